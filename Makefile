@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# tachbpf. `make help` lists the targets.
+
+VERSION := 0.1.0
+O       ?= build
+PREFIX  ?= /usr/local
+DESTDIR ?=
+CC      := gcc
+CLANG   ?= clang
+BPFTOOL ?= $(shell command -v bpftool 2>/dev/null || echo /usr/sbin/bpftool)
+ARCH    ?= $(shell uname -m | sed 's/x86_64/x86/; s/aarch64/arm64/')
+PYTEST  ?= $(O)/venv/bin/python -m pytest
+
+SAN ?=
+ifeq ($(SAN),1)
+O       := $(O)/san
+SANFLAGS := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+endif
+
+CFLAGS  ?= -O2 -g
+WARN    := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wno-unused-parameter -Werror
+ALLFLAGS = -std=gnu11 $(CFLAGS) $(WARN) $(SANFLAGS) -D_GNU_SOURCE -DTACHBPF_VERSION='"$(VERSION)"' \
+           -I. -Iuser -I$(O) -MMD -MP
+LIBS    := -Wl,-Bstatic -lbpf -lelf -lz -lzstd -Wl,-Bdynamic -lm -lpthread
+BPFFLAGS := -target bpf -D__TARGET_ARCH_$(ARCH) -O2 -g -Wall -Werror -Ivmlinux/$(ARCH) -Ibpf -I. -MMD -MP
+
+LIB_SRC := $(filter-out user/main.c,$(wildcard user/*.c user/cpython/*.c user/sinks/*.c))
+LIB_OBJ := $(LIB_SRC:%.c=$(O)/%.o)
+BPF_SRC := $(wildcard bpf/*.bpf.c)
+BPF_OBJ := $(BPF_SRC:%.bpf.c=$(O)/%.bpf.o)
+UNIT_SRC := $(wildcard tests/unit/test_*.c)
+UNIT_BIN := $(UNIT_SRC:%.c=$(O)/%)
+FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
+FUZZ_BIN := $(FUZZ_SRC:%.c=$(O)/%)
+
+.DELETE_ON_ERROR:
+.SECONDARY:
+.PHONY: all help clean
+
+all: $(O)/tachbpf ## build build/tachbpf (the default)
+
+$(O)/tachbpf: $(O)/user/main.o $(O)/libtachbpf.a
+	$(CC) $(CFLAGS) $(SANFLAGS) -o $@ $^ $(LIBS)
+
+$(O)/libtachbpf.a: $(LIB_OBJ)
+	rm -f $@; ar rcs $@ $^
+
+# The skeleton is generated: whatever includes it must wait for it.
+$(O)/user/session.o $(O)/user/modes.o: $(O)/tachbpf.skel.h
+
+$(O)/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(ALLFLAGS) -c -o $@ $<
+
+$(O)/%.bpf.o: %.bpf.c
+	@mkdir -p $(@D)
+	$(CLANG) $(BPFFLAGS) -c -o $@ $<
+
+$(O)/tachbpf.bpf.o: $(BPF_OBJ)
+	$(BPFTOOL) gen object $@ $^
+
+$(O)/tachbpf.skel.h: $(O)/tachbpf.bpf.o
+	$(BPFTOOL) gen skeleton $< name tachbpf_bpf > $@
+
+$(O)/tests/unit/%: tests/unit/%.c $(O)/libtachbpf.a
+	@mkdir -p $(@D)
+	$(CC) $(ALLFLAGS) -DGOLDEN_DIR='"$(CURDIR)/tests/golden"' -o $@ $< $(O)/libtachbpf.a -lcmocka $(LIBS)
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## /{printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+clean: ## remove what was built
+	rm -rf $(O)
+
+-include $(LIB_OBJ:.o=.d) $(O)/user/main.d $(BPF_OBJ:.o=.d) $(UNIT_BIN:=.d)

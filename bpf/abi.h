@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * abi.h - the one header that both the BPF side and user space include.
+ *
+ * Owns the layout of every map value and ring-buffer record. Only fixed-width
+ * PODs with explicit padding live here; it knows no CPython version and no
+ * kernel type. User space fills struct py_proc from what user/cpython learned;
+ * the BPF side reads it and emits struct raw_* records.
+ */
+#ifndef TACHBPF_ABI_H
+#define TACHBPF_ABI_H
+
+#ifdef __bpf__
+#include "vmlinux.h"
+typedef __u8 abi_u8;
+typedef __u16 abi_u16;
+typedef __u32 abi_u32;
+typedef __u64 abi_u64;
+typedef __s32 abi_s32;
+typedef __s64 abi_s64;
+#else
+#include <stdint.h>
+typedef uint8_t abi_u8;
+typedef uint16_t abi_u16;
+typedef uint32_t abi_u32;
+typedef uint64_t abi_u64;
+typedef int32_t abi_s32;
+typedef int64_t abi_s64;
+#endif
+
+/* TACH holds at most 256 frames a stack (CPython's reader rejects 257). */
+#define ABI_MAX_FRAMES 256
+/* The part of PyThreadState that is read in one go; every ts_* offset lies inside. */
+#define ABI_TS_BYTES 384
+/* An offset that this CPython does not have. */
+#define ABI_NO_OFF 0xffff
+#define ABI_NO_OFF32 0xffffffffu
+
+/* How the kernel tells that a thread holds the GIL. */
+enum py_gil_how {
+	PY_GIL_NONE = 0,	/* free-threaded, or not known */
+	PY_GIL_RT_CURRENT = 1,	/* *(runtime + rt_gil_off) == tstate            (3.11) */
+	PY_GIL_TS_MASK = 2,	/* *(u32 *)(tstate + ts_gil) & ts_gil_mask       (3.12+) */
+};
+
+/* How the kernel gets from a thread to its PyThreadState. */
+enum py_tstate_how {
+	PY_TSTATE_TSS_GLIBC = 1,	/* pthread_getspecific(key), glibc's struct pthread */
+	PY_TSTATE_TLS_FS = 2,		/* *(fsbase + tls_off): static executable            */
+	PY_TSTATE_TLS_DTV = 3,		/* *(dtv[module] + offset): shared libpython         */
+	PY_TSTATE_LIST = 4,		/* walk the interpreters' thread lists, bounded      */
+};
+
+/* Offsets in bytes, as user/cpython knows them. u16 unless CPython needs more. */
+struct py_layout {
+	/* PyThreadState; all below ABI_TS_BYTES - 8 */
+	abi_u16 ts_next;
+	abi_u16 ts_interp;
+	abi_u16 ts_frame;	/* current_frame, or the _PyCFrame pointer           */
+	abi_u16 cframe_frame;	/* _PyCFrame.current_frame; ABI_NO_OFF from 3.13     */
+	abi_u16 ts_thread_id;
+	abi_u16 ts_gil;
+	abi_u16 ts_exc_current;	/* the exception that is propagating                 */
+	abi_u16 ts_exc_info;	/* -> _PyErr_StackItem                               */
+	abi_u16 ts_exc_state;	/* the embedded bottom _PyErr_StackItem              */
+	abi_u16 exc_value;	/* _PyErr_StackItem.exc_value                        */
+	abi_u16 exc_previous;	/* _PyErr_StackItem.previous_item                    */
+	/* _PyInterpreterFrame */
+	abi_u16 fr_code;
+	abi_u16 fr_previous;
+	abi_u16 fr_ip;
+	abi_u16 fr_owner;	/* one byte                                          */
+	abi_u16 fr_bytes;	/* how much of a frame holds all of the above        */
+	/* PyCodeObject */
+	abi_u16 co_firstlineno;	/* int */
+	abi_u16 co_version;	/* u32; ABI_NO_OFF in 3.11                           */
+	abi_u16 co_filename;
+	abi_u16 co_name;
+	abi_u16 co_qualname;
+	abi_u16 co_linetable;
+	abi_u16 co_code;	/* co_code_adaptive                                  */
+	/* _PyRuntimeState */
+	abi_u16 rt_interp_head;
+	abi_u16 rt_tss_key;	/* Py_tss_t: int initialized, then the key           */
+	abi_u16 rt_gil;		/* for PY_GIL_RT_CURRENT                             */
+	/* PyInterpreterState */
+	abi_u32 is_id;
+	abi_u32 is_next;
+	abi_u32 is_threads_head;
+	abi_u32 is_gc_collecting;
+	abi_u32 is_epoch;	/* a counter that moves whenever a code object can have
+				 * been replaced; ABI_NO_OFF32: there is none        */
+	abi_u32 ts_gil_mask;
+	abi_u8 gil_how;		/* enum py_gil_how */
+	abi_u8 skip_owner;	/* frames with owner >= this are C-stack shims; 0xff none */
+	abi_u8 end_shim;	/* 1: an intact chain ends at a shim (3.12+)         */
+	abi_u8 code_tag_mask;	/* low bits of fr_code that are a StackRef tag        */
+	abi_u8 pad[4];
+};
+_Static_assert(sizeof(struct py_layout) == 84, "py_layout has no hidden padding");
+
+enum py_proc_state {
+	PY_PROC_PYTHON = 1,	/* walk its threads                                  */
+	PY_PROC_OTHER = 2,	/* looked at; not Python as far as we know           */
+};
+
+/* Map py_procs: tgid -> this. Inserted by user space and by fork. */
+struct py_proc {
+	abi_u64 start_ns;	/* group leader's start_boottime; 0: the kernel fills it in */
+	abi_u64 ident;		/* unique per admission; never 0                     */
+	abi_u64 runtime;	/* &_PyRuntime in the target                         */
+	abi_u64 none;		/* &_Py_NoneStruct in the target                     */
+	abi_u64 tls_index;	/* TLS_DTV: address of the tls_index in the GOT      */
+	abi_s64 tls_off;	/* TLS_FS: from fsbase; TLS_DTV: added to the offset */
+	abi_u64 ticks;		/* samples seen here; racy by design                 */
+	abi_s32 tss_key;	/* -1: not read yet                                  */
+	abi_u8 state;		/* enum py_proc_state */
+	abi_u8 tstate_how;	/* enum py_tstate_how */
+	abi_u8 pad[2];
+	struct py_layout l;
+	abi_u32 pad2;
+};
+_Static_assert(sizeof(struct py_proc) == 152, "py_proc has no hidden padding");
+
+/* TACH's status byte (seeds: "Status Byte"; 32 is release-only). */
+enum {
+	STATUS_HAS_GIL = 1,
+	STATUS_ON_CPU = 2,
+	STATUS_UNKNOWN = 4,
+	STATUS_GIL_REQUESTED = 8,
+	STATUS_HAS_EXCEPTION = 16,
+	STATUS_MAIN_THREAD = 32,
+};
+
+enum raw_kind {
+	RAW_SAMPLE = 1,
+	RAW_UNKNOWN = 2,	/* a tick in a process nobody has looked at          */
+	RAW_EXEC = 3,
+	RAW_FORK = 4,
+	RAW_EXIT = 5,
+};
+
+/* Every record of the ring buffer starts like this. */
+struct raw_header {
+	abi_u8 kind;		/* enum raw_kind */
+	abi_u8 pad[3];
+	abi_u32 tgid;
+	abi_u64 time_ns;	/* CLOCK_MONOTONIC */
+	abi_u64 start_ns;	/* group leader's start_boottime: the process' identity */
+};
+
+enum raw_sample_flags {
+	RAW_TRUNCATED = 1,	/* the chain went on: deeper than we walk            */
+	RAW_UNREADABLE = 2,	/* a frame could not be read; what is here is whole  */
+	RAW_GC = 4,		/* the thread is collecting garbage                  */
+	RAW_BROKEN_END = 8,	/* the chain ended where an intact one does not      */
+};
+
+/* A frame: which code, where in it, and the proof that it is still that code. */
+struct raw_frame {
+	abi_u64 code;		/* address of the PyCodeObject                       */
+	abi_u32 lasti;		/* byte offset into the bytecode; RAW_LASTI_NONE     */
+	abi_u32 id;		/* code_identity(); 0: could not be read             */
+};
+#define RAW_LASTI_NONE 0xffffffffu
+
+struct raw_sample {
+	struct raw_header h;
+	abi_u32 tid;
+	abi_u32 interp_id;
+	abi_u16 nframes;
+	abi_u8 status;		/* STATUS_* */
+	abi_u8 flags;		/* enum raw_sample_flags */
+	abi_u32 cpu;
+	struct raw_frame frames[ABI_MAX_FRAMES];	/* innermost first; nframes sent */
+};
+_Static_assert(sizeof(struct raw_header) == 24, "raw_header has no hidden padding");
+_Static_assert(sizeof(struct raw_frame) == 16, "raw_frame has no hidden padding");
+_Static_assert(sizeof(struct raw_sample) == 40 + 16 * ABI_MAX_FRAMES, "raw_sample is packed");
+
+struct raw_lifecycle {
+	struct raw_header h;	/* RAW_EXEC, RAW_EXIT: the process; RAW_FORK: the child */
+	abi_u32 parent_tgid;	/* RAW_FORK */
+	abi_u32 known;		/* RAW_FORK: the child inherited an admission          */
+	abi_u64 ident;		/* RAW_FORK: the child's py_proc.ident                 */
+};
+
+/* Per-CPU counters: every way a tick can end, and every loss. */
+enum counter {
+	CNT_TICK,		/* ticks delivered                                   */
+	CNT_IDLE,		/* the CPU was idle                                  */
+	CNT_KERNEL_THREAD,
+	CNT_UNSELECTED,		/* process not asked for                             */
+	CNT_OTHER,		/* process is not Python                             */
+	CNT_UNKNOWN,		/* process not looked at yet; user space was told    */
+	CNT_NOT_READY,		/* interpreter not initialised yet                   */
+	CNT_NATIVE_THREAD,	/* thread without a PyThreadState                    */
+	CNT_NO_FRAMES,		/* PyThreadState without a Python frame              */
+	CNT_TSTATE_UNREADABLE,	/* lost: PyThreadState could not be read             */
+	CNT_SAMPLE,		/* sent                                              */
+	CNT_RING_FULL,		/* lost: no room in the ring buffer                  */
+	CNT_TRUNCATED,
+	CNT_UNREADABLE_FRAME,
+	CNT_BROKEN_END,
+	CNT_UNVERIFIED_CODE,	/* frames whose code object could not be read        */
+	CNT_LIFECYCLE_LOST,	/* lost: exec/fork/exit record, ring buffer full     */
+	CNT_PROCS_FULL,		/* lost: a forked process did not fit into py_procs  */
+	CNT_MAX,
+};
+
+/*
+ * The fingerprint of a code object. The kernel takes it when it walks, user
+ * space again when it reads the names: equal means the names are this code's.
+ * Never 0.
+ */
+static inline abi_u32 code_identity(abi_u64 filename, abi_u64 name, abi_u64 qualname,
+				    abi_u64 linetable, abi_u32 firstlineno, abi_u32 version)
+{
+	abi_u64 h = (abi_u64)firstlineno << 32 | version;
+
+	h = (h ^ linetable) * 0x9e3779b97f4a7c15ULL;
+	h = (h ^ (h >> 29) ^ qualname) * 0xbf58476d1ce4e5b9ULL;
+	h = (h ^ (h >> 32) ^ name) * 0x94d049bb133111ebULL;
+	h = (h ^ (h >> 31) ^ filename) * 0x9e3779b97f4a7c15ULL;
+	return (abi_u32)(h >> 32) | 1;
+}
+
+#endif

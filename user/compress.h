@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * compress.h - one zstd compressor for any number of writers.
+ *
+ * Every call makes one independent zstd frame, so hundreds of files can share
+ * one context (some hundred kilobytes) instead of owning one each.
+ */
+#ifndef TACHBPF_COMPRESS_H
+#define TACHBPF_COMPRESS_H
+
+#include <stddef.h>
+
+struct compressor;
+
+/* level: zstd's. NULL with errno. */
+struct compressor *compressor_new(int level);
+void compressor_free(struct compressor *c);
+
+/*
+ * Compress len bytes to one zstd frame. *out belongs to the compressor and is
+ * valid until the next call. 0 or -errno.
+ */
+int compressor_run(struct compressor *c, const void *data, size_t len, const void **out,
+		   size_t *out_len);
+
+#endif

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * event.h - what a profile consists of, whoever made it.
+ *
+ * Live capture (session) and file readers produce struct event; sinks consume
+ * it. There is no libbpf, no CPython layout and no file format here.
+ */
+#ifndef TACHBPF_EVENT_H
+#define TACHBPF_EVENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A stack in a profile has at most this many frames (TACH's limit). */
+#define EVENT_MAX_FRAMES 256
+
+#define LINE_NONE (-1)		/* synthetic frame or unknown line */
+#define COLUMN_NONE (-1)
+#define OPCODE_NONE 255
+
+/* File and name of frames that are not Python code: "~" and "<GC>", ... */
+#define SYNTHETIC_FILE "~"
+
+/* One position in one function. Two frames are the same if all fields are. */
+struct frame {
+	uint32_t file;		/* string ids of the profile */
+	uint32_t func;
+	int32_t line;		/* from 1; LINE_NONE */
+	int32_t end_line;	/* LINE_NONE when line is */
+	int32_t column;		/* from 0, UTF-8 bytes; COLUMN_NONE */
+	int32_t end_column;	/* COLUMN_NONE when column is */
+	uint8_t opcode;		/* OPCODE_NONE */
+};
+
+/* Not NUL-terminated, may contain NULs; valid UTF-8 when we made it. */
+struct string_ref {
+	const char *data;
+	uint32_t len;
+};
+
+/* What the ids in events and frames mean. Grows while a profile is being made. */
+struct profile_tables {
+	const struct frame *frames;
+	const struct string_ref *strings;
+	uint32_t frame_cnt, string_cnt;
+};
+
+/* Status bits: TACH's, see bpf/abi.h. */
+
+/* One sample of one thread. */
+struct event {
+	uint64_t time_us;	/* CLOCK_MONOTONIC; never goes back within a thread */
+	uint64_t thread_id;	/* kernel tid as the host sees it */
+	uint32_t interp_id;
+	uint32_t nframes;	/* ≤ EVENT_MAX_FRAMES; may be 0 */
+	const uint32_t *frames;	/* frame ids, innermost first */
+	uint8_t status;
+};
+
+enum profile_mode {
+	MODE_UNKNOWN = -1,
+	MODE_WALL = 0,
+	MODE_CPU = 1,
+	MODE_GIL = 2,
+	MODE_ALL = 3,
+	MODE_EXCEPTION = 4,
+};
+
+/* What was captured besides Python lines; bit numbers are TACH's. */
+enum profile_features {
+	FEATURE_ALL_THREADS = 1,
+	FEATURE_NATIVE = 2,
+	FEATURE_GC = 4,
+	FEATURE_OPCODES = 8,
+	FEATURE_BLOCKING = 16,
+};
+
+/* Known when a profile begins. */
+struct profile_meta {
+	uint8_t python_major, python_minor, python_micro;
+	uint64_t start_us;	/* CLOCK_MONOTONIC */
+	uint64_t interval_us;
+	enum profile_mode mode;
+	bool features_known;
+	uint32_t features;	/* FEATURE_* */
+	uint32_t tgid;		/* 0: not known */
+	const char *comm;	/* NULL: not known; hostile */
+};
+
+/* Known when a profile ends. */
+struct profile_stats {
+	bool known;
+	double duration_s;
+	double sample_rate;	/* samples per second */
+	bool error_known, missed_known;
+	double error_pct;	/* samples that could not be taken, 0..100 */
+	double missed_pct;	/* ticks that never came, 0..100 */
+};
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * intern.h - strings and frames of one profile become dense ids from 0.
+ *
+ * Ids are given in order of first sight and never change, so a writer can dump
+ * the tables as they are.
+ */
+#ifndef TACHBPF_INTERN_H
+#define TACHBPF_INTERN_H
+
+#include "event.h"
+
+struct intern;
+
+/* NULL with errno. */
+struct intern *intern_new(void);
+void intern_free(struct intern *in);
+
+/* Copies the bytes. The id in *id; 0 or -ENOMEM. */
+int intern_string(struct intern *in, const char *s, size_t len, uint32_t *id);
+
+/* Copies the frame, whose file and func are ids of this table. 0 or -ENOMEM. */
+int intern_frame(struct intern *in, const struct frame *f, uint32_t *id);
+
+/* A frame that is not Python code: file "~", no line. name: "<GC>", "<truncated>" ... */
+int intern_synthetic(struct intern *in, const char *name, uint32_t *id);
+
+/*
+ * The tables as they are now. The pointer stays valid until intern_free(); what
+ * it points to is updated by every intern_*() call.
+ */
+const struct profile_tables *intern_tables(const struct intern *in);
+
+#endif

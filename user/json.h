@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * json.h - writes JSON as a stream; keeps track of commas and nesting.
+ *
+ * Strings may be hostile: everything invalid is escaped or replaced by U+FFFD,
+ * so the output is always valid UTF-8 JSON.
+ */
+#ifndef TACHBPF_JSON_H
+#define TACHBPF_JSON_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#define JSON_MAX_DEPTH 32
+
+struct json {
+	FILE *out;
+	int depth;
+	bool pretty;
+	bool first[JSON_MAX_DEPTH];
+};
+
+/* Start writing to out (owned by the caller; check ferror()/fclose() yourself). */
+void json_start(struct json *j, FILE *out, bool pretty);
+/* key is NULL inside arrays and at top level. */
+void json_object(struct json *j, const char *key);
+void json_object_end(struct json *j);
+void json_array(struct json *j, const char *key);
+void json_array_end(struct json *j);
+void json_string(struct json *j, const char *key, const char *s);
+void json_string_n(struct json *j, const char *key, const char *s, size_t len);
+void json_int(struct json *j, const char *key, int64_t v);
+void json_uint(struct json *j, const char *key, uint64_t v);
+/* NaN and infinity become null. */
+void json_double(struct json *j, const char *key, double v);
+void json_bool(struct json *j, const char *key, bool v);
+void json_null(struct json *j, const char *key);
+
+#endif

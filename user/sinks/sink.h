@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * sink.h - where events go: one implementation per output format.
+ *
+ * Call order: open, then for every process begin, event..., end; then close.
+ * A format that holds one profile a file refuses a second begin (-EINVAL).
+ * After an error every later call returns that error and writes nothing more;
+ * close always frees.
+ */
+#ifndef TACHBPF_SINK_H
+#define TACHBPF_SINK_H
+
+#include "event.h"
+
+struct compressor;
+struct sink;
+
+enum tach_layout { TACH_RELEASE, TACH_DRAFT1, TACH_DRAFT2 };
+
+struct sink_args {
+	int fd;				/* written to; owned by the caller, TACH wants it seekable */
+	enum tach_layout layout;	/* tach */
+	struct compressor *compressor;	/* tach: NULL = no compression; shared, outlives the sink */
+	bool many;			/* several processes will come: tell them apart */
+};
+
+struct sink_ops {
+	const char *name;	/* --format NAME */
+	const char *help;	/* one line */
+	/* NULL with errno. */
+	struct sink *(*open)(const struct sink_args *args);
+	/* meta and tables stay valid until end(). 0 or -errno, likewise below. */
+	int (*begin)(struct sink *s, const struct profile_meta *meta,
+		     const struct profile_tables *tables);
+	int (*event)(struct sink *s, const struct event *ev);
+	/* Put what is buffered into the file. Optional (NULL). */
+	int (*flush)(struct sink *s);
+	int (*end)(struct sink *s, const struct profile_stats *stats);
+	int (*close)(struct sink *s);
+};
+
+/* Every sink embeds this first. */
+struct sink {
+	const struct sink_ops *ops;
+};
+
+extern const struct sink_ops sink_tach;
+extern const struct sink_ops sink_collapsed;
+
+/* By name; NULL: no such format. */
+const struct sink_ops *sink_find(const char *name);
+/* The i-th format, NULL behind the last: for --help. */
+const struct sink_ops *sink_at(size_t i);
+
+/* How many samples the tach sink has encoded since begin(): what the header will say. */
+uint64_t tach_sample_cnt(const struct sink *s);
+
+#endif

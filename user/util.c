@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * util.c - messages, varints, buffers, hashing. See util.h.
+ */
+#include "util.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static enum log_level log_level = LOG_NORMAL;
+
+void log_set_level(enum log_level level)
+{
+	log_level = level;
+}
+
+enum log_level log_get_level(void)
+{
+	return log_level;
+}
+
+static void log_line(const char *prefix, const char *fmt, va_list ap)
+{
+	char line[1024];
+
+	/* One write a line: lines of several processes do not mix. */
+	vsnprintf(line, sizeof(line), fmt, ap);
+	fprintf(stderr, "tachbpf: %s%s\n", prefix, line);
+}
+
+#define DEFINE_LOG(name, threshold, prefix)                                                       \
+	void name(const char *fmt, ...)                                                            \
+	{                                                                                          \
+		va_list ap;                                                                        \
+                                                                                                   \
+		if (log_level < (threshold))                                                       \
+			return;                                                                    \
+		va_start(ap, fmt);                                                                 \
+		log_line(prefix, fmt, ap);                                                         \
+		va_end(ap);                                                                        \
+	}
+
+DEFINE_LOG(log_error, LOG_QUIET, "error: ")
+DEFINE_LOG(log_warn, LOG_NORMAL, "warning: ")
+DEFINE_LOG(log_info, LOG_NORMAL, "")
+DEFINE_LOG(log_debug, LOG_VERBOSE, "debug: ")
+
+/* Length of the valid, printable UTF-8 character at s, 0 if it is not one. */
+static size_t utf8_printable(const unsigned char *s, size_t len)
+{
+	uint32_t cp;
+	size_t n, i;
+
+	if (s[0] < 0x80)
+		return s[0] >= 0x20 && s[0] != 0x7f;
+	n = s[0] >= 0xf0 && s[0] < 0xf5 ? 4 : s[0] >= 0xe0 ? 3 : s[0] >= 0xc2 ? 2 : 0;
+	if (s[0] >= 0xf5 || !n || n > len)
+		return 0;
+	cp = s[0] & (0x7f >> n);
+	for (i = 1; i < n; i++) {
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+		cp = cp << 6 | (s[i] & 0x3f);
+	}
+	/* Overlong, surrogates, beyond Unicode, and the C1 controls. */
+	if (cp < 0xa0 || (n == 3 && cp < 0x800) || (n == 4 && cp < 0x10000) || cp > 0x10ffff ||
+	    (cp >= 0xd800 && cp < 0xe000))
+		return 0;
+	/* Bidirectional overrides can make a terminal line lie about its order. */
+	if ((cp >= 0x202a && cp <= 0x202e) || (cp >= 0x2066 && cp <= 0x2069))
+		return 0;
+	return n;
+}
+
+char *escape_text(const char *s, size_t len, char *out, size_t out_size)
+{
+	size_t i = 0, o = 0, n;
+
+	while (i < len) {
+		n = utf8_printable((const unsigned char *)s + i, len - i);
+		if (o + (n ? n : 4) >= out_size)
+			break;
+		if (n) {
+			memcpy(out + o, s + i, n);
+			o += n;
+			i += n;
+		} else {
+			o += snprintf(out + o, out_size - o, "\\x%02x", (unsigned char)s[i++]);
+		}
+	}
+	out[o] = '\0';
+	return out;
+}
+
+int buf_reserve(struct buf *b, size_t more)
+{
+	size_t cap = b->cap ? b->cap : 256;
+	uint8_t *data;
+
+	if (more > SIZE_MAX / 4 || b->len > SIZE_MAX / 4)
+		return -ENOMEM;
+	if (b->len + more <= b->cap)
+		return 0;
+	while (cap < b->len + more)
+		cap *= 2;
+	data = realloc(b->data, cap);
+	if (!data)
+		return -ENOMEM;
+	b->data = data;
+	b->cap = cap;
+	return 0;
+}
+
+int buf_add(struct buf *b, const void *data, size_t len)
+{
+	if (!len)
+		return 0;
+	if (buf_reserve(b, len))
+		return -ENOMEM;
+	memcpy(b->data + b->len, data, len);
+	b->len += len;
+	return 0;
+}
+
+void buf_free(struct buf *b)
+{
+	free(b->data);
+	memset(b, 0, sizeof(*b));
+}
+
+uint8_t *varint_put(uint8_t *p, uint64_t v)
+{
+	while (v >= 0x80) {
+		*p++ = (uint8_t)v | 0x80;
+		v >>= 7;
+	}
+	*p++ = (uint8_t)v;
+	return p;
+}
+
+uint8_t *svarint_put(uint8_t *p, int64_t v)
+{
+	return varint_put(p, ((uint64_t)v << 1) ^ (uint64_t)(v >> 63));
+}
+
+const uint8_t *varint_get(const uint8_t *p, const uint8_t *end, uint64_t *v)
+{
+	uint64_t value = 0;
+	unsigned int shift;
+
+	for (shift = 0; shift < 64 && p < end; shift += 7) {
+		uint64_t bits = *p & 0x7f;
+
+		if (shift == 63 && bits > 1)
+			return NULL;
+		value |= bits << shift;
+		if (!(*p++ & 0x80)) {
+			*v = value;
+			return p;
+		}
+	}
+	return NULL;
+}
+
+const uint8_t *svarint_get(const uint8_t *p, const uint8_t *end, int64_t *v)
+{
+	uint64_t u;
+
+	p = varint_get(p, end, &u);
+	if (p)
+		*v = (int64_t)(u >> 1) ^ -(int64_t)(u & 1);
+	return p;
+}
+
+uint64_t hash_bytes(const void *data, size_t len)
+{
+	const uint8_t *p = data;
+	uint64_t h = 0x9e3779b97f4a7c15ULL ^ len, w;
+
+	for (; len >= 8; p += 8, len -= 8) {
+		memcpy(&w, p, 8);
+		h = hash_u64(h ^ w);
+	}
+	if (len) {
+		w = 0;
+		memcpy(&w, p, len);
+		h = hash_u64(h ^ w);
+	}
+	return h;
+}
+
+int write_all(int fd, const void *data, size_t len)
+{
+	const uint8_t *p = data;
+
+	while (len) {
+		ssize_t n = write(fd, p, len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (!n)
+			return -EIO;
+		p += n;
+		len -= n;
+	}
+	return 0;
+}
+
+uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + ts.tv_nsec;
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * util.h - what every room needs: messages, integers on the wire, small helpers.
+ *
+ * Knows nothing of Python, BPF or file formats.
+ */
+#ifndef TACHBPF_UTIL_H
+#define TACHBPF_UTIL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+
+/* How talkative log_*() is. Errors are always printed. */
+enum log_level { LOG_QUIET = -1, LOG_NORMAL = 0, LOG_VERBOSE = 1, LOG_DEBUG = 2 };
+void log_set_level(enum log_level level);
+enum log_level log_get_level(void);
+
+/*
+ * One line on stderr, "tachbpf: " before it. Control characters in what targets
+ * supply (comm, paths) must go through escape_text() first. log_error() prints
+ * always, log_warn() unless -q, log_info() unless -q, log_debug() with -v.
+ */
+void log_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void log_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void log_info(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void log_debug(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/*
+ * Copy s (len bytes, hostile) to out as printable UTF-8: control characters and
+ * invalid UTF-8 become \xNN. Always terminates; returns out.
+ */
+char *escape_text(const char *s, size_t len, char *out, size_t out_size);
+
+/* A growing byte buffer. Zero-initialise it; buf_free() when done. */
+struct buf {
+	uint8_t *data;
+	size_t len, cap;
+};
+/* Make room for more bytes after len. 0 or -ENOMEM. */
+int buf_reserve(struct buf *b, size_t more);
+/* Append. 0 or -ENOMEM. */
+int buf_add(struct buf *b, const void *data, size_t len);
+void buf_free(struct buf *b);
+
+/*
+ * Varints as TACH, protobuf and DWARF have them: LEB128, and zigzag for signed.
+ * put: writes at p (room for VARINT_MAX bytes), returns the first byte behind.
+ * get: reads from p below end, returns the first byte behind, NULL when the
+ * bytes end too early or the value does not fit 64 bits.
+ */
+#define VARINT_MAX 10
+uint8_t *varint_put(uint8_t *p, uint64_t v);
+uint8_t *svarint_put(uint8_t *p, int64_t v);
+const uint8_t *varint_get(const uint8_t *p, const uint8_t *end, uint64_t *v);
+const uint8_t *svarint_get(const uint8_t *p, const uint8_t *end, int64_t *v);
+
+/* A 64-bit hash of bytes, and of one integer. Not for adversarial keys on its own. */
+uint64_t hash_bytes(const void *data, size_t len);
+static inline uint64_t hash_u64(uint64_t v)
+{
+	v = (v ^ (v >> 32)) * 0x9e3779b97f4a7c15ULL;
+	return v ^ (v >> 29);
+}
+
+/* write(2) all of it; 0 or -errno (EINTR is retried). */
+int write_all(int fd, const void *data, size_t len);
+
+/* CLOCK_MONOTONIC in nanoseconds. */
+uint64_t now_ns(void);
+
+#endif
