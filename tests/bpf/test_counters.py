@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""The kernel side's own counters, through the --json summary: every tick is accounted for."""
+import subprocess
+
+import pytest
+
+from harness import Recording, Target, kill, online_cpus, succeeded, tachbpf
+
+@pytest.fixture(scope="module")
+def loaded(scratch, python):
+    """Two seconds at 999 Hz of one chosen Python, an unchosen one and a shell that burns."""
+    burner = subprocess.Popen(["sh", "-c", "while :; do :; done"], start_new_session=True)
+    try:
+        with Target(python, scratch, "shares=600", cpu=0) as chosen, \
+                Target(python, scratch, "shares=600") as other:
+            chosen.go()
+            other.go()
+            with Recording(["-p", chosen.pid, "-r", "999", "-d", "2", "-o",
+                            scratch / "counters.tach", "--json"]) as recording:
+                summary = succeeded(recording.wait()).summary
+        yield summary
+    finally:
+        kill(burner)
+
+
+def test_every_cpu_gets_the_ticks_it_should(loaded):
+    ticks = loaded["ticks"]
+    assert ticks["expected"] == pytest.approx(999 * loaded["duration_s"] * online_cpus(), rel=0.02)
+    assert ticks["delivered"] == pytest.approx(ticks["expected"], rel=0.01)
+
+
+def test_missed_ticks_are_expected_less_delivered(loaded):
+    ticks = loaded["ticks"]
+    missed = loaded["lost"]["missed_ticks"]
+    assert missed == pytest.approx(max(0, ticks["expected"] - ticks["delivered"]), abs=10)
+
+
+def test_every_tick_ends_in_exactly_one_way(loaded):
+    ticks = loaded["ticks"]
+    ends = {k: v for k, v in ticks.items() if k not in ("delivered", "expected", "per_cpu")}
+    assert sum(ends.values()) == pytest.approx(ticks["delivered"], abs=online_cpus()), ends
+
+
+def test_ticks_in_processes_not_asked_for_are_counted(loaded):
+    # the shell and the other Python, a CPU's worth together at the least
+    assert loaded["ticks"]["unselected"] >= 999
+
+
+def test_the_samples_are_those_that_reached_the_file(loaded):
+    assert loaded["ticks"]["samples"] == loaded["samples"]
+
+
+def test_idle_cpus_are_counted(scratch, python):
+    with Target(python, scratch, "shares=600", cpu=0) as target:
+        summary = succeeded(tachbpf("-p", target.pid, "-d", "1", "-o", scratch / "idle.tach",
+                                    "--json")).summary
+    assert summary["samples"] == 0 and summary["ticks"]["idle"] > 0
+
+
+def test_threads_without_python_are_counted_not_sampled(scratch, python):
+    with Target(python, scratch, "native=3") as target:
+        with Recording(["-p", target.pid, "-r", "999", "-o", scratch / "native.tach",
+                        "--json"]) as recording:
+            recording.wait_recording()
+            target.go()
+            truth = target.wait_done()
+            target.leave()
+            summary = succeeded(recording.wait()).summary
+    expected = truth["phases"]["native"]["cpu_s"] * 999
+    assert summary["ticks"]["native_thread"] == pytest.approx(expected, rel=0.03, abs=20)
+
+
+def test_a_tiny_rate_still_counts_each_tick(scratch, python):
+    with Target(python, scratch, "shares=600") as target:
+        target.go()
+        summary = succeeded(tachbpf("-p", target.pid, "-r", "10", "-d", "2", "-o",
+                                    scratch / "slow.tach", "--json")).summary
+    assert summary["ticks"]["delivered"] == pytest.approx(20 * online_cpus(), abs=2 * online_cpus())
+
+
+def test_one_cpu_only_on_request(scratch, python):
+    if online_cpus() < 2:
+        pytest.skip("one CPU only")
+    with Target(python, scratch, "shares=600", cpu=1) as target:
+        target.go()
+        here = tachbpf("-p", target.pid, "-C", "1", "-d", "1", "-r", "999", "-o",
+                       scratch / "here.tach", "--json")
+        there = tachbpf("-p", target.pid, "-C", "0", "-d", "1", "-r", "999", "-o",
+                        scratch / "there.tach", "--json")
+    assert succeeded(here).summary["ticks"]["delivered"] == pytest.approx(999, rel=0.03)
+    assert here.summary["samples"] >= 300
+    assert succeeded(there).summary["samples"] == 0
+
+
+def test_nothing_stays_in_the_kernel(scratch, python):
+    def programs():
+        out = subprocess.run(["bpftool", "prog", "show"], capture_output=True, text=True,
+                             timeout=60, check=True).stdout
+        return {line.split(":")[0] for line in out.splitlines() if line[:1].isdigit()}
+    before = programs()
+    with Target(python, scratch, "shares=600") as target:
+        with Recording(["-p", target.pid, "-o", scratch / "k.tach"]) as recording:
+            recording.wait_recording()
+            during = programs() - before
+            recording.process.kill()
+            recording.wait()
+    assert during
+    assert not during & programs()

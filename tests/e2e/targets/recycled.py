@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Code objects made, run once and freed in a loop, so that their addresses are used again.
+
+Number i lives in file remade_i.py as function remade_i, whose loop is in line
+3 + i % 40: a profile that mixes up two of them shows it.
+"""
+import time
+
+from truth import tick
+
+TEMPLATE = "%s\ndef remade_%d():\n for i in range(%d): i & 3\n"
+
+
+def remake(i):
+    source = TEMPLATE % ("\n" * (i % 40), i, 30000)
+    scope = {}
+    exec(compile(source, "remade_%d.py" % i, "exec"), scope)
+    scope.pop("remade_%d" % i)()
+
+
+def run(seconds):
+    end = time.process_time() + seconds
+    i = 0
+    while time.process_time() < end:
+        tick()
+        remake(i)
+        i += 1
+    return {"made": i}
