@@ -16,7 +16,7 @@
 /* Settings: constant once loaded, so what is not asked for is not there. */
 extern const volatile bool cfg_all;	/* every process, not only those in py_procs and watched */
 extern const volatile bool cfg_gc;	/* tell when a thread collects garbage                  */
-extern const volatile u32 cfg_wakeup_bytes; /* wake user space when this much is waiting        */
+extern const volatile unsigned int cfg_wakeup_bytes; /* wake user space when this much is waiting        */
 
 /* Room for processes that ran since we looked; exits free. 16384 * ~220 bytes. */
 #define MAX_PROCS 16384
