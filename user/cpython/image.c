@@ -106,7 +106,8 @@ static int check_version(struct reader *r)
 {
 	const struct cpython_image *img = r->img;
 
-	if (img->minor < LAYOUT_MINOR_MIN || img->minor > LAYOUT_MINOR_MAX)
+	if (img->major != 3 || img->minor < LAYOUT_MINOR_MIN ||
+	    img->minor > LAYOUT_MINOR_MAX)
 		return refuse(r, -ENOTSUP, "CPython %s is not supported (3.%u to 3.%u are)",
 			      img->version, LAYOUT_MINOR_MIN, LAYOUT_MINOR_MAX);
 	if (img->free_threaded)

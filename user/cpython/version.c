@@ -51,60 +51,83 @@ static int take_number(const char *s, uint8_t *v)
 	return n;
 }
 
-/* "3.9.18": the literal of PY_VERSION (Python/getversion.c), a string of its own. */
-static bool is_full_version(struct cpython_image *img, const char *s)
+/* "3.9" at s. */
+static bool take_minor(struct cpython_image *img, const char *s)
 {
-	uint8_t micro;
-	int n, len = snprintf(NULL, 0, "3.%u.", img->minor);
-	char prefix[12];
-
-	snprintf(prefix, sizeof(prefix), "3.%u.", img->minor);
-	if (strncmp(s, prefix, len))
+	if ((s[0] != '2' && s[0] != '3') || s[1] != '.' || !take_number(s + 2, &img->minor))
 		return false;
-	n = take_number(s + len, &micro);
-	if (!n || s[len + n] != '\0')
-		return false;
-	img->micro = micro;
-	snprintf(img->version, sizeof(img->version), "3.%u.%u", img->minor, micro);
+	img->major = s[0] - '0';
+	snprintf(img->version, sizeof(img->version), "%u.%u", img->major, img->minor);
 	return true;
 }
 
-/* "…python3.9…" among the strings: the minor version. */
-static bool find_minor(struct cpython_image *img, const char *s, size_t len)
+/* DT_SONAME libpython3.9.so.1.0, libpython3.6m.so.1.0 */
+static bool minor_from_soname(struct cpython_image *img, const struct elf_file *f)
 {
-	static const char needle[] = "lib/python3.";
+	static const char prefix[] = "libpython";
+	char name[32];
+
+	return !elf_file_soname(f, name, sizeof(name)) &&
+	       !strncmp(name, prefix, sizeof(prefix) - 1) &&
+	       take_minor(img, name + sizeof(prefix) - 1);
+}
+
+/* "/lib/python3.9": the default module path (Modules/getpath.c). */
+static bool minor_from_path(struct cpython_image *img, const char *s, size_t len)
+{
+	static const char needle[] = "lib/python";
 	const char *p = s;
 
 	while ((p = memmem(p, len - (p - s), needle, sizeof(needle) - 1))) {
 		p += sizeof(needle) - 1;
-		if (take_number(p, &img->minor)) {
-			img->major = 3;
-			snprintf(img->version, sizeof(img->version), "3.%u", img->minor);
+		if (take_minor(img, p))
 			return true;
-		}
 	}
 	return false;
 }
 
+/*
+ * PY_VERSION is a literal (Python/getversion.c), but the linker may have merged it
+ * into the end of a longer one: look for "3.9.<micro>" that ends a string.
+ */
+static void find_micro(struct cpython_image *img, const char *s, size_t len)
+{
+	char prefix[12];
+	size_t n = snprintf(prefix, sizeof(prefix), "%u.%u.", img->major, img->minor);
+	const char *p = s, *end = s + len;
+
+	while ((p = memmem(p, end - p, prefix, n))) {
+		bool inside = p > s && (p[-1] == '.' || (p[-1] >= '0' && p[-1] <= '9'));
+		uint8_t micro;
+		int digits;
+
+		p += n;
+		digits = take_number(p, &micro);
+		if (inside || !digits || p[digits] != '\0')
+			continue;
+		img->micro = micro;
+		snprintf(img->version, sizeof(img->version), "%s%u", prefix, img->micro);
+		return;
+	}
+}
+
 int version_from_strings(struct cpython_image *img, const struct elf_file *f)
 {
+	bool known = minor_from_soname(img, f);
 	struct elf_range r;
-	char *s, *p;
-	int err = -ENOENT;
+	char *s;
 
 	if (elf_file_section(f, ".rodata", &r) || r.size > RODATA_MAX || r.size > f->size)
-		return -ENOENT;
+		return known ? 0 : -ENOENT;
 	s = malloc(r.size + 4);
-	if (!s || elf_file_pread(f, r.off, s, r.size))
-		goto out;
-	memset(s + r.size, 0, 4);
-	if (!find_minor(img, s, r.size))
-		goto out;
-	err = 0;
-	for (p = s; p < s + r.size; p += strlen(p) + 1)
-		if (*p == '3' && is_full_version(img, p))
-			break;
-out:
+	if (s && !elf_file_pread(f, r.off, s, r.size)) {
+		/* What parses numbers may look behind the end. */
+		memset(s + r.size, 0, 4);
+		if (known || minor_from_path(img, s, r.size)) {
+			known = true;
+			find_micro(img, s, r.size);
+		}
+	}
 	free(s);
-	return err;
+	return known ? 0 : -ENOENT;
 }
