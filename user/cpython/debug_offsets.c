@@ -55,6 +55,7 @@ static const struct field {
 	FIELD(free_threaded, ANY, 16, 16, 16),
 	FIELD(rt_finalizing, RUNTIME, 32, 32, 32),
 	FIELD(rt_interp_head, RUNTIME, 40, 40, 40),
+	FIELD(is_bytes, INTERP, 48, 48, 48),
 	FIELD(is_id, INTERP, 56, 56, 56),
 	FIELD(is_next, INTERP, 64, 64, 64),
 	FIELD(is_threads_head, INTERP, 72, 72, 72),

@@ -20,6 +20,7 @@
 struct debug_offsets {
 	uint64_t version, free_threaded;
 	uint64_t rt_finalizing, rt_interp_head;
+	uint64_t is_bytes;	/* sizeof(PyInterpreterState) */
 	uint64_t is_id, is_next, is_threads_head, is_gc, is_code_generation;
 	uint64_t ts_next, ts_interp, ts_frame, ts_thread_id, ts_status, ts_datastack;
 	uint64_t ts_holds_gil, ts_exc_current, ts_exc_state, exc_value;

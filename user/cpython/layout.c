@@ -70,29 +70,19 @@ static const struct py_object_layout objects_312 = {
 };
 
 /*
- * interp->func_state.next_version: every new code object takes its co_version from
- * it (Objects/codeobject.c, init_code()), so that it moves before a freed address
+ * 3.13: interp->func_state.next_version. Every new code object takes its co_version
+ * from it (Objects/codeobject.c, init_code()), so that it moves before a freed address
  * can be another code object. It stops at 0 after 2^32 of them: whoever uses it must
- * take 0 for "no epoch". It lies deep in PyInterpreterState: only for micros whose
- * headers were looked at.
+ * take 0 for "no epoch". (3.12 has the field, too, but counts in a static variable;
+ * there it stands still.)
+ *
+ * It lies deep in PyInterpreterState. The sizes are those of v3.13.0 and v3.13.18,
+ * whose thread state, embedded behind it, grew by 8: a struct of another size is one
+ * we have not seen.
  */
-static const struct {
-	uint8_t minor, micro_min, micro_max;
-	uint32_t is_epoch;
-} epochs[] = {
-	{ 12, 1, 1, 269816 },
-	{ 13, 0, 18, 17000 },
-};
-
-static uint32_t find_epoch(const struct cpython_image *img)
+static uint32_t next_version_313(const struct debug_offsets *d)
 {
-	size_t i;
-
-	for (i = 0; i < sizeof(epochs) / sizeof(epochs[0]); i++)
-		if (img->minor == epochs[i].minor && img->micro >= epochs[i].micro_min &&
-		    img->micro <= epochs[i].micro_max)
-			return epochs[i].is_epoch;
-	return ABI_NO_OFF32;
+	return d->is_bytes == 194968 || d->is_bytes == 194984 ? 17000 : ABI_NO_OFF32;
 }
 
 int layout_from_table(struct cpython_image *img)
@@ -103,7 +93,6 @@ int layout_from_table(struct cpython_image *img)
 	} else if (img->minor == 12) {
 		img->layout = layout_312;
 		img->objects = objects_312;
-		img->layout.is_epoch = find_epoch(img);
 	} else {
 		return -ENOTSUP;
 	}
@@ -209,7 +198,7 @@ int layout_from_debug_offsets(struct cpython_image *img, const struct debug_offs
 		.is_id = d->is_id, .is_next = d->is_next,
 		.is_threads_head = d->is_threads_head,
 		.is_gc_collecting = d->is_gc + d->gc_collecting,
-		.is_epoch = d->is_code_generation ? d->is_code_generation : find_epoch(img),
+		.is_epoch = img->minor == 13 ? next_version_313(d) : d->is_code_generation,
 		.gil_how = PY_GIL_TS_MASK, .skip_owner = OWNER_SHIM, .end_shim = 1,
 		.code_tag_mask = u->code_tag_mask,
 	};
