@@ -35,9 +35,10 @@ def caches(include):
     for name, number in numbers.items():
         if name in ("INSTRUMENTED_LINE", "INSTRUMENTED_INSTRUCTION"):
             out[number] = UNKNOWN
-        elif number < 256:
-            base = name.replace("INSTRUMENTED_", "")
-            out[number] = int(lengths.get(deopt.get(base, base), 0))
+            continue
+        base = name.replace("INSTRUMENTED_", "")
+        if base in deopt:  # and not one of opcode.h's NB_ADD, HAVE_ARGUMENT, ...
+            out[number] = int(lengths.get(deopt[base], 0))
     return out
 
 
