@@ -229,6 +229,12 @@ static int set_limit(void *target, const struct cli_option *opt, const char *val
 	return 0;
 }
 
+/* TACH files come from recording; rewriting them is not a conversion to another format. */
+static bool can_replay(const struct sink_ops *ops)
+{
+	return ops != &sink_tach;
+}
+
 static int set_format(void *target, const struct cli_option *opt, const char *value)
 {
 	struct options *o = target;
@@ -238,7 +244,7 @@ static int set_format(void *target, const struct cli_option *opt, const char *va
 		return 0;
 	}
 	o->files.format = sink_find(value);
-	if (!o->files.format)
+	if (!o->files.format || !can_replay(o->files.format))
 		return bad_value(opt, value, "see: tachbpf replay --format help");
 	return 0;
 }
@@ -495,7 +501,8 @@ static void print_formats(FILE *out)
 	size_t i;
 
 	for (i = 0; (ops = sink_at(i)); i++)
-		fprintf(out, "%-12s%s\n", ops->name, ops->help);
+		if (can_replay(ops))
+			fprintf(out, "%-12s%s\n", ops->name, ops->help);
 }
 
 void options_print(const struct options *o, FILE *out)
