@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import interpreters
-from harness import HERE, Oracle, Recording, Target, binary, succeeded
+from harness import HERE, Oracle, Recording, Target, binary, files, succeeded
 
 IN_CI = os.environ.get("CI") == "true"
 FOUND = interpreters.discover()
@@ -101,9 +101,12 @@ class Matrix:
 
     def file_of(self, name):
         pid = self.truths[name]["pid"]
-        found = [f for f in self.summary["files"] if f["pid"] == pid]
+        found = [f for f in files(self.summary) if f["pid"] == pid]
         assert len(found) == 1, f"{name}: {len(found)} files for pid {pid}"
-        return found[0]
+        return found[0]["path"]
+
+    def any_file(self):
+        return files(self.summary)[0]["path"]
 
 
 @pytest.fixture(scope="session")
@@ -130,5 +133,5 @@ def recorded(matrix, interpreter, oracle):
     """(profile, truth) of one interpreter in the matrix."""
     name = interpreter.name
     if name not in matrix.profiles:
-        matrix.profiles[name] = oracle.load(matrix.file_of(name)["path"])[0]
+        matrix.profiles[name] = oracle.load(matrix.file_of(name))[0]
     return matrix.profiles[name], matrix.truths[name]

@@ -291,5 +291,12 @@ def lost(summary):
     return {cause: n for cause, n in summary["lost"].items() if n}
 
 
+def files(summary):
+    """The processes of a summary (or of session.json) that have a file, with its path."""
+    output = Path(summary["output"])
+    return [dict(p, path=output if output.suffix == ".tach" else output / p["file"])
+            for p in summary["processes"] if p["file"]]
+
+
 def tach_files(directory):
     return sorted(Path(directory).glob("*.tach"))

@@ -69,7 +69,7 @@ def test_without_privilege_it_leaves_no_files(for_anyone, out):
 
 def test_files_are_read_without_privilege(for_anyone, matrix, out):
     path = out / "public.tach"
-    shutil.copy(next(iter(matrix.summary["files"]))["path"], path)
+    shutil.copy(matrix.any_file(), path)
     path.chmod(0o644)
     done = subprocess.run(as_nobody(for_anyone, "info", path), capture_output=True, text=True,
                           timeout=60)
@@ -164,7 +164,7 @@ def test_unsupported_pythons_are_refused_once_each_beside_others(scratch, out, p
         finished = succeeded(tachbpf("-a", "-d", "2", "-o", out / "all", "--json"))
         refusals = [r for r in finished.summary["refused"] if r["pid"] == aged.pid]
         assert len(refusals) == 1
-        assert refusals[0]["version"].startswith("%d.%d" % old[-1].minor)
+        assert "%d.%d" % old[-1].minor in refusals[0]["reason"]
         assert sum(str(aged.pid) in line for line in finished.stderr.splitlines()) == 1
         assert [p for p in tach_files(out / "all") if p.name.startswith(f"{fine.pid}-")]
         assert not [p for p in tach_files(out / "all") if p.name.startswith(f"{aged.pid}-")]
@@ -180,7 +180,7 @@ def test_a_file_that_is_not_a_profile(out, content, command):
 
 
 def test_a_truncated_profile(matrix, out):
-    whole = open(next(iter(matrix.summary["files"]))["path"], "rb").read()
+    whole = open(matrix.any_file(), "rb").read()
     (out / "cut.tach").write_bytes(whole[:len(whole) // 2])
     refused(tachbpf("info", out / "cut.tach"), "cut.tach")
 
@@ -190,7 +190,7 @@ def test_a_profile_that_is_not_there(out):
 
 
 def test_an_unknown_format(matrix):
-    path = next(iter(matrix.summary["files"]))["path"]
+    path = matrix.any_file()
     refused(tachbpf("replay", path, "--format", "nonsense"), "nonsense", status=2)
 
 

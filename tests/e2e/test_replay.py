@@ -7,12 +7,12 @@ import re
 
 import pytest
 
-from harness import succeeded, tachbpf
+from harness import Recording, Target, files, succeeded, tachbpf
 
 
 @pytest.fixture
 def path(matrix, interpreter):
-    return matrix.file_of(interpreter.name)["path"]
+    return matrix.file_of(interpreter.name)
 
 
 def collapsed(text):
@@ -30,7 +30,7 @@ def gecko_samples(gecko):
 
 def test_cpython_decodes_as_many_samples_as_were_recorded(matrix, recorded, interpreter):
     profile, truth = recorded
-    said = matrix.file_of(interpreter.name)["samples"]
+    said, = [f["samples"] for f in files(matrix.summary) if f["pid"] == truth["pid"]]
     assert said == profile.info["sample_count"] == profile.replayed == len(profile.samples)
 
 
@@ -92,7 +92,6 @@ def test_report_puts_the_busiest_function_first(path):
 
 
 def test_a_profile_without_compression_reads_the_same(scratch, out, python, oracle):
-    from harness import Recording, Target
     with Target(python, scratch, "shares=1", "recursion=0.5") as target:
         with Recording(["-p", target.pid, "-o", out / "plain.tach", "--compression", "none",
                         "--json"]) as recording:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from harness import (GC, Recording, Target, binary, cpu_s, fraction, lost, names, shares,
+from harness import (GC, Recording, Target, binary, cpu_s, files, fraction, lost, names, shares,
                      succeeded, tach_files, tachbpf)
 
 NOBODY = 65534
@@ -65,7 +65,7 @@ def test_a_signal_finishes_all_files_of_a_directory(busy, out, oracle):
         wait_for_cpu(busy.pid, 0.5)
         finished = succeeded(recording.stop())
     paths = tach_files(out / "all")
-    assert len(paths) == finished.summary["processes"]
+    assert len(paths) == finished.summary["files"] == len(files(finished.summary))
     assert sum(p.replayed for p in oracle.load(*paths)) == finished.summary["samples"]
 
 
@@ -162,7 +162,7 @@ def test_several_pids(scratch, python, out, oracle):
             target.go()
         summary = succeeded(tachbpf("-p", f"{a.pid},{b.pid}", "-d", "1", "-o", out / "x",
                                     "--json")).summary
-    assert {f["pid"] for f in summary["files"]} == {a.pid, b.pid}
+    assert {f["pid"] for f in files(summary)} == {a.pid, b.pid}
     assert len(tach_files(out / "x")) == 2
 
 
@@ -177,7 +177,7 @@ def test_the_default_output_for_one_process_is_a_file(busy, out):
     summary = succeeded(tachbpf("-p", busy.pid, "-d", "1", "--json", cwd=out)).summary
     made, = out.iterdir()
     assert made.suffix == ".tach" and made.is_file()
-    assert Path(out, summary["files"][0]["path"]).samefile(made)
+    assert Path(out, files(summary)[0]["path"]).samefile(made)
 
 
 @pytest.mark.parametrize("rate,hz", [("99", 99), ("999", 999), ("10khz", 10000), ("1k", 1000)])
@@ -243,7 +243,7 @@ def test_the_json_summary_has_its_documented_keys(busy, out):
     assert {"version", "output", "files", "processes", "samples", "duration_s", "rate_hz", "lost",
             "unresolved", "truncated", "unreadable", "cpu_percent", "consumer_cpu_s", "ticks",
             "refused"} <= set(summary)
-    assert {"path", "pid", "comm", "python", "samples"} <= set(summary["files"][0])
+    assert {"file", "pid", "comm", "command", "python", "samples"} <= set(summary["processes"][0])
     assert not lost(summary)
 
 
@@ -294,7 +294,7 @@ def test_a_full_disk_is_an_error_and_leaves_what_was_written(scratch, python, ou
 
 
 def test_the_closed_end_of_a_pipe_is_an_error_not_a_crash(matrix):
-    path = next(iter(matrix.summary["files"]))["path"]
+    path = matrix.any_file()
     with subprocess.Popen([binary(), "replay", path, "--format", "collapsed"],
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         process.stdout.close()
@@ -311,7 +311,7 @@ def test_processes_that_come_later_are_found(scratch, python315, out, oracle):
             target.wait_done()
             target.leave()
         summary = succeeded(recording.stop()).summary
-    mine, = [f for f in summary["files"] if f["pid"] == target.pid]
+    mine, = [f for f in files(summary) if f["pid"] == target.pid]
     profile, = oracle.load(mine["path"])
     assert profile.replayed >= 990
 

@@ -3,13 +3,12 @@
 import contextlib
 import json
 import subprocess
-from pathlib import Path
 
 import pytest
 
 
-from harness import (Recording, Target, UNREADABLE, fraction, kill, lost,
-                     shares, succeeded)
+from harness import (Recording, Target, UNREADABLE, files, fraction, kill, lost, shares,
+                     succeeded)
 
 VERSIONS = ("system-3.11", "pyenv-3.12.1", "sid-3.14", "sid-3.15")
 EACH = 5
@@ -45,8 +44,8 @@ def everything(scratch, oracle):
             Recording(["-a", "-r", RATE, "-d", SECONDS, "-o", directory, "--json"]))
         finished = succeeded(recording.wait())
         truths = {t.pid: t.stop() for t in targets}
-    files = {f["pid"]: f["path"] for f in finished.summary["files"] if f["pid"] in truths}
-    profiles = dict(zip(files, oracle.load(*files.values())))
+    paths = {f["pid"]: f["path"] for f in files(finished.summary) if f["pid"] in truths}
+    profiles = dict(zip(paths, oracle.load(*paths.values())))
     return Everything(finished, directory, truths, profiles)
 
 
@@ -75,8 +74,8 @@ def test_each_file_is_complete(everything):
 
 
 def test_each_file_is_named_after_its_process(everything):
-    for file in everything.summary["files"]:
-        assert Path(file["path"]).name == f"{file['pid']}-{file['comm']}.tach"
+    for file in files(everything.summary):
+        assert file["path"].name == f"{file['pid']}-{file['comm']}.tach"
 
 
 def test_each_file_has_the_version_of_its_python(everything):
@@ -93,10 +92,10 @@ def test_each_file_has_the_shares_of_its_process(everything):
 
 def test_the_session_file_lists_what_there_is(everything):
     session = json.loads((everything.directory / "session.json").read_text())
-    listed = {f["pid"]: f for f in session["files"]}
+    listed = {f["pid"]: f for f in files(session)}
     assert set(everything.truths) <= set(listed)
     on_disk = {p.name for p in everything.directory.glob("*.tach")}
-    assert {Path(f["path"]).name for f in listed.values()} == on_disk
+    assert {f["path"].name for f in listed.values()} == on_disk
     for pid, profile in everything.profiles.items():
         assert listed[pid]["samples"] == profile.replayed
         assert listed[pid]["python"] == ".".join(map(str, everything.truths[pid]["version"]))
@@ -111,8 +110,8 @@ def test_the_session_file_says_when_and_what_was_lost(everything):
 
 def test_the_sum_of_the_files_is_the_total(everything):
     summary = everything.summary
-    assert sum(f["samples"] for f in summary["files"]) == summary["samples"]
-    assert summary["processes"] == len(summary["files"])
+    assert sum(f["samples"] for f in files(summary)) == summary["samples"]
+    assert summary["files"] == len(files(summary))
 
 
 def test_the_profiler_takes_little(everything):
