@@ -139,6 +139,7 @@ static void json_row(struct json *j, const struct row *row)
 	json_uint(j, "samples", s->samples);
 	json_uint(j, "threads", s->threads);
 	json_uint(j, "code_objects", s->code_cnt);
+	json_uint(j, "process_reads", s->process_reads);
 	json_uint(j, "truncated", s->truncated);
 	json_uint(j, "unreadable", s->unreadable);
 	json_uint(j, "unresolved", s->unresolved);
@@ -208,6 +209,8 @@ void recording_print_json(const struct recording *r, const struct session_counts
 	json_uint(&j, "unreadable", t.unreadable);
 	json_uint(&j, "unresolved", t.unresolved);
 	json_uint(&j, "unverified_code", c->kernel[CNT_UNVERIFIED_CODE]);
+	json_uint(&j, "code_records", c->kernel[CNT_CODE]);
+	json_uint(&j, "code_records_deferred", c->kernel[CNT_CODE_LOST]);
 	json_ticks(&j, c);
 	json_double(&j, "consumer_cpu_s", t.cpu_s);
 	json_double(&j, "cpu_percent", t.elapsed_s > 0 ? 100 * t.cpu_s / t.elapsed_s : 0);
