@@ -10,6 +10,10 @@ CLANG   ?= clang
 BPFTOOL ?= $(shell command -v bpftool 2>/dev/null || echo /usr/sbin/bpftool)
 ARCH    ?= $(shell uname -m | sed 's/x86_64/x86/; s/aarch64/arm64/')
 
+# V=1 shows the commands.
+Q := $(if $(V),,@)
+E := @$(if $(V),true,printf '  %-6s %s\n')
+
 SAN ?=
 ifeq ($(SAN),1)
 O       := $(O)/san
@@ -40,31 +44,37 @@ FUZZ_BIN := $(FUZZ_SRC:%.c=$(O)/%)
 all: $(O)/tachbpf ## build build/tachbpf (the default)
 
 $(O)/tachbpf: $(O)/user/main.o $(O)/libtachbpf.a
-	$(CC) $(CFLAGS) $(SANFLAGS) -o $@ $^ $(LIBS)
+	$(E) LINK $@
+	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) -o $@ $^ $(LIBS)
 
 $(O)/libtachbpf.a: $(LIB_OBJ)
-	rm -f $@; ar rcs $@ $^
+	$(Q)rm -f $@; ar rcs $@ $^
 
 # The skeleton is generated: whatever includes it must wait for it.
 $(O)/user/session.o $(O)/user/modes.o: $(O)/tachbpf.skel.h
 
 $(O)/%.o: %.c
 	@mkdir -p $(@D)
-	$(CC) $(ALLFLAGS) -c -o $@ $<
+	$(E) CC $<
+	$(Q)$(CC) $(ALLFLAGS) -c -o $@ $<
 
 $(O)/%.bpf.o: %.bpf.c
 	@mkdir -p $(@D)
-	$(CLANG) $(BPFFLAGS) -c -o $@ $<
+	$(E) CLANG $<
+	$(Q)$(CLANG) $(BPFFLAGS) -c -o $@ $<
 
 $(O)/tachbpf.bpf.o: $(BPF_OBJ)
-	$(BPFTOOL) gen object $@ $^
+	$(E) GEN $@
+	$(Q)$(BPFTOOL) gen object $@ $^
 
 $(O)/tachbpf.skel.h: $(O)/tachbpf.bpf.o
-	$(BPFTOOL) gen skeleton $< name tachbpf_bpf > $@
+	$(E) GEN $@
+	$(Q)$(BPFTOOL) gen skeleton $< name tachbpf_bpf > $@
 
 $(O)/tests/unit/%: tests/unit/%.c $(O)/libtachbpf.a
 	@mkdir -p $(@D)
-	$(CC) $(ALLFLAGS) -DGOLDEN_DIR='"$(CURDIR)/tests/golden"' -o $@ $< $(O)/libtachbpf.a -lcmocka $(LIBS)
+	$(E) CC $<
+	$(Q)$(CC) $(ALLFLAGS) -DGOLDEN_DIR='"$(CURDIR)/tests/golden"' -o $@ $< $(O)/libtachbpf.a -lcmocka $(LIBS)
 
 # --- tests against real interpreters (tests/e2e, tests/bpf, tests/bench) -------------------
 # pytest is Debian's, so that nothing comes from PyPI; caches stay out of the tree.

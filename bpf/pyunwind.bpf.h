@@ -54,12 +54,24 @@ struct walk {
 	u32 shim;	/* the last step was a C-stack shim */
 };
 
+/* Code objects of one sample that user space has not been told of; more wait for the next. */
+#define MAX_NEW_CODES 32
+struct new_code {
+	u64 code;
+	u64 mark;	/* what is noted in sent_codes once it is sent */
+	u32 id;
+	u32 pad;
+};
+
 struct scratch {
 	u8 ts[2 * 512];		/* PyThreadState: ABI_TS_BYTES are read, masks reach further */
 	u8 frames[WINDOW_BYTES + 2 * SINGLE_BYTES + 8];
 	u8 code[2 * SINGLE_BYTES];
 	u64 seq;		/* samples on this CPU */
 	struct walk walk;
+	u32 new_cnt;
+	u32 pad;
+	struct new_code new_codes[MAX_NEW_CODES];
 	struct raw_sample sample;
 };
 
@@ -80,6 +92,29 @@ struct {
 	__type(key, u32);
 	__type(value, struct code_cache);
 } code_caches SEC(".maps");
+
+/*
+ * Which code objects were sent: one slot per hash, the last one wins. Shared and
+ * without a lock: a store that is lost only repeats a record.
+ */
+#define SENT_SLOTS 65536
+struct sent_codes {
+	u64 marks[SENT_SLOTS];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct sent_codes);
+} sent_codes SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct raw_code);
+} code_records SEC(".maps");
 
 static __always_inline int read_user(void *dst, u32 size, u64 addr)
 {
@@ -230,6 +265,25 @@ static __always_inline bool has_exception(struct scratch *s, struct py_proc *p, 
 
 /* ---- frames ---- */
 
+/* Is user space to be told of this code? false: yes, but this sample has no room for it. */
+static __always_inline bool note_new_code(struct scratch *s, struct py_proc *p, u64 code, u32 id)
+{
+	u64 mark = (p->ident ^ code * 0x9e3779b97f4a7c15ULL) * 0xbf58476d1ce4e5b9ULL + id;
+	struct sent_codes *sent;
+	u32 zero = 0, n = s->new_cnt;
+
+	mark ^= mark >> 32;
+	sent = bpf_map_lookup_elem(&sent_codes, &zero);
+	if (!sent || sent->marks[mark & (SENT_SLOTS - 1)] == mark)
+		return true;
+	if (n >= MAX_NEW_CODES)
+		return false;
+	s->new_codes[n & (MAX_NEW_CODES - 1)] =
+		(struct new_code){ .code = code, .mark = mark, .id = id };
+	s->new_cnt = n + 1;
+	return true;
+}
+
 /*
  * The fingerprint of a code object (abi.h), read afresh unless it is certain
  * that it is still the object that was read before. Certain is: within one
@@ -242,7 +296,7 @@ static __always_inline u32 code_id(struct scratch *s, struct code_cache *cache,
 	u32 slot = (code >> 4 ^ code >> 14) & (CODE_CACHE_SIZE - 1);
 	struct code_cache_entry *e = &cache->entries[slot];
 	u64 base = p->l.co_firstlineno & ~7;
-	u32 version = 0;
+	u32 version = 0, id;
 
 	if (e->code == code && e->stamp == stamp)
 		return e->id;
@@ -255,11 +309,14 @@ static __always_inline u32 code_id(struct scratch *s, struct code_cache *cache,
 		version = CODE_FIELD(u32, co_version);
 	e->code = code;
 	e->stamp = stamp;
-	e->id = code_identity(CODE_FIELD(u64, co_filename), CODE_FIELD(u64, co_name),
+	id = code_identity(CODE_FIELD(u64, co_filename), CODE_FIELD(u64, co_name),
 			      CODE_FIELD(u64, co_qualname), CODE_FIELD(u64, co_linetable),
 			      CODE_FIELD(u32, co_firstlineno), version);
 #undef CODE_FIELD
-	return e->id;
+	e->id = id;
+	if (!note_new_code(s, p, code, id))
+		e->stamp = 0;	/* come here again with the next sample */
+	return id;
 }
 
 /*
@@ -397,6 +454,7 @@ static __always_inline enum counter unwind_python(struct scratch *s, struct code
 	    (!frame || read_user(&frame, 8, frame + p->l.cframe_frame)))
 		return CNT_NO_FRAMES;
 
+	s->new_cnt = 0;
 	out->status = STATUS_ON_CPU;
 	out->flags = 0;
 	out->gc_at = 0;
@@ -417,6 +475,108 @@ static __always_inline enum counter unwind_python(struct scratch *s, struct code
 	walk_frames(s, cache, p, w);
 	out->nframes = w->n;
 	return w->n ? CNT_SAMPLE : CNT_NO_FRAMES;
+}
+
+/* ---- what code objects are called ---- */
+
+/* All of it, or what is on its first page: the next one may not be mapped. */
+static __always_inline void read_piece(struct raw_piece *at, u8 *dst, u32 len, u64 addr)
+{
+	u32 on_page = 4096 - (addr & 4095);
+
+	at->addr = addr;
+	at->len = len;
+	if (!read_user(dst, len, addr))
+		return;
+	at->len = 0;
+	if (on_page < len && !read_user(dst, on_page, addr))
+		at->len = on_page;
+}
+
+static __always_inline u64 head_u64(const struct raw_code *rec, u32 off)
+{
+	off &= RAW_CODE_HEAD - 8;
+	barrier_var(off);
+	return *(const u64 *)(rec->head + off);
+}
+
+/*
+ * The line table's object, and at least as much as user space likes to read at
+ * once if its page has it. Returns how many bytes of rec->table to send.
+ */
+static __always_inline u32 read_table(struct raw_code *rec, struct py_proc *p, u64 table)
+{
+	u32 on_page = 4096 - (table & 4095), len;
+	u64 size = 0;
+
+	read_user(&size, sizeof(size), table + p->l.bytes_size);
+	size += p->l.bytes_data;
+	if (size > RAW_CODE_TABLE)
+		size = RAW_CODE_TABLE;
+	len = size < RAW_CODE_TABLE_MIN ? RAW_CODE_TABLE_MIN : size;
+	rec->table_at.addr = table;
+	rec->table_at.len = len;
+	barrier_var(len);
+	if (len <= RAW_CODE_TABLE && !read_user(rec->table, len, table))
+		return len;
+	len = size < on_page ? on_page : size;
+	rec->table_at.len = len;
+	barrier_var(len);
+	if (len <= RAW_CODE_TABLE && !read_user(rec->table, len, table))
+		return len;
+	rec->table_at.len = 0;
+	return 0;
+}
+
+static __always_inline void send_code(struct raw_code *rec, struct py_proc *p,
+				      const struct new_code *code)
+{
+	struct sent_codes *sent;
+	u32 zero = 0, len;
+
+	rec->code = code->code;
+	rec->id = code->id;
+	read_piece(&rec->head_at, rec->head, RAW_CODE_HEAD, code->code);
+	if (!rec->head_at.len)
+		return;
+	read_piece(&rec->name_at, rec->name, RAW_CODE_NAME,
+		   head_u64(rec, p->l.co_qualname == ABI_NO_OFF ? p->l.co_name :
+								   p->l.co_qualname));
+	read_piece(&rec->file_at, rec->file, RAW_CODE_FILE, head_u64(rec, p->l.co_filename));
+	len = read_table(rec, p, head_u64(rec, p->l.co_linetable));
+	if (len > RAW_CODE_TABLE)
+		return;
+	if (bpf_ringbuf_output(&events, rec, offsetof(struct raw_code, table) + len,
+			       BPF_RB_NO_WAKEUP)) {
+		count(CNT_CODE_LOST);
+		return;
+	}
+	count(CNT_CODE);
+	sent = bpf_map_lookup_elem(&sent_codes, &zero);
+	if (sent)
+		sent->marks[code->mark & (SENT_SLOTS - 1)] = code->mark;
+}
+
+/* Before the sample itself, so that its names are there when it is. */
+static __always_inline void send_new_codes(struct scratch *s, struct py_proc *p,
+					   const struct raw_header *h)
+{
+	struct raw_code *rec;
+	u32 zero = 0, i;
+
+	if (!s->new_cnt)
+		return;
+	rec = bpf_map_lookup_elem(&code_records, &zero);
+	if (!rec)
+		return;
+	rec->h = *h;
+	rec->h.kind = RAW_CODE;
+#pragma clang loop unroll(disable)
+	for (i = 0; i < MAX_NEW_CODES; i++) {
+		if (i >= s->new_cnt)
+			break;
+		send_code(rec, p, &s->new_codes[i]);
+	}
 }
 
 #endif

@@ -49,6 +49,7 @@ static void set_clock(struct perf_event_attr *attr, uint32_t rate_hz)
 		.type = PERF_TYPE_SOFTWARE,
 		.size = sizeof(*attr),
 		.config = PERF_COUNT_SW_CPU_CLOCK,
+		.disabled = 1,	/* attaching the program enables: no tick before it */
 		.sample_period = NS_PER_S / rate_hz,
 		.read_format = PERF_FORMAT_TOTAL_TIME_RUNNING,
 	};
@@ -63,6 +64,7 @@ static void choose_event(struct sampler *s, int cpu)
 		.type = PERF_TYPE_HARDWARE,
 		.size = sizeof(s->attr),
 		.config = PERF_COUNT_HW_CPU_CYCLES,
+		.disabled = 1,
 		.freq = 1,
 		.sample_freq = s->rate_hz,
 		.read_format = PERF_FORMAT_TOTAL_TIME_RUNNING,

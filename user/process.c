@@ -248,6 +248,11 @@ int process_sample(struct process *p, const struct raw_sample *raw, size_t len)
 	return err ? err : emit(p, t, raw);
 }
 
+int process_code(struct process *p, const struct raw_code *raw, size_t len)
+{
+	return symbolizer_learn(p->sym, raw, len);
+}
+
 int process_flush(struct process *p)
 {
 	if (!p->sink || p->sink_err || !p->sink->ops->flush)
@@ -307,6 +312,7 @@ void process_stats(const struct process *p, struct process_stats *out)
 	*out = p->stats;
 	out->unresolved = sym->unresolved;
 	out->code_cnt = sym->code_cnt;
+	out->process_reads = sym->process_reads;
 }
 
 void process_add_late(struct process *p, uint64_t ticks)

@@ -23,7 +23,8 @@ struct process_stats {
 	uint64_t unreadable;	/* stacks with an <unreadable frame> */
 	uint64_t unresolved;	/* frames that came out as <unresolved> */
 	uint64_t frames;	/* all frames */
-	uint64_t code_cnt;	/* code objects read */
+	uint64_t code_cnt;	/* code objects with names */
+	uint64_t process_reads;	/* names read from the process, not from the ring buffer */
 	uint64_t late;		/* ticks before the process was found to be Python */
 	uint64_t write_lost;	/* samples the sink could not take (disk full ...) */
 	uint32_t threads;
@@ -54,6 +55,9 @@ bool process_has_sink(const struct process *p);
 
 /* Take one record of len bytes. 0 or -errno of the sink (samples are counted as lost). */
 int process_sample(struct process *p, const struct raw_sample *raw, size_t len);
+
+/* Take the names of a code object; before the samples that need them. 0 or -errno. */
+int process_code(struct process *p, const struct raw_code *raw, size_t len);
 
 /* Put what is buffered into the file. 0 or -errno. */
 int process_flush(struct process *p);

@@ -2,11 +2,10 @@
 /*
  * recording.c - files of a recording and what is said about them. See recording.h.
  */
-#include "recording.h"
+#include "recording_rows.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,51 +13,12 @@
 #include <unistd.h>
 
 #include "compress.h"
-#include "json.h"
-#include "output.h"
 #include "session_file.h"
-#include "u64map.h"
 #include "util.h"
 
 /* CPython's writer uses 5; 3 costs half and gives files 3 % larger (tests/bench). */
 #define ZSTD_LEVEL 3
 #define CMDLINE_MAX 4096
-
-/* One process, for the summary. */
-struct row {
-	pid_t tgid;
-	char comm[PROC_COMM_MAX];
-	char *command;
-	char version[sizeof(((struct cpython_image *)0)->version)];
-	char file[OUTPUT_NAME_MAX];	/* "": no sample, no file */
-	int fd;
-	bool ended;
-	double begin_s, end_s;		/* since the recording began */
-	struct process_stats stats;
-	int err;
-};
-
-struct refusal {
-	pid_t tgid;
-	char comm[PROC_COMM_MAX];
-	char why[160];
-};
-
-struct recording {
-	struct recording_args args;
-	char path[PATH_MAX];
-	char *selection;
-	int dirfd;			/* -1: single file */
-	struct compressor *compressor;
-	uint64_t start_ns, end_ns;
-	time_t start_time;
-	double sample_rate, missed_pct;
-	struct row **rows;		/* in order of discovery */
-	size_t row_cnt, file_cnt;
-	struct u64map live;		/* tgid -> struct row */
-	struct refusal *refusals;
-	size_t refusal_cnt;
-};
 
 struct recording *recording_new(const struct recording_args *args)
 {
@@ -173,7 +133,8 @@ static int create_file(struct recording *r, struct row *row)
 	if (r->args.single_file) {
 		const char *base = strrchr(r->path, '/');
 
-		snprintf(row->file, sizeof(row->file), "%s", base ? base + 1 : r->path);
+		snprintf(row->file, sizeof(row->file), "%.*s", (int)sizeof(row->file) - 1,
+			 base ? base + 1 : r->path);
 		return output_create_path(r->path);
 	}
 	output_file_name(row->file, row->tgid, row->comm, earlier_profiles(r, row));
@@ -230,7 +191,6 @@ int recording_end_process(struct recording *r, struct process *p)
 	bad = row->stats.unreadable + row->stats.write_lost;
 	if (row->stats.samples + row->stats.write_lost)
 		stats.error_pct = 100.0 * bad / (row->stats.samples + row->stats.write_lost);
-	row->ended = true;
 	row->end_s = stats.duration_s;
 	err = process_end(p, &stats);
 	if (row->fd >= 0 && close(row->fd) && !err)

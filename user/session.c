@@ -195,19 +195,18 @@ static void look_at_candidate(struct session *s, struct candidate *cand)
 	}
 	cand->seen_ticks = ticks;
 	err = look(s, cand->tgid, cand->start_ns, cand->ticks + ticks, why, sizeof(why));
-	if (err == -ENOENT) {
-		mark_other(s, cand);
-		candidate_backoff(cand, now_ns());
-	} else if (err == -ENOTSUP) {
-		mark_other(s, cand);
+	if (!err || err == -ESRCH) {
+		s->unidentified += err ? cand->ticks : 0;
+		candidates_forget(&s->candidates, cand->tgid);
+		return;
+	}
+	mark_other(s, cand);
+	candidate_backoff(cand, now_ns());
+	if (err == -ENOTSUP) {
 		refuse(s, cand->tgid, why);
 		cand->next_ns = UINT64_MAX;
-	} else {
-		if (err)
-			s->unidentified += cand->ticks;
-		if (err && err != -ESRCH)
-			log_debug("process %d: %s", cand->tgid, why);
-		candidates_forget(&s->candidates, cand->tgid);
+	} else if (err != -ENOENT && cand->tries == 1) {
+		log_debug("process %d: %s", cand->tgid, why);
 	}
 }
 
@@ -259,6 +258,18 @@ static void take_sample(struct session *s, const struct raw_sample *raw, size_t 
 			s->err = err;
 	}
 	err = process_sample(p, raw, len);
+	if (err && !s->err)
+		s->err = err;
+}
+
+static void take_code(struct session *s, const struct raw_code *raw, size_t len)
+{
+	struct process *p = u64map_get(&s->processes, raw->h.tgid);
+	int err;
+
+	if (!p || !process_knows_start(p, raw->h.start_ns))
+		return;	/* the sample that follows sorts it out */
+	err = process_code(p, raw, len);
 	if (err && !s->err)
 		s->err = err;
 }
@@ -320,6 +331,9 @@ static int take_record(void *ctx, void *data, size_t len)
 	switch (h->kind) {
 	case RAW_SAMPLE:
 		take_sample(s, data, len);
+		break;
+	case RAW_CODE:
+		take_code(s, data, len);
 		break;
 	case RAW_UNKNOWN:
 		note_candidate(s, h, 1, false);

@@ -5,11 +5,15 @@
 #include "symbolize.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "u64map.h"
 #include "util.h"
+
+/* So many code objects, and as many frames, are remembered. */
+#define KNOWN_MAX (64 * 1024)
 
 struct known_code {
 	struct code_object code;
@@ -33,6 +37,7 @@ struct symbolizer {
 	struct intern *in;
 	bool opcodes, gone;
 	struct u64map codes;		/* hash of (addr, id) -> chain of known_code */
+	size_t code_cnt;
 	struct known_frame *frames;	/* open addressing, power of two, at most half full */
 	size_t frame_cap, frame_cnt;
 	uint32_t unresolved;		/* frame id of <unresolved> */
@@ -61,13 +66,11 @@ struct symbolizer *symbolizer_new(const struct cpython_image *image, struct targ
 	return sym;
 }
 
-void symbolizer_free(struct symbolizer *sym)
+static void free_codes(struct symbolizer *sym)
 {
 	struct known_code *c, *next;
 	size_t pos = 0;
 
-	if (!sym)
-		return;
 	while ((c = u64map_next(&sym->codes, &pos)))
 		for (; c; c = next) {
 			next = c->next;
@@ -75,8 +78,27 @@ void symbolizer_free(struct symbolizer *sym)
 			free(c);
 		}
 	u64map_free(&sym->codes);
+	sym->code_cnt = 0;
+}
+
+void symbolizer_free(struct symbolizer *sym)
+{
+	if (!sym)
+		return;
+	free_codes(sym);
 	free(sym->frames);
 	free(sym);
+}
+
+/*
+ * A program that makes code without end must not fill our memory. Names come
+ * again from the process, and from the kernel for code that is new.
+ */
+static void forget_all(struct symbolizer *sym)
+{
+	free_codes(sym);
+	memset(sym->frames, 0, sym->frame_cap * sizeof(*sym->frames));
+	sym->frame_cnt = 0;
 }
 
 void symbolizer_target_gone(struct symbolizer *sym)
@@ -125,18 +147,15 @@ static int frames_grow(struct symbolizer *sym)
 	return 0;
 }
 
-/* Read the code object from the process; whatever goes wrong is remembered too. */
-static int read_code(struct symbolizer *sym, struct known_code *c)
+/* Read the code object from mem; that it cannot be read is remembered too. */
+static int read_code(struct symbolizer *sym, const struct target_mem *mem, struct known_code *c)
 {
-	int err;
+	int err = code_read(mem, &sym->image->layout, &sym->image->objects, c->addr, &c->code);
 
-	if (sym->gone)
-		return 0;
-	err = code_read(&sym->mem, &sym->image->layout, &sym->image->objects, c->addr, &c->code);
 	if (err == -ESRCH)
 		sym->gone = true;
 	if (err)
-		return 0;
+		return err == -ENOMEM ? err : 0;
 	/* id 0: the kernel could not take the fingerprint, so there is nothing to compare. */
 	if (c->id && c->code.identity != c->id) {
 		code_free(&c->code);
@@ -152,40 +171,110 @@ static int read_code(struct symbolizer *sym, struct known_code *c)
 	return 0;
 }
 
-/* The code object of a raw frame, read now or before. */
-static int find_code(struct symbolizer *sym, const struct raw_frame *raw, struct known_code **out)
+static uint64_t code_key(uint64_t addr, uint32_t id)
 {
-	uint64_t key = hash_u64(raw->code ^ (uint64_t)raw->id << 20);
-	struct known_code *first = u64map_get(&sym->codes, key), *c;
-	int err;
+	return hash_u64(addr ^ (uint64_t)id << 20);
+}
 
+/* The entry of (addr, id), made if need be: then *fresh. NULL: no memory. */
+static struct known_code *code_entry(struct symbolizer *sym, uint64_t addr, uint32_t id,
+				     bool *fresh)
+{
+	struct known_code *first = u64map_get(&sym->codes, code_key(addr, id)), *c;
+
+	*fresh = false;
 	for (c = first; c; c = c->next)
-		if (c->addr == raw->code && c->id == raw->id)
-			break;
-	/* Without a fingerprint an address proves nothing the second time. */
-	if (c && (c->id || !c->resolved)) {
-		*out = c;
-		return 0;
-	}
-	if (c) {
-		code_free(&c->code);
-		c->resolved = false;
-		*out = c;
-		return read_code(sym, c);
-	}
+		if (c->addr == addr && c->id == id)
+			return c;
 	c = calloc(1, sizeof(*c));
 	if (!c)
-		return -ENOMEM;
-	c->addr = raw->code;
-	c->id = raw->id;
+		return NULL;
+	c->addr = addr;
+	c->id = id;
 	c->next = first;
-	if (u64map_put(&sym->codes, key, c)) {
+	if (u64map_put(&sym->codes, code_key(addr, id), c)) {
 		free(c);
-		return -ENOMEM;
+		return NULL;
 	}
-	err = read_code(sym, c);
-	*out = c;
-	return err;
+	sym->code_cnt++;
+	*fresh = true;
+	return c;
+}
+
+/* The code object of a raw frame, known or read from the process now. */
+static int find_code(struct symbolizer *sym, const struct raw_frame *raw, struct known_code **out)
+{
+	struct known_code *c;
+	bool fresh;
+
+	c = *out = code_entry(sym, raw->code, raw->id, &fresh);
+	if (!c)
+		return -ENOMEM;
+	/* Without a fingerprint an address proves nothing the second time. */
+	if (!fresh && !c->id && c->resolved) {
+		code_free(&c->code);
+		c->resolved = false;
+		fresh = true;
+	}
+	if (!fresh || sym->gone)
+		return 0;
+	sym->stats.process_reads++;
+	return read_code(sym, &sym->mem, c);
+}
+
+/* A read served from a snapshot, from the process where the snapshot has a gap. */
+struct snapshot {
+	const struct raw_code *raw;
+	struct symbolizer *sym;
+};
+
+static int snapshot_read(void *ctx, uint64_t addr, void *buf, size_t len)
+{
+	const struct snapshot *snap = ctx;
+	const struct raw_code *raw = snap->raw;
+	const struct {
+		const struct raw_piece *at;
+		const uint8_t *data;
+	} pieces[] = {
+		{ &raw->head_at, raw->head },
+		{ &raw->name_at, raw->name },
+		{ &raw->file_at, raw->file },
+		{ &raw->table_at, raw->table },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(pieces); i++) {
+		uint64_t off = addr - pieces[i].at->addr;
+
+		if (off <= pieces[i].at->len && len <= pieces[i].at->len - off) {
+			memcpy(buf, pieces[i].data + off, len);
+			return 0;
+		}
+	}
+	if (snap->sym->gone)
+		return -ESRCH;
+	snap->sym->stats.process_reads++;
+	return snap->sym->mem.read(snap->sym->mem.ctx, addr, buf, len);
+}
+
+int symbolizer_learn(struct symbolizer *sym, const struct raw_code *raw, size_t len)
+{
+	struct snapshot snap = { raw, sym };
+	struct target_mem mem = { snapshot_read, &snap };
+	struct known_code *c;
+	bool fresh;
+
+	if (len < offsetof(struct raw_code, table) ||
+	    raw->table_at.len > len - offsetof(struct raw_code, table) ||
+	    raw->head_at.len > RAW_CODE_HEAD || raw->name_at.len > RAW_CODE_NAME ||
+	    raw->file_at.len > RAW_CODE_FILE)
+		return -EBADMSG;
+	if (sym->code_cnt >= KNOWN_MAX)
+		forget_all(sym);
+	c = code_entry(sym, raw->code, raw->id, &fresh);
+	if (!c)
+		return -ENOMEM;
+	return c->resolved ? 0 : read_code(sym, &mem, c);
 }
 
 static int make_frame(struct symbolizer *sym, const struct known_code *c,
@@ -236,11 +325,11 @@ int symbolizer_frame(struct symbolizer *sym, const struct raw_frame *raw, uint32
 
 	slot = frame_slot(sym->frames, sym->frame_cap, raw);
 	if (!slot->raw.code && raw->id && raw->code) {
-		if (sym->frame_cnt * 2 >= sym->frame_cap) {
-			if (frames_grow(sym))
-				return -ENOMEM;
-			slot = frame_slot(sym->frames, sym->frame_cap, raw);
-		}
+		if (sym->frame_cnt >= KNOWN_MAX)
+			forget_all(sym);
+		if (sym->frame_cnt * 2 >= sym->frame_cap && frames_grow(sym))
+			return -ENOMEM;
+		slot = frame_slot(sym->frames, sym->frame_cap, raw);
 		err = resolve(sym, raw, slot);
 		if (err) {
 			slot->raw.code = 0;

@@ -16,7 +16,8 @@ struct symbolizer;
 
 /* Counted in frames, not samples. */
 struct symbolizer_stats {
-	uint64_t code_cnt;		/* code objects read */
+	uint64_t code_cnt;		/* code objects with names */
+	uint64_t process_reads;		/* names that had to be read from the process */
 	uint64_t unresolved;		/* frames that came out as <unresolved> */
 };
 
@@ -24,6 +25,12 @@ struct symbolizer_stats {
 struct symbolizer *symbolizer_new(const struct cpython_image *image, struct target_mem mem,
 				  struct intern *in, bool opcodes);
 void symbolizer_free(struct symbolizer *sym);
+
+/*
+ * The kernel's snapshot of a code object (len bytes, checked here): from now on
+ * its frames have names whatever becomes of the process. 0 or -errno.
+ */
+int symbolizer_learn(struct symbolizer *sym, const struct raw_code *raw, size_t len);
 
 /* The process' memory is gone: answer from what is known. */
 void symbolizer_target_gone(struct symbolizer *sym);

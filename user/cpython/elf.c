@@ -22,8 +22,8 @@
 #define MAX_SHSTRTAB  (1u << 20)
 #define MAX_DYNS      1024
 #define MAX_HASH_WALK 4096
-#define MAX_SYMTAB    (64u << 20)
-#define MAX_STRTAB    (256u << 20)
+#define MAX_SYMTAB    (32u << 20)
+#define MAX_STRTAB    (64u << 20)
 
 int elf_file_pread(const struct elf_file *f, uint64_t off, void *buf, size_t len)
 {

@@ -2,7 +2,7 @@
 /*
  * elf.h - a bounded reader of one ELF file that somebody else wrote.
  *
- * Knows ELF (x86-64, little endian, 64 bit) and nothing of Python. Everything is
+ * Knows ELF (little endian, 64 bit) and nothing of Python. Everything is
  * read with pread() into buffers whose size we chose: a file that lies, or is cut
  * short while we look at it, yields -ENOENT or -EBADMSG, never a signal.
  */
@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #define ELF_MAX_LOADS 32
 
@@ -31,7 +32,7 @@ struct elf_dynamic {
 struct elf_file {
 	int fd;
 	uint64_t size;
-	bool foreign;		/* not x86-64: only elf_file_section() answers, with -ENOTSUP */
+	bool foreign;		/* 64 bit, little endian, but not x86-64 */
 	uint64_t shoff;
 	uint32_t shnum, shstrndx;
 	struct elf_load loads[ELF_MAX_LOADS];
@@ -50,7 +51,7 @@ struct elf_symbol {
 	uint8_t type;		/* STT_* */
 };
 
-/* 0, -ENOENT: not an executable or library of this machine, other -errno. */
+/* 0, -ENOENT: not a 64-bit little-endian executable or library, other -errno. */
 int elf_file_open(struct elf_file *f, int fd);
 
 /* Read len bytes of what is mapped at vaddr from the file. 0, -EFAULT, -errno. */

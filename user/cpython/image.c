@@ -25,6 +25,7 @@ struct reader {
 	char *why;
 	size_t why_size;
 	uint32_t hex;			/* PY_VERSION_HEX; 0: not known */
+	bool exact;			/* without it: the micro version is known, too */
 	uint8_t offsets[DEBUG_OFFSETS_MAX];
 	size_t offsets_len;		/* 0: _PyRuntime has no debug offsets */
 };
@@ -41,7 +42,7 @@ static int refuse(struct reader *r, int err, const char *fmt, ...)
 	return err;
 }
 
-/* A symbol from .dynsym, else (stripped of nothing, linked without -rdynamic) .symtab. */
+/* A symbol from .dynsym, else (a static Python linked without -rdynamic) .symtab. */
 static int find_symbol(const struct reader *r, const char *name, struct elf_symbol *sym)
 {
 	if (!elf_file_dynsym(&r->f, name, sym))
@@ -99,20 +100,23 @@ static int find_version(struct reader *r)
 	}
 	if (r->hex)
 		return version_from_hex(r->img, r->hex);
-	return version_from_strings(r->img, &r->f);
+	return version_from_strings(r->img, &r->f, &r->exact);
 }
 
 static int check_version(struct reader *r)
 {
 	const struct cpython_image *img = r->img;
 
-	if (img->major != 3 || img->minor < LAYOUT_MINOR_MIN ||
-	    img->minor > LAYOUT_MINOR_MAX)
+	if (img->major != 3 || img->minor < LAYOUT_MINOR_MIN || img->minor > LAYOUT_MINOR_MAX)
 		return refuse(r, -ENOTSUP, "CPython %s is not supported (3.%u to 3.%u are)",
 			      img->version, LAYOUT_MINOR_MIN, LAYOUT_MINOR_MAX);
 	if (img->free_threaded)
 		return refuse(r, -ENOTSUP, "free-threaded CPython %s is not supported yet",
 			      img->version);
+	/* "3.12" alone may be any alpha of it. */
+	if (!r->hex && !r->exact)
+		return refuse(r, -ENOTSUP, "CPython %s is not supported (its exact version could "
+			      "not be found)", img->version);
 	/* Only 3.15's thread state needs nothing that its debug offsets do not vouch for. */
 	if (r->hex && version_is_unstable(r->hex) && img->minor < 15)
 		return refuse(r, -ENOTSUP, "CPython %s is not supported (it is a pre-release)",
@@ -182,7 +186,7 @@ static void find_rest(struct reader *r)
 	if (!elf_file_dynsym(&r->f, "_Py_NoneStruct", &sym))
 		img->none_vaddr = sym.value;
 	for (i = 0; i < r->f.load_cnt; i++)
-		if (r->f.loads[i].off == 0) {
+		if ((r->f.loads[i].off & ~PAGE_MASK_4K) == 0) {
 			img->first_load_vaddr = r->f.loads[i].vaddr & ~PAGE_MASK_4K;
 			break;
 		}
@@ -196,6 +200,7 @@ static void find_rest(struct reader *r)
 int cpython_image_read(int fd, struct cpython_image *img, char *why, size_t why_size)
 {
 	struct reader r = { .img = img, .why = why, .why_size = why_size };
+	uint64_t first;
 	int err;
 
 	memset(img, 0, sizeof(*img));
@@ -212,7 +217,6 @@ int cpython_image_read(int fd, struct cpython_image *img, char *why, size_t why_
 	err = find_version(&r);
 	if (err == -ENOTSUP)
 		return err;
-	/* A program linked to libpython may hold a copy of its data symbols: no interpreter. */
 	if (err)
 		return -ENOENT;
 	if (r.f.foreign)
@@ -221,6 +225,9 @@ int cpython_image_read(int fd, struct cpython_image *img, char *why, size_t why_
 	err = check_version(&r);
 	if (err)
 		return err;
+	/* It is initialised data; in a program linked to libpython a copy is in .bss. */
+	if (elf_file_read(&r.f, img->runtime_vaddr, &first, sizeof(first)))
+		return -ENOENT;
 	err = find_layout(&r);
 	if (err)
 		return err;

@@ -13,7 +13,7 @@
 enum { LEVEL_ALPHA = 0xa, LEVEL_BETA = 0xb, LEVEL_RC = 0xc, LEVEL_FINAL = 0xf };
 
 /* How much of .rodata is searched for strings. Debian's python3.15 has 2.6 MB of it. */
-#define RODATA_MAX (16u << 20)
+#define RODATA_MAX (64u << 20)
 
 int version_from_hex(struct cpython_image *img, uint32_t hex)
 {
@@ -23,7 +23,7 @@ int version_from_hex(struct cpython_image *img, uint32_t hex)
 	unsigned int level = hex >> 4 & 15, serial = hex & 15;
 	int n;
 
-	if (!suffix[level] || hex >> 24 != 3)
+	if (!suffix[level] || hex >> 24 < 3 || hex >> 24 > 9)
 		return -EBADMSG;
 	img->major = hex >> 24;
 	img->minor = hex >> 16;
@@ -90,7 +90,7 @@ static bool minor_from_path(struct cpython_image *img, const char *s, size_t len
  * PY_VERSION is a literal (Python/getversion.c), but the linker may have merged it
  * into the end of a longer one: look for "3.9.<micro>" that ends a string.
  */
-static void find_micro(struct cpython_image *img, const char *s, size_t len)
+static bool find_micro(struct cpython_image *img, const char *s, size_t len)
 {
 	char prefix[12];
 	size_t n = snprintf(prefix, sizeof(prefix), "%u.%u.", img->major, img->minor);
@@ -107,16 +107,18 @@ static void find_micro(struct cpython_image *img, const char *s, size_t len)
 			continue;
 		img->micro = micro;
 		snprintf(img->version, sizeof(img->version), "%s%u", prefix, img->micro);
-		return;
+		return true;
 	}
+	return false;
 }
 
-int version_from_strings(struct cpython_image *img, const struct elf_file *f)
+int version_from_strings(struct cpython_image *img, const struct elf_file *f, bool *exact)
 {
 	bool known = minor_from_soname(img, f);
 	struct elf_range r;
 	char *s;
 
+	*exact = false;
 	if (elf_file_section(f, ".rodata", &r) || r.size > RODATA_MAX || r.size > f->size)
 		return known ? 0 : -ENOENT;
 	s = malloc(r.size + 4);
@@ -125,7 +127,7 @@ int version_from_strings(struct cpython_image *img, const struct elf_file *f)
 		memset(s + r.size, 0, 4);
 		if (known || minor_from_path(img, s, r.size)) {
 			known = true;
-			find_micro(img, s, r.size);
+			*exact = find_micro(img, s, r.size);
 		}
 	}
 	free(s);

@@ -19,8 +19,8 @@ bool version_is_unstable(uint32_t hex);
 
 /*
  * For files without Py_Version (up to 3.10, or stripped of it): look for the version
- * among the strings. 0 or -ENOENT. micro may stay 0 with version "3.9".
+ * among the strings. 0 or -ENOENT. Without *exact it is only "3.9", and micro is 0.
  */
-int version_from_strings(struct cpython_image *img, const struct elf_file *f);
+int version_from_strings(struct cpython_image *img, const struct elf_file *f, bool *exact);
 
 #endif
