@@ -63,12 +63,16 @@ def spin(n):
 
 
 def positions(paths):
-    """file:qualname -> the set of co_positions() of all code in the given source files."""
+    """file:qualname -> the set of co_positions() of all code in the given source files.
+
+    A frame that is before its first instruction is at its def line, without columns.
+    """
     found = {}
 
     def walk(code):
         key = "%s:%s" % (code.co_filename, code.co_qualname)
         known = found.setdefault(key, set())
+        known.add((code.co_firstlineno, code.co_firstlineno, -1, -1))
         known.update(tuple(-1 if v is None else v for v in p)
                      for p in code.co_positions() if p[0] is not None)
         for const in code.co_consts:
