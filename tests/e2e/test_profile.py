@@ -214,13 +214,14 @@ def test_recycled_code_is_never_given_an_old_name(recorded):
     assert numbers[-1] < truth["phases"]["recycled"]["made"]
 
 
-def test_code_that_lives_for_50_ms_has_its_name(recorded):
+def test_remade_code_that_lives_a_while_has_its_name(recorded):
     profile, truth = recorded
     seen = remade(profile.phase(truth, "recycled"))
     numbers = collections.Counter(int(func[len("remade_"):]) for _, func, _ in seen)
-    long_lived = range(31, truth["phases"]["recycled"]["made"], 32)
-    assert len(long_lived) >= 10
-    assert sum(numbers[n] >= 25 for n in long_lived) >= 0.9 * len(long_lived)
+    long_lived = truth["phases"]["recycled"]["long_lived"]
+    assert len(long_lived) >= 8
+    named = sum(numbers[int(n)] for n in long_lived)
+    assert named >= 0.9 * RATE * sum(long_lived.values())
 
 
 def test_unreadable_frames_are_rare(recorded):

@@ -65,16 +65,22 @@ def spin(n):
 def positions(paths):
     """file:qualname -> the set of co_positions() of all code in the given source files.
 
-    A frame that is before its first instruction is at its def line, without columns.
+    A frame that is before its first instruction is at its def line, and one at an
+    instruction without a location at the line before, both without columns.
     """
     found = {}
 
     def walk(code):
         key = "%s:%s" % (code.co_filename, code.co_qualname)
         known = found.setdefault(key, set())
-        known.add((code.co_firstlineno, code.co_firstlineno, -1, -1))
-        known.update(tuple(-1 if v is None else v for v in p)
-                     for p in code.co_positions() if p[0] is not None)
+        last = code.co_firstlineno
+        known.add((last, last, -1, -1))
+        for p in code.co_positions():
+            if p[0] is None:
+                known.add((last, last, -1, -1))
+            else:
+                known.add(tuple(-1 if v is None else v for v in p))
+                last = p[0]
         for const in code.co_consts:
             if hasattr(const, "co_positions"):
                 walk(const)
