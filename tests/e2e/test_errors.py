@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Bad input: one line that says what is wrong and what to do, and the right exit status."""
 import os
+import select
 import shutil
+import signal
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -79,7 +82,7 @@ def test_files_are_read_without_privilege(for_anyone, matrix, out):
 def test_no_such_process(out):
     gone = subprocess.Popen(["true"])
     gone.wait()
-    refused(tachbpf("-p", gone.pid, "-d", "1", "-o", out / "x.tach"), str(gone.pid), "no such")
+    refused(tachbpf("-p", gone.pid, "-d", "1", "-o", out / "x.tach"), str(gone.pid), "no process")
     assert not (out / "x.tach").exists()
 
 
@@ -138,12 +141,27 @@ def test_output_on_a_read_only_file_system(idle, out):
             "read-only")
 
 
+# a PID namespace of its own, where the profiler is the only process
+ALONE = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"]
+
+
 def test_no_python_found_says_so_and_ends_with_the_duration(out):
-    # a PID namespace of its own, where the profiler is the only process
-    alone = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"]
-    finished = tachbpf("-a", "-d", "1", "-o", out / "none", "--json", prefix=alone)
+    finished = tachbpf("-a", "-d", "1", "-o", out / "none", "--json", prefix=ALONE)
     assert "no python" in finished.stderr.lower(), repr(finished)
     assert finished.returncode in (0, 1), repr(finished)
+    assert not tach_files(out / "none")
+
+
+def test_no_python_found_keeps_waiting_without_a_duration(out):
+    with Recording(["-a", "-o", out / "none"], prefix=ALONE) as waiting:
+        select.select([waiting.process.stderr], [], [], 30)
+        assert "no python" in waiting.process.stderr.readline().lower()
+        children = Path(f"/proc/{waiting.process.pid}/task/{waiting.process.pid}/children")
+        profiler, = map(int, children.read_text().split())
+        with pytest.raises(subprocess.TimeoutExpired):
+            waiting.process.wait(1)         # it must not end: a second shows that it does not
+        os.kill(profiler, signal.SIGINT)
+        assert waiting.wait().returncode == 0
 
 
 @pytest.mark.parametrize("old", [pytest.param(i, id=i.name) for i in OLD])
