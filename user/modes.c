@@ -24,6 +24,7 @@ struct cpu_event {
 	int cpu;
 	int fd;			/* -1: the CPU is offline */
 	struct bpf_link *link;	/* owns fd once attached */
+	uint64_t ended_ns;	/* running time of this CPU's events that were closed */
 };
 
 struct sampler {
@@ -33,7 +34,6 @@ struct sampler {
 	bool fixed_cpus, started;
 	struct cpu_event *events;
 	int cnt;
-	uint64_t ended_ns;	/* running time of events that were closed */
 };
 
 static int open_event(struct perf_event_attr *attr, int cpu)
@@ -158,12 +158,12 @@ static uint64_t running_ns(const struct cpu_event *e)
 	return count.running;
 }
 
-static void stop_cpu(struct sampler *s, struct cpu_event *e)
+static void stop_cpu(struct cpu_event *e)
 {
 	if (e->fd < 0)
 		return;
 	ioctl(e->fd, PERF_EVENT_IOC_DISABLE, 0);
-	s->ended_ns += running_ns(e);
+	e->ended_ns += running_ns(e);
 	bpf_link__destroy(e->link);	/* closes fd */
 	e->fd = -1;
 	e->link = NULL;
@@ -202,7 +202,7 @@ void sampler_refresh(struct sampler *s)
 		for (k = 0; k < cnt && cpus[k] != s->events[i].cpu; k++)
 			;
 		if (k == cnt)
-			stop_cpu(s, &s->events[i]);
+			stop_cpu(&s->events[i]);
 	}
 	for (k = 0; k < cnt; k++) {
 		struct cpu_event *e = find_cpu(s, cpus[k]);
@@ -220,7 +220,7 @@ void sampler_stop(struct sampler *s)
 	int i;
 
 	for (i = 0; i < s->cnt; i++)
-		stop_cpu(s, &s->events[i]);
+		stop_cpu(&s->events[i]);
 	s->started = false;
 }
 
@@ -238,19 +238,17 @@ bool sampler_is_hardware(const struct sampler *s)
 	return s->attr.type == PERF_TYPE_HARDWARE;
 }
 
-uint64_t sampler_expected_ticks(const struct sampler *s)
-{
-	uint64_t ticks = s->ended_ns / s->attr.sample_period;
-	int i;
-
-	if (sampler_is_hardware(s))
-		return 0;
-	for (i = 0; i < s->cnt; i++)
-		ticks += running_ns(&s->events[i]) / s->attr.sample_period;
-	return ticks;
-}
-
 int sampler_cpu_cnt(const struct sampler *s)
 {
 	return s->cnt;
+}
+
+struct cpu_ticks sampler_cpu_ticks(const struct sampler *s, int i)
+{
+	const struct cpu_event *e = &s->events[i];
+	struct cpu_ticks ticks = { .cpu = e->cpu };
+
+	if (!sampler_is_hardware(s))
+		ticks.expected = (e->ended_ns + running_ns(e)) / s->attr.sample_period;
+	return ticks;
 }

@@ -32,11 +32,12 @@ void sampler_free(struct sampler *s);
 /* The hardware counts cycles; otherwise the kernel's CPU clock ticks. */
 bool sampler_is_hardware(const struct sampler *s);
 
-/*
- * How many ticks the time that has passed owes us, by the kernel's own count of
- * the time each event was running. 0 with hardware cycles: they stop in idle.
- */
-uint64_t sampler_expected_ticks(const struct sampler *s);
+/* What the time that has passed owes a CPU, by the kernel's own count of it. */
+struct cpu_ticks {
+	int cpu;
+	uint64_t expected;	/* 0 with hardware cycles: they stop in idle */
+};
 int sampler_cpu_cnt(const struct sampler *s);
+struct cpu_ticks sampler_cpu_ticks(const struct sampler *s, int i);
 
 #endif
