@@ -88,6 +88,7 @@ struct py_layout {
 	abi_u32 is_next;
 	abi_u32 is_threads_head;
 	abi_u32 is_gc_collecting;
+	abi_u32 is_gc_frame;	/* the frame that was current when collection began (3.15) */
 	abi_u32 is_epoch;	/* a counter that moves whenever a code object can have
 				 * been replaced; ABI_NO_OFF32: there is none        */
 	abi_u32 ts_gil_mask;
@@ -97,7 +98,7 @@ struct py_layout {
 	abi_u8 code_tag_mask;	/* low bits of fr_code that are a StackRef tag        */
 	abi_u8 pad[4];
 };
-_Static_assert(sizeof(struct py_layout) == 84, "py_layout has no hidden padding");
+_Static_assert(sizeof(struct py_layout) == 88, "py_layout has no hidden padding");
 
 enum py_proc_state {
 	PY_PROC_PYTHON = 1,	/* walk its threads                                  */
@@ -118,7 +119,6 @@ struct py_proc {
 	abi_u8 tstate_how;	/* enum py_tstate_how */
 	abi_u8 pad[2];
 	struct py_layout l;
-	abi_u32 pad2;
 };
 _Static_assert(sizeof(struct py_proc) == 152, "py_proc has no hidden padding");
 
@@ -171,7 +171,8 @@ struct raw_sample {
 	abi_u16 nframes;
 	abi_u8 status;		/* STATUS_* */
 	abi_u8 flags;		/* enum raw_sample_flags */
-	abi_u32 cpu;
+	abi_u16 cpu;
+	abi_u16 gc_at;		/* RAW_GC: <GC> belongs before this frame             */
 	struct raw_frame frames[ABI_MAX_FRAMES];	/* innermost first; nframes sent */
 };
 _Static_assert(sizeof(struct raw_header) == 24, "raw_header has no hidden padding");

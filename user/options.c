@@ -288,6 +288,8 @@ static const struct cli_option record_table[] = {
 	{ 'r', "rate", "RATE", "How to record",
 	  "samples per second and CPU: 99, 999, 10khz\n(default: 99 with -a, 999 otherwise)",
 	  set_rate, 0, NULL },
+	{ 'C', "cpu", "LIST", "How to record", "sample these CPUs only: 0-3,7 (default: all)",
+	  set_text, RECORD(cpu_list), NULL },
 	{ 'd', "duration", "TIME", "How to record", "stop after 30, 0.5, 30s, 5m, 1h",
 	  set_duration, 0, NULL },
 	{ 0, "opcodes", NULL, "How to record", "keep the bytecode instruction of each frame",

@@ -27,6 +27,7 @@ struct record_options {
 	const char *output;		/* -o; NULL: default name */
 	bool no_compression;		/* --compression none */
 	enum tach_layout layout;	/* --layout */
+	const char *cpu_list;		/* -C; NULL: every CPU */
 	bool opcodes;			/* --opcodes */
 	bool no_gc;			/* --no-gc */
 	bool json;			/* --json: the summary as JSON on stdout */

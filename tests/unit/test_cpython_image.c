@@ -1,0 +1,408 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* test_cpython_image.c - recognising CPython in ELF files, made up and real. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include "fake_elf.h"
+#include "user/cpython/image.h"
+
+static uint8_t golden[3][888];
+static size_t golden_len[3];
+static char why[200];
+
+static int load_golden(void **state)
+{
+	char path[512];
+	int i;
+
+	for (i = 0; i < 3; i++) {
+		FILE *f;
+
+		snprintf(path, sizeof(path), "%s/debug_offsets_3.%d.bin", GOLDEN_DIR, 13 + i);
+		f = fopen(path, "rb");
+		assert_non_null(f);
+		golden_len[i] = fread(golden[i], 1, sizeof(golden[i]), f);
+		fclose(f);
+	}
+	return 0;
+}
+
+static int read_bytes(const void *data, size_t len, struct cpython_image *img)
+{
+	int fd = fake_file(data, len), err;
+
+	assert_true(fd >= 0);
+	err = cpython_image_read(fd, img, why, sizeof(why));
+	close(fd);
+	assert_true(err <= 0);
+	assert_true(err != -ENOTSUP || why[0]);
+	return err;
+}
+
+static int read_fake(struct fake_elf *f, struct cpython_image *img)
+{
+	fake_elf_build(f);
+	return read_bytes(f->image, sizeof(f->image), img);
+}
+
+static struct fake_elf fake_313(void)
+{
+	return (struct fake_elf){ .hex = 0x030d12f0, .runtime = golden[0],
+				  .runtime_len = golden_len[0] };
+}
+
+static const uint8_t runtime_zeros[256];
+
+static void test_rows(void **state)
+{
+	struct fake_elf f = { .hex = 0x030b07f0, .runtime = runtime_zeros, .runtime_len = 256 };
+	struct cpython_image img;
+
+	assert_int_equal(read_fake(&f, &img), 0);
+	assert_string_equal(img.version, "3.11.7");
+	assert_int_equal(img.runtime_vaddr, FAKE_BASE + FAKE_RUNTIME);
+	assert_int_equal(img.none_vaddr, FAKE_BASE + FAKE_NONE);
+	assert_int_equal(img.first_load_vaddr, FAKE_BASE);
+	assert_int_equal(img.tstate_how, PY_TSTATE_TSS_GLIBC);
+	assert_int_equal(img.layout.gil_how, PY_GIL_RT_CURRENT);
+	assert_int_equal(img.layout.is_epoch, ABI_NO_OFF32);
+	assert_int_equal(img.objects.minor, 11);
+
+	f.hex = 0x030c01f0;
+	assert_int_equal(read_fake(&f, &img), 0);
+	assert_string_equal(img.version, "3.12.1");
+	assert_int_equal(img.layout.is_epoch, ABI_NO_OFF32);
+	assert_int_equal(img.layout.rt_tss_key, 1544);
+}
+
+static void test_debug_offsets(void **state)
+{
+	struct fake_elf f = fake_313();
+	struct cpython_image img;
+
+	assert_int_equal(read_fake(&f, &img), 0);
+	assert_string_equal(img.version, "3.13.18");
+	assert_int_equal(img.layout.rt_tss_key, 2160);
+	assert_int_equal(img.layout.is_epoch, 17000);
+	assert_int_equal(img.layout.code_tag_mask, 0);
+
+	f.hex = 0;	/* stripped of it: the debug offsets say it, too */
+	assert_int_equal(read_fake(&f, &img), 0);
+	assert_string_equal(img.version, "3.13.18");
+}
+
+/* A PyInterpreterState of a size that we have not seen: no epoch rather than a wrong one. */
+static void test_unseen_size_has_no_epoch(void **state)
+{
+	struct fake_elf f = fake_313();
+	struct cpython_image img;
+	uint64_t size = 195000;
+
+	fake_elf_build(&f);
+	fake_put(&f, FAKE_RUNTIME + 48, &size, sizeof(size));
+	assert_int_equal(read_bytes(f.image, sizeof(f.image), &img), 0);
+	assert_int_equal(img.layout.is_epoch, ABI_NO_OFF32);
+}
+
+static void test_tls_executable(void **state)
+{
+	static const uint8_t getter[] = { 0x64, 0x48, 0x8b, 0x04, 0x25, 0xd8, 0xff, 0xff, 0xff,
+					  0xc3 };
+	struct fake_elf f = { .hex = 0x030f02f0, .runtime = golden[2],
+			      .runtime_len = golden_len[2], .getter = getter,
+			      .getter_len = sizeof(getter) };
+	struct cpython_image img;
+
+	assert_int_equal(read_fake(&f, &img), 0);
+	assert_int_equal(img.tstate_how, PY_TSTATE_TLS_FS);
+	assert_int_equal(img.tls_off, -40);
+	assert_int_equal(img.layout.rt_tss_key, ABI_NO_OFF);
+	f.getter = NULL;
+	assert_int_equal(read_fake(&f, &img), 0);
+	assert_int_equal(img.tstate_how, PY_TSTATE_LIST);
+}
+
+static void test_musl_has_no_glibc_tss(void **state)
+{
+	struct fake_elf f = fake_313();
+	struct cpython_image img;
+
+	f.no_glibc = true;
+	assert_int_equal(read_fake(&f, &img), 0);
+	assert_int_equal(img.tstate_how, PY_TSTATE_LIST);
+}
+
+static void test_sections_only(void **state)
+{
+	static const char strings[] = "\0/usr/lib/python3.12\0zlib 3.2.0\0Python-3.12.4";
+	struct fake_elf f = { .runtime = runtime_zeros, .runtime_len = 256, .no_dynsym = true,
+			      .rodata = strings, .rodata_len = sizeof(strings) };
+	struct cpython_image img;
+
+	assert_int_equal(read_fake(&f, &img), 0);
+	assert_string_equal(img.version, "3.12.4");
+	assert_int_equal(img.runtime_vaddr, FAKE_BASE + FAKE_RUNTIME);
+	assert_int_equal(img.none_vaddr, 0);
+
+	f.rodata_len = 21;	/* no micro version: may be any alpha */
+	assert_int_equal(read_fake(&f, &img), -ENOTSUP);
+	assert_non_null(strstr(why, "3.12"));
+}
+
+static void expect_refused(struct fake_elf *f, const char *text)
+{
+	struct cpython_image img;
+
+	assert_int_equal(read_fake(f, &img), -ENOTSUP);
+	if (!strstr(why, text))
+		fail_msg("\"%s\" lacks \"%s\"", why, text);
+}
+
+static void test_refusals(void **state)
+{
+	struct fake_elf f = { .runtime = runtime_zeros, .runtime_len = 256 };
+	uint64_t one = 1;
+
+	f.hex = 0x030a0df0;
+	expect_refused(&f, "CPython 3.10.13 is not supported (3.11 to 3.15 are)");
+	f.hex = 0x031000f0;
+	expect_refused(&f, "CPython 3.16.0 is not supported (3.11 to 3.15 are)");
+	f.hex = 0x040000a1;
+	expect_refused(&f, "CPython 4.0.0a1 is not supported");
+	f.hex = 0x030c00b3;
+	expect_refused(&f, "CPython 3.12.0b3 is not supported (it is a pre-release)");
+	f.hex = 0x030d00f0;
+	expect_refused(&f, "CPython 3.13.0 is not supported (its debug offsets");
+	f = fake_313();
+	f.hex = 0x030d00f0;
+	expect_refused(&f, "disagree");
+	f = fake_313();
+	memcpy(golden[0] + 16, &one, 8);
+	expect_refused(&f, "free-threaded CPython 3.13.18 is not supported yet");
+	memset(golden[0] + 16, 0, 8);
+}
+
+/* 3.15's alphas had 3.14's debug offsets and less. */
+static void test_prerelease_315(void **state)
+{
+	struct fake_elf f = { .runtime = golden[2], .runtime_len = golden_len[2] };
+	struct cpython_image img;
+
+	golden[2][8] = 0xb4;
+	golden[2][9] = 0;
+	assert_int_equal(read_fake(&f, &img), 0);
+	assert_string_equal(img.version, "3.15.0b4");
+	golden[2][32] -= 8;	/* finalizing: one word less */
+	expect_refused(&f, "CPython 3.15.0b4 is not supported (its debug offsets");
+	golden[2][32] += 8;
+	golden[2][8] = 0xf0;
+	golden[2][9] = 2;
+}
+
+static void test_old_by_strings(void **state)
+{
+	static const char strings[] = "x\0/root/3.9.18\0lib/python3.9\0";
+	struct fake_elf f = { .runtime = runtime_zeros, .runtime_len = 256, .rodata = strings,
+			      .rodata_len = sizeof(strings) };
+
+	expect_refused(&f, "CPython 3.9.18 is not supported (3.11 to 3.15 are)");
+}
+
+static void test_not_python(void **state)
+{
+	struct fake_elf f = { .rodata = "lib/python3.12" , .rodata_len = 15 };
+	struct cpython_image img;
+	uint8_t noise[4096];
+	size_t i;
+
+	assert_int_equal(read_fake(&f, &img), -ENOENT);
+	assert_int_equal(read_bytes("", 0, &img), -ENOENT);
+	assert_int_equal(read_bytes("#!/bin/sh\n", 10, &img), -ENOENT);
+	for (i = 0; i < sizeof(noise); i++)
+		noise[i] = i * 2654435761u >> 13;
+	assert_int_equal(read_bytes(noise, sizeof(noise), &img), -ENOENT);
+	memcpy(noise, f.image, 16);
+	assert_int_equal(read_bytes(noise, sizeof(noise), &img), -ENOENT);
+}
+
+/* A program linked to libpython may have a copy of _PyRuntime in .bss. */
+static void test_copied_runtime(void **state)
+{
+	struct fake_elf f = { .hex = 0x030c01f0, .runtime = runtime_zeros, .runtime_len = 256 };
+	struct cpython_image img;
+	uint64_t filesz = 0x900;	/* PT_LOAD's: FAKE_RUNTIME is behind */
+
+	fake_elf_build(&f);
+	fake_put(&f, sizeof(Elf64_Ehdr) + offsetof(Elf64_Phdr, p_filesz), &filesz, 8);
+	assert_int_equal(read_bytes(f.image, sizeof(f.image), &img), -ENOENT);
+}
+
+static void test_foreign_machine(void **state)
+{
+	struct fake_elf f = fake_313();
+	struct cpython_image img;
+	uint16_t machine = EM_AARCH64;
+
+	fake_elf_build(&f);
+	fake_put(&f, offsetof(Elf64_Ehdr, e_machine), &machine, 2);
+	assert_int_equal(read_bytes(f.image, sizeof(f.image), &img), -ENOTSUP);
+	assert_non_null(strstr(why, "machine"));
+}
+
+static void test_truncated(void **state)
+{
+	struct fake_elf f = fake_313();
+	struct cpython_image img;
+	size_t len;
+
+	fake_elf_build(&f);
+	for (len = 0; len < sizeof(f.image); len += len < 0x300 ? 1 : 37)
+		read_bytes(f.image, len, &img);
+}
+
+/* Every byte of the tables set to every nasty value: any answer, but an answer. */
+static void test_mutated(void **state)
+{
+	static const uint8_t nasty[] = { 0, 1, 0x7f, 0x80, 0xff };
+	struct fake_elf f = fake_313();
+	struct cpython_image img;
+	size_t off, i;
+	int fd;
+
+	fake_elf_build(&f);
+	fd = fake_file(f.image, sizeof(f.image));
+	assert_true(fd >= 0);
+	for (off = 0; off < 0x1a80; off++) {
+		if (off == FAKE_RODATA)
+			off = FAKE_RUNTIME;
+		for (i = 0; i < sizeof(nasty); i++) {
+			assert_int_equal(pwrite(fd, &nasty[i], 1, off), 1);
+			cpython_image_read(fd, &img, why, sizeof(why));
+		}
+		assert_int_equal(pwrite(fd, f.image + off, 1, off), 1);
+	}
+	assert_int_equal(cpython_image_read(fd, &img, why, sizeof(why)), 0);
+	close(fd);
+}
+
+/* ---- the interpreters of this machine ---- */
+
+static unsigned int seen;
+
+static void check_file(const char *path, unsigned int minor)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC), err;
+	struct cpython_image img;
+	char prefix[16];
+
+	if (fd < 0)
+		return;
+	err = cpython_image_read(fd, &img, why, sizeof(why));
+	close(fd);
+	if (err == -ENOENT)	/* a launcher, or a program linked to libpython */
+		return;
+	seen++;
+	snprintf(prefix, sizeof(prefix), "3.%u.", minor);
+	assert_memory_equal(img.version, prefix, strlen(prefix));
+	if (minor < 11 || minor > 15 || img.free_threaded) {
+		assert_int_equal(err, -ENOTSUP);
+		return;
+	}
+	if (err)
+		fail_msg("%s: %s", path, why);
+	assert_true(img.runtime_vaddr && img.none_vaddr);
+	if (minor >= 15)
+		assert_in_range(img.tstate_how, PY_TSTATE_TLS_FS, PY_TSTATE_TLS_DTV);
+	else
+		assert_int_equal(img.tstate_how, PY_TSTATE_TSS_GLIBC);
+	assert_true((img.layout.is_epoch == ABI_NO_OFF32) == (minor < 13));
+}
+
+static void check_pyenv(const char *root)
+{
+	char path[1024];
+	struct dirent *e;
+	unsigned int minor;
+	DIR *d;
+
+	snprintf(path, sizeof(path), "%s/versions", root);
+	d = opendir(path);
+	while (d && (e = readdir(d))) {
+		if (sscanf(e->d_name, "3.%u.", &minor) != 1)
+			continue;
+		snprintf(path, sizeof(path), "%s/versions/%.64s/lib/libpython3.%u%s.so.1.0", root,
+			 e->d_name, minor, minor < 8 ? "m" : "");
+		check_file(path, minor);
+		snprintf(path, sizeof(path), "%s/versions/%.64s/bin/python3.%u", root, e->d_name,
+			 minor);
+		check_file(path, minor);
+	}
+	if (d)
+		closedir(d);
+}
+
+static void check_prefix(const char *root)
+{
+	char path[1024];
+	unsigned int minor;
+
+	for (minor = 6; minor < 20; minor++) {
+		snprintf(path, sizeof(path), "%s/usr/bin/python3.%u", root, minor);
+		check_file(path, minor);
+		snprintf(path, sizeof(path), "%s/usr/lib/x86_64-linux-gnu/libpython3.%u.so.1.0",
+			 root, minor);
+		check_file(path, minor);
+	}
+}
+
+static void test_installed(void **state)
+{
+	const char *pyenv = getenv("PYENV_ROOT"), *home = getenv("HOME");
+	char path[512];
+
+	if (pyenv) {
+		check_pyenv(pyenv);
+	} else if (home) {
+		snprintf(path, sizeof(path), "%s/.pyenv", home);
+		check_pyenv(path);
+	}
+	check_prefix("");
+	if (getenv("TACHBPF_SID"))
+		check_prefix(getenv("TACHBPF_SID"));
+	if (!seen) {
+		print_message("no CPython in PYENV_ROOT, /usr or TACHBPF_SID\n");
+		skip();
+	}
+	print_message("%u files with a CPython\n", seen);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_rows),
+		cmocka_unit_test(test_debug_offsets),
+		cmocka_unit_test(test_unseen_size_has_no_epoch),
+		cmocka_unit_test(test_tls_executable),
+		cmocka_unit_test(test_musl_has_no_glibc_tss),
+		cmocka_unit_test(test_sections_only),
+		cmocka_unit_test(test_refusals),
+		cmocka_unit_test(test_prerelease_315),
+		cmocka_unit_test(test_old_by_strings),
+		cmocka_unit_test(test_not_python),
+		cmocka_unit_test(test_copied_runtime),
+		cmocka_unit_test(test_foreign_machine),
+		cmocka_unit_test(test_truncated),
+		cmocka_unit_test(test_mutated),
+		cmocka_unit_test(test_installed),
+	};
+
+	return cmocka_run_group_tests(tests, load_golden, NULL);
+}

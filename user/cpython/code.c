@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * code.c - reads a code object's names and line table out of a process.
+ *
+ * Two reads of the code object's header enclose the reads of what it points to: the
+ * object holds references, so what an unchanged header points to was alive meanwhile.
+ * PyCodeObject: CPython, Include/cpython/code.h.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "code.h"
+#include "object.h"
+
+/* Longer than PyCodeObject's fixed part (216 bytes in 3.15, 240 free-threaded). */
+#define HEADER_MAX 512
+/* Most line tables fit. */
+#define FIRST_READ 512
+
+struct header {
+	uint64_t filename, name, qualname, linetable;
+	int32_t firstlineno;
+	uint32_t version;	/* 0 if this CPython has none, as in the kernel */
+};
+
+static size_t header_end(const struct py_layout *l)
+{
+	const size_t ends[] = {
+		l->co_filename + 8u, l->co_name + 8u, l->co_qualname + 8u, l->co_linetable + 8u,
+		l->co_firstlineno + 4u, l->co_version == ABI_NO_OFF ? 0 : l->co_version + 4u,
+	};
+	size_t end = 0, i;
+
+	for (i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+		if (ends[i] > end)
+			end = ends[i];
+	return end;
+}
+
+static int read_header(const struct target_mem *mem, const struct py_layout *l, uint64_t addr,
+		       struct header *h)
+{
+	size_t end = header_end(l);
+	uint8_t b[HEADER_MAX];
+	int err;
+
+	memset(h, 0, sizeof(*h));
+	if (end > sizeof(b))
+		return -EBADMSG;
+	err = mem->read(mem->ctx, addr, b, end);
+	if (err)
+		return err;
+	memcpy(&h->filename, b + l->co_filename, 8);
+	memcpy(&h->name, b + l->co_name, 8);
+	memcpy(&h->qualname, b + l->co_qualname, 8);
+	memcpy(&h->linetable, b + l->co_linetable, 8);
+	memcpy(&h->firstlineno, b + l->co_firstlineno, 4);
+	if (l->co_version != ABI_NO_OFF)
+		memcpy(&h->version, b + l->co_version, 4);
+	return 0;
+}
+
+static uint32_t header_identity(const struct header *h)
+{
+	return code_identity(h->filename, h->name, h->qualname, h->linetable,
+			     (uint32_t)h->firstlineno, h->version);
+}
+
+/*
+ * A bytes object. One that is longer than CODE_TABLE_MAX is left empty: the names are
+ * still worth having, and code_position() then says firstlineno.
+ */
+static int read_bytes(const struct target_mem *mem, const struct py_object_layout *o,
+		      uint64_t addr, uint8_t **data, uint32_t *len)
+{
+	size_t need = o->bytes_data > o->bytes_size + 8u ? o->bytes_data : o->bytes_size + 8u;
+	uint8_t first[FIRST_READ];
+	uint64_t size;
+	size_t n, have;
+	int err;
+
+	if (need > sizeof(first))
+		return -EBADMSG;
+	n = object_first_read(addr, need, sizeof(first));
+	err = mem->read(mem->ctx, addr, first, n);
+	if (err)
+		return err;
+	memcpy(&size, first + o->bytes_size, sizeof(size));
+	if (size > INT64_MAX)
+		return -EBADMSG;
+	if (size > CODE_TABLE_MAX)
+		size = 0;
+	*data = malloc(size + 1);
+	if (!*data)
+		return -ENOMEM;
+	*len = size;
+	have = n - o->bytes_data < size ? n - o->bytes_data : size;
+	memcpy(*data, first + o->bytes_data, have);
+	if (have == size)
+		return 0;
+	return mem->read(mem->ctx, addr + o->bytes_data + have, *data + have, size - have);
+}
+
+static int read_parts(const struct target_mem *mem, const struct py_object_layout *o,
+		      const struct header *h, struct code_object *code)
+{
+	int err;
+
+	err = code_read_string(mem, o, h->filename, &code->file, &code->file_len);
+	if (!err)
+		err = code_read_string(mem, o, h->qualname, &code->name, &code->name_len);
+	if (!err)
+		err = read_bytes(mem, o, h->linetable, &code->linetable, &code->linetable_len);
+	return err;
+}
+
+int code_read(const struct target_mem *mem, const struct py_layout *l,
+	      const struct py_object_layout *o, uint64_t addr, struct code_object *code)
+{
+	struct header h, again;
+	int err;
+
+	memset(code, 0, sizeof(*code));
+	err = read_header(mem, l, addr, &h);
+	if (err)
+		return err;
+	code->addr = addr;
+	code->minor = o->minor;
+	code->firstlineno = h.firstlineno;
+	code->identity = header_identity(&h);
+	err = read_parts(mem, o, &h, code);
+	/* Nonsense is no news about an object that has gone meanwhile. */
+	if (read_header(mem, l, addr, &again) || header_identity(&again) != code->identity)
+		err = -ESTALE;
+	if (err)
+		code_free(code);
+	return err;
+}
+
+void code_free(struct code_object *code)
+{
+	free(code->file);
+	free(code->name);
+	free(code->linetable);
+	memset(code, 0, sizeof(*code));
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * elf.h - a bounded reader of one ELF file that somebody else wrote.
+ *
+ * Knows ELF (little endian, 64 bit) and nothing of Python. Everything is
+ * read with pread() into buffers whose size we chose: a file that lies, or is cut
+ * short while we look at it, yields -ENOENT or -EBADMSG, never a signal.
+ */
+#ifndef TACHBPF_CPYTHON_ELF_H
+#define TACHBPF_CPYTHON_ELF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define ELF_MAX_LOADS 32
+
+/* A part of the file as the loader maps it. Bytes behind filesz are zero (bss). */
+struct elf_load {
+	uint64_t vaddr, off, filesz, memsz;
+};
+
+/* The dynamic section's pointers (virtual addresses; 0: not there). */
+struct elf_dynamic {
+	uint64_t symtab, strtab, strtab_bytes, gnu_hash, sysv_hash;
+	uint64_t soname;	/* offset in strtab */
+	bool has_soname;
+	bool needs_glibc;	/* DT_NEEDED libc.so.6 */
+};
+
+struct elf_file {
+	int fd;
+	uint64_t size;
+	bool foreign;		/* 64 bit, little endian, but not x86-64 */
+	uint64_t shoff;
+	uint32_t shnum, shstrndx;
+	struct elf_load loads[ELF_MAX_LOADS];
+	unsigned int load_cnt;
+	struct elf_dynamic dyn;
+	uint64_t tls_align, tls_memsz;	/* PT_TLS */
+};
+
+struct elf_range {
+	uint64_t vaddr, off, size;
+	uint32_t link;		/* sh_link */
+};
+
+struct elf_symbol {
+	uint64_t value, size;
+	uint8_t type;		/* STT_* */
+};
+
+/* 0, -ENOENT: not a 64-bit little-endian executable or library, other -errno. */
+int elf_file_open(struct elf_file *f, int fd);
+
+/* Read len bytes of what is mapped at vaddr from the file. 0, -EFAULT, -errno. */
+int elf_file_read(const struct elf_file *f, uint64_t vaddr, void *buf, size_t len);
+
+/* As much as there is, at most len bytes: how many, or -errno. */
+ssize_t elf_file_read_some(const struct elf_file *f, uint64_t vaddr, void *buf, size_t len);
+
+/* Read len bytes at a file offset. 0, -ENODATA: the file ends before, -errno. */
+int elf_file_pread(const struct elf_file *f, uint64_t off, void *buf, size_t len);
+
+/* A section by name. 0 or -ENOENT. */
+int elf_file_section(const struct elf_file *f, const char *name, struct elf_range *r);
+
+/* A defined symbol that the dynamic linker would find, by hash. 0 or -ENOENT. */
+int elf_file_dynsym(const struct elf_file *f, const char *name, struct elf_symbol *sym);
+
+/*
+ * Defined symbols of .symtab, in one pass: names[i] → syms[i]; one that is not
+ * there gets value 0. 0, or -ENOENT when there is no symbol table. Slow.
+ */
+int elf_file_symtab(const struct elf_file *f, const char *const *names, struct elf_symbol *syms,
+		    unsigned int cnt);
+
+/* DT_SONAME, NUL-terminated, cut to size. 0 or -ENOENT. */
+int elf_file_soname(const struct elf_file *f, char *buf, size_t size);
+
+#endif

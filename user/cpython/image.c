@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * image.c - recognises CPython in an ELF file and puts together what is known of it.
+ *
+ * elf.c reads the file, version.c tells which CPython it is, debug_offsets.c and
+ * layout.c where things are, tls.c how a thread finds its state. A version without
+ * a row is refused by name: never the nearest row.
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "debug_offsets.h"
+#include "elf.h"
+#include "layout.h"
+#include "tls.h"
+#include "version.h"
+
+#define PAGE_MASK_4K 0xfffull
+
+struct reader {
+	struct elf_file f;
+	struct cpython_image *img;
+	char *why;
+	size_t why_size;
+	uint32_t hex;			/* PY_VERSION_HEX; 0: not known */
+	bool exact;			/* without it: the micro version is known, too */
+	uint8_t offsets[DEBUG_OFFSETS_MAX];
+	size_t offsets_len;		/* 0: _PyRuntime has no debug offsets */
+};
+
+__attribute__((format(printf, 3, 4)))
+static int refuse(struct reader *r, int err, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	if (r->why_size)
+		vsnprintf(r->why, r->why_size, fmt, ap);
+	va_end(ap);
+	return err;
+}
+
+/* A symbol from .dynsym, else (a static Python linked without -rdynamic) .symtab. */
+static int find_symbol(const struct reader *r, const char *name, struct elf_symbol *sym)
+{
+	if (!elf_file_dynsym(&r->f, name, sym))
+		return 0;
+	if (elf_file_symtab(&r->f, &name, sym, 1) || !sym->value)
+		return -ENOENT;
+	return 0;
+}
+
+/*
+ * _PyRuntime: exported since 3.7, and alone in section .PyRuntime since 3.10
+ * (Python/pylifecycle.c). Up to 3.6 there is none, but _PyThreadState_Current is.
+ */
+static int find_runtime(struct reader *r)
+{
+	struct elf_range section;
+	struct elf_symbol sym;
+	uint32_t hex;
+	int ft;
+
+	if (!elf_file_dynsym(&r->f, "_PyRuntime", &sym))
+		r->img->runtime_vaddr = sym.value;
+	else if (!elf_file_section(&r->f, ".PyRuntime", &section))
+		r->img->runtime_vaddr = section.vaddr;
+	else if (elf_file_dynsym(&r->f, "_PyThreadState_Current", &sym))
+		return -ENOENT;
+	if (r->img->runtime_vaddr) {
+		ssize_t n = elf_file_read_some(&r->f, r->img->runtime_vaddr, r->offsets,
+					       sizeof(r->offsets));
+
+		if (n > 0 && !debug_offsets_version(r->offsets, n, &hex, &ft))
+			r->offsets_len = n;
+	}
+	return 0;
+}
+
+/* Who says which version this is: Py_Version (3.11+), the debug offsets, the strings. */
+static int find_version(struct reader *r)
+{
+	struct elf_symbol sym;
+	uint64_t word = 0;
+	uint32_t hex;
+	int ft = 0;
+
+	if (!elf_file_dynsym(&r->f, "Py_Version", &sym) &&
+	    !elf_file_read(&r->f, sym.value, &word, sizeof(word)))
+		r->hex = (uint32_t)word;
+	if (r->offsets_len) {
+		debug_offsets_version(r->offsets, r->offsets_len, &hex, &ft);
+		if (r->hex && r->hex != hex)
+			return refuse(r, -ENOTSUP, "CPython whose Py_Version %#x and debug offsets "
+				      "%#x disagree is not supported", r->hex, hex);
+		r->hex = hex;
+		r->img->free_threaded = ft;
+	}
+	if (r->hex)
+		return version_from_hex(r->img, r->hex);
+	return version_from_strings(r->img, &r->f, &r->exact);
+}
+
+static int check_version(struct reader *r)
+{
+	const struct cpython_image *img = r->img;
+
+	if (img->major != 3 || img->minor < LAYOUT_MINOR_MIN || img->minor > LAYOUT_MINOR_MAX)
+		return refuse(r, -ENOTSUP, "CPython %s is not supported (3.%u to 3.%u are)",
+			      img->version, LAYOUT_MINOR_MIN, LAYOUT_MINOR_MAX);
+	if (img->free_threaded)
+		return refuse(r, -ENOTSUP, "free-threaded CPython %s is not supported yet",
+			      img->version);
+	/* "3.12" alone may be any alpha of it. */
+	if (!r->hex && !r->exact)
+		return refuse(r, -ENOTSUP, "CPython %s is not supported (its exact version could "
+			      "not be found)", img->version);
+	/* Only 3.15's thread state needs nothing that its debug offsets do not vouch for. */
+	if (r->hex && version_is_unstable(r->hex) && img->minor < 15)
+		return refuse(r, -ENOTSUP, "CPython %s is not supported (it is a pre-release)",
+			      img->version);
+	return 0;
+}
+
+static int find_layout(struct reader *r)
+{
+	struct cpython_image *img = r->img;
+	struct debug_offsets d;
+	const char *what = "size";
+	size_t size = debug_offsets_size(img->minor);
+
+	if (!size)
+		return layout_from_table(img);
+	if (r->offsets_len >= size &&
+	    !debug_offsets_read(r->offsets, r->offsets_len, img->minor, &d, &what) &&
+	    !layout_from_debug_offsets(img, &d, &what))
+		return 0;
+	return refuse(r, -ENOTSUP, "CPython %s is not supported (its debug offsets are not those "
+		      "of 3.%u: %s)", img->version, img->minor, what);
+}
+
+/*
+ * 3.15: decode the getter of _Py_tss_gilstate. The symbol itself, where it is left,
+ * must agree: offset in the TLS block of the executable (variant II: the block ends
+ * at the thread pointer, rounded up to its alignment).
+ */
+static void find_tls(struct reader *r)
+{
+	static const char *const names[] = { "_Py_tss_gilstate" };
+	struct cpython_image *img = r->img;
+	uint8_t code[TLS_CODE_BYTES];
+	struct elf_symbol fn, var;
+	struct tls_where w;
+	ssize_t n;
+
+	img->tstate_how = PY_TSTATE_LIST;
+	if (find_symbol(r, "PyGILState_GetThisThreadState", &fn))
+		return;
+	n = elf_file_read_some(&r->f, fn.value, code, sizeof(code));
+	if (n <= 0 || tls_decode(code, n, fn.value, &w))
+		return;
+	/* The layout of the DTV is glibc's. */
+	if (w.how == PY_TSTATE_TLS_DTV && !r->f.dyn.needs_glibc)
+		return;
+	if (w.how == PY_TSTATE_TLS_FS && r->f.tls_align &&
+	    !elf_file_symtab(&r->f, names, &var, 1) && var.value) {
+		uint64_t align = r->f.tls_align;
+		uint64_t block = (r->f.tls_memsz + align - 1) / align * align;
+
+		if ((uint64_t)w.off != var.value - block)
+			return;
+	}
+	img->tstate_how = w.how;
+	img->tls_off = w.off;
+	img->tls_index_vaddr = w.index_vaddr;
+}
+
+static void find_rest(struct reader *r)
+{
+	struct cpython_image *img = r->img;
+	struct elf_symbol sym;
+	unsigned int i;
+
+	if (!elf_file_dynsym(&r->f, "_Py_NoneStruct", &sym))
+		img->none_vaddr = sym.value;
+	for (i = 0; i < r->f.load_cnt; i++)
+		if ((r->f.loads[i].off & ~PAGE_MASK_4K) == 0) {
+			img->first_load_vaddr = r->f.loads[i].vaddr & ~PAGE_MASK_4K;
+			break;
+		}
+	if (img->layout.rt_tss_key == ABI_NO_OFF)
+		find_tls(r);
+	else
+		/* Where pthread_getspecific() looks is glibc's own affair; musl differs. */
+		img->tstate_how = r->f.dyn.needs_glibc ? PY_TSTATE_TSS_GLIBC : PY_TSTATE_LIST;
+}
+
+int cpython_image_read(int fd, struct cpython_image *img, char *why, size_t why_size)
+{
+	struct reader r = { .img = img, .why = why, .why_size = why_size };
+	uint64_t first;
+	int err;
+
+	memset(img, 0, sizeof(*img));
+	if (why_size)
+		why[0] = '\0';
+	err = elf_file_open(&r.f, fd);
+	if (err == -ENOENT)
+		return err;
+	if (err)
+		return refuse(&r, err, "cannot read the file: %s", strerror(-err));
+	err = find_runtime(&r);
+	if (err)
+		return err;
+	err = find_version(&r);
+	if (err == -ENOTSUP)
+		return err;
+	if (err)
+		return -ENOENT;
+	if (r.f.foreign)
+		return refuse(&r, -ENOTSUP, "CPython %s is not supported on this machine type "
+			      "(x86-64 is)", img->version);
+	err = check_version(&r);
+	if (err)
+		return err;
+	/* It is initialised data; in a program linked to libpython a copy is in .bss. */
+	if (elf_file_read(&r.f, img->runtime_vaddr, &first, sizeof(first)))
+		return -ENOENT;
+	err = find_layout(&r);
+	if (err)
+		return err;
+	find_rest(&r);
+	return 0;
+}

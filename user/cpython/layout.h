@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * layout.h - the row of offsets for a CPython version.
+ */
+#ifndef TACHBPF_CPYTHON_LAYOUT_H
+#define TACHBPF_CPYTHON_LAYOUT_H
+
+#include "debug_offsets.h"
+#include "image.h"
+
+/* What we have rows for; the single place that says so. */
+#define LAYOUT_MINOR_MIN 11
+#define LAYOUT_MINOR_MAX 15
+
+/* 3.11 and 3.12: fill the image's layout and objects from the table. 0 or -ENOTSUP. */
+int layout_from_table(struct cpython_image *img);
+
+/*
+ * 3.13 to 3.15: fill them from validated debug offsets plus what those do not say.
+ * 0, or -EBADMSG and *what names the field where this is not the struct we know.
+ */
+int layout_from_debug_offsets(struct cpython_image *img, const struct debug_offsets *d,
+			      const char **what);
+
+#endif

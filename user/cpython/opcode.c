@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * opcode.c - which instruction a frame is at.
+ *
+ * From 3.13 on the sampled offset is the instruction's. In 3.11 and 3.12 prev_instr of
+ * a calling frame points at the last inline cache entry of its CALL (CPython v3.12.0,
+ * Python/bytecodes.c, JUMPBY before DISPATCH_INLINED): what is there is data, and only
+ * walking from the start tells where the instruction begins.
+ */
+#include "../event.h"
+#include "code.h"
+#include "opcodes.inc"
+
+#define UNIT_BYTES 2u		/* opcode, oparg */
+#define WINDOW 4096u
+#define UNKNOWN_CACHES 255
+
+static uint8_t read_opcode(const struct target_mem *mem, uint64_t at)
+{
+	uint8_t opcode;
+
+	return mem->read(mem->ctx, at, &opcode, 1) ? OPCODE_NONE : opcode;
+}
+
+/* Walk from the start of the bytecode to the instruction that covers lasti. */
+static uint8_t step_to(const struct target_mem *mem, const uint8_t *caches, uint64_t start,
+		       uint32_t lasti)
+{
+	uint32_t at = 0, from = 0, have = 0;
+	uint8_t window[WINDOW];
+
+	for (;;) {
+		uint8_t opcode;
+		uint32_t next;
+
+		if (at >= from + have) {
+			from = at;
+			have = lasti - from + UNIT_BYTES;
+			if (have > WINDOW)
+				have = WINDOW;
+			if (mem->read(mem->ctx, start + from, window, have))
+				return OPCODE_NONE;
+		}
+		opcode = window[at - from];
+		if (caches[opcode] == UNKNOWN_CACHES)
+			return at == lasti ? opcode : OPCODE_NONE;
+		next = at + UNIT_BYTES * (1 + caches[opcode]);
+		if (lasti < next)
+			return opcode;
+		at = next;
+	}
+}
+
+uint8_t code_opcode(const struct target_mem *mem, const struct py_layout *l, uint8_t minor,
+		    uint64_t addr, uint32_t lasti)
+{
+	uint64_t start = addr + l->co_code;
+
+	if (lasti % UNIT_BYTES || lasti >= CODE_TABLE_MAX)
+		return OPCODE_NONE;
+	if (minor == 11)
+		return step_to(mem, cache_units_311, start, lasti);
+	if (minor == 12)
+		return step_to(mem, cache_units_312, start, lasti);
+	return read_opcode(mem, start + lasti);
+}

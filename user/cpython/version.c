@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * version.c - reads CPython's version out of an ELF file.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "version.h"
+
+/* PY_RELEASE_LEVEL_* in Include/patchlevel.h */
+enum { LEVEL_ALPHA = 0xa, LEVEL_BETA = 0xb, LEVEL_RC = 0xc, LEVEL_FINAL = 0xf };
+
+/* How much of .rodata is searched for strings. Debian's python3.15 has 2.6 MB of it. */
+#define RODATA_MAX (64u << 20)
+
+int version_from_hex(struct cpython_image *img, uint32_t hex)
+{
+	static const char *const suffix[16] = {
+		[LEVEL_ALPHA] = "a", [LEVEL_BETA] = "b", [LEVEL_RC] = "rc", [LEVEL_FINAL] = "",
+	};
+	unsigned int level = hex >> 4 & 15, serial = hex & 15;
+	int n;
+
+	if (!suffix[level] || hex >> 24 < 3 || hex >> 24 > 9)
+		return -EBADMSG;
+	img->major = hex >> 24;
+	img->minor = hex >> 16;
+	img->micro = hex >> 8;
+	n = snprintf(img->version, sizeof(img->version), "%u.%u.%u", img->major, img->minor,
+		     img->micro);
+	if (level != LEVEL_FINAL)
+		snprintf(img->version + n, sizeof(img->version) - n, "%s%u", suffix[level],
+			 serial);
+	return 0;
+}
+
+bool version_is_unstable(uint32_t hex)
+{
+	return (hex >> 4 & 15) < LEVEL_RC;
+}
+
+/* Parse digits at s, at most 2. Returns how many. */
+static int take_number(const char *s, uint8_t *v)
+{
+	int n = 0;
+
+	for (*v = 0; n < 2 && s[n] >= '0' && s[n] <= '9'; n++)
+		*v = *v * 10 + (s[n] - '0');
+	return n;
+}
+
+/* "3.9" at s. */
+static bool take_minor(struct cpython_image *img, const char *s)
+{
+	if ((s[0] != '2' && s[0] != '3') || s[1] != '.' || !take_number(s + 2, &img->minor))
+		return false;
+	img->major = s[0] - '0';
+	snprintf(img->version, sizeof(img->version), "%u.%u", img->major, img->minor);
+	return true;
+}
+
+/* DT_SONAME libpython3.9.so.1.0, libpython3.6m.so.1.0 */
+static bool minor_from_soname(struct cpython_image *img, const struct elf_file *f)
+{
+	static const char prefix[] = "libpython";
+	char name[32];
+
+	return !elf_file_soname(f, name, sizeof(name)) &&
+	       !strncmp(name, prefix, sizeof(prefix) - 1) &&
+	       take_minor(img, name + sizeof(prefix) - 1);
+}
+
+/* "/lib/python3.9": the default module path (Modules/getpath.c). */
+static bool minor_from_path(struct cpython_image *img, const char *s, size_t len)
+{
+	static const char needle[] = "lib/python";
+	const char *p = s;
+
+	while ((p = memmem(p, len - (p - s), needle, sizeof(needle) - 1))) {
+		p += sizeof(needle) - 1;
+		if (take_minor(img, p))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * PY_VERSION is a literal (Python/getversion.c), but the linker may have merged it
+ * into the end of a longer one: look for "3.9.<micro>" that ends a string.
+ */
+static bool find_micro(struct cpython_image *img, const char *s, size_t len)
+{
+	char prefix[12];
+	size_t n = snprintf(prefix, sizeof(prefix), "%u.%u.", img->major, img->minor);
+	const char *p = s, *end = s + len;
+
+	while ((p = memmem(p, end - p, prefix, n))) {
+		bool inside = p > s && (p[-1] == '.' || (p[-1] >= '0' && p[-1] <= '9'));
+		uint8_t micro;
+		int digits;
+
+		p += n;
+		digits = take_number(p, &micro);
+		if (inside || !digits || p[digits] != '\0')
+			continue;
+		img->micro = micro;
+		snprintf(img->version, sizeof(img->version), "%s%u", prefix, img->micro);
+		return true;
+	}
+	return false;
+}
+
+int version_from_strings(struct cpython_image *img, const struct elf_file *f, bool *exact)
+{
+	bool known = minor_from_soname(img, f);
+	struct elf_range r;
+	char *s;
+
+	*exact = false;
+	if (elf_file_section(f, ".rodata", &r) || r.size > RODATA_MAX || r.size > f->size)
+		return known ? 0 : -ENOENT;
+	s = malloc(r.size + 4);
+	if (s && !elf_file_pread(f, r.off, s, r.size)) {
+		/* What parses numbers may look behind the end. */
+		memset(s + r.size, 0, 4);
+		if (known || minor_from_path(img, s, r.size)) {
+			known = true;
+			*exact = find_micro(img, s, r.size);
+		}
+	}
+	free(s);
+	return known ? 0 : -ENOENT;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * version.h - which CPython a file is, from what the file itself says.
+ */
+#ifndef TACHBPF_CPYTHON_VERSION_H
+#define TACHBPF_CPYTHON_VERSION_H
+
+#include "elf.h"
+#include "image.h"
+
+/*
+ * Set major, minor, micro and version from PY_VERSION_HEX. 0, or -EBADMSG when no
+ * CPython has such a number.
+ */
+int version_from_hex(struct cpython_image *img, uint32_t hex);
+
+/* true: an alpha or beta, whose structs nobody promised to keep. */
+bool version_is_unstable(uint32_t hex);
+
+/*
+ * For files without Py_Version (up to 3.10, or stripped of it): look for the version
+ * among the strings. 0 or -ENOENT. Without *exact it is only "3.9", and micro is 0.
+ */
+int version_from_strings(struct cpython_image *img, const struct elf_file *f, bool *exact);
+
+#endif

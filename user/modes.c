@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * modes.c - perf events, one per CPU, with the BPF program attached. See modes.h.
+ */
+#include "modes.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "proc.h"
+#include "tachbpf.skel.h"
+#include "util.h"
+
+#define NS_PER_S 1000000000ull
+
+struct cpu_event {
+	int cpu;
+	int fd;			/* -1: the CPU is offline */
+	struct bpf_link *link;	/* owns fd once attached */
+};
+
+struct sampler {
+	struct tachbpf_bpf *skel;
+	struct perf_event_attr attr;
+	uint32_t rate_hz;
+	bool fixed_cpus, started;
+	struct cpu_event *events;
+	int cnt;
+	uint64_t ended_ns;	/* running time of events that were closed */
+};
+
+static int open_event(struct perf_event_attr *attr, int cpu)
+{
+	int fd = syscall(SYS_perf_event_open, attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+static void set_clock(struct perf_event_attr *attr, uint32_t rate_hz)
+{
+	*attr = (struct perf_event_attr){
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(*attr),
+		.config = PERF_COUNT_SW_CPU_CLOCK,
+		.sample_period = NS_PER_S / rate_hz,
+		.read_format = PERF_FORMAT_TOTAL_TIME_RUNNING,
+	};
+}
+
+/* Cycles if the machine has them (virtual machines often do not), else the clock. */
+static void choose_event(struct sampler *s, int cpu)
+{
+	int fd;
+
+	s->attr = (struct perf_event_attr){
+		.type = PERF_TYPE_HARDWARE,
+		.size = sizeof(s->attr),
+		.config = PERF_COUNT_HW_CPU_CYCLES,
+		.freq = 1,
+		.sample_freq = s->rate_hz,
+		.read_format = PERF_FORMAT_TOTAL_TIME_RUNNING,
+	};
+	fd = open_event(&s->attr, cpu);
+	if (fd >= 0) {
+		close(fd);
+		return;
+	}
+	log_debug("no hardware cycles (%s): the kernel's CPU clock ticks instead", strerror(-fd));
+	set_clock(&s->attr, s->rate_hz);
+}
+
+struct sampler *sampler_new(struct tachbpf_bpf *skel, const struct sampler_args *args)
+{
+	struct sampler *s = calloc(1, sizeof(*s));
+	int *cpus = NULL, i;
+
+	if (!s)
+		return NULL;
+	s->skel = skel;
+	s->rate_hz = args->rate_hz;
+	s->fixed_cpus = args->cpu_list;
+	s->cnt = args->cpu_list ? proc_cpu_list(args->cpu_list, &cpus) : proc_online_cpus(&cpus);
+	if (s->cnt <= 0) {
+		log_error("cannot tell the CPUs of '%s': give a list like 0-3,7",
+			  args->cpu_list ? args->cpu_list : "/sys/devices/system/cpu/online");
+		free(s);
+		errno = EINVAL;
+		return NULL;
+	}
+	s->events = calloc(s->cnt, sizeof(*s->events));
+	for (i = 0; s->events && i < s->cnt; i++)
+		s->events[i] = (struct cpu_event){ .cpu = cpus[i], .fd = -1 };
+	if (s->events)
+		choose_event(s, cpus[0]);
+	free(cpus);
+	if (!s->events) {
+		free(s);
+		return NULL;
+	}
+	return s;
+}
+
+static int start_cpu(struct sampler *s, struct cpu_event *e)
+{
+	int fd = open_event(&s->attr, e->cpu);
+
+	if (fd < 0)
+		return fd;
+	e->link = bpf_program__attach_perf_event(s->skel->progs.on_cpu_tick, fd);
+	if (!e->link) {
+		int err = -errno;
+
+		close(fd);
+		return err;
+	}
+	e->fd = fd;
+	return 0;
+}
+
+int sampler_start(struct sampler *s)
+{
+	int i, err, running = 0;
+
+	for (i = 0; i < s->cnt; i++) {
+		err = start_cpu(s, &s->events[i]);
+		if (err == -ENODEV && !s->fixed_cpus)
+			continue;	/* went offline between the listing and now */
+		if (err) {
+			log_error("cannot sample CPU %d: %s%s", s->events[i].cpu, strerror(-err),
+				  err == -EMFILE ? ": raise the limit of open files (ulimit -n)" :
+				  err == -ENODEV ? ": it is offline; choose others with -C" : "");
+			sampler_stop(s);
+			return err;
+		}
+		running++;
+	}
+	s->started = true;
+	return running ? 0 : -ENODEV;
+}
+
+static uint64_t running_ns(const struct cpu_event *e)
+{
+	struct {
+		uint64_t value, running;
+	} count;
+
+	if (e->fd < 0 || read(e->fd, &count, sizeof(count)) != sizeof(count))
+		return 0;
+	return count.running;
+}
+
+static void stop_cpu(struct sampler *s, struct cpu_event *e)
+{
+	if (e->fd < 0)
+		return;
+	ioctl(e->fd, PERF_EVENT_IOC_DISABLE, 0);
+	s->ended_ns += running_ns(e);
+	bpf_link__destroy(e->link);	/* closes fd */
+	e->fd = -1;
+	e->link = NULL;
+}
+
+static struct cpu_event *find_cpu(struct sampler *s, int cpu)
+{
+	int i;
+
+	for (i = 0; i < s->cnt; i++)
+		if (s->events[i].cpu == cpu)
+			return &s->events[i];
+	return NULL;
+}
+
+static struct cpu_event *add_cpu(struct sampler *s, int cpu)
+{
+	struct cpu_event *bigger = realloc(s->events, (s->cnt + 1) * sizeof(*bigger));
+
+	if (!bigger)
+		return NULL;
+	s->events = bigger;
+	s->events[s->cnt] = (struct cpu_event){ .cpu = cpu, .fd = -1 };
+	return &s->events[s->cnt++];
+}
+
+void sampler_refresh(struct sampler *s)
+{
+	int *cpus = NULL, cnt, i, k;
+
+	if (s->fixed_cpus || !s->started)
+		return;
+	cnt = proc_online_cpus(&cpus);
+	/* An event does not survive its CPU's going offline. */
+	for (i = 0; cnt > 0 && i < s->cnt; i++) {
+		for (k = 0; k < cnt && cpus[k] != s->events[i].cpu; k++)
+			;
+		if (k == cnt)
+			stop_cpu(s, &s->events[i]);
+	}
+	for (k = 0; k < cnt; k++) {
+		struct cpu_event *e = find_cpu(s, cpus[k]);
+
+		if (!e)
+			e = add_cpu(s, cpus[k]);
+		if (e && e->fd < 0 && !start_cpu(s, e))
+			log_debug("CPU %d came online", cpus[k]);
+	}
+	free(cpus);
+}
+
+void sampler_stop(struct sampler *s)
+{
+	int i;
+
+	for (i = 0; i < s->cnt; i++)
+		stop_cpu(s, &s->events[i]);
+	s->started = false;
+}
+
+void sampler_free(struct sampler *s)
+{
+	if (!s)
+		return;
+	sampler_stop(s);
+	free(s->events);
+	free(s);
+}
+
+bool sampler_is_hardware(const struct sampler *s)
+{
+	return s->attr.type == PERF_TYPE_HARDWARE;
+}
+
+uint64_t sampler_expected_ticks(const struct sampler *s)
+{
+	uint64_t ticks = s->ended_ns / s->attr.sample_period;
+	int i;
+
+	if (sampler_is_hardware(s))
+		return 0;
+	for (i = 0; i < s->cnt; i++)
+		ticks += running_ns(&s->events[i]) / s->attr.sample_period;
+	return ticks;
+}
+
+int sampler_cpu_cnt(const struct sampler *s)
+{
+	return s->cnt;
+}
