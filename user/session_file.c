@@ -96,7 +96,7 @@ static int join_command(struct json_object *process)
 
 static int index_processes(struct session_file *s)
 {
-	struct json_object *list = get(s->root, "files", json_type_array);
+	struct json_object *list = get(s->root, "processes", json_type_array);
 	size_t i, cnt = list ? json_object_array_length(list) : 0;
 
 	s->by_name = json_object_new_object();
@@ -104,11 +104,11 @@ static int index_processes(struct session_file *s)
 		return -ENOMEM;
 	for (i = 0; i < cnt; i++) {
 		struct json_object *process = json_object_array_get_idx(list, i);
-		const char *path = get_string(process, "path"), *file;
+		const char *file = get_string(process, "file");
 
-		if (!path)
+		if (!file)
 			continue;
-		file = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+		file = strrchr(file, '/') ? strrchr(file, '/') + 1 : file;
 		if (join_command(process) ||
 		    json_object_object_add(s->by_name, file, json_object_get(process)))
 			return -ENOMEM;

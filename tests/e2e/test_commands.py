@@ -287,11 +287,11 @@ def recording(tmp_path):
     (where / "README").write_text("not a profile")
     (where / "session.json").write_text(json.dumps({
         "duration_s": 1.5, "lost": {"ring_full": 3, "unreadable": 0},
-        "files": [
-            {"path": "/elsewhere/12-app.tach", "pid": 12, "comm": HOSTILE,
+        "processes": [
+            {"file": "/elsewhere/12-app.tach", "pid": 12, "comm": HOSTILE,
              "command": ["app", HOSTILE], "lost": {"ring_full": 3}},
-            {"path": "7-other.tach", "pid": 7, "comm": "other", "command": "other -x"},
-            {"path": "gone.tach", "pid": 5}]}))
+            {"file": "7-other.tach", "pid": 7, "comm": "other", "command": "other -x"},
+            {"file": "gone.tach", "pid": 5}]}))
     return where
 
 
@@ -328,7 +328,8 @@ def test_a_damaged_file_does_not_hide_the_others(recording, command):
     assert "garbage" in done.stdout or command == "info" and "7-other.tach" in done.stdout
 
 
-@pytest.mark.parametrize("content", ["", "{", "[]", '{"files": 3}', '{"files": [3, {"path": 1}]}',
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"processes": 3}',
+                                     '{"processes": [3, {"file": 1}]}',
                                      "[" * 100000, '{"lost": {"x": "y"}, "duration_s": "z"}'])
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_damaged_session_file(recording, content, command):
