@@ -17,7 +17,7 @@ E := @$(if $(V),true,printf '  %-6s %s\n')
 
 SAN ?=
 ifeq ($(SAN),1)
-O       := $(O)/san
+override O := $(O)/san
 SANFLAGS := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 endif
 

@@ -147,7 +147,7 @@ static int open_parent(const char *path, char name[OUTPUT_NAME_MAX], bool dir_wa
 		strcpy(dir, ".");
 	fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
-		return fail("open directory", dir, errno);
+		return fail("create", path, errno);
 	err = check_dir(fd, dir);
 	if (err) {
 		close(fd);
@@ -316,11 +316,13 @@ void output_file_name(char out[OUTPUT_NAME_MAX], uint32_t tgid, const char *comm
 {
 	size_t len = strlen(comm), i, n, o;
 	char safe[COMM_BYTES + 1];
+	bool leading = true;
 	uint32_t cp;
 
 	for (i = 0, o = 0; i < len && o + 4 <= COMM_BYTES; i += n ? n : 1) {
 		n = utf8_char(comm + i, len - i, &cp);
-		if (!n || !utf8_printable(cp) || cp == '/' || (cp == '.' && !o)) {
+		leading &= n && cp == '.';
+		if (!n || !utf8_printable(cp) || cp == '/' || leading) {
 			safe[o++] = '_';
 		} else {
 			memcpy(safe + o, comm + i, n);
