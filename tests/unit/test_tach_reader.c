@@ -85,11 +85,31 @@ static void test_info(void **state)
 	}
 }
 
-/* One sample as cpu_raw.lines.txt has it. The names there need no escapes but Unicode's. */
+/* A name as Python's json has it; the fixture's names need \\u and no other escape. */
+static const char *json_name(const struct string_ref *s, char out[512])
+{
+	const unsigned char *p = (const unsigned char *)s->data, *end = p + s->len;
+	size_t len = 0;
+
+	while (p < end && len < 500) {
+		if (*p < 0x80) {
+			out[len++] = (char)*p++;
+			continue;
+		}
+		/* Two bytes of UTF-8 are all that occurs. */
+		assert_true(*p >= 0xc2 && *p < 0xe0 && p + 1 < end);
+		len += sprintf(out + len, "\\u%04x", (p[0] & 0x1f) << 6 | (p[1] & 0x3f));
+		p += 2;
+	}
+	out[len] = '\0';
+	return out;
+}
+
+/* One sample as cpu_raw.lines.txt has it. */
 static char *sample_line(const struct profile_tables *t, const struct event *ev)
 {
 	size_t len = 0, cap = 1 << 16;
-	char *s = malloc(cap);
+	char *s = malloc(cap), file[512], func[512];
 	uint32_t i;
 
 	assert_non_null(s);
@@ -97,12 +117,11 @@ static char *sample_line(const struct profile_tables *t, const struct event *ev)
 			ev->interp_id, (unsigned long long)ev->time_us, ev->status);
 	for (i = 0; i < ev->nframes; i++) {
 		const struct frame *f = &t->frames[ev->frames[i]];
-		const struct string_ref *file = &t->strings[f->file], *func = &t->strings[f->func];
 
-		len += snprintf(s + len, cap - len, "%s[\"%.*s\", \"%.*s\", %d, %d, %d, %d, %u]",
-				i ? ", " : "", (int)file->len, file->data, (int)func->len,
-				func->data, f->line, f->end_line, f->column, f->end_column,
-				f->opcode);
+		len += snprintf(s + len, cap - len, "%s[\"%s\", \"%s\", %d, %d, %d, %d, %u]",
+				i ? ", " : "", json_name(&t->strings[f->file], file),
+				json_name(&t->strings[f->func], func), f->line, f->end_line,
+				f->column, f->end_column, f->opcode);
 	}
 	snprintf(s + len, cap - len, "]");
 	return s;
