@@ -13,7 +13,7 @@ PYTEST  ?= $(O)/venv/bin/python -m pytest
 
 SAN ?=
 ifeq ($(SAN),1)
-O       := $(O)/san
+override O := $(O)/san
 SANFLAGS := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 endif
 

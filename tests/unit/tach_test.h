@@ -139,7 +139,8 @@ static inline int compare_kept(const void *a, const void *b)
 /* By thread, keeping each thread's order: what a TACH file promises. */
 static inline void sort_by_thread(struct events *e)
 {
-	qsort(e->list, e->cnt, sizeof(*e->list), compare_kept);
+	if (e->cnt)
+		qsort(e->list, e->cnt, sizeof(*e->list), compare_kept);
 }
 
 static inline struct tach_reader *open_ok(const char *path)

@@ -216,7 +216,8 @@ static bool try_file(const char *path, char *why, size_t why_size)
 	return !err;
 }
 
-static void damage(const char *name)
+/* Cut and flip at every step'th byte. */
+static void damage(const char *name, size_t step)
 {
 	static const uint8_t flips[] = { 0x01, 0x80, 0xff };
 	char from[512], path[PATH_BYTES], why[256];
@@ -224,12 +225,12 @@ static void damage(const char *name)
 	int fd = memory_file(path);
 	size_t i, j;
 
-	for (i = 0; i < b.len; i++) {
+	for (i = 0; i < b.len; i += step) {
 		set_file(fd, b.data, i);
 		if (try_file(path, why, sizeof(why)))
 			fail_msg("%s cut to %zu bytes is accepted", name, i);
 	}
-	for (i = 0; i < b.len; i++) {
+	for (i = 0; i < b.len; i += step) {
 		for (j = 0; j < ARRAY_SIZE(flips); j++) {
 			b.data[i] ^= flips[j];
 			set_file(fd, b.data, b.len);
@@ -248,11 +249,11 @@ static void damage(const char *name)
 
 static void test_damage(void **state)
 {
-	damage("deep400.bin");
-	damage("cpu_raw.bin");
-	damage("native_opcodes.bin");
-	damage("cpu_raw.draft1.swapped.bin");
-	damage("wall_zstd.draft2.bin");
+	damage("deep400.bin", 1);
+	damage("cpu_raw.bin", 7);
+	damage("native_opcodes.bin", 7);
+	damage("cpu_raw.draft1.swapped.bin", 7);
+	damage("wall_zstd.draft2.bin", 7);
 }
 
 /* Change what is at off, and tell why the file is refused. */
