@@ -77,6 +77,25 @@ $(O)/tests/unit/%: tests/unit/%.c $(O)/libtachbpf.a
 	$(E) CC $<
 	$(Q)$(CC) $(ALLFLAGS) -DGOLDEN_DIR='"$(CURDIR)/tests/golden"' -o $@ $< $(O)/libtachbpf.a -lcmocka $(LIBS)
 
+# --- fuzz: mutations of known files through the parsers, without libFuzzer -----------------
+# A target's seeds: FUZZ_SEEDS_<target>. FUZZ_RUNS mutations take about 10 s.
+FUZZ_RUNS ?= 40000
+FUZZ_SEEDS_fuzz_tach_reader = tests/golden/tach/*.bin
+
+$(O)/tests/fuzz/%: tests/fuzz/%.c tests/fuzz/driver.c $(O)/libtachbpf.a
+	@mkdir -p $(@D)
+	$(CC) $(ALLFLAGS) -o $@ $< tests/fuzz/driver.c $(O)/libtachbpf.a $(LIBS)
+
+.PHONY: fuzz
+ifeq ($(SAN),1)
+fuzz: $(FUZZ_BIN)
+	@set -e; $(foreach b,$(FUZZ_BIN),$(b) -runs=$(FUZZ_RUNS) $(FUZZ_SEEDS_$(notdir $(b)));)
+else
+fuzz: ## mutated files through the parsers, under ASan and UBSan
+	$(MAKE) SAN=1 O=$(O) fuzz
+endif
+# --------------------------------------------------------------------------------------------
+
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## /{printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 

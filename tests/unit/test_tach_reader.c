@@ -85,11 +85,31 @@ static void test_info(void **state)
 	}
 }
 
-/* One sample as cpu_raw.lines.txt has it. The names there need no escapes but Unicode's. */
+/* A name as Python's json has it; the fixture's names need \\u and no other escape. */
+static const char *json_name(const struct string_ref *s, char out[512])
+{
+	const unsigned char *p = (const unsigned char *)s->data, *end = p + s->len;
+	size_t len = 0;
+
+	while (p < end && len < 500) {
+		if (*p < 0x80) {
+			out[len++] = (char)*p++;
+			continue;
+		}
+		/* Two bytes of UTF-8 are all that occurs. */
+		assert_true(*p >= 0xc2 && *p < 0xe0 && p + 1 < end);
+		len += sprintf(out + len, "\\u%04x", (p[0] & 0x1f) << 6 | (p[1] & 0x3f));
+		p += 2;
+	}
+	out[len] = '\0';
+	return out;
+}
+
+/* One sample as cpu_raw.lines.txt has it. */
 static char *sample_line(const struct profile_tables *t, const struct event *ev)
 {
 	size_t len = 0, cap = 1 << 16;
-	char *s = malloc(cap);
+	char *s = malloc(cap), file[512], func[512];
 	uint32_t i;
 
 	assert_non_null(s);
@@ -97,12 +117,11 @@ static char *sample_line(const struct profile_tables *t, const struct event *ev)
 			ev->interp_id, (unsigned long long)ev->time_us, ev->status);
 	for (i = 0; i < ev->nframes; i++) {
 		const struct frame *f = &t->frames[ev->frames[i]];
-		const struct string_ref *file = &t->strings[f->file], *func = &t->strings[f->func];
 
-		len += snprintf(s + len, cap - len, "%s[\"%.*s\", \"%.*s\", %d, %d, %d, %d, %u]",
-				i ? ", " : "", (int)file->len, file->data, (int)func->len,
-				func->data, f->line, f->end_line, f->column, f->end_column,
-				f->opcode);
+		len += snprintf(s + len, cap - len, "%s[\"%s\", \"%s\", %d, %d, %d, %d, %u]",
+				i ? ", " : "", json_name(&t->strings[f->file], file),
+				json_name(&t->strings[f->func], func), f->line, f->end_line,
+				f->column, f->end_column, f->opcode);
 	}
 	snprintf(s + len, cap - len, "]");
 	return s;
@@ -197,7 +216,8 @@ static bool try_file(const char *path, char *why, size_t why_size)
 	return !err;
 }
 
-static void damage(const char *name)
+/* Cut and flip at every step'th byte. */
+static void damage(const char *name, size_t step)
 {
 	static const uint8_t flips[] = { 0x01, 0x80, 0xff };
 	char from[512], path[PATH_BYTES], why[256];
@@ -205,12 +225,12 @@ static void damage(const char *name)
 	int fd = memory_file(path);
 	size_t i, j;
 
-	for (i = 0; i < b.len; i++) {
+	for (i = 0; i < b.len; i += step) {
 		set_file(fd, b.data, i);
 		if (try_file(path, why, sizeof(why)))
 			fail_msg("%s cut to %zu bytes is accepted", name, i);
 	}
-	for (i = 0; i < b.len; i++) {
+	for (i = 0; i < b.len; i += step) {
 		for (j = 0; j < ARRAY_SIZE(flips); j++) {
 			b.data[i] ^= flips[j];
 			set_file(fd, b.data, b.len);
@@ -229,11 +249,11 @@ static void damage(const char *name)
 
 static void test_damage(void **state)
 {
-	damage("deep400.bin");
-	damage("cpu_raw.bin");
-	damage("native_opcodes.bin");
-	damage("cpu_raw.draft1.swapped.bin");
-	damage("wall_zstd.draft2.bin");
+	damage("deep400.bin", 1);
+	damage("cpu_raw.bin", 7);
+	damage("native_opcodes.bin", 7);
+	damage("cpu_raw.draft1.swapped.bin", 7);
+	damage("wall_zstd.draft2.bin", 7);
 }
 
 /* Change what is at off, and tell why the file is refused. */

@@ -423,7 +423,8 @@ static int add_stats(struct buf *b, const struct profile_stats *st)
 		memcpy(raw + 16, &st->error_pct, 8);
 		present |= TACH_STAT_HAS_ERROR;
 	}
-	if (st->missed_known && sane(st->missed_pct)) {
+	/* More samples than planned count as less than none missed. */
+	if (st->missed_known && isfinite(st->missed_pct)) {
 		memcpy(raw + 24, &st->missed_pct, 8);
 		present |= TACH_STAT_HAS_MISSED;
 	}
