@@ -613,8 +613,7 @@ static void count_cpus(struct session *s, uint64_t (*rows)[CNT_MAX], struct sess
 		if (t.cpu < s->possible_cpus)
 			cpus[i].delivered = rows[t.cpu][CNT_TICK];
 		out->expected_ticks += t.expected;
-		/* The last tick may be under way. */
-		if (t.expected > cpus[i].delivered + 1)
+		if (t.expected > cpus[i].delivered + t.resolution)
 			out->missed_ticks += t.expected - cpus[i].delivered;
 	}
 	out->cpus = cpus;
