@@ -42,7 +42,7 @@ struct loss {
 	const char *key, *text;
 	uint64_t cnt;
 };
-#define LOSS_CNT 8
+#define LOSS_CNT 7
 
 static void list_losses(const struct session_counts *c, const struct totals *t,
 			struct loss out[LOSS_CNT])
@@ -50,8 +50,6 @@ static void list_losses(const struct session_counts *c, const struct totals *t,
 	const struct loss losses[LOSS_CNT] = {
 		{ "ring_full", "ring buffer full", c->kernel[CNT_RING_FULL] },
 		{ "late_discovery", "before the process was known to be Python", t->late },
-		{ "unidentified", "in processes gone before they were looked at",
-		  c->unidentified },
 		{ "thread_state_unreadable", "thread state unreadable",
 		  c->kernel[CNT_TSTATE_UNREADABLE] },
 		{ "orphans", "of a process that could not be told", c->orphans },
@@ -207,6 +205,7 @@ void recording_print_json(const struct recording *r, const struct session_counts
 	json_uint(&j, "samples", t.samples);
 	json_uint(&j, "frames", t.frames);
 	json_losses(&j, losses);
+	json_uint(&j, "unidentified", c->unidentified);
 	json_uint(&j, "truncated", t.truncated);
 	json_uint(&j, "unreadable", t.unreadable);
 	json_uint(&j, "unresolved", t.unresolved);
@@ -268,6 +267,9 @@ void recording_print(const struct recording *r, const struct session_counts *c, 
 		percent(t.unreadable, t.samples));
 	fprintf(out, "  unresolved  %llu frames (%.3f %%)\n", (unsigned long long)t.unresolved,
 		percent(t.unresolved, t.frames));
+	if (c->unidentified)
+		fprintf(out, "  unidentified %llu ticks in processes, Python or not, that were gone "
+			"before they were looked at\n", (unsigned long long)c->unidentified);
 	if (r->refusal_cnt)
 		fprintf(out, "  refused     %zu processes of unsupported Pythons\n", r->refusal_cnt);
 	fprintf(out, "  profiler    %.2f %% of one CPU\n",
