@@ -55,7 +55,7 @@ static void test_as_cpython(void **state)
 static uint32_t add_frame(struct intern *in, const char *file, const char *func, int32_t line,
 			  int32_t column)
 {
-	struct frame f = { .line = line, .end_line = line, .column = column, .opcode = OPCODE_NONE };
+	struct frame f = { .line = line, .end_line = line, .column = column };
 	uint32_t id;
 
 	assert_int_equal(intern_string(in, file, strlen(file), &f.file), 0);
