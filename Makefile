@@ -16,7 +16,7 @@ E := @$(if $(V),true,printf '  %-6s %s\n')
 
 SAN ?=
 ifeq ($(SAN),1)
-O       := $(O)/san
+override O := $(O)/san
 SANFLAGS := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 endif
 
@@ -97,6 +97,25 @@ check-bpf: $(O)/tachbpf interpreters pytest-ready ## the BPF side's own counters
 bench: $(O)/tachbpf interpreters ## what a sample costs, beside the peers (root)
 	TACHBPF=$(abspath $(O))/tachbpf /usr/bin/python3 -B tests/bench/bench.py $(BENCHFLAGS)
 # ------------------------------------------------------------------------------------------
+
+# --- fuzz: mutations of known files through the parsers, without libFuzzer -----------------
+# A target's seeds: FUZZ_SEEDS_<target>. FUZZ_RUNS mutations take about 10 s.
+FUZZ_RUNS ?= 40000
+FUZZ_SEEDS_fuzz_tach_reader = tests/golden/tach/*.bin
+
+$(O)/tests/fuzz/%: tests/fuzz/%.c tests/fuzz/driver.c $(O)/libtachbpf.a
+	@mkdir -p $(@D)
+	$(CC) $(ALLFLAGS) -o $@ $< tests/fuzz/driver.c $(O)/libtachbpf.a $(LIBS)
+
+.PHONY: fuzz
+ifeq ($(SAN),1)
+fuzz: $(FUZZ_BIN)
+	@set -e; $(foreach b,$(FUZZ_BIN),$(b) -runs=$(FUZZ_RUNS) $(FUZZ_SEEDS_$(notdir $(b)));)
+else
+fuzz: ## mutated files through the parsers, under ASan and UBSan
+	$(MAKE) SAN=1 O=$(O) fuzz
+endif
+# --------------------------------------------------------------------------------------------
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## /{printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

@@ -114,6 +114,9 @@ struct py_proc {
 	abi_u64 ident;		/* unique per admission; never 0                     */
 	abi_u64 runtime;	/* &_PyRuntime in the target                         */
 	abi_u64 none;		/* &_Py_NoneStruct in the target                     */
+	abi_u64 epoch;		/* address of a counter like is_epoch that all
+				 * interpreters share (3.12); 0: none                */
+	abi_u64 main_interp;	/* the interpreter with id 0; the kernel fills it in */
 	abi_u64 tls_index;	/* TLS_DTV: address of the tls_index in the GOT      */
 	abi_s64 tls_off;	/* TLS_FS: from fsbase; TLS_DTV: added to the offset */
 	abi_u64 ticks;		/* samples seen here; racy by design                 */
@@ -124,7 +127,7 @@ struct py_proc {
 	struct py_layout l;
 	abi_u32 pad2;
 };
-_Static_assert(sizeof(struct py_proc) == 160, "py_proc has no hidden padding");
+_Static_assert(sizeof(struct py_proc) == 176, "py_proc has no hidden padding");
 
 /* TACH's status byte (seeds: "Status Byte"; 32 is release-only). */
 enum {

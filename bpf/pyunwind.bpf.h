@@ -420,13 +420,26 @@ static __always_inline void note_gc(struct scratch *s, struct py_proc *p, u64 is
 		read_user(&w->gc_frame, 8, is + p->l.is_gc_frame);
 }
 
+static __always_inline u32 interpreter_id(struct py_proc *p, u64 is)
+{
+	u32 id = 0;
+
+	if (is == p->main_interp)
+		return 0;
+	if (!read_user(&id, 4, is + p->l.is_id) && !id)
+		p->main_interp = is;
+	return id;
+}
+
 static __always_inline u64 code_stamp(struct scratch *s, struct py_proc *p, u64 is)
 {
-	u64 epoch = ++s->seq;
+	u64 addr = p->epoch, epoch = ++s->seq;
 	u32 e;
 
+	if (p->l.is_epoch != ABI_NO_OFF32)
+		addr = is + p->l.is_epoch;
 	/* 0: the counter has overflowed and stands still (3.12, 3.13); trust nothing. */
-	if (p->l.is_epoch != ABI_NO_OFF32 && !read_user(&e, 4, is + p->l.is_epoch) && e)
+	if (addr && !read_user(&e, 4, addr) && e)
 		return (p->ident ^ is * 0x9e3779b97f4a7c15ULL) + (u64)e * 0xbf58476d1ce4e5b9ULL;
 	return epoch * 0x94d049bb133111ebULL ^ p->ident;
 }
@@ -458,12 +471,11 @@ static __always_inline enum counter unwind_python(struct scratch *s, struct code
 	out->status = STATUS_ON_CPU;
 	out->flags = 0;
 	out->gc_at = 0;
-	out->interp_id = 0;
 	if (has_gil(s, p, ts))
 		out->status |= STATUS_HAS_GIL;
 	if (has_exception(s, p, ts))
 		out->status |= STATUS_HAS_EXCEPTION;
-	read_user(&out->interp_id, 4, is + p->l.is_id);
+	out->interp_id = interpreter_id(p, is);
 
 	*w = (struct walk){
 		.fr = frame,

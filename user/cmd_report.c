@@ -229,17 +229,19 @@ static void print_header(const struct run *run)
 	const struct file_options *opts = run->opts;
 	char *shown = text_escape(opts->paths[0], strlen(opts->paths[0]));
 	bool one = run->profile_cnt == 1;
+	char mode[32];
 
+	snprintf(mode, sizeof(mode), "%s mode", profile_mode_name(run->mode));
 	if (opts->path_cnt == 1 && shown)
 		printf("%s", shown);
 	if (opts->path_cnt == 1 && run->set->many)
 		printf(", ");
 	if (opts->path_cnt > 1 || run->set->many)
 		printf("%zu %s", run->profile_cnt, one ? "process" : "processes");
-	printf(": %llu samples, %s%.2f s, %s\n",
+	printf(": %llu samples, %s%.2f s, %s\n\n",
 	       (unsigned long long)report_sample_cnt(run->report), one ? "" : "up to ",
 	       run->longest_s,
-	       run->modes_differ ? "several modes" : profile_mode_name(run->mode));
+	       run->modes_differ ? "several modes" : mode);
 	free(shown);
 }
 

@@ -24,6 +24,8 @@ struct cpu_event {
 	int cpu;
 	int fd;			/* -1: the CPU is offline */
 	struct bpf_link *link;	/* owns fd once attached */
+	uint64_t ended_ns;	/* busy time of this CPU's events that were closed */
+	uint64_t idle_ns;	/* the CPU's idle time when the event was opened */
 };
 
 struct sampler {
@@ -33,7 +35,6 @@ struct sampler {
 	bool fixed_cpus, started;
 	struct cpu_event *events;
 	int cnt;
-	uint64_t ended_ns;	/* running time of events that were closed */
 };
 
 static int open_event(struct perf_event_attr *attr, int cpu)
@@ -49,6 +50,8 @@ static void set_clock(struct perf_event_attr *attr, uint32_t rate_hz)
 		.type = PERF_TYPE_SOFTWARE,
 		.size = sizeof(*attr),
 		.config = PERF_COUNT_SW_CPU_CLOCK,
+		/* An idle CPU has no stack; and a virtual one often does not tick there. */
+		.exclude_idle = 1,
 		.disabled = 1,	/* attaching the program enables: no tick before it */
 		.sample_period = NS_PER_S / rate_hz,
 		.read_format = PERF_FORMAT_TOTAL_TIME_RUNNING,
@@ -115,6 +118,8 @@ static int start_cpu(struct sampler *s, struct cpu_event *e)
 
 	if (fd < 0)
 		return fd;
+	e->idle_ns = 0;
+	proc_cpu_idle_ns(e->cpu, &e->idle_ns);
 	e->link = bpf_program__attach_perf_event(s->skel->progs.on_cpu_tick, fd);
 	if (!e->link) {
 		int err = -errno;
@@ -147,23 +152,27 @@ int sampler_start(struct sampler *s)
 	return running ? 0 : -ENODEV;
 }
 
-static uint64_t running_ns(const struct cpu_event *e)
+/* How long the event was running on a CPU that had something to do. */
+static uint64_t busy_ns(const struct cpu_event *e)
 {
+	uint64_t idle_ns = e->idle_ns, idle;
 	struct {
 		uint64_t value, running;
 	} count;
 
 	if (e->fd < 0 || read(e->fd, &count, sizeof(count)) != sizeof(count))
 		return 0;
-	return count.running;
+	proc_cpu_idle_ns(e->cpu, &idle_ns);
+	idle = idle_ns - e->idle_ns;
+	return count.running > idle ? count.running - idle : 0;
 }
 
-static void stop_cpu(struct sampler *s, struct cpu_event *e)
+static void stop_cpu(struct cpu_event *e)
 {
 	if (e->fd < 0)
 		return;
 	ioctl(e->fd, PERF_EVENT_IOC_DISABLE, 0);
-	s->ended_ns += running_ns(e);
+	e->ended_ns += busy_ns(e);
 	bpf_link__destroy(e->link);	/* closes fd */
 	e->fd = -1;
 	e->link = NULL;
@@ -202,7 +211,7 @@ void sampler_refresh(struct sampler *s)
 		for (k = 0; k < cnt && cpus[k] != s->events[i].cpu; k++)
 			;
 		if (k == cnt)
-			stop_cpu(s, &s->events[i]);
+			stop_cpu(&s->events[i]);
 	}
 	for (k = 0; k < cnt; k++) {
 		struct cpu_event *e = find_cpu(s, cpus[k]);
@@ -220,7 +229,7 @@ void sampler_stop(struct sampler *s)
 	int i;
 
 	for (i = 0; i < s->cnt; i++)
-		stop_cpu(s, &s->events[i]);
+		stop_cpu(&s->events[i]);
 	s->started = false;
 }
 
@@ -238,19 +247,19 @@ bool sampler_is_hardware(const struct sampler *s)
 	return s->attr.type == PERF_TYPE_HARDWARE;
 }
 
-uint64_t sampler_expected_ticks(const struct sampler *s)
-{
-	uint64_t ticks = s->ended_ns / s->attr.sample_period;
-	int i;
-
-	if (sampler_is_hardware(s))
-		return 0;
-	for (i = 0; i < s->cnt; i++)
-		ticks += running_ns(&s->events[i]) / s->attr.sample_period;
-	return ticks;
-}
-
 int sampler_cpu_cnt(const struct sampler *s)
 {
 	return s->cnt;
+}
+
+struct cpu_ticks sampler_cpu_ticks(const struct sampler *s, int i)
+{
+	const struct cpu_event *e = &s->events[i];
+	struct cpu_ticks ticks = { .cpu = e->cpu };
+
+	if (sampler_is_hardware(s))
+		return ticks;
+	ticks.expected = (e->ended_ns + busy_ns(e)) / s->attr.sample_period;
+	ticks.resolution = 2 * PROC_IDLE_RESOLUTION_NS / s->attr.sample_period + 1;
+	return ticks;
 }

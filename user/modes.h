@@ -33,10 +33,15 @@ void sampler_free(struct sampler *s);
 bool sampler_is_hardware(const struct sampler *s);
 
 /*
- * How many ticks the time that has passed owes us, by the kernel's own count of
- * the time each event was running. 0 with hardware cycles: they stop in idle.
+ * What the time that has passed owes a CPU: the kernel's count of the event's
+ * running time less the CPU's idle time.
  */
-uint64_t sampler_expected_ticks(const struct sampler *s);
+struct cpu_ticks {
+	int cpu;
+	uint64_t expected;	/* 0 with hardware cycles: they stop in idle */
+	uint64_t resolution;	/* idle time is known to 10 ms only: so many may be off */
+};
 int sampler_cpu_cnt(const struct sampler *s);
+struct cpu_ticks sampler_cpu_ticks(const struct sampler *s, int i);
 
 #endif

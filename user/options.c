@@ -491,7 +491,7 @@ static void print_overview(FILE *out)
 	}
 	fprintf(out, "\nProfiles CPython without touching it.\n\nCommands:\n");
 	for (i = 0; i < ARRAY_SIZE(commands); i++)
-		fprintf(out, "  %-28s%s\n", commands[i].name, commands[i].help);
+		fprintf(out, "  %-10s%s\n", commands[i].name, commands[i].help);
 	cli_print_options(&commands[COMMAND_RECORD], out);
 	cli_print_examples(&commands[COMMAND_RECORD], out);
 	fprintf(out, "\ntachbpf COMMAND --help says more about a command.\n");

@@ -11,6 +11,7 @@
 #include "output.h"
 
 #include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -147,7 +148,7 @@ static int open_parent(const char *path, char name[OUTPUT_NAME_MAX], bool dir_wa
 		strcpy(dir, ".");
 	fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
-		return fail("open directory", dir, errno);
+		return fail("create", path, errno);
 	err = check_dir(fd, dir);
 	if (err) {
 		close(fd);
@@ -168,6 +169,33 @@ static int open_dir(int parent, const char *name, const char *path)
 	return -ENOTDIR;
 }
 
+/* 0, or -EEXIST after saying so. */
+static int refuse_recording(int fd, const char *path)
+{
+	int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), err = 0;
+	char buf[SHOWN_BYTES];
+	struct dirent *e;
+	DIR *d = copy < 0 ? NULL : fdopendir(copy);
+
+	if (!d) {
+		err = fail("look into", path, errno);
+		if (copy >= 0)
+			close(copy);
+		return err;
+	}
+	while (!err && (e = readdir(d))) {
+		const char *dot = strrchr(e->d_name, '.');
+
+		if (!strcmp(e->d_name, "session.json") || (dot && !strcmp(dot, ".tach")))
+			err = -EEXIST;
+	}
+	closedir(d);
+	if (err)
+		log_error("'%s' already holds a recording; remove it or give another directory "
+			  "with -o", shown(path, buf));
+	return err;
+}
+
 int output_create_dir(const char *path)
 {
 	char name[OUTPUT_NAME_MAX];
@@ -186,8 +214,8 @@ int output_create_dir(const char *path)
 	if (fd < 0)
 		goto out;
 	err = check_dir(fd, path);
-	if (!err && made)
-		err = give_away(fd, path);
+	if (!err)
+		err = made ? give_away(fd, path) : refuse_recording(fd, path);
 	if (!err && faccessat(fd, ".", W_OK | X_OK, AT_EACCESS))
 		err = fail("write into", path, errno);
 	if (err) {
@@ -316,11 +344,13 @@ void output_file_name(char out[OUTPUT_NAME_MAX], uint32_t tgid, const char *comm
 {
 	size_t len = strlen(comm), i, n, o;
 	char safe[COMM_BYTES + 1];
+	bool leading = true;
 	uint32_t cp;
 
 	for (i = 0, o = 0; i < len && o + 4 <= COMM_BYTES; i += n ? n : 1) {
 		n = utf8_char(comm + i, len - i, &cp);
-		if (!n || !utf8_printable(cp) || cp == '/' || (cp == '.' && !o)) {
+		leading &= n && cp == '.';
+		if (!n || !utf8_printable(cp) || cp == '/' || leading) {
 			safe[o++] = '_';
 		} else {
 			memcpy(safe + o, comm + i, n);

@@ -18,7 +18,9 @@
 /*
  * All of these log the reason and the remedy in one line when they fail.
  *
- * The directory's descriptor; made if absent, its parent must exist. -errno
+ * The directory's descriptor; made if absent, its parent must exist. One that
+ * holds a recording already is refused: nothing recorded is overwritten or mixed.
+ * -errno
  */
 int output_create_dir(const char *path);
 

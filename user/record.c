@@ -56,6 +56,7 @@ static void catch_signals(bool with_child)
 	sa.sa_handler = with_child ? SIG_IGN : on_signal;
 	sigaction(SIGINT, &sa, NULL);
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);	/* a file too large is an error of write(2) like any other */
 }
 
 /* What the user chose, as words for session.json. */

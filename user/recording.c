@@ -16,9 +16,15 @@
 #include "session_file.h"
 #include "util.h"
 
-/* CPython's writer uses 5; 3 costs half and gives files 3 % larger (tests/bench). */
+/* CPython's writer uses 5; 3 takes a third less time for files at most 7 % larger. */
 #define ZSTD_LEVEL 3
 #define CMDLINE_MAX 4096
+
+void recording_start(struct recording *r)
+{
+	r->start_ns = now_ns();
+	r->start_time = time(NULL);
+}
 
 struct recording *recording_new(const struct recording_args *args)
 {
@@ -29,8 +35,7 @@ struct recording *recording_new(const struct recording_args *args)
 		return NULL;
 	r->args = *args;
 	r->dirfd = -1;
-	r->start_ns = now_ns();
-	r->start_time = time(NULL);
+	recording_start(r);
 	r->sample_rate = args->rate_hz;
 	output_default_name(name);
 	snprintf(r->path, sizeof(r->path), "%s%s", args->output ? args->output : name,

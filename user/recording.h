@@ -31,6 +31,9 @@ struct recording_args {
 struct recording *recording_new(const struct recording_args *args);
 void recording_free(struct recording *r);
 
+/* Sampling begins now: time zero of every profile that is added afterwards. */
+void recording_start(struct recording *r);
+
 /* Time zero of every profile, CLOCK_MONOTONIC; and what the profiles have in common. */
 void recording_meta(const struct recording *r, struct profile_meta *meta);
 

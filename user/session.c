@@ -45,6 +45,8 @@ struct session {
 	struct u64map processes;	/* tgid -> struct process */
 	struct candidates candidates;
 	int possible_cpus;
+	struct session_cpu *cpus;	/* for session_counts() */
+	double startup_cpu_s;
 	uint64_t lifecycle_lost;	/* as of the last sweep */
 	uint64_t orphans, unidentified, received, seen;
 	int err;			/* the first error that ends the session */
@@ -435,6 +437,7 @@ void session_free(struct session *s)
 	u64map_free(&s->processes);
 	candidates_free(&s->candidates);
 	discovery_free(s->discovery);
+	free(s->cpus);
 	free(s);
 }
 
@@ -487,6 +490,8 @@ int session_start(struct session *s)
 		log_error("cannot look through /proc: %s", strerror(-err));
 		return err;
 	}
+	recording_start(s->args.recording);
+	s->startup_cpu_s = cpu_time_s();
 	return sampler_start(s->sampler);
 }
 
@@ -506,32 +511,41 @@ int session_poll(struct session *s, int timeout_ms)
 	return s->err;
 }
 
-static void kernel_counters(struct session *s, uint64_t *out)
+/* All counters, one row a possible CPU: malloc'ed; NULL: no memory or no map. */
+static uint64_t (*cpu_counters(struct session *s))[CNT_MAX]
 {
-	uint64_t (*per_cpu)[CNT_MAX] = calloc(s->possible_cpus, sizeof(*per_cpu));
+	uint64_t (*rows)[CNT_MAX] = calloc(s->possible_cpus, sizeof(*rows));
 	uint32_t zero = 0;
-	int cpu, i;
 
-	memset(out, 0, CNT_MAX * sizeof(*out));
-	if (per_cpu && !bpf_map__lookup_elem(s->skel->maps.counters, &zero, sizeof(zero), per_cpu,
-					     s->possible_cpus * sizeof(*per_cpu), 0))
-		for (cpu = 0; cpu < s->possible_cpus; cpu++)
-			for (i = 0; i < CNT_MAX; i++)
-				out[i] += per_cpu[cpu][i];
-	free(per_cpu);
+	if (rows && bpf_map__lookup_elem(s->skel->maps.counters, &zero, sizeof(zero), rows,
+					 s->possible_cpus * sizeof(*rows), 0)) {
+		free(rows);
+		return NULL;
+	}
+	return rows;
+}
+
+static uint64_t kernel_counter(struct session *s, enum counter which)
+{
+	uint64_t (*rows)[CNT_MAX] = cpu_counters(s), sum = 0;
+	int cpu;
+
+	for (cpu = 0; rows && cpu < s->possible_cpus; cpu++)
+		sum += rows[cpu][which];
+	free(rows);
+	return sum;
 }
 
 /* Exits may have been lost with a full ring buffer: see who is still there. */
 static void sweep(struct session *s)
 {
-	uint64_t counters[CNT_MAX];
+	uint64_t lost = kernel_counter(s, CNT_LIFECYCLE_LOST);
 	struct process *p;
 	size_t pos = 0;
 
-	kernel_counters(s, counters);
-	if (counters[CNT_LIFECYCLE_LOST] == s->lifecycle_lost)
+	if (lost == s->lifecycle_lost)
 		return;
-	s->lifecycle_lost = counters[CNT_LIFECYCLE_LOST];
+	s->lifecycle_lost = lost;
 	while ((p = u64map_next(&s->processes, &pos)))
 		if (kill(process_tgid(p), 0) && errno == ESRCH)
 			drop_process(s, p);
@@ -556,15 +570,14 @@ int session_housekeep(struct session *s)
 static void set_quality(struct session *s)
 {
 	struct session_counts c;
-	double delivered, missed;
+	double delivered, missed, rate = s->args.rate_hz;
 
 	session_counts(s, &c);
 	delivered = c.kernel[CNT_TICK];
-	missed = c.expected_ticks > delivered ? c.expected_ticks - delivered : 0;
-	missed += c.kernel[CNT_RING_FULL];
-	recording_set_quality(s->args.recording,
-			      c.expected_ticks ? s->args.rate_hz * delivered / c.expected_ticks :
-						 s->args.rate_hz,
+	missed = c.missed_ticks + c.kernel[CNT_RING_FULL];
+	if (c.expected_ticks)
+		rate *= (c.expected_ticks - c.missed_ticks) / (double)c.expected_ticks;
+	recording_set_quality(s->args.recording, rate,
 			      delivered ? 100 * missed / (delivered + missed) : 0);
 }
 
@@ -584,13 +597,45 @@ int session_stop(struct session *s)
 	return s->err;
 }
 
+/* Compare what each CPU's clock delivered with what it owed. */
+static void count_cpus(struct session *s, uint64_t (*rows)[CNT_MAX], struct session_counts *out)
+{
+	int n = sampler_cpu_cnt(s->sampler), i;
+	struct session_cpu *cpus = realloc(s->cpus, (n + 1) * sizeof(*cpus));
+
+	if (!cpus)
+		return;
+	s->cpus = cpus;
+	for (i = 0; i < n; i++) {
+		struct cpu_ticks t = sampler_cpu_ticks(s->sampler, i);
+
+		cpus[i] = (struct session_cpu){ t.cpu, t.expected, 0 };
+		if (t.cpu < s->possible_cpus)
+			cpus[i].delivered = rows[t.cpu][CNT_TICK];
+		out->expected_ticks += t.expected;
+		if (t.expected > cpus[i].delivered + t.resolution)
+			out->missed_ticks += t.expected - cpus[i].delivered;
+	}
+	out->cpus = cpus;
+	out->cpu_cnt = n;
+}
+
 void session_counts(struct session *s, struct session_counts *out)
 {
-	kernel_counters(s, out->kernel);
+	uint64_t (*rows)[CNT_MAX] = cpu_counters(s);
+	int cpu, i;
+
+	memset(out, 0, sizeof(*out));
+	for (cpu = 0; rows && cpu < s->possible_cpus; cpu++)
+		for (i = 0; i < CNT_MAX; i++)
+			out->kernel[i] += rows[cpu][i];
+	if (rows)
+		count_cpus(s, rows, out);
+	free(rows);
 	out->received = s->received;
-	out->expected_ticks = sampler_expected_ticks(s->sampler);
 	out->orphans = s->orphans;
 	out->unidentified = s->unidentified;
+	out->startup_cpu_s = s->startup_cpu_s;
 	out->processes_seen = s->seen;
 	out->processes_live = s->processes.cnt;
 	out->hardware_cycles = sampler_is_hardware(s->sampler);

@@ -108,6 +108,7 @@ static int index_processes(struct session_file *s)
 
 		if (!file)
 			continue;
+		file = strrchr(file, '/') ? strrchr(file, '/') + 1 : file;
 		if (join_command(process) ||
 		    json_object_object_add(s->by_name, file, json_object_get(process)))
 			return -ENOMEM;

@@ -7,8 +7,10 @@
  *   { "duration_s": 30.0,
  *     "lost": { CAUSE: COUNT, ... },
  *     "processes": [ { "file": "12-app.tach", "pid": 12, "comm": "app",
- *                      "command": ["app", "-x"] or "app -x",
+ *                      "command": "app -x" or ["app", "-x"],
  *                      "lost": { CAUSE: COUNT, ... } }, ... ] }
+ *
+ * Of a file's path only the last component counts: directories are moved.
  */
 #ifndef TACHBPF_SESSION_FILE_H
 #define TACHBPF_SESSION_FILE_H

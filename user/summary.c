@@ -5,7 +5,6 @@
  */
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/utsname.h>
 
 #include "json.h"
@@ -16,12 +15,10 @@
 struct totals {
 	uint64_t samples, frames, truncated, unreadable, unresolved, late, write_lost;
 	double cpu_s, elapsed_s;
-	uint64_t missed;
 };
 
 static void sum(const struct recording *r, const struct session_counts *c, struct totals *t)
 {
-	struct rusage ru;
 	size_t i;
 
 	memset(t, 0, sizeof(*t));
@@ -36,11 +33,7 @@ static void sum(const struct recording *r, const struct session_counts *c, struc
 		t->late += s->late;
 		t->write_lost += s->write_lost;
 	}
-	if (c->expected_ticks > c->kernel[CNT_TICK])
-		t->missed = c->expected_ticks - c->kernel[CNT_TICK];
-	getrusage(RUSAGE_SELF, &ru);
-	t->cpu_s = ru.ru_utime.tv_sec + ru.ru_stime.tv_sec +
-		   (ru.ru_utime.tv_usec + ru.ru_stime.tv_usec) / 1e6;
+	t->cpu_s = cpu_time_s() - c->startup_cpu_s;
 	t->elapsed_s = ((r->end_ns ? r->end_ns : now_ns()) - r->start_ns) / 1e9;
 }
 
@@ -49,17 +42,14 @@ struct loss {
 	const char *key, *text;
 	uint64_t cnt;
 };
-#define LOSS_CNT 9
+#define LOSS_CNT 7
 
 static void list_losses(const struct session_counts *c, const struct totals *t,
 			struct loss out[LOSS_CNT])
 {
 	const struct loss losses[LOSS_CNT] = {
 		{ "ring_full", "ring buffer full", c->kernel[CNT_RING_FULL] },
-		{ "missed_ticks", "ticks that never came", t->missed },
 		{ "late_discovery", "before the process was known to be Python", t->late },
-		{ "unidentified", "in processes gone before they were looked at",
-		  c->unidentified },
 		{ "thread_state_unreadable", "thread state unreadable",
 		  c->kernel[CNT_TSTATE_UNREADABLE] },
 		{ "orphans", "of a process that could not be told", c->orphans },
@@ -114,10 +104,20 @@ static void json_ticks(struct json *j, const struct session_counts *c)
 		json_uint(j, "expected", c->expected_ticks);
 	else
 		json_null(j, "expected");
+	json_uint(j, "missed", c->missed_ticks);
 	json_string(j, "source", c->hardware_cycles ? "cycles" : "cpu-clock");
 	for (i = 0; i < ARRAY_SIZE(ends); i++)
 		json_uint(j, ends[i].key, c->kernel[ends[i].cnt]);
 	json_uint(j, "received", c->received);
+	json_array(j, "cpus");
+	for (i = 0; i < c->cpu_cnt; i++) {
+		json_object(j, NULL);
+		json_uint(j, "cpu", c->cpus[i].cpu);
+		json_uint(j, "delivered", c->cpus[i].delivered);
+		json_uint(j, "expected", c->cpus[i].expected);
+		json_object_end(j);
+	}
+	json_array_end(j);
 	json_object_end(j);
 }
 
@@ -205,6 +205,7 @@ void recording_print_json(const struct recording *r, const struct session_counts
 	json_uint(&j, "samples", t.samples);
 	json_uint(&j, "frames", t.frames);
 	json_losses(&j, losses);
+	json_uint(&j, "unidentified", c->unidentified);
 	json_uint(&j, "truncated", t.truncated);
 	json_uint(&j, "unreadable", t.unreadable);
 	json_uint(&j, "unresolved", t.unresolved);
@@ -212,6 +213,7 @@ void recording_print_json(const struct recording *r, const struct session_counts
 	json_uint(&j, "code_records", c->kernel[CNT_CODE]);
 	json_uint(&j, "code_records_deferred", c->kernel[CNT_CODE_LOST]);
 	json_ticks(&j, c);
+	json_double(&j, "startup_cpu_s", c->startup_cpu_s);
 	json_double(&j, "consumer_cpu_s", t.cpu_s);
 	json_double(&j, "cpu_percent", t.elapsed_s > 0 ? 100 * t.cpu_s / t.elapsed_s : 0);
 	json_processes(&j, r);
@@ -219,7 +221,16 @@ void recording_print_json(const struct recording *r, const struct session_counts
 	fputc('\n', out);
 }
 
-static void print_losses(const struct loss *losses, FILE *out)
+static double percent(uint64_t part, uint64_t whole)
+{
+	return whole ? 100.0 * part / whole : 0;
+}
+
+/*
+ * Lost is what was sampled and is not in a file. Ticks that never came are told
+ * apart: the machine did not run the clock (a virtual CPU that was not scheduled).
+ */
+static void print_losses(const struct session_counts *c, const struct loss *losses, FILE *out)
 {
 	uint64_t total = 0;
 	int i;
@@ -231,11 +242,11 @@ static void print_losses(const struct loss *losses, FILE *out)
 		if (losses[i].cnt)
 			fprintf(out, "    %10llu  %s\n", (unsigned long long)losses[i].cnt,
 				losses[i].text);
-}
-
-static double percent(uint64_t part, uint64_t whole)
-{
-	return whole ? 100.0 * part / whole : 0;
+	if (c->missed_ticks)
+		fprintf(out, "  missed      %llu of %llu ticks (%.3f %%)\n",
+			(unsigned long long)c->missed_ticks,
+			(unsigned long long)c->expected_ticks,
+			percent(c->missed_ticks, c->expected_ticks));
 }
 
 void recording_print(const struct recording *r, const struct session_counts *c, FILE *out)
@@ -249,13 +260,16 @@ void recording_print(const struct recording *r, const struct session_counts *c, 
 		r->file_cnt == 1 ? "" : "s", r->row_cnt, r->row_cnt == 1 ? "" : "es", t.elapsed_s,
 		r->args.rate_hz);
 	fprintf(out, "  samples     %llu\n", (unsigned long long)t.samples);
-	print_losses(losses, out);
+	print_losses(c, losses, out);
 	fprintf(out, "  truncated   %llu stacks (%.3f %%)\n", (unsigned long long)t.truncated,
 		percent(t.truncated, t.samples));
 	fprintf(out, "  unreadable  %llu stacks (%.3f %%)\n", (unsigned long long)t.unreadable,
 		percent(t.unreadable, t.samples));
 	fprintf(out, "  unresolved  %llu frames (%.3f %%)\n", (unsigned long long)t.unresolved,
 		percent(t.unresolved, t.frames));
+	if (c->unidentified)
+		fprintf(out, "  unidentified %llu ticks in processes, Python or not, that were gone "
+			"before they were looked at\n", (unsigned long long)c->unidentified);
 	if (r->refusal_cnt)
 		fprintf(out, "  refused     %zu processes of unsupported Pythons\n", r->refusal_cnt);
 	fprintf(out, "  profiler    %.2f %% of one CPU\n",

@@ -80,4 +80,7 @@ int write_all(int fd, const void *data, size_t len);
 /* CLOCK_MONOTONIC in nanoseconds. */
 uint64_t now_ns(void);
 
+/* This process' own CPU time so far, user and system, in seconds. */
+double cpu_time_s(void);
+
 #endif

@@ -74,6 +74,7 @@ static inline void set_file(int fd, const void *data, size_t len)
 /* Events that outlive the call that brought them. */
 struct kept {
 	uint64_t time_us, thread_id;
+	size_t seq;				/* in order of arrival */
 	uint32_t interp_id, nframes, first;	/* first: index into frames */
 	uint8_t status;
 };
@@ -99,8 +100,9 @@ static inline int keep_event(void *ctx, const struct event *ev)
 		e->frames = realloc(e->frames, e->frame_cap * sizeof(*e->frames));
 		assert_non_null(e->frames);
 	}
-	e->list[e->cnt++] = (struct kept){ ev->time_us, ev->thread_id, ev->interp_id, ev->nframes,
-					   (uint32_t)e->frame_cnt, ev->status };
+	e->list[e->cnt] = (struct kept){ ev->time_us, ev->thread_id, e->cnt, ev->interp_id,
+					 ev->nframes, (uint32_t)e->frame_cnt, ev->status };
+	e->cnt++;
 	if (ev->nframes)
 		memcpy(e->frames + e->frame_cnt, ev->frames, ev->nframes * sizeof(*e->frames));
 	e->frame_cnt += ev->nframes;
@@ -123,21 +125,22 @@ static inline void events_free(struct events *e)
 	memset(e, 0, sizeof(*e));
 }
 
+static inline int compare_kept(const void *a, const void *b)
+{
+	const struct kept *x = a, *y = b;
+
+	if (x->thread_id != y->thread_id)
+		return x->thread_id < y->thread_id ? -1 : 1;
+	if (x->interp_id != y->interp_id)
+		return x->interp_id < y->interp_id ? -1 : 1;
+	return x->seq < y->seq ? -1 : 1;
+}
+
 /* By thread, keeping each thread's order: what a TACH file promises. */
 static inline void sort_by_thread(struct events *e)
 {
-	size_t i, j;
-	struct kept k;
-
-	/* Insertion sort: stable, and tests are small or nearly in order. */
-	for (i = 1; i < e->cnt; i++) {
-		k = e->list[i];
-		for (j = i; j && (e->list[j - 1].thread_id > k.thread_id ||
-				  (e->list[j - 1].thread_id == k.thread_id &&
-				   e->list[j - 1].interp_id > k.interp_id)); j--)
-			e->list[j] = e->list[j - 1];
-		e->list[j] = k;
-	}
+	if (e->cnt)
+		qsort(e->list, e->cnt, sizeof(*e->list), compare_kept);
 }
 
 static inline struct tach_reader *open_ok(const char *path)

@@ -85,11 +85,31 @@ static void test_info(void **state)
 	}
 }
 
-/* One sample as cpu_raw.lines.txt has it. The names there need no escapes but Unicode's. */
+/* A name as Python's json has it; the fixture's names need \\u and no other escape. */
+static const char *json_name(const struct string_ref *s, char out[512])
+{
+	const unsigned char *p = (const unsigned char *)s->data, *end = p + s->len;
+	size_t len = 0;
+
+	while (p < end && len < 500) {
+		if (*p < 0x80) {
+			out[len++] = (char)*p++;
+			continue;
+		}
+		/* Two bytes of UTF-8 are all that occurs. */
+		assert_true(*p >= 0xc2 && *p < 0xe0 && p + 1 < end);
+		len += sprintf(out + len, "\\u%04x", (p[0] & 0x1f) << 6 | (p[1] & 0x3f));
+		p += 2;
+	}
+	out[len] = '\0';
+	return out;
+}
+
+/* One sample as cpu_raw.lines.txt has it. */
 static char *sample_line(const struct profile_tables *t, const struct event *ev)
 {
 	size_t len = 0, cap = 1 << 16;
-	char *s = malloc(cap);
+	char *s = malloc(cap), file[512], func[512];
 	uint32_t i;
 
 	assert_non_null(s);
@@ -97,12 +117,11 @@ static char *sample_line(const struct profile_tables *t, const struct event *ev)
 			ev->interp_id, (unsigned long long)ev->time_us, ev->status);
 	for (i = 0; i < ev->nframes; i++) {
 		const struct frame *f = &t->frames[ev->frames[i]];
-		const struct string_ref *file = &t->strings[f->file], *func = &t->strings[f->func];
 
-		len += snprintf(s + len, cap - len, "%s[\"%.*s\", \"%.*s\", %d, %d, %d, %d, %u]",
-				i ? ", " : "", (int)file->len, file->data, (int)func->len,
-				func->data, f->line, f->end_line, f->column, f->end_column,
-				f->opcode);
+		len += snprintf(s + len, cap - len, "%s[\"%s\", \"%s\", %d, %d, %d, %d, %u]",
+				i ? ", " : "", json_name(&t->strings[f->file], file),
+				json_name(&t->strings[f->func], func), f->line, f->end_line,
+				f->column, f->end_column, f->opcode);
 	}
 	snprintf(s + len, cap - len, "]");
 	return s;
@@ -197,7 +216,8 @@ static bool try_file(const char *path, char *why, size_t why_size)
 	return !err;
 }
 
-static void damage(const char *name)
+/* Cut and flip at every step'th byte. */
+static void damage(const char *name, size_t step)
 {
 	static const uint8_t flips[] = { 0x01, 0x80, 0xff };
 	char from[512], path[PATH_BYTES], why[256];
@@ -205,12 +225,12 @@ static void damage(const char *name)
 	int fd = memory_file(path);
 	size_t i, j;
 
-	for (i = 0; i < b.len; i++) {
+	for (i = 0; i < b.len; i += step) {
 		set_file(fd, b.data, i);
 		if (try_file(path, why, sizeof(why)))
 			fail_msg("%s cut to %zu bytes is accepted", name, i);
 	}
-	for (i = 0; i < b.len; i++) {
+	for (i = 0; i < b.len; i += step) {
 		for (j = 0; j < ARRAY_SIZE(flips); j++) {
 			b.data[i] ^= flips[j];
 			set_file(fd, b.data, b.len);
@@ -229,11 +249,11 @@ static void damage(const char *name)
 
 static void test_damage(void **state)
 {
-	damage("deep400.bin");
-	damage("cpu_raw.bin");
-	damage("native_opcodes.bin");
-	damage("cpu_raw.draft1.swapped.bin");
-	damage("wall_zstd.draft2.bin");
+	damage("deep400.bin", 1);
+	damage("cpu_raw.bin", 7);
+	damage("native_opcodes.bin", 7);
+	damage("cpu_raw.draft1.swapped.bin", 7);
+	damage("wall_zstd.draft2.bin", 7);
 }
 
 /* Change what is at off, and tell why the file is refused. */
@@ -311,6 +331,49 @@ static void test_stats_forms(void **state)
 	close(fd);
 }
 
+/* wall_zstd with its compressed region longer or shorter by some bytes. */
+static void assert_region(ssize_t more, const char *bytes, const char *reason)
+{
+	char from[512], path[PATH_BYTES], why[256];
+	struct buf b = file_bytes(golden_path("wall_zstd.bin", from)), out = { 0 };
+	uint64_t strings, frames, size = b.len + more;
+	int fd = memory_file(path);
+
+	memcpy(&strings, b.data + 40, 8);
+	memcpy(&frames, b.data + 48, 8);
+	assert_int_equal(buf_add(&out, b.data, strings + (more < 0 ? more : 0)), 0);
+	if (more > 0)
+		assert_int_equal(buf_add(&out, bytes, more), 0);
+	assert_int_equal(buf_add(&out, b.data + strings, b.len - strings), 0);
+	strings += more;
+	frames += more;
+	memcpy(out.data + 40, &strings, 8);
+	memcpy(out.data + 48, &frames, 8);
+	memcpy(out.data + out.len - 24, &size, 8);
+	set_file(fd, out.data, out.len);
+	assert_int_equal(try_file(path, why, sizeof(why)), !reason);
+	if (reason && !strstr(why, reason))
+		fail_msg("\"%s\" says nothing of \"%s\"", why, reason);
+	buf_free(&b);
+	buf_free(&out);
+	close(fd);
+}
+
+static void test_zstd_region(void **state)
+{
+	/* An empty frame, a skippable frame (RFC 8878, 3.1.2). */
+	static const char empty[] = "\x28\xb5\x2f\xfd\x20\x00\x01\x00";
+	static const char skip[] = "\x50\x2a\x4d\x18\x02\x00\x00\x00xx";
+
+	assert_region(0, NULL, NULL);
+	assert_region(9, empty, NULL);
+	assert_region(10, skip, NULL);
+	assert_region(6, "garbage", "zstd");
+	assert_region(3, empty, "not complete");
+	assert_region(-1, NULL, "not complete");
+	assert_region(-100, NULL, "not complete");
+}
+
 static int stop_at_third(void *ctx, const struct event *ev)
 {
 	return ++*(int *)ctx == 3 ? -EINTR : 0;
@@ -337,7 +400,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_info),	    cmocka_unit_test(test_samples),
 		cmocka_unit_test(test_damage),	    cmocka_unit_test(test_reasons),
-		cmocka_unit_test(test_stats_forms), cmocka_unit_test(test_callers),
+		cmocka_unit_test(test_stats_forms), cmocka_unit_test(test_zstd_region),
+		cmocka_unit_test(test_callers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
