@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Three functions that burn 60, 30 and 10 % of the CPU; says what they really burnt."""
+import random
 import time
 
 from truth import leaf, tick
@@ -38,9 +39,10 @@ def timed(function, n):
 
 
 def run(seconds):
-    unit = 30000
+    irregular = random.Random(1)        # a steady period could beat with the profiler's
     while sum(spent.values()) < seconds:
         tick()
+        unit = irregular.randrange(20000, 40000)
         timed(burn_sixty, 6 * unit)
         timed(burn_thirty, 3 * unit)
         timed(burn_ten, unit)
