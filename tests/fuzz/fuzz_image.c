@@ -59,6 +59,8 @@ static void build(struct fake_elf *f, unsigned int which)
 	} else {
 		f->hex = which == 1 ? 0x030b07f0 : 0x030c01f0;
 	}
+	f->gnu_hash = which & 1;
+	f->symtab = which == 4 || which == 6;
 	fake_elf_build(f);
 }
 

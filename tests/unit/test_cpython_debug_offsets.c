@@ -107,7 +107,8 @@ static void test_wrong_minor(void **state)
 		for (taken_for = 13; taken_for <= 15; taken_for++) {
 			load(is);
 			golden_len = sizeof(golden);
-			assert_int_equal(read_layout(taken_for, &img), is == taken_for ? 0 : -EBADMSG);
+			assert_int_equal(read_layout(taken_for, &img),
+					 is == taken_for ? 0 : -EBADMSG);
 		}
 	}
 }
