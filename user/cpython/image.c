@@ -232,7 +232,8 @@ int cpython_image_read(int fd, struct cpython_image *img, char *why, size_t why_
 	if (err)
 		return err;
 	/* It is initialised data; in a program linked to libpython a copy is in .bss. */
-	if (elf_file_read(&r.f, img->runtime_vaddr, &first, sizeof(first)))
+	if (!img->runtime_vaddr ||
+	    elf_file_read(&r.f, img->runtime_vaddr, &first, sizeof(first)))
 		return -ENOENT;
 	err = find_layout(&r);
 	if (err)
