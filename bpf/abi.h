@@ -79,6 +79,9 @@ struct py_layout {
 	abi_u16 co_qualname;
 	abi_u16 co_linetable;
 	abi_u16 co_code;	/* co_code_adaptive                                  */
+	/* PyBytesObject, the line table */
+	abi_u16 bytes_size;	/* ob_size */
+	abi_u16 bytes_data;	/* ob_sval */
 	/* _PyRuntimeState */
 	abi_u16 rt_interp_head;
 	abi_u16 rt_tss_key;	/* Py_tss_t: int initialized, then the key           */
@@ -88,6 +91,7 @@ struct py_layout {
 	abi_u32 is_next;
 	abi_u32 is_threads_head;
 	abi_u32 is_gc_collecting;
+	abi_u32 is_gc_frame;	/* the frame that was current when collection began (3.15) */
 	abi_u32 is_epoch;	/* a counter that moves whenever a code object can have
 				 * been replaced; ABI_NO_OFF32: there is none        */
 	abi_u32 ts_gil_mask;
@@ -97,7 +101,7 @@ struct py_layout {
 	abi_u8 code_tag_mask;	/* low bits of fr_code that are a StackRef tag        */
 	abi_u8 pad[4];
 };
-_Static_assert(sizeof(struct py_layout) == 84, "py_layout has no hidden padding");
+_Static_assert(sizeof(struct py_layout) == 92, "py_layout has no hidden padding");
 
 enum py_proc_state {
 	PY_PROC_PYTHON = 1,	/* walk its threads                                  */
@@ -110,6 +114,9 @@ struct py_proc {
 	abi_u64 ident;		/* unique per admission; never 0                     */
 	abi_u64 runtime;	/* &_PyRuntime in the target                         */
 	abi_u64 none;		/* &_Py_NoneStruct in the target                     */
+	abi_u64 epoch;		/* address of a counter like is_epoch that all
+				 * interpreters share (3.12); 0: none                */
+	abi_u64 main_interp;	/* the interpreter with id 0; the kernel fills it in */
 	abi_u64 tls_index;	/* TLS_DTV: address of the tls_index in the GOT      */
 	abi_s64 tls_off;	/* TLS_FS: from fsbase; TLS_DTV: added to the offset */
 	abi_u64 ticks;		/* samples seen here; racy by design                 */
@@ -120,7 +127,7 @@ struct py_proc {
 	struct py_layout l;
 	abi_u32 pad2;
 };
-_Static_assert(sizeof(struct py_proc) == 152, "py_proc has no hidden padding");
+_Static_assert(sizeof(struct py_proc) == 176, "py_proc has no hidden padding");
 
 /* TACH's status byte (seeds: "Status Byte"; 32 is release-only). */
 enum {
@@ -138,6 +145,7 @@ enum raw_kind {
 	RAW_EXEC = 3,
 	RAW_FORK = 4,
 	RAW_EXIT = 5,
+	RAW_CODE = 6,		/* a code object seen for the first time             */
 };
 
 /* Every record of the ring buffer starts like this. */
@@ -171,12 +179,43 @@ struct raw_sample {
 	abi_u16 nframes;
 	abi_u8 status;		/* STATUS_* */
 	abi_u8 flags;		/* enum raw_sample_flags */
-	abi_u32 cpu;
+	abi_u16 cpu;
+	abi_u16 gc_at;		/* RAW_GC: <GC> belongs before this frame             */
 	struct raw_frame frames[ABI_MAX_FRAMES];	/* innermost first; nframes sent */
 };
 _Static_assert(sizeof(struct raw_header) == 24, "raw_header has no hidden padding");
 _Static_assert(sizeof(struct raw_frame) == 16, "raw_frame has no hidden padding");
 _Static_assert(sizeof(struct raw_sample) == 40 + 16 * ABI_MAX_FRAMES, "raw_sample is packed");
+
+/*
+ * What there is to know of a code object, as bytes: a snapshot of four pieces of
+ * the process' memory, which user space reads as if it were the process. So a
+ * name outlives its process, and the kernel needs to know no string layout.
+ */
+#define RAW_CODE_HEAD 256	/* PyCodeObject from its start            */
+#define RAW_CODE_NAME 384	/* the qualified name's object            */
+#define RAW_CODE_FILE 512	/* the file name's object                 */
+#define RAW_CODE_TABLE 12288	/* the line table's object; modules' are longest */
+#define RAW_CODE_TABLE_MIN 512
+struct raw_piece {
+	abi_u64 addr;
+	abi_u32 len;		/* 0: could not be read */
+	abi_u32 pad;
+};
+struct raw_code {
+	struct raw_header h;
+	abi_u64 code;
+	abi_u32 id;
+	abi_u32 pad;
+	struct raw_piece head_at, name_at, file_at, table_at;
+	abi_u8 head[RAW_CODE_HEAD];
+	abi_u8 name[RAW_CODE_NAME];
+	abi_u8 file[RAW_CODE_FILE];
+	abi_u8 table[RAW_CODE_TABLE];	/* table_at.len bytes are sent */
+};
+_Static_assert(sizeof(struct raw_code) ==
+	       24 + 16 + 64 + RAW_CODE_HEAD + RAW_CODE_NAME + RAW_CODE_FILE + RAW_CODE_TABLE,
+	       "raw_code is packed");
 
 struct raw_lifecycle {
 	struct raw_header h;	/* RAW_EXEC, RAW_EXIT: the process; RAW_FORK: the child */
@@ -202,6 +241,8 @@ enum counter {
 	CNT_TRUNCATED,
 	CNT_UNREADABLE_FRAME,
 	CNT_BROKEN_END,
+	CNT_CODE,		/* code objects sent                                 */
+	CNT_CODE_LOST,		/* not lost: sent with a later sample or read by user space */
 	CNT_UNVERIFIED_CODE,	/* frames whose code object could not be read        */
 	CNT_LIFECYCLE_LOST,	/* lost: exec/fork/exit record, ring buffer full     */
 	CNT_PROCS_FULL,		/* lost: a forked process did not fit into py_procs  */

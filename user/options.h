@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/types.h>
 
 #include "sinks/sink.h"
@@ -26,11 +27,55 @@ struct record_options {
 	const char *output;		/* -o; NULL: default name */
 	bool no_compression;		/* --compression none */
 	enum tach_layout layout;	/* --layout */
+	const char *cpu_list;		/* -C; NULL: every CPU */
 	bool opcodes;			/* --opcodes */
 	bool no_gc;			/* --no-gc */
 	bool json;			/* --json: the summary as JSON on stdout */
 	bool ignore_kernel_bugs;	/* --ignore-kernel-bugs: kernels that can freeze */
 	int verbose;			/* -v, -v -v; -1 with -q */
 };
+
+enum report_by { REPORT_BY_FUNCTION, REPORT_BY_LINE, REPORT_BY_PROCESS, REPORT_BY_THREAD };
+enum report_sort { REPORT_SORT_SELF, REPORT_SORT_TOTAL, REPORT_SORT_NAME, REPORT_SORT_FILE };
+
+/* What the commands on files (info, report, replay) do. */
+struct file_options {
+	char **paths;			/* path_cnt of them, at least one; strings not owned */
+	size_t path_cnt;
+	bool json;			/* --json */
+	enum report_by by;		/* report --by */
+	enum report_sort sort;		/* report --sort */
+	uint32_t limit;			/* report --limit; 0: all rows */
+	const struct sink_ops *format;	/* replay --format */
+	const char *output;		/* replay -o; NULL: stdout */
+};
+
+enum command_id { COMMAND_RECORD, COMMAND_INFO, COMMAND_REPORT, COMMAND_REPLAY };
+
+/* Instead of running the command: print this on stdout. */
+enum options_show { SHOW_NOTHING, SHOW_HELP, SHOW_VERSION, SHOW_FORMATS };
+
+struct options {
+	enum command_id command;
+	enum options_show show;
+	int verbose;			/* -v, -v -v; -1 with -q */
+	bool named;			/* the command's name was given, record's need not be */
+	struct record_options record;
+	struct file_options files;
+};
+
+/*
+ * Parse the command line. 0, or -errno after one line on stderr said what is
+ * wrong and what to do. options_free() either way.
+ */
+int options_parse(struct options *o, int argc, char **argv);
+void options_free(struct options *o);
+
+/* Print what o->show asks for. */
+void options_print(const struct options *o, FILE *out);
+
+/* "99", "10khz": 1 to 50000. "1.5", "30s", "5m", "1h". 0, or -EINVAL (nothing logged). */
+int options_rate(const char *text, uint32_t *hz);
+int options_duration(const char *text, double *seconds);
 
 #endif

@@ -50,39 +50,50 @@ DEFINE_LOG(log_warn, LOG_NORMAL, "warning: ")
 DEFINE_LOG(log_info, LOG_NORMAL, "")
 DEFINE_LOG(log_debug, LOG_VERBOSE, "debug: ")
 
-/* Length of the valid, printable UTF-8 character at s, 0 if it is not one. */
-static size_t utf8_printable(const unsigned char *s, size_t len)
+size_t utf8_char(const char *text, size_t len, uint32_t *cp)
 {
-	uint32_t cp;
+	static const uint32_t lowest[] = { 0, 0, 0x80, 0x800, 0x10000 };
+	const unsigned char *s = (const unsigned char *)text;
 	size_t n, i;
 
-	if (s[0] < 0x80)
-		return s[0] >= 0x20 && s[0] != 0x7f;
-	n = s[0] >= 0xf0 && s[0] < 0xf5 ? 4 : s[0] >= 0xe0 ? 3 : s[0] >= 0xc2 ? 2 : 0;
-	if (s[0] >= 0xf5 || !n || n > len)
+	if (!len)
 		return 0;
-	cp = s[0] & (0x7f >> n);
+	*cp = s[0];
+	if (s[0] < 0x80)
+		return 1;
+	n = s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : s[0] < 0xf5 ? 4 : 0;
+	if (!n || n > len)
+		return 0;
+	*cp &= 0x7f >> n;
 	for (i = 1; i < n; i++) {
 		if ((s[i] & 0xc0) != 0x80)
 			return 0;
-		cp = cp << 6 | (s[i] & 0x3f);
+		*cp = *cp << 6 | (s[i] & 0x3f);
 	}
-	/* Overlong, surrogates, beyond Unicode, and the C1 controls. */
-	if (cp < 0xa0 || (n == 3 && cp < 0x800) || (n == 4 && cp < 0x10000) || cp > 0x10ffff ||
-	    (cp >= 0xd800 && cp < 0xe000))
-		return 0;
-	/* Bidirectional overrides can make a terminal line lie about its order. */
-	if ((cp >= 0x202a && cp <= 0x202e) || (cp >= 0x2066 && cp <= 0x2069))
+	/* Overlong, surrogates, beyond Unicode. */
+	if (*cp < lowest[n] || *cp > 0x10ffff || (*cp >= 0xd800 && *cp < 0xe000))
 		return 0;
 	return n;
+}
+
+bool utf8_printable(uint32_t cp)
+{
+	/* C0, DEL, C1. */
+	if (cp < 0x20 || (cp >= 0x7f && cp < 0xa0))
+		return false;
+	/* Line separators, and bidirectional overrides: a line could lie about its order. */
+	return !(cp >= 0x2028 && cp <= 0x202e) && !(cp >= 0x2066 && cp <= 0x2069);
 }
 
 char *escape_text(const char *s, size_t len, char *out, size_t out_size)
 {
 	size_t i = 0, o = 0, n;
+	uint32_t cp;
 
 	while (i < len) {
-		n = utf8_printable((const unsigned char *)s + i, len - i);
+		n = utf8_char(s + i, len - i, &cp);
+		if (n && !utf8_printable(cp))
+			n = 0;
 		if (o + (n ? n : 4) >= out_size)
 			break;
 		if (n) {
@@ -219,4 +230,12 @@ uint64_t now_ns(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	return (uint64_t)ts.tv_sec * 1000000000u + ts.tv_nsec;
+}
+
+double cpu_time_s(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
+	return ts.tv_sec + ts.tv_nsec / 1e9;
 }

@@ -34,6 +34,15 @@ void log_debug(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
  */
 char *escape_text(const char *s, size_t len, char *out, size_t out_size);
 
+/*
+ * The character at s (len bytes, hostile): how many bytes it takes, and its
+ * number in *cp. 0: not valid UTF-8, or len is 0.
+ */
+size_t utf8_char(const char *s, size_t len, uint32_t *cp);
+
+/* May go to a terminal: no control character, no bidirectional override. */
+bool utf8_printable(uint32_t cp);
+
 /* A growing byte buffer. Zero-initialise it; buf_free() when done. */
 struct buf {
 	uint8_t *data;
@@ -70,5 +79,8 @@ int write_all(int fd, const void *data, size_t len);
 
 /* CLOCK_MONOTONIC in nanoseconds. */
 uint64_t now_ns(void);
+
+/* This process' own CPU time so far, user and system, in seconds. */
+double cpu_time_s(void);
 
 #endif

@@ -88,6 +88,7 @@ static const struct field {
 	FIELD(str_ascii_bytes, OBJECT, 560, 640, 736),
 	FIELD(str_compact_bytes, OBJECT, NO_POS, NO_POS, 744),
 	FIELD(gc_collecting, GC_INT, 576, 656, 760),
+	FIELD(gc_frame, GC_INT, NO_POS, NO_POS, 768),
 };
 
 static const uint16_t sizes[3] = { 584, 760, 888 };

@@ -28,7 +28,7 @@ struct debug_offsets {
 	uint64_t co_filename, co_name, co_qualname, co_linetable, co_firstlineno, co_code;
 	uint64_t bytes_size, bytes_data;
 	uint64_t str_state, str_length, str_ascii_bytes, str_compact_bytes;
-	uint64_t gc_collecting;
+	uint64_t gc_collecting, gc_frame;
 };
 
 /* Does this minor have them, and how many bytes? 0: no. */

@@ -36,7 +36,7 @@ static const struct py_layout layout_311 = {
 	.co_qualname = 128, .co_linetable = 136, .co_code = 184,
 	.rt_interp_head = 40, .rt_tss_key = 592, .rt_gil = 576,
 	.is_id = 48, .is_next = 0, .is_threads_head = 16, .is_gc_collecting = 848,
-	.is_epoch = ABI_NO_OFF32,
+	.is_gc_frame = ABI_NO_OFF32, .is_epoch = ABI_NO_OFF32,
 	.gil_how = PY_GIL_RT_CURRENT, .skip_owner = OWNER_NO_SHIM,
 };
 
@@ -50,7 +50,7 @@ static const struct py_layout layout_312 = {
 	.co_qualname = 128, .co_linetable = 136, .co_code = 192,
 	.rt_interp_head = 40, .rt_tss_key = 1544, .rt_gil = ABI_NO_OFF,
 	.is_id = 8, .is_next = 0, .is_threads_head = 72, .is_gc_collecting = 312,
-	.is_epoch = ABI_NO_OFF32,
+	.is_gc_frame = ABI_NO_OFF32, .is_epoch = ABI_NO_OFF32,
 	.gil_how = PY_GIL_TS_MASK, .skip_owner = OWNER_SHIM, .end_shim = 1,
 };
 
@@ -85,6 +85,13 @@ static uint32_t next_version_313(const struct debug_offsets *d)
 	return d->is_bytes == 194968 || d->is_bytes == 194984 ? 17000 : ABI_NO_OFF32;
 }
 
+/* The kernel sends line tables whole: it needs to know their size. */
+static void set_bytes(struct cpython_image *img)
+{
+	img->layout.bytes_size = img->objects.bytes_size;
+	img->layout.bytes_data = img->objects.bytes_data;
+}
+
 int layout_from_table(struct cpython_image *img)
 {
 	if (img->minor == 11) {
@@ -97,6 +104,7 @@ int layout_from_table(struct cpython_image *img)
 		return -ENOTSUP;
 	}
 	img->objects.minor = img->minor;
+	set_bytes(img);
 	return 0;
 }
 
@@ -198,6 +206,7 @@ int layout_from_debug_offsets(struct cpython_image *img, const struct debug_offs
 		.is_id = d->is_id, .is_next = d->is_next,
 		.is_threads_head = d->is_threads_head,
 		.is_gc_collecting = d->is_gc + d->gc_collecting,
+		.is_gc_frame = d->gc_frame ? d->is_gc + d->gc_frame : ABI_NO_OFF32,
 		.is_epoch = img->minor == 13 ? next_version_313(d) : d->is_code_generation,
 		.gil_how = PY_GIL_TS_MASK, .skip_owner = OWNER_SHIM, .end_shim = 1,
 		.code_tag_mask = u->code_tag_mask,
@@ -206,5 +215,6 @@ int layout_from_debug_offsets(struct cpython_image *img, const struct debug_offs
 		img->layout.rt_tss_key = d->rt_finalizing + u->tss_key_behind_finalizing;
 	fill_objects(&img->objects, d);
 	img->objects.minor = img->minor;
+	set_bytes(img);
 	return 0;
 }

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * common.bpf.h - maps, settings, counters: what all programs share.
+ *
+ * Programs in perf and scheduler context update per-CPU arrays and values in
+ * place only; entries of the hash maps come and go from user space and from the
+ * lifecycle programs (process context), so no bucket lock is ever taken with
+ * interrupts off.
+ */
+#ifndef TACHBPF_COMMON_H
+#define TACHBPF_COMMON_H
+
+#include "kcompat.bpf.h"
+#include "abi.h"
+
+/* Settings: constant once loaded, so what is not asked for is not there. */
+extern const volatile bool cfg_all;	/* every process, not only those in py_procs and watched */
+extern const volatile bool cfg_gc;	/* tell when a thread collects garbage                  */
+extern const volatile unsigned int cfg_wakeup_bytes; /* wake user space when this much is waiting        */
+
+/* Room for processes that ran since we looked; exits free. 16384 * ~220 bytes. */
+#define MAX_PROCS 16384
+
+struct procs_map {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, MAX_PROCS);
+	__type(key, u32);
+	__type(value, struct py_proc);
+};
+struct watched_map {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, MAX_PROCS);
+	__type(key, u32);
+	__type(value, u32);
+};
+struct counters_map {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, u64[CNT_MAX]);
+};
+struct events_map {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096 * 1024);	/* user space sets the real size */
+};
+
+/* tgid -> how to walk it */
+extern struct procs_map py_procs SEC(".maps");
+/* tgid -> 1: selected although not known to be Python yet, children too */
+extern struct watched_map watched SEC(".maps");
+extern struct counters_map counters SEC(".maps");
+extern struct events_map events SEC(".maps");
+
+static __always_inline void count(enum counter which)
+{
+	u32 zero = 0;
+	u64 *c = bpf_map_lookup_elem(&counters, &zero);
+
+	/* Only this CPU writes, and perf programs do not nest: no atomic needed. */
+	if (c)
+		c[which]++;
+}
+
+#endif

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * kcompat.bpf.h - the kernel's own structures and what differs between kernels.
+ *
+ * Nothing else under bpf/ touches a kernel field. Every test is for a feature,
+ * not a version, and is folded away at load time.
+ */
+#ifndef TACHBPF_KCOMPAT_H
+#define TACHBPF_KCOMPAT_H
+
+#include "vmlinux.h"
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_tracing.h>
+
+#define PF_KTHREAD 0x00200000	/* include/linux/sched.h */
+
+/*
+ * bpf_get_current_task_btf() (5.11, 3ca1032ab7ab): a typed pointer whose fields are plain loads.
+ * Before it, each field is a bpf_probe_read_kernel().
+ */
+#define HAVE_TASK_BTF                                                                             \
+	bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_get_current_task_btf)
+
+static __always_inline u32 current_flags(void)
+{
+	if (HAVE_TASK_BTF)
+		return bpf_get_current_task_btf()->flags;
+	return BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), flags);
+}
+
+/* The thread pointer: x86's fs base, which libc's struct pthread lies at. */
+static __always_inline u64 current_thread_pointer(void)
+{
+	if (HAVE_TASK_BTF)
+		return bpf_get_current_task_btf()->thread.fsbase;
+	return BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), thread.fsbase);
+}
+
+/* When the process began: the half of its identity that pid reuse cannot fake. */
+static __always_inline u64 current_start_ns(void)
+{
+	if (HAVE_TASK_BTF)
+		return bpf_get_current_task_btf()->group_leader->start_boottime;
+	return BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), group_leader,
+			     start_boottime);
+}
+
+#endif

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * lifecycle.bpf.c - processes come, change and go.
+ *
+ * Fork inherits what is known of the parent, exec clears it, the exit of the
+ * process (its last thread, not its first) frees it. Runs in process context,
+ * so changing hash maps is safe here.
+ */
+#include "common.bpf.h"
+
+static __always_inline void send(struct raw_lifecycle *ev)
+{
+	ev->h.time_ns = bpf_ktime_get_ns();
+	if (bpf_ringbuf_output(&events, ev, sizeof(*ev), BPF_RB_FORCE_WAKEUP))
+		count(CNT_LIFECYCLE_LOST);
+}
+
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(on_exec, struct task_struct *p)
+{
+	struct raw_lifecycle ev = { .h = { .kind = RAW_EXEC, .tgid = p->tgid } };
+	u32 tgid = p->tgid;
+
+	if (!cfg_all && !bpf_map_lookup_elem(&py_procs, &tgid) &&
+	    !bpf_map_lookup_elem(&watched, &tgid))
+		return 0;
+	bpf_map_delete_elem(&py_procs, &tgid);
+	ev.h.start_ns = p->group_leader->start_boottime;
+	send(&ev);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
+{
+	struct raw_lifecycle ev = { .h = { .kind = RAW_FORK, .tgid = child->tgid } };
+	u32 parent_tgid = parent->tgid, tgid = child->tgid, one = 1;
+	struct py_proc *known, copy;
+
+	if (parent_tgid == tgid)
+		return 0;	/* a thread */
+	if (bpf_map_lookup_elem(&watched, &parent_tgid)) {
+		if (bpf_map_update_elem(&watched, &tgid, &one, BPF_ANY))
+			count(CNT_PROCS_FULL);
+	} else if (!cfg_all) {
+		return 0;
+	}
+	ev.parent_tgid = parent_tgid;
+	ev.h.start_ns = child->start_boottime;
+	known = bpf_map_lookup_elem(&py_procs, &parent_tgid);
+	if (!known || known->state != PY_PROC_PYTHON)
+		return 0;
+	copy = *known;
+	copy.start_ns = ev.h.start_ns;
+	copy.ticks = 0;
+	/* Code seen in the parent is not proof for the child. */
+	copy.ident = (copy.start_ns ^ (u64)tgid << 32) | 1;
+	if (bpf_map_update_elem(&py_procs, &tgid, &copy, BPF_ANY))
+		count(CNT_PROCS_FULL);
+	else
+		ev.known = 1;
+	ev.ident = copy.ident;
+	send(&ev);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(on_exit, struct task_struct *p)
+{
+	struct raw_lifecycle ev = { .h = { .kind = RAW_EXIT, .tgid = p->tgid } };
+	u32 tgid = p->tgid;
+	struct py_proc *known;
+	bool tell;
+
+	if (p->signal->live.counter)
+		return 0;	/* other threads live on */
+	known = bpf_map_lookup_elem(&py_procs, &tgid);
+	tell = known && known->state == PY_PROC_PYTHON;
+	if (known)
+		bpf_map_delete_elem(&py_procs, &tgid);
+	if (!bpf_map_delete_elem(&watched, &tgid))
+		tell = true;
+	if (!tell)
+		return 0;
+	ev.h.start_ns = p->group_leader->start_boottime;
+	send(&ev);
+	return 0;
+}

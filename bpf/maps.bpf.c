@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * maps.bpf.c - where the maps and settings of common.bpf.h are defined.
+ */
+#include "common.bpf.h"
+
+/* The kernel's word for "GPL-2.0 or BSD": GPL-only helpers may be called. */
+char _license[] SEC("license") = "Dual BSD/GPL";
+
+const volatile bool cfg_all = false;
+const volatile bool cfg_gc = true;
+const volatile unsigned int cfg_wakeup_bytes = 0;
+
+struct procs_map py_procs SEC(".maps");
+struct watched_map watched SEC(".maps");
+struct counters_map counters SEC(".maps");
+struct events_map events SEC(".maps");

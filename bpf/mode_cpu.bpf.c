@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * mode_cpu.bpf.c - a clock ticks on a CPU: whose Python stack is on it?
+ *
+ * Decides about the process (admission), calls pyunwind, sends. Runs in
+ * interrupt or NMI context: no hash map is changed here, only values in place.
+ */
+#include "pyunwind.bpf.h"
+
+/* Batches: user space sleeps until enough is waiting, or its own timer fires. */
+static __always_inline u64 wakeup_flags(void)
+{
+	return bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA) >= cfg_wakeup_bytes ?
+		       BPF_RB_FORCE_WAKEUP :
+		       BPF_RB_NO_WAKEUP;
+}
+
+/* Tell user space that this process runs and nobody has looked at it. */
+static __always_inline enum counter report_unknown(u32 tgid)
+{
+	struct raw_header *h;
+
+	if (current_flags() & PF_KTHREAD)
+		return CNT_KERNEL_THREAD;
+	if (!cfg_all && !bpf_map_lookup_elem(&watched, &tgid))
+		return CNT_UNSELECTED;
+	h = bpf_ringbuf_reserve(&events, sizeof(*h), 0);
+	if (!h)
+		return CNT_RING_FULL;
+	*h = (struct raw_header){
+		.kind = RAW_UNKNOWN,
+		.tgid = tgid,
+		.time_ns = bpf_ktime_get_ns(),
+		.start_ns = current_start_ns(),
+	};
+	bpf_ringbuf_submit(h, BPF_RB_FORCE_WAKEUP);
+	return CNT_UNKNOWN;
+}
+
+static __always_inline enum counter send_sample(struct raw_sample *sample, u64 pid_tgid)
+{
+	u32 n = sample->nframes;
+	u64 size;
+
+	if ((u32)pid_tgid == (u32)(pid_tgid >> 32))
+		sample->status |= STATUS_MAIN_THREAD;
+	sample->tid = (u32)pid_tgid;
+	sample->cpu = bpf_get_smp_processor_id();
+	if (sample->flags & RAW_TRUNCATED)
+		count(CNT_TRUNCATED);
+	if (sample->flags & RAW_UNREADABLE)
+		count(CNT_UNREADABLE_FRAME);
+	if (sample->flags & RAW_BROKEN_END)
+		count(CNT_BROKEN_END);
+	if (n > ABI_MAX_FRAMES)
+		n = ABI_MAX_FRAMES;
+	size = sizeof(*sample) - sizeof(sample->frames) + n * sizeof(struct raw_frame);
+	barrier_var(size);
+	if (size > sizeof(*sample))
+		return CNT_RING_FULL;
+	return bpf_ringbuf_output(&events, sample, size, wakeup_flags()) ? CNT_RING_FULL :
+									   CNT_SAMPLE;
+}
+
+static __always_inline enum counter sample_process(struct py_proc *p, u64 pid_tgid, u64 start_ns)
+{
+	struct code_cache *cache;
+	struct scratch *s;
+	enum counter end;
+	u32 zero = 0;
+
+	s = bpf_map_lookup_elem(&scratches, &zero);
+	cache = bpf_map_lookup_elem(&code_caches, &zero);
+	if (!s || !cache)
+		return CNT_TSTATE_UNREADABLE;
+	end = unwind_python(s, cache, p);
+	if (end != CNT_SAMPLE)
+		return end;
+	s->sample.h.kind = RAW_SAMPLE;
+	s->sample.h.tgid = pid_tgid >> 32;
+	s->sample.h.time_ns = bpf_ktime_get_ns();
+	s->sample.h.start_ns = start_ns;
+	send_new_codes(s, p, &s->sample.h);
+	return send_sample(&s->sample, pid_tgid);
+}
+
+static __always_inline enum counter tick(void)
+{
+	u64 pid_tgid = bpf_get_current_pid_tgid(), start_ns;
+	u32 tgid = pid_tgid >> 32;
+	struct py_proc *p;
+
+	if (!tgid)
+		return CNT_IDLE;
+	p = bpf_map_lookup_elem(&py_procs, &tgid);
+	if (!p)
+		return report_unknown(tgid);
+	start_ns = current_start_ns();
+	if (!p->start_ns)
+		p->start_ns = start_ns;
+	else if (p->start_ns != start_ns)
+		return report_unknown(tgid);	/* the pid came back */
+	p->ticks++;
+	if (p->state != PY_PROC_PYTHON)
+		return CNT_OTHER;
+	return sample_process(p, pid_tgid, start_ns);
+}
+
+SEC("perf_event")
+int on_cpu_tick(struct bpf_perf_event_data *ctx)
+{
+	count(CNT_TICK);
+	count(tick());
+	return 0;
+}

@@ -1,0 +1,594 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * pyunwind.bpf.h - from the current thread to its Python stack.
+ *
+ * Knows abi.h's layouts and never a CPython version. Reads the memory of the
+ * current process only, in its own context: the thread stands still meanwhile.
+ * All of that memory is hostile: every offset is masked right before its use,
+ * every chain is bounded. The result is a struct raw_sample in per-CPU scratch.
+ */
+#ifndef TACHBPF_PYUNWIND_H
+#define TACHBPF_PYUNWIND_H
+
+#include "common.bpf.h"
+
+/*
+ * Frames lie next to each other in the thread's data stack, the caller below
+ * the callee, so one read that ends with a frame brings its callers too.
+ */
+#define WINDOW_BYTES 2048
+/* Behind the window in the same buffer: a frame that lies elsewhere (generator, shim). */
+#define SINGLE_POS WINDOW_BYTES
+#define SINGLE_BYTES 128
+#define FIELD_MASK (SINGLE_BYTES - 1)
+/* A caller this far below the last frame of a data stack is taken to be in it. */
+#define NEAR_BYTES (64 * 1024)
+/* Python frames plus the C-stack shims between them. */
+#define MAX_STEPS (ABI_MAX_FRAMES + 160)
+#define MAX_EXC_ITEMS 8
+#define MAX_INTERPRETERS 4
+#define MAX_THREADS 64
+
+/* PyCodeObject from co_firstlineno on; FT builds need most: 72 bytes + the last pointer. */
+#define CODE_BYTES 88
+#define CODE_CACHE_SIZE 1024
+
+/* A code object whose fingerprint is known while stamp stands; see code_id(). */
+struct code_cache_entry {
+	u64 code;
+	u64 stamp;
+	u64 id;
+};
+
+/*
+ * The walk's cursor. It lives in map memory, not on the stack, so that the
+ * verifier does not follow its values: a loop of n steps is n states, not n * n.
+ */
+struct walk {
+	u64 fr;		/* frame to look at next */
+	u64 win;	/* target address of frames[0]; 0: nothing read */
+	u64 low;	/* lowest data stack frame seen: callers lie below */
+	u64 stamp;
+	u64 gc_frame;
+	u32 n;
+	u32 shim;	/* the last step was a C-stack shim */
+};
+
+/* Code objects of one sample that user space has not been told of; more wait for the next. */
+#define MAX_NEW_CODES 32
+struct new_code {
+	u64 code;
+	u64 mark;	/* what is noted in sent_codes once it is sent */
+	u32 id;
+	u32 pad;
+};
+
+struct scratch {
+	u8 ts[2 * 512];		/* PyThreadState: ABI_TS_BYTES are read, masks reach further */
+	u8 frames[WINDOW_BYTES + 2 * SINGLE_BYTES + 8];
+	u8 code[2 * SINGLE_BYTES];
+	u64 seq;		/* samples on this CPU */
+	struct walk walk;
+	u32 new_cnt;
+	u32 pad;
+	struct new_code new_codes[MAX_NEW_CODES];
+	struct raw_sample sample;
+};
+
+struct code_cache {
+	struct code_cache_entry entries[CODE_CACHE_SIZE];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct scratch);
+} scratches SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct code_cache);
+} code_caches SEC(".maps");
+
+/*
+ * Which code objects were sent: one slot per hash, the last one wins. Shared and
+ * without a lock: a store that is lost only repeats a record.
+ */
+#define SENT_SLOTS 65536
+struct sent_codes {
+	u64 marks[SENT_SLOTS];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct sent_codes);
+} sent_codes SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct raw_code);
+} code_records SEC(".maps");
+
+static __always_inline int read_user(void *dst, u32 size, u64 addr)
+{
+	return bpf_probe_read_user(dst, size, (const void *)addr);
+}
+
+/* Fields of the PyThreadState in scratch. */
+static __always_inline u64 ts_u64(const struct scratch *s, u32 off)
+{
+	off &= 511;
+	barrier_var(off);
+	return *(const u64 *)(s->ts + off);
+}
+
+static __always_inline u32 ts_u32(const struct scratch *s, u32 off)
+{
+	off &= 511;
+	barrier_var(off);
+	return *(const u32 *)(s->ts + off);
+}
+
+/* ---- thread state ---- */
+
+/* glibc's struct pthread: specific_1stblock at 0x310, specific[] at 0x510; 32 keys a block. */
+static __always_inline u64 tstate_by_tss(struct py_proc *p, u64 tp)
+{
+	struct {
+		s32 initialized;
+		s32 key;
+	} tss;
+	u64 ts = 0, block = tp + 0x310;
+	s32 key = p->tss_key;
+
+	if (key < 0) {
+		if (read_user(&tss, sizeof(tss), p->runtime + p->l.rt_tss_key) || !tss.initialized)
+			return 0;
+		key = tss.key;
+		p->tss_key = key;
+	}
+	if ((u32)key >= 1024)	/* PTHREAD_KEYS_MAX */
+		return 0;
+	if (key >= 32 && (read_user(&block, 8, tp + 0x510 + 8 * (key >> 5)) || !block))
+		return 0;
+	read_user(&ts, 8, block + 16 * (key & 31) + 8);
+	return ts;
+}
+
+static __always_inline u64 tstate_by_dtv(struct py_proc *p, u64 tp)
+{
+	struct {
+		u64 module, offset;
+	} index;
+	u64 dtv, block, ts = 0;
+
+	if (read_user(&index, sizeof(index), p->tls_index) || read_user(&dtv, 8, tp + 8))
+		return 0;
+	/* An entry is 16 bytes; -1: this thread has no block of that module yet. */
+	if (index.module > 4096 || read_user(&block, 8, dtv + 16 * index.module) ||
+	    block + 1 <= 1)
+		return 0;
+	read_user(&ts, 8, block + index.offset + p->tls_off);
+	return ts;
+}
+
+/* The last resort: look through the lists for a state of this thread that has frames. */
+static __always_inline u64 tstate_by_list(struct py_proc *p, u64 tp)
+{
+	u64 is = 0, ts = 0, id;
+	int i, k;
+
+	if (read_user(&is, 8, p->runtime + p->l.rt_interp_head))
+		return 0;
+	for (i = 0; i < MAX_INTERPRETERS && is; i++) {
+		if (read_user(&ts, 8, is + p->l.is_threads_head))
+			return 0;
+		for (k = 0; k < MAX_THREADS && ts; k++) {
+			if (read_user(&id, 8, ts + p->l.ts_thread_id))
+				return 0;
+			if (id == tp)
+				return ts;
+			if (read_user(&ts, 8, ts + p->l.ts_next))
+				return 0;
+		}
+		if (read_user(&is, 8, is + p->l.is_next))
+			return 0;
+	}
+	return 0;
+}
+
+static __always_inline u64 find_tstate(struct py_proc *p, u64 tp)
+{
+	u64 ts = 0;
+
+	switch (p->tstate_how) {
+	case PY_TSTATE_TSS_GLIBC:
+		return tstate_by_tss(p, tp);
+	case PY_TSTATE_TLS_FS:
+		read_user(&ts, 8, tp + p->tls_off);
+		return ts;
+	case PY_TSTATE_TLS_DTV:
+		return tstate_by_dtv(p, tp);
+	case PY_TSTATE_LIST:
+		return tstate_by_list(p, tp);
+	}
+	return 0;
+}
+
+/* ---- status ---- */
+
+static __always_inline bool has_gil(struct scratch *s, struct py_proc *p, u64 ts)
+{
+	u64 current = 0;
+
+	if (p->l.gil_how == PY_GIL_TS_MASK)
+		return ts_u32(s, p->l.ts_gil) & p->l.ts_gil_mask;
+	if (p->l.gil_how == PY_GIL_RT_CURRENT)
+		return !read_user(&current, 8, p->runtime + p->l.rt_gil) && current == ts;
+	return false;
+}
+
+/*
+ * An exception propagates through C code, or some frame of this thread handles
+ * one. Generators have stack items of their own, linked by previous_item; an
+ * item that was left says NULL, or None in 3.11 and 3.12.
+ */
+static __always_inline bool has_exception(struct scratch *s, struct py_proc *p, u64 ts)
+{
+	u64 item = ts_u64(s, p->l.ts_exc_info), bottom = ts + p->l.ts_exc_state, value;
+	int i;
+
+	if (ts_u64(s, p->l.ts_exc_current))
+		return true;
+	for (i = 0; i < MAX_EXC_ITEMS && item && item != bottom; i++) {
+		struct {
+			u64 value, previous;
+		} e;
+
+		/* exc_value, previous_item: neighbours since 3.11 */
+		if (read_user(&e, sizeof(e), item + p->l.exc_value))
+			return false;
+		if (e.value && e.value != p->none)
+			return true;
+		item = e.previous;
+	}
+	value = ts_u64(s, p->l.ts_exc_state + p->l.exc_value);
+	return item == bottom && value && value != p->none;
+}
+
+/* ---- frames ---- */
+
+/* Is user space to be told of this code? false: yes, but this sample has no room for it. */
+static __always_inline bool note_new_code(struct scratch *s, struct py_proc *p, u64 code, u32 id)
+{
+	u64 mark = (p->ident ^ code * 0x9e3779b97f4a7c15ULL) * 0xbf58476d1ce4e5b9ULL + id;
+	struct sent_codes *sent;
+	u32 zero = 0, n = s->new_cnt;
+
+	mark ^= mark >> 32;
+	sent = bpf_map_lookup_elem(&sent_codes, &zero);
+	if (!sent || sent->marks[mark & (SENT_SLOTS - 1)] == mark)
+		return true;
+	if (n >= MAX_NEW_CODES)
+		return false;
+	s->new_codes[n & (MAX_NEW_CODES - 1)] =
+		(struct new_code){ .code = code, .mark = mark, .id = id };
+	s->new_cnt = n + 1;
+	return true;
+}
+
+/*
+ * The fingerprint of a code object (abi.h), read afresh unless it is certain
+ * that it is still the object that was read before. Certain is: within one
+ * sample (this thread stands still and its frames own their code), or while the
+ * interpreter's code counter has not moved (is_epoch). stamp says both.
+ */
+static __always_inline u32 code_id(struct scratch *s, struct code_cache *cache,
+				   struct py_proc *p, u64 code, u64 stamp)
+{
+	u32 slot = (code >> 4 ^ code >> 14) & (CODE_CACHE_SIZE - 1);
+	struct code_cache_entry *e = &cache->entries[slot];
+	u64 base = p->l.co_firstlineno & ~7;
+	u32 version = 0, id;
+
+	if (e->code == code && e->stamp == stamp)
+		return e->id;
+	if (read_user(s->code, CODE_BYTES, code + base)) {
+		count(CNT_UNVERIFIED_CODE);
+		return 0;
+	}
+#define CODE_FIELD(type, field) (*(type *)(s->code + ((p->l.field - base) & FIELD_MASK)))
+	if (p->l.co_version != ABI_NO_OFF)
+		version = CODE_FIELD(u32, co_version);
+	e->code = code;
+	e->stamp = stamp;
+	id = code_identity(CODE_FIELD(u64, co_filename), CODE_FIELD(u64, co_name),
+			      CODE_FIELD(u64, co_qualname), CODE_FIELD(u64, co_linetable),
+			      CODE_FIELD(u32, co_firstlineno), version);
+#undef CODE_FIELD
+	e->id = id;
+	if (!note_new_code(s, p, code, id))
+		e->stamp = 0;	/* come here again with the next sample */
+	return id;
+}
+
+/*
+ * Bring the frame at w->fr into scratch. Returns its position in s->frames,
+ * negative if it cannot be read.
+ */
+static __always_inline s32 fetch_frame(struct scratch *s, struct py_proc *p, struct walk *w)
+{
+	u32 bytes = p->l.fr_bytes & FIELD_MASK;
+	u64 off = w->fr - w->win;
+
+	if (off <= WINDOW_BYTES - bytes)
+		return off;
+	if (w->low - w->fr < NEAR_BYTES) {
+		u64 win = w->fr + bytes - WINDOW_BYTES;
+
+		if (!read_user(s->frames, WINDOW_BYTES, win)) {
+			w->win = win;
+			return WINDOW_BYTES - bytes;
+		}
+		w->win = 0;	/* half overwritten */
+	}
+	if (read_user(s->frames + SINGLE_POS, SINGLE_BYTES, w->fr))
+		return -1;
+	return SINGLE_POS;
+}
+
+/* Look at one frame; 0: go on, 1: the chain ended or cannot be followed. */
+static __always_inline int walk_step(struct scratch *s, struct code_cache *cache,
+				     struct py_proc *p, struct walk *w)
+{
+	struct raw_sample *out = &s->sample;
+	u64 code, ip, fr = w->fr;
+	u32 pos, owner;
+	s64 lasti;
+	s32 at;
+
+	if (!fr) {
+		if (p->l.end_shim && !w->shim)
+			out->flags |= RAW_BROKEN_END;
+		return 1;
+	}
+	at = fetch_frame(s, p, w);
+	if (at < 0) {
+		out->flags |= RAW_UNREADABLE;
+		return 1;
+	}
+	pos = at;
+#define FRAME_FIELD(type, field)                                                                  \
+	(*(type *)(s->frames + (pos & (2 * WINDOW_BYTES - 1)) + (p->l.field & FIELD_MASK)))
+	if (pos > SINGLE_POS)
+		return 1;
+	code = FRAME_FIELD(u64, fr_code) & ~(u64)p->l.code_tag_mask;
+	ip = FRAME_FIELD(u64, fr_ip);
+	owner = FRAME_FIELD(u8, fr_owner);
+	w->fr = FRAME_FIELD(u64, fr_previous);
+#undef FRAME_FIELD
+	w->shim = owner >= p->l.skip_owner;
+	if (w->shim || !code)
+		return 0;
+	if (!owner)
+		w->low = fr;
+	if (w->n >= ABI_MAX_FRAMES) {
+		out->flags |= RAW_TRUNCATED;
+		return 1;
+	}
+	if (fr == w->gc_frame)
+		out->gc_at = w->n;
+	lasti = ip - (code + p->l.co_code);
+	out->frames[w->n & (ABI_MAX_FRAMES - 1)] = (struct raw_frame){
+		.code = code,
+		.lasti = lasti < 0 || lasti > 0x7fffffff ? RAW_LASTI_NONE : lasti,
+		.id = code_id(s, cache, p, code, w->stamp),
+	};
+	w->n++;
+	return 0;
+}
+
+static __always_inline void walk_frames(struct scratch *s, struct code_cache *cache,
+					struct py_proc *p, struct walk *w)
+{
+	u32 i;
+
+#pragma clang loop unroll(disable)
+	for (i = 0; i < MAX_STEPS; i++)
+		if (walk_step(s, cache, p, w))
+			return;
+	s->sample.flags |= RAW_TRUNCATED;
+}
+
+/* Is a collection going on, and since which frame? */
+static __always_inline void note_gc(struct scratch *s, struct py_proc *p, u64 is, struct walk *w)
+{
+	u32 collecting = 0;
+
+	if (p->l.is_gc_collecting == ABI_NO_OFF32 ||
+	    read_user(&collecting, 4, is + p->l.is_gc_collecting) || !collecting)
+		return;
+	s->sample.flags |= RAW_GC;
+	if (p->l.is_gc_frame != ABI_NO_OFF32)
+		read_user(&w->gc_frame, 8, is + p->l.is_gc_frame);
+}
+
+static __always_inline u32 interpreter_id(struct py_proc *p, u64 is)
+{
+	u32 id = 0;
+
+	if (is == p->main_interp)
+		return 0;
+	if (!read_user(&id, 4, is + p->l.is_id) && !id)
+		p->main_interp = is;
+	return id;
+}
+
+static __always_inline u64 code_stamp(struct scratch *s, struct py_proc *p, u64 is)
+{
+	u64 addr = p->epoch, epoch = ++s->seq;
+	u32 e;
+
+	if (p->l.is_epoch != ABI_NO_OFF32)
+		addr = is + p->l.is_epoch;
+	/* 0: the counter has overflowed and stands still (3.12, 3.13); trust nothing. */
+	if (addr && !read_user(&e, 4, addr) && e)
+		return (p->ident ^ is * 0x9e3779b97f4a7c15ULL) + (u64)e * 0xbf58476d1ce4e5b9ULL;
+	return epoch * 0x94d049bb133111ebULL ^ p->ident;
+}
+
+/*
+ * Fill s->sample's stack and status for the current thread. Returns the counter
+ * that says how it ended; only after CNT_SAMPLE is there something to send.
+ */
+static __always_inline enum counter unwind_python(struct scratch *s, struct code_cache *cache,
+						  struct py_proc *p)
+{
+	u64 tp = current_thread_pointer();
+	u64 ts = find_tstate(p, tp), is, frame;
+	struct raw_sample *out = &s->sample;
+	struct walk *w = &s->walk;
+
+	if (!ts)
+		return p->tstate_how == PY_TSTATE_TSS_GLIBC && p->tss_key < 0 ? CNT_NOT_READY :
+										CNT_NATIVE_THREAD;
+	if (read_user(s->ts, ABI_TS_BYTES, ts))
+		return CNT_TSTATE_UNREADABLE;
+	is = ts_u64(s, p->l.ts_interp);
+	frame = ts_u64(s, p->l.ts_frame);
+	if (p->l.cframe_frame != ABI_NO_OFF &&
+	    (!frame || read_user(&frame, 8, frame + p->l.cframe_frame)))
+		return CNT_NO_FRAMES;
+
+	s->new_cnt = 0;
+	out->status = STATUS_ON_CPU;
+	out->flags = 0;
+	out->gc_at = 0;
+	if (has_gil(s, p, ts))
+		out->status |= STATUS_HAS_GIL;
+	if (has_exception(s, p, ts))
+		out->status |= STATUS_HAS_EXCEPTION;
+	out->interp_id = interpreter_id(p, is);
+
+	*w = (struct walk){
+		.fr = frame,
+		.low = frame + 1,	/* the first frame: try a window */
+		.stamp = code_stamp(s, p, is),
+	};
+	if (cfg_gc && (out->status & STATUS_HAS_GIL))
+		note_gc(s, p, is, w);
+	walk_frames(s, cache, p, w);
+	out->nframes = w->n;
+	return w->n ? CNT_SAMPLE : CNT_NO_FRAMES;
+}
+
+/* ---- what code objects are called ---- */
+
+/* All of it, or what is on its first page: the next one may not be mapped. */
+static __always_inline void read_piece(struct raw_piece *at, u8 *dst, u32 len, u64 addr)
+{
+	u32 on_page = 4096 - (addr & 4095);
+
+	at->addr = addr;
+	at->len = len;
+	if (!read_user(dst, len, addr))
+		return;
+	at->len = 0;
+	if (on_page < len && !read_user(dst, on_page, addr))
+		at->len = on_page;
+}
+
+static __always_inline u64 head_u64(const struct raw_code *rec, u32 off)
+{
+	off &= RAW_CODE_HEAD - 8;
+	barrier_var(off);
+	return *(const u64 *)(rec->head + off);
+}
+
+/*
+ * The line table's object, and at least as much as user space likes to read at
+ * once if its page has it. Returns how many bytes of rec->table to send.
+ */
+static __always_inline u32 read_table(struct raw_code *rec, struct py_proc *p, u64 table)
+{
+	u32 on_page = 4096 - (table & 4095), len;
+	u64 size = 0;
+
+	read_user(&size, sizeof(size), table + p->l.bytes_size);
+	size += p->l.bytes_data;
+	if (size > RAW_CODE_TABLE)
+		size = RAW_CODE_TABLE;
+	len = size < RAW_CODE_TABLE_MIN ? RAW_CODE_TABLE_MIN : size;
+	rec->table_at.addr = table;
+	rec->table_at.len = len;
+	barrier_var(len);
+	if (len <= RAW_CODE_TABLE && !read_user(rec->table, len, table))
+		return len;
+	len = size < on_page ? on_page : size;
+	rec->table_at.len = len;
+	barrier_var(len);
+	if (len <= RAW_CODE_TABLE && !read_user(rec->table, len, table))
+		return len;
+	rec->table_at.len = 0;
+	return 0;
+}
+
+static __always_inline void send_code(struct raw_code *rec, struct py_proc *p,
+				      const struct new_code *code)
+{
+	struct sent_codes *sent;
+	u32 zero = 0, len;
+
+	rec->code = code->code;
+	rec->id = code->id;
+	read_piece(&rec->head_at, rec->head, RAW_CODE_HEAD, code->code);
+	if (!rec->head_at.len)
+		return;
+	read_piece(&rec->name_at, rec->name, RAW_CODE_NAME,
+		   head_u64(rec, p->l.co_qualname == ABI_NO_OFF ? p->l.co_name :
+								   p->l.co_qualname));
+	read_piece(&rec->file_at, rec->file, RAW_CODE_FILE, head_u64(rec, p->l.co_filename));
+	len = read_table(rec, p, head_u64(rec, p->l.co_linetable));
+	if (len > RAW_CODE_TABLE)
+		return;
+	if (bpf_ringbuf_output(&events, rec, offsetof(struct raw_code, table) + len,
+			       BPF_RB_NO_WAKEUP)) {
+		count(CNT_CODE_LOST);
+		return;
+	}
+	count(CNT_CODE);
+	sent = bpf_map_lookup_elem(&sent_codes, &zero);
+	if (sent)
+		sent->marks[code->mark & (SENT_SLOTS - 1)] = code->mark;
+}
+
+/* Before the sample itself, so that its names are there when it is. */
+static __always_inline void send_new_codes(struct scratch *s, struct py_proc *p,
+					   const struct raw_header *h)
+{
+	struct raw_code *rec;
+	u32 zero = 0, i;
+
+	if (!s->new_cnt)
+		return;
+	rec = bpf_map_lookup_elem(&code_records, &zero);
+	if (!rec)
+		return;
+	rec->h = *h;
+	rec->h.kind = RAW_CODE;
+#pragma clang loop unroll(disable)
+	for (i = 0; i < MAX_NEW_CODES; i++) {
+		if (i >= s->new_cnt)
+			break;
+		send_code(rec, p, &s->new_codes[i]);
+	}
+}
+
+#endif

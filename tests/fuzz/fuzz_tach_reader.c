@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * fuzz_tach_reader.c - any bytes through the reader, and what it accepts through
+ * both sinks: what the reader hands out must be safe for them.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "sinks/sink.h"
+#include "tach_reader.h"
+
+/* A few compressed bytes can mean gigabytes of samples. */
+#define EVENTS_MAX 200000
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+struct consumer {
+	struct sink *sinks[2];
+	unsigned long cnt;
+};
+
+static void require(int ok, const char *what)
+{
+	if (!ok) {
+		fprintf(stderr, "not so: %s\n", what);
+		abort();
+	}
+}
+
+static int consume(void *ctx, const struct event *ev)
+{
+	struct consumer *c = ctx;
+	int i;
+
+	require(ev->nframes <= EVENT_MAX_FRAMES, "at most 256 frames");
+	for (i = 0; i < 2; i++)
+		require(!c->sinks[i]->ops->event(c->sinks[i], ev), "sinks take every event");
+	return ++c->cnt == EVENTS_MAX ? -ECANCELED : 0;
+}
+
+static void read_samples(struct tach_reader *r, int out_fd, int null_fd)
+{
+	const struct tach_info *info = tach_reader_info(r);
+	const struct sink_args args[2] = { { .fd = out_fd }, { .fd = null_fd } };
+	const struct sink_ops *ops[2] = { &sink_tach, &sink_collapsed };
+	struct consumer c = { 0 };
+	char why[256] = "";
+	int i, err;
+
+	for (i = 0; i < 2; i++) {
+		c.sinks[i] = ops[i]->open(&args[i]);
+		require(c.sinks[i] != NULL, "sinks open");
+		require(!ops[i]->begin(c.sinks[i], &info->meta, tach_reader_tables(r)), "begin");
+	}
+	err = tach_reader_run(r, consume, &c, why, sizeof(why));
+	require(err <= 0 && (err != -EBADMSG || why[0]), "errors have reasons");
+	require(err || c.cnt == info->sample_cnt, "as many samples as the header says");
+	for (i = 0; i < 2; i++) {
+		require(!ops[i]->end(c.sinks[i], &info->stats), "end");
+		ops[i]->close(c.sinks[i]);
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static int in_fd = -1, out_fd, null_fd;
+	static char in_path[64], out_path[64];
+	struct tach_reader *r;
+	char why[256] = "";
+
+	if (in_fd < 0) {
+		in_fd = memfd_create("in", MFD_CLOEXEC);
+		out_fd = memfd_create("out", MFD_CLOEXEC);
+		null_fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+		require(in_fd >= 0 && out_fd >= 0 && null_fd >= 0, "descriptors");
+		snprintf(in_path, sizeof(in_path), "/proc/self/fd/%d", in_fd);
+		snprintf(out_path, sizeof(out_path), "/proc/self/fd/%d", out_fd);
+	}
+	require(!ftruncate(in_fd, 0) && !ftruncate(out_fd, 0), "ftruncate");
+	require(pwrite(in_fd, data, size, 0) == (ssize_t)size, "pwrite");
+	r = tach_reader_open(in_path, why, sizeof(why));
+	if (!r) {
+		require(why[0] && errno, "a reason");
+		return 0;
+	}
+	read_samples(r, out_fd, null_fd);
+	tach_reader_free(r);
+	/* What we write we read. */
+	r = tach_reader_open(out_path, why, sizeof(why));
+	require(r != NULL, why);
+	tach_reader_free(r);
+	return 0;
+}

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * test_options.c - command lines, good and bad. What is printed is looked at by
+ * tests/e2e/test_commands.py.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "options.h"
+#include "util.h"
+
+#define MAX_WORDS 32
+
+static struct options o;
+static char line[512];
+static char *words[MAX_WORDS + 1];
+
+/* Parse "tachbpf " + rest, split at spaces. */
+static int parse(const char *rest)
+{
+	char *word, *save;
+	int cnt = 0;
+
+	options_free(&o);
+	snprintf(line, sizeof(line), "tachbpf %s", rest);
+	for (word = strtok_r(line, " ", &save); word; word = strtok_r(NULL, " ", &save))
+		words[cnt++] = word;
+	assert_true(cnt <= MAX_WORDS);
+	words[cnt] = NULL;
+	return options_parse(&o, cnt, words);
+}
+
+static void test_rates(void **state)
+{
+	static const struct {
+		const char *text;
+		uint32_t hz;
+	} good[] = {
+		{ "1", 1 }, { "99", 99 }, { "999hz", 999 }, { "999Hz", 999 }, { "1k", 1000 },
+		{ "10khz", 10000 }, { "10KHZ", 10000 }, { "1.5k", 1500 }, { "50000", 50000 },
+		{ "50kHz", 50000 }, { "0.5k", 500 },
+	};
+	static const char *const bad[] = {
+		"", "0", "0.5", "50001", "51k", "abc", "-1", "+1", " 1", "1 ", "1e3", "0x10", "nan",
+		"inf", "1m", "khz", ".", "1..2", "10hzz", "99999999999999999999999999999999999999",
+	};
+	uint32_t hz;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(good); i++) {
+		assert_int_equal(options_rate(good[i].text, &hz), 0);
+		assert_int_equal(hz, good[i].hz);
+	}
+	for (i = 0; i < ARRAY_SIZE(bad); i++)
+		assert_int_not_equal(options_rate(bad[i], &hz), 0);
+}
+
+static void test_durations(void **state)
+{
+	static const struct {
+		const char *text;
+		double seconds;
+	} good[] = {
+		{ "30", 30 }, { "0.5", 0.5 }, { "30s", 30 }, { "5m", 300 }, { "1h", 3600 },
+		{ "1.5H", 5400 }, { ".25", 0.25 }, { "366h", 366 * 3600 },
+	};
+	static const char *const bad[] = { "",	  "0",	  "0s", "-1", "s",   "5x",
+					   "1e4", "nan", "inf", "1d", "5ms", "99999999999" };
+	double seconds;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(good); i++) {
+		assert_int_equal(options_duration(good[i].text, &seconds), 0);
+		assert_true(seconds == good[i].seconds);
+	}
+	for (i = 0; i < ARRAY_SIZE(bad); i++)
+		assert_int_not_equal(options_duration(bad[i], &seconds), 0);
+}
+
+static void test_record(void **state)
+{
+	assert_int_equal(parse("-a -r 10khz -d 0.5 -o out --compression none --layout draft2 "
+			       "--opcodes --no-gc --json --ignore-kernel-bugs -v"), 0);
+	assert_int_equal(o.command, COMMAND_RECORD);
+	assert_true(o.record.all && o.record.opcodes && o.record.no_gc && o.record.json);
+	assert_true(o.record.ignore_kernel_bugs && o.record.no_compression);
+	assert_int_equal(o.record.rate_hz, 10000);
+	assert_true(o.record.duration_s == 0.5);
+	assert_string_equal(o.record.output, "out");
+	assert_int_equal(o.record.layout, TACH_DRAFT2);
+	assert_int_equal(o.record.verbose, 1);
+
+	assert_int_equal(parse("record -avv"), 0);
+	assert_int_equal(o.record.verbose, 2);
+	assert_int_equal(parse("-aq"), 0);
+	assert_int_equal(o.record.verbose, -1);
+	assert_int_equal(o.record.rate_hz, 0);
+	assert_true(o.record.duration_s == 0);
+	assert_null(o.record.output);
+	assert_int_equal(parse("-ar99 --compression=zstd"), 0);
+	assert_int_equal(o.record.rate_hz, 99);
+	assert_false(o.record.no_compression);
+}
+
+static void test_pids(void **state)
+{
+	static const pid_t want[] = { 12, 3, 4194304 };
+	size_t i;
+
+	assert_int_equal(parse("-p 12,3 --pid=12 -p4194304"), 0);
+	assert_int_equal(o.record.pid_cnt, ARRAY_SIZE(want));
+	for (i = 0; i < ARRAY_SIZE(want); i++)
+		assert_int_equal(o.record.pids[i], want[i]);
+}
+
+static void test_command(void **state)
+{
+	assert_int_equal(parse("-r 99 -- python3 -p x --help -- y"), 0);
+	assert_false(o.record.all);
+	assert_int_equal(o.record.pid_cnt, 0);
+	assert_string_equal(o.record.command[0], "python3");
+	assert_string_equal(o.record.command[3], "--help");
+	assert_string_equal(o.record.command[5], "y");
+	assert_null(o.record.command[6]);
+}
+
+static void test_files(void **state)
+{
+	assert_int_equal(parse("info --json a b"), 0);
+	assert_int_equal(o.command, COMMAND_INFO);
+	assert_true(o.files.json);
+	assert_int_equal(o.files.path_cnt, 2);
+	assert_string_equal(o.files.paths[1], "b");
+
+	assert_int_equal(parse("report a"), 0);
+	assert_int_equal(o.files.limit, 20);
+	assert_int_equal(o.files.by, REPORT_BY_FUNCTION);
+	assert_int_equal(o.files.sort, REPORT_SORT_SELF);
+	assert_int_equal(parse("report a --by thread --sort=file --limit 0 -- -b"), 0);
+	assert_int_equal(o.files.limit, 0);
+	assert_int_equal(o.files.by, REPORT_BY_THREAD);
+	assert_int_equal(o.files.sort, REPORT_SORT_FILE);
+	assert_string_equal(o.files.paths[1], "-b");
+
+	assert_int_equal(parse("replay a"), 0);
+	assert_ptr_equal(o.files.format, &sink_collapsed);
+	assert_null(o.files.output);
+	assert_int_equal(parse("replay a --format collapsed -o -"), 0);
+	assert_string_equal(o.files.output, "-");
+}
+
+static void test_show(void **state)
+{
+	assert_int_equal(parse("--help"), 0);
+	assert_int_equal(o.show, SHOW_HELP);
+	assert_int_equal(parse("report -h"), 0);
+	assert_int_equal(o.show, SHOW_HELP);
+	assert_int_equal(parse("--version"), 0);
+	assert_int_equal(o.show, SHOW_VERSION);
+	assert_int_equal(parse("replay --format help"), 0);
+	assert_int_equal(o.show, SHOW_FORMATS);
+	/* Behind -- it is the program's. */
+	assert_int_equal(parse("-- app --help"), 0);
+	assert_int_equal(o.show, SHOW_NOTHING);
+}
+
+static void test_usage_errors(void **state)
+{
+	static const char *const bad[] = {
+		"", "record", "-r 99", "-a -p 1", "-a -- x", "-p 1 -- x", "--", "-a --", "frobnicate",
+		"-a x", "-a --frob", "-a -z", "-a --al", "-a --rate", "-a -r", "-a -r 0", "-a -d 0",
+		"-a -d -1", "-a --json=1", "-a --rate=", "-a -o", "-a --output=", "-p", "-p x",
+		"-p 0", "-p -1", "-p 1,", "-p ,1", "-p 1,,2", "-p 1x", "-p 4194305",
+		"-p 99999999999999999999", "-a --layout old", "-a --compression gzip", "info",
+		"report", "replay", "info --by line a", "report --by x a", "report --sort x a",
+		"report --limit x a", "report --limit -1 a", "report --limit= a",
+		"report --limit 4294967296 a", "replay --format nonsense a", "replay --format tach a",
+		"replay --json a",
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(bad); i++)
+		if (!parse(bad[i]))
+			fail_msg("'%s' was taken", bad[i]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_rates),	cmocka_unit_test(test_durations),
+		cmocka_unit_test(test_record),	cmocka_unit_test(test_pids),
+		cmocka_unit_test(test_command), cmocka_unit_test(test_files),
+		cmocka_unit_test(test_show),	cmocka_unit_test(test_usage_errors),
+	};
+	int failed = cmocka_run_group_tests(tests, NULL, NULL);
+
+	options_free(&o);
+	return failed;
+}

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * test_output.c - files that are created, and every trap on the way. Owners are
+ * changed, so most of it needs root.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "output.h"
+#include "util.h"
+
+#define USER 12345	/* who called sudo */
+#define OTHER 54321	/* who wants to be root */
+
+static char top[] = "/tmp/tachbpf-test-XXXXXX";
+
+static void need_root(void)
+{
+	if (geteuid())
+		skip();
+}
+
+/* A path below top. */
+static const char *in_top(const char *name)
+{
+	static char paths[4][256];
+	static unsigned int next;
+	char *path = paths[next++ % ARRAY_SIZE(paths)];
+
+	snprintf(path, sizeof(paths[0]), "%s/%s", top, name);
+	return path;
+}
+
+static void put(const char *path, const char *content)
+{
+	FILE *f = fopen(path, "w");
+
+	assert_non_null(f);
+	fputs(content, f);
+	assert_int_equal(fclose(f), 0);
+}
+
+static void assert_content(const char *path, const char *want)
+{
+	char got[64] = "";
+	FILE *f = fopen(path, "r");
+
+	assert_non_null(f);
+	assert_true(fread(got, 1, sizeof(got) - 1, f) == strlen(want));
+	fclose(f);
+	assert_string_equal(got, want);
+}
+
+static void finish(int fd)
+{
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, "new", 3), 3);
+	assert_int_equal(close(fd), 0);
+}
+
+/* Everything is below a fresh directory, sticky and open to all like /tmp. */
+static int setup(void **state)
+{
+	strcpy(top + strlen(top) - 6, "XXXXXX");
+	assert_non_null(mkdtemp(top));
+	assert_int_equal(chmod(top, 01777), 0);
+	unsetenv("SUDO_UID");
+	unsetenv("SUDO_GID");
+	umask(022);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	char command[64];
+
+	snprintf(command, sizeof(command), "rm -rf %s", top);
+	return system(command);
+}
+
+static void test_new_file(void **state)
+{
+	struct stat st;
+
+	finish(output_create_path(in_top("f")));
+	assert_content(in_top("f"), "new");
+	assert_int_equal(stat(in_top("f"), &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0600);
+	assert_int_equal(output_create_path(in_top("no/f")), -ENOENT);
+	assert_int_equal(output_create_path(in_top("f/x")), -ENOTDIR);
+	assert_int_equal(output_create_path(""), -ENOENT);
+	assert_int_equal(output_create_path(in_top("")), -EISDIR);
+}
+
+static void test_replaced_file(void **state)
+{
+	struct stat before, after;
+
+	put(in_top("f"), "old");
+	assert_int_equal(link(in_top("f"), in_top("other name")), 0);
+	assert_int_equal(stat(in_top("f"), &before), 0);
+	finish(output_create_path(in_top("f")));
+	assert_int_equal(stat(in_top("f"), &after), 0);
+	/* Who has the old one open, or linked, keeps it. */
+	assert_true(before.st_ino != after.st_ino);
+	assert_content(in_top("other name"), "old");
+}
+
+static void test_links_and_others(void **state)
+{
+	put(in_top("victim"), "mine");
+	assert_int_equal(symlink(in_top("victim"), in_top("link")), 0);
+	assert_int_equal(symlink(in_top("absent"), in_top("dangling")), 0);
+	assert_int_equal(mkfifo(in_top("fifo"), 0600), 0);
+	assert_int_equal(mkdir(in_top("dir"), 0700), 0);
+	assert_int_equal(output_create_path(in_top("link")), -EEXIST);
+	assert_int_equal(output_create_path(in_top("dangling")), -EEXIST);
+	assert_int_equal(output_create_path(in_top("fifo")), -EEXIST);
+	assert_int_equal(output_create_path(in_top("dir")), -EISDIR);
+	assert_content(in_top("victim"), "mine");
+	assert_int_equal(access(in_top("absent"), F_OK), -1);
+}
+
+static void test_directory(void **state)
+{
+	struct stat st;
+	int fd = output_create_dir(in_top("d//"));
+
+	assert_true(fd >= 0);
+	finish(output_create_file(fd, "1-a.tach"));
+	finish(output_create_file(fd, "1-a.tach"));
+	close(fd);
+	assert_content(in_top("d/1-a.tach"), "new");
+	assert_int_equal(stat(in_top("d"), &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0700);
+	fd = output_create_dir(in_top("d"));
+	assert_true(fd >= 0);
+	close(fd);
+	put(in_top("file"), "mine");
+	assert_int_equal(symlink(in_top("d"), in_top("link")), 0);
+	assert_int_equal(output_create_dir(in_top("file")), -ENOTDIR);
+	assert_int_equal(output_create_dir(in_top("link")), -ENOTDIR);
+	assert_int_equal(output_create_dir(in_top("link/")), -ENOTDIR);
+	assert_int_equal(output_create_dir(in_top("no/d")), -ENOENT);
+	assert_content(in_top("file"), "mine");
+}
+
+static void test_sudo(void **state)
+{
+	struct stat st;
+	int fd;
+
+	need_root();
+	setenv("SUDO_UID", "12345", 1);
+	setenv("SUDO_GID", "23456", 1);
+	fd = output_create_dir(in_top("d"));
+	assert_true(fd >= 0);
+	finish(output_create_file(fd, "f"));
+	close(fd);
+	assert_int_equal(stat(in_top("d"), &st), 0);
+	assert_int_equal(st.st_uid, USER);
+	assert_int_equal(st.st_gid, 23456);
+	assert_int_equal(stat(in_top("d/f"), &st), 0);
+	assert_int_equal(st.st_uid, USER);
+	/* His own directory is as good as root's. */
+	fd = output_create_dir(in_top("d"));
+	assert_true(fd >= 0);
+	close(fd);
+	finish(output_create_path(in_top("d/g")));
+	/* What existed keeps its owner. */
+	assert_int_equal(mkdir(in_top("roots"), 0755), 0);
+	close(output_create_dir(in_top("roots")));
+	assert_int_equal(stat(in_top("roots"), &st), 0);
+	assert_int_equal(st.st_uid, 0);
+}
+
+static void test_sudo_nonsense(void **state)
+{
+	static const char *const bad[] = { "", "abc", "-1", "4294967295", "1x", " 1",
+					   "99999999999999999999" };
+	struct stat st;
+	size_t i;
+
+	need_root();
+	setenv("SUDO_GID", "1", 1);
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		setenv("SUDO_UID", bad[i], 1);
+		finish(output_create_path(in_top("f")));
+		assert_int_equal(stat(in_top("f"), &st), 0);
+		assert_int_equal(st.st_uid, 0);
+		assert_int_equal(st.st_gid, getegid());
+	}
+}
+
+static void test_foreign_directory(void **state)
+{
+	need_root();
+	assert_int_equal(mkdir(in_top("d"), 0777), 0);
+	assert_int_equal(chown(in_top("d"), OTHER, OTHER), 0);
+	assert_int_equal(output_create_path(in_top("d/f")), -EPERM);
+	assert_int_equal(output_create_dir(in_top("d")), -EPERM);
+	assert_int_equal(output_create_dir(in_top("d/new")), -EPERM);
+	setenv("SUDO_UID", "12345", 1);
+	setenv("SUDO_GID", "12345", 1);
+	assert_int_equal(output_create_dir(in_top("d")), -EPERM);
+	assert_int_equal(access(in_top("d/new"), F_OK), -1);
+	assert_int_equal(access(in_top("d/f"), F_OK), -1);
+	/* A path that leads there is no different. */
+	assert_int_equal(symlink(in_top("d"), in_top("link")), 0);
+	assert_int_equal(output_create_path(in_top("link/f")), -EPERM);
+}
+
+static void test_commit(void **state)
+{
+	struct output_file f;
+
+	put(in_top("f"), "old");
+	assert_int_equal(output_open(&f, in_top("f")), 0);
+	assert_int_equal(write(f.fd, "new", 3), 3);
+	assert_content(in_top("f"), "old");
+	output_abort(&f);
+	assert_content(in_top("f"), "old");
+	assert_int_equal(output_open(&f, in_top("f")), 0);
+	assert_int_equal(write(f.fd, "new", 3), 3);
+	assert_int_equal(output_commit(&f), 0);
+	assert_content(in_top("f"), "new");
+	/* Nothing else is left. */
+	assert_int_equal(unlink(in_top("f")), 0);
+	assert_int_equal(rmdir(top), 0);
+	assert_int_equal(mkdir(top, 0700), 0);
+	assert_int_equal(symlink(in_top("x"), in_top("link")), 0);
+	assert_int_equal(output_open(&f, in_top("link")), -EEXIST);
+}
+
+static void test_names(void **state)
+{
+	static const struct {
+		const char *comm;
+		unsigned int seq;
+		const char *name;
+	} cases[] = {
+		{ "python3", 0, "12-python3.tach" },
+		{ "python3", 2, "12-python3.2.tach" },
+		{ "", 0, "12-_.tach" },
+		{ "..", 0, "12-__.tach" },
+		{ "../../etc/x", 0, "12-___.._etc_x.tach" },
+		{ "a/b", 0, "12-a_b.tach" },
+		{ "a\nb\x1b\x7f", 0, "12-a_b__.tach" },
+		{ "\xff\xc3\xa9", 0, "12-_\xc3\xa9.tach" },
+		{ "kworker/0:1 x", 0, "12-kworker_0:1 x.tach" },
+	};
+	char name[OUTPUT_NAME_MAX], longest[1000];
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		output_file_name(name, 12, cases[i].comm, cases[i].seq);
+		assert_string_equal(name, cases[i].name);
+	}
+	memset(longest, 'x', sizeof(longest) - 1);
+	longest[sizeof(longest) - 1] = '\0';
+	output_file_name(name, UINT32_MAX, longest, UINT32_MAX);
+	assert_true(strlen(name) < 100);
+	assert_string_equal(name + strlen(name) - 16, ".4294967295.tach");
+	output_default_name(name);
+	assert_memory_equal(name, "tachbpf-", 8);
+	assert_int_equal(name[strlen(name) - 1], 'Z');
+	assert_null(strchr(name, '/'));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_new_file, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_replaced_file, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_links_and_others, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_directory, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_sudo, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_sudo_nonsense, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_foreign_directory, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_commit, setup, teardown),
+		cmocka_unit_test(test_names),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

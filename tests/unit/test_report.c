@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * test_report.c - sums that can be checked by hand.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "intern.h"
+#include "report.h"
+#include "thread_map.h"
+#include "util.h"
+
+/* A profile with frames "a:1", "a:2", "b:10", "<GC>" and ids in that order, or reversed. */
+struct profile {
+	struct intern *in;
+	uint32_t a1, a2, b, gc;
+};
+
+static uint32_t add(struct intern *in, const char *func, int line)
+{
+	struct frame f = { .line = line, .end_line = line, .column = 0, .end_column = 1,
+			   .opcode = OPCODE_NONE };
+	uint32_t id;
+
+	assert_int_equal(intern_string(in, "/x.py", 5, &f.file), 0);
+	assert_int_equal(intern_string(in, func, strlen(func), &f.func), 0);
+	assert_int_equal(intern_frame(in, &f, &id), 0);
+	return id;
+}
+
+static struct profile new_profile(bool reversed)
+{
+	struct profile p = { .in = intern_new() };
+
+	if (reversed) {
+		assert_int_equal(intern_synthetic(p.in, "<GC>", &p.gc), 0);
+		p.b = add(p.in, "b", 10);
+	}
+	p.a2 = add(p.in, "a", 2);
+	p.a1 = add(p.in, "a", 1);
+	if (!reversed) {
+		p.b = add(p.in, "b", 10);
+		assert_int_equal(intern_synthetic(p.in, "<GC>", &p.gc), 0);
+	}
+	return p;
+}
+
+/* n samples of the given stack, innermost first, in a thread. */
+static void sample(struct report *r, unsigned int n, uint64_t tid, uint32_t depth, ...)
+{
+	uint32_t frames[8], i;
+	struct event ev = { .thread_id = tid, .nframes = depth, .frames = frames };
+	va_list ap;
+
+	va_start(ap, depth);
+	for (i = 0; i < depth; i++)
+		frames[i] = va_arg(ap, uint32_t);
+	va_end(ap);
+	while (n--)
+		assert_int_equal(report_event(r, &ev), 0);
+}
+
+static const struct report_row *find(const struct report_row *rows, size_t cnt, const char *func,
+				     int line)
+{
+	size_t i;
+
+	for (i = 0; i < cnt; i++)
+		if (rows[i].func.len == strlen(func) &&
+		    !memcmp(rows[i].func.data, func, rows[i].func.len) &&
+		    (!line || rows[i].line == line))
+			return &rows[i];
+	fail_msg("no row %s:%d", func, line);
+	return NULL;
+}
+
+static void assert_row(const struct report_row *rows, size_t cnt, const char *func, int line,
+		       uint64_t self, uint64_t total)
+{
+	const struct report_row *row = find(rows, cnt, func, line);
+
+	assert_int_equal(row->self, self);
+	assert_int_equal(row->total, total);
+}
+
+/* Two profiles with different ids for the same things, recursion, an empty stack. */
+static struct report *fill(enum report_by by, struct profile p[2])
+{
+	struct report *r = report_new(by);
+	int i;
+
+	assert_non_null(r);
+	for (i = 0; i < 2; i++) {
+		p[i] = new_profile(i == 1);
+		assert_int_equal(report_begin(r, intern_tables(p[i].in), i ? "two" : "one"), 0);
+		sample(r, 3, 7, 2, p[i].a1, p[i].b);
+		sample(r, 2, 8, 4, p[i].a1, p[i].a2, p[i].a1, p[i].b);
+		sample(r, 1, 7, 2, p[i].a1, p[i].b);
+		sample(r, 1, 7, 3, p[i].gc, p[i].a2, p[i].b);
+		sample(r, 1, 7, 0);
+		assert_int_equal(report_end(r), 0);
+	}
+	assert_int_equal(report_sample_cnt(r), 16);
+	return r;
+}
+
+static void clean(struct report *r, struct profile p[2])
+{
+	report_free(r);
+	intern_free(p[0].in);
+	intern_free(p[1].in);
+}
+
+static void test_by_function(void **state)
+{
+	struct profile p[2];
+	struct report *r = fill(REPORT_BY_FUNCTION, p);
+	const struct report_row *rows;
+	size_t cnt;
+
+	rows = report_rows(r, REPORT_SORT_SELF, &cnt);
+	assert_int_equal(cnt, 3);
+	assert_row(rows, cnt, "a", 1, 12, 14);
+	assert_row(rows, cnt, "b", 10, 0, 14);
+	assert_row(rows, cnt, "<GC>", LINE_NONE, 2, 2);
+	assert_memory_equal(rows[1].func.data, "<GC>", 4);
+	rows = report_rows(r, REPORT_SORT_TOTAL, &cnt);
+	assert_memory_equal(rows[1].func.data, "b", 1);
+	rows = report_rows(r, REPORT_SORT_NAME, &cnt);
+	assert_memory_equal(rows[0].func.data, "<GC>", 4);
+	rows = report_rows(r, REPORT_SORT_FILE, &cnt);
+	assert_memory_equal(rows[2].func.data, "<GC>", 4);
+	clean(r, p);
+}
+
+static void test_by_line(void **state)
+{
+	struct profile p[2];
+	struct report *r = fill(REPORT_BY_LINE, p);
+	const struct report_row *rows;
+	size_t cnt;
+
+	rows = report_rows(r, REPORT_SORT_SELF, &cnt);
+	assert_int_equal(cnt, 4);
+	assert_row(rows, cnt, "a", 1, 12, 12);
+	assert_row(rows, cnt, "a", 2, 0, 6);
+	assert_row(rows, cnt, "b", 10, 0, 14);
+	clean(r, p);
+}
+
+static void test_by_process(void **state)
+{
+	struct profile p[2];
+	struct report *r = fill(REPORT_BY_PROCESS, p);
+	const struct report_row *rows;
+	size_t cnt;
+
+	rows = report_rows(r, REPORT_SORT_NAME, &cnt);
+	assert_int_equal(cnt, 2);
+	assert_int_equal(rows[1].profile, 1);
+	assert_row(rows, cnt, "one", 0, 8, 8);
+	assert_row(rows, cnt, "two", 0, 8, 8);
+	clean(r, p);
+}
+
+static void test_by_thread(void **state)
+{
+	struct profile p[2];
+	struct report *r = fill(REPORT_BY_THREAD, p);
+	const struct report_row *rows;
+	size_t cnt;
+
+	/* The same thread id in another process is another thread. */
+	rows = report_rows(r, REPORT_SORT_SELF, &cnt);
+	assert_int_equal(cnt, 4);
+	assert_int_equal(rows[0].self, 6);
+	assert_int_equal(rows[0].thread_id, 7);
+	assert_int_equal(rows[0].profile, 0);
+	assert_int_equal(rows[1].profile, 1);
+	assert_int_equal(rows[2].self, 2);
+	assert_int_equal(rows[2].thread_id, 8);
+	clean(r, p);
+}
+
+static void test_nothing(void **state)
+{
+	struct report *r = report_new(REPORT_BY_FUNCTION);
+	size_t cnt = 1;
+
+	assert_non_null(report_rows(r, REPORT_SORT_SELF, &cnt));
+	assert_int_equal(cnt, 0);
+	report_free(r);
+}
+
+static void test_thread_map(void **state)
+{
+	struct thread_map *m = thread_map_new();
+	uint32_t index, round, i;
+
+	for (round = 0; round < 2; round++) {
+		for (i = 0; i < 10000; i++) {
+			assert_int_equal(thread_map_get(m, i / 2 * 64, i % 2, &index), 0);
+			assert_int_equal(index, i);
+		}
+	}
+	thread_map_free(m);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_by_function), cmocka_unit_test(test_by_line),
+		cmocka_unit_test(test_by_process),  cmocka_unit_test(test_by_thread),
+		cmocka_unit_test(test_nothing),	    cmocka_unit_test(test_thread_map),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

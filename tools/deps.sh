@@ -1,0 +1,49 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# deps.sh build|check: install what the build, or the tests too, need and lack.
+# Debian and Ubuntu; elsewhere it says what is missing.
+set -eu
+
+have() { command -v "$1" >/dev/null 2>&1 || [ -x "/usr/sbin/$1" ]; }
+header() { [ -e "/usr/include/$1" ]; }
+need() { missing="$missing $1"; }
+
+missing=
+have gcc || need gcc
+header string.h || need libc6-dev
+have clang || need clang
+have llvm-strip || need llvm
+have bpftool || ls /usr/lib/linux-tools/*/bpftool >/dev/null 2>&1 || need bpftool
+header bpf/libbpf.h || need libbpf-dev
+header gelf.h || need libelf-dev
+header zlib.h || need zlib1g-dev
+header zstd.h || need libzstd-dev
+header json-c/json.h || need libjson-c-dev
+have python3 || need python3
+if [ "${1:-build}" = check ]; then
+	header cmocka.h || need libcmocka-dev
+	have mandoc || need mandoc
+	have debootstrap || need debootstrap
+	have setpriv || need util-linux
+	/usr/bin/python3 -c 'import pytest' 2>/dev/null || need python3-pytest
+fi
+[ -n "$missing" ] || exit 0
+
+if ! command -v apt-get >/dev/null 2>&1; then
+	echo "missing:$missing (Debian's names); install them with this system's package manager" >&2
+	exit 1
+fi
+if [ "$(id -u)" != 0 ]; then
+	echo "missing:$missing; run \`sudo apt-get install$missing\`, or make with sudo" >&2
+	exit 1
+fi
+echo "installing:$missing"
+export DEBIAN_FRONTEND=noninteractive
+apt-get update -q
+# Ubuntu ships bpftool with its kernel tools.
+case "$missing" in
+*bpftool*) apt-cache show bpftool >/dev/null 2>&1 ||
+	missing=$(echo "$missing" | sed 's/ bpftool/ linux-tools-common linux-tools-generic/') ;;
+esac
+# shellcheck disable=SC2086
+apt-get install -y -q --no-install-recommends $missing

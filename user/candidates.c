@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * candidates.c - when to look at a process again. See candidates.h.
+ */
+#include "candidates.h"
+
+#include <stdlib.h>
+
+/* 2 ms after the first look (a dynamic linker needs about that), doubling to a minute. */
+#define FIRST_WAIT_NS (2 * 1000000ull)
+#define MAX_WAIT_NS (64 * 1000000000ull)
+
+struct candidate *candidates_find(struct candidates *c, pid_t tgid)
+{
+	return u64map_get(&c->by_tgid, tgid);
+}
+
+struct candidate *candidates_note(struct candidates *c, pid_t tgid, uint64_t start_ns)
+{
+	struct candidate *cand = candidates_find(c, tgid);
+
+	if (cand && start_ns && cand->start_ns && cand->start_ns != start_ns) {
+		candidates_forget(c, tgid);	/* the pid came back */
+		cand = NULL;
+	}
+	if (!cand) {
+		cand = calloc(1, sizeof(*cand));
+		if (!cand)
+			return NULL;
+		cand->tgid = tgid;
+		if (u64map_put(&c->by_tgid, tgid, cand)) {
+			free(cand);
+			return NULL;
+		}
+	}
+	if (start_ns)
+		cand->start_ns = start_ns;
+	return cand;
+}
+
+void candidate_restart(struct candidate *cand)
+{
+	cand->tries = 0;
+	cand->next_ns = 0;
+	cand->ticks = 0;
+	cand->seen_ticks = 0;
+}
+
+void candidate_backoff(struct candidate *cand, uint64_t now_ns)
+{
+	uint64_t wait = MAX_WAIT_NS;
+
+	if (cand->tries < 15)
+		wait = FIRST_WAIT_NS << cand->tries;
+	cand->tries++;
+	cand->next_ns = now_ns + (wait < MAX_WAIT_NS ? wait : MAX_WAIT_NS);
+}
+
+struct candidate *candidates_due(struct candidates *c, uint64_t now_ns, size_t *pos)
+{
+	struct candidate *cand;
+
+	while ((cand = u64map_next(&c->by_tgid, pos)))
+		if (cand->next_ns <= now_ns)
+			return cand;
+	return NULL;
+}
+
+void candidates_forget(struct candidates *c, pid_t tgid)
+{
+	free(u64map_remove(&c->by_tgid, tgid));
+}
+
+uint64_t candidates_wait_ns(struct candidates *c, uint64_t now_ns, uint64_t limit_ns)
+{
+	struct candidate *cand;
+	uint64_t wait = limit_ns;
+	size_t pos = 0;
+
+	while ((cand = u64map_next(&c->by_tgid, &pos))) {
+		if (cand->tries >= CANDIDATE_YOUNG_TRIES || cand->next_ns == UINT64_MAX)
+			continue;
+		if (cand->next_ns <= now_ns)
+			return 0;
+		if (cand->next_ns - now_ns < wait)
+			wait = cand->next_ns - now_ns;
+	}
+	return wait;
+}
+
+void candidates_free(struct candidates *c)
+{
+	struct candidate *cand;
+	size_t pos = 0;
+
+	while ((cand = u64map_next(&c->by_tgid, &pos)))
+		free(cand);
+	u64map_free(&c->by_tgid);
+}

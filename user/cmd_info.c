@@ -1,0 +1,467 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * cmd_info.c - tachbpf info: what files say about themselves, what their
+ * threads did, what was lost.
+ */
+#include "commands.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bpf/abi.h"
+#include "json.h"
+#include "options.h"
+#include "output.h"
+#include "profile_set.h"
+#include "profile_text.h"
+#include "tach_reader.h"
+#include "thread_map.h"
+#include "util.h"
+
+struct thread {
+	uint64_t id;
+	uint32_t interp_id;
+	bool main;
+	uint64_t samples, gil, on_cpu, cpu_unknown, gil_requested, exceptions;
+	uint64_t first_us, last_us;
+};
+
+/* One file's threads. */
+struct threads {
+	struct thread_map *map;
+	struct thread *list;
+	uint32_t cnt, cap;
+};
+
+struct run {
+	struct profile_set *set;
+	bool as_json;
+	struct json json;
+	struct threads threads;
+};
+
+static int need_thread(struct threads *t, uint32_t index)
+{
+	struct thread *list;
+	uint32_t cap;
+
+	if (index < t->cap)
+		return 0;
+	cap = t->cap ? t->cap * 2 : 64;
+	list = cap > index ? reallocarray(t->list, cap, sizeof(*list)) : NULL;
+	if (!list)
+		return -ENOMEM;
+	memset(list + t->cap, 0, (cap - t->cap) * sizeof(*list));
+	t->list = list;
+	t->cap = cap;
+	return 0;
+}
+
+static int on_event(void *ctx, const struct event *ev)
+{
+	struct threads *t = ctx;
+	struct thread *th;
+	uint32_t index;
+	int err;
+
+	err = thread_map_get(t->map, ev->thread_id, ev->interp_id, &index);
+	if (!err)
+		err = need_thread(t, index);
+	if (err)
+		return err;
+	th = &t->list[index];
+	if (!th->samples++) {
+		th->id = ev->thread_id;
+		th->interp_id = ev->interp_id;
+		th->first_us = ev->time_us;
+		t->cnt = index + 1;
+	}
+	th->last_us = ev->time_us;
+	th->gil += !!(ev->status & STATUS_HAS_GIL);
+	th->on_cpu += !!(ev->status & STATUS_ON_CPU);
+	th->cpu_unknown += !!(ev->status & STATUS_UNKNOWN);
+	th->gil_requested += !!(ev->status & STATUS_GIL_REQUESTED);
+	th->exceptions += !!(ev->status & STATUS_HAS_EXCEPTION);
+	th->main |= !!(ev->status & STATUS_MAIN_THREAD);
+	return 0;
+}
+
+/* The busiest first; the order does not depend on anything but the samples. */
+static int compare_threads(const void *a, const void *b)
+{
+	const struct thread *x = a, *y = b;
+
+	if (x->samples != y->samples)
+		return x->samples < y->samples ? 1 : -1;
+	if (x->id != y->id)
+		return x->id < y->id ? -1 : 1;
+	return (x->interp_id > y->interp_id) - (x->interp_id < y->interp_id);
+}
+
+static double percent(uint64_t part, uint64_t whole)
+{
+	return whole ? 100.0 * part / whole : 0;
+}
+
+static bool file_is_little_endian(const struct tach_info *info)
+{
+	return (BYTE_ORDER == LITTLE_ENDIAN) != info->swapped;
+}
+
+static double bytes_per_sample(const struct tach_info *info)
+{
+	return info->sample_cnt ? (double)info->file_size / info->sample_cnt : 0;
+}
+
+static bool python_known(const struct tach_info *info)
+{
+	return info->layout != TACH_DRAFT2;	/* which has no room for it */
+}
+
+/* ---- JSON ---- */
+
+static void json_loss(void *ctx, const char *cause, uint64_t cnt)
+{
+	json_uint(ctx, cause, cnt);
+}
+
+static void json_losses(struct json *j, const struct session_file *session, const char *file)
+{
+	json_object(j, "lost");
+	session_file_losses(session, file, json_loss, j);
+	json_object_end(j);
+}
+
+static void json_features(struct json *j, const struct profile_meta *meta)
+{
+	const char *name;
+	uint32_t bit;
+	size_t i;
+
+	if (!meta->features_known) {
+		json_null(j, "features");
+		return;
+	}
+	json_array(j, "features");
+	for (i = 0; (name = profile_feature_at(i, &bit)); i++)
+		if (meta->features & bit)
+			json_string(j, NULL, name);
+	json_array_end(j);
+}
+
+static void json_known(struct json *j, const char *key, bool known, double value)
+{
+	if (known)
+		json_double(j, key, value);
+	else
+		json_null(j, key);
+}
+
+static void json_header(struct json *j, const struct tach_info *info)
+{
+	const struct profile_meta *meta = &info->meta;
+	char python[32];
+
+	json_string(j, "layout", profile_layout_name(info->layout));
+	json_uint(j, "version", info->version);
+	json_string(j, "byte_order", file_is_little_endian(info) ? "little" : "big");
+	snprintf(python, sizeof(python), "%u.%u.%u", meta->python_major, meta->python_minor,
+		 meta->python_micro);
+	json_string(j, "python", python_known(info) ? python : NULL);
+	json_string(j, "mode", profile_mode_name(meta->mode));
+	json_features(j, meta);
+	json_uint(j, "start_us", meta->start_us);
+	json_uint(j, "interval_us", meta->interval_us);
+	json_known(j, "duration_s", info->stats.known, info->stats.duration_s);
+	json_known(j, "sample_rate_hz", info->stats.known, info->stats.sample_rate);
+	json_known(j, "error_pct", info->stats.error_known, info->stats.error_pct);
+	json_known(j, "missed_pct", info->stats.missed_known, info->stats.missed_pct);
+	json_uint(j, "samples", info->sample_cnt);
+	json_uint(j, "thread_count", info->thread_cnt);
+	json_uint(j, "string_count", info->string_cnt);
+	json_uint(j, "frame_count", info->frame_cnt);
+	json_string(j, "compression", info->compression ? "zstd" : "none");
+	json_uint(j, "size_bytes", info->file_size);
+}
+
+static void json_threads(struct json *j, const struct threads *t)
+{
+	uint32_t i;
+
+	json_array(j, "threads");
+	for (i = 0; i < t->cnt; i++) {
+		const struct thread *th = &t->list[i];
+
+		json_object(j, NULL);
+		json_uint(j, "thread", th->id);
+		json_uint(j, "interpreter", th->interp_id);
+		json_uint(j, "samples", th->samples);
+		json_uint(j, "has_gil", th->gil);
+		json_uint(j, "on_cpu", th->on_cpu);
+		json_uint(j, "cpu_unknown", th->cpu_unknown);
+		json_uint(j, "gil_requested", th->gil_requested);
+		json_uint(j, "has_exception", th->exceptions);
+		json_bool(j, "main", th->main);
+		json_uint(j, "first_us", th->first_us);
+		json_uint(j, "last_us", th->last_us);
+		json_object_end(j);
+	}
+	json_array_end(j);
+}
+
+static void json_file(struct json *j, const struct profile_file *file,
+		      const struct tach_info *info, const struct threads *t)
+{
+	json_object(j, NULL);
+	json_string(j, "path", file->path);
+	if (file->process.tgid)
+		json_uint(j, "pid", file->process.tgid);
+	else
+		json_null(j, "pid");
+	json_string(j, "comm", file->process.comm);
+	json_string(j, "command", file->process.command);
+	json_header(j, info);
+	json_threads(j, t);
+	if (file->session)
+		json_losses(j, file->session, file->name);
+	else
+		json_null(j, "lost");
+	json_object_end(j);
+}
+
+static void json_recordings(struct json *j, const struct profile_set *set)
+{
+	size_t i;
+
+	json_array(j, "recordings");
+	for (i = 0; i < set->dir_cnt; i++) {
+		const struct session_file *session = set->dirs[i].session;
+
+		json_object(j, NULL);
+		json_string(j, "path", set->dirs[i].path);
+		if (session) {
+			double seconds = session_file_duration(session);
+
+			json_known(j, "duration_s", seconds > 0, seconds);
+			json_losses(j, session, NULL);
+		} else {
+			json_null(j, "duration_s");
+			json_null(j, "lost");
+		}
+		json_object_end(j);
+	}
+	json_array_end(j);
+}
+
+/* ---- text ---- */
+
+/* s, hostile, behind a heading. */
+static void print_text(const char *heading, const char *s)
+{
+	char *shown = text_escape(s, strlen(s));
+
+	printf("  %-12s %s\n", heading, shown ? shown : "?");
+	free(shown);
+}
+
+struct loss_list {
+	bool any;
+};
+
+static void print_loss(void *ctx, const char *cause, uint64_t cnt)
+{
+	char *shown = text_escape(cause, strlen(cause));
+	struct loss_list *list = ctx;
+
+	if (cnt)
+		printf("%s%" PRIu64 " %s", list->any ? ", " : "", cnt, shown ? shown : "?");
+	list->any |= cnt > 0;
+	free(shown);
+}
+
+static void print_losses(const struct session_file *session, const char *file)
+{
+	struct loss_list list = { 0 };
+
+	printf("  %-12s ", "lost");
+	session_file_losses(session, file, print_loss, &list);
+	printf("%s\n", list.any ? "" : "nothing");
+}
+
+static void print_features(const struct profile_meta *meta)
+{
+	const char *name;
+	uint32_t bit;
+	size_t i;
+
+	if (!meta->features_known)
+		return;
+	printf("  %-12s", "features");
+	for (i = 0; (name = profile_feature_at(i, &bit)); i++)
+		if (meta->features & bit)
+			printf(" %s", name);
+	printf("%s\n", meta->features ? "" : " none");
+}
+
+static void print_stats(const struct profile_stats *s)
+{
+	if (!s->known)
+		return;
+	printf("  %-12s %.3f s, %.2f samples/s", "duration", s->duration_s, s->sample_rate);
+	if (s->error_known)
+		printf(", %.2f %% failed", s->error_pct);
+	if (s->missed_known)
+		printf(", %.2f %% missed", s->missed_pct);
+	printf("\n");
+}
+
+static void print_header(const struct tach_info *info)
+{
+	const struct profile_meta *meta = &info->meta;
+
+	printf("  %-12s %s, version %u, %s-endian\n", "layout", profile_layout_name(info->layout),
+	       info->version, file_is_little_endian(info) ? "little" : "big");
+	if (python_known(info))
+		printf("  %-12s %u.%u.%u\n", "python", meta->python_major, meta->python_minor,
+		       meta->python_micro);
+	printf("  %-12s %s\n", "mode", profile_mode_name(meta->mode));
+	print_features(meta);
+	printf("  %-12s %" PRIu64 " us", "interval", meta->interval_us);
+	if (meta->interval_us)
+		printf(" (%.6g Hz)", 1e6 / meta->interval_us);
+	printf("\n  %-12s %.6f s after boot (CLOCK_MONOTONIC)\n", "start", meta->start_us / 1e6);
+	print_stats(&info->stats);
+	printf("  %-12s %" PRIu64 "\n", "samples", info->sample_cnt);
+	printf("  %-12s %u threads, %u strings, %u frames\n", "tables", info->thread_cnt,
+	       info->string_cnt, info->frame_cnt);
+	printf("  %-12s %" PRIu64 " bytes, %.1f a sample, %s\n", "size", info->file_size,
+	       bytes_per_sample(info), info->compression ? "zstd" : "not compressed");
+}
+
+static void print_threads(const struct threads *t)
+{
+	uint32_t i;
+
+	if (!t->cnt)
+		return;
+	printf("  %10s %6s %10s %7s %9s %12s\n", "thread", "interp", "samples", "gil %",
+	       "on-cpu %", "exceptions %");
+	for (i = 0; i < t->cnt; i++) {
+		const struct thread *th = &t->list[i];
+
+		printf("  %10" PRIu64 " %6u %10" PRIu64 " %7.2f ", th->id, th->interp_id,
+		       th->samples, percent(th->gil, th->samples));
+		/* Of the samples that know it. */
+		if (th->cpu_unknown < th->samples)
+			printf("%9.2f ", percent(th->on_cpu, th->samples - th->cpu_unknown));
+		else
+			printf("%9s ", "?");
+		printf("%12.2f%s\n", percent(th->exceptions, th->samples),
+		       th->main ? "  main" : "");
+	}
+}
+
+static void print_file(const struct profile_file *file, const struct tach_info *info,
+		       const struct threads *t)
+{
+	printf("%s\n", file->shown);
+	if (file->process.tgid)
+		printf("  %-12s %u\n", "pid", file->process.tgid);
+	if (file->process.comm)
+		print_text("comm", file->process.comm);
+	if (file->process.command)
+		print_text("command", file->process.command);
+	print_header(info);
+	if (file->session)
+		print_losses(file->session, file->name);
+	print_threads(t);
+	printf("\n");
+}
+
+static void print_recordings(const struct profile_set *set)
+{
+	size_t i;
+
+	for (i = 0; i < set->dir_cnt; i++) {
+		const struct session_file *session = set->dirs[i].session;
+		char *shown = text_escape(set->dirs[i].path, strlen(set->dirs[i].path));
+
+		if (session) {
+			printf("%s\n", shown ? shown : "?");
+			if (session_file_duration(session) > 0)
+				printf("  %-12s %.3f s\n", "duration",
+				       session_file_duration(session));
+			print_losses(session, NULL);
+			printf("\n");
+		}
+		free(shown);
+	}
+}
+
+/* ---- */
+
+static int show_file(void *ctx, const struct profile_file *file, struct tach_reader *r)
+{
+	const struct tach_info *info = tach_reader_info(r);
+	struct run *run = ctx;
+	struct threads *t = &run->threads;
+	int err;
+
+	t->cnt = 0;
+	if (t->list)
+		memset(t->list, 0, t->cap * sizeof(*t->list));
+	t->map = thread_map_new();
+	err = t->map ? profile_set_run(run->set, file, r, on_event, t) : -ENOMEM;
+	thread_map_free(t->map);
+	if (err)
+		return err;
+	if (t->cnt)
+		qsort(t->list, t->cnt, sizeof(*t->list), compare_threads);
+	if (run->as_json)
+		json_file(&run->json, file, info, t);
+	else
+		print_file(file, info, t);
+	return 0;
+}
+
+static int show_set(struct run *run)
+{
+	int err;
+
+	if (!run->as_json) {
+		print_recordings(run->set);
+		return profile_set_each(run->set, show_file, run);
+	}
+	json_start(&run->json, stdout, true);
+	json_object(&run->json, NULL);
+	json_recordings(&run->json, run->set);
+	json_array(&run->json, "files");
+	err = profile_set_each(run->set, show_file, run);
+	json_array_end(&run->json);
+	json_object_end(&run->json);
+	return err;
+}
+
+int info_run(const struct file_options *opts)
+{
+	struct profile_set set;
+	struct run run = { .set = &set, .as_json = opts->json };
+	int err = profile_set_open(&set, opts->paths, opts->path_cnt);
+
+	if (err)
+		goto out;
+	err = show_set(&run);
+	if (err)
+		log_error("cannot read the profiles: %s", strerror(-err));
+	else
+		err = output_flush_stdout();
+out:
+	if (set.failed)
+		err = -EIO;	/* reported where it happened */
+	free(run.threads.list);
+	profile_set_free(&set);
+	return err ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * cmd_report.c - tachbpf report: report.c's rows as a table or JSON.
+ */
+#include "commands.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "json.h"
+#include "options.h"
+#include "output.h"
+#include "profile_set.h"
+#include "profile_text.h"
+#include "report.h"
+#include "tach_reader.h"
+#include "util.h"
+
+/* Columns of one profile's numbers, and how wide names get when nothing limits them. */
+#define NUMBER_COLUMNS 28
+#define ALIGN_COLUMNS 60
+
+struct run {
+	const struct file_options *opts;
+	struct profile_set *set;
+	struct report *report;
+	const struct profile_file **profiles;	/* by report_row.profile */
+	size_t profile_cnt;
+	enum profile_mode mode;
+	bool modes_differ;
+	double longest_s;
+	uint64_t last_us;			/* of the profile being read */
+};
+
+/* What is printed of a row. */
+struct line {
+	const struct report_row *row;
+	char *id;	/* by process, thread: the number; else NULL */
+	char *name;
+	char *place;
+};
+
+static int on_event(void *ctx, const struct event *ev)
+{
+	struct run *run = ctx;
+
+	if (ev->time_us > run->last_us)
+		run->last_us = ev->time_us;
+	return report_event(run->report, ev);
+}
+
+static int add_profile(void *ctx, const struct profile_file *file, struct tach_reader *r)
+{
+	const struct tach_info *info = tach_reader_info(r);
+	struct run *run = ctx;
+	double seconds;
+	int err;
+
+	if (run->profile_cnt && run->mode != info->meta.mode)
+		run->modes_differ = true;
+	run->mode = info->meta.mode;
+	run->profiles[run->profile_cnt++] = file;
+	run->last_us = info->meta.start_us;
+	err = report_begin(run->report, tach_reader_tables(r),
+			   file->process.comm ? file->process.comm : file->name);
+	if (!err)
+		err = profile_set_run(run->set, file, r, on_event, run);
+	if (!err)
+		err = report_end(run->report);
+	seconds = info->stats.known ? info->stats.duration_s :
+				      (run->last_us - info->meta.start_us) / 1e6;
+	if (seconds > run->longest_s)
+		run->longest_s = seconds;
+	return err;
+}
+
+static double percent(uint64_t part, uint64_t whole)
+{
+	return whole ? 100.0 * part / whole : 0;
+}
+
+static bool is_synthetic(const struct report_row *row)
+{
+	return row->file.len == strlen(SYNTHETIC_FILE) &&
+	       !memcmp(row->file.data, SYNTHETIC_FILE, row->file.len);
+}
+
+static bool by_code(const struct run *run)
+{
+	return run->opts->by == REPORT_BY_FUNCTION || run->opts->by == REPORT_BY_LINE;
+}
+
+/* ---- JSON ---- */
+
+static void json_row(struct json *j, const struct run *run, const struct report_row *row)
+{
+	uint64_t samples = report_sample_cnt(run->report);
+
+	json_object(j, NULL);
+	if (by_code(run)) {
+		json_string_n(j, "function", row->func.data, row->func.len);
+		if (is_synthetic(row))
+			json_null(j, "file");
+		else
+			json_string_n(j, "file", row->file.data, row->file.len);
+		if (row->line > 0)
+			json_int(j, "line", row->line);
+		else
+			json_null(j, "line");
+		json_uint(j, "total", row->total);
+		json_double(j, "total_pct", percent(row->total, samples));
+	} else {
+		const struct profile_file *file = run->profiles[row->profile];
+
+		json_string(j, "path", file->path);
+		if (file->process.tgid)
+			json_uint(j, "pid", file->process.tgid);
+		else
+			json_null(j, "pid");
+		json_string(j, "comm", file->process.comm);
+		json_string(j, "command", file->process.command);
+		if (run->opts->by == REPORT_BY_THREAD)
+			json_uint(j, "thread", row->thread_id);
+	}
+	json_uint(j, "self", row->self);
+	json_double(j, "self_pct", percent(row->self, samples));
+	json_object_end(j);
+}
+
+static void print_json(const struct run *run, const struct report_row *rows, size_t cnt,
+		       size_t all)
+{
+	struct json j;
+	size_t i;
+
+	json_start(&j, stdout, true);
+	json_object(&j, NULL);
+	json_array(&j, "paths");
+	for (i = 0; i < run->profile_cnt; i++)
+		json_string(&j, NULL, run->profiles[i]->path);
+	json_array_end(&j);
+	json_uint(&j, "samples", report_sample_cnt(run->report));
+	json_double(&j, "duration_s", run->longest_s);
+	json_string(&j, "mode", run->modes_differ ? "mixed" : profile_mode_name(run->mode));
+	json_uint(&j, "row_count", all);
+	json_array(&j, "rows");
+	for (i = 0; i < cnt; i++)
+		json_row(&j, run, &rows[i]);
+	json_array_end(&j);
+	json_object_end(&j);
+}
+
+/* ---- the table ---- */
+
+static int line_of_code(struct line *line)
+{
+	const struct report_row *row = line->row;
+	char *file;
+
+	line->name = text_escape(row->func.data, row->func.len);
+	if (is_synthetic(row)) {
+		line->place = strdup("");
+		return line->name && line->place ? 0 : -ENOMEM;
+	}
+	file = text_escape(row->file.data, row->file.len);
+	if (file && row->line > 0) {
+		if (asprintf(&line->place, "%s:%d", file, row->line) < 0)
+			line->place = NULL;
+		free(file);
+	} else {
+		line->place = file;
+	}
+	return line->name && line->place ? 0 : -ENOMEM;
+}
+
+static int line_of_process(const struct run *run, struct line *line)
+{
+	const struct profile_file *file = run->profiles[line->row->profile];
+	const char *command = file->process.command ? file->process.command : "";
+	int n;
+
+	if (run->opts->by == REPORT_BY_THREAD)
+		n = asprintf(&line->id, "%llu", (unsigned long long)line->row->thread_id);
+	else if (file->process.tgid)
+		n = asprintf(&line->id, "%u", file->process.tgid);
+	else
+		n = asprintf(&line->id, "-");
+	if (n < 0)
+		line->id = NULL;
+	line->name = text_escape(line->row->func.data, line->row->func.len);
+	line->place = text_escape(command, strlen(command));
+	return line->id && line->name && line->place ? 0 : -ENOMEM;
+}
+
+struct widths {
+	size_t id, name, place;	/* place 0: as long as it is */
+};
+
+/* Names and places share what the numbers leave of the terminal. */
+static struct widths fit(const struct line *lines, size_t cnt, size_t terminal, size_t heading)
+{
+	struct widths w = { .id = 6, .name = heading };
+	size_t i, place = 0, left;
+
+	for (i = 0; i < cnt; i++) {
+		size_t id = lines[i].id ? text_width(lines[i].id) : 0;
+		size_t name = text_width(lines[i].name), there = text_width(lines[i].place);
+
+		w.id = id > w.id ? id : w.id;
+		w.name = name > w.name ? name : w.name;
+		place = there > place ? there : place;
+	}
+	if (!terminal) {
+		w.name = w.name > ALIGN_COLUMNS ? ALIGN_COLUMNS : w.name;
+		return w;
+	}
+	left = terminal - NUMBER_COLUMNS - 4;
+	if (lines[0].id)
+		left -= w.id + 2 < left / 2 ? w.id + 2 : left / 2;
+	if (w.name + place > left && w.name > left / 2)
+		w.name = place < left / 2 ? left - place : left / 2;
+	w.place = left - w.name;
+	return w;
+}
+
+static void print_header(const struct run *run)
+{
+	const struct file_options *opts = run->opts;
+	char *shown = text_escape(opts->paths[0], strlen(opts->paths[0]));
+	bool one = run->profile_cnt == 1;
+	char mode[32];
+
+	snprintf(mode, sizeof(mode), "%s mode", profile_mode_name(run->mode));
+	if (opts->path_cnt == 1 && shown)
+		printf("%s", shown);
+	if (opts->path_cnt == 1 && run->set->many)
+		printf(", ");
+	if (opts->path_cnt > 1 || run->set->many)
+		printf("%zu %s", run->profile_cnt, one ? "process" : "processes");
+	printf(": %llu samples, %s%.2f s, %s\n\n",
+	       (unsigned long long)report_sample_cnt(run->report), one ? "" : "up to ",
+	       run->longest_s,
+	       run->modes_differ ? "several modes" : mode);
+	free(shown);
+}
+
+static const struct {
+	const char *id, *name, *place;	/* headings */
+} columns[] = {
+	[REPORT_BY_FUNCTION] = { NULL, "function", "file:line" },
+	[REPORT_BY_LINE] = { NULL, "function", "file:line" },
+	[REPORT_BY_PROCESS] = { "pid", "process", "command" },
+	[REPORT_BY_THREAD] = { "thread", "process", "command" },
+};
+
+static void print_line(const struct run *run, const struct line *line, const struct widths *w,
+		       bool terminal)
+{
+	uint64_t samples = report_sample_cnt(run->report);
+	const struct report_row *row = line->row;
+
+	if (line->id)
+		printf("%8.2f  %10llu  %*s  ", percent(row->self, samples),
+		       (unsigned long long)row->self, (int)w->id, line->id);
+	else
+		printf("%7.2f %8.2f  %10llu  ", percent(row->self, samples),
+		       percent(row->total, samples), (unsigned long long)row->self);
+	/* A long name in a pipe moves its line's place; on a terminal it is cut. */
+	if (!terminal && text_width(line->name) > w->name)
+		fputs(line->name, stdout);
+	else
+		text_print(stdout, line->name, w->name, CUT_RIGHT, *line->place);
+	if (*line->place)
+		printf("  ");
+	text_print(stdout, line->place, w->place, line->id ? CUT_RIGHT : CUT_LEFT, false);
+	printf("\n");
+}
+
+static void print_lines(const struct run *run, const struct line *lines, size_t cnt)
+{
+	size_t terminal = text_terminal_width(stdout), i;
+	enum report_by by = run->opts->by;
+	struct widths w = fit(lines, cnt, terminal, strlen(columns[by].name));
+
+	if (columns[by].id)
+		printf("%8s  %10s  %*s  ", "share %", "samples", (int)w.id, columns[by].id);
+	else
+		printf("%7s %8s  %10s  ", "self %", "total %", "samples");
+	printf("%-*s  %s\n", (int)w.name, columns[by].name, columns[by].place);
+	for (i = 0; i < cnt; i++)
+		print_line(run, &lines[i], &w, terminal);
+}
+
+static int print_table(const struct run *run, const struct report_row *rows, size_t cnt,
+		       size_t all)
+{
+	struct line *lines = calloc(cnt + 1, sizeof(*lines));
+	int err = lines ? 0 : -ENOMEM;
+	size_t i;
+
+	for (i = 0; !err && i < cnt; i++) {
+		lines[i].row = &rows[i];
+		err = by_code(run) ? line_of_code(&lines[i]) : line_of_process(run, &lines[i]);
+	}
+	if (!err) {
+		print_header(run);
+		if (cnt)
+			print_lines(run, lines, cnt);
+		if (cnt < all)
+			printf("... %zu more; --limit 0 shows all\n", all - cnt);
+	}
+	for (i = 0; lines && i < cnt; i++) {
+		free(lines[i].id);
+		free(lines[i].name);
+		free(lines[i].place);
+	}
+	free(lines);
+	return err;
+}
+
+static int print(struct run *run)
+{
+	const struct report_row *rows;
+	size_t all, cnt;
+	int err = 0;
+
+	rows = report_rows(run->report, run->opts->sort, &all);
+	if (!rows)
+		return -ENOMEM;
+	cnt = run->opts->limit && run->opts->limit < all ? run->opts->limit : all;
+	if (run->opts->json)
+		print_json(run, rows, cnt, all);
+	else
+		err = print_table(run, rows, cnt, all);
+	return err;
+}
+
+int report_run(const struct file_options *opts)
+{
+	struct profile_set set;
+	struct run run = { .opts = opts, .set = &set };
+	int err = profile_set_open(&set, opts->paths, opts->path_cnt);
+
+	if (err)
+		goto out;
+	run.report = report_new(opts->by);
+	run.profiles = calloc(set.file_cnt, sizeof(*run.profiles));
+	err = run.report && run.profiles ? profile_set_each(&set, add_profile, &run) : -ENOMEM;
+	if (!err && !run.profile_cnt)
+		goto out;	/* none could be read, and it was said of each */
+	if (!err)
+		err = print(&run);
+	if (err)
+		log_error("cannot make the report: %s", strerror(-err));
+	else
+		err = output_flush_stdout();
+out:
+	if (set.failed)
+		err = -EIO;	/* reported where it happened */
+	report_free(run.report);
+	free(run.profiles);
+	profile_set_free(&set);
+	return err ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * main.c - from the command line to the command, and from its result to the
+ * exit status. Nothing else.
+ */
+#include <stdlib.h>
+
+#include "commands.h"
+#include "options.h"
+#include "record.h"
+#include "util.h"
+
+static int run_record(const struct options *o)
+{
+	return record_run(&o->record);
+}
+
+static int run_info(const struct options *o)
+{
+	return info_run(&o->files);
+}
+
+static int run_report(const struct options *o)
+{
+	return report_run(&o->files);
+}
+
+static int run_replay(const struct options *o)
+{
+	return replay_run(&o->files);
+}
+
+static int (*const run[])(const struct options *o) = {
+	[COMMAND_RECORD] = run_record,
+	[COMMAND_INFO] = run_info,
+	[COMMAND_REPORT] = run_report,
+	[COMMAND_REPLAY] = run_replay,
+};
+
+int main(int argc, char **argv)
+{
+	int status = EXIT_USAGE;
+	struct options o;
+
+	if (options_parse(&o, argc, argv))
+		goto out;
+	if (o.show != SHOW_NOTHING) {
+		options_print(&o, stdout);
+		status = fflush(stdout) ? EXIT_FAILURE : EXIT_SUCCESS;
+		goto out;
+	}
+	log_set_level(o.verbose);
+	status = run[o.command](&o);
+out:
+	options_free(&o);
+	return status;
+}

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * modes.c - perf events, one per CPU, with the BPF program attached. See modes.h.
+ */
+#include "modes.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "proc.h"
+#include "tachbpf.skel.h"
+#include "util.h"
+
+#define NS_PER_S 1000000000ull
+
+struct cpu_event {
+	int cpu;
+	int fd;			/* -1: the CPU is offline */
+	struct bpf_link *link;	/* owns fd once attached */
+	uint64_t ended_ns;	/* busy time of this CPU's events that were closed */
+	uint64_t idle_ns;	/* the CPU's idle time when the event was opened */
+};
+
+struct sampler {
+	struct tachbpf_bpf *skel;
+	struct perf_event_attr attr;
+	uint32_t rate_hz;
+	bool fixed_cpus, started;
+	struct cpu_event *events;
+	int cnt;
+};
+
+static int open_event(struct perf_event_attr *attr, int cpu)
+{
+	int fd = syscall(SYS_perf_event_open, attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+static void set_clock(struct perf_event_attr *attr, uint32_t rate_hz)
+{
+	*attr = (struct perf_event_attr){
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(*attr),
+		.config = PERF_COUNT_SW_CPU_CLOCK,
+		/* An idle CPU has no stack; and a virtual one often does not tick there. */
+		.exclude_idle = 1,
+		.disabled = 1,	/* attaching the program enables: no tick before it */
+		.sample_period = NS_PER_S / rate_hz,
+		.read_format = PERF_FORMAT_TOTAL_TIME_RUNNING,
+	};
+}
+
+/* Cycles if the machine has them (virtual machines often do not), else the clock. */
+static void choose_event(struct sampler *s, int cpu)
+{
+	int fd;
+
+	s->attr = (struct perf_event_attr){
+		.type = PERF_TYPE_HARDWARE,
+		.size = sizeof(s->attr),
+		.config = PERF_COUNT_HW_CPU_CYCLES,
+		.disabled = 1,
+		.freq = 1,
+		.sample_freq = s->rate_hz,
+		.read_format = PERF_FORMAT_TOTAL_TIME_RUNNING,
+	};
+	fd = open_event(&s->attr, cpu);
+	if (fd >= 0) {
+		close(fd);
+		return;
+	}
+	log_debug("no hardware cycles (%s): the kernel's CPU clock ticks instead", strerror(-fd));
+	set_clock(&s->attr, s->rate_hz);
+}
+
+struct sampler *sampler_new(struct tachbpf_bpf *skel, const struct sampler_args *args)
+{
+	struct sampler *s = calloc(1, sizeof(*s));
+	int *cpus = NULL, i;
+
+	if (!s)
+		return NULL;
+	s->skel = skel;
+	s->rate_hz = args->rate_hz;
+	s->fixed_cpus = args->cpu_list;
+	s->cnt = args->cpu_list ? proc_cpu_list(args->cpu_list, &cpus) : proc_online_cpus(&cpus);
+	if (s->cnt <= 0) {
+		log_error("cannot tell the CPUs of '%s': give a list like 0-3,7",
+			  args->cpu_list ? args->cpu_list : "/sys/devices/system/cpu/online");
+		free(s);
+		errno = EINVAL;
+		return NULL;
+	}
+	s->events = calloc(s->cnt, sizeof(*s->events));
+	for (i = 0; s->events && i < s->cnt; i++)
+		s->events[i] = (struct cpu_event){ .cpu = cpus[i], .fd = -1 };
+	if (s->events)
+		choose_event(s, cpus[0]);
+	free(cpus);
+	if (!s->events) {
+		free(s);
+		return NULL;
+	}
+	return s;
+}
+
+static int start_cpu(struct sampler *s, struct cpu_event *e)
+{
+	int fd = open_event(&s->attr, e->cpu);
+
+	if (fd < 0)
+		return fd;
+	e->idle_ns = 0;
+	proc_cpu_idle_ns(e->cpu, &e->idle_ns);
+	e->link = bpf_program__attach_perf_event(s->skel->progs.on_cpu_tick, fd);
+	if (!e->link) {
+		int err = -errno;
+
+		close(fd);
+		return err;
+	}
+	e->fd = fd;
+	return 0;
+}
+
+int sampler_start(struct sampler *s)
+{
+	int i, err, running = 0;
+
+	for (i = 0; i < s->cnt; i++) {
+		err = start_cpu(s, &s->events[i]);
+		if (err == -ENODEV && !s->fixed_cpus)
+			continue;	/* went offline between the listing and now */
+		if (err) {
+			log_error("cannot sample CPU %d: %s%s", s->events[i].cpu, strerror(-err),
+				  err == -EMFILE ? ": raise the limit of open files (ulimit -n)" :
+				  err == -ENODEV ? ": it is offline; choose others with -C" : "");
+			sampler_stop(s);
+			return err;
+		}
+		running++;
+	}
+	s->started = true;
+	return running ? 0 : -ENODEV;
+}
+
+/* How long the event was running on a CPU that had something to do. */
+static uint64_t busy_ns(const struct cpu_event *e)
+{
+	uint64_t idle_ns = e->idle_ns, idle;
+	struct {
+		uint64_t value, running;
+	} count;
+
+	if (e->fd < 0 || read(e->fd, &count, sizeof(count)) != sizeof(count))
+		return 0;
+	proc_cpu_idle_ns(e->cpu, &idle_ns);
+	idle = idle_ns - e->idle_ns;
+	return count.running > idle ? count.running - idle : 0;
+}
+
+static void stop_cpu(struct cpu_event *e)
+{
+	if (e->fd < 0)
+		return;
+	ioctl(e->fd, PERF_EVENT_IOC_DISABLE, 0);
+	e->ended_ns += busy_ns(e);
+	bpf_link__destroy(e->link);	/* closes fd */
+	e->fd = -1;
+	e->link = NULL;
+}
+
+static struct cpu_event *find_cpu(struct sampler *s, int cpu)
+{
+	int i;
+
+	for (i = 0; i < s->cnt; i++)
+		if (s->events[i].cpu == cpu)
+			return &s->events[i];
+	return NULL;
+}
+
+static struct cpu_event *add_cpu(struct sampler *s, int cpu)
+{
+	struct cpu_event *bigger = realloc(s->events, (s->cnt + 1) * sizeof(*bigger));
+
+	if (!bigger)
+		return NULL;
+	s->events = bigger;
+	s->events[s->cnt] = (struct cpu_event){ .cpu = cpu, .fd = -1 };
+	return &s->events[s->cnt++];
+}
+
+void sampler_refresh(struct sampler *s)
+{
+	int *cpus = NULL, cnt, i, k;
+
+	if (s->fixed_cpus || !s->started)
+		return;
+	cnt = proc_online_cpus(&cpus);
+	/* An event does not survive its CPU's going offline. */
+	for (i = 0; cnt > 0 && i < s->cnt; i++) {
+		for (k = 0; k < cnt && cpus[k] != s->events[i].cpu; k++)
+			;
+		if (k == cnt)
+			stop_cpu(&s->events[i]);
+	}
+	for (k = 0; k < cnt; k++) {
+		struct cpu_event *e = find_cpu(s, cpus[k]);
+
+		if (!e)
+			e = add_cpu(s, cpus[k]);
+		if (e && e->fd < 0 && !start_cpu(s, e))
+			log_debug("CPU %d came online", cpus[k]);
+	}
+	free(cpus);
+}
+
+void sampler_stop(struct sampler *s)
+{
+	int i;
+
+	for (i = 0; i < s->cnt; i++)
+		stop_cpu(&s->events[i]);
+	s->started = false;
+}
+
+void sampler_free(struct sampler *s)
+{
+	if (!s)
+		return;
+	sampler_stop(s);
+	free(s->events);
+	free(s);
+}
+
+bool sampler_is_hardware(const struct sampler *s)
+{
+	return s->attr.type == PERF_TYPE_HARDWARE;
+}
+
+int sampler_cpu_cnt(const struct sampler *s)
+{
+	return s->cnt;
+}
+
+struct cpu_ticks sampler_cpu_ticks(const struct sampler *s, int i)
+{
+	const struct cpu_event *e = &s->events[i];
+	struct cpu_ticks ticks = { .cpu = e->cpu };
+
+	if (sampler_is_hardware(s))
+		return ticks;
+	ticks.expected = (e->ended_ns + busy_ns(e)) / s->attr.sample_period;
+	ticks.resolution = 2 * PROC_IDLE_RESOLUTION_NS / s->attr.sample_period + 1;
+	return ticks;
+}

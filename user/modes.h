@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * modes.h - what makes samples happen: the clock that ticks on every CPU.
+ */
+#ifndef TACHBPF_MODES_H
+#define TACHBPF_MODES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct tachbpf_bpf;
+struct sampler;
+
+struct sampler_args {
+	uint32_t rate_hz;
+	const char *cpu_list;	/* "0-3,7"; NULL: every online CPU, as they come and go */
+};
+
+/* Nothing ticks yet. NULL with errno; logs why. */
+struct sampler *sampler_new(struct tachbpf_bpf *skel, const struct sampler_args *args);
+
+/* Let the clock tick on every selected CPU. 0 or -errno; logs why. */
+int sampler_start(struct sampler *s);
+
+/* CPUs come and go: cover those that came. Call about once a second. */
+void sampler_refresh(struct sampler *s);
+
+/* No tick after this. */
+void sampler_stop(struct sampler *s);
+void sampler_free(struct sampler *s);
+
+/* The hardware counts cycles; otherwise the kernel's CPU clock ticks. */
+bool sampler_is_hardware(const struct sampler *s);
+
+/*
+ * What the time that has passed owes a CPU: the kernel's count of the event's
+ * running time less the CPU's idle time.
+ */
+struct cpu_ticks {
+	int cpu;
+	uint64_t expected;	/* 0 with hardware cycles: they stop in idle */
+	uint64_t resolution;	/* idle time is known to 10 ms only: so many may be off */
+};
+int sampler_cpu_cnt(const struct sampler *s);
+struct cpu_ticks sampler_cpu_ticks(const struct sampler *s, int i);
+
+#endif

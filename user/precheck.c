@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * precheck.c - says no early and with a remedy. See precheck.h.
+ */
+#include "precheck.h"
+
+#include <errno.h>
+#include <linux/capability.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "util.h"
+
+#define KVER(a, b, c) ((a) << 16 | (b) << 8 | (c))
+
+/* include/uapi/linux/capability.h, since 5.8; older headers lack them */
+#define CAP_PERFMON_BIT 38
+#define CAP_BPF_BIT 39
+#define CAP_SYS_PTRACE_BIT 19
+#define CAP_SYS_ADMIN_BIT 21
+
+static uint64_t effective_caps(void)
+{
+	unsigned long long caps = 0;
+	char line[256];
+	FILE *f = fopen("/proc/self/status", "re");
+
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "CapEff: %llx", &caps) == 1)
+			break;
+	if (f)
+		fclose(f);
+	return caps;
+}
+
+static int check_caps(const char *program)
+{
+	uint64_t caps = effective_caps();
+	bool admin = caps >> CAP_SYS_ADMIN_BIT & 1;
+	char missing[64] = "";
+
+	if (!admin && !(caps >> CAP_BPF_BIT & 1))
+		strcat(missing, " CAP_BPF");
+	if (!admin && !(caps >> CAP_PERFMON_BIT & 1))
+		strcat(missing, " CAP_PERFMON");
+	if (!(caps >> CAP_SYS_PTRACE_BIT & 1))
+		strcat(missing, " CAP_SYS_PTRACE");
+	if (!missing[0])
+		return 0;
+	log_error("recording needs%s, which this user lacks: run it as `sudo %s ...`, or once "
+		  "`sudo setcap cap_bpf,cap_perfmon,cap_sys_ptrace=ep %s`",
+		  missing, program, program);
+	return -EPERM;
+}
+
+unsigned int precheck_kernel_version(const char *release, const char *version)
+{
+	unsigned int a = 0, b = 0, c = 0;
+	const char *debian = strstr(version, "Debian ");
+
+	if (sscanf(release, "%u.%u.%u", &a, &b, &c) < 2)
+		return 0;
+	if (!c && debian) {
+		unsigned int da, db, dc;
+
+		if (sscanf(debian, "Debian %u.%u.%u", &da, &db, &dc) == 3 && da == a && db == b)
+			c = dc;
+	}
+	return KVER(a, b, c > 255 ? 255 : c);
+}
+
+bool precheck_kernel_can_freeze(unsigned int v)
+{
+	return (v >= KVER(5, 19, 0) && v <= KVER(6, 1, 35)) ||
+	       (v >= KVER(6, 2, 0) && v <= KVER(6, 3, 9));
+}
+
+static int check_kernel(bool ignore_bugs)
+{
+	struct utsname u;
+	unsigned int v;
+
+	if (uname(&u))
+		return -errno;
+	v = precheck_kernel_version(u.release, u.version);
+	if (v < KVER(5, 8, 0) && v) {
+		log_error("kernel %s has no BPF ring buffer: 5.8 or newer is needed", u.release);
+		return -ENOSYS;
+	}
+	if (precheck_kernel_can_freeze(v) && !ignore_bugs) {
+		log_error("kernel %s can freeze when a BPF program reads user memory from a perf "
+			  "event (5.19 to 6.1.35, 6.2 to 6.3.9): update it, or take the risk with "
+			  "--ignore-kernel-bugs", u.release);
+		return -ENOSYS;
+	}
+	if (access("/sys/kernel/btf/vmlinux", R_OK)) {
+		log_error("kernel %s has no type information (/sys/kernel/btf/vmlinux): use one "
+			  "built with CONFIG_DEBUG_INFO_BTF=y, as distributions' are", u.release);
+		return -ENOSYS;
+	}
+	return 0;
+}
+
+int precheck_record(const char *program, bool ignore_kernel_bugs)
+{
+	int err = check_caps(program);
+
+	return err ? err : check_kernel(ignore_kernel_bugs);
+}

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * proc.c - /proc and process_vm_readv(). See proc.h.
+ */
+#include "proc.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "util.h"
+
+/* A process has at most vm.max_map_count mappings (65530 by default); we look at no more. */
+#define MAPS_LINES_MAX 200000
+
+/* "start-end perms offset dev inode path"; false: no file behind it. */
+static bool parse_map(char *line, struct proc_map *m)
+{
+	unsigned long long inode;
+	char perms[5];
+	int path = 0;
+
+	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*s %llu %n", &m->start,
+		   &m->end, perms, &m->offset, &inode, &path) < 5 ||
+	    !inode || !path)
+		return false;
+	line[strcspn(line, "\n")] = '\0';
+	m->path = line + path;
+	m->exec = perms[2] == 'x';
+	return true;
+}
+
+int proc_maps(pid_t tgid, int (*cb)(void *ctx, const struct proc_map *m), void *ctx)
+{
+	struct proc_map m;
+	char path[64], *line = NULL;
+	size_t size = 0;
+	int err = 0, n = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", tgid);
+	f = fopen(path, "re");
+	if (!f)
+		return errno == ENOENT ? -ESRCH : -errno;
+	while (!err && n++ < MAPS_LINES_MAX && getline(&line, &size, f) > 0)
+		if (parse_map(line, &m))
+			err = cb(ctx, &m);
+	free(line);
+	fclose(f);
+	return err;
+}
+
+static int open_regular(int dirfd, const char *path, uint64_t resolve)
+{
+	/* O_NONBLOCK: a path may name a FIFO, which must not stop us. */
+	struct open_how how = { .flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK, .resolve = resolve };
+	struct stat st;
+	int fd = syscall(SYS_openat2, dirfd, path, &how, sizeof(how));
+
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode)) {
+		close(fd);
+		return -EINVAL;
+	}
+	return fd;
+}
+
+/* Below the process' own root, wherever its symlinks point. */
+static int open_in_root(pid_t tgid, const char *file)
+{
+	char path[64];
+	int root, fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/root", tgid);
+	root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (root < 0)
+		return -errno;
+	fd = open_regular(root, file, RESOLVE_IN_ROOT);
+	close(root);
+	return fd;
+}
+
+int proc_open_mapped(pid_t tgid, const struct proc_map *m)
+{
+	char path[128];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, tgid, m->start,
+		 m->end);
+	fd = open_regular(AT_FDCWD, path, 0);
+	/* map_files needs CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE; the path may do without. */
+	return fd < 0 ? open_in_root(tgid, m->path) : fd;
+}
+
+int proc_stat(pid_t tgid, struct proc_stat *st)
+{
+	char path[64], buf[1024], *open_paren, *close_paren;
+	unsigned int flags;
+	ssize_t n;
+	char state;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", tgid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENOENT ? -ESRCH : -errno;
+	n = read(fd, buf, sizeof(buf) - 1);
+	close(fd);
+	if (n <= 0)
+		return -ESRCH;
+	buf[n] = '\0';
+	/* comm may hold spaces and parentheses: it ends at the last ')'. */
+	open_paren = strchr(buf, '(');
+	close_paren = strrchr(buf, ')');
+	if (!open_paren || !close_paren || close_paren < open_paren)
+		return -EINVAL;
+	*close_paren = '\0';
+	snprintf(st->comm, sizeof(st->comm), "%s", open_paren + 1);
+	if (sscanf(close_paren + 1,
+		   " %c %d %*d %*d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d "
+		   "%" SCNu64, &state, &st->ppid, &flags, &st->start_ticks) != 4)
+		return -EINVAL;
+	st->zombie = state == 'Z' || state == 'X';
+	st->kernel_thread = flags & 0x00200000;	/* PF_KTHREAD */
+	return 0;
+}
+
+int proc_cmdline(pid_t tgid, char *out, size_t size)
+{
+	char path[64];
+	ssize_t n, i;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/cmdline", tgid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	n = read(fd, out, size - 1);
+	close(fd);
+	if (n < 0)
+		return -errno;
+	while (n && !out[n - 1])
+		n--;
+	out[n] = '\0';
+	for (i = 0; i < n; i++)
+		if (!out[i])
+			out[i] = ' ';
+	return 0;
+}
+
+int proc_each(int (*cb)(void *ctx, pid_t tgid), void *ctx)
+{
+	struct dirent *e;
+	int err = 0;
+	DIR *d = opendir("/proc");
+
+	if (!d)
+		return -errno;
+	while (!err && (e = readdir(d)))
+		if (isdigit((unsigned char)e->d_name[0]))
+			err = cb(ctx, atoi(e->d_name));
+	closedir(d);
+	return err;
+}
+
+int proc_mem_read(void *ctx, uint64_t addr, void *buf, size_t len)
+{
+	struct iovec local = { buf, len }, remote = { (void *)(uintptr_t)addr, len };
+	ssize_t n = process_vm_readv((pid_t)(intptr_t)ctx, &local, 1, &remote, 1, 0);
+
+	if (n < 0)
+		return -errno;
+	return (size_t)n == len ? 0 : -EFAULT;
+}
+
+int proc_cpu_idle_ns(int cpu, uint64_t *idle_ns)
+{
+	uint64_t idle, iowait;
+	char line[512], name[16];
+	int err = -ENODEV, len;
+	FILE *f = fopen("/proc/stat", "re");
+
+	if (!f)
+		return -errno;
+	len = snprintf(name, sizeof(name), "cpu%d ", cpu);
+	while (err && fgets(line, sizeof(line), f))
+		if (!strncmp(line, name, len) &&
+		    sscanf(line + len, "%*u %*u %*u %" SCNu64 " %" SCNu64, &idle, &iowait) == 2)
+			err = 0;
+	fclose(f);
+	if (!err)
+		*idle_ns = (idle + iowait) * PROC_IDLE_RESOLUTION_NS;	/* USER_HZ is 100 */
+	return err;
+}
+
+int proc_cpu_list(const char *list, int **cpus)
+{
+	int cnt = 0, *out = NULL, *bigger;
+	const char *p = list;
+	char *end;
+	long a, b;
+
+	while (*p && *p != '\n') {
+		a = b = strtol(p, &end, 10);
+		if (end == p)
+			goto bad;
+		if (*end == '-') {
+			p = end + 1;
+			b = strtol(p, &end, 10);
+			if (end == p)
+				goto bad;
+		}
+		if (a < 0 || b < a || b > 65535 || (*end && *end != ',' && *end != '\n'))
+			goto bad;
+		bigger = realloc(out, (cnt + b - a + 1) * sizeof(*out));
+		if (!bigger)
+			goto bad;
+		out = bigger;
+		while (a <= b)
+			out[cnt++] = a++;
+		p = *end == ',' ? end + 1 : end;
+	}
+	*cpus = out;
+	return cnt;
+bad:
+	free(out);
+	return -EINVAL;
+}
+
+int proc_online_cpus(int **cpus)
+{
+	char buf[4096];
+	ssize_t n;
+	int fd = open("/sys/devices/system/cpu/online", O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	n = read(fd, buf, sizeof(buf) - 1);
+	close(fd);
+	if (n < 0)
+		return -errno;
+	buf[n] = '\0';
+	return proc_cpu_list(buf, cpus);
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * proc.h - processes as /proc and process_vm_readv() show them.
+ *
+ * Knows files, mappings and memory; not what is in them. Everything a process
+ * controls (comm, paths, mappings) is hostile.
+ */
+#ifndef TACHBPF_PROC_H
+#define TACHBPF_PROC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define PROC_COMM_MAX 64
+
+/* One line of /proc/PID/maps that has a file behind it. */
+struct proc_map {
+	uint64_t start, end, offset;
+	bool exec;
+	const char *path;	/* as the kernel prints it, " (deleted)" included */
+};
+
+/* Call cb for every mapping of a file until it returns non-zero, which is passed on; -errno. */
+int proc_maps(pid_t tgid, int (*cb)(void *ctx, const struct proc_map *m), void *ctx);
+
+/*
+ * Open the file behind a mapping, however deleted or far away its path is. The
+ * file is opened for reading only, and only if it is a regular one. -errno.
+ */
+int proc_open_mapped(pid_t tgid, const struct proc_map *m);
+
+/* What /proc/PID/stat says. */
+struct proc_stat {
+	char comm[PROC_COMM_MAX];	/* raw bytes, terminated */
+	pid_t ppid;
+	uint64_t start_ticks;		/* since boot, 1/100 s (USER_HZ) */
+	bool zombie;
+	bool kernel_thread;
+};
+/* 0 or -errno; -ESRCH: no such process. */
+int proc_stat(pid_t tgid, struct proc_stat *st);
+
+/* Command line with spaces between arguments, at most size - 1 bytes; hostile. 0 or -errno. */
+int proc_cmdline(pid_t tgid, char *out, size_t size);
+
+/* Call cb for every process there is now, until it returns non-zero. 0 or that, or -errno. */
+int proc_each(int (*cb)(void *ctx, pid_t tgid), void *ctx);
+
+/* Read a process' memory; ctx is its tgid cast to a pointer. 0 or -errno (all or nothing). */
+int proc_mem_read(void *ctx, uint64_t addr, void *buf, size_t len);
+
+/*
+ * How long a CPU has been idle since boot, nanoseconds, to 10 ms (/proc/stat: idle
+ * and iowait). 0 or -errno.
+ */
+int proc_cpu_idle_ns(int cpu, uint64_t *idle_ns);
+#define PROC_IDLE_RESOLUTION_NS 10000000ull
+
+/* The CPUs of a kernel list ("0-3,7") as a new array. Count, or -errno. */
+int proc_cpu_list(const char *list, int **cpus);
+/* The CPUs that are online now. Count, or -errno. */
+int proc_online_cpus(int **cpus);
+
+#endif

@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * process.c - raw samples to events. See process.h.
+ *
+ * Most of a stack is what it was at the thread's last sample: stacks are kept
+ * right-aligned (the root at the array's end), compared from the root, and only
+ * the frames that are new are looked up.
+ */
+#include "process.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "intern.h"
+#include "symbolize.h"
+#include "u64map.h"
+#include "util.h"
+
+#define US_NS 1000
+
+/* The last stack of one (thread, interpreter), right-aligned. */
+struct thread {
+	uint64_t key;
+	uint32_t known;		/* so many frames from the root are there */
+	struct raw_frame raw[ABI_MAX_FRAMES];
+	uint32_t ids[ABI_MAX_FRAMES];
+};
+
+struct process {
+	struct process_args args;
+	char comm[PROC_COMM_MAX];
+	struct intern *in;
+	struct symbolizer *sym;
+	struct sink *sink;
+	int sink_err;
+	struct u64map threads;
+	struct thread *last;
+	struct process_stats stats;
+	uint32_t gc_frame, truncated_frame, unreadable_frame;	/* UINT32_MAX: not made yet */
+};
+
+struct process *process_new(const struct process_args *args)
+{
+	struct process *p = calloc(1, sizeof(*p));
+	struct target_mem mem = { proc_mem_read, (void *)(intptr_t)args->tgid };
+
+	if (!p)
+		return NULL;
+	p->args = *args;
+	snprintf(p->comm, sizeof(p->comm), "%s", args->comm);
+	p->args.comm = p->comm;
+	p->args.meta.comm = p->comm;
+	p->args.meta.tgid = args->tgid;
+	p->args.meta.python_major = args->image->major;
+	p->args.meta.python_minor = args->image->minor;
+	p->args.meta.python_micro = args->image->micro;
+	p->gc_frame = p->truncated_frame = p->unreadable_frame = UINT32_MAX;
+	p->in = intern_new();
+	if (p->in)
+		p->sym = symbolizer_new(args->image, mem, p->in, args->opcodes);
+	if (!p->sym) {
+		process_free(p);
+		errno = ENOMEM;
+		return NULL;
+	}
+	return p;
+}
+
+void process_free(struct process *p)
+{
+	struct thread *t;
+	size_t pos = 0;
+
+	if (!p)
+		return;
+	while ((t = u64map_next(&p->threads, &pos)))
+		free(t);
+	u64map_free(&p->threads);
+	symbolizer_free(p->sym);
+	intern_free(p->in);
+	free(p);
+}
+
+int process_attach(struct process *p, struct sink *sink)
+{
+	p->sink = sink;
+	p->sink_err = sink->ops->begin(sink, &p->args.meta, intern_tables(p->in));
+	return p->sink_err;
+}
+
+bool process_has_sink(const struct process *p)
+{
+	return p->sink;
+}
+
+/* The thread's memory of its last stack. NULL: no memory. */
+static struct thread *find_thread(struct process *p, const struct raw_sample *raw)
+{
+	uint64_t key = (uint64_t)raw->tid << 32 | raw->interp_id;
+	struct thread *t = p->last;
+
+	if (t && t->key == key)
+		return t;
+	t = u64map_get(&p->threads, key);
+	if (!t) {
+		t = malloc(sizeof(*t));
+		if (!t || u64map_put(&p->threads, key, t)) {
+			free(t);
+			return NULL;
+		}
+		t->key = key;
+		t->known = 0;
+		p->stats.threads++;
+	}
+	p->last = t;
+	return t;
+}
+
+/* How many frames at the root are the same as last time. */
+static uint32_t shared_frames(const struct thread *t, const struct raw_frame *frames, uint32_t n)
+{
+	const struct raw_frame *a = t->raw + ABI_MAX_FRAMES, *b = frames + n;
+	uint32_t most = t->known < n ? t->known : n, i = 0;
+
+	while (i + 8 <= most && !memcmp(a - i - 8, b - i - 8, 8 * sizeof(*a)))
+		i += 8;
+	while (i < most && !memcmp(a - i - 1, b - i - 1, sizeof(*a)))
+		i++;
+	return i;
+}
+
+/*
+ * Fill t with the sample's stack. Frames that could not be resolved are not
+ * remembered (t->known ends before them), so each of their samples is counted.
+ */
+static int resolve_stack(struct process *p, struct thread *t, const struct raw_sample *raw)
+{
+	uint32_t n = raw->nframes, i, fresh = n - shared_frames(t, raw->frames, n);
+	const struct symbolizer_stats *stats = symbolizer_stats(p->sym);
+	struct raw_frame *frames = t->raw + ABI_MAX_FRAMES - n;
+	uint32_t *ids = t->ids + ABI_MAX_FRAMES - n;
+	int err;
+
+	memcpy(frames, raw->frames, fresh * sizeof(*frames));
+	t->known = n;
+	for (i = 0; i < fresh; i++) {
+		uint64_t unresolved = stats->unresolved;
+
+		err = symbolizer_frame(p->sym, &raw->frames[i], &ids[i]);
+		if (err) {
+			t->known = 0;
+			return err;
+		}
+		if (stats->unresolved != unresolved)
+			t->known = n - i - 1;
+	}
+	return 0;
+}
+
+static int synthetic(struct process *p, const char *name, uint32_t *cached)
+{
+	return *cached == UINT32_MAX ? intern_synthetic(p->in, name, cached) : 0;
+}
+
+/*
+ * The frames that are no Python code: <GC> where collection began, and at the
+ * root <unreadable frame> or <truncated>, for which the outermost frame makes
+ * room. Rare, so the stack is copied.
+ */
+static int add_synthetic(struct process *p, const struct raw_sample *raw, struct event *ev,
+			 uint32_t *out)
+{
+	uint32_t root = UINT32_MAX, n = 0, i;
+	int err = 0;
+
+	if (raw->flags & RAW_UNREADABLE) {
+		p->stats.unreadable++;
+		err = synthetic(p, "<unreadable frame>", &p->unreadable_frame);
+		root = p->unreadable_frame;
+	}
+	if (!err && raw->flags & RAW_GC)
+		err = synthetic(p, "<GC>", &p->gc_frame);
+	for (i = 0; i < ev->nframes && n < EVENT_MAX_FRAMES + 1; i++) {
+		if (raw->flags & RAW_GC && i == raw->gc_at)
+			out[n++] = p->gc_frame;
+		out[n++] = ev->frames[i];
+	}
+	if (raw->flags & (RAW_TRUNCATED | RAW_BROKEN_END) ||
+	    n + (root != UINT32_MAX) > EVENT_MAX_FRAMES) {
+		p->stats.truncated++;
+		if (!err && root == UINT32_MAX)
+			err = synthetic(p, "<truncated>", &p->truncated_frame);
+		root = root == UINT32_MAX ? p->truncated_frame : root;
+	}
+	if (root != UINT32_MAX) {
+		if (n >= EVENT_MAX_FRAMES)
+			n = EVENT_MAX_FRAMES - 1;
+		out[n++] = root;
+	}
+	ev->frames = out;
+	ev->nframes = n;
+	return err;
+}
+
+static int emit(struct process *p, const struct thread *t, const struct raw_sample *raw)
+{
+	uint32_t with_synthetic[EVENT_MAX_FRAMES + 2];
+	struct event ev = {
+		.time_us = raw->h.time_ns / US_NS,
+		.thread_id = raw->tid,
+		.interp_id = raw->interp_id,
+		.nframes = raw->nframes,
+		.frames = t->ids + ABI_MAX_FRAMES - raw->nframes,
+		.status = raw->status,
+	};
+	int err;
+
+	if (raw->flags) {
+		err = add_synthetic(p, raw, &ev, with_synthetic);
+		if (err)
+			return err;
+	}
+	p->stats.frames += ev.nframes;
+	if (!p->sink_err && p->sink)
+		p->sink_err = p->sink->ops->event(p->sink, &ev);
+	if (p->sink_err || !p->sink)
+		p->stats.write_lost++;
+	else
+		p->stats.samples++;
+	return p->sink_err;
+}
+
+int process_sample(struct process *p, const struct raw_sample *raw, size_t len)
+{
+	struct thread *t;
+	int err;
+
+	if (len < offsetof(struct raw_sample, frames) || raw->nframes > ABI_MAX_FRAMES ||
+	    len < offsetof(struct raw_sample, frames) + raw->nframes * sizeof(raw->frames[0]))
+		return -EBADMSG;
+	t = find_thread(p, raw);
+	if (!t)
+		return -ENOMEM;
+	err = resolve_stack(p, t, raw);
+	return err ? err : emit(p, t, raw);
+}
+
+int process_code(struct process *p, const struct raw_code *raw, size_t len)
+{
+	return symbolizer_learn(p->sym, raw, len);
+}
+
+int process_flush(struct process *p)
+{
+	if (!p->sink || p->sink_err || !p->sink->ops->flush)
+		return 0;
+	p->sink_err = p->sink->ops->flush(p->sink);
+	return p->sink_err;
+}
+
+int process_end(struct process *p, const struct profile_stats *stats)
+{
+	int err, close_err;
+
+	if (!p->sink)
+		return 0;
+	err = p->sink->ops->end(p->sink, stats);
+	close_err = p->sink->ops->close(p->sink);
+	p->sink = NULL;
+	return err ? err : close_err;
+}
+
+void process_gone(struct process *p)
+{
+	symbolizer_target_gone(p->sym);
+}
+
+pid_t process_tgid(const struct process *p)
+{
+	return p->args.tgid;
+}
+
+bool process_knows_start(struct process *p, uint64_t start_ns)
+{
+	if (!p->args.start_ns)
+		p->args.start_ns = start_ns;
+	return p->args.start_ns == start_ns;
+}
+
+const char *process_comm(const struct process *p)
+{
+	return p->comm;
+}
+
+const struct cpython_image *process_image(const struct process *p)
+{
+	return p->args.image;
+}
+
+const struct py_proc *process_py(const struct process *p)
+{
+	return &p->args.py;
+}
+
+void process_stats(const struct process *p, struct process_stats *out)
+{
+	const struct symbolizer_stats *sym = symbolizer_stats(p->sym);
+
+	*out = p->stats;
+	out->unresolved = sym->unresolved;
+	out->code_cnt = sym->code_cnt;
+	out->process_reads = sym->process_reads;
+}
+
+void process_add_late(struct process *p, uint64_t ticks)
+{
+	p->stats.late += ticks;
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * process.h - one profiled process: raw samples in, events to its sink out.
+ *
+ * Owns the process' names, its symbolizer and what its threads last looked
+ * like. Knows no libbpf and no file name.
+ */
+#ifndef TACHBPF_PROCESS_H
+#define TACHBPF_PROCESS_H
+
+#include "../bpf/abi.h"
+#include "cpython/image.h"
+#include "event.h"
+#include "proc.h"
+#include "sinks/sink.h"
+
+struct process;
+
+/* What happened to a process' samples. */
+struct process_stats {
+	uint64_t samples;	/* events handed to the sink */
+	uint64_t truncated;	/* stacks deeper than EVENT_MAX_FRAMES, or with a broken end */
+	uint64_t unreadable;	/* stacks with an <unreadable frame> */
+	uint64_t unresolved;	/* frames that came out as <unresolved> */
+	uint64_t frames;	/* all frames */
+	uint64_t code_cnt;	/* code objects with names */
+	uint64_t process_reads;	/* names read from the process, not from the ring buffer */
+	uint64_t late;		/* ticks before the process was found to be Python */
+	uint64_t write_lost;	/* samples the sink could not take (disk full ...) */
+	uint32_t threads;
+};
+
+/* How to begin. */
+struct process_args {
+	pid_t tgid;
+	uint64_t start_ns;	/* start_boottime of the process */
+	const char *comm;	/* copied */
+	const struct cpython_image *image;	/* outlives the process */
+	struct py_proc py;	/* how the kernel walks it; kept for forks */
+	bool opcodes;
+	struct profile_meta meta;	/* python_*, tgid and comm are filled in */
+};
+
+/* NULL with errno. */
+struct process *process_new(const struct process_args *args);
+/* Closes nothing: call process_end() first. */
+void process_free(struct process *p);
+
+/*
+ * Where the events go; before the first sample. The sink belongs to the process
+ * from then on. 0 or -errno of the sink's begin.
+ */
+int process_attach(struct process *p, struct sink *sink);
+bool process_has_sink(const struct process *p);
+
+/* Take one record of len bytes. 0 or -errno of the sink (samples are counted as lost). */
+int process_sample(struct process *p, const struct raw_sample *raw, size_t len);
+
+/* Take the names of a code object; before the samples that need them. 0 or -errno. */
+int process_code(struct process *p, const struct raw_code *raw, size_t len);
+
+/* Put what is buffered into the file. 0 or -errno. */
+int process_flush(struct process *p);
+
+/* The end: finish the sink and close it. 0 or -errno. */
+int process_end(struct process *p, const struct profile_stats *stats);
+
+/* The process' memory can no longer be read. */
+void process_gone(struct process *p);
+
+pid_t process_tgid(const struct process *p);
+/*
+ * Is this the process that began at start_ns (start_boottime)? One that was
+ * found through /proc learns its start from the first record that names it.
+ */
+bool process_knows_start(struct process *p, uint64_t start_ns);
+const char *process_comm(const struct process *p);
+const struct cpython_image *process_image(const struct process *p);
+const struct py_proc *process_py(const struct process *p);
+/* Filled to the moment. */
+void process_stats(const struct process *p, struct process_stats *out);
+void process_add_late(struct process *p, uint64_t ticks);
+
+#endif

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * profile_set.c - see profile_set.h. Knows file names and session.json; what is
+ * inside a TACH file is tach_reader's.
+ */
+#include "profile_set.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "profile_text.h"
+#include "tach_reader.h"
+#include "util.h"
+
+#define SUFFIX ".tach"
+#define WHY_BYTES 256
+
+static char *escaped(const char *path)
+{
+	return text_escape(path, strlen(path));
+}
+
+/* "12-app.tach" -> 12, "app". Any other name says nothing. */
+static void identity_from_name(struct profile_file *f)
+{
+	size_t len = strlen(f->name), tail = strlen(SUFFIX);
+	unsigned long tgid;
+	char *dash;
+
+	if (!isdigit((unsigned char)*f->name) || len < tail || strcmp(f->name + len - tail, SUFFIX))
+		return;
+	errno = 0;
+	tgid = strtoul(f->name, &dash, 10);
+	if (errno || *dash != '-' || tgid > UINT32_MAX)
+		return;
+	f->process.tgid = (uint32_t)tgid;
+	f->comm = strndup(dash + 1, strlen(dash + 1) - tail);
+	f->process.comm = f->comm;
+}
+
+static void free_file(struct profile_file *f)
+{
+	free(f->path);
+	free(f->shown);
+	free(f->comm);
+}
+
+/* path becomes the set's. */
+static int add_file(struct profile_set *set, char *path, const struct session_file *session)
+{
+	struct profile_file *files, f = { .path = path, .session = session };
+	const char *slash;
+
+	if (!path)
+		return -ENOMEM;
+	slash = strrchr(path, '/');
+	f.name = slash ? slash + 1 : path;
+	f.shown = escaped(path);
+	files = reallocarray(set->files, set->file_cnt + 1, sizeof(*files));
+	if (files)
+		set->files = files;
+	if (!files || !f.shown) {
+		free_file(&f);
+		return -ENOMEM;
+	}
+	if (session)
+		session_file_process(session, f.name, &f.process);
+	if (!f.process.comm)
+		identity_from_name(&f);
+	set->files[set->file_cnt++] = f;
+	return 0;
+}
+
+static int is_tach(const struct dirent *d)
+{
+	size_t len = strlen(d->d_name), tail = strlen(SUFFIX);
+
+	return *d->d_name != '.' && len > tail && !strcmp(d->d_name + len - tail, SUFFIX);
+}
+
+/* The files of a directory in the order of their process ids. */
+static int add_entries(struct profile_set *set, int dirfd, const struct profile_dir *dir)
+{
+	struct dirent **entries;
+	struct stat st;
+	int cnt, i, err = 0;
+
+	cnt = scandirat(dirfd, ".", &entries, is_tach, versionsort);
+	if (cnt < 0)
+		return -errno;
+	for (i = 0; i < cnt; i++) {
+		/* A pipe would block us, and nothing but a regular file is a profile. */
+		if (!err && !fstatat(dirfd, entries[i]->d_name, &st, 0) && S_ISREG(st.st_mode)) {
+			char *path;
+
+			if (asprintf(&path, "%s/%s", dir->path, entries[i]->d_name) < 0)
+				path = NULL;
+			err = add_file(set, path, dir->session);
+		}
+		free(entries[i]);
+	}
+	free(entries);
+	return err;
+}
+
+/* The session.json of a directory, if it has one that can be used. */
+static struct session_file *read_session(struct profile_set *set, int dirfd, const char *path)
+{
+	struct session_file *session;
+	char *name, *shown = NULL;
+
+	if (asprintf(&name, "%s/" SESSION_FILE_NAME, path) < 0)
+		name = NULL;
+	if (name)
+		shown = escaped(name);
+	session = session_file_read(dirfd, shown ? shown : SESSION_FILE_NAME);
+	if (!session && errno != ENOENT)
+		set->failed = true;
+	free(name);
+	free(shown);
+	return session;
+}
+
+static int add_dir(struct profile_set *set, int dirfd, const char *path, const char *shown)
+{
+	struct profile_dir *dirs, *dir;
+	size_t before = set->file_cnt;
+	int err;
+
+	dirs = reallocarray(set->dirs, set->dir_cnt + 1, sizeof(*dirs));
+	if (!dirs)
+		return -ENOMEM;
+	set->dirs = dirs;
+	dir = &dirs[set->dir_cnt++];
+	dir->session = read_session(set, dirfd, path);
+	dir->path = strdup(path);
+	if (!dir->path)
+		return -ENOMEM;
+	err = add_entries(set, dirfd, dir);
+	if (!err && set->file_cnt == before) {
+		log_error("no .tach file in directory '%s': give one that tachbpf recorded into",
+			  shown);
+		set->failed = true;
+	}
+	set->many = true;
+	return err;
+}
+
+static int add_path(struct profile_set *set, const char *path)
+{
+	char *shown = escaped(path);
+	struct stat st;
+	int fd, err = 0;
+
+	if (!shown)
+		return -ENOMEM;
+	/* O_NONBLOCK: a pipe is to be refused, not waited for. */
+	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &st)) {
+		log_error("cannot open '%s': %s", shown, strerror(errno));
+		set->failed = true;
+	} else if (S_ISDIR(st.st_mode)) {
+		err = add_dir(set, fd, path, shown);
+	} else if (S_ISREG(st.st_mode)) {
+		err = add_file(set, strdup(path), NULL);
+	} else {
+		log_error("'%s' is neither a file nor a directory: give a .tach file", shown);
+		set->failed = true;
+	}
+	if (fd >= 0)
+		close(fd);
+	free(shown);
+	return err;
+}
+
+int profile_set_open(struct profile_set *set, char *const *paths, size_t cnt)
+{
+	size_t i;
+	int err = 0;
+
+	memset(set, 0, sizeof(*set));
+	set->many = cnt > 1;
+	for (i = 0; !err && i < cnt; i++)
+		err = add_path(set, paths[i]);
+	if (err)
+		log_error("cannot look for profiles: %s", strerror(-err));
+	else if (!set->file_cnt)
+		err = -ENOENT;	/* said already */
+	return err;
+}
+
+void profile_set_free(struct profile_set *set)
+{
+	size_t i;
+
+	for (i = 0; i < set->file_cnt; i++)
+		free_file(&set->files[i]);
+	for (i = 0; i < set->dir_cnt; i++) {
+		free(set->dirs[i].path);
+		session_file_free(set->dirs[i].session);
+	}
+	free(set->files);
+	free(set->dirs);
+	memset(set, 0, sizeof(*set));
+}
+
+/* why may quote the file. */
+static void report_damage(struct profile_set *set, const struct profile_file *f, const char *why)
+{
+	char shown[WHY_BYTES * 2];
+
+	log_error("'%s': %s", f->shown, escape_text(why, strlen(why), shown, sizeof(shown)));
+	set->failed = true;
+}
+
+int profile_set_each(struct profile_set *set,
+		     int (*visit)(void *ctx, const struct profile_file *file,
+				  struct tach_reader *r),
+		     void *ctx)
+{
+	size_t i;
+	int err = 0;
+
+	for (i = 0; !err && i < set->file_cnt; i++) {
+		char why[WHY_BYTES] = "";
+		struct tach_reader *r = tach_reader_open(set->files[i].path, why, sizeof(why));
+
+		if (!r) {
+			report_damage(set, &set->files[i], *why ? why : strerror(errno));
+			continue;
+		}
+		err = visit(ctx, &set->files[i], r);
+		tach_reader_free(r);
+	}
+	return err;
+}
+
+int profile_set_run(struct profile_set *set, const struct profile_file *file,
+		    struct tach_reader *r, int (*on_event)(void *ctx, const struct event *ev),
+		    void *ctx)
+{
+	char why[WHY_BYTES] = "";
+	int err = tach_reader_run(r, on_event, ctx, why, sizeof(why));
+
+	/* With a reason it is the reader's, without one on_event()'s. */
+	if (!err || !*why)
+		return err;
+	report_damage(set, file, why);
+	return err == -EBADMSG ? 0 : err;
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * profile_set.h - the TACH files that a command line names: files, and the
+ * directories of recordings with what session.json says about them.
+ *
+ * One damaged file does not hide the others: it is reported in one line, the
+ * rest is processed, and the set remembers that something failed.
+ */
+#ifndef TACHBPF_PROFILE_SET_H
+#define TACHBPF_PROFILE_SET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "event.h"
+#include "session_file.h"
+
+struct tach_reader;
+
+/* A recording's directory. */
+struct profile_dir {
+	char *path;
+	struct session_file *session;	/* NULL: has none */
+};
+
+struct profile_file {
+	char *path;
+	char *shown;			/* path, escaped for terminals */
+	const char *name;		/* path's last component */
+	struct session_process process;	/* from session.json, else from the name */
+	char *comm;			/* what process.comm points to if from the name */
+	const struct session_file *session;	/* NULL: none */
+};
+
+struct profile_set {
+	struct profile_file *files;
+	size_t file_cnt;
+	struct profile_dir *dirs;
+	size_t dir_cnt;
+	bool many;	/* several profiles are possible: tell them apart */
+	bool failed;	/* something could not be read, and was reported */
+};
+
+/*
+ * Find the files of cnt paths. 0, or -errno after logging when there is nothing
+ * left to read. profile_set_free() either way.
+ */
+int profile_set_open(struct profile_set *set, char *const *paths, size_t cnt);
+void profile_set_free(struct profile_set *set);
+
+/*
+ * Open every file in turn and call visit(), whose error ends the walk and is
+ * returned. Files that cannot be opened set set->failed.
+ */
+int profile_set_each(struct profile_set *set,
+		     int (*visit)(void *ctx, const struct profile_file *file,
+				  struct tach_reader *r),
+		     void *ctx);
+
+/*
+ * tach_reader_run() for visit(): damaged samples are logged and set
+ * set->failed, and what came before them counts (0). Other errors are returned.
+ */
+int profile_set_run(struct profile_set *set, const struct profile_file *file,
+		    struct tach_reader *r, int (*on_event)(void *ctx, const struct event *ev),
+		    void *ctx);
+
+#endif

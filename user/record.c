@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * record.c - the command that records: from options to a session and its
+ * recording, until the time is up, a signal comes or everyone is gone.
+ */
+#include "record.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "options.h"
+#include "precheck.h"
+#include "recording.h"
+#include "session.h"
+#include "spawn.h"
+#include "util.h"
+
+#define RATE_ALL_HZ 99		/* not 100: out of step with what runs every 10 ms */
+#define RATE_ONE_HZ 999
+#define NS_PER_S 1000000000ull
+#define STATUS_LINE_MS 200
+
+struct record {
+	const struct record_options *opts;
+	struct recording *recording;
+	struct session *session;
+	struct spawned child;
+	int child_status;
+	bool child_ended;
+	uint32_t rate_hz;
+	uint64_t start_ns, next_housekeep_ns;
+	bool status_line;
+};
+
+static volatile sig_atomic_t signalled;
+
+static void on_signal(int sig)
+{
+	signalled = sig;
+}
+
+static void catch_signals(bool with_child)
+{
+	struct sigaction sa = { .sa_handler = on_signal };
+
+	sigaction(SIGTERM, &sa, NULL);
+	sigaction(SIGHUP, &sa, NULL);
+	/*
+	 * Ctrl-C reaches the command too: it decides whether to end, and we end with
+	 * it, so that its last moments are recorded.
+	 */
+	sa.sa_handler = with_child ? SIG_IGN : on_signal;
+	sigaction(SIGINT, &sa, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);	/* a file too large is an error of write(2) like any other */
+}
+
+/* What the user chose, as words for session.json. */
+static char *selection_text(const struct record_options *o)
+{
+	struct buf b = { 0 };
+	char pid[16];
+	size_t i;
+
+	buf_add(&b, o->all ? "-a" : o->command ? "--" : "-p", 2);
+	for (i = 0; i < o->pid_cnt; i++)
+		buf_add(&b, pid, snprintf(pid, sizeof(pid), "%c%d", i ? ',' : ' ', o->pids[i]));
+	for (i = 0; o->command && o->command[i]; i++) {
+		buf_add(&b, " ", 1);
+		buf_add(&b, o->command[i], strlen(o->command[i]));
+	}
+	buf_add(&b, "", 1);
+	return (char *)b.data;
+}
+
+static int open_recording(struct record *r)
+{
+	const struct record_options *o = r->opts;
+	struct recording_args args = {
+		.output = o->output,
+		.single_file = o->pid_cnt == 1,
+		.compress = !o->no_compression,
+		.layout = o->layout,
+		.rate_hz = r->rate_hz,
+		.features = FEATURE_ALL_THREADS | (o->no_gc ? 0 : FEATURE_GC) |
+			    (o->opcodes ? FEATURE_OPCODES : 0),
+	};
+	char *selection = selection_text(o);
+
+	args.selection = selection ? selection : "";
+	r->recording = recording_new(&args);
+	free(selection);
+	return r->recording ? 0 : -errno;
+}
+
+static int open_session(struct record *r)
+{
+	const struct record_options *o = r->opts;
+	struct session_args args = {
+		.all = o->all,
+		.gc = !o->no_gc,
+		.opcodes = o->opcodes,
+		.rate_hz = r->rate_hz,
+		.cpu_list = o->cpu_list,
+		.recording = r->recording,
+	};
+
+	r->session = session_new(&args);
+	return r->session ? 0 : -errno;
+}
+
+static int select_processes(struct record *r)
+{
+	size_t i;
+	int err;
+
+	for (i = 0; i < r->opts->pid_cnt; i++) {
+		err = session_add(r->session, r->opts->pids[i]);
+		if (err)
+			return err;
+	}
+	if (!r->opts->command)
+		return 0;
+	err = spawn_held(&r->child, r->opts->command);
+	if (!err)
+		err = session_watch(r->session, r->child.pid);
+	if (err)
+		log_error("cannot start %s: %s", r->opts->command[0], strerror(-err));
+	return err;
+}
+
+static int start(struct record *r)
+{
+	int err = session_start(r->session);
+
+	if (err || !r->opts->command)
+		return err;
+	err = spawn_go(&r->child);
+	if (err)
+		log_error("cannot run %s: %s", r->opts->command[0], strerror(-err));
+	return err;
+}
+
+static void print_status_line(struct record *r)
+{
+	struct session_counts c;
+
+	if (!r->status_line)
+		return;
+	session_counts(r->session, &c);
+	fprintf(stderr, "\r%6.1f s  %u processes  %llu samples  %llu lost\033[K",
+		(now_ns() - r->start_ns) / 1e9, c.processes_live, (unsigned long long)c.received,
+		(unsigned long long)c.kernel[CNT_RING_FULL]);
+	fflush(stderr);
+}
+
+static bool finished(struct record *r)
+{
+	struct session_counts c;
+
+	if (signalled)
+		return true;
+	if (r->opts->duration_s > 0 && now_ns() - r->start_ns >= r->opts->duration_s * NS_PER_S)
+		return true;
+	if (r->opts->command) {
+		if (spawn_ended(&r->child, &r->child_status))
+			r->child_ended = true;
+		return r->child_ended;
+	}
+	if (!r->opts->pid_cnt)
+		return false;
+	session_counts(r->session, &c);
+	return !c.processes_live;
+}
+
+static int wait_ms(const struct record *r)
+{
+	double left_ms = STATUS_LINE_MS;
+
+	if (r->opts->duration_s > 0)
+		left_ms = r->opts->duration_s * 1000 - (now_ns() - r->start_ns) / 1e6;
+	return left_ms < 1 ? 1 : left_ms < STATUS_LINE_MS ? left_ms : STATUS_LINE_MS;
+}
+
+static int loop(struct record *r)
+{
+	bool told = false;
+	int err = 0;
+
+	while (!err && !finished(r)) {
+		err = session_poll(r->session, wait_ms(r));
+		if (!err && now_ns() >= r->next_housekeep_ns) {
+			r->next_housekeep_ns = now_ns() + NS_PER_S;
+			err = session_housekeep(r->session);
+		}
+		print_status_line(r);
+		if (!told && r->opts->all && !recording_process_cnt(r->recording)) {
+			log_info("no Python process found yet%s",
+				 r->opts->duration_s > 0 ? "" : "; waiting for one (Ctrl-C ends)");
+			told = true;
+		}
+	}
+	if (r->status_line)
+		fprintf(stderr, "\r\033[K");
+	return err;
+}
+
+static int conclude(struct record *r)
+{
+	struct session_counts counts;
+	int err = session_stop(r->session), finish_err;
+
+	session_counts(r->session, &counts);
+	finish_err = recording_finish(r->recording, &counts);
+	if (r->opts->json) {
+		recording_print_json(r->recording, &counts, stdout);
+		if (fflush(stdout))
+			finish_err = finish_err ? finish_err : -errno;
+	} else if (log_get_level() >= LOG_NORMAL) {
+		recording_print(r->recording, &counts, stderr);
+	}
+	return err ? err : finish_err;
+}
+
+static int record(struct record *r)
+{
+	int err = precheck_record("tachbpf", r->opts->ignore_kernel_bugs), end_err;
+
+	if (!err)
+		err = open_recording(r);
+	if (!err)
+		err = open_session(r);
+	if (!err)
+		err = select_processes(r);
+	if (err)
+		return err;
+	catch_signals(r->opts->command);
+	r->start_ns = now_ns();
+	r->next_housekeep_ns = r->start_ns + NS_PER_S;
+	err = start(r);
+	if (!err)
+		err = loop(r);
+	end_err = conclude(r);
+	return err ? err : end_err;
+}
+
+int record_run(const struct record_options *opts)
+{
+	struct record r = { .opts = opts };
+	int err;
+
+	r.rate_hz = opts->rate_hz ? opts->rate_hz : opts->all ? RATE_ALL_HZ : RATE_ONE_HZ;
+	r.status_line = isatty(STDERR_FILENO) && log_get_level() >= LOG_NORMAL;
+	err = record(&r);
+	spawn_abort(&r.child);
+	session_free(r.session);
+	recording_free(r.recording);
+	if (err)
+		return EXIT_FAILURE;
+	return r.child_ended ? r.child_status : EXIT_SUCCESS;
+}

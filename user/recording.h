@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * recording.h - the files of a recording: one TACH file per process, and
+ * session.json beside them.
+ */
+#ifndef TACHBPF_RECORDING_H
+#define TACHBPF_RECORDING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "event.h"
+#include "process.h"
+#include "session.h"
+#include "sinks/sink.h"
+
+struct recording;
+
+struct recording_args {
+	const char *output;	/* NULL: a default name */
+	bool single_file;	/* one process is recorded, output is its file */
+	bool compress;
+	enum tach_layout layout;
+	uint32_t rate_hz;
+	uint32_t features;	/* FEATURE_* */
+	const char *selection;	/* how the user chose: "-a", "-p 12,13", "-- cmd"; copied */
+};
+
+/* Creates the directory; a single file is created with its process. NULL with errno; logs why. */
+struct recording *recording_new(const struct recording_args *args);
+void recording_free(struct recording *r);
+
+/* Sampling begins now: time zero of every profile that is added afterwards. */
+void recording_start(struct recording *r);
+
+/* Time zero of every profile, CLOCK_MONOTONIC; and what the profiles have in common. */
+void recording_meta(const struct recording *r, struct profile_meta *meta);
+
+/* A process was found; its file is made when it has something to hold. */
+int recording_add(struct recording *r, struct process *p);
+
+/* Give the process its file: before its first sample. 0 or -errno; logs why. */
+int recording_open_process(struct recording *r, struct process *p);
+
+/*
+ * The process ended or the recording does: finish its file and note its
+ * figures. The process is not freed. 0 or -errno; logs why.
+ */
+int recording_end_process(struct recording *r, struct process *p);
+
+/* A Python that cannot be walked: noted once per process. true: news. */
+bool recording_refuse(struct recording *r, pid_t tgid, const char *comm, const char *why);
+
+/* What the whole recording's rates are; before the last recording_end_process(). */
+void recording_set_quality(struct recording *r, double sample_rate, double missed_pct);
+
+/* Everything has ended: write session.json (not with a single file). 0 or -errno; logs why. */
+int recording_finish(struct recording *r, const struct session_counts *counts);
+
+/* For humans and for machines; after recording_finish(). */
+void recording_print(const struct recording *r, const struct session_counts *counts, FILE *out);
+void recording_print_json(const struct recording *r, const struct session_counts *counts,
+			  FILE *out);
+
+/* Samples in files so far. */
+uint64_t recording_sample_cnt(const struct recording *r);
+const char *recording_path(const struct recording *r);
+size_t recording_process_cnt(const struct recording *r);
+
+#endif

@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * report.c - see report.h.
+ *
+ * Most samples repeat the stack before them, so equal ones are only counted and
+ * the count is added to the rows when another stack comes: a repeated sample
+ * costs one comparison. A row is a frame of our own intern table, with the
+ * fields that do not matter blanked out; frame ids of a profile are translated
+ * once each.
+ */
+#include "report.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "intern.h"
+#include "thread_map.h"
+#include "util.h"
+
+#define NO_ROW UINT32_MAX
+
+struct counts {
+	uint64_t self, total;
+	uint64_t seen;		/* the last stack that was added here: recursion counts once */
+	int32_t first_line;
+	uint32_t profile;
+	uint64_t thread_id;
+};
+
+struct report {
+	enum report_by by;
+	uint64_t sample_cnt;
+	uint64_t stack_cnt;		/* stacks added so far */
+	struct intern *names;		/* by function, line: row = frame id */
+	struct counts *rows;
+	uint32_t row_cnt, row_cap;
+	struct report_row *sorted;
+	struct string_ref *labels;	/* by profile */
+	/* The profile being added. */
+	uint32_t profile_cnt;
+	const struct profile_tables *tables;
+	struct thread_map *threads;	/* by thread */
+	uint32_t thread_row_0;		/* row of its first thread */
+	uint32_t *row_of;		/* frame id -> row; NO_ROW: not known yet */
+	uint32_t *string_of;		/* string id -> ours; likewise */
+	/* The stack that is being repeated. */
+	uint64_t pending;
+	uint32_t depth;
+	uint32_t stack[EVENT_MAX_FRAMES];
+};
+
+struct report *report_new(enum report_by by)
+{
+	struct report *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		return NULL;
+	r->by = by;
+	r->names = intern_new();
+	if (!r->names) {
+		free(r);
+		errno = ENOMEM;
+		return NULL;
+	}
+	return r;
+}
+
+static void end_profile(struct report *r)
+{
+	thread_map_free(r->threads);
+	free(r->row_of);
+	free(r->string_of);
+	r->threads = NULL;
+	r->row_of = r->string_of = NULL;
+	r->tables = NULL;
+}
+
+void report_free(struct report *r)
+{
+	if (!r)
+		return;
+	end_profile(r);
+	intern_free(r->names);
+	free(r->rows);
+	free(r->sorted);
+	free(r->labels);
+	free(r);
+}
+
+/* Make row exist. */
+static int need_row(struct report *r, uint32_t row)
+{
+	if (row < r->row_cnt)
+		return 0;
+	if (row >= r->row_cap) {
+		uint32_t cap = r->row_cap ? r->row_cap : 256;
+		struct counts *rows;
+
+		while (cap <= row) {
+			if (cap > UINT32_MAX / 2)
+				return -ENOMEM;
+			cap *= 2;
+		}
+		rows = reallocarray(r->rows, cap, sizeof(*rows));
+		if (!rows)
+			return -ENOMEM;
+		r->rows = rows;
+		r->row_cap = cap;
+	}
+	for (; r->row_cnt <= row; r->row_cnt++)
+		r->rows[r->row_cnt] = (struct counts){ .first_line = LINE_NONE };
+	return 0;
+}
+
+/* n ids that are not translated yet. */
+static uint32_t *new_ids(uint32_t n)
+{
+	uint32_t *ids = malloc(((size_t)n + 1) * sizeof(*ids));
+
+	if (ids)
+		memset(ids, 0xff, (size_t)n * sizeof(*ids));
+	return ids;
+}
+
+int report_begin(struct report *r, const struct profile_tables *tables, const char *label)
+{
+	struct string_ref *labels = reallocarray(r->labels, r->profile_cnt + 1, sizeof(*labels));
+
+	if (!labels)
+		return -ENOMEM;
+	r->labels = labels;
+	r->labels[r->profile_cnt++] = (struct string_ref){ label, (uint32_t)strlen(label) };
+	r->tables = tables;
+	if (r->by == REPORT_BY_THREAD) {
+		r->thread_row_0 = r->row_cnt;
+		r->threads = thread_map_new();
+		return r->threads ? 0 : -ENOMEM;
+	}
+	if (r->by == REPORT_BY_PROCESS) {
+		uint32_t row = r->row_cnt;
+		int err = need_row(r, row);
+
+		if (!err)
+			r->rows[row].profile = r->profile_cnt - 1;
+		return err;
+	}
+	r->row_of = new_ids(tables->frame_cnt);
+	r->string_of = new_ids(tables->string_cnt);
+	return r->row_of && r->string_of ? 0 : -ENOMEM;
+}
+
+static int our_string(struct report *r, uint32_t id, uint32_t *ours)
+{
+	const struct string_ref *s = &r->tables->strings[id];
+
+	if (r->string_of[id] == NO_ROW) {
+		int err = intern_string(r->names, s->data, s->len, &r->string_of[id]);
+
+		if (err)
+			return err;
+	}
+	*ours = r->string_of[id];
+	return 0;
+}
+
+static int row_of_frame(struct report *r, uint32_t id, uint32_t *row)
+{
+	const struct frame *f = &r->tables->frames[id];
+	struct frame key = { .line = LINE_NONE, .end_line = LINE_NONE, .column = COLUMN_NONE,
+			     .end_column = COLUMN_NONE, .opcode = OPCODE_NONE };
+	int err;
+
+	if (r->by == REPORT_BY_LINE)
+		key.line = key.end_line = f->line;
+	err = our_string(r, f->file, &key.file);
+	if (!err)
+		err = our_string(r, f->func, &key.func);
+	if (!err)
+		err = intern_frame(r->names, &key, row);
+	if (!err)
+		err = need_row(r, *row);
+	if (err)
+		return err;
+	r->row_of[id] = *row;
+	if (f->line > 0 && (f->line < r->rows[*row].first_line || r->rows[*row].first_line < 0))
+		r->rows[*row].first_line = f->line;
+	return 0;
+}
+
+/* Add the repeated stack to the rows. */
+static int add_pending(struct report *r)
+{
+	uint32_t i, row;
+
+	if (!r->pending)
+		return 0;
+	r->stack_cnt++;
+	for (i = 0; i < r->depth; i++) {
+		struct counts *c;
+
+		row = r->row_of[r->stack[i]];
+		if (row == NO_ROW && row_of_frame(r, r->stack[i], &row))
+			return -ENOMEM;
+		c = &r->rows[row];
+		if (!i)
+			c->self += r->pending;
+		if (c->seen != r->stack_cnt)
+			c->total += r->pending;
+		c->seen = r->stack_cnt;
+	}
+	r->pending = 0;
+	return 0;
+}
+
+static int add_to_thread(struct report *r, const struct event *ev)
+{
+	uint32_t index;
+	int err;
+
+	/* One row a thread: interpreters take turns on it. */
+	err = thread_map_get(r->threads, ev->thread_id, 0, &index);
+	if (!err)
+		err = need_row(r, r->thread_row_0 + index);
+	if (err)
+		return err;
+	r->rows[r->thread_row_0 + index].profile = r->profile_cnt - 1;
+	r->rows[r->thread_row_0 + index].thread_id = ev->thread_id;
+	r->rows[r->thread_row_0 + index].self++;
+	r->rows[r->thread_row_0 + index].total++;
+	return 0;
+}
+
+int report_event(void *ctx, const struct event *ev)
+{
+	struct report *r = ctx;
+	size_t bytes = ev->nframes * sizeof(*ev->frames);
+	int err;
+
+	r->sample_cnt++;
+	if (r->by == REPORT_BY_THREAD)
+		return add_to_thread(r, ev);
+	if (r->by == REPORT_BY_PROCESS) {
+		r->rows[r->row_cnt - 1].self++;
+		r->rows[r->row_cnt - 1].total++;
+		return 0;
+	}
+	if (ev->nframes == r->depth && !memcmp(ev->frames, r->stack, bytes)) {
+		r->pending++;
+		return 0;
+	}
+	err = add_pending(r);
+	if (err)
+		return err;
+	r->depth = ev->nframes;
+	memcpy(r->stack, ev->frames, bytes);
+	r->pending = 1;
+	return 0;
+}
+
+int report_end(struct report *r)
+{
+	int err = add_pending(r);
+
+	r->pending = 0;
+	r->depth = 0;
+	end_profile(r);
+	return err;
+}
+
+uint64_t report_sample_cnt(const struct report *r)
+{
+	return r->sample_cnt;
+}
+
+static int compare_text(const struct string_ref *a, const struct string_ref *b)
+{
+	int diff = memcmp(a->data, b->data, a->len < b->len ? a->len : b->len);
+
+	return diff ? diff : (a->len > b->len) - (a->len < b->len);
+}
+
+#define COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
+
+static int by_name(const struct report_row *a, const struct report_row *b)
+{
+	int diff = compare_text(&a->func, &b->func);
+
+	return diff ? diff : COMPARE(a->thread_id, b->thread_id);
+}
+
+static int by_file(const struct report_row *a, const struct report_row *b)
+{
+	int diff = compare_text(&a->file, &b->file);
+
+	diff = diff ? diff : COMPARE(a->profile, b->profile);
+	return diff ? diff : COMPARE(a->line, b->line);
+}
+
+static int by_self(const struct report_row *a, const struct report_row *b)
+{
+	return COMPARE(b->self, a->self);
+}
+
+static int by_total(const struct report_row *a, const struct report_row *b)
+{
+	return COMPARE(b->total, a->total);
+}
+
+typedef int (*row_compare)(const struct report_row *a, const struct report_row *b);
+
+/* What decides, in turn, so that the order never depends on anything else. */
+static const row_compare orders[][4] = {
+	[REPORT_SORT_SELF] = { by_self, by_total, by_name, by_file },
+	[REPORT_SORT_TOTAL] = { by_total, by_self, by_name, by_file },
+	[REPORT_SORT_NAME] = { by_name, by_file, by_self, by_total },
+	[REPORT_SORT_FILE] = { by_file, by_name, by_self, by_total },
+};
+
+static int compare_rows(const void *a, const void *b, void *order)
+{
+	const row_compare *compare = order;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(orders[0]); i++) {
+		int diff = compare[i](a, b);
+
+		if (diff)
+			return diff;
+	}
+	return 0;
+}
+
+const struct report_row *report_rows(struct report *r, enum report_sort sort, size_t *cnt)
+{
+	static const struct string_ref none = { "", 0 };
+	const struct profile_tables *names = intern_tables(r->names);
+	bool named = r->by == REPORT_BY_FUNCTION || r->by == REPORT_BY_LINE;
+	uint32_t i;
+
+	free(r->sorted);
+	r->sorted = malloc(((size_t)r->row_cnt + 1) * sizeof(*r->sorted));
+	if (!r->sorted)
+		return NULL;
+	for (i = 0; i < r->row_cnt; i++) {
+		const struct counts *c = &r->rows[i];
+		const struct frame *f = named ? &names->frames[i] : NULL;
+
+		r->sorted[i] = (struct report_row){
+			.self = c->self, .total = c->total,
+			.file = f ? names->strings[f->file] : none,
+			.func = f ? names->strings[f->func] : r->labels[c->profile],
+			.line = c->first_line,
+			.profile = c->profile, .thread_id = c->thread_id,
+		};
+	}
+	qsort_r(r->sorted, r->row_cnt, sizeof(*r->sorted), compare_rows, (void *)orders[sort]);
+	*cnt = r->row_cnt;
+	return r->sorted;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * report.h - adds samples up by function, line, process or thread.
+ *
+ * Memory grows with what is told apart, never with the samples. Several
+ * profiles add up to one report: functions are the same when file and name are.
+ */
+#ifndef TACHBPF_REPORT_H
+#define TACHBPF_REPORT_H
+
+#include "event.h"
+#include "options.h"
+
+struct report;
+
+struct report_row {
+	uint64_t self;		/* samples in which it was innermost */
+	uint64_t total;		/* samples in which it was anywhere, once each */
+	struct string_ref file;	/* by function, line */
+	struct string_ref func;	/* by process, thread: the profile's label */
+	int32_t line;		/* by function: the first one seen; LINE_NONE */
+	/* by process, thread: which report_begin(), from 0 */
+	uint32_t profile;
+	uint64_t thread_id;
+};
+
+/* NULL with errno. */
+struct report *report_new(enum report_by by);
+void report_free(struct report *r);
+
+/*
+ * A profile begins; tables stay valid until report_end(), the label (what its
+ * process is called) until report_free(). 0 or -ENOMEM, likewise below.
+ */
+int report_begin(struct report *r, const struct profile_tables *tables, const char *label);
+/* ctx is the report: fits tach_reader_run(). */
+int report_event(void *ctx, const struct event *ev);
+int report_end(struct report *r);
+
+/* All samples, those without a frame included. */
+uint64_t report_sample_cnt(const struct report *r);
+
+/* The rows, sorted; they and their strings are the report's. NULL: -ENOMEM. */
+const struct report_row *report_rows(struct report *r, enum report_sort sort, size_t *cnt);
+
+#endif

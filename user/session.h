@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * session.h - a recording under way: the BPF programs, the processes they see,
+ * and what comes through the ring buffer.
+ */
+#ifndef TACHBPF_SESSION_H
+#define TACHBPF_SESSION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "../bpf/abi.h"
+
+struct session;
+struct recording;
+
+struct session_args {
+	bool all;			/* every process on the host */
+	bool gc;			/* <GC> frames */
+	bool opcodes;
+	uint32_t rate_hz;
+	const char *cpu_list;		/* NULL: all */
+	struct recording *recording;	/* where processes are written; outlives the session */
+};
+
+/* The clock of one CPU. */
+struct session_cpu {
+	int cpu;
+	uint64_t expected, delivered;
+};
+
+/* What happened, for status line and summary. Monotonic while the session runs. */
+struct session_counts {
+	uint64_t kernel[CNT_MAX];	/* abi.h's counters, all CPUs */
+	uint64_t received;		/* samples that arrived */
+	uint64_t expected_ticks;	/* 0: cannot be told (hardware cycles) */
+	uint64_t missed_ticks;		/* expected and not delivered, by CPU; see cpus */
+	const struct session_cpu *cpus;	/* cpu_cnt of them; valid until the next call */
+	size_t cpu_cnt;
+	double startup_cpu_s;		/* our own CPU time until sampling began */
+	uint64_t orphans;		/* samples of processes that could not be looked at */
+	uint64_t unidentified;		/* ticks of processes that were gone before we could look */
+	uint32_t processes_seen, processes_live;
+	bool hardware_cycles;
+};
+
+/* Load the programs. Nothing is sampled yet. NULL with errno; logs why. */
+struct session *session_new(const struct session_args *args);
+void session_free(struct session *s);
+
+/*
+ * Select one running process. 0; -ESRCH: there is none; -ENOENT: not Python;
+ * -ENOTSUP: a Python that is not supported. Logs why.
+ */
+int session_add(struct session *s, pid_t tgid);
+
+/* Select a process that may become Python, and its children. 0 or -errno. */
+int session_watch(struct session *s, pid_t tgid);
+
+/* With args.all, find the Pythons there are; then sample. 0 or -errno; logs why. */
+int session_start(struct session *s);
+
+/*
+ * Wait up to timeout_ms and take what there is. Signals end the wait early.
+ * 0 or -errno (out of memory, a file that cannot be written): stop then.
+ */
+int session_poll(struct session *s, int timeout_ms);
+
+/* Put what is buffered into the files, look after CPUs and lost events. Once a second. */
+int session_housekeep(struct session *s);
+
+/* Sample no more, take what is left, end every process. 0 or -errno. */
+int session_stop(struct session *s);
+
+void session_counts(struct session *s, struct session_counts *out);
+
+#endif

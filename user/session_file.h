@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * session_file.h - reads the session.json of a recording's directory.
+ *
+ * What is used of it (anything else is ignored, anything may be missing):
+ *
+ *   { "duration_s": 30.0,
+ *     "lost": { CAUSE: COUNT, ... },
+ *     "processes": [ { "file": "12-app.tach", "pid": 12, "comm": "app",
+ *                      "command": "app -x" or ["app", "-x"],
+ *                      "lost": { CAUSE: COUNT, ... } }, ... ] }
+ *
+ * Of a file's path only the last component counts: directories are moved.
+ */
+#ifndef TACHBPF_SESSION_FILE_H
+#define TACHBPF_SESSION_FILE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define SESSION_FILE_NAME "session.json"
+
+struct session_file;
+
+/* What session.json says of one file. Strings are hostile and live in the session_file. */
+struct session_process {
+	uint32_t tgid;		/* 0: not said */
+	const char *comm;	/* NULL: not said; likewise below */
+	const char *command;
+};
+
+/* NULL with errno: ENOENT without a word, else after logging why. shown: its path, escaped. */
+struct session_file *session_file_read(int dirfd, const char *shown);
+void session_file_free(struct session_file *s);
+
+/* Of the file of that name; all unset if nothing is said of it. */
+void session_file_process(const struct session_file *s, const char *file,
+			  struct session_process *out);
+
+/* The whole recording's; 0: not said. */
+double session_file_duration(const struct session_file *s);
+
+/* Call each() for every loss of file, NULL: of the whole recording. cause is hostile. */
+void session_file_losses(const struct session_file *s, const char *file,
+			 void (*each)(void *ctx, const char *cause, uint64_t cnt), void *ctx);
+
+#endif

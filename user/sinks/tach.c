@@ -1,0 +1,510 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * tach.c - writes TACH files (docs/tach.md), the sink for live capture.
+ *
+ * Owns the choice of record for every sample, the buffer in front of the file
+ * and the order in which things reach it. Knows nothing of processes, nor what
+ * frames and strings mean: tach_tail.c copies the profile's tables at the end.
+ *
+ * A sample goes: thread's last stack → (same: the thread's run of repeats, or
+ * else a record) → buffer of at most FLUSH_BYTES → one zstd frame → file. After
+ * a write error the file is cut back to a flush that did succeed and finished
+ * there, so that a full disk costs the newest samples only.
+ */
+#include "sink.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "compress.h"
+#include "tach_format.h"
+#include "tach_tail.h"
+#include "util.h"
+
+/* A thread's run of repeats: about 340 samples of 3 bytes; then it costs 15 bytes of header. */
+#define PENDING_BYTES 1024
+#define REPEAT_MAX_BYTES (VARINT_MAX + 1)
+
+/* The largest record and the run of repeats before it. u32 as a varint: 5 bytes at most. */
+#define RUN_MAX_BYTES (TACH_SAMPLE_HEADER_BYTES + 5 + PENDING_BYTES)
+#define RECORD_MAX_BYTES                                                                           \
+	(TACH_SAMPLE_HEADER_BYTES + VARINT_MAX + 1 + 2 * 5 + EVENT_MAX_FRAMES * 5)
+#define ROOM_BYTES (RUN_MAX_BYTES + RECORD_MAX_BYTES)
+#define FLUSH_BYTES (64 * 1024)
+
+/* A place where the file can be cut: everything before it decodes on its own. */
+struct flush_mark {
+	uint64_t off;
+	uint64_t sample_cnt;
+};
+
+struct tach_sink {
+	struct sink sink;
+	int refuse;		/* what event() answers: 0, not begun or ended, first error */
+	int err;		/* the first error */
+	bool broken;		/* a write failed: what is buffered has no place any more */
+	bool begun, ended;
+	int fd;
+	enum tach_layout layout;
+	struct compressor *compressor;
+	const struct profile_tables *tables;
+	struct profile_meta meta;
+	uint64_t sample_cnt;	/* accepted */
+	uint64_t buffered_cnt;	/* of these: in the buffer or in the file, not in a thread's run */
+	uint64_t sample_max;	/* what the header can say */
+	struct tach_threads threads;
+	struct buf out;
+	struct buf marks;	/* struct flush_mark; the last one is where the next flush goes */
+};
+
+static struct tach_sink *to_tach(struct sink *s)
+{
+	return (struct tach_sink *)s;
+}
+
+static int fail(struct tach_sink *t, int err)
+{
+	if (!t->err)
+		t->err = err;
+	t->refuse = t->err;
+	return t->err;
+}
+
+static int pwrite_all(int fd, const void *data, size_t len, uint64_t off)
+{
+	const uint8_t *p = data;
+
+	while (len) {
+		ssize_t n = pwrite(fd, p, len, (off_t)off);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (!n)
+			return -EIO;
+		p += n;
+		len -= n;
+		off += n;
+	}
+	return 0;
+}
+
+static struct flush_mark *last_mark(struct tach_sink *t)
+{
+	return (struct flush_mark *)(void *)(t->marks.data + t->marks.len) - 1;
+}
+
+/* Buffer to file. */
+static int write_out(struct tach_sink *t)
+{
+	const void *data = t->out.data;
+	size_t len = t->out.len;
+	struct flush_mark mark;
+	int err;
+
+	if (!len)
+		return 0;
+	mark = *last_mark(t);
+	/* First, so that a mark is never missing for what has been written. */
+	err = buf_reserve(&t->marks, sizeof(mark));
+	if (!err && t->compressor)
+		err = compressor_run(t->compressor, t->out.data, t->out.len, &data, &len);
+	if (!err)
+		err = pwrite_all(t->fd, data, len, mark.off);
+	if (err) {
+		t->broken = true;
+		return fail(t, err);
+	}
+	mark.off += len;
+	mark.sample_cnt = t->buffered_cnt;
+	t->out.len = 0;
+	return buf_add(&t->marks, &mark, sizeof(mark));
+}
+
+static uint8_t *put_header(uint8_t *p, const struct tach_thread *th, enum tach_record kind)
+{
+	memcpy(p, &th->thread_id, 8);
+	memcpy(p + 8, &th->interp_id, 4);
+	p[12] = (uint8_t)kind;
+	return p + TACH_SAMPLE_HEADER_BYTES;
+}
+
+/* The thread's run of repeats to the buffer, which has room for it. */
+static void put_pending(struct tach_sink *t, struct tach_thread *th)
+{
+	uint8_t *p = t->out.data + t->out.len;
+
+	if (!th->pending_cnt)
+		return;
+	p = put_header(p, th, TACH_REPEAT);
+	p = tach_put_varint(p, th->pending_cnt);
+	memcpy(p, th->pending, th->pending_len);
+	p += th->pending_len;
+	t->out.len = p - t->out.data;
+	t->buffered_cnt += th->pending_cnt;
+	th->pending_cnt = th->pending_len = 0;
+}
+
+/* Make room for the largest record and the run before it; at FLUSH_BYTES the buffer goes out. */
+static int make_room(struct tach_sink *t)
+{
+	int err;
+
+	if (t->out.len + ROOM_BYTES > FLUSH_BYTES) {
+		err = write_out(t);
+		if (err)
+			return err;
+	}
+	err = buf_reserve(&t->out, ROOM_BYTES);
+	return err ? fail(t, err) : 0;
+}
+
+/* Frames in common, counted from the root. */
+static uint32_t shared_frames(const uint32_t *a, uint32_t a_cnt, const uint32_t *b, uint32_t b_cnt)
+{
+	uint32_t max = a_cnt < b_cnt ? a_cnt : b_cnt, n = 0;
+	uint64_t wa, wb;
+
+	a += a_cnt;
+	b += b_cnt;
+	/* Two at a time: stacks differ mostly at their leaf end. */
+	while (max - n >= 2) {
+		memcpy(&wa, a - n - 2, 8);
+		memcpy(&wb, b - n - 2, 8);
+		if (wa != wb)
+			break;
+		n += 2;
+	}
+	while (n < max && a[-(int64_t)n - 1] == b[-(int64_t)n - 1])
+		n++;
+	return n;
+}
+
+/* What CPython's writer would choose (compare_stacks() in binary_io_writer.c). */
+static enum tach_record choose(uint32_t depth, uint32_t prev_depth, uint32_t shared)
+{
+	if (!shared)
+		return TACH_FULL;
+	if (shared == prev_depth)
+		return TACH_SUFFIX;
+	return shared < depth / 2 ? TACH_FULL : TACH_POP_PUSH;
+}
+
+static int put_changed(struct tach_sink *t, struct tach_thread *th, const struct event *ev,
+		       uint64_t delta)
+{
+	uint32_t shared = shared_frames(th->stack, th->depth, ev->frames, ev->nframes);
+	enum tach_record kind = choose(ev->nframes, th->depth, shared);
+	uint32_t i, fresh = kind == TACH_FULL ? ev->nframes : ev->nframes - shared;
+	uint32_t frame_cnt = t->tables->frame_cnt;
+	uint8_t *p;
+	int err;
+
+	/* An id that is not in the table would make the whole file unreadable. */
+	for (i = 0; i < fresh; i++) {
+		if (ev->frames[i] >= frame_cnt)
+			return fail(t, -EINVAL);
+	}
+	err = make_room(t);
+	if (!err && tach_thread_reserve(th, ev->nframes))
+		err = fail(t, -ENOMEM);
+	if (err)
+		return err;
+	put_pending(t, th);
+	p = put_header(t->out.data + t->out.len, th, kind);
+	p = tach_put_varint(p, delta);
+	*p++ = ev->status;
+	if (kind == TACH_SUFFIX)
+		p = tach_put_varint(p, shared);
+	if (kind == TACH_POP_PUSH)
+		p = tach_put_varint(p, th->depth - shared);
+	p = tach_put_varint(p, fresh);
+	for (i = 0; i < fresh; i++)
+		p = tach_put_varint(p, ev->frames[i]);
+	t->out.len = p - t->out.data;
+	t->buffered_cnt++;
+	if (ev->nframes)
+		memcpy(th->stack, ev->frames, ev->nframes * sizeof(*th->stack));
+	th->depth = ev->nframes;
+	return 0;
+}
+
+static int put_repeat(struct tach_sink *t, struct tach_thread *th, uint8_t status, uint64_t delta)
+{
+	uint8_t *p;
+	int err;
+
+	if (th->pending_len + REPEAT_MAX_BYTES > PENDING_BYTES) {
+		err = make_room(t);
+		if (err)
+			return err;
+		put_pending(t, th);
+	}
+	if (!th->pending) {
+		th->pending = malloc(PENDING_BYTES);
+		if (!th->pending)
+			return fail(t, -ENOMEM);
+	}
+	p = tach_put_varint(th->pending + th->pending_len, delta);
+	*p++ = status;
+	th->pending_len = p - th->pending;
+	th->pending_cnt++;
+	return 0;
+}
+
+static int tach_event(struct sink *s, const struct event *ev)
+{
+	struct tach_sink *t = to_tach(s);
+	struct tach_thread *th;
+	uint64_t delta;
+	int err;
+
+	if (t->refuse)
+		return t->refuse;
+	if (ev->nframes > EVENT_MAX_FRAMES)
+		return fail(t, -EINVAL);
+	if (t->sample_cnt == t->sample_max)
+		return fail(t, -EOVERFLOW);
+	th = tach_threads_find(&t->threads, ev->thread_id, ev->interp_id);
+	if (!th) {
+		th = tach_threads_add(&t->threads, ev->thread_id, ev->interp_id, t->meta.start_us);
+		if (!th)
+			return fail(t, -ENOMEM);
+	}
+	delta = ev->time_us > th->time_us ? ev->time_us - th->time_us : 0;
+	if (ev->nframes == th->depth &&
+	    (!th->depth || !memcmp(ev->frames, th->stack, th->depth * sizeof(*th->stack))))
+		err = put_repeat(t, th, ev->status, delta);
+	else
+		err = put_changed(t, th, ev, delta);
+	if (err)
+		return err;
+	th->time_us += delta;
+	t->sample_cnt++;
+	return 0;
+}
+
+/* Everything that is buffered, in threads too, to the file. */
+static int flush_all(struct tach_sink *t)
+{
+	uint32_t i;
+	int err;
+
+	for (i = 0; i < t->threads.cnt; i++) {
+		if (!t->threads.list[i].pending_cnt)
+			continue;
+		err = make_room(t);
+		if (err)
+			return err;
+		put_pending(t, &t->threads.list[i]);
+	}
+	return write_out(t);
+}
+
+static int tach_flush(struct sink *s)
+{
+	struct tach_sink *t = to_tach(s);
+
+	return t->refuse ? t->refuse : flush_all(t);
+}
+
+static struct sink *tach_open(const struct sink_args *args)
+{
+	struct tach_sink *t;
+	int flags = fcntl(args->fd, F_GETFL);
+
+	if (flags < 0)
+		return NULL;
+	/* O_APPEND would put the header behind everything else (pwrite(2), BUGS). */
+	if ((unsigned int)args->layout >= TACH_LAYOUT_CNT || flags & O_APPEND) {
+		errno = EINVAL;
+		return NULL;
+	}
+	t = calloc(1, sizeof(*t));
+	if (!t)
+		return NULL;
+	t->sink.ops = &sink_tach;
+	t->refuse = -EINVAL;
+	t->fd = args->fd;
+	t->layout = args->layout;
+	t->compressor = args->compressor;
+	return &t->sink;
+}
+
+static int tach_begin(struct sink *s, const struct profile_meta *meta,
+		      const struct profile_tables *tables)
+{
+	static const uint8_t zeros[TACH_HEADER_BYTES];
+	struct flush_mark first = { .off = TACH_HEADER_BYTES };
+	struct tach_sink *t = to_tach(s);
+	int err;
+
+	if (t->begun)
+		return t->err ? t->err : -EINVAL;
+	t->begun = true;
+	t->meta = *meta;
+	t->tables = tables;
+	t->sample_max = tach_field_max(t->layout, TACH_F_SAMPLES);
+	/* No magic until the file is whole. */
+	err = buf_add(&t->marks, &first, sizeof(first));
+	if (!err)
+		err = pwrite_all(t->fd, zeros, sizeof(zeros), 0);
+	if (err) {
+		t->broken = true;
+		return fail(t, err);
+	}
+	t->refuse = 0;
+	return 0;
+}
+
+static uint32_t config_word(const struct profile_meta *m)
+{
+	uint32_t config = (uint32_t)(m->mode + 1) & TACH_CONFIG_MODE_MASK;
+
+	if (m->features_known)
+		config |= TACH_CONFIG_FEATURES_KNOWN |
+			  (m->features & TACH_CONFIG_FEATURES_MASK) << TACH_CONFIG_FEATURES_SHIFT;
+	return config;
+}
+
+static void build_header(const struct tach_sink *t, const struct flush_mark *mark,
+			 size_t frames_at, uint8_t *header)
+{
+	/* CPython takes an empty compressed region for a damaged one. */
+	bool zstd = t->compressor && mark->off > TACH_HEADER_BYTES;
+	const uint64_t values[TACH_FIELD_CNT] = {
+		[TACH_F_MAGIC] = TACH_MAGIC,
+		[TACH_F_VERSION] = tach_layout_version(t->layout),
+		[TACH_F_PY_MAJOR] = t->meta.python_major,
+		[TACH_F_PY_MINOR] = t->meta.python_minor,
+		[TACH_F_PY_MICRO] = t->meta.python_micro,
+		[TACH_F_START_US] = t->meta.start_us,
+		[TACH_F_INTERVAL_US] = t->meta.interval_us,
+		[TACH_F_SAMPLES] = mark->sample_cnt,
+		[TACH_F_THREADS] = t->threads.cnt,
+		[TACH_F_STRING_TABLE] = mark->off,
+		[TACH_F_FRAME_TABLE] = mark->off + frames_at,
+		[TACH_F_COMPRESSION] = zstd ? TACH_ZSTD : TACH_PLAIN,
+		[TACH_F_CONFIG] = config_word(&t->meta),
+	};
+	int i;
+
+	memset(header, 0, TACH_HEADER_BYTES);
+	for (i = 0; i < TACH_FIELD_CNT; i++)
+		tach_field_put(header, t->layout, i, values[i]);
+}
+
+/* Finish the file at the last mark. The header comes last: it makes the file valid. */
+static int write_tail(struct tach_sink *t, struct buf *tail, size_t frames_at)
+{
+	struct flush_mark *mark = last_mark(t);
+	uint8_t header[TACH_HEADER_BYTES];
+	uint64_t file_size = mark->off + tail->len;
+	int err;
+
+	memcpy(tail->data + tail->len - TACH_FOOTER_BYTES + TACH_FOOTER_FILE_SIZE, &file_size, 8);
+	build_header(t, mark, frames_at, header);
+	err = pwrite_all(t->fd, tail->data, tail->len, mark->off);
+	if (!err)
+		err = pwrite_all(t->fd, header, sizeof(header), 0);
+	return err;
+}
+
+/*
+ * After a write error: cut the file at the last flush that succeeded, and when
+ * the tables do not fit either, at earlier ones until there is room for them.
+ */
+static int salvage(struct tach_sink *t, struct buf *tail, size_t frames_at)
+{
+	uint64_t end = last_mark(t)->off;
+	int err;
+
+	for (;;) {
+		if (ftruncate(t->fd, (off_t)last_mark(t)->off) < 0)
+			return -errno;
+		err = write_tail(t, tail, frames_at);
+		if (!err || t->marks.len == sizeof(struct flush_mark))
+			break;
+		while (t->marks.len > sizeof(struct flush_mark) &&
+		       end - last_mark(t)->off < tail->len)
+			t->marks.len -= sizeof(struct flush_mark);
+		end = last_mark(t)->off;
+	}
+	if (!err)
+		t->sample_cnt = last_mark(t)->sample_cnt;
+	return err;
+}
+
+/* Make the file whole, or as whole as it can be. The reason why not, else 0. */
+static int finish(struct tach_sink *t, const struct profile_stats *stats)
+{
+	struct buf tail = { 0 };
+	size_t frames_at = 0;
+	int err;
+
+	/* An error that is not a write error leaves the buffers sound. */
+	if (!t->broken)
+		flush_all(t);
+	err = tach_tail_build(&tail, t->layout, t->tables, stats, &frames_at);
+	if (err)
+		goto out;
+	if (!t->broken) {
+		err = write_tail(t, &tail, frames_at);
+		if (!err)
+			goto out;
+		fail(t, err);
+	}
+	err = salvage(t, &tail, frames_at);
+out:
+	buf_free(&tail);
+	return err;
+}
+
+static int tach_end(struct sink *s, const struct profile_stats *stats)
+{
+	struct tach_sink *t = to_tach(s);
+	int err;
+
+	if (!t->begun || t->ended)
+		return t->err ? t->err : -EINVAL;
+	t->ended = true;
+	if (t->marks.len) {
+		err = finish(t, stats);
+		if (err)
+			fail(t, err);
+	}
+	t->refuse = t->err ? t->err : -EINVAL;
+	return t->err;
+}
+
+static int tach_close(struct sink *s)
+{
+	struct tach_sink *t = to_tach(s);
+	int err = t->err;
+
+	tach_threads_free(&t->threads);
+	buf_free(&t->out);
+	buf_free(&t->marks);
+	free(t);
+	return err;
+}
+
+uint64_t tach_sample_cnt(const struct sink *s)
+{
+	return ((const struct tach_sink *)s)->sample_cnt;
+}
+
+const struct sink_ops sink_tach = {
+	.name = "tach",
+	.help = "binary profile of CPython 3.15's profiling.sampling (one process a file)",
+	.open = tach_open,
+	.begin = tach_begin,
+	.event = tach_event,
+	.flush = tach_flush,
+	.end = tach_end,
+	.close = tach_close,
+};

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * tach_format.h - what TACH's writer and reader must agree on: the three header
+ * layouts, the constants, and the per-thread state of the delta encoding.
+ *
+ * The format: docs/tach.md. Decisions (which record to write, what to refuse)
+ * are the writer's and the reader's own.
+ */
+#ifndef TACHBPF_TACH_FORMAT_H
+#define TACHBPF_TACH_FORMAT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sink.h"
+#include "util.h"
+
+#define TACH_MAGIC 0x54414348u
+#define TACH_MAGIC_SWAPPED 0x48434154u
+#define TACH_LAYOUT_CNT 3
+
+#define TACH_HEADER_BYTES 64
+#define TACH_FOOTER_BYTES 32
+/* thread id, interpreter id, record kind */
+#define TACH_SAMPLE_HEADER_BYTES 13
+
+enum tach_compression { TACH_PLAIN = 0, TACH_ZSTD = 1 };
+
+enum tach_record {
+	TACH_REPEAT = 0,	/* count, then count times: time delta, status    */
+	TACH_FULL = 1,		/* delta, status, depth, frames                   */
+	TACH_SUFFIX = 2,	/* delta, status, shared, new, new frames         */
+	TACH_POP_PUSH = 3,	/* delta, status, pop, push, pushed frames        */
+};
+
+/* Header fields. Where they are: tach_field_get(), tach_field_put(). */
+enum tach_field {
+	TACH_F_MAGIC,
+	TACH_F_VERSION,
+	TACH_F_PY_MAJOR,
+	TACH_F_PY_MINOR,
+	TACH_F_PY_MICRO,
+	TACH_F_START_US,
+	TACH_F_INTERVAL_US,
+	TACH_F_SAMPLES,
+	TACH_F_THREADS,
+	TACH_F_STRING_TABLE,
+	TACH_F_FRAME_TABLE,
+	TACH_F_COMPRESSION,
+	TACH_F_CONFIG,
+	TACH_FIELD_CNT,
+};
+
+/* The config word (release): mode + 1, then "features known", then features << 4. */
+#define TACH_CONFIG_MODE_MASK 7u
+#define TACH_CONFIG_FEATURES_KNOWN 8u
+#define TACH_CONFIG_FEATURES_SHIFT 4
+#define TACH_CONFIG_FEATURES_MASK 31u
+
+/* Footer: u32 strings, u32 frames, u64 file size, 16 bytes of checksum (zero). */
+#define TACH_FOOTER_STRINGS 0
+#define TACH_FOOTER_FRAMES 4
+#define TACH_FOOTER_FILE_SIZE 8
+
+/* TACHSTAT, right before the footer; the 16-byte trailer ends both forms. */
+#define TACH_STAT_MAGIC "TACHSTAT"
+#define TACH_STAT_VERSION 1
+#define TACH_STAT_BYTES 56
+#define TACH_STAT_SHORT_BYTES 32	/* duration and rate only */
+#define TACH_STAT_TRAILER_BYTES 16
+#define TACH_STAT_HAS_ERROR 1u
+#define TACH_STAT_HAS_MISSED 2u
+
+/* What the layout calls itself; draft2 is the oldest in spite of its number. */
+uint32_t tach_layout_version(enum tach_layout layout);
+/* For messages and --layout: "release", ... */
+const char *tach_layout_name(enum tach_layout layout);
+
+/* A field this layout does not have reads as 0. */
+uint64_t tach_field_get(const uint8_t *header, enum tach_layout layout, enum tach_field field,
+			bool swapped);
+/* Writes this machine's byte order; a field this layout does not have is skipped. */
+void tach_field_put(uint8_t *header, enum tach_layout layout, enum tach_field field, uint64_t v);
+/* The largest value the field holds in this layout; 0 if it has no such field. */
+uint64_t tach_field_max(enum tach_layout layout, enum tach_field field);
+
+static inline uint32_t tach_load32(const uint8_t *p, bool swapped)
+{
+	uint32_t v;
+
+	__builtin_memcpy(&v, p, sizeof(v));
+	return swapped ? __builtin_bswap32(v) : v;
+}
+
+static inline uint64_t tach_load64(const uint8_t *p, bool swapped)
+{
+	uint64_t v;
+
+	__builtin_memcpy(&v, p, sizeof(v));
+	return swapped ? __builtin_bswap64(v) : v;
+}
+
+/* varint_put() with the short cases in line: ids and deltas mostly are. */
+static inline uint8_t *tach_put_varint(uint8_t *p, uint64_t v)
+{
+	if (v < 0x80) {
+		*p++ = (uint8_t)v;
+		return p;
+	}
+	if (v < 0x4000) {
+		*p++ = (uint8_t)v | 0x80;
+		*p++ = (uint8_t)(v >> 7);
+		return p;
+	}
+	return varint_put(p, v);
+}
+
+/* What the next record of a thread is relative to. */
+struct tach_thread {
+	uint64_t thread_id;
+	uint64_t time_us;	/* of its last sample; at first the session's start */
+	uint32_t interp_id;
+	uint32_t depth;
+	uint32_t *stack;	/* its last stack, innermost first */
+	uint32_t stack_cap;
+	uint32_t pending_cnt;	/* writer: repeats not in the buffer yet ... */
+	uint32_t pending_len;	/* ... and their bytes */
+	uint8_t *pending;
+};
+
+/* All threads of a file, found by (thread id, interpreter id). Zero-initialise. */
+struct tach_threads {
+	struct tach_thread *list;
+	uint32_t cnt, cap;
+	uint32_t *slots;	/* index + 1 into list */
+	uint32_t mask;
+	uint64_t seed;		/* a file must not be able to choose ids that collide */
+};
+
+static inline uint32_t tach_thread_hash(const struct tach_threads *t, uint64_t thread_id,
+					uint32_t interp_id)
+{
+	return (uint32_t)hash_u64(hash_u64(thread_id ^ t->seed) ^ interp_id);
+}
+
+/* NULL: not there. The pointer is valid until the next tach_threads_add(). */
+static inline struct tach_thread *tach_threads_find(const struct tach_threads *t,
+						    uint64_t thread_id, uint32_t interp_id)
+{
+	struct tach_thread *th;
+	uint32_t i;
+
+	if (!t->slots)
+		return NULL;
+	for (i = tach_thread_hash(t, thread_id, interp_id) & t->mask; t->slots[i];
+	     i = (i + 1) & t->mask) {
+		th = &t->list[t->slots[i] - 1];
+		if (th->thread_id == thread_id && th->interp_id == interp_id)
+			return th;
+	}
+	return NULL;
+}
+
+/* One that is not there yet. NULL: out of memory. */
+struct tach_thread *tach_threads_add(struct tach_threads *t, uint64_t thread_id,
+				     uint32_t interp_id, uint64_t start_us);
+void tach_threads_free(struct tach_threads *t);
+
+/* Room for a stack of depth frames; keeps what is there. 0 or -ENOMEM. */
+int tach_thread_reserve(struct tach_thread *th, uint32_t depth);
+
+#endif

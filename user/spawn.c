@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * spawn.c - fork, hold, exec. See spawn.h.
+ */
+#include "spawn.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void run_child(int go, int err_fd, char **argv)
+{
+	int err;
+	char c;
+
+	/* Our own handlers and ignored signals are not the command's business. */
+	signal(SIGINT, SIG_DFL);
+	signal(SIGTERM, SIG_DFL);
+	signal(SIGPIPE, SIG_DFL);
+	if (read(go, &c, 1) != 1)
+		_exit(127);
+	execvp(argv[0], argv);
+	err = errno;
+	if (write(err_fd, &err, sizeof(err)) < 0)
+		_exit(126);
+	_exit(127);
+}
+
+int spawn_held(struct spawned *child, char **argv)
+{
+	int go[2], error[2];
+
+	child->pid = 0;
+	if (pipe2(go, O_CLOEXEC))
+		return -errno;
+	if (pipe2(error, O_CLOEXEC)) {
+		close(go[0]);
+		close(go[1]);
+		return -errno;
+	}
+	child->pid = fork();
+	if (!child->pid) {
+		close(go[1]);
+		run_child(go[0], error[1], argv);
+	}
+	close(go[0]);
+	close(error[1]);
+	child->go_fd = go[1];
+	child->err_fd = error[0];
+	if (child->pid < 0) {
+		child->pid = 0;
+		close(go[1]);
+		close(error[0]);
+		return -errno;
+	}
+	return 0;
+}
+
+int spawn_go(struct spawned *child)
+{
+	int err = 0;
+
+	if (write(child->go_fd, "g", 1) != 1)
+		err = errno;
+	close(child->go_fd);
+	/* The pipe closes with a successful exec; otherwise it brings the reason. */
+	if (!err && read(child->err_fd, &err, sizeof(err)) != sizeof(err))
+		err = 0;
+	close(child->err_fd);
+	if (err) {
+		waitpid(child->pid, NULL, 0);
+		child->pid = 0;
+	}
+	return -err;
+}
+
+bool spawn_ended(struct spawned *child, int *status)
+{
+	int st;
+
+	if (!child->pid || waitpid(child->pid, &st, WNOHANG) != child->pid)
+		return false;
+	child->pid = 0;
+	*status = WIFSIGNALED(st) ? 128 + WTERMSIG(st) : WEXITSTATUS(st);
+	return true;
+}
+
+void spawn_abort(struct spawned *child)
+{
+	if (!child->pid)
+		return;
+	kill(child->pid, SIGTERM);
+	waitpid(child->pid, NULL, 0);
+	child->pid = 0;
+}

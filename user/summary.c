@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * summary.c - what a recording says about itself: to people, and as JSON (which
+ * is session.json too). Every loss has a name, a count and a line in one table.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+#include "json.h"
+#include "recording_rows.h"
+#include "util.h"
+
+/* Sums over the processes. */
+struct totals {
+	uint64_t samples, frames, truncated, unreadable, unresolved, late, write_lost;
+	double cpu_s, elapsed_s;
+};
+
+static void sum(const struct recording *r, const struct session_counts *c, struct totals *t)
+{
+	size_t i;
+
+	memset(t, 0, sizeof(*t));
+	for (i = 0; i < r->row_cnt; i++) {
+		const struct process_stats *s = &r->rows[i]->stats;
+
+		t->samples += s->samples;
+		t->frames += s->frames;
+		t->truncated += s->truncated;
+		t->unreadable += s->unreadable;
+		t->unresolved += s->unresolved;
+		t->late += s->late;
+		t->write_lost += s->write_lost;
+	}
+	t->cpu_s = cpu_time_s() - c->startup_cpu_s;
+	t->elapsed_s = ((r->end_ns ? r->end_ns : now_ns()) - r->start_ns) / 1e9;
+}
+
+/* Samples that should be in a file and are not. */
+struct loss {
+	const char *key, *text;
+	uint64_t cnt;
+};
+#define LOSS_CNT 7
+
+static void list_losses(const struct session_counts *c, const struct totals *t,
+			struct loss out[LOSS_CNT])
+{
+	const struct loss losses[LOSS_CNT] = {
+		{ "ring_full", "ring buffer full", c->kernel[CNT_RING_FULL] },
+		{ "late_discovery", "before the process was known to be Python", t->late },
+		{ "thread_state_unreadable", "thread state unreadable",
+		  c->kernel[CNT_TSTATE_UNREADABLE] },
+		{ "orphans", "of a process that could not be told", c->orphans },
+		{ "write", "could not be written", t->write_lost },
+		{ "lifecycle_events", "exec, fork or exit events lost",
+		  c->kernel[CNT_LIFECYCLE_LOST] },
+		{ "process_table_full", "processes beyond the table's size",
+		  c->kernel[CNT_PROCS_FULL] },
+	};
+
+	memcpy(out, losses, sizeof(losses));
+}
+
+static void json_losses(struct json *j, const struct loss *losses)
+{
+	uint64_t total = 0;
+	int i;
+
+	json_object(j, "lost");
+	for (i = 0; i < LOSS_CNT; i++) {
+		json_uint(j, losses[i].key, losses[i].cnt);
+		total += losses[i].cnt;
+	}
+	json_object_end(j);
+	json_uint(j, "lost_total", total);
+}
+
+/* How every tick ended; their sum is what was delivered. */
+static void json_ticks(struct json *j, const struct session_counts *c)
+{
+	static const struct {
+		const char *key;
+		enum counter cnt;
+	} ends[] = {
+		{ "samples", CNT_SAMPLE },
+		{ "idle", CNT_IDLE },
+		{ "kernel_thread", CNT_KERNEL_THREAD },
+		{ "unselected", CNT_UNSELECTED },
+		{ "other", CNT_OTHER },
+		{ "unknown", CNT_UNKNOWN },
+		{ "not_ready", CNT_NOT_READY },
+		{ "native_thread", CNT_NATIVE_THREAD },
+		{ "no_frames", CNT_NO_FRAMES },
+		{ "thread_state_unreadable", CNT_TSTATE_UNREADABLE },
+		{ "ring_full", CNT_RING_FULL },
+	};
+	size_t i;
+
+	json_object(j, "ticks");
+	json_uint(j, "delivered", c->kernel[CNT_TICK]);
+	if (c->expected_ticks)
+		json_uint(j, "expected", c->expected_ticks);
+	else
+		json_null(j, "expected");
+	json_uint(j, "missed", c->missed_ticks);
+	json_string(j, "source", c->hardware_cycles ? "cycles" : "cpu-clock");
+	for (i = 0; i < ARRAY_SIZE(ends); i++)
+		json_uint(j, ends[i].key, c->kernel[ends[i].cnt]);
+	json_uint(j, "received", c->received);
+	json_array(j, "cpus");
+	for (i = 0; i < c->cpu_cnt; i++) {
+		json_object(j, NULL);
+		json_uint(j, "cpu", c->cpus[i].cpu);
+		json_uint(j, "delivered", c->cpus[i].delivered);
+		json_uint(j, "expected", c->cpus[i].expected);
+		json_object_end(j);
+	}
+	json_array_end(j);
+	json_object_end(j);
+}
+
+static void json_row(struct json *j, const struct row *row)
+{
+	const struct process_stats *s = &row->stats;
+
+	json_object(j, NULL);
+	if (row->file[0])
+		json_string(j, "file", row->file);
+	else
+		json_null(j, "file");
+	json_uint(j, "pid", row->tgid);
+	json_string(j, "comm", row->comm);
+	json_string(j, "command", row->command);
+	json_string(j, "python", row->version);
+	json_double(j, "begin_s", row->begin_s);
+	json_double(j, "end_s", row->end_s);
+	json_uint(j, "samples", s->samples);
+	json_uint(j, "threads", s->threads);
+	json_uint(j, "code_objects", s->code_cnt);
+	json_uint(j, "process_reads", s->process_reads);
+	json_uint(j, "truncated", s->truncated);
+	json_uint(j, "unreadable", s->unreadable);
+	json_uint(j, "unresolved", s->unresolved);
+	json_object(j, "lost");
+	json_uint(j, "late_discovery", s->late);
+	json_uint(j, "write", s->write_lost);
+	json_object_end(j);
+	if (row->err)
+		json_string(j, "error", strerror(-row->err));
+	json_object_end(j);
+}
+
+static void json_processes(struct json *j, const struct recording *r)
+{
+	size_t i;
+
+	json_array(j, "processes");
+	for (i = 0; i < r->row_cnt; i++)
+		json_row(j, r->rows[i]);
+	json_array_end(j);
+	json_array(j, "refused");
+	for (i = 0; i < r->refusal_cnt; i++) {
+		json_object(j, NULL);
+		json_uint(j, "pid", r->refusals[i].tgid);
+		json_string(j, "comm", r->refusals[i].comm);
+		json_string(j, "reason", r->refusals[i].why);
+		json_object_end(j);
+	}
+	json_array_end(j);
+}
+
+static void json_where_and_when(struct json *j, const struct recording *r)
+{
+	struct utsname u = { .nodename = "" };
+	char when[32];
+
+	uname(&u);
+	strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", gmtime(&r->start_time));
+	json_string(j, "version", TACHBPF_VERSION);
+	json_string(j, "host", u.nodename);
+	json_string(j, "kernel", u.release);
+	json_string(j, "start_time", when);
+	json_uint(j, "start_monotonic_us", r->start_ns / 1000);
+	json_string(j, "output", r->path);
+	json_string(j, "selection", r->selection);
+	json_string(j, "mode", "cpu");
+	json_uint(j, "rate_hz", r->args.rate_hz);
+}
+
+void recording_print_json(const struct recording *r, const struct session_counts *c, FILE *out)
+{
+	struct loss losses[LOSS_CNT];
+	struct totals t;
+	struct json j;
+
+	sum(r, c, &t);
+	list_losses(c, &t, losses);
+	json_start(&j, out, true);
+	json_object(&j, NULL);
+	json_where_and_when(&j, r);
+	json_double(&j, "duration_s", t.elapsed_s);
+	json_uint(&j, "files", r->file_cnt);
+	json_uint(&j, "samples", t.samples);
+	json_uint(&j, "frames", t.frames);
+	json_losses(&j, losses);
+	json_uint(&j, "unidentified", c->unidentified);
+	json_uint(&j, "truncated", t.truncated);
+	json_uint(&j, "unreadable", t.unreadable);
+	json_uint(&j, "unresolved", t.unresolved);
+	json_uint(&j, "unverified_code", c->kernel[CNT_UNVERIFIED_CODE]);
+	json_uint(&j, "code_records", c->kernel[CNT_CODE]);
+	json_uint(&j, "code_records_deferred", c->kernel[CNT_CODE_LOST]);
+	json_ticks(&j, c);
+	json_double(&j, "startup_cpu_s", c->startup_cpu_s);
+	json_double(&j, "consumer_cpu_s", t.cpu_s);
+	json_double(&j, "cpu_percent", t.elapsed_s > 0 ? 100 * t.cpu_s / t.elapsed_s : 0);
+	json_processes(&j, r);
+	json_object_end(&j);
+	fputc('\n', out);
+}
+
+static double percent(uint64_t part, uint64_t whole)
+{
+	return whole ? 100.0 * part / whole : 0;
+}
+
+/*
+ * Lost is what was sampled and is not in a file. Ticks that never came are told
+ * apart: the machine did not run the clock (a virtual CPU that was not scheduled).
+ */
+static void print_losses(const struct session_counts *c, const struct loss *losses, FILE *out)
+{
+	uint64_t total = 0;
+	int i;
+
+	for (i = 0; i < LOSS_CNT; i++)
+		total += losses[i].cnt;
+	fprintf(out, "  lost        %llu\n", (unsigned long long)total);
+	for (i = 0; i < LOSS_CNT; i++)
+		if (losses[i].cnt)
+			fprintf(out, "    %10llu  %s\n", (unsigned long long)losses[i].cnt,
+				losses[i].text);
+	if (c->missed_ticks)
+		fprintf(out, "  missed      %llu of %llu ticks (%.3f %%)\n",
+			(unsigned long long)c->missed_ticks,
+			(unsigned long long)c->expected_ticks,
+			percent(c->missed_ticks, c->expected_ticks));
+}
+
+void recording_print(const struct recording *r, const struct session_counts *c, FILE *out)
+{
+	struct loss losses[LOSS_CNT];
+	struct totals t;
+
+	sum(r, c, &t);
+	list_losses(c, &t, losses);
+	fprintf(out, "%s: %zu file%s, %zu process%s, %.1f s at %u Hz\n", r->path, r->file_cnt,
+		r->file_cnt == 1 ? "" : "s", r->row_cnt, r->row_cnt == 1 ? "" : "es", t.elapsed_s,
+		r->args.rate_hz);
+	fprintf(out, "  samples     %llu\n", (unsigned long long)t.samples);
+	print_losses(c, losses, out);
+	fprintf(out, "  truncated   %llu stacks (%.3f %%)\n", (unsigned long long)t.truncated,
+		percent(t.truncated, t.samples));
+	fprintf(out, "  unreadable  %llu stacks (%.3f %%)\n", (unsigned long long)t.unreadable,
+		percent(t.unreadable, t.samples));
+	fprintf(out, "  unresolved  %llu frames (%.3f %%)\n", (unsigned long long)t.unresolved,
+		percent(t.unresolved, t.frames));
+	if (c->unidentified)
+		fprintf(out, "  unidentified %llu ticks in processes, Python or not, that were gone "
+			"before they were looked at\n", (unsigned long long)c->unidentified);
+	if (r->refusal_cnt)
+		fprintf(out, "  refused     %zu processes of unsupported Pythons\n", r->refusal_cnt);
+	fprintf(out, "  profiler    %.2f %% of one CPU\n",
+		t.elapsed_s > 0 ? 100 * t.cpu_s / t.elapsed_s : 0);
+}

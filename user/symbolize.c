@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * symbolize.c - frames by name and line, with a cache in front. See symbolize.h.
+ */
+#include "symbolize.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "u64map.h"
+#include "util.h"
+
+/* So many code objects, and as many frames, are remembered. */
+#define KNOWN_MAX (64 * 1024)
+
+struct known_code {
+	struct code_object code;
+	struct known_code *next;	/* same hash */
+	uint64_t addr;
+	uint32_t id;
+	bool resolved;
+	uint32_t file, func;		/* string ids */
+};
+
+/* One slot of the frame cache: the raw frame as sent, and its answer. */
+struct known_frame {
+	struct raw_frame raw;		/* code 0: free */
+	uint32_t id;
+	bool resolved;
+};
+
+struct symbolizer {
+	const struct cpython_image *image;
+	struct target_mem mem;
+	struct intern *in;
+	bool opcodes, gone;
+	struct u64map codes;		/* hash of (addr, id) -> chain of known_code */
+	size_t code_cnt;
+	struct known_frame *frames;	/* open addressing, power of two, at most half full */
+	size_t frame_cap, frame_cnt;
+	uint32_t unresolved;		/* frame id of <unresolved> */
+	struct symbolizer_stats stats;
+};
+
+struct symbolizer *symbolizer_new(const struct cpython_image *image, struct target_mem mem,
+				  struct intern *in, bool opcodes)
+{
+	struct symbolizer *sym = calloc(1, sizeof(*sym));
+
+	if (!sym)
+		return NULL;
+	sym->image = image;
+	sym->mem = mem;
+	sym->in = in;
+	sym->opcodes = opcodes;
+	sym->frame_cap = 256;
+	sym->frames = calloc(sym->frame_cap, sizeof(*sym->frames));
+	sym->unresolved = UINT32_MAX;
+	if (!sym->frames) {
+		free(sym);
+		errno = ENOMEM;
+		return NULL;
+	}
+	return sym;
+}
+
+static void free_codes(struct symbolizer *sym)
+{
+	struct known_code *c, *next;
+	size_t pos = 0;
+
+	while ((c = u64map_next(&sym->codes, &pos)))
+		for (; c; c = next) {
+			next = c->next;
+			code_free(&c->code);
+			free(c);
+		}
+	u64map_free(&sym->codes);
+	sym->code_cnt = 0;
+}
+
+void symbolizer_free(struct symbolizer *sym)
+{
+	if (!sym)
+		return;
+	free_codes(sym);
+	free(sym->frames);
+	free(sym);
+}
+
+/*
+ * A program that makes code without end must not fill our memory. Names come
+ * again from the process, and from the kernel for code that is new.
+ */
+static void forget_all(struct symbolizer *sym)
+{
+	free_codes(sym);
+	memset(sym->frames, 0, sym->frame_cap * sizeof(*sym->frames));
+	sym->frame_cnt = 0;
+}
+
+void symbolizer_target_gone(struct symbolizer *sym)
+{
+	sym->gone = true;
+}
+
+const struct symbolizer_stats *symbolizer_stats(const struct symbolizer *sym)
+{
+	return &sym->stats;
+}
+
+static uint64_t raw_hash(const struct raw_frame *raw)
+{
+	return hash_u64(raw->code ^ (uint64_t)raw->lasti << 40 ^ (uint64_t)raw->id << 8);
+}
+
+static bool raw_equal(const struct raw_frame *a, const struct raw_frame *b)
+{
+	return a->code == b->code && a->lasti == b->lasti && a->id == b->id;
+}
+
+static struct known_frame *frame_slot(struct known_frame *frames, size_t cap,
+				      const struct raw_frame *raw)
+{
+	size_t i = raw_hash(raw) & (cap - 1);
+
+	while (frames[i].raw.code && !raw_equal(&frames[i].raw, raw))
+		i = (i + 1) & (cap - 1);
+	return &frames[i];
+}
+
+static int frames_grow(struct symbolizer *sym)
+{
+	size_t cap = sym->frame_cap * 2, i;
+	struct known_frame *bigger = calloc(cap, sizeof(*bigger));
+
+	if (!bigger)
+		return -ENOMEM;
+	for (i = 0; i < sym->frame_cap; i++)
+		if (sym->frames[i].raw.code)
+			*frame_slot(bigger, cap, &sym->frames[i].raw) = sym->frames[i];
+	free(sym->frames);
+	sym->frames = bigger;
+	sym->frame_cap = cap;
+	return 0;
+}
+
+/* Read the code object from mem; that it cannot be read is remembered too. */
+static int read_code(struct symbolizer *sym, const struct target_mem *mem, struct known_code *c)
+{
+	int err = code_read(mem, &sym->image->layout, &sym->image->objects, c->addr, &c->code);
+
+	if (err == -ESRCH)
+		sym->gone = true;
+	if (err)
+		return err == -ENOMEM ? err : 0;
+	/* id 0: the kernel could not take the fingerprint, so there is nothing to compare. */
+	if (c->id && c->code.identity != c->id) {
+		code_free(&c->code);
+		return 0;
+	}
+	err = intern_string(sym->in, c->code.file, c->code.file_len, &c->file);
+	if (!err)
+		err = intern_string(sym->in, c->code.name, c->code.name_len, &c->func);
+	if (err)
+		return err;
+	c->resolved = true;
+	sym->stats.code_cnt++;
+	return 0;
+}
+
+static uint64_t code_key(uint64_t addr, uint32_t id)
+{
+	return hash_u64(addr ^ (uint64_t)id << 20);
+}
+
+/* The entry of (addr, id), made if need be: then *fresh. NULL: no memory. */
+static struct known_code *code_entry(struct symbolizer *sym, uint64_t addr, uint32_t id,
+				     bool *fresh)
+{
+	struct known_code *first = u64map_get(&sym->codes, code_key(addr, id)), *c;
+
+	*fresh = false;
+	for (c = first; c; c = c->next)
+		if (c->addr == addr && c->id == id)
+			return c;
+	c = calloc(1, sizeof(*c));
+	if (!c)
+		return NULL;
+	c->addr = addr;
+	c->id = id;
+	c->next = first;
+	if (u64map_put(&sym->codes, code_key(addr, id), c)) {
+		free(c);
+		return NULL;
+	}
+	sym->code_cnt++;
+	*fresh = true;
+	return c;
+}
+
+/* The code object of a raw frame, known or read from the process now. */
+static int find_code(struct symbolizer *sym, const struct raw_frame *raw, struct known_code **out)
+{
+	struct known_code *c;
+	bool fresh;
+
+	c = *out = code_entry(sym, raw->code, raw->id, &fresh);
+	if (!c)
+		return -ENOMEM;
+	/* Without a fingerprint an address proves nothing the second time. */
+	if (!fresh && !c->id && c->resolved) {
+		code_free(&c->code);
+		c->resolved = false;
+		fresh = true;
+	}
+	if (!fresh || sym->gone)
+		return 0;
+	sym->stats.process_reads++;
+	return read_code(sym, &sym->mem, c);
+}
+
+/* A read served from a snapshot, from the process where the snapshot has a gap. */
+struct snapshot {
+	const struct raw_code *raw;
+	struct symbolizer *sym;
+};
+
+static int snapshot_read(void *ctx, uint64_t addr, void *buf, size_t len)
+{
+	const struct snapshot *snap = ctx;
+	const struct raw_code *raw = snap->raw;
+	const struct {
+		const struct raw_piece *at;
+		const uint8_t *data;
+	} pieces[] = {
+		{ &raw->head_at, raw->head },
+		{ &raw->name_at, raw->name },
+		{ &raw->file_at, raw->file },
+		{ &raw->table_at, raw->table },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(pieces); i++) {
+		uint64_t off = addr - pieces[i].at->addr;
+
+		if (off <= pieces[i].at->len && len <= pieces[i].at->len - off) {
+			memcpy(buf, pieces[i].data + off, len);
+			return 0;
+		}
+	}
+	if (snap->sym->gone)
+		return -ESRCH;
+	snap->sym->stats.process_reads++;
+	return snap->sym->mem.read(snap->sym->mem.ctx, addr, buf, len);
+}
+
+int symbolizer_learn(struct symbolizer *sym, const struct raw_code *raw, size_t len)
+{
+	struct snapshot snap = { raw, sym };
+	struct target_mem mem = { snapshot_read, &snap };
+	struct known_code *c;
+	bool fresh;
+
+	if (len < offsetof(struct raw_code, table) ||
+	    raw->table_at.len > len - offsetof(struct raw_code, table) ||
+	    raw->head_at.len > RAW_CODE_HEAD || raw->name_at.len > RAW_CODE_NAME ||
+	    raw->file_at.len > RAW_CODE_FILE)
+		return -EBADMSG;
+	if (sym->code_cnt >= KNOWN_MAX)
+		forget_all(sym);
+	c = code_entry(sym, raw->code, raw->id, &fresh);
+	if (!c)
+		return -ENOMEM;
+	return c->resolved ? 0 : read_code(sym, &mem, c);
+}
+
+static int make_frame(struct symbolizer *sym, const struct known_code *c,
+		      const struct raw_frame *raw, uint32_t *id)
+{
+	struct frame f = { .file = c->file, .func = c->func, .opcode = OPCODE_NONE };
+	struct code_position pos;
+
+	code_position(&c->code, raw->lasti, &pos);
+	f.line = pos.line;
+	f.end_line = pos.end_line;
+	f.column = pos.column;
+	f.end_column = pos.end_column;
+	if (sym->opcodes && raw->lasti != RAW_LASTI_NONE && !sym->gone)
+		f.opcode = code_opcode(&sym->mem, &sym->image->layout, c->code.minor, raw->code,
+				       raw->lasti);
+	return intern_frame(sym->in, &f, id);
+}
+
+static int unresolved_frame(struct symbolizer *sym, uint32_t *id)
+{
+	int err = 0;
+
+	if (sym->unresolved == UINT32_MAX)
+		err = intern_synthetic(sym->in, "<unresolved>", &sym->unresolved);
+	*id = sym->unresolved;
+	return err;
+}
+
+static int resolve(struct symbolizer *sym, const struct raw_frame *raw, struct known_frame *slot)
+{
+	struct known_code *code;
+	int err = find_code(sym, raw, &code);
+
+	if (err)
+		return err;
+	slot->resolved = code->resolved;
+	err = code->resolved ? make_frame(sym, code, raw, &slot->id) :
+			       unresolved_frame(sym, &slot->id);
+	slot->raw = *raw;
+	return err;
+}
+
+int symbolizer_frame(struct symbolizer *sym, const struct raw_frame *raw, uint32_t *id)
+{
+	struct known_frame *slot, once;
+	int err = 0;
+
+	slot = frame_slot(sym->frames, sym->frame_cap, raw);
+	if (!slot->raw.code && raw->id && raw->code) {
+		if (sym->frame_cnt >= KNOWN_MAX)
+			forget_all(sym);
+		if (sym->frame_cnt * 2 >= sym->frame_cap && frames_grow(sym))
+			return -ENOMEM;
+		slot = frame_slot(sym->frames, sym->frame_cap, raw);
+		err = resolve(sym, raw, slot);
+		if (err) {
+			slot->raw.code = 0;
+			return err;
+		}
+		sym->frame_cnt++;
+	} else if (!slot->raw.code) {
+		slot = &once;
+		err = resolve(sym, raw, slot);
+	}
+	if (!slot->resolved)
+		sym->stats.unresolved++;
+	*id = slot->id;
+	return err;
+}

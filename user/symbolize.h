@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * symbolize.h - (code object, instruction) of one process -> interned frame.
+ *
+ * Remembers every answer. A code object is known by its address and its
+ * fingerprint, so an address that is used again never gets an old name.
+ */
+#ifndef TACHBPF_SYMBOLIZE_H
+#define TACHBPF_SYMBOLIZE_H
+
+#include "../bpf/abi.h"
+#include "cpython/code.h"
+#include "intern.h"
+
+struct symbolizer;
+
+/* Counted in frames, not samples. */
+struct symbolizer_stats {
+	uint64_t code_cnt;		/* code objects with names */
+	uint64_t process_reads;		/* names that had to be read from the process */
+	uint64_t unresolved;		/* frames that came out as <unresolved> */
+};
+
+/* image and in outlive the symbolizer; mem is copied. NULL with errno. */
+struct symbolizer *symbolizer_new(const struct cpython_image *image, struct target_mem mem,
+				  struct intern *in, bool opcodes);
+void symbolizer_free(struct symbolizer *sym);
+
+/*
+ * The kernel's snapshot of a code object (len bytes, checked here): from now on
+ * its frames have names whatever becomes of the process. 0 or -errno.
+ */
+int symbolizer_learn(struct symbolizer *sym, const struct raw_code *raw, size_t len);
+
+/* The process' memory is gone: answer from what is known. */
+void symbolizer_target_gone(struct symbolizer *sym);
+
+/* The frame's id in the intern table. 0 or -ENOMEM. */
+int symbolizer_frame(struct symbolizer *sym, const struct raw_frame *raw, uint32_t *id);
+
+const struct symbolizer_stats *symbolizer_stats(const struct symbolizer *sym);
+
+#endif

@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * tach_decode.c - the samples of a TACH file, one after another. See
+ * tach_decode.h.
+ *
+ * Owns the decompression window and the per-thread state. Bytes come from the
+ * mapped file directly, or frame by zstd frame through the window; a record is
+ * decoded only when all of it (of a run of repeats: one repeat) is in sight.
+ * Nothing in the bytes is trusted.
+ */
+#include "tach_decode.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zstd.h>
+
+#include "sinks/tach_format.h"
+#include "util.h"
+
+/* Decompressed bytes in sight; anything above RECORD_MAX_BYTES works. */
+#define WINDOW_BYTES (256 * 1024)
+
+/* Header, delta, status, two counts, 256 frame ids; varints as long as they may be. */
+#define RECORD_MAX_BYTES                                                                           \
+	(TACH_SAMPLE_HEADER_BYTES + VARINT_MAX + 1 + 2 * VARINT_MAX + EVENT_MAX_FRAMES * VARINT_MAX)
+#define REPEAT_MAX_BYTES (VARINT_MAX + 1)
+
+/*
+ * 2^27 bytes, zstd's own limit for streams: what a hostile frame can make us
+ * allocate (RFC 8878, 3.1.1.1.2).
+ */
+#define ZSTD_WINDOW_LOG 27
+
+/*
+ * A thread costs about a kilobyte, and a few compressed bytes can name
+ * thousands. Linux has at most 2^22 thread ids.
+ */
+#define THREADS_MAX (1u << 20)
+
+struct decoder {
+	const struct tach_info *info;
+	const uint8_t *p, *end;		/* in sight, not decoded yet */
+	uint64_t sample_cnt;		/* delivered */
+	struct tach_threads threads;
+	int (*on_event)(void *ctx, const struct event *ev);
+	void *ctx;
+	char *why;
+	size_t why_size;
+	/* zstd: */
+	ZSTD_DCtx *zstd;
+	ZSTD_inBuffer in;
+	size_t zstd_left;		/* 0: at the end of a frame */
+	uint8_t *window;
+	bool drained;			/* all there is, is in sight; always so without zstd */
+};
+
+__attribute__((format(printf, 2, 3)))
+static int bad(struct decoder *d, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(d->why, d->why_size, fmt, ap);
+	va_end(ap);
+	return -EBADMSG;
+}
+
+static int no_memory(struct decoder *d)
+{
+	snprintf(d->why, d->why_size, "out of memory");
+	return -ENOMEM;
+}
+
+/* Fill the window behind what is in sight. */
+static int refill(struct decoder *d)
+{
+	ZSTD_outBuffer out = { d->window, WINDOW_BYTES, d->end - d->p };
+	size_t n;
+
+	memmove(d->window, d->p, out.pos);
+	while (out.pos < out.size && !d->drained) {
+		n = ZSTD_decompressStream(d->zstd, &out, &d->in);
+		if (ZSTD_isError(n))
+			return bad(d, "damaged: zstd: %s", ZSTD_getErrorName(n));
+		d->zstd_left = n;
+		/* A full window can mean that zstd holds more without needing input. */
+		d->drained = d->in.pos == d->in.size && (!n || out.pos < out.size);
+	}
+	d->p = d->window;
+	d->end = d->window + out.pos;
+	return 0;
+}
+
+/* At least this many bytes in sight, or all that are left. */
+static inline int ensure(struct decoder *d, size_t bytes)
+{
+	if ((size_t)(d->end - d->p) >= bytes || d->drained)
+		return 0;
+	return refill(d);
+}
+
+/* varint_get() with the short cases in line. */
+static inline const uint8_t *get(const uint8_t *p, const uint8_t *end, uint64_t *v)
+{
+	if (end - p >= 2) {
+		if (p[0] < 0x80) {
+			*v = p[0];
+			return p + 1;
+		}
+		if (p[1] < 0x80) {
+			*v = (p[0] & 0x7f) | (uint64_t)p[1] << 7;
+			return p + 2;
+		}
+	}
+	return varint_get(p, end, v);
+}
+
+static int truncated(struct decoder *d)
+{
+	return bad(d, "damaged: the samples end inside a record, after %llu of %llu",
+		   (unsigned long long)d->sample_cnt, (unsigned long long)d->info->sample_cnt);
+}
+
+/* One sample at its time: deltas must not carry it around 64 bits. */
+static inline int deliver(struct decoder *d, struct tach_thread *th, struct event *ev,
+			  uint64_t delta)
+{
+	if (delta > UINT64_MAX - th->time_us)
+		return bad(d, "damaged: a timestamp beyond 64 bits");
+	if (d->sample_cnt == d->info->sample_cnt)
+		return bad(d, "damaged: more samples than the header says (%llu)",
+			   (unsigned long long)d->info->sample_cnt);
+	th->time_us += delta;
+	ev->time_us = th->time_us;
+	d->sample_cnt++;
+	return d->on_event(d->ctx, ev);
+}
+
+static struct event event_of(const struct tach_thread *th)
+{
+	return (struct event){
+		.thread_id = th->thread_id,
+		.interp_id = th->interp_id,
+		.nframes = th->depth,
+		.frames = th->stack,
+	};
+}
+
+static int decode_repeat(struct decoder *d, struct tach_thread *th)
+{
+	struct event ev = event_of(th);
+	uint64_t count, delta;
+	const uint8_t *p = get(d->p, d->end, &count);
+	int err;
+
+	if (!p)
+		return truncated(d);
+	for (d->p = p; count; count--) {
+		err = ensure(d, REPEAT_MAX_BYTES);
+		if (err)
+			return err;
+		p = get(d->p, d->end, &delta);
+		if (!p || p == d->end)
+			return truncated(d);
+		ev.status = *p;
+		d->p = p + 1;
+		err = deliver(d, th, &ev, delta);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* The new frames; those that stay are in place already. */
+static int decode_frames(struct decoder *d, struct tach_thread *th, uint32_t cnt)
+{
+	const uint8_t *p = d->p;
+	uint64_t id;
+	uint32_t i;
+
+	for (i = 0; i < cnt; i++) {
+		p = get(p, d->end, &id);
+		if (!p)
+			return truncated(d);
+		if (id >= d->info->frame_cnt)
+			return bad(d, "damaged: frame %llu of %u", (unsigned long long)id,
+				   d->info->frame_cnt);
+		th->stack[i] = (uint32_t)id;
+	}
+	d->p = p;
+	return 0;
+}
+
+/* The stack becomes: fresh new frames, then the last keep of the old. */
+static int change_stack(struct decoder *d, struct tach_thread *th, uint64_t keep, uint64_t fresh)
+{
+	if (keep > th->depth)
+		return bad(d, "damaged: keeps %llu frames of %u", (unsigned long long)keep,
+			   th->depth);
+	if (fresh > EVENT_MAX_FRAMES || keep + fresh > EVENT_MAX_FRAMES)
+		return bad(d, "damaged: a stack of %llu + %llu frames", (unsigned long long)keep,
+			   (unsigned long long)fresh);
+	if (tach_thread_reserve(th, (uint32_t)(keep + fresh)))
+		return no_memory(d);
+	if (keep)
+		memmove(th->stack + fresh, th->stack + th->depth - keep,
+			keep * sizeof(*th->stack));
+	th->depth = (uint32_t)(keep + fresh);
+	return decode_frames(d, th, (uint32_t)fresh);
+}
+
+static int decode_changed(struct decoder *d, struct tach_thread *th, enum tach_record kind)
+{
+	uint64_t delta, keep = 0, fresh;
+	const uint8_t *p = get(d->p, d->end, &delta);
+	struct event ev;
+	uint8_t status;
+	int err;
+
+	if (!p || p == d->end)
+		return truncated(d);
+	status = *p++;
+	if (kind != TACH_FULL)
+		p = get(p, d->end, &keep);
+	if (p)
+		p = get(p, d->end, &fresh);
+	if (!p)
+		return truncated(d);
+	if (kind == TACH_POP_PUSH) {
+		if (keep > th->depth)
+			return bad(d, "damaged: pops %llu frames of %u", (unsigned long long)keep,
+				   th->depth);
+		keep = th->depth - keep;
+	}
+	d->p = p;
+	err = change_stack(d, th, keep, fresh);
+	if (err)
+		return err;
+	ev = event_of(th);
+	ev.status = status;
+	return deliver(d, th, &ev, delta);
+}
+
+static int decode_record(struct decoder *d)
+{
+	uint64_t thread_id;
+	uint32_t interp_id;
+	struct tach_thread *th;
+	uint8_t kind;
+
+	if (d->end - d->p < TACH_SAMPLE_HEADER_BYTES)
+		return truncated(d);
+	thread_id = tach_load64(d->p, d->info->swapped);
+	interp_id = tach_load32(d->p + 8, d->info->swapped);
+	kind = d->p[12];
+	d->p += TACH_SAMPLE_HEADER_BYTES;
+	if (kind > TACH_POP_PUSH)
+		return bad(d, "damaged: record of unknown kind %u", kind);
+	th = tach_threads_find(&d->threads, thread_id, interp_id);
+	if (!th) {
+		if (d->threads.cnt == d->info->thread_cnt || d->threads.cnt == THREADS_MAX)
+			return bad(d, "damaged: more than %u threads", d->threads.cnt);
+		th = tach_threads_add(&d->threads, thread_id, interp_id, d->info->meta.start_us);
+		if (!th)
+			return no_memory(d);
+	}
+	return kind == TACH_REPEAT ? decode_repeat(d, th) : decode_changed(d, th, kind);
+}
+
+static int decode_all(struct decoder *d)
+{
+	int err;
+
+	for (;;) {
+		err = ensure(d, RECORD_MAX_BYTES);
+		if (err || d->p == d->end)
+			break;
+		err = decode_record(d);
+		if (err)
+			return err;
+	}
+	if (!err && d->zstd_left)
+		err = bad(d, "damaged: the last zstd frame is not complete");
+	if (!err && d->sample_cnt != d->info->sample_cnt)
+		err = bad(d, "damaged: %llu samples, the header says %llu",
+			  (unsigned long long)d->sample_cnt,
+			  (unsigned long long)d->info->sample_cnt);
+	return err;
+}
+
+static int start_zstd(struct decoder *d, const uint8_t *data, size_t len)
+{
+	d->window = malloc(WINDOW_BYTES);
+	d->zstd = ZSTD_createDCtx();
+	if (!d->window || !d->zstd ||
+	    ZSTD_isError(ZSTD_DCtx_setParameter(d->zstd, ZSTD_d_windowLogMax, ZSTD_WINDOW_LOG)))
+		return no_memory(d);
+	d->in = (ZSTD_inBuffer){ data, len, 0 };
+	d->p = d->end = d->window;
+	return 0;
+}
+
+int tach_decode(const struct tach_info *info, const uint8_t *data, size_t len,
+		int (*on_event)(void *ctx, const struct event *ev), void *ctx, char *why,
+		size_t why_size)
+{
+	struct decoder d = {
+		.info = info,
+		.p = data,
+		.end = data + len,
+		.on_event = on_event,
+		.ctx = ctx,
+		.why = why,
+		.why_size = why_size,
+		.drained = info->compression != TACH_ZSTD || !len,
+	};
+	int err = d.drained ? 0 : start_zstd(&d, data, len);
+
+	if (!err)
+		err = decode_all(&d);
+	tach_threads_free(&d.threads);
+	ZSTD_freeDCtx(d.zstd);
+	free(d.window);
+	return err;
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * u64map.c - linear probing, at most half full, deletion by shifting back.
+ */
+#include "u64map.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "util.h"
+
+static size_t slot_of(const struct u64map *m, uint64_t key)
+{
+	size_t i = hash_u64(key) & (m->cap - 1);
+
+	while (m->slots[i].value && m->slots[i].key != key)
+		i = (i + 1) & (m->cap - 1);
+	return i;
+}
+
+void *u64map_get(const struct u64map *m, uint64_t key)
+{
+	return m->cap ? m->slots[slot_of(m, key)].value : NULL;
+}
+
+static int grow(struct u64map *m)
+{
+	struct u64map bigger = { .cap = m->cap ? m->cap * 2 : 16, .cnt = m->cnt };
+	size_t i;
+
+	bigger.slots = calloc(bigger.cap, sizeof(*bigger.slots));
+	if (!bigger.slots)
+		return -ENOMEM;
+	for (i = 0; i < m->cap; i++)
+		if (m->slots[i].value)
+			bigger.slots[slot_of(&bigger, m->slots[i].key)] = m->slots[i];
+	free(m->slots);
+	*m = bigger;
+	return 0;
+}
+
+int u64map_put(struct u64map *m, uint64_t key, void *value)
+{
+	size_t i;
+
+	if (m->cnt * 2 >= m->cap && grow(m))
+		return -ENOMEM;
+	i = slot_of(m, key);
+	m->cnt += !m->slots[i].value;
+	m->slots[i] = (struct u64map_slot){ .key = key, .value = value };
+	return 0;
+}
+
+void *u64map_remove(struct u64map *m, uint64_t key)
+{
+	size_t mask = m->cap - 1, hole, i, home;
+	void *value;
+
+	if (!m->cap)
+		return NULL;
+	hole = slot_of(m, key);
+	value = m->slots[hole].value;
+	if (!value)
+		return NULL;
+	/* Move back whatever was pushed past the hole, so that no probe ends too early. */
+	for (i = (hole + 1) & mask; m->slots[i].value; i = (i + 1) & mask) {
+		home = hash_u64(m->slots[i].key) & mask;
+		if (((i - home) & mask) < ((i - hole) & mask))
+			continue;
+		m->slots[hole] = m->slots[i];
+		hole = i;
+	}
+	m->slots[hole].value = NULL;
+	m->cnt--;
+	return value;
+}
+
+void *u64map_next(const struct u64map *m, size_t *pos)
+{
+	/*
+	 * From the end down: deletion shifts entries towards lower slots, where the
+	 * iteration has not been yet (but for a cluster that wraps around the end).
+	 */
+	while (*pos < m->cap) {
+		size_t i = m->cap - 1 - (*pos)++;
+
+		if (m->slots[i].value)
+			return m->slots[i].value;
+	}
+	return NULL;
+}
+
+void u64map_free(struct u64map *m)
+{
+	free(m->slots);
+	memset(m, 0, sizeof(*m));
+}
