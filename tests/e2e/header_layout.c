@@ -109,6 +109,9 @@ static void runtime(void)
 	IS("is_next", next);
 	IS("is_threads_head", threads.head);
 	IS("is_gc_collecting", gc.collecting);
+#if PY_VERSION_HEX >= 0x030f0000
+	IS("is_gc_frame", gc.frame);
+#endif
 #if PY_VERSION_HEX >= 0x030e0000
 	IS("is_epoch", _code_object_generation);
 #elif PY_VERSION_HEX >= 0x030d0000
@@ -144,6 +147,8 @@ int main(void)
 	frame();
 	code_object();
 	runtime();
+	OFF("layout_bytes_size", PyBytesObject, ob_base.ob_size);
+	OFF("layout_bytes_data", PyBytesObject, ob_sval);
 	OFF("bytes_size", PyBytesObject, ob_base.ob_size);
 	OFF("bytes_data", PyBytesObject, ob_sval);
 	OFF("str_length", PyASCIIObject, length);

@@ -21,8 +21,10 @@ static void print_layout(const struct cpython_image *img)
 	L(exc_previous); L(fr_code); L(fr_previous); L(fr_ip); L(fr_owner); L(fr_bytes);
 	L(co_firstlineno); L(co_version); L(co_filename); L(co_name); L(co_qualname);
 	L(co_linetable); L(co_code); L(rt_interp_head); L(rt_tss_key); L(rt_gil); L(is_id);
-	L(is_next); L(is_threads_head); L(is_gc_collecting); L(is_epoch); L(gil_how);
-	L(skip_owner); L(end_shim); L(code_tag_mask);
+	L(is_next); L(is_threads_head); L(is_gc_collecting); L(is_gc_frame); L(is_epoch);
+	L(gil_how); L(skip_owner); L(end_shim); L(code_tag_mask);
+	PRINT("layout_bytes_size", img->layout.bytes_size);
+	PRINT("layout_bytes_data", img->layout.bytes_data);
 	O(bytes_size); O(bytes_data); O(str_length); O(str_state); O(str_ascii_data);
 	O(str_compact_data); O(str_kind_mask); O(str_kind_shift); O(str_compact_bit);
 	O(str_ascii_bit); O(minor);

@@ -53,8 +53,9 @@ def compare(want, got):
     for name in ("cframe_frame", "co_version", "rt_gil", "rt_tss_key", "ts_gil"):
         if name not in want and got[name] != NO_OFF:
             wrong.append("%s: not in the headers, layout.c %d" % (name, got[name]))
-    if got["is_epoch"] != NO_OFF32 and "is_epoch" not in want:
-        wrong.append("is_epoch: there should be none")
+    for name in ("is_epoch", "is_gc_frame"):
+        if name not in want and got[name] != NO_OFF32:
+            wrong.append("%s: not in the headers, layout.c %d" % (name, got[name]))
     assert not wrong, "\n".join(wrong)
 
 

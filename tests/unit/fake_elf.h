@@ -23,11 +23,13 @@
 #define FAKE_GETTER  0x680	/* PyGILState_GetThisThreadState */
 #define FAKE_VERSION 0x700	/* Py_Version */
 #define FAKE_NONE    0x740	/* _Py_NoneStruct */
+#define FAKE_COUNTER 0x760	/* 3.12's _Py_next_func_version */
 #define FAKE_RODATA  0x780
 #define FAKE_RUNTIME 0x1000	/* 0x800 bytes */
 #define FAKE_SHSTR   0x1800
 #define FAKE_SHDRS   0x1900
 #define FAKE_SECTIONS 6
+#define FAKE_SYMBOLS  6
 
 struct fake_elf {
 	uint32_t hex;		/* Py_Version; 0: no such symbol */
@@ -36,6 +38,7 @@ struct fake_elf {
 	bool no_dynsym;		/* only sections */
 	bool gnu_hash;		/* DT_GNU_HASH instead of DT_HASH */
 	bool symtab;		/* .symtab, too, with the symbols of .dynsym */
+	bool counter;		/* _Py_next_func_version */
 	bool no_glibc;
 	const char *rodata;	/* at most 127 bytes, sizeof */
 	size_t rodata_len;
@@ -101,17 +104,19 @@ static inline void fake_symbols(struct fake_elf *f, struct fake_strings *s)
 		{ "Py_Version", FAKE_VERSION, f->hex != 0 },
 		{ "_Py_NoneStruct", FAKE_NONE, true },
 		{ "PyGILState_GetThisThreadState", FAKE_GETTER, f->getter != NULL },
+		{ "_Py_next_func_version", FAKE_COUNTER, f->counter },
 	};
 	uint32_t i, cnt = 0;
-	Elf64_Sym syms[5] = { { 0 } };
+	Elf64_Sym syms[FAKE_SYMBOLS] = { { 0 } };
 
-	for (i = 0; i < 4; i++) {
+	for (i = 0; i < FAKE_SYMBOLS - 1; i++) {
 		if (!all[i].have)
 			continue;
 		cnt++;
 		syms[cnt] = (Elf64_Sym){ .st_name = fake_string(s, all[i].name),
 					 .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_OBJECT),
-					 .st_shndx = 1, .st_value = FAKE_BASE + all[i].off };
+					 .st_shndx = 1, .st_value = FAKE_BASE + all[i].off,
+					 .st_size = all[i].off == FAKE_COUNTER ? 4 : 0 };
 	}
 	fake_put(f, FAKE_SYMTAB, syms, sizeof(syms));
 	fake_hash(f, syms, cnt, s);
@@ -150,7 +155,7 @@ static inline void fake_sections(struct fake_elf *f)
 	if (f->symtab)
 		sh[4] = (Elf64_Shdr){ .sh_name = fake_string(&names, ".symtab"),
 				      .sh_type = SHT_SYMTAB, .sh_offset = FAKE_SYMTAB,
-				      .sh_size = 5 * sizeof(Elf64_Sym), .sh_link = 5 };
+				      .sh_size = FAKE_SYMBOLS * sizeof(Elf64_Sym), .sh_link = 5 };
 	sh[5] = (Elf64_Shdr){ .sh_name = fake_string(&names, ".strtab"),
 			      .sh_type = SHT_STRTAB, .sh_offset = FAKE_STRTAB, .sh_size = 0x200 };
 	fake_put(f, FAKE_SHSTR, names.data, 0x100);

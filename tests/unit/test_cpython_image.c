@@ -156,6 +156,13 @@ static void test_symbol_tables(void **state)
 			       .no_dynsym = true, .symtab = true };
 	assert_int_equal(read_fake(&f, &img), 0);
 	assert_string_equal(img.version, "3.12.4");
+	assert_int_equal(img.epoch_vaddr, 0);
+	f.counter = true;
+	assert_int_equal(read_fake(&f, &img), 0);
+	assert_int_equal(img.epoch_vaddr, FAKE_BASE + FAKE_COUNTER);
+	f.hex = 0x030b07f0;	/* 3.11 has no such thing */
+	assert_int_equal(read_fake(&f, &img), 0);
+	assert_int_equal(img.epoch_vaddr, 0);
 }
 
 static void test_musl_has_no_glibc_tss(void **state)

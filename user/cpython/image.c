@@ -183,6 +183,19 @@ static void find_tls(struct reader *r)
 	img->tls_index_vaddr = w.index_vaddr;
 }
 
+/*
+ * 3.12 counts code objects in a static variable of all interpreters, a u32 that stops at
+ * 0 (Objects/codeobject.c, init_code()). Its symbol is local: stripped files have none.
+ */
+static void find_epoch(struct reader *r)
+{
+	static const char *const names[] = { "_Py_next_func_version" };
+	struct elf_symbol var;
+
+	if (!elf_file_symtab(&r->f, names, &var, 1) && var.size == sizeof(uint32_t))
+		r->img->epoch_vaddr = var.value;
+}
+
 static void find_rest(struct reader *r)
 {
 	struct cpython_image *img = r->img;
@@ -196,6 +209,8 @@ static void find_rest(struct reader *r)
 			img->first_load_vaddr = r->f.loads[i].vaddr & ~PAGE_MASK_4K;
 			break;
 		}
+	if (img->minor == 12)
+		find_epoch(r);
 	if (img->layout.rt_tss_key == ABI_NO_OFF)
 		find_tls(r);
 	else
