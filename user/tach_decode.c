@@ -146,6 +146,7 @@ static struct event event_of(const struct tach_thread *th)
 		.interp_id = th->interp_id,
 		.nframes = th->depth,
 		.frames = th->stack,
+		.weight = 1,
 	};
 }
 

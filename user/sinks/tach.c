@@ -256,17 +256,12 @@ static int put_repeat(struct tach_sink *t, struct tach_thread *th, uint8_t statu
 	return 0;
 }
 
-static int tach_event(struct sink *s, const struct event *ev)
+static int put_sample(struct tach_sink *t, const struct event *ev)
 {
-	struct tach_sink *t = to_tach(s);
 	struct tach_thread *th;
 	uint64_t delta;
 	int err;
 
-	if (t->refuse)
-		return t->refuse;
-	if (ev->nframes > EVENT_MAX_FRAMES)
-		return fail(t, -EINVAL);
 	if (t->sample_cnt == t->sample_max)
 		return fail(t, -EOVERFLOW);
 	th = tach_threads_find(&t->threads, ev->thread_id, ev->interp_id);
@@ -285,6 +280,30 @@ static int tach_event(struct sink *s, const struct event *ev)
 		return err;
 	th->time_us += delta;
 	t->sample_cnt++;
+	return 0;
+}
+
+/* TACH has no weights: an event that stands for several samples becomes so many. */
+static int tach_event(struct sink *s, const struct event *ev)
+{
+	struct tach_sink *t = to_tach(s);
+	struct event next;
+	uint64_t i;
+	int err;
+
+	if (t->refuse)
+		return t->refuse;
+	if (ev->nframes > EVENT_MAX_FRAMES || t->meta.unit != UNIT_SAMPLES)
+		return fail(t, -EINVAL);
+	if (ev->weight == 1)
+		return put_sample(t, ev);
+	next = *ev;
+	for (i = 0; i < ev->weight; i++) {
+		err = put_sample(t, &next);
+		if (err)
+			return err;
+		next.time_us += t->meta.interval_us;
+	}
 	return 0;
 }
 
