@@ -35,7 +35,7 @@ def pytest_generate_tests(metafunc):
         metafunc.parametrize("interpreter", [i.name for i in FOUND] + MISSING, indirect=True)
 
 
-@pytest.fixture(scope="session", autouse=True)
+@pytest.fixture(scope="session")
 def root():
     if os.geteuid() != 0:
         absent("needs root: run sudo make check-e2e")
@@ -57,7 +57,7 @@ def need(name):
 
 
 @pytest.fixture(scope="session")
-def scratch():
+def scratch(root):
     """A directory under /tmp that targets see under the same path, inside sid's root too."""
     path = Path(tempfile.mkdtemp(prefix="tachbpf-e2e-", dir="/tmp"))
     path.chmod(0o755)

@@ -73,8 +73,8 @@ static const struct py_object_layout objects_312 = {
  * 3.13: interp->func_state.next_version. Every new code object takes its co_version
  * from it (Objects/codeobject.c, init_code()), so that it moves before a freed address
  * can be another code object. It stops at 0 after 2^32 of them: whoever uses it must
- * take 0 for "no epoch". (3.12 has the field, too, but counts in a static variable;
- * there it stands still.)
+ * take 0 for "no epoch". (3.12 has the field, too, but counts in a static variable, see
+ * image.c; there the field stands still.)
  *
  * It lies deep in PyInterpreterState. The sizes are those of v3.13.0 and v3.13.18,
  * whose thread state, embedded behind it, grew by 8: a struct of another size is one
