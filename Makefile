@@ -9,7 +9,6 @@ CC      := gcc
 CLANG   ?= clang
 BPFTOOL ?= $(shell command -v bpftool 2>/dev/null || echo /usr/sbin/bpftool)
 ARCH    ?= $(shell uname -m | sed 's/x86_64/x86/; s/aarch64/arm64/')
-PYTEST  ?= $(O)/venv/bin/python -m pytest
 
 # V=1 shows the commands.
 Q := $(if $(V),,@)
@@ -76,6 +75,28 @@ $(O)/tests/unit/%: tests/unit/%.c $(O)/libtachbpf.a
 	@mkdir -p $(@D)
 	$(E) CC $<
 	$(Q)$(CC) $(ALLFLAGS) -DGOLDEN_DIR='"$(CURDIR)/tests/golden"' -o $@ $< $(O)/libtachbpf.a -lcmocka $(LIBS)
+
+# --- tests against real interpreters (tests/e2e, tests/bpf, tests/bench) -------------------
+# pytest is Debian's, so that nothing comes from PyPI; caches stay out of the tree.
+PYTEST ?= PYTHONDONTWRITEBYTECODE=1 /usr/bin/python3 -m pytest -p no:cacheprovider
+.PHONY: interpreters pytest-ready check-e2e check-bpf bench
+
+interpreters: ## find and prepare the real Pythons that check-e2e and bench use (root)
+	/usr/bin/python3 -B tests/e2e/interpreters.py
+
+pytest-ready:
+	@/usr/bin/python3 -c 'import pytest' 2>/dev/null || \
+		DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends python3-pytest
+
+check-e2e: $(O)/tachbpf interpreters pytest-ready ## profiles of real interpreters (root, 12 min at most)
+	TACHBPF=$(abspath $(O))/tachbpf $(PYTEST) tests/e2e $(PYTESTFLAGS)
+
+check-bpf: $(O)/tachbpf interpreters pytest-ready ## the BPF side's own counters (root)
+	TACHBPF=$(abspath $(O))/tachbpf $(PYTEST) tests/bpf $(PYTESTFLAGS)
+
+bench: $(O)/tachbpf interpreters ## what a sample costs, beside the peers (root)
+	TACHBPF=$(abspath $(O))/tachbpf /usr/bin/python3 -B tests/bench/bench.py $(BENCHFLAGS)
+# ------------------------------------------------------------------------------------------
 
 # --- fuzz: mutations of known files through the parsers, without libFuzzer -----------------
 # A target's seeds: FUZZ_SEEDS_<target>. FUZZ_RUNS mutations take about 10 s.

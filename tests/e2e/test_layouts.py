@@ -10,7 +10,7 @@ import sys
 
 import pytest
 
-from interpreters import ROOT, cc, cc_with_cpython, found
+from pythons import ROOT, cc, cc_with_cpython, found
 
 NO_OFF, NO_OFF32 = 0xffff, 0xffffffff
 

@@ -10,7 +10,7 @@ import subprocess
 
 import pytest
 
-from interpreters import HERE, cc_with_cpython, found
+from pythons import HERE, cc_with_cpython, found
 
 
 @pytest.fixture(scope="session")
