@@ -76,6 +76,16 @@ $(O)/tests/unit/%: tests/unit/%.c $(O)/libtachbpf.a
 	$(E) CC $<
 	$(Q)$(CC) $(ALLFLAGS) -DGOLDEN_DIR='"$(CURDIR)/tests/golden"' -o $@ $< $(O)/libtachbpf.a -lcmocka $(LIBS)
 
+# --- unit tests (cmocka): no root, no Python ------------------------------------------------
+.PHONY: check-unit
+check-unit: $(UNIT_BIN) ## every tests/unit/test_*; goes on after a failure, SAN=1 with sanitizers
+	@passed=0; failed=0; for t in $(UNIT_BIN); do \
+		if $$t >$$t.log 2>&1; then passed=$$((passed + 1)); \
+		else failed=$$((failed + 1)); cat $$t.log; echo "FAILED: $$t"; fi; \
+		grep -h '^SKIP\|SKIPPED' $$t.log; \
+	done; echo "check-unit: $$passed programs passed, $$failed failed"; [ $$failed = 0 ]
+# ------------------------------------------------------------------------------------------
+
 # --- tests against real interpreters (tests/e2e, tests/bpf, tests/bench) -------------------
 # pytest is Debian's, so that nothing comes from PyPI; caches stay out of the tree.
 PYTEST ?= PYTHONDONTWRITEBYTECODE=1 /usr/bin/python3 -m pytest -p no:cacheprovider
@@ -119,8 +129,37 @@ fuzz: ## mutated files through the parsers, under ASan and UBSan
 endif
 # --------------------------------------------------------------------------------------------
 
+# --- what people type ------------------------------------------------------------------------
+.PHONY: deps check-deps demo check install uninstall
+deps: ## install what the build needs (Debian, Ubuntu; root)
+	@sh tools/deps.sh build
+
+check-deps: ## install what the tests need, too
+	@sh tools/deps.sh check
+
+demo: deps ## build, profile real Python for 5 seconds, show the result (root)
+	@$(MAKE) --no-print-directory -j$$(nproc) all
+	@sh tools/demo.sh $(O)/tachbpf
+
+# Cheap and certain first. The last line of each tier says how many passed.
+check: check-deps ## all tests; what CI runs (root)
+	@$(MAKE) --no-print-directory -j$$(nproc) all
+	@$(MAKE) --no-print-directory -j$$(nproc) check-unit
+	@$(MAKE) --no-print-directory -j$$(nproc) SAN=1 check-unit
+	@$(MAKE) --no-print-directory -j$$(nproc) fuzz
+	@$(MAKE) --no-print-directory check-bpf
+	@$(MAKE) --no-print-directory check-e2e
+
+install: all ## put tachbpf and its man page under PREFIX (/usr/local)
+	install -D -m 755 $(O)/tachbpf $(DESTDIR)$(PREFIX)/bin/tachbpf
+	install -D -m 644 docs/tachbpf.1 $(DESTDIR)$(PREFIX)/share/man/man1/tachbpf.1
+
+uninstall: ## take them away again
+	rm -f $(DESTDIR)$(PREFIX)/bin/tachbpf $(DESTDIR)$(PREFIX)/share/man/man1/tachbpf.1
+# --------------------------------------------------------------------------------------------
+
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## /{printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z][a-z0-9-]*:.*## /{printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 clean: ## remove what was built
 	rm -rf $(O)

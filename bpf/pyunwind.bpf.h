@@ -13,10 +13,14 @@
 #include "common.bpf.h"
 
 /*
- * Frames lie next to each other in the thread's data stack, the caller below
- * the callee, so one read that ends with a frame brings its callers too.
+ * Frames lie next to each other in chunks of the thread's data stack, the caller
+ * below the callee, so one read that ends with a frame brings its callers too. It
+ * must not reach below the chunk: a read that faults costs a microsecond or two.
  */
 #define WINDOW_BYTES 2048
+#define PAGE_BYTES 4096
+/* A frame this far above the start of the current chunk is in it (16 KiB, or bigger if need be). */
+#define CHUNK_BYTES (16 * 1024)
 /* Behind the window in the same buffer: a frame that lies elsewhere (generator, shim). */
 #define SINGLE_POS WINDOW_BYTES
 #define SINGLE_BYTES 128
@@ -46,7 +50,9 @@ struct code_cache_entry {
  */
 struct walk {
 	u64 fr;		/* frame to look at next */
-	u64 win;	/* target address of frames[0]; 0: nothing read */
+	u64 win;	/* target address of frames[0] */
+	u64 win_last;	/* where in frames[] the last whole frame can begin; 0: nothing read */
+	u64 chunk;	/* start of the current chunk of the data stack */
 	u64 low;	/* lowest data stack frame seen: callers lie below */
 	u64 stamp;
 	u64 gc_frame;
@@ -319,6 +325,16 @@ static __always_inline u32 code_id(struct scratch *s, struct code_cache *cache,
 	return id;
 }
 
+/* As far down as memory is sure to be mapped: the chunk's start, or the frame's own page. */
+static __always_inline u64 window_start(const struct walk *w, u64 want)
+{
+	u64 floor = w->fr & ~(u64)(PAGE_BYTES - 1);
+
+	if (w->fr - w->chunk < CHUNK_BYTES)
+		floor = w->chunk;
+	return want < floor ? floor : want;
+}
+
 /*
  * Bring the frame at w->fr into scratch. Returns its position in s->frames,
  * negative if it cannot be read.
@@ -328,20 +344,23 @@ static __always_inline s32 fetch_frame(struct scratch *s, struct py_proc *p, str
 	u32 bytes = p->l.fr_bytes & FIELD_MASK;
 	u64 off = w->fr - w->win;
 
-	if (off <= WINDOW_BYTES - bytes)
+	if (w->win_last && off <= w->win_last)
 		return off;
 	if (w->low - w->fr < NEAR_BYTES) {
-		u64 win = w->fr + bytes - WINDOW_BYTES;
+		u64 win = window_start(w, w->fr + bytes - WINDOW_BYTES);
+		u64 len = w->fr + bytes - win;
 
-		if (!read_user(s->frames, WINDOW_BYTES, win)) {
+		barrier_var(len);
+		if (len <= WINDOW_BYTES && !read_user(s->frames, len, win)) {
 			w->win = win;
-			return WINDOW_BYTES - bytes;
+			w->win_last = len - bytes;
+			return len - bytes;
 		}
-		w->win = 0;	/* half overwritten */
+		w->win_last = 0;	/* half overwritten */
 	}
-	if (read_user(s->frames + SINGLE_POS, SINGLE_BYTES, w->fr))
-		return -1;
-	return SINGLE_POS;
+	barrier_var(bytes);
+	bytes &= FIELD_MASK;
+	return read_user(s->frames + SINGLE_POS, bytes, w->fr) ? -1 : SINGLE_POS;
 }
 
 /* Look at one frame; 0: go on, 1: the chain ended or cannot be followed. */
@@ -365,10 +384,10 @@ static __always_inline int walk_step(struct scratch *s, struct code_cache *cache
 		return 1;
 	}
 	pos = at;
-#define FRAME_FIELD(type, field)                                                                  \
-	(*(type *)(s->frames + (pos & (2 * WINDOW_BYTES - 1)) + (p->l.field & FIELD_MASK)))
+	barrier_var(pos);	/* what the compiler knows of pos, the verifier does not */
 	if (pos > SINGLE_POS)
 		return 1;
+#define FRAME_FIELD(type, field) (*(type *)(s->frames + pos + (p->l.field & FIELD_MASK)))
 	code = FRAME_FIELD(u64, fr_code) & ~(u64)p->l.code_tag_mask;
 	ip = FRAME_FIELD(u64, fr_ip);
 	owner = FRAME_FIELD(u8, fr_owner);
@@ -480,6 +499,7 @@ static __always_inline enum counter unwind_python(struct scratch *s, struct code
 	*w = (struct walk){
 		.fr = frame,
 		.low = frame + 1,	/* the first frame: try a window */
+		.chunk = ts_u64(s, p->l.ts_datastack),
 		.stamp = code_stamp(s, p, is),
 	};
 	if (cfg_gc && (out->status & STATUS_HAS_GIL))
