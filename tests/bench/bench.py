@@ -177,7 +177,8 @@ def say(name, target, percent, note=""):
 
 def bench_tool(found, scratch, seconds):
     cpu = online_cpus() - 1
-    print(f"\nwhole tool: CPU % of one core at {TOOL_RATE} Hz, one busy process, depth 20 (aim: 1 %)")
+    print(f"\nwhole tool: CPU % of one core at {TOOL_RATE} Hz, one busy process, depth 20"
+          " (aim: 1 %)")
     by_name = {i.name: i for i in found}
     spy = pyspy(scratch)
     for name in ("system-3.11", "sid-3.15"):
@@ -207,7 +208,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--seconds", type=float, default=1.0, help="per kernel figure")
     parser.add_argument("--interpreter", action="append", help="only these (default: all)")
-    parser.add_argument("--depth", type=int, action="append", help="only these (default: 5 20 60 120)")
+    parser.add_argument("--depth", type=int, action="append",
+                        help="only these (default: 5 20 60 120)")
     parser.add_argument("--only", choices=("kernel", "tool"))
     args = parser.parse_args()
     if os.geteuid() != 0:

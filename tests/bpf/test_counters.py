@@ -31,7 +31,9 @@ def test_a_busy_cpu_gets_every_tick(loaded):
     # the chosen target is pinned to CPU 0 and never idle
     cpu, = [c for c in loaded["ticks"]["cpus"] if c["cpu"] == 0]
     assert cpu["expected"] == pytest.approx(999 * loaded["duration_s"], rel=0.01)
-    assert cpu["delivered"] == pytest.approx(cpu["expected"], rel=0.01)
+    # a host may take a virtual CPU away for a moment: those ticks are missed, and said to be
+    assert cpu["delivered"] == pytest.approx(cpu["expected"], rel=0.03)
+    assert loaded["ticks"]["missed"] >= 0.9 * (cpu["expected"] - cpu["delivered"]) - 20
 
 
 def test_every_cpu_is_sampled(loaded):

@@ -183,7 +183,7 @@ def prepare_sid():
 
 def main():
     if os.geteuid() != 0:
-        raise SystemExit("interpreters: needs root for debootstrap and chroot: sudo make interpreters")
+        raise SystemExit("interpreters: needs root (debootstrap, chroot): sudo make interpreters")
     prepare_sid()
     found = discover(supported_only=False)
     for i in found:

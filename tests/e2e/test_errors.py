@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Bad input: one line that says what is wrong and what to do, and the right exit status."""
 import os
+import re
 import select
 import shutil
 import signal
@@ -59,8 +60,21 @@ def as_nobody(*argv):
 def test_without_privilege_it_names_the_capability_and_the_command(for_anyone):
     done = subprocess.run(as_nobody(for_anyone, "-a", "-d", "1"), capture_output=True, text=True,
                           timeout=60, cwd="/tmp")
-    line = refused(done, "CAP_", "sudo")
-    assert "-a" in line and str(for_anyone) in line
+    line = refused(done, "CAP_", f"sudo {for_anyone}")
+    assert re.search(rf"`sudo setcap [a-z_,]+=ep {for_anyone}`", line)
+
+
+def test_the_command_it_names_is_enough(for_anyone, scratch, python, out, oracle):
+    done = subprocess.run(as_nobody(for_anyone, "-a"), capture_output=True, text=True, timeout=60)
+    setcap = re.search(r"`sudo (setcap [^`]+)`", done.stderr).group(1)
+    subprocess.run(setcap.split(), check=True, timeout=60)
+    out.chmod(0o777)
+    with Target(python, scratch, "shares=600") as target:
+        target.go()
+        done = subprocess.run(as_nobody(for_anyone, "-p", target.pid, "-d", "1", "-o",
+                                        out / "x.tach"), capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert len(oracle.load(out / "x.tach")[0].samples) > 500
 
 
 def test_without_privilege_it_leaves_no_files(for_anyone, out):

@@ -12,7 +12,7 @@ LEAVES = ("burn_sixty", "burn_thirty", "burn_ten", "north", "south", "east", "we
           "inner", "naïve_größe", "Überklasse.名前_функция", "\U0002000b.\U0002123d\U00020089",
           "Engine.from_class", "Engine.static", "Engine.Part.turn", "Engine.power",
           "make.<locals>.nested", "burn_handled", "burn_calm", "make_cycles", "hold_gil",
-          "hash_without_gil", "awake")
+          "hash_without_gil", "awake", "caller", "called_from_c")
 
 
 def test_shares_are_within_two_points(recorded):
@@ -63,6 +63,17 @@ def test_a_recursion_of_200_is_whole(recorded):
     profile, truth = recorded
     mine = [s for s in profile.phase(truth, "recursion") if leaf_is(s, "bottom")]
     assert fraction(mine, lambda s: sum(f.func == "recurse" for f in s.frames) == 200) >= 0.999
+
+
+def test_entering_the_interpreter_from_c_never_breaks_the_stack(recorded):
+    # up to 3.12 a thread points to its C frame a moment before that is filled in
+    profile, truth = recorded
+    root = truth.stack("caller")[-1]
+    samples = profile.phase(truth, "entries")
+    broken = [s for s in samples if names(s)[-1] != root or any(f.line < 0 and (f.file, f.func) != GC
+                                                                for f in s.frames)]
+    assert len(samples) > 1000
+    assert len(broken) <= 0.001 * len(samples), (len(broken), names(broken[0]))
 
 
 def test_a_stack_too_deep_keeps_the_innermost_and_says_so(recorded):
@@ -210,7 +221,8 @@ def test_recycled_code_is_never_given_an_old_name(recorded):
     assert len(numbers) > 100
     assert all(file == f"remade_{n}.py" and line in (2 + n % 40, 3 + n % 40)
                for (file, _, line), n in zip(seen, numbers))
-    assert numbers == sorted(numbers)
+    backwards = [(a, b) for a, b in zip(numbers, numbers[1:]) if b < a]
+    assert not backwards, f"{len(backwards)} of {len(numbers)}, first {backwards[:3]}"
     assert numbers[-1] < truth["phases"]["recycled"]["made"]
 
 

@@ -29,7 +29,9 @@ if pid == 0:
 parent()
 os.waitpid(pid, 0)
 import subprocess
-subprocess.run([sys.executable, "-c", "def execed():\\n import time\\n end = time.process_time() + 0.5\\n while time.process_time() < end: pass\\nexeced()"], check=True)
+EXECED = "import time\\ndef execed():\\n end = time.process_time() + 0.5\\n"
+EXECED += " while time.process_time() < end: pass\\nexeced()"
+subprocess.run([sys.executable, "-c", EXECED], check=True)
 """
 
 
