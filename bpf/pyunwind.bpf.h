@@ -75,6 +75,11 @@ struct scratch {
 	u8 code[2 * SINGLE_BYTES];
 	u64 seq;		/* samples on this CPU */
 	struct walk walk;
+	u64 file;		/* the last file name's object and stamp in this sample */
+	u32 file_stamp;
+	u32 pad2;
+	u64 ident;		/* of the process, and its layout: for read_code_id() */
+	struct py_layout l;
 	u32 new_cnt;
 	u32 pad;
 	struct new_code new_codes[MAX_NEW_CODES];
@@ -272,9 +277,9 @@ static __always_inline bool has_exception(struct scratch *s, struct py_proc *p, 
 /* ---- frames ---- */
 
 /* Is user space to be told of this code? false: yes, but this sample has no room for it. */
-static __always_inline bool note_new_code(struct scratch *s, struct py_proc *p, u64 code, u32 id)
+static __always_inline bool note_new_code(struct scratch *s, u64 code, u32 id)
 {
-	u64 mark = (p->ident ^ code * 0x9e3779b97f4a7c15ULL) * 0xbf58476d1ce4e5b9ULL + id;
+	u64 mark = (s->ident ^ code * 0x9e3779b97f4a7c15ULL) * 0xbf58476d1ce4e5b9ULL + id;
 	struct sent_codes *sent;
 	u32 zero = 0, n = s->new_cnt;
 
@@ -290,39 +295,90 @@ static __always_inline bool note_new_code(struct scratch *s, struct py_proc *p, 
 	return true;
 }
 
-/*
- * The fingerprint of a code object (abi.h), read afresh unless it is certain
- * that it is still the object that was read before. Certain is: within one
- * sample (this thread stands still and its frames own their code), or while the
- * interpreter's code counter has not moved (is_epoch). stamp says both.
- */
-static __always_inline u32 code_id(struct scratch *s, struct code_cache *cache,
-				   struct py_proc *p, u64 code, u64 stamp)
+static __always_inline u32 read_string_stamp(const struct py_layout *l, u64 str)
 {
-	u32 slot = (code >> 4 ^ code >> 14) & (CODE_CACHE_SIZE - 1);
-	struct code_cache_entry *e = &cache->entries[slot];
-	u64 base = p->l.co_firstlineno & ~7;
-	u32 version = 0, id;
+	u64 tail[STRING_TAIL / 8] = {}, n;
+	struct {
+		u64 length, hash;
+	} head;
 
-	if (e->code == code && e->stamp == stamp)
-		return e->id;
+	if (read_user(&head, sizeof(head), str + l->str_length))
+		return 0;
+	n = string_tail_bytes(head.length);
+	barrier_var(n);
+	if (head.hash == ~0ULL && n <= STRING_TAIL)
+		read_user(tail, n, str + l->str_data + head.length - n);
+	return string_stamp(head.length, head.hash, tail);
+}
+
+/* Neighbours in a stack are often from one file. */
+static __always_inline u32 read_names_stamp(struct scratch *s, u64 name, u64 file)
+{
+	if (s->file != file) {
+		s->file_stamp = read_string_stamp(&s->l, file);
+		s->file = file;
+	}
+	return names_stamp(read_string_stamp(&s->l, name), s->file_stamp);
+}
+
+static __always_inline u32 slot_of(u64 code)
+{
+	return (code >> 4 ^ code >> 14) & (CODE_CACHE_SIZE - 1);
+}
+
+/*
+ * Read a code object's fingerprint (abi.h) and keep it while stamp stands. Of
+ * external linkage: the verifier looks at it once, not at every step of the walk.
+ */
+__noinline u32 read_code_id(u64 code, u64 stamp)
+{
+	struct code_cache_entry *e;
+	struct code_cache *cache;
+	u32 zero = 0, version = 0;
+	struct scratch *s;
+	u64 base;
+
+	s = bpf_map_lookup_elem(&scratches, &zero);
+	cache = bpf_map_lookup_elem(&code_caches, &zero);
+	if (!s || !cache)
+		return 0;
+	base = s->l.co_firstlineno & ~7;
 	if (read_user(s->code, CODE_BYTES, code + base)) {
 		count(CNT_UNVERIFIED_CODE);
 		return 0;
 	}
-#define CODE_FIELD(type, field) (*(type *)(s->code + ((p->l.field - base) & FIELD_MASK)))
-	if (p->l.co_version != ABI_NO_OFF)
+#define CODE_FIELD(type, field) (*(type *)(s->code + ((s->l.field - base) & FIELD_MASK)))
+	if (s->l.co_version != ABI_NO_OFF)
 		version = CODE_FIELD(u32, co_version);
+	if (!version)
+		version = read_names_stamp(s, CODE_FIELD(u64, co_qualname),
+					   CODE_FIELD(u64, co_filename));
+	e = &cache->entries[slot_of(code)];
 	e->code = code;
 	e->stamp = stamp;
-	id = code_identity(CODE_FIELD(u64, co_filename), CODE_FIELD(u64, co_name),
+	e->id = code_identity(CODE_FIELD(u64, co_filename), CODE_FIELD(u64, co_name),
 			      CODE_FIELD(u64, co_qualname), CODE_FIELD(u64, co_linetable),
 			      CODE_FIELD(u32, co_firstlineno), version);
 #undef CODE_FIELD
-	e->id = id;
-	if (!note_new_code(s, p, code, id))
+	version = e->id;
+	if (!note_new_code(s, code, version))
 		e->stamp = 0;	/* come here again with the next sample */
-	return id;
+	return version;
+}
+
+/*
+ * The fingerprint of a code object, read afresh unless it is certain that it is
+ * still the object that was read before. Certain is: within one sample (this
+ * thread stands still and its frames own their code), or while the interpreter's
+ * code counter has not moved (is_epoch). stamp says both.
+ */
+static __always_inline u32 code_id(struct code_cache *cache, u64 code, u64 stamp)
+{
+	const struct code_cache_entry *e = &cache->entries[slot_of(code)];
+
+	if (e->code == code && e->stamp == stamp)
+		return e->id;
+	return read_code_id(code, stamp);
 }
 
 /* As far down as memory is sure to be mapped: the chunk's start, or the frame's own page. */
@@ -408,7 +464,7 @@ static __always_inline int walk_step(struct scratch *s, struct code_cache *cache
 	out->frames[w->n & (ABI_MAX_FRAMES - 1)] = (struct raw_frame){
 		.code = code,
 		.lasti = lasti < 0 || lasti > 0x7fffffff ? RAW_LASTI_NONE : lasti,
-		.id = code_id(s, cache, p, code, w->stamp),
+		.id = code_id(cache, code, w->stamp),
 	};
 	w->n++;
 	return 0;
@@ -487,6 +543,9 @@ static __always_inline enum counter unwind_python(struct scratch *s, struct code
 		return CNT_NO_FRAMES;
 
 	s->new_cnt = 0;
+	s->file = 0;
+	s->ident = p->ident;
+	s->l = p->l;
 	out->status = STATUS_ON_CPU;
 	out->flags = 0;
 	out->gc_at = 0;

@@ -85,11 +85,13 @@ static uint32_t next_version_313(const struct debug_offsets *d)
 	return d->is_bytes == 194968 || d->is_bytes == 194984 ? 17000 : ABI_NO_OFF32;
 }
 
-/* The kernel sends line tables whole: it needs to know their size. */
-static void set_bytes(struct cpython_image *img)
+/* The kernel sends line tables whole and tells names apart: what it needs for that. */
+static void set_objects(struct cpython_image *img)
 {
 	img->layout.bytes_size = img->objects.bytes_size;
 	img->layout.bytes_data = img->objects.bytes_data;
+	img->layout.str_length = img->objects.str_length;
+	img->layout.str_data = img->objects.str_ascii_data;
 }
 
 int layout_from_table(struct cpython_image *img)
@@ -104,7 +106,7 @@ int layout_from_table(struct cpython_image *img)
 		return -ENOTSUP;
 	}
 	img->objects.minor = img->minor;
-	set_bytes(img);
+	set_objects(img);
 	return 0;
 }
 
@@ -216,6 +218,6 @@ int layout_from_debug_offsets(struct cpython_image *img, const struct debug_offs
 		img->layout.rt_tss_key = d->rt_finalizing + u->tss_key_behind_finalizing;
 	fill_objects(&img->objects, d);
 	img->objects.minor = img->minor;
-	set_bytes(img);
+	set_objects(img);
 	return 0;
 }
