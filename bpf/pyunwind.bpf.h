@@ -328,7 +328,8 @@ static __always_inline s32 fetch_frame(struct scratch *s, struct py_proc *p, str
 	u32 bytes = p->l.fr_bytes & FIELD_MASK;
 	u64 off = w->fr - w->win;
 
-	if (off <= WINDOW_BYTES - bytes)
+	/* Without a window there is nothing to be inside of, low addresses neither. */
+	if (w->win && off <= WINDOW_BYTES - bytes)
 		return off;
 	if (w->low - w->fr < NEAR_BYTES) {
 		u64 win = w->fr + bytes - WINDOW_BYTES;
@@ -337,9 +338,17 @@ static __always_inline s32 fetch_frame(struct scratch *s, struct py_proc *p, str
 			w->win = win;
 			return WINDOW_BYTES - bytes;
 		}
-		w->win = 0;	/* half overwritten */
+		/* The page before is not mapped: the data stack begins on this one. */
+		win = w->fr & ~4095ull;
+		off = w->fr - win;
+		w->win = 0;	/* overwritten */
+		if (off <= WINDOW_BYTES - bytes && !read_user(s->frames, WINDOW_BYTES, win)) {
+			w->win = win;
+			return off;
+		}
 	}
-	if (read_user(s->frames + SINGLE_POS, SINGLE_BYTES, w->fr))
+	/* Not a byte more than needed: the frame may be the last thing on its page. */
+	if (read_user(s->frames + SINGLE_POS, bytes, w->fr))
 		return -1;
 	return SINGLE_POS;
 }
@@ -450,9 +459,9 @@ static __always_inline enum counter unwind_python(struct scratch *s, struct code
 		return CNT_TSTATE_UNREADABLE;
 	is = ts_u64(s, p->l.ts_interp);
 	frame = ts_u64(s, p->l.ts_frame);
-	if (p->l.cframe_frame != ABI_NO_OFF &&
-	    (!frame || read_user(&frame, 8, frame + p->l.cframe_frame)))
-		return CNT_NO_FRAMES;
+	if (p->l.cframe_frame != ABI_NO_OFF && frame &&
+	    read_user(&frame, 8, frame + p->l.cframe_frame))
+		return CNT_TSTATE_UNREADABLE;
 
 	s->new_cnt = 0;
 	out->status = STATUS_ON_CPU;
@@ -474,7 +483,8 @@ static __always_inline enum counter unwind_python(struct scratch *s, struct code
 		note_gc(s, p, is, w);
 	walk_frames(s, cache, p, w);
 	out->nframes = w->n;
-	return w->n ? CNT_SAMPLE : CNT_NO_FRAMES;
+	/* Not even one frame could be read: that is told, too. */
+	return w->n || out->flags & RAW_UNREADABLE ? CNT_SAMPLE : CNT_NO_FRAMES;
 }
 
 /* ---- what code objects are called ---- */
