@@ -284,6 +284,11 @@ static __always_inline bool note_new_code(struct scratch *s, struct py_proc *p, 
 	return true;
 }
 
+static __always_inline struct code_cache_entry *cache_entry(struct code_cache *cache, u64 code)
+{
+	return &cache->entries[(code >> 4 ^ code >> 14) & (CODE_CACHE_SIZE - 1)];
+}
+
 /*
  * The fingerprint of a code object (abi.h), read afresh unless it is certain
  * that it is still the object that was read before. Certain is: within one
@@ -293,8 +298,7 @@ static __always_inline bool note_new_code(struct scratch *s, struct py_proc *p, 
 static __always_inline u32 code_id(struct scratch *s, struct code_cache *cache,
 				   struct py_proc *p, u64 code, u64 stamp)
 {
-	u32 slot = (code >> 4 ^ code >> 14) & (CODE_CACHE_SIZE - 1);
-	struct code_cache_entry *e = &cache->entries[slot];
+	struct code_cache_entry *e = cache_entry(cache, code);
 	u64 base = p->l.co_firstlineno & ~7;
 	u32 version = 0, id;
 
@@ -538,8 +542,8 @@ static __always_inline u32 read_table(struct raw_code *rec, struct py_proc *p, u
 	return 0;
 }
 
-static __always_inline void send_code(struct raw_code *rec, struct py_proc *p,
-				      const struct new_code *code)
+static __always_inline void send_code(struct raw_code *rec, struct code_cache *cache,
+				      struct py_proc *p, const struct new_code *code)
 {
 	struct sent_codes *sent;
 	u32 zero = 0, len;
@@ -559,6 +563,7 @@ static __always_inline void send_code(struct raw_code *rec, struct py_proc *p,
 	if (bpf_ringbuf_output(&events, rec, offsetof(struct raw_code, table) + len,
 			       BPF_RB_NO_WAKEUP)) {
 		count(CNT_CODE_LOST);
+		cache_entry(cache, code->code)->stamp = 0;	/* again with the next sample */
 		return;
 	}
 	count(CNT_CODE);
@@ -568,8 +573,8 @@ static __always_inline void send_code(struct raw_code *rec, struct py_proc *p,
 }
 
 /* Before the sample itself, so that its names are there when it is. */
-static __always_inline void send_new_codes(struct scratch *s, struct py_proc *p,
-					   const struct raw_header *h)
+static __always_inline void send_new_codes(struct scratch *s, struct code_cache *cache,
+					   struct py_proc *p, const struct raw_header *h)
 {
 	struct raw_code *rec;
 	u32 zero = 0, i;
@@ -585,7 +590,7 @@ static __always_inline void send_new_codes(struct scratch *s, struct py_proc *p,
 	for (i = 0; i < MAX_NEW_CODES; i++) {
 		if (i >= s->new_cnt)
 			break;
-		send_code(rec, p, &s->new_codes[i]);
+		send_code(rec, cache, p, &s->new_codes[i]);
 	}
 }
 
