@@ -204,9 +204,12 @@ int proc_cpu_idle_ns(int cpu, uint64_t *idle_ns)
 	return err;
 }
 
+#define CPUS_MAX 65536
+
 int proc_cpu_list(const char *list, int **cpus)
 {
 	int cnt = 0, *out = NULL, *bigger;
+	uint8_t seen[CPUS_MAX] = { 0 };
 	const char *p = list;
 	char *end;
 	long a, b;
@@ -221,14 +224,17 @@ int proc_cpu_list(const char *list, int **cpus)
 			if (end == p)
 				goto bad;
 		}
-		if (a < 0 || b < a || b > 65535 || (*end && *end != ',' && *end != '\n'))
+		if (a < 0 || b < a || b >= CPUS_MAX || (*end && *end != ',' && *end != '\n'))
 			goto bad;
 		bigger = realloc(out, (cnt + b - a + 1) * sizeof(*out));
 		if (!bigger)
 			goto bad;
 		out = bigger;
-		while (a <= b)
-			out[cnt++] = a++;
+		for (; a <= b; a++)
+			if (!seen[a]) {
+				seen[a] = 1;
+				out[cnt++] = a;
+			}
 		p = *end == ',' ? end + 1 : end;
 	}
 	*cpus = out;

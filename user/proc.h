@@ -58,7 +58,7 @@ int proc_mem_read(void *ctx, uint64_t addr, void *buf, size_t len);
 int proc_cpu_idle_ns(int cpu, uint64_t *idle_ns);
 #define PROC_IDLE_RESOLUTION_NS 10000000ull
 
-/* The CPUs of a kernel list ("0-3,7") as a new array. Count, or -errno. */
+/* The CPUs of a kernel list ("0-3,7") as a new array, each once. Count, or -errno. */
 int proc_cpu_list(const char *list, int **cpus);
 /* The CPUs that are online now. Count, or -errno. */
 int proc_online_cpus(int **cpus);
