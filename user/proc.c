@@ -159,6 +159,21 @@ int proc_cmdline(pid_t tgid, char *out, size_t size)
 	return 0;
 }
 
+int proc_exe(pid_t tgid, char *path, size_t size)
+{
+	char link[64];
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/%d/exe", tgid);
+	n = readlink(link, path, size);
+	if (n < 0)
+		return -errno;
+	if ((size_t)n == size)
+		return -ENAMETOOLONG;
+	path[n] = '\0';
+	return 0;
+}
+
 int proc_each(int (*cb)(void *ctx, pid_t tgid), void *ctx)
 {
 	struct dirent *e;

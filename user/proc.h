@@ -45,6 +45,9 @@ int proc_stat(pid_t tgid, struct proc_stat *st);
 /* Command line with spaces between arguments, at most size - 1 bytes; hostile. 0 or -errno. */
 int proc_cmdline(pid_t tgid, char *out, size_t size);
 
+/* The path of a process' executable as proc_maps() has it. 0 or -errno. */
+int proc_exe(pid_t tgid, char *path, size_t size);
+
 /* Call cb for every process there is now, until it returns non-zero. 0 or that, or -errno. */
 int proc_each(int (*cb)(void *ctx, pid_t tgid), void *ctx);
 
