@@ -176,6 +176,10 @@ static void test_maps_of_self(void **state)
 	assert_true(readlink("/proc/self/exe", exe, sizeof(exe) - 1) > 0);
 	assert_string_equal(f.path, exe);
 	assert_true(f.map.exec);
+	assert_int_equal(proc_exe(getpid(), f.path, sizeof(f.path)), 0);
+	assert_string_equal(f.path, exe);
+	assert_int_equal(proc_exe(getpid(), f.path, strlen(exe)), -ENAMETOOLONG);
+	assert_int_equal(proc_exe(0x3fffffff, f.path, sizeof(f.path)), -ENOENT);
 	/* What has no file behind it is not told. */
 	f = (struct find){ .addr = (uintptr_t)&on_stack };
 	assert_int_equal(proc_maps(getpid(), find_map, &f), 0);
