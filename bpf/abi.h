@@ -62,6 +62,7 @@ struct py_layout {
 	abi_u16 ts_gil;
 	abi_u16 ts_exc_current;	/* the exception that is propagating                 */
 	abi_u16 ts_exc_info;	/* -> _PyErr_StackItem                               */
+	abi_u16 ts_datastack;	/* datastack_chunk: where the current chunk of frames begins */
 	abi_u16 ts_exc_state;	/* the embedded bottom _PyErr_StackItem              */
 	abi_u16 exc_value;	/* _PyErr_StackItem.exc_value                        */
 	abi_u16 exc_previous;	/* _PyErr_StackItem.previous_item                    */
@@ -86,6 +87,7 @@ struct py_layout {
 	abi_u16 rt_interp_head;
 	abi_u16 rt_tss_key;	/* Py_tss_t: int initialized, then the key           */
 	abi_u16 rt_gil;		/* for PY_GIL_RT_CURRENT                             */
+	abi_u16 pad;
 	/* PyInterpreterState */
 	abi_u32 is_id;
 	abi_u32 is_next;
@@ -99,7 +101,6 @@ struct py_layout {
 	abi_u8 skip_owner;	/* frames with owner >= this are C-stack shims; 0xff none */
 	abi_u8 end_shim;	/* 1: an intact chain ends at a shim (3.12+)         */
 	abi_u8 code_tag_mask;	/* low bits of fr_code that are a StackRef tag        */
-	abi_u8 pad[4];
 };
 _Static_assert(sizeof(struct py_layout) == 92, "py_layout has no hidden padding");
 
@@ -114,6 +115,9 @@ struct py_proc {
 	abi_u64 ident;		/* unique per admission; never 0                     */
 	abi_u64 runtime;	/* &_PyRuntime in the target                         */
 	abi_u64 none;		/* &_Py_NoneStruct in the target                     */
+	abi_u64 epoch;		/* address of a counter like is_epoch that all
+				 * interpreters share (3.12); 0: none                */
+	abi_u64 main_interp;	/* the interpreter with id 0; the kernel fills it in */
 	abi_u64 tls_index;	/* TLS_DTV: address of the tls_index in the GOT      */
 	abi_s64 tls_off;	/* TLS_FS: from fsbase; TLS_DTV: added to the offset */
 	abi_u64 ticks;		/* samples seen here; racy by design                 */
@@ -124,7 +128,7 @@ struct py_proc {
 	struct py_layout l;
 	abi_u32 pad2;
 };
-_Static_assert(sizeof(struct py_proc) == 160, "py_proc has no hidden padding");
+_Static_assert(sizeof(struct py_proc) == 176, "py_proc has no hidden padding");
 
 /* TACH's status byte (seeds: "Status Byte"; 32 is release-only). */
 enum {

@@ -13,10 +13,14 @@
 #include "common.bpf.h"
 
 /*
- * Frames lie next to each other in the thread's data stack, the caller below
- * the callee, so one read that ends with a frame brings its callers too.
+ * Frames lie next to each other in chunks of the thread's data stack, the caller
+ * below the callee, so one read that ends with a frame brings its callers too. It
+ * must not reach below the chunk: a read that faults costs a microsecond or two.
  */
 #define WINDOW_BYTES 2048
+#define PAGE_BYTES 4096
+/* A frame this far above the start of the current chunk is in it (16 KiB, or bigger if need be). */
+#define CHUNK_BYTES (16 * 1024)
 /* Behind the window in the same buffer: a frame that lies elsewhere (generator, shim). */
 #define SINGLE_POS WINDOW_BYTES
 #define SINGLE_BYTES 128
@@ -46,7 +50,9 @@ struct code_cache_entry {
  */
 struct walk {
 	u64 fr;		/* frame to look at next */
-	u64 win;	/* target address of frames[0]; 0: nothing read */
+	u64 win;	/* target address of frames[0] */
+	u64 win_last;	/* where in frames[] the last whole frame can begin; 0: nothing read */
+	u64 chunk;	/* start of the current chunk of the data stack */
 	u64 low;	/* lowest data stack frame seen: callers lie below */
 	u64 stamp;
 	u64 gc_frame;
@@ -323,6 +329,16 @@ static __always_inline u32 code_id(struct scratch *s, struct code_cache *cache,
 	return id;
 }
 
+/* As far down as memory is sure to be mapped: the chunk's start, or the frame's own page. */
+static __always_inline u64 window_start(const struct walk *w, u64 want)
+{
+	u64 floor = w->fr & ~(u64)(PAGE_BYTES - 1);
+
+	if (w->fr - w->chunk < CHUNK_BYTES)
+		floor = w->chunk;
+	return want < floor ? floor : want;
+}
+
 /*
  * Bring the frame at w->fr into scratch. Returns its position in s->frames,
  * negative if it cannot be read.
@@ -332,29 +348,23 @@ static __always_inline s32 fetch_frame(struct scratch *s, struct py_proc *p, str
 	u32 bytes = p->l.fr_bytes & FIELD_MASK;
 	u64 off = w->fr - w->win;
 
-	/* Without a window there is nothing to be inside of, low addresses neither. */
-	if (w->win && off <= WINDOW_BYTES - bytes)
+	if (w->win_last && off <= w->win_last)
 		return off;
 	if (w->low - w->fr < NEAR_BYTES) {
-		u64 win = w->fr + bytes - WINDOW_BYTES;
+		u64 win = window_start(w, w->fr + bytes - WINDOW_BYTES);
+		u64 len = w->fr + bytes - win;
 
-		if (!read_user(s->frames, WINDOW_BYTES, win)) {
+		barrier_var(len);
+		if (len <= WINDOW_BYTES && !read_user(s->frames, len, win)) {
 			w->win = win;
-			return WINDOW_BYTES - bytes;
+			w->win_last = len - bytes;
+			return len - bytes;
 		}
-		/* The page before is not mapped: the data stack begins on this one. */
-		win = w->fr & ~4095ull;
-		off = w->fr - win;
-		w->win = 0;	/* overwritten */
-		if (off <= WINDOW_BYTES - bytes && !read_user(s->frames, WINDOW_BYTES, win)) {
-			w->win = win;
-			return off;
-		}
+		w->win_last = 0;	/* half overwritten */
 	}
-	/* Not a byte more than needed: the frame may be the last thing on its page. */
-	if (read_user(s->frames + SINGLE_POS, bytes, w->fr))
-		return -1;
-	return SINGLE_POS;
+	barrier_var(bytes);
+	bytes &= FIELD_MASK;
+	return read_user(s->frames + SINGLE_POS, bytes, w->fr) ? -1 : SINGLE_POS;
 }
 
 /* Look at one frame; 0: go on, 1: the chain ended or cannot be followed. */
@@ -378,10 +388,10 @@ static __always_inline int walk_step(struct scratch *s, struct code_cache *cache
 		return 1;
 	}
 	pos = at;
-#define FRAME_FIELD(type, field)                                                                  \
-	(*(type *)(s->frames + (pos & (2 * WINDOW_BYTES - 1)) + (p->l.field & FIELD_MASK)))
+	barrier_var(pos);	/* what the compiler knows of pos, the verifier does not */
 	if (pos > SINGLE_POS)
 		return 1;
+#define FRAME_FIELD(type, field) (*(type *)(s->frames + pos + (p->l.field & FIELD_MASK)))
 	code = FRAME_FIELD(u64, fr_code) & ~(u64)p->l.code_tag_mask;
 	ip = FRAME_FIELD(u64, fr_ip);
 	owner = FRAME_FIELD(u8, fr_owner);
@@ -433,13 +443,26 @@ static __always_inline void note_gc(struct scratch *s, struct py_proc *p, u64 is
 		read_user(&w->gc_frame, 8, is + p->l.is_gc_frame);
 }
 
+static __always_inline u32 interpreter_id(struct py_proc *p, u64 is)
+{
+	u32 id = 0;
+
+	if (is == p->main_interp)
+		return 0;
+	if (!read_user(&id, 4, is + p->l.is_id) && !id)
+		p->main_interp = is;
+	return id;
+}
+
 static __always_inline u64 code_stamp(struct scratch *s, struct py_proc *p, u64 is)
 {
-	u64 epoch = ++s->seq;
+	u64 addr = p->epoch, epoch = ++s->seq;
 	u32 e;
 
+	if (p->l.is_epoch != ABI_NO_OFF32)
+		addr = is + p->l.is_epoch;
 	/* 0: the counter has overflowed and stands still (3.12, 3.13); trust nothing. */
-	if (p->l.is_epoch != ABI_NO_OFF32 && !read_user(&e, 4, is + p->l.is_epoch) && e)
+	if (addr && !read_user(&e, 4, addr) && e)
 		return (p->ident ^ is * 0x9e3779b97f4a7c15ULL) + (u64)e * 0xbf58476d1ce4e5b9ULL;
 	return epoch * 0x94d049bb133111ebULL ^ p->ident;
 }
@@ -471,16 +494,16 @@ static __always_inline enum counter unwind_python(struct scratch *s, struct code
 	out->status = STATUS_ON_CPU;
 	out->flags = 0;
 	out->gc_at = 0;
-	out->interp_id = 0;
 	if (has_gil(s, p, ts))
 		out->status |= STATUS_HAS_GIL;
 	if (has_exception(s, p, ts))
 		out->status |= STATUS_HAS_EXCEPTION;
-	read_user(&out->interp_id, 4, is + p->l.is_id);
+	out->interp_id = interpreter_id(p, is);
 
 	*w = (struct walk){
 		.fr = frame,
 		.low = frame + 1,	/* the first frame: try a window */
+		.chunk = ts_u64(s, p->l.ts_datastack),
 		.stamp = code_stamp(s, p, is),
 	};
 	if (cfg_gc && (out->status & STATUS_HAS_GIL))

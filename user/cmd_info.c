@@ -73,12 +73,13 @@ static int on_event(void *ctx, const struct event *ev)
 	if (err)
 		return err;
 	th = &t->list[index];
-	if (!th->samples++) {
+	if (!th->samples) {
 		th->id = ev->thread_id;
 		th->interp_id = ev->interp_id;
 		th->first_us = ev->time_us;
 		t->cnt = index + 1;
 	}
+	th->samples += ev->weight;
 	th->last_us = ev->time_us;
 	th->gil += !!(ev->status & STATUS_HAS_GIL);
 	th->on_cpu += !!(ev->status & STATUS_ON_CPU);

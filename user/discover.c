@@ -134,6 +134,7 @@ static void fill_proc(struct py_proc *p, const struct cpython_image *img, uint64
 	*p = (struct py_proc){
 		.runtime = img->runtime_vaddr + bias,
 		.none = img->none_vaddr ? img->none_vaddr + bias : 0,
+		.epoch = img->epoch_vaddr ? img->epoch_vaddr + bias : 0,
 		.tls_index = img->tls_index_vaddr ? img->tls_index_vaddr + bias : 0,
 		.tls_off = img->tls_off,
 		.tss_key = -1,

@@ -55,6 +55,7 @@ struct event {
 	uint32_t interp_id;
 	uint32_t nframes;	/* ≤ EVENT_MAX_FRAMES; may be 0 */
 	const uint32_t *frames;	/* frame ids, innermost first */
+	uint64_t weight;	/* so many of the profile's unit; 1 for a sample of a clock */
 	uint8_t status;
 };
 
@@ -76,12 +77,20 @@ enum profile_features {
 	FEATURE_BLOCKING = 16,
 };
 
+/* What an event's weight counts. */
+enum profile_unit {
+	UNIT_SAMPLES = 0,	/* of the clock, interval_us apart */
+	UNIT_BYTES,		/* of memory */
+	UNIT_NANOSECONDS,
+};
+
 /* Known when a profile begins. */
 struct profile_meta {
 	uint8_t python_major, python_minor, python_micro;
 	uint64_t start_us;	/* CLOCK_MONOTONIC */
 	uint64_t interval_us;
 	enum profile_mode mode;
+	enum profile_unit unit;
 	bool features_known;
 	uint32_t features;	/* FEATURE_* */
 	uint32_t tgid;		/* 0: not known */

@@ -215,6 +215,7 @@ static int emit(struct process *p, const struct thread *t, const struct raw_samp
 		.interp_id = raw->interp_id,
 		.nframes = raw->nframes,
 		.frames = t->ids + ABI_MAX_FRAMES - raw->nframes,
+		.weight = 1,
 		.status = raw->status,
 	};
 	int err;

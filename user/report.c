@@ -226,8 +226,8 @@ static int add_to_thread(struct report *r, const struct event *ev)
 		return err;
 	r->rows[r->thread_row_0 + index].profile = r->profile_cnt - 1;
 	r->rows[r->thread_row_0 + index].thread_id = ev->thread_id;
-	r->rows[r->thread_row_0 + index].self++;
-	r->rows[r->thread_row_0 + index].total++;
+	r->rows[r->thread_row_0 + index].self += ev->weight;
+	r->rows[r->thread_row_0 + index].total += ev->weight;
 	return 0;
 }
 
@@ -237,16 +237,16 @@ int report_event(void *ctx, const struct event *ev)
 	size_t bytes = ev->nframes * sizeof(*ev->frames);
 	int err;
 
-	r->sample_cnt++;
+	r->sample_cnt += ev->weight;
 	if (r->by == REPORT_BY_THREAD)
 		return add_to_thread(r, ev);
 	if (r->by == REPORT_BY_PROCESS) {
-		r->rows[r->row_cnt - 1].self++;
-		r->rows[r->row_cnt - 1].total++;
+		r->rows[r->row_cnt - 1].self += ev->weight;
+		r->rows[r->row_cnt - 1].total += ev->weight;
 		return 0;
 	}
 	if (ev->nframes == r->depth && !memcmp(ev->frames, r->stack, bytes)) {
-		r->pending++;
+		r->pending += ev->weight;
 		return 0;
 	}
 	err = add_pending(r);
@@ -254,7 +254,7 @@ int report_event(void *ctx, const struct event *ev)
 		return err;
 	r->depth = ev->nframes;
 	memcpy(r->stack, ev->frames, bytes);
-	r->pending = 1;
+	r->pending = ev->weight;
 	return 0;
 }
 

@@ -54,7 +54,7 @@ struct decoder {
 	ZSTD_inBuffer in;
 	size_t zstd_left;		/* 0: at the end of a frame */
 	uint8_t *window;
-	bool drained;			/* everything there is, is in sight; always so without zstd */
+	bool drained;			/* all there is, is in sight; always so without zstd */
 };
 
 __attribute__((format(printf, 2, 3)))
@@ -146,6 +146,7 @@ static struct event event_of(const struct tach_thread *th)
 		.interp_id = th->interp_id,
 		.nframes = th->depth,
 		.frames = th->stack,
+		.weight = 1,
 	};
 }
 

@@ -173,7 +173,8 @@ static int parse_stats(struct tach_reader *r, uint64_t off)
 	if (!len)
 		return 0;
 	if (r->info.layout == TACH_DRAFT2 || len < TACH_STAT_TRAILER_BYTES ||
-	    memcmp(trailer, TACH_STAT_MAGIC, 8) || tach_load32(trailer + 12, r->info.swapped) != len)
+	    memcmp(trailer, TACH_STAT_MAGIC, 8) ||
+	    tach_load32(trailer + 12, r->info.swapped) != len)
 		return bad(r, "damaged: %zu bytes behind the frames", len);
 	/* Made by a newer CPython: its business. */
 	if (tach_load32(trailer + 8, r->info.swapped) != TACH_STAT_VERSION)

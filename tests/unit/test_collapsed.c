@@ -55,7 +55,7 @@ static void test_as_cpython(void **state)
 static uint32_t add_frame(struct intern *in, const char *file, const char *func, int32_t line,
 			  int32_t column)
 {
-	struct frame f = { .line = line, .end_line = line, .column = column, .opcode = OPCODE_NONE };
+	struct frame f = { .line = line, .end_line = line, .column = column };
 	uint32_t id;
 
 	assert_int_equal(intern_string(in, file, strlen(file), &f.file), 0);
@@ -66,7 +66,7 @@ static uint32_t add_frame(struct intern *in, const char *file, const char *func,
 
 static void put_event(struct sink *s, uint64_t tid, uint32_t n, const uint32_t *frames)
 {
-	struct event ev = { .thread_id = tid, .nframes = n, .frames = frames };
+	struct event ev = { .thread_id = tid, .nframes = n, .frames = frames, .weight = 1 };
 
 	assert_int_equal(s->ops->event(s, &ev), 0);
 }
@@ -142,7 +142,7 @@ static void test_write_error(void **state)
 	struct profile_meta meta = { 0 };
 	struct sink *s = sink_collapsed.open(&args);
 	uint32_t a = add_frame(in, "a.py", "f", 3, 1);
-	struct event ev = { .nframes = 1, .frames = &a };
+	struct event ev = { .nframes = 1, .frames = &a, .weight = 1 };
 
 	assert_int_equal(s->ops->begin(s, &meta, intern_tables(in)), 0);
 	assert_int_equal(s->ops->event(s, &ev), 0);

@@ -218,7 +218,7 @@ static void test_cache(void **state)
 static void test_deleted(void **state)
 {
 	if (geteuid()) {
-		printf("skipped: a deleted file can only be opened by root\n");
+		printf("SKIP: a deleted file can only be opened by root\n");
 		return;
 	}
 	begin();

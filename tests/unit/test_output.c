@@ -142,6 +142,9 @@ static void test_directory(void **state)
 	finish(output_create_file(fd, "1-a.tach"));
 	close(fd);
 	assert_content(in_top("d/1-a.tach"), "new");
+	/* It holds a recording now: not a place for another one. */
+	assert_int_equal(output_create_dir(in_top("d")), -EEXIST);
+	assert_int_equal(unlink(in_top("d/1-a.tach")), 0);
 	assert_int_equal(stat(in_top("d"), &st), 0);
 	assert_int_equal(st.st_mode & 07777, 0700);
 	fd = output_create_dir(in_top("d"));

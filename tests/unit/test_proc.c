@@ -84,7 +84,7 @@ static void test_stat_kinds(void **state)
 	if (!proc_stat(2, &st) && !strcmp(st.comm, "kthreadd"))
 		assert_true(st.kernel_thread);
 	else
-		printf("skipped: no kernel thread is to be seen\n");
+		printf("SKIP: no kernel thread is to be seen\n");
 	assert_int_equal(proc_stat(0x3fffffff, &st), -ESRCH);
 }
 
@@ -259,7 +259,7 @@ static void test_open_mapped(void **state)
 	pid = child_with(map_file, &m);
 	new_file(path, "impostor");
 	if (access("/proc/self/map_files", X_OK) || geteuid()) {
-		printf("skipped: a deleted file can only be opened by root\n");
+		printf("SKIP: a deleted file can only be opened by root\n");
 	} else {
 		assert_int_equal(open_far_away(pid, buf, sizeof(buf), &f), 0);
 		assert_string_equal(buf, "mapped");

@@ -55,7 +55,7 @@ static struct profile new_profile(bool reversed)
 static void sample(struct report *r, unsigned int n, uint64_t tid, uint32_t depth, ...)
 {
 	uint32_t frames[8], i;
-	struct event ev = { .thread_id = tid, .nframes = depth, .frames = frames };
+	struct event ev = { .thread_id = tid, .nframes = depth, .frames = frames, .weight = 1 };
 	va_list ap;
 
 	va_start(ap, depth);

@@ -78,7 +78,7 @@ static int put(struct sink *s, uint64_t time_us, uint64_t tid, uint8_t status, u
 	       const uint32_t *frames)
 {
 	const struct event ev = { .time_us = time_us, .thread_id = tid, .interp_id = 2,
-				  .nframes = n, .frames = frames, .status = status };
+				  .nframes = n, .frames = frames, .weight = 1, .status = status };
 
 	return s->ops->event(s, &ev);
 }
@@ -208,7 +208,7 @@ static int random_event(struct sink *s, struct walk *walks, uint64_t *seed, uint
 	uint32_t i = rnd(seed) % WALKS;
 	struct walk *w = &walks[i];
 	uint64_t now = w->time_us + rnd(seed) % (rnd(seed) % 16 ? 200 : 1ULL << 40);
-	struct event ev = { .thread_id = 1ULL << (i * 5), .interp_id = i & 1,
+	struct event ev = { .weight = 1, .thread_id = 1ULL << (i * 5), .interp_id = i & 1,
 			    .frames = w->stack, .status = rnd(seed) & 63 };
 	int err;
 

@@ -331,6 +331,49 @@ static void test_stats_forms(void **state)
 	close(fd);
 }
 
+/* wall_zstd with its compressed region longer or shorter by some bytes. */
+static void assert_region(ssize_t more, const char *bytes, const char *reason)
+{
+	char from[512], path[PATH_BYTES], why[256];
+	struct buf b = file_bytes(golden_path("wall_zstd.bin", from)), out = { 0 };
+	uint64_t strings, frames, size = b.len + more;
+	int fd = memory_file(path);
+
+	memcpy(&strings, b.data + 40, 8);
+	memcpy(&frames, b.data + 48, 8);
+	assert_int_equal(buf_add(&out, b.data, strings + (more < 0 ? more : 0)), 0);
+	if (more > 0)
+		assert_int_equal(buf_add(&out, bytes, more), 0);
+	assert_int_equal(buf_add(&out, b.data + strings, b.len - strings), 0);
+	strings += more;
+	frames += more;
+	memcpy(out.data + 40, &strings, 8);
+	memcpy(out.data + 48, &frames, 8);
+	memcpy(out.data + out.len - 24, &size, 8);
+	set_file(fd, out.data, out.len);
+	assert_int_equal(try_file(path, why, sizeof(why)), !reason);
+	if (reason && !strstr(why, reason))
+		fail_msg("\"%s\" says nothing of \"%s\"", why, reason);
+	buf_free(&b);
+	buf_free(&out);
+	close(fd);
+}
+
+static void test_zstd_region(void **state)
+{
+	/* An empty frame, a skippable frame (RFC 8878, 3.1.2). */
+	static const char empty[] = "\x28\xb5\x2f\xfd\x20\x00\x01\x00";
+	static const char skip[] = "\x50\x2a\x4d\x18\x02\x00\x00\x00xx";
+
+	assert_region(0, NULL, NULL);
+	assert_region(9, empty, NULL);
+	assert_region(10, skip, NULL);
+	assert_region(6, "garbage", "zstd");
+	assert_region(3, empty, "not complete");
+	assert_region(-1, NULL, "not complete");
+	assert_region(-100, NULL, "not complete");
+}
+
 static int stop_at_third(void *ctx, const struct event *ev)
 {
 	return ++*(int *)ctx == 3 ? -EINTR : 0;
@@ -357,7 +400,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_info),	    cmocka_unit_test(test_samples),
 		cmocka_unit_test(test_damage),	    cmocka_unit_test(test_reasons),
-		cmocka_unit_test(test_stats_forms), cmocka_unit_test(test_callers),
+		cmocka_unit_test(test_stats_forms), cmocka_unit_test(test_zstd_region),
+		cmocka_unit_test(test_callers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

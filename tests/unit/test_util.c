@@ -74,7 +74,9 @@ static void test_escape(void **state)
 {
 	char tiny[6];
 
-	assert_escaped("plain na\xc3\xafve \xf0\x9f\x90\x8d", 17, "plain na\xc3\xafve \xf0\x9f\x90\x8d");
+	const char *plain = "plain na\xc3\xafve \xf0\x9f\x90\x8d";
+
+	assert_escaped(plain, strlen(plain), plain);
 	assert_escaped("\x1b[2J\n\0x", 7, "\\x1b[2J\\x0a\\x00x");
 	/* Invalid, overlong, surrogate, C1, bidirectional override, cut short. */
 	assert_escaped("\xff", 1, "\\xff");

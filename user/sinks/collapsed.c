@@ -150,7 +150,6 @@ static int count_event(struct collapsed_sink *c, const struct event *ev)
 {
 	struct stack_key key;
 	uint32_t i, id, cnt = 0, known = intern_tables(c->stacks)->string_cnt;
-	uint64_t one = 1;
 	int err;
 
 	key.thread_id = ev->thread_id;
@@ -176,8 +175,8 @@ static int count_event(struct collapsed_sink *c, const struct event *ev)
 	if (err)
 		return err;
 	if (id == known)
-		return buf_add(&c->counts, &one, sizeof(one));
-	((uint64_t *)(void *)c->counts.data)[id]++;
+		return buf_add(&c->counts, &ev->weight, sizeof(ev->weight));
+	((uint64_t *)(void *)c->counts.data)[id] += ev->weight;
 	return 0;
 }
 

@@ -3,8 +3,8 @@
  * tach.c - writes TACH files (docs/tach.md), the sink for live capture.
  *
  * Owns the choice of record for every sample, the buffer in front of the file
- * and the order in which things reach it. Knows nothing of processes; what
- * frames and strings mean it copies from the profile's tables at the end.
+ * and the order in which things reach it. Knows nothing of processes, nor what
+ * frames and strings mean: tach_tail.c copies the profile's tables at the end.
  *
  * A sample goes: thread's last stack → (same: the thread's run of repeats, or
  * else a record) → buffer of at most FLUSH_BYTES → one zstd frame → file. After
@@ -15,22 +15,24 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "compress.h"
 #include "tach_format.h"
+#include "tach_tail.h"
 #include "util.h"
 
 /* A thread's run of repeats: about 340 samples of 3 bytes; then it costs 15 bytes of header. */
 #define PENDING_BYTES 1024
 #define REPEAT_MAX_BYTES (VARINT_MAX + 1)
 
-/* Frame ids are u32: 5 bytes at most. */
+/* The largest record and the run of repeats before it. u32 as a varint: 5 bytes at most. */
+#define RUN_MAX_BYTES (TACH_SAMPLE_HEADER_BYTES + 5 + PENDING_BYTES)
 #define RECORD_MAX_BYTES                                                                           \
-	(TACH_SAMPLE_HEADER_BYTES + VARINT_MAX + 1 + 2 * 5 + EVENT_MAX_FRAMES * 5 + PENDING_BYTES)
+	(TACH_SAMPLE_HEADER_BYTES + VARINT_MAX + 1 + 2 * 5 + EVENT_MAX_FRAMES * 5)
+#define ROOM_BYTES (RUN_MAX_BYTES + RECORD_MAX_BYTES)
 #define FLUSH_BYTES (64 * 1024)
 
 /* A place where the file can be cut: everything before it decodes on its own. */
@@ -123,21 +125,6 @@ static int write_out(struct tach_sink *t)
 	return buf_add(&t->marks, &mark, sizeof(mark));
 }
 
-/* Ids below 128 are the common case. */
-static inline uint8_t *put(uint8_t *p, uint64_t v)
-{
-	if (v < 0x80) {
-		*p++ = (uint8_t)v;
-		return p;
-	}
-	if (v < 0x4000) {
-		*p++ = (uint8_t)v | 0x80;
-		*p++ = (uint8_t)(v >> 7);
-		return p;
-	}
-	return varint_put(p, v);
-}
-
 static uint8_t *put_header(uint8_t *p, const struct tach_thread *th, enum tach_record kind)
 {
 	memcpy(p, &th->thread_id, 8);
@@ -154,7 +141,7 @@ static void put_pending(struct tach_sink *t, struct tach_thread *th)
 	if (!th->pending_cnt)
 		return;
 	p = put_header(p, th, TACH_REPEAT);
-	p = put(p, th->pending_cnt);
+	p = tach_put_varint(p, th->pending_cnt);
 	memcpy(p, th->pending, th->pending_len);
 	p += th->pending_len;
 	t->out.len = p - t->out.data;
@@ -162,17 +149,17 @@ static void put_pending(struct tach_sink *t, struct tach_thread *th)
 	th->pending_cnt = th->pending_len = 0;
 }
 
-/* Make room for the largest record and the run before it. */
+/* Make room for the largest record and the run before it; at FLUSH_BYTES the buffer goes out. */
 static int make_room(struct tach_sink *t)
 {
 	int err;
 
-	if (t->out.len + RECORD_MAX_BYTES + TACH_SAMPLE_HEADER_BYTES + 5 > FLUSH_BYTES) {
+	if (t->out.len + ROOM_BYTES > FLUSH_BYTES) {
 		err = write_out(t);
 		if (err)
 			return err;
 	}
-	err = buf_reserve(&t->out, RECORD_MAX_BYTES + TACH_SAMPLE_HEADER_BYTES + 5);
+	err = buf_reserve(&t->out, ROOM_BYTES);
 	return err ? fail(t, err) : 0;
 }
 
@@ -229,15 +216,15 @@ static int put_changed(struct tach_sink *t, struct tach_thread *th, const struct
 		return err;
 	put_pending(t, th);
 	p = put_header(t->out.data + t->out.len, th, kind);
-	p = put(p, delta);
+	p = tach_put_varint(p, delta);
 	*p++ = ev->status;
 	if (kind == TACH_SUFFIX)
-		p = put(p, shared);
+		p = tach_put_varint(p, shared);
 	if (kind == TACH_POP_PUSH)
-		p = put(p, th->depth - shared);
-	p = put(p, fresh);
+		p = tach_put_varint(p, th->depth - shared);
+	p = tach_put_varint(p, fresh);
 	for (i = 0; i < fresh; i++)
-		p = put(p, ev->frames[i]);
+		p = tach_put_varint(p, ev->frames[i]);
 	t->out.len = p - t->out.data;
 	t->buffered_cnt++;
 	if (ev->nframes)
@@ -262,24 +249,19 @@ static int put_repeat(struct tach_sink *t, struct tach_thread *th, uint8_t statu
 		if (!th->pending)
 			return fail(t, -ENOMEM);
 	}
-	p = put(th->pending + th->pending_len, delta);
+	p = tach_put_varint(th->pending + th->pending_len, delta);
 	*p++ = status;
 	th->pending_len = p - th->pending;
 	th->pending_cnt++;
 	return 0;
 }
 
-static int tach_event(struct sink *s, const struct event *ev)
+static int put_sample(struct tach_sink *t, const struct event *ev)
 {
-	struct tach_sink *t = to_tach(s);
 	struct tach_thread *th;
 	uint64_t delta;
 	int err;
 
-	if (t->refuse)
-		return t->refuse;
-	if (ev->nframes > EVENT_MAX_FRAMES)
-		return fail(t, -EINVAL);
 	if (t->sample_cnt == t->sample_max)
 		return fail(t, -EOVERFLOW);
 	th = tach_threads_find(&t->threads, ev->thread_id, ev->interp_id);
@@ -298,6 +280,30 @@ static int tach_event(struct sink *s, const struct event *ev)
 		return err;
 	th->time_us += delta;
 	t->sample_cnt++;
+	return 0;
+}
+
+/* TACH has no weights: an event that stands for several samples becomes so many. */
+static int tach_event(struct sink *s, const struct event *ev)
+{
+	struct tach_sink *t = to_tach(s);
+	struct event next;
+	uint64_t i;
+	int err;
+
+	if (t->refuse)
+		return t->refuse;
+	if (ev->nframes > EVENT_MAX_FRAMES || t->meta.unit != UNIT_SAMPLES)
+		return fail(t, -EINVAL);
+	if (ev->weight == 1)
+		return put_sample(t, ev);
+	next = *ev;
+	for (i = 0; i < ev->weight; i++) {
+		err = put_sample(t, &next);
+		if (err)
+			return err;
+		next.time_us += t->meta.interval_us;
+	}
 	return 0;
 }
 
@@ -372,88 +378,6 @@ static int tach_begin(struct sink *s, const struct profile_meta *meta,
 	}
 	t->refuse = 0;
 	return 0;
-}
-
-static int add_string(struct buf *b, const struct string_ref *s)
-{
-	if (buf_reserve(b, (size_t)s->len + VARINT_MAX))
-		return -ENOMEM;
-	b->len = put(b->data + b->len, s->len) - b->data;
-	return buf_add(b, s->data, s->len);
-}
-
-static int add_frame(struct buf *b, const struct frame *f, enum tach_layout layout)
-{
-	uint8_t *p;
-
-	if (buf_reserve(b, 6 * VARINT_MAX + 1))
-		return -ENOMEM;
-	p = put(b->data + b->len, f->file);
-	p = put(p, f->func);
-	p = svarint_put(p, f->line);
-	if (layout != TACH_DRAFT2) {
-		/* Ends are relative; where start or end is not known, the difference is 0. */
-		p = svarint_put(p, f->line == LINE_NONE || f->end_line == LINE_NONE ?
-				   0 : (int64_t)f->end_line - f->line);
-		p = svarint_put(p, f->column);
-		p = svarint_put(p, f->column == COLUMN_NONE || f->end_column == COLUMN_NONE ?
-				   0 : (int64_t)f->end_column - f->column);
-		*p++ = f->opcode;
-	}
-	b->len = p - b->data;
-	return 0;
-}
-
-/* CPython refuses files with numbers that are not finite or negative. */
-static bool sane(double v)
-{
-	return isfinite(v) && v >= 0;
-}
-
-static int add_stats(struct buf *b, const struct profile_stats *st)
-{
-	uint32_t version = TACH_STAT_VERSION, size = TACH_STAT_BYTES, present = 0;
-	uint8_t raw[TACH_STAT_BYTES] = { 0 };
-
-	if (!st || !st->known || !sane(st->duration_s) || !sane(st->sample_rate))
-		return 0;
-	memcpy(raw, &st->duration_s, 8);
-	memcpy(raw + 8, &st->sample_rate, 8);
-	if (st->error_known && sane(st->error_pct)) {
-		memcpy(raw + 16, &st->error_pct, 8);
-		present |= TACH_STAT_HAS_ERROR;
-	}
-	/* More samples than planned count as less than none missed. */
-	if (st->missed_known && isfinite(st->missed_pct)) {
-		memcpy(raw + 24, &st->missed_pct, 8);
-		present |= TACH_STAT_HAS_MISSED;
-	}
-	memcpy(raw + 32, &present, 4);
-	memcpy(raw + 40, TACH_STAT_MAGIC, 8);
-	memcpy(raw + 48, &version, 4);
-	memcpy(raw + 52, &size, 4);
-	return buf_add(b, raw, sizeof(raw));
-}
-
-/* Both tables, TACHSTAT and the footer, whose file size is filled in by write_tail(). */
-static int build_tail(struct tach_sink *t, const struct profile_stats *stats, struct buf *b,
-		      size_t *frames_at)
-{
-	const struct profile_tables *tables = t->tables;
-	uint8_t footer[TACH_FOOTER_BYTES] = { 0 };
-	uint32_t i;
-	int err = 0;
-
-	for (i = 0; !err && i < tables->string_cnt; i++)
-		err = add_string(b, &tables->strings[i]);
-	*frames_at = b->len;
-	for (i = 0; !err && i < tables->frame_cnt; i++)
-		err = add_frame(b, &tables->frames[i], t->layout);
-	if (!err && t->layout == TACH_RELEASE)
-		err = add_stats(b, stats);
-	memcpy(footer + TACH_FOOTER_STRINGS, &tables->string_cnt, 4);
-	memcpy(footer + TACH_FOOTER_FRAMES, &tables->frame_cnt, 4);
-	return err ? err : buf_add(b, footer, sizeof(footer));
 }
 
 static uint32_t config_word(const struct profile_meta *m)
@@ -544,7 +468,7 @@ static int finish(struct tach_sink *t, const struct profile_stats *stats)
 	/* An error that is not a write error leaves the buffers sound. */
 	if (!t->broken)
 		flush_all(t);
-	err = build_tail(t, stats, &tail, &frames_at);
+	err = tach_tail_build(&tail, t->layout, t->tables, stats, &frames_at);
 	if (err)
 		goto out;
 	if (!t->broken) {

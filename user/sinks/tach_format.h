@@ -101,6 +101,21 @@ static inline uint64_t tach_load64(const uint8_t *p, bool swapped)
 	return swapped ? __builtin_bswap64(v) : v;
 }
 
+/* varint_put() with the short cases in line: ids and deltas mostly are. */
+static inline uint8_t *tach_put_varint(uint8_t *p, uint64_t v)
+{
+	if (v < 0x80) {
+		*p++ = (uint8_t)v;
+		return p;
+	}
+	if (v < 0x4000) {
+		*p++ = (uint8_t)v | 0x80;
+		*p++ = (uint8_t)(v >> 7);
+		return p;
+	}
+	return varint_put(p, v);
+}
+
 /* What the next record of a thread is relative to. */
 struct tach_thread {
 	uint64_t thread_id;

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * tach_tail.h - what follows the samples in a TACH file: both tables, TACHSTAT,
+ * the footer. Part of the writer; knows no file and no samples.
+ */
+#ifndef TACHBPF_TACH_TAIL_H
+#define TACHBPF_TACH_TAIL_H
+
+#include <stddef.h>
+
+#include "event.h"
+#include "sink.h"
+#include "util.h"
+
+/*
+ * Append all of it to b. The footer's file size stays 0: the caller knows where
+ * this will go. *frames_at: where the frame table begins in b, in bytes. 0 or -ENOMEM.
+ */
+int tach_tail_build(struct buf *b, enum tach_layout layout, const struct profile_tables *tables,
+		    const struct profile_stats *stats, size_t *frames_at);
+
+#endif
