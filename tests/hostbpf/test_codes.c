@@ -86,6 +86,36 @@ static void test_no_epoch(void **state)
 	}
 }
 
+/* 3.12 counts in a static variable, which all interpreters share. */
+static void test_shared_epoch(void **state)
+{
+	const u64 counter = W_RUNTIME + 0x3000;
+
+	world_init(&w, 12);
+	host_mem_put32(counter, 40);
+	w.proc.epoch = counter;
+	world_put_proc(&w);
+	world_recurse(&w, 10);
+	world_expect(&w, 10, 0);
+	replace_code(3, 9999);
+	world_expect(&w, 10, 0);	/* it stands: not looked at again */
+	host_mem_put32(counter, 41);
+	w.want[3].id = world_code_identity(&w, 3);
+	world_expect(&w, 10, 0);
+	/* It has overflown, or cannot be read: every sample looks. */
+	host_mem_put32(counter, 0);
+	world_expect(&w, 10, 0);
+	replace_code(4, 9999);
+	w.want[4].id = world_code_identity(&w, 4);
+	world_expect(&w, 10, 0);
+	w.proc.epoch = 0x10;
+	world_put_proc(&w);
+	world_expect(&w, 10, 0);
+	replace_code(5, 9999);
+	w.want[5].id = world_code_identity(&w, 5);
+	world_expect(&w, 10, 0);
+}
+
 /* Two interpreters and two processes count on their own. */
 static void test_epochs_apart(void **state)
 {
@@ -377,6 +407,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_epoch),
 		cmocka_unit_test(test_no_epoch),
+		cmocka_unit_test(test_shared_epoch),
 		cmocka_unit_test(test_epochs_apart),
 		cmocka_unit_test(test_unverified),
 		cmocka_unit_test(test_deferred),

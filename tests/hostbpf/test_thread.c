@@ -165,6 +165,26 @@ static void test_list(void **state)
 	}
 }
 
+/* Each thread's sample says which interpreter it runs. */
+static void test_interpreters(void **state)
+{
+	const struct py_layout *l = &w.img.layout;
+	const u64 other = W_INTERP + 0x1000000;
+	int minor, i;
+
+	EACH_MINOR(minor) {
+		world_init(&w, minor);
+		world_recurse(&w, 3);
+		host_mem_map(other, 256 * 1024);
+		host_mem_put64(W_INTERP + l->is_id, 0);
+		host_mem_put64(other + l->is_id, 5);
+		for (i = 0; i < 6; i++) {
+			host_mem_put64(W_TSTATE + l->ts_interp, i % 2 ? other : W_INTERP);
+			assert_int_equal(world_expect(&w, 3, 0)->interp_id, i % 2 ? 5 : 0);
+		}
+	}
+}
+
 static void test_unknown_how(void **state)
 {
 	hidden_thread(13, 77);
@@ -502,6 +522,7 @@ int main(void)
 		cmocka_unit_test(test_tls_fs),
 		cmocka_unit_test(test_tls_dtv),
 		cmocka_unit_test(test_list),
+		cmocka_unit_test(test_interpreters),
 		cmocka_unit_test(test_unknown_how),
 		cmocka_unit_test(test_tstate_unreadable),
 		cmocka_unit_test(test_gil),

@@ -92,6 +92,7 @@ static inline void world_new_chunk(struct world *w)
 	w->chunk += W_CHUNK_STEP;
 	host_mem_map(w->chunk, W_CHUNK_BYTES);
 	w->sp = w->chunk + 24;		/* _PyStackChunk: previous, size, top */
+	host_mem_put64(W_TSTATE + w->img.layout.ts_datastack, w->chunk);
 }
 
 /* Where the next frame of this owner goes. */

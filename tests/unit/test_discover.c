@@ -11,7 +11,7 @@
 #include "fake_elf.h"
 #include "tach_test.h"
 
-#define PLACE 0x6543210000ull
+#define PLACE 0x234560000000ull
 #define FILES_MAX 16
 
 /* A directory and the files that the next child maps, one each 1 MiB from PLACE on. */

@@ -206,7 +206,7 @@ static void map_file(void *arg)
 		unlink(m->path);
 }
 
-#define FAR_AWAY ((void *)0x6543210000)
+#define FAR_AWAY ((void *)0x234560000000)
 
 static void new_file(const char *path, const char *text)
 {
