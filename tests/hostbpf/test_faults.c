@@ -192,6 +192,30 @@ static void test_ways_to_the_thread(void **state)
 	}
 }
 
+/* Frames that lead up and down: what a failed read left behind is no frame's memory. */
+static void test_up_and_down(void **state)
+{
+	u32 i;
+	int minor;
+	u64 n;
+
+	EACH_MINOR(minor) {
+		for (n = 1; n < 150; n++) {
+			world_init(&w, minor);
+			for (i = 0; i < FRAMES; i++) {
+				u64 at = w.chunk + 24 + 160 * (i * 31 % FRAMES);
+
+				world_push_at(&w, at, OWNER_THREAD, world_code(&w), 2 * i);
+			}
+			world_sample();
+			host.fail_read = n;
+			check_tick();
+			host.fail_read = 0;
+			world_expect(&w, FRAMES, 0);
+		}
+	}
+}
+
 static int done(void **state)
 {
 	host_free();
@@ -204,6 +228,7 @@ int main(void)
 		cmocka_unit_test(test_one_read_fails),
 		cmocka_unit_test(test_reads_fail_from_then_on),
 		cmocka_unit_test(test_ways_to_the_thread),
+		cmocka_unit_test(test_up_and_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, done);
