@@ -76,10 +76,35 @@ $(O)/tests/unit/%: tests/unit/%.c $(O)/libtachbpf.a
 	$(E) CC $<
 	$(Q)$(CC) $(ALLFLAGS) -DGOLDEN_DIR='"$(CURDIR)/tests/golden"' -o $@ $< $(O)/libtachbpf.a -lcmocka $(LIBS)
 
+# --- hostbpf: bpf/ compiled for this machine, run against memory images --------------------
+# The BPF code reads unaligned and through its own types, as BPF does.
+HOSTBPF_SRC := $(wildcard tests/hostbpf/test_*.c)
+HOSTBPF_BIN := $(HOSTBPF_SRC:%.c=$(O)/%)
+HOSTBPF_OBJ := $(BPF_SRC:bpf/%.c=$(O)/hostbpf/%.o) $(O)/tests/hostbpf/host.o
+HOSTBPF_FLAGS = -Itests/hostbpf/include $(ALLFLAGS) -Ibpf -fno-strict-aliasing -Wno-unknown-pragmas \
+                $(if $(SANFLAGS),-fno-sanitize=alignment)
+
+$(O)/hostbpf/%.bpf.o: bpf/%.bpf.c
+	@mkdir -p $(@D)
+	$(E) CC $<
+	$(Q)$(CC) $(HOSTBPF_FLAGS) -Wno-missing-prototypes -c -o $@ $<
+
+$(O)/tests/hostbpf/host.o: tests/hostbpf/host.c
+	@mkdir -p $(@D)
+	$(E) CC $<
+	$(Q)$(CC) $(HOSTBPF_FLAGS) -c -o $@ $<
+
+$(O)/tests/hostbpf/test_%: tests/hostbpf/test_%.c $(HOSTBPF_OBJ) $(O)/libtachbpf.a
+	@mkdir -p $(@D)
+	$(E) CC $<
+	$(Q)$(CC) $(HOSTBPF_FLAGS) -DGOLDEN_DIR='"$(CURDIR)/tests/golden"' -o $@ $< $(HOSTBPF_OBJ) \
+		$(O)/libtachbpf.a -lcmocka $(LIBS)
+# --------------------------------------------------------------------------------------------
+
 # --- unit tests (cmocka): no root, no Python ------------------------------------------------
 .PHONY: check-unit
-check-unit: $(UNIT_BIN) ## every tests/unit/test_*; goes on after a failure, SAN=1 with sanitizers
-	@passed=0; failed=0; for t in $(UNIT_BIN); do \
+check-unit: $(UNIT_BIN) $(HOSTBPF_BIN) ## tests/unit, tests/hostbpf; goes on after a failure, SAN=1 with sanitizers
+	@passed=0; failed=0; for t in $^; do \
 		if $$t >$$t.log 2>&1; then passed=$$((passed + 1)); \
 		else failed=$$((failed + 1)); cat $$t.log; echo "FAILED: $$t"; fi; \
 		grep -h '^SKIP\|SKIPPED' $$t.log; \
@@ -164,4 +189,5 @@ help: ## this list
 clean: ## remove what was built
 	rm -rf $(O)
 
--include $(LIB_OBJ:.o=.d) $(O)/user/main.d $(BPF_OBJ:.o=.d) $(UNIT_BIN:=.d)
+-include $(LIB_OBJ:.o=.d) $(O)/user/main.d $(BPF_OBJ:.o=.d) $(UNIT_BIN:=.d) \
+         $(HOSTBPF_OBJ:.o=.d) $(HOSTBPF_BIN:=.d)

@@ -321,9 +321,9 @@ static __always_inline u32 read_names_stamp(struct scratch *s, u64 name, u64 fil
 	return names_stamp(read_string_stamp(&s->l, name), s->file_stamp);
 }
 
-static __always_inline u32 slot_of(u64 code)
+static __always_inline struct code_cache_entry *cache_entry(struct code_cache *cache, u64 code)
 {
-	return (code >> 4 ^ code >> 14) & (CODE_CACHE_SIZE - 1);
+	return &cache->entries[(code >> 4 ^ code >> 14) & (CODE_CACHE_SIZE - 1)];
 }
 
 /*
@@ -353,7 +353,7 @@ __noinline u32 read_code_id(u64 code, u64 stamp)
 	if (!version)
 		version = read_names_stamp(s, CODE_FIELD(u64, co_qualname),
 					   CODE_FIELD(u64, co_filename));
-	e = &cache->entries[slot_of(code)];
+	e = cache_entry(cache, code);
 	e->code = code;
 	e->stamp = stamp;
 	e->id = code_identity(CODE_FIELD(u64, co_filename), CODE_FIELD(u64, co_name),
@@ -374,7 +374,7 @@ __noinline u32 read_code_id(u64 code, u64 stamp)
  */
 static __always_inline u32 code_id(struct code_cache *cache, u64 code, u64 stamp)
 {
-	const struct code_cache_entry *e = &cache->entries[slot_of(code)];
+	const struct code_cache_entry *e = cache_entry(cache, code);
 
 	if (e->code == code && e->stamp == stamp)
 		return e->id;
@@ -538,9 +538,9 @@ static __always_inline enum counter unwind_python(struct scratch *s, struct code
 		return CNT_TSTATE_UNREADABLE;
 	is = ts_u64(s, p->l.ts_interp);
 	frame = ts_u64(s, p->l.ts_frame);
-	if (p->l.cframe_frame != ABI_NO_OFF &&
-	    (!frame || read_user(&frame, 8, frame + p->l.cframe_frame)))
-		return CNT_NO_FRAMES;
+	if (p->l.cframe_frame != ABI_NO_OFF && frame &&
+	    read_user(&frame, 8, frame + p->l.cframe_frame))
+		return CNT_TSTATE_UNREADABLE;
 
 	s->new_cnt = 0;
 	s->file = 0;
@@ -565,7 +565,8 @@ static __always_inline enum counter unwind_python(struct scratch *s, struct code
 		note_gc(s, p, is, w);
 	walk_frames(s, cache, p, w);
 	out->nframes = w->n;
-	return w->n ? CNT_SAMPLE : CNT_NO_FRAMES;
+	/* Not even one frame could be read: that is told, too. */
+	return w->n || out->flags & RAW_UNREADABLE ? CNT_SAMPLE : CNT_NO_FRAMES;
 }
 
 /* ---- what code objects are called ---- */
@@ -619,8 +620,8 @@ static __always_inline u32 read_table(struct raw_code *rec, struct py_proc *p, u
 	return 0;
 }
 
-static __always_inline void send_code(struct raw_code *rec, struct py_proc *p,
-				      const struct new_code *code)
+static __always_inline void send_code(struct raw_code *rec, struct code_cache *cache,
+				      struct py_proc *p, const struct new_code *code)
 {
 	struct sent_codes *sent;
 	u32 zero = 0, len;
@@ -640,6 +641,7 @@ static __always_inline void send_code(struct raw_code *rec, struct py_proc *p,
 	if (bpf_ringbuf_output(&events, rec, offsetof(struct raw_code, table) + len,
 			       BPF_RB_NO_WAKEUP)) {
 		count(CNT_CODE_LOST);
+		cache_entry(cache, code->code)->stamp = 0;	/* again with the next sample */
 		return;
 	}
 	count(CNT_CODE);
@@ -649,8 +651,8 @@ static __always_inline void send_code(struct raw_code *rec, struct py_proc *p,
 }
 
 /* Before the sample itself, so that its names are there when it is. */
-static __always_inline void send_new_codes(struct scratch *s, struct py_proc *p,
-					   const struct raw_header *h)
+static __always_inline void send_new_codes(struct scratch *s, struct code_cache *cache,
+					   struct py_proc *p, const struct raw_header *h)
 {
 	struct raw_code *rec;
 	u32 zero = 0, i;
@@ -666,7 +668,7 @@ static __always_inline void send_new_codes(struct scratch *s, struct py_proc *p,
 	for (i = 0; i < MAX_NEW_CODES; i++) {
 		if (i >= s->new_cnt)
 			break;
-		send_code(rec, p, &s->new_codes[i]);
+		send_code(rec, cache, p, &s->new_codes[i]);
 	}
 }
 
