@@ -192,8 +192,9 @@ def bench_tool(found, scratch, seconds):
                 peer, why = tool_peer(tachyon(pid, scratch), seconds)
                 label = "CPython 3.15 profiling.sampling"
             elif spy:
-                peer, why = tool_peer([spy, "record", "-r", str(TOOL_RATE), "-d", "600", "-f", "raw",
-                                       "-o", str(scratch / "spy.txt"), "-p", str(pid)], seconds)
+                peer, why = tool_peer([spy, "record", "-r", str(TOOL_RATE), "-d", "600", "-f",
+                                       "raw", "-o", str(scratch / "spy.txt"), "-p", str(pid)],
+                                      seconds)
                 label = "py-spy"
             else:
                 print("py-spy: missing (pip could not install it)")
