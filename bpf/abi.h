@@ -57,7 +57,7 @@ struct py_layout {
 	abi_u16 ts_next;
 	abi_u16 ts_interp;
 	abi_u16 ts_frame;	/* current_frame, or the _PyCFrame pointer           */
-	abi_u16 cframe_frame;	/* _PyCFrame.current_frame; ABI_NO_OFF from 3.13     */
+	abi_u16 cframe_frame;	/* _PyCFrame.current_frame, before .previous; ABI_NO_OFF from 3.13 */
 	abi_u16 ts_thread_id;
 	abi_u16 ts_gil;
 	abi_u16 ts_exc_current;	/* the exception that is propagating                 */
@@ -71,6 +71,7 @@ struct py_layout {
 	abi_u16 fr_previous;
 	abi_u16 fr_ip;
 	abi_u16 fr_owner;	/* one byte                                          */
+	abi_u16 fr_is_entry;	/* one byte: C called the interpreter with it (3.11)  */
 	abi_u16 fr_bytes;	/* how much of a frame holds all of the above        */
 	/* PyCodeObject */
 	abi_u16 co_firstlineno;	/* int */
@@ -90,7 +91,6 @@ struct py_layout {
 	abi_u16 rt_interp_head;
 	abi_u16 rt_tss_key;	/* Py_tss_t: int initialized, then the key           */
 	abi_u16 rt_gil;		/* for PY_GIL_RT_CURRENT                             */
-	abi_u16 pad;
 	/* PyInterpreterState */
 	abi_u32 is_id;
 	abi_u32 is_next;
@@ -244,6 +244,8 @@ enum counter {
 	CNT_TRUNCATED,
 	CNT_UNREADABLE_FRAME,
 	CNT_BROKEN_END,
+	CNT_ENTERING,		/* the interpreter was being entered: its caller's stack is taken */
+	CNT_MISSED,		/* ticks that did not come while one thread was running   */
 	CNT_CODE,		/* code objects sent                                 */
 	CNT_CODE_LOST,		/* not lost: sent with a later sample or read by user space */
 	CNT_UNVERIFIED_CODE,	/* frames whose code object could not be read        */
