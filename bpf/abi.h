@@ -258,7 +258,7 @@ enum counter {
  * What tells a name from another one at the same address: its length, its cached
  * hash, and if that was never needed (-1) its last bytes, zero-padded. Needed where
  * code objects have no version of their own (3.11): all pointers of a new one may be
- * those of an old one.
+ * those of an old one. Never 0, which stands for a name that cannot be read.
  */
 #define STRING_TAIL 32
 static inline abi_u32 string_stamp(abi_u64 length, abi_u64 hash, const abi_u64 *tail)
@@ -271,7 +271,7 @@ static inline abi_u32 string_stamp(abi_u64 length, abi_u64 hash, const abi_u64 *
 		h = (h ^ h >> 29 ^ tail[2]) * 0xbf58476d1ce4e5b9ULL;
 		h = (h ^ h >> 29 ^ tail[3]) * 0x94d049bb133111ebULL;
 	}
-	return (abi_u32)(h >> 32);
+	return (abi_u32)(h >> 32) | 1;
 }
 
 /* How many bytes of a str of this length are its tail, and where they begin behind str_data. */
@@ -280,10 +280,10 @@ static inline abi_u64 string_tail_bytes(abi_u64 length)
 	return length < STRING_TAIL ? length : STRING_TAIL;
 }
 
-/* In place of co_version: both names'. */
+/* In place of co_version: both names'. 0: one cannot be read. */
 static inline abi_u32 names_stamp(abi_u32 name, abi_u32 file)
 {
-	return (name * 31 + file) | 1;
+	return name && file ? (name * 31 + file) | 1 : 0;
 }
 
 /*

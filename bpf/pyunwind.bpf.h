@@ -318,8 +318,9 @@ static __always_inline u32 read_string_stamp(const struct py_layout *l, u64 str)
 		return 0;
 	n = string_tail_bytes(head.length);
 	barrier_var(n);
-	if (head.hash == ~0ULL && n <= STRING_TAIL)
-		read_user(tail, n, str + l->str_data + head.length - n);
+	if (head.hash == ~0ULL && n <= STRING_TAIL &&
+	    read_user(tail, n, str + l->str_data + head.length - n))
+		return 0;
 	return string_stamp(head.length, head.hash, tail);
 }
 
@@ -367,6 +368,10 @@ __noinline u32 read_code_id(u64 code, u64 stamp)
 	if (!version)
 		version = read_names_stamp(s, CODE_FIELD(u64, co_qualname),
 					   CODE_FIELD(u64, co_filename));
+	if (!version) {
+		count(CNT_UNVERIFIED_CODE);
+		return 0;
+	}
 	e = cache_entry(cache, code);
 	e->code = code;
 	e->stamp = stamp;
