@@ -101,6 +101,7 @@ static void json_ticks(struct json *j, const struct session_counts *c)
 	json_object(j, "ticks");
 	json_uint(j, "delivered", c->kernel[CNT_TICK]);
 	json_uint(j, "missed", c->kernel[CNT_MISSED]);
+	json_uint(j, "expected", c->kernel[CNT_TICK] + c->kernel[CNT_MISSED]);
 	json_string(j, "source", c->hardware_cycles ? "cycles" : "cpu-clock");
 	for (i = 0; i < ARRAY_SIZE(ends); i++)
 		json_uint(j, ends[i].key, c->kernel[ends[i].cnt]);
@@ -111,6 +112,7 @@ static void json_ticks(struct json *j, const struct session_counts *c)
 		json_uint(j, "cpu", c->cpus[i].cpu);
 		json_uint(j, "delivered", c->cpus[i].delivered);
 		json_uint(j, "missed", c->cpus[i].missed);
+		json_uint(j, "expected", c->cpus[i].delivered + c->cpus[i].missed);
 		json_object_end(j);
 	}
 	json_array_end(j);
