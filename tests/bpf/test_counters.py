@@ -31,7 +31,7 @@ def test_a_busy_cpu_gets_every_tick(loaded):
     # the chosen target is pinned to CPU 0 and never idle
     cpu, = [c for c in loaded["ticks"]["cpus"] if c["cpu"] == 0]
     # a host may take a virtual CPU away for a moment: those ticks are missed, and said to be
-    assert cpu["expected"] == pytest.approx(999 * loaded["duration_s"], rel=0.01)
+    assert cpu["expected"] == pytest.approx(999 * loaded["duration_s"], rel=0.03)
     assert cpu["expected"] == cpu["delivered"] + cpu["missed"]
 
 
@@ -77,7 +77,7 @@ def test_threads_without_python_are_counted_not_sampled(scratch, python):
             target.leave()
             summary = succeeded(recording.wait()).summary
     expected = truth["phases"]["native"]["cpu_s"] * 999
-    assert summary["ticks"]["native_thread"] == pytest.approx(expected, rel=0.03, abs=20)
+    assert summary["ticks"]["native_thread"] == pytest.approx(expected, rel=0.05, abs=20)
 
 
 def test_a_tiny_rate_still_counts_each_tick(scratch, python):
