@@ -85,8 +85,8 @@ struct py_layout {
 	abi_u16 bytes_size;	/* ob_size */
 	abi_u16 bytes_data;	/* ob_sval */
 	/* PyASCIIObject: names */
-	abi_u16 str_length;	/* the cached hash is the next word */
-	abi_u16 str_data;	/* of a compact ASCII str */
+	abi_u16 str_length;
+	abi_u16 str_data;	/* of a compact ASCII str; at most 40 bytes behind str_length */
 	/* _PyRuntimeState */
 	abi_u16 rt_interp_head;
 	abi_u16 rt_tss_key;	/* Py_tss_t: int initialized, then the key           */
@@ -255,29 +255,27 @@ enum counter {
 };
 
 /*
- * What tells a name from another one at the same address: its length, its cached
- * hash, and if that was never needed (-1) its last bytes, zero-padded. Needed where
- * code objects have no version of their own (3.11): all pointers of a new one may be
- * those of an old one. Never 0, which stands for a name that cannot be read.
+ * What tells a name from another one at the same address: its length, the first
+ * bytes at str_data, and the last ones if it is longer than that. Needed where code
+ * objects have no version of their own (3.11): all pointers of a new one may be those
+ * of an old one. (A str's cached hash would do, but that of a qualified name is
+ * seldom there.) Never 0, which stands for a name that cannot be read.
  */
+#define STRING_HEAD 48
 #define STRING_TAIL 32
-static inline abi_u32 string_stamp(abi_u64 length, abi_u64 hash, const abi_u64 *tail)
+static inline abi_u32 string_stamp(abi_u64 length, const abi_u64 *head, const abi_u64 *tail)
 {
-	abi_u64 h = (length ^ hash) * 0x9e3779b97f4a7c15ULL;
+	abi_u64 h = length * 0x9e3779b97f4a7c15ULL, word;
+	int i, left = length < STRING_HEAD ? (int)length : STRING_HEAD;
 
-	if (hash == ~0ULL) {
-		h = (h ^ h >> 29 ^ tail[0]) * 0xbf58476d1ce4e5b9ULL;
-		h = (h ^ h >> 29 ^ tail[1]) * 0x94d049bb133111ebULL;
-		h = (h ^ h >> 29 ^ tail[2]) * 0xbf58476d1ce4e5b9ULL;
-		h = (h ^ h >> 29 ^ tail[3]) * 0x94d049bb133111ebULL;
+	for (i = 0; i < STRING_HEAD / 8; i++, left -= 8) {
+		word = left >= 8 ? head[i] : left > 0 ? head[i] & ((1ULL << 8 * left) - 1) : 0;
+		h = (h ^ h >> 29 ^ word) * 0xbf58476d1ce4e5b9ULL;
 	}
+	if (length > STRING_HEAD)
+		for (i = 0; i < STRING_TAIL / 8; i++)
+			h = (h ^ h >> 29 ^ tail[i]) * 0x94d049bb133111ebULL;
 	return (abi_u32)(h >> 32) | 1;
-}
-
-/* How many bytes of a str of this length are its tail, and where they begin behind str_data. */
-static inline abi_u64 string_tail_bytes(abi_u64 length)
-{
-	return length < STRING_TAIL ? length : STRING_TAIL;
 }
 
 /* In place of co_version: both names'. 0: one cannot be read. */

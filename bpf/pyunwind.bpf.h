@@ -42,7 +42,8 @@
 struct code_cache_entry {
 	u64 code;
 	u64 stamp;
-	u64 id;
+	u32 id;
+	u32 process;	/* of which process, folded: with code and id, user space was told */
 };
 
 /*
@@ -84,6 +85,7 @@ struct scratch {
 	u8 ts[2 * 512];		/* PyThreadState: ABI_TS_BYTES are read, masks reach further */
 	u8 frames[WINDOW_BYTES + 2 * SINGLE_BYTES + 8];
 	u8 code[2 * SINGLE_BYTES];
+	u8 name[40 + STRING_HEAD];	/* a str from its length to its first bytes, and then some */
 	u64 seq;		/* samples on this CPU */
 	struct last_tick last_tick;
 	struct walk walk;
@@ -307,31 +309,37 @@ static __always_inline bool note_new_code(struct scratch *s, u64 code, u32 id)
 	return true;
 }
 
-static __always_inline u32 read_string_stamp(const struct py_layout *l, u64 str)
+/* In one read, unless the name is long or its page ends soon. */
+static __always_inline u32 read_string_stamp(struct scratch *s, u64 str)
 {
-	u64 tail[STRING_TAIL / 8] = {}, n;
-	struct {
-		u64 length, hash;
-	} head;
+	u32 data = (s->l.str_data - s->l.str_length) & 63, n;
+	u64 tail[STRING_TAIL / 8] = {}, length, len;
 
-	if (read_user(&head, sizeof(head), str + l->str_length))
+	str += s->l.str_length;
+	if (read_user(s->name, sizeof(s->name), str)) {
+		if (read_user(s->name, 8, str))
+			return 0;
+		len = *(u64 *)s->name;
+		n = len < STRING_HEAD ? len : STRING_HEAD;
+		barrier_var(n);
+		if (n > STRING_HEAD || read_user(s->name + data, n, str + data))
+			return 0;
+	}
+	length = *(u64 *)s->name;
+	if (length > STRING_HEAD &&
+	    read_user(tail, sizeof(tail), str + data + length - STRING_TAIL))
 		return 0;
-	n = string_tail_bytes(head.length);
-	barrier_var(n);
-	if (head.hash == ~0ULL && n <= STRING_TAIL &&
-	    read_user(tail, n, str + l->str_data + head.length - n))
-		return 0;
-	return string_stamp(head.length, head.hash, tail);
+	return string_stamp(length, (const u64 *)(s->name + (data & 56)), tail);
 }
 
 /* Neighbours in a stack are often from one file. */
 static __always_inline u32 read_names_stamp(struct scratch *s, u64 name, u64 file)
 {
 	if (s->file != file) {
-		s->file_stamp = read_string_stamp(&s->l, file);
+		s->file_stamp = read_string_stamp(s, file);
 		s->file = file;
 	}
-	return names_stamp(read_string_stamp(&s->l, name), s->file_stamp);
+	return names_stamp(read_string_stamp(s, name), s->file_stamp);
 }
 
 u32 read_code_id(u64 code, u64 stamp);
@@ -349,7 +357,7 @@ __noinline u32 read_code_id(u64 code, u64 stamp)
 {
 	struct code_cache_entry *e;
 	struct code_cache *cache;
-	u32 zero = 0, version = 0;
+	u32 zero = 0, version = 0, id, process;
 	struct scratch *s;
 	u64 base;
 
@@ -372,17 +380,23 @@ __noinline u32 read_code_id(u64 code, u64 stamp)
 		count(CNT_UNVERIFIED_CODE);
 		return 0;
 	}
-	e = cache_entry(cache, code);
-	e->code = code;
-	e->stamp = stamp;
-	e->id = code_identity(CODE_FIELD(u64, co_filename), CODE_FIELD(u64, co_name),
-			      CODE_FIELD(u64, co_qualname), CODE_FIELD(u64, co_linetable),
-			      CODE_FIELD(u32, co_firstlineno), version);
+	id = code_identity(CODE_FIELD(u64, co_filename), CODE_FIELD(u64, co_name),
+			   CODE_FIELD(u64, co_qualname), CODE_FIELD(u64, co_linetable),
+			   CODE_FIELD(u32, co_firstlineno), version);
 #undef CODE_FIELD
-	version = e->id;
-	if (!note_new_code(s, code, version))
-		e->stamp = 0;	/* come here again with the next sample */
-	return version;
+	process = s->ident >> 32 ^ s->ident;
+	e = cache_entry(cache, code);
+	if (e->code == code && e->id == id && e->process == process && e->stamp)
+		e->stamp = stamp;
+	else
+		*e = (struct code_cache_entry){
+			.code = code,
+			/* 0: come here again with the next sample */
+			.stamp = note_new_code(s, code, id) ? stamp : 0,
+			.id = id,
+			.process = process,
+		};
+	return id;
 }
 
 /*

@@ -227,14 +227,16 @@ static inline u64 world_table(struct world *w, u32 n)
 /* What abi.h says of a name; 0: it cannot be read. */
 static inline u32 world_string_stamp(const struct py_layout *l, u64 str)
 {
-	u64 tail[STRING_TAIL / 8] = { 0 }, head[2], n;
+	u64 head[STRING_HEAD / 8] = { 0 }, tail[STRING_TAIL / 8] = { 0 }, length;
 
-	if (host_mem_read(NULL, str + l->str_length, head, sizeof(head)))
+	if (host_mem_read(NULL, str + l->str_length, &length, 8) ||
+	    host_mem_read(NULL, str + l->str_data, head,
+			  length < STRING_HEAD ? length : STRING_HEAD))
 		return 0;
-	n = string_tail_bytes(head[0]);
-	if (head[1] == UINT64_MAX && host_mem_read(NULL, str + l->str_data + head[0] - n, tail, n))
+	if (length > STRING_HEAD &&
+	    host_mem_read(NULL, str + l->str_data + length - STRING_TAIL, tail, sizeof(tail)))
 		return 0;
-	return string_stamp(head[0], head[1], tail);
+	return string_stamp(length, head, tail);
 }
 
 static inline u32 world_code_identity(struct world *w, u32 code)
