@@ -23,6 +23,7 @@
 
 #define PROCESS_PREFIX "process:"
 #define THREAD_PREFIX "tid:"
+#define OTHER_THREAD_PREFIX "thread ("
 /* A first line longer than this is not one of stacks. */
 #define PROBE_BYTES (1u << 20)
 #define COMM_BYTES 256
@@ -108,8 +109,9 @@ static bool probe(const struct input *in)
 		len = line_end(&head, at, &next);
 		if (memchr(s, '\0', len))
 			return false;
+		/* There is at least a character to be counted. */
 		if (!is_comment(s, len))
-			return count_at(s, len) < len;
+			return count_at(s, len) > 1 && count_at(s, len) < len;
 	}
 	return false;
 }
@@ -207,11 +209,19 @@ static bool is_process(const struct string_ref *s, uint32_t *tgid)
 	return true;
 }
 
+/* "tid:34", or py-spy's "thread (34): name". */
 static bool is_thread(const struct string_ref *s, uint64_t *thread_id)
 {
-	size_t len = strlen(THREAD_PREFIX);
+	size_t len = strlen(THREAD_PREFIX), other = strlen(OTHER_THREAD_PREFIX);
+	const char *close;
 
-	return starts_with(s, THREAD_PREFIX) && parse_decimal(s->data + len, s->len - len, thread_id);
+	if (starts_with(s, THREAD_PREFIX))
+		return parse_decimal(s->data + len, s->len - len, thread_id);
+	if (!starts_with(s, OTHER_THREAD_PREFIX))
+		return false;
+	close = memchr(s->data, ')', s->len);
+	return close && (close + 1 == s->data + s->len || close[1] == ':') &&
+	       parse_decimal(s->data + other, close - s->data - other, thread_id);
 }
 
 /* The index of the line's process in profiles, which is not made here. */

@@ -38,6 +38,7 @@ struct gperf_reader {
 	struct reader reader;
 	struct words w;
 	uint64_t version, header_slots;
+	bool symbolized;	/* "--- symbol" comes first: google-pprof --raw writes no trailer */
 	size_t records, end;	/* records are in [records, end); end: trailer or damage */
 	struct gperf_text *text;
 	struct intern *names;
@@ -197,9 +198,13 @@ static int find_end(struct gperf_reader *g)
 	struct record rec;
 	int got;
 
-	for (g->end = g->records; (got = parse_record(&g->w, g->end, &rec, &why)) > 0;
-	     g->end = rec.next)
-		;
+	for (g->end = g->records;; g->end = rec.next) {
+		if (g->symbolized && g->end == g->w.size)
+			return 0;
+		got = parse_record(&g->w, g->end, &rec, &why);
+		if (got <= 0)
+			break;
+	}
 	return got ? 0 : gperf_text_trailer(g->text, (const char *)g->w.data + rec.next,
 					    g->w.size - rec.next);
 }
@@ -241,6 +246,7 @@ static int parse(struct gperf_reader *g, const struct input *in, const struct re
 
 	if (!detect_words(in, at, &g->w))
 		return reason_at(why, at, "no header of a CPU profile (0, 3, version 0 or 1)");
+	g->symbolized = at > 0;
 	if (gperf_text_symbols(g->text, (const char *)in->data, at))
 		return reason_memory(why);
 	err = parse_header(g, at, why);

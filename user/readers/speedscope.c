@@ -49,6 +49,7 @@ struct thread {
 	uint64_t thread_id;
 	uint32_t group;
 	uint64_t event_cnt, weight_sum, truncated_cnt;
+	uint64_t elapsed;	/* weight_sum and the pauses */
 	size_t off;
 };
 
@@ -386,12 +387,13 @@ static int count_samples(struct speedscope_reader *s, struct thread *th)
 
 	walk_start(&w, th);
 	while ((got = walk_next(s, th, &w)) > 0) {
-		if (w.ev.weight > WEIGHT_SUM_MAX - th->weight_sum)
+		if (w.ev.weight > WEIGHT_SUM_MAX - th->elapsed)
 			return reason_at(s->why, json_pull_offset(&w.weights),
 					 "expected weights that add up to at most 63 bits");
-		th->weight_sum += w.ev.weight;
+		th->elapsed += w.ev.weight;
 		/* An empty stack is a pause. */
 		if (w.ev.nframes && w.ev.weight) {
+			th->weight_sum += w.ev.weight;
 			th->event_cnt++;
 			th->truncated_cnt += w.cut;
 		}
@@ -473,7 +475,7 @@ static int add_to_group(struct speedscope_reader *s, const struct thread *th)
 {
 	struct group *g = group_at(s, th->group);
 	struct reader_info *info = &g->info;
-	double seconds = th->weight_sum / 1e9;
+	double seconds = th->elapsed / 1e9;
 
 	if (th->weight_sum > WEIGHT_SUM_MAX - info->weight_sum)
 		return reason_at(s->why, th->off, "expected weights that add up to at most 63 bits");
