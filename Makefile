@@ -81,8 +81,12 @@ $(O)/tests/unit/%: tests/unit/%.c $(O)/libtachbpf.a
 # A target's seeds: FUZZ_SEEDS_<target>. FUZZ_RUNS mutations take about 10 s.
 FUZZ_RUNS ?= 40000
 FUZZ_SEEDS_fuzz_tach_reader = tests/golden/tach/*.bin
+FUZZ_SEEDS_fuzz_collapsed = tests/golden/collapsed/*.folded
+FUZZ_SEEDS_fuzz_speedscope = tests/golden/speedscope/*.json
+FUZZ_SEEDS_fuzz_gperftools = tests/golden/gperftools/*.prof
+FUZZ_SEEDS_fuzz_mlyze = tests/golden/mlyze/*.mlyze
 
-$(O)/tests/fuzz/%: tests/fuzz/%.c tests/fuzz/driver.c $(O)/libtachbpf.a
+$(O)/tests/fuzz/%: tests/fuzz/%.c tests/fuzz/driver.c $(wildcard tests/fuzz/*.h) $(O)/libtachbpf.a
 	@mkdir -p $(@D)
 	$(CC) $(ALLFLAGS) -o $@ $< tests/fuzz/driver.c $(O)/libtachbpf.a $(LIBS)
 
