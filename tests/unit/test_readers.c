@@ -264,6 +264,9 @@ static void test_refusals(void **state)
 		{ "speedscope", TEXT("{} x"), "byte 3: expected nothing more" },
 		{ "speedscope", SPEEDSCOPE("{\"type\":\"evented\"}"), "byte 56: expected a profile of type" },
 		{ "speedscope", SPEEDSCOPE("{}"), "byte 50: expected a profile with" },
+		{ "speedscope", SPEEDSCOPE("{\"type\":\"sampled\",\"unit\":\"none\",\"startValue\":2,"
+					   "\"endValue\":1,\"samples\":[],\"weights\":[]}"),
+		  "does not end before it starts" },
 		{ "speedscope", SAMPLED("parsecs", "[]", "[]"), "expected a unit" },
 		{ "speedscope", SAMPLED("none", "[[1]]", "[1]"), "byte 92: expected an index" },
 		{ "speedscope", SAMPLED("none", "[[-1]]", "[1]"), "byte 92: expected a whole number" },
@@ -369,6 +372,33 @@ static void test_into_tach(void **state)
 		assert_int_equal(s->ops->close(s), 0);
 		assert_int_equal(tach_samples(path), cases[i].samples);
 		close(sargs.fd);
+	}
+}
+
+/* A profile without a sample is one, in every format that is read and in TACH. */
+static void test_empty(void **state)
+{
+	static const struct {
+		const char *format, *name;
+	} empty[] = { { "speedscope", "empty.json" }, { "mlyze", "empty.mlyze" } };
+	char path[PATH_BYTES], from[512], why[256];
+	struct reader_args as_samples = { .value = VALUE_SAMPLES };
+	struct sink_args args = { .fd = memory_file(path) };
+	struct sink *s = sink_tach.open(&args);
+	size_t i;
+
+	into_sink(format_path("speedscope", "empty.json", from), &as_samples, s);
+	assert_int_equal(s->ops->close(s), 0);
+	assert_int_equal(tach_samples(path), 0);
+	close(args.fd);
+	for (i = 0; i < ARRAY_SIZE(empty); i++) {
+		struct reader *r = reader_open(format_path(empty[i].format, empty[i].name, from),
+					       NULL, why, sizeof(why));
+
+		assert_non_null(r);
+		assert_int_equal(reader_info(r)->event_cnt, 0);
+		assert_int_equal(reader_run(r, feed_event, NULL, why, sizeof(why)), 0);
+		reader_free(r);
 	}
 }
 
@@ -500,6 +530,7 @@ int main(void)
 		cmocka_unit_test(test_input_format),  cmocka_unit_test(test_damage),
 		cmocka_unit_test(test_refusals),      cmocka_unit_test(test_salvage),
 		cmocka_unit_test(test_into_tach),     cmocka_unit_test(test_collapsed_round_trip),
+		cmocka_unit_test(test_empty),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * speedscope.c - reads speedscope's own JSON, profiles of type "sampled". See
- * docs/format-speedscope-input.md.
+ * docs/reading.md.
  *
  * Its profiles are threads here; those of one process (as py-spy and we name
  * them) that count the same thing are one profile. The text stays where it is
@@ -44,7 +44,8 @@ struct thread {
 	bool has_samples, has_weights, has_type;
 	const struct unit *unit;
 	struct string_ref name;		/* in names */
-	double start;			/* startValue, in the unit */
+	double start, end;		/* startValue, endValue, in the unit */
+	bool has_end;
 	uint64_t start_us;		/* after the thread that starts first */
 	uint64_t thread_id;
 	uint32_t group;
@@ -284,6 +285,8 @@ static bool read_profile(struct speedscope_reader *s, struct json_pull *j)
 			ok = read_unit(s, j, &th);
 		else if (json_key_is(&s->key, "startValue"))
 			ok = read_double(j, &th.start);
+		else if (json_key_is(&s->key, "endValue"))
+			ok = th.has_end = read_double(j, &th.end);
 		else if (json_key_is(&s->key, "samples"))
 			ok = remember(j, &th.samples, &th.has_samples);
 		else if (json_key_is(&s->key, "weights"))
@@ -295,6 +298,8 @@ static bool read_profile(struct speedscope_reader *s, struct json_pull *j)
 		return false;
 	if (!th.has_type || !th.unit || !th.has_samples || !th.has_weights)
 		return json_pull_fail(j, "a profile with type, unit, samples and weights before this");
+	if (th.has_end && th.end < th.start)
+		return json_pull_fail(j, "a profile that does not end before it starts before this");
 	return buf_add(&s->threads, &th, sizeof(th)) ? no_memory(j) : true;
 }
 
