@@ -38,7 +38,7 @@ static size_t header_end(const struct py_layout *l)
 	return end;
 }
 
-/* As in the kernel: what cannot be read counts as zero. */
+/* As in the kernel. 0: it cannot be read. */
 static uint32_t read_stamp(const struct target_mem *mem, const struct py_layout *l, uint64_t str)
 {
 	uint64_t tail[STRING_TAIL / 8] = { 0 }, head[2], n;
@@ -48,7 +48,7 @@ static uint32_t read_stamp(const struct target_mem *mem, const struct py_layout 
 	n = string_tail_bytes(head[0]);
 	if (head[1] == UINT64_MAX && n &&
 	    mem->read(mem->ctx, str + l->str_data + head[0] - n, tail, n))
-		memset(tail, 0, sizeof(tail));
+		return 0;
 	return string_stamp(head[0], head[1], tail);
 }
 
