@@ -58,7 +58,7 @@ static int begin_profile(struct run *run, const struct profile_file *file,
 	const struct profile_file **profiles;
 
 	if (run->profile_cnt && run->unit != info->meta.unit) {
-		log_error("'%s': counts %s, what came before it %s: give them to a report of its own",
+		log_error("'%s': counts %s, what came before it %s: give it a report of its own",
 			  file->shown, reader_unit_name(info->meta.unit),
 			  reader_unit_name(run->unit));
 		run->set->failed = true;

@@ -59,8 +59,8 @@ static int bad_json(const struct parser *p, const struct json_pull *j)
 {
 	if (!strcmp(j->err, "out of memory"))
 		return no_memory(p->error);
-	return bad(p->error, MLYZE_RULE_METADATA, json_pull_offset(j), "expected %s in the metadata",
-		   j->err);
+	return bad(p->error, MLYZE_RULE_METADATA, json_pull_offset(j),
+		   "expected %s in the metadata", j->err);
 }
 
 static int find_sections(struct parser *p, struct json_pull *j)

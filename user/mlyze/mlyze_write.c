@@ -123,7 +123,8 @@ static uint8_t *put_fixed(uint8_t *p, uint64_t v, size_t bytes)
 }
 
 /* Where the event's own fields go. NULL: w->err, or -EINVAL, in *err. */
-static uint8_t *begin_event(struct mlyze_writer *w, enum mlyze_type type, uint64_t time_us, int *err)
+static uint8_t *begin_event(struct mlyze_writer *w, enum mlyze_type type, uint64_t time_us,
+			    int *err)
 {
 	uint8_t *p;
 

@@ -314,7 +314,8 @@ static int run(struct reader *r, reader_event_fn on_event, void *ctx, char *why,
 		ev.weight = rec.cnt;
 		err = parse_stack(g, &rec, &ev, frames, &cut);
 		if (!err)
-			err = clocks_tick(&clocks, 0, rec.cnt, r->info.meta.interval_us, &ev.time_us);
+			err = clocks_tick(&clocks, 0, rec.cnt, r->info.meta.interval_us,
+					  &ev.time_us);
 		if (!err)
 			err = on_event(ctx, &ev);
 	}

@@ -128,7 +128,8 @@ static bool number_behind(const struct string_ref *name, const char *word, uint6
 	return false;
 }
 
-static bool same_thread(const struct speedscope_reader *s, uint32_t group, uint64_t id, size_t below)
+static bool same_thread(const struct speedscope_reader *s, uint32_t group, uint64_t id,
+			size_t below)
 {
 	size_t i;
 
@@ -180,7 +181,8 @@ static int add_to_group(struct speedscope_reader *s, const struct thread *th)
 	double seconds = th->elapsed / 1e9;
 
 	if (th->weight_sum > WEIGHT_SUM_MAX - info->weight_sum)
-		return reason_at(s->why, th->off, "expected weights that add up to at most 63 bits");
+		return reason_at(s->why, th->off,
+				 "expected weights that add up to at most 63 bits");
 	info->weight_sum += th->weight_sum;
 	info->event_cnt += th->event_cnt;
 	info->truncated_cnt += th->truncated_cnt;
@@ -217,12 +219,14 @@ static void set_starts(struct speedscope_reader *s)
 		first[i] = INFINITY;
 	for (i = 0; i < thread_cnt(s); i++) {
 		const struct thread *th = thread_at(s, i);
+		size_t unit = th->unit - speedscope_units;
 
-		first[th->unit - speedscope_units] = fmin(first[th->unit - speedscope_units], th->start);
+		first[unit] = fmin(first[unit], th->start);
 	}
 	for (i = 0; i < thread_cnt(s); i++) {
 		struct thread *th = thread_at(s, i);
-		double us = (th->start - first[th->unit - speedscope_units]) * (th->unit->factor / 1e3);
+		double us = (th->start - first[th->unit - speedscope_units]) *
+			    (th->unit->factor / 1e3);
 
 		if (th->unit->unit == UNIT_NANOSECONDS && us > 0 && us < START_MAX_US)
 			th->start_us = (uint64_t)us;
@@ -297,8 +301,8 @@ static struct reader *open_speedscope(const struct input *in, const struct reade
 	return &s->reader;
 }
 
-static int run_thread(struct speedscope_reader *s, const struct thread *th, reader_event_fn on_event,
-		      void *ctx)
+static int run_thread(struct speedscope_reader *s, const struct thread *th,
+		      reader_event_fn on_event, void *ctx)
 {
 	bool timed = th->unit->unit == UNIT_NANOSECONDS;
 	struct walk w = { .ev.thread_id = th->thread_id };

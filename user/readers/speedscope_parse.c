@@ -185,7 +185,7 @@ static bool read_type(struct speedscope_reader *s, struct json_pull *j, struct t
 static bool remember(struct json_pull *j, struct json_pull *place, bool *has)
 {
 	if (*has)
-		return json_pull_fail(j, "one list of samples and one of weights, not a second one");
+		return json_pull_fail(j, "one list of samples and one of weights, no second one");
 	*has = json_pull_type(j) == JT_ARRAY;
 	*place = *j;
 	return *has ? json_pull_skip(j) : json_pull_fail(j, "an array");
@@ -217,9 +217,10 @@ static bool read_profile(struct speedscope_reader *s, struct json_pull *j)
 	if (j->err)
 		return false;
 	if (!th.has_type || !th.unit || !th.has_samples || !th.has_weights)
-		return json_pull_fail(j, "a profile with type, unit, samples and weights before this");
+		return json_pull_fail(j, "a profile with type, unit, samples and weights before "
+					 "this");
 	if (th.has_end && th.end < th.start)
-		return json_pull_fail(j, "a profile that does not end before it starts before this");
+		return json_pull_fail(j, "a profile before this that does not end before it starts");
 	return buf_add(&s->threads, &th, sizeof(th)) ? no_memory(j) : true;
 }
 
