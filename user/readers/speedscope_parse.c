@@ -220,7 +220,8 @@ static bool read_profile(struct speedscope_reader *s, struct json_pull *j)
 		return json_pull_fail(j, "a profile with type, unit, samples and weights before "
 					 "this");
 	if (th.has_end && th.end < th.start)
-		return json_pull_fail(j, "a profile before this that does not end before it starts");
+		return json_pull_fail(j,
+				      "a profile before this that does not end before it starts");
 	return buf_add(&s->threads, &th, sizeof(th)) ? no_memory(j) : true;
 }
 
