@@ -27,7 +27,7 @@ ALLFLAGS = -std=gnu11 $(CFLAGS) $(WARN) $(SANFLAGS) -D_GNU_SOURCE -DTACHBPF_VERS
 LIBS    := -Wl,-Bstatic -lbpf -lelf -lz -lzstd -ljson-c -Wl,-Bdynamic -lm -lpthread
 BPFFLAGS := -target bpf -D__TARGET_ARCH_$(ARCH) -O2 -g -Wall -Werror -Ivmlinux/$(ARCH) -Ibpf -I. -MMD -MP
 
-LIB_SRC := $(filter-out user/main.c,$(wildcard user/*.c user/cpython/*.c user/sinks/*.c))
+LIB_SRC := $(filter-out user/main.c,$(wildcard user/*.c user/cpython/*.c user/sinks/*.c user/readers/*.c user/mlyze/*.c))
 LIB_OBJ := $(LIB_SRC:%.c=$(O)/%.o)
 # maps first: the linker resolves the others' extern maps against it.
 BPF_SRC := bpf/maps.bpf.c $(filter-out bpf/maps.bpf.c,$(wildcard bpf/*.bpf.c))
@@ -137,10 +137,14 @@ bench: $(O)/tachbpf interpreters ## what a sample costs, beside the peers (root)
 # A target's seeds: FUZZ_SEEDS_<target>. FUZZ_RUNS mutations take about 10 s.
 FUZZ_RUNS ?= 40000
 FUZZ_SEEDS_fuzz_tach_reader = tests/golden/tach/*.bin
+FUZZ_SEEDS_fuzz_collapsed = tests/golden/collapsed/*.folded
+FUZZ_SEEDS_fuzz_speedscope = tests/golden/speedscope/*.json
+FUZZ_SEEDS_fuzz_gperftools = tests/golden/gperftools/*.prof
+FUZZ_SEEDS_fuzz_mlyze = tests/golden/mlyze/*.mlyze
 FUZZ_SEEDS_fuzz_image       = tests/golden/fuzz_image/*.bin
 FUZZ_SEEDS_fuzz_resolver    = tests/golden/fuzz_resolver/*.bin
 
-$(O)/tests/fuzz/%: tests/fuzz/%.c tests/fuzz/driver.c $(O)/libtachbpf.a
+$(O)/tests/fuzz/%: tests/fuzz/%.c tests/fuzz/driver.c $(wildcard tests/fuzz/*.h) $(O)/libtachbpf.a
 	@mkdir -p $(@D)
 	$(CC) $(ALLFLAGS) -o $@ $< tests/fuzz/driver.c $(O)/libtachbpf.a $(LIBS)
 

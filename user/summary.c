@@ -169,9 +169,34 @@ static void json_processes(struct json *j, const struct recording *r)
 	json_array_end(j);
 }
 
+/* As Python's platform module has it: "Linux-6.1.0-13-amd64-x86_64". */
+static void json_platform(struct json *j, const struct utsname *u)
+{
+	char platform[3 * sizeof(u->release)];
+
+	snprintf(platform, sizeof(platform), "%s-%s-%s", u->sysname, u->release, u->machine);
+	json_string(j, "platform", platform);
+}
+
+/* The one Python that all processes ran; null: several, or none. Each row has its own. */
+static void json_python_version(struct json *j, const struct recording *r)
+{
+	const char *version = NULL;
+	size_t i;
+
+	for (i = 0; i < r->row_cnt; i++) {
+		if (version && strcmp(version, r->rows[i]->version)) {
+			version = NULL;
+			break;
+		}
+		version = r->rows[i]->version;
+	}
+	json_string(j, "python_version", version);
+}
+
 static void json_where_and_when(struct json *j, const struct recording *r)
 {
-	struct utsname u = { .nodename = "" };
+	struct utsname u = { .sysname = "" };
 	char when[32];
 
 	uname(&u);
@@ -179,6 +204,8 @@ static void json_where_and_when(struct json *j, const struct recording *r)
 	json_string(j, "version", TACHBPF_VERSION);
 	json_string(j, "host", u.nodename);
 	json_string(j, "kernel", u.release);
+	json_platform(j, &u);
+	json_python_version(j, r);
 	json_string(j, "start_time", when);
 	json_uint(j, "start_monotonic_us", r->start_ns / 1000);
 	json_string(j, "output", r->path);

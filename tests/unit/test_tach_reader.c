@@ -328,6 +328,13 @@ static void test_stats_forms(void **state)
 	tach_reader_free(r);
 	assert_true(try_file(path, why, sizeof(why)));
 	buf_free(&b);
+	/* Nothing ends before it begins: the sign of the duration. */
+	b = file_bytes(from);
+	b.data[b.len - 88 + 7] |= 0x80;
+	set_file(fd, b.data, b.len);
+	assert_false(try_file(path, why, sizeof(why)));
+	assert_non_null(strstr(why, "a number that is not one"));
+	buf_free(&b);
 	close(fd);
 }
 
