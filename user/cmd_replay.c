@@ -47,7 +47,8 @@ static int replay_file(void *ctx, const struct profile_file *file, struct tach_r
 /* Everything into fd. 0, or -errno of what the sink could not do. */
 static int replay_set(struct profile_set *set, const struct file_options *opts, int fd)
 {
-	struct sink_args args = { .fd = fd, .many = set->many };
+	struct sink_args args = { .fd = fd, .many = set->many, .lines = opts->lines,
+				  .group = opts->group };
 	struct replay re = { .set = set, .sink = opts->format->open(&args) };
 	int err, close_err;
 
@@ -93,6 +94,9 @@ int replay_run(const struct file_options *opts)
 		goto out;
 	if (opts->output && strcmp(opts->output, "-")) {
 		err = replay_to_file(&set, opts);
+	} else if (opts->format->binary && isatty(STDOUT_FILENO)) {
+		log_error("%s is not for terminals: give -o FILE", opts->format->name);
+		err = -EINVAL;
 	} else {
 		err = replay_set(&set, opts, STDOUT_FILENO);
 		if (err)

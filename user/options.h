@@ -48,6 +48,8 @@ struct file_options {
 	uint32_t limit;			/* report --limit; 0: all rows */
 	const struct sink_ops *format;	/* replay --format */
 	const char *output;		/* replay -o; NULL: stdout */
+	enum sink_lines lines;		/* replay --lines, --no-lines */
+	enum sink_group group;		/* replay --by */
 };
 
 enum command_id { COMMAND_RECORD, COMMAND_INFO, COMMAND_REPORT, COMMAND_REPLAY };
