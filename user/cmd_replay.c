@@ -5,6 +5,7 @@
 #include "commands.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,6 +15,8 @@
 #include "profile_set.h"
 #include "tach_reader.h"
 #include "util.h"
+
+#define PLATFORM_BYTES 128
 
 struct replay {
 	struct profile_set *set;
@@ -27,20 +30,48 @@ static int on_event(void *ctx, const struct event *ev)
 	return sink->ops->event(sink, ev);
 }
 
+/* --- what only session.json knows --------------------------------------------------------- */
+static void add_loss(void *ctx, const char *cause, uint64_t cnt)
+{
+	struct profile_stats *stats = ctx;
+
+	stats->lost_known = true;
+	stats->lost_cnt = stats->lost_cnt + cnt < cnt ? UINT64_MAX : stats->lost_cnt + cnt;
+}
+
+/* platform: room for meta->platform. */
+static void add_session(const struct profile_file *file, struct profile_meta *meta,
+			struct profile_stats *stats, char platform[PLATFORM_BYTES])
+{
+	const char *kernel;
+
+	meta->tgid = file->process.tgid;
+	meta->comm = file->process.comm;
+	if (!file->session)
+		return;
+	kernel = session_file_kernel(file->session);
+	snprintf(platform, PLATFORM_BYTES, "Linux %s", kernel ? kernel : "");
+	meta->platform = kernel ? platform : NULL;
+	meta->start_utc_ns = session_file_utc_ns(file->session, meta->start_us);
+	session_file_losses(file->session, file->name, add_loss, stats);
+}
+/* ------------------------------------------------------------------------------------------- */
+
 static int replay_file(void *ctx, const struct profile_file *file, struct tach_reader *r)
 {
 	const struct tach_info *info = tach_reader_info(r);
 	struct profile_meta meta = info->meta;
+	struct profile_stats stats = info->stats;
 	struct replay *re = ctx;
+	char platform[PLATFORM_BYTES];
 	int err;
 
-	meta.tgid = file->process.tgid;
-	meta.comm = file->process.comm;
+	add_session(file, &meta, &stats, platform);
 	err = re->sink->ops->begin(re->sink, &meta, tach_reader_tables(r));
 	if (!err)
 		err = profile_set_run(re->set, file, r, on_event, re->sink);
 	if (!err)
-		err = re->sink->ops->end(re->sink, &info->stats);
+		err = re->sink->ops->end(re->sink, &stats);
 	return err;
 }
 

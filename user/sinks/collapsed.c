@@ -8,6 +8,8 @@
  * for synthetic frames, the profiler's own frames left out, stacks told apart by
  * the full file names. Only control characters, invalid UTF-8 and ";" in names
  * come out differently: escaped, because they would break the lines.
+ *
+ * A line exists as words only until it is written: sorting compares words.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -15,152 +17,149 @@
 #include <string.h>
 
 #include "aggregate.h"
+#include "fold.h"
 #include "writer.h"
 
-struct line {
-	const char *text;
-	size_t len;
-	uint64_t cnt;
+struct collapsed {
+	struct aggregate *a;
+	struct fold fold;
+	struct buf heads;	/* the groups' words, */
+	size_t *head_ends;	/* by group, where they end */
 };
 
-/* ";" separates frames, so no part of one may hold it. */
-static void hide_semicolons(char *s)
+/* What comes before the frames: "process:12 app;tid:13", either, both or nothing. */
+static int add_head(struct collapsed *c, uint32_t group)
 {
-	for (; (s = strchr(s, ';')); s++)
-		*s = ':';
-}
-
-/* Append a name; ordinary ones as they are. */
-static int add_name(struct buf *b, struct string_ref s)
-{
-	/* escape_text(): at most four bytes for one, and the NUL. */
-	size_t room = (size_t)s.len * 4 + 1;
-	char *p;
-
-	if (buf_reserve(b, room))
-		return -ENOMEM;
-	p = escape_text(s.data, s.len, (char *)b->data + b->len, room);
-	hide_semicolons(p);
-	b->len += strlen(p);
-	return 0;
-}
-
-static int add_label(struct buf *b, const struct aggregate *a, uint32_t label)
-{
-	const struct profile_tables *t = stacks_tables(a->stacks);
-	const struct frame *f = &t->frames[label];
-	char line[16];
-	int err;
-
-	if (stacks_synthetic(t, f))
-		return add_name(b, t->strings[f->func]);
-	err = add_name(b, path_base(t->strings[f->file]));
-	if (!err)
-		err = buf_add(b, ":", 1);
-	if (!err)
-		err = add_name(b, t->strings[f->func]);
-	if (!err && a->config.detail >= DETAIL_LINE)
-		err = buf_add(b, line, snprintf(line, sizeof(line), ":%d", f->line));
-	return err;
-}
-
-/* What comes before the frames: "process:12 app;tid:13", either or both. */
-static int add_group(struct buf *b, const struct aggregate *a, uint32_t group)
-{
+	const struct aggregate *a = c->a;
 	const struct stack_group *g = stacks_group(a->stacks, group);
 	const struct stack_process *p = stacks_process(a->stacks, g->process);
-	char head[256], tid[32] = "";
-	int n;
+	bool process = a->args.many || (!a->config.by_thread && *p->name);
+	char tid[40];
+	int err = 0;
 
-	if (a->config.by_thread)
-		snprintf(tid, sizeof(tid), "tid:%llu;", (unsigned long long)g->thread_id);
-	if (a->args.many || (!a->config.by_thread && p->name[0]))
-		n = snprintf(head, sizeof(head), "process:%s;", *p->name ? p->name : "0");
-	else
-		n = head[0] = 0;
-	/* The one ";" that stays is the last. */
-	if (n) {
-		head[n - 1] = '\0';
-		hide_semicolons(head);
-		head[n - 1] = ';';
+	if (process) {
+		err = buf_add(&c->heads, "process:", 8);
+		if (!err)
+			err = fold_add(&c->heads, string_of(*p->name ? p->name : "0"));
 	}
-	return buf_add(b, head, n) || buf_add(b, tid, strlen(tid)) ? -ENOMEM : 0;
-}
-
-/* The text of a line without its count. */
-static int add_stack(struct buf *b, const struct aggregate *a, const struct stack_view *stack)
-{
-	uint32_t i = stack->n;
-	int err = add_group(b, a, stack->group);
-
-	while (!err && i--) {
-		err = add_label(b, a, stack->labels[i]);
-		if (!err && i)
-			err = buf_add(b, ";", 1);
-	}
+	if (!err && a->config.by_thread)
+		err = buf_add(&c->heads, tid,
+			      snprintf(tid, sizeof(tid), "%stid:%llu", process ? ";" : "",
+				       (unsigned long long)g->thread_id));
+	c->head_ends[group] = c->heads.len;
 	return err;
 }
 
-/* Most frequent first, then by text: UTF-8 sorts like the code points it stands for. */
-static int compare_lines(const void *a, const void *b)
+static struct string_ref head_of(const struct collapsed *c, uint32_t group)
 {
-	const struct line *x = a, *y = b;
+	size_t start = group ? c->head_ends[group - 1] : 0;
+
+	return (struct string_ref){ (const char *)c->heads.data + start,
+				    (uint32_t)(c->head_ends[group] - start) };
+}
+
+/* Where two words that are not the same put their lines. More: what follows is not the end. */
+static int compare_words(struct string_ref a, struct string_ref b, bool more_a, bool more_b)
+{
+	uint32_t len = a.len < b.len ? a.len : b.len;
+	int diff = len ? memcmp(a.data, b.data, len) : 0;
+	int next_a, next_b;
+
+	if (diff || a.len == b.len)
+		return diff;
+	/* The shorter one goes on with ";", or ends. */
+	next_a = a.len > len ? (unsigned char)a.data[len] : more_a ? ';' : -1;
+	next_b = b.len > len ? (unsigned char)b.data[len] : more_b ? ';' : -1;
+	return next_a - next_b;
+}
+
+/*
+ * Most frequent first, then by text: UTF-8 sorts like the code points it stands
+ * for. A word that is another's beginning up to its ";" leaves the rest to chance
+ * no more than bytes would: no word holds ";" but a head, which ends before one.
+ */
+static int compare_lines(const void *a, const void *b, void *ctx)
+{
+	const struct collapsed *c = ctx;
+	const struct stack_view *x = a, *y = b;
+	uint32_t i = x->n, j = y->n;
 	int diff;
 
-	if (x->cnt != y->cnt)
-		return x->cnt > y->cnt ? -1 : 1;
-	diff = memcmp(x->text, y->text, x->len < y->len ? x->len : y->len);
-	if (diff)
-		return diff;
-	return x->len < y->len ? -1 : x->len > y->len;
+	if (x->weight != y->weight)
+		return x->weight > y->weight ? -1 : 1;
+	if (x->group != y->group) {
+		diff = compare_words(head_of(c, x->group), head_of(c, y->group), true, true);
+		if (diff)
+			return diff;
+	}
+	while (i && j) {
+		i--;
+		j--;
+		if (x->labels[i] == y->labels[j])
+			continue;
+		diff = compare_words(fold_word(&c->fold, x->labels[i]),
+				     fold_word(&c->fold, y->labels[j]), i, j);
+		if (diff)
+			return diff;
+	}
+	return i ? 1 : j ? -1 : 0;
 }
 
-static int write_lines(int fd, const struct line *lines, uint32_t cnt)
+static void put_line(const struct collapsed *c, struct writer *w, const struct stack_view *v)
 {
-	struct writer *w = writer_new(fd);
-	uint32_t i;
-	int err;
+	struct string_ref word = head_of(c, v->group);
+	uint32_t i = v->n;
+	bool first = !word.len;
 
-	if (!w)
-		return -ENOMEM;
-	for (i = 0; i < cnt; i++) {
-		writer_put(w, lines[i].text, lines[i].len);
-		writer_char(w, ' ');
-		writer_uint(w, lines[i].cnt);
-		writer_char(w, '\n');
+	writer_put(w, word.data, word.len);
+	while (i--) {
+		if (!first)
+			writer_char(w, ';');
+		first = false;
+		word = fold_word(&c->fold, v->labels[i]);
+		writer_put(w, word.data, word.len);
 	}
-	err = writer_flush(w);
-	free(w);
-	return err;
+	writer_char(w, ' ');
+	writer_uint(w, v->weight);
+	writer_char(w, '\n');
+}
+
+static int write_lines(struct collapsed *c, struct stack_view *lines, struct writer *w)
+{
+	uint32_t i, cnt = 0, stack_cnt = stacks_cnt(c->a->stacks);
+
+	for (i = 0; i < stack_cnt; i++) {
+		lines[cnt] = stacks_get(c->a->stacks, i);
+		cnt += lines[cnt].n != 0;
+	}
+	qsort_r(lines, cnt, sizeof(*lines), compare_lines, c);
+	for (i = 0; i < cnt; i++)
+		put_line(c, w, &lines[i]);
+	return writer_flush(w);
 }
 
 static int collapsed_write(struct aggregate *a)
 {
-	uint32_t i, cnt = 0, stack_cnt = stacks_cnt(a->stacks);
-	struct line *lines = calloc((size_t)stack_cnt + 1, sizeof(*lines));
-	struct buf text = { 0 };
-	struct stack_view v;
-	size_t at = 0;
-	int err = lines ? 0 : -ENOMEM;
+	uint32_t i, groups = stacks_group_cnt(a->stacks);
+	struct collapsed c = { .a = a };
+	struct stack_view *lines = calloc((size_t)stacks_cnt(a->stacks) + 1, sizeof(*lines));
+	struct writer *w = writer_new(a->args.fd);
+	int err = -ENOMEM;
 
-	for (i = 0; !err && i < stack_cnt; i++) {
-		v = stacks_get(a->stacks, i);
-		if (!v.n)
-			continue;
-		at = text.len;
-		err = add_stack(&text, a, &v);
-		lines[cnt++] = (struct line){ .len = text.len - at, .cnt = v.weight };
-	}
-	if (err)
+	c.head_ends = calloc((size_t)groups + 1, sizeof(*c.head_ends));
+	if (!lines || !w || !c.head_ends)
 		goto out;
-	/* Only now does the text stay where it is. */
-	for (i = 0, at = 0; i < cnt; at += lines[i++].len)
-		lines[i].text = (const char *)text.data + at;
-	qsort(lines, cnt, sizeof(*lines), compare_lines);
-	err = write_lines(a->args.fd, lines, cnt);
+	err = fold_init(&c.fold, a->stacks, a->config.detail);
+	for (i = 0; !err && i < groups; i++)
+		err = add_head(&c, i);
+	if (!err)
+		err = write_lines(&c, lines, w);
 out:
-	buf_free(&text);
+	fold_free(&c.fold);
+	buf_free(&c.heads);
+	free(c.head_ends);
 	free(lines);
+	free(w);
 	return err;
 }
 

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "aggregate.h"
+#include "fold.h"
 #include "writer.h"
 
 struct row {
@@ -27,40 +28,16 @@ static const char *const units[] = {
 	[UNIT_SAMPLES] = "samples", [UNIT_BYTES] = "bytes", [UNIT_NANOSECONDS] = "nanoseconds",
 };
 
-/* Escaped, then without what has a meaning in the row. */
-static int add_part(struct buf *b, struct string_ref s)
+/* The stack's words into b. */
+static int add_stack(struct buf *b, const struct fold *fold, const struct stack_view *v)
 {
-	size_t room = (size_t)s.len * 4 + 1;
-	char *p;
-
-	if (buf_reserve(b, room))
-		return -ENOMEM;
-	p = escape_text(s.data, s.len, (char *)b->data + b->len, room);
-	b->len += strlen(p);
-	for (; (p = strchr(p, ';')); p++)
-		*p = ':';
-	return 0;
-}
-
-static int add_stack(struct buf *b, const struct aggregate *a, const struct stack_view *v)
-{
-	const struct profile_tables *t = stacks_tables(a->stacks);
 	uint32_t i = v->n;
-	char line[16];
 	int err = 0;
 
 	while (!err && i--) {
-		const struct frame *f = &t->frames[v->labels[i]];
-		bool synthetic = stacks_synthetic(t, f);
+		struct string_ref word = fold_word(fold, v->labels[i]);
 
-		if (!synthetic)
-			err = add_part(b, path_base(t->strings[f->file]));
-		if (!err && !synthetic)
-			err = buf_add(b, ":", 1);
-		if (!err)
-			err = add_part(b, t->strings[f->func]);
-		if (!err && !synthetic && a->config.detail >= DETAIL_LINE)
-			err = buf_add(b, line, snprintf(line, sizeof(line), ":%d", f->line));
+		err = buf_add(b, word.data, word.len);
 		if (!err && i)
 			err = buf_add(b, ";", 1);
 	}
@@ -72,8 +49,8 @@ static void put_field(struct writer *w, const char *s, size_t len)
 {
 	bool quote = memchr(s, '"', len) || memchr(s, ',', len) || memchr(s, ' ', len) ||
 		     memchr(s, ';', len);
+	const char *next;
 	char head[8];
-	size_t i;
 
 	if (quote)
 		writer_char(w, '"');
@@ -83,11 +60,14 @@ static void put_field(struct writer *w, const char *s, size_t len)
 		s++;
 		len--;
 	}
-	for (i = 0; i < len; i++) {
-		if (s[i] == '"')
-			writer_char(w, '"');
-		writer_char(w, s[i]);
+	/* A quote is written twice. */
+	while ((next = memchr(s, '"', len))) {
+		writer_put(w, s, next + 1 - s);
+		writer_char(w, '"');
+		len -= next + 1 - s;
+		s = next + 1;
 	}
+	writer_put(w, s, len);
 	if (quote)
 		writer_char(w, '"');
 }
@@ -95,7 +75,7 @@ static void put_field(struct writer *w, const char *s, size_t len)
 static int put_comm(struct writer *w, const char *comm)
 {
 	struct buf b = { 0 };
-	int err = add_part(&b, string_of(comm ? comm : ""));
+	int err = fold_add(&b, string_of(comm ? comm : ""));
 
 	if (!err)
 		put_field(w, (const char *)b.data, b.len);
@@ -103,8 +83,8 @@ static int put_comm(struct writer *w, const char *comm)
 	return err;
 }
 
-static int put_row(struct writer *w, const struct aggregate *a, const struct stack_view *v,
-		   struct buf *text)
+static int put_row(struct writer *w, const struct aggregate *a, const struct fold *fold,
+		   const struct stack_view *v, struct buf *text)
 {
 	const struct stack_group *g = stacks_group(a->stacks, v->group);
 	const struct profile_meta *meta = &stacks_process(a->stacks, g->process)->meta;
@@ -127,7 +107,7 @@ static int put_row(struct writer *w, const struct aggregate *a, const struct sta
 	writer_char(w, ',');
 	text->len = 0;
 	if (!err)
-		err = add_stack(text, a, v);
+		err = add_stack(text, fold, v);
 	if (!err && text->len)
 		put_field(w, (const char *)text->data, text->len);
 	writer_char(w, '\n');
@@ -152,8 +132,11 @@ static int csv_write(struct aggregate *a)
 	struct row *rows = calloc((size_t)cnt + 1, sizeof(*rows));
 	struct writer *w = writer_new(a->args.fd);
 	struct buf text = { 0 };
-	int err = rows && w ? 0 : -ENOMEM, write_err;
+	struct fold fold = { 0 };
+	int err = -ENOMEM, write_err;
 
+	if (rows && w)
+		err = fold_init(&fold, a->stacks, a->config.detail);
 	if (err)
 		goto out;
 	for (i = 0; i < cnt; i++)
@@ -161,11 +144,12 @@ static int csv_write(struct aggregate *a)
 	qsort(rows, cnt, sizeof(*rows), compare_rows);
 	writer_text(w, "process,comm,thread,status,unit,weight,stack\n");
 	for (i = 0; !err && i < cnt; i++)
-		err = put_row(w, a, &rows[i].stack, &text);
+		err = put_row(w, a, &fold, &rows[i].stack, &text);
 	write_err = writer_flush(w);
 	if (!err)
 		err = write_err;
 out:
+	fold_free(&fold);
 	buf_free(&text);
 	free(w);
 	free(rows);

@@ -17,7 +17,6 @@
 #include <string.h>
 
 #include "bpf/abi.h"
-#include "intern.h"
 #include "u64map.h"
 
 #define GC_FUNCTION "<GC>"
@@ -206,8 +205,7 @@ static int add_thread(struct gecko *g, const struct event *ev, struct gecko_thre
 	th->thread_id = ev->thread_id;
 	th->main = ev->status & STATUS_MAIN_THREAD;
 	*out = th;
-	th->nodes = intern_new();
-	return th->nodes ? 0 : -ENOMEM;
+	return 0;
 }
 
 static int find_thread(struct gecko *g, const struct event *ev, struct gecko_thread **th)
@@ -224,28 +222,35 @@ static int find_thread(struct gecko *g, const struct event *ev, struct gecko_thr
 	return err;
 }
 
-/* The thread's node for a stack, from the root on. */
+/*
+ * The thread's node for a stack, which has frames. Where the stack begins like
+ * the last one it has its nodes.
+ */
 static int find_node(struct gecko_thread *th, uint32_t id, const struct stack_view *v,
 		     uint32_t *node1)
 {
-	struct gecko_node node = { 0 };
-	uint32_t i, number;
-	int err;
+	struct pair pair = { 0 };
+	uint32_t depth = 0, *node;
+	bool same = true;
 
-	if (th->stack_known && th->stack == id) {
-		*node1 = th->node1;
+	if (th->depth && th->stack == id) {
+		*node1 = th->path[th->depth - 1] + 1;
 		return 0;
 	}
-	for (i = v->n; i--;) {
-		node.label = v->labels[i];
-		err = intern_string(th->nodes, (const char *)&node, sizeof(node), &number);
-		if (err)
-			return err;
-		node.prefix1 = number + 1;
+	while (depth < v->n) {
+		pair.a = v->labels[v->n - depth - 1];
+		node = &th->path[depth];
+		same = same && depth < th->depth && th->nodes.list[*node].a == pair.a;
+		if (!same && pairs_add(&th->nodes, pair, node)) {
+			th->depth = 0;
+			return -ENOMEM;
+		}
+		pair.b = *node + 1;
+		depth++;
 	}
-	*node1 = th->node1 = node.prefix1;
+	th->depth = depth;
 	th->stack = id;
-	th->stack_known = true;
+	*node1 = pair.b;
 	return 0;
 }
 
@@ -338,7 +343,7 @@ static int gecko_close(struct sink *s)
 	for (i = 0; i < gecko_thread_cnt(g); i++) {
 		struct gecko_thread *th = gecko_thread_at(g, i);
 
-		intern_free(th->nodes);
+		pairs_free(&th->nodes);
 		spool_stream_free(&th->samples);
 		spool_stream_free(&th->markers);
 		free(th);

@@ -6,12 +6,13 @@
 #ifndef TACHBPF_GECKO_H
 #define TACHBPF_GECKO_H
 
+#include "pairs.h"
 #include "sink.h"
 #include "spool.h"
 #include "stacks.h"
 #include "writer.h"
 
-struct intern;
+struct u64map;
 
 /* Time in which something was so; names and categories are CPython's. */
 enum gecko_marker {
@@ -20,19 +21,13 @@ enum gecko_marker {
 	MARKER_CNT
 };
 
-/* A node of the tree of stacks: a frame below what called it. As bytes, a key. */
-struct gecko_node {
-	uint32_t label;
-	uint32_t prefix1;	/* the caller's number + 1; 0: a root */
-};
-
 /* A thread's numbers for nodes; labels, functions and files become numbers when written. */
 struct gecko_thread {
 	uint32_t process;
 	uint64_t thread_id;
 	bool main;
 	bool seen;			/* an event came: states are known */
-	struct intern *nodes;		/* strings: struct gecko_node */
+	struct pairs nodes;		/* its stacks as a tree: label, the caller's node + 1 */
 	struct spool_stream samples;	/* node + 1, time since the last one, weight */
 	struct spool_stream markers;	/* enum gecko_marker, start and end */
 	uint64_t sample_cnt, marker_cnt;
@@ -40,8 +35,8 @@ struct gecko_thread {
 	int64_t time_us;		/* of the last sample */
 	uint64_t open;			/* bit: this marker has begun, */
 	int64_t since_us[MARKER_CNT];	/* then */
-	uint32_t stack, node1;		/* the last stack, and its node + 1 */
-	bool stack_known;
+	uint32_t stack, depth;		/* the last stack; depth 0: none yet */
+	uint32_t path[EVENT_MAX_FRAMES];	/* its nodes, from the root */
 };
 
 struct gecko {

@@ -86,22 +86,14 @@ static uint32_t value_of(struct intern *in, uint32_t number)
 	return value;
 }
 
-static struct gecko_node node_of(const struct gecko_thread *th, uint32_t number)
-{
-	struct gecko_node node;
-
-	memcpy(&node, intern_tables(th->nodes)->strings[number].data, sizeof(node));
-	return node;
-}
-
 /* A thread's frames, functions and files, in the order in which its stacks name them. */
 static int fill_tables(struct tables *x)
 {
-	uint32_t i, number, known, cnt = intern_tables(x->th->nodes)->string_cnt;
+	uint32_t i, number, known, cnt = x->th->nodes.cnt;
 	int err = 0;
 
 	for (i = 0; !err && i < cnt; i++) {
-		uint32_t label = node_of(x->th, i).label;
+		uint32_t label = x->th->nodes.list[i].a;
 		const struct frame *f = &x->t->frames[label];
 		struct frame func = { .file = f->file, .func = f->func };
 
@@ -178,7 +170,7 @@ static int put_string_id(struct tables *x, struct string_ref s)
 
 static const struct frame *node_frame(struct tables *x, uint32_t i)
 {
-	return &x->t->frames[node_of(x->th, i).label];
+	return &x->t->frames[x->th->nodes.list[i].a];
 }
 
 static int category_of(const struct tables *x, const struct frame *f)
@@ -189,7 +181,7 @@ static int category_of(const struct tables *x, const struct frame *f)
 static int stack_frame(struct tables *x, uint32_t i)
 {
 	uint32_t number;
-	int err = number_of(x->frames, node_of(x->th, i).label, &number);
+	int err = number_of(x->frames, x->th->nodes.list[i].a, &number);
 
 	writer_uint(x->w, number);
 	return err;
@@ -203,7 +195,7 @@ static int stack_category(struct tables *x, uint32_t i)
 
 static int stack_prefix(struct tables *x, uint32_t i)
 {
-	uint32_t prefix1 = node_of(x->th, i).prefix1;
+	uint32_t prefix1 = x->th->nodes.list[i].b;
 
 	if (prefix1)
 		writer_uint(x->w, prefix1 - 1);
@@ -214,7 +206,7 @@ static int stack_prefix(struct tables *x, uint32_t i)
 
 static int put_stack_table(struct tables *x)
 {
-	uint32_t cnt = intern_tables(x->th->nodes)->string_cnt;
+	uint32_t cnt = x->th->nodes.cnt;
 	int err;
 
 	writer_text(x->w, ",\"stackTable\":{");
@@ -525,7 +517,10 @@ static void put_thread_head(struct tables *x)
 	writer_text(x->w, ",\"processStartupTime\":0,\"processShutdownTime\":null,"
 			  "\"registerTime\":0,\"unregisterTime\":null,\"pausedRanges\":[],"
 			  "\"pid\":\"");
-	writer_uint(x->w, p->meta.tgid);
+	/* The pid groups threads: those of two unknown processes are not one's. */
+	if (!p->meta.tgid && x->th->process)
+		writer_text(x->w, "unknown-");
+	writer_uint(x->w, p->meta.tgid ? p->meta.tgid : x->th->process);
 	writer_text(x->w, "\",\"tid\":");
 	writer_uint(x->w, x->th->thread_id);
 	writer_text(x->w, ",\"processType\":\"default\",\"processName\":");

@@ -17,7 +17,7 @@
 #include <string.h>
 
 #include "aggregate.h"
-#include "intern.h"
+#include "qualify.h"
 #include "writer.h"
 
 /* Word 2 of the header. */
@@ -39,8 +39,7 @@ struct gperf {
 	bool scaled;		/* counts are in microseconds: the processes' intervals differ */
 	bool roots;		/* an outermost frame says which process or thread it is */
 	uint64_t *native;	/* by label: its address; 0: not native */
-	struct intern *owners;	/* qualified names that are taken */
-	struct buf owner_files;	/* u32 file, by the name's id */
+	struct qualifier *names;
 };
 
 static void put_word(struct writer *w, uint64_t v)
@@ -179,73 +178,6 @@ static char *clean(const struct gperf *g, struct string_ref s)
 	return text;
 }
 
-/* "pkg.mod" of "/x/pkg/mod.py", with the last depth components. */
-static char *module_name(const char *path, unsigned int depth)
-{
-	const char *start = path + strlen(path);
-	char *name, *p;
-	size_t len;
-
-	while (start > path && (start[-1] != '/' || --depth))
-		start--;
-	name = strdup(start);
-	if (!name)
-		return NULL;
-	len = strlen(name);
-	if (len > 3 && !strcmp(name + len - 3, ".py"))
-		name[len - 3] = '\0';
-	for (p = name; (p = strchr(p, '/')); p++)
-		*p = '.';
-	return name;
-}
-
-/* Readers merge functions by name alone: a name belongs to one file. 1: it is this file's. */
-static int claim(struct gperf *g, const char *name, uint32_t file)
-{
-	uint32_t id;
-	int err = intern_string(g->owners, name, strlen(name), &id);
-
-	if (!err && (size_t)id * sizeof(file) == g->owner_files.len)
-		err = buf_add(&g->owner_files, &file, sizeof(file));
-	if (err)
-		return err;
-	return ((uint32_t *)(void *)g->owner_files.data)[id] == file;
-}
-
-/*
- * "mod.func", with as many directories before it as it takes to be no other
- * file's. *name is to be freed.
- */
-static int qualify(struct gperf *g, const struct frame *f, const char *path, const char *func,
-		   char **name)
-{
-	unsigned int depth, parts = 1;
-	const char *p;
-	char *module;
-	int mine = 0;
-
-	for (p = path; (p = strchr(p, '/')); p++)
-		parts++;
-	for (depth = 1; !mine && depth <= parts + 1; depth++) {
-		/* Paths that differ in what was replaced only end with the number of the file. */
-		module = module_name(path, depth);
-		if (!module)
-			return -ENOMEM;
-		if (depth > parts)
-			mine = asprintf(name, "%s.%s#%u", module, func, f->file) < 0 ? -ENOMEM : 1;
-		else if (asprintf(name, "%s.%s", module, func) < 0)
-			mine = -ENOMEM;
-		else
-			mine = claim(g, *name, f->file);
-		free(module);
-		if (!mine)
-			free(*name);
-		if (mine <= 0)
-			*name = NULL;
-	}
-	return mine < 0 ? mine : 0;
-}
-
 static void put_label_line(struct gperf *g, uint32_t label, const char *name, const char *path)
 {
 	char head[40];
@@ -279,7 +211,7 @@ static int put_label(struct gperf *g, uint32_t label)
 	if (!err && stacks_synthetic(g->t, f)) {
 		put_label_line(g, label, func, NULL);
 	} else if (!err) {
-		err = qualify(g, f, path, func, &name);
+		err = qualify_name(g->names, f->file, path, func, &name);
 		if (!err)
 			put_label_line(g, label, name, path);
 	}
@@ -372,16 +304,15 @@ static int write_flavour(struct aggregate *a, enum flavour flavour)
 
 	g.roots = a->args.many || a->config.by_thread || a->args.group == GROUP_PROCESS;
 	g.w = writer_new(a->args.fd);
-	g.owners = intern_new();
-	err = g.w && g.owners ? 0 : -ENOMEM;
+	g.names = qualifier_new();
+	err = g.w && g.names ? 0 : -ENOMEM;
 	if (!err && flavour == FLAVOUR_NATIVE)
 		err = find_native(&g);
 	if (!err) {
 		choose_period(&g);
 		err = put_profile(&g);
 	}
-	intern_free(g.owners);
-	buf_free(&g.owner_files);
+	qualifier_free(g.names);
 	free(g.native);
 	free(g.w);
 	return err;

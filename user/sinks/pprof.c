@@ -15,6 +15,7 @@
 
 #include "aggregate.h"
 #include "intern.h"
+#include "qualify.h"
 #include "user/sinks/profile.pb-c.h"
 
 #define OUT_BYTES (64 * 1024)
@@ -28,6 +29,7 @@ struct pprof {
 	struct aggregate *a;
 	const struct profile_tables *t;
 	struct intern *names;	/* the string table; each with its NUL */
+	struct qualifier *qualifier;
 	struct buf message;
 	z_stream zip;
 	uint8_t out[OUT_BYTES];
@@ -148,8 +150,8 @@ static int put_comments(struct pprof *p, uint32_t process)
 	if (proc->truncated)
 		snprintf(cut, sizeof(cut), "; truncated %llu",
 			 (unsigned long long)proc->truncated);
-	snprintf(text, sizeof(text), "process %s:%s%s; mode %s%s%s", proc->name, python, platform,
-		 mode_text(m->mode) ? mode_text(m->mode) : "unknown", lost, cut);
+	snprintf(text, sizeof(text), "process %s:%s%s; mode %s%s%s", *proc->name ? proc->name : "?",
+		 python, platform, mode_text(m->mode) ? mode_text(m->mode) : "unknown", lost, cut);
 	return comment(p, text);
 }
 
@@ -211,16 +213,37 @@ static int put_mapping(struct pprof *p)
 	return err ? err : emit(p, &msg);
 }
 
+static const char *string_at(const struct pprof *p, int64_t id)
+{
+	return intern_tables(p->names)->strings[id].data;
+}
+
+/* pprof adds up functions by name: it is qualified, the plain one is the system name. */
+static int set_names(struct pprof *p, const struct frame *f, Tachbpf__PprofFunction *func)
+{
+	char *name = NULL;
+	int err = add_string(p, p->t->strings[f->func], &func->system_name);
+
+	func->name = func->system_name;
+	if (err || stacks_synthetic(p->t, f))
+		return err;
+	err = add_string(p, p->t->strings[f->file], &func->filename);
+	if (!err)
+		err = qualify_name(p->qualifier, f->file, string_at(p, func->filename),
+				   string_at(p, func->system_name), &name);
+	if (!err)
+		err = add_text(p, name, &func->name);
+	free(name);
+	return err;
+}
+
 static int put_function(struct pprof *p, const struct frame *f, uint64_t id)
 {
 	Tachbpf__PprofFunction func = TACHBPF__PPROF_FUNCTION__INIT, *funcs = &func;
 	profile_msg msg = TACHBPF__PPROF_PROFILE__INIT;
-	int err = add_string(p, p->t->strings[f->func], &func.name);
+	int err = set_names(p, f, &func);
 
-	if (!err && !stacks_synthetic(p->t, f))
-		err = add_string(p, p->t->strings[f->file], &func.filename);
 	func.id = id;
-	func.system_name = func.name;
 	msg.function = &funcs;
 	msg.n_function = 1;
 	return err ? err : emit(p, &msg);
@@ -381,14 +404,17 @@ static int pprof_write(struct aggregate *a)
 	p->a = a;
 	p->t = stacks_tables(a->stacks);
 	p->names = intern_new();
-	if (!p->names || deflateInit2(&p->zip, GZIP_LEVEL, Z_DEFLATED, GZIP_WINDOW, 8,
-				      Z_DEFAULT_STRATEGY) != Z_OK)
+	p->qualifier = qualifier_new();
+	if (!p->names || !p->qualifier ||
+	    deflateInit2(&p->zip, GZIP_LEVEL, Z_DEFLATED, GZIP_WINDOW, 8,
+			 Z_DEFAULT_STRATEGY) != Z_OK)
 		goto out;
 	err = put_profile(p);
 	deflateEnd(&p->zip);
 out:
 	buf_free(&p->message);
 	intern_free(p->names);
+	qualifier_free(p->qualifier);
 	free(p);
 	return err;
 }

@@ -21,7 +21,7 @@
 #include <string.h>
 
 #include "aggregate.h"
-#include "intern.h"
+#include "pairs.h"
 #include "writer.h"
 
 /* Python/marshal.c: TYPE_* and FLAG_REF. */
@@ -45,17 +45,12 @@ struct counts {
 	uint32_t seen;		/* the last stack it was counted for, + 1 */
 };
 
-/* A function and one that called it. The key of an edge, as bytes. */
-struct edge {
-	uint32_t callee, caller;
-};
-
 struct pstats {
 	struct aggregate *a;
 	const struct profile_tables *t;
 	struct writer *w;
 	struct counts *funcs;		/* by label */
-	struct intern *edge_ids;	/* strings: struct edge */
+	struct pairs edge_ids;		/* callee, caller: labels */
 	struct buf edges;		/* struct counts, by the edge's id */
 	uint32_t *order;		/* edges' ids by callee */
 	uint32_t *refs;			/* by label: its tuple's reference + 1 */
@@ -179,10 +174,10 @@ static void add_counts(struct counts *c, uint32_t stack, const struct stack_view
 static int count_edge(struct pstats *p, uint32_t stack, const struct stack_view *v, uint32_t i,
 		      double time)
 {
-	const struct edge e = { v->labels[i], v->labels[i + 1] };
+	const struct pair e = { v->labels[i], v->labels[i + 1] };
 	struct counts none = { 0 };
 	uint32_t id;
-	int err = intern_string(p->edge_ids, (const char *)&e, sizeof(e), &id);
+	int err = pairs_add(&p->edge_ids, e, &id);
 
 	if (!err && (size_t)id * sizeof(none) == p->edges.len)
 		err = buf_add(&p->edges, &none, sizeof(none));
@@ -211,28 +206,20 @@ static int count_stacks(struct pstats *p)
 	return err;
 }
 
-static struct edge edge_at(const struct pstats *p, uint32_t id)
-{
-	struct edge e;
-
-	memcpy(&e, intern_tables(p->edge_ids)->strings[id].data, sizeof(e));
-	return e;
-}
-
 /* order: the edges of each callee together, in order of first sight. A counting sort. */
 static int sort_edges(struct pstats *p, uint32_t *starts)
 {
-	uint32_t i, cnt = intern_tables(p->edge_ids)->string_cnt;
+	uint32_t i, cnt = p->edge_ids.cnt;
 
 	p->order = calloc((size_t)cnt + 1, sizeof(*p->order));
 	if (!p->order)
 		return -ENOMEM;
 	for (i = 0; i < cnt; i++)
-		starts[edge_at(p, i).callee + 1]++;
+		starts[p->edge_ids.list[i].a + 1]++;
 	for (i = 0; i < p->t->frame_cnt; i++)
 		starts[i + 1] += starts[i];
 	for (i = 0; i < cnt; i++)
-		p->order[starts[edge_at(p, i).callee]++] = i;
+		p->order[starts[p->edge_ids.list[i].a]++] = i;
 	return 0;
 }
 
@@ -245,7 +232,7 @@ static int put_callers(struct pstats *p, uint32_t first, uint32_t end)
 	for (; !err && first < end; first++) {
 		const struct counts *c = &edges[p->order[first]];
 
-		err = put_label(p, edge_at(p, p->order[first]).caller);
+		err = put_label(p, p->edge_ids.list[p->order[first]].b);
 		if (p->sampled) {
 			put_int(p->w, c->nc);
 			continue;
@@ -304,8 +291,7 @@ static int write_stats(struct aggregate *a, bool sampled)
 	p.funcs = calloc(labels, sizeof(*p.funcs));
 	p.refs = calloc(labels, sizeof(*p.refs));
 	p.string_refs = calloc((size_t)p.t->string_cnt + 1, sizeof(*p.string_refs));
-	p.edge_ids = intern_new();
-	if (!starts || !p.w || !p.funcs || !p.refs || !p.string_refs || !p.edge_ids)
+	if (!starts || !p.w || !p.funcs || !p.refs || !p.string_refs)
 		goto out;
 	err = count_stacks(&p);
 	if (!err)
@@ -315,7 +301,7 @@ static int write_stats(struct aggregate *a, bool sampled)
 	if (!err)
 		err = writer_flush(p.w);
 out:
-	intern_free(p.edge_ids);
+	pairs_free(&p.edge_ids);
 	buf_free(&p.edges);
 	free(p.order);
 	free(p.string_refs);

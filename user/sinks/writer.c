@@ -31,7 +31,7 @@ int writer_flush(struct writer *w)
 	return w->err;
 }
 
-void writer_put(struct writer *w, const void *data, size_t len)
+void writer_put_slow(struct writer *w, const void *data, size_t len)
 {
 	const char *p = data;
 	size_t n;

@@ -28,7 +28,8 @@ struct writer *writer_new(int fd);
 /* What is buffered into the file. 0, or the first error of all. */
 int writer_flush(struct writer *w);
 
-void writer_put(struct writer *w, const void *data, size_t len);
+/* What writer_put() does when the buffer is full. */
+void writer_put_slow(struct writer *w, const void *data, size_t len);
 void writer_uint(struct writer *w, uint64_t v);
 void writer_int(struct writer *w, int64_t v);
 /* us microseconds as milliseconds, exactly: "12.345", "12". */
@@ -37,6 +38,18 @@ void writer_ms(struct writer *w, int64_t us);
 void writer_json(struct writer *w, struct string_ref s);
 /* escape_text(). */
 void writer_escaped(struct writer *w, struct string_ref s);
+
+static inline void writer_put(struct writer *w, const void *data, size_t len)
+{
+	if (len > WRITER_BYTES - w->len) {
+		writer_put_slow(w, data, len);
+		return;
+	}
+	/* data may be NULL then. */
+	if (len)
+		memcpy(w->data + w->len, data, len);
+	w->len += len;
+}
 
 static inline void writer_text(struct writer *w, const char *s)
 {
