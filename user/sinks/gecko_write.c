@@ -326,7 +326,9 @@ static int func_file(struct tables *x, uint32_t i)
 
 static int func_line(struct tables *x, uint32_t i)
 {
-	put_or_null(x->w, func_is_python(x, i), ((int32_t *)(void *)x->func_lines.data)[i]);
+	bool known = func_is_python(x, i) && !stacks_synthetic(x->t, func_at(x, i));
+
+	put_or_null(x->w, known, ((int32_t *)(void *)x->func_lines.data)[i]);
 	return 0;
 }
 

@@ -178,7 +178,21 @@ static char *clean(const struct gperf *g, struct string_ref s)
 	return text;
 }
 
-static void put_label_line(struct gperf *g, uint32_t label, const char *name, const char *path)
+/*
+ * Go's pprof takes "<" in a name for C++ and drops it with what follows, unless
+ * ".<" says that it is Java (looksLikeDemangledCPlusPlus() in its symbolizer).
+ */
+static void hide_templates(char *name)
+{
+	if (strstr(name, ".<"))
+		return;
+	for (; *name; name++) {
+		if (*name == '<' || *name == '>')
+			*name = *name == '<' ? '[' : ']';
+	}
+}
+
+static void put_label_line(struct gperf *g, uint32_t label, char *name, const char *path)
 {
 	char head[40];
 	uint32_t line = stacks_line(g->a->stacks, label);
@@ -187,6 +201,8 @@ static void put_label_line(struct gperf *g, uint32_t label, const char *name, co
 	snprintf(head, sizeof(head), "%s0x%llx ", g->flavour == FLAVOUR_GO ? "  " : "",
 		 (unsigned long long)label_address(g, label));
 	writer_text(g->w, head);
+	if (g->flavour == FLAVOUR_GO)
+		hide_templates(name);
 	writer_text(g->w, name);
 	if (path && g->flavour == FLAVOUR_GO) {
 		writer_text(g->w, " (");

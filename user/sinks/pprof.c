@@ -218,16 +218,20 @@ static const char *string_at(const struct pprof *p, int64_t id)
 	return intern_tables(p->names)->strings[id].data;
 }
 
-/* pprof adds up functions by name: it is qualified, the plain one is the system name. */
+/*
+ * pprof adds up functions by name: it is qualified, the plain one is the system
+ * name. Where these are the same, pprof would demangle them: "<GC>" has none.
+ */
 static int set_names(struct pprof *p, const struct frame *f, Tachbpf__PprofFunction *func)
 {
 	char *name = NULL;
-	int err = add_string(p, p->t->strings[f->func], &func->system_name);
+	int err;
 
-	func->name = func->system_name;
-	if (err || stacks_synthetic(p->t, f))
-		return err;
-	err = add_string(p, p->t->strings[f->file], &func->filename);
+	if (stacks_synthetic(p->t, f))
+		return add_string(p, p->t->strings[f->func], &func->name);
+	err = add_string(p, p->t->strings[f->func], &func->system_name);
+	if (!err)
+		err = add_string(p, p->t->strings[f->file], &func->filename);
 	if (!err)
 		err = qualify_name(p->qualifier, f->file, string_at(p, func->filename),
 				   string_at(p, func->system_name), &name);
