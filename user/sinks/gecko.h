@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * gecko.h - between the two halves of the Firefox Profiler format: gecko.c takes
- * events, gecko_write.c makes the file of what came of them.
+ * gecko.h - between the parts of the Firefox Profiler format: gecko.c takes
+ * events, gecko_write.c makes the file of what came of them, gecko_tables.c the
+ * tables in it.
  */
 #ifndef TACHBPF_GECKO_H
 #define TACHBPF_GECKO_H
@@ -12,6 +13,7 @@
 #include "stacks.h"
 #include "writer.h"
 
+struct intern;
 struct u64map;
 
 /* Time in which something was so; names and categories are CPython's. */
@@ -60,5 +62,31 @@ uint32_t gecko_thread_cnt(const struct gecko *g);
 
 /* The whole file. 0 or -errno. */
 int gecko_write(struct gecko *g);
+
+/* A thread's tables. Numbers are by first use. */
+struct gecko_tables {
+	struct gecko *g;
+	struct gecko_thread *th;
+	const struct profile_tables *t;		/* what labels mean */
+	struct intern *strings;			/* shared by all threads */
+	struct intern *frames;			/* the frames, as labels: strings of u32 */
+	struct intern *funcs;			/* frames of file, func; line: the first one's */
+	struct intern *resources;		/* files: strings of u32 */
+	struct buf func_lines;			/* i32, by function */
+	struct writer *w;
+};
+
+/* Number everything that x->th's stacks name. 0 or -ENOMEM; gecko_tables_end() either way. */
+int gecko_tables_start(struct gecko_tables *x);
+void gecko_tables_end(struct gecko_tables *x);
+/* The tables as members of the thread's object. 0 or -errno. */
+int gecko_put_tables(struct gecko_tables *x);
+
+/* A key with the comma before it, a column of equal values, "length" and the closing brace. */
+void gecko_put_key(struct writer *w, const char *key);
+void gecko_put_same(struct writer *w, const char *key, const char *value, uint64_t cnt);
+void gecko_put_length(struct writer *w, uint64_t cnt);
+/* The number of a string. 0 or -ENOMEM. */
+int gecko_put_string(struct gecko_tables *x, struct string_ref s);
 
 #endif

@@ -269,6 +269,7 @@ static int finish_clocks(struct speedscope *s)
 	uint64_t interval = s->meta.interval_us ? s->meta.interval_us : 1;
 	struct clock *c;
 	size_t pos = 0;
+	uint32_t i;
 	int err = 0;
 
 	while ((c = u64map_next(&s->clocks, &pos))) {
@@ -276,10 +277,10 @@ static int finish_clocks(struct speedscope *s)
 			err = put_weight(s, c->track, c->stack,
 					 interval > UINT64_MAX / c->weight ?
 						 UINT64_MAX : interval * c->weight);
-		if (!err)
-			err = put_pending(s, c->track);
 		free(c);
 	}
+	for (i = 0; !err && i < track_cnt(s); i++)
+		err = put_pending(s, track_at(s, i));
 	u64map_free(&s->clocks);
 	memset(&s->clocks, 0, sizeof(s->clocks));
 	return err;

@@ -116,22 +116,3 @@ void writer_json(struct writer *w, struct string_ref s)
 	}
 	writer_char(w, '"');
 }
-
-void writer_escaped(struct writer *w, struct string_ref s)
-{
-	char text[256];
-
-	/* escape_text() makes at most four bytes of one, and wants one more for its NUL. */
-	while (s.len) {
-		uint32_t cp, n = 0, part;
-
-		/* No character is cut in two. */
-		while (n < s.len && n + 4 < sizeof(text) / 4 - 1) {
-			part = (uint32_t)utf8_char(s.data + n, s.len - n, &cp);
-			n += part ? part : 1;
-		}
-		writer_text(w, escape_text(s.data, n, text, sizeof(text)));
-		s.data += n;
-		s.len -= n;
-	}
-}

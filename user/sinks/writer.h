@@ -36,12 +36,10 @@ void writer_int(struct writer *w, int64_t v);
 void writer_ms(struct writer *w, int64_t us);
 /* A JSON string with its quotes; hostile bytes as in json.h. */
 void writer_json(struct writer *w, struct string_ref s);
-/* escape_text(). */
-void writer_escaped(struct writer *w, struct string_ref s);
 
 static inline void writer_put(struct writer *w, const void *data, size_t len)
 {
-	if (len > WRITER_BYTES - w->len) {
+	if (len > WRITER_BYTES || w->len + len > WRITER_BYTES) {
 		writer_put_slow(w, data, len);
 		return;
 	}
