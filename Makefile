@@ -24,11 +24,11 @@ CFLAGS  ?= -O2 -g
 WARN    := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wno-unused-parameter -Werror
 ALLFLAGS = -std=gnu11 $(CFLAGS) $(WARN) $(SANFLAGS) -D_GNU_SOURCE -DTACHBPF_VERSION='"$(VERSION)"' \
            -I. -Iuser -I$(O) -MMD -MP
-LIBS    := -Wl,-Bstatic -lbpf -lelf -lz -lzstd -ljson-c -Wl,-Bdynamic -lm -lpthread
+LIBS    := -Wl,-Bstatic -lbpf -lelf -lprotobuf-c -lz -lzstd -ljson-c -Wl,-Bdynamic -lm -lpthread
 BPFFLAGS := -target bpf -D__TARGET_ARCH_$(ARCH) -O2 -g -Wall -Werror -Ivmlinux/$(ARCH) -Ibpf -I. -MMD -MP
 
 LIB_SRC := $(filter-out user/main.c,$(wildcard user/*.c user/cpython/*.c user/sinks/*.c user/readers/*.c user/mlyze/*.c))
-LIB_OBJ := $(LIB_SRC:%.c=$(O)/%.o)
+LIB_OBJ := $(LIB_SRC:%.c=$(O)/%.o) $(O)/user/sinks/profile.pb-c.o
 # maps first: the linker resolves the others' extern maps against it.
 BPF_SRC := bpf/maps.bpf.c $(filter-out bpf/maps.bpf.c,$(wildcard bpf/*.bpf.c))
 BPF_OBJ := $(BPF_SRC:%.bpf.c=$(O)/%.bpf.o)
@@ -52,6 +52,20 @@ $(O)/libtachbpf.a: $(LIB_OBJ)
 
 # The skeleton is generated: whatever includes it must wait for it.
 $(O)/user/session.o $(O)/user/modes.o: $(O)/tachbpf.skel.h
+
+# --- pprof's messages, by protobuf-c; what is generated is not held to our warnings --------
+PROTOC_C ?= protoc-c
+
+$(O)/user/sinks/profile.pb-c.c $(O)/user/sinks/profile.pb-c.h &: user/sinks/profile.proto
+	@mkdir -p $(@D)
+	$(E) GEN $@
+	$(Q)$(PROTOC_C) --c_out=$(O) $<
+
+$(O)/user/sinks/profile.pb-c.o: $(O)/user/sinks/profile.pb-c.c
+	$(Q)$(CC) $(filter-out $(WARN),$(ALLFLAGS)) -c -o $@ $<
+
+$(O)/user/sinks/pprof.o: $(O)/user/sinks/profile.pb-c.h
+# --------------------------------------------------------------------------------------------
 
 $(O)/%.o: %.c
 	@mkdir -p $(@D)

@@ -19,6 +19,8 @@ header gelf.h || need libelf-dev
 header zlib.h || need zlib1g-dev
 header zstd.h || need libzstd-dev
 header json-c/json.h || need libjson-c-dev
+header protobuf-c/protobuf-c.h || need libprotobuf-c-dev
+have protoc-c || need protobuf-c-compiler
 have python3 || need python3
 if [ "${1:-build}" = check ]; then
 	header cmocka.h || need libcmocka-dev

@@ -5,6 +5,7 @@
 #include "commands.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,9 +15,12 @@
 #include "profile_set.h"
 #include "util.h"
 
+#define PLATFORM_BYTES 128
+
 struct replay {
 	struct profile_set *set;
 	const struct sink_ops *format;
+	const struct file_options *opts;
 	int fd;
 	struct sink *sink;	/* NULL: no profile has come yet */
 };
@@ -28,10 +32,38 @@ static int on_event(void *ctx, const struct event *ev)
 	return sink->ops->event(sink, ev);
 }
 
+/* --- what only session.json knows --------------------------------------------------------- */
+static void add_loss(void *ctx, const char *cause, uint64_t cnt)
+{
+	struct profile_stats *stats = ctx;
+
+	stats->lost_known = true;
+	stats->lost_cnt = stats->lost_cnt + cnt < cnt ? UINT64_MAX : stats->lost_cnt + cnt;
+}
+
+/* platform: room for meta->platform. */
+static void add_session(const struct profile_file *file, struct profile_meta *meta,
+			struct profile_stats *stats, char platform[PLATFORM_BYTES])
+{
+	const char *kernel;
+
+	meta->tgid = file->process.tgid;
+	meta->comm = file->process.comm;
+	if (!file->session)
+		return;
+	kernel = session_file_kernel(file->session);
+	snprintf(platform, PLATFORM_BYTES, "Linux %s", kernel ? kernel : "");
+	meta->platform = kernel ? platform : NULL;
+	meta->start_utc_ns = session_file_utc_ns(file->session, meta->start_us);
+	session_file_losses(file->session, file->name, add_loss, stats);
+}
+/* ------------------------------------------------------------------------------------------- */
+
 /* Whether several profiles come is known when the first file is open. */
 static int open_sink(struct replay *re)
 {
-	struct sink_args args = { .fd = re->fd, .many = re->set->many };
+	struct sink_args args = { .fd = re->fd, .many = re->set->many,
+				  .lines = re->opts->lines, .group = re->opts->group };
 
 	if (!re->sink)
 		re->sink = re->format->open(&args);
@@ -42,25 +74,26 @@ static int replay_file(void *ctx, const struct profile_file *file, struct reader
 {
 	const struct reader_info *info = reader_info(r);
 	struct profile_meta meta = info->meta;
+	struct profile_stats stats = info->stats;
 	struct replay *re = ctx;
+	char platform[PLATFORM_BYTES];
 	int err;
 
-	meta.tgid = file->process.tgid;
-	meta.comm = file->process.comm;
+	add_session(file, &meta, &stats, platform);
 	err = open_sink(re);
 	if (!err)
 		err = re->sink->ops->begin(re->sink, &meta, reader_tables(r));
 	if (!err)
 		err = profile_set_run(re->set, file, r, on_event, re->sink);
 	if (!err)
-		err = re->sink->ops->end(re->sink, &info->stats);
+		err = re->sink->ops->end(re->sink, &stats);
 	return err;
 }
 
 /* Everything into fd. 0, or -errno of what the sink could not do. */
 static int replay_set(struct profile_set *set, const struct file_options *opts, int fd)
 {
-	struct replay re = { .set = set, .format = opts->format, .fd = fd };
+	struct replay re = { .set = set, .format = opts->format, .fd = fd, .opts = opts };
 	int err, close_err;
 
 	err = profile_set_each(set, replay_file, &re);
@@ -103,6 +136,9 @@ int replay_run(const struct file_options *opts)
 		goto out;
 	if (opts->output && strcmp(opts->output, "-")) {
 		err = replay_to_file(&set, opts);
+	} else if (opts->format->binary && isatty(STDOUT_FILENO)) {
+		log_error("%s is not for terminals: give -o FILE", opts->format->name);
+		err = -EINVAL;
 	} else {
 		err = replay_set(&set, opts, STDOUT_FILENO);
 		if (err)

@@ -95,6 +95,8 @@ struct profile_meta {
 	uint32_t features;	/* FEATURE_* */
 	uint32_t tgid;		/* 0: not known */
 	const char *comm;	/* NULL: not known; hostile */
+	uint64_t start_utc_ns;	/* start_us as time of day; 0: not known */
+	const char *platform;	/* "Linux 6.1.0"; NULL: not known; hostile */
 };
 
 /* Known when a profile ends. */
@@ -105,6 +107,8 @@ struct profile_stats {
 	bool error_known, missed_known;
 	double error_pct;	/* samples that could not be taken, 0..100 */
 	double missed_pct;	/* ticks that never came, 0..100 */
+	bool lost_known;
+	uint64_t lost_cnt;	/* samples that were taken but are not in the profile */
 };
 
 #endif

@@ -298,6 +298,41 @@ static int set_show(void *target, const struct cli_option *opt, const char *valu
 	return 0;
 }
 
+/* --- replay's options that some formats can do: checked when all are known ---------------- */
+static const struct choice groups[] = {
+	{ "process", GROUP_PROCESS }, { "thread", GROUP_THREAD }, { 0 }
+};
+static const struct choice lines_apart[] = { { "", LINES_APART }, { 0 } };
+static const struct choice lines_merged[] = { { "", LINES_MERGED }, { 0 } };
+
+/* A flag that stands for a value: the only one in opt->data. */
+static int set_value(void *target, const struct cli_option *opt, const char *value)
+{
+	const struct choice *c = opt->data;
+
+	memcpy((char *)target + opt->off, &c->value, sizeof(c->value));
+	return 0;
+}
+_Static_assert(sizeof(enum sink_lines) == sizeof(int) && sizeof(enum sink_group) == sizeof(int),
+	       "set_choice() and set_value() write an int");
+
+static int check_export(const struct file_options *f)
+{
+	const struct sink_ops *ops = f->format;
+	const char *bad = NULL;
+
+	if (f->group != GROUP_DEFAULT && !(ops->takes & SINK_TAKES_GROUP))
+		bad = "--by";
+	if (f->lines != LINES_DEFAULT && !(ops->takes & SINK_TAKES_LINES))
+		bad = f->lines == LINES_APART ? "--lines" : "--no-lines";
+	if (!bad)
+		return 0;
+	log_error("%s does not go with --format %s: leave it out, or choose another format", bad,
+		  ops->name);
+	return -EINVAL;
+}
+/* ------------------------------------------------------------------------------------------- */
+
 static const enum options_show show_help = SHOW_HELP, show_version = SHOW_VERSION;
 
 #define RECORD(field) offsetof(struct options, record.field)
@@ -367,6 +402,12 @@ static const struct cli_option replay_table[] = {
 	  NULL },
 	{ 'o', "output", "FILE", "Output", "write here (default: standard output)", set_text,
 	  FILES(output), NULL },
+	{ 0, "by", "GROUP", "Output", "process or thread (default: as the format's users expect)",
+	  set_choice, FILES(group), groups },
+	{ 0, "lines", NULL, "Output", "tell the lines of a function apart", set_value,
+	  FILES(lines), lines_apart },
+	{ 0, "no-lines", NULL, "Output", "do not; without either: as the format's users expect",
+	  set_value, FILES(lines), lines_merged },
 	GENERAL_OPTIONS,
 };
 
@@ -451,11 +492,13 @@ static const char *const report_examples[] = {
 	NULL
 };
 static const char *const replay_synopsis[] = {
-	"tachbpf replay [--format FORMAT] [-o FILE] FILE|DIR...", NULL
+	"tachbpf replay [OPTIONS] FILE|DIR...", NULL
 };
 static const char *const replay_examples[] = {
 	"tachbpf replay --format collapsed -o app.folded 1234-app.tach",
 	"one line for each distinct stack, as flame graph tools read it",
+	"tachbpf replay --format speedscope -o app.speedscope.json 1234-app.tach",
+	"every thread over time, for speedscope.app",
 	NULL
 };
 
@@ -502,7 +545,7 @@ static int check_record(struct options *o)
 static int check_files(struct options *o)
 {
 	if (o->files.path_cnt)
-		return 0;
+		return o->command == COMMAND_REPLAY ? check_export(&o->files) : 0;
 	log_error("no file: give .tach files or a recording's directory; see: tachbpf %s --help",
 		  commands[o->command].name);
 	return -EINVAL;
@@ -565,7 +608,7 @@ static void print_formats(FILE *out)
 
 	for (i = 0; (ops = sink_at(i)); i++)
 		if (can_replay(ops))
-			fprintf(out, "%-12s%s\n", ops->name, ops->help);
+			fprintf(out, "%-18s%s\n", ops->name, ops->help);
 }
 
 static void print_inputs(FILE *out)

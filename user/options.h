@@ -56,6 +56,8 @@ struct file_options {
 	enum mem_by mem_by;		/* mem --by */
 	enum mem_sort mem_sort;		/* mem --sort */
 	bool validate;			/* mem --validate */
+	enum sink_lines lines;		/* replay --lines, --no-lines */
+	enum sink_group group;		/* replay --by */
 };
 
 enum command_id { COMMAND_RECORD, COMMAND_INFO, COMMAND_REPORT, COMMAND_REPLAY, COMMAND_MEM };

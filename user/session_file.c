@@ -9,6 +9,7 @@
 #include <json-c/json.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -196,6 +197,29 @@ double session_file_duration(const struct session_file *s)
 	json_object_object_get_ex(s->root, "duration_s", &value);
 	seconds = json_object_get_double(value);
 	return seconds > 0 && seconds < 1e12 ? seconds : 0;
+}
+
+const char *session_file_kernel(const struct session_file *s)
+{
+	return get_string(s->root, "kernel");
+}
+
+uint64_t session_file_utc_ns(const struct session_file *s, uint64_t monotonic_us)
+{
+	struct json_object *start = get(s->root, "start_monotonic_us", json_type_int);
+	const char *when = get_string(s->root, "start_time"), *end;
+	struct tm tm = { 0 };
+	int64_t utc_us, from;
+
+	end = when ? strptime(when, "%Y-%m-%dT%H:%M:%SZ", &tm) : NULL;
+	if (!end || *end || !start || monotonic_us > INT64_MAX / 4)
+		return 0;
+	from = json_object_get_int64(start);
+	utc_us = (int64_t)timegm(&tm);
+	if (from < 0 || from > INT64_MAX / 4 || utc_us <= 0 || utc_us > INT64_MAX / 4000000000)
+		return 0;
+	utc_us = utc_us * 1000000 + (int64_t)monotonic_us - from;
+	return utc_us > 0 && utc_us < INT64_MAX / 1000 ? (uint64_t)utc_us * 1000 : 0;
 }
 
 void session_file_losses(const struct session_file *s, const char *file,

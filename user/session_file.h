@@ -5,6 +5,7 @@
  * What is used of it (anything else is ignored, anything may be missing):
  *
  *   { "duration_s": 30.0,
+ *     "kernel": "6.1.0", "start_time": "2026-01-01T12:00:00Z", "start_monotonic_us": 12,
  *     "lost": { CAUSE: COUNT, ... },
  *     "processes": [ { "file": "12-app.tach", "pid": 12, "comm": "app",
  *                      "command": "app -x" or ["app", "-x"],
@@ -39,6 +40,12 @@ void session_file_process(const struct session_file *s, const char *file,
 
 /* The whole recording's; 0: not said. */
 double session_file_duration(const struct session_file *s);
+
+/* The kernel that recorded it; NULL: not said. Hostile. */
+const char *session_file_kernel(const struct session_file *s);
+
+/* A CLOCK_MONOTONIC of the recording as time of day, in ns since 1970; 0: not known. */
+uint64_t session_file_utc_ns(const struct session_file *s, uint64_t monotonic_us);
 
 /* Call each() for every loss of file, NULL: of the whole recording. cause is hostile. */
 void session_file_losses(const struct session_file *s, const char *file,

@@ -152,6 +152,15 @@ static void test_files(void **state)
 	assert_null(o.files.output);
 	assert_int_equal(parse("replay a --format collapsed -o -"), 0);
 	assert_string_equal(o.files.output, "-");
+	assert_int_equal(o.files.lines, LINES_DEFAULT);
+	assert_int_equal(o.files.group, GROUP_DEFAULT);
+	assert_int_equal(parse("replay --format=pprof a --by process --no-lines"), 0);
+	assert_ptr_equal(o.files.format, &sink_pprof);
+	assert_int_equal(o.files.lines, LINES_MERGED);
+	assert_int_equal(o.files.group, GROUP_PROCESS);
+	assert_int_equal(parse("replay a --lines --by=thread"), 0);
+	assert_int_equal(o.files.lines, LINES_APART);
+	assert_int_equal(o.files.group, GROUP_THREAD);
 }
 
 static void test_show(void **state)
@@ -180,7 +189,9 @@ static void test_usage_errors(void **state)
 		"report", "replay", "info --by line a", "report --by x a", "report --sort x a",
 		"report --limit x a", "report --limit -1 a", "report --limit= a",
 		"report --limit 4294967296 a", "replay --format nonsense a", "replay --format tach a",
-		"replay --json a",
+		"replay --json a", "replay --by container a", "replay --by a", "replay --lines=1 a",
+		"replay --by thread --format jsonl a", "replay --lines a --format gecko",
+		"replay --format gperftools-native --no-lines a",
 	};
 	size_t i;
 

@@ -8,360 +8,179 @@
  * for synthetic frames, the profiler's own frames left out, stacks told apart by
  * the full file names. Only control characters, invalid UTF-8 and ";" in names
  * come out differently: escaped, because they would break the lines.
+ *
+ * A line exists as words only until it is written: sorting compares words.
  */
-#include "sink.h"
-
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "intern.h"
-#include "util.h"
+#include "aggregate.h"
+#include "fold.h"
+#include "writer.h"
 
-/* CPython: _INTERNAL_FRAME_SUFFIXES in Lib/profiling/sampling/constants.py. */
-#define INTERNAL_SUFFIX "_sync_coordinator.py"
-
-#define WRITE_BYTES (64 * 1024)
-
-enum label_state { LABEL_NEW, LABEL_SHOWN, LABEL_HIDDEN };
-
-/* What a frame id is in the output: frames that differ in columns only are one. */
-struct label {
-	uint32_t id;
-	uint8_t state;
+struct collapsed {
+	struct aggregate *a;
+	struct fold fold;
+	struct buf heads;	/* the groups' words, */
+	size_t *head_ends;	/* by group, where they end */
 };
 
-/* A stack as the key that it is counted under. */
-struct stack_key {
-	uint64_t thread_id;
-	uint32_t labels[EVENT_MAX_FRAMES];	/* innermost first */
-};
-
-struct line {
-	const char *text;
-	size_t len;
-	uint64_t cnt;
-};
-
-struct collapsed_sink {
-	struct sink sink;
-	int err;
-	int fd;
-	bool many;
-	bool active, begun;
-	uint32_t tgid;
-	char comm[128];
-	const struct profile_tables *tables;
-	struct intern *stacks;	/* the frames: labels; the strings: struct stack_key */
-	struct label *labels;	/* by frame id */
-	uint32_t label_cap;
-	struct buf counts;	/* u64, by the id of the stack */
-};
-
-static struct collapsed_sink *to_collapsed(struct sink *s)
+/* What comes before the frames: "process:12 app;tid:13", either, both or nothing. */
+static int add_head(struct collapsed *c, uint32_t group)
 {
-	return (struct collapsed_sink *)s;
+	const struct aggregate *a = c->a;
+	const struct stack_group *g = stacks_group(a->stacks, group);
+	const struct stack_process *p = stacks_process(a->stacks, g->process);
+	bool process = a->args.many || (!a->config.by_thread && *p->name);
+	char tid[40];
+	int err = 0;
+
+	if (process) {
+		err = buf_add(&c->heads, "process:", 8);
+		if (!err)
+			err = fold_add(&c->heads, string_of(*p->name ? p->name : "0"));
+	}
+	if (!err && a->config.by_thread)
+		err = buf_add(&c->heads, tid,
+			      snprintf(tid, sizeof(tid), "%stid:%llu", process ? ";" : "",
+				       (unsigned long long)g->thread_id));
+	c->head_ends[group] = c->heads.len;
+	return err;
 }
+
+static struct string_ref head_of(const struct collapsed *c, uint32_t group)
+{
+	size_t start = group ? c->head_ends[group - 1] : 0;
+
+	return (struct string_ref){ (const char *)c->heads.data + start,
+				    (uint32_t)(c->head_ends[group] - start) };
+}
+
+/* Where two words that are not the same put their lines. More: what follows is not the end. */
+static int compare_words(struct string_ref a, struct string_ref b, bool more_a, bool more_b)
+{
+	uint32_t len = a.len < b.len ? a.len : b.len;
+	int diff = len ? memcmp(a.data, b.data, len) : 0;
+	int next_a, next_b;
+
+	if (diff || a.len == b.len)
+		return diff;
+	/* The shorter one goes on with ";", or ends. */
+	next_a = a.len > len ? (unsigned char)a.data[len] : more_a ? ';' : -1;
+	next_b = b.len > len ? (unsigned char)b.data[len] : more_b ? ';' : -1;
+	return next_a - next_b;
+}
+
+/*
+ * Most frequent first, then by text: UTF-8 sorts like the code points it stands
+ * for. A word that is another's beginning up to its ";" leaves the rest to chance
+ * no more than bytes would: no word holds ";" but a head, which ends before one.
+ */
+static int compare_lines(const void *a, const void *b, void *ctx)
+{
+	const struct collapsed *c = ctx;
+	const struct stack_view *x = a, *y = b;
+	uint32_t i = x->n, j = y->n;
+	int diff;
+
+	if (x->weight != y->weight)
+		return x->weight > y->weight ? -1 : 1;
+	if (x->group != y->group) {
+		diff = compare_words(head_of(c, x->group), head_of(c, y->group), true, true);
+		if (diff)
+			return diff;
+	}
+	while (i && j) {
+		i--;
+		j--;
+		if (x->labels[i] == y->labels[j])
+			continue;
+		diff = compare_words(fold_word(&c->fold, x->labels[i]),
+				     fold_word(&c->fold, y->labels[j]), i, j);
+		if (diff)
+			return diff;
+	}
+	return i ? 1 : j ? -1 : 0;
+}
+
+static void put_line(const struct collapsed *c, struct writer *w, const struct stack_view *v)
+{
+	struct string_ref word = head_of(c, v->group);
+	uint32_t i = v->n;
+	bool first = !word.len;
+
+	writer_put(w, word.data, word.len);
+	while (i--) {
+		if (!first)
+			writer_char(w, ';');
+		first = false;
+		word = fold_word(&c->fold, v->labels[i]);
+		writer_put(w, word.data, word.len);
+	}
+	writer_char(w, ' ');
+	writer_uint(w, v->weight);
+	writer_char(w, '\n');
+}
+
+static int write_lines(struct collapsed *c, struct stack_view *lines, struct writer *w)
+{
+	uint32_t i, cnt = 0, stack_cnt = stacks_cnt(c->a->stacks);
+
+	for (i = 0; i < stack_cnt; i++) {
+		lines[cnt] = stacks_get(c->a->stacks, i);
+		cnt += lines[cnt].n != 0;
+	}
+	qsort_r(lines, cnt, sizeof(*lines), compare_lines, c);
+	for (i = 0; i < cnt; i++)
+		put_line(c, w, &lines[i]);
+	return writer_flush(w);
+}
+
+static int collapsed_write(struct aggregate *a)
+{
+	uint32_t i, groups = stacks_group_cnt(a->stacks);
+	struct collapsed c = { .a = a };
+	struct stack_view *lines = calloc((size_t)stacks_cnt(a->stacks) + 1, sizeof(*lines));
+	struct writer *w = writer_new(a->args.fd);
+	int err = -ENOMEM;
+
+	c.head_ends = calloc((size_t)groups + 1, sizeof(*c.head_ends));
+	if (!lines || !w || !c.head_ends)
+		goto out;
+	err = fold_init(&c.fold, a->stacks, a->config.detail);
+	for (i = 0; !err && i < groups; i++)
+		err = add_head(&c, i);
+	if (!err)
+		err = write_lines(&c, lines, w);
+out:
+	fold_free(&c.fold);
+	buf_free(&c.heads);
+	free(c.head_ends);
+	free(lines);
+	free(w);
+	return err;
+}
+
+static const struct aggregate_format collapsed_format = {
+	.ops = &sink_collapsed,
+	.apart = DETAIL_LINE,
+	.lines = true,
+	.by_thread = true,
+	.each_process = true,
+	.write = collapsed_write,
+};
 
 static struct sink *collapsed_open(const struct sink_args *args)
 {
-	struct collapsed_sink *c = calloc(1, sizeof(*c));
-
-	if (!c)
-		return NULL;
-	c->sink.ops = &sink_collapsed;
-	c->fd = args->fd;
-	c->many = args->many;
-	return &c->sink;
-}
-
-/* ";" separates frames, so no part of one may hold it. */
-static void hide_semicolons(char *s)
-{
-	for (; (s = strchr(s, ';')); s++)
-		*s = ':';
-}
-
-static int collapsed_begin(struct sink *s, const struct profile_meta *meta,
-			   const struct profile_tables *tables)
-{
-	struct collapsed_sink *c = to_collapsed(s);
-
-	if (c->err)
-		return c->err;
-	if (c->active || (c->begun && !c->many))
-		return -EINVAL;
-	c->stacks = intern_new();
-	if (!c->stacks)
-		return c->err = -ENOMEM;
-	c->active = c->begun = true;
-	c->tables = tables;
-	c->tgid = meta->tgid;
-	c->comm[0] = '\0';
-	if (meta->comm)
-		escape_text(meta->comm, strlen(meta->comm), c->comm, sizeof(c->comm));
-	hide_semicolons(c->comm);
-	return 0;
-}
-
-static bool is_internal(const struct string_ref *file)
-{
-	size_t len = strlen(INTERNAL_SUFFIX);
-
-	return file->len >= len && !memcmp(file->data + file->len - len, INTERNAL_SUFFIX, len);
-}
-
-/* Make sure that every frame id so far has room in labels. */
-static int grow_labels(struct collapsed_sink *c)
-{
-	uint32_t cap = c->tables->frame_cnt;
-	struct label *labels;
-
-	if (cap < UINT32_MAX / 2 && cap < c->label_cap * 2)
-		cap = c->label_cap * 2;
-	labels = realloc(c->labels, cap * sizeof(*labels));
-	if (!labels)
-		return -ENOMEM;
-	memset(labels + c->label_cap, 0, (cap - c->label_cap) * sizeof(*labels));
-	c->labels = labels;
-	c->label_cap = cap;
-	return 0;
-}
-
-static int make_label(struct collapsed_sink *c, uint32_t frame)
-{
-	const struct frame *f = &c->tables->frames[frame];
-	struct frame key = { .file = f->file, .func = f->func, .line = f->line };
-	struct label *l = &c->labels[frame];
-
-	/* No line is line 0 there. */
-	if (key.line == LINE_NONE)
-		key.line = 0;
-	if (is_internal(&c->tables->strings[f->file])) {
-		l->state = LABEL_HIDDEN;
-		return 0;
-	}
-	l->state = LABEL_SHOWN;
-	return intern_frame(c->stacks, &key, &l->id);
-}
-
-static int count_event(struct collapsed_sink *c, const struct event *ev)
-{
-	struct stack_key key;
-	uint32_t i, id, cnt = 0, known = intern_tables(c->stacks)->string_cnt;
-	int err;
-
-	key.thread_id = ev->thread_id;
-	for (i = 0; i < ev->nframes; i++) {
-		uint32_t frame = ev->frames[i];
-
-		if (frame >= c->tables->frame_cnt)
-			return -EINVAL;
-		if (frame >= c->label_cap && grow_labels(c))
-			return -ENOMEM;
-		if (c->labels[frame].state == LABEL_NEW) {
-			err = make_label(c, frame);
-			if (err)
-				return err;
-		}
-		if (c->labels[frame].state == LABEL_SHOWN)
-			key.labels[cnt++] = c->labels[frame].id;
-	}
-	if (!cnt)
-		return 0;
-	err = intern_string(c->stacks, (const char *)&key,
-			    offsetof(struct stack_key, labels) + cnt * sizeof(key.labels[0]), &id);
-	if (err)
-		return err;
-	if (id == known)
-		return buf_add(&c->counts, &ev->weight, sizeof(ev->weight));
-	((uint64_t *)(void *)c->counts.data)[id] += ev->weight;
-	return 0;
-}
-
-static int collapsed_event(struct sink *s, const struct event *ev)
-{
-	struct collapsed_sink *c = to_collapsed(s);
-
-	if (c->err)
-		return c->err;
-	if (!c->active)
-		return -EINVAL;
-	if (ev->nframes > EVENT_MAX_FRAMES)
-		return c->err = -EINVAL;
-	return c->err = count_event(c, ev);
-}
-
-/* Append a name; ordinary ones as they are. */
-static int add_name(struct buf *b, const char *s, size_t len)
-{
-	/* escape_text(): at most four bytes for one, and the NUL. */
-	size_t room = len * 4 + 1;
-	char *p;
-
-	if (buf_reserve(b, room))
-		return -ENOMEM;
-	p = escape_text(s, len, (char *)b->data + b->len, room);
-	hide_semicolons(p);
-	b->len += strlen(p);
-	return 0;
-}
-
-static int add_label(struct buf *b, const struct profile_tables *tables, const struct frame *label)
-{
-	const struct string_ref *file = &tables->strings[label->file];
-	const struct string_ref *func = &tables->strings[label->func];
-	const char *base = file->len ? memrchr(file->data, '/', file->len) : NULL;
-	char line[16];
-	int err;
-
-	if (!label->line && file->len == 1 && file->data[0] == SYNTHETIC_FILE[0])
-		return add_name(b, func->data, func->len);
-	base = base ? base + 1 : file->data;
-	err = add_name(b, base, file->data + file->len - base);
-	if (!err)
-		err = buf_add(b, ":", 1);
-	if (!err)
-		err = add_name(b, func->data, func->len);
-	if (!err)
-		err = buf_add(b, line, snprintf(line, sizeof(line), ":%d", label->line));
-	return err;
-}
-
-/* The text of a line without its count. */
-static int add_stack(struct collapsed_sink *c, struct buf *b, const struct string_ref *stack)
-{
-	const struct frame *labels = intern_tables(c->stacks)->frames;
-	struct stack_key key;
-	char head[192];
-	size_t i;
-	int err = 0, n;
-
-	memcpy(&key, stack->data, stack->len);
-	i = (stack->len - offsetof(struct stack_key, labels)) / sizeof(key.labels[0]);
-	if (c->many) {
-		n = snprintf(head, sizeof(head), "process:%u%s%s;", c->tgid,
-			     c->comm[0] ? " " : "", c->comm);
-		err = buf_add(b, head, n);
-	}
-	n = snprintf(head, sizeof(head), "tid:%llu", (unsigned long long)key.thread_id);
-	if (!err)
-		err = buf_add(b, head, n);
-	while (!err && i--) {
-		err = buf_add(b, ";", 1);
-		if (!err)
-			err = add_label(b, c->tables, &labels[key.labels[i]]);
-	}
-	return err;
-}
-
-/* Most frequent first, then by text: UTF-8 sorts like the code points it stands for. */
-static int compare_lines(const void *a, const void *b)
-{
-	const struct line *x = a, *y = b;
-	int diff;
-
-	if (x->cnt != y->cnt)
-		return x->cnt > y->cnt ? -1 : 1;
-	diff = memcmp(x->text, y->text, x->len < y->len ? x->len : y->len);
-	if (diff)
-		return diff;
-	return x->len < y->len ? -1 : x->len > y->len;
-}
-
-static int write_lines(struct collapsed_sink *c, const struct line *lines, uint32_t cnt)
-{
-	struct buf out = { 0 };
-	char tail[32];
-	uint32_t i;
-	int n, err = 0;
-
-	for (i = 0; !err && i < cnt; i++) {
-		n = snprintf(tail, sizeof(tail), " %llu\n", (unsigned long long)lines[i].cnt);
-		err = buf_add(&out, lines[i].text, lines[i].len);
-		if (!err)
-			err = buf_add(&out, tail, n);
-		if (!err && out.len >= WRITE_BYTES) {
-			err = write_all(c->fd, out.data, out.len);
-			out.len = 0;
-		}
-	}
-	if (!err)
-		err = write_all(c->fd, out.data, out.len);
-	buf_free(&out);
-	return err;
-}
-
-static int write_profile(struct collapsed_sink *c)
-{
-	const struct profile_tables *stacks = intern_tables(c->stacks);
-	const uint64_t *counts = (const uint64_t *)(const void *)c->counts.data;
-	struct line *lines = calloc((size_t)stacks->string_cnt + 1, sizeof(*lines));
-	struct buf text = { 0 };
-	size_t at = 0;
-	uint32_t i;
-	int err = lines ? 0 : -ENOMEM;
-
-	for (i = 0; !err && i < stacks->string_cnt; i++) {
-		at = text.len;
-		err = add_stack(c, &text, &stacks->strings[i]);
-		if (!err)
-			lines[i] = (struct line){ .len = text.len - at, .cnt = counts[i] };
-	}
-	if (err)
-		goto out;
-	/* Only now does the text stay where it is. */
-	for (i = 0, at = 0; i < stacks->string_cnt; at += lines[i++].len)
-		lines[i].text = (const char *)text.data + at;
-	qsort(lines, stacks->string_cnt, sizeof(*lines), compare_lines);
-	err = write_lines(c, lines, stacks->string_cnt);
-out:
-	buf_free(&text);
-	free(lines);
-	return err;
-}
-
-static void reset(struct collapsed_sink *c)
-{
-	intern_free(c->stacks);
-	free(c->labels);
-	buf_free(&c->counts);
-	c->stacks = NULL;
-	c->labels = NULL;
-	c->label_cap = 0;
-	c->active = false;
-}
-
-static int collapsed_end(struct sink *s, const struct profile_stats *stats)
-{
-	struct collapsed_sink *c = to_collapsed(s);
-
-	if (c->err)
-		return c->err;
-	if (!c->active)
-		return -EINVAL;
-	c->err = write_profile(c);
-	reset(c);
-	return c->err;
-}
-
-static int collapsed_close(struct sink *s)
-{
-	struct collapsed_sink *c = to_collapsed(s);
-	int err = c->err;
-
-	reset(c);
-	free(c);
-	return err;
+	return aggregate_open(&collapsed_format, args);
 }
 
 const struct sink_ops sink_collapsed = {
 	.name = "collapsed",
 	.help = "folded stacks with counts, for flame graph tools",
+	.takes = SINK_TAKES_LINES | SINK_TAKES_GROUP,
 	.open = collapsed_open,
-	.begin = collapsed_begin,
-	.event = collapsed_event,
-	.end = collapsed_end,
-	.close = collapsed_close,
+	AGGREGATE_CALLS,
 };

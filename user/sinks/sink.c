@@ -11,6 +11,16 @@
 static const struct sink_ops *const sinks[] = {
 	&sink_tach,
 	&sink_collapsed,
+	&sink_speedscope,
+	&sink_gecko,
+	&sink_pprof,
+	&sink_gperftools,
+	&sink_gperftools_perl,
+	&sink_gperftools_native,
+	&sink_pstats,
+	&sink_pstats_sampled,
+	&sink_jsonl,
+	&sink_csv,
 };
 
 const struct sink_ops *sink_find(const char *name)

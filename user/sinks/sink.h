@@ -17,16 +17,29 @@ struct sink;
 
 enum tach_layout { TACH_RELEASE, TACH_DRAFT1, TACH_DRAFT2 };
 
+/* --- exports: how frames are told apart and samples grouped ------------------------------ */
+/* 0 is what the users of the format expect; its page in docs/ says which. */
+enum sink_lines { LINES_DEFAULT, LINES_APART, LINES_MERGED };
+enum sink_group { GROUP_DEFAULT, GROUP_PROCESS, GROUP_THREAD };
+
+/* Which of these a format can do (sink_ops.takes); the others are refused for it. */
+enum sink_takes { SINK_TAKES_LINES = 1, SINK_TAKES_GROUP = 2 };
+/* ----------------------------------------------------------------------------------------- */
+
 struct sink_args {
 	int fd;				/* written to; owned by the caller, TACH wants it seekable */
 	enum tach_layout layout;	/* tach */
 	struct compressor *compressor;	/* tach: NULL = no compression; shared, outlives the sink */
 	bool many;			/* several processes will come: tell them apart */
+	enum sink_lines lines;		/* formats that take SINK_TAKES_LINES */
+	enum sink_group group;		/* formats that take SINK_TAKES_GROUP */
 };
 
 struct sink_ops {
 	const char *name;	/* --format NAME */
 	const char *help;	/* one line */
+	unsigned int takes;	/* enum sink_takes */
+	bool binary;		/* nothing for a terminal */
 	/* NULL with errno. */
 	struct sink *(*open)(const struct sink_args *args);
 	/* meta and tables stay valid until end(). 0 or -errno, likewise below. */
@@ -46,6 +59,16 @@ struct sink {
 
 extern const struct sink_ops sink_tach;
 extern const struct sink_ops sink_collapsed;
+extern const struct sink_ops sink_csv;
+extern const struct sink_ops sink_gecko;
+extern const struct sink_ops sink_gperftools;
+extern const struct sink_ops sink_gperftools_native;
+extern const struct sink_ops sink_gperftools_perl;
+extern const struct sink_ops sink_jsonl;
+extern const struct sink_ops sink_pprof;
+extern const struct sink_ops sink_pstats;
+extern const struct sink_ops sink_pstats_sampled;
+extern const struct sink_ops sink_speedscope;
 
 /* By name; NULL: no such format. */
 const struct sink_ops *sink_find(const char *name);

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * aggregate.c - the sink calls of formats that add up samples. See aggregate.h.
+ * Owns the stacks; what they become in a file is the format's write().
+ */
+#include "aggregate.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static struct aggregate *to_aggregate(struct sink *s)
+{
+	return (struct aggregate *)s;
+}
+
+struct sink *aggregate_open(const struct aggregate_format *format, const struct sink_args *args)
+{
+	struct aggregate *a = calloc(1, sizeof(*a));
+	bool lines = args->lines == LINES_DEFAULT ? format->lines : args->lines == LINES_APART;
+
+	if (!a)
+		return NULL;
+	a->sink.ops = format->ops;
+	a->format = format;
+	a->args = *args;
+	a->config.detail = lines ? format->apart : DETAIL_FUNCTION;
+	a->config.by_thread = args->group == GROUP_DEFAULT ? format->by_thread :
+							     args->group == GROUP_THREAD;
+	a->config.by_status = format->by_status;
+	a->stacks = stacks_new(&a->config);
+	if (!a->stacks) {
+		free(a);
+		errno = ENOMEM;
+		return NULL;
+	}
+	return &a->sink;
+}
+
+int aggregate_begin(struct sink *s, const struct profile_meta *meta,
+		    const struct profile_tables *tables)
+{
+	struct aggregate *a = to_aggregate(s);
+
+	if (a->err)
+		return a->err;
+	if (a->active || (a->begun && !a->args.many))
+		return -EINVAL;
+	if (meta->unit == UNIT_BYTES && a->format->no_bytes) {
+		log_error("%s cannot hold bytes of memory: %s", a->format->ops->name,
+			  a->format->no_bytes);
+		return a->err = -EINVAL;
+	}
+	a->err = stacks_begin(a->stacks, meta, tables);
+	a->active = a->begun = !a->err;
+	return a->err;
+}
+
+int aggregate_event(struct sink *s, const struct event *ev)
+{
+	struct aggregate *a = to_aggregate(s);
+	uint32_t id;
+
+	if (a->err)
+		return a->err;
+	if (!a->active)
+		return -EINVAL;
+	return a->err = stacks_add(a->stacks, ev, &id);
+}
+
+int aggregate_end(struct sink *s, const struct profile_stats *stats)
+{
+	static const struct profile_stats none;
+	struct aggregate *a = to_aggregate(s);
+
+	if (a->err)
+		return a->err;
+	if (!a->active)
+		return -EINVAL;
+	a->active = false;
+	stacks_end(a->stacks);
+	a->err = buf_add(&a->stats, stats ? stats : &none, sizeof(*stats));
+	if (a->err || !a->format->each_process)
+		return a->err;
+	a->err = a->format->write(a);
+	a->stats.len = 0;
+	if (!a->err)
+		a->err = stacks_reset(a->stacks);
+	return a->err;
+}
+
+int aggregate_close(struct sink *s)
+{
+	struct aggregate *a = to_aggregate(s);
+	int err = a->err;
+
+	if (!err && !a->active && !a->format->each_process)
+		err = a->format->write(a);
+	stacks_free(a->stacks);
+	buf_free(&a->stats);
+	free(a);
+	return err;
+}
+
+const struct profile_stats *aggregate_stats(const struct aggregate *a, uint32_t process)
+{
+	return (const struct profile_stats *)(const void *)a->stats.data + process;
+}

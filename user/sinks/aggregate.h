@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * aggregate.h - what all formats share that add up samples by stack: the sink's
+ * calls, their order and errors, and the stacks. A format is a row of settings
+ * and a function that writes stacks down.
+ */
+#ifndef TACHBPF_AGGREGATE_H
+#define TACHBPF_AGGREGATE_H
+
+#include "sink.h"
+#include "stacks.h"
+
+struct aggregate;
+
+struct aggregate_format {
+	const struct sink_ops *ops;
+	enum stack_detail apart;	/* with LINES_APART; LINES_MERGED: DETAIL_FUNCTION */
+	bool lines;			/* LINES_DEFAULT is LINES_APART */
+	bool by_thread;			/* GROUP_DEFAULT is GROUP_THREAD */
+	bool by_status;
+	bool each_process;		/* write at every end(), not at close() */
+	const char *no_bytes;		/* NULL, or why UNIT_BYTES cannot be written */
+	/* 0 or -errno. */
+	int (*write)(struct aggregate *a);
+};
+
+struct aggregate {
+	struct sink sink;
+	const struct aggregate_format *format;
+	struct sink_args args;
+	struct stacks_config config;
+	struct stacks *stacks;
+	struct buf stats;	/* struct profile_stats, by process of the stacks */
+	int err;
+	bool active, begun;
+};
+
+struct sink *aggregate_open(const struct aggregate_format *format, const struct sink_args *args);
+int aggregate_begin(struct sink *s, const struct profile_meta *meta,
+		    const struct profile_tables *tables);
+int aggregate_event(struct sink *s, const struct event *ev);
+int aggregate_end(struct sink *s, const struct profile_stats *stats);
+int aggregate_close(struct sink *s);
+
+/* What end() said of a process. */
+const struct profile_stats *aggregate_stats(const struct aggregate *a, uint32_t process);
+
+#define AGGREGATE_CALLS                                                                            \
+	.begin = aggregate_begin, .event = aggregate_event, .end = aggregate_end,                  \
+	.close = aggregate_close
+
+#endif

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * jsonl.c - the records of CPython 3.15's `profiling.sampling replay --jsonl`
+ * (Lib/profiling/sampling/jsonl_collector.py), one JSON object a line: meta,
+ * string_table, frame_table, agg, end.
+ *
+ * The same ids in the same order. Several processes are several such streams one
+ * after the other, told apart by run_id; what CPython's records have no place
+ * for (pid, comm, python_version, unit) is in meta, only when it is known or not
+ * the usual, and its readers ignore it as they must.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "aggregate.h"
+#include "writer.h"
+
+#define CHUNK 256	/* entries a record: CPython's _CHUNK_SIZE */
+#define RUN_ID_BYTES 16
+
+struct counts {
+	uint64_t self, cumulative;
+	uint32_t seen;		/* the last stack that it was counted for, + 1 */
+};
+
+struct jsonl {
+	struct writer *w;
+	const struct aggregate *a;
+	const struct profile_tables *t;
+	struct counts *counts;	/* by label */
+	uint64_t total;
+	char run_id[2 * RUN_ID_BYTES + 1];
+};
+
+static int make_run_id(struct jsonl *j)
+{
+	uint8_t bytes[RUN_ID_BYTES];
+	size_t i;
+
+	if (getrandom(bytes, sizeof(bytes), 0) != sizeof(bytes))
+		return -EIO;
+	/* A random (version 4) UUID, RFC 9562. */
+	bytes[6] = (bytes[6] & 0x0f) | 0x40;
+	bytes[8] = (bytes[8] & 0x3f) | 0x80;
+	for (i = 0; i < sizeof(bytes); i++)
+		snprintf(j->run_id + 2 * i, 3, "%02x", bytes[i]);
+	return 0;
+}
+
+static void count_stacks(struct jsonl *j)
+{
+	uint32_t i, k, cnt = stacks_cnt(j->a->stacks);
+
+	for (i = 0; i < cnt; i++) {
+		struct stack_view v = stacks_get(j->a->stacks, i);
+
+		if (!v.n)
+			continue;
+		j->total = add_capped(j->total, v.weight);
+		j->counts[v.labels[0]].self = add_capped(j->counts[v.labels[0]].self, v.weight);
+		for (k = 0; k < v.n; k++) {
+			struct counts *c = &j->counts[v.labels[k]];
+
+			if (c->seen == i + 1)
+				continue;
+			c->seen = i + 1;
+			c->cumulative = add_capped(c->cumulative, v.weight);
+		}
+	}
+}
+
+static void put_number(struct writer *w, const char *key, int64_t v)
+{
+	writer_text(w, ",\"");
+	writer_text(w, key);
+	writer_text(w, "\":");
+	writer_int(w, v);
+}
+
+static void put_string(struct writer *w, const char *key, const char *v)
+{
+	writer_text(w, ",\"");
+	writer_text(w, key);
+	writer_text(w, "\":");
+	writer_json(w, string_of(v));
+}
+
+/* The start of a record, which the caller closes. */
+static void put_head(struct jsonl *j, const char *type)
+{
+	writer_text(j->w, "{\"type\":\"");
+	writer_text(j->w, type);
+	writer_text(j->w, "\",\"v\":0");
+	put_string(j->w, "run_id", j->run_id);
+}
+
+static void put_total(struct jsonl *j)
+{
+	writer_text(j->w, ",\"samples_total\":");
+	writer_uint(j->w, j->total);
+}
+
+static void put_meta(struct jsonl *j)
+{
+	static const char *const units[] = { [UNIT_BYTES] = "bytes",
+					     [UNIT_NANOSECONDS] = "nanoseconds" };
+	const struct profile_meta *meta = &stacks_process(j->a->stacks, 0)->meta;
+	char version[32];
+
+	put_head(j, "meta");
+	writer_text(j->w, ",\"sample_interval_usec\":");
+	writer_uint(j->w, meta->interval_us);
+	if (mode_text(meta->mode))
+		put_string(j->w, "mode", mode_text(meta->mode));
+	if (meta->unit != UNIT_SAMPLES)
+		put_string(j->w, "unit", units[meta->unit]);
+	if (meta->tgid) {
+		snprintf(version, sizeof(version), "%u.%u.%u", meta->python_major,
+			 meta->python_minor, meta->python_micro);
+		put_number(j->w, "pid", meta->tgid);
+		if (meta->comm)
+			put_string(j->w, "comm", meta->comm);
+		if (meta->python_major)
+			put_string(j->w, "python_version", version);
+	}
+	writer_text(j->w, "}\n");
+}
+
+static void put_string_entry(struct jsonl *j, uint32_t i)
+{
+	writer_text(j->w, "{\"str_id\":");
+	writer_uint(j->w, i);
+	writer_text(j->w, ",\"value\":");
+	writer_json(j->w, j->t->strings[i]);
+}
+
+static void put_frame_entry(struct jsonl *j, uint32_t i)
+{
+	const struct frame *f = &j->t->frames[i];
+
+	writer_text(j->w, "{\"frame_id\":");
+	writer_uint(j->w, i);
+	put_number(j->w, "path_str_id", f->file);
+	put_number(j->w, "func_str_id", f->func);
+	put_number(j->w, "line", f->line);
+	if (f->end_line != LINE_NONE)
+		put_number(j->w, "end_line", f->end_line);
+	if (f->column != COLUMN_NONE)
+		put_number(j->w, "col", f->column);
+	if (f->end_column != COLUMN_NONE)
+		put_number(j->w, "end_col", f->end_column);
+}
+
+static void put_count_entry(struct jsonl *j, uint32_t i)
+{
+	writer_text(j->w, "{\"frame_id\":");
+	writer_uint(j->w, i);
+	writer_text(j->w, ",\"self\":");
+	writer_uint(j->w, j->counts[i].self);
+	writer_text(j->w, ",\"cumulative\":");
+	writer_uint(j->w, j->counts[i].cumulative);
+}
+
+static void put_agg_head(struct jsonl *j)
+{
+	writer_text(j->w, ",\"kind\":\"frame\",\"scope\":\"final\"");
+	put_total(j);
+}
+
+/* The records that come in chunks. */
+struct record {
+	const char *type, *field;
+	void (*head)(struct jsonl *j);
+	void (*entry)(struct jsonl *j, uint32_t i);
+};
+
+static void put_chunks(struct jsonl *j, const struct record *r, uint32_t cnt)
+{
+	uint32_t i;
+
+	for (i = 0; i < cnt; i++) {
+		if (i % CHUNK) {
+			writer_char(j->w, ',');
+		} else {
+			put_head(j, r->type);
+			if (r->head)
+				r->head(j);
+			writer_text(j->w, ",\"");
+			writer_text(j->w, r->field);
+			writer_text(j->w, "\":[");
+		}
+		r->entry(j, i);
+		writer_char(j->w, '}');
+		if (i + 1 == cnt || i % CHUNK == CHUNK - 1)
+			writer_text(j->w, "]}\n");
+	}
+}
+
+static int jsonl_write(struct aggregate *a)
+{
+	static const struct record strings = { "string_table", "strings", NULL, put_string_entry };
+	static const struct record frames = { "frame_table", "frames", NULL, put_frame_entry };
+	static const struct record counts = { "agg", "entries", put_agg_head, put_count_entry };
+	struct jsonl j = { .w = writer_new(a->args.fd), .a = a, .t = stacks_tables(a->stacks) };
+	int err = make_run_id(&j);
+
+	j.counts = calloc((size_t)j.t->frame_cnt + 1, sizeof(*j.counts));
+	if (!err && (!j.w || !j.counts))
+		err = -ENOMEM;
+	if (err)
+		goto out;
+	count_stacks(&j);
+	put_meta(&j);
+	put_chunks(&j, &strings, j.t->string_cnt);
+	put_chunks(&j, &frames, j.t->frame_cnt);
+	put_chunks(&j, &counts, j.t->frame_cnt);
+	put_head(&j, "end");
+	put_total(&j);
+	writer_text(j.w, "}\n");
+	err = writer_flush(j.w);
+out:
+	free(j.counts);
+	free(j.w);
+	return err;
+}
+
+static const struct aggregate_format jsonl_format = {
+	.ops = &sink_jsonl,
+	.apart = DETAIL_LOCATION,
+	.lines = true,
+	.each_process = true,
+	.write = jsonl_write,
+};
+
+static struct sink *jsonl_open(const struct sink_args *args)
+{
+	return aggregate_open(&jsonl_format, args);
+}
+
+const struct sink_ops sink_jsonl = {
+	.name = "jsonl",
+	.help = "frames with their counts, one JSON record a line, as CPython 3.15's",
+	.open = jsonl_open,
+	AGGREGATE_CALLS,
+};

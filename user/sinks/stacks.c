@@ -1,0 +1,521 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * stacks.c - the distinct stacks of profiles and what each of them weighs. See
+ * stacks.h.
+ *
+ * An event goes: its thread's last event → (the same frames: done) → frame ids
+ * of the profile become labels, ids of our own → group, status and labels are a
+ * key, interned as a string of bytes.
+ *
+ * What is left out and how frames are told apart is as in CPython 3.15's
+ * replay (Lib/profiling/sampling/collector.py): the profiler's own frames are
+ * hidden.
+ */
+#include "stacks.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bpf/abi.h"
+#include "intern.h"
+#include "u64map.h"
+
+/* CPython: _INTERNAL_FRAME_SUFFIXES in Lib/profiling/sampling/constants.py. */
+#define INTERNAL_SUFFIX "_sync_coordinator.py"
+
+/* The recorder's frame for callers beyond EVENT_MAX_FRAMES. */
+#define TRUNCATED "<truncated>"
+
+enum label_state { LABEL_NEW, LABEL_SHOWN, LABEL_HIDDEN };
+
+/* What a frame id of the profile is for us. */
+struct label {
+	uint32_t id;
+	uint8_t state;
+};
+
+struct stack_key {
+	uint32_t group;
+	uint32_t status;
+	uint32_t labels[EVENT_MAX_FRAMES];
+};
+#define KEY_HEAD_BYTES offsetof(struct stack_key, labels)
+
+/* Of the profile being read: a thread's group, and its last event. */
+struct seen_thread {
+	uint32_t group;
+	uint32_t id, n, cap;
+	bool any;
+	uint8_t status;
+	uint32_t *frames;
+};
+
+struct total {
+	uint64_t weight, events;
+};
+
+struct stacks {
+	struct stacks_config config;
+	struct intern *names;		/* the labels, as frames, and their strings */
+	struct intern *keys;		/* strings: struct stack_key */
+	struct buf totals;		/* struct total, by the key's id */
+	struct buf lines;		/* u32 by label: the lowest line; 0: none */
+	struct buf groups;		/* struct stack_group */
+	struct buf processes;		/* struct stack_process */
+	/* The profile being read. */
+	const struct profile_tables *tables;
+	struct label *labels;		/* by frame id */
+	uint32_t label_cap;
+	struct u64map threads;		/* struct seen_thread */
+	uint64_t last_tid;
+	struct seen_thread *last;	/* last_tid's */
+};
+
+#define AT(buf, type, i) (((type *)(void *)(buf).data)[i])
+#define COUNT(buf, type) ((uint32_t)((buf).len / sizeof(type)))
+
+struct stacks *stacks_new(const struct stacks_config *config)
+{
+	struct stacks *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return NULL;
+	s->config = *config;
+	s->names = intern_new();
+	s->keys = intern_new();
+	if (!s->names || !s->keys) {
+		stacks_free(s);
+		errno = ENOMEM;
+		return NULL;
+	}
+	return s;
+}
+
+void stacks_end(struct stacks *s)
+{
+	struct seen_thread *th;
+	size_t pos = 0;
+
+	while ((th = u64map_next(&s->threads, &pos))) {
+		free(th->frames);
+		free(th);
+	}
+	u64map_free(&s->threads);
+	memset(&s->threads, 0, sizeof(s->threads));
+	free(s->labels);
+	s->labels = NULL;
+	s->label_cap = 0;
+	s->last = NULL;
+	s->tables = NULL;
+}
+
+static void drop(struct stacks *s)
+{
+	uint32_t i;
+
+	stacks_end(s);
+	for (i = 0; i < COUNT(s->processes, struct stack_process); i++) {
+		free((char *)AT(s->processes, struct stack_process, i).meta.comm);
+		free((char *)AT(s->processes, struct stack_process, i).meta.platform);
+	}
+	buf_free(&s->totals);
+	buf_free(&s->lines);
+	buf_free(&s->groups);
+	buf_free(&s->processes);
+	intern_free(s->names);
+	intern_free(s->keys);
+	s->names = s->keys = NULL;
+}
+
+void stacks_free(struct stacks *s)
+{
+	if (!s)
+		return;
+	drop(s);
+	free(s);
+}
+
+int stacks_reset(struct stacks *s)
+{
+	drop(s);
+	s->names = intern_new();
+	s->keys = intern_new();
+	return s->names && s->keys ? 0 : -ENOMEM;
+}
+
+static void process_name(struct stack_process *p)
+{
+	char comm[64] = "";
+
+	if (p->meta.comm)
+		escape_text(p->meta.comm, strlen(p->meta.comm), comm, sizeof(comm));
+	if (p->meta.tgid)
+		snprintf(p->name, sizeof(p->name), "%u%s%s", p->meta.tgid, *comm ? " " : "", comm);
+	else
+		snprintf(p->name, sizeof(p->name), "%s", comm);
+}
+
+static int add_group(struct stacks *s, uint64_t thread_id, uint32_t *group)
+{
+	struct stack_group g = { COUNT(s->processes, struct stack_process) - 1, thread_id };
+
+	*group = COUNT(s->groups, g);
+	return buf_add(&s->groups, &g, sizeof(g));
+}
+
+int stacks_begin(struct stacks *s, const struct profile_meta *meta,
+		 const struct profile_tables *tables)
+{
+	struct stack_process p = { .meta = *meta };
+	uint32_t group;
+
+	stacks_end(s);
+	process_name(&p);
+	p.meta.comm = meta->comm ? strdup(meta->comm) : NULL;
+	p.meta.platform = meta->platform ? strdup(meta->platform) : NULL;
+	if ((meta->comm && !p.meta.comm) || (meta->platform && !p.meta.platform) ||
+	    buf_add(&s->processes, &p, sizeof(p))) {
+		free((char *)p.meta.comm);
+		free((char *)p.meta.platform);
+		return -ENOMEM;
+	}
+	s->tables = tables;
+	return s->config.by_thread ? 0 : add_group(s, 0, &group);
+}
+
+/* A new thread of this profile. */
+static int add_thread(struct stacks *s, uint64_t tid, struct seen_thread **out)
+{
+	struct seen_thread *th = calloc(1, sizeof(*th));
+	int err;
+
+	if (!th)
+		return -ENOMEM;
+	th->group = COUNT(s->groups, struct stack_group) - 1;
+	err = s->config.by_thread ? add_group(s, tid, &th->group) : 0;
+	if (!err)
+		err = u64map_put(&s->threads, tid, th);
+	if (err) {
+		free(th);
+		return err;
+	}
+	*out = th;
+	return 0;
+}
+
+static int find_thread(struct stacks *s, uint64_t tid, struct seen_thread **out)
+{
+	int err;
+
+	if (s->last && s->last_tid == tid) {
+		*out = s->last;
+		return 0;
+	}
+	*out = u64map_get(&s->threads, tid);
+	if (!*out) {
+		err = add_thread(s, tid, out);
+		if (err)
+			return err;
+	}
+	s->last = *out;
+	s->last_tid = tid;
+	return 0;
+}
+
+/* Make sure that every frame id so far has room in labels. */
+static int grow_labels(struct stacks *s)
+{
+	uint32_t cap = s->tables->frame_cnt;
+	struct label *labels;
+
+	if (cap < UINT32_MAX / 2 && cap < s->label_cap * 2)
+		cap = s->label_cap * 2;
+	labels = reallocarray(s->labels, cap, sizeof(*labels));
+	if (!labels)
+		return -ENOMEM;
+	memset(labels + s->label_cap, 0, (size_t)(cap - s->label_cap) * sizeof(*labels));
+	s->labels = labels;
+	s->label_cap = cap;
+	return 0;
+}
+
+static bool is_internal(const struct string_ref *file)
+{
+	size_t len = strlen(INTERNAL_SUFFIX);
+
+	return file->len >= len && !memcmp(file->data + file->len - len, INTERNAL_SUFFIX, len);
+}
+
+/* What tells the frame apart, without names. What CPython leaves out is none here. */
+static struct frame cut_frame(enum stack_detail detail, const struct frame *f)
+{
+	struct frame cut = { .line = 0, .end_line = LINE_NONE, .column = COLUMN_NONE,
+			     .end_column = COLUMN_NONE, .opcode = OPCODE_NONE };
+
+	if (detail >= DETAIL_LINE && f->line != LINE_NONE)
+		cut.line = f->line;
+	if (detail >= DETAIL_COLUMN && f->column >= 0)
+		cut.column = f->column;
+	if (detail >= DETAIL_LOCATION && f->end_line > 0)
+		cut.end_line = f->end_line;
+	if (detail >= DETAIL_LOCATION && f->end_column >= 0)
+		cut.end_column = f->end_column;
+	return cut;
+}
+
+static int note_line(struct stacks *s, uint32_t label, int32_t line)
+{
+	uint32_t *lowest, none = 0;
+
+	if (label == COUNT(s->lines, uint32_t) && buf_add(&s->lines, &none, sizeof(none)))
+		return -ENOMEM;
+	lowest = &AT(s->lines, uint32_t, label);
+	if (line > 0 && (!*lowest || (uint32_t)line < *lowest))
+		*lowest = (uint32_t)line;
+	return 0;
+}
+
+static int make_label(struct stacks *s, uint32_t id)
+{
+	const struct frame *f = &s->tables->frames[id];
+	const struct string_ref *file, *func;
+	struct frame cut = cut_frame(s->config.detail, f);
+	struct label *l = &s->labels[id];
+
+	if (f->file >= s->tables->string_cnt || f->func >= s->tables->string_cnt)
+		return -EINVAL;
+	file = &s->tables->strings[f->file];
+	func = &s->tables->strings[f->func];
+	if (is_internal(file)) {
+		l->state = LABEL_HIDDEN;
+		return 0;
+	}
+	/* The function first: the order of ids in CPython's JSONL. */
+	if (intern_string(s->names, func->data, func->len, &cut.func) ||
+	    intern_string(s->names, file->data, file->len, &cut.file) ||
+	    intern_frame(s->names, &cut, &l->id) || note_line(s, l->id, f->line))
+		return -ENOMEM;
+	l->state = LABEL_SHOWN;
+	return 0;
+}
+
+static int fill_key(struct stacks *s, const struct event *ev, struct stack_key *key, uint32_t *n)
+{
+	uint32_t i, frame;
+	int err;
+
+	*n = 0;
+	for (i = 0; i < ev->nframes; i++) {
+		frame = ev->frames[i];
+		if (frame >= s->label_cap || s->labels[frame].state == LABEL_NEW) {
+			if (frame >= s->tables->frame_cnt)
+				return -EINVAL;
+			err = frame >= s->label_cap ? grow_labels(s) : 0;
+			if (!err)
+				err = make_label(s, frame);
+			if (err)
+				return err;
+		}
+		if (s->labels[frame].state == LABEL_SHOWN)
+			key->labels[(*n)++] = s->labels[frame].id;
+	}
+	return 0;
+}
+
+static int remember(struct seen_thread *th, const struct event *ev, uint32_t id)
+{
+	uint32_t *frames;
+
+	if (ev->nframes > th->cap) {
+		frames = reallocarray(th->frames, ev->nframes, sizeof(*frames));
+		if (!frames)
+			return -ENOMEM;
+		th->frames = frames;
+		th->cap = ev->nframes;
+	}
+	if (ev->nframes)
+		memcpy(th->frames, ev->frames, ev->nframes * sizeof(*th->frames));
+	th->n = ev->nframes;
+	th->status = ev->status;
+	th->id = id;
+	th->any = true;
+	return 0;
+}
+
+/* The outermost frame says that there were more. */
+static bool is_truncated(const struct stacks *s, const struct event *ev)
+{
+	const struct frame *f;
+	const struct string_ref *func;
+
+	if (!ev->nframes)
+		return false;
+	f = &s->tables->frames[ev->frames[ev->nframes - 1]];
+	func = &s->tables->strings[f->func];
+	return func->len == strlen(TRUNCATED) && !memcmp(func->data, TRUNCATED, func->len) &&
+	       stacks_synthetic(s->tables, f);
+}
+
+static int find_stack(struct stacks *s, struct seen_thread *th, const struct event *ev,
+		      uint32_t *id)
+{
+	struct stack_key key = { .group = th->group };
+	struct total none = { 0 };
+	uint32_t n;
+	int err;
+
+	key.status = s->config.by_status ? ev->status : 0;
+	err = fill_key(s, ev, &key, &n);
+	if (!err)
+		err = intern_string(s->keys, (const char *)&key,
+				    KEY_HEAD_BYTES + n * sizeof(key.labels[0]), id);
+	if (!err && *id == COUNT(s->totals, struct total))
+		err = buf_add(&s->totals, &none, sizeof(none));
+	return err ? err : remember(th, ev, *id);
+}
+
+static bool is_repeat(const struct stacks *s, const struct seen_thread *th, const struct event *ev)
+{
+	return th->any && th->n == ev->nframes &&
+	       (th->status == ev->status || !s->config.by_status) &&
+	       (!th->n || !memcmp(th->frames, ev->frames, th->n * sizeof(*th->frames)));
+}
+
+int stacks_add(struct stacks *s, const struct event *ev, uint32_t *id)
+{
+	struct stack_process *p;
+	struct seen_thread *th;
+	struct total *total;
+	int err;
+
+	if (!s->tables || ev->nframes > EVENT_MAX_FRAMES)
+		return -EINVAL;
+	err = find_thread(s, ev->thread_id, &th);
+	if (err)
+		return err;
+	if (is_repeat(s, th, ev)) {
+		*id = th->id;
+	} else {
+		err = find_stack(s, th, ev, id);
+		if (err)
+			return err;
+	}
+	if (is_truncated(s, ev)) {
+		p = &AT(s->processes, struct stack_process,
+			COUNT(s->processes, struct stack_process) - 1);
+		p->truncated = add_capped(p->truncated, ev->weight);
+	}
+	total = &AT(s->totals, struct total, *id);
+	total->weight = add_capped(total->weight, ev->weight);
+	total->events++;
+	return 0;
+}
+
+uint32_t stacks_cnt(const struct stacks *s)
+{
+	return COUNT(s->totals, struct total);
+}
+
+struct stack_view stacks_get(const struct stacks *s, uint32_t id)
+{
+	const struct string_ref *bytes = &intern_tables(s->keys)->strings[id];
+	const struct total *total = &AT(s->totals, struct total, id);
+	struct stack_view v = {
+		.n = (uint32_t)((bytes->len - KEY_HEAD_BYTES) / sizeof(uint32_t)),
+		/* The arena aligns nothing: see intern_string(), whose keys here are whole words. */
+		.labels = (const uint32_t *)(const void *)(bytes->data + KEY_HEAD_BYTES),
+		.weight = total->weight,
+		.events = total->events,
+	};
+	uint32_t head[2];
+
+	memcpy(head, bytes->data, sizeof(head));
+	v.group = head[0];
+	v.status = (uint8_t)head[1];
+	return v;
+}
+
+const struct profile_tables *stacks_tables(const struct stacks *s)
+{
+	return intern_tables(s->names);
+}
+
+uint32_t stacks_line(const struct stacks *s, uint32_t label)
+{
+	return AT(s->lines, uint32_t, label);
+}
+
+uint32_t stacks_group_cnt(const struct stacks *s)
+{
+	return COUNT(s->groups, struct stack_group);
+}
+
+const struct stack_group *stacks_group(const struct stacks *s, uint32_t group)
+{
+	return &AT(s->groups, struct stack_group, group);
+}
+
+uint32_t stacks_process_cnt(const struct stacks *s)
+{
+	return COUNT(s->processes, struct stack_process);
+}
+
+const struct stack_process *stacks_process(const struct stacks *s, uint32_t process)
+{
+	return &AT(s->processes, struct stack_process, process);
+}
+
+bool stacks_synthetic(const struct profile_tables *t, const struct frame *f)
+{
+	const struct string_ref *file = &t->strings[f->file];
+
+	return f->line <= 0 && file->len == 1 && file->data[0] == SYNTHETIC_FILE[0];
+}
+
+const char *status_text(uint8_t status, char text[STATUS_TEXT_MAX])
+{
+	static const struct {
+		uint8_t bit;
+		const char *name;
+	} bits[] = {
+		{ STATUS_HAS_GIL, "gil" },
+		{ STATUS_ON_CPU, "on-cpu" },
+		{ STATUS_UNKNOWN, "cpu-unknown" },
+		{ STATUS_GIL_REQUESTED, "gil-requested" },
+		{ STATUS_HAS_EXCEPTION, "exception" },
+		{ STATUS_MAIN_THREAD, "main" },
+	};
+	size_t i, len = 0;
+
+	for (i = 0; i < ARRAY_SIZE(bits); i++) {
+		if (status & bits[i].bit)
+			len += snprintf(text + len, STATUS_TEXT_MAX - len, "%s%s", len ? "+" : "",
+					bits[i].name);
+	}
+	if (!len)
+		snprintf(text, STATUS_TEXT_MAX, "none");
+	return text;
+}
+
+const char *mode_text(enum profile_mode mode)
+{
+	static const char *const names[] = {
+		[MODE_WALL] = "wall", [MODE_CPU] = "cpu", [MODE_GIL] = "gil",
+		[MODE_ALL] = "all", [MODE_EXCEPTION] = "exception",
+	};
+
+	return mode >= 0 && (size_t)mode < ARRAY_SIZE(names) ? names[mode] : NULL;
+}
+
+struct string_ref path_base(struct string_ref path)
+{
+	const char *slash = path.len ? memrchr(path.data, '/', path.len) : NULL;
+
+	if (slash) {
+		path.len -= (uint32_t)(slash + 1 - path.data);
+		path.data = slash + 1;
+	}
+	return path;
+}

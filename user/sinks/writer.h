@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * writer.h - text into a file descriptor, for outputs of many short pieces.
+ *
+ * Buffers; remembers the first error and then does nothing, so that callers
+ * check once, with writer_flush().
+ */
+#ifndef TACHBPF_WRITER_H
+#define TACHBPF_WRITER_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "event.h"
+
+#define WRITER_BYTES (64 * 1024)
+
+struct writer {
+	int fd;			/* owned by the caller */
+	int err;		/* 0 or -errno */
+	size_t len;
+	char data[WRITER_BYTES];
+};
+
+/* NULL with errno; free() it. */
+struct writer *writer_new(int fd);
+/* What is buffered into the file. 0, or the first error of all. */
+int writer_flush(struct writer *w);
+
+/* What writer_put() does when the buffer is full. */
+void writer_put_slow(struct writer *w, const void *data, size_t len);
+void writer_uint(struct writer *w, uint64_t v);
+void writer_int(struct writer *w, int64_t v);
+/* us microseconds as milliseconds, exactly: "12.345", "12". */
+void writer_ms(struct writer *w, int64_t us);
+/* A JSON string with its quotes; hostile bytes as in json.h. */
+void writer_json(struct writer *w, struct string_ref s);
+
+static inline void writer_put(struct writer *w, const void *data, size_t len)
+{
+	if (len > WRITER_BYTES || w->len + len > WRITER_BYTES) {
+		writer_put_slow(w, data, len);
+		return;
+	}
+	/* data may be NULL then. */
+	if (len)
+		memcpy(w->data + w->len, data, len);
+	w->len += len;
+}
+
+static inline void writer_text(struct writer *w, const char *s)
+{
+	writer_put(w, s, strlen(s));
+}
+
+static inline void writer_char(struct writer *w, char c)
+{
+	writer_put(w, &c, 1);
+}
+
+static inline struct string_ref string_of(const char *s)
+{
+	return (struct string_ref){ s, (uint32_t)strlen(s) };
+}
+
+#endif
