@@ -11,6 +11,8 @@
 static const struct sink_ops *const sinks[] = {
 	&sink_tach,
 	&sink_collapsed,
+	&sink_flamegraph,
+	&sink_heatmap,
 };
 
 const struct sink_ops *sink_find(const char *name)

@@ -22,6 +22,10 @@ struct sink_args {
 	enum tach_layout layout;	/* tach */
 	struct compressor *compressor;	/* tach: NULL = no compression; shared, outlives the sink */
 	bool many;			/* several processes will come: tell them apart */
+
+	/* HTML reports (flamegraph, heatmap). */
+	const char *title;		/* copied; hostile; NULL: none */
+	bool no_source;			/* heatmap: read no source files */
 };
 
 struct sink_ops {
@@ -46,6 +50,8 @@ struct sink {
 
 extern const struct sink_ops sink_tach;
 extern const struct sink_ops sink_collapsed;
+extern const struct sink_ops sink_flamegraph;
+extern const struct sink_ops sink_heatmap;
 
 /* By name; NULL: no such format. */
 const struct sink_ops *sink_find(const char *name);
