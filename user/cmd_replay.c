@@ -44,10 +44,21 @@ static int replay_file(void *ctx, const struct profile_file *file, struct tach_r
 	return err;
 }
 
+/* What reports are headed with: the one path's last component; NULL: there are several. */
+static const char *report_title(const struct file_options *opts)
+{
+	const char *slash = opts->path_cnt == 1 ? strrchr(opts->paths[0], '/') : NULL;
+
+	if (opts->path_cnt != 1)
+		return NULL;
+	return slash && slash[1] ? slash + 1 : opts->paths[0];
+}
+
 /* Everything into fd. 0, or -errno of what the sink could not do. */
 static int replay_set(struct profile_set *set, const struct file_options *opts, int fd)
 {
-	struct sink_args args = { .fd = fd, .many = set->many };
+	struct sink_args args = { .fd = fd, .many = set->many, .no_source = opts->no_source,
+				  .title = report_title(opts) };
 	struct replay re = { .set = set, .sink = opts->format->open(&args) };
 	int err, close_err;
 

@@ -329,6 +329,10 @@ static const struct cli_option replay_table[] = {
 	  NULL },
 	{ 'o', "output", "FILE", "Output", "write here (default: standard output)", set_text,
 	  FILES(output), NULL },
+
+	{ 0, "no-source", NULL, "Output", "heatmap: read no source files", set_flag,
+	  FILES(no_source), NULL },
+
 	GENERAL_OPTIONS,
 };
 

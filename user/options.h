@@ -48,6 +48,8 @@ struct file_options {
 	uint32_t limit;			/* report --limit; 0: all rows */
 	const struct sink_ops *format;	/* replay --format */
 	const char *output;		/* replay -o; NULL: stdout */
+
+	bool no_source;			/* replay --no-source: for the heat map */
 };
 
 enum command_id { COMMAND_RECORD, COMMAND_INFO, COMMAND_REPORT, COMMAND_REPLAY };

@@ -22,7 +22,7 @@
 
 struct flamegraph {
 	struct stack_tree *tree;
-	struct buf processes;	/* struct html_process */
+	struct html_processes processes;
 };
 
 struct flamegraph_sink {
@@ -32,16 +32,6 @@ struct flamegraph_sink {
 	char *title;
 	struct flamegraph *graph;
 };
-
-static struct html_process *processes_of(const struct flamegraph *f)
-{
-	return (struct html_process *)(void *)f->processes.data;
-}
-
-static size_t process_cnt(const struct flamegraph *f)
-{
-	return f->processes.len / sizeof(struct html_process);
-}
 
 struct flamegraph *flamegraph_new(void)
 {
@@ -58,40 +48,19 @@ struct flamegraph *flamegraph_new(void)
 
 void flamegraph_free(struct flamegraph *f)
 {
-	size_t i;
-
 	if (!f)
 		return;
-	for (i = 0; i < process_cnt(f); i++)
-		free((char *)processes_of(f)[i].meta.comm);
-	buf_free(&f->processes);
+	html_processes_free(&f->processes);
 	stack_tree_free(f->tree);
 	free(f);
-}
-
-static int add_process(struct flamegraph *f, const struct html_process *from, uint32_t side)
-{
-	struct html_process p = *from;
-
-	p.side = side;
-	if (p.meta.comm) {
-		p.meta.comm = strdup(p.meta.comm);
-		if (!p.meta.comm)
-			return -ENOMEM;
-	}
-	if (!buf_add(&f->processes, &p, sizeof(p)))
-		return 0;
-	free((char *)p.meta.comm);
-	return -ENOMEM;
 }
 
 int flamegraph_begin(struct flamegraph *f, const struct profile_meta *meta,
 		     const struct profile_tables *tables)
 {
-	struct html_process p = { .meta = *meta };
 	int err = stack_tree_begin(f->tree, tables);
 
-	return err ? err : add_process(f, &p, 0);
+	return err ? err : html_processes_add(&f->processes, meta, NULL, 0);
 }
 
 int flamegraph_event(struct flamegraph *f, const struct event *ev)
@@ -103,7 +72,7 @@ int flamegraph_end(struct flamegraph *f, const struct profile_stats *stats)
 {
 	stack_tree_end(f->tree);
 	if (stats)
-		processes_of(f)[process_cnt(f) - 1].stats = *stats;
+		f->processes.list[f->processes.cnt - 1].stats = *stats;
 	return 0;
 }
 
@@ -128,11 +97,7 @@ static int put_meta(struct json *j, const void *ctx)
 			err = html_json_text(j, NULL, m->sides[i]);
 		json_array_end(j);
 	}
-	json_array(j, "processes");
-	for (i = 0; !err && i < process_cnt(m->graph); i++)
-		err = html_json_process(j, &processes_of(m->graph)[i]);
-	json_array_end(j);
-	return err;
+	return err ? err : html_json_processes(j, &m->graph->processes);
 }
 
 static void put_frames(struct html_data *d, const struct profile_tables *tables)
@@ -263,8 +228,10 @@ int flamegraph_diff(int fd, const struct flamegraph *before, const char *before_
 
 	for (side = 0; !err && side < 2; side++) {
 		err = stack_tree_merge(both->tree, parts[side]->tree);
-		for (i = 0; !err && i < process_cnt(parts[side]); i++)
-			err = add_process(both, &processes_of(parts[side])[i], side);
+		for (i = 0; !err && i < parts[side]->processes.cnt; i++)
+			err = html_processes_add(&both->processes,
+						 &parts[side]->processes.list[i].meta,
+						 &parts[side]->processes.list[i].stats, side);
 	}
 	if (!err)
 		err = write_page(fd, &m);

@@ -57,7 +57,7 @@ struct heatmap_sink {
 	bool many, active, begun, no_source;
 	char *title;
 	struct stack_tree *tree;
-	struct buf processes;	/* struct html_process */
+	struct html_processes processes;
 };
 
 /* Files that are none: "~", "<string>", "[...]". CPython leaves the same ones out. */
@@ -352,7 +352,7 @@ static int put_meta(struct json *j, const void *ctx)
 {
 	const struct heatmap_sink *s = ctx;
 	struct stack_tree_view v = stack_tree_view(s->tree);
-	size_t i, cnt = s->processes.len / sizeof(struct html_process);
+	uint32_t i;
 	uint64_t weight = 0;
 	int err;
 
@@ -362,12 +362,7 @@ static int put_meta(struct json *j, const void *ctx)
 	json_string(j, "generator", "tachbpf " TACHBPF_VERSION);
 	err = html_json_text(j, "title", s->title);
 	json_uint(j, "samples", weight);
-	json_array(j, "processes");
-	for (i = 0; !err && i < cnt; i++)
-		err = html_json_process(j, (const struct html_process *)(const void *)
-						   s->processes.data + i);
-	json_array_end(j);
-	return err;
+	return err ? err : html_json_processes(j, &s->processes);
 }
 
 static int write_page(struct heatmap_sink *s)
@@ -391,11 +386,7 @@ static int write_page(struct heatmap_sink *s)
 
 static void heatmap_free(struct heatmap_sink *s)
 {
-	size_t i, cnt = s->processes.len / sizeof(struct html_process);
-
-	for (i = 0; i < cnt; i++)
-		free((char *)((struct html_process *)(void *)s->processes.data)[i].meta.comm);
-	buf_free(&s->processes);
+	html_processes_free(&s->processes);
 	stack_tree_free(s->tree);
 	free(s->title);
 	free(s);
@@ -421,21 +412,6 @@ static struct sink *heatmap_open(const struct sink_args *args)
 	return NULL;
 }
 
-static int add_process(struct heatmap_sink *s, const struct profile_meta *meta)
-{
-	struct html_process p = { .meta = *meta };
-
-	if (meta->comm) {
-		p.meta.comm = strdup(meta->comm);
-		if (!p.meta.comm)
-			return -ENOMEM;
-	}
-	if (!buf_add(&s->processes, &p, sizeof(p)))
-		return 0;
-	free((char *)p.meta.comm);
-	return -ENOMEM;
-}
-
 static int heatmap_begin(struct sink *sink, const struct profile_meta *meta,
 			 const struct profile_tables *tables)
 {
@@ -448,7 +424,7 @@ static int heatmap_begin(struct sink *sink, const struct profile_meta *meta,
 	s->active = s->begun = true;
 	s->err = stack_tree_begin(s->tree, tables);
 	if (!s->err)
-		s->err = add_process(s, meta);
+		s->err = html_processes_add(&s->processes, meta, NULL, 0);
 	return s->err;
 }
 
@@ -466,7 +442,6 @@ static int heatmap_event(struct sink *sink, const struct event *ev)
 static int heatmap_end(struct sink *sink, const struct profile_stats *stats)
 {
 	struct heatmap_sink *s = to_heatmap(sink);
-	size_t cnt = s->processes.len / sizeof(struct html_process);
 
 	if (s->err)
 		return s->err;
@@ -475,7 +450,7 @@ static int heatmap_end(struct sink *sink, const struct profile_stats *stats)
 	s->active = false;
 	stack_tree_end(s->tree);
 	if (stats)
-		((struct html_process *)(void *)s->processes.data)[cnt - 1].stats = *stats;
+		s->processes.list[s->processes.cnt - 1].stats = *stats;
 	return 0;
 }
 

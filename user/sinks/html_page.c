@@ -117,7 +117,7 @@ static void put_stats(struct json *j, const struct profile_stats *s)
 		json_double(j, "missed_pct", s->missed_pct);
 }
 
-int html_json_process(struct json *j, const struct html_process *p)
+static int put_process(struct json *j, const struct html_process *p)
 {
 	static const char *const modes[] = { "wall", "cpu", "gil", "all", "exception" };
 	static const char *const units[] = { "samples", "bytes", "nanoseconds" };
@@ -140,6 +140,52 @@ int html_json_process(struct json *j, const struct html_process *p)
 	put_stats(j, &p->stats);
 	json_object_end(j);
 	return err;
+}
+
+int html_json_processes(struct json *j, const struct html_processes *ps)
+{
+	size_t i;
+	int err = 0;
+
+	json_array(j, "processes");
+	for (i = 0; !err && i < ps->cnt; i++)
+		err = put_process(j, &ps->list[i]);
+	json_array_end(j);
+	return err;
+}
+
+int html_processes_add(struct html_processes *ps, const struct profile_meta *meta,
+		       const struct profile_stats *stats, uint32_t side)
+{
+	struct html_process *list, *p;
+
+	list = reallocarray(ps->list, ps->cnt + 1, sizeof(*list));
+	if (!list)
+		return -ENOMEM;
+	ps->list = list;
+	p = &list[ps->cnt];
+	memset(p, 0, sizeof(*p));
+	p->meta = *meta;
+	p->side = side;
+	if (stats)
+		p->stats = *stats;
+	if (meta->comm) {
+		p->meta.comm = strdup(meta->comm);
+		if (!p->meta.comm)
+			return -ENOMEM;
+	}
+	ps->cnt++;
+	return 0;
+}
+
+void html_processes_free(struct html_processes *ps)
+{
+	size_t i;
+
+	for (i = 0; i < ps->cnt; i++)
+		free((char *)ps->list[i].meta.comm);
+	free(ps->list);
+	memset(ps, 0, sizeof(*ps));
 }
 
 /* len is a multiple of three except at the end. */

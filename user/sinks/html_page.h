@@ -43,13 +43,21 @@ void html_json(struct html_data *d, int (*put)(struct json *j, const void *ctx),
 /* A string value that is printable: see escape_text(). -ENOMEM */
 int html_json_text(struct json *j, const char *key, const char *s);
 
-/* What a page says about a process. */
+/* What a page says about the processes in it. Zero-initialise it. */
 struct html_process {
 	struct profile_meta meta;	/* comm: owned */
 	struct profile_stats stats;
 	uint32_t side;			/* of a comparison: 0 before, 1 after */
 };
-int html_json_process(struct json *j, const struct html_process *p);
+struct html_processes {
+	struct html_process *list;
+	size_t cnt;
+};
+/* Append a copy. stats may be NULL. 0 or -ENOMEM, likewise below. */
+int html_processes_add(struct html_processes *ps, const struct profile_meta *meta,
+		       const struct profile_stats *stats, uint32_t side);
+void html_processes_free(struct html_processes *ps);
+int html_json_processes(struct json *j, const struct html_processes *ps);
 
 /* The page with the data in it into fd. d is freed. 0 or -errno, d's error included. */
 int html_write(int fd, const struct html_page *page, struct html_data *d);
