@@ -102,7 +102,10 @@ class Browser:
 class Page:
     def __init__(self, browser, width, height, scheme):
         self.browser, self.faults, self.requests = browser, [], []
-        self.target = browser.call("Target.createTarget", url="about:blank")["targetId"]
+        # A context of its own: nothing is remembered from other pages.
+        self.context = browser.call("Target.createBrowserContext")["browserContextId"]
+        self.target = browser.call("Target.createTarget", url="about:blank",
+                                   browserContextId=self.context)["targetId"]
         self.session = browser.call("Target.attachToTarget", targetId=self.target,
                                     flatten=True)["sessionId"]
         browser.pages[self.session] = self
@@ -195,5 +198,5 @@ class Page:
             f.write(base64.b64decode(data))
 
     def close(self):
-        self.browser.call("Target.closeTarget", targetId=self.target)
+        self.browser.call("Target.disposeBrowserContext", browserContextId=self.context)
         self.browser.pages.pop(self.session, None)

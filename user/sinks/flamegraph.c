@@ -109,8 +109,9 @@ static void put_frames(struct html_data *d, const struct profile_tables *tables)
 		html_varint(d, tables->frames[i].file);
 	for (i = 0; i < tables->frame_cnt; i++)
 		html_varint(d, tables->frames[i].func);
+	/* LINE_NONE becomes 0. */
 	for (i = 0; i < tables->frame_cnt; i++)
-		html_varint(d, (uint32_t)tables->frames[i].line + 1U);
+		html_varint(d, tables->frames[i].line < 0 ? 0 : tables->frames[i].line);
 }
 
 static void put_threads(struct html_data *d, const struct stack_tree_view *v)

@@ -1,6 +1,5 @@
 /* ---- the profile, as docs/format-flamegraph.md has it ---- */
 
-/* Calls f for every node of a tree in preorder; f returns nothing. kids: CSR. */
 class Model {
 	constructor(r) {
 		this.meta = r.json();
@@ -498,7 +497,7 @@ class Graph {
 			const hue = hashText(this.colourKey(label)) % 3600 / 10;
 			const shift = (hashText(this.name(label)) % 100 / 100 - 0.5) * 0.05;
 
-			c = dark ? oklch(0.43 + shift, 0.075, hue) : oklch(0.83 + shift, 0.078, hue);
+			c = dark ? oklch(0.46 + shift, 0.085, hue) : oklch(0.83 + shift, 0.085, hue);
 		}
 		this.colours.set(label, c);
 		return c;
@@ -966,7 +965,7 @@ class Graph {
 			this.colour(r.label);
 		return el('tr', null, number(r.self), number(r.total), el('td', null,
 			el('button', { title: `${this.name(r.label)}\n${where}`, onclick: () => this.find(r.label) },
-				swatch, this.name(r.label), el('small', null, where))));
+				swatch, this.name(r.label), el('small', null, ending(where, 46)))));
 	}
 
 	/* Search for exactly this function; a second time: no more. */
@@ -983,6 +982,15 @@ class Graph {
 			$('side').querySelectorAll('tbody tr')[at]?.setAttribute('aria-current', 'true');
 		}
 	}
+}
+
+/* The end of a path, from a slash on if there is one, in at most so many characters. */
+function ending(path, room) {
+	if (path.length <= room)
+		return path;
+	const tail = path.slice(1 - room), slash = tail.indexOf('/');
+
+	return `…${slash > 0 ? tail.slice(slash) : tail}`;
 }
 
 /* ---- controls ---- */
