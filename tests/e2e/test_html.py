@@ -5,7 +5,9 @@ import collections
 import json
 import os
 import re
+import shutil
 import subprocess
+import tempfile
 import zlib
 from pathlib import Path
 
@@ -447,6 +449,15 @@ def test_usable_with_100000_stacks(show, large):
         assert took < 3000
     assert total(page) == 120000
     picture(page, "large-bottom-up")
+    # What is too narrow to draw can be reached: the box that stands for it opens.
+    narrow = page.run("report.graph.rows[1].at(-1).cnt")
+    page.run("(b => report.graph.zoomTo(b.parent, b.first))(report.graph.rows[1].at(-1))")
+    assert page.run("report.graph.rows[1].length") > 100
+    assert crumbs(page)[-1] == f"… {narrow:,} narrow frames"
+    picture(page, "narrow")
+    page.run("document.getElementById('canvas').focus()")
+    page.key("Backspace")
+    assert len(crumbs(page)) == 1
 
 
 # ---- heat map ----
@@ -470,6 +481,51 @@ def test_heat_of_lines(show, name):
         leaves[stack[-1][0], stack[-1][2]] += 1
     for (file, line), n in places.items():
         want[file][line] = (n, leaves[file, line])
+    assert lines_of(show(GOLDEN / f"{name}.bin", report="heatmap")) == want
+
+
+# HeatmapCollector's own counters, whether or not there is a source to show them in.
+CPYTHON_HEAT = """
+import json, sys
+from profiling.sampling.binary_reader import BinaryReader
+from profiling.sampling.heatmap_collector import HeatmapCollector
+collector = HeatmapCollector(1000)
+with BinaryReader(sys.argv[1]) as reader:
+    reader.replay_samples(collector)
+print(json.dumps({f: {line: (n, collector.file_self_samples.get(f, {}).get(line, 0))
+                      for line, n in lines.items()}
+                  for f, lines in collector.file_samples.items()}))
+"""
+
+
+@pytest.fixture(scope="module")
+def cpython():
+    """Runs CPython 3.15 on a script; files go through a directory that it sees too."""
+    root = os.environ.get("TACHBPF_SID")
+    if not root:
+        try:
+            import interpreters
+            root = interpreters.sid_root()
+        except ImportError:
+            pytest.skip("TACHBPF_SID names no root with a python3.15")
+    if os.geteuid() or not os.path.exists(f"{root}/usr/bin/python3.15"):
+        if os.environ.get("CI") == "true":
+            pytest.fail(f"no python3.15 in {root}, or not root")
+        pytest.skip("no python3.15 to compare with, or not root")
+    with tempfile.TemporaryDirectory(dir=f"{root}/tmp") as scratch:
+        def run(script, path):
+            shutil.copy(path, scratch)
+            inside = f"/tmp/{os.path.basename(scratch)}/{os.path.basename(path)}"
+            return subprocess.run(["chroot", root, "python3.15", "-c", script, inside], text=True,
+                                  capture_output=True, check=True, timeout=120).stdout
+        yield run
+
+
+@pytest.mark.parametrize("name", CAPTURES)
+def test_heat_is_what_cpython_says(show, cpython, name):
+    theirs = json.loads(cpython(CPYTHON_HEAT, GOLDEN / f"{name}.bin"))
+    want = {f: {max(int(line), 0): tuple(n) for line, n in lines.items()}
+            for f, lines in theirs.items() if is_source(f)}
     assert lines_of(show(GOLDEN / f"{name}.bin", report="heatmap")) == want
 
 

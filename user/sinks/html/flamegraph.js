@@ -380,6 +380,7 @@ class Graph {
 		this.canvas = $('canvas');
 		this.ctx = this.canvas.getContext('2d');
 		this.hover = this.selected = null;
+		this.from = 0;		/* the first child of the zoomed node that is drawn */
 	}
 
 	/* After a change of detail or selection. Where the view was zoomed to is found again. */
@@ -410,6 +411,7 @@ class Graph {
 		this.pathTree = this.tree;
 		this.pathInverted = this.inverted;
 		this.hover = null;
+		this.from = 0;
 		this.zoom = sameLabels ? this.follow(path) : 0;
 		this.selected = sameLabels && selected ? this.follow(selected) : null;
 		if (!this.view.width[this.zoom])
@@ -549,7 +551,15 @@ class Graph {
 
 	/* A row at a time, so that each is in order. */
 	layoutBelow(depth) {
-		const { view } = this, scale = this.pixels / view.width[this.zoom];
+		const { view } = this, kids = view.kids(this.zoom);
+		let all = view.width[this.zoom];
+
+		if (this.from) {
+			all = 0;
+			for (let i = this.from; i < kids.length; i++)
+				all += view.width[kids[i]];
+		}
+		const scale = this.pixels / all;
 
 		for (let row = this.rows[depth]; row.length; row = this.rows[++depth]) {
 			const below = [];
@@ -567,16 +577,17 @@ class Graph {
 		const { view } = this, kids = view.kids(box.node);
 		let x = box.x;
 
-		for (let i = 0; i < kids.length; i++) {
+		for (let i = box.node === this.zoom ? this.from : 0; i < kids.length; i++) {
 			const w = view.width[kids[i]] * scale;
 
 			if (w < MIN_WIDTH) {
+				const first = i;
 				let rest = 0, cnt = 0;
 
 				for (; i < kids.length && view.width[kids[i]]; i++, cnt++)
 					rest += view.width[kids[i]] * scale;
 				if (rest >= MIN_WIDTH)
-					below.push({ node: REST, x, w: rest, cnt, parent: box.node });
+					below.push({ node: REST, x, w: rest, cnt, parent: box.node, first });
 				return;
 			}
 			below.push({ node: kids[i], x, w });
@@ -608,6 +619,7 @@ class Graph {
 		const css = getComputedStyle(document.documentElement);
 
 		this.css = { panel: css.getPropertyValue('--panel'), text: css.getPropertyValue('--text'),
+			quiet: css.getPropertyValue('--quiet'),
 			match: css.getPropertyValue('--match'), accent: css.getPropertyValue('--accent'),
 			raised: css.getPropertyValue('--raised') };
 		ctx.setTransform(ratio, 0, 0, ratio, 0, 0);
@@ -633,6 +645,8 @@ class Graph {
 		if (box.node === REST) {
 			ctx.fillStyle = css.raised;
 			ctx.fillRect(box.x, y, box.w - gap, ROW - 1);
+			if (box.w >= TEXT_MIN)
+				this.paintName(this.restName(box.cnt), box.x, y, box.w, css.quiet);
 			return;
 		}
 		const label = this.view.label[box.node];
@@ -643,13 +657,16 @@ class Graph {
 		ctx.fillRect(box.x, y, box.w - gap, ROW - 1);
 		ctx.globalAlpha = this.matches && !matched ? 0.65 : 1;
 		if (box.w >= TEXT_MIN)
-			this.paintText(label, box.x, y, box.w, matched);
+			this.paintName(this.name(label), box.x, y, box.w, matched ? '#1d2530' : css.text);
 		ctx.globalAlpha = 1;
 	}
 
-	paintText(label, x, y, w, matched) {
+	restName(cnt) {
+		return `… ${plural(cnt, 'narrow frame')}`;
+	}
+
+	paintName(text, x, y, w, colour) {
 		const { ctx } = this, room = w - 9;
-		let text = this.name(label);
 		let width = this.textWidths.get(text);
 
 		if (width === undefined) {
@@ -665,7 +682,7 @@ class Graph {
 				return;
 			text = text.slice(0, keep) + '…';
 		}
-		ctx.fillStyle = matched ? '#1d2530' : this.css.text;
+		ctx.fillStyle = colour;
 		ctx.fillText(text, x + 4, y + ROW / 2 + 0.5);
 	}
 
@@ -767,10 +784,12 @@ class Graph {
 
 	/* ---- zoom and movement ---- */
 
-	zoomTo(node) {
+	/* from: leave out so many of the node's children, the widest, to see the narrow ones. */
+	zoomTo(node, from = 0) {
 		if (node < 0 || node === null || !this.view.width[node])
 			return;
 		this.zoom = node;
+		this.from = from;
 		this.selected = node;
 		this.hover = null;
 		this.layout();
@@ -801,7 +820,9 @@ class Graph {
 		this.selected = node;
 		/* Out of sight below the zoomed frame or too narrow to see: go there. */
 		if (!this.boxOf(node))
-			this.zoomTo(key === 'ArrowDown' || key === 'ArrowUp' ? node : view.parent[node]);
+			this.zoomTo(Math.max(0, view.parent[node]));
+		if (!this.boxOf(node))
+			this.zoomTo(node);
 		this.selected = node;
 		this.reveal(this.depthOf(node));
 		this.paint();
@@ -841,12 +862,20 @@ class Graph {
 
 		for (let n = this.zoom; n >= 0; n = this.view.parent[n])
 			chain.push(n);
-		$('crumbs').firstElementChild.replaceChildren(...chain.reverse().map((n) => {
-			const name = this.name(this.view.label[n]);
+		const items = chain.reverse().map((n) => {
+			const name = this.name(this.view.label[n]), here = n === this.zoom && !this.from;
 
 			return el('li', null, el('button', { title: name, onclick: () => this.zoomTo(n),
-				'aria-current': n === this.zoom ? 'true' : null }, name));
-		}));
+				'aria-current': here ? 'true' : null }, name));
+		});
+
+		if (this.from) {
+			const { zoom, from } = this, name = this.restName(this.view.kids(zoom).length - from);
+
+			items.push(el('li', null, el('button', { title: name, 'aria-current': 'true',
+				onclick: () => this.zoomTo(zoom, from) }, name)));
+		}
+		$('crumbs').firstElementChild.replaceChildren(...items);
 	}
 
 	showTip(x, y) {
@@ -857,7 +886,7 @@ class Graph {
 			return;
 		if (hover.box.node === REST) {
 			tip.replaceChildren(el('div', { className: 'where' },
-				`${plural(hover.box.cnt, 'frame')} too narrow to draw; zoom in to see them`));
+				`${plural(hover.box.cnt, 'frame')} too narrow to draw: click to see them`));
 		} else {
 			const node = hover.box.node, label = view.label[node];
 
@@ -1013,13 +1042,14 @@ function selectionControls(graph) {
 
 /* any → with → without → any */
 function statusButton(graph, bit, name) {
-	const state = el('span', { className: 'state' }, 'any');
+	const state = el('span', { className: 'hidden' }, ': with or without');
 	const button = el('button', { 'data-state': 'any', 'data-bit': bit, title: `Samples with or without: ${name}`,
 		onclick: () => {
 			const next = { any: 'with', with: 'without', without: 'any' }[button.dataset.state];
 
 			button.dataset.state = next;
-			state.textContent = next;
+			state.className = next === 'any' ? 'hidden' : 'state';
+			state.textContent = next === 'any' ? ': with or without' : `: ${next}`;
 			graph.need = graph.need & ~bit | (next === 'with' ? bit : 0);
 			graph.avoid = graph.avoid & ~bit | (next === 'without' ? bit : 0);
 			graph.reweigh();
@@ -1188,8 +1218,10 @@ function mouse(graph) {
 	canvas.addEventListener('click', (e) => {
 		const found = find(e);
 
-		if (found)
-			graph.zoomTo(found.box.node === REST ? found.box.parent : found.box.node);
+		if (found?.box.node === REST)
+			graph.zoomTo(found.box.parent, found.box.first);
+		else if (found)
+			graph.zoomTo(found.box.node);
 		graph.showTip();
 	});
 	$('scroller').addEventListener('scroll', () => {
@@ -1253,7 +1285,7 @@ function canvasKey(graph, e) {
 	else if (e.key === 'Enter')
 		graph.zoomTo(graph.selected ?? graph.zoom);
 	else if (e.key === 'Backspace')
-		graph.zoomTo(Math.max(0, graph.view.parent[graph.zoom]));
+		graph.zoomTo(graph.from ? graph.zoom : Math.max(0, graph.view.parent[graph.zoom]));
 	else if (e.key === 'Home')
 		graph.zoomTo(0);
 	else
