@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # html_page.sh DIR NAME: put a report's page together from DIR/page.html, the
-# styles common.css and NAME.css, and the scripts common.js and NAME.js.
+# styles common.css and NAME.css, and the scripts common.js and NAME-*.js.
 #
 # The page's content security policy allows these styles and this script by
 # their hashes and nothing else, so they must come out byte by byte.
@@ -16,7 +16,7 @@ hash() {
 }
 
 cat "$dir/common.css" "$dir/$name.css" > "$css"
-cat "$dir/common.js" "$dir/$name.js" > "$js"
+cat "$dir/common.js" "$dir/$name"-*.js > "$js"
 # What would end the element early, or is a mark of ours.
 if grep -n -i -e '</script' -e '</style' -e '<!--' -e '@[A-Z]*@' "$css" "$js" >&2; then
 	echo "html_page.sh: not allowed in a page's style or script" >&2

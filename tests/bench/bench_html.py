@@ -7,7 +7,6 @@ TACHBPF names the binary, TACHBPF_SID a root directory with a python3.15 (then r
 Times are the best of three.
 """
 import os
-import resource
 import shutil
 import subprocess
 import sys
@@ -74,8 +73,6 @@ def main():
                 print(f"{name:16}{report:12}{ours:8.3f}{theirs or float('nan'):11.1f}"
                       f"{(theirs or float('nan')) / ours:7.0f}{os.path.getsize(out) // 1024:8}"
                       f"{picture or float('nan'):12.0f}")
-    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-    print(f"largest process: {peak // 1024} MiB")
 
 
 main()

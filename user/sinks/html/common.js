@@ -1,4 +1,3 @@
-
 'use strict';
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
@@ -9,20 +8,19 @@
 const $ = (id) => document.getElementById(id);
 
 /* Control characters and what reorders text are shown by number, as tachbpf itself has done. */
-const UNPRINTABLE = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
-const printable = (s) => s.replace(UNPRINTABLE, (c) =>
-	`\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
+const UNPRINTABLE =
+	/[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
+const printable = (s) =>
+	s.replace(UNPRINTABLE, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
 /* An element. props: className, attributes, on<event>; children: nodes or text. */
 function el(tag, props, ...children) {
 	const e = document.createElement(tag);
 	for (const [key, value] of Object.entries(props || {})) {
-		if (key.startsWith('on'))
-			e.addEventListener(key.slice(2), value);
+		if (key.startsWith('on')) e.addEventListener(key.slice(2), value);
 		else if (key === 'className' || key === 'hidden' || key === 'checked')
 			e[key] = value;
-		else if (value !== null && value !== undefined)
-			e.setAttribute(key, value);
+		else if (value !== null && value !== undefined) e.setAttribute(key, value);
 	}
 	e.append(...children.filter((c) => c !== null && c !== undefined));
 	return e;
@@ -38,7 +36,9 @@ class Reader {
 	/* Exact up to 2^53, then the nearest double. */
 	varint() {
 		const b = this.bytes;
-		let v = 0, factor = 1, byte;
+		let v = 0,
+			factor = 1,
+			byte;
 
 		do {
 			if (this.at >= b.length)
@@ -75,8 +75,7 @@ class Reader {
 			}
 		}
 		this.at = at;
-		if (at > b.length)
-			throw new RangeError(`data ends at byte ${b.length}`);
+		if (at > b.length) throw new RangeError(`data ends at byte ${b.length}`);
 		return out;
 	}
 
@@ -93,14 +92,18 @@ class Reader {
 
 	/* A function that gives string i, decoded when first asked for. */
 	strings() {
-		const n = this.count(), lengths = this.column(n, Uint32Array), text = this.take();
-		const starts = new Uint32Array(n + 1), known = new Array(n);
+		const n = this.count(),
+			lengths = this.column(n, Uint32Array),
+			text = this.take();
+		const starts = new Uint32Array(n + 1),
+			known = new Array(n);
 		const decoder = new TextDecoder();
 
-		for (let i = 0; i < n; i++)
-			starts[i + 1] = starts[i] + lengths[i];
-		return (i) => known[i] ??= printable(
-			decoder.decode(text.subarray(starts[i], starts[i + 1])));
+		for (let i = 0; i < n; i++) starts[i + 1] = starts[i] + lengths[i];
+		return (i) =>
+			(known[i] ??= printable(
+				decoder.decode(text.subarray(starts[i], starts[i + 1])),
+			));
 	}
 }
 
@@ -114,8 +117,7 @@ async function loadData() {
 		const raw = atob(text);
 
 		packed = new Uint8Array(raw.length);
-		for (let i = 0; i < raw.length; i++)
-			packed[i] = raw.charCodeAt(i);
+		for (let i = 0; i < raw.length; i++) packed[i] = raw.charCodeAt(i);
 	}
 	$('data').remove();
 	const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream('deflate'));
@@ -127,7 +129,7 @@ async function loadData() {
 const grouped = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 });
 const count = (n) => grouped.format(n);
 const percent = (part, whole) => {
-	const p = whole ? part / whole * 100 : 0;
+	const p = whole ? (part / whole) * 100 : 0;
 
 	return `${p && Math.abs(p) < 0.01 ? p.toExponential(0) : p.toFixed(Math.abs(p) < 10 ? 2 : 1)}%`;
 };
@@ -135,15 +137,25 @@ const percent = (part, whole) => {
 function scaled(n, steps) {
 	let i = 0;
 
-	while (i + 1 < steps.length && Math.abs(n) >= steps[i + 1][0])
-		i++;
+	while (i + 1 < steps.length && Math.abs(n) >= steps[i + 1][0]) i++;
 	const v = n / steps[i][0];
 
 	return `${Number.isInteger(v) ? v : v.toPrecision(v >= 100 ? 4 : 3)} ${steps[i][1]}`;
 }
-const TIMES = [[1e-9, 'ns'], [1e-6, 'µs'], [1e-3, 'ms'], [1, 's']];
-const SIZES = [[1, 'B'], [1024, 'KiB'], [1048576, 'MiB'], [1073741824, 'GiB'], [1099511627776, 'TiB']];
-const seconds = (s) => s < 600 ? scaled(s, TIMES) : `${count(s / 60)} min`;
+const TIMES = [
+	[1e-9, 'ns'],
+	[1e-6, 'µs'],
+	[1e-3, 'ms'],
+	[1, 's'],
+];
+const SIZES = [
+	[1, 'B'],
+	[1024, 'KiB'],
+	[1048576, 'MiB'],
+	[1073741824, 'GiB'],
+	[1099511627776, 'TiB'],
+];
+const seconds = (s) => (s < 600 ? scaled(s, TIMES) : `${count(s / 60)} min`);
 const plural = (n, word) => `${count(n)} ${word}${n === 1 ? '' : 's'}`;
 
 /* How weights are written: by the unit that all processes share. */
@@ -158,8 +170,10 @@ function unitOf(meta) {
 		return { name: 'time', text: (n) => seconds(n / 1e9), time: () => null };
 	const interval = intervals.size === 1 ? [...intervals][0] / 1e6 : 0;
 	return {
-		name: 'samples', text: count, isSamples: true,
-		time: (n) => interval ? seconds(n * interval) : null,
+		name: 'samples',
+		text: count,
+		isSamples: true,
+		time: (n) => (interval ? seconds(n * interval) : null),
 	};
 }
 
@@ -204,16 +218,21 @@ const theme = {
 
 /* Oklch to "rgb(...)": equal lightness looks equally light in every hue. Ottosson 2020. */
 function oklch(L, C, hue) {
-	const a = C * Math.cos(hue * Math.PI / 180), b = C * Math.sin(hue * Math.PI / 180);
+	const a = C * Math.cos((hue * Math.PI) / 180),
+		b = C * Math.sin((hue * Math.PI) / 180);
 	const l = (L + 0.3963377774 * a + 0.2158037573 * b) ** 3;
 	const m = (L - 0.1055613458 * a - 0.0638541728 * b) ** 3;
-	const s = (L - 0.0894841775 * a - 1.2914855480 * b) ** 3;
-	const linear = [4.0767416621 * l - 3.3077115913 * m + 0.2309699292 * s,
+	const s = (L - 0.0894841775 * a - 1.291485548 * b) ** 3;
+	const linear = [
+		4.0767416621 * l - 3.3077115913 * m + 0.2309699292 * s,
 		-1.2684380046 * l + 2.6097574011 * m - 0.3413193965 * s,
-		-0.0041960863 * l - 0.7034186147 * m + 1.7076147010 * s];
+		-0.0041960863 * l - 0.7034186147 * m + 1.707614701 * s,
+	];
 	const byte = (v) => {
 		v = Math.min(1, Math.max(0, v));
-		return Math.round(255 * (v <= 0.0031308 ? 12.92 * v : 1.055 * v ** (1 / 2.4) - 0.055));
+		return Math.round(
+			255 * (v <= 0.0031308 ? 12.92 * v : 1.055 * v ** (1 / 2.4) - 0.055),
+		);
 	};
 	return `rgb(${linear.map(byte).join(' ')})`;
 }
@@ -222,11 +241,10 @@ function oklch(L, C, hue) {
 function hashText(s) {
 	let h = 0x811c9dc5;
 
-	for (let i = 0; i < s.length; i++)
-		h = Math.imul(h ^ s.charCodeAt(i), 0x01000193);
-	h = Math.imul(h ^ h >>> 16, 0x85ebca6b);
-	h = Math.imul(h ^ h >>> 13, 0xc2b2ae35);
-	return (h ^ h >>> 16) >>> 0;
+	for (let i = 0; i < s.length; i++) h = Math.imul(h ^ s.charCodeAt(i), 0x01000193);
+	h = Math.imul(h ^ (h >>> 16), 0x85ebca6b);
+	h = Math.imul(h ^ (h >>> 13), 0xc2b2ae35);
+	return (h ^ (h >>> 16)) >>> 0;
 }
 
 /* ---- what a profile says about itself ---- */
@@ -234,9 +252,9 @@ function hashText(s) {
 const range = (values, text) => {
 	const known = values.filter((v) => typeof v === 'number' && isFinite(v));
 
-	if (!known.length)
-		return null;
-	const low = Math.min(...known), high = Math.max(...known);
+	if (!known.length) return null;
+	const low = Math.min(...known),
+		high = Math.max(...known);
 	return text(low) === text(high) ? text(low) : `${text(low)} – ${text(high)}`;
 };
 const each = (values) => [...new Set(values.filter((v) => v !== null && v !== undefined))];
@@ -244,19 +262,43 @@ const each = (values) => [...new Set(values.filter((v) => v !== null && v !== un
 function processName(p) {
 	const side = p.side_name ? `${p.side_name}: ` : '';
 
-	return side + [p.comm, p.pid ? `pid ${p.pid}` : null].filter(Boolean).join(', ') || 'process';
+	return (
+		side + [p.comm, p.pid ? `pid ${p.pid}` : null].filter(Boolean).join(', ') ||
+		'process'
+	);
 }
 
 function showFacts(meta, extra) {
 	const ps = meta.processes;
 	const facts = [
-		ps.length > 1 ? ['', plural(ps.length, 'process').replace('processs', 'processes')] :
-			ps.length && (ps[0].comm || ps[0].pid) ? ['', processName(ps[0])] : null,
+		ps.length > 1
+			? ['', plural(ps.length, 'process').replace('processs', 'processes')]
+			: ps.length && (ps[0].comm || ps[0].pid)
+				? ['', processName(ps[0])]
+				: null,
 		['Python', each(ps.map((p) => p.python)).join(', ')],
 		['mode', each(ps.map((p) => p.mode)).join(', ')],
-		['every', range(ps.map((p) => p.interval_us || NaN), (us) => seconds(us / 1e6))],
-		['duration', range(ps.map((p) => p.duration_s), seconds)],
-		['rate', range(ps.map((p) => p.rate_hz), (hz) => `${hz >= 10 ? count(hz) : hz.toFixed(2)} Hz`)],
+		[
+			'every',
+			range(
+				ps.map((p) => p.interval_us || NaN),
+				(us) => seconds(us / 1e6),
+			),
+		],
+		[
+			'duration',
+			range(
+				ps.map((p) => p.duration_s),
+				seconds,
+			),
+		],
+		[
+			'rate',
+			range(
+				ps.map((p) => p.rate_hz),
+				(hz) => `${hz >= 10 ? count(hz) : hz.toFixed(2)} Hz`,
+			),
+		],
 		...extra,
 	];
 	const worst = (key) => Math.max(0, ...ps.map((p) => p[key] || 0));
@@ -265,8 +307,18 @@ function showFacts(meta, extra) {
 		facts.push(['missed', percent(worst('missed_pct'), 100), 'warn']);
 	if (worst('error_pct') > 0)
 		facts.push(['failed', percent(worst('error_pct'), 100), 'warn']);
-	$('facts').replaceChildren(...facts.filter((f) => f && f[1]).map(([name, value, kind]) =>
-		el('li', { className: kind || '' }, name ? `${name} ` : '', el('b', null, printable(value)))));
+	$('facts').replaceChildren(
+		...facts
+			.filter((f) => f && f[1])
+			.map(([name, value, kind]) =>
+				el(
+					'li',
+					{ className: kind || '' },
+					name ? `${name} ` : '',
+					el('b', null, printable(value)),
+				),
+			),
+	);
 }
 
 /* ---- the page ---- */
@@ -275,7 +327,7 @@ function startHelp() {
 	const help = $('help');
 
 	$('help-button').addEventListener('click', () => help.showModal());
-	return () => help.open ? help.close() : help.showModal();
+	return () => (help.open ? help.close() : help.showModal());
 }
 
 const isTyping = () => /^(INPUT|SELECT|TEXTAREA)$/.test(document.activeElement?.tagName ?? '');
@@ -287,15 +339,24 @@ window.report = report;
 
 function start(main) {
 	theme.start();
-	report.loaded = loadData().then(main).then(() => {
-		report.ready = performance.now();
-	}, (e) => {
-		report.error = String(e);
-		document.querySelector('main').replaceChildren(el('p', { className: 'failed', role: 'alert' },
-			typeof DecompressionStream === 'undefined' ?
-				'This browser is too old for this report: it needs DecompressionStream (2023 or later).' :
-				`This report cannot be read: ${e.message}`));
-		throw e;
-	});
+	report.loaded = loadData()
+		.then(main)
+		.then(
+			() => {
+				report.ready = performance.now();
+			},
+			(e) => {
+				report.error = String(e);
+				document.querySelector('main').replaceChildren(
+					el(
+						'p',
+						{ className: 'failed', role: 'alert' },
+						typeof DecompressionStream === 'undefined'
+							? 'This browser is too old for this report: it needs DecompressionStream (2023 or later).'
+							: `This report cannot be read: ${e.message}`,
+					),
+				);
+				throw e;
+			},
+		);
 }
-
