@@ -201,6 +201,22 @@ uninstall: ## take them away again
 	rm -f $(DESTDIR)$(PREFIX)/bin/tachbpf $(DESTDIR)$(PREFIX)/share/man/man1/tachbpf.1
 # --------------------------------------------------------------------------------------------
 
+# --- HTML reports: pages put together here, embedded by html_pages.S -----------------------
+HTML_DIR   := user/sinks/html
+HTML_PAGES := $(O)/$(HTML_DIR)/flamegraph.page $(O)/$(HTML_DIR)/heatmap.page
+
+$(O)/$(HTML_DIR)/%.page: tools/html_page.sh $(wildcard $(HTML_DIR)/*)
+	@mkdir -p $(@D)
+	$(E) PAGE $@
+	$(Q)sh tools/html_page.sh $(HTML_DIR) $* > $@
+
+$(O)/user/sinks/html_pages.o: user/sinks/html_pages.S $(HTML_PAGES)
+	$(E) AS $<
+	$(Q)$(CC) -c -Wa,-I$(O) -o $@ $<
+
+$(O)/libtachbpf.a: $(O)/user/sinks/html_pages.o
+# --------------------------------------------------------------------------------------------
+
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z][a-z0-9-]*:.*## /{printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 

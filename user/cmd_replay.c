@@ -59,11 +59,23 @@ static void add_session(const struct profile_file *file, struct profile_meta *me
 }
 /* ------------------------------------------------------------------------------------------- */
 
+/* What reports are headed with: the one path's last component; NULL: there are several. */
+static const char *report_title(const struct file_options *opts)
+{
+	const char *slash = opts->path_cnt == 1 ? strrchr(opts->paths[0], '/') : NULL;
+
+	if (opts->path_cnt != 1)
+		return NULL;
+	return slash && slash[1] ? slash + 1 : opts->paths[0];
+}
+
 /* Whether several profiles come is known when the first file is open. */
 static int open_sink(struct replay *re)
 {
 	struct sink_args args = { .fd = re->fd, .many = re->set->many,
-				  .lines = re->opts->lines, .group = re->opts->group };
+				  .lines = re->opts->lines, .group = re->opts->group,
+				  .no_source = re->opts->no_source,
+				  .title = report_title(re->opts) };
 
 	if (!re->sink)
 		re->sink = re->format->open(&args);

@@ -408,6 +408,8 @@ static const struct cli_option replay_table[] = {
 	  FILES(lines), lines_apart },
 	{ 0, "no-lines", NULL, "Output", "do not; without either: as the format's users expect",
 	  set_value, FILES(lines), lines_merged },
+	{ 0, "no-source", NULL, "Output", "heatmap: read no source files", set_flag,
+	  FILES(no_source), NULL },
 	GENERAL_OPTIONS,
 };
 

@@ -58,6 +58,8 @@ struct file_options {
 	bool validate;			/* mem --validate */
 	enum sink_lines lines;		/* replay --lines, --no-lines */
 	enum sink_group group;		/* replay --by */
+
+	bool no_source;			/* replay --no-source: for the heat map */
 };
 
 enum command_id { COMMAND_RECORD, COMMAND_INFO, COMMAND_REPORT, COMMAND_REPLAY, COMMAND_MEM };
