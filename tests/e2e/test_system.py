@@ -68,12 +68,14 @@ def test_nothing_is_lost(everything):
 
 def test_each_file_is_complete(everything):
     wrong = []
+    # ticks that the machine did not deliver are no samples, and are said to be missing
+    missed = everything.summary["ticks"]["missed"]
     for pid, profile in everything.profiles.items():
         start = profile.info["start_time_us"]
         end = start + profile.info["duration_sec"] * 1e6
         assert end - start >= 9.5e6
         expected = everything.truths[pid].cpu_between(start, end) * RATE
-        if abs(len(profile.samples) - expected) > 10 + 0.02 * expected:
+        if abs(len(profile.samples) - expected) > 10 + 0.02 * expected + missed:
             wrong.append((pid, len(profile.samples), expected))
     assert not wrong
 
