@@ -32,7 +32,7 @@ struct record {
 	int child_status;
 	bool child_ended;
 	uint32_t rate_hz;
-	uint64_t start_ns, next_housekeep_ns;
+	uint64_t start_ns, next_housekeep_ns, next_status_ns;
 	bool status_line;
 };
 
@@ -145,12 +145,20 @@ static int start(struct record *r)
 	return err;
 }
 
+static void clear_status_line(struct record *r)
+{
+	if (r->status_line)
+		fprintf(stderr, "\r\033[K");
+}
+
 static void print_status_line(struct record *r)
 {
 	struct session_counts c;
+	uint64_t now = now_ns();
 
-	if (!r->status_line)
+	if (!r->status_line || now < r->next_status_ns)
 		return;
+	r->next_status_ns = now + STATUS_LINE_MS * 1000000ull;
 	session_counts(r->session, &c);
 	fprintf(stderr, "\r%6.1f s  %u processes  %llu samples  %llu lost\033[K",
 		(now_ns() - r->start_ns) / 1e9, c.processes_live, (unsigned long long)c.received,
@@ -199,13 +207,13 @@ static int loop(struct record *r)
 		}
 		print_status_line(r);
 		if (!told && r->opts->all && !recording_process_cnt(r->recording)) {
+			clear_status_line(r);
 			log_info("no Python process found yet%s",
 				 r->opts->duration_s > 0 ? "" : "; waiting for one (Ctrl-C ends)");
 			told = true;
 		}
 	}
-	if (r->status_line)
-		fprintf(stderr, "\r\033[K");
+	clear_status_line(r);
 	return err;
 }
 
