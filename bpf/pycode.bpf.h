@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * pycode.bpf.h - which code object is this, and what is it called?
+ *
+ * Takes the fingerprint that goes with every frame (abi.h), and sends the names of
+ * what is seen for the first time as a snapshot of memory. Knows offsets, no string
+ * layout.
+ */
+#ifndef TACHBPF_PYCODE_H
+#define TACHBPF_PYCODE_H
+
+#include "pyscratch.bpf.h"
+
+/* ---- fingerprints ---- */
+
+/* Is user space to be told of this code? false: yes, but this sample has no room for it. */
+static __always_inline bool note_new_code(struct scratch *s, u64 code, u32 id)
+{
+	u64 mark = (s->ident ^ code * 0x9e3779b97f4a7c15ULL) * 0xbf58476d1ce4e5b9ULL + id;
+	struct sent_codes *sent;
+	u32 zero = 0, n = s->new_cnt;
+
+	mark ^= mark >> 32;
+	sent = bpf_map_lookup_elem(&sent_codes, &zero);
+	if (!sent || sent->marks[mark & (SENT_SLOTS - 1)] == mark)
+		return true;
+	if (n >= MAX_NEW_CODES)
+		return false;
+	s->new_codes[n & (MAX_NEW_CODES - 1)] =
+		(struct new_code){ .code = code, .mark = mark, .id = id };
+	s->new_cnt = n + 1;
+	return true;
+}
+
+/* In one read, unless the name is long or its page ends soon. */
+static __always_inline u32 read_string_stamp(struct scratch *s, u64 str)
+{
+	u32 data = (s->l.str_data - s->l.str_length) & 63, n;
+	u64 tail[STRING_TAIL / 8] = {}, length, len;
+
+	str += s->l.str_length;
+	if (read_user(s->name, sizeof(s->name), str)) {
+		if (read_user(s->name, 8, str))
+			return 0;
+		len = *(u64 *)s->name;
+		n = len < STRING_HEAD ? len : STRING_HEAD;
+		barrier_var(n);
+		if (n > STRING_HEAD || read_user(s->name + data, n, str + data))
+			return 0;
+	}
+	length = *(u64 *)s->name;
+	if (length > STRING_HEAD &&
+	    read_user(tail, sizeof(tail), str + data + length - STRING_TAIL))
+		return 0;
+	return string_stamp(length, (const u64 *)(s->name + (data & 56)), tail);
+}
+
+/* Neighbours in a stack are often from one file. */
+static __always_inline u32 read_names_stamp(struct scratch *s, u64 name, u64 file)
+{
+	if (s->file != file) {
+		s->file_stamp = read_string_stamp(s, file);
+		s->file = file;
+	}
+	return names_stamp(read_string_stamp(s, name), s->file_stamp);
+}
+
+u32 read_code_id(u64 code, u64 stamp);
+
+static __always_inline struct code_cache_entry *cache_entry(struct code_cache *cache, u64 code)
+{
+	return &cache->entries[(code >> 4 ^ code >> 14) & (CODE_CACHE_SIZE - 1)];
+}
+
+/*
+ * Read a code object's fingerprint (abi.h) and keep it while stamp stands. Of
+ * external linkage: the verifier looks at it once, not at every step of the walk.
+ */
+__noinline u32 read_code_id(u64 code, u64 stamp)
+{
+	struct code_cache_entry *e;
+	struct code_cache *cache;
+	u32 zero = 0, version = 0, id, process;
+	struct scratch *s;
+	u64 base;
+
+	s = bpf_map_lookup_elem(&scratches, &zero);
+	cache = bpf_map_lookup_elem(&code_caches, &zero);
+	if (!s || !cache)
+		return 0;
+	base = s->l.co_firstlineno & ~7;
+	if (read_user(s->code, CODE_BYTES, code + base)) {
+		count(CNT_UNVERIFIED_CODE);
+		return 0;
+	}
+#define CODE_FIELD(type, field) (*(type *)(s->code + ((s->l.field - base) & FIELD_MASK)))
+	if (s->l.co_version != ABI_NO_OFF)
+		version = CODE_FIELD(u32, co_version);
+	if (!version)
+		version = read_names_stamp(s, CODE_FIELD(u64, co_qualname),
+					   CODE_FIELD(u64, co_filename));
+	if (!version) {
+		count(CNT_UNVERIFIED_CODE);
+		return 0;
+	}
+	id = code_identity(CODE_FIELD(u64, co_filename), CODE_FIELD(u64, co_name),
+			   CODE_FIELD(u64, co_qualname), CODE_FIELD(u64, co_linetable),
+			   CODE_FIELD(u32, co_firstlineno), version);
+#undef CODE_FIELD
+	process = s->ident >> 32 ^ s->ident;
+	e = cache_entry(cache, code);
+	if (e->code == code && e->id == id && e->process == process && e->stamp)
+		e->stamp = stamp;
+	else
+		*e = (struct code_cache_entry){
+			.code = code,
+			/* 0: come here again with the next sample */
+			.stamp = note_new_code(s, code, id) ? stamp : 0,
+			.id = id,
+			.process = process,
+		};
+	return id;
+}
+
+/*
+ * The fingerprint of a code object, read afresh unless it is certain that it is
+ * still the object that was read before. Certain is: within one sample (this
+ * thread stands still and its frames own their code), or while the interpreter's
+ * code counter has not moved (is_epoch). stamp says both.
+ */
+static __always_inline u32 code_id(struct code_cache *cache, u64 code, u64 stamp)
+{
+	const struct code_cache_entry *e = cache_entry(cache, code);
+
+	if (e->code == code && e->stamp == stamp)
+		return e->id;
+	return read_code_id(code, stamp);
+}
+
+/* ---- what code objects are called ---- */
+
+/* All of it, or what is on its first page: the next one may not be mapped. */
+static __always_inline void read_piece(struct raw_piece *at, u8 *dst, u32 len, u64 addr)
+{
+	u32 on_page = 4096 - (addr & 4095);
+
+	at->addr = addr;
+	at->len = len;
+	if (!read_user(dst, len, addr))
+		return;
+	at->len = 0;
+	if (on_page < len && !read_user(dst, on_page, addr))
+		at->len = on_page;
+}
+
+static __always_inline u64 head_u64(const struct raw_code *rec, u32 off)
+{
+	off &= RAW_CODE_HEAD - 8;
+	barrier_var(off);
+	return *(const u64 *)(rec->head + off);
+}
+
+/*
+ * The line table's object, and at least as much as user space likes to read at
+ * once if its page has it. Returns how many bytes of rec->table to send.
+ */
+static __always_inline u32 read_table(struct raw_code *rec, struct py_proc *p, u64 table)
+{
+	u32 on_page = 4096 - (table & 4095), len;
+	u64 size = 0;
+
+	read_user(&size, sizeof(size), table + p->l.bytes_size);
+	size += p->l.bytes_data;
+	if (size > RAW_CODE_TABLE)
+		size = RAW_CODE_TABLE;
+	len = size < RAW_CODE_TABLE_MIN ? RAW_CODE_TABLE_MIN : size;
+	rec->table_at.addr = table;
+	rec->table_at.len = len;
+	barrier_var(len);
+	if (len <= RAW_CODE_TABLE && !read_user(rec->table, len, table))
+		return len;
+	len = size < on_page ? on_page : size;
+	rec->table_at.len = len;
+	barrier_var(len);
+	if (len <= RAW_CODE_TABLE && !read_user(rec->table, len, table))
+		return len;
+	rec->table_at.len = 0;
+	return 0;
+}
+
+static __always_inline void send_code(struct raw_code *rec, struct code_cache *cache,
+				      struct py_proc *p, const struct new_code *code)
+{
+	struct sent_codes *sent;
+	u32 zero = 0, len;
+
+	rec->code = code->code;
+	rec->id = code->id;
+	read_piece(&rec->head_at, rec->head, RAW_CODE_HEAD, code->code);
+	if (!rec->head_at.len)
+		return;
+	read_piece(&rec->name_at, rec->name, RAW_CODE_NAME,
+		   head_u64(rec, p->l.co_qualname == ABI_NO_OFF ? p->l.co_name :
+								   p->l.co_qualname));
+	read_piece(&rec->file_at, rec->file, RAW_CODE_FILE, head_u64(rec, p->l.co_filename));
+	len = read_table(rec, p, head_u64(rec, p->l.co_linetable));
+	if (len > RAW_CODE_TABLE)
+		return;
+	if (bpf_ringbuf_output(&events, rec, offsetof(struct raw_code, table) + len,
+			       BPF_RB_NO_WAKEUP)) {
+		count(CNT_CODE_LOST);
+		cache_entry(cache, code->code)->stamp = 0;	/* again with the next sample */
+		return;
+	}
+	count(CNT_CODE);
+	sent = bpf_map_lookup_elem(&sent_codes, &zero);
+	if (sent)
+		sent->marks[code->mark & (SENT_SLOTS - 1)] = code->mark;
+}
+
+/* Before the sample itself, so that its names are there when it is. */
+static __always_inline void send_new_codes(struct scratch *s, struct code_cache *cache,
+					   struct py_proc *p, const struct raw_header *h)
+{
+	struct raw_code *rec;
+	u32 zero = 0, i;
+
+	if (!s->new_cnt)
+		return;
+	rec = bpf_map_lookup_elem(&code_records, &zero);
+	if (!rec)
+		return;
+	rec->h = *h;
+	rec->h.kind = RAW_CODE;
+#pragma clang loop unroll(disable)
+	for (i = 0; i < MAX_NEW_CODES; i++) {
+		if (i >= s->new_cnt)
+			break;
+		send_code(rec, cache, p, &s->new_codes[i]);
+	}
+}
+
+#endif

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * pyscratch.bpf.h - per-CPU memory of the walk, its maps and its bounds.
+ *
+ * Owns every limit on what is read from a target, and the one way to read it:
+ * only memory of the current process, in its own context.
+ */
+#ifndef TACHBPF_PYSCRATCH_H
+#define TACHBPF_PYSCRATCH_H
+
+#include "common.bpf.h"
+
+/*
+ * Frames lie next to each other in chunks of the thread's data stack, the caller
+ * below the callee, so one read that ends with a frame brings its callers too. It
+ * must not reach below the chunk: a read that faults costs a microsecond or two.
+ */
+#define WINDOW_BYTES 2048
+#define PAGE_BYTES 4096
+/* A frame this far above the start of the current chunk is in it (16 KiB, or bigger if need be). */
+#define CHUNK_BYTES (16 * 1024)
+/* Behind the window in the same buffer: a frame that lies elsewhere (generator, shim). */
+#define SINGLE_POS WINDOW_BYTES
+#define SINGLE_BYTES 128
+#define FIELD_MASK (SINGLE_BYTES - 1)
+/* A caller this far below the last frame of a data stack is taken to be in it. */
+#define NEAR_BYTES (64 * 1024)
+/* Python frames plus the C-stack shims between them. */
+#define STEPS_A_CALL 16
+#define MAX_STEPS (ABI_MAX_FRAMES + 10 * STEPS_A_CALL)
+#define MAX_EXC_ITEMS 8
+#define MAX_INTERPRETERS 4
+#define MAX_THREADS 64
+/* PyCodeObject from co_firstlineno on; FT builds need most: 72 bytes + the last pointer. */
+#define CODE_BYTES 88
+#define CODE_CACHE_SIZE 1024
+/* A code object whose fingerprint is known while stamp stands; see code_id(). */
+struct code_cache_entry {
+	u64 code;
+	u64 stamp;
+	u32 id;
+	u32 process;	/* of which process, folded: with code and id, user space was told */
+};
+
+/*
+ * The walk's cursor. It lives in map memory, not on the stack, so that the
+ * verifier does not follow its values: a loop of n steps is n states, not n * n.
+ */
+struct walk {
+	u64 fr;		/* frame to look at next */
+	u64 win;	/* target address of frames[0] */
+	u64 win_last;	/* where in frames[] the last whole frame can begin; 0: nothing read */
+	u64 chunk;	/* start of the current chunk of the data stack */
+	u64 low;	/* lowest data stack frame seen: callers lie below */
+	u64 stamp;
+	u64 gc_frame;
+	u64 entered_from;	/* see walk_from_caller() */
+	u32 n;
+	u32 shim;	/* the last step was a C-stack shim */
+	u32 unchecked;	/* no entry frame seen yet */
+	u32 pad;
+};
+
+/* For note_missed(). */
+struct last_tick {
+	u64 pid_tgid;
+	u64 switches;
+	u64 time_ns;
+};
+
+/* Code objects of one sample that user space has not been told of; more wait for the next. */
+#define MAX_NEW_CODES 32
+struct new_code {
+	u64 code;
+	u64 mark;	/* what is noted in sent_codes once it is sent */
+	u32 id;
+	u32 pad;
+};
+
+struct scratch {
+	u8 ts[2 * 512];		/* PyThreadState: ABI_TS_BYTES are read, masks reach further */
+	u8 frames[WINDOW_BYTES + 2 * SINGLE_BYTES + 8];
+	u8 code[2 * SINGLE_BYTES];
+	u8 name[40 + STRING_HEAD];	/* a str from its length to its first bytes, and then some */
+	u64 seq;		/* samples on this CPU */
+	struct last_tick last_tick;
+	struct walk walk;
+	u64 file;		/* the last file name's object and stamp in this sample */
+	u32 file_stamp;
+	u32 pad2;
+	u64 ident;		/* of the process, and its layout: for what the verifier sees apart */
+	struct py_layout l;
+	u32 new_cnt;
+	u32 pad;
+	struct new_code new_codes[MAX_NEW_CODES];
+	struct raw_sample sample;
+};
+
+struct code_cache {
+	struct code_cache_entry entries[CODE_CACHE_SIZE];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct scratch);
+} scratches SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct code_cache);
+} code_caches SEC(".maps");
+
+/*
+ * Which code objects were sent: one slot per hash, the last one wins. Shared and
+ * without a lock: a store that is lost only repeats a record.
+ */
+#define SENT_SLOTS 65536
+struct sent_codes {
+	u64 marks[SENT_SLOTS];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct sent_codes);
+} sent_codes SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct raw_code);
+} code_records SEC(".maps");
+
+static __always_inline int read_user(void *dst, u32 size, u64 addr)
+{
+	return bpf_probe_read_user(dst, size, (const void *)addr);
+}
+
+/* Fields of the PyThreadState in scratch. */
+static __always_inline u64 ts_u64(const struct scratch *s, u32 off)
+{
+	off &= 511;
+	barrier_var(off);
+	return *(const u64 *)(s->ts + off);
+}
+
+static __always_inline u32 ts_u32(const struct scratch *s, u32 off)
+{
+	off &= 511;
+	barrier_var(off);
+	return *(const u32 *)(s->ts + off);
+}
+
+#endif
