@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""CPUs go offline and come back while a recording runs."""
+import time
+from pathlib import Path
+
+import pytest
+
+from harness import Recording, Target, online_cpus, succeeded
+
+TICK_S = 5
+
+
+def switch(cpu, on):
+    cpu.write_text("1" if on else "0")
+
+
+@pytest.fixture
+def last_cpu():
+    number = online_cpus() - 1
+    control = Path(f"/sys/devices/system/cpu/cpu{number}/online")
+    if number < 1 or not control.exists():
+        pytest.skip("no CPU of this machine can be taken offline")
+    try:
+        switch(control, False)
+        switch(control, True)
+    except OSError as error:
+        pytest.skip(f"CPU {number} cannot be taken offline: {error}")
+    yield control
+    switch(control, True)
+
+
+def wait_for(condition):
+    end = time.monotonic() + TICK_S
+    while not condition():
+        assert time.monotonic() < end, "no change within five seconds"
+        time.sleep(0.05)
+
+
+def test_a_cpu_that_comes_back_is_sampled_again(scratch, python, last_cpu):
+    with Target(python, scratch, "shares=600") as target:
+        target.go()
+        with Recording(["-p", target.pid, "-r", "99", "-o", scratch / "hotplug.tach",
+                        "--json"]) as recording:
+            recording.wait_recording()
+            events = recording.perf_events()
+            switch(last_cpu, False)
+            wait_for(lambda: recording.perf_events() == events - 1)
+            switch(last_cpu, True)
+            wait_for(lambda: recording.perf_events() == events)
+            finished = succeeded(recording.stop())
+    assert finished.summary["samples"] > 0
+    assert not any(finished.summary["lost"].values())
