@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from e2e_fixtures import absent
 import interpreters
 from harness import Recording, Target, binary, succeeded, tach_files, tachbpf
 
