@@ -25,7 +25,7 @@ CFLAGS  ?= -O2 -g
 WARN    := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wno-unused-parameter -Werror
 ALLFLAGS = -std=gnu11 $(CFLAGS) $(WARN) $(SANFLAGS) -D_GNU_SOURCE -DTACHBPF_VERSION='"$(VERSION)"' \
            -I. -Iuser -I$(O) -MMD -MP
-LIBS    := -Wl,-Bstatic -lbpf -lelf -lz -lzstd -ljson-c -Wl,-Bdynamic -lm -lpthread
+LIBS    := -Wl,-Bstatic -lbpf -lelf -lz -lzstd -lxxhash -ljson-c -Wl,-Bdynamic -lm -lpthread
 BPFFLAGS := -target bpf -D__TARGET_ARCH_$(ARCH) -O2 -g -Wall -Werror -Ivmlinux/$(ARCH) -Ibpf -I. -MMD -MP
 
 LIB_SRC := $(filter-out user/main.c,$(wildcard user/*.c user/cpython/*.c user/sinks/*.c))

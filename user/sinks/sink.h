@@ -15,6 +15,9 @@
 struct compressor;
 struct sink;
 
+/* ".NAME.journal" stands beside NAME while it is being written; see docs/tach.md. */
+#define TACH_JOURNAL_SUFFIX ".journal"
+
 enum tach_layout { TACH_RELEASE, TACH_DRAFT1, TACH_DRAFT2 };
 
 struct sink_args {
@@ -22,6 +25,7 @@ struct sink_args {
 	enum tach_layout layout;	/* tach */
 	struct compressor *compressor;	/* tach: NULL = no compression; shared, outlives the sink */
 	bool many;			/* several processes will come: tell them apart */
+	int journal_fd;			/* tach: > 0: where to keep what recovery needs; the caller's */
 };
 
 struct sink_ops {
@@ -37,6 +41,8 @@ struct sink_ops {
 	int (*flush)(struct sink *s);
 	int (*end)(struct sink *s, const struct profile_stats *stats);
 	int (*close)(struct sink *s);
+	const char *suffix;	/* of the files' names, for -o NAME; NULL: no special one */
+	bool one_profile;	/* a second begin() is refused */
 };
 
 /* Every sink embeds this first. */
