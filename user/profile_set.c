@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "filter.h"
 #include "profile_text.h"
 #include "tach_reader.h"
 #include "util.h"
@@ -229,9 +230,13 @@ int profile_set_each(struct profile_set *set,
 	int err = 0;
 
 	for (i = 0; !err && i < set->file_cnt; i++) {
+		const struct session_process *p = &set->files[i].process;
 		char why[WHY_BYTES] = "";
-		struct tach_reader *r = tach_reader_open(set->files[i].path, why, sizeof(why));
+		struct tach_reader *r;
 
+		if (set->filter && !filter_wants_process(set->filter, p->tgid, p->comm))
+			continue;
+		r = tach_reader_open(set->files[i].path, why, sizeof(why));
 		if (!r) {
 			report_damage(set, &set->files[i], *why ? why : strerror(errno));
 			continue;
@@ -246,9 +251,20 @@ int profile_set_run(struct profile_set *set, const struct profile_file *file,
 		    struct tach_reader *r, int (*on_event)(void *ctx, const struct event *ev),
 		    void *ctx)
 {
+	struct filter *filter = NULL;
 	char why[WHY_BYTES] = "";
-	int err = tach_reader_run(r, on_event, ctx, why, sizeof(why));
+	int err;
 
+	if (set->filter && !filter_is_empty(set->filter)) {
+		filter = filter_new(set->filter, &tach_reader_info(r)->meta,
+				    tach_reader_tables(r), on_event, ctx);
+		if (!filter)
+			return -ENOMEM;
+		on_event = filter_event;
+		ctx = filter;
+	}
+	err = tach_reader_run(r, on_event, ctx, why, sizeof(why));
+	filter_free(filter);
 	/* With a reason it is the reader's, without one on_event()'s. */
 	if (!err || !*why)
 		return err;

@@ -16,6 +16,7 @@
 #include "event.h"
 #include "session_file.h"
 
+struct filter_options;
 struct tach_reader;
 
 /* A recording's directory. */
@@ -40,6 +41,7 @@ struct profile_set {
 	size_t dir_cnt;
 	bool many;	/* several profiles are possible: tell them apart */
 	bool failed;	/* something could not be read, and was reported */
+	const struct filter_options *filter;	/* NULL: everything; set it after opening */
 };
 
 /*
@@ -50,8 +52,8 @@ int profile_set_open(struct profile_set *set, char *const *paths, size_t cnt);
 void profile_set_free(struct profile_set *set);
 
 /*
- * Open every file in turn and call visit(), whose error ends the walk and is
- * returned. Files that cannot be opened set set->failed.
+ * Open every file in turn whose process the filter wants, and call visit(), whose
+ * error ends the walk and is returned. Files that cannot be opened set set->failed.
  */
 int profile_set_each(struct profile_set *set,
 		     int (*visit)(void *ctx, const struct profile_file *file,
@@ -59,7 +61,7 @@ int profile_set_each(struct profile_set *set,
 		     void *ctx);
 
 /*
- * tach_reader_run() for visit(): damaged samples are logged and set
+ * tach_reader_run() for visit(), through the filter: damaged samples are logged and set
  * set->failed, and what came before them counts (0). Other errors are returned.
  */
 int profile_set_run(struct profile_set *set, const struct profile_file *file,

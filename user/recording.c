@@ -10,6 +10,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
@@ -186,6 +187,8 @@ static void open_journal(struct recording *r, struct row *row)
 					 output_create_file(r->dirfd, place);
 	if (row->journal_fd < 0)	/* the reason was logged */
 		row->journal_fd = -1;
+	else
+		flock(row->journal_fd, LOCK_EX | LOCK_NB);	/* tells recover that we live */
 }
 
 /* A file that begins with its header is whole: the header is written last. */

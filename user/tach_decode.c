@@ -142,7 +142,7 @@ static inline int sample(struct tach_decoder *d, struct tach_thread *th, uint64_
 {
 	if (delta > UINT64_MAX - th->time_us)
 		return bad(d, "damaged: a timestamp beyond 64 bits");
-	if (d->sample_cnt == d->info->sample_cnt)
+	if (d->sample_cnt == d->info->sample_cnt && !d->info->counts_unknown)
 		return bad(d, "damaged: more samples than the header says (%llu)",
 			   (unsigned long long)d->info->sample_cnt);
 	th->time_us += delta;
@@ -286,7 +286,7 @@ static int at_end(struct tach_decoder *d)
 		return zstd_damage(d);
 	if (d->zstd_left)
 		return bad(d, "damaged: the last zstd frame is not complete");
-	if (d->sample_cnt != d->info->sample_cnt)
+	if (d->sample_cnt != d->info->sample_cnt && !d->info->counts_unknown)
 		return bad(d, "damaged: %llu samples, the header says %llu",
 			   (unsigned long long)d->sample_cnt,
 			   (unsigned long long)d->info->sample_cnt);

@@ -157,35 +157,17 @@ static bool header_fits(struct tach_reader *r, enum tach_layout layout)
 	       tach_field_get(r->map, layout, TACH_F_COMPRESSION, swapped) <= TACH_ZSTD;
 }
 
-static int parse_config(struct tach_reader *r, uint32_t config)
-{
-	uint32_t mode = config & TACH_CONFIG_MODE_MASK;
-
-	if (mode > MODE_EXCEPTION + 1)
-		return bad(r, "damaged: unknown profiling mode %u", mode);
-	r->info.meta.mode = (enum profile_mode)((int)mode - 1);
-	r->info.meta.features_known = config & TACH_CONFIG_FEATURES_KNOWN;
-	r->info.meta.features = config >> TACH_CONFIG_FEATURES_SHIFT & TACH_CONFIG_FEATURES_MASK;
-	return 0;
-}
-
 static int parse_header(struct tach_reader *r, enum tach_layout layout)
 {
 	struct tach_info *info = &r->info;
 	const uint8_t *footer = r->map + r->size - TACH_FOOTER_BYTES;
 	uint64_t v[TACH_FIELD_CNT], said;
+	uint32_t mode;
 	int i;
 
 	for (i = 0; i < TACH_FIELD_CNT; i++)
 		v[i] = tach_field_get(r->map, layout, i, info->swapped);
 	info->layout = layout;
-	info->meta = (struct profile_meta){
-		.python_major = (uint8_t)v[TACH_F_PY_MAJOR],
-		.python_minor = (uint8_t)v[TACH_F_PY_MINOR],
-		.python_micro = (uint8_t)v[TACH_F_PY_MICRO],
-		.start_us = v[TACH_F_START_US],
-		.interval_us = v[TACH_F_INTERVAL_US],
-	};
 	info->stats = (struct profile_stats){ 0 };
 	info->sample_cnt = v[TACH_F_SAMPLES];
 	info->thread_cnt = (uint32_t)v[TACH_F_THREADS];
@@ -198,7 +180,9 @@ static int parse_header(struct tach_reader *r, enum tach_layout layout)
 	if (said != r->size)
 		return bad(r, "truncated or damaged: %zu bytes, the footer says %llu", r->size,
 			   (unsigned long long)said);
-	return parse_config(r, (uint32_t)v[TACH_F_CONFIG]);
+	if (tach_take_meta(r->map, layout, info->swapped, &info->meta, &mode))
+		return bad(r, "damaged: unknown profiling mode %u", mode);
+	return 0;
 }
 
 static void free_tables(struct tach_reader *r)

@@ -25,6 +25,7 @@ struct tach_info {
 	uint32_t string_cnt, frame_cnt;
 	uint32_t compression;	/* 0 none, 1 zstd */
 	uint64_t file_size;
+	bool counts_unknown;	/* recovery: there are as many samples as there are */
 };
 
 /*

@@ -4,6 +4,9 @@
  */
 #include "tach_tables.h"
 
+#include <errno.h>
+
+#include "sinks/tach_format.h"
 #include "util.h"
 
 uint32_t tach_take_strings(const uint8_t **p, const uint8_t *end, uint32_t cnt,
@@ -80,4 +83,28 @@ uint32_t tach_take_frames(const uint8_t **p, const uint8_t *end, uint32_t cnt,
 		*p = at;
 	}
 	return i;
+}
+
+int tach_take_meta(const uint8_t *header, enum tach_layout layout, bool swapped,
+		   struct profile_meta *meta, uint32_t *mode)
+{
+	uint64_t v[TACH_FIELD_CNT];
+	uint32_t config;
+	int i;
+
+	for (i = 0; i < TACH_FIELD_CNT; i++)
+		v[i] = tach_field_get(header, layout, i, swapped);
+	config = (uint32_t)v[TACH_F_CONFIG];
+	*meta = (struct profile_meta){
+		.python_major = (uint8_t)v[TACH_F_PY_MAJOR],
+		.python_minor = (uint8_t)v[TACH_F_PY_MINOR],
+		.python_micro = (uint8_t)v[TACH_F_PY_MICRO],
+		.start_us = v[TACH_F_START_US],
+		.interval_us = v[TACH_F_INTERVAL_US],
+		.features_known = config & TACH_CONFIG_FEATURES_KNOWN,
+		.features = config >> TACH_CONFIG_FEATURES_SHIFT & TACH_CONFIG_FEATURES_MASK,
+	};
+	*mode = config & TACH_CONFIG_MODE_MASK;
+	meta->mode = (enum profile_mode)((int)*mode - 1);
+	return *mode > MODE_EXCEPTION + 1 ? -EBADMSG : 0;
 }

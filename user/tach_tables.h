@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * tach_tables.h - the strings and frames of a TACH file (or of a journal) as
- * they are encoded. Part of tach_reader and recover; the bytes are hostile.
+ * they are encoded, and what a header says of the profile. Part of tach_reader
+ * and recover; the bytes are hostile.
  */
 #ifndef TACHBPF_TACH_TABLES_H
 #define TACHBPF_TACH_TABLES_H
@@ -25,5 +26,9 @@ uint32_t tach_take_strings(const uint8_t **p, const uint8_t *end, uint32_t cnt,
 			   struct string_ref *out);
 uint32_t tach_take_frames(const uint8_t **p, const uint8_t *end, uint32_t cnt,
 			  enum tach_layout layout, uint32_t string_cnt, struct frame *out);
+
+/* What the header says besides counts and offsets. -EBADMSG: *mode is none. */
+int tach_take_meta(const uint8_t *header, enum tach_layout layout, bool swapped,
+		   struct profile_meta *meta, uint32_t *mode);
 
 #endif
