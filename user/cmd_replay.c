@@ -91,6 +91,7 @@ int replay_run(const struct file_options *opts)
 
 	if (err)
 		goto out;
+	set.filter = &opts->filter;
 	if (opts->output && strcmp(opts->output, "-")) {
 		err = replay_to_file(&set, opts);
 	} else {

@@ -344,6 +344,7 @@ int report_run(const struct file_options *opts)
 
 	if (err)
 		goto out;
+	set.filter = &opts->filter;
 	run.report = report_new(opts->by);
 	run.profiles = calloc(set.file_cnt, sizeof(*run.profiles));
 	err = run.report && run.profiles ? profile_set_each(&set, add_profile, &run) : -ENOMEM;

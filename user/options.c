@@ -9,9 +9,11 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <regex.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "bpf/abi.h"
 #include "cli.h"
 #include "util.h"
 
@@ -19,6 +21,7 @@
 #define DURATION_MAX_S (366.0 * 86400)
 #define PID_MAX 4194304		/* PID_MAX_LIMIT, include/linux/threads.h */
 #define REPORT_LIMIT 20
+#define SPLIT_EVERY_US 10000000
 
 struct choice {
 	const char *name;	/* NULL ends the table */
@@ -38,6 +41,20 @@ static const struct choice sorts[] = {
 	{ "self", REPORT_SORT_SELF }, { "total", REPORT_SORT_TOTAL },
 	{ "samples", REPORT_SORT_SELF }, { "name", REPORT_SORT_NAME },
 	{ "file", REPORT_SORT_FILE }, { 0 }
+};
+
+static const struct choice splits[] = {
+	{ "process", SPLIT_BY_PROCESS }, { "thread", SPLIT_BY_THREAD }, { "time", SPLIT_BY_TIME },
+	{ 0 }
+};
+static const struct choice diff_sorts[] = {
+	{ "delta", DIFF_SORT_DELTA }, { "total", DIFF_SORT_TOTAL_DELTA }, { "a", DIFF_SORT_A },
+	{ "b", DIFF_SORT_B }, { "name", DIFF_SORT_NAME }, { "file", DIFF_SORT_FILE }, { 0 }
+};
+static const struct choice statuses[] = {
+	{ "gil", STATUS_HAS_GIL }, { "on-cpu", STATUS_ON_CPU }, { "unknown", STATUS_UNKNOWN },
+	{ "gil-requested", STATUS_GIL_REQUESTED }, { "exception", STATUS_HAS_EXCEPTION },
+	{ "main", STATUS_MAIN_THREAD }, { 0 }
 };
 
 /* A non-negative decimal number; *end: the first character behind it. -EINVAL */
@@ -146,7 +163,9 @@ static int set_choice(void *target, const struct cli_option *opt, const char *va
 	return bad_value(opt, value, remedy);
 }
 _Static_assert(sizeof(enum tach_layout) == sizeof(int) && sizeof(enum report_by) == sizeof(int) &&
-	       sizeof(enum report_sort) == sizeof(int), "set_choice() writes an int");
+	       sizeof(enum report_sort) == sizeof(int) &&
+	       sizeof(enum split_by) == sizeof(int) && sizeof(enum diff_sort) == sizeof(int),
+	       "set_choice() writes an int");
 
 static int set_compression(void *target, const struct cli_option *opt, const char *value)
 {
@@ -229,7 +248,161 @@ static int set_limit(void *target, const struct cli_option *opt, const char *val
 	return 0;
 }
 
-/* TACH files come from recording; rewriting them is not a conversion to another format. */
+/* ---- which samples: filter.h's options, the same for every command that has them ---- */
+
+static void *append(void *list, size_t cnt, size_t elem_bytes)
+{
+	void *bigger = reallocarray(list, cnt + 1, elem_bytes);
+
+	if (!bigger)
+		log_error("out of memory");
+	return bigger;
+}
+
+static int set_thread(void *target, const struct cli_option *opt, const char *value)
+{
+	struct filter_options *f = &((struct options *)target)->files.filter;
+	unsigned long long id;
+	uint64_t *ids;
+	char *end;
+
+	errno = 0;
+	id = strtoull(value, &end, 10);
+	if (!isdigit((unsigned char)*value) || *end || errno)
+		return bad_value(opt, value, "give a thread's number, as report --by thread shows it");
+	ids = append(f->threads, f->thread_cnt, sizeof(*ids));
+	if (!ids)
+		return -ENOMEM;
+	f->threads = ids;
+	f->threads[f->thread_cnt++] = id;
+	return 0;
+}
+
+static int set_process(void *target, const struct cli_option *opt, const char *value)
+{
+	struct filter_options *f = &((struct options *)target)->files.filter;
+	const char **names;
+
+	if (!*value)
+		return bad_value(opt, value, "give a process id, or a name such as 'gunicorn*'");
+	names = append(f->processes, f->process_cnt, sizeof(*names));
+	if (!names)
+		return -ENOMEM;
+	f->processes = names;
+	f->processes[f->process_cnt++] = value;
+	return 0;
+}
+
+/* "gil", "!gil", "no-gil": the bit, and whether it must not be set. false: no such word. */
+static bool status_word(const char *word, size_t len, uint8_t *bit, bool *not)
+{
+	const struct choice *c;
+
+	*not = (len && *word == '!') || (len > 3 && !strncmp(word, "no-", 3));
+	if (*not) {
+		size_t skip = *word == '!' ? 1 : 3;
+
+		word += skip;
+		len -= skip;
+	}
+	for (c = statuses; c->name; c++) {
+		if (strlen(c->name) == len && !memcmp(c->name, word, len)) {
+			*bit = (uint8_t)c->value;
+			return true;
+		}
+	}
+	return false;
+}
+
+static int set_status(void *target, const struct cli_option *opt, const char *value)
+{
+	struct filter_options *f = &((struct options *)target)->files.filter;
+	const char *p = value;
+	uint8_t bit;
+	size_t len;
+	bool not;
+
+	for (;; p += len + 1) {
+		len = strcspn(p, ",");
+		if (!status_word(p, len, &bit, &not))
+			return bad_value(opt, value, "give gil, on-cpu, unknown, gil-requested, "
+					 "exception or main, separated by commas, each perhaps "
+					 "with ! or no- before it");
+		if (not)
+			f->status_clear |= bit;
+		else
+			f->status_set |= bit;
+		if (!p[len])
+			break;
+	}
+	if (f->status_set & f->status_clear)
+		return bad_value(opt, value, "no sample both has and has not one of these");
+	return 0;
+}
+
+static int set_moment(void *target, const struct cli_option *opt, const char *value)
+{
+	static const struct unit units[] = { { "", 1 }, { "s", 1 }, { "ms", 1e-3 }, { "m", 60 },
+					     { "h", 3600 }, { 0 } };
+	struct filter_time *t = (void *)((char *)target + opt->off);
+	double seconds;
+
+	t->absolute = *value == '@';
+	/* Doubles are exact to the microsecond up to 2^53 of them, 285 years. */
+	if (parse_quantity(value + t->absolute, units, &seconds) || seconds * 1e6 > 0x1p53)
+		return bad_value(opt, value, "give seconds since the profile's start, such as 1.5, "
+				 "500ms or 2m, or with @ the clock's own");
+	t->us = (uint64_t)(seconds * 1e6 + 0.5);
+	t->given = true;
+	return 0;
+}
+
+static int set_regex(void *target, const struct cli_option *opt, const char *value)
+{
+	regex_t **re = (void *)((char *)target + opt->off);
+	char why[CLI_TEXT_MAX];
+	int err;
+
+	if (*re)
+		return bad_value(opt, value, "it can be given once: join expressions with |");
+	*re = calloc(1, sizeof(**re));
+	if (!*re) {
+		log_error("out of memory");
+		return -ENOMEM;
+	}
+	err = regcomp(*re, value, REG_EXTENDED);
+	if (!err)
+		return 0;
+	regerror(err, *re, why, sizeof(why));
+	free(*re);
+	*re = NULL;
+	return bad_value(opt, value, why);
+}
+
+static int set_every(void *target, const struct cli_option *opt, const char *value)
+{
+	struct options *o = target;
+	double seconds;
+
+	if (options_duration(value, &seconds) || seconds < 1e-3)
+		return bad_value(opt, value, "give at least 0.001 s, such as 0.5, 10s, 5m or 1h");
+	o->files.every_us = (uint64_t)(seconds * 1e6 + 0.5);
+	return 0;
+}
+
+static int set_file_compression(void *target, const struct cli_option *opt, const char *value)
+{
+	struct options *o = target;
+	int none, err = set_choice(&none, opt, value);
+
+	if (!err)
+		o->files.no_compression = none;
+	return err;
+}
+
+/* ---- */
+
+/* TACH files come from recording; rewriting them is convert's, not replay's. */
 static bool can_replay(const struct sink_ops *ops)
 {
 	return ops != &sink_tach;
@@ -244,8 +417,10 @@ static int set_format(void *target, const struct cli_option *opt, const char *va
 		return 0;
 	}
 	o->files.format = sink_find(value);
-	if (!o->files.format || !can_replay(o->files.format))
-		return bad_value(opt, value, "see: tachbpf replay --format help");
+	if (!o->files.format || (o->command == COMMAND_REPLAY && !can_replay(o->files.format)))
+		return bad_value(opt, value, o->command == COMMAND_REPLAY ?
+				 "see: tachbpf replay --format help" :
+				 "see: tachbpf convert --format help");
 	return 0;
 }
 
@@ -309,7 +484,30 @@ static const struct cli_option record_table[] = {
 	GENERAL_OPTIONS,
 };
 
+#define SAMPLES "Which samples (all conditions must hold)"
+#define FILTER_OPTIONS                                                                             \
+	{ 0, "thread", "ID", SAMPLES, "of this thread; may be repeated", set_thread, 0, NULL },    \
+	{ 0, "process", "PID|NAME", SAMPLES,                                                       \
+	  "of this process; NAME may have * and ?; may be repeated", set_process, 0, NULL },       \
+	{ 0, "status", "WORD[,WORD...]", SAMPLES,                                                  \
+	  "gil, on-cpu, unknown, gil-requested, exception, main;\nwith ! or no- before it: not so", \
+	  set_status, 0, NULL },                                                                   \
+	{ 0, "from", "TIME", SAMPLES, "from then on: 1.5, 500ms, 2m after the start;\n"            \
+	  "@SECONDS: of CLOCK_MONOTONIC", set_moment, FILES(filter.from), NULL },                  \
+	{ 0, "to", "TIME", SAMPLES, "until just before then", set_moment, FILES(filter.to), NULL }, \
+	{ 0, "focus", "REGEX", SAMPLES, "with a frame whose function or file matches", set_regex,  \
+	  FILES(filter.focus), NULL },                                                             \
+	{ 0, "ignore", "REGEX", SAMPLES, "without such a frame", set_regex,                        \
+	  FILES(filter.ignore), NULL }
+#define TACH_OPTIONS                                                                               \
+	{ 0, "compression", "METHOD", "Output", "of TACH files: zstd (default) or none",           \
+	  set_file_compression, 0, compressions },                                                 \
+	{ 0, "layout", "LAYOUT", "Output", "of TACH files: release (default), draft1 or draft2",   \
+	  set_choice, FILES(layout), layouts }
+
 static const struct cli_option info_table[] = {
+	{ 0, "verify", NULL, "Output", "check every byte instead, say whether files are sound",
+	  set_flag, FILES(verify), NULL },
 	{ 0, "json", NULL, "Output", "as JSON", set_flag, FILES(json), NULL },
 	GENERAL_OPTIONS,
 };
@@ -320,15 +518,60 @@ static const struct cli_option report_table[] = {
 	{ 0, "sort", "KEY", "Rows", "self (default), total, samples, name or file", set_choice,
 	  FILES(sort), sorts },
 	{ 0, "limit", "N", "Rows", "this many rows, 0 for all (default: 20)", set_limit, 0, NULL },
+	FILTER_OPTIONS,
 	{ 0, "json", NULL, "Output", "as JSON", set_flag, FILES(json), NULL },
 	GENERAL_OPTIONS,
 };
 
 static const struct cli_option replay_table[] = {
+	FILTER_OPTIONS,
 	{ 0, "format", "FORMAT", "Output", "default: collapsed; help lists all", set_format, 0,
 	  NULL },
 	{ 'o', "output", "FILE", "Output", "write here (default: standard output)", set_text,
 	  FILES(output), NULL },
+	GENERAL_OPTIONS,
+};
+
+static const struct cli_option convert_table[] = {
+	FILTER_OPTIONS,
+	{ 'o', "output", "FILE", "Output", "write here; - is standard output (not TACH)", set_text,
+	  FILES(output), NULL },
+	{ 0, "format", "FORMAT", "Output", "default: what FILE's name says, else tach;\n"
+	  "help lists all", set_format, 0, NULL },
+	TACH_OPTIONS,
+	GENERAL_OPTIONS,
+};
+
+static const struct cli_option merge_table[] = {
+	FILTER_OPTIONS,
+	{ 'o', "output", "FILE", "Output", "write here", set_text, FILES(output), NULL },
+	TACH_OPTIONS,
+	GENERAL_OPTIONS,
+};
+
+static const struct cli_option split_table[] = {
+	{ 0, "by", "KEY", "Pieces", "process, thread or time", set_choice, FILES(split_by), splits },
+	{ 0, "every", "TIME", "Pieces", "--by time: how long a piece is (default: 10s)", set_every,
+	  0, NULL },
+	FILTER_OPTIONS,
+	{ 'o', "output", "DIR", "Output", "write here; made if absent", set_text, FILES(output),
+	  NULL },
+	TACH_OPTIONS,
+	GENERAL_OPTIONS,
+};
+
+static const struct cli_option diff_table[] = {
+	{ 0, "sort", "KEY", "Rows", "delta (of self, default), total (its delta), a, b,\n"
+	  "name or file", set_choice, FILES(diff_sort), diff_sorts },
+	{ 0, "limit", "N", "Rows", "this many rows, 0 for all (default: 20)", set_limit, 0, NULL },
+	FILTER_OPTIONS,
+	{ 0, "json", NULL, "Output", "as JSON", set_flag, FILES(json), NULL },
+	GENERAL_OPTIONS,
+};
+
+static const struct cli_option recover_table[] = {
+	{ 'o', "output", "FILE", "Output", "write here (default: in the damaged file's place)",
+	  set_text, FILES(output), NULL },
 	GENERAL_OPTIONS,
 };
 
@@ -409,6 +652,45 @@ static const char *const replay_examples[] = {
 	NULL
 };
 
+static const char *const convert_synopsis[] = {
+	"tachbpf convert [OPTIONS] FILE|DIR... -o FILE", NULL
+};
+static const char *const convert_examples[] = {
+	"tachbpf convert 1234-app.tach -o app.folded",
+	"another format, by the name's ending",
+	"tachbpf convert old.tach -o new.tach --layout release --from 10 --to 20",
+	"ten seconds of a profile, as CPython 3.15 reads it",
+	NULL
+};
+static const char *const merge_synopsis[] = {
+	"tachbpf merge [OPTIONS] FILE|DIR... -o FILE", NULL
+};
+static const char *const merge_examples[] = {
+	"tachbpf merge monday.tach tuesday.tach -o both.tach",
+	"profiles of one process as one",
+	NULL
+};
+static const char *const split_synopsis[] = {
+	"tachbpf split --by process|thread|time [OPTIONS] FILE|DIR... -o DIR", NULL
+};
+static const char *const split_examples[] = {
+	"tachbpf split --by time --every 10s 1234-app.tach -o pieces",
+	"one file for every ten seconds",
+	NULL
+};
+static const char *const diff_synopsis[] = { "tachbpf diff [OPTIONS] A B", NULL };
+static const char *const diff_examples[] = {
+	"tachbpf diff before.tach after.tach",
+	"which functions take more, or less, of the time",
+	NULL
+};
+static const char *const recover_synopsis[] = { "tachbpf recover FILE|DIR... [-o FILE]", NULL };
+static const char *const recover_examples[] = {
+	"tachbpf recover tachbpf-host-20260101T120000Z",
+	"make the files of a recording that was killed readable",
+	NULL
+};
+
 static const struct cli_command commands[] = {
 	[COMMAND_RECORD] = { "record", "Record Python processes into TACH files (the default).",
 			     record_synopsis, record_examples, record_table,
@@ -421,6 +703,19 @@ static const struct cli_command commands[] = {
 	[COMMAND_REPLAY] = { "replay", "Convert TACH files to another format.", replay_synopsis,
 			     replay_examples, replay_table, ARRAY_SIZE(replay_table), files_word,
 			     NULL },
+	[COMMAND_CONVERT] = { "convert", "Write TACH files anew: in another format, or less of them.",
+			      convert_synopsis, convert_examples, convert_table,
+			      ARRAY_SIZE(convert_table), files_word, NULL },
+	[COMMAND_MERGE] = { "merge", "Join TACH files of one process into one.", merge_synopsis,
+			    merge_examples, merge_table, ARRAY_SIZE(merge_table), files_word, NULL },
+	[COMMAND_SPLIT] = { "split", "Cut TACH files into one for each process, thread or time.",
+			    split_synopsis, split_examples, split_table, ARRAY_SIZE(split_table),
+			    files_word, NULL },
+	[COMMAND_DIFF] = { "diff", "Compare where the time went in two profiles.", diff_synopsis,
+			   diff_examples, diff_table, ARRAY_SIZE(diff_table), files_word, NULL },
+	[COMMAND_RECOVER] = { "recover", "Make what a killed recording left, or a damaged file, "
+			      "readable.", recover_synopsis, recover_examples, recover_table,
+			      ARRAY_SIZE(recover_table), files_word, NULL },
 };
 
 static int check_record(struct options *o)
@@ -440,11 +735,35 @@ static int check_record(struct options *o)
 
 static int check_files(struct options *o)
 {
-	if (o->files.path_cnt)
-		return 0;
-	log_error("no file: give .tach files or a recording's directory; see: tachbpf %s --help",
-		  commands[o->command].name);
-	return -EINVAL;
+	const struct file_options *f = &o->files;
+	const char *name = commands[o->command].name;
+	bool needs_output = o->command == COMMAND_CONVERT || o->command == COMMAND_MERGE ||
+			    o->command == COMMAND_SPLIT;
+
+	if (!f->path_cnt) {
+		log_error("no file: give .tach files or a recording's directory; see: tachbpf %s "
+			  "--help", name);
+		return -EINVAL;
+	}
+	if (needs_output && !f->output) {
+		log_error("no place to write to: give -o; see: tachbpf %s --help", name);
+		return -EINVAL;
+	}
+	if (o->command == COMMAND_DIFF && f->path_cnt != 2) {
+		log_error("%zu profiles to compare: give two files or recordings' directories",
+			  f->path_cnt);
+		return -EINVAL;
+	}
+	if (o->command == COMMAND_RECOVER && f->output && f->path_cnt != 1) {
+		log_error("-o names one file, and %zu are to be recovered: leave -o out, or "
+			  "recover them one by one", f->path_cnt);
+		return -EINVAL;
+	}
+	if (o->command == COMMAND_SPLIT && (int)f->split_by < 0) {
+		log_error("split by what? give --by process, --by thread or --by time");
+		return -EINVAL;
+	}
+	return 0;
 }
 
 int options_parse(struct options *o, int argc, char **argv)
@@ -455,6 +774,8 @@ int options_parse(struct options *o, int argc, char **argv)
 	memset(o, 0, sizeof(*o));
 	o->files.limit = REPORT_LIMIT;
 	o->files.format = sink_find("collapsed");
+	o->files.every_us = SPLIT_EVERY_US;
+	o->files.split_by = (enum split_by)-1;	/* must be given */
 	argv += argc > 0;
 	for (i = 0; *argv && i < ARRAY_SIZE(commands); i++) {
 		if (!strcmp(*argv, commands[i].name)) {
@@ -464,6 +785,8 @@ int options_parse(struct options *o, int argc, char **argv)
 			break;
 		}
 	}
+	if (o->command == COMMAND_CONVERT)
+		o->files.format = NULL;		/* as -o's name says */
 	err = cli_parse(&commands[o->command], argv, o);
 	if (err || o->show != SHOW_NOTHING)
 		return err;
@@ -474,6 +797,7 @@ void options_free(struct options *o)
 {
 	free(o->record.pids);
 	free(o->files.paths);
+	filter_options_free(&o->files.filter);
 	memset(o, 0, sizeof(*o));
 }
 
@@ -497,13 +821,13 @@ static void print_overview(FILE *out)
 	fprintf(out, "\ntachbpf COMMAND --help says more about a command.\n");
 }
 
-static void print_formats(FILE *out)
+static void print_formats(const struct options *o, FILE *out)
 {
 	const struct sink_ops *ops;
 	size_t i;
 
 	for (i = 0; (ops = sink_at(i)); i++)
-		if (can_replay(ops))
+		if (o->command != COMMAND_REPLAY || can_replay(ops))
 			fprintf(out, "%-12s%s\n", ops->name, ops->help);
 }
 
@@ -512,7 +836,7 @@ void options_print(const struct options *o, FILE *out)
 	if (o->show == SHOW_VERSION)
 		fprintf(out, "tachbpf %s\n", TACHBPF_VERSION);
 	else if (o->show == SHOW_FORMATS)
-		print_formats(out);
+		print_formats(o, out);
 	else if (o->named)
 		cli_print_help(&commands[o->command], out);
 	else

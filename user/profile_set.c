@@ -226,7 +226,7 @@ int profile_set_each(struct profile_set *set,
 				  struct tach_reader *r),
 		     void *ctx)
 {
-	size_t i;
+	size_t i, skipped = 0;
 	int err = 0;
 
 	for (i = 0; !err && i < set->file_cnt; i++) {
@@ -234,8 +234,10 @@ int profile_set_each(struct profile_set *set,
 		char why[WHY_BYTES] = "";
 		struct tach_reader *r;
 
-		if (set->filter && !filter_wants_process(set->filter, p->tgid, p->comm))
+		if (set->filter && !filter_wants_process(set->filter, p->tgid, p->comm)) {
+			skipped++;
 			continue;
+		}
 		r = tach_reader_open(set->files[i].path, why, sizeof(why));
 		if (!r) {
 			report_damage(set, &set->files[i], *why ? why : strerror(errno));
@@ -243,6 +245,11 @@ int profile_set_each(struct profile_set *set,
 		}
 		err = visit(ctx, &set->files[i], r);
 		tach_reader_free(r);
+	}
+	if (skipped && skipped == set->file_cnt) {
+		log_error("no file is of a process that --process names: see tachbpf info for "
+			  "process ids and names");
+		set->failed = true;
 	}
 	return err;
 }
@@ -268,6 +275,7 @@ int profile_set_run(struct profile_set *set, const struct profile_file *file,
 	/* With a reason it is the reader's, without one on_event()'s. */
 	if (!err || !*why)
 		return err;
-	report_damage(set, file, why);
+	if (!set->quiet)
+		report_damage(set, file, why);
 	return err == -EBADMSG ? 0 : err;
 }

@@ -41,6 +41,7 @@ struct profile_set {
 	size_t dir_cnt;
 	bool many;	/* several profiles are possible: tell them apart */
 	bool failed;	/* something could not be read, and was reported */
+	bool quiet;	/* damaged samples have been told of: not again */
 	const struct filter_options *filter;	/* NULL: everything; set it after opening */
 };
 

@@ -490,7 +490,7 @@ const struct profile_tables *recover_tables(const struct recovery *r)
 	return r->whole ? tach_reader_tables(r->whole) : &r->tables;
 }
 
-int recover_run(struct recovery *r, int (*on_event)(void *ctx, const struct event *ev), void *ctx,
+int recover_samples(struct recovery *r, int (*on_event)(void *ctx, const struct event *ev), void *ctx,
 		char *why, size_t why_size)
 {
 	const uint8_t *samples = r->file.data;

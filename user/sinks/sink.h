@@ -58,6 +58,9 @@ const struct sink_ops *sink_find(const char *name);
 /* The i-th format, NULL behind the last: for --help. */
 const struct sink_ops *sink_at(size_t i);
 
+/* What a file of that name would hold: by its suffix or ".NAME"; NULL: that does not say. */
+const struct sink_ops *sink_for_path(const char *path);
+
 /* How many samples the tach sink has encoded since begin(): what the header will say. */
 uint64_t tach_sample_cnt(const struct sink *s);
 
