@@ -22,6 +22,7 @@ BINARY = Path(os.environ.get("TACHBPF", REPO / "build" / "tachbpf")).resolve()
 CAPTURES = sorted(p.name for p in GOLDEN.glob("*.bin"))
 RELEASE = [n for n in CAPTURES if n.count(".") == 1]
 COMMANDS = ("info", "report", "replay")
+WRITERS = ("convert", "merge", "split", "diff", "recover")      # test_files_*.py
 
 
 def run(*argv, **more):
@@ -437,13 +438,13 @@ def man_sections():
 def test_every_option_is_in_help_and_man_page():
     man = man_sections()
     general = man.pop("General options")
-    for command in ("record", *COMMANDS):
+    for command in ("record", *COMMANDS, *WRITERS):
         documented = man.pop(command) | general
         assert documented == options_of_help(good(command, "--help")), command
     assert not man
     overview = good("--help")
     assert options_of_help(overview) == options_of_help(good("record", "--help"))
-    for command in ("record", *COMMANDS):
+    for command in ("record", *COMMANDS, *WRITERS):
         assert re.search(rf"^  {command} +\S", overview, re.M)
     assert max(map(len, overview.splitlines())) <= 80
 
