@@ -407,7 +407,9 @@ void merge_meta(const struct merge *m, struct profile_meta *meta, const char **w
 			*warn = "they come from different versions of Python; the first one's is kept";
 		if (other->interval_us != meta->interval_us)
 			*warn = "their intervals differ; the first one's is kept";
-		if (other->mode != meta->mode) {
+		if (meta->mode == MODE_UNKNOWN && i == 1)
+			meta->mode = other->mode;
+		if (other->mode != meta->mode && other->mode != MODE_UNKNOWN) {
 			*warn = "their modes differ; the result has none";
 			meta->mode = MODE_UNKNOWN;
 		}
