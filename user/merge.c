@@ -394,10 +394,13 @@ int merge_samples(struct merge *m, int (*on_event)(void *ctx, const struct event
 
 void merge_meta(const struct merge *m, struct profile_meta *meta, const char **warn)
 {
+	bool modes_differ = false;
+	enum profile_mode mode;
 	size_t i;
 
 	*warn = NULL;
 	*meta = tach_reader_info(m->sources[0]->r)->meta;
+	mode = meta->mode;
 	for (i = 1; i < m->source_cnt; i++) {
 		const struct profile_meta *other = &tach_reader_info(m->sources[i]->r)->meta;
 
@@ -407,17 +410,18 @@ void merge_meta(const struct merge *m, struct profile_meta *meta, const char **w
 			*warn = "they come from different versions of Python; the first one's is kept";
 		if (other->interval_us != meta->interval_us)
 			*warn = "their intervals differ; the first one's is kept";
-		if (meta->mode == MODE_UNKNOWN && i == 1)
-			meta->mode = other->mode;
-		if (other->mode != meta->mode && other->mode != MODE_UNKNOWN) {
+		if (other->mode != MODE_UNKNOWN && mode != MODE_UNKNOWN && other->mode != mode) {
 			*warn = "their modes differ; the result has none";
-			meta->mode = MODE_UNKNOWN;
+			modes_differ = true;
 		}
+		if (mode == MODE_UNKNOWN)
+			mode = other->mode;
 		if (other->start_us < meta->start_us)
 			meta->start_us = other->start_us;
 		meta->features_known &= other->features_known;
 		meta->features |= other->features;
 	}
+	meta->mode = modes_differ ? MODE_UNKNOWN : mode;
 }
 
 /* From the first start to the last end; rates in proportion to how long each profile is. */

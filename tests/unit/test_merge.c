@@ -239,6 +239,11 @@ static void test_meta_and_stats(void **state)
 	/* From 1 s to 4 s; a quarter of the time at 100, the rest at 200. */
 	assert_true(stats.known && stats.duration_s == 3 && stats.sample_rate == 175);
 	assert_true(stats.error_known && stats.error_pct == 7 && !stats.missed_known);
+	/* One that does not say its mode contradicts nobody. */
+	b.mode = MODE_UNKNOWN;
+	join_two(&b, &a, &one, &three, &meta, &stats, &warn);
+	assert_null(warn);
+	assert_int_equal(meta.mode, MODE_CPU);
 	b.mode = MODE_WALL;
 	join_two(&a, &b, &one, NULL, &meta, &stats, &warn);
 	assert_non_null(warn);
