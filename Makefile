@@ -9,7 +9,6 @@ CC      := gcc
 CLANG   ?= clang
 BPFTOOL ?= $(shell command -v bpftool 2>/dev/null || echo /usr/sbin/bpftool)
 ARCH    ?= $(shell uname -m | sed 's/x86_64/x86/; s/aarch64/arm64/')
-PYTEST  ?= $(O)/venv/bin/python -m pytest
 
 # V=1 shows the commands.
 Q := $(if $(V),,@)
@@ -77,10 +76,69 @@ $(O)/tests/unit/%: tests/unit/%.c $(O)/libtachbpf.a
 	$(E) CC $<
 	$(Q)$(CC) $(ALLFLAGS) -DGOLDEN_DIR='"$(CURDIR)/tests/golden"' -o $@ $< $(O)/libtachbpf.a -lcmocka $(LIBS)
 
+# --- hostbpf: bpf/ compiled for this machine, run against memory images --------------------
+# The BPF code reads unaligned and through its own types, as BPF does.
+HOSTBPF_SRC := $(wildcard tests/hostbpf/test_*.c)
+HOSTBPF_BIN := $(HOSTBPF_SRC:%.c=$(O)/%)
+HOSTBPF_OBJ := $(BPF_SRC:bpf/%.c=$(O)/hostbpf/%.o) $(O)/tests/hostbpf/host.o
+HOSTBPF_FLAGS = -Itests/hostbpf/include $(ALLFLAGS) -Ibpf -fno-strict-aliasing -Wno-unknown-pragmas \
+                $(if $(SANFLAGS),-fno-sanitize=alignment)
+
+$(O)/hostbpf/%.bpf.o: bpf/%.bpf.c
+	@mkdir -p $(@D)
+	$(E) CC $<
+	$(Q)$(CC) $(HOSTBPF_FLAGS) -Wno-missing-prototypes -c -o $@ $<
+
+$(O)/tests/hostbpf/host.o: tests/hostbpf/host.c
+	@mkdir -p $(@D)
+	$(E) CC $<
+	$(Q)$(CC) $(HOSTBPF_FLAGS) -c -o $@ $<
+
+$(O)/tests/hostbpf/test_%: tests/hostbpf/test_%.c $(HOSTBPF_OBJ) $(O)/libtachbpf.a
+	@mkdir -p $(@D)
+	$(E) CC $<
+	$(Q)$(CC) $(HOSTBPF_FLAGS) -DGOLDEN_DIR='"$(CURDIR)/tests/golden"' -o $@ $< $(HOSTBPF_OBJ) \
+		$(O)/libtachbpf.a -lcmocka $(LIBS)
+# --------------------------------------------------------------------------------------------
+
+# --- unit tests (cmocka): no root, no Python ------------------------------------------------
+.PHONY: check-unit
+check-unit: $(UNIT_BIN) $(HOSTBPF_BIN) ## tests/unit, tests/hostbpf; goes on after a failure, SAN=1 with sanitizers
+	@passed=0; failed=0; for t in $^; do \
+		if $$t >$$t.log 2>&1; then passed=$$((passed + 1)); \
+		else failed=$$((failed + 1)); cat $$t.log; echo "FAILED: $$t"; fi; \
+		grep -h '^SKIP\|SKIPPED' $$t.log; \
+	done; echo "check-unit: $$passed programs passed, $$failed failed"; [ $$failed = 0 ]
+# ------------------------------------------------------------------------------------------
+
+# --- tests against real interpreters (tests/e2e, tests/bpf, tests/bench) -------------------
+# pytest is Debian's, so that nothing comes from PyPI; caches stay out of the tree.
+PYTEST ?= PYTHONDONTWRITEBYTECODE=1 /usr/bin/python3 -m pytest -p no:cacheprovider
+.PHONY: interpreters pytest-ready check-e2e check-bpf bench
+
+interpreters: ## find and prepare the real Pythons that check-e2e and bench use (root)
+	/usr/bin/python3 -B tests/e2e/interpreters.py
+
+pytest-ready:
+	@/usr/bin/python3 -c 'import pytest' 2>/dev/null || \
+		DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends python3-pytest
+
+check-e2e: $(O)/tachbpf interpreters pytest-ready ## profiles of real interpreters (root, 12 min at most)
+	TACHBPF=$(abspath $(O))/tachbpf $(PYTEST) tests/e2e $(PYTESTFLAGS)
+
+check-bpf: $(O)/tachbpf interpreters pytest-ready ## the BPF side's own counters (root)
+	TACHBPF=$(abspath $(O))/tachbpf $(PYTEST) tests/bpf $(PYTESTFLAGS)
+
+bench: $(O)/tachbpf interpreters ## what a sample costs, beside the peers (root)
+	TACHBPF=$(abspath $(O))/tachbpf /usr/bin/python3 -B tests/bench/bench.py $(BENCHFLAGS)
+# ------------------------------------------------------------------------------------------
+
 # --- fuzz: mutations of known files through the parsers, without libFuzzer -----------------
 # A target's seeds: FUZZ_SEEDS_<target>. FUZZ_RUNS mutations take about 10 s.
 FUZZ_RUNS ?= 40000
 FUZZ_SEEDS_fuzz_tach_reader = tests/golden/tach/*.bin
+FUZZ_SEEDS_fuzz_image       = tests/golden/fuzz_image/*.bin
+FUZZ_SEEDS_fuzz_resolver    = tests/golden/fuzz_resolver/*.bin
 
 $(O)/tests/fuzz/%: tests/fuzz/%.c tests/fuzz/driver.c $(O)/libtachbpf.a
 	@mkdir -p $(@D)
@@ -96,10 +154,40 @@ fuzz: ## mutated files through the parsers, under ASan and UBSan
 endif
 # --------------------------------------------------------------------------------------------
 
+# --- what people type ------------------------------------------------------------------------
+.PHONY: deps check-deps demo check install uninstall
+deps: ## install what the build needs (Debian, Ubuntu; root)
+	@sh tools/deps.sh build
+
+check-deps: ## install what the tests need, too
+	@sh tools/deps.sh check
+
+demo: deps ## build, profile real Python for 5 seconds, show the result (root)
+	@$(MAKE) --no-print-directory -j$$(nproc) all
+	@sh tools/demo.sh $(O)/tachbpf
+
+# Cheap and certain first. The last line of each tier says how many passed.
+check: check-deps ## all tests; what CI runs (root)
+	@$(MAKE) --no-print-directory -j$$(nproc) all
+	@$(MAKE) --no-print-directory -j$$(nproc) check-unit
+	@$(MAKE) --no-print-directory -j$$(nproc) SAN=1 check-unit
+	@$(MAKE) --no-print-directory -j$$(nproc) fuzz
+	@$(MAKE) --no-print-directory check-bpf
+	@$(MAKE) --no-print-directory check-e2e
+
+install: all ## put tachbpf and its man page under PREFIX (/usr/local)
+	install -D -m 755 $(O)/tachbpf $(DESTDIR)$(PREFIX)/bin/tachbpf
+	install -D -m 644 docs/tachbpf.1 $(DESTDIR)$(PREFIX)/share/man/man1/tachbpf.1
+
+uninstall: ## take them away again
+	rm -f $(DESTDIR)$(PREFIX)/bin/tachbpf $(DESTDIR)$(PREFIX)/share/man/man1/tachbpf.1
+# --------------------------------------------------------------------------------------------
+
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## /{printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z][a-z0-9-]*:.*## /{printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 clean: ## remove what was built
 	rm -rf $(O)
 
--include $(LIB_OBJ:.o=.d) $(O)/user/main.d $(BPF_OBJ:.o=.d) $(UNIT_BIN:=.d)
+-include $(LIB_OBJ:.o=.d) $(O)/user/main.d $(BPF_OBJ:.o=.d) $(UNIT_BIN:=.d) \
+         $(HOSTBPF_OBJ:.o=.d) $(HOSTBPF_BIN:=.d)

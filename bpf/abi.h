@@ -62,6 +62,7 @@ struct py_layout {
 	abi_u16 ts_gil;
 	abi_u16 ts_exc_current;	/* the exception that is propagating                 */
 	abi_u16 ts_exc_info;	/* -> _PyErr_StackItem                               */
+	abi_u16 ts_datastack;	/* datastack_chunk: where the current chunk of frames begins */
 	abi_u16 ts_exc_state;	/* the embedded bottom _PyErr_StackItem              */
 	abi_u16 exc_value;	/* _PyErr_StackItem.exc_value                        */
 	abi_u16 exc_previous;	/* _PyErr_StackItem.previous_item                    */
@@ -82,10 +83,14 @@ struct py_layout {
 	/* PyBytesObject, the line table */
 	abi_u16 bytes_size;	/* ob_size */
 	abi_u16 bytes_data;	/* ob_sval */
+	/* PyASCIIObject: names */
+	abi_u16 str_length;	/* the cached hash is the next word */
+	abi_u16 str_data;	/* of a compact ASCII str */
 	/* _PyRuntimeState */
 	abi_u16 rt_interp_head;
 	abi_u16 rt_tss_key;	/* Py_tss_t: int initialized, then the key           */
 	abi_u16 rt_gil;		/* for PY_GIL_RT_CURRENT                             */
+	abi_u16 pad;
 	/* PyInterpreterState */
 	abi_u32 is_id;
 	abi_u32 is_next;
@@ -99,9 +104,8 @@ struct py_layout {
 	abi_u8 skip_owner;	/* frames with owner >= this are C-stack shims; 0xff none */
 	abi_u8 end_shim;	/* 1: an intact chain ends at a shim (3.12+)         */
 	abi_u8 code_tag_mask;	/* low bits of fr_code that are a StackRef tag        */
-	abi_u8 pad[4];
 };
-_Static_assert(sizeof(struct py_layout) == 92, "py_layout has no hidden padding");
+_Static_assert(sizeof(struct py_layout) == 96, "py_layout has no hidden padding");
 
 enum py_proc_state {
 	PY_PROC_PYTHON = 1,	/* walk its threads                                  */
@@ -125,7 +129,6 @@ struct py_proc {
 	abi_u8 tstate_how;	/* enum py_tstate_how */
 	abi_u8 pad[2];
 	struct py_layout l;
-	abi_u32 pad2;
 };
 _Static_assert(sizeof(struct py_proc) == 176, "py_proc has no hidden padding");
 
@@ -248,6 +251,38 @@ enum counter {
 	CNT_PROCS_FULL,		/* lost: a forked process did not fit into py_procs  */
 	CNT_MAX,
 };
+
+/*
+ * What tells a name from another one at the same address: its length, its cached
+ * hash, and if that was never needed (-1) its last bytes, zero-padded. Needed where
+ * code objects have no version of their own (3.11): all pointers of a new one may be
+ * those of an old one.
+ */
+#define STRING_TAIL 32
+static inline abi_u32 string_stamp(abi_u64 length, abi_u64 hash, const abi_u64 *tail)
+{
+	abi_u64 h = (length ^ hash) * 0x9e3779b97f4a7c15ULL;
+
+	if (hash == ~0ULL) {
+		h = (h ^ h >> 29 ^ tail[0]) * 0xbf58476d1ce4e5b9ULL;
+		h = (h ^ h >> 29 ^ tail[1]) * 0x94d049bb133111ebULL;
+		h = (h ^ h >> 29 ^ tail[2]) * 0xbf58476d1ce4e5b9ULL;
+		h = (h ^ h >> 29 ^ tail[3]) * 0x94d049bb133111ebULL;
+	}
+	return (abi_u32)(h >> 32);
+}
+
+/* How many bytes of a str of this length are its tail, and where they begin behind str_data. */
+static inline abi_u64 string_tail_bytes(abi_u64 length)
+{
+	return length < STRING_TAIL ? length : STRING_TAIL;
+}
+
+/* In place of co_version: both names'. */
+static inline abi_u32 names_stamp(abi_u32 name, abi_u32 file)
+{
+	return (name * 31 + file) | 1;
+}
 
 /*
  * The fingerprint of a code object. The kernel takes it when it walks, user

@@ -80,7 +80,7 @@ static __always_inline enum counter sample_process(struct py_proc *p, u64 pid_tg
 	s->sample.h.tgid = pid_tgid >> 32;
 	s->sample.h.time_ns = bpf_ktime_get_ns();
 	s->sample.h.start_ns = start_ns;
-	send_new_codes(s, p, &s->sample.h);
+	send_new_codes(s, cache, p, &s->sample.h);
 	return send_sample(&s->sample, pid_tgid);
 }
 

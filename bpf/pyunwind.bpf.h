@@ -13,10 +13,14 @@
 #include "common.bpf.h"
 
 /*
- * Frames lie next to each other in the thread's data stack, the caller below
- * the callee, so one read that ends with a frame brings its callers too.
+ * Frames lie next to each other in chunks of the thread's data stack, the caller
+ * below the callee, so one read that ends with a frame brings its callers too. It
+ * must not reach below the chunk: a read that faults costs a microsecond or two.
  */
 #define WINDOW_BYTES 2048
+#define PAGE_BYTES 4096
+/* A frame this far above the start of the current chunk is in it (16 KiB, or bigger if need be). */
+#define CHUNK_BYTES (16 * 1024)
 /* Behind the window in the same buffer: a frame that lies elsewhere (generator, shim). */
 #define SINGLE_POS WINDOW_BYTES
 #define SINGLE_BYTES 128
@@ -46,7 +50,9 @@ struct code_cache_entry {
  */
 struct walk {
 	u64 fr;		/* frame to look at next */
-	u64 win;	/* target address of frames[0]; 0: nothing read */
+	u64 win;	/* target address of frames[0] */
+	u64 win_last;	/* where in frames[] the last whole frame can begin; 0: nothing read */
+	u64 chunk;	/* start of the current chunk of the data stack */
 	u64 low;	/* lowest data stack frame seen: callers lie below */
 	u64 stamp;
 	u64 gc_frame;
@@ -69,6 +75,11 @@ struct scratch {
 	u8 code[2 * SINGLE_BYTES];
 	u64 seq;		/* samples on this CPU */
 	struct walk walk;
+	u64 file;		/* the last file name's object and stamp in this sample */
+	u32 file_stamp;
+	u32 pad2;
+	u64 ident;		/* of the process, and its layout: for read_code_id() */
+	struct py_layout l;
 	u32 new_cnt;
 	u32 pad;
 	struct new_code new_codes[MAX_NEW_CODES];
@@ -266,9 +277,9 @@ static __always_inline bool has_exception(struct scratch *s, struct py_proc *p, 
 /* ---- frames ---- */
 
 /* Is user space to be told of this code? false: yes, but this sample has no room for it. */
-static __always_inline bool note_new_code(struct scratch *s, struct py_proc *p, u64 code, u32 id)
+static __always_inline bool note_new_code(struct scratch *s, u64 code, u32 id)
 {
-	u64 mark = (p->ident ^ code * 0x9e3779b97f4a7c15ULL) * 0xbf58476d1ce4e5b9ULL + id;
+	u64 mark = (s->ident ^ code * 0x9e3779b97f4a7c15ULL) * 0xbf58476d1ce4e5b9ULL + id;
 	struct sent_codes *sent;
 	u32 zero = 0, n = s->new_cnt;
 
@@ -284,39 +295,100 @@ static __always_inline bool note_new_code(struct scratch *s, struct py_proc *p, 
 	return true;
 }
 
-/*
- * The fingerprint of a code object (abi.h), read afresh unless it is certain
- * that it is still the object that was read before. Certain is: within one
- * sample (this thread stands still and its frames own their code), or while the
- * interpreter's code counter has not moved (is_epoch). stamp says both.
- */
-static __always_inline u32 code_id(struct scratch *s, struct code_cache *cache,
-				   struct py_proc *p, u64 code, u64 stamp)
+static __always_inline u32 read_string_stamp(const struct py_layout *l, u64 str)
 {
-	u32 slot = (code >> 4 ^ code >> 14) & (CODE_CACHE_SIZE - 1);
-	struct code_cache_entry *e = &cache->entries[slot];
-	u64 base = p->l.co_firstlineno & ~7;
-	u32 version = 0, id;
+	u64 tail[STRING_TAIL / 8] = {}, n;
+	struct {
+		u64 length, hash;
+	} head;
 
-	if (e->code == code && e->stamp == stamp)
-		return e->id;
+	if (read_user(&head, sizeof(head), str + l->str_length))
+		return 0;
+	n = string_tail_bytes(head.length);
+	barrier_var(n);
+	if (head.hash == ~0ULL && n <= STRING_TAIL)
+		read_user(tail, n, str + l->str_data + head.length - n);
+	return string_stamp(head.length, head.hash, tail);
+}
+
+/* Neighbours in a stack are often from one file. */
+static __always_inline u32 read_names_stamp(struct scratch *s, u64 name, u64 file)
+{
+	if (s->file != file) {
+		s->file_stamp = read_string_stamp(&s->l, file);
+		s->file = file;
+	}
+	return names_stamp(read_string_stamp(&s->l, name), s->file_stamp);
+}
+
+static __always_inline struct code_cache_entry *cache_entry(struct code_cache *cache, u64 code)
+{
+	return &cache->entries[(code >> 4 ^ code >> 14) & (CODE_CACHE_SIZE - 1)];
+}
+
+/*
+ * Read a code object's fingerprint (abi.h) and keep it while stamp stands. Of
+ * external linkage: the verifier looks at it once, not at every step of the walk.
+ */
+__noinline u32 read_code_id(u64 code, u64 stamp)
+{
+	struct code_cache_entry *e;
+	struct code_cache *cache;
+	u32 zero = 0, version = 0;
+	struct scratch *s;
+	u64 base;
+
+	s = bpf_map_lookup_elem(&scratches, &zero);
+	cache = bpf_map_lookup_elem(&code_caches, &zero);
+	if (!s || !cache)
+		return 0;
+	base = s->l.co_firstlineno & ~7;
 	if (read_user(s->code, CODE_BYTES, code + base)) {
 		count(CNT_UNVERIFIED_CODE);
 		return 0;
 	}
-#define CODE_FIELD(type, field) (*(type *)(s->code + ((p->l.field - base) & FIELD_MASK)))
-	if (p->l.co_version != ABI_NO_OFF)
+#define CODE_FIELD(type, field) (*(type *)(s->code + ((s->l.field - base) & FIELD_MASK)))
+	if (s->l.co_version != ABI_NO_OFF)
 		version = CODE_FIELD(u32, co_version);
+	if (!version)
+		version = read_names_stamp(s, CODE_FIELD(u64, co_qualname),
+					   CODE_FIELD(u64, co_filename));
+	e = cache_entry(cache, code);
 	e->code = code;
 	e->stamp = stamp;
-	id = code_identity(CODE_FIELD(u64, co_filename), CODE_FIELD(u64, co_name),
+	e->id = code_identity(CODE_FIELD(u64, co_filename), CODE_FIELD(u64, co_name),
 			      CODE_FIELD(u64, co_qualname), CODE_FIELD(u64, co_linetable),
 			      CODE_FIELD(u32, co_firstlineno), version);
 #undef CODE_FIELD
-	e->id = id;
-	if (!note_new_code(s, p, code, id))
+	version = e->id;
+	if (!note_new_code(s, code, version))
 		e->stamp = 0;	/* come here again with the next sample */
-	return id;
+	return version;
+}
+
+/*
+ * The fingerprint of a code object, read afresh unless it is certain that it is
+ * still the object that was read before. Certain is: within one sample (this
+ * thread stands still and its frames own their code), or while the interpreter's
+ * code counter has not moved (is_epoch). stamp says both.
+ */
+static __always_inline u32 code_id(struct code_cache *cache, u64 code, u64 stamp)
+{
+	const struct code_cache_entry *e = cache_entry(cache, code);
+
+	if (e->code == code && e->stamp == stamp)
+		return e->id;
+	return read_code_id(code, stamp);
+}
+
+/* As far down as memory is sure to be mapped: the chunk's start, or the frame's own page. */
+static __always_inline u64 window_start(const struct walk *w, u64 want)
+{
+	u64 floor = w->fr & ~(u64)(PAGE_BYTES - 1);
+
+	if (w->fr - w->chunk < CHUNK_BYTES)
+		floor = w->chunk;
+	return want < floor ? floor : want;
 }
 
 /*
@@ -328,20 +400,23 @@ static __always_inline s32 fetch_frame(struct scratch *s, struct py_proc *p, str
 	u32 bytes = p->l.fr_bytes & FIELD_MASK;
 	u64 off = w->fr - w->win;
 
-	if (off <= WINDOW_BYTES - bytes)
+	if (w->win_last && off <= w->win_last)
 		return off;
 	if (w->low - w->fr < NEAR_BYTES) {
-		u64 win = w->fr + bytes - WINDOW_BYTES;
+		u64 win = window_start(w, w->fr + bytes - WINDOW_BYTES);
+		u64 len = w->fr + bytes - win;
 
-		if (!read_user(s->frames, WINDOW_BYTES, win)) {
+		barrier_var(len);
+		if (len <= WINDOW_BYTES && !read_user(s->frames, len, win)) {
 			w->win = win;
-			return WINDOW_BYTES - bytes;
+			w->win_last = len - bytes;
+			return len - bytes;
 		}
-		w->win = 0;	/* half overwritten */
+		w->win_last = 0;	/* half overwritten */
 	}
-	if (read_user(s->frames + SINGLE_POS, SINGLE_BYTES, w->fr))
-		return -1;
-	return SINGLE_POS;
+	barrier_var(bytes);
+	bytes &= FIELD_MASK;
+	return read_user(s->frames + SINGLE_POS, bytes, w->fr) ? -1 : SINGLE_POS;
 }
 
 /* Look at one frame; 0: go on, 1: the chain ended or cannot be followed. */
@@ -365,10 +440,10 @@ static __always_inline int walk_step(struct scratch *s, struct code_cache *cache
 		return 1;
 	}
 	pos = at;
-#define FRAME_FIELD(type, field)                                                                  \
-	(*(type *)(s->frames + (pos & (2 * WINDOW_BYTES - 1)) + (p->l.field & FIELD_MASK)))
+	barrier_var(pos);	/* what the compiler knows of pos, the verifier does not */
 	if (pos > SINGLE_POS)
 		return 1;
+#define FRAME_FIELD(type, field) (*(type *)(s->frames + pos + (p->l.field & FIELD_MASK)))
 	code = FRAME_FIELD(u64, fr_code) & ~(u64)p->l.code_tag_mask;
 	ip = FRAME_FIELD(u64, fr_ip);
 	owner = FRAME_FIELD(u8, fr_owner);
@@ -389,7 +464,7 @@ static __always_inline int walk_step(struct scratch *s, struct code_cache *cache
 	out->frames[w->n & (ABI_MAX_FRAMES - 1)] = (struct raw_frame){
 		.code = code,
 		.lasti = lasti < 0 || lasti > 0x7fffffff ? RAW_LASTI_NONE : lasti,
-		.id = code_id(s, cache, p, code, w->stamp),
+		.id = code_id(cache, code, w->stamp),
 	};
 	w->n++;
 	return 0;
@@ -463,11 +538,14 @@ static __always_inline enum counter unwind_python(struct scratch *s, struct code
 		return CNT_TSTATE_UNREADABLE;
 	is = ts_u64(s, p->l.ts_interp);
 	frame = ts_u64(s, p->l.ts_frame);
-	if (p->l.cframe_frame != ABI_NO_OFF &&
-	    (!frame || read_user(&frame, 8, frame + p->l.cframe_frame)))
-		return CNT_NO_FRAMES;
+	if (p->l.cframe_frame != ABI_NO_OFF && frame &&
+	    read_user(&frame, 8, frame + p->l.cframe_frame))
+		return CNT_TSTATE_UNREADABLE;
 
 	s->new_cnt = 0;
+	s->file = 0;
+	s->ident = p->ident;
+	s->l = p->l;
 	out->status = STATUS_ON_CPU;
 	out->flags = 0;
 	out->gc_at = 0;
@@ -480,13 +558,15 @@ static __always_inline enum counter unwind_python(struct scratch *s, struct code
 	*w = (struct walk){
 		.fr = frame,
 		.low = frame + 1,	/* the first frame: try a window */
+		.chunk = ts_u64(s, p->l.ts_datastack),
 		.stamp = code_stamp(s, p, is),
 	};
 	if (cfg_gc && (out->status & STATUS_HAS_GIL))
 		note_gc(s, p, is, w);
 	walk_frames(s, cache, p, w);
 	out->nframes = w->n;
-	return w->n ? CNT_SAMPLE : CNT_NO_FRAMES;
+	/* Not even one frame could be read: that is told, too. */
+	return w->n || out->flags & RAW_UNREADABLE ? CNT_SAMPLE : CNT_NO_FRAMES;
 }
 
 /* ---- what code objects are called ---- */
@@ -540,8 +620,8 @@ static __always_inline u32 read_table(struct raw_code *rec, struct py_proc *p, u
 	return 0;
 }
 
-static __always_inline void send_code(struct raw_code *rec, struct py_proc *p,
-				      const struct new_code *code)
+static __always_inline void send_code(struct raw_code *rec, struct code_cache *cache,
+				      struct py_proc *p, const struct new_code *code)
 {
 	struct sent_codes *sent;
 	u32 zero = 0, len;
@@ -561,6 +641,7 @@ static __always_inline void send_code(struct raw_code *rec, struct py_proc *p,
 	if (bpf_ringbuf_output(&events, rec, offsetof(struct raw_code, table) + len,
 			       BPF_RB_NO_WAKEUP)) {
 		count(CNT_CODE_LOST);
+		cache_entry(cache, code->code)->stamp = 0;	/* again with the next sample */
 		return;
 	}
 	count(CNT_CODE);
@@ -570,8 +651,8 @@ static __always_inline void send_code(struct raw_code *rec, struct py_proc *p,
 }
 
 /* Before the sample itself, so that its names are there when it is. */
-static __always_inline void send_new_codes(struct scratch *s, struct py_proc *p,
-					   const struct raw_header *h)
+static __always_inline void send_new_codes(struct scratch *s, struct code_cache *cache,
+					   struct py_proc *p, const struct raw_header *h)
 {
 	struct raw_code *rec;
 	u32 zero = 0, i;
@@ -587,7 +668,7 @@ static __always_inline void send_new_codes(struct scratch *s, struct py_proc *p,
 	for (i = 0; i < MAX_NEW_CODES; i++) {
 		if (i >= s->new_cnt)
 			break;
-		send_code(rec, p, &s->new_codes[i]);
+		send_code(rec, cache, p, &s->new_codes[i]);
 	}
 }
 

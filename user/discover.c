@@ -9,6 +9,7 @@
 #include "discover.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,8 +42,9 @@ struct candidate {
 #define MAX_CANDIDATES 8
 
 struct look {
-	struct candidate found[MAX_CANDIDATES];
+	struct candidate found[MAX_CANDIDATES];	/* the executable first; path "": not seen */
 	size_t cnt;
+	char exe[PATH_MAX];			/* "": not known */
 	bool exe_seen;
 };
 
@@ -100,28 +102,31 @@ static struct known_file *known_file(struct discovery *d, int fd)
 	return f;
 }
 
+static void keep(struct candidate *c, const struct proc_map *m)
+{
+	c->map = *m;
+	snprintf(c->path, sizeof(c->path), "%s", m->path);
+	c->map.path = c->path;
+}
+
 /*
- * Keep the first mapping of the executable (the first file that is mapped; ELF
- * loaders map it lowest or it is /proc/PID/exe) and of every libpython.
+ * Keep the beginning of the executable and of every libpython. When nobody can tell
+ * what the executable is, it is the first file that is mapped: loaders put it lowest.
  */
 static int collect(void *ctx, const struct proc_map *m)
 {
 	struct look *look = ctx;
 	const char *base = strrchr(m->path, '/');
-	struct candidate *c;
 
 	if (m->offset || m->path[0] != '/')
 		return 0;
-	if (look->exe_seen && (!base || strncmp(base + 1, "libpython", 9)))
-		return 0;
-	if (look->cnt == MAX_CANDIDATES)
-		return 1;
-	c = &look->found[look->cnt++];
-	c->map = *m;
-	snprintf(c->path, sizeof(c->path), "%s", m->path);
-	c->map.path = c->path;
-	look->exe_seen = true;
-	return 0;
+	if (!look->exe_seen && (!look->exe[0] || !strcmp(m->path, look->exe))) {
+		keep(&look->found[0], m);
+		look->exe_seen = true;
+	} else if (!strncmp(base + 1, "libpython", 9) && look->cnt < MAX_CANDIDATES) {
+		keep(&look->found[look->cnt++], m);
+	}
+	return look->cnt == MAX_CANDIDATES && look->exe_seen;
 }
 
 static void fill_proc(struct py_proc *p, const struct cpython_image *img, uint64_t bias)
@@ -129,6 +134,7 @@ static void fill_proc(struct py_proc *p, const struct cpython_image *img, uint64
 	*p = (struct py_proc){
 		.runtime = img->runtime_vaddr + bias,
 		.none = img->none_vaddr ? img->none_vaddr + bias : 0,
+		.epoch = img->epoch_vaddr ? img->epoch_vaddr + bias : 0,
 		.tls_index = img->tls_index_vaddr ? img->tls_index_vaddr + bias : 0,
 		.tls_off = img->tls_off,
 		.tss_key = -1,
@@ -141,18 +147,24 @@ static void fill_proc(struct py_proc *p, const struct cpython_image *img, uint64
 int discovery_look(struct discovery *d, pid_t tgid, const struct cpython_image **image,
 		   struct py_proc *proc, char *why, size_t why_size)
 {
-	struct look look = { .cnt = 0 };
-	int err = proc_maps(tgid, collect, &look), result = -ENOENT;
+	struct look look = { .cnt = 1 };
+	int err, result = -ENOENT;
 	size_t i;
 
+	if (proc_exe(tgid, look.exe, sizeof(look.exe)))
+		look.exe[0] = '\0';
+	err = proc_maps(tgid, collect, &look);
 	snprintf(why, why_size, "%s", strerror(-err));
 	if (err < 0)
 		return err;
 	for (i = 0; i < look.cnt; i++) {
 		struct candidate *c = &look.found[i];
 		struct known_file *f;
-		int fd = proc_open_mapped(tgid, &c->map);
+		int fd;
 
+		if (!c->path[0])
+			continue;
+		fd = proc_open_mapped(tgid, &c->map);
 		if (fd < 0)
 			continue;
 		f = known_file(d, fd);

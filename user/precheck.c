@@ -5,6 +5,7 @@
 #include "precheck.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <linux/capability.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -37,8 +38,9 @@ static uint64_t effective_caps(void)
 	return caps;
 }
 
-static int check_caps(const char *program)
+static int check_caps(void)
 {
+	char program[PATH_MAX] = { 0 };
 	uint64_t caps = effective_caps();
 	bool admin = caps >> CAP_SYS_ADMIN_BIT & 1;
 	char missing[64] = "";
@@ -51,6 +53,8 @@ static int check_caps(const char *program)
 		strcat(missing, " CAP_SYS_PTRACE");
 	if (!missing[0])
 		return 0;
+	if (readlink("/proc/self/exe", program, sizeof(program) - 1) < 0)
+		strcpy(program, "tachbpf");
 	log_error("recording needs%s, which this user lacks: run it as `sudo %s ...`, or once "
 		  "`sudo setcap cap_bpf,cap_perfmon,cap_sys_ptrace=ep %s`",
 		  missing, program, program);
@@ -105,9 +109,9 @@ static int check_kernel(bool ignore_bugs)
 	return 0;
 }
 
-int precheck_record(const char *program, bool ignore_kernel_bugs)
+int precheck_record(bool ignore_kernel_bugs)
 {
-	int err = check_caps(program);
+	int err = check_caps();
 
 	return err ? err : check_kernel(ignore_kernel_bugs);
 }

@@ -11,7 +11,7 @@
  * Privileges, BTF, ring buffer, kernels that are known to freeze. 0, or -errno
  * after one line on stderr said what is missing and how to get it.
  */
-int precheck_record(const char *program, bool ignore_kernel_bugs);
+int precheck_record(bool ignore_kernel_bugs);
 
 /*
  * The running kernel's stable version as major * 2^16 + minor * 2^8 + patch

@@ -159,6 +159,21 @@ int proc_cmdline(pid_t tgid, char *out, size_t size)
 	return 0;
 }
 
+int proc_exe(pid_t tgid, char *path, size_t size)
+{
+	char link[64];
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/%d/exe", tgid);
+	n = readlink(link, path, size);
+	if (n < 0)
+		return -errno;
+	if ((size_t)n == size)
+		return -ENAMETOOLONG;
+	path[n] = '\0';
+	return 0;
+}
+
 int proc_each(int (*cb)(void *ctx, pid_t tgid), void *ctx)
 {
 	struct dirent *e;
@@ -204,9 +219,12 @@ int proc_cpu_idle_ns(int cpu, uint64_t *idle_ns)
 	return err;
 }
 
+#define CPUS_MAX 65536
+
 int proc_cpu_list(const char *list, int **cpus)
 {
 	int cnt = 0, *out = NULL, *bigger;
+	uint8_t seen[CPUS_MAX] = { 0 };
 	const char *p = list;
 	char *end;
 	long a, b;
@@ -221,14 +239,17 @@ int proc_cpu_list(const char *list, int **cpus)
 			if (end == p)
 				goto bad;
 		}
-		if (a < 0 || b < a || b > 65535 || (*end && *end != ',' && *end != '\n'))
+		if (a < 0 || b < a || b >= CPUS_MAX || (*end && *end != ',' && *end != '\n'))
 			goto bad;
 		bigger = realloc(out, (cnt + b - a + 1) * sizeof(*out));
 		if (!bigger)
 			goto bad;
 		out = bigger;
-		while (a <= b)
-			out[cnt++] = a++;
+		for (; a <= b; a++)
+			if (!seen[a]) {
+				seen[a] = 1;
+				out[cnt++] = a;
+			}
 		p = *end == ',' ? end + 1 : end;
 	}
 	*cpus = out;

@@ -45,6 +45,9 @@ int proc_stat(pid_t tgid, struct proc_stat *st);
 /* Command line with spaces between arguments, at most size - 1 bytes; hostile. 0 or -errno. */
 int proc_cmdline(pid_t tgid, char *out, size_t size);
 
+/* The path of a process' executable as proc_maps() has it. 0 or -errno. */
+int proc_exe(pid_t tgid, char *path, size_t size);
+
 /* Call cb for every process there is now, until it returns non-zero. 0 or that, or -errno. */
 int proc_each(int (*cb)(void *ctx, pid_t tgid), void *ctx);
 
@@ -58,7 +61,7 @@ int proc_mem_read(void *ctx, uint64_t addr, void *buf, size_t len);
 int proc_cpu_idle_ns(int cpu, uint64_t *idle_ns);
 #define PROC_IDLE_RESOLUTION_NS 10000000ull
 
-/* The CPUs of a kernel list ("0-3,7") as a new array. Count, or -errno. */
+/* The CPUs of a kernel list ("0-3,7") as a new array, each once. Count, or -errno. */
 int proc_cpu_list(const char *list, int **cpus);
 /* The CPUs that are online now. Count, or -errno. */
 int proc_online_cpus(int **cpus);

@@ -135,6 +135,7 @@ static uint32_t shared_frames(const struct thread *t, const struct raw_frame *fr
 /*
  * Fill t with the sample's stack. Frames that could not be resolved are not
  * remembered (t->known ends before them), so each of their samples is counted.
+ * Neither are those without a fingerprint: the same address may be other code.
  */
 static int resolve_stack(struct process *p, struct thread *t, const struct raw_sample *raw)
 {
@@ -154,7 +155,7 @@ static int resolve_stack(struct process *p, struct thread *t, const struct raw_s
 			t->known = 0;
 			return err;
 		}
-		if (stats->unresolved != unresolved)
+		if (stats->unresolved != unresolved || !raw->frames[i].id)
 			t->known = n - i - 1;
 	}
 	return 0;

@@ -228,7 +228,7 @@ static int conclude(struct record *r)
 
 static int record(struct record *r)
 {
-	int err = precheck_record("tachbpf", r->opts->ignore_kernel_bugs), end_err;
+	int err = precheck_record(r->opts->ignore_kernel_bugs), end_err;
 
 	if (!err)
 		err = open_recording(r);
@@ -242,8 +242,9 @@ static int record(struct record *r)
 	r->start_ns = now_ns();
 	r->next_housekeep_ns = r->start_ns + NS_PER_S;
 	err = start(r);
-	if (!err)
-		err = loop(r);
+	if (err)
+		return err;
+	err = loop(r);
 	end_err = conclude(r);
 	return err ? err : end_err;
 }
@@ -256,6 +257,8 @@ int record_run(const struct record_options *opts)
 	r.rate_hz = opts->rate_hz ? opts->rate_hz : opts->all ? RATE_ALL_HZ : RATE_ONE_HZ;
 	r.status_line = isatty(STDERR_FILENO) && log_get_level() >= LOG_NORMAL;
 	err = record(&r);
+	if (err)
+		recording_discard(r.recording);
 	spawn_abort(&r.child);
 	session_free(r.session);
 	recording_free(r.recording);

@@ -61,6 +61,7 @@ struct recording *recording_new(const struct recording_args *args)
 		goto fail;
 	}
 	if (!args->single_file) {
+		r->made_dir = access(r->path, F_OK);
 		r->dirfd = output_create_dir(r->path);
 		if (r->dirfd < 0) {
 			errno = -r->dirfd;
@@ -93,6 +94,12 @@ void recording_free(struct recording *r)
 		close(r->dirfd);
 	free(r);
 	errno = err;
+}
+
+void recording_discard(struct recording *r)
+{
+	if (r && r->dirfd >= 0 && r->made_dir)
+		rmdir(r->path);	/* succeeds only if it is empty */
 }
 
 void recording_meta(const struct recording *r, struct profile_meta *meta)

@@ -31,6 +31,9 @@ struct recording_args {
 struct recording *recording_new(const struct recording_args *args);
 void recording_free(struct recording *r);
 
+/* Nothing came of it: leave no empty directory behind. */
+void recording_discard(struct recording *r);
+
 /* Sampling begins now: time zero of every profile that is added afterwards. */
 void recording_start(struct recording *r);
 

@@ -39,6 +39,7 @@ struct recording {
 	char path[PATH_MAX];
 	char *selection;
 	int dirfd;			/* -1: single file */
+	bool made_dir;			/* it was not there before */
 	struct compressor *compressor;
 	uint64_t start_ns, end_ns;
 	time_t start_time;

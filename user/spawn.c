@@ -66,6 +66,7 @@ int spawn_go(struct spawned *child)
 	if (write(child->go_fd, "g", 1) != 1)
 		err = errno;
 	close(child->go_fd);
+	child->go_fd = -1;
 	/* The pipe closes with a successful exec; otherwise it brings the reason. */
 	if (!err && read(child->err_fd, &err, sizeof(err)) != sizeof(err))
 		err = 0;
@@ -92,6 +93,10 @@ void spawn_abort(struct spawned *child)
 {
 	if (!child->pid)
 		return;
+	if (child->go_fd >= 0) {	/* still held */
+		close(child->go_fd);
+		close(child->err_fd);
+	}
 	kill(child->pid, SIGTERM);
 	waitpid(child->pid, NULL, 0);
 	child->pid = 0;

@@ -10,7 +10,7 @@
 
 struct spawned {
 	pid_t pid;	/* 0: none */
-	int go_fd;	/* closing it without a word makes the child exit */
+	int go_fd;	/* closing it without a word makes the child exit; -1: it was let go */
 	int err_fd;	/* the child's errno if it cannot exec */
 };
 

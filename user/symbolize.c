@@ -12,8 +12,9 @@
 #include "u64map.h"
 #include "util.h"
 
-/* So many code objects, and as many frames, are remembered. */
+/* So many code objects, and as many frames, are remembered; and so much of their data. */
 #define KNOWN_MAX (64 * 1024)
+#define KNOWN_BYTES_MAX (256u << 20)
 
 struct known_code {
 	struct code_object code;
@@ -37,7 +38,7 @@ struct symbolizer {
 	struct intern *in;
 	bool opcodes, gone;
 	struct u64map codes;		/* hash of (addr, id) -> chain of known_code */
-	size_t code_cnt;
+	size_t code_cnt, code_bytes;
 	struct known_frame *frames;	/* open addressing, power of two, at most half full */
 	size_t frame_cap, frame_cnt;
 	uint32_t unresolved;		/* frame id of <unresolved> */
@@ -78,7 +79,7 @@ static void free_codes(struct symbolizer *sym)
 			free(c);
 		}
 	u64map_free(&sym->codes);
-	sym->code_cnt = 0;
+	sym->code_cnt = sym->code_bytes = 0;
 }
 
 void symbolizer_free(struct symbolizer *sym)
@@ -88,6 +89,12 @@ void symbolizer_free(struct symbolizer *sym)
 	free_codes(sym);
 	free(sym->frames);
 	free(sym);
+}
+
+static bool is_full(const struct symbolizer *sym)
+{
+	return sym->code_cnt >= KNOWN_MAX || sym->frame_cnt >= KNOWN_MAX ||
+	       sym->code_bytes >= KNOWN_BYTES_MAX;
 }
 
 /*
@@ -168,6 +175,7 @@ static int read_code(struct symbolizer *sym, const struct target_mem *mem, struc
 		return err;
 	c->resolved = true;
 	sym->stats.code_cnt++;
+	sym->code_bytes += c->code.linetable_len + c->code.file_len + c->code.name_len;
 	return 0;
 }
 
@@ -212,6 +220,7 @@ static int find_code(struct symbolizer *sym, const struct raw_frame *raw, struct
 		return -ENOMEM;
 	/* Without a fingerprint an address proves nothing the second time. */
 	if (!fresh && !c->id && c->resolved) {
+		sym->code_bytes -= c->code.linetable_len + c->code.file_len + c->code.name_len;
 		code_free(&c->code);
 		c->resolved = false;
 		fresh = true;
@@ -269,7 +278,7 @@ int symbolizer_learn(struct symbolizer *sym, const struct raw_code *raw, size_t 
 	    raw->head_at.len > RAW_CODE_HEAD || raw->name_at.len > RAW_CODE_NAME ||
 	    raw->file_at.len > RAW_CODE_FILE)
 		return -EBADMSG;
-	if (sym->code_cnt >= KNOWN_MAX)
+	if (is_full(sym))
 		forget_all(sym);
 	c = code_entry(sym, raw->code, raw->id, &fresh);
 	if (!c)
@@ -318,30 +327,47 @@ static int resolve(struct symbolizer *sym, const struct raw_frame *raw, struct k
 	return err;
 }
 
+/* A frame that was not seen before. *slot is where it went. */
+static int new_frame(struct symbolizer *sym, const struct raw_frame *raw,
+		     struct known_frame **slot)
+{
+	int err;
+
+	if (sym->frame_cnt * 2 >= sym->frame_cap && frames_grow(sym))
+		return -ENOMEM;
+	*slot = frame_slot(sym->frames, sym->frame_cap, raw);
+	err = resolve(sym, raw, *slot);
+	if (err)
+		(*slot)->raw.code = 0;
+	else
+		sym->frame_cnt++;
+	return err;
+}
+
 int symbolizer_frame(struct symbolizer *sym, const struct raw_frame *raw, uint32_t *id)
 {
 	struct known_frame *slot, once;
 	int err = 0;
 
 	slot = frame_slot(sym->frames, sym->frame_cap, raw);
-	if (!slot->raw.code && raw->id && raw->code) {
-		if (sym->frame_cnt >= KNOWN_MAX)
+	if (!slot->raw.code) {
+		if (is_full(sym))
 			forget_all(sym);
-		if (sym->frame_cnt * 2 >= sym->frame_cap && frames_grow(sym))
-			return -ENOMEM;
-		slot = frame_slot(sym->frames, sym->frame_cap, raw);
-		err = resolve(sym, raw, slot);
-		if (err) {
-			slot->raw.code = 0;
-			return err;
+		if (raw->id && raw->code) {
+			err = new_frame(sym, raw, &slot);
+		} else {
+			slot = &once;
+			err = resolve(sym, raw, slot);
 		}
-		sym->frame_cnt++;
-	} else if (!slot->raw.code) {
-		slot = &once;
+	} else if (!slot->resolved) {
+		/* The kernel may have sent its names meanwhile. */
 		err = resolve(sym, raw, slot);
+		slot->resolved = slot->resolved && !err;
 	}
+	if (err)
+		return err;
 	if (!slot->resolved)
 		sym->stats.unresolved++;
 	*id = slot->id;
-	return err;
+	return 0;
 }

@@ -76,15 +76,27 @@ void *u64map_remove(struct u64map *m, uint64_t key)
 	return value;
 }
 
+/*
+ * From a free slot downwards, once around. Deletion shifts entries towards lower
+ * slots, never over a free one: what was shifted has been returned, what has not
+ * been returned stays where it is. *pos holds the slots seen and, above, the free
+ * slot where it began.
+ */
+#define SEEN_BITS 32
+_Static_assert(sizeof(size_t) * 8 > SEEN_BITS, "*pos holds two positions");
+
 void *u64map_next(const struct u64map *m, size_t *pos)
 {
-	/*
-	 * From the end down: deletion shifts entries towards lower slots, where the
-	 * iteration has not been yet (but for a cluster that wraps around the end).
-	 */
-	while (*pos < m->cap) {
-		size_t i = m->cap - 1 - (*pos)++;
+	size_t begin, seen, i;
 
+	if (!*pos)
+		for (begin = 0; begin < m->cap && m->slots[begin].value; begin++)
+			*pos += (size_t)1 << SEEN_BITS;
+	begin = *pos >> SEEN_BITS;
+	seen = *pos & UINT32_MAX;
+	while (seen < m->cap) {
+		i = (begin - 1 - seen++) & (m->cap - 1);
+		*pos = begin << SEEN_BITS | seen;
 		if (m->slots[i].value)
 			return m->slots[i].value;
 	}

@@ -29,8 +29,8 @@ int u64map_put(struct u64map *m, uint64_t key, void *value);
 /* Returns what was there, or NULL. */
 void *u64map_remove(struct u64map *m, uint64_t key);
 /*
- * Iterate: start with *pos = 0; NULL at the end. An entry just returned may be
- * removed, which can make the iteration return an entry twice but skips none.
+ * Iterate: start with *pos = 0; NULL at the end. The entry just returned may be
+ * removed; every other one is still returned once. Nothing may be put meanwhile.
  */
 void *u64map_next(const struct u64map *m, size_t *pos);
 void u64map_free(struct u64map *m);

@@ -23,16 +23,22 @@
 #define FAKE_GETTER  0x680	/* PyGILState_GetThisThreadState */
 #define FAKE_VERSION 0x700	/* Py_Version */
 #define FAKE_NONE    0x740	/* _Py_NoneStruct */
+#define FAKE_COUNTER 0x760	/* 3.12's _Py_next_func_version */
 #define FAKE_RODATA  0x780
 #define FAKE_RUNTIME 0x1000	/* 0x800 bytes */
 #define FAKE_SHSTR   0x1800
 #define FAKE_SHDRS   0x1900
+#define FAKE_SECTIONS 6
+#define FAKE_SYMBOLS  6
 
 struct fake_elf {
 	uint32_t hex;		/* Py_Version; 0: no such symbol */
 	const void *runtime;	/* bytes of _PyRuntime */
 	size_t runtime_len;
 	bool no_dynsym;		/* only sections */
+	bool gnu_hash;		/* DT_GNU_HASH instead of DT_HASH */
+	bool symtab;		/* .symtab, too, with the symbols of .dynsym */
+	bool counter;		/* _Py_next_func_version */
 	bool no_glibc;
 	const char *rodata;	/* at most 127 bytes, sizeof */
 	size_t rodata_len;
@@ -60,7 +66,33 @@ static inline void fake_put(struct fake_elf *f, size_t off, const void *data, si
 	memcpy(f->image + off, data, len);
 }
 
-/* DT_HASH with one bucket: a plain list of all symbols. */
+/* A hash table of one bucket: a plain list of symbols 1 to cnt. */
+static inline void fake_hash(struct fake_elf *f, const Elf64_Sym *syms, uint32_t cnt,
+			     const struct fake_strings *s)
+{
+	uint32_t hash[16] = { 1, cnt + 1, cnt ? 1 : 0 }, i;
+
+	if (f->gnu_hash) {
+		/* buckets, first symbol, bloom words, bloom shift; bloom; bucket; chain */
+		uint32_t gnu[16] = { 1, 1, 1, 5, ~0u, ~0u, 1 };
+
+		for (i = 1; i <= cnt; i++) {
+			const char *p = s->data + syms[i].st_name;
+			uint32_t h = 5381;
+
+			while (*p)
+				h = h * 33 + (uint8_t)*p++;
+			gnu[6 + i] = i == cnt ? h | 1 : h & ~1u;
+		}
+		fake_put(f, FAKE_HASH, gnu, sizeof(gnu));
+		return;
+	}
+	/* buckets, symbols; bucket; chain by symbol number */
+	for (i = 1; i < cnt; i++)
+		hash[3 + i] = i + 1;
+	fake_put(f, FAKE_HASH, hash, sizeof(hash));
+}
+
 static inline void fake_symbols(struct fake_elf *f, struct fake_strings *s)
 {
 	const struct {
@@ -72,23 +104,22 @@ static inline void fake_symbols(struct fake_elf *f, struct fake_strings *s)
 		{ "Py_Version", FAKE_VERSION, f->hex != 0 },
 		{ "_Py_NoneStruct", FAKE_NONE, true },
 		{ "PyGILState_GetThisThreadState", FAKE_GETTER, f->getter != NULL },
+		{ "_Py_next_func_version", FAKE_COUNTER, f->counter },
 	};
-	uint32_t hash[16] = { 1, 5, 0 }, i, cnt = 0;
-	Elf64_Sym syms[5] = { { 0 } };
+	uint32_t i, cnt = 0;
+	Elf64_Sym syms[FAKE_SYMBOLS] = { { 0 } };
 
-	for (i = 0; i < 4; i++) {
+	for (i = 0; i < FAKE_SYMBOLS - 1; i++) {
 		if (!all[i].have)
 			continue;
 		cnt++;
 		syms[cnt] = (Elf64_Sym){ .st_name = fake_string(s, all[i].name),
 					 .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_OBJECT),
-					 .st_shndx = 1, .st_value = FAKE_BASE + all[i].off };
+					 .st_shndx = 1, .st_value = FAKE_BASE + all[i].off,
+					 .st_size = all[i].off == FAKE_COUNTER ? 4 : 0 };
 	}
-	hash[2] = cnt;
-	for (i = 1; i <= cnt; i++)
-		hash[3 + i] = i - 1;
 	fake_put(f, FAKE_SYMTAB, syms, sizeof(syms));
-	fake_put(f, FAKE_HASH, hash, sizeof(hash));
+	fake_hash(f, syms, cnt, s);
 }
 
 static inline void fake_dynamic(struct fake_elf *f, struct fake_strings *s)
@@ -99,7 +130,7 @@ static inline void fake_dynamic(struct fake_elf *f, struct fake_strings *s)
 		{ .d_tag = DT_STRTAB, .d_un.d_val = FAKE_BASE + FAKE_STRTAB },
 		{ .d_tag = DT_STRSZ, .d_un.d_val = s->len },
 		{ .d_tag = DT_SYMTAB, .d_un.d_val = FAKE_BASE + FAKE_SYMTAB },
-		{ .d_tag = f->no_dynsym ? DT_DEBUG : DT_HASH,
+		{ .d_tag = f->no_dynsym ? DT_DEBUG : f->gnu_hash ? DT_GNU_HASH : DT_HASH,
 		  .d_un.d_val = FAKE_BASE + FAKE_HASH },
 		{ .d_tag = DT_NULL },
 	};
@@ -111,7 +142,7 @@ static inline void fake_dynamic(struct fake_elf *f, struct fake_strings *s)
 static inline void fake_sections(struct fake_elf *f)
 {
 	struct fake_strings names = { .len = 0 };
-	Elf64_Shdr sh[4] = { { 0 } };
+	Elf64_Shdr sh[FAKE_SECTIONS] = { { 0 } };
 
 	sh[1] = (Elf64_Shdr){ .sh_name = fake_string(&names, f->runtime ? ".PyRuntime" : ".data"),
 			      .sh_type = SHT_PROGBITS, .sh_addr = FAKE_BASE + FAKE_RUNTIME,
@@ -121,6 +152,12 @@ static inline void fake_sections(struct fake_elf *f)
 			      .sh_offset = FAKE_RODATA, .sh_size = 128 };
 	sh[3] = (Elf64_Shdr){ .sh_name = fake_string(&names, ".shstrtab"),
 			      .sh_type = SHT_STRTAB, .sh_offset = FAKE_SHSTR, .sh_size = 0x100 };
+	if (f->symtab)
+		sh[4] = (Elf64_Shdr){ .sh_name = fake_string(&names, ".symtab"),
+				      .sh_type = SHT_SYMTAB, .sh_offset = FAKE_SYMTAB,
+				      .sh_size = FAKE_SYMBOLS * sizeof(Elf64_Sym), .sh_link = 5 };
+	sh[5] = (Elf64_Shdr){ .sh_name = fake_string(&names, ".strtab"),
+			      .sh_type = SHT_STRTAB, .sh_offset = FAKE_STRTAB, .sh_size = 0x200 };
 	fake_put(f, FAKE_SHSTR, names.data, 0x100);
 	fake_put(f, FAKE_SHDRS, sh, sizeof(sh));
 }
@@ -133,7 +170,7 @@ static inline void fake_elf_build(struct fake_elf *f)
 		.e_type = ET_EXEC, .e_machine = EM_X86_64, .e_version = EV_CURRENT,
 		.e_phoff = sizeof(eh), .e_ehsize = sizeof(eh), .e_phentsize = sizeof(Elf64_Phdr),
 		.e_phnum = 2, .e_shoff = FAKE_SHDRS, .e_shentsize = sizeof(Elf64_Shdr),
-		.e_shnum = 4, .e_shstrndx = 3,
+		.e_shnum = FAKE_SECTIONS, .e_shstrndx = 3,
 	};
 	Elf64_Phdr ph[2] = {
 		{ .p_type = PT_LOAD, .p_vaddr = FAKE_BASE, .p_filesz = FAKE_SIZE,

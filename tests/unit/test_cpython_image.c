@@ -130,6 +130,41 @@ static void test_tls_executable(void **state)
 	assert_int_equal(img.tstate_how, PY_TSTATE_LIST);
 }
 
+/* Lookups by either hash; and without one, by .symtab. */
+static void test_symbol_tables(void **state)
+{
+	static const uint8_t getter[] = { 0x64, 0x48, 0x8b, 0x04, 0x25, 0xf8, 0xff, 0xff, 0xff,
+					  0xc3 };
+	struct fake_elf f = { .hex = 0x030f02f0, .runtime = golden[2],
+			      .runtime_len = golden_len[2], .getter = getter,
+			      .getter_len = sizeof(getter), .gnu_hash = true };
+	struct cpython_image img;
+
+	assert_int_equal(read_fake(&f, &img), 0);
+	assert_int_equal(img.tstate_how, PY_TSTATE_TLS_FS);
+	assert_int_equal(img.none_vaddr, FAKE_BASE + FAKE_NONE);
+	f.no_dynsym = true;
+	assert_int_equal(read_fake(&f, &img), 0);
+	assert_int_equal(img.tstate_how, PY_TSTATE_LIST);
+	assert_int_equal(img.none_vaddr, 0);
+	f.symtab = true;
+	assert_int_equal(read_fake(&f, &img), 0);
+	assert_int_equal(img.tstate_how, PY_TSTATE_TLS_FS);
+	assert_int_equal(img.none_vaddr, FAKE_BASE + FAKE_NONE);
+	/* Py_Version by .symtab */
+	f = (struct fake_elf){ .hex = 0x030c04f0, .runtime = runtime_zeros, .runtime_len = 256,
+			       .no_dynsym = true, .symtab = true };
+	assert_int_equal(read_fake(&f, &img), 0);
+	assert_string_equal(img.version, "3.12.4");
+	assert_int_equal(img.epoch_vaddr, 0);
+	f.counter = true;
+	assert_int_equal(read_fake(&f, &img), 0);
+	assert_int_equal(img.epoch_vaddr, FAKE_BASE + FAKE_COUNTER);
+	f.hex = 0x030b07f0;	/* 3.11 has no such thing */
+	assert_int_equal(read_fake(&f, &img), 0);
+	assert_int_equal(img.epoch_vaddr, 0);
+}
+
 static void test_musl_has_no_glibc_tss(void **state)
 {
 	struct fake_elf f = fake_313();
@@ -277,6 +312,7 @@ static void test_mutated(void **state)
 	size_t off, i;
 	int fd;
 
+	f.gnu_hash = f.symtab = true;
 	fake_elf_build(&f);
 	fd = fake_file(f.image, sizeof(f.image));
 	assert_true(fd >= 0);
@@ -391,6 +427,7 @@ int main(void)
 		cmocka_unit_test(test_debug_offsets),
 		cmocka_unit_test(test_unseen_size_has_no_epoch),
 		cmocka_unit_test(test_tls_executable),
+		cmocka_unit_test(test_symbol_tables),
 		cmocka_unit_test(test_musl_has_no_glibc_tss),
 		cmocka_unit_test(test_sections_only),
 		cmocka_unit_test(test_refusals),

@@ -21,7 +21,7 @@
 struct header {
 	uint64_t filename, name, qualname, linetable;
 	int32_t firstlineno;
-	uint32_t version;	/* 0 if this CPython has none, as in the kernel */
+	uint32_t version;	/* co_version, or the names' stamp if there is none */
 };
 
 static size_t header_end(const struct py_layout *l)
@@ -36,6 +36,20 @@ static size_t header_end(const struct py_layout *l)
 		if (ends[i] > end)
 			end = ends[i];
 	return end;
+}
+
+/* As in the kernel: what cannot be read counts as zero. */
+static uint32_t read_stamp(const struct target_mem *mem, const struct py_layout *l, uint64_t str)
+{
+	uint64_t tail[STRING_TAIL / 8] = { 0 }, head[2], n;
+
+	if (mem->read(mem->ctx, str + l->str_length, head, sizeof(head)))
+		return 0;
+	n = string_tail_bytes(head[0]);
+	if (head[1] == UINT64_MAX && n &&
+	    mem->read(mem->ctx, str + l->str_data + head[0] - n, tail, n))
+		memset(tail, 0, sizeof(tail));
+	return string_stamp(head[0], head[1], tail);
 }
 
 static int read_header(const struct target_mem *mem, const struct py_layout *l, uint64_t addr,
@@ -58,6 +72,9 @@ static int read_header(const struct target_mem *mem, const struct py_layout *l, 
 	memcpy(&h->firstlineno, b + l->co_firstlineno, 4);
 	if (l->co_version != ABI_NO_OFF)
 		memcpy(&h->version, b + l->co_version, 4);
+	if (!h->version)
+		h->version = names_stamp(read_stamp(mem, l, h->qualname),
+					 read_stamp(mem, l, h->filename));
 	return 0;
 }
 

@@ -34,7 +34,8 @@ static const struct {
 } bounds[] = {
 	[ANY] = { UINT32_MAX, 1 },	 [RUNTIME] = { 4096, 8 },
 	[INTERP] = { 1u << 20, 8 },	 [TSTATE] = { ABI_TS_BYTES - 8, 4 },
-	[FRAME] = { 128, 8 },		 [FRAME_BYTE] = { 128, 1 },
+	/* py_layout.fr_bytes, which includes them, must stay below 128. */
+	[FRAME] = { 113, 8 },		 [FRAME_BYTE] = { 120, 1 },
 	[CODE] = { 512, 8 },		 [CODE_INT] = { 512, 4 },
 	[OBJECT] = { 128, 8 },		 [OBJECT_INT] = { 128, 4 },
 	[GC_INT] = { 4096, 4 },

@@ -21,7 +21,7 @@
 #define MAX_SHDRS     16384
 #define MAX_SHSTRTAB  (1u << 20)
 #define MAX_DYNS      1024
-#define MAX_HASH_WALK 4096
+#define MAX_HASH_WALK 256
 #define MAX_SYMTAB    (32u << 20)
 #define MAX_STRTAB    (64u << 20)
 

@@ -85,10 +85,11 @@ static int find_version(struct reader *r)
 	struct elf_symbol sym;
 	uint64_t word = 0;
 	uint32_t hex;
-	int ft = 0;
+	int ft = 0, err;
 
-	if (!elf_file_dynsym(&r->f, "Py_Version", &sym) &&
-	    !elf_file_read(&r->f, sym.value, &word, sizeof(word)))
+	err = r->offsets_len ? elf_file_dynsym(&r->f, "Py_Version", &sym) :
+			       find_symbol(r, "Py_Version", &sym);
+	if (!err && !elf_file_read(&r->f, sym.value, &word, sizeof(word)))
 		r->hex = (uint32_t)word;
 	if (r->offsets_len) {
 		debug_offsets_version(r->offsets, r->offsets_len, &hex, &ft);
@@ -106,6 +107,7 @@ static int find_version(struct reader *r)
 static int check_version(struct reader *r)
 {
 	const struct cpython_image *img = r->img;
+	struct elf_symbol sym;
 
 	if (img->major != 3 || img->minor < LAYOUT_MINOR_MIN || img->minor > LAYOUT_MINOR_MAX)
 		return refuse(r, -ENOTSUP, "CPython %s is not supported (3.%u to 3.%u are)",
@@ -117,6 +119,10 @@ static int check_version(struct reader *r)
 	if (!r->hex && !r->exact)
 		return refuse(r, -ENOTSUP, "CPython %s is not supported (its exact version could "
 			      "not be found)", img->version);
+	/* Objects begin with two more pointers (Include/object.h, _PyObject_HEAD_EXTRA). */
+	if (img->minor < 13 && !elf_file_dynsym(&r->f, "PyModule_Create2TraceRefs", &sym))
+		return refuse(r, -ENOTSUP, "CPython %s built with Py_TRACE_REFS is not supported",
+			      img->version);
 	/* Only 3.15's thread state needs nothing that its debug offsets do not vouch for. */
 	if (r->hex && version_is_unstable(r->hex) && img->minor < 15)
 		return refuse(r, -ENOTSUP, "CPython %s is not supported (it is a pre-release)",
@@ -177,19 +183,34 @@ static void find_tls(struct reader *r)
 	img->tls_index_vaddr = w.index_vaddr;
 }
 
+/*
+ * 3.12 counts code objects in a static variable of all interpreters, a u32 that stops at
+ * 0 (Objects/codeobject.c, init_code()). Its symbol is local: stripped files have none.
+ */
+static void find_epoch(struct reader *r)
+{
+	static const char *const names[] = { "_Py_next_func_version" };
+	struct elf_symbol var;
+
+	if (!elf_file_symtab(&r->f, names, &var, 1) && var.size == sizeof(uint32_t))
+		r->img->epoch_vaddr = var.value;
+}
+
 static void find_rest(struct reader *r)
 {
 	struct cpython_image *img = r->img;
 	struct elf_symbol sym;
 	unsigned int i;
 
-	if (!elf_file_dynsym(&r->f, "_Py_NoneStruct", &sym))
+	if (!find_symbol(r, "_Py_NoneStruct", &sym))
 		img->none_vaddr = sym.value;
 	for (i = 0; i < r->f.load_cnt; i++)
 		if ((r->f.loads[i].off & ~PAGE_MASK_4K) == 0) {
 			img->first_load_vaddr = r->f.loads[i].vaddr & ~PAGE_MASK_4K;
 			break;
 		}
+	if (img->minor == 12)
+		find_epoch(r);
 	if (img->layout.rt_tss_key == ABI_NO_OFF)
 		find_tls(r);
 	else
@@ -226,7 +247,8 @@ int cpython_image_read(int fd, struct cpython_image *img, char *why, size_t why_
 	if (err)
 		return err;
 	/* It is initialised data; in a program linked to libpython a copy is in .bss. */
-	if (elf_file_read(&r.f, img->runtime_vaddr, &first, sizeof(first)))
+	if (!img->runtime_vaddr ||
+	    elf_file_read(&r.f, img->runtime_vaddr, &first, sizeof(first)))
 		return -ENOENT;
 	err = find_layout(&r);
 	if (err)

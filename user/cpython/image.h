@@ -37,6 +37,7 @@ struct cpython_image {
 	uint64_t first_load_vaddr;	/* page-aligned p_vaddr of the PT_LOAD with offset 0 */
 	uint64_t runtime_vaddr;		/* &_PyRuntime */
 	uint64_t none_vaddr;		/* &_Py_NoneStruct; 0: not found */
+	uint64_t epoch_vaddr;		/* see struct py_proc; 0: there is none, or not found */
 	uint8_t tstate_how;		/* enum py_tstate_how */
 	int64_t tls_off;		/* see struct py_proc */
 	uint64_t tls_index_vaddr;	/* TLS_DTV */

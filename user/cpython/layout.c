@@ -29,7 +29,7 @@
 static const struct py_layout layout_311 = {
 	.ts_next = 8, .ts_interp = 16, .ts_frame = 56, .cframe_frame = 8,
 	.ts_thread_id = 152, .ts_gil = ABI_NO_OFF,
-	.ts_exc_current = 96, .ts_exc_info = 120, .ts_exc_state = 320,
+	.ts_exc_current = 96, .ts_exc_info = 120, .ts_exc_state = 320, .ts_datastack = 296,
 	.exc_value = 0, .exc_previous = 8,
 	.fr_code = 32, .fr_previous = 48, .fr_ip = 56, .fr_owner = 69, .fr_bytes = 72,
 	.co_firstlineno = 72, .co_version = ABI_NO_OFF, .co_filename = 112, .co_name = 120,
@@ -43,7 +43,7 @@ static const struct py_layout layout_311 = {
 static const struct py_layout layout_312 = {
 	.ts_next = 8, .ts_interp = 16, .ts_frame = 56, .cframe_frame = 0,
 	.ts_thread_id = 136, .ts_gil = 24, .ts_gil_mask = STATUS_BIT_ACTIVE,
-	.ts_exc_current = 96, .ts_exc_info = 104, .ts_exc_state = 256,
+	.ts_exc_current = 96, .ts_exc_info = 104, .ts_exc_state = 256, .ts_datastack = 232,
 	.exc_value = 0, .exc_previous = 8,
 	.fr_code = 0, .fr_previous = 8, .fr_ip = 56, .fr_owner = 70, .fr_bytes = 72,
 	.co_firstlineno = 68, .co_version = 92, .co_filename = 112, .co_name = 120,
@@ -73,8 +73,8 @@ static const struct py_object_layout objects_312 = {
  * 3.13: interp->func_state.next_version. Every new code object takes its co_version
  * from it (Objects/codeobject.c, init_code()), so that it moves before a freed address
  * can be another code object. It stops at 0 after 2^32 of them: whoever uses it must
- * take 0 for "no epoch". (3.12 has the field, too, but counts in a static variable;
- * there it stands still.)
+ * take 0 for "no epoch". (3.12 has the field, too, but counts in a static variable, see
+ * image.c; there the field stands still.)
  *
  * It lies deep in PyInterpreterState. The sizes are those of v3.13.0 and v3.13.18,
  * whose thread state, embedded behind it, grew by 8: a struct of another size is one
@@ -85,11 +85,13 @@ static uint32_t next_version_313(const struct debug_offsets *d)
 	return d->is_bytes == 194968 || d->is_bytes == 194984 ? 17000 : ABI_NO_OFF32;
 }
 
-/* The kernel sends line tables whole: it needs to know their size. */
-static void set_bytes(struct cpython_image *img)
+/* The kernel sends line tables whole and tells names apart: what it needs for that. */
+static void set_objects(struct cpython_image *img)
 {
 	img->layout.bytes_size = img->objects.bytes_size;
 	img->layout.bytes_data = img->objects.bytes_data;
+	img->layout.str_length = img->objects.str_length;
+	img->layout.str_data = img->objects.str_ascii_data;
 }
 
 int layout_from_table(struct cpython_image *img)
@@ -104,7 +106,7 @@ int layout_from_table(struct cpython_image *img)
 		return -ENOTSUP;
 	}
 	img->objects.minor = img->minor;
-	set_bytes(img);
+	set_objects(img);
 	return 0;
 }
 
@@ -194,7 +196,8 @@ int layout_from_debug_offsets(struct cpython_image *img, const struct debug_offs
 		.ts_thread_id = d->ts_thread_id,
 		.ts_gil = u->gil, .ts_gil_mask = u->gil_mask,
 		.ts_exc_current = u->exc_current, .ts_exc_info = u->exc_info,
-		.ts_exc_state = u->exc_state, .exc_value = 0, .exc_previous = 8,
+		.ts_exc_state = u->exc_state, .ts_datastack = d->ts_datastack,
+		.exc_value = 0, .exc_previous = 8,
 		.fr_code = d->fr_code, .fr_previous = d->fr_previous, .fr_ip = d->fr_ip,
 		.fr_owner = d->fr_owner, .fr_bytes = frame_bytes(d),
 		.co_firstlineno = d->co_firstlineno, .co_version = u->co_version,
@@ -215,6 +218,6 @@ int layout_from_debug_offsets(struct cpython_image *img, const struct debug_offs
 		img->layout.rt_tss_key = d->rt_finalizing + u->tss_key_behind_finalizing;
 	fill_objects(&img->objects, d);
 	img->objects.minor = img->minor;
-	set_bytes(img);
+	set_objects(img);
 	return 0;
 }

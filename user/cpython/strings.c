@@ -17,7 +17,6 @@
 #define REPLACEMENT 0xfffd
 /* Enough for the header and a long path; 99 % of names take one read. */
 #define FIRST_READ 320
-#define HEADER_MAX 160
 
 size_t object_first_read(uint64_t addr, size_t need, size_t want)
 {
@@ -87,8 +86,8 @@ struct str_header {
 	unsigned int kind;
 };
 
-static int parse_header(const struct py_object_layout *o, const uint8_t *head, uint64_t addr,
-			struct str_header *h)
+static int parse_header(const struct target_mem *mem, const struct py_object_layout *o,
+			const uint8_t *head, uint64_t addr, struct str_header *h)
 {
 	uint64_t length;
 	uint32_t state;
@@ -101,37 +100,31 @@ static int parse_header(const struct py_object_layout *o, const uint8_t *head, u
 	if (length > UINT32_MAX)
 		return -EBADMSG;
 	h->cnt = length < CODE_STRING_MAX ? length : CODE_STRING_MAX;
+	/* Not compact (a subclass of str): the data is elsewhere. */
 	if (!(state & o->str_compact_bit))
-		memcpy(&h->data, head + o->str_compact_data, sizeof(h->data));
-	else if (state & o->str_ascii_bit)
-		h->data = addr + o->str_ascii_data;
-	else
-		h->data = addr + o->str_compact_data;
+		return mem->read(mem->ctx, addr + o->str_compact_data, &h->data, sizeof(h->data));
+	h->data = addr + (state & o->str_ascii_bit ? o->str_ascii_data : o->str_compact_data);
 	return 0;
-}
-
-static bool header_fits(const struct py_object_layout *o)
-{
-	return o->str_length + 8 <= HEADER_MAX && o->str_state + 4 <= HEADER_MAX &&
-	       o->str_compact_data + 8 <= HEADER_MAX && o->str_ascii_data <= HEADER_MAX;
 }
 
 int code_read_string(const struct target_mem *mem, const struct py_object_layout *o,
 		     uint64_t addr, char **s, uint32_t *len)
 {
-	/* A non-compact str ends with the pointer to its data. */
-	size_t need = o->str_compact_data + 8u, n, bytes;
+	size_t need = o->str_length + 8u, n, bytes;
 	uint8_t first[FIRST_READ], *rest = NULL;
 	struct str_header h;
 	int err;
 
-	if (!header_fits(o) || need < o->str_length + 8u || need < o->str_state + 4u)
+	/* No more than what every str has: it may be the last object of what is mapped. */
+	if (need < o->str_state + 4u)
+		need = o->str_state + 4u;
+	if (need > sizeof(first))
 		return -EBADMSG;
 	n = object_first_read(addr, need, sizeof(first));
 	err = mem->read(mem->ctx, addr, first, n);
 	if (err)
 		return err;
-	err = parse_header(o, first, addr, &h);
+	err = parse_header(mem, o, first, addr, &h);
 	if (err)
 		return err;
 	bytes = (size_t)h.cnt * h.kind;

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Fixtures of the end-to-end and BPF tiers. Under CI=true, what set-up promises must be there."""
+import contextlib
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+import pytest
+
+import interpreters
+from harness import HERE, Oracle, Recording, Target, binary, files, succeeded
+
+IN_CI = os.environ.get("CI") == "true"
+FOUND = interpreters.discover()
+MISSING = interpreters.missing(FOUND)
+BY_NAME = {i.name: i for i in FOUND}
+
+# One process does all of these, one after the other; CPU seconds of each.
+BEHAVIOURS = ("shares=10", "threads=1.5", "recursion=1", "deep=1", "unicodes=1", "generators=1",
+              "qualnames=2", "exceptions=1.5", "garbage=1.5", "nogil=0.8", "sleepers=1",
+              "recycled=1.5", "entries=1.5")
+RATE = 999
+
+
+def absent(reason):
+    """Something the test needs is not here: a failure where set-up promises it."""
+    if IN_CI:
+        pytest.fail(reason, pytrace=False)
+    pytest.skip(reason)
+
+
+def pytest_generate_tests(metafunc):
+    if "interpreter" in metafunc.fixturenames:
+        metafunc.parametrize("interpreter", [i.name for i in FOUND] + MISSING, indirect=True)
+
+
+@pytest.fixture(scope="session")
+def root():
+    if os.geteuid() != 0:
+        absent("needs root: run sudo make check-e2e")
+    if not binary().exists():
+        pytest.fail(f"{binary()} is not built: run make", pytrace=False)
+
+
+@pytest.fixture(scope="session")
+def interpreter(request):
+    if request.param not in BY_NAME:
+        absent(f"{request.param} is not installed: run make interpreters")
+    return BY_NAME[request.param]
+
+
+def need(name):
+    if name not in BY_NAME:
+        absent(f"{name} is not installed: run make interpreters")
+    return BY_NAME[name]
+
+
+@pytest.fixture(scope="session")
+def scratch(root):
+    """A directory under /tmp that targets see under the same path, inside sid's root too."""
+    path = Path(tempfile.mkdtemp(prefix="tachbpf-e2e-", dir="/tmp"))
+    path.chmod(0o755)
+    shutil.copytree(HERE / "targets", path / "targets",
+                    ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(HERE / "oracle.py", path)
+    yield path
+    if not os.environ.get("TACHBPF_KEEP"):
+        shutil.rmtree(path)
+
+
+@pytest.fixture
+def out(scratch):
+    """A fresh directory for one test's files."""
+    return Path(tempfile.mkdtemp(prefix="out-", dir=scratch))
+
+
+@pytest.fixture(scope="session")
+def python315():
+    return need("sid-3.15")
+
+
+@pytest.fixture(scope="session")
+def python(python315):
+    """Some supported interpreter, for tests where the version does not matter."""
+    return BY_NAME.get("system-3.11") or FOUND[0]
+
+
+@pytest.fixture(scope="session")
+def oracle(python315, scratch):
+    return Oracle(python315, scratch)
+
+
+class Matrix:
+    """One recording of every interpreter at once, and what each target says it did."""
+
+    def __init__(self, finished, directory, truths):
+        self.finished, self.directory, self.truths = finished, directory, truths
+        self.summary = finished.summary
+        self.profiles = {}
+
+    def file_of(self, name):
+        pid = self.truths[name]["pid"]
+        found = [f for f in files(self.summary) if f["pid"] == pid]
+        assert len(found) == 1, f"{name}: {len(found)} files for pid {pid}"
+        return found[0]["path"]
+
+    def any_file(self):
+        return files(self.summary)[0]["path"]
+
+
+@pytest.fixture(scope="session")
+def matrix(scratch):
+    """All behaviours under all interpreters, profiled together by one tachbpf -p."""
+    directory = scratch / "matrix"
+    with contextlib.ExitStack() as stack:
+        targets = [stack.enter_context(Target(i, scratch, *BEHAVIOURS)) for i in FOUND]
+        pids = ",".join(str(t.pid) for t in targets)
+        recording = stack.enter_context(
+            Recording(["-p", pids, "-r", str(RATE), "-o", directory, "--json"]))
+        recording.wait_recording()
+        for target in targets:
+            target.go()
+        truths = {t.interpreter.name: t.wait_done(timeout=300) for t in targets}
+        for target in targets:
+            target.leave()
+        finished = succeeded(recording.wait())
+    return Matrix(finished, directory, truths)
+
+
+@pytest.fixture
+def recorded(matrix, interpreter, oracle):
+    """(profile, truth) of one interpreter in the matrix."""
+    name = interpreter.name
+    if name not in matrix.profiles:
+        matrix.profiles[name] = oracle.load(matrix.file_of(name))[0]
+    return matrix.profiles[name], matrix.truths[name]

@@ -1,0 +1,302 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""What the tests are written with: targets, the profiler, and profiles as CPython reads them.
+
+Nothing here sleeps to synchronise: targets shake hands through pipes, and the
+profiler is recording when it holds one open perf event per CPU. Every process
+started here is killed at the end of its `with` block at the latest.
+"""
+import bisect
+import collections
+import contextlib
+import json
+import os
+import select
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+REPO = HERE.parent.parent
+TARGETS = HERE / "targets"
+TIMEOUT = 120
+
+HAS_GIL, ON_CPU, UNKNOWN, GIL_REQUESTED, HAS_EXCEPTION, MAIN_THREAD = 1, 2, 4, 8, 16, 32
+MAX_FRAMES = 256
+
+Frame = collections.namedtuple("Frame", "file func line end_line col end_col opcode")
+Sample = collections.namedtuple("Sample", "time_us tid interp status frames")
+
+SYNTHETIC = "~"
+GC = (SYNTHETIC, "<GC>")
+TRUNCATED = "<truncated>"
+UNREADABLE = "<unreadable frame>"
+
+
+def binary():
+    return Path(os.environ.get("TACHBPF", REPO / "build" / "tachbpf")).resolve()
+
+
+def online_cpus():
+    return len(os.sched_getaffinity(1))
+
+
+def kill(process):
+    """End a process and whatever it started; all of ours lead a session of their own."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait(TIMEOUT)
+    for stream in (process.stdin, process.stdout, process.stderr):
+        if stream:
+            with contextlib.suppress(BrokenPipeError):
+                stream.close()
+
+
+def cpu_s(pid):
+    """CPU seconds a process has had, from the kernel's own exact count."""
+    total = 0
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        total += int((task / "schedstat").read_text().split()[0])
+    return total / 1e9
+
+
+class Target:
+    """A behaviour of targets/ running under one interpreter; use as a context manager."""
+
+    def __init__(self, interpreter, scratch, *plan, cpu=None, name="target"):
+        self.interpreter = interpreter
+        self.truth_path = Path(scratch) / f"{name}-{interpreter.name}-{os.urandom(3).hex()}.json"
+        argv = interpreter.command(Path(scratch) / "targets" / "run.py", self.truth_path, *plan)
+        if cpu is not None:
+            argv = ["taskset", "-c", str(cpu), *argv]
+        self.process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        text=True, start_new_session=True)
+
+    def __enter__(self):
+        try:
+            self.expect("ready")
+        except BaseException:
+            kill(self.process)
+            raise
+        return self
+
+    def __exit__(self, *_):
+        kill(self.process)
+
+    @property
+    def pid(self):
+        return self.process.pid
+
+    def expect(self, word, timeout=TIMEOUT):
+        ready, _, _ = select.select([self.process.stdout], [], [], timeout)
+        line = self.process.stdout.readline().strip() if ready else "nothing in time"
+        assert line == word, f"{self.interpreter} said {line!r} instead of {word!r}"
+
+    def go(self):
+        self.process.stdin.write("go\n")
+        self.process.stdin.flush()
+
+    def wait_done(self, timeout=TIMEOUT):
+        """Until the work is done; the process stays. Returns its truth."""
+        self.expect("done", timeout)
+        return Truth(json.loads(self.truth_path.read_text()))
+
+    def stop(self):
+        self.process.terminate()
+        return self.wait_done()
+
+    def leave(self):
+        """Let the process end by itself."""
+        self.process.stdin.close()
+        assert self.process.wait(TIMEOUT) == 0
+
+
+class Truth(dict):
+    def stack(self, function):
+        """The stack that a leaf function burns in, innermost first."""
+        found = [s for key, s in self["stacks"].items() if key.endswith(":" + function)]
+        assert len(found) == 1, f"{function}: {len(found)} stacks"
+        return [tuple(frame) for frame in found[0]]
+
+    def window_us(self, phase):
+        p = self["phases"][phase]
+        return p["start_ns"] // 1000, p["end_ns"] // 1000
+
+    def cpu_between(self, start_us, end_us):
+        """CPU seconds the process had in a window of CLOCK_MONOTONIC."""
+        return self.cpu_at(end_us) - self.cpu_at(start_us)
+
+    def cpu_at(self, time_us):
+        clock, ns = self["clock"], time_us * 1000
+        i = bisect.bisect(clock, [ns])
+        if i == 0 or i == len(clock):
+            return clock[min(i, len(clock) - 1)][1] / 1e9
+        (t0, c0), (t1, c1) = clock[i - 1], clock[i]
+        return (c0 + (c1 - c0) * (ns - t0) / (t1 - t0)) / 1e9
+
+
+class Profile:
+    """One TACH file as CPython 3.15's own reader decodes it."""
+
+    def __init__(self, decoded):
+        self.path = decoded["path"]
+        self.info = decoded["info"]
+        self.replayed = decoded["replayed"]
+        frames = [Frame(*f) for f in decoded["frames"]]
+        stacks = [tuple(frames[i] for i in s) for s in decoded["stacks"]]
+        self.samples = sorted(
+            (Sample(t, tid, interp, status, stacks[stack])
+             for tid, interp, status, stack, times in decoded["samples"] for t in times),
+            key=lambda s: (s.time_us, s.tid))
+
+    def between(self, start_us, end_us):
+        return [s for s in self.samples if start_us <= s.time_us < end_us]
+
+    def phase(self, truth, name):
+        return self.between(*truth.window_us(name))
+
+
+def leaf_is(sample, function):
+    return bool(sample.frames) and sample.frames[0].func == function
+
+
+def names(sample):
+    return [(f.file, f.func) for f in sample.frames]
+
+
+def without_gc(sample):
+    """The sample's frames less a <GC> marker on top."""
+    frames = sample.frames
+    return frames[1:] if frames and (frames[0].file, frames[0].func) == GC else frames
+
+
+def fraction(samples, test):
+    """Of how many of the samples test() is true; at least 50 are needed to say anything."""
+    assert len(samples) >= 50, f"only {len(samples)} samples to judge by"
+    return sum(map(bool, map(test, samples))) / len(samples)
+
+
+def shares(samples, key=lambda s: without_gc(s)[0].func):
+    counts = collections.Counter(key(s) for s in samples if without_gc(s))
+    total = sum(counts.values())
+    return {name: n / total for name, n in counts.items()}
+
+
+class Oracle:
+    """CPython 3.15's own reader and exporters, inside the root that has a Python 3.15."""
+
+    def __init__(self, interpreter, scratch):
+        self.interpreter = interpreter
+        self.scratch = Path(scratch)
+
+    def load(self, *paths):
+        """Profiles of the files, decoded by one Python process."""
+        out = self.scratch / f"decoded-{os.urandom(4).hex()}.json"
+        self.run(self.scratch / "oracle.py", out, *paths)
+        with open(out) as f:
+            profiles = [Profile(json.loads(line)) for line in f]
+        out.unlink()
+        return profiles
+
+    def replay(self, fmt, path):
+        """The CLI's own conversion: the file it writes."""
+        out = self.scratch / f"replay-{os.urandom(4).hex()}"
+        self.run("-m", "profiling.sampling", "replay", "--" + fmt, "-o", out, path)
+        return out
+
+    def run(self, *argv):
+        done = subprocess.run(self.interpreter.command(*argv), capture_output=True, text=True,
+                              timeout=TIMEOUT)
+        assert done.returncode == 0, f"CPython's reader: {done.stderr or done.stdout}"
+        return done.stdout
+
+
+class Finished:
+    """What the profiler said and how it ended."""
+
+    def __init__(self, argv, returncode, stdout, stderr):
+        self.argv, self.returncode, self.stdout, self.stderr = argv, returncode, stdout, stderr
+
+    @property
+    def summary(self):
+        return json.loads(self.stdout)
+
+    def __repr__(self):
+        return (f"{' '.join(map(str, self.argv))}\n -> exit {self.returncode}\n"
+                f"stdout: {self.stdout[-2000:]}\nstderr: {self.stderr[-4000:]}")
+
+
+class Recording:
+    """A tachbpf that runs; use as a context manager."""
+
+    def __init__(self, argv, prefix=(), env=None, cwd=None):
+        self.argv = [*prefix, str(binary()), *map(str, argv)]
+        self.process = subprocess.Popen(
+            self.argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=cwd,
+            stdin=subprocess.DEVNULL,
+            start_new_session=True, env=dict(os.environ, **(env or {})))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        kill(self.process)
+
+    def perf_events(self):
+        """How many perf events the profiler holds open."""
+        count = 0
+        with contextlib.suppress(FileNotFoundError):
+            for fd in Path(f"/proc/{self.process.pid}/fd").iterdir():
+                with contextlib.suppress(OSError):
+                    count += "perf_event" in os.readlink(fd)
+        return count
+
+    def wait_recording(self, cpus=None, timeout=30):
+        """Until one perf event per CPU is open; a condition is polled, nothing is guessed."""
+        cpus = cpus or online_cpus()
+        end = time.monotonic() + timeout
+        while self.perf_events() < cpus:
+            if self.process.poll() is not None:
+                raise AssertionError(f"the profiler ended early: {self.wait()!r}")
+            assert time.monotonic() < end, "the profiler does not start recording"
+            select.select([], [], [], 0.005)
+        return self
+
+    def stop(self, signum=signal.SIGINT):
+        self.process.send_signal(signum)
+        return self.wait()
+
+    def wait(self, timeout=TIMEOUT):
+        try:
+            out, err = self.process.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired:
+            kill(self.process)
+            raise AssertionError(f"{self.argv} did not end within {timeout} s") from None
+        return Finished(self.argv, self.process.returncode, out, err)
+
+
+def tachbpf(*argv, timeout=TIMEOUT, **kwargs):
+    """Run the profiler to its end."""
+    with Recording(argv, **kwargs) as recording:
+        return recording.wait(timeout)
+
+
+def succeeded(finished):
+    assert finished.returncode == 0, repr(finished)
+    return finished
+
+
+def lost(summary):
+    """Losses by cause, only those that happened."""
+    return {cause: n for cause, n in summary["lost"].items() if n}
+
+
+def files(summary):
+    """The processes of a summary (or of session.json) that have a file, with its path."""
+    output = Path(summary["output"])
+    return [dict(p, path=output if output.suffix == ".tach" else output / p["file"])
+            for p in summary["processes"] if p["file"]]
+
+
+def tach_files(directory):
+    return sorted(Path(directory).glob("*.tach"))

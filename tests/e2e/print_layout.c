@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * print_layout.c - what cpython_image_read() says about a file, as "name value" lines.
+ *
+ * Exits 1 for "no CPython in it", 2 for "not supported" (and says why).
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+
+#include "user/cpython/image.h"
+
+#define PRINT(name, value) printf("%s %lld\n", name, (long long)(value))
+#define L(field) PRINT(#field, img->layout.field)
+#define O(field) PRINT(#field, img->objects.field)
+
+static void print_layout(const struct cpython_image *img)
+{
+	L(ts_next); L(ts_interp); L(ts_frame); L(cframe_frame); L(ts_thread_id); L(ts_gil);
+	L(ts_gil_mask); L(ts_exc_current); L(ts_exc_info); L(ts_exc_state); L(exc_value);
+	L(exc_previous); L(fr_code); L(fr_previous); L(fr_ip); L(fr_owner); L(fr_bytes);
+	L(co_firstlineno); L(co_version); L(co_filename); L(co_name); L(co_qualname);
+	L(co_linetable); L(co_code); L(rt_interp_head); L(rt_tss_key); L(rt_gil); L(is_id);
+	L(is_next); L(is_threads_head); L(is_gc_collecting); L(is_gc_frame); L(is_epoch);
+	L(gil_how); L(skip_owner); L(end_shim); L(code_tag_mask);
+	PRINT("layout_bytes_size", img->layout.bytes_size);
+	PRINT("layout_bytes_data", img->layout.bytes_data);
+	O(bytes_size); O(bytes_data); O(str_length); O(str_state); O(str_ascii_data);
+	O(str_compact_data); O(str_kind_mask); O(str_kind_shift); O(str_compact_bit);
+	O(str_ascii_bit); O(minor);
+}
+
+int main(int argc, char **argv)
+{
+	struct cpython_image img;
+	char why[200];
+	int fd, err;
+
+	if (argc != 2)
+		return 3;
+	fd = open(argv[1], O_RDONLY | O_CLOEXEC);
+	if (fd < 0) {
+		perror(argv[1]);
+		return 3;
+	}
+	err = cpython_image_read(fd, &img, why, sizeof(why));
+	if (err) {
+		fprintf(stderr, "%s\n", why);
+		return err == -ENOENT ? 1 : 2;
+	}
+	print_layout(&img);
+	return 0;
+}

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""The rows of user/cpython/layout.c against the headers of the interpreters found.
+
+One without headers is skipped with a reason.
+"""
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+from pythons import ROOT, cc, cc_with_cpython, found
+
+NO_OFF, NO_OFF32 = 0xffff, 0xffffffff
+
+
+def numbers(argv):
+    run = subprocess.run([str(a) for a in argv], stdout=subprocess.PIPE, universal_newlines=True)
+    return run.returncode, {k: int(v) for k, v in (line.split() for line in
+                                                   run.stdout.splitlines())}
+
+
+@pytest.fixture(scope="session")
+def print_layout(tmp_path_factory):
+    out = tmp_path_factory.mktemp("layouts") / "print_layout"
+    return cc_with_cpython(out, "print_layout.c")
+
+
+def expected(python, tmp_path, *defines):
+    include = pathlib.Path(python.includes[0])
+    if not (include / "internal" / "pycore_runtime.h").exists():
+        pytest.skip("%s has no headers in %s" % (python.name, include))
+    flags = ["-I%s" % include, "-I%s/internal" % include]
+    flags += ["-I%s" % i for i in python.includes[1:]]
+    # In a foreign root pyconfig.h is found through <arch/python3.x/pyconfig.h>.
+    flags += ["-idirafter", include.parent]
+    return numbers([cc(tmp_path / "headers", "header_layout.c", *defines, *flags)])[1]
+
+
+def compare(want, got):
+    wrong = []
+    if want.pop("gil_int", None):
+        want["ts_gil_mask"] = 0xffffffff
+    # A str that is not compact has its data pointer where compact data begins.
+    assert want.pop("str_data_pointer") == want["str_compact_data"]
+    for name, value in want.items():
+        if name == "is_epoch" and got[name] == NO_OFF32:
+            continue  # a build we do not know it of
+        if got[name] != value:
+            wrong.append("%s: headers %d, layout.c %d" % (name, value, got[name]))
+    # What the headers of this version do not have must be marked so.
+    for name in ("cframe_frame", "co_version", "rt_gil", "rt_tss_key", "ts_gil"):
+        if name not in want and got[name] != NO_OFF:
+            wrong.append("%s: not in the headers, layout.c %d" % (name, got[name]))
+    for name in ("is_epoch", "is_gc_frame"):
+        if name not in want and got[name] != NO_OFF32:
+            wrong.append("%s: not in the headers, layout.c %d" % (name, got[name]))
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("python", found() or [None], ids=lambda p: p.name if p else "none")
+def test_row(python, print_layout, tmp_path):
+    if not python:
+        pytest.skip("no CPython 3.11 to 3.15 in PATH, PYENV_ROOT or TACHBPF_SID")
+    want = expected(python, tmp_path)
+    seen = 0
+    for image in filter(os.path.exists, python.images):
+        status, got = numbers([print_layout, image])
+        assert status in (0, 1), image
+        if status == 0:
+            seen += 1
+            compare(dict(want), got)
+            if want["minor"] >= 13:
+                assert got["is_epoch"] != NO_OFF32, "known releases have an epoch"
+    assert seen, "no CPython in %s" % python.images
+
+
+@pytest.mark.parametrize("python", found() or [None], ids=lambda p: p.name if p else "none")
+def test_debug_build_has_the_same_row(python, print_layout, tmp_path):
+    """Py_DEBUG may add fields; layout.c says it does not matter."""
+    if not python:
+        pytest.skip("no CPython 3.11 to 3.15 in PATH, PYENV_ROOT or TACHBPF_SID")
+    want = expected(python, tmp_path)
+    debug = expected(python, tmp_path, "-DPy_DEBUG")
+    want.pop("is_epoch", None)
+    debug.pop("is_epoch", None)
+    assert debug == want
+
+
+@pytest.mark.parametrize("minor", (11, 12))
+def test_opcode_tables(minor):
+    """user/cpython/opcodes.inc is what tools/gen_opcodes.py makes."""
+    sys.path.insert(0, str(ROOT / "tools"))
+    import gen_opcodes
+    pythons = [p for p in found() if p.name.endswith("python3.%d" % minor)
+               and os.path.exists(p.includes[0] + "/internal/pycore_opcode.h")]
+    if not pythons:
+        pytest.skip("no headers of CPython 3.%d" % minor)
+    text = (ROOT / "user" / "cpython" / "opcodes.inc").read_text()
+    body = text.split("cache_units_3%d[256] = {" % minor)[1].split("}")[0]
+    committed = [int(v) for v in body.replace(",", " ").split()]
+    for p in pythons:
+        assert gen_opcodes.caches(p.includes[0]) == committed, p.name

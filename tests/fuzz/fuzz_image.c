@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * fuzz_image.c - gives cpython_image_read() a hostile ELF file.
+ *
+ * Input: a byte that says which made-up CPython to start from (0: none), then either
+ * the file itself or, for a made-up one, changes to it: u16 which byte, u8 value, repeated.
+ * Only bytes of words that are not zero count, so that most changes hit something, and a
+ * mutation need not find out by itself what an ELF file is. Run where tests/golden is.
+ */
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "tests/unit/fake_elf.h"
+#include "user/cpython/debug_offsets.h"
+#include "user/cpython/image.h"
+
+#ifndef GOLDEN_DIR
+#define GOLDEN_DIR "tests/golden"
+#endif
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static const uint8_t getter[] = { 0x64, 0x48, 0x8b, 0x04, 0x25, 0xd8, 0xff, 0xff, 0xff, 0xc3 };
+static const char strings[] = "\0/usr/lib/python3.12\0Python-3.12.4";
+
+static size_t load_golden(unsigned int minor, uint8_t *out)
+{
+	char path[512];
+	size_t len = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/debug_offsets_3.%u.bin", GOLDEN_DIR, minor);
+	f = fopen(path, "rb");
+	if (f) {
+		len = fread(out, 1, DEBUG_OFFSETS_MAX, f);
+		fclose(f);
+	}
+	return len;
+}
+
+/* 1, 2: rows; 3, 4, 5: debug offsets; 6: no symbols. */
+static void build(struct fake_elf *f, unsigned int which)
+{
+	static uint8_t offsets[7][DEBUG_OFFSETS_MAX];
+	static size_t len[7];
+
+	*f = (struct fake_elf){ .runtime = offsets[which], .runtime_len = 256 };
+	if (which >= 3 && which <= 5) {
+		if (!len[which])
+			len[which] = load_golden(10 + which, offsets[which]);
+		f->runtime_len = len[which];
+		f->getter = getter;
+		f->getter_len = sizeof(getter);
+	} else if (which == 6) {
+		f->no_dynsym = true;
+		f->rodata = strings;
+		f->rodata_len = sizeof(strings);
+	} else {
+		f->hex = which == 1 ? 0x030b07f0 : 0x030c01f0;
+	}
+	f->gnu_hash = which & 1;
+	f->symtab = which == 4 || which == 6;
+	fake_elf_build(f);
+}
+
+static void check(const struct cpython_image *img, int err, const char *why)
+{
+	const struct py_layout *l = &img->layout;
+
+	if (err > 0 || (err == -ENOTSUP && !why[0]))
+		abort();
+	if (err)
+		return;
+	if (img->major != 3 || img->minor < 11 || img->minor > 15 || !img->version[0] ||
+	    !img->runtime_vaddr || !img->tstate_how || l->fr_bytes > 136 ||
+	    l->fr_owner >= l->fr_bytes || l->ts_frame >= ABI_TS_BYTES - 8)
+		abort();
+}
+
+static void change(struct fake_elf *f, const uint8_t *data, size_t size)
+{
+	uint16_t at[FAKE_SIZE];
+	size_t cnt = 0, i;
+	uint64_t word;
+
+	for (i = 0; i < FAKE_SIZE; i++) {
+		memcpy(&word, f->image + (i & ~7ul), sizeof(word));
+		if (word)
+			at[cnt++] = i;
+	}
+	for (i = 0; i + 3 <= size; i += 3)
+		f->image[at[(data[i] | data[i + 1] << 8) % cnt]] = data[i + 2];
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static int fd = -1;
+	struct cpython_image img;
+	struct fake_elf f;
+	char why[200];
+
+	if (fd < 0)
+		fd = fake_file(NULL, 0);
+	if (fd < 0 || size < 1)
+		return 0;
+	if (data[0] % 7) {
+		build(&f, data[0] % 7);
+		change(&f, data + 1, size - 1);
+		data = f.image;
+		size = sizeof(f.image);
+	} else {
+		data++;
+		size--;
+	}
+	if (ftruncate(fd, 0) || pwrite(fd, data, size, 0) != (ssize_t)size)
+		return 0;
+	check(&img, cpython_image_read(fd, &img, why, sizeof(why)), why);
+	return 0;
+}

@@ -1,0 +1,393 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * host.c - the BPF helpers, on a made-up machine. See host.h.
+ *
+ * Helpers behave as the kernel's do where bpf/ can notice: a read that fails
+ * zeroes its destination, lookups give pointers into the map, a per-CPU map has
+ * a value a CPU, the ring buffer takes a record whole or not at all.
+ */
+#include "host.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PAGE 4096ull
+#define PAGES_MAX 65536		/* hash of target pages, at most half full */
+#define MAPS_MAX 16
+
+struct page {
+	u64 addr;		/* of its first byte; valid if data */
+	u8 *data;		/* NULL: never used */
+	bool mapped;
+};
+
+/* An entry of a hash map, or all of an array. */
+struct map {
+	struct host_map_def def;
+	u32 cnt;
+	u8 *values;		/* array: [cpu][index]; hash: of [max_entries] */
+	u8 *keys;
+	bool *used;
+};
+
+struct host host;
+bool host_task_btf = true;
+static struct page pages[PAGES_MAX];
+static u32 page_cnt;
+static struct map maps[MAPS_MAX];
+static int map_cnt;
+
+static void die(const char *what, u64 v)
+{
+	fprintf(stderr, "hostbpf: %s (%llx)\n", what, (unsigned long long)v);
+	abort();
+}
+
+/* ---- memory ---- */
+
+static struct page *page_slot(u64 addr)
+{
+	u64 i = (addr / PAGE * 0x9e3779b97f4a7c15ULL) >> 48;
+
+	while (pages[i].data && pages[i].addr != addr)
+		i = (i + 1) & (PAGES_MAX - 1);
+	return &pages[i];
+}
+
+void host_mem_map(u64 addr, u64 len)
+{
+	u64 a, end = addr + len;
+
+	for (a = addr & ~(PAGE - 1); a < end; a += PAGE) {
+		struct page *p = page_slot(a);
+
+		if (!p->data) {
+			if (++page_cnt > PAGES_MAX / 2)
+				die("too many pages", page_cnt);
+			p->addr = a;
+			p->data = malloc(PAGE);
+		}
+		if (!p->mapped)
+			memset(p->data, 0, PAGE);
+		p->mapped = true;
+	}
+	host.mem_version++;
+}
+
+void host_mem_unmap(u64 addr, u64 len)
+{
+	u64 a;
+
+	for (a = addr & ~(PAGE - 1); a < addr + len; a += PAGE)
+		page_slot(a)->mapped = false;
+	host.mem_version++;
+}
+
+static u8 *mem_at(u64 addr)
+{
+	struct page *p = page_slot(addr & ~(PAGE - 1));
+
+	return p->mapped ? p->data + (addr & (PAGE - 1)) : NULL;
+}
+
+/* Bytes from addr that lie on its page, at most len. */
+static size_t on_page(u64 addr, size_t len)
+{
+	size_t n = PAGE - (addr & (PAGE - 1));
+
+	return n < len ? n : len;
+}
+
+void host_mem_write(u64 addr, const void *data, size_t len)
+{
+	const u8 *from = data;
+	size_t n;
+
+	for (; len; addr += n, from += n, len -= n) {
+		u8 *to = mem_at(addr);
+
+		n = on_page(addr, len);
+		if (!to)
+			die("write to a hole", addr);
+		memcpy(to, from, n);
+	}
+}
+
+void host_mem_put64(u64 addr, u64 v)
+{
+	host_mem_write(addr, &v, sizeof(v));
+}
+
+void host_mem_put32(u64 addr, u32 v)
+{
+	host_mem_write(addr, &v, sizeof(v));
+}
+
+void host_mem_put8(u64 addr, u8 v)
+{
+	host_mem_write(addr, &v, sizeof(v));
+}
+
+int host_mem_read(void *ctx, uint64_t addr, void *buf, size_t len)
+{
+	u8 *to = buf;
+	size_t n;
+
+	for (; len; addr += n, to += n, len -= n) {
+		u8 *from = mem_at(addr);
+
+		n = on_page(addr, len);
+		if (!from)
+			return -EFAULT;
+		memcpy(to, from, n);
+	}
+	return 0;
+}
+
+long bpf_probe_read_user(void *dst, u32 size, const void *addr)
+{
+	host.reads++;
+	if (host.fail_read &&
+	    (host.fail_on ? host.reads >= host.fail_read : host.reads == host.fail_read))
+		goto fail;
+	if (!host_mem_read(NULL, (u64)addr, dst, size))
+		return 0;
+fail:
+	memset(dst, 0, size);
+	return -EFAULT;
+}
+
+/* ---- maps ---- */
+
+static bool is_hash(const struct host_map_def *def)
+{
+	return def->type == BPF_MAP_TYPE_HASH;
+}
+
+static struct map *map_of(const struct host_map_def *def)
+{
+	u32 cpus = def->type == BPF_MAP_TYPE_PERCPU_ARRAY ? HOST_CPUS : 1;
+	struct map *m;
+	int i;
+
+	for (i = 0; i < map_cnt; i++)
+		if (maps[i].def.map == def->map)
+			return &maps[i];
+	if (map_cnt == MAPS_MAX)
+		die("too many maps", map_cnt);
+	m = &maps[map_cnt++];
+	m->def = *def;
+	m->cnt = 0;
+	m->values = calloc(cpus * def->max_entries, def->value_size);
+	m->keys = is_hash(def) ? calloc(def->max_entries, def->key_size) : NULL;
+	m->used = is_hash(def) ? calloc(def->max_entries, sizeof(bool)) : NULL;
+	return m;
+}
+
+/* The entry's index in a hash map; -1: not there. */
+static int hash_index(const struct map *m, const void *key)
+{
+	u32 i, seen = 0;
+
+	for (i = 0; i < m->def.max_entries && seen < m->cnt; i++) {
+		seen += m->used[i];
+		if (m->used[i] && !memcmp(m->keys + i * m->def.key_size, key, m->def.key_size))
+			return i;
+	}
+	return -1;
+}
+
+void *host_map_lookup(const struct host_map_def *def, const void *key)
+{
+	struct map *m = map_of(def);
+	int i;
+
+	if (is_hash(def)) {
+		i = hash_index(m, key);
+		return i < 0 ? NULL : m->values + (size_t)i * def->value_size;
+	}
+	i = *(const u32 *)key;
+	if ((u32)i >= def->max_entries)
+		return NULL;
+	if (def->type == BPF_MAP_TYPE_PERCPU_ARRAY)
+		i += host.cpu * def->max_entries;
+	return m->values + (size_t)i * def->value_size;
+}
+
+int host_map_update(const struct host_map_def *def, const void *key, const void *value)
+{
+	struct map *m = map_of(def);
+	int i;
+
+	if (!is_hash(def))
+		die("update of an array", def->type);
+	i = hash_index(m, key);
+	if (i < 0) {
+		if (m->cnt == def->max_entries)
+			return -E2BIG;
+		for (i = 0; m->used[i]; i++)
+			;
+		m->used[i] = true;
+		m->cnt++;
+		memcpy(m->keys + i * def->key_size, key, def->key_size);
+	}
+	memcpy(m->values + (size_t)i * def->value_size, value, def->value_size);
+	return 0;
+}
+
+int host_map_delete(const struct host_map_def *def, const void *key)
+{
+	struct map *m = map_of(def);
+	int i = hash_index(m, key);
+
+	if (i < 0)
+		return -ENOENT;
+	m->used[i] = false;
+	m->cnt--;
+	return 0;
+}
+
+/* ---- ring buffer ---- */
+
+static u8 *new_record(size_t len)
+{
+	if (host.record_cnt >= host.ring_room)
+		return NULL;
+	if (host.record_cnt == HOST_RECORDS_MAX)
+		die("too many records", host.record_cnt);
+	host.records[host.record_cnt].data = malloc(len);
+	host.records[host.record_cnt].len = len;
+	return host.records[host.record_cnt++].data;
+}
+
+long bpf_ringbuf_output(void *ring, void *data, u64 size, u64 flags)
+{
+	u8 *to = new_record(size);
+
+	if (!to)
+		return -EAGAIN;
+	memcpy(to, data, size);
+	return 0;
+}
+
+void *bpf_ringbuf_reserve(void *ring, u64 size, u64 flags)
+{
+	return new_record(size);
+}
+
+void bpf_ringbuf_submit(void *data, u64 flags)
+{
+}
+
+u64 bpf_ringbuf_query(void *ring, u64 flags)
+{
+	return host.record_cnt;
+}
+
+void host_drop_records(void)
+{
+	while (host.record_cnt)
+		free(host.records[--host.record_cnt].data);
+}
+
+const void *host_record(u8 kind, int *i, size_t *len)
+{
+	for (; *i < host.record_cnt; (*i)++) {
+		const struct raw_header *h = (const void *)host.records[*i].data;
+
+		if (h->kind != kind)
+			continue;
+		if (len)
+			*len = host.records[*i].len;
+		(*i)++;
+		return h;
+	}
+	return NULL;
+}
+
+/* ---- the machine ---- */
+
+u64 bpf_ktime_get_ns(void)
+{
+	return host.now_ns++;
+}
+
+u64 bpf_get_current_pid_tgid(void)
+{
+	return (u64)host.task.tgid << 32 | (u32)host.task.pid;
+}
+
+u32 bpf_get_smp_processor_id(void)
+{
+	return host.cpu;
+}
+
+u64 bpf_get_current_task(void)
+{
+	return (u64)&host.task;
+}
+
+struct task_struct *bpf_get_current_task_btf(void)
+{
+	return &host.task;
+}
+
+u64 host_counter(enum counter which)
+{
+	u32 zero = 0, cpu = host.cpu;
+	u64 sum = 0;
+
+	for (host.cpu = 0; host.cpu < HOST_CPUS; host.cpu++)
+		sum += ((u64 *)bpf_map_lookup_elem(&counters, &zero))[which];
+	host.cpu = cpu;
+	return sum;
+}
+
+void host_tick(void)
+{
+	host_drop_records();
+	host.reads = 0;
+	on_cpu_tick(NULL);
+}
+
+static void free_maps(void)
+{
+	while (map_cnt) {
+		struct map *m = &maps[--map_cnt];
+
+		free(m->values);
+		free(m->keys);
+		free(m->used);
+	}
+}
+
+void host_free(void)
+{
+	u32 i;
+
+	host_drop_records();
+	free_maps();
+	for (i = 0; i < PAGES_MAX; i++)
+		free(pages[i].data);
+	memset(pages, 0, sizeof(pages));
+	page_cnt = 0;
+}
+
+void host_reset(void)
+{
+	host_free();
+	memset(&host, 0, sizeof(host));
+	host.task = (struct task_struct){
+		.pid = 1001,
+		.tgid = 1001,
+		.group_leader = &host.leader,
+		.signal = &host.signal,
+	};
+	host.leader = host.task;
+	host.leader.start_boottime = 77;
+	host.now_ns = 1000;
+	host.ring_room = HOST_RECORDS_MAX;
+	host_task_btf = true;
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * host.h - a machine for bpf/ to run on: one current task, its memory, the maps
+ * and the ring buffer. Included by tests only.
+ */
+#ifndef HOSTBPF_HOST_H
+#define HOSTBPF_HOST_H
+
+#include "bpf/common.bpf.h"
+
+#define HOST_CPUS 2
+#define HOST_RECORDS_MAX 512
+
+/* What the next tick finds. */
+struct host {
+	struct task_struct task, leader;
+	struct signal_struct signal;
+	u64 now_ns;
+	u32 cpu;
+	/* The read (from 1) that fails, and all behind it if fail_on; 0: none. */
+	u64 fail_read;
+	bool fail_on;
+	u64 reads;		/* since host_tick() began */
+	u64 mem_version;	/* counts changes of the target's memory map */
+	/* So many records fit into the ring buffer; the rest is refused. */
+	int ring_room;
+	struct {
+		u8 *data;
+		size_t len;
+	} records[HOST_RECORDS_MAX];
+	int record_cnt;
+};
+extern struct host host;
+
+/* Everything empty and at its beginning. */
+void host_reset(void);
+/* Frees all; after the last test. */
+void host_free(void);
+
+/* The target's memory: pages that are there or are not. */
+void host_mem_map(u64 addr, u64 len);
+void host_mem_unmap(u64 addr, u64 len);
+/* Where it is mapped only, else the test ends. */
+void host_mem_write(u64 addr, const void *data, size_t len);
+void host_mem_put64(u64 addr, u64 v);
+void host_mem_put32(u64 addr, u32 v);
+void host_mem_put8(u64 addr, u8 v);
+/* As process_vm_readv() would: 0 or -EFAULT. The signature is struct target_mem's. */
+int host_mem_read(void *ctx, uint64_t addr, void *buf, size_t len);
+
+/* Forget the records there are, then let the clock tick on host.cpu. */
+void host_tick(void);
+void host_drop_records(void);
+/* Of all CPUs. */
+u64 host_counter(enum counter which);
+/* The first record of this kind behind record *i; NULL: none. Start with *i = 0. */
+const void *host_record(u8 kind, int *i, size_t *len);
+
+int on_cpu_tick(struct bpf_perf_event_data *ctx);
+int host_on_exec(struct task_struct *p);
+int host_on_fork(struct task_struct *parent, struct task_struct *child);
+int host_on_exit(struct task_struct *p);
+
+#endif

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * bpf_core_read.h - CO-RE on the host: the fields are where the compiler put them.
+ */
+#ifndef HOSTBPF_CORE_READ_H
+#define HOSTBPF_CORE_READ_H
+
+/* What the kernel under test has: see host.h. */
+extern bool host_task_btf;
+
+#define bpf_core_enum_value_exists(type, value) host_task_btf
+#define HOST_CORE_READ1(src, a) (src)->a
+#define HOST_CORE_READ2(src, a, b) (src)->a->b
+#define HOST_CORE_PICK(src, a, b, name, ...) name
+#define BPF_CORE_READ(...)                                                                        \
+	HOST_CORE_PICK(__VA_ARGS__, HOST_CORE_READ2, HOST_CORE_READ1)(__VA_ARGS__)
+
+#endif

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * bpf_helpers.h - the helpers that bpf/ calls, served by tests/hostbpf/host.c.
+ *
+ * A map's size and kind come from its declaration, as libbpf takes them from BTF.
+ */
+#ifndef HOSTBPF_HELPERS_H
+#define HOSTBPF_HELPERS_H
+
+#include "vmlinux.h"
+
+#define SEC(name)
+#define __uint(name, val) int(*name)[val]
+#define __type(name, val) typeof(val) *name
+#define barrier_var(var) asm volatile("" : "+r"(var))
+
+struct host_map_def {
+	const void *map;
+	u32 type, max_entries, key_size, value_size;
+};
+
+#define HOST_MAP(m)                                                                               \
+	(&(struct host_map_def){ (m), sizeof(*(m)->type) / sizeof(int),                           \
+				 sizeof(*(m)->max_entries) / sizeof(int), sizeof(*(m)->key),      \
+				 sizeof(*(m)->value) })
+
+#define bpf_map_lookup_elem(m, key) host_map_lookup(HOST_MAP(m), key)
+#define bpf_map_update_elem(m, key, value, flags) host_map_update(HOST_MAP(m), key, value)
+#define bpf_map_delete_elem(m, key) host_map_delete(HOST_MAP(m), key)
+
+void *host_map_lookup(const struct host_map_def *def, const void *key);
+int host_map_update(const struct host_map_def *def, const void *key, const void *value);
+int host_map_delete(const struct host_map_def *def, const void *key);
+
+long bpf_probe_read_user(void *dst, u32 size, const void *addr);
+long bpf_ringbuf_output(void *ring, void *data, u64 size, u64 flags);
+void *bpf_ringbuf_reserve(void *ring, u64 size, u64 flags);
+void bpf_ringbuf_submit(void *data, u64 flags);
+u64 bpf_ringbuf_query(void *ring, u64 flags);
+u64 bpf_ktime_get_ns(void);
+u64 bpf_get_current_pid_tgid(void);
+u32 bpf_get_smp_processor_id(void);
+u64 bpf_get_current_task(void);
+struct task_struct *bpf_get_current_task_btf(void);
+
+#endif

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * bpf_tracing.h - tracing programs are plain functions on the host; prefixed, because
+ * C has an on_exit() of its own.
+ */
+#ifndef HOSTBPF_TRACING_H
+#define HOSTBPF_TRACING_H
+
+#define BPF_PROG(name, ...) host_##name(__VA_ARGS__)
+
+#endif

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * test_faults.c - the n-th read of the target's memory fails, for every n.
+ *
+ * Whatever fails: no frame that is not there, no name that is another's, the
+ * tick is counted once, frames that are missing are told, and the next tick is
+ * as if nothing had happened.
+ */
+#include "world.h"
+
+static struct world w;
+
+#define EACH_MINOR(minor) for ((minor) = LAYOUT_MINOR_MIN; (minor) <= LAYOUT_MINOR_MAX; (minor)++)
+#define FRAMES 48
+
+/* A bit of everything: chunks, generators, shims, the GIL, an exception, a collection. */
+static void rich_world(int minor)
+{
+	const struct py_layout *l = &w.img.layout;
+	const u64 item = W_HEAP + 0x500000;
+	u32 i;
+
+	world_init(&w, minor);
+	for (i = 0; i < FRAMES; i++) {
+		if (i % 12 == 5)
+			world_shim(&w);
+		if (i % 20 == 10)
+			world_new_chunk(&w);
+		world_push(&w, i % 6 == 2 ? OWNER_GENERATOR : OWNER_THREAD, world_code(&w), 2 * i);
+	}
+	if (l->gil_how == PY_GIL_RT_CURRENT)
+		host_mem_put64(W_RUNTIME + l->rt_gil, W_TSTATE);
+	else
+		host_mem_put32(W_TSTATE + l->ts_gil, l->ts_gil_mask);
+	host_mem_put32(W_INTERP + l->is_gc_collecting, 1);
+	if (l->is_gc_frame != ABI_NO_OFF32)
+		host_mem_put64(W_INTERP + l->is_gc_frame, w.at[FRAMES - 5]);
+	host_mem_map(item, 64);
+	host_mem_put64(item + l->exc_value, 0x7777770);
+	host_mem_put64(item + l->exc_previous, W_TSTATE + l->ts_exc_state);
+	host_mem_put64(W_TSTATE + l->ts_exc_info, item);
+}
+
+static u64 counted_ends(void)
+{
+	u64 ends = 0;
+	int i;
+
+	for (i = CNT_IDLE; i <= CNT_RING_FULL; i++)
+		ends += host_counter(i);
+	return ends;
+}
+
+/* The frames from the innermost on as they are, their fingerprints or none. */
+static void check_sample(const struct raw_sample *s)
+{
+	const u8 all = STATUS_ON_CPU | STATUS_MAIN_THREAD | STATUS_HAS_GIL | STATUS_HAS_EXCEPTION;
+	u32 i;
+
+	assert_in_range(s->nframes, 0, FRAMES);
+	for (i = 0; i < s->nframes; i++) {
+		const struct raw_frame *want = &w.want[FRAMES - 1 - i];
+
+		assert_int_equal(s->frames[i].code, want->code);
+		assert_int_equal(s->frames[i].lasti, want->lasti);
+		assert_true(s->frames[i].id == want->id || !s->frames[i].id);
+	}
+	/* Behind the last frame there may be a shim that could not be read. */
+	assert_int_equal(s->flags & ~(RAW_GC | RAW_UNREADABLE), 0);
+	assert_true(s->nframes == FRAMES || s->flags & RAW_UNREADABLE);
+	assert_int_equal(s->status & ~all, 0);
+	assert_true(s->status & STATUS_ON_CPU);
+	assert_true(s->gc_at == 0 || (s->gc_at == 4 && s->flags & RAW_GC));
+	assert_true(s->interp_id == 6 || s->interp_id == 0);
+}
+
+static void check_piece(const struct raw_piece *at, const u8 *data)
+{
+	static u8 now[RAW_CODE_TABLE];
+
+	if (!at->len)
+		return;
+	assert_in_range(at->len, 1, sizeof(now));
+	assert_int_equal(host_mem_read(NULL, at->addr, now, at->len), 0);
+	assert_memory_equal(data, now, at->len);
+}
+
+static void check_codes(void)
+{
+	const struct raw_code *c;
+	size_t len;
+	int i = 0;
+
+	while ((c = host_record(RAW_CODE, &i, &len))) {
+		u32 n = (c->code - W_CODES) / W_CODE_STEP;
+
+		assert_in_range(n, 0, FRAMES - 1);
+		assert_int_equal(c->id, w.code_ids[n]);
+		assert_in_range(len, offsetof(struct raw_code, table), sizeof(*c));
+		assert_int_equal(c->table_at.len, len - offsetof(struct raw_code, table));
+		check_piece(&c->head_at, c->head);
+		check_piece(&c->name_at, c->name);
+		check_piece(&c->file_at, c->file);
+		check_piece(&c->table_at, c->table);
+	}
+}
+
+static void check_tick(void)
+{
+	u64 ends = counted_ends(), samples = host_counter(CNT_SAMPLE);
+	const struct raw_sample *s = world_sample();
+
+	assert_int_equal(counted_ends(), ends + 1);
+	assert_int_equal(host_counter(CNT_SAMPLE) - samples, s != NULL);
+	if (s)
+		check_sample(s);
+	check_codes();
+}
+
+/* Fail the n-th read, or that and all behind it, in a tick of a fresh interpreter. */
+static void fail_each(int minor, bool on, bool warm)
+{
+	u64 n, reads = 1;
+
+	for (n = 1; n <= reads; n++) {
+		rich_world(minor);
+		if (warm)
+			world_sample();
+		host.fail_on = on;
+		host.fail_read = n;
+		check_tick();
+		if (n == 1)
+			assert_true(host.reads >= 1);
+		host.fail_read = 0;
+		world_sample();
+		if (host.reads > reads)
+			reads = host.reads;
+		/* What failed left nothing behind: frames and fingerprints are right again. */
+		world_sample();
+		world_expect(&w, FRAMES, RAW_GC);
+		assert_int_equal(host_counter(CNT_CODE_LOST), 0);
+	}
+	assert_true(reads > 10);
+}
+
+static void test_one_read_fails(void **state)
+{
+	int minor;
+
+	EACH_MINOR(minor) {
+		fail_each(minor, false, false);
+		fail_each(minor, false, true);
+	}
+}
+
+static void test_reads_fail_from_then_on(void **state)
+{
+	int minor;
+
+	EACH_MINOR(minor) {
+		fail_each(minor, true, false);
+		fail_each(minor, true, true);
+	}
+}
+
+/* The same through the other ways to a thread state. */
+static void test_ways_to_the_thread(void **state)
+{
+	static const u8 hows[] = { PY_TSTATE_TLS_FS, PY_TSTATE_TLS_DTV, PY_TSTATE_LIST };
+	const u64 index = W_RUNTIME + 0x2000, dtv = W_HEAP + 0x200000, block = W_HEAP + 0x300000;
+	size_t i;
+	u64 n;
+
+	for (i = 0; i < sizeof(hows); i++) {
+		for (n = 1; n < 12; n++) {
+			rich_world(14);
+			host_mem_map(dtv, 4096);
+			host_mem_map(block, 4096);
+			host_mem_put64(index, 2);
+			host_mem_put64(W_TP + 8, dtv);
+			host_mem_put64(dtv + 32, block);
+			host_mem_put64(block - 64 + 128, W_TSTATE);
+			host_mem_put64(index + 8, 128);
+			w.proc.tstate_how = hows[i];
+			w.proc.tls_index = index;
+			world_put_proc(&w);
+			host.fail_read = n;
+			check_tick();
+			host.fail_read = 0;
+			world_expect(&w, FRAMES, RAW_GC);
+		}
+	}
+}
+
+/* Frames that lead up and down: what a failed read left behind is no frame's memory. */
+static void test_up_and_down(void **state)
+{
+	u32 i;
+	int minor;
+	u64 n;
+
+	EACH_MINOR(minor) {
+		for (n = 1; n < 150; n++) {
+			world_init(&w, minor);
+			for (i = 0; i < FRAMES; i++) {
+				u64 at = w.chunk + 24 + 160 * (i * 31 % FRAMES);
+
+				world_push_at(&w, at, OWNER_THREAD, world_code(&w), 2 * i);
+			}
+			world_sample();
+			host.fail_read = n;
+			check_tick();
+			host.fail_read = 0;
+			world_expect(&w, FRAMES, 0);
+		}
+	}
+}
+
+static int done(void **state)
+{
+	host_free();
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_one_read_fails),
+		cmocka_unit_test(test_reads_fail_from_then_on),
+		cmocka_unit_test(test_ways_to_the_thread),
+		cmocka_unit_test(test_up_and_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, done);
+}

@@ -1,0 +1,543 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * test_thread.c - from the current thread to its PyThreadState, and what that
+ * says: GIL, exceptions, garbage collection.
+ */
+#include "world.h"
+
+static struct world w;
+
+#define EACH_MINOR(minor) for ((minor) = LAYOUT_MINOR_MIN; (minor) <= LAYOUT_MINOR_MAX; (minor)++)
+
+/* A thread with three frames, whose state nothing leads to yet. */
+static void hidden_thread(int minor, u8 how)
+{
+	world_init(&w, minor);
+	world_recurse(&w, 3);
+	host_mem_put64(W_TP - 64, 0);
+	host_mem_put64(W_TP + 0x310 + 16 * 3 + 8, 0);
+	w.proc.tstate_how = how;
+	world_put_proc(&w);
+}
+
+static void set_key(u32 key)
+{
+	u64 rt = W_RUNTIME + w.img.layout.rt_tss_key;
+
+	host_mem_put32(rt, 1);
+	host_mem_put32(rt + 4, key);
+	world_put_proc(&w);
+}
+
+static void test_tss_first_block(void **state)
+{
+	u32 key;
+
+	for (key = 0; key < 32; key++) {
+		hidden_thread(13, PY_TSTATE_TSS_GLIBC);
+		set_key(key);
+		world_expect_end(CNT_NATIVE_THREAD);
+		host_mem_put64(W_TP + 0x310 + 16 * key + 8, W_TSTATE);
+		world_expect(&w, 3, 0);
+		assert_int_equal(world_proc()->tss_key, key);
+	}
+}
+
+static void test_tss_second_level(void **state)
+{
+	static const u32 keys[] = { 32, 33, 63, 64, 500, 1023 };
+	size_t i;
+
+	for (i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		u64 block = W_HEAP + 0x100000 + 4096 * i;
+
+		hidden_thread(12, PY_TSTATE_TSS_GLIBC);
+		set_key(keys[i]);
+		/* No block: this thread never set such a key. */
+		world_expect_end(CNT_NATIVE_THREAD);
+		host_mem_put64(W_TP + 0x510 + 8 * (keys[i] / 32), block);
+		world_expect_end(CNT_NATIVE_THREAD);
+		host_mem_map(block, 512);
+		world_expect_end(CNT_NATIVE_THREAD);
+		host_mem_put64(block + 16 * (keys[i] % 32) + 8, W_TSTATE);
+		world_expect(&w, 3, 0);
+	}
+}
+
+static void test_tss_not_ready(void **state)
+{
+	u64 rt;
+
+	hidden_thread(11, PY_TSTATE_TSS_GLIBC);
+	rt = W_RUNTIME + w.img.layout.rt_tss_key;
+	host_mem_put64(W_TP + 0x310 + 8, W_TSTATE);
+	host_mem_put32(rt, 0);
+	host_mem_put32(rt + 4, 0);
+	world_expect_end(CNT_NOT_READY);
+	assert_int_equal(world_proc()->tss_key, -1);
+	host_mem_put32(rt, 1);
+	world_expect(&w, 3, 0);
+	/* The key is read once. */
+	host_mem_put32(rt, 0);
+	world_expect(&w, 3, 0);
+	/* Beyond PTHREAD_KEYS_MAX there is none. */
+	hidden_thread(11, PY_TSTATE_TSS_GLIBC);
+	set_key(1024);
+	world_expect_end(CNT_NATIVE_THREAD);
+	hidden_thread(11, PY_TSTATE_TSS_GLIBC);
+	host_mem_unmap(W_RUNTIME, 4 * 4096);
+	world_expect_end(CNT_NOT_READY);
+}
+
+static void test_tls_fs(void **state)
+{
+	static const s64 offs[] = { -8, -64, -4000, 16, 4096 };
+	size_t i;
+
+	for (i = 0; i < sizeof(offs) / sizeof(offs[0]); i++) {
+		hidden_thread(15, PY_TSTATE_TLS_FS);
+		w.proc.tls_off = offs[i];
+		world_put_proc(&w);
+		world_expect_end(CNT_NATIVE_THREAD);
+		host_mem_put64(W_TP + offs[i], W_TSTATE);
+		world_expect(&w, 3, 0);
+	}
+}
+
+static void test_tls_dtv(void **state)
+{
+	const u64 index = W_RUNTIME + 0x2000, dtv = W_HEAP + 0x200000, block = W_HEAP + 0x300000;
+
+	hidden_thread(15, PY_TSTATE_TLS_DTV);
+	host_mem_map(dtv, 2 * 4096);
+	host_mem_map(block, 4096);
+	w.proc.tls_index = index;
+	w.proc.tls_off = 24;
+	world_put_proc(&w);
+	host_mem_put64(index, 5);
+	host_mem_put64(index + 8, 0x40);
+	host_mem_put64(W_TP + 8, dtv);
+	world_expect_end(CNT_NATIVE_THREAD);
+	host_mem_put64(dtv + 16 * 5, UINT64_MAX);	/* not allocated in this thread */
+	world_expect_end(CNT_NATIVE_THREAD);
+	host_mem_put64(dtv + 16 * 5, block);
+	world_expect_end(CNT_NATIVE_THREAD);
+	host_mem_put64(block + 0x40 + 24, W_TSTATE);
+	world_expect(&w, 3, 0);
+	host_mem_put64(index, 4097);	/* nobody has so many modules */
+	world_expect_end(CNT_NATIVE_THREAD);
+}
+
+/* Interpreters 0..3 with some threads each; the last one's last is ours. */
+static void test_list(void **state)
+{
+	const struct py_layout *l = &w.img.layout;
+	u64 is, ts, prev;
+	int i, k, minor;
+
+	EACH_MINOR(minor) {
+		hidden_thread(minor, PY_TSTATE_LIST);
+		host_mem_put64(W_TSTATE + l->ts_thread_id, 0xdead);
+		world_expect_end(CNT_NATIVE_THREAD);
+		host_mem_put64(W_TSTATE + l->ts_thread_id, W_TP);
+		world_expect(&w, 3, 0);
+		/* Behind three interpreters of ten other threads. */
+		for (i = 0; i < 3; i++) {
+			is = W_INTERP + (i + 1) * 0x1000000;
+			host_mem_map(is, 256 * 1024);
+			host_mem_put64(is + l->is_next,
+				       i ? W_INTERP + i * 0x1000000 : W_INTERP);
+			prev = is + l->is_threads_head;
+			for (k = 0; k < 10; k++) {
+				ts = W_TSTATE + (1 + i * 10 + k) * 4096;
+				host_mem_map(ts, 4096);
+				host_mem_put64(prev, ts);
+				host_mem_put64(ts + l->ts_thread_id, 0xbad0 + k);
+				prev = ts + l->ts_next;
+			}
+		}
+		host_mem_put64(W_RUNTIME + l->rt_interp_head, W_INTERP + 3 * 0x1000000);
+		world_expect(&w, 3, 0);
+		/* Lists that lead in circles end. */
+		host_mem_put64(prev, W_TSTATE + 21 * 4096);
+		host_mem_put64(W_INTERP + 3 * 0x1000000 + l->is_next, W_INTERP + 3 * 0x1000000);
+		world_expect_end(CNT_NATIVE_THREAD);
+	}
+}
+
+/* Each thread's sample says which interpreter it runs. */
+static void test_interpreters(void **state)
+{
+	const struct py_layout *l = &w.img.layout;
+	const u64 other = W_INTERP + 0x1000000;
+	int minor, i;
+
+	EACH_MINOR(minor) {
+		world_init(&w, minor);
+		world_recurse(&w, 3);
+		host_mem_map(other, 256 * 1024);
+		host_mem_put64(W_INTERP + l->is_id, 0);
+		host_mem_put64(other + l->is_id, 5);
+		for (i = 0; i < 6; i++) {
+			host_mem_put64(W_TSTATE + l->ts_interp, i % 2 ? other : W_INTERP);
+			assert_int_equal(world_expect(&w, 3, 0)->interp_id, i % 2 ? 5 : 0);
+		}
+	}
+}
+
+static void test_unknown_how(void **state)
+{
+	hidden_thread(13, 77);
+	world_expect_end(CNT_NATIVE_THREAD);
+}
+
+static void test_tstate_unreadable(void **state)
+{
+	int minor;
+
+	EACH_MINOR(minor) {
+		world_init(&w, minor);
+		world_recurse(&w, 3);
+		host_mem_unmap(W_TSTATE, 4096);
+		world_expect_end(CNT_TSTATE_UNREADABLE);
+	}
+	for (minor = 11; minor <= 12; minor++) {
+		world_init(&w, minor);
+		world_recurse(&w, 3);
+		host_mem_unmap(W_CSTACK + 4096, 64);	/* _PyCFrame */
+		world_expect_end(CNT_TSTATE_UNREADABLE);
+	}
+}
+
+static u8 status_now(void)
+{
+	return world_expect(&w, 3, 0)->status & ~STATUS_MAIN_THREAD;
+}
+
+static void test_gil(void **state)
+{
+	const struct py_layout *l = &w.img.layout;
+	int minor, bit;
+
+	EACH_MINOR(minor) {
+		world_init(&w, minor);
+		world_recurse(&w, 3);
+		assert_int_equal(status_now(), STATUS_ON_CPU);
+		if (l->gil_how == PY_GIL_RT_CURRENT) {
+			assert_int_equal(minor, 11);
+			host_mem_put64(W_RUNTIME + l->rt_gil, W_TSTATE + 8);
+			assert_int_equal(status_now(), STATUS_ON_CPU);
+			host_mem_put64(W_RUNTIME + l->rt_gil, W_TSTATE);
+			assert_int_equal(status_now(), STATUS_ON_CPU | STATUS_HAS_GIL);
+			continue;
+		}
+		for (bit = 0; bit < 32; bit++) {
+			u8 want = l->ts_gil_mask >> bit & 1 ? STATUS_HAS_GIL : 0;
+
+			host_mem_put32(W_TSTATE + l->ts_gil, 1u << bit);
+			assert_int_equal(status_now(), STATUS_ON_CPU | want);
+		}
+		/* 3.12: active, 3.13: holds_gil, 3.14 and on: an int */
+		assert_int_equal(l->ts_gil_mask, minor == 12   ? 16 :
+						 minor == 13 ? 32 :
+							       UINT32_MAX);
+	}
+}
+
+static void test_no_gil_known(void **state)
+{
+	world_init(&w, 13);
+	world_recurse(&w, 3);
+	host_mem_put32(W_TSTATE + w.img.layout.ts_gil, UINT32_MAX);
+	w.proc.l.gil_how = PY_GIL_NONE;
+	world_put_proc(&w);
+	assert_int_equal(status_now(), STATUS_ON_CPU);
+}
+
+#define EXCEPTION (STATUS_ON_CPU | STATUS_HAS_EXCEPTION)
+
+static void test_exceptions(void **state)
+{
+	const struct py_layout *l = &w.img.layout;
+	const u64 some = W_HEAP + 0x400000;
+	int minor;
+
+	EACH_MINOR(minor) {
+		world_init(&w, minor);
+		world_recurse(&w, 3);
+		assert_int_equal(status_now(), STATUS_ON_CPU);
+		/* propagating */
+		host_mem_put64(W_TSTATE + l->ts_exc_current, some);
+		assert_int_equal(status_now(), EXCEPTION);
+		host_mem_put64(W_TSTATE + l->ts_exc_current, 0);
+		/* handled by a function */
+		host_mem_put64(W_TSTATE + l->ts_exc_state + l->exc_value, some);
+		assert_int_equal(status_now(), EXCEPTION);
+		/* left: None in 3.11 and 3.12 */
+		host_mem_put64(W_TSTATE + l->ts_exc_state + l->exc_value, W_NONE);
+		assert_int_equal(status_now(), STATUS_ON_CPU);
+	}
+}
+
+/* n generators' items, newest first; item k has value k < n ? values[k] : none. */
+static void chain_items(int n)
+{
+	const struct py_layout *l = &w.img.layout;
+	int k;
+
+	for (k = 0; k < n; k++) {
+		u64 item = W_HEAP + 0x500000 + k * 4096;
+
+		host_mem_map(item, 64);
+		host_mem_put64(item + l->exc_value, k % 2 ? W_NONE : 0);
+		host_mem_put64(item + l->exc_previous,
+			       k + 1 < n ? item + 4096 : W_TSTATE + l->ts_exc_state);
+	}
+	host_mem_put64(W_TSTATE + l->ts_exc_info, W_HEAP + 0x500000);
+}
+
+static void test_generator_exceptions(void **state)
+{
+	const struct py_layout *l = &w.img.layout;
+	int minor, n, k;
+
+	EACH_MINOR(minor) {
+		world_init(&w, minor);
+		world_recurse(&w, 3);
+		for (n = 1; n <= 8; n++) {
+			chain_items(n);
+			assert_int_equal(status_now(), STATUS_ON_CPU);
+			for (k = 0; k < n; k++) {
+				u64 value = W_HEAP + 0x500000 + k * 4096 + l->exc_value;
+
+				host_mem_put64(value, 0x1234560);
+				assert_int_equal(status_now(), EXCEPTION);
+				host_mem_put64(value, 0);
+			}
+			host_mem_put64(W_TSTATE + l->ts_exc_state + l->exc_value, 0x1234560);
+			assert_int_equal(status_now(), EXCEPTION);
+			host_mem_put64(W_TSTATE + l->ts_exc_state + l->exc_value, 0);
+		}
+		/* Behind eight items nobody looks for the thread's own. */
+		chain_items(9);
+		host_mem_put64(W_TSTATE + l->ts_exc_state + l->exc_value, 0x1234560);
+		assert_int_equal(status_now(), STATUS_ON_CPU);
+		host_mem_put64(W_TSTATE + l->ts_exc_state + l->exc_value, 0);
+		/* In a circle, or to nowhere. */
+		host_mem_put64(W_HEAP + 0x500000 + l->exc_previous, W_HEAP + 0x500000);
+		assert_int_equal(status_now(), STATUS_ON_CPU);
+		host_mem_put64(W_HEAP + 0x500000 + l->exc_previous, 0x10);
+		assert_int_equal(status_now(), STATUS_ON_CPU);
+	}
+}
+
+static void test_gc(void **state)
+{
+	const struct py_layout *l = &w.img.layout;
+	const struct raw_sample *s;
+	u32 at;
+	int minor;
+
+	EACH_MINOR(minor) {
+		world_init(&w, minor);
+		world_recurse(&w, 20);
+		host_mem_put32(W_INTERP + l->is_gc_collecting, 1);
+		/* Somebody else collects: this thread does not hold the GIL. */
+		world_expect(&w, 20, 0);
+		if (l->gil_how == PY_GIL_RT_CURRENT)
+			host_mem_put64(W_RUNTIME + l->rt_gil, W_TSTATE);
+		else
+			host_mem_put32(W_TSTATE + l->ts_gil, l->ts_gil_mask);
+		s = world_expect(&w, 20, RAW_GC);
+		assert_int_equal(s->gc_at, 0);
+		assert_int_equal(l->is_gc_frame == ABI_NO_OFF32, minor < 15);
+		if (l->is_gc_frame != ABI_NO_OFF32) {
+			for (at = 0; at < 20; at++) {
+				host_mem_put64(W_INTERP + l->is_gc_frame, w.at[19 - at]);
+				assert_int_equal(world_expect(&w, 20, RAW_GC)->gc_at, at);
+			}
+			host_mem_put64(W_INTERP + l->is_gc_frame, 0x123);
+			assert_int_equal(world_expect(&w, 20, RAW_GC)->gc_at, 0);
+		}
+		host_mem_put32(W_INTERP + l->is_gc_collecting, 0);
+		assert_int_equal(world_expect(&w, 20, 0)->gc_at, 0);
+	}
+}
+
+static void test_gc_unknown(void **state)
+{
+	const struct py_layout *l = &w.img.layout;
+
+	world_init(&w, 14);
+	world_recurse(&w, 3);
+	host_mem_put32(W_INTERP + l->is_gc_collecting, 1);
+	host_mem_put32(W_TSTATE + l->ts_gil, l->ts_gil_mask);
+	world_expect(&w, 3, RAW_GC);
+	w.proc.l.is_gc_collecting = ABI_NO_OFF32;
+	world_put_proc(&w);
+	world_expect(&w, 3, 0);
+}
+
+/* ---- whose tick is it? ---- */
+
+static void test_not_python(void **state)
+{
+	world_init(&w, 13);
+	world_recurse(&w, 3);
+	host.task.pid = host.task.tgid = 0;
+	world_expect_end(CNT_IDLE);
+	host.task.pid = host.task.tgid = 4711;	/* nobody asked for it */
+	world_expect_end(CNT_UNSELECTED);
+	host.task.flags = 0x00200000;
+	world_expect_end(CNT_KERNEL_THREAD);
+	host.task.pid = host.task.tgid = 1001;
+	w.proc.state = PY_PROC_OTHER;
+	world_put_proc(&w);
+	world_expect_end(CNT_OTHER);
+	assert_int_equal(world_proc()->ticks, 1);
+}
+
+static void test_watched(void **state)
+{
+	const struct raw_header *h;
+	u32 tgid = 4711, one = 1;
+	int i = 0;
+
+	world_init(&w, 13);
+	bpf_map_update_elem(&watched, &tgid, &one, BPF_ANY);
+	host.task.pid = host.task.tgid = tgid;
+	world_expect_end(CNT_UNKNOWN);
+	h = host_record(RAW_UNKNOWN, &i, NULL);
+	assert_non_null(h);
+	assert_int_equal(h->tgid, tgid);
+	assert_int_equal(h->start_ns, 77);
+	host.ring_room = 0;
+	world_expect_end(CNT_RING_FULL);
+}
+
+/* A pid that came back is a stranger; a start time that was not known is learned. */
+static void test_identity(void **state)
+{
+	u32 one = 1, tgid = 1001;
+
+	world_init(&w, 13);
+	world_recurse(&w, 3);
+	w.proc.start_ns = 0;
+	world_put_proc(&w);
+	world_expect(&w, 3, 0);
+	assert_int_equal(world_proc()->start_ns, 77);
+	host.leader.start_boottime = 78;
+	world_expect_end(CNT_UNSELECTED);
+	bpf_map_update_elem(&watched, &tgid, &one, BPF_ANY);
+	world_expect_end(CNT_UNKNOWN);
+}
+
+static void test_old_kernel(void **state)
+{
+	world_init(&w, 14);
+	world_recurse(&w, 3);
+	host_task_btf = false;
+	world_expect(&w, 3, 0);
+	host.task.tgid = 99;
+	host.task.flags = 0x00200000;
+	world_expect_end(CNT_KERNEL_THREAD);
+}
+
+static void test_ring_full(void **state)
+{
+	world_init(&w, 14);
+	world_recurse(&w, 3);
+	host.ring_room = 0;
+	world_expect_end(CNT_RING_FULL);
+}
+
+/* Fork inherits what is known with an identity of its own, exec and exit forget it. */
+static void test_lifecycle(void **state)
+{
+	struct task_struct child = { .pid = 2002, .tgid = 2002, .start_boottime = 99 };
+	u32 parent_tgid = 1001, tgid = 2002, one = 1;
+	const struct raw_lifecycle *ev;
+	struct py_proc *p;
+	int i = 0;
+
+	world_init(&w, 13);
+	host_on_fork(&host.task, &child);
+	assert_int_equal(host.record_cnt, 0);	/* its children were not asked for */
+	bpf_map_update_elem(&watched, &parent_tgid, &one, BPF_ANY);
+	world_proc()->ticks = 55;
+	host_on_fork(&host.task, &child);
+	ev = host_record(RAW_FORK, &i, NULL);
+	assert_non_null(ev);
+	assert_int_equal(ev->h.tgid, 2002);
+	assert_int_equal(ev->h.start_ns, 99);
+	assert_int_equal(ev->parent_tgid, 1001);
+	assert_int_equal(ev->known, 1);
+	p = bpf_map_lookup_elem(&py_procs, &tgid);
+	assert_non_null(p);
+	assert_int_equal(p->start_ns, 99);
+	assert_int_equal(p->ticks, 0);
+	assert_int_equal(p->ident, ev->ident);
+	assert_true(p->ident && p->ident != w.proc.ident);
+	assert_memory_equal(&p->l, &w.proc.l, sizeof(p->l));
+	assert_non_null(bpf_map_lookup_elem(&watched, &tgid));
+
+	child.group_leader = &child;
+	child.signal = &host.signal;
+	i = 0;
+	host_drop_records();
+	host_on_exec(&child);
+	assert_non_null(host_record(RAW_EXEC, &i, NULL));
+	assert_null(bpf_map_lookup_elem(&py_procs, &tgid));
+	assert_non_null(bpf_map_lookup_elem(&watched, &tgid));
+
+	host_drop_records();
+	host.signal.live.counter = 1;
+	host_on_exit(&child);
+	assert_int_equal(host.record_cnt, 0);	/* a thread of it */
+	host.signal.live.counter = 0;
+	i = 0;
+	host_on_exit(&child);
+	assert_non_null(host_record(RAW_EXIT, &i, NULL));
+	assert_null(bpf_map_lookup_elem(&watched, &tgid));
+	host_on_exit(&child);
+	assert_int_equal(host.record_cnt, 1);	/* not twice */
+	host.ring_room = 0;
+	host_on_exit(&host.task);
+	assert_int_equal(host_counter(CNT_LIFECYCLE_LOST), 1);
+	assert_null(world_proc());
+}
+
+static int done(void **state)
+{
+	host_free();
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_tss_first_block),
+		cmocka_unit_test(test_tss_second_level),
+		cmocka_unit_test(test_tss_not_ready),
+		cmocka_unit_test(test_tls_fs),
+		cmocka_unit_test(test_tls_dtv),
+		cmocka_unit_test(test_list),
+		cmocka_unit_test(test_interpreters),
+		cmocka_unit_test(test_unknown_how),
+		cmocka_unit_test(test_tstate_unreadable),
+		cmocka_unit_test(test_gil),
+		cmocka_unit_test(test_no_gil_known),
+		cmocka_unit_test(test_exceptions),
+		cmocka_unit_test(test_generator_exceptions),
+		cmocka_unit_test(test_gc),
+		cmocka_unit_test(test_gc_unknown),
+		cmocka_unit_test(test_not_python),
+		cmocka_unit_test(test_watched),
+		cmocka_unit_test(test_identity),
+		cmocka_unit_test(test_old_kernel),
+		cmocka_unit_test(test_ring_full),
+		cmocka_unit_test(test_lifecycle),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, done);
+}

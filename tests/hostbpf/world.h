@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * world.h - interpreters for tests: a process image with a thread, its frames
+ * and their code objects, laid out as a supported CPython does it, and what the
+ * walk has to say about it.
+ */
+#ifndef HOSTBPF_WORLD_H
+#define HOSTBPF_WORLD_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cpython/layout.h"
+#include "host.h"
+
+/* Where things are in the target. */
+#define W_RUNTIME 0x1000000ull
+#define W_NONE    0x1100000ull
+#define W_INTERP  0x2000000ull
+#define W_TSTATE  0x3000000ull
+#define W_TP      0x4000000ull
+#define W_HEAP    0x5550000000ull	/* generators' frames, exceptions */
+#define W_CODES   0x6000000000ull
+#define W_STRINGS 0x6100000000ull
+#define W_CHUNK   0x7f0000000000ull	/* data stack chunks, apart from each other */
+#define W_CSTACK  0x7ffc00000000ull
+
+#define W_CHUNK_BYTES (16 * 1024ull)
+#define W_CHUNK_STEP  0x1000000ull
+#define W_CODE_STEP   512ull
+#define W_FRAMES_MAX  1200
+#define W_CODES_MAX   1500
+
+enum { OWNER_THREAD = 0, OWNER_GENERATOR = 1, OWNER_SHIM = 3 };
+
+struct world {
+	struct cpython_image img;
+	struct py_proc proc;
+	u64 top;			/* the newest frame */
+	u64 sp, chunk, heap, cstack, strings;
+	u32 locals;			/* words behind every frame */
+	u8 code_tag;			/* low bits that references to code carry */
+	u32 code_cnt;
+	u32 code_ids[W_CODES_MAX];
+	/* Python frames, outermost first, and where each lies. */
+	struct raw_frame want[W_FRAMES_MAX];
+	u64 at[W_FRAMES_MAX];
+	u32 want_cnt;
+};
+
+static inline void world_image(struct cpython_image *img, int minor)
+{
+	struct debug_offsets d;
+	uint8_t bytes[DEBUG_OFFSETS_MAX];
+	const char *what = NULL;
+	char path[512];
+	size_t len;
+	FILE *f;
+
+	memset(img, 0, sizeof(*img));
+	img->major = 3;
+	img->minor = minor;
+	if (minor <= 12) {
+		assert_int_equal(layout_from_table(img), 0);
+		return;
+	}
+	snprintf(path, sizeof(path), "%s/debug_offsets_3.%d.bin", GOLDEN_DIR, minor);
+	f = fopen(path, "rb");
+	assert_non_null(f);
+	len = fread(bytes, 1, sizeof(bytes), f);
+	fclose(f);
+	assert_int_equal(debug_offsets_read(bytes, len, minor, &d, &what), 0);
+	assert_int_equal(layout_from_debug_offsets(img, &d, &what), 0);
+}
+
+static inline u64 world_frame_bytes(const struct world *w)
+{
+	return w->img.layout.fr_bytes + 8 * w->locals;
+}
+
+static inline void world_new_chunk(struct world *w)
+{
+	w->chunk += W_CHUNK_STEP;
+	host_mem_map(w->chunk, W_CHUNK_BYTES);
+	w->sp = w->chunk + 24;		/* _PyStackChunk: previous, size, top */
+	host_mem_put64(W_TSTATE + w->img.layout.ts_datastack, w->chunk);
+}
+
+/* Where the next frame of this owner goes. */
+static inline u64 world_frame_place(struct world *w, int owner)
+{
+	u64 at;
+
+	if (owner == OWNER_THREAD) {
+		if (w->sp + world_frame_bytes(w) > w->chunk + W_CHUNK_BYTES)
+			world_new_chunk(w);
+		at = w->sp;
+		w->sp += world_frame_bytes(w);
+	} else if (owner == OWNER_GENERATOR) {
+		at = w->heap;
+		host_mem_map(at, 256);
+		w->heap += 10064;	/* nowhere near its neighbours, 16-byte aligned */
+	} else {
+		w->cstack -= 208;
+		at = w->cstack;
+		host_mem_map(at, 128);
+	}
+	return at;
+}
+
+/* The thread's current frame, through _PyCFrame if this CPython has one. */
+static inline void world_set_frame(struct world *w, u64 frame)
+{
+	const struct py_layout *l = &w->img.layout;
+
+	w->top = frame;
+	if (l->cframe_frame == ABI_NO_OFF) {
+		host_mem_put64(W_TSTATE + l->ts_frame, frame);
+		return;
+	}
+	host_mem_map(W_CSTACK + 4096, 64);
+	host_mem_put64(W_TSTATE + l->ts_frame, W_CSTACK + 4096);
+	host_mem_put64(W_CSTACK + 4096 + l->cframe_frame, frame);
+}
+
+/* A new newest frame at a place of the caller's choosing; lasti -2: not begun. */
+static inline void world_push_at(struct world *w, u64 at, int owner, u32 code, s32 lasti)
+{
+	const struct py_layout *l = &w->img.layout;
+	u64 addr = W_CODES + code * W_CODE_STEP;
+
+	host_mem_put64(at + l->fr_code,
+		       owner >= OWNER_SHIM ? W_NONE | (l->code_tag_mask ? 1 : 0) :
+					     addr | w->code_tag);
+	host_mem_put64(at + l->fr_previous, w->top);
+	host_mem_put64(at + l->fr_ip, addr + l->co_code + (s64)lasti);
+	host_mem_put8(at + l->fr_owner, owner);
+	world_set_frame(w, at);
+	if (owner >= OWNER_SHIM)
+		return;
+	assert_true(w->want_cnt < W_FRAMES_MAX);
+	w->at[w->want_cnt] = at;
+	w->want[w->want_cnt++] = (struct raw_frame){
+		.code = addr,
+		.lasti = lasti < 0 ? RAW_LASTI_NONE : (u32)lasti,
+		.id = w->code_ids[code],
+	};
+}
+
+static inline void world_push(struct world *w, int owner, u32 code, s32 lasti)
+{
+	world_push_at(w, world_frame_place(w, owner), owner, code, lasti);
+}
+
+/* A shim where this CPython has them. */
+static inline void world_shim(struct world *w)
+{
+	if (w->img.layout.end_shim)
+		world_push(w, OWNER_SHIM, 0, 0);
+}
+
+/* A str object at the given place. */
+static inline void world_string_at(struct world *w, u64 at, const char *s)
+{
+	const struct py_object_layout *o = &w->img.objects;
+
+	host_mem_map(at, 8192);
+	host_mem_put64(at + o->str_length, strlen(s));
+	host_mem_put32(at + o->str_state,
+		       1u << o->str_kind_shift | o->str_compact_bit | o->str_ascii_bit);
+	host_mem_write(at + o->str_ascii_data, s, strlen(s) + 1);
+}
+
+static inline u64 world_string(struct world *w, const char *s)
+{
+	u64 at = w->strings;
+
+	w->strings += 4096 + 16;	/* so that they lie everywhere in their pages */
+	world_string_at(w, at, s);
+	return at;
+}
+
+/* A line table of n entries: each 8 code units, one line further on. */
+static inline u64 world_table(struct world *w, u32 n)
+{
+	u64 at = w->strings, data = at + w->img.objects.bytes_data;
+	u32 i;
+
+	w->strings += (3 * n + 4096 + 4095) & ~4095ull;
+	host_mem_map(at, 3 * n + 4096);
+	host_mem_put64(at + w->img.objects.bytes_size, 3 * n);
+	for (i = 0; i < n; i++) {
+		host_mem_put8(data + 3 * i, 0x80 | 11 << 3 | 7);
+		host_mem_put8(data + 3 * i + 1, 4);
+		host_mem_put8(data + 3 * i + 2, 9);
+	}
+	return at;
+}
+
+/* What the walk must say of the code object as it is in memory now. */
+static inline u32 world_code_identity(struct world *w, u32 code)
+{
+	const struct py_layout *l = &w->img.layout;
+	u64 addr = W_CODES + code * W_CODE_STEP, f[4];
+	u32 line, version = 0;
+
+	assert_int_equal(host_mem_read(NULL, addr + l->co_filename, &f[0], 8), 0);
+	assert_int_equal(host_mem_read(NULL, addr + l->co_name, &f[1], 8), 0);
+	assert_int_equal(host_mem_read(NULL, addr + l->co_qualname, &f[2], 8), 0);
+	assert_int_equal(host_mem_read(NULL, addr + l->co_linetable, &f[3], 8), 0);
+	assert_int_equal(host_mem_read(NULL, addr + l->co_firstlineno, &line, 4), 0);
+	if (l->co_version != ABI_NO_OFF)
+		assert_int_equal(host_mem_read(NULL, addr + l->co_version, &version, 4), 0);
+	return code_identity(f[0], f[1], f[2], f[3], line, version);
+}
+
+/* A new code object, func_N in file_N.py from line 100 + N on; returns N. */
+static inline u32 world_code(struct world *w)
+{
+	const struct py_layout *l = &w->img.layout;
+	u32 i = w->code_cnt++;
+	u64 addr = W_CODES + i * W_CODE_STEP;
+	char name[32];
+
+	assert_true(i < W_CODES_MAX);
+	host_mem_map(addr, W_CODE_STEP);
+	snprintf(name, sizeof(name), "func_%u", i);
+	host_mem_put64(addr + l->co_qualname, world_string(w, name));
+	host_mem_put64(addr + l->co_name, world_string(w, name));
+	snprintf(name, sizeof(name), "file_%u.py", i);
+	host_mem_put64(addr + l->co_filename, world_string(w, name));
+	host_mem_put64(addr + l->co_linetable, world_table(w, 20));
+	host_mem_put32(addr + l->co_firstlineno, 100 + i);
+	if (l->co_version != ABI_NO_OFF)
+		host_mem_put32(addr + l->co_version, 5000 + i);
+	w->code_ids[i] = world_code_identity(w, i);
+	return i;
+}
+
+/* Forget the stack, keep the code objects. */
+static inline void world_no_frames(struct world *w)
+{
+	w->want_cnt = 0;
+	w->heap = W_HEAP;
+	w->cstack = W_CSTACK;
+	w->chunk = W_CHUNK;
+	world_new_chunk(w);
+	world_set_frame(w, 0);
+	world_shim(w);
+}
+
+static inline void world_put_proc(struct world *w)
+{
+	u32 tgid = host.task.tgid;
+
+	assert_int_equal(bpf_map_update_elem(&py_procs, &tgid, &w->proc, BPF_ANY), 0);
+}
+
+static inline struct py_proc *world_proc(void)
+{
+	u32 tgid = host.task.tgid;
+
+	return bpf_map_lookup_elem(&py_procs, &tgid);
+}
+
+/* The thread state is found through the pthread key, from 3.15 on in TLS. */
+static inline void world_thread(struct world *w)
+{
+	const struct py_layout *l = &w->img.layout;
+
+	host_mem_map(W_TP - 4096, 4 * 4096);
+	host.task.thread.fsbase = W_TP;
+	w->proc.tstate_how = l->rt_tss_key == ABI_NO_OFF ? PY_TSTATE_TLS_FS : PY_TSTATE_TSS_GLIBC;
+	w->proc.tls_off = -64;
+	w->proc.tss_key = -1;
+	host_mem_put64(W_TP - 64, W_TSTATE);
+	if (l->rt_tss_key != ABI_NO_OFF) {
+		host_mem_put32(W_RUNTIME + l->rt_tss_key, 1);
+		host_mem_put32(W_RUNTIME + l->rt_tss_key + 4, 3);
+	}
+	host_mem_put64(W_TP + 0x310 + 16 * 3 + 8, W_TSTATE);
+	host_mem_put64(W_TSTATE + l->ts_interp, W_INTERP);
+	host_mem_put64(W_TSTATE + l->ts_thread_id, W_TP);
+	host_mem_put64(W_TSTATE + l->ts_exc_info, W_TSTATE + l->ts_exc_state);
+}
+
+/* CPython 3.minor with one thread that has no Python frame yet and holds no GIL. */
+static inline void world_init(struct world *w, int minor)
+{
+	const struct py_layout *l = &w->img.layout;
+
+	host_reset();
+	memset(w, 0, sizeof(*w));
+	world_image(&w->img, minor);
+	w->locals = 6;
+	w->strings = W_STRINGS;
+	host_mem_map(W_RUNTIME, 4 * 4096);
+	host_mem_map(W_INTERP, 256 * 1024);
+	host_mem_map(W_TSTATE, 4096);
+	host_mem_map(W_NONE, 4096);
+	w->proc = (struct py_proc){
+		.start_ns = host.leader.start_boottime, .ident = 0x1234567, .runtime = W_RUNTIME,
+		.none = W_NONE, .state = PY_PROC_PYTHON, .l = *l,
+	};
+	host_mem_put64(W_RUNTIME + l->rt_interp_head, W_INTERP);
+	host_mem_put64(W_INTERP + l->is_threads_head, W_TSTATE);
+	host_mem_put64(W_INTERP + l->is_id, 6);
+	if (l->is_epoch != ABI_NO_OFF32)
+		host_mem_put32(W_INTERP + l->is_epoch, 40);
+	world_thread(w);
+	world_put_proc(w);
+	world_no_frames(w);
+}
+
+/* n frames of one code object each (of at most 50), instruction 2 * depth. */
+static inline void world_recurse(struct world *w, u32 n)
+{
+	u32 i;
+
+	for (i = 0; i < n; i++) {
+		if (i < 50 && w->code_cnt <= i)
+			world_code(w);
+		world_push(w, OWNER_THREAD, i % 50, 2 * (i % 70));
+	}
+}
+
+/* Tick once; the sample, or NULL. */
+static inline const struct raw_sample *world_sample(void)
+{
+	const struct raw_sample *s;
+	size_t len;
+	int i = 0;
+
+	host_tick();
+	s = host_record(RAW_SAMPLE, &i, &len);
+	if (s)
+		assert_int_equal(len, offsetof(struct raw_sample, frames) +
+					      s->nframes * sizeof(struct raw_frame));
+	return s;
+}
+
+/* s holds n frames of the stack as it is wanted, from the innermost on. */
+static inline void world_check_frames(const struct world *w, const struct raw_sample *s, u32 n)
+{
+	u32 i;
+
+	assert_int_equal(s->nframes, n);
+	for (i = 0; i < n; i++) {
+		const struct raw_frame *want = &w->want[w->want_cnt - 1 - i];
+
+		assert_int_equal(s->frames[i].code, want->code);
+		assert_int_equal(s->frames[i].lasti, want->lasti);
+		assert_int_equal(s->frames[i].id, want->id);
+	}
+}
+
+/* The next tick brings n frames and these flags. */
+static inline const struct raw_sample *world_expect(const struct world *w, u32 n, u8 flags)
+{
+	const struct raw_sample *s = world_sample();
+
+	assert_non_null(s);
+	assert_int_equal(s->flags, flags);
+	world_check_frames(w, s, n);
+	return s;
+}
+
+/* The next tick brings no sample and ends so. */
+static inline void world_expect_end(enum counter end)
+{
+	u64 before = host_counter(end);
+
+	assert_null(world_sample());
+	assert_int_equal(host_counter(end), before + 1);
+}
+
+#endif

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* test_cpython_debug_offsets.c - _Py_DebugOffsets, the real ones and hostile ones. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "user/cpython/debug_offsets.h"
+#include "user/cpython/layout.h"
+
+static uint8_t golden[DEBUG_OFFSETS_MAX];
+static size_t golden_len;
+
+static void load(unsigned int minor)
+{
+	char path[512];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/debug_offsets_3.%u.bin", GOLDEN_DIR, minor);
+	f = fopen(path, "rb");
+	assert_non_null(f);
+	golden_len = fread(golden, 1, sizeof(golden), f);
+	fclose(f);
+	assert_int_equal(golden_len, debug_offsets_size(minor));
+}
+
+/* 0 and a layout, or -EBADMSG and a reason. */
+static int read_layout(unsigned int minor, struct cpython_image *img)
+{
+	struct debug_offsets d;
+	const char *what = NULL;
+	int err;
+
+	memset(img, 0, sizeof(*img));
+	img->major = 3;
+	img->minor = minor;
+	err = debug_offsets_read(golden, golden_len, minor, &d, &what);
+	if (!err)
+		err = layout_from_debug_offsets(img, &d, &what);
+	assert_true(err == 0 || err == -EBADMSG);
+	assert_true(!err == !what);
+	return err;
+}
+
+/* Whatever got through: the kernel and code.c may use it without looking. */
+static void check_bounds(const struct cpython_image *img)
+{
+	const struct py_layout *l = &img->layout;
+	const uint16_t ts[] = { l->ts_next, l->ts_interp, l->ts_frame, l->ts_thread_id, l->ts_gil,
+				l->ts_exc_current, l->ts_exc_info, l->ts_exc_state };
+	const uint16_t fr[] = { l->fr_code, l->fr_previous, l->fr_ip };
+	const uint16_t co[] = { l->co_filename, l->co_name, l->co_qualname, l->co_linetable,
+				l->co_firstlineno, l->co_version, l->co_code };
+	size_t i;
+
+	for (i = 0; i < sizeof(ts) / sizeof(*ts); i++)
+		assert_true(ts[i] < ABI_TS_BYTES - 8);
+	for (i = 0; i < sizeof(fr) / sizeof(*fr); i++)
+		assert_true(fr[i] + 8 <= l->fr_bytes);
+	assert_true(l->fr_owner < l->fr_bytes && l->fr_bytes <= 136 && l->fr_bytes % 8 == 0);
+	for (i = 0; i < sizeof(co) / sizeof(*co); i++)
+		assert_true(co[i] + 8 <= 520);
+	assert_true(l->is_next < 1 << 20 && l->is_threads_head < 1 << 20);
+	assert_true(l->is_gc_collecting < (1 << 20) + 4096);
+	assert_true(img->objects.str_compact_data <= 128 && img->objects.bytes_data <= 128);
+}
+
+static void test_real(void **state)
+{
+	static const struct {
+		unsigned int minor;
+		uint16_t tss, frame_bytes, gil, exc_info;
+		uint32_t gil_mask, epoch;
+	} want[] = {
+		{ 13, 2160, 72, 32, 120, 1 << 5, 17000 },
+		{ 14, 2336, 80, 36, 120, UINT32_MAX, 7992 },
+		{ 15, ABI_NO_OFF, 80, 36, 144, UINT32_MAX, 7944 },
+	};
+	struct cpython_image img;
+	size_t i;
+
+	for (i = 0; i < 3; i++) {
+		load(want[i].minor);
+		assert_int_equal(read_layout(want[i].minor, &img), 0);
+		check_bounds(&img);
+		assert_int_equal(img.layout.rt_tss_key, want[i].tss);
+		assert_int_equal(img.layout.fr_bytes, want[i].frame_bytes);
+		assert_int_equal(img.layout.ts_gil, want[i].gil);
+		assert_int_equal(img.layout.ts_gil_mask, want[i].gil_mask);
+		assert_int_equal(img.layout.ts_exc_info, want[i].exc_info);
+		assert_int_equal(img.layout.is_epoch, want[i].epoch);
+		assert_int_equal(img.objects.str_compact_data, 56);
+	}
+}
+
+/* The struct of one minor is never taken for that of another. */
+static void test_wrong_minor(void **state)
+{
+	struct cpython_image img;
+	unsigned int is, taken_for;
+
+	for (is = 13; is <= 15; is++) {
+		for (taken_for = 13; taken_for <= 15; taken_for++) {
+			load(is);
+			golden_len = sizeof(golden);
+			assert_int_equal(read_layout(taken_for, &img),
+					 is == taken_for ? 0 : -EBADMSG);
+		}
+	}
+}
+
+static void test_hostile_words(void **state)
+{
+	static const uint64_t nasty[] = { 0, 1, 7, 8, 127, 128, 375, 376, 4095, 65535, 65536,
+					  1 << 20, 1ull << 32, 1ull << 63, UINT64_MAX };
+	struct cpython_image img;
+	unsigned int minor, refused = 0;
+	uint64_t saved;
+	size_t pos, i;
+
+	for (minor = 13; minor <= 15; minor++) {
+		load(minor);
+		for (pos = 0; pos < golden_len; pos += 8) {
+			memcpy(&saved, golden + pos, 8);
+			for (i = 0; i < sizeof(nasty) / sizeof(*nasty); i++) {
+				memcpy(golden + pos, &nasty[i], 8);
+				if (read_layout(minor, &img))
+					refused++;
+				else
+					check_bounds(&img);
+			}
+			memcpy(golden + pos, &saved, 8);
+		}
+	}
+	assert_true(refused > 500);
+}
+
+static void test_short(void **state)
+{
+	struct cpython_image img;
+	uint32_t hex;
+	int ft;
+
+	load(13);
+	golden_len--;
+	assert_int_equal(read_layout(13, &img), -EBADMSG);
+	assert_int_equal(debug_offsets_version(golden, 23, &hex, &ft), -EBADMSG);
+	assert_int_equal(debug_offsets_version(golden, 24, &hex, &ft), 0);
+	assert_int_equal(hex, 0x030d12f0);
+	assert_int_equal(ft, 0);
+	golden[0] ^= 1;
+	assert_int_equal(debug_offsets_version(golden, 24, &hex, &ft), -EBADMSG);
+	assert_int_equal(debug_offsets_size(12), 0);
+	assert_int_equal(debug_offsets_size(16), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_real),
+		cmocka_unit_test(test_wrong_minor),
+		cmocka_unit_test(test_hostile_words),
+		cmocka_unit_test(test_short),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * test_discover.c - children that map files which look like a CPython.
+ */
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+#include "discover.h"
+#include "fake_elf.h"
+#include "tach_test.h"
+
+#define PLACE 0x234560000000ull
+#define FILES_MAX 16
+
+/* A directory and the files that the next child maps, one each 1 MiB from PLACE on. */
+static char dir[] = "/tmp/tachbpf-test-XXXXXX";
+static char paths[FILES_MAX][96];
+static int files;
+static bool unlinked;
+
+static struct discovery *d;
+static const struct cpython_image *image;
+static struct py_proc proc;
+static char why[160];
+
+static int setup(void **state)
+{
+	assert_non_null(mkdtemp(dir));
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	return rmdir(dir);
+}
+
+static void add_bytes(const char *name, const void *data, size_t len)
+{
+	int fd;
+
+	assert_true(files < FILES_MAX);
+	snprintf(paths[files], sizeof(paths[0]), "%s/%s", dir, name);
+	fd = open(paths[files], O_WRONLY | O_CREAT | O_EXCL, 0600);
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, data, len), len);
+	close(fd);
+	files++;
+}
+
+static void add_python(const char *name, uint32_t hex)
+{
+	static const uint8_t zeros[256];
+	static struct fake_elf f;
+
+	f = (struct fake_elf){ .hex = hex, .runtime = zeros, .runtime_len = sizeof(zeros) };
+	fake_elf_build(&f);
+	add_bytes(name, f.image, sizeof(f.image));
+}
+
+static void remove_files(void)
+{
+	while (files)
+		unlink(paths[--files]);
+	unlinked = false;
+}
+
+static void map_files(void)
+{
+	int i, fd;
+
+	for (i = 0; i < files; i++) {
+		void *at = (void *)(PLACE + i * 0x100000ull);
+
+		fd = open(paths[i], O_RDONLY);
+		if (mmap(at, 4096, PROT_READ, MAP_PRIVATE | MAP_FIXED_NOREPLACE, fd, 0) != at)
+			_exit(1);
+		close(fd);
+		if (unlinked)
+			unlink(paths[i]);
+	}
+}
+
+static pid_t child(void)
+{
+	int ready[2];
+	pid_t pid;
+	char c;
+
+	assert_int_equal(pipe2(ready, O_CLOEXEC), 0);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		map_files();
+		if (write(ready[1], "r", 1) == 1)
+			pause();
+		_exit(1);
+	}
+	close(ready[1]);
+	assert_int_equal(read(ready[0], &c, 1), 1);
+	close(ready[0]);
+	return pid;
+}
+
+/* Look at a child that has mapped the files. */
+static int look(void)
+{
+	pid_t pid = child();
+	int err;
+
+	image = NULL;
+	memset(&proc, 0xee, sizeof(proc));
+	snprintf(why, sizeof(why), "untouched");
+	err = discovery_look(d, pid, &image, &proc, why, sizeof(why));
+	kill(pid, SIGKILL);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	return err;
+}
+
+static void begin(void)
+{
+	d = discovery_new();
+	assert_non_null(d);
+}
+
+static void end(void)
+{
+	discovery_free(d);
+	remove_files();
+}
+
+static void test_found(void **state)
+{
+	begin();
+	add_python("libpython3.12.so.1.0", 0x030c01f0);
+	assert_int_equal(look(), 0);
+	assert_non_null(image);
+	assert_string_equal(image->version, "3.12.1");
+	assert_int_equal(proc.runtime, PLACE + FAKE_RUNTIME);
+	assert_int_equal(proc.none, PLACE + FAKE_NONE);
+	assert_int_equal(proc.tls_index, 0);
+	assert_int_equal(proc.tss_key, -1);
+	assert_int_equal(proc.state, PY_PROC_PYTHON);
+	assert_int_equal(proc.tstate_how, PY_TSTATE_TSS_GLIBC);
+	assert_int_equal(proc.start_ns, 0);
+	assert_int_equal(proc.ident, 0);
+	assert_memory_equal(&proc.l, &image->layout, sizeof(proc.l));
+	end();
+}
+
+/* A file is no Python but the executable or a libpython, wherever it is mapped. */
+static void test_not_python(void **state)
+{
+	begin();
+	assert_int_equal(look(), -ENOENT);
+	add_python("libruby.so", 0x030c01f0);
+	add_python("python3.12", 0x030c01f0);
+	assert_int_equal(look(), -ENOENT);
+	add_bytes("libpython3.12.so", "#!/bin/sh\n", 10);
+	add_bytes("libpython3.13.so", "\177ELF", 4);
+	assert_int_equal(look(), -ENOENT);
+	/* The one that is a Python is found behind those that are none. */
+	add_python("libpython3.11.so", 0x030b04f0);
+	assert_int_equal(look(), 0);
+	assert_string_equal(image->version, "3.11.4");
+	assert_int_equal(proc.runtime, PLACE + 4 * 0x100000 + FAKE_RUNTIME);
+	end();
+}
+
+static void test_not_supported(void **state)
+{
+	begin();
+	add_python("libpython3.9.so.1.0", 0x030912f0);
+	assert_int_equal(look(), -ENOTSUP);
+	assert_non_null(strstr(why, "3.9"));
+	/* Known by now, and said again. */
+	assert_int_equal(look(), -ENOTSUP);
+	assert_non_null(strstr(why, "3.9"));
+	add_python("libpython3.12.so.1.0", 0x030c00f0);
+	assert_int_equal(look(), 0);
+	assert_string_equal(image->version, "3.12.0");
+	end();
+}
+
+/* One file is read once, wherever it is mapped; another file of its name is another. */
+static void test_cache(void **state)
+{
+	const struct cpython_image *first;
+	char old[96], other[96];
+
+	begin();
+	add_python("libpython3.12.so", 0x030c01f0);
+	assert_int_equal(look(), 0);
+	first = image;
+	assert_int_equal(look(), 0);
+	assert_ptr_equal(image, first);
+	snprintf(other, sizeof(other), "%s/libpythonX.so", dir);
+	assert_int_equal(rename(paths[0], other), 0);
+	snprintf(old, sizeof(old), "%s", paths[0]);
+	snprintf(paths[0], sizeof(paths[0]), "%s", other);
+	assert_int_equal(look(), 0);
+	assert_ptr_equal(image, first);
+	assert_int_equal(rename(other, old), 0);
+	snprintf(paths[0], sizeof(paths[0]), "%s", old);
+	/* Replaced, as package managers do it. */
+	files = 1;
+	add_python("new", 0x030c07f0);
+	assert_int_equal(rename(paths[1], paths[0]), 0);
+	files = 1;
+	assert_int_equal(look(), 0);
+	assert_string_equal(image->version, "3.12.7");
+	assert_string_equal(first->version, "3.12.1");	/* still valid */
+	end();
+}
+
+static void test_deleted(void **state)
+{
+	if (geteuid()) {
+		printf("SKIP: a deleted file can only be opened by root\n");
+		return;
+	}
+	begin();
+	add_python("libpython3.12.so", 0x030c01f0);
+	unlinked = true;
+	assert_int_equal(look(), 0);
+	assert_string_equal(image->version, "3.12.1");
+	end();
+}
+
+/* More of them than anybody has: what is looked at has a limit, and it holds. */
+static void test_many(void **state)
+{
+	char name[32];
+	int i;
+
+	begin();
+	for (i = 0; i < 12; i++) {
+		snprintf(name, sizeof(name), "libpython%d.so", i);
+		add_bytes(name, "no", 2);
+	}
+	add_python("libpython-last.so", 0x030c01f0);
+	assert_int_equal(look(), -ENOENT);
+	end();
+}
+
+static void test_gone(void **state)
+{
+	pid_t pid;
+
+	begin();
+	assert_int_equal(discovery_look(d, 0x3fffffff, &image, &proc, why, sizeof(why)), -ESRCH);
+	assert_true(why[0]);
+	/* A zombie has no mappings any more. */
+	pid = child();
+	kill(pid, SIGKILL);
+	assert_int_equal(waitid(P_PID, pid, &(siginfo_t){ 0 }, WEXITED | WNOWAIT), 0);
+	assert_true(discovery_look(d, pid, &image, &proc, why, sizeof(why)) < 0);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	end();
+	discovery_free(NULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_found),
+		cmocka_unit_test(test_not_python),
+		cmocka_unit_test(test_not_supported),
+		cmocka_unit_test(test_cache),
+		cmocka_unit_test(test_deleted),
+		cmocka_unit_test(test_many),
+		cmocka_unit_test(test_gone),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}

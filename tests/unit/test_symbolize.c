@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* test_symbolize.c - frames get the names of their code objects, or none. */
+#include "fake_code.h"
+
+#define KNOWN_MAX (64 * 1024)	/* symbolize.c */
+
+static struct fake_codes fake;
+static struct intern *in;
+static struct symbolizer *sym;
+static struct raw_code raw;
+
+static void begin(uint32_t codes)
+{
+	fake_codes_init(&fake, codes);
+	in = intern_new();
+	sym = symbolizer_new(&fake.img, fake_mem(&fake), in, false);
+	assert_non_null(in);
+	assert_non_null(sym);
+}
+
+static void end(void)
+{
+	symbolizer_free(sym);
+	intern_free(in);
+	fake_codes_free(&fake);
+}
+
+static uint32_t id_of(struct raw_frame frame)
+{
+	uint32_t id = UINT32_MAX;
+
+	assert_int_equal(symbolizer_frame(sym, &frame, &id), 0);
+	assert_in_range(id, 0, intern_tables(in)->frame_cnt - 1);
+	return id;
+}
+
+static void check(uint32_t n, uint32_t lasti, uint32_t as)
+{
+	assert_true(frame_is_fake(intern_tables(in), id_of(fake_frame(&fake, n, lasti)), as,
+				  lasti));
+}
+
+static void check_unresolved(struct raw_frame frame)
+{
+	uint64_t before = symbolizer_stats(sym)->unresolved;
+
+	assert_true(frame_is_synthetic(intern_tables(in), id_of(frame), "<unresolved>"));
+	assert_int_equal(symbolizer_stats(sym)->unresolved, before + 1);
+}
+
+static void test_from_process(void **state)
+{
+	uint32_t i, lasti;
+	unsigned int reads;
+
+	begin(40);
+	for (i = 0; i < 40; i++)
+		for (lasti = 0; lasti < 200; lasti += 14)
+			check(i, lasti, i);
+	check(3, RAW_LASTI_NONE, 3);
+	assert_int_equal(symbolizer_stats(sym)->code_cnt, 40);
+	assert_int_equal(symbolizer_stats(sym)->process_reads, 40);
+	/* Known: nobody asks the process again. */
+	reads = fake.reads;
+	for (i = 0; i < 40; i++)
+		check(i, 28, i);
+	check(7, 30, 7);
+	assert_int_equal(fake.reads, reads);
+	assert_int_equal(symbolizer_stats(sym)->unresolved, 0);
+	end();
+}
+
+static void test_from_snapshot(void **state)
+{
+	uint32_t i;
+
+	begin(40);
+	fake.err = -EFAULT;
+	for (i = 0; i < 40; i++) {
+		size_t len = fake_snapshot(&fake, i, &raw);
+
+		assert_int_equal(symbolizer_learn(sym, &raw, len), 0);
+		assert_int_equal(symbolizer_learn(sym, &raw, len), 0);
+	}
+	assert_int_equal(fake.reads, 0);
+	symbolizer_target_gone(sym);
+	for (i = 0; i < 40; i++)
+		check(i, 2 * i, i);
+	assert_int_equal(symbolizer_stats(sym)->code_cnt, 40);
+	assert_int_equal(symbolizer_stats(sym)->process_reads, 0);
+	end();
+}
+
+/* What a snapshot lacks comes from the process, if that is still there. */
+static void test_gaps(void **state)
+{
+	int piece;
+
+	for (piece = 0; piece < 4; piece++) {
+		size_t len;
+
+		begin(2);
+		len = fake_snapshot(&fake, 1, &raw);
+		(&raw.head_at)[piece].len = 0;
+		assert_int_equal(symbolizer_learn(sym, &raw, len), 0);
+		assert_true(symbolizer_stats(sym)->process_reads > 0);
+		fake.err = -EFAULT;
+		check(1, 20, 1);
+		end();
+
+		begin(2);
+		symbolizer_target_gone(sym);
+		len = fake_snapshot(&fake, 1, &raw);
+		(&raw.head_at)[piece].len = 0;
+		assert_int_equal(symbolizer_learn(sym, &raw, len), 0);
+		check_unresolved(fake_frame(&fake, 1, 20));
+		assert_int_equal(fake.reads, 0);
+		end();
+	}
+}
+
+/* The address was used again: never an old name, never a new one for an old frame. */
+static void test_identity(void **state)
+{
+	struct raw_frame old, new;
+
+	begin(4);
+	old = fake_frame(&fake, 2, 20);
+	check(2, 20, 2);
+	fake_write(&fake, 2, 77);
+	new = fake_frame(&fake, 2, 20);
+	assert_int_equal(old.code, new.code);
+	assert_int_not_equal(old.id, new.id);
+	check(2, 20, 77);
+	/* The old one is remembered. */
+	assert_true(frame_is_fake(intern_tables(in), id_of(old), 2, 20));
+	/* One that nobody has seen in time has no name. */
+	old = fake_frame(&fake, 3, 20);
+	fake_write(&fake, 3, 78);
+	check_unresolved(old);
+	check_unresolved(old);
+	check(3, 20, 78);
+	/* A snapshot that is not of this code object is not believed. */
+	fake_snapshot(&fake, 1, &raw);
+	raw.id ^= 2;
+	fake.err = -EFAULT;
+	assert_int_equal(symbolizer_learn(sym, &raw, sizeof(raw)), 0);
+	check_unresolved((struct raw_frame){ raw.code, 20, raw.id });
+	end();
+}
+
+/* The kernel could not take the fingerprint: read each time, for nothing is certain. */
+static void test_no_fingerprint(void **state)
+{
+	struct raw_frame frame;
+
+	begin(4);
+	frame = fake_frame(&fake, 2, 20);
+	frame.id = 0;
+	assert_true(frame_is_fake(intern_tables(in), id_of(frame), 2, 20));
+	fake_write(&fake, 2, 55);
+	assert_true(frame_is_fake(intern_tables(in), id_of(frame), 55, 20));
+	symbolizer_target_gone(sym);
+	check_unresolved(frame);
+	frame.code = 0;
+	check_unresolved(frame);
+	end();
+}
+
+/* The process could not be read; then the kernel sends the names. */
+static void test_learned_late(void **state)
+{
+	size_t len;
+
+	begin(4);
+	len = fake_snapshot(&fake, 1, &raw);
+	fake.err = -EPERM;
+	check_unresolved(fake_frame(&fake, 1, 20));
+	check_unresolved(fake_frame(&fake, 1, 20));
+	assert_int_equal(fake.reads, 1);	/* asked once */
+	assert_int_equal(symbolizer_learn(sym, &raw, len), 0);
+	check(1, 20, 1);
+	check(1, 40, 1);
+	end();
+}
+
+static void test_gone(void **state)
+{
+	begin(4);
+	check(0, 20, 0);
+	fake.err = -ESRCH;
+	check_unresolved(fake_frame(&fake, 1, 20));
+	/* It has said that it is gone: it is not asked again. */
+	fake.reads = 0;
+	check_unresolved(fake_frame(&fake, 2, 20));
+	assert_int_equal(fake.reads, 0);
+	check(0, 20, 0);
+	check(0, 60, 0);
+	end();
+}
+
+static void test_lengths(void **state)
+{
+	size_t len, full;
+
+	begin(2);
+	full = fake_snapshot(&fake, 1, &raw);
+	for (len = 0; len < full; len++) {
+		/* As the ring buffer hands it out: not a byte behind it. */
+		struct raw_code *cut = malloc(len ? len : 1);
+
+		memcpy(cut, &raw, len);
+		assert_int_equal(symbolizer_learn(sym, cut, len), -EBADMSG);
+		free(cut);
+	}
+	assert_int_equal(symbolizer_learn(sym, &raw, full), 0);
+	check(1, 20, 1);
+	raw.id++;
+	raw.table_at.len = RAW_CODE_TABLE + 1;
+	assert_int_equal(symbolizer_learn(sym, &raw, sizeof(raw)), -EBADMSG);
+	raw.table_at.len = 512;
+	raw.name_at.len = RAW_CODE_NAME + 1;
+	assert_int_equal(symbolizer_learn(sym, &raw, sizeof(raw)), -EBADMSG);
+	raw.name_at.len = UINT32_MAX;
+	assert_int_equal(symbolizer_learn(sym, &raw, sizeof(raw)), -EBADMSG);
+	end();
+}
+
+static void test_hostile(void **state)
+{
+	uint64_t seed = 99;
+	int round, i;
+
+	begin(16);
+	for (round = 0; round < 20000; round++) {
+		size_t len = fake_snapshot(&fake, round % 8, &raw), at;
+		struct raw_code *copy;
+		int err;
+
+		if (round % 4 == 0)
+			for (at = 0; at + 8 <= sizeof(raw); at += 8)
+				*(uint64_t *)((char *)&raw + at) = rnd(&seed) >> rnd(&seed) % 64;
+		for (i = 0; i < (int)(rnd(&seed) % 12); i++) {
+			at = rnd(&seed) % (round % 2 ? len : 400);
+			((uint8_t *)&raw)[at] = rnd(&seed);
+		}
+		if (round % 3 == 0)
+			raw.id = 0;	/* takes whatever is there for true */
+		if (rnd(&seed) % 3 == 0)
+			len = rnd(&seed) % (sizeof(raw) + 1);
+		copy = malloc(len ? len : 1);
+		memcpy(copy, &raw, len);
+		err = symbolizer_learn(sym, copy, len);
+		assert_true(err == 0 || err == -EBADMSG);
+		free(copy);
+		id_of((struct raw_frame){ raw.code, rnd(&seed), raw.id });
+	}
+	/* A process may lie about its own code; about other code objects nothing changed. */
+	for (i = 8; i < 16; i++)
+		check(i, 20, i);
+	end();
+}
+
+/* Code without end: the memory of it ends, and what is asked again is right again. */
+static void test_bounded(void **state)
+{
+	const uint32_t cnt = KNOWN_MAX + 3000;
+	uint32_t i;
+
+	begin(cnt);
+	for (i = 0; i < cnt; i++)
+		check(i, 20, i);
+	assert_int_equal(symbolizer_stats(sym)->process_reads, cnt);
+	/* The latest are remembered, the first ones were forgotten and are read again. */
+	check(cnt - 1, 20, cnt - 1);
+	assert_int_equal(symbolizer_stats(sym)->process_reads, cnt);
+	check(0, 20, 0);
+	assert_int_equal(symbolizer_stats(sym)->process_reads, cnt + 1);
+	for (i = 0; i < cnt; i += 37)
+		check(i, 34, i);
+	/* The same with snapshots. */
+	for (i = 0; i < cnt; i++)
+		assert_int_equal(symbolizer_learn(sym, &raw, fake_snapshot(&fake, i, &raw)), 0);
+	symbolizer_target_gone(sym);
+	for (i = cnt - 100; i < cnt; i++)
+		check(i, 50, i);
+	check_unresolved(fake_frame(&fake, 0, 50));
+	end();
+}
+
+/* Addresses without end that nothing can be read from count, too. */
+static void test_bounded_without_fingerprint(void **state)
+{
+	struct raw_frame frame = { .lasti = 0, .id = 0 };
+	uint32_t i;
+
+	begin(2);
+	check(1, 20, 1);
+	for (i = 0; i < KNOWN_MAX + 10; i++) {
+		frame.code = 0x10000 + 16ull * i;
+		id_of(frame);
+	}
+	/* Forgotten with all the rest: asked again. */
+	assert_int_equal(symbolizer_stats(sym)->process_reads, KNOWN_MAX + 11);
+	check(1, 20, 1);
+	assert_int_equal(symbolizer_stats(sym)->process_reads, KNOWN_MAX + 12);
+	end();
+}
+
+static uint8_t opcode_at(uint32_t lasti)
+{
+	uint32_t id = id_of(fake_frame(&fake, 0, lasti));
+
+	return intern_tables(in)->frames[id].opcode;
+}
+
+static void test_opcodes(void **state)
+{
+	begin(2);
+	assert_int_equal(opcode_at(4), OPCODE_NONE);	/* not asked for */
+	symbolizer_free(sym);
+	fake.img.minor = fake.img.objects.minor = 13;	/* no caches to step over */
+	sym = symbolizer_new(&fake.img, fake_mem(&fake), in, true);
+	fake.mem[fake.img.layout.co_code + 6] = 42;
+	assert_int_equal(opcode_at(6), 42);
+	assert_int_equal(opcode_at(RAW_LASTI_NONE), OPCODE_NONE);
+	symbolizer_target_gone(sym);
+	assert_int_equal(opcode_at(8), OPCODE_NONE);
+	end();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_from_process),
+		cmocka_unit_test(test_from_snapshot),
+		cmocka_unit_test(test_gaps),
+		cmocka_unit_test(test_identity),
+		cmocka_unit_test(test_no_fingerprint),
+		cmocka_unit_test(test_learned_late),
+		cmocka_unit_test(test_gone),
+		cmocka_unit_test(test_lengths),
+		cmocka_unit_test(test_hostile),
+		cmocka_unit_test(test_bounded),
+		cmocka_unit_test(test_bounded_without_fingerprint),
+		cmocka_unit_test(test_opcodes),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
