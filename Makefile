@@ -137,6 +137,7 @@ bench: $(O)/tachbpf interpreters ## what a sample costs, beside the peers (root)
 # A target's seeds: FUZZ_SEEDS_<target>. FUZZ_RUNS mutations take about 10 s.
 FUZZ_RUNS ?= 40000
 FUZZ_SEEDS_fuzz_tach_reader = tests/golden/tach/*.bin
+FUZZ_SEEDS_fuzz_recover     = tests/golden/fuzz_recover/*.bin
 FUZZ_SEEDS_fuzz_image       = tests/golden/fuzz_image/*.bin
 FUZZ_SEEDS_fuzz_resolver    = tests/golden/fuzz_resolver/*.bin
 

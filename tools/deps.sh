@@ -19,6 +19,7 @@ header gelf.h || need libelf-dev
 header zlib.h || need zlib1g-dev
 header zstd.h || need libzstd-dev
 header json-c/json.h || need libjson-c-dev
+header xxhash.h || need libxxhash-dev
 have python3 || need python3
 if [ "${1:-build}" = check ]; then
 	header cmocka.h || need libcmocka-dev
