@@ -131,6 +131,16 @@ check-bpf: $(O)/tachbpf interpreters pytest-ready ## the BPF side's own counters
 
 bench: $(O)/tachbpf interpreters ## what a sample costs, beside the peers (root)
 	TACHBPF=$(abspath $(O))/tachbpf /usr/bin/python3 -B tests/bench/bench.py $(BENCHFLAGS)
+
+.PHONY: bench-files
+bench-files: $(O)/tachbpf $(O)/tests/bench/bench_files ## reading and writing files, beside CPython
+	TACHBPF=$(abspath $(O))/tachbpf BENCH_FILES=$(abspath $(O))/tests/bench/bench_files \
+		/usr/bin/python3 -B tests/bench/bench_files.py $(BENCHFLAGS)
+
+$(O)/tests/bench/%: tests/bench/%.c $(O)/libtachbpf.a
+	@mkdir -p $(@D)
+	$(E) CC $<
+	$(Q)$(CC) $(ALLFLAGS) -o $@ $< $(O)/libtachbpf.a $(LIBS)
 # ------------------------------------------------------------------------------------------
 
 # --- fuzz: mutations of known files through the parsers, without libFuzzer -----------------
