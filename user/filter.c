@@ -124,10 +124,15 @@ void filter_free(struct filter *f)
 
 static bool matches(const regex_t *re, const struct string_ref *s)
 {
-	/* REG_STARTEND: names are not terminated and may hold NULs. */
+	/* Names are not terminated, which sanitizers mind, and may hold NULs. */
 	regmatch_t range = { 0, s->len < MATCH_MAX_BYTES ? (regoff_t)s->len : MATCH_MAX_BYTES };
+	char text[MATCH_MAX_BYTES + 1];
 
-	return re && !regexec(re, s->data, 1, &range, REG_STARTEND);
+	if (!re)
+		return false;
+	memcpy(text, s->data, range.rm_eo);
+	text[range.rm_eo] = '\0';
+	return !regexec(re, text, 1, &range, REG_STARTEND);
 }
 
 static uint8_t string_verdict(struct filter *f, uint32_t id)

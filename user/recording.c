@@ -55,7 +55,7 @@ struct recording *recording_new(const struct recording_args *args)
 		 !args->output && args->single_file ? ".tach" : "");
 	r->selection = strdup(args->selection);
 	if (args->compress)
-		r->compressor = compressor_new(COMPRESS_LEVEL);
+		r->compressor = compressor_new(COMPRESS_LEVEL_LIVE);
 	if (!r->selection || (args->compress && !r->compressor)) {
 		errno = ENOMEM;
 		goto fail;

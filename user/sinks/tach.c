@@ -29,7 +29,7 @@
 #define RECORD_MAX_BYTES                                                                           \
 	(TACH_SAMPLE_HEADER_BYTES + VARINT_MAX + 1 + 2 * 5 + EVENT_MAX_FRAMES * 5)
 #define ROOM_BYTES (RUN_MAX_BYTES + RECORD_MAX_BYTES)
-#define FLUSH_BYTES (64 * 1024)
+#define FLUSH_BYTES (256 * 1024)
 
 struct tach_sink {
 	struct sink sink;
