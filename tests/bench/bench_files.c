@@ -7,8 +7,8 @@
  *     bench_files huge OUT                            more than 2^32 samples, then reads them
  *
  * The samples: 8 threads, half of all samples repeat the thread's last stack,
- * the others change one to four frames at its leaf; 2000 frames. Making them is
- * not counted.
+ * the others change one to four frames at its leaf; each of 2000 frames calls
+ * three others. Making them is not counted.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -31,6 +31,8 @@ struct sample {
 	uint32_t depth;
 	uint32_t frames[EVENT_MAX_FRAMES];
 };
+
+#define CALLEES 3
 
 static uint64_t state = 88172645463325252ULL;
 static uint32_t stacks[THREADS][EVENT_MAX_FRAMES];
@@ -81,8 +83,9 @@ static void make(struct sample *s, uint32_t cnt, uint32_t depth)
 
 		if (rnd(2)) {
 			n = 1 + rnd(4);
-			for (k = 0; k < n && k < depth; k++)
-				stack[k] = rnd(FRAMES);
+			for (k = n < depth ? n : depth - 1; k-- > 0;)
+				stack[k] = (stack[k + 1] * 7919 + rnd(CALLEES) * 104729 + 13) %
+					   FRAMES;
 		}
 		s[i].depth = depth;
 		memcpy(s[i].frames, stack, depth * sizeof(*stack));
