@@ -13,6 +13,8 @@
 #include "util.h"
 
 #define SHOWN_BYTES 512
+/* Frames share nothing: fewer are smaller. As much memory again goes into compressing one. */
+#define FRAME_BYTES (8 << 20)
 
 void profile_out_complain(const char *path, int err)
 {
@@ -29,7 +31,8 @@ void profile_out_complain(const char *path, int err)
 int profile_out_open(struct profile_out *out, const struct sink_ops *ops, const char *path,
 		     const struct file_options *opts, bool many)
 {
-	struct sink_args args = { .layout = opts->layout, .many = many };
+	struct sink_args args = { .layout = opts->layout, .many = many,
+				  .frame_bytes = FRAME_BYTES };
 	int err = 0;
 
 	*out = (struct profile_out){ .path = path, .to_stdout = !strcmp(path, "-") };

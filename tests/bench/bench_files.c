@@ -114,7 +114,8 @@ static uint64_t put(struct sink *sink, const struct sample *s, uint32_t cnt, uin
 
 static void bench_write(const char *path, uint64_t total, uint32_t depth, int zstd)
 {
-	struct sink_args args = { .compressor = zstd ? compressor_new(COMPRESS_LEVEL) : NULL };
+	struct sink_args args = { .compressor = zstd ? compressor_new(COMPRESS_LEVEL) : NULL,
+				  .frame_bytes = 8 << 20 };
 	const struct profile_meta meta = { .python_major = 3, .python_minor = 15,
 					   .interval_us = 100, .mode = MODE_CPU };
 	struct sample *s = calloc(CHUNK, sizeof(*s));

@@ -98,6 +98,10 @@ def bench_depth(tool, tachbpf, python, scratch, depth):
         script.write_text(PEER)
         peer_read, peer_write = peer(python, script, path, scratch)
         peer_size = (scratch / "peer.tach").stat().st_size / SAMPLES
+        # the same samples and names: CPython's file has only those that are used
+        again = scratch / "again.tach"
+        subprocess.run([tachbpf, "convert", scratch / "peer.tach", "-o", again], check=True)
+        size = again.stat().st_size / SAMPLES
     rates(f"write zstd, depth {depth}", write, peer_write)
     rates(f"write uncompressed, depth {depth}", raw, 0)
     rates(f"read zstd, depth {depth}", read, peer_read)

@@ -25,6 +25,7 @@ struct sink_args {
 	enum tach_layout layout;	/* tach */
 	struct compressor *compressor;	/* tach: NULL = no compression; shared, outlives the sink */
 	bool many;			/* several processes will come: tell them apart */
+	size_t frame_bytes;		/* tach: of samples in a zstd frame; 0: as for live capture */
 	int journal_fd;			/* tach: > 0: where to keep what recovery needs; the caller's */
 };
 

@@ -7,7 +7,7 @@
  * in the file things are: that is tach_file.c's.
  *
  * A sample goes: thread's last stack → (same: the thread's run of repeats, or
- * else a record) → buffer of at most FLUSH_BYTES → tach_file.
+ * else a record) → buffer of at most flush_bytes → tach_file.
  */
 #include "sink.h"
 
@@ -29,7 +29,7 @@
 #define RECORD_MAX_BYTES                                                                           \
 	(TACH_SAMPLE_HEADER_BYTES + VARINT_MAX + 1 + 2 * 5 + EVENT_MAX_FRAMES * 5)
 #define ROOM_BYTES (RUN_MAX_BYTES + RECORD_MAX_BYTES)
-#define FLUSH_BYTES (256 * 1024)
+#define FLUSH_BYTES (64 * 1024)
 
 struct tach_sink {
 	struct sink sink;
@@ -46,6 +46,7 @@ struct tach_sink {
 	uint64_t sample_max;	/* what the header can say */
 	struct tach_threads threads;
 	struct buf out;
+	size_t flush_bytes;	/* that out may hold */
 };
 
 static struct tach_sink *to_tach(struct sink *s)
@@ -101,12 +102,12 @@ static void put_pending(struct tach_sink *t, struct tach_thread *th)
 	th->pending_cnt = th->pending_len = 0;
 }
 
-/* Make room for the largest record and the run before it; at FLUSH_BYTES the buffer goes out. */
+/* Make room for the largest record and the run before it; at flush_bytes the buffer goes out. */
 static int make_room(struct tach_sink *t)
 {
 	int err;
 
-	if (t->out.len + ROOM_BYTES > FLUSH_BYTES) {
+	if (t->out.len + ROOM_BYTES > t->flush_bytes) {
 		err = write_out(t);
 		if (err)
 			return err;
@@ -301,6 +302,7 @@ static struct sink *tach_open(const struct sink_args *args)
 	t->sink.ops = &sink_tach;
 	t->refuse = -EINVAL;
 	t->layout = args->layout;
+	t->flush_bytes = args->frame_bytes > FLUSH_BYTES ? args->frame_bytes : FLUSH_BYTES;
 	err = tach_file_init(&t->file, args);
 	if (err) {
 		free(t);
