@@ -490,8 +490,8 @@ const struct profile_tables *recover_tables(const struct recovery *r)
 	return r->whole ? tach_reader_tables(r->whole) : &r->tables;
 }
 
-int recover_samples(struct recovery *r, int (*on_event)(void *ctx, const struct event *ev), void *ctx,
-		char *why, size_t why_size)
+int recover_samples(struct recovery *r, int (*on_event)(void *ctx, const struct event *ev),
+		    void *ctx, char *why, size_t why_size)
 {
 	const uint8_t *samples = r->file.data;
 	size_t len = 0;

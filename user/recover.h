@@ -40,7 +40,7 @@ const struct profile_tables *recover_tables(const struct recovery *r);
  * Call on_event for every sample up to the first damage. What on_event returned,
  * -ENOMEM, or 0: why then tells what ended the samples, "" if nothing did.
  */
-int recover_samples(struct recovery *r, int (*on_event)(void *ctx, const struct event *ev), void *ctx,
-		char *why, size_t why_size);
+int recover_samples(struct recovery *r, int (*on_event)(void *ctx, const struct event *ev),
+		    void *ctx, char *why, size_t why_size);
 
 #endif
