@@ -383,6 +383,7 @@ const struct sink_ops sink_gperftools = {
 	.binary = true,
 	.open = go_open,
 	AGGREGATE_CALLS,
+	.suffix = ".prof",
 };
 
 const struct sink_ops sink_gperftools_perl = {
@@ -392,6 +393,7 @@ const struct sink_ops sink_gperftools_perl = {
 	.binary = true,
 	.open = perl_open,
 	AGGREGATE_CALLS,
+	.suffix = ".perl.prof",
 };
 
 const struct sink_ops sink_gperftools_native = {
@@ -400,4 +402,5 @@ const struct sink_ops sink_gperftools_native = {
 	.binary = true,
 	.open = native_open,
 	AGGREGATE_CALLS,
+	.suffix = ".native.prof",
 };
