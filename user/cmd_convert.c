@@ -80,7 +80,7 @@ static int refuse_several(const struct convert *c, size_t cnt, const char *or_mo
 	log_error("a %s file holds one process, and these are %zu profiles%s: choose with --process, "
 		  "join those of one process with tachbpf merge, or write a file for each with "
 		  "tachbpf split --by process", c->ops->name, cnt, or_more);
-	return -EIO;
+	return -ECANCELED;
 }
 
 /* Whether several profiles come is known when the first file is open. */
@@ -91,7 +91,7 @@ static int open_out(struct convert *c)
 	if (c->out.sink)
 		return 0;
 	err = profile_out_open(&c->out, c->ops, c->opts->output, c->opts, c->set->many);
-	return err ? -EIO : 0;	/* logged */
+	return err ? -ECANCELED : 0;	/* logged */
 }
 
 static int convert_profile(void *ctx, const struct profile_file *file, struct reader *r)
@@ -105,7 +105,7 @@ static int convert_profile(void *ctx, const struct profile_file *file, struct re
 	if (c->ops == &sink_tach && meta->unit != UNIT_SAMPLES) {
 		log_error("'%s' counts %s, and TACH has samples only: choose another --format",
 			  file->shown, reader_unit_name(meta->unit));
-		return -EIO;
+		return -ECANCELED;
 	}
 	err = open_out(c);
 	if (err)
@@ -137,10 +137,10 @@ static int convert_set(struct convert *c)
 		return err;
 	err = profile_set_each(c->set, convert_profile, c);
 	if (!err && !c->done)
-		err = -EIO;	/* said of each file */
+		err = -ECANCELED;	/* said of each file */
 	if (c->out.sink)
 		return profile_out_close(&c->out, err);
-	if (err != -EIO)
+	if (err != -ECANCELED)
 		profile_out_complain(c->opts->output, err);
 	return err;
 }
@@ -161,7 +161,7 @@ int convert_run(const struct file_options *opts)
 		err = convert_set(&c);
 	}
 	if (set.failed)
-		err = -EIO;	/* reported where it happened */
+		err = -ECANCELED;	/* reported where it happened */
 	profile_set_free(&set);
 	return err ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -64,6 +64,8 @@ static int add_file(struct joining *j, size_t i)
 		return err;
 	j->readers[i] = tach_reader_open(f->path, why, sizeof(why));
 	if (!j->readers[i]) {
+		if (!strcmp(why, "not a TACH file"))
+			strcat(why, "; tachbpf convert makes one of other formats");
 		complain(j, f, *why ? why : strerror(errno));
 		return 0;
 	}
@@ -104,7 +106,7 @@ static int write_all_of_it(struct joining *j, struct sink *sink)
 	if (err == -E2BIG) {
 		log_error("the samples of a thread are too far out of order in these files to be "
 			  "joined in memory: join fewer at a time, or choose with --thread");
-		err = -EIO;
+		err = -ECANCELED;
 	}
 	return err;
 }
@@ -122,7 +124,7 @@ static int join(struct joining *j)
 	if (!err && !j->used) {
 		if (!j->set.failed)
 			log_error("no file is of a process that --process names");
-		err = -EIO;
+		err = -ECANCELED;
 	}
 	if (err)
 		return err;
@@ -151,7 +153,7 @@ int merge_run(const struct file_options *opts)
 	}
 out:
 	if (j.set.failed)
-		err = -EIO;	/* reported where it happened */
+		err = -ECANCELED;	/* reported where it happened */
 	merge_free(j.merge);
 	for (i = 0; j.readers && i < j.set.file_cnt; i++)
 		tach_reader_free(j.readers[i]);

@@ -151,7 +151,7 @@ static int open_piece(struct split *s, struct piece *p)
 		return err;
 	p->fd = output_create_file(s->dirfd, name);
 	if (p->fd < 0)
-		return -EIO;	/* logged */
+		return -ECANCELED;	/* logged */
 	args.fd = p->fd;
 	p->in = intern_new();
 	p->remap = p->in ? remap_new(reader_tables(s->r), p->in) : NULL;
@@ -251,11 +251,11 @@ static int split_file(void *ctx, const struct profile_file *file, struct reader 
 	if (reader_info(r)->meta.unit != UNIT_SAMPLES) {
 		log_error("'%s' counts %s, and TACH has samples only: it cannot be split", file->shown,
 			  reader_unit_name(reader_info(r)->meta.unit));
-		return -EIO;
+		return -ECANCELED;
 	}
 	if (s->opts->split_by == SPLIT_BY_TIME && !reader_info(r)->timed) {
 		log_error("'%s' has no times: it cannot be split by time", file->shown);
-		return -EIO;
+		return -ECANCELED;
 	}
 	s->file = file;
 	s->r = r;
@@ -297,7 +297,7 @@ static int write_session(struct split *s)
 	FILE *f;
 
 	if (fd < 0)
-		return -EIO;	/* logged */
+		return -ECANCELED;	/* logged */
 	f = fdopen(fd, "w");
 	if (!f) {
 		close(fd);
@@ -338,7 +338,7 @@ static int split_set(struct split *s)
 	if (err == -E2BIG)
 		log_error("more than %d pieces of '%s': give a longer --every", PIECES_MAX,
 			  s->file->shown);
-	else if (err && err != -EIO)
+	else if (err && err != -ECANCELED)
 		profile_out_complain(s->opts->output, err);
 	return err;
 }
@@ -359,7 +359,7 @@ int split_run(const struct file_options *opts)
 		err = split_set(&s);
 	}
 	if (s.set.failed)
-		err = -EIO;	/* reported where it happened */
+		err = -ECANCELED;	/* reported where it happened */
 	compressor_free(s.compressor);
 	for (i = 0; i < s.written_cnt; i++)
 		free(s.written[i].name);

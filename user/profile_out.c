@@ -34,7 +34,7 @@ void profile_out_complain(const char *path, int err)
 		log_error("cannot write '%s': too many samples: the layouts draft1 and draft2 end at "
 			  "2^32 - 1, and counts that are written out as samples at 2^30 in a file",
 			  shown);
-	else if (err != -EPIPE)
+	else if (err != -EPIPE && err != -ENOTSUP)
 		log_error("cannot write '%s': %s", shown, strerror(-err));
 }
 
@@ -80,7 +80,7 @@ int profile_out_close(struct profile_out *out, int err)
 
 	compressor_free(out->compressor);
 	err = err ? err : close_err;
-	if (err && err != -EIO)
+	if (err && err != -ECANCELED)
 		profile_out_complain(out->path, err);
 	if (out->to_stdout)
 		return err;

@@ -27,7 +27,7 @@ struct profile_out {
 int profile_out_open(struct profile_out *out, const struct sink_ops *ops, const char *path,
 		     const struct file_options *opts, bool many);
 
-/* err: what went wrong while it was written (0, or -errno; -EIO: it was logged). 0 or -errno. */
+/* err: what went wrong while it was written (0, or -errno; -ECANCELED: it was logged). 0 or -errno. */
 int profile_out_close(struct profile_out *out, int err);
 
 /* What reports are headed with: the one path's last component; NULL: there are several. */

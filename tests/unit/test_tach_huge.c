@@ -101,6 +101,47 @@ static void test_drafts(void **state)
 	intern_free(in);
 }
 
+/* Counts that become samples: the bound is all of a file's, and what was written is kept. */
+static void test_weights(void **state)
+{
+	uint32_t id = 0;
+	struct event ev = { .time_us = 1, .thread_id = 1, .nframes = 1, .frames = &id };
+	struct intern *in = tables();
+	char path[PATH_BYTES];
+	int fd = memory_file(path);
+	const struct sink_args args = { .fd = fd };
+	struct sink *s = sink_tach.open(&args);
+	struct tach_reader *r;
+
+	assert_int_equal(s->ops->begin(s, &meta, intern_tables(in)), 0);
+	ev.weight = 1000;
+	assert_int_equal(s->ops->event(s, &ev), 0);
+	ev.weight = 0;
+	assert_int_equal(s->ops->event(s, &ev), 0);
+	assert_true(to_tach(s)->repeated_cnt == 999);
+	to_tach(s)->repeated_cnt = REPEATED_MAX - 2;
+	ev.weight = 3;
+	assert_int_equal(s->ops->event(s, &ev), 0);
+	ev.weight = 1;
+	assert_int_equal(s->ops->event(s, &ev), 0);
+	ev.weight = 2;
+	assert_int_equal(s->ops->event(s, &ev), -EOVERFLOW);
+	assert_int_equal(s->ops->end(s, NULL), -EOVERFLOW);
+	s->ops->close(s);
+	r = open_ok(path);
+	assert_true(tach_reader_info(r)->sample_cnt == 1004);
+	tach_reader_free(r);
+	close(fd);
+	fd = memory_file(path);
+	s = sink_tach.open(&(struct sink_args){ .fd = fd });
+	assert_int_equal(s->ops->begin(s, &meta, intern_tables(in)), 0);
+	ev.weight = UINT64_MAX;
+	assert_int_equal(s->ops->event(s, &ev), -EOVERFLOW);
+	s->ops->close(s);
+	close(fd);
+	intern_free(in);
+}
+
 static void test_decoder(void **state)
 {
 	/* thread 1, interpreter 0, seven repeats of an empty stack, 1 µs apart. */
@@ -135,6 +176,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_release),
 		cmocka_unit_test(test_drafts),
+		cmocka_unit_test(test_weights),
 		cmocka_unit_test(test_decoder),
 	};
 

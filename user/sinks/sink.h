@@ -4,6 +4,7 @@
  *
  * Call order: open, then for every process begin, event..., end; then close.
  * A format that holds one profile a file refuses a second begin (-EINVAL).
+ * -ENOTSUP: the format cannot hold the profile, and the sink logged why.
  * After an error every later call returns that error and writes nothing more;
  * close always frees.
  */
