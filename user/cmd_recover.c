@@ -120,7 +120,7 @@ static int keep_original(struct job *j)
 		return 0;
 	log_error("cannot keep '%s' as '%s" DAMAGED "': %s; give -o", j->shown, j->shown,
 		  strerror(errno));
-	return -EIO;
+	return -ECANCELED;
 }
 
 static void tell(const struct job *j, uint64_t samples, const char *why)
