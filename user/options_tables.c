@@ -329,8 +329,8 @@ const struct cli_command options_commands[OPTIONS_COMMAND_CNT] = {
 		FILE_COMMAND(convert, "Write profiles anew: in another format, or less of them."),
 	[COMMAND_MERGE] = FILE_COMMAND(merge, "Join TACH files of one process into one."),
 	[COMMAND_SPLIT] =
-		FILE_COMMAND(split, "Cut profiles into a TACH file for each process, thread or time."),
+		FILE_COMMAND(split, "Cut profiles into one for each process, thread or time."),
 	[COMMAND_DIFF] = FILE_COMMAND(diff, "Compare where the time went in two profiles."),
 	[COMMAND_RECOVER] =
-		FILE_COMMAND(recover, "Make what a killed recording left, or a damaged file, readable."),
+		FILE_COMMAND(recover, "Make readable what a killed recording left, or damage."),
 };
