@@ -24,7 +24,7 @@ CFLAGS  ?= -O2 -g
 WARN    := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wno-unused-parameter -Werror
 ALLFLAGS = -std=gnu11 $(CFLAGS) $(WARN) $(SANFLAGS) -D_GNU_SOURCE -DTACHBPF_VERSION='"$(VERSION)"' \
            -I. -Iuser -I$(O) -MMD -MP
-LIBS    := -Wl,-Bstatic -lbpf -lelf -lprotobuf-c -lz -lzstd -ljson-c -Wl,-Bdynamic -lm -lpthread
+LIBS    := -Wl,-Bstatic -lbpf -lelf -lprotobuf-c -lz -lzstd -lxxhash -ljson-c -Wl,-Bdynamic -lm -lpthread
 BPFFLAGS := -target bpf -D__TARGET_ARCH_$(ARCH) -O2 -g -Wall -Werror -Ivmlinux/$(ARCH) -Ibpf -I. -MMD -MP
 
 LIB_SRC := $(filter-out user/main.c,$(wildcard user/*.c user/cpython/*.c user/sinks/*.c user/readers/*.c user/mlyze/*.c))
@@ -145,6 +145,16 @@ check-bpf: $(O)/tachbpf interpreters pytest-ready ## the BPF side's own counters
 
 bench: $(O)/tachbpf interpreters ## what a sample costs, beside the peers (root)
 	TACHBPF=$(abspath $(O))/tachbpf /usr/bin/python3 -B tests/bench/bench.py $(BENCHFLAGS)
+
+.PHONY: bench-files
+bench-files: $(O)/tachbpf $(O)/tests/bench/bench_files ## reading and writing files, beside CPython
+	TACHBPF=$(abspath $(O))/tachbpf BENCH_FILES=$(abspath $(O))/tests/bench/bench_files \
+		/usr/bin/python3 -B tests/bench/bench_files.py $(BENCHFLAGS)
+
+$(O)/tests/bench/%: tests/bench/%.c $(O)/libtachbpf.a
+	@mkdir -p $(@D)
+	$(E) CC $<
+	$(Q)$(CC) $(ALLFLAGS) -o $@ $< $(O)/libtachbpf.a $(LIBS)
 # ------------------------------------------------------------------------------------------
 
 # --- fuzz: mutations of known files through the parsers, without libFuzzer -----------------
@@ -155,6 +165,7 @@ FUZZ_SEEDS_fuzz_collapsed = tests/golden/collapsed/*.folded
 FUZZ_SEEDS_fuzz_speedscope = tests/golden/speedscope/*.json
 FUZZ_SEEDS_fuzz_gperftools = tests/golden/gperftools/*.prof
 FUZZ_SEEDS_fuzz_mlyze = tests/golden/mlyze/*.mlyze
+FUZZ_SEEDS_fuzz_recover     = tests/golden/fuzz_recover/*.bin
 FUZZ_SEEDS_fuzz_image       = tests/golden/fuzz_image/*.bin
 FUZZ_SEEDS_fuzz_resolver    = tests/golden/fuzz_resolver/*.bin
 

@@ -21,6 +21,7 @@ header zstd.h || need libzstd-dev
 header json-c/json.h || need libjson-c-dev
 header protobuf-c/protobuf-c.h || need libprotobuf-c-dev
 have protoc-c || need protobuf-c-compiler
+header xxhash.h || need libxxhash-dev
 have python3 || need python3
 if [ "${1:-build}" = check ]; then
 	header cmocka.h || need libcmocka-dev

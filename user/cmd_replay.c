@@ -12,10 +12,9 @@
 
 #include "options.h"
 #include "output.h"
+#include "profile_out.h"
 #include "profile_set.h"
 #include "util.h"
-
-#define PLATFORM_BYTES 128
 
 struct replay {
 	struct profile_set *set;
@@ -32,50 +31,13 @@ static int on_event(void *ctx, const struct event *ev)
 	return sink->ops->event(sink, ev);
 }
 
-/* --- what only session.json knows --------------------------------------------------------- */
-static void add_loss(void *ctx, const char *cause, uint64_t cnt)
-{
-	struct profile_stats *stats = ctx;
-
-	stats->lost_known = true;
-	stats->lost_cnt = stats->lost_cnt + cnt < cnt ? UINT64_MAX : stats->lost_cnt + cnt;
-}
-
-/* platform: room for meta->platform. */
-static void add_session(const struct profile_file *file, struct profile_meta *meta,
-			struct profile_stats *stats, char platform[PLATFORM_BYTES])
-{
-	const char *kernel;
-
-	meta->tgid = file->process.tgid;
-	meta->comm = file->process.comm;
-	if (!file->session)
-		return;
-	kernel = session_file_kernel(file->session);
-	snprintf(platform, PLATFORM_BYTES, "Linux %s", kernel ? kernel : "");
-	meta->platform = kernel ? platform : NULL;
-	meta->start_utc_ns = session_file_utc_ns(file->session, meta->start_us);
-	session_file_losses(file->session, file->name, add_loss, stats);
-}
-/* ------------------------------------------------------------------------------------------- */
-
-/* What reports are headed with: the one path's last component; NULL: there are several. */
-static const char *report_title(const struct file_options *opts)
-{
-	const char *slash = opts->path_cnt == 1 ? strrchr(opts->paths[0], '/') : NULL;
-
-	if (opts->path_cnt != 1)
-		return NULL;
-	return slash && slash[1] ? slash + 1 : opts->paths[0];
-}
-
 /* Whether several profiles come is known when the first file is open. */
 static int open_sink(struct replay *re)
 {
 	struct sink_args args = { .fd = re->fd, .many = re->set->many,
 				  .lines = re->opts->lines, .group = re->opts->group,
 				  .no_source = re->opts->no_source,
-				  .title = report_title(re->opts) };
+				  .title = profile_out_title(re->opts) };
 
 	if (!re->sink)
 		re->sink = re->format->open(&args);
@@ -88,10 +50,10 @@ static int replay_file(void *ctx, const struct profile_file *file, struct reader
 	struct profile_meta meta = info->meta;
 	struct profile_stats stats = info->stats;
 	struct replay *re = ctx;
-	char platform[PLATFORM_BYTES];
+	char platform[PROFILE_PLATFORM_BYTES];
 	int err;
 
-	add_session(file, &meta, &stats, platform);
+	profile_file_context(file, &meta, &stats, platform);
 	err = open_sink(re);
 	if (!err)
 		err = re->sink->ops->begin(re->sink, &meta, reader_tables(r));
@@ -113,12 +75,12 @@ static int replay_set(struct profile_set *set, const struct file_options *opts, 
 	return err ? err : close_err;
 }
 
-/* -EPIPE is the reader's wish to see no more: nothing to tell. */
+/* -EPIPE is the reader's wish to see no more: nothing to tell. -ENOTSUP was told. */
 static void report_error(const char *to, int err)
 {
 	char shown[512];
 
-	if (err != -EPIPE)
+	if (err != -EPIPE && err != -ENOTSUP)
 		log_error("cannot write '%s': %s", escape_text(to, strlen(to), shown, sizeof(shown)),
 			  strerror(-err));
 }
@@ -146,6 +108,7 @@ int replay_run(const struct file_options *opts)
 
 	if (err)
 		goto out;
+	set.filter = &opts->filter;
 	if (opts->output && strcmp(opts->output, "-")) {
 		err = replay_to_file(&set, opts);
 	} else if (opts->format->binary && isatty(STDOUT_FILENO)) {

@@ -381,6 +381,7 @@ int report_run(const struct file_options *opts)
 
 	if (err)
 		goto out;
+	set.filter = &opts->filter;
 	run.report = report_new(opts->by);
 	err = run.report ? profile_set_each(&set, add_profile, &run) : -ENOMEM;
 	if (!err && !run.profile_cnt)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * commands.h - the commands that work on files: cmd_info.c, cmd_report.c,
- * cmd_replay.c, cmd_mem.c.
+ * commands.h - the commands that work on files: a cmd_NAME.c for each.
  *
  * Each returns the program's exit status, having logged every error in one line.
  */
@@ -14,5 +13,10 @@ int info_run(const struct file_options *opts);
 int report_run(const struct file_options *opts);
 int replay_run(const struct file_options *opts);
 int mem_run(const struct file_options *opts);
+int convert_run(const struct file_options *opts);
+int merge_run(const struct file_options *opts);
+int split_run(const struct file_options *opts);
+int diff_run(const struct file_options *opts);
+int recover_run(const struct file_options *opts);
 
 #endif

@@ -35,12 +35,42 @@ static int run_mem(const struct options *o)
 	return mem_run(&o->files);
 }
 
+static int run_convert(const struct options *o)
+{
+	return convert_run(&o->files);
+}
+
+static int run_merge(const struct options *o)
+{
+	return merge_run(&o->files);
+}
+
+static int run_split(const struct options *o)
+{
+	return split_run(&o->files);
+}
+
+static int run_diff(const struct options *o)
+{
+	return diff_run(&o->files);
+}
+
+static int run_recover(const struct options *o)
+{
+	return recover_run(&o->files);
+}
+
 static int (*const run[])(const struct options *o) = {
 	[COMMAND_RECORD] = run_record,
 	[COMMAND_INFO] = run_info,
 	[COMMAND_REPORT] = run_report,
 	[COMMAND_REPLAY] = run_replay,
 	[COMMAND_MEM] = run_mem,
+	[COMMAND_CONVERT] = run_convert,
+	[COMMAND_MERGE] = run_merge,
+	[COMMAND_SPLIT] = run_split,
+	[COMMAND_DIFF] = run_diff,
+	[COMMAND_RECOVER] = run_recover,
 };
 
 int main(int argc, char **argv)

@@ -12,6 +12,7 @@
 #include <sys/types.h>
 
 #include "readers/reader.h"
+#include "filter.h"
 #include "sinks/sink.h"
 
 /* Usage errors end the program with this, everything else that fails with 1. */
@@ -42,7 +43,13 @@ enum report_sort { REPORT_SORT_SELF, REPORT_SORT_TOTAL, REPORT_SORT_NAME, REPORT
 enum mem_by { MEM_BY_STACK, MEM_BY_FILE, MEM_BY_FUNCTION };
 enum mem_sort { MEM_SORT_LIVE, MEM_SORT_ALLOCATED, MEM_SORT_PEAK, MEM_SORT_COUNT };
 
-/* What the commands on files (info, report, replay) do. */
+enum split_by { SPLIT_BY_PROCESS, SPLIT_BY_THREAD, SPLIT_BY_TIME };
+enum diff_sort {
+	DIFF_SORT_DELTA, DIFF_SORT_TOTAL_DELTA, DIFF_SORT_A, DIFF_SORT_B, DIFF_SORT_NAME,
+	DIFF_SORT_FILE
+};
+
+/* What the commands on files (info, report, replay and those that write files) do. */
 struct file_options {
 	char **paths;			/* path_cnt of them, at least one; strings not owned */
 	size_t path_cnt;
@@ -60,9 +67,22 @@ struct file_options {
 	enum sink_group group;		/* replay --by */
 
 	bool no_source;			/* replay --no-source: for the heat map */
+	/* Everything but info and recover: which samples. */
+	struct filter_options filter;
+	/* info */
+	bool verify;			/* --verify */
+	/* convert (whose format may be NULL: by -o's name, else TACH), merge, split */
+	enum tach_layout layout;	/* --layout */
+	bool no_compression;		/* --compression none */
+	enum split_by split_by;		/* split --by */
+	uint64_t every_us;		/* split --every */
+	enum diff_sort diff_sort;	/* diff --sort */
 };
 
-enum command_id { COMMAND_RECORD, COMMAND_INFO, COMMAND_REPORT, COMMAND_REPLAY, COMMAND_MEM };
+enum command_id {
+	COMMAND_RECORD, COMMAND_INFO, COMMAND_REPORT, COMMAND_REPLAY, COMMAND_MEM,
+	COMMAND_CONVERT, COMMAND_MERGE, COMMAND_SPLIT, COMMAND_DIFF, COMMAND_RECOVER,
+};
 
 /* Instead of running the command: print this on stdout. */
 enum options_show { SHOW_NOTHING, SHOW_HELP, SHOW_VERSION, SHOW_FORMATS, SHOW_INPUTS };

@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "filter.h"
 #include "profile_text.h"
 #include "util.h"
 
@@ -253,10 +254,22 @@ static const struct profile_file *inner_file(struct profile_set *set, struct pro
 	return meta->comm && !inner->comm ? NULL : inner;
 }
 
-static int visit_profiles(struct profile_set *set, struct profile_file *file, struct reader *r,
-			  int (*visit)(void *ctx, const struct profile_file *file,
-				       struct reader *r), void *ctx)
+/* Profiles of a set on their way to a visitor. */
+struct walk {
+	struct profile_set *set;
+	int (*visit)(void *ctx, const struct profile_file *file, struct reader *r);
+	void *ctx;
+	size_t skipped, visited;
+};
+
+static bool wanted(const struct profile_set *set, const struct session_process *p)
 {
+	return !set->filter || filter_wants_process(set->filter, p->tgid, p->comm);
+}
+
+static int visit_profiles(struct walk *w, struct profile_file *file, struct reader *r)
+{
+	struct profile_set *set = w->set;
 	uint32_t i;
 	int err = 0;
 
@@ -268,7 +281,17 @@ static int visit_profiles(struct profile_set *set, struct profile_file *file, st
 
 		reader_select(r, i);
 		inner = inner_file(set, file, &reader_info(r)->meta);
-		err = inner ? visit(ctx, inner, r) : -ENOMEM;
+		if (!inner)
+			return -ENOMEM;
+		if (!wanted(set, &inner->process)) {
+			w->skipped++;
+			continue;
+		}
+		w->visited++;
+		if (set->filter && filter_has_time(set->filter) && !reader_info(r)->timed)
+			report_damage(set, file, "it has no times: leave out --from and --to");
+		else
+			err = w->visit(w->ctx, inner, r);
 	}
 	return err;
 }
@@ -277,20 +300,33 @@ int profile_set_each(struct profile_set *set,
 		     int (*visit)(void *ctx, const struct profile_file *file, struct reader *r),
 		     void *ctx)
 {
+	struct walk w = { .set = set, .visit = visit, .ctx = ctx };
 	size_t i;
 	int err = 0;
 
 	for (i = 0; !err && i < set->file_cnt; i++) {
+		const struct session_process *p = &set->files[i].process;
 		char why[WHY_BYTES] = "";
-		struct reader *r = reader_open(set->files[i].path, &set->reader_args, why,
-					       sizeof(why));
+		struct reader *r;
 
-		if (!r) {
-			report_damage(set, &set->files[i], *why ? why : strerror(errno));
+		/* Of files that do not say whose they are, what is in them may. */
+		if ((p->tgid || p->comm) && !wanted(set, p)) {
+			w.skipped++;
 			continue;
 		}
-		err = visit_profiles(set, &set->files[i], r, visit, ctx);
+		r = reader_open(set->files[i].path, &set->reader_args, why, sizeof(why));
+		if (!r) {
+			report_damage(set, &set->files[i], *why ? why : strerror(errno));
+			w.visited++;
+			continue;
+		}
+		err = visit_profiles(&w, &set->files[i], r);
 		reader_free(r);
+	}
+	if (!err && w.skipped && !w.visited) {
+		log_error("no file is of a process that --process names: see tachbpf info for "
+			  "process ids and names");
+		set->failed = true;
 	}
 	return err;
 }
@@ -299,12 +335,51 @@ int profile_set_run(struct profile_set *set, const struct profile_file *file,
 		    struct reader *r, int (*on_event)(void *ctx, const struct event *ev),
 		    void *ctx)
 {
+	struct filter *filter = NULL;
 	char why[WHY_BYTES] = "";
-	int err = reader_run(r, on_event, ctx, why, sizeof(why));
+	int err;
 
+	if (set->filter && !filter_is_empty(set->filter)) {
+		filter = filter_new(set->filter, &reader_info(r)->meta, reader_tables(r), on_event,
+				    ctx);
+		if (!filter)
+			return -ENOMEM;
+		on_event = filter_event;
+		ctx = filter;
+	}
+	err = reader_run(r, on_event, ctx, why, sizeof(why));
+	filter_free(filter);
 	/* With a reason it is the reader's, without one on_event()'s. */
 	if (!err || !*why)
 		return err;
-	report_damage(set, file, why);
+	if (!set->quiet)
+		report_damage(set, file, why);
 	return err == -EBADMSG ? 0 : err;
+}
+
+/* ---- what only session.json knows ---- */
+
+static void add_loss(void *ctx, const char *cause, uint64_t cnt)
+{
+	struct profile_stats *stats = ctx;
+
+	stats->lost_known = true;
+	stats->lost_cnt = stats->lost_cnt + cnt < cnt ? UINT64_MAX : stats->lost_cnt + cnt;
+}
+
+void profile_file_context(const struct profile_file *file, struct profile_meta *meta,
+			  struct profile_stats *stats, char platform[PROFILE_PLATFORM_BYTES])
+{
+	const char *kernel;
+
+	meta->tgid = file->process.tgid;
+	meta->comm = file->process.comm;
+	if (!file->session)
+		return;
+	kernel = session_file_kernel(file->session);
+	snprintf(platform, PROFILE_PLATFORM_BYTES, "Linux %s", kernel ? kernel : "");
+	meta->platform = kernel ? platform : NULL;
+	meta->start_utc_ns = session_file_utc_ns(file->session, meta->start_us);
+	if (stats)
+		session_file_losses(file->session, file->name, add_loss, stats);
 }

@@ -18,6 +18,9 @@
 #include "readers/reader.h"
 #include "session_file.h"
 
+struct filter_options;
+struct tach_reader;
+
 /* A recording's directory. */
 struct profile_dir {
 	char *path;
@@ -43,27 +46,39 @@ struct profile_set {
 	struct reader_args reader_args;	/* how files are read; set by profile_set_open() */
 	bool many;	/* several profiles are possible: tell them apart */
 	bool failed;	/* something could not be read, and was reported */
+	bool quiet;	/* damaged samples have been told of: not again */
+	const struct filter_options *filter;	/* NULL: everything; set it after opening */
 };
 
 /*
- * Find the files of cnt paths; args (NULL: defaults) says how they are read. 0, or -errno after logging when there is nothing
- * left to read. profile_set_free() either way.
+ * What the file's name and session.json know beyond what is in it: meta's process
+ * and host, and losses (stats NULL: not asked). platform: room for meta->platform.
+ */
+#define PROFILE_PLATFORM_BYTES 128
+void profile_file_context(const struct profile_file *file, struct profile_meta *meta,
+			  struct profile_stats *stats, char platform[PROFILE_PLATFORM_BYTES]);
+
+/*
+ * Find the files of cnt paths; args (NULL: defaults) says how they are read. 0, or
+ * -errno after logging when there is nothing left to read. profile_set_free() either
+ * way.
  */
 int profile_set_open(struct profile_set *set, char *const *paths, size_t cnt,
 		     const struct reader_args *args);
 void profile_set_free(struct profile_set *set);
 
 /*
- * Open every file in turn and call visit() for each profile in it, with the
- * reader at that profile; its error ends the walk and is returned. file stays
- * valid until profile_set_free(). Files that cannot be opened set set->failed.
+ * Open every file in turn and call visit() for each profile in it whose process the
+ * filter wants, with the reader at that profile; its error ends the walk and is
+ * returned. file stays valid until profile_set_free(). Files that cannot be opened
+ * set set->failed.
  */
 int profile_set_each(struct profile_set *set,
 		     int (*visit)(void *ctx, const struct profile_file *file, struct reader *r),
 		     void *ctx);
 
 /*
- * reader_run() for visit(): damaged samples are logged and set
+ * reader_run() for visit(), through the filter: damaged samples are logged and set
  * set->failed, and what came before them counts (0). Other errors are returned.
  */
 int profile_set_run(struct profile_set *set, const struct profile_file *file,

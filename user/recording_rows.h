@@ -21,6 +21,7 @@ struct row {
 	char version[sizeof(((struct cpython_image *)0)->version)];
 	char file[OUTPUT_NAME_MAX];	/* "": no sample, no file */
 	int fd;
+	int journal_fd;			/* -1: none */
 	double begin_s, end_s;		/* since the recording began */
 	struct process_stats stats;
 	int err;

@@ -6,7 +6,8 @@
  * Owns the decompression window and the per-thread state. Bytes come from the
  * mapped file directly, or frame by zstd frame through the window; a record is
  * decoded only when all of it (of a run of repeats: one repeat) is in sight.
- * Nothing in the bytes is trusted.
+ * Nothing in the bytes is trusted. Of a damaged zstd frame, what decompressed
+ * before the damage is still decoded.
  */
 #include "tach_decode.h"
 
@@ -40,13 +41,13 @@
  */
 #define THREADS_MAX (1u << 20)
 
-struct decoder {
+struct tach_decoder {
 	const struct tach_info *info;
 	const uint8_t *p, *end;		/* in sight, not decoded yet */
 	uint64_t sample_cnt;		/* delivered */
 	struct tach_threads threads;
-	int (*on_event)(void *ctx, const struct event *ev);
-	void *ctx;
+	struct tach_thread *repeating;	/* in a run of repeats: whose ... */
+	uint64_t repeats;		/* ... and how many are left of it */
 	char *why;
 	size_t why_size;
 	/* zstd: */
@@ -55,10 +56,11 @@ struct decoder {
 	size_t zstd_left;		/* 0: at the end of a frame */
 	uint8_t *window;
 	bool drained;			/* all there is, is in sight; always so without zstd */
+	size_t zstd_error;		/* why no more can be had */
 };
 
 __attribute__((format(printf, 2, 3)))
-static int bad(struct decoder *d, const char *fmt, ...)
+static int bad(struct tach_decoder *d, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -68,14 +70,14 @@ static int bad(struct decoder *d, const char *fmt, ...)
 	return -EBADMSG;
 }
 
-static int no_memory(struct decoder *d)
+static int no_memory(struct tach_decoder *d)
 {
 	snprintf(d->why, d->why_size, "out of memory");
 	return -ENOMEM;
 }
 
 /* Fill the window behind what is in sight. */
-static int refill(struct decoder *d)
+static void refill(struct tach_decoder *d)
 {
 	ZSTD_outBuffer out = { d->window, WINDOW_BYTES, d->end - d->p };
 	size_t n;
@@ -83,23 +85,24 @@ static int refill(struct decoder *d)
 	memmove(d->window, d->p, out.pos);
 	while (out.pos < out.size && !d->drained) {
 		n = ZSTD_decompressStream(d->zstd, &out, &d->in);
-		if (ZSTD_isError(n))
-			return bad(d, "damaged: zstd: %s", ZSTD_getErrorName(n));
+		if (ZSTD_isError(n)) {
+			d->zstd_error = n;
+			d->drained = true;
+			break;
+		}
 		d->zstd_left = n;
 		/* A full window can mean that zstd holds more without needing input. */
 		d->drained = d->in.pos == d->in.size && (!n || out.pos < out.size);
 	}
 	d->p = d->window;
 	d->end = d->window + out.pos;
-	return 0;
 }
 
 /* At least this many bytes in sight, or all that are left. */
-static inline int ensure(struct decoder *d, size_t bytes)
+static inline void ensure(struct tach_decoder *d, size_t bytes)
 {
-	if ((size_t)(d->end - d->p) >= bytes || d->drained)
-		return 0;
-	return refill(d);
+	if ((size_t)(d->end - d->p) < bytes && !d->drained)
+		refill(d);
 }
 
 /* varint_get() with the short cases in line. */
@@ -118,65 +121,60 @@ static inline const uint8_t *get(const uint8_t *p, const uint8_t *end, uint64_t 
 	return varint_get(p, end, v);
 }
 
-static int truncated(struct decoder *d)
+static int zstd_damage(struct tach_decoder *d)
 {
+	return bad(d, "damaged: zstd: %s, after %llu samples of %llu",
+		   ZSTD_getErrorName(d->zstd_error), (unsigned long long)d->sample_cnt,
+		   (unsigned long long)d->info->sample_cnt);
+}
+
+static int truncated(struct tach_decoder *d)
+{
+	if (d->zstd_error)
+		return zstd_damage(d);
 	return bad(d, "damaged: the samples end inside a record, after %llu of %llu",
 		   (unsigned long long)d->sample_cnt, (unsigned long long)d->info->sample_cnt);
 }
 
-/* One sample at its time: deltas must not carry it around 64 bits. */
-static inline int deliver(struct decoder *d, struct tach_thread *th, struct event *ev,
-			  uint64_t delta)
+/* One sample of th, whose stack is up to date. 1, or -EBADMSG: times must not go around 64 bits. */
+static inline int sample(struct tach_decoder *d, struct tach_thread *th, uint64_t delta,
+			 uint8_t status, struct event *ev)
 {
 	if (delta > UINT64_MAX - th->time_us)
 		return bad(d, "damaged: a timestamp beyond 64 bits");
-	if (d->sample_cnt == d->info->sample_cnt)
+	if (d->sample_cnt == d->info->sample_cnt && !d->info->counts_unknown)
 		return bad(d, "damaged: more samples than the header says (%llu)",
 			   (unsigned long long)d->info->sample_cnt);
 	th->time_us += delta;
-	ev->time_us = th->time_us;
 	d->sample_cnt++;
-	return d->on_event(d->ctx, ev);
-}
-
-static struct event event_of(const struct tach_thread *th)
-{
-	return (struct event){
+	*ev = (struct event){
+		.time_us = th->time_us,
 		.thread_id = th->thread_id,
 		.interp_id = th->interp_id,
 		.nframes = th->depth,
 		.frames = th->stack,
 		.weight = 1,
+		.status = status,
 	};
+	return 1;
 }
 
-static int decode_repeat(struct decoder *d, struct tach_thread *th)
+static inline int next_repeat(struct tach_decoder *d, struct event *ev)
 {
-	struct event ev = event_of(th);
-	uint64_t count, delta;
-	const uint8_t *p = get(d->p, d->end, &count);
-	int err;
+	const uint8_t *p;
+	uint64_t delta;
 
-	if (!p)
+	ensure(d, REPEAT_MAX_BYTES);
+	p = get(d->p, d->end, &delta);
+	if (!p || p == d->end)
 		return truncated(d);
-	for (d->p = p; count; count--) {
-		err = ensure(d, REPEAT_MAX_BYTES);
-		if (err)
-			return err;
-		p = get(d->p, d->end, &delta);
-		if (!p || p == d->end)
-			return truncated(d);
-		ev.status = *p;
-		d->p = p + 1;
-		err = deliver(d, th, &ev, delta);
-		if (err)
-			return err;
-	}
-	return 0;
+	d->p = p + 1;
+	d->repeats--;
+	return sample(d, d->repeating, delta, *p, ev);
 }
 
 /* The new frames; those that stay are in place already. */
-static int decode_frames(struct decoder *d, struct tach_thread *th, uint32_t cnt)
+static int decode_frames(struct tach_decoder *d, struct tach_thread *th, uint32_t cnt)
 {
 	const uint8_t *p = d->p;
 	uint64_t id;
@@ -196,7 +194,7 @@ static int decode_frames(struct decoder *d, struct tach_thread *th, uint32_t cnt
 }
 
 /* The stack becomes: fresh new frames, then the last keep of the old. */
-static int change_stack(struct decoder *d, struct tach_thread *th, uint64_t keep, uint64_t fresh)
+static int change_stack(struct tach_decoder *d, struct tach_thread *th, uint64_t keep, uint64_t fresh)
 {
 	if (keep > th->depth)
 		return bad(d, "damaged: keeps %llu frames of %u", (unsigned long long)keep,
@@ -213,11 +211,11 @@ static int change_stack(struct decoder *d, struct tach_thread *th, uint64_t keep
 	return decode_frames(d, th, (uint32_t)fresh);
 }
 
-static int decode_changed(struct decoder *d, struct tach_thread *th, enum tach_record kind)
+static int decode_changed(struct tach_decoder *d, struct tach_thread *th, enum tach_record kind,
+			  struct event *ev)
 {
 	uint64_t delta, keep = 0, fresh;
 	const uint8_t *p = get(d->p, d->end, &delta);
-	struct event ev;
 	uint8_t status;
 	int err;
 
@@ -238,14 +236,24 @@ static int decode_changed(struct decoder *d, struct tach_thread *th, enum tach_r
 	}
 	d->p = p;
 	err = change_stack(d, th, keep, fresh);
-	if (err)
-		return err;
-	ev = event_of(th);
-	ev.status = status;
-	return deliver(d, th, &ev, delta);
+	return err ? err : sample(d, th, delta, status, ev);
 }
 
-static int decode_record(struct decoder *d)
+static int decode_repeat(struct tach_decoder *d, struct tach_thread *th, struct event *ev)
+{
+	uint64_t count;
+	const uint8_t *p = get(d->p, d->end, &count);
+
+	if (!p)
+		return truncated(d);
+	d->p = p;
+	d->repeating = th;
+	d->repeats = count;
+	return count ? next_repeat(d, ev) : 0;
+}
+
+/* 1: a sample; 0: the record holds none. */
+static int decode_record(struct tach_decoder *d, struct event *ev)
 {
 	uint64_t thread_id;
 	uint32_t interp_id;
@@ -268,31 +276,44 @@ static int decode_record(struct decoder *d)
 		if (!th)
 			return no_memory(d);
 	}
-	return kind == TACH_REPEAT ? decode_repeat(d, th) : decode_changed(d, th, kind);
+	return kind == TACH_REPEAT ? decode_repeat(d, th, ev) : decode_changed(d, th, kind, ev);
 }
 
-static int decode_all(struct decoder *d)
+/* Nothing is left to decode: is that how it should be? */
+static int at_end(struct tach_decoder *d)
 {
-	int err;
-
-	for (;;) {
-		err = ensure(d, RECORD_MAX_BYTES);
-		if (err || d->p == d->end)
-			break;
-		err = decode_record(d);
-		if (err)
-			return err;
-	}
-	if (!err && d->zstd_left)
-		err = bad(d, "damaged: the last zstd frame is not complete");
-	if (!err && d->sample_cnt != d->info->sample_cnt)
-		err = bad(d, "damaged: %llu samples, the header says %llu",
-			  (unsigned long long)d->sample_cnt,
-			  (unsigned long long)d->info->sample_cnt);
-	return err;
+	if (d->zstd_error)
+		return zstd_damage(d);
+	if (d->zstd_left)
+		return bad(d, "damaged: the last zstd frame is not complete");
+	if (d->sample_cnt != d->info->sample_cnt && !d->info->counts_unknown)
+		return bad(d, "damaged: %llu samples, the header says %llu",
+			   (unsigned long long)d->sample_cnt,
+			   (unsigned long long)d->info->sample_cnt);
+	return 0;
 }
 
-static int start_zstd(struct decoder *d, const uint8_t *data, size_t len)
+static inline int next(struct tach_decoder *d, struct event *ev)
+{
+	int n = 0;
+
+	if (d->repeats)
+		return next_repeat(d, ev);
+	while (!n) {
+		ensure(d, RECORD_MAX_BYTES);
+		if (d->p == d->end)
+			return at_end(d);
+		n = decode_record(d, ev);
+	}
+	return n;
+}
+
+int tach_decoder_next(struct tach_decoder *d, struct event *ev)
+{
+	return next(d, ev);
+}
+
+static int start_zstd(struct tach_decoder *d, const uint8_t *data, size_t len)
 {
 	d->window = malloc(WINDOW_BYTES);
 	d->zstd = ZSTD_createDCtx();
@@ -304,26 +325,58 @@ static int start_zstd(struct decoder *d, const uint8_t *data, size_t len)
 	return 0;
 }
 
+struct tach_decoder *tach_decoder_new(const struct tach_info *info, const uint8_t *data,
+				      size_t len, char *why, size_t why_size)
+{
+	struct tach_decoder *d = calloc(1, sizeof(*d));
+
+	if (!d) {
+		snprintf(why, why_size, "out of memory");
+		return NULL;
+	}
+	d->info = info;
+	d->p = data;
+	d->end = data + len;
+	d->why = why;
+	d->why_size = why_size;
+	d->drained = info->compression != TACH_ZSTD || !len;
+	if (!d->drained && start_zstd(d, data, len)) {
+		tach_decoder_free(d);
+		errno = ENOMEM;
+		return NULL;
+	}
+	return d;
+}
+
+void tach_decoder_free(struct tach_decoder *d)
+{
+	if (!d)
+		return;
+	tach_threads_free(&d->threads);
+	ZSTD_freeDCtx(d->zstd);
+	free(d->window);
+	free(d);
+}
+
+uint32_t tach_decoder_threads(const struct tach_decoder *d)
+{
+	return d->threads.cnt;
+}
+
 int tach_decode(const struct tach_info *info, const uint8_t *data, size_t len,
 		int (*on_event)(void *ctx, const struct event *ev), void *ctx, char *why,
 		size_t why_size)
 {
-	struct decoder d = {
-		.info = info,
-		.p = data,
-		.end = data + len,
-		.on_event = on_event,
-		.ctx = ctx,
-		.why = why,
-		.why_size = why_size,
-		.drained = info->compression != TACH_ZSTD || !len,
-	};
-	int err = d.drained ? 0 : start_zstd(&d, data, len);
+	struct tach_decoder *d = tach_decoder_new(info, data, len, why, why_size);
+	struct event ev;
+	int err = d ? 0 : -ENOMEM;
 
-	if (!err)
-		err = decode_all(&d);
-	tach_threads_free(&d.threads);
-	ZSTD_freeDCtx(d.zstd);
-	free(d.window);
+	while (!err) {
+		err = next(d, &ev);
+		if (err <= 0)
+			break;
+		err = on_event(ctx, &ev);
+	}
+	tach_decoder_free(d);
 	return err;
 }

@@ -17,4 +17,18 @@ int tach_decode(const struct tach_info *info, const uint8_t *data, size_t len,
 		int (*on_event)(void *ctx, const struct event *ev), void *ctx, char *why,
 		size_t why_size);
 
+/* The same, sample by sample, for those who read several files at once. */
+struct tach_decoder;
+
+/* info, data and why outlive it. NULL with errno and a reason in why. */
+struct tach_decoder *tach_decoder_new(const struct tach_info *info, const uint8_t *data,
+				      size_t len, char *why, size_t why_size);
+void tach_decoder_free(struct tach_decoder *d);
+
+/* 1: *ev is the next, valid until the next call; 0: that was all; -EBADMSG, -ENOMEM. */
+int tach_decoder_next(struct tach_decoder *d, struct event *ev);
+
+/* How many threads there were so far. */
+uint32_t tach_decoder_threads(const struct tach_decoder *d);
+
 #endif

@@ -20,14 +20,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "sinks/tach_checksum.h"
 #include "sinks/tach_format.h"
 #include "tach_decode.h"
+#include "tach_tables.h"
 #include "util.h"
-
-/* What a table entry takes at least: a string its length, a frame its varints and opcode. */
-#define STRING_MIN_BYTES 1
-#define FRAME_MIN_BYTES 7
-#define FRAME_MIN_BYTES_DRAFT2 3
 
 struct tach_reader {
 	const uint8_t *map;
@@ -62,68 +59,20 @@ static int parse_strings(struct tach_reader *r)
 {
 	const uint8_t *p = r->map + r->strings_off, *end = r->map + r->frames_off;
 	uint32_t i, cnt = r->info.string_cnt;
-	uint64_t len;
 
-	if (cnt > (size_t)(end - p) / STRING_MIN_BYTES)
+	if (cnt > (size_t)(end - p) / TACH_STRING_MIN_BYTES)
 		return bad(r, "damaged: %u strings in %zu bytes", cnt, (size_t)(end - p));
 	r->strings = malloc(((size_t)cnt + 1) * sizeof(*r->strings));
 	if (!r->strings)
 		return no_memory(r);
-	for (i = 0; i < cnt; i++) {
-		p = varint_get(p, end, &len);
-		if (!p || len > (uint64_t)(end - p) || len > UINT32_MAX)
-			return bad(r, "damaged: string %u of %u ends outside its table", i, cnt);
-		r->strings[i] = (struct string_ref){ (const char *)p, (uint32_t)len };
-		p += len;
-	}
+	i = tach_take_strings(&p, end, cnt, r->strings);
+	if (i < cnt)
+		return bad(r, "damaged: string %u of %u, at byte %zu, ends outside its table", i,
+			   cnt, (size_t)(p - r->map));
 	if (p != end)
-		return bad(r, "damaged: %zu bytes behind the strings", (size_t)(end - p));
+		return bad(r, "damaged: %zu bytes behind the strings, at byte %zu",
+			   (size_t)(end - p), (size_t)(p - r->map));
 	return 0;
-}
-
-/* A line or column: base, which may be -1 for none, and the end as a difference. */
-static const uint8_t *get_range(const uint8_t *p, const uint8_t *end, bool has_end, int32_t *from,
-				int32_t *to)
-{
-	int64_t base, diff = 0;
-
-	p = svarint_get(p, end, &base);
-	if (p && has_end)
-		p = svarint_get(p, end, &diff);
-	if (!p || base < -1 || base > INT32_MAX || diff < -(int64_t)INT32_MAX || diff > INT32_MAX ||
-	    base + diff > INT32_MAX)
-		return NULL;
-	*from = (int32_t)base;
-	*to = base < 0 || base + diff < 0 ? -1 : (int32_t)(base + diff);
-	return p;
-}
-
-static const uint8_t *parse_frame(const struct tach_reader *r, const uint8_t *p,
-				  const uint8_t *end, struct frame *f)
-{
-	bool full = r->info.layout != TACH_DRAFT2;
-	uint64_t file, func;
-
-	p = varint_get(p, end, &file);
-	if (p)
-		p = varint_get(p, end, &func);
-	if (!p || file >= r->info.string_cnt || func >= r->info.string_cnt)
-		return NULL;
-	*f = (struct frame){
-		.file = (uint32_t)file,
-		.func = (uint32_t)func,
-		.column = COLUMN_NONE,
-		.end_column = COLUMN_NONE,
-		.opcode = OPCODE_NONE,
-	};
-	p = get_range(p, end, full, &f->line, &f->end_line);
-	if (!p || !full)
-		return p;
-	p = get_range(p, end, true, &f->column, &f->end_column);
-	if (!p || p == end)
-		return NULL;
-	f->opcode = *p++;
-	return p;
 }
 
 /* Where the table ended in *end_off. */
@@ -131,19 +80,17 @@ static int parse_frames(struct tach_reader *r, uint64_t *end_off)
 {
 	const uint8_t *p = r->map + r->frames_off;
 	const uint8_t *end = r->map + r->size - TACH_FOOTER_BYTES;
-	size_t min = r->info.layout == TACH_DRAFT2 ? FRAME_MIN_BYTES_DRAFT2 : FRAME_MIN_BYTES;
 	uint32_t i, cnt = r->info.frame_cnt;
 
-	if (cnt > (size_t)(end - p) / min)
+	if (cnt > (size_t)(end - p) / tach_frame_min_bytes(r->info.layout))
 		return bad(r, "damaged: %u frames in %zu bytes", cnt, (size_t)(end - p));
 	r->frames = malloc(((size_t)cnt + 1) * sizeof(*r->frames));
 	if (!r->frames)
 		return no_memory(r);
-	for (i = 0; i < cnt; i++) {
-		p = parse_frame(r, p, end, &r->frames[i]);
-		if (!p)
-			return bad(r, "damaged: frame %u of %u", i, cnt);
-	}
+	i = tach_take_frames(&p, end, cnt, r->info.layout, r->info.string_cnt, r->frames);
+	if (i < cnt)
+		return bad(r, "damaged: frame %u of %u, at byte %zu", i, cnt,
+			   (size_t)(p - r->map));
 	*end_off = p - r->map;
 	return 0;
 }
@@ -210,35 +157,17 @@ static bool header_fits(struct tach_reader *r, enum tach_layout layout)
 	       tach_field_get(r->map, layout, TACH_F_COMPRESSION, swapped) <= TACH_ZSTD;
 }
 
-static int parse_config(struct tach_reader *r, uint32_t config)
-{
-	uint32_t mode = config & TACH_CONFIG_MODE_MASK;
-
-	if (mode > MODE_EXCEPTION + 1)
-		return bad(r, "damaged: unknown profiling mode %u", mode);
-	r->info.meta.mode = (enum profile_mode)((int)mode - 1);
-	r->info.meta.features_known = config & TACH_CONFIG_FEATURES_KNOWN;
-	r->info.meta.features = config >> TACH_CONFIG_FEATURES_SHIFT & TACH_CONFIG_FEATURES_MASK;
-	return 0;
-}
-
 static int parse_header(struct tach_reader *r, enum tach_layout layout)
 {
 	struct tach_info *info = &r->info;
 	const uint8_t *footer = r->map + r->size - TACH_FOOTER_BYTES;
 	uint64_t v[TACH_FIELD_CNT], said;
+	uint32_t mode;
 	int i;
 
 	for (i = 0; i < TACH_FIELD_CNT; i++)
 		v[i] = tach_field_get(r->map, layout, i, info->swapped);
 	info->layout = layout;
-	info->meta = (struct profile_meta){
-		.python_major = (uint8_t)v[TACH_F_PY_MAJOR],
-		.python_minor = (uint8_t)v[TACH_F_PY_MINOR],
-		.python_micro = (uint8_t)v[TACH_F_PY_MICRO],
-		.start_us = v[TACH_F_START_US],
-		.interval_us = v[TACH_F_INTERVAL_US],
-	};
 	info->stats = (struct profile_stats){ 0 };
 	info->sample_cnt = v[TACH_F_SAMPLES];
 	info->thread_cnt = (uint32_t)v[TACH_F_THREADS];
@@ -251,7 +180,9 @@ static int parse_header(struct tach_reader *r, enum tach_layout layout)
 	if (said != r->size)
 		return bad(r, "truncated or damaged: %zu bytes, the footer says %llu", r->size,
 			   (unsigned long long)said);
-	return parse_config(r, (uint32_t)v[TACH_F_CONFIG]);
+	if (tach_take_meta(r->map, layout, info->swapped, &info->meta, &mode))
+		return bad(r, "damaged: unknown profiling mode %u", mode);
+	return 0;
 }
 
 static void free_tables(struct tach_reader *r)
@@ -310,7 +241,8 @@ static int parse(struct tach_reader *r)
 	uint32_t magic, version;
 
 	if (r->size >= 4 && !tach_load32(r->map, false))
-		return bad(r, "not finished: the header is empty, the capture was cut off");
+		return bad(r, "not finished: the header is empty, the capture was cut off or "
+			      "is still running (tachbpf recover makes it readable)");
 	magic = r->size >= 4 ? tach_load32(r->map, false) : 0;
 	if (magic != TACH_MAGIC && magic != TACH_MAGIC_SWAPPED)
 		return bad(r, "not a TACH file");
@@ -404,9 +336,37 @@ const struct profile_tables *tach_reader_tables(const struct tach_reader *r)
 	return &r->tables;
 }
 
+struct tach_decoder *tach_reader_samples(struct tach_reader *r, char *why, size_t why_size)
+{
+	return tach_decoder_new(&r->info, r->map + TACH_HEADER_BYTES,
+				r->strings_off - TACH_HEADER_BYTES, why, why_size);
+}
+
 int tach_reader_run(struct tach_reader *r, int (*on_event)(void *ctx, const struct event *ev),
 		    void *ctx, char *why, size_t why_size)
 {
 	return tach_decode(&r->info, r->map + TACH_HEADER_BYTES, r->strings_off - TACH_HEADER_BYTES,
 			   on_event, ctx, why, why_size);
+}
+
+enum tach_checksum tach_reader_checksum(const struct tach_reader *r)
+{
+	static const uint8_t none[TACH_CHECKSUM_BYTES];
+	const uint8_t *said = r->map + r->size - TACH_CHECKSUM_BYTES;
+	uint8_t is[TACH_CHECKSUM_BYTES];
+	XXH3_state_t *h;
+	int err;
+
+	if (!memcmp(said, none, sizeof(none)))
+		return TACH_CHECKSUM_NONE;
+	h = XXH3_createState();
+	if (!h)
+		return TACH_CHECKSUM_UNKNOWN;
+	tach_checksum_start(h);
+	err = tach_checksum_end(h, r->map + TACH_HEADER_BYTES,
+				r->size - TACH_HEADER_BYTES - TACH_CHECKSUM_BYTES, r->map, is);
+	XXH3_freeState(h);
+	if (err)
+		return TACH_CHECKSUM_UNKNOWN;
+	return memcmp(said, is, sizeof(is)) ? TACH_CHECKSUM_WRONG : TACH_CHECKSUM_RIGHT;
 }

@@ -25,6 +25,7 @@ struct tach_info {
 	uint32_t string_cnt, frame_cnt;
 	uint32_t compression;	/* 0 none, 1 zstd */
 	uint64_t file_size;
+	bool counts_unknown;	/* recovery: there are as many samples as there are */
 };
 
 /*
@@ -45,5 +46,18 @@ const struct profile_tables *tach_reader_tables(const struct tach_reader *r);
  */
 int tach_reader_run(struct tach_reader *r, int (*on_event)(void *ctx, const struct event *ev),
 		    void *ctx, char *why, size_t why_size);
+
+struct tach_decoder;
+
+/* The samples one by one: see tach_decode.h. r and why outlive it. NULL with errno and a reason. */
+struct tach_decoder *tach_reader_samples(struct tach_reader *r, char *why, size_t why_size);
+
+/* UNKNOWN: out of memory. NONE: zeros, as CPython writes it. */
+enum tach_checksum {
+	TACH_CHECKSUM_UNKNOWN, TACH_CHECKSUM_NONE, TACH_CHECKSUM_RIGHT, TACH_CHECKSUM_WRONG
+};
+
+/* Does the checksum match? Reads the whole file. */
+enum tach_checksum tach_reader_checksum(const struct tach_reader *r);
 
 #endif

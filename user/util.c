@@ -224,6 +224,26 @@ int write_all(int fd, const void *data, size_t len)
 	return 0;
 }
 
+int pwrite_all(int fd, const void *data, size_t len, uint64_t off)
+{
+	const uint8_t *p = data;
+
+	while (len) {
+		ssize_t n = pwrite(fd, p, len, (off_t)off);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (!n)
+			return -EIO;
+		p += n;
+		len -= n;
+		off += n;
+	}
+	return 0;
+}
+
 uint64_t now_ns(void)
 {
 	struct timespec ts;

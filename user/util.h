@@ -76,6 +76,8 @@ static inline uint64_t hash_u64(uint64_t v)
 
 /* write(2) all of it; 0 or -errno (EINTR is retried). */
 int write_all(int fd, const void *data, size_t len);
+/* Likewise at off, without moving the file's position. */
+int pwrite_all(int fd, const void *data, size_t len, uint64_t off);
 
 /* CLOCK_MONOTONIC in nanoseconds. */
 uint64_t now_ns(void);

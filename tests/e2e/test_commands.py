@@ -22,6 +22,8 @@ BINARY = Path(os.environ.get("TACHBPF", REPO / "build" / "tachbpf")).resolve()
 CAPTURES = sorted(p.name for p in GOLDEN.glob("*.bin"))
 RELEASE = [n for n in CAPTURES if n.count(".") == 1]
 COMMANDS = ("info", "report", "replay")
+READERS = (*COMMANDS, "convert", "split", "diff")         # of every format
+WRITERS = ("convert", "merge", "split", "diff", "recover")      # test_files_*.py
 
 
 def run(*argv, **more):
@@ -438,13 +440,13 @@ def test_every_option_is_in_help_and_man_page():
     man = man_sections()
     general = man.pop("General options")
     reading = man.pop("Input options")
-    for command in ("record", "mem", *COMMANDS):
-        documented = man.pop(command) | general | (reading if command in COMMANDS else set())
+    for command in ("record", "mem", *COMMANDS, *WRITERS):
+        documented = man.pop(command) | general | (reading if command in READERS else set())
         assert documented == options_of_help(good(command, "--help")), command
     assert not man
     overview = good("--help")
     assert options_of_help(overview) == options_of_help(good("record", "--help"))
-    for command in ("record", "mem", *COMMANDS):
+    for command in ("record", "mem", *COMMANDS, *WRITERS):
         assert re.search(rf"^  {command} +\S", overview, re.M)
     assert max(map(len, overview.splitlines())) <= 80
 

@@ -78,7 +78,7 @@ def test_the_list_of_formats():
     listed = [line.split()[0] for line in good("replay", "--format", "help").splitlines()]
     assert listed == ["collapsed", "speedscope", "gecko", "pprof", "gperftools",
                       "gperftools-perl", "gperftools-native", "pstats", "pstats-sampled", "jsonl",
-                      "csv"]
+                      "csv", "flamegraph", "heatmap"]
 
 
 @pytest.mark.parametrize("fmt, option", [

@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <errno.h>
 #include <string.h>
 
 #include "options.h"
@@ -192,12 +193,96 @@ static void test_usage_errors(void **state)
 		"replay --json a", "replay --by container a", "replay --by a", "replay --lines=1 a",
 		"replay --by thread --format jsonl a", "replay --lines a --format gecko",
 		"replay --format gperftools-native --no-lines a",
+		"replay --json a", "convert a", "merge a", "split a -o x", "split a --by thread",
+		"split a -o x --by frame", "split a -o x --by time --every 0", "diff a", "diff a b c",
+		"diff a b --sort self", "diff a b -o x",
+		"diff a b --format flamegraph", "diff a b --format gecko -o x",
+		"diff a b --format flamegraph -o x --json", "merge --value live a -o x", "recover", "recover a b -o x", "convert a -o x --layout old",
+		"convert a -o x --compression gzip", "info --thread 1 a", "recover --thread 1 a",
+		"report --thread x a", "report --status gil,!gil a", "report --status nogil a",
+		"report --from 1e9 a", "report --to @ a", "report --focus ( a",
+		"report --focus a --focus b c", "report --ignore [ a", "merge --format tach a -o x",
 	};
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(bad); i++)
 		if (!parse(bad[i]))
 			fail_msg("'%s' was taken", bad[i]);
+}
+
+static void test_filters(void **state)
+{
+	const struct filter_options *f = &o.files.filter;
+
+	assert_int_equal(parse("report a"), 0);
+	assert_true(filter_is_empty(f));
+	assert_int_equal(parse("merge a -o x --thread 1 --thread 18446744073709551615 --process 12 "
+			       "--process app* --status gil,!exception --status no-on-cpu,main"), 0);
+	assert_int_equal(f->thread_cnt, 2);
+	assert_true(f->threads[0] == 1 && f->threads[1] == UINT64_MAX);
+	assert_int_equal(f->process_cnt, 2);
+	assert_string_equal(f->processes[1], "app*");
+	assert_int_equal(f->status_set, 1 | 32);
+	assert_int_equal(f->status_clear, 16 | 2);
+	assert_int_equal(parse("split a -o x --by time --every 1.5 --from @2.5 --to 500ms "
+			       "--focus a|b --ignore ^c$"), 0);
+	assert_int_equal(o.files.every_us, 1500000);
+	assert_true(f->from.given && f->from.absolute && f->from.us == 2500000);
+	assert_true(f->to.given && !f->to.absolute && f->to.us == 500000);
+	assert_non_null(f->focus);
+	assert_int_equal(regexec(f->focus, "xbx", 0, NULL, 0), 0);
+	assert_int_equal(regexec(f->ignore, "cc", 0, NULL, 0), REG_NOMATCH);
+}
+
+/* Every format has a suffix, and the longest that fits says which it is. */
+static void test_suffixes(void)
+{
+	const struct sink_ops *ops;
+	char path[64];
+	size_t i;
+
+	for (i = 0; (ops = sink_at(i)); i++) {
+		snprintf(path, sizeof(path), "x%s", ops->suffix ? ops->suffix : "");
+		if (ops != &sink_pstats_sampled)
+			assert_ptr_equal(sink_for_path(path), ops);
+		snprintf(path, sizeof(path), "x.html.%s", ops->name);
+		assert_ptr_equal(sink_for_path(path), ops);
+	}
+}
+
+static void test_writers(void **state)
+{
+	assert_int_equal(parse("convert a b -o x.tach --layout draft2 --compression none"), 0);
+	assert_int_equal(o.command, COMMAND_CONVERT);
+	assert_ptr_equal(o.files.format, &sink_tach);
+	assert_int_equal(o.files.layout, TACH_DRAFT2);
+	assert_true(o.files.no_compression);
+	assert_int_equal(parse("convert a -o x --format tach"), 0);
+	assert_ptr_equal(o.files.format, &sink_tach);
+	assert_int_equal(parse("convert a -o x"), 0);
+	assert_ptr_equal(o.files.format, &sink_tach);
+	assert_int_equal(parse("convert a -o x.json"), -EINVAL);
+	assert_int_equal(parse("convert a -o x.json --format gecko --value samples"), 0);
+	assert_ptr_equal(o.files.format, &sink_gecko);
+	assert_int_equal(parse("convert a -o x.pstats --by thread"), -EINVAL);
+	assert_int_equal(parse("diff a b"), 0);
+	assert_null(o.files.format);
+	assert_int_equal(parse("diff a b --format flamegraph -o x"), 0);
+	assert_ptr_equal(o.files.format, &sink_flamegraph);
+	assert_int_equal(parse("split --by thread -o x a"), 0);
+	assert_int_equal(o.files.split_by, SPLIT_BY_THREAD);
+	assert_int_equal(o.files.every_us, 10000000);
+	assert_int_equal(parse("diff a b --sort total --limit 0"), 0);
+	assert_int_equal(o.files.diff_sort, DIFF_SORT_TOTAL_DELTA);
+	assert_int_equal(parse("recover a b"), 0);
+	assert_int_equal(o.files.path_cnt, 2);
+	assert_int_equal(parse("info --verify a"), 0);
+	assert_true(o.files.verify);
+	assert_ptr_equal(sink_for_path("x.tach"), &sink_tach);
+	assert_ptr_equal(sink_for_path("dir.tach/x.collapsed"), &sink_collapsed);
+	test_suffixes();
+	assert_null(sink_for_path("tach"));
+	assert_null(sink_for_path(".tach"));
 }
 
 int main(void)
@@ -207,6 +292,7 @@ int main(void)
 		cmocka_unit_test(test_record),	cmocka_unit_test(test_pids),
 		cmocka_unit_test(test_command), cmocka_unit_test(test_files),
 		cmocka_unit_test(test_show),	cmocka_unit_test(test_usage_errors),
+		cmocka_unit_test(test_filters), cmocka_unit_test(test_writers),
 	};
 	int failed = cmocka_run_group_tests(tests, NULL, NULL);
 

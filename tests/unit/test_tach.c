@@ -7,6 +7,7 @@
 
 #include <signal.h>
 #include <sys/resource.h>
+#include <xxhash.h>
 
 #define START_US 1000000u
 
@@ -125,7 +126,7 @@ static void test_records(void **state)
 	close(fd);
 }
 
-/* A capture by CPython, decoded and encoded again, is the same file. */
+/* A capture by CPython, decoded and encoded again, is the same file with a checksum. */
 static void test_same_as_cpython(void **state)
 {
 	static const char *const files[] = { "cpu_raw.bin", "deep400.bin" };
@@ -140,7 +141,8 @@ static void test_same_as_cpython(void **state)
 		convert(golden_path(files[i], name), &sink_tach, &args);
 		got = file_bytes(path);
 		assert_int_equal(got.len, want.len);
-		assert_memory_equal(got.data, want.data, want.len);
+		assert_memory_equal(got.data, want.data, want.len - 16);
+		assert_memory_not_equal(got.data + got.len - 16, want.data + want.len - 16, 16);
 		buf_free(&got);
 		buf_free(&want);
 	}
@@ -308,6 +310,7 @@ static void round_trip(enum tach_layout layout, struct compressor *c, uint64_t s
 	assert_meta(tach_reader_info(r), layout, samples);
 	assert_int_equal(tach_reader_info(r)->compression, c && samples ? 1 : 0);
 	assert_tables(intern_tables(in), tach_reader_tables(r), layout);
+	assert_int_equal(tach_reader_checksum(r), TACH_CHECKSUM_RIGHT);
 	run_ok(r, &got);
 	assert_same_events(&want, &got);
 	tach_reader_free(r);
@@ -495,6 +498,8 @@ static int64_t fill(rlim_t limit, uint32_t frames, size_t name_len, struct compr
 	r = tach_reader_open(path, why, sizeof(why));
 	if (r) {
 		assert_int_equal(tach_reader_info(r)->sample_cnt, kept);
+		/* The cut file can be read back for its checksum. */
+		assert_int_equal(tach_reader_checksum(r), TACH_CHECKSUM_RIGHT);
 		run_ok(r, &got);
 		assert_int_equal(got.cnt, kept);
 		/* Of every thread the first so many. */
@@ -534,6 +539,64 @@ static void test_full_disk(void **state)
 	compressor_free(c);
 }
 
+/* Whatever byte changes, structure or checksum tells. */
+static void test_checksum(void **state)
+{
+	struct intern *in = make_tables(20, 8);
+	char path[PATH_BYTES], why[256];
+	int fd = memory_file(path);
+	struct sink *s = start(fd, TACH_RELEASE, NULL, in);
+	struct tach_reader *r;
+	struct buf b;
+	uint32_t i;
+	size_t at;
+
+	for (i = 0; i < 20; i++)
+		assert_int_equal(put(s, START_US + i, i % 3, 1, 1, &i), 0);
+	finish(s);
+	b = file_bytes(path);
+	for (at = 0; at < b.len; at++) {
+		b.data[at] ^= 0x10;
+		set_file(fd, b.data, b.len);
+		r = tach_reader_open(path, why, sizeof(why));
+		if (r)
+			assert_int_equal(tach_reader_checksum(r), TACH_CHECKSUM_WRONG);
+		tach_reader_free(r);
+		b.data[at] ^= 0x10;
+	}
+	/* Zeros: CPython's files have none. */
+	memset(b.data + b.len - 16, 0, 16);
+	set_file(fd, b.data, b.len);
+	r = open_ok(path);
+	assert_int_equal(tach_reader_checksum(r), TACH_CHECKSUM_NONE);
+	tach_reader_free(r);
+	buf_free(&b);
+	intern_free(in);
+	close(fd);
+}
+
+/* The value another program would compute from docs/tach.md. */
+static void test_checksum_value(void **state)
+{
+	struct intern *in = make_tables(1, 4);
+	char path[PATH_BYTES];
+	int fd = memory_file(path);
+	struct sink *s = start(fd, TACH_RELEASE, NULL, in);
+	XXH128_canonical_t want;
+	struct buf b, turned = { 0 };
+
+	finish(s);
+	b = file_bytes(path);
+	assert_int_equal(buf_add(&turned, b.data + 64, b.len - 64 - 16), 0);
+	assert_int_equal(buf_add(&turned, b.data, 64), 0);
+	XXH128_canonicalFromHash(&want, XXH3_128bits(turned.data, turned.len));
+	assert_memory_equal(want.digest, b.data + b.len - 16, 16);
+	buf_free(&b);
+	buf_free(&turned);
+	intern_free(in);
+	close(fd);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -541,6 +604,7 @@ int main(void)
 		cmocka_unit_test(test_round_trips), cmocka_unit_test(test_long_run),
 		cmocka_unit_test(test_refusals),    cmocka_unit_test(test_odd_stats),
 		cmocka_unit_test(test_no_space),    cmocka_unit_test(test_full_disk),
+		cmocka_unit_test(test_checksum),    cmocka_unit_test(test_checksum_value),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -16,6 +16,7 @@ struct describe;
 struct input;
 struct reader;
 struct tach_info;
+struct tach_reader;
 
 /* What of a file is read as weights, where there is a choice. */
 enum reader_value {
@@ -97,6 +98,7 @@ const struct reader_info *reader_info(const struct reader *r);
 const struct profile_tables *reader_tables(const struct reader *r);
 /* What only TACH files have; NULL: the file is none. */
 const struct tach_info *reader_tach_info(const struct reader *r);
+struct tach_reader *reader_as_tach(struct reader *r);
 void reader_describe(const struct reader *r, struct describe *d);
 
 /*

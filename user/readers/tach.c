@@ -83,6 +83,11 @@ const struct tach_info *reader_tach_info(const struct reader *r)
 	return tach_reader_info(((const struct tach_input *)r)->tach);
 }
 
+struct tach_reader *reader_as_tach(struct reader *r)
+{
+	return r->ops == &reader_tach ? ((struct tach_input *)r)->tach : NULL;
+}
+
 const struct reader_ops reader_tach = {
 	.name = "tach",
 	.help = "TACH, CPython's and our own binary format, in all layouts",

@@ -48,7 +48,7 @@ int aggregate_begin(struct sink *s, const struct profile_meta *meta,
 	if (meta->unit == UNIT_BYTES && a->format->no_bytes) {
 		log_error("%s cannot hold bytes of memory: %s", a->format->ops->name,
 			  a->format->no_bytes);
-		return a->err = -EINVAL;
+		return a->err = -ENOTSUP;
 	}
 	a->err = stacks_begin(a->stacks, meta, tables);
 	a->active = a->begun = !a->err;

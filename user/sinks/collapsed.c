@@ -183,4 +183,5 @@ const struct sink_ops sink_collapsed = {
 	.takes = SINK_TAKES_LINES | SINK_TAKES_GROUP,
 	.open = collapsed_open,
 	AGGREGATE_CALLS,
+	.suffix = ".folded",
 };

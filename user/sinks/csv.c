@@ -176,4 +176,5 @@ const struct sink_ops sink_csv = {
 	.takes = SINK_TAKES_LINES | SINK_TAKES_GROUP,
 	.open = csv_open,
 	AGGREGATE_CALLS,
+	.suffix = ".csv",
 };

@@ -324,4 +324,5 @@ const struct sink_ops sink_flamegraph = {
 	.event = sink_event,
 	.end = sink_end,
 	.close = sink_close,
+	.suffix = ".html",
 };

@@ -366,4 +366,5 @@ const struct sink_ops sink_gecko = {
 	.event = gecko_event,
 	.end = gecko_end,
 	.close = gecko_close,
+	.suffix = ".gecko.json",
 };

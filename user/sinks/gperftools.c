@@ -116,7 +116,7 @@ static uint32_t pick(const struct gperf *g, const struct stack_view *v,
 	return n;
 }
 
-/* Header, records, trailer. -ENODATA: there are samples, but none with such a frame. */
+/* Header, records, trailer. -ENOTSUP: there are samples, but none with such a frame. */
 static int put_samples(struct gperf *g)
 {
 	const uint64_t header[] = {
@@ -141,7 +141,7 @@ static int put_samples(struct gperf *g)
 		written++;
 	}
 	writer_put(g->w, trailer, sizeof(trailer));
-	return shown && !written ? -ENODATA : 0;
+	return shown && !written ? -ENOTSUP : 0;
 }
 
 /* Characters that a reader takes apart, by flavour, and what stands for them. */
@@ -307,7 +307,7 @@ static int put_profile(struct gperf *g)
 	err = put_samples(g);
 	if (!err && g->flavour == FLAVOUR_GO)
 		err = put_names(g);
-	if (err == -ENODATA)
+	if (err == -ENOTSUP)
 		log_error("no frame of this profile is a machine address, and gperftools-native "
 			  "holds nothing else: use --format gperftools");
 	return err ? err : writer_flush(g->w);
@@ -383,6 +383,7 @@ const struct sink_ops sink_gperftools = {
 	.binary = true,
 	.open = go_open,
 	AGGREGATE_CALLS,
+	.suffix = ".prof",
 };
 
 const struct sink_ops sink_gperftools_perl = {
@@ -392,6 +393,7 @@ const struct sink_ops sink_gperftools_perl = {
 	.binary = true,
 	.open = perl_open,
 	AGGREGATE_CALLS,
+	.suffix = ".perl.prof",
 };
 
 const struct sink_ops sink_gperftools_native = {
@@ -400,4 +402,5 @@ const struct sink_ops sink_gperftools_native = {
 	.binary = true,
 	.open = native_open,
 	AGGREGATE_CALLS,
+	.suffix = ".native.prof",
 };

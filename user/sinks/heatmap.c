@@ -474,4 +474,5 @@ const struct sink_ops sink_heatmap = {
 	.event = heatmap_event,
 	.end = heatmap_end,
 	.close = heatmap_close,
+	.suffix = ".heatmap.html",
 };

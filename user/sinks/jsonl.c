@@ -245,4 +245,5 @@ const struct sink_ops sink_jsonl = {
 	.help = "frames with their counts, one JSON record a line, as CPython 3.15's",
 	.open = jsonl_open,
 	AGGREGATE_CALLS,
+	.suffix = ".jsonl",
 };

@@ -444,4 +444,5 @@ const struct sink_ops sink_pprof = {
 	.binary = true,
 	.open = pprof_open,
 	AGGREGATE_CALLS,
+	.suffix = ".pb.gz",
 };

@@ -350,6 +350,7 @@ const struct sink_ops sink_pstats = {
 	.binary = true,
 	.open = pstats_open,
 	AGGREGATE_CALLS,
+	.suffix = ".pstats",
 };
 
 const struct sink_ops sink_pstats_sampled = {

@@ -4,6 +4,7 @@
  */
 #include "sink.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "util.h"
@@ -39,4 +40,32 @@ const struct sink_ops *sink_find(const char *name)
 const struct sink_ops *sink_at(size_t i)
 {
 	return i < ARRAY_SIZE(sinks) ? sinks[i] : NULL;
+}
+
+static bool ends_with(const char *s, const char *tail)
+{
+	size_t len = strlen(s), tail_len = strlen(tail);
+
+	return len > tail_len && !strcmp(s + len - tail_len, tail);
+}
+
+const struct sink_ops *sink_for_path(const char *path)
+{
+	const struct sink_ops *found = NULL;
+	size_t i, len, longest = 0;
+	char dotted[64];
+
+	for (i = 0; i < ARRAY_SIZE(sinks); i++) {
+		const char *tail = sinks[i]->suffix;
+
+		snprintf(dotted, sizeof(dotted), ".%s", sinks[i]->name);
+		if (!tail || !ends_with(path, tail))
+			tail = dotted;
+		len = strlen(tail);
+		if (len > longest && ends_with(path, tail)) {
+			longest = len;
+			found = sinks[i];
+		}
+	}
+	return found;
 }

@@ -4,6 +4,7 @@
  *
  * Call order: open, then for every process begin, event..., end; then close.
  * A format that holds one profile a file refuses a second begin (-EINVAL).
+ * -ENOTSUP: the format cannot hold the profile, and the sink logged why.
  * After an error every later call returns that error and writes nothing more;
  * close always frees.
  */
@@ -14,6 +15,9 @@
 
 struct compressor;
 struct sink;
+
+/* ".NAME.journal" stands beside NAME while it is being written; see docs/tach.md. */
+#define TACH_JOURNAL_SUFFIX ".journal"
 
 enum tach_layout { TACH_RELEASE, TACH_DRAFT1, TACH_DRAFT2 };
 
@@ -31,6 +35,8 @@ struct sink_args {
 	enum tach_layout layout;	/* tach */
 	struct compressor *compressor;	/* tach: NULL = no compression; shared, outlives the sink */
 	bool many;			/* several processes will come: tell them apart */
+	size_t frame_bytes;		/* tach: of samples in a zstd frame; 0: as for live capture */
+	int journal_fd;			/* tach: > 0: where to keep what recovery needs; the caller's */
 	enum sink_lines lines;		/* formats that take SINK_TAKES_LINES */
 	enum sink_group group;		/* formats that take SINK_TAKES_GROUP */
 
@@ -54,6 +60,8 @@ struct sink_ops {
 	int (*flush)(struct sink *s);
 	int (*end)(struct sink *s, const struct profile_stats *stats);
 	int (*close)(struct sink *s);
+	const char *suffix;	/* of the files' names, for -o NAME; NULL: no special one */
+	bool one_profile;	/* a second begin() is refused */
 };
 
 /* Every sink embeds this first. */
@@ -80,6 +88,9 @@ extern const struct sink_ops sink_heatmap;
 const struct sink_ops *sink_find(const char *name);
 /* The i-th format, NULL behind the last: for --help. */
 const struct sink_ops *sink_at(size_t i);
+
+/* What a file of that name would hold: by its suffix or ".NAME"; NULL: that does not say. */
+const struct sink_ops *sink_for_path(const char *path);
 
 /* How many samples the tach sink has encoded since begin(): what the header will say. */
 uint64_t tach_sample_cnt(const struct sink *s);

@@ -509,4 +509,5 @@ const struct sink_ops sink_speedscope = {
 	.event = speedscope_event,
 	.end = speedscope_end,
 	.close = speedscope_close,
+	.suffix = ".speedscope.json",
 };

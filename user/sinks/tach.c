@@ -2,14 +2,12 @@
 /*
  * tach.c - writes TACH files (docs/tach.md), the sink for live capture.
  *
- * Owns the choice of record for every sample, the buffer in front of the file
- * and the order in which things reach it. Knows nothing of processes, nor what
- * frames and strings mean: tach_tail.c copies the profile's tables at the end.
+ * Owns the choice of record for every sample and the buffer in front of the
+ * file. Knows nothing of processes, nor what frames and strings mean, nor where
+ * in the file things are: that is tach_file.c's.
  *
  * A sample goes: thread's last stack → (same: the thread's run of repeats, or
- * else a record) → buffer of at most FLUSH_BYTES → one zstd frame → file. After
- * a write error the file is cut back to a flush that did succeed and finished
- * there, so that a full disk costs the newest samples only.
+ * else a record) → buffer of at most flush_bytes → tach_file.
  */
 #include "sink.h"
 
@@ -17,11 +15,9 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "compress.h"
+#include "tach_file.h"
 #include "tach_format.h"
-#include "tach_tail.h"
 #include "util.h"
 
 /* A thread's run of repeats: about 340 samples of 3 bytes; then it costs 15 bytes of header. */
@@ -35,11 +31,11 @@
 #define ROOM_BYTES (RUN_MAX_BYTES + RECORD_MAX_BYTES)
 #define FLUSH_BYTES (64 * 1024)
 
-/* A place where the file can be cut: everything before it decodes on its own. */
-struct flush_mark {
-	uint64_t off;
-	uint64_t sample_cnt;
-};
+/*
+ * What events that stand for several samples may add to a file: 3 GiB before
+ * compression, seconds of work. Capture's have a weight of one.
+ */
+#define REPEATED_MAX (1ULL << 30)
 
 struct tach_sink {
 	struct sink sink;
@@ -47,17 +43,17 @@ struct tach_sink {
 	int err;		/* the first error */
 	bool broken;		/* a write failed: what is buffered has no place any more */
 	bool begun, ended;
-	int fd;
 	enum tach_layout layout;
-	struct compressor *compressor;
+	struct tach_file file;
 	const struct profile_tables *tables;
 	struct profile_meta meta;
 	uint64_t sample_cnt;	/* accepted */
 	uint64_t buffered_cnt;	/* of these: in the buffer or in the file, not in a thread's run */
+	uint64_t repeated_cnt;	/* of these: that stand behind the first of an event */
 	uint64_t sample_max;	/* what the header can say */
 	struct tach_threads threads;
 	struct buf out;
-	struct buf marks;	/* struct flush_mark; the last one is where the next flush goes */
+	size_t flush_bytes;	/* that out may hold */
 };
 
 static struct tach_sink *to_tach(struct sink *s)
@@ -73,56 +69,20 @@ static int fail(struct tach_sink *t, int err)
 	return t->err;
 }
 
-static int pwrite_all(int fd, const void *data, size_t len, uint64_t off)
-{
-	const uint8_t *p = data;
-
-	while (len) {
-		ssize_t n = pwrite(fd, p, len, (off_t)off);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		if (!n)
-			return -EIO;
-		p += n;
-		len -= n;
-		off += n;
-	}
-	return 0;
-}
-
-static struct flush_mark *last_mark(struct tach_sink *t)
-{
-	return (struct flush_mark *)(void *)(t->marks.data + t->marks.len) - 1;
-}
-
 /* Buffer to file. */
 static int write_out(struct tach_sink *t)
 {
-	const void *data = t->out.data;
-	size_t len = t->out.len;
-	struct flush_mark mark;
 	int err;
 
-	if (!len)
+	if (!t->out.len)
 		return 0;
-	mark = *last_mark(t);
-	/* First, so that a mark is never missing for what has been written. */
-	err = buf_reserve(&t->marks, sizeof(mark));
-	if (!err && t->compressor)
-		err = compressor_run(t->compressor, t->out.data, t->out.len, &data, &len);
-	if (!err)
-		err = pwrite_all(t->fd, data, len, mark.off);
+	err = tach_file_append(&t->file, t->out.data, t->out.len, t->buffered_cnt, t->threads.cnt);
 	if (err) {
 		t->broken = true;
 		return fail(t, err);
 	}
-	mark.off += len;
-	mark.sample_cnt = t->buffered_cnt;
 	t->out.len = 0;
-	return buf_add(&t->marks, &mark, sizeof(mark));
+	return 0;
 }
 
 static uint8_t *put_header(uint8_t *p, const struct tach_thread *th, enum tach_record kind)
@@ -149,12 +109,12 @@ static void put_pending(struct tach_sink *t, struct tach_thread *th)
 	th->pending_cnt = th->pending_len = 0;
 }
 
-/* Make room for the largest record and the run before it; at FLUSH_BYTES the buffer goes out. */
+/* Make room for the largest record and the run before it; at flush_bytes the buffer goes out. */
 static int make_room(struct tach_sink *t)
 {
 	int err;
 
-	if (t->out.len + ROOM_BYTES > FLUSH_BYTES) {
+	if (t->out.len + ROOM_BYTES > t->flush_bytes) {
 		err = write_out(t);
 		if (err)
 			return err;
@@ -299,6 +259,9 @@ static int tach_event(struct sink *s, const struct event *ev)
 		return fail(t, -EINVAL);
 	if (ev->weight == 1)
 		return put_sample(t, ev);
+	if (ev->weight && ev->weight - 1 > REPEATED_MAX - t->repeated_cnt)
+		return fail(t, -EOVERFLOW);
+	t->repeated_cnt += ev->weight ? ev->weight - 1 : 0;
 	next = *ev;
 	for (i = 0; i < ev->weight; i++) {
 		err = put_sample(t, &next);
@@ -336,7 +299,7 @@ static int tach_flush(struct sink *s)
 static struct sink *tach_open(const struct sink_args *args)
 {
 	struct tach_sink *t;
-	int flags = fcntl(args->fd, F_GETFL);
+	int flags = fcntl(args->fd, F_GETFL), err;
 
 	if (flags < 0)
 		return NULL;
@@ -350,17 +313,20 @@ static struct sink *tach_open(const struct sink_args *args)
 		return NULL;
 	t->sink.ops = &sink_tach;
 	t->refuse = -EINVAL;
-	t->fd = args->fd;
 	t->layout = args->layout;
-	t->compressor = args->compressor;
+	t->flush_bytes = args->frame_bytes > FLUSH_BYTES ? args->frame_bytes : FLUSH_BYTES;
+	err = tach_file_init(&t->file, args);
+	if (err) {
+		free(t);
+		errno = -err;
+		return NULL;
+	}
 	return &t->sink;
 }
 
 static int tach_begin(struct sink *s, const struct profile_meta *meta,
 		      const struct profile_tables *tables)
 {
-	static const uint8_t zeros[TACH_HEADER_BYTES];
-	struct flush_mark first = { .off = TACH_HEADER_BYTES };
 	struct tach_sink *t = to_tach(s);
 	int err;
 
@@ -370,10 +336,7 @@ static int tach_begin(struct sink *s, const struct profile_meta *meta,
 	t->meta = *meta;
 	t->tables = tables;
 	t->sample_max = tach_field_max(t->layout, TACH_F_SAMPLES);
-	/* No magic until the file is whole. */
-	err = buf_add(&t->marks, &first, sizeof(first));
-	if (!err)
-		err = pwrite_all(t->fd, zeros, sizeof(zeros), 0);
+	err = tach_file_begin(&t->file, meta, tables);
 	if (err) {
 		t->broken = true;
 		return fail(t, err);
@@ -382,107 +345,21 @@ static int tach_begin(struct sink *s, const struct profile_meta *meta,
 	return 0;
 }
 
-static uint32_t config_word(const struct profile_meta *m)
-{
-	uint32_t config = (uint32_t)(m->mode + 1) & TACH_CONFIG_MODE_MASK;
-
-	if (m->features_known)
-		config |= TACH_CONFIG_FEATURES_KNOWN |
-			  (m->features & TACH_CONFIG_FEATURES_MASK) << TACH_CONFIG_FEATURES_SHIFT;
-	return config;
-}
-
-static void build_header(const struct tach_sink *t, const struct flush_mark *mark,
-			 size_t frames_at, uint8_t *header)
-{
-	/* CPython takes an empty compressed region for a damaged one. */
-	bool zstd = t->compressor && mark->off > TACH_HEADER_BYTES;
-	const uint64_t values[TACH_FIELD_CNT] = {
-		[TACH_F_MAGIC] = TACH_MAGIC,
-		[TACH_F_VERSION] = tach_layout_version(t->layout),
-		[TACH_F_PY_MAJOR] = t->meta.python_major,
-		[TACH_F_PY_MINOR] = t->meta.python_minor,
-		[TACH_F_PY_MICRO] = t->meta.python_micro,
-		[TACH_F_START_US] = t->meta.start_us,
-		[TACH_F_INTERVAL_US] = t->meta.interval_us,
-		[TACH_F_SAMPLES] = mark->sample_cnt,
-		[TACH_F_THREADS] = t->threads.cnt,
-		[TACH_F_STRING_TABLE] = mark->off,
-		[TACH_F_FRAME_TABLE] = mark->off + frames_at,
-		[TACH_F_COMPRESSION] = zstd ? TACH_ZSTD : TACH_PLAIN,
-		[TACH_F_CONFIG] = config_word(&t->meta),
-	};
-	int i;
-
-	memset(header, 0, TACH_HEADER_BYTES);
-	for (i = 0; i < TACH_FIELD_CNT; i++)
-		tach_field_put(header, t->layout, i, values[i]);
-}
-
-/* Finish the file at the last mark. The header comes last: it makes the file valid. */
-static int write_tail(struct tach_sink *t, struct buf *tail, size_t frames_at)
-{
-	struct flush_mark *mark = last_mark(t);
-	uint8_t header[TACH_HEADER_BYTES];
-	uint64_t file_size = mark->off + tail->len;
-	int err;
-
-	memcpy(tail->data + tail->len - TACH_FOOTER_BYTES + TACH_FOOTER_FILE_SIZE, &file_size, 8);
-	build_header(t, mark, frames_at, header);
-	err = pwrite_all(t->fd, tail->data, tail->len, mark->off);
-	if (!err)
-		err = pwrite_all(t->fd, header, sizeof(header), 0);
-	return err;
-}
-
-/*
- * After a write error: cut the file at the last flush that succeeded, and when
- * the tables do not fit either, at earlier ones until there is room for them.
- */
-static int salvage(struct tach_sink *t, struct buf *tail, size_t frames_at)
-{
-	uint64_t end = last_mark(t)->off;
-	int err;
-
-	for (;;) {
-		if (ftruncate(t->fd, (off_t)last_mark(t)->off) < 0)
-			return -errno;
-		err = write_tail(t, tail, frames_at);
-		if (!err || t->marks.len == sizeof(struct flush_mark))
-			break;
-		while (t->marks.len > sizeof(struct flush_mark) &&
-		       end - last_mark(t)->off < tail->len)
-			t->marks.len -= sizeof(struct flush_mark);
-		end = last_mark(t)->off;
-	}
-	if (!err)
-		t->sample_cnt = last_mark(t)->sample_cnt;
-	return err;
-}
-
 /* Make the file whole, or as whole as it can be. The reason why not, else 0. */
 static int finish(struct tach_sink *t, const struct profile_stats *stats)
 {
-	struct buf tail = { 0 };
-	size_t frames_at = 0;
-	int err;
+	int err = 0;
 
 	/* An error that is not a write error leaves the buffers sound. */
 	if (!t->broken)
 		flush_all(t);
-	err = tach_tail_build(&tail, t->layout, t->tables, stats, &frames_at);
-	if (err)
-		goto out;
 	if (!t->broken) {
-		err = write_tail(t, &tail, frames_at);
-		if (!err)
-			goto out;
+		err = tach_file_finish(&t->file, t->threads.cnt, stats);
+		if (!err || err == -ENOMEM)
+			return err;
 		fail(t, err);
 	}
-	err = salvage(t, &tail, frames_at);
-out:
-	buf_free(&tail);
-	return err;
+	return tach_file_salvage(&t->file, t->threads.cnt, stats, &t->sample_cnt);
 }
 
 static int tach_end(struct sink *s, const struct profile_stats *stats)
@@ -493,11 +370,9 @@ static int tach_end(struct sink *s, const struct profile_stats *stats)
 	if (!t->begun || t->ended)
 		return t->err ? t->err : -EINVAL;
 	t->ended = true;
-	if (t->marks.len) {
-		err = finish(t, stats);
-		if (err)
-			fail(t, err);
-	}
+	err = finish(t, stats);
+	if (err)
+		fail(t, err);
 	t->refuse = t->err ? t->err : -EINVAL;
 	return t->err;
 }
@@ -509,7 +384,7 @@ static int tach_close(struct sink *s)
 
 	tach_threads_free(&t->threads);
 	buf_free(&t->out);
-	buf_free(&t->marks);
+	tach_file_free(&t->file);
 	free(t);
 	return err;
 }
@@ -528,4 +403,6 @@ const struct sink_ops sink_tach = {
 	.flush = tach_flush,
 	.end = tach_end,
 	.close = tach_close,
+	.suffix = ".tach",
+	.one_profile = true,
 };

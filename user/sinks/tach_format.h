@@ -58,10 +58,12 @@ enum tach_field {
 #define TACH_CONFIG_FEATURES_SHIFT 4
 #define TACH_CONFIG_FEATURES_MASK 31u
 
-/* Footer: u32 strings, u32 frames, u64 file size, 16 bytes of checksum (zero). */
+/* Footer: u32 strings, u32 frames, u64 file size, 16 bytes of checksum (zeros: none). */
 #define TACH_FOOTER_STRINGS 0
 #define TACH_FOOTER_FRAMES 4
 #define TACH_FOOTER_FILE_SIZE 8
+#define TACH_FOOTER_CHECKSUM 16
+#define TACH_CHECKSUM_BYTES 16
 
 /* TACHSTAT, right before the footer; the 16-byte trailer ends both forms. */
 #define TACH_STAT_MAGIC "TACHSTAT"

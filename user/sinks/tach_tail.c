@@ -71,18 +71,36 @@ static int add_stats(struct buf *b, const struct profile_stats *st)
 	return buf_add(b, raw, sizeof(raw));
 }
 
+int tach_tail_strings(struct buf *b, const struct profile_tables *tables, uint32_t from)
+{
+	uint32_t i;
+	int err = 0;
+
+	for (i = from; !err && i < tables->string_cnt; i++)
+		err = add_string(b, &tables->strings[i]);
+	return err;
+}
+
+int tach_tail_frames(struct buf *b, enum tach_layout layout, const struct profile_tables *tables,
+		     uint32_t from)
+{
+	uint32_t i;
+	int err = 0;
+
+	for (i = from; !err && i < tables->frame_cnt; i++)
+		err = add_frame(b, &tables->frames[i], layout);
+	return err;
+}
+
 int tach_tail_build(struct buf *b, enum tach_layout layout, const struct profile_tables *tables,
 		    const struct profile_stats *stats, size_t *frames_at)
 {
 	uint8_t footer[TACH_FOOTER_BYTES] = { 0 };
-	uint32_t i;
-	int err = 0;
+	int err = tach_tail_strings(b, tables, 0);
 
-	for (i = 0; !err && i < tables->string_cnt; i++)
-		err = add_string(b, &tables->strings[i]);
 	*frames_at = b->len;
-	for (i = 0; !err && i < tables->frame_cnt; i++)
-		err = add_frame(b, &tables->frames[i], layout);
+	if (!err)
+		err = tach_tail_frames(b, layout, tables, 0);
 	if (!err && layout == TACH_RELEASE)
 		err = add_stats(b, stats);
 	memcpy(footer + TACH_FOOTER_STRINGS, &tables->string_cnt, 4);

@@ -12,9 +12,14 @@
 #include "sink.h"
 #include "util.h"
 
+/* Append the strings, the frames, from number `from` on. 0 or -ENOMEM. */
+int tach_tail_strings(struct buf *b, const struct profile_tables *tables, uint32_t from);
+int tach_tail_frames(struct buf *b, enum tach_layout layout, const struct profile_tables *tables,
+		     uint32_t from);
+
 /*
- * Append all of it to b. The footer's file size stays 0: the caller knows where
- * this will go. *frames_at: where the frame table begins in b, in bytes. 0 or -ENOMEM.
+ * Append all of it to b. The footer's file size and checksum stay 0: the caller
+ * knows where this will go. *frames_at: where the frame table begins in b, in bytes. 0 or -ENOMEM.
  */
 int tach_tail_build(struct buf *b, enum tach_layout layout, const struct profile_tables *tables,
 		    const struct profile_stats *stats, size_t *frames_at);

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * cmd_convert.c - tachbpf convert: profiles, or the samples of them that pass
+ * the filter, into any format.
+ */
+#include "commands.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "intern.h"
+#include "options.h"
+#include "output.h"
+#include "profile_out.h"
+#include "profile_set.h"
+#include "remap.h"
+#include "util.h"
+
+struct convert {
+	const struct file_options *opts;
+	struct profile_set *set;
+	const struct sink_ops *ops;
+	struct profile_out out;	/* no sink: no profile has come yet */
+	struct remap *remap;	/* of the profile being read: keep what is used only */
+	size_t done;		/* profiles written */
+};
+
+static int on_event(void *ctx, const struct event *ev)
+{
+	struct convert *c = ctx;
+	struct event ours;
+
+	if (!c->remap)
+		return c->ops->event(c->out.sink, ev);
+	if (remap_event(c->remap, ev, &ours))
+		return -ENOMEM;
+	return c->ops->event(c->out.sink, &ours);
+}
+
+static int convert_with(struct convert *c, const struct profile_file *file, struct reader *r,
+			const struct profile_tables *tables)
+{
+	const struct reader_info *info = reader_info(r);
+	char platform[PROFILE_PLATFORM_BYTES];
+	struct profile_meta meta = info->meta;
+	struct profile_stats stats = info->stats;
+	int err;
+
+	/* A TACH file says what was lost itself, or never knew. */
+	profile_file_context(file, &meta, c->ops == &sink_tach ? NULL : &stats, platform);
+	err = c->ops->begin(c->out.sink, &meta, tables);
+	if (!err)
+		err = profile_set_run(c->set, file, r, on_event, c);
+	if (!err)
+		err = c->ops->end(c->out.sink, &stats);
+	if (!err)
+		c->done++;
+	return err;
+}
+
+/* What is left of a TACH file need not keep all names: the tables are made anew. */
+static int convert_used(struct convert *c, const struct profile_file *file, struct reader *r)
+{
+	struct intern *in = intern_new();
+	int err = -ENOMEM;
+
+	if (in)
+		c->remap = remap_new(reader_tables(r), in);
+	if (c->remap)
+		err = convert_with(c, file, r, intern_tables(in));
+	remap_free(c->remap);
+	c->remap = NULL;
+	intern_free(in);
+	return err;
+}
+
+static int refuse_several(const struct convert *c, size_t cnt, const char *or_more)
+{
+	log_error("a %s file holds one process, and these are %zu profiles%s: choose with --process, "
+		  "join those of one process with tachbpf merge, or write a file for each with "
+		  "tachbpf split --by process", c->ops->name, cnt, or_more);
+	return -ECANCELED;
+}
+
+/* Whether several profiles come is known when the first file is open. */
+static int open_out(struct convert *c)
+{
+	int err;
+
+	if (c->out.sink)
+		return 0;
+	err = profile_out_open(&c->out, c->ops, c->opts->output, c->opts, c->set->many);
+	return err ? -ECANCELED : 0;	/* logged */
+}
+
+static int convert_profile(void *ctx, const struct profile_file *file, struct reader *r)
+{
+	const struct profile_meta *meta = &reader_info(r)->meta;
+	struct convert *c = ctx;
+	int err;
+
+	if (c->ops->one_profile && c->done)
+		return refuse_several(c, c->done + 1, " or more");
+	if (c->ops == &sink_tach && meta->unit != UNIT_SAMPLES) {
+		log_error("'%s' counts %s, and TACH has samples only: choose another --format",
+			  file->shown, reader_unit_name(meta->unit));
+		return -ECANCELED;
+	}
+	err = open_out(c);
+	if (err)
+		return err;
+	if (c->ops == &sink_tach &&
+	    (!filter_is_empty(&c->opts->filter) || reader_profile_cnt(r) > 1))
+		return convert_used(c, file, r);
+	return convert_with(c, file, r, reader_tables(r));
+}
+
+/* Those that are known without opening anything. */
+static int check_count(const struct convert *c)
+{
+	size_t i, cnt = 0;
+
+	for (i = 0; i < c->set->file_cnt; i++) {
+		const struct session_process *p = &c->set->files[i].process;
+
+		cnt += filter_wants_process(&c->opts->filter, p->tgid, p->comm);
+	}
+	return cnt > 1 && c->ops->one_profile ? refuse_several(c, cnt, "") : 0;
+}
+
+static int convert_set(struct convert *c)
+{
+	int err = check_count(c);
+
+	if (err)
+		return err;
+	err = profile_set_each(c->set, convert_profile, c);
+	if (!err && !c->done)
+		err = -ECANCELED;	/* said of each file */
+	if (c->out.sink)
+		return profile_out_close(&c->out, err);
+	if (err != -ECANCELED)
+		profile_out_complain(c->opts->output, err);
+	return err;
+}
+
+int convert_run(const struct file_options *opts)
+{
+	struct reader_args args = opts->reader;
+	struct profile_set set;
+	struct convert c = { .opts = opts, .set = &set, .ops = opts->format };
+	int err;
+
+	/* TACH holds samples: times become so many. */
+	if (c.ops == &sink_tach && args.value == VALUE_DEFAULT)
+		args.value = VALUE_SAMPLES;
+	err = profile_set_open(&set, opts->paths, opts->path_cnt, &args);
+	if (!err) {
+		set.filter = &opts->filter;
+		err = convert_set(&c);
+	}
+	if (set.failed)
+		err = -ECANCELED;	/* reported where it happened */
+	profile_set_free(&set);
+	return err ? EXIT_FAILURE : EXIT_SUCCESS;
+}

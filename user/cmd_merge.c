@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * cmd_merge.c - tachbpf merge: TACH files of one process into one.
+ */
+#include "commands.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "intern.h"
+#include "merge.h"
+#include "options.h"
+#include "profile_out.h"
+#include "profile_set.h"
+#include "tach_reader.h"
+#include "util.h"
+
+#define WHY_BYTES 256
+
+struct joining {
+	const struct file_options *opts;
+	struct profile_set set;
+	struct intern *in;
+	struct merge *merge;
+	struct tach_reader **readers;	/* as many as the set has files; NULL: not used */
+	size_t used;
+	const struct profile_file *first;	/* that says whose it is */
+};
+
+static void complain(struct joining *j, const struct profile_file *f, const char *why)
+{
+	char shown[WHY_BYTES * 2];
+
+	log_error("'%s': %s", f->shown, escape_text(why, strlen(why), shown, sizeof(shown)));
+	j->set.failed = true;
+}
+
+/* All of one process, as far as that is known. */
+static int check_process(struct joining *j, const struct profile_file *f)
+{
+	if (!f->process.tgid)
+		return 0;
+	if (!j->first)
+		j->first = f;
+	if (j->first->process.tgid == f->process.tgid)
+		return 0;
+	log_error("'%s' is of process %u and '%s' of %u: merge joins the profiles of one process; "
+		  "choose with --process", j->first->shown, j->first->process.tgid, f->shown,
+		  f->process.tgid);
+	return -EINVAL;
+}
+
+static int add_file(struct joining *j, size_t i)
+{
+	const struct profile_file *f = &j->set.files[i];
+	char why[WHY_BYTES] = "";
+	int err;
+
+	if (!filter_wants_process(&j->opts->filter, f->process.tgid, f->process.comm))
+		return 0;
+	err = check_process(j, f);
+	if (err)
+		return err;
+	j->readers[i] = tach_reader_open(f->path, why, sizeof(why));
+	if (!j->readers[i]) {
+		if (!strcmp(why, "not a TACH file"))
+			strcat(why, "; tachbpf convert makes one of other formats");
+		complain(j, f, *why ? why : strerror(errno));
+		return 0;
+	}
+	err = merge_add(j->merge, j->readers[i], why, sizeof(why));
+	if (*why)
+		complain(j, f, why);
+	j->used++;
+	return err == -EBADMSG ? 0 : err;
+}
+
+static int on_event(void *ctx, const struct event *ev)
+{
+	struct sink *sink = ctx;
+
+	return sink->ops->event(sink, ev);
+}
+
+static int write_all_of_it(struct joining *j, struct sink *sink)
+{
+	struct profile_stats stats;
+	struct profile_meta meta;
+	const char *warn;
+	int err;
+
+	merge_meta(j->merge, &meta, &warn);
+	merge_stats(j->merge, &stats);
+	if (warn)
+		log_warn("joining these profiles: %s", warn);
+	if (j->first) {
+		meta.tgid = j->first->process.tgid;
+		meta.comm = j->first->process.comm;
+	}
+	err = sink->ops->begin(sink, &meta, intern_tables(j->in));
+	if (!err)
+		err = merge_samples(j->merge, on_event, sink);
+	if (!err)
+		err = sink->ops->end(sink, &stats);
+	if (err == -E2BIG) {
+		log_error("the samples of a thread are too far out of order in these files to be "
+			  "joined in memory: join fewer at a time, or choose with --thread");
+		err = -ECANCELED;
+	}
+	return err;
+}
+
+static int join(struct joining *j)
+{
+	struct profile_out out;
+	size_t i;
+	int err = 0;
+
+	for (i = 0; !err && i < j->set.file_cnt; i++)
+		err = add_file(j, i);
+	if (err == -ENOMEM)
+		log_error("out of memory");
+	if (!err && !j->used) {
+		if (!j->set.failed)
+			log_error("no file is of a process that --process names");
+		err = -ECANCELED;
+	}
+	if (err)
+		return err;
+	err = profile_out_open(&out, &sink_tach, j->opts->output, j->opts, false);
+	if (err)
+		return err;
+	return profile_out_close(&out, write_all_of_it(j, out.sink));
+}
+
+int merge_run(const struct file_options *opts)
+{
+	struct joining j = { .opts = opts };
+	int err = profile_set_open(&j.set, opts->paths, opts->path_cnt, NULL);
+	size_t i;
+
+	if (err)
+		goto out;
+	j.in = intern_new();
+	j.merge = j.in ? merge_new(&opts->filter, j.in) : NULL;
+	j.readers = calloc(j.set.file_cnt, sizeof(struct tach_reader *));
+	if (j.merge && j.readers) {
+		err = join(&j);
+	} else {
+		log_error("out of memory");
+		err = -ENOMEM;
+	}
+out:
+	if (j.set.failed)
+		err = -ECANCELED;	/* reported where it happened */
+	merge_free(j.merge);
+	for (i = 0; j.readers && i < j.set.file_cnt; i++)
+		tach_reader_free(j.readers[i]);
+	free(j.readers);
+	intern_free(j.in);
+	profile_set_free(&j.set);
+	return err ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * cmd_recover.c - tachbpf recover: writes what recover.c can read as a new file.
+ *
+ * In the place of an unfinished capture the recovered file appears at once, and
+ * its journal goes. A file that was damaged otherwise is kept as NAME.damaged:
+ * somebody may get more out of it.
+ */
+#include "commands.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "intern.h"
+#include "options.h"
+#include "output.h"
+#include "profile_out.h"
+#include "profile_text.h"
+#include "recover.h"
+#include "remap.h"
+#include "util.h"
+
+#define WHY_BYTES 256
+#define SUFFIX ".tach"
+#define DAMAGED ".damaged"
+
+struct counts {
+	uint64_t samples;
+};
+
+struct writer {
+	struct sink *sink;
+	struct remap *remap;
+	uint64_t samples;
+};
+
+/* One file's paths; shown: escaped. */
+struct job {
+	const struct file_options *opts;
+	const char *path;
+	char journal[PATH_MAX];
+	char *shown;
+	struct recovery *r;
+};
+
+static int on_count(void *ctx, const struct event *ev)
+{
+	((struct counts *)ctx)->samples++;
+	return 0;
+}
+
+static int on_write(void *ctx, const struct event *ev)
+{
+	struct writer *w = ctx;
+	struct event ours;
+	int err = remap_event(w->remap, ev, &ours);
+
+	if (!err)
+		err = w->sink->ops->event(w->sink, &ours);
+	w->samples += !err;
+	return err;
+}
+
+static int journal_path(const char *path, char out[PATH_MAX])
+{
+	const char *slash = strrchr(path, '/');
+	int dir_len = slash ? (int)(slash + 1 - path) : 0;
+
+	if (snprintf(out, PATH_MAX, "%.*s.%s" TACH_JOURNAL_SUFFIX, dir_len, path,
+		     path + dir_len) >= PATH_MAX)
+		return -ENAMETOOLONG;
+	return 0;
+}
+
+/* All samples to the sink, in tables of what they use. why: what ended them. */
+static int write_samples(struct job *j, struct writer *w, char *why)
+{
+	struct intern *in = intern_new();
+	int err = -ENOMEM;
+
+	w->remap = in ? remap_new(recover_tables(j->r), in) : NULL;
+	if (w->remap)
+		err = w->sink->ops->begin(w->sink, &recover_info(j->r)->meta, intern_tables(in));
+	if (!err)
+		err = recover_samples(j->r, on_write, w, why, WHY_BYTES);
+	/* No statistics: how long it took and what was missed nobody can say. */
+	if (!err)
+		err = w->sink->ops->end(w->sink, NULL);
+	remap_free(w->remap);
+	intern_free(in);
+	return err;
+}
+
+/* As private as the original, and its owner's. */
+static int copy_rights(struct job *j, int fd)
+{
+	struct stat st;
+
+	if (stat(j->path, &st) || fchmod(fd, st.st_mode & 0777) ||
+	    (!geteuid() && fchown(fd, st.st_uid, st.st_gid)))
+		return -errno;
+	return 0;
+}
+
+static int keep_original(struct job *j)
+{
+	char kept[PATH_MAX];
+
+	if (snprintf(kept, sizeof(kept), "%s" DAMAGED, j->path) >= (int)sizeof(kept))
+		return -ENAMETOOLONG;
+	if (!link(j->path, kept))
+		return 0;
+	log_error("cannot keep '%s' as '%s" DAMAGED "': %s; give -o", j->shown, j->shown,
+		  strerror(errno));
+	return -ECANCELED;
+}
+
+static void tell(const struct job *j, uint64_t samples, const char *why)
+{
+	char shown[WHY_BYTES * 2];
+
+	printf("%s: %" PRIu64 " samples recovered%s%s\n", j->shown, samples, *why ? "; then " : "",
+	       escape_text(why, strlen(why), shown, sizeof(shown)));
+}
+
+static int rewrite(struct job *j)
+{
+	const char *to = j->opts->output ? j->opts->output : j->path;
+	bool in_place = !j->opts->output;
+	struct file_options opts = *j->opts;
+	struct profile_out out;
+	struct writer w = { 0 };
+	char why[WHY_BYTES];
+	int err;
+
+	opts.layout = recover_info(j->r)->layout;
+	opts.no_compression = recover_info(j->r)->compression == 0;
+	err = profile_out_open(&out, &sink_tach, to, &opts, false);
+	if (err)
+		return err;
+	w.sink = out.sink;
+	err = write_samples(j, &w, why);
+	if (!err)
+		err = copy_rights(j, out.file.fd);
+	if (!err && in_place && recover_source(j->r) != RECOVERY_JOURNAL)
+		err = keep_original(j);
+	err = profile_out_close(&out, err);
+	if (err)
+		return err;
+	if (in_place && recover_source(j->r) == RECOVERY_JOURNAL)
+		unlink(j->journal);
+	tell(j, w.samples, why);
+	return 0;
+}
+
+/* A file with sound tables: are its samples sound too? Then only a left-over journal goes. */
+static int recover_whole(struct job *j)
+{
+	struct counts c = { 0 };
+	char why[WHY_BYTES];
+	int err;
+
+	err = recover_samples(j->r, on_count, &c, why, sizeof(why));
+	if (err) {
+		log_error("cannot read '%s': %s", j->shown, strerror(-err));
+		return err;
+	}
+	if (*why || j->opts->output)
+		return rewrite(j);
+	if (!recover_is_live(j->r))
+		unlink(j->journal);
+	printf("%s: nothing to recover, %" PRIu64 " samples are readable\n", j->shown, c.samples);
+	return 0;
+}
+
+static int recover_file(const char *path, const struct file_options *opts)
+{
+	struct job j = { .opts = opts, .path = path, .shown = text_escape(path, strlen(path)) };
+	char why[WHY_BYTES], shown[WHY_BYTES * 2];
+	int err;
+
+	err = j.shown ? journal_path(path, j.journal) : -ENOMEM;
+	if (err) {
+		log_error("cannot recover '%s': %s", j.shown ? j.shown : "?", strerror(-err));
+		goto out;
+	}
+	j.r = recover_open(path, j.journal, why, sizeof(why));
+	if (!j.r) {
+		err = -errno;
+		log_error("cannot recover '%s': %s", j.shown,
+			  escape_text(why, strlen(why), shown, sizeof(shown)));
+	} else if (recover_is_live(j.r) && !opts->output) {
+		log_error("'%s' is still being recorded: give -o FILE to copy what there is so far",
+			  j.shown);
+		err = -EBUSY;
+	} else if (recover_source(j.r) == RECOVERY_WHOLE) {
+		err = recover_whole(&j);
+	} else {
+		err = rewrite(&j);
+	}
+out:
+	recover_free(j.r);
+	free(j.shown);
+	return err;
+}
+
+static int is_profile(const struct dirent *d)
+{
+	size_t len = strlen(d->d_name), tail = strlen(SUFFIX);
+
+	return *d->d_name != '.' && len > tail && !strcmp(d->d_name + len - tail, SUFFIX);
+}
+
+/* Every profile in it; one that cannot be recovered does not keep the others. */
+static int recover_dir(const char *dir, const struct file_options *opts)
+{
+	struct dirent **entries = NULL;
+	int cnt, i, err = 0, one;
+	char shown[512];
+
+	escape_text(dir, strlen(dir), shown, sizeof(shown));
+	if (opts->output) {
+		log_error("'%s' is a directory: its files are recovered in their places; leave -o "
+			  "out", shown);
+		return -EINVAL;
+	}
+	cnt = scandir(dir, &entries, is_profile, versionsort);
+	if (cnt < 0) {
+		log_error("cannot read '%s': %s", shown, strerror(errno));
+		return -EIO;
+	}
+	if (!cnt)
+		log_error("no .tach file in directory '%s': give one that tachbpf recorded into",
+			  shown);
+	for (i = 0; i < cnt; i++) {
+		char *path;
+
+		if (asprintf(&path, "%s/%s", dir, entries[i]->d_name) < 0)
+			path = NULL;
+		one = path ? recover_file(path, opts) : -ENOMEM;
+		err = err ? err : one;
+		free(path);
+		free(entries[i]);
+	}
+	free(entries);
+	return cnt ? err : -ENOENT;
+}
+
+int recover_run(const struct file_options *opts)
+{
+	struct stat st;
+	int err = 0, one;
+	size_t i;
+
+	for (i = 0; i < opts->path_cnt; i++) {
+		if (!stat(opts->paths[i], &st) && S_ISDIR(st.st_mode))
+			one = recover_dir(opts->paths[i], opts);
+		else
+			one = recover_file(opts->paths[i], opts);
+		err = err ? err : one;
+	}
+	if (!err)
+		err = output_flush_stdout();
+	return err ? EXIT_FAILURE : EXIT_SUCCESS;
+}

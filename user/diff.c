@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * diff.c - joins the rows of two reports. See diff.h. Owns nothing but the join.
+ */
+#include "diff.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "intern.h"
+#include "util.h"
+
+struct join {
+	struct intern *names;	/* a row's number is its frame's id */
+	struct diff_row *rows;
+	size_t cnt;
+};
+
+static int row_of(struct join *j, const struct report_row *from, struct diff_row **row)
+{
+	struct frame key = { .line = LINE_NONE, .end_line = LINE_NONE, .column = COLUMN_NONE,
+			     .end_column = COLUMN_NONE, .opcode = OPCODE_NONE };
+	uint32_t id;
+
+	if (intern_string(j->names, from->func.data, from->func.len, &key.func) ||
+	    intern_string(j->names, from->file.data, from->file.len, &key.file) ||
+	    intern_frame(j->names, &key, &id))
+		return -ENOMEM;
+	*row = &j->rows[id];
+	if (id < j->cnt)
+		return 0;
+	j->cnt = (size_t)id + 1;
+	**row = (struct diff_row){ .func = from->func, .file = from->file, .line = from->line };
+	return 0;
+}
+
+static double percent(uint64_t part, uint64_t whole)
+{
+	return whole ? 100.0 * part / whole : 0;
+}
+
+static int add_side(struct join *j, const struct report_row *rows, size_t cnt, uint64_t samples,
+		    int side)
+{
+	struct diff_row *row;
+	size_t i;
+
+	for (i = 0; i < cnt; i++) {
+		if (row_of(j, &rows[i], &row))
+			return -ENOMEM;
+		row->self[side] = rows[i].self;
+		row->total[side] = rows[i].total;
+		row->self_pct[side] = percent(rows[i].self, samples);
+		row->total_pct[side] = percent(rows[i].total, samples);
+		if (rows[i].line > 0 && (row->line < 0 || rows[i].line < row->line))
+			row->line = rows[i].line;
+	}
+	return 0;
+}
+
+static int compare_text(const struct string_ref *a, const struct string_ref *b)
+{
+	int diff = memcmp(a->data, b->data, a->len < b->len ? a->len : b->len);
+
+	return diff ? diff : (a->len > b->len) - (a->len < b->len);
+}
+
+/* The larger first. */
+static int descending(double a, double b)
+{
+	return (a < b) - (a > b);
+}
+
+static int by_delta(const struct diff_row *a, const struct diff_row *b)
+{
+	return descending(fabs(a->self_delta), fabs(b->self_delta));
+}
+
+static int by_total_delta(const struct diff_row *a, const struct diff_row *b)
+{
+	return descending(fabs(a->total_delta), fabs(b->total_delta));
+}
+
+static int by_a(const struct diff_row *a, const struct diff_row *b)
+{
+	return descending(a->self_pct[0], b->self_pct[0]);
+}
+
+static int by_b(const struct diff_row *a, const struct diff_row *b)
+{
+	return descending(a->self_pct[1], b->self_pct[1]);
+}
+
+static int by_name(const struct diff_row *a, const struct diff_row *b)
+{
+	return compare_text(&a->func, &b->func);
+}
+
+static int by_file(const struct diff_row *a, const struct diff_row *b)
+{
+	return compare_text(&a->file, &b->file);
+}
+
+typedef int (*row_compare)(const struct diff_row *a, const struct diff_row *b);
+
+/* What decides, in turn: file and name together are unique. */
+static const row_compare orders[][4] = {
+	[DIFF_SORT_DELTA] = { by_delta, by_total_delta, by_name, by_file },
+	[DIFF_SORT_TOTAL_DELTA] = { by_total_delta, by_delta, by_name, by_file },
+	[DIFF_SORT_A] = { by_a, by_delta, by_name, by_file },
+	[DIFF_SORT_B] = { by_b, by_delta, by_name, by_file },
+	[DIFF_SORT_NAME] = { by_name, by_file, by_delta, by_a },
+	[DIFF_SORT_FILE] = { by_file, by_name, by_delta, by_a },
+};
+
+static int compare_rows(const void *a, const void *b, void *order)
+{
+	const row_compare *compare = order;
+	size_t i;
+	int diff = 0;
+
+	for (i = 0; !diff && i < ARRAY_SIZE(orders[0]); i++)
+		diff = compare[i](a, b);
+	return diff;
+}
+
+struct diff_row *diff_rows(struct report *a, struct report *b, enum diff_sort sort, size_t *cnt)
+{
+	size_t a_cnt, b_cnt, i;
+	const struct report_row *a_rows = report_rows(a, REPORT_SORT_SELF, &a_cnt);
+	const struct report_row *b_rows = report_rows(b, REPORT_SORT_SELF, &b_cnt);
+	struct join j = { .names = intern_new() };
+	int err = -ENOMEM;
+
+	if (!a_rows || !b_rows || !j.names)
+		goto out;
+	j.rows = calloc(a_cnt + b_cnt + 1, sizeof(*j.rows));
+	if (!j.rows)
+		goto out;
+	err = add_side(&j, a_rows, a_cnt, report_sample_cnt(a), 0);
+	if (!err)
+		err = add_side(&j, b_rows, b_cnt, report_sample_cnt(b), 1);
+	for (i = 0; !err && i < j.cnt; i++) {
+		j.rows[i].self_delta = j.rows[i].self_pct[1] - j.rows[i].self_pct[0];
+		j.rows[i].total_delta = j.rows[i].total_pct[1] - j.rows[i].total_pct[0];
+	}
+	if (!err)
+		qsort_r(j.rows, j.cnt, sizeof(*j.rows), compare_rows, (void *)orders[sort]);
+out:
+	intern_free(j.names);
+	if (err) {
+		free(j.rows);
+		j.rows = NULL;
+	}
+	*cnt = j.cnt;
+	return j.rows;
+}

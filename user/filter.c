@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * filter.c - see filter.h.
+ *
+ * Owns what the regular expressions said of each string and frame: every string
+ * is matched once at most, however many samples there are.
+ */
+#include "filter.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Of a name so much is matched: regexec() takes memory by the byte, and names are hostile. */
+#define MATCH_MAX_BYTES 4096
+
+/* What is known of a string or frame. */
+enum verdict { KNOWN = 1, FOCUS = 2, IGNORE = 4 };
+
+struct filter {
+	const struct filter_options *o;
+	const struct profile_tables *tables;
+	uint64_t from_us, to_us;	/* absolute; to_us: the first that does not count */
+	uint8_t *strings, *frames;	/* verdicts; NULL: no expression was given */
+	/* The last stack: */
+	bool known, passes;
+	uint32_t depth;
+	uint32_t stack[EVENT_MAX_FRAMES];
+	int (*on_event)(void *ctx, const struct event *ev);
+	void *ctx;
+};
+
+static void free_regex(regex_t *re)
+{
+	if (re)
+		regfree(re);
+	free(re);
+}
+
+void filter_options_free(struct filter_options *o)
+{
+	free(o->threads);
+	free(o->processes);
+	free_regex(o->focus);
+	free_regex(o->ignore);
+	memset(o, 0, sizeof(*o));
+}
+
+bool filter_is_empty(const struct filter_options *o)
+{
+	return !o->thread_cnt && !o->process_cnt && !o->status_set && !o->status_clear &&
+	       !o->from.given && !o->to.given && !o->focus && !o->ignore;
+}
+
+bool filter_has_time(const struct filter_options *o)
+{
+	return o->from.given || o->to.given;
+}
+
+static bool is_number(const char *s)
+{
+	return *s && !s[strspn(s, "0123456789")];
+}
+
+bool filter_wants_process(const struct filter_options *o, uint32_t tgid, const char *comm)
+{
+	size_t i;
+
+	for (i = 0; i < o->process_cnt; i++) {
+		const char *want = o->processes[i];
+
+		if (is_number(want) && tgid && strtoull(want, NULL, 10) == tgid)
+			return true;
+		if (comm && !fnmatch(want, comm, 0))
+			return true;
+	}
+	return !o->process_cnt;
+}
+
+/* none: what no limit means. */
+static uint64_t absolute(const struct filter_time *t, const struct profile_meta *meta,
+			 uint64_t none)
+{
+	uint64_t sum;
+
+	if (!t->given)
+		return none;
+	if (t->absolute)
+		return t->us;
+	return __builtin_add_overflow(meta->start_us, t->us, &sum) ? UINT64_MAX : sum;
+}
+
+struct filter *filter_new(const struct filter_options *o, const struct profile_meta *meta,
+			  const struct profile_tables *tables,
+			  int (*on_event)(void *ctx, const struct event *ev), void *ctx)
+{
+	struct filter *f = calloc(1, sizeof(*f));
+
+	if (!f)
+		return NULL;
+	f->o = o;
+	f->tables = tables;
+	f->from_us = absolute(&o->from, meta, 0);
+	f->to_us = absolute(&o->to, meta, UINT64_MAX);
+	f->on_event = on_event;
+	f->ctx = ctx;
+	if (o->focus || o->ignore) {
+		f->strings = calloc((size_t)tables->string_cnt + 1, 1);
+		f->frames = calloc((size_t)tables->frame_cnt + 1, 1);
+		if (!f->strings || !f->frames) {
+			filter_free(f);
+			errno = ENOMEM;
+			return NULL;
+		}
+	}
+	return f;
+}
+
+void filter_free(struct filter *f)
+{
+	if (!f)
+		return;
+	free(f->strings);
+	free(f->frames);
+	free(f);
+}
+
+static bool matches(const regex_t *re, const struct string_ref *s)
+{
+	/* Names are not terminated, which sanitizers mind, and may hold NULs. */
+	regmatch_t range = { 0, s->len < MATCH_MAX_BYTES ? (regoff_t)s->len : MATCH_MAX_BYTES };
+	char text[MATCH_MAX_BYTES + 1];
+
+	if (!re)
+		return false;
+	memcpy(text, s->data, range.rm_eo);
+	text[range.rm_eo] = '\0';
+	return !regexec(re, text, 1, &range, REG_STARTEND);
+}
+
+static uint8_t string_verdict(struct filter *f, uint32_t id)
+{
+	const struct string_ref *s = &f->tables->strings[id];
+
+	if (!f->strings[id])
+		f->strings[id] = KNOWN | (matches(f->o->focus, s) ? FOCUS : 0) |
+				 (matches(f->o->ignore, s) ? IGNORE : 0);
+	return f->strings[id];
+}
+
+static uint8_t frame_verdict(struct filter *f, uint32_t id)
+{
+	const struct frame *fr = &f->tables->frames[id];
+
+	if (!f->frames[id])
+		f->frames[id] = string_verdict(f, fr->func) | string_verdict(f, fr->file);
+	return f->frames[id];
+}
+
+static bool stack_passes(struct filter *f, const struct event *ev)
+{
+	size_t bytes = ev->nframes * sizeof(*ev->frames);
+	uint8_t all = 0;
+	uint32_t i;
+
+	if (f->known && ev->nframes == f->depth &&
+	    (!bytes || !memcmp(ev->frames, f->stack, bytes)))
+		return f->passes;
+	for (i = 0; i < ev->nframes; i++)
+		all |= frame_verdict(f, ev->frames[i]);
+	f->known = true;
+	f->depth = ev->nframes;
+	if (bytes)
+		memcpy(f->stack, ev->frames, bytes);
+	f->passes = !(all & IGNORE) && (!f->o->focus || all & FOCUS);
+	return f->passes;
+}
+
+static bool thread_passes(const struct filter *f, uint64_t thread_id)
+{
+	size_t i;
+
+	for (i = 0; i < f->o->thread_cnt; i++)
+		if (f->o->threads[i] == thread_id)
+			return true;
+	return !f->o->thread_cnt;
+}
+
+int filter_event(void *ctx, const struct event *ev)
+{
+	struct filter *f = ctx;
+	uint8_t must = f->o->status_set, must_not = f->o->status_clear;
+
+	if ((ev->status & must) != must || ev->status & must_not || ev->time_us < f->from_us ||
+	    (f->o->to.given && ev->time_us >= f->to_us) || !thread_passes(f, ev->thread_id) ||
+	    (f->frames && !stack_passes(f, ev)))
+		return 0;
+	return f->on_event(f->ctx, ev);
+}

@@ -1,0 +1,482 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * options_set.c - the setters of options_set.h: text into struct options, or one
+ * line that says what is wrong with it. What the options do is not known here.
+ */
+#include "options_set.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <regex.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bpf/abi.h"
+#include "util.h"
+
+#define RATE_MAX_HZ 50000
+#define DURATION_MAX_S (366.0 * 86400)
+#define PID_MAX 4194304		/* PID_MAX_LIMIT, include/linux/threads.h */
+
+static const struct choice statuses[] = {
+	{ "gil", STATUS_HAS_GIL }, { "on-cpu", STATUS_ON_CPU }, { "unknown", STATUS_UNKNOWN },
+	{ "gil-requested", STATUS_GIL_REQUESTED }, { "exception", STATUS_HAS_EXCEPTION },
+	{ "main", STATUS_MAIN_THREAD }, { 0 }
+};
+
+/* A non-negative decimal number; *end: the first character behind it. -EINVAL */
+static int parse_number(const char *text, double *value, const char **end)
+{
+	size_t len = strspn(text, "0123456789.");
+	char digits[32], *stop;
+
+	/* strtod() alone would take "inf", "0x1p3" and "1e3". */
+	if (!len || len >= sizeof(digits))
+		return -EINVAL;
+	memcpy(digits, text, len);
+	digits[len] = '\0';
+	*value = strtod(digits, &stop);
+	*end = text + len;
+	return *stop ? -EINVAL : 0;
+}
+
+struct unit {
+	const char *name;
+	double factor;
+};
+
+/* A number and perhaps one of units (terminated by a NULL name). -EINVAL */
+static int parse_quantity(const char *text, const struct unit *units, double *value)
+{
+	const char *end;
+
+	if (parse_number(text, value, &end))
+		return -EINVAL;
+	for (; units->name; units++) {
+		if (!strcasecmp(end, units->name)) {
+			*value *= units->factor;
+			return 0;
+		}
+	}
+	return -EINVAL;
+}
+
+int options_rate(const char *text, uint32_t *hz)
+{
+	static const struct unit units[] = {
+		{ "", 1 }, { "hz", 1 }, { "k", 1000 }, { "khz", 1000 }, { 0 }
+	};
+	double value;
+
+	if (parse_quantity(text, units, &value) || value < 1 || value > RATE_MAX_HZ ||
+	    value != (uint32_t)value)
+		return -EINVAL;
+	*hz = (uint32_t)value;
+	return 0;
+}
+
+int options_duration(const char *text, double *seconds)
+{
+	static const struct unit units[] = { { "", 1 }, { "s", 1 }, { "m", 60 }, { "h", 3600 },
+					     { 0 } };
+	double value;
+
+	if (parse_quantity(text, units, &value) || value <= 0 || value > DURATION_MAX_S)
+		return -EINVAL;
+	*seconds = value;
+	return 0;
+}
+
+static int bad_value(const struct cli_option *opt, const char *value, const char *remedy)
+{
+	char shown[CLI_TEXT_MAX];
+
+	log_error("bad --%s '%s': %s", opt->name,
+		  escape_text(value, strlen(value), shown, sizeof(shown)), remedy);
+	return -EINVAL;
+}
+
+int opt_flag(void *target, const struct cli_option *opt, const char *value)
+{
+	*(bool *)((char *)target + opt->off) = true;
+	return 0;
+}
+
+int opt_text(void *target, const struct cli_option *opt, const char *value)
+{
+	if (!*value)
+		return bad_value(opt, value, "it is empty");
+	*(const char **)((char *)target + opt->off) = value;
+	return 0;
+}
+
+/* The enum at opt->off (int-sized, asserted where it is used) by its name in opt->data. */
+int opt_choice(void *target, const struct cli_option *opt, const char *value)
+{
+	const struct choice *c;
+	char remedy[256] = "one of";
+
+	for (c = opt->data; c->name; c++) {
+		if (!strcmp(value, c->name)) {
+			memcpy((char *)target + opt->off, &c->value, sizeof(c->value));
+			return 0;
+		}
+	}
+	for (c = opt->data; c->name; c++) {
+		size_t len = strlen(remedy);
+
+		snprintf(remedy + len, sizeof(remedy) - len, " %s", c->name);
+	}
+	return bad_value(opt, value, remedy);
+}
+_Static_assert(sizeof(enum tach_layout) == sizeof(int) && sizeof(enum report_by) == sizeof(int) &&
+	       sizeof(enum report_sort) == sizeof(int) && sizeof(enum split_by) == sizeof(int) &&
+	       sizeof(enum diff_sort) == sizeof(int) && sizeof(enum reader_value) == sizeof(int) &&
+	       sizeof(enum mem_by) == sizeof(int) && sizeof(enum mem_sort) == sizeof(int) &&
+	       sizeof(enum sink_lines) == sizeof(int) && sizeof(enum sink_group) == sizeof(int),
+	       "opt_choice() and opt_value() write an int");
+
+int opt_compression(void *target, const struct cli_option *opt, const char *value)
+{
+	struct options *o = target;
+	int none, err = opt_choice(&none, opt, value);
+
+	if (!err)
+		o->record.no_compression = none;
+	return err;
+}
+
+int opt_rate(void *target, const struct cli_option *opt, const char *value)
+{
+	struct options *o = target;
+
+	if (options_rate(value, &o->record.rate_hz))
+		return bad_value(opt, value, "give 1 to 50000 Hz, such as 99, 999 or 10khz");
+	return 0;
+}
+
+int opt_duration(void *target, const struct cli_option *opt, const char *value)
+{
+	struct options *o = target;
+
+	if (options_duration(value, &o->record.duration_s))
+		return bad_value(opt, value, "give more than 0 and at most 366 days, such as "
+					     "30, 0.5, 30s, 5m or 1h");
+	return 0;
+}
+
+static int add_pid(struct record_options *r, pid_t pid)
+{
+	pid_t *pids;
+	size_t i;
+
+	for (i = 0; i < r->pid_cnt; i++)
+		if (r->pids[i] == pid)
+			return 0;
+	pids = reallocarray(r->pids, r->pid_cnt + 1, sizeof(*pids));
+	if (!pids) {
+		log_error("out of memory");
+		return -ENOMEM;
+	}
+	r->pids = pids;
+	r->pids[r->pid_cnt++] = pid;
+	return 0;
+}
+
+int opt_pids(void *target, const struct cli_option *opt, const char *value)
+{
+	struct options *o = target;
+	const char *p = value;
+	char *end;
+	long pid;
+	int err;
+
+	for (;; p = end + 1) {
+		errno = 0;
+		pid = strtol(p, &end, 10);
+		if (!isdigit((unsigned char)*p) || errno || pid < 1 || pid > PID_MAX ||
+		    (*end && *end != ','))
+			return bad_value(opt, value, "give process ids, such as 1234 or 1234,5678");
+		err = add_pid(&o->record, (pid_t)pid);
+		if (err || !*end)
+			return err;
+	}
+}
+
+int opt_limit(void *target, const struct cli_option *opt, const char *value)
+{
+	struct options *o = target;
+	unsigned long limit;
+	char *end;
+
+	errno = 0;
+	limit = strtoul(value, &end, 10);
+	if (!isdigit((unsigned char)*value) || *end || errno || limit > UINT32_MAX)
+		return bad_value(opt, value, "give a number of rows, 0 for all");
+	o->files.limit = (uint32_t)limit;
+	return 0;
+}
+
+/* ---- which samples: filter.h's options, the same for every command that has them ---- */
+
+static void *append(void *list, size_t cnt, size_t elem_bytes)
+{
+	void *bigger = reallocarray(list, cnt + 1, elem_bytes);
+
+	if (!bigger)
+		log_error("out of memory");
+	return bigger;
+}
+
+int opt_thread(void *target, const struct cli_option *opt, const char *value)
+{
+	struct filter_options *f = &((struct options *)target)->files.filter;
+	unsigned long long id;
+	uint64_t *ids;
+	char *end;
+
+	errno = 0;
+	id = strtoull(value, &end, 10);
+	if (!isdigit((unsigned char)*value) || *end || errno)
+		return bad_value(opt, value, "give a thread's number, as report --by thread shows "
+				 "it");
+	ids = append(f->threads, f->thread_cnt, sizeof(*ids));
+	if (!ids)
+		return -ENOMEM;
+	f->threads = ids;
+	f->threads[f->thread_cnt++] = id;
+	return 0;
+}
+
+int opt_process(void *target, const struct cli_option *opt, const char *value)
+{
+	struct filter_options *f = &((struct options *)target)->files.filter;
+	const char **names;
+
+	if (!*value)
+		return bad_value(opt, value, "give a process id, or a name such as 'gunicorn*'");
+	names = append(f->processes, f->process_cnt, sizeof(*names));
+	if (!names)
+		return -ENOMEM;
+	f->processes = names;
+	f->processes[f->process_cnt++] = value;
+	return 0;
+}
+
+/* "gil", "!gil", "no-gil": the bit, and whether it must not be set. false: no such word. */
+static bool status_word(const char *word, size_t len, uint8_t *bit, bool *not)
+{
+	const struct choice *c;
+
+	*not = (len && *word == '!') || (len > 3 && !strncmp(word, "no-", 3));
+	if (*not) {
+		size_t skip = *word == '!' ? 1 : 3;
+
+		word += skip;
+		len -= skip;
+	}
+	for (c = statuses; c->name; c++) {
+		if (strlen(c->name) == len && !memcmp(c->name, word, len)) {
+			*bit = (uint8_t)c->value;
+			return true;
+		}
+	}
+	return false;
+}
+
+int opt_status(void *target, const struct cli_option *opt, const char *value)
+{
+	struct filter_options *f = &((struct options *)target)->files.filter;
+	const char *p = value;
+	uint8_t bit;
+	size_t len;
+	bool not;
+
+	for (;; p += len + 1) {
+		len = strcspn(p, ",");
+		if (!status_word(p, len, &bit, &not))
+			return bad_value(opt, value, "give gil, on-cpu, unknown, gil-requested, "
+					 "exception or main, separated by commas, each perhaps "
+					 "with ! or no- before it");
+		if (not)
+			f->status_clear |= bit;
+		else
+			f->status_set |= bit;
+		if (!p[len])
+			break;
+	}
+	if (f->status_set & f->status_clear)
+		return bad_value(opt, value, "no sample both has and has not one of these");
+	return 0;
+}
+
+int opt_moment(void *target, const struct cli_option *opt, const char *value)
+{
+	static const struct unit units[] = { { "", 1 }, { "s", 1 }, { "ms", 1e-3 }, { "m", 60 },
+					     { "h", 3600 }, { 0 } };
+	struct filter_time *t = (void *)((char *)target + opt->off);
+	double seconds;
+
+	t->absolute = *value == '@';
+	/* Doubles are exact to the microsecond up to 2^53 of them, 285 years. */
+	if (parse_quantity(value + t->absolute, units, &seconds) || seconds * 1e6 > 0x1p53)
+		return bad_value(opt, value, "give seconds since the profile's start, such as 1.5, "
+				 "500ms or 2m, or with @ the clock's own");
+	t->us = (uint64_t)(seconds * 1e6 + 0.5);
+	t->given = true;
+	return 0;
+}
+
+int opt_regex(void *target, const struct cli_option *opt, const char *value)
+{
+	regex_t **re = (void *)((char *)target + opt->off);
+	char why[CLI_TEXT_MAX];
+	int err;
+
+	if (*re)
+		return bad_value(opt, value, "it can be given once: join expressions with |");
+	*re = calloc(1, sizeof(**re));
+	if (!*re) {
+		log_error("out of memory");
+		return -ENOMEM;
+	}
+	err = regcomp(*re, value, REG_EXTENDED);
+	if (!err)
+		return 0;
+	regerror(err, *re, why, sizeof(why));
+	free(*re);
+	*re = NULL;
+	return bad_value(opt, value, why);
+}
+
+int opt_every(void *target, const struct cli_option *opt, const char *value)
+{
+	struct options *o = target;
+	double seconds;
+
+	if (options_duration(value, &seconds) || seconds < 1e-3)
+		return bad_value(opt, value, "give at least 0.001 s, such as 0.5, 10s, 5m or 1h");
+	o->files.every_us = (uint64_t)(seconds * 1e6 + 0.5);
+	return 0;
+}
+
+int opt_file_compression(void *target, const struct cli_option *opt, const char *value)
+{
+	struct options *o = target;
+	int none, err = opt_choice(&none, opt, value);
+
+	if (!err)
+		o->files.no_compression = none;
+	return err;
+}
+
+/* ---- */
+
+/* TACH files come from recording; rewriting them is convert's, not replay's. */
+bool options_takes_format(enum command_id command, const struct sink_ops *ops)
+{
+	if (command == COMMAND_DIFF)
+		return ops == &sink_flamegraph;
+	return command == COMMAND_CONVERT || ops != &sink_tach;
+}
+
+int opt_format(void *target, const struct cli_option *opt, const char *value)
+{
+	struct options *o = target;
+
+	if (!strcmp(value, "help")) {
+		o->show = SHOW_FORMATS;
+		return 0;
+	}
+	o->files.format = sink_find(value);
+	if (o->files.format && options_takes_format(o->command, o->files.format))
+		return 0;
+	return bad_value(opt, value, o->command == COMMAND_REPLAY ?
+			 "see: tachbpf replay --format help" :
+			 o->command == COMMAND_DIFF ? "flamegraph is the only one, beside a table" :
+			 "see: tachbpf convert --format help");
+}
+
+int opt_input_format(void *target, const struct cli_option *opt, const char *value)
+{
+	struct options *o = target;
+
+	if (!strcmp(value, "help")) {
+		o->show = SHOW_INPUTS;
+		return 0;
+	}
+	if (!reader_find(value))
+		return bad_value(opt, value, "see: tachbpf info --input-format help");
+	o->files.reader.format = value;
+	return 0;
+}
+
+int opt_quiet(void *target, const struct cli_option *opt, const char *value)
+{
+	((struct options *)target)->verbose = LOG_QUIET;
+	return 0;
+}
+
+int opt_verbose(void *target, const struct cli_option *opt, const char *value)
+{
+	struct options *o = target;
+
+	o->verbose = o->verbose < LOG_VERBOSE ? LOG_VERBOSE : LOG_DEBUG;
+	return 0;
+}
+
+int opt_show(void *target, const struct cli_option *opt, const char *value)
+{
+	((struct options *)target)->show = *(const enum options_show *)opt->data;
+	return 0;
+}
+
+/* A flag that stands for a value: the only one in opt->data. */
+int opt_value(void *target, const struct cli_option *opt, const char *value)
+{
+	const struct choice *c = opt->data;
+
+	memcpy((char *)target + opt->off, &c->value, sizeof(c->value));
+	return 0;
+}
+
+int opt_record_word(void *target, char *word)
+{
+	char shown[CLI_TEXT_MAX];
+
+	escape_text(word, strlen(word), shown, sizeof(shown));
+	log_error("unknown command '%s'; to start and record a program: tachbpf -- %s ...", shown,
+		  shown);
+	return -EINVAL;
+}
+
+int opt_record_rest(void *target, char **words)
+{
+	struct options *o = target;
+
+	if (!*words || !**words) {
+		log_error("no command after --: write, say, tachbpf -- python3 app.py");
+		return -EINVAL;
+	}
+	o->record.command = words;
+	return 0;
+}
+
+int opt_files_word(void *target, char *word)
+{
+	struct file_options *f = &((struct options *)target)->files;
+	char **paths;
+
+	if (!*word) {
+		log_error("empty file name: give a .tach file or a recording's directory");
+		return -EINVAL;
+	}
+	paths = reallocarray(f->paths, f->path_cnt + 1, sizeof(*paths));
+	if (!paths) {
+		log_error("out of memory");
+		return -ENOMEM;
+	}
+	f->paths = paths;
+	f->paths[f->path_cnt++] = word;
+	return 0;
+}

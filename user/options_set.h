@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * options_set.h - how the text of each kind of option becomes a value, for the
+ * tables of commands. target is always a struct options.
+ */
+#ifndef TACHBPF_OPTIONS_SET_H
+#define TACHBPF_OPTIONS_SET_H
+
+#include <stdbool.h>
+
+#include "cli.h"
+#include "options.h"
+
+struct choice {
+	const char *name;	/* NULL ends the table */
+	int value;
+};
+
+/* Can the command write this format? */
+bool options_takes_format(enum command_id command, const struct sink_ops *ops);
+
+/* To opt->off; opt_choice, opt_value: an enum, by the choices in opt->data. */
+int opt_flag(void *target, const struct cli_option *opt, const char *value);
+int opt_text(void *target, const struct cli_option *opt, const char *value);
+int opt_choice(void *target, const struct cli_option *opt, const char *value);
+int opt_value(void *target, const struct cli_option *opt, const char *value);
+int opt_moment(void *target, const struct cli_option *opt, const char *value);
+int opt_regex(void *target, const struct cli_option *opt, const char *value);
+
+/* To a member they know. */
+int opt_compression(void *target, const struct cli_option *opt, const char *value);
+int opt_rate(void *target, const struct cli_option *opt, const char *value);
+int opt_duration(void *target, const struct cli_option *opt, const char *value);
+int opt_pids(void *target, const struct cli_option *opt, const char *value);
+int opt_limit(void *target, const struct cli_option *opt, const char *value);
+int opt_thread(void *target, const struct cli_option *opt, const char *value);
+int opt_process(void *target, const struct cli_option *opt, const char *value);
+int opt_status(void *target, const struct cli_option *opt, const char *value);
+int opt_every(void *target, const struct cli_option *opt, const char *value);
+int opt_file_compression(void *target, const struct cli_option *opt, const char *value);
+int opt_format(void *target, const struct cli_option *opt, const char *value);
+int opt_input_format(void *target, const struct cli_option *opt, const char *value);
+int opt_quiet(void *target, const struct cli_option *opt, const char *value);
+int opt_verbose(void *target, const struct cli_option *opt, const char *value);
+int opt_show(void *target, const struct cli_option *opt, const char *value);
+
+/* Words that are no options. */
+int opt_record_word(void *target, char *word);
+int opt_record_rest(void *target, char **words);
+int opt_files_word(void *target, char *word);
+
+#endif

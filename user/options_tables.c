@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * options_tables.c - our commands and their options. cli.c walks the tables; how
+ * text becomes a value is options_set.c's.
+ */
+#include "options_tables.h"
+
+#include <stddef.h>
+
+#include "options.h"
+#include "options_set.h"
+#include "util.h"
+
+static const struct choice compressions[] = { { "zstd", false }, { "none", true }, { 0 } };
+static const struct choice layouts[] = {
+	{ "release", TACH_RELEASE }, { "draft1", TACH_DRAFT1 }, { "draft2", TACH_DRAFT2 }, { 0 }
+};
+static const struct choice bys[] = {
+	{ "function", REPORT_BY_FUNCTION }, { "line", REPORT_BY_LINE },
+	{ "process", REPORT_BY_PROCESS }, { "thread", REPORT_BY_THREAD }, { 0 }
+};
+/* Samples are counted where they are taken: that order is self's. */
+static const struct choice sorts[] = {
+	{ "self", REPORT_SORT_SELF }, { "total", REPORT_SORT_TOTAL },
+	{ "samples", REPORT_SORT_SELF }, { "name", REPORT_SORT_NAME },
+	{ "file", REPORT_SORT_FILE }, { 0 }
+};
+
+/* What of a file counts (readers/reader.h), and the rows of mem. */
+static const struct choice values[] = {
+	{ "live", VALUE_LIVE }, { "allocated", VALUE_ALLOCATED }, { "peak", VALUE_PEAK },
+	{ "samples", VALUE_SAMPLES }, { 0 }
+};
+static const struct choice mem_bys[] = {
+	{ "stack", MEM_BY_STACK }, { "file", MEM_BY_FILE }, { "function", MEM_BY_FUNCTION }, { 0 }
+};
+static const struct choice mem_sorts[] = {
+	{ "live", MEM_SORT_LIVE }, { "allocated", MEM_SORT_ALLOCATED }, { "peak", MEM_SORT_PEAK },
+	{ "count", MEM_SORT_COUNT }, { 0 }
+};
+static const struct choice splits[] = {
+	{ "process", SPLIT_BY_PROCESS }, { "thread", SPLIT_BY_THREAD }, { "time", SPLIT_BY_TIME },
+	{ 0 }
+};
+static const struct choice diff_sorts[] = {
+	{ "delta", DIFF_SORT_DELTA }, { "total", DIFF_SORT_TOTAL_DELTA }, { "a", DIFF_SORT_A },
+	{ "b", DIFF_SORT_B }, { "name", DIFF_SORT_NAME }, { "file", DIFF_SORT_FILE }, { 0 }
+};
+static const struct choice groups[] = {
+	{ "process", GROUP_PROCESS }, { "thread", GROUP_THREAD }, { 0 }
+};
+static const struct choice lines_apart[] = { { "", LINES_APART }, { 0 } };
+static const struct choice lines_merged[] = { { "", LINES_MERGED }, { 0 } };
+
+
+static const enum options_show show_help = SHOW_HELP, show_version = SHOW_VERSION;
+
+#define RECORD(field) offsetof(struct options, record.field)
+#define FILES(field) offsetof(struct options, files.field)
+#define GENERAL_OPTIONS                                                                            \
+	{ 'q', "quiet", NULL, "General", "errors and results only", opt_quiet, 0, NULL },          \
+	{ 'v', "verbose", NULL, "General", "say more; twice: everything", opt_verbose, 0, NULL },  \
+	{ 'h', "help", NULL, "General", "this text", opt_show, 0, &show_help },                    \
+	{ 0, "version", NULL, "General", "the version", opt_show, 0, &show_version }
+#define INPUT_OPTIONS                                                                              \
+	{ 0, "input-format", "FORMAT", "Input", "not what the file looks like; help lists all",    \
+	  opt_input_format, 0, NULL },                                                             \
+	{ 0, "value", "VALUE", "Input",                                                            \
+	  "of memory: live (default), allocated, peak\nof time: samples", opt_choice,              \
+	  FILES(reader.value), values }
+#define SELECTION "What to record (one of these, or -- COMMAND)"
+
+static const struct cli_option record_table[] = {
+	{ 'a', "all", NULL, SELECTION, "every Python process on this host", opt_flag, RECORD(all),
+	  NULL },
+	{ 'p', "pid", "PID[,PID...]", SELECTION, "these processes; may be repeated", opt_pids, 0,
+	  NULL },
+	{ 'r', "rate", "RATE", "How to record",
+	  "samples per second and CPU: 99, 999, 10khz\n(default: 99 with -a, 999 otherwise)",
+	  opt_rate, 0, NULL },
+	{ 'C', "cpu", "LIST", "How to record", "sample these CPUs only: 0-3,7 (default: all)",
+	  opt_text, RECORD(cpu_list), NULL },
+	{ 'd', "duration", "TIME", "How to record", "stop after 30, 0.5, 30s, 5m, 1h",
+	  opt_duration, 0, NULL },
+	{ 0, "opcodes", NULL, "How to record", "keep the bytecode instruction of each frame",
+	  opt_flag, RECORD(opcodes), NULL },
+	{ 0, "no-gc", NULL, "How to record", "no <GC> frames", opt_flag, RECORD(no_gc), NULL },
+	{ 0, "ignore-kernel-bugs", NULL, "How to record",
+	  "record on a kernel that this can freeze", opt_flag, RECORD(ignore_kernel_bugs), NULL },
+	{ 'o', "output", "PATH", "Output",
+	  "directory, or file when one process is asked for\n(default: tachbpf-HOST-TIME)",
+	  opt_text, RECORD(output), NULL },
+	{ 0, "compression", "METHOD", "Output", "zstd (default) or none", opt_compression, 0,
+	  compressions },
+	{ 0, "layout", "LAYOUT", "Output", "release (default), draft1 or draft2", opt_choice,
+	  RECORD(layout), layouts },
+	{ 0, "json", NULL, "Output", "the summary as JSON on standard output", opt_flag,
+	  RECORD(json), NULL },
+	GENERAL_OPTIONS,
+};
+
+#define SAMPLES "Which samples (all conditions must hold)"
+#define FILTER_OPTIONS                                                                             \
+	{ 0, "thread", "ID", SAMPLES, "of this thread; may be repeated", opt_thread, 0, NULL },    \
+	{ 0, "process", "PID|NAME", SAMPLES,                                                       \
+	  "of this process; NAME may have * and ?; may be repeated", opt_process, 0, NULL },       \
+	{ 0, "status", "WORD[,WORD...]", SAMPLES,                                                  \
+	  "gil, on-cpu, unknown, gil-requested, exception, main;\n"               \
+	  "with ! or no- before it: not so",                                                       \
+	  opt_status, 0, NULL },                                                                   \
+	{ 0, "from", "TIME", SAMPLES, "from then on: 1.5, 500ms, 2m after the start;\n"            \
+	  "@SECONDS: of CLOCK_MONOTONIC", opt_moment, FILES(filter.from), NULL },                  \
+	{ 0, "to", "TIME", SAMPLES, "until just before then", opt_moment, FILES(filter.to),        \
+	  NULL },                                                                                  \
+	{ 0, "focus", "REGEX", SAMPLES, "with a frame whose function or file matches", opt_regex,  \
+	  FILES(filter.focus), NULL },                                                             \
+	{ 0, "ignore", "REGEX", SAMPLES, "without such a frame", opt_regex,                        \
+	  FILES(filter.ignore), NULL }
+#define EXPORT_OPTIONS                                                                             \
+	{ 0, "by", "GROUP", "Output", "process or thread (default: as the format's users expect)", \
+	  opt_choice, FILES(group), groups },                                                      \
+	{ 0, "lines", NULL, "Output", "tell the lines of a function apart", opt_value,             \
+	  FILES(lines), lines_apart },                                                             \
+	{ 0, "no-lines", NULL, "Output", "do not; without either: as the format's users expect",   \
+	  opt_value, FILES(lines), lines_merged },                                                 \
+	{ 0, "no-source", NULL, "Output", "heatmap: read no source files", opt_flag,               \
+	  FILES(no_source), NULL }
+#define TACH_OPTIONS                                                                               \
+	{ 0, "compression", "METHOD", "Output", "of TACH files: zstd (default) or none",           \
+	  opt_file_compression, 0, compressions },                                                 \
+	{ 0, "layout", "LAYOUT", "Output", "of TACH files: release (default), draft1 or draft2",   \
+	  opt_choice, FILES(layout), layouts }
+
+static const struct cli_option info_table[] = {
+	INPUT_OPTIONS,
+	{ 0, "verify", NULL, "Output", "check every byte instead, say whether files are sound",
+	  opt_flag, FILES(verify), NULL },
+	{ 0, "json", NULL, "Output", "as JSON", opt_flag, FILES(json), NULL },
+	GENERAL_OPTIONS,
+};
+
+static const struct cli_option report_table[] = {
+	INPUT_OPTIONS,
+	{ 0, "by", "KEY", "Rows", "function (default), line, process or thread", opt_choice,
+	  FILES(by), bys },
+	{ 0, "sort", "KEY", "Rows", "self (default), total, samples, name or file", opt_choice,
+	  FILES(sort), sorts },
+	{ 0, "limit", "N", "Rows", "this many rows, 0 for all (default: 20)", opt_limit, 0, NULL },
+	FILTER_OPTIONS,
+	{ 0, "json", NULL, "Output", "as JSON", opt_flag, FILES(json), NULL },
+	GENERAL_OPTIONS,
+};
+
+static const struct cli_option replay_table[] = {
+	INPUT_OPTIONS,
+	FILTER_OPTIONS,
+	{ 0, "format", "FORMAT", "Output", "default: collapsed; help lists all", opt_format, 0,
+	  NULL },
+	{ 'o', "output", "FILE", "Output", "write here (default: standard output)", opt_text,
+	  FILES(output), NULL },
+	EXPORT_OPTIONS,
+	GENERAL_OPTIONS,
+};
+
+static const struct cli_option mem_table[] = {
+	{ 0, "by", "KEY", "Rows", "stack (default), file or function", opt_choice, FILES(mem_by),
+	  mem_bys },
+	{ 0, "sort", "KEY", "Rows", "live (default), allocated, peak or count", opt_choice,
+	  FILES(mem_sort), mem_sorts },
+	{ 0, "limit", "N", "Rows", "this many rows, 0 for all (default: 20)", opt_limit, 0, NULL },
+	{ 0, "validate", NULL, "Output", "only check the files against the format's rules",
+	  opt_flag, FILES(validate), NULL },
+	{ 0, "json", NULL, "Output", "as JSON", opt_flag, FILES(json), NULL },
+	GENERAL_OPTIONS,
+};
+
+static const struct cli_option convert_table[] = {
+	INPUT_OPTIONS,
+	FILTER_OPTIONS,
+	{ 'o', "output", "FILE", "Output", "write here; - is standard output (not TACH)", opt_text,
+	  FILES(output), NULL },
+	{ 0, "format", "FORMAT", "Output", "default: what FILE's name says, else tach;\n"
+	  "help lists all", opt_format, 0, NULL },
+	EXPORT_OPTIONS,
+	TACH_OPTIONS,
+	GENERAL_OPTIONS,
+};
+
+static const struct cli_option merge_table[] = {
+	FILTER_OPTIONS,
+	{ 'o', "output", "FILE", "Output", "write here", opt_text, FILES(output), NULL },
+	TACH_OPTIONS,
+	GENERAL_OPTIONS,
+};
+
+static const struct cli_option split_table[] = {
+	INPUT_OPTIONS,
+	{ 0, "by", "KEY", "Pieces", "process, thread or time", opt_choice,
+	  FILES(split_by), splits },
+	{ 0, "every", "TIME", "Pieces", "--by time: how long a piece is (default: 10s)", opt_every,
+	  0, NULL },
+	FILTER_OPTIONS,
+	{ 'o', "output", "DIR", "Output", "write here; made if absent", opt_text, FILES(output),
+	  NULL },
+	TACH_OPTIONS,
+	GENERAL_OPTIONS,
+};
+
+static const struct cli_option diff_table[] = {
+	INPUT_OPTIONS,
+	{ 0, "sort", "KEY", "Rows", "delta (of self, default), total (its delta), a, b,\n"
+	  "name or file", opt_choice, FILES(diff_sort), diff_sorts },
+	{ 0, "limit", "N", "Rows", "this many rows, 0 for all (default: 20)", opt_limit, 0, NULL },
+	FILTER_OPTIONS,
+	{ 0, "json", NULL, "Output", "as JSON", opt_flag, FILES(json), NULL },
+	{ 0, "format", "FORMAT", "Output", "flamegraph: a page instead of the table; with -o",
+	  opt_format, 0, NULL },
+	{ 'o', "output", "FILE", "Output", "write the page here", opt_text, FILES(output), NULL },
+	GENERAL_OPTIONS,
+};
+
+static const struct cli_option recover_table[] = {
+	{ 'o', "output", "FILE", "Output", "write here (default: in the damaged file's place)",
+	  opt_text, FILES(output), NULL },
+	GENERAL_OPTIONS,
+};
+
+static const char *const record_synopsis[] = {
+	"tachbpf [record] -a [OPTIONS]",
+	"tachbpf [record] -p PID[,PID...] [OPTIONS]",
+	"tachbpf [record] [OPTIONS] -- COMMAND [ARGUMENT...]",
+	NULL
+};
+static const char *const record_examples[] = {
+	"sudo tachbpf -a -d 30",
+	"every Python process on this host, for 30 seconds",
+	"sudo tachbpf -r 999 -o app.tach -- python3 app.py",
+	"a program from its start to its end, 999 times a second",
+	NULL
+};
+static const char *const info_synopsis[] = { "tachbpf info [OPTIONS] FILE|DIR...", NULL };
+static const char *const info_examples[] = {
+	"tachbpf info 1234-app.tach",
+	"what the file says about itself, its threads, what was lost",
+	NULL
+};
+static const char *const report_synopsis[] = { "tachbpf report [OPTIONS] FILE|DIR...", NULL };
+static const char *const report_examples[] = {
+	"tachbpf report tachbpf-host-20260101T120000Z",
+	"the functions in which all recorded processes spent their time",
+	"tachbpf report --by line --sort total --limit 0 1234-app.tach",
+	"every line of one process, the most inclusive first",
+	NULL
+};
+static const char *const replay_synopsis[] = {
+	"tachbpf replay [OPTIONS] FILE|DIR...", NULL
+};
+static const char *const replay_examples[] = {
+	"tachbpf replay --format collapsed -o app.folded 1234-app.tach",
+	"one line for each distinct stack, as flame graph tools read it",
+	"tachbpf replay --format speedscope -o app.speedscope.json 1234-app.tach",
+	"every thread over time, for speedscope.app",
+	NULL
+};
+
+static const char *const mem_synopsis[] = { "tachbpf mem [OPTIONS] FILE...", NULL };
+static const char *const mem_examples[] = {
+	"tachbpf mem --sort peak --by function app.mlyze",
+	"the functions whose memory made the peak",
+	"tachbpf mem --validate app.mlyze",
+	"whether the file keeps all rules of its format",
+	NULL
+};
+
+static const char *const convert_synopsis[] = {
+	"tachbpf convert [OPTIONS] FILE|DIR... -o FILE", NULL
+};
+static const char *const convert_examples[] = {
+	"tachbpf convert 1234-app.tach -o app.folded",
+	"another format, by the name's ending",
+	"tachbpf convert old.tach -o new.tach --layout release --from 10 --to 20",
+	"ten seconds of a profile, as CPython 3.15 reads it",
+	NULL
+};
+static const char *const merge_synopsis[] = {
+	"tachbpf merge [OPTIONS] FILE|DIR... -o FILE", NULL
+};
+static const char *const merge_examples[] = {
+	"tachbpf merge monday.tach tuesday.tach -o both.tach",
+	"profiles of one process as one",
+	NULL
+};
+static const char *const split_synopsis[] = {
+	"tachbpf split --by process|thread|time [OPTIONS] FILE|DIR... -o DIR", NULL
+};
+static const char *const split_examples[] = {
+	"tachbpf split --by time --every 10s 1234-app.tach -o pieces",
+	"one file for every ten seconds",
+	NULL
+};
+static const char *const diff_synopsis[] = { "tachbpf diff [OPTIONS] A B", NULL };
+static const char *const diff_examples[] = {
+	"tachbpf diff before.tach after.tach",
+	"which functions take more, or less, of the time",
+	"tachbpf diff before.tach after.tach --format flamegraph -o diff.html",
+	"the same as a flame graph, coloured by the difference",
+	NULL
+};
+static const char *const recover_synopsis[] = { "tachbpf recover FILE|DIR... [-o FILE]", NULL };
+static const char *const recover_examples[] = {
+	"tachbpf recover tachbpf-host-20260101T120000Z",
+	"make the files of a recording that was killed readable",
+	NULL
+};
+
+#define FILE_COMMAND(NAME, HELP)                                                                   \
+	{ #NAME, HELP, NAME##_synopsis, NAME##_examples, NAME##_table, ARRAY_SIZE(NAME##_table),   \
+	  opt_files_word, NULL }
+
+const struct cli_command options_commands[OPTIONS_COMMAND_CNT] = {
+	[COMMAND_RECORD] = { "record", "Record Python processes into TACH files (the default).",
+			     record_synopsis, record_examples, record_table,
+			     ARRAY_SIZE(record_table), opt_record_word, opt_record_rest },
+	[COMMAND_INFO] = FILE_COMMAND(info, "Show what profiles say about themselves."),
+	[COMMAND_REPORT] = FILE_COMMAND(report, "Show where the time went, as a table."),
+	[COMMAND_REPLAY] = FILE_COMMAND(replay, "Convert profiles to another format."),
+	[COMMAND_MEM] = FILE_COMMAND(mem, "Show where memory went, from Memlyze traces."),
+	[COMMAND_CONVERT] =
+		FILE_COMMAND(convert, "Write profiles anew: in another format, or less of them."),
+	[COMMAND_MERGE] = FILE_COMMAND(merge, "Join TACH files of one process into one."),
+	[COMMAND_SPLIT] =
+		FILE_COMMAND(split, "Cut profiles into one for each process, thread or time."),
+	[COMMAND_DIFF] = FILE_COMMAND(diff, "Compare where the time went in two profiles."),
+	[COMMAND_RECOVER] =
+		FILE_COMMAND(recover, "Make readable what a killed recording left, or damage."),
+};
