@@ -122,6 +122,8 @@ static uint32_t shared_frames(const uint32_t *a, uint32_t a_cnt, const uint32_t 
 	uint32_t max = a_cnt < b_cnt ? a_cnt : b_cnt, n = 0;
 	uint64_t wa, wb;
 
+	if (!max)
+		return 0;	/* one of them may be NULL */
 	a += a_cnt;
 	b += b_cnt;
 	/* Two at a time: stacks differ mostly at their leaf end. */
