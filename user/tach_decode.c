@@ -336,7 +336,7 @@ struct tach_decoder *tach_decoder_new(const struct tach_info *info, const uint8_
 	}
 	d->info = info;
 	d->p = data;
-	d->end = data + len;
+	d->end = len ? data + len : data;	/* data may be NULL then */
 	d->why = why;
 	d->why_size = why_size;
 	d->drained = info->compression != TACH_ZSTD || !len;
