@@ -27,7 +27,7 @@ ALLFLAGS = -std=gnu11 $(CFLAGS) $(WARN) $(SANFLAGS) -D_GNU_SOURCE -DTACHBPF_VERS
 LIBS    := -Wl,-Bstatic -lbpf -lelf -lprotobuf-c -lz -lzstd -ljson-c -Wl,-Bdynamic -lm -lpthread
 BPFFLAGS := -target bpf -D__TARGET_ARCH_$(ARCH) -O2 -g -Wall -Werror -Ivmlinux/$(ARCH) -Ibpf -I. -MMD -MP
 
-LIB_SRC := $(filter-out user/main.c,$(wildcard user/*.c user/cpython/*.c user/sinks/*.c))
+LIB_SRC := $(filter-out user/main.c,$(wildcard user/*.c user/cpython/*.c user/sinks/*.c user/readers/*.c user/mlyze/*.c))
 LIB_OBJ := $(LIB_SRC:%.c=$(O)/%.o) $(O)/user/sinks/profile.pb-c.o
 # maps first: the linker resolves the others' extern maps against it.
 BPF_SRC := bpf/maps.bpf.c $(filter-out bpf/maps.bpf.c,$(wildcard bpf/*.bpf.c))
@@ -151,10 +151,14 @@ bench: $(O)/tachbpf interpreters ## what a sample costs, beside the peers (root)
 # A target's seeds: FUZZ_SEEDS_<target>. FUZZ_RUNS mutations take about 10 s.
 FUZZ_RUNS ?= 40000
 FUZZ_SEEDS_fuzz_tach_reader = tests/golden/tach/*.bin
+FUZZ_SEEDS_fuzz_collapsed = tests/golden/collapsed/*.folded
+FUZZ_SEEDS_fuzz_speedscope = tests/golden/speedscope/*.json
+FUZZ_SEEDS_fuzz_gperftools = tests/golden/gperftools/*.prof
+FUZZ_SEEDS_fuzz_mlyze = tests/golden/mlyze/*.mlyze
 FUZZ_SEEDS_fuzz_image       = tests/golden/fuzz_image/*.bin
 FUZZ_SEEDS_fuzz_resolver    = tests/golden/fuzz_resolver/*.bin
 
-$(O)/tests/fuzz/%: tests/fuzz/%.c tests/fuzz/driver.c $(O)/libtachbpf.a
+$(O)/tests/fuzz/%: tests/fuzz/%.c tests/fuzz/driver.c $(wildcard tests/fuzz/*.h) $(O)/libtachbpf.a
 	@mkdir -p $(@D)
 	$(CC) $(ALLFLAGS) -o $@ $< tests/fuzz/driver.c $(O)/libtachbpf.a $(LIBS)
 
@@ -195,6 +199,22 @@ install: all ## put tachbpf and its man page under PREFIX (/usr/local)
 
 uninstall: ## take them away again
 	rm -f $(DESTDIR)$(PREFIX)/bin/tachbpf $(DESTDIR)$(PREFIX)/share/man/man1/tachbpf.1
+# --------------------------------------------------------------------------------------------
+
+# --- HTML reports: pages put together here, embedded by html_pages.S -----------------------
+HTML_DIR   := user/sinks/html
+HTML_PAGES := $(O)/$(HTML_DIR)/flamegraph.page $(O)/$(HTML_DIR)/heatmap.page
+
+$(O)/$(HTML_DIR)/%.page: tools/html_page.sh $(wildcard $(HTML_DIR)/*)
+	@mkdir -p $(@D)
+	$(E) PAGE $@
+	$(Q)sh tools/html_page.sh $(HTML_DIR) $* > $@
+
+$(O)/user/sinks/html_pages.o: user/sinks/html_pages.S $(HTML_PAGES)
+	$(E) AS $<
+	$(Q)$(CC) -c -Wa,-I$(O) -o $@ $<
+
+$(O)/libtachbpf.a: $(O)/user/sinks/html_pages.o
 # --------------------------------------------------------------------------------------------
 
 help: ## this list

@@ -57,7 +57,7 @@ struct py_layout {
 	abi_u16 ts_next;
 	abi_u16 ts_interp;
 	abi_u16 ts_frame;	/* current_frame, or the _PyCFrame pointer           */
-	abi_u16 cframe_frame;	/* _PyCFrame.current_frame; ABI_NO_OFF from 3.13     */
+	abi_u16 cframe_frame;	/* _PyCFrame.current_frame, before .previous; ABI_NO_OFF from 3.13 */
 	abi_u16 ts_thread_id;
 	abi_u16 ts_gil;
 	abi_u16 ts_exc_current;	/* the exception that is propagating                 */
@@ -71,6 +71,7 @@ struct py_layout {
 	abi_u16 fr_previous;
 	abi_u16 fr_ip;
 	abi_u16 fr_owner;	/* one byte                                          */
+	abi_u16 fr_is_entry;	/* one byte: C called the interpreter with it (3.11)  */
 	abi_u16 fr_bytes;	/* how much of a frame holds all of the above        */
 	/* PyCodeObject */
 	abi_u16 co_firstlineno;	/* int */
@@ -84,13 +85,12 @@ struct py_layout {
 	abi_u16 bytes_size;	/* ob_size */
 	abi_u16 bytes_data;	/* ob_sval */
 	/* PyASCIIObject: names */
-	abi_u16 str_length;	/* the cached hash is the next word */
-	abi_u16 str_data;	/* of a compact ASCII str */
+	abi_u16 str_length;
+	abi_u16 str_data;	/* of a compact ASCII str; at most 40 bytes behind str_length */
 	/* _PyRuntimeState */
 	abi_u16 rt_interp_head;
 	abi_u16 rt_tss_key;	/* Py_tss_t: int initialized, then the key           */
 	abi_u16 rt_gil;		/* for PY_GIL_RT_CURRENT                             */
-	abi_u16 pad;
 	/* PyInterpreterState */
 	abi_u32 is_id;
 	abi_u32 is_next;
@@ -244,6 +244,8 @@ enum counter {
 	CNT_TRUNCATED,
 	CNT_UNREADABLE_FRAME,
 	CNT_BROKEN_END,
+	CNT_ENTERING,		/* the interpreter was being entered: its caller's stack is taken */
+	CNT_MISSED,		/* ticks that did not come while one thread was running   */
 	CNT_CODE,		/* code objects sent                                 */
 	CNT_CODE_LOST,		/* not lost: sent with a later sample or read by user space */
 	CNT_UNVERIFIED_CODE,	/* frames whose code object could not be read        */
@@ -253,35 +255,33 @@ enum counter {
 };
 
 /*
- * What tells a name from another one at the same address: its length, its cached
- * hash, and if that was never needed (-1) its last bytes, zero-padded. Needed where
- * code objects have no version of their own (3.11): all pointers of a new one may be
- * those of an old one.
+ * What tells a name from another one at the same address: its length, the first
+ * bytes at str_data, and the last ones if it is longer than that. Needed where code
+ * objects have no version of their own (3.11): all pointers of a new one may be those
+ * of an old one. (A str's cached hash would do, but that of a qualified name is
+ * seldom there.) Never 0, which stands for a name that cannot be read.
  */
+#define STRING_HEAD 48
 #define STRING_TAIL 32
-static inline abi_u32 string_stamp(abi_u64 length, abi_u64 hash, const abi_u64 *tail)
+static inline abi_u32 string_stamp(abi_u64 length, const abi_u64 *head, const abi_u64 *tail)
 {
-	abi_u64 h = (length ^ hash) * 0x9e3779b97f4a7c15ULL;
+	abi_u64 h = length * 0x9e3779b97f4a7c15ULL, word;
+	int i, left = length < STRING_HEAD ? (int)length : STRING_HEAD;
 
-	if (hash == ~0ULL) {
-		h = (h ^ h >> 29 ^ tail[0]) * 0xbf58476d1ce4e5b9ULL;
-		h = (h ^ h >> 29 ^ tail[1]) * 0x94d049bb133111ebULL;
-		h = (h ^ h >> 29 ^ tail[2]) * 0xbf58476d1ce4e5b9ULL;
-		h = (h ^ h >> 29 ^ tail[3]) * 0x94d049bb133111ebULL;
+	for (i = 0; i < STRING_HEAD / 8; i++, left -= 8) {
+		word = left >= 8 ? head[i] : left > 0 ? head[i] & ((1ULL << 8 * left) - 1) : 0;
+		h = (h ^ h >> 29 ^ word) * 0xbf58476d1ce4e5b9ULL;
 	}
-	return (abi_u32)(h >> 32);
+	if (length > STRING_HEAD)
+		for (i = 0; i < STRING_TAIL / 8; i++)
+			h = (h ^ h >> 29 ^ tail[i]) * 0x94d049bb133111ebULL;
+	return (abi_u32)(h >> 32) | 1;
 }
 
-/* How many bytes of a str of this length are its tail, and where they begin behind str_data. */
-static inline abi_u64 string_tail_bytes(abi_u64 length)
-{
-	return length < STRING_TAIL ? length : STRING_TAIL;
-}
-
-/* In place of co_version: both names'. */
+/* In place of co_version: both names'. 0: one cannot be read. */
 static inline abi_u32 names_stamp(abi_u32 name, abi_u32 file)
 {
-	return (name * 31 + file) | 1;
+	return name && file ? (name * 31 + file) | 1 : 0;
 }
 
 /*

@@ -16,6 +16,7 @@
 /* Settings: constant once loaded, so what is not asked for is not there. */
 extern const volatile bool cfg_all;	/* every process, not only those in py_procs and watched */
 extern const volatile bool cfg_gc;	/* tell when a thread collects garbage                  */
+extern const volatile unsigned int cfg_period_ns; /* between ticks; 0: it varies                 */
 extern const volatile unsigned int cfg_wakeup_bytes; /* wake user space when this much is waiting        */
 
 /* Room for processes that ran since we looked; exits free. 16384 * ~220 bytes. */
@@ -51,14 +52,19 @@ extern struct watched_map watched SEC(".maps");
 extern struct counters_map counters SEC(".maps");
 extern struct events_map events SEC(".maps");
 
-static __always_inline void count(enum counter which)
+static __always_inline void count_n(enum counter which, u64 n)
 {
 	u32 zero = 0;
 	u64 *c = bpf_map_lookup_elem(&counters, &zero);
 
 	/* Only this CPU writes, and perf programs do not nest: no atomic needed. */
 	if (c)
-		c[which]++;
+		c[which] += n;
+}
+
+static __always_inline void count(enum counter which)
+{
+	count_n(which, 1);
 }
 
 #endif

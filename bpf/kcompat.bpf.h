@@ -37,6 +37,18 @@ static __always_inline u64 current_thread_pointer(void)
 	return BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), thread.fsbase);
 }
 
+/* How often the thread has left a CPU: the same number twice, it has not. */
+static __always_inline u64 current_switches(void)
+{
+	if (HAVE_TASK_BTF) {
+		const struct task_struct *task = bpf_get_current_task_btf();
+
+		return task->nvcsw + task->nivcsw;
+	}
+	return BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), nvcsw) +
+	       BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), nivcsw);
+}
+
 /* When the process began: the half of its identity that pid reuse cannot fake. */
 static __always_inline u64 current_start_ns(void)
 {

@@ -62,8 +62,25 @@ static __always_inline enum counter send_sample(struct raw_sample *sample, u64 p
 									   CNT_SAMPLE;
 }
 
+/*
+ * Two ticks in the same thread that did not leave the CPU in between are a period
+ * apart, or ticks were missed: a virtual CPU was not scheduled, or perf throttled.
+ */
+static __always_inline void note_missed(struct last_tick *last, u64 pid_tgid, u64 now)
+{
+	u64 switches = current_switches(), gap = now - last->time_ns;
+
+	if (!cfg_period_ns)
+		return;
+	if (last->pid_tgid == pid_tgid && last->switches == switches &&
+	    gap > cfg_period_ns + cfg_period_ns / 2)
+		count_n(CNT_MISSED, (gap + cfg_period_ns / 2) / cfg_period_ns - 1);
+	*last = (struct last_tick){ pid_tgid, switches, now };
+}
+
 static __always_inline enum counter sample_process(struct py_proc *p, u64 pid_tgid, u64 start_ns)
 {
+	u64 now = bpf_ktime_get_ns();
 	struct code_cache *cache;
 	struct scratch *s;
 	enum counter end;
@@ -73,12 +90,13 @@ static __always_inline enum counter sample_process(struct py_proc *p, u64 pid_tg
 	cache = bpf_map_lookup_elem(&code_caches, &zero);
 	if (!s || !cache)
 		return CNT_TSTATE_UNREADABLE;
-	end = unwind_python(s, cache, p);
+	note_missed(&s->last_tick, pid_tgid, now);
+	end = unwind_python(s, p);
 	if (end != CNT_SAMPLE)
 		return end;
 	s->sample.h.kind = RAW_SAMPLE;
 	s->sample.h.tgid = pid_tgid >> 32;
-	s->sample.h.time_ns = bpf_ktime_get_ns();
+	s->sample.h.time_ns = now;
 	s->sample.h.start_ns = start_ns;
 	send_new_codes(s, cache, p, &s->sample.h);
 	return send_sample(&s->sample, pid_tgid);

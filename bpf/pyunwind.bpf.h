@@ -28,7 +28,8 @@
 /* A caller this far below the last frame of a data stack is taken to be in it. */
 #define NEAR_BYTES (64 * 1024)
 /* Python frames plus the C-stack shims between them. */
-#define MAX_STEPS (ABI_MAX_FRAMES + 160)
+#define STEPS_A_CALL 16
+#define MAX_STEPS (ABI_MAX_FRAMES + 10 * STEPS_A_CALL)
 #define MAX_EXC_ITEMS 8
 #define MAX_INTERPRETERS 4
 #define MAX_THREADS 64
@@ -41,7 +42,8 @@
 struct code_cache_entry {
 	u64 code;
 	u64 stamp;
-	u64 id;
+	u32 id;
+	u32 process;	/* of which process, folded: with code and id, user space was told */
 };
 
 /*
@@ -56,8 +58,18 @@ struct walk {
 	u64 low;	/* lowest data stack frame seen: callers lie below */
 	u64 stamp;
 	u64 gc_frame;
+	u64 entered_from;	/* see walk_from_caller() */
 	u32 n;
 	u32 shim;	/* the last step was a C-stack shim */
+	u32 unchecked;	/* no entry frame seen yet */
+	u32 pad;
+};
+
+/* For note_missed(). */
+struct last_tick {
+	u64 pid_tgid;
+	u64 switches;
+	u64 time_ns;
 };
 
 /* Code objects of one sample that user space has not been told of; more wait for the next. */
@@ -73,12 +85,14 @@ struct scratch {
 	u8 ts[2 * 512];		/* PyThreadState: ABI_TS_BYTES are read, masks reach further */
 	u8 frames[WINDOW_BYTES + 2 * SINGLE_BYTES + 8];
 	u8 code[2 * SINGLE_BYTES];
+	u8 name[40 + STRING_HEAD];	/* a str from its length to its first bytes, and then some */
 	u64 seq;		/* samples on this CPU */
+	struct last_tick last_tick;
 	struct walk walk;
 	u64 file;		/* the last file name's object and stamp in this sample */
 	u32 file_stamp;
 	u32 pad2;
-	u64 ident;		/* of the process, and its layout: for read_code_id() */
+	u64 ident;		/* of the process, and its layout: for what the verifier sees apart */
 	struct py_layout l;
 	u32 new_cnt;
 	u32 pad;
@@ -295,31 +309,40 @@ static __always_inline bool note_new_code(struct scratch *s, u64 code, u32 id)
 	return true;
 }
 
-static __always_inline u32 read_string_stamp(const struct py_layout *l, u64 str)
+/* In one read, unless the name is long or its page ends soon. */
+static __always_inline u32 read_string_stamp(struct scratch *s, u64 str)
 {
-	u64 tail[STRING_TAIL / 8] = {}, n;
-	struct {
-		u64 length, hash;
-	} head;
+	u32 data = (s->l.str_data - s->l.str_length) & 63, n;
+	u64 tail[STRING_TAIL / 8] = {}, length, len;
 
-	if (read_user(&head, sizeof(head), str + l->str_length))
+	str += s->l.str_length;
+	if (read_user(s->name, sizeof(s->name), str)) {
+		if (read_user(s->name, 8, str))
+			return 0;
+		len = *(u64 *)s->name;
+		n = len < STRING_HEAD ? len : STRING_HEAD;
+		barrier_var(n);
+		if (n > STRING_HEAD || read_user(s->name + data, n, str + data))
+			return 0;
+	}
+	length = *(u64 *)s->name;
+	if (length > STRING_HEAD &&
+	    read_user(tail, sizeof(tail), str + data + length - STRING_TAIL))
 		return 0;
-	n = string_tail_bytes(head.length);
-	barrier_var(n);
-	if (head.hash == ~0ULL && n <= STRING_TAIL)
-		read_user(tail, n, str + l->str_data + head.length - n);
-	return string_stamp(head.length, head.hash, tail);
+	return string_stamp(length, (const u64 *)(s->name + (data & 56)), tail);
 }
 
 /* Neighbours in a stack are often from one file. */
 static __always_inline u32 read_names_stamp(struct scratch *s, u64 name, u64 file)
 {
 	if (s->file != file) {
-		s->file_stamp = read_string_stamp(&s->l, file);
+		s->file_stamp = read_string_stamp(s, file);
 		s->file = file;
 	}
-	return names_stamp(read_string_stamp(&s->l, name), s->file_stamp);
+	return names_stamp(read_string_stamp(s, name), s->file_stamp);
 }
+
+u32 read_code_id(u64 code, u64 stamp);
 
 static __always_inline struct code_cache_entry *cache_entry(struct code_cache *cache, u64 code)
 {
@@ -334,7 +357,7 @@ __noinline u32 read_code_id(u64 code, u64 stamp)
 {
 	struct code_cache_entry *e;
 	struct code_cache *cache;
-	u32 zero = 0, version = 0;
+	u32 zero = 0, version = 0, id, process;
 	struct scratch *s;
 	u64 base;
 
@@ -353,17 +376,27 @@ __noinline u32 read_code_id(u64 code, u64 stamp)
 	if (!version)
 		version = read_names_stamp(s, CODE_FIELD(u64, co_qualname),
 					   CODE_FIELD(u64, co_filename));
-	e = cache_entry(cache, code);
-	e->code = code;
-	e->stamp = stamp;
-	e->id = code_identity(CODE_FIELD(u64, co_filename), CODE_FIELD(u64, co_name),
-			      CODE_FIELD(u64, co_qualname), CODE_FIELD(u64, co_linetable),
-			      CODE_FIELD(u32, co_firstlineno), version);
+	if (!version) {
+		count(CNT_UNVERIFIED_CODE);
+		return 0;
+	}
+	id = code_identity(CODE_FIELD(u64, co_filename), CODE_FIELD(u64, co_name),
+			   CODE_FIELD(u64, co_qualname), CODE_FIELD(u64, co_linetable),
+			   CODE_FIELD(u32, co_firstlineno), version);
 #undef CODE_FIELD
-	version = e->id;
-	if (!note_new_code(s, code, version))
-		e->stamp = 0;	/* come here again with the next sample */
-	return version;
+	process = s->ident >> 32 ^ s->ident;
+	e = cache_entry(cache, code);
+	if (e->code == code && e->id == id && e->process == process && e->stamp)
+		e->stamp = stamp;
+	else
+		*e = (struct code_cache_entry){
+			.code = code,
+			/* 0: come here again with the next sample */
+			.stamp = note_new_code(s, code, id) ? stamp : 0,
+			.id = id,
+			.process = process,
+		};
+	return id;
 }
 
 /*
@@ -395,9 +428,9 @@ static __always_inline u64 window_start(const struct walk *w, u64 want)
  * Bring the frame at w->fr into scratch. Returns its position in s->frames,
  * negative if it cannot be read.
  */
-static __always_inline s32 fetch_frame(struct scratch *s, struct py_proc *p, struct walk *w)
+static __always_inline s32 fetch_frame(struct scratch *s, struct walk *w)
 {
-	u32 bytes = p->l.fr_bytes & FIELD_MASK;
+	u32 bytes = s->l.fr_bytes & FIELD_MASK;
 	u64 off = w->fr - w->win;
 
 	if (w->win_last && off <= w->win_last)
@@ -419,9 +452,30 @@ static __always_inline s32 fetch_frame(struct scratch *s, struct py_proc *p, str
 	return read_user(s->frames + SINGLE_POS, bytes, w->fr) ? -1 : SINGLE_POS;
 }
 
+/*
+ * 3.11, 3.12: when C calls the interpreter, tstate->cframe is the new _PyCFrame
+ * some instructions before its current_frame is set (v3.12.0, Python/ceval.c,
+ * _PyEval_EvalFrameDefault()): what stands there is an old frame's address or
+ * anything. A true chain's first entry frame (3.12: shim) was entered from the
+ * frame that the previous _PyCFrame has. If this one was not, it is the previous
+ * one that tells the stack.
+ */
+static __always_inline int walk_from_caller(struct scratch *s, struct walk *w)
+{
+	count(CNT_ENTERING);
+	s->sample.flags &= RAW_GC;
+	s->sample.gc_at = 0;
+	w->unchecked = 0;
+	w->n = 0;
+	w->shim = 1;
+	w->fr = w->entered_from;
+	w->low = w->fr + 1;
+	return 0;
+}
+
 /* Look at one frame; 0: go on, 1: the chain ended or cannot be followed. */
 static __always_inline int walk_step(struct scratch *s, struct code_cache *cache,
-				     struct py_proc *p, struct walk *w)
+				     struct walk *w)
 {
 	struct raw_sample *out = &s->sample;
 	u64 code, ip, fr = w->fr;
@@ -430,12 +484,16 @@ static __always_inline int walk_step(struct scratch *s, struct code_cache *cache
 	s32 at;
 
 	if (!fr) {
-		if (p->l.end_shim && !w->shim)
+		if (w->unchecked)
+			return walk_from_caller(s, w);
+		if (s->l.end_shim && !w->shim)
 			out->flags |= RAW_BROKEN_END;
 		return 1;
 	}
-	at = fetch_frame(s, p, w);
+	at = fetch_frame(s, w);
 	if (at < 0) {
+		if (w->unchecked)
+			return walk_from_caller(s, w);
 		out->flags |= RAW_UNREADABLE;
 		return 1;
 	}
@@ -443,13 +501,19 @@ static __always_inline int walk_step(struct scratch *s, struct code_cache *cache
 	barrier_var(pos);	/* what the compiler knows of pos, the verifier does not */
 	if (pos > SINGLE_POS)
 		return 1;
-#define FRAME_FIELD(type, field) (*(type *)(s->frames + pos + (p->l.field & FIELD_MASK)))
-	code = FRAME_FIELD(u64, fr_code) & ~(u64)p->l.code_tag_mask;
+#define FRAME_FIELD(type, field) (*(type *)(s->frames + pos + (s->l.field & FIELD_MASK)))
+	code = FRAME_FIELD(u64, fr_code) & ~(u64)s->l.code_tag_mask;
 	ip = FRAME_FIELD(u64, fr_ip);
 	owner = FRAME_FIELD(u8, fr_owner);
 	w->fr = FRAME_FIELD(u64, fr_previous);
+	w->shim = owner >= s->l.skip_owner;
+	if (w->unchecked &&
+	    (w->shim || (s->l.fr_is_entry != ABI_NO_OFF && FRAME_FIELD(u8, fr_is_entry)))) {
+		if (w->fr != w->entered_from)
+			return walk_from_caller(s, w);
+		w->unchecked = 0;
+	}
 #undef FRAME_FIELD
-	w->shim = owner >= p->l.skip_owner;
 	if (w->shim || !code)
 		return 0;
 	if (!owner)
@@ -460,7 +524,7 @@ static __always_inline int walk_step(struct scratch *s, struct code_cache *cache
 	}
 	if (fr == w->gc_frame)
 		out->gc_at = w->n;
-	lasti = ip - (code + p->l.co_code);
+	lasti = ip - (code + s->l.co_code);
 	out->frames[w->n & (ABI_MAX_FRAMES - 1)] = (struct raw_frame){
 		.code = code,
 		.lasti = lasti < 0 || lasti > 0x7fffffff ? RAW_LASTI_NONE : lasti,
@@ -470,14 +534,35 @@ static __always_inline int walk_step(struct scratch *s, struct code_cache *cache
 	return 0;
 }
 
-static __always_inline void walk_frames(struct scratch *s, struct code_cache *cache,
-					struct py_proc *p, struct walk *w)
+/*
+ * Some steps of the walk; 1: it is over. Of external linkage, so that the verifier
+ * looks at STEPS_A_CALL steps and not at all of them.
+ */
+int walk_some(void);
+__noinline int walk_some(void)
+{
+	struct code_cache *cache;
+	struct scratch *s;
+	u32 zero = 0, i;
+
+	s = bpf_map_lookup_elem(&scratches, &zero);
+	cache = bpf_map_lookup_elem(&code_caches, &zero);
+	if (!s || !cache)
+		return 1;
+#pragma clang loop unroll(disable)
+	for (i = 0; i < STEPS_A_CALL; i++)
+		if (walk_step(s, cache, &s->walk))
+			return 1;
+	return 0;
+}
+
+static __always_inline void walk_frames(struct scratch *s)
 {
 	u32 i;
 
 #pragma clang loop unroll(disable)
-	for (i = 0; i < MAX_STEPS; i++)
-		if (walk_step(s, cache, p, w))
+	for (i = 0; i < MAX_STEPS / STEPS_A_CALL; i++)
+		if (walk_some())
 			return;
 	s->sample.flags |= RAW_TRUNCATED;
 }
@@ -493,6 +578,22 @@ static __always_inline void note_gc(struct scratch *s, struct py_proc *p, u64 is
 	s->sample.flags |= RAW_GC;
 	if (p->l.is_gc_frame != ABI_NO_OFF32)
 		read_user(&w->gc_frame, 8, is + p->l.is_gc_frame);
+}
+
+/* From w->fr, a _PyCFrame, to its frame and its predecessor's. 0 or -1: unreadable. */
+static __always_inline int read_cframe(struct py_proc *p, struct walk *w)
+{
+	struct {
+		u64 frame, previous;
+	} cframe;
+
+	if (read_user(&cframe, sizeof(cframe), w->fr + p->l.cframe_frame))
+		return -1;
+	w->fr = cframe.frame;
+	if (cframe.previous &&
+	    !read_user(&w->entered_from, 8, cframe.previous + p->l.cframe_frame))
+		w->unchecked = 1;
+	return 0;
 }
 
 static __always_inline u32 interpreter_id(struct py_proc *p, u64 is)
@@ -523,11 +624,10 @@ static __always_inline u64 code_stamp(struct scratch *s, struct py_proc *p, u64 
  * Fill s->sample's stack and status for the current thread. Returns the counter
  * that says how it ended; only after CNT_SAMPLE is there something to send.
  */
-static __always_inline enum counter unwind_python(struct scratch *s, struct code_cache *cache,
-						  struct py_proc *p)
+static __always_inline enum counter unwind_python(struct scratch *s, struct py_proc *p)
 {
 	u64 tp = current_thread_pointer();
-	u64 ts = find_tstate(p, tp), is, frame;
+	u64 ts = find_tstate(p, tp), is;
 	struct raw_sample *out = &s->sample;
 	struct walk *w = &s->walk;
 
@@ -537,10 +637,14 @@ static __always_inline enum counter unwind_python(struct scratch *s, struct code
 	if (read_user(s->ts, ABI_TS_BYTES, ts))
 		return CNT_TSTATE_UNREADABLE;
 	is = ts_u64(s, p->l.ts_interp);
-	frame = ts_u64(s, p->l.ts_frame);
-	if (p->l.cframe_frame != ABI_NO_OFF && frame &&
-	    read_user(&frame, 8, frame + p->l.cframe_frame))
+	*w = (struct walk){
+		.fr = ts_u64(s, p->l.ts_frame),
+		.chunk = ts_u64(s, p->l.ts_datastack),
+		.stamp = code_stamp(s, p, is),
+	};
+	if (p->l.cframe_frame != ABI_NO_OFF && w->fr && read_cframe(p, w))
 		return CNT_TSTATE_UNREADABLE;
+	w->low = w->fr + 1;	/* the first frame: try a window */
 
 	s->new_cnt = 0;
 	s->file = 0;
@@ -555,15 +659,9 @@ static __always_inline enum counter unwind_python(struct scratch *s, struct code
 		out->status |= STATUS_HAS_EXCEPTION;
 	out->interp_id = interpreter_id(p, is);
 
-	*w = (struct walk){
-		.fr = frame,
-		.low = frame + 1,	/* the first frame: try a window */
-		.chunk = ts_u64(s, p->l.ts_datastack),
-		.stamp = code_stamp(s, p, is),
-	};
 	if (cfg_gc && (out->status & STATUS_HAS_GIL))
 		note_gc(s, p, is, w);
-	walk_frames(s, cache, p, w);
+	walk_frames(s);
 	out->nframes = w->n;
 	/* Not even one frame could be read: that is told, too. */
 	return w->n || out->flags & RAW_UNREADABLE ? CNT_SAMPLE : CNT_NO_FRAMES;

@@ -27,6 +27,7 @@ if [ "${1:-build}" = check ]; then
 	have mandoc || need mandoc
 	have debootstrap || need debootstrap
 	have setpriv || need util-linux
+	have chromium || have chromium-browser || have google-chrome || need chromium
 	/usr/bin/python3 -c 'import pytest' 2>/dev/null || need python3-pytest
 fi
 [ -n "$missing" ] || exit 0

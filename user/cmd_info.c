@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "bpf/abi.h"
+#include "info_other.h"
 #include "json.h"
 #include "options.h"
 #include "output.h"
@@ -213,10 +214,8 @@ static void json_threads(struct json *j, const struct threads *t)
 	json_array_end(j);
 }
 
-static void json_file(struct json *j, const struct profile_file *file,
-		      const struct tach_info *info, const struct threads *t)
+static void json_identity(struct json *j, const struct profile_file *file)
 {
-	json_object(j, NULL);
 	json_string(j, "path", file->path);
 	if (file->process.tgid)
 		json_uint(j, "pid", file->process.tgid);
@@ -224,6 +223,14 @@ static void json_file(struct json *j, const struct profile_file *file,
 		json_null(j, "pid");
 	json_string(j, "comm", file->process.comm);
 	json_string(j, "command", file->process.command);
+}
+
+static void json_file(struct json *j, const struct profile_file *file,
+		      const struct tach_info *info, const struct threads *t)
+{
+	json_object(j, NULL);
+	json_identity(j, file);
+	json_string(j, "format", "tach");
 	json_header(j, info);
 	json_threads(j, t);
 	if (file->session)
@@ -365,8 +372,7 @@ static void print_threads(const struct threads *t)
 	}
 }
 
-static void print_file(const struct profile_file *file, const struct tach_info *info,
-		       const struct threads *t)
+static void print_identity(const struct profile_file *file)
 {
 	printf("%s\n", file->shown);
 	if (file->process.tgid)
@@ -375,6 +381,12 @@ static void print_file(const struct profile_file *file, const struct tach_info *
 		print_text("comm", file->process.comm);
 	if (file->process.command)
 		print_text("command", file->process.command);
+}
+
+static void print_file(const struct profile_file *file, const struct tach_info *info,
+		       const struct threads *t)
+{
+	print_identity(file);
 	print_header(info);
 	if (file->session)
 		print_losses(file->session, file->name);
@@ -402,11 +414,50 @@ static void print_recordings(const struct profile_set *set)
 	}
 }
 
+/* ---- other formats: what a thread did is how much it weighs ---- */
+
+static void json_other(struct json *j, const struct profile_file *file, const struct reader *r,
+		       const struct threads *t)
+{
+	uint32_t i;
+
+	json_object(j, NULL);
+	json_identity(j, file);
+	info_other_json(j, r);
+	json_array(j, "threads");
+	for (i = 0; i < t->cnt; i++) {
+		json_object(j, NULL);
+		json_uint(j, "thread", t->list[i].id);
+		json_uint(j, "total", t->list[i].samples);
+		json_object_end(j);
+	}
+	json_array_end(j);
+	json_object_end(j);
+}
+
+static void show_other(struct run *run, const struct profile_file *file, const struct reader *r)
+{
+	const struct threads *t = &run->threads;
+	uint32_t i;
+
+	if (run->as_json) {
+		json_other(&run->json, file, r, t);
+		return;
+	}
+	print_identity(file);
+	info_other_print(r);
+	if (t->cnt)
+		printf("  %10s %16s\n", "thread", reader_unit_name(reader_info(r)->meta.unit));
+	for (i = 0; i < t->cnt; i++)
+		printf("  %10" PRIu64 " %16" PRIu64 "\n", t->list[i].id, t->list[i].samples);
+	printf("\n");
+}
+
 /* ---- */
 
-static int show_file(void *ctx, const struct profile_file *file, struct tach_reader *r)
+static int show_file(void *ctx, const struct profile_file *file, struct reader *r)
 {
-	const struct tach_info *info = tach_reader_info(r);
+	const struct tach_info *info = reader_tach_info(r);
 	struct run *run = ctx;
 	struct threads *t = &run->threads;
 	int err;
@@ -421,7 +472,9 @@ static int show_file(void *ctx, const struct profile_file *file, struct tach_rea
 		return err;
 	if (t->cnt)
 		qsort(t->list, t->cnt, sizeof(*t->list), compare_threads);
-	if (run->as_json)
+	if (!info)
+		show_other(run, file, r);
+	else if (run->as_json)
 		json_file(&run->json, file, info, t);
 	else
 		print_file(file, info, t);
@@ -450,7 +503,7 @@ int info_run(const struct file_options *opts)
 {
 	struct profile_set set;
 	struct run run = { .set = &set, .as_json = opts->json };
-	int err = profile_set_open(&set, opts->paths, opts->path_cnt);
+	int err = profile_set_open(&set, opts->paths, opts->path_cnt, &opts->reader);
 
 	if (err)
 		goto out;

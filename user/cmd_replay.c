@@ -13,14 +13,16 @@
 #include "options.h"
 #include "output.h"
 #include "profile_set.h"
-#include "tach_reader.h"
 #include "util.h"
 
 #define PLATFORM_BYTES 128
 
 struct replay {
 	struct profile_set *set;
-	struct sink *sink;
+	const struct sink_ops *format;
+	const struct file_options *opts;
+	int fd;
+	struct sink *sink;	/* NULL: no profile has come yet */
 };
 
 static int on_event(void *ctx, const struct event *ev)
@@ -57,9 +59,32 @@ static void add_session(const struct profile_file *file, struct profile_meta *me
 }
 /* ------------------------------------------------------------------------------------------- */
 
-static int replay_file(void *ctx, const struct profile_file *file, struct tach_reader *r)
+/* What reports are headed with: the one path's last component; NULL: there are several. */
+static const char *report_title(const struct file_options *opts)
 {
-	const struct tach_info *info = tach_reader_info(r);
+	const char *slash = opts->path_cnt == 1 ? strrchr(opts->paths[0], '/') : NULL;
+
+	if (opts->path_cnt != 1)
+		return NULL;
+	return slash && slash[1] ? slash + 1 : opts->paths[0];
+}
+
+/* Whether several profiles come is known when the first file is open. */
+static int open_sink(struct replay *re)
+{
+	struct sink_args args = { .fd = re->fd, .many = re->set->many,
+				  .lines = re->opts->lines, .group = re->opts->group,
+				  .no_source = re->opts->no_source,
+				  .title = report_title(re->opts) };
+
+	if (!re->sink)
+		re->sink = re->format->open(&args);
+	return re->sink ? 0 : -errno;
+}
+
+static int replay_file(void *ctx, const struct profile_file *file, struct reader *r)
+{
+	const struct reader_info *info = reader_info(r);
 	struct profile_meta meta = info->meta;
 	struct profile_stats stats = info->stats;
 	struct replay *re = ctx;
@@ -67,7 +92,9 @@ static int replay_file(void *ctx, const struct profile_file *file, struct tach_r
 	int err;
 
 	add_session(file, &meta, &stats, platform);
-	err = re->sink->ops->begin(re->sink, &meta, tach_reader_tables(r));
+	err = open_sink(re);
+	if (!err)
+		err = re->sink->ops->begin(re->sink, &meta, reader_tables(r));
 	if (!err)
 		err = profile_set_run(re->set, file, r, on_event, re->sink);
 	if (!err)
@@ -78,15 +105,11 @@ static int replay_file(void *ctx, const struct profile_file *file, struct tach_r
 /* Everything into fd. 0, or -errno of what the sink could not do. */
 static int replay_set(struct profile_set *set, const struct file_options *opts, int fd)
 {
-	struct sink_args args = { .fd = fd, .many = set->many, .lines = opts->lines,
-				  .group = opts->group };
-	struct replay re = { .set = set, .sink = opts->format->open(&args) };
+	struct replay re = { .set = set, .format = opts->format, .fd = fd, .opts = opts };
 	int err, close_err;
 
-	if (!re.sink)
-		return -errno;
 	err = profile_set_each(set, replay_file, &re);
-	close_err = re.sink->ops->close(re.sink);
+	close_err = re.sink ? re.sink->ops->close(re.sink) : 0;
 	return err ? err : close_err;
 }
 
@@ -119,7 +142,7 @@ static int replay_to_file(struct profile_set *set, const struct file_options *op
 int replay_run(const struct file_options *opts)
 {
 	struct profile_set set;
-	int err = profile_set_open(&set, opts->paths, opts->path_cnt);
+	int err = profile_set_open(&set, opts->paths, opts->path_cnt, &opts->reader);
 
 	if (err)
 		goto out;

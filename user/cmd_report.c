@@ -14,7 +14,6 @@
 #include "profile_set.h"
 #include "profile_text.h"
 #include "report.h"
-#include "tach_reader.h"
 #include "util.h"
 
 /* Columns of one profile's numbers, and how wide names get when nothing limits them. */
@@ -29,6 +28,8 @@ struct run {
 	size_t profile_cnt;
 	enum profile_mode mode;
 	bool modes_differ;
+	enum profile_unit unit;			/* of the first profile: others are refused */
+	bool timed;				/* at least one profile knows how long it took */
 	double longest_s;
 	uint64_t last_us;			/* of the profile being read */
 };
@@ -50,24 +51,51 @@ static int on_event(void *ctx, const struct event *ev)
 	return report_event(run->report, ev);
 }
 
-static int add_profile(void *ctx, const struct profile_file *file, struct tach_reader *r)
+/* -EMEDIUMTYPE after saying that it counts something else: bytes and samples do not add up. */
+static int begin_profile(struct run *run, const struct profile_file *file,
+			 const struct reader_info *info)
 {
-	const struct tach_info *info = tach_reader_info(r);
+	const struct profile_file **profiles;
+
+	if (run->profile_cnt && run->unit != info->meta.unit) {
+		log_error("'%s': counts %s, what came before it %s: give it a report of its own",
+			  file->shown, reader_unit_name(info->meta.unit),
+			  reader_unit_name(run->unit));
+		run->set->failed = true;
+		return -EMEDIUMTYPE;
+	}
+	profiles = reallocarray(run->profiles, run->profile_cnt + 1, sizeof(*profiles));
+	if (!profiles)
+		return -ENOMEM;
+	run->profiles = profiles;
+	if (run->profile_cnt && run->mode != info->meta.mode)
+		run->modes_differ = true;
+	run->mode = info->meta.mode;
+	run->unit = info->meta.unit;
+	run->timed |= info->timed;
+	run->profiles[run->profile_cnt++] = file;
+	return 0;
+}
+
+static int add_profile(void *ctx, const struct profile_file *file, struct reader *r)
+{
+	const struct reader_info *info = reader_info(r);
 	struct run *run = ctx;
 	double seconds;
 	int err;
 
-	if (run->profile_cnt && run->mode != info->meta.mode)
-		run->modes_differ = true;
-	run->mode = info->meta.mode;
-	run->profiles[run->profile_cnt++] = file;
+	err = begin_profile(run, file, info);
+	if (err)
+		return err == -EMEDIUMTYPE ? 0 : err;
 	run->last_us = info->meta.start_us;
-	err = report_begin(run->report, tach_reader_tables(r),
+	err = report_begin(run->report, reader_tables(r),
 			   file->process.comm ? file->process.comm : file->name);
 	if (!err)
 		err = profile_set_run(run->set, file, r, on_event, run);
 	if (!err)
 		err = report_end(run->report);
+	if (!info->timed)
+		return err;
 	seconds = info->stats.known ? info->stats.duration_s :
 				      (run->last_us - info->meta.start_us) / 1e6;
 	if (seconds > run->longest_s)
@@ -140,8 +168,12 @@ static void print_json(const struct run *run, const struct report_row *rows, siz
 	for (i = 0; i < run->profile_cnt; i++)
 		json_string(&j, NULL, run->profiles[i]->path);
 	json_array_end(&j);
+	json_string(&j, "unit", reader_unit_name(run->unit));
 	json_uint(&j, "samples", report_sample_cnt(run->report));
-	json_double(&j, "duration_s", run->longest_s);
+	if (run->timed)
+		json_double(&j, "duration_s", run->longest_s);
+	else
+		json_null(&j, "duration_s");
 	json_string(&j, "mode", run->modes_differ ? "mixed" : profile_mode_name(run->mode));
 	json_uint(&j, "row_count", all);
 	json_array(&j, "rows");
@@ -238,10 +270,13 @@ static void print_header(const struct run *run)
 		printf(", ");
 	if (opts->path_cnt > 1 || run->set->many)
 		printf("%zu %s", run->profile_cnt, one ? "process" : "processes");
-	printf(": %llu samples, %s%.2f s, %s\n\n",
-	       (unsigned long long)report_sample_cnt(run->report), one ? "" : "up to ",
-	       run->longest_s,
-	       run->modes_differ ? "several modes" : mode);
+	printf(": %llu %s", (unsigned long long)report_sample_cnt(run->report),
+	       reader_unit_name(run->unit));
+	if (run->timed)
+		printf(", %s%.2f s", one ? "" : "up to ", run->longest_s);
+	if (run->mode != MODE_UNKNOWN || run->modes_differ)
+		printf(", %s", run->modes_differ ? "several modes" : mode);
+	printf("\n\n");
 	free(shown);
 }
 
@@ -280,13 +315,15 @@ static void print_line(const struct run *run, const struct line *line, const str
 static void print_lines(const struct run *run, const struct line *lines, size_t cnt)
 {
 	size_t terminal = text_terminal_width(stdout), i;
+	/* As wide as the column: "ns" for what the heading calls nanoseconds. */
+	const char *what = run->unit == UNIT_NANOSECONDS ? "ns" : reader_unit_name(run->unit);
 	enum report_by by = run->opts->by;
 	struct widths w = fit(lines, cnt, terminal, strlen(columns[by].name));
 
 	if (columns[by].id)
-		printf("%8s  %10s  %*s  ", "share %", "samples", (int)w.id, columns[by].id);
+		printf("%8s  %10s  %*s  ", "share %", what, (int)w.id, columns[by].id);
 	else
-		printf("%7s %8s  %10s  ", "self %", "total %", "samples");
+		printf("%7s %8s  %10s  ", "self %", "total %", what);
 	printf("%-*s  %s\n", (int)w.name, columns[by].name, columns[by].place);
 	for (i = 0; i < cnt; i++)
 		print_line(run, &lines[i], &w, terminal);
@@ -340,13 +377,12 @@ int report_run(const struct file_options *opts)
 {
 	struct profile_set set;
 	struct run run = { .opts = opts, .set = &set };
-	int err = profile_set_open(&set, opts->paths, opts->path_cnt);
+	int err = profile_set_open(&set, opts->paths, opts->path_cnt, &opts->reader);
 
 	if (err)
 		goto out;
 	run.report = report_new(opts->by);
-	run.profiles = calloc(set.file_cnt, sizeof(*run.profiles));
-	err = run.report && run.profiles ? profile_set_each(&set, add_profile, &run) : -ENOMEM;
+	err = run.report ? profile_set_each(&set, add_profile, &run) : -ENOMEM;
 	if (!err && !run.profile_cnt)
 		goto out;	/* none could be read, and it was said of each */
 	if (!err)

@@ -30,11 +30,17 @@ static int run_replay(const struct options *o)
 	return replay_run(&o->files);
 }
 
+static int run_mem(const struct options *o)
+{
+	return mem_run(&o->files);
+}
+
 static int (*const run[])(const struct options *o) = {
 	[COMMAND_RECORD] = run_record,
 	[COMMAND_INFO] = run_info,
 	[COMMAND_REPORT] = run_report,
 	[COMMAND_REPLAY] = run_replay,
+	[COMMAND_MEM] = run_mem,
 };
 
 int main(int argc, char **argv)

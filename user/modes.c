@@ -24,8 +24,6 @@ struct cpu_event {
 	int cpu;
 	int fd;			/* -1: the CPU is offline */
 	struct bpf_link *link;	/* owns fd once attached */
-	uint64_t ended_ns;	/* busy time of this CPU's events that were closed */
-	uint64_t idle_ns;	/* the CPU's idle time when the event was opened */
 };
 
 struct sampler {
@@ -54,7 +52,6 @@ static void set_clock(struct perf_event_attr *attr, uint32_t rate_hz)
 		.exclude_idle = 1,
 		.disabled = 1,	/* attaching the program enables: no tick before it */
 		.sample_period = NS_PER_S / rate_hz,
-		.read_format = PERF_FORMAT_TOTAL_TIME_RUNNING,
 	};
 }
 
@@ -70,7 +67,6 @@ static void choose_event(struct sampler *s, int cpu)
 		.disabled = 1,
 		.freq = 1,
 		.sample_freq = s->rate_hz,
-		.read_format = PERF_FORMAT_TOTAL_TIME_RUNNING,
 	};
 	fd = open_event(&s->attr, cpu);
 	if (fd >= 0) {
@@ -118,8 +114,6 @@ static int start_cpu(struct sampler *s, struct cpu_event *e)
 
 	if (fd < 0)
 		return fd;
-	e->idle_ns = 0;
-	proc_cpu_idle_ns(e->cpu, &e->idle_ns);
 	e->link = bpf_program__attach_perf_event(s->skel->progs.on_cpu_tick, fd);
 	if (!e->link) {
 		int err = -errno;
@@ -152,27 +146,11 @@ int sampler_start(struct sampler *s)
 	return running ? 0 : -ENODEV;
 }
 
-/* How long the event was running on a CPU that had something to do. */
-static uint64_t busy_ns(const struct cpu_event *e)
-{
-	uint64_t idle_ns = e->idle_ns, idle;
-	struct {
-		uint64_t value, running;
-	} count;
-
-	if (e->fd < 0 || read(e->fd, &count, sizeof(count)) != sizeof(count))
-		return 0;
-	proc_cpu_idle_ns(e->cpu, &idle_ns);
-	idle = idle_ns - e->idle_ns;
-	return count.running > idle ? count.running - idle : 0;
-}
-
 static void stop_cpu(struct cpu_event *e)
 {
 	if (e->fd < 0)
 		return;
 	ioctl(e->fd, PERF_EVENT_IOC_DISABLE, 0);
-	e->ended_ns += busy_ns(e);
 	bpf_link__destroy(e->link);	/* closes fd */
 	e->fd = -1;
 	e->link = NULL;
@@ -247,19 +225,7 @@ bool sampler_is_hardware(const struct sampler *s)
 	return s->attr.type == PERF_TYPE_HARDWARE;
 }
 
-int sampler_cpu_cnt(const struct sampler *s)
+uint32_t sampler_period_ns(const struct sampler *s)
 {
-	return s->cnt;
-}
-
-struct cpu_ticks sampler_cpu_ticks(const struct sampler *s, int i)
-{
-	const struct cpu_event *e = &s->events[i];
-	struct cpu_ticks ticks = { .cpu = e->cpu };
-
-	if (sampler_is_hardware(s))
-		return ticks;
-	ticks.expected = (e->ended_ns + busy_ns(e)) / s->attr.sample_period;
-	ticks.resolution = 2 * PROC_IDLE_RESOLUTION_NS / s->attr.sample_period + 1;
-	return ticks;
+	return sampler_is_hardware(s) ? 0 : s->attr.sample_period;
 }

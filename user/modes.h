@@ -32,16 +32,7 @@ void sampler_free(struct sampler *s);
 /* The hardware counts cycles; otherwise the kernel's CPU clock ticks. */
 bool sampler_is_hardware(const struct sampler *s);
 
-/*
- * What the time that has passed owes a CPU: the kernel's count of the event's
- * running time less the CPU's idle time.
- */
-struct cpu_ticks {
-	int cpu;
-	uint64_t expected;	/* 0 with hardware cycles: they stop in idle */
-	uint64_t resolution;	/* idle time is known to 10 ms only: so many may be off */
-};
-int sampler_cpu_cnt(const struct sampler *s);
-struct cpu_ticks sampler_cpu_ticks(const struct sampler *s, int i);
+/* Between two ticks of a CPU. 0: it varies (hardware cycles, whose rate is kept by the kernel). */
+uint32_t sampler_period_ns(const struct sampler *s);
 
 #endif

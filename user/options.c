@@ -40,6 +40,19 @@ static const struct choice sorts[] = {
 	{ "file", REPORT_SORT_FILE }, { 0 }
 };
 
+/* What of a file counts (readers/reader.h), and the rows of mem. */
+static const struct choice values[] = {
+	{ "live", VALUE_LIVE }, { "allocated", VALUE_ALLOCATED }, { "peak", VALUE_PEAK },
+	{ "samples", VALUE_SAMPLES }, { 0 }
+};
+static const struct choice mem_bys[] = {
+	{ "stack", MEM_BY_STACK }, { "file", MEM_BY_FILE }, { "function", MEM_BY_FUNCTION }, { 0 }
+};
+static const struct choice mem_sorts[] = {
+	{ "live", MEM_SORT_LIVE }, { "allocated", MEM_SORT_ALLOCATED }, { "peak", MEM_SORT_PEAK },
+	{ "count", MEM_SORT_COUNT }, { 0 }
+};
+
 /* A non-negative decimal number; *end: the first character behind it. -EINVAL */
 static int parse_number(const char *text, double *value, const char **end)
 {
@@ -147,6 +160,8 @@ static int set_choice(void *target, const struct cli_option *opt, const char *va
 }
 _Static_assert(sizeof(enum tach_layout) == sizeof(int) && sizeof(enum report_by) == sizeof(int) &&
 	       sizeof(enum report_sort) == sizeof(int), "set_choice() writes an int");
+_Static_assert(sizeof(enum reader_value) == sizeof(int) && sizeof(enum mem_by) == sizeof(int) &&
+	       sizeof(enum mem_sort) == sizeof(int), "likewise");
 
 static int set_compression(void *target, const struct cli_option *opt, const char *value)
 {
@@ -249,6 +264,20 @@ static int set_format(void *target, const struct cli_option *opt, const char *va
 	return 0;
 }
 
+static int set_input_format(void *target, const struct cli_option *opt, const char *value)
+{
+	struct options *o = target;
+
+	if (!strcmp(value, "help")) {
+		o->show = SHOW_INPUTS;
+		return 0;
+	}
+	if (!reader_find(value))
+		return bad_value(opt, value, "see: tachbpf info --input-format help");
+	o->files.reader.format = value;
+	return 0;
+}
+
 static int set_quiet(void *target, const struct cli_option *opt, const char *value)
 {
 	((struct options *)target)->verbose = LOG_QUIET;
@@ -313,6 +342,12 @@ static const enum options_show show_help = SHOW_HELP, show_version = SHOW_VERSIO
 	{ 'v', "verbose", NULL, "General", "say more; twice: everything", set_verbose, 0, NULL },  \
 	{ 'h', "help", NULL, "General", "this text", set_show, 0, &show_help },                    \
 	{ 0, "version", NULL, "General", "the version", set_show, 0, &show_version }
+#define INPUT_OPTIONS                                                                              \
+	{ 0, "input-format", "FORMAT", "Input", "not what the file looks like; help lists all",    \
+	  set_input_format, 0, NULL },                                                             \
+	{ 0, "value", "VALUE", "Input",                                                            \
+	  "of memory: live (default), allocated, peak\nof time: samples", set_choice,              \
+	  FILES(reader.value), values }
 #define SELECTION "What to record (one of these, or -- COMMAND)"
 
 static const struct cli_option record_table[] = {
@@ -345,11 +380,13 @@ static const struct cli_option record_table[] = {
 };
 
 static const struct cli_option info_table[] = {
+	INPUT_OPTIONS,
 	{ 0, "json", NULL, "Output", "as JSON", set_flag, FILES(json), NULL },
 	GENERAL_OPTIONS,
 };
 
 static const struct cli_option report_table[] = {
+	INPUT_OPTIONS,
 	{ 0, "by", "KEY", "Rows", "function (default), line, process or thread", set_choice,
 	  FILES(by), bys },
 	{ 0, "sort", "KEY", "Rows", "self (default), total, samples, name or file", set_choice,
@@ -360,6 +397,7 @@ static const struct cli_option report_table[] = {
 };
 
 static const struct cli_option replay_table[] = {
+	INPUT_OPTIONS,
 	{ 0, "format", "FORMAT", "Output", "default: collapsed; help lists all", set_format, 0,
 	  NULL },
 	{ 'o', "output", "FILE", "Output", "write here (default: standard output)", set_text,
@@ -370,6 +408,20 @@ static const struct cli_option replay_table[] = {
 	  FILES(lines), lines_apart },
 	{ 0, "no-lines", NULL, "Output", "do not; without either: as the format's users expect",
 	  set_value, FILES(lines), lines_merged },
+	{ 0, "no-source", NULL, "Output", "heatmap: read no source files", set_flag,
+	  FILES(no_source), NULL },
+	GENERAL_OPTIONS,
+};
+
+static const struct cli_option mem_table[] = {
+	{ 0, "by", "KEY", "Rows", "stack (default), file or function", set_choice, FILES(mem_by),
+	  mem_bys },
+	{ 0, "sort", "KEY", "Rows", "live (default), allocated, peak or count", set_choice,
+	  FILES(mem_sort), mem_sorts },
+	{ 0, "limit", "N", "Rows", "this many rows, 0 for all (default: 20)", set_limit, 0, NULL },
+	{ 0, "validate", NULL, "Output", "only check the files against the format's rules",
+	  set_flag, FILES(validate), NULL },
+	{ 0, "json", NULL, "Output", "as JSON", set_flag, FILES(json), NULL },
 	GENERAL_OPTIONS,
 };
 
@@ -452,6 +504,15 @@ static const char *const replay_examples[] = {
 	NULL
 };
 
+static const char *const mem_synopsis[] = { "tachbpf mem [OPTIONS] FILE...", NULL };
+static const char *const mem_examples[] = {
+	"tachbpf mem --sort peak --by function app.mlyze",
+	"the functions whose memory made the peak",
+	"tachbpf mem --validate app.mlyze",
+	"whether the file keeps all rules of its format",
+	NULL
+};
+
 static const struct cli_command commands[] = {
 	[COMMAND_RECORD] = { "record", "Record Python processes into TACH files (the default).",
 			     record_synopsis, record_examples, record_table,
@@ -464,6 +525,8 @@ static const struct cli_command commands[] = {
 	[COMMAND_REPLAY] = { "replay", "Convert TACH files to another format.", replay_synopsis,
 			     replay_examples, replay_table, ARRAY_SIZE(replay_table), files_word,
 			     NULL },
+	[COMMAND_MEM] = { "mem", "Show where memory went, from Memlyze traces.", mem_synopsis,
+			  mem_examples, mem_table, ARRAY_SIZE(mem_table), files_word, NULL },
 };
 
 static int check_record(struct options *o)
@@ -550,12 +613,23 @@ static void print_formats(FILE *out)
 			fprintf(out, "%-18s%s\n", ops->name, ops->help);
 }
 
+static void print_inputs(FILE *out)
+{
+	const struct reader_ops *ops;
+	size_t i;
+
+	for (i = 0; (ops = reader_at(i)); i++)
+		fprintf(out, "%-12s%s\n", ops->name, ops->help);
+}
+
 void options_print(const struct options *o, FILE *out)
 {
 	if (o->show == SHOW_VERSION)
 		fprintf(out, "tachbpf %s\n", TACHBPF_VERSION);
 	else if (o->show == SHOW_FORMATS)
 		print_formats(out);
+	else if (o->show == SHOW_INPUTS)
+		print_inputs(out);
 	else if (o->named)
 		cli_print_help(&commands[o->command], out);
 	else

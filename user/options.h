@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <sys/types.h>
 
+#include "readers/reader.h"
 #include "sinks/sink.h"
 
 /* Usage errors end the program with this, everything else that fails with 1. */
@@ -38,6 +39,9 @@ struct record_options {
 enum report_by { REPORT_BY_FUNCTION, REPORT_BY_LINE, REPORT_BY_PROCESS, REPORT_BY_THREAD };
 enum report_sort { REPORT_SORT_SELF, REPORT_SORT_TOTAL, REPORT_SORT_NAME, REPORT_SORT_FILE };
 
+enum mem_by { MEM_BY_STACK, MEM_BY_FILE, MEM_BY_FUNCTION };
+enum mem_sort { MEM_SORT_LIVE, MEM_SORT_ALLOCATED, MEM_SORT_PEAK, MEM_SORT_COUNT };
+
 /* What the commands on files (info, report, replay) do. */
 struct file_options {
 	char **paths;			/* path_cnt of them, at least one; strings not owned */
@@ -48,14 +52,20 @@ struct file_options {
 	uint32_t limit;			/* report --limit; 0: all rows */
 	const struct sink_ops *format;	/* replay --format */
 	const char *output;		/* replay -o; NULL: stdout */
+	struct reader_args reader;	/* --input-format, --value */
+	enum mem_by mem_by;		/* mem --by */
+	enum mem_sort mem_sort;		/* mem --sort */
+	bool validate;			/* mem --validate */
 	enum sink_lines lines;		/* replay --lines, --no-lines */
 	enum sink_group group;		/* replay --by */
+
+	bool no_source;			/* replay --no-source: for the heat map */
 };
 
-enum command_id { COMMAND_RECORD, COMMAND_INFO, COMMAND_REPORT, COMMAND_REPLAY };
+enum command_id { COMMAND_RECORD, COMMAND_INFO, COMMAND_REPORT, COMMAND_REPLAY, COMMAND_MEM };
 
 /* Instead of running the command: print this on stdout. */
-enum options_show { SHOW_NOTHING, SHOW_HELP, SHOW_VERSION, SHOW_FORMATS };
+enum options_show { SHOW_NOTHING, SHOW_HELP, SHOW_VERSION, SHOW_FORMATS, SHOW_INPUTS };
 
 struct options {
 	enum command_id command;

@@ -199,26 +199,7 @@ int proc_mem_read(void *ctx, uint64_t addr, void *buf, size_t len)
 	return (size_t)n == len ? 0 : -EFAULT;
 }
 
-int proc_cpu_idle_ns(int cpu, uint64_t *idle_ns)
-{
-	uint64_t idle, iowait;
-	char line[512], name[16];
-	int err = -ENODEV, len;
-	FILE *f = fopen("/proc/stat", "re");
-
-	if (!f)
-		return -errno;
-	len = snprintf(name, sizeof(name), "cpu%d ", cpu);
-	while (err && fgets(line, sizeof(line), f))
-		if (!strncmp(line, name, len) &&
-		    sscanf(line + len, "%*u %*u %*u %" SCNu64 " %" SCNu64, &idle, &iowait) == 2)
-			err = 0;
-	fclose(f);
-	if (!err)
-		*idle_ns = (idle + iowait) * PROC_IDLE_RESOLUTION_NS;	/* USER_HZ is 100 */
-	return err;
-}
-
+/* More than any kernel is built for (NR_CPUS). */
 #define CPUS_MAX 65536
 
 int proc_cpu_list(const char *list, int **cpus)

@@ -54,13 +54,6 @@ int proc_each(int (*cb)(void *ctx, pid_t tgid), void *ctx);
 /* Read a process' memory; ctx is its tgid cast to a pointer. 0 or -errno (all or nothing). */
 int proc_mem_read(void *ctx, uint64_t addr, void *buf, size_t len);
 
-/*
- * How long a CPU has been idle since boot, nanoseconds, to 10 ms (/proc/stat: idle
- * and iowait). 0 or -errno.
- */
-int proc_cpu_idle_ns(int cpu, uint64_t *idle_ns);
-#define PROC_IDLE_RESOLUTION_NS 10000000ull
-
 /* The CPUs of a kernel list ("0-3,7") as a new array, each once. Count, or -errno. */
 int proc_cpu_list(const char *list, int **cpus);
 /* The CPUs that are online now. Count, or -errno. */

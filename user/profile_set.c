@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * profile_set.c - see profile_set.h. Knows file names and session.json; what is
- * inside a TACH file is tach_reader's.
+ * inside a file is its reader's.
  */
 #include "profile_set.h"
 
@@ -16,7 +16,6 @@
 #include <unistd.h>
 
 #include "profile_text.h"
-#include "tach_reader.h"
 #include "util.h"
 
 #define SUFFIX ".tach"
@@ -180,12 +179,15 @@ static int add_path(struct profile_set *set, const char *path)
 	return err;
 }
 
-int profile_set_open(struct profile_set *set, char *const *paths, size_t cnt)
+int profile_set_open(struct profile_set *set, char *const *paths, size_t cnt,
+		     const struct reader_args *args)
 {
 	size_t i;
 	int err = 0;
 
 	memset(set, 0, sizeof(*set));
+	if (args)
+		set->reader_args = *args;
 	set->many = cnt > 1;
 	for (i = 0; !err && i < cnt; i++)
 		err = add_path(set, paths[i]);
@@ -206,6 +208,11 @@ void profile_set_free(struct profile_set *set)
 		free(set->dirs[i].path);
 		session_file_free(set->dirs[i].session);
 	}
+	for (i = 0; i < set->inner_cnt; i++) {
+		free(set->inner[i]->comm);
+		free(set->inner[i]);
+	}
+	free(set->inner);
 	free(set->files);
 	free(set->dirs);
 	memset(set, 0, sizeof(*set));
@@ -220,9 +227,54 @@ static void report_damage(struct profile_set *set, const struct profile_file *f,
 	set->failed = true;
 }
 
+/*
+ * The selected profile's own entry: what its format says of the process counts
+ * more than the file's name. NULL: out of memory.
+ */
+static const struct profile_file *inner_file(struct profile_set *set, struct profile_file *file,
+					     const struct profile_meta *meta)
+{
+	struct profile_file **list, *inner;
+
+	if (!meta->tgid && !meta->comm)
+		return file;
+	list = reallocarray(set->inner, set->inner_cnt + 1, sizeof(*list));
+	if (!list)
+		return NULL;
+	set->inner = list;
+	inner = malloc(sizeof(*inner));
+	if (!inner)
+		return NULL;
+	*inner = *file;
+	inner->process = (struct session_process){ .tgid = meta->tgid };
+	inner->comm = meta->comm ? strdup(meta->comm) : NULL;
+	inner->process.comm = inner->comm;
+	set->inner[set->inner_cnt++] = inner;
+	return meta->comm && !inner->comm ? NULL : inner;
+}
+
+static int visit_profiles(struct profile_set *set, struct profile_file *file, struct reader *r,
+			  int (*visit)(void *ctx, const struct profile_file *file,
+				       struct reader *r), void *ctx)
+{
+	uint32_t i;
+	int err = 0;
+
+	/* A file that holds several cannot be told before it is open. */
+	if (reader_profile_cnt(r) > 1)
+		set->many = true;
+	for (i = 0; !err && i < reader_profile_cnt(r); i++) {
+		const struct profile_file *inner;
+
+		reader_select(r, i);
+		inner = inner_file(set, file, &reader_info(r)->meta);
+		err = inner ? visit(ctx, inner, r) : -ENOMEM;
+	}
+	return err;
+}
+
 int profile_set_each(struct profile_set *set,
-		     int (*visit)(void *ctx, const struct profile_file *file,
-				  struct tach_reader *r),
+		     int (*visit)(void *ctx, const struct profile_file *file, struct reader *r),
 		     void *ctx)
 {
 	size_t i;
@@ -230,24 +282,25 @@ int profile_set_each(struct profile_set *set,
 
 	for (i = 0; !err && i < set->file_cnt; i++) {
 		char why[WHY_BYTES] = "";
-		struct tach_reader *r = tach_reader_open(set->files[i].path, why, sizeof(why));
+		struct reader *r = reader_open(set->files[i].path, &set->reader_args, why,
+					       sizeof(why));
 
 		if (!r) {
 			report_damage(set, &set->files[i], *why ? why : strerror(errno));
 			continue;
 		}
-		err = visit(ctx, &set->files[i], r);
-		tach_reader_free(r);
+		err = visit_profiles(set, &set->files[i], r, visit, ctx);
+		reader_free(r);
 	}
 	return err;
 }
 
 int profile_set_run(struct profile_set *set, const struct profile_file *file,
-		    struct tach_reader *r, int (*on_event)(void *ctx, const struct event *ev),
+		    struct reader *r, int (*on_event)(void *ctx, const struct event *ev),
 		    void *ctx)
 {
 	char why[WHY_BYTES] = "";
-	int err = tach_reader_run(r, on_event, ctx, why, sizeof(why));
+	int err = reader_run(r, on_event, ctx, why, sizeof(why));
 
 	/* With a reason it is the reader's, without one on_event()'s. */
 	if (!err || !*why)

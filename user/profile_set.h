@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * profile_set.h - the TACH files that a command line names: files, and the
- * directories of recordings with what session.json says about them.
+ * profile_set.h - the profiles that a command line names: files of any format
+ * that is read, and the directories of recordings with what session.json says
+ * about them.
  *
  * One damaged file does not hide the others: it is reported in one line, the
  * rest is processed, and the set remembers that something failed.
@@ -14,9 +15,8 @@
 #include <stdint.h>
 
 #include "event.h"
+#include "readers/reader.h"
 #include "session_file.h"
-
-struct tach_reader;
 
 /* A recording's directory. */
 struct profile_dir {
@@ -29,7 +29,7 @@ struct profile_file {
 	char *shown;			/* path, escaped for terminals */
 	const char *name;		/* path's last component */
 	struct session_process process;	/* from session.json, else from the name */
-	char *comm;			/* what process.comm points to if from the name */
+	char *comm;			/* what process.comm points to if not from session.json */
 	const struct session_file *session;	/* NULL: none */
 };
 
@@ -38,32 +38,36 @@ struct profile_set {
 	size_t file_cnt;
 	struct profile_dir *dirs;
 	size_t dir_cnt;
+	struct profile_file **inner;	/* files that hold several profiles: one for each */
+	size_t inner_cnt;
+	struct reader_args reader_args;	/* how files are read; set by profile_set_open() */
 	bool many;	/* several profiles are possible: tell them apart */
 	bool failed;	/* something could not be read, and was reported */
 };
 
 /*
- * Find the files of cnt paths. 0, or -errno after logging when there is nothing
+ * Find the files of cnt paths; args (NULL: defaults) says how they are read. 0, or -errno after logging when there is nothing
  * left to read. profile_set_free() either way.
  */
-int profile_set_open(struct profile_set *set, char *const *paths, size_t cnt);
+int profile_set_open(struct profile_set *set, char *const *paths, size_t cnt,
+		     const struct reader_args *args);
 void profile_set_free(struct profile_set *set);
 
 /*
- * Open every file in turn and call visit(), whose error ends the walk and is
- * returned. Files that cannot be opened set set->failed.
+ * Open every file in turn and call visit() for each profile in it, with the
+ * reader at that profile; its error ends the walk and is returned. file stays
+ * valid until profile_set_free(). Files that cannot be opened set set->failed.
  */
 int profile_set_each(struct profile_set *set,
-		     int (*visit)(void *ctx, const struct profile_file *file,
-				  struct tach_reader *r),
+		     int (*visit)(void *ctx, const struct profile_file *file, struct reader *r),
 		     void *ctx);
 
 /*
- * tach_reader_run() for visit(): damaged samples are logged and set
+ * reader_run() for visit(): damaged samples are logged and set
  * set->failed, and what came before them counts (0). Other errors are returned.
  */
 int profile_set_run(struct profile_set *set, const struct profile_file *file,
-		    struct tach_reader *r, int (*on_event)(void *ctx, const struct event *ev),
+		    struct reader *r, int (*on_event)(void *ctx, const struct event *ev),
 		    void *ctx);
 
 #endif

@@ -126,7 +126,7 @@ int recording_add(struct recording *r, struct process *p)
 	snprintf(row->comm, sizeof(row->comm), "%s", process_comm(p));
 	snprintf(row->version, sizeof(row->version), "%s", process_image(p)->version);
 	r->rows[r->row_cnt++] = row;
-	return 0;
+	return r->args.single_file ? recording_open_process(r, p) : 0;
 }
 
 /* Earlier profiles of the same pid and name: the process exec'ed. */

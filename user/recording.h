@@ -40,7 +40,10 @@ void recording_start(struct recording *r);
 /* Time zero of every profile, CLOCK_MONOTONIC; and what the profiles have in common. */
 void recording_meta(const struct recording *r, struct profile_meta *meta);
 
-/* A process was found; its file is made when it has something to hold. */
+/*
+ * A process was found; its file is made when it has something to hold, but a single
+ * file now: that it cannot be is said at once. 0 or -errno; logs why.
+ */
 int recording_add(struct recording *r, struct process *p);
 
 /* Give the process its file: before its first sample. 0 or -errno; logs why. */

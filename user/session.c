@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "candidates.h"
+#include "counters.h"
 #include "discover.h"
 #include "modes.h"
 #include "process.h"
@@ -44,8 +45,7 @@ struct session {
 	struct discovery *discovery;
 	struct u64map processes;	/* tgid -> struct process */
 	struct candidates candidates;
-	int possible_cpus;
-	struct session_cpu *cpus;	/* for session_counts() */
+	struct counters counters;	/* as of the last read_counters() */
 	double startup_cpu_s;
 	uint64_t lifecycle_lost;	/* as of the last sweep */
 	uint64_t orphans, unidentified, received, seen;
@@ -87,6 +87,7 @@ static void drop_process(struct session *s, struct process *p)
 static struct process *add_process(struct session *s, const struct process_args *args)
 {
 	struct process *old = u64map_get(&s->processes, args->tgid), *p;
+	int err;
 
 	if (old)
 		drop_process(s, old);
@@ -97,9 +98,10 @@ static struct process *add_process(struct session *s, const struct process_args 
 		return NULL;
 	}
 	s->seen++;
-	if (recording_add(s->args.recording, p))
-		s->err = s->err ? s->err : -ENOMEM;
-	return p;
+	err = recording_add(s->args.recording, p);
+	if (err && !s->err)
+		s->err = err;
+	return err ? NULL : p;
 }
 
 static uint64_t new_ident(pid_t tgid)
@@ -140,7 +142,7 @@ static int admit(struct session *s, pid_t tgid, uint64_t start_ns,
 	recording_meta(s->args.recording, &args.meta);
 	p = add_process(s, &args);
 	if (!p)
-		return -ENOMEM;
+		return s->err;
 	process_add_late(p, late);
 	log_debug("process %d: CPython %s", tgid, image->version);
 	return tell_kernel(s, tgid, py);
@@ -374,47 +376,44 @@ static int print_libbpf(enum libbpf_print_level level, const char *fmt, va_list 
 
 static int load(struct session *s)
 {
-	uint32_t bytes = ring_bytes(s->possible_cpus);
+	struct sampler_args sampling = { s->args.rate_hz, s->args.cpu_list };
+	uint32_t bytes = ring_bytes(libbpf_num_possible_cpus());
 	int err;
 
 	s->skel = tachbpf_bpf__open();
 	if (!s->skel)
 		return -errno;
+	s->sampler = sampler_new(s->skel, &sampling);
+	if (!s->sampler)
+		return -errno;
 	s->skel->rodata->cfg_all = s->args.all;
 	s->skel->rodata->cfg_gc = s->args.gc;
+	s->skel->rodata->cfg_period_ns = sampler_period_ns(s->sampler);
 	s->skel->rodata->cfg_wakeup_bytes = bytes / 4;
 	bpf_map__set_max_entries(s->skel->maps.events, bytes);
 	err = tachbpf_bpf__load(s->skel);
-	if (err)
+	if (!err)
+		err = tachbpf_bpf__attach(s->skel);
+	if (err) {
+		log_error("cannot load the BPF programs: %s (-v shows the kernel's reasons)",
+			  strerror(-err));
 		return err;
-	err = tachbpf_bpf__attach(s->skel);
-	if (err)
-		return err;
+	}
 	s->ring = ring_buffer__new(bpf_map__fd(s->skel->maps.events), take_record, s, NULL);
 	return s->ring ? 0 : -errno;
 }
 
 struct session *session_new(const struct session_args *args)
 {
-	struct sampler_args sampling = { .rate_hz = args->rate_hz, .cpu_list = args->cpu_list };
 	struct session *s = calloc(1, sizeof(*s));
 	int err;
 
 	if (!s)
 		return NULL;
 	s->args = *args;
-	s->possible_cpus = libbpf_num_possible_cpus();
 	libbpf_set_print(print_libbpf);
 	s->discovery = discovery_new();
-	err = s->discovery && s->possible_cpus > 0 ? load(s) : -ENOMEM;
-	if (err) {
-		log_error("cannot load the BPF programs: %s (-v shows the kernel's reasons)",
-			  strerror(-err));
-		goto out;
-	}
-	s->sampler = sampler_new(s->skel, &sampling);
-	err = s->sampler ? 0 : -errno;
-out:
+	err = s->discovery ? load(s) : -ENOMEM;
 	if (!err)
 		return s;
 	session_free(s);
@@ -437,7 +436,7 @@ void session_free(struct session *s)
 	u64map_free(&s->processes);
 	candidates_free(&s->candidates);
 	discovery_free(s->discovery);
-	free(s->cpus);
+	counters_free(&s->counters);
 	free(s);
 }
 
@@ -451,6 +450,8 @@ int session_add(struct session *s, pid_t tgid)
 		return -ESRCH;
 	}
 	err = look(s, tgid, 0, 0, why, sizeof(why));
+	if (s->err)
+		return s->err;	/* its file cannot be made: that was said */
 	if (err == -ENOENT)
 		log_error("process %d is not Python: no interpreter and no libpython in it "
 			  "(tachbpf -a lists what it finds)", tgid);
@@ -511,38 +512,20 @@ int session_poll(struct session *s, int timeout_ms)
 	return s->err;
 }
 
-/* All counters, one row a possible CPU: malloc'ed; NULL: no memory or no map. */
-static uint64_t (*cpu_counters(struct session *s))[CNT_MAX]
+static void read_counters(struct session *s)
 {
-	uint64_t (*rows)[CNT_MAX] = calloc(s->possible_cpus, sizeof(*rows));
-	uint32_t zero = 0;
-
-	if (rows && bpf_map__lookup_elem(s->skel->maps.counters, &zero, sizeof(zero), rows,
-					 s->possible_cpus * sizeof(*rows), 0)) {
-		free(rows);
-		return NULL;
-	}
-	return rows;
-}
-
-static uint64_t kernel_counter(struct session *s, enum counter which)
-{
-	uint64_t (*rows)[CNT_MAX] = cpu_counters(s), sum = 0;
-	int cpu;
-
-	for (cpu = 0; rows && cpu < s->possible_cpus; cpu++)
-		sum += rows[cpu][which];
-	free(rows);
-	return sum;
+	counters_read(&s->counters, bpf_map__fd(s->skel->maps.counters));
 }
 
 /* Exits may have been lost with a full ring buffer: see who is still there. */
 static void sweep(struct session *s)
 {
-	uint64_t lost = kernel_counter(s, CNT_LIFECYCLE_LOST);
 	struct process *p;
 	size_t pos = 0;
+	uint64_t lost;
 
+	read_counters(s);
+	lost = s->counters.sum[CNT_LIFECYCLE_LOST];
 	if (lost == s->lifecycle_lost)
 		return;
 	s->lifecycle_lost = lost;
@@ -569,16 +552,14 @@ int session_housekeep(struct session *s)
 
 static void set_quality(struct session *s)
 {
-	struct session_counts c;
-	double delivered, missed, rate = s->args.rate_hz;
+	uint64_t *sum = s->counters.sum;
+	double taken, missed;
 
-	session_counts(s, &c);
-	delivered = c.kernel[CNT_TICK];
-	missed = c.missed_ticks + c.kernel[CNT_RING_FULL];
-	if (c.expected_ticks)
-		rate *= (c.expected_ticks - c.missed_ticks) / (double)c.expected_ticks;
-	recording_set_quality(s->args.recording, rate,
-			      delivered ? 100 * missed / (delivered + missed) : 0);
+	read_counters(s);
+	taken = sum[CNT_SAMPLE];
+	missed = sum[CNT_MISSED] + sum[CNT_RING_FULL];
+	recording_set_quality(s->args.recording, s->args.rate_hz,
+			      taken ? 100 * missed / (taken + missed) : 0);
 }
 
 int session_stop(struct session *s)
@@ -597,46 +578,19 @@ int session_stop(struct session *s)
 	return s->err;
 }
 
-/* Compare what each CPU's clock delivered with what it owed. */
-static void count_cpus(struct session *s, uint64_t (*rows)[CNT_MAX], struct session_counts *out)
-{
-	int n = sampler_cpu_cnt(s->sampler), i;
-	struct session_cpu *cpus = realloc(s->cpus, (n + 1) * sizeof(*cpus));
-
-	if (!cpus)
-		return;
-	s->cpus = cpus;
-	for (i = 0; i < n; i++) {
-		struct cpu_ticks t = sampler_cpu_ticks(s->sampler, i);
-
-		cpus[i] = (struct session_cpu){ t.cpu, t.expected, 0 };
-		if (t.cpu < s->possible_cpus)
-			cpus[i].delivered = rows[t.cpu][CNT_TICK];
-		out->expected_ticks += t.expected;
-		if (t.expected > cpus[i].delivered + t.resolution)
-			out->missed_ticks += t.expected - cpus[i].delivered;
-	}
-	out->cpus = cpus;
-	out->cpu_cnt = n;
-}
-
 void session_counts(struct session *s, struct session_counts *out)
 {
-	uint64_t (*rows)[CNT_MAX] = cpu_counters(s);
-	int cpu, i;
-
-	memset(out, 0, sizeof(*out));
-	for (cpu = 0; rows && cpu < s->possible_cpus; cpu++)
-		for (i = 0; i < CNT_MAX; i++)
-			out->kernel[i] += rows[cpu][i];
-	if (rows)
-		count_cpus(s, rows, out);
-	free(rows);
-	out->received = s->received;
-	out->orphans = s->orphans;
-	out->unidentified = s->unidentified;
-	out->startup_cpu_s = s->startup_cpu_s;
-	out->processes_seen = s->seen;
-	out->processes_live = s->processes.cnt;
-	out->hardware_cycles = sampler_is_hardware(s->sampler);
+	read_counters(s);
+	*out = (struct session_counts){
+		.kernel = s->counters.sum,
+		.cpus = s->counters.cpus,
+		.cpu_cnt = s->counters.cpu_cnt,
+		.received = s->received,
+		.orphans = s->orphans,
+		.unidentified = s->unidentified,
+		.startup_cpu_s = s->startup_cpu_s,
+		.processes_seen = s->seen,
+		.processes_live = s->processes.cnt,
+		.hardware_cycles = sampler_is_hardware(s->sampler),
+	};
 }

@@ -12,6 +12,7 @@
 #include <sys/types.h>
 
 #include "../bpf/abi.h"
+#include "counters.h"
 
 struct session;
 struct recording;
@@ -25,25 +26,17 @@ struct session_args {
 	struct recording *recording;	/* where processes are written; outlives the session */
 };
 
-/* The clock of one CPU. */
-struct session_cpu {
-	int cpu;
-	uint64_t expected, delivered;
-};
-
 /* What happened, for status line and summary. Monotonic while the session runs. */
 struct session_counts {
-	uint64_t kernel[CNT_MAX];	/* abi.h's counters, all CPUs */
-	uint64_t received;		/* samples that arrived */
-	uint64_t expected_ticks;	/* 0: cannot be told (hardware cycles) */
-	uint64_t missed_ticks;		/* expected and not delivered, by CPU; see cpus */
-	const struct session_cpu *cpus;	/* cpu_cnt of them; valid until the next call */
+	const uint64_t *kernel;		/* CNT_MAX of them: abi.h's counters, all CPUs */
+	const struct cpu_ticks *cpus;	/* cpu_cnt of them; both valid until the next call */
 	size_t cpu_cnt;
-	double startup_cpu_s;		/* our own CPU time until sampling began */
+	uint64_t received;		/* samples that arrived */
 	uint64_t orphans;		/* samples of processes that could not be looked at */
 	uint64_t unidentified;		/* ticks of processes that were gone before we could look */
 	uint32_t processes_seen, processes_live;
 	bool hardware_cycles;
+	double startup_cpu_s;		/* our own CPU time until sampling began */
 };
 
 /* Load the programs. Nothing is sampled yet. NULL with errno; logs why. */

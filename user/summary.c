@@ -100,11 +100,8 @@ static void json_ticks(struct json *j, const struct session_counts *c)
 
 	json_object(j, "ticks");
 	json_uint(j, "delivered", c->kernel[CNT_TICK]);
-	if (c->expected_ticks)
-		json_uint(j, "expected", c->expected_ticks);
-	else
-		json_null(j, "expected");
-	json_uint(j, "missed", c->missed_ticks);
+	json_uint(j, "missed", c->kernel[CNT_MISSED]);
+	json_uint(j, "expected", c->kernel[CNT_TICK] + c->kernel[CNT_MISSED]);
 	json_string(j, "source", c->hardware_cycles ? "cycles" : "cpu-clock");
 	for (i = 0; i < ARRAY_SIZE(ends); i++)
 		json_uint(j, ends[i].key, c->kernel[ends[i].cnt]);
@@ -114,7 +111,8 @@ static void json_ticks(struct json *j, const struct session_counts *c)
 		json_object(j, NULL);
 		json_uint(j, "cpu", c->cpus[i].cpu);
 		json_uint(j, "delivered", c->cpus[i].delivered);
-		json_uint(j, "expected", c->cpus[i].expected);
+		json_uint(j, "missed", c->cpus[i].missed);
+		json_uint(j, "expected", c->cpus[i].delivered + c->cpus[i].missed);
 		json_object_end(j);
 	}
 	json_array_end(j);
@@ -171,9 +169,34 @@ static void json_processes(struct json *j, const struct recording *r)
 	json_array_end(j);
 }
 
+/* As Python's platform module has it: "Linux-6.1.0-13-amd64-x86_64". */
+static void json_platform(struct json *j, const struct utsname *u)
+{
+	char platform[3 * sizeof(u->release)];
+
+	snprintf(platform, sizeof(platform), "%s-%s-%s", u->sysname, u->release, u->machine);
+	json_string(j, "platform", platform);
+}
+
+/* The one Python that all processes ran; null: several, or none. Each row has its own. */
+static void json_python_version(struct json *j, const struct recording *r)
+{
+	const char *version = NULL;
+	size_t i;
+
+	for (i = 0; i < r->row_cnt; i++) {
+		if (version && strcmp(version, r->rows[i]->version)) {
+			version = NULL;
+			break;
+		}
+		version = r->rows[i]->version;
+	}
+	json_string(j, "python_version", version);
+}
+
 static void json_where_and_when(struct json *j, const struct recording *r)
 {
-	struct utsname u = { .nodename = "" };
+	struct utsname u = { .sysname = "" };
 	char when[32];
 
 	uname(&u);
@@ -181,6 +204,8 @@ static void json_where_and_when(struct json *j, const struct recording *r)
 	json_string(j, "version", TACHBPF_VERSION);
 	json_string(j, "host", u.nodename);
 	json_string(j, "kernel", u.release);
+	json_platform(j, &u);
+	json_python_version(j, r);
 	json_string(j, "start_time", when);
 	json_uint(j, "start_monotonic_us", r->start_ns / 1000);
 	json_string(j, "output", r->path);
@@ -210,6 +235,7 @@ void recording_print_json(const struct recording *r, const struct session_counts
 	json_uint(&j, "unreadable", t.unreadable);
 	json_uint(&j, "unresolved", t.unresolved);
 	json_uint(&j, "unverified_code", c->kernel[CNT_UNVERIFIED_CODE]);
+	json_uint(&j, "entering", c->kernel[CNT_ENTERING]);
 	json_uint(&j, "code_records", c->kernel[CNT_CODE]);
 	json_uint(&j, "code_records_deferred", c->kernel[CNT_CODE_LOST]);
 	json_ticks(&j, c);
@@ -242,11 +268,11 @@ static void print_losses(const struct session_counts *c, const struct loss *loss
 		if (losses[i].cnt)
 			fprintf(out, "    %10llu  %s\n", (unsigned long long)losses[i].cnt,
 				losses[i].text);
-	if (c->missed_ticks)
-		fprintf(out, "  missed      %llu of %llu ticks (%.3f %%)\n",
-			(unsigned long long)c->missed_ticks,
-			(unsigned long long)c->expected_ticks,
-			percent(c->missed_ticks, c->expected_ticks));
+	if (c->kernel[CNT_MISSED])
+		fprintf(out, "  missed      %llu ticks (%.3f %%)\n",
+			(unsigned long long)c->kernel[CNT_MISSED],
+			percent(c->kernel[CNT_MISSED],
+				c->kernel[CNT_MISSED] + c->kernel[CNT_SAMPLE]));
 }
 
 void recording_print(const struct recording *r, const struct session_counts *c, FILE *out)

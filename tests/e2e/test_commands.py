@@ -437,13 +437,14 @@ def man_sections():
 def test_every_option_is_in_help_and_man_page():
     man = man_sections()
     general = man.pop("General options")
-    for command in ("record", *COMMANDS):
-        documented = man.pop(command) | general
+    reading = man.pop("Input options")
+    for command in ("record", "mem", *COMMANDS):
+        documented = man.pop(command) | general | (reading if command in COMMANDS else set())
         assert documented == options_of_help(good(command, "--help")), command
     assert not man
     overview = good("--help")
     assert options_of_help(overview) == options_of_help(good("record", "--help"))
-    for command in ("record", *COMMANDS):
+    for command in ("record", "mem", *COMMANDS):
         assert re.search(rf"^  {command} +\S", overview, re.M)
     assert max(map(len, overview.splitlines())) <= 80
 

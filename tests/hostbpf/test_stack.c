@@ -46,6 +46,53 @@ static void test_no_frames(void **state)
 	}
 }
 
+/* Mark the newest frame as the one that C called the interpreter with (3.11). */
+static void mark_entry(void)
+{
+	host_mem_put8(w.top + w.img.layout.fr_is_entry, 1);
+}
+
+static void push_entry(int minor)
+{
+	if (minor == 12)
+		world_push(&w, OWNER_SHIM, 0, 0);
+	world_push(&w, OWNER_THREAD, world_code(&w), 6);
+	if (minor == 11)
+		mark_entry();
+}
+
+/*
+ * 3.11, 3.12: between the new _PyCFrame and its current_frame. Whatever stands there,
+ * the stack is that of the caller; when it is set, the stack is whole.
+ */
+static void test_entering(void **state)
+{
+	u64 from, stale, entering;
+	int minor;
+
+	for (minor = 11; minor <= 12; minor++) {
+		world_init(&w, minor);
+		push_entry(minor);
+		world_push(&w, OWNER_THREAD, world_code(&w), 8);
+		stale = w.top;
+		world_push(&w, OWNER_THREAD, world_code(&w), 10);
+		from = w.top;
+		entering = host_counter(CNT_ENTERING);
+		/* an old frame, no frame, nothing at all */
+		world_enter(&w, stale, from);
+		world_expect(&w, 3, 0);
+		world_enter(&w, 0, from);
+		world_expect(&w, 3, 0);
+		world_enter(&w, 0xdead0000, from);
+		world_expect(&w, 3, 0);
+		assert_int_equal(host_counter(CNT_ENTERING), entering + 3);
+		push_entry(minor);
+		world_enter(&w, w.top, from);
+		world_expect(&w, 4, 0);
+		assert_int_equal(host_counter(CNT_ENTERING), entering + 3);
+	}
+}
+
 /* Up to 256 frames all is there; from 257 on the innermost 256, and it is told. */
 static void test_depths(void **state)
 {
@@ -414,6 +461,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_one_frame),
 		cmocka_unit_test(test_no_frames),
+		cmocka_unit_test(test_entering),
 		cmocka_unit_test(test_depths),
 		cmocka_unit_test(test_reads_per_frame),
 		cmocka_unit_test(test_chunks),

@@ -127,9 +127,26 @@ static inline void world_set_frame(struct world *w, u64 frame)
 		host_mem_put64(W_TSTATE + l->ts_frame, frame);
 		return;
 	}
+	/* No predecessor: see world_enter(). */
 	host_mem_map(W_CSTACK + 4096, 64);
 	host_mem_put64(W_TSTATE + l->ts_frame, W_CSTACK + 4096);
 	host_mem_put64(W_CSTACK + 4096 + l->cframe_frame, frame);
+}
+
+/*
+ * C has called the interpreter: a new _PyCFrame whose current_frame is frame, while
+ * its predecessor still has from.
+ */
+static inline void world_enter(struct world *w, u64 frame, u64 from)
+{
+	const struct py_layout *l = &w->img.layout;
+	u64 before = W_CSTACK + 4096, cframe = W_CSTACK + 8192;
+
+	host_mem_put64(before + l->cframe_frame, from);
+	host_mem_map(cframe, 64);
+	host_mem_put64(cframe + l->cframe_frame, frame);
+	host_mem_put64(cframe + l->cframe_frame + 8, before);
+	host_mem_put64(W_TSTATE + l->ts_frame, cframe);
 }
 
 /* A new newest frame at a place of the caller's choosing; lasti -2: not begun. */
@@ -207,6 +224,21 @@ static inline u64 world_table(struct world *w, u32 n)
 }
 
 /* What the walk must say of the code object as it is in memory now. */
+/* What abi.h says of a name; 0: it cannot be read. */
+static inline u32 world_string_stamp(const struct py_layout *l, u64 str)
+{
+	u64 head[STRING_HEAD / 8] = { 0 }, tail[STRING_TAIL / 8] = { 0 }, length;
+
+	if (host_mem_read(NULL, str + l->str_length, &length, 8) ||
+	    host_mem_read(NULL, str + l->str_data, head,
+			  length < STRING_HEAD ? length : STRING_HEAD))
+		return 0;
+	if (length > STRING_HEAD &&
+	    host_mem_read(NULL, str + l->str_data + length - STRING_TAIL, tail, sizeof(tail)))
+		return 0;
+	return string_stamp(length, head, tail);
+}
+
 static inline u32 world_code_identity(struct world *w, u32 code)
 {
 	const struct py_layout *l = &w->img.layout;
@@ -220,6 +252,10 @@ static inline u32 world_code_identity(struct world *w, u32 code)
 	assert_int_equal(host_mem_read(NULL, addr + l->co_firstlineno, &line, 4), 0);
 	if (l->co_version != ABI_NO_OFF)
 		assert_int_equal(host_mem_read(NULL, addr + l->co_version, &version, 4), 0);
+	if (!version)
+		version = names_stamp(world_string_stamp(l, f[2]), world_string_stamp(l, f[0]));
+	if (!version)
+		return 0;
 	return code_identity(f[0], f[1], f[2], f[3], line, version);
 }
 

@@ -127,19 +127,6 @@ static void test_cpu_lists(void **state)
 	free(cpus);
 }
 
-static void test_idle(void **state)
-{
-	uint64_t a, b;
-	int *cpus;
-
-	assert_true(proc_online_cpus(&cpus) >= 1);
-	assert_int_equal(proc_cpu_idle_ns(cpus[0], &a), 0);
-	assert_int_equal(proc_cpu_idle_ns(cpus[0], &b), 0);
-	assert_true(b + PROC_IDLE_RESOLUTION_NS >= a);
-	assert_int_equal(proc_cpu_idle_ns(65535, &a), -ENODEV);
-	free(cpus);
-}
-
 /* ---- mappings ---- */
 
 struct find {
@@ -366,7 +353,6 @@ int main(void)
 		cmocka_unit_test(test_stat_comm),
 		cmocka_unit_test(test_stat_kinds),
 		cmocka_unit_test(test_cpu_lists),
-		cmocka_unit_test(test_idle),
 		cmocka_unit_test(test_maps_of_self),
 		cmocka_unit_test(test_open_mapped),
 		cmocka_unit_test(test_open_special),

@@ -38,18 +38,19 @@ static size_t header_end(const struct py_layout *l)
 	return end;
 }
 
-/* As in the kernel: what cannot be read counts as zero. */
+/* As in the kernel. 0: it cannot be read. */
 static uint32_t read_stamp(const struct target_mem *mem, const struct py_layout *l, uint64_t str)
 {
-	uint64_t tail[STRING_TAIL / 8] = { 0 }, head[2], n;
+	uint64_t head[STRING_HEAD / 8] = { 0 }, tail[STRING_TAIL / 8] = { 0 }, length;
+	uint64_t data = str + l->str_data;
 
-	if (mem->read(mem->ctx, str + l->str_length, head, sizeof(head)))
+	if (mem->read(mem->ctx, str + l->str_length, &length, sizeof(length)) ||
+	    mem->read(mem->ctx, data, head, length < STRING_HEAD ? length : STRING_HEAD))
 		return 0;
-	n = string_tail_bytes(head[0]);
-	if (head[1] == UINT64_MAX && n &&
-	    mem->read(mem->ctx, str + l->str_data + head[0] - n, tail, n))
-		memset(tail, 0, sizeof(tail));
-	return string_stamp(head[0], head[1], tail);
+	if (length > STRING_HEAD &&
+	    mem->read(mem->ctx, data + length - STRING_TAIL, tail, sizeof(tail)))
+		return 0;
+	return string_stamp(length, head, tail);
 }
 
 static int read_header(const struct target_mem *mem, const struct py_layout *l, uint64_t addr,

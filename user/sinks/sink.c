@@ -21,6 +21,8 @@ static const struct sink_ops *const sinks[] = {
 	&sink_pstats_sampled,
 	&sink_jsonl,
 	&sink_csv,
+	&sink_flamegraph,
+	&sink_heatmap,
 };
 
 const struct sink_ops *sink_find(const char *name)

@@ -33,6 +33,10 @@ struct sink_args {
 	bool many;			/* several processes will come: tell them apart */
 	enum sink_lines lines;		/* formats that take SINK_TAKES_LINES */
 	enum sink_group group;		/* formats that take SINK_TAKES_GROUP */
+
+	/* HTML reports (flamegraph, heatmap). */
+	const char *title;		/* copied; hostile; NULL: none */
+	bool no_source;			/* heatmap: read no source files */
 };
 
 struct sink_ops {
@@ -69,6 +73,8 @@ extern const struct sink_ops sink_pprof;
 extern const struct sink_ops sink_pstats;
 extern const struct sink_ops sink_pstats_sampled;
 extern const struct sink_ops sink_speedscope;
+extern const struct sink_ops sink_flamegraph;
+extern const struct sink_ops sink_heatmap;
 
 /* By name; NULL: no such format. */
 const struct sink_ops *sink_find(const char *name);

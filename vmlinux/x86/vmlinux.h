@@ -69,6 +69,8 @@ struct task_struct {
 	struct mm_struct *mm;
 	pid_t pid;
 	pid_t tgid;
+	unsigned long nvcsw;
+	unsigned long nivcsw;
 	u64 start_boottime;	/* 5.5+ */
 	struct task_struct *group_leader;
 	struct signal_struct *signal;

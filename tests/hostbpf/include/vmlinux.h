@@ -33,6 +33,7 @@ struct signal_struct {
 struct task_struct {
 	unsigned int flags;
 	int pid, tgid;
+	unsigned long nvcsw, nivcsw;
 	u64 start_boottime;
 	struct task_struct *group_leader;
 	struct signal_struct *signal;

@@ -12,6 +12,7 @@
 #define SEC(name)
 #define __uint(name, val) int(*name)[val]
 #define __type(name, val) typeof(val) *name
+#define __noinline __attribute__((noinline))
 #define barrier_var(var) asm volatile("" : "+r"(var))
 
 struct host_map_def {

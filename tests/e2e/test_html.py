@@ -1,0 +1,669 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""The HTML reports in a real browser: what they count, how they behave, and that they ask for nothing."""
+import base64
+import collections
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import zlib
+from pathlib import Path
+
+import pytest
+
+import browser as chromium
+import make_tach
+
+REPO = Path(__file__).resolve().parent.parent.parent
+GOLDEN = REPO / "tests" / "golden" / "tach"
+BINARY = Path(os.environ.get("TACHBPF", REPO / "build" / "tachbpf")).resolve()
+CAPTURES = ("cpu_raw", "wall_zstd", "native_opcodes", "deep400")
+DECODED = sorted(p.name.split(".")[0] for p in GOLDEN.glob("*.lines.txt"))
+GIL, ON_CPU, GIL_REQUESTED, EXCEPTION, MAIN = 1, 2, 8, 16, 32
+SHOTS = os.environ.get("TACHBPF_SCREENSHOTS")    # a directory to keep pictures in
+
+
+def replay(out, *paths, report="flamegraph", more=()):
+    done = subprocess.run([BINARY, "replay", *map(str, paths), "--format", report, "-o", str(out),
+                           *more], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0 and not done.stderr, done
+    return out
+
+
+@pytest.fixture(scope="module")
+def browser():
+    if not chromium.find():
+        if os.environ.get("CI") == "true":
+            pytest.fail("no chromium: install Debian's package chromium")
+        pytest.skip("no chromium is installed")
+    with chromium.Browser() as b:
+        yield b
+
+
+@pytest.fixture
+def show(browser, tmp_path):
+    """Opens a report of TACH files; at the end it must have asked for nothing and not complained."""
+    pages = []
+
+    def show(*paths, report="flamegraph", more=(), **how):
+        out = replay(tmp_path / f"{report}{len(pages)}.html", *paths, report=report, more=more)
+        page = browser.open(out, **how)
+        page.file = out
+        pages.append(page)
+        return page
+
+    yield show
+    for page in pages:
+        page.call("Page.bringToFront")
+        page.settle()
+        assert page.requests == [f"file://{page.file}"] and not page.faults
+        page.close()
+
+
+def picture(page, name):
+    if SHOTS:
+        os.makedirs(SHOTS, exist_ok=True)
+        page.screenshot(os.path.join(SHOTS, name + ".png"))
+
+
+def samples(name):
+    """(thread, status, stack root first as (file, function, line)) of every sample.
+
+    Frames of CPython's profiler are left out, as CPython's own formats do.
+    """
+    for line in (GOLDEN / f"{name}.lines.txt").read_text().splitlines():
+        tid, _, _, status, frames = line.split(" ", 4)
+        stack = tuple((f[0], f[1], max(f[2], 0)) for f in reversed(json.loads(frames))
+                      if not f[0].endswith("_sync_coordinator.py"))
+        yield int(tid), int(status), stack
+
+
+def counted(stacks, by_line=False):
+    """self and total of each function (or line) in the stacks."""
+    self_count, total = collections.Counter(), collections.Counter()
+    for stack in stacks:
+        keys = [s if by_line else s[:2] for s in stack]
+        self_count[keys[-1]] += 1
+        total.update(set(keys))
+    return self_count, total
+
+
+TABLE = """report.graph.tableRows().map(r => { const g = report.graph, t = g.tree, l = r.label;
+    return [g.fileName(l), g.model.str(t.labelFunc[l]), t.labelLine[l], r.selfA, r.a]; })"""
+
+
+def table(page, by_line=False):
+    rows = page.run(TABLE)
+    keys = [tuple(r[:3]) if by_line else tuple(r[:2]) for r in rows]
+    assert len(set(keys)) == len(keys)
+    return ({k: r[3] for k, r in zip(keys, rows) if r[3]}, {k: r[4] for k, r in zip(keys, rows)})
+
+
+def total(page):
+    return page.run("report.graph.view.a[0]")
+
+
+# ---- the file ----
+
+def test_one_file_that_may_load_nothing(tmp_path):
+    for report in ("flamegraph", "heatmap"):
+        text = replay(tmp_path / "x.html", GOLDEN / "cpu_raw.bin", report=report).read_text()
+        policy, = re.findall(r'Content-Security-Policy" content="([^"]+)"', text)
+        assert policy.startswith("default-src 'none'; script-src 'sha256-")
+        assert "unsafe" not in policy and "http" not in policy
+        assert not re.search(r"https?://|@import|url\(", text)
+        assert len(re.findall(r"<script", text)) == 2 and "@DATA@" not in text
+
+
+HOSTILE = ["</script><script>window.hacked=1</script>", "<img src=x onerror=window.hacked=1>",
+           "\"'`${window.hacked=1}", "a\x00b\n\x1b[31m", "\u202egnp.exe", b"\xff\xfe\x80", "", "]]>",
+           "&amp;&lt;", "x" * 5000, "𝔘𝔫𝔦\u0301𝔠𝔬𝔡𝔢", "javascript:window.hacked=1", "(((", "a;b"]
+
+
+@pytest.fixture
+def hostile(tmp_path):
+    w = make_tach.Writer()
+    for i, name in enumerate(HOSTILE):
+        for j in range(i + 1):
+            w.add(w.stack([(HOSTILE[-i], name, 3, 3, 0, 9), ("main.py", "main", 1)]))
+    w.add(w.stack([]))
+    path = tmp_path / "1-<img onerror=window.hacked=1 src=x>.tach"
+    w.write(path)
+    return path
+
+
+@pytest.mark.parametrize("report", ["flamegraph", "heatmap"])
+def test_hostile_names_are_only_text(show, hostile, report):
+    page = show(hostile, report=report)
+    raw = page.file.read_bytes()
+    assert b"window.hacked" not in raw and b"onerror" not in raw
+    assert page.run("window.hacked") is None
+    everything = page.run("document.body.innerText + document.title")
+    assert "<img" in everything and "hacked" in everything
+    assert not re.search("[\x00\x1b\u202e\ufffd]", everything)
+    assert page.run("document.querySelectorAll('img, script[src], a').length") == 0
+    if report == "flamegraph":
+        assert total(page) == sum(range(1, len(HOSTILE) + 1)) + 1
+        assert len(table(page)[1]) == len(HOSTILE) + 1
+        assert r"\xff\xfe\x80" in everything
+        page.click("#bottom-up")
+        page.hover(*where(page, "main"))
+        assert not page.run("document.getElementById('tip').hidden")
+    assert page.run("window.hacked") is None
+
+
+# ---- what is counted ----
+
+@pytest.mark.parametrize("by_line", [False, True])
+@pytest.mark.parametrize("name", DECODED)
+def test_self_and_total(show, name, by_line):
+    page = show(GOLDEN / f"{name}.bin")
+    if by_line:
+        page.click("#lines")
+    want = counted((s for *_, s in samples(name)), by_line)
+    assert table(page, by_line) == (want[0], want[1])
+
+
+@pytest.mark.parametrize("name", CAPTURES)
+def test_stacks_are_those_of_the_collapsed_format(show, name):
+    """Every distinct path with its weight, walked through the tree that is drawn."""
+    page = show(GOLDEN / f"{name}.bin")
+    page.click("#lines")
+    got = page.run("""(() => { const g = report.graph, v = g.view, out = [];
+        (function walk(n, path) {
+            if (n) path = [...path, g.fileName(v.label[n]).replace(/.*\\//, '') + ':' +
+                g.model.str(g.tree.labelFunc[v.label[n]]) + ':' + g.tree.labelLine[v.label[n]]];
+            if (v.selfA[n]) out.push([path.join(';'), v.selfA[n]]);
+            for (const k of v.kids(n)) walk(k, path);
+        })(0, []); return out; })()""")
+    ours, theirs = collections.Counter(), collections.Counter()
+    for stack, n in got:
+        ours[re.sub(r"~:([^;]*):0", r"\1", stack)] += n
+    for line in (GOLDEN / f"{name}.collapsed").read_text().splitlines():
+        stack, _, n = line.rpartition(" ")
+        theirs[stack.partition(";")[2]] += int(n)
+    assert ours == theirs
+
+
+@pytest.mark.parametrize("bit", [GIL, GIL_REQUESTED, EXCEPTION, MAIN])
+def test_status_selection(show, bit):
+    page = show(GOLDEN / "cpu_raw.bin")
+    for wanted in (True, False, None):
+        page.click(f"#statuses [data-bit='{bit}']")
+        stacks = [s for _, status, s in samples("cpu_raw")
+                  if wanted is None or bool(status & bit) == wanted]
+        assert total(page) == len(stacks)
+        assert table(page) == counted(stacks)
+
+
+def test_a_status_that_selects_nothing_is_not_offered(show):
+    page = show(GOLDEN / "cpu_raw.bin")
+    offered = page.run("[...document.querySelectorAll('#statuses button')].map(b => +b.dataset.bit)")
+    bits = [status for _, status, _ in samples("cpu_raw")]
+    assert offered == [b for b in (GIL, ON_CPU, GIL_REQUESTED, EXCEPTION, MAIN, 4)
+                       if any(s & b for s in bits) and not all(s & b for s in bits)]
+
+
+def test_thread_selection(show):
+    page = show(GOLDEN / "cpu_raw.bin")
+    threads = collections.Counter(t for t, *_ in samples("cpu_raw"))
+    page.click("#threads-button")
+    picture(page, "threads")
+    page.click("#threads-none")
+    assert total(page) == 0 and page.run("!document.getElementById('empty').hidden")
+    for tid, n in threads.items():
+        page.click("#threads-none")
+        row = f"[...document.querySelectorAll('#thread-list li')].find(l => l.textContent.includes('thread {tid}'))"
+        page.run(f"{row}.querySelector('input').click()")
+        assert total(page) == n
+        assert table(page) == counted(s for t, _, s in samples("cpu_raw") if t == tid)
+    page.click("#threads-all")
+    assert total(page) == sum(threads.values())
+    page.key("Escape")
+    assert page.run("document.getElementById('threads').hidden")
+
+
+def test_process_selection(show, tmp_path):
+    for tgid, name in ((7, "cpu_raw"), (9, "deep400"), (12, "wall_zstd")):
+        (tmp_path / f"{tgid}-{name}.tach").write_bytes((GOLDEN / f"{name}.bin").read_bytes())
+    counts = {"cpu_raw": 467, "deep400": 160, "wall_zstd": 2574}
+    page = show(*sorted(tmp_path.glob("*.tach")))
+    assert total(page) == sum(counts.values()) and "3 processes" in page.text("#facts")
+    page.click("#threads-button")
+    for name, n in counts.items():
+        page.click("#threads-none")
+        page.run(f"""[...document.querySelectorAll('#thread-list .process')].find(l =>
+            l.textContent.includes('{name}, pid')).querySelector('input').click()""")
+        assert total(page) == n
+
+
+# ---- how it behaves ----
+
+def test_search(show):
+    page = show(GOLDEN / "cpu_raw.bin")
+    stacks = [s for *_, s in samples("cpu_raw")]
+    for pattern, wanted in ((r"^garbage ", lambda f: f[1] == "garbage"),
+                            (r"mix\.py", lambda f: f[0].endswith("mix.py")),
+                            ("GARBAGE", lambda f: False), ("raise|deep", lambda f: "raise" in f[1] or "deep" in f[1])):
+        page.key("/")
+        page.type(pattern)
+        hit = sum(any(wanted(f) for f in s) for s in stacks)
+        assert page.run("report.matched") == hit
+        shown = page.run("document.getElementById('matched').value")
+        assert abs(float(shown.rstrip("% matched")) - 100 * hit / 467) < 0.06
+        picture(page, "search")
+        page.key("Escape")
+        assert page.run("report.graph.matches") is None
+    page.key("/")
+    page.type("(((")
+    assert page.run("document.getElementById('search').getAttribute('aria-invalid')") == "true"
+
+
+def boxes(page):
+    """(name, x, y, width) of every frame in the picture."""
+    return page.run("""report.graph.rows.flatMap((row, y) => row.filter(b => b.node >= 0).map(b =>
+        [report.graph.name(report.graph.view.label[b.node]), b.x, y, b.w]))""")
+
+
+def where(page, name):
+    _, x, y, w = next(b for b in boxes(page) if b[0] == name)
+    left, top = page.run("(r => [r.x, r.y])(document.getElementById('canvas').getBoundingClientRect())")
+    return left + x + min(w / 2, 40), top + y * 20 + 10
+
+
+def crumbs(page):
+    return page.run("[...document.querySelectorAll('#crumbs button')].map(b => b.textContent)")
+
+
+def test_zoom_with_the_mouse(show):
+    page = show(GOLDEN / "cpu_raw.bin")
+    full = next(b[3] for b in boxes(page) if b[2] == 0)
+    page.click_at(*where(page, "garbage"))
+    assert next(b[3] for b in boxes(page) if b[0] == "garbage") == full
+    assert crumbs(page) == ["all", "Thread._bootstrap", "Thread._bootstrap_inner", "Thread.run", "garbage"]
+    assert not any(b[0] == "raiser" for b in boxes(page))
+    page.click_at(*where(page, "Thread.run"))
+    assert crumbs(page)[-1] == "Thread.run" and any(b[0] == "raiser" for b in boxes(page))
+    page.click("#crumbs li:first-child button")
+    assert crumbs(page) == ["all"]
+
+
+def test_keyboard(show):
+    page = show(GOLDEN / "cpu_raw.bin")
+    page.run("document.getElementById('canvas').focus()")
+    for key in ("ArrowDown",) * 5:
+        page.key(key)
+    assert page.run("document.getElementById('status').value").startswith("garbage (/w/fx/mix.py:")
+    page.key("ArrowRight")
+    assert page.run("document.getElementById('status').value").startswith("raiser (")
+    page.key("Enter")
+    assert crumbs(page)[-1] == "raiser"
+    picture(page, "zoomed")
+    page.key("Backspace")
+    assert crumbs(page)[-1] == "Thread.run"
+    page.key("Escape")
+    assert crumbs(page) == ["all"]
+    page.key("t")
+    assert page.run("document.getElementById('side').hidden")
+    page.key("l")
+    assert page.run("document.getElementById('lines').getAttribute('aria-pressed')") == "true"
+    page.key("?")
+    assert page.run("document.getElementById('help').open")
+    picture(page, "help")
+    page.key("Escape")
+    assert not page.run("document.getElementById('help').open")
+
+
+def test_bottom_up(show):
+    page = show(GOLDEN / "cpu_raw.bin")
+    want, _ = counted(s for *_, s in samples("cpu_raw"))
+    page.key("i")
+    leaves = page.run("""(v => [...v.kids(0)].map(k => [report.graph.fileName(v.label[k]),
+        report.graph.model.str(report.graph.tree.labelFunc[v.label[k]]), v.a[k]]))(report.graph.view)""")
+    assert {(f, n): w for f, n, w in leaves} == want
+    # Every path from a leaf: the weight of the stacks that end in it.
+    paths = collections.Counter()
+    for *_, stack in samples("cpu_raw"):
+        for i in range(1, len(stack) + 1):
+            paths[tuple(s[:2] for s in stack[::-1][:i])] += 1
+    got = page.run("""(() => { const g = report.graph, v = g.view, out = [];
+        (function walk(n, path) { for (const k of v.kids(n)) {
+            const p = [...path, [g.fileName(v.label[k]), g.model.str(g.tree.labelFunc[v.label[k]])]];
+            out.push([p, v.a[k]]); walk(k, p); } })(0, []); return out; })()""")
+    assert {tuple(map(tuple, p)): w for p, w in got} == paths
+    picture(page, "bottom-up")
+    page.click_at(*where(page, "raiser"))
+    assert crumbs(page) == ["all, by innermost function", "raiser"]
+    page.key("i")
+    assert crumbs(page) == ["all"] and total(page) == 467
+
+
+def test_table_finds_in_the_graph(show):
+    page = show(GOLDEN / "cpu_raw.bin")
+    page.click("#side tbody tr:nth-child(2) td button")
+    assert page.run("report.matched") == 81     # raiser's total
+    assert page.run("document.querySelector('#side tr[aria-current]').textContent").count("raiser")
+    page.click("#side th:nth-child(3) button")
+    names = page.run("[...document.querySelectorAll('#side tbody td button')].map(b => b.title.split('\\n')[0])")
+    assert names == sorted(names, reverse=True) or names == sorted(names)
+
+
+def test_tooltip(show):
+    page = show(GOLDEN / "cpu_raw.bin")
+    page.hover(*where(page, "garbage"))
+    tip = page.run("document.getElementById('tip').innerText")
+    assert "garbage" in tip and "/w/fx/mix.py:" in tip and "230" in tip and "219" in tip
+    assert "49.3%" in tip
+    picture(page, "tooltip")
+
+
+@pytest.mark.parametrize("report", ["flamegraph", "heatmap"])
+def test_dark_and_light(show, report):
+    page = show(GOLDEN / "cpu_raw.bin", report=report, scheme="dark")
+    colour = "getComputedStyle(document.body).backgroundColor"
+    dark = page.run(colour)
+    assert page.run("theme.dark")
+    page.prefer("light")
+    page.until("!theme.dark")
+    light = page.run(colour)
+    assert dark != light
+    page.click("#theme")
+    assert page.run(colour) == dark
+
+
+def luminance(rgb):
+    parts = [int(v) / 255 for v in re.findall(r"\d+", rgb)[:3]]
+    linear = [v / 12.92 if v <= 0.04045 else ((v + 0.055) / 1.055) ** 2.4 for v in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_names_can_be_read_on_every_colour(show, scheme):
+    page = show(GOLDEN / "cpu_raw.bin", scheme=scheme)
+    text = luminance(page.run("getComputedStyle(document.body).color"))
+    grounds = page.run("""[...Array(3600).keys()].flatMap(h => [-0.025, 0.025].map(s => theme.dark ?
+        oklch(0.46 + s, 0.085, h / 10) : oklch(0.83 + s, 0.085, h / 10))).concat(
+        [...Array(41).keys()].map(c => report.graph.changeColour(c / 20 - 1)),
+        report.graph.colour(-1))""")
+    for ground in map(luminance, grounds):
+        light, dark = max(text, ground), min(text, ground)
+        assert (light + 0.05) / (dark + 0.05) >= 4.5
+
+
+def test_controls_have_names(show):
+    for report in ("flamegraph", "heatmap"):
+        page = show(GOLDEN / "cpu_raw.bin", report=report)
+        nodes = page.call("Accessibility.getFullAXTree")["nodes"]
+        for node in nodes:
+            if node.get("role", {}).get("value") in ("button", "searchbox", "combobox", "checkbox",
+                                                     "application", "table", "dialog"):
+                assert node.get("name", {}).get("value"), node
+
+
+def test_empty_profile(show, tmp_path):
+    make_tach.Writer().write(tmp_path / "empty.tach")
+    page = show(tmp_path / "empty.tach")
+    assert total(page) == 0 and page.run("!document.getElementById('empty').hidden")
+    for key in ("ArrowDown", "Enter", "i", "l", "t", "Escape"):
+        page.key(key)
+    page = show(tmp_path / "empty.tach", report="heatmap")
+    assert page.text("#file-name") == "No samples in source files."
+
+
+def test_a_damaged_report_says_so(browser, tmp_path):
+    out = replay(tmp_path / "x.html", GOLDEN / "cpu_raw.bin")
+    text = out.read_text()
+    start = text.index('id="data">\n') + len('id="data">\n')
+    end = text.index("\n</script>", start)
+    data = zlib.decompress(base64.b64decode(text[start:end]))
+    cut = base64.b64encode(zlib.compress(data[:len(data) // 2])).decode()
+    out.write_text(text[:start] + cut + text[end:])
+    page = browser.open(out, wait=False)
+    page.until("window.report && report.error")
+    assert "cannot be read" in page.text("[role=alert]")
+    page.close()
+
+
+# ---- a hundred thousand stacks ----
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory):
+    path = tmp_path_factory.mktemp("large") / "large.tach"
+    make_tach.synthetic(path, 100000, 120000, 60)
+    return path
+
+
+def test_usable_with_100000_stacks(show, large):
+    page = show(large)
+    ready = page.run("report.ready")
+    print(f"first picture after {ready:.0f} ms, {page.file.stat().st_size} bytes")
+    assert total(page) == 120000
+    assert ready < 1000 * float(os.environ.get("TACHBPF_SLOWNESS", 3))
+    picture(page, "large")
+    for action in ("report.graph.inverted = true, report.graph.review()",
+                   "report.graph.byFunction = false, report.graph.reweigh()"):
+        took = page.run(f"(() => {{ const t = performance.now(); {action}; return performance.now() - t; }})()")
+        print(f"{action}: {took:.0f} ms")
+        assert took < 3000
+    assert total(page) == 120000
+    picture(page, "large-bottom-up")
+    # What is too narrow to draw can be reached: the box that stands for it opens.
+    page.run("document.getElementById('canvas').focus()")
+    narrow = page.run("report.graph.rows[1].at(-1).cnt")
+    page.run("(b => report.graph.zoomTo(b.parent, b.first))(report.graph.rows[1].at(-1))")
+    assert page.run("report.graph.rows[1].filter(b => b.node >= 0 && b.w > 0.5).length") > 100
+    page.run("(b => report.graph.zoomTo(b.parent, b.first))(report.graph.rows[1].at(-1))")
+    assert page.run("report.graph.rows[1].filter(b => b.node >= 0 && b.w > 0.5).length") > 100
+    page.key("Escape")
+    page.run("(b => report.graph.zoomTo(b.parent, b.first))(report.graph.rows[1].at(-1))")
+    assert crumbs(page)[-1] == f"… {narrow:,} narrow frames"
+    picture(page, "narrow")
+    page.key("Backspace")
+    assert len(crumbs(page)) == 1
+
+
+# ---- heat map ----
+
+def lines_of(page):
+    return {f[0]: {at: (t, s) for at, t, s in f[1]} for f in page.run(
+        """report.map.profile.files.map(f => [f.name, f.sampled.map(l => [l.at, l.total, l.self])])""")}
+
+
+def is_source(file):
+    return file not in ("~", ".", "...", "") and file[0] not in "<["
+
+
+@pytest.mark.parametrize("name", DECODED)
+def test_heat_of_lines(show, name):
+    self_count, totals = counted((s for *_, s in samples(name)), True)
+    want = collections.defaultdict(dict)
+    places, leaves = collections.Counter(), collections.Counter()
+    for *_, stack in samples(name):
+        places.update({(f, line) for f, _, line in stack if is_source(f)})
+        leaves[stack[-1][0], stack[-1][2]] += 1
+    for (file, line), n in places.items():
+        want[file][line] = (n, leaves[file, line])
+    assert lines_of(show(GOLDEN / f"{name}.bin", report="heatmap")) == want
+
+
+# HeatmapCollector's own counters, whether or not there is a source to show them in.
+CPYTHON_HEAT = """
+import json, sys
+from profiling.sampling.binary_reader import BinaryReader
+from profiling.sampling.heatmap_collector import HeatmapCollector
+collector = HeatmapCollector(1000)
+with BinaryReader(sys.argv[1]) as reader:
+    reader.replay_samples(collector)
+print(json.dumps({f: {line: (n, collector.file_self_samples.get(f, {}).get(line, 0))
+                      for line, n in lines.items()}
+                  for f, lines in collector.file_samples.items()}))
+"""
+
+
+@pytest.fixture(scope="module")
+def cpython():
+    """Runs CPython 3.15 on a script; files go through a directory that it sees too."""
+    root = os.environ.get("TACHBPF_SID")
+    if not root:
+        try:
+            import interpreters
+            root = interpreters.sid_root()
+        except ImportError:
+            pytest.skip("TACHBPF_SID names no root with a python3.15")
+    if os.geteuid() or not os.path.exists(f"{root}/usr/bin/python3.15"):
+        if os.environ.get("CI") == "true":
+            pytest.fail(f"no python3.15 in {root}, or not root")
+        pytest.skip("no python3.15 to compare with, or not root")
+    with tempfile.TemporaryDirectory(dir=f"{root}/tmp") as scratch:
+        def run(script, path):
+            shutil.copy(path, scratch)
+            inside = f"/tmp/{os.path.basename(scratch)}/{os.path.basename(path)}"
+            return subprocess.run(["chroot", root, "python3.15", "-c", script, inside], text=True,
+                                  capture_output=True, check=True, timeout=120).stdout
+        yield run
+
+
+@pytest.mark.parametrize("name", CAPTURES)
+def test_heat_is_what_cpython_says(show, cpython, name):
+    theirs = json.loads(cpython(CPYTHON_HEAT, GOLDEN / f"{name}.bin"))
+    want = {f: {max(int(line), 0): tuple(n) for line, n in lines.items()}
+            for f, lines in theirs.items() if is_source(f)}
+    assert lines_of(show(GOLDEN / f"{name}.bin", report="heatmap")) == want
+
+
+SOURCE = """#!/usr/bin/python3
+def größe(x):
+    return "ä€𝔘" + foo(x, bar(x)) + baz(x)
+\tx = 1  # </script>
+"""
+
+
+@pytest.fixture
+def sourced(tmp_path):
+    """A profile of a source file that is there, and of things that are none."""
+    source = tmp_path / "app.py"
+    source.write_text(SOURCE)
+    line = SOURCE.splitlines()[2].encode()
+
+    def span(text):
+        return line.index(text.encode()), line.index(text.encode()) + len(text.encode())
+
+    w = make_tach.Writer()
+    for text, n in (("foo(x, bar(x))", 7), ("bar(x)", 5), ("baz(x)", 3)):
+        for _ in range(n):
+            w.add(w.stack([(str(source), "größe", 3, 3, *span(text)), (str(source), "<module>", 4)]))
+    os.mkfifo(tmp_path / "fifo.py")
+    (tmp_path / "secret").write_text("password\n")
+    (tmp_path / "link.py").symlink_to("secret")
+    (tmp_path / "large.py").write_text("x = 1\n" * 1000000)
+    (tmp_path / "script").write_text("#!/usr/bin/env python3\nrun()\n")
+    others = {"fifo.py": 3, "secret": 5, "link.py": 5, "large.py": 4, "gone.py": 2, "script": 0}
+    for name in others:
+        w.add(w.stack([(str(tmp_path / name), "f", 1)]))
+    for name in ("/dev/zero", "/proc/kmsg", "/proc/self/environ", "relative.py"):
+        w.add(w.stack([(name, "f", 1)]))
+    w.write(tmp_path / "x.tach")
+    return tmp_path, others
+
+
+def test_heat_map_reads_sources_and_nothing_else(show, sourced):
+    where_, others = sourced
+    page = show(where_ / "x.tach", report="heatmap")
+    states = dict(page.run("report.map.profile.files.map(f => [f.name, f.state])"))
+    for name, state in others.items():
+        assert states[str(where_ / name)] == state, name
+    assert states["/dev/zero"] == states["relative.py"] == 3
+    assert states["/proc/kmsg"] == states["/proc/self/environ"] == 5
+    page = show(where_ / "x.tach", report="heatmap", more=["--no-source"])
+    assert set(page.run("report.map.profile.files.map(f => f.state)")) == {1}
+
+
+def test_expressions_by_columns(show, sourced):
+    page = show(sourced[0] / "x.tach", report="heatmap")
+    assert page.text("#file-name").endswith("/app.py")
+    spans = page.run("""[...document.querySelectorAll('[data-line="3"] .span')].map(s =>
+        [s.textContent, +s.dataset.self, +s.dataset.total])""")
+    assert spans == [["foo(x, ", 7, 7], ["bar(x)", 5, 5], [")", 7, 7], ["baz(x)", 3, 3]]
+    assert page.text('[data-line="3"] .code') == SOURCE.splitlines()[2]
+    assert page.text('[data-line="4"] .code').lstrip() == "x = 1  # </script>"
+    assert page.text('[data-line="3"] .self') == "15" and page.text('[data-line="4"] .total') == "15"
+    assert page.text('[data-line="4"] .self') == ""
+    page.key("/")
+    page.type("x = ")
+    assert page.run("document.querySelector('[data-line=\"4\"] mark').textContent") == "x = "
+    page.key("Enter")
+    assert page.run("report.map.current") == 4
+    picture(page, "heatmap")
+
+
+def test_heat_map_keys(show, sourced):
+    page = show(sourced[0] / "x.tach", report="heatmap")
+    assert page.run("report.map.current") == 3      # the hottest line
+    page.key("s")
+    assert page.run("report.map.by") == "total"
+    page.key("n")
+    assert page.run("report.map.current") == 4
+    page.key("p")
+    assert page.run("report.map.current") == 3
+    first = page.text("#file-name")
+    page.key("j")
+    assert page.text("#file-name") != first
+    page.key("k")
+    assert page.text("#file-name") == first
+
+
+def test_a_source_that_has_changed_is_told(show, tmp_path):
+    (tmp_path / "a.py").write_text("one = 1\n")
+    w = make_tach.Writer()
+    w.add(w.stack([(str(tmp_path / "a.py"), "f", 9)]))
+    w.write(tmp_path / "x.tach")
+    page = show(tmp_path / "x.tach", report="heatmap")
+    assert "has changed" in page.text("#note")
+    assert page.text('[data-line="9"] .code') == "in f"
+
+
+# ---- comparison ----
+
+@pytest.fixture
+def diff_page(tmp_path):
+    """Of cpu_raw and wall_zstd: by the diff command, else by the unit test that has the same call."""
+    out = tmp_path / "diff.html"
+    if re.search(r"^ +diff ", subprocess.run([BINARY, "--help"], capture_output=True, text=True,
+                                             timeout=60).stdout, re.M):
+        subprocess.run([BINARY, "diff", GOLDEN / "cpu_raw.bin", GOLDEN / "wall_zstd.bin",
+                        "--format", "flamegraph", "-o", out], check=True, timeout=60)
+        return out
+    unit = BINARY.parent / "tests" / "unit" / "test_flamegraph"
+    if not unit.exists():
+        pytest.skip("neither a diff command nor the unit test test_flamegraph")
+    subprocess.run([unit], check=True, capture_output=True, timeout=60,
+                   env={**os.environ, "TACHBPF_DIFF_PAGE": str(out)})
+    return out
+
+
+def test_differential(browser, diff_page):
+    page = browser.open(diff_page)
+    rows = page.run("""report.graph.tableRows().map(r => [report.graph.fileName(r.label),
+        report.graph.model.str(report.graph.tree.labelFunc[r.label]), r.selfA, r.selfB, r.a, r.b])""")
+    sides = [counted(s for *_, s in samples(n)) if (GOLDEN / f"{n}.lines.txt").exists() else None
+             for n in ("cpu_raw", "wall_zstd")]
+    for file, name, self_a, self_b, a, b in rows:
+        for got, side in (((self_a, a), sides[0]), ((self_b, b), sides[1])):
+            if side:
+                assert got == (side[0][file, name], side[1][file, name])
+    assert page.run("[report.graph.view.a[0], report.graph.view.b[0]]") == [467, 2574]
+    for width, want in (("a", 467), ("b", 2574), ("both", 467 + 2574)):
+        page.run(f"(s => {{ s.value = '{width}'; s.dispatchEvent(new Event('change')); }})(document.getElementById('width-of'))")
+        assert page.run("report.graph.view.width[0]") == want
+    page.run("(s => { s.value = 'shares'; s.dispatchEvent(new Event('change')); })(document.getElementById('scale'))")
+    assert page.run("report.graph.view.width[0]") == pytest.approx(2 * 2574)
+    assert page.run("[report.graph.change(0, 9) > 0.9, report.graph.change(9, 0) < -0.9, report.graph.change(0, 0)]") == [
+        True, True, 0]
+    picture(page, "diff")
+    page.prefer("dark")
+    page.until("theme.dark")
+    picture(page, "diff-dark")
+    assert not page.faults and page.requests == [f"file://{diff_page}"]
+    page.close()

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""mlyze/*.mlyze and what is in them: events by --value, and sums. Written from the format's text."""
+import json
+import random
+import struct
+from pathlib import Path
+
+from expect import place, write
+
+HERE = Path(__file__).parent / "mlyze"
+ALLOC, FREE, GC, MARKER = range(4)
+
+
+def varint(v):
+    out = bytearray()
+    while v > 127:
+        out.append(v & 127 | 128)
+        v >>= 7
+    return bytes(out + bytes([v]))
+
+
+def encode(start, events, metadata, version=1):
+    """events: (time, type, fields...)"""
+    body, now = bytearray(), start
+    for time, kind, *fields in events:
+        body += bytes([kind]) + varint(time - now)
+        now = time
+        if kind == ALLOC:
+            addr, size, stack, thread = fields
+            body += struct.pack("<Q", addr) + varint(size) + varint(stack) + struct.pack("<H", thread)
+        elif kind == FREE:
+            body += struct.pack("<Q", fields[0])
+        else:
+            body += b"".join(map(varint, fields))
+    head = struct.pack("<4sIQI", b"MTRC", version, start, len(metadata)).ljust(256, b"\0")
+    return head + metadata + bytes(body)
+
+
+def sums(events):
+    """Sums by stack and of all, and the indices of what is live at the end and at the peak."""
+    live, total, peak, peak_live = {}, 0, 0, {}
+    freed = unmatched = lost = 0
+    for i, (_, kind, *fields) in enumerate(events):
+        if kind == ALLOC:
+            old = live.pop(fields[0], None)
+            if old is not None:
+                lost += 1
+                freed += events[old][3]
+                total -= events[old][3]
+            live[fields[0]] = i
+            total += fields[1]
+            if total > peak:
+                peak, peak_live = total, dict(live)
+        elif kind == FREE:
+            old = live.pop(fields[0], None)
+            if old is None:
+                unmatched += 1
+            else:
+                freed += events[old][3]
+                total -= events[old][3]
+    allocs = [i for i, e in enumerate(events) if e[1] == ALLOC]
+    sets = {"allocated": allocs, "live": sorted(live.values()), "peak": sorted(peak_live.values())}
+    size = {key: min(sum(events[i][3] for i in which), 2**64 - 1) for key, which in sets.items()}
+    collections = [e for e in events if e[1] == GC]
+    answer = {"events": len(events), "allocations": len(allocs), "allocated_bytes": size["allocated"],
+              "live_allocations": len(sets["live"]), "live_bytes": size["live"],
+              "peak_allocations": len(sets["peak"]), "peak_bytes": size["peak"],
+              "frees": sum(e[1] == FREE for e in events), "freed_bytes": min(freed, 2**64 - 1),
+              "frees_of_unknown_blocks": unmatched, "frees_not_recorded": lost,
+              "collections": len(collections), "markers": sum(e[1] == MARKER for e in events),
+              "collected_objects": min(sum(e[2] for e in collections), 2**64 - 1),
+              "collected_bytes": min(sum(e[3] for e in collections), 2**64 - 1)}
+    stacks = {}
+    for key, which in sets.items():
+        for i in which:
+            of = stacks.setdefault(str(events[i][4]), {})
+            of[key] = of.get(key, 0) + events[i][3]
+    return answer, sets, stacks
+
+
+def make(name, start, events, stacks, files, functions, order=("stack_traces", "files", "functions")):
+    sections = {
+        "stack_traces": {str(k): [{"file_id": f, "line": line, "func_id": g} for f, line, g in frames]
+                         for k, frames in stacks.items()},
+        "files": {str(k): v for k, v in files.items()},
+        "functions": {str(k): v for k, v in functions.items()}}
+    metadata = json.dumps({key: sections.get(key, []) for key in order}).encode()
+    (HERE / f"{name}.mlyze").write_bytes(encode(start, events, metadata))
+    answer, sets, by_stack = sums(events)
+    (HERE / f"{name}.sums.json").write_text(json.dumps({"total": answer, "stacks": by_stack}, indent=1) + "\n")
+    for value, which in sets.items():
+        rows = []
+        for i in which:
+            time, _, _, size, stack, thread = events[i]
+            frames = [place(functions[g], files[f], line) for f, line, g in stacks[stack][::-1]]
+            if size:
+                rows.append((thread, time, size, frames))
+        write(HERE / f"{name}.{value}.txt", [("bytes", 0, None, rows)])
+
+
+def main():
+    files, functions = {0: "/path/to/file.py", 1: "/other.py"}, {0: "main", 1: "process_data", 2: "mark <me>"}
+    stacks = {0: [(0, 42, 0), (1, 123, 1)], 1: [(0, 7, 0)], 2: []}
+    events = [(1000, ALLOC, 0x10, 100, 0, 1), (1005, ALLOC, 0x20, 50, 1, 2), (1005, MARKER, 2),
+              (1010, FREE, 0x10), (1020, GC, 12, 3456), (1020, FREE, 0x99), (1030, ALLOC, 0x20, 70, 0, 1),
+              (1040, ALLOC, 0x30, 0, 1, 65535), (1050, ALLOC, 0x40, 5, 2, 0)]
+    make("basic", 1000, events, stacks, files, functions)
+    make("empty", 0, [], {}, {}, {})
+    # Ids with holes, large ones, sections in another order, sizes at their limits.
+    big = 2**64 - 1
+    make("extremes", 5, [(5, ALLOC, big, 2**62, big, 65535), (2**63, ALLOC, 0, 2**61, 7, 0),
+                         (2**63, FREE, big), (big, GC, big, big), (big, MARKER, big)],
+         {big: [(2**40, 2**31 - 1, big)], 7: [(3, 0, 1)] * 300}, {2**40: "ü\U0001f600\n", 3: ""},
+         {big: "\u0000f", 1: "g"}, ("functions", "unknown", "files", "stack_traces"))
+    rnd = random.Random(1)
+    now, blocks, events = 10**15, [], []
+    for _ in range(400):
+        now += rnd.choice((0, 1, 130, 70000))
+        kind = rnd.choices((ALLOC, FREE, GC, MARKER), (60, 35, 2, 3))[0]
+        if kind == ALLOC:
+            blocks.append(rnd.randrange(0, 200) * 16)
+            events.append((now, ALLOC, blocks[-1], rnd.choice((0, 1, 16, 300, 1 << 20)), rnd.randrange(3),
+                           rnd.randrange(4)))
+        elif kind == FREE:
+            addr = blocks.pop(rnd.randrange(len(blocks))) if blocks and rnd.random() < 0.9 else 0xdead
+            events.append((now, FREE, addr))
+        elif kind == GC:
+            events.append((now, GC, rnd.randrange(1000), rnd.randrange(10**6)))
+        else:
+            events.append((now, MARKER, 2))
+    make("random", 10**15 - 3, events, stacks, files, functions)
+
+
+if __name__ == "__main__":
+    main()

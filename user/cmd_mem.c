@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * cmd_mem.c - tachbpf mem: where the memory of a Memlyze trace went, and whether
+ * the file keeps the rules of its format.
+ */
+#include "commands.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "json.h"
+#include "mlyze/mlyze_rows.h"
+#include "mlyze/mlyze_stats.h"
+#include "options.h"
+#include "output.h"
+#include "profile_text.h"
+#include "readers/input.h"
+#include "util.h"
+
+#define WHY_BYTES 256
+
+/* One file while it is looked at. */
+struct trace {
+	const char *path;
+	char *shown;			/* path, escaped */
+	struct input *in;
+	struct mlyze_file *file;	/* NULL: header or metadata are damaged */
+	struct mlyze_stats stats;
+	struct mlyze_error error;	/* rule 0: none */
+};
+
+struct run {
+	const struct file_options *opts;
+	struct json json;
+	bool failed;			/* something is damaged, and was reported */
+};
+
+static void report_damage(struct run *run, const struct trace *t)
+{
+	char shown[WHY_BYTES * 2];
+
+	log_error("'%s': rule %d (%s) broken at byte %" PRIu64 ": %s", t->shown, t->error.rule,
+		  mlyze_rule_name(t->error.rule), t->error.off,
+		  escape_text(t->error.text, strlen(t->error.text), shown, sizeof(shown)));
+	run->failed = true;
+}
+
+/* 0; -EBADMSG if it could not be opened, after saying why; -ENOMEM. */
+static int open_trace(struct run *run, struct trace *t)
+{
+	char why[WHY_BYTES];
+	int err;
+
+	t->shown = text_escape(t->path, strlen(t->path));
+	if (!t->shown)
+		return -ENOMEM;
+	t->in = input_map(t->path, why, sizeof(why));
+	if (!t->in) {
+		log_error("'%s': %s", t->shown, why);
+		run->failed = true;
+		return -EBADMSG;
+	}
+	t->file = mlyze_open(t->in->data, t->in->size, &t->error);
+	if (!t->file)
+		return t->error.rule ? 0 : -ENOMEM;
+	err = mlyze_stats_collect(t->file, &t->stats);
+	if (!err && t->stats.damaged)
+		t->error = t->stats.error;
+	return err;
+}
+
+static void close_trace(struct trace *t)
+{
+	mlyze_stats_free(&t->stats);
+	mlyze_free(t->file);
+	input_unmap(t->in);
+	free(t->shown);
+}
+
+/* ---- JSON ---- */
+
+static void json_sums(struct json *j, const struct mlyze_sums *s)
+{
+	json_uint(j, "allocations", s->count);
+	json_uint(j, "allocated_bytes", s->allocated);
+	json_uint(j, "live_allocations", s->live_count);
+	json_uint(j, "live_bytes", s->live);
+	json_uint(j, "peak_allocations", s->peak_count);
+	json_uint(j, "peak_bytes", s->peak);
+}
+
+static void json_ref(struct json *j, const char *key, const struct mlyze_file *f, uint32_t string)
+{
+	const struct string_ref *s = &mlyze_tables(f)->strings[string];
+
+	json_string_n(j, key, s->data, s->len);
+}
+
+static void json_frame(struct json *j, const struct mlyze_file *f, const struct frame *frame)
+{
+	json_ref(j, "function", f, frame->func);
+	json_ref(j, "file", f, frame->file);
+	if (frame->line > 0)
+		json_int(j, "line", frame->line);
+	else
+		json_null(j, "line");
+}
+
+static void json_row(struct json *j, const struct trace *t, const struct mlyze_row *row,
+		     enum mem_by by)
+{
+	struct mlyze_stack s = mlyze_stack(t->file, row->stack);
+	const struct frame *frames = mlyze_tables(t->file)->frames;
+	size_t i;
+
+	json_object(j, NULL);
+	json_sums(j, &row->sums);
+	if (by == MEM_BY_STACK) {
+		json_uint(j, "stack_id", row->id);
+		json_array(j, "frames");	/* innermost first */
+		for (i = 0; i < s.frame_cnt; i++) {
+			json_object(j, NULL);
+			json_frame(j, t->file, &frames[s.frames[i]]);
+			json_object_end(j);
+		}
+		json_array_end(j);
+	} else if (!s.frame_cnt) {
+		json_null(j, "file");
+	} else {
+		json_ref(j, "file", t->file, frames[s.frames[0]].file);
+		if (by == MEM_BY_FUNCTION)
+			json_ref(j, "function", t->file, frames[s.frames[0]].func);
+	}
+	json_object_end(j);
+}
+
+static void json_validity(struct json *j, const struct trace *t)
+{
+	json_string(j, "path", t->path);
+	json_bool(j, "valid", t->error.rule == MLYZE_VALID);
+	if (t->error.rule == MLYZE_VALID)
+		return;
+	json_int(j, "rule", t->error.rule);
+	json_string(j, "rule_name", mlyze_rule_name(t->error.rule));
+	json_uint(j, "offset", t->error.off);
+	json_string(j, "error", t->error.text);
+}
+
+static void json_totals(struct json *j, const struct trace *t)
+{
+	const struct mlyze_stats *st = &t->stats;
+
+	json_uint(j, "start_us", mlyze_start_us(t->file));
+	json_uint(j, "end_us", st->end_us);
+	json_uint(j, "events", st->event_cnt);
+	json_sums(j, &st->total);
+	json_uint(j, "peak_us", st->peak_us);
+	json_uint(j, "frees", st->free_cnt);
+	json_uint(j, "freed_bytes", st->freed);
+	json_uint(j, "frees_of_unknown_blocks", st->unmatched_frees);
+	json_uint(j, "frees_not_recorded", st->lost_frees);
+	json_uint(j, "collections", st->gc_cnt);
+	json_uint(j, "collected_objects", st->gc_objects);
+	json_uint(j, "collected_bytes", st->gc_bytes);
+	json_uint(j, "markers", st->marker_cnt);
+}
+
+static void json_trace(struct run *run, const struct trace *t, const struct mlyze_row *rows,
+		       size_t cnt, size_t all)
+{
+	struct json *j = &run->json;
+	size_t i;
+
+	json_object(j, NULL);
+	json_validity(j, t);
+	if (rows) {
+		json_totals(j, t);
+		json_uint(j, "row_count", all);
+		json_array(j, "rows");
+		for (i = 0; i < cnt; i++)
+			json_row(j, t, &rows[i], run->opts->mem_by);
+		json_array_end(j);
+	}
+	json_object_end(j);
+}
+
+/* ---- text ---- */
+
+static void print_ref(const struct mlyze_file *f, uint32_t string)
+{
+	const struct string_ref *s = &mlyze_tables(f)->strings[string];
+	char *shown = text_escape(s->data, s->len);
+
+	fputs(shown ? shown : "?", stdout);
+	free(shown);
+}
+
+static void print_frame(const struct mlyze_file *f, uint32_t frame)
+{
+	const struct frame *fr = &mlyze_tables(f)->frames[frame];
+
+	print_ref(f, fr->func);
+	printf("  ");
+	print_ref(f, fr->file);
+	if (fr->line > 0)
+		printf(":%d", fr->line);
+}
+
+static void print_row(const struct trace *t, const struct mlyze_row *row, enum mem_by by)
+{
+	struct mlyze_stack s = mlyze_stack(t->file, row->stack);
+	size_t i;
+
+	printf("%14" PRIu64 " %14" PRIu64 " %14" PRIu64 " %10" PRIu64 "  ", row->sums.live,
+	       row->sums.allocated, row->sums.peak, row->sums.count);
+	if (!s.frame_cnt) {
+		printf("(no frames)\n");
+	} else if (by == MEM_BY_FILE) {
+		print_ref(t->file, mlyze_tables(t->file)->frames[s.frames[0]].file);
+		printf("\n");
+	} else if (by == MEM_BY_FUNCTION) {
+		print_ref(t->file, mlyze_tables(t->file)->frames[s.frames[0]].func);
+		printf("  ");
+		print_ref(t->file, mlyze_tables(t->file)->frames[s.frames[0]].file);
+		printf("\n");
+	} else {
+		for (i = 0; i < s.frame_cnt; i++) {
+			if (i)
+				printf("%58s", "");
+			print_frame(t->file, s.frames[i]);
+			printf("\n");
+		}
+	}
+}
+
+static void print_totals(const struct trace *t)
+{
+	const struct mlyze_stats *st = &t->stats;
+	const struct mlyze_sums *s = &st->total;
+
+	printf("%s: %.6f s, %" PRIu64 " events\n", t->shown,
+	       (st->end_us - mlyze_start_us(t->file)) / 1e6, st->event_cnt);
+	printf("  %-10s %16" PRIu64 " bytes in %" PRIu64 " allocations\n", "allocated",
+	       s->allocated, s->count);
+	printf("  %-10s %16" PRIu64 " bytes in %" PRIu64 " frees\n", "freed", st->freed,
+	       st->free_cnt - st->unmatched_frees + st->lost_frees);
+	printf("  %-10s %16" PRIu64 " bytes in %" PRIu64 " allocations at the end\n", "live",
+	       s->live, s->live_count);
+	printf("  %-10s %16" PRIu64 " bytes in %" PRIu64 " allocations, %.6f s after the start\n",
+	       "peak", s->peak, s->peak_count, (st->peak_us - mlyze_start_us(t->file)) / 1e6);
+	if (st->gc_cnt)
+		printf("  %-10s %16" PRIu64 " bytes, %" PRIu64 " objects in %" PRIu64
+		       " collections\n", "collected", st->gc_bytes, st->gc_objects, st->gc_cnt);
+	if (st->unmatched_frees)
+		printf("  %" PRIu64 " frees of blocks that were allocated before the trace\n",
+		       st->unmatched_frees);
+	if (st->lost_frees)
+		printf("  %" PRIu64 " blocks whose address was allocated again without a free\n",
+		       st->lost_frees);
+}
+
+static void print_trace(const struct run *run, const struct trace *t, const struct mlyze_row *rows,
+			size_t cnt, size_t all)
+{
+	size_t i;
+
+	print_totals(t);
+	if (cnt)
+		printf("\n%14s %14s %14s %10s  %s\n", "live", "allocated", "peak", "count",
+		       run->opts->mem_by == MEM_BY_FILE ? "file" : "function, file:line");
+	for (i = 0; i < cnt; i++)
+		print_row(t, &rows[i], run->opts->mem_by);
+	if (cnt < all)
+		printf("... %zu more; --limit 0 shows all\n", all - cnt);
+	printf("\n");
+}
+
+/* ---- */
+
+static int show_rows(struct run *run, const struct trace *t)
+{
+	const struct file_options *o = run->opts;
+	size_t all, cnt;
+	struct mlyze_row *rows = mlyze_rows(t->file, &t->stats, o->mem_by, o->mem_sort, &all);
+
+	if (!rows)
+		return -ENOMEM;
+	cnt = o->limit && o->limit < all ? o->limit : all;
+	if (o->json)
+		json_trace(run, t, rows, cnt, all);
+	else
+		print_trace(run, t, rows, cnt, all);
+	free(rows);
+	return 0;
+}
+
+static int show_trace(struct run *run, const char *path)
+{
+	struct trace t = { .path = path };
+	int err = open_trace(run, &t);
+
+	if (!err && t.error.rule)
+		report_damage(run, &t);
+	if (!err && t.file && !run->opts->validate)
+		err = show_rows(run, &t);
+	else if (!err && run->opts->json)
+		json_trace(run, &t, NULL, 0, 0);
+	else if (!err && run->opts->validate && !t.error.rule)
+		printf("%s: valid\n", t.shown);
+	close_trace(&t);
+	return err == -EBADMSG ? 0 : err;
+}
+
+int mem_run(const struct file_options *opts)
+{
+	struct run run = { .opts = opts };
+	size_t i;
+	int err = 0;
+
+	if (opts->json) {
+		json_start(&run.json, stdout, true);
+		json_object(&run.json, NULL);
+		json_array(&run.json, "files");
+	}
+	for (i = 0; !err && i < opts->path_cnt; i++)
+		err = show_trace(&run, opts->paths[i]);
+	if (opts->json) {
+		json_array_end(&run.json);
+		json_object_end(&run.json);
+	}
+	if (err)
+		log_error("cannot read the traces: %s", strerror(-err));
+	else
+		err = output_flush_stdout();
+	return err || run.failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * counters.c - per-CPU rows to sums. See counters.h.
+ */
+#include "counters.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+int counters_read(struct counters *c, int fd)
+{
+	int cpus = libbpf_num_possible_cpus(), cpu, i, err = 0;
+	uint64_t (*rows)[CNT_MAX];
+	uint32_t zero = 0;
+
+	if (cpus < 0)
+		return cpus;
+	memset(c->sum, 0, sizeof(c->sum));
+	c->cpu_cnt = 0;
+	rows = calloc(cpus, sizeof(*rows));
+	if (!c->cpus)
+		c->cpus = calloc(cpus, sizeof(*c->cpus));
+	if (!rows || !c->cpus) {
+		free(rows);
+		return -ENOMEM;
+	}
+	if (bpf_map_lookup_elem(fd, &zero, rows))
+		err = -errno;
+	for (cpu = 0; !err && cpu < cpus; cpu++) {
+		for (i = 0; i < CNT_MAX; i++)
+			c->sum[i] += rows[cpu][i];
+		if (rows[cpu][CNT_TICK])
+			c->cpus[c->cpu_cnt++] = (struct cpu_ticks){
+				.cpu = cpu,
+				.delivered = rows[cpu][CNT_TICK],
+				.missed = rows[cpu][CNT_MISSED],
+			};
+	}
+	free(rows);
+	return err;
+}
+
+void counters_free(struct counters *c)
+{
+	free(c->cpus);
+	memset(c, 0, sizeof(*c));
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * describe.h - facts about a file, as they are told: to people or as JSON.
+ *
+ * Readers call these; who prints implements them. Keys are JSON names, words of
+ * a heading for people ("peak_bytes": "peak bytes"). Values may be hostile.
+ */
+#ifndef TACHBPF_DESCRIBE_H
+#define TACHBPF_DESCRIBE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct describe {
+	void (*text)(struct describe *d, const char *key, const char *s, size_t len);
+	void (*number)(struct describe *d, const char *key, uint64_t v);
+	/* A list of objects: list, then (item, facts...) any number of times, then list_end. */
+	void (*list)(struct describe *d, const char *key);
+	void (*item)(struct describe *d);
+	void (*list_end)(struct describe *d);
+};
+
+#endif

@@ -1,0 +1,381 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * json_pull.c - see json_pull.h.
+ */
+#include "json_pull.h"
+
+#include <string.h>
+
+#define OUT_OF_MEMORY "out of memory"
+
+void json_pull_start(struct json_pull *j, const void *data, size_t len, size_t base)
+{
+	*j = (struct json_pull){ .data = data, .len = len, .base = base, .first = true };
+	if (len >= 3 && !memcmp(data, "\xef\xbb\xbf", 3))
+		j->at = 3;
+}
+
+bool json_pull_fail(struct json_pull *j, const char *expected)
+{
+	if (!j->err)
+		j->err = expected;
+	return false;
+}
+
+size_t json_pull_offset(const struct json_pull *j)
+{
+	return j->base + j->at;
+}
+
+bool json_key_is(const struct buf *key, const char *word)
+{
+	return key->len == strlen(word) && !memcmp(key->data, word, key->len);
+}
+
+static void skip_space(struct json_pull *j)
+{
+	while (j->at < j->len) {
+		char c = j->data[j->at];
+
+		if (c != ' ' && c != '\n' && c != '\t' && c != '\r')
+			break;
+		j->at++;
+	}
+}
+
+/* The next character that is no space, not taken; NUL at the end (and for a NUL). */
+static char peek(struct json_pull *j)
+{
+	skip_space(j);
+	return j->at < j->len ? j->data[j->at] : '\0';
+}
+
+enum json_type json_pull_type(struct json_pull *j)
+{
+	char c = peek(j);
+
+	if (j->err)
+		return JT_END;
+	switch (c) {
+	case '{':
+		return JT_OBJECT;
+	case '[':
+		return JT_ARRAY;
+	case '"':
+		return JT_STRING;
+	case 't':
+		return JT_TRUE;
+	case 'f':
+		return JT_FALSE;
+	case 'n':
+		return JT_NULL;
+	default:
+		if (c == '-' || (c >= '0' && c <= '9'))
+			return JT_NUMBER;
+		json_pull_fail(j, "a JSON value");
+		return JT_END;
+	}
+}
+
+bool json_pull_enter(struct json_pull *j, enum json_type type)
+{
+	if (j->err)
+		return false;
+	if (peek(j) != (type == JT_OBJECT ? '{' : '['))
+		return json_pull_fail(j, type == JT_OBJECT ? "an object" : "an array");
+	if (j->depth == JSON_PULL_DEPTH)
+		return json_pull_fail(j, "at most 64 levels of nesting");
+	j->depth++;
+	j->at++;
+	j->first = true;
+	return true;
+}
+
+/* Past the comma, if one is due. false: this was the last member, or an error. */
+static bool next_member(struct json_pull *j, char close)
+{
+	char c;
+
+	if (j->err)
+		return false;
+	c = peek(j);
+	if (c == close) {
+		j->at++;
+		j->depth--;
+		j->first = false;
+		return false;
+	}
+	if (j->first) {
+		j->first = false;
+		return true;
+	}
+	if (c != ',')
+		return json_pull_fail(j, close == '}' ? "',' or '}'" : "',' or ']'");
+	j->at++;
+	return true;
+}
+
+bool json_pull_key(struct json_pull *j, struct buf *key)
+{
+	if (!next_member(j, '}'))
+		return false;
+	if (peek(j) != '"')
+		return json_pull_fail(j, "a key in quotation marks");
+	if (!json_pull_string(j, key))
+		return false;
+	if (peek(j) != ':')
+		return json_pull_fail(j, "':'");
+	j->at++;
+	return true;
+}
+
+bool json_pull_element(struct json_pull *j)
+{
+	return next_member(j, ']');
+}
+
+static bool hex4(struct json_pull *j, uint32_t *v)
+{
+	int i;
+
+	if (j->len - j->at < 4)
+		return json_pull_fail(j, "four hexadecimal digits");
+	for (*v = 0, i = 0; i < 4; i++) {
+		char c = j->data[j->at + i], low = c | 0x20;
+
+		if (c >= '0' && c <= '9')
+			*v = *v << 4 | (uint32_t)(c - '0');
+		else if (low >= 'a' && low <= 'f')
+			*v = *v << 4 | (uint32_t)(low - 'a' + 10);
+		else
+			return json_pull_fail(j, "four hexadecimal digits");
+	}
+	j->at += 4;
+	return true;
+}
+
+static bool put(struct json_pull *j, struct buf *s, const void *data, size_t len)
+{
+	if (s && buf_add(s, data, len))
+		return json_pull_fail(j, OUT_OF_MEMORY);
+	return true;
+}
+
+static bool put_char(struct json_pull *j, struct buf *s, uint32_t cp)
+{
+	char u[4];
+	size_t n = cp < 0x80 ? 1 : cp < 0x800 ? 2 : cp < 0x10000 ? 3 : 4, i;
+
+	if (n == 1) {
+		u[0] = (char)cp;
+		return put(j, s, u, 1);
+	}
+	for (i = n; --i; cp >>= 6)
+		u[i] = (char)(0x80 | (cp & 0x3f));
+	u[0] = (char)(0xf0 << (4 - n) | cp);
+	return put(j, s, u, n);
+}
+
+/* Behind "\u". Halves of pairs that stand alone become U+FFFD. */
+static bool unicode_escape(struct json_pull *j, struct buf *s)
+{
+	uint32_t cp, low;
+	size_t back;
+
+	if (!hex4(j, &cp))
+		return false;
+	if (cp < 0xd800 || cp > 0xdfff)
+		return put_char(j, s, cp);
+	back = j->at;
+	if (cp < 0xdc00 && j->len - j->at >= 6 && !memcmp(j->data + j->at, "\\u", 2)) {
+		j->at += 2;
+		if (!hex4(j, &low))
+			return false;
+		if (low >= 0xdc00 && low <= 0xdfff)
+			return put_char(j, s, 0x10000 + ((cp - 0xd800) << 10) + (low - 0xdc00));
+		j->at = back;
+	}
+	return put_char(j, s, 0xfffd);
+}
+
+/* Behind the backslash. */
+static bool escape(struct json_pull *j, struct buf *s)
+{
+	static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
+	const char *found;
+	char c;
+
+	if (j->at == j->len)
+		return json_pull_fail(j, "an escape");
+	c = j->data[j->at];
+	if (c == 'u') {
+		j->at++;
+		return unicode_escape(j, s);
+	}
+	found = c ? strchr(from, c) : NULL;
+	if (!found)
+		return json_pull_fail(j, "an escape");
+	j->at++;
+	return put(j, s, &to[found - from], 1);
+}
+
+/* A string; NULL: only past it. Invalid UTF-8 stays: names are bytes. */
+static bool string(struct json_pull *j, struct buf *s)
+{
+	size_t from;
+
+	if (j->err)
+		return false;
+	if (peek(j) != '"')
+		return json_pull_fail(j, "a string");
+	if (s)
+		s->len = 0;
+	for (j->at++;; ) {
+		from = j->at;
+		while (j->at < j->len && (uint8_t)j->data[j->at] >= ' ' &&
+		       j->data[j->at] != '"' && j->data[j->at] != '\\')
+			j->at++;
+		if (!put(j, s, j->data + from, j->at - from))
+			return false;
+		if (j->at == j->len || (uint8_t)j->data[j->at] < ' ')
+			return json_pull_fail(j, "the rest of a string");
+		if (j->data[j->at++] == '"')
+			return true;
+		if (!escape(j, s))
+			return false;
+	}
+}
+
+bool json_pull_string(struct json_pull *j, struct buf *s)
+{
+	return string(j, s);
+}
+
+static size_t digits(struct json_pull *j)
+{
+	size_t from = j->at;
+
+	while (j->at < j->len && j->data[j->at] >= '0' && j->data[j->at] <= '9')
+		j->at++;
+	return j->at - from;
+}
+
+static bool is_at(const struct json_pull *j, const char *set)
+{
+	return j->at < j->len && j->data[j->at] && strchr(set, j->data[j->at]);
+}
+
+bool json_pull_number(struct json_pull *j, const char **s, size_t *len)
+{
+	size_t from, whole;
+
+	if (j->err)
+		return false;
+	skip_space(j);
+	from = j->at;
+	j->at += is_at(j, "-");
+	whole = j->at;
+	if (!digits(j) || (j->data[whole] == '0' && j->at - whole > 1)) {
+		j->at = from;
+		return json_pull_fail(j, "a number");
+	}
+	if (is_at(j, ".")) {
+		j->at++;
+		if (!digits(j))
+			return json_pull_fail(j, "digits behind the point");
+	}
+	if (is_at(j, "eE")) {
+		j->at++;
+		j->at += is_at(j, "+-");
+		if (!digits(j))
+			return json_pull_fail(j, "digits of an exponent");
+	}
+	*s = j->data + from;
+	*len = j->at - from;
+	return true;
+}
+
+bool json_pull_uint(struct json_pull *j, uint64_t *v)
+{
+	const char *s;
+	size_t len, i, from;
+
+	skip_space(j);
+	from = j->at;
+	if (!json_pull_number(j, &s, &len))
+		return false;
+	for (*v = 0, i = 0; i < len; i++) {
+		if (s[i] < '0' || s[i] > '9' || __builtin_mul_overflow(*v, 10, v) ||
+		    __builtin_add_overflow(*v, (uint64_t)(s[i] - '0'), v)) {
+			j->at = from;
+			return json_pull_fail(j, "a whole number of at most 64 bits, not negative");
+		}
+	}
+	return true;
+}
+
+static bool word(struct json_pull *j, const char *w)
+{
+	size_t len = strlen(w);
+
+	if (j->len - j->at < len || memcmp(j->data + j->at, w, len))
+		return json_pull_fail(j, "true, false or null");
+	j->at += len;
+	return true;
+}
+
+static bool skip_scalar(struct json_pull *j, enum json_type type)
+{
+	const char *s;
+	size_t len;
+
+	switch (type) {
+	case JT_STRING:
+		return string(j, NULL);
+	case JT_NUMBER:
+		return json_pull_number(j, &s, &len);
+	case JT_TRUE:
+		return word(j, "true");
+	case JT_FALSE:
+		return word(j, "false");
+	case JT_NULL:
+		return word(j, "null");
+	default:
+		return false;
+	}
+}
+
+/* Past a key and its colon. */
+static bool skip_key(struct json_pull *j)
+{
+	if (!next_member(j, '}') || !string(j, NULL))
+		return false;
+	if (peek(j) != ':')
+		return json_pull_fail(j, "':'");
+	j->at++;
+	return true;
+}
+
+/* Recursion is as deep as JSON_PULL_DEPTH. */
+bool json_pull_skip(struct json_pull *j)
+{
+	enum json_type type = json_pull_type(j);
+
+	if (type != JT_OBJECT && type != JT_ARRAY)
+		return skip_scalar(j, type);
+	if (!json_pull_enter(j, type))
+		return false;
+	while (type == JT_OBJECT ? skip_key(j) : next_member(j, ']')) {
+		if (!json_pull_skip(j))
+			return false;
+	}
+	return !j->err;
+}
+
+bool json_pull_finish(struct json_pull *j)
+{
+	if (j->err)
+		return false;
+	skip_space(j);
+	return j->at == j->len ? true : json_pull_fail(j, "nothing more");
+}

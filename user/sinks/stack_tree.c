@@ -1,0 +1,543 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * stack_tree.c - see stack_tree.h.
+ *
+ * An event costs what is new in it: of the last stack of its thread the part
+ * that did not change is kept, only the rest is looked up, one hash table
+ * access a frame. The same stack in the same state is one addition.
+ */
+#include "stack_tree.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "intern.h"
+#include "util.h"
+
+/* CPython: _INTERNAL_FRAME_SUFFIXES in Lib/profiling/sampling/constants.py. */
+#define INTERNAL_SUFFIX "_sync_coordinator.py"
+
+#define INDEX_MIN 256
+#define RECENT_CNT 64		/* threads whose last stack is remembered; 2 KiB each */
+
+#define LABEL_NEW 0
+#define LABEL_HIDDEN UINT32_MAX	/* else: frame id + 1 */
+
+/* Ids + 1 by a hash of what they stand for; at most half full. */
+struct index {
+	uint32_t *slots;
+	uint32_t bits;		/* log2 of their number */
+	uint32_t used;
+};
+
+/* The last stack of a thread, root first; nodes[i] is the one that frames[i] led to. */
+struct recent {
+	bool valid;
+	uint8_t status;
+	uint32_t thread, group, depth;
+	uint64_t thread_id;
+	uint32_t interp_id;
+	uint32_t frames[EVENT_MAX_FRAMES];
+	uint32_t nodes[EVENT_MAX_FRAMES];
+};
+
+struct stack_tree {
+	enum stack_detail detail;
+	uint64_t seed;
+	struct intern *names;
+	struct buf nodes, threads, groups;	/* arrays of the structures */
+	struct index node_index, thread_index, group_index;
+	uint32_t process_cnt;
+	struct recent *recent;
+	/* Of the profile that is being read: */
+	const struct profile_tables *tables;
+	uint32_t *labels;	/* by its frame ids */
+	uint32_t label_cap;
+};
+
+static struct stack_node *nodes_of(const struct stack_tree *t)
+{
+	return (struct stack_node *)(void *)t->nodes.data;
+}
+
+static struct stack_thread *threads_of(const struct stack_tree *t)
+{
+	return (struct stack_thread *)(void *)t->threads.data;
+}
+
+static struct stack_group *groups_of(const struct stack_tree *t)
+{
+	return (struct stack_group *)(void *)t->groups.data;
+}
+
+struct stack_tree_view stack_tree_view(const struct stack_tree *t)
+{
+	return (struct stack_tree_view){
+		.nodes = nodes_of(t), .threads = threads_of(t), .groups = groups_of(t),
+		.tables = intern_tables(t->names),
+		.node_cnt = t->nodes.len / sizeof(struct stack_node),
+		.thread_cnt = t->threads.len / sizeof(struct stack_thread),
+		.group_cnt = t->groups.len / sizeof(struct stack_group),
+	};
+}
+
+/*
+ * Multiply-shift with a secret odd factor: whoever made the profile cannot
+ * choose ids that collide. The result is below 2^bits.
+ */
+static uint32_t hash_pair(uint64_t seed, uint64_t a, uint64_t b, uint32_t bits)
+{
+	uint64_t h = (a ^ hash_u64(b + seed)) * (seed | 1);
+
+	return (uint32_t)((h ^ (h << 31)) * 0x9e3779b97f4a7c15ULL >> (64 - bits));
+}
+
+static uint32_t hash_node(const struct stack_tree *t, uint32_t id)
+{
+	const struct stack_node *n = &nodes_of(t)[id];
+
+	return hash_pair(t->seed, (uint64_t)n->parent << 32 | n->frame, 0, t->node_index.bits);
+}
+
+static uint32_t hash_thread(const struct stack_tree *t, uint32_t id)
+{
+	const struct stack_thread *n = &threads_of(t)[id];
+
+	return hash_pair(t->seed, n->thread_id, (uint64_t)n->process << 32 | n->interp_id,
+			 t->thread_index.bits);
+}
+
+static uint32_t hash_group(const struct stack_tree *t, uint32_t id)
+{
+	const struct stack_group *n = &groups_of(t)[id];
+
+	return hash_pair(t->seed, (uint64_t)n->node << 32 | n->thread, n->status,
+			 t->group_index.bits);
+}
+
+static bool node_equal(const struct stack_tree *t, uint32_t a, uint32_t b)
+{
+	const struct stack_node *n = nodes_of(t);
+
+	return n[a].parent == n[b].parent && n[a].frame == n[b].frame;
+}
+
+static bool thread_equal(const struct stack_tree *t, uint32_t a, uint32_t b)
+{
+	const struct stack_thread *n = threads_of(t);
+
+	return n[a].thread_id == n[b].thread_id && n[a].process == n[b].process &&
+	       n[a].interp_id == n[b].interp_id;
+}
+
+static bool group_equal(const struct stack_tree *t, uint32_t a, uint32_t b)
+{
+	const struct stack_group *n = groups_of(t);
+
+	return n[a].node == n[b].node && n[a].thread == n[b].thread && n[a].status == n[b].status;
+}
+
+static int index_grow(struct stack_tree *t, struct index *x,
+		      uint32_t (*hash)(const struct stack_tree *t, uint32_t id))
+{
+	struct index old = *x;
+	uint64_t i;
+
+	x->bits = old.slots ? old.bits + 1 : __builtin_ctz(INDEX_MIN);
+	x->slots = x->bits < 32 ? calloc(1ULL << x->bits, sizeof(*x->slots)) : NULL;
+	if (!x->slots) {
+		*x = old;
+		return -ENOMEM;
+	}
+	for (i = 0; old.slots && i < 1ULL << old.bits; i++) {
+		uint32_t at;
+
+		if (!old.slots[i])
+			continue;
+		at = hash(t, old.slots[i] - 1);
+		while (x->slots[at])
+			at = (at + 1) & ((1U << x->bits) - 1);
+		x->slots[at] = old.slots[i];
+	}
+	free(old.slots);
+	return 0;
+}
+
+/*
+ * The entry of `array` that equals `entry`, which is appended if there is none.
+ * Its number in *id.
+ */
+static inline __attribute__((always_inline)) int
+find_or_add(struct stack_tree *t, struct index *x, struct buf *array, const void *entry,
+	    size_t size, uint32_t (*hash)(const struct stack_tree *t, uint32_t id),
+	    bool (*equal)(const struct stack_tree *t, uint32_t a, uint32_t b), uint32_t *id)
+{
+	uint32_t at, mask, fresh = array->len / size;
+	int err;
+
+	if (!x->slots || x->used >= 1U << (x->bits - 1)) {
+		err = index_grow(t, x, hash);
+		if (err)
+			return err;
+	}
+	/* Behind the last: what is looked for can be compared like what is there. */
+	if (array->cap - array->len < size) {
+		err = buf_reserve(array, array->len + size);
+		if (err)
+			return err;
+	}
+	memcpy(array->data + array->len, entry, size);
+	mask = (1U << x->bits) - 1;
+	for (at = hash(t, fresh); x->slots[at]; at = (at + 1) & mask) {
+		if (equal(t, x->slots[at] - 1, fresh)) {
+			*id = x->slots[at] - 1;
+			return 0;
+		}
+	}
+	if (fresh >= UINT32_MAX - 1)
+		return -EOVERFLOW;
+	x->slots[at] = fresh + 1;
+	x->used++;
+	array->len += size;
+	*id = fresh;
+	return 0;
+}
+
+static int find_node(struct stack_tree *t, uint32_t parent, uint32_t frame, uint32_t *id)
+{
+	struct stack_node n = { parent, frame };
+
+	return find_or_add(t, &t->node_index, &t->nodes, &n, sizeof(n), hash_node, node_equal, id);
+}
+
+static int find_thread(struct stack_tree *t, const struct stack_thread *thread, uint32_t *id)
+{
+	return find_or_add(t, &t->thread_index, &t->threads, thread, sizeof(*thread), hash_thread,
+			   thread_equal, id);
+}
+
+/* The new group, if it is one, has no weight yet. */
+static int find_group(struct stack_tree *t, uint32_t node, uint32_t thread, uint8_t status,
+		      uint32_t *id)
+{
+	struct stack_group g;
+
+	memset(&g, 0, sizeof(g));
+	g.node = node;
+	g.thread = thread;
+	g.status = status;
+	return find_or_add(t, &t->group_index, &t->groups, &g, sizeof(g), hash_group, group_equal,
+			   id);
+}
+
+struct stack_tree *stack_tree_new(enum stack_detail detail)
+{
+	struct stack_node root = { UINT32_MAX, UINT32_MAX };
+	struct stack_tree *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		return NULL;
+	t->detail = detail;
+	if (getrandom(&t->seed, sizeof(t->seed), 0) != sizeof(t->seed))
+		t->seed = now_ns();
+	t->names = intern_new();
+	t->recent = calloc(RECENT_CNT, sizeof(*t->recent));
+	if (t->names && t->recent && !buf_add(&t->nodes, &root, sizeof(root)))
+		return t;
+	stack_tree_free(t);
+	errno = ENOMEM;
+	return NULL;
+}
+
+void stack_tree_free(struct stack_tree *t)
+{
+	if (!t)
+		return;
+	intern_free(t->names);
+	buf_free(&t->nodes);
+	buf_free(&t->threads);
+	buf_free(&t->groups);
+	free(t->node_index.slots);
+	free(t->thread_index.slots);
+	free(t->group_index.slots);
+	free(t->recent);
+	free(t->labels);
+	free(t);
+}
+
+int stack_tree_begin(struct stack_tree *t, const struct profile_tables *tables)
+{
+	uint32_t i;
+
+	if (t->tables || t->process_cnt == UINT32_MAX)
+		return -EINVAL;
+	t->tables = tables;
+	t->process_cnt++;
+	for (i = 0; i < RECENT_CNT; i++)
+		t->recent[i].valid = false;
+	return 0;
+}
+
+void stack_tree_end(struct stack_tree *t)
+{
+	free(t->labels);
+	t->labels = NULL;
+	t->label_cap = 0;
+	t->tables = NULL;
+}
+
+/* Make sure that every frame id so far has room in labels. */
+static int grow_labels(struct stack_tree *t)
+{
+	uint32_t cap = t->tables->frame_cnt;
+	uint32_t *labels;
+
+	if (cap < UINT32_MAX / 2 && cap < t->label_cap * 2)
+		cap = t->label_cap * 2;
+	labels = realloc(t->labels, cap * sizeof(*labels));
+	if (!labels)
+		return -ENOMEM;
+	memset(labels + t->label_cap, 0, (cap - t->label_cap) * sizeof(*labels));
+	t->labels = labels;
+	t->label_cap = cap;
+	return 0;
+}
+
+static bool is_internal(const struct string_ref *file)
+{
+	size_t len = strlen(INTERNAL_SUFFIX);
+
+	return file->len >= len && !memcmp(file->data + file->len - len, INTERNAL_SUFFIX, len);
+}
+
+/* A frame of other tables as one of ours. */
+static int adopt_frame(struct stack_tree *t, const struct profile_tables *tables,
+		       const struct frame *f, uint32_t *id)
+{
+	struct frame own = { .line = f->line, .end_line = LINE_NONE, .column = COLUMN_NONE,
+			     .end_column = COLUMN_NONE, .opcode = OPCODE_NONE };
+	const struct string_ref *s = tables->strings;
+	int err;
+
+	if (f->file >= tables->string_cnt || f->func >= tables->string_cnt)
+		return -EINVAL;
+	if (t->detail == STACK_POSITIONS) {
+		own.end_line = f->end_line;
+		own.column = f->column;
+		own.end_column = f->end_column;
+	}
+	err = intern_string(t->names, s[f->file].data, s[f->file].len, &own.file);
+	if (!err)
+		err = intern_string(t->names, s[f->func].data, s[f->func].len, &own.func);
+	if (!err)
+		err = intern_frame(t->names, &own, id);
+	return err;
+}
+
+static int make_label(struct stack_tree *t, uint32_t frame)
+{
+	const struct frame *f = &t->tables->frames[frame];
+	uint32_t id;
+	int err;
+
+	if (f->file < t->tables->string_cnt && is_internal(&t->tables->strings[f->file])) {
+		t->labels[frame] = LABEL_HIDDEN;
+		return 0;
+	}
+	err = adopt_frame(t, t->tables, f, &id);
+	if (!err)
+		t->labels[frame] = id + 1;
+	return err;
+}
+
+/* The child of node that a frame of the profile leads to: node itself if it is hidden. */
+static int step(struct stack_tree *t, uint32_t node, uint32_t frame, uint32_t *child)
+{
+	int err;
+
+	if (frame >= t->tables->frame_cnt)
+		return -EINVAL;
+	if (frame >= t->label_cap && grow_labels(t))
+		return -ENOMEM;
+	if (t->labels[frame] == LABEL_NEW) {
+		err = make_label(t, frame);
+		if (err)
+			return err;
+	}
+	*child = node;
+	if (t->labels[frame] == LABEL_HIDDEN)
+		return 0;
+	return find_node(t, node, t->labels[frame] - 1, child);
+}
+
+/* Make r the event's thread, whose stack may be that of another one until walk(). */
+static int recall(struct stack_tree *t, struct recent *r, const struct event *ev)
+{
+	struct stack_thread thread = { t->process_cnt - 1, ev->interp_id, ev->thread_id };
+	int err;
+
+	if (r->valid && r->thread_id == ev->thread_id && r->interp_id == ev->interp_id)
+		return 0;
+	if (!r->valid)
+		r->depth = 0;
+	r->valid = false;
+	err = find_thread(t, &thread, &r->thread);
+	if (err)
+		return err;
+	r->thread_id = ev->thread_id;
+	r->interp_id = ev->interp_id;
+	r->group = UINT32_MAX;
+	r->valid = true;
+	return 0;
+}
+
+/* The event's stack becomes r's; what they share at the root is not looked up again. */
+static int walk(struct stack_tree *t, struct recent *r, const struct event *ev)
+{
+	const uint32_t *frame = ev->frames + ev->nframes;
+	uint32_t i = 0, n = ev->nframes, node = 0;
+	int err;
+
+	while (i < n && i < r->depth && r->frames[i] == frame[-1 - (int)i])
+		i++;
+	if (i == n && i == r->depth)
+		return 0;
+	r->group = UINT32_MAX;
+	if (i)
+		node = r->nodes[i - 1];
+	for (; i < n; i++) {
+		err = step(t, node, frame[-1 - (int)i], &node);
+		r->depth = i;
+		if (err)
+			return err;
+		r->frames[i] = frame[-1 - (int)i];
+		r->nodes[i] = node;
+	}
+	r->depth = n;
+	return 0;
+}
+
+int stack_tree_event(struct stack_tree *t, const struct event *ev)
+{
+	struct recent *r = &t->recent[hash_u64(ev->thread_id) % RECENT_CNT];
+	struct stack_group *g;
+	int err;
+
+	if (!t->tables || ev->nframes > EVENT_MAX_FRAMES)
+		return -EINVAL;
+	err = recall(t, r, ev);
+	if (!err)
+		err = walk(t, r, ev);
+	if (err)
+		return err;
+	if (r->group == UINT32_MAX || r->status != ev->status) {
+		err = find_group(t, r->depth ? r->nodes[r->depth - 1] : 0, r->thread, ev->status,
+				 &r->group);
+		if (err) {
+			r->valid = false;
+			return err;
+		}
+		r->status = ev->status;
+	}
+	g = &groups_of(t)[r->group];
+	g->weight = weight_add(g->weight, ev->weight);
+	return 0;
+}
+
+/* map[i]: the node of dst that src's node i is. */
+static int merge_nodes(struct stack_tree *dst, const struct stack_tree *src, uint32_t *map)
+{
+	struct stack_tree_view v = stack_tree_view(src);
+	uint32_t i, frame;
+	int err;
+
+	map[0] = 0;
+	for (i = 1; i < v.node_cnt; i++) {
+		err = adopt_frame(dst, v.tables, &v.tables->frames[v.nodes[i].frame], &frame);
+		if (!err)
+			err = find_node(dst, map[v.nodes[i].parent], frame, &map[i]);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+int stack_tree_merge(struct stack_tree *dst, const struct stack_tree *src)
+{
+	struct stack_tree_view v = stack_tree_view(src);
+	uint32_t *map = malloc(v.node_cnt * sizeof(*map));
+	uint32_t i, thread, group;
+	int err = map ? merge_nodes(dst, src, map) : -ENOMEM;
+
+	for (i = 0; !err && i < v.group_cnt; i++) {
+		const struct stack_group *g = &v.groups[i];
+		struct stack_thread th = v.threads[g->thread];
+
+		th.process += dst->process_cnt;
+		err = find_thread(dst, &th, &thread);
+		if (!err)
+			err = find_group(dst, map[g->node], thread, g->status, &group);
+		if (!err)
+			groups_of(dst)[group].weight = weight_add(groups_of(dst)[group].weight,
+								  g->weight);
+	}
+	dst->process_cnt += src->process_cnt;
+	free(map);
+	return err;
+}
+
+uint64_t *stack_tree_totals(const struct stack_tree *t)
+{
+	struct stack_tree_view v = stack_tree_view(t);
+	uint64_t *totals = calloc(v.node_cnt, sizeof(*totals));
+	uint32_t i;
+
+	if (!totals)
+		return NULL;
+	for (i = 0; i < v.group_cnt; i++)
+		totals[v.groups[i].node] = weight_add(totals[v.groups[i].node],
+						      v.groups[i].weight);
+	for (i = v.node_cnt; --i > 0;)
+		totals[v.nodes[i].parent] = weight_add(totals[v.nodes[i].parent], totals[i]);
+	return totals;
+}
+
+uint32_t *stack_tree_preorder(const struct stack_tree *t, uint32_t **depths)
+{
+	struct stack_tree_view v = stack_tree_view(t);
+	uint32_t *size = calloc(v.node_cnt, sizeof(*size));
+	uint32_t *pos = calloc(v.node_cnt, sizeof(*pos));
+	uint32_t *order = calloc(v.node_cnt, sizeof(*order));
+	uint32_t *depth = calloc(v.node_cnt, sizeof(*depth));
+	uint32_t i;
+
+	if (!size || !pos || !order || !depth) {
+		free(order);
+		order = NULL;
+		goto out;
+	}
+	for (i = v.node_cnt; --i > 0;)
+		size[v.nodes[i].parent] += ++size[i];
+	/* From here size[i] is how far behind node i its next child goes. */
+	size[0] = 1;
+	for (i = 1; i < v.node_cnt; i++) {
+		uint32_t parent = v.nodes[i].parent, own = size[i];
+
+		pos[i] = pos[parent] + size[parent];
+		size[parent] += own;
+		size[i] = 1;
+		order[pos[i]] = i;
+		depth[pos[i]] = depth[pos[parent]] + 1;
+	}
+	if (depths) {
+		*depths = depth;
+		depth = NULL;
+	}
+out:
+	free(size);
+	free(pos);
+	free(depth);
+	return order;
+}

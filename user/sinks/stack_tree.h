@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * stack_tree.h - the stacks of one or more profiles as one call tree, with the
+ * weight that each thread left at each stack in each state.
+ *
+ * Memory grows with distinct stacks, never with samples. Files and functions
+ * are interned here, so profiles with tables of their own share the tree.
+ * Knows nothing of what the tree is drawn as.
+ */
+#ifndef TACHBPF_STACK_TREE_H
+#define TACHBPF_STACK_TREE_H
+
+#include "event.h"
+
+struct stack_tree;
+
+/* What tells two frames apart: file, function and line, or also the columns. */
+enum stack_detail { STACK_LINES, STACK_POSITIONS };
+
+/* Node 0 is the root and has no frame; a parent's number is lower than its child's. */
+struct stack_node {
+	uint32_t parent;
+	uint32_t frame;		/* id in the tree's tables */
+};
+
+struct stack_thread {
+	uint32_t process;	/* the how manieth begin(), from 0 */
+	uint32_t interp_id;
+	uint64_t thread_id;
+};
+
+/* What was seen at exactly this stack: a node, a thread, a status. */
+struct stack_group {
+	uint32_t node;
+	uint32_t thread;
+	uint64_t weight;
+	uint8_t status;
+};
+
+/* Valid until the next call that changes the tree. */
+struct stack_tree_view {
+	const struct stack_node *nodes;
+	const struct stack_thread *threads;
+	const struct stack_group *groups;
+	const struct profile_tables *tables;	/* what the nodes' frames mean */
+	uint32_t node_cnt, thread_cnt, group_cnt;
+};
+
+/* NULL with errno. */
+struct stack_tree *stack_tree_new(enum stack_detail detail);
+void stack_tree_free(struct stack_tree *t);
+
+/*
+ * The events that follow are of another process, their frames of these tables,
+ * which must stay until stack_tree_end(). 0 or -errno, likewise below: -EINVAL
+ * for events that do not fit the tables, -EOVERFLOW for more than 2^32 stacks.
+ */
+int stack_tree_begin(struct stack_tree *t, const struct profile_tables *tables);
+int stack_tree_event(struct stack_tree *t, const struct event *ev);
+void stack_tree_end(struct stack_tree *t);
+
+/* Add everything of src, whose processes are numbered behind dst's. */
+int stack_tree_merge(struct stack_tree *dst, const struct stack_tree *src);
+
+struct stack_tree_view stack_tree_view(const struct stack_tree *t);
+
+/*
+ * The nodes in preorder, to be freed by the caller; NULL: out of memory. depths,
+ * if not NULL, gets an array as long: the depth of order[i], 0 for the root.
+ */
+uint32_t *stack_tree_preorder(const struct stack_tree *t, uint32_t **depths);
+
+/* The weight below and at every node, by node; to be freed. NULL: out of memory. */
+uint64_t *stack_tree_totals(const struct stack_tree *t);
+
+/* a + b, or the highest number there is. */
+static inline uint64_t weight_add(uint64_t a, uint64_t b)
+{
+	uint64_t sum;
+
+	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
+}
+
+#endif
