@@ -118,7 +118,7 @@ static void report_error(const char *to, int err)
 {
 	char shown[512];
 
-	if (err != -EPIPE)
+	if (err != -EPIPE && err != SINK_REPORTED)
 		log_error("cannot write '%s': %s", escape_text(to, strlen(to), shown, sizeof(shown)),
 			  strerror(-err));
 }
