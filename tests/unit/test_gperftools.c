@@ -137,26 +137,6 @@ static void test_bytes_are_refused(void **state)
 	}
 }
 
-/* One line of a format cannot mean samples and the next one bytes. */
-static void test_mixed_units(void **state)
-{
-	static const struct sink_ops *const all[] = { &sink_collapsed, &sink_pprof };
-	struct export_test t = { .args = { .many = true } };
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(all); i++) {
-		t.meta.unit = UNIT_SAMPLES;
-		export_open(&t, all[i]);
-		export_begin(&t);
-		assert_int_equal(all[i]->end(t.s, NULL), 0);
-		t.meta.unit = UNIT_BYTES;
-		assert_int_equal(all[i]->begin(t.s, &t.meta, intern_tables(t.in)), SINK_REPORTED);
-		assert_int_equal(all[i]->close(t.s), SINK_REPORTED);
-		close(t.args.fd);
-		intern_free(t.in);
-	}
-}
-
 /* Processes with different clocks: counts are in microseconds. */
 static void test_intervals(void **state)
 {
@@ -211,8 +191,7 @@ int main(void)
 		cmocka_unit_test(test_calls), cmocka_unit_test(test_go),
 		cmocka_unit_test(test_perl), cmocka_unit_test(test_native),
 		cmocka_unit_test(test_native_of_python),
-		cmocka_unit_test(test_bytes_are_refused), cmocka_unit_test(test_mixed_units),
-		cmocka_unit_test(test_intervals),
+		cmocka_unit_test(test_bytes_are_refused), cmocka_unit_test(test_intervals),
 		cmocka_unit_test(test_hostile_names),
 	};
 

@@ -208,7 +208,6 @@ static const struct aggregate_format collapsed_format = {
 	.apart = DETAIL_LINE,
 	.lines = true,
 	.by_thread = true,
-	.one_unit = true,
 	.each_process = true,
 	.write = collapsed_write,
 };
