@@ -75,12 +75,12 @@ static int replay_set(struct profile_set *set, const struct file_options *opts, 
 	return err ? err : close_err;
 }
 
-/* -EPIPE is the reader's wish to see no more: nothing to tell. -ENOTSUP was told. */
+/* -EPIPE is the reader's wish to see no more: nothing to tell. SINK_REPORTED was told. */
 static void report_error(const char *to, int err)
 {
 	char shown[512];
 
-	if (err != -EPIPE && err != -ENOTSUP)
+	if (err != -EPIPE && err != SINK_REPORTED)
 		log_error("cannot write '%s': %s", escape_text(to, strlen(to), shown, sizeof(shown)),
 			  strerror(-err));
 }

@@ -34,7 +34,7 @@ void profile_out_complain(const char *path, int err)
 		log_error("cannot write '%s': too many samples: the layouts draft1 and draft2 end at "
 			  "2^32 - 1, and counts that are written out as samples at 2^30 in a file",
 			  shown);
-	else if (err != -EPIPE && err != -ENOTSUP)
+	else if (err != -EPIPE && err != SINK_REPORTED)
 		log_error("cannot write '%s': %s", shown, strerror(-err));
 }
 

@@ -148,6 +148,21 @@ static void test_names(void **state)
 	done(p);
 }
 
+/* The file says once what all its values are. */
+static void test_mixed_units(void **state)
+{
+	struct export_test t = { .args = { .many = true } };
+
+	export_open(&t, &sink_pprof);
+	export_begin(&t);
+	assert_int_equal(t.s->ops->end(t.s, NULL), 0);
+	t.meta.unit = UNIT_BYTES;
+	assert_int_equal(t.s->ops->begin(t.s, &t.meta, intern_tables(t.in)), SINK_REPORTED);
+	assert_int_equal(t.s->ops->close(t.s), SINK_REPORTED);
+	close(t.args.fd);
+	intern_free(t.in);
+}
+
 static void test_nothing(void **state)
 {
 	struct export_test t = { 0 };
@@ -166,7 +181,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_calls), cmocka_unit_test(test_units),
 		cmocka_unit_test(test_hostile_names), cmocka_unit_test(test_names),
-		cmocka_unit_test(test_nothing),
+		cmocka_unit_test(test_mixed_units), cmocka_unit_test(test_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -36,6 +36,24 @@ struct sink *aggregate_open(const struct aggregate_format *format, const struct 
 	return &a->sink;
 }
 
+/* 0, or SINK_REPORTED. */
+static int check_unit(struct aggregate *a, enum profile_unit unit)
+{
+	const char *name = a->format->ops->name;
+
+	if (unit == UNIT_BYTES && a->format->no_bytes) {
+		log_error("%s cannot hold bytes of memory: %s", name, a->format->no_bytes);
+		return SINK_REPORTED;
+	}
+	if (a->format->one_unit && a->begun && unit != a->unit) {
+		log_error("these profiles do not count the same (samples, bytes, nanoseconds): "
+			  "give %s one kind at a time", name);
+		return SINK_REPORTED;
+	}
+	a->unit = unit;
+	return 0;
+}
+
 int aggregate_begin(struct sink *s, const struct profile_meta *meta,
 		    const struct profile_tables *tables)
 {
@@ -45,12 +63,9 @@ int aggregate_begin(struct sink *s, const struct profile_meta *meta,
 		return a->err;
 	if (a->active || (a->begun && !a->args.many))
 		return -EINVAL;
-	if (meta->unit == UNIT_BYTES && a->format->no_bytes) {
-		log_error("%s cannot hold bytes of memory: %s", a->format->ops->name,
-			  a->format->no_bytes);
-		return a->err = -ENOTSUP;
-	}
-	a->err = stacks_begin(a->stacks, meta, tables);
+	a->err = check_unit(a, meta->unit);
+	if (!a->err)
+		a->err = stacks_begin(a->stacks, meta, tables);
 	a->active = a->begun = !a->err;
 	return a->err;
 }

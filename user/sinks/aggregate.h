@@ -19,6 +19,7 @@ struct aggregate_format {
 	bool by_thread;			/* GROUP_DEFAULT is GROUP_THREAD */
 	bool by_status;
 	bool each_process;		/* write at every end(), not at close() */
+	bool one_unit;			/* the format says once what all numbers count */
 	const char *no_bytes;		/* NULL, or why UNIT_BYTES cannot be written */
 	/* 0 or -errno. */
 	int (*write)(struct aggregate *a);
@@ -31,6 +32,7 @@ struct aggregate {
 	struct stacks_config config;
 	struct stacks *stacks;
 	struct buf stats;	/* struct profile_stats, by process of the stacks */
+	enum profile_unit unit;	/* of the first process */
 	int err;
 	bool active, begun;
 };

@@ -9,7 +9,7 @@
  * the full file names. Only control characters, invalid UTF-8 and ";" in names
  * come out differently: escaped, because they would break the lines.
  *
- * A line exists as words only until it is written: sorting compares words.
+ * A line exists as words only until it is written: sorting compares their ranks.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -25,6 +25,7 @@ struct collapsed {
 	struct fold fold;
 	struct buf heads;	/* the groups' words, */
 	size_t *head_ends;	/* by group, where they end */
+	uint32_t *ranks;	/* by label: its word's place in the order of words that go on */
 };
 
 /* What comes before the frames: "process:12 app;tid:13", either, both or nothing. */
@@ -73,10 +74,41 @@ static int compare_words(struct string_ref a, struct string_ref b, bool more_a, 
 	return next_a - next_b;
 }
 
+static int compare_labels(const void *a, const void *b, void *ctx)
+{
+	const struct fold *fold = ctx;
+
+	return compare_words(fold_word(fold, *(const uint32_t *)a),
+			     fold_word(fold, *(const uint32_t *)b), true, true);
+}
+
+/* Words of the same text have the same rank. */
+static int rank_labels(struct collapsed *c)
+{
+	uint32_t i, cnt = stacks_tables(c->a->stacks)->frame_cnt;
+	uint32_t *order = calloc((size_t)cnt + 1, sizeof(*order));
+
+	c->ranks = calloc((size_t)cnt + 1, sizeof(*c->ranks));
+	if (!order || !c->ranks) {
+		free(order);
+		return -ENOMEM;
+	}
+	for (i = 0; i < cnt; i++)
+		order[i] = i;
+	qsort_r(order, cnt, sizeof(*order), compare_labels, &c->fold);
+	for (i = 1; i < cnt; i++) {
+		bool same = !compare_labels(&order[i - 1], &order[i], &c->fold);
+
+		c->ranks[order[i]] = same ? c->ranks[order[i - 1]] : i;
+	}
+	free(order);
+	return 0;
+}
+
 /*
  * Most frequent first, then by text: UTF-8 sorts like the code points it stands
- * for. A word that is another's beginning up to its ";" leaves the rest to chance
- * no more than bytes would: no word holds ";" but a head, which ends before one.
+ * for. Word by word is byte by byte, since no word has a ";" in it; but one that
+ * is another's beginning comes before or after it by what follows.
  */
 static int compare_lines(const void *a, const void *b, void *ctx)
 {
@@ -97,6 +129,11 @@ static int compare_lines(const void *a, const void *b, void *ctx)
 		j--;
 		if (x->labels[i] == y->labels[j])
 			continue;
+		if (i && j) {
+			if (c->ranks[x->labels[i]] == c->ranks[y->labels[j]])
+				continue;
+			return c->ranks[x->labels[i]] < c->ranks[y->labels[j]] ? -1 : 1;
+		}
 		diff = compare_words(fold_word(&c->fold, x->labels[i]),
 				     fold_word(&c->fold, y->labels[j]), i, j);
 		if (diff)
@@ -150,6 +187,8 @@ static int collapsed_write(struct aggregate *a)
 	if (!lines || !w || !c.head_ends)
 		goto out;
 	err = fold_init(&c.fold, a->stacks, a->config.detail);
+	if (!err)
+		err = rank_labels(&c);
 	for (i = 0; !err && i < groups; i++)
 		err = add_head(&c, i);
 	if (!err)
@@ -158,6 +197,7 @@ out:
 	fold_free(&c.fold);
 	buf_free(&c.heads);
 	free(c.head_ends);
+	free(c.ranks);
 	free(lines);
 	free(w);
 	return err;

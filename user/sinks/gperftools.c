@@ -6,10 +6,11 @@
  *	gperftools	version 1, names behind the samples: Go's pprof
  *	gperftools-perl	"--- symbol" before a version 0 profile: google-pprof
  *	gperftools-native version 0 of machine addresses: any reader, but only of
- *			frames that are one: their function is called "0x...", as
- *			in profiles that were imported from this format
+ *			frames that are one: their function is called "0x..." or
+ *			"libc.so.6+0x...", as in profiles imported from this format
  *
- * Owns the addresses, which are made up: one for each file, function and line.
+ * Owns the addresses, which are made up: one for each file, function and line;
+ * of a mapped file its offsets, from a beginning that is made up.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -17,6 +18,7 @@
 #include <string.h>
 
 #include "aggregate.h"
+#include "pairs.h"
 #include "qualify.h"
 #include "writer.h"
 
@@ -27,6 +29,12 @@
 /* Made-up addresses: clear of 0, which ends a profile, and far enough apart for "pc - 1". */
 #define ADDRESS_BASE 0x10000
 #define ADDRESS_STEP 16
+
+/* Mapped files begin where no process has anything, and have offsets below the step. */
+#define MAP_BASE (1ull << 60)
+#define MAP_STEP (1ull << 41)
+#define MAP_CNT_MAX (1u << 18)
+#define PAGE_BYTES 4096
 
 enum flavour { FLAVOUR_GO, FLAVOUR_PERL, FLAVOUR_NATIVE };
 
@@ -39,6 +47,8 @@ struct gperf {
 	bool scaled;		/* counts are in microseconds: the processes' intervals differ */
 	bool roots;		/* an outermost frame says which process or thread it is */
 	uint64_t *native;	/* by label: its address; 0: not native */
+	struct pairs maps;	/* mapped files: string, 0 */
+	struct buf map_ends;	/* u64 by map: the highest offset */
 	struct qualifier *names;
 };
 
@@ -116,7 +126,7 @@ static uint32_t pick(const struct gperf *g, const struct stack_view *v,
 	return n;
 }
 
-/* Header, records, trailer. -ENOTSUP: there are samples, but none with such a frame. */
+/* Header, records, trailer. There may be samples, but none with such a frame. */
 static int put_samples(struct gperf *g)
 {
 	const uint64_t header[] = {
@@ -141,7 +151,11 @@ static int put_samples(struct gperf *g)
 		written++;
 	}
 	writer_put(g->w, trailer, sizeof(trailer));
-	return shown && !written ? -ENOTSUP : 0;
+	if (!shown || written)
+		return 0;
+	log_error("no frame of this profile is a machine address, and gperftools-native holds "
+		  "nothing else: use --format gperftools");
+	return SINK_REPORTED;
 }
 
 /* Characters that a reader takes apart, by flavour, and what stands for them. */
@@ -271,24 +285,89 @@ static int put_names(struct gperf *g)
 	return err;
 }
 
-/* Which labels are addresses: "0x" and hexadecimal digits. */
+/* "0x" and hexadecimal digits to the end. */
+static bool parse_hex(struct string_ref s, uint64_t *v)
+{
+	char text[19] = "";
+
+	if (s.len < 3 || s.len >= sizeof(text))
+		return false;
+	memcpy(text, s.data, s.len);
+	*v = strtoull(text, NULL, 16);
+	return !strncmp(text, "0x", 2) &&
+	       strspn(text + 2, "0123456789abcdefABCDEF") == s.len - 2u;
+}
+
+/* The address of an offset in a mapped file; 0: not one that can be had. */
+static int map_offset(struct gperf *g, uint32_t file, uint64_t off, uint64_t *address)
+{
+	uint64_t *end, none = 0;
+	uint32_t id;
+	int err = pairs_add(&g->maps, (struct pair){ file, 0 }, &id);
+
+	if (!err && (size_t)id * sizeof(none) == g->map_ends.len)
+		err = buf_add(&g->map_ends, &none, sizeof(none));
+	if (err)
+		return err;
+	end = (uint64_t *)(void *)g->map_ends.data + id;
+	if (off >= MAP_STEP - PAGE_BYTES || id >= MAP_CNT_MAX)
+		return 0;
+	*address = MAP_BASE + id * MAP_STEP + off;
+	*end = off > *end ? off : *end;
+	return 0;
+}
+
+/* "0x..." is an address, "BASENAME+0x..." an offset in its file. */
+static int native_address(struct gperf *g, const struct frame *f, uint64_t *address)
+{
+	struct string_ref func = g->t->strings[f->func];
+	struct string_ref base = path_base(g->t->strings[f->file]);
+	uint64_t off;
+
+	if (parse_hex(func, address))
+		return 0;
+	*address = 0;
+	if (!base.len || func.len <= base.len || memcmp(func.data, base.data, base.len) ||
+	    func.data[base.len] != '+')
+		return 0;
+	func.data += base.len + 1;
+	func.len -= base.len + 1;
+	return parse_hex(func, &off) ? map_offset(g, f->file, off, address) : 0;
+}
+
 static int find_native(struct gperf *g)
 {
 	uint32_t i;
+	int err = 0;
 
 	g->native = calloc((size_t)g->t->frame_cnt + 1, sizeof(*g->native));
 	if (!g->native)
 		return -ENOMEM;
-	for (i = 0; i < g->t->frame_cnt; i++) {
-		struct string_ref func = g->t->strings[g->t->frames[i].func];
-		char text[19] = "";
+	for (i = 0; !err && i < g->t->frame_cnt; i++)
+		err = native_address(g, &g->t->frames[i], &g->native[i]);
+	return err;
+}
 
-		if (func.len < 3 || func.len >= sizeof(text))
-			continue;
-		memcpy(text, func.data, func.len);
-		if (!strncmp(text, "0x", 2) &&
-		    strspn(text + 2, "0123456789abcdefABCDEF") == func.len - 2u)
-			g->native[i] = strtoull(text, NULL, 16);
+/* The mapped files, as /proc/PID/maps has them. */
+static int put_maps(struct gperf *g)
+{
+	char head[80], *path;
+	uint64_t start, end;
+	uint32_t i;
+
+	for (i = 0; i < g->maps.cnt && i < MAP_CNT_MAX; i++) {
+		path = clean(g, g->t->strings[g->maps.list[i].a]);
+		if (!path)
+			return -ENOMEM;
+		start = MAP_BASE + i * MAP_STEP;
+		end = start + ((uint64_t *)(void *)g->map_ends.data)[i] / PAGE_BYTES * PAGE_BYTES +
+		      PAGE_BYTES;
+		snprintf(head, sizeof(head), "%llx-%llx r-xp 00000000 00:00 0 ",
+			 (unsigned long long)start, (unsigned long long)end);
+		writer_text(g->w, head);
+		writer_text(g->w, path);
+		writer_char(g->w, '\n');
+		free(path);
 	}
 	return 0;
 }
@@ -307,9 +386,8 @@ static int put_profile(struct gperf *g)
 	err = put_samples(g);
 	if (!err && g->flavour == FLAVOUR_GO)
 		err = put_names(g);
-	if (err == -ENOTSUP)
-		log_error("no frame of this profile is a machine address, and gperftools-native "
-			  "holds nothing else: use --format gperftools");
+	if (!err && g->flavour == FLAVOUR_NATIVE)
+		err = put_maps(g);
 	return err ? err : writer_flush(g->w);
 }
 
@@ -330,6 +408,8 @@ static int write_flavour(struct aggregate *a, enum flavour flavour)
 	}
 	qualifier_free(g.names);
 	free(g.native);
+	pairs_free(&g.maps);
+	buf_free(&g.map_ends);
 	free(g.w);
 	return err;
 }

@@ -428,6 +428,7 @@ static const struct aggregate_format pprof_format = {
 	.apart = DETAIL_LINE,
 	.lines = true,
 	.by_thread = true,
+	.one_unit = true,
 	.by_status = true,
 	.write = pprof_write,
 };

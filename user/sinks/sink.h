@@ -11,6 +11,8 @@
 #ifndef TACHBPF_SINK_H
 #define TACHBPF_SINK_H
 
+#include <errno.h>
+
 #include "event.h"
 
 struct compressor;
@@ -25,6 +27,9 @@ enum tach_layout { TACH_RELEASE, TACH_DRAFT1, TACH_DRAFT2 };
 /* 0 is what the users of the format expect; its page in docs/ says which. */
 enum sink_lines { LINES_DEFAULT, LINES_APART, LINES_MERGED };
 enum sink_group { GROUP_DEFAULT, GROUP_PROCESS, GROUP_THREAD };
+
+/* What a sink returns that has said itself, in one line, what it cannot write. */
+#define SINK_REPORTED (-ENOTSUP)
 
 /* Which of these a format can do (sink_ops.takes); the others are refused for it. */
 enum sink_takes { SINK_TAKES_LINES = 1, SINK_TAKES_GROUP = 2 };
