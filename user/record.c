@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "options.h"
@@ -234,6 +235,20 @@ static int conclude(struct record *r)
 	return err ? err : finish_err;
 }
 
+/*
+ * A process under way takes two files: its profile and the journal. Only now: the
+ * command that was started keeps the limit it was given.
+ */
+static void raise_file_limit(void)
+{
+	struct rlimit lim;
+
+	if (!getrlimit(RLIMIT_NOFILE, &lim) && lim.rlim_cur < lim.rlim_max) {
+		lim.rlim_cur = lim.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &lim);
+	}
+}
+
 static int record(struct record *r)
 {
 	int err = precheck_record(r->opts->ignore_kernel_bugs), end_err;
@@ -246,6 +261,7 @@ static int record(struct record *r)
 		err = select_processes(r);
 	if (err)
 		return err;
+	raise_file_limit();
 	catch_signals(r->opts->command);
 	r->start_ns = now_ns();
 	r->next_housekeep_ns = r->start_ns + NS_PER_S;

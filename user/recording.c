@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -27,17 +26,6 @@ void recording_start(struct recording *r)
 	r->start_time = time(NULL);
 }
 
-/* A process under way takes two files: its profile and the journal. */
-static void raise_file_limit(void)
-{
-	struct rlimit lim;
-
-	if (!getrlimit(RLIMIT_NOFILE, &lim) && lim.rlim_cur < lim.rlim_max) {
-		lim.rlim_cur = lim.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &lim);
-	}
-}
-
 struct recording *recording_new(const struct recording_args *args)
 {
 	struct recording *r = calloc(1, sizeof(*r));
@@ -47,7 +35,6 @@ struct recording *recording_new(const struct recording_args *args)
 		return NULL;
 	r->args = *args;
 	r->dirfd = -1;
-	raise_file_limit();
 	recording_start(r);
 	r->sample_rate = args->rate_hz;
 	output_default_name(name);

@@ -17,7 +17,7 @@ MISSING = interpreters.missing(FOUND)
 BY_NAME = {i.name: i for i in FOUND}
 
 # One process does all of these, one after the other; CPU seconds of each.
-BEHAVIOURS = ("shares=10", "threads=1.5", "recursion=1", "deep=1", "unicodes=1", "generators=1",
+BEHAVIOURS = ("shares=10", "threads=2.5", "recursion=1", "deep=1", "unicodes=1", "generators=1",
               "qualnames=2", "exceptions=1.5", "garbage=1.5", "nogil=0.8", "sleepers=1",
               "recycled=1.5", "entries=1.5")
 RATE = 999
