@@ -13,6 +13,7 @@
 
 #include "bpf/abi.h"
 #include "info_other.h"
+#include "info_verify.h"
 #include "json.h"
 #include "options.h"
 #include "output.h"
@@ -481,129 +482,6 @@ static int show_file(void *ctx, const struct profile_file *file, struct reader *
 	return 0;
 }
 
-/* ---- --verify ---- */
-
-static const char *const checksums[] = {
-	[TACH_CHECKSUM_NONE] = "none", [TACH_CHECKSUM_RIGHT] = "right",
-	[TACH_CHECKSUM_WRONG] = "wrong", [TACH_CHECKSUM_UNKNOWN] = "unknown",
-};
-
-struct verdict {
-	uint64_t samples;
-	enum tach_checksum checksum;
-	char why[256];		/* "": sound */
-};
-
-static int count_sample(void *ctx, const struct event *ev)
-{
-	struct verdict *v = ctx;
-
-	if (__builtin_add_overflow(v->samples, ev->weight, &v->samples))
-		v->samples = UINT64_MAX;
-	return 0;
-}
-
-/* What the reader does not mind: names that are not UTF-8. */
-static void verify_strings(const struct profile_tables *t, struct verdict *v)
-{
-	uint32_t i, cp;
-	size_t at, n;
-
-	for (i = 0; i < t->string_cnt; i++) {
-		for (at = 0; at < t->strings[i].len; at += n) {
-			n = utf8_char(t->strings[i].data + at, t->strings[i].len - at, &cp);
-			if (!n) {
-				snprintf(v->why, sizeof(v->why),
-					 "damaged: string %u is not UTF-8, at its byte %zu", i, at);
-				return;
-			}
-		}
-	}
-}
-
-static int verify_reader(struct reader *r, struct verdict *v)
-{
-	struct tach_reader *tach = reader_as_tach(r);
-	uint32_t i;
-	int err = 0;
-
-	for (i = 0; !err && i < reader_profile_cnt(r); i++) {
-		reader_select(r, i);
-		err = reader_run(r, count_sample, v, v->why, sizeof(v->why));
-	}
-	if (err && err != -EBADMSG)
-		return err;
-	v->checksum = tach ? tach_reader_checksum(tach) : TACH_CHECKSUM_NONE;
-	if (v->checksum == TACH_CHECKSUM_UNKNOWN)
-		return -ENOMEM;
-	if (!*v->why)
-		verify_strings(reader_tables(r), v);
-	if (!*v->why && v->checksum == TACH_CHECKSUM_WRONG)
-		snprintf(v->why, sizeof(v->why),
-			 "damaged: its checksum is not that of its contents");
-	return 0;
-}
-
-static void json_verdict(struct json *j, const struct profile_file *file, const struct verdict *v)
-{
-	json_object(j, NULL);
-	json_string(j, "path", file->path);
-	json_bool(j, "sound", !*v->why);
-	json_uint(j, "samples", v->samples);
-	json_string(j, "checksum", v->checksum == TACH_CHECKSUM_UNKNOWN ? NULL :
-							       checksums[v->checksum]);
-	json_string(j, "defect", *v->why ? v->why : NULL);
-	json_object_end(j);
-}
-
-static int verify_file(struct run *run, const struct profile_file *file)
-{
-	struct verdict v = { .checksum = TACH_CHECKSUM_UNKNOWN };
-	struct reader *r = reader_open(file->path, &run->set->reader_args, v.why, sizeof(v.why));
-	char shown[2 * sizeof(v.why)];
-	int err = 0;
-
-	if (r)
-		err = verify_reader(r, &v);
-	else if (!*v.why)
-		snprintf(v.why, sizeof(v.why), "%s", strerror(errno));
-	reader_free(r);
-	if (err)
-		return err;
-	if (run->as_json)
-		json_verdict(&run->json, file, &v);
-	else if (!*v.why)
-		printf("%s: sound: %" PRIu64 " samples, %s\n", file->shown, v.samples,
-		       v.checksum == TACH_CHECKSUM_NONE ? "no checksum" : "checksum right");
-	if (*v.why) {
-		log_error("'%s': %s", file->shown,
-			  escape_text(v.why, strlen(v.why), shown, sizeof(shown)));
-		run->set->failed = true;
-	}
-	return 0;
-}
-
-static int verify_set(struct run *run)
-{
-	size_t i;
-	int err = 0;
-
-	if (run->as_json) {
-		json_start(&run->json, stdout, true);
-		json_object(&run->json, NULL);
-		json_array(&run->json, "files");
-	}
-	for (i = 0; !err && i < run->set->file_cnt; i++)
-		err = verify_file(run, &run->set->files[i]);
-	if (run->as_json) {
-		json_array_end(&run->json);
-		json_object_end(&run->json);
-	}
-	return err;
-}
-
-/* ---- */
-
 static int show_set(struct run *run)
 {
 	int err;
@@ -630,7 +508,7 @@ int info_run(const struct file_options *opts)
 
 	if (err)
 		goto out;
-	err = opts->verify ? verify_set(&run) : show_set(&run);
+	err = opts->verify ? info_verify(&set, opts->json) : show_set(&run);
 	if (err)
 		log_error("cannot read the profiles: %s", strerror(-err));
 	else
