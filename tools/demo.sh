@@ -35,6 +35,8 @@ echo "== $tachbpf -a -d 5 -r 999 -o $out/profile"
 echo
 echo "== $tachbpf report $out/profile"
 "$tachbpf" report "$out/profile"
+"$tachbpf" replay "$out/profile" --format flamegraph -o "$out/flamegraph.html"
 echo
+echo "A flame graph of it, for any browser: $out/flamegraph.html"
 echo "The profile stays in $out/profile: one TACH file per process, and session.json."
 echo "CPython 3.15 reads them too: python3.15 -m profiling.sampling replay --flamegraph FILE"
