@@ -128,7 +128,7 @@ class Page:
         elif method == "Runtime.consoleAPICalled":
             self.faults.append(f"console.{params['type']}: {json.dumps(params['args'])[:500]}")
         elif method == "Log.entryAdded":
-            self.faults.append(f"log: {params['entry']['text']}")
+            self.faults.append(f"log.{params['entry']['level']}: {params['entry']['text']}")
         elif method == "Network.requestWillBeSent":
             self.requests.append(params["request"]["url"])
 

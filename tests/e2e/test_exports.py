@@ -311,11 +311,10 @@ def check_markers(ours, theirs, last):
 
 # ---- speedscope ----
 
-@pytest.fixture(scope="session")
-def speedscope():
-    """What speedscope's own importer makes of a file."""
+def speedscope_package():
+    """The directory of speedscope's npm package, installed if it is not."""
     if not shutil.which("node") or not shutil.which("npm"):
-        pytest.skip("node and npm are not installed: speedscope's importer cannot run")
+        pytest.skip("node and npm are not installed: speedscope cannot be had")
     cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "tachbpf"
     package = cache / f"speedscope-{SPEEDSCOPE}" / "node_modules" / "speedscope"
     if not package.is_dir():
@@ -324,6 +323,13 @@ def speedscope():
                               capture_output=True, text=True, timeout=300)
         if done.returncode:
             pytest.skip(f"npm cannot install speedscope: {done.stderr[-200:]}")
+    return package
+
+
+@pytest.fixture(scope="session")
+def speedscope():
+    """What speedscope's own importer makes of a file."""
+    package = speedscope_package()
 
     def load(path):
         done = subprocess.run(["node", HERE / "consumers" / "speedscope.js", package, path],
