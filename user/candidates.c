@@ -4,6 +4,7 @@
  */
 #include "candidates.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 
 /* 2 ms after the first look (a dynamic linker needs about that), doubling to a minute. */
@@ -71,6 +72,21 @@ void candidates_forget(struct candidates *c, pid_t tgid)
 	free(u64map_remove(&c->by_tgid, tgid));
 }
 
+static bool is_young(const struct candidate *cand)
+{
+	return cand->tries < CANDIDATE_YOUNG_TRIES && cand->next_ns != UINT64_MAX;
+}
+
+size_t candidates_young_cnt(struct candidates *c)
+{
+	struct candidate *cand;
+	size_t pos = 0, cnt = 0;
+
+	while ((cand = u64map_next(&c->by_tgid, &pos)))
+		cnt += is_young(cand);
+	return cnt;
+}
+
 uint64_t candidates_wait_ns(struct candidates *c, uint64_t now_ns, uint64_t limit_ns)
 {
 	struct candidate *cand;
@@ -78,7 +94,7 @@ uint64_t candidates_wait_ns(struct candidates *c, uint64_t now_ns, uint64_t limi
 	size_t pos = 0;
 
 	while ((cand = u64map_next(&c->by_tgid, &pos))) {
-		if (cand->tries >= CANDIDATE_YOUNG_TRIES || cand->next_ns == UINT64_MAX)
+		if (!is_young(cand))
 			continue;
 		if (cand->next_ns <= now_ns)
 			return 0;

@@ -44,6 +44,8 @@ struct candidate *candidates_due(struct candidates *c, uint64_t now_ns, size_t *
 void candidates_forget(struct candidates *c, pid_t tgid);
 /* Nanoseconds until one that is young is due, at most limit_ns. */
 uint64_t candidates_wait_ns(struct candidates *c, uint64_t now_ns, uint64_t limit_ns);
+/* How many are young: looked at so few times that they may well become Python yet. */
+size_t candidates_young_cnt(struct candidates *c);
 void candidates_free(struct candidates *c);
 
 #endif

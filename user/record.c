@@ -183,7 +183,7 @@ static bool finished(struct record *r)
 	if (!r->opts->pid_cnt)
 		return false;
 	session_counts(r->session, &c);
-	return !c.processes_live;
+	return !c.processes_live && !c.processes_pending;
 }
 
 static int wait_ms(const struct record *r)

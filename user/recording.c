@@ -141,15 +141,35 @@ static unsigned int earlier_profiles(const struct recording *r, const struct row
 	return n;
 }
 
-static int create_file(struct recording *r, struct row *row)
+/*
+ * The file that was asked for; after an exec of the process "x.1.tach" beside
+ * "x.tach": the first profile is not overwritten.
+ */
+static int create_single_file(struct recording *r, struct row *row)
 {
-	if (r->args.single_file) {
-		const char *base = strrchr(r->path, '/');
+	unsigned int seq = earlier_profiles(r, row);
+	const char *slash = strrchr(r->path, '/'), *base = slash ? slash + 1 : r->path;
+	size_t stem = strlen(base);
+	char path[PATH_MAX];
 
-		snprintf(row->file, sizeof(row->file), "%.*s", (int)sizeof(row->file) - 1,
-			 base ? base + 1 : r->path);
+	if (!seq) {
+		snprintf(row->file, sizeof(row->file), "%.*s", (int)sizeof(row->file) - 1, base);
 		return output_create_path(r->path);
 	}
+	if (stem > 5 && !strcmp(base + stem - 5, ".tach"))
+		stem -= 5;
+	snprintf(row->file, sizeof(row->file), "%.*s.%u.tach",
+		 (int)(stem < sizeof(row->file) - 24 ? stem : sizeof(row->file) - 24), base, seq);
+	if (snprintf(path, sizeof(path), "%.*s%s", (int)(base - r->path), r->path, row->file) >=
+	    (int)sizeof(path))
+		return -ENAMETOOLONG;
+	return output_create_path(path);
+}
+
+static int create_file(struct recording *r, struct row *row)
+{
+	if (r->args.single_file)
+		return create_single_file(r, row);
 	output_file_name(row->file, row->tgid, row->comm, earlier_profiles(r, row));
 	return output_create_file(r->dirfd, row->file);
 }

@@ -48,7 +48,7 @@ struct session {
 	struct counters counters;	/* as of the last read_counters() */
 	double startup_cpu_s;
 	uint64_t lifecycle_lost;	/* as of the last sweep */
-	uint64_t orphans, unidentified, received, seen;
+	uint64_t orphans, unidentified, received, seen, table_full;
 	int err;			/* the first error that ends the session */
 };
 
@@ -132,6 +132,7 @@ static int admit(struct session *s, pid_t tgid, uint64_t start_ns,
 	};
 	struct proc_stat st;
 	struct process *p;
+	int err;
 
 	if (proc_stat(tgid, &st))
 		return -ESRCH;
@@ -145,7 +146,12 @@ static int admit(struct session *s, pid_t tgid, uint64_t start_ns,
 		return s->err;
 	process_add_late(p, late);
 	log_debug("process %d: CPython %s", tgid, image->version);
-	return tell_kernel(s, tgid, py);
+	err = tell_kernel(s, tgid, py);
+	if (err) {
+		s->table_full++;	/* MAX_PROCS of them ran; looked at again later */
+		drop_process(s, p);
+	}
+	return err;
 }
 
 static void refuse(struct session *s, pid_t tgid, const char *why)
@@ -587,10 +593,12 @@ void session_counts(struct session *s, struct session_counts *out)
 		.cpu_cnt = s->counters.cpu_cnt,
 		.received = s->received,
 		.orphans = s->orphans,
+		.table_full = s->table_full,
 		.unidentified = s->unidentified,
 		.startup_cpu_s = s->startup_cpu_s,
 		.processes_seen = s->seen,
 		.processes_live = s->processes.cnt,
+		.processes_pending = candidates_young_cnt(&s->candidates),
 		.hardware_cycles = sampler_is_hardware(s->sampler),
 	};
 }

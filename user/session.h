@@ -33,8 +33,10 @@ struct session_counts {
 	size_t cpu_cnt;
 	uint64_t received;		/* samples that arrived */
 	uint64_t orphans;		/* samples of processes that could not be looked at */
+	uint64_t table_full;		/* times that a process did not fit into py_procs */
 	uint64_t unidentified;		/* ticks of processes that were gone before we could look */
 	uint32_t processes_seen, processes_live;
+	uint32_t processes_pending;	/* after an exec: may become Python again */
 	bool hardware_cycles;
 	double startup_cpu_s;		/* our own CPU time until sampling began */
 };

@@ -57,7 +57,7 @@ static void list_losses(const struct session_counts *c, const struct totals *t,
 		{ "lifecycle_events", "exec, fork or exit events lost",
 		  c->kernel[CNT_LIFECYCLE_LOST] },
 		{ "process_table_full", "processes beyond the table's size",
-		  c->kernel[CNT_PROCS_FULL] },
+		  c->kernel[CNT_PROCS_FULL] + c->table_full },
 	};
 
 	memcpy(out, losses, sizeof(losses));

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from harness import (GC, Recording, Target, binary, cpu_s, files, fraction, lost, names, shares,
-                     succeeded, tach_files, tachbpf)
+from harness import (GC, Recording, Target, binary, cpu_s, files, fraction, kill, lost, names,
+                     shares, succeeded, tach_files, tachbpf)
 
 NOBODY = 65534
 
@@ -355,3 +355,25 @@ def test_two_profilers_at_once(busy, out):
             Recording(["-p", busy.pid, "-d", "1", "-o", out / "b.tach", "--json"]) as b:
         first, second = succeeded(a.wait()).summary, succeeded(b.wait()).summary
     assert first["samples"] > 500 and second["samples"] > 500
+
+
+def test_an_exec_of_the_only_process_overwrites_nothing(out, python, oracle):
+    again = "import time; t = time.process_time()\nwhile time.process_time() - t < 0.5: pass\n"
+    code = ("import os, sys, time\nsys.stdin.readline()\nt = time.process_time()\n"
+            "while time.process_time() - t < 0.5: pass\n"
+            f"os.execv(sys.executable, [sys.executable, '-c', {again!r}])\n")
+    target = subprocess.Popen(python.command("-c", code), stdin=subprocess.PIPE, text=True,
+                              start_new_session=True)
+    try:
+        with Recording(["-p", target.pid, "-r", "999", "-o", out / "x.tach",
+                        "--json"]) as recording:
+            recording.wait_recording()
+            target.stdin.write("go\n")
+            target.stdin.flush()
+            summary = succeeded(recording.wait()).summary
+    finally:
+        kill(target)
+    assert [p["file"] for p in summary["processes"]] == ["x.tach", "x.1.tach"]
+    for name in ("x.tach", "x.1.tach"):
+        profile, = oracle.load(out / name)
+        assert profile.replayed >= 400
