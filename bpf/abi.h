@@ -110,6 +110,7 @@ _Static_assert(sizeof(struct py_layout) == 96, "py_layout has no hidden padding"
 enum py_proc_state {
 	PY_PROC_PYTHON = 1,	/* walk its threads                                  */
 	PY_PROC_OTHER = 2,	/* looked at; not Python as far as we know           */
+	PY_PROC_ARRIVING = 3,	/* its executable is known (struct py_exe); to be settled */
 };
 
 /* Map py_procs: tgid -> this. Inserted by user space and by fork. */
@@ -124,13 +125,61 @@ struct py_proc {
 	abi_u64 tls_index;	/* TLS_DTV: address of the tls_index in the GOT      */
 	abi_s64 tls_off;	/* TLS_FS: from fsbase; TLS_DTV: added to the offset */
 	abi_u64 ticks;		/* samples seen here; racy by design                 */
+	abi_u64 exe;		/* ARRIVING: exe_key() of what it executes           */
+	abi_u64 exe_bias;	/* ARRIVING: where that was loaded, less where it says */
 	abi_s32 tss_key;	/* -1: not read yet                                  */
 	abi_u8 state;		/* enum py_proc_state */
 	abi_u8 tstate_how;	/* enum py_tstate_how */
-	abi_u8 pad[2];
+	abi_u8 strange;		/* ARRIVING: ticks at which it was not what was expected */
+	abi_u8 pad;
 	struct py_layout l;
 };
-_Static_assert(sizeof(struct py_proc) == 176, "py_proc has no hidden padding");
+_Static_assert(sizeof(struct py_proc) == 192, "py_proc has no hidden padding");
+
+/*
+ * From addresses as a file has them to a process' own. In place or from a template;
+ * doing it twice at the same time writes the same.
+ */
+static inline void py_proc_relocate(struct py_proc *p, const struct py_proc *file, abi_u64 bias)
+{
+	p->runtime = file->runtime + bias;
+	p->none = file->none ? file->none + bias : 0;
+	p->epoch = file->epoch ? file->epoch + bias : 0;
+	p->tls_index = file->tls_index ? file->tls_index + bias : 0;
+}
+
+/*
+ * Map known_exes: exe_key() -> this. What user space learned of an executable, so
+ * that a new process of it can be walked from its first sample. The interpreter is
+ * in the executable itself, or in a library whose place the dynamic linker leaves in
+ * the executable: in the slot of a function that is imported from there.
+ */
+#define EXE_ID_WORDS 2
+struct py_exe {
+	abi_u64 phdr;		/* AT_PHDR is this plus the executable's load bias    */
+	abi_u64 slot;		/* in the executable; 0: no library                  */
+	abi_u64 symbol;		/* the function in the library                       */
+	abi_u64 id_at;		/* bytes in the library that tell it from others ... */
+	abi_u64 id[EXE_ID_WORDS];	/* ... and what they are                     */
+	struct py_proc proc;	/* addresses as in the file: py_proc_relocate()      */
+};
+_Static_assert(sizeof(struct py_exe) == 48 + sizeof(struct py_proc), "py_exe is packed");
+
+/*
+ * What the kernel and stat(2) say alike of an executable, in whatever mount it is:
+ * inode number, size, and the beginning, as the kernel has it at hand when it
+ * executes a file (BINPRM_BUF_SIZE). No device: each container has its own. Never 0.
+ */
+#define EXE_HEAD 256
+static inline abi_u64 exe_key(abi_u64 ino, abi_u64 size, const abi_u64 *head)
+{
+	abi_u64 h = ino * 0x9e3779b97f4a7c15ULL ^ size;
+	int i;
+
+	for (i = 0; i < EXE_HEAD / 8; i++)
+		h = (h ^ h >> 29 ^ head[i]) * 0xbf58476d1ce4e5b9ULL;
+	return h | 1;
+}
 
 /* TACH's status byte (seeds: "Status Byte"; 32 is release-only). */
 enum {
@@ -221,11 +270,25 @@ _Static_assert(sizeof(struct raw_code) ==
 	       "raw_code is packed");
 
 struct raw_lifecycle {
-	struct raw_header h;	/* RAW_EXEC, RAW_EXIT: the process; RAW_FORK: the child */
+	struct raw_header h;	/* RAW_EXIT: the process; RAW_FORK: the child         */
 	abi_u32 parent_tgid;	/* RAW_FORK */
 	abi_u32 known;		/* RAW_FORK: the child inherited an admission          */
 	abi_u64 ident;		/* RAW_FORK: the child's py_proc.ident                 */
 };
+
+/* What may be gone from /proc before anybody can look. */
+#define RAW_COMM 16
+#define RAW_COMMAND 512
+struct raw_exec {
+	struct raw_header h;
+	abi_u64 exe;		/* exe_key(); 0: could not be told                    */
+	abi_u64 ident;		/* py_proc.ident if it was admitted, else 0            */
+	abi_u32 command_len;	/* of all arguments, each with its NUL; may be > RAW_COMMAND */
+	abi_u32 pad;
+	abi_u8 comm[RAW_COMM];
+	abi_u8 command[RAW_COMMAND];
+};
+_Static_assert(sizeof(struct raw_exec) == 24 + 24 + RAW_COMM + RAW_COMMAND, "raw_exec is packed");
 
 /* Per-CPU counters: every way a tick can end, and every loss. */
 enum counter {
@@ -249,6 +312,7 @@ enum counter {
 	CNT_CODE,		/* code objects sent                                 */
 	CNT_CODE_LOST,		/* not lost: sent with a later sample or read by user space */
 	CNT_UNVERIFIED_CODE,	/* frames whose code object could not be read        */
+	CNT_ARRIVED,		/* processes of known executables, walked from the first sample */
 	CNT_LIFECYCLE_LOST,	/* lost: exec/fork/exit record, ring buffer full     */
 	CNT_PROCS_FULL,		/* lost: a forked process did not fit into py_procs  */
 	CNT_MAX,

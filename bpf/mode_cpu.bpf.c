@@ -5,6 +5,7 @@
  * Decides about the process (admission), calls pyunwind, sends. Runs in
  * interrupt or NMI context: no hash map is changed here, only values in place.
  */
+#include "pysettle.bpf.h"
 #include "pyunwind.bpf.h"
 
 /* Batches: user space sleeps until enough is waiting, or its own timer fires. */
@@ -119,8 +120,14 @@ static __always_inline enum counter tick(void)
 	else if (p->start_ns != start_ns)
 		return report_unknown(tgid);	/* the pid came back */
 	p->ticks++;
-	if (p->state != PY_PROC_PYTHON)
+	if (p->state == PY_PROC_OTHER)
 		return CNT_OTHER;
+	if (p->state == PY_PROC_ARRIVING) {
+		int settled = settle(tgid);
+
+		if (settled <= 0)
+			return settled ? report_unknown(tgid) : CNT_NOT_READY;
+	}
 	return sample_process(p, pid_tgid, start_ns);
 }
 

@@ -9,6 +9,7 @@
 #include "discover.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "exes.h"
 #include "proc.h"
 #include "u64map.h"
 #include "util.h"
@@ -29,8 +31,21 @@ struct known_file {
 	struct cpython_image image;
 };
 
+/* An executable that runs an interpreter, or does not. */
+struct known_exe {
+	const struct cpython_image *image;	/* NULL: no interpreter, or one we cannot walk */
+	struct py_exe exe;
+	bool seen;	/* in a process; else which library it loads is a guess */
+};
+
+/* More than any host has in use; what comes then is looked at each time it runs. */
+#define MAX_EXES_SEEN 65536
+
 struct discovery {
 	struct u64map files;		/* hash of identity -> chain of known_file */
+	struct u64map exes;		/* exe_key() -> struct known_exe */
+	discovery_exe_fn cb;
+	void *ctx;
 };
 
 /* A mapping worth opening: where a file begins in the process. */
@@ -48,18 +63,29 @@ struct look {
 	bool exe_seen;
 };
 
-struct discovery *discovery_new(void)
+struct discovery *discovery_new(discovery_exe_fn cb, void *ctx)
 {
-	return calloc(1, sizeof(struct discovery));
+	struct discovery *d = calloc(1, sizeof(*d));
+
+	if (d) {
+		d->cb = cb;
+		d->ctx = ctx;
+	}
+	return d;
 }
 
 void discovery_free(struct discovery *d)
 {
 	struct known_file *f, *next;
+	struct known_exe *e;
 	size_t pos = 0;
 
 	if (!d)
 		return;
+	while ((e = u64map_next(&d->exes, &pos)))
+		free(e);
+	u64map_free(&d->exes);
+	pos = 0;
 	while ((f = u64map_next(&d->files, &pos)))
 		for (; f; f = next) {
 			next = f->next;
@@ -129,19 +155,144 @@ static int collect(void *ctx, const struct proc_map *m)
 	return look->cnt == MAX_CANDIDATES && look->exe_seen;
 }
 
-static void fill_proc(struct py_proc *p, const struct cpython_image *img, uint64_t bias)
+/* The way to walk it, with addresses as in the file: py_proc_relocate(). */
+static void fill_proc(struct py_proc *p, const struct cpython_image *img)
 {
 	*p = (struct py_proc){
-		.runtime = img->runtime_vaddr + bias,
-		.none = img->none_vaddr ? img->none_vaddr + bias : 0,
-		.epoch = img->epoch_vaddr ? img->epoch_vaddr + bias : 0,
-		.tls_index = img->tls_index_vaddr ? img->tls_index_vaddr + bias : 0,
+		.runtime = img->runtime_vaddr,
+		.none = img->none_vaddr,
+		.epoch = img->epoch_vaddr,
+		.tls_index = img->tls_index_vaddr,
 		.tls_off = img->tls_off,
 		.tss_key = -1,
 		.state = PY_PROC_PYTHON,
 		.tstate_how = img->tstate_how,
 		.l = img->layout,
 	};
+}
+
+/* ---- executables ---- */
+
+static struct known_exe *exe_entry(struct discovery *d, uint64_t key)
+{
+	struct known_exe *e = u64map_get(&d->exes, key);
+
+	if (e || d->exes.cnt >= MAX_EXES_SEEN)
+		return e;
+	e = calloc(1, sizeof(*e));
+	if (e && u64map_put(&d->exes, key, e)) {
+		free(e);
+		e = NULL;
+	}
+	return e;
+}
+
+/* Remember what an executable runs: image, in lib_fd if that is not -1; NULL: nothing. */
+static void remember_exe(struct discovery *d, uint64_t key, int exe_fd, int lib_fd,
+			 const struct cpython_image *image, bool seen)
+{
+	struct known_exe *e = exe_entry(d, key);
+	struct py_proc proc;
+	struct py_exe exe;
+
+	if (!e || !image || e->seen || (e->image && !seen))
+		return;
+	fill_proc(&proc, image);
+	e->seen = seen;
+	if (exe_describe(exe_fd, lib_fd, &proc, &exe))
+		return;
+	e->image = image;
+	e->exe = exe;
+	if (d->cb)
+		d->cb(d->ctx, key, &e->exe);
+}
+
+/* An executable by itself: the interpreter in it, or in the library it will load. */
+static void learn_file(struct discovery *d, int fd, const char *path)
+{
+	const struct known_file *f;
+	uint64_t key;
+	int lib;
+
+	if (exe_key_of(fd, &key) || u64map_get(&d->exes, key))
+		return;
+	f = known_file(d, fd);
+	if (!f)
+		return;
+	if (!f->err) {
+		remember_exe(d, key, fd, -1, &f->image, true);
+		return;
+	}
+	lib = exe_open_library(fd, path);
+	f = lib >= 0 ? known_file(d, lib) : NULL;
+	remember_exe(d, key, fd, lib, f && !f->err ? &f->image : NULL, false);
+	if (lib >= 0)
+		close(lib);
+}
+
+void discovery_learn(struct discovery *d, const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+	if (fd < 0)
+		return;
+	learn_file(d, fd, path);
+	close(fd);
+}
+
+static void learn_likely(void *ctx, const char *path)
+{
+	discovery_learn(ctx, path);
+}
+
+void discovery_learn_likely(struct discovery *d)
+{
+	exe_each_likely(learn_likely, d);
+}
+
+void discovery_learn_process(struct discovery *d, pid_t tgid, uint64_t key)
+{
+	char link[64], path[PATH_MAX];
+	int fd;
+
+	if (!key || u64map_get(&d->exes, key))
+		return;
+	snprintf(link, sizeof(link), "/proc/%d/exe", tgid);
+	fd = open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		return;
+	if (proc_exe(tgid, path, sizeof(path)))
+		path[0] = '\0';
+	learn_file(d, fd, path);
+	close(fd);
+}
+
+const struct cpython_image *discovery_exe(struct discovery *d, uint64_t key,
+					  const struct py_exe **exe)
+{
+	const struct known_exe *e = u64map_get(&d->exes, key);
+
+	if (!e || !e->image)
+		return NULL;
+	*exe = &e->exe;
+	return e->image;
+}
+
+/* What a process really has loaded is better than a guess. */
+static void remember_process(struct discovery *d, pid_t tgid, int fd, bool is_library,
+			     const struct cpython_image *image)
+{
+	char link[64];
+	uint64_t key;
+	int exe;
+
+	snprintf(link, sizeof(link), "/proc/%d/exe", tgid);
+	exe = open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (exe < 0)
+		return;
+	if (!exe_key_of(exe, &key))
+		remember_exe(d, key, exe, is_library ? fd : -1, image, true);
+	close(exe);
 }
 
 int discovery_look(struct discovery *d, pid_t tgid, const struct cpython_image **image,
@@ -168,11 +319,17 @@ int discovery_look(struct discovery *d, pid_t tgid, const struct cpython_image *
 		if (fd < 0)
 			continue;
 		f = known_file(d, fd);
+		if (f && !f->err)
+			remember_process(d, tgid, fd, i, &f->image);
 		close(fd);
 		if (!f)
 			return -ENOMEM;
 		if (!f->err) {
-			fill_proc(proc, &f->image, c->map.start - f->image.first_load_vaddr);
+			struct py_proc file;
+
+			fill_proc(&file, &f->image);
+			*proc = file;
+			py_proc_relocate(proc, &file, c->map.start - f->image.first_load_vaddr);
 			*image = &f->image;
 			return 0;
 		}

@@ -16,8 +16,14 @@
 
 struct discovery;
 
-/* NULL with errno. */
-struct discovery *discovery_new(void);
+/*
+ * Called once for every executable that is found to run an interpreter we can walk:
+ * its exe_key() and how its next processes can be recognised (exes.h).
+ */
+typedef void (*discovery_exe_fn)(void *ctx, uint64_t key, const struct py_exe *exe);
+
+/* cb may be NULL. NULL with errno. */
+struct discovery *discovery_new(discovery_exe_fn cb, void *ctx);
 void discovery_free(struct discovery *d);
 
 /*
@@ -28,5 +34,15 @@ void discovery_free(struct discovery *d);
  */
 int discovery_look(struct discovery *d, pid_t tgid, const struct cpython_image **image,
 		   struct py_proc *proc, char *why, size_t why_size);
+
+/* What the executable of this key runs; NULL: it was not seen, or is no interpreter. */
+const struct cpython_image *discovery_exe(struct discovery *d, uint64_t key,
+					  const struct py_exe **exe);
+
+/* Learn of executables before they run: one file, or those that a host commonly has. */
+void discovery_learn(struct discovery *d, const char *path);
+void discovery_learn_likely(struct discovery *d);
+/* And of what a process executes, if that was not looked at before. */
+void discovery_learn_process(struct discovery *d, pid_t tgid, uint64_t key);
 
 #endif

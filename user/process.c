@@ -32,6 +32,7 @@ struct thread {
 struct process {
 	struct process_args args;
 	char comm[PROC_COMM_MAX];
+	char *command;
 	struct intern *in;
 	struct symbolizer *sym;
 	struct sink *sink;
@@ -58,8 +59,10 @@ struct process *process_new(const struct process_args *args)
 	p->args.meta.python_minor = args->image->minor;
 	p->args.meta.python_micro = args->image->micro;
 	p->gc_frame = p->truncated_frame = p->unreadable_frame = UINT32_MAX;
+	p->command = args->command ? strdup(args->command) : NULL;
+	p->args.command = p->command;
 	p->in = intern_new();
-	if (p->in)
+	if (p->in && (p->command || !args->command))
 		p->sym = symbolizer_new(args->image, mem, p->in, args->opcodes);
 	if (!p->sym) {
 		process_free(p);
@@ -81,6 +84,7 @@ void process_free(struct process *p)
 	u64map_free(&p->threads);
 	symbolizer_free(p->sym);
 	intern_free(p->in);
+	free(p->command);
 	free(p);
 }
 
@@ -295,6 +299,11 @@ bool process_knows_start(struct process *p, uint64_t start_ns)
 const char *process_comm(const struct process *p)
 {
 	return p->comm;
+}
+
+const char *process_command(const struct process *p)
+{
+	return p->command;
 }
 
 const struct cpython_image *process_image(const struct process *p)

@@ -35,6 +35,7 @@ struct process_args {
 	pid_t tgid;
 	uint64_t start_ns;	/* start_boottime of the process */
 	const char *comm;	/* copied */
+	const char *command;	/* copied; NULL: as /proc has it */
 	const struct cpython_image *image;	/* outlives the process */
 	struct py_proc py;	/* how the kernel walks it; kept for forks */
 	bool opcodes;
@@ -75,6 +76,8 @@ pid_t process_tgid(const struct process *p);
  */
 bool process_knows_start(struct process *p, uint64_t start_ns);
 const char *process_comm(const struct process *p);
+/* As it was executed; NULL: ask /proc. */
+const char *process_command(const struct process *p);
 const struct cpython_image *process_image(const struct process *p);
 const struct py_proc *process_py(const struct process *p);
 /* Filled to the moment. */

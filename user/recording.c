@@ -108,13 +108,17 @@ static double since_start(const struct recording *r)
 int recording_add(struct recording *r, struct process *p)
 {
 	struct row **bigger, *row = calloc(1, sizeof(*row));
-	char command[CMDLINE_MAX] = "";
+	char text[CMDLINE_MAX] = "";
+	const char *command = process_command(p);
 
 	bigger = row ? realloc(r->rows, (r->row_cnt + 1) * sizeof(*bigger)) : NULL;
 	if (bigger)
 		r->rows = bigger;
-	proc_cmdline(process_tgid(p), command, sizeof(command));
-	if (!bigger || !(row->command = strdup(command)) ||
+	/* One that was longer than the kernel sent is asked for while it lives. */
+	if ((!command || strlen(command) >= RAW_COMMAND - 1) &&
+	    !proc_cmdline(process_tgid(p), text, sizeof(text)))
+		command = text;
+	if (!bigger || !(row->command = strdup(command ? command : "")) ||
 	    u64map_put(&r->live, process_tgid(p), row)) {
 		free(row ? row->command : NULL);
 		free(row);

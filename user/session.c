@@ -284,6 +284,20 @@ static void take_code(struct session *s, const struct raw_code *raw, size_t len)
 		s->err = err;
 }
 
+/* The arguments with spaces between them, as proc_cmdline() has them. */
+static void raw_command(const struct raw_exec *ev, char out[RAW_COMMAND + 1])
+{
+	uint32_t len = ev->command_len < RAW_COMMAND ? ev->command_len : RAW_COMMAND, i;
+
+	memcpy(out, ev->command, len);
+	while (len && !out[len - 1])
+		len--;
+	for (i = 0; i < len; i++)
+		if (!out[i])
+			out[i] = ' ';
+	out[len] = '\0';
+}
+
 static void take_fork(struct session *s, const struct raw_lifecycle *ev)
 {
 	struct process *parent = u64map_get(&s->processes, ev->parent_tgid);
@@ -301,6 +315,7 @@ static void take_fork(struct session *s, const struct raw_lifecycle *ev)
 		.tgid = ev->h.tgid,
 		.start_ns = ev->h.start_ns,
 		.comm = process_comm(parent),
+		.command = process_command(parent),
 		.image = process_image(parent),
 		.py = *process_py(parent),
 		.opcodes = s->args.opcodes,
@@ -309,13 +324,41 @@ static void take_fork(struct session *s, const struct raw_lifecycle *ev)
 	add_process(s, &args);
 }
 
-static void take_exec(struct session *s, const struct raw_header *h)
+/* The kernel walks it already, from what we told it of the executable. */
+static bool take_arrival(struct session *s, const struct raw_exec *ev)
 {
-	struct process *p = u64map_get(&s->processes, h->tgid);
+	struct process_args args = {
+		.tgid = ev->h.tgid,
+		.start_ns = ev->h.start_ns,
+		.opcodes = s->args.opcodes,
+	};
+	const struct py_exe *exe;
+	char comm[RAW_COMM + 1], command[RAW_COMMAND + 1];
+
+	args.image = discovery_exe(s->discovery, ev->exe, &exe);
+	if (!ev->ident || !args.image)
+		return false;
+	memcpy(comm, ev->comm, RAW_COMM);
+	comm[RAW_COMM] = '\0';
+	args.comm = comm;
+	args.command = command;
+	raw_command(ev, command);
+	args.py = exe->proc;
+	args.py.ident = ev->ident;
+	recording_meta(s->args.recording, &args.meta);
+	candidates_forget(&s->candidates, ev->h.tgid);
+	return add_process(s, &args);
+}
+
+static void take_exec(struct session *s, const struct raw_exec *ev)
+{
+	struct process *p = u64map_get(&s->processes, ev->h.tgid);
 
 	if (p)
 		drop_process(s, p);
-	note_candidate(s, h, 0, true);
+	discovery_learn_process(s->discovery, ev->h.tgid, ev->exe);
+	if (!take_arrival(s, ev))
+		note_candidate(s, &ev->h, 0, true);
 }
 
 static void take_exit(struct session *s, const struct raw_header *h)
@@ -349,7 +392,8 @@ static int take_record(void *ctx, void *data, size_t len)
 		note_candidate(s, h, 1, false);
 		break;
 	case RAW_EXEC:
-		take_exec(s, h);
+		if (len >= sizeof(struct raw_exec))
+			take_exec(s, data);
 		break;
 	case RAW_FORK:
 		if (len >= sizeof(struct raw_lifecycle))
@@ -363,6 +407,15 @@ static int take_record(void *ctx, void *data, size_t len)
 }
 
 /* ---- the session ---- */
+
+/* discovery_exe_fn: from now on its processes are known from their exec. */
+static void tell_kernel_of_exe(void *ctx, uint64_t key, const struct py_exe *exe)
+{
+	struct session *s = ctx;
+
+	bpf_map__update_elem(s->skel->maps.known_exes, &key, sizeof(key), exe, sizeof(*exe),
+			     BPF_ANY);
+}
 
 static uint32_t ring_bytes(int cpus)
 {
@@ -418,7 +471,7 @@ struct session *session_new(const struct session_args *args)
 		return NULL;
 	s->args = *args;
 	libbpf_set_print(print_libbpf);
-	s->discovery = discovery_new();
+	s->discovery = discovery_new(tell_kernel_of_exe, s);
 	err = s->discovery ? load(s) : -ENOMEM;
 	if (!err)
 		return s;
@@ -493,6 +546,7 @@ int session_start(struct session *s)
 {
 	int err = s->args.all ? proc_each(scan_one, s) : 0;
 
+	discovery_learn_likely(s->discovery);
 	if (err) {
 		log_error("cannot look through /proc: %s", strerror(-err));
 		return err;

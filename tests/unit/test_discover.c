@@ -121,7 +121,7 @@ static int look(void)
 
 static void begin(void)
 {
-	d = discovery_new();
+	d = discovery_new(NULL, NULL);
 	assert_non_null(d);
 }
 

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * arrive.bpf.h - the exec of an executable that user space knows already.
+ *
+ * The new process is let in without asking user space, so that its first sample is a
+ * stack. At the exec nothing of the program has run: what is known is the file and
+ * where it was loaded. pysettle.bpf.h does the rest at the first sample.
+ */
+#ifndef TACHBPF_ARRIVE_H
+#define TACHBPF_ARRIVE_H
+
+#include "common.bpf.h"
+
+#define AT_PHDR 3		/* include/uapi/linux/auxvec.h */
+#define AUXV_PAIRS 10		/* AT_PHDR is the sixth at most on x86-64 and arm64 */
+
+static __always_inline u64 key_of_executable(struct linux_binprm *bprm)
+{
+	u64 head[EXE_HEAD / 8];
+
+	if (bpf_probe_read_kernel(head, sizeof(head), bprm->buf))
+		return 0;
+	return exe_key(bprm->file->f_inode->i_ino, bprm->file->f_inode->i_size, head);
+}
+
+/* Where the program headers are in the new process' memory; 0: not told. */
+static __always_inline u64 address_of_phdrs(struct mm_struct *mm)
+{
+	u64 pair[2];
+	int i;
+
+#pragma clang loop unroll(disable)
+	for (i = 0; i < AUXV_PAIRS; i++) {
+		if (bpf_probe_read_kernel(pair, sizeof(pair), mm->saved_auxv + 2 * i) || !pair[0])
+			return 0;
+		if (pair[0] == AT_PHDR)
+			return pair[1];
+	}
+	return 0;
+}
+
+/* Enter the process into py_procs. Its ident, or 0: the executable is not known. */
+static __always_inline u64 admit_exec(struct task_struct *task, u64 key, u64 start_ns)
+{
+	const struct py_exe *exe = key ? bpf_map_lookup_elem(&known_exes, &key) : NULL;
+	u64 phdrs = exe ? address_of_phdrs(task->mm) : 0;
+	struct py_proc p;
+	u32 tgid = task->tgid;
+
+	if (!exe || !phdrs)
+		return 0;
+	p = exe->proc;
+	p.start_ns = start_ns;
+	p.ident = (bpf_ktime_get_ns() ^ (u64)tgid << 40) | 1;
+	p.exe = key;
+	p.exe_bias = phdrs - exe->phdr;
+	p.state = PY_PROC_ARRIVING;
+	if (!exe->slot) {
+		py_proc_relocate(&p, &exe->proc, p.exe_bias);
+		p.state = PY_PROC_PYTHON;
+	}
+	if (bpf_map_update_elem(&py_procs, &tgid, &p, BPF_ANY)) {
+		count(CNT_PROCS_FULL);
+		return 0;
+	}
+	count(CNT_ARRIVED);
+	return p.ident;
+}
+
+#endif
