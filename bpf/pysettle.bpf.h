@@ -11,7 +11,7 @@
 
 #include "pyscratch.bpf.h"
 
-/* So often a process may look wrong before user space is asked: the linker was not done. */
+/* So often may a library look wrong before user space is asked: a page may be missing. */
 #define STRANGE_MAX 8
 
 
@@ -24,6 +24,20 @@ static __always_inline bool is_expected_library(const struct py_exe *exe, u64 bi
 }
 
 /*
+ * Before the linker has come to it, the slot cannot be read, is zero, or (lazy binding)
+ * leads back into the executable.
+ */
+#define EXE_BYTES_MAX (64u << 20)
+static __always_inline u64 linked_function(const struct py_proc *p, const struct py_exe *exe)
+{
+	u64 slot = p->exe_bias + exe->slot, function = 0;
+
+	if (read_user(&function, 8, slot))
+		return 0;
+	return function - slot + EXE_BYTES_MAX < 2ull * EXE_BYTES_MAX ? 0 : function;
+}
+
+/*
  * 1: it is settled, walk it. 0: not yet. -1: it is not what its executable promised,
  * or that is no longer known. Of external linkage, for the verifier's sake.
  */
@@ -32,15 +46,17 @@ __noinline int settle(u32 tgid)
 {
 	struct py_proc *p = bpf_map_lookup_elem(&py_procs, &tgid);
 	const struct py_exe *exe;
-	u64 function = 0;
+	u64 function;
 
 	if (!p)
 		return 0;
 	exe = bpf_map_lookup_elem(&known_exes, &p->exe);
 	if (!exe)
 		return -1;
-	if (!read_user(&function, 8, p->exe_bias + exe->slot) && function &&
-	    is_expected_library(exe, function - exe->symbol)) {
+	function = linked_function(p, exe);
+	if (!function)
+		return 0;
+	if (is_expected_library(exe, function - exe->symbol)) {
 		py_proc_relocate(p, &exe->proc, function - exe->symbol);
 		barrier();
 		p->state = PY_PROC_PYTHON;

@@ -483,9 +483,10 @@ static void test_lifecycle(void **state)
 
 	child.group_leader = &child;
 	child.signal = &host.signal;
+	child.mm = &host.mm;
 	i = 0;
 	host_drop_records();
-	host_on_exec(&child);
+	host_on_exec(&child, 2002, &host.bprm);
 	assert_non_null(host_record(RAW_EXEC, &i, NULL));
 	assert_null(bpf_map_lookup_elem(&py_procs, &tgid));
 	assert_non_null(bpf_map_lookup_elem(&watched, &tgid));

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 typedef uint8_t u8;
 typedef uint16_t u16;
@@ -22,6 +23,25 @@ typedef int64_t s64;
 
 struct thread_struct {
 	unsigned long fsbase;
+};
+
+struct inode {
+	unsigned long i_ino;
+	s64 i_size;
+};
+
+struct file {
+	struct inode *f_inode;
+};
+
+struct linux_binprm {
+	struct file *file;
+	char buf[256];
+};
+
+struct mm_struct {
+	unsigned long arg_start, arg_end;
+	unsigned long saved_auxv[24];
 };
 
 struct signal_struct {
@@ -35,6 +55,8 @@ struct task_struct {
 	int pid, tgid;
 	unsigned long nvcsw, nivcsw;
 	u64 start_boottime;
+	struct mm_struct *mm;
+	char comm[16];
 	struct task_struct *group_leader;
 	struct signal_struct *signal;
 	struct thread_struct thread;
