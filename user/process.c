@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "held.h"
 #include "intern.h"
 #include "symbolize.h"
 #include "u64map.h"
@@ -98,6 +99,36 @@ int process_attach(struct process *p, struct sink *sink)
 bool process_has_sink(const struct process *p)
 {
 	return p->sink;
+}
+
+const struct sink *process_sink(const struct process *p)
+{
+	return p->sink;
+}
+
+/* To the sink, and count what becomes of it. */
+static int deliver(void *ctx, const struct event *ev)
+{
+	struct process *p = ctx;
+
+	if (!p->sink_err && p->sink)
+		p->sink_err = p->sink->ops->event(p->sink, ev);
+	if (p->sink_err || !p->sink)
+		p->stats.write_lost++;
+	else
+		p->stats.samples++;
+	return 0;
+}
+
+int process_promote(struct process *p, struct sink *sink)
+{
+	struct sink *held = p->sink;
+
+	process_attach(p, sink);
+	p->stats.samples = 0;
+	held_replay(held, deliver, p);
+	held->ops->close(held);
+	return p->sink_err;
 }
 
 /* The thread's memory of its last stack. NULL: no memory. */
@@ -230,12 +261,7 @@ static int emit(struct process *p, const struct thread *t, const struct raw_samp
 			return err;
 	}
 	p->stats.frames += ev.nframes;
-	if (!p->sink_err && p->sink)
-		p->sink_err = p->sink->ops->event(p->sink, &ev);
-	if (p->sink_err || !p->sink)
-		p->stats.write_lost++;
-	else
-		p->stats.samples++;
+	deliver(p, &ev);
 	return p->sink_err;
 }
 
@@ -287,6 +313,16 @@ void process_gone(struct process *p)
 pid_t process_tgid(const struct process *p)
 {
 	return p->args.tgid;
+}
+
+uint64_t process_start_ns(const struct process *p)
+{
+	return p->args.start_ns;
+}
+
+const struct profile_tables *process_tables(const struct process *p)
+{
+	return intern_tables(p->in);
 }
 
 bool process_knows_start(struct process *p, uint64_t start_ns)

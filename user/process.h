@@ -53,6 +53,13 @@ void process_free(struct process *p);
  */
 int process_attach(struct process *p, struct sink *sink);
 bool process_has_sink(const struct process *p);
+/* Its sink, still its own; NULL: none. */
+const struct sink *process_sink(const struct process *p);
+/*
+ * From a held sink (held.h) to the one that stays: everything so far goes there first.
+ * 0 or -errno of the sink, with what it did not take counted as lost.
+ */
+int process_promote(struct process *p, struct sink *sink);
 
 /* Take one record of len bytes. 0 or -errno of the sink (samples are counted as lost). */
 int process_sample(struct process *p, const struct raw_sample *raw, size_t len);
@@ -70,6 +77,10 @@ int process_end(struct process *p, const struct profile_stats *stats);
 void process_gone(struct process *p);
 
 pid_t process_tgid(const struct process *p);
+/* start_boottime, ns; 0: not known. */
+uint64_t process_start_ns(const struct process *p);
+/* What the ids in its events mean. */
+const struct profile_tables *process_tables(const struct process *p);
 /*
  * Is this the process that began at start_ns (start_boottime)? One that was
  * found through /proc learns its start from the first record that names it.

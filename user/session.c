@@ -109,15 +109,26 @@ static uint64_t new_ident(pid_t tgid)
 	return (now_ns() ^ (uint64_t)tgid << 40) | 1;
 }
 
+static bool kernel_knows(struct session *s, pid_t tgid, struct py_proc *py)
+{
+	uint32_t key = tgid;
+
+	return !bpf_map__lookup_elem(s->skel->maps.py_procs, &key, sizeof(key), py, sizeof(*py),
+				     0);
+}
+
+/* The kernel let it in at its exec, and nothing was wrong with it. */
+static bool is_arrival(struct session *s, pid_t tgid, struct py_proc *py)
+{
+	return kernel_knows(s, tgid, py) && py->exe && !py->strange;
+}
+
 /* The kernel's count of ticks in a process that was taken for something else. */
 static uint64_t other_ticks(struct session *s, pid_t tgid)
 {
 	struct py_proc py;
-	uint32_t key = tgid;
 
-	if (bpf_map__lookup_elem(s->skel->maps.py_procs, &key, sizeof(key), &py, sizeof(py), 0))
-		return 0;
-	return py.ticks;
+	return kernel_knows(s, tgid, &py) ? py.ticks : 0;
 }
 
 /* It is Python: from now on the kernel walks it. */
@@ -192,8 +203,14 @@ static void mark_other(struct session *s, struct candidate *cand)
 static void look_at_candidate(struct session *s, struct candidate *cand)
 {
 	uint64_t ticks = other_ticks(s, cand->tgid);
+	struct py_proc py;
 	char why[160];
 	int err;
+
+	if (!cand->orphan && is_arrival(s, cand->tgid, &py)) {
+		candidate_backoff(cand, now_ns());	/* the exec's record is on its way */
+		return;
+	}
 
 	if (cand->tries > CANDIDATE_YOUNG_TRIES && ticks == cand->seen_ticks) {
 		/* It has not run since. If it is gone, so is its entry; keep none for it. */
@@ -247,9 +264,22 @@ static void note_candidate(struct session *s, const struct raw_header *h, uint64
 		look_at_candidate(s, cand);
 }
 
+/*
+ * A tick before an exec that let the process in meanwhile says nothing any more: the
+ * exec's record is on its way. (If it was lost, samples will tell.)
+ */
+static void take_unknown(struct session *s, const struct raw_header *h)
+{
+	struct py_proc py;
+
+	if (!is_arrival(s, h->tgid, &py) || py.start_ns != h->start_ns)
+		note_candidate(s, h, 1, false);
+}
+
 static void take_sample(struct session *s, const struct raw_sample *raw, size_t len)
 {
 	struct process *p = u64map_get(&s->processes, raw->h.tgid);
+	struct candidate *cand;
 	int err;
 
 	s->received++;
@@ -259,6 +289,9 @@ static void take_sample(struct session *s, const struct raw_sample *raw, size_t 
 	}
 	if (!p) {
 		s->orphans++;
+		cand = candidates_note(&s->candidates, raw->h.tgid, raw->h.start_ns);
+		if (cand)
+			cand->orphan = true;
 		note_candidate(s, &raw->h, 1, false);
 		return;
 	}
@@ -389,7 +422,7 @@ static int take_record(void *ctx, void *data, size_t len)
 		take_code(s, data, len);
 		break;
 	case RAW_UNKNOWN:
-		note_candidate(s, h, 1, false);
+		take_unknown(s, h);
 		break;
 	case RAW_EXEC:
 		if (len >= sizeof(struct raw_exec))
@@ -603,10 +636,13 @@ int session_housekeep(struct session *s)
 	sampler_refresh(s->sampler);
 	sweep(s);
 	while ((p = u64map_next(&s->processes, &pos))) {
-		err = process_flush(p);
+		err = recording_flush_process(s->args.recording, p);
 		if (err && !s->err)
 			s->err = err;
 	}
+	err = recording_flush(s->args.recording);
+	if (err && !s->err)
+		s->err = err;
 	return s->err;
 }
 
