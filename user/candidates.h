@@ -10,6 +10,7 @@
 #ifndef TACHBPF_CANDIDATES_H
 #define TACHBPF_CANDIDATES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
