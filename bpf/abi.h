@@ -283,12 +283,13 @@ struct raw_exec {
 	struct raw_header h;
 	abi_u64 exe;		/* exe_key(); 0: could not be told                    */
 	abi_u64 ident;		/* py_proc.ident if it was admitted, else 0            */
+	abi_u64 bias;		/* admitted: where the executable was loaded, less where it says */
 	abi_u32 command_len;	/* of all arguments, each with its NUL; may be > RAW_COMMAND */
 	abi_u32 pad;
 	abi_u8 comm[RAW_COMM];
 	abi_u8 command[RAW_COMMAND];
 };
-_Static_assert(sizeof(struct raw_exec) == 24 + 24 + RAW_COMM + RAW_COMMAND, "raw_exec is packed");
+_Static_assert(sizeof(struct raw_exec) == 24 + 32 + RAW_COMM + RAW_COMMAND, "raw_exec is packed");
 
 /* Per-CPU counters: every way a tick can end, and every loss. */
 enum counter {

@@ -39,20 +39,20 @@ static __always_inline u64 address_of_phdrs(struct mm_struct *mm)
 	return 0;
 }
 
-/* Enter the process into py_procs. Its ident, or 0: the executable is not known. */
-static __always_inline u64 admit_exec(struct task_struct *task, u64 key, u64 start_ns)
+/* Enter the process into py_procs, if its executable is known; say so in ev. */
+static __always_inline void admit_exec(struct raw_exec *ev, struct task_struct *task)
 {
-	const struct py_exe *exe = key ? bpf_map_lookup_elem(&known_exes, &key) : NULL;
+	const struct py_exe *exe = ev->exe ? bpf_map_lookup_elem(&known_exes, &ev->exe) : NULL;
 	u64 phdrs = exe ? address_of_phdrs(task->mm) : 0;
 	struct py_proc p;
 	u32 tgid = task->tgid;
 
 	if (!exe || !phdrs)
-		return 0;
+		return;
 	p = exe->proc;
-	p.start_ns = start_ns;
+	p.start_ns = ev->h.start_ns;
 	p.ident = (bpf_ktime_get_ns() ^ (u64)tgid << 40) | 1;
-	p.exe = key;
+	p.exe = ev->exe;
 	p.exe_bias = phdrs - exe->phdr;
 	p.state = PY_PROC_ARRIVING;
 	if (!exe->slot) {
@@ -61,10 +61,11 @@ static __always_inline u64 admit_exec(struct task_struct *task, u64 key, u64 sta
 	}
 	if (bpf_map_update_elem(&py_procs, &tgid, &p, BPF_ANY)) {
 		count(CNT_PROCS_FULL);
-		return 0;
+		return;
 	}
 	count(CNT_ARRIVED);
-	return p.ident;
+	ev->ident = p.ident;
+	ev->bias = p.exe_bias;
 }
 
 #endif

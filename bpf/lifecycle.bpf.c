@@ -51,7 +51,7 @@ int BPF_PROG(on_exec, struct task_struct *p, pid_t old_pid, struct linux_binprm 
 	bpf_probe_read_kernel(ev->comm, sizeof(ev->comm), p->comm);
 	read_command(ev, p->mm);
 	ev->exe = key_of_executable(bprm);
-	ev->ident = admit_exec(p, ev->exe, ev->h.start_ns);
+	admit_exec(ev, p);
 	bpf_ringbuf_submit(ev, BPF_RB_FORCE_WAKEUP);
 	return 0;
 }

@@ -17,6 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cpython/elf.h"
 #include "exes.h"
 #include "proc.h"
 #include "u64map.h"
@@ -29,6 +30,7 @@ struct known_file {
 	int err;			/* of cpython_image_read() */
 	char why[160];
 	struct cpython_image image;
+	struct elf_file elf;		/* of an image; elf.fd is ours */
 };
 
 /* An executable that runs an interpreter, or does not. */
@@ -89,6 +91,8 @@ void discovery_free(struct discovery *d)
 	while ((f = u64map_next(&d->files, &pos)))
 		for (; f; f = next) {
 			next = f->next;
+			if (f->image.file)
+				close(f->elf.fd);
 			free(f);
 		}
 	u64map_free(&d->files);
@@ -99,6 +103,19 @@ static bool same_file(const struct stat *a, const struct stat *b)
 {
 	return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
 	       a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+}
+
+/* Keep an image's file at hand: see cpython_image_mem(). */
+static void keep_file(struct known_file *f, int fd)
+{
+	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+
+	if (copy < 0)
+		return;
+	if (elf_file_open(&f->elf, copy))
+		close(copy);
+	else
+		f->image.file = &f->elf;
 }
 
 /* The file behind fd, looked at now or before. NULL: no memory. */
@@ -121,6 +138,8 @@ static struct known_file *known_file(struct discovery *d, int fd)
 	f->st = st;
 	f->next = first;
 	f->err = cpython_image_read(fd, &f->image, f->why, sizeof(f->why));
+	if (!f->err)
+		keep_file(f, fd);
 	if (u64map_put(&d->files, key, f)) {
 		free(f);
 		return NULL;

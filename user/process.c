@@ -44,10 +44,27 @@ struct process {
 	uint32_t gc_frame, truncated_frame, unreadable_frame;	/* UINT32_MAX: not made yet */
 };
 
+/*
+ * The process' memory; when it is gone, or has not yet touched the page, the file that
+ * the interpreter is in: names and line tables of frozen modules lie in its data.
+ * (A page of a file that the process changed is in memory: the kernel had it.)
+ */
+static int read_target(void *ctx, uint64_t addr, void *buf, size_t len)
+{
+	const struct process *p = ctx;
+	const struct cpython_image *image = p->args.image;
+	int err = proc_mem_read((void *)(intptr_t)p->args.tgid, addr, buf, len);
+
+	if (err && p->args.py.runtime)
+		err = cpython_image_mem(image, addr - (p->args.py.runtime - image->runtime_vaddr),
+					buf, len);
+	return err;
+}
+
 struct process *process_new(const struct process_args *args)
 {
 	struct process *p = calloc(1, sizeof(*p));
-	struct target_mem mem = { proc_mem_read, (void *)(intptr_t)args->tgid };
+	struct target_mem mem = { read_target, p };
 
 	if (!p)
 		return NULL;

@@ -37,7 +37,7 @@ struct process_args {
 	const char *comm;	/* copied */
 	const char *command;	/* copied; NULL: as /proc has it */
 	const struct cpython_image *image;	/* outlives the process */
-	struct py_proc py;	/* how the kernel walks it; kept for forks */
+	struct py_proc py;	/* how the kernel walks it; kept for forks. runtime 0: not known */
 	bool opcodes;
 	struct profile_meta meta;	/* python_*, tgid and comm are filled in */
 };

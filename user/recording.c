@@ -278,14 +278,22 @@ struct sink *recording_open_row(struct recording *r, struct row *row)
 	return sink_tach.open(&args);
 }
 
-static uint64_t age_ns(const struct process *p)
+static uint64_t clock_ns(clockid_t clock)
 {
 	struct timespec ts;
-	uint64_t now, start = process_start_ns(p);
 
-	clock_gettime(CLOCK_BOOTTIME, &ts);
-	now = ts.tv_sec * 1000000000ull + ts.tv_nsec;
-	return start && start < now ? now - start : UINT64_MAX;
+	clock_gettime(clock, &ts);
+	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
+}
+
+/* How long the process had lived at end_ns (CLOCK_MONOTONIC); 0: until now. */
+static uint64_t age_ns(const struct process *p, uint64_t end_ns)
+{
+	uint64_t boot = clock_ns(CLOCK_BOOTTIME), start = process_start_ns(p);
+
+	if (end_ns)
+		boot -= clock_ns(CLOCK_MONOTONIC) - end_ns;
+	return start && start < boot ? boot - start : UINT64_MAX;
 }
 
 void recording_set_command(struct recording *r, pid_t tgid)
@@ -293,10 +301,10 @@ void recording_set_command(struct recording *r, pid_t tgid)
 	r->command_tgid = tgid;
 }
 
-static bool may_be_merged(const struct recording *r, const struct process *p)
+static bool may_be_merged(const struct recording *r, const struct process *p, uint64_t end_ns)
 {
 	return !r->args.single_file && !r->args.split_all &&
-	       process_tgid(p) != r->command_tgid && age_ns(p) < MERGE_BELOW_NS;
+	       process_tgid(p) != r->command_tgid && age_ns(p, end_ns) < MERGE_BELOW_NS;
 }
 
 int recording_open_process(struct recording *r, struct process *p)
@@ -306,7 +314,7 @@ int recording_open_process(struct recording *r, struct process *p)
 
 	if (!row)
 		return -ENOENT;
-	sink = may_be_merged(r, p) ? held_new() : recording_open_row(r, row);
+	sink = may_be_merged(r, p, 0) ? held_new() : recording_open_row(r, row);
 	return sink ? process_attach(p, sink) : -errno;
 }
 
@@ -323,7 +331,7 @@ int recording_flush_process(struct recording *r, struct process *p)
 
 	if (!row || !held_is(process_sink(p)))
 		return process_flush(p);
-	if (age_ns(p) < MERGE_BELOW_NS && held_bytes(process_sink(p)) < HELD_MAX_BYTES)
+	if (age_ns(p, 0) < MERGE_BELOW_NS && held_bytes(process_sink(p)) < HELD_MAX_BYTES)
 		return 0;
 	return promote(r, p, row);
 }
@@ -372,14 +380,13 @@ int recording_close_row(struct recording *r, struct row *row, int err)
 }
 
 /* No file, or only a held sink: one of many that are over before they are looked at. */
-static bool is_brief(const struct recording *r, const struct process *p)
+static bool is_brief(const struct recording *r, const struct process *p, uint64_t end_ns)
 {
-	if (r->ending)
-		return false;
-	return process_has_sink(p) ? held_is(process_sink(p)) : may_be_merged(r, p);
+	return !r->ending && may_be_merged(r, p, end_ns) &&
+	       (!process_has_sink(p) || held_is(process_sink(p)));
 }
 
-int recording_end_process(struct recording *r, struct process *p)
+int recording_end_process(struct recording *r, struct process *p, uint64_t end_ns)
 {
 	struct row *row = u64map_remove(&r->live, process_tgid(p));
 	struct profile_stats stats;
@@ -389,7 +396,7 @@ int recording_end_process(struct recording *r, struct process *p)
 		return 0;
 	process_stats(p, &row->stats);
 	row->end_s = recording_since_start(r);
-	if (is_brief(r, p))
+	if (is_brief(r, p, end_ns))
 		return recording_merge(r, row, p);
 	if (held_is(process_sink(p)))
 		err = promote(r, p, row);

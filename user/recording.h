@@ -61,10 +61,10 @@ int recording_flush_process(struct recording *r, struct process *p);
 int recording_flush(struct recording *r);
 
 /*
- * The process ended or the recording does: finish its file and note its
- * figures. The process is not freed. 0 or -errno; logs why.
+ * The process ended (when, CLOCK_MONOTONIC; 0: now) or the recording does: finish its
+ * file and note its figures. The process is not freed. 0 or -errno; logs why.
  */
-int recording_end_process(struct recording *r, struct process *p);
+int recording_end_process(struct recording *r, struct process *p, uint64_t end_ns);
 
 /* A Python that cannot be walked: noted once per process. true: news. */
 bool recording_refuse(struct recording *r, pid_t tgid, const char *comm, const char *why);

@@ -73,15 +73,20 @@ static int tell_kernel(struct session *s, pid_t tgid, struct py_proc *py)
 	return err;
 }
 
-static void drop_process(struct session *s, struct process *p)
+static void end_process(struct session *s, struct process *p, uint64_t end_ns)
 {
 	int err;
 
 	u64map_remove(&s->processes, process_tgid(p));
-	err = recording_end_process(s->args.recording, p);
+	err = recording_end_process(s->args.recording, p, end_ns);
 	if (err && !s->err)
 		s->err = err;
 	process_free(p);
+}
+
+static void drop_process(struct session *s, struct process *p)
+{
+	end_process(s, p, 0);
 }
 
 static struct process *add_process(struct session *s, const struct process_args *args)
@@ -377,6 +382,10 @@ static bool take_arrival(struct session *s, const struct raw_exec *ev)
 	args.command = command;
 	raw_command(ev, command);
 	args.py = exe->proc;
+	if (exe->slot)	/* where its library is, the kernel finds out */
+		args.py.runtime = 0;
+	else
+		py_proc_relocate(&args.py, &exe->proc, ev->bias);
 	args.py.ident = ev->ident;
 	recording_meta(s->args.recording, &args.meta);
 	candidates_forget(&s->candidates, ev->h.tgid);
@@ -388,7 +397,7 @@ static void take_exec(struct session *s, const struct raw_exec *ev)
 	struct process *p = u64map_get(&s->processes, ev->h.tgid);
 
 	if (p)
-		drop_process(s, p);
+		end_process(s, p, ev->h.time_ns);
 	discovery_learn_process(s->discovery, ev->h.tgid, ev->exe);
 	if (!take_arrival(s, ev))
 		note_candidate(s, &ev->h, 0, true);
@@ -400,7 +409,7 @@ static void take_exit(struct session *s, const struct raw_header *h)
 	struct candidate *cand = candidates_find(&s->candidates, h->tgid);
 
 	if (p && process_knows_start(p, h->start_ns))
-		drop_process(s, p);
+		end_process(s, p, h->time_ns);
 	if (cand) {
 		s->unidentified += cand->tries ? 0 : cand->ticks;
 		candidates_forget(&s->candidates, h->tgid);

@@ -256,3 +256,8 @@ int cpython_image_read(int fd, struct cpython_image *img, char *why, size_t why_
 	find_rest(&r);
 	return 0;
 }
+
+int cpython_image_mem(const struct cpython_image *img, uint64_t vaddr, void *buf, size_t len)
+{
+	return img->file ? elf_file_read(img->file, vaddr, buf, len) : -EFAULT;
+}

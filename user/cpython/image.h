@@ -30,6 +30,8 @@ struct py_object_layout {
 	uint8_t minor;			/* 3.minor: line table and cache dialect */
 };
 
+struct elf_file;
+
 struct cpython_image {
 	uint8_t major, minor, micro;
 	char version[24];		/* "3.13.0", "3.15.0rc1" */
@@ -43,7 +45,11 @@ struct cpython_image {
 	uint64_t tls_index_vaddr;	/* TLS_DTV */
 	struct py_layout layout;
 	struct py_object_layout objects;
+	const struct elf_file *file;	/* where it can be read from; NULL: it was not kept */
 };
+
+/* Read what the file has at an address of its own. 0 or -errno. */
+int cpython_image_mem(const struct cpython_image *img, uint64_t vaddr, void *buf, size_t len);
 
 /*
  * Look at the ELF file behind fd (not closed, offset not used).
