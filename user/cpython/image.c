@@ -112,9 +112,6 @@ static int check_version(struct reader *r)
 	if (img->major != 3 || img->minor < LAYOUT_MINOR_MIN || img->minor > LAYOUT_MINOR_MAX)
 		return refuse(r, -ENOTSUP, "CPython %s is not supported (3.%u to 3.%u are)",
 			      img->version, LAYOUT_MINOR_MIN, LAYOUT_MINOR_MAX);
-	if (img->free_threaded)
-		return refuse(r, -ENOTSUP, "free-threaded CPython %s is not supported yet",
-			      img->version);
 	/* "3.12" alone may be any alpha of it. */
 	if (!r->hex && !r->exact)
 		return refuse(r, -ENOTSUP, "CPython %s is not supported (its exact version could "

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * layout.c - where things are in each supported CPython (GIL builds, x86-64 Linux).
+ * layout.c - where things are in each supported CPython (x86-64 Linux).
  *
  * Owns every number that comes from CPython's headers. tests/e2e/test_layouts.py
  * derives them again from the headers of each interpreter it finds and compares.
@@ -32,12 +32,13 @@ static const struct py_layout layout_311 = {
 	.ts_exc_current = 96, .ts_exc_info = 120, .ts_exc_state = 320, .ts_datastack = 296,
 	.exc_value = 0, .exc_previous = 8,
 	.fr_code = 32, .fr_previous = 48, .fr_ip = 56, .fr_owner = 69, .fr_is_entry = 68,
-	.fr_bytes = 72,
+	.fr_bytes = 72, .fr_tlbc_index = ABI_NO_OFF, .co_tlbc = ABI_NO_OFF,
 	.co_firstlineno = 72, .co_version = ABI_NO_OFF, .co_filename = 112, .co_name = 120,
 	.co_qualname = 128, .co_linetable = 136, .co_code = 184,
 	.rt_interp_head = 40, .rt_tss_key = 592, .rt_gil = 576,
 	.is_id = 48, .is_next = 0, .is_threads_head = 16, .is_gc_collecting = 848,
 	.is_gc_frame = ABI_NO_OFF32, .is_epoch = ABI_NO_OFF32,
+	.is_threads_main = ABI_NO_OFF32,
 	.gil_how = PY_GIL_RT_CURRENT, .skip_owner = OWNER_NO_SHIM,
 };
 
@@ -47,12 +48,13 @@ static const struct py_layout layout_312 = {
 	.ts_exc_current = 96, .ts_exc_info = 104, .ts_exc_state = 256, .ts_datastack = 232,
 	.exc_value = 0, .exc_previous = 8,
 	.fr_code = 0, .fr_previous = 8, .fr_ip = 56, .fr_owner = 70, .fr_is_entry = ABI_NO_OFF,
-	.fr_bytes = 72,
+	.fr_bytes = 72, .fr_tlbc_index = ABI_NO_OFF, .co_tlbc = ABI_NO_OFF,
 	.co_firstlineno = 68, .co_version = 92, .co_filename = 112, .co_name = 120,
 	.co_qualname = 128, .co_linetable = 136, .co_code = 192,
 	.rt_interp_head = 40, .rt_tss_key = 1544, .rt_gil = ABI_NO_OFF,
 	.is_id = 8, .is_next = 0, .is_threads_head = 72, .is_gc_collecting = 312,
 	.is_gc_frame = ABI_NO_OFF32, .is_epoch = ABI_NO_OFF32,
+	.is_threads_main = ABI_NO_OFF32,
 	.gil_how = PY_GIL_TS_MASK, .skip_owner = OWNER_SHIM, .end_shim = 1,
 };
 
@@ -79,11 +81,13 @@ static const struct py_object_layout objects_312 = {
  * image.c; there the field stands still.)
  *
  * It lies deep in PyInterpreterState. The sizes are those of v3.13.0 and v3.13.18,
- * whose thread state, embedded behind it, grew by 8: a struct of another size is one
- * we have not seen.
+ * whose thread state, embedded behind it, grew by 8 (free-threaded, where it is padded:
+ * of v3.13.5 and v3.13.18): a struct of another size is one we have not seen.
  */
 static uint32_t next_version_313(const struct debug_offsets *d)
 {
+	if (d->free_threaded)
+		return d->is_bytes == 215616 ? 20092 : ABI_NO_OFF32;
 	return d->is_bytes == 194968 || d->is_bytes == 194984 ? 17000 : ABI_NO_OFF32;
 }
 
@@ -115,22 +119,38 @@ int layout_from_table(struct cpython_image *img)
 /*
  * What the debug offsets do not say. The anchors are fields that they do say and that
  * lie around the others: when an anchor has moved, the rest cannot be relied upon.
+ * Free-threaded builds have object headers that are 16 bytes longer.
  */
 static const struct undocumented {
 	uint16_t anchor_thread_id, anchor_status, anchor_datastack, anchor_firstlineno;
-	uint16_t anchor_str_ascii_bytes;
+	uint16_t anchor_str_ascii_bytes, anchor_holds_gil;
 	uint16_t exc_current, exc_info, exc_state;
 	uint16_t tss_key_behind_finalizing;	/* ABI_NO_OFF: no key, TLS (3.15) */
 	uint16_t gil;
 	uint32_t gil_mask;
 	uint16_t co_version;
 	uint8_t code_tag_mask;
-} undocumented[] = {
-	[13] = { 152, 32, 232, 68, 40, 112, 120, 256, 1552, 32, STATUS_BIT_HOLDS_GIL, 92, 0 },
-	[14] = { 152, 32, 232, 68, 40, 112, 120, 256, 1552, 36, UINT32_MAX, 92,
-		 STACKREF_TAG_MASK },
-	[15] = { 176, 32, 256, 68, 40, 136, 144, 288, ABI_NO_OFF, 36, UINT32_MAX, 92,
-		 STACKREF_TAG_MASK },
+	uint8_t str_shift;	/* kind, compact and ascii are so far from where 3.12 has them */
+} undocumented[2][16] = {
+	{
+		[13] = { 152, 32, 232, 68, 40, 0, 112, 120, 256, 1552,
+			 32, STATUS_BIT_HOLDS_GIL, 92, 0, 0 },
+		[14] = { 152, 32, 232, 68, 40, 0, 112, 120, 256, 1552,
+			 36, UINT32_MAX, 92, STACKREF_TAG_MASK, 0 },
+		[15] = { 176, 32, 256, 68, 40, 36, 136, 144, 288, ABI_NO_OFF,
+			 36, UINT32_MAX, 92, STACKREF_TAG_MASK, 0 },
+	}, {	/*
+		 * Free-threaded. Who holds the GIL: what CPython's own profiler calls so there
+		 * is a thread that is attached (v3.15.0, Modules/_remote_debugging/threads.c),
+		 * which is the same when the GIL was switched on at run time.
+		 */
+		[13] = { 152, 32, 232, 84, 56, 0, 112, 120, 256, 1552,
+			 32, STATUS_BIT_ACTIVE, 108, 0, 0 },
+		[14] = { 152, 32, 232, 84, 56, 0, 112, 120, 256, 1552,
+			 32, STATUS_BIT_ACTIVE, 108, STACKREF_TAG_MASK, 6 },
+		[15] = { 176, 32, 256, 84, 56, 36, 136, 144, 288, ABI_NO_OFF,
+			 32, STATUS_BIT_ACTIVE, 108, STACKREF_TAG_MASK, 6 },
+	},
 };
 
 static const char *moved_anchor(const struct debug_offsets *d, const struct undocumented *u)
@@ -146,7 +166,7 @@ static const char *moved_anchor(const struct debug_offsets *d, const struct undo
 	if (d->str_ascii_bytes != u->anchor_str_ascii_bytes)
 		return "str_ascii_bytes";
 	/* 3.15 says these itself. */
-	if (d->ts_holds_gil && d->ts_holds_gil != u->gil)
+	if (d->ts_holds_gil && d->ts_holds_gil != u->anchor_holds_gil)
 		return "ts_holds_gil";
 	if (d->ts_exc_current && d->ts_exc_current != u->exc_current)
 		return "ts_exc_current";
@@ -156,6 +176,10 @@ static const char *moved_anchor(const struct debug_offsets *d, const struct undo
 		return "str_compact_bytes";
 	if (d->exc_value)
 		return "exc_value";
+	/* Bytecode of its own for every thread: free-threaded builds from 3.14 on. */
+	if (!d->fr_tlbc_index != !d->co_tlbc ||
+	    !d->co_tlbc != !(d->free_threaded && u->code_tag_mask))
+		return "co_tlbc";
 	return NULL;
 }
 
@@ -170,12 +194,19 @@ static uint16_t frame_bytes(const struct debug_offsets *d)
 		end = d->fr_previous + 8;
 	if (d->fr_ip + 8 > end)
 		end = d->fr_ip + 8;
+	if (d->fr_tlbc_index + 4 > end)
+		end = d->fr_tlbc_index + 4;
 	return (end + 7) & ~7u;
 }
 
-static void fill_objects(struct py_object_layout *o, const struct debug_offsets *d)
+static void fill_objects(struct py_object_layout *o, const struct debug_offsets *d,
+			 uint8_t str_shift)
 {
 	*o = objects_312;
+	o->str_kind_mask <<= str_shift;
+	o->str_kind_shift += str_shift;
+	o->str_compact_bit <<= str_shift;
+	o->str_ascii_bit <<= str_shift;
 	o->bytes_size = d->bytes_size;
 	o->bytes_data = d->bytes_data;
 	o->str_length = d->str_length;
@@ -187,7 +218,7 @@ static void fill_objects(struct py_object_layout *o, const struct debug_offsets 
 int layout_from_debug_offsets(struct cpython_image *img, const struct debug_offsets *d,
 			      const char **what)
 {
-	const struct undocumented *u = &undocumented[img->minor];
+	const struct undocumented *u = &undocumented[d->free_threaded][img->minor];
 
 	*what = moved_anchor(d, u);
 	if (*what)
@@ -210,15 +241,18 @@ int layout_from_debug_offsets(struct cpython_image *img, const struct debug_offs
 		.rt_tss_key = ABI_NO_OFF,
 		.is_id = d->is_id, .is_next = d->is_next,
 		.is_threads_head = d->is_threads_head,
+		.is_threads_main = d->is_threads_main ? d->is_threads_main : ABI_NO_OFF32,
 		.is_gc_collecting = d->is_gc + d->gc_collecting,
 		.is_gc_frame = d->gc_frame ? d->is_gc + d->gc_frame : ABI_NO_OFF32,
 		.is_epoch = img->minor == 13 ? next_version_313(d) : d->is_code_generation,
 		.gil_how = PY_GIL_TS_MASK, .skip_owner = OWNER_SHIM, .end_shim = 1,
 		.code_tag_mask = u->code_tag_mask,
+		.fr_tlbc_index = d->fr_tlbc_index ? d->fr_tlbc_index : ABI_NO_OFF,
+		.co_tlbc = d->co_tlbc ? d->co_tlbc : ABI_NO_OFF,
 	};
 	if (u->tss_key_behind_finalizing != ABI_NO_OFF)
 		img->layout.rt_tss_key = d->rt_finalizing + u->tss_key_behind_finalizing;
-	fill_objects(&img->objects, d);
+	fill_objects(&img->objects, d, u->str_shift);
 	img->objects.minor = img->minor;
 	set_objects(img);
 	return 0;
