@@ -107,8 +107,10 @@ struct py_layout {
 	abi_u8 skip_owner;	/* frames with owner >= this are C-stack shims; 0xff none */
 	abi_u8 end_shim;	/* 1: an intact chain ends at a shim (3.12+)         */
 	abi_u8 code_tag_mask;	/* low bits of fr_code that are a StackRef tag        */
+	abi_u8 gc_by_frame;	/* 1: others run while one thread collects; is_gc_frame tells which */
+	abi_u8 pad[7];
 };
-_Static_assert(sizeof(struct py_layout) == 104, "py_layout has no hidden padding");
+_Static_assert(sizeof(struct py_layout) == 112, "py_layout has no hidden padding");
 
 enum py_proc_state {
 	PY_PROC_PYTHON = 1,	/* walk its threads                                  */
@@ -133,7 +135,7 @@ struct py_proc {
 	abi_u8 pad[2];
 	struct py_layout l;
 };
-_Static_assert(sizeof(struct py_proc) == 184, "py_proc has no hidden padding");
+_Static_assert(sizeof(struct py_proc) == 192, "py_proc has no hidden padding");
 
 /* TACH's status byte (seeds: "Status Byte"; 32 is release-only). */
 enum {

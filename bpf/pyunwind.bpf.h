@@ -123,8 +123,10 @@ static __always_inline int walk_step(struct scratch *s, struct code_cache *cache
 		out->flags |= RAW_TRUNCATED;
 		return 1;
 	}
-	if (fr == w->gc_frame)
+	if (fr == w->gc_frame) {
 		out->gc_at = w->n;
+		out->flags |= RAW_GC;
+	}
 	start = tlbc ? own_bytecode(code, tlbc) : code + s->l.co_code;
 	lasti = start ? ip - start : -1;
 	out->frames[w->n & (ABI_MAX_FRAMES - 1)] = (struct raw_frame){
@@ -177,7 +179,9 @@ static __always_inline void note_gc(struct scratch *s, struct py_proc *p, u64 is
 	if (p->l.is_gc_collecting == ABI_NO_OFF32 ||
 	    read_user(&collecting, 4, is + p->l.is_gc_collecting) || !collecting)
 		return;
-	s->sample.flags |= RAW_GC;
+	/* Not told by who holds the GIL: it is this thread if the frame is in its stack. */
+	if (!p->l.gc_by_frame)
+		s->sample.flags |= RAW_GC;
 	if (p->l.is_gc_frame != ABI_NO_OFF32)
 		read_user(&w->gc_frame, 8, is + p->l.is_gc_frame);
 }

@@ -246,10 +246,13 @@ int layout_from_debug_offsets(struct cpython_image *img, const struct debug_offs
 		.is_gc_frame = d->gc_frame ? d->is_gc + d->gc_frame : ABI_NO_OFF32,
 		.is_epoch = img->minor == 13 ? next_version_313(d) : d->is_code_generation,
 		.gil_how = PY_GIL_TS_MASK, .skip_owner = OWNER_SHIM, .end_shim = 1,
-		.code_tag_mask = u->code_tag_mask,
+		.code_tag_mask = u->code_tag_mask, .gc_by_frame = d->free_threaded,
 		.fr_tlbc_index = d->fr_tlbc_index ? d->fr_tlbc_index : ABI_NO_OFF,
 		.co_tlbc = d->co_tlbc ? d->co_tlbc : ABI_NO_OFF,
 	};
+	/* Free-threaded before 3.15: which of the running threads collects is told nowhere. */
+	if (d->free_threaded && !d->gc_frame)
+		img->layout.is_gc_collecting = ABI_NO_OFF32;
 	if (u->tss_key_behind_finalizing != ABI_NO_OFF)
 		img->layout.rt_tss_key = d->rt_finalizing + u->tss_key_behind_finalizing;
 	fill_objects(&img->objects, d, u->str_shift);
