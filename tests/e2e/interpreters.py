@@ -185,7 +185,8 @@ def promised():
     yield "system-" + os.path.basename(os.path.realpath("/usr/bin/python3"))[len("python"):]
     yield from (name for name, _ in pyenv_versions())
     yield from (name for root in ROOTS for name, _ in root.interpreters())
-    yield from (build.name for build in BUILDS)
+    yield from (build.name for build in BUILDS
+                if not build.optional or os.path.exists(build.interpreter()))
 
 
 def missing(found):
@@ -193,9 +194,16 @@ def missing(found):
     return sorted(set(promised()) - {i.name for i in found})
 
 
-def prepare_all():
+def wanted(names):
+    """What is to be made: all that is promised, and what is asked for by name."""
+    unknown = set(names) - {thing.name for thing in (*ROOTS, *BUILDS)}
+    if unknown:
+        raise SystemExit("interpreters: there is no " + ", ".join(sorted(unknown)))
+    return [*ROOTS, *(b for b in BUILDS if not b.optional or b.name in names)]
+
+
+def prepare_all(things):
     """Roots and builds at the same time, as many jobs as CPUs; one's failure is its own."""
-    things = [*ROOTS, *BUILDS]
     jobs = Jobs(len(os.sched_getaffinity(0)))
     failed = []
     with concurrent.futures.ThreadPoolExecutor(len(things)) as pool:
@@ -215,7 +223,7 @@ def main():
     for program in (("debootstrap", "debootstrap"), ("musl-gcc", "musl-tools")):
         need(*program)
     start = time.monotonic()
-    failed = prepare_all()
+    failed = prepare_all(wanted(sys.argv[1:]))
     found = discover(supported_only=False)
     for i in found:
         print(f"{i.name:18} {'.'.join(map(str, i.version)):8} {i.flags}"

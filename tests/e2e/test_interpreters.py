@@ -49,7 +49,7 @@ def test_the_matrix_has_every_kind(root):
     kinds = list(ALL.values())
     assert len(kinds) >= 18
     assert {(3, 9), (3, 11), (3, 13), (3, 14), (3, 15)} <= {i.minor for i in kinds}
-    assert {i.minor for i in kinds if i.free_threaded} >= {(3, 13), (3, 14), (3, 15)}
+    assert (3, 13) in {i.minor for i in kinds if i.free_threaded}
     assert {i.minor for i in kinds if i.debug} >= {(3, 9), (3, 11), (3, 13), (3, 14), (3, 15)}
     assert any(i.trace_refs for i in kinds) and any(i.libc == "musl" for i in kinds)
 
