@@ -97,6 +97,36 @@ static void test_real(void **state)
 	}
 }
 
+static void put(size_t pos, uint64_t value)
+{
+	memcpy(golden + pos, &value, sizeof(value));
+}
+
+/* 3.13's counter lies elsewhere with Py_DEBUG: only both sizes together tell. */
+static void test_epoch_by_both_sizes(void **state)
+{
+	static const struct {
+		uint32_t is_bytes, rt_bytes, epoch;
+	} want[] = {
+		{ 194968, 283320, 17000 },		/* 3.13.0 */
+		{ 194984, 299336, 17016 },		/* 3.13.0, Py_DEBUG */
+		{ 194984, 283408, 17000 },		/* 3.13.18 */
+		{ 195000, 299424, 17016 },		/* 3.13.18, Py_DEBUG */
+		{ 194984, 283320, ABI_NO_OFF32 },	/* both known, not together */
+		{ 194968, 0, ABI_NO_OFF32 },
+	};
+	struct cpython_image img;
+	size_t i;
+
+	for (i = 0; i < sizeof(want) / sizeof(*want); i++) {
+		load(13);
+		put(48, want[i].is_bytes);
+		put(24, want[i].rt_bytes);
+		assert_int_equal(read_layout(13, &img), 0);
+		assert_int_equal(img.layout.is_epoch, want[i].epoch);
+	}
+}
+
 /* The struct of one minor is never taken for that of another. */
 static void test_wrong_minor(void **state)
 {
@@ -162,6 +192,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_real),
+		cmocka_unit_test(test_epoch_by_both_sizes),
 		cmocka_unit_test(test_wrong_minor),
 		cmocka_unit_test(test_hostile_words),
 		cmocka_unit_test(test_short),

@@ -251,6 +251,21 @@ static void test_old_by_strings(void **state)
 	expect_refused(&f, "CPython 3.9.18 is not supported (3.11 to 3.15 are)");
 }
 
+/* 3.9 and 3.10 in the program itself, with no SONAME: Debian's python3.9. */
+static void test_old_program_by_strings(void **state)
+{
+	static const char strings[] = "/usr\0python3.9\0PYTHONPATH\0" "3.9.2";
+	static const char others[] = "xpython3.9\0python3.9x\0python3.\0" "3.9.2\0python3.9";
+	struct fake_elf f = { .runtime = runtime_zeros, .runtime_len = 256, .rodata = strings,
+			      .rodata_len = sizeof(strings) };
+	struct cpython_image img;
+
+	expect_refused(&f, "CPython 3.9.2 is not supported (3.11 to 3.15 are)");
+	f.rodata = others;
+	f.rodata_len = sizeof(others) - sizeof("python3.9");
+	assert_int_equal(read_fake(&f, &img), -ENOENT);
+}
+
 static void test_not_python(void **state)
 {
 	struct fake_elf f = { .rodata = "lib/python3.12" , .rodata_len = 15 };
@@ -433,6 +448,7 @@ int main(void)
 		cmocka_unit_test(test_refusals),
 		cmocka_unit_test(test_prerelease_315),
 		cmocka_unit_test(test_old_by_strings),
+		cmocka_unit_test(test_old_program_by_strings),
 		cmocka_unit_test(test_not_python),
 		cmocka_unit_test(test_copied_runtime),
 		cmocka_unit_test(test_foreign_machine),

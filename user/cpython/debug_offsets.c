@@ -55,6 +55,7 @@ static const struct field {
 } fields[] = {
 	FIELD(version, ANY, 8, 8, 8),
 	FIELD(free_threaded, ANY, 16, 16, 16),
+	FIELD(rt_bytes, ANY, 24, 24, 24),
 	FIELD(rt_finalizing, RUNTIME, 32, 32, 32),
 	FIELD(rt_interp_head, RUNTIME, 40, 40, 40),
 	FIELD(is_bytes, INTERP, 48, 48, 48),

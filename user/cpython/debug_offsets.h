@@ -19,6 +19,7 @@
 /* The fields we use; 0 for one this version does not have. Offsets in bytes. */
 struct debug_offsets {
 	uint64_t version, free_threaded;
+	uint64_t rt_bytes;	/* sizeof(_PyRuntimeState), to be compared only */
 	uint64_t rt_finalizing, rt_interp_head;
 	uint64_t is_bytes;	/* sizeof(PyInterpreterState) */
 	uint64_t is_id, is_next, is_threads_head, is_threads_main, is_gc, is_code_generation;

@@ -13,6 +13,7 @@
  */
 #include <errno.h>
 
+#include "../util.h"
 #include "layout.h"
 
 /* FRAME_OWNED_BY_CSTACK (3.12, 3.13), FRAME_OWNED_BY_INTERPRETER (3.14+) and above. */
@@ -80,15 +81,29 @@ static const struct py_object_layout objects_312 = {
  * take 0 for "no epoch". (3.12 has the field, too, but counts in a static variable, see
  * image.c; there the field stands still.)
  *
- * It lies deep in PyInterpreterState. The sizes are those of v3.13.0 and v3.13.18,
- * whose thread state, embedded behind it, grew by 8 (free-threaded, where it is padded:
- * of v3.13.5 and v3.13.18): a struct of another size is one we have not seen.
+ * It lies deep in PyInterpreterState, and 16 bytes deeper with Py_DEBUG. The sizes are
+ * those of v3.13.0, v3.13.5 and v3.13.18, whose thread state, embedded behind it, grew
+ * by 8 and by 8: structs of other sizes are some that we have not seen. The size of
+ * PyInterpreterState alone would not do: v3.13.0's with Py_DEBUG is v3.13.18's without.
  */
+static const struct {
+	uint32_t is_bytes, rt_bytes, next_version;
+} epochs_313[] = {
+	{ 194968, 283320, 17000 }, { 194976, 283376, 17000 }, { 194984, 283408, 17000 },
+	{ 194984, 299336, 17016 }, { 194992, 299392, 17016 }, { 195000, 299424, 17016 },
+	/* free-threaded: v3.13.5, v3.13.18; both with Py_DEBUG */
+	{ 215616, 328320, 20092 }, { 215616, 328384, 20092 },
+	{ 218112, 346816, 20172 }, { 218112, 346880, 20172 },
+};
+
 static uint32_t next_version_313(const struct debug_offsets *d)
 {
-	if (d->free_threaded)
-		return d->is_bytes == 215616 ? 20092 : ABI_NO_OFF32;
-	return d->is_bytes == 194968 || d->is_bytes == 194984 ? 17000 : ABI_NO_OFF32;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(epochs_313); i++)
+		if (epochs_313[i].is_bytes == d->is_bytes && epochs_313[i].rt_bytes == d->rt_bytes)
+			return epochs_313[i].next_version;
+	return ABI_NO_OFF32;
 }
 
 /* The kernel sends line tables whole and tells names apart: what it needs for that. */
