@@ -27,14 +27,18 @@ def print_layout(tmp_path_factory):
     return cc_with_cpython(out, "print_layout.c")
 
 
-def expected(python, tmp_path, *defines):
+def header_flags(python):
     include = pathlib.Path(python.includes[0])
     if not (include / "internal" / "pycore_runtime.h").exists():
         pytest.skip("%s has no headers in %s" % (python, include))
     flags = ["-I%s" % include, "-I%s/internal" % include]
     flags += ["-I%s" % i for i in python.includes[1:]]
     # In a foreign root pyconfig.h is found through <arch/python3.x/pyconfig.h>.
-    flags += ["-idirafter", include.parent]
+    return flags + ["-idirafter", include.parent]
+
+
+def expected(python, tmp_path, *defines):
+    flags = header_flags(python)
     return numbers([cc(tmp_path / "headers", "header_layout.c", *defines, *flags)])[1]
 
 
@@ -50,10 +54,11 @@ def compare(want, got):
         if got[name] != value:
             wrong.append("%s: headers %d, layout.c %d" % (name, value, got[name]))
     # What the headers of this version do not have must be marked so.
-    for name in ("cframe_frame", "co_version", "rt_gil", "rt_tss_key", "ts_gil"):
+    for name in ("cframe_frame", "co_version", "rt_gil", "rt_tss_key", "ts_gil",
+                 "fr_tlbc_index", "co_tlbc"):
         if name not in want and got[name] != NO_OFF:
             wrong.append("%s: not in the headers, layout.c %d" % (name, got[name]))
-    for name in ("is_epoch", "is_gc_frame"):
+    for name in ("is_epoch", "is_gc_frame", "is_gc_collecting", "is_threads_main"):
         if name not in want and got[name] != NO_OFF32:
             wrong.append("%s: not in the headers, layout.c %d" % (name, got[name]))
     assert not wrong, "\n".join(wrong)
@@ -86,6 +91,23 @@ def test_debug_build_has_the_same_row(python, print_layout, tmp_path):
     want.pop("is_epoch", None)
     debug.pop("is_epoch", None)
     assert debug == want
+
+
+@pytest.mark.parametrize("python", [p for p in found() if p.minor >= (3, 13)] or [None], ids=str)
+def test_free_threaded_build_of_the_same_headers(python, print_layout, tmp_path):
+    """Nobody ships 3.14t or 3.15t; the headers say what they would be."""
+    if not python:
+        pytest.skip("no CPython 3.13+ here: run make interpreters")
+    define = "-DPy_GIL_DISABLED=1"
+    want = expected(python, tmp_path, define)
+    image = cc(tmp_path / "image.so", "header_image.c", define, "-shared", "-fPIC",
+               "-Wl,--unresolved-symbols=ignore-all", *header_flags(python))
+    status, got = numbers([print_layout, image])
+    assert status == 0
+    compare(want, got)
+    tlbc = want["minor"] >= 14
+    assert (got["co_tlbc"] != NO_OFF) == (got["fr_tlbc_index"] != NO_OFF) == tlbc
+    assert got["code_tag_mask"] == (3 if tlbc else 0)
 
 
 @pytest.mark.parametrize("minor", (11, 12))
