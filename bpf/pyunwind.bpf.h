@@ -128,7 +128,7 @@ static __always_inline int walk_step(struct scratch *s, struct code_cache *cache
 		out->flags |= RAW_GC;
 	}
 	start = tlbc ? own_bytecode(code, tlbc) : code + s->l.co_code;
-	lasti = start ? ip - start : -1;
+	lasti = start ? (s64)(ip - start) : -1;
 	out->frames[w->n & (ABI_MAX_FRAMES - 1)] = (struct raw_frame){
 		.code = code,
 		.lasti = lasti < 0 || lasti > 0x7fffffff ? RAW_LASTI_NONE : lasti,

@@ -16,6 +16,7 @@
 #include "../../bpf/abi.h"
 #include "../util.h"
 #include "debug_offsets.h"
+#include "debug_offsets_315.inc"
 
 /* What bounds a field (in bytes, exclusive) and how it must be aligned. */
 enum bound {
@@ -153,6 +154,50 @@ int debug_offsets_read(const uint8_t *bytes, size_t len, unsigned int minor,
 	*what = "free_threaded";
 	if (d->free_threaded > 1)
 		return -EBADMSG;
+	*what = NULL;
+	return 0;
+}
+
+/* Where the parts of 3.15's struct begin, and whether what they say is the same in all finals. */
+static const struct part {
+	const char *name;
+	uint16_t pos;
+	bool fixed;
+} parts_315[] = {
+	{ "runtime_state", 24, false },	    { "interpreter_state", 48, false },
+	{ "thread_state", 176, true },	    { "err_stackitem", 304, true },
+	{ "interpreter_frame", 312, true }, { "code_object", 376, true },
+	{ "pyobject", 464, true },	    { "type_object", 480, true },
+	{ "heap_type_object", 528, true },  { "tuple_object", 544, true },
+	{ "list_object", 568, true },	    { "set_object", 592, true },
+	{ "dict_object", 624, true },	    { "float_object", 648, true },
+	{ "long_object", 664, true },	    { "bytes_object", 688, true },
+	{ "unicode_object", 712, true },    { "gc", 752, false },
+	{ "gen_object", 792, true },	    { "llist_node", 824, true },
+	{ "eval_breaker", 840, true },	    { "remote_debugging_enabled", 856, false },
+	{ "debugger_support", 864, true },
+};
+
+int debug_offsets_are_final(const uint8_t *bytes, size_t len, const char **what)
+{
+	const struct part *part = parts_315;
+	size_t pos;
+	uint64_t ft;
+
+	*what = "size";
+	if (len < sizes[2])
+		return -EBADMSG;
+	*what = "free_threaded";
+	ft = word_at(bytes, 16);
+	if (ft > 1)
+		return -EBADMSG;
+	for (pos = part->pos; pos < sizes[2]; pos += 8) {
+		while (part + 1 < parts_315 + ARRAY_SIZE(parts_315) && part[1].pos <= pos)
+			part++;
+		*what = part->name;
+		if (part->fixed && word_at(bytes, pos) != final_315[ft][pos / 8])
+			return -EBADMSG;
+	}
 	*what = NULL;
 	return 0;
 }

@@ -47,4 +47,11 @@ int debug_offsets_version(const uint8_t *bytes, size_t len, uint32_t *hex, int *
 int debug_offsets_read(const uint8_t *bytes, size_t len, unsigned int minor,
 		       struct debug_offsets *d, const char **what);
 
+/*
+ * Is this the struct of 3.15's finals in full: does every word that does not depend on how
+ * PyInterpreterState and _PyRuntimeState are laid out say what it says there? For builds
+ * whose version promises nothing. 0, or -EBADMSG and *what names the part that differs.
+ */
+int debug_offsets_are_final(const uint8_t *bytes, size_t len, const char **what);
+
 #endif

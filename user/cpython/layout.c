@@ -230,10 +230,10 @@ static void fill_objects(struct py_object_layout *o, const struct debug_offsets 
 	o->str_compact_data = d->str_ascii_bytes + 16;
 }
 
-int layout_from_debug_offsets(struct cpython_image *img, const struct debug_offsets *d,
-			      const char **what)
+int layout_from_debug_offsets(struct cpython_image *img, unsigned int minor,
+			      const struct debug_offsets *d, const char **what)
 {
-	const struct undocumented *u = &undocumented[d->free_threaded][img->minor];
+	const struct undocumented *u = &undocumented[d->free_threaded][minor];
 
 	*what = moved_anchor(d, u);
 	if (*what)
@@ -259,7 +259,7 @@ int layout_from_debug_offsets(struct cpython_image *img, const struct debug_offs
 		.is_threads_main = d->is_threads_main ? d->is_threads_main : ABI_NO_OFF32,
 		.is_gc_collecting = d->is_gc + d->gc_collecting,
 		.is_gc_frame = d->gc_frame ? d->is_gc + d->gc_frame : ABI_NO_OFF32,
-		.is_epoch = img->minor == 13 ? next_version_313(d) : d->is_code_generation,
+		.is_epoch = minor == 13 ? next_version_313(d) : d->is_code_generation,
 		.gil_how = PY_GIL_TS_MASK, .skip_owner = OWNER_SHIM, .end_shim = 1,
 		.code_tag_mask = u->code_tag_mask, .gc_by_frame = d->free_threaded,
 		.fr_tlbc_index = d->fr_tlbc_index ? d->fr_tlbc_index : ABI_NO_OFF,
@@ -271,7 +271,7 @@ int layout_from_debug_offsets(struct cpython_image *img, const struct debug_offs
 	if (u->tss_key_behind_finalizing != ABI_NO_OFF)
 		img->layout.rt_tss_key = d->rt_finalizing + u->tss_key_behind_finalizing;
 	fill_objects(&img->objects, d, u->str_shift);
-	img->objects.minor = img->minor;
+	img->objects.minor = minor;
 	set_objects(img);
 	return 0;
 }
