@@ -39,7 +39,7 @@ typedef int64_t abi_s64;
 /* How the kernel tells that a thread holds the GIL. */
 enum py_gil_how {
 	PY_GIL_NONE = 0,	/* free-threaded, or not known */
-	PY_GIL_RT_CURRENT = 1,	/* *(runtime + rt_gil_off) == tstate            (3.11) */
+	PY_GIL_RT_CURRENT = 1,	/* *current == tstate                        (to 3.11) */
 	PY_GIL_TS_MASK = 2,	/* *(u32 *)(tstate + ts_gil) & ts_gil_mask       (3.12+) */
 };
 
@@ -61,16 +61,18 @@ struct py_layout {
 	abi_u16 ts_thread_id;
 	abi_u16 ts_gil;
 	abi_u16 ts_exc_current;	/* the exception that is propagating                 */
-	abi_u16 ts_exc_info;	/* -> _PyErr_StackItem                               */
-	abi_u16 ts_datastack;	/* datastack_chunk: where the current chunk of frames begins */
+	abi_u16 ts_exc_info;	/* -> _PyErr_StackItem; ABI_NO_OFF: there is one only (3.6) */
+	abi_u16 ts_datastack;	/* datastack_chunk: where the current chunk of frames begins;
+				 * ABI_NO_OFF: each frame is an object of its own    */
 	abi_u16 ts_exc_state;	/* the embedded bottom _PyErr_StackItem              */
-	abi_u16 exc_value;	/* _PyErr_StackItem.exc_value                        */
+	abi_u16 exc_value;	/* _PyErr_StackItem.exc_value; up to 3.10 exc_type      */
 	abi_u16 exc_previous;	/* _PyErr_StackItem.previous_item                    */
-	/* _PyInterpreterFrame */
+	/* _PyInterpreterFrame, or up to 3.10 PyFrameObject; counted from fr_base */
+	abi_u16 fr_base;
 	abi_u16 fr_code;
 	abi_u16 fr_previous;
-	abi_u16 fr_ip;
-	abi_u16 fr_owner;	/* one byte                                          */
+	abi_u16 fr_ip;		/* an address; if lasti_unit an int: that many bytes each   */
+	abi_u16 fr_owner;	/* one byte; ABI_NO_OFF up to 3.10                   */
 	abi_u16 fr_is_entry;	/* one byte: C called the interpreter with it (3.11)  */
 	abi_u16 fr_tlbc_index;	/* int: which of co_tlbc; ABI_NO_OFF: there is none  */
 	abi_u16 fr_bytes;	/* how much of a frame holds all of the above        */
@@ -89,16 +91,12 @@ struct py_layout {
 	/* PyASCIIObject: names */
 	abi_u16 str_length;
 	abi_u16 str_data;	/* of a compact ASCII str; at most 40 bytes behind str_length */
-	/* _PyRuntimeState */
-	abi_u16 rt_interp_head;
-	abi_u16 rt_tss_key;	/* Py_tss_t: int initialized, then the key           */
-	abi_u16 rt_gil;		/* for PY_GIL_RT_CURRENT                             */
 	/* PyInterpreterState */
 	abi_u32 is_id;
 	abi_u32 is_next;
 	abi_u32 is_threads_head;
 	abi_u32 is_threads_main; /* the state that runs the main thread (3.14+)         */
-	abi_u32 is_gc_collecting;
+	abi_u32 is_gc_collecting; /* ABI_NO_OFF32: see py_proc.collecting             */
 	abi_u32 is_gc_frame;	/* the frame that was current when collection began (3.15) */
 	abi_u32 is_epoch;	/* a counter that moves whenever a code object can have
 				 * been replaced; ABI_NO_OFF32: there is none        */
@@ -108,9 +106,11 @@ struct py_layout {
 	abi_u8 end_shim;	/* 1: an intact chain ends at a shim (3.12+)         */
 	abi_u8 code_tag_mask;	/* low bits of fr_code that are a StackRef tag        */
 	abi_u8 gc_by_frame;	/* 1: others run while one thread collects; is_gc_frame tells which */
-	abi_u8 pad[7];
+	abi_u8 lasti_unit;	/* bytes of one step of fr_ip; 0: fr_ip is an address  */
+	abi_u8 tss_flag;	/* 1: the int before the key says whether it is valid   */
+	abi_u8 pad;
 };
-_Static_assert(sizeof(struct py_layout) == 112, "py_layout has no hidden padding");
+_Static_assert(sizeof(struct py_layout) == 104, "py_layout has no hidden padding");
 
 enum py_proc_state {
 	PY_PROC_PYTHON = 1,	/* walk its threads                                  */
@@ -122,7 +122,12 @@ enum py_proc_state {
 struct py_proc {
 	abi_u64 start_ns;	/* group leader's start_boottime; 0: the kernel fills it in */
 	abi_u64 ident;		/* unique per admission; never 0                     */
-	abi_u64 runtime;	/* &_PyRuntime in the target                         */
+	/* Addresses in the target; 0: there is none. py_proc_relocate() lists them. */
+	abi_u64 runtime;	/* &_PyRuntime, 3.6: &interp_head                    */
+	abi_u64 tss;		/* the int that is the pthread key                   */
+	abi_u64 interps;	/* the pointer to the first interpreter              */
+	abi_u64 current;	/* PY_GIL_RT_CURRENT: the state that holds the GIL    */
+	abi_u64 collecting;	/* an int: a collection is under way (to 3.8)         */
 	abi_u64 none;		/* &_Py_NoneStruct in the target                     */
 	abi_u64 epoch;		/* address of a counter like is_epoch that all
 				 * interpreters share (3.12); 0: none                */
@@ -139,7 +144,7 @@ struct py_proc {
 	abi_u8 pad;
 	struct py_layout l;
 };
-_Static_assert(sizeof(struct py_proc) == 208, "py_proc has no hidden padding");
+_Static_assert(sizeof(struct py_proc) == 232, "py_proc has no hidden padding");
 
 /*
  * From addresses as a file has them to a process' own. In place or from a template;
@@ -148,6 +153,10 @@ _Static_assert(sizeof(struct py_proc) == 208, "py_proc has no hidden padding");
 static inline void py_proc_relocate(struct py_proc *p, const struct py_proc *file, abi_u64 bias)
 {
 	p->runtime = file->runtime + bias;
+	p->tss = file->tss ? file->tss + bias : 0;
+	p->interps = file->interps ? file->interps + bias : 0;
+	p->current = file->current ? file->current + bias : 0;
+	p->collecting = file->collecting ? file->collecting + bias : 0;
 	p->none = file->none ? file->none + bias : 0;
 	p->epoch = file->epoch ? file->epoch + bias : 0;
 	p->tls_index = file->tls_index ? file->tls_index + bias : 0;

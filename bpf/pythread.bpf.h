@@ -21,7 +21,7 @@ static __always_inline u64 tstate_by_tss(struct py_proc *p, u64 tp)
 	s32 key = p->tss_key;
 
 	if (key < 0) {
-		if (read_user(&tss, sizeof(tss), p->runtime + p->l.rt_tss_key) || !tss.initialized)
+		if (read_user(&tss, sizeof(tss), p->tss - 4) || (p->l.tss_flag && !tss.initialized))
 			return 0;
 		key = tss.key;
 		p->tss_key = key;
@@ -57,7 +57,7 @@ static __always_inline u64 tstate_by_list(struct py_proc *p, u64 tp)
 	u64 is = 0, ts = 0, id;
 	int i, k;
 
-	if (read_user(&is, 8, p->runtime + p->l.rt_interp_head))
+	if (read_user(&is, 8, p->interps))
 		return 0;
 	for (i = 0; i < MAX_INTERPRETERS && is; i++) {
 		if (read_user(&ts, 8, is + p->l.is_threads_head))
@@ -103,7 +103,7 @@ static __always_inline bool has_gil(struct scratch *s, struct py_proc *p, u64 ts
 	if (p->l.gil_how == PY_GIL_TS_MASK)
 		return ts_u32(s, p->l.ts_gil) & p->l.ts_gil_mask;
 	if (p->l.gil_how == PY_GIL_RT_CURRENT)
-		return !read_user(&current, 8, p->runtime + p->l.rt_gil) && current == ts;
+		return !read_user(&current, 8, p->current) && current == ts;
 	return false;
 }
 
@@ -114,22 +114,22 @@ static __always_inline bool has_gil(struct scratch *s, struct py_proc *p, u64 ts
  */
 static __always_inline bool has_exception(struct scratch *s, struct py_proc *p, u64 ts)
 {
-	u64 item = ts_u64(s, p->l.ts_exc_info), bottom = ts + p->l.ts_exc_state, value;
+	u64 bottom = ts + p->l.ts_exc_state, item = bottom, value;
 	int i;
 
 	if (ts_u64(s, p->l.ts_exc_current))
 		return true;
+	if (p->l.ts_exc_info != ABI_NO_OFF)
+		item = ts_u64(s, p->l.ts_exc_info);
 	for (i = 0; i < MAX_EXC_ITEMS && item && item != bottom; i++) {
-		struct {
-			u64 value, previous;
-		} e;
+		u64 e[4];	/* to 3.10: type, value, traceback, previous; then value, previous */
 
-		/* exc_value, previous_item: neighbours since 3.11 */
-		if (read_user(&e, sizeof(e), item + p->l.exc_value))
+		if (read_user(e, sizeof(e), item))
 			return false;
-		if (e.value && e.value != p->none)
+		value = e[p->l.exc_value / 8 & 3];
+		if (value && value != p->none)
 			return true;
-		item = e.previous;
+		item = e[p->l.exc_previous / 8 & 3];
 	}
 	value = ts_u64(s, p->l.ts_exc_state + p->l.exc_value);
 	return item == bottom && value && value != p->none;

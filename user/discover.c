@@ -179,6 +179,10 @@ static void fill_proc(struct py_proc *p, const struct cpython_image *img)
 {
 	*p = (struct py_proc){
 		.runtime = img->runtime_vaddr,
+		.tss = img->tss_vaddr,
+		.interps = img->interps_vaddr,
+		.current = img->current_vaddr,
+		.collecting = img->collecting_vaddr,
 		.none = img->none_vaddr,
 		.epoch = img->epoch_vaddr,
 		.tls_index = img->tls_index_vaddr,

@@ -32,12 +32,22 @@ struct py_object_layout {
 
 struct elf_file;
 
+/* Offsets in _PyRuntimeState; ABI_NO_OFF: this version does not have it there. */
+struct py_runtime_layout {
+	uint16_t interp_head;
+	uint16_t tss_key;	/* Py_tss_t: int initialized, then the key */
+	uint16_t gil;		/* tstate_current */
+	uint16_t collecting;
+};
+
 struct cpython_image {
 	uint8_t major, minor, micro;
 	char version[24];		/* "3.13.0", "3.15.0rc1" */
 	bool free_threaded;
+	bool trace_refs;		/* Py_TRACE_REFS, where it changes objects (to 3.12) */
 	uint64_t first_load_vaddr;	/* page-aligned p_vaddr of the PT_LOAD with offset 0 */
-	uint64_t runtime_vaddr;		/* &_PyRuntime */
+	uint64_t runtime_vaddr;		/* these: see struct py_proc */
+	uint64_t tss_vaddr, interps_vaddr, current_vaddr, collecting_vaddr;
 	uint64_t none_vaddr;		/* &_Py_NoneStruct; 0: not found */
 	uint64_t epoch_vaddr;		/* see struct py_proc; 0: there is none, or not found */
 	uint8_t tstate_how;		/* enum py_tstate_how */
@@ -45,6 +55,7 @@ struct cpython_image {
 	uint64_t tls_index_vaddr;	/* TLS_DTV */
 	struct py_layout layout;
 	struct py_object_layout objects;
+	struct py_runtime_layout rt;
 	const struct elf_file *file;	/* where it can be read from; NULL: it was not kept */
 };
 
