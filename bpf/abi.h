@@ -124,13 +124,14 @@ struct py_proc {
 	abi_u64 tls_index;	/* TLS_DTV: address of the tls_index in the GOT      */
 	abi_s64 tls_off;	/* TLS_FS: from fsbase; TLS_DTV: added to the offset */
 	abi_u64 ticks;		/* samples seen here; racy by design                 */
+	abi_u64 exec_pages;	/* mapped as code when user space last looked; 0: not known */
 	abi_s32 tss_key;	/* -1: not read yet                                  */
 	abi_u8 state;		/* enum py_proc_state */
 	abi_u8 tstate_how;	/* enum py_tstate_how */
 	abi_u8 pad[2];
 	struct py_layout l;
 };
-_Static_assert(sizeof(struct py_proc) == 176, "py_proc has no hidden padding");
+_Static_assert(sizeof(struct py_proc) == 184, "py_proc has no hidden padding");
 
 /* TACH's status byte (seeds: "Status Byte"; 32 is release-only). */
 enum {
@@ -149,6 +150,7 @@ enum raw_kind {
 	RAW_FORK = 4,
 	RAW_EXIT = 5,
 	RAW_CODE = 6,		/* a code object seen for the first time             */
+	RAW_CHANGED = 7,	/* a process without a Python stack has mapped code since */
 };
 
 /* Every record of the ring buffer starts like this. */
@@ -158,6 +160,12 @@ struct raw_header {
 	abi_u32 tgid;
 	abi_u64 time_ns;	/* CLOCK_MONOTONIC */
 	abi_u64 start_ns;	/* group leader's start_boottime: the process' identity */
+};
+
+/* RAW_UNKNOWN, RAW_CHANGED */
+struct raw_tick {
+	struct raw_header h;
+	abi_u64 exec_pages;	/* of the process, at this tick */
 };
 
 enum raw_sample_flags {

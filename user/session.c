@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "candidates.h"
@@ -36,6 +37,9 @@
 #define RING_BYTES_PER_CPU (1024 * 1024)
 #define RING_BYTES_MIN (4 * 1024 * 1024)
 #define RING_BYTES_MAX (64 * 1024 * 1024)
+
+/* Of several CPythons in a process none is initialised: look every 128 ms at least. */
+#define UNSETTLED_TRIES 6
 
 struct session {
 	struct session_args args;
@@ -121,15 +125,16 @@ static uint64_t other_ticks(struct session *s, pid_t tgid)
 }
 
 /* It is Python: from now on the kernel walks it. */
-static int admit(struct session *s, pid_t tgid, uint64_t start_ns,
-		 const struct cpython_image *image, struct py_proc *py, uint64_t late)
+static int admit(struct session *s, pid_t tgid, uint64_t start_ns, struct discovered *found,
+		 uint64_t late)
 {
 	struct process_args args = {
 		.tgid = tgid,
 		.start_ns = start_ns,
-		.image = image,
+		.image = found->image,
 		.opcodes = s->args.opcodes,
 	};
+	struct py_proc *py = &found->proc;
 	struct proc_stat st;
 	struct process *p;
 	int err;
@@ -145,7 +150,7 @@ static int admit(struct session *s, pid_t tgid, uint64_t start_ns,
 	if (!p)
 		return s->err;
 	process_add_late(p, late);
-	log_debug("process %d: CPython %s", tgid, image->version);
+	log_debug("process %d: CPython %s", tgid, found->image->version);
 	err = tell_kernel(s, tgid, py);
 	if (err) {
 		s->table_full++;	/* MAX_PROCS of them ran; looked at again later */
@@ -166,14 +171,43 @@ static void refuse(struct session *s, pid_t tgid, const char *why)
 			 escape_text(st.comm, strlen(st.comm), comm, sizeof(comm)), why);
 }
 
-static int look(struct session *s, pid_t tgid, uint64_t start_ns, uint64_t late, char *why,
-		size_t why_size)
+/* What else there is to say of a process that is profiled. */
+static void note(struct session *s, pid_t tgid, const char *what)
 {
-	const struct cpython_image *image;
-	struct py_proc py;
-	int err = discovery_look(s->discovery, tgid, &image, &py, why, why_size);
+	struct proc_stat st;
+	char comm[4 * PROC_COMM_MAX];
 
-	return err ? err : admit(s, tgid, start_ns, image, &py, late);
+	if (!what[0] || proc_stat(tgid, &st))
+		return;
+	if (recording_refuse(s->args.recording, tgid, st.comm, what))
+		log_warn("process %d (%s): %s", tgid,
+			 escape_text(st.comm, strlen(st.comm), comm, sizeof(comm)), what);
+}
+
+/* The same CPython as the one it is walked by? */
+static bool is_known(struct session *s, pid_t tgid, const struct discovered *found)
+{
+	struct process *p = u64map_get(&s->processes, tgid);
+
+	return p && process_image(p) == found->image &&
+	       process_py(p)->runtime == found->proc.runtime;
+}
+
+/*
+ * Look and admit. 0: it is walked as it should be, -EAGAIN: so far, but of several CPythons in
+ * it none was initialised yet. Others as discovery_look().
+ */
+static int look(struct session *s, pid_t tgid, uint64_t start_ns, uint64_t late,
+		uint64_t *files, struct discovered *found)
+{
+	int err = discovery_look(s->discovery, tgid, files, found);
+
+	if (!err && !is_known(s, tgid, found))
+		err = admit(s, tgid, start_ns, found, late);
+	if (err)
+		return err;
+	note(s, tgid, found->also);
+	return found->several && !found->ready ? -EAGAIN : 0;
 }
 
 /* Tell the kernel not to ask again; we look by our own clock. */
@@ -182,6 +216,7 @@ static void mark_other(struct session *s, struct candidate *cand)
 	struct py_proc py = {
 		.start_ns = cand->start_ns,
 		.ident = new_ident(cand->tgid),
+		.exec_pages = cand->exec_pages,
 		.state = PY_PROC_OTHER,
 	};
 
@@ -189,14 +224,53 @@ static void mark_other(struct session *s, struct candidate *cand)
 		tell_kernel(s, cand->tgid, &py);
 }
 
+static uint64_t cpu_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return t.tv_sec * 1000000000ull + t.tv_nsec;
+}
+
+/* It has not run since the last look, and is not young: nothing can be new. */
+static bool is_idle(const struct candidate *cand, uint64_t ticks)
+{
+	return cand->tries > CANDIDATE_YOUNG_TRIES && ticks == cand->seen_ticks && !cand->changed;
+}
+
+static int look_timed(struct session *s, struct candidate *cand, uint64_t ticks,
+		      struct discovered *found)
+{
+	uint64_t files = cand->files, begin = cpu_ns();
+	int err = look(s, cand->tgid, cand->start_ns, cand->ticks + ticks, &cand->files, found);
+
+	candidate_looked(cand, now_ns(), cpu_ns() - begin, files != cand->files);
+	return err;
+}
+
+static void candidate_is_other(struct session *s, struct candidate *cand, int err,
+			       const char *why)
+{
+	mark_other(s, cand);
+	candidate_backoff(cand, now_ns());
+	if (err == -ENOTSUP)
+		refuse(s, cand->tgid, why);
+	else if (err != -ENOENT && err != -EALREADY && cand->tries == 1)
+		log_debug("process %d: %s", cand->tgid, why);
+	if (err != -EALREADY)
+		cand->refused = err == -ENOTSUP;
+	if (cand->refused)
+		cand->next_ns = UINT64_MAX;
+}
+
 static void look_at_candidate(struct session *s, struct candidate *cand)
 {
 	uint64_t ticks = other_ticks(s, cand->tgid);
-	char why[160];
+	struct discovered found;
 	int err;
 
-	if (cand->tries > CANDIDATE_YOUNG_TRIES && ticks == cand->seen_ticks) {
-		/* It has not run since. If it is gone, so is its entry; keep none for it. */
+	if (is_idle(cand, ticks)) {
+		/* If it is gone, so is its entry; keep none for it. */
 		if (kill(cand->tgid, 0) && errno == ESRCH)
 			candidates_forget(&s->candidates, cand->tgid);
 		else
@@ -204,19 +278,20 @@ static void look_at_candidate(struct session *s, struct candidate *cand)
 		return;
 	}
 	cand->seen_ticks = ticks;
-	err = look(s, cand->tgid, cand->start_ns, cand->ticks + ticks, why, sizeof(why));
-	if (!err || err == -ESRCH) {
-		s->unidentified += err ? cand->ticks : 0;
+	err = look_timed(s, cand, ticks, &found);
+	if (err == -ESRCH) {
+		s->unidentified += cand->ticks;
 		candidates_forget(&s->candidates, cand->tgid);
-		return;
-	}
-	mark_other(s, cand);
-	candidate_backoff(cand, now_ns());
-	if (err == -ENOTSUP) {
-		refuse(s, cand->tgid, why);
-		cand->next_ns = UINT64_MAX;
-	} else if (err != -ENOENT && cand->tries == 1) {
-		log_debug("process %d: %s", cand->tgid, why);
+	} else if (err == -EAGAIN) {
+		cand->files = 0;	/* the next look is not about files */
+		if (cand->tries > UNSETTLED_TRIES)
+			cand->tries = UNSETTLED_TRIES;
+		candidate_backoff(cand, now_ns());
+	} else if (u64map_get(&s->processes, cand->tgid)) {
+		cand->ticks = 0;
+		cand->next_ns = UINT64_MAX;	/* but the kernel may tell of a change */
+	} else {
+		candidate_is_other(s, cand, err, found.why);
 	}
 }
 
@@ -231,25 +306,46 @@ static void look_at_due(struct session *s)
 
 /* ---- records ---- */
 
-static void note_candidate(struct session *s, const struct raw_header *h, uint64_t ticks,
-			   bool restart)
+static struct candidate *note_candidate(struct session *s, const struct raw_header *h)
 {
 	struct candidate *cand = candidates_note(&s->candidates, h->tgid, h->start_ns);
 
-	if (!cand) {
+	if (!cand)
 		s->err = s->err ? s->err : -ENOMEM;
-		return;
-	}
-	if (restart)
-		candidate_restart(cand);
-	cand->ticks += ticks;
+	return cand;
+}
+
+static void look_if_due(struct session *s, struct candidate *cand)
+{
 	if (cand->next_ns <= now_ns())
 		look_at_candidate(s, cand);
+}
+
+static void take_unknown(struct session *s, const struct raw_tick *t)
+{
+	struct candidate *cand = note_candidate(s, &t->h);
+
+	if (!cand)
+		return;
+	cand->ticks++;
+	cand->exec_pages = t->exec_pages;
+	look_if_due(s, cand);
+}
+
+static void take_changed(struct session *s, const struct raw_tick *t)
+{
+	struct candidate *cand = note_candidate(s, &t->h);
+
+	if (!cand)
+		return;
+	candidate_changed(cand);
+	look_if_due(s, cand);
 }
 
 static void take_sample(struct session *s, const struct raw_sample *raw, size_t len)
 {
 	struct process *p = u64map_get(&s->processes, raw->h.tgid);
+	struct candidate *cand;
 	int err;
 
 	s->received++;
@@ -259,7 +355,11 @@ static void take_sample(struct session *s, const struct raw_sample *raw, size_t 
 	}
 	if (!p) {
 		s->orphans++;
-		note_candidate(s, &raw->h, 1, false);
+		cand = note_candidate(s, &raw->h);
+		if (cand) {
+			cand->ticks++;
+			look_if_due(s, cand);
+		}
 		return;
 	}
 	if (!process_has_sink(p)) {
@@ -288,13 +388,16 @@ static void take_fork(struct session *s, const struct raw_lifecycle *ev)
 {
 	struct process *parent = u64map_get(&s->processes, ev->parent_tgid);
 	struct process_args args;
+	struct candidate *cand;
 
 	if (!ev->known)
 		return;
 	if (!parent) {
 		/* The kernel knew the parent and we do not: an event was lost. */
 		forget_in_kernel(s, ev->h.tgid);
-		note_candidate(s, &ev->h, 0, false);
+		cand = note_candidate(s, &ev->h);
+		if (cand)
+			look_if_due(s, cand);
 		return;
 	}
 	args = (struct process_args){
@@ -312,10 +415,15 @@ static void take_fork(struct session *s, const struct raw_lifecycle *ev)
 static void take_exec(struct session *s, const struct raw_header *h)
 {
 	struct process *p = u64map_get(&s->processes, h->tgid);
+	struct candidate *cand;
 
 	if (p)
 		drop_process(s, p);
-	note_candidate(s, h, 0, true);
+	cand = note_candidate(s, h);
+	if (!cand)
+		return;
+	candidate_restart(cand);
+	look_if_due(s, cand);
 }
 
 static void take_exit(struct session *s, const struct raw_header *h)
@@ -346,7 +454,12 @@ static int take_record(void *ctx, void *data, size_t len)
 		take_code(s, data, len);
 		break;
 	case RAW_UNKNOWN:
-		note_candidate(s, h, 1, false);
+		if (len >= sizeof(struct raw_tick))
+			take_unknown(s, data);
+		break;
+	case RAW_CHANGED:
+		if (len >= sizeof(struct raw_tick))
+			take_changed(s, data);
 		break;
 	case RAW_EXEC:
 		take_exec(s, h);
@@ -448,21 +561,27 @@ void session_free(struct session *s)
 
 int session_add(struct session *s, pid_t tgid)
 {
-	char why[160];
+	struct discovered found;
+	struct candidate *cand;
+	uint64_t files = 0;
 	int err;
 
 	if (kill(tgid, 0) && errno == ESRCH) {
 		log_error("there is no process %d", tgid);
 		return -ESRCH;
 	}
-	err = look(s, tgid, 0, 0, why, sizeof(why));
+	err = look(s, tgid, 0, 0, &files, &found);
+	if (err == -EAGAIN) {
+		cand = candidates_note(&s->candidates, tgid, 0);
+		return cand ? 0 : -ENOMEM;
+	}
 	if (s->err)
 		return s->err;	/* its file cannot be made: that was said */
 	if (err == -ENOENT)
 		log_error("process %d is not Python: no interpreter and no libpython in it "
 			  "(tachbpf -a lists what it finds)", tgid);
 	else if (err)
-		log_error("process %d cannot be profiled: %s", tgid, why);
+		log_error("process %d cannot be profiled: %s", tgid, found.why);
 	return err;
 }
 

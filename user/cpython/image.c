@@ -14,6 +14,7 @@
 #include "debug_offsets.h"
 #include "elf.h"
 #include "layout.h"
+#include "runtime.h"
 #include "tls.h"
 #include "version.h"
 
@@ -52,23 +53,33 @@ static int find_symbol(const struct reader *r, const char *name, struct elf_symb
 	return 0;
 }
 
+/* No name and no mark of a CPython; but is there one all the same? */
+static int refuse_hidden(struct reader *r)
+{
+	bool exact;
+
+	if (!runtime_is_hidden(&r->f))
+		return -ENOENT;
+	if (version_from_strings(r->img, &r->f, &exact))
+		return refuse(r, -ENOTSUP, "CPython in a program stripped of its symbols is not "
+			      "supported before 3.13 (its _PyRuntime cannot be found; "
+			      "-rdynamic keeps it)");
+	return refuse(r, -ENOTSUP, "CPython %s in a program stripped of its symbols is not supported "
+		      "(its _PyRuntime cannot be found; -rdynamic keeps it)", r->img->version);
+}
+
 /*
- * _PyRuntime: exported since 3.7, and alone in section .PyRuntime since 3.10
- * (Python/pylifecycle.c). Up to 3.6 there is none, but _PyThreadState_Current is.
+ * _PyRuntime: there since 3.7. Up to 3.6 there is none, but _PyThreadState_Current is.
  */
 static int find_runtime(struct reader *r)
 {
-	struct elf_range section;
 	struct elf_symbol sym;
 	uint32_t hex;
 	int ft;
 
-	if (!elf_file_dynsym(&r->f, "_PyRuntime", &sym))
-		r->img->runtime_vaddr = sym.value;
-	else if (!elf_file_section(&r->f, ".PyRuntime", &section))
-		r->img->runtime_vaddr = section.vaddr;
-	else if (elf_file_dynsym(&r->f, "_PyThreadState_Current", &sym))
-		return -ENOENT;
+	if (runtime_find(&r->f, &r->img->runtime_vaddr) &&
+	    elf_file_dynsym(&r->f, "_PyThreadState_Current", &sym))
+		return refuse_hidden(r);
 	if (r->img->runtime_vaddr) {
 		ssize_t n = elf_file_read_some(&r->f, r->img->runtime_vaddr, r->offsets,
 					       sizeof(r->offsets));
@@ -196,19 +207,25 @@ static void find_epoch(struct reader *r)
 		r->img->epoch_vaddr = var.value;
 }
 
+static void find_first_load(struct reader *r)
+{
+	unsigned int i;
+
+	for (i = 0; i < r->f.load_cnt; i++)
+		if ((r->f.loads[i].off & ~PAGE_MASK_4K) == 0) {
+			r->img->first_load_vaddr = r->f.loads[i].vaddr & ~PAGE_MASK_4K;
+			break;
+		}
+}
+
 static void find_rest(struct reader *r)
 {
 	struct cpython_image *img = r->img;
 	struct elf_symbol sym;
-	unsigned int i;
 
 	if (!find_symbol(r, "_Py_NoneStruct", &sym))
 		img->none_vaddr = sym.value;
-	for (i = 0; i < r->f.load_cnt; i++)
-		if ((r->f.loads[i].off & ~PAGE_MASK_4K) == 0) {
-			img->first_load_vaddr = r->f.loads[i].vaddr & ~PAGE_MASK_4K;
-			break;
-		}
+	find_first_load(r);
 	if (img->minor == 12)
 		find_epoch(r);
 	if (img->layout.rt_tss_key == ABI_NO_OFF)
@@ -230,8 +247,15 @@ int cpython_image_read(int fd, struct cpython_image *img, char *why, size_t why_
 	err = elf_file_open(&r.f, fd);
 	if (err == -ENOENT)
 		return err;
+	if (err == -ENOEXEC)
+		return refuse(&r, err, "a 32-bit or big-endian program is not supported (64-bit "
+			      "x86-64 is)");
 	if (err)
 		return refuse(&r, err, "cannot read the file: %s", strerror(-err));
+	if (runtime_copies(&r.f, &img->runtime_vaddr, &img->none_vaddr)) {
+		find_first_load(&r);
+		return -EXDEV;
+	}
 	err = find_runtime(&r);
 	if (err)
 		return err;
@@ -239,7 +263,8 @@ int cpython_image_read(int fd, struct cpython_image *img, char *why, size_t why_
 	if (err == -ENOTSUP)
 		return err;
 	if (err)
-		return -ENOENT;
+		return refuse(&r, -ENOTSUP, "CPython of a version that cannot be found is not "
+			      "supported");
 	if (r.f.foreign)
 		return refuse(&r, -ENOTSUP, "CPython %s is not supported on this machine type "
 			      "(x86-64 is)", img->version);

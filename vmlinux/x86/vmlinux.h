@@ -54,7 +54,9 @@ typedef struct {
 	int counter;
 } atomic_t;
 
-struct mm_struct;
+struct mm_struct {
+	unsigned long exec_vm;
+};
 
 struct signal_struct {
 	atomic_t live;

@@ -30,8 +30,13 @@ struct signal_struct {
 	} live;
 };
 
+struct mm_struct {
+	unsigned long exec_vm;
+};
+
 struct task_struct {
 	unsigned int flags;
+	struct mm_struct *mm;
 	int pid, tgid;
 	unsigned long nvcsw, nivcsw;
 	u64 start_boottime;
