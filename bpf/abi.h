@@ -117,7 +117,7 @@ struct py_proc {
 	abi_u64 start_ns;	/* group leader's start_boottime; 0: the kernel fills it in */
 	abi_u64 ident;		/* unique per admission; never 0                     */
 	abi_u64 runtime;	/* &_PyRuntime in the target                         */
-	abi_u64 none;		/* &_Py_NoneStruct in the target                     */
+	abi_u64 none;		/* &_Py_NoneStruct in the target; 0: not known       */
 	abi_u64 epoch;		/* address of a counter like is_epoch that all
 				 * interpreters share (3.12); 0: none                */
 	abi_u64 main_interp;	/* the interpreter with id 0; the kernel fills it in */

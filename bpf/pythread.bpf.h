@@ -108,6 +108,21 @@ static __always_inline bool has_gil(struct scratch *s, struct py_proc *p, u64 ts
 }
 
 /*
+ * Is it an exception that stands in an exception slot? Without an address of None (up to 3.12
+ * there may be one in it) its type tells: Py_TPFLAGS_BASE_EXC_SUBCLASS in tp_flags
+ * (Include/object.h; ob_type at 8, tp_flags at 168 in all GIL builds).
+ */
+static __always_inline bool is_exception(struct py_proc *p, u64 value)
+{
+	u64 type = 0, flags = 0;
+
+	if (!value || p->none)
+		return value && value != p->none;
+	return !read_user(&type, 8, value + 8) && !read_user(&flags, 8, type + 168) &&
+	       flags >> 30 & 1;
+}
+
+/*
  * An exception propagates through C code, or some frame of this thread handles
  * one. Generators have stack items of their own, linked by previous_item; an
  * item that was left says NULL, or None in 3.11 and 3.12.
@@ -127,12 +142,12 @@ static __always_inline bool has_exception(struct scratch *s, struct py_proc *p, 
 		/* exc_value, previous_item: neighbours since 3.11 */
 		if (read_user(&e, sizeof(e), item + p->l.exc_value))
 			return false;
-		if (e.value && e.value != p->none)
+		if (is_exception(p, e.value))
 			return true;
 		item = e.previous;
 	}
 	value = ts_u64(s, p->l.ts_exc_state + p->l.exc_value);
-	return item == bottom && value && value != p->none;
+	return item == bottom && is_exception(p, value);
 }
 
 #endif

@@ -251,6 +251,9 @@ static void add_found(struct look *look, const struct cpython_image *img,
 		f->proc.runtime = look->runtime_copy;
 	if (look->none_copy)
 		f->proc.none = look->none_copy;
+	/* From 3.13 on no None stands where it could be taken for an exception. */
+	if (!f->proc.none && img->minor >= 13)
+		f->proc.none = UINT64_MAX;
 	f->ready = is_initialised(look->tgid, &f->proc);
 	look->found_cnt++;
 }

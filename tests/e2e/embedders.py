@@ -83,8 +83,12 @@ def link_shared(kit, out, *flags):
 
 def link_static(kit, out, *flags):
     """With libpython.a in it."""
-    return cc(out, "-DLINKED", *flags, kit.outside(kit.static), *kit.libs, "-lm", "-lutil",
+    return cc(out, "-DLINKED", "-no-pie", *flags, kit.outside(kit.static), *kit.libs, "-lm", "-lutil",
               "-lz", "-lexpat")
+
+
+def strip(path):
+    subprocess.run(["strip", "--strip-all", path], check=True, timeout=60)
 
 
 def strip_sections(path):

@@ -6,9 +6,9 @@ import subprocess
 import pytest
 
 import embedders
-from e2e_fixtures import FOUND, need
+from e2e_fixtures import BY_NAME, need
 from embedders import Embedder, burn_in, link_shared
-from harness import Recording, files, names, succeeded
+from harness import Recording, files, names, succeeded, tachbpf
 
 RATE = 999
 STACK = [("<string>", "embedded_leaf"), ("<string>", "embedded_caller"), ("<string>", "<module>")]
@@ -107,3 +107,110 @@ def test_a_program_that_loads_libpython_late(kit, how, scratch, out, oracle):
     stacks_are_right(during(profile, runs[0]) + during(profile, runs[1]))
     all_there(during(profile, runs[0]), runs[0], rate=99, late_s=0.1)
     all_there(during(profile, runs[1]), runs[1], rate=99)
+
+
+# ---- programs that libpython.a is linked into ----
+
+# What is done to them -> flags of the linker, what is run on the file, and the last minor
+# version that cannot be recognised without what is then gone.
+STATIC = {
+    "symbols": ((), None, None),
+    "pie": (("-pie",), None, None),
+    "exported": (("-rdynamic",), None, None),
+    "exported, stripped": (("-rdynamic",), embedders.strip, None),
+    "exported, no sections": (("-rdynamic",), embedders.strip_sections, None),
+    "stripped": ((), embedders.strip, None),
+    "no sections": ((), embedders.strip_sections, 12),
+}
+
+
+@pytest.mark.parametrize("how", STATIC)
+def test_a_program_with_libpython_in_it(kit, how, scratch, out, oracle):
+    flags, then, hidden = STATIC[how]
+    if kit.in_root:
+        pytest.skip("its libpython.a needs a newer libc than the linker has here")
+    exe = build(embedders.link_static, kit, out / "static", *flags)
+    if then:
+        then(exe)
+    with Embedder(kit, exe, "wait", "init=0", f"run=0:{burn_in(scratch)}", "pause") as program:
+        if hidden and kit.interpreter.minor[1] <= hidden:
+            return not_recognised(program, kit, out)
+        finished, (run,) = record_runs(program, ["-p", program.pid], out / "p.tach")
+    samples = during(oracle.load(out / "p.tach")[0], run)
+    stacks_are_right(samples)
+    all_there(samples, run)
+    assert not [s for s in samples[5:] if s.status & 16], "no exception was there"
+
+
+def not_recognised(program, kit, out):
+    """Said exactly: by -p as an error, by -a as a warning and in session.json."""
+    why = "in a program stripped of its symbols is not supported"
+    done = tachbpf("-p", program.pid, "-d", "1", "-o", out / "x.tach")
+    assert done.returncode == 1 and why in done.stderr, repr(done)
+    done = succeeded(tachbpf("-a", "-d", "1", "-o", out / "a", "--json"))
+    row, = [r for r in done.summary["refused"] if r["pid"] == program.pid]
+    assert why in row["reason"] and why in done.stderr
+    assert row in json.loads((out / "a" / "session.json").read_text())["refused"]
+
+
+# ---- copy relocations ----
+
+@pytest.mark.parametrize("pie", ["-no-pie -fno-pie", "-pie -fPIE"])
+def test_a_program_that_holds_copies_of_libpythons_variables(kit, pie, scratch, out, oracle):
+    """It refers to _PyRuntime and to None: its own are the ones in use."""
+    exe = build(link_shared, kit, out / "copies", "-DREFER", *pie.split())
+    relocations = subprocess.run(["readelf", "-rW", exe], capture_output=True, text=True).stdout
+    for name in ("_PyRuntime", "_Py_NoneStruct"):
+        assert [x for x in relocations.splitlines() if "R_X86_64_COPY" in x and name in x]
+    with Embedder(kit, exe, "wait", "init=0", f"run=0:{burn_in(scratch)}", "pause") as program:
+        finished, (run,) = record_runs(program, ["-p", program.pid], out / "p.tach")
+    samples = during(oracle.load(out / "p.tach")[0], run)
+    stacks_are_right(samples)
+    all_there(samples, run)
+    assert not [s for s in samples[5:] if s.status & 16], "no exception was there"
+
+
+# ---- several in one process ----
+
+@pytest.fixture(scope="module")
+def two_kits(kits):
+    names = [n for n in ("pyenv-3.11.7", "pyenv-3.12.1", "pyenv-3.13.0") if n in BY_NAME]
+    if len(names) < 2:
+        pytest.skip("needs two of pyenv's interpreters")
+    return [kit_of(kits, need(n)) for n in names[:2]]
+
+
+@pytest.mark.parametrize("used", [0, 1])
+@pytest.mark.parametrize("late", [False, True])
+def test_of_two_libpythons_the_one_that_is_initialised(two_kits, used, late, scratch, out, oracle):
+    """late: they are mapped while it is being profiled, and initialised a second later."""
+    exe = build(lambda _, path: embedders.cc(path), two_kits[used], out / "two")
+    load = [f"local={k.shared}" for k in two_kits]
+    run = ["spin=500", f"init={used}", f"run={used}:{burn_in(scratch)}", "pause"]
+    steps = ["wait", *load, *run] if late else [*load, "wait", *run]
+    with Embedder(two_kits[used], exe, *steps, env={"BURN_S": "1"}) as program:
+        finished, (ran,) = record_runs(program, ["-a"], out / "a", rate=99)
+    profile = profiles_of(finished, oracle)[program.pid]
+    assert list(profile.info["python_version"]) == list(two_kits[used].interpreter.version)
+    stacks_are_right(during(profile, ran))
+    all_there(during(profile, ran), ran, rate=99, late_s=0.2)
+    assert not [r for r in finished.summary["refused"] if r["pid"] == program.pid]
+
+
+def test_of_two_that_are_initialised_one_is_named(two_kits, scratch, out, oracle):
+    exe = build(lambda _, path: embedders.cc(path), two_kits[0], out / "two")
+    burn = burn_in(scratch)
+    first, second = (k.shared for k in two_kits)
+    with Embedder(two_kits[0], exe, f"local={first}", f"local={second}", "init=0", "wait",
+                  f"run=0:{burn}", "pause") as program:
+        finished, _ = record_runs(program, ["-p", program.pid], out / "one.tach")
+        assert "second CPython" not in finished.stderr
+    with Embedder(two_kits[0], exe, f"local={first}", f"local={second}", f"home={two_kits[0].home}",
+                  "init=0", f"home={two_kits[1].home}", "init=1", "wait", f"run=0:{burn}",
+                  "pause") as program:
+        finished, (ran,) = record_runs(program, ["-a"], out / "a")
+    version = ".".join(map(str, two_kits[1].interpreter.version))
+    row, = [r for r in finished.summary["refused"] if r["pid"] == program.pid]
+    assert "a second CPython" in row["reason"] and version in row["reason"]
+    assert row["reason"] in finished.stderr
+    stacks_are_right(during(profiles_of(finished, oracle)[program.pid], ran))

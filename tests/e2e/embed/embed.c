@@ -7,6 +7,7 @@
  * "global=FILE" dlopen() the next (RTLD_LOCAL, RTLD_GLOBAL).
  *   wait		say "ready" and wait for a line on stdin
  *   spin=MS		burn CPU in C
+ *   home=DIR		set PYTHONHOME
  *   init=N		Py_InitializeEx() of Python N
  *   run=N:FILE		run a Python file in the main thread
  *   thread=N:FILE	run it in a thread made here, by PyGILState_Ensure()
@@ -161,6 +162,8 @@ static void step(const char *name, const char *arg)
 		load(arg, RTLD_LOCAL);
 	else if (!strcmp(name, "global"))
 		load(arg, RTLD_GLOBAL);
+	else if (!strcmp(name, "home"))
+		setenv("PYTHONHOME", arg, 1);
 	else if (!strcmp(name, "init"))
 		pythons[n].init(0);
 	else if (!strcmp(name, "fini"))
