@@ -110,7 +110,7 @@ static int find_version(struct reader *r)
 		r->hex = hex;
 		r->img->free_threaded = ft;
 	}
-	if (r->hex)
+	if (r->hex || !version_from_constants(&r->f, &r->hex))
 		return version_from_hex(r->img, r->hex);
 	return version_from_strings(r->img, &r->f, &r->exact);
 }
