@@ -384,6 +384,7 @@ void host_reset(void)
 		.tgid = 1001,
 		.group_leader = &host.leader,
 		.signal = &host.signal,
+		.mm = &host.mm,
 	};
 	host.leader = host.task;
 	host.leader.start_boottime = 77;

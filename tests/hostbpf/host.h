@@ -15,6 +15,7 @@
 struct host {
 	struct task_struct task, leader;
 	struct signal_struct signal;
+	struct mm_struct mm;
 	u64 now_ns;
 	u32 cpu;
 	/* The read (from 1) that fails, and all behind it if fail_on; 0: none. */

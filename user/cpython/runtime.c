@@ -134,34 +134,45 @@ bool runtime_copies(const struct elf_file *f, uint64_t *runtime, uint64_t *none)
 	return *runtime || *none;
 }
 
+/*
+ * Words of every version: Python/pylifecycle.c, fatal_error(), and Python/import.c. Cut, or we
+ * would find ourselves; programs that are linked to a libpython may have the first.
+ */
+static bool has_words(const struct elf_file *f, uint64_t off, uint64_t len)
+{
+	static const char fatal[] = "atal Python error: ", frozen[] = "frozen_importlib";
+	bool found = false;
+	char *s, *at;
+
+	if (len > SCAN_CONST_MAX || len > f->size)
+		return false;
+	s = malloc(len + 1);
+	if (!s)
+		return false;
+	s[0] = '\0';
+	if (!elf_file_pread(f, off, s + 1, len)) {
+		at = memmem(s + 1, len, fatal, sizeof(fatal) - 1);
+		if (at && at[-1] == 'F')
+			at = memmem(s + 1, len, frozen, sizeof(frozen) - 1);
+		else
+			at = NULL;
+		found = at && at[-1] == '_';
+	}
+	free(s);
+	return found;
+}
+
 bool runtime_is_hidden(const struct elf_file *f)
 {
-	/* "Fatal Python error: ", Python/pylifecycle.c; cut, or we would find ourselves. */
-	static const char words[] = "atal Python error: ";
-	struct elf_load whole = { .off = 0 };
 	struct elf_range r;
-	bool found = false;
 	unsigned int i;
-	char *s, *at;
 
 	if (!f->program)
 		return false;
-	if (f->shnum) {
-		if (elf_file_section(f, ".rodata", &r))
-			return false;
-		whole = (struct elf_load){ .off = r.off, .filesz = r.size };
-	}
-	for (i = 0; i < (f->shnum ? 1 : f->load_cnt) && !found; i++) {
-		const struct elf_load *l = f->shnum ? &whole : &f->loads[i];
-
-		if (l->writable || l->filesz > SCAN_CONST_MAX || l->filesz > f->size)
-			continue;
-		s = malloc(l->filesz + 1);
-		if (s)
-			s[0] = 0;
-		found = s && !elf_file_pread(f, l->off, s + 1, l->filesz) &&
-			(at = memmem(s + 1, l->filesz, words, sizeof(words) - 1)) && at[-1] == 'F';
-		free(s);
-	}
-	return found;
+	if (f->shnum)
+		return !elf_file_section(f, ".rodata", &r) && has_words(f, r.off, r.size);
+	for (i = 0; i < f->load_cnt; i++)
+		if (!f->loads[i].writable && has_words(f, f->loads[i].off, f->loads[i].filesz))
+			return true;
+	return false;
 }
