@@ -1,14 +1,25 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """However a CPython was built and wherever it is: it is found, and its stacks are right."""
+import glob
 import json
+import os
+import select
+import shutil
+import signal
+import socket
 import subprocess
+import time
+import urllib.error
+import urllib.request
+import zipapp
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 import embedders
 from e2e_fixtures import BY_NAME, need
 from embedders import Embedder, burn_in, link_shared
-from harness import Recording, files, names, succeeded, tachbpf
+from harness import Recording, files, kill, names, succeeded, tachbpf
 
 RATE = 999
 STACK = [("<string>", "embedded_leaf"), ("<string>", "embedded_caller"), ("<string>", "<module>")]
@@ -222,3 +233,159 @@ def test_of_two_that_are_initialised_one_is_named(two_kits, scratch, out, oracle
     taken = versions.index(".".join(map(str, profile.info["python_version"])))
     assert versions[1 - taken] in row["reason"]
     stacks_are_right(during(profile, runs[taken]))
+
+
+# ---- what cannot be profiled, and why ----
+
+def test_a_32_bit_python_is_refused_with_a_reason(out):
+    """Called so: nobody looks into a 32-bit program. Any other name is no Python."""
+    (out / "spin.c").write_text("void _start(void) { for (;;) ; }")
+    program = out / "python3.11"
+    done = subprocess.run(["gcc", "-m32", "-nostdlib", "-static", "-o", program, out / "spin.c"],
+                          capture_output=True, text=True)
+    if done.returncode:
+        pytest.skip(f"no 32-bit program can be made here: {done.stderr[-200:]}")
+    process = subprocess.Popen([program], start_new_session=True)
+    try:
+        done = tachbpf("-p", process.pid, "-d", "1", "-o", out / "x.tach")
+        assert done.returncode == 1 and "32-bit" in done.stderr, repr(done)
+        done = succeeded(tachbpf("-a", "-d", "1", "-o", out / "a", "--json"))
+    finally:
+        kill(process)
+    row, = [r for r in done.summary["refused"] if r["pid"] == process.pid]
+    assert "32-bit" in row["reason"]
+
+
+# ---- how Python code can be started ----
+
+APP = """
+import time, sys
+def app_leaf(end):
+    while time.thread_time() < end:
+        sum(range(100))
+def main():
+    print("ready", flush=True); sys.stdin.readline()
+    from importlib._bootstrap import _call_with_frames_removed as frozen
+    frozen(app_leaf, time.thread_time() + 0.5)
+    print("done", flush=True); sys.stdin.readline()
+"""
+
+
+@pytest.mark.parametrize("how", ["-c", "zipapp"])
+def test_command_lines_zipapps_and_frozen_modules(interpreter, how, scratch, out, oracle):
+    """A frozen function calls one that came from no file, or from inside an archive."""
+    if how == "-c":
+        argv, file = ["-c", APP + "main()"], "<string>"
+    else:
+        (out / "app").mkdir()
+        (out / "app" / "app.py").write_text(APP)
+        (out / "app" / "__main__.py").write_text("import app; app.main()")
+        zipapp.create_archive(out / "app", out / "app.pyz")
+        argv, file = [out / "app.pyz"], str(out / "app.pyz" / "app.py")
+    process = subprocess.Popen(interpreter.command(*argv), stdin=subprocess.PIPE,
+                               stdout=subprocess.PIPE, text=True, start_new_session=True)
+    try:
+        assert process.stdout.readline() == "ready\n"
+        with Recording(["-p", process.pid, "-r", RATE, "-o", out / "p.tach", "--json"]) as recording:
+            recording.wait_recording()
+            process.stdin.write("go\n")
+            process.stdin.flush()
+            assert process.stdout.readline() == "done\n"
+            succeeded(recording.stop())
+    finally:
+        kill(process)
+    samples = [s for s in oracle.load(out / "p.tach")[0].samples if s.frames]
+    stack = [(file, "app_leaf"), ("<frozen importlib._bootstrap>", "_call_with_frames_removed"),
+             (file, "main")]
+    assert len(samples) >= 300
+    assert sum(names(s)[:3] == stack for s in samples) >= 0.95 * len(samples)
+
+
+# ---- programs of the real world ----
+
+GDB = """
+import time
+def gdb_leaf(end):
+    while time.thread_time() < end:
+        sum(range(100))
+print("ready", flush=True)
+import sys
+sys.stdin.readline()
+gdb_leaf(time.thread_time() + 1.0)
+"""
+
+
+def test_gdb(out, oracle):
+    """Linked to libpython; runs scripts of ours in its main thread."""
+    if not shutil.which("gdb"):
+        pytest.skip("gdb is not installed")
+    (out / "script.py").write_text(GDB)
+    with subprocess.Popen(["gdb", "-nx", "-q", "-batch", "-x", out / "script.py"], text=True,
+                          stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL, start_new_session=True) as process:
+        try:
+            if process.stdout.readline() != "ready\n":
+                pytest.skip("this gdb has no Python in it")
+            with Recording(["-p", process.pid, "-r", RATE, "-o", out / "p.tach",
+                            "--json"]) as recording:
+                recording.wait_recording()
+                process.stdin.write("go\n")
+                process.stdin.flush()
+                succeeded(recording.wait())
+        finally:
+            kill(process)
+    samples = [s for s in oracle.load(out / "p.tach")[0].samples if s.frames]
+    assert len(samples) >= 0.9 * RATE
+    want = [(str(out / "script.py"), "gdb_leaf"), (str(out / "script.py"), "<module>")]
+    assert sum(names(s)[:2] == want for s in samples) >= 0.97 * len(samples)
+
+
+WSGI = """
+import time
+def wsgi_leaf(end):
+    while time.thread_time() < end:
+        sum(range(100))
+def application(environ, start_response):
+    wsgi_leaf(time.thread_time() + 0.4)
+    start_response("200 OK", [("Content-Type", "text/plain")])
+    return [b"done"]
+"""
+
+
+def test_uwsgi(scratch, out, oracle):
+    """A plug-in that is linked to libpython, two processes that fork from the master, threads
+    that C made."""
+    if not shutil.which("uwsgi") or not glob.glob("/usr/lib/uwsgi/plugins/python3*_plugin.so"):
+        pytest.skip("uwsgi-core and uwsgi-plugin-python3 are not installed")
+    (out / "wsgi.py").write_text(WSGI)
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        port = s.getsockname()[1]
+    command = ["uwsgi", "--plugin", "python3", "--http-socket", f"127.0.0.1:{port}", "--master",
+               "--processes", "2", "--threads", "2", "--wsgi-file", out / "wsgi.py", "--die-on-term"]
+    with Recording(["-r", RATE, "-o", out / "dir", "--json", "--", *command]) as recording:
+        recording.wait_recording()
+        with ThreadPoolExecutor(4) as pool:
+            assert list(pool.map(fetch, [port] * 8)) == [b"done"] * 8
+        for child in subprocess.run(["pgrep", "-P", str(recording.process.pid)], text=True,
+                                    capture_output=True).stdout.split():
+            os.kill(int(child), signal.SIGTERM)
+        finished = recording.wait()
+    samples = [s for p in profiles_of(finished, oracle).values() for s in p.samples]
+    mine = [s for s in samples if s.frames and s.frames[0].func == "wsgi_leaf"]
+    assert len(mine) >= 0.9 * 8 * 0.4 * RATE
+    wrong = [s for s in mine if names(s) != [(str(out / "wsgi.py"), "wsgi_leaf"),
+                                             (str(out / "wsgi.py"), "application")]]
+    assert len(wrong) <= 0.01 * len(mine), names(wrong[0])
+
+
+def fetch(port):
+    """One request, once the server is up."""
+    end = time.monotonic() + 30
+    while True:
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=60) as answer:
+                return answer.read()
+        except urllib.error.URLError:
+            assert time.monotonic() < end, "the server does not come up"
+            select.select([], [], [], 0.05)
