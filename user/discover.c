@@ -327,24 +327,26 @@ static void describe_other(const struct found *taken, const struct found *other,
 	char path[4 * sizeof(other->file->path)];
 	const char *base = strrchr(other->file->path, '/') + 1;
 
-	snprintf(out, DISCOVERY_WHY_MAX, "a second CPython in it (%s in %.100s) runs, too; only the "
-		 "first (%s) is profiled", other->image->version,
+	snprintf(out, DISCOVERY_WHY_MAX, "a second CPython in it (%s in %.100s) runs, too; only "
+		 "%s is profiled", other->image->version,
 		 escape_text(base, strlen(base), path, sizeof(path)), taken->image->version);
 }
 
-/* Of several the first that is initialised; of none that is, the first. */
-static void choose(struct look *look, struct discovered *out)
+/* Of several the preferred one or the first that is initialised; of none that is, the first. */
+static void choose(const struct look *look, uint64_t prefer, struct discovered *out)
 {
-	struct found *taken = NULL;
+	const struct found *taken = NULL, *f;
 	size_t i;
 
-	out->also[0] = '\0';
 	for (i = 0; i < look->found_cnt; i++) {
-		struct found *f = &look->found[i];
-
-		if (f->ready && !taken)
+		f = &look->found[i];
+		if (f->ready && (!taken || f->proc.runtime == prefer))
 			taken = f;
-		else if (f->ready && f->proc.runtime != taken->proc.runtime && !out->also[0])
+	}
+	out->also[0] = '\0';
+	for (i = 0; taken && i < look->found_cnt && !out->also[0]; i++) {
+		f = &look->found[i];
+		if (f->ready && f->proc.runtime != taken->proc.runtime)
 			describe_other(taken, f, out->also);
 	}
 	if (!taken)
@@ -355,7 +357,8 @@ static void choose(struct look *look, struct discovered *out)
 	out->several = look->found_cnt > 1;
 }
 
-int discovery_look(struct discovery *d, pid_t tgid, uint64_t *files, struct discovered *out)
+int discovery_look(struct discovery *d, pid_t tgid, uint64_t *files, uint64_t prefer,
+		   struct discovered *out)
 {
 	struct look *look = &d->look;
 	uint64_t before = *files;
@@ -382,6 +385,6 @@ int discovery_look(struct discovery *d, pid_t tgid, uint64_t *files, struct disc
 		return err;
 	if (!look->found_cnt)
 		return look->err;
-	choose(look, out);
+	choose(look, prefer, out);
 	return 0;
 }

@@ -35,10 +35,12 @@ struct discovered {
 
 /*
  * Look at a process. *files: what was seen of its mapped files at the last look at this
- * process, 0: never looked; updated. 0: *found is filled. -ENOENT: no Python in it (yet);
+ * process, 0: never looked; updated. prefer: the runtime that is to be taken before others that
+ * are initialised, too; 0: any. 0: *found is filled. -ENOENT: no Python in it (yet);
  * -EALREADY: neither, and its files are those of the last look. -ENOTSUP: a Python we cannot
  * walk, found->why says. -ESRCH: it is gone. Other -errno: could not look, found->why says.
  */
-int discovery_look(struct discovery *d, pid_t tgid, uint64_t *files, struct discovered *found);
+int discovery_look(struct discovery *d, pid_t tgid, uint64_t *files, uint64_t prefer,
+		   struct discovered *found);
 
 #endif

@@ -2,12 +2,12 @@
 /*
  * session.c - between the BPF programs and the processes. See session.h.
  *
- * Owns the skeleton, the ring buffer and the table of live processes. What is
- * known of a process lives here and in the kernel's py_procs; the kernel's copy
- * goes by itself when the process exits or execs, ours when the ring buffer
+ * Owns the skeleton, the ring buffer and the table of live processes (session_look.c says
+ * which those are). What is known of a process lives here and in the kernel's py_procs; the
+ * kernel's copy goes by itself when the process exits or execs, ours when the ring buffer
  * tells us so.
  */
-#include "session.h"
+#include "session_impl.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -18,14 +18,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "candidates.h"
-#include "counters.h"
-#include "discover.h"
 #include "modes.h"
-#include "process.h"
 #include "recording.h"
 #include "tachbpf.skel.h"
 #include "util.h"
@@ -38,24 +33,6 @@
 #define RING_BYTES_MIN (4 * 1024 * 1024)
 #define RING_BYTES_MAX (64 * 1024 * 1024)
 
-/* Of several CPythons in a process none is initialised: look every 128 ms at least. */
-#define UNSETTLED_TRIES 6
-
-struct session {
-	struct session_args args;
-	struct tachbpf_bpf *skel;
-	struct ring_buffer *ring;
-	struct sampler *sampler;
-	struct discovery *discovery;
-	struct u64map processes;	/* tgid -> struct process */
-	struct candidates candidates;
-	struct counters counters;	/* as of the last read_counters() */
-	double startup_cpu_s;
-	uint64_t lifecycle_lost;	/* as of the last sweep */
-	uint64_t orphans, unidentified, received, seen, table_full;
-	int err;			/* the first error that ends the session */
-};
-
 /* ---- processes ---- */
 
 static void forget_in_kernel(struct session *s, pid_t tgid)
@@ -65,7 +42,7 @@ static void forget_in_kernel(struct session *s, pid_t tgid)
 	bpf_map__delete_elem(s->skel->maps.py_procs, &key, sizeof(key), 0);
 }
 
-static int tell_kernel(struct session *s, pid_t tgid, struct py_proc *py)
+int session_tell_kernel(struct session *s, pid_t tgid, struct py_proc *py)
 {
 	uint32_t key = tgid;
 	int err = bpf_map__update_elem(s->skel->maps.py_procs, &key, sizeof(key), py, sizeof(*py),
@@ -77,7 +54,7 @@ static int tell_kernel(struct session *s, pid_t tgid, struct py_proc *py)
 	return err;
 }
 
-static void drop_process(struct session *s, struct process *p)
+void session_drop_process(struct session *s, struct process *p)
 {
 	int err;
 
@@ -88,13 +65,13 @@ static void drop_process(struct session *s, struct process *p)
 	process_free(p);
 }
 
-static struct process *add_process(struct session *s, const struct process_args *args)
+struct process *session_add_process(struct session *s, const struct process_args *args)
 {
 	struct process *old = u64map_get(&s->processes, args->tgid), *p;
 	int err;
 
 	if (old)
-		drop_process(s, old);
+		session_drop_process(s, old);
 	p = process_new(args);
 	if (!p || u64map_put(&s->processes, args->tgid, p)) {
 		process_free(p);
@@ -106,202 +83,6 @@ static struct process *add_process(struct session *s, const struct process_args 
 	if (err && !s->err)
 		s->err = err;
 	return err ? NULL : p;
-}
-
-static uint64_t new_ident(pid_t tgid)
-{
-	return (now_ns() ^ (uint64_t)tgid << 40) | 1;
-}
-
-/* The kernel's count of ticks in a process that was taken for something else. */
-static uint64_t other_ticks(struct session *s, pid_t tgid)
-{
-	struct py_proc py;
-	uint32_t key = tgid;
-
-	if (bpf_map__lookup_elem(s->skel->maps.py_procs, &key, sizeof(key), &py, sizeof(py), 0))
-		return 0;
-	return py.ticks;
-}
-
-/* It is Python: from now on the kernel walks it. */
-static int admit(struct session *s, pid_t tgid, uint64_t start_ns, struct discovered *found,
-		 uint64_t late)
-{
-	struct process_args args = {
-		.tgid = tgid,
-		.start_ns = start_ns,
-		.image = found->image,
-		.opcodes = s->args.opcodes,
-	};
-	struct py_proc *py = &found->proc;
-	struct proc_stat st;
-	struct process *p;
-	int err;
-
-	if (proc_stat(tgid, &st))
-		return -ESRCH;
-	py->start_ns = start_ns;
-	py->ident = new_ident(tgid);
-	args.comm = st.comm;
-	args.py = *py;
-	recording_meta(s->args.recording, &args.meta);
-	p = add_process(s, &args);
-	if (!p)
-		return s->err;
-	process_add_late(p, late);
-	log_debug("process %d: CPython %s", tgid, found->image->version);
-	err = tell_kernel(s, tgid, py);
-	if (err) {
-		s->table_full++;	/* MAX_PROCS of them ran; looked at again later */
-		drop_process(s, p);
-	}
-	return err;
-}
-
-static void refuse(struct session *s, pid_t tgid, const char *why)
-{
-	struct proc_stat st;
-	char comm[4 * PROC_COMM_MAX];
-
-	if (proc_stat(tgid, &st))
-		return;
-	if (recording_refuse(s->args.recording, tgid, st.comm, why))
-		log_warn("process %d (%s) is not profiled: %s", tgid,
-			 escape_text(st.comm, strlen(st.comm), comm, sizeof(comm)), why);
-}
-
-/* What else there is to say of a process that is profiled. */
-static void note(struct session *s, pid_t tgid, const char *what)
-{
-	struct proc_stat st;
-	char comm[4 * PROC_COMM_MAX];
-
-	if (!what[0] || proc_stat(tgid, &st))
-		return;
-	if (recording_refuse(s->args.recording, tgid, st.comm, what))
-		log_warn("process %d (%s): %s", tgid,
-			 escape_text(st.comm, strlen(st.comm), comm, sizeof(comm)), what);
-}
-
-/* The same CPython as the one it is walked by? */
-static bool is_known(struct session *s, pid_t tgid, const struct discovered *found)
-{
-	struct process *p = u64map_get(&s->processes, tgid);
-
-	return p && process_image(p) == found->image &&
-	       process_py(p)->runtime == found->proc.runtime;
-}
-
-/*
- * Look and admit. 0: it is walked as it should be, -EAGAIN: so far, but of several CPythons in
- * it none was initialised yet. Others as discovery_look().
- */
-static int look(struct session *s, pid_t tgid, uint64_t start_ns, uint64_t late,
-		uint64_t *files, struct discovered *found)
-{
-	int err = discovery_look(s->discovery, tgid, files, found);
-
-	if (!err && !is_known(s, tgid, found))
-		err = admit(s, tgid, start_ns, found, late);
-	if (err)
-		return err;
-	note(s, tgid, found->also);
-	return found->several && !found->ready ? -EAGAIN : 0;
-}
-
-/* Tell the kernel not to ask again; we look by our own clock. */
-static void mark_other(struct session *s, struct candidate *cand)
-{
-	struct py_proc py = {
-		.start_ns = cand->start_ns,
-		.ident = new_ident(cand->tgid),
-		.exec_pages = cand->exec_pages,
-		.state = PY_PROC_OTHER,
-	};
-
-	if (!cand->tries)
-		tell_kernel(s, cand->tgid, &py);
-}
-
-static uint64_t cpu_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return t.tv_sec * 1000000000ull + t.tv_nsec;
-}
-
-/* It has not run since the last look, and is not young: nothing can be new. */
-static bool is_idle(const struct candidate *cand, uint64_t ticks)
-{
-	return cand->tries > CANDIDATE_YOUNG_TRIES && ticks == cand->seen_ticks && !cand->changed;
-}
-
-static int look_timed(struct session *s, struct candidate *cand, uint64_t ticks,
-		      struct discovered *found)
-{
-	uint64_t files = cand->files, begin = cpu_ns();
-	int err = look(s, cand->tgid, cand->start_ns, cand->ticks + ticks, &cand->files, found);
-
-	candidate_looked(cand, now_ns(), cpu_ns() - begin, files != cand->files);
-	return err;
-}
-
-static void candidate_is_other(struct session *s, struct candidate *cand, int err,
-			       const char *why)
-{
-	mark_other(s, cand);
-	candidate_backoff(cand, now_ns());
-	if (err == -ENOTSUP)
-		refuse(s, cand->tgid, why);
-	else if (err != -ENOENT && err != -EALREADY && cand->tries == 1)
-		log_debug("process %d: %s", cand->tgid, why);
-	if (err != -EALREADY)
-		cand->refused = err == -ENOTSUP;
-	if (cand->refused)
-		cand->next_ns = UINT64_MAX;
-}
-
-static void look_at_candidate(struct session *s, struct candidate *cand)
-{
-	uint64_t ticks = other_ticks(s, cand->tgid);
-	struct discovered found;
-	int err;
-
-	if (is_idle(cand, ticks)) {
-		/* If it is gone, so is its entry; keep none for it. */
-		if (kill(cand->tgid, 0) && errno == ESRCH)
-			candidates_forget(&s->candidates, cand->tgid);
-		else
-			candidate_backoff(cand, now_ns());
-		return;
-	}
-	cand->seen_ticks = ticks;
-	err = look_timed(s, cand, ticks, &found);
-	if (err == -ESRCH) {
-		s->unidentified += cand->ticks;
-		candidates_forget(&s->candidates, cand->tgid);
-	} else if (err == -EAGAIN) {
-		cand->files = 0;	/* the next look is not about files */
-		if (cand->tries > UNSETTLED_TRIES)
-			cand->tries = UNSETTLED_TRIES;
-		candidate_backoff(cand, now_ns());
-	} else if (u64map_get(&s->processes, cand->tgid)) {
-		cand->ticks = 0;
-		cand->next_ns = UINT64_MAX;	/* but the kernel may tell of a change */
-	} else {
-		candidate_is_other(s, cand, err, found.why);
-	}
-}
-
-static void look_at_due(struct session *s)
-{
-	struct candidate *cand;
-	size_t pos = 0;
-
-	while ((cand = candidates_due(&s->candidates, now_ns(), &pos)))
-		look_at_candidate(s, cand);
 }
 
 /* ---- records ---- */
@@ -318,7 +99,7 @@ static struct candidate *note_candidate(struct session *s, const struct raw_head
 static void look_if_due(struct session *s, struct candidate *cand)
 {
 	if (cand->next_ns <= now_ns())
-		look_at_candidate(s, cand);
+		session_look(s, cand);
 }
 
 static void take_unknown(struct session *s, const struct raw_tick *t)
@@ -350,7 +131,7 @@ static void take_sample(struct session *s, const struct raw_sample *raw, size_t 
 
 	s->received++;
 	if (p && !process_knows_start(p, raw->h.start_ns)) {
-		drop_process(s, p);	/* the pid came back and we missed the exit */
+		session_drop_process(s, p);	/* the pid came back and we missed the exit */
 		p = NULL;
 	}
 	if (!p) {
@@ -409,7 +190,7 @@ static void take_fork(struct session *s, const struct raw_lifecycle *ev)
 		.opcodes = s->args.opcodes,
 	};
 	recording_meta(s->args.recording, &args.meta);
-	add_process(s, &args);
+	session_add_process(s, &args);
 }
 
 static void take_exec(struct session *s, const struct raw_header *h)
@@ -418,7 +199,7 @@ static void take_exec(struct session *s, const struct raw_header *h)
 	struct candidate *cand;
 
 	if (p)
-		drop_process(s, p);
+		session_drop_process(s, p);
 	cand = note_candidate(s, h);
 	if (!cand)
 		return;
@@ -432,7 +213,7 @@ static void take_exit(struct session *s, const struct raw_header *h)
 	struct candidate *cand = candidates_find(&s->candidates, h->tgid);
 
 	if (p && process_knows_start(p, h->start_ns))
-		drop_process(s, p);
+		session_drop_process(s, p);
 	if (cand) {
 		s->unidentified += cand->tries ? 0 : cand->ticks;
 		candidates_forget(&s->candidates, h->tgid);
@@ -559,32 +340,6 @@ void session_free(struct session *s)
 	free(s);
 }
 
-int session_add(struct session *s, pid_t tgid)
-{
-	struct discovered found;
-	struct candidate *cand;
-	uint64_t files = 0;
-	int err;
-
-	if (kill(tgid, 0) && errno == ESRCH) {
-		log_error("there is no process %d", tgid);
-		return -ESRCH;
-	}
-	err = look(s, tgid, 0, 0, &files, &found);
-	if (err == -EAGAIN) {
-		cand = candidates_note(&s->candidates, tgid, 0);
-		return cand ? 0 : -ENOMEM;
-	}
-	if (s->err)
-		return s->err;	/* its file cannot be made: that was said */
-	if (err == -ENOENT)
-		log_error("process %d is not Python: no interpreter and no libpython in it "
-			  "(tachbpf -a lists what it finds)", tgid);
-	else if (err)
-		log_error("process %d cannot be profiled: %s", tgid, found.why);
-	return err;
-}
-
 int session_watch(struct session *s, pid_t tgid)
 {
 	uint32_t key = tgid, one = 1;
@@ -604,7 +359,7 @@ static int scan_one(void *ctx, pid_t tgid)
 	cand = candidates_note(&s->candidates, tgid, 0);
 	if (!cand)
 		return -ENOMEM;
-	look_at_candidate(s, cand);
+	session_look(s, cand);
 	return 0;
 }
 
@@ -633,7 +388,7 @@ int session_poll(struct session *s, int timeout_ms)
 	n = ring_buffer__consume(s->ring);
 	if (n < 0 && n != -EINTR && !s->err)
 		s->err = n;
-	look_at_due(s);
+	session_look_at_due(s);
 	return s->err;
 }
 
@@ -656,7 +411,7 @@ static void sweep(struct session *s)
 	s->lifecycle_lost = lost;
 	while ((p = u64map_next(&s->processes, &pos)))
 		if (kill(process_tgid(p), 0) && errno == ESRCH)
-			drop_process(s, p);
+			session_drop_process(s, p);
 }
 
 int session_housekeep(struct session *s)
@@ -699,7 +454,7 @@ int session_stop(struct session *s)
 		s->err = n;
 	set_quality(s);
 	while ((p = u64map_next(&s->processes, &pos)))
-		drop_process(s, p);
+		session_drop_process(s, p);
 	return s->err;
 }
 

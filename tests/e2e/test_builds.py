@@ -18,7 +18,7 @@ import pytest
 
 import embedders
 from e2e_fixtures import BY_NAME, need
-from embedders import Embedder, burn_in, link_shared
+from embedders import Embedder, Ran, burn_in, link_shared
 from harness import Recording, files, kill, names, succeeded, tachbpf
 
 RATE = 999
@@ -110,19 +110,46 @@ def test_a_program_linked_to_libpython(kit, scratch, out, oracle):
 
 # ---- programs that load it late ----
 
-@pytest.mark.parametrize("how", ["local", "global"])
-def test_a_program_that_loads_libpython_late(kit, how, scratch, out, oracle):
-    """Seen as "not Python" for a second, then it dlopens: -a finds it, at its default rate."""
+def late_embedder(kit, scratch):
     exe = scratch / "late-embedder"
-    if not exe.exists():
-        build(lambda _, path: embedders.cc(path), kit, exe)
-    burn = burn_in(scratch)
-    with Embedder(kit, exe, "wait", "spin=1500", f"{how}={kit.shared}", "init=0", f"run=0:{burn}",
-                  f"run=0:{burn}", "pause", env={"BURN_S": "1"}) as program:
-        finished, runs = record_runs(program, ["-a"], out / "a", rate=99)
+    return exe if exe.exists() else build(lambda _, path: embedders.cc(path), kit, exe)
+
+
+def late_steps(kit, scratch, how="local"):
+    """Not Python for 1.5 s of CPU, then it is."""
+    return ["spin=1500", f"{how}={kit.shared}", "init=0", f"run=0:{burn_in(scratch)}"]
+
+
+def test_a_program_that_loads_libpython_late(kit, scratch, out, oracle):
+    """-a finds it at its default rate within 100 ms of CPU."""
+    with Embedder(kit, late_embedder(kit, scratch), "wait", *late_steps(kit, scratch),
+                  "pause") as program:
+        finished, (run,) = record_runs(program, ["-a"], out / "a", rate=99)
     profile = profiles_of(finished, oracle)[program.pid]
-    stacks_are_right(during(profile, runs[0]) + during(profile, runs[1]))
-    assert found_after_s(profile, runs[0]) <= 0.1
+    stacks_are_right(during(profile, run))
+    assert found_after_s(profile, run) <= 0.1
+
+
+@pytest.mark.parametrize("how", ["local", "global"])
+def test_a_started_program_that_loads_libpython_late(kits, how, python, scratch, out, oracle):
+    kit = kit_of(kits, python)
+    argv = kit.command(late_embedder(kit, scratch), *late_steps(kit, scratch, how))
+    finished = succeeded(tachbpf("-r", 99, "-o", out / "dir", "--", *argv, env=kit.env))
+    run = Ran(next(line.split()[1:] for line in finished.stdout.splitlines()
+                   if line.startswith("ran ")))
+    (path,) = (out / "dir").glob("*.tach")
+    profile = oracle.load(path)[0]
+    stacks_are_right(during(profile, run))
+    assert found_after_s(profile, run) <= 0.1
+
+
+def test_a_process_that_is_not_python_yet_is_no_target(kits, python, scratch, out):
+    """-p says so at once; -a waits for it, and the message says that."""
+    kit = kit_of(kits, python)
+    with Embedder(kit, late_embedder(kit, scratch), "wait", "spin=9999") as program:
+        done = tachbpf("-p", program.pid, "-d", "1", "-o", out / "x.tach")
+    assert done.returncode == 1
+    assert "is not Python" in done.stderr and "-a" in done.stderr, repr(done)
 
 
 # ---- programs that libpython.a is linked into ----

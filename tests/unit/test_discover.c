@@ -21,6 +21,7 @@ static int files;
 static bool unlinked;
 static bool as_code;		/* mapped as code, all of them */
 static int code_from = FILES_MAX;	/* or from this one on */
+static uint64_t prefer;
 static unsigned int initialised;	/* bit by file: the runtime has an interpreter */
 
 static struct discovery *d;
@@ -129,12 +130,12 @@ static int look(void)
 	int err;
 
 	memset(&found, 0xee, sizeof(found));
-	err = discovery_look(d, pid, &seen, &found);
+	err = discovery_look(d, pid, &seen, prefer, &found);
 	image = found.image;
 	proc = found.proc;
 	assert_true(seen);
 	/* The same files: the same answer, at once. */
-	assert_int_equal(discovery_look(d, pid, &seen, &again), -EALREADY);
+	assert_int_equal(discovery_look(d, pid, &seen, 0, &again), -EALREADY);
 	kill(pid, SIGKILL);
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 	return err;
@@ -307,7 +308,14 @@ static void test_several(void **state)
 	assert_int_equal(look(), 0);
 	assert_string_equal(image->version, "3.11.4");
 	assert_non_null(strstr(found.also, "3.12.1 in libpython3.12.so"));
-	initialised = 0;
+	prefer = PLACE + 0x100000 + FAKE_RUNTIME;	/* stay with the one that is profiled */
+	assert_int_equal(look(), 0);
+	assert_string_equal(image->version, "3.12.1");
+	assert_non_null(strstr(found.also, "3.11.4 in libpython3.11.so"));
+	initialised = 1;	/* unless it has ended */
+	assert_int_equal(look(), 0);
+	assert_string_equal(image->version, "3.11.4");
+	prefer = initialised = 0;
 	end();
 }
 
@@ -347,13 +355,13 @@ static void test_gone(void **state)
 	pid_t pid;
 
 	begin();
-	assert_int_equal(discovery_look(d, 0x3fffffff, &seen, &found), -ESRCH);
+	assert_int_equal(discovery_look(d, 0x3fffffff, &seen, 0, &found), -ESRCH);
 	assert_true(why[0]);
 	/* A zombie has no mappings any more. */
 	pid = child();
 	kill(pid, SIGKILL);
 	assert_int_equal(waitid(P_PID, pid, &(siginfo_t){ 0 }, WEXITED | WNOWAIT), 0);
-	assert_true(discovery_look(d, pid, &seen, &found) < 0);
+	assert_true(discovery_look(d, pid, &seen, prefer, &found) < 0);
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 	end();
 	discovery_free(NULL);

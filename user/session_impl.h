@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * session_impl.h - what session.c (records) and session_look.c (which processes are
+ * Python) share. Nobody else includes it.
+ */
+#ifndef TACHBPF_SESSION_IMPL_H
+#define TACHBPF_SESSION_IMPL_H
+
+#include "candidates.h"
+#include "counters.h"
+#include "discover.h"
+#include "process.h"
+#include "session.h"
+#include "u64map.h"
+
+struct session {
+	struct session_args args;
+	struct tachbpf_bpf *skel;
+	struct ring_buffer *ring;
+	struct sampler *sampler;
+	struct discovery *discovery;
+	struct u64map processes;	/* tgid -> struct process */
+	struct candidates candidates;
+	struct counters counters;	/* as of the last read_counters() */
+	double startup_cpu_s;
+	uint64_t lifecycle_lost;	/* as of the last sweep */
+	uint64_t orphans, unidentified, received, seen, table_full;
+	int err;			/* the first error that ends the session */
+};
+
+/* The kernel walks the process from now on, or takes it for something else. 0 or -errno. */
+int session_tell_kernel(struct session *s, pid_t tgid, struct py_proc *py);
+/* The end of what is recorded of it. */
+void session_drop_process(struct session *s, struct process *p);
+/* NULL: s->err says why. */
+struct process *session_add_process(struct session *s, const struct process_args *args);
+
+/* Look at a process now: what it is, and when to look again. */
+void session_look(struct session *s, struct candidate *cand);
+void session_look_at_due(struct session *s);
+
+#endif
