@@ -48,6 +48,7 @@ enum py_tstate_how {
 	PY_TSTATE_TSS_GLIBC = 1,	/* pthread_getspecific(key), glibc's struct pthread */
 	PY_TSTATE_TLS_FS = 2,		/* *(fsbase + tls_off): static executable            */
 	PY_TSTATE_TLS_DTV = 3,		/* *(dtv[module] + offset): shared libpython         */
+	PY_TSTATE_TSS_MUSL = 5,		/* pthread_getspecific(key), musl's                     */
 	PY_TSTATE_LIST = 4,		/* walk the interpreters' thread lists, bounded      */
 };
 
@@ -118,6 +119,9 @@ enum py_proc_state {
 	PY_PROC_ARRIVING = 3,	/* its executable is known (struct py_exe); to be settled */
 };
 
+/* py_proc.none: from 3.13 on no None stands where it could be taken for an exception. */
+#define PY_NONE_NOWHERE 0xffffffffffffffffULL
+
 /* Map py_procs: tgid -> this. Inserted by user space and by fork. */
 struct py_proc {
 	abi_u64 start_ns;	/* group leader's start_boottime; 0: the kernel fills it in */
@@ -137,6 +141,7 @@ struct py_proc {
 	abi_u64 ticks;		/* samples seen here; racy by design                 */
 	abi_u64 exe;		/* ARRIVING: exe_key() of what it executes           */
 	abi_u64 exe_bias;	/* ARRIVING: where that was loaded, less where it says */
+	abi_u64 exec_pages;	/* mapped as code when user space last looked; 0: not known */
 	abi_s32 tss_key;	/* -1: not read yet                                  */
 	abi_u8 state;		/* enum py_proc_state */
 	abi_u8 tstate_how;	/* enum py_tstate_how */
@@ -144,7 +149,7 @@ struct py_proc {
 	abi_u8 pad;
 	struct py_layout l;
 };
-_Static_assert(sizeof(struct py_proc) == 232, "py_proc has no hidden padding");
+_Static_assert(sizeof(struct py_proc) == 240, "py_proc has no hidden padding");
 
 /*
  * From addresses as a file has them to a process' own. In place or from a template;
@@ -157,7 +162,7 @@ static inline void py_proc_relocate(struct py_proc *p, const struct py_proc *fil
 	p->interps = file->interps ? file->interps + bias : 0;
 	p->current = file->current ? file->current + bias : 0;
 	p->collecting = file->collecting ? file->collecting + bias : 0;
-	p->none = file->none ? file->none + bias : 0;
+	p->none = file->none && file->none != PY_NONE_NOWHERE ? file->none + bias : file->none;
 	p->epoch = file->epoch ? file->epoch + bias : 0;
 	p->tls_index = file->tls_index ? file->tls_index + bias : 0;
 }
@@ -212,6 +217,7 @@ enum raw_kind {
 	RAW_FORK = 4,
 	RAW_EXIT = 5,
 	RAW_CODE = 6,		/* a code object seen for the first time             */
+	RAW_CHANGED = 7,	/* a process without a Python stack has mapped code since */
 };
 
 /* Every record of the ring buffer starts like this. */
@@ -221,6 +227,12 @@ struct raw_header {
 	abi_u32 tgid;
 	abi_u64 time_ns;	/* CLOCK_MONOTONIC */
 	abi_u64 start_ns;	/* group leader's start_boottime: the process' identity */
+};
+
+/* RAW_UNKNOWN, RAW_CHANGED */
+struct raw_tick {
+	struct raw_header h;
+	abi_u64 exec_pages;	/* of the process, at this tick */
 };
 
 enum raw_sample_flags {

@@ -16,7 +16,184 @@
 #include <unistd.h>
 
 #include "cpython/elf_link.h"
+#include "discover.h"
+#include "proc.h"
+#include "u64map.h"
 #include "util.h"
+
+/* An executable that runs an interpreter, or does not. */
+struct known_exe {
+	const struct cpython_image *image;	/* NULL: no interpreter, or one we cannot walk */
+	struct py_exe exe;
+	bool seen;	/* in a process; else which library it loads is a guess */
+};
+
+/* More than any host has in use; what comes then is looked at each time it runs. */
+#define MAX_EXES_SEEN 65536
+
+struct exes {
+	struct discovery *discovery;
+	struct u64map by_key;		/* exe_key() -> struct known_exe */
+	exes_fn cb;
+	void *ctx;
+};
+
+struct exes *exes_new(struct discovery *d, exes_fn cb, void *ctx)
+{
+	struct exes *e = calloc(1, sizeof(*e));
+
+	if (e) {
+		e->discovery = d;
+		e->cb = cb;
+		e->ctx = ctx;
+	}
+	return e;
+}
+
+void exes_free(struct exes *e)
+{
+	struct known_exe *known;
+	size_t pos = 0;
+
+	if (!e)
+		return;
+	while ((known = u64map_next(&e->by_key, &pos)))
+		free(known);
+	u64map_free(&e->by_key);
+	free(e);
+}
+
+const struct cpython_image *exes_find(struct exes *e, uint64_t key, const struct py_exe **exe)
+{
+	const struct known_exe *known = u64map_get(&e->by_key, key);
+
+	if (!known || !known->image)
+		return NULL;
+	*exe = &known->exe;
+	return known->image;
+}
+
+static struct known_exe *entry(struct exes *e, uint64_t key)
+{
+	struct known_exe *known = u64map_get(&e->by_key, key);
+
+	if (known || e->by_key.cnt >= MAX_EXES_SEEN)
+		return known;
+	known = calloc(1, sizeof(*known));
+	if (known && u64map_put(&e->by_key, key, known)) {
+		free(known);
+		known = NULL;
+	}
+	return known;
+}
+
+static bool is_same_file(int a, int b)
+{
+	struct stat st_a, st_b;
+
+	return !fstat(a, &st_a) && !fstat(b, &st_b) && st_a.st_dev == st_b.st_dev &&
+	       st_a.st_ino == st_b.st_ino;
+}
+
+/* Remember what an executable runs. image NULL: nothing. */
+static void remember(struct exes *e, uint64_t key, int exe_fd, const struct cpython_image *image,
+		     bool seen)
+{
+	struct known_exe *known = entry(e, key);
+	const struct elf_file *lib;
+	struct py_proc proc;
+	struct py_exe exe;
+
+	if (!known || !image || !image->file || known->seen || (known->image && !seen))
+		return;
+	lib = is_same_file(exe_fd, image->file->fd) ? NULL : image->file;
+	known->seen = seen;
+	discovery_proc(image, &proc);
+	if (exe_describe(exe_fd, lib, &proc, &exe))
+		return;
+	known->image = image;
+	known->exe = exe;
+	if (e->cb)
+		e->cb(e->ctx, key, &known->exe);
+}
+
+/* An executable by itself: the interpreter in it, or in the library it will load. */
+static void learn_file(struct exes *e, int fd, const char *path)
+{
+	const struct cpython_image *image;
+	uint64_t key;
+	int lib;
+
+	if (exe_key_of(fd, &key) || u64map_get(&e->by_key, key))
+		return;
+	image = discovery_image(e->discovery, fd);
+	if (image) {
+		remember(e, key, fd, image, true);
+		return;
+	}
+	lib = exe_open_library(fd, path);
+	remember(e, key, fd, lib < 0 ? NULL : discovery_image(e->discovery, lib), false);
+	if (lib >= 0)
+		close(lib);
+}
+
+void exes_learn(struct exes *e, const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+	if (fd < 0)
+		return;
+	learn_file(e, fd, path);
+	close(fd);
+}
+
+static void learn_likely(void *ctx, const char *path)
+{
+	exes_learn(ctx, path);
+}
+
+void exes_learn_likely(struct exes *e)
+{
+	exe_each_likely(learn_likely, e);
+}
+
+static int open_exe(pid_t tgid)
+{
+	char link[64];
+
+	snprintf(link, sizeof(link), "/proc/%d/exe", tgid);
+	return open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+}
+
+void exes_learn_process(struct exes *e, pid_t tgid, uint64_t key)
+{
+	char path[PATH_MAX];
+	int fd;
+
+	if (!key || u64map_get(&e->by_key, key))
+		return;
+	fd = open_exe(tgid);
+	if (fd < 0)
+		return;
+	if (proc_exe(tgid, path, sizeof(path)))
+		path[0] = '\0';
+	learn_file(e, fd, path);
+	close(fd);
+}
+
+void exes_seen(struct exes *e, pid_t tgid, const struct cpython_image *image)
+{
+	int fd = open_exe(tgid);
+	uint64_t key;
+
+	if (fd < 0)
+		return;
+	if (!exe_key_of(fd, &key))
+		remember(e, key, fd, image, true);
+	close(fd);
+}
+
+/* ---- one executable ---- */
 
 int exe_key_of(int fd, uint64_t *key)
 {
@@ -34,21 +211,20 @@ int exe_key_of(int fd, uint64_t *key)
 	return 0;
 }
 
-int exe_describe(int exe_fd, int lib_fd, const struct py_proc *proc, struct py_exe *out)
+int exe_describe(int exe_fd, const struct elf_file *lib, const struct py_proc *proc,
+		 struct py_exe *out)
 {
-	struct elf_file exe, lib;
+	struct elf_file exe;
 	int err = elf_file_open(&exe, exe_fd);
 
 	*out = (struct py_exe){ .proc = *proc };
 	if (!err)
 		err = elf_link_phdrs(&exe, &out->phdr);
-	if (err || lib_fd < 0)
+	if (err || !lib)
 		return err;
-	err = elf_file_open(&lib, lib_fd);
+	err = elf_link_slot(&exe, lib, &out->slot, &out->symbol);
 	if (!err)
-		err = elf_link_slot(&exe, &lib, &out->slot, &out->symbol);
-	if (!err)
-		err = elf_link_identity(&lib, &out->id_at, out->id, sizeof(out->id));
+		err = elf_link_identity(lib, &out->id_at, out->id, sizeof(out->id));
 	return err;
 }
 

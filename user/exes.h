@@ -11,19 +11,44 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "../bpf/abi.h"
 #include "cpython/image.h"
+
+struct discovery;
+struct exes;
+
+/* Called for every executable that is found to run an interpreter we can walk. */
+typedef void (*exes_fn)(void *ctx, uint64_t key, const struct py_exe *exe);
+
+/* NULL with errno. d outlives it. */
+struct exes *exes_new(struct discovery *d, exes_fn cb, void *ctx);
+void exes_free(struct exes *e);
+
+/* What the executable of this exe_key() runs; NULL: it was not seen, or is no interpreter. */
+const struct cpython_image *exes_find(struct exes *e, uint64_t key, const struct py_exe **exe);
+
+/* Learn of executables before they run: one file, or those that a host commonly has. */
+void exes_learn(struct exes *e, const char *path);
+void exes_learn_likely(struct exes *e);
+/* And of what a process executes, if that was not looked at before. */
+void exes_learn_process(struct exes *e, pid_t tgid, uint64_t key);
+/* The process runs this image: better than any guess. */
+void exes_seen(struct exes *e, pid_t tgid, const struct cpython_image *image);
+
+/* ---- for these, and for tests ---- */
 
 /* exe_key() of an open file. 0 or -errno. */
 int exe_key_of(int fd, uint64_t *key);
 
 /*
- * How a process of the executable behind exe_fd will be: its interpreter is img, which
- * is in the library behind lib_fd, or in the executable itself if that is -1. proc has
- * img's addresses as in its file. 0; -ENOENT: it cannot be told beforehand; -errno.
+ * How a process of the executable behind exe_fd will be: its interpreter is in the
+ * library lib, or NULL: in the executable itself. proc has addresses as in that file. 0;
+ * -ENOENT: it cannot be told beforehand; -errno.
  */
-int exe_describe(int exe_fd, int lib_fd, const struct py_proc *proc, struct py_exe *out);
+int exe_describe(int exe_fd, const struct elf_file *lib, const struct py_proc *proc,
+		 struct py_exe *out);
 
 /*
  * The libpython that the executable behind fd, at path, will most likely load. Its

@@ -37,7 +37,7 @@ struct group;
 struct refusal {
 	pid_t tgid;
 	char comm[PROC_COMM_MAX];
-	char why[160];
+	char why[256];
 };
 
 struct recording {

@@ -320,7 +320,7 @@ void recording_print(const struct recording *r, const struct session_counts *c, 
 		fprintf(out, "  unidentified %llu ticks in processes, Python or not, that were gone "
 			"before they were looked at\n", (unsigned long long)c->unidentified);
 	if (r->refusal_cnt)
-		fprintf(out, "  refused     %zu processes of unsupported Pythons\n", r->refusal_cnt);
+		fprintf(out, "  refused     %zu Pythons that cannot be profiled\n", r->refusal_cnt);
 	fprintf(out, "  profiler    %.2f %% of one CPU\n",
 		t.elapsed_s > 0 ? 100 * t.cpu_s / t.elapsed_s : 0);
 }

@@ -66,7 +66,10 @@ int cpython_image_mem(const struct cpython_image *img, uint64_t vaddr, void *buf
  * Look at the ELF file behind fd (not closed, offset not used).
  * 0: *img is filled. -ENOENT: no CPython in it. -ENOTSUP: a CPython that is not
  * supported, why says which and why ("CPython 3.9.18 is not supported ...");
- * version, major, minor are set if known. Other -errno: unreadable, why says.
+ * version, major, minor are set if known. -EXDEV: a program that is linked to a libpython and
+ * holds copies of its variables: runtime_vaddr and none_vaddr (0: not copied) are to be
+ * used instead of the library's own. -ENOEXEC: not a 64-bit little-endian file, and so
+ * nobody knows what is in it. Other -errno: unreadable. Why says.
  */
 int cpython_image_read(int fd, struct cpython_image *img, char *why, size_t why_size);
 

@@ -72,6 +72,7 @@ struct mm_struct {
 	unsigned long arg_start;
 	unsigned long arg_end;
 	unsigned long saved_auxv[24];	/* as many as a kernel has; at least so many words */
+	unsigned long exec_vm;
 };
 
 struct signal_struct {

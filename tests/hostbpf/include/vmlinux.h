@@ -41,6 +41,7 @@ struct linux_binprm {
 
 struct mm_struct {
 	unsigned long arg_start, arg_end;
+	unsigned long exec_vm;
 	unsigned long saved_auxv[24];
 };
 
@@ -52,10 +53,10 @@ struct signal_struct {
 
 struct task_struct {
 	unsigned int flags;
+	struct mm_struct *mm;
 	int pid, tgid;
 	unsigned long nvcsw, nivcsw;
 	u64 start_boottime;
-	struct mm_struct *mm;
 	char comm[16];
 	struct task_struct *group_leader;
 	struct signal_struct *signal;
