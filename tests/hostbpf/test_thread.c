@@ -143,10 +143,10 @@ static void test_list(void **state)
 		world_expect(&w, 3, 0);
 		/* Behind three interpreters of ten other threads. */
 		for (i = 0; i < 3; i++) {
-			is = W_INTERP + (i + 1) * 0x1000000;
+			is = W_INTERP + (i + 1) * 0x400000;
 			host_mem_map(is, 256 * 1024);
 			host_mem_put64(is + l->is_next,
-				       i ? W_INTERP + i * 0x1000000 : W_INTERP);
+				       i ? W_INTERP + i * 0x400000 : W_INTERP);
 			prev = is + l->is_threads_head;
 			for (k = 0; k < 10; k++) {
 				ts = W_TSTATE + (1 + i * 10 + k) * 4096;
@@ -156,11 +156,11 @@ static void test_list(void **state)
 				prev = ts + l->ts_next;
 			}
 		}
-		host_mem_put64(W_RUNTIME + w.img.rt.interp_head, W_INTERP + 3 * 0x1000000);
+		host_mem_put64(W_RUNTIME + w.img.rt.interp_head, W_INTERP + 3 * 0x400000);
 		world_expect(&w, 3, 0);
 		/* Lists that lead in circles end. */
 		host_mem_put64(prev, W_TSTATE + 21 * 4096);
-		host_mem_put64(W_INTERP + 3 * 0x1000000 + l->is_next, W_INTERP + 3 * 0x1000000);
+		host_mem_put64(W_INTERP + 3 * 0x400000 + l->is_next, W_INTERP + 3 * 0x400000);
 		world_expect_end(CNT_NATIVE_THREAD);
 	}
 }
@@ -169,12 +169,14 @@ static void test_list(void **state)
 static void test_interpreters(void **state)
 {
 	const struct py_layout *l = &w.img.layout;
-	const u64 other = W_INTERP + 0x1000000;
+	const u64 other = W_INTERP + 0x800000;
 	int minor, i;
 
 	EACH_MINOR(minor) {
 		world_init(&w, minor);
 		world_recurse(&w, 3);
+		if (l->is_id == ABI_NO_OFF32)
+			continue;
 		host_mem_map(other, 256 * 1024);
 		host_mem_put64(W_INTERP + l->is_id, 0);
 		host_mem_put64(other + l->is_id, 5);
@@ -224,7 +226,7 @@ static void test_gil(void **state)
 		world_recurse(&w, 3);
 		assert_int_equal(status_now(), STATUS_ON_CPU);
 		if (l->gil_how == PY_GIL_RT_CURRENT) {
-			assert_int_equal(minor, 11);
+			assert_in_range(minor, 6, 11);
 			host_mem_put64(W_RUNTIME + w.img.rt.gil, W_TSTATE + 8);
 			assert_int_equal(status_now(), STATUS_ON_CPU);
 			host_mem_put64(W_RUNTIME + w.img.rt.gil, W_TSTATE);
@@ -293,7 +295,8 @@ static void chain_items(int n)
 		host_mem_put64(item + l->exc_previous,
 			       k + 1 < n ? item + 4096 : W_TSTATE + l->ts_exc_state);
 	}
-	host_mem_put64(W_TSTATE + l->ts_exc_info, W_HEAP + 0x500000);
+	if (l->ts_exc_info != ABI_NO_OFF)
+		host_mem_put64(W_TSTATE + l->ts_exc_info, W_HEAP + 0x500000);
 }
 
 static void test_generator_exceptions(void **state)
@@ -302,6 +305,8 @@ static void test_generator_exceptions(void **state)
 	int minor, n, k;
 
 	EACH_MINOR(minor) {
+		if (minor == 6)		/* has one item, in the thread state */
+			continue;
 		world_init(&w, minor);
 		world_recurse(&w, 3);
 		for (n = 1; n <= 8; n++) {
@@ -341,7 +346,7 @@ static void test_gc(void **state)
 	EACH_MINOR(minor) {
 		world_init(&w, minor);
 		world_recurse(&w, 20);
-		host_mem_put32(W_INTERP + l->is_gc_collecting, 1);
+		host_mem_put32(world_collecting(&w), 1);
 		/* Somebody else collects: this thread does not hold the GIL. */
 		world_expect(&w, 20, 0);
 		if (l->gil_how == PY_GIL_RT_CURRENT)
@@ -359,7 +364,7 @@ static void test_gc(void **state)
 			host_mem_put64(W_INTERP + l->is_gc_frame, 0x123);
 			assert_int_equal(world_expect(&w, 20, RAW_GC)->gc_at, 0);
 		}
-		host_mem_put32(W_INTERP + l->is_gc_collecting, 0);
+		host_mem_put32(world_collecting(&w), 0);
 		assert_int_equal(world_expect(&w, 20, 0)->gc_at, 0);
 	}
 }
@@ -370,7 +375,7 @@ static void test_gc_unknown(void **state)
 
 	world_init(&w, 14);
 	world_recurse(&w, 3);
-	host_mem_put32(W_INTERP + l->is_gc_collecting, 1);
+	host_mem_put32(world_collecting(&w), 1);
 	host_mem_put32(W_TSTATE + l->ts_gil, l->ts_gil_mask);
 	world_expect(&w, 3, RAW_GC);
 	w.proc.l.is_gc_collecting = ABI_NO_OFF32;
