@@ -174,6 +174,12 @@ struct raw_frame {
 	abi_u32 id;		/* code_identity(); 0: could not be read             */
 };
 #define RAW_LASTI_NONE 0xffffffffu
+/*
+ * In place of a fingerprint, which is odd: CPython's own _Py_InitCleanup (3.13+,
+ * v3.13.0 Python/specialize.c), the frame under a specialised call of __init__. No
+ * traceback shows it; such a frame is left out of the stack.
+ */
+#define CODE_ID_HIDDEN 2
 
 struct raw_sample {
 	struct raw_header h;

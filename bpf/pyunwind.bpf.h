@@ -78,7 +78,7 @@ static __always_inline int walk_step(struct scratch *s, struct code_cache *cache
 {
 	struct raw_sample *out = &s->sample;
 	u64 code, ip, fr = w->fr;
-	u32 pos, owner;
+	u32 pos, owner, id;
 	s64 lasti;
 	s32 at;
 
@@ -123,11 +123,14 @@ static __always_inline int walk_step(struct scratch *s, struct code_cache *cache
 	}
 	if (fr == w->gc_frame)
 		out->gc_at = w->n;
+	id = code_id(cache, code, w->stamp);
+	if (id == CODE_ID_HIDDEN)
+		return 0;
 	lasti = ip - (code + s->l.co_code);
 	out->frames[w->n & (ABI_MAX_FRAMES - 1)] = (struct raw_frame){
 		.code = code,
 		.lasti = lasti < 0 || lasti > 0x7fffffff ? RAW_LASTI_NONE : lasti,
-		.id = code_id(cache, code, w->stamp),
+		.id = id,
 	};
 	w->n++;
 	return 0;
