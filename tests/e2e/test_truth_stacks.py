@@ -18,7 +18,9 @@ MIN_POINTS = 1000
 MAX_MARKED = 0.001
 MIN_LEAF = 5
 
-BEHAVIOURS = ("st_generators", "st_callbacks")
+BEHAVIOURS = ("st_generators", "st_coroutines", "st_callbacks", "st_alternations", "st_recursion",
+              "st_signals", "st_tracing", "st_dynamic", "st_exceptions", "st_finalizers",
+              "st_threads", "st_names", "st_greenlets")
 
 
 class Run:
@@ -43,7 +45,7 @@ def played(scratch):
         recording.wait_recording()
         for target in targets:
             target.go()
-        truths = {t.interpreter.name: t.wait_done(timeout=300) for t in targets}
+        truths = {t.interpreter.name: t.wait_done(timeout=90) for t in targets}
         for target in targets:
             target.leave()
         finished = succeeded(recording.wait())
@@ -57,8 +59,7 @@ def verdict(played, interpreter, oracle, behaviour):
     phase = played.truths[name]["phases"][behaviour]
     if "skip" in phase:
         pytest.skip(phase["skip"])
-    start_ns, end_ns = phase["window"]
-    samples = played.profiles[name].between(start_ns // 1000 + 1, end_ns // 1000)
+    samples = played.profiles[name].between(*phase["window_us"])
     known = Known(phase["known"], columns=interpreter.minor >= (3, 11))
     return Verdict(samples, known), phase
 
@@ -68,6 +69,7 @@ def test_no_stack_is_wrong(played, interpreter, oracle, behaviour):
     seen, phase = verdict(played, interpreter, oracle, behaviour)
     print(f"{interpreter.name} {behaviour}: {seen.points} points in {phase['turns']} turns, "
           f"{seen.wrong} wrong, {seen.marked} marked")
+    print(seen.report(8))
     assert not seen.wrong, f"{seen.wrong} of {seen.points} wrong\n{seen.report()}"
     assert seen.marked <= MAX_MARKED * seen.points, seen.report()
     assert seen.points >= MIN_POINTS

@@ -23,10 +23,6 @@ ROOT, GUEST = -1, -2                # in place of a parent's number
 recording = False       # is this turn a rehearsal?
 
 
-def monotonic_ns():
-    return int(time.monotonic() * 1e9)
-
-
 def qualname(code):
     return getattr(code, "co_qualname", code.co_name)
 
@@ -185,21 +181,37 @@ class Play:
         recorder = Recorder(self.guests)
         if self.before:
             self.before()
-        start_ns = end = 0
+        start = end = 0
         recorder.start()
         for turn in itertools.count():
             if turn == REHEARSALS:
                 recorder.stop()
                 end = time.process_time() + seconds
-                start_ns = monotonic_ns()
+                start = time.monotonic()        # no Python function: none was rehearsed
             elif turn > REHEARSALS and time.process_time() >= end:
                 break
             self.act()
-        end_ns = monotonic_ns()
+        stop = time.monotonic()
         if self.after:
             self.after()
-        return {"window": [start_ns, end_ns], "turns": turn - REHEARSALS, "leaves": self.leaves,
+        return {"window_us": [int(start * 1e6) + 1, int(stop * 1e6)], "turns": turn - REHEARSALS, "leaves": self.leaves,
                 "known": recorder.known()}
+
+
+def without(module, names, function):
+    """Call function while those functions of the module do nothing."""
+    saved = [(name, getattr(module, name)) for name in names]
+    for name in names:
+        setattr(module, name, nothing)
+    try:
+        return function()
+    finally:
+        for name, value in saved:
+            setattr(module, name, value)
+
+
+def nothing(*args):
+    pass
 
 
 def skipped(reason):
