@@ -7,7 +7,7 @@ else is known here, neither the profiler nor CPython's versions.
 """
 import collections
 
-from harness import GC, SYNTHETIC, TRUNCATED
+from harness import GC, MAX_FRAMES, SYNTHETIC, TRUNCATED
 
 RIGHT, WRONG, MARKED = "right", "wrong", "marked"
 STRING_MAX = 4096       # bytes of a name that a profile holds
@@ -70,6 +70,8 @@ class Known:
 
     def walk(self, frames, nodes):
         """From the outermost frame on. Why the stack is wrong, or None."""
+        if not nodes:
+            return f"{frames[0].func} is unknown"
         for depth, (frame, callee) in enumerate(zip(frames, frames[1:])):
             after = {self.step(node, frame, callee) for node in nodes} - {None}
             if not after and depth == len(frames) - 2 and self.is_created(frame, callee):
@@ -83,21 +85,27 @@ class Known:
         return None
 
     def judge(self, stack):
-        """(RIGHT, WRONG or MARKED, why) of a stack, innermost frame first."""
+        """(RIGHT, WRONG or MARKED, why) of a stack, innermost frame first.
+
+        A stack whose root is missing says so; what there is of it must be right.
+        """
         frames = [f for f in reversed(stack) if (f.file, f.func) != GC]
-        cut = bool(frames) and frames[0].file == SYNTHETIC
         if any(f.file == SYNTHETIC for f in frames[1:]):
-            return MARKED, "unresolved"
-        if cut and (frames[0].func != TRUNCATED or len(frames) < 100):
-            return MARKED, frames[0].func
-        frames = frames[cut:]
+            return MARKED, "frames without names"
         if not frames:
             return WRONG, "no frames"
-        name = (frames[0].file, frames[0].func)
-        nodes = self.nodes[name] if cut else {self.roots[name]} if name in self.roots else set()
-        if not nodes:
+        cut, name = frames[0].file == SYNTHETIC, (frames[0].file, frames[0].func)
+        if cut:
+            why = frames[0].func
+            deep = why == TRUNCATED and len(frames) == MAX_FRAMES
+            if len(frames) == 1:
+                return MARKED, why
+            nodes = self.nodes[frames[1].file, frames[1].func]
+            wrong = self.walk(frames[1:], nodes)
+            return (WRONG, wrong) if wrong else (RIGHT, None) if deep else (MARKED, why)
+        if name not in self.roots:
             return WRONG, f"{name} is not a root"
-        why = self.walk(frames, nodes)
+        why = self.walk(frames, {self.roots[name]})
         return (WRONG, why) if why else (RIGHT, None)
 
 

@@ -104,4 +104,4 @@ def act():
         asyncio.run(group())
 
 
-run = Play(act, ["work", "pause"]).run
+run = Play(act, ["work"]).run

@@ -44,18 +44,24 @@ def counting(n):
         yield i
 
 
+def hook(function, *args):
+    """Not in a rehearsal: hooks hide from the profile function, or replace it."""
+    if not rehearse.recording:
+        function(*args)
+
+
 def profiled_turn():
-    sys.setprofile(on_profile)
+    hook(sys.setprofile, on_profile)
     traced(10)
     sum(counting(20))
-    sys.setprofile(None)
+    hook(sys.setprofile, None)
 
 
 def traced_turn():
-    sys.settrace(on_trace)
+    hook(sys.settrace, on_trace)
     traced(10)
     sum(counting(20))
-    sys.settrace(None)
+    hook(sys.settrace, None)
 
 
 def monitored_turn():
@@ -65,38 +71,26 @@ def monitored_turn():
     wanted = (events.PY_START, events.PY_RETURN, events.LINE, events.CALL, events.PY_YIELD)
     for event in wanted:
         monitoring.register_callback(3, event, on_event)
-    monitoring.set_events(3, sum(wanted))
+    hook(monitoring.set_events, 3, sum(wanted))
     traced(10)
     sum(counting(20))
-    monitoring.set_events(3, 0)
+    hook(monitoring.set_events, 3, 0)
     for event in wanted:
         monitoring.register_callback(3, event, None)
     monitoring.free_tool_id(3)
 
 
-def rehearsal():
-    """Without the hooks, which a profile function would not see and would be replaced by."""
-    on_profile(None, "", None)
-    on_trace(None, "", None)
-    on_line(None, "", None)
-    on_event(None)
-    traced(10)
-    sum(counting(20))
-
-
 def act():
     if rehearse.recording:
-        rehearsal()
-        # and where the hooked calls stand
-        for turn in (profiled_turn, traced_turn) + monitored:
-            rehearse.without(sys, ("setprofile", "settrace"), turn)
-        return
+        on_profile(None, "", None)
+        on_trace(None, "", None)
+        on_line(None, "", None)
+        on_event(None)
     profiled_turn()
     traced_turn()
-    for turn in monitored:
-        turn()
+    if hasattr(sys, "monitoring"):
+        monitored_turn()
 
 
-monitored = (monitored_turn,) if hasattr(sys, "monitoring") else ()
 run = Play(act, ["spin", "traced", "negated"],
            guests=[on_profile, on_trace, on_line, on_event]).run
