@@ -54,11 +54,13 @@ struct walk {
 	u64 low;	/* lowest data stack frame seen: callers lie below */
 	u64 stamp;
 	u64 gc_frame;
-	u64 entered_from;	/* see walk_from_caller() */
+	/* see walk_from_caller() */
+	u64 entered_from;	/* the frame that the caller's _PyCFrame has */
+	u64 caller_cframe;	/* where the frame of the one before that is told; 0: none */
 	u32 n;
 	u32 shim;	/* the last step was a C-stack shim */
 	u32 unchecked;	/* no entry frame seen yet */
-	u32 pad;
+	u32 from_caller;	/* there is no other way to go */
 };
 
 /* For note_missed(). */

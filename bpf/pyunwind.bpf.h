@@ -51,24 +51,38 @@ static __always_inline s32 fetch_frame(struct scratch *s, struct walk *w)
 	return read_user(s->frames + SINGLE_POS, bytes, w->fr) ? -1 : SINGLE_POS;
 }
 
+/* What is there is no stack. */
+static __always_inline int walk_nowhere(struct scratch *s, struct walk *w)
+{
+	w->n = 0;
+	s->sample.flags = (s->sample.flags & RAW_GC) | RAW_UNREADABLE;
+	s->sample.gc_at = 0;
+	return 1;
+}
+
 /*
  * 3.11, 3.12: when C calls the interpreter, tstate->cframe is the new _PyCFrame
- * some instructions before its current_frame is set (v3.12.0, Python/ceval.c,
- * _PyEval_EvalFrameDefault()): what stands there is an old frame's address or
- * anything. A true chain's first entry frame (3.12: shim) was entered from the
- * frame that the previous _PyCFrame has. If this one was not, it is the previous
- * one that tells the stack.
+ * some instructions before that is filled in (v3.12.0, Python/ceval.c,
+ * _PyEval_EvalFrameDefault()): what stands there is an old one or anything. A true
+ * chain's first entry frame (3.12: shim) was entered from the frame that the
+ * previous _PyCFrame has. If this one was not, it is the previous one that tells the
+ * stack; and if that does not hold for it either, its address was nonsense, too.
  */
 static __always_inline int walk_from_caller(struct scratch *s, struct walk *w)
 {
+	if (w->from_caller)
+		return walk_nowhere(s, w);
 	count(CNT_ENTERING);
 	s->sample.flags &= RAW_GC;
 	s->sample.gc_at = 0;
-	w->unchecked = 0;
+	w->from_caller = 1;
 	w->n = 0;
 	w->shim = 1;
 	w->fr = w->entered_from;
 	w->low = w->fr + 1;
+	w->unchecked = w->caller_cframe != 0;
+	if (w->caller_cframe && read_user(&w->entered_from, 8, w->caller_cframe))
+		return walk_nowhere(s, w);
 	return 0;
 }
 
@@ -124,6 +138,8 @@ static __always_inline int walk_step(struct scratch *s, struct code_cache *cache
 	if (fr == w->gc_frame)
 		out->gc_at = w->n;
 	id = code_id(cache, code, w->stamp);
+	if (w->unchecked && !w->n && !id)
+		return walk_from_caller(s, w);	/* the code that runs is in memory */
 	if (id == CODE_ID_HIDDEN)
 		return 0;
 	lasti = ip - (code + s->l.co_code);
@@ -182,19 +198,35 @@ static __always_inline void note_gc(struct scratch *s, struct py_proc *p, u64 is
 		read_user(&w->gc_frame, 8, is + p->l.is_gc_frame);
 }
 
-/* From w->fr, a _PyCFrame, to its frame and its predecessor's. 0 or -1: unreadable. */
-static __always_inline int read_cframe(struct py_proc *p, struct walk *w)
-{
-	struct {
-		u64 frame, previous;
-	} cframe;
+struct cframe {
+	u64 frame, previous;
+};
 
-	if (read_user(&cframe, sizeof(cframe), w->fr + p->l.cframe_frame))
+/* Only the thread's first one, a part of PyThreadState, has no previous one. */
+static __always_inline bool is_cframe(const struct cframe *c, u64 addr, u64 ts)
+{
+	return c->previous || addr - ts < ABI_TS_BYTES;
+}
+
+/* From w->fr, a _PyCFrame, to its frame and its predecessor's. 0 or -1: unreadable. */
+static __always_inline int read_cframe(struct py_proc *p, struct walk *w, u64 ts)
+{
+	struct cframe c, caller;
+	u64 addr = w->fr;
+
+	if (read_user(&c, sizeof(c), addr + p->l.cframe_frame))
 		return -1;
-	w->fr = cframe.frame;
-	if (cframe.previous &&
-	    !read_user(&w->entered_from, 8, cframe.previous + p->l.cframe_frame))
-		w->unchecked = 1;
+	w->fr = c.frame;
+	w->unchecked = c.previous || !is_cframe(&c, addr, ts);
+	w->from_caller = !c.previous ||
+			 read_user(&caller, sizeof(caller), c.previous + p->l.cframe_frame) ||
+			 !is_cframe(&caller, c.previous, ts);
+	w->entered_from = 1;	/* no frame */
+	if (w->from_caller)
+		return 0;
+	w->entered_from = caller.frame;
+	if (caller.previous)
+		w->caller_cframe = caller.previous + p->l.cframe_frame;
 	return 0;
 }
 
@@ -244,7 +276,7 @@ static __always_inline enum counter unwind_python(struct scratch *s, struct py_p
 		.chunk = ts_u64(s, p->l.ts_datastack),
 		.stamp = code_stamp(s, p, is),
 	};
-	if (p->l.cframe_frame != ABI_NO_OFF && w->fr && read_cframe(p, w))
+	if (p->l.cframe_frame != ABI_NO_OFF && w->fr && read_cframe(p, w, ts))
 		return CNT_TSTATE_UNREADABLE;
 	w->low = w->fr + 1;	/* the first frame: try a window */
 

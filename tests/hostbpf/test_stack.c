@@ -93,6 +93,34 @@ static void test_entering(void **state)
 	}
 }
 
+/*
+ * The new _PyCFrame's previous is not set either: what stands there is no address, or
+ * that of something else. No frame can be told, and that is told.
+ */
+static void test_entering_nonsense(void **state)
+{
+	static const u64 words[] = { 0, 1, 0xdead0000, W_RUNTIME, W_CSTACK + 8192 };
+	const struct py_layout *l = &w.img.layout;
+	u64 from;
+	size_t i;
+	int minor;
+
+	for (minor = 11; minor <= 12; minor++) {
+		world_init(&w, minor);
+		push_entry(minor);
+		from = w.top;
+		world_push(&w, OWNER_THREAD, world_code(&w), 8);
+		for (i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+			world_enter(&w, w.top, from);
+			host_mem_put64(W_CSTACK + 8192 + l->cframe_frame + 8, words[i]);
+			world_expect(&w, 0, RAW_UNREADABLE);
+			world_enter(&w, 0xdead0000, from);
+			host_mem_put64(W_CSTACK + 8192 + l->cframe_frame + 8, words[i]);
+			world_expect(&w, 0, RAW_UNREADABLE);
+		}
+	}
+}
+
 /* Up to 256 frames all is there; from 257 on the innermost 256, and it is told. */
 static void test_depths(void **state)
 {
@@ -462,6 +490,7 @@ int main(void)
 		cmocka_unit_test(test_one_frame),
 		cmocka_unit_test(test_no_frames),
 		cmocka_unit_test(test_entering),
+		cmocka_unit_test(test_entering_nonsense),
 		cmocka_unit_test(test_depths),
 		cmocka_unit_test(test_reads_per_frame),
 		cmocka_unit_test(test_chunks),

@@ -204,7 +204,7 @@ static void test_tstate_unreadable(void **state)
 	for (minor = 11; minor <= 12; minor++) {
 		world_init(&w, minor);
 		world_recurse(&w, 3);
-		host_mem_unmap(W_CSTACK + 4096, 64);	/* _PyCFrame */
+		host_mem_put64(W_TSTATE + w.img.layout.ts_frame, 0xdead0000);	/* _PyCFrame */
 		world_expect_end(CNT_TSTATE_UNREADABLE);
 	}
 }

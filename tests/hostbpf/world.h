@@ -27,6 +27,7 @@
 #define W_NONE    0x1100000ull
 #define W_INTERP  0x2000000ull
 #define W_TSTATE  0x3000000ull
+#define W_ROOT_CFRAME (W_TSTATE + 344)	/* behind all that is read of it */
 #define W_TP      0x4000000ull
 #define W_HEAP    0x5550000000ull	/* generators' frames, exceptions */
 #define W_CODES   0x6000000000ull
@@ -128,9 +129,8 @@ static inline void world_set_frame(struct world *w, u64 frame)
 		return;
 	}
 	/* No predecessor: see world_enter(). */
-	host_mem_map(W_CSTACK + 4096, 64);
-	host_mem_put64(W_TSTATE + l->ts_frame, W_CSTACK + 4096);
-	host_mem_put64(W_CSTACK + 4096 + l->cframe_frame, frame);
+	host_mem_put64(W_TSTATE + l->ts_frame, W_ROOT_CFRAME);
+	host_mem_put64(W_ROOT_CFRAME + l->cframe_frame, frame);
 }
 
 /*
@@ -140,7 +140,7 @@ static inline void world_set_frame(struct world *w, u64 frame)
 static inline void world_enter(struct world *w, u64 frame, u64 from)
 {
 	const struct py_layout *l = &w->img.layout;
-	u64 before = W_CSTACK + 4096, cframe = W_CSTACK + 8192;
+	u64 before = W_ROOT_CFRAME, cframe = W_CSTACK + 8192;
 
 	host_mem_put64(before + l->cframe_frame, from);
 	host_mem_map(cframe, 64);
