@@ -103,9 +103,10 @@ class Known:
             nodes = self.nodes[frames[1].file, frames[1].func]
             wrong = self.walk(frames[1:], nodes)
             return (WRONG, wrong) if wrong else (RIGHT, None) if deep else (MARKED, why)
-        if name not in self.roots:
+        root = self.roots.get(name, self.guests.get(name))
+        if root is None:
             return WRONG, f"{name} is not a root"
-        why = self.walk(frames, {self.roots[name]})
+        why = self.walk(frames, {root})
         return (WRONG, why) if why else (RIGHT, None)
 
 
