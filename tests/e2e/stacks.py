@@ -9,7 +9,7 @@ import collections
 
 from harness import GC, MAX_FRAMES, SYNTHETIC, TRUNCATED
 
-RIGHT, WRONG, MARKED = "right", "wrong", "marked"
+RIGHT, WRONG, CUT, UNREADABLE = "right", "wrong", "cut", "unreadable"
 STRING_MAX = 4096       # bytes of a name that a profile holds
 
 
@@ -85,47 +85,54 @@ class Known:
         return None
 
     def judge(self, stack):
-        """(RIGHT, WRONG or MARKED, why) of a stack, innermost frame first.
+        """(verdict, why) of a stack, innermost frame first.
 
-        A stack whose root is missing says so; what there is of it must be right.
+        RIGHT, too: a stack that is as deep as one can be and says that there is more. CUT:
+        one that is not, and right as far as it goes. UNREADABLE: it says so.
         """
         frames = [f for f in reversed(stack) if (f.file, f.func) != GC]
         if any(f.file == SYNTHETIC for f in frames[1:]):
-            return MARKED, "frames without names"
+            return UNREADABLE, "frames without names"
         if not frames:
             return WRONG, "no frames"
-        cut, name = frames[0].file == SYNTHETIC, (frames[0].file, frames[0].func)
-        if cut:
-            why = frames[0].func
-            deep = why == TRUNCATED and len(frames) == MAX_FRAMES
-            if len(frames) == 1:
-                return MARKED, why
-            nodes = self.nodes[frames[1].file, frames[1].func]
-            wrong = self.walk(frames[1:], nodes)
-            return (WRONG, wrong) if wrong else (RIGHT, None) if deep else (MARKED, why)
+        if frames[0].file == SYNTHETIC:
+            return self.judge_rest(frames[0].func, frames[1:])
+        name = (frames[0].file, frames[0].func)
         root = self.roots.get(name, self.guests.get(name))
         if root is None:
             return WRONG, f"{name} is not a root"
         why = self.walk(frames, {root})
         return (WRONG, why) if why else (RIGHT, None)
 
+    def judge_rest(self, marker, frames):
+        """What there is without the root must be right, too."""
+        if not frames:
+            return UNREADABLE, marker
+        why = self.walk(frames, self.nodes[frames[0].file, frames[0].func])
+        if why:
+            return WRONG, why
+        if marker != TRUNCATED:
+            return UNREADABLE, marker
+        return (RIGHT, None) if len(frames) == MAX_FRAMES - 1 else (CUT, marker)
+
 
 class Verdict:
-    """Of one behaviour: how many points, how many wrong, why."""
+    """Of one behaviour: how many points, how many of them wrong, and why."""
 
     def __init__(self, samples, known):
-        self.points, self.wrong, self.marked = len(samples), 0, 0
+        self.points, self.verdicts = len(samples), collections.Counter()
         self.examples, self.leaves = collections.Counter(), collections.Counter()
         cache = {}
         for sample in samples:
             if id(sample.frames) not in cache:      # a stack is one object in a Profile
                 cache[id(sample.frames)] = known.judge(sample.frames)
             verdict, why = cache[id(sample.frames)]
-            self.wrong += verdict is WRONG
-            self.marked += verdict is MARKED
+            self.verdicts[verdict] += 1
             if why:
                 self.examples[why, sample.frames] += 1
             self.leaves.update(f.func for f in sample.frames[:1])
+        self.wrong, self.cut = self.verdicts[WRONG], self.verdicts[CUT]
+        self.unreadable = self.verdicts[UNREADABLE]
 
     def report(self, count=3):
         lines = []

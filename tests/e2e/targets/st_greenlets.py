@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """greenlets: stacks of one thread that are swapped, from any depth and between threads."""
+import os
+import sys
 import threading
 
 from rehearse import Play, skipped
 
+# interpreters that have no greenlet of their own
+sys.path.append(os.path.join(os.environ["TARGET_SCRATCH"], "greenlet-%d.%d" % sys.version_info[:2]))
 try:
     import greenlet
 except ImportError as error:
