@@ -105,7 +105,7 @@ LAUNCHER = """
 import os, sys
 os.write(1, b"ready\\n")
 os.read(int(sys.argv[1]), 3)
-os.execv(sys.executable, [sys.executable] + sys.argv[2:])
+os.execv(sys.executable, [sys.executable, "-S"] + sys.argv[2:])    # no site's atexit handlers
 """
 
 

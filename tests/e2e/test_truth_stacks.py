@@ -23,8 +23,9 @@ MAX_UNREADABLE = 0.001
 BEHAVIOURS = ("st_generators", "st_coroutines", "st_callbacks", "st_alternations", "st_recursion",
               "st_signals", "st_tracing", "st_dynamic", "st_exceptions", "st_finalizers",
               "st_threads", "st_names", "st_greenlets")
-# While greenlets are switched their outermost frames are taken off the chain (3.12+, by
-# greenlet itself), which looks like a chain that is cut: such stacks are marked, and right.
+# While greenlets are switched, greenlet itself (3.12+) takes the frames between C and Python
+# off the chain. That looks like a chain that is cut, in 3.12 like none at all: such stacks
+# are marked, and what there is of them is right.
 MAY_BE_CUT = {"st_greenlets"}
 
 
@@ -99,7 +100,7 @@ def test_unreadable_stacks_are_rare(played, interpreter, capsys):
     judged = played.judged(interpreter)
     points = sum(v.points for v in judged.values())
     wrong = sum(v.wrong for v in judged.values())
-    unreadable = sum(v.unreadable for v in judged.values())
+    unreadable = sum(v.unreadable for name, v in judged.items() if name not in MAY_BE_CUT)
     with capsys.disabled():
         print(f"\n{interpreter.name}: {points} points of {len(judged)} behaviours, {wrong} wrong, "
               f"{unreadable} unreadable, {sum(v.cut for v in judged.values())} cut")
