@@ -130,8 +130,8 @@ check-unit: $(UNIT_BIN) $(HOSTBPF_BIN) ## tests/unit, tests/hostbpf; goes on aft
 PYTEST ?= PYTHONDONTWRITEBYTECODE=1 /usr/bin/python3 -m pytest -p no:cacheprovider
 .PHONY: interpreters pytest-ready check-e2e check-bpf bench
 
-interpreters: ## find and prepare the real Pythons that check-e2e and bench use (root)
-	/usr/bin/python3 -B tests/e2e/interpreters.py
+interpreters: ## find and prepare the real Pythons that check-e2e and bench use (root; MORE=name)
+	/usr/bin/python3 -B tests/e2e/interpreters.py $(MORE)
 
 pytest-ready:
 	@/usr/bin/python3 -c 'import pytest' 2>/dev/null || \

@@ -72,6 +72,7 @@ struct py_layout {
 	abi_u16 fr_ip;
 	abi_u16 fr_owner;	/* one byte                                          */
 	abi_u16 fr_is_entry;	/* one byte: C called the interpreter with it (3.11)  */
+	abi_u16 fr_tlbc_index;	/* int: which of co_tlbc; ABI_NO_OFF: there is none  */
 	abi_u16 fr_bytes;	/* how much of a frame holds all of the above        */
 	/* PyCodeObject */
 	abi_u16 co_firstlineno;	/* int */
@@ -81,6 +82,7 @@ struct py_layout {
 	abi_u16 co_qualname;
 	abi_u16 co_linetable;
 	abi_u16 co_code;	/* co_code_adaptive                                  */
+	abi_u16 co_tlbc;	/* _PyCodeArray of the threads' own bytecode         */
 	/* PyBytesObject, the line table */
 	abi_u16 bytes_size;	/* ob_size */
 	abi_u16 bytes_data;	/* ob_sval */
@@ -95,6 +97,7 @@ struct py_layout {
 	abi_u32 is_id;
 	abi_u32 is_next;
 	abi_u32 is_threads_head;
+	abi_u32 is_threads_main; /* the state that runs the main thread (3.14+)         */
 	abi_u32 is_gc_collecting;
 	abi_u32 is_gc_frame;	/* the frame that was current when collection began (3.15) */
 	abi_u32 is_epoch;	/* a counter that moves whenever a code object can have
@@ -104,8 +107,10 @@ struct py_layout {
 	abi_u8 skip_owner;	/* frames with owner >= this are C-stack shims; 0xff none */
 	abi_u8 end_shim;	/* 1: an intact chain ends at a shim (3.12+)         */
 	abi_u8 code_tag_mask;	/* low bits of fr_code that are a StackRef tag        */
+	abi_u8 gc_by_frame;	/* 1: others run while one thread collects; is_gc_frame tells which */
+	abi_u8 pad[7];
 };
-_Static_assert(sizeof(struct py_layout) == 96, "py_layout has no hidden padding");
+_Static_assert(sizeof(struct py_layout) == 112, "py_layout has no hidden padding");
 
 enum py_proc_state {
 	PY_PROC_PYTHON = 1,	/* walk its threads                                  */
@@ -130,7 +135,7 @@ struct py_proc {
 	abi_u8 pad[2];
 	struct py_layout l;
 };
-_Static_assert(sizeof(struct py_proc) == 176, "py_proc has no hidden padding");
+_Static_assert(sizeof(struct py_proc) == 192, "py_proc has no hidden padding");
 
 /* TACH's status byte (seeds: "Status Byte"; 32 is release-only). */
 enum {
@@ -254,6 +259,7 @@ enum counter {
 	CNT_MISSED,		/* ticks that did not come while one thread was running   */
 	CNT_CODE,		/* code objects sent                                 */
 	CNT_CODE_LOST,		/* not lost: sent with a later sample or read by user space */
+	CNT_NO_BYTECODE,	/* frames whose line is not known: the thread's own bytecode is not */
 	CNT_UNVERIFIED_CODE,	/* frames whose code object could not be read        */
 	CNT_LIFECYCLE_LOST,	/* lost: exec/fork/exit record, ring buffer full     */
 	CNT_PROCS_FULL,		/* lost: a forked process did not fit into py_procs  */

@@ -144,6 +144,35 @@ static __always_inline u32 code_id(struct code_cache *cache, u64 code, u64 stamp
 	return read_code_id(code, stamp);
 }
 
+/* ---- where its bytecode is ---- */
+
+u64 own_bytecode(u64 code, u32 index);
+
+/*
+ * Free-threaded CPython 3.14+ gives each thread a copy of a code object's bytecode: entry
+ * index of the array at co_tlbc; 0 is the code object's own. 0: not known. Another thread
+ * may put a longer array in its place meanwhile, and the old one is freed as soon as this
+ * thread is detached: only while co_tlbc is what it was is the entry from a live array.
+ */
+__noinline u64 own_bytecode(u64 code, u32 index)
+{
+	u64 array = 0, size, entry, again;
+	struct scratch *s;
+	u32 zero = 0;
+
+	s = bpf_map_lookup_elem(&scratches, &zero);
+	if (!s)
+		return 0;
+	code += s->l.co_tlbc;
+	if (read_user(&array, 8, code) || read_user(&size, 8, array) || index >= size ||
+	    read_user(&entry, 8, array + 8 + 8 * (u64)index) || read_user(&again, 8, code) ||
+	    again != array) {
+		count(CNT_NO_BYTECODE);
+		return 0;
+	}
+	return entry;
+}
+
 /* ---- what code objects are called ---- */
 
 /* All of it, or what is on its first page: the next one may not be mapped. */

@@ -91,8 +91,8 @@ static __always_inline int walk_step(struct scratch *s, struct code_cache *cache
 				     struct walk *w)
 {
 	struct raw_sample *out = &s->sample;
-	u64 code, ip, fr = w->fr;
-	u32 pos, owner, id;
+	u64 code, ip, start, fr = w->fr;
+	u32 pos, owner, id, tlbc = 0;
 	s64 lasti;
 	s32 at;
 
@@ -118,6 +118,8 @@ static __always_inline int walk_step(struct scratch *s, struct code_cache *cache
 	code = FRAME_FIELD(u64, fr_code) & ~(u64)s->l.code_tag_mask;
 	ip = FRAME_FIELD(u64, fr_ip);
 	owner = FRAME_FIELD(u8, fr_owner);
+	if (s->l.fr_tlbc_index != ABI_NO_OFF)
+		tlbc = FRAME_FIELD(u32, fr_tlbc_index);
 	w->fr = FRAME_FIELD(u64, fr_previous);
 	w->shim = owner >= s->l.skip_owner;
 	if (w->unchecked &&
@@ -135,14 +137,17 @@ static __always_inline int walk_step(struct scratch *s, struct code_cache *cache
 		out->flags |= RAW_TRUNCATED;
 		return 1;
 	}
-	if (fr == w->gc_frame)
+	if (fr == w->gc_frame) {
 		out->gc_at = w->n;
+		out->flags |= RAW_GC;
+	}
 	id = code_id(cache, code, w->stamp);
 	if (w->unchecked && !w->n && !id)
 		return walk_from_caller(s, w);	/* the code that runs is in memory */
 	if (id == CODE_ID_HIDDEN)
 		return 0;
-	lasti = ip - (code + s->l.co_code);
+	start = tlbc ? own_bytecode(code, tlbc) : code + s->l.co_code;
+	lasti = start ? (s64)(ip - start) : -1;
 	out->frames[w->n & (ABI_MAX_FRAMES - 1)] = (struct raw_frame){
 		.code = code,
 		.lasti = lasti < 0 || lasti > 0x7fffffff ? RAW_LASTI_NONE : lasti,
@@ -193,7 +198,9 @@ static __always_inline void note_gc(struct scratch *s, struct py_proc *p, u64 is
 	if (p->l.is_gc_collecting == ABI_NO_OFF32 ||
 	    read_user(&collecting, 4, is + p->l.is_gc_collecting) || !collecting)
 		return;
-	s->sample.flags |= RAW_GC;
+	/* Not told by who holds the GIL: it is this thread if the frame is in its stack. */
+	if (!p->l.gc_by_frame)
+		s->sample.flags |= RAW_GC;
 	if (p->l.is_gc_frame != ABI_NO_OFF32)
 		read_user(&w->gc_frame, 8, is + p->l.is_gc_frame);
 }

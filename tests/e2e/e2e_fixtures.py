@@ -13,7 +13,8 @@ from harness import HERE, Oracle, Recording, Target, binary, files, succeeded
 
 IN_CI = os.environ.get("CI") == "true"
 FOUND = interpreters.discover()
-MISSING = interpreters.missing(FOUND)
+REFUSED = [i for i in interpreters.discover(supported_only=False) if not i.supported]
+MISSING = interpreters.missing(FOUND + REFUSED)
 BY_NAME = {i.name: i for i in FOUND}
 
 # One process does all of these, one after the other; CPU seconds of each.
@@ -28,6 +29,12 @@ def absent(reason):
     if IN_CI:
         pytest.fail(reason, pytrace=False)
     pytest.skip(reason)
+
+
+def pytest_report_header():
+    lines = ["covered: %d interpreters: %s" % (len(FOUND), ", ".join(map(str, FOUND))),
+             "must be refused: " + (", ".join(map(str, REFUSED)) or "none is here")]
+    return lines + ["missing, run make interpreters: " + ", ".join(MISSING)] * bool(MISSING)
 
 
 def pytest_generate_tests(metafunc):

@@ -50,7 +50,13 @@ static void thread_state(void)
 #else
 	TS("ts_exc_current", current_exception);
 #endif
-#if PY_VERSION_HEX >= 0x030e0000
+#ifdef Py_GIL_DISABLED
+	/* Attached is what CPython's own profiler calls having the GIL. */
+	ts._status.active = 1;
+	TS("ts_gil", _status);
+	memcpy(&word, &ts._status, sizeof(word));
+	PRINT("ts_gil_mask", word);
+#elif PY_VERSION_HEX >= 0x030e0000
 	TS("ts_gil", holds_gil);
 	PRINT("gil_int", sizeof(ts.holds_gil) == 4);
 #elif PY_VERSION_HEX >= 0x030c0000
@@ -69,6 +75,9 @@ static void frame(void)
 {
 	FR("fr_previous", previous);
 	FR("fr_owner", owner);
+#if defined(Py_GIL_DISABLED) && PY_VERSION_HEX >= 0x030e0000
+	FR("fr_tlbc_index", tlbc_index);
+#endif
 #if PY_VERSION_HEX < 0x030d0000
 	FR("fr_code", f_code);
 	FR("fr_ip", prev_instr);
@@ -91,6 +100,9 @@ static void code_object(void)
 	OFF("co_qualname", PyCodeObject, co_qualname);
 	OFF("co_linetable", PyCodeObject, co_linetable);
 	OFF("co_code", PyCodeObject, co_code_adaptive);
+#if defined(Py_GIL_DISABLED) && PY_VERSION_HEX >= 0x030e0000
+	OFF("co_tlbc", PyCodeObject, co_tlbc);
+#endif
 #if PY_VERSION_HEX >= 0x030c0000
 	OFF("co_version", PyCodeObject, co_version);
 #endif
@@ -108,7 +120,17 @@ static void runtime(void)
 	IS("is_id", id);
 	IS("is_next", next);
 	IS("is_threads_head", threads.head);
+#if !defined(Py_GIL_DISABLED) || PY_VERSION_HEX >= 0x030f0000
 	IS("is_gc_collecting", gc.collecting);
+#endif
+#ifdef Py_GIL_DISABLED
+	PRINT("gc_by_frame", 1);
+#else
+	PRINT("gc_by_frame", 0);
+#endif
+#if PY_VERSION_HEX >= 0x030e0000
+	IS("is_threads_main", threads.main);
+#endif
 #if PY_VERSION_HEX >= 0x030f0000
 	IS("is_gc_frame", gc.frame);
 #endif

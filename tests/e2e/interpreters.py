@@ -1,54 +1,65 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The real interpreters the tests run against: finds them, and prepares sid's.
+"""The real interpreters the tests run against: which there are, and how each was built.
 
-`make interpreters` runs this file; the tests import it. It knows where
-interpreters live and how to start one, nothing about the profiler. Preparing
-(debootstrap) is done here only, never from a test: tests discover.
+`make interpreters` runs this file, which has those made that are missing (interp/);
+the tests import it, and only discover. It knows where interpreters live and how to
+start one, nothing about the profiler but which of them it must refuse.
 """
-import fcntl
+import concurrent.futures
+import functools
 import glob
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
-import tempfile
+import time
 from dataclasses import dataclass, field
 
+from interp.builds import BUILDS
+from interp.cache import Failed, Jobs, need, path_of, prepare
+from interp.roots import ROOTS, in_root
+
 SUPPORTED = ((3, 11), (3, 15))          # first and last minor version
-SID_VERSIONS = ("3.13", "3.14", "3.15")
-# What set-up promises; under CI=true a test that misses one fails.
-PROMISED = ("system-3.11",) + tuple("sid-" + v for v in SID_VERSIONS)
 
-# Runs a command inside the sid root. The mounts live in a namespace of their
-# own and go away with the process, however it ends. /tmp is shared, so that
-# targets and profiles have the same path inside and outside.
-ENTER_ROOT = ('mount --bind /proc "$0/proc" && mount --bind /tmp "$0/tmp" && '
-              'root=$0 && cd / && exec chroot "$root" "$@"')
-
-PROBE = """
-import sys, json
+PROBE = r"""
+import json, re, sys
 maps = open("/proc/self/maps").read()
-print(json.dumps([list(sys.version_info[:3]), "/libpython" in maps,
-                  hasattr(sys, "_is_gil_enabled") and not sys._is_gil_enabled()]))
+print(json.dumps({"version": sys.version_info[:3],
+                  "kind": "shared" if "/libpython" in maps else "static",
+                  "free_threaded": "t" in sys.abiflags,
+                  "debug": hasattr(sys, "gettotalrefcount"),
+                  "trace_refs": hasattr(sys, "getobjects"),
+                  "libc": "musl" if re.search(r"/ld-musl-|-musl/libc\.so", maps) else "glibc"}))
+"""
+# Where a build's headers and the files that hold the interpreter are.
+PLACES = """
+import json, os, sys, sysconfig
+of = sysconfig.get_config_var
+lib = [of("LIBDIR"), os.path.join(of("LIBDIR"), of("MULTIARCH") or "")]
+print(json.dumps([[sysconfig.get_path("include"), sysconfig.get_path("platinclude")],
+                  [os.path.realpath(sys.executable)] +
+                  [os.path.join(d, of("INSTSONAME")) for d in lib if ".so" in of("INSTSONAME")]]))
 """
 
 
-def cache_dir():
-    return os.environ.get("TACHBPF_CACHE", "/var/cache/tachbpf")
-
-
 def sid_root():
-    return os.path.join(cache_dir(), "sid")
+    return path_of("sid")
 
 
 @dataclass(frozen=True)
 class Interpreter:
-    name: str                   # "pyenv-3.12.1", "system-3.11", "sid-3.15"
+    name: str                   # "pyenv-3.12.1", "system-3.11", "sid-3.15-dbg", "ft-3.14"
     version: tuple              # (3, 15, 2)
     kind: str                   # "shared" or "static" libpython
     prefix: tuple = field(repr=False)   # argv that starts it
+    root: str = ""              # the directory that is its /, if it is not ours
+    free_threaded: bool = False
+    debug: bool = False         # Py_DEBUG
+    trace_refs: bool = False    # Py_TRACE_REFS
+    libc: str = "glibc"
 
     def command(self, *args):
         return [*self.prefix, *map(str, args)]
@@ -58,28 +69,68 @@ class Interpreter:
         return self.version[:2]
 
     @property
+    def refusal(self):
+        """Why the profiler must refuse this one; empty if it must not."""
+        if not SUPPORTED[0] <= self.minor <= SUPPORTED[1]:
+            return "version"
+        if self.trace_refs and self.minor < (3, 13):
+            return "Py_TRACE_REFS"
+        return ""
+
+    @property
     def supported(self):
-        return SUPPORTED[0] <= self.minor <= SUPPORTED[1]
+        return not self.refusal
+
+    @property
+    def flags(self):
+        """How it was built, in words."""
+        words = [self.kind, self.libc]
+        words += [word for word, is_so in (("free-threaded", self.free_threaded),
+                                           ("debug", self.debug),
+                                           ("trace-refs", self.trace_refs)) if is_so]
+        return " ".join(words + ["in its own root"] * bool(self.root))
+
+    def ask(self, script):
+        """What a script prints, as JSON."""
+        done = subprocess.run(self.command("-S", "-c", script), capture_output=True, text=True,
+                              timeout=60, check=True)
+        return json.loads(done.stdout)
+
+    @functools.lru_cache()
+    def places(self):
+        """(directories of headers, files that may hold the interpreter), as we see them."""
+        includes, images = [[self.root + path for path in paths] for paths in self.ask(PLACES)]
+        return includes, list(dict.fromkeys(filter(os.path.exists, images)))
+
+    @property
+    def includes(self):
+        return self.places()[0]
+
+    @property
+    def images(self):
+        return self.places()[1]
 
     def __str__(self):
         return self.name
 
 
-def in_root(root, *argv):
-    return ("unshare", "--mount", "sh", "-c", ENTER_ROOT, root, *argv)
+@dataclass(frozen=True)
+class Candidate:
+    """What may be an interpreter."""
+    name: str
+    prefix: tuple
+    root: str = ""
 
-
-def probe(name, prefix):
-    """An Interpreter, or None if it cannot be started."""
-    try:
-        out = subprocess.run([*prefix, "-S", "-c", PROBE], capture_output=True, text=True,
-                             timeout=60, check=True).stdout
-        version, shared, free_threaded = json.loads(out)
-    except (OSError, ValueError, subprocess.SubprocessError):
-        return None
-    if free_threaded:
-        return None
-    return Interpreter(name, tuple(version), "shared" if shared else "static", tuple(prefix))
+    def probe(self):
+        """An Interpreter, or None if it cannot be started."""
+        try:
+            out = subprocess.run([*self.prefix, "-S", "-c", PROBE], capture_output=True,
+                                 text=True, timeout=60, check=True).stdout
+            said = json.loads(out)
+        except (OSError, ValueError, subprocess.SubprocessError):
+            return None
+        said["version"] = tuple(said["version"])
+        return Interpreter(self.name, prefix=tuple(self.prefix), root=self.root, **said)
 
 
 def pyenv_root():
@@ -92,106 +143,93 @@ def pyenv_root():
     return os.path.expanduser("~/.pyenv")
 
 
+def pyenv_versions():
+    """(name, directory) of each version, not of the virtual environments beside them."""
+    for path in sorted(glob.glob(os.path.join(pyenv_root(), "versions", "3.*"))):
+        if re.fullmatch(r"3\.\d+\.\d+t?", os.path.basename(path)) and not os.path.islink(path):
+            yield "pyenv-" + os.path.basename(path), path
+
+
 def candidates():
-    """(name, argv prefix) of everything that may be an interpreter."""
     for path in sorted(glob.glob("/usr/bin/python3.[0-9]*")):
         minor = os.path.basename(path)[len("python"):]
         if minor.replace(".", "").isdigit():
-            yield "system-" + minor, (path,)
-    for path in sorted(glob.glob(os.path.join(pyenv_root(), "versions", "3.*", "bin", "python3"))):
-        yield "pyenv-" + path.split(os.sep)[-3], (path,)
-    for version in SID_VERSIONS:
-        path = "usr/bin/python" + version
-        if os.path.exists(os.path.join(sid_root(), path)) and os.geteuid() == 0:
-            yield "sid-" + version, in_root(sid_root(), "python" + version)
+            yield Candidate("system-" + minor, (path,))
+    for name, path in pyenv_versions():
+        yield Candidate(name, (os.path.join(path, "bin", "python3"),))
+    for root in ROOTS if os.geteuid() == 0 else ():
+        for name, program in root.interpreters():
+            if os.path.lexists(root.path() + program):
+                yield Candidate(name, in_root(root.path(), program), root.path())
+    for build in BUILDS:
+        if os.path.exists(build.interpreter()):
+            yield Candidate(build.name, (build.interpreter(),))
+
+
+@functools.lru_cache()
+def discovered():
+    with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        found = list(pool.map(Candidate.probe, candidates()))
+    return sorted(filter(None, found), key=lambda i: (i.version, i.name))
 
 
 def discover(supported_only=True):
     """Every interpreter that starts, oldest first."""
-    found = [probe(name, prefix) for name, prefix in candidates()]
-    found = [i for i in found if i and (i.supported or not supported_only)]
-    return sorted(found, key=lambda i: (i.version, i.name))
+    return [i for i in discovered() if i.supported or not supported_only]
+
+
+def promised():
+    """What set-up promises; under CI=true a test that misses one fails."""
+    yield "system-" + os.path.basename(os.path.realpath("/usr/bin/python3"))[len("python"):]
+    yield from (name for name, _ in pyenv_versions())
+    yield from (name for root in ROOTS for name, _ in root.interpreters())
+    yield from (build.name for build in BUILDS
+                if not build.optional or os.path.exists(build.interpreter()))
 
 
 def missing(found):
-    """Names of promised interpreters that are not there."""
-    promised = set(PROMISED)
-    for path in glob.glob(os.path.join(pyenv_root(), "versions", "3.*")):
-        version = os.path.basename(path)
-        if SUPPORTED[0] <= tuple(map(int, version.split(".")[:2])) <= SUPPORTED[1]:
-            promised.add("pyenv-" + version)
-    return sorted(promised - {i.name for i in found})
+    """Names of promised interpreters that are not among all those found."""
+    return sorted(set(promised()) - {i.name for i in found})
 
 
-def root_is_complete(root):
-    """Every promised interpreter of the root starts in it."""
-    return all(probe("sid-" + v, in_root(root, "python" + v)) for v in SID_VERSIONS)
+def wanted(names):
+    """What is to be made: all that is promised, and what is asked for by name."""
+    unknown = set(names) - {thing.name for thing in (*ROOTS, *BUILDS)}
+    if unknown:
+        raise SystemExit("interpreters: there is no " + ", ".join(sorted(unknown)))
+    return [*ROOTS, *(b for b in BUILDS if not b.optional or b.name in names)]
 
 
-def mirror():
-    """The Debian mirror that apt is configured with."""
-    out = subprocess.run(["apt-get", "indextargets", "--format", "$(SITE)"],
-                         capture_output=True, text=True, timeout=60, check=True).stdout
-    for line in out.splitlines():
-        if line.strip():
-            return line.strip()
-    raise SystemExit("interpreters: apt has no mirror configured; add one to sources.list")
-
-
-def need_debootstrap():
-    if shutil.which("debootstrap"):
-        return
-    env = dict(os.environ, DEBIAN_FRONTEND="noninteractive")
-    install = ["apt-get", "install", "-y", "--no-install-recommends", "debootstrap"]
-    if subprocess.run(install, env=env, timeout=600).returncode:
-        subprocess.run(["apt-get", "update"], env=env, timeout=600, check=True)
-        subprocess.run(install, env=env, timeout=600, check=True)
-
-
-def build_root(cache):
-    """debootstrap into a fresh directory; its mounts stay in a private namespace."""
-    need_debootstrap()
-    fresh = tempfile.mkdtemp(prefix="sid.new.", dir=cache)
-    os.chmod(fresh, 0o755)
-    packages = ",".join("python" + v for v in SID_VERSIONS)
-    with open(os.path.join(cache, "sid.log"), "w") as log:
-        done = subprocess.run(["unshare", "--mount", "debootstrap", "--variant=minbase",
-                               "--include=" + packages, "sid", fresh, mirror()],
-                              stdout=log, stderr=subprocess.STDOUT, timeout=1800)
-    if done.returncode or not root_is_complete(fresh):
-        shutil.rmtree(fresh, ignore_errors=True)
-        raise SystemExit(f"interpreters: debootstrap of sid failed, see {cache}/sid.log")
-    return fresh
-
-
-def prepare_sid():
-    """Make sid_root() complete; an interrupted run leaves nothing that looks complete."""
-    cache = cache_dir()
-    os.makedirs(cache, exist_ok=True)
-    with open(os.path.join(cache, "sid.lock"), "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        for stale in glob.glob(os.path.join(cache, "sid.new.*")):
-            shutil.rmtree(stale, ignore_errors=True)
-        if root_is_complete(sid_root()):
-            return
-        if os.path.exists(sid_root()):
-            raise SystemExit(f"interpreters: {sid_root()} is there but not complete; "
-                             "move it away and run this again")
-        print("interpreters: fetching sid's Pythons, about a minute", flush=True)
-        os.rename(build_root(cache), sid_root())
+def prepare_all(things):
+    """Roots and builds at the same time, as many jobs as CPUs; one's failure is its own."""
+    jobs = Jobs(len(os.sched_getaffinity(0)))
+    failed = []
+    with concurrent.futures.ThreadPoolExecutor(len(things)) as pool:
+        for thing, made in [(t, pool.submit(prepare, t, jobs)) for t in things]:
+            try:
+                seconds = made.result()
+                if seconds is not None:
+                    print(f"interpreters: {thing.name} is ready after {seconds:.0f} s")
+            except (Failed, OSError, ValueError, subprocess.SubprocessError) as error:
+                failed.append(f"interpreters: {thing.name} failed: {error}")
+    return failed
 
 
 def main():
     if os.geteuid() != 0:
         raise SystemExit("interpreters: needs root (debootstrap, chroot): sudo make interpreters")
-    prepare_sid()
+    for program in (("debootstrap", "debootstrap"), ("musl-gcc", "musl-tools")):
+        need(*program)
+    start = time.monotonic()
+    failed = prepare_all(wanted(sys.argv[1:]))
     found = discover(supported_only=False)
     for i in found:
-        print(f"{i.name:16} {'.'.join(map(str, i.version)):8} {i.kind:7}"
-              f" {'' if i.supported else 'unsupported: must be refused'}".rstrip())
-    absent = missing(found)
-    if absent:
-        raise SystemExit("interpreters: missing: " + ", ".join(absent))
+        print(f"{i.name:18} {'.'.join(map(str, i.version)):8} {i.flags}"
+              f"{', must be refused: ' + i.refusal if i.refusal else ''}")
+    print(f"{len(found)} interpreters after {time.monotonic() - start:.0f} s")
+    failed += [f"interpreters: {name} is missing" for name in missing(found)]
+    if failed:
+        raise SystemExit("\n".join(failed))
 
 
 if __name__ == "__main__":

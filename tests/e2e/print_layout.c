@@ -23,6 +23,7 @@ static void print_layout(const struct cpython_image *img)
 	L(co_linetable); L(co_code); L(rt_interp_head); L(rt_tss_key); L(rt_gil); L(is_id);
 	L(is_next); L(is_threads_head); L(is_gc_collecting); L(is_gc_frame); L(is_epoch);
 	L(gil_how); L(skip_owner); L(end_shim); L(code_tag_mask);
+	L(fr_tlbc_index); L(co_tlbc); L(is_threads_main); L(gc_by_frame);
 	PRINT("layout_bytes_size", img->layout.bytes_size);
 	PRINT("layout_bytes_data", img->layout.bytes_data);
 	O(bytes_size); O(bytes_data); O(str_length); O(str_state); O(str_ascii_data);

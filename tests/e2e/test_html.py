@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import browser as chromium
+import interpreters
 import make_tach
 
 REPO = Path(__file__).resolve().parent.parent.parent
@@ -505,13 +506,7 @@ print(json.dumps({f: {line: (n, collector.file_self_samples.get(f, {}).get(line,
 @pytest.fixture(scope="module")
 def cpython():
     """Runs CPython 3.15 on a script; files go through a directory that it sees too."""
-    root = os.environ.get("TACHBPF_SID")
-    if not root:
-        try:
-            import interpreters
-            root = interpreters.sid_root()
-        except ImportError:
-            pytest.skip("TACHBPF_SID names no root with a python3.15")
+    root = interpreters.sid_root()
     if os.geteuid() or not os.path.exists(f"{root}/usr/bin/python3.15"):
         if os.environ.get("CI") == "true":
             pytest.fail(f"no python3.15 in {root}, or not root")

@@ -27,14 +27,18 @@ def print_layout(tmp_path_factory):
     return cc_with_cpython(out, "print_layout.c")
 
 
-def expected(python, tmp_path, *defines):
+def header_flags(python):
     include = pathlib.Path(python.includes[0])
     if not (include / "internal" / "pycore_runtime.h").exists():
-        pytest.skip("%s has no headers in %s" % (python.name, include))
+        pytest.skip("%s has no headers in %s" % (python, include))
     flags = ["-I%s" % include, "-I%s/internal" % include]
     flags += ["-I%s" % i for i in python.includes[1:]]
     # In a foreign root pyconfig.h is found through <arch/python3.x/pyconfig.h>.
-    flags += ["-idirafter", include.parent]
+    return flags + ["-idirafter", include.parent]
+
+
+def expected(python, tmp_path, *defines):
+    flags = header_flags(python)
     return numbers([cc(tmp_path / "headers", "header_layout.c", *defines, *flags)])[1]
 
 
@@ -50,22 +54,23 @@ def compare(want, got):
         if got[name] != value:
             wrong.append("%s: headers %d, layout.c %d" % (name, value, got[name]))
     # What the headers of this version do not have must be marked so.
-    for name in ("cframe_frame", "co_version", "rt_gil", "rt_tss_key", "ts_gil"):
+    for name in ("cframe_frame", "co_version", "rt_gil", "rt_tss_key", "ts_gil",
+                 "fr_tlbc_index", "co_tlbc"):
         if name not in want and got[name] != NO_OFF:
             wrong.append("%s: not in the headers, layout.c %d" % (name, got[name]))
-    for name in ("is_epoch", "is_gc_frame"):
+    for name in ("is_epoch", "is_gc_frame", "is_gc_collecting", "is_threads_main"):
         if name not in want and got[name] != NO_OFF32:
             wrong.append("%s: not in the headers, layout.c %d" % (name, got[name]))
     assert not wrong, "\n".join(wrong)
 
 
-@pytest.mark.parametrize("python", found() or [None], ids=lambda p: p.name if p else "none")
+@pytest.mark.parametrize("python", found() or [None], ids=str)
 def test_row(python, print_layout, tmp_path):
     if not python:
-        pytest.skip("no CPython 3.11 to 3.15 in PATH, PYENV_ROOT or TACHBPF_SID")
+        pytest.skip("no supported CPython here: run make interpreters")
     want = expected(python, tmp_path)
     seen = 0
-    for image in filter(os.path.exists, python.images):
+    for image in python.images:
         status, got = numbers([print_layout, image])
         assert status in (0, 1), image
         if status == 0:
@@ -76,11 +81,11 @@ def test_row(python, print_layout, tmp_path):
     assert seen, "no CPython in %s" % python.images
 
 
-@pytest.mark.parametrize("python", found() or [None], ids=lambda p: p.name if p else "none")
+@pytest.mark.parametrize("python", found() or [None], ids=str)
 def test_debug_build_has_the_same_row(python, print_layout, tmp_path):
     """Py_DEBUG may add fields; layout.c says it does not matter."""
     if not python:
-        pytest.skip("no CPython 3.11 to 3.15 in PATH, PYENV_ROOT or TACHBPF_SID")
+        pytest.skip("no supported CPython here: run make interpreters")
     want = expected(python, tmp_path)
     debug = expected(python, tmp_path, "-DPy_DEBUG")
     want.pop("is_epoch", None)
@@ -88,12 +93,29 @@ def test_debug_build_has_the_same_row(python, print_layout, tmp_path):
     assert debug == want
 
 
+@pytest.mark.parametrize("python", [p for p in found() if p.minor >= (3, 13)] or [None], ids=str)
+def test_free_threaded_build_of_the_same_headers(python, print_layout, tmp_path):
+    """Nobody ships 3.14t or 3.15t; the headers say what they would be."""
+    if not python:
+        pytest.skip("no CPython 3.13+ here: run make interpreters")
+    define = "-DPy_GIL_DISABLED=1"
+    want = expected(python, tmp_path, define)
+    image = cc(tmp_path / "image.so", "header_image.c", define, "-shared", "-fPIC",
+               "-Wl,--unresolved-symbols=ignore-all", *header_flags(python))
+    status, got = numbers([print_layout, image])
+    assert status == 0
+    compare(want, got)
+    tlbc = want["minor"] >= 14
+    assert (got["co_tlbc"] != NO_OFF) == (got["fr_tlbc_index"] != NO_OFF) == tlbc
+    assert got["code_tag_mask"] == (3 if tlbc else 0)
+
+
 @pytest.mark.parametrize("minor", (11, 12))
 def test_opcode_tables(minor):
     """user/cpython/opcodes.inc is what tools/gen_opcodes.py makes."""
     sys.path.insert(0, str(ROOT / "tools"))
     import gen_opcodes
-    pythons = [p for p in found() if p.name.endswith("python3.%d" % minor)
+    pythons = [p for p in found() if p.minor == (3, minor)
                and os.path.exists(p.includes[0] + "/internal/pycore_opcode.h")]
     if not pythons:
         pytest.skip("no headers of CPython 3.%d" % minor)
@@ -101,4 +123,4 @@ def test_opcode_tables(minor):
     body = text.split("cache_units_3%d[256] = {" % minor)[1].split("}")[0]
     committed = [int(v) for v in body.replace(",", " ").split()]
     for p in pythons:
-        assert gen_opcodes.caches(p.includes[0]) == committed, p.name
+        assert gen_opcodes.caches(p.includes[0]) == committed, p

@@ -185,17 +185,28 @@ def test_a_propagating_exception_is_seen(recorded):
     assert fraction(mine, lambda s: s.status & HAS_EXCEPTION) >= 0.9
 
 
-def test_garbage_collection_takes_the_share_it_took(recorded):
+def collector_is_unknown(interpreter):
+    """All threads run while one collects, and nothing says which: 3.15 is the first to."""
+    return interpreter.free_threaded and interpreter.minor < (3, 15)
+
+
+def test_garbage_collection_takes_the_share_it_took(recorded, interpreter):
     profile, truth = recorded
     phase = truth["phases"]["garbage"]
     samples = profile.phase(truth, "garbage")
     share = fraction(samples, lambda s: names(s)[:1] == [GC])
+    if collector_is_unknown(interpreter):
+        assert share == 0
+        return
     assert abs(share - phase["gc_s"] / phase["cpu_s"]) <= 0.04
 
 
-def test_a_gc_frame_lies_on_the_frame_that_triggered_it(recorded):
+def test_a_gc_frame_lies_on_the_frame_that_triggered_it(recorded, interpreter):
     profile, truth = recorded
     mine = [s for s in profile.phase(truth, "garbage") if names(s)[:1] == [GC]]
+    if collector_is_unknown(interpreter):
+        assert not mine
+        return
     assert fraction(mine, lambda s: s.frames[1].func in ("run", "make_cycles", "on_gc")) >= 0.99
     assert all(f.line <= 0 for s in mine for f in s.frames[:1])
 

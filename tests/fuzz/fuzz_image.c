@@ -25,13 +25,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static const uint8_t getter[] = { 0x64, 0x48, 0x8b, 0x04, 0x25, 0xd8, 0xff, 0xff, 0xff, 0xc3 };
 static const char strings[] = "\0/usr/lib/python3.12\0Python-3.12.4";
 
-static size_t load_golden(unsigned int minor, uint8_t *out)
+static size_t load_golden(unsigned int minor, const char *threads, uint8_t *out)
 {
 	char path[512];
 	size_t len = 0;
 	FILE *f;
 
-	snprintf(path, sizeof(path), "%s/debug_offsets_3.%u.bin", GOLDEN_DIR, minor);
+	snprintf(path, sizeof(path), "%s/debug_offsets_3.%u%s.bin", GOLDEN_DIR, minor, threads);
 	f = fopen(path, "rb");
 	if (f) {
 		len = fread(out, 1, DEBUG_OFFSETS_MAX, f);
@@ -40,16 +40,17 @@ static size_t load_golden(unsigned int minor, uint8_t *out)
 	return len;
 }
 
-/* 1, 2: rows; 3, 4, 5: debug offsets; 6: no symbols. */
+/* 1, 2: rows; 3, 4, 5: debug offsets; 6: no symbols; 7, 8, 9: debug offsets, free-threaded. */
 static void build(struct fake_elf *f, unsigned int which)
 {
-	static uint8_t offsets[7][DEBUG_OFFSETS_MAX];
-	static size_t len[7];
+	static uint8_t offsets[10][DEBUG_OFFSETS_MAX];
+	static size_t len[10];
 
 	*f = (struct fake_elf){ .runtime = offsets[which], .runtime_len = 256 };
-	if (which >= 3 && which <= 5) {
+	if (which >= 3 && which != 6) {
 		if (!len[which])
-			len[which] = load_golden(10 + which, offsets[which]);
+			len[which] = load_golden(which > 6 ? 6 + which : 10 + which,
+						 which > 6 ? "t" : "", offsets[which]);
 		f->runtime_len = len[which];
 		f->getter = getter;
 		f->getter_len = sizeof(getter);
@@ -73,7 +74,8 @@ static void check(const struct cpython_image *img, int err, const char *why)
 		abort();
 	if (err)
 		return;
-	if (img->major != 3 || img->minor < 11 || img->minor > 15 || !img->version[0] ||
+	if (img->major != 3 || img->minor < 11 || img->objects.minor > 15 ||
+	    !img->version[0] ||
 	    !img->runtime_vaddr || !img->tstate_how || l->fr_bytes > 136 ||
 	    l->fr_owner >= l->fr_bytes || l->ts_frame >= ABI_TS_BYTES - 8)
 		abort();
@@ -105,8 +107,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		fd = fake_file(NULL, 0);
 	if (fd < 0 || size < 1)
 		return 0;
-	if (data[0] % 7) {
-		build(&f, data[0] % 7);
+	if (data[0] % 10) {
+		build(&f, data[0] % 10);
 		change(&f, data + 1, size - 1);
 		data = f.image;
 		size = sizeof(f.image);

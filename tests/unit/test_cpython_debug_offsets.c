@@ -15,17 +15,22 @@
 static uint8_t golden[DEBUG_OFFSETS_MAX];
 static size_t golden_len;
 
-static void load(unsigned int minor)
+static void load_build(unsigned int minor, const char *build)
 {
 	char path[512];
 	FILE *f;
 
-	snprintf(path, sizeof(path), "%s/debug_offsets_3.%u.bin", GOLDEN_DIR, minor);
+	snprintf(path, sizeof(path), "%s/debug_offsets_3.%u%s.bin", GOLDEN_DIR, minor, build);
 	f = fopen(path, "rb");
 	assert_non_null(f);
 	golden_len = fread(golden, 1, sizeof(golden), f);
 	fclose(f);
 	assert_int_equal(golden_len, debug_offsets_size(minor));
+}
+
+static void load(unsigned int minor)
+{
+	load_build(minor, "");
 }
 
 /* 0 and a layout, or -EBADMSG and a reason. */
@@ -40,7 +45,7 @@ static int read_layout(unsigned int minor, struct cpython_image *img)
 	img->minor = minor;
 	err = debug_offsets_read(golden, golden_len, minor, &d, &what);
 	if (!err)
-		err = layout_from_debug_offsets(img, &d, &what);
+		err = layout_from_debug_offsets(img, minor, &d, &what);
 	assert_true(err == 0 || err == -EBADMSG);
 	assert_true(!err == !what);
 	return err;
@@ -65,7 +70,9 @@ static void check_bounds(const struct cpython_image *img)
 	for (i = 0; i < sizeof(co) / sizeof(*co); i++)
 		assert_true(co[i] + 8 <= 520);
 	assert_true(l->is_next < 1 << 20 && l->is_threads_head < 1 << 20);
-	assert_true(l->is_gc_collecting < (1 << 20) + 4096);
+	assert_true(l->is_gc_collecting == ABI_NO_OFF32 || l->is_gc_collecting < (1 << 20) + 4096);
+	assert_true(l->fr_tlbc_index == ABI_NO_OFF || l->fr_tlbc_index + 4 <= l->fr_bytes);
+	assert_true(l->co_tlbc == ABI_NO_OFF || l->co_tlbc < 512);
 	assert_true(img->objects.str_compact_data <= 128 && img->objects.bytes_data <= 128);
 }
 
@@ -97,6 +104,87 @@ static void test_real(void **state)
 	}
 }
 
+static void put(size_t pos, uint64_t value)
+{
+	memcpy(golden + pos, &value, sizeof(value));
+}
+
+/* 3.13's counter lies elsewhere with Py_DEBUG: only both sizes together tell. */
+static void test_epoch_by_both_sizes(void **state)
+{
+	static const struct {
+		uint32_t is_bytes, rt_bytes, epoch;
+	} want[] = {
+		{ 194968, 283320, 17000 },		/* 3.13.0 */
+		{ 194984, 299336, 17016 },		/* 3.13.0, Py_DEBUG */
+		{ 194984, 283408, 17000 },		/* 3.13.18 */
+		{ 195000, 299424, 17016 },		/* 3.13.18, Py_DEBUG */
+		{ 194984, 283320, ABI_NO_OFF32 },	/* both known, not together */
+		{ 194968, 0, ABI_NO_OFF32 },
+	};
+	struct cpython_image img;
+	size_t i;
+
+	for (i = 0; i < sizeof(want) / sizeof(*want); i++) {
+		load(13);
+		put(48, want[i].is_bytes);
+		put(24, want[i].rt_bytes);
+		assert_int_equal(read_layout(13, &img), 0);
+		assert_int_equal(img.layout.is_epoch, want[i].epoch);
+	}
+}
+
+static void test_free_threaded(void **state)
+{
+	static const struct {
+		unsigned int minor;
+		uint16_t frame_bytes, tlbc_index, tlbc;
+		uint32_t epoch, kind_mask, ascii_bit, gc_collecting;
+	} want[] = {
+		{ 13, 72, ABI_NO_OFF, ABI_NO_OFF, 20092, 0x1c, 0x40, ABI_NO_OFF32 },
+		{ 14, 80, 72, 224, 8024, 0x700, 0x1000, ABI_NO_OFF32 },
+		{ 15, 80, 72, 224, 7952, 0x700, 0x1000, 7512 },
+	};
+	struct cpython_image img;
+	size_t i;
+
+	for (i = 0; i < 3; i++) {
+		load_build(want[i].minor, "t");
+		assert_int_equal(read_layout(want[i].minor, &img), 0);
+		check_bounds(&img);
+		assert_int_equal(img.layout.fr_bytes, want[i].frame_bytes);
+		assert_int_equal(img.layout.fr_tlbc_index, want[i].tlbc_index);
+		assert_int_equal(img.layout.co_tlbc, want[i].tlbc);
+		assert_int_equal(img.layout.is_epoch, want[i].epoch);
+		assert_int_equal(img.layout.is_gc_collecting, want[i].gc_collecting);
+		assert_int_equal(img.layout.gc_by_frame, 1);
+		assert_int_equal(img.layout.co_version, 108);
+		/* attached, not ts->holds_gil */
+		assert_int_equal(img.layout.ts_gil, 32);
+		assert_int_equal(img.layout.ts_gil_mask, 1 << 4);
+		assert_int_equal(img.objects.str_kind_mask, want[i].kind_mask);
+		assert_int_equal(img.objects.str_kind_mask >> img.objects.str_kind_shift, 7);
+		assert_int_equal(img.objects.str_ascii_bit, want[i].ascii_bit);
+		assert_int_equal(img.objects.str_compact_data, 72);
+	}
+}
+
+/* A build with a GIL that says it has none, and the other way round. */
+static void test_wrong_build(void **state)
+{
+	struct cpython_image img;
+	unsigned int minor;
+
+	for (minor = 13; minor <= 15; minor++) {
+		load(minor);
+		golden[16] = 1;
+		assert_int_equal(read_layout(minor, &img), -EBADMSG);
+		load_build(minor, "t");
+		golden[16] = 0;
+		assert_int_equal(read_layout(minor, &img), -EBADMSG);
+	}
+}
+
 /* The struct of one minor is never taken for that of another. */
 static void test_wrong_minor(void **state)
 {
@@ -118,12 +206,13 @@ static void test_hostile_words(void **state)
 	static const uint64_t nasty[] = { 0, 1, 7, 8, 127, 128, 375, 376, 4095, 65535, 65536,
 					  1 << 20, 1ull << 32, 1ull << 63, UINT64_MAX };
 	struct cpython_image img;
-	unsigned int minor, refused = 0;
+	unsigned int minor, build, refused = 0;
 	uint64_t saved;
 	size_t pos, i;
 
-	for (minor = 13; minor <= 15; minor++) {
-		load(minor);
+	for (build = 0; build < 6; build++) {
+		minor = 13 + build / 2;
+		load_build(minor, build % 2 ? "t" : "");
 		for (pos = 0; pos < golden_len; pos += 8) {
 			memcpy(&saved, golden + pos, 8);
 			for (i = 0; i < sizeof(nasty) / sizeof(*nasty); i++) {
@@ -136,7 +225,7 @@ static void test_hostile_words(void **state)
 			memcpy(golden + pos, &saved, 8);
 		}
 	}
-	assert_true(refused > 500);
+	assert_true(refused > 1000);
 }
 
 static void test_short(void **state)
@@ -162,6 +251,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_real),
+		cmocka_unit_test(test_epoch_by_both_sizes),
+		cmocka_unit_test(test_free_threaded),
+		cmocka_unit_test(test_wrong_build),
 		cmocka_unit_test(test_wrong_minor),
 		cmocka_unit_test(test_hostile_words),
 		cmocka_unit_test(test_short),

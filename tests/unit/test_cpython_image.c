@@ -219,9 +219,11 @@ static void test_refusals(void **state)
 	f = fake_313();
 	f.hex = 0x030d00f0;
 	expect_refused(&f, "disagree");
+	/* Says it is free-threaded, and has the objects of a build with a GIL. */
 	f = fake_313();
 	memcpy(golden[0] + 16, &one, 8);
-	expect_refused(&f, "free-threaded CPython 3.13.18 is not supported yet");
+	expect_refused(&f, "CPython 3.13.18 is not supported (its debug offsets are not those of "
+		       "3.13: co_firstlineno)");
 	memset(golden[0] + 16, 0, 8);
 }
 
@@ -238,8 +240,48 @@ static void test_prerelease_315(void **state)
 	golden[2][32] -= 8;	/* finalizing: one word less */
 	expect_refused(&f, "CPython 3.15.0b4 is not supported (its debug offsets");
 	golden[2][32] += 8;
-	golden[2][8] = 0xf0;
-	golden[2][9] = 2;
+	/* As it was before thread_state.last_profiled_frame_seq: all that follows is moved. */
+	memmove(golden[2] + 232, golden[2] + 240, golden_len[2] - 240);
+	golden[2][8] = 0xb3;
+	expect_refused(&f, "CPython 3.15.0b3 is not supported (it is a pre-release, and its debug "
+		       "offsets are not those of 3.15: thread_state)");
+	golden[2][8] = 0xc1;	/* a release candidate of that shape: its own check */
+	expect_refused(&f, "CPython 3.15.0rc1 is not supported (its debug offsets");
+	load_golden(state);
+}
+
+/* 3.16 and newer: 3.15's struct in full, or refused by name. */
+static void test_newer(void **state)
+{
+	struct fake_elf f = { .runtime = golden[2], .runtime_len = golden_len[2] };
+	struct cpython_image img;
+	uint64_t word, other;
+	size_t pos, taken = 0;
+
+	golden[2][8] = 0xa1;
+	golden[2][9] = 0;
+	golden[2][10] = 16;
+	assert_int_equal(read_fake(&f, &img), 0);
+	assert_string_equal(img.version, "3.16.0a1");
+	assert_int_equal(img.minor, 16);
+	assert_int_equal(img.objects.minor, 15);
+	assert_int_equal(img.layout.ts_thread_id, 176);
+	for (pos = 24; pos < golden_len[2]; pos += 8) {
+		memcpy(&word, golden[2] + pos, 8);
+		other = word + 8;
+		memcpy(golden[2] + pos, &other, 8);
+		if (read_fake(&f, &img))
+			assert_non_null(strstr(why, "CPython 3.16.0a1 is not supported"));
+		else
+			taken++;
+		memcpy(golden[2] + pos, &word, 8);
+	}
+	/* What may move: sizes of the two big structs and fields of PyInterpreterState. */
+	assert_in_range(taken, 1, 23);
+	golden[2][176] += 8;
+	expect_refused(&f, "CPython 3.16.0a1 is not supported (it is newer than 3.15, and its debug "
+		       "offsets are not those of 3.15: thread_state)");
+	load_golden(state);
 }
 
 static void test_old_by_strings(void **state)
@@ -249,6 +291,21 @@ static void test_old_by_strings(void **state)
 			      .rodata_len = sizeof(strings) };
 
 	expect_refused(&f, "CPython 3.9.18 is not supported (3.11 to 3.15 are)");
+}
+
+/* 3.9 and 3.10 in the program itself, with no SONAME: Debian's python3.9. */
+static void test_old_program_by_strings(void **state)
+{
+	static const char strings[] = "/usr\0python3.9\0PYTHONPATH\0" "3.9.2";
+	static const char others[] = "xpython3.9\0python3.9x\0python3.\0" "3.9.2\0python3.9";
+	struct fake_elf f = { .runtime = runtime_zeros, .runtime_len = 256, .rodata = strings,
+			      .rodata_len = sizeof(strings) };
+	struct cpython_image img;
+
+	expect_refused(&f, "CPython 3.9.2 is not supported (3.11 to 3.15 are)");
+	f.rodata = others;
+	f.rodata_len = sizeof(others) - sizeof("python3.9");
+	assert_int_equal(read_fake(&f, &img), -ENOENT);
 }
 
 static void test_not_python(void **state)
@@ -348,7 +405,7 @@ static void check_file(const char *path, unsigned int minor)
 	seen++;
 	snprintf(prefix, sizeof(prefix), "3.%u.", minor);
 	assert_memory_equal(img.version, prefix, strlen(prefix));
-	if (minor < 11 || minor > 15 || img.free_threaded) {
+	if (minor < 11 || minor > 15) {
 		assert_int_equal(err, -ENOTSUP);
 		return;
 	}
@@ -432,7 +489,9 @@ int main(void)
 		cmocka_unit_test(test_sections_only),
 		cmocka_unit_test(test_refusals),
 		cmocka_unit_test(test_prerelease_315),
+		cmocka_unit_test(test_newer),
 		cmocka_unit_test(test_old_by_strings),
+		cmocka_unit_test(test_old_program_by_strings),
 		cmocka_unit_test(test_not_python),
 		cmocka_unit_test(test_copied_runtime),
 		cmocka_unit_test(test_foreign_machine),

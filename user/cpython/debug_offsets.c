@@ -16,6 +16,7 @@
 #include "../../bpf/abi.h"
 #include "../util.h"
 #include "debug_offsets.h"
+#include "debug_offsets_315.inc"
 
 /* What bounds a field (in bytes, exclusive) and how it must be aligned. */
 enum bound {
@@ -23,7 +24,7 @@ enum bound {
 	RUNTIME,	/* u16 in py_layout */
 	INTERP,		/* far above sizeof(PyInterpreterState), which is 226 KiB in 3.15 */
 	TSTATE,		/* read as one block of ABI_TS_BYTES */
-	FRAME, FRAME_BYTE,
+	FRAME, FRAME_INT, FRAME_BYTE,
 	CODE, CODE_INT,
 	OBJECT, OBJECT_INT,
 	GC_INT,
@@ -35,7 +36,8 @@ static const struct {
 	[ANY] = { UINT32_MAX, 1 },	 [RUNTIME] = { 4096, 8 },
 	[INTERP] = { 1u << 20, 8 },	 [TSTATE] = { ABI_TS_BYTES - 8, 4 },
 	/* py_layout.fr_bytes, which includes them, must stay below 128. */
-	[FRAME] = { 113, 8 },		 [FRAME_BYTE] = { 120, 1 },
+	[FRAME] = { 113, 8 },		 [FRAME_INT] = { 117, 4 },
+	[FRAME_BYTE] = { 120, 1 },
 	[CODE] = { 512, 8 },		 [CODE_INT] = { 512, 4 },
 	[OBJECT] = { 128, 8 },		 [OBJECT_INT] = { 128, 4 },
 	[GC_INT] = { 4096, 4 },
@@ -54,18 +56,21 @@ static const struct field {
 } fields[] = {
 	FIELD(version, ANY, 8, 8, 8),
 	FIELD(free_threaded, ANY, 16, 16, 16),
+	FIELD(rt_bytes, ANY, 24, 24, 24),
 	FIELD(rt_finalizing, RUNTIME, 32, 32, 32),
 	FIELD(rt_interp_head, RUNTIME, 40, 40, 40),
 	FIELD(is_bytes, INTERP, 48, 48, 48),
 	FIELD(is_id, INTERP, 56, 56, 56),
 	FIELD(is_next, INTERP, 64, 64, 64),
 	FIELD(is_threads_head, INTERP, 72, 72, 72),
+	FIELD(is_threads_main, INTERP, NO_POS, 80, 80),
 	FIELD(is_gc, INTERP, 80, 88, 88),
 	FIELD(is_code_generation, INTERP, NO_POS, 160, 160),
 	FIELD(ts_next, TSTATE, 168, 192, 192),
 	FIELD(ts_interp, TSTATE, 176, 200, 200),
 	FIELD(ts_frame, TSTATE, 184, 208, 208),
 	FIELD(ts_thread_id, TSTATE, 192, 216, 240),
+	FIELD(ts_native_id, TSTATE, 200, 224, 248),
 	FIELD(ts_datastack, TSTATE, 208, 232, 256),
 	FIELD(ts_status, TSTATE, 216, 240, 264),
 	FIELD(ts_holds_gil, TSTATE, NO_POS, NO_POS, 272),
@@ -76,12 +81,15 @@ static const struct field {
 	FIELD(fr_code, FRAME, 240, 264, 328),
 	FIELD(fr_ip, FRAME, 248, 272, 336),
 	FIELD(fr_owner, FRAME_BYTE, 264, 288, 352),
+	/* 0 where there is none: in 3.13 and in builds that have a GIL */
+	FIELD(fr_tlbc_index, FRAME_INT, NO_POS, 304, 368),
 	FIELD(co_filename, CODE, 280, 320, 384),
 	FIELD(co_name, CODE, 288, 328, 392),
 	FIELD(co_qualname, CODE, 296, 336, 400),
 	FIELD(co_linetable, CODE, 304, 344, 408),
 	FIELD(co_firstlineno, CODE_INT, 312, 352, 416),
 	FIELD(co_code, CODE, 344, 384, 448),
+	FIELD(co_tlbc, CODE, NO_POS, 392, 456),
 	FIELD(bytes_size, OBJECT, 520, 600, 696),
 	FIELD(bytes_data, OBJECT, 528, 608, 704),
 	FIELD(str_state, OBJECT_INT, 544, 624, 720),
@@ -146,6 +154,50 @@ int debug_offsets_read(const uint8_t *bytes, size_t len, unsigned int minor,
 	*what = "free_threaded";
 	if (d->free_threaded > 1)
 		return -EBADMSG;
+	*what = NULL;
+	return 0;
+}
+
+/* Where the parts of 3.15's struct begin, and whether what they say is the same in all finals. */
+static const struct part {
+	const char *name;
+	uint16_t pos;
+	bool fixed;
+} parts_315[] = {
+	{ "runtime_state", 24, false },	    { "interpreter_state", 48, false },
+	{ "thread_state", 176, true },	    { "err_stackitem", 304, true },
+	{ "interpreter_frame", 312, true }, { "code_object", 376, true },
+	{ "pyobject", 464, true },	    { "type_object", 480, true },
+	{ "heap_type_object", 528, true },  { "tuple_object", 544, true },
+	{ "list_object", 568, true },	    { "set_object", 592, true },
+	{ "dict_object", 624, true },	    { "float_object", 648, true },
+	{ "long_object", 664, true },	    { "bytes_object", 688, true },
+	{ "unicode_object", 712, true },    { "gc", 752, false },
+	{ "gen_object", 792, true },	    { "llist_node", 824, true },
+	{ "eval_breaker", 840, true },	    { "remote_debugging_enabled", 856, false },
+	{ "debugger_support", 864, true },
+};
+
+int debug_offsets_are_final(const uint8_t *bytes, size_t len, const char **what)
+{
+	const struct part *part = parts_315;
+	size_t pos;
+	uint64_t ft;
+
+	*what = "size";
+	if (len < sizes[2])
+		return -EBADMSG;
+	*what = "free_threaded";
+	ft = word_at(bytes, 16);
+	if (ft > 1)
+		return -EBADMSG;
+	for (pos = part->pos; pos < sizes[2]; pos += 8) {
+		while (part + 1 < parts_315 + ARRAY_SIZE(parts_315) && part[1].pos <= pos)
+			part++;
+		*what = part->name;
+		if (part->fixed && word_at(bytes, pos) != final_315[ft][pos / 8])
+			return -EBADMSG;
+	}
 	*what = NULL;
 	return 0;
 }

@@ -104,17 +104,46 @@ static int find_version(struct reader *r)
 	return version_from_strings(r->img, &r->f, &r->exact);
 }
 
+/* Which minor's row is for this one: its own. What comes after 3.15 may have 3.15's. */
+static unsigned int row_of(const struct cpython_image *img)
+{
+	return img->minor > LAYOUT_MINOR_MAX ? LAYOUT_MINOR_MAX : img->minor;
+}
+
+/*
+ * What is not known by its number (3.16 and newer, alphas and betas of 3.15) is taken only
+ * if its debug offsets say, word by word, what those of 3.15's finals say.
+ */
+static int check_newness(struct reader *r)
+{
+	struct cpython_image *img = r->img;
+	const char *what = "size";
+	bool newer = img->minor > LAYOUT_MINOR_MAX;
+
+	if (newer && !r->offsets_len)
+		return refuse(r, -ENOTSUP, "CPython %s is not supported (3.%u to 3.%u are)",
+			      img->version, LAYOUT_MINOR_MIN, LAYOUT_MINOR_MAX);
+	if (!newer && !(r->hex && version_is_unstable(r->hex)))
+		return 0;
+	/* Only 3.15's thread state needs nothing that its debug offsets do not vouch for. */
+	if (img->minor < LAYOUT_MINOR_MAX)
+		return refuse(r, -ENOTSUP, "CPython %s is not supported (it is a pre-release)",
+			      img->version);
+	if (debug_offsets_are_final(r->offsets, r->offsets_len, &what))
+		return refuse(r, -ENOTSUP, "CPython %s is not supported (it is %s, and its debug "
+			      "offsets are not those of 3.%u: %s)", img->version,
+			      newer ? "newer than 3.15" : "a pre-release", LAYOUT_MINOR_MAX, what);
+	return 0;
+}
+
 static int check_version(struct reader *r)
 {
 	const struct cpython_image *img = r->img;
 	struct elf_symbol sym;
 
-	if (img->major != 3 || img->minor < LAYOUT_MINOR_MIN || img->minor > LAYOUT_MINOR_MAX)
+	if (img->major != 3 || img->minor < LAYOUT_MINOR_MIN)
 		return refuse(r, -ENOTSUP, "CPython %s is not supported (3.%u to 3.%u are)",
 			      img->version, LAYOUT_MINOR_MIN, LAYOUT_MINOR_MAX);
-	if (img->free_threaded)
-		return refuse(r, -ENOTSUP, "free-threaded CPython %s is not supported yet",
-			      img->version);
 	/* "3.12" alone may be any alpha of it. */
 	if (!r->hex && !r->exact)
 		return refuse(r, -ENOTSUP, "CPython %s is not supported (its exact version could "
@@ -123,28 +152,25 @@ static int check_version(struct reader *r)
 	if (img->minor < 13 && !elf_file_dynsym(&r->f, "PyModule_Create2TraceRefs", &sym))
 		return refuse(r, -ENOTSUP, "CPython %s built with Py_TRACE_REFS is not supported",
 			      img->version);
-	/* Only 3.15's thread state needs nothing that its debug offsets do not vouch for. */
-	if (r->hex && version_is_unstable(r->hex) && img->minor < 15)
-		return refuse(r, -ENOTSUP, "CPython %s is not supported (it is a pre-release)",
-			      img->version);
-	return 0;
+	return check_newness(r);
 }
 
 static int find_layout(struct reader *r)
 {
 	struct cpython_image *img = r->img;
+	unsigned int row = row_of(img);
 	struct debug_offsets d;
 	const char *what = "size";
-	size_t size = debug_offsets_size(img->minor);
+	size_t size = debug_offsets_size(row);
 
 	if (!size)
 		return layout_from_table(img);
 	if (r->offsets_len >= size &&
-	    !debug_offsets_read(r->offsets, r->offsets_len, img->minor, &d, &what) &&
-	    !layout_from_debug_offsets(img, &d, &what))
+	    !debug_offsets_read(r->offsets, r->offsets_len, row, &d, &what) &&
+	    !layout_from_debug_offsets(img, row, &d, &what))
 		return 0;
 	return refuse(r, -ENOTSUP, "CPython %s is not supported (its debug offsets are not those "
-		      "of 3.%u: %s)", img->version, img->minor, what);
+		      "of 3.%u: %s)", img->version, row, what);
 }
 
 /*

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * layout.c - where things are in each supported CPython (GIL builds, x86-64 Linux).
+ * layout.c - where things are in each supported CPython (x86-64 Linux).
  *
  * Owns every number that comes from CPython's headers. tests/e2e/test_layouts.py
  * derives them again from the headers of each interpreter it finds and compares.
@@ -13,6 +13,7 @@
  */
 #include <errno.h>
 
+#include "../util.h"
 #include "layout.h"
 
 /* FRAME_OWNED_BY_CSTACK (3.12, 3.13), FRAME_OWNED_BY_INTERPRETER (3.14+) and above. */
@@ -32,12 +33,13 @@ static const struct py_layout layout_311 = {
 	.ts_exc_current = 96, .ts_exc_info = 120, .ts_exc_state = 320, .ts_datastack = 296,
 	.exc_value = 0, .exc_previous = 8,
 	.fr_code = 32, .fr_previous = 48, .fr_ip = 56, .fr_owner = 69, .fr_is_entry = 68,
-	.fr_bytes = 72,
+	.fr_bytes = 72, .fr_tlbc_index = ABI_NO_OFF, .co_tlbc = ABI_NO_OFF,
 	.co_firstlineno = 72, .co_version = ABI_NO_OFF, .co_filename = 112, .co_name = 120,
 	.co_qualname = 128, .co_linetable = 136, .co_code = 184,
 	.rt_interp_head = 40, .rt_tss_key = 592, .rt_gil = 576,
 	.is_id = 48, .is_next = 0, .is_threads_head = 16, .is_gc_collecting = 848,
 	.is_gc_frame = ABI_NO_OFF32, .is_epoch = ABI_NO_OFF32,
+	.is_threads_main = ABI_NO_OFF32,
 	.gil_how = PY_GIL_RT_CURRENT, .skip_owner = OWNER_NO_SHIM,
 };
 
@@ -47,12 +49,13 @@ static const struct py_layout layout_312 = {
 	.ts_exc_current = 96, .ts_exc_info = 104, .ts_exc_state = 256, .ts_datastack = 232,
 	.exc_value = 0, .exc_previous = 8,
 	.fr_code = 0, .fr_previous = 8, .fr_ip = 56, .fr_owner = 70, .fr_is_entry = ABI_NO_OFF,
-	.fr_bytes = 72,
+	.fr_bytes = 72, .fr_tlbc_index = ABI_NO_OFF, .co_tlbc = ABI_NO_OFF,
 	.co_firstlineno = 68, .co_version = 92, .co_filename = 112, .co_name = 120,
 	.co_qualname = 128, .co_linetable = 136, .co_code = 192,
 	.rt_interp_head = 40, .rt_tss_key = 1544, .rt_gil = ABI_NO_OFF,
 	.is_id = 8, .is_next = 0, .is_threads_head = 72, .is_gc_collecting = 312,
 	.is_gc_frame = ABI_NO_OFF32, .is_epoch = ABI_NO_OFF32,
+	.is_threads_main = ABI_NO_OFF32,
 	.gil_how = PY_GIL_TS_MASK, .skip_owner = OWNER_SHIM, .end_shim = 1,
 };
 
@@ -78,13 +81,29 @@ static const struct py_object_layout objects_312 = {
  * take 0 for "no epoch". (3.12 has the field, too, but counts in a static variable, see
  * image.c; there the field stands still.)
  *
- * It lies deep in PyInterpreterState. The sizes are those of v3.13.0 and v3.13.18,
- * whose thread state, embedded behind it, grew by 8: a struct of another size is one
- * we have not seen.
+ * It lies deep in PyInterpreterState, and 16 bytes deeper with Py_DEBUG. The sizes are
+ * those of v3.13.0, v3.13.5 and v3.13.18, whose thread state, embedded behind it, grew
+ * by 8 and by 8: structs of other sizes are some that we have not seen. The size of
+ * PyInterpreterState alone would not do: v3.13.0's with Py_DEBUG is v3.13.18's without.
  */
+static const struct {
+	uint32_t is_bytes, rt_bytes, next_version;
+} epochs_313[] = {
+	{ 194968, 283320, 17000 }, { 194976, 283376, 17000 }, { 194984, 283408, 17000 },
+	{ 194984, 299336, 17016 }, { 194992, 299392, 17016 }, { 195000, 299424, 17016 },
+	/* free-threaded: v3.13.5, v3.13.18; both with Py_DEBUG */
+	{ 215616, 328320, 20092 }, { 215616, 328384, 20092 },
+	{ 218112, 346816, 20172 }, { 218112, 346880, 20172 },
+};
+
 static uint32_t next_version_313(const struct debug_offsets *d)
 {
-	return d->is_bytes == 194968 || d->is_bytes == 194984 ? 17000 : ABI_NO_OFF32;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(epochs_313); i++)
+		if (epochs_313[i].is_bytes == d->is_bytes && epochs_313[i].rt_bytes == d->rt_bytes)
+			return epochs_313[i].next_version;
+	return ABI_NO_OFF32;
 }
 
 /* The kernel sends line tables whole and tells names apart: what it needs for that. */
@@ -115,22 +134,38 @@ int layout_from_table(struct cpython_image *img)
 /*
  * What the debug offsets do not say. The anchors are fields that they do say and that
  * lie around the others: when an anchor has moved, the rest cannot be relied upon.
+ * Free-threaded builds have object headers that are 16 bytes longer.
  */
 static const struct undocumented {
 	uint16_t anchor_thread_id, anchor_status, anchor_datastack, anchor_firstlineno;
-	uint16_t anchor_str_ascii_bytes;
+	uint16_t anchor_str_ascii_bytes, anchor_holds_gil;
 	uint16_t exc_current, exc_info, exc_state;
 	uint16_t tss_key_behind_finalizing;	/* ABI_NO_OFF: no key, TLS (3.15) */
 	uint16_t gil;
 	uint32_t gil_mask;
 	uint16_t co_version;
 	uint8_t code_tag_mask;
-} undocumented[] = {
-	[13] = { 152, 32, 232, 68, 40, 112, 120, 256, 1552, 32, STATUS_BIT_HOLDS_GIL, 92, 0 },
-	[14] = { 152, 32, 232, 68, 40, 112, 120, 256, 1552, 36, UINT32_MAX, 92,
-		 STACKREF_TAG_MASK },
-	[15] = { 176, 32, 256, 68, 40, 136, 144, 288, ABI_NO_OFF, 36, UINT32_MAX, 92,
-		 STACKREF_TAG_MASK },
+	uint8_t str_shift;	/* kind, compact and ascii are so far from where 3.12 has them */
+} undocumented[2][16] = {
+	{
+		[13] = { 152, 32, 232, 68, 40, 0, 112, 120, 256, 1552,
+			 32, STATUS_BIT_HOLDS_GIL, 92, 0, 0 },
+		[14] = { 152, 32, 232, 68, 40, 0, 112, 120, 256, 1552,
+			 36, UINT32_MAX, 92, STACKREF_TAG_MASK, 0 },
+		[15] = { 176, 32, 256, 68, 40, 36, 136, 144, 288, ABI_NO_OFF,
+			 36, UINT32_MAX, 92, STACKREF_TAG_MASK, 0 },
+	}, {	/*
+		 * Free-threaded. Who holds the GIL: what CPython's own profiler calls so there
+		 * is a thread that is attached (v3.15.0, Modules/_remote_debugging/threads.c),
+		 * which is the same when the GIL was switched on at run time.
+		 */
+		[13] = { 152, 32, 232, 84, 56, 0, 112, 120, 256, 1552,
+			 32, STATUS_BIT_ACTIVE, 108, 0, 0 },
+		[14] = { 152, 32, 232, 84, 56, 0, 112, 120, 256, 1552,
+			 32, STATUS_BIT_ACTIVE, 108, STACKREF_TAG_MASK, 6 },
+		[15] = { 176, 32, 256, 84, 56, 36, 136, 144, 288, ABI_NO_OFF,
+			 32, STATUS_BIT_ACTIVE, 108, STACKREF_TAG_MASK, 6 },
+	},
 };
 
 static const char *moved_anchor(const struct debug_offsets *d, const struct undocumented *u)
@@ -146,7 +181,7 @@ static const char *moved_anchor(const struct debug_offsets *d, const struct undo
 	if (d->str_ascii_bytes != u->anchor_str_ascii_bytes)
 		return "str_ascii_bytes";
 	/* 3.15 says these itself. */
-	if (d->ts_holds_gil && d->ts_holds_gil != u->gil)
+	if (d->ts_holds_gil && d->ts_holds_gil != u->anchor_holds_gil)
 		return "ts_holds_gil";
 	if (d->ts_exc_current && d->ts_exc_current != u->exc_current)
 		return "ts_exc_current";
@@ -156,6 +191,10 @@ static const char *moved_anchor(const struct debug_offsets *d, const struct undo
 		return "str_compact_bytes";
 	if (d->exc_value)
 		return "exc_value";
+	/* Bytecode of its own for every thread: free-threaded builds from 3.14 on. */
+	if (!d->fr_tlbc_index != !d->co_tlbc ||
+	    !d->co_tlbc != !(d->free_threaded && u->code_tag_mask))
+		return "co_tlbc";
 	return NULL;
 }
 
@@ -170,12 +209,19 @@ static uint16_t frame_bytes(const struct debug_offsets *d)
 		end = d->fr_previous + 8;
 	if (d->fr_ip + 8 > end)
 		end = d->fr_ip + 8;
+	if (d->fr_tlbc_index + 4 > end)
+		end = d->fr_tlbc_index + 4;
 	return (end + 7) & ~7u;
 }
 
-static void fill_objects(struct py_object_layout *o, const struct debug_offsets *d)
+static void fill_objects(struct py_object_layout *o, const struct debug_offsets *d,
+			 uint8_t str_shift)
 {
 	*o = objects_312;
+	o->str_kind_mask <<= str_shift;
+	o->str_kind_shift += str_shift;
+	o->str_compact_bit <<= str_shift;
+	o->str_ascii_bit <<= str_shift;
 	o->bytes_size = d->bytes_size;
 	o->bytes_data = d->bytes_data;
 	o->str_length = d->str_length;
@@ -184,10 +230,10 @@ static void fill_objects(struct py_object_layout *o, const struct debug_offsets 
 	o->str_compact_data = d->str_ascii_bytes + 16;
 }
 
-int layout_from_debug_offsets(struct cpython_image *img, const struct debug_offsets *d,
-			      const char **what)
+int layout_from_debug_offsets(struct cpython_image *img, unsigned int minor,
+			      const struct debug_offsets *d, const char **what)
 {
-	const struct undocumented *u = &undocumented[img->minor];
+	const struct undocumented *u = &undocumented[d->free_threaded][minor];
 
 	*what = moved_anchor(d, u);
 	if (*what)
@@ -210,16 +256,22 @@ int layout_from_debug_offsets(struct cpython_image *img, const struct debug_offs
 		.rt_tss_key = ABI_NO_OFF,
 		.is_id = d->is_id, .is_next = d->is_next,
 		.is_threads_head = d->is_threads_head,
+		.is_threads_main = d->is_threads_main ? d->is_threads_main : ABI_NO_OFF32,
 		.is_gc_collecting = d->is_gc + d->gc_collecting,
 		.is_gc_frame = d->gc_frame ? d->is_gc + d->gc_frame : ABI_NO_OFF32,
-		.is_epoch = img->minor == 13 ? next_version_313(d) : d->is_code_generation,
+		.is_epoch = minor == 13 ? next_version_313(d) : d->is_code_generation,
 		.gil_how = PY_GIL_TS_MASK, .skip_owner = OWNER_SHIM, .end_shim = 1,
-		.code_tag_mask = u->code_tag_mask,
+		.code_tag_mask = u->code_tag_mask, .gc_by_frame = d->free_threaded,
+		.fr_tlbc_index = d->fr_tlbc_index ? d->fr_tlbc_index : ABI_NO_OFF,
+		.co_tlbc = d->co_tlbc ? d->co_tlbc : ABI_NO_OFF,
 	};
+	/* Free-threaded before 3.15: which of the running threads collects is told nowhere. */
+	if (d->free_threaded && !d->gc_frame)
+		img->layout.is_gc_collecting = ABI_NO_OFF32;
 	if (u->tss_key_behind_finalizing != ABI_NO_OFF)
 		img->layout.rt_tss_key = d->rt_finalizing + u->tss_key_behind_finalizing;
-	fill_objects(&img->objects, d);
-	img->objects.minor = img->minor;
+	fill_objects(&img->objects, d, u->str_shift);
+	img->objects.minor = minor;
 	set_objects(img);
 	return 0;
 }

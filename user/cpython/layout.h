@@ -16,10 +16,11 @@
 int layout_from_table(struct cpython_image *img);
 
 /*
- * 3.13 to 3.15: fill them from validated debug offsets plus what those do not say.
+ * 3.13 to 3.15: fill them from validated debug offsets plus what those do not say of the
+ * row 3.minor.
  * 0, or -EBADMSG and *what names the field where this is not the struct we know.
  */
-int layout_from_debug_offsets(struct cpython_image *img, const struct debug_offsets *d,
-			      const char **what);
+int layout_from_debug_offsets(struct cpython_image *img, unsigned int minor,
+			      const struct debug_offsets *d, const char **what);
 
 #endif

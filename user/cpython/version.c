@@ -72,16 +72,29 @@ static bool minor_from_soname(struct cpython_image *img, const struct elf_file *
 	       take_minor(img, name + sizeof(prefix) - 1);
 }
 
-/* "/lib/python3.9": the default module path (Modules/getpath.c). */
+/* The string at p, within [s, ..), is "python3.9" and nothing else. */
+static bool is_whole(const char *s, const char *p, const char *digits)
+{
+	return p > s && !p[-1] && !digits[2 + strspn(digits + 2, "0123456789")];
+}
+
+/*
+ * The default module path (Modules/getpath.c): "lib/python3.8", or from 3.9 on, which
+ * has "lib" from elsewhere, "python3.9" as a string of its own.
+ */
 static bool minor_from_path(struct cpython_image *img, const char *s, size_t len)
 {
-	static const char needle[] = "lib/python";
+	static const char needle[] = "python", lib[] = "lib/";
+	const size_t lib_len = sizeof(lib) - 1;
 	const char *p = s;
 
 	while ((p = memmem(p, len - (p - s), needle, sizeof(needle) - 1))) {
-		p += sizeof(needle) - 1;
-		if (take_minor(img, p))
+		const char *digits = p + sizeof(needle) - 1;
+		bool below_lib = (size_t)(p - s) >= lib_len && !memcmp(p - lib_len, lib, lib_len);
+
+		if ((below_lib || is_whole(s, p, digits)) && take_minor(img, digits))
 			return true;
+		p = digits;
 	}
 	return false;
 }
