@@ -10,6 +10,7 @@ import subprocess
 import sys
 
 import interpreters
+from interp.cache import path_of
 
 # The last release that has a wheel for it.
 RELEASES = {(3, 6): "2.0.2", (3, 7): "3.1.1", (3, 8): "3.1.1"}
@@ -17,7 +18,7 @@ RELEASE = "3.2.4"
 
 
 def directory(minor):
-    return os.path.join(interpreters.cache_dir(), "greenlet", "%d.%d" % minor)
+    return os.path.join(path_of("greenlet"), "%d.%d" % minor)
 
 
 def fetch(interpreter):
@@ -52,7 +53,7 @@ def prepare(found):
 
 def provide(scratch):
     """Copy what there is to where targets look for it: SCRATCH/greenlet-3.X."""
-    kept = os.path.join(interpreters.cache_dir(), "greenlet")
+    kept = path_of("greenlet")
     for name in os.listdir(kept) if os.path.isdir(kept) else ():
         if not name.endswith(".new"):
             shutil.copytree(os.path.join(kept, name), scratch / ("greenlet-" + name))

@@ -221,6 +221,8 @@ def prepare_all(things):
 
 
 def main():
+    import greenlets        # which knows this file
+
     if os.geteuid() != 0:
         raise SystemExit("interpreters: needs root (debootstrap, chroot): sudo make interpreters")
     for what, package in NEEDED:
@@ -228,6 +230,7 @@ def main():
     start = time.monotonic()
     failed = prepare_all(wanted(sys.argv[1:]))
     found = discover(supported_only=False)
+    greenlets.prepare(found)
     for i in found:
         print(f"{i.name:18} {'.'.join(map(str, i.version)):8} {i.flags}"
               f"{', must be refused: ' + i.refusal if i.refusal else ''}")
