@@ -10,8 +10,7 @@ import sys
 import time
 
 SECONDS = 0.2
-# of this thread alone; 3.6 has no such clock
-clock = getattr(time, "thread_time", time.process_time)
+clock = getattr(time, "thread_time", time.process_time)     # 3.6 has no such clock
 
 
 def burn(n):
