@@ -59,6 +59,8 @@ struct py_layout {
 	abi_u16 ts_frame;	/* current_frame, or the _PyCFrame pointer           */
 	abi_u16 cframe_frame;	/* _PyCFrame.current_frame, before .previous; ABI_NO_OFF from 3.13 */
 	abi_u16 ts_thread_id;
+	abi_u16 ts_status;	/* its bits; TS_BOUND_GILSTATE; ABI_NO_OFF up to 3.11 */
+	abi_u16 ts_cframe;	/* -> the _PyCFrame on the C stack; where rt_gil is needed (3.11) */
 	abi_u16 ts_gil;
 	abi_u16 ts_exc_current;	/* the exception that is propagating                 */
 	abi_u16 ts_exc_info;	/* -> _PyErr_StackItem                               */
@@ -93,6 +95,8 @@ struct py_layout {
 	abi_u16 rt_interp_head;
 	abi_u16 rt_tss_key;	/* Py_tss_t: int initialized, then the key           */
 	abi_u16 rt_gil;		/* for PY_GIL_RT_CURRENT                             */
+	abi_u16 rt_main_thread;	/* its pthread_t; for when is_threads_main is not known */
+	abi_u16 pad16;
 	/* PyInterpreterState */
 	abi_u32 is_id;
 	abi_u32 is_next;
@@ -108,9 +112,13 @@ struct py_layout {
 	abi_u8 end_shim;	/* 1: an intact chain ends at a shim (3.12+)         */
 	abi_u8 code_tag_mask;	/* low bits of fr_code that are a StackRef tag        */
 	abi_u8 gc_by_frame;	/* 1: others run while one thread collects; is_gc_frame tells which */
-	abi_u8 pad[7];
+	abi_u8 foreign_ids;	/* 1: a state's thread_id may be that of its creator (up to 3.12) */
+	abi_u8 pad[6];
 };
-_Static_assert(sizeof(struct py_layout) == 112, "py_layout has no hidden padding");
+_Static_assert(sizeof(struct py_layout) == 120, "py_layout has no hidden padding");
+
+/* PyThreadState._status: this is the state that its thread runs, attached or not (3.12+). */
+#define TS_BOUND_GILSTATE (1u << 3)
 
 enum py_proc_state {
 	PY_PROC_PYTHON = 1,	/* walk its threads                                  */
@@ -126,6 +134,7 @@ struct py_proc {
 	abi_u64 epoch;		/* address of a counter like is_epoch that all
 				 * interpreters share (3.12); 0: none                */
 	abi_u64 main_interp;	/* the interpreter with id 0; the kernel fills it in */
+	abi_u64 main_thread;	/* the main thread's state or pthread_t, last it was read */
 	abi_u64 tls_index;	/* TLS_DTV: address of the tls_index in the GOT      */
 	abi_s64 tls_off;	/* TLS_FS: from fsbase; TLS_DTV: added to the offset */
 	abi_u64 ticks;		/* samples seen here; racy by design                 */
@@ -135,7 +144,7 @@ struct py_proc {
 	abi_u8 pad[2];
 	struct py_layout l;
 };
-_Static_assert(sizeof(struct py_proc) == 192, "py_proc has no hidden padding");
+_Static_assert(sizeof(struct py_proc) == 208, "py_proc has no hidden padding");
 
 /* TACH's status byte (seeds: "Status Byte"; 32 is release-only). */
 enum {
@@ -250,6 +259,7 @@ enum counter {
 	CNT_NATIVE_THREAD,	/* thread without a PyThreadState                    */
 	CNT_NO_FRAMES,		/* PyThreadState without a Python frame              */
 	CNT_TSTATE_UNREADABLE,	/* lost: PyThreadState could not be read             */
+	CNT_TSTATE_UNCERTAIN,	/* lost: which of several interpreters it runs is not known */
 	CNT_SAMPLE,		/* sent                                              */
 	CNT_RING_FULL,		/* lost: no room in the ring buffer                  */
 	CNT_TRUNCATED,

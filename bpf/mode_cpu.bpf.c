@@ -42,8 +42,6 @@ static __always_inline enum counter send_sample(struct raw_sample *sample, u64 p
 	u32 n = sample->nframes;
 	u64 size;
 
-	if ((u32)pid_tgid == (u32)(pid_tgid >> 32))
-		sample->status |= STATUS_MAIN_THREAD;
 	sample->tid = (u32)pid_tgid;
 	sample->cpu = bpf_get_smp_processor_id();
 	if (sample->flags & RAW_TRUNCATED)
@@ -78,7 +76,8 @@ static __always_inline void note_missed(struct last_tick *last, u64 pid_tgid, u6
 	*last = (struct last_tick){ pid_tgid, switches, now };
 }
 
-static __always_inline enum counter sample_process(struct py_proc *p, u64 pid_tgid, u64 start_ns)
+static __always_inline enum counter sample_process(struct py_proc *p, u64 pid_tgid, u64 start_ns,
+						   u64 sp)
 {
 	u64 now = bpf_ktime_get_ns();
 	struct code_cache *cache;
@@ -91,7 +90,7 @@ static __always_inline enum counter sample_process(struct py_proc *p, u64 pid_tg
 	if (!s || !cache)
 		return CNT_TSTATE_UNREADABLE;
 	note_missed(&s->last_tick, pid_tgid, now);
-	end = unwind_python(s, p);
+	end = unwind_python(s, p, sp);
 	if (end != CNT_SAMPLE)
 		return end;
 	s->sample.h.kind = RAW_SAMPLE;
@@ -102,7 +101,7 @@ static __always_inline enum counter sample_process(struct py_proc *p, u64 pid_tg
 	return send_sample(&s->sample, pid_tgid);
 }
 
-static __always_inline enum counter tick(void)
+static __always_inline enum counter tick(u64 sp)
 {
 	u64 pid_tgid = bpf_get_current_pid_tgid(), start_ns;
 	u32 tgid = pid_tgid >> 32;
@@ -121,13 +120,13 @@ static __always_inline enum counter tick(void)
 	p->ticks++;
 	if (p->state != PY_PROC_PYTHON)
 		return CNT_OTHER;
-	return sample_process(p, pid_tgid, start_ns);
+	return sample_process(p, pid_tgid, start_ns, sp);
 }
 
 SEC("perf_event")
 int on_cpu_tick(struct bpf_perf_event_data *ctx)
 {
 	count(CNT_TICK);
-	count(tick());
+	count(tick(interrupted_user_sp(ctx)));
 	return 0;
 }

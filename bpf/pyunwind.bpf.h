@@ -261,22 +261,63 @@ static __always_inline u64 code_stamp(struct scratch *s, struct py_proc *p, u64 
 	return epoch * 0x94d049bb133111ebULL ^ p->ident;
 }
 
+/* The current thread's state, in s->ts. CNT_SAMPLE, or why there is none. */
+static __always_inline enum counter read_tstate(struct scratch *s, struct py_proc *p, u64 sp,
+						u64 *tstate)
+{
+	u64 tp = current_thread_pointer(), ts = find_tstate(s, p, tp), settled;
+
+	if (ts > TSTATE_UNCERTAIN) {
+		if (read_user(s->ts, ABI_TS_BYTES, ts))
+			return CNT_TSTATE_UNREADABLE;
+		*tstate = ts;
+		if (p->l.gil_how != PY_GIL_RT_CURRENT)
+			return CNT_SAMPLE;
+		settled = settle_interpreter(s, p, tp, sp, ts);
+		if (settled == ts)
+			return CNT_SAMPLE;
+		ts = settled;
+		*tstate = ts;
+		if (ts > TSTATE_UNCERTAIN)
+			return read_user(s->ts, ABI_TS_BYTES, ts) ? CNT_TSTATE_UNREADABLE :
+								    CNT_SAMPLE;
+	}
+	if (ts == TSTATE_UNREADABLE)
+		return CNT_TSTATE_UNREADABLE;
+	if (ts == TSTATE_UNCERTAIN)
+		return CNT_TSTATE_UNCERTAIN;
+	return p->tstate_how == PY_TSTATE_TSS_GLIBC && p->tss_key < 0 ? CNT_NOT_READY :
+									CNT_NATIVE_THREAD;
+}
+
+static __always_inline u8 status_of(struct scratch *s, struct py_proc *p, u64 is, u64 ts)
+{
+	u8 status = STATUS_ON_CPU;
+
+	if (has_gil(s, p, ts))
+		status |= STATUS_HAS_GIL;
+	if (has_exception(s, p, ts))
+		status |= STATUS_HAS_EXCEPTION;
+	if (is_main_thread(p, is, ts, current_thread_pointer()))
+		status |= STATUS_MAIN_THREAD;
+	return status;
+}
+
 /*
  * Fill s->sample's stack and status for the current thread. Returns the counter
  * that says how it ended; only after CNT_SAMPLE is there something to send.
  */
-static __always_inline enum counter unwind_python(struct scratch *s, struct py_proc *p)
+static __always_inline enum counter unwind_python(struct scratch *s, struct py_proc *p, u64 sp)
 {
-	u64 tp = current_thread_pointer();
-	u64 ts = find_tstate(p, tp), is;
 	struct raw_sample *out = &s->sample;
 	struct walk *w = &s->walk;
+	enum counter end;
+	u64 ts, is;
 
-	if (!ts)
-		return p->tstate_how == PY_TSTATE_TSS_GLIBC && p->tss_key < 0 ? CNT_NOT_READY :
-										CNT_NATIVE_THREAD;
-	if (read_user(s->ts, ABI_TS_BYTES, ts))
-		return CNT_TSTATE_UNREADABLE;
+	s->l = p->l;
+	end = read_tstate(s, p, sp, &ts);
+	if (end != CNT_SAMPLE)
+		return end;
 	is = ts_u64(s, p->l.ts_interp);
 	*w = (struct walk){
 		.fr = ts_u64(s, p->l.ts_frame),
@@ -290,16 +331,10 @@ static __always_inline enum counter unwind_python(struct scratch *s, struct py_p
 	s->new_cnt = 0;
 	s->file = 0;
 	s->ident = p->ident;
-	s->l = p->l;
-	out->status = STATUS_ON_CPU;
 	out->flags = 0;
 	out->gc_at = 0;
-	if (has_gil(s, p, ts))
-		out->status |= STATUS_HAS_GIL;
-	if (has_exception(s, p, ts))
-		out->status |= STATUS_HAS_EXCEPTION;
 	out->interp_id = interpreter_id(p, is);
-
+	out->status = status_of(s, p, is, ts);
 	if (cfg_gc && (out->status & STATUS_HAS_GIL))
 		note_gc(s, p, is, w);
 	walk_frames(s);

@@ -15,6 +15,9 @@
 struct host {
 	struct task_struct task, leader;
 	struct signal_struct signal;
+	struct {
+		u64 r[17], cs, flags, sp, ss;
+	} regs;			/* of the interrupted thread, as on x86-64 */
 	u64 now_ns;
 	u32 cpu;
 	/* The read (from 1) that fails, and all behind it if fail_on; 0: none. */

@@ -58,8 +58,12 @@ struct world {
 	u32 want_cnt;
 };
 
-static inline void world_image(struct cpython_image *img, int minor)
+/* Free-threaded builds of 3.13 and on: 13 + FREE_THREADED. */
+#define FREE_THREADED 100
+
+static inline void world_image(struct cpython_image *img, int build)
 {
+	int minor = build % FREE_THREADED;
 	struct debug_offsets d;
 	uint8_t bytes[DEBUG_OFFSETS_MAX];
 	const char *what = NULL;
@@ -74,13 +78,14 @@ static inline void world_image(struct cpython_image *img, int minor)
 		assert_int_equal(layout_from_table(img), 0);
 		return;
 	}
-	snprintf(path, sizeof(path), "%s/debug_offsets_3.%d.bin", GOLDEN_DIR, minor);
+	snprintf(path, sizeof(path), "%s/debug_offsets_3.%d%s.bin", GOLDEN_DIR, minor,
+		 build < FREE_THREADED ? "" : "t");
 	f = fopen(path, "rb");
 	assert_non_null(f);
 	len = fread(bytes, 1, sizeof(bytes), f);
 	fclose(f);
 	assert_int_equal(debug_offsets_read(bytes, len, minor, &d, &what), 0);
-	assert_int_equal(layout_from_debug_offsets(img, &d, &what), 0);
+	assert_int_equal(layout_from_debug_offsets(img, minor, &d, &what), 0);
 }
 
 static inline u64 world_frame_bytes(const struct world *w)
@@ -327,6 +332,12 @@ static inline void world_thread(struct world *w)
 	host_mem_put64(W_TSTATE + l->ts_interp, W_INTERP);
 	host_mem_put64(W_TSTATE + l->ts_thread_id, W_TP);
 	host_mem_put64(W_TSTATE + l->ts_exc_info, W_TSTATE + l->ts_exc_state);
+	if (l->ts_status != ABI_NO_OFF)
+		host_mem_put32(W_TSTATE + l->ts_status, TS_BOUND_GILSTATE);
+	/* It is the main thread. */
+	if (l->is_threads_main != ABI_NO_OFF32)
+		host_mem_put64(W_INTERP + l->is_threads_main, W_TSTATE);
+	host_mem_put64(W_RUNTIME + l->rt_main_thread, W_TP);
 }
 
 /* CPython 3.minor with one thread that has no Python frame yet and holds no GIL. */

@@ -58,6 +58,7 @@ struct mm_struct;
 
 struct signal_struct {
 	atomic_t live;
+	int nr_threads;
 };
 
 struct thread_struct {
