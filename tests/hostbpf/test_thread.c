@@ -225,6 +225,18 @@ static void test_list_idle_state(void **state)
 	}
 }
 
+/* A _PyCFrame on the C stack, the only one of a thread state. */
+static void put_cframe(u64 ts, u64 addr, u64 frame)
+{
+	const struct py_layout *l = &w.img.layout;
+
+	host_mem_map(addr, 64);
+	host_mem_put64(addr + l->cframe_frame, frame);
+	host_mem_put64(addr + l->cframe_frame + 8, ts + W_ROOT_CFRAME - W_TSTATE);
+	host_mem_put64(ts + W_ROOT_CFRAME - W_TSTATE + l->cframe_frame, 0);
+	host_mem_put64(ts + l->ts_frame, addr);
+}
+
 /*
  * 3.11: the key leads to the thread's first state. What it runs in another interpreter is
  * the state that holds the GIL, or whose C frame lies innermost in its stack.
@@ -235,9 +247,12 @@ static void test_first_state_is_not_the_one(void **state)
 	const u64 other = W_INTERP + 0x200000, sub = W_TSTATE + 4096, cframe = W_CSTACK + 4096;
 
 	world_init(&w, 11);
-	world_recurse(&w, 3);
+	world_recurse(&w, 1);
+	host_mem_put8(w.top + l->fr_is_entry, 1);
+	world_recurse(&w, 2);
 	host_mem_map(other, 256 * 1024);
 	host_mem_map(sub, 4096);
+	put_cframe(W_TSTATE, cframe, w.top);
 	host_mem_put64(W_RUNTIME + l->rt_interp_head, other);
 	host_mem_put64(other + l->is_next, W_INTERP);
 	host_mem_put64(other + l->is_id, 5);
@@ -258,9 +273,7 @@ static void test_first_state_is_not_the_one(void **state)
 	host_mem_put64(sub + l->ts_frame, cframe - 257);
 	assert_int_equal(world_expect(&w, 3, 0)->interp_id, 6);
 	/* This thread does: with the same frames, its C frame is further in. */
-	host_mem_map(cframe - 128, 64);
-	host_mem_put64(cframe - 128 + l->cframe_frame, w.top);
-	host_mem_put64(sub + l->ts_frame, cframe - 128);
+	put_cframe(sub, cframe - 128, w.top);
 	assert_int_equal(world_expect(&w, 3, 0)->interp_id, 5);
 	/* ... and holds the GIL */
 	host_mem_put64(W_RUNTIME + l->rt_gil, sub);
