@@ -209,10 +209,15 @@ struct cframe {
 	u64 frame, previous;
 };
 
-/* Only the thread's first one, a part of PyThreadState, has no previous one. */
+/*
+ * Only the thread's first one, a part of PyThreadState, has no previous one. It has no
+ * frame, either, and it is previous to any other without (greenlet's).
+ */
 static __always_inline bool is_cframe(const struct cframe *c, u64 addr, u64 ts)
 {
-	return c->previous || addr - ts < ABI_TS_BYTES;
+	if (addr - ts < ABI_TS_BYTES)
+		return true;
+	return c->frame ? c->previous : c->previous - ts < ABI_TS_BYTES;
 }
 
 /* From w->fr, a _PyCFrame, to its frame and its predecessor's. 0 or -1: unreadable. */

@@ -192,7 +192,8 @@ static void test_entering(void **state)
  */
 static void test_entering_nonsense(void **state)
 {
-	static const u64 words[] = { 0, 1, 0xdead0000, W_RUNTIME, W_CSTACK + 8192 };
+	static const u64 words[] = { 0, 1, 0xdead0000, W_RUNTIME, W_CSTACK + 8192,
+				     W_CSTACK + 12288 };
 	const struct py_layout *l = &w.img.layout;
 	u64 from;
 	size_t i;
@@ -200,6 +201,9 @@ static void test_entering_nonsense(void **state)
 
 	for (minor = 11; minor <= 12; minor++) {
 		world_init(&w, minor);
+		/* no frame, after one that is not the thread's first */
+		host_mem_map(W_CSTACK + 12288, 64);
+		host_mem_put64(W_CSTACK + 12288 + l->cframe_frame + 8, W_CSTACK + 16384);
 		push_entry(minor);
 		from = w.top;
 		world_push(&w, OWNER_THREAD, world_code(&w), 8);
