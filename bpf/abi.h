@@ -60,6 +60,8 @@ struct py_layout {
 	abi_u16 ts_frame;	/* current_frame, or the _PyCFrame pointer           */
 	abi_u16 cframe_frame;	/* _PyCFrame.current_frame, before .previous; ABI_NO_OFF from 3.13 */
 	abi_u16 ts_thread_id;
+	abi_u16 ts_status;	/* its bits; TS_BOUND_GILSTATE; ABI_NO_OFF up to 3.11 */
+	abi_u16 ts_cframe;	/* -> the _PyCFrame on the C stack; where current is needed (3.11) */
 	abi_u16 ts_gil;
 	abi_u16 ts_exc_current;	/* the exception that is propagating                 */
 	abi_u16 ts_exc_info;	/* -> _PyErr_StackItem; ABI_NO_OFF: there is one only (3.6) */
@@ -109,9 +111,13 @@ struct py_layout {
 	abi_u8 gc_by_frame;	/* 1: others run while one thread collects; is_gc_frame tells which */
 	abi_u8 lasti_unit;	/* bytes of one step of fr_ip; 0: fr_ip is an address  */
 	abi_u8 tss_flag;	/* 1: the int before the key says whether it is valid   */
-	abi_u8 pad;
+	abi_u8 foreign_ids;	/* 1: a state's thread_id may be that of its creator (up to 3.12) */
+	abi_u8 pad[4];
 };
-_Static_assert(sizeof(struct py_layout) == 104, "py_layout has no hidden padding");
+_Static_assert(sizeof(struct py_layout) == 112, "py_layout has no hidden padding");
+
+/* PyThreadState._status: this is the state that its thread runs, attached or not (3.12+). */
+#define TS_BOUND_GILSTATE (1u << 3)
 
 enum py_proc_state {
 	PY_PROC_PYTHON = 1,	/* walk its threads                                  */
@@ -132,10 +138,12 @@ struct py_proc {
 	abi_u64 interps;	/* the pointer to the first interpreter              */
 	abi_u64 current;	/* PY_GIL_RT_CURRENT: the state that holds the GIL    */
 	abi_u64 collecting;	/* an int: a collection is under way (to 3.8)         */
+	abi_u64 main_id;	/* the main thread's pthread_t; for when is_threads_main is not known */
 	abi_u64 none;		/* &_Py_NoneStruct in the target                     */
 	abi_u64 epoch;		/* address of a counter like is_epoch that all
 				 * interpreters share (3.12); 0: none                */
 	abi_u64 main_interp;	/* the interpreter with id 0; the kernel fills it in */
+	abi_u64 main_thread;	/* the main thread's state or pthread_t, last it was read */
 	abi_u64 tls_index;	/* TLS_DTV: address of the tls_index in the GOT      */
 	abi_s64 tls_off;	/* TLS_FS: from fsbase; TLS_DTV: added to the offset */
 	abi_u64 ticks;		/* samples seen here; racy by design                 */
@@ -149,7 +157,7 @@ struct py_proc {
 	abi_u8 pad;
 	struct py_layout l;
 };
-_Static_assert(sizeof(struct py_proc) == 240, "py_proc has no hidden padding");
+_Static_assert(sizeof(struct py_proc) == 264, "py_proc has no hidden padding");
 
 /*
  * From addresses as a file has them to a process' own. In place or from a template;
@@ -162,6 +170,7 @@ static inline void py_proc_relocate(struct py_proc *p, const struct py_proc *fil
 	p->interps = file->interps ? file->interps + bias : 0;
 	p->current = file->current ? file->current + bias : 0;
 	p->collecting = file->collecting ? file->collecting + bias : 0;
+	p->main_id = file->main_id ? file->main_id + bias : 0;
 	p->none = file->none && file->none != PY_NONE_NOWHERE ? file->none + bias : file->none;
 	p->epoch = file->epoch ? file->epoch + bias : 0;
 	p->tls_index = file->tls_index ? file->tls_index + bias : 0;
@@ -180,7 +189,8 @@ struct py_exe {
 	abi_u64 symbol;		/* the function in the library                       */
 	abi_u64 id_at;		/* bytes in the library that tell it from others ... */
 	abi_u64 id[EXE_ID_WORDS];	/* ... and what they are                     */
-	struct py_proc proc;	/* addresses as in the file: py_proc_relocate()      */
+	struct py_proc proc;	/* addresses as in the file: py_proc_relocate();
+				 * state PY_PROC_OTHER: until the kernel is done with it */
 };
 _Static_assert(sizeof(struct py_exe) == 48 + sizeof(struct py_proc), "py_exe is packed");
 
@@ -249,6 +259,12 @@ struct raw_frame {
 	abi_u32 id;		/* code_identity(); 0: could not be read             */
 };
 #define RAW_LASTI_NONE 0xffffffffu
+/*
+ * In place of a fingerprint, which is odd: CPython's own _Py_InitCleanup (3.13+,
+ * v3.13.0 Python/specialize.c), the frame under a specialised call of __init__. No
+ * traceback shows it; such a frame is left out of the stack.
+ */
+#define CODE_ID_HIDDEN 2
 
 struct raw_sample {
 	struct raw_header h;
@@ -329,6 +345,7 @@ enum counter {
 	CNT_NATIVE_THREAD,	/* thread without a PyThreadState                    */
 	CNT_NO_FRAMES,		/* PyThreadState without a Python frame              */
 	CNT_TSTATE_UNREADABLE,	/* lost: PyThreadState could not be read             */
+	CNT_TSTATE_UNCERTAIN,	/* lost: which of several interpreters it runs is not known */
 	CNT_SAMPLE,		/* sent                                              */
 	CNT_RING_FULL,		/* lost: no room in the ring buffer                  */
 	CNT_TRUNCATED,

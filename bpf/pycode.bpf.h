@@ -82,6 +82,7 @@ __noinline u32 read_code_id(u64 code, u64 stamp)
 	struct code_cache *cache;
 	u32 zero = 0, version = 0, id, process;
 	struct scratch *s;
+	bool is_hidden;
 	u64 base;
 
 	s = bpf_map_lookup_elem(&scratches, &zero);
@@ -106,7 +107,13 @@ __noinline u32 read_code_id(u64 code, u64 stamp)
 	id = code_identity(CODE_FIELD(u64, co_filename), CODE_FIELD(u64, co_name),
 			   CODE_FIELD(u64, co_qualname), CODE_FIELD(u64, co_linetable),
 			   CODE_FIELD(u32, co_firstlineno), version);
+	/* Compiled code begins at line 1; this, and no file, is called like its function. */
+	is_hidden = !CODE_FIELD(u32, co_firstlineno) &&
+		    CODE_FIELD(u64, co_filename) == CODE_FIELD(u64, co_qualname) &&
+		    CODE_FIELD(u64, co_name) == CODE_FIELD(u64, co_qualname);
 #undef CODE_FIELD
+	if (is_hidden)
+		id = CODE_ID_HIDDEN;
 	process = s->ident >> 32 ^ s->ident;
 	e = cache_entry(cache, code);
 	if (e->code == code && e->id == id && e->process == process && e->stamp)
@@ -115,7 +122,7 @@ __noinline u32 read_code_id(u64 code, u64 stamp)
 		*e = (struct code_cache_entry){
 			.code = code,
 			/* 0: come here again with the next sample */
-			.stamp = note_new_code(s, code, id) ? stamp : 0,
+			.stamp = is_hidden || note_new_code(s, code, id) ? stamp : 0,
 			.id = id,
 			.process = process,
 		};

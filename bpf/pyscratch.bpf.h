@@ -29,8 +29,9 @@
 #define STEPS_A_CALL 16
 #define MAX_STEPS (ABI_MAX_FRAMES + 10 * STEPS_A_CALL)
 #define MAX_EXC_ITEMS 8
-#define MAX_INTERPRETERS 4
-#define MAX_THREADS 64
+/* The interpreters' lists of threads: LIST_STEPS_A_CALL * LIST_CALLS steps, an interpreter is one, too. */
+#define LIST_STEPS_A_CALL 64
+#define LIST_CALLS 128
 /* PyCodeObject from co_firstlineno on; FT builds need most: 72 bytes + the last pointer. */
 #define CODE_BYTES 88
 #define CODE_CACHE_SIZE 1024
@@ -54,10 +55,26 @@ struct walk {
 	u64 low;	/* lowest data stack frame seen: callers lie below */
 	u64 stamp;
 	u64 gc_frame;
-	u64 entered_from;	/* see walk_from_caller() */
+	/* see walk_from_caller() */
+	u64 entered_from;	/* the frame that the caller's _PyCFrame has */
+	u64 caller_cframe;	/* where the frame of the one before that is told; 0: none */
 	u32 n;
 	u32 shim;	/* the last step was a C-stack shim */
 	u32 unchecked;	/* no entry frame seen yet */
+	u32 from_caller;	/* there is no other way to go */
+};
+
+/* Looking through the thread lists. In map memory for the same reason. */
+struct list_walk {
+	u64 is;		/* interpreter to look at next */
+	u64 ts;		/* thread state to look at next; 0: go to is */
+	u64 tp;		/* whose */
+	u64 sp;		/* end of its C stack; 0: look for its thread_id instead */
+	u64 found;
+	u64 cframe;	/* of found */
+	u32 cnt;	/* how many were found */
+	u32 unbound;	/* how many have its thread_id, but it does not run them */
+	u32 unreadable;
 	u32 pad;
 };
 
@@ -85,6 +102,8 @@ struct scratch {
 	u64 seq;		/* samples on this CPU */
 	struct last_tick last_tick;
 	struct walk walk;
+	struct list_walk list;
+	u64 gil_holder;		/* PY_GIL_RT_CURRENT: the state it is */
 	u64 file;		/* the last file name's object and stamp in this sample */
 	u32 file_stamp;
 	u32 pad2;

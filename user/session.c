@@ -246,6 +246,7 @@ static bool take_arrival(struct session *s, const struct raw_exec *ev)
 	else
 		py_proc_relocate(&args.py, &exe->proc, ev->bias);
 	args.py.ident = ev->ident;
+	args.py.state = PY_PROC_PYTHON;
 	recording_meta(s->args.recording, &args.meta);
 	candidates_forget(&s->candidates, ev->h.tgid);
 	return session_add_process(s, &args);

@@ -42,7 +42,7 @@ struct loss {
 	const char *key, *text;
 	uint64_t cnt;
 };
-#define LOSS_CNT 7
+#define LOSS_CNT 8
 
 static void list_losses(const struct session_counts *c, const struct totals *t,
 			struct loss out[LOSS_CNT])
@@ -52,6 +52,8 @@ static void list_losses(const struct session_counts *c, const struct totals *t,
 		{ "late_discovery", "before the process was known to be Python", t->late },
 		{ "thread_state_unreadable", "thread state unreadable",
 		  c->kernel[CNT_TSTATE_UNREADABLE] },
+		{ "thread_state_uncertain", "of a thread that may run any of several interpreters",
+		  c->kernel[CNT_TSTATE_UNCERTAIN] },
 		{ "orphans", "of a process that could not be told", c->orphans },
 		{ "write", "could not be written", t->write_lost },
 		{ "lifecycle_events", "exec, fork or exit events lost",
@@ -94,6 +96,7 @@ static void json_ticks(struct json *j, const struct session_counts *c)
 		{ "native_thread", CNT_NATIVE_THREAD },
 		{ "no_frames", CNT_NO_FRAMES },
 		{ "thread_state_unreadable", CNT_TSTATE_UNREADABLE },
+		{ "thread_state_uncertain", CNT_TSTATE_UNCERTAIN },
 		{ "ring_full", CNT_RING_FULL },
 	};
 	size_t i;
@@ -258,6 +261,7 @@ void recording_print_json(const struct recording *r, const struct session_counts
 	json_uint(&j, "unreadable", t.unreadable);
 	json_uint(&j, "unresolved", t.unresolved);
 	json_uint(&j, "unverified_code", c->kernel[CNT_UNVERIFIED_CODE]);
+	json_uint(&j, "unknown_bytecode", c->kernel[CNT_NO_BYTECODE]);
 	json_uint(&j, "entering", c->kernel[CNT_ENTERING]);
 	json_uint(&j, "code_records", c->kernel[CNT_CODE]);
 	json_uint(&j, "code_records_deferred", c->kernel[CNT_CODE_LOST]);
