@@ -39,7 +39,7 @@ typedef int64_t abi_s64;
 /* How the kernel tells that a thread holds the GIL. */
 enum py_gil_how {
 	PY_GIL_NONE = 0,	/* free-threaded, or not known */
-	PY_GIL_RT_CURRENT = 1,	/* *(runtime + rt_gil_off) == tstate            (3.11) */
+	PY_GIL_RT_CURRENT = 1,	/* *current == tstate                        (to 3.11) */
 	PY_GIL_TS_MASK = 2,	/* *(u32 *)(tstate + ts_gil) & ts_gil_mask       (3.12+) */
 };
 
@@ -48,6 +48,7 @@ enum py_tstate_how {
 	PY_TSTATE_TSS_GLIBC = 1,	/* pthread_getspecific(key), glibc's struct pthread */
 	PY_TSTATE_TLS_FS = 2,		/* *(fsbase + tls_off): static executable            */
 	PY_TSTATE_TLS_DTV = 3,		/* *(dtv[module] + offset): shared libpython         */
+	PY_TSTATE_TSS_MUSL = 5,		/* pthread_getspecific(key), musl's                     */
 	PY_TSTATE_LIST = 4,		/* walk the interpreters' thread lists, bounded      */
 };
 
@@ -60,19 +61,21 @@ struct py_layout {
 	abi_u16 cframe_frame;	/* _PyCFrame.current_frame, before .previous; ABI_NO_OFF from 3.13 */
 	abi_u16 ts_thread_id;
 	abi_u16 ts_status;	/* its bits; TS_BOUND_GILSTATE; ABI_NO_OFF up to 3.11 */
-	abi_u16 ts_cframe;	/* -> the _PyCFrame on the C stack; where rt_gil is needed (3.11) */
+	abi_u16 ts_cframe;	/* -> the _PyCFrame on the C stack; for PY_GIL_RT_CURRENT (3.10, 3.11) */
 	abi_u16 ts_gil;
 	abi_u16 ts_exc_current;	/* the exception that is propagating                 */
-	abi_u16 ts_exc_info;	/* -> _PyErr_StackItem                               */
-	abi_u16 ts_datastack;	/* datastack_chunk: where the current chunk of frames begins */
+	abi_u16 ts_exc_info;	/* -> _PyErr_StackItem; ABI_NO_OFF: there is one only (3.6) */
+	abi_u16 ts_datastack;	/* datastack_chunk: where the current chunk of frames begins;
+				 * ABI_NO_OFF: each frame is an object of its own    */
 	abi_u16 ts_exc_state;	/* the embedded bottom _PyErr_StackItem              */
-	abi_u16 exc_value;	/* _PyErr_StackItem.exc_value                        */
+	abi_u16 exc_value;	/* _PyErr_StackItem.exc_value; up to 3.10 exc_type      */
 	abi_u16 exc_previous;	/* _PyErr_StackItem.previous_item                    */
-	/* _PyInterpreterFrame */
+	/* _PyInterpreterFrame, or up to 3.10 PyFrameObject; counted from fr_base */
+	abi_u16 fr_base;
 	abi_u16 fr_code;
 	abi_u16 fr_previous;
-	abi_u16 fr_ip;
-	abi_u16 fr_owner;	/* one byte                                          */
+	abi_u16 fr_ip;		/* an address; if lasti_unit an int: that many bytes each   */
+	abi_u16 fr_owner;	/* one byte; ABI_NO_OFF up to 3.10                   */
 	abi_u16 fr_is_entry;	/* one byte: C called the interpreter with it (3.11)  */
 	abi_u16 fr_tlbc_index;	/* int: which of co_tlbc; ABI_NO_OFF: there is none  */
 	abi_u16 fr_bytes;	/* how much of a frame holds all of the above        */
@@ -91,18 +94,12 @@ struct py_layout {
 	/* PyASCIIObject: names */
 	abi_u16 str_length;
 	abi_u16 str_data;	/* of a compact ASCII str; at most 40 bytes behind str_length */
-	/* _PyRuntimeState */
-	abi_u16 rt_interp_head;
-	abi_u16 rt_tss_key;	/* Py_tss_t: int initialized, then the key           */
-	abi_u16 rt_gil;		/* for PY_GIL_RT_CURRENT                             */
-	abi_u16 rt_main_thread;	/* its pthread_t; for when is_threads_main is not known */
-	abi_u16 pad16;
 	/* PyInterpreterState */
 	abi_u32 is_id;
 	abi_u32 is_next;
 	abi_u32 is_threads_head;
 	abi_u32 is_threads_main; /* the state that runs the main thread (3.14+)         */
-	abi_u32 is_gc_collecting;
+	abi_u32 is_gc_collecting; /* ABI_NO_OFF32: see py_proc.collecting             */
 	abi_u32 is_gc_frame;	/* the frame that was current when collection began (3.15) */
 	abi_u32 is_epoch;	/* a counter that moves whenever a code object can have
 				 * been replaced; ABI_NO_OFF32: there is none        */
@@ -112,10 +109,12 @@ struct py_layout {
 	abi_u8 end_shim;	/* 1: an intact chain ends at a shim (3.12+)         */
 	abi_u8 code_tag_mask;	/* low bits of fr_code that are a StackRef tag        */
 	abi_u8 gc_by_frame;	/* 1: others run while one thread collects; is_gc_frame tells which */
+	abi_u8 lasti_unit;	/* bytes of one step of fr_ip; 0: fr_ip is an address  */
+	abi_u8 tss_flag;	/* 1: the int before the key says whether it is valid   */
 	abi_u8 foreign_ids;	/* 1: a state's thread_id may be that of its creator (up to 3.12) */
-	abi_u8 pad[6];
+	abi_u8 pad[4];
 };
-_Static_assert(sizeof(struct py_layout) == 120, "py_layout has no hidden padding");
+_Static_assert(sizeof(struct py_layout) == 112, "py_layout has no hidden padding");
 
 /* PyThreadState._status: this is the state that its thread runs, attached or not (3.12+). */
 #define TS_BOUND_GILSTATE (1u << 3)
@@ -123,13 +122,23 @@ _Static_assert(sizeof(struct py_layout) == 120, "py_layout has no hidden padding
 enum py_proc_state {
 	PY_PROC_PYTHON = 1,	/* walk its threads                                  */
 	PY_PROC_OTHER = 2,	/* looked at; not Python as far as we know           */
+	PY_PROC_ARRIVING = 3,	/* its executable is known (struct py_exe); to be settled */
 };
+
+/* py_proc.none: from 3.13 on no None stands where it could be taken for an exception. */
+#define PY_NONE_NOWHERE 0xffffffffffffffffULL
 
 /* Map py_procs: tgid -> this. Inserted by user space and by fork. */
 struct py_proc {
 	abi_u64 start_ns;	/* group leader's start_boottime; 0: the kernel fills it in */
 	abi_u64 ident;		/* unique per admission; never 0                     */
-	abi_u64 runtime;	/* &_PyRuntime in the target                         */
+	/* Addresses in the target; 0: there is none. py_proc_relocate() lists them. */
+	abi_u64 runtime;	/* &_PyRuntime, 3.6: &interp_head                    */
+	abi_u64 tss;		/* the int that is the pthread key                   */
+	abi_u64 interps;	/* the pointer to the first interpreter              */
+	abi_u64 current;	/* PY_GIL_RT_CURRENT: the state that holds the GIL    */
+	abi_u64 main_id;	/* the main thread's pthread_t (3.8+), if no interpreter tells */
+	abi_u64 collecting;	/* an int: a collection is under way (to 3.8)         */
 	abi_u64 none;		/* &_Py_NoneStruct in the target                     */
 	abi_u64 epoch;		/* address of a counter like is_epoch that all
 				 * interpreters share (3.12); 0: none                */
@@ -138,13 +147,67 @@ struct py_proc {
 	abi_u64 tls_index;	/* TLS_DTV: address of the tls_index in the GOT      */
 	abi_s64 tls_off;	/* TLS_FS: from fsbase; TLS_DTV: added to the offset */
 	abi_u64 ticks;		/* samples seen here; racy by design                 */
+	abi_u64 exe;		/* ARRIVING: exe_key() of what it executes           */
+	abi_u64 exe_bias;	/* ARRIVING: where that was loaded, less where it says */
+	abi_u64 exec_pages;	/* mapped as code when user space last looked; 0: not known */
 	abi_s32 tss_key;	/* -1: not read yet                                  */
 	abi_u8 state;		/* enum py_proc_state */
 	abi_u8 tstate_how;	/* enum py_tstate_how */
-	abi_u8 pad[2];
+	abi_u8 strange;		/* ARRIVING: ticks at which it was not what was expected */
+	abi_u8 pad;
 	struct py_layout l;
 };
-_Static_assert(sizeof(struct py_proc) == 208, "py_proc has no hidden padding");
+_Static_assert(sizeof(struct py_proc) == 264, "py_proc has no hidden padding");
+
+/*
+ * From addresses as a file has them to a process' own. In place or from a template;
+ * doing it twice at the same time writes the same.
+ */
+static inline void py_proc_relocate(struct py_proc *p, const struct py_proc *file, abi_u64 bias)
+{
+	p->runtime = file->runtime + bias;
+	p->tss = file->tss ? file->tss + bias : 0;
+	p->interps = file->interps ? file->interps + bias : 0;
+	p->current = file->current ? file->current + bias : 0;
+	p->main_id = file->main_id ? file->main_id + bias : 0;
+	p->collecting = file->collecting ? file->collecting + bias : 0;
+	p->none = file->none && file->none != PY_NONE_NOWHERE ? file->none + bias : file->none;
+	p->epoch = file->epoch ? file->epoch + bias : 0;
+	p->tls_index = file->tls_index ? file->tls_index + bias : 0;
+}
+
+/*
+ * Map known_exes: exe_key() -> this. What user space learned of an executable, so
+ * that a new process of it can be walked from its first sample. The interpreter is
+ * in the executable itself, or in a library whose place the dynamic linker leaves in
+ * the executable: in the slot of a function that is imported from there.
+ */
+#define EXE_ID_WORDS 2
+struct py_exe {
+	abi_u64 phdr;		/* AT_PHDR is this plus the executable's load bias    */
+	abi_u64 slot;		/* in the executable; 0: no library                  */
+	abi_u64 symbol;		/* the function in the library                       */
+	abi_u64 id_at;		/* bytes in the library that tell it from others ... */
+	abi_u64 id[EXE_ID_WORDS];	/* ... and what they are                     */
+	struct py_proc proc;	/* addresses as in the file: py_proc_relocate()      */
+};
+_Static_assert(sizeof(struct py_exe) == 48 + sizeof(struct py_proc), "py_exe is packed");
+
+/*
+ * What the kernel and stat(2) say alike of an executable, in whatever mount it is:
+ * inode number, size, and the beginning, as the kernel has it at hand when it
+ * executes a file (BINPRM_BUF_SIZE). No device: each container has its own. Never 0.
+ */
+#define EXE_HEAD 256
+static inline abi_u64 exe_key(abi_u64 ino, abi_u64 size, const abi_u64 *head)
+{
+	abi_u64 h = ino * 0x9e3779b97f4a7c15ULL ^ size;
+	int i;
+
+	for (i = 0; i < EXE_HEAD / 8; i++)
+		h = (h ^ h >> 29 ^ head[i]) * 0xbf58476d1ce4e5b9ULL;
+	return h | 1;
+}
 
 /* TACH's status byte (seeds: "Status Byte"; 32 is release-only). */
 enum {
@@ -163,6 +226,7 @@ enum raw_kind {
 	RAW_FORK = 4,
 	RAW_EXIT = 5,
 	RAW_CODE = 6,		/* a code object seen for the first time             */
+	RAW_CHANGED = 7,	/* a process without a Python stack has mapped code since */
 };
 
 /* Every record of the ring buffer starts like this. */
@@ -172,6 +236,12 @@ struct raw_header {
 	abi_u32 tgid;
 	abi_u64 time_ns;	/* CLOCK_MONOTONIC */
 	abi_u64 start_ns;	/* group leader's start_boottime: the process' identity */
+};
+
+/* RAW_UNKNOWN, RAW_CHANGED */
+struct raw_tick {
+	struct raw_header h;
+	abi_u64 exec_pages;	/* of the process, at this tick */
 };
 
 enum raw_sample_flags {
@@ -235,11 +305,26 @@ _Static_assert(sizeof(struct raw_code) ==
 	       "raw_code is packed");
 
 struct raw_lifecycle {
-	struct raw_header h;	/* RAW_EXEC, RAW_EXIT: the process; RAW_FORK: the child */
+	struct raw_header h;	/* RAW_EXIT: the process; RAW_FORK: the child         */
 	abi_u32 parent_tgid;	/* RAW_FORK */
 	abi_u32 known;		/* RAW_FORK: the child inherited an admission          */
 	abi_u64 ident;		/* RAW_FORK: the child's py_proc.ident                 */
 };
+
+/* What may be gone from /proc before anybody can look. */
+#define RAW_COMM 16
+#define RAW_COMMAND 512
+struct raw_exec {
+	struct raw_header h;
+	abi_u64 exe;		/* exe_key(); 0: could not be told                    */
+	abi_u64 ident;		/* py_proc.ident if it was admitted, else 0            */
+	abi_u64 bias;		/* admitted: where the executable was loaded, less where it says */
+	abi_u32 command_len;	/* of all arguments, each with its NUL; may be > RAW_COMMAND */
+	abi_u32 pad;
+	abi_u8 comm[RAW_COMM];
+	abi_u8 command[RAW_COMMAND];
+};
+_Static_assert(sizeof(struct raw_exec) == 24 + 32 + RAW_COMM + RAW_COMMAND, "raw_exec is packed");
 
 /* Per-CPU counters: every way a tick can end, and every loss. */
 enum counter {
@@ -265,6 +350,7 @@ enum counter {
 	CNT_CODE_LOST,		/* not lost: sent with a later sample or read by user space */
 	CNT_NO_BYTECODE,	/* frames whose line is not known: the thread's own bytecode is not */
 	CNT_UNVERIFIED_CODE,	/* frames whose code object could not be read        */
+	CNT_ARRIVED,		/* processes of known executables, walked from the first sample */
 	CNT_LIFECYCLE_LOST,	/* lost: exec/fork/exit record, ring buffer full     */
 	CNT_PROCS_FULL,		/* lost: a forked process did not fit into py_procs  */
 	CNT_MAX,

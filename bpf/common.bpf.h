@@ -28,6 +28,15 @@ struct procs_map {
 	__type(key, u32);
 	__type(value, struct py_proc);
 };
+/* Binaries, not processes: those of a host and of its containers' images. */
+#define MAX_EXES 4096
+
+struct exes_map {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, MAX_EXES);
+	__type(key, u64);
+	__type(value, struct py_exe);
+};
 struct watched_map {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, MAX_PROCS);
@@ -47,6 +56,8 @@ struct events_map {
 
 /* tgid -> how to walk it */
 extern struct procs_map py_procs SEC(".maps");
+/* exe_key() -> what a process of it will be; user space inserts */
+extern struct exes_map known_exes SEC(".maps");
 /* tgid -> 1: selected although not known to be Python yet, children too */
 extern struct watched_map watched SEC(".maps");
 extern struct counters_map counters SEC(".maps");

@@ -73,6 +73,17 @@ static __always_inline u64 current_switches(void)
 	       BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), nivcsw);
 }
 
+/*
+ * Pages that are mapped as code and cannot be written: moves when a library is loaded
+ * (fs/proc/task_mmu.c shows it as VmExe + VmLib). JIT compilers move it, too.
+ */
+static __always_inline u64 current_exec_pages(void)
+{
+	if (HAVE_TASK_BTF)
+		return bpf_get_current_task_btf()->mm->exec_vm;
+	return BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), mm, exec_vm);
+}
+
 /* When the process began: the half of its identity that pid reuse cannot fake. */
 static __always_inline u64 current_start_ns(void)
 {

@@ -6,7 +6,7 @@
  * process (its last thread, not its first) frees it. Runs in process context,
  * so changing hash maps is safe here.
  */
-#include "common.bpf.h"
+#include "arrive.bpf.h"
 
 static __always_inline void send(struct raw_lifecycle *ev)
 {
@@ -15,18 +15,44 @@ static __always_inline void send(struct raw_lifecycle *ev)
 		count(CNT_LIFECYCLE_LOST);
 }
 
-SEC("tp_btf/sched_process_exec")
-int BPF_PROG(on_exec, struct task_struct *p)
+/* The arguments lie on the new stack, which the kernel has just written. */
+static __always_inline void read_command(struct raw_exec *ev, struct mm_struct *mm)
 {
-	struct raw_lifecycle ev = { .h = { .kind = RAW_EXEC, .tgid = p->tgid } };
+	u64 start = mm->arg_start, len = mm->arg_end - start;
+
+	ev->command_len = len > 0xffffffff ? 0xffffffff : len;
+	if (len > RAW_COMMAND)
+		len = RAW_COMMAND;
+	barrier_var(len);
+	if (len > RAW_COMMAND || bpf_probe_read_user(ev->command, len, (const void *)start))
+		ev->command_len = 0;
+}
+
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(on_exec, struct task_struct *p, pid_t old_pid, struct linux_binprm *bprm)
+{
+	struct raw_exec *ev;
 	u32 tgid = p->tgid;
 
 	if (!cfg_all && !bpf_map_lookup_elem(&py_procs, &tgid) &&
 	    !bpf_map_lookup_elem(&watched, &tgid))
 		return 0;
 	bpf_map_delete_elem(&py_procs, &tgid);
-	ev.h.start_ns = p->group_leader->start_boottime;
-	send(&ev);
+	ev = bpf_ringbuf_reserve(&events, sizeof(*ev), 0);
+	if (!ev) {
+		count(CNT_LIFECYCLE_LOST);
+		return 0;
+	}
+	__builtin_memset(ev, 0, offsetof(struct raw_exec, command));
+	ev->h.kind = RAW_EXEC;
+	ev->h.tgid = tgid;
+	ev->h.time_ns = bpf_ktime_get_ns();
+	ev->h.start_ns = p->group_leader->start_boottime;
+	bpf_probe_read_kernel(ev->comm, sizeof(ev->comm), p->comm);
+	read_command(ev, p->mm);
+	ev->exe = key_of_executable(bprm);
+	admit_exec(ev, p);
+	bpf_ringbuf_submit(ev, BPF_RB_FORCE_WAKEUP);
 	return 0;
 }
 
@@ -48,7 +74,7 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 	ev.parent_tgid = parent_tgid;
 	ev.h.start_ns = child->start_boottime;
 	known = bpf_map_lookup_elem(&py_procs, &parent_tgid);
-	if (!known || known->state != PY_PROC_PYTHON)
+	if (!known || known->state == PY_PROC_OTHER)
 		return 0;
 	copy = *known;
 	copy.start_ns = ev.h.start_ns;
@@ -76,7 +102,7 @@ int BPF_PROG(on_exit, struct task_struct *p)
 	if (p->signal->live.counter)
 		return 0;	/* other threads live on */
 	known = bpf_map_lookup_elem(&py_procs, &tgid);
-	tell = known && known->state == PY_PROC_PYTHON;
+	tell = known && known->state != PY_PROC_OTHER;
 	if (known)
 		bpf_map_delete_elem(&py_procs, &tgid);
 	if (!bpf_map_delete_elem(&watched, &tgid))

@@ -13,6 +13,7 @@ const volatile unsigned int cfg_period_ns = 0;
 const volatile unsigned int cfg_wakeup_bytes = 0;
 
 struct procs_map py_procs SEC(".maps");
+struct exes_map known_exes SEC(".maps");
 struct watched_map watched SEC(".maps");
 struct counters_map counters SEC(".maps");
 struct events_map events SEC(".maps");

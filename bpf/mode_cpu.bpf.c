@@ -5,6 +5,7 @@
  * Decides about the process (admission), calls pyunwind, sends. Runs in
  * interrupt or NMI context: no hash map is changed here, only values in place.
  */
+#include "pysettle.bpf.h"
 #include "pyunwind.bpf.h"
 
 /* Batches: user space sleeps until enough is waiting, or its own timer fires. */
@@ -15,26 +16,46 @@ static __always_inline u64 wakeup_flags(void)
 		       BPF_RB_NO_WAKEUP;
 }
 
-/* Tell user space that this process runs and nobody has looked at it. */
-static __always_inline enum counter report_unknown(u32 tgid)
+/* 0, or -1: no room in the ring buffer. */
+static __always_inline int report(enum raw_kind kind, u32 tgid, u64 exec_pages)
 {
-	struct raw_header *h;
+	struct raw_tick *t = bpf_ringbuf_reserve(&events, sizeof(*t), 0);
 
-	if (current_flags() & PF_KTHREAD)
-		return CNT_KERNEL_THREAD;
-	if (!cfg_all && !bpf_map_lookup_elem(&watched, &tgid))
-		return CNT_UNSELECTED;
-	h = bpf_ringbuf_reserve(&events, sizeof(*h), 0);
-	if (!h)
-		return CNT_RING_FULL;
-	*h = (struct raw_header){
-		.kind = RAW_UNKNOWN,
+	if (!t)
+		return -1;
+	t->h = (struct raw_header){
+		.kind = kind,
 		.tgid = tgid,
 		.time_ns = bpf_ktime_get_ns(),
 		.start_ns = current_start_ns(),
 	};
-	bpf_ringbuf_submit(h, BPF_RB_FORCE_WAKEUP);
-	return CNT_UNKNOWN;
+	t->exec_pages = exec_pages;
+	bpf_ringbuf_submit(t, BPF_RB_FORCE_WAKEUP);
+	return 0;
+}
+
+/* Tell user space that this process runs and nobody has looked at it. */
+static __always_inline enum counter report_unknown(u32 tgid)
+{
+	if (current_flags() & PF_KTHREAD)
+		return CNT_KERNEL_THREAD;
+	if (!cfg_all && !bpf_map_lookup_elem(&watched, &tgid))
+		return CNT_UNSELECTED;
+	return report(RAW_UNKNOWN, tgid, current_exec_pages()) ? CNT_RING_FULL : CNT_UNKNOWN;
+}
+
+/*
+ * There is no Python stack here. Has the process loaded code since user space looked?
+ * It may have become Python, or another one. Told again when there was no room.
+ */
+static __always_inline void report_changed(struct py_proc *p, u32 tgid)
+{
+	u64 pages = current_exec_pages();
+
+	if (p->exe && !p->exec_pages)	/* its exec let it in: nobody has looked so far */
+		p->exec_pages = pages;
+	if (p->exec_pages != pages && !report(RAW_CHANGED, tgid, pages))
+		p->exec_pages = pages;
 }
 
 static __always_inline enum counter send_sample(struct raw_sample *sample, u64 pid_tgid)
@@ -101,11 +122,28 @@ static __always_inline enum counter sample_process(struct py_proc *p, u64 pid_tg
 	return send_sample(&s->sample, pid_tgid);
 }
 
+static __always_inline enum counter sample_known(struct py_proc *p, u64 pid_tgid, u64 start_ns,
+						 u64 sp)
+{
+	u32 tgid = pid_tgid >> 32;
+	int settled;
+
+	if (p->state == PY_PROC_OTHER)
+		return CNT_OTHER;
+	if (p->state == PY_PROC_ARRIVING) {
+		settled = settle(tgid);
+		if (settled <= 0)
+			return settled ? report_unknown(tgid) : CNT_NOT_READY;
+	}
+	return sample_process(p, pid_tgid, start_ns, sp);
+}
+
 static __always_inline enum counter tick(u64 sp)
 {
 	u64 pid_tgid = bpf_get_current_pid_tgid(), start_ns;
 	u32 tgid = pid_tgid >> 32;
 	struct py_proc *p;
+	enum counter end;
 
 	if (!tgid)
 		return CNT_IDLE;
@@ -118,9 +156,10 @@ static __always_inline enum counter tick(u64 sp)
 	else if (p->start_ns != start_ns)
 		return report_unknown(tgid);	/* the pid came back */
 	p->ticks++;
-	if (p->state != PY_PROC_PYTHON)
-		return CNT_OTHER;
-	return sample_process(p, pid_tgid, start_ns, sp);
+	end = sample_known(p, pid_tgid, start_ns, sp);
+	if (end == CNT_OTHER || end == CNT_NOT_READY || end == CNT_NATIVE_THREAD)
+		report_changed(p, tgid);
+	return end;
 }
 
 SEC("perf_event")

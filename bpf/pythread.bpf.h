@@ -23,22 +23,28 @@ static __always_inline u64 tstate_at(u64 addr)
 	return read_user(&ts, 8, addr) ? TSTATE_UNREADABLE : ts;
 }
 
-/* glibc's struct pthread: specific_1stblock at 0x310, specific[] at 0x510; 32 keys a block. */
-static __always_inline u64 tstate_by_tss(struct py_proc *p, u64 tp)
+/* pthread_getspecific()'s key. Negative: not made yet. */
+static __always_inline s32 tss_key(struct py_proc *p)
 {
 	struct {
 		s32 initialized;
 		s32 key;
 	} tss;
-	u64 block = tp + 0x310;
-	s32 key = p->tss_key;
 
-	if (key < 0) {
-		if (read_user(&tss, sizeof(tss), p->runtime + p->l.rt_tss_key) || !tss.initialized)
-			return TSTATE_NONE;
-		key = tss.key;
-		p->tss_key = key;
-	}
+	if (p->tss_key >= 0)
+		return p->tss_key;
+	if (read_user(&tss, sizeof(tss), p->tss - 4) || (p->l.tss_flag && !tss.initialized))
+		return -1;
+	p->tss_key = tss.key;
+	return tss.key;
+}
+
+/* glibc's struct pthread: specific_1stblock at 0x310, specific[] at 0x510; 32 keys a block. */
+static __always_inline u64 tstate_by_tss(struct py_proc *p, u64 tp)
+{
+	u64 block = tp + 0x310;
+	s32 key = tss_key(p);
+
 	if ((u32)key >= 1024)	/* PTHREAD_KEYS_MAX */
 		return TSTATE_NONE;
 	if (key >= 32) {
@@ -48,6 +54,19 @@ static __always_inline u64 tstate_by_tss(struct py_proc *p, u64 tp)
 			return TSTATE_NONE;
 	}
 	return tstate_at(block + 16 * (key & 31) + 8);
+}
+
+/* musl 1.2: struct pthread's tsd at 0x80, one pointer a key (src/internal/pthread_impl.h). */
+static __always_inline u64 tstate_by_musl(struct py_proc *p, u64 tp)
+{
+	s32 key = tss_key(p);
+	u64 tsd;
+
+	if ((u32)key >= 128)	/* PTHREAD_KEYS_MAX */
+		return TSTATE_NONE;
+	if (read_user(&tsd, 8, tp + 0x80))
+		return TSTATE_UNREADABLE;
+	return tsd ? tstate_at(tsd + 8 * key) : TSTATE_NONE;
 }
 
 static __always_inline u64 tstate_by_dtv(struct py_proc *p, u64 tp)
@@ -148,7 +167,7 @@ static __always_inline u64 tstate_by_list(struct scratch *s, struct py_proc *p, 
 	u32 i;
 
 	*w = (struct list_walk){ .tp = tp, .sp = sp };
-	if (read_user(&w->is, 8, p->runtime + p->l.rt_interp_head))
+	if (read_user(&w->is, 8, p->interps))
 		return TSTATE_UNREADABLE;
 #pragma clang loop unroll(disable)
 	for (i = 0; i < LIST_CALLS && !whole; i++)
@@ -174,6 +193,8 @@ static __always_inline u64 find_tstate(struct scratch *s, struct py_proc *p, u64
 	switch (p->tstate_how) {
 	case PY_TSTATE_TSS_GLIBC:
 		return tstate_by_tss(p, tp);
+	case PY_TSTATE_TSS_MUSL:
+		return tstate_by_musl(p, tp);
 	case PY_TSTATE_TLS_FS:
 		return tstate_at(tp + p->tls_off);
 	case PY_TSTATE_TLS_DTV:
@@ -197,12 +218,12 @@ static __always_inline u64 settle_interpreter(struct scratch *s, struct py_proc 
 {
 	u64 current, head, next;
 
-	if (read_user(&current, 8, p->runtime + p->l.rt_gil))
+	if (read_user(&current, 8, p->current))
 		return TSTATE_UNREADABLE;
 	s->gil_holder = current;
 	if (current == ts)
 		return ts;
-	if (read_user(&head, 8, p->runtime + p->l.rt_interp_head) ||
+	if (read_user(&head, 8, p->interps) ||
 	    read_user(&next, 8, head + p->l.is_next))
 		return TSTATE_UNREADABLE;
 	if (!next && head == ts_u64(s, p->l.ts_interp))
@@ -233,12 +254,12 @@ static __always_inline bool is_main_thread(struct py_proc *p, u64 is, u64 ts, u6
 		if (read_user(&main, 8, is + p->l.is_threads_main))
 			return false;
 	} else {
-		if (p->l.rt_main_thread == ABI_NO_OFF) {
+		if (!p->main_id) {
 			u64 pid_tgid = bpf_get_current_pid_tgid();
 
 			return (u32)pid_tgid == pid_tgid >> 32;
 		}
-		if (read_user(&main, 8, p->runtime + p->l.rt_main_thread))
+		if (read_user(&main, 8, p->main_id))
 			return false;
 	}
 	if (main == me && (!by_state || is == p->main_interp))
@@ -254,31 +275,46 @@ static __always_inline bool has_gil(struct scratch *s, struct py_proc *p, u64 ts
 }
 
 /*
+ * Is it an exception that stands in an exception slot? Without an address of None (up to 3.12
+ * there may be one in it) its type tells: Py_TPFLAGS_BASE_EXC_SUBCLASS in tp_flags
+ * (Include/object.h; ob_type at 8, tp_flags at 168 in all GIL builds).
+ */
+static __always_inline bool is_exception(struct py_proc *p, u64 value)
+{
+	u64 type = 0, flags = 0;
+
+	if (!value || p->none)
+		return value && value != p->none;
+	return !read_user(&type, 8, value + 8) && !read_user(&flags, 8, type + 168) &&
+	       flags >> 30 & 1;
+}
+
+/*
  * An exception propagates through C code, or some frame of this thread handles
  * one. Generators have stack items of their own, linked by previous_item; an
  * item that was left says NULL, or None in 3.11 and 3.12.
  */
 static __always_inline bool has_exception(struct scratch *s, struct py_proc *p, u64 ts)
 {
-	u64 item = ts_u64(s, p->l.ts_exc_info), bottom = ts + p->l.ts_exc_state, value;
+	u64 bottom = ts + p->l.ts_exc_state, item = bottom, value;
 	int i;
 
 	if (ts_u64(s, p->l.ts_exc_current))
 		return true;
+	if (p->l.ts_exc_info != ABI_NO_OFF)
+		item = ts_u64(s, p->l.ts_exc_info);
 	for (i = 0; i < MAX_EXC_ITEMS && item && item != bottom; i++) {
-		struct {
-			u64 value, previous;
-		} e;
+		u64 e[4];	/* to 3.10: type, value, traceback, previous; then value, previous */
 
-		/* exc_value, previous_item: neighbours since 3.11 */
-		if (read_user(&e, sizeof(e), item + p->l.exc_value))
+		if (read_user(e, sizeof(e), item))
 			return false;
-		if (e.value && e.value != p->none)
+		value = e[p->l.exc_value / 8 & 3];
+		if (is_exception(p, value))
 			return true;
-		item = e.previous;
+		item = e[p->l.exc_previous / 8 & 3];
 	}
 	value = ts_u64(s, p->l.ts_exc_state + p->l.exc_value);
-	return item == bottom && value && value != p->none;
+	return item == bottom && is_exception(p, value);
 }
 
 #endif

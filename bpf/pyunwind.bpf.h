@@ -34,7 +34,7 @@ static __always_inline s32 fetch_frame(struct scratch *s, struct walk *w)
 
 	if (w->win_last && off <= w->win_last)
 		return off;
-	if (w->low - w->fr < NEAR_BYTES) {
+	if (s->l.ts_datastack != ABI_NO_OFF && w->low - w->fr < NEAR_BYTES) {
 		u64 win = window_start(w, w->fr + bytes - WINDOW_BYTES);
 		u64 len = w->fr + bytes - win;
 
@@ -48,7 +48,7 @@ static __always_inline s32 fetch_frame(struct scratch *s, struct walk *w)
 	}
 	barrier_var(bytes);
 	bytes &= FIELD_MASK;
-	return read_user(s->frames + SINGLE_POS, bytes, w->fr) ? -1 : SINGLE_POS;
+	return read_user(s->frames + SINGLE_POS, bytes, w->fr + s->l.fr_base) ? -1 : SINGLE_POS;
 }
 
 /*
@@ -72,14 +72,31 @@ static __always_inline int walk_from_caller(struct scratch *s, struct walk *w)
 	return 0;
 }
 
+/*
+ * Where in the bytecode, in bytes. ip is fr_ip's word: an address, or an int that is -1
+ * before the first instruction.
+ */
+static __always_inline u32 offset_of(const struct scratch *s, u64 code, u64 ip, u32 tlbc)
+{
+	s64 lasti;
+	u64 start;
+
+	if (s->l.lasti_unit) {
+		lasti = (s64)(s32)ip * s->l.lasti_unit;
+	} else {
+		start = tlbc ? own_bytecode(code, tlbc) : code + s->l.co_code;
+		lasti = start ? (s64)(ip - start) : -1;
+	}
+	return lasti < 0 || lasti > 0x7fffffff ? RAW_LASTI_NONE : lasti;
+}
+
 /* Look at one frame; 0: go on, 1: the chain ended or cannot be followed. */
 static __always_inline int walk_step(struct scratch *s, struct code_cache *cache,
 				     struct walk *w)
 {
 	struct raw_sample *out = &s->sample;
-	u64 code, ip, start, fr = w->fr;
-	u32 pos, owner, tlbc = 0;
-	s64 lasti;
+	u64 code, ip, fr = w->fr;
+	u32 pos, owner = 0, tlbc = 0;
 	s32 at;
 
 	if (!fr) {
@@ -103,7 +120,8 @@ static __always_inline int walk_step(struct scratch *s, struct code_cache *cache
 #define FRAME_FIELD(type, field) (*(type *)(s->frames + pos + (s->l.field & FIELD_MASK)))
 	code = FRAME_FIELD(u64, fr_code) & ~(u64)s->l.code_tag_mask;
 	ip = FRAME_FIELD(u64, fr_ip);
-	owner = FRAME_FIELD(u8, fr_owner);
+	if (s->l.fr_owner != ABI_NO_OFF)
+		owner = FRAME_FIELD(u8, fr_owner);
 	if (s->l.fr_tlbc_index != ABI_NO_OFF)
 		tlbc = FRAME_FIELD(u32, fr_tlbc_index);
 	w->fr = FRAME_FIELD(u64, fr_previous);
@@ -127,11 +145,9 @@ static __always_inline int walk_step(struct scratch *s, struct code_cache *cache
 		out->gc_at = w->n;
 		out->flags |= RAW_GC;
 	}
-	start = tlbc ? own_bytecode(code, tlbc) : code + s->l.co_code;
-	lasti = start ? (s64)(ip - start) : -1;
 	out->frames[w->n & (ABI_MAX_FRAMES - 1)] = (struct raw_frame){
 		.code = code,
-		.lasti = lasti < 0 || lasti > 0x7fffffff ? RAW_LASTI_NONE : lasti,
+		.lasti = offset_of(s, code, ip, tlbc),
 		.id = code_id(cache, code, w->stamp),
 	};
 	w->n++;
@@ -174,10 +190,12 @@ static __always_inline void walk_frames(struct scratch *s)
 /* Is a collection going on, and since which frame? */
 static __always_inline void note_gc(struct scratch *s, struct py_proc *p, u64 is, struct walk *w)
 {
+	u64 at = p->collecting;
 	u32 collecting = 0;
 
-	if (p->l.is_gc_collecting == ABI_NO_OFF32 ||
-	    read_user(&collecting, 4, is + p->l.is_gc_collecting) || !collecting)
+	if (p->l.is_gc_collecting != ABI_NO_OFF32)
+		at = is + p->l.is_gc_collecting;
+	if (!at || read_user(&collecting, 4, at) || !collecting)
 		return;
 	/* Not told by who holds the GIL: it is this thread if the frame is in its stack. */
 	if (!p->l.gc_by_frame)
@@ -206,7 +224,7 @@ static __always_inline u32 interpreter_id(struct py_proc *p, u64 is)
 {
 	u32 id = 0;
 
-	if (is == p->main_interp)
+	if (is == p->main_interp || p->l.is_id == ABI_NO_OFF32)
 		return 0;
 	if (!read_user(&id, 4, is + p->l.is_id) && !id)
 		p->main_interp = is;
@@ -251,8 +269,7 @@ static __always_inline enum counter read_tstate(struct scratch *s, struct py_pro
 		return CNT_TSTATE_UNREADABLE;
 	if (ts == TSTATE_UNCERTAIN)
 		return CNT_TSTATE_UNCERTAIN;
-	return p->tstate_how == PY_TSTATE_TSS_GLIBC && p->tss_key < 0 ? CNT_NOT_READY :
-									CNT_NATIVE_THREAD;
+	return p->tss && p->tss_key < 0 ? CNT_NOT_READY : CNT_NATIVE_THREAD;
 }
 
 static __always_inline u8 status_of(struct scratch *s, struct py_proc *p, u64 is, u64 ts)

@@ -30,6 +30,11 @@ if [ "${1:-build}" = check ]; then
 	have setpriv || need util-linux
 	have setcap || need libcap2-bin
 	have chromium || have chromium-browser || have google-chrome || need chromium
+	# programs that embed CPython, and the static library to make some: 15 MB
+	have gdb || need gdb
+	have uwsgi || need uwsgi-core
+	ls /usr/lib/uwsgi/plugins/python3*_plugin.so >/dev/null 2>&1 || need uwsgi-plugin-python3
+	ls /usr/lib/python3*/config-*/libpython3*.a >/dev/null 2>&1 || need libpython3-dev
 	/usr/bin/python3 -c 'import pytest' 2>/dev/null || need python3-pytest
 fi
 [ -n "$missing" ] || exit 0

@@ -7,6 +7,14 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+/*
+ * Looks that changes cause: at most this often, taking at most 1 % of a CPU per process,
+ * and ever more rarely while only anonymous memory changes, as with JIT compilers.
+ */
+#define GAP_MIN_NS (10 * 1000000ull)
+#define GAP_MAX_NS (1000 * 1000000ull)
+#define GAP_COST 100
+
 /* 2 ms after the first look (a dynamic linker needs about that), doubling to a minute. */
 #define FIRST_WAIT_NS (2 * 1000000ull)
 #define MAX_WAIT_NS (64 * 1000000000ull)
@@ -45,6 +53,32 @@ void candidate_restart(struct candidate *cand)
 	cand->next_ns = 0;
 	cand->ticks = 0;
 	cand->seen_ticks = 0;
+	cand->changed = cand->refused = false;
+	cand->gap_ns = 0;
+	cand->files = 0;
+	cand->exec_pages = 0;
+}
+
+void candidate_changed(struct candidate *cand)
+{
+	uint64_t next = cand->looked_ns + cand->gap_ns;
+
+	cand->changed = true;
+	if (next < cand->next_ns)
+		cand->next_ns = next;
+}
+
+void candidate_looked(struct candidate *cand, uint64_t now_ns, uint64_t cost_ns, bool news)
+{
+	uint64_t gap = cand->changed ? 2 * cand->gap_ns : cand->gap_ns;
+
+	if (gap < GAP_COST * cost_ns)
+		gap = GAP_COST * cost_ns;
+	if (news || gap < GAP_MIN_NS)	/* what new files cost is paid once */
+		gap = GAP_MIN_NS;
+	cand->gap_ns = gap < GAP_MAX_NS ? gap : GAP_MAX_NS;
+	cand->looked_ns = now_ns;
+	cand->changed = false;
 }
 
 void candidate_backoff(struct candidate *cand, uint64_t now_ns)
@@ -94,7 +128,7 @@ uint64_t candidates_wait_ns(struct candidates *c, uint64_t now_ns, uint64_t limi
 	size_t pos = 0;
 
 	while ((cand = u64map_next(&c->by_tgid, &pos))) {
-		if (!is_young(cand))
+		if (!is_young(cand) && !cand->changed)
 			continue;
 		if (cand->next_ns <= now_ns)
 			return 0;

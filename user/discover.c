@@ -2,13 +2,14 @@
 /*
  * discover.c - mapped files to CPython images, with a cache. See discover.h.
  *
- * The interpreter is in the executable itself or in a library named libpython*.
- * One in the executable wins: it may hold a copy relocation of _PyRuntime,
- * which then is the one in use (cpython-facts: symbols and sections).
+ * The interpreter is in the executable, in a library named libpython*, or in any other
+ * file that is mapped as code (a plug-in, a program that ld.so was told to start); that
+ * is the order in which they are looked at. What a file is called decides nothing else.
  */
 #include "discover.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cpython/elf.h"
 #include "proc.h"
 #include "u64map.h"
 #include "util.h"
@@ -25,27 +27,45 @@ struct known_file {
 	struct stat st;
 	struct known_file *next;	/* same hash */
 	int err;			/* of cpython_image_read() */
-	char why[160];
+	char why[DISCOVERY_WHY_MAX];
 	struct cpython_image image;
+	struct elf_file elf;		/* of an image; elf.fd is ours */
+};
+
+/* A file that a process has mapped from its beginning. */
+struct mapped {
+	struct proc_map map;
+	char path[256];			/* cut short; map.path points to it */
+	bool code;			/* a part of it is mapped as code */
+};
+
+#define MAPPED_MAX 1024			/* a browser maps 250 files, a desktop program 400 */
+#define FOUND_MAX 8
+
+struct found {
+	const struct cpython_image *image;
+	struct py_proc proc;
+	const struct mapped *file;
+	bool ready;
+};
+
+/* One process under examination. */
+struct look {
+	pid_t tgid;
+	char exe[PATH_MAX];		/* "": not known */
+	struct mapped mapped[MAPPED_MAX];
+	size_t mapped_cnt, exe_at;	/* exe_at: MAPPED_MAX, not seen */
+	uint64_t files;			/* hash of what is mapped where */
+	struct found found[FOUND_MAX];
+	size_t found_cnt;
+	uint64_t runtime_copy, none_copy;	/* the executable's; 0: none */
+	int err;			/* -ENOENT, or -ENOTSUP and why */
+	char *why;
 };
 
 struct discovery {
 	struct u64map files;		/* hash of identity -> chain of known_file */
-};
-
-/* A mapping worth opening: where a file begins in the process. */
-struct candidate {
-	struct proc_map map;
-	char path[256];
-};
-
-#define MAX_CANDIDATES 8
-
-struct look {
-	struct candidate found[MAX_CANDIDATES];	/* the executable first; path "": not seen */
-	size_t cnt;
-	char exe[PATH_MAX];			/* "": not known */
-	bool exe_seen;
+	struct look look;		/* too large for the stack */
 };
 
 struct discovery *discovery_new(void)
@@ -63,11 +83,15 @@ void discovery_free(struct discovery *d)
 	while ((f = u64map_next(&d->files, &pos)))
 		for (; f; f = next) {
 			next = f->next;
+			if (f->image.file)
+				close(f->elf.fd);
 			free(f);
 		}
 	u64map_free(&d->files);
 	free(d);
 }
+
+/* ---- files ---- */
 
 static bool same_file(const struct stat *a, const struct stat *b)
 {
@@ -75,26 +99,43 @@ static bool same_file(const struct stat *a, const struct stat *b)
 	       a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
-/* The file behind fd, looked at now or before. NULL: no memory. */
-static struct known_file *known_file(struct discovery *d, int fd)
+static struct known_file *find_known(struct discovery *d, const struct stat *st, uint64_t *key)
 {
-	struct known_file *f, *first;
-	struct stat st;
-	uint64_t key;
+	struct known_file *f;
 
-	if (fstat(fd, &st))
-		return NULL;
-	key = hash_u64(st.st_ino ^ hash_u64(st.st_dev));
-	first = u64map_get(&d->files, key);
-	for (f = first; f; f = f->next)
-		if (same_file(&f->st, &st))
+	*key = hash_u64(st->st_ino ^ hash_u64(st->st_dev));
+	for (f = u64map_get(&d->files, *key); f; f = f->next)
+		if (same_file(&f->st, st))
 			return f;
-	f = calloc(1, sizeof(*f));
+	return NULL;
+}
+
+/* Keep an image's file at hand: see cpython_image_mem(). */
+static void keep_file(struct known_file *f, int fd)
+{
+	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+
+	if (copy < 0)
+		return;
+	if (elf_file_open(&f->elf, copy))
+		close(copy);
+	else
+		f->image.file = &f->elf;
+}
+
+/* Read a file that we have not seen. NULL: no memory. */
+static struct known_file *read_new(struct discovery *d, int fd, const struct stat *st,
+				   uint64_t key)
+{
+	struct known_file *f = calloc(1, sizeof(*f));
+
 	if (!f)
 		return NULL;
-	f->st = st;
-	f->next = first;
+	f->st = *st;
+	f->next = u64map_get(&d->files, key);
 	f->err = cpython_image_read(fd, &f->image, f->why, sizeof(f->why));
+	if (!f->err)
+		keep_file(f, fd);
 	if (u64map_put(&d->files, key, f)) {
 		free(f);
 		return NULL;
@@ -102,84 +143,304 @@ static struct known_file *known_file(struct discovery *d, int fd)
 	return f;
 }
 
-static void keep(struct candidate *c, const struct proc_map *m)
+/* An open file, looked at now or before. NULL with errno. */
+static struct known_file *open_file(struct discovery *d, int fd)
 {
-	c->map = *m;
-	snprintf(c->path, sizeof(c->path), "%s", m->path);
-	c->map.path = c->path;
+	struct known_file *f;
+	struct stat st;
+	uint64_t key;
+
+	if (fstat(fd, &st))
+		return NULL;
+	f = find_known(d, &st, &key);
+	if (!f && !(f = read_new(d, fd, &st, key)))
+		errno = ENOMEM;
+	return f;
 }
 
-/*
- * Keep the beginning of the executable and of every libpython. When nobody can tell
- * what the executable is, it is the first file that is mapped: loaders put it lowest.
- */
+/* The file behind a mapping, looked at now or before. NULL with errno. */
+static struct known_file *known_file(struct discovery *d, const struct mapped *m)
+{
+	struct known_file *f;
+	struct stat st;
+	uint64_t key;
+	int fd;
+
+	if (!proc_stat_mapped(d->look.tgid, &m->map, &st) && (f = find_known(d, &st, &key)))
+		return f;
+	fd = proc_open_mapped(d->look.tgid, &m->map);
+	if (fd < 0) {
+		errno = -fd;
+		return NULL;
+	}
+	f = open_file(d, fd);
+	close(fd);
+	return f;
+}
+
+const struct cpython_image *discovery_image(struct discovery *d, int fd)
+{
+	const struct known_file *f = open_file(d, fd);
+
+	return f && !f->err ? &f->image : NULL;
+}
+
+/* ---- what is mapped ---- */
+
+/* In /proc/PID/maps a newline is \012 (fs/proc/task_mmu.c), in the link it is itself. */
+static bool same_path(const char *in_maps, const char *link)
+{
+	for (; *link; link++, in_maps++) {
+		if (*in_maps == *link)
+			continue;
+		if (*link != '\n' || strncmp(in_maps, "\\012", 4))
+			return false;
+		in_maps += 3;
+	}
+	return !*in_maps;
+}
+
+static void keep(struct look *look, const struct proc_map *m)
+{
+	struct mapped *f = &look->mapped[look->mapped_cnt];
+
+	f->map = *m;
+	snprintf(f->path, sizeof(f->path), "%s", m->path);
+	f->map.path = f->path;
+	f->code = m->exec;
+	/* When nobody can tell what the executable is: loaders put it lowest. */
+	if (look->exe_at == MAPPED_MAX && (!look->exe[0] || same_path(m->path, look->exe)))
+		look->exe_at = look->mapped_cnt;
+	look->mapped_cnt++;
+}
+
+static bool same_mapped(const struct proc_map *a, const struct proc_map *b)
+{
+	return a->inode == b->inode && a->dev == b->dev;
+}
+
 static int collect(void *ctx, const struct proc_map *m)
 {
 	struct look *look = ctx;
-	const char *base = strrchr(m->path, '/');
+	struct mapped *last = look->mapped_cnt ? &look->mapped[look->mapped_cnt - 1] : NULL;
 
-	if (m->offset || m->path[0] != '/')
+	if (m->path[0] != '/')
 		return 0;
-	if (!look->exe_seen && (!look->exe[0] || !strcmp(m->path, look->exe))) {
-		keep(&look->found[0], m);
-		look->exe_seen = true;
-	} else if (!strncmp(base + 1, "libpython", 9) && look->cnt < MAX_CANDIDATES) {
-		keep(&look->found[look->cnt++], m);
-	}
-	return look->cnt == MAX_CANDIDATES && look->exe_seen;
+	if (!m->offset)
+		keep(look, m);
+	else if (m->exec && last && same_mapped(&last->map, m))
+		last->code = true;
+	else
+		return 0;
+	look->files = hash_u64(look->files ^ m->start ^ hash_u64(m->inode ^ hash_u64(m->dev)));
+	return look->mapped_cnt == MAPPED_MAX;
 }
 
-static void fill_proc(struct py_proc *p, const struct cpython_image *img, uint64_t bias)
+/* Somebody reads the file while it is loaded elsewhere: that is not where its code runs. */
+static bool is_other_view(const struct look *look, const struct mapped *m)
+{
+	size_t i;
+
+	for (i = 0; !m->code && i < look->mapped_cnt; i++)
+		if (look->mapped[i].code && same_mapped(&look->mapped[i].map, &m->map))
+			return true;
+	return false;
+}
+
+/* ---- what is in it ---- */
+
+void discovery_proc(const struct cpython_image *img, struct py_proc *p)
 {
 	*p = (struct py_proc){
-		.runtime = img->runtime_vaddr + bias,
-		.none = img->none_vaddr ? img->none_vaddr + bias : 0,
-		.epoch = img->epoch_vaddr ? img->epoch_vaddr + bias : 0,
-		.tls_index = img->tls_index_vaddr ? img->tls_index_vaddr + bias : 0,
+		.runtime = img->runtime_vaddr,
+		.tss = img->tss_vaddr,
+		.interps = img->interps_vaddr,
+		.current = img->current_vaddr,
+		.collecting = img->collecting_vaddr,
+		.main_id = img->main_id_vaddr,
+		.none = img->none_vaddr,
+		.epoch = img->epoch_vaddr,
+		.tls_index = img->tls_index_vaddr,
 		.tls_off = img->tls_off,
 		.tss_key = -1,
 		.state = PY_PROC_PYTHON,
 		.tstate_how = img->tstate_how,
 		.l = img->layout,
 	};
+	if (!p->none && img->minor >= 13)
+		p->none = PY_NONE_NOWHERE;
 }
 
-int discovery_look(struct discovery *d, pid_t tgid, const struct cpython_image **image,
-		   struct py_proc *proc, char *why, size_t why_size)
+/* The runtime is elsewhere than the image has it: with all that lies in it. */
+static void move_runtime(struct py_proc *p, uint64_t to)
 {
-	struct look look = { .cnt = 1 };
-	int err, result = -ENOENT;
+	uint64_t by = to - p->runtime;
+
+	p->runtime += by;
+	p->tss += p->tss ? by : 0;
+	p->interps += p->interps ? by : 0;
+	p->current += p->current ? by : 0;
+	p->collecting += p->collecting ? by : 0;
+	p->main_id += p->main_id ? by : 0;
+}
+
+/* An interpreter of this CPython exists: the runtime's list of them is not empty. */
+static bool is_initialised(pid_t tgid, const struct py_proc *p)
+{
+	uint64_t head = 0;
+
+	return !proc_mem_read((void *)(intptr_t)tgid, p->interps, &head, sizeof(head)) && head;
+}
+
+static void add_found(struct look *look, const struct cpython_image *img,
+		      const struct mapped *m, uint64_t bias)
+{
+	struct found *f = &look->found[look->found_cnt];
+	struct py_proc file;
+
+	if (look->found_cnt == FOUND_MAX)
+		return;
+	f->image = img;
+	f->file = m;
+	discovery_proc(img, &file);
+	f->proc = file;
+	py_proc_relocate(&f->proc, &file, bias);
+	if (look->runtime_copy)
+		move_runtime(&f->proc, look->runtime_copy);
+	if (look->none_copy)
+		f->proc.none = look->none_copy;
+	f->ready = is_initialised(look->tgid, &f->proc);
+	look->found_cnt++;
+}
+
+static bool is_called(const struct mapped *m, const char *name)
+{
+	return !strncmp(strrchr(m->path, '/') + 1, name, strlen(name));
+}
+
+static void note_refusal(struct look *look, const struct known_file *f, const struct mapped *m)
+{
+	/* Nobody knows what is in a 32-bit program; one that is called python will be one. */
+	bool python = f->err == -ENOTSUP ||
+		      (f->err == -ENOEXEC && (is_called(m, "python") || is_called(m, "libpython")));
+
+	if (!python || look->err != -ENOENT)
+		return;
+	snprintf(look->why, DISCOVERY_WHY_MAX, "%s", f->why);
+	look->err = -ENOTSUP;
+}
+
+/* 0, or -ENOMEM. */
+static int look_into(struct discovery *d, const struct mapped *m)
+{
+	struct look *look = &d->look;
+	struct known_file *f = known_file(d, m);
+	uint64_t bias;
+
+	if (!f)
+		return errno == ENOMEM ? -ENOMEM : 0;
+	bias = m->map.start - f->image.first_load_vaddr;
+	if (!f->err) {
+		add_found(look, &f->image, m, bias);
+	} else if (f->err == -EXDEV) {
+		look->runtime_copy = f->image.runtime_vaddr ? f->image.runtime_vaddr + bias : 0;
+		look->none_copy = f->image.none_vaddr ? f->image.none_vaddr + bias : 0;
+	} else {
+		note_refusal(look, f, m);
+	}
+	return 0;
+}
+
+/* The executable, libraries called libpython, and when nothing is there all other code. */
+static int look_at_files(struct discovery *d)
+{
+	struct look *look = &d->look;
+	size_t i;
+	int err = 0;
+
+	if (look->exe_at < look->mapped_cnt)
+		err = look_into(d, &look->mapped[look->exe_at]);
+	for (i = 0; !err && i < look->mapped_cnt; i++) {
+		struct mapped *m = &look->mapped[i];
+
+		if (i != look->exe_at && is_called(m, "libpython") && !is_other_view(look, m))
+			err = look_into(d, m);
+	}
+	if (look->found_cnt || look->err != -ENOENT)
+		return err;
+	for (i = 0; !err && i < look->mapped_cnt; i++) {
+		struct mapped *m = &look->mapped[i];
+
+		if (i != look->exe_at && m->code && !is_called(m, "libpython"))
+			err = look_into(d, m);
+	}
+	return err;
+}
+
+static void describe_other(const struct found *taken, const struct found *other, char *out)
+{
+	char path[4 * sizeof(other->file->path)];
+	const char *base = strrchr(other->file->path, '/') + 1;
+
+	snprintf(out, DISCOVERY_WHY_MAX, "a second CPython in it (%s in %.100s) runs, too; only "
+		 "%s is profiled", other->image->version,
+		 escape_text(base, strlen(base), path, sizeof(path)), taken->image->version);
+}
+
+/* Of several the preferred one or the first that is initialised; of none that is, the first. */
+static void choose(const struct look *look, uint64_t prefer, struct discovered *out)
+{
+	const struct found *taken = NULL, *f;
 	size_t i;
 
-	if (proc_exe(tgid, look.exe, sizeof(look.exe)))
-		look.exe[0] = '\0';
-	err = proc_maps(tgid, collect, &look);
-	snprintf(why, why_size, "%s", strerror(-err));
+	for (i = 0; i < look->found_cnt; i++) {
+		f = &look->found[i];
+		if (f->ready && (!taken || f->proc.runtime == prefer))
+			taken = f;
+	}
+	out->also[0] = '\0';
+	for (i = 0; taken && i < look->found_cnt && !out->also[0]; i++) {
+		f = &look->found[i];
+		if (f->ready && f->proc.runtime != taken->proc.runtime)
+			describe_other(taken, f, out->also);
+	}
+	if (!taken)
+		taken = &look->found[0];
+	out->image = taken->image;
+	out->proc = taken->proc;
+	out->ready = taken->ready;
+	out->several = look->found_cnt > 1;
+	out->copied = look->runtime_copy || look->none_copy;
+}
+
+int discovery_look(struct discovery *d, pid_t tgid, uint64_t *files, uint64_t prefer,
+		   struct discovered *out)
+{
+	struct look *look = &d->look;
+	uint64_t before = *files;
+	int err;
+
+	look->tgid = tgid;
+	look->mapped_cnt = look->found_cnt = 0;
+	look->exe_at = MAPPED_MAX;
+	look->files = 1;
+	look->runtime_copy = look->none_copy = 0;
+	look->err = -ENOENT;
+	look->why = out->why;
+	if (proc_exe(tgid, look->exe, sizeof(look->exe)))
+		look->exe[0] = '\0';
+	err = proc_maps(tgid, collect, look);
+	snprintf(out->why, sizeof(out->why), "%s", strerror(-err));
 	if (err < 0)
 		return err;
-	for (i = 0; i < look.cnt; i++) {
-		struct candidate *c = &look.found[i];
-		struct known_file *f;
-		int fd;
-
-		if (!c->path[0])
-			continue;
-		fd = proc_open_mapped(tgid, &c->map);
-		if (fd < 0)
-			continue;
-		f = known_file(d, fd);
-		close(fd);
-		if (!f)
-			return -ENOMEM;
-		if (!f->err) {
-			fill_proc(proc, &f->image, c->map.start - f->image.first_load_vaddr);
-			*image = &f->image;
-			return 0;
-		}
-		if (f->err == -ENOTSUP && result == -ENOENT) {
-			snprintf(why, why_size, "%s", f->why);
-			result = f->err;
-		}
-	}
-	return result;
+	*files = look->files;
+	if (before == look->files)
+		return -EALREADY;
+	err = look_at_files(d);
+	if (err)
+		return err;
+	if (!look->found_cnt)
+		return look->err;
+	choose(look, prefer, out);
+	return 0;
 }

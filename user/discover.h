@@ -3,11 +3,13 @@
  * discover.h - is this process a Python, and how is it to be walked?
  *
  * Looks at the files a process has mapped, asks cpython/image once per file
- * and remembers the answer, "no" included.
+ * and remembers the answer, "no" included. Of several CPythons in one process it
+ * takes one whose runtime is initialised.
  */
 #ifndef TACHBPF_DISCOVER_H
 #define TACHBPF_DISCOVER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -20,13 +22,31 @@ struct discovery;
 struct discovery *discovery_new(void);
 void discovery_free(struct discovery *d);
 
+#define DISCOVERY_WHY_MAX 256
+
+struct discovered {
+	const struct cpython_image *image;	/* owned by the discovery, valid until its end */
+	struct py_proc proc;		/* filled but for start_ns, ident, exec_pages */
+	bool ready;			/* this CPython's runtime is initialised */
+	bool several;			/* there are others in the process */
+	bool copied;			/* the executable holds a copy of the runtime, or of None */
+	char also[DISCOVERY_WHY_MAX];	/* another one is initialised, too: says which; or "" */
+	char why[DISCOVERY_WHY_MAX];	/* of an error; hostile bytes are escaped */
+};
+
 /*
- * Look at a process. 0: *image (owned by d, valid until discovery_free()) says
- * what it is and *proc is filled but for start_ns and ident. -ENOENT: no Python
- * in it (yet). -ENOTSUP: a Python we cannot walk, why says. -ESRCH: it is gone.
- * Other -errno: could not look, why says.
+ * Look at a process. *files: what was seen of its mapped files at the last look at this
+ * process, 0: never looked; updated. prefer: the runtime that is to be taken before others that
+ * are initialised, too; 0: any. 0: *found is filled. -ENOENT: no Python in it (yet);
+ * -EALREADY: neither, and its files are those of the last look. -ENOTSUP: a Python we cannot
+ * walk, found->why says. -ESRCH: it is gone. Other -errno: could not look, found->why says.
  */
-int discovery_look(struct discovery *d, pid_t tgid, const struct cpython_image **image,
-		   struct py_proc *proc, char *why, size_t why_size);
+int discovery_look(struct discovery *d, pid_t tgid, uint64_t *files, uint64_t prefer,
+		   struct discovered *found);
+
+/* The CPython in an open file, owned by d; NULL: none that we can walk. */
+const struct cpython_image *discovery_image(struct discovery *d, int fd);
+/* How a process of it is walked, with addresses as in the file: py_proc_relocate(). */
+void discovery_proc(const struct cpython_image *img, struct py_proc *p);
 
 #endif

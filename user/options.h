@@ -29,6 +29,7 @@ struct record_options {
 	const char *output;		/* -o; NULL: default name */
 	bool no_compression;		/* --compression none */
 	enum tach_layout layout;	/* --layout */
+	enum record_split { SPLIT_AUTO, SPLIT_ALL } split;	/* --split */
 	const char *cpu_list;		/* -C; NULL: every CPU */
 	bool opcodes;			/* --opcodes */
 	bool no_gc;			/* --no-gc */

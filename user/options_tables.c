@@ -12,6 +12,8 @@
 #include "util.h"
 
 static const struct choice compressions[] = { { "zstd", false }, { "none", true }, { 0 } };
+static const struct choice file_splits[] = { { "auto", SPLIT_AUTO }, { "all", SPLIT_ALL }, { 0 } };
+
 static const struct choice layouts[] = {
 	{ "release", TACH_RELEASE }, { "draft1", TACH_DRAFT1 }, { "draft2", TACH_DRAFT2 }, { 0 }
 };
@@ -94,6 +96,9 @@ static const struct cli_option record_table[] = {
 	  compressions },
 	{ 0, "layout", "LAYOUT", "Output", "release (default), draft1 or draft2", opt_choice,
 	  RECORD(layout), layouts },
+	{ 0, "split", "WHEN", "Output", "auto (default): processes that live less than a second\n"
+	  "share a file by binary and command; all: one file each", opt_choice,
+	  RECORD(split), file_splits },
 	{ 0, "json", NULL, "Output", "the summary as JSON on standard output", opt_flag,
 	  RECORD(json), NULL },
 	GENERAL_OPTIONS,

@@ -26,14 +26,15 @@
 /* "start-end perms offset dev inode path"; false: no file behind it. */
 static bool parse_map(char *line, struct proc_map *m)
 {
-	unsigned long long inode;
+	unsigned int major, minor;
 	char perms[5];
 	int path = 0;
 
-	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*s %llu %n", &m->start,
-		   &m->end, perms, &m->offset, &inode, &path) < 5 ||
-	    !inode || !path)
+	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %x:%x %" SCNu64 " %n", &m->start,
+		   &m->end, perms, &m->offset, &major, &minor, &m->inode, &path) < 7 ||
+	    !m->inode || !path)
 		return false;
+	m->dev = (uint64_t)major << 32 | minor;
 	line[strcspn(line, "\n")] = '\0';
 	m->path = line + path;
 	m->exec = perms[2] == 'x';
@@ -91,13 +92,28 @@ static int open_in_root(pid_t tgid, const char *file)
 	return fd;
 }
 
+#define MAP_FILES_PATH_MAX 128
+
+static void map_files_path(char *path, pid_t tgid, const struct proc_map *m)
+{
+	snprintf(path, MAP_FILES_PATH_MAX, "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, tgid,
+		 m->start, m->end);
+}
+
+int proc_stat_mapped(pid_t tgid, const struct proc_map *m, struct stat *st)
+{
+	char path[MAP_FILES_PATH_MAX];
+
+	map_files_path(path, tgid, m);
+	return stat(path, st) ? -errno : 0;
+}
+
 int proc_open_mapped(pid_t tgid, const struct proc_map *m)
 {
-	char path[128];
+	char path[MAP_FILES_PATH_MAX];
 	int fd;
 
-	snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, tgid, m->start,
-		 m->end);
+	map_files_path(path, tgid, m);
 	fd = open_regular(AT_FDCWD, path, 0);
 	/* map_files needs CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE; the path may do without. */
 	return fd < 0 ? open_in_root(tgid, m->path) : fd;

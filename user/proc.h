@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #define PROC_COMM_MAX 64
@@ -18,6 +19,7 @@
 /* One line of /proc/PID/maps that has a file behind it. */
 struct proc_map {
 	uint64_t start, end, offset;
+	uint64_t dev, inode;	/* of the file system below, which stat() may not show (overlayfs) */
 	bool exec;
 	const char *path;	/* as the kernel prints it, " (deleted)" included */
 };
@@ -30,6 +32,9 @@ int proc_maps(pid_t tgid, int (*cb)(void *ctx, const struct proc_map *m), void *
  * file is opened for reading only, and only if it is a regular one. -errno.
  */
 int proc_open_mapped(pid_t tgid, const struct proc_map *m);
+
+/* stat() of the file behind a mapping, without opening it. 0 or -errno. */
+int proc_stat_mapped(pid_t tgid, const struct proc_map *m, struct stat *st);
 
 /* What /proc/PID/stat says. */
 struct proc_stat {

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "held.h"
 #include "intern.h"
 #include "symbolize.h"
 #include "u64map.h"
@@ -32,6 +33,7 @@ struct thread {
 struct process {
 	struct process_args args;
 	char comm[PROC_COMM_MAX];
+	char *command;
 	struct intern *in;
 	struct symbolizer *sym;
 	struct sink *sink;
@@ -42,10 +44,27 @@ struct process {
 	uint32_t gc_frame, truncated_frame, unreadable_frame;	/* UINT32_MAX: not made yet */
 };
 
+/*
+ * The process' memory; when it is gone, or has not yet touched the page, the file that
+ * the interpreter is in: names and line tables of frozen modules lie in its data.
+ * (A page of a file that the process changed is in memory: the kernel had it.)
+ */
+static int read_target(void *ctx, uint64_t addr, void *buf, size_t len)
+{
+	const struct process *p = ctx;
+	const struct cpython_image *image = p->args.image;
+	int err = proc_mem_read((void *)(intptr_t)p->args.tgid, addr, buf, len);
+
+	if (err && p->args.py.runtime)
+		err = cpython_image_mem(image, addr - (p->args.py.runtime - image->runtime_vaddr),
+					buf, len);
+	return err;
+}
+
 struct process *process_new(const struct process_args *args)
 {
 	struct process *p = calloc(1, sizeof(*p));
-	struct target_mem mem = { proc_mem_read, (void *)(intptr_t)args->tgid };
+	struct target_mem mem = { read_target, p };
 
 	if (!p)
 		return NULL;
@@ -58,8 +77,10 @@ struct process *process_new(const struct process_args *args)
 	p->args.meta.python_minor = args->image->minor;
 	p->args.meta.python_micro = args->image->micro;
 	p->gc_frame = p->truncated_frame = p->unreadable_frame = UINT32_MAX;
+	p->command = args->command ? strdup(args->command) : NULL;
+	p->args.command = p->command;
 	p->in = intern_new();
-	if (p->in)
+	if (p->in && (p->command || !args->command))
 		p->sym = symbolizer_new(args->image, mem, p->in, args->opcodes);
 	if (!p->sym) {
 		process_free(p);
@@ -81,6 +102,7 @@ void process_free(struct process *p)
 	u64map_free(&p->threads);
 	symbolizer_free(p->sym);
 	intern_free(p->in);
+	free(p->command);
 	free(p);
 }
 
@@ -94,6 +116,36 @@ int process_attach(struct process *p, struct sink *sink)
 bool process_has_sink(const struct process *p)
 {
 	return p->sink;
+}
+
+const struct sink *process_sink(const struct process *p)
+{
+	return p->sink;
+}
+
+/* To the sink, and count what becomes of it. */
+static int deliver(void *ctx, const struct event *ev)
+{
+	struct process *p = ctx;
+
+	if (!p->sink_err && p->sink)
+		p->sink_err = p->sink->ops->event(p->sink, ev);
+	if (p->sink_err || !p->sink)
+		p->stats.write_lost++;
+	else
+		p->stats.samples++;
+	return 0;
+}
+
+int process_promote(struct process *p, struct sink *sink)
+{
+	struct sink *held = p->sink;
+
+	process_attach(p, sink);
+	p->stats.samples = 0;
+	held_replay(held, deliver, p);
+	held->ops->close(held);
+	return p->sink_err;
 }
 
 /* The thread's memory of its last stack. NULL: no memory. */
@@ -226,12 +278,7 @@ static int emit(struct process *p, const struct thread *t, const struct raw_samp
 			return err;
 	}
 	p->stats.frames += ev.nframes;
-	if (!p->sink_err && p->sink)
-		p->sink_err = p->sink->ops->event(p->sink, &ev);
-	if (p->sink_err || !p->sink)
-		p->stats.write_lost++;
-	else
-		p->stats.samples++;
+	deliver(p, &ev);
 	return p->sink_err;
 }
 
@@ -285,6 +332,16 @@ pid_t process_tgid(const struct process *p)
 	return p->args.tgid;
 }
 
+uint64_t process_start_ns(const struct process *p)
+{
+	return p->args.start_ns;
+}
+
+const struct profile_tables *process_tables(const struct process *p)
+{
+	return intern_tables(p->in);
+}
+
 bool process_knows_start(struct process *p, uint64_t start_ns)
 {
 	if (!p->args.start_ns)
@@ -295,6 +352,11 @@ bool process_knows_start(struct process *p, uint64_t start_ns)
 const char *process_comm(const struct process *p)
 {
 	return p->comm;
+}
+
+const char *process_command(const struct process *p)
+{
+	return p->command;
 }
 
 const struct cpython_image *process_image(const struct process *p)

@@ -35,8 +35,9 @@ struct process_args {
 	pid_t tgid;
 	uint64_t start_ns;	/* start_boottime of the process */
 	const char *comm;	/* copied */
+	const char *command;	/* copied; NULL: as /proc has it */
 	const struct cpython_image *image;	/* outlives the process */
-	struct py_proc py;	/* how the kernel walks it; kept for forks */
+	struct py_proc py;	/* how the kernel walks it; kept for forks. runtime 0: not known */
 	bool opcodes;
 	struct profile_meta meta;	/* python_*, tgid and comm are filled in */
 };
@@ -52,6 +53,13 @@ void process_free(struct process *p);
  */
 int process_attach(struct process *p, struct sink *sink);
 bool process_has_sink(const struct process *p);
+/* Its sink, still its own; NULL: none. */
+const struct sink *process_sink(const struct process *p);
+/*
+ * From a held sink (held.h) to the one that stays: everything so far goes there first.
+ * 0 or -errno of the sink, with what it did not take counted as lost.
+ */
+int process_promote(struct process *p, struct sink *sink);
 
 /* Take one record of len bytes. 0 or -errno of the sink (samples are counted as lost). */
 int process_sample(struct process *p, const struct raw_sample *raw, size_t len);
@@ -69,12 +77,18 @@ int process_end(struct process *p, const struct profile_stats *stats);
 void process_gone(struct process *p);
 
 pid_t process_tgid(const struct process *p);
+/* start_boottime, ns; 0: not known. */
+uint64_t process_start_ns(const struct process *p);
+/* What the ids in its events mean. */
+const struct profile_tables *process_tables(const struct process *p);
 /*
  * Is this the process that began at start_ns (start_boottime)? One that was
  * found through /proc learns its start from the first record that names it.
  */
 bool process_knows_start(struct process *p, uint64_t start_ns);
 const char *process_comm(const struct process *p);
+/* As it was executed; NULL: ask /proc. */
+const char *process_command(const struct process *p);
 const struct cpython_image *process_image(const struct process *p);
 const struct py_proc *process_py(const struct process *p);
 /* Filled to the moment. */

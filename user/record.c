@@ -86,6 +86,7 @@ static int open_recording(struct record *r)
 		.single_file = o->pid_cnt == 1,
 		.compress = !o->no_compression,
 		.layout = o->layout,
+		.split_all = o->split == SPLIT_ALL,
 		.rate_hz = r->rate_hz,
 		.features = FEATURE_ALL_THREADS | (o->no_gc ? 0 : FEATURE_GC) |
 			    (o->opcodes ? FEATURE_OPCODES : 0),
@@ -127,8 +128,10 @@ static int select_processes(struct record *r)
 	if (!r->opts->command)
 		return 0;
 	err = spawn_held(&r->child, r->opts->command);
-	if (!err)
+	if (!err) {
+		recording_set_command(r->recording, r->child.pid);
 		err = session_watch(r->session, r->child.pid);
+	}
 	if (err)
 		log_error("cannot start %s: %s", r->opts->command[0], strerror(-err));
 	return err;

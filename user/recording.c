@@ -15,10 +15,18 @@
 #include <unistd.h>
 
 #include "compress.h"
+#include "held.h"
 #include "session_file.h"
 #include "util.h"
 
 #define CMDLINE_MAX 4096
+/*
+ * A process that lived shorter is merged with others of its kind. Its samples are held
+ * in memory until then: it is also how much more than a second a kill -9 can cost.
+ */
+#define MERGE_BELOW_NS 1000000000ull
+/* 10,000 samples of depth 20: more than a second of one CPU at any common rate. */
+#define HELD_MAX_BYTES (2u << 20)
 
 void recording_start(struct recording *r)
 {
@@ -61,6 +69,13 @@ fail:
 	return NULL;
 }
 
+static void free_row(struct row *row)
+{
+	free(row->command);
+	free(row->members);
+	free(row);
+}
+
 void recording_free(struct recording *r)
 {
 	size_t i;
@@ -68,10 +83,9 @@ void recording_free(struct recording *r)
 
 	if (!r)
 		return;
-	for (i = 0; i < r->row_cnt; i++) {
-		free(r->rows[i]->command);
-		free(r->rows[i]);
-	}
+	recording_free_groups(r);
+	for (i = 0; i < r->row_cnt; i++)
+		free_row(r->rows[i]);
 	free(r->rows);
 	free(r->refusals);
 	free(r->selection);
@@ -100,33 +114,61 @@ void recording_meta(const struct recording *r, struct profile_meta *meta)
 	};
 }
 
-static double since_start(const struct recording *r)
+double recording_since_start(const struct recording *r)
 {
 	return (now_ns() - r->start_ns) / 1e9;
 }
 
-int recording_add(struct recording *r, struct process *p)
+struct row *recording_new_row(struct recording *r, const char *command)
 {
 	struct row **bigger, *row = calloc(1, sizeof(*row));
-	char command[CMDLINE_MAX] = "";
 
 	bigger = row ? realloc(r->rows, (r->row_cnt + 1) * sizeof(*bigger)) : NULL;
 	if (bigger)
 		r->rows = bigger;
-	proc_cmdline(process_tgid(p), command, sizeof(command));
-	if (!bigger || !(row->command = strdup(command)) ||
-	    u64map_put(&r->live, process_tgid(p), row)) {
-		free(row ? row->command : NULL);
+	if (!bigger || !(row->command = strdup(command))) {
 		free(row);
+		return NULL;
+	}
+	row->fd = -1;
+	row->journal_fd = -1;
+	row->begin_s = recording_since_start(r);
+	r->rows[r->row_cnt++] = row;
+	return row;
+}
+
+void recording_remove_row(struct recording *r, struct row *row)
+{
+	size_t i;
+
+	/* What goes came lately. */
+	for (i = r->row_cnt; i-- && r->rows[i] != row;)
+		;
+	memmove(r->rows + i, r->rows + i + 1, (r->row_cnt - i - 1) * sizeof(*r->rows));
+	r->row_cnt--;
+	free_row(row);
+}
+
+int recording_add(struct recording *r, struct process *p)
+{
+	char text[CMDLINE_MAX] = "";
+	const char *command = process_command(p);
+	struct row *row;
+
+	/* One that was longer than the kernel sent is asked for while it lives. */
+	if ((!command || strlen(command) >= RAW_COMMAND - 1) &&
+	    !proc_cmdline(process_tgid(p), text, sizeof(text)))
+		command = text;
+	row = recording_new_row(r, command ? command : "");
+	if (!row)
+		return -ENOMEM;
+	if (u64map_put(&r->live, process_tgid(p), row)) {
+		recording_remove_row(r, row);
 		return -ENOMEM;
 	}
 	row->tgid = process_tgid(p);
-	row->fd = -1;
-	row->journal_fd = -1;
-	row->begin_s = since_start(r);
 	snprintf(row->comm, sizeof(row->comm), "%s", process_comm(p));
 	snprintf(row->version, sizeof(row->version), "%s", process_image(p)->version);
-	r->rows[r->row_cnt++] = row;
 	return r->args.single_file ? recording_open_process(r, p) : 0;
 }
 
@@ -170,7 +212,8 @@ static int create_file(struct recording *r, struct row *row)
 {
 	if (r->args.single_file)
 		return create_single_file(r, row);
-	output_file_name(row->file, row->tgid, row->comm, earlier_profiles(r, row));
+	if (!row->file[0])	/* a merged one's is given */
+		output_file_name(row->file, row->tgid, row->comm, earlier_profiles(r, row));
 	return output_create_file(r->dirfd, row->file);
 }
 
@@ -218,27 +261,84 @@ static void close_journal(struct recording *r, struct row *row)
 	row->journal_fd = -1;
 }
 
-int recording_open_process(struct recording *r, struct process *p)
+struct sink *recording_open_row(struct recording *r, struct row *row)
 {
-	struct row *row = u64map_get(&r->live, process_tgid(p));
 	struct sink_args args = { .layout = r->args.layout, .compressor = r->compressor };
-	struct sink *sink;
 
-	if (!row)
-		return -ENOENT;
 	row->fd = create_file(r, row);
 	if (row->fd < 0) {
 		row->file[0] = '\0';
-		return row->fd;
+		errno = -row->fd;
+		return NULL;
 	}
 	args.fd = row->fd;
 	open_journal(r, row);
 	args.journal_fd = row->journal_fd;
 	r->file_cnt++;
-	sink = sink_tach.open(&args);
-	if (!sink)
-		return -errno;
-	return process_attach(p, sink);
+	return sink_tach.open(&args);
+}
+
+static uint64_t clock_ns(clockid_t clock)
+{
+	struct timespec ts;
+
+	clock_gettime(clock, &ts);
+	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
+}
+
+/* How long the process had lived at end_ns (CLOCK_MONOTONIC); 0: until now. */
+static uint64_t age_ns(const struct process *p, uint64_t end_ns)
+{
+	uint64_t boot = clock_ns(CLOCK_BOOTTIME), start = process_start_ns(p);
+
+	if (end_ns)
+		boot -= clock_ns(CLOCK_MONOTONIC) - end_ns;
+	return start && start < boot ? boot - start : UINT64_MAX;
+}
+
+void recording_set_command(struct recording *r, pid_t tgid)
+{
+	r->command_tgid = tgid;
+}
+
+static bool may_be_merged(const struct recording *r, const struct process *p, uint64_t end_ns)
+{
+	return !r->args.single_file && !r->args.split_all &&
+	       process_tgid(p) != r->command_tgid && age_ns(p, end_ns) < MERGE_BELOW_NS;
+}
+
+int recording_open_process(struct recording *r, struct process *p)
+{
+	struct row *row = u64map_get(&r->live, process_tgid(p));
+	struct sink *sink;
+
+	if (!row)
+		return -ENOENT;
+	sink = may_be_merged(r, p, 0) ? held_new() : recording_open_row(r, row);
+	return sink ? process_attach(p, sink) : -errno;
+}
+
+static int promote(struct recording *r, struct process *p, struct row *row)
+{
+	struct sink *sink = recording_open_row(r, row);
+
+	return sink ? process_promote(p, sink) : -errno;
+}
+
+int recording_flush_process(struct recording *r, struct process *p)
+{
+	struct row *row = u64map_get(&r->live, process_tgid(p));
+
+	if (!row || !held_is(process_sink(p)))
+		return process_flush(p);
+	if (age_ns(p, 0) < MERGE_BELOW_NS && held_bytes(process_sink(p)) < HELD_MAX_BYTES)
+		return 0;
+	return promote(r, p, row);
+}
+
+int recording_flush(struct recording *r)
+{
+	return recording_flush_groups(r);
 }
 
 static void log_write_error(const struct recording *r, const struct row *row, int err)
@@ -250,28 +350,25 @@ static void log_write_error(const struct recording *r, const struct row *row, in
 						     "what was written before may be readable");
 }
 
-int recording_end_process(struct recording *r, struct process *p)
+void recording_profile_stats(const struct recording *r, const struct row *row,
+			     struct profile_stats *stats)
 {
-	struct row *row = u64map_remove(&r->live, process_tgid(p));
-	struct profile_stats stats = {
+	uint64_t bad = row->stats.unreadable + row->stats.write_lost;
+
+	*stats = (struct profile_stats){
 		.known = true,
-		.duration_s = since_start(r),
+		.duration_s = recording_since_start(r),
 		.sample_rate = r->sample_rate,
 		.error_known = true,
 		.missed_known = true,
 		.missed_pct = r->missed_pct,
 	};
-	uint64_t bad;
-	int err;
-
-	if (!row)
-		return 0;
-	process_stats(p, &row->stats);
-	bad = row->stats.unreadable + row->stats.write_lost;
 	if (row->stats.samples + row->stats.write_lost)
-		stats.error_pct = 100.0 * bad / (row->stats.samples + row->stats.write_lost);
-	row->end_s = stats.duration_s;
-	err = process_end(p, &stats);
+		stats->error_pct = 100.0 * bad / (row->stats.samples + row->stats.write_lost);
+}
+
+int recording_close_row(struct recording *r, struct row *row, int err)
+{
 	close_journal(r, row);
 	if (row->fd >= 0 && close(row->fd) && !err)
 		err = -errno;
@@ -280,6 +377,34 @@ int recording_end_process(struct recording *r, struct process *p)
 	if (err)
 		log_write_error(r, row, err);
 	return err;
+}
+
+/* No file, or only a held sink: one of many that are over before they are looked at. */
+static bool is_brief(const struct recording *r, const struct process *p, uint64_t end_ns)
+{
+	return !r->ending && may_be_merged(r, p, end_ns) &&
+	       (!process_has_sink(p) || held_is(process_sink(p)));
+}
+
+int recording_end_process(struct recording *r, struct process *p, uint64_t end_ns)
+{
+	struct row *row = u64map_remove(&r->live, process_tgid(p));
+	struct profile_stats stats;
+	int err = 0;
+
+	if (!row)
+		return 0;
+	process_stats(p, &row->stats);
+	row->end_s = recording_since_start(r);
+	if (is_brief(r, p, end_ns))
+		return recording_merge(r, row, p);
+	if (held_is(process_sink(p)))
+		err = promote(r, p, row);
+	process_stats(p, &row->stats);
+	recording_profile_stats(r, row, &stats);
+	if (!err)
+		err = process_end(p, &stats);
+	return recording_close_row(r, row, err);
 }
 
 bool recording_refuse(struct recording *r, pid_t tgid, const char *comm, const char *why)
@@ -305,15 +430,16 @@ void recording_set_quality(struct recording *r, double sample_rate, double misse
 	r->sample_rate = sample_rate;
 	r->missed_pct = missed_pct;
 	r->end_ns = now_ns();
+	r->ending = true;
 }
 
 int recording_finish(struct recording *r, const struct session_counts *counts)
 {
 	FILE *f;
-	int fd, err = 0;
+	int fd, err = recording_end_groups(r);
 
 	if (r->dirfd < 0)
-		return 0;
+		return err;
 	fd = output_create_file(r->dirfd, SESSION_FILE_NAME);
 	if (fd < 0)
 		return fd;

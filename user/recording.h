@@ -22,6 +22,7 @@ struct recording_args {
 	bool single_file;	/* one process is recorded, output is its file */
 	bool compress;
 	enum tach_layout layout;
+	bool split_all;		/* a file for each process, however short it lived */
 	uint32_t rate_hz;
 	uint32_t features;	/* FEATURE_* */
 	const char *selection;	/* how the user chose: "-a", "-p 12,13", "-- cmd"; copied */
@@ -46,19 +47,32 @@ void recording_meta(const struct recording *r, struct profile_meta *meta);
  */
 int recording_add(struct recording *r, struct process *p);
 
-/* Give the process its file: before its first sample. 0 or -errno; logs why. */
-int recording_open_process(struct recording *r, struct process *p);
+/* This process is what was asked for: it has a file of its own, however short it lives. */
+void recording_set_command(struct recording *r, pid_t tgid);
 
 /*
- * The process ended or the recording does: finish its file and note its
- * figures. The process is not freed. 0 or -errno; logs why.
+ * Before the process' first sample: give it its file, or if it is young hold its
+ * samples until it is known how long it lives. 0 or -errno; logs why.
  */
-int recording_end_process(struct recording *r, struct process *p);
+int recording_open_process(struct recording *r, struct process *p);
+
+/* Now and then: put into files what is buffered and held. 0 or -errno; logs why. */
+int recording_flush_process(struct recording *r, struct process *p);
+int recording_flush(struct recording *r);
+
+/*
+ * The process ended (when, CLOCK_MONOTONIC; 0: now) or the recording does: finish its
+ * file and note its figures. The process is not freed. 0 or -errno; logs why.
+ */
+int recording_end_process(struct recording *r, struct process *p, uint64_t end_ns);
 
 /* A Python that cannot be walked: noted once per process. true: news. */
 bool recording_refuse(struct recording *r, pid_t tgid, const char *comm, const char *why);
 
-/* What the whole recording's rates are; before the last recording_end_process(). */
+/*
+ * What the whole recording's rates are: it ends now. Before the processes that are
+ * still there are ended.
+ */
 void recording_set_quality(struct recording *r, double sample_rate, double missed_pct);
 
 /* Everything has ended: write session.json (not with a single file). 0 or -errno; logs why. */

@@ -9,6 +9,7 @@
 #include <limits.h>
 #include <time.h>
 
+#include "merged.h"
 #include "output.h"
 #include "recording.h"
 #include "u64map.h"
@@ -25,13 +26,18 @@ struct row {
 	double begin_s, end_s;		/* since the recording began */
 	struct process_stats stats;
 	int err;
+	/* A merged file's: its processes with samples, and how many there were in all. */
+	struct merged_member *members;
+	size_t member_cnt, merged_cnt;
 };
+
+struct group;
 
 /* A Python that is not supported. */
 struct refusal {
 	pid_t tgid;
 	char comm[PROC_COMM_MAX];
-	char why[160];
+	char why[256];
 };
 
 struct recording {
@@ -49,6 +55,29 @@ struct recording {
 	struct u64map live;		/* tgid -> struct row */
 	struct refusal *refusals;
 	size_t refusal_cnt;
+	struct group **groups;		/* merged files under way, by binary and command */
+	size_t group_cnt;
+	pid_t command_tgid;		/* never merged; 0: none */
+	bool ending;			/* what is young now may yet have lived long */
 };
+
+/* Give a row its file and the journal beside it. The sink or NULL with errno; logs why. */
+struct sink *recording_open_row(struct recording *r, struct row *row);
+/* Finish a row's file. err: of what was written to it. That, or -errno; logs why. */
+int recording_close_row(struct recording *r, struct row *row, int err);
+/* Add an empty row. NULL: no memory. */
+struct row *recording_new_row(struct recording *r, const char *command);
+void recording_remove_row(struct recording *r, struct row *row);
+double recording_since_start(const struct recording *r);
+void recording_profile_stats(const struct recording *r, const struct row *row,
+			     struct profile_stats *stats);
+
+/* ---- recording_merge.c ---- */
+
+/* The samples of p, whose sink is a held one, go to the merged file; row is freed. 0 or -errno. */
+int recording_merge(struct recording *r, struct row *row, struct process *p);
+int recording_flush_groups(struct recording *r);
+int recording_end_groups(struct recording *r);
+void recording_free_groups(struct recording *r);
 
 #endif

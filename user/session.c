@@ -2,12 +2,12 @@
 /*
  * session.c - between the BPF programs and the processes. See session.h.
  *
- * Owns the skeleton, the ring buffer and the table of live processes. What is
- * known of a process lives here and in the kernel's py_procs; the kernel's copy
- * goes by itself when the process exits or execs, ours when the ring buffer
+ * Owns the skeleton, the ring buffer and the table of live processes (session_look.c says
+ * which those are). What is known of a process lives here and in the kernel's py_procs; the
+ * kernel's copy goes by itself when the process exits or execs, ours when the ring buffer
  * tells us so.
  */
-#include "session.h"
+#include "session_impl.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -20,11 +20,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include "candidates.h"
-#include "counters.h"
-#include "discover.h"
 #include "modes.h"
-#include "process.h"
 #include "recording.h"
 #include "tachbpf.skel.h"
 #include "util.h"
@@ -37,21 +33,6 @@
 #define RING_BYTES_MIN (4 * 1024 * 1024)
 #define RING_BYTES_MAX (64 * 1024 * 1024)
 
-struct session {
-	struct session_args args;
-	struct tachbpf_bpf *skel;
-	struct ring_buffer *ring;
-	struct sampler *sampler;
-	struct discovery *discovery;
-	struct u64map processes;	/* tgid -> struct process */
-	struct candidates candidates;
-	struct counters counters;	/* as of the last read_counters() */
-	double startup_cpu_s;
-	uint64_t lifecycle_lost;	/* as of the last sweep */
-	uint64_t orphans, unidentified, received, seen, table_full;
-	int err;			/* the first error that ends the session */
-};
-
 /* ---- processes ---- */
 
 static void forget_in_kernel(struct session *s, pid_t tgid)
@@ -61,7 +42,7 @@ static void forget_in_kernel(struct session *s, pid_t tgid)
 	bpf_map__delete_elem(s->skel->maps.py_procs, &key, sizeof(key), 0);
 }
 
-static int tell_kernel(struct session *s, pid_t tgid, struct py_proc *py)
+int session_tell_kernel(struct session *s, pid_t tgid, struct py_proc *py)
 {
 	uint32_t key = tgid;
 	int err = bpf_map__update_elem(s->skel->maps.py_procs, &key, sizeof(key), py, sizeof(*py),
@@ -73,24 +54,29 @@ static int tell_kernel(struct session *s, pid_t tgid, struct py_proc *py)
 	return err;
 }
 
-static void drop_process(struct session *s, struct process *p)
+void session_end_process(struct session *s, struct process *p, uint64_t end_ns)
 {
 	int err;
 
 	u64map_remove(&s->processes, process_tgid(p));
-	err = recording_end_process(s->args.recording, p);
+	err = recording_end_process(s->args.recording, p, end_ns);
 	if (err && !s->err)
 		s->err = err;
 	process_free(p);
 }
 
-static struct process *add_process(struct session *s, const struct process_args *args)
+void session_drop_process(struct session *s, struct process *p)
+{
+	session_end_process(s, p, 0);
+}
+
+struct process *session_add_process(struct session *s, const struct process_args *args)
 {
 	struct process *old = u64map_get(&s->processes, args->tgid), *p;
 	int err;
 
 	if (old)
-		drop_process(s, old);
+		session_drop_process(s, old);
 	p = process_new(args);
 	if (!p || u64map_put(&s->processes, args->tgid, p)) {
 		process_free(p);
@@ -104,162 +90,70 @@ static struct process *add_process(struct session *s, const struct process_args 
 	return err ? NULL : p;
 }
 
-static uint64_t new_ident(pid_t tgid)
-{
-	return (now_ns() ^ (uint64_t)tgid << 40) | 1;
-}
-
-/* The kernel's count of ticks in a process that was taken for something else. */
-static uint64_t other_ticks(struct session *s, pid_t tgid)
-{
-	struct py_proc py;
-	uint32_t key = tgid;
-
-	if (bpf_map__lookup_elem(s->skel->maps.py_procs, &key, sizeof(key), &py, sizeof(py), 0))
-		return 0;
-	return py.ticks;
-}
-
-/* It is Python: from now on the kernel walks it. */
-static int admit(struct session *s, pid_t tgid, uint64_t start_ns,
-		 const struct cpython_image *image, struct py_proc *py, uint64_t late)
-{
-	struct process_args args = {
-		.tgid = tgid,
-		.start_ns = start_ns,
-		.image = image,
-		.opcodes = s->args.opcodes,
-	};
-	struct proc_stat st;
-	struct process *p;
-	int err;
-
-	if (proc_stat(tgid, &st))
-		return -ESRCH;
-	py->start_ns = start_ns;
-	py->ident = new_ident(tgid);
-	args.comm = st.comm;
-	args.py = *py;
-	recording_meta(s->args.recording, &args.meta);
-	p = add_process(s, &args);
-	if (!p)
-		return s->err;
-	process_add_late(p, late);
-	log_debug("process %d: CPython %s", tgid, image->version);
-	err = tell_kernel(s, tgid, py);
-	if (err) {
-		s->table_full++;	/* MAX_PROCS of them ran; looked at again later */
-		drop_process(s, p);
-	}
-	return err;
-}
-
-static void refuse(struct session *s, pid_t tgid, const char *why)
-{
-	struct proc_stat st;
-	char comm[4 * PROC_COMM_MAX];
-
-	if (proc_stat(tgid, &st))
-		return;
-	if (recording_refuse(s->args.recording, tgid, st.comm, why))
-		log_warn("process %d (%s) is not profiled: %s", tgid,
-			 escape_text(st.comm, strlen(st.comm), comm, sizeof(comm)), why);
-}
-
-static int look(struct session *s, pid_t tgid, uint64_t start_ns, uint64_t late, char *why,
-		size_t why_size)
-{
-	const struct cpython_image *image;
-	struct py_proc py;
-	int err = discovery_look(s->discovery, tgid, &image, &py, why, why_size);
-
-	return err ? err : admit(s, tgid, start_ns, image, &py, late);
-}
-
-/* Tell the kernel not to ask again; we look by our own clock. */
-static void mark_other(struct session *s, struct candidate *cand)
-{
-	struct py_proc py = {
-		.start_ns = cand->start_ns,
-		.ident = new_ident(cand->tgid),
-		.state = PY_PROC_OTHER,
-	};
-
-	if (!cand->tries)
-		tell_kernel(s, cand->tgid, &py);
-}
-
-static void look_at_candidate(struct session *s, struct candidate *cand)
-{
-	uint64_t ticks = other_ticks(s, cand->tgid);
-	char why[160];
-	int err;
-
-	if (cand->tries > CANDIDATE_YOUNG_TRIES && ticks == cand->seen_ticks) {
-		/* It has not run since. If it is gone, so is its entry; keep none for it. */
-		if (kill(cand->tgid, 0) && errno == ESRCH)
-			candidates_forget(&s->candidates, cand->tgid);
-		else
-			candidate_backoff(cand, now_ns());
-		return;
-	}
-	cand->seen_ticks = ticks;
-	err = look(s, cand->tgid, cand->start_ns, cand->ticks + ticks, why, sizeof(why));
-	if (!err || err == -ESRCH) {
-		s->unidentified += err ? cand->ticks : 0;
-		candidates_forget(&s->candidates, cand->tgid);
-		return;
-	}
-	mark_other(s, cand);
-	candidate_backoff(cand, now_ns());
-	if (err == -ENOTSUP) {
-		refuse(s, cand->tgid, why);
-		cand->next_ns = UINT64_MAX;
-	} else if (err != -ENOENT && cand->tries == 1) {
-		log_debug("process %d: %s", cand->tgid, why);
-	}
-}
-
-static void look_at_due(struct session *s)
-{
-	struct candidate *cand;
-	size_t pos = 0;
-
-	while ((cand = candidates_due(&s->candidates, now_ns(), &pos)))
-		look_at_candidate(s, cand);
-}
-
 /* ---- records ---- */
 
-static void note_candidate(struct session *s, const struct raw_header *h, uint64_t ticks,
-			   bool restart)
+static struct candidate *note_candidate(struct session *s, const struct raw_header *h)
 {
 	struct candidate *cand = candidates_note(&s->candidates, h->tgid, h->start_ns);
 
-	if (!cand) {
+	if (!cand)
 		s->err = s->err ? s->err : -ENOMEM;
-		return;
-	}
-	if (restart)
-		candidate_restart(cand);
-	cand->ticks += ticks;
+	return cand;
+}
+
+static void look_if_due(struct session *s, struct candidate *cand)
+{
 	if (cand->next_ns <= now_ns())
-		look_at_candidate(s, cand);
+		session_look(s, cand);
+}
+
+/*
+ * A tick before an exec that let the process in meanwhile says nothing any more: the
+ * exec's record is on its way. (If it was lost, samples will tell.)
+ */
+static void take_unknown(struct session *s, const struct raw_tick *t)
+{
+	struct candidate *cand;
+
+	if (session_is_arrival(s, t->h.tgid, t->h.start_ns))
+		return;
+	cand = note_candidate(s, &t->h);
+	if (!cand)
+		return;
+	cand->ticks++;
+	cand->exec_pages = t->exec_pages;
+	look_if_due(s, cand);
+}
+
+static void take_changed(struct session *s, const struct raw_tick *t)
+{
+	struct candidate *cand = note_candidate(s, &t->h);
+
+	if (!cand)
+		return;
+	candidate_changed(cand);
+	look_if_due(s, cand);
 }
 
 static void take_sample(struct session *s, const struct raw_sample *raw, size_t len)
 {
 	struct process *p = u64map_get(&s->processes, raw->h.tgid);
+	struct candidate *cand;
 	int err;
 
 	s->received++;
 	if (p && !process_knows_start(p, raw->h.start_ns)) {
-		drop_process(s, p);	/* the pid came back and we missed the exit */
+		session_drop_process(s, p);	/* the pid came back and we missed the exit */
 		p = NULL;
 	}
 	if (!p) {
 		s->orphans++;
-		note_candidate(s, &raw->h, 1, false);
+		cand = note_candidate(s, &raw->h);
+		if (cand) {
+			cand->orphan = true;
+			cand->ticks++;
+			look_if_due(s, cand);
+		}
 		return;
 	}
 	if (!process_has_sink(p)) {
@@ -288,34 +182,90 @@ static void take_fork(struct session *s, const struct raw_lifecycle *ev)
 {
 	struct process *parent = u64map_get(&s->processes, ev->parent_tgid);
 	struct process_args args;
+	struct candidate *cand;
 
 	if (!ev->known)
 		return;
 	if (!parent) {
 		/* The kernel knew the parent and we do not: an event was lost. */
 		forget_in_kernel(s, ev->h.tgid);
-		note_candidate(s, &ev->h, 0, false);
+		cand = note_candidate(s, &ev->h);
+		if (cand)
+			look_if_due(s, cand);
 		return;
 	}
 	args = (struct process_args){
 		.tgid = ev->h.tgid,
 		.start_ns = ev->h.start_ns,
 		.comm = process_comm(parent),
+		.command = process_command(parent),
 		.image = process_image(parent),
 		.py = *process_py(parent),
 		.opcodes = s->args.opcodes,
 	};
 	recording_meta(s->args.recording, &args.meta);
-	add_process(s, &args);
+	session_add_process(s, &args);
 }
 
-static void take_exec(struct session *s, const struct raw_header *h)
+/* The arguments with spaces between them, as proc_cmdline() has them. */
+static void raw_command(const struct raw_exec *ev, char out[RAW_COMMAND + 1])
 {
-	struct process *p = u64map_get(&s->processes, h->tgid);
+	uint32_t len = ev->command_len < RAW_COMMAND ? ev->command_len : RAW_COMMAND, i;
+
+	memcpy(out, ev->command, len);
+	while (len && !out[len - 1])
+		len--;
+	for (i = 0; i < len; i++)
+		if (!out[i])
+			out[i] = ' ';
+	out[len] = '\0';
+}
+
+/* The kernel walks it already, from what we told it of the executable. */
+static bool take_arrival(struct session *s, const struct raw_exec *ev)
+{
+	struct process_args args = {
+		.tgid = ev->h.tgid,
+		.start_ns = ev->h.start_ns,
+		.opcodes = s->args.opcodes,
+	};
+	const struct py_exe *exe;
+	char comm[RAW_COMM + 1], command[RAW_COMMAND + 1];
+
+	args.image = exes_find(s->exes, ev->exe, &exe);
+	if (!ev->ident || !args.image)
+		return false;
+	memcpy(comm, ev->comm, RAW_COMM);
+	comm[RAW_COMM] = '\0';
+	args.comm = comm;
+	args.command = command;
+	raw_command(ev, command);
+	args.py = exe->proc;
+	if (exe->slot)	/* where its library is, the kernel finds out */
+		args.py.runtime = 0;
+	else
+		py_proc_relocate(&args.py, &exe->proc, ev->bias);
+	args.py.ident = ev->ident;
+	recording_meta(s->args.recording, &args.meta);
+	candidates_forget(&s->candidates, ev->h.tgid);
+	return session_add_process(s, &args);
+}
+
+static void take_exec(struct session *s, const struct raw_exec *ev)
+{
+	struct process *p = u64map_get(&s->processes, ev->h.tgid);
+	struct candidate *cand;
 
 	if (p)
-		drop_process(s, p);
-	note_candidate(s, h, 0, true);
+		session_end_process(s, p, ev->h.time_ns);
+	exes_learn_process(s->exes, ev->h.tgid, ev->exe);
+	if (take_arrival(s, ev))
+		return;
+	cand = note_candidate(s, &ev->h);
+	if (!cand)
+		return;
+	candidate_restart(cand);
+	look_if_due(s, cand);
 }
 
 static void take_exit(struct session *s, const struct raw_header *h)
@@ -324,7 +274,7 @@ static void take_exit(struct session *s, const struct raw_header *h)
 	struct candidate *cand = candidates_find(&s->candidates, h->tgid);
 
 	if (p && process_knows_start(p, h->start_ns))
-		drop_process(s, p);
+		session_end_process(s, p, h->time_ns);
 	if (cand) {
 		s->unidentified += cand->tries ? 0 : cand->ticks;
 		candidates_forget(&s->candidates, h->tgid);
@@ -346,10 +296,16 @@ static int take_record(void *ctx, void *data, size_t len)
 		take_code(s, data, len);
 		break;
 	case RAW_UNKNOWN:
-		note_candidate(s, h, 1, false);
+		if (len >= sizeof(struct raw_tick))
+			take_unknown(s, data);
+		break;
+	case RAW_CHANGED:
+		if (len >= sizeof(struct raw_tick))
+			take_changed(s, data);
 		break;
 	case RAW_EXEC:
-		take_exec(s, h);
+		if (len >= sizeof(struct raw_exec))
+			take_exec(s, data);
 		break;
 	case RAW_FORK:
 		if (len >= sizeof(struct raw_lifecycle))
@@ -363,6 +319,15 @@ static int take_record(void *ctx, void *data, size_t len)
 }
 
 /* ---- the session ---- */
+
+/* exes_fn: from now on its processes are known from their exec. */
+static void tell_kernel_of_exe(void *ctx, uint64_t key, const struct py_exe *exe)
+{
+	struct session *s = ctx;
+
+	bpf_map__update_elem(s->skel->maps.known_exes, &key, sizeof(key), exe, sizeof(*exe),
+			     BPF_ANY);
+}
 
 static uint32_t ring_bytes(int cpus)
 {
@@ -419,7 +384,8 @@ struct session *session_new(const struct session_args *args)
 	s->args = *args;
 	libbpf_set_print(print_libbpf);
 	s->discovery = discovery_new();
-	err = s->discovery ? load(s) : -ENOMEM;
+	s->exes = s->discovery ? exes_new(s->discovery, tell_kernel_of_exe, s) : NULL;
+	err = s->exes ? load(s) : -ENOMEM;
 	if (!err)
 		return s;
 	session_free(s);
@@ -441,29 +407,10 @@ void session_free(struct session *s)
 		process_free(p);
 	u64map_free(&s->processes);
 	candidates_free(&s->candidates);
+	exes_free(s->exes);
 	discovery_free(s->discovery);
 	counters_free(&s->counters);
 	free(s);
-}
-
-int session_add(struct session *s, pid_t tgid)
-{
-	char why[160];
-	int err;
-
-	if (kill(tgid, 0) && errno == ESRCH) {
-		log_error("there is no process %d", tgid);
-		return -ESRCH;
-	}
-	err = look(s, tgid, 0, 0, why, sizeof(why));
-	if (s->err)
-		return s->err;	/* its file cannot be made: that was said */
-	if (err == -ENOENT)
-		log_error("process %d is not Python: no interpreter and no libpython in it "
-			  "(tachbpf -a lists what it finds)", tgid);
-	else if (err)
-		log_error("process %d cannot be profiled: %s", tgid, why);
-	return err;
 }
 
 int session_watch(struct session *s, pid_t tgid)
@@ -485,7 +432,7 @@ static int scan_one(void *ctx, pid_t tgid)
 	cand = candidates_note(&s->candidates, tgid, 0);
 	if (!cand)
 		return -ENOMEM;
-	look_at_candidate(s, cand);
+	session_look(s, cand);
 	return 0;
 }
 
@@ -493,6 +440,7 @@ int session_start(struct session *s)
 {
 	int err = s->args.all ? proc_each(scan_one, s) : 0;
 
+	exes_learn_likely(s->exes);
 	if (err) {
 		log_error("cannot look through /proc: %s", strerror(-err));
 		return err;
@@ -514,7 +462,7 @@ int session_poll(struct session *s, int timeout_ms)
 	n = ring_buffer__consume(s->ring);
 	if (n < 0 && n != -EINTR && !s->err)
 		s->err = n;
-	look_at_due(s);
+	session_look_at_due(s);
 	return s->err;
 }
 
@@ -537,7 +485,7 @@ static void sweep(struct session *s)
 	s->lifecycle_lost = lost;
 	while ((p = u64map_next(&s->processes, &pos)))
 		if (kill(process_tgid(p), 0) && errno == ESRCH)
-			drop_process(s, p);
+			session_drop_process(s, p);
 }
 
 int session_housekeep(struct session *s)
@@ -549,10 +497,13 @@ int session_housekeep(struct session *s)
 	sampler_refresh(s->sampler);
 	sweep(s);
 	while ((p = u64map_next(&s->processes, &pos))) {
-		err = process_flush(p);
+		err = recording_flush_process(s->args.recording, p);
 		if (err && !s->err)
 			s->err = err;
 	}
+	err = recording_flush(s->args.recording);
+	if (err && !s->err)
+		s->err = err;
 	return s->err;
 }
 
@@ -580,7 +531,7 @@ int session_stop(struct session *s)
 		s->err = n;
 	set_quality(s);
 	while ((p = u64map_next(&s->processes, &pos)))
-		drop_process(s, p);
+		session_drop_process(s, p);
 	return s->err;
 }
 

@@ -122,6 +122,24 @@ static void json_ticks(struct json *j, const struct session_counts *c)
 	json_object_end(j);
 }
 
+/* Processes that share a file; those without a sample are only counted. */
+static void json_members(struct json *j, const struct row *row)
+{
+	size_t i;
+
+	json_uint(j, "merged", row->merged_cnt);
+	json_array(j, "members");
+	for (i = 0; i < row->member_cnt; i++) {
+		json_object(j, NULL);
+		json_uint(j, "pid", row->members[i].tgid);
+		json_double(j, "begin_s", row->members[i].begin_s);
+		json_double(j, "end_s", row->members[i].end_s);
+		json_uint(j, "samples", row->members[i].samples);
+		json_object_end(j);
+	}
+	json_array_end(j);
+}
+
 static void json_row(struct json *j, const struct row *row)
 {
 	const struct process_stats *s = &row->stats;
@@ -131,7 +149,12 @@ static void json_row(struct json *j, const struct row *row)
 		json_string(j, "file", row->file);
 	else
 		json_null(j, "file");
-	json_uint(j, "pid", row->tgid);
+	if (row->merged_cnt) {
+		json_null(j, "pid");
+		json_members(j, row);
+	} else {
+		json_uint(j, "pid", row->tgid);
+	}
 	json_string(j, "comm", row->comm);
 	json_string(j, "command", row->command);
 	json_string(j, "python", row->version);
@@ -301,7 +324,7 @@ void recording_print(const struct recording *r, const struct session_counts *c, 
 		fprintf(out, "  unidentified %llu ticks in processes, Python or not, that were gone "
 			"before they were looked at\n", (unsigned long long)c->unidentified);
 	if (r->refusal_cnt)
-		fprintf(out, "  refused     %zu processes of unsupported Pythons\n", r->refusal_cnt);
+		fprintf(out, "  refused     %zu Pythons that cannot be profiled\n", r->refusal_cnt);
 	fprintf(out, "  profiler    %.2f %% of one CPU\n",
 		t.elapsed_s > 0 ? 100 * t.cpu_s / t.elapsed_s : 0);
 }

@@ -20,9 +20,14 @@
 #define GOLDEN_DIR "tests/golden"
 #endif
 
+#define WAYS 13	/* to make one up; see build() */
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const uint8_t getter[] = { 0x64, 0x48, 0x8b, 0x04, 0x25, 0xd8, 0xff, 0xff, 0xff, 0xc3 };
+/* The words of a CPython, Py_Version and its string. */
+static const char constants[] = "Fatal Python error: \0\0\0_frozen_importlib\0\0\0\0\0\0\0"
+				"\xf0\x07\x0b\x03\0\0\0\0" "3.11.7";
 static const char strings[] = "\0/usr/lib/python3.12\0Python-3.12.4";
 
 static size_t load_golden(unsigned int minor, const char *threads, uint8_t *out)
@@ -40,30 +45,58 @@ static size_t load_golden(unsigned int minor, const char *threads, uint8_t *out)
 	return len;
 }
 
-/* 1, 2: rows; 3, 4, 5: debug offsets; 6: no symbols; 7, 8, 9: debug offsets, free-threaded. */
+/* No section headers, and all of it may be written: only the cookie is left. */
+static void drop_sections(struct fake_elf *f)
+{
+	static const uint8_t none[6];
+	uint32_t flags = PF_R | PF_W;
+
+	fake_put(f, offsetof(Elf64_Ehdr, e_shentsize), none, sizeof(none));
+	fake_put(f, sizeof(Elf64_Ehdr) + offsetof(Elf64_Phdr, p_flags), &flags, sizeof(flags));
+}
+
+/* _PyRuntime is behind what the file holds: a copy. */
+static void cut_load(struct fake_elf *f)
+{
+	uint64_t filesz = FAKE_RUNTIME - 256;
+
+	fake_put(f, sizeof(Elf64_Ehdr) + offsetof(Elf64_Phdr, p_filesz), &filesz, sizeof(filesz));
+}
+
+/*
+ * 1, 2: rows; 3, 4, 5: debug offsets; 6: no symbols; 7: debug offsets and nothing else; 8: a
+ * program with copies; 9: one without any name, but with constants; 10, 11, 12: debug
+ * offsets, free-threaded.
+ */
 static void build(struct fake_elf *f, unsigned int which)
 {
-	static uint8_t offsets[10][DEBUG_OFFSETS_MAX];
-	static size_t len[10];
+	static uint8_t offsets[WAYS][DEBUG_OFFSETS_MAX];
+	static size_t len[WAYS];
 
 	*f = (struct fake_elf){ .runtime = offsets[which], .runtime_len = 256 };
-	if (which >= 3 && which != 6) {
+	if ((which >= 3 && which <= 5) || which == 7 || which >= 10) {
 		if (!len[which])
-			len[which] = load_golden(which > 6 ? 6 + which : 10 + which,
-						 which > 6 ? "t" : "", offsets[which]);
+			len[which] = load_golden(which == 7 ? 13 : which >= 10 ? 3 + which : 10 + which,
+						 which >= 10 ? "t" : "", offsets[which]);
 		f->runtime_len = len[which];
 		f->getter = getter;
 		f->getter_len = sizeof(getter);
-	} else if (which == 6) {
+		f->no_dynsym = which == 7;
+	} else if (which == 6 || which == 9) {
 		f->no_dynsym = true;
-		f->rodata = strings;
-		f->rodata_len = sizeof(strings);
+		f->rodata = which == 9 ? constants : strings;
+		f->rodata_len = which == 9 ? sizeof(constants) : sizeof(strings);
+		f->runtime = which == 9 ? NULL : f->runtime;
 	} else {
 		f->hex = which == 1 ? 0x030b07f0 : 0x030c01f0;
 	}
 	f->gnu_hash = which & 1;
 	f->symtab = which == 4 || which == 6;
 	fake_elf_build(f);
+	if (which == 7)
+		drop_sections(f);
+	if (which == 8)
+		cut_load(f);
 }
 
 static void check(const struct cpython_image *img, int err, const char *why)
@@ -74,10 +107,9 @@ static void check(const struct cpython_image *img, int err, const char *why)
 		abort();
 	if (err)
 		return;
-	if (img->major != 3 || img->minor < 11 || img->objects.minor > 15 ||
-	    !img->version[0] ||
+	if (img->major != 3 || img->minor < 6 || img->objects.minor > 15 || !img->version[0] ||
 	    !img->runtime_vaddr || !img->tstate_how || l->fr_bytes > 136 ||
-	    l->fr_owner >= l->fr_bytes || l->ts_frame >= ABI_TS_BYTES - 8)
+	    (l->fr_owner >= l->fr_bytes && l->fr_owner != ABI_NO_OFF) || l->ts_frame >= ABI_TS_BYTES - 8)
 		abort();
 }
 
@@ -107,8 +139,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		fd = fake_file(NULL, 0);
 	if (fd < 0 || size < 1)
 		return 0;
-	if (data[0] % 10) {
-		build(&f, data[0] % 10);
+	if (data[0] % WAYS) {
+		build(&f, data[0] % WAYS);
 		change(&f, data + 1, size - 1);
 		data = f.image;
 		size = sizeof(f.image);

@@ -8,6 +8,8 @@
 
 #include "bpf/common.bpf.h"
 
+#include <sys/types.h>
+
 #define HOST_CPUS 2
 #define HOST_RECORDS_MAX 512
 
@@ -18,6 +20,10 @@ struct host {
 	struct {
 		u64 r[17], cs, flags, sp, ss;
 	} regs;			/* of the interrupted thread, as on x86-64 */
+	struct mm_struct mm;
+	struct inode inode;	/* of what is executed */
+	struct file file;
+	struct linux_binprm bprm;
 	u64 now_ns;
 	u32 cpu;
 	/* The read (from 1) that fails, and all behind it if fail_on; 0: none. */
@@ -60,7 +66,7 @@ u64 host_counter(enum counter which);
 const void *host_record(u8 kind, int *i, size_t *len);
 
 int on_cpu_tick(struct bpf_perf_event_data *ctx);
-int host_on_exec(struct task_struct *p);
+int host_on_exec(struct task_struct *p, pid_t old_pid, struct linux_binprm *bprm);
 int host_on_fork(struct task_struct *parent, struct task_struct *child);
 int host_on_exit(struct task_struct *p);
 

@@ -22,7 +22,7 @@ static void hidden_thread(int minor, u8 how)
 
 static void set_key(u32 key)
 {
-	u64 rt = W_RUNTIME + w.img.layout.rt_tss_key;
+	u64 rt = W_RUNTIME + w.img.rt.tss_key;
 
 	host_mem_put32(rt, 1);
 	host_mem_put32(rt + 4, key);
@@ -69,7 +69,7 @@ static void test_tss_not_ready(void **state)
 	u64 rt;
 
 	hidden_thread(11, PY_TSTATE_TSS_GLIBC);
-	rt = W_RUNTIME + w.img.layout.rt_tss_key;
+	rt = W_RUNTIME + w.img.rt.tss_key;
 	host_mem_put64(W_TP + 0x310 + 8, W_TSTATE);
 	host_mem_put32(rt, 0);
 	host_mem_put32(rt + 4, 0);
@@ -139,7 +139,7 @@ static void test_list(void **state)
 	EACH_MINOR(minor) {
 		hidden_thread(minor, PY_TSTATE_LIST);
 		if (l->gil_how == PY_GIL_RT_CURRENT)
-			host_mem_put64(W_RUNTIME + l->rt_gil, W_TSTATE);
+			host_mem_put64(W_RUNTIME + w.img.rt.gil, W_TSTATE);
 		host_mem_put64(W_TSTATE + l->ts_thread_id, 0xdead);
 		world_expect_end(CNT_NATIVE_THREAD);
 		host_mem_put64(W_TSTATE + l->ts_thread_id, W_TP);
@@ -161,7 +161,7 @@ static void test_list(void **state)
 				prev = ts + l->ts_next;
 			}
 		}
-		host_mem_put64(W_RUNTIME + l->rt_interp_head, W_INTERP + 3 * 0x200000);
+		host_mem_put64(W_RUNTIME + w.img.rt.interp_head, W_INTERP + 3 * 0x200000);
 		world_expect(&w, 3, 0);
 		/* Lists that lead in circles end. */
 		host_mem_put64(prev, W_TSTATE + 21 * 4096);
@@ -238,7 +238,7 @@ static void test_first_state_is_not_the_one(void **state)
 	world_recurse(&w, 3);
 	host_mem_map(other, 256 * 1024);
 	host_mem_map(sub, 4096);
-	host_mem_put64(W_RUNTIME + l->rt_interp_head, other);
+	host_mem_put64(W_RUNTIME + w.img.rt.interp_head, other);
 	host_mem_put64(other + l->is_next, W_INTERP);
 	host_mem_put64(other + l->is_id, 5);
 	host_mem_put64(other + l->is_threads_head, sub);
@@ -263,22 +263,22 @@ static void test_first_state_is_not_the_one(void **state)
 	host_mem_put64(sub + l->ts_frame, cframe - 128);
 	assert_int_equal(world_expect(&w, 3, 0)->interp_id, 5);
 	/* ... and holds the GIL */
-	host_mem_put64(W_RUNTIME + l->rt_gil, sub);
+	host_mem_put64(W_RUNTIME + w.img.rt.gil, sub);
 	assert_int_equal(world_expect(&w, 3, 0)->status & STATUS_HAS_GIL, STATUS_HAS_GIL);
 	/* It is back, and holds the GIL. */
-	host_mem_put64(W_RUNTIME + l->rt_gil, W_TSTATE);
+	host_mem_put64(W_RUNTIME + w.img.rt.gil, W_TSTATE);
 	assert_int_equal(world_expect(&w, 3, 0)->interp_id, 6);
 	/* Where C frames do not tell, one thread is sure of who holds the GIL; of two, none. */
-	host_mem_put64(W_RUNTIME + l->rt_gil, sub);
+	host_mem_put64(W_RUNTIME + w.img.rt.gil, sub);
 	w.proc.l.ts_cframe = ABI_NO_OFF;
 	world_put_proc(&w);
 	assert_int_equal(world_expect(&w, 3, 0)->interp_id, 5);
 	host.signal.nr_threads = 2;
 	world_expect_end(CNT_TSTATE_UNCERTAIN);
-	host_mem_put64(W_RUNTIME + l->rt_gil, W_TSTATE);
+	host_mem_put64(W_RUNTIME + w.img.rt.gil, W_TSTATE);
 	assert_int_equal(world_expect(&w, 3, 0)->interp_id, 6);
-	host_mem_put64(W_RUNTIME + l->rt_gil, sub);
-	host_mem_put64(W_RUNTIME + l->rt_interp_head, W_INTERP);
+	host_mem_put64(W_RUNTIME + w.img.rt.gil, sub);
+	host_mem_put64(W_RUNTIME + w.img.rt.interp_head, W_INTERP);
 	assert_int_equal(world_expect(&w, 3, 0)->interp_id, 6);
 }
 
@@ -300,7 +300,7 @@ static void test_main_thread(void **state)
 		world_init(&w, minor);
 		world_recurse(&w, 3);
 		host_mem_put64(W_INTERP + l->is_id, 0);
-		at = by_state ? W_INTERP + l->is_threads_main : W_RUNTIME + l->rt_main_thread;
+		at = by_state ? W_INTERP + l->is_threads_main : W_RUNTIME + w.img.rt.main_thread;
 		assert_int_equal(l->is_threads_main != ABI_NO_OFF32, by_state);
 		assert_true(is_main());
 		/* Learned: another state is not it, in another process nothing is known. */
@@ -342,7 +342,7 @@ static void test_interpreters(void **state)
 		for (i = 0; i < 6; i++) {
 			host_mem_put64(W_TSTATE + l->ts_interp, i % 2 ? other : W_INTERP);
 			if (l->gil_how == PY_GIL_RT_CURRENT)
-				host_mem_put64(W_RUNTIME + l->rt_gil, W_TSTATE);
+				host_mem_put64(W_RUNTIME + w.img.rt.gil, W_TSTATE);
 			assert_int_equal(world_expect(&w, 3, 0)->interp_id, i % 2 ? 5 : 0);
 		}
 	}
@@ -388,9 +388,9 @@ static void test_gil(void **state)
 		assert_int_equal(status_now(), STATUS_ON_CPU);
 		if (l->gil_how == PY_GIL_RT_CURRENT) {
 			assert_int_equal(minor, 11);
-			host_mem_put64(W_RUNTIME + l->rt_gil, W_TSTATE + 8);
+			host_mem_put64(W_RUNTIME + w.img.rt.gil, W_TSTATE + 8);
 			assert_int_equal(status_now(), STATUS_ON_CPU);
-			host_mem_put64(W_RUNTIME + l->rt_gil, W_TSTATE);
+			host_mem_put64(W_RUNTIME + w.img.rt.gil, W_TSTATE);
 			assert_int_equal(status_now(), STATUS_ON_CPU | STATUS_HAS_GIL);
 			/* Cannot be read: then it is not known which interpreter it runs. */
 			host_mem_unmap(W_RUNTIME, 4096);
@@ -513,7 +513,7 @@ static void test_gc(void **state)
 		/* Somebody else collects: this thread does not hold the GIL. */
 		world_expect(&w, 20, 0);
 		if (l->gil_how == PY_GIL_RT_CURRENT)
-			host_mem_put64(W_RUNTIME + l->rt_gil, W_TSTATE);
+			host_mem_put64(W_RUNTIME + w.img.rt.gil, W_TSTATE);
 		else
 			host_mem_put32(W_TSTATE + l->ts_gil, l->ts_gil_mask);
 		s = world_expect(&w, 20, RAW_GC);
@@ -586,6 +586,71 @@ static void test_not_python(void **state)
 	world_put_proc(&w);
 	world_expect_end(CNT_OTHER);
 	assert_int_equal(world_proc()->ticks, 1);
+}
+
+/* Where there is no Python stack, user space hears that code was mapped; once. */
+static void expect_changed(enum counter end, u64 pages)
+{
+	const struct raw_tick *t;
+	int i = 0;
+
+	host.mm.exec_vm = pages;
+	host.ring_room = 0;
+	world_expect_end(end);	/* told again when there is room */
+	host.ring_room = 8;
+	world_expect_end(end);
+	t = (const void *)host_record(RAW_CHANGED, &i, NULL);
+	assert_non_null(t);
+	assert_int_equal(t->h.tgid, 1001);
+	assert_int_equal(t->h.start_ns, 77);
+	assert_int_equal(t->exec_pages, pages);
+	i = 0;
+	world_expect_end(end);
+	assert_null(host_record(RAW_CHANGED, &i, NULL));
+}
+
+static void test_changed(void **state)
+{
+	int i = 0;
+
+	world_init(&w, 13);
+	w.proc.state = PY_PROC_OTHER;
+	w.proc.exec_pages = 5;
+	world_put_proc(&w);
+	host.mm.exec_vm = 5;
+	world_expect_end(CNT_OTHER);
+	assert_null(host_record(RAW_CHANGED, &i, NULL));
+	expect_changed(CNT_OTHER, 9);
+	host_task_btf = false;
+	expect_changed(CNT_OTHER, 10);
+	host_task_btf = true;
+	w.proc.state = PY_PROC_PYTHON;
+	world_put_proc(&w);
+	host_mem_put32(W_RUNTIME + w.img.rt.tss_key, 0);
+	expect_changed(CNT_NOT_READY, 11);
+	host_mem_put32(W_RUNTIME + w.img.rt.tss_key, 1);
+	host_mem_put64(W_TP + 0x310 + 16 * 3 + 8, 0);
+	expect_changed(CNT_NATIVE_THREAD, 12);
+}
+
+/* An exception slot holds None, whose address is not known (a stripped 3.12). */
+static void test_none_by_type(void **state)
+{
+	const struct raw_sample *s;
+	u64 object = W_NONE, type = W_NONE + 64;
+
+	world_init(&w, 12);
+	world_recurse(&w, 3);
+	w.proc.none = 0;
+	world_put_proc(&w);
+	host_mem_put64(W_TSTATE + w.img.layout.ts_exc_state, object);
+	host_mem_put64(object + 8, type);
+	host_mem_put64(type + 168, 0);
+	s = world_sample();
+	assert_int_equal(s->status & STATUS_HAS_EXCEPTION, 0);
+	host_mem_put64(type + 168, 1u << 30);
+	s = world_sample();
+	assert_int_equal(s->status & STATUS_HAS_EXCEPTION, STATUS_HAS_EXCEPTION);
 }
 
 static void test_watched(void **state)
@@ -674,9 +739,10 @@ static void test_lifecycle(void **state)
 
 	child.group_leader = &child;
 	child.signal = &host.signal;
+	child.mm = &host.mm;
 	i = 0;
 	host_drop_records();
-	host_on_exec(&child);
+	host_on_exec(&child, 2002, &host.bprm);
 	assert_non_null(host_record(RAW_EXEC, &i, NULL));
 	assert_null(bpf_map_lookup_elem(&py_procs, &tgid));
 	assert_non_null(bpf_map_lookup_elem(&watched, &tgid));
@@ -728,6 +794,8 @@ int main(void)
 		cmocka_unit_test(test_gc_free_threaded),
 		cmocka_unit_test(test_gc_unknown),
 		cmocka_unit_test(test_not_python),
+		cmocka_unit_test(test_changed),
+		cmocka_unit_test(test_none_by_type),
 		cmocka_unit_test(test_watched),
 		cmocka_unit_test(test_identity),
 		cmocka_unit_test(test_old_kernel),

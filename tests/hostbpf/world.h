@@ -160,12 +160,18 @@ static inline void world_push_at(struct world *w, u64 at, int owner, u32 code, s
 	const struct py_layout *l = &w->img.layout;
 	u64 addr = W_CODES + code * W_CODE_STEP;
 
+	at += l->fr_base;
 	host_mem_put64(at + l->fr_code,
 		       owner >= OWNER_SHIM ? W_NONE | (l->code_tag_mask ? 1 : 0) :
 					     addr | w->code_tag);
 	host_mem_put64(at + l->fr_previous, w->top);
-	host_mem_put64(at + l->fr_ip, addr + l->co_code + (s64)lasti);
-	host_mem_put8(at + l->fr_owner, owner);
+	if (l->lasti_unit)
+		host_mem_put32(at + l->fr_ip, lasti < 0 ? (u32)-1 : (u32)lasti / l->lasti_unit);
+	else
+		host_mem_put64(at + l->fr_ip, addr + l->co_code + (s64)lasti);
+	if (l->fr_owner != ABI_NO_OFF)
+		host_mem_put8(at + l->fr_owner, owner);
+	at -= l->fr_base;
 	world_set_frame(w, at);
 	if (owner >= OWNER_SHIM)
 		return;
@@ -320,24 +326,26 @@ static inline void world_thread(struct world *w)
 
 	host_mem_map(W_TP - 4096, 4 * 4096);
 	host.task.thread.fsbase = W_TP;
-	w->proc.tstate_how = l->rt_tss_key == ABI_NO_OFF ? PY_TSTATE_TLS_FS : PY_TSTATE_TSS_GLIBC;
+	w->proc.tstate_how = w->img.rt.tss_key == ABI_NO_OFF ? PY_TSTATE_TLS_FS : PY_TSTATE_TSS_GLIBC;
 	w->proc.tls_off = -64;
 	w->proc.tss_key = -1;
 	host_mem_put64(W_TP - 64, W_TSTATE);
-	if (l->rt_tss_key != ABI_NO_OFF) {
-		host_mem_put32(W_RUNTIME + l->rt_tss_key, 1);
-		host_mem_put32(W_RUNTIME + l->rt_tss_key + 4, 3);
+	if (w->img.rt.tss_key != ABI_NO_OFF) {
+		host_mem_put32(W_RUNTIME + w->img.rt.tss_key, 1);
+		host_mem_put32(W_RUNTIME + w->img.rt.tss_key + 4, 3);
 	}
 	host_mem_put64(W_TP + 0x310 + 16 * 3 + 8, W_TSTATE);
 	host_mem_put64(W_TSTATE + l->ts_interp, W_INTERP);
 	host_mem_put64(W_TSTATE + l->ts_thread_id, W_TP);
-	host_mem_put64(W_TSTATE + l->ts_exc_info, W_TSTATE + l->ts_exc_state);
+	if (l->ts_exc_info != ABI_NO_OFF)
+		host_mem_put64(W_TSTATE + l->ts_exc_info, W_TSTATE + l->ts_exc_state);
 	if (l->ts_status != ABI_NO_OFF)
 		host_mem_put32(W_TSTATE + l->ts_status, TS_BOUND_GILSTATE);
 	/* It is the main thread. */
 	if (l->is_threads_main != ABI_NO_OFF32)
 		host_mem_put64(W_INTERP + l->is_threads_main, W_TSTATE);
-	host_mem_put64(W_RUNTIME + l->rt_main_thread, W_TP);
+	if (w->img.rt.main_thread != ABI_NO_OFF)
+		host_mem_put64(W_RUNTIME + w->img.rt.main_thread, W_TP);
 }
 
 /* CPython 3.minor with one thread that has no Python frame yet and holds no GIL. */
@@ -357,10 +365,20 @@ static inline void world_init(struct world *w, int minor)
 	w->proc = (struct py_proc){
 		.start_ns = host.leader.start_boottime, .ident = 0x1234567, .runtime = W_RUNTIME,
 		.none = W_NONE, .state = PY_PROC_PYTHON, .l = *l,
+		.interps = W_RUNTIME + w->img.rt.interp_head,
 	};
-	host_mem_put64(W_RUNTIME + l->rt_interp_head, W_INTERP);
+	if (w->img.rt.tss_key != ABI_NO_OFF)
+		w->proc.tss = W_RUNTIME + w->img.rt.tss_key + 4;
+	if (w->img.rt.gil != ABI_NO_OFF)
+		w->proc.current = W_RUNTIME + w->img.rt.gil;
+	if (w->img.rt.main_thread != ABI_NO_OFF)
+		w->proc.main_id = W_RUNTIME + w->img.rt.main_thread;
+	if (w->img.rt.collecting != ABI_NO_OFF)
+		w->proc.collecting = W_RUNTIME + w->img.rt.collecting;
+	host_mem_put64(W_RUNTIME + w->img.rt.interp_head, W_INTERP);
 	host_mem_put64(W_INTERP + l->is_threads_head, W_TSTATE);
-	host_mem_put64(W_INTERP + l->is_id, 6);
+	if (l->is_id != ABI_NO_OFF32)
+		host_mem_put64(W_INTERP + l->is_id, 6);
 	if (l->is_epoch != ABI_NO_OFF32)
 		host_mem_put32(W_INTERP + l->is_epoch, 40);
 	world_thread(w);

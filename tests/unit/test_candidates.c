@@ -144,6 +144,45 @@ static void test_pid_reuse(void **state)
 	candidates_free(&c);
 }
 
+/* A change is looked at at once, then ever more rarely while nothing is new in it. */
+static void test_changed(void **state)
+{
+	struct candidates c = { 0 };
+	struct candidate *a = candidates_note(&c, 1, 1);
+	uint64_t now = 100 * S, gap = 10 * MS;
+	int i;
+
+	for (i = 0; i < 12; i++)
+		candidate_backoff(a, now);
+	candidate_looked(a, now, 20000, false);
+	assert_int_equal(a->gap_ns, gap);	/* by itself: no reason to be slower */
+	for (i = 0; i < 12; i++) {
+		candidate_changed(a);
+		assert_int_equal(a->next_ns, now + gap);
+		assert_int_equal(candidates_wait_ns(&c, now, 100 * S), gap);
+		now = a->next_ns;
+		candidate_looked(a, now, 20000, false);
+		candidate_backoff(a, now);
+		assert_false(a->changed);
+		gap = gap * 2 < S ? gap * 2 : S;
+		assert_int_equal(a->gap_ns, gap);
+	}
+	/* Files that are new: there may be more of them. */
+	candidate_changed(a);
+	candidate_looked(a, now, 900 * MS, true);
+	assert_int_equal(a->gap_ns, 10 * MS);
+	/* One that costs much is looked at less. */
+	candidate_looked(a, now, 3 * MS, false);
+	assert_int_equal(a->gap_ns, 300 * MS);
+	a->next_ns = UINT64_MAX;	/* refused; what it has become may be another thing */
+	candidate_changed(a);
+	assert_int_equal(a->next_ns, now + 300 * MS);
+	candidate_restart(a);
+	assert_int_equal(a->gap_ns, 0);
+	assert_false(a->changed);
+	candidates_free(&c);
+}
+
 /* As session.c does: look at all that are due, forget some of them meanwhile. */
 static void test_forget_while_due(void **state)
 {
@@ -182,6 +221,7 @@ int main(void)
 		cmocka_unit_test(test_old),
 		cmocka_unit_test(test_restart),
 		cmocka_unit_test(test_pid_reuse),
+		cmocka_unit_test(test_changed),
 		cmocka_unit_test(test_forget_while_due),
 	};
 

@@ -94,7 +94,7 @@ static void test_real(void **state)
 		load(want[i].minor);
 		assert_int_equal(read_layout(want[i].minor, &img), 0);
 		check_bounds(&img);
-		assert_int_equal(img.layout.rt_tss_key, want[i].tss);
+		assert_int_equal(img.rt.tss_key, want[i].tss);
 		assert_int_equal(img.layout.fr_bytes, want[i].frame_bytes);
 		assert_int_equal(img.layout.ts_gil, want[i].gil);
 		assert_int_equal(img.layout.ts_gil_mask, want[i].gil_mask);

@@ -80,7 +80,7 @@ static void test_rows(void **state)
 	assert_int_equal(read_fake(&f, &img), 0);
 	assert_string_equal(img.version, "3.12.1");
 	assert_int_equal(img.layout.is_epoch, ABI_NO_OFF32);
-	assert_int_equal(img.layout.rt_tss_key, 1544);
+	assert_int_equal(img.rt.tss_key, 1544);
 }
 
 static void test_debug_offsets(void **state)
@@ -90,7 +90,7 @@ static void test_debug_offsets(void **state)
 
 	assert_int_equal(read_fake(&f, &img), 0);
 	assert_string_equal(img.version, "3.13.18");
-	assert_int_equal(img.layout.rt_tss_key, 2160);
+	assert_int_equal(img.rt.tss_key, 2160);
 	assert_int_equal(img.layout.is_epoch, 17000);
 	assert_int_equal(img.layout.code_tag_mask, 0);
 
@@ -124,7 +124,7 @@ static void test_tls_executable(void **state)
 	assert_int_equal(read_fake(&f, &img), 0);
 	assert_int_equal(img.tstate_how, PY_TSTATE_TLS_FS);
 	assert_int_equal(img.tls_off, -40);
-	assert_int_equal(img.layout.rt_tss_key, ABI_NO_OFF);
+	assert_int_equal(img.rt.tss_key, ABI_NO_OFF);
 	f.getter = NULL;
 	assert_int_equal(read_fake(&f, &img), 0);
 	assert_int_equal(img.tstate_how, PY_TSTATE_LIST);
@@ -331,10 +331,100 @@ static void test_copied_runtime(void **state)
 	struct fake_elf f = { .hex = 0x030c01f0, .runtime = runtime_zeros, .runtime_len = 256 };
 	struct cpython_image img;
 	uint64_t filesz = 0x900;	/* PT_LOAD's: FAKE_RUNTIME is behind */
+	uint16_t library = ET_DYN;
 
 	fake_elf_build(&f);
 	fake_put(&f, sizeof(Elf64_Ehdr) + offsetof(Elf64_Phdr, p_filesz), &filesz, 8);
+	assert_int_equal(read_bytes(f.image, sizeof(f.image), &img), -EXDEV);
+	assert_int_equal(img.runtime_vaddr, FAKE_BASE + FAKE_RUNTIME);
+	assert_int_equal(img.none_vaddr, 0);	/* in front of it: not a copy */
+	assert_int_equal(img.first_load_vaddr, FAKE_BASE);
+	/* Only programs hold copies. */
+	fake_put(&f, offsetof(Elf64_Ehdr, e_type), &library, 2);
+	assert_true(read_bytes(f.image, sizeof(f.image), &img) != -EXDEV);
+}
+
+static void drop_sections(struct fake_elf *f)
+{
+	static const uint8_t none[6];
+
+	fake_put(f, offsetof(Elf64_Ehdr, e_shentsize), none, 6);
+}
+
+static void set_writable(struct fake_elf *f)
+{
+	uint32_t flags = PF_R | PF_W;
+
+	fake_put(f, sizeof(Elf64_Ehdr) + offsetof(Elf64_Phdr, p_flags), &flags, 4);
+}
+
+/* Neither names nor sections: 3.13+ are found by their cookie in writable data. */
+static void test_cookie(void **state)
+{
+	struct fake_elf f = fake_313();
+	struct cpython_image img;
+
+	f.no_dynsym = true;
+	f.hex = 0;
+	fake_elf_build(&f);
+	drop_sections(&f);
+	assert_int_equal(read_bytes(f.image, sizeof(f.image), &img), -ENOENT);	/* read-only */
+	set_writable(&f);
+	assert_int_equal(read_bytes(f.image, sizeof(f.image), &img), 0);
+	assert_int_equal(img.runtime_vaddr, FAKE_BASE + FAKE_RUNTIME);
+	assert_string_equal(img.version, "3.13.18");
+	assert_int_equal(img.none_vaddr, 0);
+	/* Bytes like a cookie's before it are none. */
+	fake_put(&f, FAKE_RUNTIME - 64, "xdebugpy", 8);
+	fake_put(&f, FAKE_RUNTIME - 39, "xdebugpy", 8);
+	assert_int_equal(read_bytes(f.image, sizeof(f.image), &img), 0);
+	assert_int_equal(img.runtime_vaddr, FAKE_BASE + FAKE_RUNTIME);
+	/* A later version's layout is not guessed, but it is named. */
+	f.image[FAKE_RUNTIME + 8 + 2] = 16;
+	assert_int_equal(read_bytes(f.image, sizeof(f.image), &img), -ENOTSUP);
+	assert_non_null(strstr(why, "3.16.18"));
+}
+
+/* Nothing is left to find it by, but it says that it is a Python. */
+static void test_hidden(void **state)
+{
+	static const char words[] = "\0Fatal Python error: %s\0_frozen_importlib";
+	struct fake_elf f = { .no_dynsym = true, .rodata = words, .rodata_len = sizeof(words) };
+	struct cpython_image img;
+
+	assert_int_equal(read_fake(&f, &img), -ENOTSUP);
+	assert_non_null(strstr(why, "stripped of its symbols"));
+	drop_sections(&f);
+	assert_int_equal(read_bytes(f.image, sizeof(f.image), &img), -ENOTSUP);
+	assert_non_null(strstr(why, "stripped of its symbols"));
+	f.image[FAKE_RODATA + 1] = 'f';	/* who looks for the words has them, too */
 	assert_int_equal(read_bytes(f.image, sizeof(f.image), &img), -ENOENT);
+}
+
+/* 3.11+ without the symbol Py_Version: the constant, and the string that confirms it. */
+static void test_version_constant(void **state)
+{
+	static const char words[] = "\0python2.5\0\0\0\0\0\0\xf0\x07\x0b\x03\0\0\0\0\0" "3.11.7";
+	struct fake_elf f = { .runtime = runtime_zeros, .runtime_len = 256, .no_dynsym = true,
+			      .rodata = words, .rodata_len = sizeof(words) };
+	struct cpython_image img;
+
+	assert_int_equal(read_fake(&f, &img), 0);
+	assert_string_equal(img.version, "3.11.7");
+	assert_int_equal(img.objects.minor, 11);
+	f.image[FAKE_RODATA + sizeof(words) - 2] = '8';
+	assert_int_equal(read_bytes(f.image, sizeof(f.image), &img), -ENOTSUP);
+}
+
+static void test_other_classes(void **state)
+{
+	struct fake_elf f = fake_313();
+	struct cpython_image img;
+
+	fake_elf_build(&f);
+	f.image[EI_CLASS] = ELFCLASS32;
+	assert_int_equal(read_bytes(f.image, sizeof(f.image), &img), -ENOEXEC);
+	assert_non_null(strstr(why, "32-bit"));
 }
 
 static void test_foreign_machine(void **state)
@@ -400,10 +490,12 @@ static void check_file(const char *path, unsigned int minor)
 		return;
 	err = cpython_image_read(fd, &img, why, sizeof(why));
 	close(fd);
-	if (err == -ENOENT)	/* a launcher, or a program linked to libpython */
+	if (err == -ENOENT || err == -EXDEV)	/* a launcher, a program linked to libpython */
 		return;
 	seen++;
 	snprintf(prefix, sizeof(prefix), "3.%u.", minor);
+	if (strncmp(img.version, prefix, strlen(prefix)))
+		print_error("%s: %d %s\n", path, err, why);
 	assert_memory_equal(img.version, prefix, strlen(prefix));
 	if (minor < 11 || minor > 15) {
 		assert_int_equal(err, -ENOTSUP);
@@ -494,6 +586,10 @@ int main(void)
 		cmocka_unit_test(test_old_program_by_strings),
 		cmocka_unit_test(test_not_python),
 		cmocka_unit_test(test_copied_runtime),
+		cmocka_unit_test(test_cookie),
+		cmocka_unit_test(test_hidden),
+		cmocka_unit_test(test_version_constant),
+		cmocka_unit_test(test_other_classes),
 		cmocka_unit_test(test_foreign_machine),
 		cmocka_unit_test(test_truncated),
 		cmocka_unit_test(test_mutated),

@@ -19,11 +19,16 @@ static char dir[] = "/tmp/tachbpf-test-XXXXXX";
 static char paths[FILES_MAX][96];
 static int files;
 static bool unlinked;
+static bool as_code;		/* mapped as code, all of them */
+static int code_from = FILES_MAX;	/* or from this one on */
+static uint64_t prefer;
+static unsigned int initialised;	/* bit by file: the runtime has an interpreter */
 
 static struct discovery *d;
 static const struct cpython_image *image;
+static struct discovered found;
 static struct py_proc proc;
-static char why[160];
+static const char *why = found.why;
 
 static int setup(void **state)
 {
@@ -59,6 +64,13 @@ static void add_python(const char *name, uint32_t hex)
 	add_bytes(name, f.image, sizeof(f.image));
 }
 
+/* The last file once more. */
+static void add_again(void)
+{
+	memcpy(paths[files], paths[files - 1], sizeof(paths[0]));
+	files++;
+}
+
 static void remove_files(void)
 {
 	while (files)
@@ -74,8 +86,13 @@ static void map_files(void)
 		void *at = (void *)(PLACE + i * 0x100000ull);
 
 		fd = open(paths[i], O_RDONLY);
-		if (mmap(at, 4096, PROT_READ, MAP_PRIVATE | MAP_FIXED_NOREPLACE, fd, 0) != at)
+		if (mmap(at, FAKE_SIZE, as_code || i >= code_from ? PROT_READ | PROT_EXEC : PROT_READ,
+			 MAP_PRIVATE | MAP_FIXED_NOREPLACE, fd, 0) != at)
 			_exit(1);
+		if (initialised >> i & 1) {
+			mprotect(at, FAKE_SIZE, PROT_READ | PROT_WRITE);
+			*(uint64_t *)((char *)at + FAKE_RUNTIME + 40) = 1;
+		}
 		close(fd);
 		if (unlinked)
 			unlink(paths[i]);
@@ -108,12 +125,17 @@ static pid_t child(void)
 static int look(void)
 {
 	pid_t pid = child();
+	struct discovered again;
+	uint64_t seen = 0;
 	int err;
 
-	image = NULL;
-	memset(&proc, 0xee, sizeof(proc));
-	snprintf(why, sizeof(why), "untouched");
-	err = discovery_look(d, pid, &image, &proc, why, sizeof(why));
+	memset(&found, 0xee, sizeof(found));
+	err = discovery_look(d, pid, &seen, prefer, &found);
+	image = found.image;
+	proc = found.proc;
+	assert_true(seen);
+	/* The same files: the same answer, at once. */
+	assert_int_equal(discovery_look(d, pid, &seen, 0, &again), -EALREADY);
 	kill(pid, SIGKILL);
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 	return err;
@@ -121,7 +143,7 @@ static int look(void)
 
 static void begin(void)
 {
-	d = discovery_new();
+	d = discovery_new(NULL, NULL);
 	assert_non_null(d);
 }
 
@@ -150,7 +172,7 @@ static void test_found(void **state)
 	end();
 }
 
-/* A file is no Python but the executable or a libpython, wherever it is mapped. */
+/* A file that is only read is no Python, but a libpython is, wherever it is mapped. */
 static void test_not_python(void **state)
 {
 	begin();
@@ -229,7 +251,7 @@ static void test_deleted(void **state)
 	end();
 }
 
-/* More of them than anybody has: what is looked at has a limit, and it holds. */
+/* Behind many that are none. */
 static void test_many(void **state)
 {
 	char name[32];
@@ -241,22 +263,105 @@ static void test_many(void **state)
 		add_bytes(name, "no", 2);
 	}
 	add_python("libpython-last.so", 0x030c01f0);
+	assert_int_equal(look(), 0);
+	assert_int_equal(proc.runtime, PLACE + 12 * 0x100000 + FAKE_RUNTIME);
+	end();
+}
+
+/* Whatever a file is called, if it is mapped as code. */
+static void test_any_code(void **state)
+{
+	begin();
+	as_code = true;
+	add_python("plugin.so", 0x030c01f0);
+	assert_int_equal(look(), 0);
+	assert_string_equal(image->version, "3.12.1");
+	/* A libpython comes first. */
+	add_python("libpython3.11.so", 0x030b04f0);
+	assert_int_equal(look(), 0);
+	assert_string_equal(image->version, "3.11.4");
+	as_code = false;
+	end();
+}
+
+/* Two, neither initialised: the first, and the caller is told to look again. */
+static void test_several(void **state)
+{
+	begin();
+	add_python("libpython3.11.so", 0x030b04f0);
+	assert_int_equal(look(), 0);
+	assert_false(found.several);
+	assert_false(found.ready);
+	add_python("libpython3.12.so", 0x030c01f0);
+	assert_int_equal(look(), 0);
+	assert_true(found.several);
+	assert_false(found.ready);
+	assert_string_equal(image->version, "3.11.4");
+	assert_string_equal(found.also, "");
+	/* rt_interp_head of 3.12 is at 40: now it has an interpreter; then both have. */
+	initialised = 1 << 1;
+	assert_int_equal(look(), 0);
+	assert_true(found.ready);
+	assert_string_equal(image->version, "3.12.1");
+	assert_string_equal(found.also, "");
+	initialised = 3;
+	assert_int_equal(look(), 0);
+	assert_string_equal(image->version, "3.11.4");
+	assert_non_null(strstr(found.also, "3.12.1 in libpython3.12.so"));
+	prefer = PLACE + 0x100000 + FAKE_RUNTIME;	/* stay with the one that is profiled */
+	assert_int_equal(look(), 0);
+	assert_string_equal(image->version, "3.12.1");
+	assert_non_null(strstr(found.also, "3.11.4 in libpython3.11.so"));
+	initialised = 1;	/* unless it has ended */
+	assert_int_equal(look(), 0);
+	assert_string_equal(image->version, "3.11.4");
+	prefer = initialised = 0;
+	end();
+}
+
+/* A 32-bit program is a Python if it is called one; a reason is given. */
+static void test_32_bit(void **state)
+{
+	static const uint8_t elf32[64] = { 0x7f, 'E', 'L', 'F', 1, 1, 1 };
+
+	begin();
+	as_code = true;
+	add_bytes("plugin.so", elf32, sizeof(elf32));
 	assert_int_equal(look(), -ENOENT);
+	add_bytes("python3.11", elf32, sizeof(elf32));
+	assert_int_equal(look(), -ENOTSUP);
+	assert_non_null(strstr(why, "32-bit"));
+	as_code = false;
+	end();
+}
+
+/* The file is read at one place and loaded at another: it runs where it is loaded. */
+static void test_read_and_loaded(void **state)
+{
+	begin();
+	add_python("libpython3.12.so", 0x030c01f0);
+	add_again();
+	code_from = 1;
+	assert_int_equal(look(), 0);
+	assert_int_equal(proc.runtime, PLACE + 0x100000 + FAKE_RUNTIME);
+	assert_false(found.several);
+	code_from = FILES_MAX;
 	end();
 }
 
 static void test_gone(void **state)
 {
+	uint64_t seen = 0;
 	pid_t pid;
 
 	begin();
-	assert_int_equal(discovery_look(d, 0x3fffffff, &image, &proc, why, sizeof(why)), -ESRCH);
+	assert_int_equal(discovery_look(d, 0x3fffffff, &seen, 0, &found), -ESRCH);
 	assert_true(why[0]);
 	/* A zombie has no mappings any more. */
 	pid = child();
 	kill(pid, SIGKILL);
 	assert_int_equal(waitid(P_PID, pid, &(siginfo_t){ 0 }, WEXITED | WNOWAIT), 0);
-	assert_true(discovery_look(d, pid, &image, &proc, why, sizeof(why)) < 0);
+	assert_true(discovery_look(d, pid, &seen, prefer, &found) < 0);
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 	end();
 	discovery_free(NULL);
@@ -271,6 +376,10 @@ int main(void)
 		cmocka_unit_test(test_cache),
 		cmocka_unit_test(test_deleted),
 		cmocka_unit_test(test_many),
+		cmocka_unit_test(test_any_code),
+		cmocka_unit_test(test_several),
+		cmocka_unit_test(test_32_bit),
+		cmocka_unit_test(test_read_and_loaded),
 		cmocka_unit_test(test_gone),
 	};
 

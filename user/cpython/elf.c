@@ -94,9 +94,16 @@ static void read_needed(struct elf_file *f, const Elf64_Dyn *dyns, size_t cnt)
 {
 	size_t i;
 
-	for (i = 0; i < cnt && dyns[i].d_tag != DT_NULL; i++)
-		if (dyns[i].d_tag == DT_NEEDED && name_is(f, dyns[i].d_un.d_val, "libc.so.6"))
+	for (i = 0; i < cnt && dyns[i].d_tag != DT_NULL; i++) {
+		if (dyns[i].d_tag != DT_NEEDED)
+			continue;
+		if (name_is(f, dyns[i].d_un.d_val, "libc.so.6"))
 			f->dyn.needs_glibc = true;
+		else if (name_is(f, dyns[i].d_un.d_val, "libc.so") ||
+			 name_is(f, dyns[i].d_un.d_val, "libc.musl-x86_64.so.1") ||
+			 name_is(f, dyns[i].d_un.d_val, "libc.musl-aarch64.so.1"))
+			f->dyn.needs_musl = true;
+	}
 }
 
 static void read_dynamic(struct elf_file *f, const Elf64_Phdr *ph)
@@ -130,6 +137,9 @@ static void read_dynamic(struct elf_file *f, const Elf64_Phdr *ph)
 		case DT_HASH:
 			f->dyn.sysv_hash = v;
 			break;
+		case DT_FLAGS_1:
+			f->program |= !!(v & DF_1_PIE);
+			break;
 		case DT_SONAME:
 			f->dyn.soname = v;
 			f->dyn.has_soname = true;
@@ -158,9 +168,12 @@ static int read_phdrs(struct elf_file *f, const Elf64_Ehdr *eh)
 			f->loads[f->load_cnt++] = (struct elf_load){
 				.vaddr = ph[i].p_vaddr, .off = ph[i].p_offset,
 				.filesz = ph[i].p_filesz, .memsz = ph[i].p_memsz,
+				.writable = ph[i].p_flags & PF_W,
 			};
 		else if (ph[i].p_type == PT_DYNAMIC)
 			dynamic = &ph[i];
+		else if (ph[i].p_type == PT_INTERP)
+			f->program = true;
 		else if (ph[i].p_type == PT_TLS) {
 			f->tls_align = ph[i].p_align;
 			f->tls_memsz = ph[i].p_memsz;
@@ -187,12 +200,14 @@ int elf_file_open(struct elf_file *f, int fd)
 	err = elf_file_pread(f, 0, &eh, sizeof(eh));
 	if (err)
 		return err == -ENODATA ? -ENOENT : err;
-	if (memcmp(eh.e_ident, ELFMAG, SELFMAG) || eh.e_ident[EI_CLASS] != ELFCLASS64 ||
-	    eh.e_ident[EI_DATA] != ELFDATA2LSB)
+	if (memcmp(eh.e_ident, ELFMAG, SELFMAG))
 		return -ENOENT;
+	if (eh.e_ident[EI_CLASS] != ELFCLASS64 || eh.e_ident[EI_DATA] != ELFDATA2LSB)
+		return -ENOEXEC;
 	if (eh.e_type != ET_EXEC && eh.e_type != ET_DYN)
 		return -ENOENT;
 	f->foreign = eh.e_machine != EM_X86_64;
+	f->program = eh.e_type == ET_EXEC;
 	if (eh.e_shentsize == sizeof(Elf64_Shdr) && eh.e_shnum <= MAX_SHDRS &&
 	    eh.e_shstrndx < eh.e_shnum) {
 		f->shoff = eh.e_shoff;

@@ -19,6 +19,7 @@
 /* A part of the file as the loader maps it. Bytes behind filesz are zero (bss). */
 struct elf_load {
 	uint64_t vaddr, off, filesz, memsz;
+	bool writable;
 };
 
 /* The dynamic section's pointers (virtual addresses; 0: not there). */
@@ -27,12 +28,14 @@ struct elf_dynamic {
 	uint64_t soname;	/* offset in strtab */
 	bool has_soname;
 	bool needs_glibc;	/* DT_NEEDED libc.so.6 */
+	bool needs_musl;	/* DT_NEEDED libc.so, libc.musl-x86_64.so.1 (Alpine) */
 };
 
 struct elf_file {
 	int fd;
 	uint64_t size;
 	bool foreign;		/* 64 bit, little endian, but not x86-64 */
+	bool program;		/* not a library: what the kernel can execute */
 	uint64_t shoff;
 	uint32_t shnum, shstrndx;
 	struct elf_load loads[ELF_MAX_LOADS];
@@ -51,7 +54,10 @@ struct elf_symbol {
 	uint8_t type;		/* STT_* */
 };
 
-/* 0, -ENOENT: not a 64-bit little-endian executable or library, other -errno. */
+/*
+ * 0, -ENOENT: not an executable or library, -ENOEXEC: one that is not 64-bit little
+ * endian, other -errno.
+ */
 int elf_file_open(struct elf_file *f, int fd);
 
 /* Read len bytes of what is mapped at vaddr from the file. 0, -EFAULT, -errno. */

@@ -14,6 +14,7 @@
 #include "debug_offsets.h"
 #include "elf.h"
 #include "layout.h"
+#include "runtime.h"
 #include "tls.h"
 #include "version.h"
 
@@ -52,23 +53,33 @@ static int find_symbol(const struct reader *r, const char *name, struct elf_symb
 	return 0;
 }
 
+/* No name and no mark of a CPython; but is there one all the same? */
+static int refuse_hidden(struct reader *r)
+{
+	bool exact;
+
+	if (!runtime_is_hidden(&r->f))
+		return -ENOENT;
+	if (version_from_strings(r->img, &r->f, &exact))
+		return refuse(r, -ENOTSUP, "CPython in a program stripped of its symbols is not "
+			      "supported before 3.13 (its _PyRuntime cannot be found; "
+			      "-rdynamic keeps it)");
+	return refuse(r, -ENOTSUP, "CPython %s in a program stripped of its symbols is not supported "
+		      "(its _PyRuntime cannot be found; -rdynamic keeps it)", r->img->version);
+}
+
 /*
- * _PyRuntime: exported since 3.7, and alone in section .PyRuntime since 3.10
- * (Python/pylifecycle.c). Up to 3.6 there is none, but _PyThreadState_Current is.
+ * _PyRuntime: there since 3.7. Up to 3.6 there is none, but _PyThreadState_Current is.
  */
 static int find_runtime(struct reader *r)
 {
-	struct elf_range section;
 	struct elf_symbol sym;
 	uint32_t hex;
 	int ft;
 
-	if (!elf_file_dynsym(&r->f, "_PyRuntime", &sym))
-		r->img->runtime_vaddr = sym.value;
-	else if (!elf_file_section(&r->f, ".PyRuntime", &section))
-		r->img->runtime_vaddr = section.vaddr;
-	else if (elf_file_dynsym(&r->f, "_PyThreadState_Current", &sym))
-		return -ENOENT;
+	if (runtime_find(&r->f, &r->img->runtime_vaddr) &&
+	    elf_file_dynsym(&r->f, "_PyThreadState_Current", &sym))
+		return refuse_hidden(r);
 	if (r->img->runtime_vaddr) {
 		ssize_t n = elf_file_read_some(&r->f, r->img->runtime_vaddr, r->offsets,
 					       sizeof(r->offsets));
@@ -99,7 +110,7 @@ static int find_version(struct reader *r)
 		r->hex = hex;
 		r->img->free_threaded = ft;
 	}
-	if (r->hex)
+	if (r->hex || !version_from_constants(&r->f, &r->hex))
 		return version_from_hex(r->img, r->hex);
 	return version_from_strings(r->img, &r->f, &r->exact);
 }
@@ -138,7 +149,7 @@ static int check_newness(struct reader *r)
 
 static int check_version(struct reader *r)
 {
-	const struct cpython_image *img = r->img;
+	struct cpython_image *img = r->img;
 	struct elf_symbol sym;
 
 	if (img->major != 3 || img->minor < LAYOUT_MINOR_MIN)
@@ -149,9 +160,8 @@ static int check_version(struct reader *r)
 		return refuse(r, -ENOTSUP, "CPython %s is not supported (its exact version could "
 			      "not be found)", img->version);
 	/* Objects begin with two more pointers (Include/object.h, _PyObject_HEAD_EXTRA). */
-	if (img->minor < 13 && !elf_file_dynsym(&r->f, "PyModule_Create2TraceRefs", &sym))
-		return refuse(r, -ENOTSUP, "CPython %s built with Py_TRACE_REFS is not supported",
-			      img->version);
+	img->trace_refs = img->minor < 13 &&
+			  !elf_file_dynsym(&r->f, "PyModule_Create2TraceRefs", &sym);
 	return check_newness(r);
 }
 
@@ -222,26 +232,85 @@ static void find_epoch(struct reader *r)
 		r->img->epoch_vaddr = var.value;
 }
 
+static void find_first_load(struct reader *r)
+{
+	unsigned int i;
+
+	for (i = 0; i < r->f.load_cnt; i++)
+		if ((r->f.loads[i].off & ~PAGE_MASK_4K) == 0) {
+			r->img->first_load_vaddr = r->f.loads[i].vaddr & ~PAGE_MASK_4K;
+			break;
+		}
+}
+
+/*
+ * 3.6 has static variables in place of _PyRuntime: of local names, which stripping
+ * removes; but two exported functions name the ones that matter. (Without the others it
+ * is not told when garbage is collected.)
+ */
+static int find_statics(struct reader *r)
+{
+	static const char *const names[] = { "interp_head", "autoTLSkey", "collecting" };
+	struct cpython_image *img = r->img;
+	struct elf_symbol vars[3] = { { 0 } }, current;
+	uint64_t decoded;
+
+	elf_file_symtab(&r->f, names, vars, 3);
+	img->interps_vaddr = vars[0].value;
+	img->tss_vaddr = vars[1].value;
+	img->collecting_vaddr = vars[2].value;
+	if (!img->interps_vaddr && !runtime_decode(&r->f, RUNTIME_INTERP_HEAD, &decoded))
+		img->interps_vaddr = decoded;
+	if (!img->tss_vaddr && !runtime_decode(&r->f, RUNTIME_TLS_KEY, &decoded))
+		img->tss_vaddr = decoded;
+	if (!find_symbol(r, "_PyThreadState_Current", &current))
+		img->current_vaddr = current.value;
+	img->runtime_vaddr = img->interps_vaddr;
+	if (img->interps_vaddr && img->tss_vaddr && img->current_vaddr)
+		return 0;
+	return refuse(r, -ENOTSUP, "CPython %s without symbols of its variables is not supported",
+		      img->version);
+}
+
+static uint64_t in_runtime(const struct cpython_image *img, uint16_t off)
+{
+	return off == ABI_NO_OFF ? 0 : img->runtime_vaddr + off;
+}
+
+static int find_addresses(struct reader *r)
+{
+	struct cpython_image *img = r->img;
+
+	if (img->minor == 6)
+		return find_statics(r);
+	if (!img->runtime_vaddr)
+		return -ENOENT;
+	img->interps_vaddr = in_runtime(img, img->rt.interp_head);
+	img->current_vaddr = in_runtime(img, img->rt.gil);
+	img->collecting_vaddr = in_runtime(img, img->rt.collecting);
+	img->main_id_vaddr = in_runtime(img, img->rt.main_thread);
+	img->tss_vaddr = in_runtime(img, img->rt.tss_key);
+	if (img->tss_vaddr)
+		img->tss_vaddr += 4;	/* Py_tss_t: int _is_initialized; pthread_key_t _key */
+	return 0;
+}
+
 static void find_rest(struct reader *r)
 {
 	struct cpython_image *img = r->img;
 	struct elf_symbol sym;
-	unsigned int i;
 
 	if (!find_symbol(r, "_Py_NoneStruct", &sym))
 		img->none_vaddr = sym.value;
-	for (i = 0; i < r->f.load_cnt; i++)
-		if ((r->f.loads[i].off & ~PAGE_MASK_4K) == 0) {
-			img->first_load_vaddr = r->f.loads[i].vaddr & ~PAGE_MASK_4K;
-			break;
-		}
+	find_first_load(r);
 	if (img->minor == 12)
 		find_epoch(r);
-	if (img->layout.rt_tss_key == ABI_NO_OFF)
+	if (!img->tss_vaddr)
 		find_tls(r);
-	else
-		/* Where pthread_getspecific() looks is glibc's own affair; musl differs. */
-		img->tstate_how = r->f.dyn.needs_glibc ? PY_TSTATE_TSS_GLIBC : PY_TSTATE_LIST;
+	else	/* Where pthread_getspecific() looks is libc's own affair. */
+		img->tstate_how = r->f.dyn.needs_glibc ? PY_TSTATE_TSS_GLIBC :
+				  r->f.dyn.needs_musl  ? PY_TSTATE_TSS_MUSL :
+							 PY_TSTATE_LIST;
 }
 
 int cpython_image_read(int fd, struct cpython_image *img, char *why, size_t why_size)
@@ -256,8 +325,15 @@ int cpython_image_read(int fd, struct cpython_image *img, char *why, size_t why_
 	err = elf_file_open(&r.f, fd);
 	if (err == -ENOENT)
 		return err;
+	if (err == -ENOEXEC)
+		return refuse(&r, err, "a 32-bit or big-endian program is not supported (64-bit "
+			      "x86-64 is)");
 	if (err)
 		return refuse(&r, err, "cannot read the file: %s", strerror(-err));
+	if (runtime_copies(&r.f, &img->runtime_vaddr, &img->none_vaddr)) {
+		find_first_load(&r);
+		return -EXDEV;
+	}
 	err = find_runtime(&r);
 	if (err)
 		return err;
@@ -265,20 +341,28 @@ int cpython_image_read(int fd, struct cpython_image *img, char *why, size_t why_
 	if (err == -ENOTSUP)
 		return err;
 	if (err)
-		return -ENOENT;
+		return refuse(&r, -ENOTSUP, "CPython of a version that cannot be found is not "
+			      "supported");
 	if (r.f.foreign)
 		return refuse(&r, -ENOTSUP, "CPython %s is not supported on this machine type "
 			      "(x86-64 is)", img->version);
 	err = check_version(&r);
 	if (err)
 		return err;
-	/* It is initialised data; in a program linked to libpython a copy is in .bss. */
-	if (!img->runtime_vaddr ||
-	    elf_file_read(&r.f, img->runtime_vaddr, &first, sizeof(first)))
+	/* From 3.11 on it is initialised data. */
+	if (img->minor >= 11 && (!img->runtime_vaddr ||
+				 elf_file_read(&r.f, img->runtime_vaddr, &first, sizeof(first))))
 		return -ENOENT;
 	err = find_layout(&r);
+	if (!err)
+		err = find_addresses(&r);
 	if (err)
 		return err;
 	find_rest(&r);
 	return 0;
+}
+
+int cpython_image_mem(const struct cpython_image *img, uint64_t vaddr, void *buf, size_t len)
+{
+	return img->file ? elf_file_read(img->file, vaddr, buf, len) : -EFAULT;
 }

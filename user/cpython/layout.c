@@ -27,6 +27,79 @@
 /* _PyStackRef: 3.14+ tags references in the low bits, GIL builds too (pycore_stackref.h). */
 #define STACKREF_TAG_MASK 3
 
+/*
+ * Up to 3.10 a frame is an object of its own, and f_lasti an int (Include/frameobject.h,
+ * 3.10: Include/cpython/frameobject.h). FRAME_BASE is the first field that is read.
+ */
+#define FRAME_BASE 24
+#define FRAME_OBJECT(lasti, unit)                                                             \
+	.fr_base = FRAME_BASE, .fr_previous = 24 - FRAME_BASE, .fr_code = 32 - FRAME_BASE,         \
+	.fr_ip = (lasti) - FRAME_BASE, .fr_bytes = (lasti) + 4 - FRAME_BASE, .lasti_unit = (unit), \
+	.fr_owner = ABI_NO_OFF, .fr_is_entry = ABI_NO_OFF, .fr_tlbc_index = ABI_NO_OFF,            \
+	.cframe_frame = ABI_NO_OFF, .ts_datastack = ABI_NO_OFF, .skip_owner = OWNER_NO_SHIM
+/* What none of them has; co_name stands for the qualified name. */
+#define NO_QUALNAME(name)                                                                     \
+	.co_name = (name), .co_qualname = (name), .co_version = ABI_NO_OFF, .co_tlbc = ABI_NO_OFF
+#define NO_COUNTERS                                                                           \
+	.is_gc_frame = ABI_NO_OFF32, .is_epoch = ABI_NO_OFF32, .is_threads_main = ABI_NO_OFF32,    \
+	.gil_how = PY_GIL_RT_CURRENT, .ts_gil = ABI_NO_OFF, .ts_status = ABI_NO_OFF,              \
+	.foreign_ids = 1
+
+static const struct py_layout layout_36 = {
+	.ts_next = 8, .ts_interp = 16, .ts_frame = 24, .ts_thread_id = 152,
+	.ts_cframe = ABI_NO_OFF,
+	.ts_exc_current = 80, .ts_exc_info = ABI_NO_OFF, .ts_exc_state = 104,
+	FRAME_OBJECT(120, 1),
+	.co_firstlineno = 36, .co_filename = 96, .co_linetable = 112, .co_code = 40,
+	NO_QUALNAME(104),
+	.is_id = ABI_NO_OFF32, .is_next = 0, .is_threads_head = 8,
+	.is_gc_collecting = ABI_NO_OFF32, NO_COUNTERS,
+};
+
+static const struct py_layout layout_37 = {
+	.ts_next = 8, .ts_interp = 16, .ts_frame = 24, .ts_thread_id = 176,
+	.ts_cframe = ABI_NO_OFF,
+	.ts_exc_current = 88, .ts_exc_info = 144, .ts_exc_state = 112, .exc_previous = 24,
+	FRAME_OBJECT(104, 1),
+	.co_firstlineno = 36, .co_filename = 96, .co_linetable = 112, .co_code = 40,
+	NO_QUALNAME(104),
+	.is_id = 16, .is_next = 0, .is_threads_head = 8,
+	.is_gc_collecting = ABI_NO_OFF32, .tss_flag = 1, NO_COUNTERS,
+};
+
+static const struct py_layout layout_38 = {
+	.ts_next = 8, .ts_interp = 16, .ts_frame = 24, .ts_thread_id = 176,
+	.ts_cframe = ABI_NO_OFF,
+	.ts_exc_current = 88, .ts_exc_info = 144, .ts_exc_state = 112, .exc_previous = 24,
+	FRAME_OBJECT(104, 1),
+	.co_firstlineno = 40, .co_filename = 104, .co_linetable = 120, .co_code = 48,
+	NO_QUALNAME(112),
+	.is_id = 16, .is_next = 0, .is_threads_head = 8,
+	.is_gc_collecting = ABI_NO_OFF32, .tss_flag = 1, NO_COUNTERS,
+};
+
+static const struct py_layout layout_39 = {
+	.ts_next = 8, .ts_interp = 16, .ts_frame = 24, .ts_thread_id = 176,
+	.ts_cframe = ABI_NO_OFF,
+	.ts_exc_current = 88, .ts_exc_info = 144, .ts_exc_state = 112, .exc_previous = 24,
+	FRAME_OBJECT(104, 1),
+	.co_firstlineno = 40, .co_filename = 104, .co_linetable = 120, .co_code = 48,
+	NO_QUALNAME(112),
+	.is_id = 24, .is_next = 0, .is_threads_head = 8,
+	.is_gc_collecting = 816, .tss_flag = 1, NO_COUNTERS,
+};
+
+static const struct py_layout layout_310 = {
+	.ts_next = 8, .ts_interp = 16, .ts_frame = 24, .ts_thread_id = 176,
+	.ts_cframe = 48,
+	.ts_exc_current = 88, .ts_exc_info = 144, .ts_exc_state = 112, .exc_previous = 24,
+	FRAME_OBJECT(96, 2),
+	.co_firstlineno = 40, .co_filename = 104, .co_linetable = 120, .co_code = 48,
+	NO_QUALNAME(112),
+	.is_id = 24, .is_next = 0, .is_threads_head = 8,
+	.is_gc_collecting = 816, .tss_flag = 1, NO_COUNTERS,
+};
+
 static const struct py_layout layout_311 = {
 	.ts_next = 8, .ts_interp = 16, .ts_frame = 56, .cframe_frame = 8,
 	.ts_thread_id = 152, .ts_gil = ABI_NO_OFF, .ts_status = ABI_NO_OFF, .ts_cframe = 56,
@@ -36,11 +109,10 @@ static const struct py_layout layout_311 = {
 	.fr_bytes = 72, .fr_tlbc_index = ABI_NO_OFF, .co_tlbc = ABI_NO_OFF,
 	.co_firstlineno = 72, .co_version = ABI_NO_OFF, .co_filename = 112, .co_name = 120,
 	.co_qualname = 128, .co_linetable = 136, .co_code = 184,
-	.rt_interp_head = 40, .rt_tss_key = 592, .rt_gil = 576, .rt_main_thread = 80,
 	.is_id = 48, .is_next = 0, .is_threads_head = 16, .is_gc_collecting = 848,
 	.is_gc_frame = ABI_NO_OFF32, .is_epoch = ABI_NO_OFF32,
 	.is_threads_main = ABI_NO_OFF32,
-	.foreign_ids = 1, .gil_how = PY_GIL_RT_CURRENT, .skip_owner = OWNER_NO_SHIM,
+	.foreign_ids = 1, .gil_how = PY_GIL_RT_CURRENT, .tss_flag = 1, .skip_owner = OWNER_NO_SHIM,
 };
 
 static const struct py_layout layout_312 = {
@@ -53,11 +125,10 @@ static const struct py_layout layout_312 = {
 	.fr_bytes = 72, .fr_tlbc_index = ABI_NO_OFF, .co_tlbc = ABI_NO_OFF,
 	.co_firstlineno = 68, .co_version = 92, .co_filename = 112, .co_name = 120,
 	.co_qualname = 128, .co_linetable = 136, .co_code = 192,
-	.rt_interp_head = 40, .rt_tss_key = 1544, .rt_gil = ABI_NO_OFF, .rt_main_thread = 64,
 	.is_id = 8, .is_next = 0, .is_threads_head = 72, .is_gc_collecting = 312,
 	.is_gc_frame = ABI_NO_OFF32, .is_epoch = ABI_NO_OFF32,
 	.is_threads_main = ABI_NO_OFF32,
-	.foreign_ids = 1, .gil_how = PY_GIL_TS_MASK, .skip_owner = OWNER_SHIM, .end_shim = 1,
+	.foreign_ids = 1, .gil_how = PY_GIL_TS_MASK, .tss_flag = 1, .skip_owner = OWNER_SHIM, .end_shim = 1,
 };
 
 /* The compact str's state bits: interned:2 (3.12+: 2, too), kind:3, compact:1, ascii:1. */
@@ -116,18 +187,62 @@ static void set_objects(struct cpython_image *img)
 	img->layout.str_data = img->objects.str_ascii_data;
 }
 
+/* In 3.7.4 what lies behind the interpreters in _PyRuntimeState moved by 88 bytes. */
+static const struct row {
+	uint8_t minor, micro_from;
+	const struct py_layout *layout;
+	const struct py_object_layout *objects;
+	struct py_runtime_layout rt;
+} rows[] = {
+	{ 6, 0, &layout_36, &objects_311,
+	  { ABI_NO_OFF, ABI_NO_OFF, ABI_NO_OFF, ABI_NO_OFF, ABI_NO_OFF } },
+	{ 7, 0, &layout_37, &objects_311, { 24, 1416, 1392, 544, ABI_NO_OFF } },
+	{ 7, 4, &layout_37, &objects_311, { 24, 1504, 1480, 632, ABI_NO_OFF } },
+	{ 8, 0, &layout_38, &objects_311, { 32, 1392, 1368, 544, 72 } },
+	{ 9, 0, &layout_39, &objects_311, { 32, 584, 568, ABI_NO_OFF, 72 } },
+	{ 10, 0, &layout_310, &objects_311, { 32, 584, 568, ABI_NO_OFF, 72 } },
+	{ 11, 0, &layout_311, &objects_311, { 40, 592, 576, ABI_NO_OFF, 80 } },
+	{ 12, 0, &layout_312, &objects_312, { 40, 1544, ABI_NO_OFF, ABI_NO_OFF, 64 } },
+};
+
+/* Py_TRACE_REFS up to 3.12: objects, and nothing else, begin with two more pointers. */
+#define TRACE_REFS_BYTES 16
+
+static void shift_objects(struct cpython_image *img)
+{
+	struct py_layout *l = &img->layout;
+	struct py_object_layout *o = &img->objects;
+	uint16_t *const code[] = {
+		&l->co_firstlineno, &l->co_version, &l->co_filename, &l->co_name, &l->co_qualname,
+		&l->co_linetable, &l->co_code,
+		&o->bytes_size, &o->bytes_data, &o->str_length, &o->str_state,
+		&o->str_ascii_data, &o->str_compact_data,
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(code); i++)
+		if (*code[i] != ABI_NO_OFF)
+			*code[i] += TRACE_REFS_BYTES;
+	if (l->lasti_unit)	/* frames are objects */
+		l->fr_base += TRACE_REFS_BYTES;
+}
+
 int layout_from_table(struct cpython_image *img)
 {
-	if (img->minor == 11) {
-		img->layout = layout_311;
-		img->objects = objects_311;
-	} else if (img->minor == 12) {
-		img->layout = layout_312;
-		img->objects = objects_312;
-	} else {
+	const struct row *row = NULL;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++)
+		if (rows[i].minor == img->minor && rows[i].micro_from <= img->micro)
+			row = &rows[i];
+	if (!row)
 		return -ENOTSUP;
-	}
+	img->layout = *row->layout;
+	img->objects = *row->objects;
+	img->rt = row->rt;
 	img->objects.minor = img->minor;
+	if (img->trace_refs)
+		shift_objects(img);
 	set_objects(img);
 	return 0;
 }
@@ -254,24 +369,27 @@ int layout_from_debug_offsets(struct cpython_image *img, unsigned int minor,
 		.co_filename = d->co_filename, .co_name = d->co_name,
 		.co_qualname = d->co_qualname, .co_linetable = d->co_linetable,
 		.co_code = d->co_code,
-		.rt_interp_head = d->rt_interp_head, .rt_gil = ABI_NO_OFF,
-		.rt_tss_key = ABI_NO_OFF, .rt_main_thread = d->rt_finalizing + 48,
 		.is_id = d->is_id, .is_next = d->is_next,
 		.is_threads_head = d->is_threads_head,
 		.is_threads_main = d->is_threads_main ? d->is_threads_main : ABI_NO_OFF32,
 		.is_gc_collecting = d->is_gc + d->gc_collecting,
 		.is_gc_frame = d->gc_frame ? d->is_gc + d->gc_frame : ABI_NO_OFF32,
 		.is_epoch = minor == 13 ? next_version_313(d) : d->is_code_generation,
-		.gil_how = PY_GIL_TS_MASK, .skip_owner = OWNER_SHIM, .end_shim = 1,
-		.code_tag_mask = u->code_tag_mask, .gc_by_frame = d->free_threaded,
+		.gil_how = PY_GIL_TS_MASK, .tss_flag = 1, .skip_owner = OWNER_SHIM,
+		.end_shim = 1, .code_tag_mask = u->code_tag_mask, .gc_by_frame = d->free_threaded,
 		.fr_tlbc_index = d->fr_tlbc_index ? d->fr_tlbc_index : ABI_NO_OFF,
 		.co_tlbc = d->co_tlbc ? d->co_tlbc : ABI_NO_OFF,
 	};
 	/* Free-threaded before 3.15: which of the running threads collects is told nowhere. */
 	if (d->free_threaded && !d->gc_frame)
 		img->layout.is_gc_collecting = ABI_NO_OFF32;
+	img->rt = (struct py_runtime_layout){
+		.interp_head = d->rt_interp_head, .tss_key = ABI_NO_OFF,
+		.gil = ABI_NO_OFF, .collecting = ABI_NO_OFF,
+		.main_thread = d->rt_finalizing + 48,
+	};
 	if (u->tss_key_behind_finalizing != ABI_NO_OFF)
-		img->layout.rt_tss_key = d->rt_finalizing + u->tss_key_behind_finalizing;
+		img->rt.tss_key = d->rt_finalizing + u->tss_key_behind_finalizing;
 	fill_objects(&img->objects, d, u->str_shift);
 	img->objects.minor = minor;
 	set_objects(img);

@@ -9,10 +9,10 @@
 #include "image.h"
 
 /* What we have rows for; the single place that says so. */
-#define LAYOUT_MINOR_MIN 11
+#define LAYOUT_MINOR_MIN 6
 #define LAYOUT_MINOR_MAX 15
 
-/* 3.11 and 3.12: fill the image's layout and objects from the table. 0 or -ENOTSUP. */
+/* 3.6 to 3.12: fill the image's layout and objects from the table. 0 or -ENOTSUP. */
 int layout_from_table(struct cpython_image *img);
 
 /*

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * lines.c - decodes the location table of 3.11+ code objects.
+ * lines.c - decodes the line tables of code objects.
  *
- * Format: CPython v3.11.0, Objects/locations.md (3.13+: InternalDocs/code_objects.md).
- * Entries follow each other, each covers 1 to 8 code units of 2 bytes. Bit 7 marks the
+ * Three formats: co_lnotab up to 3.9 (Objects/lnotab_notes.txt), co_linetable of 3.10 (the
+ * same file there), and from 3.11 on the location table: Objects/locations.md (3.13+:
+ * InternalDocs/code_objects.md).
+ * Its entries follow each other, each covers 1 to 8 code units of 2 bytes. Bit 7 marks the
  * first byte of an entry, so that a damaged table is noticed. Arithmetic is unsigned:
  * a hostile table may wrap, to lines that are wrong as it is.
  */
@@ -104,7 +106,57 @@ static void tidy(struct code_position *pos, int32_t fallback)
 		pos->column = pos->end_column = COLUMN_NONE;
 }
 
-void code_position(const struct code_object *code, uint32_t lasti, struct code_position *pos)
+static void only_line(struct code_position *pos, int32_t line, int32_t fallback)
+{
+	*pos = (struct code_position){ line, line, COLUMN_NONE, COLUMN_NONE };
+	tidy(pos, fallback);
+}
+
+/* Pairs of bytes: so many bytes of code, then so many lines on (signed). */
+static void lnotab_position(const struct code_object *code, uint32_t lasti,
+			    struct code_position *pos)
+{
+	uint32_t line = (uint32_t)code->firstlineno, addr = 0, i;
+
+	for (i = 0; i + 1 < code->linetable_len; i += 2) {
+		addr += code->linetable[i];
+		if (addr > lasti)
+			break;
+		line += (uint32_t)(int8_t)code->linetable[i + 1];
+	}
+	only_line(pos, (int32_t)line, code->firstlineno);
+}
+
+#define NO_LINE_310 (-128)
+
+/*
+ * Pairs again, but each is a range of its own: first so many lines on, then the bytes of
+ * code that are there. A range may have no line: the one before is the best to say.
+ */
+static void linetable_310_position(const struct code_object *code, uint32_t lasti,
+				   struct code_position *pos)
+{
+	uint32_t line = (uint32_t)code->firstlineno, end = 0, i;
+	int32_t last = code->firstlineno;
+
+	for (i = 0; i + 1 < code->linetable_len; i += 2) {
+		int8_t delta = (int8_t)code->linetable[i + 1];
+
+		if (delta != NO_LINE_310)
+			line += (uint32_t)delta;
+		end += code->linetable[i];
+		if (lasti < end) {
+			only_line(pos, delta == NO_LINE_310 ? LINE_NONE : (int32_t)line, last);
+			return;
+		}
+		if (delta != NO_LINE_310 && code->linetable[i])
+			last = (int32_t)line;
+	}
+	only_line(pos, LINE_NONE, code->firstlineno);
+}
+
+static void locations_position(const struct code_object *code, uint32_t lasti,
+			       struct code_position *pos)
 {
 	struct table t = { code->linetable, code->linetable + code->linetable_len,
 			   (uint32_t)code->firstlineno };
@@ -126,4 +178,17 @@ void code_position(const struct code_object *code, uint32_t lasti, struct code_p
 	/* Not in the table: the frame has not started, or somebody is lying. */
 	*pos = (struct code_position){ LINE_NONE, LINE_NONE, COLUMN_NONE, COLUMN_NONE };
 	tidy(pos, code->firstlineno);
+}
+
+void code_position(const struct code_object *code, uint32_t lasti, struct code_position *pos)
+{
+	/* Nothing was executed so far. */
+	if (lasti > INT32_MAX || !code->linetable_len)
+		only_line(pos, LINE_NONE, code->firstlineno);
+	else if (code->minor <= 9)
+		lnotab_position(code, lasti, pos);
+	else if (code->minor == 10)
+		linetable_310_position(code, lasti, pos);
+	else
+		locations_position(code, lasti, pos);
 }

@@ -58,6 +58,12 @@ uint8_t code_opcode(const struct target_mem *mem, const struct py_layout *l, uin
 
 	if (lasti % UNIT_BYTES || lasti >= CODE_TABLE_MAX)
 		return OPCODE_NONE;
+	/* Up to 3.10 co_code is a bytes object. */
+	if (l->lasti_unit) {
+		if (mem->read(mem->ctx, start, &start, sizeof(start)))
+			return OPCODE_NONE;
+		return read_opcode(mem, start + l->bytes_data + lasti);
+	}
 	if (minor == 11)
 		return step_to(mem, cache_units_311, start, lasti);
 	if (minor == 12)

@@ -146,3 +146,38 @@ int version_from_strings(struct cpython_image *img, const struct elf_file *f, bo
 	free(s);
 	return known ? 0 : -ENOENT;
 }
+
+/* "3.12.1" as a string of its own, or the end of one. */
+static bool has_literal(const struct cpython_image *img, const uint8_t *s, size_t len)
+{
+	return memmem(s, len, img->version, strlen(img->version) + 1);
+}
+
+int version_from_constants(const struct elf_file *f, uint32_t *hex)
+{
+	struct cpython_image img;
+	struct elf_range r;
+	uint8_t *s;
+	size_t i;
+	int err = -ENOENT;
+
+	if (elf_file_section(f, ".rodata", &r) || r.size > RODATA_MAX || r.size > f->size)
+		return -ENOENT;
+	s = malloc(r.size + 1);
+	if (!s || elf_file_pread(f, r.off, s, r.size))
+		goto out;
+	for (i = -r.vaddr & 7; err && i + 8 <= r.size; i += 8) {
+		uint64_t v;
+
+		memcpy(&v, s + i, sizeof(v));
+		if (v >> 24 != 3 || (v >> 16 & 0xff) < 11 || version_from_hex(&img, v))
+			continue;
+		if (has_literal(&img, s, r.size)) {
+			*hex = v;
+			err = 0;
+		}
+	}
+out:
+	free(s);
+	return err;
+}

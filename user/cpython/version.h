@@ -23,4 +23,10 @@ bool version_is_unstable(uint32_t hex);
  */
 int version_from_strings(struct cpython_image *img, const struct elf_file *f, bool *exact);
 
+/*
+ * For a program with no name left in it: Py_Version (3.11+) is a constant of 8 bytes, and the
+ * same version stands among the strings. 0 and PY_VERSION_HEX, or -ENOENT.
+ */
+int version_from_constants(const struct elf_file *f, uint32_t *hex);
+
 #endif

@@ -54,7 +54,26 @@ typedef struct {
 	int counter;
 } atomic_t;
 
-struct mm_struct;
+struct inode {
+	unsigned long i_ino;
+	s64 i_size;
+};
+
+struct file {
+	struct inode *f_inode;
+};
+
+struct linux_binprm {
+	struct file *file;
+	char buf[256];
+};
+
+struct mm_struct {
+	unsigned long arg_start;
+	unsigned long arg_end;
+	unsigned long saved_auxv[24];	/* as many as a kernel has; at least so many words */
+	unsigned long exec_vm;
+};
 
 struct signal_struct {
 	atomic_t live;
@@ -68,6 +87,7 @@ struct thread_struct {
 struct task_struct {
 	unsigned int flags;
 	struct mm_struct *mm;
+	char comm[16];
 	pid_t pid;
 	pid_t tgid;
 	unsigned long nvcsw;
@@ -78,7 +98,6 @@ struct task_struct {
 	struct thread_struct thread;
 };
 
-struct linux_binprm;
 struct bpf_perf_event_data;
 
 #ifndef BPF_NO_PRESERVE_ACCESS_INDEX

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 typedef uint8_t u8;
 typedef uint16_t u16;
@@ -28,6 +29,26 @@ struct thread_struct {
 	unsigned long fsbase;
 };
 
+struct inode {
+	unsigned long i_ino;
+	s64 i_size;
+};
+
+struct file {
+	struct inode *f_inode;
+};
+
+struct linux_binprm {
+	struct file *file;
+	char buf[256];
+};
+
+struct mm_struct {
+	unsigned long arg_start, arg_end;
+	unsigned long exec_vm;
+	unsigned long saved_auxv[24];
+};
+
 struct signal_struct {
 	struct {
 		int counter;
@@ -37,9 +58,11 @@ struct signal_struct {
 
 struct task_struct {
 	unsigned int flags;
+	struct mm_struct *mm;
 	int pid, tgid;
 	unsigned long nvcsw, nivcsw;
 	u64 start_boottime;
+	char comm[16];
 	struct task_struct *group_leader;
 	struct signal_struct *signal;
 	struct thread_struct thread;

@@ -13,6 +13,7 @@
 #define __uint(name, val) int(*name)[val]
 #define __type(name, val) typeof(val) *name
 #define __noinline __attribute__((noinline))
+#define barrier() asm volatile("" ::: "memory")
 #define barrier_var(var) asm volatile("" : "+r"(var))
 
 struct host_map_def {
@@ -34,6 +35,7 @@ int host_map_update(const struct host_map_def *def, const void *key, const void 
 int host_map_delete(const struct host_map_def *def, const void *key);
 
 long bpf_probe_read_user(void *dst, u32 size, const void *addr);
+long bpf_probe_read_kernel(void *dst, u32 size, const void *addr);
 long bpf_ringbuf_output(void *ring, void *data, u64 size, u64 flags);
 void *bpf_ringbuf_reserve(void *ring, u64 size, u64 flags);
 void bpf_ringbuf_submit(void *data, u64 flags);

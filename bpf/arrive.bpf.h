@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * arrive.bpf.h - the exec of an executable that user space knows already.
+ *
+ * The new process is let in without asking user space, so that its first sample is a
+ * stack. At the exec nothing of the program has run: what is known is the file and
+ * where it was loaded. pysettle.bpf.h does the rest at the first sample.
+ */
+#ifndef TACHBPF_ARRIVE_H
+#define TACHBPF_ARRIVE_H
+
+#include "common.bpf.h"
+
+#define AT_PHDR 3		/* include/uapi/linux/auxvec.h */
+#define AUXV_PAIRS 10		/* AT_PHDR is the sixth at most on x86-64 and arm64 */
+
+static __always_inline u64 key_of_executable(struct linux_binprm *bprm)
+{
+	u64 head[EXE_HEAD / 8];
+
+	if (bpf_probe_read_kernel(head, sizeof(head), bprm->buf))
+		return 0;
+	return exe_key(bprm->file->f_inode->i_ino, bprm->file->f_inode->i_size, head);
+}
+
+/* Where the program headers are in the new process' memory; 0: not told. */
+static __always_inline u64 address_of_phdrs(struct mm_struct *mm)
+{
+	u64 pair[2];
+	int i;
+
+#pragma clang loop unroll(disable)
+	for (i = 0; i < AUXV_PAIRS; i++) {
+		if (bpf_probe_read_kernel(pair, sizeof(pair), mm->saved_auxv + 2 * i) || !pair[0])
+			return 0;
+		if (pair[0] == AT_PHDR)
+			return pair[1];
+	}
+	return 0;
+}
+
+/* Enter the process into py_procs, if its executable is known; say so in ev. */
+static __always_inline void admit_exec(struct raw_exec *ev, struct task_struct *task)
+{
+	const struct py_exe *exe = ev->exe ? bpf_map_lookup_elem(&known_exes, &ev->exe) : NULL;
+	u64 phdrs = exe ? address_of_phdrs(task->mm) : 0;
+	struct py_proc p;
+	u32 tgid = task->tgid;
+
+	if (!exe || !phdrs)
+		return;
+	p = exe->proc;
+	p.start_ns = ev->h.start_ns;
+	p.ident = (bpf_ktime_get_ns() ^ (u64)tgid << 40) | 1;
+	p.exe = ev->exe;
+	p.exe_bias = phdrs - exe->phdr;
+	p.state = PY_PROC_ARRIVING;
+	if (!exe->slot) {
+		py_proc_relocate(&p, &exe->proc, p.exe_bias);
+		p.state = PY_PROC_PYTHON;
+	}
+	if (bpf_map_update_elem(&py_procs, &tgid, &p, BPF_ANY)) {
+		count(CNT_PROCS_FULL);
+		return;
+	}
+	count(CNT_ARRIVED);
+	ev->ident = p.ident;
+	ev->bias = p.exe_bias;
+}
+
+#endif

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * pysettle.bpf.h - the first samples of a process that arrive.bpf.h let in: where has
+ * the dynamic linker put its libpython?
+ *
+ * What is there is not trusted to be what was learned: bytes that identify the
+ * library are compared, and user space is asked if they differ.
+ */
+#ifndef TACHBPF_PYSETTLE_H
+#define TACHBPF_PYSETTLE_H
+
+#include "pyscratch.bpf.h"
+
+/* So often may a library look wrong before user space is asked: a page may be missing. */
+#define STRANGE_MAX 8
+
+
+static __always_inline bool is_expected_library(const struct py_exe *exe, u64 bias)
+{
+	u64 id[EXE_ID_WORDS];
+
+	return !(bias & 4095) && !read_user(id, sizeof(id), bias + exe->id_at) &&
+	       id[0] == exe->id[0] && id[1] == exe->id[1];
+}
+
+/*
+ * Before the linker has come to it, the slot cannot be read, is zero, or (lazy binding)
+ * leads back into the executable.
+ */
+#define EXE_BYTES_MAX (64u << 20)
+static __always_inline u64 linked_function(const struct py_proc *p, const struct py_exe *exe)
+{
+	u64 slot = p->exe_bias + exe->slot, function = 0;
+
+	if (read_user(&function, 8, slot))
+		return 0;
+	return function - slot + EXE_BYTES_MAX < 2ull * EXE_BYTES_MAX ? 0 : function;
+}
+
+/*
+ * 1: it is settled, walk it. 0: not yet. -1: it is not what its executable promised,
+ * or that is no longer known. Of external linkage, for the verifier's sake.
+ */
+int settle(u32 tgid);
+__noinline int settle(u32 tgid)
+{
+	struct py_proc *p = bpf_map_lookup_elem(&py_procs, &tgid);
+	const struct py_exe *exe;
+	u64 function;
+
+	if (!p)
+		return 0;
+	exe = bpf_map_lookup_elem(&known_exes, &p->exe);
+	if (!exe)
+		return -1;
+	function = linked_function(p, exe);
+	if (!function)
+		return 0;
+	if (is_expected_library(exe, function - exe->symbol)) {
+		py_proc_relocate(p, &exe->proc, function - exe->symbol);
+		barrier();
+		p->state = PY_PROC_PYTHON;
+		return 1;
+	}
+	if (p->strange >= STRANGE_MAX)
+		return -1;
+	p->strange++;
+	return 0;
+}
+
+#endif

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * elf_link.c - see elf_link.h. The file is hostile: every table is bounded.
+ */
+#include "elf_link.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_PHDRS 128
+#define MAX_DYNS  1024
+/* A program that embeds Python and imports a lot: Blender has 20,000. */
+#define MAX_RELAS 65536
+#define MAX_NOTES 4096	/* bytes */
+#define NAME_MAX_BYTES 64
+
+struct dynamic {
+	Elf64_Dyn *entries;
+	size_t cnt;
+};
+
+static int read_phdrs(const struct elf_file *f, Elf64_Phdr *ph, unsigned int *cnt,
+		      uint64_t *phoff)
+{
+	Elf64_Ehdr eh;
+	int err = elf_file_pread(f, 0, &eh, sizeof(eh));
+
+	if (err)
+		return err;
+	if (eh.e_phnum > MAX_PHDRS || eh.e_phentsize != sizeof(*ph))
+		return -EBADMSG;
+	*cnt = eh.e_phnum;
+	*phoff = eh.e_phoff;
+	return elf_file_pread(f, eh.e_phoff, ph, *cnt * sizeof(*ph));
+}
+
+static int read_dynamic(const struct elf_file *f, struct dynamic *d)
+{
+	Elf64_Phdr ph[MAX_PHDRS];
+	unsigned int cnt, i;
+	uint64_t phoff;
+	int err = read_phdrs(f, ph, &cnt, &phoff);
+
+	memset(d, 0, sizeof(*d));
+	for (i = 0; !err && i < cnt && ph[i].p_type != PT_DYNAMIC; i++)
+		;
+	if (err || i == cnt)
+		return err ? err : -ENOENT;
+	d->cnt = ph[i].p_filesz / sizeof(*d->entries);
+	if (d->cnt > MAX_DYNS)
+		d->cnt = MAX_DYNS;
+	d->entries = calloc(d->cnt + 1, sizeof(*d->entries));
+	if (!d->entries)
+		return -ENOMEM;
+	err = elf_file_pread(f, ph[i].p_offset, d->entries, d->cnt * sizeof(*d->entries));
+	if (err)
+		free(d->entries);
+	return err;
+}
+
+static uint64_t dynamic_value(const struct dynamic *d, int64_t tag)
+{
+	size_t i;
+
+	for (i = 0; i < d->cnt && d->entries[i].d_tag != DT_NULL; i++)
+		if (d->entries[i].d_tag == tag)
+			return d->entries[i].d_un.d_val;
+	return 0;
+}
+
+/* A string of the dynamic string table, cut to size. */
+static int dynamic_string(const struct elf_file *f, uint64_t off, char *buf, size_t size)
+{
+	ssize_t n;
+
+	if (off >= f->dyn.strtab_bytes)
+		return -ENOENT;
+	n = elf_file_read_some(f, f->dyn.strtab + off, buf, size - 1);
+	if (n < 0)
+		return (int)n;
+	buf[n] = '\0';
+	return 0;
+}
+
+/* ---- slots ---- */
+
+struct slot_search {
+	const struct elf_file *exe, *lib;
+	uint64_t slot, symbol;
+	unsigned int rank;	/* of the best so far; 0 is best */
+};
+
+/*
+ * Where binding is lazy, a slot is set when its function is first called: what starts
+ * the interpreter is called before anything that could be sampled.
+ */
+static unsigned int rank_of(const char *name)
+{
+	static const char *const starts[] = {
+		"Py_BytesMain", "Py_Main", "_Py_UnixMain", "Py_RunMain",
+		"Py_InitializeFromConfig", "Py_InitializeEx", "Py_Initialize",
+		"PyConfig_InitPythonConfig", "PyConfig_InitIsolatedConfig", "Py_SetProgramName",
+	};
+	unsigned int i;
+
+	for (i = 0; i < sizeof(starts) / sizeof(starts[0]); i++)
+		if (!strcmp(name, starts[i]))
+			return i;
+	return i;
+}
+
+/* R_X86_64_GLOB_DAT, R_X86_64_JUMP_SLOT; R_AARCH64_GLOB_DAT, R_AARCH64_JUMP_SLOT */
+static bool is_slot(uint32_t type)
+{
+	return type == 6 || type == 7 || type == 1025 || type == 1026;
+}
+
+static void consider(struct slot_search *s, const Elf64_Rela *r, bool set_at_start)
+{
+	struct elf_symbol found;
+	unsigned int rank;
+	char name[NAME_MAX_BYTES];
+	Elf64_Sym sym;
+
+	if (!is_slot(ELF64_R_TYPE(r->r_info)) || !r->r_offset ||
+	    elf_file_read(s->exe, s->exe->dyn.symtab + ELF64_R_SYM(r->r_info) * sizeof(sym), &sym,
+			  sizeof(sym)) ||
+	    sym.st_shndx != SHN_UNDEF ||
+	    dynamic_string(s->exe, sym.st_name, name, sizeof(name)))
+		return;
+	rank = rank_of(name);
+	/* A lazy slot of any other function may stay unset for ever. */
+	if (rank >= s->rank || (!set_at_start && rank == rank_of("")))
+		return;
+	if (elf_file_dynsym(s->lib, name, &found) || found.type != STT_FUNC || !found.value)
+		return;
+	s->slot = r->r_offset;
+	s->symbol = found.value;
+	s->rank = rank;
+}
+
+static void search_table(struct slot_search *s, uint64_t vaddr, uint64_t bytes, bool set_at_start)
+{
+	Elf64_Rela r[64];
+	uint64_t left = bytes / sizeof(*r), n, i;
+
+	if (left > MAX_RELAS)
+		left = MAX_RELAS;
+	for (; vaddr && left && s->rank; left -= n, vaddr += n * sizeof(*r)) {
+		n = left < 64 ? left : 64;
+		if (elf_file_read(s->exe, vaddr, r, n * sizeof(*r)))
+			return;
+		for (i = 0; i < n; i++)
+			consider(s, &r[i], set_at_start);
+	}
+}
+
+int elf_link_slot(const struct elf_file *exe, const struct elf_file *lib, uint64_t *slot,
+		  uint64_t *symbol)
+{
+	struct slot_search s = { .exe = exe, .lib = lib, .rank = UINT32_MAX };
+	struct dynamic d;
+	bool now;
+	int err = read_dynamic(exe, &d);
+
+	if (err)
+		return err;
+	now = dynamic_value(&d, DT_FLAGS) & DF_BIND_NOW ||
+	      dynamic_value(&d, DT_FLAGS_1) & DF_1_NOW;
+	search_table(&s, dynamic_value(&d, DT_JMPREL), dynamic_value(&d, DT_PLTRELSZ), now);
+	search_table(&s, dynamic_value(&d, DT_RELA), dynamic_value(&d, DT_RELASZ), true);
+	free(d.entries);
+	*slot = s.slot;
+	*symbol = s.symbol;
+	return s.slot ? 0 : -ENOENT;
+}
+
+/* ---- identity ---- */
+
+/* The build id in a segment of notes: where its bytes are. 0: there is none. */
+static uint64_t find_build_id(const struct elf_file *f, const Elf64_Phdr *ph, size_t len)
+{
+	uint8_t notes[MAX_NOTES];
+	size_t size = ph->p_filesz < sizeof(notes) ? ph->p_filesz : sizeof(notes), at = 0;
+	Elf64_Nhdr n;
+
+	if (elf_file_pread(f, ph->p_offset, notes, size))
+		return 0;
+	while (at + sizeof(n) <= size) {
+		size_t name, desc;
+
+		memcpy(&n, notes + at, sizeof(n));
+		name = at + sizeof(n);
+		if (n.n_namesz > size || n.n_descsz > size)
+			return 0;
+		desc = name + ((n.n_namesz + 3) & ~3u);
+		if (desc + n.n_descsz > size)
+			return 0;
+		if (n.n_type == NT_GNU_BUILD_ID && n.n_namesz == 4 && n.n_descsz >= len &&
+		    !memcmp(notes + name, "GNU", 4))
+			return ph->p_vaddr + desc;
+		at = desc + ((n.n_descsz + 3) & ~3u);
+	}
+	return 0;
+}
+
+int elf_link_identity(const struct elf_file *f, uint64_t *vaddr, void *buf, size_t len)
+{
+	Elf64_Phdr ph[MAX_PHDRS];
+	unsigned int cnt, i;
+	uint64_t phoff;
+	int err = read_phdrs(f, ph, &cnt, &phoff);
+
+	if (err)
+		return err;
+	for (i = 0, *vaddr = 0; i < cnt && !*vaddr; i++)
+		if (ph[i].p_type == PT_NOTE)
+			*vaddr = find_build_id(f, &ph[i], len);
+	/* Without: where its section headers are says how long everything in it is. */
+	for (i = 0; i < cnt && !*vaddr; i++)
+		if (ph[i].p_type == PT_LOAD && !ph[i].p_offset)
+			*vaddr = ph[i].p_vaddr + offsetof(Elf64_Ehdr, e_shoff);
+	return *vaddr ? elf_file_read(f, *vaddr, buf, len) : -ENOENT;
+}
+
+int elf_link_phdrs(const struct elf_file *f, uint64_t *vaddr)
+{
+	Elf64_Phdr ph[MAX_PHDRS];
+	unsigned int cnt, i;
+	uint64_t phoff;
+	int err = read_phdrs(f, ph, &cnt, &phoff);
+
+	if (err)
+		return err;
+	for (i = 0; i < cnt; i++)
+		if (ph[i].p_type == PT_PHDR) {
+			*vaddr = ph[i].p_vaddr;
+			return 0;
+		}
+	for (i = 0; i < cnt; i++)
+		if (ph[i].p_type == PT_LOAD && phoff >= ph[i].p_offset &&
+		    phoff - ph[i].p_offset < ph[i].p_filesz) {
+			*vaddr = ph[i].p_vaddr + (phoff - ph[i].p_offset);
+			return 0;
+		}
+	return -ENOENT;
+}
+
+/* ---- libraries ---- */
+
+int elf_link_needed(const struct elf_file *f, const char *prefix, char *name, size_t size)
+{
+	struct dynamic d;
+	size_t i;
+	int err = read_dynamic(f, &d);
+
+	if (err)
+		return err;
+	err = -ENOENT;
+	for (i = 0; err && i < d.cnt && d.entries[i].d_tag != DT_NULL; i++)
+		if (d.entries[i].d_tag == DT_NEEDED &&
+		    !dynamic_string(f, d.entries[i].d_un.d_val, name, size) &&
+		    !strncmp(name, prefix, strlen(prefix)) && !strchr(name, '/'))
+			err = 0;
+	free(d.entries);
+	return err;
+}
+
+void elf_link_runpath(const struct elf_file *f, char *path, size_t size)
+{
+	struct dynamic d;
+	uint64_t off;
+
+	path[0] = '\0';
+	if (read_dynamic(f, &d))
+		return;
+	off = dynamic_value(&d, DT_RUNPATH);
+	if (!off)
+		off = dynamic_value(&d, DT_RPATH);
+	if (off && dynamic_string(f, off, path, size))
+		path[0] = '\0';
+	free(d.entries);
+}

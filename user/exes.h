@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * exes.h - executables by which a process is known to be Python the moment it
+ * executes them, and where to look for some before they run.
+ *
+ * What is learned here goes into the kernel's map known_exes; this room knows files
+ * and struct py_exe, no map.
+ */
+#ifndef TACHBPF_EXES_H
+#define TACHBPF_EXES_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "../bpf/abi.h"
+#include "cpython/image.h"
+
+struct discovery;
+struct exes;
+
+/* Called for every executable that is found to run an interpreter we can walk. */
+typedef void (*exes_fn)(void *ctx, uint64_t key, const struct py_exe *exe);
+
+/* NULL with errno. d outlives it. */
+struct exes *exes_new(struct discovery *d, exes_fn cb, void *ctx);
+void exes_free(struct exes *e);
+
+/* What the executable of this exe_key() runs; NULL: it was not seen, or is no interpreter. */
+const struct cpython_image *exes_find(struct exes *e, uint64_t key, const struct py_exe **exe);
+
+/* Learn of executables before they run: one file, or those that a host commonly has. */
+void exes_learn(struct exes *e, const char *path);
+void exes_learn_likely(struct exes *e);
+/* And of what a process executes, if that was not looked at before. */
+void exes_learn_process(struct exes *e, pid_t tgid, uint64_t key);
+/* The process runs this image: better than any guess. */
+void exes_seen(struct exes *e, pid_t tgid, const struct cpython_image *image);
+
+/* ---- for these, and for tests ---- */
+
+/* exe_key() of an open file. 0 or -errno. */
+int exe_key_of(int fd, uint64_t *key);
+
+/*
+ * How a process of the executable behind exe_fd will be: its interpreter is in the
+ * library lib, or NULL: in the executable itself. proc has addresses as in that file. 0;
+ * -ENOENT: it cannot be told beforehand; -errno.
+ */
+int exe_describe(int exe_fd, const struct elf_file *lib, const struct py_proc *proc,
+		 struct py_exe *out);
+
+/*
+ * The libpython that the executable behind fd, at path, will most likely load. Its
+ * descriptor, -ENOENT if it needs none or it is not found, or -errno. A wrong guess
+ * is found out in the process (struct py_exe, id).
+ */
+int exe_open_library(int fd, const char *path);
+
+/* Call cb for every file in PATH and in common places that is named like an interpreter. */
+void exe_each_likely(void (*cb)(void *ctx, const char *path), void *ctx);
+
+#endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * held.h - a sink in memory: the samples of a process that is too young to know
+ * whether it deserves a file of its own.
+ *
+ * The frames keep the process' ids: replay it while the process' tables live.
+ */
+#ifndef TACHBPF_HELD_H
+#define TACHBPF_HELD_H
+
+#include "sinks/sink.h"
+
+/* NULL with errno. Freed by its ops->close(). */
+struct sink *held_new(void);
+
+bool held_is(const struct sink *s);
+size_t held_bytes(const struct sink *s);
+
+/* Every sample in order, to event() until that returns non-zero, which is passed on. */
+int held_replay(const struct sink *s, int (*event)(void *ctx, const struct event *ev), void *ctx);
+
+#endif

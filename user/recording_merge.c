@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * recording_merge.c - files that many short processes share: opening, filling,
+ * closing. What a sample looks like in them is merged.c's.
+ *
+ * A group's row is a row like a process', with pid 0 and its members. Memory: what a
+ * file needs until it is finished (names, frames, members). So that this ends, a file
+ * of many members is finished and the next one begun.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "held.h"
+#include "recording_rows.h"
+#include "util.h"
+
+/* Members and frames of a file; then the next one is begun. */
+#define MEMBERS_MAX 20000
+#define FRAMES_MAX  200000
+/* Files under way; what comes then is merged by binary alone, then with anything. */
+#define GROUPS_MAX 128
+#define COMMAND_BYTES 256
+
+struct group {
+	char comm[PROC_COMM_MAX], version[sizeof(((struct row *)0)->version)];
+	char command[COMMAND_BYTES];	/* merged_command() */
+	struct row *row;
+	struct intern *in;
+	struct sink *sink;
+	struct profile_meta meta;
+	size_t member_cap;
+	int err;
+};
+
+static void free_group(struct group *g)
+{
+	if (!g)
+		return;
+	if (g->sink)
+		g->sink->ops->close(g->sink);
+	intern_free(g->in);
+	free(g);
+}
+
+void recording_free_groups(struct recording *r)
+{
+	size_t i;
+
+	for (i = 0; i < r->group_cnt; i++)
+		free_group(r->groups[i]);
+	free(r->groups);
+}
+
+/* ---- which group ---- */
+
+static struct group *find_group(struct recording *r, const struct row *row, const char *command)
+{
+	size_t i;
+
+	for (i = 0; i < r->group_cnt; i++) {
+		struct group *g = r->groups[i];
+
+		if (!strcmp(g->comm, row->comm) && !strcmp(g->version, row->version) &&
+		    !strcmp(g->command, command))
+			return g;
+	}
+	return NULL;
+}
+
+static struct group *new_group(struct recording *r, const struct row *row, const char *command)
+{
+	struct group **bigger = realloc(r->groups, (r->group_cnt + 1) * sizeof(*bigger));
+	struct group *g = calloc(1, sizeof(*g));
+
+	if (bigger)
+		r->groups = bigger;
+	if (!bigger || !g) {
+		free(g);
+		return NULL;
+	}
+	snprintf(g->comm, sizeof(g->comm), "%s", row->comm);
+	snprintf(g->version, sizeof(g->version), "%s", row->version);
+	snprintf(g->command, sizeof(g->command), "%s", command);
+	g->row = recording_new_row(r, command);
+	if (!g->row) {
+		free(g);
+		return NULL;
+	}
+	snprintf(g->row->comm, sizeof(g->row->comm), "%s", row->comm);
+	snprintf(g->row->version, sizeof(g->row->version), "%s", row->version);
+	r->groups[r->group_cnt++] = g;
+	return g;
+}
+
+static struct group *group_of(struct recording *r, const struct row *row)
+{
+	char command[COMMAND_BYTES];
+	struct group *g;
+
+	merged_command(row->command, command, sizeof(command));
+	g = find_group(r, row, command);
+	if (g || r->group_cnt < GROUPS_MAX)
+		return g ? g : new_group(r, row, command);
+	g = find_group(r, row, "");
+	return g ? g : new_group(r, row, "");
+}
+
+/* ---- files ---- */
+
+/* "merged-<comm>.tach"; seq > 0: "merged-<comm>.<seq>.tach" */
+static void name_file(const struct recording *r, struct row *row)
+{
+	char name[OUTPUT_NAME_MAX];
+	unsigned int seq = 0;
+	size_t i;
+
+	for (i = 0; i < r->row_cnt; i++)
+		seq += r->rows[i] != row && r->rows[i]->merged_cnt && r->rows[i]->file[0] &&
+		       !strcmp(r->rows[i]->comm, row->comm);
+	output_file_name(name, 0, row->comm, seq);	/* "0-<comm>.tach" */
+	snprintf(row->file, sizeof(row->file), "merged%.*s", (int)(sizeof(row->file) - 7),
+		 name + 1);
+}
+
+static int open_group(struct recording *r, struct group *g, const struct process *p)
+{
+	const struct cpython_image *image = process_image(p);
+
+	g->in = intern_new();
+	if (!g->in)
+		return -ENOMEM;
+	name_file(r, g->row);
+	g->sink = recording_open_row(r, g->row);
+	if (!g->sink)
+		return -errno;
+	recording_meta(r, &g->meta);
+	g->meta.python_major = image->major;
+	g->meta.python_minor = image->minor;
+	g->meta.python_micro = image->micro;
+	g->meta.comm = g->comm;
+	return g->sink->ops->begin(g->sink, &g->meta, intern_tables(g->in));
+}
+
+static int end_group(struct recording *r, struct group *g)
+{
+	struct profile_stats stats;
+	int err = g->err, end_err;
+
+	g->row->end_s = recording_since_start(r);
+	if (!g->sink)
+		return 0;
+	recording_profile_stats(r, g->row, &stats);
+	end_err = g->sink->ops->end(g->sink, &stats);
+	err = err ? err : end_err;
+	end_err = g->sink->ops->close(g->sink);
+	g->sink = NULL;
+	return recording_close_row(r, g->row, err ? err : end_err);
+}
+
+int recording_end_groups(struct recording *r)
+{
+	int err = 0, one;
+
+	while (r->group_cnt) {
+		struct group *g = r->groups[--r->group_cnt];
+
+		one = end_group(r, g);
+		err = err ? err : one;
+		free_group(g);
+	}
+	return err;
+}
+
+int recording_flush_groups(struct recording *r)
+{
+	size_t i;
+	int err = 0;
+
+	for (i = 0; i < r->group_cnt; i++) {
+		struct group *g = r->groups[i];
+
+		if (g->sink && !g->err)
+			g->err = g->sink->ops->flush(g->sink);
+		err = err ? err : g->err;
+	}
+	return err;
+}
+
+static int finish_if_full(struct recording *r, struct group *g)
+{
+	size_t i;
+	int err;
+
+	if (g->row->member_cnt < MEMBERS_MAX &&
+	    (!g->in || intern_tables(g->in)->frame_cnt < FRAMES_MAX))
+		return 0;
+	for (i = 0; r->groups[i] != g; i++)
+		;
+	r->groups[i] = r->groups[--r->group_cnt];
+	err = end_group(r, g);
+	free_group(g);
+	return err;
+}
+
+/* ---- members ---- */
+
+static int add_member(struct group *g, const struct row *row)
+{
+	struct merged_member *bigger;
+
+	if (g->row->member_cnt == g->member_cap) {
+		size_t cap = g->member_cap ? 2 * g->member_cap : 16;
+
+		bigger = realloc(g->row->members, cap * sizeof(*bigger));
+		if (!bigger)
+			return -ENOMEM;
+		g->row->members = bigger;
+		g->member_cap = cap;
+	}
+	g->row->members[g->row->member_cnt++] = (struct merged_member){
+		.tgid = row->tgid,
+		.samples = (uint32_t)row->stats.samples,
+		.begin_s = (float)row->begin_s,
+		.end_s = (float)row->end_s,
+	};
+	return 0;
+}
+
+static void add_stats(struct process_stats *sum, const struct process_stats *s)
+{
+	sum->samples += s->samples;
+	sum->truncated += s->truncated;
+	sum->unreadable += s->unreadable;
+	sum->unresolved += s->unresolved;
+	sum->frames += s->frames;
+	sum->code_cnt += s->code_cnt;
+	sum->process_reads += s->process_reads;
+	sum->late += s->late;
+	sum->write_lost += s->write_lost;
+	sum->threads += s->threads;
+}
+
+static int pour(struct recording *r, struct group *g, const struct row *row,
+		const struct process *p)
+{
+	struct merged_pour *pour;
+	int err = g->sink ? g->err : open_group(r, g, p);
+
+	if (err)
+		return err;
+	pour = merged_pour_new(process_tables(p), g->in, g->sink, row->tgid, row->comm);
+	err = pour ? held_replay(process_sink(p), merged_pour_event, pour) : -ENOMEM;
+	merged_pour_free(pour);
+	return err ? err : add_member(g, row);
+}
+
+int recording_merge(struct recording *r, struct row *row, struct process *p)
+{
+	struct profile_stats unused = { .known = false };
+	struct group *g = group_of(r, row);
+	int err = g ? 0 : -ENOMEM;
+
+	if (g && row->stats.samples) {
+		err = pour(r, g, row, p);
+		g->err = g->err ? g->err : err;
+		if (err) {
+			row->stats.write_lost += row->stats.samples;
+			row->stats.samples = 0;
+		}
+	}
+	if (g) {
+		g->row->merged_cnt++;
+		add_stats(&g->row->stats, &row->stats);
+	}
+	process_end(p, &unused);
+	recording_remove_row(r, row);
+	return err ? err : g ? finish_if_full(r, g) : 0;
+}

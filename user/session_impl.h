@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * session_impl.h - what session.c (records) and session_look.c (which processes are
+ * Python) share. Nobody else includes it.
+ */
+#ifndef TACHBPF_SESSION_IMPL_H
+#define TACHBPF_SESSION_IMPL_H
+
+#include "candidates.h"
+#include "counters.h"
+#include "discover.h"
+#include "exes.h"
+#include "process.h"
+#include "session.h"
+#include "u64map.h"
+
+struct session {
+	struct session_args args;
+	struct tachbpf_bpf *skel;
+	struct ring_buffer *ring;
+	struct sampler *sampler;
+	struct discovery *discovery;
+	struct exes *exes;
+	struct u64map processes;	/* tgid -> struct process */
+	struct candidates candidates;
+	struct counters counters;	/* as of the last read_counters() */
+	double startup_cpu_s;
+	uint64_t lifecycle_lost;	/* as of the last sweep */
+	uint64_t orphans, unidentified, received, seen, table_full;
+	int err;			/* the first error that ends the session */
+};
+
+/* The kernel walks the process from now on, or takes it for something else. 0 or -errno. */
+int session_tell_kernel(struct session *s, pid_t tgid, struct py_proc *py);
+/* The end of what is recorded of it: now, or at end_ns (CLOCK_MONOTONIC). */
+void session_drop_process(struct session *s, struct process *p);
+void session_end_process(struct session *s, struct process *p, uint64_t end_ns);
+/* NULL: s->err says why. */
+struct process *session_add_process(struct session *s, const struct process_args *args);
+
+/* What the kernel has in py_procs. false: nothing. */
+bool session_kernel_knows(struct session *s, pid_t tgid, struct py_proc *py);
+/* It let the process in at its exec, and nothing was wrong with it so far. */
+bool session_is_arrival(struct session *s, pid_t tgid, uint64_t start_ns);
+
+/* Look at a process now: what it is, and when to look again. */
+void session_look(struct session *s, struct candidate *cand);
+void session_look_at_due(struct session *s);
+
+#endif

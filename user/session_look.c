@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * session_look.c - which processes are Python: looks at them, tells the kernel and the
+ * recording what they are. When to look is candidates.c's, what is in them discover.c's.
+ */
+#include "session_impl.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+
+#include "proc.h"
+#include "recording.h"
+#include "tachbpf.skel.h"
+#include "util.h"
+
+/* Of several CPythons in a process none is initialised: look every 128 ms at least. */
+#define UNSETTLED_TRIES 6
+
+static uint64_t new_ident(pid_t tgid)
+{
+	return (now_ns() ^ (uint64_t)tgid << 40) | 1;
+}
+
+bool session_kernel_knows(struct session *s, pid_t tgid, struct py_proc *py)
+{
+	uint32_t key = tgid;
+
+	return !bpf_map__lookup_elem(s->skel->maps.py_procs, &key, sizeof(key), py, sizeof(*py),
+				     0);
+}
+
+bool session_is_arrival(struct session *s, pid_t tgid, uint64_t start_ns)
+{
+	struct py_proc py;
+
+	return session_kernel_knows(s, tgid, &py) && py.exe && !py.strange &&
+	       (!start_ns || py.start_ns == start_ns);
+}
+
+/* The kernel's count of ticks in a process that was taken for something else. */
+static uint64_t other_ticks(struct session *s, pid_t tgid)
+{
+	struct py_proc py;
+
+	return session_kernel_knows(s, tgid, &py) ? py.ticks : 0;
+}
+
+/* It is Python: from now on the kernel walks it. */
+static int admit(struct session *s, pid_t tgid, uint64_t start_ns, struct discovered *found,
+		 uint64_t late)
+{
+	struct process_args args = {
+		.tgid = tgid,
+		.start_ns = start_ns,
+		.image = found->image,
+		.opcodes = s->args.opcodes,
+	};
+	struct py_proc *py = &found->proc;
+	struct proc_stat st;
+	struct process *p;
+	int err;
+
+	if (proc_stat(tgid, &st))
+		return -ESRCH;
+	py->start_ns = start_ns;
+	py->ident = new_ident(tgid);
+	args.comm = st.comm;
+	args.py = *py;
+	recording_meta(s->args.recording, &args.meta);
+	p = session_add_process(s, &args);
+	if (!p)
+		return s->err;
+	process_add_late(p, late);
+	log_debug("process %d: CPython %s", tgid, found->image->version);
+	err = session_tell_kernel(s, tgid, py);
+	if (err) {
+		s->table_full++;	/* MAX_PROCS of them ran; looked at again later */
+		session_drop_process(s, p);
+	}
+	return err;
+}
+
+static void refuse(struct session *s, pid_t tgid, const char *why)
+{
+	struct proc_stat st;
+	char comm[4 * PROC_COMM_MAX];
+
+	if (proc_stat(tgid, &st))
+		return;
+	if (recording_refuse(s->args.recording, tgid, st.comm, why))
+		log_warn("process %d (%s) is not profiled: %s", tgid,
+			 escape_text(st.comm, strlen(st.comm), comm, sizeof(comm)), why);
+}
+
+/* What else there is to say of a process that is profiled. */
+static void note(struct session *s, pid_t tgid, const char *what)
+{
+	struct proc_stat st;
+	char comm[4 * PROC_COMM_MAX];
+
+	if (!what[0] || proc_stat(tgid, &st))
+		return;
+	if (recording_refuse(s->args.recording, tgid, st.comm, what))
+		log_warn("process %d (%s): %s", tgid,
+			 escape_text(st.comm, strlen(st.comm), comm, sizeof(comm)), what);
+}
+
+/* The same CPython as the one it is walked by? */
+static bool is_known(struct session *s, pid_t tgid, const struct discovered *found)
+{
+	struct process *p = u64map_get(&s->processes, tgid);
+
+	/* Of one that the kernel let in we do not know where its runtime is. */
+	return p && process_image(p) == found->image &&
+	       (process_py(p)->runtime == found->proc.runtime || !process_py(p)->runtime);
+}
+
+/*
+ * Look and admit. 0: it is walked as it should be, -EAGAIN: so far, but of several CPythons in
+ * it none was initialised yet. Others as discovery_look().
+ */
+static int look(struct session *s, pid_t tgid, uint64_t start_ns, uint64_t late,
+		uint64_t *files, struct discovered *found)
+{
+	const struct process *p = u64map_get(&s->processes, tgid);
+	int err = discovery_look(s->discovery, tgid, files, p ? process_py(p)->runtime : 0, found);
+
+	if (!err && !is_known(s, tgid, found))
+		err = admit(s, tgid, start_ns, found, late);
+	if (err)
+		return err;
+	if (!found->copied)
+		exes_seen(s->exes, tgid, found->image);
+	note(s, tgid, found->also);
+	return found->several && !found->ready ? -EAGAIN : 0;
+}
+
+/* Tell the kernel not to ask again; we look by our own clock. */
+static void mark_other(struct session *s, struct candidate *cand)
+{
+	struct py_proc py = {
+		.start_ns = cand->start_ns,
+		.ident = new_ident(cand->tgid),
+		.exec_pages = cand->exec_pages,
+		.state = PY_PROC_OTHER,
+	};
+
+	if (!cand->tries)
+		session_tell_kernel(s, cand->tgid, &py);
+}
+
+static uint64_t cpu_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return t.tv_sec * 1000000000ull + t.tv_nsec;
+}
+
+/* It has not run since the last look, and is not young: nothing can be new. */
+static bool is_idle(const struct candidate *cand, uint64_t ticks)
+{
+	return cand->tries > CANDIDATE_YOUNG_TRIES && ticks == cand->seen_ticks && !cand->changed;
+}
+
+static int look_timed(struct session *s, struct candidate *cand, uint64_t ticks,
+		      struct discovered *found)
+{
+	uint64_t files = cand->files, begin = cpu_ns();
+	int err = look(s, cand->tgid, cand->start_ns, cand->ticks + ticks, &cand->files, found);
+
+	candidate_looked(cand, now_ns(), cpu_ns() - begin, files != cand->files);
+	return err;
+}
+
+static void candidate_is_other(struct session *s, struct candidate *cand, int err,
+			       const char *why)
+{
+	mark_other(s, cand);
+	candidate_backoff(cand, now_ns());
+	if (err == -ENOTSUP)
+		refuse(s, cand->tgid, why);
+	else if (err != -ENOENT && err != -EALREADY && cand->tries == 1)
+		log_debug("process %d: %s", cand->tgid, why);
+	if (err != -EALREADY)
+		cand->refused = err == -ENOTSUP;
+	if (cand->refused)
+		cand->next_ns = UINT64_MAX;
+}
+
+void session_look(struct session *s, struct candidate *cand)
+{
+	uint64_t ticks = other_ticks(s, cand->tgid);
+	struct discovered found;
+	int err;
+
+	if (!cand->orphan && !u64map_get(&s->processes, cand->tgid) &&
+	    session_is_arrival(s, cand->tgid, cand->start_ns)) {
+		candidate_backoff(cand, now_ns());	/* the exec's record is on its way */
+		return;
+	}
+	if (is_idle(cand, ticks)) {
+		/* If it is gone, so is its entry; keep none for it. */
+		if (kill(cand->tgid, 0) && errno == ESRCH)
+			candidates_forget(&s->candidates, cand->tgid);
+		else
+			candidate_backoff(cand, now_ns());
+		return;
+	}
+	cand->seen_ticks = ticks;
+	err = look_timed(s, cand, ticks, &found);
+	if (err == -ESRCH) {
+		s->unidentified += cand->ticks;
+		candidates_forget(&s->candidates, cand->tgid);
+	} else if (err == -EAGAIN) {
+		cand->files = 0;	/* the next look is not about files */
+		if (cand->tries > UNSETTLED_TRIES)
+			cand->tries = UNSETTLED_TRIES;
+		candidate_backoff(cand, now_ns());
+	} else if (u64map_get(&s->processes, cand->tgid)) {
+		cand->ticks = 0;
+		cand->next_ns = UINT64_MAX;	/* but the kernel may tell of a change */
+	} else {
+		candidate_is_other(s, cand, err, found.why);
+	}
+}
+
+void session_look_at_due(struct session *s)
+{
+	struct candidate *cand;
+	size_t pos = 0;
+
+	while ((cand = candidates_due(&s->candidates, now_ns(), &pos)))
+		session_look(s, cand);
+}
+
+int session_add(struct session *s, pid_t tgid)
+{
+	struct discovered found;
+	struct candidate *cand;
+	uint64_t files = 0;
+	int err;
+
+	if (kill(tgid, 0) && errno == ESRCH) {
+		log_error("there is no process %d", tgid);
+		return -ESRCH;
+	}
+	err = look(s, tgid, 0, 0, &files, &found);
+	if (err == -EAGAIN) {
+		cand = candidates_note(&s->candidates, tgid, 0);
+		return cand ? 0 : -ENOMEM;
+	}
+	if (s->err)
+		return s->err;	/* its file cannot be made: that was said */
+	if (err == -ENOENT)
+		log_error("process %d is not Python: no interpreter and no libpython in it "
+			  "(tachbpf -a lists what it finds)", tgid);
+	else if (err)
+		log_error("process %d cannot be profiled: %s", tgid, found.why);
+	return err;
+}
