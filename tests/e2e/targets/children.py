@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Child processes that are not as usual: forked by a thread that is not the main one, and
-one whose main thread ends first."""
+"""children.py PIDS SECONDS: child processes that are not as usual, each burning so long.
+
+One is forked by a thread that is not the main one, one's main thread ends first.
+"""
 import ctypes
+import json
 import os
+import sys
 import threading
 import time
-
-from truth import leaf
 
 SYS_EXIT = 60       # of this thread only; x86-64
 
@@ -43,15 +45,18 @@ def leave_behind(seconds):
     libc.syscall(SYS_EXIT, 0)
 
 
-def run(seconds):
-    leaf()
+def main(path, seconds):
     pids = {}
-    thread = threading.Thread(target=worker, args=(pids, seconds / 2))
+    thread = threading.Thread(target=worker, args=(pids, seconds))
     thread.start()
     thread.join()
     pid = os.fork()
     if not pid:
-        leave_behind(seconds / 2)
+        leave_behind(seconds)
     pids["leaderless"] = pid
     os.waitpid(pid, 0)
-    return {"pids": pids, "each_s": seconds / 2}
+    with open(path, "w") as out:
+        json.dump(pids, out)
+
+
+main(sys.argv[1], float(sys.argv[2]))
