@@ -2,7 +2,6 @@
 """Sub-interpreters: each sample says which one it is from, and has that one's stack."""
 import pytest
 
-from e2e_fixtures import absent
 from harness import HAS_GIL, Recording, Target, files, lost, succeeded
 
 RATE = 999
@@ -95,5 +94,5 @@ def test_nothing_is_missing_that_is_not_counted(run, interpreter):
 def test_each_holds_a_gil(run, interpreter):
     mine = [s for s in run.samples if burns_in(s) is not None]
     if interpreter.minor <= (3, 10) and not mine:
-        absent("no sample is certain where states do not tell their thread")
+        pytest.skip("no sample is certain where states do not tell their thread")
     assert sum(bool(s.status & HAS_GIL) for s in mine) >= 0.98 * len(mine)
