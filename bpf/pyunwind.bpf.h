@@ -269,7 +269,8 @@ static __always_inline enum counter read_tstate(struct scratch *s, struct py_pro
 		return CNT_TSTATE_UNREADABLE;
 	if (ts == TSTATE_UNCERTAIN)
 		return CNT_TSTATE_UNCERTAIN;
-	return p->tss && p->tss_key < 0 ? CNT_NOT_READY : CNT_NATIVE_THREAD;
+	return (p->tstate_how == PY_TSTATE_TSS_GLIBC || p->tstate_how == PY_TSTATE_TSS_MUSL) &&
+			       p->tss_key < 0 ? CNT_NOT_READY : CNT_NATIVE_THREAD;
 }
 
 static __always_inline u8 status_of(struct scratch *s, struct py_proc *p, u64 is, u64 ts)

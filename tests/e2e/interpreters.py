@@ -22,7 +22,7 @@ from interp.builds import BUILDS
 from interp.cache import Failed, Jobs, need, path_of, prepare
 from interp.roots import ROOTS, in_root
 
-SUPPORTED = ((3, 11), (3, 15))          # first and last minor version
+SUPPORTED = ((3, 6), (3, 15))          # first and last minor version
 
 PROBE = r"""
 import json, re, sys
@@ -73,8 +73,6 @@ class Interpreter:
         """Why the profiler must refuse this one; empty if it must not."""
         if not SUPPORTED[0] <= self.minor <= SUPPORTED[1]:
             return "version"
-        if self.trace_refs and self.minor < (3, 13):
-            return "Py_TRACE_REFS"
         return ""
 
     @property

@@ -33,8 +33,7 @@ static void before_exec(bool library)
 	world_init(&w, 13);
 	world_recurse(&w, 3);
 	exe = (struct py_exe){ .phdr = PHDR, .proc = w.proc };
-	exe.proc.runtime -= library ? LIB_BIAS : EXE_BIAS;
-	exe.proc.none -= library ? LIB_BIAS : EXE_BIAS;
+	py_proc_relocate(&exe.proc, &w.proc, -(library ? LIB_BIAS : EXE_BIAS));
 	exe.proc.ident = 0;
 	if (library) {
 		exe.slot = SLOT;

@@ -29,16 +29,19 @@ static void rich_world(int minor)
 		world_push(&w, i % 6 == 2 ? OWNER_GENERATOR : OWNER_THREAD, world_code(&w), 2 * i);
 	}
 	if (l->gil_how == PY_GIL_RT_CURRENT)
-		host_mem_put64(W_RUNTIME + w.img.rt.gil, W_TSTATE);
+		host_mem_put64(w.proc.current, W_TSTATE);
 	else
 		host_mem_put32(W_TSTATE + l->ts_gil, l->ts_gil_mask);
-	host_mem_put32(W_INTERP + l->is_gc_collecting, 1);
+	host_mem_put32(world_collecting(&w), 1);
 	if (l->is_gc_frame != ABI_NO_OFF32)
 		host_mem_put64(W_INTERP + l->is_gc_frame, w.at[FRAMES - 5]);
 	host_mem_map(item, 64);
 	host_mem_put64(item + l->exc_value, 0x7777770);
 	host_mem_put64(item + l->exc_previous, W_TSTATE + l->ts_exc_state);
-	host_mem_put64(W_TSTATE + l->ts_exc_info, item);
+	if (l->ts_exc_info != ABI_NO_OFF)
+		host_mem_put64(W_TSTATE + l->ts_exc_info, item);
+	else
+		host_mem_put64(W_TSTATE + l->ts_exc_state, 0x7777770);
 }
 
 static u64 counted_ends(void)

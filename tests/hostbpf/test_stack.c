@@ -21,7 +21,7 @@ static void test_one_frame(void **state)
 		assert_int_equal(s->tid, 1001);
 		assert_int_equal(s->h.start_ns, 77);
 		assert_true(s->h.time_ns >= 1000);
-		assert_int_equal(s->interp_id, 6);
+		assert_int_equal(s->interp_id, world_interp_id(&w));
 		assert_int_equal(s->status, STATUS_ON_CPU | STATUS_MAIN_THREAD);
 		host.task.pid = 1002;
 		host.cpu = 1;
@@ -244,7 +244,8 @@ static void test_chunk_end(void **state)
 	EACH_MINOR(minor) {
 		world_init(&w, minor);
 		world_push(&w, OWNER_THREAD, world_code(&w), 2);
-		at = w.chunk + W_CHUNK_BYTES - ((w.img.layout.fr_bytes + 7) & ~7u);
+		at = w.chunk + W_CHUNK_BYTES -
+		     ((w.img.layout.fr_base + w.img.layout.fr_bytes + 7) & ~7u);
 		world_push_at(&w, at, OWNER_THREAD, world_code(&w), 4);
 		world_new_chunk(&w);
 		world_push(&w, OWNER_THREAD, world_code(&w), 6);

@@ -75,6 +75,8 @@ static inline void world_image(struct cpython_image *img, int build)
 	img->minor = minor;
 	if (minor <= 12) {
 		assert_int_equal(layout_from_table(img), 0);
+		if (minor == 6)	/* static variables: wherever they are */
+			img->rt = (struct py_runtime_layout){ 0, 8, 16, 24, ABI_NO_OFF };
 		return;
 	}
 	snprintf(path, sizeof(path), "%s/debug_offsets_3.%d%s.bin", GOLDEN_DIR, minor,
@@ -89,7 +91,7 @@ static inline void world_image(struct cpython_image *img, int build)
 
 static inline u64 world_frame_bytes(const struct world *w)
 {
-	return w->img.layout.fr_bytes + 8 * w->locals;
+	return (w->img.layout.fr_base + w->img.layout.fr_bytes + 7) / 8 * 8 + 8 * w->locals;
 }
 
 static inline void world_new_chunk(struct world *w)
@@ -97,7 +99,8 @@ static inline void world_new_chunk(struct world *w)
 	w->chunk += W_CHUNK_STEP;
 	host_mem_map(w->chunk, W_CHUNK_BYTES);
 	w->sp = w->chunk + 24;		/* _PyStackChunk: previous, size, top */
-	host_mem_put64(W_TSTATE + w->img.layout.ts_datastack, w->chunk);
+	if (w->img.layout.ts_datastack != ABI_NO_OFF)
+		host_mem_put64(W_TSTATE + w->img.layout.ts_datastack, w->chunk);
 }
 
 /* Where the next frame of this owner goes. */
@@ -217,20 +220,33 @@ static inline u64 world_string(struct world *w, const char *s)
 	return at;
 }
 
-/* A line table of n entries: each 8 code units, one line further on. */
+/* Line table entries in the version's own form: each 8 code units, one line further on. */
+static inline u32 world_fill_table(struct world *w, u64 data, u32 n)
+{
+	u32 i, bytes = w->img.minor <= 10 ? 2 : 3;
+
+	for (i = 0; i < n; i++, data += bytes) {
+		if (w->img.minor <= 10) {
+			/* co_lnotab says how much code comes before the line, 3.10 how much has it. */
+			host_mem_put8(data, w->img.minor <= 9 && !i ? 0 : 16);
+			host_mem_put8(data + 1, 1);
+			continue;
+		}
+		host_mem_put8(data, 0x80 | 11 << 3 | 7);
+		host_mem_put8(data + 1, 4);
+		host_mem_put8(data + 2, 9);
+	}
+	return bytes * n;
+}
+
 static inline u64 world_table(struct world *w, u32 n)
 {
-	u64 at = w->strings, data = at + w->img.objects.bytes_data;
-	u32 i;
+	u64 at = w->strings;
 
 	w->strings += (3 * n + 4096 + 4095) & ~4095ull;
 	host_mem_map(at, 3 * n + 4096);
-	host_mem_put64(at + w->img.objects.bytes_size, 3 * n);
-	for (i = 0; i < n; i++) {
-		host_mem_put8(data + 3 * i, 0x80 | 11 << 3 | 7);
-		host_mem_put8(data + 3 * i + 1, 4);
-		host_mem_put8(data + 3 * i + 2, 9);
-	}
+	host_mem_put64(at + w->img.objects.bytes_size,
+		       world_fill_table(w, at + w->img.objects.bytes_data, n));
 	return at;
 }
 
@@ -384,6 +400,19 @@ static inline void world_init(struct world *w, int minor)
 	world_thread(w);
 	world_put_proc(w);
 	world_no_frames(w);
+}
+
+/* What its interpreter says of itself: 3.6 nothing. */
+static inline u32 world_interp_id(const struct world *w)
+{
+	return w->img.layout.is_id == ABI_NO_OFF32 ? 0 : 6;
+}
+
+/* Where it says that garbage is being collected. */
+static inline u64 world_collecting(const struct world *w)
+{
+	return w->img.layout.is_gc_collecting == ABI_NO_OFF32 ?
+		       w->proc.collecting : W_INTERP + w->img.layout.is_gc_collecting;
 }
 
 /* n frames of one code object each (of at most 50), instruction 2 * depth. */

@@ -170,9 +170,9 @@ static void test_musl_has_no_glibc_tss(void **state)
 	struct fake_elf f = fake_313();
 	struct cpython_image img;
 
-	f.no_glibc = true;
+	f.no_glibc = true;	/* it needs libc.so */
 	assert_int_equal(read_fake(&f, &img), 0);
-	assert_int_equal(img.tstate_how, PY_TSTATE_LIST);
+	assert_int_equal(img.tstate_how, PY_TSTATE_TSS_MUSL);
 }
 
 static void test_sections_only(void **state)
@@ -206,10 +206,10 @@ static void test_refusals(void **state)
 	struct fake_elf f = { .runtime = runtime_zeros, .runtime_len = 256 };
 	uint64_t one = 1;
 
-	f.hex = 0x030a0df0;
-	expect_refused(&f, "CPython 3.10.13 is not supported (3.11 to 3.15 are)");
+	f.hex = 0x030504f0;
+	expect_refused(&f, "CPython 3.5.4 is not supported (3.6 to 3.15 are)");
 	f.hex = 0x031000f0;
-	expect_refused(&f, "CPython 3.16.0 is not supported (3.11 to 3.15 are)");
+	expect_refused(&f, "CPython 3.16.0 is not supported (3.6 to 3.15 are)");
 	f.hex = 0x040000a1;
 	expect_refused(&f, "CPython 4.0.0a1 is not supported");
 	f.hex = 0x030c00b3;
@@ -289,8 +289,29 @@ static void test_old_by_strings(void **state)
 	static const char strings[] = "x\0/root/3.9.18\0lib/python3.9\0";
 	struct fake_elf f = { .runtime = runtime_zeros, .runtime_len = 256, .rodata = strings,
 			      .rodata_len = sizeof(strings) };
+	struct cpython_image img;
 
-	expect_refused(&f, "CPython 3.9.18 is not supported (3.11 to 3.15 are)");
+	assert_int_equal(read_fake(&f, &img), 0);
+	assert_string_equal(img.version, "3.9.18");
+	assert_int_equal(img.interps_vaddr, FAKE_BASE + FAKE_RUNTIME + 32);
+	assert_int_equal(img.tss_vaddr, FAKE_BASE + FAKE_RUNTIME + 588);
+	assert_int_equal(img.layout.lasti_unit, 1);
+}
+
+/* _PyRuntimeState grew in 3.7.4. */
+static void test_37_by_micro(void **state)
+{
+	static char strings[] = "x\0" "3.7.3\0lib/python3.7\0";
+	struct fake_elf f = { .runtime = runtime_zeros, .runtime_len = 256, .rodata = strings,
+			      .rodata_len = sizeof(strings) };
+	struct cpython_image img;
+
+	assert_int_equal(read_fake(&f, &img), 0);
+	assert_int_equal(img.tss_vaddr, FAKE_BASE + FAKE_RUNTIME + 1420);
+	strings[6]++;
+	assert_int_equal(read_fake(&f, &img), 0);
+	assert_string_equal(img.version, "3.7.4");
+	assert_int_equal(img.tss_vaddr, FAKE_BASE + FAKE_RUNTIME + 1508);
 }
 
 /* 3.9 and 3.10 in the program itself, with no SONAME: Debian's python3.9. */
@@ -302,10 +323,11 @@ static void test_old_program_by_strings(void **state)
 			      .rodata_len = sizeof(strings) };
 	struct cpython_image img;
 
-	expect_refused(&f, "CPython 3.9.2 is not supported (3.11 to 3.15 are)");
+	assert_int_equal(read_fake(&f, &img), 0);
+	assert_string_equal(img.version, "3.9.2");
 	f.rodata = others;
 	f.rodata_len = sizeof(others) - sizeof("python3.9");
-	assert_int_equal(read_fake(&f, &img), -ENOENT);
+	expect_refused(&f, "CPython of a version that cannot be found is not supported");
 }
 
 static void test_not_python(void **state)
@@ -497,7 +519,7 @@ static void check_file(const char *path, unsigned int minor)
 	if (strncmp(img.version, prefix, strlen(prefix)))
 		print_error("%s: %d %s\n", path, err, why);
 	assert_memory_equal(img.version, prefix, strlen(prefix));
-	if (minor < 11 || minor > 15) {
+	if (minor < 6 || minor > 15) {
 		assert_int_equal(err, -ENOTSUP);
 		return;
 	}
@@ -583,6 +605,7 @@ int main(void)
 		cmocka_unit_test(test_prerelease_315),
 		cmocka_unit_test(test_newer),
 		cmocka_unit_test(test_old_by_strings),
+		cmocka_unit_test(test_37_by_micro),
 		cmocka_unit_test(test_old_program_by_strings),
 		cmocka_unit_test(test_not_python),
 		cmocka_unit_test(test_copied_runtime),

@@ -143,7 +143,7 @@ static int look(void)
 
 static void begin(void)
 {
-	d = discovery_new(NULL, NULL);
+	d = discovery_new();
 	assert_non_null(d);
 }
 
@@ -194,12 +194,12 @@ static void test_not_python(void **state)
 static void test_not_supported(void **state)
 {
 	begin();
-	add_python("libpython3.9.so.1.0", 0x030912f0);
+	add_python("libpython3.5.so.1.0", 0x030502f0);
 	assert_int_equal(look(), -ENOTSUP);
-	assert_non_null(strstr(why, "3.9"));
+	assert_non_null(strstr(why, "3.5"));
 	/* Known by now, and said again. */
 	assert_int_equal(look(), -ENOTSUP);
-	assert_non_null(strstr(why, "3.9"));
+	assert_non_null(strstr(why, "3.5"));
 	add_python("libpython3.12.so.1.0", 0x030c00f0);
 	assert_int_equal(look(), 0);
 	assert_string_equal(image->version, "3.12.0");
