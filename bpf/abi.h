@@ -61,7 +61,7 @@ struct py_layout {
 	abi_u16 cframe_frame;	/* _PyCFrame.current_frame, before .previous; ABI_NO_OFF from 3.13 */
 	abi_u16 ts_thread_id;
 	abi_u16 ts_status;	/* its bits; TS_BOUND_GILSTATE; ABI_NO_OFF up to 3.11 */
-	abi_u16 ts_cframe;	/* -> the _PyCFrame on the C stack; where current is needed (3.11) */
+	abi_u16 ts_cframe;	/* -> the _PyCFrame on the C stack; for PY_GIL_RT_CURRENT (3.10, 3.11) */
 	abi_u16 ts_gil;
 	abi_u16 ts_exc_current;	/* the exception that is propagating                 */
 	abi_u16 ts_exc_info;	/* -> _PyErr_StackItem; ABI_NO_OFF: there is one only (3.6) */
@@ -137,8 +137,8 @@ struct py_proc {
 	abi_u64 tss;		/* the int that is the pthread key                   */
 	abi_u64 interps;	/* the pointer to the first interpreter              */
 	abi_u64 current;	/* PY_GIL_RT_CURRENT: the state that holds the GIL    */
+	abi_u64 main_id;	/* the main thread's pthread_t (3.8+), if no interpreter tells */
 	abi_u64 collecting;	/* an int: a collection is under way (to 3.8)         */
-	abi_u64 main_id;	/* the main thread's pthread_t; for when is_threads_main is not known */
 	abi_u64 none;		/* &_Py_NoneStruct in the target                     */
 	abi_u64 epoch;		/* address of a counter like is_epoch that all
 				 * interpreters share (3.12); 0: none                */
@@ -169,8 +169,8 @@ static inline void py_proc_relocate(struct py_proc *p, const struct py_proc *fil
 	p->tss = file->tss ? file->tss + bias : 0;
 	p->interps = file->interps ? file->interps + bias : 0;
 	p->current = file->current ? file->current + bias : 0;
-	p->collecting = file->collecting ? file->collecting + bias : 0;
 	p->main_id = file->main_id ? file->main_id + bias : 0;
+	p->collecting = file->collecting ? file->collecting + bias : 0;
 	p->none = file->none && file->none != PY_NONE_NOWHERE ? file->none + bias : file->none;
 	p->epoch = file->epoch ? file->epoch + bias : 0;
 	p->tls_index = file->tls_index ? file->tls_index + bias : 0;

@@ -64,7 +64,9 @@ static __always_inline u64 tstate_by_musl(struct py_proc *p, u64 tp)
 
 	if ((u32)key >= 128)	/* PTHREAD_KEYS_MAX */
 		return TSTATE_NONE;
-	return read_user(&tsd, 8, tp + 0x80) ? TSTATE_UNREADABLE : tstate_at(tsd + 8 * key);
+	if (read_user(&tsd, 8, tp + 0x80))
+		return TSTATE_UNREADABLE;
+	return tsd ? tstate_at(tsd + 8 * key) : TSTATE_NONE;
 }
 
 static __always_inline u64 tstate_by_dtv(struct py_proc *p, u64 tp)

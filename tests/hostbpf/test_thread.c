@@ -139,7 +139,7 @@ static void test_list(void **state)
 	EACH_MINOR(minor) {
 		hidden_thread(minor, PY_TSTATE_LIST);
 		if (l->gil_how == PY_GIL_RT_CURRENT)
-			host_mem_put64(W_RUNTIME + w.img.rt.gil, W_TSTATE);
+			host_mem_put64(w.proc.current, W_TSTATE);
 		host_mem_put64(W_TSTATE + l->ts_thread_id, 0xdead);
 		world_expect_end(CNT_NATIVE_THREAD);
 		host_mem_put64(W_TSTATE + l->ts_thread_id, W_TP);
@@ -161,7 +161,7 @@ static void test_list(void **state)
 				prev = ts + l->ts_next;
 			}
 		}
-		host_mem_put64(W_RUNTIME + w.img.rt.interp_head, W_INTERP + 3 * 0x200000);
+		host_mem_put64(w.proc.interps, W_INTERP + 3 * 0x200000);
 		world_expect(&w, 3, 0);
 		/* Lists that lead in circles end. */
 		host_mem_put64(prev, W_TSTATE + 21 * 4096);
@@ -253,7 +253,7 @@ static void test_first_state_is_not_the_one(void **state)
 	host_mem_map(other, 256 * 1024);
 	host_mem_map(sub, 4096);
 	put_cframe(W_TSTATE, cframe, w.top);
-	host_mem_put64(W_RUNTIME + w.img.rt.interp_head, other);
+	host_mem_put64(w.proc.interps, other);
 	host_mem_put64(other + l->is_next, W_INTERP);
 	host_mem_put64(other + l->is_id, 5);
 	host_mem_put64(other + l->is_threads_head, sub);
@@ -276,22 +276,22 @@ static void test_first_state_is_not_the_one(void **state)
 	put_cframe(sub, cframe - 128, w.top);
 	assert_int_equal(world_expect(&w, 3, 0)->interp_id, 5);
 	/* ... and holds the GIL */
-	host_mem_put64(W_RUNTIME + w.img.rt.gil, sub);
+	host_mem_put64(w.proc.current, sub);
 	assert_int_equal(world_expect(&w, 3, 0)->status & STATUS_HAS_GIL, STATUS_HAS_GIL);
 	/* It is back, and holds the GIL. */
-	host_mem_put64(W_RUNTIME + w.img.rt.gil, W_TSTATE);
+	host_mem_put64(w.proc.current, W_TSTATE);
 	assert_int_equal(world_expect(&w, 3, 0)->interp_id, 6);
 	/* Where C frames do not tell, one thread is sure of who holds the GIL; of two, none. */
-	host_mem_put64(W_RUNTIME + w.img.rt.gil, sub);
+	host_mem_put64(w.proc.current, sub);
 	w.proc.l.ts_cframe = ABI_NO_OFF;
 	world_put_proc(&w);
 	assert_int_equal(world_expect(&w, 3, 0)->interp_id, 5);
 	host.signal.nr_threads = 2;
 	world_expect_end(CNT_TSTATE_UNCERTAIN);
-	host_mem_put64(W_RUNTIME + w.img.rt.gil, W_TSTATE);
+	host_mem_put64(w.proc.current, W_TSTATE);
 	assert_int_equal(world_expect(&w, 3, 0)->interp_id, 6);
-	host_mem_put64(W_RUNTIME + w.img.rt.gil, sub);
-	host_mem_put64(W_RUNTIME + w.img.rt.interp_head, W_INTERP);
+	host_mem_put64(w.proc.current, sub);
+	host_mem_put64(w.proc.interps, W_INTERP);
 	assert_int_equal(world_expect(&w, 3, 0)->interp_id, 6);
 }
 
@@ -312,10 +312,16 @@ static void test_main_thread(void **state)
 
 		world_init(&w, minor);
 		world_recurse(&w, 3);
-		host_mem_put64(W_INTERP + l->is_id, 0);
-		at = by_state ? W_INTERP + l->is_threads_main : W_RUNTIME + w.img.rt.main_thread;
+		if (l->is_id != ABI_NO_OFF32)
+			host_mem_put64(W_INTERP + l->is_id, 0);
+		at = by_state ? W_INTERP + l->is_threads_main : w.proc.main_id;
 		assert_int_equal(l->is_threads_main != ABI_NO_OFF32, by_state);
 		assert_true(is_main());
+		if (!by_state && !w.proc.main_id) {	/* 3.6, 3.7: the process' first */
+			host.task.pid = 1002;
+			assert_false(is_main());
+			continue;
+		}
 		/* Learned: another state is not it, in another process nothing is known. */
 		assert_int_equal(world_proc()->main_thread, by_state ? W_TSTATE : W_TP);
 		world_put_proc(&w);
@@ -357,7 +363,7 @@ static void test_interpreters(void **state)
 		for (i = 0; i < 6; i++) {
 			host_mem_put64(W_TSTATE + l->ts_interp, i % 2 ? other : W_INTERP);
 			if (l->gil_how == PY_GIL_RT_CURRENT)
-				host_mem_put64(W_RUNTIME + w.img.rt.gil, W_TSTATE);
+				host_mem_put64(w.proc.current, W_TSTATE);
 			assert_int_equal(world_expect(&w, 3, 0)->interp_id, i % 2 ? 5 : 0);
 		}
 	}
@@ -403,9 +409,9 @@ static void test_gil(void **state)
 		assert_int_equal(status_now(), STATUS_ON_CPU);
 		if (l->gil_how == PY_GIL_RT_CURRENT) {
 			assert_in_range(minor, 6, 11);
-			host_mem_put64(W_RUNTIME + w.img.rt.gil, W_TSTATE + 8);
+			host_mem_put64(w.proc.current, W_TSTATE + 8);
 			assert_int_equal(status_now(), STATUS_ON_CPU);
-			host_mem_put64(W_RUNTIME + w.img.rt.gil, W_TSTATE);
+			host_mem_put64(w.proc.current, W_TSTATE);
 			assert_int_equal(status_now(), STATUS_ON_CPU | STATUS_HAS_GIL);
 			/* Cannot be read: then it is not known which interpreter it runs. */
 			host_mem_unmap(W_RUNTIME, 4096);
@@ -531,7 +537,7 @@ static void test_gc(void **state)
 		/* Somebody else collects: this thread does not hold the GIL. */
 		world_expect(&w, 20, 0);
 		if (l->gil_how == PY_GIL_RT_CURRENT)
-			host_mem_put64(W_RUNTIME + w.img.rt.gil, W_TSTATE);
+			host_mem_put64(w.proc.current, W_TSTATE);
 		else
 			host_mem_put32(W_TSTATE + l->ts_gil, l->ts_gil_mask);
 		s = world_expect(&w, 20, RAW_GC);

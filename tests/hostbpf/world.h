@@ -389,6 +389,8 @@ static inline void world_init(struct world *w, int minor)
 		w->proc.tss = W_RUNTIME + w->img.rt.tss_key + 4;
 	if (w->img.rt.gil != ABI_NO_OFF)
 		w->proc.current = W_RUNTIME + w->img.rt.gil;
+	if (w->img.rt.main_thread != ABI_NO_OFF)
+		w->proc.main_id = W_RUNTIME + w->img.rt.main_thread;
 	if (w->img.rt.collecting != ABI_NO_OFF)
 		w->proc.collecting = W_RUNTIME + w->img.rt.collecting;
 	host_mem_put64(W_RUNTIME + w->img.rt.interp_head, W_INTERP);

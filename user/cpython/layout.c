@@ -42,11 +42,12 @@
 	.co_name = (name), .co_qualname = (name), .co_version = ABI_NO_OFF, .co_tlbc = ABI_NO_OFF
 #define NO_COUNTERS                                                                           \
 	.is_gc_frame = ABI_NO_OFF32, .is_epoch = ABI_NO_OFF32, .is_threads_main = ABI_NO_OFF32,    \
-	.gil_how = PY_GIL_RT_CURRENT, .ts_gil = ABI_NO_OFF, .ts_status = ABI_NO_OFF,               \
-	.ts_cframe = ABI_NO_OFF, .foreign_ids = 1
+	.gil_how = PY_GIL_RT_CURRENT, .ts_gil = ABI_NO_OFF, .ts_status = ABI_NO_OFF,              \
+	.foreign_ids = 1
 
 static const struct py_layout layout_36 = {
 	.ts_next = 8, .ts_interp = 16, .ts_frame = 24, .ts_thread_id = 152,
+	.ts_cframe = ABI_NO_OFF,
 	.ts_exc_current = 80, .ts_exc_info = ABI_NO_OFF, .ts_exc_state = 104,
 	FRAME_OBJECT(120, 1),
 	.co_firstlineno = 36, .co_filename = 96, .co_linetable = 112, .co_code = 40,
@@ -57,6 +58,7 @@ static const struct py_layout layout_36 = {
 
 static const struct py_layout layout_37 = {
 	.ts_next = 8, .ts_interp = 16, .ts_frame = 24, .ts_thread_id = 176,
+	.ts_cframe = ABI_NO_OFF,
 	.ts_exc_current = 88, .ts_exc_info = 144, .ts_exc_state = 112, .exc_previous = 24,
 	FRAME_OBJECT(104, 1),
 	.co_firstlineno = 36, .co_filename = 96, .co_linetable = 112, .co_code = 40,
@@ -67,6 +69,7 @@ static const struct py_layout layout_37 = {
 
 static const struct py_layout layout_38 = {
 	.ts_next = 8, .ts_interp = 16, .ts_frame = 24, .ts_thread_id = 176,
+	.ts_cframe = ABI_NO_OFF,
 	.ts_exc_current = 88, .ts_exc_info = 144, .ts_exc_state = 112, .exc_previous = 24,
 	FRAME_OBJECT(104, 1),
 	.co_firstlineno = 40, .co_filename = 104, .co_linetable = 120, .co_code = 48,
@@ -77,6 +80,7 @@ static const struct py_layout layout_38 = {
 
 static const struct py_layout layout_39 = {
 	.ts_next = 8, .ts_interp = 16, .ts_frame = 24, .ts_thread_id = 176,
+	.ts_cframe = ABI_NO_OFF,
 	.ts_exc_current = 88, .ts_exc_info = 144, .ts_exc_state = 112, .exc_previous = 24,
 	FRAME_OBJECT(104, 1),
 	.co_firstlineno = 40, .co_filename = 104, .co_linetable = 120, .co_code = 48,
@@ -87,6 +91,7 @@ static const struct py_layout layout_39 = {
 
 static const struct py_layout layout_310 = {
 	.ts_next = 8, .ts_interp = 16, .ts_frame = 24, .ts_thread_id = 176,
+	.ts_cframe = 48,
 	.ts_exc_current = 88, .ts_exc_info = 144, .ts_exc_state = 112, .exc_previous = 24,
 	FRAME_OBJECT(96, 2),
 	.co_firstlineno = 40, .co_filename = 104, .co_linetable = 120, .co_code = 48,
@@ -107,7 +112,7 @@ static const struct py_layout layout_311 = {
 	.is_id = 48, .is_next = 0, .is_threads_head = 16, .is_gc_collecting = 848,
 	.is_gc_frame = ABI_NO_OFF32, .is_epoch = ABI_NO_OFF32,
 	.is_threads_main = ABI_NO_OFF32,
-	.gil_how = PY_GIL_RT_CURRENT, .foreign_ids = 1, .tss_flag = 1, .skip_owner = OWNER_NO_SHIM,
+	.foreign_ids = 1, .gil_how = PY_GIL_RT_CURRENT, .tss_flag = 1, .skip_owner = OWNER_NO_SHIM,
 };
 
 static const struct py_layout layout_312 = {
@@ -123,7 +128,7 @@ static const struct py_layout layout_312 = {
 	.is_id = 8, .is_next = 0, .is_threads_head = 72, .is_gc_collecting = 312,
 	.is_gc_frame = ABI_NO_OFF32, .is_epoch = ABI_NO_OFF32,
 	.is_threads_main = ABI_NO_OFF32,
-	.gil_how = PY_GIL_TS_MASK, .foreign_ids = 1, .tss_flag = 1, .skip_owner = OWNER_SHIM, .end_shim = 1,
+	.foreign_ids = 1, .gil_how = PY_GIL_TS_MASK, .tss_flag = 1, .skip_owner = OWNER_SHIM, .end_shim = 1,
 };
 
 /* The compact str's state bits: interned:2 (3.12+: 2, too), kind:3, compact:1, ascii:1. */
@@ -189,7 +194,8 @@ static const struct row {
 	const struct py_object_layout *objects;
 	struct py_runtime_layout rt;
 } rows[] = {
-	{ 6, 0, &layout_36, &objects_311, { ABI_NO_OFF, ABI_NO_OFF, ABI_NO_OFF, ABI_NO_OFF, ABI_NO_OFF } },
+	{ 6, 0, &layout_36, &objects_311,
+	  { ABI_NO_OFF, ABI_NO_OFF, ABI_NO_OFF, ABI_NO_OFF, ABI_NO_OFF } },
 	{ 7, 0, &layout_37, &objects_311, { 24, 1416, 1392, 544, ABI_NO_OFF } },
 	{ 7, 4, &layout_37, &objects_311, { 24, 1504, 1480, 632, ABI_NO_OFF } },
 	{ 8, 0, &layout_38, &objects_311, { 32, 1392, 1368, 544, 72 } },
