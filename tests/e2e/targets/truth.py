@@ -12,6 +12,8 @@ import sys
 import threading
 import time
 
+from rehearse import positions as places, qualname
+
 if not hasattr(time, "monotonic_ns"):           # 3.6
     time.monotonic_ns = lambda: int(time.monotonic() * 1e9)
     time.process_time_ns = lambda: int(time.process_time() * 1e9)
@@ -42,13 +44,13 @@ def leaf():
     """Called by a function that is about to burn CPU: note the stack it does that in."""
     frame = sys._getframe(1)
     code = frame.f_code
-    key = "%s:%s" % (code.co_filename, getattr(code, "co_qualname", code.co_name))
+    key = "%s:%s" % (code.co_filename, qualname(code))
     if key in stacks:
         return
     chain = []
     while frame:
         code = frame.f_code
-        chain.append([code.co_filename, getattr(code, "co_qualname", code.co_name)])
+        chain.append([code.co_filename, qualname(code)])
         frame = frame.f_back
     stacks[key] = chain
 
@@ -70,26 +72,18 @@ def spin(n):
 
 
 def positions(paths):
-    """file:qualname -> the set of co_positions() of all code in the given source files.
+    """file:qualname -> the set of places of all code in the given source files.
 
-    A frame that is before its first instruction is at its def line, and one at an
-    instruction without a location at the line before, both without columns.
+    A frame that is before its first instruction is at its def line, without columns.
     """
     found = {}
 
     def walk(code):
-        key = "%s:%s" % (code.co_filename, code.co_qualname)
-        known = found.setdefault(key, set())
-        last = code.co_firstlineno
-        known.add((last, last, -1, -1))
-        for p in code.co_positions():
-            if p[0] is None:
-                known.add((last, last, -1, -1))
-            else:
-                known.add(tuple(-1 if v is None else v for v in p))
-                last = p[0]
+        key = "%s:%s" % (code.co_filename, qualname(code))
+        line = code.co_firstlineno
+        found.setdefault(key, {(line, line, -1, -1)}).update(places(code))
         for const in code.co_consts:
-            if hasattr(const, "co_positions"):
+            if isinstance(const, type(code)):
                 walk(const)
 
     for path in paths:
@@ -133,5 +127,5 @@ def write(path, modules):
     with open(path + ".new", "w") as out:
         json.dump({"pid": os.getpid(), "tid": tid(), "version": list(sys.version_info[:3]),
                    "clock": clock, "stacks": stacks, "phases": phases,
-                   "positions": positions(files) if sys.version_info >= (3, 11) else {}}, out)
+                   "positions": positions(files)}, out)
     os.rename(path + ".new", path)
