@@ -284,6 +284,15 @@ static __always_inline u64 code_stamp(struct scratch *s, struct py_proc *p, u64 
 	return epoch * 0x94d049bb133111ebULL ^ p->ident;
 }
 
+static __always_inline int read_state(struct scratch *s, struct py_proc *p, u64 ts)
+{
+	u32 len = p->l.ts_bytes;
+
+	barrier_var(len);
+	len &= 511;
+	return read_user(s->ts, len, ts);
+}
+
 /* The current thread's state, in s->ts. CNT_SAMPLE, or why there is none. */
 static __always_inline enum counter read_tstate(struct scratch *s, struct py_proc *p, u64 sp,
 						u64 *tstate)
@@ -291,7 +300,7 @@ static __always_inline enum counter read_tstate(struct scratch *s, struct py_pro
 	u64 tp = current_thread_pointer(), ts = find_tstate(s, p, tp), settled;
 
 	if (ts > TSTATE_UNCERTAIN) {
-		if (read_user(s->ts, ABI_TS_BYTES, ts))
+		if (read_state(s, p, ts))
 			return CNT_TSTATE_UNREADABLE;
 		*tstate = ts;
 		if (p->l.gil_how != PY_GIL_RT_CURRENT)
@@ -302,8 +311,7 @@ static __always_inline enum counter read_tstate(struct scratch *s, struct py_pro
 		ts = settled;
 		*tstate = ts;
 		if (ts > TSTATE_UNCERTAIN)
-			return read_user(s->ts, ABI_TS_BYTES, ts) ? CNT_TSTATE_UNREADABLE :
-								    CNT_SAMPLE;
+			return read_state(s, p, ts) ? CNT_TSTATE_UNREADABLE : CNT_SAMPLE;
 	}
 	if (ts == TSTATE_UNREADABLE)
 		return CNT_TSTATE_UNREADABLE;
