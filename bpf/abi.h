@@ -255,6 +255,39 @@ enum counter {
 };
 
 /*
+ * What ticks in Python processes took on one CPU, from the decision to walk to the last byte sent:
+ * four classes for each power of two of nanoseconds, see sample_time_class().
+ */
+#define SAMPLE_TIME_CLASSES 96
+struct sample_times {
+	abi_u64 max_ns;
+	abi_u64 sum_ns;
+	abi_u64 cnt[SAMPLE_TIME_CLASSES];
+};
+
+/* 0, 1, 2, 3, 4, 5, 6, 7, 8-9, 10-11, 12-13, 14-15, 16-19, ...; the last one is open. */
+static inline abi_u32 sample_time_class(abi_u64 ns)
+{
+	abi_u32 exp = 0, v = ns >> 30 ? 1u << 30 : (abi_u32)ns;
+
+	exp += v >> 16 ? 16 : 0;
+	exp += v >> exp >> 8 ? 8 : 0;
+	exp += v >> exp >> 4 ? 4 : 0;
+	exp += v >> exp >> 2 ? 2 : 0;
+	exp += v >> exp >> 1 ? 1 : 0;
+	if (exp < 2)
+		return v;
+	v = 4 * (exp - 1) + (v >> (exp - 2) & 3);
+	return v < SAMPLE_TIME_CLASSES ? v : SAMPLE_TIME_CLASSES - 1;
+}
+
+/* The first nanosecond behind a class. */
+static inline abi_u64 sample_time_end(abi_u32 class)
+{
+	return class < 4 ? class + 1ull : (5ull + class % 4) << (class / 4 - 1);
+}
+
+/*
  * What tells a name from another one at the same address: its length, the first
  * bytes at str_data, and the last ones if it is longer than that. Needed where code
  * objects have no version of their own (3.11): all pointers of a new one may be those

@@ -394,6 +394,7 @@ static int load(struct session *s)
 		return -errno;
 	s->skel->rodata->cfg_all = s->args.all;
 	s->skel->rodata->cfg_gc = s->args.gc;
+	s->skel->rodata->cfg_self_time = s->args.self_time;
 	s->skel->rodata->cfg_period_ns = sampler_period_ns(s->sampler);
 	s->skel->rodata->cfg_wakeup_bytes = bytes / 4;
 	bpf_map__set_max_entries(s->skel->maps.events, bytes);
@@ -601,4 +602,6 @@ void session_counts(struct session *s, struct session_counts *out)
 		.processes_pending = candidates_young_cnt(&s->candidates),
 		.hardware_cycles = sampler_is_hardware(s->sampler),
 	};
+	if (s->args.self_time)
+		counters_read_cost(&out->cost, bpf_map__fd(s->skel->maps.sample_times));
 }
