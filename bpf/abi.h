@@ -125,12 +125,14 @@ struct py_proc {
 	abi_s64 tls_off;	/* TLS_FS: from fsbase; TLS_DTV: added to the offset */
 	abi_u64 ticks;		/* samples seen here; racy by design                 */
 	abi_s32 tss_key;	/* -1: not read yet                                  */
+	abi_u32 codes_sent;	/* in second codes_second; racy by design            */
+	abi_u32 codes_second;
 	abi_u8 state;		/* enum py_proc_state */
 	abi_u8 tstate_how;	/* enum py_tstate_how */
 	abi_u8 pad[2];
 	struct py_layout l;
 };
-_Static_assert(sizeof(struct py_proc) == 176, "py_proc has no hidden padding");
+_Static_assert(sizeof(struct py_proc) == 184, "py_proc has no hidden padding");
 
 /* TACH's status byte (seeds: "Status Byte"; 32 is release-only). */
 enum {
@@ -248,6 +250,7 @@ enum counter {
 	CNT_MISSED,		/* ticks that did not come while one thread was running   */
 	CNT_CODE,		/* code objects sent                                 */
 	CNT_CODE_LOST,		/* not lost: sent with a later sample or read by user space */
+	CNT_LATE,		/* walks that were cut because they took too long        */
 	CNT_UNVERIFIED_CODE,	/* frames whose code object could not be read        */
 	CNT_LIFECYCLE_LOST,	/* lost: exec/fork/exit record, ring buffer full     */
 	CNT_PROCS_FULL,		/* lost: a forked process did not fit into py_procs  */

@@ -18,6 +18,8 @@ extern const volatile bool cfg_all;	/* every process, not only those in py_procs
 extern const volatile bool cfg_gc;	/* tell when a thread collects garbage                  */
 extern const volatile unsigned int cfg_period_ns; /* between ticks; 0: it varies                 */
 extern const volatile unsigned int cfg_wakeup_bytes; /* wake user space when this much is waiting        */
+extern const volatile unsigned int cfg_codes_bytes; /* no names when more than this is waiting         */
+extern const volatile unsigned int cfg_limit_ns; /* what a sample may take; 0: no limit                */
 extern const volatile bool cfg_self_time; /* measure what samples take                              */
 
 /* Room for processes that ran since we looked; exits free. 16384 * ~220 bytes. */

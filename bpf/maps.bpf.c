@@ -11,6 +11,8 @@ const volatile bool cfg_all = false;
 const volatile bool cfg_gc = true;
 const volatile unsigned int cfg_period_ns = 0;
 const volatile unsigned int cfg_wakeup_bytes = 0;
+const volatile unsigned int cfg_codes_bytes = 0xffffffff;
+const volatile unsigned int cfg_limit_ns = 0;
 const volatile bool cfg_self_time = false;
 
 struct procs_map py_procs SEC(".maps");

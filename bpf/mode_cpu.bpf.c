@@ -104,6 +104,7 @@ static __always_inline enum counter walk_and_send(struct py_proc *p, u64 pid_tgi
 	if (!s || !cache)
 		return CNT_TSTATE_UNREADABLE;
 	note_missed(&s->last_tick, pid_tgid, now);
+	s->deadline = now + cfg_limit_ns;
 	end = unwind_python(s, p);
 	if (end != CNT_SAMPLE)
 		return end;

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "far_read.h"
 #include "intern.h"
 #include "symbolize.h"
 #include "u64map.h"
@@ -45,7 +46,7 @@ struct process {
 struct process *process_new(const struct process_args *args)
 {
 	struct process *p = calloc(1, sizeof(*p));
-	struct target_mem mem = { proc_mem_read, (void *)(intptr_t)args->tgid };
+	struct target_mem mem = { far_read, (void *)(intptr_t)args->tgid };
 
 	if (!p)
 		return NULL;
@@ -257,6 +258,7 @@ int process_code(struct process *p, const struct raw_code *raw, size_t len)
 
 int process_flush(struct process *p)
 {
+	symbolizer_refill(p->sym);
 	if (!p->sink || p->sink_err || !p->sink->ops->flush)
 		return 0;
 	p->sink_err = p->sink->ops->flush(p->sink);

@@ -79,7 +79,7 @@ uint8_t *pages_before_hole(size_t n)
 {
 	uint8_t *at = pages(n + 1);
 
-	munmap(at + n * PAGE, PAGE);
+	mprotect(at + n * PAGE, PAGE, PROT_NONE);	/* and nobody gets the address */
 	return at;
 }
 
