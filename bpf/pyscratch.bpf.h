@@ -81,7 +81,7 @@ struct last_tick {
 /* Code objects of one sample that user space has not been told of; more wait for the next. */
 #define MAX_NEW_CODES 32
 /* Names have this much time behind a walk that took all of its own. */
-#define NAMES_NS 10000
+#define NAMES_NS 5000
 /* And of one process in a second (of 2^30 ns): who makes code without end waits. */
 #define MAX_CODES_A_SECOND 4096
 struct new_code {

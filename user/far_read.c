@@ -28,6 +28,12 @@
 /* A page that has to come from a disk takes some ms. */
 #define ANSWER_MS 200
 #define BYTES_MAX (CODE_TABLE_MAX + 4096)
+/*
+ * On a busy machine each answer takes a turn of the scheduler's: of all time a fifth may
+ * be spent waiting, so that samples are taken meanwhile. Saved up for so long at most.
+ */
+#define WAIT_SHARE 5
+#define WAIT_NS_MAX 20000000ll
 /* So many processes may keep us waiting; then there are no more such reads. */
 #define STUCK_MAX 8
 
@@ -41,6 +47,8 @@ static struct {
 	pid_t pid;			/* 0: no helper */
 	int fd;
 	void *mem;			/* BYTES_MAX, shared with the helper */
+	int64_t wait_ns;		/* that may be spent now */
+	uint64_t wait_as_of_ns;
 	pid_t stuck[STUCK_MAX];		/* who kept us waiting */
 	unsigned int stuck_cnt;
 } far;
@@ -160,9 +168,19 @@ static int ask(pid_t tgid, uint64_t addr, size_t len)
 	return recv(far.fd, &answer, sizeof(answer), 0) == sizeof(answer) ? answer : -EPIPE;
 }
 
+static bool may_wait(uint64_t now)
+{
+	far.wait_ns += (now - far.wait_as_of_ns) / WAIT_SHARE;
+	far.wait_as_of_ns = now;
+	if (far.wait_ns > WAIT_NS_MAX)
+		far.wait_ns = WAIT_NS_MAX;
+	return far.wait_ns > 0;
+}
+
 int far_read(void *ctx, uint64_t addr, void *buf, size_t len)
 {
 	pid_t tgid = (pid_t)(intptr_t)ctx;
+	uint64_t start_ns;
 	int err;
 
 	if (tgid == getpid())
@@ -171,10 +189,14 @@ int far_read(void *ctx, uint64_t addr, void *buf, size_t len)
 		return -E2BIG;
 	if (is_stuck(tgid))
 		return -ESRCH;
+	start_ns = now_ns();
+	if (!may_wait(start_ns))
+		return -EBUSY;
 	err = far.pid ? 0 : start();
 	if (err)
 		return err;
 	err = ask(tgid, addr, len);
+	far.wait_ns -= now_ns() - start_ns;
 	if (!err) {
 		memcpy(buf, far.mem, len);
 		return 0;

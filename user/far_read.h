@@ -15,7 +15,8 @@
 
 /*
  * Read len bytes at addr of the process whose tgid is in ctx (as struct target_mem
- * wants it). 0; -EFAULT, -EPERM and so on; -ESRCH: it is gone, or did not let us
+ * wants it). 0; -EFAULT, -EPERM and so on; -EBUSY: too much time went
+ * into such reads, ask again later; -ESRCH: it is gone, or did not let us
  * read in time and is not asked again.
  */
 int far_read(void *ctx, uint64_t addr, void *buf, size_t len);

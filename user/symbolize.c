@@ -31,6 +31,7 @@ struct known_code {
 	uint64_t addr;
 	uint32_t id;
 	bool resolved;
+	bool busy;			/* there was no time to read it */
 	uint32_t file, func;		/* string ids */
 };
 
@@ -46,6 +47,7 @@ struct symbolizer {
 	struct target_mem mem;
 	struct intern *in;
 	bool opcodes, gone;
+	bool was_busy;			/* a read was put off since this was cleared */
 	struct u64map codes;		/* hash of (addr, id) -> chain of known_code */
 	size_t code_cnt, code_bytes;
 	struct known_frame *frames;	/* open addressing, power of two, at most half full */
@@ -139,13 +141,16 @@ void symbolizer_refill(struct symbolizer *sym)
 static int read_process(void *ctx, uint64_t addr, void *buf, size_t len)
 {
 	struct symbolizer *sym = ctx;
+	int err;
 
 	if (sym->gone)
 		return -ESRCH;
-	if (!sym->reads_left)
-		return -EBUSY;
-	sym->reads_left--;
-	return sym->mem.read(sym->mem.ctx, addr, buf, len);
+	err = sym->reads_left ? sym->mem.read(sym->mem.ctx, addr, buf, len) : -EBUSY;
+	if (err == -EBUSY)
+		sym->was_busy = true;
+	else
+		sym->reads_left--;
+	return err;
 }
 
 static int tell_name(struct symbolizer *sym, const char *s, uint32_t len, uint32_t *id)
@@ -197,10 +202,13 @@ static int frames_grow(struct symbolizer *sym)
 /* Read the code object from mem; that it cannot be read is remembered too. */
 static int read_code(struct symbolizer *sym, const struct target_mem *mem, struct known_code *c)
 {
-	int err = code_read(mem, &sym->image->layout, &sym->image->objects, c->addr, &c->code);
+	int err;
 
+	sym->was_busy = false;
+	err = code_read(mem, &sym->image->layout, &sym->image->objects, c->addr, &c->code);
 	if (err == -ESRCH)
 		sym->gone = true;
+	c->busy = sym->was_busy;
 	if (err)
 		return err == -ENOMEM ? err : 0;
 	/* id 0: the kernel could not take the fingerprint, so there is nothing to compare. */
@@ -272,6 +280,8 @@ static int find_code(struct symbolizer *sym, const struct raw_frame *raw, struct
 	if (!c)
 		return -ENOMEM;
 	/* Without a fingerprint an address proves nothing the second time. */
+	if (c->busy)
+		fresh = true;
 	if (!fresh && !c->id && c->resolved) {
 		sym->code_bytes -= c->code.linetable_len + c->code.file_len + c->code.name_len;
 		code_free(&c->code);

@@ -307,8 +307,10 @@ static void lists_scattered(void)
 	set_tstate(NULL);
 	for (i = 0; i < MANY; i++)
 		chain[i] = pages(2) + PAGE - 16;
-	for (i = 0; i < MANY; i++)
+	for (i = 0; i < MANY; i++) {
 		put64(chain[i], l->ts_next, (uintptr_t)chain[(i * 2731 + 1) % MANY]);
+		put64(chain[i], l->ts_thread_id, 1);
+	}
 	put64(interp, l->is_threads_head, (uintptr_t)chain[0]);
 	put64(interp, l->is_next, (uintptr_t)interp);
 }
