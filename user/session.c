@@ -408,6 +408,20 @@ static int print_libbpf(enum libbpf_print_level level, const char *fmt, va_list 
 	return vfprintf(stderr, fmt, ap);
 }
 
+/* Capabilities and /sys/kernel/btf were checked before: what is left to go wrong. */
+static const char *load_hint(int err)
+{
+	switch (err) {
+	case -EPERM:
+		return ": bpf(2) is denied, by a seccomp filter (containers have one) or by "
+		       "lockdown=confidentiality";
+	case -ESRCH:
+		return ": /sys/kernel/btf/vmlinux cannot be made sense of";
+	default:
+		return "";
+	}
+}
+
 static int load(struct session *s)
 {
 	struct sampler_args sampling = { s->args.rate_hz, s->args.cpu_list };
@@ -432,8 +446,8 @@ static int load(struct session *s)
 	if (!err)
 		err = tachbpf_bpf__attach(s->skel);
 	if (err) {
-		log_error("cannot load the BPF programs: %s (-v shows the kernel's reasons)",
-			  strerror(-err));
+		log_error("cannot load the BPF programs: %s%s (-v shows the kernel's reasons)",
+			  strerror(-err), load_hint(err));
 		return err;
 	}
 	s->ring = ring_buffer__new(bpf_map__fd(s->skel->maps.events), take_record, s, NULL);
