@@ -37,6 +37,7 @@ struct process {
 	struct symbolizer *sym;
 	struct sink *sink;
 	int sink_err;
+	uint64_t admitted_ns;
 	struct u64map threads;
 	struct thread *last;
 	struct process_stats stats;
@@ -280,6 +281,16 @@ int process_end(struct process *p, const struct profile_stats *stats)
 void process_gone(struct process *p)
 {
 	symbolizer_target_gone(p->sym);
+}
+
+void process_set_admitted(struct process *p, uint64_t time_ns)
+{
+	p->admitted_ns = time_ns;
+}
+
+uint64_t process_admitted(const struct process *p)
+{
+	return p->admitted_ns;
 }
 
 pid_t process_tgid(const struct process *p)

@@ -85,7 +85,7 @@ def test_the_honest_process_loses_nothing(ordeal):
     assert row["samples"] == pytest.approx(ordeal.honest_cpu_s * RATE, rel=0.1, abs=15)
     assert not row["unreadable"] and not any(row["lost"].values())
     # the traps keep the profiler busy: a name may be read a sample late
-    assert row["unresolved"] <= 0.05 * row["samples"]
+    assert row["unresolved"] <= 0.1 * row["samples"]
     assert ordeal.summary["lost"]["ring_full"] == 0
 
 
