@@ -16,6 +16,7 @@ struct host {
 	struct task_struct task, leader;
 	struct signal_struct signal;
 	u64 now_ns;
+	u64 clock_step_ns;	/* what each look at the clock takes */
 	u32 cpu;
 	/* The read (from 1) that fails, and all behind it if fail_on; 0: none. */
 	u64 fail_read;

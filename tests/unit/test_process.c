@@ -115,6 +115,7 @@ static size_t raw_len(void)
 
 static struct event take(void)
 {
+	symbolizer_refill(p->sym);	/* time goes by between two samples */
 	assert_int_equal(process_sample(p, &raw, raw_len()), 0);
 	assert_true(sink.events.cnt > 0);
 	return kept_event(&sink.events, sink.events.cnt - 1);
