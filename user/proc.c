@@ -134,6 +134,7 @@ int proc_stat(pid_t tgid, struct proc_stat *st)
 		return -EINVAL;
 	/* Its first thread may end before the others: that is no zombie process. */
 	st->zombie = (state == 'Z' || state == 'X') && threads <= 1;
+	st->exiting = flags & 0x4 && threads <= 1;	/* PF_EXITING */
 	st->kernel_thread = flags & 0x00200000;	/* PF_KTHREAD */
 	return 0;
 }

@@ -25,12 +25,14 @@
 #include "discover.h"
 #include "far_read.h"
 #include "modes.h"
+#include "proc_table.h"
 #include "process.h"
 #include "recording.h"
 #include "tachbpf.skel.h"
 #include "util.h"
 
 #define MS_NS 1000000ull
+#define TABLE_SWEEP_S 10
 /* Records between two looks at the clock. */
 #define LOOK_AT_CLOCK 32
 /* What waits longest: a batch that is too small to wake us (see cfg_wakeup_bytes). */
@@ -60,33 +62,11 @@ struct session {
 	uint64_t orphans, unidentified, received, seen, table_full;
 	uint64_t take_until_ns;		/* then the ring buffer may wait; UINT64_MAX: never */
 	uint32_t taken;			/* records */
+	uint32_t housekeeps;		/* seconds, about */
 	int err;			/* the first error that ends the session */
 };
 
 /* ---- processes ---- */
-
-static void forget_in_kernel(struct session *s, pid_t tgid)
-{
-	uint32_t key = tgid;
-
-	bpf_map__delete_elem(s->skel->maps.py_procs, &key, sizeof(key), 0);
-}
-
-static int tell_kernel(struct session *s, pid_t tgid, struct py_proc *py)
-{
-	uint32_t key = tgid;
-	struct proc_stat st;
-	int err = bpf_map__update_elem(s->skel->maps.py_procs, &key, sizeof(key), py, sizeof(*py),
-				       BPF_ANY);
-
-	/*
-	 * Gone meanwhile, be it as a zombie: its exit could not remove what was not there
-	 * yet, and nobody else would.
-	 */
-	if (!err && (proc_stat(tgid, &st) || st.zombie))
-		forget_in_kernel(s, tgid);
-	return err;
-}
 
 static void drop_process(struct session *s, struct process *p)
 {
@@ -124,17 +104,6 @@ static uint64_t new_ident(pid_t tgid)
 	return (now_ns() ^ (uint64_t)tgid << 40) | 1;
 }
 
-/* The kernel's count of ticks in a process that was taken for something else. */
-static uint64_t other_ticks(struct session *s, pid_t tgid)
-{
-	struct py_proc py;
-	uint32_t key = tgid;
-
-	if (bpf_map__lookup_elem(s->skel->maps.py_procs, &key, sizeof(key), &py, sizeof(py), 0))
-		return 0;
-	return py.ticks;
-}
-
 /* It is Python: from now on the kernel walks it. */
 static int admit(struct session *s, pid_t tgid, uint64_t start_ns,
 		 const struct cpython_image *image, struct py_proc *py, uint64_t late)
@@ -161,7 +130,7 @@ static int admit(struct session *s, pid_t tgid, uint64_t start_ns,
 		return s->err;
 	process_add_late(p, late);
 	log_debug("process %d: CPython %s", tgid, image->version);
-	err = tell_kernel(s, tgid, py);
+	err = proc_table_put(s->skel->maps.py_procs, tgid, py);
 	if (err) {
 		s->table_full++;	/* MAX_PROCS of them ran; looked at again later */
 		drop_process(s, p);
@@ -203,12 +172,12 @@ static void mark_other(struct session *s, struct candidate *cand)
 	};
 
 	if (!cand->tries)
-		tell_kernel(s, cand->tgid, &py);
+		proc_table_put(s->skel->maps.py_procs, cand->tgid, &py);
 }
 
 static void look_at_candidate(struct session *s, struct candidate *cand)
 {
-	uint64_t ticks = other_ticks(s, cand->tgid);
+	uint64_t ticks = proc_table_ticks(s->skel->maps.py_procs, cand->tgid);
 	char why[160];
 	int err;
 
@@ -324,7 +293,7 @@ static void take_fork(struct session *s, const struct raw_lifecycle *ev)
 		return;
 	if (!parent) {
 		/* The kernel knew the parent and we do not: an event was lost. */
-		forget_in_kernel(s, ev->h.tgid);
+		proc_table_remove(s->skel->maps.py_procs, ev->h.tgid);
 		note_candidate(s, &ev->h, 0, false);
 		return;
 	}
@@ -614,6 +583,8 @@ int session_housekeep(struct session *s)
 
 	sampler_refresh(s->sampler);
 	sweep(s);
+	if (++s->housekeeps % TABLE_SWEEP_S == 0)
+		proc_table_sweep(s->skel->maps.py_procs);
 	while ((p = u64map_next(&s->processes, &pos))) {
 		err = process_flush(p);
 		if (err && !s->err)
