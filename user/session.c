@@ -46,7 +46,7 @@
  * After this a sample is cut. Python's own stacks take a few us; only 3.11, whose code
  * objects are all read every time, takes up to 50 us at 250 frames on cold caches.
  */
-#define SAMPLE_LIMIT_NS 70000
+#define SAMPLE_LIMIT_NS 60000
 
 struct session {
 	struct session_args args;
