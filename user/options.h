@@ -33,6 +33,7 @@ struct record_options {
 	const char *cpu_list;		/* -C; NULL: every CPU */
 	bool opcodes;			/* --opcodes */
 	bool no_gc;			/* --no-gc */
+	bool self_time;			/* --self-time */
 	bool json;			/* --json: the summary as JSON on stdout */
 	bool ignore_kernel_bugs;	/* --ignore-kernel-bugs: kernels that can freeze */
 	int verbose;			/* -v, -v -v; -1 with -q */

@@ -87,6 +87,8 @@ static const struct cli_option record_table[] = {
 	{ 0, "opcodes", NULL, "How to record", "keep the bytecode instruction of each frame",
 	  opt_flag, RECORD(opcodes), NULL },
 	{ 0, "no-gc", NULL, "How to record", "no <GC> frames", opt_flag, RECORD(no_gc), NULL },
+	{ 0, "self-time", NULL, "How to record",
+	  "measure how long each sample keeps a CPU", opt_flag, RECORD(self_time), NULL },
 	{ 0, "ignore-kernel-bugs", NULL, "How to record",
 	  "record on a kernel that this can freeze", opt_flag, RECORD(ignore_kernel_bugs), NULL },
 	{ 'o', "output", "PATH", "Output",
