@@ -51,7 +51,7 @@ $(O)/libtachbpf.a: $(LIB_OBJ)
 	$(Q)rm -f $@; ar rcs $@ $^
 
 # The skeleton is generated: whatever includes it must wait for it.
-$(O)/user/session.o $(O)/user/modes.o: $(O)/tachbpf.skel.h
+$(O)/user/session.o $(O)/user/modes.o $(O)/user/doctor_trial.o: $(O)/tachbpf.skel.h
 
 # --- pprof's messages, by protobuf-c; what is generated is not held to our warnings --------
 PROTOC_C ?= protoc-c
