@@ -83,29 +83,46 @@ static int probe_program(const struct feature *f)
 	return libbpf_probe_bpf_prog_type(f->number, NULL) == 1;
 }
 
-/* Type information does not say whether an iterator may sleep. */
-static int probe_sleepable_iter(const struct feature *f)
+/*
+ * An iterator that may sleep and reads another task's memory. 5.10 loads one that says
+ * it sleeps and runs it as if it did not, so the helper is what tells.
+ */
+static int try_sleepable_reads(int iterator)
 {
 	const struct bpf_insn insns[] = {
+		/* r4 = ctx->task; without one there is nothing to do */
+		{ .code = BPF_LDX | BPF_MEM | BPF_DW, .dst_reg = BPF_REG_4, .src_reg = BPF_REG_1,
+		  .off = 8 },
+		{ .code = BPF_JMP | BPF_JEQ | BPF_K, .dst_reg = BPF_REG_4, .off = 6 },
+		/* bpf_copy_from_user_task(stack - 8, 8, 0, task, 0) */
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = BPF_REG_1, .src_reg = BPF_REG_10 },
+		{ .code = BPF_ALU64 | BPF_ADD | BPF_K, .dst_reg = BPF_REG_1, .imm = -8 },
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_2, .imm = 8 },
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_3 },
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_5 },
+		{ .code = BPF_JMP | BPF_CALL, .imm = BPF_FUNC_copy_from_user_task },
 		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0 },
 		{ .code = BPF_JMP | BPF_EXIT },
 	};
 	LIBBPF_OPTS(bpf_prog_load_opts, opts, .expected_attach_type = BPF_TRACE_ITER,
-		    .prog_flags = BPF_F_SLEEPABLE);
-	int err = load_types(), fd, id;
+		    .prog_flags = BPF_F_SLEEPABLE, .attach_btf_id = iterator);
+	int fd = bpf_prog_load(BPF_PROG_TYPE_TRACING, NULL, "GPL", insns,
+			       sizeof(insns) / sizeof(insns[0]), &opts);
 
-	if (err)
-		return err;
-	id = btf__find_by_name_kind(kernel_types, f->symbol, BTF_KIND_FUNC);
-	if (id < 0)
-		return 0;
-	opts.attach_btf_id = id;
-	fd = bpf_prog_load(BPF_PROG_TYPE_TRACING, NULL, "GPL", insns,
-			   sizeof(insns) / sizeof(insns[0]), &opts);
 	if (fd < 0)
-		return errno == EPERM || errno == EACCES ? -errno : 0;
+		return 0;
 	close(fd);
 	return 1;
+}
+
+static int probe_sleepable_reads(const struct feature *f)
+{
+	int found = enum_has("bpf_func_id", f->symbol), iterator;
+
+	if (found <= 0 || features_bpf_usable())
+		return found;
+	iterator = btf__find_by_name_kind(kernel_types, "bpf_iter_task", BTF_KIND_FUNC);
+	return iterator > 0 ? try_sleepable_reads(iterator) : 0;
 }
 
 /* Commits are the kernel's. */
@@ -141,12 +158,9 @@ const struct feature features[FEATURE_CNT] = {
 	[FEATURE_FIND_VMA] = {	/* 7c7e3d31e785 */
 		"bpf_find_vma", "5.17", FEATURE_UNUSED, "no mode needs it",
 		probe_helper, "BPF_FUNC_find_vma", 0 },
-	[FEATURE_COPY_FROM_USER_TASK] = {	/* 376040e47334 */
-		"reads of other tasks' memory", "5.18", FEATURE_UNUSED, "no mode needs it",
-		probe_helper, "BPF_FUNC_copy_from_user_task", 0 },
-	[FEATURE_SLEEPABLE_ITER] = {
-		"sleepable iterators", "5.18", FEATURE_UNUSED, "no mode needs it",
-		probe_sleepable_iter, "bpf_iter_task", 0 },
+	[FEATURE_SLEEPABLE_READS] = {	/* 376040e47334 */
+		"sleepable reads of other tasks", "5.18", FEATURE_UNUSED, "no mode needs it",
+		probe_sleepable_reads, "BPF_FUNC_copy_from_user_task", 0 },
 	[FEATURE_OPEN_ITER] = {	/* 6018e1f407cc */
 		"open-coded iterators", "6.4", FEATURE_UNUSED, "no mode needs it",
 		probe_function, "bpf_iter_num_new", 0 },

@@ -22,8 +22,7 @@ enum feature_id {
 	FEATURE_ATTACH_COOKIE,
 	FEATURE_LOOP,
 	FEATURE_FIND_VMA,
-	FEATURE_COPY_FROM_USER_TASK,
-	FEATURE_SLEEPABLE_ITER,
+	FEATURE_SLEEPABLE_READS,
 	FEATURE_OPEN_ITER,
 	FEATURE_CNT,
 };
@@ -47,8 +46,8 @@ struct feature {
 extern const struct feature features[FEATURE_CNT];
 
 /*
- * 1: there. 0: not. -EPERM, -EACCES: type information does not tell and this user may
- * not try. Other -errno: the kernel has no type information.
+ * 1: there. 0: not. -errno: the kernel's type information cannot be read. What this user
+ * may not try is judged by type information alone.
  */
 int feature_probe(enum feature_id id);
 

@@ -146,8 +146,10 @@ def main():
     if not arch:
         raise SystemExit(f"check-kernels: ARCH is one of {', '.join(table.ARCHES)}")
     kernels = chosen()
-    cold = prepare_all(arch, kernels)
     recorded = docs.read()
+    if not on("DOCS"):
+        docs.check(recorded)
+    cold = prepare_all(arch, kernels)
     start = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="tachbpf-kernels-", dir="/tmp") as scratch:
         os.chmod(scratch, 0o755)

@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """recorded.json, what was measured last and is compared with, and its tables in docs/kernels.md.
 
-`docs.py` alone writes the tables anew; `docs.py --check` fails if they are not those of
-recorded.json.
+Run by itself it writes the tables anew from recorded.json.
 """
 import json
-import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -78,15 +76,11 @@ def page(text, recorded):
     return head + BEGIN + "\n" + "\n".join(tables(recorded)) + "\n\n" + END + tail
 
 
-def main():
-    text = PAGE.read_text()
-    fresh = page(text, read())
-    if "--check" in sys.argv[1:]:
-        if fresh != text:
-            raise SystemExit(f"{PAGE.name} is not what {RECORDED.name} says: run {__file__}")
-    else:
-        PAGE.write_text(fresh)
+def check(recorded):
+    if page(PAGE.read_text(), recorded) != PAGE.read_text():
+        raise SystemExit(f"check-kernels: the tables of {PAGE.name} are not those of "
+                         f"{RECORDED.name}: run {Path(__file__).name}, or with DOCS=1")
 
 
 if __name__ == "__main__":
-    main()
+    PAGE.write_text(page(PAGE.read_text(), read()))
