@@ -27,10 +27,14 @@ class Python:
     """As harness.Target wants it."""
 
     def __init__(self, name):
+        """python3.11, or bookworm:python3.11, which has a root of its own."""
         self.name = name
+        suite, _, program = name.rpartition(":")
+        self.prefix = ["/usr/sbin/chroot", "/beside/" + suite, "/usr/bin/" + program] \
+            if suite else [name]
 
     def command(self, *args):
-        return [self.name, *map(str, args)]
+        return [*self.prefix, *map(str, args)]
 
 
 def ended(finished):

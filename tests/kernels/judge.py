@@ -18,6 +18,8 @@ TICKS = 0.25            # of the ticks that were to come
 GROWTH = 1.20           # of the instructions that the verifier looked at
 # Counted, and not to be helped: before it was known, and while exec replaced its memory.
 MAY_LOSE = {"late_discovery": 100, "thread_state_unreadable": 3}
+# Of the summary's ticks: all others are ways a tick can end.
+NO_ENDS = ("delivered", "missed", "expected", "source", "received", "cpus")
 STEPS = ("doctor", "command", "one_pid", "everything")
 # The kernel's, of things that are wrong; emulation under load does make it complain of time.
 WRONG = re.compile(r"WARNING:|BUG:|Oops|general protection|KASAN|deadlock|refcount_t")
@@ -60,6 +62,9 @@ def check_run(v, step, facts):
         return False
     lost = {k: n for k, n in facts["summary"]["lost"].items() if n > MAY_LOSE.get(k, 0)}
     v.check(step, "loses nothing", not lost, lost)
+    ticks = facts["summary"]["ticks"]
+    ends = sum(n for k, n in ticks.items() if k not in NO_ENDS)
+    v.check(step, "every tick ends in one way", near(ends, ticks["delivered"], 4), ticks)
     v.check(step, "every code object can be read", facts["summary"]["unresolved"] == 0,
             facts["summary"]["unresolved"])
     reads = facts["read"] if "verify" not in facts["read"] else {"": facts["read"]}

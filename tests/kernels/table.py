@@ -25,6 +25,7 @@ class Kernel:
 class Root:
     suite: str
     pythons: tuple      # the first runs the job; each is profiled
+    beside: tuple = ()  # (suite, Python): of other suites, each in a root of its own
 
 
 ARCHES = {a.name: a for a in (
@@ -45,5 +46,5 @@ KERNELS = (
 ROOTS = {r.suite: r for r in (
     Root("bookworm", ("python3.11",)),
     Root("trixie", ("python3.13",)),
-    Root("sid", ("python3.15", "python3.14", "python3.13")),
+    Root("sid", ("python3.15", "python3.14", "python3.13"), (("bookworm", "python3.11"),)),
 )}
