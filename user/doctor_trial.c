@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "discover.h"
+#include "far_read.h"
 #include "doctor.h"
 #include "proc.h"
 #include "tachbpf.skel.h"
@@ -174,20 +175,19 @@ static void count_refused(struct census *c, pid_t tgid, const char *comm, const 
 static int count_one(void *ctx, pid_t tgid)
 {
 	struct counting *k = ctx;
-	const struct cpython_image *image;
-	struct py_proc py;
+	struct discovered found;
 	struct proc_stat st;
-	char why[160];
+	uint64_t files = 0;
 	int err;
 
 	if (tgid == getpid() || proc_stat(tgid, &st) || st.kernel_thread || st.zombie)
 		return 0;
 	k->census->processes++;
-	err = discovery_look(k->discovery, tgid, &image, &py, why, sizeof(why));
+	err = discovery_look(k->discovery, tgid, &files, 0, &found);
 	if (!err)
-		count_version(k->census, image->version);
+		count_version(k->census, found.image->version);
 	else if (err == -ENOTSUP)
-		count_refused(k->census, tgid, st.comm, why);
+		count_refused(k->census, tgid, st.comm, found.why);
 	else if (err == -EACCES || err == -EPERM)
 		k->census->unreadable++;
 	return 0;
@@ -200,4 +200,5 @@ void census_take(struct census *c)
 	memset(c, 0, sizeof(*c));
 	c->err = k.discovery ? proc_each(count_one, &k) : -ENOMEM;
 	discovery_free(k.discovery);
+	far_read_end();
 }
