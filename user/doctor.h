@@ -67,7 +67,7 @@ struct python_version {
 struct python_refused {
 	int pid;
 	char comm[64];		/* printable */
-	char why[160];
+	char why[256];
 };
 #define CENSUS_VERSIONS 32
 #define CENSUS_REFUSED 16	/* shown; more are only counted */
