@@ -51,7 +51,7 @@ $(O)/libtachbpf.a: $(LIB_OBJ)
 	$(Q)rm -f $@; ar rcs $@ $^
 
 # The skeleton is generated: whatever includes it must wait for it.
-$(O)/user/session.o $(O)/user/session_look.o $(O)/user/modes.o: $(O)/tachbpf.skel.h
+$(O)/user/session.o $(O)/user/session_look.o $(O)/user/modes.o $(O)/user/doctor_trial.o: $(O)/tachbpf.skel.h
 
 # --- pprof's messages, by protobuf-c; what is generated is not held to our warnings --------
 PROTOC_C ?= protoc-c
@@ -146,6 +146,13 @@ check-bpf: $(O)/tachbpf interpreters pytest-ready ## the BPF side's own counters
 bench: $(O)/tachbpf interpreters ## what a sample costs, beside the peers (root)
 	TACHBPF=$(abspath $(O))/tachbpf /usr/bin/python3 -B tests/bench/bench.py $(BENCHFLAGS)
 
+.PHONY: bench-hostile soak
+bench-hostile: $(O)/tachbpf ## how long a sample of a hostile target takes at worst (root)
+	TACHBPF=$(abspath $(O))/tachbpf /usr/bin/python3 -B tests/bench/bench_hostile.py $(BENCHFLAGS)
+
+soak: $(O)/tachbpf interpreters ## ten minutes of everything at 10 kHz under stress (root)
+	TACHBPF=$(abspath $(O))/tachbpf /usr/bin/python3 -B tests/bench/soak.py $(BENCHFLAGS)
+
 .PHONY: bench-files
 bench-files: $(O)/tachbpf $(O)/tests/bench/bench_files ## reading and writing files, beside CPython
 	TACHBPF=$(abspath $(O))/tachbpf BENCH_FILES=$(abspath $(O))/tests/bench/bench_files \
@@ -155,6 +162,13 @@ $(O)/tests/bench/%: tests/bench/%.c $(O)/libtachbpf.a
 	@mkdir -p $(@D)
 	$(E) CC $<
 	$(Q)$(CC) $(ALLFLAGS) -o $@ $< $(O)/libtachbpf.a $(LIBS)
+# ------------------------------------------------------------------------------------------
+
+# --- kernels: one binary on Debian's kernels, in qemu (tests/kernels) -------------------------
+.PHONY: check-kernels
+check-kernels: $(O)/tachbpf interpreters ## 5.10 and the newest kernel in qemu; ALL=1: every one; DOCS=1: record
+	TACHBPF=$(abspath $(O))/tachbpf ARCH=$(ARCH) ALL=$(ALL) KERNELS="$(KERNELS)" DOCS=$(DOCS) \
+		REFRESH=$(REFRESH) /usr/bin/python3 -B tests/kernels/check_kernels.py
 # ------------------------------------------------------------------------------------------
 
 # --- fuzz: mutations of known files through the parsers, without libFuzzer -----------------
@@ -203,6 +217,7 @@ check: check-deps ## all tests; what CI runs (root)
 	@$(MAKE) --no-print-directory -j$$(nproc) fuzz
 	@$(MAKE) --no-print-directory check-bpf
 	@$(MAKE) --no-print-directory check-e2e
+	@$(MAKE) --no-print-directory check-kernels
 
 install: all ## put tachbpf and its man page under PREFIX (/usr/local)
 	install -D -m 755 $(O)/tachbpf $(DESTDIR)$(PREFIX)/bin/tachbpf

@@ -152,13 +152,15 @@ struct py_proc {
 	abi_u64 exe_bias;	/* ARRIVING: where that was loaded, less where it says */
 	abi_u64 exec_pages;	/* mapped as code when user space last looked; 0: not known */
 	abi_s32 tss_key;	/* -1: not read yet                                  */
+	abi_u32 codes_sent;	/* in second codes_second; racy by design            */
+	abi_u32 codes_second;
 	abi_u8 state;		/* enum py_proc_state */
 	abi_u8 tstate_how;	/* enum py_tstate_how */
 	abi_u8 strange;		/* ARRIVING: ticks at which it was not what was expected */
 	abi_u8 pad;
 	struct py_layout l;
 };
-_Static_assert(sizeof(struct py_proc) == 264, "py_proc has no hidden padding");
+_Static_assert(sizeof(struct py_proc) == 272, "py_proc has no hidden padding");
 
 /*
  * From addresses as a file has them to a process' own. In place or from a template;
@@ -357,12 +359,46 @@ enum counter {
 	CNT_CODE,		/* code objects sent                                 */
 	CNT_CODE_LOST,		/* not lost: sent with a later sample or read by user space */
 	CNT_NO_BYTECODE,	/* frames whose line is not known: the thread's own bytecode is not */
+	CNT_LATE,		/* walks that were cut because they took too long        */
 	CNT_UNVERIFIED_CODE,	/* frames whose code object could not be read        */
 	CNT_ARRIVED,		/* processes of known executables, walked from the first sample */
 	CNT_LIFECYCLE_LOST,	/* lost: exec/fork/exit record, ring buffer full     */
 	CNT_PROCS_FULL,		/* lost: a forked process did not fit into py_procs  */
 	CNT_MAX,
 };
+
+/*
+ * What ticks in Python processes took on one CPU, from the decision to walk to the last byte sent:
+ * four classes for each power of two of nanoseconds, see sample_time_class().
+ */
+#define SAMPLE_TIME_CLASSES 96
+struct sample_times {
+	abi_u64 max_ns;
+	abi_u64 sum_ns;
+	abi_u64 cnt[SAMPLE_TIME_CLASSES];
+};
+
+/* 0, 1, 2, 3, 4, 5, 6, 7, 8-9, 10-11, 12-13, 14-15, 16-19, ...; the last one is open. */
+static inline abi_u32 sample_time_class(abi_u64 ns)
+{
+	abi_u32 exp = 0, v = ns >> 30 ? 1u << 30 : (abi_u32)ns;
+
+	exp += v >> 16 ? 16 : 0;
+	exp += v >> exp >> 8 ? 8 : 0;
+	exp += v >> exp >> 4 ? 4 : 0;
+	exp += v >> exp >> 2 ? 2 : 0;
+	exp += v >> exp >> 1 ? 1 : 0;
+	if (exp < 2)
+		return v;
+	v = 4 * (exp - 1) + (v >> (exp - 2) & 3);
+	return v < SAMPLE_TIME_CLASSES ? v : SAMPLE_TIME_CLASSES - 1;
+}
+
+/* The first nanosecond behind a class. */
+static inline abi_u64 sample_time_end(abi_u32 class)
+{
+	return class < 4 ? class + 1ull : (5ull + class % 4) << (class / 4 - 1);
+}
 
 /*
  * What tells a name from another one at the same address: its length, the first

@@ -97,10 +97,22 @@ static __always_inline void note_missed(struct last_tick *last, u64 pid_tgid, u6
 	*last = (struct last_tick){ pid_tgid, switches, now };
 }
 
-static __always_inline enum counter sample_process(struct py_proc *p, u64 pid_tgid, u64 start_ns,
-						   u64 sp)
+static __always_inline void note_time(u64 ns)
 {
-	u64 now = bpf_ktime_get_ns();
+	u32 zero = 0, class = sample_time_class(ns);
+	struct sample_times *t = bpf_map_lookup_elem(&sample_times, &zero);
+
+	if (!t || class >= SAMPLE_TIME_CLASSES)
+		return;
+	t->cnt[class]++;
+	t->sum_ns += ns;
+	if (ns > t->max_ns)
+		t->max_ns = ns;
+}
+
+static __always_inline enum counter walk_and_send(struct py_proc *p, u64 pid_tgid, u64 start_ns,
+						  u64 sp, u64 now)
+{
 	struct code_cache *cache;
 	struct scratch *s;
 	enum counter end;
@@ -111,6 +123,7 @@ static __always_inline enum counter sample_process(struct py_proc *p, u64 pid_tg
 	if (!s || !cache)
 		return CNT_TSTATE_UNREADABLE;
 	note_missed(&s->last_tick, pid_tgid, now);
+	s->deadline = now + cfg_limit_ns;
 	end = unwind_python(s, p, sp);
 	if (end != CNT_SAMPLE)
 		return end;
@@ -120,6 +133,17 @@ static __always_inline enum counter sample_process(struct py_proc *p, u64 pid_tg
 	s->sample.h.start_ns = start_ns;
 	send_new_codes(s, cache, p, &s->sample.h);
 	return send_sample(&s->sample, pid_tgid);
+}
+
+static __always_inline enum counter sample_process(struct py_proc *p, u64 pid_tgid, u64 start_ns,
+						   u64 sp)
+{
+	u64 now = bpf_ktime_get_ns();
+	enum counter end = walk_and_send(p, pid_tgid, start_ns, sp, now);
+
+	if (cfg_self_time)
+		note_time(bpf_ktime_get_ns() - now);
+	return end;
 }
 
 static __always_inline enum counter sample_known(struct py_proc *p, u64 pid_tgid, u64 start_ns,

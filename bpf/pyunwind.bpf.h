@@ -34,6 +34,7 @@ static __always_inline s32 fetch_frame(struct scratch *s, struct walk *w)
 
 	if (w->win_last && off <= w->win_last)
 		return off;
+	spend(w, 1);
 	if (s->l.ts_datastack != ABI_NO_OFF && w->low - w->fr < NEAR_BYTES) {
 		u64 win = window_start(w, w->fr + bytes - WINDOW_BYTES);
 		u64 len = w->fr + bytes - win;
@@ -45,6 +46,7 @@ static __always_inline s32 fetch_frame(struct scratch *s, struct walk *w)
 			return len - bytes;
 		}
 		w->win_last = 0;	/* half overwritten */
+		spend(w, FAULT_READS);
 	}
 	barrier_var(bytes);
 	bytes &= FIELD_MASK;
@@ -113,6 +115,11 @@ static __always_inline int walk_step(struct scratch *s, struct code_cache *cache
 	u32 pos, id, owner = 0, tlbc = 0;
 	s32 at;
 
+	if (w->late) {
+		out->flags |= RAW_TRUNCATED;
+		count(CNT_LATE);
+		return 1;
+	}
 	if (!fr) {
 		if (w->unchecked)
 			return walk_from_caller(s, w);
@@ -300,8 +307,9 @@ static __always_inline enum counter read_tstate(struct scratch *s, struct py_pro
 	u64 tp = current_thread_pointer(), ts = find_tstate(s, p, tp), settled;
 
 	if (ts > TSTATE_UNCERTAIN) {
-		if (read_state(s, p, ts))
-			return CNT_TSTATE_UNREADABLE;
+		if (read_state(s, p, ts))	/* on its way out it has no memory */
+			return current_flags() & PF_EXITING ? CNT_NATIVE_THREAD :
+							      CNT_TSTATE_UNREADABLE;
 		*tstate = ts;
 		if (p->l.gil_how != PY_GIL_RT_CURRENT)
 			return CNT_SAMPLE;
@@ -356,6 +364,7 @@ static __always_inline enum counter unwind_python(struct scratch *s, struct py_p
 		.fr = ts_u64(s, p->l.ts_frame),
 		.chunk = ts_u64(s, p->l.ts_datastack),
 		.stamp = code_stamp(s, p, is),
+		.deadline = s->deadline,
 	};
 	if (p->l.cframe_frame != ABI_NO_OFF && w->fr && read_cframe(p, w, ts))
 		return CNT_TSTATE_UNREADABLE;

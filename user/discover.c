@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "cpython/elf.h"
+#include "far_read.h"
 #include "proc.h"
 #include "u64map.h"
 #include "util.h"
@@ -289,7 +290,7 @@ static bool is_initialised(pid_t tgid, const struct py_proc *p)
 {
 	uint64_t head = 0;
 
-	return !proc_mem_read((void *)(intptr_t)tgid, p->interps, &head, sizeof(head)) && head;
+	return !far_read((void *)(intptr_t)tgid, p->interps, &head, sizeof(head)) && head;
 }
 
 static void add_found(struct look *look, const struct cpython_image *img,

@@ -33,6 +33,7 @@ struct record_options {
 	const char *cpu_list;		/* -C; NULL: every CPU */
 	bool opcodes;			/* --opcodes */
 	bool no_gc;			/* --no-gc */
+	bool self_time;			/* --self-time */
 	bool json;			/* --json: the summary as JSON on stdout */
 	bool ignore_kernel_bugs;	/* --ignore-kernel-bugs: kernels that can freeze */
 	int verbose;			/* -v, -v -v; -1 with -q */
@@ -83,6 +84,7 @@ struct file_options {
 enum command_id {
 	COMMAND_RECORD, COMMAND_INFO, COMMAND_REPORT, COMMAND_REPLAY, COMMAND_MEM,
 	COMMAND_CONVERT, COMMAND_MERGE, COMMAND_SPLIT, COMMAND_DIFF, COMMAND_RECOVER,
+	COMMAND_DOCTOR,
 };
 
 /* Instead of running the command: print this on stdout. */

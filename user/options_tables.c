@@ -87,6 +87,8 @@ static const struct cli_option record_table[] = {
 	{ 0, "opcodes", NULL, "How to record", "keep the bytecode instruction of each frame",
 	  opt_flag, RECORD(opcodes), NULL },
 	{ 0, "no-gc", NULL, "How to record", "no <GC> frames", opt_flag, RECORD(no_gc), NULL },
+	{ 0, "self-time", NULL, "How to record",
+	  "measure how long each sample keeps a CPU", opt_flag, RECORD(self_time), NULL },
 	{ 0, "ignore-kernel-bugs", NULL, "How to record",
 	  "record on a kernel that this can freeze", opt_flag, RECORD(ignore_kernel_bugs), NULL },
 	{ 'o', "output", "PATH", "Output",
@@ -230,6 +232,11 @@ static const struct cli_option recover_table[] = {
 	GENERAL_OPTIONS,
 };
 
+static const struct cli_option doctor_table[] = {
+	{ 0, "json", NULL, "Output", "as JSON", opt_flag, FILES(json), NULL },
+	GENERAL_OPTIONS,
+};
+
 static const char *const record_synopsis[] = {
 	"tachbpf [record] -a [OPTIONS]",
 	"tachbpf [record] -p PID[,PID...] [OPTIONS]",
@@ -318,6 +325,13 @@ static const char *const recover_examples[] = {
 	NULL
 };
 
+static const char *const doctor_synopsis[] = { "tachbpf doctor [--json]", NULL };
+static const char *const doctor_examples[] = {
+	"sudo tachbpf doctor",
+	"what of this kernel, these rights and these Pythons is fit for recording, and what to do",
+	NULL
+};
+
 #define FILE_COMMAND(NAME, HELP)                                                                   \
 	{ #NAME, HELP, NAME##_synopsis, NAME##_examples, NAME##_table, ARRAY_SIZE(NAME##_table),   \
 	  opt_files_word, NULL }
@@ -338,4 +352,7 @@ const struct cli_command options_commands[OPTIONS_COMMAND_CNT] = {
 	[COMMAND_DIFF] = FILE_COMMAND(diff, "Compare where the time went in two profiles."),
 	[COMMAND_RECOVER] =
 		FILE_COMMAND(recover, "Make readable what a killed recording left, or damage."),
+	[COMMAND_DOCTOR] = { "doctor", "Say whether this machine can record, and if not, why not.",
+			     doctor_synopsis, doctor_examples, doctor_table,
+			     ARRAY_SIZE(doctor_table), opt_no_word, NULL },
 };

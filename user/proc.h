@@ -42,6 +42,7 @@ struct proc_stat {
 	pid_t ppid;
 	uint64_t start_ticks;		/* since boot, 1/100 s (USER_HZ) */
 	bool zombie;
+	bool exiting;		/* on its way to become one */
 	bool kernel_thread;
 };
 /* 0 or -errno; -ESRCH: no such process. */

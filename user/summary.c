@@ -140,6 +140,18 @@ static void json_members(struct json *j, const struct row *row)
 	json_array_end(j);
 }
 
+/* What samples took, if that was asked for. */
+static void json_cost(struct json *j, const struct session_counts *c)
+{
+	if (!c->cost.cnt)
+		return;
+	json_object(j, "sample_time");
+	json_uint(j, "mean_ns", c->cost.mean_ns);
+	json_uint(j, "p999_ns", c->cost.p999_ns);
+	json_uint(j, "max_ns", c->cost.max_ns);
+	json_object_end(j);
+}
+
 static void json_row(struct json *j, const struct row *row)
 {
 	const struct process_stats *s = &row->stats;
@@ -262,10 +274,12 @@ void recording_print_json(const struct recording *r, const struct session_counts
 	json_uint(&j, "unresolved", t.unresolved);
 	json_uint(&j, "unverified_code", c->kernel[CNT_UNVERIFIED_CODE]);
 	json_uint(&j, "unknown_bytecode", c->kernel[CNT_NO_BYTECODE]);
+	json_uint(&j, "late", c->kernel[CNT_LATE]);
 	json_uint(&j, "entering", c->kernel[CNT_ENTERING]);
 	json_uint(&j, "code_records", c->kernel[CNT_CODE]);
 	json_uint(&j, "code_records_deferred", c->kernel[CNT_CODE_LOST]);
 	json_ticks(&j, c);
+	json_cost(&j, c);
 	json_double(&j, "startup_cpu_s", c->startup_cpu_s);
 	json_double(&j, "consumer_cpu_s", t.cpu_s);
 	json_double(&j, "cpu_percent", t.elapsed_s > 0 ? 100 * t.cpu_s / t.elapsed_s : 0);
@@ -325,6 +339,10 @@ void recording_print(const struct recording *r, const struct session_counts *c, 
 			"before they were looked at\n", (unsigned long long)c->unidentified);
 	if (r->refusal_cnt)
 		fprintf(out, "  refused     %zu Pythons that cannot be profiled\n", r->refusal_cnt);
+	if (c->cost.cnt)
+		fprintf(out, "  sample time %.2f us on average, 99.9 %% below %.2f us, the longest "
+			"%.2f us\n", c->cost.mean_ns / 1e3, c->cost.p999_ns / 1e3,
+			c->cost.max_ns / 1e3);
 	fprintf(out, "  profiler    %.2f %% of one CPU\n",
 		t.elapsed_s > 0 ? 100 * t.cpu_s / t.elapsed_s : 0);
 }

@@ -25,6 +25,7 @@ struct host {
 		u64 r[17], cs, flags, sp, ss;
 	} regs;			/* of the interrupted thread, as on x86-64 */
 	u64 now_ns;
+	u64 clock_step_ns;	/* what each look at the clock takes */
 	u32 cpu;
 	/* The read (from 1) that fails, and all behind it if fail_on; 0: none. */
 	u64 fail_read;
