@@ -12,6 +12,7 @@ from pathlib import Path
 import interpreters
 from harness import HERE, TIMEOUT, kill
 
+NO_LIBRARY = "it has no libpython.so"
 SOURCE = HERE / "embed" / "embed.c"
 BURN = HERE / "embed" / "burn.py"
 
@@ -85,6 +86,8 @@ def cc(out, *flags, libc=("-ldl",)):
 
 def link_shared(kit, out, *flags):
     """Linked to libpython."""
+    if not kit.shared:
+        return NO_LIBRARY
     lib = kit.outside(kit.shared)
     return cc(out, "-DLINKED", *flags, lib, f"-Wl,-rpath,{os.path.dirname(kit.shared)}",
               "-Wl,--allow-shlib-undefined", libc=kit.libc)
@@ -92,6 +95,8 @@ def link_shared(kit, out, *flags):
 
 def link_static(kit, out, *flags):
     """With libpython.a in it."""
+    if kit.interpreter.libc != "glibc":
+        return "its libpython.a is made for another libc"
     return cc(out, "-DLINKED", "-no-pie", *flags, kit.outside(kit.static), *kit.libs, "-lm", "-lutil",
               "-lz", "-lexpat")
 

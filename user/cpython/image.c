@@ -150,10 +150,26 @@ static int check_newness(struct reader *r)
 	return 0;
 }
 
+/*
+ * Py_TRACE_REFS, up to 3.12: objects begin with two more pointers (Include/object.h,
+ * _PyObject_HEAD_EXTRA). It renames PyModule_Create2() (Include/modsupport.h), and only with it
+ * sys has getobjects() (Python/sysmodule.c), which is what is left in a stripped program.
+ */
+static bool has_trace_refs(const struct reader *r)
+{
+	struct elf_symbol sym;
+
+	if (r->img->minor >= 13)
+		return false;
+	if (!find_symbol(r, "PyModule_Create2TraceRefs", &sym))
+		return true;
+	return find_symbol(r, "PyModule_Create2", &sym) &&
+	       version_has_string(&r->f, "getobjects");
+}
+
 static int check_version(struct reader *r)
 {
 	struct cpython_image *img = r->img;
-	struct elf_symbol sym;
 
 	if (img->major != 3 || img->minor < LAYOUT_MINOR_MIN)
 		return refuse(r, -ENOTSUP, "CPython %s is not supported (3.%u to 3.%u are)",
@@ -162,9 +178,7 @@ static int check_version(struct reader *r)
 	if (!r->hex && !r->exact)
 		return refuse(r, -ENOTSUP, "CPython %s is not supported (its exact version could "
 			      "not be found)", img->version);
-	/* Objects begin with two more pointers (Include/object.h, _PyObject_HEAD_EXTRA). */
-	img->trace_refs = img->minor < 13 &&
-			  !find_symbol(r, "PyModule_Create2TraceRefs", &sym);
+	img->trace_refs = has_trace_refs(r);
 	return check_newness(r);
 }
 

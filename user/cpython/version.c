@@ -162,6 +162,21 @@ int version_from_strings(struct cpython_image *img, const struct elf_file *f, bo
 	return known ? 0 : -ENOENT;
 }
 
+bool version_has_string(const struct elf_file *f, const char *string)
+{
+	struct elf_range r;
+	bool found = false;
+	char *s;
+
+	if (elf_file_section(f, ".rodata", &r) || r.size > RODATA_MAX || r.size > f->size)
+		return false;
+	s = malloc(r.size + 1);
+	if (s && !elf_file_pread(f, r.off, s, r.size))
+		found = memmem(s, r.size, string, strlen(string) + 1);
+	free(s);
+	return found;
+}
+
 /* "3.12.1" as a string of its own, or the end of one. */
 static bool has_literal(const struct cpython_image *img, const uint8_t *s, size_t len)
 {

@@ -29,4 +29,7 @@ int version_from_strings(struct cpython_image *img, const struct elf_file *f, bo
  */
 int version_from_constants(const struct elf_file *f, uint32_t *hex);
 
+/* Is this among the strings, as one of its own or the end of one? */
+bool version_has_string(const struct elf_file *f, const char *string);
+
 #endif
