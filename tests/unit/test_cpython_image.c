@@ -423,6 +423,39 @@ static void test_hidden(void **state)
 	assert_int_equal(read_bytes(f.image, sizeof(f.image), &img), -ENOENT);
 }
 
+/* Up to 3.10 exported, but without section headers: the version is in some segment. */
+static void test_strings_without_sections(void **state)
+{
+	static const char strings[] = "x\0/root/3.9.18\0lib/python3.9\0";
+	struct fake_elf f = { .runtime = runtime_zeros, .runtime_len = 256, .rodata = strings,
+			      .rodata_len = sizeof(strings) };
+	struct cpython_image img;
+
+	assert_int_equal(read_fake(&f, &img), 0);
+	drop_sections(&f);
+	assert_int_equal(read_bytes(f.image, sizeof(f.image), &img), 0);
+	assert_string_equal(img.version, "3.9.18");
+}
+
+/* A program without the names that Py_TRACE_REFS changes: sys.getobjects() tells. */
+static void test_trace_refs_by_string(void **state)
+{
+	static const char with[] = "x\0getobjects\0" "3.9.18\0lib/python3.9\0";
+	static const char without[] = "x\0getobjectsx\0" "3.9.18\0lib/python3.9\0";
+	struct fake_elf f = { .runtime = runtime_zeros, .runtime_len = 256, .rodata = without,
+			      .rodata_len = sizeof(without) };
+	struct cpython_image img, traced;
+
+	assert_int_equal(read_fake(&f, &img), 0);
+	assert_false(img.trace_refs);
+	f.rodata = with;
+	f.rodata_len = sizeof(with);
+	assert_int_equal(read_fake(&f, &traced), 0);
+	assert_true(traced.trace_refs);
+	assert_int_equal(traced.layout.co_filename, img.layout.co_filename + 16);
+	assert_int_equal(traced.layout.ts_frame, img.layout.ts_frame);
+}
+
 /* 3.11+ without the symbol Py_Version: the constant, and the string that confirms it. */
 static void test_version_constant(void **state)
 {
@@ -611,6 +644,8 @@ int main(void)
 		cmocka_unit_test(test_copied_runtime),
 		cmocka_unit_test(test_cookie),
 		cmocka_unit_test(test_hidden),
+		cmocka_unit_test(test_strings_without_sections),
+		cmocka_unit_test(test_trace_refs_by_string),
 		cmocka_unit_test(test_version_constant),
 		cmocka_unit_test(test_other_classes),
 		cmocka_unit_test(test_foreign_machine),
