@@ -5,10 +5,24 @@ VERSION := 0.1.0
 O       ?= build
 PREFIX  ?= /usr/local
 DESTDIR ?=
-CC      := gcc
+CC      = $(CROSS_$(ARCH))gcc
+AR      = $(CROSS_$(ARCH))ar
 CLANG   ?= clang
 BPFTOOL ?= $(shell command -v bpftool 2>/dev/null || echo /usr/sbin/bpftool)
-ARCH    ?= $(shell uname -m | sed 's/x86_64/x86/; s/aarch64/arm64/')
+
+# x86 or arm64, as the kernel's BPF headers call them; another than this machine's is
+# cross-compiled into a directory of its own, with libraries from SYSROOT.
+OWN_ARCH := $(shell uname -m | sed 's/x86_64/x86/; s/aarch64/arm64/')
+ARCH     ?= $(OWN_ARCH)
+SYSROOT  ?= $(or $(TACHBPF_CACHE),/var/cache/tachbpf)/sysroot-$(ARCH)
+ifneq ($(ARCH),$(OWN_ARCH))
+CROSS_arm64 := aarch64-linux-gnu-
+CROSS_x86   := x86_64-linux-gnu-
+DEBIAN_arm64 := arm64
+DEBIAN_x86   := amd64
+override O   := $(O)/$(ARCH)
+SYSROOT_FLAG := --sysroot=$(SYSROOT)
+endif
 
 # V=1 shows the commands.
 Q := $(if $(V),,@)
@@ -22,7 +36,7 @@ endif
 
 CFLAGS  ?= -O2 -g
 WARN    := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wno-unused-parameter -Werror
-ALLFLAGS = -std=gnu11 $(CFLAGS) $(WARN) $(SANFLAGS) -D_GNU_SOURCE -DTACHBPF_VERSION='"$(VERSION)"' \
+ALLFLAGS = $(SYSROOT_FLAG) -std=gnu11 $(CFLAGS) $(WARN) $(SANFLAGS) -D_GNU_SOURCE -DTACHBPF_VERSION='"$(VERSION)"' \
            -I. -Iuser -I$(O) -MMD -MP
 LIBS    := -Wl,-Bstatic -lbpf -lelf -lprotobuf-c -lz -lzstd -lxxhash -ljson-c -Wl,-Bdynamic -lm -lpthread
 BPFFLAGS := -target bpf -D__TARGET_ARCH_$(ARCH) -O2 -g -Wall -Werror -Ivmlinux/$(ARCH) -Ibpf -I. -MMD -MP
@@ -45,10 +59,21 @@ all: $(O)/tachbpf ## build build/tachbpf (the default)
 
 $(O)/tachbpf: $(O)/user/main.o $(O)/libtachbpf.a
 	$(E) LINK $@
-	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) -o $@ $^ $(LIBS)
+	$(Q)$(CC) $(SYSROOT_FLAG) $(CFLAGS) $(SANFLAGS) -o $@ $^ $(LIBS)
 
 $(O)/libtachbpf.a: $(LIB_OBJ)
-	$(Q)rm -f $@; ar rcs $@ $^
+	$(Q)rm -f $@; $(AR) rcs $@ $^
+
+ifdef SYSROOT_FLAG
+# Debian's development packages of the other machine type: fetched once, unpacked, not installed.
+CROSS_PACKAGES := libc6-dev libbpf-dev libelf-dev zlib1g-dev libzstd-dev libjson-c-dev libprotobuf-c-dev \
+                  libxxhash-dev libcmocka-dev
+
+$(LIB_OBJ) $(O)/user/main.o: | $(SYSROOT)/usr/include
+
+$(SYSROOT)/usr/include:
+	sh tools/sysroot.sh $(DEBIAN_$(ARCH)) host $(SYSROOT) $(CROSS_PACKAGES)
+endif
 
 # The skeleton is generated: whatever includes it must wait for it.
 $(O)/user/session.o $(O)/user/modes.o: $(O)/tachbpf.skel.h

@@ -46,9 +46,10 @@ enum py_gil_how {
 /* How the kernel gets from a thread to its PyThreadState. */
 enum py_tstate_how {
 	PY_TSTATE_TSS_GLIBC = 1,	/* pthread_getspecific(key), glibc's struct pthread */
-	PY_TSTATE_TLS_FS = 2,		/* *(fsbase + tls_off): static executable            */
+	PY_TSTATE_TLS_TP = 2,		/* *(thread pointer + tls_off): static executable    */
 	PY_TSTATE_TLS_DTV = 3,		/* *(dtv[module] + offset): shared libpython         */
 	PY_TSTATE_LIST = 4,		/* walk the interpreters' thread lists, bounded      */
+	PY_TSTATE_TLS_DESC = 5,		/* a TLS descriptor says: shared libpython, arm64    */
 };
 
 /* Offsets in bytes, as user/cpython knows them. u16 unless CPython needs more. */
@@ -121,13 +122,14 @@ struct py_proc {
 	abi_u64 epoch;		/* address of a counter like is_epoch that all
 				 * interpreters share (3.12); 0: none                */
 	abi_u64 main_interp;	/* the interpreter with id 0; the kernel fills it in */
-	abi_u64 tls_index;	/* TLS_DTV: address of the tls_index in the GOT      */
-	abi_s64 tls_off;	/* TLS_FS: from fsbase; TLS_DTV: added to the offset */
+	abi_u64 tls_index;	/* TLS_DTV: address of the tls_index in the GOT;
+				 * TLS_DESC: of the descriptor there                 */
+	abi_s64 tls_off;	/* TLS_TP: from the thread pointer; else: added to the offset */
 	abi_u64 ticks;		/* samples seen here; racy by design                 */
 	abi_s32 tss_key;	/* -1: not read yet                                  */
 	abi_u8 state;		/* enum py_proc_state */
 	abi_u8 tstate_how;	/* enum py_tstate_how */
-	abi_u8 pad[2];
+	abi_u16 self_below;	/* pthread_self() is this much below the thread pointer; x86: 0 */
 	struct py_layout l;
 };
 _Static_assert(sizeof(struct py_proc) == 176, "py_proc has no hidden padding");
@@ -235,7 +237,7 @@ enum counter {
 	CNT_UNSELECTED,		/* process not asked for                             */
 	CNT_OTHER,		/* process is not Python                             */
 	CNT_UNKNOWN,		/* process not looked at yet; user space was told    */
-	CNT_NOT_READY,		/* interpreter not initialised yet                   */
+	CNT_NOT_READY,		/* interpreter not initialised, thread pointer not known yet */
 	CNT_NATIVE_THREAD,	/* thread without a PyThreadState                    */
 	CNT_NO_FRAMES,		/* PyThreadState without a Python frame              */
 	CNT_TSTATE_UNREADABLE,	/* lost: PyThreadState could not be read             */

@@ -29,12 +29,21 @@ static __always_inline u32 current_flags(void)
 	return BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), flags);
 }
 
-/* The thread pointer: x86's fs base, which libc's struct pthread lies at. */
+/*
+ * The thread pointer, where libc and TLS begin. x86: the fs base. arm64: tpidr_el0, which a
+ * program sets by itself; the kernel learns of it when the thread is switched out, when it
+ * forks, or, for all but the first thread, from clone(). Until then it is 0 here.
+ */
+#ifdef __TARGET_ARCH_arm64
+#define THREAD_POINTER thread.uw.tp_value
+#else
+#define THREAD_POINTER thread.fsbase
+#endif
 static __always_inline u64 current_thread_pointer(void)
 {
 	if (HAVE_TASK_BTF)
-		return bpf_get_current_task_btf()->thread.fsbase;
-	return BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), thread.fsbase);
+		return bpf_get_current_task_btf()->THREAD_POINTER;
+	return BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), THREAD_POINTER);
 }
 
 /* How often the thread has left a CPU: the same number twice, it has not. */

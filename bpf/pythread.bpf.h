@@ -10,14 +10,27 @@
 
 /* ---- thread state ---- */
 
-/* glibc's struct pthread: specific_1stblock at 0x310, specific[] at 0x510; 32 keys a block. */
-static __always_inline u64 tstate_by_tss(struct py_proc *p, u64 tp)
+/*
+ * glibc's struct pthread (nptl/descr.h): specific_1stblock, then specific[]; 32 keys a block of
+ * 512 bytes. It begins with a header of 704 bytes on x86-64 and of 192 on arm64, where it
+ * lies below the thread pointer.
+ */
+#ifdef __TARGET_ARCH_arm64
+#define PTHREAD_1STBLOCK 0x110
+#define TCB_DTV 0
+#else
+#define PTHREAD_1STBLOCK 0x310
+#define TCB_DTV 8
+#endif
+#define PTHREAD_SPECIFIC (PTHREAD_1STBLOCK + 512)
+
+static __always_inline u64 tstate_by_tss(struct py_proc *p, u64 self)
 {
 	struct {
 		s32 initialized;
 		s32 key;
 	} tss;
-	u64 ts = 0, block = tp + 0x310;
+	u64 ts = 0, block = self + PTHREAD_1STBLOCK;
 	s32 key = p->tss_key;
 
 	if (key < 0) {
@@ -28,20 +41,20 @@ static __always_inline u64 tstate_by_tss(struct py_proc *p, u64 tp)
 	}
 	if ((u32)key >= 1024)	/* PTHREAD_KEYS_MAX */
 		return 0;
-	if (key >= 32 && (read_user(&block, 8, tp + 0x510 + 8 * (key >> 5)) || !block))
+	if (key >= 32 && (read_user(&block, 8, self + PTHREAD_SPECIFIC + 8 * (key >> 5)) || !block))
 		return 0;
 	read_user(&ts, 8, block + 16 * (key & 31) + 8);
 	return ts;
 }
 
-static __always_inline u64 tstate_by_dtv(struct py_proc *p, u64 tp)
+static __always_inline u64 tstate_by_dtv(struct py_proc *p, u64 tp, u64 index_at)
 {
 	struct {
 		u64 module, offset;
 	} index;
 	u64 dtv, block, ts = 0;
 
-	if (read_user(&index, sizeof(index), p->tls_index) || read_user(&dtv, 8, tp + 8))
+	if (read_user(&index, sizeof(index), index_at) || read_user(&dtv, 8, tp + TCB_DTV))
 		return 0;
 	/* An entry is 16 bytes; -1: this thread has no block of that module yet. */
 	if (index.module > 4096 || read_user(&block, 8, dtv + 16 * index.module) ||
@@ -51,8 +64,30 @@ static __always_inline u64 tstate_by_dtv(struct py_proc *p, u64 tp)
 	return ts;
 }
 
+/*
+ * A TLS descriptor is a resolver and its argument. That is the variable's offset from the
+ * thread pointer where the library was loaded with the program, else the address of a
+ * tls_index (glibc's sysdeps/aarch64/tlsdesc.c). No program has a MiB of TLS from its start,
+ * and none has a heap below one.
+ */
+#define TLSDESC_OFFSET_MAX (1024 * 1024)
+static __always_inline u64 tstate_by_desc(struct py_proc *p, u64 tp)
+{
+	struct {
+		u64 resolver, arg;
+	} desc;
+	u64 ts = 0;
+
+	if (read_user(&desc, sizeof(desc), p->tls_index))
+		return 0;
+	if (desc.arg >= TLSDESC_OFFSET_MAX)
+		return tstate_by_dtv(p, tp, desc.arg);
+	read_user(&ts, 8, tp + desc.arg + p->tls_off);
+	return ts;
+}
+
 /* The last resort: look through the lists for a state of this thread. */
-static __always_inline u64 tstate_by_list(struct py_proc *p, u64 tp)
+static __always_inline u64 tstate_by_list(struct py_proc *p, u64 self)
 {
 	u64 is = 0, ts = 0, id;
 	int i, k;
@@ -65,7 +100,7 @@ static __always_inline u64 tstate_by_list(struct py_proc *p, u64 tp)
 		for (k = 0; k < MAX_THREADS && ts; k++) {
 			if (read_user(&id, 8, ts + p->l.ts_thread_id))
 				return 0;
-			if (id == tp)
+			if (id == self)
 				return ts;
 			if (read_user(&ts, 8, ts + p->l.ts_next))
 				return 0;
@@ -82,14 +117,16 @@ static __always_inline u64 find_tstate(struct py_proc *p, u64 tp)
 
 	switch (p->tstate_how) {
 	case PY_TSTATE_TSS_GLIBC:
-		return tstate_by_tss(p, tp);
-	case PY_TSTATE_TLS_FS:
+		return tstate_by_tss(p, tp - p->self_below);
+	case PY_TSTATE_TLS_TP:
 		read_user(&ts, 8, tp + p->tls_off);
 		return ts;
 	case PY_TSTATE_TLS_DTV:
-		return tstate_by_dtv(p, tp);
+		return tstate_by_dtv(p, tp, p->tls_index);
+	case PY_TSTATE_TLS_DESC:
+		return tstate_by_desc(p, tp);
 	case PY_TSTATE_LIST:
-		return tstate_by_list(p, tp);
+		return tstate_by_list(p, tp - p->self_below);
 	}
 	return 0;
 }

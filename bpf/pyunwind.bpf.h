@@ -231,8 +231,9 @@ static __always_inline enum counter unwind_python(struct scratch *s, struct py_p
 	struct walk *w = &s->walk;
 
 	if (!ts)
-		return p->tstate_how == PY_TSTATE_TSS_GLIBC && p->tss_key < 0 ? CNT_NOT_READY :
-										CNT_NATIVE_THREAD;
+		return !tp || (p->tstate_how == PY_TSTATE_TSS_GLIBC && p->tss_key < 0) ?
+			       CNT_NOT_READY :
+			       CNT_NATIVE_THREAD;
 	if (read_user(s->ts, ABI_TS_BYTES, ts))
 		return CNT_TSTATE_UNREADABLE;
 	is = ts_u64(s, p->l.ts_interp);

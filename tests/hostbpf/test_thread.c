@@ -95,7 +95,7 @@ static void test_tls_fs(void **state)
 	size_t i;
 
 	for (i = 0; i < sizeof(offs) / sizeof(offs[0]); i++) {
-		hidden_thread(15, PY_TSTATE_TLS_FS);
+		hidden_thread(15, PY_TSTATE_TLS_TP);
 		w.proc.tls_off = offs[i];
 		world_put_proc(&w);
 		world_expect_end(CNT_NATIVE_THREAD);

@@ -315,7 +315,7 @@ static inline void world_thread(struct world *w)
 
 	host_mem_map(W_TP - 4096, 4 * 4096);
 	host.task.thread.fsbase = W_TP;
-	w->proc.tstate_how = l->rt_tss_key == ABI_NO_OFF ? PY_TSTATE_TLS_FS : PY_TSTATE_TSS_GLIBC;
+	w->proc.tstate_how = l->rt_tss_key == ABI_NO_OFF ? PY_TSTATE_TLS_TP : PY_TSTATE_TSS_GLIBC;
 	w->proc.tls_off = -64;
 	w->proc.tss_key = -1;
 	host_mem_put64(W_TP - 64, W_TSTATE);

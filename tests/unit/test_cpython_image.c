@@ -122,7 +122,7 @@ static void test_tls_executable(void **state)
 	struct cpython_image img;
 
 	assert_int_equal(read_fake(&f, &img), 0);
-	assert_int_equal(img.tstate_how, PY_TSTATE_TLS_FS);
+	assert_int_equal(img.tstate_how, PY_TSTATE_TLS_TP);
 	assert_int_equal(img.tls_off, -40);
 	assert_int_equal(img.layout.rt_tss_key, ABI_NO_OFF);
 	f.getter = NULL;
@@ -141,7 +141,7 @@ static void test_symbol_tables(void **state)
 	struct cpython_image img;
 
 	assert_int_equal(read_fake(&f, &img), 0);
-	assert_int_equal(img.tstate_how, PY_TSTATE_TLS_FS);
+	assert_int_equal(img.tstate_how, PY_TSTATE_TLS_TP);
 	assert_int_equal(img.none_vaddr, FAKE_BASE + FAKE_NONE);
 	f.no_dynsym = true;
 	assert_int_equal(read_fake(&f, &img), 0);
@@ -149,7 +149,7 @@ static void test_symbol_tables(void **state)
 	assert_int_equal(img.none_vaddr, 0);
 	f.symtab = true;
 	assert_int_equal(read_fake(&f, &img), 0);
-	assert_int_equal(img.tstate_how, PY_TSTATE_TLS_FS);
+	assert_int_equal(img.tstate_how, PY_TSTATE_TLS_TP);
 	assert_int_equal(img.none_vaddr, FAKE_BASE + FAKE_NONE);
 	/* Py_Version by .symtab */
 	f = (struct fake_elf){ .hex = 0x030c04f0, .runtime = runtime_zeros, .runtime_len = 256,
@@ -356,7 +356,7 @@ static void check_file(const char *path, unsigned int minor)
 		fail_msg("%s: %s", path, why);
 	assert_true(img.runtime_vaddr && img.none_vaddr);
 	if (minor >= 15)
-		assert_in_range(img.tstate_how, PY_TSTATE_TLS_FS, PY_TSTATE_TLS_DTV);
+		assert_in_range(img.tstate_how, PY_TSTATE_TLS_TP, PY_TSTATE_TLS_DTV);
 	else
 		assert_int_equal(img.tstate_how, PY_TSTATE_TSS_GLIBC);
 	assert_true((img.layout.is_epoch == ABI_NO_OFF32) == (minor < 13));

@@ -27,7 +27,7 @@ static void test_executable(void **state)
 	struct tls_where w;
 
 	assert_int_equal(DECODE(DEBIAN_EXE, 0x42fa7d, &w), 0);
-	assert_int_equal(w.how, PY_TSTATE_TLS_FS);
+	assert_int_equal(w.how, PY_TSTATE_TLS_TP);
 	assert_int_equal(w.off, -40);
 	/* No endbr64; a frame pointer. */
 	assert_int_equal(DECODE("\x64\x48\x8b\x04\x25\xf8\xff\xff\xff\xc3", 0, &w), 0);

@@ -170,7 +170,7 @@ static void find_tls(struct reader *r)
 	/* The layout of the DTV is glibc's. */
 	if (w.how == PY_TSTATE_TLS_DTV && !r->f.dyn.needs_glibc)
 		return;
-	if (w.how == PY_TSTATE_TLS_FS && r->f.tls_align &&
+	if (w.how == PY_TSTATE_TLS_TP && r->f.tls_align &&
 	    !elf_file_symtab(&r->f, names, &var, 1) && var.value) {
 		uint64_t align = r->f.tls_align;
 		uint64_t block = (r->f.tls_memsz + align - 1) / align * align;

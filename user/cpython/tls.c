@@ -77,7 +77,7 @@ static int decode_fs(struct cursor c, struct tls_where *w)
 	/* Variant II: the executable's TLS block lies below the thread pointer. */
 	if (disp >= 0)
 		return -ENOENT;
-	*w = (struct tls_where){ .how = PY_TSTATE_TLS_FS, .off = disp };
+	*w = (struct tls_where){ .how = PY_TSTATE_TLS_TP, .off = disp };
 	return 0;
 }
 

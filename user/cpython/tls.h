@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 struct tls_where {
-	uint8_t how;		/* PY_TSTATE_TLS_FS, _DTV */
+	uint8_t how;		/* PY_TSTATE_TLS_TP, _DTV */
 	int64_t off;		/* FS: from fsbase; DTV: added to the tls_index' offset */
 	uint64_t index_vaddr;	/* DTV: &tls_index in the GOT */
 };
