@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cpython/libc.h"
 #include "proc.h"
 #include "u64map.h"
 #include "util.h"
@@ -27,6 +28,9 @@ struct known_file {
 	int err;			/* of cpython_image_read() */
 	char why[160];
 	struct cpython_image image;
+	bool self_read;			/* as a C library: */
+	int self_err;			/* of libc_self_below() */
+	uint16_t self_below;
 };
 
 struct discovery {
@@ -44,6 +48,7 @@ struct candidate {
 struct look {
 	struct candidate found[MAX_CANDIDATES];	/* the executable first; path "": not seen */
 	size_t cnt;
+	struct candidate libc;			/* path "": not seen */
 	char exe[PATH_MAX];			/* "": not known */
 	bool exe_seen;
 };
@@ -75,7 +80,7 @@ static bool same_file(const struct stat *a, const struct stat *b)
 	       a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
-/* The file behind fd, looked at now or before. NULL: no memory. */
+/* The file behind fd, looked at as a CPython now or before. NULL: no memory. */
 static struct known_file *known_file(struct discovery *d, int fd)
 {
 	struct known_file *f, *first;
@@ -125,8 +130,10 @@ static int collect(void *ctx, const struct proc_map *m)
 		look->exe_seen = true;
 	} else if (!strncmp(base + 1, "libpython", 9) && look->cnt < MAX_CANDIDATES) {
 		keep(&look->found[look->cnt++], m);
+	} else if (!look->libc.path[0] && libc_is_name(base + 1)) {
+		keep(&look->libc, m);
 	}
-	return look->cnt == MAX_CANDIDATES && look->exe_seen;
+	return 0;
 }
 
 static void fill_proc(struct py_proc *p, const struct cpython_image *img, uint64_t bias)
@@ -142,6 +149,36 @@ static void fill_proc(struct py_proc *p, const struct cpython_image *img, uint64
 		.tstate_how = img->tstate_how,
 		.l = img->layout,
 	};
+}
+
+/*
+ * How far below the thread pointer pthread_self() is: asks the C library, or the program
+ * itself if it has one in it. One that is not mapped yet may still come.
+ */
+static int find_self(struct discovery *d, pid_t tgid, struct look *look, struct py_proc *proc,
+		     char *why, size_t why_size)
+{
+	bool seen = look->libc.path[0];
+	struct candidate *c = seen ? &look->libc : &look->found[0];
+	int fd = c->path[0] ? proc_open_mapped(tgid, &c->map) : -ENOENT;
+	struct known_file *f;
+
+	snprintf(why, why_size, seen ? "its C library has no pthread_self() of a known kind" :
+				       "it has no C library that is known (yet)");
+	if (fd < 0)
+		return -EAGAIN;
+	f = known_file(d, fd);
+	if (f && !f->self_read) {
+		f->self_err = libc_self_below(fd, &f->self_below);
+		f->self_read = true;
+	}
+	close(fd);
+	if (!f)
+		return -ENOMEM;
+	proc->self_below = f->self_below;
+	if (!f->self_err)
+		return 0;
+	return seen ? -ENOTSUP : -EAGAIN;
 }
 
 int discovery_look(struct discovery *d, pid_t tgid, const struct cpython_image **image,
@@ -174,7 +211,8 @@ int discovery_look(struct discovery *d, pid_t tgid, const struct cpython_image *
 		if (!f->err) {
 			fill_proc(proc, &f->image, c->map.start - f->image.first_load_vaddr);
 			*image = &f->image;
-			return 0;
+			return f->image.needs_self ?
+				       find_self(d, tgid, &look, proc, why, why_size) : 0;
 		}
 		if (f->err == -ENOTSUP && result == -ENOENT) {
 			snprintf(why, why_size, "%s", f->why);

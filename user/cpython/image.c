@@ -14,6 +14,7 @@
 #include "debug_offsets.h"
 #include "elf.h"
 #include "layout.h"
+#include "libc.h"
 #include "tls.h"
 #include "version.h"
 
@@ -148,9 +149,22 @@ static int find_layout(struct reader *r)
 }
 
 /*
+ * Where the executable's variable with this value lies from the thread pointer. x86-64: its
+ * block ends there, rounded up to its alignment (variant II of "ELF Handling For
+ * Thread-Local Storage"). arm64: it follows two words, rounded up likewise (variant I).
+ */
+static uint64_t tls_offset(const struct elf_file *f, uint64_t value)
+{
+	uint64_t align = f->tls_align;
+	uint64_t before = f->machine == EM_AARCH64 ? 16 : f->tls_memsz;
+
+	before = (before + align - 1) / align * align;
+	return f->machine == EM_AARCH64 ? value + before : value - before;
+}
+
+/*
  * 3.15: decode the getter of _Py_tss_gilstate. The symbol itself, where it is left,
- * must agree: offset in the TLS block of the executable (variant II: the block ends
- * at the thread pointer, rounded up to its alignment).
+ * must agree.
  */
 static void find_tls(struct reader *r)
 {
@@ -165,19 +179,15 @@ static void find_tls(struct reader *r)
 	if (find_symbol(r, "PyGILState_GetThisThreadState", &fn))
 		return;
 	n = elf_file_read_some(&r->f, fn.value, code, sizeof(code));
-	if (n <= 0 || tls_decode(code, n, fn.value, &w))
+	if (n <= 0 || tls_decode(r->f.machine, code, n, fn.value, &w))
 		return;
-	/* The layout of the DTV is glibc's. */
-	if (w.how == PY_TSTATE_TLS_DTV && !r->f.dyn.needs_glibc)
+	/* The layouts of the DTV and of what a descriptor points to are glibc's. */
+	if (w.how != PY_TSTATE_TLS_TP && !r->f.dyn.needs_glibc)
 		return;
 	if (w.how == PY_TSTATE_TLS_TP && r->f.tls_align &&
-	    !elf_file_symtab(&r->f, names, &var, 1) && var.value) {
-		uint64_t align = r->f.tls_align;
-		uint64_t block = (r->f.tls_memsz + align - 1) / align * align;
-
-		if ((uint64_t)w.off != var.value - block)
-			return;
-	}
+	    !elf_file_symtab(&r->f, names, &var, 1) && var.value &&
+	    (uint64_t)w.off != tls_offset(&r->f, var.value))
+		return;
 	img->tstate_how = w.how;
 	img->tls_off = w.off;
 	img->tls_index_vaddr = w.index_vaddr;
@@ -216,6 +226,9 @@ static void find_rest(struct reader *r)
 	else
 		/* Where pthread_getspecific() looks is glibc's own affair; musl differs. */
 		img->tstate_how = r->f.dyn.needs_glibc ? PY_TSTATE_TSS_GLIBC : PY_TSTATE_LIST;
+	img->needs_self = libc_self_is_below(r->f.machine) &&
+			  (img->tstate_how == PY_TSTATE_TSS_GLIBC ||
+			   img->tstate_how == PY_TSTATE_LIST);
 }
 
 int cpython_image_read(int fd, struct cpython_image *img, char *why, size_t why_size)
@@ -240,9 +253,10 @@ int cpython_image_read(int fd, struct cpython_image *img, char *why, size_t why_
 		return err;
 	if (err)
 		return -ENOENT;
-	if (r.f.foreign)
-		return refuse(&r, -ENOTSUP, "CPython %s is not supported on this machine type "
-			      "(x86-64 is)", img->version);
+	if (r.f.machine != ELF_OWN_MACHINE)
+		return refuse(&r, -ENOTSUP, "CPython %s for %s is not supported (this tachbpf is "
+			      "for %s)", img->version, elf_machine_name(r.f.machine),
+			      elf_machine_name(ELF_OWN_MACHINE));
 	err = check_version(&r);
 	if (err)
 		return err;

@@ -39,8 +39,9 @@ struct cpython_image {
 	uint64_t none_vaddr;		/* &_Py_NoneStruct; 0: not found */
 	uint64_t epoch_vaddr;		/* see struct py_proc; 0: there is none, or not found */
 	uint8_t tstate_how;		/* enum py_tstate_how */
+	bool needs_self;		/* to find it, self_below must be known: see libc.h */
 	int64_t tls_off;		/* see struct py_proc */
-	uint64_t tls_index_vaddr;	/* TLS_DTV */
+	uint64_t tls_index_vaddr;	/* TLS_DTV, TLS_DESC */
 	struct py_layout layout;
 	struct py_object_layout objects;
 };

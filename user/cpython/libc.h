@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * libc.h - where a C library keeps what it knows of a thread.
+ */
+#ifndef TACHBPF_CPYTHON_LIBC_H
+#define TACHBPF_CPYTHON_LIBC_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * Where struct pthread ends at the thread pointer (arm64), its size, and so the way to
+ * its begin, which pthread_self() returns, is the C library's own affair.
+ */
+bool libc_self_is_below(uint16_t elf_machine);
+
+/*
+ * How far below: from the machine code of pthread_self() in the ELF file behind fd (not
+ * closed). 0, -ENOENT: it has none, or one that does something else; other -errno.
+ */
+int libc_self_below(int fd, uint16_t *below);
+
+/* Is a mapped file of this name a C library? */
+bool libc_is_name(const char *base);
+
+#endif
