@@ -38,6 +38,7 @@ struct process {
 	int sink_err;
 	struct u64map threads;
 	struct thread *last;
+	uint64_t admitted_ns;
 	struct process_stats stats;
 	uint32_t gc_frame, truncated_frame, unreadable_frame;	/* UINT32_MAX: not made yet */
 };
@@ -290,6 +291,16 @@ bool process_knows_start(struct process *p, uint64_t start_ns)
 	if (!p->args.start_ns)
 		p->args.start_ns = start_ns;
 	return p->args.start_ns == start_ns;
+}
+
+void process_set_admitted(struct process *p, uint64_t time_ns)
+{
+	p->admitted_ns = time_ns;
+}
+
+bool process_was_admitted(const struct process *p, uint64_t time_ns)
+{
+	return time_ns >= p->admitted_ns;
 }
 
 const char *process_comm(const struct process *p)

@@ -74,6 +74,12 @@ pid_t process_tgid(const struct process *p);
  * found through /proc learns its start from the first record that names it.
  */
 bool process_knows_start(struct process *p, uint64_t start_ns);
+/*
+ * The kernel walks it from then on (CLOCK_MONOTONIC); 0, as long as nobody said: always did.
+ * A tick in an unknown process that is older was on its way.
+ */
+void process_set_admitted(struct process *p, uint64_t time_ns);
+bool process_was_admitted(const struct process *p, uint64_t time_ns);
 const char *process_comm(const struct process *p);
 const struct cpython_image *process_image(const struct process *p);
 const struct py_proc *process_py(const struct process *p);

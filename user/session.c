@@ -150,8 +150,10 @@ static int admit(struct session *s, pid_t tgid, uint64_t start_ns,
 	if (err) {
 		s->table_full++;	/* MAX_PROCS of them ran; looked at again later */
 		drop_process(s, p);
+		return err;
 	}
-	return err;
+	process_set_admitted(p, now_ns());
+	return 0;
 }
 
 static void refuse(struct session *s, pid_t tgid, const char *why)
@@ -284,6 +286,17 @@ static void take_code(struct session *s, const struct raw_code *raw, size_t len)
 		s->err = err;
 }
 
+/* Ticks of before its admission are still in the ring buffer: that is no news. */
+static void take_unknown(struct session *s, const struct raw_header *h)
+{
+	struct process *p = u64map_get(&s->processes, h->tgid);
+
+	if (p && process_knows_start(p, h->start_ns) && !process_was_admitted(p, h->time_ns))
+		process_add_late(p, 1);
+	else
+		note_candidate(s, h, 1, false);
+}
+
 static void take_fork(struct session *s, const struct raw_lifecycle *ev)
 {
 	struct process *parent = u64map_get(&s->processes, ev->parent_tgid);
@@ -346,7 +359,7 @@ static int take_record(void *ctx, void *data, size_t len)
 		take_code(s, data, len);
 		break;
 	case RAW_UNKNOWN:
-		note_candidate(s, h, 1, false);
+		take_unknown(s, h);
 		break;
 	case RAW_EXEC:
 		take_exec(s, h);
