@@ -78,7 +78,8 @@ static __always_inline u64 tstate_by_desc(struct py_proc *p, u64 tp)
 	} desc;
 	u64 ts = 0;
 
-	if (read_user(&desc, sizeof(desc), p->tls_index))
+	/* No resolver: the dynamic linker has not got so far. */
+	if (read_user(&desc, sizeof(desc), p->tls_index) || !desc.resolver)
 		return 0;
 	if (desc.arg >= TLSDESC_OFFSET_MAX)
 		return tstate_by_dtv(p, tp, desc.arg);

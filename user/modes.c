@@ -55,11 +55,15 @@ static void set_clock(struct perf_event_attr *attr, uint32_t rate_hz)
 	};
 }
 
-/* Cycles if the machine has them (virtual machines often do not), else the clock. */
-static void choose_event(struct sampler *s, int cpu)
+/* 0, or -errno: cycles were asked for and are not to be had; logs why. */
+static int choose_event(struct sampler *s, enum sampler_event event, int cpu)
 {
 	int fd;
 
+	if (event == SAMPLER_CLOCK) {
+		set_clock(&s->attr, s->rate_hz);
+		return 0;
+	}
 	s->attr = (struct perf_event_attr){
 		.type = PERF_TYPE_HARDWARE,
 		.size = sizeof(s->attr),
@@ -71,16 +75,22 @@ static void choose_event(struct sampler *s, int cpu)
 	fd = open_event(&s->attr, cpu);
 	if (fd >= 0) {
 		close(fd);
-		return;
+		return 0;
+	}
+	if (event == SAMPLER_CYCLES) {
+		log_error("this machine's hardware counts no cycles for us (%s): leave out "
+			  "-e cycles, and the kernel's cpu-clock ticks", strerror(-fd));
+		return fd;
 	}
 	log_debug("no hardware cycles (%s): the kernel's CPU clock ticks instead", strerror(-fd));
 	set_clock(&s->attr, s->rate_hz);
+	return 0;
 }
 
 struct sampler *sampler_new(struct tachbpf_bpf *skel, const struct sampler_args *args)
 {
 	struct sampler *s = calloc(1, sizeof(*s));
-	int *cpus = NULL, i;
+	int *cpus = NULL, i, err = -ENOMEM;
 
 	if (!s)
 		return NULL;
@@ -99,13 +109,14 @@ struct sampler *sampler_new(struct tachbpf_bpf *skel, const struct sampler_args 
 	for (i = 0; s->events && i < s->cnt; i++)
 		s->events[i] = (struct cpu_event){ .cpu = cpus[i], .fd = -1 };
 	if (s->events)
-		choose_event(s, cpus[0]);
+		err = choose_event(s, args->event, cpus[0]);
 	free(cpus);
-	if (!s->events) {
-		free(s);
-		return NULL;
-	}
-	return s;
+	if (!err)
+		return s;
+	free(s->events);
+	free(s);
+	errno = -err;
+	return NULL;
 }
 
 static int start_cpu(struct sampler *s, struct cpu_event *e)

@@ -106,6 +106,7 @@ static int open_session(struct record *r)
 		.gc = !o->no_gc,
 		.opcodes = o->opcodes,
 		.rate_hz = r->rate_hz,
+		.event = o->event,
 		.cpu_list = o->cpu_list,
 		.recording = r->recording,
 	};

@@ -395,7 +395,7 @@ static int print_libbpf(enum libbpf_print_level level, const char *fmt, va_list 
 
 static int load(struct session *s)
 {
-	struct sampler_args sampling = { s->args.rate_hz, s->args.cpu_list };
+	struct sampler_args sampling = { s->args.rate_hz, s->args.event, s->args.cpu_list };
 	uint32_t bytes = ring_bytes(libbpf_num_possible_cpus());
 	int err;
 
