@@ -120,7 +120,7 @@ $(O)/tests/unit/%: tests/unit/%.c $(O)/libtachbpf.a
 HOSTBPF_SRC := $(wildcard tests/hostbpf/test_*.c)
 HOSTBPF_BIN := $(HOSTBPF_SRC:%.c=$(O)/%)
 HOSTBPF_OBJ := $(BPF_SRC:bpf/%.c=$(O)/hostbpf/%.o) $(O)/tests/hostbpf/host.o
-HOSTBPF_FLAGS = -Itests/hostbpf/include $(ALLFLAGS) -Ibpf -fno-strict-aliasing -Wno-unknown-pragmas \
+HOSTBPF_FLAGS = -D__TARGET_ARCH_$(ARCH) -Itests/hostbpf/include $(ALLFLAGS) -Ibpf -fno-strict-aliasing -Wno-unknown-pragmas \
                 $(if $(SANFLAGS),-fno-sanitize=alignment)
 
 $(O)/hostbpf/%.bpf.o: bpf/%.bpf.c

@@ -46,6 +46,14 @@ static __always_inline u64 current_thread_pointer(void)
 	return BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), THREAD_POINTER);
 }
 
+/* The process has no other thread (that is still alive). */
+static __always_inline bool current_is_alone(void)
+{
+	if (HAVE_TASK_BTF)
+		return bpf_get_current_task_btf()->signal->live.counter == 1;
+	return BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), signal, live.counter) == 1;
+}
+
 /* How often the thread has left a CPU: the same number twice, it has not. */
 static __always_inline u64 current_switches(void)
 {

@@ -112,10 +112,25 @@ static __always_inline u64 tstate_by_list(struct py_proc *p, u64 self)
 	return 0;
 }
 
+/* The only state in an only interpreter: an only thread's. */
+static __always_inline u64 tstate_alone(struct py_proc *p)
+{
+	u64 is = 0, ts = 0, next = 0;
+
+	if (!current_is_alone() || read_user(&is, 8, p->runtime + p->l.rt_interp_head) || !is ||
+	    read_user(&next, 8, is + p->l.is_next) || next ||
+	    read_user(&ts, 8, is + p->l.is_threads_head) || !ts ||
+	    read_user(&next, 8, ts + p->l.ts_next) || next)
+		return 0;
+	return ts;
+}
+
 static __always_inline u64 find_tstate(struct py_proc *p, u64 tp)
 {
 	u64 ts = 0;
 
+	if (!tp)	/* not known yet: see current_thread_pointer() */
+		return tstate_alone(p);
 	switch (p->tstate_how) {
 	case PY_TSTATE_TSS_GLIBC:
 		return tstate_by_tss(p, tp - p->self_below);

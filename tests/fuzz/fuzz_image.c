@@ -22,7 +22,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static const uint8_t getter[] = { 0x64, 0x48, 0x8b, 0x04, 0x25, 0xd8, 0xff, 0xff, 0xff, 0xc3 };
+static const uint8_t getter[] = { FAKE_TLS_CODE };
 static const char strings[] = "\0/usr/lib/python3.12\0Python-3.12.4";
 
 static size_t load_golden(unsigned int minor, uint8_t *out)

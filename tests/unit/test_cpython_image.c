@@ -114,8 +114,7 @@ static void test_unseen_size_has_no_epoch(void **state)
 
 static void test_tls_executable(void **state)
 {
-	static const uint8_t getter[] = { 0x64, 0x48, 0x8b, 0x04, 0x25, 0xd8, 0xff, 0xff, 0xff,
-					  0xc3 };
+	static const uint8_t getter[] = { FAKE_TLS_CODE };
 	struct fake_elf f = { .hex = 0x030f02f0, .runtime = golden[2],
 			      .runtime_len = golden_len[2], .getter = getter,
 			      .getter_len = sizeof(getter) };
@@ -123,7 +122,7 @@ static void test_tls_executable(void **state)
 
 	assert_int_equal(read_fake(&f, &img), 0);
 	assert_int_equal(img.tstate_how, PY_TSTATE_TLS_TP);
-	assert_int_equal(img.tls_off, -40);
+	assert_int_equal(img.tls_off, FAKE_TLS_OFF);
 	assert_int_equal(img.layout.rt_tss_key, ABI_NO_OFF);
 	f.getter = NULL;
 	assert_int_equal(read_fake(&f, &img), 0);
@@ -133,8 +132,7 @@ static void test_tls_executable(void **state)
 /* Lookups by either hash; and without one, by .symtab. */
 static void test_symbol_tables(void **state)
 {
-	static const uint8_t getter[] = { 0x64, 0x48, 0x8b, 0x04, 0x25, 0xf8, 0xff, 0xff, 0xff,
-					  0xc3 };
+	static const uint8_t getter[] = { FAKE_TLS_CODE };
 	struct fake_elf f = { .hex = 0x030f02f0, .runtime = golden[2],
 			      .runtime_len = golden_len[2], .getter = getter,
 			      .getter_len = sizeof(getter), .gnu_hash = true };
@@ -284,12 +282,17 @@ static void test_foreign_machine(void **state)
 {
 	struct fake_elf f = fake_313();
 	struct cpython_image img;
-	uint16_t machine = EM_AARCH64;
+	uint16_t machine = ELF_OWN_MACHINE == EM_AARCH64 ? EM_X86_64 : EM_AARCH64;
 
 	fake_elf_build(&f);
 	fake_put(&f, offsetof(Elf64_Ehdr, e_machine), &machine, 2);
 	assert_int_equal(read_bytes(f.image, sizeof(f.image), &img), -ENOTSUP);
-	assert_non_null(strstr(why, "machine"));
+	assert_non_null(strstr(why, elf_machine_name(machine)));
+	assert_non_null(strstr(why, elf_machine_name(ELF_OWN_MACHINE)));
+	machine = EM_RISCV;
+	fake_put(&f, offsetof(Elf64_Ehdr, e_machine), &machine, 2);
+	assert_int_equal(read_bytes(f.image, sizeof(f.image), &img), -ENOTSUP);
+	assert_non_null(strstr(why, "another machine type"));
 }
 
 static void test_truncated(void **state)
