@@ -177,7 +177,7 @@ static void test_ways_to_the_thread(void **state)
 			host_mem_map(dtv, 4096);
 			host_mem_map(block, 4096);
 			host_mem_put64(index, 2);
-			host_mem_put64(W_TP + 8, dtv);
+			host_mem_put64(W_TP + W_DTV, dtv);
 			host_mem_put64(dtv + 32, block);
 			host_mem_put64(block - 64 + 128, W_TSTATE);
 			host_mem_put64(index + 8, 128);
