@@ -234,8 +234,8 @@ static __always_inline enum counter unwind_python(struct scratch *s, struct py_p
 		return !tp || (p->tstate_how == PY_TSTATE_TSS_GLIBC && p->tss_key < 0) ?
 			       CNT_NOT_READY :
 			       CNT_NATIVE_THREAD;
-	if (read_user(s->ts, ABI_TS_BYTES, ts))
-		return CNT_TSTATE_UNREADABLE;
+	if (read_user(s->ts, ABI_TS_BYTES, ts))	/* on its way out it has no memory any more */
+		return current_flags() & PF_EXITING ? CNT_NATIVE_THREAD : CNT_TSTATE_UNREADABLE;
 	is = ts_u64(s, p->l.ts_interp);
 	*w = (struct walk){
 		.fr = ts_u64(s, p->l.ts_frame),

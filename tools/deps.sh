@@ -29,6 +29,9 @@ if [ "${1:-build}" = check ]; then
 	have debootstrap || need debootstrap
 	have setpriv || need util-linux
 	have setcap || need libcap2-bin
+	have qemu-system-x86_64 || need qemu-system-x86
+	have mke2fs || need e2fsprogs
+	[ -e /usr/share/keyrings/debian-archive-keyring.gpg ] || need debian-archive-keyring
 	have chromium || have chromium-browser || have google-chrome || need chromium
 	/usr/bin/python3 -c 'import pytest' 2>/dev/null || need python3-pytest
 fi

@@ -414,7 +414,7 @@ static int load(struct session *s)
 	if (!err)
 		err = tachbpf_bpf__attach(s->skel);
 	if (err) {
-		log_error("cannot load the BPF programs: %s (-v shows the kernel's reasons)",
+		log_error("cannot load the BPF programs: %s (`tachbpf doctor` says why)",
 			  strerror(-err));
 		return err;
 	}

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Writes initrds: the kernel's "newc" cpio (Documentation/driver-api/early-userspace/buffer-format.rst)."""
+"""Writes initrds: cpio archives as the kernel's
+
+Documentation/driver-api/early-userspace/buffer-format.rst has them ("newc").
+"""
 import stat
 
 

@@ -26,6 +26,7 @@ from interpreters import cache_dir
 RECIPE = 1              # of everything below
 # Until the root image is mounted; those that a kernel has built in are left out.
 MODULES = ("virtio_pci", "virtio_blk", "crc32c_generic", "ext4")
+UNUSED_S = 7 * 86400
 IMAGE_SLACK = 1.3       # what a file system needs besides the files
 
 INIT = r"""#!/bin/busybox sh
@@ -39,6 +40,9 @@ for m in /modules/*; do insmod $m; done
 mount -o ro /dev/vda /root || { echo "guest: no root image"; poweroff -f; }
 for d in proc sys dev; do mount -o bind /$d /root/$d; done
 mount -t tmpfs tmp /root/tmp
+for r in /root/beside/*; do
+	[ -d $r ] && for d in proc dev tmp; do mount -o bind /root/$d $r/$d; done
+done
 mount -t tracefs tracefs /sys/kernel/tracing
 cp -a /job /root/tmp/job
 cp /bin/busybox /root/tmp/busybox
@@ -76,11 +80,19 @@ def lock():
         yield
 
 
+def remove_old(name, target):
+    """What it takes the place of, and what nobody has used for long; other trees use theirs."""
+    for old in kernels_dir().glob(f"{name}-????????????"):
+        if old == target or time.time() - old.stat().st_mtime > UNUSED_S:
+            shutil.rmtree(old)
+
+
 def complete(name, row, build):
     """The directory NAME-KEY, built by build(scratch, fresh) if it is not there."""
     target = kernels_dir() / f"{name}-{key_of(row)}"
     with lock():
         if target.exists() and not os.environ.get("REFRESH"):
+            os.utime(target)
             return target
         start = time.monotonic()
         print(f"kernels: preparing {name}", flush=True)
@@ -88,8 +100,7 @@ def complete(name, row, build):
             fresh = Path(scratch) / "fresh"
             fresh.mkdir()
             build(Path(scratch), fresh)
-            for old in kernels_dir().glob(f"{name}-*"):
-                shutil.rmtree(old)
+            remove_old(name, target)
             fresh.rename(target)
         print(f"kernels: {name} took {time.monotonic() - start:.0f} s", flush=True)
     return target
@@ -183,15 +194,20 @@ def kernel(arch, row):
 
 # --- root images --------------------------------------------------------------------------------
 
-def build_root(arch, row, scratch, fresh):
-    suite = Suite(scratch / "apt", row.suite, arch.debian)
-    debs = suite.closure([*row.pythons, "libc6", "coreutils", "dash"])
-    tree = scratch / "tree"
-    packages.unpack(debs, tree)
+def build_tree(arch, suite_name, wanted, scratch, tree):
+    suite = Suite(scratch / ("apt-" + suite_name), suite_name, arch.debian)
+    packages.unpack(suite.closure([*wanted, "libc6"]), tree)
     for name in ("proc", "sys", "dev", "tmp", "root"):
         (tree / name).mkdir(exist_ok=True)
     for doc in ("usr/share/doc", "usr/share/locale", "usr/share/man"):
         shutil.rmtree(tree / doc, ignore_errors=True)
+
+
+def build_root(arch, row, scratch, fresh):
+    tree = scratch / "tree"
+    build_tree(arch, row.suite, [*row.pythons, "coreutils", "dash"], scratch, tree)
+    for suite_name, python in row.beside:
+        build_tree(arch, suite_name, [python], scratch, tree / "beside" / suite_name)
     kib = int(subprocess.run(["du", "-sk", tree], capture_output=True, text=True, timeout=60,
                              check=True).stdout.split()[0])
     image = fresh / "root.img"

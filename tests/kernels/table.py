@@ -25,6 +25,7 @@ class Kernel:
 class Root:
     suite: str
     pythons: tuple      # the first runs the job; each is profiled
+    beside: tuple = ()  # (suite, Python): of other suites, each in a root of its own
 
 
 ARCHES = {a.name: a for a in (
@@ -32,6 +33,10 @@ ARCHES = {a.name: a for a in (
          ("qemu-system-x86_64", "-M", "q35", "-accel", "tcg,thread=multi",
           "-cpu", "max,la57=off"),     # 5.10 dies early with five page-table levels
          "qemu-system-x86", "ttyS0"),
+    Arch("arm64", "arm64", "linux-image-cloud-arm64",
+         ("qemu-system-aarch64", "-M", "virt", "-accel", "tcg,thread=multi",
+          "-cpu", "cortex-a57"),        # its cycle counter is emulated, and samples
+         "qemu-system-arm", "ttyAMA0"),
 )}
 
 # The binary is built against bookworm's C library, so bullseye's kernel gets a newer root.
@@ -45,5 +50,5 @@ KERNELS = (
 ROOTS = {r.suite: r for r in (
     Root("bookworm", ("python3.11",)),
     Root("trixie", ("python3.13",)),
-    Root("sid", ("python3.15", "python3.14", "python3.13")),
+    Root("sid", ("python3.15", "python3.14", "python3.13"), (("bookworm", "python3.11"),)),
 )}
