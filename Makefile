@@ -55,7 +55,7 @@ FUZZ_BIN := $(FUZZ_SRC:%.c=$(O)/%)
 .SECONDARY:
 .PHONY: all help clean
 
-all: $(O)/tachbpf ## build build/tachbpf (the default)
+all: $(O)/tachbpf ## build build/tachbpf (the default); ARCH=arm64: cross-build build/arm64/tachbpf
 
 $(O)/tachbpf: $(O)/user/main.o $(O)/libtachbpf.a
 	$(E) LINK $@
@@ -184,9 +184,12 @@ $(O)/tests/bench/%: tests/bench/%.c $(O)/libtachbpf.a
 
 # --- kernels: one binary on Debian's kernels, in qemu (tests/kernels) -------------------------
 .PHONY: check-kernels
-check-kernels: $(O)/tachbpf interpreters ## 5.10 and the newest kernel in qemu; ALL=1: every one; DOCS=1: record
+check-kernels: $(O)/tachbpf interpreters ## 5.10 and the newest kernel in qemu; ALL=1: every one, arm64 too; DOCS=1: record
 	TACHBPF=$(abspath $(O))/tachbpf ARCH=$(ARCH) ALL=$(ALL) KERNELS="$(KERNELS)" DOCS=$(DOCS) \
 		REFRESH=$(REFRESH) /usr/bin/python3 -B tests/kernels/check_kernels.py
+ifeq ($(ARCH)-$(if $(KERNELS),,$(ALL)),x86-1)
+	@$(MAKE) --no-print-directory O=$(O) ARCH=arm64 check-kernels
+endif
 # ------------------------------------------------------------------------------------------
 
 # --- fuzz: mutations of known files through the parsers, without libFuzzer -----------------
@@ -219,6 +222,9 @@ endif
 .PHONY: deps check-deps demo check install uninstall
 deps: ## install what the build needs (Debian, Ubuntu; root)
 	@sh tools/deps.sh build
+ifdef SYSROOT_FLAG
+	@sh tools/deps.sh cross
+endif
 
 check-deps: ## install what the tests need, too
 	@sh tools/deps.sh check
@@ -230,6 +236,7 @@ demo: deps ## build, profile real Python for 5 seconds, show the result (root)
 # Cheap and certain first. The last line of each tier says how many passed.
 check: check-deps ## all tests; what CI runs (root)
 	@$(MAKE) --no-print-directory -j$$(nproc) all
+	@[ "$(ARCH)" != x86 ] || $(MAKE) --no-print-directory -j$$(nproc) ARCH=arm64 all
 	@$(MAKE) --no-print-directory -j$$(nproc) check-unit
 	@$(MAKE) --no-print-directory -j$$(nproc) SAN=1 check-unit
 	@$(MAKE) --no-print-directory -j$$(nproc) fuzz

@@ -66,6 +66,7 @@ export APT_CONFIG
 apt-get update -q >"$apt/log" 2>&1 &&
 apt-get install -q -y --download-only "$@" >>"$apt/log" 2>&1 || {
 	tail -n 20 "$apt/log" >&2
+	say "if $mirror has no $arch packages (Ubuntu keeps them elsewhere), give SYSROOT=DIR"
 	exit 1
 }
 

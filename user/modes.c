@@ -30,6 +30,7 @@ struct sampler {
 	struct tachbpf_bpf *skel;
 	struct perf_event_attr attr;
 	uint32_t rate_hz;
+	enum sampler_event event;	/* as asked for */
 	bool fixed_cpus, started;
 	struct cpu_event *events;
 	int cnt;
@@ -56,11 +57,11 @@ static void set_clock(struct perf_event_attr *attr, uint32_t rate_hz)
 }
 
 /* 0, or -errno: cycles were asked for and are not to be had; logs why. */
-static int choose_event(struct sampler *s, enum sampler_event event, int cpu)
+static int choose_event(struct sampler *s, int cpu)
 {
 	int fd;
 
-	if (event == SAMPLER_CLOCK) {
+	if (s->event == SAMPLER_CLOCK) {
 		set_clock(&s->attr, s->rate_hz);
 		return 0;
 	}
@@ -77,9 +78,14 @@ static int choose_event(struct sampler *s, enum sampler_event event, int cpu)
 		close(fd);
 		return 0;
 	}
-	if (event == SAMPLER_CYCLES) {
-		log_error("this machine's hardware counts no cycles for us (%s): leave out "
-			  "-e cycles, and the kernel's cpu-clock ticks", strerror(-fd));
+	if (s->event == SAMPLER_CYCLES) {
+		/* A frequency is checked against a limit, a period (the clock's) is not. */
+		if (fd == -EINVAL)
+			log_error("%u Hz is more than kernel.perf_event_max_sample_rate allows: "
+				  "lower -r, or set that anew with sysctl", s->rate_hz);
+		else
+			log_error("the hardware counts no cycles that can be sampled (%s): leave "
+				  "out -e cycles for the kernel's cpu-clock", strerror(-fd));
 		return fd;
 	}
 	log_debug("no hardware cycles (%s): the kernel's CPU clock ticks instead", strerror(-fd));
@@ -96,6 +102,7 @@ struct sampler *sampler_new(struct tachbpf_bpf *skel, const struct sampler_args 
 		return NULL;
 	s->skel = skel;
 	s->rate_hz = args->rate_hz;
+	s->event = args->event;
 	s->fixed_cpus = args->cpu_list;
 	s->cnt = args->cpu_list ? proc_cpu_list(args->cpu_list, &cpus) : proc_online_cpus(&cpus);
 	if (s->cnt <= 0) {
@@ -109,7 +116,7 @@ struct sampler *sampler_new(struct tachbpf_bpf *skel, const struct sampler_args 
 	for (i = 0; s->events && i < s->cnt; i++)
 		s->events[i] = (struct cpu_event){ .cpu = cpus[i], .fd = -1 };
 	if (s->events)
-		err = choose_event(s, args->event, cpus[0]);
+		err = choose_event(s, cpus[0]);
 	free(cpus);
 	if (!err)
 		return s;
@@ -136,7 +143,8 @@ static int start_cpu(struct sampler *s, struct cpu_event *e)
 	return 0;
 }
 
-int sampler_start(struct sampler *s)
+/* 0, or -errno and which CPU did not start; none goes on then. */
+static int start_all(struct sampler *s, int *cpu)
 {
 	int i, err, running = 0;
 
@@ -145,9 +153,7 @@ int sampler_start(struct sampler *s)
 		if (err == -ENODEV && !s->fixed_cpus)
 			continue;	/* went offline between the listing and now */
 		if (err) {
-			log_error("cannot sample CPU %d: %s%s", s->events[i].cpu, strerror(-err),
-				  err == -EMFILE ? ": raise the limit of open files (ulimit -n)" :
-				  err == -ENODEV ? ": it is offline; choose others with -C" : "");
+			*cpu = s->events[i].cpu;
 			sampler_stop(s);
 			return err;
 		}
@@ -155,6 +161,26 @@ int sampler_start(struct sampler *s)
 	}
 	s->started = true;
 	return running ? 0 : -ENODEV;
+}
+
+int sampler_start(struct sampler *s)
+{
+	int cpu = 0, err = start_all(s, &cpu);
+
+	/* Not every CPU may have a counter, and the kernel lowers its limit of the rate itself. */
+	if (err && err != -EMFILE && sampler_is_hardware(s) && s->event == SAMPLER_ANY) {
+		log_debug("no hardware cycles on CPU %d (%s): the kernel's CPU clock ticks instead",
+			  cpu, strerror(-err));
+		set_clock(&s->attr, s->rate_hz);
+		err = start_all(s, &cpu);
+	}
+	if (err)
+		log_error("cannot sample CPU %d: %s%s", cpu, strerror(-err),
+			  err == -EMFILE ? ": raise the limit of open files (ulimit -n)" :
+			  err == -ENODEV ? ": it is offline; choose others with -C" :
+			  err == -EINVAL && sampler_is_hardware(s) ?
+				  ": lower -r or raise kernel.perf_event_max_sample_rate" : "");
+	return err;
 }
 
 static void stop_cpu(struct cpu_event *e)
