@@ -22,7 +22,7 @@ RATE = 499
 # An emulated cycle counter ticks as the emulator finds time: it has a step of its own.
 CLOCK = ("-r", RATE, "-e", "cpu-clock")
 # Emulated interrupts take so long that the kernel would lower its limit of the rate.
-UNLIMITED = {"perf_cpu_time_max_percent": "0", "perf_event_max_sample_rate": "100000"}
+UNLIMITED = {"perf_event_max_sample_rate": "100000", "perf_cpu_time_max_percent": "0"}
 LIFE = ("parent_burns", "child_burns", "program_burns")
 HERE = os.path.dirname(os.path.abspath(__file__))
 
