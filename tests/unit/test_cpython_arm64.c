@@ -2,17 +2,23 @@
 /* test_cpython_arm64.c - arm64 machine code of CPython and C libraries, real and not. */
 #include <elf.h>
 #include <errno.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
 
 #include "bpf/abi.h"
 #include "user/cpython/arm64.h"
+#include "user/cpython/debug_offsets.h"
+#include "user/cpython/elf.h"
+#include "user/cpython/image.h"
+#include "user/cpython/layout.h"
 #include "user/cpython/libc.h"
 #include "user/cpython/tls.h"
 #include "user/util.h"
@@ -168,6 +174,50 @@ static void test_pthread_self(void **state)
 	assert_false(libc_self_is_below(EM_X86_64));
 }
 
+/* What lies behind a GIL lies further where mutexes are longer. */
+static void test_longer_mutexes(void **state)
+{
+	struct cpython_image img = { .minor = 11 };
+	struct debug_offsets d = { .is_bytes = 0 };
+	const char *what;
+	uint8_t bytes[DEBUG_OFFSETS_MAX];
+	FILE *f = fopen(GOLDEN_DIR "/debug_offsets_3.13.bin", "r");
+	size_t n;
+
+	assert_int_equal(libc_mutexes_extra(EM_X86_64, true), 0);
+	assert_int_equal(libc_mutexes_extra(EM_X86_64, false), 0);
+	assert_int_equal(libc_mutexes_extra(EM_AARCH64, true), 16);
+	assert_int_equal(libc_mutexes_extra(EM_AARCH64, false), -1);
+	assert_int_equal(libc_mutexes_extra(ELF_OWN_MACHINE, true),
+			 2 * (sizeof(pthread_mutex_t) - 40));
+
+	img.mutexes_extra = 16;
+	assert_int_equal(layout_from_table(&img), 0);
+	assert_int_equal(img.layout.rt_tss_key, 608);
+	assert_int_equal(img.layout.rt_gil, 592);
+	img.mutexes_extra = -1;
+	assert_int_equal(layout_from_table(&img), 0);
+	assert_int_equal(img.layout.gil_how, PY_GIL_NONE);
+
+	assert_non_null(f);
+	n = fread(bytes, 1, sizeof(bytes), f);
+	fclose(f);
+	assert_int_equal(debug_offsets_read(bytes, n, 13, &d, &what), 0);
+	img = (struct cpython_image){ .minor = 13, .mutexes_extra = 16 };
+	d.is_bytes = 194984;	/* 3.13.0 there, 3.13.18 on x86-64 */
+	assert_int_equal(layout_from_debug_offsets(&img, &d, &what), 0);
+	assert_int_equal(img.layout.is_epoch, 17016);
+	d.is_bytes = 195000;
+	assert_int_equal(layout_from_debug_offsets(&img, &d, &what), 0);
+	assert_int_equal(img.layout.is_epoch, 17016);
+	d.is_bytes = 194968;
+	assert_int_equal(layout_from_debug_offsets(&img, &d, &what), 0);
+	assert_int_equal(img.layout.is_epoch, ABI_NO_OFF32);
+	img.mutexes_extra = -1;
+	assert_int_equal(layout_from_debug_offsets(&img, &d, &what), 0);
+	assert_int_equal(img.layout.is_epoch, ABI_NO_OFF32);
+}
+
 static void test_names(void **state)
 {
 	static const char *const good[] = { "libc.so.6", "libc-2.31.so", "ld-musl-aarch64.so.1" };
@@ -188,6 +238,7 @@ int main(void)
 		cmocka_unit_test(test_other_code),
 		cmocka_unit_test(test_cut_and_turned),
 		cmocka_unit_test(test_pthread_self),
+		cmocka_unit_test(test_longer_mutexes),
 		cmocka_unit_test(test_names),
 	};
 

@@ -91,7 +91,9 @@ static void test_debug_offsets(void **state)
 	assert_int_equal(read_fake(&f, &img), 0);
 	assert_string_equal(img.version, "3.13.18");
 	assert_int_equal(img.layout.rt_tss_key, 2160);
-	assert_int_equal(img.layout.is_epoch, 17000);
+	/* The golden file is of x86-64: on arm64 a struct of that size is not known. */
+	assert_int_equal(img.layout.is_epoch,
+			 ELF_OWN_MACHINE == EM_X86_64 ? 17000 : ABI_NO_OFF32);
 	assert_int_equal(img.layout.code_tag_mask, 0);
 
 	f.hex = 0;	/* stripped of it: the debug offsets say it, too */
@@ -104,7 +106,7 @@ static void test_unseen_size_has_no_epoch(void **state)
 {
 	struct fake_elf f = fake_313();
 	struct cpython_image img;
-	uint64_t size = 195000;
+	uint64_t size = 200000;
 
 	fake_elf_build(&f);
 	fake_put(&f, FAKE_RUNTIME + 48, &size, sizeof(size));

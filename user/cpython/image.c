@@ -264,6 +264,7 @@ int cpython_image_read(int fd, struct cpython_image *img, char *why, size_t why_
 	if (!img->runtime_vaddr ||
 	    elf_file_read(&r.f, img->runtime_vaddr, &first, sizeof(first)))
 		return -ENOENT;
+	img->mutexes_extra = libc_mutexes_extra(r.f.machine, r.f.dyn.needs_glibc);
 	err = find_layout(&r);
 	if (err)
 		return err;

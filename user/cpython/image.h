@@ -34,6 +34,7 @@ struct cpython_image {
 	uint8_t major, minor, micro;
 	char version[24];		/* "3.13.0", "3.15.0rc1" */
 	bool free_threaded;
+	int8_t mutexes_extra;		/* libc_mutexes_extra() */
 	uint64_t first_load_vaddr;	/* page-aligned p_vaddr of the PT_LOAD with offset 0 */
 	uint64_t runtime_vaddr;		/* &_PyRuntime */
 	uint64_t none_vaddr;		/* &_Py_NoneStruct; 0: not found */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * layout.c - where things are in each supported CPython (GIL builds, x86-64 Linux).
+ * layout.c - where things are in each supported CPython (GIL builds, 64-bit Linux).
  *
  * Owns every number that comes from CPython's headers. tests/e2e/test_layouts.py
  * derives them again from the headers of each interpreter it finds and compares.
@@ -80,11 +80,16 @@ static const struct py_object_layout objects_312 = {
  *
  * It lies deep in PyInterpreterState. The sizes are those of v3.13.0 and v3.13.18,
  * whose thread state, embedded behind it, grew by 8: a struct of another size is one
- * we have not seen.
+ * we have not seen. (16 more are one size for the other on another machine: so whoever does
+ * not know how long a mutex is, knows nothing.)
  */
-static uint32_t next_version_313(const struct debug_offsets *d)
+static uint32_t next_version_313(const struct debug_offsets *d, int mutexes_extra)
 {
-	return d->is_bytes == 194968 || d->is_bytes == 194984 ? 17000 : ABI_NO_OFF32;
+	uint64_t bytes = d->is_bytes - mutexes_extra;
+
+	if (mutexes_extra < 0 || (bytes != 194968 && bytes != 194984))
+		return ABI_NO_OFF32;
+	return 17000 + mutexes_extra;	/* behind the interpreter's own GIL */
 }
 
 /* The kernel sends line tables whole and tells names apart: what it needs for that. */
@@ -96,10 +101,23 @@ static void set_objects(struct cpython_image *img)
 	img->layout.str_data = img->objects.str_ascii_data;
 }
 
+/* 3.11: the GIL is in _PyRuntimeState, in front of these two. */
+static void move_behind_gil(struct py_layout *l, int mutexes_extra)
+{
+	if (mutexes_extra < 0) {
+		l->gil_how = PY_GIL_NONE;
+		l->rt_gil = ABI_NO_OFF;
+		return;
+	}
+	l->rt_tss_key += mutexes_extra;
+	l->rt_gil += mutexes_extra;
+}
+
 int layout_from_table(struct cpython_image *img)
 {
 	if (img->minor == 11) {
 		img->layout = layout_311;
+		move_behind_gil(&img->layout, img->mutexes_extra);
 		img->objects = objects_311;
 	} else if (img->minor == 12) {
 		img->layout = layout_312;
@@ -212,7 +230,7 @@ int layout_from_debug_offsets(struct cpython_image *img, const struct debug_offs
 		.is_threads_head = d->is_threads_head,
 		.is_gc_collecting = d->is_gc + d->gc_collecting,
 		.is_gc_frame = d->gc_frame ? d->is_gc + d->gc_frame : ABI_NO_OFF32,
-		.is_epoch = img->minor == 13 ? next_version_313(d) : d->is_code_generation,
+		.is_epoch = img->minor == 13 ? next_version_313(d, img->mutexes_extra) : d->is_code_generation,
 		.gil_how = PY_GIL_TS_MASK, .skip_owner = OWNER_SHIM, .end_shim = 1,
 		.code_tag_mask = u->code_tag_mask,
 	};

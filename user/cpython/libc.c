@@ -51,6 +51,13 @@ int libc_self_below(int fd, uint16_t *below)
 	return read_self(&f, below);
 }
 
+int libc_mutexes_extra(uint16_t elf_machine, bool glibc)
+{
+	if (elf_machine != EM_AARCH64)
+		return 0;
+	return glibc ? 2 * (48 - 40) : -1;
+}
+
 bool libc_is_name(const char *base)
 {
 	static const char *const names[] = {

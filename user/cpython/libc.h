@@ -20,6 +20,13 @@ bool libc_self_is_below(uint16_t elf_machine);
  */
 int libc_self_below(int fd, uint16_t *below);
 
+/*
+ * By how many bytes two pthread_mutex_t, as every GIL has, are longer than on x86-64, where
+ * they have 40 bytes each as musl's have everywhere; glibc's have 48 on arm64. -1: another C
+ * library than glibc, or nobody knows which.
+ */
+int libc_mutexes_extra(uint16_t elf_machine, bool glibc);
+
 /* Is a mapped file of this name a C library? */
 bool libc_is_name(const char *base);
 
