@@ -36,9 +36,9 @@ struct process {
 	struct symbolizer *sym;
 	struct sink *sink;
 	int sink_err;
+	uint64_t admitted_ns;
 	struct u64map threads;
 	struct thread *last;
-	uint64_t admitted_ns;
 	struct process_stats stats;
 	uint32_t gc_frame, truncated_frame, unreadable_frame;	/* UINT32_MAX: not made yet */
 };
@@ -281,6 +281,16 @@ void process_gone(struct process *p)
 	symbolizer_target_gone(p->sym);
 }
 
+void process_set_admitted(struct process *p, uint64_t time_ns)
+{
+	p->admitted_ns = time_ns;
+}
+
+uint64_t process_admitted(const struct process *p)
+{
+	return p->admitted_ns;
+}
+
 pid_t process_tgid(const struct process *p)
 {
 	return p->args.tgid;
@@ -291,16 +301,6 @@ bool process_knows_start(struct process *p, uint64_t start_ns)
 	if (!p->args.start_ns)
 		p->args.start_ns = start_ns;
 	return p->args.start_ns == start_ns;
-}
-
-void process_set_admitted(struct process *p, uint64_t time_ns)
-{
-	p->admitted_ns = time_ns;
-}
-
-bool process_was_admitted(const struct process *p, uint64_t time_ns)
-{
-	return time_ns >= p->admitted_ns;
 }
 
 const char *process_comm(const struct process *p)

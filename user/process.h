@@ -68,18 +68,16 @@ int process_end(struct process *p, const struct profile_stats *stats);
 /* The process' memory can no longer be read. */
 void process_gone(struct process *p);
 
+/* When the kernel was told of it (CLOCK_MONOTONIC); 0: it told us. */
+void process_set_admitted(struct process *p, uint64_t time_ns);
+uint64_t process_admitted(const struct process *p);
+
 pid_t process_tgid(const struct process *p);
 /*
  * Is this the process that began at start_ns (start_boottime)? One that was
  * found through /proc learns its start from the first record that names it.
  */
 bool process_knows_start(struct process *p, uint64_t start_ns);
-/*
- * The kernel walks it from then on (CLOCK_MONOTONIC); 0, as long as nobody said: always did.
- * A tick in an unknown process that is older was on its way.
- */
-void process_set_admitted(struct process *p, uint64_t time_ns);
-bool process_was_admitted(const struct process *p, uint64_t time_ns);
 const char *process_comm(const struct process *p);
 const struct cpython_image *process_image(const struct process *p);
 const struct py_proc *process_py(const struct process *p);

@@ -64,11 +64,15 @@ static void forget_in_kernel(struct session *s, pid_t tgid)
 static int tell_kernel(struct session *s, pid_t tgid, struct py_proc *py)
 {
 	uint32_t key = tgid;
+	struct proc_stat st;
 	int err = bpf_map__update_elem(s->skel->maps.py_procs, &key, sizeof(key), py, sizeof(*py),
 				       BPF_ANY);
 
-	/* Gone meanwhile: its exit could not remove what was not there yet. */
-	if (!err && kill(tgid, 0) && errno == ESRCH)
+	/*
+	 * Gone meanwhile, be it as a zombie: its exit could not remove what was not there
+	 * yet, and nobody else would.
+	 */
+	if (!err && (proc_stat(tgid, &st) || st.zombie))
 		forget_in_kernel(s, tgid);
 	return err;
 }
@@ -274,6 +278,20 @@ static void take_sample(struct session *s, const struct raw_sample *raw, size_t 
 		s->err = err;
 }
 
+/*
+ * When we are behind, the ring buffer holds more such ticks of a process that has been
+ * admitted meanwhile. Later ones mean that the kernel has forgotten it: an exec, say.
+ */
+static void take_unknown(struct session *s, const struct raw_header *h)
+{
+	struct process *p = u64map_get(&s->processes, h->tgid);
+
+	if (p && process_knows_start(p, h->start_ns) && h->time_ns < process_admitted(p))
+		process_add_late(p, 1);
+	else
+		note_candidate(s, h, 1, false);
+}
+
 static void take_code(struct session *s, const struct raw_code *raw, size_t len)
 {
 	struct process *p = u64map_get(&s->processes, raw->h.tgid);
@@ -284,17 +302,6 @@ static void take_code(struct session *s, const struct raw_code *raw, size_t len)
 	err = process_code(p, raw, len);
 	if (err && !s->err)
 		s->err = err;
-}
-
-/* Ticks of before its admission are still in the ring buffer: that is no news. */
-static void take_unknown(struct session *s, const struct raw_header *h)
-{
-	struct process *p = u64map_get(&s->processes, h->tgid);
-
-	if (p && process_knows_start(p, h->start_ns) && !process_was_admitted(p, h->time_ns))
-		process_add_late(p, 1);
-	else
-		note_candidate(s, h, 1, false);
 }
 
 static void take_fork(struct session *s, const struct raw_lifecycle *ev)

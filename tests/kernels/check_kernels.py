@@ -27,7 +27,7 @@ import interpreters  # noqa: E402
 import prepare  # noqa: E402
 import table  # noqa: E402
 from harness import Oracle, binary  # noqa: E402
-from judge import judge  # noqa: E402
+from judge import judge, starved  # noqa: E402
 from packages import Failed  # noqa: E402
 
 AT_ONCE = 2             # guests, of two CPUs each
@@ -93,7 +93,11 @@ class Loader:
 def run(arch, kernel, recorded, loader):
     boot = prepare.kernel(arch, kernel)
     row = table.ROOTS[kernel.root]
-    done = guest.run(arch, boot, prepare.root(arch, row), job(row))
+    image = prepare.root(arch, row)
+    done = guest.run(arch, boot, image, job(row))
+    if starved(done):
+        print(f"kernels: {kernel.name} was kept waiting by this machine: once more", flush=True)
+        done = guest.run(arch, boot, image, job(row))
     verdicts = judge(done, {} if on("DOCS") else recorded.get(kernel.name, {}), loader.load)
     verdicts.facts.update(package=boot.package, root=kernel.root)
     keep_logs(arch, kernel, done)
@@ -117,7 +121,8 @@ def show(arch, kernel, done, verdicts, recorded):
     failed = verdicts.failed
     print(f"{'FAILED' if failed else 'passed'} {arch.name} {kernel.name} "
           f"({facts.get('release', '?')}): {len(verdicts.checks) - len(failed)} of "
-          f"{len(verdicts.checks)} checks, depth {facts.get('depth', '?')}, {done.seconds:.0f} s"
+          f"{len(verdicts.checks)} checks, depth {facts.get('depth', '?')}, "
+          f"{100 * facts.get('missed', 0):.0f} % of ticks missed, {done.seconds:.0f} s"
           + (f", {done.boots} boots" if done.boots > 1 else ""))
     for name, n in facts.get("instructions", {}).items():
         before = recorded.get("instructions", {}).get(name)

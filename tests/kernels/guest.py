@@ -50,7 +50,7 @@ def job_cpio(files):
 
 
 def command(arch, boot, image, initrd, disk, cpus):
-    return [*arch.qemu, "-smp", str(cpus), "-m", "1024", "-nodefaults", "-no-user-config",
+    return ["setpriv", "--pdeathsig", "KILL", *arch.qemu, "-smp", str(cpus), "-m", "1024", "-nodefaults", "-no-user-config",
             "-display", "none", "-serial", "stdio", "-no-reboot",
             "-kernel", str(boot.vmlinuz), "-initrd", str(initrd),
             "-append", f"console={arch.console} quiet loglevel=4 panic=-1 oops=panic "
@@ -78,7 +78,7 @@ def run_once(argv, console):
     """True: it had to be killed."""
     with open(console, "wb") as log:
         process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=log,
-                                   stderr=subprocess.STDOUT, start_new_session=True)
+                                   stderr=subprocess.STDOUT)
         try:
             process.wait(TIMEOUT_S)
         except subprocess.TimeoutExpired:
