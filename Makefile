@@ -201,6 +201,7 @@ FUZZ_SEEDS_fuzz_speedscope = tests/golden/speedscope/*.json
 FUZZ_SEEDS_fuzz_gperftools = tests/golden/gperftools/*.prof
 FUZZ_SEEDS_fuzz_mlyze = tests/golden/mlyze/*.mlyze
 FUZZ_SEEDS_fuzz_recover     = tests/golden/fuzz_recover/*.bin
+FUZZ_SEEDS_fuzz_arm64       = tests/golden/fuzz_arm64/*.bin
 FUZZ_SEEDS_fuzz_image       = tests/golden/fuzz_image/*.bin
 FUZZ_SEEDS_fuzz_resolver    = tests/golden/fuzz_resolver/*.bin
 

@@ -15,6 +15,7 @@ from harness import MAX_FRAMES, TRUNCATED, Truth, fraction, leaf_is
 SHARE = 0.06            # of all samples; 4 s at 499 Hz: three standard deviations are 0.033
 SHORT_SHARE = 0.10      # 1.5 s
 TICKS = 0.25            # of the ticks that were to come
+UNRESOLVED = 0.002      # of all samples
 CYCLES = ("aarch64",)   # machines whose emulator has a cycle counter that interrupts
 CYCLES_SAMPLES = 300    # of 2,000 that are to come
 GROWTH = 1.20           # of the instructions that the verifier looked at
@@ -67,8 +68,11 @@ def check_run(v, step, facts):
     ticks = facts["summary"]["ticks"]
     ends = sum(n for k, n in ticks.items() if k not in NO_ENDS)
     v.check(step, "every tick ends in one way", near(ends, ticks["delivered"], 4), ticks)
-    v.check(step, "every code object can be read", facts["summary"]["unresolved"] == 0,
-            facts["summary"]["unresolved"])
+    # One on a page that its process has not touched yet is not the kernel side's to fault in.
+    unresolved, unverified = (facts["summary"][k] for k in ("unresolved", "unverified_code"))
+    v.check(step, "code objects can be read, but for a few on pages that are not there",
+            unresolved <= min(unverified, facts["summary"]["samples"] * UNRESOLVED),
+            f"{unresolved} unresolved, {unverified} unverified")
     reads = facts["read"] if "verify" not in facts["read"] else {"": facts["read"]}
     bad = {name: r["verify_says"] for name, r in reads.items() if r["verify"]}
     v.check(step, "files are sound", reads and not bad, bad)
