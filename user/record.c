@@ -108,6 +108,7 @@ static int open_session(struct record *r)
 		.opcodes = o->opcodes,
 		.self_time = o->self_time,
 		.rate_hz = r->rate_hz,
+		.event = o->event,
 		.cpu_list = o->cpu_list,
 		.recording = r->recording,
 	};

@@ -388,7 +388,7 @@ static const char *load_hint(int err)
 
 static int load(struct session *s)
 {
-	struct sampler_args sampling = { s->args.rate_hz, s->args.cpu_list };
+	struct sampler_args sampling = { s->args.rate_hz, s->args.event, s->args.cpu_list };
 	uint32_t bytes = ring_bytes(libbpf_num_possible_cpus());
 	int err;
 

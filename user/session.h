@@ -13,6 +13,7 @@
 
 #include "../bpf/abi.h"
 #include "counters.h"
+#include "modes.h"
 
 struct session;
 struct recording;
@@ -23,6 +24,7 @@ struct session_args {
 	bool opcodes;
 	bool self_time;			/* measure what samples take */
 	uint32_t rate_hz;
+	enum sampler_event event;
 	const char *cpu_list;		/* NULL: all */
 	struct recording *recording;	/* where processes are written; outlives the session */
 };

@@ -103,6 +103,13 @@ static void test_record(void **state)
 	assert_int_equal(o.record.rate_hz, 0);
 	assert_true(o.record.duration_s == 0);
 	assert_null(o.record.output);
+	assert_int_equal(o.record.event, SAMPLER_ANY);
+	assert_int_equal(parse("-a -e cycles"), 0);
+	assert_int_equal(o.record.event, SAMPLER_CYCLES);
+	assert_int_equal(parse("-a --event=cpu-cycles"), 0);
+	assert_int_equal(o.record.event, SAMPLER_CYCLES);
+	assert_int_equal(parse("-aecpu-clock"), 0);
+	assert_int_equal(o.record.event, SAMPLER_CLOCK);
 	assert_int_equal(parse("-ar99 --compression=zstd"), 0);
 	assert_int_equal(o.record.rate_hz, 99);
 	assert_false(o.record.no_compression);
@@ -186,7 +193,7 @@ static void test_usage_errors(void **state)
 		"-a x", "-a --frob", "-a -z", "-a --al", "-a --rate", "-a -r", "-a -r 0", "-a -d 0",
 		"-a -d -1", "-a --json=1", "-a --rate=", "-a -o", "-a --output=", "-p", "-p x",
 		"-p 0", "-p -1", "-p 1,", "-p ,1", "-p 1,,2", "-p 1x", "-p 4194305",
-		"-p 99999999999999999999", "-a --layout old", "-a --compression gzip", "info",
+		"-p 99999999999999999999", "-a -e", "-a -e instructions", "-a --layout old", "-a --compression gzip", "info",
 		"report", "replay", "info --by line a", "report --by x a", "report --sort x a",
 		"report --limit x a", "report --limit -1 a", "report --limit= a",
 		"report --limit 4294967296 a", "replay --format nonsense a", "replay --format tach a",
