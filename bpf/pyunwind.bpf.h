@@ -298,10 +298,11 @@ static __always_inline enum counter read_tstate(struct scratch *s, struct py_pro
 	u64 ts = find_tstate(s, p, tp, self), settled;
 
 	if (ts > TSTATE_UNCERTAIN) {
-		if (read_user(s->ts, ABI_TS_BYTES, ts))	/* on its way out it has no memory */
-			return current_flags() & PF_EXITING ? CNT_NATIVE_THREAD :
-							      CNT_TSTATE_UNREADABLE;
 		*tstate = ts;
+		if (read_user(s->ts, ABI_TS_BYTES, ts))
+			ts = TSTATE_UNREADABLE;
+	}
+	if (ts > TSTATE_UNCERTAIN) {
 		if (p->l.gil_how != PY_GIL_RT_CURRENT)
 			return CNT_SAMPLE;
 		settled = settle_interpreter(s, p, self, sp, ts);
@@ -313,8 +314,8 @@ static __always_inline enum counter read_tstate(struct scratch *s, struct py_pro
 			return read_user(s->ts, ABI_TS_BYTES, ts) ? CNT_TSTATE_UNREADABLE :
 								    CNT_SAMPLE;
 	}
-	if (ts == TSTATE_UNREADABLE)
-		return CNT_TSTATE_UNREADABLE;
+	if (ts == TSTATE_UNREADABLE)	/* on its way out it has no memory */
+		return current_flags() & PF_EXITING ? CNT_NATIVE_THREAD : CNT_TSTATE_UNREADABLE;
 	if (ts == TSTATE_UNCERTAIN)
 		return CNT_TSTATE_UNCERTAIN;
 	if (is_unknown(tp) || ((p->tstate_how == PY_TSTATE_TSS_GLIBC ||

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-import interpreters
+from interp.cache import cache_dir
 
 ARCH = {"x86_64": "x86", "aarch64": "arm64"}.get(platform.machine(), platform.machine())
 HEADERS = Path(__file__).resolve().parents[2] / "vmlinux"
@@ -70,7 +70,7 @@ def test_every_field_exists_in_the_running_kernel():
 def test_every_field_exists_in_kernels_of_another_machine(tmp_path):
     looked = []
     for arch in sorted(p.name for p in HEADERS.iterdir() if p.is_dir() and p.name != ARCH):
-        for image in sorted(Path(interpreters.cache_dir()).glob(f"kernels/{arch}-kernel-*/vmlinuz")):
+        for image in sorted(Path(cache_dir()).glob(f"kernels/{arch}-kernel-*/vmlinuz")):
             btf = tmp_path / image.parent.name
             btf.write_bytes(btf_of_image(image))
             if not btf.stat().st_size:

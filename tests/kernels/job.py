@@ -21,6 +21,8 @@ SCRATCH = "/tmp/scratch"
 RATE = 499
 # An emulated cycle counter ticks as the emulator finds time: it has a step of its own.
 CLOCK = ("-r", RATE, "-e", "cpu-clock")
+# However short it lives: a file of its own.
+EACH = ("--split", "all")
 # Emulated interrupts take so long that the kernel would lower its limit of the rate.
 UNLIMITED = {"perf_event_max_sample_rate": "100000", "perf_cpu_time_max_percent": "0"}
 LIFE = ("parent_burns", "child_burns", "program_burns")
@@ -70,7 +72,7 @@ def doctor(pythons):
 def command(pythons):
     """-- COMMAND: a child that is forked, and one that execs, belong to it."""
     out, truth = SCRATCH + "/command", SCRATCH + "/life"
-    done = ended(tachbpf("-v", *CLOCK, "--json", "-o", out, "--", pythons[0].name, "-B",
+    done = ended(tachbpf("-v", *CLOCK, *EACH, "--json", "-o", out, "--", pythons[0].name, "-B",
                          HERE + "/targets/life.py", truth, "0.7"))
     lives = {}
     for name in LIFE:
@@ -103,7 +105,7 @@ def everything(pythons):
     try:
         for t in targets:
             t.expect("ready")
-        with Recording(["-a", *CLOCK, "--json", "-o", out]) as recording:
+        with Recording(["-a", *CLOCK, *EACH, "--json", "-o", out]) as recording:
             recording.wait_recording(timeout=90)
             for t in targets:
                 t.go()

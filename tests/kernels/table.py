@@ -49,7 +49,7 @@ KERNELS = (
 )
 
 ROOTS = {r.suite: r for r in (
-    Root("bookworm", ("python3.11",)),
+    Root("bookworm", ("python3.11",), (("bullseye", "python3.9"),)),
     Root("trixie", ("python3.13",)),
     Root("sid", ("python3.15", "python3.14", "python3.13"), (("bookworm", "python3.11"),)),
 )}
