@@ -15,10 +15,13 @@
 #define WITH_ARM64 0
 #endif
 
-/* A thread pointer that the kernel does not know yet: see current_thread_pointer(). */
+/*
+ * No thread pointer: the program has just been executed and its C library has not set one; or
+ * (arm64) it has, and the kernel does not know yet: see current_thread_pointer().
+ */
 static __always_inline bool is_unknown(u64 tp)
 {
-	return WITH_ARM64 && !tp;
+	return !tp;
 }
 
 /* pthread_self(), which on arm64 is not where the thread pointer points to; or is unknown, too. */
@@ -267,7 +270,7 @@ static __always_inline u64 tstate_alone(struct py_proc *p)
 static __always_inline u64 find_tstate(struct scratch *s, struct py_proc *p, u64 tp, u64 self)
 {
 	if (is_unknown(tp))
-		return tstate_alone(p);
+		return WITH_ARM64 ? tstate_alone(p) : TSTATE_NONE;
 	switch (p->tstate_how) {
 	case PY_TSTATE_TSS_GLIBC:
 		return tstate_by_tss(p, self);
@@ -328,14 +331,14 @@ static __always_inline bool is_main_thread(struct py_proc *p, u64 is, u64 ts, u6
 	bool by_state = p->l.is_threads_main != ABI_NO_OFF32;
 	u64 me = by_state ? ts : self, main;
 
-	if (p->main_thread == me && !is_unknown(me) && (!by_state || is == p->main_interp))
+	if (p->main_thread == me && !(WITH_ARM64 && is_unknown(me)) && (!by_state || is == p->main_interp))
 		return true;
 	if (by_state) {
 		if (read_user(&main, 8, is + p->l.is_threads_main))
 			return false;
 	} else {
 		/* Of no thread but the first is it unknown. */
-		if (!p->main_id || is_unknown(self)) {
+		if (!p->main_id || (WITH_ARM64 && is_unknown(self))) {
 			u64 pid_tgid = bpf_get_current_pid_tgid();
 
 			return (u32)pid_tgid == pid_tgid >> 32;

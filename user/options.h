@@ -36,6 +36,7 @@ struct record_options {
 	bool opcodes;			/* --opcodes */
 	bool no_gc;			/* --no-gc */
 	bool self_time;			/* --self-time */
+	bool no_sample_limit;		/* --no-sample-limit */
 	bool json;			/* --json: the summary as JSON on stdout */
 	bool ignore_kernel_bugs;	/* --ignore-kernel-bugs: kernels that can freeze */
 	int verbose;			/* -v, -v -v; -1 with -q */

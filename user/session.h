@@ -23,6 +23,7 @@ struct session_args {
 	bool gc;			/* <GC> frames */
 	bool opcodes;
 	bool self_time;			/* measure what samples take */
+	bool no_sample_limit;		/* none is cut because it takes long */
 	uint32_t rate_hz;
 	enum sampler_event event;
 	const char *cpu_list;		/* NULL: all */

@@ -485,6 +485,24 @@ static void test_tstate_unreadable(void **state)
 	}
 }
 
+/* Its memory is gone before it is: that is no loss. */
+static void test_on_its_way_out(void **state)
+{
+	int minor;
+
+	EACH_MINOR(minor) {
+		world_init(&w, minor);
+		world_recurse(&w, 3);
+		host.task.flags |= PF_EXITING;
+		host_mem_unmap(W_TSTATE, 4096);
+		world_expect_end(CNT_NATIVE_THREAD);
+		host_mem_unmap(W_TP - 4096, 4 * 4096);
+		world_expect_end(CNT_NATIVE_THREAD);
+		host.task.flags &= ~PF_EXITING;
+		world_expect_end(CNT_TSTATE_UNREADABLE);
+	}
+}
+
 static u8 status_now(void)
 {
 	return world_expect(&w, w.want_cnt, 0)->status & ~STATUS_MAIN_THREAD;
@@ -840,6 +858,7 @@ int main(void)
 		cmocka_unit_test(test_interpreters),
 		cmocka_unit_test(test_unknown_how),
 		cmocka_unit_test(test_tstate_unreadable),
+		cmocka_unit_test(test_on_its_way_out),
 		cmocka_unit_test(test_gil),
 		cmocka_unit_test(test_no_gil_known),
 		cmocka_unit_test(test_exceptions),

@@ -15,10 +15,7 @@ from harness import MAX_FRAMES, TRUNCATED, Truth, fraction, leaf_is
 SHARE = 0.06            # of all samples; 4 s at 499 Hz: three standard deviations are 0.033
 SHORT_SHARE = 0.10      # 1.5 s
 TICKS = 0.25            # of the ticks that were to come
-UNRESOLVED = 0.002      # of all samples
-# An emulated CPU is many times slower, the time that a sample may take is not longer: of these
-# the kernel side may cut the stack, or leave names for later. It says so of each.
-OUT_OF_TIME = 0.08
+UNRESOLVED = 0.005      # of all samples, a process' first milliseconds included
 CYCLES = ("aarch64",)   # machines whose emulator has a cycle counter that interrupts
 CYCLES_SAMPLES = 300    # of 2,000 that are to come
 GROWTH = 1.20           # of the instructions that the verifier looked at
@@ -72,14 +69,10 @@ def check_run(v, step, facts):
     ends = sum(n for k, n in ticks.items() if k not in NO_ENDS)
     v.check(step, "every tick ends in one way", near(ends, ticks["delivered"], 4), ticks)
     # One on a page that its process has not touched yet is not the kernel side's to fault in.
-    unresolved, unverified, deferred, samples = (
-        facts["summary"][k] for k in ("unresolved", "unverified_code", "code_records_deferred",
-                                      "samples"))
-    v.check(step, "code objects can be read, but for a few on pages that are not there, and "
-            "those there was no time for",
-            unresolved <= min(unverified, samples * UNRESOLVED)
-            + min(deferred, samples * OUT_OF_TIME),
-            f"{unresolved} unresolved, {unverified} unverified, {deferred} deferred")
+    unresolved, unverified = (facts["summary"][k] for k in ("unresolved", "unverified_code"))
+    v.check(step, "code objects can be read, but for a few on pages that are not there",
+            unresolved <= min(unverified, facts["summary"]["samples"] * UNRESOLVED),
+            f"{unresolved} unresolved, {unverified} unverified")
     reads = facts["read"] if "verify" not in facts["read"] else {"": facts["read"]}
     bad = {name: r["verify_says"] for name, r in reads.items() if r["verify"]}
     v.check(step, "files are sound", reads and not bad, bad)
@@ -169,10 +162,10 @@ def judge_one_pid(v, facts, result, profiles):
     start, end = truth["clock"][0][0] // 1000, truth["clock"][-1][0] // 1000
     check_ticks(v, "one_pid", "target", len(profile.between(start, end)),
                 missed, truth.cpu_between(start, end), result["rate"])
-    judge_depth(v, truth, profile, facts["summary"]["late"])
+    judge_depth(v, truth, profile)
 
 
-def judge_depth(v, truth, profile, late):
+def judge_depth(v, truth, profile):
     deep = profile.phase(truth, "deep")
     depth = max((len(s.frames) for s in deep), default=0)
     v.facts["depth"] = depth
@@ -180,10 +173,6 @@ def judge_depth(v, truth, profile, late):
     v.check("one_pid", "what is cut off is said", any(s.frames[-1].func == TRUNCATED
                                                     for s in deep if s.frames), depth)
     bottom = [s for s in profile.phase(truth, "recursion") if leaf_is(s, "bottom")]
-    cut = sum(s.frames[-1].func == TRUNCATED for s in bottom)
-    v.check("one_pid", "few samples of a recursion of 200 run out of time, and all say so",
-            cut <= min(late, OUT_OF_TIME * len(bottom)), f"{cut} of {len(bottom)}, {late} late")
-    bottom = [s for s in bottom if s.frames[-1].func != TRUNCATED]
     whole = len(bottom) >= 50 and fraction(
         bottom, lambda s: sum(f.func == "recurse" for f in s.frames) == 200)
     v.check("one_pid", "a recursion of 200 is whole", whole >= 0.98, (len(bottom), whole))
