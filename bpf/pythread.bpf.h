@@ -252,11 +252,8 @@ static __always_inline u64 tstate_alone(struct py_proc *p)
 {
 	u64 is, ts, next;
 
-	if (!current_is_alone())
-		return TSTATE_NONE;
-	if (read_user(&is, 8, p->interps))
-		return TSTATE_UNREADABLE;
-	if (!is)
+	/* Where nobody has touched the list of interpreters yet there is none. */
+	if (!current_is_alone() || read_user(&is, 8, p->interps) || !is)
 		return TSTATE_NONE;
 	if (read_user(&next, 8, is + p->l.is_next) || read_user(&ts, 8, is + p->l.is_threads_head))
 		return TSTATE_UNREADABLE;

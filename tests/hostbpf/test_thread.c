@@ -218,6 +218,8 @@ static void test_no_thread_pointer(void **state)
 		world_expect_end(CNT_NOT_READY);
 		host_mem_put64(w.proc.interps, 0);
 		world_expect_end(CNT_NOT_READY);
+		host_mem_unmap(W_RUNTIME, 4096);
+		world_expect_end(CNT_NOT_READY);
 	}
 }
 
