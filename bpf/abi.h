@@ -46,10 +46,11 @@ enum py_gil_how {
 /* How the kernel gets from a thread to its PyThreadState. */
 enum py_tstate_how {
 	PY_TSTATE_TSS_GLIBC = 1,	/* pthread_getspecific(key), glibc's struct pthread */
-	PY_TSTATE_TLS_FS = 2,		/* *(fsbase + tls_off): static executable            */
+	PY_TSTATE_TLS_TP = 2,		/* *(thread pointer + tls_off): static executable    */
 	PY_TSTATE_TLS_DTV = 3,		/* *(dtv[module] + offset): shared libpython         */
 	PY_TSTATE_TSS_MUSL = 5,		/* pthread_getspecific(key), musl's                     */
 	PY_TSTATE_LIST = 4,		/* walk the interpreters' thread lists, bounded      */
+	PY_TSTATE_TLS_DESC = 6,		/* a TLS descriptor says: shared libpython, arm64    */
 };
 
 /* Offsets in bytes, as user/cpython knows them. u16 unless CPython needs more. */
@@ -144,8 +145,9 @@ struct py_proc {
 				 * interpreters share (3.12); 0: none                */
 	abi_u64 main_interp;	/* the interpreter with id 0; the kernel fills it in */
 	abi_u64 main_thread;	/* the main thread's state or pthread_t, last it was read */
-	abi_u64 tls_index;	/* TLS_DTV: address of the tls_index in the GOT      */
-	abi_s64 tls_off;	/* TLS_FS: from fsbase; TLS_DTV: added to the offset */
+	abi_u64 tls_index;	/* TLS_DTV: address of the tls_index in the GOT;
+				 * TLS_DESC: of the descriptor there                 */
+	abi_s64 tls_off;	/* TLS_TP: from the thread pointer; else: added to the offset */
 	abi_u64 ticks;		/* samples seen here; racy by design                 */
 	abi_u64 exe;		/* ARRIVING: exe_key() of what it executes           */
 	abi_u64 exe_bias;	/* ARRIVING: where that was loaded, less where it says */
@@ -157,9 +159,11 @@ struct py_proc {
 	abi_u8 tstate_how;	/* enum py_tstate_how */
 	abi_u8 strange;		/* ARRIVING: ticks at which it was not what was expected */
 	abi_u8 pad;
+	abi_u16 self_below;	/* pthread_self() is this much below the thread pointer; x86: 0 */
+	abi_u8 pad2[6];
 	struct py_layout l;
 };
-_Static_assert(sizeof(struct py_proc) == 272, "py_proc has no hidden padding");
+_Static_assert(sizeof(struct py_proc) == 280, "py_proc has no hidden padding");
 
 /*
  * From addresses as a file has them to a process' own. In place or from a template;
@@ -343,7 +347,7 @@ enum counter {
 	CNT_UNSELECTED,		/* process not asked for                             */
 	CNT_OTHER,		/* process is not Python                             */
 	CNT_UNKNOWN,		/* process not looked at yet; user space was told    */
-	CNT_NOT_READY,		/* interpreter not initialised yet                   */
+	CNT_NOT_READY,		/* interpreter not initialised, thread pointer not known yet */
 	CNT_NATIVE_THREAD,	/* thread without a PyThreadState                    */
 	CNT_NO_FRAMES,		/* PyThreadState without a Python frame              */
 	CNT_TSTATE_UNREADABLE,	/* lost: PyThreadState could not be read             */

@@ -78,7 +78,7 @@ struct walk {
 struct list_walk {
 	u64 is;		/* interpreter to look at next */
 	u64 ts;		/* thread state to look at next; 0: go to is */
-	u64 tp;		/* whose */
+	u64 self;	/* whose: pthread_self() */
 	u64 sp;		/* end of its C stack; 0: look for its thread_id instead */
 	u64 found;
 	u64 cframe;	/* of found */

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "cpython/elf.h"
+#include "cpython/libc.h"
 #include "far_read.h"
 #include "proc.h"
 #include "u64map.h"
@@ -31,6 +32,9 @@ struct known_file {
 	char why[DISCOVERY_WHY_MAX];
 	struct cpython_image image;
 	struct elf_file elf;		/* of an image; elf.fd is ours */
+	bool self_read;			/* as a C library: */
+	int self_err;			/* of libc_self_below() */
+	uint16_t self_below;
 };
 
 /* A file that a process has mapped from its beginning. */
@@ -414,6 +418,58 @@ static void choose(const struct look *look, uint64_t prefer, struct discovered *
 	out->copied = look->runtime_copy || look->none_copy;
 }
 
+/* The C library in it; or the executable, which has it in it or will have it mapped. */
+static const struct mapped *find_libc(const struct look *look, bool *seen)
+{
+	size_t i;
+
+	for (i = 0; i < look->mapped_cnt; i++)
+		if (look->mapped[i].code &&
+		    libc_is_name(strrchr(look->mapped[i].path, '/') + 1)) {
+			*seen = true;
+			return &look->mapped[i];
+		}
+	*seen = false;
+	return look->exe_at < look->mapped_cnt ? &look->mapped[look->exe_at] : NULL;
+}
+
+static int read_self(struct discovery *d, const struct mapped *m, struct known_file *f)
+{
+	int fd;
+
+	if (f->self_read)
+		return 0;
+	fd = proc_open_mapped(d->look.tgid, &m->map);
+	if (fd < 0)
+		return -EAGAIN;
+	f->self_err = libc_self_below(fd, &f->self_below);
+	f->self_read = true;
+	close(fd);
+	return 0;
+}
+
+/* How far below the thread pointer pthread_self() is. -EAGAIN: its library may still come. */
+static int find_self(struct discovery *d, struct discovered *out)
+{
+	bool seen;
+	const struct mapped *m = find_libc(&d->look, &seen);
+	const struct elf_file *file = out->image->file;
+	bool will_come = !seen && file && (file->dyn.needs_glibc || file->dyn.needs_musl);
+	struct known_file *f = m ? known_file(d, m) : NULL;
+
+	snprintf(out->why, sizeof(out->why), seen || !will_come ?
+		 "its C library has no pthread_self() of a known kind" :
+		 "it has no C library that is known (yet)");
+	if (!f)
+		return m && errno == ENOMEM ? -ENOMEM : -EAGAIN;
+	if (read_self(d, m, f))
+		return -EAGAIN;
+	out->proc.self_below = f->self_below;
+	if (!f->self_err)
+		return 0;
+	return will_come ? -EAGAIN : -ENOTSUP;
+}
+
 int discovery_look(struct discovery *d, pid_t tgid, uint64_t *files, uint64_t prefer,
 		   struct discovered *out)
 {
@@ -443,5 +499,5 @@ int discovery_look(struct discovery *d, pid_t tgid, uint64_t *files, uint64_t pr
 	if (!look->found_cnt)
 		return look->err;
 	choose(look, prefer, out);
-	return 0;
+	return out->image->needs_self ? find_self(d, out) : 0;
 }

@@ -132,7 +132,7 @@ int opt_choice(void *target, const struct cli_option *opt, const char *value)
 _Static_assert(sizeof(enum tach_layout) == sizeof(int) && sizeof(enum report_by) == sizeof(int) &&
 	       sizeof(enum report_sort) == sizeof(int) && sizeof(enum split_by) == sizeof(int) &&
 	       sizeof(enum diff_sort) == sizeof(int) && sizeof(enum reader_value) == sizeof(int) &&
-	       sizeof(enum mem_by) == sizeof(int) && sizeof(enum mem_sort) == sizeof(int) &&
+	       sizeof(enum sampler_event) == sizeof(int) && sizeof(enum mem_by) == sizeof(int) && sizeof(enum mem_sort) == sizeof(int) &&
 	       sizeof(enum sink_lines) == sizeof(int) && sizeof(enum sink_group) == sizeof(int),
 	       "opt_choice() and opt_value() write an int");
 

@@ -388,7 +388,7 @@ static const char *load_hint(int err)
 
 static int load(struct session *s)
 {
-	struct sampler_args sampling = { s->args.rate_hz, s->args.cpu_list };
+	struct sampler_args sampling = { s->args.rate_hz, s->args.event, s->args.cpu_list };
 	uint32_t bytes = ring_bytes(libbpf_num_possible_cpus());
 	int err;
 
@@ -401,7 +401,7 @@ static int load(struct session *s)
 	s->skel->rodata->cfg_all = s->args.all;
 	s->skel->rodata->cfg_gc = s->args.gc;
 	s->skel->rodata->cfg_codes_bytes = bytes / 2;
-	s->skel->rodata->cfg_limit_ns = SAMPLE_LIMIT_NS;
+	s->skel->rodata->cfg_limit_ns = s->args.no_sample_limit ? 0 : SAMPLE_LIMIT_NS;
 	s->skel->rodata->cfg_self_time = s->args.self_time;
 	s->skel->rodata->cfg_period_ns = sampler_period_ns(s->sampler);
 	s->skel->rodata->cfg_wakeup_bytes = bytes / 4;

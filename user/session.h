@@ -13,6 +13,7 @@
 
 #include "../bpf/abi.h"
 #include "counters.h"
+#include "modes.h"
 
 struct session;
 struct recording;
@@ -22,7 +23,9 @@ struct session_args {
 	bool gc;			/* <GC> frames */
 	bool opcodes;
 	bool self_time;			/* measure what samples take */
+	bool no_sample_limit;		/* none is cut because it takes long */
 	uint32_t rate_hz;
+	enum sampler_event event;
 	const char *cpu_list;		/* NULL: all */
 	struct recording *recording;	/* where processes are written; outlives the session */
 };

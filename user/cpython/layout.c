@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * layout.c - where things are in each supported CPython (x86-64 Linux).
+ * layout.c - where things are in each supported CPython (x86-64 and arm64 Linux).
  *
  * Owns every number that comes from CPython's headers. tests/e2e/test_layouts.py
  * derives them again from the headers of each interpreter it finds and compares.
@@ -157,6 +157,8 @@ static const struct py_object_layout objects_312 = {
  * those of v3.13.0, v3.13.5 and v3.13.18, whose thread state, embedded behind it, grew
  * by 8 and by 8: structs of other sizes are some that we have not seen. The size of
  * PyInterpreterState alone would not do: v3.13.0's with Py_DEBUG is v3.13.18's without.
+ * (They are x86-64's. Longer mutexes in the interpreter's own GIL move the rest; and the first
+ * interpreter is a part of _PyRuntimeState.)
  */
 static const struct {
 	uint32_t is_bytes, rt_bytes, next_version;
@@ -168,13 +170,17 @@ static const struct {
 	{ 218112, 346816, 20172 }, { 218112, 346880, 20172 },
 };
 
-static uint32_t next_version_313(const struct debug_offsets *d)
+static uint32_t next_version_313(const struct debug_offsets *d, int mutexes_extra)
 {
 	size_t i;
 
+	/* One size may be the other's on another machine; free-threaded more than the GIL moves. */
+	if (mutexes_extra < 0 || (mutexes_extra && d->free_threaded))
+		return ABI_NO_OFF32;
 	for (i = 0; i < ARRAY_SIZE(epochs_313); i++)
-		if (epochs_313[i].is_bytes == d->is_bytes && epochs_313[i].rt_bytes == d->rt_bytes)
-			return epochs_313[i].next_version;
+		if (epochs_313[i].is_bytes + mutexes_extra == d->is_bytes &&
+		    epochs_313[i].rt_bytes + mutexes_extra == d->rt_bytes)
+			return epochs_313[i].next_version + mutexes_extra;
 	return ABI_NO_OFF32;
 }
 
@@ -227,6 +233,18 @@ static void shift_objects(struct cpython_image *img)
 		l->fr_base += TRACE_REFS_BYTES;
 }
 
+/* From 3.7 to 3.11 the GIL is in _PyRuntimeState, in front of these two. */
+static int move_behind_gil(struct cpython_image *img)
+{
+	if (img->rt.gil == ABI_NO_OFF)
+		return 0;
+	if (img->mutexes_extra < 0)
+		return -ENOTSUP;
+	img->rt.tss_key += img->mutexes_extra;
+	img->rt.gil += img->mutexes_extra;
+	return 0;
+}
+
 int layout_from_table(struct cpython_image *img)
 {
 	const struct row *row = NULL;
@@ -244,7 +262,7 @@ int layout_from_table(struct cpython_image *img)
 	if (img->trace_refs)
 		shift_objects(img);
 	set_objects(img);
-	return 0;
+	return move_behind_gil(img);
 }
 
 /*
@@ -374,7 +392,8 @@ int layout_from_debug_offsets(struct cpython_image *img, unsigned int minor,
 		.is_threads_main = d->is_threads_main ? d->is_threads_main : ABI_NO_OFF32,
 		.is_gc_collecting = d->is_gc + d->gc_collecting,
 		.is_gc_frame = d->gc_frame ? d->is_gc + d->gc_frame : ABI_NO_OFF32,
-		.is_epoch = minor == 13 ? next_version_313(d) : d->is_code_generation,
+		.is_epoch = minor == 13 ? next_version_313(d, img->mutexes_extra) :
+					   d->is_code_generation,
 		.gil_how = PY_GIL_TS_MASK, .tss_flag = 1, .skip_owner = OWNER_SHIM,
 		.end_shim = 1, .code_tag_mask = u->code_tag_mask, .gc_by_frame = d->free_threaded,
 		.fr_tlbc_index = d->fr_tlbc_index ? d->fr_tlbc_index : ABI_NO_OFF,

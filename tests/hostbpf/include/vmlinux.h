@@ -27,6 +27,9 @@ typedef int64_t s64;
 
 struct thread_struct {
 	unsigned long fsbase;
+	struct {
+		unsigned long tp_value;
+	} uw;
 };
 
 struct inode {
