@@ -418,16 +418,20 @@ int discovery_look(struct discovery *d, pid_t tgid, uint64_t *files, uint64_t pr
 	uint64_t before = *files;
 	int err;
 
-	look->tgid = tgid;
+	look->tgid = proc_living_task(tgid);
 	look->mapped_cnt = look->found_cnt = 0;
 	look->exe_at = MAPPED_MAX;
 	look->files = 1;
 	look->runtime_copy = look->none_copy = 0;
 	look->err = -ENOENT;
 	look->why = out->why;
-	if (proc_exe(tgid, look->exe, sizeof(look->exe)))
+	if (!look->tgid) {
+		snprintf(out->why, sizeof(out->why), "%s", strerror(ESRCH));
+		return -ESRCH;
+	}
+	if (proc_exe(look->tgid, look->exe, sizeof(look->exe)))
 		look->exe[0] = '\0';
-	err = proc_maps(tgid, collect, look);
+	err = proc_maps(look->tgid, collect, look);
 	snprintf(out->why, sizeof(out->why), "%s", strerror(-err));
 	if (err < 0)
 		return err;

@@ -205,11 +205,47 @@ int proc_each(int (*cb)(void *ctx, pid_t tgid), void *ctx)
 	return err;
 }
 
+/* Of a process whose first thread has ended: one that has not. 0: none. */
+static pid_t other_task(pid_t tgid)
+{
+	struct proc_stat st;
+	struct dirent *e;
+	char path[64];
+	pid_t tid = 0;
+	DIR *d;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", tgid);
+	d = opendir(path);
+	if (!d)
+		return 0;
+	while (!tid && (e = readdir(d))) {
+		pid_t one = atoi(e->d_name);
+
+		if (one > 0 && one != tgid && !proc_stat(one, &st) && !st.zombie)
+			tid = one;
+	}
+	closedir(d);
+	return tid;
+}
+
+pid_t proc_living_task(pid_t tgid)
+{
+	struct proc_stat st;
+	int err = proc_stat(tgid, &st);
+
+	if (!err && st.zombie)
+		return other_task(tgid);
+	return err == -ESRCH ? 0 : tgid;
+}
+
 int proc_mem_read(void *ctx, uint64_t addr, void *buf, size_t len)
 {
 	struct iovec local = { buf, len }, remote = { (void *)(uintptr_t)addr, len };
-	ssize_t n = process_vm_readv((pid_t)(intptr_t)ctx, &local, 1, &remote, 1, 0);
+	pid_t tgid = (intptr_t)ctx, task;
+	ssize_t n = process_vm_readv(tgid, &local, 1, &remote, 1, 0);
 
+	if (n < 0 && errno == ESRCH && (task = proc_living_task(tgid)) && task != tgid)
+		n = process_vm_readv(task, &local, 1, &remote, 1, 0);
 	if (n < 0)
 		return -errno;
 	return (size_t)n == len ? 0 : -EFAULT;

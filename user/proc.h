@@ -47,6 +47,13 @@ struct proc_stat {
 /* 0 or -errno; -ESRCH: no such process. */
 int proc_stat(pid_t tgid, struct proc_stat *st);
 
+/*
+ * A process whose first thread has ended goes on, but /proc/PID shows nothing of it any
+ * more: /proc/TID of another of its threads does, by the same paths. The id to use; 0: it
+ * is over.
+ */
+pid_t proc_living_task(pid_t tgid);
+
 /* Command line with spaces between arguments, at most size - 1 bytes; hostile. 0 or -errno. */
 int proc_cmdline(pid_t tgid, char *out, size_t size);
 

@@ -108,6 +108,7 @@ static int open_session(struct record *r)
 		.opcodes = o->opcodes,
 		.rate_hz = r->rate_hz,
 		.cpu_list = o->cpu_list,
+		.code_cache = o->code_cache ? o->code_cache : SENT_SLOTS,
 		.recording = r->recording,
 	};
 

@@ -157,7 +157,7 @@ int recording_add(struct recording *r, struct process *p)
 
 	/* One that was longer than the kernel sent is asked for while it lives. */
 	if ((!command || strlen(command) >= RAW_COMMAND - 1) &&
-	    !proc_cmdline(process_tgid(p), text, sizeof(text)))
+	    !proc_cmdline(proc_living_task(process_tgid(p)), text, sizeof(text)))
 		command = text;
 	row = recording_new_row(r, command ? command : "");
 	if (!row)

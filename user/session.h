@@ -23,6 +23,7 @@ struct session_args {
 	bool opcodes;
 	uint32_t rate_hz;
 	const char *cpu_list;		/* NULL: all */
+	uint32_t code_cache;		/* code objects remembered as sent, a power of two */
 	struct recording *recording;	/* where processes are written; outlives the session */
 };
 
@@ -37,6 +38,7 @@ struct session_counts {
 	uint64_t unidentified;		/* ticks of processes that were gone before we could look */
 	uint32_t processes_seen, processes_live;
 	uint32_t processes_pending;	/* after an exec: may become Python again */
+	uint32_t code_cache;		/* code objects the kernel can remember as sent */
 	bool hardware_cycles;
 	double startup_cpu_s;		/* our own CPU time until sampling began */
 };

@@ -13,7 +13,7 @@
 
 /* Sums over the processes. */
 struct totals {
-	uint64_t samples, frames, truncated, unreadable, unresolved, late, write_lost;
+	uint64_t samples, frames, truncated, unreadable, unresolved, late, write_lost, repeated;
 	double cpu_s, elapsed_s;
 };
 
@@ -32,6 +32,7 @@ static void sum(const struct recording *r, const struct session_counts *c, struc
 		t->unresolved += s->unresolved;
 		t->late += s->late;
 		t->write_lost += s->write_lost;
+		t->repeated += s->code_repeated;
 	}
 	t->cpu_s = cpu_time_s() - c->startup_cpu_s;
 	t->elapsed_s = ((r->end_ns ? r->end_ns : now_ns()) - r->start_ns) / 1e9;
@@ -237,6 +238,17 @@ static void json_where_and_when(struct json *j, const struct recording *r)
 	json_uint(j, "rate_hz", r->args.rate_hz);
 }
 
+/* Lossy on purpose: an eviction costs a record or a read more, never a name. */
+static void json_code_cache(struct json *j, const struct session_counts *c, const struct totals *t)
+{
+	json_object(j, "code_cache");
+	json_uint(j, "entries", c->code_cache);
+	json_uint(j, "evictions", c->kernel[CNT_SENT_EVICTED]);
+	json_uint(j, "records_repeated", t->repeated);
+	json_uint(j, "fingerprint_evictions", c->kernel[CNT_CACHE_EVICTED]);
+	json_object_end(j);
+}
+
 void recording_print_json(const struct recording *r, const struct session_counts *c, FILE *out)
 {
 	struct loss losses[LOSS_CNT];
@@ -261,6 +273,7 @@ void recording_print_json(const struct recording *r, const struct session_counts
 	json_uint(&j, "entering", c->kernel[CNT_ENTERING]);
 	json_uint(&j, "code_records", c->kernel[CNT_CODE]);
 	json_uint(&j, "code_records_deferred", c->kernel[CNT_CODE_LOST]);
+	json_code_cache(&j, c, &t);
 	json_ticks(&j, c);
 	json_double(&j, "startup_cpu_s", c->startup_cpu_s);
 	json_double(&j, "consumer_cpu_s", t.cpu_s);
@@ -316,6 +329,9 @@ void recording_print(const struct recording *r, const struct session_counts *c, 
 		percent(t.unreadable, t.samples));
 	fprintf(out, "  unresolved  %llu frames (%.3f %%)\n", (unsigned long long)t.unresolved,
 		percent(t.unresolved, t.frames));
+	if (t.repeated > c->kernel[CNT_CODE] / 10)
+		fprintf(out, "  code cache  %llu of %llu records repeated: give a larger --code-cache\n",
+			(unsigned long long)t.repeated, (unsigned long long)c->kernel[CNT_CODE]);
 	if (c->unidentified)
 		fprintf(out, "  unidentified %llu ticks in processes, Python or not, that were gone "
 			"before they were looked at\n", (unsigned long long)c->unidentified);
