@@ -146,6 +146,13 @@ check-bpf: $(O)/tachbpf interpreters pytest-ready ## the BPF side's own counters
 bench: $(O)/tachbpf interpreters ## what a sample costs, beside the peers (root)
 	TACHBPF=$(abspath $(O))/tachbpf /usr/bin/python3 -B tests/bench/bench.py $(BENCHFLAGS)
 
+.PHONY: bench-hostile soak
+bench-hostile: $(O)/tachbpf ## how long a sample of a hostile target takes at worst (root)
+	TACHBPF=$(abspath $(O))/tachbpf /usr/bin/python3 -B tests/bench/bench_hostile.py $(BENCHFLAGS)
+
+soak: $(O)/tachbpf interpreters ## ten minutes of everything at 10 kHz under stress (root)
+	TACHBPF=$(abspath $(O))/tachbpf /usr/bin/python3 -B tests/bench/soak.py $(BENCHFLAGS)
+
 .PHONY: bench-files
 bench-files: $(O)/tachbpf $(O)/tests/bench/bench_files ## reading and writing files, beside CPython
 	TACHBPF=$(abspath $(O))/tachbpf BENCH_FILES=$(abspath $(O))/tests/bench/bench_files \

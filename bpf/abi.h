@@ -60,6 +60,8 @@ struct py_layout {
 	abi_u16 ts_frame;	/* current_frame, or the _PyCFrame pointer           */
 	abi_u16 cframe_frame;	/* _PyCFrame.current_frame, before .previous; ABI_NO_OFF from 3.13 */
 	abi_u16 ts_thread_id;
+	abi_u16 ts_status;	/* its bits; TS_BOUND_GILSTATE; ABI_NO_OFF up to 3.11 */
+	abi_u16 ts_cframe;	/* -> the _PyCFrame on the C stack; for PY_GIL_RT_CURRENT (3.10, 3.11) */
 	abi_u16 ts_gil;
 	abi_u16 ts_exc_current;	/* the exception that is propagating                 */
 	abi_u16 ts_exc_info;	/* -> _PyErr_StackItem; ABI_NO_OFF: there is one only (3.6) */
@@ -109,9 +111,13 @@ struct py_layout {
 	abi_u8 gc_by_frame;	/* 1: others run while one thread collects; is_gc_frame tells which */
 	abi_u8 lasti_unit;	/* bytes of one step of fr_ip; 0: fr_ip is an address  */
 	abi_u8 tss_flag;	/* 1: the int before the key says whether it is valid   */
-	abi_u8 pad;
+	abi_u8 foreign_ids;	/* 1: a state's thread_id may be that of its creator (up to 3.12) */
+	abi_u8 pad[4];
 };
-_Static_assert(sizeof(struct py_layout) == 104, "py_layout has no hidden padding");
+_Static_assert(sizeof(struct py_layout) == 112, "py_layout has no hidden padding");
+
+/* PyThreadState._status: this is the state that its thread runs, attached or not (3.12+). */
+#define TS_BOUND_GILSTATE (1u << 3)
 
 enum py_proc_state {
 	PY_PROC_PYTHON = 1,	/* walk its threads                                  */
@@ -131,11 +137,13 @@ struct py_proc {
 	abi_u64 tss;		/* the int that is the pthread key                   */
 	abi_u64 interps;	/* the pointer to the first interpreter              */
 	abi_u64 current;	/* PY_GIL_RT_CURRENT: the state that holds the GIL    */
+	abi_u64 main_id;	/* the main thread's pthread_t (3.8+), if no interpreter tells */
 	abi_u64 collecting;	/* an int: a collection is under way (to 3.8)         */
 	abi_u64 none;		/* &_Py_NoneStruct in the target                     */
 	abi_u64 epoch;		/* address of a counter like is_epoch that all
 				 * interpreters share (3.12); 0: none                */
 	abi_u64 main_interp;	/* the interpreter with id 0; the kernel fills it in */
+	abi_u64 main_thread;	/* the main thread's state or pthread_t, last it was read */
 	abi_u64 tls_index;	/* TLS_DTV: address of the tls_index in the GOT      */
 	abi_s64 tls_off;	/* TLS_FS: from fsbase; TLS_DTV: added to the offset */
 	abi_u64 ticks;		/* samples seen here; racy by design                 */
@@ -143,13 +151,15 @@ struct py_proc {
 	abi_u64 exe_bias;	/* ARRIVING: where that was loaded, less where it says */
 	abi_u64 exec_pages;	/* mapped as code when user space last looked; 0: not known */
 	abi_s32 tss_key;	/* -1: not read yet                                  */
+	abi_u32 codes_sent;	/* in second codes_second; racy by design            */
+	abi_u32 codes_second;
 	abi_u8 state;		/* enum py_proc_state */
 	abi_u8 tstate_how;	/* enum py_tstate_how */
 	abi_u8 strange;		/* ARRIVING: ticks at which it was not what was expected */
 	abi_u8 pad;
 	struct py_layout l;
 };
-_Static_assert(sizeof(struct py_proc) == 240, "py_proc has no hidden padding");
+_Static_assert(sizeof(struct py_proc) == 272, "py_proc has no hidden padding");
 
 /*
  * From addresses as a file has them to a process' own. In place or from a template;
@@ -161,6 +171,7 @@ static inline void py_proc_relocate(struct py_proc *p, const struct py_proc *fil
 	p->tss = file->tss ? file->tss + bias : 0;
 	p->interps = file->interps ? file->interps + bias : 0;
 	p->current = file->current ? file->current + bias : 0;
+	p->main_id = file->main_id ? file->main_id + bias : 0;
 	p->collecting = file->collecting ? file->collecting + bias : 0;
 	p->none = file->none && file->none != PY_NONE_NOWHERE ? file->none + bias : file->none;
 	p->epoch = file->epoch ? file->epoch + bias : 0;
@@ -180,7 +191,8 @@ struct py_exe {
 	abi_u64 symbol;		/* the function in the library                       */
 	abi_u64 id_at;		/* bytes in the library that tell it from others ... */
 	abi_u64 id[EXE_ID_WORDS];	/* ... and what they are                     */
-	struct py_proc proc;	/* addresses as in the file: py_proc_relocate()      */
+	struct py_proc proc;	/* addresses as in the file: py_proc_relocate();
+				 * state PY_PROC_OTHER: until the kernel is done with it */
 };
 _Static_assert(sizeof(struct py_exe) == 48 + sizeof(struct py_proc), "py_exe is packed");
 
@@ -252,6 +264,12 @@ struct raw_frame {
 	abi_u32 id;		/* code_identity(); 0: could not be read             */
 };
 #define RAW_LASTI_NONE 0xffffffffu
+/*
+ * In place of a fingerprint, which is odd: CPython's own _Py_InitCleanup (3.13+,
+ * v3.13.0 Python/specialize.c), the frame under a specialised call of __init__. No
+ * traceback shows it; such a frame is left out of the stack.
+ */
+#define CODE_ID_HIDDEN 2
 
 struct raw_sample {
 	struct raw_header h;
@@ -332,6 +350,7 @@ enum counter {
 	CNT_NATIVE_THREAD,	/* thread without a PyThreadState                    */
 	CNT_NO_FRAMES,		/* PyThreadState without a Python frame              */
 	CNT_TSTATE_UNREADABLE,	/* lost: PyThreadState could not be read             */
+	CNT_TSTATE_UNCERTAIN,	/* lost: which of several interpreters it runs is not known */
 	CNT_SAMPLE,		/* sent                                              */
 	CNT_RING_FULL,		/* lost: no room in the ring buffer                  */
 	CNT_TRUNCATED,
@@ -344,12 +363,46 @@ enum counter {
 	CNT_SENT_EVICTED,	/* code objects that may be sent again: their slot was taken */
 	CNT_CACHE_EVICTED,	/* fingerprints that are read again: likewise, on one CPU */
 	CNT_NO_BYTECODE,	/* frames whose line is not known: the thread's own bytecode is not */
+	CNT_LATE,		/* walks that were cut because they took too long        */
 	CNT_UNVERIFIED_CODE,	/* frames whose code object could not be read        */
 	CNT_ARRIVED,		/* processes of known executables, walked from the first sample */
 	CNT_LIFECYCLE_LOST,	/* lost: exec/fork/exit record, ring buffer full     */
 	CNT_PROCS_FULL,		/* lost: a forked process did not fit into py_procs  */
 	CNT_MAX,
 };
+
+/*
+ * What ticks in Python processes took on one CPU, from the decision to walk to the last byte sent:
+ * four classes for each power of two of nanoseconds, see sample_time_class().
+ */
+#define SAMPLE_TIME_CLASSES 96
+struct sample_times {
+	abi_u64 max_ns;
+	abi_u64 sum_ns;
+	abi_u64 cnt[SAMPLE_TIME_CLASSES];
+};
+
+/* 0, 1, 2, 3, 4, 5, 6, 7, 8-9, 10-11, 12-13, 14-15, 16-19, ...; the last one is open. */
+static inline abi_u32 sample_time_class(abi_u64 ns)
+{
+	abi_u32 exp = 0, v = ns >> 30 ? 1u << 30 : (abi_u32)ns;
+
+	exp += v >> 16 ? 16 : 0;
+	exp += v >> exp >> 8 ? 8 : 0;
+	exp += v >> exp >> 4 ? 4 : 0;
+	exp += v >> exp >> 2 ? 2 : 0;
+	exp += v >> exp >> 1 ? 1 : 0;
+	if (exp < 2)
+		return v;
+	v = 4 * (exp - 1) + (v >> (exp - 2) & 3);
+	return v < SAMPLE_TIME_CLASSES ? v : SAMPLE_TIME_CLASSES - 1;
+}
+
+/* The first nanosecond behind a class. */
+static inline abi_u64 sample_time_end(abi_u32 class)
+{
+	return class < 4 ? class + 1ull : (5ull + class % 4) << (class / 4 - 1);
+}
 
 /*
  * What tells a name from another one at the same address: its length, the first

@@ -39,33 +39,37 @@ static __always_inline u64 address_of_phdrs(struct mm_struct *mm)
 	return 0;
 }
 
-/* Enter the process into py_procs, if its executable is known; say so in ev. */
+/*
+ * Enter the process into py_procs, if its executable is known; say so in ev. The entry
+ * is made from the template and then completed in place: the stack has no room for it.
+ */
 static __always_inline void admit_exec(struct raw_exec *ev, struct task_struct *task)
 {
 	const struct py_exe *exe = ev->exe ? bpf_map_lookup_elem(&known_exes, &ev->exe) : NULL;
 	u64 phdrs = exe ? address_of_phdrs(task->mm) : 0;
-	struct py_proc p;
 	u32 tgid = task->tgid;
+	struct py_proc *p;
 
 	if (!exe || !phdrs)
 		return;
-	p = exe->proc;
-	p.start_ns = ev->h.start_ns;
-	p.ident = (bpf_ktime_get_ns() ^ (u64)tgid << 40) | 1;
-	p.exe = ev->exe;
-	p.exe_bias = phdrs - exe->phdr;
-	p.state = PY_PROC_ARRIVING;
-	if (!exe->slot) {
-		py_proc_relocate(&p, &exe->proc, p.exe_bias);
-		p.state = PY_PROC_PYTHON;
-	}
-	if (bpf_map_update_elem(&py_procs, &tgid, &p, BPF_ANY)) {
+	if (bpf_map_update_elem(&py_procs, &tgid, &exe->proc, BPF_ANY)) {
 		count(CNT_PROCS_FULL);
 		return;
 	}
+	p = bpf_map_lookup_elem(&py_procs, &tgid);
+	if (!p)
+		return;
+	p->start_ns = ev->h.start_ns;
+	p->ident = (bpf_ktime_get_ns() ^ (u64)tgid << 40) | 1;
+	p->exe = ev->exe;
+	p->exe_bias = phdrs - exe->phdr;
+	if (!exe->slot)
+		py_proc_relocate(p, &exe->proc, p->exe_bias);
+	barrier();
+	p->state = exe->slot ? PY_PROC_ARRIVING : PY_PROC_PYTHON;
 	count(CNT_ARRIVED);
-	ev->ident = p.ident;
-	ev->bias = p.exe_bias;
+	ev->ident = p->ident;
+	ev->bias = p->exe_bias;
 }
 
 #endif

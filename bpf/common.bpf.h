@@ -19,6 +19,9 @@ extern const volatile bool cfg_gc;	/* tell when a thread collects garbage       
 extern const volatile unsigned int cfg_period_ns; /* between ticks; 0: it varies                 */
 extern const volatile unsigned int cfg_sent_slots; /* of the table of code objects that were sent   */
 extern const volatile unsigned int cfg_wakeup_bytes; /* wake user space when this much is waiting        */
+extern const volatile unsigned int cfg_codes_bytes; /* no names when more than this is waiting         */
+extern const volatile unsigned int cfg_limit_ns; /* what a sample may take; 0: no limit                */
+extern const volatile bool cfg_self_time; /* measure what samples take                              */
 
 /* Room for processes that ran since we looked; exits free. 16384 * ~220 bytes. */
 #define MAX_PROCS 16384
@@ -50,6 +53,12 @@ struct counters_map {
 	__type(key, u32);
 	__type(value, u64[CNT_MAX]);
 };
+struct sample_times_map {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct sample_times);
+};
 struct events_map {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 4096 * 1024);	/* user space sets the real size */
@@ -62,6 +71,7 @@ extern struct exes_map known_exes SEC(".maps");
 /* tgid -> 1: selected although not known to be Python yet, children too */
 extern struct watched_map watched SEC(".maps");
 extern struct counters_map counters SEC(".maps");
+extern struct sample_times_map sample_times SEC(".maps");
 extern struct events_map events SEC(".maps");
 
 static __always_inline void count_n(enum counter which, u64 n)

@@ -37,6 +37,30 @@ static __always_inline u64 current_thread_pointer(void)
 	return BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), thread.fsbase);
 }
 
+/*
+ * Where the interrupted thread's stack ends: 0 when it was not in user space. What a perf
+ * program is given begins with the registers, in the order of the machine's user ABI
+ * (bpf_user_pt_regs_t: on x86-64 struct pt_regs, cs the 18th word, sp the 20th).
+ */
+static __always_inline u64 interrupted_user_sp(const struct bpf_perf_event_data *ctx)
+{
+#ifdef __TARGET_ARCH_x86
+	const u64 *regs = (const void *)ctx;
+
+	return regs[17] & 3 ? regs[19] : 0;
+#else
+	return 0;
+#endif
+}
+
+/* Has the process one thread only? */
+static __always_inline bool current_is_alone(void)
+{
+	if (HAVE_TASK_BTF)
+		return bpf_get_current_task_btf()->signal->nr_threads == 1;
+	return BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), signal, nr_threads) == 1;
+}
+
 /* How often the thread has left a CPU: the same number twice, it has not. */
 static __always_inline u64 current_switches(void)
 {

@@ -79,6 +79,7 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 	copy = *known;
 	copy.start_ns = ev.h.start_ns;
 	copy.ticks = 0;
+	copy.main_thread = 0;
 	/* Code seen in the parent is not proof for the child. */
 	copy.ident = (copy.start_ns ^ (u64)tgid << 32) | 1;
 	if (bpf_map_update_elem(&py_procs, &tgid, &copy, BPF_ANY))

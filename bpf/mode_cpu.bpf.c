@@ -63,8 +63,6 @@ static __always_inline enum counter send_sample(struct raw_sample *sample, u64 p
 	u32 n = sample->nframes;
 	u64 size;
 
-	if ((u32)pid_tgid == (u32)(pid_tgid >> 32))
-		sample->status |= STATUS_MAIN_THREAD;
 	sample->tid = (u32)pid_tgid;
 	sample->cpu = bpf_get_smp_processor_id();
 	if (sample->flags & RAW_TRUNCATED)
@@ -99,9 +97,22 @@ static __always_inline void note_missed(struct last_tick *last, u64 pid_tgid, u6
 	*last = (struct last_tick){ pid_tgid, switches, now };
 }
 
-static __always_inline enum counter sample_process(struct py_proc *p, u64 pid_tgid, u64 start_ns)
+static __always_inline void note_time(u64 ns)
 {
-	u64 now = bpf_ktime_get_ns();
+	u32 zero = 0, class = sample_time_class(ns);
+	struct sample_times *t = bpf_map_lookup_elem(&sample_times, &zero);
+
+	if (!t || class >= SAMPLE_TIME_CLASSES)
+		return;
+	t->cnt[class]++;
+	t->sum_ns += ns;
+	if (ns > t->max_ns)
+		t->max_ns = ns;
+}
+
+static __always_inline enum counter walk_and_send(struct py_proc *p, u64 pid_tgid, u64 start_ns,
+						  u64 sp, u64 now)
+{
 	struct code_cache *cache;
 	struct scratch *s;
 	enum counter end;
@@ -112,7 +123,8 @@ static __always_inline enum counter sample_process(struct py_proc *p, u64 pid_tg
 	if (!s || !cache)
 		return CNT_TSTATE_UNREADABLE;
 	note_missed(&s->last_tick, pid_tgid, now);
-	end = unwind_python(s, p);
+	s->deadline = now + cfg_limit_ns;
+	end = unwind_python(s, p, sp);
 	if (end != CNT_SAMPLE)
 		return end;
 	s->sample.h.kind = RAW_SAMPLE;
@@ -123,7 +135,19 @@ static __always_inline enum counter sample_process(struct py_proc *p, u64 pid_tg
 	return send_sample(&s->sample, pid_tgid);
 }
 
-static __always_inline enum counter sample_known(struct py_proc *p, u64 pid_tgid, u64 start_ns)
+static __always_inline enum counter sample_process(struct py_proc *p, u64 pid_tgid, u64 start_ns,
+						   u64 sp)
+{
+	u64 now = bpf_ktime_get_ns();
+	enum counter end = walk_and_send(p, pid_tgid, start_ns, sp, now);
+
+	if (cfg_self_time)
+		note_time(bpf_ktime_get_ns() - now);
+	return end;
+}
+
+static __always_inline enum counter sample_known(struct py_proc *p, u64 pid_tgid, u64 start_ns,
+						 u64 sp)
 {
 	u32 tgid = pid_tgid >> 32;
 	int settled;
@@ -135,10 +159,10 @@ static __always_inline enum counter sample_known(struct py_proc *p, u64 pid_tgid
 		if (settled <= 0)
 			return settled ? report_unknown(tgid) : CNT_NOT_READY;
 	}
-	return sample_process(p, pid_tgid, start_ns);
+	return sample_process(p, pid_tgid, start_ns, sp);
 }
 
-static __always_inline enum counter tick(void)
+static __always_inline enum counter tick(u64 sp)
 {
 	u64 pid_tgid = bpf_get_current_pid_tgid(), start_ns;
 	u32 tgid = pid_tgid >> 32;
@@ -156,7 +180,7 @@ static __always_inline enum counter tick(void)
 	else if (p->start_ns != start_ns)
 		return report_unknown(tgid);	/* the pid came back */
 	p->ticks++;
-	end = sample_known(p, pid_tgid, start_ns);
+	end = sample_known(p, pid_tgid, start_ns, sp);
 	if (end == CNT_OTHER || end == CNT_NOT_READY || end == CNT_NATIVE_THREAD)
 		report_changed(p, tgid);
 	return end;
@@ -166,6 +190,6 @@ SEC("perf_event")
 int on_cpu_tick(struct bpf_perf_event_data *ctx)
 {
 	count(CNT_TICK);
-	count(tick());
+	count(tick(interrupted_user_sp(ctx)));
 	return 0;
 }

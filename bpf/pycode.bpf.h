@@ -39,7 +39,9 @@ static __always_inline u32 read_string_stamp(struct scratch *s, u64 str)
 	u64 tail[STRING_TAIL / 8] = {}, length, len;
 
 	str += s->l.str_length;
+	spend(&s->walk, 1);
 	if (read_user(s->name, sizeof(s->name), str)) {
+		spend(&s->walk, FAULT_READS);
 		if (read_user(s->name, 8, str))
 			return 0;
 		len = *(u64 *)s->name;
@@ -50,8 +52,10 @@ static __always_inline u32 read_string_stamp(struct scratch *s, u64 str)
 	}
 	length = *(u64 *)s->name;
 	if (length > STRING_HEAD &&
-	    read_user(tail, sizeof(tail), str + data + length - STRING_TAIL))
+	    read_user(tail, sizeof(tail), str + data + length - STRING_TAIL)) {
+		spend(&s->walk, FAULT_READS);
 		return 0;
+	}
 	return string_stamp(length, (const u64 *)(s->name + (data & 56)), tail);
 }
 
@@ -82,6 +86,7 @@ __noinline u32 read_code_id(u64 code, u64 stamp)
 	struct code_cache *cache;
 	u32 zero = 0, version = 0, id, process;
 	struct scratch *s;
+	bool is_hidden;
 	u64 base;
 
 	s = bpf_map_lookup_elem(&scratches, &zero);
@@ -89,7 +94,9 @@ __noinline u32 read_code_id(u64 code, u64 stamp)
 	if (!s || !cache)
 		return 0;
 	base = s->l.co_firstlineno & ~7;
+	spend(&s->walk, 1);
 	if (read_user(s->code, CODE_BYTES, code + base)) {
+		spend(&s->walk, FAULT_READS);
 		count(CNT_UNVERIFIED_CODE);
 		return 0;
 	}
@@ -106,7 +113,13 @@ __noinline u32 read_code_id(u64 code, u64 stamp)
 	id = code_identity(CODE_FIELD(u64, co_filename), CODE_FIELD(u64, co_name),
 			   CODE_FIELD(u64, co_qualname), CODE_FIELD(u64, co_linetable),
 			   CODE_FIELD(u32, co_firstlineno), version);
+	/* Compiled code begins at line 1; this, and no file, is called like its function. */
+	is_hidden = !CODE_FIELD(u32, co_firstlineno) &&
+		    CODE_FIELD(u64, co_filename) == CODE_FIELD(u64, co_qualname) &&
+		    CODE_FIELD(u64, co_name) == CODE_FIELD(u64, co_qualname);
 #undef CODE_FIELD
+	if (is_hidden)
+		id = CODE_ID_HIDDEN;
 	process = s->ident >> 32 ^ s->ident;
 	e = cache_entry(cache, code);
 	if (e->code == code && e->id == id && e->process == process && e->stamp) {
@@ -118,7 +131,7 @@ __noinline u32 read_code_id(u64 code, u64 stamp)
 	*e = (struct code_cache_entry){
 		.code = code,
 		/* 0: come here again with the next sample */
-		.stamp = note_new_code(s, code, id) ? stamp : 0,
+		.stamp = is_hidden || note_new_code(s, code, id) ? stamp : 0,
 		.id = id,
 		.process = process,
 	};
@@ -220,6 +233,13 @@ static __always_inline u32 read_table(struct raw_code *rec, struct py_proc *p, u
 	return 0;
 }
 
+/* Again with the next sample. */
+static __always_inline void defer_code(struct code_cache *cache, const struct new_code *code)
+{
+	count(CNT_CODE_LOST);
+	cache_entry(cache, code->code)->stamp = 0;
+}
+
 static __always_inline void send_code(struct raw_code *rec, struct code_cache *cache,
 				      struct py_proc *p, const struct new_code *code)
 {
@@ -240,8 +260,7 @@ static __always_inline void send_code(struct raw_code *rec, struct code_cache *c
 		return;
 	if (bpf_ringbuf_output(&events, rec, offsetof(struct raw_code, table) + len,
 			       BPF_RB_NO_WAKEUP)) {
-		count(CNT_CODE_LOST);
-		cache_entry(cache, code->code)->stamp = 0;	/* again with the next sample */
+		defer_code(cache, code);
 		return;
 	}
 	count(CNT_CODE);
@@ -251,6 +270,25 @@ static __always_inline void send_code(struct raw_code *rec, struct code_cache *c
 	if (*sent && *sent != code->mark)
 		count(CNT_SENT_EVICTED);
 	*sent = code->mark;
+}
+
+/*
+ * Is there time for one more, does the process send too many, and is half the ring
+ * buffer left for samples? Else with a later sample.
+ */
+static __always_inline bool may_send_code(struct scratch *s, struct py_proc *p)
+{
+	u64 now = bpf_ktime_get_ns();
+	u32 second = now >> 30;
+
+	if (cfg_limit_ns && now > s->walk.deadline + NAMES_NS)
+		return false;
+	if (p->codes_second != second) {
+		p->codes_second = second;
+		p->codes_sent = 0;
+	}
+	return p->codes_sent++ < MAX_CODES_A_SECOND &&
+	       bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA) <= cfg_codes_bytes;
 }
 
 /* Before the sample itself, so that its names are there when it is. */
@@ -271,7 +309,10 @@ static __always_inline void send_new_codes(struct scratch *s, struct code_cache 
 	for (i = 0; i < MAX_NEW_CODES; i++) {
 		if (i >= s->new_cnt)
 			break;
-		send_code(rec, cache, p, &s->new_codes[i]);
+		if (may_send_code(s, p))
+			send_code(rec, cache, p, &s->new_codes[i]);
+		else
+			defer_code(cache, &s->new_codes[i]);
 	}
 }
 

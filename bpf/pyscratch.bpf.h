@@ -25,12 +25,20 @@
 #define FIELD_MASK (SINGLE_BYTES - 1)
 /* A caller this far below the last frame of a data stack is taken to be in it. */
 #define NEAR_BYTES (64 * 1024)
+/*
+ * What one sample may take, from the tick on (cfg_limit_ns): the target chooses how far
+ * apart in memory its objects are, and a read can miss every cache or fault. The clock
+ * is looked at after so many reads; one that faults counts for several.
+ */
+#define READS_A_LOOK 16
+#define FAULT_READS 6
 /* Python frames plus the C-stack shims between them. */
 #define STEPS_A_CALL 16
 #define MAX_STEPS (ABI_MAX_FRAMES + 10 * STEPS_A_CALL)
 #define MAX_EXC_ITEMS 8
-#define MAX_INTERPRETERS 4
-#define MAX_THREADS 64
+/* The interpreters' lists of threads: LIST_STEPS_A_CALL * LIST_CALLS steps, an interpreter is one, too. */
+#define LIST_STEPS_A_CALL 64
+#define LIST_CALLS 128
 /* PyCodeObject from co_firstlineno on; FT builds need most: 72 bytes + the last pointer. */
 #define CODE_BYTES 88
 #define CODE_CACHE_SIZE 1024
@@ -54,10 +62,29 @@ struct walk {
 	u64 low;	/* lowest data stack frame seen: callers lie below */
 	u64 stamp;
 	u64 gc_frame;
-	u64 entered_from;	/* see walk_from_caller() */
+	/* see walk_from_caller() */
+	u64 entered_from;	/* the frame that the caller's _PyCFrame has */
+	u64 caller_cframe;	/* where the frame of the one before that is told; 0: none */
 	u32 n;
 	u32 shim;	/* the last step was a C-stack shim */
 	u32 unchecked;	/* no entry frame seen yet */
+	u32 from_caller;	/* there is no other way to go */
+	u32 reads;	/* since the clock was looked at */
+	u64 deadline;
+	u32 late;	/* the clock said so */
+};
+
+/* Looking through the thread lists. In map memory for the same reason. */
+struct list_walk {
+	u64 is;		/* interpreter to look at next */
+	u64 ts;		/* thread state to look at next; 0: go to is */
+	u64 tp;		/* whose */
+	u64 sp;		/* end of its C stack; 0: look for its thread_id instead */
+	u64 found;
+	u64 cframe;	/* of found */
+	u32 cnt;	/* how many were found */
+	u32 unbound;	/* how many have its thread_id, but it does not run them */
+	u32 unreadable;
 	u32 pad;
 };
 
@@ -70,6 +97,10 @@ struct last_tick {
 
 /* Code objects of one sample that user space has not been told of; more wait for the next. */
 #define MAX_NEW_CODES 32
+/* Names have this much time behind a walk that took all of its own. */
+#define NAMES_NS 5000
+/* And of one process in a second (of 2^30 ns): who makes code without end waits. */
+#define MAX_CODES_A_SECOND 4096
 struct new_code {
 	u64 code;
 	u64 mark;	/* what is noted in sent_codes once it is sent */
@@ -83,8 +114,11 @@ struct scratch {
 	u8 code[2 * SINGLE_BYTES];
 	u8 name[40 + STRING_HEAD];	/* a str from its length to its first bytes, and then some */
 	u64 seq;		/* samples on this CPU */
+	u64 deadline;		/* of this one; ns */
 	struct last_tick last_tick;
 	struct walk walk;
+	struct list_walk list;
+	u64 gil_holder;		/* PY_GIL_RT_CURRENT: the state it is */
 	u64 file;		/* the last file name's object and stamp in this sample */
 	u32 file_stamp;
 	u32 pad2;
@@ -144,6 +178,17 @@ struct {
 static __always_inline int read_user(void *dst, u32 size, u64 addr)
 {
 	return bpf_probe_read_user(dst, size, (const void *)addr);
+}
+
+/* reads have been made: is this the moment to stop? */
+static __always_inline void spend(struct walk *w, u32 reads)
+{
+	w->reads += reads;
+	if (w->reads < READS_A_LOOK)
+		return;
+	w->reads = 0;
+	if (cfg_limit_ns && bpf_ktime_get_ns() > w->deadline)
+		w->late = 1;
 }
 
 /* Fields of the PyThreadState in scratch. */

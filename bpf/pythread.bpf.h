@@ -10,6 +10,19 @@
 
 /* ---- thread state ---- */
 
+/* Instead of an address, which these are not. */
+#define TSTATE_NONE 0		/* a thread that Python knows nothing of */
+#define TSTATE_UNREADABLE 1
+#define TSTATE_UNCERTAIN 2
+
+/* A pointer to a PyThreadState at addr. */
+static __always_inline u64 tstate_at(u64 addr)
+{
+	u64 ts;
+
+	return read_user(&ts, 8, addr) ? TSTATE_UNREADABLE : ts;
+}
+
 /* pthread_getspecific()'s key. Negative: not made yet. */
 static __always_inline s32 tss_key(struct py_proc *p)
 {
@@ -29,26 +42,31 @@ static __always_inline s32 tss_key(struct py_proc *p)
 /* glibc's struct pthread: specific_1stblock at 0x310, specific[] at 0x510; 32 keys a block. */
 static __always_inline u64 tstate_by_tss(struct py_proc *p, u64 tp)
 {
-	u64 ts = 0, block = tp + 0x310;
+	u64 block = tp + 0x310;
 	s32 key = tss_key(p);
 
 	if ((u32)key >= 1024)	/* PTHREAD_KEYS_MAX */
-		return 0;
-	if (key >= 32 && (read_user(&block, 8, tp + 0x510 + 8 * (key >> 5)) || !block))
-		return 0;
-	read_user(&ts, 8, block + 16 * (key & 31) + 8);
-	return ts;
+		return TSTATE_NONE;
+	if (key >= 32) {
+		if (read_user(&block, 8, tp + 0x510 + 8 * (key >> 5)))
+			return TSTATE_UNREADABLE;
+		if (!block)
+			return TSTATE_NONE;
+	}
+	return tstate_at(block + 16 * (key & 31) + 8);
 }
 
 /* musl 1.2: struct pthread's tsd at 0x80, one pointer a key (src/internal/pthread_impl.h). */
 static __always_inline u64 tstate_by_musl(struct py_proc *p, u64 tp)
 {
-	u64 ts = 0, tsd;
 	s32 key = tss_key(p);
+	u64 tsd;
 
-	if ((u32)key < 128 && !read_user(&tsd, 8, tp + 0x80))	/* PTHREAD_KEYS_MAX */
-		read_user(&ts, 8, tsd + 8 * key);
-	return ts;
+	if ((u32)key >= 128)	/* PTHREAD_KEYS_MAX */
+		return TSTATE_NONE;
+	if (read_user(&tsd, 8, tp + 0x80))
+		return TSTATE_UNREADABLE;
+	return tsd ? tstate_at(tsd + 8 * key) : TSTATE_NONE;
 }
 
 static __always_inline u64 tstate_by_dtv(struct py_proc *p, u64 tp)
@@ -56,74 +74,197 @@ static __always_inline u64 tstate_by_dtv(struct py_proc *p, u64 tp)
 	struct {
 		u64 module, offset;
 	} index;
-	u64 dtv, block, ts = 0;
+	u64 dtv, block;
 
 	if (read_user(&index, sizeof(index), p->tls_index) || read_user(&dtv, 8, tp + 8))
-		return 0;
+		return TSTATE_UNREADABLE;
 	/* An entry is 16 bytes; -1: this thread has no block of that module yet. */
-	if (index.module > 4096 || read_user(&block, 8, dtv + 16 * index.module) ||
-	    block + 1 <= 1)
-		return 0;
-	read_user(&ts, 8, block + index.offset + p->tls_off);
-	return ts;
+	if (index.module > 4096 || read_user(&block, 8, dtv + 16 * index.module))
+		return TSTATE_UNREADABLE;
+	if (block + 1 <= 1)
+		return TSTATE_NONE;
+	return tstate_at(block + index.offset + p->tls_off);
 }
 
-/* The last resort: look through the lists for a state of this thread. */
-static __always_inline u64 tstate_by_list(struct py_proc *p, u64 tp)
+/* Is this state the one we look for? 1: yes, and there is no other. */
+static __always_inline int list_look(struct scratch *s, struct list_walk *w)
 {
-	u64 is = 0, ts = 0, id;
-	int i, k;
+	u64 id, cframe;
+	u32 status;
 
-	if (read_user(&is, 8, p->interps))
-		return 0;
-	for (i = 0; i < MAX_INTERPRETERS && is; i++) {
-		if (read_user(&ts, 8, is + p->l.is_threads_head))
+	if (w->sp) {
+		/* Of those whose C frame lies in this thread's stack, the innermost. */
+		if (read_user(&cframe, 8, w->ts + s->l.ts_cframe))
 			return 0;
-		for (k = 0; k < MAX_THREADS && ts; k++) {
-			if (read_user(&id, 8, ts + p->l.ts_thread_id))
-				return 0;
-			if (id == tp)
-				return ts;
-			if (read_user(&ts, 8, ts + p->l.ts_next))
-				return 0;
+		if (cframe >= w->sp && (w->tp < w->sp || cframe < w->tp) &&
+		    (!w->cnt || cframe < w->cframe)) {
+			w->cframe = cframe;
+			w->found = w->ts;
+			w->cnt = 1;
 		}
-		if (read_user(&is, 8, is + p->l.is_next))
+		return 0;
+	}
+	if (read_user(&id, 8, w->ts + s->l.ts_thread_id) || id != w->tp)
+		return 0;
+	if (s->l.ts_status != ABI_NO_OFF) {
+		if (read_user(&status, 4, w->ts + s->l.ts_status) || !(status & TS_BOUND_GILSTATE)) {
+			w->unbound++;
 			return 0;
+		}
+	}
+	w->found = w->ts;
+	w->cnt++;
+	return !s->l.foreign_ids;
+}
+
+int list_some(void);
+/*
+ * Some steps along the lists; 1: that is all. Of external linkage, so that the verifier
+ * looks at LIST_STEPS_A_CALL steps and not at all of them.
+ */
+__noinline int list_some(void)
+{
+	struct list_walk *w;
+	struct scratch *s;
+	u32 zero = 0, i;
+	u64 next;
+
+	s = bpf_map_lookup_elem(&scratches, &zero);
+	if (!s)
+		return 1;
+	w = &s->list;
+#pragma clang loop unroll(disable)
+	for (i = 0; i < LIST_STEPS_A_CALL; i++) {
+		if (!w->ts) {
+			if (!w->is)
+				return 1;
+			w->unreadable = read_user(&w->ts, 8, w->is + s->l.is_threads_head) ||
+					read_user(&next, 8, w->is + s->l.is_next);
+			if (w->unreadable)
+				return 1;
+			w->is = next;
+			continue;
+		}
+		if (list_look(s, w))
+			return 1;
+		w->unreadable = !!read_user(&next, 8, w->ts + s->l.ts_next);
+		if (w->unreadable)
+			return 1;
+		w->ts = next;
 	}
 	return 0;
 }
 
-static __always_inline u64 find_tstate(struct py_proc *p, u64 tp)
+/*
+ * Look through the lists for the state of this thread: by its thread_id or, given sp, by
+ * the C stack. Other threads may change the lists meanwhile: what is not found once in a
+ * list that was read to its end is not certain.
+ */
+static __always_inline u64 tstate_by_list(struct scratch *s, struct py_proc *p, u64 tp, u64 sp)
 {
-	u64 ts = 0;
+	struct list_walk *w = &s->list;
+	bool whole = false;
+	u32 i;
 
+	*w = (struct list_walk){ .tp = tp, .sp = sp };
+	if (read_user(&w->is, 8, p->interps))
+		return TSTATE_UNREADABLE;
+#pragma clang loop unroll(disable)
+	for (i = 0; i < LIST_CALLS && !whole; i++)
+		whole = list_some();
+	if (w->unreadable)
+		return TSTATE_UNREADABLE;
+	if (!whole)
+		return TSTATE_UNCERTAIN;
+	/*
+	 * Up to 3.11 the thread's own state comes last, in the main interpreter; what it has
+	 * in others is settle_interpreter()'s business. 3.12 marks the one that is run, but
+	 * with the thread_id of the thread that made it.
+	 */
+	if (w->cnt > 1 && p->l.ts_status != ABI_NO_OFF)
+		return TSTATE_UNCERTAIN;
+	if (!w->cnt && w->unbound)
+		return TSTATE_UNCERTAIN;
+	return w->cnt ? w->found : TSTATE_NONE;
+}
+
+static __always_inline u64 find_tstate(struct scratch *s, struct py_proc *p, u64 tp)
+{
 	switch (p->tstate_how) {
 	case PY_TSTATE_TSS_GLIBC:
 		return tstate_by_tss(p, tp);
 	case PY_TSTATE_TSS_MUSL:
 		return tstate_by_musl(p, tp);
 	case PY_TSTATE_TLS_FS:
-		read_user(&ts, 8, tp + p->tls_off);
-		return ts;
+		return tstate_at(tp + p->tls_off);
 	case PY_TSTATE_TLS_DTV:
 		return tstate_by_dtv(p, tp);
 	case PY_TSTATE_LIST:
-		return tstate_by_list(p, tp);
+		return tstate_by_list(s, p, tp, 0);
 	}
-	return 0;
+	return TSTATE_NONE;
+}
+
+/*
+ * Up to 3.11 what a thread finds under its key is the first state it ever had, whatever
+ * interpreter it runs now (v3.11.0, Python/pystate.c, _PyGILState_NoteThreadStateCore()).
+ * It is the one it runs if it holds the GIL, or if there is but one interpreter.
+ * Otherwise the state is the innermost whose C frame lies in this thread's stack (3.11);
+ * where states do not tell (up to 3.10), it is the GIL's holder if there is but one thread.
+ * ts is in s->ts.
+ */
+static __always_inline u64 settle_interpreter(struct scratch *s, struct py_proc *p, u64 tp,
+					      u64 sp, u64 ts)
+{
+	u64 current, head, next;
+
+	if (read_user(&current, 8, p->current))
+		return TSTATE_UNREADABLE;
+	s->gil_holder = current;
+	if (current == ts)
+		return ts;
+	if (read_user(&head, 8, p->interps) ||
+	    read_user(&next, 8, head + p->l.is_next))
+		return TSTATE_UNREADABLE;
+	if (!next && head == ts_u64(s, p->l.ts_interp))
+		return ts;
+	if (p->l.ts_cframe == ABI_NO_OFF)
+		return current && current_is_alone() ? current : TSTATE_UNCERTAIN;
+	if (!sp)
+		return TSTATE_UNCERTAIN;
+	current = tstate_by_list(s, p, tp, sp);
+	return current ? current : ts;	/* it runs no Python at all: the key's is as good */
 }
 
 /* ---- status ---- */
 
-static __always_inline bool has_gil(struct scratch *s, struct py_proc *p, u64 ts)
+/*
+ * As CPython's own profiler has it (3.15): the thread that runs an interpreter's main
+ * program, in each interpreter; a thread of a child that was forked by another is none.
+ * Before interpreters told (up to 3.13): the one that CPython calls so, by its pthread_t.
+ */
+static __always_inline bool is_main_thread(struct py_proc *p, u64 is, u64 ts, u64 tp)
 {
-	u64 current = 0;
+	bool by_state = p->l.is_threads_main != ABI_NO_OFF32;
+	u64 me = by_state ? ts : tp, main;
 
-	if (p->l.gil_how == PY_GIL_TS_MASK)
-		return ts_u32(s, p->l.ts_gil) & p->l.ts_gil_mask;
-	if (p->l.gil_how == PY_GIL_RT_CURRENT)
-		return !read_user(&current, 8, p->current) && current == ts;
-	return false;
+	if (p->main_thread == me && (!by_state || is == p->main_interp))
+		return true;
+	if (by_state) {
+		if (read_user(&main, 8, is + p->l.is_threads_main))
+			return false;
+	} else {
+		if (!p->main_id) {
+			u64 pid_tgid = bpf_get_current_pid_tgid();
+
+			return (u32)pid_tgid == pid_tgid >> 32;
+		}
+		if (read_user(&main, 8, p->main_id))
+			return false;
+	}
+	if (main == me && (!by_state || is == p->main_interp))
+		p->main_thread = me;
+	return main == me;
 }
 
 /*
@@ -139,6 +280,13 @@ static __always_inline bool is_exception(struct py_proc *p, u64 value)
 		return value && value != p->none;
 	return !read_user(&type, 8, value + 8) && !read_user(&flags, 8, type + 168) &&
 	       flags >> 30 & 1;
+}
+
+static __always_inline bool has_gil(struct scratch *s, struct py_proc *p, u64 ts)
+{
+	if (p->l.gil_how == PY_GIL_TS_MASK)
+		return ts_u32(s, p->l.ts_gil) & p->l.ts_gil_mask;
+	return p->l.gil_how == PY_GIL_RT_CURRENT && s->gil_holder == ts;
 }
 
 /*
@@ -160,8 +308,7 @@ static __always_inline bool has_exception(struct scratch *s, struct py_proc *p, 
 
 		if (read_user(e, sizeof(e), item))
 			return false;
-		value = e[p->l.exc_value / 8 & 3];
-		if (is_exception(p, value))
+		if (is_exception(p, e[p->l.exc_value / 8 & 3]))
 			return true;
 		item = e[p->l.exc_previous / 8 & 3];
 	}

@@ -34,6 +34,7 @@ static __always_inline s32 fetch_frame(struct scratch *s, struct walk *w)
 
 	if (w->win_last && off <= w->win_last)
 		return off;
+	spend(w, 1);
 	if (s->l.ts_datastack != ABI_NO_OFF && w->low - w->fr < NEAR_BYTES) {
 		u64 win = window_start(w, w->fr + bytes - WINDOW_BYTES);
 		u64 len = w->fr + bytes - win;
@@ -45,30 +46,45 @@ static __always_inline s32 fetch_frame(struct scratch *s, struct walk *w)
 			return len - bytes;
 		}
 		w->win_last = 0;	/* half overwritten */
+		spend(w, FAULT_READS);
 	}
 	barrier_var(bytes);
 	bytes &= FIELD_MASK;
 	return read_user(s->frames + SINGLE_POS, bytes, w->fr + s->l.fr_base) ? -1 : SINGLE_POS;
 }
 
+/* What is there is no stack. */
+static __always_inline int walk_nowhere(struct scratch *s, struct walk *w)
+{
+	w->n = 0;
+	s->sample.flags = (s->sample.flags & RAW_GC) | RAW_UNREADABLE;
+	s->sample.gc_at = 0;
+	return 1;
+}
+
 /*
  * 3.11, 3.12: when C calls the interpreter, tstate->cframe is the new _PyCFrame
- * some instructions before its current_frame is set (v3.12.0, Python/ceval.c,
- * _PyEval_EvalFrameDefault()): what stands there is an old frame's address or
- * anything. A true chain's first entry frame (3.12: shim) was entered from the
- * frame that the previous _PyCFrame has. If this one was not, it is the previous
- * one that tells the stack.
+ * some instructions before that is filled in (v3.12.0, Python/ceval.c,
+ * _PyEval_EvalFrameDefault()): what stands there is an old one or anything. A true
+ * chain's first entry frame (3.12: shim) was entered from the frame that the
+ * previous _PyCFrame has. If this one was not, it is the previous one that tells the
+ * stack; and if that does not hold for it either, its address was nonsense, too.
  */
 static __always_inline int walk_from_caller(struct scratch *s, struct walk *w)
 {
+	if (w->from_caller)
+		return walk_nowhere(s, w);
 	count(CNT_ENTERING);
 	s->sample.flags &= RAW_GC;
 	s->sample.gc_at = 0;
-	w->unchecked = 0;
+	w->from_caller = 1;
 	w->n = 0;
 	w->shim = 1;
 	w->fr = w->entered_from;
 	w->low = w->fr + 1;
+	w->unchecked = w->caller_cframe != 0;
+	if (w->caller_cframe && read_user(&w->entered_from, 8, w->caller_cframe))
+		return walk_nowhere(s, w);
 	return 0;
 }
 
@@ -96,9 +112,14 @@ static __always_inline int walk_step(struct scratch *s, struct code_cache *cache
 {
 	struct raw_sample *out = &s->sample;
 	u64 code, ip, fr = w->fr;
-	u32 pos, owner = 0, tlbc = 0;
+	u32 pos, id, owner = 0, tlbc = 0;
 	s32 at;
 
+	if (w->late) {
+		out->flags |= RAW_TRUNCATED;
+		count(CNT_LATE);
+		return 1;
+	}
 	if (!fr) {
 		if (w->unchecked)
 			return walk_from_caller(s, w);
@@ -145,10 +166,15 @@ static __always_inline int walk_step(struct scratch *s, struct code_cache *cache
 		out->gc_at = w->n;
 		out->flags |= RAW_GC;
 	}
+	id = code_id(cache, code, w->stamp);
+	if (w->unchecked && !w->n && !id)
+		return walk_from_caller(s, w);	/* the code that runs is in memory */
+	if (id == CODE_ID_HIDDEN)
+		return 0;
 	out->frames[w->n & (ABI_MAX_FRAMES - 1)] = (struct raw_frame){
 		.code = code,
 		.lasti = offset_of(s, code, ip, tlbc),
-		.id = code_id(cache, code, w->stamp),
+		.id = id,
 	};
 	w->n++;
 	return 0;
@@ -204,19 +230,40 @@ static __always_inline void note_gc(struct scratch *s, struct py_proc *p, u64 is
 		read_user(&w->gc_frame, 8, is + p->l.is_gc_frame);
 }
 
-/* From w->fr, a _PyCFrame, to its frame and its predecessor's. 0 or -1: unreadable. */
-static __always_inline int read_cframe(struct py_proc *p, struct walk *w)
-{
-	struct {
-		u64 frame, previous;
-	} cframe;
+struct cframe {
+	u64 frame, previous;
+};
 
-	if (read_user(&cframe, sizeof(cframe), w->fr + p->l.cframe_frame))
+/*
+ * Only the thread's first one, a part of PyThreadState, has no previous one. It has no
+ * frame, either, and it is previous to any other without (greenlet's).
+ */
+static __always_inline bool is_cframe(const struct cframe *c, u64 addr, u64 ts)
+{
+	if (addr - ts < ABI_TS_BYTES)
+		return true;
+	return c->frame ? c->previous : c->previous - ts < ABI_TS_BYTES;
+}
+
+/* From w->fr, a _PyCFrame, to its frame and its predecessor's. 0 or -1: unreadable. */
+static __always_inline int read_cframe(struct py_proc *p, struct walk *w, u64 ts)
+{
+	struct cframe c, caller;
+	u64 addr = w->fr;
+
+	if (read_user(&c, sizeof(c), addr + p->l.cframe_frame))
 		return -1;
-	w->fr = cframe.frame;
-	if (cframe.previous &&
-	    !read_user(&w->entered_from, 8, cframe.previous + p->l.cframe_frame))
-		w->unchecked = 1;
+	w->fr = c.frame;
+	w->unchecked = c.previous || !is_cframe(&c, addr, ts);
+	w->from_caller = !c.previous ||
+			 read_user(&caller, sizeof(caller), c.previous + p->l.cframe_frame) ||
+			 !is_cframe(&caller, c.previous, ts);
+	w->entered_from = 1;	/* no frame */
+	if (w->from_caller)
+		return 0;
+	w->entered_from = caller.frame;
+	if (caller.previous)
+		w->caller_cframe = caller.previous + p->l.cframe_frame;
 	return 0;
 }
 
@@ -244,46 +291,83 @@ static __always_inline u64 code_stamp(struct scratch *s, struct py_proc *p, u64 
 	return epoch * 0x94d049bb133111ebULL ^ p->ident;
 }
 
+/* The current thread's state, in s->ts. CNT_SAMPLE, or why there is none. */
+static __always_inline enum counter read_tstate(struct scratch *s, struct py_proc *p, u64 sp,
+						u64 *tstate)
+{
+	u64 tp = current_thread_pointer(), ts = find_tstate(s, p, tp), settled;
+
+	if (ts > TSTATE_UNCERTAIN) {
+		if (read_user(s->ts, ABI_TS_BYTES, ts))
+			return CNT_TSTATE_UNREADABLE;
+		*tstate = ts;
+		if (p->l.gil_how != PY_GIL_RT_CURRENT)
+			return CNT_SAMPLE;
+		settled = settle_interpreter(s, p, tp, sp, ts);
+		if (settled == ts)
+			return CNT_SAMPLE;
+		ts = settled;
+		*tstate = ts;
+		if (ts > TSTATE_UNCERTAIN)
+			return read_user(s->ts, ABI_TS_BYTES, ts) ? CNT_TSTATE_UNREADABLE :
+								    CNT_SAMPLE;
+	}
+	if (ts == TSTATE_UNREADABLE)
+		return CNT_TSTATE_UNREADABLE;
+	if (ts == TSTATE_UNCERTAIN)
+		return CNT_TSTATE_UNCERTAIN;
+	if ((p->tstate_how == PY_TSTATE_TSS_GLIBC || p->tstate_how == PY_TSTATE_TSS_MUSL) &&
+	    p->tss_key < 0)
+		return CNT_NOT_READY;
+	return CNT_NATIVE_THREAD;
+}
+
+static __always_inline u8 status_of(struct scratch *s, struct py_proc *p, u64 is, u64 ts)
+{
+	u8 status = STATUS_ON_CPU;
+
+	if (has_gil(s, p, ts))
+		status |= STATUS_HAS_GIL;
+	if (has_exception(s, p, ts))
+		status |= STATUS_HAS_EXCEPTION;
+	if (is_main_thread(p, is, ts, current_thread_pointer()))
+		status |= STATUS_MAIN_THREAD;
+	return status;
+}
+
 /*
  * Fill s->sample's stack and status for the current thread. Returns the counter
  * that says how it ended; only after CNT_SAMPLE is there something to send.
  */
-static __always_inline enum counter unwind_python(struct scratch *s, struct py_proc *p)
+static __always_inline enum counter unwind_python(struct scratch *s, struct py_proc *p, u64 sp)
 {
-	u64 tp = current_thread_pointer();
-	u64 ts = find_tstate(p, tp), is;
 	struct raw_sample *out = &s->sample;
 	struct walk *w = &s->walk;
+	enum counter end;
+	u64 ts, is;
 
-	if (!ts)
-		return (p->tstate_how == PY_TSTATE_TSS_GLIBC || p->tstate_how == PY_TSTATE_TSS_MUSL) &&
-				       p->tss_key < 0 ? CNT_NOT_READY :
-										CNT_NATIVE_THREAD;
-	if (read_user(s->ts, ABI_TS_BYTES, ts))
-		return CNT_TSTATE_UNREADABLE;
+	s->l = p->l;
+	end = read_tstate(s, p, sp, &ts);
+	if (end != CNT_SAMPLE)
+		return end;
 	is = ts_u64(s, p->l.ts_interp);
 	*w = (struct walk){
 		.fr = ts_u64(s, p->l.ts_frame),
 		.chunk = ts_u64(s, p->l.ts_datastack),
 		.stamp = code_stamp(s, p, is),
+		.deadline = s->deadline,
 	};
-	if (p->l.cframe_frame != ABI_NO_OFF && w->fr && read_cframe(p, w))
+	if (p->l.cframe_frame != ABI_NO_OFF && w->fr && read_cframe(p, w, ts))
 		return CNT_TSTATE_UNREADABLE;
 	w->low = w->fr + 1;	/* the first frame: try a window */
 
 	s->new_cnt = 0;
 	s->file = 0;
 	s->ident = p->ident;
-	s->l = p->l;
-	out->status = STATUS_ON_CPU;
 	out->flags = 0;
 	out->gc_at = 0;
-	if (has_gil(s, p, ts))
-		out->status |= STATUS_HAS_GIL;
-	if (has_exception(s, p, ts))
-		out->status |= STATUS_HAS_EXCEPTION;
 	out->interp_id = interpreter_id(p, is);
-
+	out->status = status_of(s, p, is, ts);
 	if (cfg_gc && (out->status & STATUS_HAS_GIL))
 		note_gc(s, p, is, w);
 	walk_frames(s);

@@ -27,6 +27,9 @@ if [ "${1:-build}" = check ]; then
 	header cmocka.h || need libcmocka-dev
 	have mandoc || need mandoc
 	have debootstrap || need debootstrap
+	have musl-gcc || need musl-tools
+	header ffi.h || header "$(uname -m)-linux-gnu/ffi.h" || need libffi-dev
+	[ -e /usr/share/keyrings/debian-archive-keyring.gpg ] || need debian-archive-keyring
 	have setpriv || need util-linux
 	have setcap || need libcap2-bin
 	have chromium || have chromium-browser || have google-chrome || need chromium

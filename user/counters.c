@@ -43,6 +43,46 @@ int counters_read(struct counters *c, int fd)
 	return err;
 }
 
+static void add_times(struct sample_times *sum, const struct sample_times *t)
+{
+	int i;
+
+	sum->max_ns = t->max_ns > sum->max_ns ? t->max_ns : sum->max_ns;
+	sum->sum_ns += t->sum_ns;
+	for (i = 0; i < SAMPLE_TIME_CLASSES; i++)
+		sum->cnt[i] += t->cnt[i];
+}
+
+int counters_read_cost(struct sample_cost *cost, int fd)
+{
+	int cpus = libbpf_num_possible_cpus(), i, err = 0;
+	struct sample_times *rows, sum = { 0 };
+	uint32_t zero = 0;
+	uint64_t seen = 0;
+
+	memset(cost, 0, sizeof(*cost));
+	if (cpus < 0)
+		return cpus;
+	rows = calloc(cpus, sizeof(*rows));
+	if (!rows)
+		return -ENOMEM;
+	if (bpf_map_lookup_elem(fd, &zero, rows))
+		err = -errno;
+	for (i = 0; !err && i < cpus; i++)
+		add_times(&sum, &rows[i]);
+	free(rows);
+	for (i = 0; i < SAMPLE_TIME_CLASSES; i++)
+		cost->cnt += sum.cnt[i];
+	if (err || !cost->cnt)
+		return err;
+	for (i = 0; i < SAMPLE_TIME_CLASSES && seen * 1000 < cost->cnt * 999; i++)
+		seen += sum.cnt[i];
+	cost->max_ns = sum.max_ns;
+	cost->mean_ns = sum.sum_ns / cost->cnt;
+	cost->p999_ns = sample_time_end(i - 1) < sum.max_ns ? sample_time_end(i - 1) : sum.max_ns;
+	return 0;
+}
+
 void counters_free(struct counters *c)
 {
 	free(c->cpus);

@@ -22,6 +22,15 @@ struct counters {
 	size_t cpu_cnt;
 };
 
+/* What samples took, over all CPUs (abi.h, struct sample_times). */
+struct sample_cost {
+	uint64_t cnt, max_ns, mean_ns;
+	uint64_t p999_ns;	/* 999 of 1,000 were faster */
+};
+
+/* Read the map of sample_times behind fd. 0 or -errno. */
+int counters_read_cost(struct sample_cost *cost, int fd);
+
 /* Read the map behind fd. c is zero or was filled before; counters_free() it. 0 or -errno. */
 int counters_read(struct counters *c, int fd);
 void counters_free(struct counters *c);

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "cpython/elf.h"
+#include "far_read.h"
 #include "proc.h"
 #include "u64map.h"
 #include "util.h"
@@ -257,6 +258,7 @@ void discovery_proc(const struct cpython_image *img, struct py_proc *p)
 		.interps = img->interps_vaddr,
 		.current = img->current_vaddr,
 		.collecting = img->collecting_vaddr,
+		.main_id = img->main_id_vaddr,
 		.none = img->none_vaddr,
 		.epoch = img->epoch_vaddr,
 		.tls_index = img->tls_index_vaddr,
@@ -280,6 +282,7 @@ static void move_runtime(struct py_proc *p, uint64_t to)
 	p->interps += p->interps ? by : 0;
 	p->current += p->current ? by : 0;
 	p->collecting += p->collecting ? by : 0;
+	p->main_id += p->main_id ? by : 0;
 }
 
 /* An interpreter of this CPython exists: the runtime's list of them is not empty. */
@@ -287,7 +290,7 @@ static bool is_initialised(pid_t tgid, const struct py_proc *p)
 {
 	uint64_t head = 0;
 
-	return !proc_mem_read((void *)(intptr_t)tgid, p->interps, &head, sizeof(head)) && head;
+	return !far_read((void *)(intptr_t)tgid, p->interps, &head, sizeof(head)) && head;
 }
 
 static void add_found(struct look *look, const struct cpython_image *img,

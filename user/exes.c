@@ -218,6 +218,7 @@ int exe_describe(int exe_fd, const struct elf_file *lib, const struct py_proc *p
 	int err = elf_file_open(&exe, exe_fd);
 
 	*out = (struct py_exe){ .proc = *proc };
+	out->proc.state = PY_PROC_OTHER;
 	if (!err)
 		err = elf_link_phdrs(&exe, &out->phdr);
 	if (err || !lib)

@@ -8,6 +8,7 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <linux/perf_event.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -77,6 +78,20 @@ static void choose_event(struct sampler *s, int cpu)
 	set_clock(&s->attr, s->rate_hz);
 }
 
+/* perf throttles beyond this, silently: on a busy CPU nobody can tell what did not come. */
+static void warn_throttled(uint32_t rate_hz)
+{
+	static const char knob[] = "/proc/sys/kernel/perf_event_max_sample_rate";
+	FILE *f = fopen(knob, "re");
+	unsigned int max;
+
+	if (f && fscanf(f, "%u", &max) == 1 && rate_hz > max)
+		log_warn("the kernel throttles to about %u samples a second: raise "
+			 "kernel.perf_event_max_sample_rate or choose a lower rate", max);
+	if (f)
+		fclose(f);
+}
+
 struct sampler *sampler_new(struct tachbpf_bpf *skel, const struct sampler_args *args)
 {
 	struct sampler *s = calloc(1, sizeof(*s));
@@ -98,8 +113,10 @@ struct sampler *sampler_new(struct tachbpf_bpf *skel, const struct sampler_args 
 	s->events = calloc(s->cnt, sizeof(*s->events));
 	for (i = 0; s->events && i < s->cnt; i++)
 		s->events[i] = (struct cpu_event){ .cpu = cpus[i], .fd = -1 };
-	if (s->events)
+	if (s->events) {
+		warn_throttled(s->rate_hz);
 		choose_event(s, cpus[0]);
+	}
 	free(cpus);
 	if (!s->events) {
 		free(s);
@@ -135,6 +152,9 @@ int sampler_start(struct sampler *s)
 			continue;	/* went offline between the listing and now */
 		if (err) {
 			log_error("cannot sample CPU %d: %s%s", s->events[i].cpu, strerror(-err),
+				  err == -EPERM || err == -EACCES ?
+				  ": perf_event_open(2) is denied, by a seccomp filter "
+				  "(containers have one) or a security module" :
 				  err == -EMFILE ? ": raise the limit of open files (ulimit -n)" :
 				  err == -ENODEV ? ": it is offline; choose others with -C" : "");
 			sampler_stop(s);

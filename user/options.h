@@ -34,6 +34,7 @@ struct record_options {
 	uint32_t code_cache;		/* --code-cache, rounded up to a power of two; 0: default */
 	bool opcodes;			/* --opcodes */
 	bool no_gc;			/* --no-gc */
+	bool self_time;			/* --self-time */
 	bool json;			/* --json: the summary as JSON on stdout */
 	bool ignore_kernel_bugs;	/* --ignore-kernel-bugs: kernels that can freeze */
 	int verbose;			/* -v, -v -v; -1 with -q */

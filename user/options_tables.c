@@ -90,6 +90,8 @@ static const struct cli_option record_table[] = {
 	{ 0, "code-cache", "ENTRIES", "How to record",
 	  "code objects the kernel remembers as named\n(default: 65536, 8 bytes each)",
 	  opt_code_cache, 0, NULL },
+	{ 0, "self-time", NULL, "How to record",
+	  "measure how long each sample keeps a CPU", opt_flag, RECORD(self_time), NULL },
 	{ 0, "ignore-kernel-bugs", NULL, "How to record",
 	  "record on a kernel that this can freeze", opt_flag, RECORD(ignore_kernel_bugs), NULL },
 	{ 'o', "output", "PATH", "Output",

@@ -123,6 +123,7 @@ int proc_stat(pid_t tgid, struct proc_stat *st)
 {
 	char path[64], buf[1024], *open_paren, *close_paren;
 	unsigned int flags;
+	int threads;
 	ssize_t n;
 	char state;
 	int fd;
@@ -144,10 +145,13 @@ int proc_stat(pid_t tgid, struct proc_stat *st)
 	*close_paren = '\0';
 	snprintf(st->comm, sizeof(st->comm), "%s", open_paren + 1);
 	if (sscanf(close_paren + 1,
-		   " %c %d %*d %*d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d "
-		   "%" SCNu64, &state, &st->ppid, &flags, &st->start_ticks) != 4)
+		   " %c %d %*d %*d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %d %*d "
+		   "%" SCNu64, &state, &st->ppid, &flags, &threads, &st->start_ticks) != 5)
 		return -EINVAL;
-	st->zombie = state == 'Z' || state == 'X';
+	/* Its first thread may end before the others: that is no zombie process. */
+	st->ended = state == 'Z' || state == 'X';
+	st->zombie = st->ended && threads <= 1;
+	st->exiting = flags & 0x4 && threads <= 1;	/* PF_EXITING */
 	st->kernel_thread = flags & 0x00200000;	/* PF_KTHREAD */
 	return 0;
 }
@@ -221,7 +225,7 @@ static pid_t other_task(pid_t tgid)
 	while (!tid && (e = readdir(d))) {
 		pid_t one = atoi(e->d_name);
 
-		if (one > 0 && one != tgid && !proc_stat(one, &st) && !st.zombie)
+		if (one > 0 && one != tgid && !proc_stat(one, &st) && !st.ended)
 			tid = one;
 	}
 	closedir(d);
@@ -233,7 +237,7 @@ pid_t proc_living_task(pid_t tgid)
 	struct proc_stat st;
 	int err = proc_stat(tgid, &st);
 
-	if (!err && st.zombie)
+	if (!err && st.ended)
 		return other_task(tgid);
 	return err == -ESRCH ? 0 : tgid;
 }

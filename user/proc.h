@@ -41,7 +41,9 @@ struct proc_stat {
 	char comm[PROC_COMM_MAX];	/* raw bytes, terminated */
 	pid_t ppid;
 	uint64_t start_ticks;		/* since boot, 1/100 s (USER_HZ) */
-	bool zombie;
+	bool ended;		/* this thread, the process' first one */
+	bool zombie;		/* all of them */
+	bool exiting;		/* on its way to become one */
 	bool kernel_thread;
 };
 /* 0 or -errno; -ESRCH: no such process. */

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "far_read.h"
 #include "held.h"
 #include "intern.h"
 #include "symbolize.h"
@@ -38,6 +39,7 @@ struct process {
 	struct symbolizer *sym;
 	struct sink *sink;
 	int sink_err;
+	uint64_t admitted_ns;
 	struct u64map threads;
 	struct thread *last;
 	struct process_stats stats;
@@ -53,9 +55,9 @@ static int read_target(void *ctx, uint64_t addr, void *buf, size_t len)
 {
 	const struct process *p = ctx;
 	const struct cpython_image *image = p->args.image;
-	int err = proc_mem_read((void *)(intptr_t)p->args.tgid, addr, buf, len);
+	int err = far_read((void *)(intptr_t)p->args.tgid, addr, buf, len);
 
-	if (err && p->args.py.runtime)
+	if (err && err != -EBUSY && p->args.py.runtime)
 		err = cpython_image_mem(image, addr - (p->args.py.runtime - image->runtime_vaddr),
 					buf, len);
 	return err;
@@ -304,6 +306,7 @@ int process_code(struct process *p, const struct raw_code *raw, size_t len)
 
 int process_flush(struct process *p)
 {
+	symbolizer_refill(p->sym);
 	if (!p->sink || p->sink_err || !p->sink->ops->flush)
 		return 0;
 	p->sink_err = p->sink->ops->flush(p->sink);
@@ -325,6 +328,16 @@ int process_end(struct process *p, const struct profile_stats *stats)
 void process_gone(struct process *p)
 {
 	symbolizer_target_gone(p->sym);
+}
+
+void process_set_admitted(struct process *p, uint64_t time_ns)
+{
+	p->admitted_ns = time_ns;
+}
+
+uint64_t process_admitted(const struct process *p)
+{
+	return p->admitted_ns;
 }
 
 pid_t process_tgid(const struct process *p)

@@ -106,6 +106,7 @@ static int open_session(struct record *r)
 		.all = o->all,
 		.gc = !o->no_gc,
 		.opcodes = o->opcodes,
+		.self_time = o->self_time,
 		.rate_hz = r->rate_hz,
 		.cpu_list = o->cpu_list,
 		.code_cache = o->code_cache ? o->code_cache : SENT_SLOTS,

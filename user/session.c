@@ -20,12 +20,17 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "far_read.h"
 #include "modes.h"
+#include "proc_table.h"
 #include "recording.h"
 #include "tachbpf.skel.h"
 #include "util.h"
 
 #define MS_NS 1000000ull
+#define TABLE_SWEEP_S 10
+/* Records between two looks at the clock. */
+#define LOOK_AT_CLOCK 32
 /* What waits longest: a batch that is too small to wake us (see cfg_wakeup_bytes). */
 #define BATCH_MS 100
 /* Per CPU: at 10 kHz and 60 frames a CPU makes 1 MB in BATCH_MS. */
@@ -33,26 +38,13 @@
 #define RING_BYTES_MIN (4 * 1024 * 1024)
 #define RING_BYTES_MAX (64 * 1024 * 1024)
 
+/*
+ * After this a sample is cut. Python's own stacks take a few us; only 3.11, whose code
+ * objects are all read every time, takes up to 50 us at 250 frames on cold caches.
+ */
+#define SAMPLE_LIMIT_NS 60000
+
 /* ---- processes ---- */
-
-static void forget_in_kernel(struct session *s, pid_t tgid)
-{
-	uint32_t key = tgid;
-
-	bpf_map__delete_elem(s->skel->maps.py_procs, &key, sizeof(key), 0);
-}
-
-int session_tell_kernel(struct session *s, pid_t tgid, struct py_proc *py)
-{
-	uint32_t key = tgid;
-	int err = bpf_map__update_elem(s->skel->maps.py_procs, &key, sizeof(key), py, sizeof(*py),
-				       BPF_ANY);
-
-	/* Gone meanwhile: its exit could not remove what was not there yet. */
-	if (!err && kill(tgid, 0) && errno == ESRCH)
-		forget_in_kernel(s, tgid);
-	return err;
-}
 
 void session_end_process(struct session *s, struct process *p, uint64_t end_ns)
 {
@@ -108,6 +100,17 @@ static void look_if_due(struct session *s, struct candidate *cand)
 }
 
 /*
+ * When we are behind, the ring buffer holds records of a process that has been looked at
+ * and admitted since. Later ones mean that the kernel has forgotten it.
+ */
+static bool is_older(struct session *s, const struct raw_header *h)
+{
+	struct process *p = u64map_get(&s->processes, h->tgid);
+
+	return p && process_knows_start(p, h->start_ns) && h->time_ns < process_admitted(p);
+}
+
+/*
  * A tick before an exec that let the process in meanwhile says nothing any more: the
  * exec's record is on its way. (If it was lost, samples will tell.)
  */
@@ -115,6 +118,10 @@ static void take_unknown(struct session *s, const struct raw_tick *t)
 {
 	struct candidate *cand;
 
+	if (is_older(s, &t->h)) {
+		process_add_late(u64map_get(&s->processes, t->h.tgid), 1);
+		return;
+	}
 	if (session_is_arrival(s, t->h.tgid, t->h.start_ns))
 		return;
 	cand = note_candidate(s, &t->h);
@@ -188,7 +195,7 @@ static void take_fork(struct session *s, const struct raw_lifecycle *ev)
 		return;
 	if (!parent) {
 		/* The kernel knew the parent and we do not: an event was lost. */
-		forget_in_kernel(s, ev->h.tgid);
+		proc_table_remove(s->skel->maps.py_procs, ev->h.tgid);
 		cand = note_candidate(s, &ev->h);
 		if (cand)
 			look_if_due(s, cand);
@@ -246,6 +253,7 @@ static bool take_arrival(struct session *s, const struct raw_exec *ev)
 	else
 		py_proc_relocate(&args.py, &exe->proc, ev->bias);
 	args.py.ident = ev->ident;
+	args.py.state = PY_PROC_PYTHON;
 	recording_meta(s->args.recording, &args.meta);
 	candidates_forget(&s->candidates, ev->h.tgid);
 	return session_add_process(s, &args);
@@ -256,6 +264,8 @@ static void take_exec(struct session *s, const struct raw_exec *ev)
 	struct process *p = u64map_get(&s->processes, ev->h.tgid);
 	struct candidate *cand;
 
+	if (is_older(s, &ev->h))
+		return;
 	if (p)
 		session_end_process(s, p, ev->h.time_ns);
 	exes_learn_process(s->exes, ev->h.tgid, ev->exe);
@@ -281,13 +291,12 @@ static void take_exit(struct session *s, const struct raw_header *h)
 	}
 }
 
-static int take_record(void *ctx, void *data, size_t len)
+static void take(struct session *s, void *data, size_t len)
 {
 	const struct raw_header *h = data;
-	struct session *s = ctx;
 
 	if (len < sizeof(*h))
-		return 0;
+		return;
 	switch (h->kind) {
 	case RAW_SAMPLE:
 		take_sample(s, data, len);
@@ -315,7 +324,25 @@ static int take_record(void *ctx, void *data, size_t len)
 		take_exit(s, h);
 		break;
 	}
-	return 0;
+}
+
+/* Records may come faster than we take them: the clock and Ctrl-C want to be looked at, too. */
+static int take_record(void *ctx, void *data, size_t len)
+{
+	struct session *s = ctx;
+
+	take(s, data, len);
+	return ++s->taken % LOOK_AT_CLOCK == 0 && now_ns() > s->take_until_ns ? -EAGAIN : 0;
+}
+
+/* 0, or -errno other than that there was no time for more. */
+static int take_records(struct session *s, uint64_t until_ns)
+{
+	int n;
+
+	s->take_until_ns = until_ns;
+	n = ring_buffer__consume(s->ring);
+	return n < 0 && n != -EINTR && n != -EAGAIN ? n : 0;
 }
 
 /* ---- the session ---- */
@@ -345,6 +372,20 @@ static int print_libbpf(enum libbpf_print_level level, const char *fmt, va_list 
 	return vfprintf(stderr, fmt, ap);
 }
 
+/* Capabilities and /sys/kernel/btf were checked before: what is left to go wrong. */
+static const char *load_hint(int err)
+{
+	switch (err) {
+	case -EPERM:
+		return ": bpf(2) is denied, by a seccomp filter (containers have one) or by "
+		       "lockdown=confidentiality";
+	case -ESRCH:
+		return ": /sys/kernel/btf/vmlinux cannot be made sense of";
+	default:
+		return "";
+	}
+}
+
 static int load(struct session *s)
 {
 	struct sampler_args sampling = { s->args.rate_hz, s->args.cpu_list };
@@ -359,6 +400,9 @@ static int load(struct session *s)
 		return -errno;
 	s->skel->rodata->cfg_all = s->args.all;
 	s->skel->rodata->cfg_gc = s->args.gc;
+	s->skel->rodata->cfg_codes_bytes = bytes / 2;
+	s->skel->rodata->cfg_limit_ns = SAMPLE_LIMIT_NS;
+	s->skel->rodata->cfg_self_time = s->args.self_time;
 	s->skel->rodata->cfg_period_ns = sampler_period_ns(s->sampler);
 	s->skel->rodata->cfg_wakeup_bytes = bytes / 4;
 	s->skel->rodata->cfg_sent_slots = s->args.code_cache;
@@ -368,8 +412,8 @@ static int load(struct session *s)
 	if (!err)
 		err = tachbpf_bpf__attach(s->skel);
 	if (err) {
-		log_error("cannot load the BPF programs: %s (-v shows the kernel's reasons)",
-			  strerror(-err));
+		log_error("cannot load the BPF programs: %s%s (-v shows the kernel's reasons)",
+			  strerror(-err), load_hint(err));
 		return err;
 	}
 	s->ring = ring_buffer__new(bpf_map__fd(s->skel->maps.events), take_record, s, NULL);
@@ -412,6 +456,7 @@ void session_free(struct session *s)
 	exes_free(s->exes);
 	discovery_free(s->discovery);
 	counters_free(&s->counters);
+	far_read_end();
 	free(s);
 }
 
@@ -462,8 +507,8 @@ int session_poll(struct session *s, int timeout_ms)
 	n = epoll_wait(ring_buffer__epoll_fd(s->ring), &ev, 1, (wait + MS_NS - 1) / MS_NS);
 	if (n < 0 && errno != EINTR)
 		return -errno;
-	n = ring_buffer__consume(s->ring);
-	if (n < 0 && n != -EINTR && !s->err)
+	n = take_records(s, now_ns() + BATCH_MS * MS_NS);
+	if (n && !s->err)
 		s->err = n;
 	session_look_at_due(s);
 	return s->err;
@@ -499,6 +544,8 @@ int session_housekeep(struct session *s)
 
 	sampler_refresh(s->sampler);
 	sweep(s);
+	if (++s->housekeeps % TABLE_SWEEP_S == 0)
+		proc_table_sweep(s->skel->maps.py_procs);
 	while ((p = u64map_next(&s->processes, &pos))) {
 		err = recording_flush_process(s->args.recording, p);
 		if (err && !s->err)
@@ -529,8 +576,8 @@ int session_stop(struct session *s)
 	int n;
 
 	sampler_stop(s->sampler);
-	n = ring_buffer__consume(s->ring);
-	if (n < 0 && n != -EINTR && !s->err)
+	n = take_records(s, UINT64_MAX);
+	if (n && !s->err)
 		s->err = n;
 	set_quality(s);
 	while ((p = u64map_next(&s->processes, &pos)))
@@ -556,4 +603,6 @@ void session_counts(struct session *s, struct session_counts *out)
 		.code_cache = s->args.code_cache,
 		.hardware_cycles = sampler_is_hardware(s->sampler),
 	};
+	if (s->args.self_time)
+		counters_read_cost(&out->cost, bpf_map__fd(s->skel->maps.sample_times));
 }

@@ -21,6 +21,7 @@ struct session_args {
 	bool all;			/* every process on the host */
 	bool gc;			/* <GC> frames */
 	bool opcodes;
+	bool self_time;			/* measure what samples take */
 	uint32_t rate_hz;
 	const char *cpu_list;		/* NULL: all */
 	uint32_t code_cache;		/* code objects remembered as sent, a power of two */
@@ -36,6 +37,7 @@ struct session_counts {
 	uint64_t orphans;		/* samples of processes that could not be looked at */
 	uint64_t table_full;		/* times that a process did not fit into py_procs */
 	uint64_t unidentified;		/* ticks of processes that were gone before we could look */
+	struct sample_cost cost;	/* cnt 0: not measured */
 	uint32_t processes_seen, processes_live;
 	uint32_t processes_pending;	/* after an exec: may become Python again */
 	uint32_t code_cache;		/* code objects the kernel can remember as sent */

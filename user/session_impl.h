@@ -27,11 +27,12 @@ struct session {
 	double startup_cpu_s;
 	uint64_t lifecycle_lost;	/* as of the last sweep */
 	uint64_t orphans, unidentified, received, seen, table_full;
+	uint64_t take_until_ns;		/* then the ring buffer may wait; UINT64_MAX: never */
+	uint32_t taken;			/* records */
+	uint32_t housekeeps;		/* seconds, about */
 	int err;			/* the first error that ends the session */
 };
 
-/* The kernel walks the process from now on, or takes it for something else. 0 or -errno. */
-int session_tell_kernel(struct session *s, pid_t tgid, struct py_proc *py);
 /* The end of what is recorded of it: now, or at end_ns (CLOCK_MONOTONIC). */
 void session_drop_process(struct session *s, struct process *p);
 void session_end_process(struct session *s, struct process *p, uint64_t end_ns);

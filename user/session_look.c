@@ -13,6 +13,7 @@
 #include <time.h>
 
 #include "proc.h"
+#include "proc_table.h"
 #include "recording.h"
 #include "tachbpf.skel.h"
 #include "util.h"
@@ -39,14 +40,6 @@ bool session_is_arrival(struct session *s, pid_t tgid, uint64_t start_ns)
 
 	return session_kernel_knows(s, tgid, &py) && py.exe && !py.strange &&
 	       (!start_ns || py.start_ns == start_ns);
-}
-
-/* The kernel's count of ticks in a process that was taken for something else. */
-static uint64_t other_ticks(struct session *s, pid_t tgid)
-{
-	struct py_proc py;
-
-	return session_kernel_knows(s, tgid, &py) ? py.ticks : 0;
 }
 
 /* It is Python: from now on the kernel walks it. */
@@ -76,12 +69,14 @@ static int admit(struct session *s, pid_t tgid, uint64_t start_ns, struct discov
 		return s->err;
 	process_add_late(p, late);
 	log_debug("process %d: CPython %s", tgid, found->image->version);
-	err = session_tell_kernel(s, tgid, py);
+	err = proc_table_put(s->skel->maps.py_procs, tgid, py);
 	if (err) {
 		s->table_full++;	/* MAX_PROCS of them ran; looked at again later */
 		session_drop_process(s, p);
+		return err;
 	}
-	return err;
+	process_set_admitted(p, now_ns());
+	return 0;
 }
 
 static void refuse(struct session *s, pid_t tgid, const char *why)
@@ -150,7 +145,7 @@ static void mark_other(struct session *s, struct candidate *cand)
 	};
 
 	if (!cand->tries)
-		session_tell_kernel(s, cand->tgid, &py);
+		proc_table_put(s->skel->maps.py_procs, cand->tgid, &py);
 }
 
 static uint64_t cpu_ns(void)
@@ -194,7 +189,7 @@ static void candidate_is_other(struct session *s, struct candidate *cand, int er
 
 void session_look(struct session *s, struct candidate *cand)
 {
-	uint64_t ticks = other_ticks(s, cand->tgid);
+	uint64_t ticks = proc_table_ticks(s->skel->maps.py_procs, cand->tgid);
 	struct discovered found;
 	int err;
 

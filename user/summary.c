@@ -43,7 +43,7 @@ struct loss {
 	const char *key, *text;
 	uint64_t cnt;
 };
-#define LOSS_CNT 7
+#define LOSS_CNT 8
 
 static void list_losses(const struct session_counts *c, const struct totals *t,
 			struct loss out[LOSS_CNT])
@@ -53,6 +53,8 @@ static void list_losses(const struct session_counts *c, const struct totals *t,
 		{ "late_discovery", "before the process was known to be Python", t->late },
 		{ "thread_state_unreadable", "thread state unreadable",
 		  c->kernel[CNT_TSTATE_UNREADABLE] },
+		{ "thread_state_uncertain", "of a thread that may run any of several interpreters",
+		  c->kernel[CNT_TSTATE_UNCERTAIN] },
 		{ "orphans", "of a process that could not be told", c->orphans },
 		{ "write", "could not be written", t->write_lost },
 		{ "lifecycle_events", "exec, fork or exit events lost",
@@ -95,6 +97,7 @@ static void json_ticks(struct json *j, const struct session_counts *c)
 		{ "native_thread", CNT_NATIVE_THREAD },
 		{ "no_frames", CNT_NO_FRAMES },
 		{ "thread_state_unreadable", CNT_TSTATE_UNREADABLE },
+		{ "thread_state_uncertain", CNT_TSTATE_UNCERTAIN },
 		{ "ring_full", CNT_RING_FULL },
 	};
 	size_t i;
@@ -136,6 +139,18 @@ static void json_members(struct json *j, const struct row *row)
 		json_object_end(j);
 	}
 	json_array_end(j);
+}
+
+/* What samples took, if that was asked for. */
+static void json_cost(struct json *j, const struct session_counts *c)
+{
+	if (!c->cost.cnt)
+		return;
+	json_object(j, "sample_time");
+	json_uint(j, "mean_ns", c->cost.mean_ns);
+	json_uint(j, "p999_ns", c->cost.p999_ns);
+	json_uint(j, "max_ns", c->cost.max_ns);
+	json_object_end(j);
 }
 
 static void json_row(struct json *j, const struct row *row)
@@ -270,11 +285,14 @@ void recording_print_json(const struct recording *r, const struct session_counts
 	json_uint(&j, "unreadable", t.unreadable);
 	json_uint(&j, "unresolved", t.unresolved);
 	json_uint(&j, "unverified_code", c->kernel[CNT_UNVERIFIED_CODE]);
+	json_uint(&j, "unknown_bytecode", c->kernel[CNT_NO_BYTECODE]);
+	json_uint(&j, "late", c->kernel[CNT_LATE]);
 	json_uint(&j, "entering", c->kernel[CNT_ENTERING]);
 	json_uint(&j, "code_records", c->kernel[CNT_CODE]);
 	json_uint(&j, "code_records_deferred", c->kernel[CNT_CODE_LOST]);
 	json_code_cache(&j, c, &t);
 	json_ticks(&j, c);
+	json_cost(&j, c);
 	json_double(&j, "startup_cpu_s", c->startup_cpu_s);
 	json_double(&j, "consumer_cpu_s", t.cpu_s);
 	json_double(&j, "cpu_percent", t.elapsed_s > 0 ? 100 * t.cpu_s / t.elapsed_s : 0);
@@ -337,6 +355,10 @@ void recording_print(const struct recording *r, const struct session_counts *c, 
 			"before they were looked at\n", (unsigned long long)c->unidentified);
 	if (r->refusal_cnt)
 		fprintf(out, "  refused     %zu Pythons that cannot be profiled\n", r->refusal_cnt);
+	if (c->cost.cnt)
+		fprintf(out, "  sample time %.2f us on average, 99.9 %% below %.2f us, the longest "
+			"%.2f us\n", c->cost.mean_ns / 1e3, c->cost.p999_ns / 1e3,
+			c->cost.max_ns / 1e3);
 	fprintf(out, "  profiler    %.2f %% of one CPU\n",
 		t.elapsed_s > 0 ? 100 * t.cpu_s / t.elapsed_s : 0);
 }

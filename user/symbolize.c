@@ -16,12 +16,22 @@
 #define KNOWN_MAX (64 * 1024)
 #define KNOWN_BYTES_MAX (256u << 20)
 
+/*
+ * A program may make names and frames without end, and those that were told stay in
+ * our memory until its profile ends; and it may make us read from it without end.
+ * Beyond these its frames are unresolved.
+ */
+#define NAMES_BYTES_MAX (64u << 20)
+#define FRAMES_MAX (1u << 20)
+#define READS_A_SECOND 4096
+
 struct known_code {
 	struct code_object code;
 	struct known_code *next;	/* same hash */
 	uint64_t addr;
 	uint32_t id;
 	bool resolved;
+	bool busy;			/* there was no time to read it */
 	uint32_t file, func;		/* string ids */
 };
 
@@ -37,10 +47,13 @@ struct symbolizer {
 	struct target_mem mem;
 	struct intern *in;
 	bool opcodes, gone;
+	bool was_busy;			/* a read was put off since this was cleared */
 	struct u64map codes;		/* hash of (addr, id) -> chain of known_code */
 	size_t code_cnt, code_bytes;
 	struct known_frame *frames;	/* open addressing, power of two, at most half full */
 	size_t frame_cap, frame_cnt;
+	uint32_t reads_left;		/* until symbolizer_refill() */
+	size_t name_bytes;		/* told to in */
 	uint32_t unresolved;		/* frame id of <unresolved> */
 	struct symbolizer_stats stats;
 };
@@ -57,6 +70,7 @@ struct symbolizer *symbolizer_new(const struct cpython_image *image, struct targ
 	sym->in = in;
 	sym->opcodes = opcodes;
 	sym->frame_cap = 256;
+	sym->reads_left = READS_A_SECOND;
 	sym->frames = calloc(sym->frame_cap, sizeof(*sym->frames));
 	sym->unresolved = UINT32_MAX;
 	if (!sym->frames) {
@@ -118,6 +132,37 @@ const struct symbolizer_stats *symbolizer_stats(const struct symbolizer *sym)
 	return &sym->stats;
 }
 
+void symbolizer_refill(struct symbolizer *sym)
+{
+	sym->reads_left = READS_A_SECOND;
+}
+
+/* A read from the process, if there may be more of them. */
+static int read_process(void *ctx, uint64_t addr, void *buf, size_t len)
+{
+	struct symbolizer *sym = ctx;
+	int err;
+
+	if (sym->gone)
+		return -ESRCH;
+	err = sym->reads_left ? sym->mem.read(sym->mem.ctx, addr, buf, len) : -EBUSY;
+	if (err == -EBUSY)
+		sym->was_busy = true;
+	else
+		sym->reads_left--;
+	return err;
+}
+
+static int tell_name(struct symbolizer *sym, const char *s, uint32_t len, uint32_t *id)
+{
+	uint32_t before = intern_tables(sym->in)->string_cnt;
+	int err = intern_string(sym->in, s, len, id);
+
+	if (!err && intern_tables(sym->in)->string_cnt != before)
+		sym->name_bytes += len;
+	return err;
+}
+
 static uint64_t raw_hash(const struct raw_frame *raw)
 {
 	return hash_u64(raw->code ^ (uint64_t)raw->lasti << 40 ^ (uint64_t)raw->id << 8);
@@ -157,20 +202,23 @@ static int frames_grow(struct symbolizer *sym)
 /* Read the code object from mem; that it cannot be read is remembered too. */
 static int read_code(struct symbolizer *sym, const struct target_mem *mem, struct known_code *c)
 {
-	int err = code_read(mem, &sym->image->layout, &sym->image->objects, c->addr, &c->code);
+	int err;
 
+	sym->was_busy = false;
+	err = code_read(mem, &sym->image->layout, &sym->image->objects, c->addr, &c->code);
 	if (err == -ESRCH)
 		sym->gone = true;
+	c->busy = sym->was_busy;
 	if (err)
 		return err == -ENOMEM ? err : 0;
 	/* id 0: the kernel could not take the fingerprint, so there is nothing to compare. */
-	if (c->id && c->code.identity != c->id) {
+	if ((c->id && c->code.identity != c->id) || sym->name_bytes >= NAMES_BYTES_MAX) {
 		code_free(&c->code);
 		return 0;
 	}
-	err = intern_string(sym->in, c->code.file, c->code.file_len, &c->file);
+	err = tell_name(sym, c->code.file, c->code.file_len, &c->file);
 	if (!err)
-		err = intern_string(sym->in, c->code.name, c->code.name_len, &c->func);
+		err = tell_name(sym, c->code.name, c->code.name_len, &c->func);
 	if (err)
 		return err;
 	c->resolved = true;
@@ -184,16 +232,25 @@ static uint64_t code_key(uint64_t addr, uint32_t id)
 	return hash_u64(addr ^ (uint64_t)id << 20);
 }
 
+static struct known_code *known_code(const struct symbolizer *sym, uint64_t addr, uint32_t id)
+{
+	struct known_code *c = u64map_get(&sym->codes, code_key(addr, id));
+
+	while (c && (c->addr != addr || c->id != id))
+		c = c->next;
+	return c;
+}
+
 /* The entry of (addr, id), made if need be: then *fresh. NULL: no memory. */
 static struct known_code *code_entry(struct symbolizer *sym, uint64_t addr, uint32_t id,
 				     bool *fresh)
 {
-	struct known_code *first = u64map_get(&sym->codes, code_key(addr, id)), *c;
+	struct known_code *first, *c = known_code(sym, addr, id);
 
 	*fresh = false;
-	for (c = first; c; c = c->next)
-		if (c->addr == addr && c->id == id)
-			return c;
+	if (c)
+		return c;
+	first = u64map_get(&sym->codes, code_key(addr, id));
 	c = calloc(1, sizeof(*c));
 	if (!c)
 		return NULL;
@@ -209,16 +266,22 @@ static struct known_code *code_entry(struct symbolizer *sym, uint64_t addr, uint
 	return c;
 }
 
-/* The code object of a raw frame, known or read from the process now. */
+/* The code object of a raw frame, known or read from the process now. NULL: neither. */
 static int find_code(struct symbolizer *sym, const struct raw_frame *raw, struct known_code **out)
 {
+	struct target_mem mem = { read_process, sym };
 	struct known_code *c;
 	bool fresh;
 
+	*out = NULL;
+	if (!sym->reads_left && !known_code(sym, raw->code, raw->id))
+		return 0;
 	c = *out = code_entry(sym, raw->code, raw->id, &fresh);
 	if (!c)
 		return -ENOMEM;
 	/* Without a fingerprint an address proves nothing the second time. */
+	if (c->busy)
+		fresh = true;
 	if (!fresh && !c->id && c->resolved) {
 		sym->code_bytes -= c->code.linetable_len + c->code.file_len + c->code.name_len;
 		code_free(&c->code);
@@ -228,7 +291,7 @@ static int find_code(struct symbolizer *sym, const struct raw_frame *raw, struct
 	if (!fresh || sym->gone)
 		return 0;
 	sym->stats.process_reads++;
-	return read_code(sym, &sym->mem, c);
+	return read_code(sym, &mem, c);
 }
 
 /* A read served from a snapshot, from the process where the snapshot has a gap. */
@@ -260,10 +323,9 @@ static int snapshot_read(void *ctx, uint64_t addr, void *buf, size_t len)
 			return 0;
 		}
 	}
-	if (snap->sym->gone)
-		return -ESRCH;
-	snap->sym->stats.process_reads++;
-	return snap->sym->mem.read(snap->sym->mem.ctx, addr, buf, len);
+	if (!snap->sym->gone)
+		snap->sym->stats.process_reads++;
+	return read_process(snap->sym, addr, buf, len);
 }
 
 int symbolizer_learn(struct symbolizer *sym, const struct raw_code *raw, size_t len)
@@ -291,6 +353,7 @@ static int make_frame(struct symbolizer *sym, const struct known_code *c,
 		      const struct raw_frame *raw, uint32_t *id)
 {
 	struct frame f = { .file = c->file, .func = c->func, .opcode = OPCODE_NONE };
+	struct target_mem mem = { read_process, sym };
 	struct code_position pos;
 
 	code_position(&c->code, raw->lasti, &pos);
@@ -299,7 +362,7 @@ static int make_frame(struct symbolizer *sym, const struct known_code *c,
 	f.column = pos.column;
 	f.end_column = pos.end_column;
 	if (sym->opcodes && raw->lasti != RAW_LASTI_NONE && !sym->gone)
-		f.opcode = code_opcode(&sym->mem, &sym->image->layout, c->code.minor, raw->code,
+		f.opcode = code_opcode(&mem, &sym->image->layout, c->code.minor, raw->code,
 				       raw->lasti);
 	return intern_frame(sym->in, &f, id);
 }
@@ -321,8 +384,9 @@ static int resolve(struct symbolizer *sym, const struct raw_frame *raw, struct k
 
 	if (err)
 		return err;
-	slot->resolved = code->resolved;
-	err = code->resolved ? make_frame(sym, code, raw, &slot->id) :
+	slot->resolved = code && code->resolved &&
+			 intern_tables(sym->in)->frame_cnt < FRAMES_MAX;
+	err = slot->resolved ? make_frame(sym, code, raw, &slot->id) :
 			       unresolved_frame(sym, &slot->id);
 	slot->raw = *raw;
 	return err;

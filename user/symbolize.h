@@ -36,6 +36,9 @@ int symbolizer_learn(struct symbolizer *sym, const struct raw_code *raw, size_t 
 /* The process' memory is gone: answer from what is known. */
 void symbolizer_target_gone(struct symbolizer *sym);
 
+/* Once a second: so much may be read from the process again. */
+void symbolizer_refill(struct symbolizer *sym);
+
 /* The frame's id in the intern table. 0 or -ENOMEM. */
 int symbolizer_frame(struct symbolizer *sym, const struct raw_frame *raw, uint32_t *id);
 

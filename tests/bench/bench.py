@@ -208,7 +208,8 @@ def bench_tool(found, scratch, seconds):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--seconds", type=float, default=1.0, help="per kernel figure")
-    parser.add_argument("--interpreter", action="append", help="only these (default: all)")
+    parser.add_argument("--interpreter", action="append",
+                        help="only these (default: all but debug builds)")
     parser.add_argument("--depth", type=int, action="append",
                         help="only these (default: 5 20 60 120)")
     parser.add_argument("--only", choices=("kernel", "tool"))
@@ -216,7 +217,7 @@ def main():
     if os.geteuid() != 0:
         raise SystemExit("bench: needs root: sudo make bench")
     found = [i for i in interpreters.discover()
-             if not args.interpreter or i.name in args.interpreter]
+             if (i.name in args.interpreter if args.interpreter else not i.debug)]
     scratch = Path(tempfile.mkdtemp(prefix="tachbpf-bench-", dir="/tmp"))
     try:
         scratch.chmod(0o755)

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 import interpreters
-from harness import HERE, Oracle, Recording, Target, binary, files, succeeded
+from harness import (HERE, TIMEOUT, Oracle, Recording, Target, binary, files, online_cpus,
+                     succeeded)
 
 IN_CI = os.environ.get("CI") == "true"
 FOUND = interpreters.discover()
@@ -128,7 +129,9 @@ def matrix(scratch):
         recording.wait_recording()
         for target in targets:
             target.go()
-        truths = {t.interpreter.name: t.wait_done(timeout=300) for t in targets}
+        # half a minute of CPU each, of all CPUs together, and as much again for a busy machine
+        patience = TIMEOUT + 60 * len(targets) / online_cpus()
+        truths = {t.interpreter.name: t.wait_done(patience) for t in targets}
         for target in targets:
             target.leave()
         finished = succeeded(recording.wait())

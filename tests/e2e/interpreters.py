@@ -18,10 +18,15 @@ import sys
 import time
 from dataclasses import dataclass, field
 
-from interp.builds import BUILDS
+from interp.builds import BUILDS, KEYRING
 from interp.cache import Failed, Jobs, need, path_of, prepare
 from interp.roots import ROOTS, in_root
 
+# What preparing them needs beside a compiler, and the Debian package that has it.
+NEEDED = (("debootstrap", "debootstrap"), ("musl-gcc", "musl-tools"),
+          ("/usr/include/zlib.h", "zlib1g-dev"),
+          (f"/usr/include/{os.uname().machine}-linux-gnu/ffi.h", "libffi-dev"),
+          (KEYRING, "debian-archive-keyring"))
 SUPPORTED = ((3, 6), (3, 15))          # first and last minor version
 
 PROBE = r"""
@@ -214,13 +219,16 @@ def prepare_all(things):
 
 
 def main():
+    import greenlets        # which knows this file
+
     if os.geteuid() != 0:
         raise SystemExit("interpreters: needs root (debootstrap, chroot): sudo make interpreters")
-    for program in (("debootstrap", "debootstrap"), ("musl-gcc", "musl-tools")):
-        need(*program)
+    for what, package in NEEDED:
+        need(what, package)
     start = time.monotonic()
     failed = prepare_all(wanted(sys.argv[1:]))
     found = discover(supported_only=False)
+    greenlets.prepare(found)
     for i in found:
         print(f"{i.name:18} {'.'.join(map(str, i.version)):8} {i.flags}"
               f"{', must be refused: ' + i.refusal if i.refusal else ''}")

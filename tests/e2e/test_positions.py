@@ -4,23 +4,19 @@
 Each interpreter compiles much of its standard library and writes down what it knows;
 read_codes.c reads the same code objects out of its memory. Every answer must be equal.
 """
+import concurrent.futures
 import shutil
 import subprocess
 
 import pytest
 
+from harness import online_cpus
 from pythons import HERE, cc_with_cpython, found
 
 
-@pytest.fixture(scope="session")
-def read_codes(tmp_path_factory):
-    return cc_with_cpython(tmp_path_factory.mktemp("codes") / "read_codes", "read_codes.c")
-
-
-@pytest.mark.parametrize("python", found() or [None], ids=str)
-def test_every_instruction(python, read_codes, out):
-    if not python:
-        pytest.skip("no supported CPython here: run make interpreters")
+def both_answers(python, read_codes, out):
+    """What the process and what read_codes.c say about each instruction: two lists of lines."""
+    out.mkdir()
     shutil.copy(str(HERE / "targets" / "codes.py"), str(out))
     argv = python.command(out / "codes.py", out / "addresses", out / "answers")
     target = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -36,8 +32,23 @@ def test_every_instruction(python, read_codes, out):
     finally:
         target.stdin.close()
         target.wait()
-    want = (out / "answers").read_bytes().splitlines()
-    got = run.stdout.splitlines()
+    return (out / "answers").read_bytes().splitlines(), run.stdout.splitlines()
+
+
+@pytest.fixture(scope="module")
+def answers(scratch, tmp_path_factory):
+    """both_answers() of every interpreter, as many at a time as there are CPUs."""
+    read_codes = cc_with_cpython(tmp_path_factory.mktemp("codes") / "read_codes", "read_codes.c")
+    with concurrent.futures.ThreadPoolExecutor(online_cpus()) as pool:
+        return {p.name: pool.submit(both_answers, p, read_codes, scratch / ("codes-" + p.name))
+                for p in found()}
+
+
+@pytest.mark.parametrize("python", found() or [None], ids=str)
+def test_every_instruction(python, answers):
+    if not python:
+        pytest.skip("no supported CPython here: run make interpreters")
+    want, got = answers[python.name].result()
     assert len(got) == len(want) > 1000
     wrong = [(w, g) for w, g in zip(want, got) if w != g]
     assert not wrong, "%d of %d differ; first:\n%s\n%s" % (len(wrong), len(want), *wrong[0])

@@ -65,7 +65,11 @@ def test_a_recursion_of_200_is_whole(recorded):
     assert fraction(mine, lambda s: sum(f.func == "recurse" for f in s.frames) == 200) >= 0.999
 
 
-def test_entering_the_interpreter_from_c_never_breaks_the_stack(recorded):
+# Builds in which the C frame, before it is filled in, holds nothing of use; docs/cpython-support.md
+MARKED_ON_ENTRY = {"musl-3.11.2": 0.02}
+
+
+def test_entering_the_interpreter_from_c_never_breaks_the_stack(recorded, interpreter):
     # up to 3.12 a thread points to its C frame a moment before that is filled in
     profile, truth = recorded
     root = truth.stack("caller")[-1]
@@ -73,7 +77,10 @@ def test_entering_the_interpreter_from_c_never_breaks_the_stack(recorded):
     broken = [s for s in samples
               if names(s)[-1] != root or any(f.line < 0 for f in without_gc(s))]
     assert len(samples) > 1000
-    assert len(broken) <= 0.001 * len(samples), (len(broken), names(broken[0]))
+    if interpreter.name in MARKED_ON_ENTRY:
+        assert all(names(s)[-1] == (SYNTHETIC, UNREADABLE) for s in broken)
+    limit = MARKED_ON_ENTRY.get(interpreter.name, 0.001)
+    assert len(broken) <= limit * len(samples), (len(broken), names(broken[0]))
 
 
 def test_a_stack_too_deep_keeps_the_innermost_and_says_so(recorded):

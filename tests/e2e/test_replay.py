@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Every file written is read by CPython 3.15's own tools, and by ours with the same result."""
 import collections
+import concurrent.futures
 import json
 import re
 
 import pytest
 
-from harness import Recording, Target, files, leaf_is, succeeded, tachbpf
+from harness import Recording, Target, files, leaf_is, online_cpus, succeeded, tachbpf
+
+FORMATS = ("collapsed", "jsonl", "gecko", "flamegraph", "pstats")
 
 # 3.15's pstats files say that they are sampled in a way that only its own pstats knows;
 # they have a row for each line
@@ -23,6 +26,23 @@ for name in ("burn_sixty", "burn_thirty", "burn_ten"):
 @pytest.fixture
 def path(matrix, interpreter):
     return matrix.file_of(interpreter.name)
+
+
+@pytest.fixture(scope="session")
+def replays(matrix, oracle):
+    """What CPython's CLI makes of every profile, as many at a time as there are CPUs.
+
+    All is done before the first test goes on: none is measured beside it.
+    """
+    with concurrent.futures.ThreadPoolExecutor(online_cpus()) as pool:
+        return {(name, fmt): pool.submit(oracle.replay, fmt, matrix.file_of(name))
+                for name in matrix.truths for fmt in FORMATS}
+
+
+@pytest.fixture
+def cpythons(replays, interpreter):
+    """The file that CPython's CLI wrote in a format."""
+    return lambda fmt: replays[interpreter.name, fmt].result()
 
 
 def collapsed(text):
@@ -54,35 +74,35 @@ def test_the_header_says_what_was_recorded(recorded):
     assert info["start_time_us"] <= profile.samples[0].time_us
 
 
-def test_collapsed_is_the_same_from_both(path, oracle):
-    theirs = collapsed(oracle.replay("collapsed", path).read_text())
+def test_collapsed_is_the_same_from_both(path, cpythons):
+    theirs = collapsed(cpythons("collapsed").read_text())
     ours = collapsed(succeeded(tachbpf("replay", path, "--format", "collapsed")).stdout)
     assert sum(theirs.values()) > 1000
     assert ours == theirs
 
 
-def test_jsonl_counts_every_sample(path, oracle, recorded):
+def test_jsonl_counts_every_sample(cpythons, recorded):
     profile, _ = recorded
-    lines = [json.loads(line) for line in oracle.replay("jsonl", path).read_text().splitlines()]
+    lines = [json.loads(line) for line in cpythons("jsonl").read_text().splitlines()]
     assert lines[-1]["type"] == "end"
     assert lines[-1]["samples_total"] == profile.replayed
 
 
-def test_gecko_counts_every_sample(path, oracle, recorded):
+def test_gecko_counts_every_sample(cpythons, recorded):
     profile, _ = recorded
-    assert gecko_samples(json.loads(oracle.replay("gecko", path).read_text())) == profile.replayed
+    assert gecko_samples(json.loads(cpythons("gecko").read_text())) == profile.replayed
 
 
-def test_flamegraph_counts_every_sample(path, oracle, recorded):
+def test_flamegraph_counts_every_sample(cpythons, recorded):
     profile, _ = recorded
-    html = oracle.replay("flamegraph", path).read_text()
+    html = cpythons("flamegraph").read_text()
     assert "</html>" in html
     assert re.search(rf'"value": ?{profile.replayed}\b', html)
 
 
-def test_pstats_counts_the_samples_of_each_function(path, oracle, recorded):
+def test_pstats_counts_the_samples_of_each_function(oracle, cpythons, recorded):
     profile, truth = recorded
-    listing = oracle.run("-c", PSTATS, oracle.replay("pstats", path))
+    listing = oracle.run("-c", PSTATS, cpythons("pstats"))
     rows = dict(line.split() for line in listing.splitlines())
     for name in ("burn_sixty", "burn_thirty", "burn_ten"):
         assert int(rows[name]) == sum(leaf_is(s, name) for s in profile.samples)

@@ -27,7 +27,7 @@ def four_versions():
     """Those asked for, or where pyenv is not at hand any four of the newest."""
     from e2e_fixtures import FOUND
     wanted = [i for i in FOUND if i.name in VERSIONS] or FOUND
-    newest = {i.minor: i for i in FOUND}
+    newest = {i.minor: i for i in FOUND if not i.debug}
     newest.update({i.minor: i for i in wanted})
     return [newest[minor] for minor in sorted(newest)][-5:][:4]
 

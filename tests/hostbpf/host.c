@@ -318,6 +318,7 @@ const void *host_record(u8 kind, int *i, size_t *len)
 
 u64 bpf_ktime_get_ns(void)
 {
+	host.now_ns += host.clock_step_ns;
 	return host.now_ns++;
 }
 
@@ -356,7 +357,7 @@ void host_tick(void)
 {
 	host_drop_records();
 	host.reads = 0;
-	on_cpu_tick(NULL);
+	on_cpu_tick((struct bpf_perf_event_data *)&host.regs);
 }
 
 static void free_maps(void)
@@ -396,6 +397,8 @@ void host_reset(void)
 		.group_leader = &host.leader,
 		.signal = &host.signal,
 	};
+	host.regs.cs = 0x33;	/* user space */
+	host.signal.nr_threads = 1;
 	host.leader = host.task;
 	host.leader.start_boottime = 77;
 	host.now_ns = 1000;

@@ -21,7 +21,11 @@ struct host {
 	struct inode inode;	/* of what is executed */
 	struct file file;
 	struct linux_binprm bprm;
+	struct {
+		u64 r[17], cs, flags, sp, ss;
+	} regs;			/* of the interrupted thread, as on x86-64 */
 	u64 now_ns;
+	u64 clock_step_ns;	/* what each look at the clock takes */
 	u32 cpu;
 	/* The read (from 1) that fails, and all behind it if fail_on; 0: none. */
 	u64 fail_read;

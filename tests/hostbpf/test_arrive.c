@@ -35,6 +35,7 @@ static void before_exec(bool library)
 	exe = (struct py_exe){ .phdr = PHDR, .proc = w.proc };
 	py_proc_relocate(&exe.proc, &w.proc, -(library ? LIB_BIAS : EXE_BIAS));
 	exe.proc.ident = 0;
+	exe.proc.state = PY_PROC_OTHER;
 	if (library) {
 		exe.slot = SLOT;
 		exe.symbol = SYMBOL;

@@ -29,7 +29,7 @@ static void rich_world(int minor)
 		world_push(&w, i % 6 == 2 ? OWNER_GENERATOR : OWNER_THREAD, world_code(&w), 2 * i);
 	}
 	if (l->gil_how == PY_GIL_RT_CURRENT)
-		host_mem_put64(W_RUNTIME + w.img.rt.gil, W_TSTATE);
+		host_mem_put64(w.proc.current, W_TSTATE);
 	else
 		host_mem_put32(W_TSTATE + l->ts_gil, l->ts_gil_mask);
 	host_mem_put32(world_collecting(&w), 1);

@@ -56,7 +56,7 @@ static void test_tss_second_level(void **state)
 		/* No block: this thread never set such a key. */
 		world_expect_end(CNT_NATIVE_THREAD);
 		host_mem_put64(W_TP + 0x510 + 8 * (keys[i] / 32), block);
-		world_expect_end(CNT_NATIVE_THREAD);
+		world_expect_end(CNT_TSTATE_UNREADABLE);
 		host_mem_map(block, 512);
 		world_expect_end(CNT_NATIVE_THREAD);
 		host_mem_put64(block + 16 * (keys[i] % 32) + 8, W_TSTATE);
@@ -116,6 +116,7 @@ static void test_tls_dtv(void **state)
 	world_put_proc(&w);
 	host_mem_put64(index, 5);
 	host_mem_put64(index + 8, 0x40);
+	world_expect_end(CNT_TSTATE_UNREADABLE);
 	host_mem_put64(W_TP + 8, dtv);
 	world_expect_end(CNT_NATIVE_THREAD);
 	host_mem_put64(dtv + 16 * 5, UINT64_MAX);	/* not allocated in this thread */
@@ -125,7 +126,7 @@ static void test_tls_dtv(void **state)
 	host_mem_put64(block + 0x40 + 24, W_TSTATE);
 	world_expect(&w, 3, 0);
 	host_mem_put64(index, 4097);	/* nobody has so many modules */
-	world_expect_end(CNT_NATIVE_THREAD);
+	world_expect_end(CNT_TSTATE_UNREADABLE);
 }
 
 /* Interpreters 0..3 with some threads each; the last one's last is ours. */
@@ -137,31 +138,210 @@ static void test_list(void **state)
 
 	EACH_MINOR(minor) {
 		hidden_thread(minor, PY_TSTATE_LIST);
+		if (l->gil_how == PY_GIL_RT_CURRENT)
+			host_mem_put64(w.proc.current, W_TSTATE);
 		host_mem_put64(W_TSTATE + l->ts_thread_id, 0xdead);
 		world_expect_end(CNT_NATIVE_THREAD);
 		host_mem_put64(W_TSTATE + l->ts_thread_id, W_TP);
 		world_expect(&w, 3, 0);
 		/* Behind three interpreters of ten other threads. */
 		for (i = 0; i < 3; i++) {
-			is = W_INTERP + (i + 1) * 0x400000;
+			is = W_INTERP + (i + 1) * 0x200000;
 			host_mem_map(is, 256 * 1024);
 			host_mem_put64(is + l->is_next,
-				       i ? W_INTERP + i * 0x400000 : W_INTERP);
+				       i ? W_INTERP + i * 0x200000 : W_INTERP);
 			prev = is + l->is_threads_head;
 			for (k = 0; k < 10; k++) {
 				ts = W_TSTATE + (1 + i * 10 + k) * 4096;
 				host_mem_map(ts, 4096);
 				host_mem_put64(prev, ts);
 				host_mem_put64(ts + l->ts_thread_id, 0xbad0 + k);
+				if (l->ts_status != ABI_NO_OFF)
+					host_mem_put32(ts + l->ts_status, TS_BOUND_GILSTATE);
 				prev = ts + l->ts_next;
 			}
 		}
-		host_mem_put64(W_RUNTIME + w.img.rt.interp_head, W_INTERP + 3 * 0x400000);
+		host_mem_put64(w.proc.interps, W_INTERP + 3 * 0x200000);
 		world_expect(&w, 3, 0);
 		/* Lists that lead in circles end. */
 		host_mem_put64(prev, W_TSTATE + 21 * 4096);
-		host_mem_put64(W_INTERP + 3 * 0x400000 + l->is_next, W_INTERP + 3 * 0x400000);
-		world_expect_end(CNT_NATIVE_THREAD);
+		host_mem_put64(W_INTERP + 3 * 0x200000 + l->is_next, W_INTERP + 3 * 0x200000);
+		world_expect_end(CNT_TSTATE_UNCERTAIN);
+	}
+}
+
+/* Many threads: the list fallback finds the last of 6,000, and says so if it gives up. */
+static void test_long_list(void **state)
+{
+	const struct py_layout *l = &w.img.layout;
+	u64 heap = W_HEAP + 0x8000000, prev, ts = 0;
+	int k, minor;
+
+	EACH_MINOR(minor) {
+		hidden_thread(minor, PY_TSTATE_LIST);
+		prev = W_INTERP + l->is_threads_head;
+		host_mem_map(heap, 9000 * 512ull);
+		for (k = 0; k < 6000; k++, prev = ts + l->ts_next) {
+			ts = heap + k * 512ull;
+			host_mem_put64(prev, ts);
+			host_mem_put64(ts + l->ts_thread_id, 0xbad00 + k);
+		}
+		host_mem_put64(prev, W_TSTATE);
+		world_expect(&w, 3, 0);
+		for (; k < 9000; k++, prev = ts + l->ts_next) {
+			ts = heap + k * 512ull;
+			host_mem_put64(prev, ts);
+			host_mem_put64(ts + l->ts_thread_id, 0xbad00 + k);
+		}
+		host_mem_put64(prev, W_TSTATE);
+		world_expect_end(CNT_TSTATE_UNCERTAIN);
+		host_mem_put64(heap + 4000 * 512 + l->ts_next, 0x10);
+		world_expect_end(CNT_TSTATE_UNREADABLE);
+	}
+}
+
+/* A state of this thread that it does not run comes first in the list. */
+static void test_list_idle_state(void **state)
+{
+	const struct py_layout *l = &w.img.layout;
+	const u64 idle = W_TSTATE + 4096;
+	int minor;
+
+	for (minor = 12; minor <= LAYOUT_MINOR_MAX; minor++) {
+		hidden_thread(minor, PY_TSTATE_LIST);
+		host_mem_map(idle, 4096);
+		host_mem_put64(W_INTERP + l->is_threads_head, idle);
+		host_mem_put64(idle + l->ts_next, W_TSTATE);
+		host_mem_put64(idle + l->ts_thread_id, W_TP);
+		world_expect(&w, 3, 0);
+		/* Both are run: 3.12's may have been made here and be run elsewhere. */
+		if (minor == 12) {
+			host_mem_put32(idle + l->ts_status, TS_BOUND_GILSTATE);
+			world_expect_end(CNT_TSTATE_UNCERTAIN);
+			host_mem_put32(idle + l->ts_status, 0);
+		}
+		host_mem_put32(W_TSTATE + l->ts_status, 0);
+		world_expect_end(CNT_TSTATE_UNCERTAIN);
+	}
+}
+
+/* A _PyCFrame on the C stack, the only one of a thread state. */
+static void put_cframe(u64 ts, u64 addr, u64 frame)
+{
+	const struct py_layout *l = &w.img.layout;
+
+	host_mem_map(addr, 64);
+	host_mem_put64(addr + l->cframe_frame, frame);
+	host_mem_put64(addr + l->cframe_frame + 8, ts + W_ROOT_CFRAME - W_TSTATE);
+	host_mem_put64(ts + W_ROOT_CFRAME - W_TSTATE + l->cframe_frame, 0);
+	host_mem_put64(ts + l->ts_frame, addr);
+}
+
+/*
+ * 3.11: the key leads to the thread's first state. What it runs in another interpreter is
+ * the state that holds the GIL, or whose C frame lies innermost in its stack.
+ */
+static void test_first_state_is_not_the_one(void **state)
+{
+	const struct py_layout *l = &w.img.layout;
+	const u64 other = W_INTERP + 0x200000, sub = W_TSTATE + 4096, cframe = W_CSTACK + 4096;
+
+	world_init(&w, 11);
+	world_recurse(&w, 1);
+	host_mem_put8(w.top + l->fr_is_entry, 1);
+	world_recurse(&w, 2);
+	host_mem_map(other, 256 * 1024);
+	host_mem_map(sub, 4096);
+	put_cframe(W_TSTATE, cframe, w.top);
+	host_mem_put64(w.proc.interps, other);
+	host_mem_put64(other + l->is_next, W_INTERP);
+	host_mem_put64(other + l->is_id, 5);
+	host_mem_put64(other + l->is_threads_head, sub);
+	host_mem_put64(W_INTERP + l->is_threads_head, W_TSTATE);
+	host_mem_put64(sub + l->ts_interp, other);
+	host_mem_put64(sub + l->ts_thread_id, 0xdead);		/* who made it */
+	host_mem_put64(sub + l->ts_exc_info, sub + l->ts_exc_state);
+	/* Not in user space: nobody knows. */
+	host.regs.cs = 0;
+	world_expect_end(CNT_TSTATE_UNCERTAIN);
+	host.regs.cs = 0x33;
+	host.regs.sp = cframe - 256;
+	/* The other one is idle, its C frame is its own. */
+	host_mem_put64(sub + l->ts_frame, sub + 128);
+	assert_int_equal(world_expect(&w, 3, 0)->interp_id, 6);
+	/* Somebody else runs it, further up or down. */
+	host_mem_put64(sub + l->ts_frame, cframe - 257);
+	assert_int_equal(world_expect(&w, 3, 0)->interp_id, 6);
+	/* This thread does: with the same frames, its C frame is further in. */
+	put_cframe(sub, cframe - 128, w.top);
+	assert_int_equal(world_expect(&w, 3, 0)->interp_id, 5);
+	/* ... and holds the GIL */
+	host_mem_put64(w.proc.current, sub);
+	assert_int_equal(world_expect(&w, 3, 0)->status & STATUS_HAS_GIL, STATUS_HAS_GIL);
+	/* It is back, and holds the GIL. */
+	host_mem_put64(w.proc.current, W_TSTATE);
+	assert_int_equal(world_expect(&w, 3, 0)->interp_id, 6);
+	/* Where C frames do not tell, one thread is sure of who holds the GIL; of two, none. */
+	host_mem_put64(w.proc.current, sub);
+	w.proc.l.ts_cframe = ABI_NO_OFF;
+	world_put_proc(&w);
+	assert_int_equal(world_expect(&w, 3, 0)->interp_id, 5);
+	host.signal.nr_threads = 2;
+	world_expect_end(CNT_TSTATE_UNCERTAIN);
+	host_mem_put64(w.proc.current, W_TSTATE);
+	assert_int_equal(world_expect(&w, 3, 0)->interp_id, 6);
+	host_mem_put64(w.proc.current, sub);
+	host_mem_put64(w.proc.interps, W_INTERP);
+	assert_int_equal(world_expect(&w, 3, 0)->interp_id, 6);
+}
+
+static bool is_main(void)
+{
+	return world_expect(&w, 3, 0)->status & STATUS_MAIN_THREAD;
+}
+
+static void test_main_thread(void **state)
+{
+	const struct py_layout *l = &w.img.layout;
+	const u64 other = W_INTERP + 0x200000;
+	int minor;
+
+	EACH_MINOR(minor) {
+		bool by_state = minor >= 14;
+		u64 at;
+
+		world_init(&w, minor);
+		world_recurse(&w, 3);
+		if (l->is_id != ABI_NO_OFF32)
+			host_mem_put64(W_INTERP + l->is_id, 0);
+		at = by_state ? W_INTERP + l->is_threads_main : w.proc.main_id;
+		assert_int_equal(l->is_threads_main != ABI_NO_OFF32, by_state);
+		assert_true(is_main());
+		if (!by_state && !w.proc.main_id) {	/* 3.6, 3.7: the process' first */
+			host.task.pid = 1002;
+			assert_false(is_main());
+			continue;
+		}
+		/* Learned: another state is not it, in another process nothing is known. */
+		assert_int_equal(world_proc()->main_thread, by_state ? W_TSTATE : W_TP);
+		world_put_proc(&w);
+		host_mem_put64(at, W_TSTATE + 4096);
+		assert_false(is_main());
+		host_mem_put64(at, 0);	/* a child that was forked by a worker */
+		assert_false(is_main());
+		/* Not the first thread, but the one that began Python. */
+		host.task.pid = 1002;
+		host_mem_put64(at, by_state ? W_TSTATE : W_TP);
+		assert_true(is_main());
+		if (!by_state)
+			continue;
+		/* Each interpreter has one; what is known of the first is not for others. */
+		host_mem_map(other, 256 * 1024);
+		host_mem_put64(other + l->is_id, 5);
+		host_mem_put64(W_TSTATE + l->ts_interp, other);
+		assert_false(is_main());
+		host_mem_put64(other + l->is_threads_main, W_TSTATE);
+		assert_true(is_main());
 	}
 }
 
@@ -169,7 +349,7 @@ static void test_list(void **state)
 static void test_interpreters(void **state)
 {
 	const struct py_layout *l = &w.img.layout;
-	const u64 other = W_INTERP + 0x800000;
+	const u64 other = W_INTERP + 0x200000;
 	int minor, i;
 
 	EACH_MINOR(minor) {
@@ -182,6 +362,8 @@ static void test_interpreters(void **state)
 		host_mem_put64(other + l->is_id, 5);
 		for (i = 0; i < 6; i++) {
 			host_mem_put64(W_TSTATE + l->ts_interp, i % 2 ? other : W_INTERP);
+			if (l->gil_how == PY_GIL_RT_CURRENT)
+				host_mem_put64(w.proc.current, W_TSTATE);
 			assert_int_equal(world_expect(&w, 3, 0)->interp_id, i % 2 ? 5 : 0);
 		}
 	}
@@ -206,14 +388,14 @@ static void test_tstate_unreadable(void **state)
 	for (minor = 11; minor <= 12; minor++) {
 		world_init(&w, minor);
 		world_recurse(&w, 3);
-		host_mem_unmap(W_CSTACK + 4096, 64);	/* _PyCFrame */
+		host_mem_put64(W_TSTATE + w.img.layout.ts_frame, 0xdead0000);	/* _PyCFrame */
 		world_expect_end(CNT_TSTATE_UNREADABLE);
 	}
 }
 
 static u8 status_now(void)
 {
-	return world_expect(&w, 3, 0)->status & ~STATUS_MAIN_THREAD;
+	return world_expect(&w, w.want_cnt, 0)->status & ~STATUS_MAIN_THREAD;
 }
 
 static void test_gil(void **state)
@@ -227,10 +409,15 @@ static void test_gil(void **state)
 		assert_int_equal(status_now(), STATUS_ON_CPU);
 		if (l->gil_how == PY_GIL_RT_CURRENT) {
 			assert_in_range(minor, 6, 11);
-			host_mem_put64(W_RUNTIME + w.img.rt.gil, W_TSTATE + 8);
+			host_mem_put64(w.proc.current, W_TSTATE + 8);
 			assert_int_equal(status_now(), STATUS_ON_CPU);
-			host_mem_put64(W_RUNTIME + w.img.rt.gil, W_TSTATE);
+			host_mem_put64(w.proc.current, W_TSTATE);
 			assert_int_equal(status_now(), STATUS_ON_CPU | STATUS_HAS_GIL);
+			/* Cannot be read: then it is not known which interpreter it runs. */
+			host_mem_unmap(W_RUNTIME, 4096);
+			w.proc.tss_key = 3;
+			world_put_proc(&w);
+			world_expect_end(CNT_TSTATE_UNREADABLE);
 			continue;
 		}
 		for (bit = 0; bit < 32; bit++) {
@@ -350,7 +537,7 @@ static void test_gc(void **state)
 		/* Somebody else collects: this thread does not hold the GIL. */
 		world_expect(&w, 20, 0);
 		if (l->gil_how == PY_GIL_RT_CURRENT)
-			host_mem_put64(W_RUNTIME + w.img.rt.gil, W_TSTATE);
+			host_mem_put64(w.proc.current, W_TSTATE);
 		else
 			host_mem_put32(W_TSTATE + l->ts_gil, l->ts_gil_mask);
 		s = world_expect(&w, 20, RAW_GC);
@@ -366,6 +553,29 @@ static void test_gc(void **state)
 		}
 		host_mem_put32(world_collecting(&w), 0);
 		assert_int_equal(world_expect(&w, 20, 0)->gc_at, 0);
+	}
+}
+
+/* Free-threaded: others run on while one collects; its frame tells which, from 3.15 on. */
+static void test_gc_free_threaded(void **state)
+{
+	const struct py_layout *l = &w.img.layout;
+	int build;
+
+	for (build = 13 + FREE_THREADED; build <= 15 + FREE_THREADED; build++) {
+		world_init(&w, build);
+		world_recurse(&w, 20);
+		assert_int_equal(l->is_gc_frame == ABI_NO_OFF32, build < 15 + FREE_THREADED);
+		host_mem_put32(W_TSTATE + l->ts_gil, l->ts_gil_mask);
+		assert_int_equal(status_now() & STATUS_HAS_GIL, STATUS_HAS_GIL);
+		if (l->is_gc_frame == ABI_NO_OFF32)
+			continue;
+		host_mem_put32(world_collecting(&w), 1);
+		world_expect(&w, 20, 0);
+		host_mem_put64(W_INTERP + l->is_gc_frame, W_HEAP);	/* another thread's */
+		world_expect(&w, 20, 0);
+		host_mem_put64(W_INTERP + l->is_gc_frame, w.at[12]);
+		assert_int_equal(world_expect(&w, 20, RAW_GC)->gc_at, 7);
 	}
 }
 
@@ -400,71 +610,6 @@ static void test_not_python(void **state)
 	world_put_proc(&w);
 	world_expect_end(CNT_OTHER);
 	assert_int_equal(world_proc()->ticks, 1);
-}
-
-/* Where there is no Python stack, user space hears that code was mapped; once. */
-static void expect_changed(enum counter end, u64 pages)
-{
-	const struct raw_tick *t;
-	int i = 0;
-
-	host.mm.exec_vm = pages;
-	host.ring_room = 0;
-	world_expect_end(end);	/* told again when there is room */
-	host.ring_room = 8;
-	world_expect_end(end);
-	t = (const void *)host_record(RAW_CHANGED, &i, NULL);
-	assert_non_null(t);
-	assert_int_equal(t->h.tgid, 1001);
-	assert_int_equal(t->h.start_ns, 77);
-	assert_int_equal(t->exec_pages, pages);
-	i = 0;
-	world_expect_end(end);
-	assert_null(host_record(RAW_CHANGED, &i, NULL));
-}
-
-static void test_changed(void **state)
-{
-	int i = 0;
-
-	world_init(&w, 13);
-	w.proc.state = PY_PROC_OTHER;
-	w.proc.exec_pages = 5;
-	world_put_proc(&w);
-	host.mm.exec_vm = 5;
-	world_expect_end(CNT_OTHER);
-	assert_null(host_record(RAW_CHANGED, &i, NULL));
-	expect_changed(CNT_OTHER, 9);
-	host_task_btf = false;
-	expect_changed(CNT_OTHER, 10);
-	host_task_btf = true;
-	w.proc.state = PY_PROC_PYTHON;
-	world_put_proc(&w);
-	host_mem_put32(W_RUNTIME + w.img.rt.tss_key, 0);
-	expect_changed(CNT_NOT_READY, 11);
-	host_mem_put32(W_RUNTIME + w.img.rt.tss_key, 1);
-	host_mem_put64(W_TP + 0x310 + 16 * 3 + 8, 0);
-	expect_changed(CNT_NATIVE_THREAD, 12);
-}
-
-/* An exception slot holds None, whose address is not known (a stripped 3.12). */
-static void test_none_by_type(void **state)
-{
-	const struct raw_sample *s;
-	u64 object = W_NONE, type = W_NONE + 64;
-
-	world_init(&w, 12);
-	world_recurse(&w, 3);
-	w.proc.none = 0;
-	world_put_proc(&w);
-	host_mem_put64(W_TSTATE + w.img.layout.ts_exc_state, object);
-	host_mem_put64(object + 8, type);
-	host_mem_put64(type + 168, 0);
-	s = world_sample();
-	assert_int_equal(s->status & STATUS_HAS_EXCEPTION, 0);
-	host_mem_put64(type + 168, 1u << 30);
-	s = world_sample();
-	assert_int_equal(s->status & STATUS_HAS_EXCEPTION, STATUS_HAS_EXCEPTION);
 }
 
 static void test_watched(void **state)
@@ -593,6 +738,10 @@ int main(void)
 		cmocka_unit_test(test_tls_fs),
 		cmocka_unit_test(test_tls_dtv),
 		cmocka_unit_test(test_list),
+		cmocka_unit_test(test_long_list),
+		cmocka_unit_test(test_list_idle_state),
+		cmocka_unit_test(test_first_state_is_not_the_one),
+		cmocka_unit_test(test_main_thread),
 		cmocka_unit_test(test_interpreters),
 		cmocka_unit_test(test_unknown_how),
 		cmocka_unit_test(test_tstate_unreadable),
@@ -601,10 +750,9 @@ int main(void)
 		cmocka_unit_test(test_exceptions),
 		cmocka_unit_test(test_generator_exceptions),
 		cmocka_unit_test(test_gc),
+		cmocka_unit_test(test_gc_free_threaded),
 		cmocka_unit_test(test_gc_unknown),
 		cmocka_unit_test(test_not_python),
-		cmocka_unit_test(test_changed),
-		cmocka_unit_test(test_none_by_type),
 		cmocka_unit_test(test_watched),
 		cmocka_unit_test(test_identity),
 		cmocka_unit_test(test_old_kernel),

@@ -27,6 +27,7 @@
 #define W_NONE    0x1100000ull
 #define W_INTERP  0x2000000ull
 #define W_TSTATE  0x3000000ull
+#define W_ROOT_CFRAME (W_TSTATE + 344)	/* behind all that is read of it */
 #define W_TP      0x4000000ull
 #define W_HEAP    0x5550000000ull	/* generators' frames, exceptions */
 #define W_CODES   0x6000000000ull
@@ -57,8 +58,12 @@ struct world {
 	u32 want_cnt;
 };
 
-static inline void world_image(struct cpython_image *img, int minor)
+/* Free-threaded builds of 3.13 and on: 13 + FREE_THREADED. */
+#define FREE_THREADED 100
+
+static inline void world_image(struct cpython_image *img, int build)
 {
+	int minor = build % FREE_THREADED;
 	struct debug_offsets d;
 	uint8_t bytes[DEBUG_OFFSETS_MAX];
 	const char *what = NULL;
@@ -72,10 +77,11 @@ static inline void world_image(struct cpython_image *img, int minor)
 	if (minor <= 12) {
 		assert_int_equal(layout_from_table(img), 0);
 		if (minor == 6)	/* static variables: wherever they are */
-			img->rt = (struct py_runtime_layout){ 0, 8, 16, 24 };
+			img->rt = (struct py_runtime_layout){ 0, 8, 16, 24, ABI_NO_OFF };
 		return;
 	}
-	snprintf(path, sizeof(path), "%s/debug_offsets_3.%d.bin", GOLDEN_DIR, minor);
+	snprintf(path, sizeof(path), "%s/debug_offsets_3.%d%s.bin", GOLDEN_DIR, minor,
+		 build < FREE_THREADED ? "" : "t");
 	f = fopen(path, "rb");
 	assert_non_null(f);
 	len = fread(bytes, 1, sizeof(bytes), f);
@@ -131,9 +137,8 @@ static inline void world_set_frame(struct world *w, u64 frame)
 		return;
 	}
 	/* No predecessor: see world_enter(). */
-	host_mem_map(W_CSTACK + 4096, 64);
-	host_mem_put64(W_TSTATE + l->ts_frame, W_CSTACK + 4096);
-	host_mem_put64(W_CSTACK + 4096 + l->cframe_frame, frame);
+	host_mem_put64(W_TSTATE + l->ts_frame, W_ROOT_CFRAME);
+	host_mem_put64(W_ROOT_CFRAME + l->cframe_frame, frame);
 }
 
 /*
@@ -143,7 +148,7 @@ static inline void world_set_frame(struct world *w, u64 frame)
 static inline void world_enter(struct world *w, u64 frame, u64 from)
 {
 	const struct py_layout *l = &w->img.layout;
-	u64 before = W_CSTACK + 4096, cframe = W_CSTACK + 8192;
+	u64 before = W_ROOT_CFRAME, cframe = W_CSTACK + 8192;
 
 	host_mem_put64(before + l->cframe_frame, from);
 	host_mem_map(cframe, 64);
@@ -350,6 +355,15 @@ static inline void world_thread(struct world *w)
 	host_mem_put64(W_TSTATE + l->ts_thread_id, W_TP);
 	if (l->ts_exc_info != ABI_NO_OFF)
 		host_mem_put64(W_TSTATE + l->ts_exc_info, W_TSTATE + l->ts_exc_state);
+	if (l->ts_status != ABI_NO_OFF)
+		host_mem_put32(W_TSTATE + l->ts_status, TS_BOUND_GILSTATE);
+	/* It is the main thread. */
+	if (l->is_threads_main != ABI_NO_OFF32)
+		host_mem_put64(W_INTERP + l->is_threads_main, W_TSTATE);
+	if (w->img.rt.main_thread != ABI_NO_OFF) {
+		w->proc.main_id = W_RUNTIME + w->img.rt.main_thread;
+		host_mem_put64(w->proc.main_id, W_TP);
+	}
 }
 
 /* CPython 3.minor with one thread that has no Python frame yet and holds no GIL. */
@@ -375,6 +389,8 @@ static inline void world_init(struct world *w, int minor)
 		w->proc.tss = W_RUNTIME + w->img.rt.tss_key + 4;
 	if (w->img.rt.gil != ABI_NO_OFF)
 		w->proc.current = W_RUNTIME + w->img.rt.gil;
+	if (w->img.rt.main_thread != ABI_NO_OFF)
+		w->proc.main_id = W_RUNTIME + w->img.rt.main_thread;
 	if (w->img.rt.collecting != ABI_NO_OFF)
 		w->proc.collecting = W_RUNTIME + w->img.rt.collecting;
 	host_mem_put64(W_RUNTIME + w->img.rt.interp_head, W_INTERP);

@@ -86,9 +86,9 @@ static void test_durations(void **state)
 static void test_record(void **state)
 {
 	assert_int_equal(parse("-a -r 10khz -d 0.5 -o out --compression none --layout draft2 "
-			       "--opcodes --no-gc --json --ignore-kernel-bugs -v"), 0);
+			       "--opcodes --no-gc --self-time --json --ignore-kernel-bugs -v"), 0);
 	assert_int_equal(o.command, COMMAND_RECORD);
-	assert_true(o.record.all && o.record.opcodes && o.record.no_gc && o.record.json);
+	assert_true(o.record.all && o.record.opcodes && o.record.no_gc && o.record.self_time && o.record.json);
 	assert_true(o.record.ignore_kernel_bugs && o.record.no_compression);
 	assert_int_equal(o.record.rate_hz, 10000);
 	assert_true(o.record.duration_s == 0.5);

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* test_symbolize.c - frames get the names of their code objects, or none. */
+#include <errno.h>
+
 #include "fake_code.h"
 
-#define KNOWN_MAX (64 * 1024)	/* symbolize.c */
+/* symbolize.c */
+#define KNOWN_MAX (64 * 1024)
+#define READS_A_SECOND 4096
 
 static struct fake_codes fake;
 static struct intern *in;
@@ -29,6 +33,7 @@ static uint32_t id_of(struct raw_frame frame)
 {
 	uint32_t id = UINT32_MAX;
 
+	symbolizer_refill(sym);
 	assert_int_equal(symbolizer_frame(sym, &frame, &id), 0);
 	assert_in_range(id, 0, intern_tables(in)->frame_cnt - 1);
 	return id;
@@ -307,6 +312,55 @@ static void test_bounded_without_fingerprint(void **state)
 	end();
 }
 
+/* So much is read from a process and no more, until a second has gone by. */
+static void test_reads_a_second(void **state)
+{
+	struct raw_frame frame = { .code = 0x10000, .lasti = 0, .id = 77 };
+	uint64_t reads;
+	uint32_t i, id;
+
+	begin(4);
+	for (i = 0; i < READS_A_SECOND; i++, frame.code += 16)
+		assert_int_equal(symbolizer_frame(sym, &frame, &id), 0);
+	reads = symbolizer_stats(sym)->process_reads;
+	assert_in_range(reads, READS_A_SECOND / 10, READS_A_SECOND);
+	/* Names that are known cost no read; others wait and are then found. */
+	frame = fake_frame(&fake, 2, 20);
+	assert_int_equal(symbolizer_frame(sym, &frame, &id), 0);
+	assert_true(frame_is_synthetic(intern_tables(in), id, "<unresolved>"));
+	assert_int_equal(symbolizer_stats(sym)->process_reads, reads);
+	assert_int_equal(symbolizer_learn(sym, &raw, fake_snapshot(&fake, 3, &raw)), 0);
+	frame = fake_frame(&fake, 3, 20);
+	assert_int_equal(symbolizer_frame(sym, &frame, &id), 0);
+	assert_true(frame_is_fake(intern_tables(in), id, 3, 20));
+	check(2, 20, 2);
+	end();
+}
+
+/* No time for a read is no answer: it is asked again. */
+static bool busy;
+
+static int maybe_busy_read(void *ctx, uint64_t addr, void *buf, size_t len)
+{
+	struct target_mem mem = fake_mem(ctx);
+
+	return busy ? -EBUSY : mem.read(mem.ctx, addr, buf, len);
+}
+
+static void test_busy(void **state)
+{
+	begin(3);
+	symbolizer_free(sym);
+	sym = symbolizer_new(&fake.img, (struct target_mem){ maybe_busy_read, &fake }, in, false);
+	assert_non_null(sym);
+	busy = true;
+	check_unresolved(fake_frame(&fake, 1, 20));
+	check_unresolved(fake_frame(&fake, 1, 20));
+	busy = false;
+	check(1, 20, 1);
+	end();
+}
+
 static uint8_t opcode_at(uint32_t lasti)
 {
 	uint32_t id = id_of(fake_frame(&fake, 0, lasti));
@@ -342,6 +396,8 @@ int main(void)
 		cmocka_unit_test(test_lengths),
 		cmocka_unit_test(test_hostile),
 		cmocka_unit_test(test_bounded),
+		cmocka_unit_test(test_reads_a_second),
+		cmocka_unit_test(test_busy),
 		cmocka_unit_test(test_bounded_without_fingerprint),
 		cmocka_unit_test(test_opcodes),
 	};

@@ -288,6 +288,7 @@ static int find_addresses(struct reader *r)
 	img->interps_vaddr = in_runtime(img, img->rt.interp_head);
 	img->current_vaddr = in_runtime(img, img->rt.gil);
 	img->collecting_vaddr = in_runtime(img, img->rt.collecting);
+	img->main_id_vaddr = in_runtime(img, img->rt.main_thread);
 	img->tss_vaddr = in_runtime(img, img->rt.tss_key);
 	if (img->tss_vaddr)
 		img->tss_vaddr += 4;	/* Py_tss_t: int _is_initialized; pthread_key_t _key */

@@ -38,6 +38,7 @@ struct py_runtime_layout {
 	uint16_t tss_key;	/* Py_tss_t: int initialized, then the key */
 	uint16_t gil;		/* tstate_current */
 	uint16_t collecting;
+	uint16_t main_thread;	/* its pthread_t */
 };
 
 struct cpython_image {
@@ -47,7 +48,7 @@ struct cpython_image {
 	bool trace_refs;		/* Py_TRACE_REFS, where it changes objects (to 3.12) */
 	uint64_t first_load_vaddr;	/* page-aligned p_vaddr of the PT_LOAD with offset 0 */
 	uint64_t runtime_vaddr;		/* these: see struct py_proc */
-	uint64_t tss_vaddr, interps_vaddr, current_vaddr, collecting_vaddr;
+	uint64_t tss_vaddr, interps_vaddr, current_vaddr, collecting_vaddr, main_id_vaddr;
 	uint64_t none_vaddr;		/* &_Py_NoneStruct; 0: not found */
 	uint64_t epoch_vaddr;		/* see struct py_proc; 0: there is none, or not found */
 	uint8_t tstate_how;		/* enum py_tstate_how */

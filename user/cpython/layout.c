@@ -42,10 +42,12 @@
 	.co_name = (name), .co_qualname = (name), .co_version = ABI_NO_OFF, .co_tlbc = ABI_NO_OFF
 #define NO_COUNTERS                                                                           \
 	.is_gc_frame = ABI_NO_OFF32, .is_epoch = ABI_NO_OFF32, .is_threads_main = ABI_NO_OFF32,    \
-	.gil_how = PY_GIL_RT_CURRENT, .ts_gil = ABI_NO_OFF
+	.gil_how = PY_GIL_RT_CURRENT, .ts_gil = ABI_NO_OFF, .ts_status = ABI_NO_OFF,              \
+	.foreign_ids = 1
 
 static const struct py_layout layout_36 = {
 	.ts_next = 8, .ts_interp = 16, .ts_frame = 24, .ts_thread_id = 152,
+	.ts_cframe = ABI_NO_OFF,
 	.ts_exc_current = 80, .ts_exc_info = ABI_NO_OFF, .ts_exc_state = 104,
 	FRAME_OBJECT(120, 1),
 	.co_firstlineno = 36, .co_filename = 96, .co_linetable = 112, .co_code = 40,
@@ -56,6 +58,7 @@ static const struct py_layout layout_36 = {
 
 static const struct py_layout layout_37 = {
 	.ts_next = 8, .ts_interp = 16, .ts_frame = 24, .ts_thread_id = 176,
+	.ts_cframe = ABI_NO_OFF,
 	.ts_exc_current = 88, .ts_exc_info = 144, .ts_exc_state = 112, .exc_previous = 24,
 	FRAME_OBJECT(104, 1),
 	.co_firstlineno = 36, .co_filename = 96, .co_linetable = 112, .co_code = 40,
@@ -66,6 +69,7 @@ static const struct py_layout layout_37 = {
 
 static const struct py_layout layout_38 = {
 	.ts_next = 8, .ts_interp = 16, .ts_frame = 24, .ts_thread_id = 176,
+	.ts_cframe = ABI_NO_OFF,
 	.ts_exc_current = 88, .ts_exc_info = 144, .ts_exc_state = 112, .exc_previous = 24,
 	FRAME_OBJECT(104, 1),
 	.co_firstlineno = 40, .co_filename = 104, .co_linetable = 120, .co_code = 48,
@@ -76,6 +80,7 @@ static const struct py_layout layout_38 = {
 
 static const struct py_layout layout_39 = {
 	.ts_next = 8, .ts_interp = 16, .ts_frame = 24, .ts_thread_id = 176,
+	.ts_cframe = ABI_NO_OFF,
 	.ts_exc_current = 88, .ts_exc_info = 144, .ts_exc_state = 112, .exc_previous = 24,
 	FRAME_OBJECT(104, 1),
 	.co_firstlineno = 40, .co_filename = 104, .co_linetable = 120, .co_code = 48,
@@ -86,6 +91,7 @@ static const struct py_layout layout_39 = {
 
 static const struct py_layout layout_310 = {
 	.ts_next = 8, .ts_interp = 16, .ts_frame = 24, .ts_thread_id = 176,
+	.ts_cframe = 48,
 	.ts_exc_current = 88, .ts_exc_info = 144, .ts_exc_state = 112, .exc_previous = 24,
 	FRAME_OBJECT(96, 2),
 	.co_firstlineno = 40, .co_filename = 104, .co_linetable = 120, .co_code = 48,
@@ -96,7 +102,7 @@ static const struct py_layout layout_310 = {
 
 static const struct py_layout layout_311 = {
 	.ts_next = 8, .ts_interp = 16, .ts_frame = 56, .cframe_frame = 8,
-	.ts_thread_id = 152, .ts_gil = ABI_NO_OFF,
+	.ts_thread_id = 152, .ts_gil = ABI_NO_OFF, .ts_status = ABI_NO_OFF, .ts_cframe = 56,
 	.ts_exc_current = 96, .ts_exc_info = 120, .ts_exc_state = 320, .ts_datastack = 296,
 	.exc_value = 0, .exc_previous = 8,
 	.fr_code = 32, .fr_previous = 48, .fr_ip = 56, .fr_owner = 69, .fr_is_entry = 68,
@@ -106,12 +112,13 @@ static const struct py_layout layout_311 = {
 	.is_id = 48, .is_next = 0, .is_threads_head = 16, .is_gc_collecting = 848,
 	.is_gc_frame = ABI_NO_OFF32, .is_epoch = ABI_NO_OFF32,
 	.is_threads_main = ABI_NO_OFF32,
-	.gil_how = PY_GIL_RT_CURRENT, .tss_flag = 1, .skip_owner = OWNER_NO_SHIM,
+	.foreign_ids = 1, .gil_how = PY_GIL_RT_CURRENT, .tss_flag = 1, .skip_owner = OWNER_NO_SHIM,
 };
 
 static const struct py_layout layout_312 = {
 	.ts_next = 8, .ts_interp = 16, .ts_frame = 56, .cframe_frame = 0,
 	.ts_thread_id = 136, .ts_gil = 24, .ts_gil_mask = STATUS_BIT_ACTIVE,
+	.ts_status = 24, .ts_cframe = ABI_NO_OFF,
 	.ts_exc_current = 96, .ts_exc_info = 104, .ts_exc_state = 256, .ts_datastack = 232,
 	.exc_value = 0, .exc_previous = 8,
 	.fr_code = 0, .fr_previous = 8, .fr_ip = 56, .fr_owner = 70, .fr_is_entry = ABI_NO_OFF,
@@ -121,7 +128,7 @@ static const struct py_layout layout_312 = {
 	.is_id = 8, .is_next = 0, .is_threads_head = 72, .is_gc_collecting = 312,
 	.is_gc_frame = ABI_NO_OFF32, .is_epoch = ABI_NO_OFF32,
 	.is_threads_main = ABI_NO_OFF32,
-	.gil_how = PY_GIL_TS_MASK, .tss_flag = 1, .skip_owner = OWNER_SHIM, .end_shim = 1,
+	.foreign_ids = 1, .gil_how = PY_GIL_TS_MASK, .tss_flag = 1, .skip_owner = OWNER_SHIM, .end_shim = 1,
 };
 
 /* The compact str's state bits: interned:2 (3.12+: 2, too), kind:3, compact:1, ascii:1. */
@@ -187,14 +194,15 @@ static const struct row {
 	const struct py_object_layout *objects;
 	struct py_runtime_layout rt;
 } rows[] = {
-	{ 6, 0, &layout_36, &objects_311, { ABI_NO_OFF, ABI_NO_OFF, ABI_NO_OFF, ABI_NO_OFF } },
-	{ 7, 0, &layout_37, &objects_311, { 24, 1416, 1392, 544 } },
-	{ 7, 4, &layout_37, &objects_311, { 24, 1504, 1480, 632 } },
-	{ 8, 0, &layout_38, &objects_311, { 32, 1392, 1368, 544 } },
-	{ 9, 0, &layout_39, &objects_311, { 32, 584, 568, ABI_NO_OFF } },
-	{ 10, 0, &layout_310, &objects_311, { 32, 584, 568, ABI_NO_OFF } },
-	{ 11, 0, &layout_311, &objects_311, { 40, 592, 576, ABI_NO_OFF } },
-	{ 12, 0, &layout_312, &objects_312, { 40, 1544, ABI_NO_OFF, ABI_NO_OFF } },
+	{ 6, 0, &layout_36, &objects_311,
+	  { ABI_NO_OFF, ABI_NO_OFF, ABI_NO_OFF, ABI_NO_OFF, ABI_NO_OFF } },
+	{ 7, 0, &layout_37, &objects_311, { 24, 1416, 1392, 544, ABI_NO_OFF } },
+	{ 7, 4, &layout_37, &objects_311, { 24, 1504, 1480, 632, ABI_NO_OFF } },
+	{ 8, 0, &layout_38, &objects_311, { 32, 1392, 1368, 544, 72 } },
+	{ 9, 0, &layout_39, &objects_311, { 32, 584, 568, ABI_NO_OFF, 72 } },
+	{ 10, 0, &layout_310, &objects_311, { 32, 584, 568, ABI_NO_OFF, 72 } },
+	{ 11, 0, &layout_311, &objects_311, { 40, 592, 576, ABI_NO_OFF, 80 } },
+	{ 12, 0, &layout_312, &objects_312, { 40, 1544, ABI_NO_OFF, ABI_NO_OFF, 64 } },
 };
 
 /* Py_TRACE_REFS up to 3.12: objects, and nothing else, begin with two more pointers. */
@@ -350,6 +358,7 @@ int layout_from_debug_offsets(struct cpython_image *img, unsigned int minor,
 		.ts_next = d->ts_next, .ts_interp = d->ts_interp,
 		.ts_frame = d->ts_frame, .cframe_frame = ABI_NO_OFF,
 		.ts_thread_id = d->ts_thread_id,
+		.ts_status = d->ts_status, .ts_cframe = ABI_NO_OFF,
 		.ts_gil = u->gil, .ts_gil_mask = u->gil_mask,
 		.ts_exc_current = u->exc_current, .ts_exc_info = u->exc_info,
 		.ts_exc_state = u->exc_state, .ts_datastack = d->ts_datastack,
@@ -377,6 +386,7 @@ int layout_from_debug_offsets(struct cpython_image *img, unsigned int minor,
 	img->rt = (struct py_runtime_layout){
 		.interp_head = d->rt_interp_head, .tss_key = ABI_NO_OFF,
 		.gil = ABI_NO_OFF, .collecting = ABI_NO_OFF,
+		.main_thread = d->rt_finalizing + 48,
 	};
 	if (u->tss_key_behind_finalizing != ABI_NO_OFF)
 		img->rt.tss_key = d->rt_finalizing + u->tss_key_behind_finalizing;

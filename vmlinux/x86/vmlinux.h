@@ -77,6 +77,7 @@ struct mm_struct {
 
 struct signal_struct {
 	atomic_t live;
+	int nr_threads;
 };
 
 struct thread_struct {

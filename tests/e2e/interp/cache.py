@@ -147,9 +147,9 @@ def prepare(thing, jobs):
         return time.monotonic() - start
 
 
-def need(program, package):
-    """A program that preparing needs, from Debian's package."""
-    if shutil.which(program):
+def need(what, package):
+    """A program, or a file if it is a path, that preparing needs, from Debian's package."""
+    if os.path.exists(what) or shutil.which(what):
         return
     env = dict(os.environ, DEBIAN_FRONTEND="noninteractive")
     install = ["apt-get", "install", "-y", "--no-install-recommends", package]

@@ -12,6 +12,13 @@ import sys
 import threading
 import time
 
+if not hasattr(time, "monotonic_ns"):           # 3.6
+    time.monotonic_ns = lambda: int(time.monotonic() * 1e9)
+    time.process_time_ns = lambda: int(time.process_time() * 1e9)
+    time.thread_time = lambda: time.clock_gettime(time.CLOCK_THREAD_CPUTIME_ID)
+if not hasattr(threading, "get_native_id"):     # 3.6, 3.7
+    threading.get_native_id = lambda: int(os.path.basename(os.readlink("/proc/thread-self")))
+
 clock = []          # [monotonic ns, process CPU ns], every few ms: CPU time of any window
 stacks = {}         # "file:qualname" of a leaf -> [[file, qualname], ...], innermost first
 phases = {}         # behaviour -> {"start_ns", "end_ns", what it returned}

@@ -21,6 +21,10 @@ typedef uint64_t u64;
 typedef int32_t s32;
 typedef int64_t s64;
 
+#ifndef __TARGET_ARCH_x86
+#define __TARGET_ARCH_x86
+#endif
+
 struct thread_struct {
 	unsigned long fsbase;
 };
@@ -49,6 +53,7 @@ struct signal_struct {
 	struct {
 		int counter;
 	} live;
+	int nr_threads;
 };
 
 struct task_struct {

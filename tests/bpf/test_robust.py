@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""A machine that is not as one would like it: busy, full, forbidding, shared with another tachbpf."""
+import contextlib
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import hostile
+from harness import Recording, Target, binary, files, online_cpus, succeeded, tachbpf
+
+DENY = [sys.executable, str(Path(__file__).resolve().parent / "deny.py")]
+SYSCTL = Path("/proc/sys/kernel")
+
+
+@contextlib.contextmanager
+def sysctl(name, value):
+    knob = SYSCTL / name
+    before = knob.read_text()
+    try:
+        knob.write_text(str(value))
+    except OSError as error:
+        pytest.skip(f"{knob} cannot be set: {error}")
+    try:
+        yield
+    finally:
+        knob.write_text(before)
+
+
+def assert_accounted(summary):
+    ticks = summary["ticks"]
+    ends = sum(v for k, v in ticks.items()
+               if k not in ("delivered", "expected", "missed", "source", "received", "cpus"))
+    assert ends == pytest.approx(ticks["delivered"], abs=online_cpus())
+    assert ticks["samples"] == ticks["received"]
+
+
+@pytest.fixture(scope="module")
+def deep(root, tmp_path_factory):
+    return hostile.build(tmp_path_factory.mktemp("robust"), "3.15")
+
+
+def test_two_at_once(scratch, python):
+    with Target(python, scratch, "shares=600", cpu=0) as target:
+        target.go()
+        with Recording(["-p", target.pid, "-C", 0, "-o", scratch / "one.tach", "--json"]) as one, \
+                Recording(["-p", target.pid, "-C", 0, "-r", "499", "-o", scratch / "two.tach",
+                           "--json"]) as two:
+            one.wait_recording(1)
+            two.wait_recording(1)
+            select.select([], [], [], 1.5)
+            first, second = succeeded(one.stop()).summary, succeeded(two.stop()).summary
+    for summary, rate in ((first, 999), (second, 499)):
+        assert_accounted(summary)
+        assert summary["lost_total"] == 0
+        assert summary["ticks"]["expected"] == pytest.approx(rate * summary["duration_s"], rel=0.05)
+        assert summary["samples"] > 0
+
+
+def test_a_full_ring_buffer_is_counted_and_passes(scratch, deep):
+    """The consumer stands still; then it goes on as if nothing had been."""
+    with hostile.Hostile(deep, "deep", cpu=0) as target:
+        with Recording(["-p", target.pid, "-C", 0, "-r", "9999", "-o", scratch / "full.tach",
+                        "--json"]) as recording:
+            recording.wait_recording(1)
+            recording.process.send_signal(signal.SIGSTOP)
+            # 4 KiB a sample: megabytes are full within a second, however busy the CPU is
+            select.select([], [], [], 4)
+            recording.process.send_signal(signal.SIGCONT)
+            before = time.monotonic()
+            select.select([], [], [], 1.5)
+            resumed = time.monotonic() - before
+            summary = succeeded(recording.stop()).summary
+    assert_accounted(summary)
+    assert summary["lost"]["ring_full"] > 0
+    # Of what came after it not much is lost: the file has samples of its last second.
+    row, = summary["processes"]
+    assert row["samples"] == summary["ticks"]["samples"]
+    assert row["samples"] + summary["lost"]["ring_full"] == \
+        pytest.approx(summary["ticks"]["delivered"] - summary["ticks"]["unselected"]
+                      - summary["ticks"]["kernel_thread"] - summary["ticks"]["idle"]
+                      - summary["ticks"]["unknown"], abs=2)
+    done = subprocess.run([binary(), "info", "--verify", scratch / "full.tach"],
+                          capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0 and "sound" in done.stdout
+    assert resumed < 5
+
+
+def test_a_stopped_profiler_loses_no_processes(scratch, python):
+    """What came and went meanwhile does not stay in the kernel's or our tables."""
+    with Recording(["-a", "-o", scratch / "stopped", "--json"]) as recording:
+        recording.wait_recording()
+        recording.process.send_signal(signal.SIGSTOP)
+        for _ in range(30):
+            subprocess.run(python.command("-c", "sum(range(10 ** 5))"), check=True, timeout=60)
+        recording.process.send_signal(signal.SIGCONT)
+        summary = succeeded(recording.stop()).summary
+    assert_accounted(summary)
+
+
+def test_throttled_ticks_are_announced(scratch, python):
+    """What perf throttles nobody can count on a busy CPU; but it can be known before."""
+    with Target(python, scratch, "shares=600", cpu=0) as target:
+        target.go()
+        with sysctl("perf_event_max_sample_rate", 250):
+            finished = succeeded(tachbpf("-p", target.pid, "-C", 0, "-r", "9999", "-d", "1.5", "-o",
+                                         scratch / "throttled.tach", "--json"))
+    assert "kernel.perf_event_max_sample_rate" in finished.stderr
+    ticks = finished.summary["ticks"]
+    assert_accounted(finished.summary)
+    if ticks["delivered"] > 0.8 * 9999 * finished.summary["duration_s"]:
+        pytest.skip("this kernel does not throttle its CPU clock")
+    assert ticks["delivered"] > 0 and ticks["missed"] > 0
+
+
+def test_with_the_kernels_own_statistics_on(scratch, python):
+    with Target(python, scratch, "shares=600", cpu=0) as target:
+        target.go()
+        with sysctl("bpf_stats_enabled", 1):
+            summary = succeeded(tachbpf("-p", target.pid, "-C", 0, "-d", "1", "-o",
+                                        scratch / "stats.tach", "--json")).summary
+    assert_accounted(summary)
+    assert summary["samples"] > 0 and summary["lost_total"] == 0
+
+
+def one_error(finished, *words):
+    lines = finished.stderr.strip().splitlines()
+    assert finished.returncode == 1 and len(lines) == 1, repr(finished)
+    for word in words:
+        assert word in lines[0], repr(finished)
+
+
+@pytest.mark.parametrize("call", ["bpf", "perf_event_open"])
+def test_a_seccomp_filter_is_named(scratch, python, call):
+    with Target(python, scratch, "shares=600") as target:
+        output = scratch / f"denied-{call}.tach"
+        one_error(tachbpf("-p", target.pid, "-o", output, prefix=[*DENY, call]), call, "seccomp")
+    assert call != "bpf" or not output.exists()
+
+
+def test_without_process_vm_readv_the_kernel_sends_the_names(scratch, python, oracle):
+    with Target(python, scratch, "shares=600", cpu=0) as target:
+        target.go()
+        output = scratch / "no-reads.tach"
+        succeeded(tachbpf("-p", target.pid, "-d", "2", "-o", output,
+                          prefix=[*DENY, "process_vm_readv"]))
+        samples = oracle.load(output)[0].samples
+    assert sum(s.frames[0].func != "<unresolved>" for s in samples) > 0.9 * len(samples)
+
+
+def in_mount_namespace(script):
+    return ["unshare", "-m", "sh", "-c", f'{script} && exec "$@"', "sh"]
+
+
+def test_without_type_information(scratch):
+    hidden = in_mount_namespace("mount -t tmpfs none /sys/kernel/btf")
+    one_error(tachbpf("-a", "-o", scratch / "nobtf", prefix=hidden), "BTF")
+
+
+def test_with_type_information_that_is_none(scratch, out):
+    (out / "empty").write_text("")
+    hidden = in_mount_namespace(f"mount --bind {out}/empty /sys/kernel/btf/vmlinux")
+    one_error(tachbpf("-a", "-o", scratch / "badbtf", prefix=hidden), "BPF", "btf")
+
+
+def test_the_helper_that_reads_ends_with_a_killed_profiler(scratch, deep):
+    """It holds no perf event and no program, and is gone even while its read hangs."""
+    with hostile.Hostile(deep, "strange-codes", cpu=0) as target:
+        with Recording(["-p", target.pid, "-o", scratch / "helper.tach"]) as recording:
+            recording.wait_recording()
+            children = Path(f"/proc/{recording.process.pid}/task/{recording.process.pid}/children")
+            end = time.monotonic() + 10
+            while not (pids := children.read_text().split()):
+                assert time.monotonic() < end, "no helper"
+                time.sleep(0.01)
+            for fd in Path(f"/proc/{pids[0]}/fd").iterdir():
+                with contextlib.suppress(OSError):
+                    assert "anon_inode" not in os.readlink(fd)
+            recording.process.kill()
+            recording.wait()
+    end = time.monotonic() + 10
+    while any(Path(f"/proc/{p}").exists() and
+              Path(f"/proc/{p}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z" for p in pids):
+        assert time.monotonic() < end, "the helper stays"
+        time.sleep(0.05)
+    assert not files({"output": str(scratch / "helper.tach"), "processes": []})

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""children.py PIDS SECONDS: child processes that are not as usual, each burning so long.
+
+One is forked by a thread that is not the main one, one's main thread ends first.
+"""
+import ctypes
+import json
+import os
+import sys
+import threading
+import time
+
+SYS_EXIT = 60       # of this thread only; x86-64
+
+
+def burn(seconds):
+    end = time.thread_time() + seconds
+    while time.thread_time() < end:
+        for i in range(2000):
+            i & 3
+
+
+def forked(seconds):
+    burn(seconds)
+    os._exit(0)
+
+
+def worker(pids, seconds):
+    pid = os.fork()
+    if not pid:
+        forked(seconds)
+    pids["forked"] = pid
+    os.waitpid(pid, 0)
+
+
+def leaderless(seconds):
+    burn(seconds)
+    os._exit(0)
+
+
+def leave_behind(seconds):
+    libc = ctypes.CDLL(None)
+    thread = threading.Thread(target=leaderless, args=(seconds,))
+    thread.start()
+    libc.syscall(SYS_EXIT, 0)
+
+
+def main(path, seconds):
+    pids = {}
+    thread = threading.Thread(target=worker, args=(pids, seconds))
+    thread.start()
+    thread.join()
+    pid = os.fork()
+    if not pid:
+        leave_behind(seconds)
+    pids["leaderless"] = pid
+    os.waitpid(pid, 0)
+    with open(path, "w") as out:
+        json.dump(pids, out)
+
+
+main(sys.argv[1], float(sys.argv[2]))

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Threads that Python did not start, and processes without the thread they began with."""
+import json
+import subprocess
+
+import pytest
+
+from harness import MAIN_THREAD, Recording, Target, files, lost, succeeded
+
+RATE = 999
+FOREIGN_S = 1.5
+CHILD_S = 0.6
+
+
+class Run:
+    """One process of an interpreter and what it says of itself."""
+
+    def __init__(self, truth, summary, profile):
+        self.truth, self.summary, self.profile = truth, summary, profile
+
+
+@pytest.fixture(scope="module")
+def runs():
+    return {}
+
+
+@pytest.fixture
+def foreign(interpreter, runs, scratch, oracle):
+    if interpreter.libc != "glibc":
+        pytest.skip("libforeign.so is made for glibc")
+    if interpreter.minor < (3, 8):
+        pytest.skip("the target asks for thread ids as 3.8 has them")
+    if interpreter.name not in runs:
+        so = scratch / "targets" / "libforeign.so"
+        if not so.exists():
+            subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-o", so,
+                            so.with_suffix(".c")], check=True)
+        out = scratch / f"foreign-{interpreter.name}.tach"
+        with Target(interpreter, scratch, f"foreign={FOREIGN_S}") as target, \
+                Recording(["-p", target.pid, "-r", RATE, "-o", out, "--json"]) as recording:
+            recording.wait_recording()
+            target.go()
+            truth = target.wait_done()
+            target.leave()
+            summary = succeeded(recording.wait()).summary
+        profile, = oracle.load(files(summary)[0]["path"])
+        runs[interpreter.name] = Run(truth, summary, profile)
+    return runs[interpreter.name]
+
+
+@pytest.fixture
+def children(interpreter, runs, scratch, oracle):
+    """pid -> samples, and which pid is which."""
+    key = "children of " + interpreter.name
+    if key not in runs:
+        out = scratch / f"children-{interpreter.name}"
+        pids = scratch / f"pids-{interpreter.name}"
+        command = interpreter.command(scratch / "targets" / "children.py", pids, CHILD_S)
+        argv = ["-r", RATE, "-o", out, "--split", "all", "--json", "--", *command]
+        with Recording(argv) as recording:
+            summary = succeeded(recording.wait()).summary
+        found = files(summary)
+        profiles = oracle.load(*[f["path"] for f in found])
+        runs[key] = ({f["pid"]: p.samples for f, p in zip(found, profiles)},
+                     json.loads(pids.read_text()))
+    return runs[key]
+
+
+def test_a_thread_of_c_has_a_stack_while_it_runs_python(foreign):
+    phase = foreign.truth["phases"]["foreign"]
+    tid, = set(phase["tids"])
+    mine = [s for s in foreign.profile.samples if s.tid == tid]
+    home = foreign.truth.stack("from_c")
+    assert len(home) == 1, "C began the thread"
+    # two calls; nothing of what C burnt before, between and behind them
+    assert abs(len(mine) - 2 * phase["each_s"] * RATE) <= 0.1 * 2 * phase["each_s"] * RATE
+    # on top of it may be what notes the truth
+    wrong = [s for s in mine if [(f.file, f.func) for f in s.frames][-1:] != home]
+    assert not wrong, (len(wrong), wrong[:2])
+
+
+def test_a_thread_that_runs_no_python_is_counted_as_such(foreign):
+    phase = foreign.truth["phases"]["foreign"]
+    ticks = foreign.summary["ticks"]
+    # behind Python's two calls nothing; before and between them, and all of the other thread
+    assert ticks["native_thread"] >= 0.9 * 3 * phase["each_s"] * RATE
+    # a state may lie on a page that nobody has touched yet
+    assert sum(lost(foreign.summary).values()) == lost(foreign.summary).get(
+        "thread_state_unreadable", 0) <= 3, lost(foreign.summary)
+
+
+def child(children, name):
+    samples, pids = children
+    assert pids[name] in samples, f"{name}: no file of pid {pids[name]}, but of {list(samples)}"
+    return pids[name], samples[pids[name]]
+
+
+def test_a_child_forked_by_a_worker(children, interpreter):
+    pid, samples = child(children, "forked")
+    assert len(samples) >= 0.9 * CHILD_S * RATE
+    assert {s.tid for s in samples} == {pid}
+    burning = [s for s in samples if s.frames[0].func == "burn"]
+    assert len(burning) >= 0.9 * len(samples)
+    assert all(s.frames[1].func == "forked" and s.frames[2].func == "worker" for s in burning)
+    # CPython's own profiler (3.15) calls no thread of such a child its main one: the
+    # interpreter has forgotten it. Up to 3.13 the runtime says it is the one that forked.
+    is_main = interpreter.minor < (3, 14)
+    assert all(bool(s.status & MAIN_THREAD) == is_main for s in burning[5:])
+
+
+def test_a_process_whose_main_thread_has_ended(children):
+    pid, samples = child(children, "leaderless")
+    mine = [s for s in samples if any(f.func == "leaderless" for f in s.frames)]
+    assert len(mine) >= 0.9 * CHILD_S * RATE
+    assert pid not in {s.tid for s in mine}
+    assert not any(s.status & MAIN_THREAD for s in mine)

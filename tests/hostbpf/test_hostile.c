@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * test_hostile.c - debug offsets that lie, word by word, and targets that take time:
+ * every walk ends, within its bounds, in one of the ways that are counted.
+ */
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "world.h"
+
+static struct world w;
+
+/* MAX_STEPS frames, each with a window, itself, its code object and two names in three reads. */
+#define READS_MAX (416 * (2 + 1 + 6) + 64 + MAX_NEW_CODES_A_SAMPLE * 9)
+#define MAX_NEW_CODES_A_SAMPLE 32
+
+/* The settings are constants: the loader's to change, and ours. */
+static void set_setting(const volatile unsigned int *setting, unsigned int v)
+{
+	uintptr_t page = (uintptr_t)setting & ~((uintptr_t)sysconf(_SC_PAGESIZE) - 1);
+
+	assert_int_equal(mprotect((void *)page, 4096, PROT_READ | PROT_WRITE), 0);
+	*(volatile unsigned int *)(uintptr_t)setting = v;
+}
+
+static u64 counted_ends(void)
+{
+	u64 ends = 0;
+	int i;
+
+	for (i = CNT_IDLE; i <= CNT_RING_FULL; i++)
+		ends += host_counter(i);
+	return ends;
+}
+
+static size_t read_offsets(int minor, uint8_t *bytes)
+{
+	char path[512];
+	size_t len;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/debug_offsets_3.%d.bin", GOLDEN_DIR, minor);
+	f = fopen(path, "rb");
+	assert_non_null(f);
+	len = fread(bytes, 1, DEBUG_OFFSETS_MAX, f);
+	fclose(f);
+	return len;
+}
+
+/* true: accepted, and the walk goes by them. */
+static bool try_offsets(int minor, const uint8_t *bytes, size_t len)
+{
+	struct cpython_image img = { .major = 3, .minor = minor };
+	u64 ends = counted_ends();
+	struct debug_offsets d;
+	const char *what;
+
+	if (debug_offsets_read(bytes, len, minor, &d, &what) ||
+	    layout_from_debug_offsets(&img, minor, &d, &what))
+		return false;
+	w.proc.l = img.layout;
+	w.proc.ident++;
+	world_put_proc(&w);
+	host_tick();
+	assert_int_equal(counted_ends(), ends + 1);
+	assert_in_range(host.reads, 1, READS_MAX);
+	return true;
+}
+
+static void test_every_offset(void **state)
+{
+	static const u64 extremes[] = {
+		4095, 4096, 0xfff8, 0xffff, 0x10000, 0xffff8, 1 << 20, 1ull << 31, UINT32_MAX,
+		1ull << 32, 1ull << 63, UINT64_MAX - 7, UINT64_MAX,
+	};
+	uint8_t bytes[DEBUG_OFFSETS_MAX];
+	u64 v, was, accepted;
+	size_t len, pos, i;
+	int minor;
+
+	for (minor = 13; minor <= LAYOUT_MINOR_MAX; minor++) {
+		world_init(&w, minor);
+		world_recurse(&w, 300);
+		len = read_offsets(minor, bytes);
+		accepted = 0;
+		for (pos = 8; pos + 8 <= len; pos += 8) {
+			memcpy(&was, bytes + pos, 8);
+			for (v = 0; v < 640; v += v < 160 ? 1 : 8) {
+				memcpy(bytes + pos, &v, 8);
+				accepted += try_offsets(minor, bytes, len);
+			}
+			for (i = 0; i < sizeof(extremes) / sizeof(extremes[0]); i++) {
+				memcpy(bytes + pos, &extremes[i], 8);
+				accepted += try_offsets(minor, bytes, len);
+			}
+			memcpy(bytes + pos, &was, 8);
+		}
+		assert_in_range(accepted, 100, 1000000);
+		assert_true(try_offsets(minor, bytes, len));
+		w.proc.l = w.img.layout;
+		w.proc.ident++;
+		world_put_proc(&w);
+		assert_non_null(world_sample());
+	}
+}
+
+/* Chains that never end: 1, 2 and 1,000 frames long, and one of shims. */
+static void test_cycles(void **state)
+{
+	static const u32 lengths[] = { 1, 2, 1000 };
+	const struct raw_sample *s;
+	int minor;
+	size_t i;
+
+	for (minor = LAYOUT_MINOR_MIN; minor <= LAYOUT_MINOR_MAX; minor++) {
+		for (i = 0; i < 3; i++) {
+			world_init(&w, minor);
+			world_recurse(&w, lengths[i]);
+			host_mem_put64(w.at[0] + w.img.layout.fr_base + w.img.layout.fr_previous, w.top);
+			s = world_sample();
+			assert_non_null(s);
+			assert_int_equal(s->nframes, ABI_MAX_FRAMES);
+			assert_int_equal(s->flags, RAW_TRUNCATED);
+			assert_in_range(host.reads, 1, READS_MAX);
+		}
+		if (!w.img.layout.end_shim)
+			continue;
+		world_init(&w, minor);
+		host_mem_put64(w.top + w.img.layout.fr_base + w.img.layout.fr_previous, w.top);
+		host_tick();
+		assert_int_equal(host_counter(CNT_NO_FRAMES), 1);
+		assert_in_range(host.reads, 1, READS_MAX);
+	}
+}
+
+/* The clock runs fast: the walk is cut, told and counted; the next one has its time again. */
+static void test_late(void **state)
+{
+	const struct raw_sample *s;
+	u32 i;
+
+	world_init(&w, 11);
+	for (i = 0; i < 200; i++)
+		world_push(&w, OWNER_GENERATOR, world_code(&w), 2 * i);
+	set_setting(&cfg_limit_ns, 1000);
+	host.clock_step_ns = 300;
+	s = world_sample();
+	assert_non_null(s);
+	assert_int_equal(s->flags, RAW_TRUNCATED);
+	assert_in_range(s->nframes, 1, 60);
+	world_check_frames(&w, s, s->nframes);
+	assert_int_equal(host_counter(CNT_LATE), 1);
+	host.clock_step_ns = 0;
+	world_expect(&w, 200, 0);
+	assert_int_equal(host_counter(CNT_LATE), 1);
+	set_setting(&cfg_limit_ns, 0);
+	host.clock_step_ns = 1000000;
+	world_expect(&w, 200, 0);
+}
+
+/* A read that fails costs more than one that does not. */
+static void test_late_by_faults(void **state)
+{
+	const struct raw_sample *s;
+	u32 i;
+
+	world_init(&w, 14);
+	for (i = 0; i < 250; i++)
+		world_push(&w, OWNER_THREAD, world_code(&w), 2 * i);
+	host_mem_unmap(W_CODES, W_CODES_MAX * W_CODE_STEP);
+	set_setting(&cfg_limit_ns, 10);
+	host.clock_step_ns = 20;
+	s = world_sample();
+	assert_non_null(s);
+	assert_int_equal(s->flags, RAW_TRUNCATED);
+	assert_in_range(s->nframes, 1, 4);
+	set_setting(&cfg_limit_ns, 0);
+}
+
+/* Nobody makes us send names without end, and they leave room for samples. */
+static void test_codes_a_second(void **state)
+{
+	u32 i, sent;
+
+	world_init(&w, 14);
+	host_mem_put32(W_INTERP + w.img.layout.is_epoch, 0);
+	for (i = 0; i < 32; i++)
+		world_push(&w, OWNER_THREAD, world_code(&w), 2);
+	for (i = 0; i < 300; i++) {
+		u32 k;
+
+		for (k = 0; k < 32; k++)
+			host_mem_put32(W_CODES + k * W_CODE_STEP + w.img.layout.co_firstlineno, i);
+		assert_non_null(world_sample());
+	}
+	sent = host_counter(CNT_CODE);
+	assert_int_equal(sent, 4096);
+	assert_int_equal(host_counter(CNT_CODE) + host_counter(CNT_CODE_LOST), 300 * 32);
+	host.now_ns += 2ull << 30;
+	assert_non_null(world_sample());
+	assert_int_equal(host_counter(CNT_CODE), 4096 + 32);
+	/* Half full is full for names. */
+	set_setting(&cfg_codes_bytes, 8);
+	for (i = 0; i < 32; i++)
+		host_mem_put32(W_CODES + i * W_CODE_STEP + w.img.layout.co_firstlineno, 9999);
+	assert_non_null(world_sample());
+	assert_in_range(host_counter(CNT_CODE), 4096 + 32, 4096 + 32 + 9);
+	set_setting(&cfg_codes_bytes, UINT32_MAX);
+}
+
+/* Of sample_times: classes tile the nanoseconds. */
+static void test_time_classes(void **state)
+{
+	u64 ns, end = 0;
+	u32 class;
+
+	for (class = 0; class < SAMPLE_TIME_CLASSES; class++) {
+		assert_int_equal(sample_time_class(end), class);
+		ns = sample_time_end(class);
+		assert_true(ns > end);
+		assert_int_equal(sample_time_class(ns - 1), class);
+		end = ns;
+	}
+	assert_int_equal(sample_time_class(UINT64_MAX), SAMPLE_TIME_CLASSES - 1);
+}
+
+static int done(void **state)
+{
+	host_free();
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_every_offset),
+		cmocka_unit_test(test_cycles),
+		cmocka_unit_test(test_late),
+		cmocka_unit_test(test_late_by_faults),
+		cmocka_unit_test(test_codes_a_second),
+		cmocka_unit_test(test_time_classes),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, done);
+}

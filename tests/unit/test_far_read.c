@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * test_far_read.c - memory of another process, also of one that does not give it.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "far_read.h"
+#include "util.h"
+
+static char text[] = "what the other process has";
+
+static void *as_ctx(pid_t tgid)
+{
+	return (void *)(intptr_t)tgid;
+}
+
+static pid_t start_other(void)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;)
+			pause();
+	}
+	assert_true(pid > 0);
+	return pid;
+}
+
+static void end_other(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+/* A busy machine may leave no time for it. */
+static int read_patiently(pid_t pid, const void *at, void *buf, size_t len)
+{
+	int err, i;
+
+	for (i = 0; i < 1000; i++) {
+		err = far_read(as_ctx(pid), (uintptr_t)at, buf, len);
+		if (err != -EBUSY)
+			return err;
+		usleep(10000);
+	}
+	return err;
+}
+
+static void test_reads(void **state)
+{
+	pid_t pid = start_other();
+	char buf[sizeof(text)];
+	int err, i;
+
+	err = read_patiently(pid, text, buf, sizeof(buf));
+	if (err == -EPERM) {
+		end_other(pid);
+		skip();	/* yama: only ancestors may read */
+	}
+	assert_int_equal(err, 0);
+	assert_string_equal(buf, text);
+	for (i = 0; i < 100; i++) {
+		memset(buf, 0, sizeof(buf));
+		assert_int_equal(read_patiently(pid, text + i % 20, buf, 4), 0);
+		assert_memory_equal(buf, text + i % 20, 4);
+	}
+	assert_int_equal(read_patiently(pid, (void *)8, buf, 4), -EFAULT);
+	assert_int_equal(far_read(as_ctx(pid), (uintptr_t)text, buf, 1u << 30), -E2BIG);
+	end_other(pid);
+	assert_int_equal(read_patiently(pid, text, buf, 4), -ESRCH);
+	far_read_end();
+}
+
+static void test_own_memory(void **state)
+{
+	char buf[4];
+
+	assert_int_equal(far_read(as_ctx(getpid()), (uintptr_t)text, buf, 4), 0);
+	assert_memory_equal(buf, text, 4);
+}
+
+/* Nobody delivers this page. */
+static void *unanswered(void)
+{
+	int fd = syscall(SYS_userfaultfd, O_CLOEXEC);
+	struct uffdio_api api = { .api = UFFD_API };
+	struct uffdio_register reg = { .mode = UFFDIO_REGISTER_MODE_MISSING };
+	void *at = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	reg.range.start = (uintptr_t)at;
+	reg.range.len = 4096;
+	if (fd < 0 || ioctl(fd, UFFDIO_API, &api) || ioctl(fd, UFFDIO_REGISTER, &reg))
+		return NULL;
+	return at;
+}
+
+static void test_no_answer(void **state)
+{
+	pid_t bad, good = start_other();
+	char buf[sizeof(text)];
+	uint64_t start;
+	void *at;
+	int pipes[2], err;
+
+	assert_int_equal(pipe(pipes), 0);
+	bad = fork();
+	if (!bad) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		at = unanswered();
+		if (write(pipes[1], &at, sizeof(at)) != sizeof(at))
+			_exit(1);
+		for (;;)
+			pause();
+	}
+	assert_int_equal(read(pipes[0], &at, sizeof(at)), sizeof(at));
+	start = now_ns();
+	err = at ? read_patiently(bad, at, buf, 4) : -EPERM;
+	if (err != -EPERM && err != -EFAULT) {
+		assert_int_equal(err, -ESRCH);
+		assert_true(now_ns() - start < 5000000000ull);
+		/* It is not asked again, and others are read as before. */
+		start = now_ns();
+		assert_int_equal(far_read(as_ctx(bad), (uintptr_t)text, buf, 4), -ESRCH);
+		assert_true(now_ns() - start < 100000000ull);
+		assert_int_equal(read_patiently(good, text, buf, sizeof(buf)), 0);
+		assert_string_equal(buf, text);
+	}
+	end_other(bad);
+	end_other(good);
+	far_read_end();
+	if (err == -EPERM || err == -EFAULT)
+		skip();	/* userfaultfd is for root, or not there */
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_own_memory),
+		cmocka_unit_test(test_reads),
+		cmocka_unit_test(test_no_answer),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * far_read.c - the helper process and the way to it. See far_read.h.
+ *
+ * Owns a socket for requests and answers, and memory shared with the helper for
+ * what was read. A helper that is given up may stay stuck in the kernel and write
+ * later: so each has memory of its own, and holds nothing of ours open.
+ */
+#include "far_read.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cpython/code.h"
+#include "proc.h"
+#include "util.h"
+
+/* A page that has to come from a disk takes some ms. */
+#define ANSWER_MS 200
+#define BYTES_MAX (CODE_TABLE_MAX + 4096)
+/*
+ * On a busy machine each answer takes a turn of the scheduler's: of all time a fifth may
+ * be spent waiting, so that samples are taken meanwhile. Saved up for so long at most.
+ */
+#define WAIT_SHARE 5
+#define WAIT_NS_MAX 20000000ll
+/* So many processes may keep us waiting; then there are no more such reads. */
+#define STUCK_MAX 8
+
+struct request {
+	int32_t tgid;
+	uint32_t len;
+	uint64_t addr;
+};
+
+static struct {
+	pid_t pid;			/* 0: no helper */
+	int fd;
+	void *mem;			/* BYTES_MAX, shared with the helper */
+	int64_t wait_ns;		/* that may be spent now */
+	uint64_t wait_as_of_ns;
+	pid_t stuck[STUCK_MAX];		/* who kept us waiting */
+	unsigned int stuck_cnt;
+} far;
+
+/* The helper's life: one request at a time, until our end of the socket closes. */
+static void serve(int fd, void *mem)
+{
+	struct request r;
+	int32_t err;
+
+	while (recv(fd, &r, sizeof(r), 0) == sizeof(r)) {
+		err = proc_mem_read((void *)(intptr_t)r.tgid, r.addr, mem, r.len);
+		if (send(fd, &err, sizeof(err), MSG_NOSIGNAL) != sizeof(err))
+			break;
+	}
+	_exit(0);
+}
+
+/* What keeps files, perf events and pipes of ours alive must not be held by the helper. */
+static void become_helper(int fd, void *mem, pid_t parent)
+{
+	static const int ignored[] = { SIGINT, SIGTERM, SIGHUP, SIGPIPE };
+	int null = open("/dev/null", O_RDWR), i;
+	size_t k;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	/* It does little, and samples wait for it. Without CAP_SYS_NICE it waits in line. */
+	setpriority(PRIO_PROCESS, 0, -10);
+	if (getppid() != parent || null < 0)
+		_exit(1);
+	for (k = 0; k < ARRAY_SIZE(ignored); k++)
+		signal(ignored[k], SIG_IGN);
+	for (i = 0; i < 3; i++)
+		dup2(null, i);
+	dup2(fd, 3);
+	/* close_range() is from 5.9; where it fails everything is open until our end. */
+	syscall(SYS_close_range, 4, ~0u, 0);
+	serve(3, mem);
+}
+
+static int start(void)
+{
+	int pair[2], err;
+	pid_t pid, parent = getpid();
+
+	far.mem = mmap(NULL, BYTES_MAX, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (far.mem == MAP_FAILED)
+		return -errno;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair)) {
+		err = -errno;
+		goto unmap;
+	}
+	pid = fork();
+	err = -errno;
+	if (!pid)
+		become_helper(pair[1], far.mem, parent);
+	close(pair[1]);
+	if (pid > 0) {
+		far.pid = pid;
+		far.fd = pair[0];
+		return 0;
+	}
+	close(pair[0]);
+unmap:
+	munmap(far.mem, BYTES_MAX);
+	return err;
+}
+
+/* A helper that is stuck in the kernel ends when it can; nobody waits for it. */
+void far_read_end(void)
+{
+	if (!far.pid)
+		return;
+	close(far.fd);
+	kill(far.pid, SIGKILL);
+	waitpid(far.pid, NULL, WNOHANG);
+	munmap(far.mem, BYTES_MAX);
+	far.pid = 0;
+}
+
+static bool is_stuck(pid_t tgid)
+{
+	unsigned int i;
+
+	for (i = 0; i < far.stuck_cnt; i++)
+		if (far.stuck[i] == tgid)
+			return true;
+	return far.stuck_cnt == STUCK_MAX;
+}
+
+/* Signals may come meanwhile; they do not make us wait longer. */
+static int wait_answer(void)
+{
+	uint64_t end = now_ns() + ANSWER_MS * 1000000ull, now;
+	struct pollfd p = { .fd = far.fd, .events = POLLIN };
+	int n;
+
+	while ((now = now_ns()) < end) {
+		n = poll(&p, 1, (end - now) / 1000000 + 1);
+		if (n > 0)
+			return 0;
+		if (n < 0 && errno != EINTR)
+			return -errno;
+	}
+	return -ETIMEDOUT;
+}
+
+static int ask(pid_t tgid, uint64_t addr, size_t len)
+{
+	struct request r = { tgid, len, addr };
+	int32_t answer;
+	int err;
+
+	if (send(far.fd, &r, sizeof(r), MSG_NOSIGNAL) != sizeof(r))
+		return -EPIPE;
+	err = wait_answer();
+	if (err)
+		return err;
+	return recv(far.fd, &answer, sizeof(answer), 0) == sizeof(answer) ? answer : -EPIPE;
+}
+
+static bool may_wait(uint64_t now)
+{
+	far.wait_ns += (now - far.wait_as_of_ns) / WAIT_SHARE;
+	far.wait_as_of_ns = now;
+	if (far.wait_ns > WAIT_NS_MAX)
+		far.wait_ns = WAIT_NS_MAX;
+	return far.wait_ns > 0;
+}
+
+int far_read(void *ctx, uint64_t addr, void *buf, size_t len)
+{
+	pid_t tgid = (pid_t)(intptr_t)ctx;
+	uint64_t start_ns;
+	int err;
+
+	if (tgid == getpid())
+		return proc_mem_read(ctx, addr, buf, len);
+	if (len > BYTES_MAX)
+		return -E2BIG;
+	if (is_stuck(tgid))
+		return -ESRCH;
+	start_ns = now_ns();
+	if (!may_wait(start_ns))
+		return -EBUSY;
+	err = far.pid ? 0 : start();
+	if (err)
+		return err;
+	err = ask(tgid, addr, len);
+	far.wait_ns -= now_ns() - start_ns;
+	if (!err) {
+		memcpy(buf, far.mem, len);
+		return 0;
+	}
+	if (err == -ETIMEDOUT) {
+		log_debug("process %d: its memory cannot be read in time", tgid);
+		far.stuck[far.stuck_cnt++] = tgid;
+	}
+	if (err == -ETIMEDOUT || err == -EPIPE)
+		far_read_end();
+	return err == -ETIMEDOUT || err == -EPIPE ? -ESRCH : err;
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * proc_table.c - see proc_table.h.
+ */
+#include "proc_table.h"
+
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <linux/bpf.h>
+#include <signal.h>
+#include <stdbool.h>
+
+#include "proc.h"
+
+void proc_table_remove(struct bpf_map *table, pid_t tgid)
+{
+	uint32_t key = tgid;
+
+	bpf_map__delete_elem(table, &key, sizeof(key), 0);
+}
+
+int proc_table_put(struct bpf_map *table, pid_t tgid, const struct py_proc *py)
+{
+	struct proc_stat st;
+	uint32_t key = tgid;
+	int err = bpf_map__update_elem(table, &key, sizeof(key), py, sizeof(*py), BPF_ANY);
+
+	/* Its exit could not remove what was not there yet, and nobody else would. */
+	if (!err && (proc_stat(tgid, &st) || st.zombie || st.exiting))
+		proc_table_remove(table, tgid);
+	return err;
+}
+
+uint64_t proc_table_ticks(struct bpf_map *table, pid_t tgid)
+{
+	struct py_proc py;
+	uint32_t key = tgid;
+
+	if (bpf_map__lookup_elem(table, &key, sizeof(key), &py, sizeof(py), 0))
+		return 0;
+	return py.ticks;
+}
+
+static bool is_gone(pid_t tgid)
+{
+	return kill(tgid, 0) && errno == ESRCH;
+}
+
+void proc_table_sweep(struct bpf_map *table)
+{
+	uint32_t key, next, left = bpf_map__max_entries(table);
+	int err = bpf_map__get_next_key(table, NULL, &next, sizeof(next));
+
+	/* One ahead: from a key that is removed the next one is the first. */
+	while (!err && left--) {
+		key = next;
+		err = bpf_map__get_next_key(table, &key, &next, sizeof(next));
+		if (is_gone(key))
+			proc_table_remove(table, key);
+	}
+}
