@@ -4,6 +4,8 @@ import array
 import collections
 import os
 import re
+import select
+import shlex
 import subprocess
 from pathlib import Path
 
@@ -63,7 +65,6 @@ class Churn:
     @staticmethod
     def is_done(target):
         """Within 0.2 s: has it said so?"""
-        import select
         return bool(select.select([target.stdout], [], [], 0.2)[0])
 
     @staticmethod
@@ -114,11 +115,10 @@ def tortured(scratch, oracle):
     chosen = one_of_each()
     directory = scratch / "torture"
     directory.mkdir()
-    commands = [" ".join(["exec", *i.command("-S", "-E", scratch / "targets" / "torture.py",
-                                             directory / i.name, TORTURE_SECONDS)])
+    commands = ["exec " + shlex.join(i.command("-S", "-E", scratch / "targets" / "torture.py",
+                                              directory / i.name, TORTURE_SECONDS))
                 for i in chosen]
-    script = "".join(f"({c}) & echo $! > {directory}/{i.name}.pid; "
-                     for c, i in zip(commands, chosen)) + "wait"
+    script = "".join(f"({c}) & " for c in commands) + "wait"
     finished = succeeded(tachbpf("-r", TORTURE_RATE, "-o", directory / "p", "--json", "--",
                                  "/bin/sh", "-c", script, timeout=4 * TORTURE_SECONDS + 60))
     by_file = {}
