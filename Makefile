@@ -51,7 +51,7 @@ $(O)/libtachbpf.a: $(LIB_OBJ)
 	$(Q)rm -f $@; ar rcs $@ $^
 
 # The skeleton is generated: whatever includes it must wait for it.
-$(O)/user/session.o $(O)/user/session_look.o $(O)/user/modes.o: $(O)/tachbpf.skel.h
+$(O)/user/session.o $(O)/user/session_look.o $(O)/user/modes.o $(O)/user/doctor_trial.o: $(O)/tachbpf.skel.h
 
 # --- pprof's messages, by protobuf-c; what is generated is not held to our warnings --------
 PROTOC_C ?= protoc-c
@@ -164,6 +164,13 @@ $(O)/tests/bench/%: tests/bench/%.c $(O)/libtachbpf.a
 	$(Q)$(CC) $(ALLFLAGS) -o $@ $< $(O)/libtachbpf.a $(LIBS)
 # ------------------------------------------------------------------------------------------
 
+# --- kernels: one binary on Debian's kernels, in qemu (tests/kernels) -------------------------
+.PHONY: check-kernels
+check-kernels: $(O)/tachbpf interpreters ## 5.10 and the newest kernel in qemu; ALL=1: every one; DOCS=1: record
+	TACHBPF=$(abspath $(O))/tachbpf ARCH=$(ARCH) ALL=$(ALL) KERNELS="$(KERNELS)" DOCS=$(DOCS) \
+		REFRESH=$(REFRESH) /usr/bin/python3 -B tests/kernels/check_kernels.py
+# ------------------------------------------------------------------------------------------
+
 # --- fuzz: mutations of known files through the parsers, without libFuzzer -----------------
 # A target's seeds: FUZZ_SEEDS_<target>. FUZZ_RUNS mutations take about 10 s.
 FUZZ_RUNS ?= 40000
@@ -210,6 +217,7 @@ check: check-deps ## all tests; what CI runs (root)
 	@$(MAKE) --no-print-directory -j$$(nproc) fuzz
 	@$(MAKE) --no-print-directory check-bpf
 	@$(MAKE) --no-print-directory check-e2e
+	@$(MAKE) --no-print-directory check-kernels
 
 install: all ## put tachbpf and its man page under PREFIX (/usr/local)
 	install -D -m 755 $(O)/tachbpf $(DESTDIR)$(PREFIX)/bin/tachbpf

@@ -13,7 +13,9 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_tracing.h>
 
-#define PF_KTHREAD 0x00200000	/* include/linux/sched.h */
+/* include/linux/sched.h */
+#define PF_EXITING 0x00000004
+#define PF_KTHREAD 0x00200000
 
 /*
  * bpf_get_current_task_btf() (5.11, 3ca1032ab7ab): a typed pointer whose fields are plain loads.

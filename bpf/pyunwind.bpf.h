@@ -298,8 +298,9 @@ static __always_inline enum counter read_tstate(struct scratch *s, struct py_pro
 	u64 tp = current_thread_pointer(), ts = find_tstate(s, p, tp), settled;
 
 	if (ts > TSTATE_UNCERTAIN) {
-		if (read_user(s->ts, ABI_TS_BYTES, ts))
-			return CNT_TSTATE_UNREADABLE;
+		if (read_user(s->ts, ABI_TS_BYTES, ts))	/* on its way out it has no memory */
+			return current_flags() & PF_EXITING ? CNT_NATIVE_THREAD :
+							      CNT_TSTATE_UNREADABLE;
 		*tstate = ts;
 		if (p->l.gil_how != PY_GIL_RT_CURRENT)
 			return CNT_SAMPLE;

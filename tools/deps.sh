@@ -32,6 +32,9 @@ if [ "${1:-build}" = check ]; then
 	[ -e /usr/share/keyrings/debian-archive-keyring.gpg ] || need debian-archive-keyring
 	have setpriv || need util-linux
 	have setcap || need libcap2-bin
+	have qemu-system-x86_64 || need qemu-system-x86
+	have mke2fs || need e2fsprogs
+	[ -e /usr/share/keyrings/debian-archive-keyring.gpg ] || need debian-archive-keyring
 	have chromium || have chromium-browser || have google-chrome || need chromium
 	# programs that embed CPython, and the static library to make some: 15 MB
 	have gdb || need gdb

@@ -60,6 +60,11 @@ static int run_recover(const struct options *o)
 	return recover_run(&o->files);
 }
 
+static int run_doctor(const struct options *o)
+{
+	return doctor_run(&o->files);
+}
+
 static int (*const run[])(const struct options *o) = {
 	[COMMAND_RECORD] = run_record,
 	[COMMAND_INFO] = run_info,
@@ -71,6 +76,7 @@ static int (*const run[])(const struct options *o) = {
 	[COMMAND_SPLIT] = run_split,
 	[COMMAND_DIFF] = run_diff,
 	[COMMAND_RECOVER] = run_recover,
+	[COMMAND_DOCTOR] = run_doctor,
 };
 
 int main(int argc, char **argv)

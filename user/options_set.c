@@ -500,3 +500,12 @@ int opt_files_word(void *target, char *word)
 	f->paths[f->path_cnt++] = word;
 	return 0;
 }
+
+int opt_no_word(void *target, char *word)
+{
+	char shown[CLI_TEXT_MAX];
+
+	escape_text(word, strlen(word), shown, sizeof(shown));
+	log_error("'%s' is too much: this command takes options only", shown);
+	return -EINVAL;
+}

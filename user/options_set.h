@@ -49,5 +49,6 @@ int opt_show(void *target, const struct cli_option *opt, const char *value);
 int opt_record_word(void *target, char *word);
 int opt_record_rest(void *target, char **words);
 int opt_files_word(void *target, char *word);
+int opt_no_word(void *target, char *word);
 
 #endif

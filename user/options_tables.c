@@ -235,6 +235,11 @@ static const struct cli_option recover_table[] = {
 	GENERAL_OPTIONS,
 };
 
+static const struct cli_option doctor_table[] = {
+	{ 0, "json", NULL, "Output", "as JSON", opt_flag, FILES(json), NULL },
+	GENERAL_OPTIONS,
+};
+
 static const char *const record_synopsis[] = {
 	"tachbpf [record] -a [OPTIONS]",
 	"tachbpf [record] -p PID[,PID...] [OPTIONS]",
@@ -323,6 +328,13 @@ static const char *const recover_examples[] = {
 	NULL
 };
 
+static const char *const doctor_synopsis[] = { "tachbpf doctor [--json]", NULL };
+static const char *const doctor_examples[] = {
+	"sudo tachbpf doctor",
+	"what of this kernel, these rights and these Pythons is fit for recording, and what to do",
+	NULL
+};
+
 #define FILE_COMMAND(NAME, HELP)                                                                   \
 	{ #NAME, HELP, NAME##_synopsis, NAME##_examples, NAME##_table, ARRAY_SIZE(NAME##_table),   \
 	  opt_files_word, NULL }
@@ -343,4 +355,7 @@ const struct cli_command options_commands[OPTIONS_COMMAND_CNT] = {
 	[COMMAND_DIFF] = FILE_COMMAND(diff, "Compare where the time went in two profiles."),
 	[COMMAND_RECOVER] =
 		FILE_COMMAND(recover, "Make readable what a killed recording left, or damage."),
+	[COMMAND_DOCTOR] = { "doctor", "Say whether this machine can record, and if not, why not.",
+			     doctor_synopsis, doctor_examples, doctor_table,
+			     ARRAY_SIZE(doctor_table), opt_no_word, NULL },
 };

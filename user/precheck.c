@@ -24,7 +24,7 @@
 #define CAP_SYS_PTRACE_BIT 19
 #define CAP_SYS_ADMIN_BIT 21
 
-static uint64_t effective_caps(void)
+uint64_t precheck_caps(void)
 {
 	unsigned long long caps = 0;
 	char line[256];
@@ -41,7 +41,7 @@ static uint64_t effective_caps(void)
 static int check_caps(void)
 {
 	char program[PATH_MAX] = { 0 };
-	uint64_t caps = effective_caps();
+	uint64_t caps = precheck_caps();
 	bool admin = caps >> CAP_SYS_ADMIN_BIT & 1;
 	char missing[64] = "";
 

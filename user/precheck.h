@@ -6,12 +6,16 @@
 #define TACHBPF_PRECHECK_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /*
  * Privileges, BTF, ring buffer, kernels that are known to freeze. 0, or -errno
  * after one line on stderr said what is missing and how to get it.
  */
 int precheck_record(bool ignore_kernel_bugs);
+
+/* This process' effective capabilities, as bits (include/uapi/linux/capability.h). */
+uint64_t precheck_caps(void);
 
 /*
  * The running kernel's stable version as major * 2^16 + minor * 2^8 + patch

@@ -412,7 +412,7 @@ static int load(struct session *s)
 	if (!err)
 		err = tachbpf_bpf__attach(s->skel);
 	if (err) {
-		log_error("cannot load the BPF programs: %s%s (-v shows the kernel's reasons)",
+		log_error("cannot load the BPF programs: %s%s (-v shows the kernel's reasons, `tachbpf doctor` what is missing)",
 			  strerror(-err), load_hint(err));
 		return err;
 	}

@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""What is done inside a guest, by the guest's own Python (3.9 and later): job.py DISK PYTHON...
+
+Each step leaves facts; whether they are right is said outside, by judge.py. A step that
+fails leaves its traceback and the next one is done. All goes to DISK as a tar: result.json,
+the profiles, and "end" as the last file, the sign that it is whole.
+"""
+import glob
+import io
+import json
+import os
+import subprocess
+import sys
+import tarfile
+import time
+import traceback
+
+from harness import Recording, Target, online_cpus, tachbpf
+
+SCRATCH = "/tmp/scratch"
+RATE = 499
+LIFE = ("parent_burns", "child_burns", "program_burns")
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+class Python:
+    """As harness.Target wants it."""
+
+    def __init__(self, name):
+        """python3.11, or bookworm:python3.11, which has a root of its own."""
+        self.name = name
+        suite, _, program = name.rpartition(":")
+        self.prefix = ["/usr/sbin/chroot", "/beside/" + suite, "/usr/bin/" + program] \
+            if suite else [name]
+
+    def command(self, *args):
+        return [*self.prefix, *map(str, args)]
+
+
+def ended(finished):
+    """A run of the profiler, as facts."""
+    try:
+        summary = finished.summary
+    except ValueError:
+        summary = None
+    return {"status": finished.returncode, "summary": summary, "stderr": finished.stderr[-4000:],
+            "admissions": finished.stderr.count(": CPython "),
+            "stdout": "" if summary else finished.stdout[-4000:]}
+
+
+def read_back(path):
+    """What our own reader says of a profile."""
+    verify = tachbpf("info", "--verify", path)
+    report = tachbpf("report", "--json", "--limit", "0", path)
+    return {"verify": verify.returncode, "verify_says": verify.stdout + verify.stderr,
+            "report": json.loads(report.stdout) if not report.returncode else report.stderr}
+
+
+def doctor(pythons):
+    text = tachbpf("doctor")
+    as_json = tachbpf("doctor", "--json")
+    return {"status": text.returncode, "text": text.stdout, "stderr": text.stderr,
+            "json": json.loads(as_json.stdout)}
+
+
+def command(pythons):
+    """-- COMMAND: a child that is forked, and one that execs, belong to it."""
+    out, truth = SCRATCH + "/command", SCRATCH + "/life"
+    done = ended(tachbpf("-v", "-r", RATE, "--json", "-o", out, "--", pythons[0].name, "-B",
+                         HERE + "/targets/life.py", truth, "0.7"))
+    lives = {}
+    for name in LIFE:
+        if os.path.exists("%s.%s" % (truth, name)):
+            with open("%s.%s" % (truth, name)) as f:
+                lives[name] = json.load(f)
+    files = glob.glob(out + "/*.tach")
+    return dict(done, lives=lives, read={os.path.basename(f): read_back(f) for f in files})
+
+
+def one_pid(pythons):
+    """-p: a process that runs already; its shares, and how deep its stack is walked."""
+    out = SCRATCH + "/pid.tach"
+    with Target(pythons[0], SCRATCH, "shares=4", "deep=0.7", "recursion=0.7") as target:
+        with Recording(["-p", target.pid, "-r", RATE, "--json", "-o", out]) as recording:
+            recording.wait_recording(timeout=90)
+            target.go()
+            truth = target.wait_done()
+            target.leave()
+            done = ended(recording.wait())
+    truth.pop("positions")
+    return dict(done, truth=truth, read=read_back(out))
+
+
+def everything(pythons):
+    """-a: every Python there is, the running ones and one that starts later."""
+    out = SCRATCH + "/all"
+    targets = [Target(p, SCRATCH, "shares=1.5", "threads=0.6") for p in pythons]
+    truths = {}
+    try:
+        for t in targets:
+            t.expect("ready")
+        with Recording(["-a", "-r", RATE, "--json", "-o", out]) as recording:
+            recording.wait_recording(timeout=90)
+            for t in targets:
+                t.go()
+            for t in targets:
+                truth = t.wait_done()
+                truths[t.interpreter.name] = {"pid": truth["pid"], "phases": truth["phases"]}
+                t.leave()
+            with Target(pythons[0], SCRATCH, "shares=0.5", name="later") as later:
+                later.go()
+                truth = later.wait_done()
+                truths["later"] = {"pid": truth["pid"], "phases": truth["phases"]}
+                later.leave()
+            done = ended(recording.stop())
+    finally:
+        for t in targets:
+            t.__exit__()
+    files = glob.glob(out + "/*.tach")
+    return dict(done, truths=truths, read={os.path.basename(f): read_back(f) for f in files})
+
+
+def kernel_log():
+    """What the kernel had to say, most of it about booting."""
+    lines = []
+    fd = os.open("/dev/kmsg", os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        while True:
+            lines.append(os.read(fd, 8192).decode(errors="replace").split("\n")[0])
+    except OSError:
+        os.close(fd)
+    return lines
+
+
+STEPS = (doctor, command, one_pid, everything)
+
+
+def do(step, pythons):
+    start = time.monotonic()
+    try:
+        facts = step(pythons)
+    except Exception:
+        facts = {"error": traceback.format_exc()}
+    facts["seconds"] = time.monotonic() - start
+    print("guest: %s %.1f s%s" % (step.__name__, facts["seconds"],
+                                  " FAILED" if "error" in facts else ""), flush=True)
+    return facts
+
+
+def versions(pythons):
+    return {p.name: subprocess.check_output(p.command("-V"), text=True).split()[1]
+            for p in pythons}
+
+
+def write(disk, result):
+    def add(tar, name, data):
+        info = tarfile.TarInfo(name)
+        info.size = len(data)
+        tar.addfile(info, io.BytesIO(data))
+
+    with open(disk, "r+b") as raw, tarfile.open(fileobj=raw, mode="w|") as tar:
+        add(tar, "result.json", json.dumps(result).encode())
+        for path in glob.glob(SCRATCH + "/**/*.tach", recursive=True):
+            if os.path.isfile(path):
+                with open(path, "rb") as f:
+                    add(tar, os.path.relpath(path, SCRATCH), f.read())
+        add(tar, "end", b"")
+
+
+def main(disk, names):
+    os.makedirs(SCRATCH)
+    os.symlink(HERE + "/targets", SCRATCH + "/targets")
+    pythons = [Python(n) for n in names]
+    result = {"release": os.uname().release, "version": os.uname().version,
+              "machine": os.uname().machine, "cpus": online_cpus(),
+              "pythons": versions(pythons), "rate": RATE}
+    for step in STEPS:
+        result[step.__name__] = do(step, pythons)
+    result["kernel_log"] = kernel_log()
+    write(disk, result)
+
+
+main(sys.argv[1], sys.argv[2:])

@@ -1,0 +1,236 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Is what a guest brought back right? Facts of job.py in, a list of verdicts out.
+
+Profiles are decoded by CPython 3.15's own reader. Tolerances are those of emulation, where
+a timer may be late by milliseconds: shares are compared with what the target measured, and
+ticks with the CPU time it had, both knowing how many ticks the recorder says it missed.
+"""
+import json
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+
+from harness import MAX_FRAMES, TRUNCATED, Truth, fraction, leaf_is
+
+SHARE = 0.06            # of all samples; 4 s at 499 Hz: three standard deviations are 0.033
+SHORT_SHARE = 0.10      # 1.5 s
+TICKS = 0.25            # of the ticks that were to come
+GROWTH = 1.20           # of the instructions that the verifier looked at
+# Counted, and not to be helped: before it was known, and while exec replaced its memory.
+MAY_LOSE = {"late_discovery": 100, "thread_state_unreadable": 3}
+# Of the summary's ticks: all others are ways a tick can end.
+NO_ENDS = ("delivered", "missed", "expected", "source", "received", "cpus")
+STEPS = ("doctor", "command", "one_pid", "everything")
+# The kernel's, of things that are wrong; emulation under load does make it complain of time.
+WRONG = re.compile(r"WARNING:|BUG:|Oops|general protection|KASAN|deadlock|refcount_t")
+SLOW = re.compile(r"soft lockup|clocksource|hrtimer: interrupt took|rcu")
+
+
+@dataclass
+class Verdicts:
+    """What was looked at, and the row for the tables."""
+    checks: list = field(default_factory=list)      # (step, name, ok, text)
+    facts: dict = field(default_factory=dict)
+
+    def check(self, step, name, ok, text=""):
+        self.checks.append((step, name, bool(ok), str(text)))
+        return ok
+
+    @property
+    def failed(self):
+        return [c for c in self.checks if not c[2]]
+
+    def step_ok(self, step):
+        mine = [c for c in self.checks if c[0] == step]
+        return bool(mine) and all(c[2] for c in mine)
+
+
+def biggest_file(summary, pid):
+    """Of a pid that exec'ed there are several; None: there is none."""
+    mine = [p for p in summary["processes"] if p["pid"] == pid and p["file"]]
+    return max(mine, key=lambda p: p["samples"])["file"] if mine else None
+
+
+def near(got, expected, tolerance):
+    return abs(got - expected) <= tolerance
+
+
+def check_run(v, step, facts):
+    """It ended well, lost nothing that it need not lose, and its files are sound."""
+    if not v.check(step, "ends with status 0", facts["status"] == 0 and facts["summary"],
+                   facts["stderr"][-600:]):
+        return False
+    lost = {k: n for k, n in facts["summary"]["lost"].items() if n > MAY_LOSE.get(k, 0)}
+    v.check(step, "loses nothing", not lost, lost)
+    ticks = facts["summary"]["ticks"]
+    ends = sum(n for k, n in ticks.items() if k not in NO_ENDS)
+    v.check(step, "every tick ends in one way", near(ends, ticks["delivered"], 4), ticks)
+    v.check(step, "every code object can be read", facts["summary"]["unresolved"] == 0,
+            facts["summary"]["unresolved"])
+    reads = facts["read"] if "verify" not in facts["read"] else {"": facts["read"]}
+    bad = {name: r["verify_says"] for name, r in reads.items() if r["verify"]}
+    v.check(step, "files are sound", reads and not bad, bad)
+    return True
+
+
+def check_ticks(v, step, name, samples, missed, cpu_s, rate):
+    """missed may be another thread's: it widens, and never hides."""
+    expected = cpu_s * rate
+    low, high = expected * (1 - TICKS) - missed, expected * (1 + TICKS) + 5
+    v.check(step, f"{name}: a sample for each tick", low <= samples <= high,
+            f"{samples} samples, {missed} missed, {expected:.0f} expected")
+
+
+def check_shares(v, step, name, counts, spent, missed, tolerance):
+    """A tick that the recorder says it missed may have been in any of the functions."""
+    total, samples = sum(spent.values()), sum(counts[f] for f in spent)
+    v.check(step, f"{name}: there are samples to judge by", samples >= 100, samples)
+    for function, seconds in spent.items():
+        low = counts[function] / (samples + missed + 1) - tolerance
+        high = (counts[function] + missed) / (samples + missed + 1) + tolerance
+        v.check(step, f"{name}: the share of {function}", low <= seconds / total <= high,
+                f"{counts[function]} of {samples} samples, {missed} ticks missed, "
+                f"in truth {seconds / total:.3f}")
+
+
+def leaves(samples):
+    return Counter(s.frames[0].func for s in samples if s.frames)
+
+
+def starved(guest):
+    """The host kept the guest's CPUs waiting: more than a third of its ticks were missed."""
+    if "result.json" not in guest.files:
+        return False
+    result = json.loads(guest.files["result.json"])
+    ticks = [(result[s].get("summary") or {}).get("ticks") for s in STEPS[1:]]
+    return any(t and t["missed"] > t["delivered"] / 2 for t in ticks)
+
+
+def judge_doctor(v, facts, result, profiles):
+    found = facts["json"]
+    problems = [c for c in found["checks"] if c["verdict"] == "problem"]
+    v.check("doctor", "finds no problem", facts["status"] == 0 and found["ok"], problems)
+    v.check("doctor", "says so", "everything that recording needs is there" in facts["text"],
+            facts["text"][-300:])
+    programs = found["programs"]
+    v.check("doctor", "programs load", programs["loaded"], programs["reason"])
+    v.check("doctor", "the verifier says how much it looked at",
+            programs["instructions"] and all(programs["instructions"].values()),
+            programs["instructions"])
+    v.facts["instructions"] = programs["instructions"]
+    v.facts["features"] = {f["name"]: f["found"] for f in found["features"]}
+
+
+def judge_command(v, facts, result, profiles):
+    if not check_run(v, "command", facts):
+        return
+    summary = facts["summary"]
+    v.check("command", "all three lives ended", len(facts["lives"]) == 3, facts["lives"])
+    # once before its exec and once after it, at the most, and one fork
+    v.check("command", "a process is found once", facts["admissions"] <= 4, facts["admissions"])
+    for name, life in facts["lives"].items():
+        file = biggest_file(summary, life["pid"])
+        if not v.check("command", f"{name} has a file", file):
+            continue
+        samples = profiles["command/" + file].samples
+        burnt = [s for s in samples if any(f.func == name for f in s.frames)]
+        check_ticks(v, "command", name, len(burnt), summary["ticks"]["missed"], 0.7,
+                    result["rate"])
+
+
+def judge_one_pid(v, facts, result, profiles):
+    if not check_run(v, "one_pid", facts):
+        return
+    truth, profile = Truth(facts["truth"]), profiles["pid.tach"]
+    spent = truth["phases"]["shares"]["spent"]
+    missed = facts["summary"]["ticks"]["missed"]
+    check_shares(v, "one_pid", "CPython's reader", leaves(profile.phase(truth, "shares")), spent,
+                 missed, SHARE)
+    own = Counter()
+    for row in facts["read"]["report"]["rows"]:
+        own[row["function"]] += row["self"]
+    check_shares(v, "one_pid", "our report", own, spent, missed, SHARE)
+    v.check("one_pid", "both readers count alike",
+            facts["read"]["report"]["samples"] == len(profile.samples),
+            (facts["read"]["report"]["samples"], len(profile.samples)))
+    start, end = truth["clock"][0][0] // 1000, truth["clock"][-1][0] // 1000
+    check_ticks(v, "one_pid", "target", len(profile.between(start, end)),
+                missed, truth.cpu_between(start, end), result["rate"])
+    judge_depth(v, truth, profile)
+
+
+def judge_depth(v, truth, profile):
+    deep = profile.phase(truth, "deep")
+    depth = max((len(s.frames) for s in deep), default=0)
+    v.facts["depth"] = depth
+    v.check("one_pid", f"400 frames are walked to {MAX_FRAMES}", depth == MAX_FRAMES, depth)
+    v.check("one_pid", "what is cut off is said", any(s.frames[-1].func == TRUNCATED
+                                                    for s in deep if s.frames), depth)
+    bottom = [s for s in profile.phase(truth, "recursion") if leaf_is(s, "bottom")]
+    whole = len(bottom) >= 50 and fraction(
+        bottom, lambda s: sum(f.func == "recurse" for f in s.frames) == 200)
+    v.check("one_pid", "a recursion of 200 is whole", whole >= 0.98, (len(bottom), whole))
+
+
+def judge_everything(v, facts, result, profiles):
+    if not check_run(v, "everything", facts):
+        return
+    summary = facts["summary"]
+    versions = {p["python"] for p in summary["processes"]}
+    v.check("everything", "every Python is found", set(result["pythons"].values()) <= versions,
+            versions)
+    for name, truth in facts["truths"].items():
+        file = biggest_file(summary, truth["pid"])
+        if not v.check("everything", f"{name} has a file", file):
+            continue
+        truth, profile = Truth(truth), profiles["all/" + file]
+        spent = truth["phases"]["shares"]["spent"]
+        samples = profile.phase(truth, "shares")
+        check_ticks(v, "everything", name, len(samples), summary["ticks"]["missed"],
+                    sum(spent.values()), result["rate"])
+        if name == "later":
+            continue
+        check_shares(v, "everything", name, leaves(samples), spent,
+                     summary["ticks"]["missed"], SHORT_SHARE)
+        workers = {w["tid"] for w in truth["phases"]["threads"]["spent"].values()}
+        seen = {s.tid for s in profile.phase(truth, "threads")}
+        v.check("everything", f"{name}: every thread is seen", workers <= seen,
+                (workers, seen))
+
+
+JUDGES = {"doctor": judge_doctor, "command": judge_command, "one_pid": judge_one_pid,
+          "everything": judge_everything}
+
+
+def judge_budget(v, recorded):
+    """Against what is in recorded.json."""
+    for name, n in v.facts.get("instructions", {}).items():
+        before = recorded.get("instructions", {}).get(name)
+        if before:
+            v.check("budget", f"{name} has not grown by more than a fifth",
+                    n <= before * GROWTH, f"{n} instructions, recorded {before}: simplify it, or "
+                    "record anew with DOCS=1")
+
+
+def judge(guest, recorded, load):
+    """load: {name: bytes} of TACH files to {name: Profile}."""
+    v = Verdicts()
+    text = guest.files.get("result.json")
+    if not v.check("boot", "the job is done", text, guest.last_words()):
+        return v
+    result = json.loads(text)
+    v.facts.update(release=result["release"], pythons=sorted(set(result["pythons"].values())))
+    profiles = load({n: d for n, d in guest.files.items() if n.endswith(".tach")})
+    for step in STEPS:
+        facts = result[step]
+        if v.check(step, "runs to its end", "error" not in facts, facts.get("error", "")):
+            JUDGES[step](v, facts, result, profiles)
+    judge_budget(v, recorded)
+    wrong = [l for l in result["kernel_log"] if WRONG.search(l) and not SLOW.search(l)]
+    v.check("kernel", "has nothing to complain of", not wrong, wrong[:5])
+    ticks = [result[s]["summary"]["ticks"] for s in STEPS[1:] if result[s].get("summary")]
+    v.facts["missed"] = sum(t["missed"] for t in ticks) / max(1, sum(t["expected"]
+                                                                     for t in ticks))
+    v.facts["results"] = {s: v.step_ok(s) for s in STEPS}
+    v.facts["seconds"] = {s: round(result[s]["seconds"], 1) for s in STEPS}
+    return v

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""The matrix: architectures, kernels, root file systems. Rows only; who uses them is elsewhere."""
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Arch:
+    name: str           # as the Makefile's ARCH
+    debian: str         # dpkg's word
+    kernel: str         # the package whose dependencies are the newest kernel of a suite
+    qemu: tuple         # the emulator, its machine, its CPU; never KVM
+    qemu_package: str
+    console: str        # the kernel's name of qemu's first serial line
+
+
+@dataclass(frozen=True)
+class Kernel:
+    name: str           # in tables and on the command line
+    suite: str          # of Debian, where the kernel comes from
+    root: str           # whose Pythons and C library run on it
+    always: bool        # in every `make check-kernels`, not only with ALL=1
+
+
+@dataclass(frozen=True)
+class Root:
+    suite: str
+    pythons: tuple      # the first runs the job; each is profiled
+    beside: tuple = ()  # (suite, Python): of other suites, each in a root of its own
+
+
+ARCHES = {a.name: a for a in (
+    Arch("x86", "amd64", "linux-image-cloud-amd64",
+         ("qemu-system-x86_64", "-M", "q35", "-accel", "tcg,thread=multi",
+          "-cpu", "max,la57=off"),     # 5.10 dies early with five page-table levels
+         "qemu-system-x86", "ttyS0"),
+)}
+
+# The binary is built against bookworm's C library, so bullseye's kernel gets a newer root.
+KERNELS = (
+    Kernel("5.10", "bullseye", "bookworm", True),
+    Kernel("6.1", "bookworm", "bookworm", False),
+    Kernel("6.12", "trixie", "trixie", False),
+    Kernel("sid", "sid", "sid", True),
+)
+
+ROOTS = {r.suite: r for r in (
+    Root("bookworm", ("python3.11",)),
+    Root("trixie", ("python3.13",)),
+    Root("sid", ("python3.15", "python3.14", "python3.13"), (("bookworm", "python3.11"),)),
+)}

@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * cmd_doctor.c - `tachbpf doctor`: can this machine and this user record, and if not, why not?
+ *
+ * Asks every check, every feature, a trial load and the Pythons that run, and shows the
+ * answers as text or as JSON. Exit status 1: something is missing that recording needs.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+#include "commands.h"
+#include "doctor.h"
+#include "bpf_features.h"
+#include "json.h"
+#include "options.h"
+#include "util.h"
+
+#define CHECKS_MAX 64
+
+struct diagnosis {
+	struct finding checks[CHECKS_MAX];
+	int features[FEATURE_CNT];
+	struct trial trial;
+	struct census census;
+	unsigned int problems;
+};
+
+static const char *const verdict_words[VERDICT_CNT] = {
+	[VERDICT_OK] = "ok", [VERDICT_NOTE] = "note", [VERDICT_OFF] = "off",
+	[VERDICT_UNKNOWN] = "unknown", [VERDICT_BAD] = "problem",
+};
+
+static enum verdict feature_verdict(const struct feature *f, int found)
+{
+	if (found > 0)
+		return VERDICT_OK;
+	if (found < 0)
+		return VERDICT_UNKNOWN;
+	return f->need == FEATURE_REQUIRED ? VERDICT_BAD : VERDICT_OFF;
+}
+
+static void trial_finding(const struct trial *t, struct finding *f)
+{
+	size_t i, instructions = 0;
+
+	if (t->err && features_bpf_usable()) {
+		finding_set(f, VERDICT_UNKNOWN, "not tried: bpf(2) is refused");
+	} else if (t->err) {
+		finding_set(f, VERDICT_BAD, "refused by the kernel: %s", t->reason);
+		finding_fix(f, "please report it with the output of: tachbpf doctor --json");
+	} else {
+		for (i = 0; i < t->cnt; i++)
+			instructions += t->programs[i].instructions;
+		finding_set(f, VERDICT_OK, "all %zu load; the verifier looked at %zu instructions",
+			    t->cnt, instructions);
+	}
+}
+
+static void diagnose(struct diagnosis *d)
+{
+	struct finding trial = { 0 };
+	size_t i;
+
+	for (i = 0; i < doctor_check_cnt && i < CHECKS_MAX; i++) {
+		doctor_checks[i].look(&doctor_checks[i], &d->checks[i]);
+		d->problems += d->checks[i].verdict == VERDICT_BAD;
+	}
+	for (i = 0; i < FEATURE_CNT; i++) {
+		d->features[i] = feature_probe(i);
+		d->problems += feature_verdict(&features[i], d->features[i]) == VERDICT_BAD;
+	}
+	features_release();
+	trial_load(&d->trial);
+	trial_finding(&d->trial, &trial);
+	d->problems += trial.verdict == VERDICT_BAD;
+	census_take(&d->census);
+}
+
+/* ---- text ---- */
+
+static void print_finding(const char *name, const struct finding *f)
+{
+	printf("  %-9s%-34s%s\n", verdict_words[f->verdict], name, f->text);
+	if (f->fix[0])
+		printf("  %-9s%-34s-> %s\n", "", "", f->fix);
+}
+
+static void print_features(const struct diagnosis *d)
+{
+	size_t i;
+
+	printf("BPF features\n");
+	for (i = 0; i < FEATURE_CNT; i++) {
+		const struct feature *f = &features[i];
+		struct finding out = { .verdict = feature_verdict(f, d->features[i]) };
+
+		if (out.verdict == VERDICT_OK)
+			finding_set(&out, VERDICT_OK, "there (since %s)", f->since);
+		else if (out.verdict == VERDICT_UNKNOWN)
+			finding_set(&out, VERDICT_UNKNOWN, "cannot be told: %s",
+				    strerror(-d->features[i]));
+		else
+			finding_set(&out, out.verdict, "not there (since %s): %s", f->since,
+				    f->without);
+		print_finding(f->name, &out);
+	}
+}
+
+static void print_trial(const struct trial *t)
+{
+	struct finding f = { 0 };
+	size_t i;
+
+	printf("BPF programs\n");
+	trial_finding(t, &f);
+	print_finding("recorder", &f);
+	for (i = 0; !t->err && i < t->cnt; i++)
+		printf("  %-9s  %-32s%llu instructions\n", "", t->programs[i].name,
+		       (unsigned long long)t->programs[i].instructions);
+}
+
+static void print_census(const struct census *c)
+{
+	struct finding f = { 0 };
+	char name[64];
+	size_t i;
+
+	printf("Pythons that run\n");
+	if (c->err)
+		finding_set(&f, VERDICT_UNKNOWN, "/proc: %s", strerror(-c->err));
+	else
+		finding_set(&f, VERDICT_OK, "%u of %u processes", c->profilable, c->processes);
+	print_finding("profilable", &f);
+	for (i = 0; i < c->version_cnt; i++)
+		printf("  %-9s  %-32s%u\n", "", c->versions[i].version, c->versions[i].cnt);
+	if (c->unreadable) {
+		finding_set(&f, VERDICT_UNKNOWN, "%u processes: other users' or protected ones",
+			    c->unreadable);
+		print_finding("may not be looked into", &f);
+	}
+	if (!c->refused)
+		return;
+	finding_set(&f, VERDICT_OFF, "%u Pythons", c->refused);
+	print_finding("not profilable", &f);
+	for (i = 0; i < c->refused && i < CENSUS_REFUSED; i++) {
+		const struct python_refused *r = &c->not_profilable[i];
+
+		snprintf(name, sizeof(name), "%d (%.48s)", r->pid, r->comm);
+		printf("  %-9s  %-32s%s\n", "", name, r->why);
+	}
+}
+
+static void print_text(const struct diagnosis *d)
+{
+	const char *group = "";
+	size_t i;
+
+	for (i = 0; i < doctor_check_cnt; i++) {
+		if (strcmp(group, doctor_checks[i].group)) {
+			group = doctor_checks[i].group;
+			printf("%s\n", group);
+		}
+		print_finding(doctor_checks[i].name, &d->checks[i]);
+	}
+	print_features(d);
+	print_trial(&d->trial);
+	print_census(&d->census);
+	if (d->problems)
+		printf("%u problem%s: recording does not work like this\n", d->problems,
+		       d->problems == 1 ? "" : "s");
+	else
+		printf("everything that recording needs is there\n");
+}
+
+/* ---- JSON ---- */
+
+static void json_finding(struct json *j, const char *group, const char *name,
+			 const struct finding *f)
+{
+	json_object(j, NULL);
+	json_string(j, "group", group);
+	json_string(j, "name", name);
+	json_string(j, "verdict", verdict_words[f->verdict]);
+	json_string(j, "text", f->text);
+	json_string(j, "fix", f->fix);
+	json_object_end(j);
+}
+
+static void json_features(struct json *j, const struct diagnosis *d)
+{
+	static const char *const needs[] = { "required", "replaced", "unused" };
+	size_t i;
+
+	json_array(j, "features");
+	for (i = 0; i < FEATURE_CNT; i++) {
+		json_object(j, NULL);
+		json_string(j, "name", features[i].name);
+		json_string(j, "since", features[i].since);
+		json_string(j, "need", needs[features[i].need]);
+		if (d->features[i] < 0)
+			json_null(j, "found");
+		else
+			json_bool(j, "found", d->features[i]);
+		json_string(j, "without", features[i].without);
+		json_object_end(j);
+	}
+	json_array_end(j);
+}
+
+static void json_trial(struct json *j, const struct trial *t)
+{
+	size_t i;
+
+	json_object(j, "programs");
+	json_bool(j, "loaded", !t->err);
+	json_string(j, "reason", t->reason);
+	json_object(j, "instructions");
+	for (i = 0; i < t->cnt; i++)
+		json_uint(j, t->programs[i].name, t->programs[i].instructions);
+	json_object_end(j);
+	json_object_end(j);
+}
+
+static void json_census(struct json *j, const struct census *c)
+{
+	size_t i;
+
+	json_object(j, "pythons");
+	json_uint(j, "processes", c->processes);
+	json_uint(j, "profilable", c->profilable);
+	json_uint(j, "refused", c->refused);
+	json_uint(j, "unreadable", c->unreadable);
+	json_object(j, "versions");
+	for (i = 0; i < c->version_cnt; i++)
+		json_uint(j, c->versions[i].version, c->versions[i].cnt);
+	json_object_end(j);
+	json_array(j, "not_profilable");
+	for (i = 0; i < c->refused && i < CENSUS_REFUSED; i++) {
+		json_object(j, NULL);
+		json_int(j, "pid", c->not_profilable[i].pid);
+		json_string(j, "comm", c->not_profilable[i].comm);
+		json_string(j, "why", c->not_profilable[i].why);
+		json_object_end(j);
+	}
+	json_array_end(j);
+	json_object_end(j);
+}
+
+static void print_json(const struct diagnosis *d)
+{
+	struct utsname u;
+	struct json j;
+	size_t i;
+
+	uname(&u);
+	json_start(&j, stdout, true);
+	json_object(&j, NULL);
+	json_string(&j, "version", TACHBPF_VERSION);
+	json_string(&j, "kernel", u.release);
+	json_string(&j, "machine", u.machine);
+	json_bool(&j, "ok", !d->problems);
+	json_uint(&j, "problems", d->problems);
+	json_array(&j, "checks");
+	for (i = 0; i < doctor_check_cnt; i++)
+		json_finding(&j, doctor_checks[i].group, doctor_checks[i].name, &d->checks[i]);
+	json_array_end(&j);
+	json_features(&j, d);
+	json_trial(&j, &d->trial);
+	json_census(&j, &d->census);
+	json_object_end(&j);
+	putchar('\n');
+}
+
+int doctor_run(const struct file_options *opts)
+{
+	struct diagnosis *d = calloc(1, sizeof(*d));
+	int status;
+
+	if (!d) {
+		log_error("out of memory");
+		return EXIT_FAILURE;
+	}
+	diagnose(d);
+	if (opts->json)
+		print_json(d);
+	else
+		print_text(d);
+	status = d->problems ? EXIT_FAILURE : EXIT_SUCCESS;
+	free(d);
+	if (fflush(stdout)) {
+		log_error("standard output: %s", strerror(errno));
+		return EXIT_FAILURE;
+	}
+	return status;
+}

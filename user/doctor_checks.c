@@ -1,0 +1,384 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * doctor_checks.c - the kernel, this user's rights, the machine. See doctor.h.
+ *
+ * Everything that a check needs to say more than yes or no is in its own function;
+ * the order of the table is that of the output.
+ */
+#include "doctor.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "bpf_features.h"
+#include "precheck.h"
+#include "proc.h"
+#include "util.h"
+
+#define KVER(a, b, c) ((a) << 16 | (b) << 8 | (c))
+#define CAP_SYS_PTRACE_BIT 19
+#define CAP_SYS_ADMIN_BIT 21
+#define CAP_SYS_RESOURCE_BIT 24
+#define CAP_PERFMON_BIT 38
+#define CAP_BPF_BIT 39
+/* What the maps of a small machine need; checked where maps count as locked memory. */
+#define MAPS_BYTES (64ull * 1024 * 1024)
+/* fs/proc's number of the first PID namespace (include/linux/proc_ns.h, PROC_PID_INIT_INO) */
+#define FIRST_PID_NS 0xeffffffcu
+
+void finding_set(struct finding *f, enum verdict verdict, const char *fmt, ...)
+{
+	va_list ap;
+
+	f->verdict = verdict;
+	va_start(ap, fmt);
+	vsnprintf(f->text, sizeof(f->text), fmt, ap);
+	va_end(ap);
+}
+
+void finding_fix(struct finding *f, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(f->fix, sizeof(f->fix), fmt, ap);
+	va_end(ap);
+}
+
+/* A file's first line without its end. 0 or -errno. */
+static int read_line(const char *path, char *out, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n;
+
+	out[0] = '\0';
+	if (fd < 0)
+		return -errno;
+	n = read(fd, out, size - 1);
+	close(fd);
+	if (n < 0)
+		return -errno;
+	out[n] = '\0';
+	out[strcspn(out, "\n")] = '\0';
+	return 0;
+}
+
+static bool has_cap(int bit)
+{
+	return precheck_caps() >> bit & 1;
+}
+
+/* ---- kernel ---- */
+
+static void look_version(const struct doctor_check *c, struct finding *f)
+{
+	struct utsname u;
+	unsigned int v;
+
+	uname(&u);
+	v = precheck_kernel_version(u.release, u.version);
+	if (!v) {
+		finding_set(f, VERDICT_NOTE, "%s: its version cannot be told", u.release);
+	} else if (v < KVER(5, 8, 0)) {
+		finding_set(f, VERDICT_BAD, "%s is too old", u.release);
+		finding_fix(f, "5.8 or newer is needed");
+	} else if (precheck_kernel_can_freeze(v)) {
+		finding_set(f, VERDICT_BAD, "%s can freeze when a BPF program reads user memory "
+			    "from a perf event", u.release);
+		finding_fix(f, "update to 6.1.36, 6.3.10, 6.4 or newer, or take the risk with "
+			    "--ignore-kernel-bugs");
+	} else {
+		finding_set(f, VERDICT_OK, "%s (%u.%u.%u) has no known bug that this meets",
+			    u.release, v >> 16, v >> 8 & 255, v & 255);
+	}
+}
+
+static void look_btf(const struct doctor_check *c, struct finding *f)
+{
+	struct stat st;
+
+	if (!access("/sys/kernel/btf/vmlinux", R_OK) && !stat("/sys/kernel/btf/vmlinux", &st)) {
+		finding_set(f, VERDICT_OK, "/sys/kernel/btf/vmlinux, %lld KiB",
+			    (long long)st.st_size / 1024);
+		return;
+	}
+	finding_set(f, VERDICT_BAD, "no type information: /sys/kernel/btf/vmlinux: %s",
+		    strerror(errno));
+	finding_fix(f, "mount /sys, or use a kernel built with CONFIG_DEBUG_INFO_BTF=y, as "
+		    "distributions' are");
+}
+
+static void look_lockdown(const struct doctor_check *c, struct finding *f)
+{
+	char line[128];
+
+	if (read_line("/sys/kernel/security/lockdown", line, sizeof(line))) {
+		finding_set(f, VERDICT_OK, "none to be seen");
+	} else if (strstr(line, "[confidentiality]")) {
+		finding_set(f, VERDICT_BAD, "confidentiality: BPF may not read memory");
+		finding_fix(f, "boot with lockdown=integrity or without lockdown");
+	} else {
+		finding_set(f, VERDICT_OK, "%s", strstr(line, "[integrity]") ?
+			    "integrity: that is no hindrance" : "none");
+	}
+}
+
+static void look_jit(const struct doctor_check *c, struct finding *f)
+{
+	char line[16];
+	int err = read_line("/proc/sys/net/core/bpf_jit_enable", line, sizeof(line));
+
+	if (err == -ENOENT) {
+		finding_set(f, VERDICT_OK, "always on");
+	} else if (err) {
+		finding_set(f, VERDICT_UNKNOWN, "only root may see it");
+	} else if (line[0] == '0') {
+		finding_set(f, VERDICT_OFF, "BPF programs are interpreted: samples cost several "
+			    "times as much");
+		finding_fix(f, "sysctl net.core.bpf_jit_enable=1");
+	} else {
+		finding_set(f, VERDICT_OK, "on");
+	}
+}
+
+static void look_stats(const struct doctor_check *c, struct finding *f)
+{
+	char line[16];
+
+	if (read_line("/proc/sys/kernel/bpf_stats_enabled", line, sizeof(line)))
+		finding_set(f, VERDICT_OK, "off");
+	else if (line[0] == '0')
+		finding_set(f, VERDICT_OK, "off");
+	else
+		finding_set(f, VERDICT_NOTE,
+			    "on: the kernel times every BPF program, some 50 ns a run");
+}
+
+/* ---- rights ---- */
+
+static void look_cap(const struct doctor_check *c, struct finding *f)
+{
+	/* CAP_SYS_ADMIN stands for those that were part of it before 5.8. */
+	bool by_admin = (c->bit == CAP_BPF_BIT || c->bit == CAP_PERFMON_BIT) &&
+			has_cap(CAP_SYS_ADMIN_BIT);
+
+	if (has_cap(c->bit)) {
+		finding_set(f, VERDICT_OK, "there: %s", c->purpose);
+	} else if (by_admin) {
+		finding_set(f, VERDICT_OK, "CAP_SYS_ADMIN stands for it: %s", c->purpose);
+	} else {
+		finding_set(f, c->without, "not there: %s", c->purpose);
+		if (c->without == VERDICT_BAD)
+			finding_fix(f, "run as root, or once: "
+				    "sudo setcap cap_bpf,cap_perfmon,cap_sys_ptrace=ep tachbpf");
+	}
+}
+
+static void look_bpf(const struct doctor_check *c, struct finding *f)
+{
+	int err = features_bpf_usable();
+
+	if (!err) {
+		finding_set(f, VERDICT_OK, "usable");
+		return;
+	}
+	finding_set(f, VERDICT_BAD, "refused: %s", strerror(-err));
+	if (err == -ENOSYS)
+		finding_fix(f, "the kernel has no bpf(2), or a seccomp filter says so");
+	else if (has_cap(CAP_BPF_BIT) || has_cap(CAP_SYS_ADMIN_BIT))
+		finding_fix(f, "the rights are there: a seccomp filter or a security module "
+			    "refuses; see the container's profile, lockdown and the audit log");
+	else
+		finding_fix(f, "the capabilities above are needed");
+}
+
+static int open_clock(uint32_t type, uint64_t config)
+{
+	struct perf_event_attr attr = {
+		.type = type, .size = sizeof(attr), .config = config, .sample_period = 10000000,
+		.disabled = 1,
+	};
+	int *cpus = NULL, cpu, fd;
+
+	cpu = proc_online_cpus(&cpus) > 0 ? cpus[0] : 0;
+	free(cpus);
+	fd = syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	close(fd);
+	return 0;
+}
+
+static void look_perf(const struct doctor_check *c, struct finding *f)
+{
+	int err = open_clock(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK);
+	char paranoid[16] = "?";
+
+	read_line("/proc/sys/kernel/perf_event_paranoid", paranoid, sizeof(paranoid));
+	if (!err) {
+		finding_set(f, VERDICT_OK, "usable on whole CPUs (perf_event_paranoid is %s)",
+			    paranoid);
+		return;
+	}
+	finding_set(f, VERDICT_BAD, "refused: %s (perf_event_paranoid is %s)", strerror(-err),
+		    paranoid);
+	finding_fix(f, has_cap(CAP_PERFMON_BIT) || has_cap(CAP_SYS_ADMIN_BIT) ?
+		    "the rights are there: a seccomp filter or a security module refuses" :
+		    "CAP_PERFMON is needed; a lower perf_event_paranoid is not enough for BPF");
+}
+
+static void look_unprivileged(const struct doctor_check *c, struct finding *f)
+{
+	static const char *const says[] = {
+		"unprivileged users may use some of it", "root and CAP_BPF only, until reboot",
+		"root and CAP_BPF only",
+	};
+	char line[16];
+
+	if (read_line("/proc/sys/kernel/unprivileged_bpf_disabled", line, sizeof(line)))
+		finding_set(f, VERDICT_NOTE, "cannot be told");
+	else
+		finding_set(f, VERDICT_OK, "%s: %s", line,
+			    line[0] >= '0' && line[0] <= '2' ? says[line[0] - '0'] : "?");
+}
+
+static void look_kptr(const struct doctor_check *c, struct finding *f)
+{
+	char line[16];
+
+	if (read_line("/proc/sys/kernel/kptr_restrict", line, sizeof(line)))
+		finding_set(f, VERDICT_NOTE, "cannot be told");
+	else
+		finding_set(f, VERDICT_OK, "%s: no kernel address is needed", line);
+}
+
+static void look_seccomp(const struct doctor_check *c, struct finding *f)
+{
+	char line[256];
+	FILE *s = fopen("/proc/self/status", "re");
+	int mode = 0;
+
+	while (s && fgets(line, sizeof(line), s))
+		if (sscanf(line, "Seccomp: %d", &mode) == 1)
+			break;
+	if (s)
+		fclose(s);
+	if (mode)
+		finding_set(f, VERDICT_NOTE, "a filter is on; whether it minds shows above");
+	else
+		finding_set(f, VERDICT_OK, "no filter");
+}
+
+/* The kernel names processes by the first namespace's numbers. */
+static void look_pid_ns(const struct doctor_check *c, struct finding *f)
+{
+	struct stat st;
+
+	if (stat("/proc/self/ns/pid", &st)) {
+		finding_set(f, VERDICT_UNKNOWN, "/proc/self/ns/pid: %s", strerror(errno));
+	} else if (st.st_ino == FIRST_PID_NS) {
+		finding_set(f, VERDICT_OK, "the host's");
+	} else {
+		finding_set(f, VERDICT_BAD, "not the host's: process numbers here are not those "
+			    "that the kernel samples");
+		finding_fix(f, "run on the host, or in a container with the host's PID namespace "
+			    "(--pid=host)");
+	}
+}
+
+/* ---- machine ---- */
+
+static void look_clock(const struct doctor_check *c, struct finding *f)
+{
+	if (!open_clock(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES))
+		finding_set(f, VERDICT_OK, "hardware cycles");
+	else
+		finding_set(f, VERDICT_NOTE, "no hardware cycles, as in most virtual machines: "
+			    "the kernel's CPU clock ticks instead");
+}
+
+static void look_memlock(const struct doctor_check *c, struct finding *f)
+{
+	struct rlimit r;
+
+	if (feature_probe(FEATURE_MEMCG) != 0) {
+		finding_set(f, VERDICT_OK, "does not apply: maps are charged to the memory cgroup");
+		return;
+	}
+	getrlimit(RLIMIT_MEMLOCK, &r);
+	if (has_cap(CAP_SYS_RESOURCE_BIT) || r.rlim_max >= MAPS_BYTES) {
+		finding_set(f, VERDICT_OK, "maps count as locked memory here, and the limit can "
+			    "be raised");
+		return;
+	}
+	finding_set(f, VERDICT_OFF, "maps count as locked memory here; %llu KiB may be too few",
+		    (unsigned long long)r.rlim_max / 1024);
+	finding_fix(f, "ulimit -l unlimited as root before, or give CAP_SYS_RESOURCE");
+}
+
+static void look_nofile(const struct doctor_check *c, struct finding *f)
+{
+	int *cpus = NULL, cnt = proc_online_cpus(&cpus);
+	struct rlimit r;
+
+	free(cpus);
+	getrlimit(RLIMIT_NOFILE, &r);
+	/* An event for each CPU, one file for each process, and a few dozen. */
+	if (cnt > 0 && r.rlim_max < (rlim_t)cnt + 128) {
+		finding_set(f, VERDICT_OFF, "%llu open files are few for %d CPUs",
+			    (unsigned long long)r.rlim_max, cnt);
+		finding_fix(f, "ulimit -n 65536 before");
+	} else {
+		finding_set(f, VERDICT_OK, "%llu, for %d CPUs",
+			    (unsigned long long)r.rlim_max, cnt);
+	}
+}
+
+static void look_cgroup(const struct doctor_check *c, struct finding *f)
+{
+	bool pure = !access("/sys/fs/cgroup/cgroup.controllers", F_OK);
+	bool hybrid = !access("/sys/fs/cgroup/unified/cgroup.controllers", F_OK);
+
+	finding_set(f, VERDICT_OK, "%s", pure ? "version 2" :
+		    hybrid ? "hybrid: version 1 with version 2 under unified" :
+		    access("/sys/fs/cgroup", F_OK) ? "none mounted" : "version 1, or none");
+}
+
+const struct doctor_check doctor_checks[] = {
+	{ "kernel", "version", look_version, 0, 0, NULL },
+	{ "kernel", "type information", look_btf, 0, 0, NULL },
+	{ "kernel", "lockdown", look_lockdown, 0, 0, NULL },
+	{ "kernel", "BPF JIT", look_jit, 0, 0, NULL },
+	{ "kernel", "BPF statistics", look_stats, 0, 0, NULL },
+	{ "rights", "CAP_BPF", look_cap, CAP_BPF_BIT, VERDICT_BAD, "load BPF programs" },
+	{ "rights", "CAP_PERFMON", look_cap, CAP_PERFMON_BIT, VERDICT_BAD,
+	  "sample other users' processes" },
+	{ "rights", "CAP_SYS_PTRACE", look_cap, CAP_SYS_PTRACE_BIT, VERDICT_BAD,
+	  "look into processes" },
+	{ "rights", "CAP_SYS_ADMIN", look_cap, CAP_SYS_ADMIN_BIT, VERDICT_NOTE,
+	  "nothing that the others do not give" },
+	{ "rights", "CAP_SYS_RESOURCE", look_cap, CAP_SYS_RESOURCE_BIT, VERDICT_NOTE,
+	  "raise limits where kernels before 5.11 need it" },
+	{ "rights", "bpf(2)", look_bpf, 0, 0, NULL },
+	{ "rights", "perf events", look_perf, 0, 0, NULL },
+	{ "rights", "unprivileged_bpf_disabled", look_unprivileged, 0, 0, NULL },
+	{ "rights", "kptr_restrict", look_kptr, 0, 0, NULL },
+	{ "rights", "seccomp", look_seccomp, 0, 0, NULL },
+	{ "rights", "PID namespace", look_pid_ns, 0, 0, NULL },
+	{ "machine", "clock", look_clock, 0, 0, NULL },
+	{ "machine", "locked memory", look_memlock, 0, 0, NULL },
+	{ "machine", "open files", look_nofile, 0, 0, NULL },
+	{ "machine", "cgroups", look_cgroup, 0, 0, NULL },
+};
+const size_t doctor_check_cnt = ARRAY_SIZE(doctor_checks);

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * doctor_trial.c - loads what a recording loads, and counts the Pythons that run.
+ *
+ * The programs are loaded as `tachbpf -a` does, with everything in that an option could
+ * take out, and not attached: nothing ticks. The verifier says how much it looked at.
+ */
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "discover.h"
+#include "far_read.h"
+#include "doctor.h"
+#include "proc.h"
+#include "tachbpf.skel.h"
+#include "util.h"
+
+/* include/linux/bpf_verifier.h: BPF_LOG_STATS, since 5.2 */
+#define LOG_STATS 4
+#define LOG_BYTES 16384
+#define RING_BYTES (4 * 1024 * 1024)
+
+static char words[16384];	/* what libbpf said last; libbpf_set_print() takes no context */
+
+/* Append; of too much, the beginning goes. */
+static int keep_words(enum libbpf_print_level level, const char *fmt, va_list ap)
+{
+	size_t len = strlen(words), half = sizeof(words) / 2;
+
+	if (level == LIBBPF_DEBUG)
+		return 0;
+	if (len >= half)
+		len = 0;
+	return vsnprintf(words + len, sizeof(words) - len, fmt, ap);
+}
+
+/* The verifier's verdict is its last line but statistics; else it is libbpf's first one. */
+static void last_words(char *out, size_t size)
+{
+	static const char *const statistics[] = { "processed ", "verification time", "stack depth",
+						  "libbpf: ", "-- " };
+	char *line, *save, *best = NULL, *first = NULL;
+	size_t i;
+
+	for (line = strtok_r(words, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		for (i = 0; i < ARRAY_SIZE(statistics); i++)
+			if (!strncmp(line, statistics[i], strlen(statistics[i])))
+				break;
+		if (i == ARRAY_SIZE(statistics))
+			best = line;
+		else if (!first && !strncmp(line, "libbpf: ", 8))
+			first = line + 8;
+	}
+	best = best ? best : first;
+	if (best)
+		escape_text(best, strlen(best), out, size);
+}
+
+static uint64_t processed(const char *log)
+{
+	const char *p = strstr(log, "processed ");
+	unsigned long long n = 0;
+
+	return p && sscanf(p, "processed %llu", &n) == 1 ? n : 0;
+}
+
+static struct tachbpf_bpf *open_programs(void)
+{
+	struct tachbpf_bpf *skel = tachbpf_bpf__open();
+
+	if (!skel)
+		return NULL;
+	skel->rodata->cfg_all = true;
+	skel->rodata->cfg_gc = true;
+	skel->rodata->cfg_period_ns = 1000000;
+	bpf_map__set_max_entries(skel->maps.events, RING_BYTES);
+	return skel;
+}
+
+/* Once more, with the verifier's own words this time. */
+static void ask_why(struct trial *t)
+{
+	struct tachbpf_bpf *skel = open_programs();
+
+	words[0] = '\0';
+	if (skel && tachbpf_bpf__load(skel))
+		last_words(t->reason, sizeof(t->reason));
+	tachbpf_bpf__destroy(skel);
+}
+
+static void read_logs(struct trial *t, struct tachbpf_bpf *skel, char *logs)
+{
+	struct bpf_program *prog;
+	size_t i = 0;
+
+	bpf_object__for_each_program(prog, skel->obj) {
+		struct trial_program *p = &t->programs[i];
+
+		if (i == t->cnt)
+			break;
+		snprintf(p->name, sizeof(p->name), "%s", bpf_program__name(prog));
+		p->loaded = bpf_program__fd(prog) >= 0;
+		p->instructions = processed(logs + i++ * LOG_BYTES);
+	}
+}
+
+void trial_load(struct trial *t)
+{
+	libbpf_print_fn_t before = libbpf_set_print(keep_words);
+	struct tachbpf_bpf *skel = open_programs();
+	char *logs = calloc(TRIAL_PROGRAMS, LOG_BYTES);
+	struct bpf_program *prog;
+
+	memset(t, 0, sizeof(*t));
+	t->err = skel && logs ? 0 : -ENOMEM;
+	if (t->err)
+		goto out;
+	bpf_object__for_each_program(prog, skel->obj) {
+		if (!bpf_program__autoload(prog) || t->cnt == TRIAL_PROGRAMS)
+			continue;
+		bpf_program__set_log_level(prog, LOG_STATS);
+		bpf_program__set_log_buf(prog, logs + t->cnt++ * LOG_BYTES, LOG_BYTES);
+	}
+	t->err = tachbpf_bpf__load(skel);
+	read_logs(t, skel, logs);
+	if (t->err) {
+		snprintf(t->reason, sizeof(t->reason), "%s", strerror(-t->err));
+		ask_why(t);
+	}
+out:
+	tachbpf_bpf__destroy(skel);
+	free(logs);
+	libbpf_set_print(before);
+}
+
+/* ---- census ---- */
+
+struct counting {
+	struct census *census;
+	struct discovery *discovery;
+};
+
+static void count_version(struct census *c, const char *version)
+{
+	size_t i;
+
+	c->profilable++;
+	for (i = 0; i < c->version_cnt && strcmp(c->versions[i].version, version); i++)
+		;
+	if (i == CENSUS_VERSIONS)
+		return;
+	if (i == c->version_cnt) {
+		snprintf(c->versions[i].version, sizeof(c->versions[i].version), "%s", version);
+		c->version_cnt++;
+	}
+	c->versions[i].cnt++;
+}
+
+static void count_refused(struct census *c, pid_t tgid, const char *comm, const char *why)
+{
+	struct python_refused *r = &c->not_profilable[c->refused];
+
+	if (c->refused++ >= CENSUS_REFUSED)
+		return;
+	r->pid = tgid;
+	escape_text(comm, strlen(comm), r->comm, sizeof(r->comm));
+	snprintf(r->why, sizeof(r->why), "%s", why);
+}
+
+static int count_one(void *ctx, pid_t tgid)
+{
+	struct counting *k = ctx;
+	struct discovered found;
+	struct proc_stat st;
+	uint64_t files = 0;
+	int err;
+
+	if (tgid == getpid() || proc_stat(tgid, &st) || st.kernel_thread || st.zombie)
+		return 0;
+	k->census->processes++;
+	err = discovery_look(k->discovery, tgid, &files, 0, &found);
+	if (!err)
+		count_version(k->census, found.image->version);
+	else if (err == -ENOTSUP)
+		count_refused(k->census, tgid, st.comm, found.why);
+	else if (err == -EACCES || err == -EPERM)
+		k->census->unreadable++;
+	return 0;
+}
+
+void census_take(struct census *c)
+{
+	struct counting k = { c, discovery_new() };
+
+	memset(c, 0, sizeof(*c));
+	c->err = k.discovery ? proc_each(count_one, &k) : -ENOMEM;
+	discovery_free(k.discovery);
+	far_read_end();
+}
