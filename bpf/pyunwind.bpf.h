@@ -291,6 +291,14 @@ static __always_inline u64 code_stamp(struct scratch *s, struct py_proc *p, u64 
 	return epoch * 0x94d049bb133111ebULL ^ p->ident;
 }
 
+/* A program whose libc has not begun yet has no thread pointer, one that ends no memory. */
+static __always_inline enum counter why_unreadable(u64 tp)
+{
+	if (current_flags() & PF_EXITING)
+		return CNT_NATIVE_THREAD;
+	return !tp || current_is_in_exec() ? CNT_NOT_READY : CNT_TSTATE_UNREADABLE;
+}
+
 /* The current thread's state, in s->ts. CNT_SAMPLE, or why there is none. */
 static __always_inline enum counter read_tstate(struct scratch *s, struct py_proc *p, u64 sp,
 						u64 *tstate)
@@ -298,9 +306,8 @@ static __always_inline enum counter read_tstate(struct scratch *s, struct py_pro
 	u64 tp = current_thread_pointer(), ts = find_tstate(s, p, tp), settled;
 
 	if (ts > TSTATE_UNCERTAIN) {
-		if (read_user(s->ts, ABI_TS_BYTES, ts))	/* on its way out it has no memory */
-			return current_flags() & PF_EXITING ? CNT_NATIVE_THREAD :
-							      CNT_TSTATE_UNREADABLE;
+		if (read_user(s->ts, ABI_TS_BYTES, ts))
+			return why_unreadable(tp);
 		*tstate = ts;
 		if (p->l.gil_how != PY_GIL_RT_CURRENT)
 			return CNT_SAMPLE;
@@ -310,11 +317,11 @@ static __always_inline enum counter read_tstate(struct scratch *s, struct py_pro
 		ts = settled;
 		*tstate = ts;
 		if (ts > TSTATE_UNCERTAIN)
-			return read_user(s->ts, ABI_TS_BYTES, ts) ? CNT_TSTATE_UNREADABLE :
+			return read_user(s->ts, ABI_TS_BYTES, ts) ? why_unreadable(tp) :
 								    CNT_SAMPLE;
 	}
 	if (ts == TSTATE_UNREADABLE)
-		return CNT_TSTATE_UNREADABLE;
+		return why_unreadable(tp);
 	if (ts == TSTATE_UNCERTAIN)
 		return CNT_TSTATE_UNCERTAIN;
 	if ((p->tstate_how == PY_TSTATE_TSS_GLIBC || p->tstate_how == PY_TSTATE_TSS_MUSL) &&

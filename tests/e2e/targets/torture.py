@@ -42,11 +42,10 @@ def main(out, seconds):
         scope = {}
         exec(compile(text % name, file % name, "exec"), scope)
         run = scope.pop("run")
-        scope.clear()
         begin = clock()
         run()
         moment = clock()
-        run = None
+        run = scope = None
         moments.append(begin)
         moments.append(moment)
         if moment > end:
