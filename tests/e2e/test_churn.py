@@ -2,6 +2,7 @@
 """Processes and code without end: nothing of them stays, and nothing gets a name that was another's."""
 import array
 import collections
+import json
 import os
 import re
 import select
@@ -93,6 +94,12 @@ def test_many_processes_that_do_nothing(python, out):
 def test_files_of_the_dead_are_closed_at_once(python, out):
     churn = Churn(python, out, 400, "--split", "all")
     assert len(tach_files(out / "p")) >= 350        # some have no sample
+    # more rows than are kept in memory: none is missing, each is told once
+    rows = files(churn.summary)
+    assert len({p["file"] for p in rows}) == len(rows) == len(tach_files(out / "p"))
+    assert sum(p["samples"] for p in rows) == churn.summary["samples"] > 0
+    assert json.loads((out / "p" / "session.json").read_text())["processes"] == \
+        churn.summary["processes"]
     # those of other tests' processes come and go, too
     assert max(churn.fds) <= churn.fds_before + 60, churn.fds
     assert churn.fds_after <= churn.fds_before + 40
