@@ -248,10 +248,14 @@ int proc_mem_read(void *ctx, uint64_t addr, void *buf, size_t len)
 	pid_t tgid = (intptr_t)ctx, task;
 	ssize_t n = process_vm_readv(tgid, &local, 1, &remote, 1, 0);
 
-	if (n < 0 && errno == ESRCH && (task = proc_living_task(tgid)) && task != tgid)
+	int err = n < 0 ? -errno : 0;
+
+	if (err == -ESRCH && (task = proc_living_task(tgid)) && task != tgid) {
 		n = process_vm_readv(task, &local, 1, &remote, 1, 0);
-	if (n < 0)
-		return -errno;
+		err = n < 0 ? -errno : 0;
+	}
+	if (err)
+		return err;
 	return (size_t)n == len ? 0 : -EFAULT;
 }
 

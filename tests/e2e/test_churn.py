@@ -170,3 +170,14 @@ def test_torture_loses_nothing(tortured):
     losses = lost(tortured[0])
     losses.pop("late_discovery", None)
     assert not losses, losses
+
+
+def test_a_small_code_cache_costs_records_and_no_names(python, scratch, out, oracle):
+    argv = python.command("-S", "-E", scratch / "targets" / "torture.py", out / "moments", 3)
+    summary = succeeded(tachbpf("-r", TORTURE_RATE, "-o", out / "p", "--code-cache", 256, "--json",
+                                "--", *argv)).summary
+    cache = summary["code_cache"]
+    assert cache["entries"] == 256
+    assert cache["evictions"] > 0
+    assert not summary["unresolved"]
+    assert not lost(summary)
