@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Processes that are over before anybody could look at them: every sample counts, with its name."""
 import collections
+import json
+import re
 
 import pytest
 
@@ -94,3 +96,39 @@ def test_split_all_gives_each_its_file(python, scratch, out, oracle):
     owned = {p["pid"] for p in files(brood.summary)}
     assert len(owned & set(brood.cpu_s)) >= 0.95 * 200
     assert not [s for _, s in brood.owned if s.frames and ROOT_FRAME.match(s.frames[-1].func)]
+
+
+def test_a_merged_file_is_its_processes(python, scratch, out, oracle):
+    """To report, split, info and --process; and CPython's own replay takes it as it is."""
+    brood = Brood(python, scratch, out, oracle, 60, 20, "both")
+    of = collections.Counter(pid for pid, _ in brood.owned)
+    report = json.loads(tachbpf("report", "--by", "process", "--limit", 0, "--json",
+                                out / "p").stdout)
+    told = collections.Counter()
+    for row in report["rows"]:
+        told[row["pid"]] += row["self"]
+    assert told == of
+
+    pid = min(brood.cpu_s)
+    one = json.loads(tachbpf("report", "--process", pid, "--json", out / "p").stdout)
+    assert one["samples"] == of[pid]
+    assert not [r for r in one["rows"] if r["function"].startswith("<process")]
+    nobody = tachbpf("report", "--process", 4194303, out / "p")
+    assert nobody.returncode == 1 and "no file is of a process" in nobody.stderr
+
+    succeeded(tachbpf("split", "--by", "process", "-o", out / "pieces", out / "p"))
+    pieces = json.loads((out / "pieces" / "session.json").read_text())["processes"]
+    profiles = oracle.load(*(out / "pieces" / p["file"] for p in pieces))
+    pieced = collections.Counter()
+    for piece, profile in zip(pieces, profiles):
+        pieced[piece["pid"]] += len(profile.samples)
+        assert not any(ROOT_FRAME.match(f.func) for s in profile.samples for f in s.frames)
+    assert pieced == of
+
+    merged = max((out / "p").glob("merged-*.tach"), key=lambda path: path.stat().st_size)
+    info, = json.loads(tachbpf("info", "--json", merged).stdout)["files"]
+    assert {p["pid"] for p in info["processes"]} <= set(of)
+    assert sum(p["samples"] for p in info["processes"]) == info["samples"]
+    lines = oracle.replay("collapsed", merged).read_text().splitlines()
+    assert sum(int(line.rsplit(" ", 1)[1]) for line in lines) == info["samples"]
+    assert all(re.search(r"<process \d+ ", line) for line in lines)
