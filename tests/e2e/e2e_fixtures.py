@@ -3,13 +3,14 @@
 import contextlib
 import os
 import shutil
+import subprocess
 import tempfile
 from pathlib import Path
 
 import pytest
 
 import interpreters
-from harness import (HERE, TIMEOUT, Oracle, Recording, Target, binary, files, online_cpus,
+from harness import (HERE, TIMEOUT, Oracle, Recording, Target, binary, files, kill, online_cpus,
                      succeeded)
 
 IN_CI = os.environ.get("CI") == "true"
@@ -92,6 +93,20 @@ def python315():
 def python(python315):
     """Some supported interpreter, for tests where the version does not matter."""
     return BY_NAME.get("system-3.11") or FOUND[0]
+
+
+@pytest.fixture
+def unsupported(scratch):
+    """A process of a CPython that must be refused: 3.5."""
+    program = scratch / "unsupported"
+    if not program.exists():
+        subprocess.run(["cc", "-rdynamic", "-o", program, scratch / "targets" / "unsupported.c"],
+                       check=True)
+    process = subprocess.Popen([program], stdout=subprocess.PIPE, text=True,
+                               start_new_session=True)
+    assert process.stdout.readline() == "ready\n"
+    yield process
+    kill(process)
 
 
 @pytest.fixture(scope="session")

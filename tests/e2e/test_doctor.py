@@ -7,10 +7,8 @@ import subprocess
 
 import pytest
 
-import interpreters
 from harness import Target, binary, succeeded, tachbpf
 
-OLD = [i for i in interpreters.discover(supported_only=False) if not i.supported]
 IN_OWN_MOUNTS = ["unshare", "--mount", "sh", "-c"]
 # Refuses bpf(2) with EPERM, as container runtimes do: linux/filter.h, linux/seccomp.h.
 WITHOUT_BPF = """
@@ -87,14 +85,12 @@ def test_pythons_that_run_are_counted(scratch, python):
     assert found["profilable"] == sum(found["versions"].values()) <= found["processes"]
 
 
-@pytest.mark.skipif(not OLD, reason="no unsupported Python here: the set-up promises none")
-def test_pythons_that_cannot_be_profiled_are_named(scratch):
-    with Target(OLD[-1], scratch, "shares=600") as target:
-        found = doctor()["pythons"]
-        text = tachbpf("doctor").stdout
-    mine, = [p for p in found["not_profilable"] if p["pid"] == target.pid]
-    assert "%d.%d" % OLD[-1].minor in mine["why"]
-    assert str(target.pid) in text and mine["why"] in text
+def test_pythons_that_cannot_be_profiled_are_named(unsupported):
+    found = doctor()["pythons"]
+    text = tachbpf("doctor").stdout
+    mine, = [p for p in found["not_profilable"] if p["pid"] == unsupported.pid]
+    assert "3.5.4" in mine["why"]
+    assert str(unsupported.pid) in text and mine["why"] in text
 
 
 def test_without_privileges_it_says_what_is_missing_and_what_it_cannot_see(root, for_anyone):
