@@ -291,12 +291,19 @@ static __always_inline u64 code_stamp(struct scratch *s, struct py_proc *p, u64 
 	return epoch * 0x94d049bb133111ebULL ^ p->ident;
 }
 
-/* A program whose libc has not begun yet has no thread pointer, one that ends no memory. */
-static __always_inline enum counter why_unreadable(u64 tp)
+/*
+ * No loss: a program whose libc has not begun yet has no thread pointer, one that ends or
+ * executes another no memory, and after Py_Finalize() the state's may be gone.
+ */
+static __always_inline enum counter why_unreadable(const struct py_proc *p, u64 tp)
 {
+	u64 head;
+
 	if (current_flags() & PF_EXITING)
 		return CNT_NATIVE_THREAD;
-	return !tp || current_is_in_exec() ? CNT_NOT_READY : CNT_TSTATE_UNREADABLE;
+	if (!tp || current_is_in_exec())
+		return CNT_NOT_READY;
+	return read_user(&head, 8, p->interps) || head ? CNT_TSTATE_UNREADABLE : CNT_NATIVE_THREAD;
 }
 
 /* The current thread's state, in s->ts. CNT_SAMPLE, or why there is none. */
@@ -307,7 +314,7 @@ static __always_inline enum counter read_tstate(struct scratch *s, struct py_pro
 
 	if (ts > TSTATE_UNCERTAIN) {
 		if (read_user(s->ts, ABI_TS_BYTES, ts))
-			return why_unreadable(tp);
+			return why_unreadable(p, tp);
 		*tstate = ts;
 		if (p->l.gil_how != PY_GIL_RT_CURRENT)
 			return CNT_SAMPLE;
@@ -317,11 +324,11 @@ static __always_inline enum counter read_tstate(struct scratch *s, struct py_pro
 		ts = settled;
 		*tstate = ts;
 		if (ts > TSTATE_UNCERTAIN)
-			return read_user(s->ts, ABI_TS_BYTES, ts) ? why_unreadable(tp) :
+			return read_user(s->ts, ABI_TS_BYTES, ts) ? why_unreadable(p, tp) :
 								    CNT_SAMPLE;
 	}
 	if (ts == TSTATE_UNREADABLE)
-		return why_unreadable(tp);
+		return why_unreadable(p, tp);
 	if (ts == TSTATE_UNCERTAIN)
 		return CNT_TSTATE_UNCERTAIN;
 	if ((p->tstate_how == PY_TSTATE_TSS_GLIBC || p->tstate_how == PY_TSTATE_TSS_MUSL) &&
