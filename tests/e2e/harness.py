@@ -292,6 +292,16 @@ def lost(summary):
     return {cause: n for cause, n in summary["lost"].items() if n}
 
 
+def lost_of_short_lives(summary):
+    """Losses but for ticks of shells and loaders, before there is a Python, and a few reads of
+    pages that the kernel was moving at that moment: 0.1 % of samples, or two."""
+    losses = lost(summary)
+    losses.pop("late_discovery", None)
+    if losses.get("thread_state_unreadable", 0) <= max(2, summary["samples"] / 1000):
+        losses.pop("thread_state_unreadable", None)
+    return losses
+
+
 def files(summary):
     """The processes of a summary (or of session.json) that have a file, with its path."""
     output = Path(summary["output"])

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from e2e_fixtures import need
-from harness import ROOT_FRAME, files, lost, owners, succeeded, tachbpf
+from harness import ROOT_FRAME, files, lost_of_short_lives, owners, succeeded, tachbpf
 
 RATE = 999
 PARALLEL = 8
@@ -50,9 +50,7 @@ class Brood:
         frames = [f for _, sample in self.owned for f in sample.frames]
         nameless = [f for f in frames if f.func.startswith("<un")]
         assert len(nameless) <= 0.001 * len(frames), collections.Counter(nameless).most_common(3)
-        losses = lost(self.summary)
-        losses.pop("late_discovery", None)      # of shells and loaders, before there is a Python
-        assert not losses, losses
+        assert not lost_of_short_lives(self.summary)
 
 
 def test_short_processes_of_every_python_are_there(interpreter, scratch, out, oracle):
