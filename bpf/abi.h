@@ -236,6 +236,9 @@ enum raw_kind {
 	RAW_CHANGED = 7,	/* a process without a Python stack has mapped code since */
 };
 
+/* How many code objects are remembered as sent, unless user space says otherwise. */
+#define SENT_SLOTS 65536
+
 /* Every record of the ring buffer starts like this. */
 struct raw_header {
 	abi_u8 kind;		/* enum raw_kind */
@@ -361,6 +364,8 @@ enum counter {
 	CNT_MISSED,		/* ticks that did not come while one thread was running   */
 	CNT_CODE,		/* code objects sent                                 */
 	CNT_CODE_LOST,		/* not lost: sent with a later sample or read by user space */
+	CNT_SENT_EVICTED,	/* code objects that may be sent again: their slot was taken */
+	CNT_CACHE_EVICTED,	/* fingerprints that are read again: likewise, on one CPU */
 	CNT_NO_BYTECODE,	/* frames whose line is not known: the thread's own bytecode is not */
 	CNT_LATE,		/* walks that were cut because they took too long        */
 	CNT_UNVERIFIED_CODE,	/* frames whose code object could not be read        */

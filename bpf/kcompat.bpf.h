@@ -100,6 +100,17 @@ static __always_inline u64 current_exec_pages(void)
 	return BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), mm, exec_vm);
 }
 
+/*
+ * The process executes a file: its memory is gone, the new program's not laid out yet
+ * (fs/binfmt_elf.c, load_elf_binary(), sets this last).
+ */
+static __always_inline bool current_is_in_exec(void)
+{
+	if (HAVE_TASK_BTF)
+		return !bpf_get_current_task_btf()->mm->start_code;
+	return !BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), mm, start_code);
+}
+
 /* When the process began: the half of its identity that pid reuse cannot fake. */
 static __always_inline u64 current_start_ns(void)
 {

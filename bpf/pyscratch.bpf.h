@@ -149,20 +149,24 @@ struct {
 } code_caches SEC(".maps");
 
 /*
- * Which code objects were sent: one slot per hash, the last one wins. Shared and
- * without a lock: a store that is lost only repeats a record.
+ * Which code objects were sent: one slot per hash, the last one wins. All CPUs store
+ * into the same array, in place and without a lock: a store that is lost only repeats
+ * a record, and a table for each CPU would have every record sent by every CPU.
+ * cfg_sent_slots of them, a power of two.
  */
-#define SENT_SLOTS 65536
-struct sent_codes {
-	u64 marks[SENT_SLOTS];
-};
-
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
+	__uint(max_entries, SENT_SLOTS);	/* user space sets the real size */
 	__type(key, u32);
-	__type(value, struct sent_codes);
+	__type(value, u64);
 } sent_codes SEC(".maps");
+
+static __always_inline u64 *sent_slot(u64 mark)
+{
+	u32 slot = mark & (cfg_sent_slots - 1);
+
+	return bpf_map_lookup_elem(&sent_codes, &slot);
+}
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);

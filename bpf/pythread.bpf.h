@@ -303,8 +303,11 @@ static __always_inline u64 settle_interpreter(struct scratch *s, struct py_proc 
 	s->gil_holder = current;
 	if (current == ts)
 		return ts;
-	if (read_user(&head, 8, p->interps) ||
-	    read_user(&next, 8, head + p->l.is_next))
+	if (read_user(&head, 8, p->interps))
+		return TSTATE_UNREADABLE;
+	if (!head)	/* Py_Finalize() is through; the key's value stays behind */
+		return TSTATE_NONE;
+	if (read_user(&next, 8, head + p->l.is_next))
 		return TSTATE_UNREADABLE;
 	if (!next && head == ts_u64(s, p->l.ts_interp))
 		return ts;

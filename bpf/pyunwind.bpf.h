@@ -291,6 +291,21 @@ static __always_inline u64 code_stamp(struct scratch *s, struct py_proc *p, u64 
 	return epoch * 0x94d049bb133111ebULL ^ p->ident;
 }
 
+/*
+ * No loss: a program whose libc has not begun yet has no thread pointer, one that ends or
+ * executes another no memory, and after Py_Finalize() the state's may be gone.
+ */
+static __always_inline enum counter why_unreadable(const struct py_proc *p, u64 tp)
+{
+	u64 head;
+
+	if (current_flags() & PF_EXITING)
+		return CNT_NATIVE_THREAD;
+	if (!tp || current_is_in_exec())
+		return CNT_NOT_READY;
+	return read_user(&head, 8, p->interps) || head ? CNT_TSTATE_UNREADABLE : CNT_NATIVE_THREAD;
+}
+
 /* The current thread's state, in s->ts. CNT_SAMPLE, or why there is none. */
 static __always_inline enum counter read_tstate(struct scratch *s, struct py_proc *p, u64 tp,
 						u64 self, u64 sp, u64 *tstate)
@@ -311,11 +326,11 @@ static __always_inline enum counter read_tstate(struct scratch *s, struct py_pro
 		ts = settled;
 		*tstate = ts;
 		if (ts > TSTATE_UNCERTAIN)
-			return read_user(s->ts, ABI_TS_BYTES, ts) ? CNT_TSTATE_UNREADABLE :
+			return read_user(s->ts, ABI_TS_BYTES, ts) ? why_unreadable(p, tp) :
 								    CNT_SAMPLE;
 	}
-	if (ts == TSTATE_UNREADABLE)	/* on its way out it has no memory */
-		return current_flags() & PF_EXITING ? CNT_NATIVE_THREAD : CNT_TSTATE_UNREADABLE;
+	if (ts == TSTATE_UNREADABLE)
+		return why_unreadable(p, tp);
 	if (ts == TSTATE_UNCERTAIN)
 		return CNT_TSTATE_UNCERTAIN;
 	if (is_unknown(tp) || ((p->tstate_how == PY_TSTATE_TSS_GLIBC ||

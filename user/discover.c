@@ -68,8 +68,17 @@ struct look {
 	char *why;
 };
 
+/*
+ * Anybody can make files: what is no CPython is forgotten when there is too much of it, and
+ * looked at again. CPythons are kept, processes refer to them; so many, and so many open.
+ */
+#define OTHERS_MAX 16384
+#define IMAGES_MAX 8192
+#define IMAGES_OPEN_MAX 1024
+
 struct discovery {
 	struct u64map files;		/* hash of identity -> chain of known_file */
+	size_t other_cnt, image_cnt;	/* of them */
 	struct look look;		/* too large for the stack */
 };
 
@@ -104,11 +113,16 @@ static bool same_file(const struct stat *a, const struct stat *b)
 	       a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
+static uint64_t file_key(const struct stat *st)
+{
+	return hash_u64(st->st_ino ^ hash_u64(st->st_dev));
+}
+
 static struct known_file *find_known(struct discovery *d, const struct stat *st, uint64_t *key)
 {
 	struct known_file *f;
 
-	*key = hash_u64(st->st_ino ^ hash_u64(st->st_dev));
+	*key = file_key(st);
 	for (f = u64map_get(&d->files, *key); f; f = f->next)
 		if (same_file(&f->st, st))
 			return f;
@@ -128,19 +142,66 @@ static void keep_file(struct known_file *f, int fd)
 		f->image.file = &f->elf;
 }
 
+/* Of a chain, what is an image; the others are freed. */
+static struct known_file *only_images(struct known_file *f)
+{
+	struct known_file *kept = NULL, *next;
+
+	for (; f; f = next) {
+		next = f->next;
+		if (f->err) {
+			free(f);
+			continue;
+		}
+		f->next = kept;
+		kept = f;
+	}
+	return kept;
+}
+
+static int forget_others(struct discovery *d)
+{
+	struct u64map images = { .cap = 0 };
+	struct known_file *f;
+	size_t pos = 0;
+	int err = 0;
+
+	while ((f = u64map_next(&d->files, &pos))) {
+		uint64_t key = file_key(&f->st);
+
+		f = only_images(f);
+		if (f && !err)
+			err = u64map_put(&images, key, f);
+	}
+	u64map_free(&d->files);
+	d->files = images;
+	d->other_cnt = 0;
+	return err;
+}
+
 /* Read a file that we have not seen. NULL: no memory. */
 static struct known_file *read_new(struct discovery *d, int fd, const struct stat *st,
 				   uint64_t key)
 {
-	struct known_file *f = calloc(1, sizeof(*f));
+	struct known_file *f;
 
+	if (d->other_cnt >= OTHERS_MAX && forget_others(d))
+		return NULL;
+	f = calloc(1, sizeof(*f));
 	if (!f)
 		return NULL;
 	f->st = *st;
 	f->next = u64map_get(&d->files, key);
 	f->err = cpython_image_read(fd, &f->image, f->why, sizeof(f->why));
-	if (!f->err)
+	if (!f->err && d->image_cnt >= IMAGES_MAX) {
+		f->err = -ENOTSUP;
+		snprintf(f->why, sizeof(f->why), "more than %d different CPythons have been seen",
+			 IMAGES_MAX);
+	}
+	if (!f->err && d->image_cnt < IMAGES_OPEN_MAX)
 		keep_file(f, fd);
+	d->image_cnt += !f->err;
+	d->other_cnt += !!f->err;
 	if (u64map_put(&d->files, key, f)) {
 		free(f);
 		return NULL;
@@ -477,16 +538,20 @@ int discovery_look(struct discovery *d, pid_t tgid, uint64_t *files, uint64_t pr
 	uint64_t before = *files;
 	int err;
 
-	look->tgid = tgid;
+	look->tgid = proc_living_task(tgid);
 	look->mapped_cnt = look->found_cnt = 0;
 	look->exe_at = MAPPED_MAX;
 	look->files = 1;
 	look->runtime_copy = look->none_copy = 0;
 	look->err = -ENOENT;
 	look->why = out->why;
-	if (proc_exe(tgid, look->exe, sizeof(look->exe)))
+	if (!look->tgid) {
+		snprintf(out->why, sizeof(out->why), "%s", strerror(ESRCH));
+		return -ESRCH;
+	}
+	if (proc_exe(look->tgid, look->exe, sizeof(look->exe)))
 		look->exe[0] = '\0';
-	err = proc_maps(tgid, collect, look);
+	err = proc_maps(look->tgid, collect, look);
 	snprintf(out->why, sizeof(out->why), "%s", strerror(-err));
 	if (err < 0)
 		return err;

@@ -167,7 +167,7 @@ static int open_exe(pid_t tgid)
 {
 	char link[64];
 
-	snprintf(link, sizeof(link), "/proc/%d/exe", tgid);
+	snprintf(link, sizeof(link), "/proc/%d/exe", proc_living_task(tgid));
 	return open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 }
 

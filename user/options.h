@@ -33,6 +33,7 @@ struct record_options {
 	enum tach_layout layout;	/* --layout */
 	enum record_split { SPLIT_AUTO, SPLIT_ALL } split;	/* --split */
 	const char *cpu_list;		/* -C; NULL: every CPU */
+	uint32_t code_cache;		/* --code-cache, rounded up to a power of two; 0: default */
 	bool opcodes;			/* --opcodes */
 	bool no_gc;			/* --no-gc */
 	bool self_time;			/* --self-time */

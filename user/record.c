@@ -111,6 +111,7 @@ static int open_session(struct record *r)
 		.rate_hz = r->rate_hz,
 		.event = o->event,
 		.cpu_list = o->cpu_list,
+		.code_cache = o->code_cache ? o->code_cache : SENT_SLOTS,
 		.recording = r->recording,
 	};
 

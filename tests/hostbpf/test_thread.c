@@ -478,6 +478,10 @@ static void test_tstate_unreadable(void **state)
 		world_recurse(&w, 3);
 		host_mem_unmap(W_TSTATE, 4096);
 		world_expect_end(CNT_TSTATE_UNREADABLE);
+		host.mm.start_code = 0;		/* its memory is another program's to be */
+		world_expect_end(CNT_NOT_READY);
+		host.task.flags = PF_EXITING;
+		world_expect_end(CNT_NATIVE_THREAD);
 	}
 	for (minor = 11; minor <= 12; minor++) {
 		world_init(&w, minor);

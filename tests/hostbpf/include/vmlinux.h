@@ -49,6 +49,7 @@ struct linux_binprm {
 struct mm_struct {
 	unsigned long arg_start, arg_end;
 	unsigned long exec_vm;
+	unsigned long start_code;
 	unsigned long saved_auxv[24];
 };
 
