@@ -113,7 +113,8 @@ struct py_layout {
 	abi_u8 lasti_unit;	/* bytes of one step of fr_ip; 0: fr_ip is an address  */
 	abi_u8 tss_flag;	/* 1: the int before the key says whether it is valid   */
 	abi_u8 foreign_ids;	/* 1: a state's thread_id may be that of its creator (up to 3.12) */
-	abi_u8 pad[4];
+	abi_u16 ts_bytes;	/* how much of a PyThreadState holds all of the above */
+	abi_u8 pad[2];
 };
 _Static_assert(sizeof(struct py_layout) == 112, "py_layout has no hidden padding");
 

@@ -109,7 +109,7 @@ struct new_code {
 };
 
 struct scratch {
-	u8 ts[2 * 512];		/* PyThreadState: ABI_TS_BYTES are read, masks reach further */
+	u8 ts[2 * 512];		/* PyThreadState: ABI_TS_BYTES at most, masks reach further */
 	u8 frames[WINDOW_BYTES + 2 * SINGLE_BYTES + 8];
 	u8 code[2 * SINGLE_BYTES];
 	u8 name[40 + STRING_HEAD];	/* a str from its length to its first bytes, and then some */

@@ -291,6 +291,15 @@ static __always_inline u64 code_stamp(struct scratch *s, struct py_proc *p, u64 
 	return epoch * 0x94d049bb133111ebULL ^ p->ident;
 }
 
+static __always_inline int read_state(struct scratch *s, struct py_proc *p, u64 ts)
+{
+	u32 len = p->l.ts_bytes;
+
+	barrier_var(len);
+	len &= 511;
+	return read_user(s->ts, len, ts);
+}
+
 /*
  * No loss: a program whose libc has not begun yet has no thread pointer, one that ends or
  * executes another no memory, and after Py_Finalize() the state's may be gone.
@@ -314,7 +323,7 @@ static __always_inline enum counter read_tstate(struct scratch *s, struct py_pro
 
 	if (ts > TSTATE_UNCERTAIN) {
 		*tstate = ts;
-		if (read_user(s->ts, ABI_TS_BYTES, ts))
+		if (read_state(s, p, ts))
 			ts = TSTATE_UNREADABLE;
 	}
 	if (ts > TSTATE_UNCERTAIN) {
@@ -326,8 +335,7 @@ static __always_inline enum counter read_tstate(struct scratch *s, struct py_pro
 		ts = settled;
 		*tstate = ts;
 		if (ts > TSTATE_UNCERTAIN)
-			return read_user(s->ts, ABI_TS_BYTES, ts) ? why_unreadable(p, tp) :
-								    CNT_SAMPLE;
+			return read_state(s, p, ts) ? why_unreadable(p, tp) : CNT_SAMPLE;
 	}
 	if (ts == TSTATE_UNREADABLE)
 		return why_unreadable(p, tp);

@@ -519,18 +519,18 @@ static void read_counters(struct session *s)
 	counters_read(&s->counters, bpf_map__fd(s->skel->maps.counters));
 }
 
-/* Exits may have been lost with a full ring buffer: see who is still there. */
+/*
+ * Exits may have been lost with a full ring buffer: see who is still there. Again and again,
+ * for one whose parent has not waited for it yet is there still.
+ */
 static void sweep(struct session *s)
 {
 	struct process *p;
 	size_t pos = 0;
-	uint64_t lost;
 
 	read_counters(s);
-	lost = s->counters.sum[CNT_LIFECYCLE_LOST];
-	if (lost == s->lifecycle_lost)
+	if (!s->counters.sum[CNT_LIFECYCLE_LOST])
 		return;
-	s->lifecycle_lost = lost;
 	while ((p = u64map_next(&s->processes, &pos)))
 		if (kill(process_tgid(p), 0) && errno == ESRCH)
 			session_drop_process(s, p);

@@ -25,7 +25,6 @@ struct session {
 	struct candidates candidates;
 	struct counters counters;	/* as of the last read_counters() */
 	double startup_cpu_s;
-	uint64_t lifecycle_lost;	/* as of the last sweep */
 	uint64_t orphans, unidentified, received, seen, table_full;
 	uint64_t take_until_ns;		/* then the ring buffer may wait; UINT64_MAX: never */
 	uint32_t taken;			/* records */

@@ -46,7 +46,16 @@ class Kit:
 
     def outside(self, path):
         """A path of the interpreter's, as we see it."""
-        return Path(interpreters.sid_root() + path if self.in_root else path)
+        return Path(self.interpreter.root + path)
+
+    @property
+    def libc(self):
+        """What a program that is to run there is linked to: its libc may be older than ours."""
+        if not self.in_root:
+            return ["-ldl"]
+        where = self.outside(f"/lib/{os.uname().machine}-linux-gnu")
+        return ["-nodefaultlibs", *(where / name for name in ("libc.so.6", "libpthread.so.0",
+                                                             "libdl.so.2")), "-lgcc"]
 
     def command(self, *argv):
         """Argv that starts a program where the interpreter lives."""
@@ -66,10 +75,10 @@ def kit(interpreter):
                said["libs"], said["home"], said["exe"])
 
 
-def cc(out, *flags):
+def cc(out, *flags, libc=("-ldl",)):
     """Compile embed.c; the compiler's words when it cannot."""
     done = subprocess.run(["gcc", "-O1", "-w", "-D_GNU_SOURCE", "-pthread", "-o", str(out),
-                           str(SOURCE), *map(str, flags), "-ldl"],
+                           str(SOURCE), *map(str, flags), *map(str, libc)],
                           capture_output=True, text=True, timeout=TIMEOUT)
     return None if done.returncode == 0 else done.stderr
 
@@ -78,7 +87,7 @@ def link_shared(kit, out, *flags):
     """Linked to libpython."""
     lib = kit.outside(kit.shared)
     return cc(out, "-DLINKED", *flags, lib, f"-Wl,-rpath,{os.path.dirname(kit.shared)}",
-              "-Wl,--allow-shlib-undefined")
+              "-Wl,--allow-shlib-undefined", libc=kit.libc)
 
 
 def link_static(kit, out, *flags):

@@ -113,8 +113,13 @@ class Target:
 
 
 class Truth(dict):
+    def name(self, qualname):
+        """What this version calls a function: up to 3.10 code has no qualified name."""
+        return qualname if self["version"] >= [3, 11] else qualname.rpartition(".")[2]
+
     def stack(self, function):
         """The stack that a leaf function burns in, innermost first."""
+        function = self.name(function)
         found = [s for key, s in self["stacks"].items() if key.endswith(":" + function)]
         assert len(found) == 1, f"{function}: {len(found)} stacks"
         return [tuple(frame) for frame in found[0]]

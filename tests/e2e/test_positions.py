@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Names, lines, columns and opcodes of live code objects, read from outside the process.
+"""Names, lines, columns (3.11+) and opcodes of live code objects, read from outside the process.
 
 Each interpreter compiles much of its standard library and writes down what it knows;
 read_codes.c reads the same code objects out of its memory. Every answer must be equal.
@@ -17,7 +17,8 @@ from pythons import HERE, cc_with_cpython, found
 def both_answers(python, read_codes, out):
     """What the process and what read_codes.c say about each instruction: two lists of lines."""
     out.mkdir()
-    shutil.copy(str(HERE / "targets" / "codes.py"), str(out))
+    for name in ("codes.py", "rehearse.py"):
+        shutil.copy(str(HERE / "targets" / name), str(out))
     argv = python.command(out / "codes.py", out / "addresses", out / "answers")
     target = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     try:

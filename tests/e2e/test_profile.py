@@ -52,8 +52,9 @@ def test_each_thread_has_its_own_stack(recorded):
 @pytest.mark.parametrize("leaf", LEAVES)
 def test_the_stack_is_the_real_one(recorded, leaf):
     profile, truth = recorded
-    stack = truth.stack(leaf)
-    mine = [s for s in profile.samples if without_gc(s) and without_gc(s)[0].func == leaf]
+    stack, name = truth.stack(leaf), truth.name(leaf)
+    assert stack[0][1] == name
+    mine = [s for s in profile.samples if without_gc(s) and without_gc(s)[0].func == name]
     whole = fraction(mine, lambda s: [(f.file, f.func) for f in without_gc(s)] == stack)
     assert whole >= 0.999 or round((1 - whole) * len(mine)) <= 1, (
         whole, [names(s) for s in mine if names(s) != stack][:3])
@@ -65,8 +66,9 @@ def test_a_recursion_of_200_is_whole(recorded):
     assert fraction(mine, lambda s: sum(f.func == "recurse" for f in s.frames) == 200) >= 0.999
 
 
-# Builds in which the C frame, before it is filled in, holds nothing of use; docs/cpython-support.md
-MARKED_ON_ENTRY = {"musl-3.11.2": 0.02}
+# Built without PGO: the C frame, before it is filled in, holds nothing of use in about 0.8 % of
+# the samples here, which are marked; docs/cpython-support.md
+MARKED_ON_ENTRY = {"musl-3.11.2": 0.02, "trace-refs-3.11.2": 0.02}
 
 
 def test_entering_the_interpreter_from_c_never_breaks_the_stack(recorded, interpreter):
@@ -101,7 +103,8 @@ def test_a_lambda_called_from_a_lambda_through_c(recorded):
     assert all(names(s)[:3] == inner or names(s)[:2] == inner[1:] for s in mine)
 
 
-def test_every_line_and_column_is_one_of_co_positions(recorded):
+def test_every_line_and_column_is_one_of_its_code(recorded):
+    # up to 3.10 there are lines only
     profile, truth = recorded
     known = {key: set(map(tuple, value)) for key, value in truth["positions"].items()}
     checked, wrong = 0, collections.Counter()
@@ -126,11 +129,8 @@ def test_time_is_in_the_lines_of_the_loop(recorded, leaf):
     start = next(i for i, text in enumerate(source, 1) if text.strip().startswith(
         f"def {leaf.rpartition('.')[2]}("))
     loop = next(i for i, text in enumerate(source[start:], start + 1) if "for " in text)
-    mine = [s for s in profile.samples if leaf_is(s, leaf)]
+    mine = [s for s in profile.samples if leaf_is(s, truth.name(leaf))]
     assert fraction(mine, lambda s: s.frames[0].line in (loop, loop + 1)) >= 0.98
-
-
-
 
 def test_callers_are_at_the_line_of_the_call(recorded):
     profile, truth = recorded

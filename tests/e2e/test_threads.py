@@ -91,6 +91,8 @@ def test_a_thread_that_runs_no_python_is_counted_as_such(foreign):
 
 def child(children, name):
     samples, pids = children
+    if name not in pids:
+        pytest.skip("a build without ctypes, which ends a main thread here")
     assert pids[name] in samples, f"{name}: no file of pid {pids[name]}, but of {list(samples)}"
     return pids[name], samples[pids[name]]
 

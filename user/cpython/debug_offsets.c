@@ -23,7 +23,7 @@ enum bound {
 	ANY,		/* checked by itself */
 	RUNTIME,	/* u16 in py_layout */
 	INTERP,		/* far above sizeof(PyInterpreterState), which is 226 KiB in 3.15 */
-	TSTATE,		/* read as one block of ABI_TS_BYTES */
+	TSTATE,		/* read as one block of at most ABI_TS_BYTES */
 	FRAME, FRAME_INT, FRAME_BYTE,
 	CODE, CODE_INT,
 	OBJECT, OBJECT_INT,

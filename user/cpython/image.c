@@ -54,13 +54,16 @@ static int find_symbol(const struct reader *r, const char *name, struct elf_symb
 	return 0;
 }
 
-/* No name and no mark of a CPython; but is there one all the same? */
-static int refuse_hidden(struct reader *r)
+/* No name and no mark of a CPython; but is there one all the same? 0: 3.6, by its .symtab. */
+static int look_for_hidden(struct reader *r)
 {
+	struct elf_symbol sym;
 	bool exact;
 
 	if (!runtime_is_hidden(&r->f))
 		return -ENOENT;
+	if (!find_symbol(r, "_PyThreadState_Current", &sym))
+		return 0;
 	if (version_from_strings(r->img, &r->f, &exact))
 		return refuse(r, -ENOTSUP, "CPython in a program stripped of its symbols is not "
 			      "supported before 3.13 (its _PyRuntime cannot be found; "
@@ -80,7 +83,7 @@ static int find_runtime(struct reader *r)
 
 	if (runtime_find(&r->f, &r->img->runtime_vaddr) &&
 	    elf_file_dynsym(&r->f, "_PyThreadState_Current", &sym))
-		return refuse_hidden(r);
+		return look_for_hidden(r);
 	if (r->img->runtime_vaddr) {
 		ssize_t n = elf_file_read_some(&r->f, r->img->runtime_vaddr, r->offsets,
 					       sizeof(r->offsets));
@@ -162,7 +165,7 @@ static int check_version(struct reader *r)
 			      "not be found)", img->version);
 	/* Objects begin with two more pointers (Include/object.h, _PyObject_HEAD_EXTRA). */
 	img->trace_refs = img->minor < 13 &&
-			  !elf_file_dynsym(&r->f, "PyModule_Create2TraceRefs", &sym);
+			  !find_symbol(r, "PyModule_Create2TraceRefs", &sym);
 	return check_newness(r);
 }
 

@@ -184,9 +184,27 @@ static uint32_t next_version_313(const struct debug_offsets *d, int mutexes_extr
 	return ABI_NO_OFF32;
 }
 
-/* The kernel sends line tables whole and tells names apart: what it needs for that. */
-static void set_objects(struct cpython_image *img)
+/*
+ * What the kernel reads of a PyThreadState. No more: behind its end may be a page of the heap
+ * that nobody has touched yet, and then none of it can be read.
+ */
+static uint16_t tstate_bytes(const struct py_layout *l)
 {
+	const uint16_t read[] = { l->ts_interp, l->ts_frame, l->ts_gil, l->ts_exc_current,
+				  l->ts_exc_info, l->ts_datastack, l->ts_exc_state + l->exc_value };
+	uint16_t end = 0;
+	size_t i;
+
+	for (i = 0; i < sizeof(read) / sizeof(read[0]); i++)
+		if (read[i] != ABI_NO_OFF && read[i] > end)
+			end = read[i];
+	return end + 8;
+}
+
+/* The kernel sends line tables whole and tells names apart: what it needs for that. */
+static void set_for_kernel(struct cpython_image *img)
+{
+	img->layout.ts_bytes = tstate_bytes(&img->layout);
 	img->layout.bytes_size = img->objects.bytes_size;
 	img->layout.bytes_data = img->objects.bytes_data;
 	img->layout.str_length = img->objects.str_length;
@@ -261,7 +279,7 @@ int layout_from_table(struct cpython_image *img)
 	img->objects.minor = img->minor;
 	if (img->trace_refs)
 		shift_objects(img);
-	set_objects(img);
+	set_for_kernel(img);
 	return move_behind_gil(img);
 }
 
@@ -411,6 +429,6 @@ int layout_from_debug_offsets(struct cpython_image *img, unsigned int minor,
 		img->rt.tss_key = d->rt_finalizing + u->tss_key_behind_finalizing;
 	fill_objects(&img->objects, d, u->str_shift);
 	img->objects.minor = minor;
-	set_objects(img);
+	set_for_kernel(img);
 	return 0;
 }

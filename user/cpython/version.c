@@ -125,25 +125,40 @@ static bool find_micro(struct cpython_image *img, const char *s, size_t len)
 	return false;
 }
 
+/* known: the minor version is. Returns whether it is now; *exact: the micro version, too. */
+static bool search(struct cpython_image *img, const struct elf_file *f, uint64_t off,
+		   uint64_t size, bool known, bool *exact)
+{
+	char *s;
+
+	if (size > RODATA_MAX || size > f->size)
+		return known;
+	s = malloc(size + 4);
+	if (s && !elf_file_pread(f, off, s, size)) {
+		/* What parses numbers may look behind the end. */
+		memset(s + size, 0, 4);
+		if (known || minor_from_path(img, s, size)) {
+			known = true;
+			*exact = find_micro(img, s, size);
+		}
+	}
+	free(s);
+	return known;
+}
+
 int version_from_strings(struct cpython_image *img, const struct elf_file *f, bool *exact)
 {
 	bool known = minor_from_soname(img, f);
 	struct elf_range r;
-	char *s;
+	unsigned int i;
 
 	*exact = false;
-	if (elf_file_section(f, ".rodata", &r) || r.size > RODATA_MAX || r.size > f->size)
-		return known ? 0 : -ENOENT;
-	s = malloc(r.size + 4);
-	if (s && !elf_file_pread(f, r.off, s, r.size)) {
-		/* What parses numbers may look behind the end. */
-		memset(s + r.size, 0, 4);
-		if (known || minor_from_path(img, s, r.size)) {
-			known = true;
-			*exact = find_micro(img, s, r.size);
-		}
-	}
-	free(s);
+	if (!elf_file_section(f, ".rodata", &r))
+		known = search(img, f, r.off, r.size, known, exact);
+	/* Without section headers constants are in a segment that is not writable. */
+	for (i = 0; !f->shnum && i < f->load_cnt && !*exact; i++)
+		if (!f->loads[i].writable)
+			known = search(img, f, f->loads[i].off, f->loads[i].filesz, known, exact);
 	return known ? 0 : -ENOENT;
 }
 

@@ -4,13 +4,14 @@
     codes.py ADDRESSES ANSWERS
 
 ADDRESSES: "address length" lines. ANSWERS: what read_codes.c must print. Then "ready" on
-stdout, and waits for stdin to close. Where an instruction has no line the answer is that of
-code.h: the line before, without columns.
+stdout, and waits for stdin to close. rehearse.py, which is beside it, says the places.
 """
 import dis
 import importlib
 import sys
 import types
+
+from rehearse import positions, qualname
 
 MODULES = """argparse ast asyncio.base_events calendar collections concurrent.futures.thread csv
     dataclasses datetime difflib dis email.message enum fractions functools http.client inspect
@@ -43,23 +44,11 @@ def codes():
         yield from walk(compile(source, path, "exec"))
 
 
-def positions(code):
-    last = code.co_firstlineno
-    for line, end_line, column, end_column in code.co_positions():
-        if line is None or line < 1:
-            yield last, last, -1, -1
-            continue
-        last = line
-        if column is None or end_column is None:
-            column = end_column = -1
-        yield line, end_line, column, end_column
-
-
 def opcodes(code):
     """Of each unit; a cache's is that of the instruction it belongs to, up to 3.12."""
-    units = code._co_code_adaptive
+    units = getattr(code, "_co_code_adaptive", code.co_code)      # 3.11: specialised
     owner = 0
-    if sys.version_info >= (3, 13):
+    if not (3, 11) <= sys.version_info < (3, 13):
         yield from units[::2]
         return
     for instruction in dis.get_instructions(code, show_caches=True):
@@ -80,7 +69,7 @@ def main(addresses, answers):
     with open(answers, "w") as out:
         for code in keep:
             units = ("%d,%d,%d,%d,%d " % (*p, op) for p, op in zip(positions(code), opcodes(code)))
-            print(code.co_firstlineno, text(code.co_qualname), text(code.co_filename),
+            print(code.co_firstlineno, text(qualname(code)), text(code.co_filename),
                   "".join(units), file=out)
     print("ready", flush=True)
     sys.stdin.read()

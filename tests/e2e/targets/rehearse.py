@@ -36,7 +36,7 @@ def positions(code):
     last = code.co_firstlineno
     found = []
     for line, end_line, column, end_column in raw_positions(code):
-        if line is None:
+        if line is None or line < 1:
             found.append((last, last, -1, -1))
             continue
         last = line

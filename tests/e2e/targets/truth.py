@@ -5,6 +5,7 @@ Standard library only, CPython 3.6 and later. A target says "ready" on stdout,
 waits for a line on stdin, works, writes its truth as JSON, says "done" and
 waits for end of file on stdin.
 """
+import functools
 import json
 import os
 import signal
@@ -12,10 +13,10 @@ import sys
 import threading
 import time
 
-if not hasattr(time, "monotonic_ns"):           # 3.6
-    time.monotonic_ns = lambda: int(time.monotonic() * 1e9)
-    time.process_time_ns = lambda: int(time.process_time() * 1e9)
-    time.thread_time = lambda: time.clock_gettime(time.CLOCK_THREAD_CPUTIME_ID)
+from rehearse import positions as places, qualname
+
+if not hasattr(time, "thread_time"):            # 3.6; not a function in Python, which has a frame
+    time.thread_time = functools.partial(time.clock_gettime, time.CLOCK_THREAD_CPUTIME_ID)
 if not hasattr(threading, "get_native_id"):     # 3.6, 3.7
     threading.get_native_id = lambda: int(os.path.basename(os.readlink("/proc/thread-self")))
 
@@ -25,13 +26,21 @@ phases = {}         # behaviour -> {"start_ns", "end_ns", what it returned}
 _last_tick = 0
 
 
+def now_ns():
+    return int(time.monotonic() * 1e9)
+
+
+def both_clocks():
+    return [now_ns(), int(time.process_time() * 1e9)]
+
+
 def tick():
     """Note how much CPU time the process has had by now."""
     global _last_tick
-    now = time.monotonic_ns()
-    if now - _last_tick > 5000000:
+    now = time.monotonic()
+    if now - _last_tick > 0.005:
         _last_tick = now
-        clock.append([now, time.process_time_ns()])
+        clock.append(both_clocks())
 
 
 def tid():
@@ -42,13 +51,13 @@ def leaf():
     """Called by a function that is about to burn CPU: note the stack it does that in."""
     frame = sys._getframe(1)
     code = frame.f_code
-    key = "%s:%s" % (code.co_filename, getattr(code, "co_qualname", code.co_name))
+    key = "%s:%s" % (code.co_filename, qualname(code))
     if key in stacks:
         return
     chain = []
     while frame:
         code = frame.f_code
-        chain.append([code.co_filename, getattr(code, "co_qualname", code.co_name)])
+        chain.append([code.co_filename, qualname(code)])
         frame = frame.f_back
     stacks[key] = chain
 
@@ -70,26 +79,18 @@ def spin(n):
 
 
 def positions(paths):
-    """file:qualname -> the set of co_positions() of all code in the given source files.
+    """file:qualname -> the set of places of all code in the given source files.
 
-    A frame that is before its first instruction is at its def line, and one at an
-    instruction without a location at the line before, both without columns.
+    A frame that is before its first instruction is at its def line, without columns.
     """
     found = {}
 
     def walk(code):
-        key = "%s:%s" % (code.co_filename, code.co_qualname)
-        known = found.setdefault(key, set())
-        last = code.co_firstlineno
-        known.add((last, last, -1, -1))
-        for p in code.co_positions():
-            if p[0] is None:
-                known.add((last, last, -1, -1))
-            else:
-                known.add(tuple(-1 if v is None else v for v in p))
-                last = p[0]
+        key = "%s:%s" % (code.co_filename, qualname(code))
+        line = code.co_firstlineno
+        found.setdefault(key, set()).update(places(code), [(line, line, -1, -1)])
         for const in code.co_consts:
-            if hasattr(const, "co_positions"):
+            if isinstance(const, type(code)):
                 walk(const)
 
     for path in paths:
@@ -114,13 +115,13 @@ def run(path, plan):
     signal.signal(signal.SIGTERM, on_term)
     try:
         for module, seconds in plan:
-            clock.append([time.monotonic_ns(), time.process_time_ns()])
-            start = time.monotonic_ns()
+            clock.append(both_clocks())
+            start = now_ns()
             result = module.run(seconds) or {}
-            phases[module.__name__] = dict(result, start_ns=start, end_ns=time.monotonic_ns())
+            phases[module.__name__] = dict(result, start_ns=start, end_ns=now_ns())
     except Stopped:
         pass
-    clock.append([time.monotonic_ns(), time.process_time_ns()])
+    clock.append(both_clocks())
     write(path, [module for module, _ in plan])
     print("done", flush=True)
     sys.stdin.readline()
@@ -133,5 +134,5 @@ def write(path, modules):
     with open(path + ".new", "w") as out:
         json.dump({"pid": os.getpid(), "tid": tid(), "version": list(sys.version_info[:3]),
                    "clock": clock, "stacks": stacks, "phases": phases,
-                   "positions": positions(files) if sys.version_info >= (3, 11) else {}}, out)
+                   "positions": positions(files)}, out)
     os.rename(path + ".new", path)
