@@ -5,10 +5,24 @@ VERSION := 0.1.0
 O       ?= build
 PREFIX  ?= /usr/local
 DESTDIR ?=
-CC      := gcc
+CC      = $(CROSS_$(ARCH))gcc
+AR      = $(CROSS_$(ARCH))ar
 CLANG   ?= clang
 BPFTOOL ?= $(shell command -v bpftool 2>/dev/null || echo /usr/sbin/bpftool)
-ARCH    ?= $(shell uname -m | sed 's/x86_64/x86/; s/aarch64/arm64/')
+
+# x86 or arm64, as the kernel's BPF headers call them; another than this machine's is
+# cross-compiled into a directory of its own, with libraries from SYSROOT.
+OWN_ARCH := $(shell uname -m | sed 's/x86_64/x86/; s/aarch64/arm64/')
+ARCH     ?= $(OWN_ARCH)
+SYSROOT  ?= $(or $(TACHBPF_CACHE),/var/cache/tachbpf)/sysroot-$(ARCH)
+ifneq ($(ARCH),$(OWN_ARCH))
+CROSS_arm64 := aarch64-linux-gnu-
+CROSS_x86   := x86_64-linux-gnu-
+DEBIAN_arm64 := arm64
+DEBIAN_x86   := amd64
+override O   := $(O)/$(ARCH)
+SYSROOT_FLAG := --sysroot=$(SYSROOT)
+endif
 
 # V=1 shows the commands.
 Q := $(if $(V),,@)
@@ -22,7 +36,7 @@ endif
 
 CFLAGS  ?= -O2 -g
 WARN    := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wno-unused-parameter -Werror
-ALLFLAGS = -std=gnu11 $(CFLAGS) $(WARN) $(SANFLAGS) -D_GNU_SOURCE -DTACHBPF_VERSION='"$(VERSION)"' \
+ALLFLAGS = $(SYSROOT_FLAG) -std=gnu11 $(CFLAGS) $(WARN) $(SANFLAGS) -D_GNU_SOURCE -DTACHBPF_VERSION='"$(VERSION)"' \
            -I. -Iuser -I$(O) -MMD -MP
 LIBS    := -Wl,-Bstatic -lbpf -lelf -lprotobuf-c -lz -lzstd -lxxhash -ljson-c -Wl,-Bdynamic -lm -lpthread
 BPFFLAGS := -target bpf -D__TARGET_ARCH_$(ARCH) -O2 -g -Wall -Werror -Ivmlinux/$(ARCH) -Ibpf -I. -MMD -MP
@@ -41,14 +55,25 @@ FUZZ_BIN := $(FUZZ_SRC:%.c=$(O)/%)
 .SECONDARY:
 .PHONY: all help clean
 
-all: $(O)/tachbpf ## build build/tachbpf (the default)
+all: $(O)/tachbpf ## build build/tachbpf (the default); ARCH=arm64: cross-build build/arm64/tachbpf
 
 $(O)/tachbpf: $(O)/user/main.o $(O)/libtachbpf.a
 	$(E) LINK $@
-	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) -o $@ $^ $(LIBS)
+	$(Q)$(CC) $(SYSROOT_FLAG) $(CFLAGS) $(SANFLAGS) -o $@ $^ $(LIBS)
 
 $(O)/libtachbpf.a: $(LIB_OBJ)
-	$(Q)rm -f $@; ar rcs $@ $^
+	$(Q)rm -f $@; $(AR) rcs $@ $^
+
+ifdef SYSROOT_FLAG
+# Debian's development packages of the other machine type: fetched once, unpacked, not installed.
+CROSS_PACKAGES := libc6-dev libbpf-dev libelf-dev zlib1g-dev libzstd-dev libjson-c-dev libprotobuf-c-dev \
+                  libxxhash-dev libcmocka-dev
+
+$(LIB_OBJ) $(O)/user/main.o: | $(SYSROOT)/usr/include
+
+$(SYSROOT)/usr/include:
+	sh tools/sysroot.sh $(DEBIAN_$(ARCH)) host $(SYSROOT) $(CROSS_PACKAGES)
+endif
 
 # The skeleton is generated: whatever includes it must wait for it.
 $(O)/user/session.o $(O)/user/session_look.o $(O)/user/modes.o $(O)/user/doctor_trial.o: $(O)/tachbpf.skel.h
@@ -95,7 +120,7 @@ $(O)/tests/unit/%: tests/unit/%.c $(O)/libtachbpf.a
 HOSTBPF_SRC := $(wildcard tests/hostbpf/test_*.c)
 HOSTBPF_BIN := $(HOSTBPF_SRC:%.c=$(O)/%)
 HOSTBPF_OBJ := $(BPF_SRC:bpf/%.c=$(O)/hostbpf/%.o) $(O)/tests/hostbpf/host.o
-HOSTBPF_FLAGS = -Itests/hostbpf/include $(ALLFLAGS) -Ibpf -fno-strict-aliasing -Wno-unknown-pragmas \
+HOSTBPF_FLAGS = -D__TARGET_ARCH_$(ARCH) -Itests/hostbpf/include $(ALLFLAGS) -Ibpf -fno-strict-aliasing -Wno-unknown-pragmas \
                 $(if $(SANFLAGS),-fno-sanitize=alignment)
 
 $(O)/hostbpf/%.bpf.o: bpf/%.bpf.c
@@ -145,6 +170,7 @@ check-bpf: $(O)/tachbpf interpreters pytest-ready ## the BPF side's own counters
 
 bench: $(O)/tachbpf interpreters ## what a sample costs, beside the peers (root)
 	TACHBPF=$(abspath $(O))/tachbpf /usr/bin/python3 -B tests/bench/bench.py $(BENCHFLAGS)
+	TACHBPF=$(abspath $(O))/tachbpf /usr/bin/python3 -B tests/bench/bench_churn.py
 
 .PHONY: bench-hostile soak
 bench-hostile: $(O)/tachbpf ## how long a sample of a hostile target takes at worst (root)
@@ -166,9 +192,12 @@ $(O)/tests/bench/%: tests/bench/%.c $(O)/libtachbpf.a
 
 # --- kernels: one binary on Debian's kernels, in qemu (tests/kernels) -------------------------
 .PHONY: check-kernels
-check-kernels: $(O)/tachbpf interpreters ## 5.10 and the newest kernel in qemu; ALL=1: every one; DOCS=1: record
+check-kernels: $(O)/tachbpf interpreters ## 5.10 and the newest kernel in qemu; ALL=1: every one, arm64 too; DOCS=1: record
 	TACHBPF=$(abspath $(O))/tachbpf ARCH=$(ARCH) ALL=$(ALL) KERNELS="$(KERNELS)" DOCS=$(DOCS) \
 		REFRESH=$(REFRESH) /usr/bin/python3 -B tests/kernels/check_kernels.py
+ifeq ($(ARCH)-$(if $(KERNELS),,$(ALL)),x86-1)
+	@$(MAKE) --no-print-directory O=$(O) ARCH=arm64 check-kernels
+endif
 # ------------------------------------------------------------------------------------------
 
 # --- fuzz: mutations of known files through the parsers, without libFuzzer -----------------
@@ -180,6 +209,7 @@ FUZZ_SEEDS_fuzz_speedscope = tests/golden/speedscope/*.json
 FUZZ_SEEDS_fuzz_gperftools = tests/golden/gperftools/*.prof
 FUZZ_SEEDS_fuzz_mlyze = tests/golden/mlyze/*.mlyze
 FUZZ_SEEDS_fuzz_recover     = tests/golden/fuzz_recover/*.bin
+FUZZ_SEEDS_fuzz_arm64       = tests/golden/fuzz_arm64/*.bin
 FUZZ_SEEDS_fuzz_image       = tests/golden/fuzz_image/*.bin
 FUZZ_SEEDS_fuzz_resolver    = tests/golden/fuzz_resolver/*.bin
 
@@ -201,6 +231,9 @@ endif
 .PHONY: deps check-deps demo check install uninstall
 deps: ## install what the build needs (Debian, Ubuntu; root)
 	@sh tools/deps.sh build
+ifdef SYSROOT_FLAG
+	@sh tools/deps.sh cross
+endif
 
 check-deps: ## install what the tests need, too
 	@sh tools/deps.sh check
@@ -212,6 +245,7 @@ demo: deps ## build, profile real Python for 5 seconds, show the result (root)
 # Cheap and certain first. The last line of each tier says how many passed.
 check: check-deps ## all tests; what CI runs (root)
 	@$(MAKE) --no-print-directory -j$$(nproc) all
+	@[ "$(ARCH)" != x86 ] || $(MAKE) --no-print-directory -j$$(nproc) ARCH=arm64 all
 	@$(MAKE) --no-print-directory -j$$(nproc) check-unit
 	@$(MAKE) --no-print-directory -j$$(nproc) SAN=1 check-unit
 	@$(MAKE) --no-print-directory -j$$(nproc) fuzz

@@ -46,10 +46,11 @@ enum py_gil_how {
 /* How the kernel gets from a thread to its PyThreadState. */
 enum py_tstate_how {
 	PY_TSTATE_TSS_GLIBC = 1,	/* pthread_getspecific(key), glibc's struct pthread */
-	PY_TSTATE_TLS_FS = 2,		/* *(fsbase + tls_off): static executable            */
+	PY_TSTATE_TLS_TP = 2,		/* *(thread pointer + tls_off): static executable    */
 	PY_TSTATE_TLS_DTV = 3,		/* *(dtv[module] + offset): shared libpython         */
 	PY_TSTATE_TSS_MUSL = 5,		/* pthread_getspecific(key), musl's                     */
 	PY_TSTATE_LIST = 4,		/* walk the interpreters' thread lists, bounded      */
+	PY_TSTATE_TLS_DESC = 6,		/* a TLS descriptor says: shared libpython, arm64    */
 };
 
 /* Offsets in bytes, as user/cpython knows them. u16 unless CPython needs more. */
@@ -145,8 +146,9 @@ struct py_proc {
 				 * interpreters share (3.12); 0: none                */
 	abi_u64 main_interp;	/* the interpreter with id 0; the kernel fills it in */
 	abi_u64 main_thread;	/* the main thread's state or pthread_t, last it was read */
-	abi_u64 tls_index;	/* TLS_DTV: address of the tls_index in the GOT      */
-	abi_s64 tls_off;	/* TLS_FS: from fsbase; TLS_DTV: added to the offset */
+	abi_u64 tls_index;	/* TLS_DTV: address of the tls_index in the GOT;
+				 * TLS_DESC: of the descriptor there                 */
+	abi_s64 tls_off;	/* TLS_TP: from the thread pointer; else: added to the offset */
 	abi_u64 ticks;		/* samples seen here; racy by design                 */
 	abi_u64 exe;		/* ARRIVING: exe_key() of what it executes           */
 	abi_u64 exe_bias;	/* ARRIVING: where that was loaded, less where it says */
@@ -158,9 +160,11 @@ struct py_proc {
 	abi_u8 tstate_how;	/* enum py_tstate_how */
 	abi_u8 strange;		/* ARRIVING: ticks at which it was not what was expected */
 	abi_u8 pad;
+	abi_u16 self_below;	/* pthread_self() is this much below the thread pointer; x86: 0 */
+	abi_u8 pad2[6];
 	struct py_layout l;
 };
-_Static_assert(sizeof(struct py_proc) == 272, "py_proc has no hidden padding");
+_Static_assert(sizeof(struct py_proc) == 280, "py_proc has no hidden padding");
 
 /*
  * From addresses as a file has them to a process' own. In place or from a template;
@@ -232,6 +236,9 @@ enum raw_kind {
 	RAW_CODE = 6,		/* a code object seen for the first time             */
 	RAW_CHANGED = 7,	/* a process without a Python stack has mapped code since */
 };
+
+/* How many code objects are remembered as sent, unless user space says otherwise. */
+#define SENT_SLOTS 65536
 
 /* Every record of the ring buffer starts like this. */
 struct raw_header {
@@ -344,7 +351,7 @@ enum counter {
 	CNT_UNSELECTED,		/* process not asked for                             */
 	CNT_OTHER,		/* process is not Python                             */
 	CNT_UNKNOWN,		/* process not looked at yet; user space was told    */
-	CNT_NOT_READY,		/* interpreter not initialised yet                   */
+	CNT_NOT_READY,		/* interpreter not initialised, thread pointer not known yet */
 	CNT_NATIVE_THREAD,	/* thread without a PyThreadState                    */
 	CNT_NO_FRAMES,		/* PyThreadState without a Python frame              */
 	CNT_TSTATE_UNREADABLE,	/* lost: PyThreadState could not be read             */
@@ -358,6 +365,8 @@ enum counter {
 	CNT_MISSED,		/* ticks that did not come while one thread was running   */
 	CNT_CODE,		/* code objects sent                                 */
 	CNT_CODE_LOST,		/* not lost: sent with a later sample or read by user space */
+	CNT_SENT_EVICTED,	/* code objects that may be sent again: their slot was taken */
+	CNT_CACHE_EVICTED,	/* fingerprints that are read again: likewise, on one CPU */
 	CNT_NO_BYTECODE,	/* frames whose line is not known: the thread's own bytecode is not */
 	CNT_LATE,		/* walks that were cut because they took too long        */
 	CNT_UNVERIFIED_CODE,	/* frames whose code object could not be read        */

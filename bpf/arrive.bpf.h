@@ -45,7 +45,8 @@ static __always_inline u64 address_of_phdrs(struct mm_struct *mm)
  */
 static __always_inline void admit_exec(struct raw_exec *ev, struct task_struct *task)
 {
-	const struct py_exe *exe = ev->exe ? bpf_map_lookup_elem(&known_exes, &ev->exe) : NULL;
+	u64 key = ev->exe;	/* in ring buffer memory no kernel before 6.2 takes it for a key */
+	const struct py_exe *exe = key ? bpf_map_lookup_elem(&known_exes, &key) : NULL;
 	u64 phdrs = exe ? address_of_phdrs(task->mm) : 0;
 	u32 tgid = task->tgid;
 	struct py_proc *p;

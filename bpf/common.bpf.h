@@ -17,6 +17,7 @@
 extern const volatile bool cfg_all;	/* every process, not only those in py_procs and watched */
 extern const volatile bool cfg_gc;	/* tell when a thread collects garbage                  */
 extern const volatile unsigned int cfg_period_ns; /* between ticks; 0: it varies                 */
+extern const volatile unsigned int cfg_sent_slots; /* of the table of code objects that were sent   */
 extern const volatile unsigned int cfg_wakeup_bytes; /* wake user space when this much is waiting        */
 extern const volatile unsigned int cfg_codes_bytes; /* no names when more than this is waiting         */
 extern const volatile unsigned int cfg_limit_ns; /* what a sample may take; 0: no limit                */

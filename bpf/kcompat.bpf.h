@@ -31,18 +31,28 @@ static __always_inline u32 current_flags(void)
 	return BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), flags);
 }
 
-/* The thread pointer: x86's fs base, which libc's struct pthread lies at. */
+/*
+ * The thread pointer, where libc and TLS begin. x86: the fs base. arm64: tpidr_el0, which a
+ * program sets by itself; the kernel learns of it when the thread is switched out, when it
+ * forks, or, for all but the first thread, from clone(). Until then it is 0 here.
+ */
+#ifdef __TARGET_ARCH_arm64
+#define THREAD_POINTER thread.uw.tp_value
+#else
+#define THREAD_POINTER thread.fsbase
+#endif
 static __always_inline u64 current_thread_pointer(void)
 {
 	if (HAVE_TASK_BTF)
-		return bpf_get_current_task_btf()->thread.fsbase;
-	return BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), thread.fsbase);
+		return bpf_get_current_task_btf()->THREAD_POINTER;
+	return BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), THREAD_POINTER);
 }
 
 /*
  * Where the interrupted thread's stack ends: 0 when it was not in user space. What a perf
  * program is given begins with the registers, in the order of the machine's user ABI
- * (bpf_user_pt_regs_t: on x86-64 struct pt_regs, cs the 18th word, sp the 20th).
+ * (bpf_user_pt_regs_t: on x86-64 struct pt_regs, cs the 18th word, sp the 20th; on arm64 struct
+ * user_pt_regs, sp the 32nd, pstate the 34th, whose mode is 0 for 64-bit user space).
  */
 static __always_inline u64 interrupted_user_sp(const struct bpf_perf_event_data *ctx)
 {
@@ -50,6 +60,10 @@ static __always_inline u64 interrupted_user_sp(const struct bpf_perf_event_data 
 	const u64 *regs = (const void *)ctx;
 
 	return regs[17] & 3 ? regs[19] : 0;
+#elif defined(__TARGET_ARCH_arm64)
+	const u64 *regs = (const void *)ctx;
+
+	return regs[33] & 0x1f ? 0 : regs[31];
 #else
 	return 0;
 #endif
@@ -84,6 +98,17 @@ static __always_inline u64 current_exec_pages(void)
 	if (HAVE_TASK_BTF)
 		return bpf_get_current_task_btf()->mm->exec_vm;
 	return BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), mm, exec_vm);
+}
+
+/*
+ * The process executes a file: its memory is gone, the new program's not laid out yet
+ * (fs/binfmt_elf.c, load_elf_binary(), sets this last).
+ */
+static __always_inline bool current_is_in_exec(void)
+{
+	if (HAVE_TASK_BTF)
+		return !bpf_get_current_task_btf()->mm->start_code;
+	return !BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), mm, start_code);
 }
 
 /* When the process began: the half of its identity that pid reuse cannot fake. */

@@ -10,6 +10,7 @@ char _license[] SEC("license") = "Dual BSD/GPL";
 const volatile bool cfg_all = false;
 const volatile bool cfg_gc = true;
 const volatile unsigned int cfg_period_ns = 0;
+const volatile unsigned int cfg_sent_slots = SENT_SLOTS;
 const volatile unsigned int cfg_wakeup_bytes = 0;
 const volatile unsigned int cfg_codes_bytes = 0xffffffff;
 const volatile unsigned int cfg_limit_ns = 0;

@@ -17,12 +17,12 @@
 static __always_inline bool note_new_code(struct scratch *s, u64 code, u32 id)
 {
 	u64 mark = (s->ident ^ code * 0x9e3779b97f4a7c15ULL) * 0xbf58476d1ce4e5b9ULL + id;
-	struct sent_codes *sent;
-	u32 zero = 0, n = s->new_cnt;
+	u32 n = s->new_cnt;
+	u64 *sent;
 
 	mark ^= mark >> 32;
-	sent = bpf_map_lookup_elem(&sent_codes, &zero);
-	if (!sent || sent->marks[mark & (SENT_SLOTS - 1)] == mark)
+	sent = sent_slot(mark);
+	if (!sent || *sent == mark)
 		return true;
 	if (n >= MAX_NEW_CODES)
 		return false;
@@ -122,16 +122,19 @@ __noinline u32 read_code_id(u64 code, u64 stamp)
 		id = CODE_ID_HIDDEN;
 	process = s->ident >> 32 ^ s->ident;
 	e = cache_entry(cache, code);
-	if (e->code == code && e->id == id && e->process == process && e->stamp)
+	if (e->code == code && e->id == id && e->process == process && e->stamp) {
 		e->stamp = stamp;
-	else
-		*e = (struct code_cache_entry){
-			.code = code,
-			/* 0: come here again with the next sample */
-			.stamp = is_hidden || note_new_code(s, code, id) ? stamp : 0,
-			.id = id,
-			.process = process,
-		};
+		return id;
+	}
+	if (e->code && e->code != code && e->process == process)
+		count(CNT_CACHE_EVICTED);
+	*e = (struct code_cache_entry){
+		.code = code,
+		/* 0: come here again with the next sample */
+		.stamp = is_hidden || note_new_code(s, code, id) ? stamp : 0,
+		.id = id,
+		.process = process,
+	};
 	return id;
 }
 
@@ -240,8 +243,8 @@ static __always_inline void defer_code(struct code_cache *cache, const struct ne
 static __always_inline void send_code(struct raw_code *rec, struct code_cache *cache,
 				      struct py_proc *p, const struct new_code *code)
 {
-	struct sent_codes *sent;
-	u32 zero = 0, len;
+	u64 *sent;
+	u32 len;
 
 	rec->code = code->code;
 	rec->id = code->id;
@@ -261,9 +264,12 @@ static __always_inline void send_code(struct raw_code *rec, struct code_cache *c
 		return;
 	}
 	count(CNT_CODE);
-	sent = bpf_map_lookup_elem(&sent_codes, &zero);
-	if (sent)
-		sent->marks[code->mark & (SENT_SLOTS - 1)] = code->mark;
+	sent = sent_slot(code->mark);
+	if (!sent)
+		return;
+	if (*sent && *sent != code->mark)
+		count(CNT_SENT_EVICTED);
+	*sent = code->mark;
 }
 
 /*

@@ -78,7 +78,7 @@ struct walk {
 struct list_walk {
 	u64 is;		/* interpreter to look at next */
 	u64 ts;		/* thread state to look at next; 0: go to is */
-	u64 tp;		/* whose */
+	u64 self;	/* whose: pthread_self() */
 	u64 sp;		/* end of its C stack; 0: look for its thread_id instead */
 	u64 found;
 	u64 cframe;	/* of found */
@@ -149,20 +149,24 @@ struct {
 } code_caches SEC(".maps");
 
 /*
- * Which code objects were sent: one slot per hash, the last one wins. Shared and
- * without a lock: a store that is lost only repeats a record.
+ * Which code objects were sent: one slot per hash, the last one wins. All CPUs store
+ * into the same array, in place and without a lock: a store that is lost only repeats
+ * a record, and a table for each CPU would have every record sent by every CPU.
+ * cfg_sent_slots of them, a power of two.
  */
-#define SENT_SLOTS 65536
-struct sent_codes {
-	u64 marks[SENT_SLOTS];
-};
-
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
+	__uint(max_entries, SENT_SLOTS);	/* user space sets the real size */
 	__type(key, u32);
-	__type(value, struct sent_codes);
+	__type(value, u64);
 } sent_codes SEC(".maps");
+
+static __always_inline u64 *sent_slot(u64 mark)
+{
+	u32 slot = mark & (cfg_sent_slots - 1);
+
+	return bpf_map_lookup_elem(&sent_codes, &slot);
+}
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);

@@ -25,7 +25,8 @@ static __always_inline bool is_expected_library(const struct py_exe *exe, u64 bi
 
 /*
  * Before the linker has come to it, the slot cannot be read, is zero, or (lazy binding)
- * leads back into the executable.
+ * leads back into the executable: where that was loaded, or still as the file has it,
+ * which is code and lies below the slot.
  */
 #define EXE_BYTES_MAX (64u << 20)
 static __always_inline u64 linked_function(const struct py_proc *p, const struct py_exe *exe)
@@ -33,6 +34,8 @@ static __always_inline u64 linked_function(const struct py_proc *p, const struct
 	u64 slot = p->exe_bias + exe->slot, function = 0;
 
 	if (read_user(&function, 8, slot))
+		return 0;
+	if (function < exe->slot)
 		return 0;
 	return function - slot + EXE_BYTES_MAX < 2ull * EXE_BYTES_MAX ? 0 : function;
 }

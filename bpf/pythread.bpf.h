@@ -8,6 +8,28 @@
 
 #include "pyscratch.bpf.h"
 
+/* What only arm64 needs; compiled for the host, the tests try it everywhere. */
+#if defined(__TARGET_ARCH_arm64) || !defined(__bpf__)
+#define WITH_ARM64 1
+#else
+#define WITH_ARM64 0
+#endif
+
+/*
+ * No thread pointer: the program has just been executed and its C library has not set one; or
+ * (arm64) it has, and the kernel does not know yet: see current_thread_pointer().
+ */
+static __always_inline bool is_unknown(u64 tp)
+{
+	return !tp;
+}
+
+/* pthread_self(), which on arm64 is not where the thread pointer points to; or is unknown, too. */
+static __always_inline u64 self_of(const struct py_proc *p, u64 tp)
+{
+	return WITH_ARM64 && tp ? tp - p->self_below : tp;
+}
+
 /* ---- thread state ---- */
 
 /* Instead of an address, which these are not. */
@@ -39,16 +61,32 @@ static __always_inline s32 tss_key(struct py_proc *p)
 	return tss.key;
 }
 
-/* glibc's struct pthread: specific_1stblock at 0x310, specific[] at 0x510; 32 keys a block. */
-static __always_inline u64 tstate_by_tss(struct py_proc *p, u64 tp)
+/*
+ * glibc's struct pthread (nptl/descr.h): specific_1stblock, then specific[]; 32 keys a block of
+ * 512 bytes. It begins with a header of 704 bytes on x86-64 and of 192 on arm64, where it
+ * lies below the thread pointer. musl's (1.2, src/internal/pthread_impl.h) has a pointer to one
+ * pointer a key; two words in front of it are elsewhere on arm64.
+ */
+#ifdef __TARGET_ARCH_arm64
+#define PTHREAD_1STBLOCK 0x110
+#define PTHREAD_MUSL_TSD 0x70
+#define TCB_DTV 0
+#else
+#define PTHREAD_1STBLOCK 0x310
+#define PTHREAD_MUSL_TSD 0x80
+#define TCB_DTV 8
+#endif
+#define PTHREAD_SPECIFIC (PTHREAD_1STBLOCK + 512)
+
+static __always_inline u64 tstate_by_tss(struct py_proc *p, u64 self)
 {
-	u64 block = tp + 0x310;
+	u64 block = self + PTHREAD_1STBLOCK;
 	s32 key = tss_key(p);
 
 	if ((u32)key >= 1024)	/* PTHREAD_KEYS_MAX */
 		return TSTATE_NONE;
 	if (key >= 32) {
-		if (read_user(&block, 8, tp + 0x510 + 8 * (key >> 5)))
+		if (read_user(&block, 8, self + PTHREAD_SPECIFIC + 8 * (key >> 5)))
 			return TSTATE_UNREADABLE;
 		if (!block)
 			return TSTATE_NONE;
@@ -56,27 +94,26 @@ static __always_inline u64 tstate_by_tss(struct py_proc *p, u64 tp)
 	return tstate_at(block + 16 * (key & 31) + 8);
 }
 
-/* musl 1.2: struct pthread's tsd at 0x80, one pointer a key (src/internal/pthread_impl.h). */
-static __always_inline u64 tstate_by_musl(struct py_proc *p, u64 tp)
+static __always_inline u64 tstate_by_musl(struct py_proc *p, u64 self)
 {
 	s32 key = tss_key(p);
 	u64 tsd;
 
 	if ((u32)key >= 128)	/* PTHREAD_KEYS_MAX */
 		return TSTATE_NONE;
-	if (read_user(&tsd, 8, tp + 0x80))
+	if (read_user(&tsd, 8, self + PTHREAD_MUSL_TSD))
 		return TSTATE_UNREADABLE;
 	return tsd ? tstate_at(tsd + 8 * key) : TSTATE_NONE;
 }
 
-static __always_inline u64 tstate_by_dtv(struct py_proc *p, u64 tp)
+static __always_inline u64 tstate_by_dtv(struct py_proc *p, u64 tp, u64 index_at)
 {
 	struct {
 		u64 module, offset;
 	} index;
 	u64 dtv, block;
 
-	if (read_user(&index, sizeof(index), p->tls_index) || read_user(&dtv, 8, tp + 8))
+	if (read_user(&index, sizeof(index), index_at) || read_user(&dtv, 8, tp + TCB_DTV))
 		return TSTATE_UNREADABLE;
 	/* An entry is 16 bytes; -1: this thread has no block of that module yet. */
 	if (index.module > 4096 || read_user(&block, 8, dtv + 16 * index.module))
@@ -84,6 +121,28 @@ static __always_inline u64 tstate_by_dtv(struct py_proc *p, u64 tp)
 	if (block + 1 <= 1)
 		return TSTATE_NONE;
 	return tstate_at(block + index.offset + p->tls_off);
+}
+
+/*
+ * A TLS descriptor is a resolver and its argument. That is the variable's offset from the
+ * thread pointer where the library was loaded with the program, else the address of a
+ * tls_index (glibc's sysdeps/aarch64/tlsdesc.c). No program has a MiB of TLS from its start,
+ * and none has a heap below one.
+ */
+#define TLSDESC_OFFSET_MAX (1024 * 1024)
+static __always_inline u64 tstate_by_desc(struct py_proc *p, u64 tp)
+{
+	struct {
+		u64 resolver, arg;
+	} desc;
+
+	if (read_user(&desc, sizeof(desc), p->tls_index))
+		return TSTATE_UNREADABLE;
+	if (!desc.resolver)	/* the dynamic linker has not got so far */
+		return TSTATE_NONE;
+	if (desc.arg >= TLSDESC_OFFSET_MAX)
+		return tstate_by_dtv(p, tp, desc.arg);
+	return tstate_at(tp + desc.arg + p->tls_off);
 }
 
 /* Is this state the one we look for? 1: yes, and there is no other. */
@@ -96,7 +155,7 @@ static __always_inline int list_look(struct scratch *s, struct list_walk *w)
 		/* Of those whose C frame lies in this thread's stack, the innermost. */
 		if (read_user(&cframe, 8, w->ts + s->l.ts_cframe))
 			return 0;
-		if (cframe >= w->sp && (w->tp < w->sp || cframe < w->tp) &&
+		if (cframe >= w->sp && (w->self < w->sp || cframe < w->self) &&
 		    (!w->cnt || cframe < w->cframe)) {
 			w->cframe = cframe;
 			w->found = w->ts;
@@ -104,7 +163,7 @@ static __always_inline int list_look(struct scratch *s, struct list_walk *w)
 		}
 		return 0;
 	}
-	if (read_user(&id, 8, w->ts + s->l.ts_thread_id) || id != w->tp)
+	if (read_user(&id, 8, w->ts + s->l.ts_thread_id) || id != w->self)
 		return 0;
 	if (s->l.ts_status != ABI_NO_OFF) {
 		if (read_user(&status, 4, w->ts + s->l.ts_status) || !(status & TS_BOUND_GILSTATE)) {
@@ -160,13 +219,13 @@ __noinline int list_some(void)
  * the C stack. Other threads may change the lists meanwhile: what is not found once in a
  * list that was read to its end is not certain.
  */
-static __always_inline u64 tstate_by_list(struct scratch *s, struct py_proc *p, u64 tp, u64 sp)
+static __always_inline u64 tstate_by_list(struct scratch *s, struct py_proc *p, u64 self, u64 sp)
 {
 	struct list_walk *w = &s->list;
 	bool whole = false;
 	u32 i;
 
-	*w = (struct list_walk){ .tp = tp, .sp = sp };
+	*w = (struct list_walk){ .self = self, .sp = sp };
 	if (read_user(&w->is, 8, p->interps))
 		return TSTATE_UNREADABLE;
 #pragma clang loop unroll(disable)
@@ -188,19 +247,40 @@ static __always_inline u64 tstate_by_list(struct scratch *s, struct py_proc *p, 
 	return w->cnt ? w->found : TSTATE_NONE;
 }
 
-static __always_inline u64 find_tstate(struct scratch *s, struct py_proc *p, u64 tp)
+/* The only state in an only interpreter: an only thread's. */
+static __always_inline u64 tstate_alone(struct py_proc *p)
 {
+	u64 is, ts, next;
+
+	/* Where nobody has touched the list of interpreters yet there is none. */
+	if (!current_is_alone() || read_user(&is, 8, p->interps) || !is)
+		return TSTATE_NONE;
+	if (read_user(&next, 8, is + p->l.is_next) || read_user(&ts, 8, is + p->l.is_threads_head))
+		return TSTATE_UNREADABLE;
+	if (next || !ts)
+		return TSTATE_NONE;
+	if (read_user(&next, 8, ts + p->l.ts_next))
+		return TSTATE_UNREADABLE;
+	return next ? TSTATE_NONE : ts;
+}
+
+static __always_inline u64 find_tstate(struct scratch *s, struct py_proc *p, u64 tp, u64 self)
+{
+	if (is_unknown(tp))
+		return WITH_ARM64 ? tstate_alone(p) : TSTATE_NONE;
 	switch (p->tstate_how) {
 	case PY_TSTATE_TSS_GLIBC:
-		return tstate_by_tss(p, tp);
+		return tstate_by_tss(p, self);
 	case PY_TSTATE_TSS_MUSL:
-		return tstate_by_musl(p, tp);
-	case PY_TSTATE_TLS_FS:
+		return tstate_by_musl(p, self);
+	case PY_TSTATE_TLS_TP:
 		return tstate_at(tp + p->tls_off);
 	case PY_TSTATE_TLS_DTV:
-		return tstate_by_dtv(p, tp);
+		return tstate_by_dtv(p, tp, p->tls_index);
+	case PY_TSTATE_TLS_DESC:
+		return WITH_ARM64 ? tstate_by_desc(p, tp) : TSTATE_NONE;
 	case PY_TSTATE_LIST:
-		return tstate_by_list(s, p, tp, 0);
+		return tstate_by_list(s, p, self, 0);
 	}
 	return TSTATE_NONE;
 }
@@ -213,7 +293,7 @@ static __always_inline u64 find_tstate(struct scratch *s, struct py_proc *p, u64
  * where states do not tell (up to 3.10), it is the GIL's holder if there is but one thread.
  * ts is in s->ts.
  */
-static __always_inline u64 settle_interpreter(struct scratch *s, struct py_proc *p, u64 tp,
+static __always_inline u64 settle_interpreter(struct scratch *s, struct py_proc *p, u64 self,
 					      u64 sp, u64 ts)
 {
 	u64 current, head, next;
@@ -223,8 +303,11 @@ static __always_inline u64 settle_interpreter(struct scratch *s, struct py_proc 
 	s->gil_holder = current;
 	if (current == ts)
 		return ts;
-	if (read_user(&head, 8, p->interps) ||
-	    read_user(&next, 8, head + p->l.is_next))
+	if (read_user(&head, 8, p->interps))
+		return TSTATE_UNREADABLE;
+	if (!head)	/* Py_Finalize() is through; the key's value stays behind */
+		return TSTATE_NONE;
+	if (read_user(&next, 8, head + p->l.is_next))
 		return TSTATE_UNREADABLE;
 	if (!next && head == ts_u64(s, p->l.ts_interp))
 		return ts;
@@ -232,7 +315,7 @@ static __always_inline u64 settle_interpreter(struct scratch *s, struct py_proc 
 		return current && current_is_alone() ? current : TSTATE_UNCERTAIN;
 	if (!sp)
 		return TSTATE_UNCERTAIN;
-	current = tstate_by_list(s, p, tp, sp);
+	current = tstate_by_list(s, p, self, sp);
 	return current ? current : ts;	/* it runs no Python at all: the key's is as good */
 }
 
@@ -243,18 +326,19 @@ static __always_inline u64 settle_interpreter(struct scratch *s, struct py_proc 
  * program, in each interpreter; a thread of a child that was forked by another is none.
  * Before interpreters told (up to 3.13): the one that CPython calls so, by its pthread_t.
  */
-static __always_inline bool is_main_thread(struct py_proc *p, u64 is, u64 ts, u64 tp)
+static __always_inline bool is_main_thread(struct py_proc *p, u64 is, u64 ts, u64 self)
 {
 	bool by_state = p->l.is_threads_main != ABI_NO_OFF32;
-	u64 me = by_state ? ts : tp, main;
+	u64 me = by_state ? ts : self, main;
 
-	if (p->main_thread == me && (!by_state || is == p->main_interp))
+	if (p->main_thread == me && !(WITH_ARM64 && is_unknown(me)) && (!by_state || is == p->main_interp))
 		return true;
 	if (by_state) {
 		if (read_user(&main, 8, is + p->l.is_threads_main))
 			return false;
 	} else {
-		if (!p->main_id) {
+		/* Of no thread but the first is it unknown. */
+		if (!p->main_id || (WITH_ARM64 && is_unknown(self))) {
 			u64 pid_tgid = bpf_get_current_pid_tgid();
 
 			return (u32)pid_tgid == pid_tgid >> 32;

@@ -300,38 +300,54 @@ static __always_inline int read_state(struct scratch *s, struct py_proc *p, u64 
 	return read_user(s->ts, len, ts);
 }
 
-/* The current thread's state, in s->ts. CNT_SAMPLE, or why there is none. */
-static __always_inline enum counter read_tstate(struct scratch *s, struct py_proc *p, u64 sp,
-						u64 *tstate)
+/*
+ * No loss: a program whose libc has not begun yet has no thread pointer, one that ends or
+ * executes another no memory, and after Py_Finalize() the state's may be gone.
+ */
+static __always_inline enum counter why_unreadable(const struct py_proc *p, u64 tp)
 {
-	u64 tp = current_thread_pointer(), ts = find_tstate(s, p, tp), settled;
+	u64 head;
+
+	if (current_flags() & PF_EXITING)
+		return CNT_NATIVE_THREAD;
+	if (!tp || current_is_in_exec())
+		return CNT_NOT_READY;
+	return read_user(&head, 8, p->interps) || head ? CNT_TSTATE_UNREADABLE : CNT_NATIVE_THREAD;
+}
+
+/* The current thread's state, in s->ts. CNT_SAMPLE, or why there is none. */
+static __always_inline enum counter read_tstate(struct scratch *s, struct py_proc *p, u64 tp,
+						u64 self, u64 sp, u64 *tstate)
+{
+	u64 ts = find_tstate(s, p, tp, self), settled;
 
 	if (ts > TSTATE_UNCERTAIN) {
-		if (read_state(s, p, ts))	/* on its way out it has no memory */
-			return current_flags() & PF_EXITING ? CNT_NATIVE_THREAD :
-							      CNT_TSTATE_UNREADABLE;
 		*tstate = ts;
+		if (read_state(s, p, ts))
+			ts = TSTATE_UNREADABLE;
+	}
+	if (ts > TSTATE_UNCERTAIN) {
 		if (p->l.gil_how != PY_GIL_RT_CURRENT)
 			return CNT_SAMPLE;
-		settled = settle_interpreter(s, p, tp, sp, ts);
+		settled = settle_interpreter(s, p, self, sp, ts);
 		if (settled == ts)
 			return CNT_SAMPLE;
 		ts = settled;
 		*tstate = ts;
 		if (ts > TSTATE_UNCERTAIN)
-			return read_state(s, p, ts) ? CNT_TSTATE_UNREADABLE : CNT_SAMPLE;
+			return read_state(s, p, ts) ? why_unreadable(p, tp) : CNT_SAMPLE;
 	}
 	if (ts == TSTATE_UNREADABLE)
-		return CNT_TSTATE_UNREADABLE;
+		return why_unreadable(p, tp);
 	if (ts == TSTATE_UNCERTAIN)
 		return CNT_TSTATE_UNCERTAIN;
-	if ((p->tstate_how == PY_TSTATE_TSS_GLIBC || p->tstate_how == PY_TSTATE_TSS_MUSL) &&
-	    p->tss_key < 0)
+	if (is_unknown(tp) || ((p->tstate_how == PY_TSTATE_TSS_GLIBC ||
+		     p->tstate_how == PY_TSTATE_TSS_MUSL) && p->tss_key < 0))
 		return CNT_NOT_READY;
 	return CNT_NATIVE_THREAD;
 }
 
-static __always_inline u8 status_of(struct scratch *s, struct py_proc *p, u64 is, u64 ts)
+static __always_inline u8 status_of(struct scratch *s, struct py_proc *p, u64 self, u64 is, u64 ts)
 {
 	u8 status = STATUS_ON_CPU;
 
@@ -339,7 +355,7 @@ static __always_inline u8 status_of(struct scratch *s, struct py_proc *p, u64 is
 		status |= STATUS_HAS_GIL;
 	if (has_exception(s, p, ts))
 		status |= STATUS_HAS_EXCEPTION;
-	if (is_main_thread(p, is, ts, current_thread_pointer()))
+	if (is_main_thread(p, is, ts, self))
 		status |= STATUS_MAIN_THREAD;
 	return status;
 }
@@ -352,11 +368,11 @@ static __always_inline enum counter unwind_python(struct scratch *s, struct py_p
 {
 	struct raw_sample *out = &s->sample;
 	struct walk *w = &s->walk;
+	u64 tp = current_thread_pointer(), self = self_of(p, tp), ts, is;
 	enum counter end;
-	u64 ts, is;
 
 	s->l = p->l;
-	end = read_tstate(s, p, sp, &ts);
+	end = read_tstate(s, p, tp, self, sp, &ts);
 	if (end != CNT_SAMPLE)
 		return end;
 	is = ts_u64(s, p->l.ts_interp);
@@ -376,7 +392,7 @@ static __always_inline enum counter unwind_python(struct scratch *s, struct py_p
 	out->flags = 0;
 	out->gc_at = 0;
 	out->interp_id = interpreter_id(p, is);
-	out->status = status_of(s, p, is, ts);
+	out->status = status_of(s, p, self, is, ts);
 	if (cfg_gc && (out->status & STATUS_HAS_GIL))
 		note_gc(s, p, is, w);
 	walk_frames(s);

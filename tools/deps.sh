@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# deps.sh build|check: install what the build, or the tests too, need and lack.
+# deps.sh build|cross|check: install what the build, the build for arm64 (on x86-64), or
+# the tests too, need and lack.
 # Debian and Ubuntu; elsewhere it says what is missing.
 set -eu
 
@@ -23,6 +24,12 @@ header protobuf-c/protobuf-c.h || need libprotobuf-c-dev
 have protoc-c || need protobuf-c-compiler
 header xxhash.h || need libxxhash-dev
 have python3 || need python3
+case "${1:-build}-$(uname -m)" in
+cross-x86_64 | check-x86_64)
+	have aarch64-linux-gnu-gcc || need gcc-aarch64-linux-gnu
+	have dpkg-deb || need dpkg
+	;;
+esac
 if [ "${1:-build}" = check ]; then
 	header cmocka.h || need libcmocka-dev
 	have mandoc || need mandoc
@@ -33,6 +40,7 @@ if [ "${1:-build}" = check ]; then
 	have setpriv || need util-linux
 	have setcap || need libcap2-bin
 	have qemu-system-x86_64 || need qemu-system-x86
+	have qemu-system-aarch64 || need qemu-system-arm
 	have mke2fs || need e2fsprogs
 	[ -e /usr/share/keyrings/debian-archive-keyring.gpg ] || need debian-archive-keyring
 	have chromium || have chromium-browser || have google-chrome || need chromium

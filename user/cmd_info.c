@@ -17,6 +17,7 @@
 #include "json.h"
 #include "options.h"
 #include "output.h"
+#include "process_frame.h"
 #include "profile_set.h"
 #include "profile_text.h"
 #include "tach_reader.h"
@@ -36,6 +37,10 @@ struct threads {
 	struct thread_map *map;
 	struct thread *list;
 	uint32_t cnt, cap;
+	/* Of a file that may be of several processes; else NULL. */
+	struct process_root root;
+	uint64_t *samples_of;		/* by root frame */
+	uint32_t process_cnt;
 };
 
 struct run {
@@ -89,6 +94,10 @@ static int on_event(void *ctx, const struct event *ev)
 	th->gil_requested += !!(ev->status & STATUS_GIL_REQUESTED);
 	th->exceptions += !!(ev->status & STATUS_HAS_EXCEPTION);
 	th->main |= !!(ev->status & STATUS_MAIN_THREAD);
+	if (t->samples_of && process_root_of(&t->root, ev)) {
+		t->process_cnt += !t->samples_of[t->root.frame];
+		t->samples_of[t->root.frame] += ev->weight;
+	}
 	return 0;
 }
 
@@ -215,6 +224,29 @@ static void json_threads(struct json *j, const struct threads *t)
 	json_array_end(j);
 }
 
+/* null: it is of one process. */
+static void json_members(struct json *j, const struct threads *t)
+{
+	char comm[PROCESS_FRAME_BYTES];
+	uint32_t i, tgid;
+
+	if (!t->process_cnt) {
+		json_null(j, "processes");
+		return;
+	}
+	json_array(j, "processes");
+	for (i = 0; i < t->root.tables->frame_cnt; i++) {
+		if (!t->samples_of[i] || !process_frame_parse(t->root.tables, i, &tgid, comm))
+			continue;
+		json_object(j, NULL);
+		json_uint(j, "pid", tgid);
+		json_string(j, "comm", comm);
+		json_uint(j, "samples", t->samples_of[i]);
+		json_object_end(j);
+	}
+	json_array_end(j);
+}
+
 static void json_identity(struct json *j, const struct profile_file *file)
 {
 	json_string(j, "path", file->path);
@@ -233,6 +265,7 @@ static void json_file(struct json *j, const struct profile_file *file,
 	json_identity(j, file);
 	json_string(j, "format", "tach");
 	json_header(j, info);
+	json_members(j, t);
 	json_threads(j, t);
 	if (file->session)
 		json_losses(j, file->session, file->name);
@@ -388,6 +421,9 @@ static void print_file(const struct profile_file *file, const struct tach_info *
 		       const struct threads *t)
 {
 	print_identity(file);
+	if (t->process_cnt)
+		printf("  %-12s %u share this file; report --by process lists them\n", "processes",
+		       t->process_cnt);
 	print_header(info);
 	if (file->session)
 		print_losses(file->session, file->name);
@@ -456,6 +492,19 @@ static void show_other(struct run *run, const struct profile_file *file, const s
 
 /* ---- */
 
+static int look_for_processes(struct threads *t, const struct profile_file *file,
+			      const struct profile_tables *tables)
+{
+	free(t->samples_of);
+	t->samples_of = NULL;
+	t->process_cnt = 0;
+	t->root = (struct process_root){ .tables = tables };
+	if (file->process.tgid)
+		return 0;
+	t->samples_of = calloc((size_t)tables->frame_cnt + 1, sizeof(*t->samples_of));
+	return t->samples_of ? 0 : -ENOMEM;
+}
+
 static int show_file(void *ctx, const struct profile_file *file, struct reader *r)
 {
 	const struct tach_info *info = reader_tach_info(r);
@@ -467,7 +516,9 @@ static int show_file(void *ctx, const struct profile_file *file, struct reader *
 	if (t->list)
 		memset(t->list, 0, t->cap * sizeof(*t->list));
 	t->map = thread_map_new();
-	err = t->map ? profile_set_run(run->set, file, r, on_event, t) : -ENOMEM;
+	err = t->map ? look_for_processes(t, file, reader_tables(r)) : -ENOMEM;
+	if (!err)
+		err = profile_set_run(run->set, file, r, on_event, t);
 	thread_map_free(t->map);
 	if (err)
 		return err;
@@ -517,6 +568,7 @@ out:
 	if (set.failed)
 		err = -EIO;	/* reported where it happened */
 	free(run.threads.list);
+	free(run.threads.samples_of);
 	profile_set_free(&set);
 	return err ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -11,6 +11,7 @@
 #include "json.h"
 #include "options.h"
 #include "output.h"
+#include "process_frame.h"
 #include "profile_set.h"
 #include "profile_text.h"
 #include "report.h"
@@ -31,7 +32,14 @@ struct run {
 	enum profile_unit unit;			/* of the first profile: others are refused */
 	bool timed;				/* at least one profile knows how long it took */
 	double longest_s;
-	uint64_t last_us;			/* of the profile being read */
+	/* Of the profile being read: */
+	uint64_t last_us;
+	const struct profile_file *file;
+	struct process_root root;
+	uint32_t *row_of;			/* by root frame: 1 + its row, 0 none; NULL: it
+						 * is a file of one process */
+	uint32_t row_of_rest;			/* likewise, of samples without such a frame */
+	bool spare_row;				/* the file's own is not used so far */
 };
 
 /* What is printed of a row. */
@@ -42,21 +50,83 @@ struct line {
 	char *place;
 };
 
+static int note_profile(struct run *run, const struct profile_file *file)
+{
+	const struct profile_file **profiles;
+
+	profiles = reallocarray(run->profiles, run->profile_cnt + 1, sizeof(*profiles));
+	if (!profiles)
+		return -ENOMEM;
+	run->profiles = profiles;
+	run->profiles[run->profile_cnt++] = file;
+	return 0;
+}
+
+/* A row for one of the processes in the file; its first one has the file's own. */
+static int new_row(struct run *run, const struct profile_file *file, uint32_t *row)
+{
+	const char *label = file->process.comm ? file->process.comm : file->name;
+	int err = 0;
+
+	if (run->spare_row) {
+		run->spare_row = false;
+		run->profiles[run->profile_cnt - 1] = file;
+		report_rename(run->report, label);
+	} else {
+		run->set->many = true;
+		err = note_profile(run, file);
+		if (!err)
+			err = report_begin(run->report, run->root.tables, label);
+	}
+	*row = run->profile_cnt;
+	return err;
+}
+
+/* By process, in a file of several: the row of the one that run->root says, or of none. */
+static int select_row(struct run *run, bool is_process)
+{
+	uint32_t *row = is_process ? &run->row_of[run->root.frame] : &run->row_of_rest;
+	const struct profile_file *file = run->file;
+	int err = 0;
+
+	if (!*row && is_process) {
+		struct profile_file *inner =
+			profile_set_inner(run->set, file, run->root.tgid, run->root.comm);
+
+		if (!inner)
+			return -ENOMEM;
+		inner->process.command = file->process.command;
+		file = inner;
+	}
+	if (!*row)
+		err = new_row(run, file, row);
+	if (!err)
+		report_select(run->report, *row - 1);
+	return err;
+}
+
 static int on_event(void *ctx, const struct event *ev)
 {
 	struct run *run = ctx;
+	struct event inner = *ev;
+	bool is_process;
+	int err = 0;
 
 	if (ev->time_us > run->last_us)
 		run->last_us = ev->time_us;
-	return report_event(run->report, ev);
+	if (run->row_of) {
+		is_process = process_root_of(&run->root, ev);
+		inner.nframes -= is_process;	/* which is no function */
+		if (run->opts->by == REPORT_BY_PROCESS)
+			err = select_row(run, is_process);
+	}
+	return err ? err : report_event(run->report, &inner);
 }
 
 /* -EMEDIUMTYPE after saying that it counts something else: bytes and samples do not add up. */
 static int begin_profile(struct run *run, const struct profile_file *file,
 			 const struct reader_info *info)
 {
-	const struct profile_file **profiles;
-
 	if (run->profile_cnt && run->unit != info->meta.unit) {
 		log_error("'%s': counts %s, what came before it %s: give it a report of its own",
 			  file->shown, reader_unit_name(info->meta.unit),
@@ -64,17 +134,28 @@ static int begin_profile(struct run *run, const struct profile_file *file,
 		run->set->failed = true;
 		return -EMEDIUMTYPE;
 	}
-	profiles = reallocarray(run->profiles, run->profile_cnt + 1, sizeof(*profiles));
-	if (!profiles)
-		return -ENOMEM;
-	run->profiles = profiles;
 	if (run->profile_cnt && run->mode != info->meta.mode)
 		run->modes_differ = true;
 	run->mode = info->meta.mode;
 	run->unit = info->meta.unit;
 	run->timed |= info->timed;
-	run->profiles[run->profile_cnt++] = file;
-	return 0;
+	return note_profile(run, file);
+}
+
+/* A file that does not say whose it is may be of several processes. */
+static int look_for_processes(struct run *run, const struct profile_file *file,
+			      const struct profile_tables *tables)
+{
+	run->file = file;
+	run->row_of_rest = 0;
+	run->spare_row = true;
+	free(run->row_of);
+	run->row_of = NULL;
+	run->root = (struct process_root){ .tables = tables };
+	if (file->process.tgid)
+		return 0;
+	run->row_of = calloc((size_t)tables->frame_cnt + 1, sizeof(*run->row_of));
+	return run->row_of ? 0 : -ENOMEM;
 }
 
 static int add_profile(void *ctx, const struct profile_file *file, struct reader *r)
@@ -88,6 +169,9 @@ static int add_profile(void *ctx, const struct profile_file *file, struct reader
 	if (err)
 		return err == -EMEDIUMTYPE ? 0 : err;
 	run->last_us = info->meta.start_us;
+	err = look_for_processes(run, file, reader_tables(r));
+	if (err)
+		return err;
 	err = report_begin(run->report, reader_tables(r),
 			   file->process.comm ? file->process.comm : file->name);
 	if (!err)
@@ -396,6 +480,7 @@ out:
 	if (set.failed)
 		err = -EIO;	/* reported where it happened */
 	report_free(run.report);
+	free(run.row_of);
 	free(run.profiles);
 	profile_set_free(&set);
 	return err ? EXIT_FAILURE : EXIT_SUCCESS;

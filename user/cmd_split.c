@@ -23,6 +23,7 @@
 #include "json.h"
 #include "options.h"
 #include "output.h"
+#include "process_frame.h"
 #include "profile_out.h"
 #include "profile_set.h"
 #include "remap.h"
@@ -36,7 +37,8 @@
 #define STEM_BYTES 200
 
 struct piece {
-	uint64_t key;		/* thread id, number of the stretch of time, or 0 */
+	uint64_t key;		/* thread id, number of the stretch of time, process frame or 0 */
+	const struct profile_file *of;	/* whose it is */
 	int fd;			/* -1: not open */
 	struct sink *sink;
 	struct intern *in;
@@ -59,13 +61,14 @@ struct split {
 	/* The profile being read: */
 	const struct profile_file *file;
 	struct reader *r;
+	struct process_root root;	/* tables NULL: it is of one process */
 	struct thread_map *numbers;	/* (key, 0) -> number of the piece */
 	struct piece *pieces;
 	size_t piece_cnt, piece_cap;
 	size_t first;			/* [first, first + AT_ONCE) are being written */
 };
 
-static uint64_t key_of(const struct split *s, const struct event *ev)
+static uint64_t key_of(struct split *s, const struct event *ev)
 {
 	const struct profile_meta *meta = &reader_info(s->r)->meta;
 
@@ -75,7 +78,7 @@ static uint64_t key_of(const struct split *s, const struct event *ev)
 	case SPLIT_BY_TIME:
 		return (ev->time_us - meta->start_us) / s->opts->every_us;
 	case SPLIT_BY_PROCESS:
-		break;
+		return process_root_of(&s->root, ev) ? 1 + (uint64_t)s->root.frame : 0;
 	}
 	return 0;
 }
@@ -85,7 +88,7 @@ static uint64_t key_of(const struct split *s, const struct event *ev)
 /* A name in the directory that is not taken, for good in session.json. */
 static int name_piece(struct split *s, const struct piece *p, char name[OUTPUT_NAME_MAX])
 {
-	const char *from = s->file->name, *dot = strstr(from, ".tach");
+	const char *from = p->of->name, *dot = strstr(from, ".tach");
 	int len = dot ? (int)(dot - from) : (int)strlen(from), n, i;
 	char what[48] = "", again[16] = "";
 	struct stat st;
@@ -98,7 +101,9 @@ static int name_piece(struct split *s, const struct piece *p, char name[OUTPUT_N
 	for (i = 1;; i++) {
 		if (i > 1)
 			snprintf(again, sizeof(again), ".%d", i);
-		n = snprintf(name, OUTPUT_NAME_MAX, "%.*s%s%s.tach", len, from, what, again);
+		if (p->of != s->file)
+			output_file_name(name, p->of->process.tgid, p->of->process.comm, i - 1);
+		n = p->of != s->file ? 0 : snprintf(name, OUTPUT_NAME_MAX, "%.*s%s%s.tach", len, from, what, again);
 		if (n >= OUTPUT_NAME_MAX)
 			return -ENAMETOOLONG;
 		if (fstatat(s->dirfd, name, &st, AT_SYMLINK_NOFOLLOW))
@@ -106,7 +111,7 @@ static int name_piece(struct split *s, const struct piece *p, char name[OUTPUT_N
 	}
 }
 
-static int note_written(struct split *s, const char *name)
+static int note_written(struct split *s, const struct piece *p, const char *name)
 {
 	struct written *bigger = reallocarray(s->written, s->written_cnt + 1, sizeof(*bigger));
 
@@ -114,7 +119,7 @@ static int note_written(struct split *s, const char *name)
 		return -ENOMEM;
 	s->written = bigger;
 	s->written[s->written_cnt].name = strdup(name);
-	s->written[s->written_cnt].from = s->file;
+	s->written[s->written_cnt].from = p->of;
 	return s->written[s->written_cnt++].name ? 0 : -ENOMEM;
 }
 
@@ -122,8 +127,8 @@ static int note_written(struct split *s, const char *name)
 static void piece_meta(const struct split *s, const struct piece *p, struct profile_meta *meta)
 {
 	*meta = reader_info(s->r)->meta;
-	meta->tgid = s->file->process.tgid;
-	meta->comm = s->file->process.comm;
+	meta->tgid = p->of->process.tgid;
+	meta->comm = p->of->process.comm;
 	if (s->opts->split_by == SPLIT_BY_TIME)
 		meta->start_us += p->key * s->opts->every_us;
 }
@@ -140,12 +145,31 @@ static void piece_stats(const struct split *s, const struct piece *p, struct pro
 	st->duration_s = left < 0 ? 0 : left < every ? left : every;
 }
 
+/* One of several processes in the file (the last root frame is its), or the file's own. */
+static int whose_piece(struct split *s, struct piece *p)
+{
+	struct profile_file *inner;
+
+	p->of = s->file;
+	if (s->opts->split_by != SPLIT_BY_PROCESS || !p->key)
+		return 0;
+	inner = profile_set_inner(&s->set, s->file, s->root.tgid, s->root.comm);
+	if (!inner)
+		return -ENOMEM;
+	inner->process.command = s->file->process.command;
+	p->of = inner;
+	return 0;
+}
+
 static int open_piece(struct split *s, struct piece *p)
 {
 	struct sink_args args = { .layout = s->opts->layout, .compressor = s->compressor };
 	char name[OUTPUT_NAME_MAX];
 	struct profile_meta meta;
-	int err = name_piece(s, p, name);
+	int err = whose_piece(s, p);
+
+	if (!err)
+		err = name_piece(s, p, name);
 
 	if (err)
 		return err;
@@ -159,7 +183,7 @@ static int open_piece(struct split *s, struct piece *p)
 	if (!p->sink)
 		return -ENOMEM;
 	piece_meta(s, p, &meta);
-	err = note_written(s, name);
+	err = note_written(s, p, name);
 	return err ? err : p->sink->ops->begin(p->sink, &meta, intern_tables(p->in));
 }
 
@@ -211,7 +235,7 @@ static int number_of(struct split *s, uint64_t key, size_t *number)
 static int on_event(void *ctx, const struct event *ev)
 {
 	struct split *s = ctx;
-	struct event ours;
+	struct event inner = *ev, ours;
 	struct piece *p;
 	size_t number;
 	int err = number_of(s, key_of(s, ev), &number);
@@ -224,7 +248,8 @@ static int on_event(void *ctx, const struct event *ev)
 		if (err)
 			return err;
 	}
-	err = remap_event(p->remap, ev, &ours);
+	inner.nframes -= p->of != s->file;	/* its own file needs no root frame */
+	err = remap_event(p->remap, &inner, &ours);
 	return err ? err : p->sink->ops->event(p->sink, &ours);
 }
 
@@ -260,6 +285,7 @@ static int split_file(void *ctx, const struct profile_file *file, struct reader 
 	s->file = file;
 	s->r = r;
 	s->piece_cnt = s->first = 0;
+	s->root = (struct process_root){ .tables = file->process.tgid ? NULL : reader_tables(r) };
 	s->numbers = thread_map_new();
 	if (!s->numbers)
 		return -ENOMEM;

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "cpython/elf.h"
+#include "cpython/libc.h"
 #include "far_read.h"
 #include "proc.h"
 #include "u64map.h"
@@ -31,6 +32,9 @@ struct known_file {
 	char why[DISCOVERY_WHY_MAX];
 	struct cpython_image image;
 	struct elf_file elf;		/* of an image; elf.fd is ours */
+	bool self_read;			/* as a C library: */
+	int self_err;			/* of libc_self_below() */
+	uint16_t self_below;
 };
 
 /* A file that a process has mapped from its beginning. */
@@ -64,8 +68,17 @@ struct look {
 	char *why;
 };
 
+/*
+ * Anybody can make files: what is no CPython is forgotten when there is too much of it, and
+ * looked at again. CPythons are kept, processes refer to them; so many, and so many open.
+ */
+#define OTHERS_MAX 16384
+#define IMAGES_MAX 8192
+#define IMAGES_OPEN_MAX 1024
+
 struct discovery {
 	struct u64map files;		/* hash of identity -> chain of known_file */
+	size_t other_cnt, image_cnt;	/* of them */
 	struct look look;		/* too large for the stack */
 };
 
@@ -100,11 +113,16 @@ static bool same_file(const struct stat *a, const struct stat *b)
 	       a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
+static uint64_t file_key(const struct stat *st)
+{
+	return hash_u64(st->st_ino ^ hash_u64(st->st_dev));
+}
+
 static struct known_file *find_known(struct discovery *d, const struct stat *st, uint64_t *key)
 {
 	struct known_file *f;
 
-	*key = hash_u64(st->st_ino ^ hash_u64(st->st_dev));
+	*key = file_key(st);
 	for (f = u64map_get(&d->files, *key); f; f = f->next)
 		if (same_file(&f->st, st))
 			return f;
@@ -124,19 +142,66 @@ static void keep_file(struct known_file *f, int fd)
 		f->image.file = &f->elf;
 }
 
+/* Of a chain, what is an image; the others are freed. */
+static struct known_file *only_images(struct known_file *f)
+{
+	struct known_file *kept = NULL, *next;
+
+	for (; f; f = next) {
+		next = f->next;
+		if (f->err) {
+			free(f);
+			continue;
+		}
+		f->next = kept;
+		kept = f;
+	}
+	return kept;
+}
+
+static int forget_others(struct discovery *d)
+{
+	struct u64map images = { .cap = 0 };
+	struct known_file *f;
+	size_t pos = 0;
+	int err = 0;
+
+	while ((f = u64map_next(&d->files, &pos))) {
+		uint64_t key = file_key(&f->st);
+
+		f = only_images(f);
+		if (f && !err)
+			err = u64map_put(&images, key, f);
+	}
+	u64map_free(&d->files);
+	d->files = images;
+	d->other_cnt = 0;
+	return err;
+}
+
 /* Read a file that we have not seen. NULL: no memory. */
 static struct known_file *read_new(struct discovery *d, int fd, const struct stat *st,
 				   uint64_t key)
 {
-	struct known_file *f = calloc(1, sizeof(*f));
+	struct known_file *f;
 
+	if (d->other_cnt >= OTHERS_MAX && forget_others(d))
+		return NULL;
+	f = calloc(1, sizeof(*f));
 	if (!f)
 		return NULL;
 	f->st = *st;
 	f->next = u64map_get(&d->files, key);
 	f->err = cpython_image_read(fd, &f->image, f->why, sizeof(f->why));
-	if (!f->err)
+	if (!f->err && d->image_cnt >= IMAGES_MAX) {
+		f->err = -ENOTSUP;
+		snprintf(f->why, sizeof(f->why), "more than %d different CPythons have been seen",
+			 IMAGES_MAX);
+	}
+	if (!f->err && d->image_cnt < IMAGES_OPEN_MAX)
 		keep_file(f, fd);
+	d->image_cnt += !f->err;
+	d->other_cnt += !!f->err;
 	if (u64map_put(&d->files, key, f)) {
 		free(f);
 		return NULL;
@@ -414,6 +479,58 @@ static void choose(const struct look *look, uint64_t prefer, struct discovered *
 	out->copied = look->runtime_copy || look->none_copy;
 }
 
+/* The C library in it; or the executable, which has it in it or will have it mapped. */
+static const struct mapped *find_libc(const struct look *look, bool *seen)
+{
+	size_t i;
+
+	for (i = 0; i < look->mapped_cnt; i++)
+		if (look->mapped[i].code &&
+		    libc_is_name(strrchr(look->mapped[i].path, '/') + 1)) {
+			*seen = true;
+			return &look->mapped[i];
+		}
+	*seen = false;
+	return look->exe_at < look->mapped_cnt ? &look->mapped[look->exe_at] : NULL;
+}
+
+static int read_self(struct discovery *d, const struct mapped *m, struct known_file *f)
+{
+	int fd;
+
+	if (f->self_read)
+		return 0;
+	fd = proc_open_mapped(d->look.tgid, &m->map);
+	if (fd < 0)
+		return -EAGAIN;
+	f->self_err = libc_self_below(fd, &f->self_below);
+	f->self_read = true;
+	close(fd);
+	return 0;
+}
+
+/* How far below the thread pointer pthread_self() is. -EAGAIN: its library may still come. */
+static int find_self(struct discovery *d, struct discovered *out)
+{
+	bool seen;
+	const struct mapped *m = find_libc(&d->look, &seen);
+	const struct elf_file *file = out->image->file;
+	bool will_come = !seen && file && (file->dyn.needs_glibc || file->dyn.needs_musl);
+	struct known_file *f = m ? known_file(d, m) : NULL;
+
+	snprintf(out->why, sizeof(out->why), seen || !will_come ?
+		 "its C library has no pthread_self() of a known kind" :
+		 "it has no C library that is known (yet)");
+	if (!f)
+		return m && errno == ENOMEM ? -ENOMEM : -EAGAIN;
+	if (read_self(d, m, f))
+		return -EAGAIN;
+	out->proc.self_below = f->self_below;
+	if (!f->self_err)
+		return 0;
+	return will_come ? -EAGAIN : -ENOTSUP;
+}
+
 int discovery_look(struct discovery *d, pid_t tgid, uint64_t *files, uint64_t prefer,
 		   struct discovered *out)
 {
@@ -421,16 +538,20 @@ int discovery_look(struct discovery *d, pid_t tgid, uint64_t *files, uint64_t pr
 	uint64_t before = *files;
 	int err;
 
-	look->tgid = tgid;
+	look->tgid = proc_living_task(tgid);
 	look->mapped_cnt = look->found_cnt = 0;
 	look->exe_at = MAPPED_MAX;
 	look->files = 1;
 	look->runtime_copy = look->none_copy = 0;
 	look->err = -ENOENT;
 	look->why = out->why;
-	if (proc_exe(tgid, look->exe, sizeof(look->exe)))
+	if (!look->tgid) {
+		snprintf(out->why, sizeof(out->why), "%s", strerror(ESRCH));
+		return -ESRCH;
+	}
+	if (proc_exe(look->tgid, look->exe, sizeof(look->exe)))
 		look->exe[0] = '\0';
-	err = proc_maps(tgid, collect, look);
+	err = proc_maps(look->tgid, collect, look);
 	snprintf(out->why, sizeof(out->why), "%s", strerror(-err));
 	if (err < 0)
 		return err;
@@ -443,5 +564,5 @@ int discovery_look(struct discovery *d, pid_t tgid, uint64_t *files, uint64_t pr
 	if (!look->found_cnt)
 		return look->err;
 	choose(look, prefer, out);
-	return 0;
+	return out->image->needs_self ? find_self(d, out) : 0;
 }

@@ -95,20 +95,25 @@ static bool is_same_file(int a, int b)
 	       st_a.st_ino == st_b.st_ino;
 }
 
-/* Remember what an executable runs. image NULL: nothing. */
+/*
+ * Remember what an executable runs. image NULL: nothing. of: a process of it, NULL: there was
+ * none. Where a C library must be asked only a process tells which one that is.
+ */
 static void remember(struct exes *e, uint64_t key, int exe_fd, const struct cpython_image *image,
-		     bool seen)
+		     bool seen, const struct py_proc *of)
 {
 	struct known_exe *known = entry(e, key);
 	const struct elf_file *lib;
 	struct py_proc proc;
 	struct py_exe exe;
 
-	if (!known || !image || !image->file || known->seen || (known->image && !seen))
+	if (!known || !image || !image->file || known->seen || (known->image && !seen) ||
+	    (image->needs_self && !of))
 		return;
 	lib = is_same_file(exe_fd, image->file->fd) ? NULL : image->file;
 	known->seen = seen;
 	discovery_proc(image, &proc);
+	proc.self_below = of ? of->self_below : 0;
 	if (exe_describe(exe_fd, lib, &proc, &exe))
 		return;
 	known->image = image;
@@ -128,11 +133,12 @@ static void learn_file(struct exes *e, int fd, const char *path)
 		return;
 	image = discovery_image(e->discovery, fd);
 	if (image) {
-		remember(e, key, fd, image, true);
+		remember(e, key, fd, image, true, NULL);
 		return;
 	}
 	lib = exe_open_library(fd, path);
-	remember(e, key, fd, lib < 0 ? NULL : discovery_image(e->discovery, lib), false);
+	remember(e, key, fd, lib < 0 ? NULL : discovery_image(e->discovery, lib), false,
+		 NULL);
 	if (lib >= 0)
 		close(lib);
 }
@@ -161,7 +167,7 @@ static int open_exe(pid_t tgid)
 {
 	char link[64];
 
-	snprintf(link, sizeof(link), "/proc/%d/exe", tgid);
+	snprintf(link, sizeof(link), "/proc/%d/exe", proc_living_task(tgid));
 	return open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 }
 
@@ -181,7 +187,8 @@ void exes_learn_process(struct exes *e, pid_t tgid, uint64_t key)
 	close(fd);
 }
 
-void exes_seen(struct exes *e, pid_t tgid, const struct cpython_image *image)
+void exes_seen(struct exes *e, pid_t tgid, const struct cpython_image *image,
+	       const struct py_proc *proc)
 {
 	int fd = open_exe(tgid);
 	uint64_t key;
@@ -189,7 +196,7 @@ void exes_seen(struct exes *e, pid_t tgid, const struct cpython_image *image)
 	if (fd < 0)
 		return;
 	if (!exe_key_of(fd, &key))
-		remember(e, key, fd, image, true);
+		remember(e, key, fd, image, true, proc);
 	close(fd);
 }
 

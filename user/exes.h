@@ -34,8 +34,9 @@ void exes_learn(struct exes *e, const char *path);
 void exes_learn_likely(struct exes *e);
 /* And of what a process executes, if that was not looked at before. */
 void exes_learn_process(struct exes *e, pid_t tgid, uint64_t key);
-/* The process runs this image: better than any guess. */
-void exes_seen(struct exes *e, pid_t tgid, const struct cpython_image *image);
+/* The process runs this image and is walked like that: better than any guess. */
+void exes_seen(struct exes *e, pid_t tgid, const struct cpython_image *image,
+	       const struct py_proc *proc);
 
 /* ---- for these, and for tests ---- */
 

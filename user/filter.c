@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "process_frame.h"
+
 /* Of a name so much is matched: regexec() takes memory by the byte, and names are hostile. */
 #define MATCH_MAX_BYTES 4096
 
@@ -23,6 +25,7 @@ struct filter {
 	const struct filter_options *o;
 	const struct profile_tables *tables;
 	uint64_t from_us, to_us;	/* absolute; to_us: the first that does not count */
+	struct process_root root;	/* tables NULL: all are of a process that is wanted */
 	uint8_t *strings, *frames;	/* verdicts; NULL: no expression was given */
 	/* The last stack: */
 	bool known, passes;
@@ -79,6 +82,18 @@ bool filter_wants_process(const struct filter_options *o, uint32_t tgid, const c
 	return !o->process_cnt;
 }
 
+bool filter_wants_tables(const struct filter_options *o, const struct profile_tables *tables)
+{
+	char comm[PROCESS_FRAME_BYTES];
+	uint32_t i, tgid;
+
+	for (i = 0; i < tables->frame_cnt; i++)
+		if (process_frame_parse(tables, i, &tgid, comm) &&
+		    filter_wants_process(o, tgid, comm))
+			return true;
+	return false;
+}
+
 /* none: what no limit means. */
 static uint64_t absolute(const struct filter_time *t, const struct profile_meta *meta,
 			 uint64_t none)
@@ -125,6 +140,11 @@ void filter_free(struct filter *f)
 	free(f->strings);
 	free(f->frames);
 	free(f);
+}
+
+void filter_by_process_frames(struct filter *f)
+{
+	f->root.tables = f->tables;
 }
 
 static bool matches(const regex_t *re, const struct string_ref *s)
@@ -188,6 +208,13 @@ static bool thread_passes(const struct filter *f, uint64_t thread_id)
 	return !f->o->thread_cnt;
 }
 
+static bool process_passes(struct filter *f, const struct event *ev)
+{
+	return !f->root.tables ||
+	       (process_root_of(&f->root, ev) &&
+		filter_wants_process(f->o, f->root.tgid, f->root.comm));
+}
+
 int filter_event(void *ctx, const struct event *ev)
 {
 	struct filter *f = ctx;
@@ -195,6 +222,7 @@ int filter_event(void *ctx, const struct event *ev)
 
 	if ((ev->status & must) != must || ev->status & must_not || ev->time_us < f->from_us ||
 	    (f->o->to.given && ev->time_us >= f->to_us) || !thread_passes(f, ev->thread_id) ||
+	    !process_passes(f, ev) ||
 	    (f->frames && !stack_passes(f, ev)))
 		return 0;
 	return f->on_event(f->ctx, ev);

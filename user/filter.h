@@ -45,11 +45,16 @@ bool filter_wants_process(const struct filter_options *o, uint32_t tgid, const c
 
 struct filter;
 
+/* Is one of the processes whose frames are in the tables wanted? See process_frame.h. */
+bool filter_wants_tables(const struct filter_options *o, const struct profile_tables *tables);
+
 /* For one profile; meta and tables outlive it. NULL with errno. */
 struct filter *filter_new(const struct filter_options *o, const struct profile_meta *meta,
 			  const struct profile_tables *tables,
 			  int (*on_event)(void *ctx, const struct event *ev), void *ctx);
 void filter_free(struct filter *f);
+/* The profile is of several processes: their frames decide which samples are wanted. */
+void filter_by_process_frames(struct filter *f);
 
 /* Hand the event on if it passes. ctx is the filter. 0, or what on_event() returned. */
 int filter_event(void *ctx, const struct event *ev);

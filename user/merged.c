@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "process_frame.h"
 #include "remap.h"
 #include "util.h"
 
@@ -68,12 +69,11 @@ struct merged_pour *merged_pour_new(const struct profile_tables *tables, struct 
 				    struct sink *sink, pid_t tgid, const char *comm)
 {
 	struct merged_pour *p = calloc(1, sizeof(*p));
-	char shown[4 * PROC_COMM_MAX], name[sizeof(shown) + 32];
+	char name[PROCESS_FRAME_BYTES];
 
 	if (!p)
 		return NULL;
-	snprintf(name, sizeof(name), "<process %d %s>", tgid,
-		 escape_text(comm, strlen(comm), shown, sizeof(shown)));
+	process_frame_name(name, tgid, comm);
 	p->sink = sink;
 	p->remap = remap_new(tables, into);
 	if (!p->remap || intern_synthetic(into, name, &p->root)) {

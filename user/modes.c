@@ -31,6 +31,7 @@ struct sampler {
 	struct tachbpf_bpf *skel;
 	struct perf_event_attr attr;
 	uint32_t rate_hz;
+	enum sampler_event event;	/* as asked for */
 	bool fixed_cpus, started;
 	struct cpu_event *events;
 	int cnt;
@@ -56,11 +57,15 @@ static void set_clock(struct perf_event_attr *attr, uint32_t rate_hz)
 	};
 }
 
-/* Cycles if the machine has them (virtual machines often do not), else the clock. */
-static void choose_event(struct sampler *s, int cpu)
+/* 0, or -errno: cycles were asked for and are not to be had; logs why. */
+static int choose_event(struct sampler *s, int cpu)
 {
 	int fd;
 
+	if (s->event == SAMPLER_CLOCK) {
+		set_clock(&s->attr, s->rate_hz);
+		return 0;
+	}
 	s->attr = (struct perf_event_attr){
 		.type = PERF_TYPE_HARDWARE,
 		.size = sizeof(s->attr),
@@ -72,10 +77,21 @@ static void choose_event(struct sampler *s, int cpu)
 	fd = open_event(&s->attr, cpu);
 	if (fd >= 0) {
 		close(fd);
-		return;
+		return 0;
+	}
+	if (s->event == SAMPLER_CYCLES) {
+		/* A frequency is checked against a limit, a period (the clock's) is not. */
+		if (fd == -EINVAL)
+			log_error("%u Hz is more than kernel.perf_event_max_sample_rate allows: "
+				  "lower -r, or set that anew with sysctl", s->rate_hz);
+		else
+			log_error("the hardware counts no cycles that can be sampled (%s): leave "
+				  "out -e cycles for the kernel's cpu-clock", strerror(-fd));
+		return fd;
 	}
 	log_debug("no hardware cycles (%s): the kernel's CPU clock ticks instead", strerror(-fd));
 	set_clock(&s->attr, s->rate_hz);
+	return 0;
 }
 
 /* perf throttles beyond this, silently: on a busy CPU nobody can tell what did not come. */
@@ -95,12 +111,13 @@ static void warn_throttled(uint32_t rate_hz)
 struct sampler *sampler_new(struct tachbpf_bpf *skel, const struct sampler_args *args)
 {
 	struct sampler *s = calloc(1, sizeof(*s));
-	int *cpus = NULL, i;
+	int *cpus = NULL, i, err = -ENOMEM;
 
 	if (!s)
 		return NULL;
 	s->skel = skel;
 	s->rate_hz = args->rate_hz;
+	s->event = args->event;
 	s->fixed_cpus = args->cpu_list;
 	s->cnt = args->cpu_list ? proc_cpu_list(args->cpu_list, &cpus) : proc_online_cpus(&cpus);
 	if (s->cnt <= 0) {
@@ -113,16 +130,17 @@ struct sampler *sampler_new(struct tachbpf_bpf *skel, const struct sampler_args 
 	s->events = calloc(s->cnt, sizeof(*s->events));
 	for (i = 0; s->events && i < s->cnt; i++)
 		s->events[i] = (struct cpu_event){ .cpu = cpus[i], .fd = -1 };
-	if (s->events) {
+	if (s->events)
+		err = choose_event(s, cpus[0]);
+	if (!err)
 		warn_throttled(s->rate_hz);
-		choose_event(s, cpus[0]);
-	}
 	free(cpus);
-	if (!s->events) {
-		free(s);
-		return NULL;
-	}
-	return s;
+	if (!err)
+		return s;
+	free(s->events);
+	free(s);
+	errno = -err;
+	return NULL;
 }
 
 static int start_cpu(struct sampler *s, struct cpu_event *e)
@@ -142,7 +160,8 @@ static int start_cpu(struct sampler *s, struct cpu_event *e)
 	return 0;
 }
 
-int sampler_start(struct sampler *s)
+/* 0, or -errno and which CPU did not start; none goes on then. */
+static int start_all(struct sampler *s, int *cpu)
 {
 	int i, err, running = 0;
 
@@ -151,12 +170,7 @@ int sampler_start(struct sampler *s)
 		if (err == -ENODEV && !s->fixed_cpus)
 			continue;	/* went offline between the listing and now */
 		if (err) {
-			log_error("cannot sample CPU %d: %s%s", s->events[i].cpu, strerror(-err),
-				  err == -EPERM || err == -EACCES ?
-				  ": perf_event_open(2) is denied, by a seccomp filter "
-				  "(containers have one) or a security module" :
-				  err == -EMFILE ? ": raise the limit of open files (ulimit -n)" :
-				  err == -ENODEV ? ": it is offline; choose others with -C" : "");
+			*cpu = s->events[i].cpu;
 			sampler_stop(s);
 			return err;
 		}
@@ -164,6 +178,29 @@ int sampler_start(struct sampler *s)
 	}
 	s->started = true;
 	return running ? 0 : -ENODEV;
+}
+
+int sampler_start(struct sampler *s)
+{
+	int cpu = 0, err = start_all(s, &cpu);
+
+	/* Not every CPU may have a counter, and the kernel lowers its limit of the rate itself. */
+	if (err && err != -EMFILE && sampler_is_hardware(s) && s->event == SAMPLER_ANY) {
+		log_debug("no hardware cycles on CPU %d (%s): the kernel's CPU clock ticks instead",
+			  cpu, strerror(-err));
+		set_clock(&s->attr, s->rate_hz);
+		err = start_all(s, &cpu);
+	}
+	if (err)
+		log_error("cannot sample CPU %d: %s%s", cpu, strerror(-err),
+			  err == -EPERM || err == -EACCES ?
+				  ": perf_event_open(2) is denied, by a seccomp filter "
+				  "(containers have one) or a security module" :
+			  err == -EMFILE ? ": raise the limit of open files (ulimit -n)" :
+			  err == -ENODEV ? ": it is offline; choose others with -C" :
+			  err == -EINVAL && sampler_is_hardware(s) ?
+				  ": lower -r or raise kernel.perf_event_max_sample_rate" : "");
+	return err;
 }
 
 static void stop_cpu(struct cpu_event *e)

@@ -11,8 +11,15 @@
 struct tachbpf_bpf;
 struct sampler;
 
+enum sampler_event {
+	SAMPLER_ANY,		/* cycles if the machine has them, else the clock */
+	SAMPLER_CYCLES,		/* the hardware's; virtual machines often have none */
+	SAMPLER_CLOCK,		/* the kernel's cpu-clock */
+};
+
 struct sampler_args {
 	uint32_t rate_hz;
+	enum sampler_event event;
 	const char *cpu_list;	/* "0-3,7"; NULL: every online CPU, as they come and go */
 };
 

@@ -13,6 +13,7 @@
 
 #include "readers/reader.h"
 #include "filter.h"
+#include "modes.h"
 #include "sinks/sink.h"
 
 /* Usage errors end the program with this, everything else that fails with 1. */
@@ -25,15 +26,18 @@ struct record_options {
 	size_t pid_cnt;
 	char **command;			/* -- CMD ARGS...; NULL: none; not owned */
 	uint32_t rate_hz;		/* -r; 0: default for the selection */
+	enum sampler_event event;	/* -e */
 	double duration_s;		/* -d; 0: until interrupted */
 	const char *output;		/* -o; NULL: default name */
 	bool no_compression;		/* --compression none */
 	enum tach_layout layout;	/* --layout */
 	enum record_split { SPLIT_AUTO, SPLIT_ALL } split;	/* --split */
 	const char *cpu_list;		/* -C; NULL: every CPU */
+	uint32_t code_cache;		/* --code-cache, rounded up to a power of two; 0: default */
 	bool opcodes;			/* --opcodes */
 	bool no_gc;			/* --no-gc */
 	bool self_time;			/* --self-time */
+	bool no_sample_limit;		/* --no-sample-limit */
 	bool json;			/* --json: the summary as JSON on stdout */
 	bool ignore_kernel_bugs;	/* --ignore-kernel-bugs: kernels that can freeze */
 	int verbose;			/* -v, -v -v; -1 with -q */

@@ -132,7 +132,7 @@ int opt_choice(void *target, const struct cli_option *opt, const char *value)
 _Static_assert(sizeof(enum tach_layout) == sizeof(int) && sizeof(enum report_by) == sizeof(int) &&
 	       sizeof(enum report_sort) == sizeof(int) && sizeof(enum split_by) == sizeof(int) &&
 	       sizeof(enum diff_sort) == sizeof(int) && sizeof(enum reader_value) == sizeof(int) &&
-	       sizeof(enum mem_by) == sizeof(int) && sizeof(enum mem_sort) == sizeof(int) &&
+	       sizeof(enum sampler_event) == sizeof(int) && sizeof(enum mem_by) == sizeof(int) && sizeof(enum mem_sort) == sizeof(int) &&
 	       sizeof(enum sink_lines) == sizeof(int) && sizeof(enum sink_group) == sizeof(int),
 	       "opt_choice() and opt_value() write an int");
 
@@ -152,6 +152,26 @@ int opt_rate(void *target, const struct cli_option *opt, const char *value)
 
 	if (options_rate(value, &o->record.rate_hz))
 		return bad_value(opt, value, "give 1 to 50000 Hz, such as 99, 999 or 10khz");
+	return 0;
+}
+
+#define CODE_CACHE_MIN 256
+#define CODE_CACHE_MAX (1u << 24)	/* 128 MiB of marks */
+int opt_code_cache(void *target, const struct cli_option *opt, const char *value)
+{
+	struct options *o = target;
+	uint32_t slots = CODE_CACHE_MIN;
+	unsigned long wanted;
+	char *end;
+
+	errno = 0;
+	wanted = strtoul(value, &end, 10);
+	if (!isdigit((unsigned char)*value) || *end || errno || wanted < CODE_CACHE_MIN ||
+	    wanted > CODE_CACHE_MAX)
+		return bad_value(opt, value, "give 256 to 16777216 code objects");
+	while (slots < wanted)
+		slots *= 2;
+	o->record.code_cache = slots;
 	return 0;
 }
 

@@ -11,6 +11,11 @@
 #include "options_set.h"
 #include "util.h"
 
+/* Names of perf's. */
+static const struct choice events[] = {
+	{ "cycles", SAMPLER_CYCLES }, { "cpu-cycles", SAMPLER_CYCLES },
+	{ "cpu-clock", SAMPLER_CLOCK }, { 0 }
+};
 static const struct choice compressions[] = { { "zstd", false }, { "none", true }, { 0 } };
 static const struct choice file_splits[] = { { "auto", SPLIT_AUTO }, { "all", SPLIT_ALL }, { 0 } };
 
@@ -80,6 +85,10 @@ static const struct cli_option record_table[] = {
 	{ 'r', "rate", "RATE", "How to record",
 	  "samples per second and CPU: 99, 999, 10khz\n(default: 99 with -a, 999 otherwise)",
 	  opt_rate, 0, NULL },
+	{ 'e', "event", "EVENT", "How to record",
+	  "what ticks: cycles (the hardware's) or cpu-clock (the\nkernel's); "
+	  "default: cycles if the machine has them",
+	  opt_choice, RECORD(event), events },
 	{ 'C', "cpu", "LIST", "How to record", "sample these CPUs only: 0-3,7 (default: all)",
 	  opt_text, RECORD(cpu_list), NULL },
 	{ 'd', "duration", "TIME", "How to record", "stop after 30, 0.5, 30s, 5m, 1h",
@@ -87,8 +96,14 @@ static const struct cli_option record_table[] = {
 	{ 0, "opcodes", NULL, "How to record", "keep the bytecode instruction of each frame",
 	  opt_flag, RECORD(opcodes), NULL },
 	{ 0, "no-gc", NULL, "How to record", "no <GC> frames", opt_flag, RECORD(no_gc), NULL },
+	{ 0, "code-cache", "ENTRIES", "How to record",
+	  "code objects the kernel remembers as named\n(default: 65536, 8 bytes each)",
+	  opt_code_cache, 0, NULL },
 	{ 0, "self-time", NULL, "How to record",
 	  "measure how long each sample keeps a CPU", opt_flag, RECORD(self_time), NULL },
+	{ 0, "no-sample-limit", NULL, "How to record",
+	  "let a sample take as long as it needs, not 60 us at most\n(emulated machines)",
+	  opt_flag, RECORD(no_sample_limit), NULL },
 	{ 0, "ignore-kernel-bugs", NULL, "How to record",
 	  "record on a kernel that this can freeze", opt_flag, RECORD(ignore_kernel_bugs), NULL },
 	{ 'o', "output", "PATH", "Output",

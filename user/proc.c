@@ -149,7 +149,8 @@ int proc_stat(pid_t tgid, struct proc_stat *st)
 		   "%" SCNu64, &state, &st->ppid, &flags, &threads, &st->start_ticks) != 5)
 		return -EINVAL;
 	/* Its first thread may end before the others: that is no zombie process. */
-	st->zombie = (state == 'Z' || state == 'X') && threads <= 1;
+	st->ended = state == 'Z' || state == 'X';
+	st->zombie = st->ended && threads <= 1;
 	st->exiting = flags & 0x4 && threads <= 1;	/* PF_EXITING */
 	st->kernel_thread = flags & 0x00200000;	/* PF_KTHREAD */
 	return 0;
@@ -208,13 +209,53 @@ int proc_each(int (*cb)(void *ctx, pid_t tgid), void *ctx)
 	return err;
 }
 
+/* Of a process whose first thread has ended: one that has not. 0: none. */
+static pid_t other_task(pid_t tgid)
+{
+	struct proc_stat st;
+	struct dirent *e;
+	char path[64];
+	pid_t tid = 0;
+	DIR *d;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", tgid);
+	d = opendir(path);
+	if (!d)
+		return 0;
+	while (!tid && (e = readdir(d))) {
+		pid_t one = atoi(e->d_name);
+
+		if (one > 0 && one != tgid && !proc_stat(one, &st) && !st.ended)
+			tid = one;
+	}
+	closedir(d);
+	return tid;
+}
+
+pid_t proc_living_task(pid_t tgid)
+{
+	struct proc_stat st;
+	int err = proc_stat(tgid, &st);
+
+	if (!err && st.ended)
+		return other_task(tgid);
+	return err == -ESRCH ? 0 : tgid;
+}
+
 int proc_mem_read(void *ctx, uint64_t addr, void *buf, size_t len)
 {
 	struct iovec local = { buf, len }, remote = { (void *)(uintptr_t)addr, len };
-	ssize_t n = process_vm_readv((pid_t)(intptr_t)ctx, &local, 1, &remote, 1, 0);
+	pid_t tgid = (intptr_t)ctx, task;
+	ssize_t n = process_vm_readv(tgid, &local, 1, &remote, 1, 0);
 
-	if (n < 0)
-		return -errno;
+	int err = n < 0 ? -errno : 0;
+
+	if (err == -ESRCH && (task = proc_living_task(tgid)) && task != tgid) {
+		n = process_vm_readv(task, &local, 1, &remote, 1, 0);
+		err = n < 0 ? -errno : 0;
+	}
+	if (err)
+		return err;
 	return (size_t)n == len ? 0 : -EFAULT;
 }
 

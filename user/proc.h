@@ -41,12 +41,20 @@ struct proc_stat {
 	char comm[PROC_COMM_MAX];	/* raw bytes, terminated */
 	pid_t ppid;
 	uint64_t start_ticks;		/* since boot, 1/100 s (USER_HZ) */
-	bool zombie;
+	bool ended;		/* this thread, the process' first one */
+	bool zombie;		/* all of them */
 	bool exiting;		/* on its way to become one */
 	bool kernel_thread;
 };
 /* 0 or -errno; -ESRCH: no such process. */
 int proc_stat(pid_t tgid, struct proc_stat *st);
+
+/*
+ * A process whose first thread has ended goes on, but /proc/PID shows nothing of it any
+ * more: /proc/TID of another of its threads does, by the same paths. The id to use; 0: it
+ * is over.
+ */
+pid_t proc_living_task(pid_t tgid);
 
 /* Command line with spaces between arguments, at most size - 1 bytes; hostile. 0 or -errno. */
 int proc_cmdline(pid_t tgid, char *out, size_t size);

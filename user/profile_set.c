@@ -228,17 +228,11 @@ static void report_damage(struct profile_set *set, const struct profile_file *f,
 	set->failed = true;
 }
 
-/*
- * The selected profile's own entry: what its format says of the process counts
- * more than the file's name. NULL: out of memory.
- */
-static const struct profile_file *inner_file(struct profile_set *set, struct profile_file *file,
-					     const struct profile_meta *meta)
+struct profile_file *profile_set_inner(struct profile_set *set, const struct profile_file *file,
+				       uint32_t tgid, const char *comm)
 {
 	struct profile_file **list, *inner;
 
-	if (!meta->tgid && !meta->comm)
-		return file;
 	list = reallocarray(set->inner, set->inner_cnt + 1, sizeof(*list));
 	if (!list)
 		return NULL;
@@ -247,11 +241,23 @@ static const struct profile_file *inner_file(struct profile_set *set, struct pro
 	if (!inner)
 		return NULL;
 	*inner = *file;
-	inner->process = (struct session_process){ .tgid = meta->tgid };
-	inner->comm = meta->comm ? strdup(meta->comm) : NULL;
+	inner->process = (struct session_process){ .tgid = tgid };
+	inner->comm = comm ? strdup(comm) : NULL;
 	inner->process.comm = inner->comm;
 	set->inner[set->inner_cnt++] = inner;
-	return meta->comm && !inner->comm ? NULL : inner;
+	return comm && !inner->comm ? NULL : inner;
+}
+
+/*
+ * The selected profile's own entry: what its format says of the process counts
+ * more than the file's name. NULL: out of memory.
+ */
+static const struct profile_file *inner_file(struct profile_set *set, struct profile_file *file,
+					     const struct profile_meta *meta)
+{
+	if (!meta->tgid && !meta->comm)
+		return file;
+	return profile_set_inner(set, file, meta->tgid, meta->comm);
 }
 
 /* Profiles of a set on their way to a visitor. */
@@ -265,6 +271,14 @@ struct walk {
 static bool wanted(const struct profile_set *set, const struct session_process *p)
 {
 	return !set->filter || filter_wants_process(set->filter, p->tgid, p->comm);
+}
+
+/* By what is known of it from outside; if that is not whose it is, by what is in it. */
+static bool wanted_inside(const struct profile_set *set, const struct profile_file *file,
+			  const struct reader *r)
+{
+	return wanted(set, &file->process) ||
+	       (!file->process.tgid && filter_wants_tables(set->filter, reader_tables(r)));
 }
 
 static int visit_profiles(struct walk *w, struct profile_file *file, struct reader *r)
@@ -283,7 +297,7 @@ static int visit_profiles(struct walk *w, struct profile_file *file, struct read
 		inner = inner_file(set, file, &reader_info(r)->meta);
 		if (!inner)
 			return -ENOMEM;
-		if (!wanted(set, &inner->process)) {
+		if (!wanted_inside(set, inner, r)) {
 			w->skipped++;
 			continue;
 		}
@@ -310,7 +324,7 @@ int profile_set_each(struct profile_set *set,
 		struct reader *r;
 
 		/* Of files that do not say whose they are, what is in them may. */
-		if ((p->tgid || p->comm) && !wanted(set, p)) {
+		if (p->tgid && !wanted(set, p)) {
 			w.skipped++;
 			continue;
 		}
@@ -344,6 +358,8 @@ int profile_set_run(struct profile_set *set, const struct profile_file *file,
 				    ctx);
 		if (!filter)
 			return -ENOMEM;
+		if (!wanted(set, &file->process))
+			filter_by_process_frames(filter);
 		on_event = filter_event;
 		ctx = filter;
 	}

@@ -41,7 +41,7 @@ struct profile_set {
 	size_t file_cnt;
 	struct profile_dir *dirs;
 	size_t dir_cnt;
-	struct profile_file **inner;	/* files that hold several profiles: one for each */
+	struct profile_file **inner;	/* files that hold several profiles or processes: one for each */
 	size_t inner_cnt;
 	struct reader_args reader_args;	/* how files are read; set by profile_set_open() */
 	bool many;	/* several profiles are possible: tell them apart */
@@ -66,6 +66,13 @@ void profile_file_context(const struct profile_file *file, struct profile_meta *
 int profile_set_open(struct profile_set *set, char *const *paths, size_t cnt,
 		     const struct reader_args *args);
 void profile_set_free(struct profile_set *set);
+
+/*
+ * An entry for one of several processes in a file; valid until profile_set_free(). NULL: no
+ * memory. file's command is kept if it is the same for all of them.
+ */
+struct profile_file *profile_set_inner(struct profile_set *set, const struct profile_file *file,
+				       uint32_t tgid, const char *comm);
 
 /*
  * Open every file in turn and call visit() for each profile in it whose process the

@@ -107,8 +107,11 @@ static int open_session(struct record *r)
 		.gc = !o->no_gc,
 		.opcodes = o->opcodes,
 		.self_time = o->self_time,
+		.no_sample_limit = o->no_sample_limit,
 		.rate_hz = r->rate_hz,
+		.event = o->event,
 		.cpu_list = o->cpu_list,
+		.code_cache = o->code_cache ? o->code_cache : SENT_SLOTS,
 		.recording = r->recording,
 	};
 

@@ -25,6 +25,8 @@
  * in memory until then: it is also how much more than a second a kill -9 can cost.
  */
 #define MERGE_BELOW_NS 1000000000ull
+/* Of Pythons that cannot be profiled so many are named. */
+#define REFUSALS_MAX 1000
 /* 10,000 samples of depth 20: more than a second of one CPU at any common rate. */
 #define HELD_MAX_BYTES (2u << 20)
 
@@ -69,24 +71,14 @@ fail:
 	return NULL;
 }
 
-static void free_row(struct row *row)
-{
-	free(row->command);
-	free(row->members);
-	free(row);
-}
-
 void recording_free(struct recording *r)
 {
-	size_t i;
 	int err = errno;
 
 	if (!r)
 		return;
 	recording_free_groups(r);
-	for (i = 0; i < r->row_cnt; i++)
-		free_row(r->rows[i]);
-	free(r->rows);
+	recording_free_rows(r);
 	free(r->refusals);
 	free(r->selection);
 	u64map_free(&r->live);
@@ -119,36 +111,6 @@ double recording_since_start(const struct recording *r)
 	return (now_ns() - r->start_ns) / 1e9;
 }
 
-struct row *recording_new_row(struct recording *r, const char *command)
-{
-	struct row **bigger, *row = calloc(1, sizeof(*row));
-
-	bigger = row ? realloc(r->rows, (r->row_cnt + 1) * sizeof(*bigger)) : NULL;
-	if (bigger)
-		r->rows = bigger;
-	if (!bigger || !(row->command = strdup(command))) {
-		free(row);
-		return NULL;
-	}
-	row->fd = -1;
-	row->journal_fd = -1;
-	row->begin_s = recording_since_start(r);
-	r->rows[r->row_cnt++] = row;
-	return row;
-}
-
-void recording_remove_row(struct recording *r, struct row *row)
-{
-	size_t i;
-
-	/* What goes came lately. */
-	for (i = r->row_cnt; i-- && r->rows[i] != row;)
-		;
-	memmove(r->rows + i, r->rows + i + 1, (r->row_cnt - i - 1) * sizeof(*r->rows));
-	r->row_cnt--;
-	free_row(row);
-}
-
 int recording_add(struct recording *r, struct process *p)
 {
 	char text[CMDLINE_MAX] = "";
@@ -157,7 +119,7 @@ int recording_add(struct recording *r, struct process *p)
 
 	/* One that was longer than the kernel sent is asked for while it lives. */
 	if ((!command || strlen(command) >= RAW_COMMAND - 1) &&
-	    !proc_cmdline(process_tgid(p), text, sizeof(text)))
+	    !proc_cmdline(proc_living_task(process_tgid(p)), text, sizeof(text)))
 		command = text;
 	row = recording_new_row(r, command ? command : "");
 	if (!row)
@@ -172,24 +134,13 @@ int recording_add(struct recording *r, struct process *p)
 	return r->args.single_file ? recording_open_process(r, p) : 0;
 }
 
-/* Earlier profiles of the same pid and name: the process exec'ed. */
-static unsigned int earlier_profiles(const struct recording *r, const struct row *row)
-{
-	unsigned int n = 0;
-	size_t i;
-
-	for (i = 0; i < r->row_cnt && r->rows[i] != row; i++)
-		n += r->rows[i]->tgid == row->tgid && r->rows[i]->file[0];
-	return n;
-}
-
 /*
  * The file that was asked for; after an exec of the process "x.1.tach" beside
  * "x.tach": the first profile is not overwritten.
  */
 static int create_single_file(struct recording *r, struct row *row)
 {
-	unsigned int seq = earlier_profiles(r, row);
+	unsigned int seq = recording_name_used(r, row->tgid);
 	const char *slash = strrchr(r->path, '/'), *base = slash ? slash + 1 : r->path;
 	size_t stem = strlen(base);
 	char path[PATH_MAX];
@@ -213,7 +164,8 @@ static int create_file(struct recording *r, struct row *row)
 	if (r->args.single_file)
 		return create_single_file(r, row);
 	if (!row->file[0])	/* a merged one's is given */
-		output_file_name(row->file, row->tgid, row->comm, earlier_profiles(r, row));
+		output_file_name(row->file, row->tgid, row->comm,
+				 recording_name_used(r, row->tgid));
 	return output_create_file(r->dirfd, row->file);
 }
 
@@ -404,7 +356,9 @@ int recording_end_process(struct recording *r, struct process *p, uint64_t end_n
 	recording_profile_stats(r, row, &stats);
 	if (!err)
 		err = process_end(p, &stats);
-	return recording_close_row(r, row, err);
+	err = recording_close_row(r, row, err);
+	recording_row_ended(r, row);
+	return err;
 }
 
 bool recording_refuse(struct recording *r, pid_t tgid, const char *comm, const char *why)
@@ -415,6 +369,10 @@ bool recording_refuse(struct recording *r, pid_t tgid, const char *comm, const c
 	for (i = 0; i < r->refusal_cnt; i++)
 		if (r->refusals[i].tgid == tgid && !strcmp(r->refusals[i].why, why))
 			return false;
+	if (r->refusal_cnt == REFUSALS_MAX) {
+		r->refusals_more++;
+		return false;
+	}
 	bigger = realloc(r->refusals, (r->refusal_cnt + 1) * sizeof(*bigger));
 	if (!bigger)
 		return true;
@@ -458,16 +416,6 @@ int recording_finish(struct recording *r, const struct session_counts *counts)
 	return err;
 }
 
-uint64_t recording_sample_cnt(const struct recording *r)
-{
-	uint64_t samples = 0;
-	size_t i;
-
-	for (i = 0; i < r->row_cnt; i++)
-		samples += r->rows[i]->stats.samples;
-	return samples;
-}
-
 const char *recording_path(const struct recording *r)
 {
 	return r->path;
@@ -475,5 +423,5 @@ const char *recording_path(const struct recording *r)
 
 size_t recording_process_cnt(const struct recording *r)
 {
-	return r->row_cnt;
+	return recording_row_cnt(r);
 }

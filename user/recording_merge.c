@@ -97,28 +97,30 @@ static struct group *group_of(struct recording *r, const struct row *row)
 {
 	char command[COMMAND_BYTES];
 	struct group *g;
+	size_t i;
 
 	merged_command(row->command, command, sizeof(command));
 	g = find_group(r, row, command);
 	if (g || r->group_cnt < GROUPS_MAX)
 		return g ? g : new_group(r, row, command);
 	g = find_group(r, row, "");
-	return g ? g : new_group(r, row, "");
+	if (g || r->group_cnt < 2 * GROUPS_MAX)
+		return g ? g : new_group(r, row, "");
+	for (i = 0; i < r->group_cnt; i++)	/* of another binary, but of the same Python */
+		if (!strcmp(r->groups[i]->version, row->version))
+			return r->groups[i];
+	return r->groups[0];
 }
 
 /* ---- files ---- */
 
 /* "merged-<comm>.tach"; seq > 0: "merged-<comm>.<seq>.tach" */
-static void name_file(const struct recording *r, struct row *row)
+static void name_file(struct recording *r, struct row *row)
 {
+	uint64_t key = hash_bytes(row->comm, strlen(row->comm)) | 1ull << 63;	/* no tgid */
 	char name[OUTPUT_NAME_MAX];
-	unsigned int seq = 0;
-	size_t i;
 
-	for (i = 0; i < r->row_cnt; i++)
-		seq += r->rows[i] != row && r->rows[i]->merged_cnt && r->rows[i]->file[0] &&
-		       !strcmp(r->rows[i]->comm, row->comm);
-	output_file_name(name, 0, row->comm, seq);	/* "0-<comm>.tach" */
+	output_file_name(name, 0, row->comm, recording_name_used(r, key));	/* "0-<comm>.tach" */
 	snprintf(row->file, sizeof(row->file), "merged%.*s", (int)(sizeof(row->file) - 7),
 		 name + 1);
 }
@@ -148,14 +150,18 @@ static int end_group(struct recording *r, struct group *g)
 	int err = g->err, end_err;
 
 	g->row->end_s = recording_since_start(r);
-	if (!g->sink)
+	if (!g->sink) {
+		recording_row_ended(r, g->row);
 		return 0;
+	}
 	recording_profile_stats(r, g->row, &stats);
 	end_err = g->sink->ops->end(g->sink, &stats);
 	err = err ? err : end_err;
 	end_err = g->sink->ops->close(g->sink);
 	g->sink = NULL;
-	return recording_close_row(r, g->row, err ? err : end_err);
+	err = recording_close_row(r, g->row, err ? err : end_err);
+	recording_row_ended(r, g->row);
+	return err;
 }
 
 int recording_end_groups(struct recording *r)
@@ -235,6 +241,7 @@ static void add_stats(struct process_stats *sum, const struct process_stats *s)
 	sum->unresolved += s->unresolved;
 	sum->frames += s->frames;
 	sum->code_cnt += s->code_cnt;
+	sum->code_repeated += s->code_repeated;
 	sum->process_reads += s->process_reads;
 	sum->late += s->late;
 	sum->write_lost += s->write_lost;

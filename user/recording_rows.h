@@ -29,6 +29,7 @@ struct row {
 	/* A merged file's: its processes with samples, and how many there were in all. */
 	struct merged_member *members;
 	size_t member_cnt, merged_cnt;
+	bool ended;			/* nothing changes any more */
 };
 
 struct group;
@@ -50,11 +51,18 @@ struct recording {
 	uint64_t start_ns, end_ns;
 	time_t start_time;
 	double sample_rate, missed_pct;
-	struct row **rows;		/* in order of discovery */
-	size_t row_cnt, file_cnt;
+	/* recording_rows.c's. */
+	struct row **rows;		/* in order of discovery, but for those on disk */
+	size_t row_cnt, ended_in_memory;
+	FILE *ended;			/* NULL: none are on disk */
+	size_t ended_cnt;		/* there */
+	uint64_t ended_samples;		/* theirs */
+	bool ended_broken;		/* no more can be written there */
+	struct u64map names;		/* tgid, or hash of a merged file's comm -> files so far */
+	size_t file_cnt;
 	struct u64map live;		/* tgid -> struct row */
 	struct refusal *refusals;
-	size_t refusal_cnt;
+	size_t refusal_cnt, refusals_more;
 	struct group **groups;		/* merged files under way, by binary and command */
 	size_t group_cnt;
 	pid_t command_tgid;		/* never merged; 0: none */
@@ -65,12 +73,24 @@ struct recording {
 struct sink *recording_open_row(struct recording *r, struct row *row);
 /* Finish a row's file. err: of what was written to it. That, or -errno; logs why. */
 int recording_close_row(struct recording *r, struct row *row, int err);
-/* Add an empty row. NULL: no memory. */
-struct row *recording_new_row(struct recording *r, const char *command);
-void recording_remove_row(struct recording *r, struct row *row);
 double recording_since_start(const struct recording *r);
 void recording_profile_stats(const struct recording *r, const struct row *row,
 			     struct profile_stats *stats);
+
+/* ---- recording_rows.c ---- */
+
+/* Add an empty row. NULL: no memory. */
+struct row *recording_new_row(struct recording *r, const char *command);
+void recording_remove_row(struct recording *r, struct row *row);
+/* The row may be gone afterwards: it was written to disk. */
+void recording_row_ended(struct recording *r, struct row *row);
+/* Those on disk first. The row lives until each() returns. */
+void recording_each_row(const struct recording *r, void (*each)(void *ctx, const struct row *row),
+			void *ctx);
+size_t recording_row_cnt(const struct recording *r);
+void recording_free_rows(struct recording *r);
+/* How many files had a name with this key before: the name's sequence number. */
+unsigned int recording_name_used(struct recording *r, uint64_t key);
 
 /* ---- recording_merge.c ---- */
 

@@ -40,6 +40,7 @@ struct report {
 	/* The profile being added. */
 	uint32_t profile_cnt;
 	const struct profile_tables *tables;
+	uint32_t selected;		/* by process: its row, which is its number */
 	struct thread_map *threads;	/* by thread */
 	uint32_t thread_row_0;		/* row of its first thread */
 	uint32_t *row_of;		/* frame id -> row; NO_ROW: not known yet */
@@ -142,12 +143,22 @@ int report_begin(struct report *r, const struct profile_tables *tables, const ch
 		int err = need_row(r, row);
 
 		if (!err)
-			r->rows[row].profile = r->profile_cnt - 1;
+			r->rows[row].profile = r->selected = row;
 		return err;
 	}
 	r->row_of = new_ids(tables->frame_cnt);
 	r->string_of = new_ids(tables->string_cnt);
 	return r->row_of && r->string_of ? 0 : -ENOMEM;
+}
+
+void report_select(struct report *r, uint32_t profile)
+{
+	r->selected = profile;
+}
+
+void report_rename(struct report *r, const char *label)
+{
+	r->labels[r->profile_cnt - 1] = (struct string_ref){ label, (uint32_t)strlen(label) };
 }
 
 static int our_string(struct report *r, uint32_t id, uint32_t *ours)
@@ -241,8 +252,8 @@ int report_event(void *ctx, const struct event *ev)
 	if (r->by == REPORT_BY_THREAD)
 		return add_to_thread(r, ev);
 	if (r->by == REPORT_BY_PROCESS) {
-		r->rows[r->row_cnt - 1].self += ev->weight;
-		r->rows[r->row_cnt - 1].total += ev->weight;
+		r->rows[r->selected].self += ev->weight;
+		r->rows[r->selected].total += ev->weight;
 		return 0;
 	}
 	if (ev->nframes == r->depth && !memcmp(ev->frames, r->stack, bytes)) {

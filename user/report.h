@@ -33,6 +33,13 @@ void report_free(struct report *r);
  * process is called) until report_free(). 0 or -ENOMEM, likewise below.
  */
 int report_begin(struct report *r, const struct profile_tables *tables, const char *label);
+/*
+ * By process only: samples from now on are of this one (which report_begin()), until the
+ * next report_begin().
+ */
+void report_select(struct report *r, uint32_t profile);
+/* The last report_begin()'s label is to be another. */
+void report_rename(struct report *r, const char *label);
 /* ctx is the report: fits tach_reader_run(). */
 int report_event(void *ctx, const struct event *ev);
 int report_end(struct report *r);

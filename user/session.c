@@ -388,7 +388,7 @@ static const char *load_hint(int err)
 
 static int load(struct session *s)
 {
-	struct sampler_args sampling = { s->args.rate_hz, s->args.cpu_list };
+	struct sampler_args sampling = { s->args.rate_hz, s->args.event, s->args.cpu_list };
 	uint32_t bytes = ring_bytes(libbpf_num_possible_cpus());
 	int err;
 
@@ -401,10 +401,12 @@ static int load(struct session *s)
 	s->skel->rodata->cfg_all = s->args.all;
 	s->skel->rodata->cfg_gc = s->args.gc;
 	s->skel->rodata->cfg_codes_bytes = bytes / 2;
-	s->skel->rodata->cfg_limit_ns = SAMPLE_LIMIT_NS;
+	s->skel->rodata->cfg_limit_ns = s->args.no_sample_limit ? 0 : SAMPLE_LIMIT_NS;
 	s->skel->rodata->cfg_self_time = s->args.self_time;
 	s->skel->rodata->cfg_period_ns = sampler_period_ns(s->sampler);
 	s->skel->rodata->cfg_wakeup_bytes = bytes / 4;
+	s->skel->rodata->cfg_sent_slots = s->args.code_cache;
+	bpf_map__set_max_entries(s->skel->maps.sent_codes, s->args.code_cache);
 	bpf_map__set_max_entries(s->skel->maps.events, bytes);
 	err = tachbpf_bpf__load(s->skel);
 	if (!err)
@@ -472,7 +474,8 @@ static int scan_one(void *ctx, pid_t tgid)
 	struct proc_stat st;
 	struct candidate *cand;
 
-	if (tgid == getpid() || proc_stat(tgid, &st) || st.kernel_thread || st.zombie)
+	if (tgid == getpid() || proc_stat(tgid, &st) || st.kernel_thread ||
+	    !proc_living_task(tgid))
 		return 0;
 	cand = candidates_note(&s->candidates, tgid, 0);
 	if (!cand)
@@ -597,6 +600,7 @@ void session_counts(struct session *s, struct session_counts *out)
 		.processes_seen = s->seen,
 		.processes_live = s->processes.cnt,
 		.processes_pending = candidates_young_cnt(&s->candidates),
+		.code_cache = s->args.code_cache,
 		.hardware_cycles = sampler_is_hardware(s->sampler),
 	};
 	if (s->args.self_time)

@@ -13,6 +13,7 @@
 
 #include "../bpf/abi.h"
 #include "counters.h"
+#include "modes.h"
 
 struct session;
 struct recording;
@@ -22,8 +23,11 @@ struct session_args {
 	bool gc;			/* <GC> frames */
 	bool opcodes;
 	bool self_time;			/* measure what samples take */
+	bool no_sample_limit;		/* none is cut because it takes long */
 	uint32_t rate_hz;
+	enum sampler_event event;
 	const char *cpu_list;		/* NULL: all */
+	uint32_t code_cache;		/* code objects remembered as sent, a power of two */
 	struct recording *recording;	/* where processes are written; outlives the session */
 };
 
@@ -39,6 +43,7 @@ struct session_counts {
 	struct sample_cost cost;	/* cnt 0: not measured */
 	uint32_t processes_seen, processes_live;
 	uint32_t processes_pending;	/* after an exec: may become Python again */
+	uint32_t code_cache;		/* code objects the kernel can remember as sent */
 	bool hardware_cycles;
 	double startup_cpu_s;		/* our own CPU time until sampling began */
 };

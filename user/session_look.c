@@ -116,7 +116,7 @@ static bool is_known(struct session *s, pid_t tgid, const struct discovered *fou
 
 /*
  * Look and admit. 0: it is walked as it should be, -EAGAIN: so far, but of several CPythons in
- * it none was initialised yet. Others as discovery_look().
+ * it none was initialised yet; or not at all, because its C library is not mapped yet. Others as discovery_look().
  */
 static int look(struct session *s, pid_t tgid, uint64_t start_ns, uint64_t late,
 		uint64_t *files, struct discovered *found)
@@ -129,7 +129,7 @@ static int look(struct session *s, pid_t tgid, uint64_t start_ns, uint64_t late,
 	if (err)
 		return err;
 	if (!found->copied)
-		exes_seen(s->exes, tgid, found->image);
+		exes_seen(s->exes, tgid, found->image, &found->proc);
 	note(s, tgid, found->also);
 	return found->several && !found->ready ? -EAGAIN : 0;
 }

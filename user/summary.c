@@ -13,26 +13,29 @@
 
 /* Sums over the processes. */
 struct totals {
-	uint64_t samples, frames, truncated, unreadable, unresolved, late, write_lost;
+	uint64_t samples, frames, truncated, unreadable, unresolved, late, write_lost, repeated;
 	double cpu_s, elapsed_s;
 };
 
+static void add_row(void *ctx, const struct row *row)
+{
+	const struct process_stats *s = &row->stats;
+	struct totals *t = ctx;
+
+	t->samples += s->samples;
+	t->frames += s->frames;
+	t->truncated += s->truncated;
+	t->unreadable += s->unreadable;
+	t->unresolved += s->unresolved;
+	t->late += s->late;
+	t->write_lost += s->write_lost;
+	t->repeated += s->code_repeated;
+}
+
 static void sum(const struct recording *r, const struct session_counts *c, struct totals *t)
 {
-	size_t i;
-
 	memset(t, 0, sizeof(*t));
-	for (i = 0; i < r->row_cnt; i++) {
-		const struct process_stats *s = &r->rows[i]->stats;
-
-		t->samples += s->samples;
-		t->frames += s->frames;
-		t->truncated += s->truncated;
-		t->unreadable += s->unreadable;
-		t->unresolved += s->unresolved;
-		t->late += s->late;
-		t->write_lost += s->write_lost;
-	}
+	recording_each_row(r, add_row, t);
 	t->cpu_s = cpu_time_s() - c->startup_cpu_s;
 	t->elapsed_s = ((r->end_ns ? r->end_ns : now_ns()) - r->start_ns) / 1e9;
 }
@@ -152,9 +155,10 @@ static void json_cost(struct json *j, const struct session_counts *c)
 	json_object_end(j);
 }
 
-static void json_row(struct json *j, const struct row *row)
+static void json_row(void *ctx, const struct row *row)
 {
 	const struct process_stats *s = &row->stats;
+	struct json *j = ctx;
 
 	json_object(j, NULL);
 	if (row->file[0])
@@ -193,9 +197,9 @@ static void json_processes(struct json *j, const struct recording *r)
 	size_t i;
 
 	json_array(j, "processes");
-	for (i = 0; i < r->row_cnt; i++)
-		json_row(j, r->rows[i]);
+	recording_each_row(r, json_row, j);
 	json_array_end(j);
+	json_uint(j, "refused_more", r->refusals_more);	/* that are not named */
 	json_array(j, "refused");
 	for (i = 0; i < r->refusal_cnt; i++) {
 		json_object(j, NULL);
@@ -216,20 +220,27 @@ static void json_platform(struct json *j, const struct utsname *u)
 	json_string(j, "platform", platform);
 }
 
+struct versions {
+	char one[sizeof(((struct row *)0)->version)];
+	bool any, several;
+};
+
+static void add_version(void *ctx, const struct row *row)
+{
+	struct versions *v = ctx;
+
+	v->several |= v->any && strcmp(v->one, row->version);
+	v->any = true;
+	memcpy(v->one, row->version, sizeof(v->one));
+}
+
 /* The one Python that all processes ran; null: several, or none. Each row has its own. */
 static void json_python_version(struct json *j, const struct recording *r)
 {
-	const char *version = NULL;
-	size_t i;
+	struct versions v = { .any = false };
 
-	for (i = 0; i < r->row_cnt; i++) {
-		if (version && strcmp(version, r->rows[i]->version)) {
-			version = NULL;
-			break;
-		}
-		version = r->rows[i]->version;
-	}
-	json_string(j, "python_version", version);
+	recording_each_row(r, add_version, &v);
+	json_string(j, "python_version", v.any && !v.several ? v.one : NULL);
 }
 
 static void json_where_and_when(struct json *j, const struct recording *r)
@@ -250,6 +261,17 @@ static void json_where_and_when(struct json *j, const struct recording *r)
 	json_string(j, "selection", r->selection);
 	json_string(j, "mode", "cpu");
 	json_uint(j, "rate_hz", r->args.rate_hz);
+}
+
+/* Lossy on purpose: an eviction costs a record or a read more, never a name. */
+static void json_code_cache(struct json *j, const struct session_counts *c, const struct totals *t)
+{
+	json_object(j, "code_cache");
+	json_uint(j, "entries", c->code_cache);
+	json_uint(j, "evictions", c->kernel[CNT_SENT_EVICTED]);
+	json_uint(j, "records_repeated", t->repeated);
+	json_uint(j, "fingerprint_evictions", c->kernel[CNT_CACHE_EVICTED]);
+	json_object_end(j);
 }
 
 void recording_print_json(const struct recording *r, const struct session_counts *c, FILE *out)
@@ -278,6 +300,7 @@ void recording_print_json(const struct recording *r, const struct session_counts
 	json_uint(&j, "entering", c->kernel[CNT_ENTERING]);
 	json_uint(&j, "code_records", c->kernel[CNT_CODE]);
 	json_uint(&j, "code_records_deferred", c->kernel[CNT_CODE_LOST]);
+	json_code_cache(&j, c, &t);
 	json_ticks(&j, c);
 	json_cost(&j, c);
 	json_double(&j, "startup_cpu_s", c->startup_cpu_s);
@@ -324,7 +347,7 @@ void recording_print(const struct recording *r, const struct session_counts *c, 
 	sum(r, c, &t);
 	list_losses(c, &t, losses);
 	fprintf(out, "%s: %zu file%s, %zu process%s, %.1f s at %u Hz\n", r->path, r->file_cnt,
-		r->file_cnt == 1 ? "" : "s", r->row_cnt, r->row_cnt == 1 ? "" : "es", t.elapsed_s,
+		r->file_cnt == 1 ? "" : "s", recording_row_cnt(r), recording_row_cnt(r) == 1 ? "" : "es", t.elapsed_s,
 		r->args.rate_hz);
 	fprintf(out, "  samples     %llu\n", (unsigned long long)t.samples);
 	print_losses(c, losses, out);
@@ -334,11 +357,15 @@ void recording_print(const struct recording *r, const struct session_counts *c, 
 		percent(t.unreadable, t.samples));
 	fprintf(out, "  unresolved  %llu frames (%.3f %%)\n", (unsigned long long)t.unresolved,
 		percent(t.unresolved, t.frames));
+	if (t.repeated > c->kernel[CNT_CODE] / 10)
+		fprintf(out, "  code cache  %llu of %llu records repeated: give a larger --code-cache\n",
+			(unsigned long long)t.repeated, (unsigned long long)c->kernel[CNT_CODE]);
 	if (c->unidentified)
 		fprintf(out, "  unidentified %llu ticks in processes, Python or not, that were gone "
 			"before they were looked at\n", (unsigned long long)c->unidentified);
 	if (r->refusal_cnt)
-		fprintf(out, "  refused     %zu Pythons that cannot be profiled\n", r->refusal_cnt);
+		fprintf(out, "  refused     %zu Pythons that cannot be profiled\n",
+			r->refusal_cnt + r->refusals_more);
 	if (c->cost.cnt)
 		fprintf(out, "  sample time %.2f us on average, 99.9 %% below %.2f us, the longest "
 			"%.2f us\n", c->cost.mean_ns / 1e3, c->cost.p999_ns / 1e3,

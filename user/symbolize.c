@@ -345,6 +345,7 @@ int symbolizer_learn(struct symbolizer *sym, const struct raw_code *raw, size_t 
 	c = code_entry(sym, raw->code, raw->id, &fresh);
 	if (!c)
 		return -ENOMEM;
+	sym->stats.repeated += c->resolved;
 	return c->resolved ? 0 : read_code(sym, &mem, c);
 }
 

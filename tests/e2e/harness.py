@@ -10,6 +10,7 @@ import collections
 import contextlib
 import json
 import os
+import re
 import select
 import signal
 import subprocess
@@ -296,11 +297,54 @@ def lost(summary):
     return {cause: n for cause, n in summary["lost"].items() if n}
 
 
+def lost_of_short_lives(summary):
+    """Losses but for ticks of shells and loaders, before there is a Python, and a few reads of
+    pages that the kernel was moving at that moment: 0.1 % of samples, or two."""
+    losses = lost(summary)
+    losses.pop("late_discovery", None)
+    if losses.get("thread_state_unreadable", 0) <= max(2, summary["samples"] / 1000):
+        losses.pop("thread_state_unreadable", None)
+    return losses
+
+
 def files(summary):
     """The processes of a summary (or of session.json) that have a file, with its path."""
     output = Path(summary["output"])
     return [dict(p, path=output if output.suffix == ".tach" else output / p["file"])
             for p in summary["processes"] if p["file"]]
+
+
+ROOT_FRAME = re.compile(r"<process (\d+) (.*)>")
+
+
+def owners(summary, oracle):
+    """(pid, sample) of all files; whose a sample of a merged file is, its root frame says."""
+    with_files = files(summary)
+    for process, profile in zip(with_files, oracle.load(*(p["path"] for p in with_files))):
+        for sample in profile.samples:
+            if process["pid"] is not None:
+                yield process["pid"], sample
+                continue
+            match = ROOT_FRAME.fullmatch(sample.frames[-1].func)
+            assert match and sample.frames[-1].file == SYNTHETIC, sample
+            yield int(match[1]), sample
+
+
+def map_entries(pid, name):
+    """The keys in a process' BPF map of that name, each a 32-bit number."""
+    for info in Path(f"/proc/{pid}/fdinfo").iterdir():
+        said = dict(re.findall(r"^(\w+):\s*(\S+)$", info.read_text(), re.M))
+        if "map_id" not in said:
+            continue
+        shown = subprocess.run(["bpftool", "-j", "map", "show", "id", said["map_id"]],
+                               capture_output=True, text=True, timeout=60, check=True).stdout
+        if json.loads(shown)["name"] != name:
+            continue
+        dump = subprocess.run(["bpftool", "-j", "map", "dump", "id", said["map_id"]],
+                              capture_output=True, text=True, timeout=60, check=True).stdout
+        return {int.from_bytes(bytes(int(b, 16) for b in e["key"]), "little")
+                for e in json.loads(dump)}
+    raise AssertionError(f"process {pid} has no map {name}")
 
 
 def tach_files(directory):

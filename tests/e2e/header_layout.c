@@ -42,14 +42,19 @@ static void thread_state(void)
 #if PY_VERSION_HEX < 0x030d0000
 	TS("ts_frame", cframe);
 	OFF("cframe_frame", _PyCFrame, current_frame);
+	TS("ts_datastack", datastack_chunk);
 #else
 	TS("ts_frame", current_frame);
 #endif
 #if PY_VERSION_HEX < 0x030c0000
 	TS("ts_exc_current", curexc_type);
+	TS("ts_cframe", cframe);
 #else
 	TS("ts_exc_current", current_exception);
+	TS("ts_status", _status);
 #endif
+	PRINT("foreign_ids", PY_VERSION_HEX < 0x030d0000);
+	PRINT("gil_how", PY_VERSION_HEX < 0x030c0000 ? 1 : 2);
 #ifdef Py_GIL_DISABLED
 	/* Attached is what CPython's own profiler calls having the GIL. */
 	ts._status.active = 1;
@@ -75,6 +80,13 @@ static void frame(void)
 {
 	FR("fr_previous", previous);
 	FR("fr_owner", owner);
+#if PY_VERSION_HEX < 0x030c0000
+	FR("fr_is_entry", is_entry);
+#endif
+#if PY_VERSION_HEX < 0x030d0000
+	/* The owner is the last one that is read. */
+	PRINT("fr_bytes", (offsetof(_PyInterpreterFrame, owner) + 1 + 7) / 8 * 8);
+#endif
 #if defined(Py_GIL_DISABLED) && PY_VERSION_HEX >= 0x030e0000
 	FR("fr_tlbc_index", tlbc_index);
 #endif
@@ -90,6 +102,7 @@ static void frame(void)
 #elif PY_VERSION_HEX >= 0x030c0000
 	PRINT("skip_owner", FRAME_OWNED_BY_CSTACK);
 #endif
+	PRINT("end_shim", PY_VERSION_HEX >= 0x030c0000);
 }
 
 static void code_object(void)
@@ -117,6 +130,8 @@ static void runtime(void)
 #elif PY_VERSION_HEX < 0x030f0000
 	RT("rt_tss_key", autoTSSkey);
 #endif
+	RT("rt_main_thread", main_thread);
+	PRINT("tss_flag", 1);
 	IS("is_id", id);
 	IS("is_next", next);
 	IS("is_threads_head", threads.head);

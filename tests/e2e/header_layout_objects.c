@@ -33,6 +33,11 @@ static void thread_state(void)
 	TS("ts_thread_id", thread_id);
 	TS("ts_frame", frame);
 	TS("ts_exc_current", curexc_type);
+#if PY_VERSION_HEX >= 0x030a0000
+	TS("ts_cframe", cframe);
+#endif
+	PRINT("foreign_ids", 1);
+	PRINT("gil_how", 1);
 #if PY_VERSION_HEX >= 0x03070000
 	TS("ts_exc_info", exc_info);
 	TS("ts_exc_state", exc_state);
@@ -78,6 +83,9 @@ static void runtime(void)
 	IS("is_id", id);
 	IS("is_next", next);
 	IS("is_threads_head", tstate_head);
+#if PY_VERSION_HEX >= 0x03080000
+	RT("rt_main_thread", main_thread);
+#endif
 #else
 	PRINT("tss_flag", 0);
 	IS("is_next", next);

@@ -74,6 +74,21 @@ def test_the_command_it_names_is_enough(for_anyone, scratch, python, out, oracle
     assert len(oracle.load(out / "x.tach")[0].samples) > 500
 
 
+def test_cycles_are_sampled_or_refused_with_a_remedy(idle, out):
+    done = tachbpf("-p", idle.pid, "-e", "cycles", "-d", "0.2", "--json", "-o", out / "x.tach")
+    if done.returncode:
+        refused(done, "cycles", "-e cycles", "cpu-clock")
+        assert not (out / "x.tach").exists()
+    else:
+        assert done.summary["ticks"]["source"] == "cycles"
+
+
+def test_the_clock_can_be_insisted_on(idle, out):
+    done = succeeded(tachbpf("-p", idle.pid, "-e", "cpu-clock", "-d", "0.2", "--json", "-o",
+                             out / "x.tach"))
+    assert done.summary["ticks"]["source"] == "cpu-clock"
+
+
 def test_without_privilege_it_leaves_no_files(for_anyone, out):
     out.chmod(0o777)
     subprocess.run(as_nobody(for_anyone, "-a", "-d", "1", "-o", out / "none"),

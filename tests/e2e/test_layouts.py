@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The rows of user/cpython/layout.c against the headers of the interpreters found.
+"""The rows of user/cpython/layout.c and layouts.inc against the headers of the interpreters found.
 
 One without headers is skipped with a reason.
 """
@@ -57,7 +57,8 @@ def compare(want, got):
             wrong.append("%s: headers %d, layout.c %d" % (name, value, got[name]))
     # What the headers of this version do not have must be marked so.
     for name in ("cframe_frame", "co_version", "rt_gil", "rt_tss_key", "ts_gil",
-                 "fr_tlbc_index", "co_tlbc", "rt_collecting"):
+                 "fr_tlbc_index", "co_tlbc", "rt_collecting", "rt_main_thread", "fr_is_entry",
+                 "ts_cframe", "ts_status", "ts_exc_info"):
         if name not in want and got[name] != NO_OFF:
             wrong.append("%s: not in the headers, layout.c %d" % (name, got[name]))
     for name in ("is_epoch", "is_gc_frame", "is_gc_collecting", "is_threads_main",
@@ -118,6 +119,42 @@ def test_free_threaded_build_of_the_same_headers(python, print_layout, tmp_path)
     tlbc = want["minor"] >= 14
     assert (got["co_tlbc"] != NO_OFF) == (got["fr_tlbc_index"] != NO_OFF) == tlbc
     assert got["code_tag_mask"] == (3 if tlbc else 0)
+
+
+@pytest.fixture
+def gen_layouts(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "tools"))
+    import gen_layouts as tool
+    return tool
+
+
+@pytest.mark.parametrize("python", [p for p in found() if p.minor <= (3, 12)] or [None], ids=str)
+def test_rows_are_made_by_the_tool(python, gen_layouts):
+    """layouts.inc has what tools/gen_layouts.py makes of these headers, and is its own writing."""
+    if not python:
+        pytest.skip("no CPython up to 3.12 here: run make interpreters")
+    text = (ROOT / "user" / "cpython" / "layouts.inc").read_text()
+    rows = gen_layouts.rows_in(text)
+    assert sorted(rows) == sorted(gen_layouts.ROWS) and gen_layouts.whole(rows) == text
+    if python.trace_refs:
+        pytest.skip("its objects begin later, which layout.c sees to: test_row")
+    row = gen_layouts.row_of(python.version)
+    numbers = gen_layouts.read_headers(row[0], header_flags(python))
+    assert gen_layouts.text_of(row, numbers) == rows[row]
+
+
+def test_the_tool_keeps_rows_and_tells_contradictions(gen_layouts, monkeypatch, tmp_path):
+    text = (ROOT / "user" / "cpython" / "layouts.inc").read_text()
+    (tmp_path / "rows.inc").write_text(text)
+    gen_layouts.main(str(tmp_path / "rows.inc"), [])
+    assert (tmp_path / "rows.inc").read_text() == text
+    made = iter([((9, 0), "\t{\t/* 3.9.0 */\n\t},"), ((9, 0), "another")])
+    monkeypatch.setattr(gen_layouts, "make", lambda place: next(made))
+    with pytest.raises(SystemExit, match="is not as other"):
+        gen_layouts.main(str(tmp_path / "rows.inc"), ["one", "two"])
+    assert (tmp_path / "rows.inc").read_text() == text
+    with pytest.raises(SystemExit, match="no headers of 3.6.0"):
+        gen_layouts.main(str(tmp_path / "fresh.inc"), [])
 
 
 @pytest.mark.parametrize("minor", (11, 12))

@@ -24,7 +24,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static const uint8_t getter[] = { 0x64, 0x48, 0x8b, 0x04, 0x25, 0xd8, 0xff, 0xff, 0xff, 0xc3 };
+static const uint8_t getter[] = { FAKE_TLS_CODE };
 /* The words of a CPython, Py_Version and its string. */
 static const char constants[] = "Fatal Python error: \0\0\0_frozen_importlib\0\0\0\0\0\0\0"
 				"\xf0\x07\x0b\x03\0\0\0\0" "3.11.7";

@@ -399,6 +399,7 @@ void host_reset(void)
 	};
 	host.regs.cs = 0x33;	/* user space */
 	host.signal.nr_threads = 1;
+	host.mm.start_code = 0x401000;
 	host.leader = host.task;
 	host.leader.start_boottime = 77;
 	host.now_ns = 1000;

@@ -94,6 +94,8 @@ static void test_interpreter_in_a_library(void **state)
 	world_expect_end(CNT_NOT_READY);	/* the slot is zero */
 	host_mem_put64(EXE_BIAS + SLOT, EXE_BIAS + 0x1016);
 	world_expect_end(CNT_NOT_READY);	/* lazy binding: its PLT */
+	host_mem_put64(EXE_BIAS + SLOT, 0x1016);
+	world_expect_end(CNT_NOT_READY);	/* likewise, not relocated yet */
 	host_mem_unmap(EXE_BIAS + SLOT, 8);
 	world_expect_end(CNT_NOT_READY);
 	host_mem_map(EXE_BIAS + SLOT, 8);

@@ -169,7 +169,7 @@ static void test_reads_fail_from_then_on(void **state)
 /* The same through the other ways to a thread state. */
 static void test_ways_to_the_thread(void **state)
 {
-	static const u8 hows[] = { PY_TSTATE_TLS_FS, PY_TSTATE_TLS_DTV, PY_TSTATE_LIST };
+	static const u8 hows[] = { PY_TSTATE_TLS_TP, PY_TSTATE_TLS_DTV, PY_TSTATE_LIST };
 	const u64 index = W_RUNTIME + 0x2000, dtv = W_HEAP + 0x200000, block = W_HEAP + 0x300000;
 	size_t i;
 	u64 n;
@@ -180,7 +180,7 @@ static void test_ways_to_the_thread(void **state)
 			host_mem_map(dtv, 4096);
 			host_mem_map(block, 4096);
 			host_mem_put64(index, 2);
-			host_mem_put64(W_TP + 8, dtv);
+			host_mem_put64(W_TP + W_DTV, dtv);
 			host_mem_put64(dtv + 32, block);
 			host_mem_put64(block - 64 + 128, W_TSTATE);
 			host_mem_put64(index + 8, 128);

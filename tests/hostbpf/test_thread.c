@@ -15,7 +15,7 @@ static void hidden_thread(int minor, u8 how)
 	world_init(&w, minor);
 	world_recurse(&w, 3);
 	host_mem_put64(W_TP - 64, 0);
-	host_mem_put64(W_TP + 0x310 + 16 * 3 + 8, 0);
+	host_mem_put64(W_TP + W_TSS + 16 * 3 + 8, 0);
 	w.proc.tstate_how = how;
 	world_put_proc(&w);
 }
@@ -37,7 +37,7 @@ static void test_tss_first_block(void **state)
 		hidden_thread(13, PY_TSTATE_TSS_GLIBC);
 		set_key(key);
 		world_expect_end(CNT_NATIVE_THREAD);
-		host_mem_put64(W_TP + 0x310 + 16 * key + 8, W_TSTATE);
+		host_mem_put64(W_TP + W_TSS + 16 * key + 8, W_TSTATE);
 		world_expect(&w, 3, 0);
 		assert_int_equal(world_proc()->tss_key, key);
 	}
@@ -55,7 +55,7 @@ static void test_tss_second_level(void **state)
 		set_key(keys[i]);
 		/* No block: this thread never set such a key. */
 		world_expect_end(CNT_NATIVE_THREAD);
-		host_mem_put64(W_TP + 0x510 + 8 * (keys[i] / 32), block);
+		host_mem_put64(W_TP + W_TSS + 512 + 8 * (keys[i] / 32), block);
 		world_expect_end(CNT_TSTATE_UNREADABLE);
 		host_mem_map(block, 512);
 		world_expect_end(CNT_NATIVE_THREAD);
@@ -94,7 +94,7 @@ static void test_tss_not_ready(void **state)
 
 	hidden_thread(11, PY_TSTATE_TSS_GLIBC);
 	rt = W_RUNTIME + w.img.rt.tss_key;
-	host_mem_put64(W_TP + 0x310 + 8, W_TSTATE);
+	host_mem_put64(W_TP + W_TSS + 8, W_TSTATE);
 	host_mem_put32(rt, 0);
 	host_mem_put32(rt + 4, 0);
 	world_expect_end(CNT_NOT_READY);
@@ -119,7 +119,7 @@ static void test_tls_fs(void **state)
 	size_t i;
 
 	for (i = 0; i < sizeof(offs) / sizeof(offs[0]); i++) {
-		hidden_thread(15, PY_TSTATE_TLS_FS);
+		hidden_thread(15, PY_TSTATE_TLS_TP);
 		w.proc.tls_off = offs[i];
 		world_put_proc(&w);
 		world_expect_end(CNT_NATIVE_THREAD);
@@ -141,7 +141,7 @@ static void test_tls_dtv(void **state)
 	host_mem_put64(index, 5);
 	host_mem_put64(index + 8, 0x40);
 	world_expect_end(CNT_TSTATE_UNREADABLE);
-	host_mem_put64(W_TP + 8, dtv);
+	host_mem_put64(W_TP + W_DTV, dtv);
 	world_expect_end(CNT_NATIVE_THREAD);
 	host_mem_put64(dtv + 16 * 5, UINT64_MAX);	/* not allocated in this thread */
 	world_expect_end(CNT_NATIVE_THREAD);
@@ -151,6 +151,100 @@ static void test_tls_dtv(void **state)
 	world_expect(&w, 3, 0);
 	host_mem_put64(index, 4097);	/* nobody has so many modules */
 	world_expect_end(CNT_TSTATE_UNREADABLE);
+}
+
+/* Resolver and argument: an offset from the thread pointer, or a tls_index' address. */
+static void test_tls_desc(void **state)
+{
+	const u64 desc = W_RUNTIME + 0x2000, index = W_HEAP + 0x100000, dtv = W_HEAP + 0x200000;
+	const u64 block = W_HEAP + 0x300000;
+
+	hidden_thread(15, PY_TSTATE_TLS_DESC);
+	host_mem_map(index, 4096);
+	host_mem_map(dtv, 4096);
+	host_mem_map(block, 4096);
+	w.proc.tls_index = desc;
+	w.proc.tls_off = 8;
+	world_put_proc(&w);
+	host_mem_put64(W_TP + 8, 0xbad);
+	host_mem_put64(W_TP + 0x38 + 8, W_TSTATE);
+	/* Not resolved yet. */
+	world_expect_end(CNT_NATIVE_THREAD);
+	host_mem_put64(desc + 8, 0x38);
+	world_expect_end(CNT_NATIVE_THREAD);
+	host_mem_put64(desc, 0x7f0000001000);
+	world_expect(&w, 3, 0);
+	/* Loaded later: through the DTV. */
+	host_mem_put64(desc + 8, index);
+	host_mem_put64(W_TP + W_DTV, 0);
+	world_expect_end(CNT_TSTATE_UNREADABLE);
+	host_mem_put64(index, 3);
+	host_mem_put64(index + 8, 0x20);
+	host_mem_put64(W_TP + W_DTV, dtv);
+	world_expect_end(CNT_NATIVE_THREAD);	/* no block of its own yet */
+	host_mem_put64(dtv + 16 * 3, block);
+	world_expect_end(CNT_NATIVE_THREAD);
+	host_mem_put64(block + 0x20 + 8, W_TSTATE);
+	world_expect(&w, 3, 0);
+	/* Neither. */
+	host_mem_put64(desc + 8, 0x10000000000);
+	world_expect_end(CNT_TSTATE_UNREADABLE);
+	host_mem_unmap(desc, 4096);
+	world_expect_end(CNT_TSTATE_UNREADABLE);
+}
+
+/* struct pthread lies below the thread pointer. */
+static void test_self_below(void **state)
+{
+	const u64 self = W_TP - 0x740;
+
+	hidden_thread(13, PY_TSTATE_TSS_GLIBC);
+	w.proc.self_below = 0x740;
+	set_key(5);
+	world_expect_end(CNT_NATIVE_THREAD);
+	host_mem_put64(self + W_TSS + 16 * 5 + 8, W_TSTATE);
+	world_expect(&w, 3, 0);
+
+	hidden_thread(13, PY_TSTATE_LIST);
+	w.proc.self_below = 0x740;
+	world_put_proc(&w);
+	host_mem_put64(W_TSTATE + w.img.layout.ts_thread_id, W_TP);
+	world_expect_end(CNT_NATIVE_THREAD);
+	host_mem_put64(W_TSTATE + w.img.layout.ts_thread_id, self);
+	world_expect(&w, 3, 0);
+}
+
+/* A thread pointer that the kernel does not know yet. */
+static void test_no_thread_pointer(void **state)
+{
+	static const u8 hows[] = {
+		PY_TSTATE_TSS_GLIBC, PY_TSTATE_TLS_TP, PY_TSTATE_TLS_DTV, PY_TSTATE_LIST,
+		PY_TSTATE_TLS_DESC,
+	};
+	const struct py_layout *l = &w.img.layout;
+	size_t i;
+
+	for (i = 0; i < sizeof(hows); i++) {
+		hidden_thread(i & 1 ? 15 : 12, hows[i]);
+		host.task.THREAD_POINTER = 0;
+		host.signal.nr_threads = 1;
+		world_expect(&w, 3, 0);	/* the only thread's state is the only one */
+		host_mem_put64(W_TSTATE + l->ts_next, W_TSTATE);
+		world_expect_end(CNT_NOT_READY);
+		host_mem_put64(W_TSTATE + l->ts_next, 0);
+		host_mem_put64(W_INTERP + l->is_next, W_INTERP);
+		world_expect_end(CNT_NOT_READY);
+		host_mem_put64(W_INTERP + l->is_next, 0);
+		host.signal.nr_threads = 2;
+		world_expect_end(CNT_NOT_READY);
+		host.signal.nr_threads = 1;
+		host_mem_put64(W_INTERP + l->is_threads_head, 0);
+		world_expect_end(CNT_NOT_READY);
+		host_mem_put64(w.proc.interps, 0);
+		world_expect_end(CNT_NOT_READY);
+		host_mem_unmap(W_RUNTIME, 4096);
+		world_expect_end(CNT_NOT_READY);
+	}
 }
 
 /* Interpreters 0..3 with some threads each; the last one's last is ours. */
@@ -408,11 +502,33 @@ static void test_tstate_unreadable(void **state)
 		world_recurse(&w, 3);
 		host_mem_unmap(W_TSTATE, 4096);
 		world_expect_end(CNT_TSTATE_UNREADABLE);
+		host.mm.start_code = 0;		/* its memory is another program's to be */
+		world_expect_end(CNT_NOT_READY);
+		host.task.flags = PF_EXITING;
+		world_expect_end(CNT_NATIVE_THREAD);
 	}
 	for (minor = 11; minor <= 12; minor++) {
 		world_init(&w, minor);
 		world_recurse(&w, 3);
 		host_mem_put64(W_TSTATE + w.img.layout.ts_frame, 0xdead0000);	/* _PyCFrame */
+		world_expect_end(CNT_TSTATE_UNREADABLE);
+	}
+}
+
+/* Its memory is gone before it is: that is no loss. */
+static void test_on_its_way_out(void **state)
+{
+	int minor;
+
+	EACH_MINOR(minor) {
+		world_init(&w, minor);
+		world_recurse(&w, 3);
+		host.task.flags |= PF_EXITING;
+		host_mem_unmap(W_TSTATE, 4096);
+		world_expect_end(CNT_NATIVE_THREAD);
+		host_mem_unmap(W_TP - 4096, 4 * 4096);
+		world_expect_end(CNT_NATIVE_THREAD);
+		host.task.flags &= ~PF_EXITING;
 		world_expect_end(CNT_TSTATE_UNREADABLE);
 	}
 }
@@ -762,6 +878,9 @@ int main(void)
 		cmocka_unit_test(test_tss_not_ready),
 		cmocka_unit_test(test_tls_fs),
 		cmocka_unit_test(test_tls_dtv),
+		cmocka_unit_test(test_tls_desc),
+		cmocka_unit_test(test_self_below),
+		cmocka_unit_test(test_no_thread_pointer),
 		cmocka_unit_test(test_list),
 		cmocka_unit_test(test_long_list),
 		cmocka_unit_test(test_list_idle_state),
@@ -770,6 +889,7 @@ int main(void)
 		cmocka_unit_test(test_interpreters),
 		cmocka_unit_test(test_unknown_how),
 		cmocka_unit_test(test_tstate_unreadable),
+		cmocka_unit_test(test_on_its_way_out),
 		cmocka_unit_test(test_gil),
 		cmocka_unit_test(test_no_gil_known),
 		cmocka_unit_test(test_exceptions),

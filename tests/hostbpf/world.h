@@ -29,6 +29,13 @@
 #define W_TSTATE  0x3000000ull
 #define W_ROOT_CFRAME (W_TSTATE + 344)	/* behind all that is read of it */
 #define W_TP      0x4000000ull
+#ifdef __TARGET_ARCH_arm64
+#define W_TSS     0x110ull	/* specific_1stblock in struct pthread */
+#define W_DTV     0ull		/* the DTV's address in the TCB */
+#else
+#define W_TSS     0x310ull
+#define W_DTV     8ull
+#endif
 #define W_HEAP    0x5550000000ull	/* generators' frames, exceptions */
 #define W_CODES   0x6000000000ull
 #define W_STRINGS 0x6100000000ull
@@ -341,8 +348,9 @@ static inline void world_thread(struct world *w)
 	const struct py_layout *l = &w->img.layout;
 
 	host_mem_map(W_TP - 4096, 4 * 4096);
-	host.task.thread.fsbase = W_TP;
-	w->proc.tstate_how = w->img.rt.tss_key == ABI_NO_OFF ? PY_TSTATE_TLS_FS : PY_TSTATE_TSS_GLIBC;
+	host.task.THREAD_POINTER = W_TP;
+	w->proc.tstate_how = w->img.rt.tss_key == ABI_NO_OFF ? PY_TSTATE_TLS_TP :
+								      PY_TSTATE_TSS_GLIBC;
 	w->proc.tls_off = -64;
 	w->proc.tss_key = -1;
 	host_mem_put64(W_TP - 64, W_TSTATE);
@@ -350,7 +358,7 @@ static inline void world_thread(struct world *w)
 		host_mem_put32(W_RUNTIME + w->img.rt.tss_key, 1);
 		host_mem_put32(W_RUNTIME + w->img.rt.tss_key + 4, 3);
 	}
-	host_mem_put64(W_TP + 0x310 + 16 * 3 + 8, W_TSTATE);
+	host_mem_put64(W_TP + W_TSS + 16 * 3 + 8, W_TSTATE);
 	host_mem_put64(W_TSTATE + l->ts_interp, W_INTERP);
 	host_mem_put64(W_TSTATE + l->ts_thread_id, W_TP);
 	if (l->ts_exc_info != ABI_NO_OFF)

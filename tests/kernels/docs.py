@@ -12,6 +12,7 @@ PAGE = HERE.parent.parent / "docs" / "kernels.md"
 BEGIN = "<!-- written by make check-kernels ALL=1 DOCS=1 -->\n"
 END = "<!-- end -->\n"
 STEPS = {"doctor": "`doctor`", "command": "`--`", "one_pid": "`-p`", "everything": "`-a`"}
+RESULTS = {True: "works", False: "**fails**", None: "no counter"}
 
 
 def read():
@@ -57,9 +58,10 @@ def tables(recorded):
     heads = [f"{arch} {name}" for arch, name, _ in cols]
     yield "What was run, with what result, and how deep a stack was walked:\n"
     yield from lines_of(
-        ["kernel", "release", "Pythons", *STEPS.values(), "depth"],
+        ["kernel", "release", "Pythons", *STEPS.values(), "`-e cycles`", "depth"],
         [[h, r["release"], ", ".join(r["pythons"]),
-          *("works" if r["results"].get(s) else "**fails**" for s in STEPS), r["depth"]]
+          *(RESULTS[bool(r["results"].get(s))] for s in STEPS),
+          RESULTS[r["results"].get("cycles")], r["depth"]]
          for h, (_, _, r) in zip(heads, cols)])
     yield "\nInstructions that the verifier looks at (its limit is 1,000,000 a program):\n"
     yield from lines_of(["program", *heads],

@@ -19,6 +19,14 @@ from harness import Recording, Target, online_cpus, tachbpf
 
 SCRATCH = "/tmp/scratch"
 RATE = 499
+# An emulated cycle counter ticks as the emulator finds time: it has a step of its own.
+# An emulated CPU is many times slower than the limit of a sample's time is made for.
+PATIENT = ("--no-sample-limit",)
+CLOCK = ("-r", RATE, "-e", "cpu-clock", *PATIENT)
+# However short it lives: a file of its own.
+EACH = ("--split", "all")
+# Emulated interrupts take so long that the kernel would lower its limit of the rate.
+UNLIMITED = {"perf_event_max_sample_rate": "100000", "perf_cpu_time_max_percent": "0"}
 LIFE = ("parent_burns", "child_burns", "program_burns")
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -66,7 +74,7 @@ def doctor(pythons):
 def command(pythons):
     """-- COMMAND: a child that is forked, and one that execs, belong to it."""
     out, truth = SCRATCH + "/command", SCRATCH + "/life"
-    done = ended(tachbpf("-v", "-r", RATE, "--json", "-o", out, "--", pythons[0].name, "-B",
+    done = ended(tachbpf("-v", *CLOCK, *EACH, "--json", "-o", out, "--", pythons[0].name, "-B",
                          HERE + "/targets/life.py", truth, "0.7"))
     lives = {}
     for name in LIFE:
@@ -81,7 +89,7 @@ def one_pid(pythons):
     """-p: a process that runs already; its shares, and how deep its stack is walked."""
     out = SCRATCH + "/pid.tach"
     with Target(pythons[0], SCRATCH, "shares=4", "deep=0.7", "recursion=0.7") as target:
-        with Recording(["-p", target.pid, "-r", RATE, "--json", "-o", out]) as recording:
+        with Recording(["-p", target.pid, *CLOCK, "--json", "-o", out]) as recording:
             recording.wait_recording(timeout=90)
             target.go()
             truth = target.wait_done()
@@ -99,7 +107,7 @@ def everything(pythons):
     try:
         for t in targets:
             t.expect("ready")
-        with Recording(["-a", "-r", RATE, "--json", "-o", out]) as recording:
+        with Recording(["-a", *CLOCK, *EACH, "--json", "-o", out]) as recording:
             recording.wait_recording(timeout=90)
             for t in targets:
                 t.go()
@@ -120,6 +128,26 @@ def everything(pythons):
     return dict(done, truths=truths, read={os.path.basename(f): read_back(f) for f in files})
 
 
+def cycles(pythons):
+    """-e cycles: the hardware's counter, where there is one."""
+    out = SCRATCH + "/cycles.tach"
+    for name, value in UNLIMITED.items():
+        with open("/proc/sys/kernel/" + name, "w") as f:
+            f.write(value)
+    with Target(pythons[0], SCRATCH, "shares=4", name="cycles") as target:
+        argv = ["-p", target.pid, "-r", RATE, "-e", "cycles", *PATIENT, "--json", "-o"]
+        trial = tachbpf(*argv, SCRATCH + "/trial", "-d", "0.1")
+        if trial.returncode:
+            return {"refused": trial.stderr}
+        with Recording([*argv, out]) as recording:
+            recording.wait_recording(timeout=90)
+            target.go()
+            truth = target.wait_done()
+            target.leave()
+            done = ended(recording.wait())
+    return dict(done, truth={"phases": truth["phases"]}, read=read_back(out))
+
+
 def kernel_log():
     """What the kernel had to say, most of it about booting."""
     lines = []
@@ -132,7 +160,7 @@ def kernel_log():
     return lines
 
 
-STEPS = (doctor, command, one_pid, everything)
+STEPS = (doctor, command, one_pid, everything, cycles)
 
 
 def do(step, pythons):

@@ -11,7 +11,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "e2e"))
 
-from interpreters import mirror  # noqa: E402
+from interp.cache import mirror  # noqa: E402
 
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 CONFIG = """Dir::State::Lists "{0}/lists";

@@ -21,7 +21,7 @@ import cpio
 import packages
 from packages import Failed, Suite
 
-from interpreters import cache_dir
+from interp.cache import cache_dir
 
 RECIPE = 1              # of everything below
 # Until the root image is mounted; those that a kernel has built in are left out.

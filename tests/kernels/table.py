@@ -33,6 +33,11 @@ ARCHES = {a.name: a for a in (
          ("qemu-system-x86_64", "-M", "q35", "-accel", "tcg,thread=multi",
           "-cpu", "max,la57=off"),     # 5.10 dies early with five page-table levels
          "qemu-system-x86", "ttyS0"),
+    Arch("arm64", "arm64", "linux-image-cloud-arm64",
+         ("qemu-system-aarch64", "-M", "virt", "-accel", "tcg,thread=multi",
+          # of servers; its cycle counter samples, and it notes by itself which pages are used
+          "-cpu", "neoverse-n1"),
+         "qemu-system-arm", "ttyAMA0"),
 )}
 
 # The binary is built against bookworm's C library, so bullseye's kernel gets a newer root.
@@ -44,7 +49,7 @@ KERNELS = (
 )
 
 ROOTS = {r.suite: r for r in (
-    Root("bookworm", ("python3.11",)),
+    Root("bookworm", ("python3.11",), (("bullseye", "python3.9"),)),
     Root("trixie", ("python3.13",)),
     Root("sid", ("python3.15", "python3.14", "python3.13"), (("bookworm", "python3.11"),)),
 )}

@@ -14,6 +14,17 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "user/cpython/elf.h"
+
+/* PyGILState_GetThisThreadState() that returns the TLS variable at FAKE_TLS_OFF. */
+#ifdef __aarch64__
+#define FAKE_TLS_OFF 40
+#define FAKE_TLS_CODE 0x40, 0xd0, 0x3b, 0xd5, 0x00, 0x14, 0x40, 0xf9, 0xc0, 0x03, 0x5f, 0xd6
+#else
+#define FAKE_TLS_OFF -40
+#define FAKE_TLS_CODE 0x64, 0x48, 0x8b, 0x04, 0x25, 0xd8, 0xff, 0xff, 0xff, 0xc3
+#endif
+
 #define FAKE_BASE    0x400000ull
 #define FAKE_SIZE    8192
 #define FAKE_DYNAMIC 0x200
@@ -167,7 +178,7 @@ static inline void fake_elf_build(struct fake_elf *f)
 	Elf64_Ehdr eh = {
 		.e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB,
 			     EV_CURRENT },
-		.e_type = ET_EXEC, .e_machine = EM_X86_64, .e_version = EV_CURRENT,
+		.e_type = ET_EXEC, .e_machine = ELF_OWN_MACHINE, .e_version = EV_CURRENT,
 		.e_phoff = sizeof(eh), .e_ehsize = sizeof(eh), .e_phentsize = sizeof(Elf64_Phdr),
 		.e_phnum = 2, .e_shoff = FAKE_SHDRS, .e_shentsize = sizeof(Elf64_Shdr),
 		.e_shnum = FAKE_SECTIONS, .e_shstrndx = 3,

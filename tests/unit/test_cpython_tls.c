@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* test_cpython_tls.c - machine code of PyGILState_GetThisThreadState(), real and not. */
+#include <elf.h>
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,7 +14,8 @@
 #include "bpf/abi.h"
 #include "user/cpython/tls.h"
 
-#define DECODE(code, vaddr, w) tls_decode((const uint8_t *)code, sizeof(code) - 1, vaddr, w)
+#define DECODE(code, vaddr, w) \
+	tls_decode(EM_X86_64, (const uint8_t *)code, sizeof(code) - 1, vaddr, w)
 
 /* Debian's python3.15 3.15.2-1: mov %fs:-40,%rax */
 #define DEBIAN_EXE "\xf3\x0f\x1e\xfa\x64\x48\x8b\x04\x25\xd8\xff\xff\xff\xc3"
@@ -27,7 +29,7 @@ static void test_executable(void **state)
 	struct tls_where w;
 
 	assert_int_equal(DECODE(DEBIAN_EXE, 0x42fa7d, &w), 0);
-	assert_int_equal(w.how, PY_TSTATE_TLS_FS);
+	assert_int_equal(w.how, PY_TSTATE_TLS_TP);
 	assert_int_equal(w.off, -40);
 	/* No endbr64; a frame pointer. */
 	assert_int_equal(DECODE("\x64\x48\x8b\x04\x25\xf8\xff\xff\xff\xc3", 0, &w), 0);
@@ -87,7 +89,7 @@ static void test_cut(void **state)
 
 			memcpy(code, codes[i], len);
 			code = realloc(code, len ? len : 1);
-			assert_int_equal(tls_decode(code, len, 0x1000, &w), -ENOENT);
+			assert_int_equal(tls_decode(EM_X86_64, code, len, 0x1000, &w), -ENOENT);
 			free(code);
 		}
 	}

@@ -86,10 +86,11 @@ static void test_durations(void **state)
 static void test_record(void **state)
 {
 	assert_int_equal(parse("-a -r 10khz -d 0.5 -o out --compression none --layout draft2 "
-			       "--opcodes --no-gc --self-time --json --ignore-kernel-bugs -v"), 0);
+			       "--opcodes --no-gc --self-time --json --ignore-kernel-bugs "
+			       "--no-sample-limit -v"), 0);
 	assert_int_equal(o.command, COMMAND_RECORD);
 	assert_true(o.record.all && o.record.opcodes && o.record.no_gc && o.record.self_time && o.record.json);
-	assert_true(o.record.ignore_kernel_bugs && o.record.no_compression);
+	assert_true(o.record.no_sample_limit && o.record.ignore_kernel_bugs && o.record.no_compression);
 	assert_int_equal(o.record.rate_hz, 10000);
 	assert_true(o.record.duration_s == 0.5);
 	assert_string_equal(o.record.output, "out");
@@ -103,6 +104,13 @@ static void test_record(void **state)
 	assert_int_equal(o.record.rate_hz, 0);
 	assert_true(o.record.duration_s == 0);
 	assert_null(o.record.output);
+	assert_int_equal(o.record.event, SAMPLER_ANY);
+	assert_int_equal(parse("-a -e cycles"), 0);
+	assert_int_equal(o.record.event, SAMPLER_CYCLES);
+	assert_int_equal(parse("-a --event=cpu-cycles"), 0);
+	assert_int_equal(o.record.event, SAMPLER_CYCLES);
+	assert_int_equal(parse("-aecpu-clock"), 0);
+	assert_int_equal(o.record.event, SAMPLER_CLOCK);
 	assert_int_equal(parse("-ar99 --compression=zstd"), 0);
 	assert_int_equal(o.record.rate_hz, 99);
 	assert_false(o.record.no_compression);
@@ -186,7 +194,7 @@ static void test_usage_errors(void **state)
 		"-a x", "-a --frob", "-a -z", "-a --al", "-a --rate", "-a -r", "-a -r 0", "-a -d 0",
 		"-a -d -1", "-a --json=1", "-a --rate=", "-a -o", "-a --output=", "-p", "-p x",
 		"-p 0", "-p -1", "-p 1,", "-p ,1", "-p 1,,2", "-p 1x", "-p 4194305",
-		"-p 99999999999999999999", "-a --layout old", "-a --compression gzip", "info",
+		"-p 99999999999999999999", "-a -e", "-a -e instructions", "-a --layout old", "-a --compression gzip", "info",
 		"report", "replay", "info --by line a", "report --by x a", "report --sort x a",
 		"report --limit x a", "report --limit -1 a", "report --limit= a",
 		"report --limit 4294967296 a", "replay --format nonsense a", "replay --format tach a",

@@ -184,6 +184,17 @@ static int read_phdrs(struct elf_file *f, const Elf64_Ehdr *eh)
 	return f->load_cnt ? 0 : -ENOENT;
 }
 
+const char *elf_machine_name(uint16_t machine)
+{
+	switch (machine) {
+	case EM_X86_64:
+		return "x86-64";
+	case EM_AARCH64:
+		return "arm64";
+	}
+	return "another machine type";
+}
+
 int elf_file_open(struct elf_file *f, int fd)
 {
 	struct stat st;
@@ -206,7 +217,7 @@ int elf_file_open(struct elf_file *f, int fd)
 		return -ENOEXEC;
 	if (eh.e_type != ET_EXEC && eh.e_type != ET_DYN)
 		return -ENOENT;
-	f->foreign = eh.e_machine != EM_X86_64;
+	f->machine = eh.e_machine;
 	f->program = eh.e_type == ET_EXEC;
 	if (eh.e_shentsize == sizeof(Elf64_Shdr) && eh.e_shnum <= MAX_SHDRS &&
 	    eh.e_shstrndx < eh.e_shnum) {

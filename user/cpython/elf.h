@@ -9,12 +9,22 @@
 #ifndef TACHBPF_CPYTHON_ELF_H
 #define TACHBPF_CPYTHON_ELF_H
 
+#include <elf.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 #define ELF_MAX_LOADS 32
+
+/* What this program was built for, and only runs on. */
+#if defined(__x86_64__)
+#define ELF_OWN_MACHINE EM_X86_64
+#elif defined(__aarch64__)
+#define ELF_OWN_MACHINE EM_AARCH64
+#else
+#error "x86-64 and arm64 are supported"
+#endif
 
 /* A part of the file as the loader maps it. Bytes behind filesz are zero (bss). */
 struct elf_load {
@@ -34,7 +44,7 @@ struct elf_dynamic {
 struct elf_file {
 	int fd;
 	uint64_t size;
-	bool foreign;		/* 64 bit, little endian, but not x86-64 */
+	uint16_t machine;	/* EM_* */
 	bool program;		/* not a library: what the kernel can execute */
 	uint64_t shoff;
 	uint32_t shnum, shstrndx;
@@ -53,6 +63,9 @@ struct elf_symbol {
 	uint64_t value, size;
 	uint8_t type;		/* STT_* */
 };
+
+/* "x86-64", "arm64"; "another machine type". */
+const char *elf_machine_name(uint16_t machine);
 
 /*
  * 0, -ENOENT: not an executable or library, -ENOEXEC: one that is not 64-bit little

@@ -14,6 +14,7 @@
 #include "debug_offsets.h"
 #include "elf.h"
 #include "layout.h"
+#include "libc.h"
 #include "runtime.h"
 #include "tls.h"
 #include "version.h"
@@ -190,8 +191,11 @@ static int find_layout(struct reader *r)
 	const char *what = "size";
 	size_t size = debug_offsets_size(row);
 
+	if (!size && !layout_from_table(img))
+		return 0;
 	if (!size)
-		return layout_from_table(img);
+		return refuse(r, -ENOTSUP, "CPython %s with a C library that is not known is not "
+			      "supported on %s", img->version, elf_machine_name(r->f.machine));
 	if (r->offsets_len >= size &&
 	    !debug_offsets_read(r->offsets, r->offsets_len, row, &d, &what) &&
 	    !layout_from_debug_offsets(img, row, &d, &what))
@@ -201,9 +205,22 @@ static int find_layout(struct reader *r)
 }
 
 /*
+ * Where the executable's variable with this value lies from the thread pointer. x86-64: its
+ * block ends there, rounded up to its alignment (variant II of "ELF Handling For
+ * Thread-Local Storage"). arm64: it follows two words, rounded up likewise (variant I).
+ */
+static uint64_t tls_offset(const struct elf_file *f, uint64_t value)
+{
+	uint64_t align = f->tls_align;
+	uint64_t before = f->machine == EM_AARCH64 ? 16 : f->tls_memsz;
+
+	before = (before + align - 1) / align * align;
+	return f->machine == EM_AARCH64 ? value + before : value - before;
+}
+
+/*
  * 3.15: decode the getter of _Py_tss_gilstate. The symbol itself, where it is left,
- * must agree: offset in the TLS block of the executable (variant II: the block ends
- * at the thread pointer, rounded up to its alignment).
+ * must agree.
  */
 static void find_tls(struct reader *r)
 {
@@ -218,19 +235,15 @@ static void find_tls(struct reader *r)
 	if (find_symbol(r, "PyGILState_GetThisThreadState", &fn))
 		return;
 	n = elf_file_read_some(&r->f, fn.value, code, sizeof(code));
-	if (n <= 0 || tls_decode(code, n, fn.value, &w))
+	if (n <= 0 || tls_decode(r->f.machine, code, n, fn.value, &w))
 		return;
-	/* The layout of the DTV is glibc's. */
-	if (w.how == PY_TSTATE_TLS_DTV && !r->f.dyn.needs_glibc)
+	/* The layouts of the DTV and of what a descriptor points to are glibc's. */
+	if (w.how != PY_TSTATE_TLS_TP && !r->f.dyn.needs_glibc)
 		return;
-	if (w.how == PY_TSTATE_TLS_FS && r->f.tls_align &&
-	    !elf_file_symtab(&r->f, names, &var, 1) && var.value) {
-		uint64_t align = r->f.tls_align;
-		uint64_t block = (r->f.tls_memsz + align - 1) / align * align;
-
-		if ((uint64_t)w.off != var.value - block)
-			return;
-	}
+	if (w.how == PY_TSTATE_TLS_TP && r->f.tls_align &&
+	    !elf_file_symtab(&r->f, names, &var, 1) && var.value &&
+	    (uint64_t)w.off != tls_offset(&r->f, var.value))
+		return;
 	img->tstate_how = w.how;
 	img->tls_off = w.off;
 	img->tls_index_vaddr = w.index_vaddr;
@@ -262,7 +275,7 @@ static void find_first_load(struct reader *r)
 
 /*
  * 3.6 has static variables in place of _PyRuntime: of local names, which stripping
- * removes; but two exported functions name the ones that matter. (Without the others it
+ * removes; but two exported functions name the ones that matter (x86-64). (Without the others it
  * is not told when garbage is collected.)
  */
 static int find_statics(struct reader *r)
@@ -328,6 +341,10 @@ static void find_rest(struct reader *r)
 		img->tstate_how = r->f.dyn.needs_glibc ? PY_TSTATE_TSS_GLIBC :
 				  r->f.dyn.needs_musl  ? PY_TSTATE_TSS_MUSL :
 							 PY_TSTATE_LIST;
+	img->needs_self = libc_self_is_below(r->f.machine) &&
+			  (img->tstate_how == PY_TSTATE_TSS_GLIBC ||
+			   img->tstate_how == PY_TSTATE_TSS_MUSL ||
+			   img->tstate_how == PY_TSTATE_LIST);
 }
 
 int cpython_image_read(int fd, struct cpython_image *img, char *why, size_t why_size)
@@ -344,7 +361,7 @@ int cpython_image_read(int fd, struct cpython_image *img, char *why, size_t why_
 		return err;
 	if (err == -ENOEXEC)
 		return refuse(&r, err, "a 32-bit or big-endian program is not supported (64-bit "
-			      "x86-64 is)");
+			      "%s is)", elf_machine_name(ELF_OWN_MACHINE));
 	if (err)
 		return refuse(&r, err, "cannot read the file: %s", strerror(-err));
 	if (runtime_copies(&r.f, &img->runtime_vaddr, &img->none_vaddr)) {
@@ -360,9 +377,10 @@ int cpython_image_read(int fd, struct cpython_image *img, char *why, size_t why_
 	if (err)
 		return refuse(&r, -ENOTSUP, "CPython of a version that cannot be found is not "
 			      "supported");
-	if (r.f.foreign)
-		return refuse(&r, -ENOTSUP, "CPython %s is not supported on this machine type "
-			      "(x86-64 is)", img->version);
+	if (r.f.machine != ELF_OWN_MACHINE)
+		return refuse(&r, -ENOTSUP, "CPython %s for %s is not supported (this tachbpf is "
+			      "for %s)", img->version, elf_machine_name(r.f.machine),
+			      elf_machine_name(ELF_OWN_MACHINE));
 	err = check_version(&r);
 	if (err)
 		return err;
@@ -370,6 +388,8 @@ int cpython_image_read(int fd, struct cpython_image *img, char *why, size_t why_
 	if (img->minor >= 11 && (!img->runtime_vaddr ||
 				 elf_file_read(&r.f, img->runtime_vaddr, &first, sizeof(first))))
 		return -ENOENT;
+	img->mutexes_extra = libc_mutexes_extra(r.f.machine, r.f.dyn.needs_glibc,
+						r.f.dyn.needs_musl);
 	err = find_layout(&r);
 	if (!err)
 		err = find_addresses(&r);

@@ -46,14 +46,16 @@ struct cpython_image {
 	char version[24];		/* "3.13.0", "3.15.0rc1" */
 	bool free_threaded;
 	bool trace_refs;		/* Py_TRACE_REFS, where it changes objects (to 3.12) */
+	int8_t mutexes_extra;		/* libc_mutexes_extra() */
 	uint64_t first_load_vaddr;	/* page-aligned p_vaddr of the PT_LOAD with offset 0 */
 	uint64_t runtime_vaddr;		/* these: see struct py_proc */
 	uint64_t tss_vaddr, interps_vaddr, current_vaddr, collecting_vaddr, main_id_vaddr;
 	uint64_t none_vaddr;		/* &_Py_NoneStruct; 0: not found */
 	uint64_t epoch_vaddr;		/* see struct py_proc; 0: there is none, or not found */
 	uint8_t tstate_how;		/* enum py_tstate_how */
+	bool needs_self;		/* to find it, self_below must be known: see libc.h */
 	int64_t tls_off;		/* see struct py_proc */
-	uint64_t tls_index_vaddr;	/* TLS_DTV */
+	uint64_t tls_index_vaddr;	/* TLS_DTV, TLS_DESC */
 	struct py_layout layout;
 	struct py_object_layout objects;
 	struct py_runtime_layout rt;

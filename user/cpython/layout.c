@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * layout.c - where things are in each supported CPython (x86-64 Linux).
+ * layout.c - where things are in each supported CPython (x86-64 and arm64 Linux).
  *
- * Owns every number that comes from CPython's headers. tests/e2e/test_layouts.py
- * derives them again from the headers of each interpreter it finds and compares.
- * Unless said otherwise a number is the same in all micro releases from .0 on.
- * Sources, at the tags v3.11.0 ... v3.15.0: Include/cpython/pystate.h (thread state,
- * _PyCFrame, _PyErr_StackItem), Include/internal/pycore_frame.h and from 3.14
+ * Owns what comes from CPython's headers: to 3.12 whole rows, which tools/gen_layouts.py
+ * makes, from 3.13 on what the debug offsets do not say. tests/e2e/test_layouts.py derives
+ * all of it again from the headers of each interpreter it finds and compares.
+ * Sources of the latter, at the tags v3.13.0 ... v3.15.0: Include/cpython/pystate.h (thread
+ * state, _PyErr_StackItem), Include/internal/pycore_frame.h and from 3.14
  * pycore_interpframe_structs.h (_PyInterpreterFrame), Include/cpython/code.h,
  * Include/internal/pycore_runtime.h, pycore_interp.h (3.14+: pycore_interp_structs.h),
  * Include/cpython/unicodeobject.h, bytesobject.h.
@@ -18,132 +18,30 @@
 
 /* FRAME_OWNED_BY_CSTACK (3.12, 3.13), FRAME_OWNED_BY_INTERPRETER (3.14+) and above. */
 #define OWNER_SHIM 3
-#define OWNER_NO_SHIM 0xff
 
 /* PyThreadState._status: initialized, bound, unbound, bound_gilstate, active, holds_gil */
-#define STATUS_BIT_ACTIVE    (1u << 4)	/* 3.12: holds the GIL */
+#define STATUS_BIT_ACTIVE    (1u << 4)	/* attached */
 #define STATUS_BIT_HOLDS_GIL (1u << 5)	/* 3.13 only: 3.14 made it an int */
 
 /* _PyStackRef: 3.14+ tags references in the low bits, GIL builds too (pycore_stackref.h). */
 #define STACKREF_TAG_MASK 3
 
 /*
- * Up to 3.10 a frame is an object of its own, and f_lasti an int (Include/frameobject.h,
- * 3.10: Include/cpython/frameobject.h). FRAME_BASE is the first field that is read.
+ * A row: how a version from some release on has it. FrameObjects (to 3.10) are read from
+ * f_back on (fr_base); co_name stands for the qualified name that they do not have.
  */
-#define FRAME_BASE 24
-#define FRAME_OBJECT(lasti, unit)                                                             \
-	.fr_base = FRAME_BASE, .fr_previous = 24 - FRAME_BASE, .fr_code = 32 - FRAME_BASE,         \
-	.fr_ip = (lasti) - FRAME_BASE, .fr_bytes = (lasti) + 4 - FRAME_BASE, .lasti_unit = (unit), \
-	.fr_owner = ABI_NO_OFF, .fr_is_entry = ABI_NO_OFF, .fr_tlbc_index = ABI_NO_OFF,            \
-	.cframe_frame = ABI_NO_OFF, .ts_datastack = ABI_NO_OFF, .skip_owner = OWNER_NO_SHIM
-/* What none of them has; co_name stands for the qualified name. */
-#define NO_QUALNAME(name)                                                                     \
-	.co_name = (name), .co_qualname = (name), .co_version = ABI_NO_OFF, .co_tlbc = ABI_NO_OFF
-#define NO_COUNTERS                                                                           \
-	.is_gc_frame = ABI_NO_OFF32, .is_epoch = ABI_NO_OFF32, .is_threads_main = ABI_NO_OFF32,    \
-	.gil_how = PY_GIL_RT_CURRENT, .ts_gil = ABI_NO_OFF, .ts_status = ABI_NO_OFF,              \
-	.foreign_ids = 1
-
-static const struct py_layout layout_36 = {
-	.ts_next = 8, .ts_interp = 16, .ts_frame = 24, .ts_thread_id = 152,
-	.ts_cframe = ABI_NO_OFF,
-	.ts_exc_current = 80, .ts_exc_info = ABI_NO_OFF, .ts_exc_state = 104,
-	FRAME_OBJECT(120, 1),
-	.co_firstlineno = 36, .co_filename = 96, .co_linetable = 112, .co_code = 40,
-	NO_QUALNAME(104),
-	.is_id = ABI_NO_OFF32, .is_next = 0, .is_threads_head = 8,
-	.is_gc_collecting = ABI_NO_OFF32, NO_COUNTERS,
+struct row {
+	uint8_t minor, micro_from;
+	struct py_layout layout;
+	struct py_object_layout objects;
+	struct py_runtime_layout rt;
 };
 
-static const struct py_layout layout_37 = {
-	.ts_next = 8, .ts_interp = 16, .ts_frame = 24, .ts_thread_id = 176,
-	.ts_cframe = ABI_NO_OFF,
-	.ts_exc_current = 88, .ts_exc_info = 144, .ts_exc_state = 112, .exc_previous = 24,
-	FRAME_OBJECT(104, 1),
-	.co_firstlineno = 36, .co_filename = 96, .co_linetable = 112, .co_code = 40,
-	NO_QUALNAME(104),
-	.is_id = 16, .is_next = 0, .is_threads_head = 8,
-	.is_gc_collecting = ABI_NO_OFF32, .tss_flag = 1, NO_COUNTERS,
-};
+#include "layouts.inc"
 
-static const struct py_layout layout_38 = {
-	.ts_next = 8, .ts_interp = 16, .ts_frame = 24, .ts_thread_id = 176,
-	.ts_cframe = ABI_NO_OFF,
-	.ts_exc_current = 88, .ts_exc_info = 144, .ts_exc_state = 112, .exc_previous = 24,
-	FRAME_OBJECT(104, 1),
-	.co_firstlineno = 40, .co_filename = 104, .co_linetable = 120, .co_code = 48,
-	NO_QUALNAME(112),
-	.is_id = 16, .is_next = 0, .is_threads_head = 8,
-	.is_gc_collecting = ABI_NO_OFF32, .tss_flag = 1, NO_COUNTERS,
-};
-
-static const struct py_layout layout_39 = {
-	.ts_next = 8, .ts_interp = 16, .ts_frame = 24, .ts_thread_id = 176,
-	.ts_cframe = ABI_NO_OFF,
-	.ts_exc_current = 88, .ts_exc_info = 144, .ts_exc_state = 112, .exc_previous = 24,
-	FRAME_OBJECT(104, 1),
-	.co_firstlineno = 40, .co_filename = 104, .co_linetable = 120, .co_code = 48,
-	NO_QUALNAME(112),
-	.is_id = 24, .is_next = 0, .is_threads_head = 8,
-	.is_gc_collecting = 816, .tss_flag = 1, NO_COUNTERS,
-};
-
-static const struct py_layout layout_310 = {
-	.ts_next = 8, .ts_interp = 16, .ts_frame = 24, .ts_thread_id = 176,
-	.ts_cframe = 48,
-	.ts_exc_current = 88, .ts_exc_info = 144, .ts_exc_state = 112, .exc_previous = 24,
-	FRAME_OBJECT(96, 2),
-	.co_firstlineno = 40, .co_filename = 104, .co_linetable = 120, .co_code = 48,
-	NO_QUALNAME(112),
-	.is_id = 24, .is_next = 0, .is_threads_head = 8,
-	.is_gc_collecting = 816, .tss_flag = 1, NO_COUNTERS,
-};
-
-static const struct py_layout layout_311 = {
-	.ts_next = 8, .ts_interp = 16, .ts_frame = 56, .cframe_frame = 8,
-	.ts_thread_id = 152, .ts_gil = ABI_NO_OFF, .ts_status = ABI_NO_OFF, .ts_cframe = 56,
-	.ts_exc_current = 96, .ts_exc_info = 120, .ts_exc_state = 320, .ts_datastack = 296,
-	.exc_value = 0, .exc_previous = 8,
-	.fr_code = 32, .fr_previous = 48, .fr_ip = 56, .fr_owner = 69, .fr_is_entry = 68,
-	.fr_bytes = 72, .fr_tlbc_index = ABI_NO_OFF, .co_tlbc = ABI_NO_OFF,
-	.co_firstlineno = 72, .co_version = ABI_NO_OFF, .co_filename = 112, .co_name = 120,
-	.co_qualname = 128, .co_linetable = 136, .co_code = 184,
-	.is_id = 48, .is_next = 0, .is_threads_head = 16, .is_gc_collecting = 848,
-	.is_gc_frame = ABI_NO_OFF32, .is_epoch = ABI_NO_OFF32,
-	.is_threads_main = ABI_NO_OFF32,
-	.foreign_ids = 1, .gil_how = PY_GIL_RT_CURRENT, .tss_flag = 1, .skip_owner = OWNER_NO_SHIM,
-};
-
-static const struct py_layout layout_312 = {
-	.ts_next = 8, .ts_interp = 16, .ts_frame = 56, .cframe_frame = 0,
-	.ts_thread_id = 136, .ts_gil = 24, .ts_gil_mask = STATUS_BIT_ACTIVE,
-	.ts_status = 24, .ts_cframe = ABI_NO_OFF,
-	.ts_exc_current = 96, .ts_exc_info = 104, .ts_exc_state = 256, .ts_datastack = 232,
-	.exc_value = 0, .exc_previous = 8,
-	.fr_code = 0, .fr_previous = 8, .fr_ip = 56, .fr_owner = 70, .fr_is_entry = ABI_NO_OFF,
-	.fr_bytes = 72, .fr_tlbc_index = ABI_NO_OFF, .co_tlbc = ABI_NO_OFF,
-	.co_firstlineno = 68, .co_version = 92, .co_filename = 112, .co_name = 120,
-	.co_qualname = 128, .co_linetable = 136, .co_code = 192,
-	.is_id = 8, .is_next = 0, .is_threads_head = 72, .is_gc_collecting = 312,
-	.is_gc_frame = ABI_NO_OFF32, .is_epoch = ABI_NO_OFF32,
-	.is_threads_main = ABI_NO_OFF32,
-	.foreign_ids = 1, .gil_how = PY_GIL_TS_MASK, .tss_flag = 1, .skip_owner = OWNER_SHIM, .end_shim = 1,
-};
-
-/* The compact str's state bits: interned:2 (3.12+: 2, too), kind:3, compact:1, ascii:1. */
-static const struct py_object_layout objects_311 = {
-	.bytes_size = 16, .bytes_data = 32,
-	.str_length = 16, .str_state = 32, .str_ascii_data = 48, .str_compact_data = 72,
-	.str_kind_mask = 0x1c, .str_kind_shift = 2,
-	.str_compact_bit = 0x20, .str_ascii_bit = 0x40,
-};
-
-static const struct py_object_layout objects_312 = {
-	.bytes_size = 16, .bytes_data = 32,
-	.str_length = 16, .str_state = 32, .str_ascii_data = 40, .str_compact_data = 56,
-	.str_kind_mask = 0x1c, .str_kind_shift = 2,
-	.str_compact_bit = 0x20, .str_ascii_bit = 0x40,
+/* The state bits of a compact str from 3.12 on: interned:2, kind:3, compact:1, ascii:1. */
+static const struct py_object_layout str_bits = {
+	.str_kind_mask = 0x1c, .str_kind_shift = 2, .str_compact_bit = 0x20, .str_ascii_bit = 0x40,
 };
 
 /*
@@ -157,6 +55,8 @@ static const struct py_object_layout objects_312 = {
  * those of v3.13.0, v3.13.5 and v3.13.18, whose thread state, embedded behind it, grew
  * by 8 and by 8: structs of other sizes are some that we have not seen. The size of
  * PyInterpreterState alone would not do: v3.13.0's with Py_DEBUG is v3.13.18's without.
+ * (They are x86-64's. Longer mutexes in the interpreter's own GIL move the rest; and the first
+ * interpreter is a part of _PyRuntimeState.)
  */
 static const struct {
 	uint32_t is_bytes, rt_bytes, next_version;
@@ -168,13 +68,17 @@ static const struct {
 	{ 218112, 346816, 20172 }, { 218112, 346880, 20172 },
 };
 
-static uint32_t next_version_313(const struct debug_offsets *d)
+static uint32_t next_version_313(const struct debug_offsets *d, int mutexes_extra)
 {
 	size_t i;
 
+	/* One size may be the other's on another machine; free-threaded more than the GIL moves. */
+	if (mutexes_extra < 0 || (mutexes_extra && d->free_threaded))
+		return ABI_NO_OFF32;
 	for (i = 0; i < ARRAY_SIZE(epochs_313); i++)
-		if (epochs_313[i].is_bytes == d->is_bytes && epochs_313[i].rt_bytes == d->rt_bytes)
-			return epochs_313[i].next_version;
+		if (epochs_313[i].is_bytes + mutexes_extra == d->is_bytes &&
+		    epochs_313[i].rt_bytes + mutexes_extra == d->rt_bytes)
+			return epochs_313[i].next_version + mutexes_extra;
 	return ABI_NO_OFF32;
 }
 
@@ -205,24 +109,6 @@ static void set_for_kernel(struct cpython_image *img)
 	img->layout.str_data = img->objects.str_ascii_data;
 }
 
-/* In 3.7.4 what lies behind the interpreters in _PyRuntimeState moved by 88 bytes. */
-static const struct row {
-	uint8_t minor, micro_from;
-	const struct py_layout *layout;
-	const struct py_object_layout *objects;
-	struct py_runtime_layout rt;
-} rows[] = {
-	{ 6, 0, &layout_36, &objects_311,
-	  { ABI_NO_OFF, ABI_NO_OFF, ABI_NO_OFF, ABI_NO_OFF, ABI_NO_OFF } },
-	{ 7, 0, &layout_37, &objects_311, { 24, 1416, 1392, 544, ABI_NO_OFF } },
-	{ 7, 4, &layout_37, &objects_311, { 24, 1504, 1480, 632, ABI_NO_OFF } },
-	{ 8, 0, &layout_38, &objects_311, { 32, 1392, 1368, 544, 72 } },
-	{ 9, 0, &layout_39, &objects_311, { 32, 584, 568, ABI_NO_OFF, 72 } },
-	{ 10, 0, &layout_310, &objects_311, { 32, 584, 568, ABI_NO_OFF, 72 } },
-	{ 11, 0, &layout_311, &objects_311, { 40, 592, 576, ABI_NO_OFF, 80 } },
-	{ 12, 0, &layout_312, &objects_312, { 40, 1544, ABI_NO_OFF, ABI_NO_OFF, 64 } },
-};
-
 /* Py_TRACE_REFS up to 3.12: objects, and nothing else, begin with two more pointers. */
 #define TRACE_REFS_BYTES 16
 
@@ -245,6 +131,18 @@ static void shift_objects(struct cpython_image *img)
 		l->fr_base += TRACE_REFS_BYTES;
 }
 
+/* From 3.7 to 3.11 the GIL is in _PyRuntimeState, in front of these two. */
+static int move_behind_gil(struct cpython_image *img)
+{
+	if (img->rt.gil == ABI_NO_OFF)
+		return 0;
+	if (img->mutexes_extra < 0)
+		return -ENOTSUP;
+	img->rt.tss_key += img->mutexes_extra;
+	img->rt.gil += img->mutexes_extra;
+	return 0;
+}
+
 int layout_from_table(struct cpython_image *img)
 {
 	const struct row *row = NULL;
@@ -255,14 +153,14 @@ int layout_from_table(struct cpython_image *img)
 			row = &rows[i];
 	if (!row)
 		return -ENOTSUP;
-	img->layout = *row->layout;
-	img->objects = *row->objects;
+	img->layout = row->layout;
+	img->objects = row->objects;
 	img->rt = row->rt;
 	img->objects.minor = img->minor;
 	if (img->trace_refs)
 		shift_objects(img);
 	set_for_kernel(img);
-	return 0;
+	return move_behind_gil(img);
 }
 
 /*
@@ -351,7 +249,7 @@ static uint16_t frame_bytes(const struct debug_offsets *d)
 static void fill_objects(struct py_object_layout *o, const struct debug_offsets *d,
 			 uint8_t str_shift)
 {
-	*o = objects_312;
+	*o = str_bits;
 	o->str_kind_mask <<= str_shift;
 	o->str_kind_shift += str_shift;
 	o->str_compact_bit <<= str_shift;
@@ -392,7 +290,8 @@ int layout_from_debug_offsets(struct cpython_image *img, unsigned int minor,
 		.is_threads_main = d->is_threads_main ? d->is_threads_main : ABI_NO_OFF32,
 		.is_gc_collecting = d->is_gc + d->gc_collecting,
 		.is_gc_frame = d->gc_frame ? d->is_gc + d->gc_frame : ABI_NO_OFF32,
-		.is_epoch = minor == 13 ? next_version_313(d) : d->is_code_generation,
+		.is_epoch = minor == 13 ? next_version_313(d, img->mutexes_extra) :
+					   d->is_code_generation,
 		.gil_how = PY_GIL_TS_MASK, .tss_flag = 1, .skip_owner = OWNER_SHIM,
 		.end_shim = 1, .code_tag_mask = u->code_tag_mask, .gc_by_frame = d->free_threaded,
 		.fr_tlbc_index = d->fr_tlbc_index ? d->fr_tlbc_index : ABI_NO_OFF,

@@ -12,7 +12,10 @@
 #define LAYOUT_MINOR_MIN 6
 #define LAYOUT_MINOR_MAX 15
 
-/* 3.6 to 3.12: fill the image's layout and objects from the table. 0 or -ENOTSUP. */
+/*
+ * 3.6 to 3.12: fill the image's layout and objects from the table. 0, or -ENOTSUP: there is
+ * no row, or with mutexes of unknown length nobody knows what lies behind the GIL.
+ */
 int layout_from_table(struct cpython_image *img);
 
 /*

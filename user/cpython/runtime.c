@@ -180,7 +180,7 @@ bool runtime_is_hidden(const struct elf_file *f)
 /*
  * PyInterpreterState_Head() returns interp_head: mov X(%rip),%rax first of all.
  * PyGILState_GetThisThreadState() passes autoTLSkey on: mov K(%rip),%edi is its first
- * such instruction (v3.6.15, Python/pystate.c).
+ * such instruction (v3.6.15, Python/pystate.c). x86-64's machine code only.
  */
 int runtime_decode(const struct elf_file *f, enum runtime_static which, uint64_t *vaddr)
 {
@@ -196,7 +196,7 @@ int runtime_decode(const struct elf_file *f, enum runtime_static which, uint64_t
 	int32_t disp;
 	ssize_t n, i;
 
-	if (f->foreign || elf_file_dynsym(f, loads[which].function, &fn))
+	if (f->machine != EM_X86_64 || elf_file_dynsym(f, loads[which].function, &fn))
 		return -ENOENT;
 	n = elf_file_read_some(f, fn.value, code, sizeof(code));
 	for (i = 0; i + loads[which].len + 4 <= n; i++) {

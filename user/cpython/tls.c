@@ -4,16 +4,20 @@
  *
  * From 3.15 on the bound thread state is the TLS variable _Py_tss_gilstate
  * (CPython v3.15.0, Python/pystate.c), a local symbol that stripping removes; the
- * exported getter stays. Only the code sequences of the x86-64 psABI's local-exec,
+ * exported getter stays. x86-64: only the code sequences of the psABI's local-exec,
  * local-dynamic and general-dynamic models (ELF Handling For Thread-Local Storage,
- * 4.4.6 and 5.x) are taken, and only when the whole function is one of them:
- * anything unexpected is "do not know", never a guess.
+ * 4.4.6 and 5.x) are taken, and only when the whole function is one of them. arm64: the
+ * function is evaluated, and must return a variable at a fixed distance from the thread
+ * pointer, or at one that a TLS descriptor gives. Anything unexpected is "do not know",
+ * never a guess.
  */
+#include <elf.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
 
 #include "../../bpf/abi.h"
+#include "arm64.h"
 #include "tls.h"
 
 struct cursor {
@@ -77,7 +81,7 @@ static int decode_fs(struct cursor c, struct tls_where *w)
 	/* Variant II: the executable's TLS block lies below the thread pointer. */
 	if (disp >= 0)
 		return -ENOENT;
-	*w = (struct tls_where){ .how = PY_TSTATE_TLS_FS, .off = disp };
+	*w = (struct tls_where){ .how = PY_TSTATE_TLS_TP, .off = disp };
 	return 0;
 }
 
@@ -124,10 +128,33 @@ static int decode_dtv(struct cursor c, struct tls_where *w)
 	return 0;
 }
 
-int tls_decode(const uint8_t *code, size_t len, uint64_t vaddr, struct tls_where *where)
+/* Variant I: the executable's TLS block lies behind two words at the thread pointer. */
+#define ARM64_TCB_BYTES 16
+
+static int decode_arm64(const uint8_t *code, size_t len, uint64_t vaddr, struct tls_where *w)
+{
+	struct arm64_value v;
+
+	if (arm64_returns(code, len, vaddr, &v))
+		return -ENOENT;
+	if (v.kind == ARM64_TP_DESC_WORD)
+		*w = (struct tls_where){ PY_TSTATE_TLS_DESC, v.off, v.desc };
+	else if (v.kind == ARM64_TP_WORD && (int64_t)v.off >= ARM64_TCB_BYTES)
+		*w = (struct tls_where){ PY_TSTATE_TLS_TP, v.off, 0 };
+	else
+		return -ENOENT;
+	return 0;
+}
+
+int tls_decode(uint16_t elf_machine, const uint8_t *code, size_t len, uint64_t vaddr,
+	       struct tls_where *where)
 {
 	struct cursor c = { code, code + len, vaddr };
 
+	if (elf_machine == EM_AARCH64)
+		return decode_arm64(code, len, vaddr, where);
+	if (elf_machine != EM_X86_64)
+		return -ENOENT;
 	if (!decode_fs(c, where))
 		return 0;
 	return decode_dtv(c, where);

@@ -9,18 +9,19 @@
 #include <stdint.h>
 
 struct tls_where {
-	uint8_t how;		/* PY_TSTATE_TLS_FS, _DTV */
-	int64_t off;		/* FS: from fsbase; DTV: added to the tls_index' offset */
-	uint64_t index_vaddr;	/* DTV: &tls_index in the GOT */
+	uint8_t how;		/* PY_TSTATE_TLS_TP, _DTV, _DESC */
+	int64_t off;		/* TP: from the thread pointer; else: added to the offset */
+	uint64_t index_vaddr;	/* DTV: &tls_index in the GOT; DESC: the descriptor there */
 };
 
 /* How many bytes of the function tls_decode() may want to see. */
 #define TLS_CODE_BYTES 64
 
 /*
- * Decode the machine code of PyGILState_GetThisThreadState() at vaddr: a function
- * that does nothing but return a TLS variable. 0, or -ENOENT for any other code.
+ * Decode the machine code (of elf_machine) of PyGILState_GetThisThreadState() at vaddr: a
+ * function that does nothing but return a TLS variable. 0, or -ENOENT for any other code.
  */
-int tls_decode(const uint8_t *code, size_t len, uint64_t vaddr, struct tls_where *where);
+int tls_decode(uint16_t elf_machine, const uint8_t *code, size_t len, uint64_t vaddr,
+	       struct tls_where *where);
 
 #endif

@@ -73,6 +73,7 @@ struct mm_struct {
 	unsigned long arg_end;
 	unsigned long saved_auxv[24];	/* as many as a kernel has; at least so many words */
 	unsigned long exec_vm;
+	unsigned long start_code;
 };
 
 struct signal_struct {

@@ -27,6 +27,9 @@ typedef int64_t s64;
 
 struct thread_struct {
 	unsigned long fsbase;
+	struct {
+		unsigned long tp_value;
+	} uw;
 };
 
 struct inode {
@@ -46,6 +49,7 @@ struct linux_binprm {
 struct mm_struct {
 	unsigned long arg_start, arg_end;
 	unsigned long exec_vm;
+	unsigned long start_code;
 	unsigned long saved_auxv[24];
 };
 

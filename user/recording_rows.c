@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * recording_rows.c - the rows of a recording: in memory while they change, on disk when
+ * many have ended, so that memory is bounded by what lives. See recording_rows.h.
+ *
+ * The file has no name and is read by this process only: a row is written as it lies in
+ * memory, behind it its command and its members.
+ */
+#include "recording_rows.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "util.h"
+
+/* So many that have ended stay in memory. */
+#define ENDED_MAX 256
+
+struct row *recording_new_row(struct recording *r, const char *command)
+{
+	struct row **bigger, *row = calloc(1, sizeof(*row));
+
+	bigger = row ? realloc(r->rows, (r->row_cnt + 1) * sizeof(*bigger)) : NULL;
+	if (bigger)
+		r->rows = bigger;
+	if (!bigger || !(row->command = strdup(command))) {
+		free(row);
+		return NULL;
+	}
+	row->fd = -1;
+	row->journal_fd = -1;
+	row->begin_s = recording_since_start(r);
+	r->rows[r->row_cnt++] = row;
+	return row;
+}
+
+static void free_row(struct row *row)
+{
+	free(row->command);
+	free(row->members);
+	free(row);
+}
+
+void recording_remove_row(struct recording *r, struct row *row)
+{
+	size_t i;
+
+	/* What goes came lately. */
+	for (i = r->row_cnt; i-- && r->rows[i] != row;)
+		;
+	memmove(r->rows + i, r->rows + i + 1, (r->row_cnt - i - 1) * sizeof(*r->rows));
+	r->row_cnt--;
+	free_row(row);
+}
+
+void recording_free_rows(struct recording *r)
+{
+	size_t i;
+
+	for (i = 0; i < r->row_cnt; i++)
+		free_row(r->rows[i]);
+	free(r->rows);
+	if (r->ended)
+		fclose(r->ended);
+	u64map_free(&r->names);
+}
+
+/* ---- on disk ---- */
+
+/* Beside the profiles: there is room for those, too. */
+static FILE *open_unnamed(const struct recording *r)
+{
+	int fd = openat(r->dirfd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	FILE *f;
+
+	if (fd < 0)	/* not every file system can */
+		return tmpfile();
+	f = fdopen(fd, "w+");
+	if (!f)
+		close(fd);
+	return f;
+}
+
+static int write_row(FILE *f, const struct row *row)
+{
+	size_t len = strlen(row->command) + 1;
+
+	return fwrite(row, sizeof(*row), 1, f) == 1 && fwrite(row->command, len, 1, f) == 1 &&
+	       fwrite(row->members, sizeof(*row->members), row->member_cnt, f) ==
+		       row->member_cnt ? 0 : -EIO;
+}
+
+/* The next row, to be freed; NULL: that was the last, or an error. */
+static struct row *read_row(FILE *f)
+{
+	struct row *row = calloc(1, sizeof(*row));
+	size_t size = 0, cnt;
+
+	if (!row || fread(row, sizeof(*row), 1, f) != 1) {
+		free(row);
+		return NULL;
+	}
+	cnt = row->member_cnt;
+	row->command = NULL;
+	row->members = cnt ? calloc(cnt, sizeof(*row->members)) : NULL;
+	if (getdelim(&row->command, &size, '\0', f) > 0 && (!cnt || row->members) &&
+	    fread(row->members, sizeof(*row->members), cnt, f) == cnt)
+		return row;
+	free_row(row);
+	return NULL;
+}
+
+/* What could not be written stays in memory: the end of the file is cut off again. */
+static bool put_away(struct recording *r, struct row *row)
+{
+	long at = ftell(r->ended);
+
+	if (at >= 0 && !write_row(r->ended, row) && !fflush(r->ended)) {
+		r->ended_cnt++;
+		r->ended_samples += row->stats.samples;
+		free_row(row);
+		return true;
+	}
+	clearerr(r->ended);
+	if (at < 0 || fseek(r->ended, at, SEEK_SET) || ftruncate(fileno(r->ended), at))
+		r->ended_broken = true;
+	return false;
+}
+
+void recording_row_ended(struct recording *r, struct row *row)
+{
+	size_t i, kept = 0;
+
+	row->ended = true;
+	if (++r->ended_in_memory <= ENDED_MAX || r->dirfd < 0 || r->ended_broken)
+		return;
+	if (!r->ended)
+		r->ended = open_unnamed(r);
+	if (!r->ended) {
+		r->ended_broken = true;
+		return;
+	}
+	r->ended_in_memory = 0;
+	for (i = 0; i < r->row_cnt; i++) {
+		if (r->rows[i]->ended && !r->ended_broken && put_away(r, r->rows[i]))
+			continue;
+		r->ended_in_memory += r->rows[i]->ended;
+		r->rows[kept++] = r->rows[i];
+	}
+	r->row_cnt = kept;
+}
+
+void recording_each_row(const struct recording *r, void (*each)(void *ctx, const struct row *row),
+			void *ctx)
+{
+	struct row *row;
+	size_t i;
+
+	if (r->ended) {
+		rewind(r->ended);
+		for (i = 0; i < r->ended_cnt && (row = read_row(r->ended)); i++) {
+			each(ctx, row);
+			free_row(row);
+		}
+		fseek(r->ended, 0, SEEK_END);
+	}
+	for (i = 0; i < r->row_cnt; i++)
+		each(ctx, r->rows[i]);
+}
+
+size_t recording_row_cnt(const struct recording *r)
+{
+	return r->ended_cnt + r->row_cnt;
+}
+
+uint64_t recording_sample_cnt(const struct recording *r)
+{
+	uint64_t samples = r->ended_samples;
+	size_t i;
+
+	for (i = 0; i < r->row_cnt; i++)
+		samples += r->rows[i]->stats.samples;
+	return samples;
+}
+
+/* ---- names of files ---- */
+
+unsigned int recording_name_used(struct recording *r, uint64_t key)
+{
+	uintptr_t cnt = (uintptr_t)u64map_get(&r->names, key);
+
+	/* Without memory the name will be taken, and the file's creation says so. */
+	u64map_put(&r->names, key, (void *)(cnt + 1));
+	return cnt;
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Kernel types for CO-RE; see vmlinux/README.md. */
+#ifndef TACHBPF_VMLINUX_H
+#define TACHBPF_VMLINUX_H
+
+typedef signed char __s8;
+typedef unsigned char __u8;
+typedef short __s16;
+typedef unsigned short __u16;
+typedef int __s32;
+typedef unsigned int __u32;
+typedef long long __s64;
+typedef unsigned long long __u64;
+typedef __s32 s32;
+typedef __s64 s64;
+typedef __u8 u8;
+typedef __u16 u16;
+typedef __u32 u32;
+typedef __u64 u64;
+typedef __u16 __be16;
+typedef __u32 __be32;
+typedef __u32 __wsum;
+typedef _Bool bool;
+typedef int pid_t;
+enum { false = 0, true = 1 };
+
+/* include/uapi/linux/bpf.h */
+enum bpf_map_type {
+	BPF_MAP_TYPE_HASH = 1,
+	BPF_MAP_TYPE_ARRAY = 2,
+	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
+	BPF_MAP_TYPE_RINGBUF = 27,
+};
+enum {
+	BPF_ANY = 0,
+	BPF_NOEXIST = 1,
+};
+enum {
+	BPF_RB_NO_WAKEUP = 1,
+	BPF_RB_FORCE_WAKEUP = 2,
+};
+enum {
+	BPF_RB_AVAIL_DATA = 0,
+};
+enum bpf_func_id {
+	BPF_FUNC_get_current_task_btf = 158,
+};
+
+#ifndef BPF_NO_PRESERVE_ACCESS_INDEX
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+#endif
+
+typedef struct {
+	int counter;
+} atomic_t;
+
+struct inode {
+	unsigned long i_ino;
+	s64 i_size;
+};
+
+struct file {
+	struct inode *f_inode;
+};
+
+struct linux_binprm {
+	struct file *file;
+	char buf[256];
+};
+
+struct mm_struct {
+	unsigned long start_code;
+	unsigned long arg_start;
+	unsigned long arg_end;
+	unsigned long saved_auxv[24];	/* as many as a kernel has; at least so many words */
+	unsigned long exec_vm;
+};
+
+struct signal_struct {
+	atomic_t live;
+	int nr_threads;
+};
+
+struct thread_struct {
+	struct {
+		unsigned long tp_value;
+	} uw;
+};
+
+struct task_struct {
+	unsigned int flags;
+	struct mm_struct *mm;
+	char comm[16];
+	pid_t pid;
+	pid_t tgid;
+	unsigned long nvcsw;
+	unsigned long nivcsw;
+	u64 start_boottime;	/* 5.5+ */
+	struct task_struct *group_leader;
+	struct signal_struct *signal;
+	struct thread_struct thread;
+};
+
+struct bpf_perf_event_data;
+
+#ifndef BPF_NO_PRESERVE_ACCESS_INDEX
+#pragma clang attribute pop
+#endif
+
+#endif
