@@ -9,7 +9,7 @@ import zipfile
 import pytest
 
 from e2e_fixtures import FOUND
-from harness import SYNTHETIC, TIMEOUT, Recording, files, kill, succeeded
+from harness import SYNTHETIC, TIMEOUT, Recording, files, kill, online_cpus, succeeded
 from stacks import Known, Verdict
 
 RATE = 9999
@@ -161,11 +161,15 @@ def entered(scratch):
         for process in started.values():
             process.wait_ready()
         recording = stack.enter_context(
-            Recording(["-p", pids, "-r", str(RATE), "-o", scratch / "entries", "--json"]))
+            Recording(["-p", pids, "-r", str(RATE), "-o", scratch / "entries", "--json",
+                       "--no-sample-limit"]))
         recording.wait_recording()
-        for process in started.values():
-            process.go()
-        truths = {key: process.wait() for key, process in started.items()}
+        truths, waiting = {}, list(started.items())
+        while waiting:          # not all at once, or names have to wait for samples
+            batch, waiting = waiting[:2 * online_cpus()], waiting[2 * online_cpus():]
+            for _, process in batch:
+                process.go()
+            truths.update((key, process.wait()) for key, process in batch)
         finished = succeeded(recording.wait())
     paths = {f["pid"]: f["path"] for f in files(finished.summary)}
     return truths, paths

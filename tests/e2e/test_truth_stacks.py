@@ -70,7 +70,8 @@ def played(scratch, oracle):
         targets = [stack.enter_context(Target(i, scratch, *plan, name="stacks")) for i in FOUND]
         pids = ",".join(str(t.pid) for t in targets)
         recording = stack.enter_context(
-            Recording(["-p", pids, "-r", str(RATE), "-o", scratch / "stacks", "--json"]))
+            Recording(["-p", pids, "-r", str(RATE), "-o", scratch / "stacks", "--json",
+                       "--no-sample-limit"]))       # a stall of the machine cuts no stack
         recording.wait_recording()
         for target in targets:
             target.go()
