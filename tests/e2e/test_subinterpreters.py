@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Sub-interpreters: each sample says which one it is from, and has that one's stack."""
+import concurrent.futures
+
 import pytest
 
-from harness import HAS_GIL, Recording, Target, files, lost, succeeded
+from e2e_fixtures import FOUND
+from harness import HAS_GIL, Recording, Target, files, lost, online_cpus, succeeded
 
 RATE = 999
 SECONDS = 3.6
@@ -16,27 +19,36 @@ class Run:
         self.tids = {int(interp): tid for interp, tid in phase["tids"].items()}
 
 
-@pytest.fixture(scope="module")
-def runs():
-    return {}
+def record(interpreter, scratch, oracle):
+    out = scratch / f"sub-{interpreter.name}.tach"
+    with Target(interpreter, scratch, f"subinterpreters={SECONDS}") as target, \
+            Recording(["-p", target.pid, "-r", RATE, "-o", out, "--json"]) as recording:
+        recording.wait_recording()
+        target.go()
+        truth = target.wait_done()
+        target.leave()
+        summary = succeeded(recording.wait()).summary
+    profile, = oracle.load(files(summary)[0]["path"])
+    return Run(profile.phase(truth, "subinterpreters"), truth, summary)
+
+
+def has_subinterpreters(interpreter):
+    return interpreter.minor >= (3, 8)
+
+
+@pytest.fixture(scope="session")
+def runs(scratch, oracle):
+    """Of all interpreters, as many at a time as there are CPUs; done when the first test goes on."""
+    with concurrent.futures.ThreadPoolExecutor(online_cpus()) as pool:
+        return {i.name: pool.submit(record, i, scratch, oracle)
+                for i in FOUND if has_subinterpreters(i)}
 
 
 @pytest.fixture
-def run(interpreter, runs, scratch, oracle):
-    if interpreter.minor < (3, 8):
+def run(interpreter, runs):
+    if not has_subinterpreters(interpreter):
         pytest.skip("no module for sub-interpreters before 3.8")
-    if interpreter.name not in runs:
-        out = scratch / f"sub-{interpreter.name}.tach"
-        with Target(interpreter, scratch, f"subinterpreters={SECONDS}") as target, \
-                Recording(["-p", target.pid, "-r", RATE, "-o", out, "--json"]) as recording:
-            recording.wait_recording()
-            target.go()
-            truth = target.wait_done()
-            target.leave()
-            summary = succeeded(recording.wait()).summary
-        profile, = oracle.load(files(summary)[0]["path"])
-        runs[interpreter.name] = Run(profile.phase(truth, "subinterpreters"), truth, summary)
-    return runs[interpreter.name]
+    return runs[interpreter.name].result()
 
 
 def burns_in(sample):

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Threads that Python did not start, and processes without the thread they began with."""
+import concurrent.futures
 import json
 import subprocess
 
 import pytest
 
-from harness import MAIN_THREAD, Recording, Target, files, lost, succeeded
+from e2e_fixtures import FOUND
+from harness import MAIN_THREAD, Recording, Target, files, lost, online_cpus, succeeded
 
 RATE = 999
 FOREIGN_S = 1.5
@@ -19,51 +21,64 @@ class Run:
         self.truth, self.summary, self.profile = truth, summary, profile
 
 
-@pytest.fixture(scope="module")
-def runs():
-    return {}
+def has_foreign(interpreter):
+    return interpreter.libc == "glibc"
 
 
-@pytest.fixture
-def foreign(interpreter, runs, scratch, oracle):
-    if interpreter.libc != "glibc":
-        pytest.skip("libforeign.so is made for glibc")
-    if interpreter.minor < (3, 8):
-        pytest.skip("the target asks for thread ids as 3.8 has them")
-    if interpreter.name not in runs:
-        so = scratch / "targets" / "libforeign.so"
-        if not so.exists():
-            subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-o", so,
-                            so.with_suffix(".c")], check=True)
-        out = scratch / f"foreign-{interpreter.name}.tach"
-        with Target(interpreter, scratch, f"foreign={FOREIGN_S}") as target, \
-                Recording(["-p", target.pid, "-r", RATE, "-o", out, "--json"]) as recording:
-            recording.wait_recording()
-            target.go()
-            truth = target.wait_done()
-            target.leave()
-            summary = succeeded(recording.wait()).summary
-        profile, = oracle.load(files(summary)[0]["path"])
-        runs[interpreter.name] = Run(truth, summary, profile)
-    return runs[interpreter.name]
+def record_foreign(interpreter, scratch, oracle):
+    out = scratch / f"foreign-{interpreter.name}.tach"
+    with Target(interpreter, scratch, f"foreign={FOREIGN_S}") as target, \
+            Recording(["-p", target.pid, "-r", RATE, "-o", out, "--json"]) as recording:
+        recording.wait_recording()
+        target.go()
+        truth = target.wait_done()
+        target.leave()
+        summary = succeeded(recording.wait()).summary
+    profile, = oracle.load(files(summary)[0]["path"])
+    return Run(truth, summary, profile)
 
 
-@pytest.fixture
-def children(interpreter, runs, scratch, oracle):
+def record_children(interpreter, scratch, oracle):
     """pid -> samples, and which pid is which."""
-    key = "children of " + interpreter.name
-    if key not in runs:
-        out = scratch / f"children-{interpreter.name}"
-        pids = scratch / f"pids-{interpreter.name}"
-        command = interpreter.command(scratch / "targets" / "children.py", pids, CHILD_S)
-        argv = ["-r", RATE, "-o", out, "--split", "all", "--json", "--", *command]
-        with Recording(argv) as recording:
-            summary = succeeded(recording.wait()).summary
-        found = files(summary)
-        profiles = oracle.load(*[f["path"] for f in found])
-        runs[key] = ({f["pid"]: p.samples for f, p in zip(found, profiles)},
-                     json.loads(pids.read_text()))
-    return runs[key]
+    out = scratch / f"children-{interpreter.name}"
+    pids = scratch / f"pids-{interpreter.name}"
+    command = interpreter.command(scratch / "targets" / "children.py", pids, CHILD_S)
+    argv = ["-r", RATE, "-o", out, "--split", "all", "--json", "--", *command]
+    with Recording(argv) as recording:
+        summary = succeeded(recording.wait()).summary
+    found = files(summary)
+    profiles = oracle.load(*[f["path"] for f in found])
+    return ({f["pid"]: p.samples for f, p in zip(found, profiles)}, json.loads(pids.read_text()))
+
+
+def of_all(interpreters, record, *args):
+    """As many at a time as there are CPUs; done when the first test goes on."""
+    with concurrent.futures.ThreadPoolExecutor(online_cpus()) as pool:
+        return {i.name: pool.submit(record, i, *args) for i in interpreters}
+
+
+@pytest.fixture(scope="session")
+def all_foreign(scratch, oracle):
+    so = scratch / "targets" / "libforeign.so"
+    subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-o", so, so.with_suffix(".c")], check=True)
+    return of_all(filter(has_foreign, FOUND), record_foreign, scratch, oracle)
+
+
+@pytest.fixture(scope="session")
+def all_children(scratch, oracle):
+    return of_all(FOUND, record_children, scratch, oracle)
+
+
+@pytest.fixture
+def foreign(interpreter, all_foreign):
+    if not has_foreign(interpreter):
+        pytest.skip("libforeign.so is made for glibc")
+    return all_foreign[interpreter.name].result()
+
+
+@pytest.fixture
+def children(interpreter, all_children):
+    return all_children[interpreter.name].result()
 
 
 def test_a_thread_of_c_has_a_stack_while_it_runs_python(foreign):
