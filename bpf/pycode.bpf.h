@@ -17,15 +17,18 @@
 static __always_inline bool note_new_code(struct scratch *s, u64 code, u32 id)
 {
 	u64 mark = (s->ident ^ code * 0x9e3779b97f4a7c15ULL) * 0xbf58476d1ce4e5b9ULL + id;
-	u32 n = s->new_cnt;
 	u64 *sent;
+	u32 n;
 
 	mark ^= mark >> 32;
 	sent = sent_slot(mark);
 	if (!sent || *sent == mark)
 		return true;
+	/* Behind the call: what is spilled around one has no bounds on older kernels. */
+	n = s->new_cnt;
 	if (n >= MAX_NEW_CODES)
 		return false;
+	barrier_var(n);
 	s->new_codes[n & (MAX_NEW_CODES - 1)] =
 		(struct new_code){ .code = code, .mark = mark, .id = id };
 	s->new_cnt = n + 1;

@@ -86,7 +86,7 @@ static const struct cli_option record_table[] = {
 	  "samples per second and CPU: 99, 999, 10khz\n(default: 99 with -a, 999 otherwise)",
 	  opt_rate, 0, NULL },
 	{ 'e', "event", "EVENT", "How to record",
-	  "what ticks: cycles (the hardware's) or cpu-clock (the\nkernel's); "
+	  "what ticks: cycles (hardware) or cpu-clock (the\nkernel's); "
 	  "default: cycles if the machine has them",
 	  opt_choice, RECORD(event), events },
 	{ 'C', "cpu", "LIST", "How to record", "sample these CPUs only: 0-3,7 (default: all)",
@@ -102,7 +102,7 @@ static const struct cli_option record_table[] = {
 	{ 0, "self-time", NULL, "How to record",
 	  "measure how long each sample keeps a CPU", opt_flag, RECORD(self_time), NULL },
 	{ 0, "no-sample-limit", NULL, "How to record",
-	  "let a sample take as long as it needs, not 60 us at most\n(emulated machines)",
+	  "let a sample take longer than 60 us\n(emulated machines)",
 	  opt_flag, RECORD(no_sample_limit), NULL },
 	{ 0, "ignore-kernel-bugs", NULL, "How to record",
 	  "record on a kernel that this can freeze", opt_flag, RECORD(ignore_kernel_bugs), NULL },
@@ -113,8 +113,8 @@ static const struct cli_option record_table[] = {
 	  compressions },
 	{ 0, "layout", "LAYOUT", "Output", "release (default), draft1 or draft2", opt_choice,
 	  RECORD(layout), layouts },
-	{ 0, "split", "WHEN", "Output", "auto (default): processes that live less than a second\n"
-	  "share a file by binary and command; all: one file each", opt_choice,
+	{ 0, "split", "WHEN", "Output", "auto (default): those that live less than a second\n"
+	  "share one by binary and command; all: each its own", opt_choice,
 	  RECORD(split), file_splits },
 	{ 0, "json", NULL, "Output", "the summary as JSON on standard output", opt_flag,
 	  RECORD(json), NULL },
