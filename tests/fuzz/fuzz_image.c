@@ -20,7 +20,7 @@
 #define GOLDEN_DIR "tests/golden"
 #endif
 
-#define WAYS 13	/* to make one up; see build() */
+#define WAYS 14	/* to make one up; see build() */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -29,6 +29,10 @@ static const uint8_t getter[] = { FAKE_TLS_CODE };
 static const char constants[] = "Fatal Python error: \0\0\0_frozen_importlib\0\0\0\0\0\0\0"
 				"\xf0\x07\x0b\x03\0\0\0\0" "3.11.7";
 static const char strings[] = "\0/usr/lib/python3.12\0Python-3.12.4";
+
+static const char strings_36[] = "\0/usr/lib/python3.6\0" "3.6.15";
+static const uint8_t head_36[] = { 0x48, 0x8b, 0x05, 0x29, 0x10, 0, 0, 0xc3 };
+static const uint8_t getter_36[] = { 0x8b, 0x3d, 0x10, 0x11, 0, 0, 0xe9, 0, 0, 0, 0, 0xc3 };
 
 static size_t load_golden(unsigned int minor, const char *threads, uint8_t *out)
 {
@@ -66,7 +70,7 @@ static void cut_load(struct fake_elf *f)
 /*
  * 1, 2: rows; 3, 4, 5: debug offsets; 6: no symbols; 7: debug offsets and nothing else; 8: a
  * program with copies; 9: one without any name, but with constants; 10, 11, 12: debug
- * offsets, free-threaded.
+ * offsets, free-threaded; 13: 3.6, whose variables are in the code of two functions.
  */
 static void build(struct fake_elf *f, unsigned int which)
 {
@@ -74,7 +78,7 @@ static void build(struct fake_elf *f, unsigned int which)
 	static size_t len[WAYS];
 
 	*f = (struct fake_elf){ .runtime = offsets[which], .runtime_len = 256 };
-	if ((which >= 3 && which <= 5) || which == 7 || which >= 10) {
+	if ((which >= 3 && which <= 5) || which == 7 || (which >= 10 && which <= 12)) {
 		if (!len[which])
 			len[which] = load_golden(which == 7 ? 13 : which >= 10 ? 3 + which : 10 + which,
 						 which >= 10 ? "t" : "", offsets[which]);
@@ -82,6 +86,12 @@ static void build(struct fake_elf *f, unsigned int which)
 		f->getter = getter;
 		f->getter_len = sizeof(getter);
 		f->no_dynsym = which == 7;
+	} else if (which == 13) {
+		*f = (struct fake_elf){
+			.statics = true, .head = head_36, .head_len = sizeof(head_36),
+			.getter = getter_36, .getter_len = sizeof(getter_36),
+			.rodata = strings_36, .rodata_len = sizeof(strings_36),
+		};
 	} else if (which == 6 || which == 9) {
 		f->no_dynsym = true;
 		f->rodata = which == 9 ? constants : strings;

@@ -2,7 +2,7 @@
 /*
  * fuzz_resolver.c - reads code objects, strings, lines and opcodes out of hostile memory.
  *
- * Input: a byte for the version, a byte for lasti, two spare, a u32 of where to start;
+ * Input: bytes for the version, lasti, Py_TRACE_REFS and a newer version, a u32 of where to start;
  * the rest is the memory, at every address (modulo its length), so that whatever is
  * taken for a pointer leads somewhere. Addresses with the top bit set are not mapped.
  */
@@ -86,13 +86,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	lasti = data[1];
 	m = (struct memory){ data + 8, size - 8 };
 	mem.ctx = &m;
-	img.minor = 11 + (data[0] & 1);
+	img.minor = 6 + data[0] % 7;
+	img.trace_refs = data[2] & 1;
 	check(!layout_from_table(&img));
 	if (!code_read_string(&mem, &img.objects, addr, &s, &len)) {
 		check_utf8(s, len);
 		free(s);
 	}
-	code_opcode(&mem, &img.layout, 11 + data[0] % 5, addr, lasti * 130);
+	code_opcode(&mem, &img.layout, img.minor, addr, lasti * 130);
+	code_opcode(&mem, &img.layout, 13 + data[3] % 3, addr, lasti * 130);
 	if (code_read(&mem, &img.layout, &img.objects, addr, &code))
 		return 0;
 	check_utf8(code.file, code.file_len);

@@ -208,7 +208,7 @@ static int read_layout(void)
 	if (MINOR < 13)
 		return layout_from_table(&image);
 	return debug_offsets_read(true_offsets, sizeof(true_offsets), MINOR, &d, &what) ||
-	       layout_from_debug_offsets(&image, &d, &what);
+	       layout_from_debug_offsets(&image, MINOR, &d, &what);
 }
 
 static void set_up(void)
@@ -219,11 +219,11 @@ static void set_up(void)
 	interp = pages(256);
 	cframe = pages(1);
 	pthread_key_create(&key, NULL);
-	if (l->rt_tss_key != ABI_NO_OFF) {
-		put32(_PyRuntime, l->rt_tss_key, 1);
-		put32(_PyRuntime, l->rt_tss_key + 4, key);
+	if (image.rt.tss_key != ABI_NO_OFF) {
+		put32(_PyRuntime, image.rt.tss_key, 1);
+		put32(_PyRuntime, image.rt.tss_key + 4, key);
 	}
-	put64(_PyRuntime, l->rt_interp_head, (uintptr_t)interp);
+	put64(_PyRuntime, image.rt.interp_head, (uintptr_t)interp);
 	put64(interp, l->is_threads_head, (uintptr_t)tstate);
 	new_tstate(tstate);
 	set_tstate(tstate);
