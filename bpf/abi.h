@@ -50,6 +50,7 @@ enum py_tstate_how {
 	PY_TSTATE_TLS_DTV = 3,		/* *(dtv[module] + offset): shared libpython         */
 	PY_TSTATE_TSS_MUSL = 5,		/* pthread_getspecific(key), musl's                     */
 	PY_TSTATE_LIST = 4,		/* walk the interpreters' thread lists, bounded      */
+	PY_TSTATE_TLS_DTV_MUSL = 7,	/* likewise, musl's dtv                              */
 	PY_TSTATE_TLS_DESC = 6,		/* a TLS descriptor says: shared libpython, arm64    */
 };
 

@@ -111,12 +111,12 @@ static __always_inline u64 tstate_by_dtv(struct py_proc *p, u64 tp, u64 index_at
 	struct {
 		u64 module, offset;
 	} index;
-	u64 dtv, block;
+	u64 dtv, block, entry = p->tstate_how == PY_TSTATE_TLS_DTV_MUSL ? 8 : 16;
 
 	if (read_user(&index, sizeof(index), index_at) || read_user(&dtv, 8, tp + TCB_DTV))
 		return TSTATE_UNREADABLE;
-	/* An entry is 16 bytes; -1: this thread has no block of that module yet. */
-	if (index.module > 4096 || read_user(&block, 8, dtv + 16 * index.module))
+	/* -1 (glibc), 0 (musl): this thread has no block of that module yet. */
+	if (index.module > 4096 || read_user(&block, 8, dtv + entry * index.module))
 		return TSTATE_UNREADABLE;
 	if (block + 1 <= 1)
 		return TSTATE_NONE;
@@ -276,6 +276,7 @@ static __always_inline u64 find_tstate(struct scratch *s, struct py_proc *p, u64
 	case PY_TSTATE_TLS_TP:
 		return tstate_at(tp + p->tls_off);
 	case PY_TSTATE_TLS_DTV:
+	case PY_TSTATE_TLS_DTV_MUSL:
 		return tstate_by_dtv(p, tp, p->tls_index);
 	case PY_TSTATE_TLS_DESC:
 		return WITH_ARM64 ? tstate_by_desc(p, tp) : TSTATE_NONE;

@@ -300,6 +300,23 @@ static void test_chunk_below(void **state)
 	world_expect(&w, 30, 0);
 }
 
+/* Objects begin with two more pointers, and frames are objects up to 3.10. */
+static void test_trace_refs(void **state)
+{
+	int minor, i;
+
+	for (minor = LAYOUT_MINOR_MIN; minor <= 12; minor++) {
+		world_init(&w, minor + TRACE_REFS);
+		assert_int_equal(w.img.layout.fr_base, minor <= 10 ? 40 : 0);
+		for (i = 0; i < 60; i++)
+			world_push(&w, i % 3 ? OWNER_GENERATOR : OWNER_THREAD, world_code(&w),
+				   2 * i);
+		world_expect(&w, 60, 0);
+		host_mem_unmap(w.at[20], 200);
+		world_expect(&w, 39, RAW_UNREADABLE);
+	}
+}
+
 static void test_generators(void **state)
 {
 	int minor, i;
@@ -598,6 +615,7 @@ int main(void)
 		cmocka_unit_test(test_chunks),
 		cmocka_unit_test(test_chunk_end),
 		cmocka_unit_test(test_chunk_below),
+		cmocka_unit_test(test_trace_refs),
 		cmocka_unit_test(test_generators),
 		cmocka_unit_test(test_shims),
 		cmocka_unit_test(test_too_many_shims),

@@ -128,11 +128,44 @@ static void test_tls_fs(void **state)
 	}
 }
 
-static void test_tls_dtv(void **state)
+/* musl: one pointer a key, wherever the thread's table is. */
+static void test_tss_musl(void **state)
+{
+	static const u32 keys[] = { 0, 1, 5, 63, 127 };
+	const u64 tsd = W_HEAP + 0x100000;
+	size_t i;
+	int minor;
+
+	EACH_MINOR(minor) {
+		if (minor > 14)
+			continue;
+		for (i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+			hidden_thread(minor, PY_TSTATE_TSS_MUSL);
+			set_key(keys[i]);
+			world_expect_end(CNT_NATIVE_THREAD);	/* a thread without a table */
+			host_mem_put64(W_TP + W_MUSL_TSD, tsd);
+			host_mem_unmap(tsd, 4096);
+			world_expect_end(CNT_TSTATE_UNREADABLE);
+			host_mem_map(tsd, 4096);
+			world_expect_end(CNT_NATIVE_THREAD);
+			host_mem_put64(tsd + 8 * keys[i], W_TSTATE);
+			world_expect(&w, 3, 0);
+			assert_int_equal(world_proc()->tss_key, keys[i]);
+		}
+		/* Beyond its PTHREAD_KEYS_MAX there is none. */
+		hidden_thread(minor, PY_TSTATE_TSS_MUSL);
+		set_key(128);
+		host_mem_put64(W_TP + W_MUSL_TSD, tsd);
+		host_mem_put64(tsd + 8 * 128, W_TSTATE);
+		world_expect_end(CNT_NATIVE_THREAD);
+	}
+}
+
+static void expect_dtv(u8 how, u64 entry, u64 none)
 {
 	const u64 index = W_RUNTIME + 0x2000, dtv = W_HEAP + 0x200000, block = W_HEAP + 0x300000;
 
-	hidden_thread(15, PY_TSTATE_TLS_DTV);
+	hidden_thread(15, how);
 	host_mem_map(dtv, 2 * 4096);
 	host_mem_map(block, 4096);
 	w.proc.tls_index = index;
@@ -143,14 +176,20 @@ static void test_tls_dtv(void **state)
 	world_expect_end(CNT_TSTATE_UNREADABLE);
 	host_mem_put64(W_TP + W_DTV, dtv);
 	world_expect_end(CNT_NATIVE_THREAD);
-	host_mem_put64(dtv + 16 * 5, UINT64_MAX);	/* not allocated in this thread */
+	host_mem_put64(dtv + entry * 5, none);	/* not allocated in this thread */
 	world_expect_end(CNT_NATIVE_THREAD);
-	host_mem_put64(dtv + 16 * 5, block);
+	host_mem_put64(dtv + entry * 5, block);
 	world_expect_end(CNT_NATIVE_THREAD);
 	host_mem_put64(block + 0x40 + 24, W_TSTATE);
 	world_expect(&w, 3, 0);
 	host_mem_put64(index, 4097);	/* nobody has so many modules */
 	world_expect_end(CNT_TSTATE_UNREADABLE);
+}
+
+static void test_tls_dtv(void **state)
+{
+	expect_dtv(PY_TSTATE_TLS_DTV, 16, UINT64_MAX);
+	expect_dtv(PY_TSTATE_TLS_DTV_MUSL, 8, 0);
 }
 
 /* Resolver and argument: an offset from the thread pointer, or a tls_index' address. */
@@ -877,6 +916,7 @@ int main(void)
 		cmocka_unit_test(test_tss_musl),
 		cmocka_unit_test(test_tss_not_ready),
 		cmocka_unit_test(test_tls_fs),
+		cmocka_unit_test(test_tss_musl),
 		cmocka_unit_test(test_tls_dtv),
 		cmocka_unit_test(test_tls_desc),
 		cmocka_unit_test(test_self_below),

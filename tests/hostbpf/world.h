@@ -31,9 +31,11 @@
 #define W_TP      0x4000000ull
 #ifdef __TARGET_ARCH_arm64
 #define W_TSS     0x110ull	/* specific_1stblock in struct pthread */
+#define W_MUSL_TSD 0x70ull	/* struct pthread's tsd */
 #define W_DTV     0ull		/* the DTV's address in the TCB */
 #else
 #define W_TSS     0x310ull
+#define W_MUSL_TSD 0x80ull
 #define W_DTV     8ull
 #endif
 #define W_HEAP    0x5550000000ull	/* generators' frames, exceptions */
@@ -67,6 +69,8 @@ struct world {
 
 /* Free-threaded builds of 3.13 and on: 13 + FREE_THREADED. */
 #define FREE_THREADED 100
+/* Py_TRACE_REFS builds of 3.6 to 3.12: minor + TRACE_REFS. */
+#define TRACE_REFS 200
 
 static inline void world_image(struct cpython_image *img, int build)
 {
@@ -81,6 +85,7 @@ static inline void world_image(struct cpython_image *img, int build)
 	memset(img, 0, sizeof(*img));
 	img->major = 3;
 	img->minor = minor;
+	img->trace_refs = build >= TRACE_REFS;
 	if (minor <= 12) {
 		assert_int_equal(layout_from_table(img), 0);
 		if (minor == 6)	/* static variables: wherever they are */

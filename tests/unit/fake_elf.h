@@ -32,6 +32,7 @@
 #define FAKE_STRTAB  0x400
 #define FAKE_HASH    0x600
 #define FAKE_GETTER  0x680	/* PyGILState_GetThisThreadState */
+#define FAKE_HEAD    0x6d0	/* PyInterpreterState_Head */
 #define FAKE_VERSION 0x700	/* Py_Version */
 #define FAKE_NONE    0x740	/* _Py_NoneStruct */
 #define FAKE_COUNTER 0x760	/* 3.12's _Py_next_func_version */
@@ -40,7 +41,7 @@
 #define FAKE_SHSTR   0x1800
 #define FAKE_SHDRS   0x1900
 #define FAKE_SECTIONS 6
-#define FAKE_SYMBOLS  6
+#define FAKE_SYMBOLS  9
 
 struct fake_elf {
 	uint32_t hex;		/* Py_Version; 0: no such symbol */
@@ -50,9 +51,13 @@ struct fake_elf {
 	bool gnu_hash;		/* DT_GNU_HASH instead of DT_HASH */
 	bool symtab;		/* .symtab, too, with the symbols of .dynsym */
 	bool counter;		/* _Py_next_func_version */
+	bool trace_refs;	/* PyModule_Create2TraceRefs */
+	bool statics;		/* 3.6: _PyThreadState_Current; its other variables by head and getter */
 	bool no_glibc;
 	const char *rodata;	/* at most 127 bytes, sizeof */
 	size_t rodata_len;
+	const void *head;
+	size_t head_len;
 	const void *getter;
 	size_t getter_len;
 	uint8_t image[FAKE_SIZE];
@@ -116,6 +121,9 @@ static inline void fake_symbols(struct fake_elf *f, struct fake_strings *s)
 		{ "_Py_NoneStruct", FAKE_NONE, true },
 		{ "PyGILState_GetThisThreadState", FAKE_GETTER, f->getter != NULL },
 		{ "_Py_next_func_version", FAKE_COUNTER, f->counter },
+		{ "PyModule_Create2TraceRefs", FAKE_HEAD, f->trace_refs },
+		{ "_PyThreadState_Current", FAKE_RUNTIME, f->statics },
+		{ "PyInterpreterState_Head", FAKE_HEAD, f->head != NULL },
 	};
 	uint32_t i, cnt = 0;
 	Elf64_Sym syms[FAKE_SYMBOLS] = { { 0 } };
@@ -203,6 +211,8 @@ static inline void fake_elf_build(struct fake_elf *f)
 		fake_put(f, FAKE_RUNTIME, f->runtime, f->runtime_len);
 	if (f->rodata)
 		fake_put(f, FAKE_RODATA, f->rodata, f->rodata_len);
+	if (f->head)
+		fake_put(f, FAKE_HEAD, f->head, f->head_len);
 	if (f->getter)
 		fake_put(f, FAKE_GETTER, f->getter, f->getter_len);
 }

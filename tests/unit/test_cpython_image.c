@@ -175,6 +175,129 @@ static void test_musl_has_no_glibc_tss(void **state)
 	assert_int_equal(img.tstate_how, PY_TSTATE_TSS_MUSL);
 }
 
+#ifdef __x86_64__
+/* A shared libpython 3.15: the general-dynamic model's code; the DTV is libc's. */
+static void test_musl_has_a_dtv_of_its_own(void **state)
+{
+	static const uint8_t getter[] = {
+		0x48, 0x83, 0xec, 0x08,				/* sub $8,%rsp */
+		0x66, 0x48, 0x8d, 0x3d, 0x10, 0x20, 0, 0,	/* lea 0x2010(%rip),%rdi */
+		0x66, 0x66, 0x48, 0xe8, 0, 0, 0, 0,		/* call __tls_get_addr */
+		0x48, 0x8b, 0x40, 0x18,				/* mov 0x18(%rax),%rax */
+		0x48, 0x83, 0xc4, 0x08, 0xc3,			/* add $8,%rsp; ret */
+	};
+	struct fake_elf f = { .hex = 0x030f02f0, .runtime = golden[2],
+			      .runtime_len = golden_len[2], .getter = getter,
+			      .getter_len = sizeof(getter) };
+	struct cpython_image img;
+
+	assert_int_equal(read_fake(&f, &img), 0);
+	assert_int_equal(img.tstate_how, PY_TSTATE_TLS_DTV);
+	assert_int_equal(img.tls_off, 0x18);
+	assert_int_equal(img.tls_index_vaddr, FAKE_BASE + FAKE_GETTER + 12 + 0x2010);
+	f.no_glibc = true;
+	assert_int_equal(read_fake(&f, &img), 0);
+	assert_int_equal(img.tstate_how, PY_TSTATE_TLS_DTV_MUSL);
+	assert_int_equal(img.tls_off, 0x18);
+}
+
+/* 3.6, stripped: two functions name the variables whose names are gone. */
+static void test_statics_from_code(void **state)
+{
+	static const char strings[] = "\0/usr/lib/python3.6\0" "3.6.15";
+	static const uint8_t head[] = { 0x48, 0x8b, 0x05, 0x29, 0x10, 0, 0, 0xc3 };
+	/* cmpq $0,X(%rip); je; mov K(%rip),%edi; jmp pthread_getspecific */
+	static const uint8_t getter[] = {
+		0x48, 0x83, 0x3d, 0x78, 0x12, 0, 0, 0, 0x74, 0x0b,
+		0x8b, 0x3d, 0x10, 0x11, 0, 0, 0xe9, 0, 0, 0, 0, 0x31, 0xc0, 0xc3,
+	};
+	static uint8_t none[sizeof(getter)];
+	struct fake_elf f = { .statics = true, .rodata = strings, .rodata_len = sizeof(strings),
+			      .head = head, .head_len = sizeof(head), .getter = getter,
+			      .getter_len = sizeof(getter) };
+	struct cpython_image img;
+
+	assert_int_equal(read_fake(&f, &img), 0);
+	assert_string_equal(img.version, "3.6.15");
+	assert_int_equal(img.interps_vaddr, FAKE_BASE + FAKE_HEAD + 7 + 0x1029);
+	assert_int_equal(img.tss_vaddr, FAKE_BASE + FAKE_GETTER + 16 + 0x1110);
+	assert_int_equal(img.current_vaddr, FAKE_BASE + FAKE_RUNTIME);
+	assert_int_equal(img.collecting_vaddr, 0);
+	assert_int_equal(img.main_id_vaddr, 0);
+	assert_int_equal(img.layout.tss_flag, 0);
+	assert_int_equal(img.layout.is_id, ABI_NO_OFF32);
+	assert_int_equal(img.tstate_how, PY_TSTATE_TSS_GLIBC);
+	/* Code of another shape: refused by name. */
+	f.getter = none;
+	assert_int_equal(read_fake(&f, &img), -ENOTSUP);
+	assert_non_null(strstr(why, "3.6.15"));
+	f.getter = getter;
+	f.head = none;
+	assert_int_equal(read_fake(&f, &img), -ENOTSUP);
+	assert_non_null(strstr(why, "3.6.15"));
+}
+#endif
+
+/* 3.7.4 is where _PyRuntimeState grew; a micro version that is not known is no version. */
+static void test_micro_versions(void **state)
+{
+	static const struct {
+		const char *micro;
+		uint16_t tss_key, collecting;
+	} micros[] = {
+		{ "0", 1416, 544 }, { "3", 1416, 544 }, { "4", 1504, 632 }, { "17", 1504, 632 },
+	};
+	char strings[32] = "\0/usr/lib/python3.7\0" "3.7.";
+	struct fake_elf f = { .runtime = runtime_zeros, .runtime_len = 256, .rodata = strings,
+			      .rodata_len = sizeof(strings) };
+	struct cpython_image img;
+	size_t i;
+
+	for (i = 0; i < sizeof(micros) / sizeof(micros[0]); i++) {
+		strcpy(strings + 24, micros[i].micro);
+		assert_int_equal(read_fake(&f, &img), 0);
+		assert_int_equal(img.minor, 7);
+		assert_int_equal(img.tss_vaddr, FAKE_BASE + FAKE_RUNTIME + micros[i].tss_key + 4);
+		assert_int_equal(img.collecting_vaddr,
+				 FAKE_BASE + FAKE_RUNTIME + micros[i].collecting);
+	}
+	strcpy(strings + 24, "x");
+	assert_int_equal(read_fake(&f, &img), -ENOTSUP);
+}
+
+/* Py_TRACE_REFS: objects begin 16 bytes later, frames up to 3.10 are objects, threads are none. */
+static void test_trace_refs(void **state)
+{
+	struct fake_elf f = { .runtime = runtime_zeros, .runtime_len = 256, .rodata_len = 32 };
+	struct cpython_image plain, img;
+	char strings[32];
+	unsigned int minor;
+
+	for (minor = 7; minor <= 13; minor++) {
+		snprintf(strings, sizeof(strings), "%c/usr/lib/python3.%u%c3.%u.5", 0, minor, 0, minor);
+		f.rodata = strings;
+		f.hex = minor >= 11 ? 0x030005f0 | minor << 16 : 0;
+		if (minor == 13)
+			f = fake_313();
+		f.trace_refs = false;
+		assert_int_equal(read_fake(&f, &plain), 0);
+		f.trace_refs = true;
+		assert_int_equal(read_fake(&f, &img), 0);
+		if (minor == 13) {	/* there they are elsewhere */
+			assert_memory_equal(&img.layout, &plain.layout, sizeof(img.layout));
+			continue;
+		}
+		assert_int_equal(img.minor, minor);
+		assert_int_equal(img.layout.co_filename, plain.layout.co_filename + 16);
+		assert_int_equal(img.layout.str_data, plain.layout.str_data + 16);
+		assert_int_equal(img.layout.fr_base, plain.layout.fr_base + (minor <= 10 ? 16 : 0));
+		assert_int_equal(img.layout.ts_frame, plain.layout.ts_frame);
+		assert_int_equal(img.layout.fr_code, plain.layout.fr_code);
+		assert_int_equal(img.objects.bytes_data, plain.objects.bytes_data + 16);
+		assert_int_equal(img.tss_vaddr, plain.tss_vaddr);
+	}
+}
+
 static void test_sections_only(void **state)
 {
 	static const char strings[] = "\0/usr/lib/python3.12\0zlib 3.2.0\0Python-3.12.4";
@@ -638,6 +761,12 @@ int main(void)
 		cmocka_unit_test(test_tls_executable),
 		cmocka_unit_test(test_symbol_tables),
 		cmocka_unit_test(test_musl_has_no_glibc_tss),
+#ifdef __x86_64__
+		cmocka_unit_test(test_musl_has_a_dtv_of_its_own),
+		cmocka_unit_test(test_statics_from_code),
+#endif
+		cmocka_unit_test(test_micro_versions),
+		cmocka_unit_test(test_trace_refs),
 		cmocka_unit_test(test_sections_only),
 		cmocka_unit_test(test_refusals),
 		cmocka_unit_test(test_prerelease_315),

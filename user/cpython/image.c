@@ -237,8 +237,10 @@ static void find_tls(struct reader *r)
 	n = elf_file_read_some(&r->f, fn.value, code, sizeof(code));
 	if (n <= 0 || tls_decode(r->f.machine, code, n, fn.value, &w))
 		return;
-	/* The layouts of the DTV and of what a descriptor points to are glibc's. */
-	if (w.how != PY_TSTATE_TLS_TP && !r->f.dyn.needs_glibc)
+	/* The layouts of the DTV and of what a descriptor points to are libc's. */
+	if (w.how == PY_TSTATE_TLS_DTV && r->f.dyn.needs_musl)
+		w.how = PY_TSTATE_TLS_DTV_MUSL;
+	else if (w.how != PY_TSTATE_TLS_TP && !r->f.dyn.needs_glibc)
 		return;
 	if (w.how == PY_TSTATE_TLS_TP && r->f.tls_align &&
 	    !elf_file_symtab(&r->f, names, &var, 1) && var.value &&
