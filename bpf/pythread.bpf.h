@@ -229,8 +229,11 @@ static __always_inline u64 tstate_by_list(struct scratch *s, struct py_proc *p, 
 	if (read_user(&w->is, 8, p->interps))
 		return TSTATE_UNREADABLE;
 #pragma clang loop unroll(disable)
-	for (i = 0; i < LIST_CALLS && !whole; i++)
+	for (i = 0; i < LIST_CALLS && !whole; i++) {
+		if (cfg_limit_ns && bpf_ktime_get_ns() > s->deadline)
+			return TSTATE_UNCERTAIN;
 		whole = list_some();
+	}
 	if (w->unreadable)
 		return TSTATE_UNREADABLE;
 	if (!whole)

@@ -59,6 +59,8 @@ const void *PyGILState_GetThisThreadState(void)
 #endif
 #endif
 
+#define ROOT_CFRAME 344
+
 struct cpython_image image;
 uint8_t *tstate, *interp;
 static uint8_t *cframe;
@@ -168,6 +170,8 @@ void *new_frames(size_t n, const void *code)
 		top = frame_at(at, NULL, NULL, OWNER_SHIM);
 	for (i = 1; i <= n; i++)
 		top = frame_at(at + i * 128, code, top, OWNER_THREAD);
+	if (image.layout.fr_is_entry != ABI_NO_OFF)
+		at[128 + image.layout.fr_is_entry] = 1;
 	return top;
 }
 
@@ -178,6 +182,8 @@ void set_top(const void *frame)
 		return;
 	}
 	put64(cframe, image.layout.cframe_frame, (uintptr_t)frame);
+	/* .previous: the thread's first one, a part of it that is behind all that is read */
+	put64(cframe, image.layout.cframe_frame + 8, (uintptr_t)tstate + ROOT_CFRAME);
 	put64(tstate, image.layout.ts_frame, (uintptr_t)cframe);
 }
 
@@ -196,6 +202,8 @@ void new_tstate(uint8_t *at)
 	put64(at, l->ts_interp, (uintptr_t)interp);
 	put64(at, l->ts_thread_id, (uint64_t)pthread_self());
 	put64(at, l->ts_exc_info, (uintptr_t)at + l->ts_exc_state);
+	if (l->ts_status != ABI_NO_OFF)
+		put32(at, l->ts_status, TS_BOUND_GILSTATE);
 }
 
 static int read_layout(void)
