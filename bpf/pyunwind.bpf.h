@@ -62,6 +62,21 @@ static __always_inline int walk_nowhere(struct scratch *s, struct walk *w)
 	return 1;
 }
 
+struct cframe {
+	u64 frame, previous;
+};
+
+/*
+ * Only the thread's first one, a part of PyThreadState, has no previous one. It has no
+ * frame, either, and it is previous to any other without (greenlet's).
+ */
+static __always_inline bool is_cframe(const struct cframe *c, u64 addr, u64 ts)
+{
+	if (addr - ts < ABI_TS_BYTES)
+		return true;
+	return c->frame ? c->previous : c->previous - ts < ABI_TS_BYTES;
+}
+
 /*
  * 3.11, 3.12: when C calls the interpreter, tstate->cframe is the new _PyCFrame
  * some instructions before that is filled in (v3.12.0, Python/ceval.c,
@@ -72,6 +87,8 @@ static __always_inline int walk_nowhere(struct scratch *s, struct walk *w)
  */
 static __always_inline int walk_from_caller(struct scratch *s, struct walk *w)
 {
+	struct cframe c;
+
 	if (w->from_caller)
 		return walk_nowhere(s, w);
 	count(CNT_ENTERING);
@@ -83,8 +100,13 @@ static __always_inline int walk_from_caller(struct scratch *s, struct walk *w)
 	w->fr = w->entered_from;
 	w->low = w->fr + 1;
 	w->unchecked = w->caller_cframe != 0;
-	if (w->caller_cframe && read_user(&w->entered_from, 8, w->caller_cframe))
+	if (!w->caller_cframe)
+		return 0;
+	/* It may be of a call that is over, in memory that has been used again since. */
+	if (read_user(&c, sizeof(c), w->caller_cframe + s->l.cframe_frame) ||
+	    !is_cframe(&c, w->caller_cframe, w->ts))
 		return walk_nowhere(s, w);
+	w->entered_from = c.frame;
 	return 0;
 }
 
@@ -147,6 +169,9 @@ static __always_inline int walk_step(struct scratch *s, struct code_cache *cache
 		tlbc = FRAME_FIELD(u32, fr_tlbc_index);
 	w->fr = FRAME_FIELD(u64, fr_previous);
 	w->shim = owner >= s->l.skip_owner;
+	/* 3.12 enters a frame by way of a shim only, whose owner may not be filled in yet. */
+	if (w->unchecked && s->l.end_shim && w->fr && w->fr == w->entered_from)
+		w->shim = 1;
 	if (w->unchecked &&
 	    (w->shim || (s->l.fr_is_entry != ABI_NO_OFF && FRAME_FIELD(u8, fr_is_entry)))) {
 		if (w->fr != w->entered_from)
@@ -230,21 +255,6 @@ static __always_inline void note_gc(struct scratch *s, struct py_proc *p, u64 is
 		read_user(&w->gc_frame, 8, is + p->l.is_gc_frame);
 }
 
-struct cframe {
-	u64 frame, previous;
-};
-
-/*
- * Only the thread's first one, a part of PyThreadState, has no previous one. It has no
- * frame, either, and it is previous to any other without (greenlet's).
- */
-static __always_inline bool is_cframe(const struct cframe *c, u64 addr, u64 ts)
-{
-	if (addr - ts < ABI_TS_BYTES)
-		return true;
-	return c->frame ? c->previous : c->previous - ts < ABI_TS_BYTES;
-}
-
 /* From w->fr, a _PyCFrame, to its frame and its predecessor's. 0 or -1: unreadable. */
 static __always_inline int read_cframe(struct py_proc *p, struct walk *w, u64 ts)
 {
@@ -263,7 +273,7 @@ static __always_inline int read_cframe(struct py_proc *p, struct walk *w, u64 ts
 		return 0;
 	w->entered_from = caller.frame;
 	if (caller.previous)
-		w->caller_cframe = caller.previous + p->l.cframe_frame;
+		w->caller_cframe = caller.previous;
 	return 0;
 }
 
@@ -384,6 +394,7 @@ static __always_inline enum counter unwind_python(struct scratch *s, struct py_p
 	is = ts_u64(s, p->l.ts_interp);
 	*w = (struct walk){
 		.fr = ts_u64(s, p->l.ts_frame),
+		.ts = ts,
 		.chunk = ts_u64(s, p->l.ts_datastack),
 		.stamp = code_stamp(s, p, is),
 		.deadline = s->deadline,

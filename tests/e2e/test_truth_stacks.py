@@ -108,7 +108,7 @@ def test_unreadable_stacks_are_rare(played, interpreter, capsys):
         print(f"\n{interpreter.name}: {points} points of {len(judged)} behaviours, {wrong} wrong, "
               f"{unreadable} unreadable, {sum(v.cut for v in judged.values())} cut")
     assert points >= MIN_POINTS * len(judged)
-    assert unreadable <= MAX_UNREADABLE * points
+    assert unreadable <= MAX_UNREADABLE * points, {n: v.unreadable for n, v in judged.items() if v.unreadable}
 
 
 @pytest.mark.parametrize("fmt", ["collapsed", "speedscope", "gecko", "jsonl", "csv", "pprof"])
