@@ -70,6 +70,7 @@ struct walk {
 	u32 shim;	/* the last step was a C-stack shim */
 	u32 unchecked;	/* no entry frame seen yet */
 	u32 from_caller;	/* there is no other way to go */
+	u32 by_generator;	/* the last frame is a generator's, and it called one */
 	u32 reads;	/* since the clock was looked at */
 	u64 deadline;
 	u32 late;	/* the clock said so */

@@ -53,6 +53,9 @@ static __always_inline s32 fetch_frame(struct scratch *s, struct walk *w)
 	return read_user(s->frames + SINGLE_POS, bytes, w->fr + s->l.fr_base) ? -1 : SINGLE_POS;
 }
 
+/* _PyInterpreterFrame.owner (3.11+, Include/internal/pycore_frame.h) */
+#define FRAME_OWNED_BY_GENERATOR 1
+
 /* What is there is no stack. */
 static __always_inline int walk_nowhere(struct scratch *s, struct walk *w)
 {
@@ -145,6 +148,8 @@ static __always_inline int walk_step(struct scratch *s, struct code_cache *cache
 	if (!fr) {
 		if (w->unchecked)
 			return walk_from_caller(s, w);
+		if (w->by_generator && out->frames[0].lasti == RAW_LASTI_NONE)
+			return walk_nowhere(s, w);
 		if (s->l.end_shim && !w->shim)
 			out->flags |= RAW_BROKEN_END;
 		return 1;
@@ -201,6 +206,12 @@ static __always_inline int walk_step(struct scratch *s, struct code_cache *cache
 		.lasti = offset_of(s, code, ip, tlbc),
 		.id = id,
 	};
+	/*
+	 * A call makes the new frame current before it says whose it is (3.11.2 built by gcc 12):
+	 * what stands there is who was called last from the same place. Was it a
+	 * generator that is suspended now, the chain ends with it.
+	 */
+	w->by_generator = w->n && owner == FRAME_OWNED_BY_GENERATOR;
 	w->n++;
 	return 0;
 }

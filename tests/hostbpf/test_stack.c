@@ -245,6 +245,31 @@ static void test_entering_from_the_past(void **state)
 	}
 }
 
+/*
+ * A frame that has not begun may have a stale caller. A generator that is suspended is
+ * nobody's first frame; one that a thread began with is.
+ */
+static void test_called_by_suspended(void **state)
+{
+	int minor;
+
+	for (minor = 11; minor <= LAYOUT_MINOR_MAX; minor++) {
+		world_init(&w, minor);
+		world_set_frame(&w, 0);		/* no shim below it */
+		world_push(&w, OWNER_GENERATOR, world_code(&w), 6);
+		host_mem_put64(w.top + w.img.layout.fr_previous, 0);
+		if (minor == 11)
+			mark_entry();
+		world_push(&w, OWNER_THREAD, world_code(&w), -2);
+		world_expect(&w, 0, RAW_UNREADABLE);
+	}
+	world_init(&w, 11);
+	world_push(&w, OWNER_GENERATOR, world_code(&w), 6);
+	mark_entry();
+	world_push(&w, OWNER_THREAD, world_code(&w), 0);
+	world_expect(&w, 2, 0);
+}
+
 /* 3.12: the shim of a call is in place before it says that it is one. */
 static void test_entering_shim(void **state)
 {
@@ -657,6 +682,7 @@ int main(void)
 		cmocka_unit_test(test_entering_nonsense),
 		cmocka_unit_test(test_entering_from_the_past),
 		cmocka_unit_test(test_entering_shim),
+		cmocka_unit_test(test_called_by_suspended),
 		cmocka_unit_test(test_depths),
 		cmocka_unit_test(test_reads_per_frame),
 		cmocka_unit_test(test_chunks),
