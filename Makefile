@@ -212,6 +212,7 @@ FUZZ_SEEDS_fuzz_recover     = tests/golden/fuzz_recover/*.bin
 FUZZ_SEEDS_fuzz_arm64       = tests/golden/fuzz_arm64/*.bin
 FUZZ_SEEDS_fuzz_image       = tests/golden/fuzz_image/*.bin
 FUZZ_SEEDS_fuzz_resolver    = tests/golden/fuzz_resolver/*.bin
+FUZZ_SEEDS_fuzz_containers  = tests/golden/fuzz_containers/*.txt
 
 $(O)/tests/fuzz/%: tests/fuzz/%.c tests/fuzz/driver.c $(wildcard tests/fuzz/*.h) $(O)/libtachbpf.a
 	@mkdir -p $(@D)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * session_file.c - see session_file.h. The only room that knows json-c.
+ * session_file.c - see session_file.h. Reads by json-c, as container_names.c does.
  */
 #include "session_file.h"
 
