@@ -236,6 +236,7 @@ enum raw_kind {
 	RAW_EXIT = 5,
 	RAW_CODE = 6,		/* a code object seen for the first time             */
 	RAW_CHANGED = 7,	/* a process without a Python stack has mapped code since */
+	RAW_CGROUP = 16,	/* a cgroup was made                                 */
 };
 
 /* How many code objects are remembered as sent, unless user space says otherwise. */
@@ -322,11 +323,41 @@ _Static_assert(sizeof(struct raw_code) ==
 	       24 + 16 + 64 + RAW_CODE_HEAD + RAW_CODE_NAME + RAW_CODE_FILE + RAW_CODE_TABLE,
 	       "raw_code is packed");
 
+/*
+ * Where a process is and whose it is, as the kernel knows it: it may be gone from /proc
+ * before anybody can look.
+ */
+struct raw_whence {
+	abi_u64 cgroup;		/* its number in the unified hierarchy               */
+	abi_u64 cgroup_v1;	/* likewise in cfg_cgroup_v1's; 0: there is none       */
+	abi_u32 uid;		/* the real one, as the host counts                  */
+	abi_u32 ns_tgid;	/* in its own pid namespace; 0: the host's               */
+};
+_Static_assert(sizeof(struct raw_whence) == 24, "raw_whence has no hidden padding");
+
+/* Of the hierarchies of v1 the first that there is; user space says (cfg_cgroup_v1). */
+enum cgroup_v1 {
+	CGROUP_V1_NONE, CGROUP_V1_MEMORY, CGROUP_V1_PIDS, CGROUP_V1_DEVICES, CGROUP_V1_CPU,
+	CGROUP_V1_FREEZER,
+};
+
+/* RAW_CGROUP: so that the path is known when the first process in it runs. */
+#define RAW_CGROUP_PATH 512
+struct raw_cgroup {
+	struct raw_header h;
+	abi_u64 id;		/* raw_whence.cgroup or cgroup_v1                    */
+	abi_u32 hierarchy;	/* 0: the unified one                                */
+	abi_u32 len;		/* of the path with its NUL; cut if RAW_CGROUP_PATH      */
+	abi_u8 path[RAW_CGROUP_PATH];
+};
+_Static_assert(sizeof(struct raw_cgroup) == 24 + 16 + RAW_CGROUP_PATH, "raw_cgroup is packed");
+
 struct raw_lifecycle {
 	struct raw_header h;	/* RAW_EXIT: the process; RAW_FORK: the child         */
 	abi_u32 parent_tgid;	/* RAW_FORK */
 	abi_u32 known;		/* RAW_FORK: the child inherited an admission          */
 	abi_u64 ident;		/* RAW_FORK: the child's py_proc.ident                 */
+	struct raw_whence whence;	/* RAW_FORK: the child's                     */
 };
 
 /* What may be gone from /proc before anybody can look. */
@@ -339,10 +370,12 @@ struct raw_exec {
 	abi_u64 bias;		/* admitted: where the executable was loaded, less where it says */
 	abi_u32 command_len;	/* of all arguments, each with its NUL; may be > RAW_COMMAND */
 	abi_u32 pad;
+	struct raw_whence whence;
 	abi_u8 comm[RAW_COMM];
 	abi_u8 command[RAW_COMMAND];
 };
-_Static_assert(sizeof(struct raw_exec) == 24 + 32 + RAW_COMM + RAW_COMMAND, "raw_exec is packed");
+_Static_assert(sizeof(struct raw_exec) == 24 + 32 + 24 + RAW_COMM + RAW_COMMAND,
+	       "raw_exec is packed");
 
 /* Per-CPU counters: every way a tick can end, and every loss. */
 enum counter {

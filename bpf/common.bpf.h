@@ -22,6 +22,8 @@ extern const volatile unsigned int cfg_wakeup_bytes; /* wake user space when thi
 extern const volatile unsigned int cfg_codes_bytes; /* no names when more than this is waiting         */
 extern const volatile unsigned int cfg_limit_ns; /* what a sample may take; 0: no limit                */
 extern const volatile bool cfg_self_time; /* measure what samples take                              */
+extern const volatile unsigned int cfg_cgroup_v1; /* enum cgroup_v1                                    */
+extern const volatile int cfg_cgroup_v1_hierarchy; /* its number; 0: there is none                      */
 
 /* Room for processes that ran since we looked; exits free. 16384 * ~220 bytes. */
 #define MAX_PROCS 16384

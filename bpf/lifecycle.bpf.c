@@ -7,6 +7,7 @@
  * so changing hash maps is safe here.
  */
 #include "arrive.bpf.h"
+#include "whence.bpf.h"
 
 static __always_inline void send(struct raw_lifecycle *ev)
 {
@@ -50,6 +51,7 @@ int BPF_PROG(on_exec, struct task_struct *p, pid_t old_pid, struct linux_binprm 
 	ev->h.start_ns = p->group_leader->start_boottime;
 	bpf_probe_read_kernel(ev->comm, sizeof(ev->comm), p->comm);
 	read_command(ev, p->mm);
+	note_whence(&ev->whence, p);
 	ev->exe = key_of_executable(bprm);
 	admit_exec(ev, p);
 	bpf_ringbuf_submit(ev, BPF_RB_FORCE_WAKEUP);
@@ -87,6 +89,7 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 	else
 		ev.known = 1;
 	ev.ident = copy.ident;
+	note_whence(&ev.whence, child);
 	send(&ev);
 	return 0;
 }
@@ -111,5 +114,32 @@ int BPF_PROG(on_exit, struct task_struct *p)
 		return 0;
 	ev.h.start_ns = p->group_leader->start_boottime;
 	send(&ev);
+	return 0;
+}
+
+/*
+ * Not tp_btf: before 5.16 a program cannot take a pointer to char from it. The record is not
+ * waited for: it says what later ones mean.
+ */
+SEC("raw_tp/cgroup_mkdir")
+int BPF_PROG(on_cgroup_mkdir, struct cgroup *cgrp, const char *path)
+{
+	struct raw_cgroup *ev;
+	int hierarchy = cgroup_hierarchy(cgrp);
+	long len;
+
+	if (hierarchy && hierarchy != cfg_cgroup_v1_hierarchy)
+		return 0;
+	ev = bpf_ringbuf_reserve(&events, sizeof(*ev), 0);
+	if (!ev) {
+		count(CNT_LIFECYCLE_LOST);
+		return 0;
+	}
+	ev->h = (struct raw_header){ .kind = RAW_CGROUP, .time_ns = bpf_ktime_get_ns() };
+	ev->id = cgroup_id(cgrp);
+	ev->hierarchy = hierarchy;
+	len = bpf_probe_read_kernel_str(ev->path, sizeof(ev->path), path);
+	ev->len = len > 0 ? len : 0;
+	bpf_ringbuf_submit(ev, BPF_RB_NO_WAKEUP);
 	return 0;
 }

@@ -95,6 +95,8 @@ struct profile_meta {
 	uint32_t features;	/* FEATURE_* */
 	uint32_t tgid;		/* 0: not known */
 	const char *comm;	/* NULL: not known; hostile */
+	const char *container;	/* its label; NULL: none, or not known; hostile */
+	const char *image;	/* that it was made from; likewise */
 	uint64_t start_utc_ns;	/* start_us as time of day; 0: not known */
 	const char *platform;	/* "Linux 6.1.0"; NULL: not known; hostile */
 };

@@ -24,7 +24,8 @@ static const struct choice layouts[] = {
 };
 static const struct choice bys[] = {
 	{ "function", REPORT_BY_FUNCTION }, { "line", REPORT_BY_LINE },
-	{ "process", REPORT_BY_PROCESS }, { "thread", REPORT_BY_THREAD }, { 0 }
+	{ "process", REPORT_BY_PROCESS }, { "thread", REPORT_BY_THREAD },
+	{ "container", REPORT_BY_CONTAINER }, { 0 }
 };
 /* Samples are counted where they are taken: that order is self's. */
 static const struct choice sorts[] = {
@@ -163,7 +164,7 @@ static const struct cli_option info_table[] = {
 
 static const struct cli_option report_table[] = {
 	INPUT_OPTIONS,
-	{ 0, "by", "KEY", "Rows", "function (default), line, process or thread", opt_choice,
+	{ 0, "by", "KEY", "Rows", "function (default), line, process, thread or\ncontainer", opt_choice,
 	  FILES(by), bys },
 	{ 0, "sort", "KEY", "Rows", "self (default), total, samples, name or file", opt_choice,
 	  FILES(sort), sorts },

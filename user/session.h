@@ -16,6 +16,7 @@
 #include "modes.h"
 
 struct session;
+struct identities;
 struct recording;
 
 struct session_args {
@@ -28,6 +29,7 @@ struct session_args {
 	enum sampler_event event;
 	const char *cpu_list;		/* NULL: all */
 	uint32_t code_cache;		/* code objects remembered as sent, a power of two */
+	struct identities *identities;	/* what is learned of containers; outlives the session */
 	struct recording *recording;	/* where processes are written; outlives the session */
 };
 

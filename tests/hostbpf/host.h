@@ -21,6 +21,13 @@ struct host {
 	struct inode inode;	/* of what is executed */
 	struct file file;
 	struct linux_binprm bprm;
+	struct css_set cgroups;	/* of the task */
+	struct cgroup cgroup, cgroup_v1;
+	struct cgroup_root cgroup_root, cgroup_root_v1;
+	struct cgroup_subsys_state css;
+	struct kernfs_node kn, kn_v1;
+	struct cred cred;
+	struct pid pid;
 	struct {
 		u64 r[17], cs, flags, sp, ss;
 	} regs;			/* of the interrupted thread, as on x86-64 */
@@ -70,5 +77,6 @@ int on_cpu_tick(struct bpf_perf_event_data *ctx);
 int host_on_exec(struct task_struct *p, pid_t old_pid, struct linux_binprm *bprm);
 int host_on_fork(struct task_struct *parent, struct task_struct *child);
 int host_on_exit(struct task_struct *p);
+int host_on_cgroup_mkdir(struct cgroup *cgrp, const char *path);
 
 #endif

@@ -46,6 +46,15 @@ enum bpf_func_id {
 	BPF_FUNC_get_current_task_btf = 158,
 };
 
+/* include/linux/cgroup_subsys.h: relocated, these numbers mean nothing. */
+enum cgroup_subsys_id {
+	cpu_cgrp_id,
+	memory_cgrp_id,
+	devices_cgrp_id,
+	freezer_cgrp_id,
+	pids_cgrp_id,
+};
+
 #ifndef BPF_NO_PRESERVE_ACCESS_INDEX
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 #endif
@@ -85,6 +94,46 @@ struct thread_struct {
 	unsigned long fsbase;
 };
 
+struct kernfs_node {
+	u64 id;			/* 5.5+ */
+};
+
+struct cgroup_root {
+	int hierarchy_id;
+};
+
+struct cgroup {
+	struct kernfs_node *kn;
+	struct cgroup_root *root;
+};
+
+struct cgroup_subsys_state {
+	struct cgroup *cgroup;
+};
+
+struct css_set {
+	struct cgroup_subsys_state *subsys[12];	/* as many as a kernel has */
+	struct cgroup *dfl_cgrp;
+};
+
+typedef struct {
+	u32 val;
+} kuid_t;
+
+struct cred {
+	kuid_t uid;
+};
+
+struct upid {
+	int nr;
+	struct pid_namespace *ns;
+};
+
+struct pid {
+	unsigned int level;
+	struct upid numbers[1];	/* level + 1 of them */
+};
+
 struct task_struct {
 	unsigned int flags;
 	struct mm_struct *mm;
@@ -95,6 +144,9 @@ struct task_struct {
 	unsigned long nivcsw;
 	u64 start_boottime;	/* 5.5+ */
 	struct task_struct *group_leader;
+	struct pid *thread_pid;
+	const struct cred *real_cred;
+	struct css_set *cgroups;
 	struct signal_struct *signal;
 	struct thread_struct thread;
 };

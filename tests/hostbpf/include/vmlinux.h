@@ -60,6 +60,52 @@ struct signal_struct {
 	int nr_threads;
 };
 
+enum cgroup_subsys_id {
+	cpu_cgrp_id,
+	memory_cgrp_id,
+	devices_cgrp_id,
+	freezer_cgrp_id,
+	pids_cgrp_id,
+};
+
+struct kernfs_node {
+	u64 id;
+};
+
+struct cgroup_root {
+	int hierarchy_id;
+};
+
+struct cgroup {
+	struct kernfs_node *kn;
+	struct cgroup_root *root;
+};
+
+struct cgroup_subsys_state {
+	struct cgroup *cgroup;
+};
+
+struct css_set {
+	struct cgroup_subsys_state *subsys[12];
+	struct cgroup *dfl_cgrp;
+};
+
+struct cred {
+	struct {
+		u32 val;
+	} uid;
+};
+
+struct upid {
+	int nr;
+	void *ns;
+};
+
+struct pid {
+	unsigned int level;
+	struct upid numbers[4];
+};
+
 struct task_struct {
 	unsigned int flags;
 	struct mm_struct *mm;
@@ -68,6 +114,9 @@ struct task_struct {
 	u64 start_boottime;
 	char comm[16];
 	struct task_struct *group_leader;
+	struct pid *thread_pid;
+	const struct cred *real_cred;
+	struct css_set *cgroups;
 	struct signal_struct *signal;
 	struct thread_struct thread;
 };
