@@ -60,6 +60,46 @@ struct signal_struct {
 	int nr_threads;
 };
 
+struct list_head {
+	struct list_head *next;
+};
+
+struct kernfs_node {
+	u64 id;
+};
+
+struct cgroup_root {
+	int hierarchy_id;
+};
+
+struct cgroup_subsys_state {
+	struct cgroup *cgroup;
+	struct cgroup_subsys_state *parent;
+};
+
+struct cgroup {
+	struct cgroup_subsys_state self;
+	struct kernfs_node *kn;
+	struct cgroup_root *root;
+};
+
+struct cgrp_cset_link {
+	struct cgroup *cgrp;
+	struct list_head cgrp_link;
+};
+
+struct css_set {
+	struct list_head cgrp_links;
+};
+
+typedef struct {
+	u32 val;
+} kuid_t;
+
+struct cred {
+	kuid_t euid;
+};
+
 struct task_struct {
 	unsigned int flags;
 	struct mm_struct *mm;
@@ -69,6 +109,8 @@ struct task_struct {
 	char comm[16];
 	struct task_struct *group_leader;
 	struct signal_struct *signal;
+	const struct cred *cred;
+	struct css_set *cgroups;
 	struct thread_struct thread;
 };
 
