@@ -108,7 +108,7 @@ $(O)/tachbpf.bpf.o: $(BPF_OBJ)
 
 $(O)/tachbpf.skel.h: $(O)/tachbpf.bpf.o
 	$(E) GEN $@
-	$(Q)$(BPFTOOL) gen skeleton $< name tachbpf_bpf > $@
+	$(Q){ echo '#include "bpf/abi.h"'; $(BPFTOOL) gen skeleton $< name tachbpf_bpf; } > $@
 
 $(O)/tests/unit/%: tests/unit/%.c $(O)/libtachbpf.a
 	@mkdir -p $(@D)

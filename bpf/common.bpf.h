@@ -23,7 +23,8 @@ extern const volatile unsigned int cfg_codes_bytes; /* no names when more than t
 extern const volatile unsigned int cfg_limit_ns; /* what a sample may take; 0: no limit                */
 extern const volatile bool cfg_self_time; /* measure what samples take                              */
 extern const volatile unsigned int cfg_cgroup_v1; /* enum cgroup_v1                                    */
-extern const volatile int cfg_cgroup_v1_hierarchy; /* its number; 0: there is none                      */
+extern const volatile unsigned int cfg_cgroup_v1_hierarchy; /* its number; 0: there is none                      */
+extern const volatile struct select_config cfg_select; /* who is to be recorded, of all or those watched */
 
 /* Room for processes that ran since we looked; exits free. 16384 * ~220 bytes. */
 #define MAX_PROCS 16384
@@ -49,6 +50,13 @@ struct watched_map {
 	__type(key, u32);
 	__type(value, u32);
 };
+/* User space makes it as large as the cgroups there are want it. */
+struct marks_map {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, u64);
+	__type(value, u32);
+};
 struct counters_map {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
@@ -70,8 +78,10 @@ struct events_map {
 extern struct procs_map py_procs SEC(".maps");
 /* exe_key() -> what a process of it will be; user space inserts */
 extern struct exes_map known_exes SEC(".maps");
-/* tgid -> 1: selected although not known to be Python yet, children too */
+/* tgid -> enum watch: selected although not known to be Python yet */
 extern struct watched_map watched SEC(".maps");
+/* mark_of_*() -> MARK_*: what user space thinks of cgroups, uids and names */
+extern struct marks_map marks SEC(".maps");
 extern struct counters_map counters SEC(".maps");
 extern struct sample_times_map sample_times SEC(".maps");
 extern struct events_map events SEC(".maps");

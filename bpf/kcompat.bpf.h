@@ -120,14 +120,68 @@ static __always_inline u64 current_start_ns(void)
 			     start_boottime);
 }
 
-/* ---- whence: not in interrupt context, so all are bpf_probe_read_kernel() ---- */
-
-/* A cgroup's number; unique in its hierarchy, and not used again. */
-static __always_inline u64 cgroup_id(const struct cgroup *cgroup)
+/* Whom the process acts as, as `ps` shows it: a daemon may change it while it runs. */
+static __always_inline u32 current_euid(void)
 {
-	return BPF_CORE_READ(cgroup, kn, id);
+	if (HAVE_TASK_BTF)
+		return bpf_get_current_task_btf()->cred->euid.val;
+	return BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), cred, euid.val);
 }
 
+static __always_inline u32 task_euid(const struct task_struct *task)
+{
+	return BPF_CORE_READ(task, cred, euid.val);
+}
+
+/*
+ * ---- cgroups ----
+ *
+ * A task is in one cgroup of each hierarchy (v1 has several, v2 one): a css_set has the list. Which
+ * cgroups a css_set has does not change, and a task's own is not freed under it.
+ */
+static __always_inline const struct css_set *cgroups_of(const struct task_struct *task)
+{
+	return BPF_CORE_READ(task, cgroups);
+}
+
+static __always_inline const struct list_head *cgroup_list(const struct css_set *set)
+{
+	return (const void *)set + bpf_core_field_offset(struct css_set, cgrp_links);
+}
+
+static __always_inline const struct list_head *cgroup_list_next(const struct list_head *pos)
+{
+	return BPF_CORE_READ(pos, next);
+}
+
+static __always_inline const struct cgroup *cgroup_at(const struct list_head *pos)
+{
+	const struct cgrp_cset_link *link =
+		(const void *)pos - bpf_core_field_offset(struct cgrp_cset_link, cgrp_link);
+
+	return BPF_CORE_READ(link, cgrp);
+}
+
+/* NULL: it is its hierarchy's root. */
+static __always_inline const struct cgroup *cgroup_parent(const struct cgroup *cg)
+{
+	const struct cgroup_subsys_state *parent = BPF_CORE_READ(cg, self.parent);
+
+	return parent ? BPF_CORE_READ(parent, cgroup) : 0;
+}
+
+static __always_inline u32 cgroup_hierarchy(const struct cgroup *cg)
+{
+	return BPF_CORE_READ(cg, root, hierarchy_id);
+}
+
+/* What stat(2) says is the inode of its directory; never used again. */
+static __always_inline u64 cgroup_id(const struct cgroup *cg)
+{
+	return BPF_CORE_READ(cg, kn, id);
+}
+
+/* Of the cgroup in the unified hierarchy. */
 static __always_inline u64 task_cgroup_id(const struct task_struct *task)
 {
 	return BPF_CORE_READ(task, cgroups, dfl_cgrp, kn, id);
@@ -148,16 +202,6 @@ static __always_inline u64 task_cgroup_id_at(const struct task_struct *task, int
 	if (place < 0 || bpf_probe_read_kernel(&css, sizeof(css), all + place) || !css)
 		return 0;
 	return BPF_CORE_READ(css, cgroup, kn, id);
-}
-
-static __always_inline int cgroup_hierarchy(const struct cgroup *cgroup)
-{
-	return BPF_CORE_READ(cgroup, root, hierarchy_id);
-}
-
-static __always_inline u32 task_uid(const struct task_struct *task)
-{
-	return BPF_CORE_READ(task, real_cred, uid.val);
 }
 
 /* A task's number in its own pid namespace; 0: it is in the host's. */

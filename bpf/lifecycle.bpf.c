@@ -7,6 +7,7 @@
  * so changing hash maps is safe here.
  */
 #include "arrive.bpf.h"
+#include "select.bpf.h"
 #include "whence.bpf.h"
 
 static __always_inline void send(struct raw_lifecycle *ev)
@@ -29,16 +30,36 @@ static __always_inline void read_command(struct raw_exec *ev, struct mm_struct *
 		ev->command_len = 0;
 }
 
+static __always_inline u8 judge_task(struct task_struct *p, const struct py_proc *known)
+{
+	u8 comm[COMM_BYTES];
+
+	bpf_probe_read_kernel(comm, sizeof(comm), p->comm);
+	return judge_exec(p, comm, known);
+}
+
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(on_exec, struct task_struct *p, pid_t old_pid, struct linux_binprm *bprm)
 {
+	u64 start_ns = p->group_leader->start_boottime;
 	struct raw_exec *ev;
 	u32 tgid = p->tgid;
+	struct py_proc *known = bpf_map_lookup_elem(&py_procs, &tgid);
+	u8 unselected = 0;
 
-	if (!cfg_all && !bpf_map_lookup_elem(&py_procs, &tgid) &&
-	    !bpf_map_lookup_elem(&watched, &tgid))
+	if (!cfg_all && !known && !bpf_map_lookup_elem(&watched, &tgid))
 		return 0;
-	bpf_map_delete_elem(&py_procs, &tgid);
+	if (cfg_select.any)
+		unselected = judge_task(p, known);
+	if (unselected & UNSELECTED_FOR_SURE) {
+		bool is_news = known && known->state != PY_PROC_UNSEEN;
+
+		put_unseen(p, start_ns, unselected);
+		if (!is_news)
+			return 0;
+	} else if (known) {
+		bpf_map_delete_elem(&py_procs, &tgid);
+	}
 	ev = bpf_ringbuf_reserve(&events, sizeof(*ev), 0);
 	if (!ev) {
 		count(CNT_LIFECYCLE_LOST);
@@ -48,12 +69,14 @@ int BPF_PROG(on_exec, struct task_struct *p, pid_t old_pid, struct linux_binprm 
 	ev->h.kind = RAW_EXEC;
 	ev->h.tgid = tgid;
 	ev->h.time_ns = bpf_ktime_get_ns();
-	ev->h.start_ns = p->group_leader->start_boottime;
+	ev->h.start_ns = start_ns;
+	ev->unselected = unselected;
 	bpf_probe_read_kernel(ev->comm, sizeof(ev->comm), p->comm);
 	read_command(ev, p->mm);
 	note_whence(&ev->whence, p);
 	ev->exe = key_of_executable(bprm);
-	admit_exec(ev, p);
+	if (!(unselected & UNSELECTED_FOR_SURE))
+		admit_exec(ev, p);
 	bpf_ringbuf_submit(ev, BPF_RB_FORCE_WAKEUP);
 	return 0;
 }
@@ -62,13 +85,14 @@ SEC("tp_btf/sched_process_fork")
 int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 {
 	struct raw_lifecycle ev = { .h = { .kind = RAW_FORK, .tgid = child->tgid } };
-	u32 parent_tgid = parent->tgid, tgid = child->tgid, one = 1;
+	u32 parent_tgid = parent->tgid, tgid = child->tgid, *watch;
 	struct py_proc *known, copy;
 
 	if (parent_tgid == tgid)
 		return 0;	/* a thread */
-	if (bpf_map_lookup_elem(&watched, &parent_tgid)) {
-		if (bpf_map_update_elem(&watched, &tgid, &one, BPF_ANY))
+	watch = bpf_map_lookup_elem(&watched, &parent_tgid);
+	if (watch && *watch == WATCH_CHILDREN) {
+		if (bpf_map_update_elem(&watched, &tgid, watch, BPF_ANY))
 			count(CNT_PROCS_FULL);
 	} else if (!cfg_all) {
 		return 0;
@@ -84,6 +108,12 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 	copy.main_thread = 0;
 	/* Code seen in the parent is not proof for the child. */
 	copy.ident = (copy.start_ns ^ (u64)tgid << 32) | 1;
+	if (cfg_select.any && !fork_inherits(&copy, parent, child))
+		return 0;
+	if (copy.state == PY_PROC_UNSEEN) {
+		bpf_map_update_elem(&py_procs, &tgid, &copy, BPF_ANY);
+		return 0;
+	}
 	if (bpf_map_update_elem(&py_procs, &tgid, &copy, BPF_ANY))
 		count(CNT_PROCS_FULL);
 	else
@@ -105,7 +135,7 @@ int BPF_PROG(on_exit, struct task_struct *p)
 	if (p->signal->live.counter)
 		return 0;	/* other threads live on */
 	known = bpf_map_lookup_elem(&py_procs, &tgid);
-	tell = known && known->state != PY_PROC_OTHER;
+	tell = known && known->state != PY_PROC_OTHER && known->state != PY_PROC_UNSEEN;
 	if (known)
 		bpf_map_delete_elem(&py_procs, &tgid);
 	if (!bpf_map_delete_elem(&watched, &tgid))
@@ -114,32 +144,5 @@ int BPF_PROG(on_exit, struct task_struct *p)
 		return 0;
 	ev.h.start_ns = p->group_leader->start_boottime;
 	send(&ev);
-	return 0;
-}
-
-/*
- * Not tp_btf: before 5.16 a program cannot take a pointer to char from it. The record is not
- * waited for: it says what later ones mean.
- */
-SEC("raw_tp/cgroup_mkdir")
-int BPF_PROG(on_cgroup_mkdir, struct cgroup *cgrp, const char *path)
-{
-	struct raw_cgroup *ev;
-	int hierarchy = cgroup_hierarchy(cgrp);
-	long len;
-
-	if (hierarchy && hierarchy != cfg_cgroup_v1_hierarchy)
-		return 0;
-	ev = bpf_ringbuf_reserve(&events, sizeof(*ev), 0);
-	if (!ev) {
-		count(CNT_LIFECYCLE_LOST);
-		return 0;
-	}
-	ev->h = (struct raw_header){ .kind = RAW_CGROUP, .time_ns = bpf_ktime_get_ns() };
-	ev->id = cgroup_id(cgrp);
-	ev->hierarchy = hierarchy;
-	len = bpf_probe_read_kernel_str(ev->path, sizeof(ev->path), path);
-	ev->len = len > 0 ? len : 0;
-	bpf_ringbuf_submit(ev, BPF_RB_NO_WAKEUP);
 	return 0;
 }

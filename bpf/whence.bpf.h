@@ -33,7 +33,7 @@ static __always_inline void note_whence(struct raw_whence *out, const struct tas
 {
 	out->cgroup = task_cgroup_id(leader);
 	out->cgroup_v1 = cgroup_v1_id(leader);
-	out->uid = task_uid(leader);
+	out->uid = task_euid(leader);
 	out->ns_tgid = task_ns_pid(leader);
 }
 

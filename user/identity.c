@@ -213,15 +213,14 @@ static uint64_t path_key(uint64_t id, bool unified)
 
 void identities_cgroup(struct identities *ids, const struct raw_cgroup *raw)
 {
-	uint32_t len = raw->len < RAW_CGROUP_PATH ? raw->len : RAW_CGROUP_PATH;
 	uint64_t key = path_key(raw->id, !raw->hierarchy);
 	char *path, *old;
 
-	if (!len)
+	if (raw->hierarchy && raw->hierarchy != (uint32_t)ids->v1_number)
 		return;
 	if (ids->paths.cnt >= PATHS_MAX)
 		free_paths(ids);
-	path = strndup((const char *)raw->path, len);
+	path = strndup((const char *)raw->path, RAW_CGROUP_PATH);
 	old = u64map_remove(&ids->paths, key);
 	free(old);
 	if (path && u64map_put(&ids->paths, key, path))

@@ -22,7 +22,7 @@ struct identities;
 struct identity {
 	/* Of the identities, until they are freed; NULL: neither in a container nor in a unit. */
 	const struct container *container;
-	uint32_t uid;		/* the real one; IDENTITY_NO_UID: not known */
+	uint32_t uid;		/* the effective one; IDENTITY_NO_UID: not known */
 	pid_t ns_tgid;		/* in its own pid namespace; 0: in ours, or not known */
 };
 

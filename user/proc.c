@@ -186,7 +186,8 @@ int proc_status(pid_t tgid, struct proc_status *st)
 	ids = status_line(buf, "\nNStgid:\t");
 	if (!uid)
 		return -EINVAL;
-	st->uid = (uint32_t)strtoul(uid, NULL, 10);
+	strtoul(uid, &end, 10);		/* the real one comes first */
+	st->uid = (uint32_t)strtoul(end, NULL, 10);
 	st->threads = threads ? (uint32_t)strtoul(threads, NULL, 10) : 0;
 	while (ids && st->ns_tgid_cnt < PROC_NS_MAX) {
 		long id = strtol(ids, &end, 10);

@@ -52,7 +52,7 @@ int proc_stat(pid_t tgid, struct proc_stat *st);
 /* What /proc/PID/status says of whose it is and where. */
 #define PROC_NS_MAX 33		/* MAX_PID_NS_LEVEL is 32 (include/linux/pid_namespace.h) */
 struct proc_status {
-	uint32_t uid;		/* the real one */
+	uint32_t uid;		/* the effective one, which ps shows */
 	uint32_t threads;
 	pid_t ns_tgids[PROC_NS_MAX];	/* in each pid namespace, from ours to its own */
 	uint32_t ns_tgid_cnt;	/* 0: not told */

@@ -402,19 +402,20 @@ void host_reset(void)
 		.group_leader = &host.leader,
 		.signal = &host.signal,
 		.thread_pid = &host.pid,
-		.real_cred = &host.cred,
+		.cred = &host.cred,
 		.cgroups = &host.cgroups,
 	};
 	host.kn.id = 4242;
 	host.cgroup.kn = &host.kn;
 	host.cgroup.root = &host.cgroup_root;
 	host.kn_v1.id = 77;
-	host.cgroup_v1 = (struct cgroup){ &host.kn_v1, &host.cgroup_root_v1 };
+	host.cgroup_v1.kn = &host.kn_v1;
+	host.cgroup_v1.root = &host.cgroup_root_v1;
 	host.cgroup_root_v1.hierarchy_id = 3;
 	host.css.cgroup = &host.cgroup_v1;
 	host.cgroups.dfl_cgrp = &host.cgroup;
 	host.cgroups.subsys[memory_cgrp_id] = &host.css;
-	host.cred.uid.val = 1000;
+	host.cred.euid.val = 1000;
 	host.pid.level = 2;
 	host.pid.numbers[0].nr = 1001;
 	host.pid.numbers[1].nr = 12;

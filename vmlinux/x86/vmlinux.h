@@ -90,8 +90,8 @@ struct signal_struct {
 	int nr_threads;
 };
 
-struct thread_struct {
-	unsigned long fsbase;
+struct list_head {
+	struct list_head *next;
 };
 
 struct kernfs_node {
@@ -102,16 +102,27 @@ struct cgroup_root {
 	int hierarchy_id;
 };
 
+struct cgroup;
+
+struct cgroup_subsys_state {
+	struct cgroup *cgroup;
+	struct cgroup_subsys_state *parent;
+};
+
 struct cgroup {
+	struct cgroup_subsys_state self;
 	struct kernfs_node *kn;
 	struct cgroup_root *root;
 };
 
-struct cgroup_subsys_state {
-	struct cgroup *cgroup;
+/* kernel/cgroup/cgroup-internal.h */
+struct cgrp_cset_link {
+	struct cgroup *cgrp;
+	struct list_head cgrp_link;
 };
 
 struct css_set {
+	struct list_head cgrp_links;
 	struct cgroup_subsys_state *subsys[12];	/* as many as a kernel has */
 	struct cgroup *dfl_cgrp;
 };
@@ -121,7 +132,11 @@ typedef struct {
 } kuid_t;
 
 struct cred {
-	kuid_t uid;
+	kuid_t euid;
+};
+
+struct thread_struct {
+	unsigned long fsbase;
 };
 
 struct upid {
@@ -145,9 +160,9 @@ struct task_struct {
 	u64 start_boottime;	/* 5.5+ */
 	struct task_struct *group_leader;
 	struct pid *thread_pid;
-	const struct cred *real_cred;
-	struct css_set *cgroups;
 	struct signal_struct *signal;
+	const struct cred *cred;
+	struct css_set *cgroups;
 	struct thread_struct thread;
 };
 

@@ -68,6 +68,10 @@ enum cgroup_subsys_id {
 	pids_cgrp_id,
 };
 
+struct list_head {
+	struct list_head *next;
+};
+
 struct kernfs_node {
 	u64 id;
 };
@@ -76,24 +80,34 @@ struct cgroup_root {
 	int hierarchy_id;
 };
 
+struct cgroup_subsys_state {
+	struct cgroup *cgroup;
+	struct cgroup_subsys_state *parent;
+};
+
 struct cgroup {
+	struct cgroup_subsys_state self;
 	struct kernfs_node *kn;
 	struct cgroup_root *root;
 };
 
-struct cgroup_subsys_state {
-	struct cgroup *cgroup;
+struct cgrp_cset_link {
+	struct cgroup *cgrp;
+	struct list_head cgrp_link;
 };
 
 struct css_set {
+	struct list_head cgrp_links;
 	struct cgroup_subsys_state *subsys[12];
 	struct cgroup *dfl_cgrp;
 };
 
+typedef struct {
+	u32 val;
+} kuid_t;
+
 struct cred {
-	struct {
-		u32 val;
-	} uid;
+	kuid_t euid;
 };
 
 struct upid {
@@ -115,9 +129,9 @@ struct task_struct {
 	char comm[16];
 	struct task_struct *group_leader;
 	struct pid *thread_pid;
-	const struct cred *real_cred;
-	struct css_set *cgroups;
 	struct signal_struct *signal;
+	const struct cred *cred;
+	struct css_set *cgroups;
 	struct thread_struct thread;
 };
 

@@ -19,4 +19,6 @@ extern bool host_task_btf;
 		       HOST_CORE_READ1)(__VA_ARGS__)
 #define bpf_core_enum_value(type, value) (value)
 
+#define bpf_core_field_offset(type, field) offsetof(type, field)
+
 #endif

@@ -42,6 +42,8 @@ void *bpf_ringbuf_reserve(void *ring, u64 size, u64 flags);
 void bpf_ringbuf_submit(void *data, u64 flags);
 u64 bpf_ringbuf_query(void *ring, u64 flags);
 u64 bpf_ktime_get_ns(void);
+u64 bpf_ktime_get_boot_ns(void);
+long bpf_probe_read_kernel_str(void *dst, u32 size, const void *addr);
 u64 bpf_get_current_pid_tgid(void);
 u32 bpf_get_smp_processor_id(void);
 u64 bpf_get_current_task(void);
