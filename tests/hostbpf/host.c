@@ -293,6 +293,12 @@ void bpf_ringbuf_submit(void *data, u64 flags)
 {
 }
 
+/* Nothing was reserved since. */
+void bpf_ringbuf_discard(void *data, u64 flags)
+{
+	free(host.records[--host.record_cnt].data);
+}
+
 u64 bpf_ringbuf_query(void *ring, u64 flags)
 {
 	return host.record_cnt;
@@ -325,6 +331,11 @@ u64 bpf_ktime_get_ns(void)
 {
 	host.now_ns += host.clock_step_ns;
 	return host.now_ns++;
+}
+
+u64 bpf_ktime_get_boot_ns(void)
+{
+	return bpf_ktime_get_ns();
 }
 
 u64 bpf_get_current_pid_tgid(void)
