@@ -55,7 +55,8 @@ static const struct choice diff_sorts[] = {
 	{ "b", DIFF_SORT_B }, { "name", DIFF_SORT_NAME }, { "file", DIFF_SORT_FILE }, { 0 }
 };
 static const struct choice groups[] = {
-	{ "process", GROUP_PROCESS }, { "thread", GROUP_THREAD }, { 0 }
+	{ "process", GROUP_PROCESS }, { "thread", GROUP_THREAD },
+	{ "container", GROUP_CONTAINER }, { 0 }
 };
 static const struct choice lines_apart[] = { { "", LINES_APART }, { 0 } };
 static const struct choice lines_merged[] = { { "", LINES_MERGED }, { 0 } };
@@ -140,7 +141,8 @@ static const struct cli_option record_table[] = {
 	{ 0, "ignore", "REGEX", SAMPLES, "without such a frame", opt_regex,                        \
 	  FILES(filter.ignore), NULL }
 #define EXPORT_OPTIONS                                                                             \
-	{ 0, "by", "GROUP", "Output", "process or thread (default: as the format's users expect)", \
+	{ 0, "by", "GROUP", "Output", "process, thread or container (default: as the\n"                \
+	  "format's users expect)",                                                                \
 	  opt_choice, FILES(group), groups },                                                      \
 	{ 0, "lines", NULL, "Output", "tell the lines of a function apart", opt_value,             \
 	  FILES(lines), lines_apart },                                                             \

@@ -199,6 +199,20 @@ int profile_set_open(struct profile_set *set, char *const *paths, size_t cnt,
 	return err;
 }
 
+static int by_container(const void *a, const void *b)
+{
+	const struct profile_file *x = a, *y = b;
+	int diff = strcmp(x->process.container ? x->process.container : "",
+			  y->process.container ? y->process.container : "");
+
+	return diff ? diff : strverscmp(x->path, y->path);
+}
+
+void profile_set_order(struct profile_set *set)
+{
+	qsort(set->files, set->file_cnt, sizeof(*set->files), by_container);
+}
+
 void profile_set_free(struct profile_set *set)
 {
 	size_t i;

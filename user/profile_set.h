@@ -68,6 +68,9 @@ int profile_set_open(struct profile_set *set, char *const *paths, size_t cnt,
 		     const struct reader_args *args);
 void profile_set_free(struct profile_set *set);
 
+/* Files of one container one after the other, those of none first. */
+void profile_set_order(struct profile_set *set);
+
 /*
  * An entry for one of several processes in a file (container: its label, NULL: none); valid until profile_set_free(). NULL: no
  * memory. file's command is kept if it is the same for all of them.
