@@ -19,7 +19,8 @@ int split_run(const struct file_options *opts);
 int diff_run(const struct file_options *opts);
 int recover_run(const struct file_options *opts);
 
-/* Works on no file: of its options only --json is looked at. */
+/* Work on no file: of its options only --json is looked at. */
 int doctor_run(const struct file_options *opts);
+int ps_run(const struct file_options *opts);
 
 #endif

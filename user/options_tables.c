@@ -255,6 +255,11 @@ static const struct cli_option doctor_table[] = {
 	GENERAL_OPTIONS,
 };
 
+static const struct cli_option ps_table[] = {
+	{ 0, "json", NULL, "Output", "as JSON", opt_flag, FILES(json), NULL },
+	GENERAL_OPTIONS,
+};
+
 static const char *const record_synopsis[] = {
 	"tachbpf [record] -a [OPTIONS]",
 	"tachbpf [record] -p PID[,PID...] [OPTIONS]",
@@ -350,6 +355,13 @@ static const char *const doctor_examples[] = {
 	NULL
 };
 
+static const char *const ps_synopsis[] = { "tachbpf ps [--json]", NULL };
+static const char *const ps_examples[] = {
+	"sudo tachbpf ps",
+	"every Python process: its container, version, CPU time; whether it can be profiled",
+	NULL
+};
+
 #define FILE_COMMAND(NAME, HELP)                                                                   \
 	{ #NAME, HELP, NAME##_synopsis, NAME##_examples, NAME##_table, ARRAY_SIZE(NAME##_table),   \
 	  opt_files_word, NULL }
@@ -373,4 +385,6 @@ const struct cli_command options_commands[OPTIONS_COMMAND_CNT] = {
 	[COMMAND_DOCTOR] = { "doctor", "Say whether this machine can record, and if not, why not.",
 			     doctor_synopsis, doctor_examples, doctor_table,
 			     ARRAY_SIZE(doctor_table), opt_no_word, NULL },
+	[COMMAND_PS] = { "ps", "List the Python processes on this host.", ps_synopsis, ps_examples,
+			 ps_table, ARRAY_SIZE(ps_table), opt_no_word, NULL },
 };
