@@ -22,7 +22,7 @@ int session_choose_config(struct session *s)
 	struct select_config cfg;
 
 	if (!s->args.selection)
-		return 0;
+		return bpf_map__set_max_entries(s->skel->maps.marks, 1);
 	s->chooser = chooser_new(s->args.selection);
 	if (!s->chooser)
 		return -errno;

@@ -166,6 +166,15 @@ long bpf_probe_read_kernel(void *dst, u32 size, const void *addr)
 	return 0;
 }
 
+long bpf_probe_read_kernel_str(void *dst, u32 size, const void *addr)
+{
+	size_t len = strnlen(addr, size - 1);
+
+	memcpy(dst, addr, len);
+	((char *)dst)[len] = '\0';
+	return (long)len + 1;
+}
+
 /* ---- maps ---- */
 
 static bool is_hash(const struct host_map_def *def)
@@ -288,6 +297,14 @@ void bpf_ringbuf_submit(void *data, u64 flags)
 {
 }
 
+/* The last one that was reserved. */
+void bpf_ringbuf_discard(void *data, u64 flags)
+{
+	if (!host.record_cnt || host.records[host.record_cnt - 1].data != data)
+		die("discard of another record", host.record_cnt);
+	free(host.records[--host.record_cnt].data);
+}
+
 u64 bpf_ringbuf_query(void *ring, u64 flags)
 {
 	return host.record_cnt;
@@ -320,6 +337,12 @@ u64 bpf_ktime_get_ns(void)
 {
 	host.now_ns += host.clock_step_ns;
 	return host.now_ns++;
+}
+
+/* The machine never slept. */
+u64 bpf_ktime_get_boot_ns(void)
+{
+	return host.now_ns;
 }
 
 u64 bpf_get_current_pid_tgid(void)
@@ -396,6 +419,7 @@ void host_reset(void)
 		.mm = &host.mm,
 		.group_leader = &host.leader,
 		.signal = &host.signal,
+		.cred = &host.cred,
 	};
 	host.regs.cs = 0x33;	/* user space */
 	host.signal.nr_threads = 1;
