@@ -93,7 +93,7 @@ static int open_recording(struct record *r)
 	const struct record_options *o = r->opts;
 	struct recording_args args = {
 		.output = o->output,
-		.single_file = o->pid_cnt == 1,
+		.single_file = o->pid_cnt == 1 && o->selection.children != CHILDREN_YES,
 		.compress = !o->no_compression,
 		.layout = o->layout,
 		.split_all = o->split == SPLIT_ALL,

@@ -70,6 +70,19 @@ static int parse_pid(struct select_rule *rule)
 	return 0;
 }
 
+static bool has_dots(const char *path)
+{
+	size_t len;
+
+	for (; *path; path += len) {
+		path += *path == '/';
+		len = strcspn(path, "/");
+		if ((len == 1 && *path == '.') || (len == 2 && !memcmp(path, "..", 2)))
+			return true;
+	}
+	return false;
+}
+
 /* One "/" at the beginning, none at the end, none doubled. */
 static int parse_cgroup(struct select_rule *rule)
 {
@@ -92,7 +105,7 @@ static int parse_cgroup(struct select_rule *rule)
 	if (to == rule->pattern)
 		*to++ = '/';
 	*to = '\0';
-	if (strstr(rule->pattern, "/../") || strstr(rule->pattern, "/./"))
+	if (has_dots(rule->pattern))
 		return bad(rule, "give the path without . and ..");
 	return 0;
 }
