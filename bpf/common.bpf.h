@@ -50,10 +50,9 @@ struct watched_map {
 	__type(key, u32);
 	__type(value, u32);
 };
-/* User space makes it as large as the cgroups there are want it. */
 struct marks_map {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1);
+	__uint(max_entries, 16384);	/* user space sets the real size */
 	__type(key, u64);
 	__type(value, u32);
 };

@@ -14,6 +14,7 @@
 #include "readers/reader.h"
 #include "filter.h"
 #include "modes.h"
+#include "select.h"
 #include "sinks/sink.h"
 
 /* Usage errors end the program with this, everything else that fails with 1. */
@@ -24,6 +25,7 @@ struct record_options {
 	bool all;			/* -a */
 	pid_t *pids;			/* -p; pid_cnt of them */
 	size_t pid_cnt;
+	struct selection selection;	/* --container, --exclude-..., --children, --min-age */
 	char **command;			/* -- CMD ARGS...; NULL: none; not owned */
 	uint32_t rate_hz;		/* -r; 0: default for the selection */
 	enum sampler_event event;	/* -e */

@@ -241,6 +241,23 @@ int proc_exe(pid_t tgid, char *path, size_t size)
 	return 0;
 }
 
+int proc_euid(pid_t tgid, uint32_t *uid)
+{
+	char path[64], line[256];
+	int err = -EINVAL;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", tgid);
+	f = fopen(path, "re");
+	if (!f)
+		return errno == ENOENT ? -ESRCH : -errno;
+	while (err && fgets(line, sizeof(line), f))
+		if (sscanf(line, "Uid: %*u %" SCNu32, uid) == 1)
+			err = 0;
+	fclose(f);
+	return err;
+}
+
 int proc_each(int (*cb)(void *ctx, pid_t tgid), void *ctx)
 {
 	struct dirent *e;

@@ -74,6 +74,9 @@ int proc_cmdline(pid_t tgid, char *out, size_t size);
 /* The path of a process' executable as proc_maps() has it. 0 or -errno. */
 int proc_exe(pid_t tgid, char *path, size_t size);
 
+/* Whom it acts as: its effective uid. 0 or -errno; -ESRCH: no such process. */
+int proc_euid(pid_t tgid, uint32_t *uid);
+
 /* Call cb for every process there is now, until it returns non-zero. 0 or that, or -errno. */
 int proc_each(int (*cb)(void *ctx, pid_t tgid), void *ctx);
 

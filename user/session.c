@@ -20,6 +20,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "choose.h"
 #include "far_read.h"
 #include "modes.h"
 #include "proc_table.h"
@@ -128,6 +129,7 @@ static void take_unknown(struct session *s, const struct raw_tick *t)
 	if (!cand)
 		return;
 	cand->ticks++;
+	cand->chosen = false;
 	cand->exec_pages = t->exec_pages;
 	look_if_due(s, cand);
 }
@@ -273,9 +275,17 @@ static void take_exec(struct session *s, const struct raw_exec *ev)
 		return;
 	if (p)
 		session_end_process(s, p, ev->h.time_ns);
-	exes_learn_process(s->exes, ev->h.tgid, ev->exe);
-	if (take_arrival(s, ev))
+	if (!session_exec_is_chosen(s, ev)) {
+		candidates_forget(&s->candidates, ev->h.tgid);
 		return;
+	}
+	exes_learn_process(s->exes, ev->h.tgid, ev->exe);
+	if (take_arrival(s, ev)) {
+		p = u64map_get(&s->processes, ev->h.tgid);
+		if (p && ev->unselected)	/* ticks until now were not walked */
+			process_set_admitted(p, now_ns());
+		return;
+	}
 	cand = note_candidate(s, &ev->h);
 	if (!cand)
 		return;
@@ -294,6 +304,12 @@ static void take_exit(struct session *s, const struct raw_header *h)
 		s->unidentified += cand->tries ? 0 : cand->ticks;
 		candidates_forget(&s->candidates, h->tgid);
 	}
+}
+
+static void take_cgroup(struct session *s, const struct raw_cgroup *ev)
+{
+	identities_cgroup(s->args.identities, ev);
+	session_take_cgroup(s, ev);
 }
 
 static void take(struct session *s, void *data, size_t len)
@@ -330,7 +346,7 @@ static void take(struct session *s, void *data, size_t len)
 		break;
 	case RAW_CGROUP:
 		if (len >= sizeof(struct raw_cgroup))
-			identities_cgroup(s->args.identities, data);
+			take_cgroup(s, data);
 		break;
 	}
 }
@@ -422,7 +438,12 @@ static int load(struct session *s)
 				  s->args.all && !access("/proc/cgroups", F_OK));
 	bpf_map__set_max_entries(s->skel->maps.sent_codes, s->args.code_cache);
 	bpf_map__set_max_entries(s->skel->maps.events, bytes);
+	err = session_choose_config(s);
+	if (err)
+		return err;
 	err = tachbpf_bpf__load(s->skel);
+	if (!err && s->chooser)
+		chooser_start(s->chooser, s->skel->maps.marks);
 	if (!err)
 		err = tachbpf_bpf__attach(s->skel);
 	if (err) {
@@ -470,15 +491,16 @@ void session_free(struct session *s)
 	exes_free(s->exes);
 	discovery_free(s->discovery);
 	counters_free(&s->counters);
+	chooser_free(s->chooser);
 	far_read_end();
 	free(s);
 }
 
-int session_watch(struct session *s, pid_t tgid)
+int session_watch(struct session *s, pid_t tgid, enum watch how)
 {
-	uint32_t key = tgid, one = 1;
+	uint32_t key = tgid, value = how;
 
-	return bpf_map__update_elem(s->skel->maps.watched, &key, sizeof(key), &one, sizeof(one),
+	return bpf_map__update_elem(s->skel->maps.watched, &key, sizeof(key), &value, sizeof(value),
 				    BPF_ANY);
 }
 
@@ -489,11 +511,12 @@ static int scan_one(void *ctx, pid_t tgid)
 	struct candidate *cand;
 
 	if (tgid == getpid() || proc_stat(tgid, &st) || st.kernel_thread ||
-	    !proc_living_task(tgid))
+	    !proc_living_task(tgid) || !session_chooses(s, tgid))
 		return 0;
 	cand = candidates_note(&s->candidates, tgid, 0);
 	if (!cand)
 		return -ENOMEM;
+	cand->chosen = true;
 	session_look(s, cand);
 	return 0;
 }

@@ -168,7 +168,11 @@ long bpf_probe_read_kernel(void *dst, u32 size, const void *addr)
 
 long bpf_probe_read_kernel_str(void *dst, u32 size, const void *addr)
 {
-	return snprintf(dst, size, "%s", (const char *)addr) + 1;
+	size_t len = strnlen(addr, size - 1);
+
+	memcpy(dst, addr, len);
+	((char *)dst)[len] = '\0';
+	return (long)len + 1;
 }
 
 /* ---- maps ---- */
@@ -293,9 +297,11 @@ void bpf_ringbuf_submit(void *data, u64 flags)
 {
 }
 
-/* Nothing was reserved since. */
+/* The last one that was reserved. */
 void bpf_ringbuf_discard(void *data, u64 flags)
 {
+	if (!host.record_cnt || host.records[host.record_cnt - 1].data != data)
+		die("discard of another record", host.record_cnt);
 	free(host.records[--host.record_cnt].data);
 }
 
@@ -333,9 +339,10 @@ u64 bpf_ktime_get_ns(void)
 	return host.now_ns++;
 }
 
+/* The machine never slept. */
 u64 bpf_ktime_get_boot_ns(void)
 {
-	return bpf_ktime_get_ns();
+	return host.now_ns;
 }
 
 u64 bpf_get_current_pid_tgid(void)
