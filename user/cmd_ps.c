@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "choose.h"
 #include "identity.h"
 #include "json.h"
 #include "options.h"
@@ -229,7 +230,8 @@ static int print_table(const struct listing *l, const struct pythons_counts *cou
 	if (!err && l->cnt)
 		print_rows(rows, l->cnt);
 	else if (!err)
-		printf("none of %u processes is Python\n", counts->processes);
+		printf("none of %u process%s is Python\n", counts->processes,
+		       counts->processes == 1 ? "" : "es");
 	if (!err)
 		print_remarks(l, counts);
 	for (i = 0; rows && i < l->cnt; i++)
@@ -239,14 +241,27 @@ static int print_table(const struct listing *l, const struct pythons_counts *cou
 	return err;
 }
 
-int ps_run(const struct file_options *opts)
+/* *chooser says whom the conditions let in; NULL: there are none. 0 or -errno. */
+static int choose(struct selection *s, struct chooser **chooser)
 {
+	if (!s->cnt && s->min_age_s <= 0)
+		return 0;
+	*chooser = chooser_new(s);
+	return *chooser ? 0 : -errno;
+}
+
+int ps_run(const struct options *o)
+{
+	struct selection conditions = o->record.selection;
 	struct identities *ids = identities_new();
+	struct chooser *chooser = NULL;
 	struct pythons_counts counts;
 	struct listing l = { 0 };
-	int err = ids ? pythons_each(ids, &counts, keep, &l) : -ENOMEM;
+	int err = ids ? choose(&conditions, &chooser) : -ENOMEM;
 
-	if (!err && opts->json)
+	if (!err)
+		err = pythons_each(ids, chooser, &counts, keep, &l);
+	if (!err && o->files.json)
 		print_json(&l, &counts);
 	else if (!err)
 		err = print_table(&l, &counts);
@@ -255,6 +270,7 @@ int ps_run(const struct file_options *opts)
 	else
 		err = output_flush_stdout();
 	free(l.list);
+	chooser_free(chooser);
 	identities_free(ids);
 	return err ? EXIT_FAILURE : EXIT_SUCCESS;
 }

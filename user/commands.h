@@ -8,6 +8,7 @@
 #define TACHBPF_COMMANDS_H
 
 struct file_options;
+struct options;
 
 int info_run(const struct file_options *opts);
 int report_run(const struct file_options *opts);
@@ -19,8 +20,10 @@ int split_run(const struct file_options *opts);
 int diff_run(const struct file_options *opts);
 int recover_run(const struct file_options *opts);
 
-/* Work on no file: of its options only --json is looked at. */
+/* Works on no file: of its options only --json is looked at. */
 int doctor_run(const struct file_options *opts);
-int ps_run(const struct file_options *opts);
+
+/* The Pythons that meet record's conditions. */
+int ps_run(const struct options *o);
 
 #endif

@@ -67,7 +67,7 @@ static int run_doctor(const struct options *o)
 
 static int run_ps(const struct options *o)
 {
-	return ps_run(&o->files);
+	return ps_run(o);
 }
 
 static int (*const run[])(const struct options *o) = {

@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "choose.h"
 #include "cpython/elf.h"
 #include "far_read.h"
 #include "util.h"
@@ -18,6 +19,7 @@
 struct search {
 	struct discovery *discovery;
 	struct identities *ids;
+	struct chooser *chooser;
 	struct pythons_counts *counts;
 	int (*each)(void *ctx, const struct python *p);
 	void *ctx;
@@ -98,6 +100,9 @@ static int look_at(void *ctx, pid_t tgid)
 
 	if (proc_stat(tgid, &st) || st.kernel_thread || st.zombie)
 		return 0;
+	if (s->chooser && (chooser_wait_ns(s->chooser, tgid, 0) ||
+			   chooser_judge(s->chooser, tgid)))
+		return 0;
 	s->counts->processes++;
 	err = discovery_look(s->discovery, tgid, &files, 0, &found);
 	if (err == -EACCES || err == -EPERM)
@@ -109,10 +114,10 @@ static int look_at(void *ctx, pid_t tgid)
 	return s->each(s->ctx, &p);
 }
 
-int pythons_each(struct identities *ids, struct pythons_counts *counts,
+int pythons_each(struct identities *ids, struct chooser *chooser, struct pythons_counts *counts,
 		 int (*each)(void *ctx, const struct python *p), void *ctx)
 {
-	struct search s = { discovery_new(), ids, counts, each, ctx };
+	struct search s = { discovery_new(), ids, chooser, counts, each, ctx };
 	int err;
 
 	memset(counts, 0, sizeof(*counts));

@@ -41,14 +41,16 @@ struct python {
 };
 
 struct pythons_counts {
-	uint32_t processes, pythons, unreadable;
+	uint32_t processes, pythons, unreadable;	/* of those that were chosen */
 };
 
+struct chooser;
+
 /*
- * Call each() for every Python, in the order of their numbers, until it returns non-zero.
+ * Call each() for every Python that the chooser lets in (NULL: all), in the order of their numbers, until it returns non-zero.
  * 0 or that, or -errno.
  */
-int pythons_each(struct identities *ids, struct pythons_counts *counts,
+int pythons_each(struct identities *ids, struct chooser *chooser, struct pythons_counts *counts,
 		 int (*each)(void *ctx, const struct python *p), void *ctx);
 
 #endif
