@@ -170,6 +170,8 @@ static void json_row(void *ctx, const struct row *row)
 		json_null(j, "file");
 	if (row->merged_cnt) {
 		json_null(j, "pid");
+		json_null(j, "ns_pid");
+		json_null(j, "uid");
 		json_members(j, row);
 	} else {
 		json_uint(j, "pid", row->tgid);
