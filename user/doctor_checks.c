@@ -34,8 +34,6 @@
 #define CAP_BPF_BIT 39
 /* What the maps of a small machine need; checked where maps count as locked memory. */
 #define MAPS_BYTES (64ull * 1024 * 1024)
-/* fs/proc's number of the first PID namespace (include/linux/proc_ns.h, PROC_PID_INIT_INO) */
-#define FIRST_PID_NS 0xeffffffcu
 
 void finding_set(struct finding *f, enum verdict verdict, const char *fmt, ...)
 {
@@ -287,7 +285,7 @@ static void look_pid_ns(const struct doctor_check *c, struct finding *f)
 
 	if (stat("/proc/self/ns/pid", &st)) {
 		finding_set(f, VERDICT_UNKNOWN, "/proc/self/ns/pid: %s", strerror(errno));
-	} else if (st.st_ino == FIRST_PID_NS) {
+	} else if (!precheck_in_pid_namespace()) {
 		finding_set(f, VERDICT_OK, "the host's");
 	} else {
 		finding_set(f, VERDICT_BAD, "not the host's: process numbers here are not those "
