@@ -633,6 +633,7 @@ void session_counts(struct session *s, struct session_counts *out)
 		.orphans = s->orphans,
 		.table_full = s->table_full,
 		.unidentified = s->unidentified,
+		.containers_beyond = identities_beyond(s->args.identities),
 		.startup_cpu_s = s->startup_cpu_s,
 		.processes_seen = s->seen,
 		.processes_live = s->processes.cnt,
