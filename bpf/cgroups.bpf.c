@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * cgroups.bpf.c - cgroups come and go, and processes move between them. Loaded only if
- * cgroups decide what is recorded.
+ * cgroups.bpf.c - cgroups come and go, and processes move between them. But for the first
+ * program loaded only if cgroups decide what is recorded.
  *
  * A container's cgroup is made some milliseconds before anything runs in it: user space
  * is told at once, and most often has judged it when it matters. All of these run in
@@ -41,12 +41,20 @@ __noinline u32 marks_on_cgroups(u64 css_set)
 	return found | MARK_UNKNOWN;
 }
 
-SEC("?tp_btf/cgroup_mkdir")
+/*
+ * Not tp_btf: before 5.16 (bb6728d75611) such a program cannot take a pointer to char. Where
+ * cgroups only say which container a process is in, one hierarchy tells as much as all.
+ */
+SEC("?raw_tp/cgroup_mkdir")
 int BPF_PROG(on_cgroup_mkdir, struct cgroup *cg, const char *path)
 {
-	struct raw_cgroup *ev = bpf_ringbuf_reserve(&events, sizeof(*ev), 0);
+	u32 hierarchy = cgroup_hierarchy(cg);
+	struct raw_cgroup *ev;
 	long len;
 
+	if (!cfg_select.cgroups && hierarchy && hierarchy != cfg_cgroup_v1_hierarchy)
+		return 0;
+	ev = bpf_ringbuf_reserve(&events, sizeof(*ev), 0);
 	if (!ev)
 		return 0;	/* asked about when a process runs there */
 	__builtin_memset(ev, 0, offsetof(struct raw_cgroup, path));
@@ -54,12 +62,12 @@ int BPF_PROG(on_cgroup_mkdir, struct cgroup *cg, const char *path)
 	ev->h.tgid = bpf_get_current_pid_tgid() >> 32;
 	ev->h.time_ns = bpf_ktime_get_ns();
 	ev->id = cgroup_id(cg);
-	ev->hierarchy = cgroup_hierarchy(cg);
+	ev->hierarchy = hierarchy;
 	len = bpf_probe_read_kernel_str(ev->path, sizeof(ev->path), path);
 	if (len <= 0 || len == sizeof(ev->path))
 		bpf_ringbuf_discard(ev, 0);
 	else
-		bpf_ringbuf_submit(ev, BPF_RB_FORCE_WAKEUP);
+		bpf_ringbuf_submit(ev, cfg_select.cgroups ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
 	return 0;
 }
 

@@ -8,6 +8,7 @@
  */
 #include "arrive.bpf.h"
 #include "select.bpf.h"
+#include "whence.bpf.h"
 
 static __always_inline void send(struct raw_lifecycle *ev)
 {
@@ -72,6 +73,7 @@ int BPF_PROG(on_exec, struct task_struct *p, pid_t old_pid, struct linux_binprm 
 	ev->unselected = unselected;
 	bpf_probe_read_kernel(ev->comm, sizeof(ev->comm), p->comm);
 	read_command(ev, p->mm);
+	note_whence(&ev->whence, p);
 	ev->exe = key_of_executable(bprm);
 	if (!(unselected & UNSELECTED_FOR_SURE))
 		admit_exec(ev, p);
@@ -117,6 +119,7 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 	else
 		ev.known = 1;
 	ev.ident = copy.ident;
+	note_whence(&ev.whence, child);
 	send(&ev);
 	return 0;
 }

@@ -45,7 +45,8 @@ struct record_options {
 	int verbose;			/* -v, -v -v; -1 with -q */
 };
 
-enum report_by { REPORT_BY_FUNCTION, REPORT_BY_LINE, REPORT_BY_PROCESS, REPORT_BY_THREAD };
+enum report_by { REPORT_BY_FUNCTION, REPORT_BY_LINE, REPORT_BY_PROCESS, REPORT_BY_THREAD,
+		 REPORT_BY_CONTAINER };
 enum report_sort { REPORT_SORT_SELF, REPORT_SORT_TOTAL, REPORT_SORT_NAME, REPORT_SORT_FILE };
 
 enum mem_by { MEM_BY_STACK, MEM_BY_FILE, MEM_BY_FUNCTION };

@@ -24,7 +24,8 @@ static const struct choice layouts[] = {
 };
 static const struct choice bys[] = {
 	{ "function", REPORT_BY_FUNCTION }, { "line", REPORT_BY_LINE },
-	{ "process", REPORT_BY_PROCESS }, { "thread", REPORT_BY_THREAD }, { 0 }
+	{ "process", REPORT_BY_PROCESS }, { "thread", REPORT_BY_THREAD },
+	{ "container", REPORT_BY_CONTAINER }, { 0 }
 };
 /* Samples are counted where they are taken: that order is self's. */
 static const struct choice sorts[] = {
@@ -54,7 +55,8 @@ static const struct choice diff_sorts[] = {
 	{ "b", DIFF_SORT_B }, { "name", DIFF_SORT_NAME }, { "file", DIFF_SORT_FILE }, { 0 }
 };
 static const struct choice groups[] = {
-	{ "process", GROUP_PROCESS }, { "thread", GROUP_THREAD }, { 0 }
+	{ "process", GROUP_PROCESS }, { "thread", GROUP_THREAD },
+	{ "container", GROUP_CONTAINER }, { 0 }
 };
 static const struct choice lines_apart[] = { { "", LINES_APART }, { 0 } };
 static const struct choice lines_merged[] = { { "", LINES_MERGED }, { 0 } };
@@ -171,7 +173,8 @@ static const struct cli_option record_table[] = {
 	{ 0, "ignore", "REGEX", SAMPLES, "without such a frame", opt_regex,                        \
 	  FILES(filter.ignore), NULL }
 #define EXPORT_OPTIONS                                                                             \
-	{ 0, "by", "GROUP", "Output", "process or thread (default: as the format's users expect)", \
+	{ 0, "by", "GROUP", "Output", "process, thread or container (default: as the\n"                \
+	  "format's users expect)",                                                                \
 	  opt_choice, FILES(group), groups },                                                      \
 	{ 0, "lines", NULL, "Output", "tell the lines of a function apart", opt_value,             \
 	  FILES(lines), lines_apart },                                                             \
@@ -195,7 +198,7 @@ static const struct cli_option info_table[] = {
 
 static const struct cli_option report_table[] = {
 	INPUT_OPTIONS,
-	{ 0, "by", "KEY", "Rows", "function (default), line, process or thread", opt_choice,
+	{ 0, "by", "KEY", "Rows", "function (default), line, process, thread or\ncontainer", opt_choice,
 	  FILES(by), bys },
 	{ 0, "sort", "KEY", "Rows", "self (default), total, samples, name or file", opt_choice,
 	  FILES(sort), sorts },

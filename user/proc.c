@@ -156,6 +156,50 @@ int proc_stat(pid_t tgid, struct proc_stat *st)
 	return 0;
 }
 
+/* The value of a line "Name:\tvalue"; NULL: there is none. comm, in the first, cannot fake one. */
+static const char *status_line(const char *text, const char *name)
+{
+	const char *at = strstr(text, name);
+
+	return at ? at + strlen(name) : NULL;
+}
+
+int proc_status(pid_t tgid, struct proc_status *st)
+{
+	char path[64], buf[8192], *end;
+	const char *uid, *threads, *ids;
+	ssize_t n;
+	int fd;
+
+	memset(st, 0, sizeof(*st));
+	snprintf(path, sizeof(path), "/proc/%d/status", tgid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENOENT ? -ESRCH : -errno;
+	n = read(fd, buf, sizeof(buf) - 1);
+	close(fd);
+	if (n <= 0)
+		return -ESRCH;
+	buf[n] = '\0';
+	uid = status_line(buf, "\nUid:\t");
+	threads = status_line(buf, "\nThreads:\t");
+	ids = status_line(buf, "\nNStgid:\t");
+	if (!uid)
+		return -EINVAL;
+	strtoul(uid, &end, 10);		/* the real one comes first */
+	st->uid = (uint32_t)strtoul(end, NULL, 10);
+	st->threads = threads ? (uint32_t)strtoul(threads, NULL, 10) : 0;
+	while (ids && st->ns_tgid_cnt < PROC_NS_MAX) {
+		long id = strtol(ids, &end, 10);
+
+		if (end == ids || id <= 0 || *ids == '\n')
+			break;
+		st->ns_tgids[st->ns_tgid_cnt++] = (pid_t)id;
+		ids = *end == '\t' ? end + 1 : NULL;
+	}
+	return 0;
+}
+
 int proc_cmdline(pid_t tgid, char *out, size_t size)
 {
 	char path[64];

@@ -49,6 +49,17 @@ struct proc_stat {
 /* 0 or -errno; -ESRCH: no such process. */
 int proc_stat(pid_t tgid, struct proc_stat *st);
 
+/* What /proc/PID/status says of whose it is and where. */
+#define PROC_NS_MAX 33		/* MAX_PID_NS_LEVEL is 32 (include/linux/pid_namespace.h) */
+struct proc_status {
+	uint32_t uid;		/* the effective one, which ps shows */
+	uint32_t threads;
+	pid_t ns_tgids[PROC_NS_MAX];	/* in each pid namespace, from ours to its own */
+	uint32_t ns_tgid_cnt;	/* 0: not told */
+};
+/* 0 or -errno; -ESRCH: no such process. */
+int proc_status(pid_t tgid, struct proc_status *st);
+
 /*
  * A process whose first thread has ended goes on, but /proc/PID shows nothing of it any
  * more: /proc/TID of another of its threads does, by the same paths. The id to use; 0: it

@@ -13,6 +13,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "identity.h"
 #include "options.h"
 #include "precheck.h"
 #include "recording.h"
@@ -27,6 +28,7 @@
 
 struct record {
 	const struct record_options *opts;
+	struct identities *identities;
 	struct recording *recording;
 	struct session *session;
 	struct selection selection;	/* the options', as it is found to be met */
@@ -129,6 +131,7 @@ static int open_session(struct record *r)
 		.cpu_list = o->cpu_list,
 		.code_cache = o->code_cache ? o->code_cache : SENT_SLOTS,
 		.selection = has_conditions(o) ? &r->selection : NULL,
+		.identities = r->identities,
 		.recording = r->recording,
 	};
 
@@ -311,6 +314,9 @@ static int record(struct record *r)
 {
 	int err = precheck_record(r->opts->ignore_kernel_bugs), end_err;
 
+	r->identities = identities_new();
+	if (!r->identities)
+		return -ENOMEM;
 	if (!err)
 		err = open_recording(r);
 	if (!err)
@@ -344,6 +350,7 @@ int record_run(const struct record_options *opts)
 	spawn_abort(&r.child);
 	session_free(r.session);
 	recording_free(r.recording);
+	identities_free(r.identities);
 	if (err)
 		return EXIT_FAILURE;
 	return r.child_ended ? r.child_status : EXIT_SUCCESS;

@@ -212,6 +212,10 @@ static void take_fork(struct session *s, const struct raw_lifecycle *ev)
 		.py = *process_py(parent),
 		.opcodes = s->args.opcodes,
 	};
+	identity_of_whence(s->args.identities, ev->h.tgid, &ev->whence, &args.identity);
+	/* A child is where its parent is, unless more is known. */
+	if (!args.identity.container)
+		args.identity.container = process_identity(parent)->container;
 	recording_meta(s->args.recording, &args.meta);
 	session_add_process(s, &args);
 }
@@ -256,6 +260,7 @@ static bool take_arrival(struct session *s, const struct raw_exec *ev)
 		py_proc_relocate(&args.py, &exe->proc, ev->bias);
 	args.py.ident = ev->ident;
 	args.py.state = PY_PROC_PYTHON;
+	identity_of_whence(s->args.identities, ev->h.tgid, &ev->whence, &args.identity);
 	recording_meta(s->args.recording, &args.meta);
 	candidates_forget(&s->candidates, ev->h.tgid);
 	return session_add_process(s, &args);
@@ -301,6 +306,13 @@ static void take_exit(struct session *s, const struct raw_header *h)
 	}
 }
 
+static void take_cgroup(struct session *s, const struct raw_cgroup *ev)
+{
+	if (s->chooser)
+		chooser_take_cgroup(s->chooser, ev);
+	identities_cgroup(s->args.identities, ev);
+}
+
 static void take(struct session *s, void *data, size_t len)
 {
 	const struct raw_header *h = data;
@@ -335,7 +347,7 @@ static void take(struct session *s, void *data, size_t len)
 		break;
 	case RAW_CGROUP:
 		if (len >= sizeof(struct raw_cgroup))
-			session_take_cgroup(s, data);
+			take_cgroup(s, data);
 		break;
 	}
 }
@@ -404,7 +416,7 @@ static int load(struct session *s)
 {
 	struct sampler_args sampling = { s->args.rate_hz, s->args.event, s->args.cpu_list };
 	uint32_t bytes = ring_bytes(libbpf_num_possible_cpus());
-	int err;
+	int err, hierarchy;
 
 	s->skel = tachbpf_bpf__open();
 	if (!s->skel)
@@ -420,6 +432,11 @@ static int load(struct session *s)
 	s->skel->rodata->cfg_period_ns = sampler_period_ns(s->sampler);
 	s->skel->rodata->cfg_wakeup_bytes = bytes / 4;
 	s->skel->rodata->cfg_sent_slots = s->args.code_cache;
+	s->skel->rodata->cfg_cgroup_v1 = identities_hierarchy(s->args.identities, &hierarchy);
+	s->skel->rodata->cfg_cgroup_v1_hierarchy = hierarchy;
+	/* Of processes that are asked for by number, /proc tells where they are. */
+	bpf_program__set_autoload(s->skel->progs.on_cgroup_mkdir,
+				  s->args.all && !access("/proc/cgroups", F_OK));
 	bpf_map__set_max_entries(s->skel->maps.sent_codes, s->args.code_cache);
 	bpf_map__set_max_entries(s->skel->maps.events, bytes);
 	err = session_choose_config(s);

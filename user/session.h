@@ -16,6 +16,7 @@
 #include "modes.h"
 
 struct session;
+struct identities;
 struct recording;
 
 struct session_args {
@@ -30,6 +31,7 @@ struct session_args {
 	const char *cpu_list;		/* NULL: all */
 	uint32_t code_cache;		/* code objects remembered as sent, a power of two */
 	struct selection *selection;	/* conditions; NULL: none. Outlives the session */
+	struct identities *identities;	/* what is learned of containers; outlives the session */
 	struct recording *recording;	/* where processes are written; outlives the session */
 };
 

@@ -28,7 +28,8 @@ int session_choose_config(struct session *s)
 		return -errno;
 	chooser_config(s->chooser, &cfg);
 	s->skel->rodata->cfg_select = cfg;
-	bpf_program__set_autoload(s->skel->progs.on_cgroup_mkdir, cfg.cgroups && cfg.cgroup_ask);
+	if (cfg.cgroups && cfg.cgroup_ask)
+		bpf_program__set_autoload(s->skel->progs.on_cgroup_mkdir, true);
 	bpf_program__set_autoload(s->skel->progs.on_cgroup_rmdir, cfg.cgroups);
 	bpf_program__set_autoload(s->skel->progs.on_cgroup_attach, cfg.cgroups);
 	return bpf_map__set_max_entries(s->skel->maps.marks, chooser_marks_max(s->chooser));
@@ -118,12 +119,6 @@ bool session_exec_is_chosen(struct session *s, const struct raw_exec *ev)
 	else
 		let_in(s, ev->h.tgid);
 	return !why;
-}
-
-void session_take_cgroup(struct session *s, const struct raw_cgroup *ev)
-{
-	if (s->chooser)
-		chooser_take_cgroup(s->chooser, ev);
 }
 
 /* ---- children of processes that were asked for ---- */

@@ -64,6 +64,7 @@ static int admit(struct session *s, pid_t tgid, uint64_t start_ns, struct discov
 	py->euid = EUID_NEVER;
 	args.comm = st.comm;
 	args.py = *py;
+	identity_of_pid(s->args.identities, tgid, &args.identity);
 	recording_meta(s->args.recording, &args.meta);
 	p = session_add_process(s, &args);
 	if (!p)

@@ -419,8 +419,25 @@ void host_reset(void)
 		.mm = &host.mm,
 		.group_leader = &host.leader,
 		.signal = &host.signal,
+		.thread_pid = &host.pid,
 		.cred = &host.cred,
+		.cgroups = &host.cgroups,
 	};
+	host.kn.id = 4242;
+	host.cgroup.kn = &host.kn;
+	host.cgroup.root = &host.cgroup_root;
+	host.kn_v1.id = 77;
+	host.cgroup_v1.kn = &host.kn_v1;
+	host.cgroup_v1.root = &host.cgroup_root_v1;
+	host.cgroup_root_v1.hierarchy_id = 3;
+	host.css.cgroup = &host.cgroup_v1;
+	host.cgroups.dfl_cgrp = &host.cgroup;
+	host.cgroups.subsys[memory_cgrp_id] = &host.css;
+	host.cred.euid.val = 1000;
+	host.pid.level = 2;
+	host.pid.numbers[0].nr = 1001;
+	host.pid.numbers[1].nr = 12;
+	host.pid.numbers[2].nr = 7;
 	host.regs.cs = 0x33;	/* user space */
 	host.signal.nr_threads = 1;
 	host.mm.start_code = 0x401000;

@@ -18,10 +18,16 @@ struct host {
 	struct task_struct task, leader;
 	struct signal_struct signal;
 	struct mm_struct mm;
-	struct cred cred;
 	struct inode inode;	/* of what is executed */
 	struct file file;
 	struct linux_binprm bprm;
+	struct css_set cgroups;	/* of the task */
+	struct cgroup cgroup, cgroup_v1;
+	struct cgroup_root cgroup_root, cgroup_root_v1;
+	struct cgroup_subsys_state css;
+	struct kernfs_node kn, kn_v1;
+	struct cred cred;
+	struct pid pid;
 	struct {
 		u64 r[17], cs, flags, sp, ss;
 	} regs;			/* of the interrupted thread, as on x86-64 */

@@ -45,6 +45,7 @@ static void enter(struct css_set *to, struct cgrp_cset_link link[2], int v2, int
 	link[0] = (struct cgrp_cset_link){ &cgroups[v2], { &link[1].cgrp_link } };
 	link[1] = (struct cgrp_cset_link){ &cgroups[v1], { &to->cgrp_links } };
 	to->cgrp_links.next = &link[0].cgrp_link;
+	to->dfl_cgrp = &cgroups[v2];
 }
 
 static void mark(u64 k, u32 value)
@@ -87,6 +88,13 @@ static void before_exec(struct select_config cfg)
 	configure(cfg);
 	for (i = 0; i < CGROUPS; i++)
 		mark(cgroup_key(i), 0);
+}
+
+static void make_child(struct task_struct *child)
+{
+	*child = host.task;
+	child->pid = child->tgid = 2002;
+	child->start_boottime = 99;
 }
 
 static const struct raw_exec *execute(void)
@@ -238,10 +246,11 @@ static void test_uids(void **state)
 /* A server starts as root, forks, and the worker gives up root. */
 static void test_a_uid_changes(void **state)
 {
-	struct task_struct child = { .pid = 2002, .tgid = 2002, .start_boottime = 99 };
+	struct task_struct child;
 	u32 tgid = 2002;
 
 	before_exec((struct select_config){ .uids = true, .uid_needed = true });
+	make_child(&child);
 	mark(mark_of_uid(33), MARK_INCLUDED);
 	expect_out(UNSELECTED_UID);
 	host_on_fork(&host.task, &child);
@@ -302,13 +311,13 @@ static void test_what_is_sure_is_not_asked_about(void **state)
 
 static void test_forks(void **state)
 {
-	struct task_struct child = { .pid = 2002, .tgid = 2002, .start_boottime = 99 };
+	struct task_struct child;
 	struct cgrp_cset_link elsewhere[2];
 	u32 tgid = 2002;
 	struct css_set other;
 
-	child.cgroups = &set;
 	before_exec(by_unit);
+	make_child(&child);
 	mark(cgroup_key(APP), MARK_UNIT);
 	expect_in();
 	host_on_fork(&host.task, &child);
@@ -326,12 +335,13 @@ static void test_forks(void **state)
 
 static void test_an_excluded_pid(void **state)
 {
-	struct task_struct child = { .pid = 2002, .tgid = 2002, .start_boottime = 99 };
+	struct task_struct child;
 	struct py_proc out = { .start_ns = 77, .state = PY_PROC_UNSEEN,
 			       .unselected = UNSELECTED_PID };
 	u32 own = 1001, tgid = 2002;
 
 	before_exec((struct select_config){ .children = false });
+	make_child(&child);
 	bpf_map_update_elem(&py_procs, &own, &out, BPF_ANY);
 	expect_out(UNSELECTED_PID);		/* an exec changes nothing */
 	host_on_fork(&host.task, &child);
@@ -343,10 +353,11 @@ static void test_an_excluded_pid(void **state)
 
 static void test_watched_alone(void **state)
 {
-	struct task_struct child = { .pid = 2002, .tgid = 2002, .start_boottime = 99 };
+	struct task_struct child;
 	u32 own = 1001, tgid = 2002, alone = WATCH_ALONE;
 
 	before_exec((struct select_config){ .any = true });
+	make_child(&child);
 	host_on_fork(&host.task, &child);
 	assert_non_null(bpf_map_lookup_elem(&watched, &tgid));
 	bpf_map_delete_elem(&watched, &tgid);

@@ -229,7 +229,7 @@ static void test_usage_errors(void **state)
 		"report", "replay", "info --by line a", "report --by x a", "report --sort x a",
 		"report --limit x a", "report --limit -1 a", "report --limit= a",
 		"report --limit 4294967296 a", "replay --format nonsense a", "replay --format tach a",
-		"replay --json a", "replay --by container a", "replay --by a", "replay --lines=1 a",
+		"replay --json a", "replay --by cgroup a", "replay --by a", "replay --lines=1 a",
 		"replay --by thread --format jsonl a", "replay --lines a --format gecko",
 		"replay --format gperftools-native --no-lines a",
 		"replay --json a", "convert a", "merge a", "split a -o x", "split a --by thread",

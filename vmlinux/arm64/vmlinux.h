@@ -46,6 +46,15 @@ enum bpf_func_id {
 	BPF_FUNC_get_current_task_btf = 158,
 };
 
+/* include/linux/cgroup_subsys.h: relocated, these numbers mean nothing. */
+enum cgroup_subsys_id {
+	cpu_cgrp_id,
+	memory_cgrp_id,
+	devices_cgrp_id,
+	freezer_cgrp_id,
+	pids_cgrp_id,
+};
+
 #ifndef BPF_NO_PRESERVE_ACCESS_INDEX
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 #endif
@@ -114,6 +123,8 @@ struct cgrp_cset_link {
 
 struct css_set {
 	struct list_head cgrp_links;
+	struct cgroup_subsys_state *subsys[12];	/* as many as a kernel has */
+	struct cgroup *dfl_cgrp;
 };
 
 typedef struct {
@@ -130,6 +141,16 @@ struct thread_struct {
 	} uw;
 };
 
+struct upid {
+	int nr;
+	struct pid_namespace *ns;
+};
+
+struct pid {
+	unsigned int level;
+	struct upid numbers[1];	/* level + 1 of them */
+};
+
 struct task_struct {
 	unsigned int flags;
 	struct mm_struct *mm;
@@ -140,6 +161,7 @@ struct task_struct {
 	unsigned long nivcsw;
 	u64 start_boottime;	/* 5.5+ */
 	struct task_struct *group_leader;
+	struct pid *thread_pid;
 	struct signal_struct *signal;
 	const struct cred *cred;
 	struct css_set *cgroups;

@@ -60,6 +60,14 @@ struct signal_struct {
 	int nr_threads;
 };
 
+enum cgroup_subsys_id {
+	cpu_cgrp_id,
+	memory_cgrp_id,
+	devices_cgrp_id,
+	freezer_cgrp_id,
+	pids_cgrp_id,
+};
+
 struct list_head {
 	struct list_head *next;
 };
@@ -90,6 +98,8 @@ struct cgrp_cset_link {
 
 struct css_set {
 	struct list_head cgrp_links;
+	struct cgroup_subsys_state *subsys[12];
+	struct cgroup *dfl_cgrp;
 };
 
 typedef struct {
@@ -100,6 +110,16 @@ struct cred {
 	kuid_t euid;
 };
 
+struct upid {
+	int nr;
+	void *ns;
+};
+
+struct pid {
+	unsigned int level;
+	struct upid numbers[4];
+};
+
 struct task_struct {
 	unsigned int flags;
 	struct mm_struct *mm;
@@ -108,6 +128,7 @@ struct task_struct {
 	u64 start_boottime;
 	char comm[16];
 	struct task_struct *group_leader;
+	struct pid *thread_pid;
 	struct signal_struct *signal;
 	const struct cred *cred;
 	struct css_set *cgroups;
