@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cgroups.h"
 #include "proc.h"
 #include "u64map.h"
 #include "util.h"
@@ -36,6 +37,7 @@ struct identities {
 	struct u64map paths;		/* path_key() -> char *: of RAW_CGROUP */
 	struct entry nothing;
 	uint64_t beyond;
+	bool scanned;			/* the cgroups there are were added to paths */
 	enum cgroup_v1 v1;
 	int v1_number;
 };
@@ -211,23 +213,45 @@ static uint64_t path_key(uint64_t id, bool unified)
 	return hash_u64(id * 2 + unified);
 }
 
-void identities_cgroup(struct identities *ids, const struct raw_cgroup *raw)
+static void add_path(struct identities *ids, uint32_t hierarchy, uint64_t id, const char *text)
 {
-	uint64_t key = path_key(raw->id, !raw->hierarchy);
+	uint64_t key = path_key(id, !hierarchy);
 	char *path, *old;
 
-	if (raw->hierarchy && raw->hierarchy != (uint32_t)ids->v1_number)
+	if (hierarchy && hierarchy != (uint32_t)ids->v1_number)
 		return;
 	if (ids->paths.cnt >= PATHS_MAX)
 		free_paths(ids);
-	path = strndup((const char *)raw->path, RAW_CGROUP_PATH);
+	path = strndup(text, RAW_CGROUP_PATH);
 	old = u64map_remove(&ids->paths, key);
 	free(old);
 	if (path && u64map_put(&ids->paths, key, path))
 		free(path);
 }
 
-/* From the paths of cgroups that were made while we looked: whichever says more. */
+void identities_cgroup(struct identities *ids, const struct raw_cgroup *raw)
+{
+	add_path(ids, raw->hierarchy, raw->id, (const char *)raw->path);
+}
+
+static int add_dir(void *ctx, const struct cgroup_dir *dir)
+{
+	add_path(ctx, dir->hierarchy, dir->id, dir->path);
+	return 0;
+}
+
+/* Once, when a process in a cgroup that was there before we came is gone before we look. */
+static void scan(struct identities *ids)
+{
+	struct cgroups *all = ids->scanned ? NULL : cgroups_new();
+
+	ids->scanned = true;
+	if (all)
+		cgroups_each(all, add_dir, ids);
+	cgroups_free(all);
+}
+
+/* From the paths of cgroups: whichever says more. */
 static struct entry *entry_of_paths(struct identities *ids, const struct raw_whence *w)
 {
 	const char *unified = u64map_get(&ids->paths, path_key(w->cgroup, true));
@@ -237,8 +261,10 @@ static struct entry *entry_of_paths(struct identities *ids, const struct raw_whe
 	struct container c;
 	int len;
 
-	if (!unified && !v1)
-		return NULL;
+	if (!unified && !v1 && !ids->scanned) {
+		scan(ids);
+		return entry_of_paths(ids, w);
+	}
 	len = snprintf(text, sizeof(text), "1:v1:%s\n0::%s\n", v1 ? v1 : "/",
 		       unified ? unified : "/");
 	if (container_of_cgroup_file(text, (size_t)len, &c))

@@ -16,6 +16,7 @@
 #include "containers.h"
 
 struct identities;
+struct json;
 
 #define IDENTITY_NO_UID UINT32_MAX
 
@@ -45,6 +46,11 @@ void identities_cgroup(struct identities *ids, const struct raw_cgroup *raw);
  * them. CGROUP_V1_NONE and 0 where there is the unified one only.
  */
 enum cgroup_v1 identities_hierarchy(const struct identities *ids, int *number);
+
+/* "container": null or an object, "unit"; c: NULL if it is in neither, or in several. */
+void container_json(struct json *j, const struct container *c);
+/* "ns_pid", which is its pid if there is one namespace, "uid"; null if not known. */
+void identity_json(struct json *j, const struct identity *id, pid_t tgid);
 
 /* Containers beyond the number that is kept: their processes have none. */
 uint64_t identities_beyond(const struct identities *ids);

@@ -146,7 +146,7 @@ int options_parse(struct options *o, int argc, char **argv)
 	err = cli_parse(&options_commands[o->command], argv, o);
 	if (err || o->show != SHOW_NOTHING)
 		return err;
-	if (o->command == COMMAND_DOCTOR)
+	if (o->command == COMMAND_DOCTOR || o->command == COMMAND_PS)
 		return 0;
 	return o->command == COMMAND_RECORD ? check_record(o) : check_files(o);
 }

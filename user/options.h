@@ -91,7 +91,7 @@ struct file_options {
 enum command_id {
 	COMMAND_RECORD, COMMAND_INFO, COMMAND_REPORT, COMMAND_REPLAY, COMMAND_MEM,
 	COMMAND_CONVERT, COMMAND_MERGE, COMMAND_SPLIT, COMMAND_DIFF, COMMAND_RECOVER,
-	COMMAND_DOCTOR,
+	COMMAND_DOCTOR, COMMAND_PS,
 };
 
 /* Instead of running the command: print this on stdout. */

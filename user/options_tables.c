@@ -87,6 +87,25 @@ static const enum options_show show_help = SHOW_HELP, show_version = SHOW_VERSIO
 #define EXCLUSION(NAME, KIND, ARG, HELP)                                                           \
 	{ 0, "exclude-" #NAME, ARG, EXCLUSIONS, HELP, opt_select, 0,                               \
 	  &(const struct select_option){ KIND, true } }
+#define CONDITION_OPTIONS                                                                          \
+	CONDITION(container, SELECT_CONTAINER, "ID|NAME", "of this container; of an id the beginning"), \
+	CONDITION(pod, SELECT_POD, "UID|NAME", "of this pod (Kubernetes, podman)"),                \
+	CONDITION(cgroup, SELECT_CGROUP, "PATH", "in this cgroup or one below it"),                \
+	CONDITION(unit, SELECT_UNIT, "UNIT", "of this systemd unit: nginx, user-*.slice"),         \
+	CONDITION(uid, SELECT_UID, "USER[,USER...]", "acting as this user, a name or number"),     \
+	CONDITION(comm, SELECT_COMM, "GLOB", "whose name matches, as ps -o comm has it"),          \
+	CONDITION(exe, SELECT_EXE, "GLOB", "whose executable matches, the path if GLOB has a /"),  \
+	{ 0, "min-age", "TIME", CONDITIONS, "not before they are so old: 5, 0.5s, 5m", opt_min_age, \
+	  0, NULL }
+#define EXCLUSION_OPTIONS                                                                          \
+	EXCLUSION(container, SELECT_CONTAINER, "ID|NAME", "likewise"),                             \
+	EXCLUSION(pod, SELECT_POD, "UID|NAME", "likewise"),                                        \
+	EXCLUSION(cgroup, SELECT_CGROUP, "PATH", "likewise"),                                      \
+	EXCLUSION(unit, SELECT_UNIT, "UNIT", "likewise"),                                          \
+	EXCLUSION(pid, SELECT_PID, "PID[,PID...]", "these; with --children what they start, too"), \
+	EXCLUSION(uid, SELECT_UID, "USER[,USER...]", "likewise"),                                  \
+	EXCLUSION(comm, SELECT_COMM, "GLOB", "likewise"),                                          \
+	EXCLUSION(exe, SELECT_EXE, "GLOB", "likewise")
 static const struct choice children_yes[] = { { "", CHILDREN_YES }, { 0 } };
 static const struct choice children_no[] = { { "", CHILDREN_NO }, { 0 } };
 
@@ -95,27 +114,12 @@ static const struct cli_option record_table[] = {
 	  NULL },
 	{ 'p', "pid", "PID[,PID...]", SELECTION, "these processes; may be repeated", opt_pids, 0,
 	  NULL },
-	CONDITION(container, SELECT_CONTAINER, "ID|NAME", "of this container; of an id the beginning"),
-	CONDITION(pod, SELECT_POD, "UID|NAME", "of this pod (Kubernetes, podman)"),
-	CONDITION(cgroup, SELECT_CGROUP, "PATH", "in this cgroup or one below it"),
-	CONDITION(unit, SELECT_UNIT, "UNIT", "of this systemd unit: nginx, user-*.slice"),
-	CONDITION(uid, SELECT_UID, "USER[,USER...]", "acting as this user, a name or number"),
-	CONDITION(comm, SELECT_COMM, "GLOB", "whose name matches, as ps -o comm has it"),
-	CONDITION(exe, SELECT_EXE, "GLOB", "whose executable matches, the path if GLOB has a /"),
-	{ 0, "min-age", "TIME", CONDITIONS, "not before they are so old: 5, 0.5s, 5m", opt_min_age,
-	  0, NULL },
+	CONDITION_OPTIONS,
 	{ 0, "children", NULL, CONDITIONS, "-p: and what these processes start", opt_value,
 	  RECORD(selection.children), children_yes },
 	{ 0, "no-children", NULL, CONDITIONS, "-- COMMAND: without what it starts", opt_value,
 	  RECORD(selection.children), children_no },
-	EXCLUSION(container, SELECT_CONTAINER, "ID|NAME", "likewise"),
-	EXCLUSION(pod, SELECT_POD, "UID|NAME", "likewise"),
-	EXCLUSION(cgroup, SELECT_CGROUP, "PATH", "likewise"),
-	EXCLUSION(unit, SELECT_UNIT, "UNIT", "likewise"),
-	EXCLUSION(pid, SELECT_PID, "PID[,PID...]", "these; with --children what they start, too"),
-	EXCLUSION(uid, SELECT_UID, "USER[,USER...]", "likewise"),
-	EXCLUSION(comm, SELECT_COMM, "GLOB", "likewise"),
-	EXCLUSION(exe, SELECT_EXE, "GLOB", "likewise"),
+	EXCLUSION_OPTIONS,
 	{ 'r', "rate", "RATE", "How to record",
 	  "samples per second and CPU: 99, 999, 10khz\n(default: 99 with -a, 999 otherwise)",
 	  opt_rate, 0, NULL },
@@ -287,6 +291,13 @@ static const struct cli_option doctor_table[] = {
 	GENERAL_OPTIONS,
 };
 
+static const struct cli_option ps_table[] = {
+	CONDITION_OPTIONS,
+	EXCLUSION_OPTIONS,
+	{ 0, "json", NULL, "Output", "as JSON", opt_flag, FILES(json), NULL },
+	GENERAL_OPTIONS,
+};
+
 static const char *const record_synopsis[] = {
 	"tachbpf [record] -a [OPTIONS]",
 	"tachbpf [record] --container NAME | --unit UNIT | --uid USER ... [OPTIONS]",
@@ -383,6 +394,15 @@ static const char *const doctor_examples[] = {
 	NULL
 };
 
+static const char *const ps_synopsis[] = { "tachbpf ps [OPTIONS]", NULL };
+static const char *const ps_examples[] = {
+	"sudo tachbpf ps",
+	"every Python process: its container, version, CPU time; whether it can be profiled",
+	"sudo tachbpf ps --container checkout --json",
+	"those of one container, for programs",
+	NULL
+};
+
 #define FILE_COMMAND(NAME, HELP)                                                                   \
 	{ #NAME, HELP, NAME##_synopsis, NAME##_examples, NAME##_table, ARRAY_SIZE(NAME##_table),   \
 	  opt_files_word, NULL }
@@ -406,4 +426,6 @@ const struct cli_command options_commands[OPTIONS_COMMAND_CNT] = {
 	[COMMAND_DOCTOR] = { "doctor", "Say whether this machine can record, and if not, why not.",
 			     doctor_synopsis, doctor_examples, doctor_table,
 			     ARRAY_SIZE(doctor_table), opt_no_word, NULL },
+	[COMMAND_PS] = { "ps", "List the Python processes on this host.", ps_synopsis, ps_examples,
+			 ps_table, ARRAY_SIZE(ps_table), opt_no_word, NULL },
 };

@@ -122,6 +122,7 @@ int proc_open_mapped(pid_t tgid, const struct proc_map *m)
 int proc_stat(pid_t tgid, struct proc_stat *st)
 {
 	char path[64], buf[1024], *open_paren, *close_paren;
+	unsigned long long user, system;
 	unsigned int flags;
 	int threads;
 	ssize_t n;
@@ -145,9 +146,11 @@ int proc_stat(pid_t tgid, struct proc_stat *st)
 	*close_paren = '\0';
 	snprintf(st->comm, sizeof(st->comm), "%s", open_paren + 1);
 	if (sscanf(close_paren + 1,
-		   " %c %d %*d %*d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %d %*d "
-		   "%" SCNu64, &state, &st->ppid, &flags, &threads, &st->start_ticks) != 5)
+		   " %c %d %*d %*d %*d %*d %u %*u %*u %*u %*u %llu %llu %*d %*d %*d %*d %d %*d "
+		   "%" SCNu64, &state, &st->ppid, &flags, &user, &system, &threads,
+		   &st->start_ticks) != 7)
 		return -EINVAL;
+	st->cpu_ticks = user + system;
 	/* Its first thread may end before the others: that is no zombie process. */
 	st->ended = state == 'Z' || state == 'X';
 	st->zombie = st->ended && threads <= 1;

@@ -41,6 +41,7 @@ struct proc_stat {
 	char comm[PROC_COMM_MAX];	/* raw bytes, terminated */
 	pid_t ppid;
 	uint64_t start_ticks;		/* since boot, 1/100 s (USER_HZ) */
+	uint64_t cpu_ticks;		/* of all its threads so far, user and system; likewise */
 	bool ended;		/* this thread, the process' first one */
 	bool zombie;		/* all of them */
 	bool exiting;		/* on its way to become one */

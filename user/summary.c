@@ -125,41 +125,6 @@ static void json_ticks(struct json *j, const struct session_counts *c)
 	json_object_end(j);
 }
 
-/* null: in none, or in several. */
-static void json_container(struct json *j, const struct container *c)
-{
-	char label[CONTAINER_LABEL_BYTES];
-	const struct {
-		const char *key, *value;
-	} fields[] = {
-		{ "label", label }, { "runtime", c ? c->runtime : "" }, { "id", c ? c->id : "" },
-		{ "name", c ? c->name : "" }, { "image", c ? c->image : "" },
-		{ "pod", c ? c->pod : "" }, { "pod_namespace", c ? c->pod_namespace : "" },
-		{ "pod_uid", c ? c->pod_uid : "" }, { "qos", c ? c->qos : "" },
-	};
-	size_t i;
-
-	if (!c || !container_is(c)) {
-		json_null(j, "container");
-		return;
-	}
-	container_label(c, label);
-	json_object(j, "container");
-	for (i = 0; i < ARRAY_SIZE(fields); i++)
-		json_string(j, fields[i].key, *fields[i].value ? fields[i].value : NULL);
-	json_object_end(j);
-}
-
-/* Whose it is and where. What is not known is null; ns_pid is pid where there is one namespace. */
-static void json_identity(struct json *j, const struct identity *id, pid_t tgid)
-{
-	json_uint(j, "ns_pid", id->ns_tgid ? id->ns_tgid : tgid);
-	if (id->uid == IDENTITY_NO_UID)
-		json_null(j, "uid");
-	else
-		json_uint(j, "uid", id->uid);
-}
-
 /* Processes that share a file; those without a sample are only counted. */
 static void json_members(struct json *j, const struct row *row)
 {
@@ -170,9 +135,9 @@ static void json_members(struct json *j, const struct row *row)
 	for (i = 0; i < row->member_cnt; i++) {
 		json_object(j, NULL);
 		json_uint(j, "pid", row->members[i].tgid);
-		json_identity(j, &row->members[i].identity, row->members[i].tgid);
+		identity_json(j, &row->members[i].identity, row->members[i].tgid);
 		if (!row->identity.container && row->members[i].identity.container)
-			json_container(j, row->members[i].identity.container);
+			container_json(j, row->members[i].identity.container);
 		json_double(j, "begin_s", row->members[i].begin_s);
 		json_double(j, "end_s", row->members[i].end_s);
 		json_uint(j, "samples", row->members[i].samples);
@@ -205,16 +170,16 @@ static void json_row(void *ctx, const struct row *row)
 		json_null(j, "file");
 	if (row->merged_cnt) {
 		json_null(j, "pid");
+		json_null(j, "ns_pid");
+		json_null(j, "uid");
 		json_members(j, row);
 	} else {
 		json_uint(j, "pid", row->tgid);
-		json_identity(j, &row->identity, row->tgid);
+		identity_json(j, &row->identity, row->tgid);
 	}
 	json_string(j, "comm", row->comm);
 	json_string(j, "command", row->command);
-	json_container(j, row->identity.container);
-	json_string(j, "unit", row->identity.container && row->identity.container->unit[0] ?
-				       row->identity.container->unit : NULL);
+	container_json(j, row->identity.container);
 	json_string(j, "python", row->version);
 	json_double(j, "begin_s", row->begin_s);
 	json_double(j, "end_s", row->end_s);

@@ -26,7 +26,6 @@ struct host {
 	struct cgroup_root cgroup_root, cgroup_root_v1;
 	struct cgroup_subsys_state css;
 	struct kernfs_node kn, kn_v1;
-	struct cred cred;
 	struct pid pid;
 	struct {
 		u64 r[17], cs, flags, sp, ss;
