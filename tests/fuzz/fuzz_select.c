@@ -27,14 +27,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct selection s = { .rules = NULL };
 	struct buf text = { .data = NULL };
-	static FILE *terminal;
+	static FILE *nowhere;
+	FILE *terminal = stderr;
 	char *copy, *line, *save;
 
-	terminal = terminal ? terminal : stderr;
-	if (stderr == terminal)
-		stderr = fopen("/dev/null", "we");	/* what is wrong with each condition */
-	if (!size)
+	/* What is wrong with each condition need not be seen. */
+	nowhere = nowhere ? nowhere : fopen("/dev/null", "we");
+	if (!size || !nowhere)
 		return 0;
+	stderr = nowhere;
 	copy = strndup((const char *)data + 1, size - 1);
 	if (!copy)
 		abort();
@@ -50,5 +51,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	buf_free(&text);
 	selection_free(&s);
 	free(copy);
+	stderr = terminal;
 	return 0;
 }

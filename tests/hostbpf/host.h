@@ -18,6 +18,7 @@ struct host {
 	struct task_struct task, leader;
 	struct signal_struct signal;
 	struct mm_struct mm;
+	struct cred cred;
 	struct inode inode;	/* of what is executed */
 	struct file file;
 	struct linux_binprm bprm;
