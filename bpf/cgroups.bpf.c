@@ -9,38 +9,6 @@
  */
 #include "select.bpf.h"
 
-/* Of all hierarchies together: v1 has up to a dozen. What does not fit, user space decides. */
-#define CGROUP_STEPS 160
-
-
-/* Of external linkage: the verifier looks at it once. */
-__noinline u32 marks_on_cgroups(u64 css_set)
-{
-	const struct list_head *head = cgroup_list((const void *)css_set), *pos = head;
-	const struct cgroup *cg = 0;
-	u32 found = 0, own = 0, i;
-	const u32 *mark;
-	u64 key;
-
-#pragma clang loop unroll(disable)
-	for (i = 0; i < CGROUP_STEPS; i++) {
-		if (!cg) {
-			pos = cgroup_list_next(pos);
-			if (!pos || pos == head)
-				return found;
-			cg = cgroup_at(pos);
-			own = MARK_UNKNOWN;
-			continue;
-		}
-		key = mark_of_cgroup(cgroup_hierarchy(cg), cgroup_id(cg));
-		mark = bpf_map_lookup_elem(&marks, &key);
-		found |= mark ? *mark : own;
-		own = 0;
-		cg = cgroup_parent(cg);
-	}
-	return found | MARK_UNKNOWN;
-}
-
 /*
  * Not tp_btf: before 5.16 (bb6728d75611) such a program cannot take a pointer to char. Where
  * cgroups only say which container a process is in, a few hierarchies tell as much as all.

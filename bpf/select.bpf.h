@@ -16,8 +16,49 @@
 
 #define MARK_UNKNOWN (1u << 31)	/* user space has not judged a cgroup that the task is in */
 
-/* What is marked on the cgroups of a css_set and on all above them, MARK_UNKNOWN included. */
-u32 marks_on_cgroups(u64 css_set);
+/* Of all hierarchies together: v1 has up to a dozen. What does not fit, user space decides. */
+#define CGROUP_STEPS 96
+
+/* Zero, which the verifier takes for any number: it need not tell states apart by it. */
+static __always_inline u32 opaque_zero(u64 v)
+{
+	u64 same = v;
+
+	barrier_var(v);
+	barrier_var(same);
+	return v - same;
+}
+
+/*
+ * What is marked on the cgroups of a css_set and on all above them. Static: without conditions
+ * on cgroups nothing calls it, and the verifier does not look at it.
+ */
+static __noinline u32 marks_on_cgroups(u64 css_set)
+{
+	const struct list_head *head = cgroup_list((const void *)css_set), *pos = head;
+	const u32 zero = opaque_zero(css_set);
+	const struct cgroup *cg = 0;
+	u32 found = zero, unjudged, i;
+	const u32 *mark;
+	u64 key;
+
+#pragma clang loop unroll(disable)
+	for (i = 0; i < CGROUP_STEPS; i++) {
+		unjudged = zero;
+		if (!cg) {
+			pos = cgroup_list_next(pos);
+			if (!pos || pos == head)
+				return found;
+			cg = cgroup_at(pos);
+			unjudged |= MARK_UNKNOWN;	/* of those above, it is no news */
+		}
+		key = mark_of_cgroup(cgroup_hierarchy(cg), cgroup_id(cg));
+		mark = bpf_map_lookup_elem(&marks, &key);
+		found |= mark ? *mark : unjudged;
+		cg = cgroup_parent(cg);
+	}
+	return found | MARK_UNKNOWN;
+}
 
 static __always_inline u8 judge_cgroups(const struct task_struct *task)
 {

@@ -101,6 +101,8 @@ static void read_logs(struct trial *t, struct tachbpf_bpf *skel, char *logs)
 	bpf_object__for_each_program(prog, skel->obj) {
 		struct trial_program *p = &t->programs[i];
 
+		if (!bpf_program__autoload(prog))
+			continue;	/* it has no log */
 		if (i == t->cnt)
 			break;
 		if (!bpf_program__autoload(prog))

@@ -131,8 +131,8 @@ static int open_session(struct record *r)
 		.event = o->event,
 		.cpu_list = o->cpu_list,
 		.code_cache = o->code_cache ? o->code_cache : SENT_SLOTS,
-		.identities = r->identities,
 		.selection = has_conditions(o) ? &r->selection : NULL,
+		.identities = r->identities,
 		.recording = r->recording,
 	};
 

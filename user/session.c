@@ -309,8 +309,9 @@ static void take_exit(struct session *s, const struct raw_header *h)
 
 static void take_cgroup(struct session *s, const struct raw_cgroup *ev)
 {
+	if (s->chooser)
+		chooser_take_cgroup(s->chooser, ev);
 	identities_cgroup(s->args.identities, ev);
-	session_take_cgroup(s, ev);
 }
 
 static void take(struct session *s, void *data, size_t len)

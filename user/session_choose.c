@@ -121,12 +121,6 @@ bool session_exec_is_chosen(struct session *s, const struct raw_exec *ev)
 	return !why;
 }
 
-void session_take_cgroup(struct session *s, const struct raw_cgroup *ev)
-{
-	if (s->chooser)
-		chooser_take_cgroup(s->chooser, ev);
-}
-
 /* ---- children of processes that were asked for ---- */
 
 static bool descends_from(pid_t tgid, pid_t ancestor)

@@ -56,7 +56,6 @@ bool session_is_chosen(struct session *s, struct candidate *cand);
 bool session_chooses(struct session *s, pid_t tgid);
 /* The kernel was not sure, or was: false, nothing is to be made of it. */
 bool session_exec_is_chosen(struct session *s, const struct raw_exec *ev);
-void session_take_cgroup(struct session *s, const struct raw_cgroup *ev);
 
 /* Look at a process now: what it is, and when to look again. */
 void session_look(struct session *s, struct candidate *cand);

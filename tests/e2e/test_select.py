@@ -316,7 +316,9 @@ def test_by_the_shape_of_a_path(tree, python, recording, out, oracle, argv, insi
         summary = succeeded(under_way.stop()).summary
     seen = recorded(summary)
     assert set(seen) == {a.pid, later.pid}, seen
-    assert working(summary, oracle)[later.pid] >= 0.9 * 0.3 * RATE - summary["ticks"]["missed"]
+    # Where user space is asked, the first ticks may come before it has answered: that is said.
+    late = summary["ticks"]["missed"] + summary["lost"]["late_discovery"]
+    assert working(summary, oracle)[later.pid] >= 0.85 * 0.3 * RATE - late, summary["lost"]
 
 
 @pytest.mark.parametrize("argv,what", [
@@ -447,9 +449,9 @@ def test_names_of_processes_that_start_later(static, copies, out, recording, ora
 
 FORKS = """
 import os, sys
-os.fork() and os.fork()
 print('ready', flush=True)
 sys.stdin.readline()
+os.fork() and os.fork()
 while True: pass
 """
 FAMILY = """

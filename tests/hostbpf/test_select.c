@@ -89,6 +89,13 @@ static void before_exec(struct select_config cfg)
 		mark(cgroup_key(i), 0);
 }
 
+static void make_child(struct task_struct *child)
+{
+	*child = host.task;
+	child->pid = child->tgid = 2002;
+	child->start_boottime = 99;
+}
+
 static const struct raw_exec *execute(void)
 {
 	int i = 0;
@@ -238,11 +245,11 @@ static void test_uids(void **state)
 /* A server starts as root, forks, and the worker gives up root. */
 static void test_a_uid_changes(void **state)
 {
-	struct task_struct child = { .pid = 2002, .tgid = 2002, .start_boottime = 99,
-				     .cred = &host.cred, .thread_pid = &host.pid };
+	struct task_struct child;
 	u32 tgid = 2002;
 
 	before_exec((struct select_config){ .uids = true, .uid_needed = true });
+	make_child(&child);
 	mark(mark_of_uid(33), MARK_INCLUDED);
 	expect_out(UNSELECTED_UID);
 	host_on_fork(&host.task, &child);
@@ -303,14 +310,13 @@ static void test_what_is_sure_is_not_asked_about(void **state)
 
 static void test_forks(void **state)
 {
-	struct task_struct child = { .pid = 2002, .tgid = 2002, .start_boottime = 99,
-				     .cred = &host.cred, .thread_pid = &host.pid };
+	struct task_struct child;
 	struct cgrp_cset_link elsewhere[2];
 	u32 tgid = 2002;
 	struct css_set other;
 
-	child.cgroups = &set;
 	before_exec(by_unit);
+	make_child(&child);
 	mark(cgroup_key(APP), MARK_UNIT);
 	expect_in();
 	host_on_fork(&host.task, &child);
@@ -328,13 +334,13 @@ static void test_forks(void **state)
 
 static void test_an_excluded_pid(void **state)
 {
-	struct task_struct child = { .pid = 2002, .tgid = 2002, .start_boottime = 99,
-				     .cred = &host.cred, .thread_pid = &host.pid };
+	struct task_struct child;
 	struct py_proc out = { .start_ns = 77, .state = PY_PROC_UNSEEN,
 			       .unselected = UNSELECTED_PID };
 	u32 own = 1001, tgid = 2002;
 
 	before_exec((struct select_config){ .children = false });
+	make_child(&child);
 	bpf_map_update_elem(&py_procs, &own, &out, BPF_ANY);
 	expect_out(UNSELECTED_PID);		/* an exec changes nothing */
 	host_on_fork(&host.task, &child);
@@ -346,11 +352,11 @@ static void test_an_excluded_pid(void **state)
 
 static void test_watched_alone(void **state)
 {
-	struct task_struct child = { .pid = 2002, .tgid = 2002, .start_boottime = 99,
-				     .cred = &host.cred, .thread_pid = &host.pid };
+	struct task_struct child;
 	u32 own = 1001, tgid = 2002, alone = WATCH_ALONE;
 
 	before_exec((struct select_config){ .any = true });
+	make_child(&child);
 	host_on_fork(&host.task, &child);
 	assert_non_null(bpf_map_lookup_elem(&watched, &tgid));
 	bpf_map_delete_elem(&watched, &tgid);
