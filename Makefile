@@ -108,7 +108,7 @@ $(O)/tachbpf.bpf.o: $(BPF_OBJ)
 
 $(O)/tachbpf.skel.h: $(O)/tachbpf.bpf.o
 	$(E) GEN $@
-	$(Q)$(BPFTOOL) gen skeleton $< name tachbpf_bpf > $@
+	$(Q){ echo '#include "bpf/abi.h"'; $(BPFTOOL) gen skeleton $< name tachbpf_bpf; } > $@
 
 $(O)/tests/unit/%: tests/unit/%.c $(O)/libtachbpf.a
 	@mkdir -p $(@D)
@@ -171,6 +171,7 @@ check-bpf: $(O)/tachbpf interpreters pytest-ready ## the BPF side's own counters
 bench: $(O)/tachbpf interpreters ## what a sample costs, beside the peers (root)
 	TACHBPF=$(abspath $(O))/tachbpf /usr/bin/python3 -B tests/bench/bench.py $(BENCHFLAGS)
 	TACHBPF=$(abspath $(O))/tachbpf /usr/bin/python3 -B tests/bench/bench_churn.py
+	TACHBPF=$(abspath $(O))/tachbpf /usr/bin/python3 -B tests/bench/bench_select.py
 
 .PHONY: bench-hostile soak
 bench-hostile: $(O)/tachbpf ## how long a sample of a hostile target takes at worst (root)
@@ -211,7 +212,9 @@ FUZZ_SEEDS_fuzz_mlyze = tests/golden/mlyze/*.mlyze
 FUZZ_SEEDS_fuzz_recover     = tests/golden/fuzz_recover/*.bin
 FUZZ_SEEDS_fuzz_arm64       = tests/golden/fuzz_arm64/*.bin
 FUZZ_SEEDS_fuzz_image       = tests/golden/fuzz_image/*.bin
+FUZZ_SEEDS_fuzz_select      = tests/golden/fuzz_select/*.txt
 FUZZ_SEEDS_fuzz_resolver    = tests/golden/fuzz_resolver/*.bin
+FUZZ_SEEDS_fuzz_containers  = tests/golden/fuzz_containers/*.txt
 
 $(O)/tests/fuzz/%: tests/fuzz/%.c tests/fuzz/driver.c $(wildcard tests/fuzz/*.h) $(O)/libtachbpf.a
 	@mkdir -p $(@D)

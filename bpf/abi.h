@@ -126,7 +126,18 @@ enum py_proc_state {
 	PY_PROC_PYTHON = 1,	/* walk its threads                                  */
 	PY_PROC_OTHER = 2,	/* looked at; not Python as far as we know           */
 	PY_PROC_ARRIVING = 3,	/* its executable is known (struct py_exe); to be settled */
+	PY_PROC_UNSEEN = 4,	/* nobody has looked, for it is not selected             */
 };
+
+/* py_proc.unselected: why a process is not to be looked at. 0: it is selected. */
+enum {
+	UNSELECTED_CGROUP = 1,
+	UNSELECTED_UID = 2,	/* of py_proc.euid: told anew when that changes       */
+	UNSELECTED_NAME = 4,	/* its comm or executable                            */
+	UNSELECTED_PID = 8,
+	UNDECIDED = 128,	/* only user space can tell                          */
+};
+#define UNSELECTED_FOR_SURE (UNDECIDED - 1)
 
 /* py_proc.none: from 3.13 on no None stands where it could be taken for an exception. */
 #define PY_NONE_NOWHERE 0xffffffffffffffffULL
@@ -162,10 +173,65 @@ struct py_proc {
 	abi_u8 strange;		/* ARRIVING: ticks at which it was not what was expected */
 	abi_u8 pad;
 	abi_u16 self_below;	/* pthread_self() is this much below the thread pointer; x86: 0 */
-	abi_u8 pad2[6];
+	abi_u8 unselected;	/* UNSELECTED_*                                      */
+	abi_u8 pad2;
+	abi_u32 euid;		/* when the uid was last judged; EUID_NEVER          */
 	struct py_layout l;
 };
 _Static_assert(sizeof(struct py_proc) == 280, "py_proc has no hidden padding");
+
+#define EUID_NEVER 0xffffffffu
+
+/*
+ * The conditions of a recording as the kernel judges them. Map marks has the values:
+ * mark_of_*() -> MARK_*. What user space has not judged yet is not in it.
+ */
+enum {
+	MARK_EXCLUDED = 1,
+	MARK_INCLUDED = 2,	/* a uid, a comm; of cgroups these say by which condition: */
+	MARK_CONTAINER = 4,
+	MARK_POD = 8,
+	MARK_PATH = 16,
+	MARK_UNIT = 32,
+};
+struct select_config {
+	abi_u64 min_age_ns;	/* younger processes are let be                      */
+	abi_u32 cgroup_kinds;	/* MARK_CONTAINER ...: each must be met on the way to the root */
+	abi_u8 any;		/* there are conditions                              */
+	abi_u8 cgroups;		/* some on cgroups                                   */
+	abi_u8 cgroup_excludes;
+	abi_u8 cgroup_ask;	/* what a cgroup without a mark is, user space must say */
+	abi_u8 uids;		/* some on uids                                      */
+	abi_u8 uid_needed;	/* only those with a mark are selected               */
+	abi_u8 comms;
+	abi_u8 exes;		/* user space must be asked at each exec             */
+	abi_u8 children;	/* what is so for a pid is so for its forks          */
+	abi_u8 pad[3];
+};
+_Static_assert(sizeof(struct select_config) == 24, "select_config has no hidden padding");
+
+/* Keys of the map marks. A cgroup by its hierarchy (0: v2) and its directory's inode. */
+static inline abi_u64 mark_of_cgroup(abi_u32 hierarchy, abi_u64 id)
+{
+	return (abi_u64)(hierarchy & 0x7fff) << 48 | (id & 0xffffffffffffULL);
+}
+
+static inline abi_u64 mark_of_uid(abi_u32 uid)
+{
+	return 0xffffULL << 48 | uid;
+}
+
+#define COMM_BYTES 16
+static inline abi_u64 mark_of_comm(const abi_u8 comm[COMM_BYTES])
+{
+	abi_u64 h = 0;
+	int i;
+
+	/* What is behind the end is not always zeroed. */
+	for (i = 0; i < COMM_BYTES && comm[i]; i++)
+		h = (h ^ comm[i]) * 0x100000001b3ULL + 0x9e3779b97f4a7c15ULL;
+	return 0xfffeULL << 48 | (h ^ h >> 23) >> 16;
+}
 
 /*
  * From addresses as a file has them to a process' own. In place or from a template;
@@ -183,6 +249,12 @@ static inline void py_proc_relocate(struct py_proc *p, const struct py_proc *fil
 	p->epoch = file->epoch ? file->epoch + bias : 0;
 	p->tls_index = file->tls_index ? file->tls_index + bias : 0;
 }
+
+/* Map watched. */
+enum watch {
+	WATCH_CHILDREN = 1,	/* and what it forks */
+	WATCH_ALONE = 2,
+};
 
 /*
  * Map known_exes: exe_key() -> this. What user space learned of an executable, so
@@ -236,6 +308,7 @@ enum raw_kind {
 	RAW_EXIT = 5,
 	RAW_CODE = 6,		/* a code object seen for the first time             */
 	RAW_CHANGED = 7,	/* a process without a Python stack has mapped code since */
+	RAW_CGROUP = 8,		/* a cgroup was made                                 */
 };
 
 /* How many code objects are remembered as sent, unless user space says otherwise. */
@@ -322,11 +395,27 @@ _Static_assert(sizeof(struct raw_code) ==
 	       24 + 16 + 64 + RAW_CODE_HEAD + RAW_CODE_NAME + RAW_CODE_FILE + RAW_CODE_TABLE,
 	       "raw_code is packed");
 
+/*
+ * Where a process is and whose it is, as the kernel knows it: it may be gone from /proc
+ * before anybody can look.
+ */
+#define RAW_CGROUPS 14		/* v2 has one hierarchy, v1 has 13 at most */
+struct raw_whence {
+	abi_u64 cgroups[RAW_CGROUPS];	/* mark_of_cgroup() of each it is in, in any order */
+	abi_u32 cgroup_cnt;
+	abi_u32 uid;		/* the effective one, as the host counts             */
+	abi_u32 ns_tgid;	/* in its own pid namespace; 0: the host's               */
+	abi_u32 pad;
+};
+_Static_assert(sizeof(struct raw_whence) == 8 * RAW_CGROUPS + 16, "raw_whence is packed");
+
 struct raw_lifecycle {
 	struct raw_header h;	/* RAW_EXIT: the process; RAW_FORK: the child         */
 	abi_u32 parent_tgid;	/* RAW_FORK */
 	abi_u32 known;		/* RAW_FORK: the child inherited an admission          */
 	abi_u64 ident;		/* RAW_FORK: the child's py_proc.ident                 */
+	abi_u32 ns_tgid;	/* RAW_FORK: as raw_whence.ns_tgid                     */
+	abi_u32 elsewhere;	/* RAW_FORK: the child is in other cgroups than its parent */
 };
 
 /* What may be gone from /proc before anybody can look. */
@@ -338,11 +427,25 @@ struct raw_exec {
 	abi_u64 ident;		/* py_proc.ident if it was admitted, else 0            */
 	abi_u64 bias;		/* admitted: where the executable was loaded, less where it says */
 	abi_u32 command_len;	/* of all arguments, each with its NUL; may be > RAW_COMMAND */
-	abi_u32 pad;
+	abi_u8 unselected;	/* UNSELECTED_*; with UNDECIDED alone it may be admitted */
+	abi_u8 pad[3];
+	struct raw_whence whence;
 	abi_u8 comm[RAW_COMM];
 	abi_u8 command[RAW_COMMAND];
 };
-_Static_assert(sizeof(struct raw_exec) == 24 + 32 + RAW_COMM + RAW_COMMAND, "raw_exec is packed");
+_Static_assert(sizeof(struct raw_exec) ==
+	       24 + 32 + sizeof(struct raw_whence) + RAW_COMM + RAW_COMMAND, "raw_exec is packed");
+
+/* Of a new cgroup: its path is known before anything runs in it. */
+#define RAW_CGROUP_PATH 1024	/* one that does not fit is not sent */
+struct raw_cgroup {
+	struct raw_header h;	/* of who made it */
+	abi_u64 id;
+	abi_u32 hierarchy;
+	abi_u32 pad;
+	abi_u8 path[RAW_CGROUP_PATH];	/* in its hierarchy; terminated */
+};
+_Static_assert(sizeof(struct raw_cgroup) == 40 + RAW_CGROUP_PATH, "raw_cgroup is packed");
 
 /* Per-CPU counters: every way a tick can end, and every loss. */
 enum counter {

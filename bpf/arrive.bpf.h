@@ -62,6 +62,8 @@ static __always_inline void admit_exec(struct raw_exec *ev, struct task_struct *
 		return;
 	p->start_ns = ev->h.start_ns;
 	p->ident = (bpf_ktime_get_ns() ^ (u64)tgid << 40) | 1;
+	p->unselected = ev->unselected;
+	p->euid = EUID_NEVER;
 	p->exe = ev->exe;
 	p->exe_bias = phdrs - exe->phdr;
 	if (!exe->slot)

@@ -22,6 +22,8 @@ extern const volatile unsigned int cfg_wakeup_bytes; /* wake user space when thi
 extern const volatile unsigned int cfg_codes_bytes; /* no names when more than this is waiting         */
 extern const volatile unsigned int cfg_limit_ns; /* what a sample may take; 0: no limit                */
 extern const volatile bool cfg_self_time; /* measure what samples take                              */
+extern const volatile unsigned long long cfg_hierarchies; /* new cgroups of these are told of: 1 << number, 0 is v2 */
+extern const volatile struct select_config cfg_select; /* who is to be recorded, of all or those watched */
 
 /* Room for processes that ran since we looked; exits free. 16384 * ~220 bytes. */
 #define MAX_PROCS 16384
@@ -47,6 +49,12 @@ struct watched_map {
 	__type(key, u32);
 	__type(value, u32);
 };
+struct marks_map {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 16384);	/* user space sets the real size */
+	__type(key, u64);
+	__type(value, u32);
+};
 struct counters_map {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
@@ -68,8 +76,10 @@ struct events_map {
 extern struct procs_map py_procs SEC(".maps");
 /* exe_key() -> what a process of it will be; user space inserts */
 extern struct exes_map known_exes SEC(".maps");
-/* tgid -> 1: selected although not known to be Python yet, children too */
+/* tgid -> enum watch: selected although not known to be Python yet */
 extern struct watched_map watched SEC(".maps");
+/* mark_of_*() -> MARK_*: what user space thinks of cgroups, uids and names */
+extern struct marks_map marks SEC(".maps");
 extern struct counters_map counters SEC(".maps");
 extern struct sample_times_map sample_times SEC(".maps");
 extern struct events_map events SEC(".maps");

@@ -120,4 +120,79 @@ static __always_inline u64 current_start_ns(void)
 			     start_boottime);
 }
 
+/* Whom the process acts as, as `ps` shows it: a daemon may change it while it runs. */
+static __always_inline u32 current_euid(void)
+{
+	if (HAVE_TASK_BTF)
+		return bpf_get_current_task_btf()->cred->euid.val;
+	return BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), cred, euid.val);
+}
+
+static __always_inline u32 task_euid(const struct task_struct *task)
+{
+	return BPF_CORE_READ(task, cred, euid.val);
+}
+
+/*
+ * ---- cgroups ----
+ *
+ * A task is in one cgroup of each hierarchy (v1 has several, v2 one): a css_set has the list. Which
+ * cgroups a css_set has does not change, and a task's own is not freed under it.
+ */
+static __always_inline const struct css_set *cgroups_of(const struct task_struct *task)
+{
+	return BPF_CORE_READ(task, cgroups);
+}
+
+static __always_inline const struct list_head *cgroup_list(const struct css_set *set)
+{
+	return (const void *)set + bpf_core_field_offset(struct css_set, cgrp_links);
+}
+
+static __always_inline const struct list_head *cgroup_list_next(const struct list_head *pos)
+{
+	return BPF_CORE_READ(pos, next);
+}
+
+static __always_inline const struct cgroup *cgroup_at(const struct list_head *pos)
+{
+	const struct cgrp_cset_link *link =
+		(const void *)pos - bpf_core_field_offset(struct cgrp_cset_link, cgrp_link);
+
+	return BPF_CORE_READ(link, cgrp);
+}
+
+/* NULL: it is its hierarchy's root. */
+static __always_inline const struct cgroup *cgroup_parent(const struct cgroup *cg)
+{
+	const struct cgroup_subsys_state *parent = BPF_CORE_READ(cg, self.parent);
+
+	return parent ? BPF_CORE_READ(parent, cgroup) : 0;
+}
+
+static __always_inline u32 cgroup_hierarchy(const struct cgroup *cg)
+{
+	return BPF_CORE_READ(cg, root, hierarchy_id);
+}
+
+/* What stat(2) says is the inode of its directory; never used again. */
+static __always_inline u64 cgroup_id(const struct cgroup *cg)
+{
+	return BPF_CORE_READ(cg, kn, id);
+}
+
+/* A task's number in its own pid namespace; 0: it is in the host's. */
+static __always_inline u32 task_ns_pid(const struct task_struct *task)
+{
+	const struct pid *pid = BPF_CORE_READ(task, thread_pid);
+	const struct upid *first = &pid->numbers[0];
+	u64 level = BPF_CORE_READ(pid, level);
+	u32 nr = 0;
+
+	if (level)	/* nr comes first in struct upid */
+		bpf_probe_read_kernel(&nr, sizeof(nr),
+				      (const char *)first + level * sizeof(struct upid));
+	return nr;
+}
+
 #endif

@@ -7,6 +7,8 @@
  * so changing hash maps is safe here.
  */
 #include "arrive.bpf.h"
+#include "select.bpf.h"
+#include "whence.bpf.h"
 
 static __always_inline void send(struct raw_lifecycle *ev)
 {
@@ -28,16 +30,36 @@ static __always_inline void read_command(struct raw_exec *ev, struct mm_struct *
 		ev->command_len = 0;
 }
 
+static __always_inline u8 judge_task(struct task_struct *p, const struct py_proc *known)
+{
+	u8 comm[COMM_BYTES];
+
+	bpf_probe_read_kernel(comm, sizeof(comm), p->comm);
+	return judge_exec(p, comm, known);
+}
+
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(on_exec, struct task_struct *p, pid_t old_pid, struct linux_binprm *bprm)
 {
+	u64 start_ns = p->group_leader->start_boottime;
 	struct raw_exec *ev;
 	u32 tgid = p->tgid;
+	struct py_proc *known = bpf_map_lookup_elem(&py_procs, &tgid);
+	u8 unselected = 0;
 
-	if (!cfg_all && !bpf_map_lookup_elem(&py_procs, &tgid) &&
-	    !bpf_map_lookup_elem(&watched, &tgid))
+	if (!cfg_all && !known && !bpf_map_lookup_elem(&watched, &tgid))
 		return 0;
-	bpf_map_delete_elem(&py_procs, &tgid);
+	if (cfg_select.any)
+		unselected = judge_task(p, known);
+	if (unselected & UNSELECTED_FOR_SURE) {
+		bool is_news = known && known->state != PY_PROC_UNSEEN;
+
+		put_unseen(p, start_ns, unselected);
+		if (!is_news)
+			return 0;
+	} else if (known) {
+		bpf_map_delete_elem(&py_procs, &tgid);
+	}
 	ev = bpf_ringbuf_reserve(&events, sizeof(*ev), 0);
 	if (!ev) {
 		count(CNT_LIFECYCLE_LOST);
@@ -47,11 +69,14 @@ int BPF_PROG(on_exec, struct task_struct *p, pid_t old_pid, struct linux_binprm 
 	ev->h.kind = RAW_EXEC;
 	ev->h.tgid = tgid;
 	ev->h.time_ns = bpf_ktime_get_ns();
-	ev->h.start_ns = p->group_leader->start_boottime;
+	ev->h.start_ns = start_ns;
+	ev->unselected = unselected;
 	bpf_probe_read_kernel(ev->comm, sizeof(ev->comm), p->comm);
 	read_command(ev, p->mm);
+	note_whence(&ev->whence, p);
 	ev->exe = key_of_executable(bprm);
-	admit_exec(ev, p);
+	if (!(unselected & UNSELECTED_FOR_SURE))
+		admit_exec(ev, p);
 	bpf_ringbuf_submit(ev, BPF_RB_FORCE_WAKEUP);
 	return 0;
 }
@@ -60,13 +85,14 @@ SEC("tp_btf/sched_process_fork")
 int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 {
 	struct raw_lifecycle ev = { .h = { .kind = RAW_FORK, .tgid = child->tgid } };
-	u32 parent_tgid = parent->tgid, tgid = child->tgid, one = 1;
+	u32 parent_tgid = parent->tgid, tgid = child->tgid, *watch;
 	struct py_proc *known, copy;
 
 	if (parent_tgid == tgid)
 		return 0;	/* a thread */
-	if (bpf_map_lookup_elem(&watched, &parent_tgid)) {
-		if (bpf_map_update_elem(&watched, &tgid, &one, BPF_ANY))
+	watch = bpf_map_lookup_elem(&watched, &parent_tgid);
+	if (watch && *watch == WATCH_CHILDREN) {
+		if (bpf_map_update_elem(&watched, &tgid, watch, BPF_ANY))
 			count(CNT_PROCS_FULL);
 	} else if (!cfg_all) {
 		return 0;
@@ -82,11 +108,19 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 	copy.main_thread = 0;
 	/* Code seen in the parent is not proof for the child. */
 	copy.ident = (copy.start_ns ^ (u64)tgid << 32) | 1;
+	if (cfg_select.any && !fork_inherits(&copy, parent, child))
+		return 0;
+	if (copy.state == PY_PROC_UNSEEN) {
+		bpf_map_update_elem(&py_procs, &tgid, &copy, BPF_ANY);
+		return 0;
+	}
 	if (bpf_map_update_elem(&py_procs, &tgid, &copy, BPF_ANY))
 		count(CNT_PROCS_FULL);
 	else
 		ev.known = 1;
 	ev.ident = copy.ident;
+	ev.ns_tgid = task_ns_pid(child);
+	ev.elsewhere = cgroups_of(parent) != cgroups_of(child);
 	send(&ev);
 	return 0;
 }
@@ -102,7 +136,7 @@ int BPF_PROG(on_exit, struct task_struct *p)
 	if (p->signal->live.counter)
 		return 0;	/* other threads live on */
 	known = bpf_map_lookup_elem(&py_procs, &tgid);
-	tell = known && known->state != PY_PROC_OTHER;
+	tell = known && known->state != PY_PROC_OTHER && known->state != PY_PROC_UNSEEN;
 	if (known)
 		bpf_map_delete_elem(&py_procs, &tgid);
 	if (!bpf_map_delete_elem(&watched, &tgid))

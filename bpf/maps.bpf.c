@@ -15,10 +15,13 @@ const volatile unsigned int cfg_wakeup_bytes = 0;
 const volatile unsigned int cfg_codes_bytes = 0xffffffff;
 const volatile unsigned int cfg_limit_ns = 0;
 const volatile bool cfg_self_time = false;
+const volatile unsigned long long cfg_hierarchies = 1;
+const volatile struct select_config cfg_select = {};
 
 struct procs_map py_procs SEC(".maps");
 struct exes_map known_exes SEC(".maps");
 struct watched_map watched SEC(".maps");
+struct marks_map marks SEC(".maps");
 struct counters_map counters SEC(".maps");
 struct sample_times_map sample_times SEC(".maps");
 struct events_map events SEC(".maps");

@@ -7,6 +7,7 @@
  */
 #include "pysettle.bpf.h"
 #include "pyunwind.bpf.h"
+#include "select.bpf.h"
 
 /* Batches: user space sleeps until enough is waiting, or its own timer fires. */
 static __always_inline u64 wakeup_flags(void)
@@ -40,6 +41,8 @@ static __always_inline enum counter report_unknown(u32 tgid)
 	if (current_flags() & PF_KTHREAD)
 		return CNT_KERNEL_THREAD;
 	if (!cfg_all && !bpf_map_lookup_elem(&watched, &tgid))
+		return CNT_UNSELECTED;
+	if (is_young(current_start_ns()))
 		return CNT_UNSELECTED;
 	return report(RAW_UNKNOWN, tgid, current_exec_pages()) ? CNT_RING_FULL : CNT_UNKNOWN;
 }
@@ -179,6 +182,12 @@ static __always_inline enum counter tick(u64 sp)
 		p->start_ns = start_ns;
 	else if (p->start_ns != start_ns)
 		return report_unknown(tgid);	/* the pid came back */
+	if (cfg_select.any) {
+		if (is_unselected(p, start_ns))
+			return CNT_UNSELECTED;
+		if (p->unselected || p->state == PY_PROC_UNSEEN)
+			return report_unknown(tgid);
+	}
 	p->ticks++;
 	end = sample_known(p, pid_tgid, start_ns, sp);
 	if (end == CNT_OTHER || end == CNT_NOT_READY || end == CNT_NATIVE_THREAD)

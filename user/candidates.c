@@ -53,7 +53,7 @@ void candidate_restart(struct candidate *cand)
 	cand->next_ns = 0;
 	cand->ticks = 0;
 	cand->seen_ticks = 0;
-	cand->changed = cand->refused = false;
+	cand->changed = cand->refused = cand->chosen = false;
 	cand->gap_ns = 0;
 	cand->files = 0;
 	cand->exec_pages = 0;

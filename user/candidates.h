@@ -21,6 +21,7 @@ struct candidate {
 	uint64_t start_ns;	/* start_boottime; 0: not known */
 	uint64_t ticks;		/* ticks that user space was told of */
 	uint64_t seen_ticks;	/* the kernel's count at the last look */
+	bool chosen;		/* it meets the conditions */
 	bool orphan;		/* the kernel sends samples of it, and we do not know it */
 	uint64_t next_ns;	/* when to look again (CLOCK_MONOTONIC); UINT64_MAX: never */
 	uint32_t tries;

@@ -32,10 +32,10 @@ static int on_event(void *ctx, const struct event *ev)
 	struct event ours;
 
 	if (!c->remap)
-		return c->ops->event(c->out.sink, ev);
+		return c->out.sink->ops->event(c->out.sink, ev);
 	if (remap_event(c->remap, ev, &ours))
 		return -ENOMEM;
-	return c->ops->event(c->out.sink, &ours);
+	return c->out.sink->ops->event(c->out.sink, &ours);
 }
 
 static int convert_with(struct convert *c, const struct profile_file *file, struct reader *r,
@@ -49,11 +49,11 @@ static int convert_with(struct convert *c, const struct profile_file *file, stru
 
 	/* A TACH file says what was lost itself, or never knew. */
 	profile_file_context(file, &meta, c->ops == &sink_tach ? NULL : &stats, platform);
-	err = c->ops->begin(c->out.sink, &meta, tables);
+	err = c->out.sink->ops->begin(c->out.sink, &meta, tables);
 	if (!err)
 		err = profile_set_run(c->set, file, r, on_event, c);
 	if (!err)
-		err = c->ops->end(c->out.sink, &stats);
+		err = c->out.sink->ops->end(c->out.sink, &stats);
 	if (!err)
 		c->done++;
 	return err;
@@ -158,6 +158,8 @@ int convert_run(const struct file_options *opts)
 	err = profile_set_open(&set, opts->paths, opts->path_cnt, &args);
 	if (!err) {
 		set.filter = &opts->filter;
+		if (opts->group == GROUP_CONTAINER)
+			profile_set_order(&set);
 		err = convert_set(&c);
 	}
 	if (set.failed)

@@ -228,6 +228,7 @@ static void json_threads(struct json *j, const struct threads *t)
 static void json_members(struct json *j, const struct threads *t)
 {
 	char comm[PROCESS_FRAME_BYTES];
+	const char *container;
 	uint32_t i, tgid;
 
 	if (!t->process_cnt) {
@@ -236,11 +237,13 @@ static void json_members(struct json *j, const struct threads *t)
 	}
 	json_array(j, "processes");
 	for (i = 0; i < t->root.tables->frame_cnt; i++) {
-		if (!t->samples_of[i] || !process_frame_parse(t->root.tables, i, &tgid, comm))
+		if (!t->samples_of[i] ||
+		    !process_frame_parse(t->root.tables, i, &tgid, comm, &container))
 			continue;
 		json_object(j, NULL);
 		json_uint(j, "pid", tgid);
 		json_string(j, "comm", comm);
+		json_string(j, "container", *container ? container : NULL);
 		json_uint(j, "samples", t->samples_of[i]);
 		json_object_end(j);
 	}
@@ -256,6 +259,9 @@ static void json_identity(struct json *j, const struct profile_file *file)
 		json_null(j, "pid");
 	json_string(j, "comm", file->process.comm);
 	json_string(j, "command", file->process.command);
+	json_string(j, "container", file->process.container);
+	json_string(j, "image", file->process.image);
+	json_string(j, "unit", file->process.unit);
 }
 
 static void json_file(struct json *j, const struct profile_file *file,
@@ -415,6 +421,12 @@ static void print_identity(const struct profile_file *file)
 		print_text("comm", file->process.comm);
 	if (file->process.command)
 		print_text("command", file->process.command);
+	if (file->process.container)
+		print_text("container", file->process.container);
+	if (file->process.image)
+		print_text("image", file->process.image);
+	if (file->process.unit)
+		print_text("unit", file->process.unit);
 }
 
 static void print_file(const struct profile_file *file, const struct tach_info *info,

@@ -40,7 +40,7 @@ static int open_sink(struct replay *re)
 				  .title = profile_out_title(re->opts) };
 
 	if (!re->sink)
-		re->sink = re->format->open(&args);
+		re->sink = sink_new(re->format, &args);
 	return re->sink ? 0 : -errno;
 }
 
@@ -109,6 +109,8 @@ int replay_run(const struct file_options *opts)
 	if (err)
 		goto out;
 	set.filter = &opts->filter;
+	if (opts->group == GROUP_CONTAINER)
+		profile_set_order(&set);
 	if (opts->output && strcmp(opts->output, "-")) {
 		err = replay_to_file(&set, opts);
 	} else if (opts->format->binary && isatty(STDOUT_FILENO)) {

@@ -62,10 +62,23 @@ static int note_profile(struct run *run, const struct profile_file *file)
 	return 0;
 }
 
+/* By container "": in none. */
+static const char *label_of(const struct run *run, const struct profile_file *file)
+{
+	if (run->opts->by == REPORT_BY_CONTAINER)
+		return file->process.container ? file->process.container : "";
+	return file->process.comm ? file->process.comm : file->name;
+}
+
+static bool by_process(const struct run *run)
+{
+	return run->opts->by == REPORT_BY_PROCESS || run->opts->by == REPORT_BY_CONTAINER;
+}
+
 /* A row for one of the processes in the file; its first one has the file's own. */
 static int new_row(struct run *run, const struct profile_file *file, uint32_t *row)
 {
-	const char *label = file->process.comm ? file->process.comm : file->name;
+	const char *label = label_of(run, file);
 	int err = 0;
 
 	if (run->spare_row) {
@@ -90,8 +103,10 @@ static int select_row(struct run *run, bool is_process)
 	int err = 0;
 
 	if (!*row && is_process) {
-		struct profile_file *inner =
-			profile_set_inner(run->set, file, run->root.tgid, run->root.comm);
+		const char *in = *run->root.container ? run->root.container :
+							file->process.container;
+		struct profile_file *inner = profile_set_inner(run->set, file, run->root.tgid,
+							       run->root.comm, in);
 
 		if (!inner)
 			return -ENOMEM;
@@ -117,7 +132,7 @@ static int on_event(void *ctx, const struct event *ev)
 	if (run->row_of) {
 		is_process = process_root_of(&run->root, ev);
 		inner.nframes -= is_process;	/* which is no function */
-		if (run->opts->by == REPORT_BY_PROCESS)
+		if (by_process(run))
 			err = select_row(run, is_process);
 	}
 	return err ? err : report_event(run->report, &inner);
@@ -172,8 +187,7 @@ static int add_profile(void *ctx, const struct profile_file *file, struct reader
 	err = look_for_processes(run, file, reader_tables(r));
 	if (err)
 		return err;
-	err = report_begin(run->report, reader_tables(r),
-			   file->process.comm ? file->process.comm : file->name);
+	err = report_begin(run->report, reader_tables(r), label_of(run, file));
 	if (!err)
 		err = profile_set_run(run->set, file, r, on_event, run);
 	if (!err)
@@ -222,6 +236,10 @@ static void json_row(struct json *j, const struct run *run, const struct report_
 			json_null(j, "line");
 		json_uint(j, "total", row->total);
 		json_double(j, "total_pct", percent(row->total, samples));
+	} else if (run->opts->by == REPORT_BY_CONTAINER) {
+		json_string(j, "container", row->func.len ? row->func.data : NULL);
+		json_string(j, "image", run->profiles[row->profile]->process.image);
+		json_uint(j, "processes", row->profile_cnt);
 	} else {
 		const struct profile_file *file = run->profiles[row->profile];
 
@@ -232,6 +250,7 @@ static void json_row(struct json *j, const struct run *run, const struct report_
 			json_null(j, "pid");
 		json_string(j, "comm", file->process.comm);
 		json_string(j, "command", file->process.command);
+		json_string(j, "container", file->process.container);
 		if (run->opts->by == REPORT_BY_THREAD)
 			json_uint(j, "thread", row->thread_id);
 	}
@@ -290,6 +309,20 @@ static int line_of_code(struct line *line)
 	return line->name && line->place ? 0 : -ENOMEM;
 }
 
+/* How many processes, the container, its image. */
+static int line_of_container(const struct run *run, struct line *line)
+{
+	const struct profile_file *file = run->profiles[line->row->profile];
+	const char *image = file->process.image ? file->process.image : "";
+
+	if (asprintf(&line->id, "%u", line->row->profile_cnt) < 0)
+		line->id = NULL;
+	line->name = line->row->func.len ? text_escape(line->row->func.data, line->row->func.len) :
+					   strdup("(none)");
+	line->place = text_escape(image, strlen(image));
+	return line->id && line->name && line->place ? 0 : -ENOMEM;
+}
+
 static int line_of_process(const struct run *run, struct line *line)
 {
 	const struct profile_file *file = run->profiles[line->row->profile];
@@ -313,12 +346,24 @@ struct widths {
 	size_t id, name, place;	/* place 0: as long as it is */
 };
 
+static const struct {
+	const char *id, *name, *place;	/* headings */
+} columns[] = {
+	[REPORT_BY_FUNCTION] = { NULL, "function", "file:line" },
+	[REPORT_BY_LINE] = { NULL, "function", "file:line" },
+	[REPORT_BY_PROCESS] = { "pid", "process", "command" },
+	[REPORT_BY_THREAD] = { "thread", "process", "command" },
+	[REPORT_BY_CONTAINER] = { "processes", "container", "image" },
+};
+
 /* Names and places share what the numbers leave of the terminal. */
-static struct widths fit(const struct line *lines, size_t cnt, size_t terminal, size_t heading)
+static struct widths fit(const struct line *lines, size_t cnt, size_t terminal, enum report_by by)
 {
-	struct widths w = { .id = 6, .name = heading };
+	struct widths w = { .id = 6, .name = strlen(columns[by].name) };
 	size_t i, place = 0, left;
 
+	if (columns[by].id && strlen(columns[by].id) > w.id)
+		w.id = strlen(columns[by].id);
 	for (i = 0; i < cnt; i++) {
 		size_t id = lines[i].id ? text_width(lines[i].id) : 0;
 		size_t name = text_width(lines[i].name), there = text_width(lines[i].place);
@@ -364,15 +409,6 @@ static void print_header(const struct run *run)
 	free(shown);
 }
 
-static const struct {
-	const char *id, *name, *place;	/* headings */
-} columns[] = {
-	[REPORT_BY_FUNCTION] = { NULL, "function", "file:line" },
-	[REPORT_BY_LINE] = { NULL, "function", "file:line" },
-	[REPORT_BY_PROCESS] = { "pid", "process", "command" },
-	[REPORT_BY_THREAD] = { "thread", "process", "command" },
-};
-
 static void print_line(const struct run *run, const struct line *line, const struct widths *w,
 		       bool terminal)
 {
@@ -402,7 +438,7 @@ static void print_lines(const struct run *run, const struct line *lines, size_t 
 	/* As wide as the column: "ns" for what the heading calls nanoseconds. */
 	const char *what = run->unit == UNIT_NANOSECONDS ? "ns" : reader_unit_name(run->unit);
 	enum report_by by = run->opts->by;
-	struct widths w = fit(lines, cnt, terminal, strlen(columns[by].name));
+	struct widths w = fit(lines, cnt, terminal, by);
 
 	if (columns[by].id)
 		printf("%8s  %10s  %*s  ", "share %", what, (int)w.id, columns[by].id);
@@ -422,7 +458,9 @@ static int print_table(const struct run *run, const struct report_row *rows, siz
 
 	for (i = 0; !err && i < cnt; i++) {
 		lines[i].row = &rows[i];
-		err = by_code(run) ? line_of_code(&lines[i]) : line_of_process(run, &lines[i]);
+		err = by_code(run) ? line_of_code(&lines[i]) :
+		      run->opts->by == REPORT_BY_CONTAINER ? line_of_container(run, &lines[i]) :
+							     line_of_process(run, &lines[i]);
 	}
 	if (!err) {
 		print_header(run);

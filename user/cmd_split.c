@@ -153,7 +153,9 @@ static int whose_piece(struct split *s, struct piece *p)
 	p->of = s->file;
 	if (s->opts->split_by != SPLIT_BY_PROCESS || !p->key)
 		return 0;
-	inner = profile_set_inner(&s->set, s->file, s->root.tgid, s->root.comm);
+	inner = profile_set_inner(&s->set, s->file, s->root.tgid, s->root.comm,
+				  *s->root.container ? s->root.container :
+						       s->file->process.container);
 	if (!inner)
 		return -ENOMEM;
 	inner->process.command = s->file->process.command;

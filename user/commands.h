@@ -8,6 +8,7 @@
 #define TACHBPF_COMMANDS_H
 
 struct file_options;
+struct options;
 
 int info_run(const struct file_options *opts);
 int report_run(const struct file_options *opts);
@@ -21,5 +22,8 @@ int recover_run(const struct file_options *opts);
 
 /* Works on no file: of its options only --json is looked at. */
 int doctor_run(const struct file_options *opts);
+
+/* The Pythons that meet record's conditions. */
+int ps_run(const struct options *o);
 
 #endif

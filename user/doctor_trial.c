@@ -101,8 +101,12 @@ static void read_logs(struct trial *t, struct tachbpf_bpf *skel, char *logs)
 	bpf_object__for_each_program(prog, skel->obj) {
 		struct trial_program *p = &t->programs[i];
 
+		if (!bpf_program__autoload(prog))
+			continue;	/* it has no log */
 		if (i == t->cnt)
 			break;
+		if (!bpf_program__autoload(prog))
+			continue;
 		snprintf(p->name, sizeof(p->name), "%s", bpf_program__name(prog));
 		p->loaded = bpf_program__fd(prog) >= 0;
 		p->instructions = processed(logs + i++ * LOG_BYTES);

@@ -95,6 +95,9 @@ struct profile_meta {
 	uint32_t features;	/* FEATURE_* */
 	uint32_t tgid;		/* 0: not known */
 	const char *comm;	/* NULL: not known; hostile */
+	const char *container;	/* its label; NULL: none, or not known; hostile */
+	const char *image;	/* that it was made from; likewise */
+	bool of_container;	/* of all processes of one, whose label is comm */
 	uint64_t start_utc_ns;	/* start_us as time of day; 0: not known */
 	const char *platform;	/* "Linux 6.1.0"; NULL: not known; hostile */
 };

@@ -85,10 +85,11 @@ bool filter_wants_process(const struct filter_options *o, uint32_t tgid, const c
 bool filter_wants_tables(const struct filter_options *o, const struct profile_tables *tables)
 {
 	char comm[PROCESS_FRAME_BYTES];
+	const char *container;
 	uint32_t i, tgid;
 
 	for (i = 0; i < tables->frame_cnt; i++)
-		if (process_frame_parse(tables, i, &tgid, comm) &&
+		if (process_frame_parse(tables, i, &tgid, comm, &container) &&
 		    filter_wants_process(o, tgid, comm))
 			return true;
 	return false;

@@ -65,6 +65,11 @@ static int run_doctor(const struct options *o)
 	return doctor_run(&o->files);
 }
 
+static int run_ps(const struct options *o)
+{
+	return ps_run(o);
+}
+
 static int (*const run[])(const struct options *o) = {
 	[COMMAND_RECORD] = run_record,
 	[COMMAND_INFO] = run_info,
@@ -77,6 +82,7 @@ static int (*const run[])(const struct options *o) = {
 	[COMMAND_DIFF] = run_diff,
 	[COMMAND_RECOVER] = run_recover,
 	[COMMAND_DOCTOR] = run_doctor,
+	[COMMAND_PS] = run_ps,
 };
 
 int main(int argc, char **argv)

@@ -66,14 +66,17 @@ struct merged_pour {
 };
 
 struct merged_pour *merged_pour_new(const struct profile_tables *tables, struct intern *into,
-				    struct sink *sink, pid_t tgid, const char *comm)
+				    struct sink *sink, pid_t tgid, const char *comm,
+				    const struct container *container)
 {
 	struct merged_pour *p = calloc(1, sizeof(*p));
-	char name[PROCESS_FRAME_BYTES];
+	char name[PROCESS_FRAME_BYTES], label[CONTAINER_LABEL_BYTES] = "";
 
 	if (!p)
 		return NULL;
-	process_frame_name(name, tgid, comm);
+	if (container)
+		container_label(container, label);
+	process_frame_name(name, tgid, comm, label);
 	p->sink = sink;
 	p->remap = remap_new(tables, into);
 	if (!p->remap || intern_synthetic(into, name, &p->root)) {

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "event.h"
+#include "identity.h"
 #include "intern.h"
 #include "proc.h"
 #include "sinks/sink.h"
@@ -21,6 +22,7 @@ struct merged_member {
 	pid_t tgid;
 	uint32_t samples;
 	float begin_s, end_s;
+	struct identity identity;
 };
 
 /*
@@ -34,7 +36,8 @@ struct merged_pour;
 
 /* tables: the member's; into: those of the merged profile; sink takes its samples. NULL: no memory. */
 struct merged_pour *merged_pour_new(const struct profile_tables *tables, struct intern *into,
-				    struct sink *sink, pid_t tgid, const char *comm);
+				    struct sink *sink, pid_t tgid, const char *comm,
+				    const struct container *container);
 void merged_pour_free(struct merged_pour *p);
 /* For held_replay(); ctx is the struct merged_pour. 0 or -errno. */
 int merged_pour_event(void *ctx, const struct event *ev);

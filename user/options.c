@@ -36,15 +36,21 @@ static int check_export(const struct file_options *f)
 static int check_record(struct options *o)
 {
 	struct record_options *r = &o->record;
+	const struct selection *s = &r->selection;
 	int selected = r->all + (r->pid_cnt > 0) + (r->command != NULL);
 
 	r->verbose = o->verbose;
+	if (!selected && (s->cnt || s->min_age_s > 0)) {
+		r->all = true;
+		selected = 1;
+	}
 	if (selected == 1)
 		return 0;
 	if (selected)
 		log_error("-a, -p and -- COMMAND exclude each other: give only one of them");
 	else
-		log_error("nothing to record: give -a, -p PID or -- COMMAND; see: tachbpf --help");
+		log_error("nothing to record: give -a, a condition such as "
+			  "--container NAME, -p PID or -- COMMAND; see: tachbpf --help");
 	return -EINVAL;
 }
 
@@ -140,7 +146,7 @@ int options_parse(struct options *o, int argc, char **argv)
 	err = cli_parse(&options_commands[o->command], argv, o);
 	if (err || o->show != SHOW_NOTHING)
 		return err;
-	if (o->command == COMMAND_DOCTOR)
+	if (o->command == COMMAND_DOCTOR || o->command == COMMAND_PS)
 		return 0;
 	return o->command == COMMAND_RECORD ? check_record(o) : check_files(o);
 }
@@ -148,6 +154,7 @@ int options_parse(struct options *o, int argc, char **argv)
 void options_free(struct options *o)
 {
 	free(o->record.pids);
+	selection_free(&o->record.selection);
 	free(o->files.paths);
 	filter_options_free(&o->files.filter);
 	memset(o, 0, sizeof(*o));

@@ -14,6 +14,7 @@
 #include "readers/reader.h"
 #include "filter.h"
 #include "modes.h"
+#include "select.h"
 #include "sinks/sink.h"
 
 /* Usage errors end the program with this, everything else that fails with 1. */
@@ -24,6 +25,7 @@ struct record_options {
 	bool all;			/* -a */
 	pid_t *pids;			/* -p; pid_cnt of them */
 	size_t pid_cnt;
+	struct selection selection;	/* --container, --exclude-..., --children, --min-age */
 	char **command;			/* -- CMD ARGS...; NULL: none; not owned */
 	uint32_t rate_hz;		/* -r; 0: default for the selection */
 	enum sampler_event event;	/* -e */
@@ -43,7 +45,8 @@ struct record_options {
 	int verbose;			/* -v, -v -v; -1 with -q */
 };
 
-enum report_by { REPORT_BY_FUNCTION, REPORT_BY_LINE, REPORT_BY_PROCESS, REPORT_BY_THREAD };
+enum report_by { REPORT_BY_FUNCTION, REPORT_BY_LINE, REPORT_BY_PROCESS, REPORT_BY_THREAD,
+		 REPORT_BY_CONTAINER };
 enum report_sort { REPORT_SORT_SELF, REPORT_SORT_TOTAL, REPORT_SORT_NAME, REPORT_SORT_FILE };
 
 enum mem_by { MEM_BY_STACK, MEM_BY_FILE, MEM_BY_FUNCTION };
@@ -88,7 +91,7 @@ struct file_options {
 enum command_id {
 	COMMAND_RECORD, COMMAND_INFO, COMMAND_REPORT, COMMAND_REPLAY, COMMAND_MEM,
 	COMMAND_CONVERT, COMMAND_MERGE, COMMAND_SPLIT, COMMAND_DIFF, COMMAND_RECOVER,
-	COMMAND_DOCTOR,
+	COMMAND_DOCTOR, COMMAND_PS,
 };
 
 /* Instead of running the command: print this on stdout. */

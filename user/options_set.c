@@ -132,7 +132,8 @@ int opt_choice(void *target, const struct cli_option *opt, const char *value)
 _Static_assert(sizeof(enum tach_layout) == sizeof(int) && sizeof(enum report_by) == sizeof(int) &&
 	       sizeof(enum report_sort) == sizeof(int) && sizeof(enum split_by) == sizeof(int) &&
 	       sizeof(enum diff_sort) == sizeof(int) && sizeof(enum reader_value) == sizeof(int) &&
-	       sizeof(enum sampler_event) == sizeof(int) && sizeof(enum mem_by) == sizeof(int) && sizeof(enum mem_sort) == sizeof(int) &&
+	       sizeof(enum sampler_event) == sizeof(int) && sizeof(enum select_children) == sizeof(int) &&
+	       sizeof(enum mem_by) == sizeof(int) && sizeof(enum mem_sort) == sizeof(int) &&
 	       sizeof(enum sink_lines) == sizeof(int) && sizeof(enum sink_group) == sizeof(int),
 	       "opt_choice() and opt_value() write an int");
 
@@ -221,6 +222,24 @@ int opt_pids(void *target, const struct cli_option *opt, const char *value)
 		if (err || !*end)
 			return err;
 	}
+}
+
+int opt_select(void *target, const struct cli_option *opt, const char *value)
+{
+	const struct select_option *which = opt->data;
+	struct options *o = target;
+
+	return select_add(&o->record.selection, which->kind, which->exclude, value);
+}
+
+int opt_min_age(void *target, const struct cli_option *opt, const char *value)
+{
+	struct options *o = target;
+
+	if (options_duration(value, &o->record.selection.min_age_s))
+		return bad_value(opt, value, "give more than 0 and at most 366 days, such as "
+					     "5, 0.5s, 5m or 1h");
+	return 0;
 }
 
 int opt_limit(void *target, const struct cli_option *opt, const char *value)

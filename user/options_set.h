@@ -11,6 +11,12 @@
 #include "cli.h"
 #include "options.h"
 
+/* opt_select(): a condition of this kind, in opt->data. */
+struct select_option {
+	enum select_kind kind;
+	bool exclude;
+};
+
 struct choice {
 	const char *name;	/* NULL ends the table */
 	int value;
@@ -33,6 +39,8 @@ int opt_rate(void *target, const struct cli_option *opt, const char *value);
 int opt_code_cache(void *target, const struct cli_option *opt, const char *value);
 int opt_duration(void *target, const struct cli_option *opt, const char *value);
 int opt_pids(void *target, const struct cli_option *opt, const char *value);
+int opt_select(void *target, const struct cli_option *opt, const char *value);
+int opt_min_age(void *target, const struct cli_option *opt, const char *value);
 int opt_limit(void *target, const struct cli_option *opt, const char *value);
 int opt_thread(void *target, const struct cli_option *opt, const char *value);
 int opt_process(void *target, const struct cli_option *opt, const char *value);

@@ -24,7 +24,8 @@ static const struct choice layouts[] = {
 };
 static const struct choice bys[] = {
 	{ "function", REPORT_BY_FUNCTION }, { "line", REPORT_BY_LINE },
-	{ "process", REPORT_BY_PROCESS }, { "thread", REPORT_BY_THREAD }, { 0 }
+	{ "process", REPORT_BY_PROCESS }, { "thread", REPORT_BY_THREAD },
+	{ "container", REPORT_BY_CONTAINER }, { 0 }
 };
 /* Samples are counted where they are taken: that order is self's. */
 static const struct choice sorts[] = {
@@ -54,7 +55,8 @@ static const struct choice diff_sorts[] = {
 	{ "b", DIFF_SORT_B }, { "name", DIFF_SORT_NAME }, { "file", DIFF_SORT_FILE }, { 0 }
 };
 static const struct choice groups[] = {
-	{ "process", GROUP_PROCESS }, { "thread", GROUP_THREAD }, { 0 }
+	{ "process", GROUP_PROCESS }, { "thread", GROUP_THREAD },
+	{ "container", GROUP_CONTAINER }, { 0 }
 };
 static const struct choice lines_apart[] = { { "", LINES_APART }, { 0 } };
 static const struct choice lines_merged[] = { { "", LINES_MERGED }, { 0 } };
@@ -77,11 +79,47 @@ static const enum options_show show_help = SHOW_HELP, show_version = SHOW_VERSIO
 	  FILES(reader.value), values }
 #define SELECTION "What to record (one of these, or -- COMMAND)"
 
+/* Alone they mean -a. */
+#define CONDITIONS "Which of them (one of each kind given must fit; may be repeated)"
+#define EXCLUSIONS "Which of them not (nothing given may fit)"
+#define CONDITION(NAME, KIND, ARG, HELP)                                                           \
+	{ 0, #NAME, ARG, CONDITIONS, HELP, opt_select, 0, &(const struct select_option){ KIND, false } }
+#define EXCLUSION(NAME, KIND, ARG, HELP)                                                           \
+	{ 0, "exclude-" #NAME, ARG, EXCLUSIONS, HELP, opt_select, 0,                               \
+	  &(const struct select_option){ KIND, true } }
+#define CONDITION_OPTIONS                                                                          \
+	CONDITION(container, SELECT_CONTAINER, "ID|NAME", "of this container; of an id the beginning"), \
+	CONDITION(pod, SELECT_POD, "UID|NAME", "of this pod (Kubernetes, podman)"),                \
+	CONDITION(cgroup, SELECT_CGROUP, "PATH", "in this cgroup or one below it"),                \
+	CONDITION(unit, SELECT_UNIT, "UNIT", "of this systemd unit: nginx, user-*.slice"),         \
+	CONDITION(uid, SELECT_UID, "USER[,USER...]", "acting as this user, a name or number"),     \
+	CONDITION(comm, SELECT_COMM, "GLOB", "whose name matches, as ps -o comm has it"),          \
+	CONDITION(exe, SELECT_EXE, "GLOB", "whose executable matches, the path if GLOB has a /"),  \
+	{ 0, "min-age", "TIME", CONDITIONS, "not before they are so old: 5, 0.5s, 5m", opt_min_age, \
+	  0, NULL }
+#define EXCLUSION_OPTIONS                                                                          \
+	EXCLUSION(container, SELECT_CONTAINER, "ID|NAME", "likewise"),                             \
+	EXCLUSION(pod, SELECT_POD, "UID|NAME", "likewise"),                                        \
+	EXCLUSION(cgroup, SELECT_CGROUP, "PATH", "likewise"),                                      \
+	EXCLUSION(unit, SELECT_UNIT, "UNIT", "likewise"),                                          \
+	EXCLUSION(pid, SELECT_PID, "PID[,PID...]", "these; with --children what they start, too"), \
+	EXCLUSION(uid, SELECT_UID, "USER[,USER...]", "likewise"),                                  \
+	EXCLUSION(comm, SELECT_COMM, "GLOB", "likewise"),                                          \
+	EXCLUSION(exe, SELECT_EXE, "GLOB", "likewise")
+static const struct choice children_yes[] = { { "", CHILDREN_YES }, { 0 } };
+static const struct choice children_no[] = { { "", CHILDREN_NO }, { 0 } };
+
 static const struct cli_option record_table[] = {
 	{ 'a', "all", NULL, SELECTION, "every Python process on this host", opt_flag, RECORD(all),
 	  NULL },
 	{ 'p', "pid", "PID[,PID...]", SELECTION, "these processes; may be repeated", opt_pids, 0,
 	  NULL },
+	CONDITION_OPTIONS,
+	{ 0, "children", NULL, CONDITIONS, "-p: and what these processes start", opt_value,
+	  RECORD(selection.children), children_yes },
+	{ 0, "no-children", NULL, CONDITIONS, "-- COMMAND: without what it starts", opt_value,
+	  RECORD(selection.children), children_no },
+	EXCLUSION_OPTIONS,
 	{ 'r', "rate", "RATE", "How to record",
 	  "samples per second and CPU: 99, 999, 10khz\n(default: 99 with -a, 999 otherwise)",
 	  opt_rate, 0, NULL },
@@ -139,7 +177,8 @@ static const struct cli_option record_table[] = {
 	{ 0, "ignore", "REGEX", SAMPLES, "without such a frame", opt_regex,                        \
 	  FILES(filter.ignore), NULL }
 #define EXPORT_OPTIONS                                                                             \
-	{ 0, "by", "GROUP", "Output", "process or thread (default: as the format's users expect)", \
+	{ 0, "by", "GROUP", "Output", "process, thread or container (default: as the\n"                \
+	  "format's users expect)",                                                                \
 	  opt_choice, FILES(group), groups },                                                      \
 	{ 0, "lines", NULL, "Output", "tell the lines of a function apart", opt_value,             \
 	  FILES(lines), lines_apart },                                                             \
@@ -163,7 +202,7 @@ static const struct cli_option info_table[] = {
 
 static const struct cli_option report_table[] = {
 	INPUT_OPTIONS,
-	{ 0, "by", "KEY", "Rows", "function (default), line, process or thread", opt_choice,
+	{ 0, "by", "KEY", "Rows", "function (default), line, process, thread or\ncontainer", opt_choice,
 	  FILES(by), bys },
 	{ 0, "sort", "KEY", "Rows", "self (default), total, samples, name or file", opt_choice,
 	  FILES(sort), sorts },
@@ -252,8 +291,16 @@ static const struct cli_option doctor_table[] = {
 	GENERAL_OPTIONS,
 };
 
+static const struct cli_option ps_table[] = {
+	CONDITION_OPTIONS,
+	EXCLUSION_OPTIONS,
+	{ 0, "json", NULL, "Output", "as JSON", opt_flag, FILES(json), NULL },
+	GENERAL_OPTIONS,
+};
+
 static const char *const record_synopsis[] = {
 	"tachbpf [record] -a [OPTIONS]",
+	"tachbpf [record] --container NAME | --unit UNIT | --uid USER ... [OPTIONS]",
 	"tachbpf [record] -p PID[,PID...] [OPTIONS]",
 	"tachbpf [record] [OPTIONS] -- COMMAND [ARGUMENT...]",
 	NULL
@@ -347,6 +394,15 @@ static const char *const doctor_examples[] = {
 	NULL
 };
 
+static const char *const ps_synopsis[] = { "tachbpf ps [OPTIONS]", NULL };
+static const char *const ps_examples[] = {
+	"sudo tachbpf ps",
+	"every Python process: its container, version, CPU time; whether it can be profiled",
+	"sudo tachbpf ps --container checkout --json",
+	"those of one container, for programs",
+	NULL
+};
+
 #define FILE_COMMAND(NAME, HELP)                                                                   \
 	{ #NAME, HELP, NAME##_synopsis, NAME##_examples, NAME##_table, ARRAY_SIZE(NAME##_table),   \
 	  opt_files_word, NULL }
@@ -370,4 +426,6 @@ const struct cli_command options_commands[OPTIONS_COMMAND_CNT] = {
 	[COMMAND_DOCTOR] = { "doctor", "Say whether this machine can record, and if not, why not.",
 			     doctor_synopsis, doctor_examples, doctor_table,
 			     ARRAY_SIZE(doctor_table), opt_no_word, NULL },
+	[COMMAND_PS] = { "ps", "List the Python processes on this host.", ps_synopsis, ps_examples,
+			 ps_table, ARRAY_SIZE(ps_table), opt_no_word, NULL },
 };

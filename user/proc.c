@@ -122,6 +122,7 @@ int proc_open_mapped(pid_t tgid, const struct proc_map *m)
 int proc_stat(pid_t tgid, struct proc_stat *st)
 {
 	char path[64], buf[1024], *open_paren, *close_paren;
+	unsigned long long user, system;
 	unsigned int flags;
 	int threads;
 	ssize_t n;
@@ -145,14 +146,60 @@ int proc_stat(pid_t tgid, struct proc_stat *st)
 	*close_paren = '\0';
 	snprintf(st->comm, sizeof(st->comm), "%s", open_paren + 1);
 	if (sscanf(close_paren + 1,
-		   " %c %d %*d %*d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %d %*d "
-		   "%" SCNu64, &state, &st->ppid, &flags, &threads, &st->start_ticks) != 5)
+		   " %c %d %*d %*d %*d %*d %u %*u %*u %*u %*u %llu %llu %*d %*d %*d %*d %d %*d "
+		   "%" SCNu64, &state, &st->ppid, &flags, &user, &system, &threads,
+		   &st->start_ticks) != 7)
 		return -EINVAL;
+	st->cpu_ticks = user + system;
 	/* Its first thread may end before the others: that is no zombie process. */
 	st->ended = state == 'Z' || state == 'X';
 	st->zombie = st->ended && threads <= 1;
 	st->exiting = flags & 0x4 && threads <= 1;	/* PF_EXITING */
 	st->kernel_thread = flags & 0x00200000;	/* PF_KTHREAD */
+	return 0;
+}
+
+/* The value of a line "Name:\tvalue"; NULL: there is none. comm, in the first, cannot fake one. */
+static const char *status_line(const char *text, const char *name)
+{
+	const char *at = strstr(text, name);
+
+	return at ? at + strlen(name) : NULL;
+}
+
+int proc_status(pid_t tgid, struct proc_status *st)
+{
+	char path[64], buf[8192], *end;
+	const char *uid, *threads, *ids;
+	ssize_t n;
+	int fd;
+
+	memset(st, 0, sizeof(*st));
+	snprintf(path, sizeof(path), "/proc/%d/status", tgid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENOENT ? -ESRCH : -errno;
+	n = read(fd, buf, sizeof(buf) - 1);
+	close(fd);
+	if (n <= 0)
+		return -ESRCH;
+	buf[n] = '\0';
+	uid = status_line(buf, "\nUid:\t");
+	threads = status_line(buf, "\nThreads:\t");
+	ids = status_line(buf, "\nNStgid:\t");
+	if (!uid)
+		return -EINVAL;
+	strtoul(uid, &end, 10);		/* the real one comes first */
+	st->uid = (uint32_t)strtoul(end, NULL, 10);
+	st->threads = threads ? (uint32_t)strtoul(threads, NULL, 10) : 0;
+	while (ids && st->ns_tgid_cnt < PROC_NS_MAX) {
+		long id = strtol(ids, &end, 10);
+
+		if (end == ids || id <= 0 || *ids == '\n')
+			break;
+		st->ns_tgids[st->ns_tgid_cnt++] = (pid_t)id;
+		ids = *end == '\t' ? end + 1 : NULL;
+	}
 	return 0;
 }
 
@@ -192,6 +239,23 @@ int proc_exe(pid_t tgid, char *path, size_t size)
 		return -ENAMETOOLONG;
 	path[n] = '\0';
 	return 0;
+}
+
+int proc_euid(pid_t tgid, uint32_t *uid)
+{
+	char path[64], line[256];
+	int err = -EINVAL;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", tgid);
+	f = fopen(path, "re");
+	if (!f)
+		return errno == ENOENT ? -ESRCH : -errno;
+	while (err && fgets(line, sizeof(line), f))
+		if (sscanf(line, "Uid: %*u %" SCNu32, uid) == 1)
+			err = 0;
+	fclose(f);
+	return err;
 }
 
 int proc_each(int (*cb)(void *ctx, pid_t tgid), void *ctx)

@@ -41,6 +41,7 @@ struct proc_stat {
 	char comm[PROC_COMM_MAX];	/* raw bytes, terminated */
 	pid_t ppid;
 	uint64_t start_ticks;		/* since boot, 1/100 s (USER_HZ) */
+	uint64_t cpu_ticks;		/* of all its threads so far, user and system; likewise */
 	bool ended;		/* this thread, the process' first one */
 	bool zombie;		/* all of them */
 	bool exiting;		/* on its way to become one */
@@ -48,6 +49,17 @@ struct proc_stat {
 };
 /* 0 or -errno; -ESRCH: no such process. */
 int proc_stat(pid_t tgid, struct proc_stat *st);
+
+/* What /proc/PID/status says of whose it is and where. */
+#define PROC_NS_MAX 33		/* MAX_PID_NS_LEVEL is 32 (include/linux/pid_namespace.h) */
+struct proc_status {
+	uint32_t uid;		/* the effective one, which ps shows */
+	uint32_t threads;
+	pid_t ns_tgids[PROC_NS_MAX];	/* in each pid namespace, from ours to its own */
+	uint32_t ns_tgid_cnt;	/* 0: not told */
+};
+/* 0 or -errno; -ESRCH: no such process. */
+int proc_status(pid_t tgid, struct proc_status *st);
 
 /*
  * A process whose first thread has ended goes on, but /proc/PID shows nothing of it any
@@ -61,6 +73,9 @@ int proc_cmdline(pid_t tgid, char *out, size_t size);
 
 /* The path of a process' executable as proc_maps() has it. 0 or -errno. */
 int proc_exe(pid_t tgid, char *path, size_t size);
+
+/* Whom it acts as: its effective uid. 0 or -errno; -ESRCH: no such process. */
+int proc_euid(pid_t tgid, uint32_t *uid);
 
 /* Call cb for every process there is now, until it returns non-zero. 0 or that, or -errno. */
 int proc_each(int (*cb)(void *ctx, pid_t tgid), void *ctx);

@@ -372,6 +372,11 @@ const char *process_command(const struct process *p)
 	return p->command;
 }
 
+const struct identity *process_identity(const struct process *p)
+{
+	return &p->args.identity;
+}
+
 const struct cpython_image *process_image(const struct process *p)
 {
 	return p->args.image;

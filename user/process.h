@@ -11,6 +11,7 @@
 #include "../bpf/abi.h"
 #include "cpython/image.h"
 #include "event.h"
+#include "identity.h"
 #include "proc.h"
 #include "sinks/sink.h"
 
@@ -40,6 +41,7 @@ struct process_args {
 	const struct cpython_image *image;	/* outlives the process */
 	struct py_proc py;	/* how the kernel walks it; kept for forks. runtime 0: not known */
 	bool opcodes;
+	struct identity identity;
 	struct profile_meta meta;	/* python_*, tgid and comm are filled in */
 };
 
@@ -94,6 +96,7 @@ bool process_knows_start(struct process *p, uint64_t start_ns);
 const char *process_comm(const struct process *p);
 /* As it was executed; NULL: ask /proc. */
 const char *process_command(const struct process *p);
+const struct identity *process_identity(const struct process *p);
 const struct cpython_image *process_image(const struct process *p);
 const struct py_proc *process_py(const struct process *p);
 /* Filled to the moment. */

@@ -12,13 +12,31 @@
 #include "util.h"
 
 #define PREFIX "<process "
+#define IN_CONTAINER " @"
 
-void process_frame_name(char out[PROCESS_FRAME_BYTES], uint32_t tgid, const char *comm)
+/* A comm cannot claim a container: " @" in it becomes " \x40". */
+static void escape_comm(const char *comm, char *out, size_t size)
+{
+	const char *at = strstr(comm, IN_CONTAINER);
+	size_t len;
+
+	escape_text(comm, at ? (size_t)(at - comm) : strlen(comm), out, size);
+	if (!at)
+		return;
+	len = strlen(out);
+	len += (size_t)snprintf(out + len, size - len, " \\x40");
+	if (len < size)
+		escape_comm(at + strlen(IN_CONTAINER), out + len, size - len);
+}
+
+void process_frame_name(char out[PROCESS_FRAME_BYTES], uint32_t tgid, const char *comm,
+			const char *container)
 {
 	char shown[4 * PROC_COMM_MAX];
 
-	snprintf(out, PROCESS_FRAME_BYTES, PREFIX "%u %s>", tgid,
-		 escape_text(comm, strlen(comm), shown, sizeof(shown)));
+	escape_comm(comm, shown, sizeof(shown));
+	snprintf(out, PROCESS_FRAME_BYTES, PREFIX "%u %s%s%s>", tgid, shown,
+		 *container ? IN_CONTAINER : "", container);
 }
 
 static bool is(const struct string_ref *s, const char *text)
@@ -27,11 +45,11 @@ static bool is(const struct string_ref *s, const char *text)
 }
 
 bool process_frame_parse(const struct profile_tables *tables, uint32_t frame, uint32_t *tgid,
-			 char comm[PROCESS_FRAME_BYTES])
+			 char comm[PROCESS_FRAME_BYTES], const char **container)
 {
 	const struct frame *f;
 	const struct string_ref *s;
-	char text[PROCESS_FRAME_BYTES], *end;
+	char text[PROCESS_FRAME_BYTES], *end, *at;
 	unsigned long n;
 
 	if (frame >= tables->frame_cnt)
@@ -50,6 +68,10 @@ bool process_frame_parse(const struct profile_tables *tables, uint32_t frame, ui
 		return false;
 	*tgid = n;
 	snprintf(comm, PROCESS_FRAME_BYTES, "%s", end + 1);
+	at = strstr(comm, IN_CONTAINER);
+	*container = at ? at + strlen(IN_CONTAINER) : comm + strlen(comm);
+	if (at)
+		*at = '\0';
 	return true;
 }
 
@@ -62,7 +84,7 @@ bool process_root_of(struct process_root *root, const struct event *ev)
 	frame = ev->frames[ev->nframes - 1];
 	if (!root->known || root->frame != frame)
 		root->is_process = process_frame_parse(root->tables, frame, &root->tgid,
-						       root->comm);
+						       root->comm, &root->container);
 	root->known = true;
 	root->frame = frame;
 	return root->is_process;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * process_frame.h - the outermost frame "<process PID COMM>" that tells processes
- * apart in a file that several share.
+ * apart in a file that several share; of one in a container "<process PID COMM @CONTAINER>".
  *
  * Knows the name, no file: whether a file may hold such frames is for its reader to say.
  */
@@ -12,18 +12,23 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "containers.h"
 #include "event.h"
 #include "proc.h"
 
 /* Room for a name with every byte of comm escaped. */
-#define PROCESS_FRAME_BYTES (4 * PROC_COMM_MAX + 32)
+#define PROCESS_FRAME_BYTES (4 * PROC_COMM_MAX + CONTAINER_LABEL_BYTES + 32)
 
-/* comm, hostile, is escaped. */
-void process_frame_name(char out[PROCESS_FRAME_BYTES], uint32_t tgid, const char *comm);
+/* comm, hostile, is escaped; container is a container_label(), "": in none. */
+void process_frame_name(char out[PROCESS_FRAME_BYTES], uint32_t tgid, const char *comm,
+			const char *container);
 
-/* Whose stacks are those with this frame outermost? false: it is no such frame. */
+/*
+ * Whose stacks are those with this frame outermost? *container points into comm's buffer, to
+ * "" if it is in none. false: it is no such frame.
+ */
 bool process_frame_parse(const struct profile_tables *tables, uint32_t frame, uint32_t *tgid,
-			 char comm[PROCESS_FRAME_BYTES]);
+			 char comm[PROCESS_FRAME_BYTES], const char **container);
 
 /* The last answer: stacks of a process come one after the other. */
 struct process_root {
@@ -32,6 +37,7 @@ struct process_root {
 	uint32_t frame;			/* that the rest is of */
 	uint32_t tgid;
 	char comm[PROCESS_FRAME_BYTES];
+	const char *container;		/* its label; "": none */
 };
 
 /* Is the event's outermost frame a process'? Then *root says whose. */

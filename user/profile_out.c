@@ -67,7 +67,7 @@ int profile_out_open(struct profile_out *out, const struct sink_ops *ops, const 
 	if (ops == &sink_tach && !opts->no_compression)
 		args.compressor = out->compressor = compressor_new(COMPRESS_LEVEL);
 	if (ops != &sink_tach || opts->no_compression || out->compressor)
-		out->sink = ops->open(&args);
+		out->sink = sink_new(ops, &args);
 	if (out->sink)
 		return 0;
 	err = errno ? -errno : -ENOMEM;

@@ -199,6 +199,20 @@ int profile_set_open(struct profile_set *set, char *const *paths, size_t cnt,
 	return err;
 }
 
+static int by_container(const void *a, const void *b)
+{
+	const struct profile_file *x = a, *y = b;
+	int diff = strcmp(x->process.container ? x->process.container : "",
+			  y->process.container ? y->process.container : "");
+
+	return diff ? diff : strverscmp(x->path, y->path);
+}
+
+void profile_set_order(struct profile_set *set)
+{
+	qsort(set->files, set->file_cnt, sizeof(*set->files), by_container);
+}
+
 void profile_set_free(struct profile_set *set)
 {
 	size_t i;
@@ -211,6 +225,7 @@ void profile_set_free(struct profile_set *set)
 	}
 	for (i = 0; i < set->inner_cnt; i++) {
 		free(set->inner[i]->comm);
+		free(set->inner[i]->container);
 		free(set->inner[i]);
 	}
 	free(set->inner);
@@ -229,7 +244,7 @@ static void report_damage(struct profile_set *set, const struct profile_file *f,
 }
 
 struct profile_file *profile_set_inner(struct profile_set *set, const struct profile_file *file,
-				       uint32_t tgid, const char *comm)
+				       uint32_t tgid, const char *comm, const char *container)
 {
 	struct profile_file **list, *inner;
 
@@ -244,8 +259,12 @@ struct profile_file *profile_set_inner(struct profile_set *set, const struct pro
 	inner->process = (struct session_process){ .tgid = tgid };
 	inner->comm = comm ? strdup(comm) : NULL;
 	inner->process.comm = inner->comm;
+	inner->container = container ? strdup(container) : NULL;
+	inner->process.container = inner->container;
+	if (container)
+		inner->process.image = file->process.image;
 	set->inner[set->inner_cnt++] = inner;
-	return comm && !inner->comm ? NULL : inner;
+	return (comm && !inner->comm) || (container && !inner->container) ? NULL : inner;
 }
 
 /*
@@ -257,7 +276,7 @@ static const struct profile_file *inner_file(struct profile_set *set, struct pro
 {
 	if (!meta->tgid && !meta->comm)
 		return file;
-	return profile_set_inner(set, file, meta->tgid, meta->comm);
+	return profile_set_inner(set, file, meta->tgid, meta->comm, meta->container);
 }
 
 /* Profiles of a set on their way to a visitor. */
@@ -390,6 +409,8 @@ void profile_file_context(const struct profile_file *file, struct profile_meta *
 
 	meta->tgid = file->process.tgid;
 	meta->comm = file->process.comm;
+	meta->container = file->process.container;
+	meta->image = file->process.image;
 	if (!file->session)
 		return;
 	kernel = session_file_kernel(file->session);

@@ -33,6 +33,7 @@ struct profile_file {
 	const char *name;		/* path's last component */
 	struct session_process process;	/* from session.json, else from the name */
 	char *comm;			/* what process.comm points to if not from session.json */
+	char *container;		/* likewise */
 	const struct session_file *session;	/* NULL: none */
 };
 
@@ -67,12 +68,15 @@ int profile_set_open(struct profile_set *set, char *const *paths, size_t cnt,
 		     const struct reader_args *args);
 void profile_set_free(struct profile_set *set);
 
+/* Files of one container one after the other, those of none first. */
+void profile_set_order(struct profile_set *set);
+
 /*
- * An entry for one of several processes in a file; valid until profile_set_free(). NULL: no
+ * An entry for one of several processes in a file (container: its label, NULL: none); valid until profile_set_free(). NULL: no
  * memory. file's command is kept if it is the same for all of them.
  */
 struct profile_file *profile_set_inner(struct profile_set *set, const struct profile_file *file,
-				       uint32_t tgid, const char *comm);
+				       uint32_t tgid, const char *comm, const char *container);
 
 /*
  * Open every file in turn and call visit() for each profile in it whose process the

@@ -13,8 +13,10 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "identity.h"
 #include "options.h"
 #include "precheck.h"
+#include "privileges.h"
 #include "recording.h"
 #include "session.h"
 #include "spawn.h"
@@ -27,8 +29,10 @@
 
 struct record {
 	const struct record_options *opts;
+	struct identities *identities;
 	struct recording *recording;
 	struct session *session;
+	struct selection selection;	/* the options', as it is found to be met */
 	struct spawned child;
 	int child_status;
 	bool child_ended;
@@ -67,14 +71,23 @@ static char *selection_text(const struct record_options *o)
 	char pid[16];
 	size_t i;
 
-	buf_add(&b, o->all ? "-a" : o->command ? "--" : "-p", 2);
+	if (o->command) {
+		select_text(&o->selection, &b);
+		buf_add(&b, " --", 3);
+	} else {
+		buf_add(&b, o->all ? "-a" : "-p", 2);
+	}
 	for (i = 0; i < o->pid_cnt; i++)
 		buf_add(&b, pid, snprintf(pid, sizeof(pid), "%c%d", i ? ',' : ' ', o->pids[i]));
 	for (i = 0; o->command && o->command[i]; i++) {
 		buf_add(&b, " ", 1);
 		buf_add(&b, o->command[i], strlen(o->command[i]));
 	}
+	if (!o->command)
+		select_text(&o->selection, &b);
 	buf_add(&b, "", 1);
+	if (b.data && *b.data == ' ')
+		memmove(b.data, b.data + 1, b.len - 1);
 	return (char *)b.data;
 }
 
@@ -83,7 +96,7 @@ static int open_recording(struct record *r)
 	const struct record_options *o = r->opts;
 	struct recording_args args = {
 		.output = o->output,
-		.single_file = o->pid_cnt == 1,
+		.single_file = o->pid_cnt == 1 && o->selection.children != CHILDREN_YES,
 		.compress = !o->no_compression,
 		.layout = o->layout,
 		.split_all = o->split == SPLIT_ALL,
@@ -99,11 +112,17 @@ static int open_recording(struct record *r)
 	return r->recording ? 0 : -errno;
 }
 
+static bool has_conditions(const struct record_options *o)
+{
+	return o->selection.cnt || o->selection.min_age_s > 0;
+}
+
 static int open_session(struct record *r)
 {
 	const struct record_options *o = r->opts;
 	struct session_args args = {
 		.all = o->all,
+		.children = o->selection.children == CHILDREN_YES,
 		.gc = !o->no_gc,
 		.opcodes = o->opcodes,
 		.self_time = o->self_time,
@@ -112,6 +131,8 @@ static int open_session(struct record *r)
 		.event = o->event,
 		.cpu_list = o->cpu_list,
 		.code_cache = o->code_cache ? o->code_cache : SENT_SLOTS,
+		.selection = has_conditions(o) ? &r->selection : NULL,
+		.identities = r->identities,
 		.recording = r->recording,
 	};
 
@@ -119,13 +140,33 @@ static int open_session(struct record *r)
 	return r->session ? 0 : -errno;
 }
 
+/* One of -p, which may come to meet the conditions, and perhaps its children. */
+static int add_pid(struct record *r, pid_t pid)
+{
+	bool children = r->selection.children == CHILDREN_YES;
+	int err = session_add(r->session, pid);
+
+	if (err == -EAGAIN) {
+		log_warn("process %d does not meet the other conditions now", pid);
+		err = 0;
+	} else if (err == -ENOENT && children) {
+		err = 0;	/* a shell, say; that it is not Python was said */
+	}
+	if (err)
+		return err;
+	if (children)
+		return session_add_children(r->session, pid);
+	return has_conditions(r->opts) ? session_watch(r->session, pid, WATCH_ALONE) : 0;
+}
+
 static int select_processes(struct record *r)
 {
+	enum select_children children = r->selection.children;
 	size_t i;
 	int err;
 
 	for (i = 0; i < r->opts->pid_cnt; i++) {
-		err = session_add(r->session, r->opts->pids[i]);
+		err = add_pid(r, r->opts->pids[i]);
 		if (err)
 			return err;
 	}
@@ -134,7 +175,8 @@ static int select_processes(struct record *r)
 	err = spawn_held(&r->child, r->opts->command);
 	if (!err) {
 		recording_set_command(r->recording, r->child.pid);
-		err = session_watch(r->session, r->child.pid);
+		err = session_watch(r->session, r->child.pid,
+				    children == CHILDREN_NO ? WATCH_ALONE : WATCH_CHILDREN);
 	}
 	if (err)
 		log_error("cannot start %s: %s", r->opts->command[0], strerror(-err));
@@ -143,10 +185,15 @@ static int select_processes(struct record *r)
 
 static int start(struct record *r)
 {
-	int err = session_start(r->session);
+	int err = session_start(r->session), dropped;
 
-	if (err || !r->opts->command)
+	if (err)
 		return err;
+	dropped = privileges_drop();
+	if (dropped)
+		log_debug("capabilities are kept: %s", strerror(-dropped));
+	if (!r->opts->command)
+		return 0;
 	err = spawn_go(&r->child);
 	if (err)
 		log_error("cannot run %s: %s", r->opts->command[0], strerror(-err));
@@ -174,6 +221,19 @@ static void print_status_line(struct record *r)
 	fflush(stderr);
 }
 
+/* With conditions or children, something may yet come of one that is not recorded now. */
+static bool any_pid_may_come(const struct record *r)
+{
+	size_t i;
+
+	if (!has_conditions(r->opts) && r->selection.children != CHILDREN_YES)
+		return false;
+	for (i = 0; i < r->opts->pid_cnt; i++)
+		if (!kill(r->opts->pids[i], 0) || errno != ESRCH)
+			return true;
+	return false;
+}
+
 static bool finished(struct record *r)
 {
 	struct session_counts c;
@@ -190,7 +250,7 @@ static bool finished(struct record *r)
 	if (!r->opts->pid_cnt)
 		return false;
 	session_counts(r->session, &c);
-	return !c.processes_live && !c.processes_pending;
+	return !c.processes_live && !c.processes_pending && !any_pid_may_come(r);
 }
 
 static int wait_ms(const struct record *r)
@@ -271,6 +331,9 @@ static int record(struct record *r)
 {
 	int err = precheck_record(r->opts->ignore_kernel_bugs), end_err;
 
+	r->identities = identities_new();
+	if (!r->identities)
+		return -ENOMEM;
 	if (!err)
 		err = open_recording(r);
 	if (!err)
@@ -294,7 +357,7 @@ static int record(struct record *r)
 
 int record_run(const struct record_options *opts)
 {
-	struct record r = { .opts = opts };
+	struct record r = { .opts = opts, .selection = opts->selection };
 	int err;
 
 	r.rate_hz = opts->rate_hz ? opts->rate_hz : opts->all ? RATE_ALL_HZ : RATE_ONE_HZ;
@@ -305,6 +368,7 @@ int record_run(const struct record_options *opts)
 	spawn_abort(&r.child);
 	session_free(r.session);
 	recording_free(r.recording);
+	identities_free(r.identities);
 	if (err)
 		return EXIT_FAILURE;
 	return r.child_ended ? r.child_status : EXIT_SUCCESS;

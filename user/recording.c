@@ -129,6 +129,7 @@ int recording_add(struct recording *r, struct process *p)
 		return -ENOMEM;
 	}
 	row->tgid = process_tgid(p);
+	row->identity = *process_identity(p);
 	snprintf(row->comm, sizeof(row->comm), "%s", process_comm(p));
 	snprintf(row->version, sizeof(row->version), "%s", process_image(p)->version);
 	return r->args.single_file ? recording_open_process(r, p) : 0;

@@ -25,6 +25,7 @@
 struct group {
 	char comm[PROC_COMM_MAX], version[sizeof(((struct row *)0)->version)];
 	char command[COMMAND_BYTES];	/* merged_command() */
+	const struct container *container;	/* of all; NULL: of none, or of several */
 	struct row *row;
 	struct intern *in;
 	struct sink *sink;
@@ -54,7 +55,8 @@ void recording_free_groups(struct recording *r)
 
 /* ---- which group ---- */
 
-static struct group *find_group(struct recording *r, const struct row *row, const char *command)
+static struct group *find_group(struct recording *r, const struct row *row, const char *command,
+				const struct container *container)
 {
 	size_t i;
 
@@ -62,13 +64,14 @@ static struct group *find_group(struct recording *r, const struct row *row, cons
 		struct group *g = r->groups[i];
 
 		if (!strcmp(g->comm, row->comm) && !strcmp(g->version, row->version) &&
-		    !strcmp(g->command, command))
+		    !strcmp(g->command, command) && g->container == container)
 			return g;
 	}
 	return NULL;
 }
 
-static struct group *new_group(struct recording *r, const struct row *row, const char *command)
+static struct group *new_group(struct recording *r, const struct row *row, const char *command,
+			       const struct container *container)
 {
 	struct group **bigger = realloc(r->groups, (r->group_cnt + 1) * sizeof(*bigger));
 	struct group *g = calloc(1, sizeof(*g));
@@ -82,11 +85,13 @@ static struct group *new_group(struct recording *r, const struct row *row, const
 	snprintf(g->comm, sizeof(g->comm), "%s", row->comm);
 	snprintf(g->version, sizeof(g->version), "%s", row->version);
 	snprintf(g->command, sizeof(g->command), "%s", command);
+	g->container = container;
 	g->row = recording_new_row(r, command);
 	if (!g->row) {
 		free(g);
 		return NULL;
 	}
+	g->row->identity = (struct identity){ .container = container, .uid = IDENTITY_NO_UID };
 	snprintf(g->row->comm, sizeof(g->row->comm), "%s", row->comm);
 	snprintf(g->row->version, sizeof(g->row->version), "%s", row->version);
 	r->groups[r->group_cnt++] = g;
@@ -95,17 +100,18 @@ static struct group *new_group(struct recording *r, const struct row *row, const
 
 static struct group *group_of(struct recording *r, const struct row *row)
 {
+	const struct container *container = row->identity.container;
 	char command[COMMAND_BYTES];
 	struct group *g;
 	size_t i;
 
 	merged_command(row->command, command, sizeof(command));
-	g = find_group(r, row, command);
+	g = find_group(r, row, command, container);
 	if (g || r->group_cnt < GROUPS_MAX)
-		return g ? g : new_group(r, row, command);
-	g = find_group(r, row, "");
+		return g ? g : new_group(r, row, command, container);
+	g = find_group(r, row, "", NULL);
 	if (g || r->group_cnt < 2 * GROUPS_MAX)
-		return g ? g : new_group(r, row, "");
+		return g ? g : new_group(r, row, "", NULL);
 	for (i = 0; i < r->group_cnt; i++)	/* of another binary, but of the same Python */
 		if (!strcmp(r->groups[i]->version, row->version))
 			return r->groups[i];
@@ -229,6 +235,7 @@ static int add_member(struct group *g, const struct row *row)
 		.samples = (uint32_t)row->stats.samples,
 		.begin_s = (float)row->begin_s,
 		.end_s = (float)row->end_s,
+		.identity = row->identity,
 	};
 	return 0;
 }
@@ -256,7 +263,8 @@ static int pour(struct recording *r, struct group *g, const struct row *row,
 
 	if (err)
 		return err;
-	pour = merged_pour_new(process_tables(p), g->in, g->sink, row->tgid, row->comm);
+	pour = merged_pour_new(process_tables(p), g->in, g->sink, row->tgid, row->comm,
+			       row->identity.container);
 	err = pour ? held_replay(process_sink(p), merged_pour_event, pour) : -ENOMEM;
 	merged_pour_free(pour);
 	return err ? err : add_member(g, row);

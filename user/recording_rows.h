@@ -26,6 +26,7 @@ struct row {
 	double begin_s, end_s;		/* since the recording began */
 	struct process_stats stats;
 	int err;
+	struct identity identity;	/* a merged file's: the container of all, if it is one */
 	/* A merged file's: its processes with samples, and how many there were in all. */
 	struct merged_member *members;
 	size_t member_cnt, merged_cnt;

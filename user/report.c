@@ -124,6 +124,12 @@ static uint32_t *new_ids(uint32_t n)
 	return ids;
 }
 
+/* A row for each profile; those of one container are put together in the end. */
+static bool by_profile(const struct report *r)
+{
+	return r->by == REPORT_BY_PROCESS || r->by == REPORT_BY_CONTAINER;
+}
+
 int report_begin(struct report *r, const struct profile_tables *tables, const char *label)
 {
 	struct string_ref *labels = reallocarray(r->labels, r->profile_cnt + 1, sizeof(*labels));
@@ -138,7 +144,7 @@ int report_begin(struct report *r, const struct profile_tables *tables, const ch
 		r->threads = thread_map_new();
 		return r->threads ? 0 : -ENOMEM;
 	}
-	if (r->by == REPORT_BY_PROCESS) {
+	if (by_profile(r)) {
 		uint32_t row = r->row_cnt;
 		int err = need_row(r, row);
 
@@ -251,7 +257,7 @@ int report_event(void *ctx, const struct event *ev)
 	r->sample_cnt += ev->weight;
 	if (r->by == REPORT_BY_THREAD)
 		return add_to_thread(r, ev);
-	if (r->by == REPORT_BY_PROCESS) {
+	if (by_profile(r)) {
 		r->rows[r->selected].self += ev->weight;
 		r->rows[r->selected].total += ev->weight;
 		return 0;
@@ -342,6 +348,32 @@ static int compare_rows(const void *a, const void *b, void *order)
 	return 0;
 }
 
+static int compare_containers(const void *a, const void *b)
+{
+	const struct report_row *x = a, *y = b;
+	int diff = compare_text(&x->func, &y->func);
+
+	return diff ? diff : COMPARE(x->profile, y->profile);
+}
+
+/* Rows of the same label become one. How many are left. */
+static uint32_t join_containers(struct report_row *rows, uint32_t cnt)
+{
+	uint32_t i, left = 0;
+
+	qsort(rows, cnt, sizeof(*rows), compare_containers);
+	for (i = 0; i < cnt; i++) {
+		if (left && !compare_text(&rows[left - 1].func, &rows[i].func)) {
+			rows[left - 1].self += rows[i].self;
+			rows[left - 1].total += rows[i].total;
+			rows[left - 1].profile_cnt++;
+		} else {
+			rows[left++] = rows[i];
+		}
+	}
+	return left;
+}
+
 const struct report_row *report_rows(struct report *r, enum report_sort sort, size_t *cnt)
 {
 	static const struct string_ref none = { "", 0 };
@@ -363,9 +395,10 @@ const struct report_row *report_rows(struct report *r, enum report_sort sort, si
 			.func = f ? names->strings[f->func] : r->labels[c->profile],
 			.line = c->first_line,
 			.profile = c->profile, .thread_id = c->thread_id,
+			.profile_cnt = 1,
 		};
 	}
-	qsort_r(r->sorted, r->row_cnt, sizeof(*r->sorted), compare_rows, (void *)orders[sort]);
-	*cnt = r->row_cnt;
+	*cnt = r->by == REPORT_BY_CONTAINER ? join_containers(r->sorted, r->row_cnt) : r->row_cnt;
+	qsort_r(r->sorted, *cnt, sizeof(*r->sorted), compare_rows, (void *)orders[sort]);
 	return r->sorted;
 }

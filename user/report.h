@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * report.h - adds samples up by function, line, process or thread.
+ * report.h - adds samples up by function, line, process, thread or container.
  *
  * Memory grows with what is told apart, never with the samples. Several
  * profiles add up to one report: functions are the same when file and name are.
@@ -17,10 +17,11 @@ struct report_row {
 	uint64_t self;		/* samples in which it was innermost */
 	uint64_t total;		/* samples in which it was anywhere, once each */
 	struct string_ref file;	/* by function, line */
-	struct string_ref func;	/* by process, thread: the profile's label */
+	struct string_ref func;	/* by process, thread, container: the profile's label */
 	int32_t line;		/* by function: the first one seen; LINE_NONE */
-	/* by process, thread: which report_begin(), from 0 */
+	/* by process, thread: which report_begin(), from 0; by container: the first of them */
 	uint32_t profile;
+	uint32_t profile_cnt;	/* by container: of so many */
 	uint64_t thread_id;
 };
 
@@ -34,7 +35,7 @@ void report_free(struct report *r);
  */
 int report_begin(struct report *r, const struct profile_tables *tables, const char *label);
 /*
- * By process only: samples from now on are of this one (which report_begin()), until the
+ * By process and container only: samples from now on are of this one (which report_begin()), until the
  * next report_begin().
  */
 void report_select(struct report *r, uint32_t profile);

@@ -20,6 +20,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "choose.h"
 #include "far_read.h"
 #include "modes.h"
 #include "proc_table.h"
@@ -132,6 +133,7 @@ static void take_unknown(struct session *s, const struct raw_tick *t)
 	if (!cand)
 		return;
 	cand->ticks++;
+	cand->chosen = false;
 	cand->exec_pages = t->exec_pages;
 	look_if_due(s, cand);
 }
@@ -214,6 +216,11 @@ static void take_fork(struct session *s, const struct raw_lifecycle *ev)
 		.py = *process_py(parent),
 		.opcodes = s->args.opcodes,
 	};
+	if (ev->elsewhere)
+		identity_of_pid(s->args.identities, ev->h.tgid, &args.identity);
+	else
+		args.identity = *process_identity(parent);
+	args.identity.ns_tgid = (pid_t)ev->ns_tgid;
 	recording_meta(s->args.recording, &args.meta);
 	session_add_process(s, &args);
 }
@@ -258,6 +265,7 @@ static bool take_arrival(struct session *s, const struct raw_exec *ev)
 		py_proc_relocate(&args.py, &exe->proc, ev->bias);
 	args.py.ident = ev->ident;
 	args.py.state = PY_PROC_PYTHON;
+	identity_of_whence(s->args.identities, ev->h.tgid, &ev->whence, &args.identity);
 	recording_meta(s->args.recording, &args.meta);
 	candidates_forget(&s->candidates, ev->h.tgid);
 	return session_add_process(s, &args);
@@ -272,9 +280,17 @@ static void take_exec(struct session *s, const struct raw_exec *ev)
 		return;
 	if (p)
 		session_end_process(s, p, ev->h.time_ns);
-	exes_learn_process(s->exes, ev->h.tgid, ev->exe);
-	if (take_arrival(s, ev))
+	if (!session_exec_is_chosen(s, ev)) {
+		candidates_forget(&s->candidates, ev->h.tgid);
 		return;
+	}
+	exes_learn_process(s->exes, ev->h.tgid, ev->exe);
+	if (take_arrival(s, ev)) {
+		p = u64map_get(&s->processes, ev->h.tgid);
+		if (p && ev->unselected)	/* ticks until now were not walked */
+			process_set_admitted(p, now_ns());
+		return;
+	}
 	cand = note_candidate(s, &ev->h);
 	if (!cand)
 		return;
@@ -293,6 +309,13 @@ static void take_exit(struct session *s, const struct raw_header *h)
 		s->unidentified += cand->tries ? 0 : cand->ticks;
 		candidates_forget(&s->candidates, h->tgid);
 	}
+}
+
+static void take_cgroup(struct session *s, const struct raw_cgroup *ev)
+{
+	if (s->chooser)
+		chooser_take_cgroup(s->chooser, ev);
+	identities_cgroup(s->args.identities, ev);
 }
 
 static void take(struct session *s, void *data, size_t len)
@@ -326,6 +349,10 @@ static void take(struct session *s, void *data, size_t len)
 		break;
 	case RAW_EXIT:
 		take_exit(s, h);
+		break;
+	case RAW_CGROUP:
+		if (len >= sizeof(struct raw_cgroup))
+			take_cgroup(s, data);
 		break;
 	}
 }
@@ -411,9 +438,18 @@ static int load(struct session *s)
 	s->skel->rodata->cfg_period_ns = sampler_period_ns(s->sampler);
 	s->skel->rodata->cfg_wakeup_bytes = RING_BYTES_MIN / 4;
 	s->skel->rodata->cfg_sent_slots = s->args.code_cache;
+	s->skel->rodata->cfg_hierarchies = identities_hierarchies(s->args.identities);
+	/* Of processes that are asked for by number, /proc tells where they are. */
+	bpf_program__set_autoload(s->skel->progs.on_cgroup_mkdir,
+				  s->args.all && !access("/proc/cgroups", F_OK));
 	bpf_map__set_max_entries(s->skel->maps.sent_codes, s->args.code_cache);
 	bpf_map__set_max_entries(s->skel->maps.events, bytes);
+	err = session_choose_config(s);
+	if (err)
+		return err;
 	err = tachbpf_bpf__load(s->skel);
+	if (!err && s->chooser)
+		chooser_start(s->chooser, s->skel->maps.marks);
 	if (!err)
 		err = tachbpf_bpf__attach(s->skel);
 	if (err) {
@@ -461,15 +497,16 @@ void session_free(struct session *s)
 	exes_free(s->exes);
 	discovery_free(s->discovery);
 	counters_free(&s->counters);
+	chooser_free(s->chooser);
 	far_read_end();
 	free(s);
 }
 
-int session_watch(struct session *s, pid_t tgid)
+int session_watch(struct session *s, pid_t tgid, enum watch how)
 {
-	uint32_t key = tgid, one = 1;
+	uint32_t key = tgid, value = how;
 
-	return bpf_map__update_elem(s->skel->maps.watched, &key, sizeof(key), &one, sizeof(one),
+	return bpf_map__update_elem(s->skel->maps.watched, &key, sizeof(key), &value, sizeof(value),
 				    BPF_ANY);
 }
 
@@ -480,11 +517,12 @@ static int scan_one(void *ctx, pid_t tgid)
 	struct candidate *cand;
 
 	if (tgid == getpid() || proc_stat(tgid, &st) || st.kernel_thread ||
-	    !proc_living_task(tgid))
+	    !proc_living_task(tgid) || !session_chooses(s, tgid))
 		return 0;
 	cand = candidates_note(&s->candidates, tgid, 0);
 	if (!cand)
 		return -ENOMEM;
+	cand->chosen = true;
 	session_look(s, cand);
 	return 0;
 }
@@ -601,6 +639,7 @@ void session_counts(struct session *s, struct session_counts *out)
 		.orphans = s->orphans,
 		.table_full = s->table_full,
 		.unidentified = s->unidentified,
+		.containers_beyond = identities_beyond(s->args.identities),
 		.startup_cpu_s = s->startup_cpu_s,
 		.processes_seen = s->seen,
 		.processes_live = s->processes.cnt,

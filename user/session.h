@@ -16,10 +16,12 @@
 #include "modes.h"
 
 struct session;
+struct identities;
 struct recording;
 
 struct session_args {
 	bool all;			/* every process on the host */
+	bool children;			/* of processes that are added, too */
 	bool gc;			/* <GC> frames */
 	bool opcodes;
 	bool self_time;			/* measure what samples take */
@@ -28,6 +30,8 @@ struct session_args {
 	enum sampler_event event;
 	const char *cpu_list;		/* NULL: all */
 	uint32_t code_cache;		/* code objects remembered as sent, a power of two */
+	struct selection *selection;	/* conditions; NULL: none. Outlives the session */
+	struct identities *identities;	/* what is learned of containers; outlives the session */
 	struct recording *recording;	/* where processes are written; outlives the session */
 };
 
@@ -40,6 +44,7 @@ struct session_counts {
 	uint64_t orphans;		/* samples of processes that could not be looked at */
 	uint64_t table_full;		/* times that a process did not fit into py_procs */
 	uint64_t unidentified;		/* ticks of processes that were gone before we could look */
+	uint64_t containers_beyond;	/* that are not told apart: there were too many */
 	struct sample_cost cost;	/* cnt 0: not measured */
 	uint32_t processes_seen, processes_live;
 	uint32_t processes_pending;	/* after an exec: may become Python again */
@@ -54,12 +59,15 @@ void session_free(struct session *s);
 
 /*
  * Select one running process. 0; -ESRCH: there is none; -ENOENT: not Python;
- * -ENOTSUP: a Python that is not supported. Logs why.
+ * -ENOTSUP: a Python that is not supported. Logs why. -EAGAIN: it does not meet the conditions now.
  */
 int session_add(struct session *s, pid_t tgid);
 
-/* Select a process that may become Python, and its children. 0 or -errno. */
-int session_watch(struct session *s, pid_t tgid);
+/* Select what it has started and will start. 0 or -errno. */
+int session_add_children(struct session *s, pid_t tgid);
+
+/* Select a process that may become Python, and perhaps its children. 0 or -errno. */
+int session_watch(struct session *s, pid_t tgid, enum watch how);
 
 /* With args.all, find the Pythons there are; then sample. 0 or -errno; logs why. */
 int session_start(struct session *s);

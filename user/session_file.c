@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * session_file.c - see session_file.h. The only room that knows json-c.
+ * session_file.c - see session_file.h. Reads by json-c, as container_names.c does.
  */
 #include "session_file.h"
 
@@ -182,11 +182,15 @@ void session_file_process(const struct session_file *s, const char *file,
 {
 	struct json_object *process = get(s->by_name, file, json_type_object);
 	struct json_object *pid = get(process, "pid", json_type_int);
+	struct json_object *container = get(process, "container", json_type_object);
 	int64_t tgid = pid ? json_object_get_int64(pid) : 0;
 
 	out->tgid = tgid > 0 && tgid <= UINT32_MAX ? (uint32_t)tgid : 0;
 	out->comm = get_string(process, "comm");
 	out->command = get_string(process, "command");
+	out->container = get_string(container, "label");
+	out->image = get_string(container, "image");
+	out->unit = get_string(process, "unit");
 }
 
 double session_file_duration(const struct session_file *s)

@@ -8,7 +8,8 @@
  *     "kernel": "6.1.0", "start_time": "2026-01-01T12:00:00Z", "start_monotonic_us": 12,
  *     "lost": { CAUSE: COUNT, ... },
  *     "processes": [ { "file": "12-app.tach", "pid": 12, "comm": "app",
- *                      "command": "app -x" or ["app", "-x"],
+ *                      "command": "app -x" or ["app", "-x"], "unit": "web.service",
+ *                      "container": { "label": "web", "image": "shop/web:1" },
  *                      "lost": { CAUSE: COUNT, ... } }, ... ] }
  *
  * Of a file's path only the last component counts: directories are moved.
@@ -28,6 +29,9 @@ struct session_process {
 	uint32_t tgid;		/* 0: not said */
 	const char *comm;	/* NULL: not said; likewise below */
 	const char *command;
+	const char *container;	/* its label; likewise of a merged file whose processes share it */
+	const char *image;
+	const char *unit;	/* systemd's */
 };
 
 /* NULL with errno: ENOENT without a word, else after logging why. shown: its path, escaped. */

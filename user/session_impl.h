@@ -14,6 +14,8 @@
 #include "session.h"
 #include "u64map.h"
 
+struct chooser;
+
 struct session {
 	struct session_args args;
 	struct tachbpf_bpf *skel;
@@ -21,6 +23,7 @@ struct session {
 	struct sampler *sampler;
 	struct discovery *discovery;
 	struct exes *exes;
+	struct chooser *chooser;	/* NULL: there are no conditions */
 	struct u64map processes;	/* tgid -> struct process */
 	struct candidates candidates;
 	struct counters counters;	/* as of the last read_counters() */
@@ -42,6 +45,17 @@ struct process *session_add_process(struct session *s, const struct process_args
 bool session_kernel_knows(struct session *s, pid_t tgid, struct py_proc *py);
 /* It let the process in at its exec, and nothing was wrong with it so far. */
 bool session_is_arrival(struct session *s, pid_t tgid, uint64_t start_ns);
+
+/*
+ * The conditions, session_choose.c. Before the programs are loaded: settings. 0 or -errno.
+ */
+int session_choose_config(struct session *s);
+/* Is it to be looked at? false: no, or not yet; cand may be gone. */
+bool session_is_chosen(struct session *s, struct candidate *cand);
+/* Likewise, of one that is only listed so far. */
+bool session_chooses(struct session *s, pid_t tgid);
+/* The kernel was not sure, or was: false, nothing is to be made of it. */
+bool session_exec_is_chosen(struct session *s, const struct raw_exec *ev);
 
 /* Look at a process now: what it is, and when to look again. */
 void session_look(struct session *s, struct candidate *cand);

@@ -38,7 +38,7 @@ bool session_is_arrival(struct session *s, pid_t tgid, uint64_t start_ns)
 {
 	struct py_proc py;
 
-	return session_kernel_knows(s, tgid, &py) && py.exe && !py.strange &&
+	return session_kernel_knows(s, tgid, &py) && py.exe && !py.strange && !py.unselected &&
 	       (!start_ns || py.start_ns == start_ns);
 }
 
@@ -61,8 +61,10 @@ static int admit(struct session *s, pid_t tgid, uint64_t start_ns, struct discov
 		return -ESRCH;
 	py->start_ns = start_ns;
 	py->ident = new_ident(tgid);
+	py->euid = EUID_NEVER;
 	args.comm = st.comm;
 	args.py = *py;
+	identity_of_pid(s->args.identities, tgid, &args.identity);
 	recording_meta(s->args.recording, &args.meta);
 	p = session_add_process(s, &args);
 	if (!p)
@@ -141,6 +143,7 @@ static void mark_other(struct session *s, struct candidate *cand)
 		.start_ns = cand->start_ns,
 		.ident = new_ident(cand->tgid),
 		.exec_pages = cand->exec_pages,
+		.euid = EUID_NEVER,
 		.state = PY_PROC_OTHER,
 	};
 
@@ -193,6 +196,8 @@ void session_look(struct session *s, struct candidate *cand)
 	struct discovered found;
 	int err;
 
+	if (!session_is_chosen(s, cand))
+		return;
 	if (!cand->orphan && !u64map_get(&s->processes, cand->tgid) &&
 	    session_is_arrival(s, cand->tgid, cand->start_ns)) {
 		candidate_backoff(cand, now_ns());	/* the exec's record is on its way */
@@ -244,6 +249,8 @@ int session_add(struct session *s, pid_t tgid)
 		log_error("there is no process %d", tgid);
 		return -ESRCH;
 	}
+	if (!session_chooses(s, tgid))
+		return -EAGAIN;
 	err = look(s, tgid, 0, 0, &files, &found);
 	if (err == -EAGAIN) {
 		cand = candidates_note(&s->candidates, tgid, 0);
@@ -251,7 +258,9 @@ int session_add(struct session *s, pid_t tgid)
 	}
 	if (s->err)
 		return s->err;	/* its file cannot be made: that was said */
-	if (err == -ENOENT)
+	if (err == -ENOENT && s->args.children)
+		log_warn("process %d is not Python: only what it starts is recorded", tgid);
+	else if (err == -ENOENT)
 		log_error("process %d is not Python: no interpreter and no libpython in it "
 			  "(tachbpf -a lists what it finds)", tgid);
 	else if (err)

@@ -4,6 +4,7 @@
  * is session.json too). Every loss has a name, a count and a line in one table.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 
@@ -135,6 +136,9 @@ static void json_members(struct json *j, const struct row *row)
 	for (i = 0; i < row->member_cnt; i++) {
 		json_object(j, NULL);
 		json_uint(j, "pid", row->members[i].tgid);
+		identity_json(j, &row->members[i].identity, row->members[i].tgid);
+		if (!row->identity.container && row->members[i].identity.container)
+			container_json(j, row->members[i].identity.container);
 		json_double(j, "begin_s", row->members[i].begin_s);
 		json_double(j, "end_s", row->members[i].end_s);
 		json_uint(j, "samples", row->members[i].samples);
@@ -167,12 +171,16 @@ static void json_row(void *ctx, const struct row *row)
 		json_null(j, "file");
 	if (row->merged_cnt) {
 		json_null(j, "pid");
+		json_null(j, "ns_pid");
+		json_null(j, "uid");
 		json_members(j, row);
 	} else {
 		json_uint(j, "pid", row->tgid);
+		identity_json(j, &row->identity, row->tgid);
 	}
 	json_string(j, "comm", row->comm);
 	json_string(j, "command", row->command);
+	container_json(j, row->identity.container);
 	json_string(j, "python", row->version);
 	json_double(j, "begin_s", row->begin_s);
 	json_double(j, "end_s", row->end_s);
@@ -243,6 +251,26 @@ static void json_python_version(struct json *j, const struct recording *r)
 	json_string(j, "python_version", v.any && !v.several ? v.one : NULL);
 }
 
+/* Of a DaemonSet that says where it runs (packaging/daemonset.yaml). */
+static void json_kubernetes(struct json *j)
+{
+	static const struct {
+		const char *key, *variable;
+	} names[] = {
+		{ "node", "NODE_NAME" }, { "pod", "POD_NAME" }, { "namespace", "POD_NAMESPACE" },
+	};
+	size_t i;
+
+	if (!getenv("NODE_NAME")) {
+		json_null(j, "kubernetes");
+		return;
+	}
+	json_object(j, "kubernetes");
+	for (i = 0; i < ARRAY_SIZE(names); i++)
+		json_string(j, names[i].key, getenv(names[i].variable));
+	json_object_end(j);
+}
+
 static void json_where_and_when(struct json *j, const struct recording *r)
 {
 	struct utsname u = { .sysname = "" };
@@ -252,6 +280,7 @@ static void json_where_and_when(struct json *j, const struct recording *r)
 	strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", gmtime(&r->start_time));
 	json_string(j, "version", TACHBPF_VERSION);
 	json_string(j, "host", u.nodename);
+	json_kubernetes(j);
 	json_string(j, "kernel", u.release);
 	json_platform(j, &u);
 	json_python_version(j, r);
@@ -291,6 +320,7 @@ void recording_print_json(const struct recording *r, const struct session_counts
 	json_uint(&j, "frames", t.frames);
 	json_losses(&j, losses);
 	json_uint(&j, "unidentified", c->unidentified);
+	json_uint(&j, "containers_beyond", c->containers_beyond);
 	json_uint(&j, "truncated", t.truncated);
 	json_uint(&j, "unreadable", t.unreadable);
 	json_uint(&j, "unresolved", t.unresolved);

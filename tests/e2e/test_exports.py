@@ -129,8 +129,8 @@ def stacks_sum(text):
 def rows_of(path):
     with open(path, newline="") as f:
         rows = list(csv.DictReader(f))
-    assert rows and list(rows[0]) == ["process", "comm", "thread", "status", "unit", "weight",
-                                      "stack"]
+    assert rows and list(rows[0]) == ["process", "comm", "container", "thread", "status", "unit",
+                                      "weight", "stack"]
     return rows
 
 

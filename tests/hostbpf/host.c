@@ -166,6 +166,15 @@ long bpf_probe_read_kernel(void *dst, u32 size, const void *addr)
 	return 0;
 }
 
+long bpf_probe_read_kernel_str(void *dst, u32 size, const void *addr)
+{
+	size_t len = strnlen(addr, size - 1);
+
+	memcpy(dst, addr, len);
+	((char *)dst)[len] = '\0';
+	return (long)len + 1;
+}
+
 /* ---- maps ---- */
 
 static bool is_hash(const struct host_map_def *def)
@@ -288,6 +297,14 @@ void bpf_ringbuf_submit(void *data, u64 flags)
 {
 }
 
+/* The last one that was reserved. */
+void bpf_ringbuf_discard(void *data, u64 flags)
+{
+	if (!host.record_cnt || host.records[host.record_cnt - 1].data != data)
+		die("discard of another record", host.record_cnt);
+	free(host.records[--host.record_cnt].data);
+}
+
 u64 bpf_ringbuf_query(void *ring, u64 flags)
 {
 	return host.record_cnt;
@@ -320,6 +337,12 @@ u64 bpf_ktime_get_ns(void)
 {
 	host.now_ns += host.clock_step_ns;
 	return host.now_ns++;
+}
+
+/* The machine never slept. */
+u64 bpf_ktime_get_boot_ns(void)
+{
+	return host.now_ns;
 }
 
 u64 bpf_get_current_pid_tgid(void)
@@ -396,7 +419,27 @@ void host_reset(void)
 		.mm = &host.mm,
 		.group_leader = &host.leader,
 		.signal = &host.signal,
+		.thread_pid = &host.pid,
+		.cred = &host.cred,
+		.cgroups = &host.cgroups,
 	};
+	host.kn.id = 4242;
+	host.cgroup.kn = &host.kn;
+	host.cgroup.root = &host.cgroup_root;
+	host.kn_v1.id = 77;
+	host.cgroup_v1.kn = &host.kn_v1;
+	host.cgroup_v1.root = &host.cgroup_root_v1;
+	host.cgroup_root_v1.hierarchy_id = 3;
+	host.cgroup_links[0].cgrp = &host.cgroup;
+	host.cgroup_links[0].cgrp_link.next = &host.cgroup_links[1].cgrp_link;
+	host.cgroup_links[1].cgrp = &host.cgroup_v1;
+	host.cgroup_links[1].cgrp_link.next = &host.cgroups.cgrp_links;
+	host.cgroups.cgrp_links.next = &host.cgroup_links[0].cgrp_link;
+	host.cred.euid.val = 1000;
+	host.pid.level = 2;
+	host.pid.numbers[0].nr = 1001;
+	host.pid.numbers[1].nr = 12;
+	host.pid.numbers[2].nr = 7;
 	host.regs.cs = 0x33;	/* user space */
 	host.signal.nr_threads = 1;
 	host.mm.start_code = 0x401000;

@@ -18,9 +18,16 @@ struct host {
 	struct task_struct task, leader;
 	struct signal_struct signal;
 	struct mm_struct mm;
+	struct cred cred;
 	struct inode inode;	/* of what is executed */
 	struct file file;
 	struct linux_binprm bprm;
+	struct css_set cgroups;	/* of the task */
+	struct cgroup cgroup, cgroup_v1;
+	struct cgroup_root cgroup_root, cgroup_root_v1;
+	struct cgrp_cset_link cgroup_links[2];
+	struct kernfs_node kn, kn_v1;
+	struct pid pid;
 	struct {
 		u64 r[17], cs, flags, sp, ss;
 	} regs;			/* of the interrupted thread, as on x86-64 */
@@ -70,5 +77,8 @@ int on_cpu_tick(struct bpf_perf_event_data *ctx);
 int host_on_exec(struct task_struct *p, pid_t old_pid, struct linux_binprm *bprm);
 int host_on_fork(struct task_struct *parent, struct task_struct *child);
 int host_on_exit(struct task_struct *p);
+int host_on_cgroup_mkdir(struct cgroup *cg, const char *path);
+int host_on_cgroup_rmdir(struct cgroup *cg, const char *path);
+int host_on_cgroup_attach(struct cgroup *cg, const char *path, struct task_struct *task);
 
 #endif

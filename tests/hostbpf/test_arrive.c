@@ -86,6 +86,43 @@ static void test_interpreter_in_the_executable(void **state)
 	world_expect(&w, 3, 0);
 }
 
+/* Two pid namespaces deep, in a cgroup of each kind of hierarchy. */
+static void test_whence(void **state)
+{
+	const struct raw_exec *ev;
+
+	before_exec(false);
+	ev = execute();
+	assert_int_equal(ev->whence.cgroup_cnt, 2);
+	assert_int_equal(ev->whence.cgroups[0], mark_of_cgroup(0, 4242));
+	assert_int_equal(ev->whence.cgroups[1], mark_of_cgroup(3, 77));
+	assert_int_equal(ev->whence.uid, 1000);
+	assert_int_equal(ev->whence.ns_tgid, 7);
+	before_exec(false);
+	host.pid.level = 0;
+	assert_int_equal(execute()->whence.ns_tgid, 0);
+}
+
+static void test_new_cgroup(void **state)
+{
+	const struct raw_cgroup *ev;
+	int i = 0;
+
+	before_exec(false);
+	host_drop_records();
+	host_on_cgroup_mkdir(&host.cgroup, "/system.slice/docker-0.scope");
+	ev = host_record(RAW_CGROUP, &i, NULL);
+	assert_non_null(ev);
+	assert_int_equal(ev->id, 4242);
+	assert_int_equal(ev->hierarchy, 0);
+	assert_string_equal((const char *)ev->path, "/system.slice/docker-0.scope");
+	/* One of v1 that nobody asked for. */
+	host_drop_records();
+	host_on_cgroup_mkdir(&host.cgroup_v1, "/docker/0");
+	i = 0;
+	assert_null(host_record(RAW_CGROUP, &i, NULL));
+}
+
 static void test_interpreter_in_a_library(void **state)
 {
 	before_exec(true);
@@ -151,7 +188,9 @@ static void test_executable_forgotten(void **state)
 
 static void test_an_arriving_process_forks(void **state)
 {
-	struct task_struct child = { .pid = 2002, .tgid = 2002, .start_boottime = 99 };
+	struct task_struct child = { .pid = 2002, .tgid = 2002, .start_boottime = 99,
+				     .cgroups = &host.cgroups, .cred = &host.cred,
+				     .thread_pid = &host.pid };
 	u32 tgid = 2002;
 	struct py_proc *p;
 
@@ -203,6 +242,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_interpreter_in_the_executable),
+		cmocka_unit_test(test_whence),
+		cmocka_unit_test(test_new_cgroup),
 		cmocka_unit_test(test_interpreter_in_a_library),
 		cmocka_unit_test(test_other_library),
 		cmocka_unit_test(test_what_is_not_known_is_left_to_user_space),

@@ -825,7 +825,9 @@ static void test_ring_full(void **state)
 /* Fork inherits what is known with an identity of its own, exec and exit forget it. */
 static void test_lifecycle(void **state)
 {
-	struct task_struct child = { .pid = 2002, .tgid = 2002, .start_boottime = 99 };
+	struct task_struct child = { .pid = 2002, .tgid = 2002, .start_boottime = 99,
+				     .cgroups = &host.cgroups, .cred = &host.cred,
+				     .thread_pid = &host.pid };
 	u32 parent_tgid = 1001, tgid = 2002, one = 1;
 	const struct raw_lifecycle *ev;
 	struct py_proc *p;

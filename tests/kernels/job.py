@@ -5,6 +5,7 @@ Each step leaves facts; whether they are right is said outside, by judge.py. A s
 fails leaves its traceback and the next one is done. All goes to DISK as a tar: result.json,
 the profiles, and "end" as the last file, the sign that it is whole.
 """
+import ctypes
 import glob
 import io
 import json
@@ -128,6 +129,45 @@ def everything(pythons):
     return dict(done, truths=truths, read={os.path.basename(f): read_back(f) for f in files})
 
 
+class Inside(Python):
+    """A Python that enters a cgroup before it is one."""
+
+    def __init__(self, python, cgroup):
+        self.name = python.name
+        self.prefix = ["sh", "-c", 'echo $$ > "$0/cgroup.procs" && exec "$@"', cgroup,
+                       *python.prefix]
+
+
+def chosen(pythons):
+    """Conditions: one process of three is not asked for; one comes later, in a cgroup that does."""
+    out, top = SCRATCH + "/chosen", SCRATCH + "/cgroups"
+    os.mkdir(top)
+    # There is no mount(8) here.
+    if ctypes.CDLL(None, use_errno=True).mount(b"none", top.encode(), b"cgroup2", 0, None):
+        raise OSError(ctypes.get_errno(), "cgroup2 cannot be mounted")
+    for name in ("in", "out"):
+        os.mkdir(top + "/" + name)
+    pids = {}
+    with Target(Inside(pythons[0], top + "/in"), SCRATCH, "shares=1", name="in") as inside, \
+            Target(Inside(pythons[0], top + "/out"), SCRATCH, "shares=1", name="out") as outside:
+        argv = ["--cgroup", "/in", "--uid", "0", "--exclude-comm", "nothing*", "--exclude-unit",
+                "nothing", "--min-age", "0.01", *CLOCK, *EACH, "--json", "-o", out]
+        with Recording(argv) as recording:
+            recording.wait_recording(timeout=90)
+            for target in (inside, outside):
+                target.go()
+            for name, target in (("in", inside), ("out", outside)):
+                pids[name] = target.wait_done()["pid"]
+            os.mkdir(top + "/in/later")
+            with Target(Inside(pythons[0], top + "/in/later"), SCRATCH, "shares=0.5",
+                        name="later") as later:
+                later.go()
+                pids["later"] = later.wait_done()["pid"]
+            done = ended(recording.stop())
+    files = glob.glob(out + "/*.tach")
+    return dict(done, pids=pids, read={os.path.basename(f): read_back(f) for f in files})
+
+
 def cycles(pythons):
     """-e cycles: the hardware's counter, where there is one."""
     out = SCRATCH + "/cycles.tach"
@@ -160,7 +200,7 @@ def kernel_log():
     return lines
 
 
-STEPS = (doctor, command, one_pid, everything, cycles)
+STEPS = (doctor, command, one_pid, everything, chosen, cycles)
 
 
 def do(step, pythons):

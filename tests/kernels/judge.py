@@ -23,7 +23,7 @@ GROWTH = 1.20           # of the instructions that the verifier looked at
 MAY_LOSE = {"late_discovery": 100, "thread_state_unreadable": 3}
 # Of the summary's ticks: all others are ways a tick can end.
 NO_ENDS = ("delivered", "missed", "expected", "source", "received", "cpus")
-STEPS = ("doctor", "command", "one_pid", "everything", "cycles")
+STEPS = ("doctor", "command", "one_pid", "everything", "chosen", "cycles")
 # The kernel's, of things that are wrong; emulation under load does make it complain of time.
 WRONG = re.compile(r"WARNING:|BUG:|Oops|general protection|KASAN|deadlock|refcount_t")
 SLOW = re.compile(r"soft lockup|clocksource|hrtimer: interrupt took|rcu")
@@ -204,6 +204,15 @@ def judge_everything(v, facts, result, profiles):
                 (workers, seen))
 
 
+def judge_chosen(v, facts, result, profiles):
+    if not check_run(v, "chosen", facts):
+        return
+    seen = {p["pid"]: p["samples"] for p in facts["summary"]["processes"] if p["samples"]}
+    wanted = {facts["pids"]["in"], facts["pids"]["later"]}
+    v.check("chosen", "exactly those in the cgroup", set(seen) == wanted, (seen, facts["pids"]))
+    v.check("chosen", "with samples", all(n >= 100 for n in seen.values()), seen)
+
+
 def judge_cycles(v, facts, result, profiles):
     """How many come is the emulator's affair; of what they tell, nothing is."""
     if result["machine"] not in CYCLES:
@@ -226,7 +235,8 @@ def judge_cycles(v, facts, result, profiles):
 
 
 JUDGES = {"doctor": judge_doctor, "command": judge_command, "one_pid": judge_one_pid,
-          "everything": judge_everything, "cycles": judge_cycles}
+          "everything": judge_everything, "chosen": judge_chosen,
+          "cycles": judge_cycles}
 
 
 def judge_budget(v, recorded):

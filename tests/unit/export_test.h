@@ -26,7 +26,7 @@ static inline void export_open(struct export_test *t, const struct sink_ops *ops
 	t->args.fd = memory_file(t->path);
 	t->in = intern_new();
 	assert_non_null(t->in);
-	t->s = ops->open(&t->args);
+	t->s = sink_new(ops, &t->args);
 	assert_non_null(t->s);
 }
 

@@ -86,7 +86,8 @@ static void test_jsonl_hostile(void **state)
 
 static void test_csv(void **state)
 {
-	struct export_test t = { .meta = { .tgid = 12, .comm = "=a\"b" } };
+	struct export_test t = { .meta = { .tgid = 12, .comm = "=a\"b",
+					   .container = "shop/web;1" } };
 	struct event ev = { .thread_id = 8, .weight = 3, .status = STATUS_HAS_GIL | STATUS_ON_CPU };
 	uint32_t f, g, gc;
 	struct buf b;
@@ -101,11 +102,11 @@ static void test_csv(void **state)
 	assert_int_equal(t.s->ops->event(t.s, &ev), 0);
 	b = export_close(&t);
 	assert_string_equal((char *)b.data,
-			    "process,comm,thread,status,unit,weight,stack\n"
-			    "12,\"\\x3da\"\"b\",7,none,samples,5,"
+			    "process,comm,container,thread,status,unit,weight,stack\n"
+			    "12,\"\\x3da\"\"b\",shop/web:1,7,none,samples,5,"
 			    "\"m.py:f:3;a b.py:g:\"\"h\"\":4;<GC>\"\n"
-			    "12,\"\\x3da\"\"b\",7,none,samples,1,m.py:f:3\n"
-			    "12,\"\\x3da\"\"b\",8,gil+on-cpu,samples,3,\n");
+			    "12,\"\\x3da\"\"b\",shop/web:1,7,none,samples,1,m.py:f:3\n"
+			    "12,\"\\x3da\"\"b\",shop/web:1,8,gil+on-cpu,samples,3,\n");
 	buf_free(&b);
 }
 
@@ -129,7 +130,7 @@ static void test_csv_hostile(void **state)
 		quotes += b.data[i] == '"';
 		assert_true(b.data[i] != '\n' || quotes % 2 == 0);
 	}
-	assert_non_null(strstr((char *)b.data, ",,none,bytes,15,\"\\x3d"));
+	assert_non_null(strstr((char *)b.data, ",,,none,bytes,15,\"\\x3d"));
 	assert_null(strstr((char *)b.data, ":3"));
 	buf_free(&b);
 }

@@ -187,18 +187,49 @@ static void test_show(void **state)
 	assert_int_equal(o.show, SHOW_NOTHING);
 }
 
+static void test_conditions(void **state)
+{
+	const struct selection *s = &o.record.selection;
+
+	assert_int_equal(parse("--container web --container 0123 --exclude-comm pip* --min-age 1.5"), 0);
+	assert_true(o.record.all);
+	assert_int_equal(s->cnt, 3);
+	assert_int_equal(s->rules[1].kind, SELECT_CONTAINER);
+	assert_false(s->rules[1].exclude);
+	assert_string_equal(s->rules[2].text, "pip*");
+	assert_true(s->rules[2].exclude);
+	assert_true(s->min_age_s == 1.5);
+	assert_int_equal(s->children, CHILDREN_DEFAULT);
+	assert_int_equal(parse("--min-age=5m"), 0);
+	assert_true(o.record.all);
+	assert_int_equal(parse("-p 1 --children --uid root,12 --exclude-pid 3,4"), 0);
+	assert_false(o.record.all);
+	assert_int_equal(s->cnt, 4);
+	assert_int_equal(s->rules[1].number, 12);
+	assert_int_equal(s->children, CHILDREN_YES);
+	assert_int_equal(parse("--no-children --pod a --cgroup /b --unit c --exe d -- app --uid x"), 0);
+	assert_false(o.record.all);
+	assert_int_equal(s->cnt, 4);
+	assert_int_equal(s->children, CHILDREN_NO);
+	assert_int_equal(parse("-a --exclude-container a --exclude-pod b --exclude-cgroup c "
+			       "--exclude-unit d --exclude-uid 0 --exclude-exe e"), 0);
+	assert_int_equal(s->cnt, 6);
+}
+
 static void test_usage_errors(void **state)
 {
 	static const char *const bad[] = {
 		"", "record", "-r 99", "-a -p 1", "-a -- x", "-p 1 -- x", "--", "-a --", "frobnicate",
-		"-a x", "-a --frob", "-a -z", "-a --al", "-a --rate", "-a -r", "-a -r 0", "-a -d 0",
+		"-a x", "--children", "--no-children", "--container", "--container=", "-a --uid nosuchuser",
+		"--min-age 0", "--min-age x", "--exclude-pid 0", "--exclude-min-age 1", "info --uid 0 a",
+		"-a --children=1", "-a -p 1 --uid 0", "-a --frob", "-a -z", "-a --al", "-a --rate", "-a -r", "-a -r 0", "-a -d 0",
 		"-a -d -1", "-a --json=1", "-a --rate=", "-a -o", "-a --output=", "-p", "-p x",
 		"-p 0", "-p -1", "-p 1,", "-p ,1", "-p 1,,2", "-p 1x", "-p 4194305",
 		"-p 99999999999999999999", "-a -e", "-a -e instructions", "-a --layout old", "-a --compression gzip", "info",
 		"report", "replay", "info --by line a", "report --by x a", "report --sort x a",
 		"report --limit x a", "report --limit -1 a", "report --limit= a",
 		"report --limit 4294967296 a", "replay --format nonsense a", "replay --format tach a",
-		"replay --json a", "replay --by container a", "replay --by a", "replay --lines=1 a",
+		"replay --json a", "replay --by cgroup a", "replay --by a", "replay --lines=1 a",
 		"replay --by thread --format jsonl a", "replay --lines a --format gecko",
 		"replay --format gperftools-native --no-lines a",
 		"replay --json a", "convert a", "merge a", "split a -o x", "split a --by thread",
@@ -299,7 +330,8 @@ int main(void)
 		cmocka_unit_test(test_rates),	cmocka_unit_test(test_durations),
 		cmocka_unit_test(test_record),	cmocka_unit_test(test_pids),
 		cmocka_unit_test(test_command), cmocka_unit_test(test_files),
-		cmocka_unit_test(test_show),	cmocka_unit_test(test_usage_errors),
+		cmocka_unit_test(test_show),	cmocka_unit_test(test_conditions),
+		cmocka_unit_test(test_usage_errors),
 		cmocka_unit_test(test_filters), cmocka_unit_test(test_writers),
 	};
 	int failed = cmocka_run_group_tests(tests, NULL, NULL);

@@ -28,18 +28,23 @@ static uint32_t named(struct intern *in, const char *file, const char *func)
 
 static void test_there_and_back(void **state)
 {
-	static const char *const comms[] = { "python3", "a b", "", "<process 3 x>", "x>", "\xff\n" };
+	static const char *const comms[] = { "python3", "a b", "", "<process 3 x>", "x>", "a@b @",
+					     "x @prod @y", "\xff\n" };
+	static const char *const containers[] = { "", "web", "shop/pay-0/pay", "a @b>", "" };
 	char name[PROCESS_FRAME_BYTES], comm[PROCESS_FRAME_BYTES];
+	const char *container, *want;
 	struct intern *in = intern_new();
 	uint32_t tgid, id;
 	size_t i;
 
 	for (i = 0; i < sizeof(comms) / sizeof(comms[0]); i++) {
-		process_frame_name(name, 4194304 - i, comms[i]);
+		want = containers[i % (sizeof(containers) / sizeof(containers[0]))];
+		process_frame_name(name, 4194304 - i, comms[i], want);
 		id = named(in, SYNTHETIC_FILE, name);
-		assert_true(process_frame_parse(intern_tables(in), id, &tgid, comm));
+		assert_true(process_frame_parse(intern_tables(in), id, &tgid, comm, &container));
+		assert_string_equal(container, want);
 		assert_int_equal(tgid, 4194304 - i);
-		if (i < 5)	/* the last one was escaped */
+		if (i < 5)	/* the others were escaped */
 			assert_string_equal(comm, comms[i]);
 		assert_null(strchr(comm, '\n'));
 	}
@@ -53,22 +58,24 @@ static void test_anything_else(void **state)
 		"process 12 x>", "<process 99999999999999999999 x>", "<process 4294967295 x>", "<GC>",
 	};
 	char comm[PROCESS_FRAME_BYTES], huge[4096];
+	const char *container;
 	struct intern *in = intern_new();
 	uint32_t tgid;
 	size_t i;
 
 	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		assert_false(process_frame_parse(intern_tables(in),
-						 named(in, SYNTHETIC_FILE, names[i]), &tgid, comm));
+						 named(in, SYNTHETIC_FILE, names[i]), &tgid, comm,
+						 &container));
 	/* A function can be called so, but not in this file. */
 	assert_false(process_frame_parse(intern_tables(in), named(in, "x.py", "<process 1 x>"),
-					 &tgid, comm));
+					 &tgid, comm, &container));
 	memset(huge, 'x', sizeof(huge));
 	memcpy(huge, "<process 1 ", 11);
 	memcpy(huge + sizeof(huge) - 2, ">", 2);
 	assert_false(process_frame_parse(intern_tables(in), named(in, SYNTHETIC_FILE, huge), &tgid,
-					 comm));
-	assert_false(process_frame_parse(intern_tables(in), UINT32_MAX, &tgid, comm));
+					 comm, &container));
+	assert_false(process_frame_parse(intern_tables(in), UINT32_MAX, &tgid, comm, &container));
 	intern_free(in);
 }
 

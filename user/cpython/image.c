@@ -334,6 +334,8 @@ static void find_rest(struct reader *r)
 
 	if (!find_symbol(r, "_Py_NoneStruct", &sym))
 		img->none_vaddr = sym.value;
+	/* Only there with Py_REF_DEBUG, which Py_DEBUG means (Objects/object.c, all versions). */
+	img->debug = !find_symbol(r, "_Py_NegativeRefcount", &sym);
 	find_first_load(r);
 	if (img->minor == 12)
 		find_epoch(r);

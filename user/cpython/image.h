@@ -45,6 +45,7 @@ struct cpython_image {
 	uint8_t major, minor, micro;
 	char version[24];		/* "3.13.0", "3.15.0rc1" */
 	bool free_threaded;
+	bool debug;			/* Py_DEBUG, as far as its symbols tell */
 	bool trace_refs;		/* Py_TRACE_REFS, where it changes objects (to 3.12) */
 	int8_t mutexes_extra;		/* libc_mutexes_extra() */
 	uint64_t first_load_vaddr;	/* page-aligned p_vaddr of the PT_LOAD with offset 0 */

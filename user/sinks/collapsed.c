@@ -28,7 +28,7 @@ struct collapsed {
 	uint32_t *ranks;	/* by label: its word's place in the order of words that go on */
 };
 
-/* What comes before the frames: "process:12 app;tid:13", either, both or nothing. */
+/* What comes before the frames: "process:12 app @web;tid:13", either, both or nothing. */
 static int add_head(struct collapsed *c, uint32_t group)
 {
 	const struct aggregate *a = c->a;
@@ -39,7 +39,11 @@ static int add_head(struct collapsed *c, uint32_t group)
 	int err = 0;
 
 	if (process) {
-		err = buf_add(&c->heads, "process:", 8);
+		const char *kind = sink_meta_kind(&p->meta);
+
+		err = buf_add(&c->heads, kind, strlen(kind));
+		if (!err)
+			err = buf_add(&c->heads, ":", 1);
 		if (!err)
 			err = fold_add(&c->heads, string_of(*p->name ? p->name : "0"));
 	}

@@ -3,7 +3,7 @@
  * csv.c - one row for each distinct stack of a thread and status, in the long
  * form that data frames and SQL want (RFC 4180, but lines end in LF):
  *
- *	process,comm,thread,status,unit,weight,stack
+ *	process,comm,container,thread,status,unit,weight,stack
  *	12,app,13,gil+on-cpu,samples,42,"a.py:f:3;b.py:g:7"
  *
  * Stacks are as in collapsed, root first; empty without a Python frame. Heaviest
@@ -72,10 +72,11 @@ static void put_field(struct writer *w, const char *s, size_t len)
 		writer_char(w, '"');
 }
 
-static int put_comm(struct writer *w, const char *comm)
+/* A name as in stacks. */
+static int put_name(struct writer *w, const char *name)
 {
 	struct buf b = { 0 };
-	int err = fold_add(&b, string_of(comm ? comm : ""));
+	int err = fold_add(&b, string_of(name ? name : ""));
 
 	if (!err)
 		put_field(w, (const char *)b.data, b.len);
@@ -94,7 +95,10 @@ static int put_row(struct writer *w, const struct aggregate *a, const struct fol
 	if (meta->tgid)
 		writer_uint(w, meta->tgid);
 	writer_char(w, ',');
-	err = put_comm(w, meta->comm);
+	err = put_name(w, meta->of_container ? NULL : meta->comm);
+	writer_char(w, ',');
+	if (!err)
+		err = put_name(w, meta->of_container ? meta->comm : meta->container);
 	writer_char(w, ',');
 	if (a->config.by_thread)
 		writer_uint(w, g->thread_id);
@@ -142,7 +146,7 @@ static int csv_write(struct aggregate *a)
 	for (i = 0; i < cnt; i++)
 		rows[i] = (struct row){ stacks_get(a->stacks, i), i };
 	qsort(rows, cnt, sizeof(*rows), compare_rows);
-	writer_text(w, "process,comm,thread,status,unit,weight,stack\n");
+	writer_text(w, "process,comm,container,thread,status,unit,weight,stack\n");
 	for (i = 0; !err && i < cnt; i++)
 		err = put_row(w, a, &fold, &rows[i].stack, &text);
 	write_err = writer_flush(w);

@@ -255,12 +255,13 @@ static int put_root(struct gperf *g, uint32_t group)
 {
 	const struct stack_group *gr = stacks_group(g->a->stacks, group);
 	const struct stack_process *p = stacks_process(g->a->stacks, gr->process);
-	char text[256], head[32], tid[40] = "", *name;
+	char text[sizeof(p->name) + 64], head[32], tid[40] = "", *name;
 
 	if (g->a->config.by_thread)
 		snprintf(tid, sizeof(tid), "thread %llu", (unsigned long long)gr->thread_id);
-	snprintf(text, sizeof(text), "%s%s%s%s", *p->name ? "process " : "", p->name,
-		 *p->name && *tid ? " " : "", *p->name || *tid ? tid : "process");
+	snprintf(text, sizeof(text), "%s%s%s%s%s", *p->name ? sink_meta_kind(&p->meta) : "",
+		 *p->name ? " " : "", p->name, *p->name && *tid ? " " : "",
+		 *p->name || *tid ? tid : "process");
 	name = clean(g, string_of(text));
 	if (!name)
 		return -ENOMEM;

@@ -11,6 +11,7 @@
 #include <zlib.h>
 
 #include "json.h"
+#include "sink.h"
 
 #define MARK "@DATA@"
 /* A whole number of base64's groups of three bytes. */
@@ -128,6 +129,10 @@ static int put_process(struct json *j, const struct html_process *p)
 	json_object(j, NULL);
 	json_uint(j, "pid", m->tgid);
 	err = html_json_text(j, "comm", m->comm);
+	if (!err && m->container)
+		err = html_json_text(j, "container", m->container);
+	if (!err && m->image)
+		err = html_json_text(j, "image", m->image);
 	snprintf(python, sizeof(python), "%u.%u.%u", m->python_major, m->python_minor,
 		 m->python_micro);
 	json_string(j, "python", m->python_major ? python : NULL);
@@ -165,15 +170,11 @@ int html_processes_add(struct html_processes *ps, const struct profile_meta *met
 	ps->list = list;
 	p = &list[ps->cnt];
 	memset(p, 0, sizeof(*p));
-	p->meta = *meta;
 	p->side = side;
 	if (stats)
 		p->stats = *stats;
-	if (meta->comm) {
-		p->meta.comm = strdup(meta->comm);
-		if (!p->meta.comm)
-			return -ENOMEM;
-	}
+	if (!sink_meta_copy(&p->meta, meta))
+		return -ENOMEM;
 	ps->cnt++;
 	return 0;
 }
@@ -183,7 +184,7 @@ void html_processes_free(struct html_processes *ps)
 	size_t i;
 
 	for (i = 0; i < ps->cnt; i++)
-		free((char *)ps->list[i].meta.comm);
+		sink_meta_free(&ps->list[i].meta);
 	free(ps->list);
 	memset(ps, 0, sizeof(*ps));
 }

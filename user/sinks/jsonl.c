@@ -6,7 +6,7 @@
  *
  * The same ids in the same order. Several processes are several such streams one
  * after the other, told apart by run_id; what CPython's records have no place
- * for (pid, comm, python_version, unit) is in meta, only when it is known or not
+ * for (pid, comm, container, image, python_version, unit) is in meta, only when it is known or not
  * the usual, and its readers ignore it as they must.
  */
 #include <errno.h>
@@ -123,6 +123,10 @@ static void put_meta(struct jsonl *j)
 		put_number(j->w, "pid", meta->tgid);
 		if (meta->comm)
 			put_string(j->w, "comm", meta->comm);
+		if (meta->container)
+			put_string(j->w, "container", meta->container);
+		if (meta->image)
+			put_string(j->w, "image", meta->image);
 		if (meta->python_major)
 			put_string(j->w, "python_version", version);
 	}

@@ -21,7 +21,7 @@
 #define OUT_BYTES (64 * 1024)
 #define GZIP_WINDOW (15 + 16)	/* zlib.h: 16 more for a gzip header */
 #define GZIP_LEVEL 4
-#define LABEL_MAX 5
+#define LABEL_MAX 7
 
 typedef Tachbpf__PprofProfile profile_msg;	/* protobuf-c's names are its own */
 
@@ -137,7 +137,7 @@ static int put_comments(struct pprof *p, uint32_t process)
 	const struct stack_process *proc = stacks_process(p->a->stacks, process);
 	const struct profile_stats *st = aggregate_stats(p->a, process);
 	const struct profile_meta *m = &proc->meta;
-	char text[512], python[48] = "", lost[64] = "", cut[64] = "", platform[128] = "";
+	char text[512 + sizeof(proc->name)], python[48] = "", lost[64] = "", cut[64] = "", platform[128] = "";
 
 	if (m->python_major)
 		snprintf(python, sizeof(python), " python %u.%u.%u", m->python_major,
@@ -150,8 +150,8 @@ static int put_comments(struct pprof *p, uint32_t process)
 	if (proc->truncated)
 		snprintf(cut, sizeof(cut), "; truncated %llu",
 			 (unsigned long long)proc->truncated);
-	snprintf(text, sizeof(text), "process %s:%s%s; mode %s%s%s", *proc->name ? proc->name : "?",
-		 python, platform, mode_text(m->mode) ? mode_text(m->mode) : "unknown", lost, cut);
+	snprintf(text, sizeof(text), "%s %s:%s%s; mode %s%s%s", sink_meta_kind(m),
+		 *proc->name ? proc->name : "?", python, platform, mode_text(m->mode) ? mode_text(m->mode) : "unknown", lost, cut);
 	return comment(p, text);
 }
 
@@ -326,7 +326,11 @@ static int add_labels(struct pprof *p, const struct stack_view *v, Tachbpf__Ppro
 	if (meta->tgid)
 		err = add_label(p, l, n, "pid", NULL, meta->tgid);
 	if (!err && meta->comm && *meta->comm)
-		err = add_label(p, l, n, "comm", meta->comm, 0);
+		err = add_label(p, l, n, meta->of_container ? "container" : "comm", meta->comm, 0);
+	if (!err && meta->container && *meta->container)
+		err = add_label(p, l, n, "container", meta->container, 0);
+	if (!err && meta->image && *meta->image)
+		err = add_label(p, l, n, "image", meta->image, 0);
 	if (!err && p->a->config.by_thread)
 		err = add_label(p, l, n, "tid", NULL, g->thread_id);
 	if (!err)

@@ -5,8 +5,10 @@
 #include "sink.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "joined.h"
 #include "util.h"
 
 static const struct sink_ops *const sinks[] = {
@@ -40,6 +42,40 @@ const struct sink_ops *sink_find(const char *name)
 const struct sink_ops *sink_at(size_t i)
 {
 	return i < ARRAY_SIZE(sinks) ? sinks[i] : NULL;
+}
+
+struct sink *sink_new(const struct sink_ops *ops, const struct sink_args *args)
+{
+	struct sink_args by_process = *args;
+	struct sink *inner;
+
+	if (args->group != GROUP_CONTAINER)
+		return ops->open(args);
+	by_process.group = GROUP_PROCESS;
+	inner = ops->open(&by_process);
+	return inner ? joined_open(inner) : NULL;
+}
+
+bool sink_meta_copy(struct profile_meta *to, const struct profile_meta *from)
+{
+	*to = *from;
+	to->comm = from->comm ? strdup(from->comm) : NULL;
+	to->platform = from->platform ? strdup(from->platform) : NULL;
+	to->container = from->container ? strdup(from->container) : NULL;
+	to->image = from->image ? strdup(from->image) : NULL;
+	if (!to->comm == !from->comm && !to->platform == !from->platform &&
+	    !to->container == !from->container && !to->image == !from->image)
+		return true;
+	sink_meta_free(to);
+	return false;
+}
+
+void sink_meta_free(struct profile_meta *meta)
+{
+	free((char *)meta->comm);
+	free((char *)meta->platform);
+	free((char *)meta->container);
+	free((char *)meta->image);
 }
 
 static bool ends_with(const char *s, const char *tail)

@@ -26,7 +26,7 @@ enum tach_layout { TACH_RELEASE, TACH_DRAFT1, TACH_DRAFT2 };
 /* --- exports: how frames are told apart and samples grouped ------------------------------ */
 /* 0 is what the users of the format expect; its page in docs/ says which. */
 enum sink_lines { LINES_DEFAULT, LINES_APART, LINES_MERGED };
-enum sink_group { GROUP_DEFAULT, GROUP_PROCESS, GROUP_THREAD };
+enum sink_group { GROUP_DEFAULT, GROUP_PROCESS, GROUP_THREAD, GROUP_CONTAINER };
 
 /* What a sink returns that has said itself, in one line, what it cannot write. */
 #define SINK_REPORTED (-ENOTSUP)
@@ -43,7 +43,7 @@ struct sink_args {
 	size_t frame_bytes;		/* tach: of samples in a zstd frame; 0: as for live capture */
 	int journal_fd;			/* tach: > 0: where to keep what recovery needs; the caller's */
 	enum sink_lines lines;		/* formats that take SINK_TAKES_LINES */
-	enum sink_group group;		/* formats that take SINK_TAKES_GROUP */
+	enum sink_group group;		/* formats that take SINK_TAKES_GROUP; see sink_new() */
 
 	/* HTML reports (flamegraph, heatmap). */
 	const char *title;		/* copied; hostile; NULL: none */
@@ -88,6 +88,21 @@ extern const struct sink_ops sink_pstats_sampled;
 extern const struct sink_ops sink_speedscope;
 extern const struct sink_ops sink_flamegraph;
 extern const struct sink_ops sink_heatmap;
+
+/*
+ * ops->open(); GROUP_CONTAINER, which formats do not know, becomes profiles of containers
+ * by process. NULL with errno.
+ */
+struct sink *sink_new(const struct sink_ops *ops, const struct sink_args *args);
+
+/* A copy whose strings are its own; false: no memory, and nothing to free. */
+bool sink_meta_copy(struct profile_meta *to, const struct profile_meta *from);
+void sink_meta_free(struct profile_meta *meta);
+/* What the copy is of: "process", "container". */
+static inline const char *sink_meta_kind(const struct profile_meta *meta)
+{
+	return meta->of_container ? "container" : "process";
+}
 
 /* By name; NULL: no such format. */
 const struct sink_ops *sink_find(const char *name);

@@ -375,14 +375,14 @@ static int put_column(struct speedscope *s, struct writer *w, const struct track
 static void put_track_name(struct speedscope *s, struct writer *w, const struct track *t)
 {
 	const struct stack_process *p = stacks_process(s->stacks, t->process);
-	char name[256], tid[40] = "";
+	char name[sizeof(p->name) + 64], tid[40] = "";
 	bool process = *p->name && (s->args.many || by_process(s));
 
 	if (!by_process(s))
 		snprintf(tid, sizeof(tid), "%sthread %llu", process ? " " : "",
 			 (unsigned long long)t->thread_id);
-	snprintf(name, sizeof(name), "%s%s%s", process ? "process " : "", process ? p->name : "",
-		 *tid || process ? tid : "process");
+	snprintf(name, sizeof(name), "%s%s%s%s", process ? sink_meta_kind(&p->meta) : "",
+		 process ? " " : "", process ? p->name : "", *tid || process ? tid : "process");
 	writer_json(w, string_of(name));
 }
 
@@ -424,6 +424,16 @@ static void put_process(struct speedscope *s, struct writer *w, uint32_t process
 	put_key(w, "comm");
 	writer_json(w, string_of(p->meta.comm ? p->meta.comm : ""));
 	writer_char(w, ',');
+	if (p->meta.container) {
+		put_key(w, "container");
+		writer_json(w, string_of(p->meta.container));
+		writer_char(w, ',');
+	}
+	if (p->meta.image) {
+		put_key(w, "image");
+		writer_json(w, string_of(p->meta.image));
+		writer_char(w, ',');
+	}
 	put_key(w, "python_version");
 	writer_json(w, string_of(p->meta.python_major ? version : ""));
 	writer_char(w, ',');

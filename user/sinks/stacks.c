@@ -117,8 +117,7 @@ static void drop(struct stacks *s)
 
 	stacks_end(s);
 	for (i = 0; i < COUNT(s->processes, struct stack_process); i++) {
-		free((char *)AT(s->processes, struct stack_process, i).meta.comm);
-		free((char *)AT(s->processes, struct stack_process, i).meta.platform);
+		sink_meta_free(&AT(s->processes, struct stack_process, i).meta);
 	}
 	buf_free(&s->totals);
 	buf_free(&s->lines);
@@ -147,14 +146,21 @@ int stacks_reset(struct stacks *s)
 
 static void process_name(struct stack_process *p)
 {
-	char comm[64] = "";
+	const struct profile_meta *m = &p->meta;
+	char comm[64] = "", container[400] = "", pid[16] = "";
+	bool is_container = m->of_container;
 
-	if (p->meta.comm)
-		escape_text(p->meta.comm, strlen(p->meta.comm), comm, sizeof(comm));
-	if (p->meta.tgid)
-		snprintf(p->name, sizeof(p->name), "%u%s%s", p->meta.tgid, *comm ? " " : "", comm);
-	else
-		snprintf(p->name, sizeof(p->name), "%s", comm);
+	/* A container's label may be as long as a name gets. */
+	if (is_container)
+		escape_text(m->comm, strlen(m->comm), container, sizeof(container));
+	else if (m->comm)
+		escape_text(m->comm, strlen(m->comm), comm, sizeof(comm));
+	if (m->container && (m->tgid || *comm))
+		escape_text(m->container, strlen(m->container), container, sizeof(container));
+	if (m->tgid)
+		snprintf(pid, sizeof(pid), "%u%s", m->tgid, *comm ? " " : "");
+	snprintf(p->name, sizeof(p->name), "%s%s%s%s", pid, comm,
+		 *container && !is_container ? " @" : "", container);
 }
 
 static int add_group(struct stacks *s, uint64_t thread_id, uint32_t *group)
@@ -173,12 +179,10 @@ int stacks_begin(struct stacks *s, const struct profile_meta *meta,
 
 	stacks_end(s);
 	process_name(&p);
-	p.meta.comm = meta->comm ? strdup(meta->comm) : NULL;
-	p.meta.platform = meta->platform ? strdup(meta->platform) : NULL;
-	if ((meta->comm && !p.meta.comm) || (meta->platform && !p.meta.platform) ||
-	    buf_add(&s->processes, &p, sizeof(p))) {
-		free((char *)p.meta.comm);
-		free((char *)p.meta.platform);
+	if (!sink_meta_copy(&p.meta, meta))
+		return -ENOMEM;
+	if (buf_add(&s->processes, &p, sizeof(p))) {
+		sink_meta_free(&p.meta);
 		return -ENOMEM;
 	}
 	s->tables = tables;

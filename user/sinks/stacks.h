@@ -34,8 +34,8 @@ struct stack_group {
 };
 
 struct stack_process {
-	struct profile_meta meta;	/* meta.comm and .platform belong to the stacks */
-	char name[160];			/* "12 app", "12", "app" or ""; printable */
+	struct profile_meta meta;	/* its strings belong to the stacks */
+	char name[640];			/* "12 app @container", "12", "app" or ""; printable */
 	uint64_t truncated;		/* weight of the stacks whose rest is not known */
 };
 

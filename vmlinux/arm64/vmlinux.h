@@ -81,10 +81,63 @@ struct signal_struct {
 	int nr_threads;
 };
 
+struct list_head {
+	struct list_head *next;
+};
+
+struct kernfs_node {
+	u64 id;			/* 5.5+ */
+};
+
+struct cgroup_root {
+	int hierarchy_id;
+};
+
+struct cgroup;
+
+struct cgroup_subsys_state {
+	struct cgroup *cgroup;
+	struct cgroup_subsys_state *parent;
+};
+
+struct cgroup {
+	struct cgroup_subsys_state self;
+	struct kernfs_node *kn;
+	struct cgroup_root *root;
+};
+
+/* kernel/cgroup/cgroup-internal.h */
+struct cgrp_cset_link {
+	struct cgroup *cgrp;
+	struct list_head cgrp_link;
+};
+
+struct css_set {
+	struct list_head cgrp_links;
+};
+
+typedef struct {
+	u32 val;
+} kuid_t;
+
+struct cred {
+	kuid_t euid;
+};
+
 struct thread_struct {
 	struct {
 		unsigned long tp_value;
 	} uw;
+};
+
+struct upid {
+	int nr;
+	struct pid_namespace *ns;
+};
+
+struct pid {
+	unsigned int level;
+	struct upid numbers[1];	/* level + 1 of them */
 };
 
 struct task_struct {
@@ -97,7 +150,10 @@ struct task_struct {
 	unsigned long nivcsw;
 	u64 start_boottime;	/* 5.5+ */
 	struct task_struct *group_leader;
+	struct pid *thread_pid;
 	struct signal_struct *signal;
+	const struct cred *cred;
+	struct css_set *cgroups;
 	struct thread_struct thread;
 };
 

@@ -60,6 +60,56 @@ struct signal_struct {
 	int nr_threads;
 };
 
+struct list_head {
+	struct list_head *next;
+};
+
+struct kernfs_node {
+	u64 id;
+};
+
+struct cgroup_root {
+	int hierarchy_id;
+};
+
+struct cgroup_subsys_state {
+	struct cgroup *cgroup;
+	struct cgroup_subsys_state *parent;
+};
+
+struct cgroup {
+	struct cgroup_subsys_state self;
+	struct kernfs_node *kn;
+	struct cgroup_root *root;
+};
+
+struct cgrp_cset_link {
+	struct cgroup *cgrp;
+	struct list_head cgrp_link;
+};
+
+struct css_set {
+	struct list_head cgrp_links;
+};
+
+typedef struct {
+	u32 val;
+} kuid_t;
+
+struct cred {
+	kuid_t euid;
+};
+
+struct upid {
+	int nr;
+	void *ns;
+};
+
+struct pid {
+	unsigned int level;
+	struct upid numbers[4];
+};
+
 struct task_struct {
 	unsigned int flags;
 	struct mm_struct *mm;
@@ -68,7 +118,10 @@ struct task_struct {
 	u64 start_boottime;
 	char comm[16];
 	struct task_struct *group_leader;
+	struct pid *thread_pid;
 	struct signal_struct *signal;
+	const struct cred *cred;
+	struct css_set *cgroups;
 	struct thread_struct thread;
 };
 

@@ -263,7 +263,10 @@ function processName(p) {
 	const side = p.side_name ? `${p.side_name}: ` : '';
 
 	return (
-		side + [p.comm, p.pid ? `pid ${p.pid}` : null].filter(Boolean).join(', ') ||
+		side +
+			[p.comm, p.pid ? `pid ${p.pid}` : null, p.container ? `@${p.container}` : null]
+				.filter(Boolean)
+				.join(', ') ||
 		'process'
 	);
 }
@@ -276,6 +279,8 @@ function showFacts(meta, extra) {
 			: ps.length && (ps[0].comm || ps[0].pid)
 				? ['', processName(ps[0])]
 				: null,
+		['container', each(ps.map((p) => p.container)).join(', ')],
+		['image', each(ps.map((p) => p.image)).join(', ')],
 		['Python', each(ps.map((p) => p.python)).join(', ')],
 		['mode', each(ps.map((p) => p.mode)).join(', ')],
 		[

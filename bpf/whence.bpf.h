@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * whence.bpf.h - where a process is (cgroup, pid namespace) and whose it is.
+ *
+ * Sent with what is told of new processes, never with samples: containers cost nothing
+ * where time matters. What the numbers mean, user space knows.
+ */
+#ifndef TACHBPF_WHENCE_H
+#define TACHBPF_WHENCE_H
+
+#include "common.bpf.h"
+
+/* Each hierarchy has one cgroup that the task is in. */
+static __always_inline void note_cgroups(struct raw_whence *out, const struct task_struct *task)
+{
+	const struct list_head *head = cgroup_list(cgroups_of(task)), *pos = head;
+	const struct cgroup *cg;
+	u32 i;
+
+#pragma clang loop unroll(disable)
+	for (i = 0; i < RAW_CGROUPS; i++) {
+		pos = cgroup_list_next(pos);
+		if (!pos || pos == head)
+			break;
+		cg = cgroup_at(pos);
+		out->cgroups[i] = mark_of_cgroup(cgroup_hierarchy(cg), cgroup_id(cg));
+	}
+	out->cgroup_cnt = i;
+}
+
+/* leader: the process' first thread. out is zeroed. */
+static __always_inline void note_whence(struct raw_whence *out, const struct task_struct *leader)
+{
+	note_cgroups(out, leader);
+	out->uid = task_euid(leader);
+	out->ns_tgid = task_ns_pid(leader);
+}
+
+#endif

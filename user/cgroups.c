@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * cgroups.c - mounts and directories of cgroup file systems. See cgroups.h.
+ */
+#include "cgroups.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "util.h"
+
+#define HIERARCHIES_MAX 32
+#define CGROUP_FILE_BYTES 65536
+/* Users may make as many as they like where systemd lets them. */
+#define DIRS_MAX 1000000
+#define DEPTH_MAX 64
+
+struct mount {
+	uint32_t hierarchy;
+	char *dir;		/* where it is mounted */
+	char *root;		/* the cgroup that is mounted there; "" for "/" */
+};
+
+struct cgroups {
+	struct mount mounts[HIERARCHIES_MAX];
+	size_t cnt;
+};
+
+/* ---- /proc/PID/cgroup ---- */
+
+/* All of it, terminated. Length or -errno. */
+static ssize_t read_cgroup_file(pid_t tgid, char *out, size_t size)
+{
+	char path[64] = "/proc/self/cgroup";
+	size_t len = 0;
+	ssize_t n = 1;
+	int fd;
+
+	if (tgid)
+		snprintf(path, sizeof(path), "/proc/%d/cgroup", tgid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENOENT ? -ESRCH : -errno;
+	while (len + 1 < size && (n = read(fd, out + len, size - 1 - len)) > 0)
+		len += (size_t)n;
+	n = n < 0 ? -errno : (ssize_t)len;
+	close(fd);
+	out[len] = '\0';
+	return n;
+}
+
+/* "9:name=systemd:/a": the text is cut into its parts. false: it is not like that. */
+static bool split_line(char *line, uint32_t *hierarchy, char **controllers, char **path)
+{
+	char *end;
+
+	*hierarchy = (uint32_t)strtoul(line, &end, 10);
+	if (end == line || *end != ':')
+		return false;
+	*controllers = end + 1;
+	*path = strchr(end + 1, ':');
+	if (!*path)
+		return false;
+	*(*path)++ = '\0';
+	return **path == '/';
+}
+
+static void cut_deleted(char *path)
+{
+	static const char mark[] = " (deleted)";
+	size_t len = strlen(path), cut = sizeof(mark) - 1;
+
+	if (len > cut && !strcmp(path + len - cut, mark))
+		path[len - cut] = '\0';
+}
+
+static int each_above(char *path, uint32_t hierarchy,
+		      int (*cb)(void *ctx, uint32_t hierarchy, const char *path, bool own),
+		      void *ctx)
+{
+	char *slash;
+	int err = cb(ctx, hierarchy, path, true);
+
+	while (!err && path[1]) {
+		slash = strrchr(path, '/');
+		slash[slash == path] = '\0';
+		err = cb(ctx, hierarchy, path, false);
+	}
+	return err;
+}
+
+int cgroups_of_process(pid_t tgid,
+		       int (*cb)(void *ctx, uint32_t hierarchy, const char *path, bool own),
+		       void *ctx)
+{
+	char *text = malloc(CGROUP_FILE_BYTES), *line, *next, *controllers, *path;
+	uint32_t hierarchy;
+	ssize_t n;
+	int err = 0;
+
+	if (!text)
+		return -ENOMEM;
+	n = read_cgroup_file(tgid, text, CGROUP_FILE_BYTES);
+	if (n < 0)
+		err = (int)n;
+	for (line = text; !err && n > 0 && *line; line = next) {
+		next = strchrnul(line, '\n');
+		if (*next)
+			*next++ = '\0';
+		if (!split_line(line, &hierarchy, &controllers, &path))
+			continue;
+		cut_deleted(path);
+		err = each_above(path, hierarchy, cb, ctx);
+	}
+	free(text);
+	return err;
+}
+
+/* ---- mounts ---- */
+
+/* Is there each of names (a list with commas) among the options of a mount? */
+static bool has_all(const char *names, const char *options)
+{
+	const char *p, *o;
+	size_t len;
+	bool found;
+
+	for (p = names; *p; p += len + !!p[len]) {
+		len = strcspn(p, ",");
+		found = false;
+		for (o = options; *o; o += strcspn(o, ",") + !!o[strcspn(o, ",")])
+			found |= strcspn(o, ",") == len && !memcmp(o, p, len);
+		if (!found)
+			return false;
+	}
+	return *names;
+}
+
+/* The number of the hierarchy with these mount options; 0: not found. */
+static uint32_t hierarchy_of(const char *options)
+{
+	char *text = malloc(CGROUP_FILE_BYTES), *line, *next, *controllers, *path;
+	uint32_t hierarchy, found = 0;
+
+	if (text && read_cgroup_file(0, text, CGROUP_FILE_BYTES) > 0) {
+		for (line = text; !found && *line; line = next) {
+			next = strchrnul(line, '\n');
+			if (*next)
+				*next++ = '\0';
+			if (split_line(line, &hierarchy, &controllers, &path) &&
+			    has_all(controllers, options))
+				found = hierarchy;
+		}
+	}
+	free(text);
+	return found;
+}
+
+/* mountinfo has spaces, tabs, newlines and backslashes as \ooo. */
+static void unescape(char *s)
+{
+	char *out = s;
+	int c;
+
+	for (; *s; s++) {
+		if (*s == '\\' && sscanf(s + 1, "%3o", &c) == 1) {
+			*out++ = (char)c;
+			s += 3;
+		} else {
+			*out++ = *s;
+		}
+	}
+	*out = '\0';
+}
+
+/* "36 25 0:30 ROOT DIR rw,nosuid - cgroup cgroup rw,pids" (proc_pid_mountinfo(5)) */
+static void add_mount(struct cgroups *c, char *line)
+{
+	char root[PATH_MAX], dir[PATH_MAX], type[32], *rest = strstr(line, " - ");
+	struct mount *m = &c->mounts[c->cnt];
+	uint32_t hierarchy = 0;
+	size_t i;
+
+	if (c->cnt == HIERARCHIES_MAX || !rest ||
+	    sscanf(line, "%*s %*s %*s %4095s %4095s", root, dir) != 2 ||
+	    sscanf(rest, " - %31s", type) != 1)
+		return;
+	if (!strcmp(type, "cgroup")) {
+		rest[strcspn(rest, "\n")] = '\0';
+		hierarchy = hierarchy_of(strrchr(rest, ' ') + 1);
+	} else if (strcmp(type, "cgroup2")) {
+		return;
+	}
+	if (!strcmp(type, "cgroup") && !hierarchy)
+		return;
+	for (i = 0; i < c->cnt; i++)
+		if (c->mounts[i].hierarchy == hierarchy)
+			return;		/* the first is mostly the widest */
+	unescape(root);
+	unescape(dir);
+	*m = (struct mount){ hierarchy, strdup(dir), strdup(strcmp(root, "/") ? root : "") };
+	if (m->dir && m->root) {
+		c->cnt++;
+		return;
+	}
+	free(m->dir);
+	free(m->root);
+}
+
+struct cgroups *cgroups_new(void)
+{
+	struct cgroups *c = calloc(1, sizeof(*c));
+	FILE *f = fopen("/proc/self/mountinfo", "re");
+	char *line = NULL;
+	size_t size = 0;
+
+	while (c && f && getline(&line, &size, f) > 0)
+		add_mount(c, line);
+	free(line);
+	if (f)
+		fclose(f);
+	return c;
+}
+
+void cgroups_free(struct cgroups *c)
+{
+	size_t i;
+
+	for (i = 0; c && i < c->cnt; i++) {
+		free(c->mounts[i].dir);
+		free(c->mounts[i].root);
+	}
+	free(c);
+}
+
+/* ---- directories ---- */
+
+struct walk {
+	int (*cb)(void *ctx, const struct cgroup_dir *dir);
+	void *ctx;
+	uint32_t hierarchy;
+	uint32_t left;		/* so many directories yet */
+	char path[PATH_MAX];	/* of the cgroup; "" at a hierarchy's root */
+};
+
+static int walk_dir(struct walk *w, int fd, size_t len, int depth);
+
+static int walk_entry(struct walk *w, int parent, const char *name, size_t len, int depth)
+{
+	size_t add = strlen(name);
+	int fd;
+
+	if (!w->left || depth == DEPTH_MAX || len + add + 2 > sizeof(w->path))
+		return 0;
+	fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return 0;	/* it is gone */
+	w->left--;
+	snprintf(w->path + len, sizeof(w->path) - len, "/%s", name);
+	return walk_dir(w, fd, len + add + 1, depth + 1);
+}
+
+/* fd is closed. */
+static int walk_dir(struct walk *w, int fd, size_t len, int depth)
+{
+	struct cgroup_dir dir = { .hierarchy = w->hierarchy, .path = len ? w->path : "/" };
+	struct dirent *e;
+	struct stat st;
+	int err;
+	DIR *d;
+
+	if (fstat(fd, &st)) {
+		close(fd);
+		return 0;
+	}
+	dir.id = st.st_ino;
+	err = w->cb(w->ctx, &dir);
+	/* Each cgroup below is a link to its directory; files are none. */
+	d = !err && st.st_nlink > 2 ? fdopendir(fd) : NULL;
+	if (!d) {
+		close(fd);
+		return err;
+	}
+	while (!err && (e = readdir(d)))
+		if (e->d_type == DT_DIR && strcmp(e->d_name, ".") && strcmp(e->d_name, ".."))
+			err = walk_entry(w, dirfd(d), e->d_name, len, depth);
+	closedir(d);
+	return err;
+}
+
+int cgroups_each(struct cgroups *c, int (*cb)(void *ctx, const struct cgroup_dir *dir), void *ctx)
+{
+	struct walk w = { .cb = cb, .ctx = ctx, .left = DIRS_MAX };
+	int err = 0, fd;
+	size_t i;
+
+	for (i = 0; !err && i < c->cnt; i++) {
+		w.hierarchy = c->mounts[i].hierarchy;
+		snprintf(w.path, sizeof(w.path), "%s", c->mounts[i].root);
+		fd = open(c->mounts[i].dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (fd >= 0)
+			err = walk_dir(&w, fd, strlen(w.path), 0);
+	}
+	return err;
+}
+
+/* What of path is below prefix: "" or "/..."; NULL: it is elsewhere. */
+static const char *below(const char *path, const char *prefix)
+{
+	size_t len = strlen(prefix);
+
+	if (strncmp(path, prefix, len) || (path[len] && path[len] != '/'))
+		return NULL;
+	return path + len;
+}
+
+uint64_t cgroups_id(struct cgroups *c, uint32_t hierarchy, const char *path)
+{
+	char full[2 * PATH_MAX];
+	const char *rest;
+	struct stat st;
+	size_t i;
+
+	for (i = 0; i < c->cnt; i++) {
+		const struct mount *m = &c->mounts[i];
+
+		if (m->hierarchy != hierarchy)
+			continue;
+		rest = below(path, m->root);
+		if (!rest || (size_t)snprintf(full, sizeof(full), "%s%s", m->dir, rest) >=
+				     sizeof(full) ||
+		    stat(full, &st) || !S_ISDIR(st.st_mode))
+			return 0;
+		return st.st_ino;
+	}
+	return 0;
+}
+
+int cgroups_resolve(struct cgroups *c, const char *dir, uint32_t *hierarchy, const char **path)
+{
+	const struct mount *best = NULL;
+	const char *rest;
+	size_t i;
+
+	for (i = 0; i < c->cnt; i++)
+		if (below(dir, c->mounts[i].dir) && !c->mounts[i].root[0] &&
+		    (!best || strlen(c->mounts[i].dir) > strlen(best->dir)))
+			best = &c->mounts[i];
+	if (!best)
+		return -ENOENT;
+	rest = below(dir, best->dir);
+	*hierarchy = best->hierarchy;
+	*path = *rest ? rest : "/";
+	return 0;
+}

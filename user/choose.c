@@ -1,0 +1,497 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * choose.c - which of the processes there are meet the conditions. See choose.h.
+ */
+#include "choose.h"
+
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cgroups.h"
+#include "containers.h"
+#include "proc.h"
+#include "u64map.h"
+#include "util.h"
+
+#define NS_PER_S 1000000000ull
+/* Room for cgroups that are made later; the kernel takes out those that go. */
+#define MARKS_MORE 16384
+#define MARKS_MAX (1u << 20)
+/* Names are the processes' to choose: not all are told to the kernel. */
+#define COMMS_MAX 4096
+#define CONTAINERS_MAX 8192
+#define ANCESTORS_MAX 64
+#define HINTS_MAX 8
+#define HINT_BYTES 80
+
+struct mark {
+	uint64_t key;
+	uint32_t value;
+};
+
+/* What there is of a kind, for a message. */
+struct hints {
+	char names[HINTS_MAX][HINT_BYTES];
+	size_t cnt, more;
+};
+
+struct chooser {
+	struct selection *sel;
+	struct cgroups *cgroups;
+	uint32_t included, excluded;	/* kinds, 1 << kind */
+	bool by_name;			/* ids are not enough to tell containers */
+	bool ask;			/* cgroups that we have not seen may matter */
+	struct mark *found;		/* of the cgroups there were at first */
+	size_t found_cnt;
+	struct bpf_map *marks;		/* NULL: not loaded yet */
+	uint32_t comms;			/* told to the kernel */
+	struct u64map containers;	/* hash of a cgroup's path -> struct container, with names */
+	struct hints hints[SELECT_KINDS];
+};
+
+/* ---- cgroups ---- */
+
+static bool uses(const struct chooser *c, uint32_t kinds)
+{
+	return (c->included | c->excluded) & kinds;
+}
+
+static void forget_containers(struct chooser *c)
+{
+	struct container *one;
+	size_t pos = 0;
+
+	while ((one = u64map_next(&c->containers, &pos)))
+		free(one);
+	u64map_free(&c->containers);
+}
+
+/*
+ * What a cgroup's path says. Names may not be there yet when the cgroup is made (tgid 0), but
+ * when a process runs in it (tgid). false: they are not.
+ */
+static bool look_up(struct chooser *c, const char *path, pid_t tgid, struct container *out)
+{
+	uint64_t key = hash_bytes(path, strlen(path));
+	struct container *known = u64map_get(&c->containers, key);
+	bool sure;
+
+	if (known) {
+		*out = *known;
+		return true;
+	}
+	if (container_of_cgroup(path, out) || (!container_is(out) && !out->pod_uid[0]) ||
+	    !c->by_name)
+		return true;
+	sure = !container_names(out, container_host_root(), tgid) || tgid;
+	if (!sure)
+		return false;
+	if (c->containers.cnt >= CONTAINERS_MAX)
+		forget_containers(c);
+	known = malloc(sizeof(*known));
+	if (known)
+		*known = *out;
+	if (known && u64map_put(&c->containers, key, known))
+		free(known);
+	return true;
+}
+
+static bool judge_path(struct chooser *c, uint32_t hierarchy, const char *path, pid_t tgid,
+		       uint32_t *bits)
+{
+	struct container container = { .id = "" };
+	bool sure = true;
+
+	if (uses(c, 1u << SELECT_CONTAINER | 1u << SELECT_POD))
+		sure = look_up(c, path, tgid, &container);
+	*bits |= select_judge_cgroup(c->sel, hierarchy, path, &container);
+	return sure;
+}
+
+static uint32_t mark_value(uint32_t bits)
+{
+	static const uint32_t marks[] = {
+		[SELECT_CONTAINER] = MARK_CONTAINER,
+		[SELECT_POD] = MARK_POD,
+		[SELECT_CGROUP] = MARK_PATH,
+		[SELECT_UNIT] = MARK_UNIT,
+	};
+	uint32_t value = bits & SELECT_EXCLUDED ? MARK_EXCLUDED : 0;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(marks); i++)
+		value |= bits & 1u << i ? marks[i] : 0;
+	return value;
+}
+
+static void put_mark(struct chooser *c, uint64_t key, uint32_t value)
+{
+	/* One that does not fit is asked about. */
+	if (c->marks)
+		bpf_map__update_elem(c->marks, &key, sizeof(key), &value, sizeof(value), BPF_ANY);
+}
+
+void chooser_take_cgroup(struct chooser *c, const struct raw_cgroup *ev)
+{
+	uint32_t bits = 0;
+
+	if (memchr(ev->path, '\0', sizeof(ev->path)) &&
+	    judge_path(c, ev->hierarchy, (const char *)ev->path, 0, &bits))
+		put_mark(c, mark_of_cgroup(ev->hierarchy, ev->id), mark_value(bits));
+}
+
+/* ---- what there is at first ---- */
+
+static void add_hint(struct hints *h, const char *name)
+{
+	char shown[HINT_BYTES];
+	size_t i;
+
+	escape_text(name, strlen(name), shown, sizeof(shown));
+	if (!*shown)
+		return;
+	for (i = 0; i < h->cnt; i++)
+		if (!strcmp(h->names[i], shown))
+			return;
+	if (h->cnt == HINTS_MAX)
+		h->more++;
+	else
+		memcpy(h->names[h->cnt++], shown, sizeof(shown));
+}
+
+static bool is_unit(const char *name)
+{
+	const char *dot = strrchr(name, '.');
+
+	return dot && (!strcmp(dot, ".service") || !strcmp(dot, ".scope"));
+}
+
+static void add_hints(struct chooser *c, const struct cgroup_dir *dir)
+{
+	const char *name = strrchr(dir->path, '/') + 1;
+	char label[CONTAINER_LABEL_BYTES];
+	struct container container;
+
+	if (name == dir->path + 1)
+		add_hint(&c->hints[SELECT_CGROUP], dir->path);
+	if (is_unit(name))
+		add_hint(&c->hints[SELECT_UNIT], name);
+	if (!uses(c, 1u << SELECT_CONTAINER | 1u << SELECT_POD))
+		return;
+	memset(&container, 0, sizeof(container));
+	look_up(c, dir->path, 0, &container);
+	add_hint(&c->hints[SELECT_CONTAINER], container_label(&container, label));
+	add_hint(&c->hints[SELECT_POD], container.pod[0] ? container.pod : container.pod_uid);
+}
+
+static int note_cgroup(void *ctx, const struct cgroup_dir *dir)
+{
+	struct chooser *c = ctx;
+	struct mark *more;
+	uint32_t bits = 0;
+	bool sure;
+
+	if (!(c->found_cnt & (c->found_cnt + 1))) {	/* room for 1, 2, 4, ... */
+		more = reallocarray(c->found, 2 * (c->found_cnt + 1), sizeof(*more));
+		if (!more)
+			return -ENOMEM;
+		c->found = more;
+	}
+	sure = judge_path(c, dir->hierarchy, dir->path, 0, &bits);
+	add_hints(c, dir);
+	if (sure)
+		c->found[c->found_cnt++] = (struct mark){
+			mark_of_cgroup(dir->hierarchy, dir->id), mark_value(bits)
+		};
+	return 0;
+}
+
+static void warn_of_unmet(struct chooser *c, const struct select_rule *rule)
+{
+	const struct hints *h = &c->hints[rule->kind];
+	char shown[HINT_BYTES], list[HINTS_MAX * (HINT_BYTES + 2)] = "";
+	const char *kind = select_kind_name(rule->kind);
+	size_t i, len = 0;
+
+	for (i = 0; i < h->cnt; i++)
+		len += (size_t)snprintf(list + len, sizeof(list) - len, "%s%s", i ? ", " : "",
+					h->names[i]);
+	log_warn("there is no %s '%s' now%s%s%s%s; one that comes will be %s", kind,
+		 escape_text(rule->text, strlen(rule->text), shown, sizeof(shown)),
+		 h->cnt ? " (there are: " : " (there is none at all)", list,
+		 h->more ? ", ..." : "", h->cnt ? ")" : "",
+		 rule->exclude ? "left out" : "recorded");
+}
+
+/* The mount's part of a path goes. */
+static int resolve_paths(struct chooser *c)
+{
+	struct selection *sel = c->sel;
+	const char *path;
+	char *copy;
+	size_t i;
+
+	for (i = 0; i < sel->cnt; i++) {
+		struct select_rule *rule = &sel->rules[i];
+
+		if (rule->kind != SELECT_CGROUP ||
+		    cgroups_resolve(c->cgroups, rule->pattern, &rule->number, &path))
+			continue;
+		copy = strdup(path);
+		if (!copy)
+			return -ENOMEM;
+		free(rule->pattern);
+		rule->pattern = copy;
+	}
+	return 0;
+}
+
+static int look_around(struct chooser *c)
+{
+	int err = resolve_paths(c);
+	size_t i;
+
+	if (err || !uses(c, SELECT_CGROUP_KINDS))
+		return err;
+	err = cgroups_each(c->cgroups, note_cgroup, c);
+	c->ask = uses(c, SELECT_CGROUP_KINDS & ~(1u << SELECT_CGROUP));
+	for (i = 0; !err && i < c->sel->cnt; i++) {
+		const struct select_rule *rule = &c->sel->rules[i];
+
+		if (!(1u << rule->kind & SELECT_CGROUP_KINDS) || rule->met)
+			continue;
+		warn_of_unmet(c, rule);
+		c->ask = true;
+	}
+	return err;
+}
+
+/* Can it be told without names? */
+static bool is_id(const struct select_rule *rule)
+{
+	size_t len = strspn(rule->text, "0123456789abcdef-");
+
+	return !rule->text[len] && (rule->kind == SELECT_POD ? len >= 32 : len >= 12);
+}
+
+struct chooser *chooser_new(struct selection *sel)
+{
+	struct chooser *c = calloc(1, sizeof(*c));
+	size_t i;
+	int err;
+
+	if (!c)
+		return NULL;
+	c->sel = sel;
+	c->included = select_kinds(sel, false);
+	c->excluded = select_kinds(sel, true);
+	for (i = 0; i < sel->cnt; i++)
+		c->by_name |= (sel->rules[i].kind == SELECT_CONTAINER ||
+			       sel->rules[i].kind == SELECT_POD) && !is_id(&sel->rules[i]);
+	c->cgroups = cgroups_new();
+	err = c->cgroups ? look_around(c) : -ENOMEM;
+	if (!err)
+		return c;
+	chooser_free(c);
+	errno = -err;
+	return NULL;
+}
+
+void chooser_free(struct chooser *c)
+{
+	if (!c)
+		return;
+	forget_containers(c);
+	cgroups_free(c->cgroups);
+	free(c->found);
+	free(c);
+}
+
+/* ---- the kernel's part ---- */
+
+void chooser_config(const struct chooser *c, struct select_config *cfg)
+{
+	*cfg = (struct select_config){
+		.min_age_ns = (uint64_t)(c->sel->min_age_s * NS_PER_S),
+		.cgroup_kinds = mark_value(c->included),
+		.any = true,
+		.cgroups = uses(c, SELECT_CGROUP_KINDS),
+		.cgroup_excludes = !!(c->excluded & SELECT_CGROUP_KINDS),
+		.cgroup_ask = c->ask,
+		.uids = uses(c, 1u << SELECT_UID),
+		.uid_needed = !!(c->included & 1u << SELECT_UID),
+		.comms = uses(c, 1u << SELECT_COMM),
+		.exes = uses(c, 1u << SELECT_EXE),
+		.children = c->sel->children == CHILDREN_YES,
+	};
+}
+
+uint32_t chooser_marks_max(const struct chooser *c)
+{
+	uint64_t want = 2 * (uint64_t)c->found_cnt + c->sel->cnt + COMMS_MAX;
+
+	if (c->ask)
+		want += MARKS_MORE;
+	return want < MARKS_MAX ? (uint32_t)want : MARKS_MAX;
+}
+
+void chooser_start(struct chooser *c, struct bpf_map *marks)
+{
+	size_t i;
+
+	c->marks = marks;
+	for (i = 0; i < c->found_cnt; i++)
+		put_mark(c, c->found[i].key, c->found[i].value);
+	for (i = 0; i < c->sel->cnt; i++) {
+		uint32_t uid = c->sel->rules[i].number;
+
+		if (c->sel->rules[i].kind == SELECT_UID)
+			put_mark(c, mark_of_uid(uid), select_judge_uid(c->sel, uid) & SELECT_EXCLUDED ?
+				 MARK_EXCLUDED : MARK_INCLUDED);
+	}
+}
+
+static uint32_t judge_comm(struct chooser *c, const char *comm)
+{
+	return select_meets(c->sel, 1u << SELECT_COMM, select_judge_comm(c->sel, comm)) ?
+		       0 : UNSELECTED_NAME;
+}
+
+void chooser_take_comm(struct chooser *c, const uint8_t comm[COMM_BYTES])
+{
+	char text[COMM_BYTES + 1];
+
+	if (!uses(c, 1u << SELECT_COMM) || c->comms == COMMS_MAX)
+		return;
+	c->comms++;
+	snprintf(text, sizeof(text), "%.*s", COMM_BYTES, (const char *)comm);
+	put_mark(c, mark_of_comm(comm), judge_comm(c, text) ? 0 : MARK_INCLUDED);
+}
+
+/* ---- processes ---- */
+
+struct judgement {
+	struct chooser *c;
+	pid_t tgid;
+	uint32_t bits;
+};
+
+static int judge_own_cgroup(void *ctx, uint32_t hierarchy, const char *path, bool own)
+{
+	struct judgement *j = ctx;
+	uint32_t bits = 0;
+	uint64_t id;
+
+	judge_path(j->c, hierarchy, path, j->tgid, &bits);
+	j->bits |= bits;
+	id = own && j->c->ask ? cgroups_id(j->c->cgroups, hierarchy, path) : 0;
+	if (id)
+		put_mark(j->c, mark_of_cgroup(hierarchy, id), mark_value(bits));
+	return 0;
+}
+
+static int judge_cgroups(struct chooser *c, pid_t tgid)
+{
+	struct judgement j = { .c = c, .tgid = tgid };
+	int err = cgroups_of_process(tgid, judge_own_cgroup, &j);
+
+	if (err)
+		return err;
+	return select_meets(c->sel, SELECT_CGROUP_KINDS, j.bits) ? 0 : UNSELECTED_CGROUP;
+}
+
+static int judge_uid(struct chooser *c, pid_t tgid)
+{
+	uint32_t uid;
+	int err = proc_euid(tgid, &uid);
+
+	if (err)
+		return err;
+	return select_meets(c->sel, 1u << SELECT_UID, select_judge_uid(c->sel, uid)) ?
+		       0 : UNSELECTED_UID;
+}
+
+static int judge_names(struct chooser *c, pid_t tgid)
+{
+	char path[PATH_MAX];
+	struct proc_stat st;
+	int err;
+
+	if (uses(c, 1u << SELECT_COMM)) {
+		err = proc_stat(tgid, &st);
+		if (err)
+			return err;
+		if (judge_comm(c, st.comm))
+			return UNSELECTED_NAME;
+	}
+	if (!uses(c, 1u << SELECT_EXE))
+		return 0;
+	/* None of a kernel thread, none after the first thread has ended. */
+	if (proc_exe(proc_living_task(tgid), path, sizeof(path)))
+		return kill(tgid, 0) && errno == ESRCH ? -ESRCH : UNSELECTED_NAME;
+	if (strlen(path) > 10 && !strcmp(path + strlen(path) - 10, " (deleted)"))
+		path[strlen(path) - 10] = '\0';
+	return select_meets(c->sel, 1u << SELECT_EXE, select_judge_exe(c->sel, path)) ?
+		       0 : UNSELECTED_NAME;
+}
+
+static int judge_pid(struct chooser *c, pid_t tgid)
+{
+	struct proc_stat st;
+	int i;
+
+	for (i = 0; tgid > 0 && i < ANCESTORS_MAX; i++) {
+		if (select_judge_pid(c->sel, tgid))
+			return UNSELECTED_PID;
+		if (c->sel->children != CHILDREN_YES || proc_stat(tgid, &st))
+			return 0;
+		tgid = st.ppid;
+	}
+	return 0;
+}
+
+int chooser_judge(struct chooser *c, pid_t tgid)
+{
+	static const struct {
+		uint32_t kinds;
+		int (*judge)(struct chooser *c, pid_t tgid);
+	} judges[] = {
+		{ 1u << SELECT_PID, judge_pid },
+		{ 1u << SELECT_UID, judge_uid },
+		{ 1u << SELECT_COMM | 1u << SELECT_EXE, judge_names },
+		{ SELECT_CGROUP_KINDS, judge_cgroups },
+	};
+	int found = 0, one;
+	size_t i;
+
+	/* All of them: what is said of one is not asked again when another one changes. */
+	for (i = 0; i < ARRAY_SIZE(judges); i++) {
+		one = uses(c, judges[i].kinds) ? judges[i].judge(c, tgid) : 0;
+		if (one < 0)
+			return one;
+		found |= one;
+	}
+	return found;
+}
+
+uint64_t chooser_wait_ns(const struct chooser *c, pid_t tgid, uint64_t start_ns)
+{
+	uint64_t age, need = (uint64_t)(c->sel->min_age_s * NS_PER_S);
+	struct proc_stat st;
+	struct timespec t;
+
+	if (!need)
+		return 0;
+	if (!start_ns && !proc_stat(tgid, &st))
+		start_ns = st.start_ticks * (NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK));
+	clock_gettime(CLOCK_BOOTTIME, &t);
+	age = (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec - start_ns;
+	return age < need ? need - age : 0;
+}

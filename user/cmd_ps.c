@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * cmd_ps.c - `tachbpf ps`: the Python processes on this host, as a table or as JSON.
+ */
+#include "commands.h"
+
+#include <errno.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "choose.h"
+#include "identity.h"
+#include "json.h"
+#include "options.h"
+#include "output.h"
+#include "profile_text.h"
+#include "pythons.h"
+#include "util.h"
+
+#define BUILD_BYTES 96
+#define UNKNOWN "-"
+
+struct listing {
+	struct python *list;
+	size_t cnt, cap;
+};
+
+static int keep(void *ctx, const struct python *p)
+{
+	struct listing *l = ctx;
+	struct python *bigger;
+
+	if (l->cnt == l->cap) {
+		l->cap = l->cap ? 2 * l->cap : 64;
+		bigger = reallocarray(l->list, l->cap, sizeof(*bigger));
+		if (!bigger)
+			return -ENOMEM;
+		l->list = bigger;
+	}
+	l->list[l->cnt++] = *p;
+	return 0;
+}
+
+/* ---- JSON ---- */
+
+static void json_python(struct json *j, const struct python *p)
+{
+	const char *word;
+	uint32_t bit;
+	size_t i;
+
+	json_object(j, NULL);
+	json_uint(j, "pid", p->tgid);
+	identity_json(j, &p->identity, p->tgid);
+	container_json(j, p->identity.container);
+	json_string(j, "version", *p->version ? p->version : NULL);
+	json_array(j, "build");
+	for (i = 0; (word = python_build_word(i, &bit)); i++)
+		if (p->build & bit)
+			json_string(j, NULL, word);
+	json_array_end(j);
+	json_uint(j, "threads", p->threads);
+	json_double(j, "cpu_percent", p->cpu_pct);
+	json_string(j, "comm", p->comm);
+	json_string(j, "command", p->command);
+	json_bool(j, "profilable", p->profilable);
+	json_string(j, "reason", *p->why ? p->why : NULL);
+	json_object_end(j);
+}
+
+static void print_json(const struct listing *l, const struct pythons_counts *counts)
+{
+	struct json j;
+	size_t i;
+
+	json_start(&j, stdout, true);
+	json_object(&j, NULL);
+	json_uint(&j, "processes", counts->processes);
+	json_uint(&j, "unreadable", counts->unreadable);
+	json_array(&j, "pythons");
+	for (i = 0; i < l->cnt; i++)
+		json_python(&j, &l->list[i]);
+	json_array_end(&j);
+	json_object_end(&j);
+	putchar('\n');
+}
+
+/* ---- the table ---- */
+
+enum column { PID, NS_PID, USER, CONTAINER, VERSION, BUILD, THREADS, CPU, COMMAND, COLUMNS };
+
+/* As wide as what is in them, but not wider than most; 0: what is left. */
+static const struct {
+	const char *heading;
+	size_t most;
+	bool right;
+} columns[COLUMNS] = {
+	[PID] = { "pid", 10, true }, [NS_PID] = { "inside", 10, true }, [USER] = { "user", 12, false },
+	[CONTAINER] = { "container", 32, false }, [VERSION] = { "python", 10, false },
+	[BUILD] = { "build", 28, false }, [THREADS] = { "threads", 7, true },
+	[CPU] = { "cpu %", 7, true }, [COMMAND] = { "command", 0, false },
+};
+
+static char *user_name(uint32_t uid)
+{
+	struct passwd *pw = uid == IDENTITY_NO_UID ? NULL : getpwuid(uid);
+	char *out = NULL;
+
+	if (uid == IDENTITY_NO_UID)
+		return strdup(UNKNOWN);
+	if (pw)
+		return text_escape(pw->pw_name, strlen(pw->pw_name));
+	return asprintf(&out, "%u", uid) < 0 ? NULL : out;
+}
+
+static char *build_text(uint32_t build)
+{
+	char text[BUILD_BYTES] = "";
+	const char *word;
+	uint32_t bit;
+	size_t i;
+
+	for (i = 0; (word = python_build_word(i, &bit)); i++)
+		if (build & bit)
+			snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s",
+				 *text ? "," : "", word);
+	return strdup(*text ? text : UNKNOWN);
+}
+
+static char *container_text(const struct container *c)
+{
+	char label[CONTAINER_LABEL_BYTES];
+
+	return strdup(c && container_is(c) ? container_label(c, label) : UNKNOWN);
+}
+
+static char *number(const char *format, double value)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), format, value);
+	return strdup(text);
+}
+
+/* false: no memory. */
+static bool fill_row(const struct python *p, char *row[COLUMNS])
+{
+	const char *command = *p->command ? p->command : p->comm;
+	pid_t inside = p->identity.ns_tgid;
+	int i;
+
+	row[PID] = number("%.0f", p->tgid);
+	row[NS_PID] = inside ? number("%.0f", inside) : strdup(UNKNOWN);
+	row[USER] = user_name(p->identity.uid);
+	row[CONTAINER] = container_text(p->identity.container);
+	row[VERSION] = strdup(*p->version ? p->version : "?");
+	row[BUILD] = build_text(p->build);
+	row[THREADS] = number("%.0f", p->threads);
+	row[CPU] = number("%.1f", p->cpu_pct);
+	row[COMMAND] = text_escape(command, strlen(command));
+	for (i = 0; i < COLUMNS; i++)
+		if (!row[i])
+			return false;
+	return true;
+}
+
+static void print_cell(enum column c, const char *text, size_t width)
+{
+	size_t own = text_width(text), i;
+
+	if (columns[c].right)
+		for (i = own; i < width; i++)
+			putchar(' ');
+	text_print(stdout, text, width, CUT_RIGHT, !columns[c].right && c != COMMAND);
+	fputs(c == COMMAND ? "\n" : "  ", stdout);
+}
+
+static void print_rows(char *(*rows)[COLUMNS], size_t cnt)
+{
+	size_t terminal = text_terminal_width(stdout), used = 0, i, width[COLUMNS];
+	int c;
+
+	for (c = 0; c < COLUMNS; c++) {
+		width[c] = strlen(columns[c].heading);
+		for (i = 0; i < cnt; i++)
+			if (text_width(rows[i][c]) > width[c])
+				width[c] = text_width(rows[i][c]);
+		if (columns[c].most && width[c] > columns[c].most)
+			width[c] = columns[c].most;
+		if (columns[c].most)
+			used += width[c] + 2;
+	}
+	width[COMMAND] = !terminal ? 0 : terminal > used + 8 ? terminal - used : 8;
+	for (c = 0; c < COLUMNS; c++)
+		print_cell(c, columns[c].heading, width[c]);
+	for (i = 0; i < cnt; i++)
+		for (c = 0; c < COLUMNS; c++)
+			print_cell(c, rows[i][c], width[c]);
+}
+
+/* What cannot be profiled and why, and what else is to be said. */
+static void print_remarks(const struct listing *l, const struct pythons_counts *counts)
+{
+	char shown[4 * DISCOVERY_WHY_MAX];
+	size_t i;
+
+	for (i = 0; i < l->cnt; i++) {
+		const struct python *p = &l->list[i];
+
+		if (*p->why)
+			printf("%d%s: %s\n", p->tgid, p->profilable ? "" : " cannot be profiled",
+			       escape_text(p->why, strlen(p->why), shown, sizeof(shown)));
+	}
+	if (counts->unreadable)
+		printf("%u process%s could not be looked into%s\n", counts->unreadable,
+		       counts->unreadable == 1 ? "" : "es", geteuid() ? ": run it as root" : "");
+}
+
+static int print_table(const struct listing *l, const struct pythons_counts *counts)
+{
+	char *(*rows)[COLUMNS] = calloc(l->cnt + 1, sizeof(*rows));
+	int err = rows ? 0 : -ENOMEM, c;
+	size_t i;
+
+	for (i = 0; !err && i < l->cnt; i++)
+		err = fill_row(&l->list[i], rows[i]) ? 0 : -ENOMEM;
+	if (!err && l->cnt)
+		print_rows(rows, l->cnt);
+	else if (!err)
+		printf("none of %u process%s is Python\n", counts->processes,
+		       counts->processes == 1 ? "" : "es");
+	if (!err)
+		print_remarks(l, counts);
+	for (i = 0; rows && i < l->cnt; i++)
+		for (c = 0; c < COLUMNS; c++)
+			free(rows[i][c]);
+	free(rows);
+	return err;
+}
+
+/* *chooser says whom the conditions let in; NULL: there are none. 0 or -errno. */
+static int choose(struct selection *s, struct chooser **chooser)
+{
+	if (!s->cnt && s->min_age_s <= 0)
+		return 0;
+	*chooser = chooser_new(s);
+	return *chooser ? 0 : -errno;
+}
+
+int ps_run(const struct options *o)
+{
+	struct selection conditions = o->record.selection;
+	struct identities *ids = identities_new();
+	struct chooser *chooser = NULL;
+	struct pythons_counts counts;
+	struct listing l = { 0 };
+	int err = ids ? choose(&conditions, &chooser) : -ENOMEM;
+
+	if (!err)
+		err = pythons_each(ids, chooser, &counts, keep, &l);
+	if (!err && o->files.json)
+		print_json(&l, &counts);
+	else if (!err)
+		err = print_table(&l, &counts);
+	if (err)
+		log_error("cannot list processes: %s", strerror(-err));
+	else
+		err = output_flush_stdout();
+	free(l.list);
+	chooser_free(chooser);
+	identities_free(ids);
+	return err ? EXIT_FAILURE : EXIT_SUCCESS;
+}

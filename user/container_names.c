@@ -1,0 +1,573 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * container_names.c - names and images from the state that runtimes keep on disk. See
+ * containers.h; which container it is, containers.c knows.
+ *
+ * No daemon is asked. Files are opened below the host's root, wherever its symlinks point,
+ * and only if they are regular; sizes are bounded, strings escaped.
+ */
+#include "containers.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <json-c/json.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "proc.h"
+#include "util.h"
+
+/* podman's list has about 1.2 KB for each container that exists. */
+#define FILE_MAX_BYTES (32u << 20)
+#define JSON_DEPTH 32
+#define ENTRIES_MAX 100000
+#define PARENTS_MAX 64
+#define CONMON_ARGS_BYTES 16384
+
+struct lookup {
+	struct container *c;
+	int root;		/* O_PATH */
+	pid_t tgid;		/* 0: none is known */
+};
+
+/* ---- files ---- */
+
+static int open_below(const struct lookup *l, const char *path, int flags)
+{
+	struct open_how how = { .flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | flags,
+				.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
+	int fd = syscall(SYS_openat2, l->root, path, &how, sizeof(how));
+
+	return fd < 0 ? -errno : fd;
+}
+
+/* All of a regular file, with a NUL behind it. 0 or -errno. */
+static int read_file(const struct lookup *l, const char *path, struct buf *b)
+{
+	int fd = open_below(l, path, 0), err = fd < 0 ? fd : 0;
+	struct stat st;
+	ssize_t n = 1;
+
+	if (!err && (fstat(fd, &st) || !S_ISREG(st.st_mode)))
+		err = -EINVAL;
+	while (!err && n) {
+		err = b->len > FILE_MAX_BYTES ? -EFBIG : buf_reserve(b, 16384);
+		n = err ? 0 : read(fd, b->data + b->len, b->cap - b->len - 1);
+		if (n < 0 && errno != EINTR)
+			err = -errno;
+		b->len += n > 0 ? (size_t)n : 0;
+	}
+	if (fd >= 0)
+		close(fd);
+	if (!err)
+		b->data[b->len] = '\0';
+	return err;
+}
+
+/* One JSON object at the beginning of the text; NULL: there is none. */
+static struct json_object *parse(const char *text, size_t len)
+{
+	struct json_tokener *tok = json_tokener_new_ex(JSON_DEPTH);
+	struct json_object *o = NULL;
+
+	if (!tok)
+		return NULL;
+	if (len <= INT_MAX)
+		o = json_tokener_parse_ex(tok, text, (int)len);
+	json_tokener_free(tok);
+	if (o && !json_object_is_type(o, json_type_object)) {
+		json_object_put(o);
+		o = NULL;
+	}
+	return o;
+}
+
+static struct json_object *read_object(const struct lookup *l, const char *path)
+{
+	struct json_object *o = NULL;
+	struct buf b = { 0 };
+
+	if (!read_file(l, path, &b))
+		o = parse((const char *)b.data, b.len);
+	buf_free(&b);
+	return o;
+}
+
+static struct json_object *member(struct json_object *o, const char *key)
+{
+	struct json_object *value = NULL;
+
+	if (json_object_is_type(o, json_type_object))
+		json_object_object_get_ex(o, key, &value);
+	return value;
+}
+
+/* The string o[key] into out; false: there is none, or it is empty. */
+static bool set_string(char *out, size_t size, struct json_object *o, const char *key)
+{
+	struct json_object *value = member(o, key);
+	const char *s;
+	size_t len;
+
+	if (!json_object_is_type(value, json_type_string))
+		return false;
+	s = json_object_get_string(value);
+	len = (size_t)json_object_get_string_len(value);
+	if (!len)
+		return false;
+	escape_text(s, len, out, size);
+	return true;
+}
+
+#define SET(field, o, key) set_string(l->c->field, sizeof(l->c->field), o, key)
+
+static void set_runtime(struct lookup *l, const char *runtime)
+{
+	if (!strcmp(l->c->runtime, "oci"))
+		snprintf(l->c->runtime, sizeof(l->c->runtime), "%s", runtime);
+}
+
+/* ---- Kubernetes ---- */
+
+/* Keys of labels and annotations: kubelet's, containerd's, CRI-O's. */
+static const struct {
+	const char *name, *pod, *pod_namespace, *image;
+} kube_keys[] = {
+	/* CRI-O has a long name here, and the short one where kubelet does: the last counts. */
+	{ "io.kubernetes.cri-o.ContainerName", "io.kubernetes.cri-o.KubeName",
+	  "io.kubernetes.cri-o.Namespace", "io.kubernetes.cri-o.ImageName" },
+	{ "io.kubernetes.container.name", "io.kubernetes.pod.name", "io.kubernetes.pod.namespace",
+	  NULL },
+	{ "io.kubernetes.cri.container-name", "io.kubernetes.cri.sandbox-name",
+	  "io.kubernetes.cri.sandbox-namespace", "io.kubernetes.cri.image-name" },
+};
+
+static bool set_kube(struct lookup *l, struct json_object *keys)
+{
+	bool any = false;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(kube_keys); i++) {
+		any |= SET(name, keys, kube_keys[i].name);
+		any |= SET(pod, keys, kube_keys[i].pod);
+		any |= SET(pod_namespace, keys, kube_keys[i].pod_namespace);
+		if (kube_keys[i].image)
+			any |= SET(image, keys, kube_keys[i].image);
+	}
+	return any;
+}
+
+/*
+ * kubelet's links to logs: "<pod>_<namespace>_<container>-<id>.log". Kubernetes' names
+ * have no "_".
+ */
+static bool read_log_links(struct lookup *l)
+{
+	struct container *c = l->c;
+	int fd = open_below(l, "/var/log/containers", O_DIRECTORY), cnt = 0;
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	char tail[sizeof(c->id) + 8], *ns, *name;
+	struct dirent *e = NULL;
+	size_t len, n = (size_t)snprintf(tail, sizeof(tail), "-%s.log", c->id);
+
+	if (!d && fd >= 0)
+		close(fd);
+	while (d && cnt++ < ENTRIES_MAX && (e = readdir(d))) {
+		len = strlen(e->d_name);
+		if (len > n && !strcmp(e->d_name + len - n, tail))
+			break;
+	}
+	if (d && e && (ns = strchr(e->d_name, '_')) && (name = strchr(ns + 1, '_'))) {
+		escape_text(e->d_name, (size_t)(ns - e->d_name), c->pod, sizeof(c->pod));
+		escape_text(ns + 1, (size_t)(name - ns - 1), c->pod_namespace,
+			    sizeof(c->pod_namespace));
+		escape_text(name + 1, strlen(name + 1) - n, c->name, sizeof(c->name));
+	} else {
+		name = NULL;
+	}
+	if (d)
+		closedir(d);
+	return d && e && name;
+}
+
+/* ---- docker ---- */
+
+/* The home of the user whose container it is, in the host's /etc/passwd; false: not known. */
+static bool home_of_user(const struct lookup *l, char out[PATH_MAX])
+{
+	struct passwd *pw;
+	bool found = false;
+	FILE *f;
+	int fd = open_below(l, "/etc/passwd", 0);
+
+	f = fd < 0 ? NULL : fdopen(fd, "r");
+	if (!f) {
+		if (fd >= 0)
+			close(fd);
+		return false;
+	}
+	while (!found && (pw = fgetpwent(f)))
+		if (pw->pw_uid == l->c->user)
+			found = snprintf(out, PATH_MAX, "%s", pw->pw_dir) < PATH_MAX / 2;
+	fclose(f);
+	return found;
+}
+
+static bool read_docker_at(struct lookup *l, const char *data_root)
+{
+	char path[2 * PATH_MAX], name[sizeof(l->c->name)];
+	struct json_object *o, *config;
+
+	if (snprintf(path, sizeof(path), "%s/containers/%s/config.v2.json", data_root, l->c->id) >=
+	    PATH_MAX)
+		return false;
+	o = read_object(l, path);
+	if (!o)
+		return false;
+	config = member(o, "Config");
+	SET(image, config, "Image");
+	/* Its names begin with "/". */
+	if (set_string(name, sizeof(name), o, "Name"))
+		snprintf(l->c->name, sizeof(l->c->name), "%s", name + (name[0] == '/'));
+	set_kube(l, member(config, "Labels"));
+	json_object_put(o);
+	set_runtime(l, "docker");
+	return true;
+}
+
+static bool read_docker(struct lookup *l)
+{
+	char root[PATH_MAX + 32], home[PATH_MAX];
+	struct json_object *o;
+	bool found = false;
+
+	if (l->c->user != CONTAINER_NO_USER) {
+		if (!home_of_user(l, home))
+			return false;
+		snprintf(root, sizeof(root), "%s/.local/share/docker", home);
+		return read_docker_at(l, root);
+	}
+	if (read_docker_at(l, "/var/lib/docker") ||
+	    read_docker_at(l, "/var/snap/docker/common/var-lib-docker"))
+		return true;
+	o = read_object(l, "/etc/docker/daemon.json");
+	if (set_string(root, sizeof(root), o, "data-root"))
+		found = read_docker_at(l, root);
+	json_object_put(o);
+	return found;
+}
+
+/* ---- containerd ---- */
+
+/* containerd's own, k3s', microk8s'. */
+static const char *const containerd_states[] = {
+	"/run/containerd/io.containerd.runtime.v2.task",
+	"/run/k3s/containerd/io.containerd.runtime.v2.task",
+	"/var/snap/microk8s/common/run/containerd/io.containerd.runtime.v2.task",
+};
+
+static bool read_bundle(struct lookup *l, const char *dir, const char *runtime)
+{
+	char path[PATH_MAX];
+	struct json_object *o, *notes;
+
+	if (snprintf(path, sizeof(path), "%s/config.json", dir) >= PATH_MAX)
+		return false;
+	o = read_object(l, path);
+	if (!o)
+		return false;
+	notes = member(o, "annotations");
+	if (!set_kube(l, notes)) {
+		SET(name, notes, "nerdctl/name");
+		SET(image, notes, "nerdctl/image-name");
+	}
+	json_object_put(o);
+	set_runtime(l, runtime);
+	return true;
+}
+
+/* In each of containerd's namespaces, "moby" (docker's, which knows better itself) excepted. */
+static bool read_containerd(struct lookup *l)
+{
+	char bundle[PATH_MAX];
+	struct dirent *e;
+	bool found = false;
+	int fd, cnt;
+	size_t i;
+	DIR *d;
+
+	for (i = 0; !found && i < ARRAY_SIZE(containerd_states); i++) {
+		fd = open_below(l, containerd_states[i], O_DIRECTORY);
+		d = fd < 0 ? NULL : fdopendir(fd);
+		if (!d && fd >= 0)
+			close(fd);
+		for (cnt = 0; d && !found && cnt < ENTRIES_MAX && (e = readdir(d)); cnt++) {
+			if (e->d_name[0] == '.' || !strcmp(e->d_name, "moby") ||
+			    snprintf(bundle, sizeof(bundle), "%s/%s/%s", containerd_states[i],
+				     e->d_name, l->c->id) >= PATH_MAX)
+				continue;
+			found = read_bundle(l, bundle, "containerd");
+		}
+		if (d)
+			closedir(d);
+	}
+	return found;
+}
+
+/* ---- containers/storage: podman, CRI-O ---- */
+
+static const char *const storage_dirs[] = { "overlay-containers", "vfs-containers",
+					    "btrfs-containers", "zfs-containers" };
+/* The second one is of containers that vanish with their process (since storage 1.45). */
+static const char *const storage_lists[] = { "containers.json", "volatile-containers.json" };
+
+static void set_stored(struct lookup *l, struct json_object *o)
+{
+	struct json_object *names = member(o, "names"), *name;
+	const char *metadata = json_object_get_string(member(o, "metadata"));
+	struct json_object *m = metadata ? parse(metadata, strlen(metadata)) : NULL;
+
+	SET(image, m, "image-name");
+	if (json_object_is_type(names, json_type_array) && !l->c->name[0]) {
+		name = json_object_array_get_idx(names, 0);
+		if (json_object_is_type(name, json_type_string))
+			escape_text(json_object_get_string(name),
+				    (size_t)json_object_get_string_len(name), l->c->name,
+				    sizeof(l->c->name));
+	}
+	json_object_put(m);
+}
+
+/*
+ * The list of all containers: an array of objects that begin with their id. Only the one is
+ * parsed: with many containers all of it would be too much for each of them.
+ */
+static bool read_list(struct lookup *l, const char *path)
+{
+	char wanted[sizeof(l->c->id) + 16];
+	struct json_object *o = NULL;
+	struct buf b = { 0 };
+	const char *at = NULL;
+
+	snprintf(wanted, sizeof(wanted), "{\"id\":\"%s\"", l->c->id);
+	if (!read_file(l, path, &b))
+		at = memmem(b.data, b.len, wanted, strlen(wanted));
+	if (at)
+		o = parse(at, (size_t)((const char *)b.data + b.len - at));
+	if (o)
+		set_stored(l, o);
+	json_object_put(o);
+	buf_free(&b);
+	return o;
+}
+
+static bool read_lists(struct lookup *l, const char *dir)
+{
+	char path[PATH_MAX + 64];
+	bool found = false;
+	size_t i;
+
+	for (i = 0; !found && i < ARRAY_SIZE(storage_lists); i++) {
+		snprintf(path, sizeof(path), "%s/%s", dir, storage_lists[i]);
+		found = read_list(l, path);
+	}
+	return found;
+}
+
+static bool read_storage(struct lookup *l, const char *root)
+{
+	char dir[PATH_MAX + 64];
+	bool found = false;
+	size_t i;
+
+	for (i = 0; !found && i < ARRAY_SIZE(storage_dirs); i++) {
+		snprintf(dir, sizeof(dir), "%.*s/%s", PATH_MAX - 1, root, storage_dirs[i]);
+		found = read_lists(l, dir);
+	}
+	return found;
+}
+
+/* ---- conmon, the process that watches over a container of podman's or CRI-O's ---- */
+
+/* The argument behind one of two options; NULL: there is none. args: NUL-separated. */
+static const char *option(const char *args, size_t len, const char *a, const char *b)
+{
+	const char *p, *end = args + len;
+	bool next = false;
+
+	for (p = args; p < end; p += strlen(p) + 1) {
+		if (next)
+			return p;
+		next = !strcmp(p, a) || !strcmp(p, b);
+	}
+	return NULL;
+}
+
+/*
+ * The arguments of the conmon that is an ancestor of tgid, NUL-separated. Length; 0: none.
+ * What is in the container itself may call itself anything: it does not count.
+ */
+static size_t conmon_args(const struct lookup *l, char args[CONMON_ARGS_BYTES], pid_t *conmon)
+{
+	struct proc_stat st = { .ppid = l->tgid };
+	struct container its;
+	char path[64];
+	ssize_t n;
+	int i, fd;
+
+	for (i = 0; i < PARENTS_MAX && st.ppid > 1; i++) {
+		pid_t tgid = st.ppid;
+
+		if (proc_stat(tgid, &st))
+			return 0;
+		if (strcmp(st.comm, "conmon"))
+			continue;
+		container_of_pid(tgid, &its);
+		if (!strcmp(its.id, l->c->id))
+			continue;
+		snprintf(path, sizeof(path), "/proc/%d/cmdline", tgid);
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+		n = fd < 0 ? 0 : read(fd, args, CONMON_ARGS_BYTES - 1);
+		if (fd >= 0)
+			close(fd);
+		args[n > 0 ? n : 0] = '\0';
+		*conmon = tgid;
+		return n > 0 ? (size_t)n : 0;
+	}
+	return 0;
+}
+
+/* The list of a storage that conmon names, as conmon sees it; else below the host's root. */
+static void read_lists_of(struct lookup *l, pid_t conmon, const char *dir)
+{
+	struct lookup its = *l;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/root", conmon);
+	its.root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (its.root < 0 || !read_lists(&its, dir))
+		read_lists(l, dir);
+	if (its.root >= 0)
+		close(its.root);
+}
+
+/* Its bundle is "<storage>/overlay-containers/<id>/userdata". */
+static bool read_conmon(struct lookup *l)
+{
+	char args[CONMON_ARGS_BYTES], dir[PATH_MAX];
+	const char *cid, *name, *bundle;
+	pid_t conmon = 0;
+	size_t len = l->tgid ? conmon_args(l, args, &conmon) : 0;
+	int up;
+
+	cid = option(args, len, "-c", "--cid");
+	if (!cid || strcmp(cid, l->c->id))
+		return false;
+	name = option(args, len, "-n", "--name");
+	bundle = option(args, len, "-b", "--bundle");
+	if (name)
+		escape_text(name, strlen(name), l->c->name, sizeof(l->c->name));
+	if (bundle && strlen(bundle) < sizeof(dir)) {
+		strcpy(dir, bundle);
+		for (up = 0; up < 2 && strrchr(dir, '/'); up++)
+			*strrchr(dir, '/') = '\0';
+		read_lists_of(l, conmon, dir);
+	}
+	set_runtime(l, "podman");
+	return name;
+}
+
+static bool read_podman(struct lookup *l)
+{
+	char root[PATH_MAX + 64], home[PATH_MAX];
+
+	if (read_conmon(l))
+		return true;
+	if (l->c->user != CONTAINER_NO_USER) {
+		if (!home_of_user(l, home))
+			return false;
+		snprintf(root, sizeof(root), "%s/.local/share/containers/storage", home);
+	} else {
+		snprintf(root, sizeof(root), "/var/lib/containers/storage");
+	}
+	if (!read_storage(l, root))
+		return false;
+	set_runtime(l, "podman");
+	return true;
+}
+
+static bool read_crio(struct lookup *l)
+{
+	char dir[PATH_MAX];
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(storage_dirs); i++) {
+		snprintf(dir, sizeof(dir), "/run/containers/storage/%s/%s/userdata",
+			 storage_dirs[i], l->c->id);
+		if (read_bundle(l, dir, "crio") && l->c->name[0])
+			return true;
+	}
+	return false;
+}
+
+/* ---- all of them ---- */
+
+static bool is_its_name(struct lookup *l)
+{
+	snprintf(l->c->name, sizeof(l->c->name), "%s", l->c->id);
+	return true;
+}
+
+/* In this order; "oci" may be any of those that have 64 digits. */
+static const struct {
+	const char *runtime;
+	bool oci;
+	bool (*read)(struct lookup *l);
+} readers[] = {
+	{ "docker", true, read_docker },
+	{ "containerd", true, read_containerd },
+	{ "crio", true, read_crio },
+	{ "podman", true, read_podman },
+	{ "nspawn", false, is_its_name },
+	{ "lxc", false, is_its_name },
+	{ "runc", false, is_its_name },
+	{ "crun", false, is_its_name },
+};
+
+/* An id goes into paths: nothing but these may be in it. */
+static bool id_is_plain(const char *id)
+{
+	return *id && !id[strspn(id, "0123456789abcdef")];
+}
+
+int container_names(struct container *c, const char *root, pid_t tgid)
+{
+	struct lookup l = { .c = c, .tgid = tgid };
+	bool found = false, plain = id_is_plain(c->id);
+	size_t i;
+
+	l.root = open(*root ? root : "/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (l.root < 0)
+		return -errno;
+	for (i = 0; !found && i < ARRAY_SIZE(readers); i++)
+		if (!strcmp(c->runtime, readers[i].runtime) ||
+		    (readers[i].oci && !strcmp(c->runtime, "oci")))
+			found = (plain || !readers[i].oci) && readers[i].read(&l);
+	if (c->pod_uid[0] && !c->pod[0] && plain && c->user == CONTAINER_NO_USER)
+		found |= read_log_links(&l);
+	close(l.root);
+	return found ? 0 : -ENOENT;
+}
+
+const char *container_host_root(void)
+{
+	return access("/proc/1/root/.", X_OK) ? "" : "/proc/1/root";
+}

@@ -1,0 +1,503 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * containers.c - what cgroup paths say. See containers.h; names are container_names.c's.
+ *
+ * A path is looked at component by component, from the root: what is further inside
+ * overrides what is outside (Kubernetes in docker, a service in an nspawn container).
+ */
+#include "containers.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "util.h"
+
+#define ID_HEX 64
+/* Of /proc/PID/cgroup: a line for each hierarchy, a path of at most PATH_MAX each. */
+#define CGROUP_BYTES 65536
+
+/* A component of a path; not terminated. */
+struct word {
+	const char *s;
+	size_t len;
+};
+
+static bool is(struct word w, const char *text)
+{
+	return w.len == strlen(text) && !memcmp(w.s, text, w.len);
+}
+
+static bool begins(struct word w, const char *text)
+{
+	return w.len >= strlen(text) && !memcmp(w.s, text, strlen(text));
+}
+
+static bool ends(struct word w, const char *text)
+{
+	size_t len = strlen(text);
+
+	return w.len >= len && !memcmp(w.s + w.len - len, text, len);
+}
+
+/* As many bytes as fit, whole characters only, nothing unprintable. */
+static void set(char *out, size_t size, struct word w)
+{
+	escape_text(w.s, w.len, out, size);
+}
+
+/* ---- the table ---- */
+
+enum id_form {
+	ANY_ID,		/* one character at least */
+	HEX_ID,		/* 64 hexadecimal digits */
+	TASK_ID,	/* Amazon's: 32 hexadecimal digits, "-", a number */
+	UNIT_ID,	/* a name as systemd escapes it: \x2d is "-" */
+};
+
+/*
+ * One form of a component. What follows the prefix and precedes the suffix is the id.
+ * Sources: moby daemon/oci_linux.go, containerd internal/cri/server (getCgroupsPath),
+ * cri-o internal/config/cgmgr, podman libpod/container_internal_linux.go, lxc
+ * src/lxc/cgroups/cgfsng.c, systemd src/nspawn/nspawn-register.c, runc and crun on their own.
+ */
+struct form {
+	const char *parent;	/* the component before; "/x": and that is the first; NULL: any */
+	const char *prefix, *suffix;
+	enum id_form id;
+	const char *runtime;	/* NULL: what watches over a container, and is in none */
+};
+
+static const struct form forms[] = {
+	/* The first that fits counts. systemd's cgroups are scopes, */
+	{ NULL, "docker-", ".scope", HEX_ID, "docker" },
+	{ NULL, "cri-containerd-", ".scope", HEX_ID, "containerd" },
+	{ NULL, "containerd-", ".scope", HEX_ID, "containerd" },
+	{ NULL, "nerdctl-", ".scope", HEX_ID, "containerd" },
+	{ NULL, "crio-conmon-", ".scope", ANY_ID, NULL },
+	{ NULL, "crio-", ".scope", HEX_ID, "crio" },
+	{ NULL, "libpod-conmon-", ".scope", ANY_ID, NULL },
+	{ NULL, "libpod-", ".scope", HEX_ID, "podman" },
+	{ NULL, "runc-", ".scope", ANY_ID, "runc" },
+	{ NULL, "crun-", ".scope", ANY_ID, "crun" },
+	{ NULL, "machine-qemu\\x2d", ".scope", ANY_ID, NULL },
+	{ NULL, "machine-lxc\\x2d", ".scope", UNIT_ID, "lxc" },	/* libvirt's */
+	{ "machine.slice", "machine-", ".scope", UNIT_ID, "nspawn" },
+	{ NULL, "systemd-nspawn@", ".service", UNIT_ID, "nspawn" },
+	/* others plain directories. */
+	{ NULL, "libpod-payload-", "", HEX_ID, "podman" },	/* --cgroups=split, quadlets */
+	{ "libpod_parent", "conmon", "", ANY_ID, NULL },
+	{ NULL, "libpod-", "", HEX_ID, "podman" },
+	{ NULL, "crio-conmon-", "", HEX_ID, NULL },
+	{ NULL, "crio-", "", HEX_ID, "crio" },
+	{ "docker", "", "", HEX_ID, "docker" },
+	{ "buildkit", "", "", ANY_ID, "buildkit" },
+	{ "k8s.io", "", "", HEX_ID, "containerd" },
+	{ "moby", "", "", HEX_ID, "docker" },
+	{ "/default", "", "", ANY_ID, "containerd" },		/* ctr, nerdctl */
+	{ "lxc", "", "", ANY_ID, "lxc" },
+	{ "lxc.payload", "", "", ANY_ID, "lxc" },
+	{ NULL, "lxc.payload.", "", ANY_ID, "lxc" },
+	{ NULL, "lxc.monitor.", "", ANY_ID, NULL },
+	{ NULL, "", "", TASK_ID, "ecs" },			/* below /ecs/TASK; Fargate */
+	/* /kubepods/.../podUID/ID, docker --cgroup-parent: any of them. */
+	{ NULL, "", "", HEX_ID, "oci" },
+};
+
+static bool is_hex(struct word w)
+{
+	size_t i;
+
+	for (i = 0; i < w.len; i++)
+		if (!isxdigit((unsigned char)w.s[i]) || isupper((unsigned char)w.s[i]))
+			return false;
+	return w.len;
+}
+
+static bool is_task(struct word w)
+{
+	size_t i;
+
+	for (i = 33; i < w.len && isdigit((unsigned char)w.s[i]); i++)
+		;
+	return w.len > 33 && i == w.len && w.s[32] == '-' && is_hex((struct word){ w.s, 32 });
+}
+
+static bool id_fits(enum id_form form, struct word id)
+{
+	switch (form) {
+	case HEX_ID:
+		return id.len == ID_HEX && is_hex(id);
+	case TASK_ID:
+		return is_task(id);
+	default:
+		return true;
+	}
+}
+
+/* What \xNN stands for, in place. */
+static void unescape_unit(char *s)
+{
+	char *out = s;
+	unsigned int c;
+
+	for (; *s; s++) {
+		if (s[0] == '\\' && s[1] == 'x' && sscanf(s + 2, "%2x", &c) == 1 && c >= ' ' &&
+		    c < 127 && s[2] && s[3]) {
+			*out++ = (char)c;
+			s += 3;
+		} else {
+			*out++ = *s;
+		}
+	}
+	*out = '\0';
+}
+
+/* first: the parent is the path's first component. */
+static bool parent_fits(const char *wanted, struct word parent, bool first)
+{
+	if (!wanted)
+		return true;
+	if (*wanted == '/')
+		return first && is(parent, wanted + 1);
+	return is(parent, wanted);
+}
+
+static bool form_fits(const struct form *f, struct word w, struct word parent, bool first,
+		      struct word *id)
+{
+	size_t prefix = strlen(f->prefix), suffix = strlen(f->suffix);
+
+	if (!parent_fits(f->parent, parent, first) || !begins(w, f->prefix) ||
+	    !ends(w, f->suffix) || w.len < prefix + suffix)
+		return false;
+	*id = (struct word){ w.s + prefix, w.len - prefix - suffix };
+	return (id->len || !f->runtime) && id_fits(f->id, *id);
+}
+
+static void look_for_container(struct word w, struct word parent, bool first,
+			       struct container *c)
+{
+	struct word id;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(forms); i++) {
+		const struct form *f = &forms[i];
+
+		if (!form_fits(f, w, parent, first, &id))
+			continue;
+		c->runtime[0] = c->id[0] = '\0';
+		if (!f->runtime)
+			return;
+		snprintf(c->runtime, sizeof(c->runtime), "%s", f->runtime);
+		set(c->id, sizeof(c->id), id);
+		if (f->id == UNIT_ID)
+			unescape_unit(c->id);
+		return;
+	}
+}
+
+/* ---- Kubernetes ---- */
+
+/*
+ * A pod's uid as the API has it, or the hash of a static pod's manifest. systemd's slices
+ * have "_" for "-".
+ */
+static bool set_pod_uid(struct container *c, struct word uid)
+{
+	size_t i;
+
+	if (uid.len != 32 && uid.len != 36)
+		return false;
+	for (i = 0; i < uid.len; i++)
+		if (!isxdigit((unsigned char)uid.s[i]) && uid.s[i] != '-' && uid.s[i] != '_')
+			return false;
+	set(c->pod_uid, sizeof(c->pod_uid), uid);
+	for (i = 0; i < uid.len; i++)
+		if (c->pod_uid[i] == '_')
+			c->pod_uid[i] = '-';
+	return true;
+}
+
+static const char *const classes[] = { "besteffort", "burstable" };
+
+static void set_qos(struct container *c, const char *qos)
+{
+	snprintf(c->qos, sizeof(c->qos), "%s", qos);
+}
+
+/* What follows the last "text" in w; len 0: nothing. */
+static struct word behind(struct word w, const char *text)
+{
+	size_t len = strlen(text), i;
+
+	for (i = w.len; i >= len; i--)
+		if (!memcmp(w.s + i - len, text, len))
+			return (struct word){ w.s + i, w.len - i };
+	return (struct word){ w.s, 0 };
+}
+
+/* "kubepods-burstable-pod<uid>.slice", with more before it where kubelets are nested. */
+static void look_for_slice(struct word w, struct container *c)
+{
+	struct word uid = behind(w, "-pod");
+	char class[32];
+	size_t i;
+
+	if (ends(uid, ".slice"))
+		uid.len -= strlen(".slice");
+	if (!behind(w, "kubepods").len || !set_pod_uid(c, uid))
+		return;
+	set_qos(c, "guaranteed");
+	for (i = 0; i < ARRAY_SIZE(classes); i++) {
+		snprintf(class, sizeof(class), "kubepods-%s", classes[i]);
+		if (behind(w, class).len)
+			set_qos(c, classes[i]);
+	}
+}
+
+/* "/kubepods/burstable/pod<uid>": guaranteed pods have no class between. */
+static void look_for_pod_dir(struct word w, struct word parent, struct container *c)
+{
+	size_t i;
+
+	if (!begins(w, "pod") || !set_pod_uid(c, (struct word){ w.s + 3, w.len - 3 }))
+		return;
+	set_qos(c, "");
+	if (is(parent, "kubepods"))
+		set_qos(c, "guaranteed");
+	for (i = 0; i < ARRAY_SIZE(classes); i++)
+		if (is(parent, classes[i]))
+			set_qos(c, classes[i]);
+}
+
+/* podman pods: "machine-libpod_pod_<hex>.slice", "user-libpod_pod_<hex>.slice". */
+static void look_for_podman_pod(struct word w, struct container *c)
+{
+	struct word uid = behind(w, "libpod_pod_");
+
+	if (ends(uid, ".slice"))
+		uid.len -= strlen(".slice");
+	if (uid.len == ID_HEX && is_hex(uid))
+		set(c->pod_uid, sizeof(c->pod_uid), uid);
+}
+
+/*
+ * containerd that was told to use systemd's names and does not: one component
+ * "kubepods-besteffort-pod<uid>.slice:cri-containerd:<id>".
+ */
+static void look_for_colons(struct word w, struct container *c)
+{
+	const char *first = memchr(w.s, ':', w.len), *last;
+	struct word id;
+
+	last = first ? memrchr(w.s, ':', w.len) : NULL;
+	if (!last || last == first)
+		return;
+	id = (struct word){ last + 1, (size_t)(w.s + w.len - last - 1) };
+	if (id.len != ID_HEX || !is_hex(id))
+		return;
+	look_for_slice((struct word){ w.s, (size_t)(first - w.s) }, c);
+	set(c->id, sizeof(c->id), id);
+	snprintf(c->runtime, sizeof(c->runtime), "%s",
+		 !memcmp(first, ":cri-containerd:", 16) ? "containerd" :
+		 !memcmp(first, ":docker:", 8) ? "docker" :
+		 !memcmp(first, ":crio:", 6) ? "crio" : "oci");
+}
+
+/* ---- systemd ---- */
+
+static void look_for_unit(struct word w, struct container *c)
+{
+	char number[16];
+	struct word uid;
+
+	if (ends(w, ".service") || ends(w, ".scope"))
+		set(c->unit, sizeof(c->unit), w);
+	if (!begins(w, "user@") || !ends(w, ".service"))
+		return;
+	uid = (struct word){ w.s + 5, w.len - 5 - strlen(".service") };
+	if (uid.len && uid.len < sizeof(number) && isdigit((unsigned char)*uid.s)) {
+		snprintf(number, sizeof(number), "%.*s", (int)uid.len, uid.s);
+		c->user = (uint32_t)strtoul(number, NULL, 10);
+	}
+}
+
+/* ---- paths ---- */
+
+static bool empty(const struct container *c)
+{
+	return !c->id[0] && !c->unit[0] && !c->pod_uid[0];
+}
+
+static int look_at_path(struct word path, struct container *c)
+{
+	struct word parent = { "", 0 }, w;
+	const char *end = path.s + path.len, *slash;
+
+	memset(c, 0, sizeof(*c));
+	c->user = CONTAINER_NO_USER;
+	for (w.s = path.s; w.s < end; w.s = slash + 1) {
+		slash = memchr(w.s, '/', (size_t)(end - w.s));
+		if (!slash)
+			slash = end;
+		w.len = (size_t)(slash - w.s);
+		if (!w.len)
+			continue;
+		look_for_unit(w, c);
+		look_for_slice(w, c);
+		look_for_pod_dir(w, parent, c);
+		look_for_podman_pod(w, c);
+		look_for_colons(w, c);
+		look_for_container(w, parent, parent.s == path.s + 1, c);
+		parent = w;
+	}
+	return empty(c) ? -ENOENT : 0;
+}
+
+int container_of_cgroup(const char *path, struct container *out)
+{
+	return look_at_path((struct word){ path, strlen(path) }, out);
+}
+
+/* How much a line tells. */
+static int worth(const struct container *c)
+{
+	return 4 * !!c->id[0] + 2 * !!c->pod_uid[0] + !!c->unit[0];
+}
+
+/* Lines are "hierarchy:controllers:path"; a path may hold anything but newlines. */
+int container_of_cgroup_file(const char *text, size_t len, struct container *out)
+{
+	const char *end = text + len, *line, *next, *colon;
+	struct container c;
+
+	memset(out, 0, sizeof(*out));
+	out->user = CONTAINER_NO_USER;
+	for (line = text; line < end; line = next + 1) {
+		struct word path;
+
+		next = memchr(line, '\n', (size_t)(end - line));
+		if (!next)
+			next = end;
+		colon = memchr(line, ':', (size_t)(next - line));
+		colon = colon ? memchr(colon + 1, ':', (size_t)(next - colon - 1)) : NULL;
+		if (!colon)
+			continue;
+		path = (struct word){ colon + 1, (size_t)(next - colon - 1) };
+		if (ends(path, " (deleted)"))
+			path.len -= strlen(" (deleted)");
+		if (!look_at_path(path, &c) && worth(&c) > worth(out))
+			*out = c;
+	}
+	return empty(out) ? -ENOENT : 0;
+}
+
+/* ---- processes ---- */
+
+/* The number of a process' pid namespace; 0: cannot be told. */
+static uint64_t pid_namespace(pid_t tgid)
+{
+	char path[64];
+	struct stat st;
+
+	snprintf(path, sizeof(path), tgid ? "/proc/%d/ns/pid" : "/proc/self/ns/pid", tgid);
+	return stat(path, &st) ? 0 : st.st_ino;
+}
+
+/* All of a file of /proc, at most size - 1 bytes. Length, or -errno. */
+static ssize_t read_proc(pid_t tgid, const char *name, char *out, size_t size)
+{
+	char path[64];
+	size_t len = 0;
+	ssize_t n = 1;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", tgid, name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENOENT ? -ESRCH : -errno;
+	while (len + 1 < size && (n = read(fd, out + len, size - 1 - len)) > 0)
+		len += (size_t)n;
+	n = n < 0 ? -errno : (ssize_t)len;
+	close(fd);
+	out[len] = '\0';
+	return n;
+}
+
+int container_of_pid(pid_t tgid, struct container *out)
+{
+	char *text = malloc(CGROUP_BYTES);
+	uint64_t own, theirs;
+	ssize_t n;
+
+	memset(out, 0, sizeof(*out));
+	out->user = CONTAINER_NO_USER;
+	if (!text)
+		return -ENOMEM;
+	n = read_proc(tgid, "cgroup", text, CGROUP_BYTES);
+	if (n > 0)
+		container_of_cgroup_file(text, (size_t)n, out);
+	free(text);
+	if (n < 0)
+		return (int)n;
+	if (!container_is(out)) {
+		own = pid_namespace(0);
+		theirs = pid_namespace(tgid);
+		if (own && theirs && own != theirs) {
+			snprintf(out->runtime, sizeof(out->runtime), "pidns");
+			snprintf(out->id, sizeof(out->id), "%llu", (unsigned long long)theirs);
+		}
+	}
+	return empty(out) ? -ENOENT : 0;
+}
+
+/* ---- names ---- */
+
+char *container_label(const struct container *c, char out[CONTAINER_LABEL_BYTES])
+{
+	out[0] = '\0';
+	if (!container_is(c))
+		return out;
+	if (c->pod[0] && c->name[0])
+		snprintf(out, CONTAINER_LABEL_BYTES, "%s/%s/%s", c->pod_namespace, c->pod, c->name);
+	else if (c->name[0])
+		snprintf(out, CONTAINER_LABEL_BYTES, "%s", c->name);
+	else if (strlen(c->id) == ID_HEX)
+		snprintf(out, CONTAINER_LABEL_BYTES, "%.12s", c->id);
+	else
+		snprintf(out, CONTAINER_LABEL_BYTES, "%s%s", strcmp(c->runtime, "pidns") ? "" : "pidns-",
+			 c->id);
+	return out;
+}
+
+#define ID_PREFIX_MIN 4
+
+bool container_matches(const struct container *c, const char *wanted)
+{
+	char label[CONTAINER_LABEL_BYTES];
+	size_t len = strlen(wanted);
+
+	if (!len || !container_is(c))
+		return false;
+	if (!strcmp(c->name, wanted) || !strcmp(c->id, wanted) ||
+	    !strcmp(container_label(c, label), wanted))
+		return true;
+	return len >= ID_PREFIX_MIN && strlen(c->id) == ID_HEX && !strncmp(c->id, wanted, len);
+}
+
+bool container_matches_pod(const struct container *c, const char *wanted)
+{
+	char both[sizeof(c->pod) + sizeof(c->pod_namespace) + 1];
+
+	if (!*wanted || !c->pod_uid[0])
+		return false;
+	snprintf(both, sizeof(both), "%s/%s", c->pod_namespace, c->pod);
+	return !strcmp(c->pod_uid, wanted) || (c->pod[0] && !strcmp(c->pod, wanted)) ||
+	       (c->pod[0] && !strcmp(both, wanted));
+}

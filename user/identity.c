@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * identity.c - see identity.h.
+ *
+ * Two tables lead to a container: by the text of /proc/PID/cgroup, and by the numbers of
+ * cgroups, which the kernel sends. Numbers get their meaning from cgroups that are made
+ * meanwhile and from processes that live.
+ */
+#include "identity.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cgroups.h"
+#include "proc.h"
+#include "u64map.h"
+#include "util.h"
+
+/* 1.2 KB each. */
+#define CONTAINERS_MAX 20000
+/* Paths of cgroups that were made and have no process so far; then all are forgotten. */
+#define PATHS_MAX 262144
+/* A runtime may write a name down after the container's first process has begun. */
+#define NAME_TRIES 3
+
+struct entry {
+	struct container container;
+	uint32_t tries;		/* to find its name */
+	bool named;
+};
+
+struct identities {
+	struct u64map by_text;		/* hash of a container's fields -> struct entry */
+	struct u64map by_cgroup;	/* key_of() -> struct entry; &nothing: in none */
+	struct u64map paths;		/* mark_of_cgroup() -> char * */
+	struct entry nothing;
+	uint64_t beyond;
+	bool scanned;			/* the cgroups there are were added to paths */
+	uint64_t hierarchies;
+};
+
+/* All that there are: not every container has a cgroup in each of v1's. */
+static void find_hierarchies(struct identities *ids)
+{
+	FILE *f = fopen("/proc/self/cgroup", "re");
+	char line[4096];
+	int number;
+
+	ids->hierarchies = 1;
+	while (f && fgets(line, sizeof(line), f)) {
+		number = atoi(line);
+		if (number > 0 && number < 64)
+			ids->hierarchies |= 1ull << number;
+	}
+	if (f)
+		fclose(f);
+}
+
+struct identities *identities_new(void)
+{
+	struct identities *ids = calloc(1, sizeof(*ids));
+
+	if (ids)
+		find_hierarchies(ids);
+	return ids;
+}
+
+static void free_paths(struct identities *ids)
+{
+	size_t pos = 0;
+	char *path;
+
+	while ((path = u64map_next(&ids->paths, &pos)))
+		free(path);
+	u64map_free(&ids->paths);
+	memset(&ids->paths, 0, sizeof(ids->paths));
+}
+
+void identities_free(struct identities *ids)
+{
+	struct entry *e;
+	size_t pos = 0;
+
+	if (!ids)
+		return;
+	while ((e = u64map_next(&ids->by_text, &pos)))
+		free(e);
+	u64map_free(&ids->by_text);
+	u64map_free(&ids->by_cgroup);
+	free_paths(ids);
+	free(ids);
+}
+
+uint64_t identities_hierarchies(const struct identities *ids)
+{
+	return ids->hierarchies;
+}
+
+uint64_t identities_beyond(const struct identities *ids)
+{
+	return ids->beyond;
+}
+
+/* ---- containers ---- */
+
+static bool same(const struct container *a, const struct container *b)
+{
+	return !strcmp(a->id, b->id) && !strcmp(a->unit, b->unit) &&
+	       !strcmp(a->pod_uid, b->pod_uid) && a->user == b->user;
+}
+
+/* The one entry for what a path said; NULL: too many, or no memory. */
+static struct entry *intern(struct identities *ids, const struct container *c)
+{
+	uint64_t key = hash_bytes(c->id, strlen(c->id)) ^
+		       hash_u64(hash_bytes(c->unit, strlen(c->unit)) + c->user) ^
+		       hash_u64(hash_bytes(c->pod_uid, strlen(c->pod_uid)) + 1);
+	struct entry *e;
+
+	while ((e = u64map_get(&ids->by_text, key)) && !same(&e->container, c))
+		key = hash_u64(key + 1);
+	if (e)
+		return e;
+	e = ids->by_text.cnt < CONTAINERS_MAX ? calloc(1, sizeof(*e)) : NULL;
+	if (!e || u64map_put(&ids->by_text, key, e)) {
+		free(e);
+		ids->beyond++;
+		return NULL;
+	}
+	e->container = *c;
+	return e;
+}
+
+static void find_names(struct entry *e, pid_t tgid)
+{
+	if (e->named || !container_is(&e->container) || e->tries >= NAME_TRIES)
+		return;
+	e->tries++;
+	e->named = !container_names(&e->container, container_host_root(), tgid);
+}
+
+/* A process that ends is in the root's cgroups before it is gone: that says nothing. */
+static struct entry *entry_of_pid(struct identities *ids, pid_t tgid, int *err)
+{
+	struct container c;
+	struct proc_stat st;
+
+	*err = container_of_pid(tgid, &c);
+	if (proc_stat(tgid, &st) || st.ended || st.exiting)
+		*err = -ESRCH;
+	return *err ? NULL : intern(ids, &c);
+}
+
+static void set_container(struct identity *out, struct entry *e, pid_t tgid)
+{
+	if (!e || (!container_is(&e->container) && !e->container.unit[0] &&
+		   !e->container.pod_uid[0]))
+		return;
+	find_names(e, tgid);
+	out->container = &e->container;
+}
+
+void identity_of_pid(struct identities *ids, pid_t tgid, struct identity *out)
+{
+	pid_t task = proc_living_task(tgid);
+	struct proc_status st;
+	int err;
+
+	*out = (struct identity){ .uid = IDENTITY_NO_UID };
+	if (!task)
+		return;
+	set_container(out, entry_of_pid(ids, task, &err), task);
+	if (proc_status(task, &st))
+		return;
+	out->uid = st.uid;
+	if (st.ns_tgid_cnt > 1)
+		out->ns_tgid = st.ns_tgids[st.ns_tgid_cnt - 1];
+}
+
+/* ---- by number ---- */
+
+/* All of its cgroups, in whatever order. */
+static uint64_t key_of(const struct raw_whence *w)
+{
+	uint32_t i, cnt = w->cgroup_cnt < RAW_CGROUPS ? w->cgroup_cnt : RAW_CGROUPS;
+	uint64_t key = 0;
+
+	for (i = 0; i < cnt; i++)
+		key += hash_u64(w->cgroups[i] + 1);
+	return key;
+}
+
+static void add_path(struct identities *ids, uint32_t hierarchy, uint64_t id, const char *text)
+{
+	uint64_t key = mark_of_cgroup(hierarchy, id);
+	char *path, *old;
+
+	if (hierarchy > 63 || !(ids->hierarchies >> hierarchy & 1))
+		return;
+	if (ids->paths.cnt >= PATHS_MAX)
+		free_paths(ids);
+	path = strndup(text, RAW_CGROUP_PATH);
+	old = u64map_remove(&ids->paths, key);
+	free(old);
+	if (path && u64map_put(&ids->paths, key, path))
+		free(path);
+}
+
+void identities_cgroup(struct identities *ids, const struct raw_cgroup *raw)
+{
+	add_path(ids, raw->hierarchy, raw->id, (const char *)raw->path);
+}
+
+static int add_dir(void *ctx, const struct cgroup_dir *dir)
+{
+	add_path(ctx, dir->hierarchy, dir->id, dir->path);
+	return 0;
+}
+
+/* Once, when a process in a cgroup that was there before we came is gone before we look. */
+static void scan(struct identities *ids)
+{
+	struct cgroups *all = ids->scanned ? NULL : cgroups_new();
+
+	ids->scanned = true;
+	if (all)
+		cgroups_each(all, add_dir, ids);
+	cgroups_free(all);
+}
+
+/* From the paths of its cgroups: whichever says more. false: none of them is known. */
+static bool entry_of_paths(struct identities *ids, const struct raw_whence *w, struct entry **out)
+{
+	uint32_t i, cnt = w->cgroup_cnt < RAW_CGROUPS ? w->cgroup_cnt : RAW_CGROUPS;
+	struct buf text = { 0 };
+	struct container c;
+	const char *path;
+
+	for (i = 0; i < cnt; i++) {
+		path = u64map_get(&ids->paths, w->cgroups[i]);
+		if (path && (buf_add(&text, "0::", 3) || buf_add(&text, path, strlen(path)) ||
+			     buf_add(&text, "\n", 1)))
+			break;
+	}
+	*out = NULL;
+	if (text.len && !container_of_cgroup_file((char *)text.data, text.len, &c))
+		*out = intern(ids, &c);
+	buf_free(&text);
+	return text.len;
+}
+
+static struct entry *entry_of_gone(struct identities *ids, const struct raw_whence *w)
+{
+	struct entry *e;
+
+	if (!entry_of_paths(ids, w, &e) && !ids->scanned) {
+		scan(ids);
+		entry_of_paths(ids, w, &e);
+	}
+	return e;
+}
+
+static void remember(struct identities *ids, uint64_t key, struct entry *e)
+{
+	if (ids->by_cgroup.cnt >= PATHS_MAX) {
+		u64map_free(&ids->by_cgroup);
+		memset(&ids->by_cgroup, 0, sizeof(ids->by_cgroup));
+	}
+	u64map_put(&ids->by_cgroup, key, e ? e : &ids->nothing);
+}
+
+void identity_of_whence(struct identities *ids, pid_t tgid, const struct raw_whence *whence,
+			struct identity *out)
+{
+	uint64_t key = key_of(whence);
+	struct entry *e = u64map_get(&ids->by_cgroup, key);
+	int err = 0;
+
+	*out = (struct identity){ .uid = whence->uid, .ns_tgid = (pid_t)whence->ns_tgid };
+	if (!e) {
+		e = entry_of_pid(ids, tgid, &err);
+		if (err == -ESRCH)
+			e = entry_of_gone(ids, whence);
+		/* A pid namespace of its own is not its cgroups'. */
+		else if (!e || strcmp(e->container.runtime, "pidns"))
+			remember(ids, key, e);
+	}
+	/* In a cgroup that says nothing, but in a pid namespace: which, only /proc knows. */
+	if (e == &ids->nothing && whence->ns_tgid)
+		e = entry_of_pid(ids, tgid, &err);
+	set_container(out, e, tgid);
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * pythons.c - see pythons.h.
+ */
+#include "pythons.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "choose.h"
+#include "cpython/elf.h"
+#include "far_read.h"
+#include "util.h"
+
+struct search {
+	struct discovery *discovery;
+	struct identities *ids;
+	struct chooser *chooser;
+	struct pythons_counts *counts;
+	int (*each)(void *ctx, const struct python *p);
+	void *ctx;
+};
+
+static const struct {
+	uint32_t bit;
+	const char *word;
+} words[] = {
+	{ PYTHON_STATIC, "static" }, { PYTHON_SHARED, "shared" }, { PYTHON_DEBUG, "debug" },
+	{ PYTHON_FREE_THREADED, "free-threaded" }, { PYTHON_TRACE_REFS, "trace-refs" },
+	{ PYTHON_MUSL, "musl" },
+};
+
+const char *python_build_word(size_t i, uint32_t *bit)
+{
+	if (i >= ARRAY_SIZE(words))
+		return NULL;
+	*bit = words[i].bit;
+	return words[i].word;
+}
+
+static uint32_t build_of(const struct cpython_image *img)
+{
+	const struct elf_file *f = img->file;
+
+	return (f ? f->program ? PYTHON_STATIC : PYTHON_SHARED : 0) |
+	       (img->debug ? PYTHON_DEBUG : 0) | (img->free_threaded ? PYTHON_FREE_THREADED : 0) |
+	       (img->trace_refs ? PYTHON_TRACE_REFS : 0) |
+	       (f && f->dyn.needs_musl ? PYTHON_MUSL : 0);
+}
+
+/* Since it began, as ps(1) has it. */
+static double cpu_pct(const struct proc_stat *st)
+{
+	double hz = (double)sysconf(_SC_CLK_TCK), age;
+	struct timespec boot;
+
+	clock_gettime(CLOCK_BOOTTIME, &boot);
+	age = (double)boot.tv_sec + (double)boot.tv_nsec / 1e9 - (double)st->start_ticks / hz;
+	/* A clock tick is as exact as it gets. */
+	return age > 1 / hz ? 100 * (double)st->cpu_ticks / hz / age : 0;
+}
+
+/* err: discovery_look()'s, of a Python. */
+static void describe(struct search *s, pid_t tgid, const struct proc_stat *st, int err,
+		     const struct discovered *found, struct python *p)
+{
+	pid_t task = proc_living_task(tgid);
+	struct proc_status status;
+
+	memset(p, 0, sizeof(*p));
+	p->tgid = tgid;
+	snprintf(p->comm, sizeof(p->comm), "%s", st->comm);
+	proc_cmdline(task ? task : tgid, p->command, sizeof(p->command));
+	identity_of_pid(s->ids, tgid, &p->identity);
+	p->threads = proc_status(tgid, &status) ? 0 : status.threads;
+	p->cpu_pct = cpu_pct(st);
+	p->profilable = !err;
+	if (err) {
+		snprintf(p->why, sizeof(p->why), "%s", found->why);
+		return;
+	}
+	snprintf(p->version, sizeof(p->version), "%s", found->image->version);
+	p->build = build_of(found->image);
+	snprintf(p->why, sizeof(p->why), "%s", !found->ready ?
+		 "its interpreter is not initialised (yet)" : found->also);
+}
+
+static int look_at(void *ctx, pid_t tgid)
+{
+	struct search *s = ctx;
+	struct discovered found;
+	struct proc_stat st;
+	struct python p;
+	uint64_t files = 0;
+	int err;
+
+	if (proc_stat(tgid, &st) || st.kernel_thread || st.zombie)
+		return 0;
+	if (s->chooser && (chooser_wait_ns(s->chooser, tgid, 0) ||
+			   chooser_judge(s->chooser, tgid)))
+		return 0;
+	s->counts->processes++;
+	err = discovery_look(s->discovery, tgid, &files, 0, &found);
+	if (err == -EACCES || err == -EPERM)
+		s->counts->unreadable++;
+	if (err && err != -ENOTSUP && err != -EAGAIN)
+		return 0;
+	describe(s, tgid, &st, err, &found, &p);
+	s->counts->pythons++;
+	return s->each(s->ctx, &p);
+}
+
+int pythons_each(struct identities *ids, struct chooser *chooser, struct pythons_counts *counts,
+		 int (*each)(void *ctx, const struct python *p), void *ctx)
+{
+	struct search s = { discovery_new(), ids, chooser, counts, each, ctx };
+	int err;
+
+	memset(counts, 0, sizeof(*counts));
+	err = s.discovery ? proc_each(look_at, &s) : -ENOMEM;
+	discovery_free(s.discovery);
+	far_read_end();
+	return err;
+}

@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * select.c - conditions on processes, parsed and compared. See select.h.
+ */
+#include "select.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fnmatch.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "containers.h"
+
+#define COMM_MAX 15		/* TASK_COMM_LEN less its NUL, include/linux/sched.h */
+#define SHOWN_MAX 128
+#define PID_MAX 4194304		/* PID_MAX_LIMIT, include/linux/threads.h */
+
+static bool is_glob(const char *s)
+{
+	return strpbrk(s, "*?[");
+}
+
+static int out_of_memory(void)
+{
+	log_error("out of memory");
+	return -ENOMEM;
+}
+
+static int bad(const struct select_rule *rule, const char *remedy);
+
+/* ---- kinds: how the text becomes what is compared. 0, or -errno: logs why ---- */
+
+static int parse_nothing(struct select_rule *rule)
+{
+	return 0;
+}
+
+static int parse_uid(struct select_rule *rule)
+{
+	struct passwd *pw = getpwnam(rule->text);
+	unsigned long uid;
+	char *end;
+
+	if (pw) {
+		rule->number = pw->pw_uid;
+		return 0;
+	}
+	errno = 0;
+	uid = strtoul(rule->text, &end, 10);
+	if (!isdigit((unsigned char)*rule->text) || *end || errno || uid >= UINT32_MAX)
+		return bad(rule, "there is no such user: give a name or a number "
+			   "(getent passwd lists all)");
+	rule->number = (uint32_t)uid;
+	return 0;
+}
+
+static int parse_pid(struct select_rule *rule)
+{
+	unsigned long pid;
+	char *end;
+
+	errno = 0;
+	pid = strtoul(rule->text, &end, 10);
+	if (!isdigit((unsigned char)*rule->text) || *end || errno || !pid || pid > PID_MAX)
+		return bad(rule, "give process ids, such as 1234 or 1234,5678");
+	rule->number = (uint32_t)pid;
+	return 0;
+}
+
+static bool has_dots(const char *path)
+{
+	size_t len;
+
+	for (; *path; path += len) {
+		path += *path == '/';
+		len = strcspn(path, "/");
+		if ((len == 1 && *path == '.') || (len == 2 && !memcmp(path, "..", 2)))
+			return true;
+	}
+	return false;
+}
+
+/* One "/" at the beginning, none at the end, none doubled. */
+static int parse_cgroup(struct select_rule *rule)
+{
+	const char *from = rule->text;
+	char *to = malloc(strlen(from) + 2);
+
+	if (!to)
+		return out_of_memory();
+	rule->pattern = to;
+	rule->number = SELECT_ANY_HIERARCHY;
+	while (*from) {
+		while (*from == '/')
+			from++;
+		if (!*from)
+			break;
+		*to++ = '/';
+		while (*from && *from != '/')
+			*to++ = *from++;
+	}
+	if (to == rule->pattern)
+		*to++ = '/';
+	*to = '\0';
+	if (has_dots(rule->pattern))
+		return bad(rule, "give the path without . and ..");
+	return 0;
+}
+
+/* As systemctl: a service, if it does not say what. */
+static int parse_unit(struct select_rule *rule)
+{
+	static const char *const suffixes[] = { ".service", ".scope", ".slice", ".socket",
+						".mount", ".swap" };
+	size_t i, len = strlen(rule->text);
+	bool has = is_glob(rule->text);
+
+	for (i = 0; i < ARRAY_SIZE(suffixes); i++)
+		has |= len > strlen(suffixes[i]) &&
+		       !strcmp(rule->text + len - strlen(suffixes[i]), suffixes[i]);
+	if (strchr(rule->text, '/'))
+		return bad(rule, "give a unit's name, such as nginx or user.slice; "
+			   "--cgroup takes paths");
+	if (asprintf(&rule->pattern, "%s%s", rule->text, has ? "" : ".service") < 0) {
+		rule->pattern = NULL;
+		return out_of_memory();
+	}
+	return 0;
+}
+
+/* The kernel keeps 15 bytes of a name. */
+static int parse_comm(struct select_rule *rule)
+{
+	rule->pattern = is_glob(rule->text) ? strdup(rule->text) : strndup(rule->text, COMM_MAX);
+	return rule->pattern ? 0 : out_of_memory();
+}
+
+static const struct {
+	const char *name;
+	bool is_list;		/* several with commas between them */
+	int (*parse)(struct select_rule *rule);
+} kinds[SELECT_KINDS] = {
+	[SELECT_CONTAINER] = { "container", false, parse_nothing },
+	[SELECT_POD] = { "pod", false, parse_nothing },
+	[SELECT_CGROUP] = { "cgroup", false, parse_cgroup },
+	[SELECT_UNIT] = { "unit", false, parse_unit },
+	[SELECT_PID] = { "pid", true, parse_pid },
+	[SELECT_UID] = { "uid", true, parse_uid },
+	[SELECT_COMM] = { "comm", false, parse_comm },
+	[SELECT_EXE] = { "exe", false, parse_nothing },
+};
+
+const char *select_kind_name(enum select_kind kind)
+{
+	return kinds[kind].name;
+}
+
+static int bad(const struct select_rule *rule, const char *remedy)
+{
+	char shown[SHOWN_MAX];
+
+	log_error("bad --%s%s '%s': %s", rule->exclude ? "exclude-" : "", kinds[rule->kind].name,
+		  escape_text(rule->text, strlen(rule->text), shown, sizeof(shown)), remedy);
+	return -EINVAL;
+}
+
+/* ---- conditions ---- */
+
+static void free_rule(struct select_rule *rule)
+{
+	free(rule->pattern);
+	free(rule->text);
+}
+
+static int add_one(struct selection *s, struct select_rule rule, const char *text, size_t len)
+{
+	struct select_rule *rules = reallocarray(s->rules, s->cnt + 1, sizeof(*rules));
+	int err;
+
+	if (!rules)
+		return out_of_memory();
+	s->rules = rules;
+	rule.text = strndup(text, len);
+	if (!rule.text)
+		return out_of_memory();
+	err = *rule.text ? kinds[rule.kind].parse(&rule) : bad(&rule, "it is empty");
+	if (err) {
+		free_rule(&rule);
+		return err;
+	}
+	rules[s->cnt++] = rule;
+	return 0;
+}
+
+int select_add(struct selection *s, enum select_kind kind, bool exclude, const char *text)
+{
+	const struct select_rule rule = { .kind = kind, .exclude = exclude };
+	size_t len;
+	int err;
+
+	for (;; text += len + 1) {
+		len = kinds[kind].is_list ? strcspn(text, ",") : strlen(text);
+		err = add_one(s, rule, text, len);
+		if (err || !text[len])
+			return err;
+	}
+}
+
+void selection_free(struct selection *s)
+{
+	size_t i;
+
+	for (i = 0; i < s->cnt; i++)
+		free_rule(&s->rules[i]);
+	free(s->rules);
+	memset(s, 0, sizeof(*s));
+}
+
+uint32_t select_kinds(const struct selection *s, bool exclude)
+{
+	uint32_t found = 0;
+	size_t i;
+
+	for (i = 0; i < s->cnt; i++)
+		if (s->rules[i].exclude == exclude)
+			found |= 1u << s->rules[i].kind;
+	return found;
+}
+
+int select_text(const struct selection *s, struct buf *out)
+{
+	char head[64];
+	int err = 0;
+	size_t i;
+
+	for (i = 0; !err && i < s->cnt; i++) {
+		const struct select_rule *rule = &s->rules[i];
+
+		err = buf_add(out, head, (size_t)snprintf(head, sizeof(head), " --%s%s ",
+							  rule->exclude ? "exclude-" : "",
+							  kinds[rule->kind].name));
+		if (!err)
+			err = buf_add(out, rule->text, strlen(rule->text));
+	}
+	if (!err && s->min_age_s > 0)
+		err = buf_add(out, head, (size_t)snprintf(head, sizeof(head), " --min-age %g",
+							  s->min_age_s));
+	if (!err && s->children != CHILDREN_DEFAULT)
+		err = buf_add(out, head, (size_t)snprintf(head, sizeof(head), " --%schildren",
+							  s->children == CHILDREN_NO ? "no-" : ""));
+	return err;
+}
+
+/* ---- judging ---- */
+
+static const char *last_component(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+struct cgroup_facts {
+	uint32_t hierarchy;
+	const char *path;
+	const struct container *c;
+};
+
+static bool cgroup_fits(const struct select_rule *rule, const struct cgroup_facts *f)
+{
+	switch (rule->kind) {
+	case SELECT_CONTAINER:
+		return container_matches(f->c, rule->text);
+	case SELECT_POD:
+		return container_matches_pod(f->c, rule->text);
+	case SELECT_CGROUP:
+		return !strcmp(rule->pattern, f->path) &&
+		       (rule->number == SELECT_ANY_HIERARCHY || rule->number == f->hierarchy);
+	default:
+		return !fnmatch(rule->pattern, last_component(f->path), 0);
+	}
+}
+
+static uint32_t bit_of(struct select_rule *rule)
+{
+	rule->met = true;
+	return rule->exclude ? SELECT_EXCLUDED : 1u << rule->kind;
+}
+
+uint32_t select_judge_cgroup(struct selection *s, uint32_t hierarchy, const char *path,
+			     const struct container *c)
+{
+	const struct cgroup_facts facts = { hierarchy, path, c };
+	uint32_t bits = 0;
+	size_t i;
+
+	for (i = 0; i < s->cnt; i++)
+		if (1u << s->rules[i].kind & SELECT_CGROUP_KINDS &&
+		    cgroup_fits(&s->rules[i], &facts))
+			bits |= bit_of(&s->rules[i]);
+	return bits;
+}
+
+static uint32_t judge_number(struct selection *s, enum select_kind kind, uint32_t number)
+{
+	uint32_t bits = 0;
+	size_t i;
+
+	for (i = 0; i < s->cnt; i++)
+		if (s->rules[i].kind == kind && s->rules[i].number == number)
+			bits |= bit_of(&s->rules[i]);
+	return bits;
+}
+
+uint32_t select_judge_uid(struct selection *s, uint32_t uid)
+{
+	return judge_number(s, SELECT_UID, uid);
+}
+
+uint32_t select_judge_pid(struct selection *s, pid_t tgid)
+{
+	return judge_number(s, SELECT_PID, (uint32_t)tgid);
+}
+
+uint32_t select_judge_comm(struct selection *s, const char *comm)
+{
+	uint32_t bits = 0;
+	size_t i;
+
+	for (i = 0; i < s->cnt; i++)
+		if (s->rules[i].kind == SELECT_COMM && !fnmatch(s->rules[i].pattern, comm, 0))
+			bits |= bit_of(&s->rules[i]);
+	return bits;
+}
+
+/* A glob without "/" is for the file's name. */
+uint32_t select_judge_exe(struct selection *s, const char *path)
+{
+	uint32_t bits = 0;
+	size_t i;
+
+	for (i = 0; i < s->cnt; i++) {
+		struct select_rule *rule = &s->rules[i];
+
+		if (rule->kind == SELECT_EXE &&
+		    !fnmatch(rule->text, strchr(rule->text, '/') ? path : last_component(path), 0))
+			bits |= bit_of(rule);
+	}
+	return bits;
+}
+
+bool select_meets(const struct selection *s, uint32_t mask, uint32_t bits)
+{
+	uint32_t needed = select_kinds(s, false) & mask & ~(1u << SELECT_PID);
+
+	return !(bits & SELECT_EXCLUDED) && (bits & needed) == needed;
+}

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * session_choose.c - processes that do not meet the conditions are left alone: between what
+ * choose.c says of a process and its entry in the kernel's table.
+ */
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+
+#include "choose.h"
+#include "proc.h"
+#include "proc_table.h"
+#include "session_impl.h"
+#include "tachbpf.skel.h"
+#include "util.h"
+
+#define ANCESTORS_MAX 64
+
+int session_choose_config(struct session *s)
+{
+	struct select_config cfg;
+
+	if (!s->args.selection)
+		return bpf_map__set_max_entries(s->skel->maps.marks, 1);
+	s->chooser = chooser_new(s->args.selection);
+	if (!s->chooser)
+		return -errno;
+	chooser_config(s->chooser, &cfg);
+	s->skel->rodata->cfg_select = cfg;
+	if (cfg.cgroups && cfg.cgroup_ask)
+		bpf_program__set_autoload(s->skel->progs.on_cgroup_mkdir, true);
+	bpf_program__set_autoload(s->skel->progs.on_cgroup_rmdir, cfg.cgroups);
+	bpf_program__set_autoload(s->skel->progs.on_cgroup_attach, cfg.cgroups);
+	return bpf_map__set_max_entries(s->skel->maps.marks, chooser_marks_max(s->chooser));
+}
+
+/* What nobody is to look at: an entry of its own, or in that of a process that was recorded. */
+static void leave_out(struct session *s, pid_t tgid, uint64_t start_ns, int why)
+{
+	struct py_proc py;
+
+	if (!session_kernel_knows(s, tgid, &py) || !u64map_get(&s->processes, tgid) ||
+	    (start_ns && py.start_ns != start_ns))
+		py = (struct py_proc){
+			.start_ns = start_ns,
+			.ident = (now_ns() ^ (uint64_t)tgid << 40) | 1,
+			.state = PY_PROC_UNSEEN,
+		};
+	py.unselected = (uint8_t)why;
+	py.euid = EUID_NEVER;
+	proc_table_put(s->skel->maps.py_procs, tgid, &py);
+}
+
+/* Nothing is in the way of looking at it, or of the kernel's walking it already. */
+static void let_in(struct session *s, pid_t tgid)
+{
+	struct py_proc py;
+
+	if (!session_kernel_knows(s, tgid, &py))
+		return;
+	if (py.state == PY_PROC_UNSEEN) {
+		proc_table_remove(s->skel->maps.py_procs, tgid);
+	} else if (py.unselected) {
+		py.unselected = 0;
+		proc_table_put(s->skel->maps.py_procs, tgid, &py);
+	}
+}
+
+bool session_is_chosen(struct session *s, struct candidate *cand)
+{
+	uint64_t wait;
+	int why;
+
+	if (!s->chooser || cand->chosen)
+		return true;
+	wait = chooser_wait_ns(s->chooser, cand->tgid, cand->start_ns);
+	if (wait) {
+		cand->next_ns = now_ns() + wait;
+		return false;
+	}
+	why = chooser_judge(s->chooser, cand->tgid);
+	if (why > 0) {
+		leave_out(s, cand->tgid, cand->start_ns, why);
+		candidates_forget(&s->candidates, cand->tgid);
+		return false;
+	}
+	cand->chosen = true;
+	cand->tries = 0;
+	if (!why)
+		let_in(s, cand->tgid);
+	return true;
+}
+
+bool session_chooses(struct session *s, pid_t tgid)
+{
+	return !s->chooser || (!chooser_wait_ns(s->chooser, tgid, 0) &&
+			       chooser_judge(s->chooser, tgid) <= 0);
+}
+
+bool session_exec_is_chosen(struct session *s, const struct raw_exec *ev)
+{
+	struct py_proc py;
+	int why;
+
+	if (!ev->unselected)
+		return true;
+	if (ev->unselected & UNSELECTED_FOR_SURE)
+		return false;
+	chooser_take_comm(s->chooser, ev->comm);
+	why = chooser_judge(s->chooser, ev->h.tgid);
+	if (why < 0)
+		return false;
+	/* If it has executed something else since, that has a record of its own. */
+	if (session_kernel_knows(s, ev->h.tgid, &py) && ev->ident && py.ident != ev->ident)
+		return false;
+	if (why)
+		leave_out(s, ev->h.tgid, ev->h.start_ns, why);
+	else
+		let_in(s, ev->h.tgid);
+	return !why;
+}
+
+/* ---- children of processes that were asked for ---- */
+
+static bool descends_from(pid_t tgid, pid_t ancestor)
+{
+	struct proc_stat st;
+	int i;
+
+	for (i = 0; i < ANCESTORS_MAX && !proc_stat(tgid, &st); i++) {
+		if (st.ppid == ancestor)
+			return true;
+		tgid = st.ppid;
+	}
+	return false;
+}
+
+struct brood {
+	struct session *s;
+	pid_t ancestor;
+};
+
+static int add_child(void *ctx, pid_t tgid)
+{
+	struct brood *b = ctx;
+	struct candidate *cand;
+	int err;
+
+	if (tgid == b->ancestor || !descends_from(tgid, b->ancestor))
+		return 0;
+	err = session_watch(b->s, tgid, WATCH_CHILDREN);
+	if (err || u64map_get(&b->s->processes, tgid))
+		return err;
+	cand = candidates_note(&b->s->candidates, tgid, 0);
+	if (!cand)
+		return -ENOMEM;
+	session_look(b->s, cand);
+	return 0;
+}
+
+int session_add_children(struct session *s, pid_t tgid)
+{
+	struct brood brood = { s, tgid };
+	int err = session_watch(s, tgid, WATCH_CHILDREN);
+
+	/* Twice: a child may fork one with a lower id while we look, before we watch it. */
+	if (!err)
+		err = proc_each(add_child, &brood);
+	return err ? err : proc_each(add_child, &brood);
+}

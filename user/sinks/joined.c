@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * joined.c - see joined.h. The profiles' names and frames are made anew in one table, which
+ * lives as long as the joined profile does.
+ */
+#include "joined.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "intern.h"
+#include "remap.h"
+
+struct joined {
+	struct sink sink;
+	struct sink *inner;
+	struct intern *in;		/* NULL: no joined profile is under way */
+	struct remap *remap;		/* of the profile that is being read */
+	char *label;			/* of the joined profile */
+	struct profile_meta meta;
+	struct profile_stats stats;
+	int err;
+};
+
+static struct joined *to_joined(struct sink *s)
+{
+	return (struct joined *)s;
+}
+
+/* The joined profile is whole. */
+static int finish(struct joined *j)
+{
+	int err = 0;
+
+	if (!j->in)
+		return 0;
+	if (!j->err)
+		err = j->inner->ops->end(j->inner, &j->stats);
+	intern_free(j->in);
+	j->in = NULL;
+	return err;
+}
+
+static bool goes_on(const struct joined *j, const struct profile_meta *meta, const char *label)
+{
+	return j->in && !strcmp(j->label, label) && j->meta.unit == meta->unit;
+}
+
+static int start(struct joined *j, const struct profile_meta *meta, const char *label)
+{
+	int err = finish(j);
+
+	free(j->label);
+	j->label = strdup(label);
+	j->in = intern_new();
+	if (!j->label || !j->in)
+		return err ? err : -ENOMEM;
+	j->meta = *meta;
+	j->meta.tgid = 0;
+	j->meta.comm = j->label;
+	j->meta.container = NULL;
+	j->meta.of_container = true;
+	j->meta.platform = NULL;
+	j->meta.image = NULL;
+	memset(&j->stats, 0, sizeof(j->stats));
+	return err ? err : j->inner->ops->begin(j->inner, &j->meta, intern_tables(j->in));
+}
+
+static int joined_begin(struct sink *s, const struct profile_meta *meta,
+			const struct profile_tables *tables)
+{
+	const char *label = meta->container ? meta->container : JOINED_NONE;
+	struct joined *j = to_joined(s);
+
+	if (j->err)
+		return j->err;
+	if (j->remap)
+		return -EINVAL;
+	if (!goes_on(j, meta, label))
+		j->err = start(j, meta, label);
+	if (!j->err) {
+		j->remap = remap_new(tables, j->in);
+		j->err = j->remap ? 0 : -ENOMEM;
+	}
+	return j->err;
+}
+
+static int joined_event(struct sink *s, const struct event *ev)
+{
+	struct joined *j = to_joined(s);
+	struct event ours;
+
+	if (j->err)
+		return j->err;
+	if (!j->remap)
+		return -EINVAL;
+	j->err = remap_event(j->remap, ev, &ours);
+	if (!j->err)
+		j->err = j->inner->ops->event(j->inner, &ours);
+	return j->err;
+}
+
+/* The longest, and all that was lost; percentages do not add up. */
+static void add_stats(struct profile_stats *sum, const struct profile_stats *stats)
+{
+	if (!stats)
+		return;
+	if (stats->known && (!sum->known || stats->duration_s > sum->duration_s)) {
+		sum->known = true;
+		sum->duration_s = stats->duration_s;
+		sum->sample_rate = stats->sample_rate;
+	}
+	sum->lost_known |= stats->lost_known;
+	sum->lost_cnt += stats->lost_cnt;
+}
+
+static int joined_end(struct sink *s, const struct profile_stats *stats)
+{
+	struct joined *j = to_joined(s);
+
+	if (j->err)
+		return j->err;
+	if (!j->remap)
+		return -EINVAL;
+	remap_free(j->remap);
+	j->remap = NULL;
+	add_stats(&j->stats, stats);
+	return 0;
+}
+
+static int joined_close(struct sink *s)
+{
+	struct joined *j = to_joined(s);
+	int err = j->err, end_err;
+
+	remap_free(j->remap);
+	end_err = finish(j);
+	err = err ? err : end_err;
+	end_err = j->inner->ops->close(j->inner);
+	free(j->label);
+	free(j);
+	return err ? err : end_err;
+}
+
+static const struct sink_ops joined_ops = {
+	.name = "joined",
+	.begin = joined_begin,
+	.event = joined_event,
+	.end = joined_end,
+	.close = joined_close,
+};
+
+struct sink *joined_open(struct sink *inner)
+{
+	struct joined *j = calloc(1, sizeof(*j));
+
+	if (!j) {
+		inner->ops->close(inner);
+		errno = ENOMEM;
+		return NULL;
+	}
+	j->sink.ops = &joined_ops;
+	j->inner = inner;
+	return &j->sink;
+}
