@@ -24,7 +24,8 @@ static const struct choice layouts[] = {
 };
 static const struct choice bys[] = {
 	{ "function", REPORT_BY_FUNCTION }, { "line", REPORT_BY_LINE },
-	{ "process", REPORT_BY_PROCESS }, { "thread", REPORT_BY_THREAD }, { 0 }
+	{ "process", REPORT_BY_PROCESS }, { "thread", REPORT_BY_THREAD },
+	{ "gil", REPORT_BY_GIL }, { 0 }
 };
 /* Samples are counted where they are taken: that order is self's. */
 static const struct choice sorts[] = {
@@ -163,7 +164,8 @@ static const struct cli_option info_table[] = {
 
 static const struct cli_option report_table[] = {
 	INPUT_OPTIONS,
-	{ 0, "by", "KEY", "Rows", "function (default), line, process or thread", opt_choice,
+	{ 0, "by", "KEY", "Rows", "function (default), line, process, thread,\n"
+	  "or gil: as tachbpf gil", opt_choice,
 	  FILES(by), bys },
 	{ 0, "sort", "KEY", "Rows", "self (default), total, samples, name or file", opt_choice,
 	  FILES(sort), sorts },
@@ -238,6 +240,14 @@ static const struct cli_option diff_table[] = {
 	{ 0, "format", "FORMAT", "Output", "flamegraph: a page instead of the table; with -o",
 	  opt_format, 0, NULL },
 	{ 'o', "output", "FILE", "Output", "write the page here", opt_text, FILES(output), NULL },
+	GENERAL_OPTIONS,
+};
+
+static const struct cli_option gil_table[] = {
+	{ 0, "limit", "N", "Rows", "this many in each table, 0 for all (default: 20)", opt_limit,
+	  0, NULL },
+	FILTER_OPTIONS,
+	{ 0, "json", NULL, "Output", "as JSON", opt_flag, FILES(json), NULL },
 	GENERAL_OPTIONS,
 };
 
@@ -333,6 +343,14 @@ static const char *const diff_examples[] = {
 	"the same as a flame graph, coloured by the difference",
 	NULL
 };
+static const char *const gil_synopsis[] = { "tachbpf gil [OPTIONS] FILE|DIR...", NULL };
+static const char *const gil_examples[] = {
+	"tachbpf gil 1234-app.tach",
+	"who waited for the GIL, where, and who held it meanwhile",
+	"tachbpf gil --focus handle_request --limit 5 tachbpf-host-20260101T120000Z",
+	"only the waits in requests, of all processes",
+	NULL
+};
 static const char *const recover_synopsis[] = { "tachbpf recover FILE|DIR... [-o FILE]", NULL };
 static const char *const recover_examples[] = {
 	"tachbpf recover tachbpf-host-20260101T120000Z",
@@ -365,6 +383,8 @@ const struct cli_command options_commands[OPTIONS_COMMAND_CNT] = {
 	[COMMAND_SPLIT] =
 		FILE_COMMAND(split, "Cut profiles into one for each process, thread or time."),
 	[COMMAND_DIFF] = FILE_COMMAND(diff, "Compare where the time went in two profiles."),
+	[COMMAND_GIL] =
+		FILE_COMMAND(gil, "Show who waited for the GIL, and who held it meanwhile."),
 	[COMMAND_RECOVER] =
 		FILE_COMMAND(recover, "Make readable what a killed recording left, or damage."),
 	[COMMAND_DOCTOR] = { "doctor", "Say whether this machine can record, and if not, why not.",
