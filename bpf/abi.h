@@ -115,24 +115,13 @@ struct py_layout {
 	abi_u8 tss_flag;	/* 1: the int before the key says whether it is valid   */
 	abi_u8 foreign_ids;	/* 1: a state's thread_id may be that of its creator (up to 3.12) */
 	abi_u16 ts_bytes;	/* how much of a PyThreadState holds all of the above */
-	/* Waiting for the GIL; 0: this CPython does not have it */
+	/* Waiting for the GIL; 0: this CPython does not have it, or we do not know where */
 	abi_u16 ts_gil_requested; /* int, 0 or 1: it does, mostly (3.15)               */
 	abi_u32 is_gil;		/* PyInterpreterState: pointer to the GIL (3.12+); 0: see py_proc.gil */
-	abi_u16 gil_cond;	/* in the GIL: where its GIL_LOCKS_BYTES of locks begin */
-	abi_u8 pad[2];
+	abi_u16 gil_cond;	/* in the GIL: where its locks begin                   */
+	abi_u16 gil_locks;	/* so many bytes of them; 0: not known                */
 };
 _Static_assert(sizeof(struct py_layout) == 120, "py_layout has no hidden padding");
-
-/*
- * The GIL's condition variable, mutex, switch condition and switch mutex, one after the other
- * (Include/internal/pycore_gil.h): a thread that waits on a futex in there waits for the GIL.
- * glibc's are 48 and 40 bytes long, on arm64 48 and 48.
- */
-#if defined(__TARGET_ARCH_arm64) || defined(__aarch64__)
-#define GIL_LOCKS_BYTES 192
-#else
-#define GIL_LOCKS_BYTES 176
-#endif
 
 /* PyThreadState._status: this is the state that its thread runs, attached or not (3.12+). */
 #define TS_BOUND_GILSTATE (1u << 3)
@@ -157,7 +146,7 @@ struct py_proc {
 	abi_u64 current;	/* PY_GIL_RT_CURRENT: the state that holds the GIL    */
 	abi_u64 main_id;	/* the main thread's pthread_t (3.8+), if no interpreter tells */
 	abi_u64 collecting;	/* an int: a collection is under way (to 3.8)         */
-	abi_u64 gil;		/* the GIL that all interpreters share (3.7 to 3.11)  */
+	abi_u64 gil;		/* the GIL that all interpreters share (3.7 to 3.11), 3.6: its locks */
 	abi_u64 none;		/* &_Py_NoneStruct in the target                     */
 	abi_u64 epoch;		/* address of a counter like is_epoch that all
 				 * interpreters share (3.12); 0: none                */

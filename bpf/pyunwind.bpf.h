@@ -358,11 +358,11 @@ static __always_inline bool waits_for_gil(struct py_proc *p, u64 is, const struc
 {
 	u64 gil = p->gil, futex = futex_waited_for(call);
 
-	if (!futex || !p->l.gil_cond)
+	if (!futex || !p->l.gil_locks)
 		return false;
 	if (p->l.is_gil && read_user(&gil, 8, is + p->l.is_gil))
 		return false;
-	return gil && futex - (gil + p->l.gil_cond) < GIL_LOCKS_BYTES;
+	return gil && futex - (gil + p->l.gil_cond) < p->l.gil_locks;
 }
 
 static __always_inline u8 status_of(struct scratch *s, struct py_proc *p, u64 self, u64 is, u64 ts)
