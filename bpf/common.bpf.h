@@ -23,6 +23,12 @@ extern const volatile unsigned int cfg_codes_bytes; /* no names when more than t
 extern const volatile unsigned int cfg_limit_ns; /* what a sample may take; 0: no limit                */
 extern const volatile bool cfg_self_time; /* measure what samples take                              */
 
+/* The mode: see user/waits.h for what becomes of it. */
+extern const volatile bool cfg_ticks;	/* walk at ticks; else they only find processes      */
+extern const volatile unsigned char cfg_need_status; /* of these bits (STATUS_*) one at least; 0: any */
+extern const volatile bool cfg_runnable; /* tell of threads that could run, too              */
+extern const volatile unsigned int cfg_wait_slots; /* a power of two                           */
+
 /* Room for processes that ran since we looked; exits free. 16384 * ~220 bytes. */
 #define MAX_PROCS 16384
 

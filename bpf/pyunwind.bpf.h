@@ -185,7 +185,7 @@ static __always_inline int walk_step(struct scratch *s, struct code_cache *cache
  * looks at STEPS_A_CALL steps and not at all of them.
  */
 int walk_some(void);
-__noinline int walk_some(void)
+__weak __noinline int walk_some(void)
 {
 	struct code_cache *cache;
 	struct scratch *s;
@@ -353,9 +353,21 @@ static __always_inline enum counter read_tstate(struct scratch *s, struct py_pro
 	return CNT_NATIVE_THREAD;
 }
 
+/* Does the thread wait for the GIL in this call? */
+static __always_inline bool waits_for_gil(struct py_proc *p, u64 is, const struct user_call *call)
+{
+	u64 gil = p->gil, futex = futex_waited_for(call);
+
+	if (!futex || !p->l.gil_locks)
+		return false;
+	if (p->l.is_gil && read_user(&gil, 8, is + p->l.is_gil))
+		return false;
+	return gil && futex - (gil + p->l.gil_cond) < p->l.gil_locks;
+}
+
 static __always_inline u8 status_of(struct scratch *s, struct py_proc *p, u64 self, u64 is, u64 ts)
 {
-	u8 status = STATUS_ON_CPU;
+	u8 status = 0;
 
 	if (has_gil(s, p, ts))
 		status |= STATUS_HAS_GIL;
@@ -367,10 +379,12 @@ static __always_inline u8 status_of(struct scratch *s, struct py_proc *p, u64 se
 }
 
 /*
- * Fill s->sample's stack and status for the current thread. Returns the counter
+ * Fill s->sample's stack and status for the current thread, which is on its CPU if call is
+ * NULL, and else leaves it, perhaps to wait in that call. Returns the counter
  * that says how it ended; only after CNT_SAMPLE is there something to send.
  */
-static __always_inline enum counter unwind_python(struct scratch *s, struct py_proc *p, u64 sp)
+static __always_inline enum counter unwind_python(struct scratch *s, struct py_proc *p, u64 sp,
+						  const struct user_call *call)
 {
 	struct raw_sample *out = &s->sample;
 	struct walk *w = &s->walk;
@@ -399,6 +413,14 @@ static __always_inline enum counter unwind_python(struct scratch *s, struct py_p
 	out->gc_at = 0;
 	out->interp_id = interpreter_id(p, is);
 	out->status = status_of(s, p, self, is, ts);
+	if (!call)
+		out->status |= STATUS_ON_CPU;
+	/* Without a branch, for the verifier: at offset 0 is a pointer, which is even. */
+	out->status |= (ts_u32(s, p->l.ts_gil_requested) & 1) * STATUS_GIL_REQUESTED;
+	if (call && waits_for_gil(p, is, call))
+		out->status |= STATUS_GIL_REQUESTED;
+	if (cfg_need_status && !(out->status & cfg_need_status))
+		return CNT_UNWANTED;
 	if (cfg_gc && (out->status & STATUS_HAS_GIL))
 		note_gc(s, p, is, w);
 	walk_frames(s);

@@ -14,6 +14,7 @@
 #include "readers/reader.h"
 #include "filter.h"
 #include "modes.h"
+#include "record_mode.h"
 #include "sinks/sink.h"
 
 /* Usage errors end the program with this, everything else that fails with 1. */
@@ -26,6 +27,8 @@ struct record_options {
 	size_t pid_cnt;
 	char **command;			/* -- CMD ARGS...; NULL: none; not owned */
 	uint32_t rate_hz;		/* -r; 0: default for the selection */
+	enum record_mode mode;		/* -m */
+	uint64_t min_wait_ns;		/* --min-wait */
 	enum sampler_event event;	/* -e */
 	double duration_s;		/* -d; 0: until interrupted */
 	const char *output;		/* -o; NULL: default name */

@@ -16,6 +16,10 @@ static const struct choice events[] = {
 	{ "cycles", SAMPLER_CYCLES }, { "cpu-cycles", SAMPLER_CYCLES },
 	{ "cpu-clock", SAMPLER_CLOCK }, { 0 }
 };
+static const struct choice modes[] = {
+	{ "cpu", RECORD_CPU }, { "wall", RECORD_WALL }, { "offcpu", RECORD_OFFCPU },
+	{ "gil", RECORD_GIL }, { "exception", RECORD_EXCEPTION }, { "all", RECORD_ALL }, { 0 }
+};
 static const struct choice compressions[] = { { "zstd", false }, { "none", true }, { 0 } };
 static const struct choice file_splits[] = { { "auto", SPLIT_AUTO }, { "all", SPLIT_ALL }, { 0 } };
 
@@ -83,6 +87,11 @@ static const struct cli_option record_table[] = {
 	  NULL },
 	{ 'p', "pid", "PID[,PID...]", SELECTION, "these processes; may be repeated", opt_pids, 0,
 	  NULL },
+	{ 'm', "mode", "MODE", "How to record",
+	  "which time: cpu (default), wall, offcpu, gil,\nexception or all",
+	  opt_choice, RECORD(mode), modes },
+	{ 0, "min-wait", "TIME", "How to record",
+	  "leave out shorter waits: 10ms, 500us, 1s", opt_min_wait, 0, NULL },
 	{ 'r', "rate", "RATE", "How to record",
 	  "samples per second and CPU: 99, 999, 10khz\n(default: 99 with -a, 999 otherwise)",
 	  opt_rate, 0, NULL },

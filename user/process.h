@@ -13,6 +13,7 @@
 #include "event.h"
 #include "proc.h"
 #include "sinks/sink.h"
+#include "waits.h"
 
 struct process;
 
@@ -29,6 +30,7 @@ struct process_stats {
 	uint64_t late;		/* ticks before the process was found to be Python */
 	uint64_t write_lost;	/* samples the sink could not take (disk full ...) */
 	uint32_t threads;
+	struct wait_stats waits;
 };
 
 /* How to begin. */
@@ -41,6 +43,8 @@ struct process_args {
 	struct py_proc py;	/* how the kernel walks it; kept for forks. runtime 0: not known */
 	bool opcodes;
 	struct profile_meta meta;	/* python_*, tgid and comm are filled in */
+	struct wait_rules waits;	/* interval_ns 0: no process_wait() will come */
+	bool wait_frames, runnable_frames;	/* see record_mode.h */
 };
 
 /* NULL with errno. */
@@ -64,6 +68,15 @@ int process_promote(struct process *p, struct sink *sink);
 
 /* Take one record of len bytes. 0 or -errno of the sink (samples are counted as lost). */
 int process_sample(struct process *p, const struct raw_sample *raw, size_t len);
+
+/*
+ * A thread leaves its CPU, has one again, ends; how long it was without one goes to the
+ * sink when it is known. settle: for all threads, up to now_ns. Likewise.
+ */
+int process_wait(struct process *p, const struct raw_sample *raw, size_t len);
+int process_run(struct process *p, const struct raw_run *run);
+void process_thread_exit(struct process *p, uint32_t tid);
+int process_settle_waits(struct process *p, uint64_t now_ns);
 
 /* Take the names of a code object; before the samples that need them. 0 or -errno. */
 int process_code(struct process *p, const struct raw_code *raw, size_t len);

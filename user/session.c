@@ -29,6 +29,8 @@
 
 #define MS_NS 1000000ull
 #define TABLE_SWEEP_S 10
+/* Threads that sleep for long: how much of that a kill -9 can cost. */
+#define SETTLE_S 10
 /* Records between two looks at the clock. */
 #define LOOK_AT_CLOCK 32
 /* What waits longest: a batch that is too small to wake us (see cfg_wakeup_bytes). */
@@ -48,9 +50,13 @@
 
 void session_end_process(struct session *s, struct process *p, uint64_t end_ns)
 {
+	uint64_t until = end_ns ? end_ns : s->stop_ns ? s->stop_ns : now_ns();
 	int err;
 
 	u64map_remove(&s->processes, process_tgid(p));
+	err = process_settle_waits(p, until);
+	if (err && !s->err)
+		s->err = err;
 	err = recording_end_process(s->args.recording, p, end_ns);
 	if (err && !s->err)
 		s->err = err;
@@ -60,6 +66,20 @@ void session_end_process(struct session *s, struct process *p, uint64_t end_ns)
 void session_drop_process(struct session *s, struct process *p)
 {
 	session_end_process(s, p, 0);
+}
+
+void session_process_args(const struct session *s, struct process_args *args)
+{
+	recording_meta(s->args.recording, &args->meta);
+	args->opcodes = s->args.opcodes;
+	args->wait_frames = s->mode->wait_frames;
+	args->runnable_frames = s->mode->runnable_frames;
+	if (s->mode->waits)
+		args->waits = (struct wait_rules){
+			.interval_ns = args->meta.interval_us * 1000,
+			.min_ns = s->args.min_wait_ns,
+			.runnable = s->mode->runnable,
+		};
 }
 
 struct process *session_add_process(struct session *s, const struct process_args *args)
@@ -142,33 +162,63 @@ static void take_changed(struct session *s, const struct raw_tick *t)
 	look_if_due(s, cand);
 }
 
-static void take_sample(struct session *s, const struct raw_sample *raw, size_t len)
+/* Whose record it is, ready to take it. NULL: nobody's whom we know. */
+static struct process *owner_of(struct session *s, const struct raw_header *h)
 {
-	struct process *p = u64map_get(&s->processes, raw->h.tgid);
-	struct candidate *cand;
+	struct process *p = u64map_get(&s->processes, h->tgid);
 	int err;
 
-	s->received++;
-	if (p && !process_knows_start(p, raw->h.start_ns)) {
+	if (p && !process_knows_start(p, h->start_ns)) {
 		session_drop_process(s, p);	/* the pid came back and we missed the exit */
 		p = NULL;
 	}
-	if (!p) {
-		s->orphans++;
-		cand = note_candidate(s, &raw->h);
-		if (cand) {
-			cand->orphan = true;
-			cand->ticks++;
-			look_if_due(s, cand);
-		}
-		return;
-	}
-	if (!process_has_sink(p)) {
+	if (p && !process_has_sink(p)) {
 		err = recording_open_process(s->args.recording, p);
 		if (err && !s->err)
 			s->err = err;
 	}
-	err = process_sample(p, raw, len);
+	return p;
+}
+
+static void take_orphan(struct session *s, const struct raw_header *h)
+{
+	struct candidate *cand = note_candidate(s, h);
+
+	s->orphans++;
+	if (!cand)
+		return;
+	cand->orphan = true;
+	cand->ticks++;
+	look_if_due(s, cand);
+}
+
+static void take_sample(struct session *s, const struct raw_sample *raw, size_t len)
+{
+	struct process *p = owner_of(s, &raw->h);
+	int err;
+
+	s->received++;
+	if (!p) {
+		take_orphan(s, &raw->h);
+		return;
+	}
+	err = raw->h.kind == RAW_WAIT ? process_wait(p, raw, len) : process_sample(p, raw, len);
+	if (err && !s->err)
+		s->err = err;
+}
+
+/* Of an unknown process nobody knows what it did before: no loss. */
+static void take_run(struct session *s, const struct raw_run *run)
+{
+	struct process *p = u64map_get(&s->processes, run->h.tgid);
+	int err = 0;
+
+	if (!p || !process_knows_start(p, run->h.start_ns))
+		return;
+	if (run->h.kind == RAW_THREAD_EXIT)
+		process_thread_exit(p, run->tid);
+	else if ((p = owner_of(s, &run->h)))
+		err = process_run(p, run);
 	if (err && !s->err)
 		s->err = err;
 }
@@ -208,9 +258,8 @@ static void take_fork(struct session *s, const struct raw_lifecycle *ev)
 		.command = process_command(parent),
 		.image = process_image(parent),
 		.py = *process_py(parent),
-		.opcodes = s->args.opcodes,
 	};
-	recording_meta(s->args.recording, &args.meta);
+	session_process_args(s, &args);
 	session_add_process(s, &args);
 }
 
@@ -234,7 +283,6 @@ static bool take_arrival(struct session *s, const struct raw_exec *ev)
 	struct process_args args = {
 		.tgid = ev->h.tgid,
 		.start_ns = ev->h.start_ns,
-		.opcodes = s->args.opcodes,
 	};
 	const struct py_exe *exe;
 	char comm[RAW_COMM + 1], command[RAW_COMMAND + 1];
@@ -254,7 +302,7 @@ static bool take_arrival(struct session *s, const struct raw_exec *ev)
 		py_proc_relocate(&args.py, &exe->proc, ev->bias);
 	args.py.ident = ev->ident;
 	args.py.state = PY_PROC_PYTHON;
-	recording_meta(s->args.recording, &args.meta);
+	session_process_args(s, &args);
 	candidates_forget(&s->candidates, ev->h.tgid);
 	return session_add_process(s, &args);
 }
@@ -299,7 +347,13 @@ static void take(struct session *s, void *data, size_t len)
 		return;
 	switch (h->kind) {
 	case RAW_SAMPLE:
+	case RAW_WAIT:
 		take_sample(s, data, len);
+		break;
+	case RAW_RUN:
+	case RAW_THREAD_EXIT:
+		if (len >= sizeof(struct raw_run))
+			take_run(s, data);
 		break;
 	case RAW_CODE:
 		take_code(s, data, len);
@@ -338,10 +392,13 @@ static int take_record(void *ctx, void *data, size_t len)
 /* 0, or -errno other than that there was no time for more. */
 static int take_records(struct session *s, uint64_t until_ns)
 {
+	uint64_t begin_ns = now_ns();
 	int n;
 
 	s->take_until_ns = until_ns;
 	n = ring_buffer__consume(s->ring);
+	if (n >= 0)
+		s->taken_ns = begin_ns;
 	return n < 0 && n != -EINTR && n != -EAGAIN ? n : 0;
 }
 
@@ -386,6 +443,45 @@ static const char *load_hint(int err)
 	}
 }
 
+/* They are attached when sampling begins. */
+static void choose_programs(struct session *s)
+{
+	struct bpf_program *const scheduler[] = {
+		s->skel->progs.on_switch, s->skel->progs.on_wakeup,
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(scheduler); i++) {
+		bpf_program__set_autoload(scheduler[i], s->mode->waits);
+		bpf_program__set_autoattach(scheduler[i], false);
+	}
+	s->skel->rodata->cfg_ticks = s->mode->ticks;
+	s->skel->rodata->cfg_need_status = s->mode->need_status;
+	s->skel->rodata->cfg_runnable = s->mode->runnable;
+	if (!s->mode->waits)
+		bpf_map__set_max_entries(s->skel->maps.wait_slots, 1);
+}
+
+static int attach_scheduler(struct session *s)
+{
+	if (!s->mode->waits)
+		return 0;
+	s->skel->links.on_wakeup = bpf_program__attach(s->skel->progs.on_wakeup);
+	if (s->skel->links.on_wakeup)
+		s->skel->links.on_switch = bpf_program__attach(s->skel->progs.on_switch);
+	if (s->skel->links.on_switch)
+		return 0;
+	log_error("cannot follow the scheduler: %s", strerror(errno));
+	return -errno;
+}
+
+static void detach_scheduler(struct session *s)
+{
+	bpf_link__destroy(s->skel->links.on_switch);
+	bpf_link__destroy(s->skel->links.on_wakeup);
+	s->skel->links.on_switch = s->skel->links.on_wakeup = NULL;
+}
+
 static int load(struct session *s)
 {
 	struct sampler_args sampling = { s->args.rate_hz, s->args.event, s->args.cpu_list };
@@ -398,6 +494,7 @@ static int load(struct session *s)
 	s->sampler = sampler_new(s->skel, &sampling);
 	if (!s->sampler)
 		return -errno;
+	choose_programs(s);
 	s->skel->rodata->cfg_all = s->args.all;
 	s->skel->rodata->cfg_gc = s->args.gc;
 	s->skel->rodata->cfg_codes_bytes = bytes / 2;
@@ -428,6 +525,7 @@ struct session *session_new(const struct session_args *args)
 	if (!s)
 		return NULL;
 	s->args = *args;
+	s->mode = &record_modes[args->mode];
 	libbpf_set_print(print_libbpf);
 	s->discovery = discovery_new();
 	s->exes = s->discovery ? exes_new(s->discovery, tell_kernel_of_exe, s) : NULL;
@@ -495,7 +593,8 @@ int session_start(struct session *s)
 	}
 	recording_start(s->args.recording);
 	s->startup_cpu_s = cpu_time_s();
-	return sampler_start(s->sampler);
+	err = attach_scheduler(s);
+	return err ? err : sampler_start(s->sampler);
 }
 
 int session_poll(struct session *s, int timeout_ms)
@@ -536,6 +635,18 @@ static void sweep(struct session *s)
 			session_drop_process(s, p);
 }
 
+/*
+ * What is waiting now has done so until some moment ago: records of later ones may be in the
+ * ring buffer.
+ */
+static void settle_waits(struct session *s, struct process *p)
+{
+	int err = process_has_sink(p) ? process_settle_waits(p, s->taken_ns) : 0;
+
+	if (err && !s->err)
+		s->err = err;
+}
+
 int session_housekeep(struct session *s)
 {
 	struct process *p;
@@ -547,6 +658,8 @@ int session_housekeep(struct session *s)
 	if (++s->housekeeps % TABLE_SWEEP_S == 0)
 		proc_table_sweep(s->skel->maps.py_procs);
 	while ((p = u64map_next(&s->processes, &pos))) {
+		if (s->housekeeps % SETTLE_S == 0 && s->mode->waits)
+			settle_waits(s, p);
 		err = recording_flush_process(s->args.recording, p);
 		if (err && !s->err)
 			s->err = err;
@@ -576,6 +689,8 @@ int session_stop(struct session *s)
 	int n;
 
 	sampler_stop(s->sampler);
+	detach_scheduler(s);
+	s->stop_ns = now_ns();
 	n = take_records(s, UINT64_MAX);
 	if (n && !s->err)
 		s->err = n;

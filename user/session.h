@@ -14,6 +14,7 @@
 #include "../bpf/abi.h"
 #include "counters.h"
 #include "modes.h"
+#include "record_mode.h"
 
 struct session;
 struct recording;
@@ -25,6 +26,8 @@ struct session_args {
 	bool self_time;			/* measure what samples take */
 	bool no_sample_limit;		/* none is cut because it takes long */
 	uint32_t rate_hz;
+	enum record_mode mode;
+	uint64_t min_wait_ns;
 	enum sampler_event event;
 	const char *cpu_list;		/* NULL: all */
 	uint32_t code_cache;		/* code objects remembered as sent, a power of two */

@@ -28,7 +28,10 @@ struct session {
 	uint64_t orphans, unidentified, received, seen, table_full;
 	uint64_t take_until_ns;		/* then the ring buffer may wait; UINT64_MAX: never */
 	uint32_t taken;			/* records */
+	uint64_t taken_ns;		/* all until then; but for what the ring buffer refused */
 	uint32_t housekeeps;		/* seconds, about */
+	const struct record_mode_def *mode;
+	uint64_t stop_ns;		/* no record is later than this; 0: not stopped */
 	int err;			/* the first error that ends the session */
 };
 
@@ -37,6 +40,9 @@ void session_drop_process(struct session *s, struct process *p);
 void session_end_process(struct session *s, struct process *p, uint64_t end_ns);
 /* NULL: s->err says why. */
 struct process *session_add_process(struct session *s, const struct process_args *args);
+
+/* What all processes begin with. */
+void session_process_args(const struct session *s, struct process_args *args);
 
 /* What the kernel has in py_procs. false: nothing. */
 bool session_kernel_knows(struct session *s, pid_t tgid, struct py_proc *py);

@@ -50,7 +50,6 @@ static int admit(struct session *s, pid_t tgid, uint64_t start_ns, struct discov
 		.tgid = tgid,
 		.start_ns = start_ns,
 		.image = found->image,
-		.opcodes = s->args.opcodes,
 	};
 	struct py_proc *py = &found->proc;
 	struct proc_stat st;
@@ -63,7 +62,7 @@ static int admit(struct session *s, pid_t tgid, uint64_t start_ns, struct discov
 	py->ident = new_ident(tgid);
 	args.comm = st.comm;
 	args.py = *py;
-	recording_meta(s->args.recording, &args.meta);
+	session_process_args(s, &args);
 	p = session_add_process(s, &args);
 	if (!p)
 		return s->err;

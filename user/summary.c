@@ -259,7 +259,7 @@ static void json_where_and_when(struct json *j, const struct recording *r)
 	json_uint(j, "start_monotonic_us", r->start_ns / 1000);
 	json_string(j, "output", r->path);
 	json_string(j, "selection", r->selection);
-	json_string(j, "mode", "cpu");
+	json_string(j, "mode", r->args.mode->name);
 	json_uint(j, "rate_hz", r->args.rate_hz);
 }
 

@@ -44,6 +44,7 @@ enum {
 };
 enum bpf_func_id {
 	BPF_FUNC_get_current_task_btf = 158,
+	BPF_FUNC_task_pt_regs = 175,
 };
 
 #ifndef BPF_NO_PRESERVE_ACCESS_INDEX
@@ -96,7 +97,15 @@ struct task_struct {
 	u64 start_boottime;	/* 5.5+ */
 	struct task_struct *group_leader;
 	struct signal_struct *signal;
+	void *stack;
 	struct thread_struct thread;
+};
+
+struct pt_regs {
+	unsigned long di;
+	unsigned long si;
+	unsigned long orig_ax;
+	unsigned long sp;
 };
 
 struct bpf_perf_event_data;
