@@ -91,10 +91,10 @@ static int print_threads(const struct page *p)
 		printf("%10.3f  %8.2f  ", gil_seconds(p->s, t->waited),
 		       percent(t->waited, p->s->process->waited));
 		print_held(p, t->held);
-		printf("%10llu  %s", (unsigned long long)t->thread_id, name);
+		printf("%10llu%s%s", (unsigned long long)t->thread_id, *name ? "  " : "", name);
 		if (exact && exact->gil.known)
-			printf("%smeasured: %.6f s in %llu waits, the longest %.6f s",
-			       *name ? "  " : "", exact->gil.wait_ns / 1e9,
+			printf("  measured: %.6f s in %llu waits, the longest %.6f s",
+			       exact->gil.wait_ns / 1e9,
 			       (unsigned long long)exact->gil.waits,
 			       exact->gil.longest_wait_ns / 1e9);
 		printf("\n");
