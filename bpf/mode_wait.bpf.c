@@ -140,7 +140,11 @@ static __always_inline void send_run(enum raw_kind kind, const struct task_struc
 /* Is this the process, and can it be walked? */
 static __always_inline bool is_walked(struct py_proc *p, const struct task_struct *task)
 {
-	return p->start_ns == task->group_leader->start_boottime &&
+	u64 start_ns = task->group_leader->start_boottime;
+
+	if (!p->start_ns)
+		p->start_ns = start_ns;
+	return p->start_ns == start_ns &&
 	       (p->state == PY_PROC_PYTHON ||
 		(p->state == PY_PROC_ARRIVING && settle(task->tgid) > 0));
 }
