@@ -9,6 +9,7 @@
 #include "pysend.bpf.h"
 #include "pysettle.bpf.h"
 #include "pyunwind.bpf.h"
+#include "wait_slots.bpf.h"
 
 /*
  * What looking at threads that leave may take of a CPU: an eighth, saved up for at most so long.
@@ -16,20 +17,6 @@
  */
 #define BUDGET_SHARE 8
 #define BUDGET_MAX_NS 5000000
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, WAIT_SLOTS);	/* user space sets the real size */
-	__type(key, u32);
-	__type(value, struct wait_slot);
-} wait_slots SEC(".maps");
-
-static __always_inline struct wait_slot *slot_of(u32 tid)
-{
-	u32 slot = tid & (cfg_wait_slots - 1);
-
-	return bpf_map_lookup_elem(&wait_slots, &slot);
-}
 
 static __always_inline bool has_budget(struct scratch *s, u64 now)
 {
@@ -89,7 +76,7 @@ static __always_inline enum counter look(struct scratch *s, struct py_proc *p,
 	struct user_call call;
 	enum counter end;
 
-	current_user_call(prev, &call);
+	user_call_of(prev, &call);
 	out->h = (struct raw_header){
 		.kind = RAW_WAIT,
 		.why = why,
