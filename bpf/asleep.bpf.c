@@ -43,11 +43,13 @@ int on_task(struct bpf_iter__task *ctx)
 	if (call.nr >= 0)
 		a.sysno = call.nr;
 	a.told = slot->tid == task->pid && slot->out_ns;
-	if (!a.told) {
+	/* No room: it is shown again with the next read. */
+	if (!bpf_seq_write(ctx->meta->seq, &a, sizeof(a)) && !a.told) {
 		slot->tid = task->pid;
 		slot->wake_ns = a.why == WHY_RUNNABLE ? a.time_ns : 0;
 		slot->out_ns = a.time_ns;
 	}
+	return 0;
 out:
 	bpf_seq_write(ctx->meta->seq, &a, sizeof(a));
 	return 0;

@@ -486,9 +486,15 @@ static int was_found_since(void *ctx, uint32_t tgid, uint64_t start_ns, struct p
 	return process_knows_start(p, start_ns) ? 0 : -ENOENT;
 }
 
+/* asleep_record_fn. Of what a mode needs the kernel knows, and this way does not. */
 static void take_asleep(void *ctx, void *data, size_t len)
 {
-	take(ctx, data, len);
+	const struct raw_head *head = data;
+	struct session *s = ctx;
+
+	if (head->h.kind != RAW_WAIT || !s->mode->need_status ||
+	    head->status & s->mode->need_status)
+		take(s, data, len);
 }
 
 static void look_for_sleepers(struct session *s)

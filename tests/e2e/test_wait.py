@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from e2e_fixtures import BY_NAME, FOUND, absent
-from harness import (GIL_REQUESTED, HAS_GIL, MAIN_THREAD, ON_CPU, SYNTHETIC, TIMEOUT, UNKNOWN,
+from e2e_fixtures import BY_NAME, FOUND
+from harness import (GIL_REQUESTED, HAS_EXCEPTION, HAS_GIL, MAIN_THREAD, ON_CPU, SYNTHETIC, TIMEOUT, UNKNOWN,
                      Recording, files, kill, lost, succeeded)
 
 RATE = 999
@@ -129,7 +129,9 @@ def test_offcpu_names_what_it_is_blocked_in(any_interpreter, scratch, out, oracl
     assert not any(s.status & ON_CPU for s in profile.samples)
     for thread in truth["threads"]:
         samples = in_function(of_thread(profile, thread), FUNCTIONS[thread["kind"]])
-        close(seconds_of(samples), thread["off"])
+        # on a busy machine it is without a CPU for some time after what it waited for
+        seconds, most = seconds_of(samples), thread["off"]
+        assert 0.98 * most - thread["starved"] <= seconds <= 1.02 * most
         leaves = Counter(s.frames[0].func for s in samples)
         assert all(s.frames[0].file == SYNTHETIC for s in samples)
         wanted = sum(leaves[f"<blocked in {call}>"] for call in CALLS[thread["kind"]])
@@ -147,11 +149,77 @@ def test_gil_has_holders_and_those_who_wait(any_interpreter, scratch, out, oracl
     for thread in truth["threads"]:
         samples = of_thread(profile, thread)
         holds = [s for s in samples if s.status & HAS_GIL]
-        waits = [s for s in samples if s.status & GIL_REQUESTED and not s.status & ON_CPU]
-        assert in_function(waits, "compute") and in_function(holds, "compute")
+        waits = seconds_of(in_function([s for s in samples if s.status & GIL_REQUESTED and
+                                        not s.status & ON_CPU], "compute"))
+        assert in_function(holds, "compute")
+        # it computes, or waits for the GIL, or, on a busy machine, for a CPU: for both at once, too
         whole = thread["end"] - thread["begin"]
+        most = whole - thread["cpu"]
+        assert most - thread["starved"] - 0.02 * most <= waits <= 1.02 * most
         held += seconds_of(holds) / whole
-        # it computes, or it waits for the GIL, or (holding it) for a CPU
-        runnable = [s for s in holds if not s.status & ON_CPU]
-        close(seconds_of(waits) + thread["cpu"] + seconds_of(runnable), whole)
-    assert 0.95 <= held <= 1.02
+    assert 0.9 <= held <= 1.02
+
+
+def test_a_thread_without_a_cpu_is_told_from_one_that_sleeps(python, scratch, out, oracle):
+    cpu = sorted(os.sched_getaffinity(0))[-1]
+    with Waiter(python, scratch, "compute", cpu=cpu) as rival:
+        rival.go()
+        truth, _, profile = record(python, scratch, out, oracle, "wall", "compute", seconds=2,
+                                   cpu=cpu)
+        rival.truth()
+    thread, = truth["threads"]
+    samples = of_thread(profile, thread)
+    whole = thread["end"] - thread["begin"]
+    waits = [s for s in samples if s.frames[0].func == ON_A_CPU]
+    assert not any(s.status & ON_CPU for s in waits)
+    assert thread["starved"] > 0.3 * whole
+    assert abs(seconds_of(waits) - thread["starved"]) <= 0.02 * whole
+    assert seconds_of(blocked(samples)) <= 0.02 * whole
+
+
+def test_threads_that_never_run_are_there(any_interpreter, scratch, out, oracle):
+    truth, summary, profile = record(any_interpreter, scratch, out, oracle, "wall",
+                                     *["idle"] * 20, "nap", seconds=2)
+    spans = []
+    for thread in truth["threads"][:20]:
+        samples = [s for s in profile.samples if s.tid == thread["tid"]]
+        assert samples and {f.func for f in samples[0].frames} >= {"idle"}
+        assert len({(s.status, s.frames) for s in samples}) == 1
+        spans.append(seconds_of(samples))
+    assert min(spans) >= 2 and max(spans) - min(spans) <= 0.1
+    assert summary["switches"]["asleep"] >= 20
+    assert os.path.getsize(profile.path) < 60000
+
+
+def test_exceptions_that_are_handled(any_interpreter, scratch, out, oracle):
+    truth, _, profile = record(any_interpreter, scratch, out, oracle, "exception", "handle",
+                               "nap", seconds=2)
+    handles, nap = truth["threads"]
+    assert profile.info["mode"] == 4
+    assert profile.samples and all(s.status & HAS_EXCEPTION for s in profile.samples)
+    samples = of_thread(profile, handles)
+    close(seconds_of(samples), handles["inside"], 0.03)
+    assert not of_thread(profile, nap)
+
+
+def test_min_wait_leaves_out_short_ones(python, scratch, out, oracle):
+    truth, _, profile = record(python, scratch, out, oracle, "offcpu", "nap", "poll", seconds=2,
+                               options=["--min-wait", "55ms"])
+    nap, poll = truth["threads"]
+    close(seconds_of(of_thread(profile, nap)), nap["off"])
+    assert not in_function(of_thread(profile, poll), "wait_poll")
+
+
+def test_cpython_converts_a_wall_capture(python, scratch, out, oracle):
+    _, _, profile = record(python, scratch, out, oracle, "all", "nap", "compute", seconds=1)
+    assert profile.info["mode"] == 3
+    gecko = json.loads(Path(oracle.replay("gecko", profile.path)).read_text())
+    markers = {gecko["shared"]["stringArray"][n] if "shared" in gecko else n
+               for t in gecko["threads"] for n in t["markers"]["name"]}
+    assert {"Has GIL", "On CPU", "Off CPU"} <= markers, markers
+
+
+def test_cpu_mode_loads_no_scheduler_program(python, scratch, out, oracle):
+    _, summary, profile = record(python, scratch, out, oracle, "cpu", "nap", seconds=1)
+    assert "switches" not in summary and profile.info["mode"] == 1
+    assert all(s.status & ON_CPU for s in profile.samples)

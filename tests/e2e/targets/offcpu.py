@@ -2,7 +2,8 @@
 """offcpu.py TRUTH SECONDS KIND...: threads that wait in a way that they measure themselves.
 
 Says "ready" when all of them stand still, begins at "go", says "done" and leaves at the end of
-its input. Times are CLOCK_MONOTONIC's. Kinds: nap, read, poll, lock, compute, idle.
+its input. Times are CLOCK_MONOTONIC's. Kinds: nap, read, poll, lock, compute,
+handle (an exception), idle.
 """
 import json
 import os
@@ -23,6 +24,20 @@ def cpu():
     return time.clock_gettime(time.CLOCK_THREAD_CPUTIME_ID)
 
 
+def starved():
+    """Seconds this thread could have run and had no CPU, by the scheduler's own count."""
+    with open("/proc/thread-self/schedstat") as f:
+        return int(f.read().split()[1]) / 1e9
+
+
+def fail():
+    try:
+        raise ValueError("for the profiler")
+    except ValueError:
+        burn(0.02)
+        time.sleep(0.02)
+
+
 def burn(seconds):
     end = cpu() + seconds
     while cpu() < end:
@@ -34,10 +49,13 @@ def wait_nap():
 
 
 def wait_read(pipe=os.pipe()):
-    threading.Timer(0.05, os.write, (pipe[1], b"x")).start()
-    begin = mono()
     os.read(pipe[0], 1)
-    return mono() - begin
+
+
+def feed(pipe):
+    while True:
+        time.sleep(0.05)
+        os.write(pipe, b"x")
 
 
 def wait_poll(poller=select.poll()):
@@ -55,22 +73,36 @@ WAITS = {"nap": wait_nap, "read": wait_read, "poll": wait_poll, "lock": wait_loc
 def waiter(kind, seconds, truth):
     wait = WAITS[kind]
     GO.wait()
-    begin, begin_cpu, off = mono(), cpu(), 0.0
+    begin, begin_cpu, begin_starved, off = mono(), cpu(), starved(), 0.0
     while mono() < begin + seconds:
         at = mono()
-        took = wait()
-        off += took if took else mono() - at
+        wait()
+        off += mono() - at
         if kind == "nap":
             burn(0.03)
-    truth.update(begin=begin, end=mono(), off=off, cpu=cpu() - begin_cpu)
+    truth.update(begin=begin, end=mono(), off=off, cpu=cpu() - begin_cpu,
+                 starved=starved() - begin_starved)
 
 
 def compute(kind, seconds, truth):
     GO.wait()
-    begin, begin_cpu = mono(), cpu()
+    begin, begin_cpu, begin_starved = mono(), cpu(), starved()
     while mono() < begin + seconds:
         sum(range(2000))
-    truth.update(begin=begin, end=mono(), cpu=cpu() - begin_cpu)
+    truth.update(begin=begin, end=mono(), cpu=cpu() - begin_cpu,
+                 starved=starved() - begin_starved)
+
+
+def handle(kind, seconds, truth):
+    GO.wait()
+    begin, begin_cpu, inside = mono(), cpu(), 0.0
+    while mono() < begin + seconds:
+        at = mono()
+        fail()
+        inside += mono() - at
+        burn(0.01)
+        time.sleep(0.01)
+    truth.update(begin=begin, end=mono(), cpu=cpu() - begin_cpu, inside=inside)
 
 
 def idle(kind, seconds, truth):
@@ -84,9 +116,13 @@ def tid_of(thread):
 
 def main():
     path, seconds = sys.argv[1], float(sys.argv[2])
+    if "read" in sys.argv[3:]:
+        feeder = threading.Thread(target=feed, args=(wait_read.__defaults__[0][1],))
+        feeder.daemon = True
+        feeder.start()
     truths = []
     for kind in sys.argv[3:]:
-        function = {"compute": compute, "idle": idle}.get(kind, waiter)
+        function = {"compute": compute, "idle": idle, "handle": handle}.get(kind, waiter)
         truth = {"kind": kind}
         thread = threading.Thread(target=function, args=(kind, seconds, truth))
         thread.daemon = True
