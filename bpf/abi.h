@@ -333,6 +333,21 @@ struct raw_run {
 };
 _Static_assert(sizeof(struct raw_run) == 48, "raw_run has no hidden padding");
 
+/* What the task iterator tells of each thread of a Python process. */
+struct raw_asleep {
+	abi_u64 time_ns;
+	abi_u64 start_ns;	/* the process' */
+	abi_u64 thread_pointer;
+	abi_u64 switches;	/* how often it left a CPU */
+	abi_u64 sp, args[2];	/* of its system call */
+	abi_u32 tgid, tid;
+	abi_u16 sysno;		/* RAW_SYSNO_NONE */
+	abi_u8 why;		/* enum raw_why; 0: it is on a CPU */
+	abi_u8 told;		/* 1: user space was told when it left */
+	abi_u32 nr_threads;
+};
+_Static_assert(sizeof(struct raw_asleep) == 72, "raw_asleep has no hidden padding");
+
 /*
  * Threads that are off their CPUs, by tid, one slot for many: the last one wins. A power of
  * two of them. Written by scheduler programs without a lock: see mode_wait.bpf.c.

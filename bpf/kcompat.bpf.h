@@ -80,31 +80,30 @@ static __always_inline u64 interrupted_user_sp(const struct bpf_perf_event_data 
 	bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs)
 #define REGS_READ(task, field)                                                                    \
 	(HAVE_TASK_PT_REGS ?                                                                       \
-		 ((struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf()))->field :         \
+		 ((struct pt_regs *)bpf_task_pt_regs(task))->field :                               \
 		 BPF_CORE_READ((struct pt_regs *)((u64)(task)->stack + THREAD_BYTES -              \
 						  bpf_core_type_size(struct pt_regs)),             \
 			       field))
 
-/* What the current task asked of the kernel. */
+/* What a task asked of the kernel. */
 struct user_call {
 	u64 sp;
 	s64 nr;			/* negative: it was no system call */
 	u64 args[2];
 };
 
-static __always_inline void current_user_call(const struct task_struct *current,
-					      struct user_call *c)
+static __always_inline void user_call_of(struct task_struct *task, struct user_call *c)
 {
 #ifdef __TARGET_ARCH_arm64
-	c->sp = REGS_READ(current, sp);
-	c->nr = REGS_READ(current, syscallno);
-	c->args[0] = REGS_READ(current, orig_x0);
-	c->args[1] = REGS_READ(current, regs[1]);
+	c->sp = REGS_READ(task, sp);
+	c->nr = REGS_READ(task, syscallno);
+	c->args[0] = REGS_READ(task, orig_x0);
+	c->args[1] = REGS_READ(task, regs[1]);
 #else
-	c->sp = REGS_READ(current, sp);
-	c->nr = REGS_READ(current, orig_ax);
-	c->args[0] = REGS_READ(current, di);
-	c->args[1] = REGS_READ(current, si);
+	c->sp = REGS_READ(task, sp);
+	c->nr = REGS_READ(task, orig_ax);
+	c->args[0] = REGS_READ(task, di);
+	c->args[1] = REGS_READ(task, si);
 #endif
 }
 
@@ -127,12 +126,15 @@ static __always_inline u64 futex_waited_for(const struct user_call *c)
  * A task's state: 0 runs or could. It was renamed in 5.14 (2f064a59a11f). At sched_switch a
  * waker may have made TASK_WAKING of it, but it is not 0 before the task is off its CPU.
  */
+#ifndef CO_RE
+#define CO_RE __attribute__((preserve_access_index))
+#endif
 struct task_struct___renamed {
 	unsigned int __state;
-} __attribute__((preserve_access_index));
+} CO_RE;
 struct task_struct___old {
 	long state;
-} __attribute__((preserve_access_index));
+} CO_RE;
 
 static __always_inline u32 state_of(const struct task_struct *task)
 {
@@ -147,6 +149,12 @@ static __always_inline bool current_is_alone(void)
 	if (HAVE_TASK_BTF)
 		return bpf_get_current_task_btf()->signal->nr_threads == 1;
 	return BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), signal, nr_threads) == 1;
+}
+
+/* Likewise of another task. */
+static __always_inline u64 thread_pointer_of(const struct task_struct *task)
+{
+	return task->THREAD_POINTER;
 }
 
 /* How often the thread has left a CPU: the same number twice, it has not. */

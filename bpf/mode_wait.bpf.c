@@ -9,6 +9,7 @@
 #include "pysend.bpf.h"
 #include "pysettle.bpf.h"
 #include "pyunwind.bpf.h"
+#include "wait_slots.bpf.h"
 
 /*
  * What looking at threads that leave may take of a CPU: an eighth, saved up for at most so long.
@@ -16,20 +17,6 @@
  */
 #define BUDGET_SHARE 8
 #define BUDGET_MAX_NS 5000000
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, WAIT_SLOTS);	/* user space sets the real size */
-	__type(key, u32);
-	__type(value, struct wait_slot);
-} wait_slots SEC(".maps");
-
-static __always_inline struct wait_slot *slot_of(u32 tid)
-{
-	u32 slot = tid & (cfg_wait_slots - 1);
-
-	return bpf_map_lookup_elem(&wait_slots, &slot);
-}
 
 static __always_inline bool has_budget(struct scratch *s, u64 now)
 {
@@ -89,7 +76,7 @@ static __always_inline enum counter look(struct scratch *s, struct py_proc *p,
 	struct user_call call;
 	enum counter end;
 
-	current_user_call(prev, &call);
+	user_call_of(prev, &call);
 	out->h = (struct raw_header){
 		.kind = RAW_WAIT,
 		.why = why,
@@ -140,7 +127,11 @@ static __always_inline void send_run(enum raw_kind kind, const struct task_struc
 /* Is this the process, and can it be walked? */
 static __always_inline bool is_walked(struct py_proc *p, const struct task_struct *task)
 {
-	return p->start_ns == task->group_leader->start_boottime &&
+	u64 start_ns = task->group_leader->start_boottime;
+
+	if (!p->start_ns)
+		p->start_ns = start_ns;
+	return p->start_ns == start_ns &&
 	       (p->state == PY_PROC_PYTHON ||
 		(p->state == PY_PROC_ARRIVING && settle(task->tgid) > 0));
 }

@@ -447,7 +447,7 @@ static const char *load_hint(int err)
 static void choose_programs(struct session *s)
 {
 	struct bpf_program *const scheduler[] = {
-		s->skel->progs.on_switch, s->skel->progs.on_wakeup,
+		s->skel->progs.on_switch, s->skel->progs.on_wakeup, s->skel->progs.on_task,
 	};
 	size_t i;
 
@@ -473,6 +473,42 @@ static int attach_scheduler(struct session *s)
 		return 0;
 	log_error("cannot follow the scheduler: %s", strerror(errno));
 	return -errno;
+}
+
+/* asleep_proc_fn: those of which nobody has seen how they came to wait. */
+static int was_found_since(void *ctx, uint32_t tgid, uint64_t start_ns, struct py_proc *proc)
+{
+	struct session *s = ctx;
+	struct process *p = u64map_get(&s->processes, tgid);
+
+	if (!p || process_admitted(p) < s->asleep_ns || !session_kernel_knows(s, tgid, proc))
+		return -ENOENT;
+	return process_knows_start(p, start_ns) ? 0 : -ENOENT;
+}
+
+/* asleep_record_fn. Of what a mode needs the kernel knows, and this way does not. */
+static void take_asleep(void *ctx, void *data, size_t len)
+{
+	const struct raw_head *head = data;
+	struct session *s = ctx;
+
+	if (head->h.kind != RAW_WAIT || !s->mode->need_status ||
+	    head->status & s->mode->need_status)
+		take(s, data, len);
+}
+
+static void look_for_sleepers(struct session *s)
+{
+	uint64_t begin_ns = now_ns();
+	int err;
+
+	if (!s->mode->waits || !s->asleep_due)
+		return;
+	s->asleep_due = false;
+	err = asleep_look(s->skel, was_found_since, take_asleep, s, &s->asleep);
+	if (err)
+		log_debug("threads that sleep are seen when they wake up: %s", strerror(-err));
+	s->asleep_ns = begin_ns;
 }
 
 static void detach_scheduler(struct session *s)
@@ -594,7 +630,11 @@ int session_start(struct session *s)
 	recording_start(s->args.recording);
 	s->startup_cpu_s = cpu_time_s();
 	err = attach_scheduler(s);
-	return err ? err : sampler_start(s->sampler);
+	if (!err)
+		err = sampler_start(s->sampler);
+	if (!err)
+		look_for_sleepers(s);
+	return err;
 }
 
 int session_poll(struct session *s, int timeout_ms)
@@ -654,6 +694,7 @@ int session_housekeep(struct session *s)
 	int err;
 
 	sampler_refresh(s->sampler);
+	look_for_sleepers(s);
 	sweep(s);
 	if (++s->housekeeps % TABLE_SWEEP_S == 0)
 		proc_table_sweep(s->skel->maps.py_procs);
@@ -708,6 +749,7 @@ void session_counts(struct session *s, struct session_counts *out)
 		.cpus = s->counters.cpus,
 		.cpu_cnt = s->counters.cpu_cnt,
 		.received = s->received,
+		.asleep = s->asleep,
 		.orphans = s->orphans,
 		.table_full = s->table_full,
 		.unidentified = s->unidentified,

@@ -12,6 +12,7 @@
 #include <sys/types.h>
 
 #include "../bpf/abi.h"
+#include "asleep.h"
 #include "counters.h"
 #include "modes.h"
 #include "record_mode.h"
@@ -44,6 +45,7 @@ struct session_counts {
 	uint64_t table_full;		/* times that a process did not fit into py_procs */
 	uint64_t unidentified;		/* ticks of processes that were gone before we could look */
 	struct sample_cost cost;	/* cnt 0: not measured */
+	struct asleep_counts asleep;
 	uint32_t processes_seen, processes_live;
 	uint32_t processes_pending;	/* after an exec: may become Python again */
 	uint32_t code_cache;		/* code objects the kernel can remember as sent */

@@ -6,6 +6,7 @@
 #ifndef TACHBPF_SESSION_IMPL_H
 #define TACHBPF_SESSION_IMPL_H
 
+#include "asleep.h"
 #include "candidates.h"
 #include "counters.h"
 #include "discover.h"
@@ -31,6 +32,9 @@ struct session {
 	uint64_t taken_ns;		/* all until then; but for what the ring buffer refused */
 	uint32_t housekeeps;		/* seconds, about */
 	const struct record_mode_def *mode;
+	bool asleep_due;		/* processes were found in which nobody has looked for those that sleep */
+	uint64_t asleep_ns;		/* when all before were done */
+	struct asleep_counts asleep;
 	uint64_t stop_ns;		/* no record is later than this; 0: not stopped */
 	int err;			/* the first error that ends the session */
 };

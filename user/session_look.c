@@ -75,6 +75,7 @@ static int admit(struct session *s, pid_t tgid, uint64_t start_ns, struct discov
 		return err;
 	}
 	process_set_admitted(p, now_ns());
+	s->asleep_due = true;
 	return 0;
 }
 

@@ -14,6 +14,7 @@
 /* Sums over the processes. */
 struct totals {
 	uint64_t samples, frames, truncated, unreadable, unresolved, late, write_lost, repeated;
+	struct wait_stats waits;
 	double cpu_s, elapsed_s;
 };
 
@@ -30,6 +31,9 @@ static void add_row(void *ctx, const struct row *row)
 	t->late += s->late;
 	t->write_lost += s->write_lost;
 	t->repeated += s->code_repeated;
+	t->waits.waits += s->waits.waits;
+	t->waits.repaired += s->waits.repaired;
+	t->waits.not_looked += s->waits.not_looked;
 }
 
 static void sum(const struct recording *r, const struct session_counts *c, struct totals *t)
@@ -45,13 +49,18 @@ struct loss {
 	const char *key, *text;
 	uint64_t cnt;
 };
-#define LOSS_CNT 8
+#define LOSS_CNT 11
 
 static void list_losses(const struct session_counts *c, const struct totals *t,
 			struct loss out[LOSS_CNT])
 {
 	const struct loss losses[LOSS_CNT] = {
 		{ "ring_full", "ring buffer full", c->kernel[CNT_RING_FULL] },
+		{ "busy", "ticks in the middle of another program", c->kernel[CNT_BUSY] },
+		{ "waits_ring_full", "waits, or their ends, with the ring buffer full",
+		  c->kernel[CNT_WAIT_LOST] + c->kernel[CNT_RUN_LOST] },
+		{ "waits_unreadable", "waits of threads whose state was unreadable",
+		  c->kernel[CNT_WAIT_UNREADABLE] },
 		{ "late_discovery", "before the process was known to be Python", t->late },
 		{ "thread_state_unreadable", "thread state unreadable",
 		  c->kernel[CNT_TSTATE_UNREADABLE] },
@@ -101,6 +110,8 @@ static void json_ticks(struct json *j, const struct session_counts *c)
 		{ "thread_state_unreadable", CNT_TSTATE_UNREADABLE },
 		{ "thread_state_uncertain", CNT_TSTATE_UNCERTAIN },
 		{ "ring_full", CNT_RING_FULL },
+		{ "unwanted", CNT_UNWANTED },
+		{ "busy", CNT_BUSY },
 	};
 	size_t i;
 
@@ -122,6 +133,40 @@ static void json_ticks(struct json *j, const struct session_counts *c)
 		json_object_end(j);
 	}
 	json_array_end(j);
+	json_object_end(j);
+}
+
+/* How every look at a thread that left its CPU ended, if the mode is about those. */
+static void json_switches(struct json *j, const struct recording *r,
+			  const struct session_counts *c, const struct totals *t)
+{
+	static const struct {
+		const char *key;
+		enum counter cnt;
+	} ends[] = {
+		{ "stacks", CNT_WAIT },
+		{ "not_python", CNT_WAIT_NOT_PYTHON },
+		{ "unwanted", CNT_WAIT_UNWANTED },
+		{ "unreadable", CNT_WAIT_UNREADABLE },
+		{ "ring_full", CNT_WAIT_LOST },
+	};
+	size_t i;
+
+	if (!r->args.mode->waits)
+		return;
+	json_object(j, "switches");
+	json_uint(j, "looked_at", c->kernel[CNT_SWITCH]);
+	for (i = 0; i < ARRAY_SIZE(ends); i++)
+		json_uint(j, ends[i].key, c->kernel[ends[i].cnt]);
+	json_uint(j, "over_budget", c->kernel[CNT_WAIT_NOT_LOOKED]);
+	json_uint(j, "returns_lost", c->kernel[CNT_RUN_LOST]);
+	json_uint(j, "slots_taken", c->kernel[CNT_WAIT_SLOT_TAKEN]);
+	json_uint(j, "asleep", c->asleep.threads);
+	json_uint(j, "asleep_moved", c->asleep.moved);
+	json_uint(j, "asleep_unreadable", c->asleep.lost);
+	json_uint(j, "waits", t->waits.waits);
+	json_uint(j, "waits_repaired", t->waits.repaired);
+	json_uint(j, "waits_guessed", t->waits.not_looked);
 	json_object_end(j);
 }
 
@@ -302,6 +347,7 @@ void recording_print_json(const struct recording *r, const struct session_counts
 	json_uint(&j, "code_records_deferred", c->kernel[CNT_CODE_LOST]);
 	json_code_cache(&j, c, &t);
 	json_ticks(&j, c);
+	json_switches(&j, r, c, &t);
 	json_cost(&j, c);
 	json_double(&j, "startup_cpu_s", c->startup_cpu_s);
 	json_double(&j, "consumer_cpu_s", t.cpu_s);

@@ -143,12 +143,13 @@ static void begin(struct waits *w, struct wait_thread *t, uint64_t out_ns)
 	w->stats.waits++;
 }
 
-/* Nobody has looked: as it was before, as far as one can tell. */
+/*
+ * Nobody has looked: as it was before, as far as one can tell. (Of one that nobody has ever
+ * looked at it is not known whether it is Python's.)
+ */
 static void guess(struct waits *w, struct wait_thread *t, const struct raw_header *h)
 {
 	w->stats.not_looked++;
-	if (!t->known)
-		t->head.flags = RAW_UNREADABLE;
 	t->head.status = (t->head.status & STATUS_MAIN_THREAD) | STATUS_UNKNOWN;
 	t->head.h = *h;
 }
@@ -162,7 +163,8 @@ int waits_leave(struct waits *w, const struct raw_sample *raw)
 		return -ENOMEM;
 	err = repair(w, t, raw->h.time_ns);
 	if (raw->flags & RAW_NOT_LOOKED) {
-		t->head.tid = raw->tid;
+		if (!t->known)
+			return err;
 		guess(w, t, &raw->h);
 	} else {
 		remember(t, raw);
@@ -179,11 +181,10 @@ int waits_come(struct waits *w, const struct raw_run *run)
 	if (!t)
 		return -ENOMEM;
 	if (!t->out) {
-		if (!run->out_ns || run->out_ns >= run->h.time_ns)
+		if (!t->known || !run->out_ns || run->out_ns >= run->h.time_ns)
 			return 0;
 		h.why = WHY_BLOCKED;
 		h.sysno = RAW_SYSNO_NONE;
-		t->head.tid = run->tid;
 		guess(w, t, &h);
 		begin(w, t, run->out_ns);
 	}

@@ -100,6 +100,7 @@ struct task_struct {
 	struct task_struct *group_leader;
 	struct signal_struct *signal;
 	void *stack;
+	int on_cpu;
 	struct thread_struct thread;
 };
 
@@ -108,6 +109,17 @@ struct pt_regs {
 	u64 sp;
 	u64 orig_x0;
 	s32 syscallno;
+};
+
+struct seq_file;
+
+struct bpf_iter_meta {
+	struct seq_file *seq;
+};
+
+struct bpf_iter__task {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
 };
 
 struct bpf_perf_event_data;

@@ -98,6 +98,7 @@ struct task_struct {
 	struct task_struct *group_leader;
 	struct signal_struct *signal;
 	void *stack;
+	int on_cpu;
 	struct thread_struct thread;
 };
 
@@ -106,6 +107,17 @@ struct pt_regs {
 	unsigned long si;
 	unsigned long orig_ax;
 	unsigned long sp;
+};
+
+struct seq_file;
+
+struct bpf_iter_meta {
+	struct seq_file *seq;
+};
+
+struct bpf_iter__task {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
 };
 
 struct bpf_perf_event_data;
