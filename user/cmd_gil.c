@@ -68,8 +68,7 @@ const char *gil_reason(const struct gil_section *s)
 		[GIL_NOT_RECORDED] = "not recorded: threads that wait for the GIL are only in profiles "
 				     "of modes gil, wall and all (record with --mode gil)",
 		[GIL_NO_GIL] = "a free-threaded Python: it has no GIL that could be waited for",
-		[GIL_NEVER_SEEN] = "no thread had or wanted the GIL: it was idle, or is a "
-				   "free-threaded Python",
+		[GIL_NEVER_SEEN] = "no thread had or wanted the GIL: it was idle",
 	};
 
 	return s->known == GIL_KNOWN ? NULL : reasons[s->known];

@@ -294,6 +294,9 @@ int gil_holds_done(struct gil *g)
 	uint32_t process, n;
 
 	gil_holders_sort(g->holders);
+	for (process = 0; process < COUNT(g->processes, struct gil_process); process++)
+		AT(g->processes, struct gil_process, process).crowded =
+			gil_holders_crowded(g->holders, process);
 	/* A profile without samples is one of a process, too. */
 	return g->processes.len ? 0 : find_process(g, &none, &process, &n);
 }
@@ -412,7 +415,7 @@ enum gil_known gil_known(const struct gil *g, const struct gil_process *p, bool 
 {
 	enum profile_mode mode = g->meta.mode;
 
-	if (free_threaded)
+	if (free_threaded || (p->crowded && !p->wanted))
 		return GIL_NO_GIL;
 	/* In these, threads are seen that want it and still run, not those that wait. */
 	if (mode == MODE_CPU || mode == MODE_EXCEPTION || (mode == MODE_UNKNOWN && !p->wanted))

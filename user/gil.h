@@ -24,8 +24,8 @@ struct gil;
 enum gil_known {
 	GIL_KNOWN,		/* waits are in the profile, or there was none */
 	GIL_NOT_RECORDED,	/* its mode has no threads that wait */
-	GIL_NO_GIL,		/* a free-threaded Python */
-	GIL_NEVER_SEEN,		/* no thread has or wants it: probably free-threaded */
+	GIL_NO_GIL,		/* a free-threaded Python, as somebody says or as it looks */
+	GIL_NEVER_SEEN,		/* no thread has or wants it */
 };
 
 struct gil_process {
@@ -35,6 +35,7 @@ struct gil_process {
 	uint64_t on_cpu;		/* or perhaps */
 	uint64_t wanted, waited;	/* the GIL: all samples that wait for it; those that count */
 	uint64_t first_us, last_us;	/* of its samples */
+	bool crowded;			/* several threads have what should be one GIL */
 	/* Waits whose holder, stack, or pair of lines did not fit. */
 	uint64_t holds_left_out, stacks_left_out, pairs_left_out;
 };

@@ -16,6 +16,13 @@
 /* One GIL has far fewer stretches this close together; hostile files stop here. */
 #define LOOK_MAX 1024
 #define FIRST_CAP 256
+/*
+ * One GIL is held by a sample an interval, give or take what clocks of several CPUs differ. Half
+ * as many again, in so many intervals, so many times, is not one GIL.
+ */
+#define CROWD_INTERVALS 64
+#define CROWD_SAMPLES (CROWD_INTERVALS + CROWD_INTERVALS / 2)
+#define CROWD_MIN 4
 
 struct stretch {
 	uint64_t first_us, last_us;
@@ -134,6 +141,27 @@ static uint32_t count_until(const struct gil_holders *h, uint32_t process, uint6
 			high = mid;
 	}
 	return low;
+}
+
+bool gil_holders_crowded(const struct gil_holders *h, uint32_t process)
+{
+	uint64_t span = h->tolerance_us / 3 * 2 * CROWD_INTERVALS, begin = 0;
+	uint32_t i = process ? count_until(h, process - 1, UINT64_MAX) : 0, crowds = 0, samples = 0, interp_id = 0;
+
+	/* Interpreters may have a GIL each: of a span the first one's is looked at. */
+	for (; i < h->cnt && h->list[i].process == process; i++) {
+		const struct stretch *s = &h->list[i];
+
+		if (!samples || s->first_us - begin >= span) {
+			crowds += samples >= CROWD_SAMPLES;
+			begin = s->first_us;
+			interp_id = s->interp_id;
+			samples = 0;
+		}
+		if (h->one_gil || s->interp_id == interp_id)
+			samples += s->cnt;
+	}
+	return crowds + (samples >= CROWD_SAMPLES) >= CROWD_MIN;
 }
 
 uint32_t gil_holders_find(const struct gil_holders *h, const struct gil_moment *m)

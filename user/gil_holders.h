@@ -38,6 +38,12 @@ int gil_holders_add(struct gil_holders *h, const struct gil_moment *m, uint32_t 
 /* Nothing is added any more: gil_holders_find() may be called. */
 void gil_holders_sort(struct gil_holders *h);
 
+/*
+ * Do threads have it at the same time, again and again? Then it is none: in free-threaded
+ * builds "has the GIL" means that a thread runs Python.
+ */
+bool gil_holders_crowded(const struct gil_holders *h, uint32_t process);
+
 /* The line of the thread that held what m waits for; GIL_NOBODY: none was seen near enough. */
 uint32_t gil_holders_find(const struct gil_holders *h, const struct gil_moment *m);
 

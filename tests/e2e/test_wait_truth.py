@@ -12,14 +12,15 @@ import pytest
 
 from e2e_fixtures import FOUND
 from harness import (GIL_REQUESTED, HAS_GIL, ON_CPU, SYNTHETIC, TIMEOUT, UNKNOWN, Recording,
-                     Target, binary, kill, lost, succeeded)
+                     Target, binary, kill, lost_of_short_lives, succeeded)
 
-RATE = 999
-PART_S = 1.5
+RATE = 4999             # threads that run for microseconds need many samples
+PART_S = 1.2
 MODES = ("wall", "gil", "offcpu")
 POINTS = 0.02           # of a share
 TOTAL = 0.02            # of a total
 FLOOR_S = 0.004         # a few samples: what a sum cannot be told from
+SWITCH_S = 5e-6         # of each wait, in which the account and the clock are not read at once
 A_CPU, THE_GIL = "<waiting for a CPU>", "<waiting for the GIL>"
 CALLS = {"sleep": {"clock_nanosleep", "nanosleep", "select", "pselect6"}, "acquire": {"futex"},
          "read": {"read"}, "poll": {"poll", "ppoll"}, "select": {"select", "pselect6"},
@@ -65,6 +66,11 @@ class Played:
     def named(self, part, name):
         return [t for t in self.threads(part) if t.name == name]
 
+    @property
+    def missed_s(self):
+        """Ticks that the machine did not deliver, and the summary says so."""
+        return self.seconds(range(self.summaries["wall"]["ticks"]["missed"]))
+
     def seconds(self, samples):
         return len(samples) * self.profiles["wall"].info["sample_interval_us"] / 1e6
 
@@ -108,9 +114,12 @@ def hold_so(scratch):
 
 
 @pytest.fixture(scope="session")
-def all_played(scratch, oracle, hold_so):
-    with concurrent.futures.ThreadPoolExecutor(1) as pool:
-        yield {i.name: pool.submit(play, i, scratch, oracle) for i in FOUND}
+def all_played(request, scratch, oracle, hold_so):
+    """Those that a selected test asks for, two at a time."""
+    wanted = {item.callspec.params.get("played") for item in request.session.items
+              if hasattr(item, "callspec")}
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        yield {i.name: pool.submit(play, i, scratch, oracle) for i in FOUND if i.name in wanted}
         pool.shutdown(cancel_futures=True)
 
 
@@ -123,6 +132,8 @@ def played(root, request, all_played):
 def with_gil(played):
     if played.interpreter.free_threaded:
         pytest.skip("a free-threaded build: no GIL")
+    if played.interpreter.libc == "musl" and played.interpreter.minor < (3, 15):
+        pytest.skip("musl's condition variables wait on the thread's own stack")
     return played
 
 
@@ -133,10 +144,11 @@ def holding(with_gil):
     return with_gil
 
 
-def is_close(got, want, most=None):
+def is_close(got, want, most=None, slack=0):
     """Within 2 % of what is wanted, or of a range of it."""
     most = want if most is None else most
-    return want - max(TOTAL * want, FLOOR_S) <= got <= most + max(TOTAL * most, FLOOR_S)
+    return (want - max(TOTAL * want, FLOOR_S) - slack <= got <=
+            most + max(TOTAL * most, FLOOR_S) + slack)
 
 
 def leaf(sample):
@@ -158,13 +170,15 @@ def wrong(checks):
 
 def test_nothing_is_lost_and_nothing_unknown(played):
     for mode in MODES:
-        assert not lost(played.summaries[mode]), mode
-        unknown = [s for s in played.profiles[mode].samples if s.status & UNKNOWN]
-        assert not unknown, (mode, len(unknown), unknown[:2])
+        assert not lost_of_short_lives(played.summaries[mode]), mode
+        for t in played.threads():
+            unknown = [s for s in t.samples(mode) if s.status & UNKNOWN]
+            assert not unknown, (mode, t, len(unknown), unknown[:2])
 
 
 def test_every_thread_is_seen_all_the_time(played):
-    assert not wrong((t, is_close(played.seconds(t.samples("wall")), t.s("wall")),
+    assert not wrong((t, is_close(played.seconds(t.samples("wall")), t.s("wall"),
+                                  slack=played.missed_s),
                       played.seconds(t.samples("wall")), t.s("wall")) for t in played.threads())
 
 
@@ -174,7 +188,8 @@ def test_shares(played):
     for t in played.threads():
         samples, wall = t.samples("wall"), t.s("wall")
         on_cpu = played.seconds([s for s in samples if s.status & ON_CPU]) / wall
-        checks.append(((t, "on a CPU"), abs(on_cpu - t.s("cpu") / wall) <= POINTS, on_cpu,
+        slack = POINTS + played.missed_s / wall
+        checks.append(((t, "on a CPU"), abs(on_cpu - t.s("cpu") / wall) <= slack, on_cpu,
                        t.s("cpu") / wall))
         if wants_gil(samples):
             continue        # the wait for the GIL ends when it runs, whatever delays that
@@ -200,8 +215,8 @@ def test_off_cpu_totals(played):
         gil = played.seconds([s for s in samples if leaf(s) == THE_GIL])
         got = played.seconds(samples) - gil
         # a wait for the GIL is none of these, but the scheduler's account has it
-        checks.append((t, is_close(got + gil, t.s("blocked"), t.s("blocked") + gil), got, gil,
-                       t.s("blocked")))
+        checks.append((t, is_close(got + gil, t.s("blocked"), t.s("blocked") + gil,
+                                   t.truth["switches"] * SWITCH_S), got, gil, t.s("blocked")))
     assert len(checks) == 10
     assert not wrong(checks)
 
@@ -234,18 +249,20 @@ def test_what_it_was_blocked_in(played, mark):
 
 
 def test_two_threads_fight_for_the_gil(with_gil):
-    a, b = with_gil.threads("fight")
-    shares = []
-    for t in (a, b):
-        for mode in ("wall", "gil"):
-            samples = t.samples(mode)
-            waits = with_gil.seconds(wants_gil(samples))
-            holds = with_gil.seconds([s for s in samples if s.status & HAS_GIL])
+    threads = with_gil.threads("fight")
+    computed = sum(t.s("cpu") for t in threads)
+    for mode in ("wall", "gil"):
+        ran = [with_gil.seconds([s for s in t.samples(mode)
+                                 if s.status & HAS_GIL and s.status & ON_CPU]) for t in threads]
+        for t, seconds in zip(threads, ran):
+            waits = with_gil.seconds(wants_gil(t.samples(mode)))
             assert is_close(waits, t.s("blocked"), t.s("blocked") + t.s("delay")), (t, mode, waits)
-            assert is_close(waits + holds, t.s("wall")), (t, mode, waits, holds)
-            shares.append(holds / t.s("wall"))
-    assert all(abs(share - 0.5) <= 0.1 for share in shares)
-    assert abs(shares[0] + shares[2] - 1) <= POINTS and abs(shares[1] + shares[3] - 1) <= POINTS
+            assert abs(seconds / sum(ran) - t.s("cpu") / computed) <= POINTS, (t, mode, ran)
+    # between giving it up and asking for it again one may be without a CPU
+    for t in threads:
+        samples = t.samples("wall")
+        neither = [s for s in samples if not s.status & (HAS_GIL | GIL_REQUESTED)]
+        assert len(runnable(neither)) + 0.02 * len(samples) >= len(neither), t
 
 
 @pytest.mark.parametrize("part,name,mark", [("hold-busy", "wanting", "want"),
@@ -256,7 +273,10 @@ def test_gil_wait_totals(holding, part, name, mark):
     for t in holding.named(part, name):
         for mode in ("wall", "gil"):
             got = holding.seconds(holding.at(wants_gil(t.samples(mode)), mark))
-            checks.append(((t, mode), is_close(got, t.s("gil_wait")), got, t.s("gil_wait")))
+            # C's last clock, or Python's first, may have been late: without a CPU
+            late = holding.seconds(holding.at(runnable(t.samples("wall")), mark))
+            checks.append(((t, mode), is_close(got, t.s("gil_wait") - late, t.s("gil_wait")),
+                           got, late, t.s("gil_wait")))
     assert not wrong(checks)
 
 
@@ -299,12 +319,14 @@ def test_the_matrix_names_the_lines(holding, mode, part, holder, waiter):
     assert is_at(holding, said["matrix"][0]["holder"], holder)
     assert is_at(holding, said["matrix"][0]["waiter"], waiter)
     wanted = sum(t.s("gil_wait") for t in holding.threads(part))
-    assert is_close(waited, wanted)
+    late = sum(holding.seconds(holding.at(runnable(t.samples("wall")), waiter))
+               for t in holding.threads(part))
+    assert is_close(waited, wanted - late, wanted), (waited, wanted, late)
     of_threads = {t["thread"]: t["wait_s"] for t in said["threads"]}
     for t in holding.threads(part):
         if t.truth["gil_wait_ns"]:
-            assert is_close(of_threads[t.truth["tid"]], t.s("gil_wait"), t.s("gil_wait") +
-                            t.s("delay")), t
+            everywhere = holding.seconds(wants_gil(t.samples(mode)))
+            assert abs(of_threads[t.truth["tid"]] - everywhere) <= 2 * FLOOR_S, t
 
 
 @pytest.mark.parametrize("part,name", [("hold-busy", "holder_busy"),

@@ -418,6 +418,30 @@ static void test_holders_not_recorded(void **state)
 	clean(&m);
 }
 
+/* Two threads that have the GIL at the same time, and two that take turns as fast as samples come. */
+static void test_crowds(void **state)
+{
+	int parallel;
+
+	for (parallel = 0; parallel < 2; parallel++) {
+		struct made m = start(MODE_WALL, 14);
+		uint32_t a = frame(&m, "a", 1, 0), b = frame(&m, "b", 2, 0), i;
+
+		for (i = 0; i < 1000; i++) {
+			if (parallel || i & 1)
+				samples(&m, 1, 0, i * STEP, 1, HOLDS, 1, a);
+			if (parallel || !(i & 1))
+				samples(&m, 2, 0, i * STEP + 400, 1, HOLDS, 1, b);
+			/* An interpreter with a GIL of its own. */
+			samples(&m, 3, 1, i * STEP + 700, 1, HOLDS, 1, b);
+		}
+		finish(&m);
+		assert_int_equal(gil_known(m.gil, process(&m, 0), false),
+				 parallel ? GIL_NO_GIL : GIL_KNOWN);
+		clean(&m);
+	}
+}
+
 static void test_holders_are_bounded(void **state)
 {
 	struct gil_holders *h = gil_holders_new(1500, false);
@@ -546,6 +570,7 @@ int main(void)
 		cmocka_unit_test(test_chosen_waits),
 		cmocka_unit_test(test_what_is_known),
 		cmocka_unit_test(test_holders_not_recorded),
+		cmocka_unit_test(test_crowds),
 		cmocka_unit_test(test_holders_are_bounded),
 		cmocka_unit_test(test_extreme_times),
 		cmocka_unit_test(test_pairs_are_bounded),

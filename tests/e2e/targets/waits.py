@@ -26,8 +26,8 @@ class Measured:
 
     def clocks(self):
         with open("/proc/self/task/%d/schedstat" % self.tid) as f:
-            delay = int(f.read().split()[1])
-        return now_ns(), int(time.thread_time() * 1e9), delay
+            _, delay, switches = map(int, f.read().split())
+        return now_ns(), int(time.thread_time() * 1e9), delay, switches
 
     def __enter__(self):
         self.tid = tid()
@@ -42,11 +42,11 @@ class Measured:
         return time.monotonic() < self.deadline
 
     def truth(self):
-        wall, cpu, delay = (b - a for a, b in zip(self.start, self.end))
+        wall, cpu, delay, switches = (b - a for a, b in zip(self.start, self.end))
         return {"tid": self.tid, "start_ns": self.start[0], "end_ns": self.end[0], "wall_ns": wall,
                 "cpu_ns": cpu, "delay_ns": delay, "blocked_ns": wall - cpu - delay,
                 "wait_ns": self.wait_ns, "gil_wait_ns": self.gil_wait_ns,
-                "held_ns": self.held_ns, "cnt": self.cnt}
+                "held_ns": self.held_ns, "cnt": self.cnt, "switches": switches}
 
 
 def burn(cpu_seconds):
@@ -113,7 +113,7 @@ def hog(m):
 
 def victim(m):
     while m.going():
-        over = hold.without_gil.nap(200000)  # at victim
+        over = hold.without_gil.nap(1000000)  # at victim
         m.gil_wait_ns += hold.with_gil.now() - over
         m.cnt += 1
 
