@@ -42,7 +42,7 @@ int on_task(struct bpf_iter__task *ctx)
 	a.args[1] = call.args[1];
 	if (call.nr >= 0)
 		a.sysno = call.nr;
-	a.told = slot->tid == task->pid && slot->out_ns;
+	a.told = slot->tid == (u32)task->pid && slot->out_ns;
 	/* No room: it is shown again with the next read. */
 	if (!bpf_seq_write(ctx->meta->seq, &a, sizeof(a)) && !a.told) {
 		slot->tid = task->pid;

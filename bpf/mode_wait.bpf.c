@@ -12,24 +12,26 @@
 #include "wait_slots.bpf.h"
 
 /*
- * What looking at threads that leave may take of a CPU: an eighth, saved up for at most so long.
- * Beyond that user space is told that a thread left, and no more.
+ * What looking at threads that leave may take of a CPU: an eighth, of which so much can be saved
+ * up. Beyond that user space is told that a thread left, and no more.
  */
 #define BUDGET_SHARE 8
 #define BUDGET_MAX_NS 5000000
 
 static __always_inline bool has_budget(struct scratch *s, u64 now)
 {
-	s->budget_ns += (now - s->budget_at_ns) / BUDGET_SHARE;
+	u64 since = now - s->budget_at_ns;
+
+	s->budget_ns += since < BUDGET_SHARE * BUDGET_MAX_NS ? since / BUDGET_SHARE : BUDGET_MAX_NS;
 	s->budget_at_ns = now;
 	if (s->budget_ns > BUDGET_MAX_NS)
 		s->budget_ns = BUDGET_MAX_NS;
-	return s->budget_ns > cfg_limit_ns;
+	return s->budget_ns > 0;
 }
 
 static __always_inline void spend_budget(struct scratch *s, u64 ns)
 {
-	s->budget_ns -= ns < s->budget_ns ? ns : s->budget_ns;
+	s->budget_ns -= ns < BUDGET_MAX_NS ? ns : BUDGET_MAX_NS;
 }
 
 /* How looking for a stack ended, as the counters of this program have it. */
@@ -150,11 +152,11 @@ static __always_inline void leave(struct py_proc *p, struct task_struct *prev, b
 	if (prev->flags & PF_EXITING) {
 		if (state & TASK_DEAD)
 			send_run(RAW_THREAD_EXIT, prev, 0, 0);
-		if (slot->tid == prev->pid)
+		if (slot->tid == (u32)prev->pid)
 			slot->tid = 0;
 		return;
 	}
-	if (slot->tid != prev->pid && slot->out_ns)
+	if (slot->tid != (u32)prev->pid && slot->out_ns)
 		count(CNT_WAIT_SLOT_TAKEN);
 	slot->tid = prev->pid;
 	slot->wake_ns = state ? 0 : now;
@@ -180,7 +182,7 @@ static __always_inline void come(const struct task_struct *next)
 
 	if (!slot || !slot->out_ns)
 		return;
-	if (slot->tid != next->pid) {
+	if (slot->tid != (u32)next->pid) {
 		send_run(RAW_RUN, next, 0, 0);
 		return;
 	}
@@ -213,7 +215,7 @@ int BPF_PROG(on_wakeup, struct task_struct *p)
 {
 	struct wait_slot *slot = slot_of(p->pid);
 
-	if (slot && slot->tid == p->pid && !slot->wake_ns)
+	if (slot && slot->tid == (u32)p->pid && !slot->wake_ns)
 		slot->wake_ns = bpf_ktime_get_ns();
 	return 0;
 }

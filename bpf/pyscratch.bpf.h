@@ -116,7 +116,8 @@ struct scratch {
 	u64 seq;		/* samples on this CPU */
 	u64 deadline;		/* of this one; ns */
 	struct last_tick last_tick;
-	u64 budget_ns, budget_at_ns;	/* for looking at threads that leave this CPU */
+	s64 budget_ns;		/* may be a debt */
+	u64 budget_at_ns;	/* for looking at threads that leave this CPU */
 	u32 busy;		/* a program that a non-maskable tick can interrupt uses all this */
 	u32 pad3;
 	struct walk walk;

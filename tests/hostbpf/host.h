@@ -24,6 +24,7 @@ struct host {
 	struct {
 		u64 r[17], cs, flags, sp, ss;
 	} regs;			/* of the interrupted thread, as on x86-64 */
+	struct pt_regs user_regs;	/* of the thread that leaves its CPU */
 	u64 now_ns;
 	u64 clock_step_ns;	/* what each look at the clock takes */
 	u32 cpu;
@@ -70,5 +71,8 @@ int on_cpu_tick(struct bpf_perf_event_data *ctx);
 int host_on_exec(struct task_struct *p, pid_t old_pid, struct linux_binprm *bprm);
 int host_on_fork(struct task_struct *parent, struct task_struct *child);
 int host_on_exit(struct task_struct *p);
+int host_on_switch(bool preempt, struct task_struct *prev, struct task_struct *next);
+int host_on_wakeup(struct task_struct *p);
+int on_task(struct bpf_iter__task *ctx);
 
 #endif
