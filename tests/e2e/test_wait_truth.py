@@ -5,6 +5,7 @@ One process of each interpreter plays targets/waits.py, recorded in three modes 
 same time. Shares are within 2 points, totals within 2 %.
 """
 import concurrent.futures
+import contextlib
 import json
 import subprocess
 
@@ -20,7 +21,11 @@ MODES = ("wall", "gil", "offcpu")
 POINTS = 0.02           # of a share
 TOTAL = 0.02            # of a total
 FLOOR_S = 0.004         # a few samples: what a sum cannot be told from
-SWITCH_S = 5e-6         # of each wait, in which the account and the clock are not read at once
+# What three recordings take of a switch: by the scheduler's account it is the time of the thread
+# that comes, by the tracepoint's clock it does not run yet.
+SWITCH_S = 10e-6
+BUSY = 0.02             # of its time a thread that mostly sleeps may be kept waiting for a CPU
+TRIES = 3
 A_CPU, THE_GIL = "<waiting for a CPU>", "<waiting for the GIL>"
 CALLS = {"sleep": {"clock_nanosleep", "nanosleep", "select", "pselect6"}, "acquire": {"futex"},
          "read": {"read"}, "poll": {"poll", "ppoll"}, "select": {"select", "pselect6"},
@@ -71,6 +76,11 @@ class Played:
         """Ticks that the machine did not deliver, and the summary says so."""
         return self.seconds(range(self.summaries["wall"]["ticks"]["missed"]))
 
+    @property
+    def disturbed(self):
+        """Others on this machine kept it from running."""
+        return any(t.s("delay") > BUSY * t.s("wall") for t in self.threads("sleep", "queue"))
+
     def seconds(self, samples):
         return len(samples) * self.profiles["wall"].info["sample_interval_us"] / 1e6
 
@@ -85,11 +95,22 @@ class Played:
 
 
 def play(interpreter, scratch, oracle):
+    """The first time that nothing disturbs it, or the last one."""
+    for _ in range(TRIES):
+        played = play_once(interpreter, scratch, oracle)
+        if not played.disturbed:
+            break
+    return played
+
+
+def play_once(interpreter, scratch, oracle):
     paths = {mode: scratch / f"waits-{interpreter.name}-{mode}.tach" for mode in MODES}
     recordings = {}
     with Target(interpreter, scratch, f"waits={PART_S}") as target:
         try:
             for mode, path in paths.items():
+                with contextlib.suppress(FileNotFoundError):
+                    path.unlink()
                 recordings[mode] = Recording(["-p", target.pid, "-m", mode, "-r", RATE, "-o", path,
                                               "--json"])
             for recording in recordings.values():
@@ -178,7 +199,7 @@ def test_nothing_is_lost_and_nothing_unknown(played):
 
 def test_every_thread_is_seen_all_the_time(played):
     assert not wrong((t, is_close(played.seconds(t.samples("wall")), t.s("wall"),
-                                  slack=played.missed_s),
+                                  slack=played.missed_s + t.truth["switches"] * SWITCH_S),
                       played.seconds(t.samples("wall")), t.s("wall")) for t in played.threads())
 
 
@@ -188,13 +209,13 @@ def test_shares(played):
     for t in played.threads():
         samples, wall = t.samples("wall"), t.s("wall")
         on_cpu = played.seconds([s for s in samples if s.status & ON_CPU]) / wall
-        slack = POINTS + played.missed_s / wall
-        checks.append(((t, "on a CPU"), abs(on_cpu - t.s("cpu") / wall) <= slack, on_cpu,
-                       t.s("cpu") / wall))
+        slack = POINTS + t.truth["switches"] * SWITCH_S / wall
+        checks.append(((t, "on a CPU"), abs(on_cpu - t.s("cpu") / wall) <=
+                       slack + played.missed_s / wall, on_cpu, t.s("cpu") / wall))
         if wants_gil(samples):
             continue        # the wait for the GIL ends when it runs, whatever delays that
         could = played.seconds(runnable(samples)) / wall
-        checks.append(((t, "could run"), abs(could - t.s("delay") / wall) <= POINTS, could,
+        checks.append(((t, "could run"), abs(could - t.s("delay") / wall) <= slack, could,
                        t.s("delay") / wall))
     assert len(checks) > 20
     assert not wrong(checks)
@@ -211,13 +232,15 @@ def test_off_cpu_totals(played):
     """What has nothing to do with the GIL: exactly what the scheduler says was blocked."""
     checks = []
     for t in played.threads("sleep", "queue", "blocked"):
+        if t.s("blocked") * TOTAL < t.truth["switches"] * SWITCH_S:
+            continue        # a disk that is so fast: two clocks do not agree on its waits
         samples = t.samples("offcpu")
         gil = played.seconds([s for s in samples if leaf(s) == THE_GIL])
         got = played.seconds(samples) - gil
         # a wait for the GIL is none of these, but the scheduler's account has it
-        checks.append((t, is_close(got + gil, t.s("blocked"), t.s("blocked") + gil,
-                                   t.truth["switches"] * SWITCH_S), got, gil, t.s("blocked")))
-    assert len(checks) == 10
+        checks.append((t, is_close(got + gil, t.s("blocked"), t.s("blocked") + gil), got, gil,
+                       t.s("blocked")))
+    assert len(checks) >= 9
     assert not wrong(checks)
 
 
@@ -325,7 +348,7 @@ def test_the_matrix_names_the_lines(holding, mode, part, holder, waiter):
     of_threads = {t["thread"]: t["wait_s"] for t in said["threads"]}
     for t in holding.threads(part):
         if t.truth["gil_wait_ns"]:
-            everywhere = holding.seconds(wants_gil(t.samples(mode)))
+            everywhere = holding.seconds(wants_gil(holding.by_tid[mode][t.truth["tid"]]))
             assert abs(of_threads[t.truth["tid"]] - everywhere) <= 2 * FLOOR_S, t
 
 
@@ -371,7 +394,9 @@ def test_starved_by_another_process(python, python315, scratch, oracle, hold_so)
                 t["start_ns"] <= s.time_us * 1000 < t["end_ns"]]
         seconds = profile.info["sample_interval_us"] / 1e6
         assert t["delay_ns"] >= 0.3 * t["wall_ns"], "nobody was starved"
-        assert is_close(len(mine) * seconds, t["wall_ns"] / 1e9)
-        assert is_close(len(runnable(mine)) * seconds, t["delay_ns"] / 1e9)
+        missed_s = summary["ticks"]["missed"] * seconds
+        assert is_close(len(mine) * seconds, t["wall_ns"] / 1e9, slack=missed_s)
+        assert is_close(len(runnable(mine)) * seconds, t["delay_ns"] / 1e9,
+                        slack=t["switches"] * SWITCH_S)
         on_cpu = sum(s.status & ON_CPU > 0 for s in mine) * seconds
-        assert abs(on_cpu - t["cpu_ns"] / 1e9) <= POINTS * t["wall_ns"] / 1e9
+        assert abs(on_cpu - t["cpu_ns"] / 1e9) <= POINTS * t["wall_ns"] / 1e9 + missed_s
