@@ -4,6 +4,7 @@
 One process of each interpreter plays targets/waits.py, recorded in three modes at the
 same time. Shares are within 2 points, totals within 2 %.
 """
+import collections
 import concurrent.futures
 import contextlib
 import json
@@ -400,3 +401,112 @@ def test_starved_by_another_process(python, python315, scratch, oracle, hold_so)
                         slack=t["switches"] * SWITCH_S)
         on_cpu = sum(s.status & ON_CPU > 0 for s in mine) * seconds
         assert abs(on_cpu - t["cpu_ns"] / 1e9) <= POINTS * t["wall_ns"] / 1e9 + missed_s
+
+
+# ---- CPython's own tools ----
+
+def marker_seconds(gecko, thread, name, first_us):
+    """How long a thread's markers of a name last, until the thread ends: CPython ends what is
+    open with the process."""
+    found, = [t for t in gecko["threads"] if int(t["tid"]) == thread.truth["tid"]]
+    begin, end = (thread.truth[key] / 1e6 - first_us / 1e3 for key in ("start_ns", "end_ns"))
+    strings, markers = gecko["shared"]["stringArray"], found["markers"]
+    return sum(max(0, min(b, end) - max(a, begin)) for n, a, b in
+               zip(markers["name"], markers["startTime"], markers["endTime"])
+               if strings[n] == name) / 1e3
+
+
+@pytest.mark.parametrize("played", ["system-3.11", "sid-3.15"], indirect=True)
+def test_cpythons_gecko_timelines(played, oracle):
+    """A wall capture as CPython 3.15 shows it: tracks of the GIL, of CPUs and of waiting."""
+    gecko = json.loads(oracle.replay("gecko", played.paths["wall"]).read_text())
+    first_us = min(s.time_us for s in played.profiles["wall"].samples)
+    checks = []
+
+    def check(thread, name, want, most=None):
+        got = marker_seconds(gecko, thread, name, first_us)
+        checks.append(((thread, name), is_close(got, want, most), got, want))
+
+    for part, name in (("hold-busy", "wanting"), ("hold-asleep", "wanting"), ("convoy", "victim")):
+        for t in played.named(part, name):
+            check(t, "Waiting for GIL", t.s("gil_wait") - t.s("delay"),
+                  t.s("wall") - t.s("cpu"))
+    for part, name in (("hold-busy", "holder_busy"), ("hold-asleep", "holder_asleep")):
+        t, = played.named(part, name)
+        check(t, "Has GIL", t.s("held"), t.s("held") + 0.01)
+    t, = played.named("sleep", "sleeper")
+    check(t, "On CPU", t.s("cpu") - POINTS * t.s("wall"), t.s("cpu") + POINTS * t.s("wall"))
+    check(t, "Off CPU", t.s("blocked"), t.s("wall") - t.s("cpu") + POINTS * t.s("wall"))
+    assert len(checks) == 9
+    assert not wrong(checks)
+
+
+def peer_command(target, mode, path, seconds):
+    return ["nsenter", "-t", str(target.pid), "-m", "-r", "-w", "python3.15", "-m",
+            "profiling.sampling", "attach", "--mode", mode, "-a", "-r", "999", "-d", str(seconds),
+            "--binary", "-o", str(path), str(target.pid)]
+
+
+@pytest.fixture(scope="module")
+def beside(root, scratch, oracle, python315, hold_so):
+    """(truth, {mode: ours}, {mode: theirs}): one process, four profilers, the same time."""
+    theirs = {mode: scratch / f"beside-{mode}.bin" for mode in ("wall", "gil")}
+    ours = {mode: scratch / f"beside-{mode}.tach" for mode in ("wall", "gil")}
+    with contextlib.ExitStack() as stack:
+        target = stack.enter_context(Target(python315, scratch, "threads=4", "waits=1.0"))
+        peers = {}
+        for mode, path in theirs.items():
+            peers[mode] = subprocess.Popen(peer_command(target, mode, path, 16),
+                                           stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                           text=True, start_new_session=True)
+            stack.callback(kill, peers[mode])
+        recordings = [stack.enter_context(Recording(["-p", target.pid, "-m", mode, "-r", 999, "-o",
+                                                     path, "--json"]))
+                      for mode, path in ours.items()]
+        for recording in recordings:
+            recording.wait_recording()
+        target.go()         # the first seconds are for the peers to get ready
+        truth = target.wait_done()
+        for peer in peers.values():
+            _, error = peer.communicate(timeout=TIMEOUT)
+            assert peer.returncode == 0, error
+        target.leave()
+        for recording in recordings:
+            succeeded(recording.wait())
+    profiles = oracle.load(*ours.values(), *theirs.values())
+    return truth, dict(zip(ours, profiles)), dict(zip(theirs, profiles[2:]))
+
+
+STATES = {HAS_GIL: "has the GIL", GIL_REQUESTED: "wants the GIL", 0: "neither"}
+
+
+def picture(profile, part, only=STATES):
+    """Of a part's samples: which share is in which function and state."""
+    counts = collections.Counter()
+    for s in profile.samples:
+        if part["start_ns"] <= s.time_us * 1000 < part["end_ns"]:
+            function = next((f.func for f in s.frames if f.file != SYNTHETIC), None)
+            state = s.status & HAS_GIL or s.status & GIL_REQUESTED
+            if state in only:
+                counts[function, STATES[state]] += 1
+    total = sum(counts.values())
+    return total, {key: n / total for key, n in counts.items()}
+
+
+@pytest.mark.parametrize("part", ["sleep", "fight", "hold-busy", "hold-asleep", "convoy", "queue"])
+@pytest.mark.parametrize("mode", ["wall", "gil"])
+def test_beside_cpythons_own_profiler(beside, mode, part):
+    """The same picture, as far as both can know: see docs/gil.md for where they differ."""
+    truth, ours, theirs = beside
+    window = truth["phases"]["waits"]["parts"][part]
+    # its mode gil has holders only
+    only = STATES if mode == "wall" else (HAS_GIL,)
+    (mine, here), (others, there) = picture(ours[mode], window, only), picture(theirs[mode],
+                                                                               window, only)
+    if mode == "gil" and max(mine, others) < 100:
+        assert abs(mine - others) < 50
+        return
+    assert min(mine, others) >= 50, (mine, others)
+    apart = {key: (here.get(key, 0), there.get(key, 0)) for key in {*here, *there}
+             if abs(here.get(key, 0) - there.get(key, 0)) > 0.05}
+    assert not apart, (mine, others, apart)
