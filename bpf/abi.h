@@ -327,7 +327,7 @@ _Static_assert(sizeof(struct raw_sample) == 40 + 16 * ABI_MAX_FRAMES, "raw_sampl
 struct raw_run {
 	struct raw_header h;
 	abi_u32 tid;
-	abi_u32 pad;
+	abi_u32 untold;		/* 1: the RAW_WAIT was lost                            */
 	abi_u64 out_ns;		/* when it left its CPU; 0: not known                  */
 	abi_u64 wake_ns;	/* since when it could have run; 0: not known          */
 };
@@ -355,8 +355,8 @@ _Static_assert(sizeof(struct raw_asleep) == 72, "raw_asleep has no hidden paddin
 #define WAIT_SLOTS 32768
 struct wait_slot {
 	abi_u32 tid;		/* 0: nobody's                                       */
-	abi_u32 pad;
-	abi_u64 out_ns;		/* when it left and user space was told; 0: it was not */
+	abi_u32 untold;		/* 1: that it left could not be told                   */
+	abi_u64 out_ns;		/* when it left; 0: user space need not know that it is back */
 	abi_u64 wake_ns;	/* 0: it sleeps                                      */
 };
 

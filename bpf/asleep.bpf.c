@@ -47,6 +47,7 @@ int on_task(struct bpf_iter__task *ctx)
 	if (!bpf_seq_write(ctx->meta->seq, &a, sizeof(a)) && !a.told) {
 		slot->tid = task->pid;
 		slot->wake_ns = a.why == WHY_RUNNABLE ? a.time_ns : 0;
+		slot->untold = 0;
 		slot->out_ns = a.time_ns;
 	}
 	return 0;

@@ -104,8 +104,9 @@ static __always_inline enum counter look(struct scratch *s, struct py_proc *p,
 	return end_of_wait(send_sample(out, bpf_get_current_pid_tgid()));
 }
 
-static __always_inline void send_run(enum raw_kind kind, const struct task_struct *task, u64 out_ns,
-				     u64 wake_ns)
+/* slot: its own, or NULL: what is in it is another's. */
+static __always_inline void send_run(enum raw_kind kind, const struct task_struct *task,
+				     const struct wait_slot *slot)
 {
 	struct raw_run *r = bpf_ringbuf_reserve(&events, sizeof(*r), 0);
 
@@ -120,9 +121,9 @@ static __always_inline void send_run(enum raw_kind kind, const struct task_struc
 		.start_ns = task->group_leader->start_boottime,
 	};
 	r->tid = task->pid;
-	r->pad = 0;
-	r->out_ns = out_ns;
-	r->wake_ns = wake_ns;
+	r->untold = slot ? slot->untold : 0;
+	r->out_ns = slot ? slot->out_ns : 0;
+	r->wake_ns = slot ? slot->wake_ns : 0;
 	bpf_ringbuf_submit(r, wakeup_flags());
 }
 
@@ -151,7 +152,7 @@ static __always_inline void leave(struct py_proc *p, struct task_struct *prev, b
 		return;
 	if (prev->flags & PF_EXITING) {
 		if (state & TASK_DEAD)
-			send_run(RAW_THREAD_EXIT, prev, 0, 0);
+			send_run(RAW_THREAD_EXIT, prev, NULL);
 		if (slot->tid == (u32)prev->pid)
 			slot->tid = 0;
 		return;
@@ -169,6 +170,7 @@ static __always_inline void leave(struct py_proc *p, struct task_struct *prev, b
 		count(end);
 		if (end == CNT_WAIT || end == CNT_WAIT_LOST)
 			sent_ns = now;
+		slot->untold = end == CNT_WAIT_LOST;
 		spend_budget(s, bpf_ktime_get_ns() - now);
 	}
 	slot->out_ns = sent_ns;
@@ -183,10 +185,10 @@ static __always_inline void come(const struct task_struct *next)
 	if (!slot || !slot->out_ns)
 		return;
 	if (slot->tid != (u32)next->pid) {
-		send_run(RAW_RUN, next, 0, 0);
+		send_run(RAW_RUN, next, NULL);
 		return;
 	}
-	send_run(RAW_RUN, next, slot->out_ns, slot->wake_ns);
+	send_run(RAW_RUN, next, slot);
 	slot->out_ns = 0;
 }
 

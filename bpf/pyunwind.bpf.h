@@ -353,6 +353,28 @@ static __always_inline enum counter read_tstate(struct scratch *s, struct py_pro
 	return CNT_NATIVE_THREAD;
 }
 
+int is_musl_waiter(u64 cond, u64 futex);
+/*
+ * musl (1.1.11 on, src/thread/pthread_cond_timedwait.c): who waits on a condition variable waits on
+ * its own stack, 20 bytes into a node that is linked, the newest first, from 8 bytes into
+ * the variable; the next one is 8 bytes into each. Of external linkage, for the verifier's sake.
+ */
+#define MUSL_WAITERS_MAX 64
+__weak __noinline int is_musl_waiter(u64 cond, u64 futex)
+{
+	u64 node = cond;
+	int i;
+
+#pragma clang loop unroll(disable)
+	for (i = 0; i < MUSL_WAITERS_MAX; i++) {
+		if (read_user(&node, 8, node + 8) || !node)
+			return 0;
+		if (node + 20 == futex)
+			return 1;
+	}
+	return 0;
+}
+
 /* Does the thread wait for the GIL in this call? */
 static __always_inline bool waits_for_gil(struct py_proc *p, u64 is, const struct user_call *call)
 {
@@ -362,7 +384,14 @@ static __always_inline bool waits_for_gil(struct py_proc *p, u64 is, const struc
 		return false;
 	if (p->l.is_gil && read_user(&gil, 8, is + p->l.is_gil))
 		return false;
-	return gil && futex - (gil + p->l.gil_cond) < p->l.gil_locks;
+	if (!gil)
+		return false;
+	gil += p->l.gil_cond;
+	if (futex - gil < p->l.gil_locks)
+		return true;
+	/* The second condition variable is that of the forced switch. */
+	return p->tstate_how == PY_TSTATE_TSS_MUSL &&
+	       (is_musl_waiter(gil, futex) || is_musl_waiter(gil + p->l.gil_locks / 2, futex));
 }
 
 static __always_inline u8 status_of(struct scratch *s, struct py_proc *p, u64 self, u64 is, u64 ts)

@@ -181,7 +181,7 @@ int waits_come(struct waits *w, const struct raw_run *run)
 	if (!t)
 		return -ENOMEM;
 	if (!t->out) {
-		if (!t->known || !run->out_ns || run->out_ns >= run->h.time_ns)
+		if (!t->known || !run->untold || run->out_ns >= run->h.time_ns)
 			return 0;
 		h.why = WHY_BLOCKED;
 		h.sysno = RAW_SYSNO_NONE;

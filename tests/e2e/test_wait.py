@@ -141,8 +141,6 @@ def test_offcpu_names_what_it_is_blocked_in(any_interpreter, scratch, out, oracl
 def test_gil_has_holders_and_those_who_wait(any_interpreter, scratch, out, oracle):
     if any_interpreter.free_threaded:
         pytest.skip("a free-threaded build: no GIL")
-    if any_interpreter.libc == "musl" and any_interpreter.minor < (3, 15):
-        pytest.skip("musl's condition variables wait on the thread's own stack")
     truth, _, profile = record(any_interpreter, scratch, out, oracle, "gil", "compute", "compute")
     assert all(s.status & (HAS_GIL | GIL_REQUESTED) for s in profile.samples)
     held = 0
@@ -157,7 +155,7 @@ def test_gil_has_holders_and_those_who_wait(any_interpreter, scratch, out, oracl
         most = whole - thread["cpu"]
         assert most - thread["starved"] - 0.02 * most <= waits <= 1.02 * most
         held += seconds_of(holds) / whole
-    assert 0.9 <= held <= 1.02
+    assert 0.9 <= held <= 1.03
 
 
 def test_a_thread_without_a_cpu_is_told_from_one_that_sleeps(python, scratch, out, oracle):
