@@ -131,6 +131,7 @@ int recording_add(struct recording *r, struct process *p)
 	row->tgid = process_tgid(p);
 	snprintf(row->comm, sizeof(row->comm), "%s", process_comm(p));
 	snprintf(row->version, sizeof(row->version), "%s", process_image(p)->version);
+	row->free_threaded = process_image(p)->free_threaded;
 	return r->args.single_file ? recording_open_process(r, p) : 0;
 }
 

@@ -62,7 +62,7 @@ static struct group *find_group(struct recording *r, const struct row *row, cons
 		struct group *g = r->groups[i];
 
 		if (!strcmp(g->comm, row->comm) && !strcmp(g->version, row->version) &&
-		    !strcmp(g->command, command))
+		    g->row->free_threaded == row->free_threaded && !strcmp(g->command, command))
 			return g;
 	}
 	return NULL;
@@ -89,6 +89,7 @@ static struct group *new_group(struct recording *r, const struct row *row, const
 	}
 	snprintf(g->row->comm, sizeof(g->row->comm), "%s", row->comm);
 	snprintf(g->row->version, sizeof(g->row->version), "%s", row->version);
+	g->row->free_threaded = row->free_threaded;
 	r->groups[r->group_cnt++] = g;
 	return g;
 }

@@ -219,6 +219,7 @@ static void json_row(void *ctx, const struct row *row)
 	json_string(j, "comm", row->comm);
 	json_string(j, "command", row->command);
 	json_string(j, "python", row->version);
+	json_bool(j, "free_threaded", row->free_threaded);
 	json_double(j, "begin_s", row->begin_s);
 	json_double(j, "end_s", row->end_s);
 	json_uint(j, "samples", s->samples);

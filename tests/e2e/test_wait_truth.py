@@ -26,7 +26,7 @@ FLOOR_S = 0.004         # a few samples: what a sum cannot be told from
 # that comes, by the tracepoint's clock it does not run yet.
 SWITCH_S = 10e-6
 BUSY = 0.02             # of its time a thread that mostly sleeps may be kept waiting for a CPU
-TRIES = 3
+TRIES = 2
 A_CPU, THE_GIL = "<waiting for a CPU>", "<waiting for the GIL>"
 CALLS = {"sleep": {"clock_nanosleep", "nanosleep", "select", "pselect6"}, "acquire": {"futex"},
          "read": {"read"}, "poll": {"poll", "ppoll"}, "select": {"select", "pselect6"},
@@ -364,7 +364,13 @@ def test_the_utilisation(holding, part, name):
     assert is_close(thread["held_s"], t.s("held"), t.s("held") + 0.01)
 
 
+def test_the_summary_says_whether_there_is_a_gil(played):
+    process, = played.summaries["wall"]["processes"]
+    assert process["free_threaded"] is played.interpreter.free_threaded
+
+
 def test_free_threaded_builds_say_so(played):
+    """In a file without a session.json: threads that run at the same time give it away."""
     if not played.interpreter.free_threaded:
         pytest.skip("a build with a GIL")
     said = gil_of(played, "wall", "fight")
