@@ -76,7 +76,7 @@ $(SYSROOT)/usr/include:
 endif
 
 # The skeleton is generated: whatever includes it must wait for it.
-$(O)/user/session.o $(O)/user/session_look.o $(O)/user/modes.o $(O)/user/doctor_trial.o: $(O)/tachbpf.skel.h
+$(O)/user/session.o $(O)/user/asleep.o $(O)/user/session_look.o $(O)/user/modes.o $(O)/user/doctor_trial.o: $(O)/tachbpf.skel.h
 
 # --- pprof's messages, by protobuf-c; what is generated is not held to our warnings --------
 PROTOC_C ?= protoc-c
@@ -120,7 +120,7 @@ $(O)/tests/unit/%: tests/unit/%.c $(O)/libtachbpf.a
 HOSTBPF_SRC := $(wildcard tests/hostbpf/test_*.c)
 HOSTBPF_BIN := $(HOSTBPF_SRC:%.c=$(O)/%)
 HOSTBPF_OBJ := $(BPF_SRC:bpf/%.c=$(O)/hostbpf/%.o) $(O)/tests/hostbpf/host.o
-HOSTBPF_FLAGS = -D__TARGET_ARCH_$(ARCH) -Itests/hostbpf/include $(ALLFLAGS) -Ibpf -fno-strict-aliasing -Wno-unknown-pragmas \
+HOSTBPF_FLAGS = -D__TARGET_ARCH_$(ARCH) -Ibpf/host $(ALLFLAGS) -Ibpf -fno-strict-aliasing -Wno-unknown-pragmas \
                 $(if $(SANFLAGS),-fno-sanitize=alignment)
 
 $(O)/hostbpf/%.bpf.o: bpf/%.bpf.c
@@ -139,6 +139,10 @@ $(O)/tests/hostbpf/test_%: tests/hostbpf/test_%.c $(HOSTBPF_OBJ) $(O)/libtachbpf
 	$(Q)$(CC) $(HOSTBPF_FLAGS) -DGOLDEN_DIR='"$(CURDIR)/tests/golden"' -o $@ $< $(HOSTBPF_OBJ) \
 		$(O)/libtachbpf.a -lcmocka $(LIBS)
 # --------------------------------------------------------------------------------------------
+
+# The kernel's walk, for user space: of threads that sleep and are read from outside.
+$(O)/user/asleep_walk.o: ALLFLAGS := -D__TARGET_ARCH_$(ARCH) -Ibpf/host $(ALLFLAGS) -Ibpf -fno-strict-aliasing \
+                                     -Wno-unknown-pragmas $(if $(SANFLAGS),-fno-sanitize=alignment)
 
 # --- unit tests (cmocka): no root, no Python ------------------------------------------------
 .PHONY: check-unit
@@ -205,6 +209,7 @@ endif
 # A target's seeds: FUZZ_SEEDS_<target>. FUZZ_RUNS mutations take about 10 s.
 FUZZ_RUNS ?= 40000
 FUZZ_SEEDS_fuzz_tach_reader = tests/golden/tach/*.bin
+FUZZ_SEEDS_fuzz_gil         = tests/golden/tach/*.bin
 FUZZ_SEEDS_fuzz_collapsed = tests/golden/collapsed/*.folded
 FUZZ_SEEDS_fuzz_speedscope = tests/golden/speedscope/*.json
 FUZZ_SEEDS_fuzz_gperftools = tests/golden/gperftools/*.prof

@@ -115,9 +115,13 @@ struct py_layout {
 	abi_u8 tss_flag;	/* 1: the int before the key says whether it is valid   */
 	abi_u8 foreign_ids;	/* 1: a state's thread_id may be that of its creator (up to 3.12) */
 	abi_u16 ts_bytes;	/* how much of a PyThreadState holds all of the above */
-	abi_u8 pad[2];
+	/* Waiting for the GIL; 0: this CPython does not have it, or we do not know where */
+	abi_u16 ts_gil_requested; /* int, 0 or 1: it does, mostly (3.15)               */
+	abi_u32 is_gil;		/* PyInterpreterState: pointer to the GIL (3.12+); 0: see py_proc.gil */
+	abi_u16 gil_cond;	/* in the GIL: where its locks begin                   */
+	abi_u16 gil_locks;	/* so many bytes of them; 0: not known                */
 };
-_Static_assert(sizeof(struct py_layout) == 112, "py_layout has no hidden padding");
+_Static_assert(sizeof(struct py_layout) == 120, "py_layout has no hidden padding");
 
 /* PyThreadState._status: this is the state that its thread runs, attached or not (3.12+). */
 #define TS_BOUND_GILSTATE (1u << 3)
@@ -153,6 +157,7 @@ struct py_proc {
 	abi_u64 current;	/* PY_GIL_RT_CURRENT: the state that holds the GIL    */
 	abi_u64 main_id;	/* the main thread's pthread_t (3.8+), if no interpreter tells */
 	abi_u64 collecting;	/* an int: a collection is under way (to 3.8)         */
+	abi_u64 gil;		/* the GIL that all interpreters share (3.7 to 3.11), 3.6: its locks */
 	abi_u64 none;		/* &_Py_NoneStruct in the target                     */
 	abi_u64 epoch;		/* address of a counter like is_epoch that all
 				 * interpreters share (3.12); 0: none                */
@@ -178,7 +183,7 @@ struct py_proc {
 	abi_u32 euid;		/* when the uid was last judged; EUID_NEVER          */
 	struct py_layout l;
 };
-_Static_assert(sizeof(struct py_proc) == 280, "py_proc has no hidden padding");
+_Static_assert(sizeof(struct py_proc) == 296, "py_proc has no hidden padding");
 
 #define EUID_NEVER 0xffffffffu
 
@@ -245,6 +250,7 @@ static inline void py_proc_relocate(struct py_proc *p, const struct py_proc *fil
 	p->current = file->current ? file->current + bias : 0;
 	p->main_id = file->main_id ? file->main_id + bias : 0;
 	p->collecting = file->collecting ? file->collecting + bias : 0;
+	p->gil = file->gil ? file->gil + bias : 0;
 	p->none = file->none && file->none != PY_NONE_NOWHERE ? file->none + bias : file->none;
 	p->epoch = file->epoch ? file->epoch + bias : 0;
 	p->tls_index = file->tls_index ? file->tls_index + bias : 0;
@@ -309,7 +315,17 @@ enum raw_kind {
 	RAW_CODE = 6,		/* a code object seen for the first time             */
 	RAW_CHANGED = 7,	/* a process without a Python stack has mapped code since */
 	RAW_CGROUP = 8,		/* a cgroup was made                                 */
+	RAW_WAIT = 9,		/* struct raw_sample: a thread leaves its CPU with this stack */
+	RAW_RUN = 10,		/* it has one again                                  */
+	RAW_THREAD_EXIT = 11,	/* struct raw_run: it will never have one again        */
 };
+
+/* RAW_WAIT: why did it leave? */
+enum raw_why {
+	WHY_RUNNABLE = 1,	/* it did not want to: another thread has the CPU       */
+	WHY_BLOCKED = 2,
+};
+#define RAW_SYSNO_NONE 0xffff	/* it was not in a system call: it touched memory that is not there */
 
 /* How many code objects are remembered as sent, unless user space says otherwise. */
 #define SENT_SLOTS 65536
@@ -317,7 +333,8 @@ enum raw_kind {
 /* Every record of the ring buffer starts like this. */
 struct raw_header {
 	abi_u8 kind;		/* enum raw_kind */
-	abi_u8 pad[3];
+	abi_u8 why;		/* RAW_WAIT: enum raw_why */
+	abi_u16 sysno;		/* RAW_WAIT: the system call it is in; RAW_SYSNO_NONE */
 	abi_u32 tgid;
 	abi_u64 time_ns;	/* CLOCK_MONOTONIC */
 	abi_u64 start_ns;	/* group leader's start_boottime: the process' identity */
@@ -334,6 +351,7 @@ enum raw_sample_flags {
 	RAW_UNREADABLE = 2,	/* a frame could not be read; what is here is whole  */
 	RAW_GC = 4,		/* the thread is collecting garbage                  */
 	RAW_BROKEN_END = 8,	/* the chain ended where an intact one does not      */
+	RAW_NOT_LOOKED = 16,	/* RAW_WAIT: there was no time to look at the stack     */
 };
 
 /* A frame: which code, where in it, and the proof that it is still that code. */
@@ -350,7 +368,7 @@ struct raw_frame {
  */
 #define CODE_ID_HIDDEN 2
 
-struct raw_sample {
+struct raw_head {
 	struct raw_header h;
 	abi_u32 tid;
 	abi_u32 interp_id;
@@ -359,11 +377,61 @@ struct raw_sample {
 	abi_u8 flags;		/* enum raw_sample_flags */
 	abi_u16 cpu;
 	abi_u16 gc_at;		/* RAW_GC: <GC> belongs before this frame             */
+};
+
+/* struct raw_head and, of the same names and places, */
+struct raw_sample {
+	struct raw_header h;
+	abi_u32 tid;
+	abi_u32 interp_id;
+	abi_u16 nframes;
+	abi_u8 status;
+	abi_u8 flags;
+	abi_u16 cpu;
+	abi_u16 gc_at;
 	struct raw_frame frames[ABI_MAX_FRAMES];	/* innermost first; nframes sent */
 };
 _Static_assert(sizeof(struct raw_header) == 24, "raw_header has no hidden padding");
 _Static_assert(sizeof(struct raw_frame) == 16, "raw_frame has no hidden padding");
+_Static_assert(sizeof(struct raw_head) == 40, "raw_head has no hidden padding");
 _Static_assert(sizeof(struct raw_sample) == 40 + 16 * ABI_MAX_FRAMES, "raw_sample is packed");
+
+/* RAW_RUN, RAW_THREAD_EXIT */
+struct raw_run {
+	struct raw_header h;
+	abi_u32 tid;
+	abi_u32 untold;		/* 1: the RAW_WAIT was lost                            */
+	abi_u64 out_ns;		/* when it left its CPU; 0: not known                  */
+	abi_u64 wake_ns;	/* since when it could have run; 0: not known          */
+};
+_Static_assert(sizeof(struct raw_run) == 48, "raw_run has no hidden padding");
+
+/* What the task iterator tells of each thread of a Python process. */
+struct raw_asleep {
+	abi_u64 time_ns;
+	abi_u64 start_ns;	/* the process' */
+	abi_u64 thread_pointer;
+	abi_u64 switches;	/* how often it left a CPU */
+	abi_u64 sp, args[2];	/* of its system call */
+	abi_u32 tgid, tid;
+	abi_u16 sysno;		/* RAW_SYSNO_NONE */
+	abi_u8 why;		/* enum raw_why; 0: it is on a CPU */
+	abi_u8 told;		/* 1: user space was told when it left */
+	abi_u32 nr_threads;
+};
+_Static_assert(sizeof(struct raw_asleep) == 72, "raw_asleep has no hidden padding");
+
+/*
+ * Threads that are off their CPUs, by tid, one slot for many: the last one wins. A power of
+ * two of them. Written by scheduler programs without a lock: see mode_wait.bpf.c.
+ */
+#define WAIT_SLOTS 32768
+struct wait_slot {
+	abi_u32 tid;		/* 0: nobody's                                       */
+	abi_u32 untold;		/* 1: that it left could not be told                   */
+	abi_u64 out_ns;		/* when it left; 0: user space need not know that it is back */
+	abi_u64 wake_ns;	/* 0: it sleeps                                      */
+};
 
 /*
  * What there is to know of a code object, as bytes: a snapshot of four pieces of
@@ -475,6 +543,17 @@ enum counter {
 	CNT_LATE,		/* walks that were cut because they took too long        */
 	CNT_UNVERIFIED_CODE,	/* frames whose code object could not be read        */
 	CNT_ARRIVED,		/* processes of known executables, walked from the first sample */
+	CNT_UNWANTED,		/* not what the mode is about                        */
+	CNT_BUSY,		/* lost: a non-maskable tick in the middle of another program */
+	CNT_SWITCH,		/* a thread of a Python process left its CPU           */
+	CNT_WAIT,		/* ... and its stack was sent                        */
+	CNT_WAIT_NOT_PYTHON,	/* ... and had no Python stack                       */
+	CNT_WAIT_UNWANTED,	/* ... and is not what the mode is about             */
+	CNT_WAIT_NOT_LOOKED,	/* lost: ... and there was no time to look at its stack */
+	CNT_WAIT_UNREADABLE,	/* lost: ... and its thread state could not be read    */
+	CNT_WAIT_LOST,		/* lost: ... and there was no room in the ring buffer  */
+	CNT_RUN_LOST,		/* lost: it came back; likewise                      */
+	CNT_WAIT_SLOT_TAKEN,	/* whose wake-up is not known: another thread has its slot */
 	CNT_LIFECYCLE_LOST,	/* lost: exec/fork/exit record, ring buffer full     */
 	CNT_PROCS_FULL,		/* lost: a forked process did not fit into py_procs  */
 	CNT_MAX,

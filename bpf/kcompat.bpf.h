@@ -14,6 +14,7 @@
 #include <bpf/bpf_tracing.h>
 
 /* include/linux/sched.h */
+#define TASK_DEAD 0x00000080
 #define PF_EXITING 0x00000004
 #define PF_KTHREAD 0x00200000
 
@@ -69,12 +70,91 @@ static __always_inline u64 interrupted_user_sp(const struct bpf_perf_event_data 
 #endif
 }
 
+/*
+ * The registers that a task had when it entered the kernel. bpf_task_pt_regs() is of 5.15
+ * (dd6e10fbd9fb); before, they are looked for at the end of the kernel stack, whose size is no
+ * field of anything: 16 KiB with pages of 4 KiB (THREAD_SIZE), unless KASAN doubles it.
+ */
+#define THREAD_BYTES 16384
+#define HAVE_TASK_PT_REGS                                                                         \
+	bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs)
+#define REGS_READ(task, field)                                                                    \
+	(HAVE_TASK_PT_REGS ?                                                                       \
+		 ((struct pt_regs *)bpf_task_pt_regs(task))->field :                               \
+		 BPF_CORE_READ((struct pt_regs *)((u64)(task)->stack + THREAD_BYTES -              \
+						  bpf_core_type_size(struct pt_regs)),             \
+			       field))
+
+/* What a task asked of the kernel. */
+struct user_call {
+	u64 sp;
+	s64 nr;			/* negative: it was no system call */
+	u64 args[2];
+};
+
+static __always_inline void user_call_of(struct task_struct *task, struct user_call *c)
+{
+#ifdef __TARGET_ARCH_arm64
+	c->sp = REGS_READ(task, sp);
+	c->nr = REGS_READ(task, syscallno);
+	c->args[0] = REGS_READ(task, orig_x0);
+	c->args[1] = REGS_READ(task, regs[1]);
+#else
+	c->sp = REGS_READ(task, sp);
+	c->nr = REGS_READ(task, orig_ax);
+	c->args[0] = REGS_READ(task, di);
+	c->args[1] = REGS_READ(task, si);
+#endif
+}
+
+/* include/uapi/asm-generic/unistd.h, arch/x86/entry/syscalls/syscall_64.tbl */
+#ifdef __TARGET_ARCH_arm64
+#define NR_FUTEX 98
+#else
+#define NR_FUTEX 202
+#endif
+
+/* Does it wait on a futex? Its address, or 0. include/uapi/linux/futex.h */
+static __always_inline u64 futex_waited_for(const struct user_call *c)
+{
+	u32 op = c->args[1] & 0x7f;
+
+	return c->nr == NR_FUTEX && (op == 0 || op == 9) ? c->args[0] : 0;
+}
+
+/*
+ * A task's state: 0 runs or could. It was renamed in 5.14 (2f064a59a11f). At sched_switch a
+ * waker may have made TASK_WAKING of it, but it is not 0 before the task is off its CPU.
+ */
+#ifndef CO_RE
+#define CO_RE __attribute__((preserve_access_index))
+#endif
+struct task_struct___renamed {
+	unsigned int __state;
+} CO_RE;
+struct task_struct___old {
+	long state;
+} CO_RE;
+
+static __always_inline u32 state_of(const struct task_struct *task)
+{
+	if (bpf_core_field_exists(((struct task_struct___renamed *)0)->__state))
+		return ((const struct task_struct___renamed *)task)->__state;
+	return ((const struct task_struct___old *)task)->state;
+}
+
 /* Has the process one thread only? */
 static __always_inline bool current_is_alone(void)
 {
 	if (HAVE_TASK_BTF)
 		return bpf_get_current_task_btf()->signal->nr_threads == 1;
 	return BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), signal, nr_threads) == 1;
+}
+
+/* Likewise of another task. */
+static __always_inline u64 thread_pointer_of(const struct task_struct *task)
+{
+	return task->THREAD_POINTER;
 }
 
 /* How often the thread has left a CPU: the same number twice, it has not. */

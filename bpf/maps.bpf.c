@@ -17,6 +17,10 @@ const volatile unsigned int cfg_limit_ns = 0;
 const volatile bool cfg_self_time = false;
 const volatile unsigned long long cfg_hierarchies = 1;
 const volatile struct select_config cfg_select = {};
+const volatile bool cfg_ticks = true;
+const volatile unsigned char cfg_need_status = 0;
+const volatile bool cfg_runnable = true;
+const volatile unsigned int cfg_wait_slots = WAIT_SLOTS;
 
 struct procs_map py_procs SEC(".maps");
 struct exes_map known_exes SEC(".maps");

@@ -5,17 +5,10 @@
  * Decides about the process (admission), calls pyunwind, sends. Runs in
  * interrupt or NMI context: no hash map is changed here, only values in place.
  */
+#include "pysend.bpf.h"
 #include "pysettle.bpf.h"
 #include "pyunwind.bpf.h"
 #include "select.bpf.h"
-
-/* Batches: user space sleeps until enough is waiting, or its own timer fires. */
-static __always_inline u64 wakeup_flags(void)
-{
-	return bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA) >= cfg_wakeup_bytes ?
-		       BPF_RB_FORCE_WAKEUP :
-		       BPF_RB_NO_WAKEUP;
-}
 
 /* 0, or -1: no room in the ring buffer. */
 static __always_inline int report(enum raw_kind kind, u32 tgid, u64 exec_pages)
@@ -61,29 +54,6 @@ static __always_inline void report_changed(struct py_proc *p, u32 tgid)
 		p->exec_pages = pages;
 }
 
-static __always_inline enum counter send_sample(struct raw_sample *sample, u64 pid_tgid)
-{
-	u32 n = sample->nframes;
-	u64 size;
-
-	sample->tid = (u32)pid_tgid;
-	sample->cpu = bpf_get_smp_processor_id();
-	if (sample->flags & RAW_TRUNCATED)
-		count(CNT_TRUNCATED);
-	if (sample->flags & RAW_UNREADABLE)
-		count(CNT_UNREADABLE_FRAME);
-	if (sample->flags & RAW_BROKEN_END)
-		count(CNT_BROKEN_END);
-	if (n > ABI_MAX_FRAMES)
-		n = ABI_MAX_FRAMES;
-	size = sizeof(*sample) - sizeof(sample->frames) + n * sizeof(struct raw_frame);
-	barrier_var(size);
-	if (size > sizeof(*sample))
-		return CNT_RING_FULL;
-	return bpf_ringbuf_output(&events, sample, size, wakeup_flags()) ? CNT_RING_FULL :
-									   CNT_SAMPLE;
-}
-
 /*
  * Two ticks in the same thread that did not leave the CPU in between are a period
  * apart, or ticks were missed: a virtual CPU was not scheduled, or perf throttled.
@@ -125,9 +95,11 @@ static __always_inline enum counter walk_and_send(struct py_proc *p, u64 pid_tgi
 	cache = bpf_map_lookup_elem(&code_caches, &zero);
 	if (!s || !cache)
 		return CNT_TSTATE_UNREADABLE;
+	if (s->busy)
+		return CNT_BUSY;
 	note_missed(&s->last_tick, pid_tgid, now);
 	s->deadline = now + cfg_limit_ns;
-	end = unwind_python(s, p, sp);
+	end = unwind_python(s, p, sp, NULL);
 	if (end != CNT_SAMPLE)
 		return end;
 	s->sample.h.kind = RAW_SAMPLE;
@@ -162,6 +134,8 @@ static __always_inline enum counter sample_known(struct py_proc *p, u64 pid_tgid
 		if (settled <= 0)
 			return settled ? report_unknown(tgid) : CNT_NOT_READY;
 	}
+	if (!cfg_ticks)
+		return CNT_UNWANTED;
 	return sample_process(p, pid_tgid, start_ns, sp);
 }
 

@@ -83,7 +83,7 @@ static __always_inline struct code_cache_entry *cache_entry(struct code_cache *c
  * Read a code object's fingerprint (abi.h) and keep it while stamp stands. Of
  * external linkage: the verifier looks at it once, not at every step of the walk.
  */
-__noinline u32 read_code_id(u64 code, u64 stamp)
+__weak __noinline u32 read_code_id(u64 code, u64 stamp)
 {
 	struct code_cache_entry *e;
 	struct code_cache *cache;
@@ -166,7 +166,7 @@ u64 own_bytecode(u64 code, u32 index);
  * may put a longer array in its place meanwhile, and the old one is freed as soon as this
  * thread is detached: only while co_tlbc is what it was is the entry from a live array.
  */
-__noinline u64 own_bytecode(u64 code, u32 index)
+__weak __noinline u64 own_bytecode(u64 code, u32 index)
 {
 	u64 array = 0, size, entry, again;
 	struct scratch *s;

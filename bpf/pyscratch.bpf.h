@@ -118,6 +118,10 @@ struct scratch {
 	u64 seq;		/* samples on this CPU */
 	u64 deadline;		/* of this one; ns */
 	struct last_tick last_tick;
+	s64 budget_ns;		/* may be a debt */
+	u64 budget_at_ns;	/* for looking at threads that leave this CPU */
+	u32 busy;		/* a program that a non-maskable tick can interrupt uses all this */
+	u32 pad3;
 	struct walk walk;
 	struct list_walk list;
 	u64 gil_holder;		/* PY_GIL_RT_CURRENT: the state it is */
@@ -141,14 +145,14 @@ struct {
 	__uint(max_entries, 1);
 	__type(key, u32);
 	__type(value, struct scratch);
-} scratches SEC(".maps");
+} scratches __weak SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, u32);
 	__type(value, struct code_cache);
-} code_caches SEC(".maps");
+} code_caches __weak SEC(".maps");
 
 /*
  * Which code objects were sent: one slot per hash, the last one wins. All CPUs store
@@ -161,7 +165,7 @@ struct {
 	__uint(max_entries, SENT_SLOTS);	/* user space sets the real size */
 	__type(key, u32);
 	__type(value, u64);
-} sent_codes SEC(".maps");
+} sent_codes __weak SEC(".maps");
 
 static __always_inline u64 *sent_slot(u64 mark)
 {
@@ -175,7 +179,7 @@ struct {
 	__uint(max_entries, 1);
 	__type(key, u32);
 	__type(value, struct raw_code);
-} code_records SEC(".maps");
+} code_records __weak SEC(".maps");
 
 static __always_inline int read_user(void *dst, u32 size, u64 addr)
 {

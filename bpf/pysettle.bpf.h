@@ -45,7 +45,7 @@ static __always_inline u64 linked_function(const struct py_proc *p, const struct
  * or that is no longer known. Of external linkage, for the verifier's sake.
  */
 int settle(u32 tgid);
-__noinline int settle(u32 tgid)
+__weak __noinline int settle(u32 tgid)
 {
 	struct py_proc *p = bpf_map_lookup_elem(&py_procs, &tgid);
 	const struct py_exe *exe;

@@ -181,7 +181,7 @@ int list_some(void);
  * Some steps along the lists; 1: that is all. Of external linkage, so that the verifier
  * looks at LIST_STEPS_A_CALL steps and not at all of them.
  */
-__noinline int list_some(void)
+__weak __noinline int list_some(void)
 {
 	struct list_walk *w;
 	struct scratch *s;

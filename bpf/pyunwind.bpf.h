@@ -221,7 +221,7 @@ static __always_inline int walk_step(struct scratch *s, struct code_cache *cache
  * looks at STEPS_A_CALL steps and not at all of them.
  */
 int walk_some(void);
-__noinline int walk_some(void)
+__weak __noinline int walk_some(void)
 {
 	struct code_cache *cache;
 	struct scratch *s;
@@ -374,9 +374,50 @@ static __always_inline enum counter read_tstate(struct scratch *s, struct py_pro
 	return CNT_NATIVE_THREAD;
 }
 
+int is_musl_waiter(u64 cond, u64 futex);
+/*
+ * musl (1.1.11 on, src/thread/pthread_cond_timedwait.c): who waits on a condition variable waits on
+ * its own stack, 20 bytes into a node that is linked, the newest first, from 8 bytes into
+ * the variable; the next one is 8 bytes into each. Of external linkage, for the verifier's sake.
+ */
+#define MUSL_WAITERS_MAX 64
+__weak __noinline int is_musl_waiter(u64 cond, u64 futex)
+{
+	u64 node = cond;
+	int i;
+
+#pragma clang loop unroll(disable)
+	for (i = 0; i < MUSL_WAITERS_MAX; i++) {
+		if (read_user(&node, 8, node + 8) || !node)
+			return 0;
+		if (node + 20 == futex)
+			return 1;
+	}
+	return 0;
+}
+
+/* Does the thread wait for the GIL in this call? */
+static __always_inline bool waits_for_gil(struct py_proc *p, u64 is, const struct user_call *call)
+{
+	u64 gil = p->gil, futex = futex_waited_for(call);
+
+	if (!futex || !p->l.gil_locks)
+		return false;
+	if (p->l.is_gil && read_user(&gil, 8, is + p->l.is_gil))
+		return false;
+	if (!gil)
+		return false;
+	gil += p->l.gil_cond;
+	if (futex - gil < p->l.gil_locks)
+		return true;
+	/* The second condition variable is that of the forced switch. */
+	return p->tstate_how == PY_TSTATE_TSS_MUSL &&
+	       (is_musl_waiter(gil, futex) || is_musl_waiter(gil + p->l.gil_locks / 2, futex));
+}
+
 static __always_inline u8 status_of(struct scratch *s, struct py_proc *p, u64 self, u64 is, u64 ts)
 {
-	u8 status = STATUS_ON_CPU;
+	u8 status = 0;
 
 	if (has_gil(s, p, ts))
 		status |= STATUS_HAS_GIL;
@@ -388,10 +429,12 @@ static __always_inline u8 status_of(struct scratch *s, struct py_proc *p, u64 se
 }
 
 /*
- * Fill s->sample's stack and status for the current thread. Returns the counter
+ * Fill s->sample's stack and status for the current thread, which is on its CPU if call is
+ * NULL, and else leaves it, perhaps to wait in that call. Returns the counter
  * that says how it ended; only after CNT_SAMPLE is there something to send.
  */
-static __always_inline enum counter unwind_python(struct scratch *s, struct py_proc *p, u64 sp)
+static __always_inline enum counter unwind_python(struct scratch *s, struct py_proc *p, u64 sp,
+						  const struct user_call *call)
 {
 	struct raw_sample *out = &s->sample;
 	struct walk *w = &s->walk;
@@ -421,6 +464,14 @@ static __always_inline enum counter unwind_python(struct scratch *s, struct py_p
 	out->gc_at = 0;
 	out->interp_id = interpreter_id(p, is);
 	out->status = status_of(s, p, self, is, ts);
+	if (!call)
+		out->status |= STATUS_ON_CPU;
+	/* Without a branch, for the verifier: at offset 0 is a pointer, which is even. */
+	out->status |= (ts_u32(s, p->l.ts_gil_requested) & 1) * STATUS_GIL_REQUESTED;
+	if (call && waits_for_gil(p, is, call))
+		out->status |= STATUS_GIL_REQUESTED;
+	if (cfg_need_status && !(out->status & cfg_need_status))
+		return CNT_UNWANTED;
 	if (cfg_gc && (out->status & STATUS_HAS_GIL))
 		note_gc(s, p, is, w);
 	walk_frames(s);

@@ -35,12 +35,13 @@ LAYOUT = (
     "is_id? is_next is_threads_head is_threads_main? is_gc_collecting?",
     "is_gc_frame? is_epoch?",
     "gil_how skip_owner? end_shim tss_flag foreign_ids",
+    "is_gil gil_cond ts_gil_requested",
 )
 OBJECTS = (
     "bytes_size bytes_data str_length str_state str_ascii_data str_compact_data",
     "str_kind_mask str_kind_shift str_compact_bit str_ascii_bit",
 )
-RUNTIME = ("interp_head? tss_key? gil? collecting? main_thread?",)
+RUNTIME = ("interp_head? tss_key? gil? collecting? main_thread? ceval_gil?",)
 # In the headers, but not in a row: said twice, or a matter of free-threaded builds.
 NOT_IN_A_ROW = {"minor", "layout_bytes_size", "layout_bytes_data", "str_data_pointer",
                 "gc_by_frame"}

@@ -499,8 +499,11 @@ int report_run(const struct file_options *opts)
 {
 	struct profile_set set;
 	struct run run = { .opts = opts, .set = &set };
-	int err = profile_set_open(&set, opts->paths, opts->path_cnt, &opts->reader);
+	int err;
 
+	if (opts->by == REPORT_BY_GIL)
+		return gil_run(opts);
+	err = profile_set_open(&set, opts->paths, opts->path_cnt, &opts->reader);
 	if (err)
 		goto out;
 	set.filter = &opts->filter;

@@ -18,6 +18,7 @@ int convert_run(const struct file_options *opts);
 int merge_run(const struct file_options *opts);
 int split_run(const struct file_options *opts);
 int diff_run(const struct file_options *opts);
+int gil_run(const struct file_options *opts);
 int recover_run(const struct file_options *opts);
 
 /* Works on no file: of its options only --json is looked at. */

@@ -323,6 +323,7 @@ void discovery_proc(const struct cpython_image *img, struct py_proc *p)
 		.interps = img->interps_vaddr,
 		.current = img->current_vaddr,
 		.collecting = img->collecting_vaddr,
+		.gil = img->gil_vaddr,
 		.main_id = img->main_id_vaddr,
 		.none = img->none_vaddr,
 		.epoch = img->epoch_vaddr,

@@ -78,6 +78,9 @@ static struct tachbpf_bpf *open_programs(void)
 	skel->rodata->cfg_all = true;
 	skel->rodata->cfg_gc = true;
 	skel->rodata->cfg_period_ns = 1000000;
+	bpf_program__set_autoload(skel->progs.on_switch, true);
+	bpf_program__set_autoload(skel->progs.on_wakeup, true);
+	bpf_program__set_autoload(skel->progs.on_task, true);
 	bpf_map__set_max_entries(skel->maps.events, RING_BYTES);
 	return skel;
 }

@@ -55,6 +55,11 @@ static int run_diff(const struct options *o)
 	return diff_run(&o->files);
 }
 
+static int run_gil(const struct options *o)
+{
+	return gil_run(&o->files);
+}
+
 static int run_recover(const struct options *o)
 {
 	return recover_run(&o->files);
@@ -80,6 +85,7 @@ static int (*const run[])(const struct options *o) = {
 	[COMMAND_MERGE] = run_merge,
 	[COMMAND_SPLIT] = run_split,
 	[COMMAND_DIFF] = run_diff,
+	[COMMAND_GIL] = run_gil,
 	[COMMAND_RECOVER] = run_recover,
 	[COMMAND_DOCTOR] = run_doctor,
 	[COMMAND_PS] = run_ps,

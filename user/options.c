@@ -117,6 +117,10 @@ static int check_files(struct options *o)
 	}
 	if (o->command == COMMAND_DIFF)
 		return check_diff(f);
+	if (f->by == REPORT_BY_GIL && f->sort != REPORT_SORT_SELF) {
+		log_error("--by gil is sorted by waits: leave --sort out");
+		return -EINVAL;
+	}
 	if (o->command == COMMAND_CONVERT && choose_format(f))
 		return -EINVAL;
 	return o->command == COMMAND_REPLAY || o->command == COMMAND_CONVERT ? check_export(f) : 0;

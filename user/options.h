@@ -14,6 +14,7 @@
 #include "readers/reader.h"
 #include "filter.h"
 #include "modes.h"
+#include "record_mode.h"
 #include "select.h"
 #include "sinks/sink.h"
 
@@ -28,6 +29,8 @@ struct record_options {
 	struct selection selection;	/* --container, --exclude-..., --children, --min-age */
 	char **command;			/* -- CMD ARGS...; NULL: none; not owned */
 	uint32_t rate_hz;		/* -r; 0: default for the selection */
+	enum record_mode mode;		/* -m */
+	uint64_t min_wait_ns;		/* --min-wait */
 	enum sampler_event event;	/* -e */
 	double duration_s;		/* -d; 0: until interrupted */
 	const char *output;		/* -o; NULL: default name */
@@ -46,7 +49,7 @@ struct record_options {
 };
 
 enum report_by { REPORT_BY_FUNCTION, REPORT_BY_LINE, REPORT_BY_PROCESS, REPORT_BY_THREAD,
-		 REPORT_BY_CONTAINER };
+		 REPORT_BY_CONTAINER, REPORT_BY_GIL };
 enum report_sort { REPORT_SORT_SELF, REPORT_SORT_TOTAL, REPORT_SORT_NAME, REPORT_SORT_FILE };
 
 enum mem_by { MEM_BY_STACK, MEM_BY_FILE, MEM_BY_FUNCTION };
@@ -90,8 +93,8 @@ struct file_options {
 
 enum command_id {
 	COMMAND_RECORD, COMMAND_INFO, COMMAND_REPORT, COMMAND_REPLAY, COMMAND_MEM,
-	COMMAND_CONVERT, COMMAND_MERGE, COMMAND_SPLIT, COMMAND_DIFF, COMMAND_RECOVER,
-	COMMAND_DOCTOR, COMMAND_PS,
+	COMMAND_CONVERT, COMMAND_MERGE, COMMAND_SPLIT, COMMAND_DIFF, COMMAND_GIL,
+	COMMAND_RECOVER, COMMAND_DOCTOR, COMMAND_PS,
 };
 
 /* Instead of running the command: print this on stdout. */

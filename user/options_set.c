@@ -132,6 +132,7 @@ int opt_choice(void *target, const struct cli_option *opt, const char *value)
 _Static_assert(sizeof(enum tach_layout) == sizeof(int) && sizeof(enum report_by) == sizeof(int) &&
 	       sizeof(enum report_sort) == sizeof(int) && sizeof(enum split_by) == sizeof(int) &&
 	       sizeof(enum diff_sort) == sizeof(int) && sizeof(enum reader_value) == sizeof(int) &&
+	       sizeof(enum record_mode) == sizeof(int) &&
 	       sizeof(enum sampler_event) == sizeof(int) && sizeof(enum select_children) == sizeof(int) &&
 	       sizeof(enum mem_by) == sizeof(int) && sizeof(enum mem_sort) == sizeof(int) &&
 	       sizeof(enum sink_lines) == sizeof(int) && sizeof(enum sink_group) == sizeof(int),
@@ -173,6 +174,20 @@ int opt_code_cache(void *target, const struct cli_option *opt, const char *value
 	while (slots < wanted)
 		slots *= 2;
 	o->record.code_cache = slots;
+	return 0;
+}
+
+int opt_min_wait(void *target, const struct cli_option *opt, const char *value)
+{
+	static const struct unit units[] = {
+		{ "", 1e9 }, { "s", 1e9 }, { "ms", 1e6 }, { "us", 1e3 }, { "ns", 1 }, { 0 }
+	};
+	struct options *o = target;
+	double ns;
+
+	if (parse_quantity(value, units, &ns) || ns > DURATION_MAX_S * 1e9)
+		return bad_value(opt, value, "give a time such as 500us, 10ms or 1s");
+	o->record.min_wait_ns = (uint64_t)(ns + 0.5);
 	return 0;
 }
 

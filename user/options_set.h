@@ -37,6 +37,7 @@ int opt_regex(void *target, const struct cli_option *opt, const char *value);
 int opt_compression(void *target, const struct cli_option *opt, const char *value);
 int opt_rate(void *target, const struct cli_option *opt, const char *value);
 int opt_code_cache(void *target, const struct cli_option *opt, const char *value);
+int opt_min_wait(void *target, const struct cli_option *opt, const char *value);
 int opt_duration(void *target, const struct cli_option *opt, const char *value);
 int opt_pids(void *target, const struct cli_option *opt, const char *value);
 int opt_select(void *target, const struct cli_option *opt, const char *value);

@@ -16,6 +16,10 @@ static const struct choice events[] = {
 	{ "cycles", SAMPLER_CYCLES }, { "cpu-cycles", SAMPLER_CYCLES },
 	{ "cpu-clock", SAMPLER_CLOCK }, { 0 }
 };
+static const struct choice modes[] = {
+	{ "cpu", RECORD_CPU }, { "wall", RECORD_WALL }, { "offcpu", RECORD_OFFCPU },
+	{ "gil", RECORD_GIL }, { "exception", RECORD_EXCEPTION }, { "all", RECORD_ALL }, { 0 }
+};
 static const struct choice compressions[] = { { "zstd", false }, { "none", true }, { 0 } };
 static const struct choice file_splits[] = { { "auto", SPLIT_AUTO }, { "all", SPLIT_ALL }, { 0 } };
 
@@ -25,7 +29,7 @@ static const struct choice layouts[] = {
 static const struct choice bys[] = {
 	{ "function", REPORT_BY_FUNCTION }, { "line", REPORT_BY_LINE },
 	{ "process", REPORT_BY_PROCESS }, { "thread", REPORT_BY_THREAD },
-	{ "container", REPORT_BY_CONTAINER }, { 0 }
+	{ "container", REPORT_BY_CONTAINER }, { "gil", REPORT_BY_GIL }, { 0 }
 };
 /* Samples are counted where they are taken: that order is self's. */
 static const struct choice sorts[] = {
@@ -120,6 +124,11 @@ static const struct cli_option record_table[] = {
 	{ 0, "no-children", NULL, CONDITIONS, "-- COMMAND: without what it starts", opt_value,
 	  RECORD(selection.children), children_no },
 	EXCLUSION_OPTIONS,
+	{ 'm', "mode", "MODE", "How to record",
+	  "which time: cpu (default), wall, offcpu, gil,\nexception or all",
+	  opt_choice, RECORD(mode), modes },
+	{ 0, "min-wait", "TIME", "How to record",
+	  "leave out shorter waits: 10ms, 500us, 1s", opt_min_wait, 0, NULL },
 	{ 'r', "rate", "RATE", "How to record",
 	  "samples per second and CPU: 99, 999, 10khz\n(default: 99 with -a, 999 otherwise)",
 	  opt_rate, 0, NULL },
@@ -202,7 +211,8 @@ static const struct cli_option info_table[] = {
 
 static const struct cli_option report_table[] = {
 	INPUT_OPTIONS,
-	{ 0, "by", "KEY", "Rows", "function (default), line, process, thread or\ncontainer", opt_choice,
+	{ 0, "by", "KEY", "Rows", "function (default), line, process, thread,\n"
+	  "container, or gil: as tachbpf gil", opt_choice,
 	  FILES(by), bys },
 	{ 0, "sort", "KEY", "Rows", "self (default), total, samples, name or file", opt_choice,
 	  FILES(sort), sorts },
@@ -277,6 +287,14 @@ static const struct cli_option diff_table[] = {
 	{ 0, "format", "FORMAT", "Output", "flamegraph: a page instead of the table; with -o",
 	  opt_format, 0, NULL },
 	{ 'o', "output", "FILE", "Output", "write the page here", opt_text, FILES(output), NULL },
+	GENERAL_OPTIONS,
+};
+
+static const struct cli_option gil_table[] = {
+	{ 0, "limit", "N", "Rows", "this many in each table, 0 for all (default: 20)", opt_limit,
+	  0, NULL },
+	FILTER_OPTIONS,
+	{ 0, "json", NULL, "Output", "as JSON", opt_flag, FILES(json), NULL },
 	GENERAL_OPTIONS,
 };
 
@@ -380,6 +398,14 @@ static const char *const diff_examples[] = {
 	"the same as a flame graph, coloured by the difference",
 	NULL
 };
+static const char *const gil_synopsis[] = { "tachbpf gil [OPTIONS] FILE|DIR...", NULL };
+static const char *const gil_examples[] = {
+	"tachbpf gil 1234-app.tach",
+	"who waited for the GIL, where, and who held it meanwhile",
+	"tachbpf gil --focus handle_request --limit 5 tachbpf-host-20260101T120000Z",
+	"only the waits in requests, of all processes",
+	NULL
+};
 static const char *const recover_synopsis[] = { "tachbpf recover FILE|DIR... [-o FILE]", NULL };
 static const char *const recover_examples[] = {
 	"tachbpf recover tachbpf-host-20260101T120000Z",
@@ -421,6 +447,8 @@ const struct cli_command options_commands[OPTIONS_COMMAND_CNT] = {
 	[COMMAND_SPLIT] =
 		FILE_COMMAND(split, "Cut profiles into one for each process, thread or time."),
 	[COMMAND_DIFF] = FILE_COMMAND(diff, "Compare where the time went in two profiles."),
+	[COMMAND_GIL] =
+		FILE_COMMAND(gil, "Show who waited for the GIL, and who held it meanwhile."),
 	[COMMAND_RECOVER] =
 		FILE_COMMAND(recover, "Make readable what a killed recording left, or damage."),
 	[COMMAND_DOCTOR] = { "doctor", "Say whether this machine can record, and if not, why not.",

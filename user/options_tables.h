@@ -7,7 +7,7 @@
 
 #include "cli.h"
 
-#define OPTIONS_COMMAND_CNT 12
+#define OPTIONS_COMMAND_CNT 13
 
 extern const struct cli_command options_commands[OPTIONS_COMMAND_CNT];
 

@@ -18,10 +18,13 @@
 #include "held.h"
 #include "intern.h"
 #include "symbolize.h"
+#include "syscall_name.h"
 #include "u64map.h"
 #include "util.h"
 
 #define US_NS 1000
+/* Of these comes a frame. */
+#define RAW_SYNTHETIC_FLAGS (RAW_TRUNCATED | RAW_UNREADABLE | RAW_GC | RAW_BROKEN_END)
 
 /* The last stack of one (thread, interpreter), right-aligned. */
 struct thread {
@@ -44,7 +47,11 @@ struct process {
 	struct thread *last;
 	struct process_stats stats;
 	uint32_t gc_frame, truncated_frame, unreadable_frame;	/* UINT32_MAX: not made yet */
+	uint32_t cpu_frame, gil_frame;				/* likewise */
+	struct waits *waits;	/* NULL: the mode is not about waiting */
 };
+
+static int take_stretch(void *ctx, const struct wait_stretch *stretch);
 
 /*
  * The process' memory; when it is gone, or has not yet touched the page, the file that
@@ -79,12 +86,15 @@ struct process *process_new(const struct process_args *args)
 	p->args.meta.python_minor = args->image->minor;
 	p->args.meta.python_micro = args->image->micro;
 	p->gc_frame = p->truncated_frame = p->unreadable_frame = UINT32_MAX;
+	p->cpu_frame = p->gil_frame = UINT32_MAX;
 	p->command = args->command ? strdup(args->command) : NULL;
 	p->args.command = p->command;
 	p->in = intern_new();
 	if (p->in && (p->command || !args->command))
 		p->sym = symbolizer_new(args->image, mem, p->in, args->opcodes);
-	if (!p->sym) {
+	if (p->sym && args->waits.interval_ns)
+		p->waits = waits_new(&args->waits, take_stretch, p);
+	if (!p->sym || (args->waits.interval_ns && !p->waits)) {
 		process_free(p);
 		errno = ENOMEM;
 		return NULL;
@@ -102,6 +112,7 @@ void process_free(struct process *p)
 	while ((t = u64map_next(&p->threads, &pos)))
 		free(t);
 	u64map_free(&p->threads);
+	waits_free(p->waits);
 	symbolizer_free(p->sym);
 	intern_free(p->in);
 	free(p->command);
@@ -133,9 +144,9 @@ static int deliver(void *ctx, const struct event *ev)
 	if (!p->sink_err && p->sink)
 		p->sink_err = p->sink->ops->event(p->sink, ev);
 	if (p->sink_err || !p->sink)
-		p->stats.write_lost++;
+		p->stats.write_lost += ev->weight;
 	else
-		p->stats.samples++;
+		p->stats.samples += ev->weight;
 	return 0;
 }
 
@@ -151,9 +162,9 @@ int process_promote(struct process *p, struct sink *sink)
 }
 
 /* The thread's memory of its last stack. NULL: no memory. */
-static struct thread *find_thread(struct process *p, const struct raw_sample *raw)
+static struct thread *find_thread(struct process *p, uint32_t tid, uint32_t interp_id)
 {
-	uint64_t key = (uint64_t)raw->tid << 32 | raw->interp_id;
+	uint64_t key = (uint64_t)tid << 32 | interp_id;
 	struct thread *t = p->last;
 
 	if (t && t->key == key)
@@ -225,14 +236,14 @@ static int synthetic(struct process *p, const char *name, uint32_t *cached)
  * root <unreadable frame> or <truncated>, for which the outermost frame makes
  * room. Rare, so the stack is copied.
  */
-static int add_synthetic(struct process *p, const struct raw_sample *raw, struct event *ev,
+static int add_synthetic(struct process *p, const struct raw_head *raw, struct event *ev,
 			 uint32_t *out)
 {
 	uint32_t root = UINT32_MAX, n = 0, i;
 	int err = 0;
 
 	if (raw->flags & RAW_UNREADABLE) {
-		p->stats.unreadable++;
+		p->stats.unreadable += ev->weight;
 		err = synthetic(p, "<unreadable frame>", &p->unreadable_frame);
 		root = p->unreadable_frame;
 	}
@@ -245,7 +256,7 @@ static int add_synthetic(struct process *p, const struct raw_sample *raw, struct
 	}
 	if (raw->flags & (RAW_TRUNCATED | RAW_BROKEN_END) ||
 	    n + (root != UINT32_MAX) > EVENT_MAX_FRAMES) {
-		p->stats.truncated++;
+		p->stats.truncated += ev->weight;
 		if (!err && root == UINT32_MAX)
 			err = synthetic(p, "<truncated>", &p->truncated_frame);
 		root = root == UINT32_MAX ? p->truncated_frame : root;
@@ -260,43 +271,129 @@ static int add_synthetic(struct process *p, const struct raw_sample *raw, struct
 	return err;
 }
 
-static int emit(struct process *p, const struct thread *t, const struct raw_sample *raw)
+/* What a thread waits for, in place of a callee. Of a stack that is full the root goes. */
+static int add_leaf(struct process *p, const struct wait_stretch *w, struct event *ev,
+		    uint32_t *out)
+{
+	char name[SYSCALL_NAME_MAX + 32], call[SYSCALL_NAME_MAX];
+	uint32_t leaf = UINT32_MAX, n;
+	int err;
+
+	if (w->kind == WAIT_CPU && p->args.runnable_frames) {
+		err = synthetic(p, "<waiting for a CPU>", &p->cpu_frame);
+		leaf = p->cpu_frame;
+	} else if (w->kind == WAIT_GIL && p->args.wait_frames) {
+		err = synthetic(p, "<waiting for the GIL>", &p->gil_frame);
+		leaf = p->gil_frame;
+	} else if (w->kind == WAIT_BLOCKED && p->args.wait_frames) {
+		snprintf(name, sizeof(name), "<blocked in %s>",
+			 syscall_name(w->head->h.sysno, call));
+		err = intern_synthetic(p->in, name, &leaf);
+	} else {
+		return 0;
+	}
+	if (err)
+		return err;
+	n = ev->nframes < EVENT_MAX_FRAMES ? ev->nframes : EVENT_MAX_FRAMES - 1;
+	memmove(out + 1, ev->frames, n * sizeof(*out));
+	out[0] = leaf;
+	ev->frames = out;
+	ev->nframes = n + 1;
+	return 0;
+}
+
+/* wait: NULL: a sample of the clock. */
+static int emit(struct process *p, const struct thread *t, const struct raw_head *raw,
+		const struct wait_stretch *wait)
 {
 	uint32_t with_synthetic[EVENT_MAX_FRAMES + 2];
 	struct event ev = {
-		.time_us = raw->h.time_ns / US_NS,
+		.time_us = (wait ? wait->time_ns : raw->h.time_ns) / US_NS,
 		.thread_id = raw->tid,
 		.interp_id = raw->interp_id,
 		.nframes = raw->nframes,
 		.frames = t->ids + ABI_MAX_FRAMES - raw->nframes,
-		.weight = 1,
+		.weight = wait ? wait->cnt : 1,
 		.status = raw->status,
 	};
-	int err;
+	int err = 0;
 
-	if (raw->flags) {
+	if (raw->flags & RAW_SYNTHETIC_FLAGS)
 		err = add_synthetic(p, raw, &ev, with_synthetic);
-		if (err)
-			return err;
-	}
-	p->stats.frames += ev.nframes;
+	if (!err && wait)
+		err = add_leaf(p, wait, &ev, with_synthetic);
+	if (err)
+		return err;
+	p->stats.frames += ev.nframes * ev.weight;
 	deliver(p, &ev);
 	return p->sink_err;
 }
 
+/* wait_fn */
+static int take_stretch(void *ctx, const struct wait_stretch *stretch)
+{
+	struct process *p = ctx;
+	struct thread *t = find_thread(p, stretch->head->tid, stretch->head->interp_id);
+
+	return t ? emit(p, t, stretch->head, stretch) : -ENOMEM;
+}
+
+/* The thread with its new stack. 0 or -errno. */
+static int take_stack(struct process *p, const struct raw_sample *raw, size_t len,
+		      struct thread **t)
+{
+	if (len < offsetof(struct raw_sample, frames) || raw->nframes > ABI_MAX_FRAMES ||
+	    len < offsetof(struct raw_sample, frames) + raw->nframes * sizeof(raw->frames[0]))
+		return -EBADMSG;
+	*t = find_thread(p, raw->tid, raw->interp_id);
+	if (!*t)
+		return -ENOMEM;
+	return resolve_stack(p, *t, raw);
+}
+
 int process_sample(struct process *p, const struct raw_sample *raw, size_t len)
+{
+	struct raw_head head;
+	struct thread *t;
+	int err = 0;
+
+	if (p->waits && len >= sizeof(head))	/* before its old stack is forgotten */
+		err = waits_tick(p->waits, raw);
+	if (!err)
+		err = take_stack(p, raw, len, &t);
+	if (err)
+		return err;
+	memcpy(&head, raw, sizeof(head));
+	return emit(p, t, &head, NULL);
+}
+
+int process_wait(struct process *p, const struct raw_sample *raw, size_t len)
 {
 	struct thread *t;
 	int err;
 
-	if (len < offsetof(struct raw_sample, frames) || raw->nframes > ABI_MAX_FRAMES ||
-	    len < offsetof(struct raw_sample, frames) + raw->nframes * sizeof(raw->frames[0]))
+	if (!p->waits || len < sizeof(struct raw_head))
 		return -EBADMSG;
-	t = find_thread(p, raw);
-	if (!t)
-		return -ENOMEM;
-	err = resolve_stack(p, t, raw);
-	return err ? err : emit(p, t, raw);
+	err = waits_leave(p->waits, raw);
+	if (err || raw->flags & RAW_NOT_LOOKED)
+		return err;
+	return take_stack(p, raw, len, &t);
+}
+
+int process_run(struct process *p, const struct raw_run *run)
+{
+	return p->waits ? waits_come(p->waits, run) : -EBADMSG;
+}
+
+void process_thread_exit(struct process *p, uint32_t tid)
+{
+	if (p->waits)
+		waits_exit(p->waits, tid);
+}
+
+int process_settle_waits(struct process *p, uint64_t now_ns)
+{
+	return p->waits ? waits_settle(p->waits, now_ns) : 0;
 }
 
 int process_code(struct process *p, const struct raw_code *raw, size_t len)
@@ -396,6 +493,8 @@ void process_stats(const struct process *p, struct process_stats *out)
 	out->code_cnt = sym->code_cnt;
 	out->code_repeated = sym->repeated;
 	out->process_reads = sym->process_reads;
+	if (p->waits)
+		waits_stats(p->waits, &out->waits);
 }
 
 void process_add_late(struct process *p, uint64_t ticks)

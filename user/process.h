@@ -14,6 +14,7 @@
 #include "identity.h"
 #include "proc.h"
 #include "sinks/sink.h"
+#include "waits.h"
 
 struct process;
 
@@ -30,6 +31,7 @@ struct process_stats {
 	uint64_t late;		/* ticks before the process was found to be Python */
 	uint64_t write_lost;	/* samples the sink could not take (disk full ...) */
 	uint32_t threads;
+	struct wait_stats waits;
 };
 
 /* How to begin. */
@@ -43,6 +45,8 @@ struct process_args {
 	bool opcodes;
 	struct identity identity;
 	struct profile_meta meta;	/* python_*, tgid and comm are filled in */
+	struct wait_rules waits;	/* interval_ns 0: no process_wait() will come */
+	bool wait_frames, runnable_frames;	/* see record_mode.h */
 };
 
 /* NULL with errno. */
@@ -66,6 +70,15 @@ int process_promote(struct process *p, struct sink *sink);
 
 /* Take one record of len bytes. 0 or -errno of the sink (samples are counted as lost). */
 int process_sample(struct process *p, const struct raw_sample *raw, size_t len);
+
+/*
+ * A thread leaves its CPU, has one again, ends; how long it was without one goes to the
+ * sink when it is known. settle: for all threads, up to now_ns. Likewise.
+ */
+int process_wait(struct process *p, const struct raw_sample *raw, size_t len);
+int process_run(struct process *p, const struct raw_run *run);
+void process_thread_exit(struct process *p, uint32_t tid);
+int process_settle_waits(struct process *p, uint64_t now_ns);
 
 /* Take the names of a code object; before the samples that need them. 0 or -errno. */
 int process_code(struct process *p, const struct raw_code *raw, size_t len);

@@ -101,6 +101,7 @@ static int open_recording(struct record *r)
 		.layout = o->layout,
 		.split_all = o->split == SPLIT_ALL,
 		.rate_hz = r->rate_hz,
+		.mode = &record_modes[o->mode],
 		.features = FEATURE_ALL_THREADS | (o->no_gc ? 0 : FEATURE_GC) |
 			    (o->opcodes ? FEATURE_OPCODES : 0),
 	};
@@ -128,6 +129,8 @@ static int open_session(struct record *r)
 		.self_time = o->self_time,
 		.no_sample_limit = o->no_sample_limit,
 		.rate_hz = r->rate_hz,
+		.mode = o->mode,
+		.min_wait_ns = o->min_wait_ns,
 		.event = o->event,
 		.cpu_list = o->cpu_list,
 		.code_cache = o->code_cache ? o->code_cache : SENT_SLOTS,

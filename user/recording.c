@@ -100,7 +100,7 @@ void recording_meta(const struct recording *r, struct profile_meta *meta)
 	*meta = (struct profile_meta){
 		.start_us = r->start_ns / 1000,
 		.interval_us = lround(1e6 / r->args.rate_hz),
-		.mode = MODE_CPU,
+		.mode = r->args.mode->header,
 		.features_known = true,
 		.features = r->args.features,
 	};
@@ -132,6 +132,7 @@ int recording_add(struct recording *r, struct process *p)
 	row->identity = *process_identity(p);
 	snprintf(row->comm, sizeof(row->comm), "%s", process_comm(p));
 	snprintf(row->version, sizeof(row->version), "%s", process_image(p)->version);
+	row->free_threaded = process_image(p)->free_threaded;
 	return r->args.single_file ? recording_open_process(r, p) : 0;
 }
 
@@ -216,7 +217,9 @@ static void close_journal(struct recording *r, struct row *row)
 
 struct sink *recording_open_row(struct recording *r, struct row *row)
 {
-	struct sink_args args = { .layout = r->args.layout, .compressor = r->compressor };
+	struct sink_args args = {
+		.layout = r->args.layout, .compressor = r->compressor, .live = true,
+	};
 
 	row->fd = create_file(r, row);
 	if (row->fd < 0) {

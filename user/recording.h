@@ -12,6 +12,7 @@
 
 #include "event.h"
 #include "process.h"
+#include "record_mode.h"
 #include "session.h"
 #include "sinks/sink.h"
 
@@ -24,6 +25,7 @@ struct recording_args {
 	enum tach_layout layout;
 	bool split_all;		/* a file for each process, however short it lived */
 	uint32_t rate_hz;
+	const struct record_mode_def *mode;
 	uint32_t features;	/* FEATURE_* */
 	const char *selection;	/* how the user chose: "-a", "-p 12,13", "-- cmd"; copied */
 };

@@ -64,6 +64,7 @@ static struct group *find_group(struct recording *r, const struct row *row, cons
 		struct group *g = r->groups[i];
 
 		if (!strcmp(g->comm, row->comm) && !strcmp(g->version, row->version) &&
+		    g->row->free_threaded == row->free_threaded &&
 		    !strcmp(g->command, command) && g->container == container)
 			return g;
 	}
@@ -94,6 +95,7 @@ static struct group *new_group(struct recording *r, const struct row *row, const
 	g->row->identity = (struct identity){ .container = container, .uid = IDENTITY_NO_UID };
 	snprintf(g->row->comm, sizeof(g->row->comm), "%s", row->comm);
 	snprintf(g->row->version, sizeof(g->row->version), "%s", row->version);
+	g->row->free_threaded = row->free_threaded;
 	r->groups[r->group_cnt++] = g;
 	return g;
 }

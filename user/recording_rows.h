@@ -20,6 +20,7 @@ struct row {
 	char comm[PROC_COMM_MAX];
 	char *command;			/* hostile, like comm */
 	char version[sizeof(((struct cpython_image *)0)->version)];
+	bool free_threaded;		/* the build; it has no GIL */
 	char file[OUTPUT_NAME_MAX];	/* "": no sample, no file */
 	int fd;
 	int journal_fd;			/* -1: none */

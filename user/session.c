@@ -30,6 +30,8 @@
 
 #define MS_NS 1000000ull
 #define TABLE_SWEEP_S 10
+/* Threads that sleep for long: how much of that a kill -9 can cost. */
+#define SETTLE_S 10
 /* Records between two looks at the clock. */
 #define LOOK_AT_CLOCK 32
 /* What waits longest: a batch that is too small to wake us (see cfg_wakeup_bytes). */
@@ -53,9 +55,13 @@
 
 void session_end_process(struct session *s, struct process *p, uint64_t end_ns)
 {
+	uint64_t until = end_ns ? end_ns : s->stop_ns ? s->stop_ns : now_ns();
 	int err;
 
 	u64map_remove(&s->processes, process_tgid(p));
+	err = process_settle_waits(p, until);
+	if (err && !s->err)
+		s->err = err;
 	err = recording_end_process(s->args.recording, p, end_ns);
 	if (err && !s->err)
 		s->err = err;
@@ -65,6 +71,20 @@ void session_end_process(struct session *s, struct process *p, uint64_t end_ns)
 void session_drop_process(struct session *s, struct process *p)
 {
 	session_end_process(s, p, 0);
+}
+
+void session_process_args(const struct session *s, struct process_args *args)
+{
+	recording_meta(s->args.recording, &args->meta);
+	args->opcodes = s->args.opcodes;
+	args->wait_frames = s->mode->wait_frames;
+	args->runnable_frames = s->mode->runnable_frames;
+	if (s->mode->waits)
+		args->waits = (struct wait_rules){
+			.interval_ns = args->meta.interval_us * 1000,
+			.min_ns = s->args.min_wait_ns,
+			.runnable = s->mode->runnable,
+		};
 }
 
 struct process *session_add_process(struct session *s, const struct process_args *args)
@@ -148,33 +168,63 @@ static void take_changed(struct session *s, const struct raw_tick *t)
 	look_if_due(s, cand);
 }
 
-static void take_sample(struct session *s, const struct raw_sample *raw, size_t len)
+/* Whose record it is, ready to take it. NULL: nobody's whom we know. */
+static struct process *owner_of(struct session *s, const struct raw_header *h)
 {
-	struct process *p = u64map_get(&s->processes, raw->h.tgid);
-	struct candidate *cand;
+	struct process *p = u64map_get(&s->processes, h->tgid);
 	int err;
 
-	s->received++;
-	if (p && !process_knows_start(p, raw->h.start_ns)) {
+	if (p && !process_knows_start(p, h->start_ns)) {
 		session_drop_process(s, p);	/* the pid came back and we missed the exit */
 		p = NULL;
 	}
-	if (!p) {
-		s->orphans++;
-		cand = note_candidate(s, &raw->h);
-		if (cand) {
-			cand->orphan = true;
-			cand->ticks++;
-			look_if_due(s, cand);
-		}
-		return;
-	}
-	if (!process_has_sink(p)) {
+	if (p && !process_has_sink(p)) {
 		err = recording_open_process(s->args.recording, p);
 		if (err && !s->err)
 			s->err = err;
 	}
-	err = process_sample(p, raw, len);
+	return p;
+}
+
+static void take_orphan(struct session *s, const struct raw_header *h)
+{
+	struct candidate *cand = note_candidate(s, h);
+
+	s->orphans++;
+	if (!cand)
+		return;
+	cand->orphan = true;
+	cand->ticks++;
+	look_if_due(s, cand);
+}
+
+static void take_sample(struct session *s, const struct raw_sample *raw, size_t len)
+{
+	struct process *p = owner_of(s, &raw->h);
+	int err;
+
+	s->received++;
+	if (!p) {
+		take_orphan(s, &raw->h);
+		return;
+	}
+	err = raw->h.kind == RAW_WAIT ? process_wait(p, raw, len) : process_sample(p, raw, len);
+	if (err && !s->err)
+		s->err = err;
+}
+
+/* Of an unknown process nobody knows what it did before: no loss. */
+static void take_run(struct session *s, const struct raw_run *run)
+{
+	struct process *p = u64map_get(&s->processes, run->h.tgid);
+	int err = 0;
+
+	if (!p || !process_knows_start(p, run->h.start_ns))
+		return;
+	if (run->h.kind == RAW_THREAD_EXIT)
+		process_thread_exit(p, run->tid);
+	else if ((p = owner_of(s, &run->h)))
+		err = process_run(p, run);
 	if (err && !s->err)
 		s->err = err;
 }
@@ -214,14 +264,13 @@ static void take_fork(struct session *s, const struct raw_lifecycle *ev)
 		.command = process_command(parent),
 		.image = process_image(parent),
 		.py = *process_py(parent),
-		.opcodes = s->args.opcodes,
 	};
 	if (ev->elsewhere)
 		identity_of_pid(s->args.identities, ev->h.tgid, &args.identity);
 	else
 		args.identity = *process_identity(parent);
 	args.identity.ns_tgid = (pid_t)ev->ns_tgid;
-	recording_meta(s->args.recording, &args.meta);
+	session_process_args(s, &args);
 	session_add_process(s, &args);
 }
 
@@ -245,7 +294,6 @@ static bool take_arrival(struct session *s, const struct raw_exec *ev)
 	struct process_args args = {
 		.tgid = ev->h.tgid,
 		.start_ns = ev->h.start_ns,
-		.opcodes = s->args.opcodes,
 	};
 	const struct py_exe *exe;
 	char comm[RAW_COMM + 1], command[RAW_COMMAND + 1];
@@ -266,7 +314,7 @@ static bool take_arrival(struct session *s, const struct raw_exec *ev)
 	args.py.ident = ev->ident;
 	args.py.state = PY_PROC_PYTHON;
 	identity_of_whence(s->args.identities, ev->h.tgid, &ev->whence, &args.identity);
-	recording_meta(s->args.recording, &args.meta);
+	session_process_args(s, &args);
 	candidates_forget(&s->candidates, ev->h.tgid);
 	return session_add_process(s, &args);
 }
@@ -326,7 +374,13 @@ static void take(struct session *s, void *data, size_t len)
 		return;
 	switch (h->kind) {
 	case RAW_SAMPLE:
+	case RAW_WAIT:
 		take_sample(s, data, len);
+		break;
+	case RAW_RUN:
+	case RAW_THREAD_EXIT:
+		if (len >= sizeof(struct raw_run))
+			take_run(s, data);
 		break;
 	case RAW_CODE:
 		take_code(s, data, len);
@@ -369,10 +423,13 @@ static int take_record(void *ctx, void *data, size_t len)
 /* 0, or -errno other than that there was no time for more. */
 static int take_records(struct session *s, uint64_t until_ns)
 {
+	uint64_t begin_ns = now_ns();
 	int n;
 
 	s->take_until_ns = until_ns;
 	n = ring_buffer__consume(s->ring);
+	if (n >= 0)
+		s->taken_ns = begin_ns;
 	return n < 0 && n != -EINTR && n != -EAGAIN ? n : 0;
 }
 
@@ -418,6 +475,81 @@ static const char *load_hint(int err)
 	}
 }
 
+/* They are attached when sampling begins. */
+static void choose_programs(struct session *s)
+{
+	struct bpf_program *const scheduler[] = {
+		s->skel->progs.on_switch, s->skel->progs.on_wakeup, s->skel->progs.on_task,
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(scheduler); i++) {
+		bpf_program__set_autoload(scheduler[i], s->mode->waits);
+		bpf_program__set_autoattach(scheduler[i], false);
+	}
+	s->skel->rodata->cfg_ticks = s->mode->ticks;
+	s->skel->rodata->cfg_need_status = s->mode->need_status;
+	s->skel->rodata->cfg_runnable = s->mode->runnable;
+	if (!s->mode->waits)
+		bpf_map__set_max_entries(s->skel->maps.wait_slots, 1);
+}
+
+static int attach_scheduler(struct session *s)
+{
+	if (!s->mode->waits)
+		return 0;
+	s->skel->links.on_wakeup = bpf_program__attach(s->skel->progs.on_wakeup);
+	if (s->skel->links.on_wakeup)
+		s->skel->links.on_switch = bpf_program__attach(s->skel->progs.on_switch);
+	if (s->skel->links.on_switch)
+		return 0;
+	log_error("cannot follow the scheduler: %s", strerror(errno));
+	return -errno;
+}
+
+/* asleep_proc_fn: those of which nobody has seen how they came to wait. */
+static int was_found_since(void *ctx, uint32_t tgid, uint64_t start_ns, struct py_proc *proc)
+{
+	struct session *s = ctx;
+	struct process *p = u64map_get(&s->processes, tgid);
+
+	if (!p || process_admitted(p) < s->asleep_ns || !session_kernel_knows(s, tgid, proc))
+		return -ENOENT;
+	return process_knows_start(p, start_ns) ? 0 : -ENOENT;
+}
+
+/* asleep_record_fn. Of what a mode needs the kernel knows, and this way does not. */
+static void take_asleep(void *ctx, void *data, size_t len)
+{
+	const struct raw_head *head = data;
+	struct session *s = ctx;
+
+	if (head->h.kind != RAW_WAIT || !s->mode->need_status ||
+	    head->status & s->mode->need_status)
+		take(s, data, len);
+}
+
+static void look_for_sleepers(struct session *s)
+{
+	uint64_t begin_ns = now_ns();
+	int err;
+
+	if (!s->mode->waits || !s->asleep_due)
+		return;
+	s->asleep_due = false;
+	err = asleep_look(s->skel, was_found_since, take_asleep, s, &s->asleep);
+	if (err)
+		log_debug("threads that sleep are seen when they wake up: %s", strerror(-err));
+	s->asleep_ns = begin_ns;
+}
+
+static void detach_scheduler(struct session *s)
+{
+	bpf_link__destroy(s->skel->links.on_switch);
+	bpf_link__destroy(s->skel->links.on_wakeup);
+	s->skel->links.on_switch = s->skel->links.on_wakeup = NULL;
+}
+
 static int load(struct session *s)
 {
 	struct sampler_args sampling = { s->args.rate_hz, s->args.event, s->args.cpu_list };
@@ -430,6 +562,7 @@ static int load(struct session *s)
 	s->sampler = sampler_new(s->skel, &sampling);
 	if (!s->sampler)
 		return -errno;
+	choose_programs(s);
 	s->skel->rodata->cfg_all = s->args.all;
 	s->skel->rodata->cfg_gc = s->args.gc;
 	s->skel->rodata->cfg_codes_bytes = bytes / 2;
@@ -469,6 +602,7 @@ struct session *session_new(const struct session_args *args)
 	if (!s)
 		return NULL;
 	s->args = *args;
+	s->mode = &record_modes[args->mode];
 	libbpf_set_print(print_libbpf);
 	s->discovery = discovery_new();
 	s->exes = s->discovery ? exes_new(s->discovery, tell_kernel_of_exe, s) : NULL;
@@ -538,7 +672,12 @@ int session_start(struct session *s)
 	}
 	recording_start(s->args.recording);
 	s->startup_cpu_s = cpu_time_s();
-	return sampler_start(s->sampler);
+	err = attach_scheduler(s);
+	if (!err)
+		err = sampler_start(s->sampler);
+	if (!err)
+		look_for_sleepers(s);
+	return err;
 }
 
 int session_poll(struct session *s, int timeout_ms)
@@ -579,6 +718,18 @@ static void sweep(struct session *s)
 			session_drop_process(s, p);
 }
 
+/*
+ * What is waiting now has done so until some moment ago: records of later ones may be in the
+ * ring buffer.
+ */
+static void settle_waits(struct session *s, struct process *p)
+{
+	int err = process_has_sink(p) ? process_settle_waits(p, s->taken_ns) : 0;
+
+	if (err && !s->err)
+		s->err = err;
+}
+
 int session_housekeep(struct session *s)
 {
 	struct process *p;
@@ -586,10 +737,13 @@ int session_housekeep(struct session *s)
 	int err;
 
 	sampler_refresh(s->sampler);
+	look_for_sleepers(s);
 	sweep(s);
 	if (++s->housekeeps % TABLE_SWEEP_S == 0)
 		proc_table_sweep(s->skel->maps.py_procs);
 	while ((p = u64map_next(&s->processes, &pos))) {
+		if (s->housekeeps % SETTLE_S == 0 && s->mode->waits)
+			settle_waits(s, p);
 		err = recording_flush_process(s->args.recording, p);
 		if (err && !s->err)
 			s->err = err;
@@ -619,6 +773,8 @@ int session_stop(struct session *s)
 	int n;
 
 	sampler_stop(s->sampler);
+	detach_scheduler(s);
+	s->stop_ns = now_ns();
 	n = take_records(s, UINT64_MAX);
 	if (n && !s->err)
 		s->err = n;
@@ -636,6 +792,7 @@ void session_counts(struct session *s, struct session_counts *out)
 		.cpus = s->counters.cpus,
 		.cpu_cnt = s->counters.cpu_cnt,
 		.received = s->received,
+		.asleep = s->asleep,
 		.orphans = s->orphans,
 		.table_full = s->table_full,
 		.unidentified = s->unidentified,

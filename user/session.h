@@ -12,8 +12,10 @@
 #include <sys/types.h>
 
 #include "../bpf/abi.h"
+#include "asleep.h"
 #include "counters.h"
 #include "modes.h"
+#include "record_mode.h"
 
 struct session;
 struct identities;
@@ -27,6 +29,8 @@ struct session_args {
 	bool self_time;			/* measure what samples take */
 	bool no_sample_limit;		/* none is cut because it takes long */
 	uint32_t rate_hz;
+	enum record_mode mode;
+	uint64_t min_wait_ns;
 	enum sampler_event event;
 	const char *cpu_list;		/* NULL: all */
 	uint32_t code_cache;		/* code objects remembered as sent, a power of two */
@@ -46,6 +50,7 @@ struct session_counts {
 	uint64_t unidentified;		/* ticks of processes that were gone before we could look */
 	uint64_t containers_beyond;	/* that are not told apart: there were too many */
 	struct sample_cost cost;	/* cnt 0: not measured */
+	struct asleep_counts asleep;
 	uint32_t processes_seen, processes_live;
 	uint32_t processes_pending;	/* after an exec: may become Python again */
 	uint32_t code_cache;		/* code objects the kernel can remember as sent */

@@ -238,3 +238,58 @@ void session_file_losses(const struct session_file *s, const char *file,
 		if (json_object_is_type(cnt, json_type_int))
 			each(ctx, cause, json_object_get_uint64(cnt));
 }
+
+static uint64_t get_count(struct json_object *o, const char *key)
+{
+	struct json_object *value = get(o, key, json_type_int);
+
+	/* A negative number is none. */
+	return value && json_object_get_int64(value) > 0 ? json_object_get_uint64(value) : 0;
+}
+
+static struct session_gil get_gil(struct json_object *o)
+{
+	return (struct session_gil){
+		.known = get(o, "wait_ns", json_type_int) != NULL,
+		.wait_ns = get_count(o, "wait_ns"),
+		.waits = get_count(o, "waits"),
+		.longest_wait_ns = get_count(o, "longest_wait_ns"),
+	};
+}
+
+static struct json_object *gil_of(const struct session_file *s, const char *file)
+{
+	return get(get(s->by_name, file, json_type_object), "gil", json_type_object);
+}
+
+void session_file_gil(const struct session_file *s, const char *file, struct session_gil *out)
+{
+	*out = get_gil(gil_of(s, file));
+}
+
+int session_file_gil_threads(const struct session_file *s, const char *file,
+			     int (*each)(void *ctx, uint64_t thread_id, const char *name,
+					 const struct session_gil *gil), void *ctx)
+{
+	struct json_object *list = get(gil_of(s, file), "threads", json_type_array);
+	size_t i, cnt = list ? json_object_array_length(list) : 0;
+	int err = 0;
+
+	for (i = 0; !err && i < cnt; i++) {
+		struct json_object *thread = json_object_array_get_idx(list, i);
+		struct session_gil gil = get_gil(thread);
+
+		if (gil.known)
+			err = each(ctx, get_count(thread, "thread"), get_string(thread, "name"),
+				   &gil);
+	}
+	return err;
+}
+
+bool session_file_free_threaded(const struct session_file *s, const char *file)
+{
+	struct json_object *process = get(s->by_name, file, json_type_object);
+	struct json_object *said = get(process, "free_threaded", json_type_boolean);
+
+	return said && json_object_get_boolean(said);
+}

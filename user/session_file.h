@@ -10,13 +10,19 @@
  *     "processes": [ { "file": "12-app.tach", "pid": 12, "comm": "app",
  *                      "command": "app -x" or ["app", "-x"], "unit": "web.service",
  *                      "container": { "label": "web", "image": "shop/web:1" },
- *                      "lost": { CAUSE: COUNT, ... } }, ... ] }
+ *                      "lost": { CAUSE: COUNT, ... },
+ *                      "free_threaded": false,
+ *                      "gil": { "wait_ns": 3, "waits": 2, "longest_wait_ns": 2,
+ *                               "threads": [ { "thread": 12, "name": "worker", "wait_ns": 3,
+ *                                              "waits": 2, "longest_wait_ns": 2 }, ... ] }
+ *                    }, ... ] }
  *
  * Of a file's path only the last component counts: directories are moved.
  */
 #ifndef TACHBPF_SESSION_FILE_H
 #define TACHBPF_SESSION_FILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -54,5 +60,20 @@ uint64_t session_file_utc_ns(const struct session_file *s, uint64_t monotonic_us
 /* Call each() for every loss of file, NULL: of the whole recording. cause is hostile. */
 void session_file_losses(const struct session_file *s, const char *file,
 			 void (*each)(void *ctx, const char *cause, uint64_t cnt), void *ctx);
+
+/* Waits for the GIL that were measured, whatever samples saw of them. */
+struct session_gil {
+	bool known;
+	uint64_t wait_ns, waits, longest_wait_ns;
+};
+
+/* Of the process whose file it is. */
+void session_file_gil(const struct session_file *s, const char *file, struct session_gil *out);
+/* Of each of its threads; name (NULL: not said) is hostile. Stops at a result that is not 0: its own. */
+int session_file_gil_threads(const struct session_file *s, const char *file,
+			     int (*each)(void *ctx, uint64_t thread_id, const char *name,
+					 const struct session_gil *gil), void *ctx);
+/* Is it said that there is no GIL? */
+bool session_file_free_threaded(const struct session_file *s, const char *file);
 
 #endif

@@ -6,6 +6,7 @@
 #ifndef TACHBPF_SESSION_IMPL_H
 #define TACHBPF_SESSION_IMPL_H
 
+#include "asleep.h"
 #include "candidates.h"
 #include "counters.h"
 #include "discover.h"
@@ -31,7 +32,13 @@ struct session {
 	uint64_t orphans, unidentified, received, seen, table_full;
 	uint64_t take_until_ns;		/* then the ring buffer may wait; UINT64_MAX: never */
 	uint32_t taken;			/* records */
+	uint64_t taken_ns;		/* all until then; but for what the ring buffer refused */
 	uint32_t housekeeps;		/* seconds, about */
+	const struct record_mode_def *mode;
+	bool asleep_due;		/* processes were found in which nobody has looked for those that sleep */
+	uint64_t asleep_ns;		/* when all before were done */
+	struct asleep_counts asleep;
+	uint64_t stop_ns;		/* no record is later than this; 0: not stopped */
 	int err;			/* the first error that ends the session */
 };
 
@@ -40,6 +47,9 @@ void session_drop_process(struct session *s, struct process *p);
 void session_end_process(struct session *s, struct process *p, uint64_t end_ns);
 /* NULL: s->err says why. */
 struct process *session_add_process(struct session *s, const struct process_args *args);
+
+/* What all processes begin with. */
+void session_process_args(const struct session *s, struct process_args *args);
 
 /* What the kernel has in py_procs. false: nothing. */
 bool session_kernel_knows(struct session *s, pid_t tgid, struct py_proc *py);

@@ -50,7 +50,6 @@ static int admit(struct session *s, pid_t tgid, uint64_t start_ns, struct discov
 		.tgid = tgid,
 		.start_ns = start_ns,
 		.image = found->image,
-		.opcodes = s->args.opcodes,
 	};
 	struct py_proc *py = &found->proc;
 	struct proc_stat st;
@@ -65,7 +64,7 @@ static int admit(struct session *s, pid_t tgid, uint64_t start_ns, struct discov
 	args.comm = st.comm;
 	args.py = *py;
 	identity_of_pid(s->args.identities, tgid, &args.identity);
-	recording_meta(s->args.recording, &args.meta);
+	session_process_args(s, &args);
 	p = session_add_process(s, &args);
 	if (!p)
 		return s->err;
@@ -78,6 +77,7 @@ static int admit(struct session *s, pid_t tgid, uint64_t start_ns, struct discov
 		return err;
 	}
 	process_set_admitted(p, now_ns());
+	s->asleep_due = true;
 	return 0;
 }
 

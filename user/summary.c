@@ -15,6 +15,7 @@
 /* Sums over the processes. */
 struct totals {
 	uint64_t samples, frames, truncated, unreadable, unresolved, late, write_lost, repeated;
+	struct wait_stats waits;
 	double cpu_s, elapsed_s;
 };
 
@@ -31,6 +32,9 @@ static void add_row(void *ctx, const struct row *row)
 	t->late += s->late;
 	t->write_lost += s->write_lost;
 	t->repeated += s->code_repeated;
+	t->waits.waits += s->waits.waits;
+	t->waits.repaired += s->waits.repaired;
+	t->waits.not_looked += s->waits.not_looked;
 }
 
 static void sum(const struct recording *r, const struct session_counts *c, struct totals *t)
@@ -46,13 +50,18 @@ struct loss {
 	const char *key, *text;
 	uint64_t cnt;
 };
-#define LOSS_CNT 8
+#define LOSS_CNT 11
 
 static void list_losses(const struct session_counts *c, const struct totals *t,
 			struct loss out[LOSS_CNT])
 {
 	const struct loss losses[LOSS_CNT] = {
 		{ "ring_full", "ring buffer full", c->kernel[CNT_RING_FULL] },
+		{ "busy", "ticks in the middle of another program", c->kernel[CNT_BUSY] },
+		{ "waits_ring_full", "waits, or their ends, with the ring buffer full",
+		  c->kernel[CNT_WAIT_LOST] + c->kernel[CNT_RUN_LOST] },
+		{ "waits_unreadable", "waits of threads whose state was unreadable",
+		  c->kernel[CNT_WAIT_UNREADABLE] },
 		{ "late_discovery", "before the process was known to be Python", t->late },
 		{ "thread_state_unreadable", "thread state unreadable",
 		  c->kernel[CNT_TSTATE_UNREADABLE] },
@@ -102,6 +111,8 @@ static void json_ticks(struct json *j, const struct session_counts *c)
 		{ "thread_state_unreadable", CNT_TSTATE_UNREADABLE },
 		{ "thread_state_uncertain", CNT_TSTATE_UNCERTAIN },
 		{ "ring_full", CNT_RING_FULL },
+		{ "unwanted", CNT_UNWANTED },
+		{ "busy", CNT_BUSY },
 	};
 	size_t i;
 
@@ -123,6 +134,40 @@ static void json_ticks(struct json *j, const struct session_counts *c)
 		json_object_end(j);
 	}
 	json_array_end(j);
+	json_object_end(j);
+}
+
+/* How every look at a thread that left its CPU ended, if the mode is about those. */
+static void json_switches(struct json *j, const struct recording *r,
+			  const struct session_counts *c, const struct totals *t)
+{
+	static const struct {
+		const char *key;
+		enum counter cnt;
+	} ends[] = {
+		{ "stacks", CNT_WAIT },
+		{ "not_python", CNT_WAIT_NOT_PYTHON },
+		{ "unwanted", CNT_WAIT_UNWANTED },
+		{ "unreadable", CNT_WAIT_UNREADABLE },
+		{ "ring_full", CNT_WAIT_LOST },
+	};
+	size_t i;
+
+	if (!r->args.mode->waits)
+		return;
+	json_object(j, "switches");
+	json_uint(j, "looked_at", c->kernel[CNT_SWITCH]);
+	for (i = 0; i < ARRAY_SIZE(ends); i++)
+		json_uint(j, ends[i].key, c->kernel[ends[i].cnt]);
+	json_uint(j, "over_budget", c->kernel[CNT_WAIT_NOT_LOOKED]);
+	json_uint(j, "returns_lost", c->kernel[CNT_RUN_LOST]);
+	json_uint(j, "slots_taken", c->kernel[CNT_WAIT_SLOT_TAKEN]);
+	json_uint(j, "asleep", c->asleep.threads);
+	json_uint(j, "asleep_moved", c->asleep.moved);
+	json_uint(j, "asleep_unreadable", c->asleep.lost);
+	json_uint(j, "waits", t->waits.waits);
+	json_uint(j, "waits_repaired", t->waits.repaired);
+	json_uint(j, "waits_guessed", t->waits.not_looked);
 	json_object_end(j);
 }
 
@@ -182,6 +227,7 @@ static void json_row(void *ctx, const struct row *row)
 	json_string(j, "command", row->command);
 	container_json(j, row->identity.container);
 	json_string(j, "python", row->version);
+	json_bool(j, "free_threaded", row->free_threaded);
 	json_double(j, "begin_s", row->begin_s);
 	json_double(j, "end_s", row->end_s);
 	json_uint(j, "samples", s->samples);
@@ -288,7 +334,7 @@ static void json_where_and_when(struct json *j, const struct recording *r)
 	json_uint(j, "start_monotonic_us", r->start_ns / 1000);
 	json_string(j, "output", r->path);
 	json_string(j, "selection", r->selection);
-	json_string(j, "mode", "cpu");
+	json_string(j, "mode", r->args.mode->name);
 	json_uint(j, "rate_hz", r->args.rate_hz);
 }
 
@@ -332,6 +378,7 @@ void recording_print_json(const struct recording *r, const struct session_counts
 	json_uint(&j, "code_records_deferred", c->kernel[CNT_CODE_LOST]);
 	json_code_cache(&j, c, &t);
 	json_ticks(&j, c);
+	json_switches(&j, r, c, &t);
 	json_cost(&j, c);
 	json_double(&j, "startup_cpu_s", c->startup_cpu_s);
 	json_double(&j, "consumer_cpu_s", t.cpu_s);

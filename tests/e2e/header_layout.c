@@ -127,10 +127,18 @@ static void runtime(void)
 #if PY_VERSION_HEX < 0x030c0000
 	RT("rt_tss_key", gilstate.autoTSSkey);
 	RT("rt_gil", gilstate.tstate_current);
+	RT("rt_ceval_gil", ceval.gil);
 #elif PY_VERSION_HEX < 0x030f0000
 	RT("rt_tss_key", autoTSSkey);
 #endif
 	RT("rt_main_thread", main_thread);
+	OFF("gil_cond", struct _gil_runtime_state, cond);
+#if PY_VERSION_HEX >= 0x030c0000
+	IS("is_gil", ceval.gil);
+#endif
+#if PY_VERSION_HEX >= 0x030f0000
+	TS("ts_gil_requested", gil_requested);
+#endif
 	PRINT("tss_flag", 1);
 	IS("is_id", id);
 	IS("is_next", next);

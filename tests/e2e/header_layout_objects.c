@@ -79,6 +79,8 @@ static void runtime(void)
 	RT("rt_interp_head", interpreters.head);
 	RT("rt_tss_key", gilstate.autoTSSkey);
 	RT("rt_gil", gilstate.tstate_current);
+	RT("rt_ceval_gil", ceval.gil);
+	OFF("gil_cond", struct _gil_runtime_state, cond);
 	PRINT("tss_flag", 1);
 	IS("is_id", id);
 	IS("is_next", next);

@@ -32,6 +32,8 @@ static void print_layout(const struct cpython_image *img)
 	L(lasti_unit); L(tss_flag); L(ts_datastack); L(ts_cframe); L(ts_status);
 	L(foreign_ids); L(fr_is_entry);
 	PRINT("rt_main_thread", img->rt.main_thread);
+	PRINT("rt_ceval_gil", img->rt.ceval_gil);
+	L(is_gil); L(gil_cond); L(ts_gil_requested);
 	PRINT("layout_bytes_size", img->layout.bytes_size);
 	PRINT("layout_bytes_data", img->layout.bytes_data);
 	O(bytes_size); O(bytes_data); O(str_length); O(str_state); O(str_ascii_data);

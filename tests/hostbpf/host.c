@@ -365,6 +365,22 @@ struct task_struct *bpf_get_current_task_btf(void)
 	return &host.task;
 }
 
+long bpf_task_pt_regs(struct task_struct *task)
+{
+	return (long)&host.user_regs;
+}
+
+/* Into the records, as if it were the ring buffer. */
+long bpf_seq_write(struct seq_file *m, const void *data, u32 len)
+{
+	u8 *to = new_record(len);
+
+	if (!to)
+		return -EOVERFLOW;
+	memcpy(to, data, len);
+	return 0;
+}
+
 u64 host_counter(enum counter which)
 {
 	u32 zero = 0, cpu = host.cpu;

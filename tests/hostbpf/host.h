@@ -31,6 +31,7 @@ struct host {
 	struct {
 		u64 r[17], cs, flags, sp, ss;
 	} regs;			/* of the interrupted thread, as on x86-64 */
+	struct pt_regs user_regs;	/* of the thread that leaves its CPU */
 	u64 now_ns;
 	u64 clock_step_ns;	/* what each look at the clock takes */
 	u32 cpu;
@@ -80,5 +81,8 @@ int host_on_exit(struct task_struct *p);
 int host_on_cgroup_mkdir(struct cgroup *cg, const char *path);
 int host_on_cgroup_rmdir(struct cgroup *cg, const char *path);
 int host_on_cgroup_attach(struct cgroup *cg, const char *path, struct task_struct *task);
+int host_on_switch(bool preempt, struct task_struct *prev, struct task_struct *next);
+int host_on_wakeup(struct task_struct *p);
+int on_task(struct bpf_iter__task *ctx);
 
 #endif

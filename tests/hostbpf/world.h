@@ -89,7 +89,8 @@ static inline void world_image(struct cpython_image *img, int build)
 	if (minor <= 12) {
 		assert_int_equal(layout_from_table(img), 0);
 		if (minor == 6)	/* static variables: wherever they are */
-			img->rt = (struct py_runtime_layout){ 0, 8, 16, 24, ABI_NO_OFF };
+			img->rt = (struct py_runtime_layout){ 0, 8, 16, 24, ABI_NO_OFF,
+								 ABI_NO_OFF };
 		return;
 	}
 	snprintf(path, sizeof(path), "%s/debug_offsets_3.%d%s.bin", GOLDEN_DIR, minor,

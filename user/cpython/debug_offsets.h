@@ -25,6 +25,7 @@ struct debug_offsets {
 	uint64_t is_id, is_next, is_threads_head, is_threads_main, is_gc, is_code_generation;
 	uint64_t ts_next, ts_interp, ts_frame, ts_thread_id, ts_native_id, ts_status;
 	uint64_t ts_datastack;
+	uint64_t is_gil, ts_gil_requested;
 	uint64_t ts_holds_gil, ts_exc_current, ts_exc_state, exc_value;
 	uint64_t fr_previous, fr_code, fr_ip, fr_owner, fr_tlbc_index;
 	uint64_t co_filename, co_name, co_qualname, co_linetable, co_firstlineno, co_code;

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../util.h"
 #include "debug_offsets.h"
 #include "elf.h"
 #include "layout.h"
@@ -276,6 +277,29 @@ static void find_first_load(struct reader *r)
 }
 
 /*
+ * 3.6: the GIL's locks are variables of their own, which linkers leave next to each other
+ * (v3.6.0, Python/ceval_gil.h). Stripped, nothing tells where they are.
+ */
+#define GIL_STATICS_MAX 1024
+static void find_gil_statics(struct reader *r)
+{
+	static const char *const names[] = { "gil_cond", "gil_mutex", "switch_cond", "switch_mutex" };
+	struct elf_symbol vars[ARRAY_SIZE(names)] = { { 0 } };
+	uint64_t low = UINT64_MAX, high = 0;
+	size_t i;
+
+	elf_file_symtab(&r->f, names, vars, ARRAY_SIZE(names));
+	for (i = 0; i < ARRAY_SIZE(names); i++) {
+		low = vars[i].value < low ? vars[i].value : low;
+		high = vars[i].value > high ? vars[i].value : high;
+	}
+	if (!low || high - low > GIL_STATICS_MAX)
+		return;
+	r->img->gil_vaddr = low;
+	r->img->layout.gil_locks = high - low + layout_cond_bytes();
+}
+
+/*
  * 3.6 has static variables in place of _PyRuntime: of local names, which stripping
  * removes; but two exported functions name the ones that matter (x86-64). (Without the others it
  * is not told when garbage is collected.)
@@ -298,6 +322,7 @@ static int find_statics(struct reader *r)
 	if (!find_symbol(r, "_PyThreadState_Current", &current))
 		img->current_vaddr = current.value;
 	img->runtime_vaddr = img->interps_vaddr;
+	find_gil_statics(r);
 	if (img->interps_vaddr && img->tss_vaddr && img->current_vaddr)
 		return 0;
 	return refuse(r, -ENOTSUP, "CPython %s without symbols of its variables is not supported",
@@ -321,6 +346,7 @@ static int find_addresses(struct reader *r)
 	img->current_vaddr = in_runtime(img, img->rt.gil);
 	img->collecting_vaddr = in_runtime(img, img->rt.collecting);
 	img->main_id_vaddr = in_runtime(img, img->rt.main_thread);
+	img->gil_vaddr = in_runtime(img, img->rt.ceval_gil);
 	img->tss_vaddr = in_runtime(img, img->rt.tss_key);
 	if (img->tss_vaddr)
 		img->tss_vaddr += 4;	/* Py_tss_t: int _is_initialized; pthread_key_t _key */

@@ -39,6 +39,7 @@ struct py_runtime_layout {
 	uint16_t gil;		/* tstate_current */
 	uint16_t collecting;
 	uint16_t main_thread;	/* its pthread_t */
+	uint16_t ceval_gil;	/* the GIL (3.7 to 3.11) */
 };
 
 struct cpython_image {
@@ -52,6 +53,7 @@ struct cpython_image {
 	uint64_t runtime_vaddr;		/* these: see struct py_proc */
 	uint64_t tss_vaddr, interps_vaddr, current_vaddr, collecting_vaddr, main_id_vaddr;
 	uint64_t none_vaddr;		/* &_Py_NoneStruct; 0: not found */
+	uint64_t gil_vaddr;		/* see struct py_proc; 0: each interpreter points to its own */
 	uint64_t epoch_vaddr;		/* see struct py_proc; 0: there is none, or not found */
 	uint8_t tstate_how;		/* enum py_tstate_how */
 	bool needs_self;		/* to find it, self_below must be known: see libc.h */

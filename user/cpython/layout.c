@@ -89,7 +89,7 @@ static uint32_t next_version_313(const struct debug_offsets *d, int mutexes_extr
 static uint16_t tstate_bytes(const struct py_layout *l)
 {
 	const uint16_t read[] = { l->ts_interp, l->ts_frame, l->ts_gil, l->ts_exc_current,
-				  l->ts_exc_info, l->ts_datastack, l->ts_exc_state + l->exc_value };
+				  l->ts_exc_info, l->ts_gil_requested, l->ts_datastack, l->ts_exc_state + l->exc_value };
 	uint16_t end = 0;
 	size_t i;
 
@@ -99,10 +99,29 @@ static uint16_t tstate_bytes(const struct py_layout *l)
 	return end + 8;
 }
 
+unsigned int layout_cond_bytes(void)
+{
+	return 48;
+}
+
+/*
+ * struct _gil_runtime_state (Include/internal/pycore_gil.h, 3.7 to 3.15) ends with a
+ * pthread_cond_t, a pthread_mutex_t, and a pair of them again. A thread that waits on a futex in
+ * there waits for the GIL. glibc's mutexes have 40 bytes, on arm64 48; musl's 40.
+ */
+static uint16_t gil_locks_bytes(const struct cpython_image *img)
+{
+	int mutex = 40 + (img->mutexes_extra > 0 ? img->mutexes_extra / 2 : 0);
+
+	return 2 * (layout_cond_bytes() + mutex);
+}
+
 /* The kernel sends line tables whole and tells names apart: what it needs for that. */
 static void set_for_kernel(struct cpython_image *img)
 {
 	img->layout.ts_bytes = tstate_bytes(&img->layout);
+	if (img->layout.gil_cond)
+		img->layout.gil_locks = gil_locks_bytes(img);
 	img->layout.bytes_size = img->objects.bytes_size;
 	img->layout.bytes_data = img->objects.bytes_data;
 	img->layout.str_length = img->objects.str_length;
@@ -297,13 +316,16 @@ int layout_from_debug_offsets(struct cpython_image *img, unsigned int minor,
 		.fr_tlbc_index = d->fr_tlbc_index ? d->fr_tlbc_index : ABI_NO_OFF,
 		.co_tlbc = d->co_tlbc ? d->co_tlbc : ABI_NO_OFF,
 	};
+	img->layout.is_gil = d->is_gil;
+	img->layout.gil_cond = d->free_threaded ? 40 : 32;
+	img->layout.ts_gil_requested = d->ts_gil_requested;
 	/* Free-threaded before 3.15: which of the running threads collects is told nowhere. */
 	if (d->free_threaded && !d->gc_frame)
 		img->layout.is_gc_collecting = ABI_NO_OFF32;
 	img->rt = (struct py_runtime_layout){
 		.interp_head = d->rt_interp_head, .tss_key = ABI_NO_OFF,
 		.gil = ABI_NO_OFF, .collecting = ABI_NO_OFF,
-		.main_thread = d->rt_finalizing + 48,
+		.main_thread = d->rt_finalizing + 48, .ceval_gil = ABI_NO_OFF,
 	};
 	if (u->tss_key_behind_finalizing != ABI_NO_OFF)
 		img->rt.tss_key = d->rt_finalizing + u->tss_key_behind_finalizing;

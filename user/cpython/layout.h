@@ -18,6 +18,9 @@
  */
 int layout_from_table(struct cpython_image *img);
 
+/* pthread_cond_t's. */
+unsigned int layout_cond_bytes(void);
+
 /*
  * 3.13 to 3.15: fill them from validated debug offsets plus what those do not say of the
  * row 3.minor.

@@ -49,24 +49,43 @@ static int grow(struct pairs *p)
 	return 0;
 }
 
-int pairs_add(struct pairs *p, struct pair pair, uint32_t *id)
+/* The slot that has the pair, or the free one where it belongs. */
+static uint32_t *find_slot(const struct pairs *p, struct pair pair)
 {
 	uint32_t at;
 
-	if (p->cnt == p->cap && grow(p))
-		return -ENOMEM;
 	for (at = start_of(p, pair); p->slots[at]; at = (at + 1) & p->mask) {
 		const struct pair *known = &p->list[p->slots[at] - 1];
 
-		if (known->a == pair.a && known->b == pair.b) {
-			*id = p->slots[at] - 1;
-			return 0;
-		}
+		if (known->a == pair.a && known->b == pair.b)
+			break;
 	}
-	p->list[p->cnt] = pair;
-	*id = p->cnt++;
-	p->slots[at] = p->cnt;
+	return &p->slots[at];
+}
+
+int pairs_add(struct pairs *p, struct pair pair, uint32_t *id)
+{
+	uint32_t *slot;
+
+	if (p->cnt == p->cap && grow(p))
+		return -ENOMEM;
+	slot = find_slot(p, pair);
+	if (!*slot) {
+		p->list[p->cnt] = pair;
+		*slot = ++p->cnt;
+	}
+	*id = *slot - 1;
 	return 0;
+}
+
+bool pairs_find(const struct pairs *p, struct pair pair, uint32_t *id)
+{
+	uint32_t *slot = p->slots ? find_slot(p, pair) : NULL;
+
+	if (!slot || !*slot)
+		return false;
+	*id = *slot - 1;
+	return true;
 }
 
 void pairs_free(struct pairs *p)

@@ -7,6 +7,7 @@
 #ifndef TACHBPF_PAIRS_H
 #define TACHBPF_PAIRS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct pair {
@@ -24,6 +25,8 @@ struct pairs {
 
 /* 0 or -ENOMEM. */
 int pairs_add(struct pairs *p, struct pair pair, uint32_t *id);
+/* false: it has not been added. */
+bool pairs_find(const struct pairs *p, struct pair pair, uint32_t *id);
 void pairs_free(struct pairs *p);
 
 #endif

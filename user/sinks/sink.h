@@ -41,6 +41,7 @@ struct sink_args {
 	struct compressor *compressor;	/* tach: NULL = no compression; shared, outlives the sink */
 	bool many;			/* several processes will come: tell them apart */
 	size_t frame_bytes;		/* tach: of samples in a zstd frame; 0: as for live capture */
+	bool live;			/* tach: of a recording: weights are time that passed */
 	int journal_fd;			/* tach: > 0: where to keep what recovery needs; the caller's */
 	enum sink_lines lines;		/* formats that take SINK_TAKES_LINES */
 	enum sink_group group;		/* formats that take SINK_TAKES_GROUP; see sink_new() */

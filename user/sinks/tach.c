@@ -33,9 +33,11 @@
 
 /*
  * What events that stand for several samples may add to a file: 3 GiB before
- * compression, seconds of work. Capture's have a weight of one.
+ * compression, seconds of work. Capture has no such limit.
  */
 #define REPEATED_MAX (1ULL << 30)
+/* Fewer go into the thread's run of repeats. */
+#define BULK_MIN 64
 
 struct tach_sink {
 	struct sink sink;
@@ -44,6 +46,7 @@ struct tach_sink {
 	bool broken;		/* a write failed: what is buffered has no place any more */
 	bool begun, ended;
 	enum tach_layout layout;
+	bool live;
 	struct tach_file file;
 	const struct profile_tables *tables;
 	struct profile_meta meta;
@@ -218,6 +221,45 @@ static int put_repeat(struct tach_sink *t, struct tach_thread *th, uint8_t statu
 	return 0;
 }
 
+/*
+ * So many samples more like the thread's last one, each step_us later: what a thread that
+ * sleeps for hours costs. Straight into the buffer, a record for as many as fit.
+ */
+#define BULK_BYTES (16 * 1024)
+static int put_bulk(struct tach_sink *t, const struct event *ev, uint64_t cnt, uint64_t step_us)
+{
+	struct tach_thread *th = tach_threads_find(&t->threads, ev->thread_id, ev->interp_id);
+	uint8_t one[REPEAT_MAX_BYTES], *p;
+	uint64_t n, i;
+	size_t len;
+	int err;
+
+	if (!th || t->sample_cnt + cnt > t->sample_max)
+		return fail(t, th ? -EOVERFLOW : -EINVAL);
+	p = tach_put_varint(one, step_us);
+	*p++ = ev->status;
+	len = p - one;
+	th->time_us += cnt * step_us;
+	t->sample_cnt += cnt;
+	while (cnt) {
+		n = cnt < BULK_BYTES / len ? cnt : BULK_BYTES / len;
+		err = make_room(t);
+		if (!err && buf_reserve(&t->out, ROOM_BYTES + BULK_BYTES))
+			err = fail(t, -ENOMEM);
+		if (err)
+			return err;
+		put_pending(t, th);
+		p = put_header(t->out.data + t->out.len, th, TACH_REPEAT);
+		p = tach_put_varint(p, n);
+		for (i = 0; i < n; i++, p += len)
+			memcpy(p, one, len);
+		t->out.len = p - t->out.data;
+		t->buffered_cnt += n;
+		cnt -= n;
+	}
+	return 0;
+}
+
 static int put_sample(struct tach_sink *t, const struct event *ev)
 {
 	struct tach_thread *th;
@@ -259,11 +301,13 @@ static int tach_event(struct sink *s, const struct event *ev)
 		return fail(t, -EINVAL);
 	if (ev->weight == 1)
 		return put_sample(t, ev);
-	if (ev->weight && ev->weight - 1 > REPEATED_MAX - t->repeated_cnt)
+	if (ev->weight && !t->live && ev->weight - 1 > REPEATED_MAX - t->repeated_cnt)
 		return fail(t, -EOVERFLOW);
 	t->repeated_cnt += ev->weight ? ev->weight - 1 : 0;
 	next = *ev;
 	for (i = 0; i < ev->weight; i++) {
+		if (i && ev->weight - i >= BULK_MIN)
+			return put_bulk(t, ev, ev->weight - i, t->meta.interval_us);
 		err = put_sample(t, &next);
 		if (err)
 			return err;
@@ -314,6 +358,7 @@ static struct sink *tach_open(const struct sink_args *args)
 	t->sink.ops = &sink_tach;
 	t->refuse = -EINVAL;
 	t->layout = args->layout;
+	t->live = args->live;
 	t->flush_bytes = args->frame_bytes > FLUSH_BYTES ? args->frame_bytes : FLUSH_BYTES;
 	err = tach_file_init(&t->file, args);
 	if (err) {

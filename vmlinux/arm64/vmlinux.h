@@ -44,6 +44,7 @@ enum {
 };
 enum bpf_func_id {
 	BPF_FUNC_get_current_task_btf = 158,
+	BPF_FUNC_task_pt_regs = 175,
 };
 
 #ifndef BPF_NO_PRESERVE_ACCESS_INDEX
@@ -154,7 +155,27 @@ struct task_struct {
 	struct signal_struct *signal;
 	const struct cred *cred;
 	struct css_set *cgroups;
+	void *stack;
+	int on_cpu;
 	struct thread_struct thread;
+};
+
+struct pt_regs {
+	u64 regs[31];
+	u64 sp;
+	u64 orig_x0;
+	s32 syscallno;
+};
+
+struct seq_file;
+
+struct bpf_iter_meta {
+	struct seq_file *seq;
+};
+
+struct bpf_iter__task {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
 };
 
 struct bpf_perf_event_data;

@@ -44,6 +44,7 @@ enum {
 };
 enum bpf_func_id {
 	BPF_FUNC_get_current_task_btf = 158,
+	BPF_FUNC_task_pt_regs = 175,
 };
 
 #ifndef BPF_NO_PRESERVE_ACCESS_INDEX
@@ -152,7 +153,27 @@ struct task_struct {
 	struct signal_struct *signal;
 	const struct cred *cred;
 	struct css_set *cgroups;
+	void *stack;
+	int on_cpu;
 	struct thread_struct thread;
+};
+
+struct pt_regs {
+	unsigned long di;
+	unsigned long si;
+	unsigned long orig_ax;
+	unsigned long sp;
+};
+
+struct seq_file;
+
+struct bpf_iter_meta {
+	struct seq_file *seq;
+};
+
+struct bpf_iter__task {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
 };
 
 struct bpf_perf_event_data;

@@ -2,7 +2,8 @@
 /*
  * vmlinux.h - the kernel's types as far as bpf/ uses them, for the host.
  *
- * Shadows vmlinux/<arch>/vmlinux.h when bpf/ is compiled for tests/hostbpf.
+ * Shadows vmlinux/<arch>/vmlinux.h when bpf/ is compiled for tests/hostbpf and for
+ * user/asleep_walk.c.
  */
 #ifndef HOSTBPF_VMLINUX_H
 #define HOSTBPF_VMLINUX_H
@@ -20,6 +21,8 @@ typedef uint32_t u32;
 typedef uint64_t u64;
 typedef int32_t s32;
 typedef int64_t s64;
+
+#define CO_RE
 
 #ifndef __TARGET_ARCH_x86
 #define __TARGET_ARCH_x86
@@ -111,7 +114,9 @@ struct pid {
 };
 
 struct task_struct {
+	unsigned int __state;	/* the first one: kcompat.bpf.h knows it by a name of its own */
 	unsigned int flags;
+	int on_cpu;
 	struct mm_struct *mm;
 	int pid, tgid;
 	unsigned long nvcsw, nivcsw;
@@ -122,7 +127,25 @@ struct task_struct {
 	struct signal_struct *signal;
 	const struct cred *cred;
 	struct css_set *cgroups;
+	void *stack;
 	struct thread_struct thread;
+};
+
+/* Not the one of the kernel's user API. */
+#define pt_regs host_pt_regs
+struct pt_regs {
+	unsigned long di, si, orig_ax, sp;	/* x86 */
+	u64 regs[31], orig_x0;			/* arm64 */
+	s32 syscallno;
+};
+
+struct seq_file;
+struct bpf_iter_meta {
+	struct seq_file *seq;
+};
+struct bpf_iter__task {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
 };
 
 #endif

@@ -9,6 +9,8 @@
 extern bool host_task_btf;
 
 #define bpf_core_enum_value_exists(type, value) host_task_btf
+#define bpf_core_field_exists(field) 1
+#define bpf_core_type_size(type) sizeof(type)
 #define HOST_CORE_READ1(src, a) (src)->a
 #define HOST_CORE_READ2(src, a, b) (src)->a->b
 #define HOST_CORE_READ3(src, a, b, c) (src)->a->b->c

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * bpf_helpers.h - the helpers that bpf/ calls, served by tests/hostbpf/host.c.
+ * bpf_helpers.h - the helpers that bpf/ calls, served by tests/hostbpf/host.c
+ * and by user/asleep_walk.c.
  *
  * A map's size and kind come from its declaration, as libbpf takes them from BTF.
  */
@@ -13,6 +14,7 @@
 #define __uint(name, val) int(*name)[val]
 #define __type(name, val) typeof(val) *name
 #define __noinline __attribute__((noinline))
+#define __weak __attribute__((weak))
 #define barrier() asm volatile("" ::: "memory")
 #define barrier_var(var) asm volatile("" : "+r"(var))
 
@@ -47,6 +49,8 @@ long bpf_probe_read_kernel_str(void *dst, u32 size, const void *addr);
 u64 bpf_get_current_pid_tgid(void);
 u32 bpf_get_smp_processor_id(void);
 u64 bpf_get_current_task(void);
+long bpf_task_pt_regs(struct task_struct *task);
+long bpf_seq_write(struct seq_file *m, const void *data, u32 len);
 struct task_struct *bpf_get_current_task_btf(void);
 
 #endif

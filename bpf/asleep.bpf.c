@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * asleep.bpf.c - which threads of Python processes are off their CPUs already?
+ *
+ * A task iterator, in user space's own context: it tells what the kernel alone knows of
+ * each thread. Its stack user space walks itself: reading another task's memory here may
+ * wait for ever for a page, and not every kernel can.
+ */
+#include "wait_slots.bpf.h"
+
+SEC("?iter/task")
+int on_task(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct raw_asleep a = {};
+	struct wait_slot *slot;
+	struct user_call call;
+	struct py_proc *p;
+	u32 tgid;
+
+	if (!task)
+		return 0;
+	tgid = task->tgid;
+	p = bpf_map_lookup_elem(&py_procs, &tgid);
+	if (!p || p->state != PY_PROC_PYTHON || task->flags & (PF_KTHREAD | PF_EXITING))
+		return 0;
+	a.time_ns = bpf_ktime_get_ns();
+	a.start_ns = task->group_leader->start_boottime;
+	a.thread_pointer = thread_pointer_of(task);
+	a.switches = task->nvcsw + task->nivcsw;
+	a.tgid = tgid;
+	a.tid = task->pid;
+	a.nr_threads = task->signal->nr_threads;
+	a.sysno = RAW_SYSNO_NONE;
+	slot = slot_of(task->pid);
+	if (task->on_cpu || !slot)
+		goto out;
+	a.why = state_of(task) ? WHY_BLOCKED : WHY_RUNNABLE;
+	user_call_of(task, &call);
+	a.sp = call.sp;
+	a.args[0] = call.args[0];
+	a.args[1] = call.args[1];
+	if (call.nr >= 0)
+		a.sysno = call.nr;
+	a.told = slot->tid == (u32)task->pid && slot->out_ns;
+	/* No room: it is shown again with the next read. */
+	if (!bpf_seq_write(ctx->meta->seq, &a, sizeof(a)) && !a.told) {
+		slot->tid = task->pid;
+		slot->wake_ns = a.why == WHY_RUNNABLE ? a.time_ns : 0;
+		slot->untold = 0;
+		slot->out_ns = a.time_ns;
+	}
+	return 0;
+out:
+	bpf_seq_write(ctx->meta->seq, &a, sizeof(a));
+	return 0;
+}

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * mode_wait.bpf.c - a thread leaves its CPU: with which Python stack, and until when?
+ *
+ * Runs in the scheduler, interrupts off, its lock held: no hash map is changed here. The
+ * thread that leaves is still the current one and its memory the one that is read. Of all
+ * other processes' threads nothing is known after one lookup each.
+ */
+#include "pysend.bpf.h"
+#include "pysettle.bpf.h"
+#include "pyunwind.bpf.h"
+#include "wait_slots.bpf.h"
+
+/*
+ * What looking at threads that leave may take of a CPU: an eighth, of which so much can be saved
+ * up. Beyond that user space is told that a thread left, and no more.
+ */
+#define BUDGET_SHARE 8
+#define BUDGET_MAX_NS 5000000
+
+static __always_inline bool has_budget(struct scratch *s, u64 now)
+{
+	u64 since = now - s->budget_at_ns;
+
+	s->budget_ns += since < BUDGET_SHARE * BUDGET_MAX_NS ? since / BUDGET_SHARE : BUDGET_MAX_NS;
+	s->budget_at_ns = now;
+	if (s->budget_ns > BUDGET_MAX_NS)
+		s->budget_ns = BUDGET_MAX_NS;
+	return s->budget_ns > 0;
+}
+
+static __always_inline void spend_budget(struct scratch *s, u64 ns)
+{
+	s->budget_ns -= ns < BUDGET_MAX_NS ? ns : BUDGET_MAX_NS;
+}
+
+/* How looking for a stack ended, as the counters of this program have it. */
+static __always_inline enum counter end_of_wait(enum counter end)
+{
+	switch (end) {
+	case CNT_SAMPLE:
+		return CNT_WAIT;
+	case CNT_RING_FULL:
+		return CNT_WAIT_LOST;
+	case CNT_UNWANTED:
+		return CNT_WAIT_UNWANTED;
+	case CNT_TSTATE_UNREADABLE:
+	case CNT_TSTATE_UNCERTAIN:
+		return CNT_WAIT_UNREADABLE;
+	default:
+		return CNT_WAIT_NOT_PYTHON;
+	}
+}
+
+static __always_inline enum counter walk(struct scratch *s, struct py_proc *p,
+					 const struct user_call *call, u64 now)
+{
+	struct code_cache *cache;
+	enum counter end;
+	u32 zero = 0;
+
+	cache = bpf_map_lookup_elem(&code_caches, &zero);
+	if (!cache)
+		return CNT_TSTATE_UNREADABLE;
+	s->deadline = now + cfg_limit_ns;
+	end = unwind_python(s, p, call->sp, call);
+	if (end == CNT_SAMPLE)
+		send_new_codes(s, cache, p, &s->sample.h);
+	return end;
+}
+
+/* Send what there is to tell of the current thread. */
+static __always_inline enum counter look(struct scratch *s, struct py_proc *p,
+					 struct task_struct *prev, enum raw_why why, u64 now)
+{
+	struct raw_sample *out = &s->sample;
+	bool in_budget = has_budget(s, now);
+	struct user_call call;
+	enum counter end;
+
+	user_call_of(prev, &call);
+	out->h = (struct raw_header){
+		.kind = RAW_WAIT,
+		.why = why,
+		.sysno = call.nr < 0 ? RAW_SYSNO_NONE : call.nr,
+		.tgid = prev->tgid,
+		.time_ns = now,
+		.start_ns = current_start_ns(),
+	};
+	if (in_budget) {
+		end = walk(s, p, &call, now);
+		if (end != CNT_SAMPLE)
+			return end_of_wait(end);
+	} else {
+		count(CNT_WAIT_NOT_LOOKED);
+		if (cfg_need_status)
+			return CNT_WAIT_UNWANTED;
+		out->nframes = 0;
+		out->status = STATUS_UNKNOWN;
+		out->flags = RAW_NOT_LOOKED;
+		out->gc_at = 0;
+		out->interp_id = 0;
+	}
+	return end_of_wait(send_sample(out, bpf_get_current_pid_tgid()));
+}
+
+/* slot: its own, or NULL: what is in it is another's. */
+static __always_inline void send_run(enum raw_kind kind, const struct task_struct *task,
+				     const struct wait_slot *slot)
+{
+	struct raw_run *r = bpf_ringbuf_reserve(&events, sizeof(*r), 0);
+
+	if (!r) {
+		count(CNT_RUN_LOST);
+		return;
+	}
+	r->h = (struct raw_header){
+		.kind = kind,
+		.tgid = task->tgid,
+		.time_ns = bpf_ktime_get_ns(),
+		.start_ns = task->group_leader->start_boottime,
+	};
+	r->tid = task->pid;
+	r->untold = slot ? slot->untold : 0;
+	r->out_ns = slot ? slot->out_ns : 0;
+	r->wake_ns = slot ? slot->wake_ns : 0;
+	bpf_ringbuf_submit(r, wakeup_flags());
+}
+
+/* Is this the process, and can it be walked? */
+static __always_inline bool is_walked(struct py_proc *p, const struct task_struct *task)
+{
+	u64 start_ns = task->group_leader->start_boottime;
+
+	if (!p->start_ns)
+		p->start_ns = start_ns;
+	return p->start_ns == start_ns &&
+	       (p->state == PY_PROC_PYTHON ||
+		(p->state == PY_PROC_ARRIVING && settle(task->tgid) > 0));
+}
+
+static __always_inline void leave(struct py_proc *p, struct task_struct *prev, bool preempt)
+{
+	u32 zero = 0, state = preempt ? 0 : state_of(prev);
+	struct wait_slot *slot = slot_of(prev->pid);
+	u64 now = bpf_ktime_get_ns(), sent_ns = 0;
+	struct scratch *s;
+	enum counter end;
+
+	s = bpf_map_lookup_elem(&scratches, &zero);
+	if (!s || !slot)
+		return;
+	if (prev->flags & PF_EXITING) {
+		if (state & TASK_DEAD)
+			send_run(RAW_THREAD_EXIT, prev, NULL);
+		if (slot->tid == (u32)prev->pid)
+			slot->tid = 0;
+		return;
+	}
+	if (slot->tid != (u32)prev->pid && slot->out_ns)
+		count(CNT_WAIT_SLOT_TAKEN);
+	slot->tid = prev->pid;
+	slot->wake_ns = state ? 0 : now;
+	count(CNT_SWITCH);
+	s->busy = 1;
+	if (!state && !cfg_runnable) {
+		count(CNT_WAIT_UNWANTED);
+	} else {
+		end = look(s, p, prev, state ? WHY_BLOCKED : WHY_RUNNABLE, now);
+		count(end);
+		if (end == CNT_WAIT || end == CNT_WAIT_LOST)
+			sent_ns = now;
+		slot->untold = end == CNT_WAIT_LOST;
+		spend_budget(s, bpf_ktime_get_ns() - now);
+	}
+	slot->out_ns = sent_ns;
+	s->busy = 0;
+}
+
+/* If user space was told that it left, or that is no longer known. */
+static __always_inline void come(const struct task_struct *next)
+{
+	struct wait_slot *slot = slot_of(next->pid);
+
+	if (!slot || !slot->out_ns)
+		return;
+	if (slot->tid != (u32)next->pid) {
+		send_run(RAW_RUN, next, NULL);
+		return;
+	}
+	send_run(RAW_RUN, next, slot);
+	slot->out_ns = 0;
+}
+
+SEC("?tp_btf/sched_switch")
+int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
+{
+	u32 from = prev->tgid, to = next->tgid;
+	struct py_proc *p;
+
+	if (from && !(prev->flags & PF_KTHREAD)) {
+		p = bpf_map_lookup_elem(&py_procs, &from);
+		if (p && p->state != PY_PROC_OTHER && is_walked(p, prev))
+			leave(p, prev, preempt);
+	}
+	if (to && !(next->flags & PF_KTHREAD)) {
+		p = bpf_map_lookup_elem(&py_procs, &to);
+		if (p && p->state == PY_PROC_PYTHON)
+			come(next);
+	}
+	return 0;
+}
+
+/* It can run from now on. Whoever it is: a slot says whether it is one of ours. */
+SEC("?tp_btf/sched_wakeup")
+int BPF_PROG(on_wakeup, struct task_struct *p)
+{
+	struct wait_slot *slot = slot_of(p->pid);
+
+	if (slot && slot->tid == (u32)p->pid && !slot->wake_ns)
+		slot->wake_ns = bpf_ktime_get_ns();
+	return 0;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * pysend.bpf.h - a stack that was walked, into the ring buffer.
+ */
+#ifndef TACHBPF_PYSEND_H
+#define TACHBPF_PYSEND_H
+
+#include "pyscratch.bpf.h"
+
+/* Batches: user space sleeps until enough is waiting, or its own timer fires. */
+static __always_inline u64 wakeup_flags(void)
+{
+	return bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA) >= cfg_wakeup_bytes ?
+		       BPF_RB_FORCE_WAKEUP :
+		       BPF_RB_NO_WAKEUP;
+}
+
+static __always_inline enum counter send_sample(struct raw_sample *sample, u64 pid_tgid)
+{
+	u32 n = sample->nframes;
+	u64 size;
+
+	sample->tid = (u32)pid_tgid;
+	sample->cpu = bpf_get_smp_processor_id();
+	if (sample->flags & RAW_TRUNCATED)
+		count(CNT_TRUNCATED);
+	if (sample->flags & RAW_UNREADABLE)
+		count(CNT_UNREADABLE_FRAME);
+	if (sample->flags & RAW_BROKEN_END)
+		count(CNT_BROKEN_END);
+	if (n > ABI_MAX_FRAMES)
+		n = ABI_MAX_FRAMES;
+	size = sizeof(*sample) - sizeof(sample->frames) + n * sizeof(struct raw_frame);
+	barrier_var(size);
+	if (size > sizeof(*sample))
+		return CNT_RING_FULL;
+	return bpf_ringbuf_output(&events, sample, size, wakeup_flags()) ? CNT_RING_FULL :
+									   CNT_SAMPLE;
+}
+
+#endif

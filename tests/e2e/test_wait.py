@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""The modes that are about waiting, against what threads measured of themselves."""
+import json
+import os
+import select
+import subprocess
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from e2e_fixtures import BY_NAME, FOUND
+from harness import (GIL_REQUESTED, HAS_EXCEPTION, HAS_GIL, MAIN_THREAD, ON_CPU, SYNTHETIC, TIMEOUT, UNKNOWN,
+                     Recording, files, kill, lost, succeeded)
+
+RATE = 999
+SECONDS = 3
+WAITS = ("nap", "read", "poll", "lock")
+FUNCTIONS = {"nap": "wait_nap", "read": "wait_read", "poll": "wait_poll", "lock": "wait_lock",
+             "compute": "compute"}
+# What the C library calls when each of them waits.
+CALLS = {"nap": {"clock_nanosleep", "select", "pselect6", "nanosleep"}, "read": {"read"},
+         "poll": {"poll", "ppoll"}, "lock": {"futex"}}
+ON_A_CPU = "<waiting for a CPU>"
+
+
+class Waiter:
+    """offcpu.py under an interpreter."""
+
+    def __init__(self, interpreter, scratch, *kinds, seconds=SECONDS, cpu=None):
+        self.truth_path = Path(scratch) / f"offcpu-{interpreter.name}-{os.urandom(3).hex()}.json"
+        argv = interpreter.command(Path(scratch) / "targets" / "offcpu.py", self.truth_path,
+                                   seconds, *kinds)
+        if cpu is not None:
+            argv = ["taskset", "-c", str(cpu), *argv]
+        self.process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        text=True, start_new_session=True)
+
+    def __enter__(self):
+        try:
+            self.expect("ready")
+        except BaseException:
+            kill(self.process)
+            raise
+        return self
+
+    def __exit__(self, *_):
+        kill(self.process)
+
+    def expect(self, word):
+        ready, _, _ = select.select([self.process.stdout], [], [], TIMEOUT)
+        assert ready and self.process.stdout.readline().strip() == word
+
+    def go(self):
+        self.process.stdin.write("go\n")
+        self.process.stdin.flush()
+
+    def truth(self):
+        self.expect("done")
+        return json.loads(self.truth_path.read_text())
+
+
+def record(interpreter, scratch, out, oracle, mode, *kinds, seconds=SECONDS, options=(), cpu=None):
+    """(truth, summary, profile) of one process in one mode."""
+    path = out / f"{mode}.tach"
+    with Waiter(interpreter, scratch, *kinds, seconds=seconds, cpu=cpu) as waiter, \
+            Recording(["-p", waiter.process.pid, "-m", mode, "-r", RATE, "-o", path, "--json",
+                       *options]) as recording:
+        recording.wait_recording()
+        waiter.go()
+        truth = waiter.truth()
+        summary = succeeded(recording.stop()).summary
+    profile, = oracle.load(path)
+    return truth, summary, profile
+
+
+def seconds_of(samples):
+    return len(samples) * round(1e6 / RATE) / 1e6
+
+
+def of_thread(profile, thread):
+    """Its samples while it was at work."""
+    begin, end = thread["begin"] * 1e6, thread["end"] * 1e6
+    return [s for s in profile.samples if s.tid == thread["tid"] and begin <= s.time_us < end]
+
+
+def blocked(samples):
+    return [s for s in samples if not s.status & (ON_CPU | GIL_REQUESTED) and s.frames and
+            s.frames[0].func != ON_A_CPU]
+
+
+def close(got, want, share=0.02, floor=0.003):
+    assert abs(got - want) <= max(share * want, floor), f"{got:.4f} s, not {want:.4f} s"
+
+
+def in_function(samples, function):
+    return [s for s in samples if any(f.func == function for f in s.frames)]
+
+
+@pytest.fixture(params=[i.name for i in FOUND])
+def any_interpreter(root, request):
+    return BY_NAME[request.param]
+
+
+def test_wall_sees_every_thread_all_the_time(any_interpreter, scratch, out, oracle):
+    truth, summary, profile = record(any_interpreter, scratch, out, oracle, "wall", *WAITS)
+    assert profile.info["mode"] == 0
+    assert summary["mode"] == "wall" and not lost(summary)
+    for thread in truth["threads"]:
+        samples = of_thread(profile, thread)
+        whole = thread["end"] - thread["begin"]
+        close(seconds_of(samples), whole, 0.02)
+        assert not any(s.status & UNKNOWN for s in samples)
+        function = FUNCTIONS[thread["kind"]]
+        waiting = [s for s in samples if not s.status & ON_CPU]
+        close(seconds_of(in_function(waiting, function)), thread["off"])
+        assert not any(s.status & MAIN_THREAD for s in samples)
+    nap, = [t for t in truth["threads"] if t["kind"] == "nap"]
+    on_cpu = [s for s in of_thread(profile, nap) if s.status & ON_CPU]
+    assert abs(seconds_of(on_cpu) - nap["cpu"]) <= 0.02 * (nap["end"] - nap["begin"])
+    # the main thread stands still in join() meanwhile
+    main = [s for s in profile.samples if s.status & MAIN_THREAD]
+    assert {s.tid for s in main} == {truth["pid"]}
+    assert not any(s.status & ON_CPU for s in main[len(main) // 4:-len(main) // 4])
+
+
+def test_offcpu_names_what_it_is_blocked_in(any_interpreter, scratch, out, oracle):
+    truth, _, profile = record(any_interpreter, scratch, out, oracle, "offcpu", *WAITS)
+    assert not any(s.status & ON_CPU for s in profile.samples)
+    for thread in truth["threads"]:
+        samples = in_function(of_thread(profile, thread), FUNCTIONS[thread["kind"]])
+        # on a busy machine it is without a CPU for some time after what it waited for
+        seconds, most = seconds_of(samples), thread["off"]
+        assert 0.98 * most - thread["starved"] <= seconds <= 1.02 * most
+        leaves = Counter(s.frames[0].func for s in samples)
+        assert all(s.frames[0].file == SYNTHETIC for s in samples)
+        wanted = sum(leaves[f"<blocked in {call}>"] for call in CALLS[thread["kind"]])
+        assert wanted + leaves["<waiting for the GIL>"] >= 0.98 * len(samples), leaves
+
+
+def test_gil_has_holders_and_those_who_wait(any_interpreter, scratch, out, oracle):
+    if any_interpreter.free_threaded:
+        pytest.skip("a free-threaded build: no GIL")
+    truth, _, profile = record(any_interpreter, scratch, out, oracle, "gil", "compute", "compute")
+    assert all(s.status & (HAS_GIL | GIL_REQUESTED) for s in profile.samples)
+    held = 0
+    for thread in truth["threads"]:
+        samples = of_thread(profile, thread)
+        holds = [s for s in samples if s.status & HAS_GIL]
+        waits = seconds_of(in_function([s for s in samples if s.status & GIL_REQUESTED and
+                                        not s.status & ON_CPU], "compute"))
+        assert in_function(holds, "compute")
+        # it computes, or waits for the GIL, or, on a busy machine, for a CPU: for both at once, too
+        whole = thread["end"] - thread["begin"]
+        most = whole - thread["cpu"]
+        assert most - thread["starved"] - 0.02 * most <= waits <= 1.02 * most
+        held += seconds_of(holds) / whole
+    assert 0.9 <= held <= 1.03
+
+
+def test_a_thread_without_a_cpu_is_told_from_one_that_sleeps(python, scratch, out, oracle):
+    cpu = sorted(os.sched_getaffinity(0))[-1]
+    with Waiter(python, scratch, "compute", cpu=cpu) as rival:
+        rival.go()
+        truth, _, profile = record(python, scratch, out, oracle, "wall", "compute", seconds=2,
+                                   cpu=cpu)
+        rival.truth()
+    thread, = truth["threads"]
+    samples = of_thread(profile, thread)
+    whole = thread["end"] - thread["begin"]
+    waits = [s for s in samples if s.frames[0].func == ON_A_CPU]
+    assert not any(s.status & ON_CPU for s in waits)
+    assert thread["starved"] > 0.3 * whole
+    assert abs(seconds_of(waits) - thread["starved"]) <= 0.02 * whole
+    assert seconds_of(blocked(samples)) <= 0.02 * whole
+
+
+def test_threads_that_never_run_are_there(any_interpreter, scratch, out, oracle):
+    truth, summary, profile = record(any_interpreter, scratch, out, oracle, "wall",
+                                     *["idle"] * 20, "nap", seconds=2)
+    spans = []
+    for thread in truth["threads"][:20]:
+        samples = [s for s in profile.samples if s.tid == thread["tid"]]
+        assert samples and {f.func for f in samples[0].frames} >= {"idle"}
+        assert len({(s.status, s.frames) for s in samples}) == 1
+        spans.append(seconds_of(samples))
+    assert min(spans) >= 2 and max(spans) - min(spans) <= 0.1
+    assert summary["switches"]["asleep"] >= 20
+    assert os.path.getsize(profile.path) < 60000
+
+
+def test_exceptions_that_are_handled(any_interpreter, scratch, out, oracle):
+    truth, _, profile = record(any_interpreter, scratch, out, oracle, "exception", "handle",
+                               "nap", seconds=2)
+    handles, nap = truth["threads"]
+    assert profile.info["mode"] == 4
+    assert profile.samples and all(s.status & HAS_EXCEPTION for s in profile.samples)
+    samples = of_thread(profile, handles)
+    close(seconds_of(samples), handles["inside"], 0.03)
+    assert not of_thread(profile, nap)
+
+
+def test_min_wait_leaves_out_short_ones(python, scratch, out, oracle):
+    truth, _, profile = record(python, scratch, out, oracle, "offcpu", "nap", "poll", seconds=2,
+                               options=["--min-wait", "55ms"])
+    nap, poll = truth["threads"]
+    close(seconds_of(of_thread(profile, nap)), nap["off"])
+    assert not in_function(of_thread(profile, poll), "wait_poll")
+
+
+def test_cpython_converts_a_wall_capture(python, scratch, out, oracle):
+    _, _, profile = record(python, scratch, out, oracle, "all", "nap", "compute", seconds=1)
+    assert profile.info["mode"] == 3
+    gecko = json.loads(Path(oracle.replay("gecko", profile.path)).read_text())
+    markers = {gecko["shared"]["stringArray"][n] if "shared" in gecko else n
+               for t in gecko["threads"] for n in t["markers"]["name"]}
+    assert {"Has GIL", "On CPU", "Off CPU"} <= markers, markers
+
+
+def test_cpu_mode_loads_no_scheduler_program(python, scratch, out, oracle):
+    _, summary, profile = record(python, scratch, out, oracle, "cpu", "nap", seconds=1)
+    assert "switches" not in summary and profile.info["mode"] == 1
+    assert all(s.status & ON_CPU for s in profile.samples)

@@ -1,0 +1,530 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Waiting, as threads measured it themselves: by the clock, by the scheduler's account, around each call.
+
+One process of each interpreter plays targets/waits.py, recorded in three modes at the
+same time. Shares are within 2 points, totals within 2 %.
+"""
+import collections
+import concurrent.futures
+import contextlib
+import json
+import select
+import subprocess
+import time
+
+import pytest
+
+from e2e_fixtures import FOUND
+from harness import (GIL_REQUESTED, HAS_GIL, ON_CPU, SYNTHETIC, TIMEOUT, UNKNOWN, Recording,
+                     Target, binary, kill, lost_of_short_lives, succeeded)
+
+RATE = 4999             # threads that run for microseconds need many samples
+PART_S = 1.2
+MODES = ("wall", "gil", "offcpu")
+POINTS = 0.02           # of a share
+TOTAL = 0.02            # of a total
+FLOOR_S = 0.004         # a few samples: what a sum cannot be told from
+# What three recordings take of a switch: by the scheduler's account it is the time of the thread
+# that comes, by the tracepoint's clock it does not run yet.
+SWITCH_S = 10e-6
+BUSY = 0.02             # of its time a thread that mostly sleeps may be kept waiting for a CPU
+TRIES = 2
+A_CPU, THE_GIL = "<waiting for a CPU>", "<waiting for the GIL>"
+CALLS = {"sleep": {"clock_nanosleep", "nanosleep", "select", "pselect6"}, "acquire": {"futex"},
+         "read": {"read"}, "poll": {"poll", "ppoll"}, "select": {"select", "pselect6"},
+         "fsync": {"fsync"}}
+
+
+class Thread:
+    """One thread of one part: what it says, and its samples in each mode."""
+
+    def __init__(self, played, part, truth):
+        self.played, self.part, self.truth = played, part, truth
+        self.name = truth["name"]
+
+    def __repr__(self):
+        return f"{self.part}/{self.name}/{self.truth['tid']}"
+
+    def s(self, key):
+        return self.truth[key + "_ns"] / 1e9
+
+    def samples(self, mode):
+        begin, end = self.truth["start_ns"] / 1e3, self.truth["end_ns"] / 1e3
+        return [s for s in self.played.by_tid[mode].get(self.truth["tid"], ())
+                if begin <= s.time_us < end]
+
+
+class Played:
+    """What one process did, and what three recordings have of it."""
+
+    def __init__(self, interpreter, truth, summaries, profiles, paths):
+        self.interpreter, self.summaries, self.profiles = interpreter, summaries, profiles
+        self.paths = paths
+        self.phase = truth["phases"]["waits"]
+        self.marks = self.phase["marks"]
+        self.by_tid = {mode: {} for mode in MODES}
+        for mode in MODES:
+            for s in profiles[mode].samples:
+                self.by_tid[mode].setdefault(s.tid, []).append(s)
+
+    def threads(self, *parts):
+        return [Thread(self, part, t) for part in parts or self.phase["parts"]
+                for t in self.phase["parts"].get(part, {"threads": ()})["threads"]]
+
+    def named(self, part, name):
+        return [t for t in self.threads(part) if t.name == name]
+
+    @property
+    def missed_s(self):
+        """Ticks that the machine did not deliver, and the summary says so."""
+        return self.seconds(range(self.summaries["wall"]["ticks"]["missed"]))
+
+    @property
+    def disturbed(self):
+        """Others on this machine kept it from running."""
+        return any(t.s("delay") > BUSY * t.s("wall") for t in self.threads("sleep", "queue"))
+
+    def seconds(self, samples):
+        return len(samples) * self.profiles["wall"].info["sample_interval_us"] / 1e6
+
+    def at(self, samples, mark):
+        """Those whose innermost Python frame is at a marked line."""
+        def line(sample):
+            for f in sample.frames:
+                if f.file != SYNTHETIC:
+                    return f.file == self.phase["file"] and f.line
+            return None
+        return [s for s in samples if line(s) in self.marks[mark]]
+
+
+def play(interpreter, scratch, oracle):
+    """The first time that nothing disturbs it, or the last one."""
+    for _ in range(TRIES):
+        played = play_once(interpreter, scratch, oracle)
+        if not played.disturbed:
+            break
+    return played
+
+
+def play_once(interpreter, scratch, oracle):
+    paths = {mode: scratch / f"waits-{interpreter.name}-{mode}.tach" for mode in MODES}
+    recordings = {}
+    with Target(interpreter, scratch, f"waits={PART_S}") as target:
+        try:
+            for mode, path in paths.items():
+                with contextlib.suppress(FileNotFoundError):
+                    path.unlink()
+                recordings[mode] = Recording(["-p", target.pid, "-m", mode, "-r", RATE, "-o", path,
+                                              "--json"])
+            for recording in recordings.values():
+                recording.wait_recording()
+            target.go()
+            truth = target.wait_done()
+            target.leave()
+            summaries = {m: succeeded(r.wait()).summary for m, r in recordings.items()}
+        finally:
+            for recording in recordings.values():
+                kill(recording.process)
+    profiles = dict(zip(MODES, oracle.load(*paths.values())))
+    return Played(interpreter, truth, summaries, profiles, paths)
+
+
+@pytest.fixture(scope="session")
+def hold_so(scratch):
+    """hold.c, which every glibc loads; an older one than ours, too."""
+    so = scratch / "targets" / "hold.so"
+    subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-o", so, so.with_suffix(".c")], check=True)
+    return so
+
+
+@pytest.fixture(scope="session")
+def all_played(request, scratch, oracle, hold_so):
+    """Those that a selected test asks for, two at a time."""
+    wanted = {item.callspec.params.get("played") for item in request.session.items
+              if hasattr(item, "callspec")}
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        yield {i.name: pool.submit(play, i, scratch, oracle) for i in FOUND if i.name in wanted}
+        pool.shutdown(cancel_futures=True)
+
+
+@pytest.fixture(params=[i.name for i in FOUND])
+def played(root, request, all_played):
+    return all_played[request.param].result()
+
+
+@pytest.fixture
+def with_gil(played):
+    if played.interpreter.free_threaded:
+        pytest.skip("a free-threaded build: no GIL")
+    return played
+
+
+@pytest.fixture
+def holding(with_gil):
+    if "convoy" not in with_gil.phase["parts"]:
+        pytest.skip("a build without ctypes, which calls hold.c")
+    return with_gil
+
+
+def is_close(got, want, most=None, slack=0):
+    """Within 2 % of what is wanted, or of a range of it."""
+    most = want if most is None else most
+    return (want - max(TOTAL * want, FLOOR_S) - slack <= got <=
+            most + max(TOTAL * most, FLOOR_S) + slack)
+
+
+def leaf(sample):
+    return sample.frames[0].func if sample.frames else None
+
+
+def runnable(samples):
+    return [s for s in samples if leaf(s) == A_CPU]
+
+
+def wants_gil(samples):
+    return [s for s in samples if s.status & GIL_REQUESTED and not s.status & HAS_GIL]
+
+
+def wrong(checks):
+    """The failed ones of (what, is right, figures...)."""
+    return [(what, *figures) for what, right, *figures in checks if not right]
+
+
+def test_nothing_is_lost_and_nothing_unknown(played):
+    for mode in MODES:
+        assert not lost_of_short_lives(played.summaries[mode]), mode
+        for t in played.threads():
+            unknown = [s for s in t.samples(mode) if s.status & UNKNOWN]
+            assert not unknown, (mode, t, len(unknown), unknown[:2])
+
+
+def test_every_thread_is_seen_all_the_time(played):
+    assert not wrong((t, is_close(played.seconds(t.samples("wall")), t.s("wall"),
+                                  slack=played.missed_s + t.truth["switches"] * SWITCH_S),
+                      played.seconds(t.samples("wall")), t.s("wall")) for t in played.threads())
+
+
+def test_shares(played):
+    """On a CPU, able to run, blocked: of each thread's time."""
+    checks = []
+    for t in played.threads():
+        samples, wall = t.samples("wall"), t.s("wall")
+        on_cpu = played.seconds([s for s in samples if s.status & ON_CPU]) / wall
+        slack = POINTS + t.truth["switches"] * SWITCH_S / wall
+        if slack > 2 * POINTS:
+            continue        # a fast disk: its share is the switches' own
+        checks.append(((t, "on a CPU"), abs(on_cpu - t.s("cpu") / wall) <=
+                       slack + played.missed_s / wall, on_cpu, t.s("cpu") / wall))
+        if wants_gil(samples):
+            continue        # the wait for the GIL ends when it runs, whatever delays that
+        could = played.seconds(runnable(samples)) / wall
+        checks.append(((t, "could run"), abs(could - t.s("delay") / wall) <= slack, could,
+                       t.s("delay") / wall))
+    assert len(checks) >= 12
+    assert not wrong(checks)
+
+
+def test_sleeping_seventy_percent(played):
+    t, = played.named("sleep", "sleeper")
+    samples = t.samples("wall")
+    asleep = played.at([s for s in samples if not s.status & ON_CPU and leaf(s) != A_CPU], "sleep")
+    assert abs(len(asleep) / len(samples) - t.s("blocked") / t.s("wall")) <= POINTS
+
+
+def test_off_cpu_totals(played):
+    """What has nothing to do with the GIL: exactly what the scheduler says was blocked."""
+    checks = []
+    for t in played.threads("sleep", "queue", "blocked"):
+        if t.s("blocked") * TOTAL < t.truth["switches"] * SWITCH_S:
+            continue        # a disk that is so fast: two clocks do not agree on its waits
+        samples = t.samples("offcpu")
+        gil = played.seconds([s for s in samples if leaf(s) == THE_GIL])
+        got = played.seconds(samples) - gil
+        # a wait for the GIL is none of these, but the scheduler's account has it
+        checks.append((t, is_close(got + gil, t.s("blocked"), t.s("blocked") + gil), got, gil,
+                       t.s("blocked")))
+    assert len(checks) >= 9
+    assert not wrong(checks)
+
+
+def test_totals_of_calls(played):
+    """At the line of the call, what was timed around it; less the time until the thread ran."""
+    checks = []
+    for mark, part in (("read", "blocked"), ("poll", "blocked"), ("select", "blocked"),
+                       ("acquire", "queue")):
+        for t in played.threads(part):
+            samples = played.at(t.samples("offcpu"), mark)
+            if samples:
+                checks.append(((t, mark), is_close(played.seconds(samples),
+                                                   t.s("wait") - t.s("delay"), t.s("wait")),
+                               played.seconds(samples), t.s("wait"), t.s("delay")))
+    assert len(checks) == 7
+    assert not wrong(checks)
+
+
+@pytest.mark.parametrize("mark", sorted(CALLS))
+def test_what_it_was_blocked_in(played, mark):
+    part = {"sleep": "sleep", "acquire": "queue"}.get(mark, "blocked")
+    samples = [s for t in played.threads(part) for s in played.at(t.samples("offcpu"), mark)]
+    if mark == "fsync" and played.seconds(samples) < 10 * FLOOR_S:
+        pytest.skip("this disk keeps nobody waiting")
+    wanted = {f"<blocked in {call}>" for call in CALLS[mark]} | {THE_GIL}
+    assert played.seconds(samples) >= 10 * FLOOR_S
+    strange = [s for s in samples if leaf(s) not in wanted]
+    assert len(strange) <= 0.02 * len(samples), (len(samples), {leaf(s) for s in strange})
+
+
+def test_two_threads_fight_for_the_gil(with_gil):
+    threads = with_gil.threads("fight")
+    computed = sum(t.s("cpu") for t in threads)
+    for mode in ("wall", "gil"):
+        ran = [with_gil.seconds([s for s in t.samples(mode)
+                                 if s.status & HAS_GIL and s.status & ON_CPU]) for t in threads]
+        for t, seconds in zip(threads, ran):
+            waits = with_gil.seconds(wants_gil(t.samples(mode)))
+            assert is_close(waits, t.s("blocked"), t.s("blocked") + t.s("delay")), (t, mode, waits)
+            assert (abs(seconds / sum(ran) - t.s("cpu") / computed) <=
+                    POINTS + with_gil.missed_s / computed), (t, mode, ran)
+    # between giving it up and asking for it again one may be without a CPU
+    for t in threads:
+        samples = t.samples("wall")
+        neither = [s for s in samples if not s.status & (HAS_GIL | GIL_REQUESTED)]
+        assert len(runnable(neither)) + 0.02 * len(samples) >= len(neither), t
+
+
+@pytest.mark.parametrize("part,name,mark", [("hold-busy", "wanting", "want"),
+                                            ("hold-asleep", "wanting", "want"),
+                                            ("convoy", "victim", "victim")])
+def test_gil_wait_totals(holding, part, name, mark):
+    checks = []
+    for t in holding.named(part, name):
+        for mode in ("wall", "gil"):
+            got = holding.seconds(holding.at(wants_gil(t.samples(mode)), mark))
+            # C's last clock, or Python's first, may have been late: without a CPU
+            late = holding.seconds(holding.at(runnable(t.samples("wall")), mark))
+            checks.append(((t, mode), is_close(got, t.s("gil_wait") - late, t.s("gil_wait")),
+                           got, late, t.s("gil_wait")))
+    assert not wrong(checks)
+
+
+@pytest.mark.parametrize("part", ["hold-busy", "hold-asleep"])
+def test_who_keeps_the_gil_in_c(holding, part):
+    t, = holding.named(part, part.replace("hold-", "holder_"))
+    for mode in ("wall", "gil"):
+        held = holding.at([s for s in t.samples(mode) if s.status & HAS_GIL], part)
+        assert is_close(holding.seconds(held), t.s("held")), mode
+
+
+# ---- tachbpf gil ----
+
+def gil_of(played, mode, part, *argv):
+    """What tachbpf gil says of one part."""
+    window = played.phase["parts"][part]
+    done = subprocess.run(
+        [binary(), "gil", "--json", "--limit", "0", "--from", "@%.6f" % (window["start_ns"] / 1e9),
+         "--to", "@%.6f" % (window["end_ns"] / 1e9), *argv, played.paths[mode]],
+        capture_output=True, text=True, timeout=TIMEOUT, check=True)
+    process, = json.loads(done.stdout)["processes"]
+    return process
+
+
+def is_at(played, place, mark):
+    return bool(place and place["file"] == played.phase["file"] and
+                place["line"] in played.marks[mark])
+
+
+@pytest.mark.parametrize("mode", ["wall", "gil"])
+@pytest.mark.parametrize("part,holder,waiter", [("hold-busy", "hold-busy", "want"),
+                                                ("hold-asleep", "hold-asleep", "want"),
+                                                ("convoy", "hog", "victim")])
+def test_the_matrix_names_the_lines(holding, mode, part, holder, waiter):
+    said = gil_of(holding, mode, part)
+    of_waiter = [r for r in said["matrix"] if is_at(holding, r["waiter"], waiter)]
+    waited = sum(r["wait_s"] for r in of_waiter)
+    blamed = sum(r["wait_s"] for r in of_waiter if is_at(holding, r["holder"], holder))
+    assert blamed >= 0.9 * waited, (blamed, waited, of_waiter[:4])
+    assert is_at(holding, said["matrix"][0]["holder"], holder)
+    assert is_at(holding, said["matrix"][0]["waiter"], waiter)
+    wanted = sum(t.s("gil_wait") for t in holding.threads(part))
+    late = sum(holding.seconds(holding.at(runnable(t.samples("wall")), waiter))
+               for t in holding.threads(part))
+    assert is_close(waited, wanted - late, wanted), (waited, wanted, late)
+    of_threads = {t["thread"]: t["wait_s"] for t in said["threads"]}
+    for t in holding.threads(part):
+        if t.truth["gil_wait_ns"]:
+            everywhere = holding.seconds(wants_gil(holding.by_tid[mode][t.truth["tid"]]))
+            assert abs(of_threads[t.truth["tid"]] - everywhere) <= 2 * FLOOR_S, t
+
+
+@pytest.mark.parametrize("part,name", [("hold-busy", "holder_busy"),
+                                       ("hold-asleep", "holder_asleep")])
+def test_the_utilisation(holding, part, name):
+    """Half the time: while C holds it, and next to nothing else."""
+    said, (t,) = gil_of(holding, "wall", part), holding.named(part, name)
+    share = t.s("held") / t.s("wall")
+    assert abs(said["utilisation_pct"] / 100 - share) <= 0.04, (said["utilisation_pct"], share)
+    thread, = [x for x in said["threads"] if x["thread"] == t.truth["tid"]]
+    assert is_close(thread["held_s"], t.s("held"), t.s("held") + 0.01)
+
+
+def test_the_summary_says_whether_there_is_a_gil(played):
+    process, = played.summaries["wall"]["processes"]
+    assert process["free_threaded"] is played.interpreter.free_threaded
+
+
+def test_free_threaded_builds_say_so(played):
+    """In a file without a session.json: threads that run at the same time give it away."""
+    if not played.interpreter.free_threaded:
+        pytest.skip("a build with a GIL")
+    said = gil_of(played, "wall", "fight")
+    assert not said["known"] and "free-threaded" in said["reason"] and "wait_s" not in said
+
+
+# ---- starved ----
+
+def test_starved_by_another_process(python, python315, scratch, oracle, hold_so):
+    """Two that want the same CPU: each could run for half of the time, and does not."""
+    out = scratch / "starved"
+    with Target(python, scratch, f"starved={2 * PART_S}", cpu=0) as one, \
+            Target(python315, scratch, f"starved={2 * PART_S}", cpu=0) as two, \
+            Recording(["-p", f"{one.pid},{two.pid}", "-m", "wall", "-r", RATE, "-o", out,
+                       "--json"]) as recording:
+        recording.wait_recording()
+        for target in (one, two):
+            target.go()
+        truths = [target.wait_done() for target in (one, two)]
+        for target in (one, two):
+            target.leave()
+        summary = succeeded(recording.wait()).summary
+    paths = {p["pid"]: out / p["file"] for p in summary["processes"]}
+    for truth in truths:
+        profile, = oracle.load(paths[truth["pid"]])
+        t, = truth["phases"]["starved"]["parts"]["starved"]["threads"]
+        mine = [s for s in profile.samples if s.tid == t["tid"] and
+                t["start_ns"] <= s.time_us * 1000 < t["end_ns"]]
+        seconds = profile.info["sample_interval_us"] / 1e6
+        assert t["delay_ns"] >= 0.3 * t["wall_ns"], "nobody was starved"
+        missed_s = summary["ticks"]["missed"] * seconds
+        assert is_close(len(mine) * seconds, t["wall_ns"] / 1e9, slack=missed_s)
+        assert is_close(len(runnable(mine)) * seconds, t["delay_ns"] / 1e9,
+                        slack=t["switches"] * SWITCH_S)
+        on_cpu = sum(s.status & ON_CPU > 0 for s in mine) * seconds
+        assert abs(on_cpu - t["cpu_ns"] / 1e9) <= POINTS * t["wall_ns"] / 1e9 + missed_s
+
+
+# ---- CPython's own tools ----
+
+def marker_seconds(gecko, thread, name, first_us):
+    """How long a thread's markers of a name last, until the thread ends: CPython ends what is
+    open with the process."""
+    found, = [t for t in gecko["threads"] if int(t["tid"]) == thread.truth["tid"]]
+    begin, end = (thread.truth[key] / 1e6 - first_us / 1e3 for key in ("start_ns", "end_ns"))
+    strings, markers = gecko["shared"]["stringArray"], found["markers"]
+    return sum(max(0, min(b, end) - max(a, begin)) for n, a, b in
+               zip(markers["name"], markers["startTime"], markers["endTime"])
+               if strings[n] == name) / 1e3
+
+
+@pytest.mark.parametrize("played", ["system-3.11", "sid-3.15"], indirect=True)
+def test_cpythons_gecko_timelines(played, oracle):
+    """A wall capture as CPython 3.15 shows it: tracks of the GIL, of CPUs and of waiting."""
+    gecko = json.loads(oracle.replay("gecko", played.paths["wall"]).read_text())
+    first_us = min(s.time_us for s in played.profiles["wall"].samples)
+    checks = []
+
+    def check(thread, name, want, most=None):
+        got = marker_seconds(gecko, thread, name, first_us)
+        checks.append(((thread, name), is_close(got, want, most), got, want))
+
+    for part, name in (("hold-busy", "wanting"), ("hold-asleep", "wanting"), ("convoy", "victim")):
+        for t in played.named(part, name):
+            check(t, "Waiting for GIL", t.s("gil_wait") - t.s("delay"),
+                  t.s("wall") - t.s("cpu"))
+    for part, name in (("hold-busy", "holder_busy"), ("hold-asleep", "holder_asleep")):
+        t, = played.named(part, name)
+        check(t, "Has GIL", t.s("held"), t.s("held") + 0.01)
+    t, = played.named("sleep", "sleeper")
+    check(t, "On CPU", t.s("cpu") - POINTS * t.s("wall"), t.s("cpu") + POINTS * t.s("wall"))
+    check(t, "Off CPU", t.s("blocked"), t.s("wall") - t.s("cpu") + POINTS * t.s("wall"))
+    assert len(checks) == 9
+    assert not wrong(checks)
+
+
+def peer_command(target, mode, path):
+    return ["nsenter", "-t", str(target.pid), "-m", "-r", "-w", "python3.15", "-m",
+            "profiling.sampling", "attach", "--mode", mode, "-a", "-r", "999", "--binary",
+            "-o", str(path), str(target.pid)]
+
+
+def wait_for_files(paths):
+    """A condition is polled: their profilers open them when they begin to sample."""
+    end = time.monotonic() + TIMEOUT
+    while not all(path.exists() for path in paths):
+        assert time.monotonic() < end, "CPython's profilers do not start"
+        select.select([], [], [], 0.01)
+
+
+@pytest.fixture(scope="module")
+def beside(root, scratch, oracle, python315, hold_so):
+    """(truth, {mode: ours}, {mode: theirs}): one process, four profilers, the same time."""
+    theirs = {mode: scratch / f"beside-{mode}.bin" for mode in ("wall", "gil")}
+    ours = {mode: scratch / f"beside-{mode}.tach" for mode in ("wall", "gil")}
+    with contextlib.ExitStack() as stack:
+        target = stack.enter_context(Target(python315, scratch, "threads=4", "waits=1.0"))
+        peers = {}
+        for mode, path in theirs.items():
+            peers[mode] = subprocess.Popen(peer_command(target, mode, path),
+                                           stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                           text=True, start_new_session=True)
+            stack.callback(kill, peers[mode])
+        recordings = [stack.enter_context(Recording(["-p", target.pid, "-m", mode, "-r", 999, "-o",
+                                                     path, "--json"]))
+                      for mode, path in ours.items()]
+        for recording in recordings:
+            recording.wait_recording()
+        wait_for_files(theirs.values())
+        target.go()         # what comes first is for them to look around
+        truth = target.wait_done()
+        target.leave()      # and they end with it
+        for peer in peers.values():
+            _, error = peer.communicate(timeout=TIMEOUT)
+            assert peer.returncode == 0, error
+        for recording in recordings:
+            succeeded(recording.wait())
+    profiles = oracle.load(*ours.values(), *theirs.values())
+    return truth, dict(zip(ours, profiles)), dict(zip(theirs, profiles[2:]))
+
+
+STATES = {HAS_GIL: "has the GIL", GIL_REQUESTED: "wants the GIL", 0: "neither"}
+
+
+def picture(profile, part, only=STATES):
+    """Of a part's samples: which share is in which function and state."""
+    counts = collections.Counter()
+    for s in profile.samples:
+        if part["start_ns"] <= s.time_us * 1000 < part["end_ns"]:
+            function = next((f.func for f in s.frames if f.file != SYNTHETIC), None)
+            state = s.status & HAS_GIL or s.status & GIL_REQUESTED
+            if state in only:
+                counts[function, STATES[state]] += 1
+    total = sum(counts.values())
+    return total, {key: n / total for key, n in counts.items()}
+
+
+@pytest.mark.parametrize("part", ["sleep", "fight", "hold-busy", "hold-asleep", "convoy", "queue"])
+@pytest.mark.parametrize("mode", ["wall", "gil"])
+def test_beside_cpythons_own_profiler(beside, mode, part):
+    """The same picture, as far as both can know: see docs/gil.md for where they differ."""
+    truth, ours, theirs = beside
+    window = truth["phases"]["waits"]["parts"][part]
+    # its mode gil has holders only
+    only = STATES if mode == "wall" else (HAS_GIL,)
+    (mine, here), (others, there) = picture(ours[mode], window, only), picture(theirs[mode],
+                                                                               window, only)
+    if mode == "gil" and max(mine, others) < 100:
+        assert abs(mine - others) < 50
+        return
+    assert min(mine, others) >= 50, (mine, others)
+    apart = {key: (here.get(key, 0), there.get(key, 0)) for key in {*here, *there}
+             if abs(here.get(key, 0) - there.get(key, 0)) > 0.05}
+    assert not apart, (mine, others, apart)

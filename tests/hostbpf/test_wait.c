@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * test_wait.c - threads that leave their CPUs and come back, and those that are away already.
+ */
+#include "world.h"
+
+static struct world w;
+static struct task_struct idle_task;
+
+#define EACH_MINOR(minor) for ((minor) = LAYOUT_MINOR_MIN; (minor) <= LAYOUT_MINOR_MAX; (minor)++)
+
+static void begin(int minor)
+{
+	world_init(&w, minor);
+	host.user_regs.orig_ax = host.user_regs.syscallno = 0;	/* read(2); arm64: io_setup */
+	host.task.stack = NULL;
+}
+
+static void leave(u32 state, bool preempt)
+{
+	host_drop_records();
+	host.task.__state = state;
+	host_on_switch(preempt, &host.task, &idle_task);
+}
+
+static void come(void)
+{
+	host_drop_records();
+	host_on_switch(false, &idle_task, &host.task);
+}
+
+static const void *only_record(u8 kind)
+{
+	int i = 0;
+	const void *r = host_record(kind, &i, NULL);
+
+	assert_non_null(r);
+	return r;
+}
+
+static void test_leaves_and_comes(void **state)
+{
+	const struct raw_sample *s;
+	const struct raw_run *r;
+	u64 out_ns, wake_ns;
+	int minor;
+
+	EACH_MINOR(minor) {
+		begin(minor);
+		world_recurse(&w, 7);
+		leave(1, false);
+		s = only_record(RAW_WAIT);
+		assert_int_equal(s->nframes, 7);
+		assert_int_equal(s->tid, 1001);
+		assert_int_equal(s->h.why, WHY_BLOCKED);
+		assert_int_equal(s->h.sysno, 0);
+		assert_int_equal(s->h.start_ns, 77);
+		assert_int_equal(s->status, STATUS_MAIN_THREAD);
+		out_ns = s->h.time_ns;
+		wake_ns = host.now_ns += 1000;
+		host_on_wakeup(&host.task);
+		host.now_ns += 500;
+		host_on_wakeup(&host.task);	/* it can run already */
+		come();
+		r = only_record(RAW_RUN);
+		assert_int_equal(r->tid, 1001);
+		assert_int_equal(r->out_ns, out_ns);
+		assert_int_equal(r->wake_ns, wake_ns);
+		assert_true(r->h.time_ns > wake_ns);
+		come();		/* told once */
+		assert_int_equal(host.record_cnt, 0);
+	}
+}
+
+static void test_preempted(void **state)
+{
+	const struct raw_sample *s;
+	const struct raw_run *r;
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		begin(13);
+		world_recurse(&w, 3);
+		host.user_regs.orig_ax = host.user_regs.syscallno = -1;
+		leave(i, i);	/* it could run, or is made to leave just before it sleeps */
+		s = only_record(RAW_WAIT);
+		assert_int_equal(s->h.why, WHY_RUNNABLE);
+		assert_int_equal(s->h.sysno, RAW_SYSNO_NONE);
+		come();
+		r = only_record(RAW_RUN);
+		assert_int_equal(r->wake_ns, r->out_ns);
+	}
+}
+
+/* Give the world a GIL; its locks' address. */
+static u64 put_gil(int minor)
+{
+	const u64 gil = 0x2800000;
+
+	host_mem_map(gil, 4096);
+	if (w.img.layout.is_gil)
+		host_mem_put64(W_INTERP + w.img.layout.is_gil, gil);
+	else
+		w.proc.gil = gil;
+	if (minor == 6)
+		w.proc.l.gil_locks = 176;
+	world_put_proc(&w);
+	return gil + w.img.layout.gil_cond;
+}
+
+static u8 status_on_futex(u64 addr, u64 op)
+{
+	host.user_regs.orig_ax = host.user_regs.syscallno = NR_FUTEX;
+	host.user_regs.di = host.user_regs.orig_x0 = addr;
+	host.user_regs.si = host.user_regs.regs[1] = op;
+	leave(1, false);
+	return ((const struct raw_sample *)only_record(RAW_WAIT))->status;
+}
+
+static void test_gil(void **state)
+{
+	u64 locks, end;
+	int minor;
+
+	EACH_MINOR(minor) {
+		begin(minor);
+		world_recurse(&w, 2);
+		locks = put_gil(minor);
+		end = locks + (minor == 6 ? 176 : w.img.layout.gil_locks);
+		assert_int_equal(status_on_futex(locks + 40, 0x89), 8 | STATUS_MAIN_THREAD);
+		assert_int_equal(status_on_futex(locks, 0x80), 8 | STATUS_MAIN_THREAD);
+		assert_int_equal(status_on_futex(end - 4, 0x189), 8 | STATUS_MAIN_THREAD);
+		assert_int_equal(status_on_futex(locks + 40, 0x81), STATUS_MAIN_THREAD);
+		assert_int_equal(status_on_futex(locks - 4, 0x89), STATUS_MAIN_THREAD);
+		assert_int_equal(status_on_futex(end, 0x89), STATUS_MAIN_THREAD);
+		assert_int_equal(status_on_futex(0, 0x89), STATUS_MAIN_THREAD);
+	}
+}
+
+/* 3.15 says so itself, also on a CPU. */
+static void test_gil_requested(void **state)
+{
+	begin(15);
+	world_recurse(&w, 2);
+	host_mem_put32(W_TSTATE + w.img.layout.ts_gil_requested, 1);
+	leave(1, false);
+	assert_int_equal(((const struct raw_sample *)only_record(RAW_WAIT))->status,
+			 STATUS_GIL_REQUESTED | STATUS_MAIN_THREAD);
+	host_tick();
+	assert_int_equal(((const struct raw_sample *)only_record(RAW_SAMPLE))->status,
+			 STATUS_GIL_REQUESTED | STATUS_MAIN_THREAD | STATUS_ON_CPU);
+}
+
+static void test_others(void **state)
+{
+	struct task_struct other = host.task;
+
+	begin(13);
+	world_recurse(&w, 2);
+	host.task.tgid = 4000;		/* not known */
+	leave(1, false);
+	come();
+	assert_int_equal(host_counter(CNT_SWITCH), 0);
+	host.task.tgid = 1001;
+	host.leader.start_boottime++;	/* the pid came back */
+	leave(1, false);
+	assert_int_equal(host_counter(CNT_SWITCH), 0);
+	host.leader.start_boottime--;
+	host.task.flags = PF_KTHREAD;
+	leave(1, false);
+	assert_int_equal(host_counter(CNT_SWITCH), 0);
+	(void)other;
+}
+
+static void test_thread_exit(void **state)
+{
+	begin(13);
+	world_recurse(&w, 2);
+	host.task.flags = PF_EXITING;
+	leave(2, false);
+	assert_int_equal(host.record_cnt, 0);
+	leave(TASK_DEAD, false);
+	assert_int_equal(((const struct raw_run *)only_record(RAW_THREAD_EXIT))->tid, 1001);
+}
+
+static void test_no_stack(void **state)
+{
+	begin(13);
+	leave(1, false);		/* a thread state without a frame */
+	assert_int_equal(host.record_cnt, 0);
+	assert_int_equal(host_counter(CNT_WAIT_NOT_PYTHON), 1);
+	come();
+	assert_int_equal(host.record_cnt, 0);
+}
+
+static void test_ring_full(void **state)
+{
+	const struct raw_run *r;
+
+	begin(13);
+	world_recurse(&w, 2);
+	host.ring_room = 0;
+	leave(1, false);
+	assert_int_equal(host_counter(CNT_WAIT_LOST), 1);
+	host.ring_room = 10;
+	come();		/* tells since when */
+	r = only_record(RAW_RUN);
+	assert_true(r->untold && r->out_ns && r->out_ns < r->h.time_ns);
+	leave(1, false);
+	host.ring_room = 0;
+	come();
+	assert_int_equal(host_counter(CNT_RUN_LOST), 1);
+}
+
+/* Two threads of one slot: neither's wake-up is the other's. */
+static void test_slot_taken(void **state)
+{
+	begin(13);
+	world_recurse(&w, 2);
+	leave(1, false);
+	host.task.pid += WAIT_SLOTS;
+	leave(1, false);
+	assert_int_equal(host_counter(CNT_WAIT_SLOT_TAKEN), 1);
+	host.task.pid -= WAIT_SLOTS;
+	host_on_wakeup(&host.task);
+	come();
+	assert_int_equal(((const struct raw_run *)only_record(RAW_RUN))->out_ns, 0);
+	assert_int_equal(((const struct raw_run *)only_record(RAW_RUN))->wake_ns, 0);
+}
+
+/* A clock that runs away while it looks: soon there is no time left to look. */
+static void test_budget(void **state)
+{
+	const struct raw_sample *s;
+	int i, looked = 0;
+
+	begin(13);
+	world_recurse(&w, 2);
+	host.clock_step_ns = 100000;
+	for (i = 0; i < 100; i++) {
+		leave(1, false);
+		s = only_record(RAW_WAIT);
+		assert_int_equal(s->flags, s->nframes ? 0 : RAW_NOT_LOOKED);
+		looked += s->nframes != 0;
+	}
+	assert_in_range(looked, 1, 99);
+	assert_int_equal(host_counter(CNT_WAIT_NOT_LOOKED), 100 - looked);
+}
+
+static const struct raw_asleep *iterate(void)
+{
+	struct bpf_iter_meta meta = { NULL };
+	struct bpf_iter__task ctx = { &meta, &host.task };
+
+	host_drop_records();
+	on_task(&ctx);
+	return host.record_cnt ? (const void *)host.records[0].data : NULL;
+}
+
+static void test_asleep(void **state)
+{
+	const struct raw_asleep *a;
+	const struct raw_run *r;
+	u64 since;
+
+	begin(13);
+	host.task.__state = 1;
+	host.task.nvcsw = 5;
+	host.ring_room = 0;
+	assert_null(iterate());		/* shown again, and then nobody was told */
+	host.ring_room = 10;
+	a = iterate();
+	assert_int_equal(a->tid, 1001);
+	assert_int_equal(a->why, WHY_BLOCKED);
+	assert_int_equal(a->told, 0);
+	assert_int_equal(a->switches, 5);
+	assert_int_equal(a->thread_pointer, W_TP);
+	since = a->time_ns;
+	a = iterate();
+	assert_int_equal(a->told, 1);
+	come();
+	r = only_record(RAW_RUN);
+	assert_int_equal(r->out_ns, since);
+	host.task.on_cpu = 1;
+	assert_int_equal(iterate()->why, 0);
+	host.task.tgid = 4000;
+	assert_null(iterate());
+}
+
+static int end(void **state)
+{
+	host_free();
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_leaves_and_comes), cmocka_unit_test(test_preempted),
+		cmocka_unit_test(test_gil),	 cmocka_unit_test(test_gil_requested),
+		cmocka_unit_test(test_others),	 cmocka_unit_test(test_thread_exit),
+		cmocka_unit_test(test_no_stack), cmocka_unit_test(test_ring_full),
+		cmocka_unit_test(test_slot_taken), cmocka_unit_test(test_budget),
+		cmocka_unit_test(test_asleep),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, end);
+}

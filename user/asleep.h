@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * asleep.h - threads that were off their CPUs before anybody looked, and may stay so.
+ */
+#ifndef TACHBPF_ASLEEP_H
+#define TACHBPF_ASLEEP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../bpf/abi.h"
+
+struct tachbpf_bpf;
+
+/* How to walk a process now. 0: *proc is filled; else its threads are of no interest. */
+typedef int (*asleep_proc_fn)(void *ctx, uint32_t tgid, uint64_t start_ns, struct py_proc *proc);
+/* A record of a thread, as from the ring buffer. */
+typedef void (*asleep_record_fn)(void *ctx, void *data, size_t len);
+
+struct asleep_counts {
+	uint64_t threads;	/* with a stack */
+	uint64_t moved;		/* that ran meanwhile: they speak for themselves */
+	uint64_t lost;		/* that could not be read in time */
+};
+
+/*
+ * Look at all threads of the processes that proc() wants, and hand on what they wait in.
+ * The scheduler's programs are attached. Takes a second at most. 0 or -errno.
+ */
+int asleep_look(struct tachbpf_bpf *skel, asleep_proc_fn proc, asleep_record_fn record, void *ctx,
+		struct asleep_counts *counts);
+
+#endif

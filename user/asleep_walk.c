@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * asleep_walk.c - bpf/pyunwind, compiled for user space: the thread is what "current" is
+ * in the kernel, its memory is read by process_vm_readv(), and the ring buffer is the caller's.
+ *
+ * One walk at a time. bpf/host has the types and declarations.
+ */
+#include "pysend.bpf.h"
+#include "pyunwind.bpf.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <time.h>
+
+#include "asleep_walk.h"
+
+#define ASLEEP_SENT_SLOTS 65536
+
+const volatile bool cfg_gc = true;
+const volatile unsigned char cfg_need_status = 0;
+const volatile unsigned int cfg_sent_slots = ASLEEP_SENT_SLOTS;
+const volatile unsigned int cfg_wakeup_bytes = 0;
+const volatile unsigned int cfg_codes_bytes = 0xffffffff;
+const volatile unsigned int cfg_limit_ns = 0;
+bool host_task_btf = true;
+struct counters_map counters;
+struct events_map events;
+
+static struct {
+	const struct raw_asleep *who;
+	struct task_struct task;
+	struct signal_struct signal;
+	struct mm_struct mm;
+	u8 *out;
+	size_t room, used;
+} now;
+
+/* ---- what the kernel lends to its programs ---- */
+
+void *host_map_lookup(const struct host_map_def *def, const void *key)
+{
+	static struct scratch scratch;
+	static struct code_cache cache;
+	static struct raw_code code;
+	static u64 counts[CNT_MAX], sent[ASLEEP_SENT_SLOTS];
+
+	if (def->map == &scratches)
+		return &scratch;
+	if (def->map == &code_caches)
+		return &cache;
+	if (def->map == &code_records)
+		return &code;
+	if (def->map == &counters)
+		return counts;
+	if (def->map == &sent_codes)
+		return &sent[*(const u32 *)key & (ASLEEP_SENT_SLOTS - 1)];
+	return NULL;
+}
+
+long bpf_probe_read_user(void *dst, u32 size, const void *addr)
+{
+	struct iovec to = { dst, size }, from = { (void *)addr, size };
+
+	if (process_vm_readv(now.who->tid, &to, 1, &from, 1, 0) == (ssize_t)size)
+		return 0;
+	memset(dst, 0, size);
+	return -1;
+}
+
+long bpf_probe_read_kernel(void *dst, u32 size, const void *addr)
+{
+	memcpy(dst, addr, size);
+	return 0;
+}
+
+u64 bpf_ktime_get_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000000ull + t.tv_nsec;
+}
+
+u64 bpf_get_current_pid_tgid(void)
+{
+	return (u64)now.who->tgid << 32 | now.who->tid;
+}
+
+u32 bpf_get_smp_processor_id(void)
+{
+	return 0;
+}
+
+u64 bpf_get_current_task(void)
+{
+	return (u64)&now.task;
+}
+
+struct task_struct *bpf_get_current_task_btf(void)
+{
+	return &now.task;
+}
+
+/* Its registers came with the task. */
+long bpf_task_pt_regs(struct task_struct *task)
+{
+	abort();
+}
+
+u64 bpf_ringbuf_query(void *ring, u64 flags)
+{
+	return 0;
+}
+
+long bpf_ringbuf_output(void *ring, void *data, u64 size, u64 flags)
+{
+	u32 head[2] = { (u32)size, 0 };
+	size_t padded = (size + 7) & ~7ull;
+
+	if (now.room - now.used < sizeof(head) + padded)
+		return -1;
+	memcpy(now.out + now.used, head, sizeof(head));
+	memcpy(now.out + now.used + sizeof(head), data, size);
+	now.used += sizeof(head) + padded;
+	return 0;
+}
+
+/* ---- */
+
+static void become(const struct raw_asleep *a)
+{
+	now.who = a;
+	now.signal.nr_threads = a->nr_threads;
+	now.mm.start_code = 1;
+	now.task = (struct task_struct){
+		.pid = a->tid,
+		.tgid = a->tgid,
+		.mm = &now.mm,
+		.signal = &now.signal,
+		.thread = { .fsbase = a->thread_pointer, .uw = { .tp_value = a->thread_pointer } },
+	};
+}
+
+size_t asleep_walk(const struct raw_asleep *a, struct py_proc *proc, void *out, size_t room)
+{
+	struct user_call call = {
+		.sp = a->sp,
+		.nr = a->sysno == RAW_SYSNO_NONE ? -1 : a->sysno,
+		.args = { a->args[0], a->args[1] },
+	};
+	u32 zero = 0;
+	struct scratch *s = bpf_map_lookup_elem(&scratches, &zero);
+	struct code_cache *cache = bpf_map_lookup_elem(&code_caches, &zero);
+
+	become(a);
+	now.out = out;
+	now.room = room;
+	now.used = 0;
+	if (unwind_python(s, proc, a->sp, &call) != CNT_SAMPLE)
+		return 0;
+	s->sample.h = (struct raw_header){
+		.kind = RAW_WAIT,
+		.why = a->why,
+		.sysno = a->sysno,
+		.tgid = a->tgid,
+		.time_ns = a->time_ns,
+		.start_ns = a->start_ns,
+	};
+	send_new_codes(s, cache, proc, &s->sample.h);
+	return send_sample(&s->sample, bpf_get_current_pid_tgid()) == CNT_SAMPLE ? now.used : 0;
+}

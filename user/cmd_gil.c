@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * cmd_gil.c - tachbpf gil, and report --by gil: gil.c's results for every process.
+ *
+ * Every profile is run through twice. Conditions on time and process choose samples; those
+ * on thread, status and names choose waits: whoever had the GIL meanwhile is looked for
+ * among all samples. What is shown is gil_json.c's and gil_text.c's.
+ */
+#include "commands.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gil_show.h"
+#include "options.h"
+#include "output.h"
+#include "profile_set.h"
+#include "util.h"
+
+/* What is kept of one profile until it is shown. */
+struct result {
+	const struct profile_file *file;
+	struct profile_meta meta;
+	struct gil *gil;
+	struct gil_rows *rows;
+	struct session_gil exact;
+	struct u64map exact_threads;
+	bool free_threaded, other_format;
+};
+
+struct run {
+	const struct file_options *opts;
+	struct profile_set *set;
+	struct filter_options samples;	/* what of opts->filter chooses samples; owns nothing */
+	struct result **results;
+	size_t result_cnt;
+};
+
+/* ---- what the tables ask ---- */
+
+double gil_seconds(const struct gil_section *s, uint64_t samples)
+{
+	return samples * (s->meta->interval_us / 1e6);
+}
+
+double gil_observed_s(const struct gil_section *s)
+{
+	const struct gil_process *p = s->process;
+
+	if (p->last_us < p->first_us)
+		return 0;
+	/* A sample stands for the time up to the next one. */
+	return (p->last_us - p->first_us) / 1e6 + s->meta->interval_us / 1e6;
+}
+
+double gil_utilisation(const struct gil_section *s, uint64_t held)
+{
+	double observed = gil_observed_s(s);
+	double pct = observed > 0 ? 100 * gil_seconds(s, held) / observed : 0;
+
+	return pct < 100 ? pct : 100;
+}
+
+const char *gil_reason(const struct gil_section *s)
+{
+	static const char *const reasons[] = {
+		[GIL_NOT_RECORDED] = "not recorded: threads that wait for the GIL are only in profiles "
+				     "of modes gil, wall and all (record with --mode gil)",
+		[GIL_NO_GIL] = "a free-threaded Python: it has no GIL that could be waited for",
+		[GIL_NEVER_SEEN] = "no thread had or wanted the GIL: it was idle",
+	};
+
+	return s->known == GIL_KNOWN ? NULL : reasons[s->known];
+}
+
+const char *gil_no_holders(const struct gil_section *s)
+{
+	return gil_holders_known(s->process) ? NULL :
+	       "running threads were not recorded, so who had the GIL is not known";
+}
+
+uint32_t gil_tgid(const struct gil_section *s)
+{
+	return s->process->tgid ? s->process->tgid : s->file->process.tgid;
+}
+
+const char *gil_comm(const struct gil_section *s)
+{
+	return s->process->tgid ? s->process->comm : s->file->process.comm;
+}
+
+const struct gil_exact_thread *gil_exact(const struct gil_section *s, uint64_t thread_id)
+{
+	return s->threads ? u64map_get(s->threads, thread_id) : NULL;
+}
+
+uint32_t gil_shown(const struct gil_report *r, uint32_t cnt)
+{
+	return r->limit && r->limit < cnt ? r->limit : cnt;
+}
+
+/* ---- reading ---- */
+
+static void free_result(struct result *res)
+{
+	struct gil_exact_thread *thread;
+	size_t pos = 0;
+
+	while ((thread = u64map_next(&res->exact_threads, &pos)))
+		free(thread);
+	u64map_free(&res->exact_threads);
+	gil_rows_free(res->rows);
+	gil_free(res->gil);
+	free(res);
+}
+
+static int add_exact_thread(void *ctx, uint64_t thread_id, const char *name,
+			    const struct session_gil *gil)
+{
+	struct result *res = ctx;
+	struct gil_exact_thread *thread;
+	int err;
+
+	if (u64map_get(&res->exact_threads, thread_id))
+		return 0;
+	thread = calloc(1, sizeof(*thread));
+	if (!thread)
+		return -ENOMEM;
+	thread->name = name;
+	thread->gil = *gil;
+	err = u64map_put(&res->exact_threads, thread_id, thread);
+	if (err)
+		free(thread);
+	return err;
+}
+
+/* What was measured is of all waits: it says nothing of a selection. */
+static bool selects_waits(const struct filter_options *f)
+{
+	return f->thread_cnt || f->status_set || f->status_clear || f->from.given || f->to.given ||
+	       f->focus || f->ignore;
+}
+
+static int read_session(struct result *res, const struct run *run)
+{
+	const struct session_file *session = res->file->session;
+
+	if (!session)
+		return 0;
+	res->free_threaded = session_file_free_threaded(session, res->file->name);
+	/* Files of several processes have no numbers of their own. */
+	if (selects_waits(&run->opts->filter) || !res->file->process.tgid)
+		return 0;
+	session_file_gil(session, res->file->name, &res->exact);
+	return session_file_gil_threads(session, res->file->name, add_exact_thread, res);
+}
+
+static int run_twice(struct run *run, struct result *res, struct reader *r)
+{
+	bool quiet = run->set->quiet;
+	int err;
+
+	run->set->filter = &run->samples;
+	err = profile_set_run(run->set, res->file, r, gil_hold_event, res->gil);
+	if (!err)
+		err = gil_holds_done(res->gil);
+	run->set->filter = &run->opts->filter;
+	if (!err) {
+		run->set->quiet = true;		/* of damage has been told */
+		err = profile_set_run(run->set, res->file, r, gil_wait_event, res->gil);
+		run->set->quiet = quiet;
+	}
+	gil_waits_done(res->gil);
+	return err;
+}
+
+static int add_result(struct run *run, struct result *res)
+{
+	struct result **results;
+
+	results = reallocarray(run->results, run->result_cnt + 1, sizeof(*results));
+	if (!results)
+		return -ENOMEM;
+	run->results = results;
+	run->results[run->result_cnt++] = res;
+	return 0;
+}
+
+/* 0: it was said that the profile cannot be used. */
+static bool is_usable(struct run *run, const struct profile_file *file, const struct reader *r)
+{
+	const char *why = NULL;
+
+	if (!reader_tach_info(r))
+		why = "its format says nothing of the GIL: give TACH files";
+	else if (!reader_info(r)->meta.interval_us)
+		why = "it does not say how much time a sample stands for";
+	if (!why)
+		return true;
+	log_error("'%s': %s", file->shown, why);
+	run->set->failed = true;
+	return false;
+}
+
+static int add_profile(void *ctx, const struct profile_file *file, struct reader *r)
+{
+	struct run *run = ctx;
+	struct result *res;
+	int err;
+
+	if (!is_usable(run, file, r))
+		return 0;
+	res = calloc(1, sizeof(*res));
+	if (!res)
+		return -ENOMEM;
+	res->file = file;
+	res->meta = reader_info(r)->meta;
+	res->meta.comm = res->meta.platform = NULL;	/* the reader's */
+	res->gil = gil_new(&res->meta, reader_tables(r), !file->process.tgid);
+	err = res->gil ? read_session(res, run) : -ENOMEM;
+	if (!err)
+		err = run_twice(run, res, r);
+	if (!err) {
+		res->rows = gil_rows_new(res->gil);
+		err = res->rows ? add_result(run, res) : -ENOMEM;
+	}
+	if (err)
+		free_result(res);
+	return err;
+}
+
+/* ---- showing ---- */
+
+static struct gil_section section_of(const struct run *run, size_t order, uint32_t number)
+{
+	const struct result *res = run->results[order];
+	uint32_t cnt;
+	const struct gil_process *p = &gil_processes(res->gil, &cnt)[number];
+
+	return (struct gil_section){
+		.file = res->file, .meta = &res->meta, .gil = res->gil, .rows = res->rows,
+		.process = p, .number = number, .order = order,
+		.known = gil_known(res->gil, p, res->free_threaded),
+		.exact = res->exact, .threads = &res->exact_threads,
+	};
+}
+
+/* The longest waits first; otherwise as they were read. */
+static int compare_sections(const void *a, const void *b)
+{
+	const struct gil_section *x = a, *y = b;
+	double wait_x = x->known == GIL_KNOWN ? gil_seconds(x, x->process->waited) : -1;
+	double wait_y = y->known == GIL_KNOWN ? gil_seconds(y, y->process->waited) : -1;
+
+	if (wait_x != wait_y)
+		return wait_x > wait_y ? -1 : 1;
+	if (x->order != y->order)
+		return x->order < y->order ? -1 : 1;
+	return (x->number > y->number) - (x->number < y->number);
+}
+
+static int print(const struct run *run)
+{
+	struct gil_report r = { .limit = run->opts->limit, .profile_cnt = run->result_cnt };
+	size_t i, all = 0;
+	uint32_t cnt, n;
+	int err = 0;
+
+	for (i = 0; i < run->result_cnt; i++) {
+		gil_processes(run->results[i]->gil, &cnt);
+		all += cnt;
+	}
+	r.sections = calloc(all + 1, sizeof(*r.sections));
+	if (!r.sections)
+		return -ENOMEM;
+	for (i = 0; i < run->result_cnt; i++) {
+		gil_processes(run->results[i]->gil, &cnt);
+		for (n = 0; n < cnt; n++)
+			r.sections[r.section_cnt++] = section_of(run, i, n);
+	}
+	qsort(r.sections, r.section_cnt, sizeof(*r.sections), compare_sections);
+	if (run->opts->json)
+		gil_print_json(&r, run->set);
+	else
+		err = gil_print_text(&r, run->set);
+	free(r.sections);
+	return err;
+}
+
+int gil_run(const struct file_options *opts)
+{
+	struct profile_set set;
+	struct run run = { .opts = opts, .set = &set };
+	int err = profile_set_open(&set, opts->paths, opts->path_cnt, &opts->reader);
+	size_t i;
+
+	if (err)
+		goto out;
+	set.filter = &opts->filter;
+	run.samples = (struct filter_options){
+		.processes = opts->filter.processes, .process_cnt = opts->filter.process_cnt,
+		.from = opts->filter.from, .to = opts->filter.to,
+	};
+	err = profile_set_each(&set, add_profile, &run);
+	if (!err && !run.result_cnt)
+		goto out;	/* none could be used, and it was said of each */
+	if (!err)
+		err = print(&run);
+	if (err)
+		log_error("cannot tell of the GIL: %s", strerror(-err));
+	else
+		err = output_flush_stdout();
+out:
+	if (set.failed)
+		err = -EIO;	/* reported where it happened */
+	for (i = 0; i < run.result_cnt; i++)
+		free_result(run.results[i]);
+	free(run.results);
+	profile_set_free(&set);
+	return err ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * gil_holders.c - see gil_holders.h.
+ *
+ * A profile's samples are in order within a thread only, so nobody can walk all
+ * threads at once: the holders' stretches are kept, sorted once, and searched.
+ * A stretch is a thread's samples at one line, an interval apart, and is short: so
+ * the search may stop soon after it has passed the moment.
+ */
+#include "gil_holders.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define STRETCH_MAX 16		/* samples */
+/* One GIL has far fewer stretches this close together; hostile files stop here. */
+#define LOOK_MAX 1024
+#define FIRST_CAP 256
+/*
+ * One GIL is held by a sample an interval, give or take what clocks of several CPUs differ. Half
+ * as many again, in so many intervals, so many times, is not one GIL.
+ */
+#define CROWD_INTERVALS 64
+#define CROWD_SAMPLES (CROWD_INTERVALS + CROWD_INTERVALS / 2)
+#define CROWD_MIN 4
+
+struct stretch {
+	uint64_t first_us, last_us;
+	uint32_t cnt;		/* samples */
+	uint32_t process, interp_id, thread, line;
+};
+
+struct gil_holders {
+	struct stretch *list;
+	uint32_t cnt, cap;
+	uint64_t tolerance_us;
+	bool one_gil;
+};
+
+struct gil_holders *gil_holders_new(uint64_t tolerance_us, bool one_gil)
+{
+	struct gil_holders *h = calloc(1, sizeof(*h));
+
+	if (!h)
+		return NULL;
+	/* So that sums of it and of times cannot wrap around: 2^40 us are twelve days. */
+	h->tolerance_us = tolerance_us < 1ull << 40 ? tolerance_us : 1ull << 40;
+	h->one_gil = one_gil;
+	return h;
+}
+
+void gil_holders_free(struct gil_holders *h)
+{
+	if (!h)
+		return;
+	free(h->list);
+	free(h);
+}
+
+static uint64_t add_times(uint64_t a, uint64_t b)
+{
+	return a + b < a ? UINT64_MAX : a + b;
+}
+
+static bool goes_on(const struct gil_holders *h, const struct stretch *s,
+		    const struct gil_moment *m)
+{
+	return s->cnt < STRETCH_MAX && s->line == m->line && s->process == m->process &&
+	       m->time_us >= s->last_us && m->time_us - s->last_us <= h->tolerance_us;
+}
+
+int gil_holders_add(struct gil_holders *h, const struct gil_moment *m, uint32_t *open)
+{
+	struct stretch *s = *open ? &h->list[*open - 1] : NULL;
+
+	if (s && goes_on(h, s, m)) {
+		s->last_us = m->time_us;
+		s->cnt++;
+		return 0;
+	}
+	if (h->cnt == GIL_HOLDS_MAX)
+		return -ENOSPC;
+	if (h->cnt == h->cap) {
+		uint32_t cap = h->cap ? h->cap * 2 : FIRST_CAP;
+
+		s = reallocarray(h->list, cap, sizeof(*s));
+		if (!s)
+			return -ENOMEM;
+		h->list = s;
+		h->cap = cap;
+	}
+	h->list[h->cnt] = (struct stretch){ m->time_us, m->time_us, 1, m->process, m->interp_id,
+					    m->thread, m->line };
+	*open = ++h->cnt;
+	return 0;
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct stretch *x = a, *y = b;
+
+	if (x->process != y->process)
+		return x->process < y->process ? -1 : 1;
+	if (x->first_us != y->first_us)
+		return x->first_us < y->first_us ? -1 : 1;
+	return (x->thread > y->thread) - (x->thread < y->thread);
+}
+
+void gil_holders_sort(struct gil_holders *h)
+{
+	if (h->cnt)
+		qsort(h->list, h->cnt, sizeof(*h->list), compare);
+}
+
+/* To the nearest of its samples, which are as good as evenly spaced. */
+static uint64_t distance(const struct stretch *s, uint64_t time_us)
+{
+	uint64_t step, past;
+
+	if (time_us <= s->first_us)
+		return s->first_us - time_us;
+	if (time_us >= s->last_us)
+		return time_us - s->last_us;
+	step = (s->last_us - s->first_us) / (s->cnt - 1);
+	past = step ? (time_us - s->first_us) % step : 0;
+	return past < step - past ? past : step - past;
+}
+
+/* How many stretches begin no later than that, in this process or those before it. */
+static uint32_t count_until(const struct gil_holders *h, uint32_t process, uint64_t time_us)
+{
+	uint32_t low = 0, high = h->cnt;
+
+	while (low < high) {
+		uint32_t mid = low + (high - low) / 2;
+		const struct stretch *s = &h->list[mid];
+
+		if (s->process < process || (s->process == process && s->first_us <= time_us))
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+bool gil_holders_crowded(const struct gil_holders *h, uint32_t process)
+{
+	uint64_t span = h->tolerance_us / 3 * 2 * CROWD_INTERVALS, begin = 0;
+	uint32_t i = process ? count_until(h, process - 1, UINT64_MAX) : 0, crowds = 0, samples = 0, interp_id = 0;
+
+	/* Interpreters may have a GIL each: of a span the first one's is looked at. */
+	for (; i < h->cnt && h->list[i].process == process; i++) {
+		const struct stretch *s = &h->list[i];
+
+		if (!samples || s->first_us - begin >= span) {
+			crowds += samples >= CROWD_SAMPLES;
+			begin = s->first_us;
+			interp_id = s->interp_id;
+			samples = 0;
+		}
+		if (h->one_gil || s->interp_id == interp_id)
+			samples += s->cnt;
+	}
+	return crowds + (samples >= CROWD_SAMPLES) >= CROWD_MIN;
+}
+
+uint32_t gil_holders_find(const struct gil_holders *h, const struct gil_moment *m)
+{
+	uint32_t i = count_until(h, m->process, add_times(m->time_us, h->tolerance_us));
+	uint64_t best = UINT64_MAX, reach = (STRETCH_MAX + 1) * h->tolerance_us;
+	uint32_t line = GIL_NOBODY, looks;
+	bool best_own = false;
+
+	for (looks = 0; i-- > 0 && looks < LOOK_MAX; looks++) {
+		const struct stretch *s = &h->list[i];
+		bool own = h->one_gil || s->interp_id == m->interp_id;
+		uint64_t far;
+
+		if (s->process != m->process || add_times(s->first_us, reach) < m->time_us)
+			break;
+		far = distance(s, m->time_us);
+		if (s->thread == m->thread || far > h->tolerance_us)
+			continue;
+		/* Interpreters may share their GIL or not: another one's holder is second best. */
+		if ((own && !best_own) || (own == best_own && far < best)) {
+			best = far;
+			best_own = own;
+			line = s->line;
+		}
+	}
+	return line;
+}

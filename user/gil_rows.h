@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * gil_rows.h - the results of one profile in the order in which they are shown: those of a process
+ * together, the longest wait first.
+ */
+#ifndef TACHBPF_GIL_ROWS_H
+#define TACHBPF_GIL_ROWS_H
+
+#include "gil.h"
+
+/* Numbers of rows in a list of gil.h. */
+struct gil_order {
+	const uint32_t *ids;
+	uint32_t cnt;
+};
+
+struct gil_interp {
+	uint32_t process, interp_id;
+	uint64_t held, waited;
+};
+
+struct gil_rows;
+
+/* NULL: out of memory. g outlives it. */
+struct gil_rows *gil_rows_new(const struct gil *g);
+void gil_rows_free(struct gil_rows *r);
+
+/* Of one process. Threads that had or wanted the GIL; lines where it was waited for or held. */
+struct gil_order gil_rows_threads(const struct gil_rows *r, uint32_t process);
+struct gil_order gil_rows_lines(const struct gil_rows *r, uint32_t process);
+struct gil_order gil_rows_pairs(const struct gil_rows *r, uint32_t process);
+struct gil_order gil_rows_stacks(const struct gil_rows *r, uint32_t process);
+
+/* Likewise, by number. */
+const struct gil_interp *gil_rows_interps(const struct gil_rows *r, uint32_t process,
+					  uint32_t *cnt);
+
+/* All threads of the process. */
+uint32_t gil_rows_thread_cnt(const struct gil_rows *r, uint32_t process);
+
+#endif

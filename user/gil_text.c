@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * gil_text.c - what tachbpf gil has found, as tables for people.
+ *
+ * Names are hostile and escaped before anything else looks at them. A place is
+ * "file:line function", so that what is cut on a terminal are directories.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gil_show.h"
+#include "profile_text.h"
+
+/* In front of the places: two numbers and the gaps; three of them. */
+#define PAIR_COLUMNS 24
+#define LINE_COLUMNS 36
+#define ALIGN_COLUMNS 60
+/* A terminal's column for places is never narrower, even if lines wrap then. */
+#define PLACE_MIN 16
+
+struct page {
+	const struct gil_report *r;
+	const struct gil_section *s;
+	size_t terminal;	/* columns; 0: it is none */
+};
+
+static double percent(uint64_t part, uint64_t whole)
+{
+	return whole ? 100.0 * part / whole : 0;
+}
+
+/* To be freed; NULL: out of memory. */
+static char *place_text(const struct gil_section *s, uint32_t place)
+{
+	const struct profile_tables *t = gil_tables(s->gil);
+	const struct frame *f = &t->frames[place];
+	const struct string_ref *file = &t->strings[f->file];
+	const struct string_ref *func = &t->strings[f->func];
+	char *name = text_escape(func->data, func->len), *path, *text = NULL;
+	int n;
+
+	if (f->line <= 0)
+		return name;
+	path = text_escape(file->data, file->len);
+	n = name && path ? asprintf(&text, "%s:%d %s", path, f->line, name) : -1;
+	free(name);
+	free(path);
+	return n < 0 ? NULL : text;
+}
+
+static char *line_text(const struct gil_section *s, uint32_t line)
+{
+	uint32_t cnt;
+
+	if (line == GIL_NO_LINE)
+		return strdup("(nobody seen with it)");
+	return place_text(s, gil_lines(s->gil, &cnt)[line].place);
+}
+
+static void print_more(uint32_t cnt, uint32_t shown)
+{
+	if (shown < cnt)
+		printf("  ... %u more; --limit 0 shows all\n", cnt - shown);
+}
+
+/* In seconds; "-" where it is not known. */
+static void print_held(const struct page *p, uint64_t held)
+{
+	if (gil_holders_known(p->s->process))
+		printf("%10.3f  ", gil_seconds(p->s, held));
+	else
+		printf("%10s  ", "-");
+}
+
+static int print_threads(const struct page *p)
+{
+	struct gil_order order = gil_rows_threads(p->s->rows, p->s->number);
+	uint32_t i, cnt, shown = gil_shown(p->r, order.cnt);
+	const struct gil_thread *threads = gil_threads(p->s->gil, &cnt);
+
+	printf("\n%10s  %8s  %10s  %10s  %s\n", "waited s", "share %", "held s", "thread", "name");
+	for (i = 0; i < shown; i++) {
+		const struct gil_thread *t = &threads[order.ids[i]];
+		const struct gil_exact_thread *exact = gil_exact(p->s, t->thread_id);
+		const char *known = exact && exact->name ? exact->name : t->is_main ? "main" : "";
+		char *name = text_escape(known, strlen(known));
+
+		if (!name)
+			return -ENOMEM;
+		printf("%10.3f  %8.2f  ", gil_seconds(p->s, t->waited),
+		       percent(t->waited, p->s->process->waited));
+		print_held(p, t->held);
+		printf("%10llu%s%s", (unsigned long long)t->thread_id, *name ? "  " : "", name);
+		if (exact && exact->gil.known)
+			printf("  measured: %.6f s in %llu waits, the longest %.6f s",
+			       exact->gil.wait_ns / 1e9,
+			       (unsigned long long)exact->gil.waits,
+			       exact->gil.longest_wait_ns / 1e9);
+		printf("\n");
+		free(name);
+	}
+	print_more(order.cnt, shown);
+	return 0;
+}
+
+/* How wide the first of two columns of places is: half of what there is, or what fits. */
+static size_t first_width(const struct page *p, char *const *texts, uint32_t cnt, size_t heading)
+{
+	size_t widest = heading, most = ALIGN_COLUMNS;
+	uint32_t i;
+
+	for (i = 0; i < cnt; i++) {
+		size_t width = text_width(texts[2 * i]);
+
+		widest = width > widest ? width : widest;
+	}
+	if (p->terminal)
+		most = p->terminal > PAIR_COLUMNS + 2 * PLACE_MIN ?
+		       (p->terminal - PAIR_COLUMNS) / 2 : PLACE_MIN;
+	return widest < most ? widest : most;
+}
+
+static void print_pair(const struct page *p, const struct gil_pair *pair, char *const *texts,
+		       size_t width)
+{
+	size_t rest = 0;
+
+	if (p->terminal)
+		rest = p->terminal > PAIR_COLUMNS + width + PLACE_MIN ?
+		       p->terminal - PAIR_COLUMNS - width : PLACE_MIN;
+	printf("%10.3f  %8.2f  ", gil_seconds(p->s, pair->waited),
+	       percent(pair->waited, p->s->process->waited));
+	/* A long one in a pipe moves its line's other place; on a terminal it is cut. */
+	if (!p->terminal && text_width(texts[0]) > width)
+		fputs(texts[0], stdout);
+	else
+		text_print(stdout, texts[0], width, CUT_LEFT, true);
+	printf("  ");
+	text_print(stdout, texts[1], rest, CUT_LEFT, false);
+	printf("\n");
+}
+
+static int print_matrix(const struct page *p)
+{
+	static const char *const headings[] = { "while it was held at", "waited at" };
+	struct gil_order order = gil_rows_pairs(p->s->rows, p->s->number);
+	uint32_t i, shown = gil_shown(p->r, order.cnt);
+	char **texts = calloc(2 * (size_t)shown + 1, sizeof(*texts));
+	int err = texts ? 0 : -ENOMEM;
+	size_t width;
+
+	for (i = 0; !err && i < shown; i++) {
+		struct gil_pair pair = gil_pair(p->s->gil, order.ids[i]);
+
+		texts[2 * i] = line_text(p->s, pair.holder);
+		texts[2 * i + 1] = line_text(p->s, pair.waiter);
+		err = texts[2 * i] && texts[2 * i + 1] ? 0 : -ENOMEM;
+	}
+	if (!err) {
+		width = first_width(p, texts, shown, strlen(headings[0]));
+		printf("\n%10s  %8s  %-*s  %s\n", "waited s", "share %", (int)width, headings[0],
+		       headings[1]);
+		for (i = 0; i < shown; i++) {
+			struct gil_pair pair = gil_pair(p->s->gil, order.ids[i]);
+
+			print_pair(p, &pair, texts + 2 * i, width);
+		}
+		print_more(order.cnt, shown);
+	}
+	for (i = 0; texts && i < 2 * shown; i++)
+		free(texts[i]);
+	free(texts);
+	return err;
+}
+
+static int print_lines(const struct page *p)
+{
+	struct gil_order order = gil_rows_lines(p->s->rows, p->s->number);
+	uint32_t i, cnt, shown;
+	const struct gil_line *lines = gil_lines(p->s->gil, &cnt);
+
+	/* Those behind have nothing to do with waits. */
+	for (i = 0; i < order.cnt; i++)
+		if (!lines[order.ids[i]].waited && !lines[order.ids[i]].blamed)
+			order.cnt = i;
+	shown = gil_shown(p->r, order.cnt);
+	printf("\n%10s  %10s  %10s  %s\n", "waited s", "others s", "held s", "line");
+	for (i = 0; i < shown; i++) {
+		const struct gil_line *l = &lines[order.ids[i]];
+		char *text = place_text(p->s, l->place);
+
+		if (!text)
+			return -ENOMEM;
+		printf("%10.3f  %10.3f  ", gil_seconds(p->s, l->waited),
+		       gil_seconds(p->s, l->blamed));
+		print_held(p, l->held);
+		text_print(stdout, text, p->terminal ? p->terminal - LINE_COLUMNS : 0, CUT_LEFT,
+			   false);
+		printf("\n");
+		free(text);
+	}
+	print_more(order.cnt, shown);
+	return 0;
+}
+
+/* From the outermost function to the line that waits. To be freed; NULL: out of memory. */
+static char *stack_text(const struct gil_section *s, const struct gil_stack *stack)
+{
+	const struct profile_tables *t = gil_tables(s->gil);
+	char *text = NULL, *name;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	uint32_t i;
+
+	if (!out)
+		return NULL;
+	for (i = stack->n; i-- > 0;) {
+		const struct frame *f = &t->frames[stack->places[i]];
+		const struct string_ref *func = &t->strings[f->func];
+
+		name = text_escape(func->data, func->len);
+		fputs(name ? name : "?", out);
+		free(name);
+		if (f->line > 0)
+			fprintf(out, ":%d", f->line);
+		fputs(i ? ";" : "", out);
+	}
+	if (fclose(out)) {
+		free(text);
+		return NULL;
+	}
+	return text;
+}
+
+static int print_stacks(const struct page *p)
+{
+	struct gil_order order = gil_rows_stacks(p->s->rows, p->s->number);
+	uint32_t i, shown = gil_shown(p->r, order.cnt);
+
+	printf("\n%10s  %8s  %s\n", "waited s", "share %", "stack");
+	for (i = 0; i < shown; i++) {
+		struct gil_stack stack = gil_stack(p->s->gil, order.ids[i]);
+		char *text = stack_text(p->s, &stack);
+
+		if (!text)
+			return -ENOMEM;
+		printf("%10.3f  %8.2f  ", gil_seconds(p->s, stack.waited),
+		       percent(stack.waited, p->s->process->waited));
+		text_print(stdout, text, p->terminal ? p->terminal - PAIR_COLUMNS + 2 : 0,
+			   CUT_LEFT, false);
+		printf("\n");
+		free(text);
+	}
+	print_more(order.cnt, shown);
+	return 0;
+}
+
+static void print_left_out(const struct gil_section *s)
+{
+	const struct gil_process *p = s->process;
+
+	if (p->holds_left_out)
+		printf("\nleft out: %.3f s with the GIL, too many changes of line to look for "
+		       "waits meanwhile\n", gil_seconds(s, p->holds_left_out));
+	if (p->pairs_left_out)
+		printf("\nleft out: %.3f s of waits, in too many pairs of lines\n",
+		       gil_seconds(s, p->pairs_left_out));
+	if (p->stacks_left_out)
+		printf("\nleft out: %.3f s of waits, in too many stacks\n",
+		       gil_seconds(s, p->stacks_left_out));
+}
+
+static void print_interps(const struct gil_section *s)
+{
+	uint32_t cnt, i;
+	const struct gil_interp *interps = gil_rows_interps(s->rows, s->number, &cnt);
+
+	if (cnt < 2)
+		return;
+	for (i = 0; i < cnt && i < 64; i++) {
+		printf("  interpreter %u:", interps[i].interp_id);
+		if (gil_holders_known(s->process))
+			printf(" GIL held %.2f %%,", gil_utilisation(s, interps[i].held));
+		printf(" waited for %.3f s\n", gil_seconds(s, interps[i].waited));
+	}
+	if (i < cnt)
+		printf("  ... %u more interpreters\n", cnt - i);
+}
+
+static uint32_t waiting_threads(const struct gil_section *s)
+{
+	struct gil_order order = gil_rows_threads(s->rows, s->number);
+	uint32_t cnt, n = 0;
+	const struct gil_thread *threads = gil_threads(s->gil, &cnt);
+
+	while (n < order.cnt && threads[order.ids[n]].waited)
+		n++;
+	return n;
+}
+
+static int print_title(const struct gil_section *s)
+{
+	const char *comm = gil_comm(s);
+	char *name = comm ? text_escape(comm, strlen(comm)) : NULL;
+
+	if (comm && !name)
+		return -ENOMEM;
+	printf("%s", s->file->shown);
+	if (gil_tgid(s))
+		printf(", pid %u", gil_tgid(s));
+	if (name)
+		printf(" %s", name);
+	printf(": ");
+	free(name);
+	return 0;
+}
+
+static int print_section(struct page *p)
+{
+	const struct gil_section *s = p->s;
+	const char *reason = gil_reason(s), *no_holders = gil_no_holders(s);
+	int err = print_title(s);
+
+	if (err)
+		return err;
+	if (reason) {
+		printf("%s\n", reason);
+		return 0;
+	}
+	if (!no_holders)
+		printf("GIL held %.2f %% of ", gil_utilisation(s, s->process->held));
+	printf("%.2f s, ", gil_observed_s(s));
+	if (s->process->waited)
+		printf("waited for %.3f s by %u of %u threads", gil_seconds(s, s->process->waited),
+		       waiting_threads(s), gil_rows_thread_cnt(s->rows, s->number));
+	else
+		printf("no wait for it among %llu samples",
+		       (unsigned long long)s->process->samples);
+	if (s->exact.known)
+		printf(" (measured: %.6f s in %llu waits)", s->exact.wait_ns / 1e9,
+		       (unsigned long long)s->exact.waits);
+	printf(", %s mode\n", profile_mode_name(s->meta->mode));
+	print_interps(s);
+	if (!s->process->waited)
+		return 0;
+	if (no_holders)
+		printf("  %s\n", no_holders);
+	err = print_threads(p);
+	if (!err)
+		err = print_matrix(p);
+	if (!err)
+		err = print_lines(p);
+	if (!err)
+		err = print_stacks(p);
+	print_left_out(s);
+	return err;
+}
+
+int gil_print_text(const struct gil_report *r, const struct profile_set *set)
+{
+	struct page page = { .r = r, .terminal = text_terminal_width(stdout) };
+	int err = 0;
+	size_t i;
+
+	for (i = 0; !err && i < r->section_cnt; i++) {
+		bool tables = r->sections[i].process->waited && !gil_reason(&r->sections[i]);
+
+		page.s = &r->sections[i];
+		err = print_section(&page);
+		if (tables && i + 1 < r->section_cnt)
+			printf("\n");
+	}
+	return err;
+}

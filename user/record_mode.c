@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * record_mode.c - the table of modes. docs/modes.md says what each is for.
+ *
+ * TACH has no value for offcpu: it is wall clock time, of which only a part is kept.
+ */
+#include "record_mode.h"
+
+#include "bpf/abi.h"
+
+const struct record_mode_def record_modes[RECORD_MODE_CNT] = {
+	[RECORD_CPU] = { .name = "cpu", .header = MODE_CPU, .ticks = true },
+	[RECORD_WALL] = {
+		.name = "wall", .header = MODE_WALL, .ticks = true, .waits = true,
+		.runnable = true, .runnable_frames = true,
+	},
+	[RECORD_OFFCPU] = {
+		.name = "offcpu", .header = MODE_WALL, .waits = true, .wait_frames = true,
+	},
+	[RECORD_GIL] = {
+		.name = "gil", .header = MODE_GIL, .ticks = true, .waits = true, .runnable = true,
+		.need_status = STATUS_HAS_GIL | STATUS_GIL_REQUESTED,
+	},
+	[RECORD_EXCEPTION] = {
+		.name = "exception", .header = MODE_EXCEPTION, .ticks = true, .waits = true,
+		.runnable = true, .need_status = STATUS_HAS_EXCEPTION,
+	},
+	[RECORD_ALL] = {
+		.name = "all", .header = MODE_ALL, .ticks = true, .waits = true,
+		.runnable = true, .runnable_frames = true,
+	},
+};

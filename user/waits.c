@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * waits.c - see waits.h.
+ *
+ * Records can be lost with a full ring buffer. A thread whose return was lost waits until
+ * its next record of any kind; one whose leaving was lost was told with its return
+ * (out_ns): its time goes to the last stack that is known, as UNKNOWN.
+ */
+#include "waits.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "u64map.h"
+
+struct wait_thread {
+	bool out;		/* it is off its CPU */
+	bool known;		/* head is of some record */
+	uint64_t out_ns;	/* since then */
+	uint64_t done_ns;	/* accounted for until then */
+	uint64_t rest_ns[WAIT_KIND_CNT];	/* below an interval */
+	struct raw_head head;
+};
+
+struct waits {
+	struct wait_rules rules;
+	wait_fn fn;
+	void *ctx;
+	struct u64map threads;	/* tid -> struct wait_thread */
+	struct wait_stats stats;
+};
+
+struct waits *waits_new(const struct wait_rules *rules, wait_fn fn, void *ctx)
+{
+	struct waits *w = calloc(1, sizeof(*w));
+
+	if (!w)
+		return NULL;
+	w->rules = *rules;
+	w->fn = fn;
+	w->ctx = ctx;
+	return w;
+}
+
+void waits_free(struct waits *w)
+{
+	struct wait_thread *t;
+	size_t pos = 0;
+
+	if (!w)
+		return;
+	while ((t = u64map_next(&w->threads, &pos)))
+		free(t);
+	u64map_free(&w->threads);
+	free(w);
+}
+
+static struct wait_thread *find(struct waits *w, uint32_t tid)
+{
+	return u64map_get(&w->threads, tid);
+}
+
+static struct wait_thread *find_or_add(struct waits *w, uint32_t tid)
+{
+	struct wait_thread *t = find(w, tid);
+
+	if (t)
+		return t;
+	t = calloc(1, sizeof(*t));
+	if (t && !u64map_put(&w->threads, tid, t))
+		return t;
+	free(t);
+	return NULL;
+}
+
+static void remember(struct wait_thread *t, const struct raw_sample *raw)
+{
+	memcpy(&t->head, raw, sizeof(t->head));
+	t->known = true;
+}
+
+static int add_time(struct waits *w, struct wait_thread *t, enum wait_kind kind, uint64_t from,
+		    uint64_t to)
+{
+	uint64_t interval = w->rules.interval_ns, rest = t->rest_ns[kind], time;
+	struct wait_stretch stretch = { .head = &t->head, .kind = kind };
+
+	if (to <= from || (kind == WAIT_CPU && !w->rules.runnable))
+		return 0;
+	time = rest + (to - from);
+	t->rest_ns[kind] = time % interval;
+	stretch.cnt = time / interval;
+	stretch.time_ns = from + (interval - rest);
+	return stretch.cnt ? w->fn(w->ctx, &stretch) : 0;
+}
+
+/* From what is done to `to`; what is behind wake_ns it could have run. */
+static int account(struct waits *w, struct wait_thread *t, uint64_t to, uint64_t wake_ns)
+{
+	bool gil = t->head.status & STATUS_GIL_REQUESTED;
+	uint64_t from = t->done_ns, woken = wake_ns ? wake_ns : to;
+	int err;
+
+	if (to <= from || to - t->out_ns < w->rules.min_ns)
+		return 0;
+	t->done_ns = to;
+	if (t->head.h.why == WHY_RUNNABLE)
+		woken = from;
+	if (gil && t->head.h.why == WHY_BLOCKED)
+		woken = to;	/* until it runs it does not have it, whoever keeps it from running */
+	woken = woken < from ? from : woken > to ? to : woken;
+	err = add_time(w, t, gil ? WAIT_GIL : WAIT_BLOCKED, from, woken);
+	return err ? err : add_time(w, t, WAIT_CPU, woken, to);
+}
+
+/* A sign of life of one that is thought to wait. */
+static int repair(struct waits *w, struct wait_thread *t, uint64_t now_ns)
+{
+	if (!t->out)
+		return 0;
+	t->out = false;
+	w->stats.repaired++;
+	return account(w, t, now_ns, 0);
+}
+
+int waits_tick(struct waits *w, const struct raw_sample *raw)
+{
+	struct wait_thread *t = find_or_add(w, raw->tid);
+	int err;
+
+	if (!t)
+		return -ENOMEM;
+	err = repair(w, t, raw->h.time_ns);
+	remember(t, raw);
+	return err;
+}
+
+static void begin(struct waits *w, struct wait_thread *t, uint64_t out_ns)
+{
+	t->out = true;
+	t->out_ns = t->done_ns = out_ns;
+	w->stats.waits++;
+}
+
+/*
+ * Nobody has looked: as it was before, as far as one can tell. (Of one that nobody has ever
+ * looked at it is not known whether it is Python's.)
+ */
+static void guess(struct waits *w, struct wait_thread *t, const struct raw_header *h)
+{
+	w->stats.not_looked++;
+	t->head.status = (t->head.status & STATUS_MAIN_THREAD) | STATUS_UNKNOWN;
+	t->head.h = *h;
+}
+
+int waits_leave(struct waits *w, const struct raw_sample *raw)
+{
+	struct wait_thread *t = find_or_add(w, raw->tid);
+	int err;
+
+	if (!t)
+		return -ENOMEM;
+	err = repair(w, t, raw->h.time_ns);
+	if (raw->flags & RAW_NOT_LOOKED) {
+		if (!t->known)
+			return err;
+		guess(w, t, &raw->h);
+	} else {
+		remember(t, raw);
+	}
+	begin(w, t, raw->h.time_ns);
+	return err;
+}
+
+int waits_come(struct waits *w, const struct raw_run *run)
+{
+	struct wait_thread *t = find_or_add(w, run->tid);
+	struct raw_header h = run->h;
+
+	if (!t)
+		return -ENOMEM;
+	if (!t->out) {
+		if (!t->known || !run->untold || run->out_ns >= run->h.time_ns)
+			return 0;
+		h.why = WHY_BLOCKED;
+		h.sysno = RAW_SYSNO_NONE;
+		guess(w, t, &h);
+		begin(w, t, run->out_ns);
+	}
+	t->out = false;
+	return account(w, t, run->h.time_ns, run->wake_ns);
+}
+
+void waits_exit(struct waits *w, uint32_t tid)
+{
+	free(u64map_remove(&w->threads, tid));
+}
+
+int waits_settle(struct waits *w, uint64_t now_ns)
+{
+	struct wait_thread *t;
+	size_t pos = 0;
+	int err = 0;
+
+	while (!err && (t = u64map_next(&w->threads, &pos)))
+		if (t->out)
+			err = account(w, t, now_ns, 0);
+	return err;
+}
+
+void waits_stats(const struct waits *w, struct wait_stats *out)
+{
+	*out = w->stats;
+}
