@@ -399,26 +399,23 @@ _Static_assert(sizeof(struct raw_code) ==
  * Where a process is and whose it is, as the kernel knows it: it may be gone from /proc
  * before anybody can look.
  */
+#define RAW_CGROUPS 14		/* v2 has one hierarchy, v1 has 13 at most */
 struct raw_whence {
-	abi_u64 cgroup;		/* its number in the unified hierarchy               */
-	abi_u64 cgroup_v1;	/* likewise in cfg_cgroup_v1's; 0: there is none       */
+	abi_u64 cgroups[RAW_CGROUPS];	/* mark_of_cgroup() of each it is in, in any order */
+	abi_u32 cgroup_cnt;
 	abi_u32 uid;		/* the effective one, as the host counts             */
 	abi_u32 ns_tgid;	/* in its own pid namespace; 0: the host's               */
+	abi_u32 pad;
 };
-_Static_assert(sizeof(struct raw_whence) == 24, "raw_whence has no hidden padding");
-
-/* Of the hierarchies of v1 the first that there is; user space says (cfg_cgroup_v1). */
-enum cgroup_v1 {
-	CGROUP_V1_NONE, CGROUP_V1_MEMORY, CGROUP_V1_PIDS, CGROUP_V1_DEVICES, CGROUP_V1_CPU,
-	CGROUP_V1_FREEZER,
-};
+_Static_assert(sizeof(struct raw_whence) == 8 * RAW_CGROUPS + 16, "raw_whence is packed");
 
 struct raw_lifecycle {
 	struct raw_header h;	/* RAW_EXIT: the process; RAW_FORK: the child         */
 	abi_u32 parent_tgid;	/* RAW_FORK */
 	abi_u32 known;		/* RAW_FORK: the child inherited an admission          */
 	abi_u64 ident;		/* RAW_FORK: the child's py_proc.ident                 */
-	struct raw_whence whence;	/* RAW_FORK: the child's                     */
+	abi_u32 ns_tgid;	/* RAW_FORK: as raw_whence.ns_tgid                     */
+	abi_u32 elsewhere;	/* RAW_FORK: the child is in other cgroups than its parent */
 };
 
 /* What may be gone from /proc before anybody can look. */
@@ -436,8 +433,8 @@ struct raw_exec {
 	abi_u8 comm[RAW_COMM];
 	abi_u8 command[RAW_COMMAND];
 };
-_Static_assert(sizeof(struct raw_exec) == 24 + 32 + 24 + RAW_COMM + RAW_COMMAND,
-	       "raw_exec is packed");
+_Static_assert(sizeof(struct raw_exec) ==
+	       24 + 32 + sizeof(struct raw_whence) + RAW_COMM + RAW_COMMAND, "raw_exec is packed");
 
 /* Of a new cgroup: its path is known before anything runs in it. */
 #define RAW_CGROUP_PATH 1024	/* one that does not fit is not sent */

@@ -11,7 +11,7 @@
 
 /*
  * Not tp_btf: before 5.16 (bb6728d75611) such a program cannot take a pointer to char. Where
- * cgroups only say which container a process is in, one hierarchy tells as much as all.
+ * cgroups only say which container a process is in, a few hierarchies tell as much as all.
  */
 SEC("?raw_tp/cgroup_mkdir")
 int BPF_PROG(on_cgroup_mkdir, struct cgroup *cg, const char *path)
@@ -20,7 +20,7 @@ int BPF_PROG(on_cgroup_mkdir, struct cgroup *cg, const char *path)
 	struct raw_cgroup *ev;
 	long len;
 
-	if (!cfg_select.cgroups && hierarchy && hierarchy != cfg_cgroup_v1_hierarchy)
+	if (!cfg_select.cgroups && (hierarchy > 63 || !(cfg_hierarchies >> hierarchy & 1)))
 		return 0;
 	ev = bpf_ringbuf_reserve(&events, sizeof(*ev), 0);
 	if (!ev)

@@ -22,8 +22,7 @@ extern const volatile unsigned int cfg_wakeup_bytes; /* wake user space when thi
 extern const volatile unsigned int cfg_codes_bytes; /* no names when more than this is waiting         */
 extern const volatile unsigned int cfg_limit_ns; /* what a sample may take; 0: no limit                */
 extern const volatile bool cfg_self_time; /* measure what samples take                              */
-extern const volatile unsigned int cfg_cgroup_v1; /* enum cgroup_v1                                    */
-extern const volatile unsigned int cfg_cgroup_v1_hierarchy; /* its number; 0: there is none                      */
+extern const volatile unsigned long long cfg_hierarchies; /* new cgroups of these are told of: 1 << number, 0 is v2 */
 extern const volatile struct select_config cfg_select; /* who is to be recorded, of all or those watched */
 
 /* Room for processes that ran since we looked; exits free. 16384 * ~220 bytes. */

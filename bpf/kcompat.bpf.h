@@ -181,29 +181,6 @@ static __always_inline u64 cgroup_id(const struct cgroup *cg)
 	return BPF_CORE_READ(cg, kn, id);
 }
 
-/* Of the cgroup in the unified hierarchy. */
-static __always_inline u64 task_cgroup_id(const struct task_struct *task)
-{
-	return BPF_CORE_READ(task, cgroups, dfl_cgrp, kn, id);
-}
-
-/* A hierarchy's place in css_set.subsys, which differs between kernels; -1: not built in. */
-#define SUBSYS(name)                                                                              \
-	(bpf_core_enum_value_exists(enum cgroup_subsys_id, name) ?                                \
-		 (int)bpf_core_enum_value(enum cgroup_subsys_id, name) :                          \
-		 -1)
-
-/* Likewise in the hierarchy of v1 at this place; 0: there is none. */
-static __always_inline u64 task_cgroup_id_at(const struct task_struct *task, int place)
-{
-	const struct css_set *set = BPF_CORE_READ(task, cgroups);
-	struct cgroup_subsys_state *const *all = &set->subsys[0], *css = NULL;
-
-	if (place < 0 || bpf_probe_read_kernel(&css, sizeof(css), all + place) || !css)
-		return 0;
-	return BPF_CORE_READ(css, cgroup, kn, id);
-}
-
 /* A task's number in its own pid namespace; 0: it is in the host's. */
 static __always_inline u32 task_ns_pid(const struct task_struct *task)
 {

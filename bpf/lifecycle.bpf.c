@@ -119,7 +119,8 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 	else
 		ev.known = 1;
 	ev.ident = copy.ident;
-	note_whence(&ev.whence, child);
+	ev.ns_tgid = task_ns_pid(child);
+	ev.elsewhere = cgroups_of(parent) != cgroups_of(child);
 	send(&ev);
 	return 0;
 }

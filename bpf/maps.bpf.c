@@ -15,8 +15,7 @@ const volatile unsigned int cfg_wakeup_bytes = 0;
 const volatile unsigned int cfg_codes_bytes = 0xffffffff;
 const volatile unsigned int cfg_limit_ns = 0;
 const volatile bool cfg_self_time = false;
-const volatile unsigned int cfg_cgroup_v1 = CGROUP_V1_NONE;
-const volatile unsigned int cfg_cgroup_v1_hierarchy = 0;
+const volatile unsigned long long cfg_hierarchies = 1;
 const volatile struct select_config cfg_select = {};
 
 struct procs_map py_procs SEC(".maps");

@@ -10,29 +10,28 @@
 
 #include "common.bpf.h"
 
-static __always_inline u64 cgroup_v1_id(const struct task_struct *task)
+/* Each hierarchy has one cgroup that the task is in. */
+static __always_inline void note_cgroups(struct raw_whence *out, const struct task_struct *task)
 {
-	switch (cfg_cgroup_v1) {
-	case CGROUP_V1_MEMORY:
-		return task_cgroup_id_at(task, SUBSYS(memory_cgrp_id));
-	case CGROUP_V1_PIDS:
-		return task_cgroup_id_at(task, SUBSYS(pids_cgrp_id));
-	case CGROUP_V1_DEVICES:
-		return task_cgroup_id_at(task, SUBSYS(devices_cgrp_id));
-	case CGROUP_V1_CPU:
-		return task_cgroup_id_at(task, SUBSYS(cpu_cgrp_id));
-	case CGROUP_V1_FREEZER:
-		return task_cgroup_id_at(task, SUBSYS(freezer_cgrp_id));
-	default:
-		return 0;
+	const struct list_head *head = cgroup_list(cgroups_of(task)), *pos = head;
+	const struct cgroup *cg;
+	u32 i;
+
+#pragma clang loop unroll(disable)
+	for (i = 0; i < RAW_CGROUPS; i++) {
+		pos = cgroup_list_next(pos);
+		if (!pos || pos == head)
+			break;
+		cg = cgroup_at(pos);
+		out->cgroups[i] = mark_of_cgroup(cgroup_hierarchy(cg), cgroup_id(cg));
 	}
+	out->cgroup_cnt = i;
 }
 
-/* leader: the process' first thread. */
+/* leader: the process' first thread. out is zeroed. */
 static __always_inline void note_whence(struct raw_whence *out, const struct task_struct *leader)
 {
-	out->cgroup = task_cgroup_id(leader);
-	out->cgroup_v1 = cgroup_v1_id(leader);
+	note_cgroups(out, leader);
 	out->uid = task_euid(leader);
 	out->ns_tgid = task_ns_pid(leader);
 }

@@ -44,6 +44,11 @@ if [ "${1:-build}" = check ]; then
 	have mke2fs || need e2fsprogs
 	[ -e /usr/share/keyrings/debian-archive-keyring.gpg ] || need debian-archive-keyring
 	have chromium || have chromium-browser || have google-chrome || need chromium
+	# containers, made without a network: 90 MB
+	have podman || need podman
+	have conmon || need conmon
+	have runc || need runc
+	/usr/bin/python3 -c 'import yaml' 2>/dev/null || need python3-yaml
 	# programs that embed CPython, and the static library to make some: 15 MB
 	have gdb || need gdb
 	have uwsgi || need uwsgi-core

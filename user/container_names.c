@@ -415,7 +415,7 @@ static const char *option(const char *args, size_t len, const char *a, const cha
  * The arguments of the conmon that is an ancestor of tgid, NUL-separated. Length; 0: none.
  * What is in the container itself may call itself anything: it does not count.
  */
-static size_t conmon_args(const struct lookup *l, char args[CONMON_ARGS_BYTES])
+static size_t conmon_args(const struct lookup *l, char args[CONMON_ARGS_BYTES], pid_t *conmon)
 {
 	struct proc_stat st = { .ppid = l->tgid };
 	struct container its;
@@ -439,9 +439,24 @@ static size_t conmon_args(const struct lookup *l, char args[CONMON_ARGS_BYTES])
 		if (fd >= 0)
 			close(fd);
 		args[n > 0 ? n : 0] = '\0';
+		*conmon = tgid;
 		return n > 0 ? (size_t)n : 0;
 	}
 	return 0;
+}
+
+/* The list of a storage that conmon names, as conmon sees it; else below the host's root. */
+static void read_lists_of(struct lookup *l, pid_t conmon, const char *dir)
+{
+	struct lookup its = *l;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/root", conmon);
+	its.root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (its.root < 0 || !read_lists(&its, dir))
+		read_lists(l, dir);
+	if (its.root >= 0)
+		close(its.root);
 }
 
 /* Its bundle is "<storage>/overlay-containers/<id>/userdata". */
@@ -449,7 +464,8 @@ static bool read_conmon(struct lookup *l)
 {
 	char args[CONMON_ARGS_BYTES], dir[PATH_MAX];
 	const char *cid, *name, *bundle;
-	size_t len = l->tgid ? conmon_args(l, args) : 0;
+	pid_t conmon = 0;
+	size_t len = l->tgid ? conmon_args(l, args, &conmon) : 0;
 	int up;
 
 	cid = option(args, len, "-c", "--cid");
@@ -463,7 +479,7 @@ static bool read_conmon(struct lookup *l)
 		strcpy(dir, bundle);
 		for (up = 0; up < 2 && strrchr(dir, '/'); up++)
 			*strrchr(dir, '/') = '\0';
-		read_lists(l, dir);
+		read_lists_of(l, conmon, dir);
 	}
 	set_runtime(l, "podman");
 	return name;

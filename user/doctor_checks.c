@@ -22,11 +22,13 @@
 #include <unistd.h>
 
 #include "bpf_features.h"
+#include "containers.h"
 #include "precheck.h"
 #include "proc.h"
 #include "util.h"
 
 #define KVER(a, b, c) ((a) << 16 | (b) << 8 | (c))
+#define CAP_DAC_READ_SEARCH_BIT 2
 #define CAP_SYS_PTRACE_BIT 19
 #define CAP_SYS_ADMIN_BIT 21
 #define CAP_SYS_RESOURCE_BIT 24
@@ -34,8 +36,9 @@
 #define CAP_BPF_BIT 39
 /* What the maps of a small machine need; checked where maps count as locked memory. */
 #define MAPS_BYTES (64ull * 1024 * 1024)
-/* fs/proc's number of the first PID namespace (include/linux/proc_ns.h, PROC_PID_INIT_INO) */
-#define FIRST_PID_NS 0xeffffffcu
+
+/* The first cgroup namespace's number (include/linux/proc_ns.h, PROC_CGROUP_INIT_INO) */
+#define FIRST_CGROUP_NS 0xeffffffbu
 
 void finding_set(struct finding *f, enum verdict verdict, const char *fmt, ...)
 {
@@ -287,7 +290,7 @@ static void look_pid_ns(const struct doctor_check *c, struct finding *f)
 
 	if (stat("/proc/self/ns/pid", &st)) {
 		finding_set(f, VERDICT_UNKNOWN, "/proc/self/ns/pid: %s", strerror(errno));
-	} else if (st.st_ino == FIRST_PID_NS) {
+	} else if (!precheck_in_pid_namespace()) {
 		finding_set(f, VERDICT_OK, "the host's");
 	} else {
 		finding_set(f, VERDICT_BAD, "not the host's: process numbers here are not those "
@@ -345,14 +348,60 @@ static void look_nofile(const struct doctor_check *c, struct finding *f)
 	}
 }
 
+static const char *cgroup_layout(void)
+{
+	if (!access("/sys/fs/cgroup/cgroup.controllers", F_OK))
+		return "version 2";
+	if (!access("/sys/fs/cgroup/unified/cgroup.controllers", F_OK))
+		return "hybrid: version 1 with version 2 under unified";
+	return access("/sys/fs/cgroup", F_OK) ? "none mounted" : "version 1, or none";
+}
+
+/* Paths above our own are shown as "..": of pods beside ours the uid is cut off. */
 static void look_cgroup(const struct doctor_check *c, struct finding *f)
 {
-	bool pure = !access("/sys/fs/cgroup/cgroup.controllers", F_OK);
-	bool hybrid = !access("/sys/fs/cgroup/unified/cgroup.controllers", F_OK);
+	struct stat st;
 
-	finding_set(f, VERDICT_OK, "%s", pure ? "version 2" :
-		    hybrid ? "hybrid: version 1 with version 2 under unified" :
-		    access("/sys/fs/cgroup", F_OK) ? "none mounted" : "version 1, or none");
+	if (stat("/proc/self/ns/cgroup", &st) || st.st_ino == FIRST_CGROUP_NS) {
+		finding_set(f, VERDICT_OK, "%s", cgroup_layout());
+		return;
+	}
+	finding_set(f, VERDICT_NOTE, "%s; in a cgroup namespace that is not the host's: "
+		    "containers are known, pods not always", cgroup_layout());
+	finding_fix(f, "run with the host's cgroup namespace (--cgroupns=host) if pods matter");
+}
+
+/* Where runtimes keep what containers are called. */
+static void look_names(const struct doctor_check *c, struct finding *f)
+{
+	static const struct {
+		const char *runtime, *path;
+	} places[] = {
+		{ "docker", "/var/lib/docker/containers" },
+		{ "containerd", "/run/containerd/io.containerd.runtime.v2.task" },
+		{ "podman", "/var/lib/containers/storage" },
+		{ "kubelet", "/var/log/containers" },
+	};
+	char path[128], seen[64] = "", hidden[64] = "";
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(places); i++) {
+		char *list = seen;
+
+		snprintf(path, sizeof(path), "%s%s", container_host_root(), places[i].path);
+		if (access(path, R_OK | X_OK)) {
+			if (errno != EACCES)
+				continue;
+			list = hidden;
+		}
+		snprintf(list + strlen(list), sizeof(seen) - strlen(list), "%s%s",
+			 *list ? ", " : "", places[i].runtime);
+	}
+	finding_set(f, *hidden ? VERDICT_OFF : VERDICT_OK, "%s%s%s%s", *seen ? seen : "none there",
+		    *hidden ? "; may not be read: " : "", hidden,
+		    *hidden ? ": containers have ids only" : "");
+	if (*hidden)
+		finding_fix(f, "give CAP_DAC_READ_SEARCH too");
 }
 
 const struct doctor_check doctor_checks[] = {
@@ -366,6 +415,8 @@ const struct doctor_check doctor_checks[] = {
 	  "sample other users' processes" },
 	{ "rights", "CAP_SYS_PTRACE", look_cap, CAP_SYS_PTRACE_BIT, VERDICT_BAD,
 	  "look into processes" },
+	{ "rights", "CAP_DAC_READ_SEARCH", look_cap, CAP_DAC_READ_SEARCH_BIT, VERDICT_NOTE,
+	  "read other users' files: interpreters, names of containers" },
 	{ "rights", "CAP_SYS_ADMIN", look_cap, CAP_SYS_ADMIN_BIT, VERDICT_NOTE,
 	  "nothing that the others do not give" },
 	{ "rights", "CAP_SYS_RESOURCE", look_cap, CAP_SYS_RESOURCE_BIT, VERDICT_NOTE,
@@ -380,5 +431,6 @@ const struct doctor_check doctor_checks[] = {
 	{ "machine", "locked memory", look_memlock, 0, 0, NULL },
 	{ "machine", "open files", look_nofile, 0, 0, NULL },
 	{ "machine", "cgroups", look_cgroup, 0, 0, NULL },
+	{ "machine", "names of containers", look_names, 0, 0, NULL },
 };
 const size_t doctor_check_cnt = ARRAY_SIZE(doctor_checks);

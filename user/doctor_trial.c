@@ -105,6 +105,8 @@ static void read_logs(struct trial *t, struct tachbpf_bpf *skel, char *logs)
 			continue;	/* it has no log */
 		if (i == t->cnt)
 			break;
+		if (!bpf_program__autoload(prog))
+			continue;
 		snprintf(p->name, sizeof(p->name), "%s", bpf_program__name(prog));
 		p->loaded = bpf_program__fd(prog) >= 0;
 		p->instructions = processed(logs + i++ * LOG_BYTES);

@@ -21,7 +21,7 @@
 /* 1.2 KB each. */
 #define CONTAINERS_MAX 20000
 /* Paths of cgroups that were made and have no process so far; then all are forgotten. */
-#define PATHS_MAX 65536
+#define PATHS_MAX 262144
 /* A runtime may write a name down after the container's first process has begun. */
 #define NAME_TRIES 3
 
@@ -34,53 +34,28 @@ struct entry {
 struct identities {
 	struct u64map by_text;		/* hash of a container's fields -> struct entry */
 	struct u64map by_cgroup;	/* key_of() -> struct entry; &nothing: in none */
-	struct u64map paths;		/* path_key() -> char *: of RAW_CGROUP */
+	struct u64map paths;		/* mark_of_cgroup() -> char * */
 	struct entry nothing;
 	uint64_t beyond;
 	bool scanned;			/* the cgroups there are were added to paths */
-	enum cgroup_v1 v1;
-	int v1_number;
+	uint64_t hierarchies;
 };
 
-/* In the order of preference; a container has a cgroup in each of them. */
-static const struct {
-	const char *name;
-	enum cgroup_v1 v1;
-} hierarchies[] = {
-	{ "memory", CGROUP_V1_MEMORY }, { "pids", CGROUP_V1_PIDS },
-	{ "devices", CGROUP_V1_DEVICES }, { "cpu", CGROUP_V1_CPU },
-	{ "freezer", CGROUP_V1_FREEZER },
-};
-
-/* "4:cpu,cpuacct:/path" has the hierarchy of that name? Its number, else 0. */
-static int number_in_line(const char *line, const char *name)
+/* All that there are: not every container has a cgroup in each of v1's. */
+static void find_hierarchies(struct identities *ids)
 {
-	size_t len = strlen(name), n;
-	const char *p = strchr(line, ':');
-
-	for (p = p ? p + 1 : ""; *p && *p != ':'; p += n + (p[n] == ',')) {
-		n = strcspn(p, ",:");
-		if (n == len && !strncmp(p, name, len))
-			return atoi(line);
-	}
-	return 0;
-}
-
-static void find_hierarchy(struct identities *ids)
-{
+	FILE *f = fopen("/proc/self/cgroup", "re");
 	char line[4096];
-	size_t i;
-	FILE *f;
+	int number;
 
-	for (i = 0; !ids->v1_number && i < ARRAY_SIZE(hierarchies); i++) {
-		f = fopen("/proc/self/cgroup", "re");
-		while (f && !ids->v1_number && fgets(line, sizeof(line), f))
-			ids->v1_number = number_in_line(line, hierarchies[i].name);
-		if (f)
-			fclose(f);
-		if (ids->v1_number)
-			ids->v1 = hierarchies[i].v1;
+	ids->hierarchies = 1;
+	while (f && fgets(line, sizeof(line), f)) {
+		number = atoi(line);
+		if (number > 0 && number < 64)
+			ids->hierarchies |= 1ull << number;
 	}
+	if (f)
+		fclose(f);
 }
 
 struct identities *identities_new(void)
@@ -88,7 +63,7 @@ struct identities *identities_new(void)
 	struct identities *ids = calloc(1, sizeof(*ids));
 
 	if (ids)
-		find_hierarchy(ids);
+		find_hierarchies(ids);
 	return ids;
 }
 
@@ -118,10 +93,9 @@ void identities_free(struct identities *ids)
 	free(ids);
 }
 
-enum cgroup_v1 identities_hierarchy(const struct identities *ids, int *number)
+uint64_t identities_hierarchies(const struct identities *ids)
 {
-	*number = ids->v1_number;
-	return ids->v1;
+	return ids->hierarchies;
 }
 
 uint64_t identities_beyond(const struct identities *ids)
@@ -167,11 +141,15 @@ static void find_names(struct entry *e, pid_t tgid)
 	e->named = !container_names(&e->container, container_host_root(), tgid);
 }
 
+/* A process that ends is in the root's cgroups before it is gone: that says nothing. */
 static struct entry *entry_of_pid(struct identities *ids, pid_t tgid, int *err)
 {
 	struct container c;
+	struct proc_stat st;
 
 	*err = container_of_pid(tgid, &c);
+	if (proc_stat(tgid, &st) || st.ended || st.exiting)
+		*err = -ESRCH;
 	return *err ? NULL : intern(ids, &c);
 }
 
@@ -203,22 +181,23 @@ void identity_of_pid(struct identities *ids, pid_t tgid, struct identity *out)
 
 /* ---- by number ---- */
 
+/* All of its cgroups, in whatever order. */
 static uint64_t key_of(const struct raw_whence *w)
 {
-	return hash_u64(w->cgroup) ^ hash_u64(w->cgroup_v1 + (1ull << 63));
-}
+	uint32_t i, cnt = w->cgroup_cnt < RAW_CGROUPS ? w->cgroup_cnt : RAW_CGROUPS;
+	uint64_t key = 0;
 
-static uint64_t path_key(uint64_t id, bool unified)
-{
-	return hash_u64(id * 2 + unified);
+	for (i = 0; i < cnt; i++)
+		key += hash_u64(w->cgroups[i] + 1);
+	return key;
 }
 
 static void add_path(struct identities *ids, uint32_t hierarchy, uint64_t id, const char *text)
 {
-	uint64_t key = path_key(id, !hierarchy);
+	uint64_t key = mark_of_cgroup(hierarchy, id);
 	char *path, *old;
 
-	if (hierarchy && hierarchy != (uint32_t)ids->v1_number)
+	if (hierarchy > 63 || !(ids->hierarchies >> hierarchy & 1))
 		return;
 	if (ids->paths.cnt >= PATHS_MAX)
 		free_paths(ids);
@@ -251,25 +230,45 @@ static void scan(struct identities *ids)
 	cgroups_free(all);
 }
 
-/* From the paths of cgroups: whichever says more. */
-static struct entry *entry_of_paths(struct identities *ids, const struct raw_whence *w)
+/* From the paths of its cgroups: whichever says more. false: none of them is known. */
+static bool entry_of_paths(struct identities *ids, const struct raw_whence *w, struct entry **out)
 {
-	const char *unified = u64map_get(&ids->paths, path_key(w->cgroup, true));
-	const char *v1 = w->cgroup_v1 ? u64map_get(&ids->paths, path_key(w->cgroup_v1, false)) :
-					NULL;
-	char text[2 * RAW_CGROUP_PATH + 16];
+	uint32_t i, cnt = w->cgroup_cnt < RAW_CGROUPS ? w->cgroup_cnt : RAW_CGROUPS;
+	struct buf text = { 0 };
 	struct container c;
-	int len;
+	const char *path;
 
-	if (!unified && !v1 && !ids->scanned) {
-		scan(ids);
-		return entry_of_paths(ids, w);
+	for (i = 0; i < cnt; i++) {
+		path = u64map_get(&ids->paths, w->cgroups[i]);
+		if (path && (buf_add(&text, "0::", 3) || buf_add(&text, path, strlen(path)) ||
+			     buf_add(&text, "\n", 1)))
+			break;
 	}
-	len = snprintf(text, sizeof(text), "1:v1:%s\n0::%s\n", v1 ? v1 : "/",
-		       unified ? unified : "/");
-	if (container_of_cgroup_file(text, (size_t)len, &c))
-		return NULL;
-	return intern(ids, &c);
+	*out = NULL;
+	if (text.len && !container_of_cgroup_file((char *)text.data, text.len, &c))
+		*out = intern(ids, &c);
+	buf_free(&text);
+	return text.len;
+}
+
+static struct entry *entry_of_gone(struct identities *ids, const struct raw_whence *w)
+{
+	struct entry *e;
+
+	if (!entry_of_paths(ids, w, &e) && !ids->scanned) {
+		scan(ids);
+		entry_of_paths(ids, w, &e);
+	}
+	return e;
+}
+
+static void remember(struct identities *ids, uint64_t key, struct entry *e)
+{
+	if (ids->by_cgroup.cnt >= PATHS_MAX) {
+		u64map_free(&ids->by_cgroup);
+		memset(&ids->by_cgroup, 0, sizeof(ids->by_cgroup));
+	}
+	u64map_put(&ids->by_cgroup, key, e ? e : &ids->nothing);
 }
 
 void identity_of_whence(struct identities *ids, pid_t tgid, const struct raw_whence *whence,
@@ -282,16 +281,11 @@ void identity_of_whence(struct identities *ids, pid_t tgid, const struct raw_whe
 	*out = (struct identity){ .uid = whence->uid, .ns_tgid = (pid_t)whence->ns_tgid };
 	if (!e) {
 		e = entry_of_pid(ids, tgid, &err);
-		/* Gone, or in a namespace of its own only, which is not the cgroup's. */
-		if (err == -ESRCH || (e && !strcmp(e->container.runtime, "pidns"))) {
-			e = err ? entry_of_paths(ids, whence) : e;
-		} else if (e || err == -ENOENT) {
-			if (ids->by_cgroup.cnt >= PATHS_MAX) {
-				u64map_free(&ids->by_cgroup);
-				memset(&ids->by_cgroup, 0, sizeof(ids->by_cgroup));
-			}
-			u64map_put(&ids->by_cgroup, key, e ? e : &ids->nothing);
-		}
+		if (err == -ESRCH)
+			e = entry_of_gone(ids, whence);
+		/* A pid namespace of its own is not its cgroups'. */
+		else if (!e || strcmp(e->container.runtime, "pidns"))
+			remember(ids, key, e);
 	}
 	/* In a cgroup that says nothing, but in a pid namespace: which, only /proc knows. */
 	if (e == &ids->nothing && whence->ns_tgid)

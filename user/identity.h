@@ -41,11 +41,8 @@ void identity_of_whence(struct identities *ids, pid_t tgid, const struct raw_whe
 /* The kernel's record of a new cgroup: processes in it may be gone before we look. */
 void identities_cgroup(struct identities *ids, const struct raw_cgroup *raw);
 
-/*
- * Which hierarchy of v1 tells containers apart, and its number, as cfg_cgroup_v1 wants
- * them. CGROUP_V1_NONE and 0 where there is the unified one only.
- */
-enum cgroup_v1 identities_hierarchy(const struct identities *ids, int *number);
+/* The hierarchies that tell containers and units, as cfg_hierarchies wants them. */
+uint64_t identities_hierarchies(const struct identities *ids);
 
 /* "container": null or an object, "unit"; c: NULL if it is in neither, or in several. */
 void container_json(struct json *j, const struct container *c);

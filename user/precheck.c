@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -109,9 +110,31 @@ static int check_kernel(bool ignore_bugs)
 	return 0;
 }
 
+/* include/linux/proc_ns.h, PROC_PID_INIT_INO: the number of the first one, always */
+#define FIRST_PID_NS 0xeffffffcu
+
+bool precheck_in_pid_namespace(void)
+{
+	struct stat st;
+
+	return !stat("/proc/self/ns/pid", &st) && st.st_ino != FIRST_PID_NS;
+}
+
+static int check_pid_namespace(void)
+{
+	if (!precheck_in_pid_namespace())
+		return 0;
+	log_error("this is a container with a pid namespace of its own: its process numbers are not "
+		  "those that the kernel samples. Run it on the host, or with the host's pid namespace "
+		  "(docker or podman run --pid=host, Kubernetes hostPID: true)");
+	return -ENOTSUP;
+}
+
 int precheck_record(bool ignore_kernel_bugs)
 {
-	int err = check_caps();
+	int err = check_pid_namespace();
 
+	if (!err)
+		err = check_caps();
 	return err ? err : check_kernel(ignore_kernel_bugs);
 }

@@ -27,4 +27,7 @@ unsigned int precheck_kernel_version(const char *release, const char *version);
 /* May a BPF program that reads user memory from a perf event freeze this kernel? */
 bool precheck_kernel_can_freeze(unsigned int kernel_version);
 
+/* In a pid namespace that is not the host's: the kernel's process numbers mean nothing here. */
+bool precheck_in_pid_namespace(void);
+
 #endif

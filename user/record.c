@@ -16,6 +16,7 @@
 #include "identity.h"
 #include "options.h"
 #include "precheck.h"
+#include "privileges.h"
 #include "recording.h"
 #include "session.h"
 #include "spawn.h"
@@ -184,10 +185,15 @@ static int select_processes(struct record *r)
 
 static int start(struct record *r)
 {
-	int err = session_start(r->session);
+	int err = session_start(r->session), dropped;
 
-	if (err || !r->opts->command)
+	if (err)
 		return err;
+	dropped = privileges_drop();
+	if (dropped)
+		log_debug("capabilities are kept: %s", strerror(-dropped));
+	if (!r->opts->command)
+		return 0;
 	err = spawn_go(&r->child);
 	if (err)
 		log_error("cannot run %s: %s", r->opts->command[0], strerror(-err));

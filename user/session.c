@@ -212,10 +212,11 @@ static void take_fork(struct session *s, const struct raw_lifecycle *ev)
 		.py = *process_py(parent),
 		.opcodes = s->args.opcodes,
 	};
-	identity_of_whence(s->args.identities, ev->h.tgid, &ev->whence, &args.identity);
-	/* A child is where its parent is, unless more is known. */
-	if (!args.identity.container)
-		args.identity.container = process_identity(parent)->container;
+	if (ev->elsewhere)
+		identity_of_pid(s->args.identities, ev->h.tgid, &args.identity);
+	else
+		args.identity = *process_identity(parent);
+	args.identity.ns_tgid = (pid_t)ev->ns_tgid;
 	recording_meta(s->args.recording, &args.meta);
 	session_add_process(s, &args);
 }
@@ -416,7 +417,7 @@ static int load(struct session *s)
 {
 	struct sampler_args sampling = { s->args.rate_hz, s->args.event, s->args.cpu_list };
 	uint32_t bytes = ring_bytes(libbpf_num_possible_cpus());
-	int err, hierarchy;
+	int err;
 
 	s->skel = tachbpf_bpf__open();
 	if (!s->skel)
@@ -432,8 +433,7 @@ static int load(struct session *s)
 	s->skel->rodata->cfg_period_ns = sampler_period_ns(s->sampler);
 	s->skel->rodata->cfg_wakeup_bytes = bytes / 4;
 	s->skel->rodata->cfg_sent_slots = s->args.code_cache;
-	s->skel->rodata->cfg_cgroup_v1 = identities_hierarchy(s->args.identities, &hierarchy);
-	s->skel->rodata->cfg_cgroup_v1_hierarchy = hierarchy;
+	s->skel->rodata->cfg_hierarchies = identities_hierarchies(s->args.identities);
 	/* Of processes that are asked for by number, /proc tells where they are. */
 	bpf_program__set_autoload(s->skel->progs.on_cgroup_mkdir,
 				  s->args.all && !access("/proc/cgroups", F_OK));
@@ -634,6 +634,7 @@ void session_counts(struct session *s, struct session_counts *out)
 		.orphans = s->orphans,
 		.table_full = s->table_full,
 		.unidentified = s->unidentified,
+		.containers_beyond = identities_beyond(s->args.identities),
 		.startup_cpu_s = s->startup_cpu_s,
 		.processes_seen = s->seen,
 		.processes_live = s->processes.cnt,

@@ -44,6 +44,7 @@ struct session_counts {
 	uint64_t orphans;		/* samples of processes that could not be looked at */
 	uint64_t table_full;		/* times that a process did not fit into py_procs */
 	uint64_t unidentified;		/* ticks of processes that were gone before we could look */
+	uint64_t containers_beyond;	/* that are not told apart: there were too many */
 	struct sample_cost cost;	/* cnt 0: not measured */
 	uint32_t processes_seen, processes_live;
 	uint32_t processes_pending;	/* after an exec: may become Python again */

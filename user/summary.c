@@ -4,6 +4,7 @@
  * is session.json too). Every loss has a name, a count and a line in one table.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 
@@ -250,6 +251,26 @@ static void json_python_version(struct json *j, const struct recording *r)
 	json_string(j, "python_version", v.any && !v.several ? v.one : NULL);
 }
 
+/* Of a DaemonSet that says where it runs (packaging/daemonset.yaml). */
+static void json_kubernetes(struct json *j)
+{
+	static const struct {
+		const char *key, *variable;
+	} names[] = {
+		{ "node", "NODE_NAME" }, { "pod", "POD_NAME" }, { "namespace", "POD_NAMESPACE" },
+	};
+	size_t i;
+
+	if (!getenv("NODE_NAME")) {
+		json_null(j, "kubernetes");
+		return;
+	}
+	json_object(j, "kubernetes");
+	for (i = 0; i < ARRAY_SIZE(names); i++)
+		json_string(j, names[i].key, getenv(names[i].variable));
+	json_object_end(j);
+}
+
 static void json_where_and_when(struct json *j, const struct recording *r)
 {
 	struct utsname u = { .sysname = "" };
@@ -259,6 +280,7 @@ static void json_where_and_when(struct json *j, const struct recording *r)
 	strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", gmtime(&r->start_time));
 	json_string(j, "version", TACHBPF_VERSION);
 	json_string(j, "host", u.nodename);
+	json_kubernetes(j);
 	json_string(j, "kernel", u.release);
 	json_platform(j, &u);
 	json_python_version(j, r);
@@ -298,6 +320,7 @@ void recording_print_json(const struct recording *r, const struct session_counts
 	json_uint(&j, "frames", t.frames);
 	json_losses(&j, losses);
 	json_uint(&j, "unidentified", c->unidentified);
+	json_uint(&j, "containers_beyond", c->containers_beyond);
 	json_uint(&j, "truncated", t.truncated);
 	json_uint(&j, "unreadable", t.unreadable);
 	json_uint(&j, "unresolved", t.unresolved);

@@ -5,7 +5,6 @@ import csv
 import gzip
 import json
 import os
-import signal
 import subprocess
 import time
 from pathlib import Path
@@ -65,19 +64,18 @@ def row_of(summary, pid):
     return found[0]
 
 
-def members(summary):
-    """(merged row, member) of all who share a file."""
-    return [(p, m) for p in summary["processes"] for m in p.get("members", [])]
+def everyone(summary):
+    """(row, process) of all; the row of those that share a file is the file's."""
+    return [(p, m) for p in summary["processes"] for m in p.get("members", [p])]
 
 
 def in_container(summary, label):
     """Pids of all processes in it, and their samples."""
     found = {}
-    for p in summary["processes"]:
-        for m in p.get("members", [p]):
-            where = p["container"] or m.get("container")
-            if where and where["label"] == label:
-                found[m["pid"]] = found.get(m["pid"], 0) + m["samples"]
+    for p, m in everyone(summary):
+        where = p["container"] or m.get("container")
+        if where and where["label"] == label:
+            found[m["pid"]] = found.get(m["pid"], 0) + m["samples"]
     return found
 
 
@@ -140,7 +138,7 @@ def test_gone_within_a_second_and_named(mixed):
     for i in range(3):
         found = in_container(summary, f"brief{i}")
         assert len(found) == 1 and sum(found.values()) >= 5, (i, found)
-        row, member = next((p, m) for p, m in members(summary) if m["pid"] in found)
+        row, member = next((p, m) for p, m in everyone(summary) if m["pid"] in found)
         assert member["ns_pid"] == 1 and member["uid"] == 0
         assert row["container"]["image"] == containers.IMAGE
     assert not lost_of_short_lives(summary), summary["lost"]
@@ -267,11 +265,10 @@ def test_children_and_execs_in_namespaces(system, out):
     with started(["unshare", "--pid", "--fork", "--kill-child", *system.command("-c", code)]):
         summary = record(out, "-a", seconds=4)
     inside = []
-    for p in summary["processes"]:
-        for m in p.get("members", [p]):
-            where = p["container"] or m.get("container")
-            if where and where["runtime"] == "pidns":
-                inside.append(m["ns_pid"])
+    for p, m in everyone(summary):
+        where = p["container"] or m.get("container")
+        if where and where["runtime"] == "pidns":
+            inside.append(m["ns_pid"])
     assert sorted(set(inside)) == [1, 2], inside    # the first, its child, and itself after exec
 
 
@@ -401,10 +398,9 @@ def test_ps_without_rights(system):
     assert "could not be looked into: run it as root" in done.stdout
 
 
-def test_an_old_signal_is_no_container(system):
-    """A process without any is told as such."""
+def test_ps_of_the_host(system):
+    """A process in no container is told as such."""
     with started(system.command("-c", BURN)) as process:
         time.sleep(0.3)
         found = entry(ps(), process.pid)
         assert found["container"] is None and found["ns_pid"] == process.pid
-        process.send_signal(signal.SIGKILL)

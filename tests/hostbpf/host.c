@@ -430,9 +430,11 @@ void host_reset(void)
 	host.cgroup_v1.kn = &host.kn_v1;
 	host.cgroup_v1.root = &host.cgroup_root_v1;
 	host.cgroup_root_v1.hierarchy_id = 3;
-	host.css.cgroup = &host.cgroup_v1;
-	host.cgroups.dfl_cgrp = &host.cgroup;
-	host.cgroups.subsys[memory_cgrp_id] = &host.css;
+	host.cgroup_links[0].cgrp = &host.cgroup;
+	host.cgroup_links[0].cgrp_link.next = &host.cgroup_links[1].cgrp_link;
+	host.cgroup_links[1].cgrp = &host.cgroup_v1;
+	host.cgroup_links[1].cgrp_link.next = &host.cgroups.cgrp_links;
+	host.cgroups.cgrp_links.next = &host.cgroup_links[0].cgrp_link;
 	host.cred.euid.val = 1000;
 	host.pid.level = 2;
 	host.pid.numbers[0].nr = 1001;

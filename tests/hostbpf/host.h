@@ -25,7 +25,7 @@ struct host {
 	struct css_set cgroups;	/* of the task */
 	struct cgroup cgroup, cgroup_v1;
 	struct cgroup_root cgroup_root, cgroup_root_v1;
-	struct cgroup_subsys_state css;
+	struct cgrp_cset_link cgroup_links[2];
 	struct kernfs_node kn, kn_v1;
 	struct pid pid;
 	struct {

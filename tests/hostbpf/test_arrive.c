@@ -93,8 +93,9 @@ static void test_whence(void **state)
 
 	before_exec(false);
 	ev = execute();
-	assert_int_equal(ev->whence.cgroup, 4242);
-	assert_int_equal(ev->whence.cgroup_v1, 0);	/* nobody asked for v1 */
+	assert_int_equal(ev->whence.cgroup_cnt, 2);
+	assert_int_equal(ev->whence.cgroups[0], mark_of_cgroup(0, 4242));
+	assert_int_equal(ev->whence.cgroups[1], mark_of_cgroup(3, 77));
 	assert_int_equal(ev->whence.uid, 1000);
 	assert_int_equal(ev->whence.ns_tgid, 7);
 	before_exec(false);

@@ -45,7 +45,6 @@ static void enter(struct css_set *to, struct cgrp_cset_link link[2], int v2, int
 	link[0] = (struct cgrp_cset_link){ &cgroups[v2], { &link[1].cgrp_link } };
 	link[1] = (struct cgrp_cset_link){ &cgroups[v1], { &to->cgrp_links } };
 	to->cgrp_links.next = &link[0].cgrp_link;
-	to->dfl_cgrp = &cgroups[v2];
 }
 
 static void mark(u64 k, u32 value)

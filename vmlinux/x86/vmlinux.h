@@ -46,15 +46,6 @@ enum bpf_func_id {
 	BPF_FUNC_get_current_task_btf = 158,
 };
 
-/* include/linux/cgroup_subsys.h: relocated, these numbers mean nothing. */
-enum cgroup_subsys_id {
-	cpu_cgrp_id,
-	memory_cgrp_id,
-	devices_cgrp_id,
-	freezer_cgrp_id,
-	pids_cgrp_id,
-};
-
 #ifndef BPF_NO_PRESERVE_ACCESS_INDEX
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 #endif
@@ -123,8 +114,6 @@ struct cgrp_cset_link {
 
 struct css_set {
 	struct list_head cgrp_links;
-	struct cgroup_subsys_state *subsys[12];	/* as many as a kernel has */
-	struct cgroup *dfl_cgrp;
 };
 
 typedef struct {

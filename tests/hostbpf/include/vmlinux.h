@@ -60,14 +60,6 @@ struct signal_struct {
 	int nr_threads;
 };
 
-enum cgroup_subsys_id {
-	cpu_cgrp_id,
-	memory_cgrp_id,
-	devices_cgrp_id,
-	freezer_cgrp_id,
-	pids_cgrp_id,
-};
-
 struct list_head {
 	struct list_head *next;
 };
@@ -98,8 +90,6 @@ struct cgrp_cset_link {
 
 struct css_set {
 	struct list_head cgrp_links;
-	struct cgroup_subsys_state *subsys[12];
-	struct cgroup *dfl_cgrp;
 };
 
 typedef struct {

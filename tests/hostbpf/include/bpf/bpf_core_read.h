@@ -17,7 +17,6 @@ extern bool host_task_btf;
 #define BPF_CORE_READ(...)                                                                        \
 	HOST_CORE_PICK(__VA_ARGS__, HOST_CORE_READ4, HOST_CORE_READ3, HOST_CORE_READ2,            \
 		       HOST_CORE_READ1)(__VA_ARGS__)
-#define bpf_core_enum_value(type, value) (value)
 
 #define bpf_core_field_offset(type, field) offsetof(type, field)
 
