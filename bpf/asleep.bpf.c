@@ -22,7 +22,7 @@ int on_task(struct bpf_iter__task *ctx)
 		return 0;
 	tgid = task->tgid;
 	p = bpf_map_lookup_elem(&py_procs, &tgid);
-	if (!p || p->state != PY_PROC_PYTHON || task->flags & (PF_KTHREAD | PF_EXITING))
+	if (!p || p->state != PY_PROC_PYTHON || p->unselected || task->flags & (PF_KTHREAD | PF_EXITING))
 		return 0;
 	a.time_ns = bpf_ktime_get_ns();
 	a.start_ns = task->group_leader->start_boottime;

@@ -9,6 +9,7 @@
 #include "pysend.bpf.h"
 #include "pysettle.bpf.h"
 #include "pyunwind.bpf.h"
+#include "select.bpf.h"
 #include "wait_slots.bpf.h"
 
 /*
@@ -127,16 +128,19 @@ static __always_inline void send_run(enum raw_kind kind, const struct task_struc
 	bpf_ringbuf_submit(r, wakeup_flags());
 }
 
-/* Is this the process, and can it be walked? */
+/* Is this the process, the current one, is it selected, and can it be walked? */
 static __always_inline bool is_walked(struct py_proc *p, const struct task_struct *task)
 {
 	u64 start_ns = task->group_leader->start_boottime;
 
 	if (!p->start_ns)
 		p->start_ns = start_ns;
-	return p->start_ns == start_ns &&
-	       (p->state == PY_PROC_PYTHON ||
-		(p->state == PY_PROC_ARRIVING && settle(task->tgid) > 0));
+	if (p->start_ns != start_ns)
+		return false;
+	if (cfg_select.any && (is_unselected(p, start_ns) || p->unselected))
+		return false;
+	return p->state == PY_PROC_PYTHON ||
+	       (p->state == PY_PROC_ARRIVING && settle(task->tgid) > 0);
 }
 
 static __always_inline void leave(struct py_proc *p, struct task_struct *prev, bool preempt)

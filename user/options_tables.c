@@ -318,7 +318,7 @@ static const struct cli_option ps_table[] = {
 
 static const char *const record_synopsis[] = {
 	"tachbpf [record] -a [OPTIONS]",
-	"tachbpf [record] --container NAME | --unit UNIT | --uid USER ... [OPTIONS]",
+	"tachbpf [record] --container NAME | --unit UNIT | ... [OPTIONS]",
 	"tachbpf [record] -p PID[,PID...] [OPTIONS]",
 	"tachbpf [record] [OPTIONS] -- COMMAND [ARGUMENT...]",
 	NULL

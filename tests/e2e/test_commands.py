@@ -440,13 +440,13 @@ def test_every_option_is_in_help_and_man_page():
     man = man_sections()
     general = man.pop("General options")
     reading = man.pop("Input options")
-    for command in ("record", "mem", "doctor", "gil", *COMMANDS, *WRITERS):
+    for command in ("record", "mem", "doctor", "gil", "ps", *COMMANDS, *WRITERS):
         documented = man.pop(command) | general | (reading if command in READERS else set())
         assert documented == options_of_help(good(command, "--help")), command
     assert not man
     overview = good("--help")
     assert options_of_help(overview) == options_of_help(good("record", "--help"))
-    for command in ("record", "mem", "doctor", "gil", *COMMANDS, *WRITERS):
+    for command in ("record", "mem", "doctor", "gil", "ps", *COMMANDS, *WRITERS):
         assert re.search(rf"^  {command} +\S", overview, re.M)
     assert max(map(len, overview.splitlines())) <= 80
 

@@ -147,7 +147,7 @@ def test_several_cgroups_but_not_one_below(tree, python, out):
 def test_all_but_a_cgroup(tree, python, out):
     with Burner(python, cgroups.enter(tree.make("in"), [])) as a, Burner(python) as b:
         seen = recorded(record(out, "--exclude-cgroup", tree.path(tree.top)))
-        assert a.pid not in seen and seen[b.pid] >= 100
+        assert a.pid not in seen and seen[b.pid] >= 20    # all Pythons of this host run
 
 
 def run_in(directory, python, seconds):
@@ -421,7 +421,7 @@ def test_comm_and_exe(static, copies, out):
         expect(record(out / "5", "--comm", "alpha*", "--comm", "beta*"), alpha, beta)
         expect(record(out / "6", "--exe", f"{out}/*", "--exclude-exe", copies["alpha"]), beta)
         seen = recorded(record(out / "7", "--exclude-comm", "alpha*"))
-        assert alpha.pid not in seen and seen[beta.pid] >= 100
+        assert alpha.pid not in seen and seen[beta.pid] >= 20    # all Pythons of this host run
 
 
 @pytest.mark.parametrize("argv", [["--comm", "alpha*"], ["--exe", "*/alpha/*"],
@@ -487,7 +487,7 @@ def test_a_pid_is_one_process_unless_children_are_asked_for(python, out):
                                  out / "2.tach", "--json")).summary
         assert set(recorded(also)) == {parent.pid}
         assert set(recorded(record(out / "3", "-p", parent.pid, "--children"))) == everyone
-        rest = recorded(record(out / "4", "--exclude-pid", parent.pid))
+        rest = recorded(record(out / "4", "--exclude-pid", parent.pid, seconds=3))
         assert parent.pid not in rest and everyone - {parent.pid} <= set(rest)
         rest = recorded(record(out / "5", "--exclude-pid", parent.pid, "--children"))
         assert not everyone & set(rest)
