@@ -175,6 +175,7 @@ check-bpf: $(O)/tachbpf interpreters pytest-ready ## the BPF side's own counters
 bench: $(O)/tachbpf interpreters ## what a sample costs, beside the peers (root)
 	TACHBPF=$(abspath $(O))/tachbpf /usr/bin/python3 -B tests/bench/bench.py $(BENCHFLAGS)
 	TACHBPF=$(abspath $(O))/tachbpf /usr/bin/python3 -B tests/bench/bench_churn.py
+	TACHBPF=$(abspath $(O))/tachbpf /usr/bin/python3 -B tests/bench/bench_wait.py
 
 .PHONY: bench-hostile soak
 bench-hostile: $(O)/tachbpf ## how long a sample of a hostile target takes at worst (root)

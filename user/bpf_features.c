@@ -159,7 +159,8 @@ const struct feature features[FEATURE_CNT] = {
 		"bpf_find_vma", "5.17", FEATURE_UNUSED, "no mode needs it",
 		probe_helper, "BPF_FUNC_find_vma", 0 },
 	[FEATURE_SLEEPABLE_READS] = {	/* 376040e47334 */
-		"sleepable reads of other tasks", "5.18", FEATURE_UNUSED, "no mode needs it",
+		"sleepable reads of other tasks", "5.18", FEATURE_UNUSED,
+		"threads that sleep are read from user space",
 		probe_sleepable_reads, "BPF_FUNC_copy_from_user_task", 0 },
 	[FEATURE_OPEN_ITER] = {	/* 6018e1f407cc */
 		"open-coded iterators", "6.4", FEATURE_UNUSED, "no mode needs it",
