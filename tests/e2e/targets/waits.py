@@ -96,10 +96,11 @@ def holder_asleep(m):
         hold.without_gil.compute(50000000)
 
 
+# It may have to give it up again, and wait again, before it has looked at the clock.
 def wanting(m):
     while m.going():
         over = hold.without_gil.nap(1000000)  # at want
-        m.gil_wait_ns += hold.with_gil.now() - over
+        m.gil_wait_ns += hold.with_gil.now() - over  # at want
         m.cnt += 1
 
 
@@ -114,7 +115,7 @@ def hog(m):
 def victim(m):
     while m.going():
         over = hold.without_gil.nap(1000000)  # at victim
-        m.gil_wait_ns += hold.with_gil.now() - over
+        m.gil_wait_ns += hold.with_gil.now() - over  # at victim
         m.cnt += 1
 
 
