@@ -154,7 +154,7 @@ struct task_struct {
 	const struct cred *cred;
 	struct css_set *cgroups;
 	void *stack;
-	int on_cpu;
+	unsigned int on_cpu;	/* int; 7.2: u8, to which libbpf makes only unsigned loads fit */
 	struct thread_struct thread;
 };
 
