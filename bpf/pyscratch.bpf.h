@@ -56,6 +56,7 @@ struct code_cache_entry {
  */
 struct walk {
 	u64 fr;		/* frame to look at next */
+	u64 ts;		/* whose chain it is */
 	u64 win;	/* target address of frames[0] */
 	u64 win_last;	/* where in frames[] the last whole frame can begin; 0: nothing read */
 	u64 chunk;	/* start of the current chunk of the data stack */
@@ -64,11 +65,12 @@ struct walk {
 	u64 gc_frame;
 	/* see walk_from_caller() */
 	u64 entered_from;	/* the frame that the caller's _PyCFrame has */
-	u64 caller_cframe;	/* where the frame of the one before that is told; 0: none */
+	u64 caller_cframe;	/* the one before that; 0: none */
 	u32 n;
 	u32 shim;	/* the last step was a C-stack shim */
 	u32 unchecked;	/* no entry frame seen yet */
 	u32 from_caller;	/* there is no other way to go */
+	u32 by_generator;	/* the last frame is a generator's, and it called one */
 	u32 reads;	/* since the clock was looked at */
 	u64 deadline;
 	u32 late;	/* the clock said so */

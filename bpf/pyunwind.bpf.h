@@ -53,6 +53,9 @@ static __always_inline s32 fetch_frame(struct scratch *s, struct walk *w)
 	return read_user(s->frames + SINGLE_POS, bytes, w->fr + s->l.fr_base) ? -1 : SINGLE_POS;
 }
 
+/* _PyInterpreterFrame.owner (3.11+, Include/internal/pycore_frame.h) */
+#define FRAME_OWNED_BY_GENERATOR 1
+
 /* What is there is no stack. */
 static __always_inline int walk_nowhere(struct scratch *s, struct walk *w)
 {
@@ -60,6 +63,21 @@ static __always_inline int walk_nowhere(struct scratch *s, struct walk *w)
 	s->sample.flags = (s->sample.flags & RAW_GC) | RAW_UNREADABLE;
 	s->sample.gc_at = 0;
 	return 1;
+}
+
+struct cframe {
+	u64 frame, previous;
+};
+
+/*
+ * Only the thread's first one, a part of PyThreadState, has no previous one. It has no
+ * frame, either, and it is previous to any other without (greenlet's).
+ */
+static __always_inline bool is_cframe(const struct cframe *c, u64 addr, u64 ts)
+{
+	if (addr - ts < ABI_TS_BYTES)
+		return true;
+	return c->frame ? c->previous : c->previous - ts < ABI_TS_BYTES;
 }
 
 /*
@@ -72,6 +90,8 @@ static __always_inline int walk_nowhere(struct scratch *s, struct walk *w)
  */
 static __always_inline int walk_from_caller(struct scratch *s, struct walk *w)
 {
+	struct cframe c;
+
 	if (w->from_caller)
 		return walk_nowhere(s, w);
 	count(CNT_ENTERING);
@@ -83,8 +103,13 @@ static __always_inline int walk_from_caller(struct scratch *s, struct walk *w)
 	w->fr = w->entered_from;
 	w->low = w->fr + 1;
 	w->unchecked = w->caller_cframe != 0;
-	if (w->caller_cframe && read_user(&w->entered_from, 8, w->caller_cframe))
+	if (!w->caller_cframe)
+		return 0;
+	/* It may be of a call that is over, in memory that has been used again since. */
+	if (read_user(&c, sizeof(c), w->caller_cframe + s->l.cframe_frame) ||
+	    !is_cframe(&c, w->caller_cframe, w->ts))
 		return walk_nowhere(s, w);
+	w->entered_from = c.frame;
 	return 0;
 }
 
@@ -123,6 +148,8 @@ static __always_inline int walk_step(struct scratch *s, struct code_cache *cache
 	if (!fr) {
 		if (w->unchecked)
 			return walk_from_caller(s, w);
+		if (w->by_generator && out->frames[0].lasti == RAW_LASTI_NONE)
+			return walk_nowhere(s, w);
 		if (s->l.end_shim && !w->shim)
 			out->flags |= RAW_BROKEN_END;
 		return 1;
@@ -147,6 +174,9 @@ static __always_inline int walk_step(struct scratch *s, struct code_cache *cache
 		tlbc = FRAME_FIELD(u32, fr_tlbc_index);
 	w->fr = FRAME_FIELD(u64, fr_previous);
 	w->shim = owner >= s->l.skip_owner;
+	/* 3.12 enters a frame by way of a shim only, whose owner may not be filled in yet. */
+	if (w->unchecked && s->l.end_shim && w->fr && w->fr == w->entered_from)
+		w->shim = 1;
 	if (w->unchecked &&
 	    (w->shim || (s->l.fr_is_entry != ABI_NO_OFF && FRAME_FIELD(u8, fr_is_entry)))) {
 		if (w->fr != w->entered_from)
@@ -176,6 +206,12 @@ static __always_inline int walk_step(struct scratch *s, struct code_cache *cache
 		.lasti = offset_of(s, code, ip, tlbc),
 		.id = id,
 	};
+	/*
+	 * A call makes the new frame current before it says whose it is (3.11.2 built by gcc 12):
+	 * what stands there is who was called last from the same place. Was it a
+	 * generator that is suspended now, the chain ends with it.
+	 */
+	w->by_generator = w->n && owner == FRAME_OWNED_BY_GENERATOR;
 	w->n++;
 	return 0;
 }
@@ -230,21 +266,6 @@ static __always_inline void note_gc(struct scratch *s, struct py_proc *p, u64 is
 		read_user(&w->gc_frame, 8, is + p->l.is_gc_frame);
 }
 
-struct cframe {
-	u64 frame, previous;
-};
-
-/*
- * Only the thread's first one, a part of PyThreadState, has no previous one. It has no
- * frame, either, and it is previous to any other without (greenlet's).
- */
-static __always_inline bool is_cframe(const struct cframe *c, u64 addr, u64 ts)
-{
-	if (addr - ts < ABI_TS_BYTES)
-		return true;
-	return c->frame ? c->previous : c->previous - ts < ABI_TS_BYTES;
-}
-
 /* From w->fr, a _PyCFrame, to its frame and its predecessor's. 0 or -1: unreadable. */
 static __always_inline int read_cframe(struct py_proc *p, struct walk *w, u64 ts)
 {
@@ -263,7 +284,7 @@ static __always_inline int read_cframe(struct py_proc *p, struct walk *w, u64 ts
 		return 0;
 	w->entered_from = caller.frame;
 	if (caller.previous)
-		w->caller_cframe = caller.previous + p->l.cframe_frame;
+		w->caller_cframe = caller.previous;
 	return 0;
 }
 
@@ -427,6 +448,7 @@ static __always_inline enum counter unwind_python(struct scratch *s, struct py_p
 	is = ts_u64(s, p->l.ts_interp);
 	*w = (struct walk){
 		.fr = ts_u64(s, p->l.ts_frame),
+		.ts = ts,
 		.chunk = ts_u64(s, p->l.ts_datastack),
 		.stamp = code_stamp(s, p, is),
 		.deadline = s->deadline,

@@ -35,8 +35,12 @@
 #define LOOK_AT_CLOCK 32
 /* What waits longest: a batch that is too small to wake us (see cfg_wakeup_bytes). */
 #define BATCH_MS 100
-/* Per CPU: at 10 kHz and 60 frames a CPU makes 1 MB in BATCH_MS. */
-#define RING_BYTES_PER_CPU (1024 * 1024)
+/*
+ * Room for half a second of stacks of 100 frames: on a host that is busy with more than
+ * it has CPUs for we get ours that late (100 ms were seen at four threads a CPU).
+ */
+#define RING_SAMPLE_BYTES 1600
+#define RING_LATE_S 2	/* 1 / this */
 #define RING_BYTES_MIN (4 * 1024 * 1024)
 #define RING_BYTES_MAX (64 * 1024 * 1024)
 
@@ -413,9 +417,10 @@ static void tell_kernel_of_exe(void *ctx, uint64_t key, const struct py_exe *exe
 			     BPF_ANY);
 }
 
-static uint32_t ring_bytes(int cpus)
+static uint32_t ring_bytes(int cpus, unsigned int rate_hz)
 {
-	uint64_t want = (uint64_t)cpus * RING_BYTES_PER_CPU, bytes = RING_BYTES_MIN;
+	uint64_t want = (uint64_t)cpus * rate_hz * RING_SAMPLE_BYTES / RING_LATE_S;
+	uint64_t bytes = RING_BYTES_MIN;
 
 	while (bytes < want && bytes < RING_BYTES_MAX)
 		bytes *= 2;
@@ -521,7 +526,7 @@ static void detach_scheduler(struct session *s)
 static int load(struct session *s)
 {
 	struct sampler_args sampling = { s->args.rate_hz, s->args.event, s->args.cpu_list };
-	uint32_t bytes = ring_bytes(libbpf_num_possible_cpus());
+	uint32_t bytes = ring_bytes(libbpf_num_possible_cpus(), s->args.rate_hz);
 	int err;
 
 	s->skel = tachbpf_bpf__open();
@@ -537,7 +542,7 @@ static int load(struct session *s)
 	s->skel->rodata->cfg_limit_ns = s->args.no_sample_limit ? 0 : SAMPLE_LIMIT_NS;
 	s->skel->rodata->cfg_self_time = s->args.self_time;
 	s->skel->rodata->cfg_period_ns = sampler_period_ns(s->sampler);
-	s->skel->rodata->cfg_wakeup_bytes = bytes / 4;
+	s->skel->rodata->cfg_wakeup_bytes = RING_BYTES_MIN / 4;
 	s->skel->rodata->cfg_sent_slots = s->args.code_cache;
 	bpf_map__set_max_entries(s->skel->maps.sent_codes, s->args.code_cache);
 	bpf_map__set_max_entries(s->skel->maps.events, bytes);

@@ -129,14 +129,16 @@ class Verdict:
             verdict, why = cache[id(sample.frames)]
             self.verdicts[verdict] += 1
             if why:
-                self.examples[why, sample.frames] += 1
+                self.examples[verdict != WRONG, why, sample.frames] += 1
             self.leaves.update(f.func for f in sample.frames[:1])
         self.wrong, self.cut = self.verdicts[WRONG], self.verdicts[CUT]
         self.unreadable = self.verdicts[UNREADABLE]
 
-    def report(self, count=3):
+    def report(self, count=5):
+        """The wrong ones first, then what is most common."""
         lines = []
-        for (why, stack), n in self.examples.most_common(count):
+        ordered = sorted(self.examples.items(), key=lambda item: (item[0][0], -item[1]))
+        for (_, why, stack), n in ordered[:count]:
             lines.append(f"{n} x {why}")
             lines += [f"    {f.file}:{f.line}:{f.col}-{f.end_line}:{f.end_col} {f.func}"
                       for f in stack[:12]]

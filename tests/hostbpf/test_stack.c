@@ -218,6 +218,76 @@ static void test_entering_nonsense(void **state)
 	}
 }
 
+/* The caller's _PyCFrame is old, and so is what it says: its own caller's is something else by now. */
+static void test_entering_from_the_past(void **state)
+{
+	const u64 caller = W_CSTACK + 12288, gone = W_CSTACK + 16384;
+	const struct py_layout *l = &w.img.layout;
+	int minor;
+
+	for (minor = 11; minor <= 12; minor++) {
+		world_init(&w, minor);
+		host_mem_map(caller, 64);
+		/* entered from nowhere, as a suspended generator is; 3.12: by the world's first shim */
+		world_push(&w, OWNER_THREAD, world_code(&w), 6);
+		if (minor == 11)
+			mark_entry();
+		world_push(&w, OWNER_THREAD, world_code(&w), 8);
+		world_enter(&w, 0xdead0000, 0);
+		host_mem_put64(W_CSTACK + 8192 + l->cframe_frame + 8, caller);
+		host_mem_put64(caller + l->cframe_frame, w.top);
+		host_mem_put64(caller + l->cframe_frame + 8, gone);
+		world_expect(&w, 0, RAW_UNREADABLE);
+		host_mem_map(gone, 64);
+		world_expect(&w, 0, RAW_UNREADABLE);
+		host_mem_put64(caller + l->cframe_frame + 8, W_ROOT_CFRAME);
+		world_expect(&w, 2, 0);
+	}
+}
+
+/*
+ * A frame that has not begun may have a stale caller. A generator that is suspended is
+ * nobody's first frame; one that a thread began with is.
+ */
+static void test_called_by_suspended(void **state)
+{
+	int minor;
+
+	for (minor = 11; minor <= LAYOUT_MINOR_MAX; minor++) {
+		world_init(&w, minor);
+		world_set_frame(&w, 0);		/* no shim below it */
+		world_push(&w, OWNER_GENERATOR, world_code(&w), 6);
+		host_mem_put64(w.top + w.img.layout.fr_previous, 0);
+		if (minor == 11)
+			mark_entry();
+		world_push(&w, OWNER_THREAD, world_code(&w), -2);
+		world_expect(&w, 0, RAW_UNREADABLE);
+	}
+	world_init(&w, 11);
+	world_push(&w, OWNER_GENERATOR, world_code(&w), 6);
+	mark_entry();
+	world_push(&w, OWNER_THREAD, world_code(&w), 0);
+	world_expect(&w, 2, 0);
+}
+
+/* 3.12: the shim of a call is in place before it says that it is one. */
+static void test_entering_shim(void **state)
+{
+	u64 from, shim;
+
+	world_init(&w, 12);
+	push_entry(12);
+	world_push(&w, OWNER_THREAD, world_code(&w), 8);
+	from = w.top;
+	world_push(&w, OWNER_SHIM, 0, 0);
+	shim = w.top;
+	world_push(&w, OWNER_THREAD, world_code(&w), 6);
+	host_mem_put8(shim + w.img.layout.fr_owner, OWNER_THREAD);
+	host_mem_put64(shim + w.img.layout.fr_code, w.want[0].code);
+	world_enter(&w, w.top, from);
+	world_expect(&w, 3, 0);
+}
+
 /* Up to 256 frames all is there; from 257 on the innermost 256, and it is told. */
 static void test_depths(void **state)
 {
@@ -610,6 +680,9 @@ int main(void)
 		cmocka_unit_test(test_no_frames),
 		cmocka_unit_test(test_entering),
 		cmocka_unit_test(test_entering_nonsense),
+		cmocka_unit_test(test_entering_from_the_past),
+		cmocka_unit_test(test_entering_shim),
+		cmocka_unit_test(test_called_by_suspended),
 		cmocka_unit_test(test_depths),
 		cmocka_unit_test(test_reads_per_frame),
 		cmocka_unit_test(test_chunks),
