@@ -366,7 +366,7 @@ static void take_cgroup(struct session *s, const struct raw_cgroup *ev)
 	identities_cgroup(s->args.identities, ev);
 }
 
-static void take(struct session *s, void *data, size_t len)
+void session_take(struct session *s, void *data, size_t len)
 {
 	const struct raw_header *h = data;
 
@@ -416,7 +416,7 @@ static int take_record(void *ctx, void *data, size_t len)
 {
 	struct session *s = ctx;
 
-	take(s, data, len);
+	session_take(s, data, len);
 	return ++s->taken % LOOK_AT_CLOCK == 0 && now_ns() > s->take_until_ns ? -EAGAIN : 0;
 }
 
@@ -475,81 +475,6 @@ static const char *load_hint(int err)
 	}
 }
 
-/* They are attached when sampling begins. */
-static void choose_programs(struct session *s)
-{
-	struct bpf_program *const scheduler[] = {
-		s->skel->progs.on_switch, s->skel->progs.on_wakeup, s->skel->progs.on_task,
-	};
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(scheduler); i++) {
-		bpf_program__set_autoload(scheduler[i], s->mode->waits);
-		bpf_program__set_autoattach(scheduler[i], false);
-	}
-	s->skel->rodata->cfg_ticks = s->mode->ticks;
-	s->skel->rodata->cfg_need_status = s->mode->need_status;
-	s->skel->rodata->cfg_runnable = s->mode->runnable;
-	if (!s->mode->waits)
-		bpf_map__set_max_entries(s->skel->maps.wait_slots, 1);
-}
-
-static int attach_scheduler(struct session *s)
-{
-	if (!s->mode->waits)
-		return 0;
-	s->skel->links.on_wakeup = bpf_program__attach(s->skel->progs.on_wakeup);
-	if (s->skel->links.on_wakeup)
-		s->skel->links.on_switch = bpf_program__attach(s->skel->progs.on_switch);
-	if (s->skel->links.on_switch)
-		return 0;
-	log_error("cannot follow the scheduler: %s", strerror(errno));
-	return -errno;
-}
-
-/* asleep_proc_fn: those of which nobody has seen how they came to wait. */
-static int was_found_since(void *ctx, uint32_t tgid, uint64_t start_ns, struct py_proc *proc)
-{
-	struct session *s = ctx;
-	struct process *p = u64map_get(&s->processes, tgid);
-
-	if (!p || process_admitted(p) < s->asleep_ns || !session_kernel_knows(s, tgid, proc))
-		return -ENOENT;
-	return process_knows_start(p, start_ns) ? 0 : -ENOENT;
-}
-
-/* asleep_record_fn. Of what a mode needs the kernel knows, and this way does not. */
-static void take_asleep(void *ctx, void *data, size_t len)
-{
-	const struct raw_head *head = data;
-	struct session *s = ctx;
-
-	if (head->h.kind != RAW_WAIT || !s->mode->need_status ||
-	    head->status & s->mode->need_status)
-		take(s, data, len);
-}
-
-static void look_for_sleepers(struct session *s)
-{
-	uint64_t begin_ns = now_ns();
-	int err;
-
-	if (!s->mode->waits || !s->asleep_due)
-		return;
-	s->asleep_due = false;
-	err = asleep_look(s->skel, was_found_since, take_asleep, s, &s->asleep);
-	if (err)
-		log_debug("threads that sleep are seen when they wake up: %s", strerror(-err));
-	s->asleep_ns = begin_ns;
-}
-
-static void detach_scheduler(struct session *s)
-{
-	bpf_link__destroy(s->skel->links.on_switch);
-	bpf_link__destroy(s->skel->links.on_wakeup);
-	s->skel->links.on_switch = s->skel->links.on_wakeup = NULL;
-}
-
 static int load(struct session *s)
 {
 	struct sampler_args sampling = { s->args.rate_hz, s->args.event, s->args.cpu_list };
@@ -562,7 +487,7 @@ static int load(struct session *s)
 	s->sampler = sampler_new(s->skel, &sampling);
 	if (!s->sampler)
 		return -errno;
-	choose_programs(s);
+	session_choose_programs(s);
 	s->skel->rodata->cfg_all = s->args.all;
 	s->skel->rodata->cfg_gc = s->args.gc;
 	s->skel->rodata->cfg_codes_bytes = bytes / 2;
@@ -672,11 +597,11 @@ int session_start(struct session *s)
 	}
 	recording_start(s->args.recording);
 	s->startup_cpu_s = cpu_time_s();
-	err = attach_scheduler(s);
+	err = session_follow_scheduler(s);
 	if (!err)
 		err = sampler_start(s->sampler);
 	if (!err)
-		look_for_sleepers(s);
+		session_look_asleep(s);
 	return err;
 }
 
@@ -718,18 +643,6 @@ static void sweep(struct session *s)
 			session_drop_process(s, p);
 }
 
-/*
- * What is waiting now has done so until some moment ago: records of later ones may be in the
- * ring buffer.
- */
-static void settle_waits(struct session *s, struct process *p)
-{
-	int err = process_has_sink(p) ? process_settle_waits(p, s->taken_ns) : 0;
-
-	if (err && !s->err)
-		s->err = err;
-}
-
 int session_housekeep(struct session *s)
 {
 	struct process *p;
@@ -737,13 +650,13 @@ int session_housekeep(struct session *s)
 	int err;
 
 	sampler_refresh(s->sampler);
-	look_for_sleepers(s);
+	session_look_asleep(s);
 	sweep(s);
 	if (++s->housekeeps % TABLE_SWEEP_S == 0)
 		proc_table_sweep(s->skel->maps.py_procs);
 	while ((p = u64map_next(&s->processes, &pos))) {
 		if (s->housekeeps % SETTLE_S == 0 && s->mode->waits)
-			settle_waits(s, p);
+			session_settle_waits(s, p);
 		err = recording_flush_process(s->args.recording, p);
 		if (err && !s->err)
 			s->err = err;
@@ -773,7 +686,7 @@ int session_stop(struct session *s)
 	int n;
 
 	sampler_stop(s->sampler);
-	detach_scheduler(s);
+	session_leave_scheduler(s);
 	s->stop_ns = now_ns();
 	n = take_records(s, UINT64_MAX);
 	if (n && !s->err)

@@ -51,6 +51,23 @@ struct process *session_add_process(struct session *s, const struct process_args
 /* What all processes begin with. */
 void session_process_args(const struct session *s, struct process_args *args);
 
+/* A record, from the ring buffer or as if it were. */
+void session_take(struct session *s, void *data, size_t len);
+
+/* ---- session_wait.c ---- */
+
+/* Before the programs are loaded: which ones the mode needs, and what they shall do. */
+void session_choose_programs(struct session *s);
+/* From now on it is told when threads leave their CPUs. 0 or -errno; logs why. */
+int session_follow_scheduler(struct session *s);
+void session_leave_scheduler(struct session *s);
+/* Threads that sleep in processes that were found since. */
+void session_look_asleep(struct session *s);
+/* The time that threads of a process have waited so far becomes samples. */
+void session_settle_waits(struct session *s, struct process *p);
+
+/* ---- session_look.c ---- */
+
 /* What the kernel has in py_procs. false: nothing. */
 bool session_kernel_knows(struct session *s, pid_t tgid, struct py_proc *py);
 /* It let the process in at its exec, and nothing was wrong with it so far. */

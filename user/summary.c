@@ -434,7 +434,7 @@ void recording_print(const struct recording *r, const struct session_counts *c, 
 		percent(t.unreadable, t.samples));
 	fprintf(out, "  unresolved  %llu frames (%.3f %%)\n", (unsigned long long)t.unresolved,
 		percent(t.unresolved, t.frames));
-	if (t.repeated > c->kernel[CNT_CODE] / 10)
+	if (c->kernel[CNT_SENT_EVICTED] && t.repeated > c->kernel[CNT_CODE] / 10)
 		fprintf(out, "  code cache  %llu of %llu records repeated: give a larger --code-cache\n",
 			(unsigned long long)t.repeated, (unsigned long long)c->kernel[CNT_CODE]);
 	if (c->unidentified)

@@ -102,14 +102,16 @@ static int account(struct waits *w, struct wait_thread *t, uint64_t to, uint64_t
 	uint64_t from = t->done_ns, woken = wake_ns ? wake_ns : to;
 	int err;
 
-	if (to <= from || to - t->out_ns < w->rules.min_ns)
+	if (to <= from)
 		return 0;
-	t->done_ns = to;
 	if (t->head.h.why == WHY_RUNNABLE)
 		woken = from;
 	if (gil && t->head.h.why == WHY_BLOCKED)
 		woken = to;	/* until it runs it does not have it, whoever keeps it from running */
 	woken = woken < from ? from : woken > to ? to : woken;
+	if ((w->rules.runnable ? to : woken) - t->out_ns < w->rules.min_ns)
+		return 0;
+	t->done_ns = to;
 	err = add_time(w, t, gil ? WAIT_GIL : WAIT_BLOCKED, from, woken);
 	return err ? err : add_time(w, t, WAIT_CPU, woken, to);
 }

@@ -28,7 +28,7 @@ enum wait_kind {
 
 struct wait_rules {
 	uint64_t interval_ns;	/* 0: nobody wants waits */
-	uint64_t min_ns;	/* shorter ones are left out */
+	uint64_t min_ns;	/* shorter ones are left out; of what counts */
 	bool runnable;		/* WAIT_CPU counts */
 };
 

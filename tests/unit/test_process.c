@@ -3,6 +3,8 @@
  * test_process.c - raw samples become the events they should, whatever the
  * thread's last stack was.
  */
+#include <sys/syscall.h>
+
 #include "fake_code.h"
 #include "process.h"
 
@@ -68,11 +70,15 @@ static struct fake_sink sink;
 static struct process *p;
 static struct raw_sample raw;
 
+static struct process_args more_args;	/* waits, and what is a frame of them */
+
 static void begin(void)
 {
 	struct process_args args = {
 		.tgid = getpid(), .start_ns = 9, .comm = "a (comm)", .opcodes = false,
 		.meta = { .mode = MODE_CPU, .interval_us = 1000 },
+		.waits = more_args.waits, .wait_frames = more_args.wait_frames,
+		.runnable_frames = more_args.runnable_frames,
 	};
 
 	fake_codes_in_self(&fake, CODES);
@@ -556,6 +562,83 @@ static void test_random(void **state)
 	end();
 }
 
+static void wait_for(int why, uint16_t sysno, int status, uint64_t from_ms, uint64_t to_ms)
+{
+	struct raw_run run = { .h = { .kind = RAW_RUN, .time_ns = to_ms * 1000000 }, .tid = 7,
+			       .out_ns = from_ms * 1000000 };
+
+	stack(7, 3, 1);
+	raw.h.kind = RAW_WAIT;
+	raw.h.why = why;
+	raw.h.sysno = sysno;
+	raw.h.time_ns = run.out_ns;
+	raw.status = status;
+	assert_int_equal(process_wait(p, &raw, raw_len()), 0);
+	assert_int_equal(process_run(p, &run), 0);
+}
+
+/* The leaf of the last event; "": a frame of Python. */
+static const char *last_leaf(uint32_t nframes)
+{
+	static char name[64];
+	struct event ev = kept_event(&sink.events, sink.events.cnt - 1);
+	const struct frame *f = &sink.tables->frames[ev.frames[0]];
+	const struct string_ref *s = &sink.tables->strings[f->func];
+
+	assert_int_equal(ev.nframes, nframes);
+	snprintf(name, sizeof(name), "%.*s", (int)s->len, s->data);
+	return nframes == 3 ? "" : name;
+}
+
+static void test_waits(void **state)
+{
+	more_args = (struct process_args){
+		.waits = { .interval_ns = 1000000, .runnable = true },
+		.wait_frames = true, .runnable_frames = true,
+	};
+	begin();
+	wait_for(WHY_BLOCKED, RAW_SYSNO_NONE, 0, 10, 20);
+	assert_string_equal(last_leaf(4), "<blocked in page fault>");
+	wait_for(WHY_BLOCKED, 65000, 0, 30, 40);
+	assert_string_equal(last_leaf(4), "<blocked in system call 65000>");
+	wait_for(WHY_BLOCKED, SYS_read, 0, 50, 60);
+	assert_string_equal(last_leaf(4), "<blocked in read>");
+	wait_for(WHY_BLOCKED, SYS_futex, STATUS_GIL_REQUESTED, 70, 80);
+	assert_string_equal(last_leaf(4), "<waiting for the GIL>");
+	wait_for(WHY_RUNNABLE, RAW_SYSNO_NONE, 0, 90, 100);
+	assert_string_equal(last_leaf(4), "<waiting for a CPU>");
+	assert_int_equal(stats_now().samples, 50);
+	assert_int_equal(stats_now().waits.waits, 5);
+	end();
+	more_args.wait_frames = more_args.runnable_frames = false;
+	begin();
+	wait_for(WHY_BLOCKED, SYS_read, 0, 50, 60);
+	assert_string_equal(last_leaf(3), "");
+	wait_for(WHY_RUNNABLE, RAW_SYSNO_NONE, 0, 90, 100);
+	assert_string_equal(last_leaf(3), "");
+	/* the sample of a tick is in between */
+	stack(7, 5, 1);
+	raw.h.time_ns = 110000000;
+	assert_int_equal(process_sample(p, &raw, raw_len()), 0);
+	assert_int_equal(stats_now().samples, 21);
+	/* what still waits is settled, an exit ends it */
+	stack(7, 3, 1);
+	raw.h.kind = RAW_WAIT;
+	raw.h.why = WHY_BLOCKED;
+	raw.h.time_ns = 120000000;
+	assert_int_equal(process_wait(p, &raw, raw_len()), 0);
+	assert_int_equal(process_settle_waits(p, 130000000), 0);
+	assert_int_equal(stats_now().samples, 31);
+	process_thread_exit(p, 7);
+	assert_int_equal(process_settle_waits(p, 140000000), 0);
+	assert_int_equal(stats_now().samples, 31);
+	end();
+	memset(&more_args, 0, sizeof(more_args));
+	begin();	/* of a mode that is not about waiting none should come */
+	assert_int_equal(process_wait(p, &raw, raw_len()), -EBADMSG);
+	end();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -572,6 +655,7 @@ int main(void)
 		cmocka_unit_test(test_sink_errors),
 		cmocka_unit_test(test_start),
 		cmocka_unit_test(test_random),
+		cmocka_unit_test(test_waits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

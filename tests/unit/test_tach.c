@@ -597,6 +597,54 @@ static void test_checksum_value(void **state)
 	close(fd);
 }
 
+/* One event for many samples is the file that so many events make, read back. */
+static void test_weights(void **state)
+{
+	static const uint64_t weights[] = { 1, 2, 63, 64, 65, 1000, 70000, 3, 200000 };
+	struct intern *in = make_tables(16, 12);
+	const uint32_t frames[] = { 1, 2, 3 };
+	uint64_t t = START_US, total = 0, i;
+	struct event ev = { .nframes = 3, .frames = frames, .thread_id = 9, .interp_id = 2 };
+	char path[PATH_BYTES];
+	int fd = memory_file(path);
+	const struct sink_args args = { .fd = fd, .live = true };
+	struct sink *s = sink_tach.open(&args);
+	struct events got = { 0 };
+	struct tach_reader *r;
+	size_t k, at = 0;
+
+	assert_non_null(s);
+	assert_int_equal(s->ops->begin(s, &meta, intern_tables(in)), 0);
+	for (k = 0; k < ARRAY_SIZE(weights); k++) {
+		ev.time_us = t += 7;
+		ev.weight = weights[k];
+		ev.status = k;
+		assert_int_equal(s->ops->event(s, &ev), 0);
+		t += (weights[k] - 1) * meta.interval_us;
+		total += weights[k];
+	}
+	assert_int_equal(tach_sample_cnt(s), total);
+	finish(s);
+	r = open_ok(path);
+	run_ok(r, &got);
+	assert_int_equal(got.cnt, total);
+	for (k = 0, t = START_US; k < ARRAY_SIZE(weights); k++) {
+		t += 7;
+		for (i = 0; i < weights[k]; i++, at++) {
+			const struct kept *one = &got.list[at];
+
+			if (one->time_us != t + i * meta.interval_us || one->status != k ||
+			    one->nframes != 3)
+				fail_msg("sample %zu", at);
+		}
+		t += (weights[k] - 1) * meta.interval_us;
+	}
+	tach_reader_free(r);
+	events_free(&got);
+	intern_free(in);
+	close(fd);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -605,6 +653,7 @@ int main(void)
 		cmocka_unit_test(test_refusals),    cmocka_unit_test(test_odd_stats),
 		cmocka_unit_test(test_no_space),    cmocka_unit_test(test_full_disk),
 		cmocka_unit_test(test_checksum),    cmocka_unit_test(test_checksum_value),
+		cmocka_unit_test(test_weights),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

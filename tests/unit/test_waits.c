@@ -144,6 +144,12 @@ static void test_min(void **state)
 	come(w, 5, 33 * MS, 20 * MS, 0);
 	expect(1, WAIT_BLOCKED, 32 * MS, 2);
 	waits_free(w);
+	/* blocked for 9 ms: that it had no CPU then is no part of what is asked for */
+	w = new_waits(10 * MS, false);
+	leave(w, 5, 10 * MS, WHY_BLOCKED, 0, 0);
+	come(w, 5, 90 * MS, 10 * MS, 19 * MS);
+	assert_int_equal(got_cnt, 0);
+	waits_free(w);
 }
 
 /* An hour is a few calls. */
