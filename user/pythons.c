@@ -114,7 +114,8 @@ static int look_at(void *ctx, pid_t tgid)
 	return s->each(s->ctx, &p);
 }
 
-int pythons_each(struct identities *ids, struct chooser *chooser, struct pythons_counts *counts,
+int pythons_each(struct identities *ids, struct chooser *chooser,
+		 struct pythons_counts *counts,
 		 int (*each)(void *ctx, const struct python *p), void *ctx)
 {
 	struct search s = { discovery_new(), ids, chooser, counts, each, ctx };

@@ -47,10 +47,11 @@ struct pythons_counts {
 struct chooser;
 
 /*
- * Call each() for every Python that the chooser lets in (NULL: all), in the order of their numbers, until it returns non-zero.
- * 0 or that, or -errno.
+ * Call each() for every Python that the chooser lets in (NULL: all), in the order of their
+ * numbers, until it returns non-zero. 0 or that, or -errno.
  */
-int pythons_each(struct identities *ids, struct chooser *chooser, struct pythons_counts *counts,
+int pythons_each(struct identities *ids, struct chooser *chooser,
+		 struct pythons_counts *counts,
 		 int (*each)(void *ctx, const struct python *p), void *ctx);
 
 #endif
