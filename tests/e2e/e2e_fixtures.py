@@ -140,7 +140,8 @@ def matrix(scratch):
         targets = [stack.enter_context(Target(i, scratch, *BEHAVIOURS)) for i in FOUND]
         pids = ",".join(str(t.pid) for t in targets)
         recording = stack.enter_context(
-            Recording(["-p", pids, "-r", str(RATE), "-o", directory, "--json"]))
+            Recording(["-p", pids, "-r", str(RATE), "-o", directory, "--json",
+                       "--no-sample-limit"]))       # a stall of the machine cuts no stack
         recording.wait_recording()
         for target in targets:
             target.go()
