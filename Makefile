@@ -76,7 +76,7 @@ $(SYSROOT)/usr/include:
 endif
 
 # The skeleton is generated: whatever includes it must wait for it.
-$(O)/user/session.o $(O)/user/session_wait.o $(O)/user/asleep.o $(O)/user/session_look.o $(O)/user/modes.o $(O)/user/doctor_trial.o: $(O)/tachbpf.skel.h
+$(O)/user/session.o $(O)/user/session_choose.o $(O)/user/session_records.o $(O)/user/session_wait.o $(O)/user/asleep.o $(O)/user/session_look.o $(O)/user/modes.o $(O)/user/doctor_trial.o: $(O)/tachbpf.skel.h
 
 # --- pprof's messages, by protobuf-c; what is generated is not held to our warnings --------
 PROTOC_C ?= protoc-c

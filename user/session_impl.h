@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * session_impl.h - what session.c (records) and session_look.c (which processes are
- * Python) share. Nobody else includes it.
+ * session_impl.h - what session.c (the BPF programs, who is alive), session_records.c (what
+ * the ring buffer tells), session_look.c (which processes are Python), session_choose.c and
+ * session_wait.c share. Nobody else includes it.
  */
 #ifndef TACHBPF_SESSION_IMPL_H
 #define TACHBPF_SESSION_IMPL_H

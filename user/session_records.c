@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * session_records.c - what each record of the ring buffer means for the processes: samples and
+ * waits find their owner; exec, fork and exit change who is there.
+ */
+#include "session_impl.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "choose.h"
+#include "proc_table.h"
+#include "recording.h"
+#include "tachbpf.skel.h"
+#include "util.h"
+
+static struct candidate *note_candidate(struct session *s, const struct raw_header *h)
+{
+	struct candidate *cand = candidates_note(&s->candidates, h->tgid, h->start_ns);
+
+	if (!cand)
+		s->err = s->err ? s->err : -ENOMEM;
+	return cand;
+}
+
+static void look_if_due(struct session *s, struct candidate *cand)
+{
+	if (cand->next_ns <= now_ns())
+		session_look(s, cand);
+}
+
+/*
+ * When we are behind, the ring buffer holds records of a process that has been looked at
+ * and admitted since. Later ones mean that the kernel has forgotten it.
+ */
+static bool is_older(struct session *s, const struct raw_header *h)
+{
+	struct process *p = u64map_get(&s->processes, h->tgid);
+
+	return p && process_knows_start(p, h->start_ns) && h->time_ns < process_admitted(p);
+}
+
+/*
+ * A tick before an exec that let the process in meanwhile says nothing any more: the
+ * exec's record is on its way. (If it was lost, samples will tell.)
+ */
+static void take_unknown(struct session *s, const struct raw_tick *t)
+{
+	struct candidate *cand;
+
+	if (is_older(s, &t->h)) {
+		process_add_late(u64map_get(&s->processes, t->h.tgid), 1);
+		return;
+	}
+	if (session_is_arrival(s, t->h.tgid, t->h.start_ns))
+		return;
+	cand = note_candidate(s, &t->h);
+	if (!cand)
+		return;
+	cand->ticks++;
+	cand->chosen = false;
+	cand->exec_pages = t->exec_pages;
+	look_if_due(s, cand);
+}
+
+static void take_changed(struct session *s, const struct raw_tick *t)
+{
+	struct candidate *cand = note_candidate(s, &t->h);
+
+	if (!cand)
+		return;
+	candidate_changed(cand);
+	look_if_due(s, cand);
+}
+
+/* Whose record it is, ready to take it. NULL: nobody's whom we know. */
+static struct process *owner_of(struct session *s, const struct raw_header *h)
+{
+	struct process *p = u64map_get(&s->processes, h->tgid);
+	int err;
+
+	if (p && !process_knows_start(p, h->start_ns)) {
+		session_drop_process(s, p);	/* the pid came back and we missed the exit */
+		p = NULL;
+	}
+	if (p && !process_has_sink(p)) {
+		err = recording_open_process(s->args.recording, p);
+		if (err && !s->err)
+			s->err = err;
+	}
+	return p;
+}
+
+static void take_orphan(struct session *s, const struct raw_header *h)
+{
+	struct candidate *cand = note_candidate(s, h);
+
+	s->orphans++;
+	if (!cand)
+		return;
+	cand->orphan = true;
+	cand->ticks++;
+	look_if_due(s, cand);
+}
+
+static void take_sample(struct session *s, const struct raw_sample *raw, size_t len)
+{
+	struct process *p = owner_of(s, &raw->h);
+	int err;
+
+	s->received++;
+	if (!p) {
+		take_orphan(s, &raw->h);
+		return;
+	}
+	err = raw->h.kind == RAW_WAIT ? process_wait(p, raw, len) : process_sample(p, raw, len);
+	if (err && !s->err)
+		s->err = err;
+}
+
+/* Of an unknown process nobody knows what it did before: no loss. */
+static void take_run(struct session *s, const struct raw_run *run)
+{
+	struct process *p = u64map_get(&s->processes, run->h.tgid);
+	int err = 0;
+
+	if (!p || !process_knows_start(p, run->h.start_ns))
+		return;
+	if (run->h.kind == RAW_THREAD_EXIT)
+		process_thread_exit(p, run->tid);
+	else if ((p = owner_of(s, &run->h)))
+		err = process_run(p, run);
+	if (err && !s->err)
+		s->err = err;
+}
+
+static void take_code(struct session *s, const struct raw_code *raw, size_t len)
+{
+	struct process *p = u64map_get(&s->processes, raw->h.tgid);
+	int err;
+
+	if (!p || !process_knows_start(p, raw->h.start_ns))
+		return;	/* the sample that follows sorts it out */
+	err = process_code(p, raw, len);
+	if (err && !s->err)
+		s->err = err;
+}
+
+static void take_fork(struct session *s, const struct raw_lifecycle *ev)
+{
+	struct process *parent = u64map_get(&s->processes, ev->parent_tgid);
+	struct process_args args;
+	struct candidate *cand;
+
+	if (!ev->known)
+		return;
+	if (!parent) {
+		/* The kernel knew the parent and we do not: an event was lost. */
+		proc_table_remove(s->skel->maps.py_procs, ev->h.tgid);
+		cand = note_candidate(s, &ev->h);
+		if (cand)
+			look_if_due(s, cand);
+		return;
+	}
+	args = (struct process_args){
+		.tgid = ev->h.tgid,
+		.start_ns = ev->h.start_ns,
+		.comm = process_comm(parent),
+		.command = process_command(parent),
+		.image = process_image(parent),
+		.py = *process_py(parent),
+	};
+	if (ev->elsewhere)
+		identity_of_pid(s->args.identities, ev->h.tgid, &args.identity);
+	else
+		args.identity = *process_identity(parent);
+	args.identity.ns_tgid = (pid_t)ev->ns_tgid;
+	session_process_args(s, &args);
+	session_add_process(s, &args);
+}
+
+/* The arguments with spaces between them, as proc_cmdline() has them. */
+static void raw_command(const struct raw_exec *ev, char out[RAW_COMMAND + 1])
+{
+	uint32_t len = ev->command_len < RAW_COMMAND ? ev->command_len : RAW_COMMAND, i;
+
+	memcpy(out, ev->command, len);
+	while (len && !out[len - 1])
+		len--;
+	for (i = 0; i < len; i++)
+		if (!out[i])
+			out[i] = ' ';
+	out[len] = '\0';
+}
+
+/* The kernel walks it already, from what we told it of the executable. */
+static bool take_arrival(struct session *s, const struct raw_exec *ev)
+{
+	struct process_args args = {
+		.tgid = ev->h.tgid,
+		.start_ns = ev->h.start_ns,
+	};
+	const struct py_exe *exe;
+	char comm[RAW_COMM + 1], command[RAW_COMMAND + 1];
+
+	args.image = exes_find(s->exes, ev->exe, &exe);
+	if (!ev->ident || !args.image)
+		return false;
+	memcpy(comm, ev->comm, RAW_COMM);
+	comm[RAW_COMM] = '\0';
+	args.comm = comm;
+	args.command = command;
+	raw_command(ev, command);
+	args.py = exe->proc;
+	if (exe->slot)	/* where its library is, the kernel finds out */
+		args.py.runtime = 0;
+	else
+		py_proc_relocate(&args.py, &exe->proc, ev->bias);
+	args.py.ident = ev->ident;
+	args.py.state = PY_PROC_PYTHON;
+	identity_of_whence(s->args.identities, ev->h.tgid, &ev->whence, &args.identity);
+	session_process_args(s, &args);
+	candidates_forget(&s->candidates, ev->h.tgid);
+	return session_add_process(s, &args);
+}
+
+static void take_exec(struct session *s, const struct raw_exec *ev)
+{
+	struct process *p = u64map_get(&s->processes, ev->h.tgid);
+	struct candidate *cand;
+
+	if (is_older(s, &ev->h))
+		return;
+	if (p)
+		session_end_process(s, p, ev->h.time_ns);
+	if (!session_exec_is_chosen(s, ev)) {
+		candidates_forget(&s->candidates, ev->h.tgid);
+		return;
+	}
+	exes_learn_process(s->exes, ev->h.tgid, ev->exe);
+	if (take_arrival(s, ev)) {
+		p = u64map_get(&s->processes, ev->h.tgid);
+		if (p && ev->unselected)	/* ticks until now were not walked */
+			process_set_admitted(p, now_ns());
+		return;
+	}
+	cand = note_candidate(s, &ev->h);
+	if (!cand)
+		return;
+	candidate_restart(cand);
+	look_if_due(s, cand);
+}
+
+static void take_exit(struct session *s, const struct raw_header *h)
+{
+	struct process *p = u64map_get(&s->processes, h->tgid);
+	struct candidate *cand = candidates_find(&s->candidates, h->tgid);
+
+	if (p && process_knows_start(p, h->start_ns))
+		session_end_process(s, p, h->time_ns);
+	if (cand) {
+		s->unidentified += cand->tries ? 0 : cand->ticks;
+		candidates_forget(&s->candidates, h->tgid);
+	}
+}
+
+static void take_cgroup(struct session *s, const struct raw_cgroup *ev)
+{
+	if (s->chooser)
+		chooser_take_cgroup(s->chooser, ev);
+	identities_cgroup(s->args.identities, ev);
+}
+
+void session_take(struct session *s, void *data, size_t len)
+{
+	const struct raw_header *h = data;
+
+	if (len < sizeof(*h))
+		return;
+	switch (h->kind) {
+	case RAW_SAMPLE:
+	case RAW_WAIT:
+		take_sample(s, data, len);
+		break;
+	case RAW_RUN:
+	case RAW_THREAD_EXIT:
+		if (len >= sizeof(struct raw_run))
+			take_run(s, data);
+		break;
+	case RAW_CODE:
+		take_code(s, data, len);
+		break;
+	case RAW_UNKNOWN:
+		if (len >= sizeof(struct raw_tick))
+			take_unknown(s, data);
+		break;
+	case RAW_CHANGED:
+		if (len >= sizeof(struct raw_tick))
+			take_changed(s, data);
+		break;
+	case RAW_EXEC:
+		if (len >= sizeof(struct raw_exec))
+			take_exec(s, data);
+		break;
+	case RAW_FORK:
+		if (len >= sizeof(struct raw_lifecycle))
+			take_fork(s, data);
+		break;
+	case RAW_EXIT:
+		take_exit(s, h);
+		break;
+	case RAW_CGROUP:
+		if (len >= sizeof(struct raw_cgroup))
+			take_cgroup(s, data);
+		break;
+	}
+}
