@@ -252,8 +252,10 @@ static __always_inline void send_code(struct raw_code *rec, struct code_cache *c
 	rec->code = code->code;
 	rec->id = code->id;
 	read_piece(&rec->head_at, rec->head, RAW_CODE_HEAD, code->code);
-	if (!rec->head_at.len)
+	if (!rec->head_at.len) {
+		defer_code(cache, code);
 		return;
+	}
 	read_piece(&rec->name_at, rec->name, RAW_CODE_NAME,
 		   head_u64(rec, p->l.co_qualname == ABI_NO_OFF ? p->l.co_name :
 								   p->l.co_qualname));
@@ -267,6 +269,11 @@ static __always_inline void send_code(struct raw_code *rec, struct code_cache *c
 		return;
 	}
 	count(CNT_CODE);
+	/* A page that is being copied, after a fork, cannot be read now. */
+	if (!rec->name_at.len || !rec->file_at.len || !rec->table_at.len) {
+		cache_entry(cache, code->code)->stamp = 0;
+		return;
+	}
 	sent = sent_slot(code->mark);
 	if (!sent)
 		return;

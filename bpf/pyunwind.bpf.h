@@ -197,8 +197,12 @@ static __always_inline int walk_step(struct scratch *s, struct code_cache *cache
 		out->flags |= RAW_GC;
 	}
 	id = code_id(cache, code, w->stamp);
-	if (w->unchecked && !w->n && !id)
-		return walk_from_caller(s, w);	/* the code that runs is in memory */
+	/*
+	 * The code that runs is in memory. Two without any in a row are no frames but objects,
+	 * where types lead from one to the next for ever.
+	 */
+	if (w->unchecked && !id && (!w->n || !out->frames[(w->n - 1) & (ABI_MAX_FRAMES - 1)].id))
+		return walk_from_caller(s, w);
 	if (id == CODE_ID_HIDDEN)
 		return 0;
 	out->frames[w->n & (ABI_MAX_FRAMES - 1)] = (struct raw_frame){

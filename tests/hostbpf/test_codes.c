@@ -400,6 +400,35 @@ static void test_big_tables(void **state)
 	}
 }
 
+/* A page that is being copied cannot be read now: what it has is sent with the next sample. */
+static void test_piece_missing(void **state)
+{
+	const struct raw_sample *s;
+	u64 n, reads;
+	int minor;
+
+	EACH_MINOR(minor) {
+		for (n = reads = 1; n <= reads; n++) {
+			world_init(&w, minor);
+			world_push(&w, OWNER_THREAD, world_code(&w), 36);
+			new_symbolizer();
+			symbolizer_target_gone(sym);
+			host.fail_read = n;
+			world_sample();
+			learn_all();
+			if (n == 1)
+				reads = 0;
+			reads = host.reads > reads ? host.reads : reads;
+			host.fail_read = 0;
+			s = world_expect(&w, 1, 0);
+			learn_all();
+			check_name(&s->frames[0], "func_0", "file_0.py", 100 + 36 / 16 + 1);
+			world_expect(&w, 1, 0);
+			assert_int_equal(code_records(), 0);
+		}
+	}
+}
+
 static int done(void **state)
 {
 	symbolizer_free(sym);
@@ -423,6 +452,7 @@ int main(void)
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_page_ends),
 		cmocka_unit_test(test_big_tables),
+		cmocka_unit_test(test_piece_missing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, done);

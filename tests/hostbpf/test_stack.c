@@ -246,6 +246,34 @@ static void test_entering_from_the_past(void **state)
 }
 
 /*
+ * A frame of a call that is over may lead into objects, which look like frames: each has its
+ * type where a frame has its caller, and the last type is its own. The caller's stack is told.
+ */
+static void test_entering_among_objects(void **state)
+{
+	const u64 type = W_HEAP + 0x600000;
+	const struct py_layout *l;
+	u64 from, stale;
+	int minor;
+
+	for (minor = 11; minor <= 12; minor++) {
+		world_init(&w, minor);
+		l = &w.img.layout;
+		push_entry(minor);
+		from = w.top;
+		world_push(&w, OWNER_GENERATOR, world_code(&w), 8);
+		stale = w.top;
+		w.want_cnt--;
+		host_mem_map(type, 256);
+		host_mem_put64(type + l->fr_previous, type);
+		host_mem_put64(type + l->fr_code, 0xffffffff);
+		host_mem_put64(stale + l->fr_previous, type);
+		world_enter(&w, stale, from);
+		world_expect(&w, 1, 0);
+	}
+}
+
+/*
  * A frame that has not begun may have a stale caller. A generator that is suspended is
  * nobody's first frame; one that a thread began with is.
  */
@@ -682,6 +710,7 @@ int main(void)
 		cmocka_unit_test(test_entering_nonsense),
 		cmocka_unit_test(test_entering_from_the_past),
 		cmocka_unit_test(test_entering_shim),
+		cmocka_unit_test(test_entering_among_objects),
 		cmocka_unit_test(test_called_by_suspended),
 		cmocka_unit_test(test_depths),
 		cmocka_unit_test(test_reads_per_frame),

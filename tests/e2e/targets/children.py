@@ -43,8 +43,7 @@ def leaderless(seconds):
     os._exit(0)
 
 
-def leave_behind(seconds):
-    libc = ctypes.CDLL(None)
+def leave_behind(libc, seconds):
     thread = threading.Thread(target=leaderless, args=(seconds,))
     thread.start()
     libc.syscall(SYS_EXIT, 0)
@@ -56,11 +55,13 @@ def main(path, seconds):
     thread.start()
     thread.join()
     if ctypes:
+        libc = ctypes.CDLL(None)    # before: glibc aborts if two threads of a child load at once
         pid = os.fork()
         if not pid:
-            leave_behind(seconds)
+            leave_behind(libc, seconds)
         pids["leaderless"] = pid
-        os.waitpid(pid, 0)
+        status = os.waitpid(pid, 0)[1]
+        assert not status, status
     with open(path, "w") as out:
         json.dump(pids, out)
 
