@@ -149,7 +149,7 @@ enum {
 /* Map py_procs: tgid -> this. Inserted by user space and by fork. */
 struct py_proc {
 	abi_u64 start_ns;	/* group leader's start_boottime; 0: the kernel fills it in */
-	abi_u64 ident;		/* unique per admission; never 0                     */
+	abi_u64 ident;		/* unique per admission; never 0; odd: the kernel's  */
 	/* Addresses in the target; 0: there is none. py_proc_relocate() lists them. */
 	abi_u64 runtime;	/* &_PyRuntime, 3.6: &interp_head                    */
 	abi_u64 tss;		/* the int that is the pthread key                   */

@@ -42,7 +42,7 @@ struct process {
 	struct symbolizer *sym;
 	struct sink *sink;
 	int sink_err;
-	uint64_t admitted_ns;
+	uint64_t admitted_ns, looked_ns;
 	struct u64map threads;
 	struct thread *last;
 	struct process_stats stats;
@@ -427,9 +427,15 @@ void process_gone(struct process *p)
 	symbolizer_target_gone(p->sym);
 }
 
-void process_set_admitted(struct process *p, uint64_t time_ns)
+void process_set_admitted(struct process *p, uint64_t looked_ns, uint64_t time_ns)
 {
+	p->looked_ns = looked_ns;
 	p->admitted_ns = time_ns;
+}
+
+uint64_t process_looked(const struct process *p)
+{
+	return p->looked_ns;
 }
 
 uint64_t process_admitted(const struct process *p)

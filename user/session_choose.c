@@ -44,7 +44,7 @@ static void leave_out(struct session *s, pid_t tgid, uint64_t start_ns, int why)
 	    (start_ns && py.start_ns != start_ns))
 		py = (struct py_proc){
 			.start_ns = start_ns,
-			.ident = (now_ns() ^ (uint64_t)tgid << 40) | 1,
+			.ident = session_new_ident(tgid),
 			.state = PY_PROC_UNSEEN,
 		};
 	py.unselected = (uint8_t)why;

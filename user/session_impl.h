@@ -69,6 +69,8 @@ void session_settle_waits(struct session *s, struct process *p);
 
 /* ---- session_look.c ---- */
 
+/* For py_proc.ident, even: the kernel's own are odd. */
+uint64_t session_new_ident(pid_t tgid);
 /* What the kernel has in py_procs. false: nothing. */
 bool session_kernel_knows(struct session *s, pid_t tgid, struct py_proc *py);
 /* It let the process in at its exec, and nothing was wrong with it so far. */

@@ -21,9 +21,9 @@
 /* Of several CPythons in a process none is initialised: look every 128 ms at least. */
 #define UNSETTLED_TRIES 6
 
-static uint64_t new_ident(pid_t tgid)
+uint64_t session_new_ident(pid_t tgid)
 {
-	return (now_ns() ^ (uint64_t)tgid << 40) | 1;
+	return ((now_ns() ^ (uint64_t)tgid << 40) | 3) ^ 1;
 }
 
 bool session_kernel_knows(struct session *s, pid_t tgid, struct py_proc *py)
@@ -43,8 +43,8 @@ bool session_is_arrival(struct session *s, pid_t tgid, uint64_t start_ns)
 }
 
 /* It is Python: from now on the kernel walks it. */
-static int admit(struct session *s, pid_t tgid, uint64_t start_ns, struct discovered *found,
-		 uint64_t late)
+static int admit(struct session *s, pid_t tgid, uint64_t start_ns, uint64_t looked_ns,
+		 struct discovered *found, uint64_t late)
 {
 	struct process_args args = {
 		.tgid = tgid,
@@ -59,7 +59,7 @@ static int admit(struct session *s, pid_t tgid, uint64_t start_ns, struct discov
 	if (proc_stat(tgid, &st))
 		return -ESRCH;
 	py->start_ns = start_ns;
-	py->ident = new_ident(tgid);
+	py->ident = session_new_ident(tgid);
 	py->euid = EUID_NEVER;
 	args.comm = st.comm;
 	args.py = *py;
@@ -76,7 +76,7 @@ static int admit(struct session *s, pid_t tgid, uint64_t start_ns, struct discov
 		session_drop_process(s, p);
 		return err;
 	}
-	process_set_admitted(p, now_ns());
+	process_set_admitted(p, looked_ns, now_ns());
 	s->asleep_due = true;
 	return 0;
 }
@@ -124,10 +124,11 @@ static int look(struct session *s, pid_t tgid, uint64_t start_ns, uint64_t late,
 		uint64_t *files, struct discovered *found)
 {
 	const struct process *p = u64map_get(&s->processes, tgid);
+	uint64_t looked_ns = now_ns();
 	int err = discovery_look(s->discovery, tgid, files, p ? process_py(p)->runtime : 0, found);
 
 	if (!err && !is_known(s, tgid, found))
-		err = admit(s, tgid, start_ns, found, late);
+		err = admit(s, tgid, start_ns, looked_ns, found, late);
 	if (err)
 		return err;
 	if (!found->copied)
@@ -136,18 +137,21 @@ static int look(struct session *s, pid_t tgid, uint64_t start_ns, uint64_t late,
 	return found->several && !found->ready ? -EAGAIN : 0;
 }
 
-/* Tell the kernel not to ask again; we look by our own clock. */
+/*
+ * Tell the kernel not to ask again; we look by our own clock. A process that has executed
+ * Python since we looked is the kernel's.
+ */
 static void mark_other(struct session *s, struct candidate *cand)
 {
 	struct py_proc py = {
 		.start_ns = cand->start_ns,
-		.ident = new_ident(cand->tgid),
+		.ident = session_new_ident(cand->tgid),
 		.exec_pages = cand->exec_pages,
 		.euid = EUID_NEVER,
 		.state = PY_PROC_OTHER,
 	};
 
-	if (!cand->tries)
+	if (!cand->tries && !session_is_arrival(s, cand->tgid, cand->start_ns))
 		proc_table_put(s->skel->maps.py_procs, cand->tgid, &py);
 }
 

@@ -193,6 +193,36 @@ static void raw_command(const struct raw_exec *ev, char out[RAW_COMMAND + 1])
 	out[len] = '\0';
 }
 
+/* As the kernel has it (arrive.bpf.h, admit_exec()). */
+static struct py_proc arrival(const struct raw_exec *ev, const struct py_exe *exe)
+{
+	struct py_proc py = exe->proc;
+
+	py.start_ns = ev->h.start_ns;
+	py.ident = ev->ident;
+	py.euid = EUID_NEVER;
+	py.exe = ev->exe;
+	py.exe_bias = ev->bias;
+	py.state = exe->slot ? PY_PROC_ARRIVING : PY_PROC_PYTHON;
+	if (!exe->slot)
+		py_proc_relocate(&py, &exe->proc, ev->bias);
+	return py;
+}
+
+/*
+ * We may have looked at it before that exec, and told the kernel afterwards what it had been:
+ * that is taken back.
+ */
+static void reinstate(struct session *s, const struct raw_exec *ev, const struct py_exe *exe)
+{
+	struct py_proc py;
+
+	if (!session_kernel_knows(s, ev->h.tgid, &py) || py.ident & 1)
+		return;
+	py = arrival(ev, exe);
+	proc_table_put(s->skel->maps.py_procs, ev->h.tgid, &py);
+}
+
 /* The kernel walks it already, from what we told it of the executable. */
 static bool take_arrival(struct session *s, const struct raw_exec *ev)
 {
@@ -211,12 +241,10 @@ static bool take_arrival(struct session *s, const struct raw_exec *ev)
 	args.comm = comm;
 	args.command = command;
 	raw_command(ev, command);
-	args.py = exe->proc;
+	reinstate(s, ev, exe);
+	args.py = arrival(ev, exe);
 	if (exe->slot)	/* where its library is, the kernel finds out */
 		args.py.runtime = 0;
-	else
-		py_proc_relocate(&args.py, &exe->proc, ev->bias);
-	args.py.ident = ev->ident;
 	args.py.state = PY_PROC_PYTHON;
 	identity_of_whence(s->args.identities, ev->h.tgid, &ev->whence, &args.identity);
 	session_process_args(s, &args);
@@ -229,7 +257,7 @@ static void take_exec(struct session *s, const struct raw_exec *ev)
 	struct process *p = u64map_get(&s->processes, ev->h.tgid);
 	struct candidate *cand;
 
-	if (is_older(s, &ev->h))
+	if (p && process_knows_start(p, ev->h.start_ns) && ev->h.time_ns < process_looked(p))
 		return;
 	if (p)
 		session_end_process(s, p, ev->h.time_ns);
@@ -241,7 +269,7 @@ static void take_exec(struct session *s, const struct raw_exec *ev)
 	if (take_arrival(s, ev)) {
 		p = u64map_get(&s->processes, ev->h.tgid);
 		if (p && ev->unselected)	/* ticks until now were not walked */
-			process_set_admitted(p, now_ns());
+			process_set_admitted(p, ev->h.time_ns, now_ns());
 		return;
 	}
 	cand = note_candidate(s, &ev->h);

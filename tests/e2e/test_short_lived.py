@@ -35,7 +35,7 @@ class Brood:
         self.owned = list(owners(self.summary, oracle))
 
     def check(self, at_least):
-        """Enough samples of each are there, each has its own name, all frames have one."""
+        """Enough samples are there, each has its own name, all frames have one. Samples by pid."""
         owed = sum(self.cpu_s.values()) * RATE
         seen = collections.Counter(pid for pid, sample in self.owned
                                    if any(f.func == "burn_known" for f in sample.frames))
@@ -51,6 +51,7 @@ class Brood:
         nameless = [f for f in frames if f.func.startswith("<un")]
         assert len(nameless) <= 0.001 * len(frames), collections.Counter(nameless).most_common(3)
         assert not lost_of_short_lives(self.summary)
+        return seen
 
 
 def test_short_processes_of_every_python_are_there(interpreter, scratch, out, oracle):
@@ -66,6 +67,13 @@ def test_short_processes_of_every_python_are_there(interpreter, scratch, out, or
 @pytest.mark.parametrize("name", ALL_OF_THEM)
 def test_two_hundred_short_processes_are_there(name, scratch, out, oracle, cpu_ms, at_least, how):
     Brood(need(name), scratch, out, oracle, 200, cpu_ms, how).check(at_least)
+
+
+@pytest.mark.parametrize("name", ALL_OF_THEM)
+def test_shells_that_become_python(name, scratch, out, oracle):
+    """That a process is none yet may be found out at the very moment when it becomes one."""
+    seen = Brood(need(name), scratch, out, oracle, 300, 10, "shell").check(0.95)
+    assert len(seen) == 300
 
 
 @pytest.mark.parametrize("name", ("system-3.11", "sid-3.15"))

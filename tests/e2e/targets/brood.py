@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Start short-lived Pythons, some at a time, and say what each of them did.
 
-    python brood.py OUT COUNT PARALLEL MILLISECONDS [spawn|fork|both] [SECONDS]
+    python brood.py OUT COUNT PARALLEL MILLISECONDS [spawn|fork|both|shell] [SECONDS]
 
 spawn starts "python -S -E brood.py" (vfork and exec where this CPython does so),
-fork forks this process. SECONDS: spread over so long, by the clock. OUT gets one line
+fork forks this process, shell is as spawn by way of a shell that becomes Python after
+0 to some milliseconds. SECONDS: spread over so long, by the clock. OUT gets one line
 per child: pid, CPU ns burnt in burn_known(), and the name of what ran it: each forked
 child makes that by exec, all at the same addresses, with the same first line.
 """
@@ -13,6 +14,7 @@ import subprocess
 import sys
 import time
 
+SHELL = 'i=0; while [ $i -lt $0 ]; do i=$((i + 1)); done; exec "$@"'
 started = []    # kept: a Popen that is forgotten reaps its process
 
 
@@ -39,9 +41,12 @@ def life(out, cpu_ms, name):
 
 
 def start(out, cpu_ms, how, name):
+    argv = [sys.executable, "-S", "-E", __file__, out, cpu_ms, name]
     if how == "spawn":
-        started.append(subprocess.Popen([sys.executable, "-S", "-E", __file__, out, cpu_ms,
-                                         name]))
+        started.append(subprocess.Popen(argv))
+    elif how == "shell":
+        turns = str(len(started) * 97 % 8000)
+        started.append(subprocess.Popen(["/bin/sh", "-c", SHELL, turns] + argv))
     elif not os.fork():
         life(out, float(cpu_ms), name)
         os._exit(0)
