@@ -69,7 +69,7 @@ ifdef SYSROOT_FLAG
 CROSS_PACKAGES := libc6-dev libbpf-dev libelf-dev zlib1g-dev libzstd-dev libjson-c-dev libprotobuf-c-dev \
                   libxxhash-dev libcmocka-dev
 
-$(LIB_OBJ) $(O)/user/main.o: | $(SYSROOT)/usr/include
+$(LIB_OBJ) $(O)/user/main.o $(O)/syscall_names.inc: | $(SYSROOT)/usr/include
 
 $(SYSROOT)/usr/include:
 	sh tools/sysroot.sh $(DEBIAN_$(ARCH)) host $(SYSROOT) $(CROSS_PACKAGES)
@@ -77,6 +77,17 @@ endif
 
 # The skeleton is generated: whatever includes it must wait for it.
 $(O)/user/session.o $(O)/user/session_choose.o $(O)/user/session_records.o $(O)/user/session_wait.o $(O)/user/asleep.o $(O)/user/session_look.o $(O)/user/modes.o $(O)/user/doctor_trial.o: $(O)/tachbpf.skel.h
+
+# Numbers of system calls, but for two that stand for how many there are.
+$(O)/syscall_names.inc:
+	@mkdir -p $(@D)
+	$(E) GEN $@
+	$(Q)echo '#include <asm/unistd.h>' | $(CC) $(SYSROOT_FLAG) -E -dM - | \
+		sed -n 's/^#define \(__NR_\([a-z][a-z0-9_]*\)\) .*/[\1] = "\2",/p' | \
+		grep -v -e __NR_syscalls -e __NR_arch_specific_syscall | sort >$@.new
+	$(Q)mv $@.new $@
+
+$(O)/user/syscall_name.o: $(O)/syscall_names.inc
 
 # --- pprof's messages, by protobuf-c; what is generated is not held to our warnings --------
 PROTOC_C ?= protoc-c

@@ -351,7 +351,7 @@ enum raw_sample_flags {
 	RAW_UNREADABLE = 2,	/* a frame could not be read; what is here is whole  */
 	RAW_GC = 4,		/* the thread is collecting garbage                  */
 	RAW_BROKEN_END = 8,	/* the chain ended where an intact one does not      */
-	RAW_NOT_LOOKED = 16,	/* RAW_WAIT: there was no time to look at the stack     */
+	RAW_NOT_LOOKED = 16,	/* RAW_WAIT: no time to look at the stack, or no luck   */
 };
 
 /* A frame: which code, where in it, and the proof that it is still that code. */

@@ -45,9 +45,6 @@ static __always_inline enum counter end_of_wait(enum counter end)
 		return CNT_WAIT_LOST;
 	case CNT_UNWANTED:
 		return CNT_WAIT_UNWANTED;
-	case CNT_TSTATE_UNREADABLE:
-	case CNT_TSTATE_UNCERTAIN:
-		return CNT_WAIT_UNREADABLE;
 	default:
 		return CNT_WAIT_NOT_PYTHON;
 	}
@@ -70,14 +67,23 @@ static __always_inline enum counter walk(struct scratch *s, struct py_proc *p,
 	return end;
 }
 
+/* The wait itself is certain: user space gives it the stack of before. */
+static __always_inline void without_stack(struct raw_sample *out)
+{
+	out->nframes = 0;
+	out->status = STATUS_UNKNOWN;
+	out->flags = RAW_NOT_LOOKED;
+	out->gc_at = 0;
+	out->interp_id = 0;
+}
+
 /* Send what there is to tell of the current thread. */
 static __always_inline enum counter look(struct scratch *s, struct py_proc *p,
 					 struct task_struct *prev, enum raw_why why, u64 now)
 {
 	struct raw_sample *out = &s->sample;
-	bool in_budget = has_budget(s, now);
+	enum counter end = CNT_WAIT_NOT_LOOKED;
 	struct user_call call;
-	enum counter end;
 
 	user_call_of(prev, &call);
 	out->h = (struct raw_header){
@@ -88,19 +94,17 @@ static __always_inline enum counter look(struct scratch *s, struct py_proc *p,
 		.time_ns = now,
 		.start_ns = current_start_ns(),
 	};
-	if (in_budget) {
+	if (has_budget(s, now))
 		end = walk(s, p, &call, now);
-		if (end != CNT_SAMPLE)
-			return end_of_wait(end);
-	} else {
-		count(CNT_WAIT_NOT_LOOKED);
+	if (end == CNT_TSTATE_UNREADABLE || end == CNT_TSTATE_UNCERTAIN)
+		end = CNT_WAIT_UNREADABLE;
+	if (end == CNT_WAIT_UNREADABLE || end == CNT_WAIT_NOT_LOOKED) {
+		count(end);
 		if (cfg_need_status)
 			return CNT_WAIT_UNWANTED;
-		out->nframes = 0;
-		out->status = STATUS_UNKNOWN;
-		out->flags = RAW_NOT_LOOKED;
-		out->gc_at = 0;
-		out->interp_id = 0;
+		without_stack(out);
+	} else if (end != CNT_SAMPLE) {
+		return end_of_wait(end);
 	}
 	return end_of_wait(send_sample(out, bpf_get_current_pid_tgid()));
 }

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "proc.h"
 #include "util.h"
 
 #define HIERARCHIES_MAX 32
@@ -34,27 +35,6 @@ struct cgroups {
 };
 
 /* ---- /proc/PID/cgroup ---- */
-
-/* All of it, terminated. Length or -errno. */
-static ssize_t read_cgroup_file(pid_t tgid, char *out, size_t size)
-{
-	char path[64] = "/proc/self/cgroup";
-	size_t len = 0;
-	ssize_t n = 1;
-	int fd;
-
-	if (tgid)
-		snprintf(path, sizeof(path), "/proc/%d/cgroup", tgid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return errno == ENOENT ? -ESRCH : -errno;
-	while (len + 1 < size && (n = read(fd, out + len, size - 1 - len)) > 0)
-		len += (size_t)n;
-	n = n < 0 ? -errno : (ssize_t)len;
-	close(fd);
-	out[len] = '\0';
-	return n;
-}
 
 /* "9:name=systemd:/a": the text is cut into its parts. false: it is not like that. */
 static bool split_line(char *line, uint32_t *hierarchy, char **controllers, char **path)
@@ -107,7 +87,7 @@ int cgroups_of_process(pid_t tgid,
 
 	if (!text)
 		return -ENOMEM;
-	n = read_cgroup_file(tgid, text, CGROUP_FILE_BYTES);
+	n = proc_read(tgid, "cgroup", text, CGROUP_FILE_BYTES);
 	if (n < 0)
 		err = (int)n;
 	for (line = text; !err && n > 0 && *line; line = next) {
@@ -149,7 +129,7 @@ static uint32_t hierarchy_of(const char *options)
 	char *text = malloc(CGROUP_FILE_BYTES), *line, *next, *controllers, *path;
 	uint32_t hierarchy, found = 0;
 
-	if (text && read_cgroup_file(0, text, CGROUP_FILE_BYTES) > 0) {
+	if (text && proc_read(0, "cgroup", text, CGROUP_FILE_BYTES) > 0) {
 		for (line = text; !found && *line; line = next) {
 			next = strchrnul(line, '\n');
 			if (*next)

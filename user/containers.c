@@ -9,13 +9,12 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
+#include "proc.h"
 #include "util.h"
 
 #define ID_HEX 64
@@ -410,26 +409,6 @@ static uint64_t pid_namespace(pid_t tgid)
 	return stat(path, &st) ? 0 : st.st_ino;
 }
 
-/* All of a file of /proc, at most size - 1 bytes. Length, or -errno. */
-static ssize_t read_proc(pid_t tgid, const char *name, char *out, size_t size)
-{
-	char path[64];
-	size_t len = 0;
-	ssize_t n = 1;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%d/%s", tgid, name);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return errno == ENOENT ? -ESRCH : -errno;
-	while (len + 1 < size && (n = read(fd, out + len, size - 1 - len)) > 0)
-		len += (size_t)n;
-	n = n < 0 ? -errno : (ssize_t)len;
-	close(fd);
-	out[len] = '\0';
-	return n;
-}
-
 int container_of_pid(pid_t tgid, struct container *out)
 {
 	char *text = malloc(CGROUP_BYTES);
@@ -440,7 +419,7 @@ int container_of_pid(pid_t tgid, struct container *out)
 	out->user = CONTAINER_NO_USER;
 	if (!text)
 		return -ENOMEM;
-	n = read_proc(tgid, "cgroup", text, CGROUP_BYTES);
+	n = proc_read(tgid, "cgroup", text, CGROUP_BYTES);
 	if (n > 0)
 		container_of_cgroup_file(text, (size_t)n, out);
 	free(text);

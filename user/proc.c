@@ -119,25 +119,46 @@ int proc_open_mapped(pid_t tgid, const struct proc_map *m)
 	return fd < 0 ? open_in_root(tgid, m->path) : fd;
 }
 
+/* All of a file, at most size - 1 bytes, terminated. Length or -errno. */
+static ssize_t read_text(const char *path, char *out, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	size_t len = 0;
+	ssize_t n = 1;
+
+	if (fd < 0)
+		return -errno;
+	while (len + 1 < size && (n = read(fd, out + len, size - 1 - len)) > 0)
+		len += (size_t)n;
+	n = n < 0 ? -errno : (ssize_t)len;
+	close(fd);
+	out[len] = '\0';
+	return n;
+}
+
+ssize_t proc_read(pid_t tgid, const char *name, char *out, size_t size)
+{
+	char path[64], pid[16] = "self";
+	ssize_t n;
+
+	if (tgid)
+		snprintf(pid, sizeof(pid), "%d", tgid);
+	snprintf(path, sizeof(path), "/proc/%s/%s", pid, name);
+	n = read_text(path, out, size);
+	return n == -ENOENT ? -ESRCH : n;
+}
+
 int proc_stat(pid_t tgid, struct proc_stat *st)
 {
-	char path[64], buf[1024], *open_paren, *close_paren;
+	char buf[1024], *open_paren, *close_paren;
 	unsigned long long user, system;
 	unsigned int flags;
 	int threads;
-	ssize_t n;
 	char state;
-	int fd;
+	ssize_t n = proc_read(tgid, "stat", buf, sizeof(buf));
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", tgid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return errno == ENOENT ? -ESRCH : -errno;
-	n = read(fd, buf, sizeof(buf) - 1);
-	close(fd);
 	if (n <= 0)
-		return -ESRCH;
-	buf[n] = '\0';
+		return n ? (int)n : -ESRCH;
 	/* comm may hold spaces and parentheses: it ends at the last ')'. */
 	open_paren = strchr(buf, '(');
 	close_paren = strrchr(buf, ')');
@@ -169,21 +190,13 @@ static const char *status_line(const char *text, const char *name)
 
 int proc_status(pid_t tgid, struct proc_status *st)
 {
-	char path[64], buf[8192], *end;
+	char buf[8192], *end;
 	const char *uid, *threads, *ids;
-	ssize_t n;
-	int fd;
+	ssize_t n = proc_read(tgid, "status", buf, sizeof(buf));
 
 	memset(st, 0, sizeof(*st));
-	snprintf(path, sizeof(path), "/proc/%d/status", tgid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return errno == ENOENT ? -ESRCH : -errno;
-	n = read(fd, buf, sizeof(buf) - 1);
-	close(fd);
 	if (n <= 0)
-		return -ESRCH;
-	buf[n] = '\0';
+		return n ? (int)n : -ESRCH;
 	uid = status_line(buf, "\nUid:\t");
 	threads = status_line(buf, "\nThreads:\t");
 	ids = status_line(buf, "\nNStgid:\t");
@@ -205,18 +218,10 @@ int proc_status(pid_t tgid, struct proc_status *st)
 
 int proc_cmdline(pid_t tgid, char *out, size_t size)
 {
-	char path[64];
-	ssize_t n, i;
-	int fd;
+	ssize_t n = proc_read(tgid, "cmdline", out, size), i;
 
-	snprintf(path, sizeof(path), "/proc/%d/cmdline", tgid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	n = read(fd, out, size - 1);
-	close(fd);
 	if (n < 0)
-		return -errno;
+		return (int)n;
 	while (n && !out[n - 1])
 		n--;
 	out[n] = '\0';
@@ -243,18 +248,11 @@ int proc_exe(pid_t tgid, char *path, size_t size)
 
 int proc_euid(pid_t tgid, uint32_t *uid)
 {
-	char path[64], line[256];
-	int err = -EINVAL;
-	FILE *f;
+	struct proc_status st;
+	int err = proc_status(tgid, &st);
 
-	snprintf(path, sizeof(path), "/proc/%d/status", tgid);
-	f = fopen(path, "re");
-	if (!f)
-		return errno == ENOENT ? -ESRCH : -errno;
-	while (err && fgets(line, sizeof(line), f))
-		if (sscanf(line, "Uid: %*u %" SCNu32, uid) == 1)
-			err = 0;
-	fclose(f);
+	if (!err)
+		*uid = st.uid;
 	return err;
 }
 
@@ -311,7 +309,6 @@ int proc_mem_read(void *ctx, uint64_t addr, void *buf, size_t len)
 	struct iovec local = { buf, len }, remote = { (void *)(uintptr_t)addr, len };
 	pid_t tgid = (intptr_t)ctx, task;
 	ssize_t n = process_vm_readv(tgid, &local, 1, &remote, 1, 0);
-
 	int err = n < 0 ? -errno : 0;
 
 	if (err == -ESRCH && (task = proc_living_task(tgid)) && task != tgid) {
@@ -367,15 +364,7 @@ bad:
 int proc_online_cpus(int **cpus)
 {
 	char buf[4096];
-	ssize_t n;
-	int fd = open("/sys/devices/system/cpu/online", O_RDONLY | O_CLOEXEC);
+	ssize_t n = read_text("/sys/devices/system/cpu/online", buf, sizeof(buf));
 
-	if (fd < 0)
-		return -errno;
-	n = read(fd, buf, sizeof(buf) - 1);
-	close(fd);
-	if (n < 0)
-		return -errno;
-	buf[n] = '\0';
-	return proc_cpu_list(buf, cpus);
+	return n < 0 ? (int)n : proc_cpu_list(buf, cpus);
 }

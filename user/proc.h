@@ -36,6 +36,12 @@ int proc_open_mapped(pid_t tgid, const struct proc_map *m);
 /* stat() of the file behind a mapping, without opening it. 0 or -errno. */
 int proc_stat_mapped(pid_t tgid, const struct proc_map *m, struct stat *st);
 
+/*
+ * All of /proc/PID/name, of ourselves with tgid 0: at most size - 1 bytes, terminated. Length, or
+ * -errno; -ESRCH: no such process.
+ */
+ssize_t proc_read(pid_t tgid, const char *name, char *out, size_t size);
+
 /* What /proc/PID/stat says. */
 struct proc_stat {
 	char comm[PROC_COMM_MAX];	/* raw bytes, terminated */

@@ -247,6 +247,23 @@ static void test_budget(void **state)
 	assert_int_equal(host_counter(CNT_WAIT_NOT_LOOKED), 100 - looked);
 }
 
+/* The thread's state cannot be read now: that it waits is told all the same. */
+static void test_unreadable(void **state)
+{
+	const struct raw_sample *s;
+
+	begin(13);
+	world_recurse(&w, 2);
+	host_mem_unmap(W_TSTATE, 4096);
+	leave(1, false);
+	s = only_record(RAW_WAIT);
+	assert_int_equal(s->flags, RAW_NOT_LOOKED);
+	assert_int_equal(s->nframes, 0);
+	assert_int_equal(s->status, STATUS_UNKNOWN);
+	assert_int_equal(host_counter(CNT_WAIT_UNREADABLE), 1);
+	assert_int_equal(host_counter(CNT_WAIT), 1);
+}
+
 static const struct raw_asleep *iterate(void)
 {
 	struct bpf_iter_meta meta = { NULL };
@@ -301,6 +318,7 @@ int main(void)
 		cmocka_unit_test(test_others),	 cmocka_unit_test(test_thread_exit),
 		cmocka_unit_test(test_no_stack), cmocka_unit_test(test_ring_full),
 		cmocka_unit_test(test_slot_taken), cmocka_unit_test(test_budget),
+		cmocka_unit_test(test_unreadable),
 		cmocka_unit_test(test_asleep),
 	};
 

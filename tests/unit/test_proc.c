@@ -314,7 +314,7 @@ static void test_cmdline(void **state)
 	kill_child(pid);
 	close(in[0]);
 	close(in[1]);
-	assert_int_equal(proc_cmdline(pid, line, sizeof(line)), -ENOENT);
+	assert_int_equal(proc_cmdline(pid, line, sizeof(line)), -ESRCH);
 }
 
 static int find_self(void *ctx, pid_t tgid)
