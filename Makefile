@@ -177,7 +177,7 @@ pytest-ready:
 	@/usr/bin/python3 -c 'import pytest' 2>/dev/null || \
 		DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends python3-pytest
 
-check-e2e: $(O)/tachbpf interpreters pytest-ready ## profiles of real interpreters (root, 12 min at most)
+check-e2e: $(O)/tachbpf interpreters pytest-ready ## profiles of real interpreters (root, about half an hour)
 	TACHBPF=$(abspath $(O))/tachbpf $(PYTEST) tests/e2e --ignore=tests/e2e/test_wait_truth.py $(PYTESTFLAGS)
 
 .PHONY: check-waiting

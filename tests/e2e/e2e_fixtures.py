@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import containers
 import interpreters
 from harness import (HERE, TIMEOUT, Oracle, Recording, Target, binary, files, kill, online_cpus,
                      succeeded)
@@ -161,3 +162,20 @@ def recorded(matrix, interpreter, oracle):
     if name not in matrix.profiles:
         matrix.profiles[name] = oracle.load(matrix.file_of(name))[0]
     return matrix.profiles[name], matrix.truths[name]
+
+
+@pytest.fixture(scope="module")
+def podman(root):
+    if containers.missing():
+        absent(f"{containers.missing()} is not installed: run make check-deps")
+    with containers.Podman() as store:
+        yield store
+
+
+@pytest.fixture(scope="session")
+def system():
+    """An interpreter of this host's /usr, which containers see read-only."""
+    found = [i for i in FOUND if i.name.startswith("system-")]
+    if not found:
+        pytest.skip("this host has no Python of its own in /usr")
+    return found[0]

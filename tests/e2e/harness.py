@@ -7,6 +7,7 @@ started here is killed at the end of its `with` block at the latest.
 """
 import bisect
 import collections
+import concurrent.futures
 import contextlib
 import json
 import os
@@ -64,10 +65,10 @@ def cpu_s(pid):
 class Target:
     """A behaviour of targets/ running under one interpreter; use as a context manager."""
 
-    def __init__(self, interpreter, scratch, *plan, cpu=None, name="target"):
+    def __init__(self, interpreter, scratch, *plan, cpu=None, name="target", program="run.py"):
         self.interpreter = interpreter
         self.truth_path = Path(scratch) / f"{name}-{interpreter.name}-{os.urandom(3).hex()}.json"
-        argv = interpreter.command(Path(scratch) / "targets" / "run.py", self.truth_path, *plan)
+        argv = interpreter.command(Path(scratch) / "targets" / program, self.truth_path, *plan)
         if cpu is not None:
             argv = ["taskset", "-c", str(cpu), *argv]
         self.process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -350,3 +351,24 @@ def map_entries(pid, name):
 
 def tach_files(directory):
     return sorted(Path(directory).glob("*.tach"))
+
+
+def record_target(interpreter, scratch, oracle, rate, name, seconds):
+    """(truth, summary, profile) of a behaviour of targets/run.py that takes so long."""
+    out = Path(scratch) / f"{name}-{interpreter.name}.tach"
+    with Target(interpreter, scratch, f"{name}={seconds}") as target, \
+            Recording(["-p", target.pid, "-r", rate, "-o", out, "--json"]) as recording:
+        recording.wait_recording()
+        target.go()
+        truth = target.wait_done()
+        target.leave()
+        summary = succeeded(recording.wait()).summary
+    profile, = oracle.load(files(summary)[0]["path"])
+    return truth, summary, profile
+
+
+def of_all(interpreters, record, *args):
+    """Name -> future of record(interpreter, *args), as many at a time as there are CPUs; all
+    are done when the first test goes on."""
+    with concurrent.futures.ThreadPoolExecutor(online_cpus()) as pool:
+        return {i.name: pool.submit(record, i, *args) for i in interpreters}

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from e2e_fixtures import FOUND
-from harness import (Recording, files, lost, map_entries, owners, succeeded, tach_files, tachbpf)
+from harness import (Recording, files, lost, map_entries, succeeded, tach_files, tachbpf)
 
 RATE = 999
 TORTURE_RATE, TORTURE_SECONDS = 2999, 30

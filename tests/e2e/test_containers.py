@@ -13,7 +13,7 @@ import pytest
 
 import cgroups
 import containers
-from e2e_fixtures import BY_NAME, absent, need
+from e2e_fixtures import need
 from harness import (ROOT_FRAME, Recording, binary, files, kill, lost_of_short_lives, owners,
                      succeeded, tachbpf)
 
@@ -21,27 +21,6 @@ RATE = 999
 BURN = "while True: pass"
 BRIEF = "sum(range(3000000))"
 POD = "0b4c8a3e-51d2-4f0e-9a86-7d1f3f0a2c55"
-
-
-@pytest.fixture(scope="module")
-def tools(root):
-    if containers.missing():
-        absent(f"{containers.missing()} is not installed: run make check-deps")
-
-
-@pytest.fixture(scope="module")
-def podman(tools):
-    with containers.Podman() as store:
-        yield store
-
-
-@pytest.fixture(scope="module")
-def system(tools):
-    """An interpreter of this host's /usr, which containers see read-only."""
-    found = [i for name, i in BY_NAME.items() if name.startswith("system-")]
-    if not found:
-        pytest.skip("this host has no Python of its own in /usr")
-    return found[0]
 
 
 @contextlib.contextmanager

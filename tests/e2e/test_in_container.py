@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import containers
-from e2e_fixtures import BY_NAME, absent
+from e2e_fixtures import absent
 from harness import REPO, Recording, binary, kill, succeeded, tachbpf
 
 BURN = "while True: pass"
@@ -19,22 +19,6 @@ BURN = "while True: pass"
 NEEDED = {"bpf": 39, "perfmon": 38, "sys_ptrace": 19, "dac_read_search": 2,
           "checkpoint_restore": 40, "dac_override": 1, "chown": 0, "fowner": 3, "kill": 5}
 SYS_ADMIN = 21
-
-
-@pytest.fixture(scope="module")
-def podman(root):
-    if containers.missing():
-        absent(f"{containers.missing()} is not installed: run make check-deps")
-    with containers.Podman() as store:
-        yield store
-
-
-@pytest.fixture(scope="module")
-def system(root):
-    found = [i for name, i in BY_NAME.items() if name.startswith("system-")]
-    if not found:
-        pytest.skip("this host has no Python of its own in /usr")
-    return found[0]
 
 
 @pytest.fixture

@@ -1,35 +1,25 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Sub-interpreters: each sample says which one it is from, and has that one's stack."""
-import concurrent.futures
-
 import pytest
 
 from e2e_fixtures import FOUND
-from harness import HAS_GIL, Recording, Target, files, lost, online_cpus, succeeded
+from harness import HAS_GIL, lost, of_all, record_target
 
 RATE = 999
 SECONDS = 3.6
 
 
 class Run:
-    def __init__(self, samples, truth, summary):
-        self.samples, self.truth, self.summary = samples, truth, summary
+    def __init__(self, truth, summary, profile):
+        self.truth, self.summary = truth, summary
+        self.samples = profile.phase(truth, "subinterpreters")
         phase = truth["phases"]["subinterpreters"]
         self.each = phase["each_s"]
         self.tids = {int(interp): tid for interp, tid in phase["tids"].items()}
 
 
 def record(interpreter, scratch, oracle):
-    out = scratch / f"sub-{interpreter.name}.tach"
-    with Target(interpreter, scratch, f"subinterpreters={SECONDS}") as target, \
-            Recording(["-p", target.pid, "-r", RATE, "-o", out, "--json"]) as recording:
-        recording.wait_recording()
-        target.go()
-        truth = target.wait_done()
-        target.leave()
-        summary = succeeded(recording.wait()).summary
-    profile, = oracle.load(files(summary)[0]["path"])
-    return Run(profile.phase(truth, "subinterpreters"), truth, summary)
+    return Run(*record_target(interpreter, scratch, oracle, RATE, "subinterpreters", SECONDS))
 
 
 def has_subinterpreters(interpreter):
@@ -38,10 +28,7 @@ def has_subinterpreters(interpreter):
 
 @pytest.fixture(scope="session")
 def runs(scratch, oracle):
-    """Of all interpreters, as many at a time as there are CPUs; done when the first test goes on."""
-    with concurrent.futures.ThreadPoolExecutor(online_cpus()) as pool:
-        return {i.name: pool.submit(record, i, scratch, oracle)
-                for i in FOUND if has_subinterpreters(i)}
+    return of_all(filter(has_subinterpreters, FOUND), record, scratch, oracle)
 
 
 @pytest.fixture

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Threads that Python did not start, and processes without the thread they began with."""
-import concurrent.futures
 import json
 import subprocess
 
 import pytest
 
 from e2e_fixtures import FOUND
-from harness import MAIN_THREAD, Recording, Target, files, lost, online_cpus, succeeded
+from harness import MAIN_THREAD, Recording, files, lost, of_all, record_target, succeeded
 
 RATE = 999
 FOREIGN_S = 1.5
@@ -26,16 +25,7 @@ def has_foreign(interpreter):
 
 
 def record_foreign(interpreter, scratch, oracle):
-    out = scratch / f"foreign-{interpreter.name}.tach"
-    with Target(interpreter, scratch, f"foreign={FOREIGN_S}") as target, \
-            Recording(["-p", target.pid, "-r", RATE, "-o", out, "--json"]) as recording:
-        recording.wait_recording()
-        target.go()
-        truth = target.wait_done()
-        target.leave()
-        summary = succeeded(recording.wait()).summary
-    profile, = oracle.load(files(summary)[0]["path"])
-    return Run(truth, summary, profile)
+    return Run(*record_target(interpreter, scratch, oracle, RATE, "foreign", FOREIGN_S))
 
 
 def record_children(interpreter, scratch, oracle):
@@ -49,12 +39,6 @@ def record_children(interpreter, scratch, oracle):
     found = files(summary)
     profiles = oracle.load(*[f["path"] for f in found])
     return ({f["pid"]: p.samples for f, p in zip(found, profiles)}, json.loads(pids.read_text()))
-
-
-def of_all(interpreters, record, *args):
-    """As many at a time as there are CPUs; done when the first test goes on."""
-    with concurrent.futures.ThreadPoolExecutor(online_cpus()) as pool:
-        return {i.name: pool.submit(record, i, *args) for i in interpreters}
 
 
 @pytest.fixture(scope="session")

@@ -2,16 +2,14 @@
 """The modes that are about waiting, against what threads measured of themselves."""
 import json
 import os
-import select
-import subprocess
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from e2e_fixtures import BY_NAME, FOUND
-from harness import (GIL_REQUESTED, HAS_EXCEPTION, HAS_GIL, MAIN_THREAD, ON_CPU, SYNTHETIC, TIMEOUT, UNKNOWN,
-                     Recording, files, kill, lost, succeeded)
+from harness import (GIL_REQUESTED, HAS_EXCEPTION, HAS_GIL, MAIN_THREAD, ON_CPU, SYNTHETIC, UNKNOWN,
+                     Recording, Target, lost, succeeded)
 
 RATE = 999
 SECONDS = 3
@@ -24,36 +22,12 @@ CALLS = {"nap": {"clock_nanosleep", "select", "pselect6", "nanosleep"}, "read": 
 ON_A_CPU = "<waiting for a CPU>"
 
 
-class Waiter:
+class Waiter(Target):
     """offcpu.py under an interpreter."""
 
     def __init__(self, interpreter, scratch, *kinds, seconds=SECONDS, cpu=None):
-        self.truth_path = Path(scratch) / f"offcpu-{interpreter.name}-{os.urandom(3).hex()}.json"
-        argv = interpreter.command(Path(scratch) / "targets" / "offcpu.py", self.truth_path,
-                                   seconds, *kinds)
-        if cpu is not None:
-            argv = ["taskset", "-c", str(cpu), *argv]
-        self.process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        text=True, start_new_session=True)
-
-    def __enter__(self):
-        try:
-            self.expect("ready")
-        except BaseException:
-            kill(self.process)
-            raise
-        return self
-
-    def __exit__(self, *_):
-        kill(self.process)
-
-    def expect(self, word):
-        ready, _, _ = select.select([self.process.stdout], [], [], TIMEOUT)
-        assert ready and self.process.stdout.readline().strip() == word
-
-    def go(self):
-        self.process.stdin.write("go\n")
-        self.process.stdin.flush()
+        super().__init__(interpreter, scratch, seconds, *kinds, cpu=cpu, name="offcpu",
+                         program="offcpu.py")
 
     def truth(self):
         self.expect("done")

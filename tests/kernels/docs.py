@@ -54,7 +54,7 @@ def found(value):
 def tables(recorded):
     cols = columns(recorded)
     programs = sorted({p for _, _, r in cols for p in r["instructions"]})
-    names = list(dict.fromkeys(f for _, _, r in cols for f in r["features"]))
+    names = sorted({f for _, _, r in cols for f in r["features"]})
     heads = [f"{arch} {name}" for arch, name, _ in cols]
     yield "What was run, with what result, and how deep a stack was walked:\n"
     yield from lines_of(
