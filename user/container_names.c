@@ -419,9 +419,8 @@ static size_t conmon_args(const struct lookup *l, char args[CONMON_ARGS_BYTES], 
 {
 	struct proc_stat st = { .ppid = l->tgid };
 	struct container its;
-	char path[64];
 	ssize_t n;
-	int i, fd;
+	int i;
 
 	for (i = 0; i < PARENTS_MAX && st.ppid > 1; i++) {
 		pid_t tgid = st.ppid;
@@ -433,12 +432,7 @@ static size_t conmon_args(const struct lookup *l, char args[CONMON_ARGS_BYTES], 
 		container_of_pid(tgid, &its);
 		if (!strcmp(its.id, l->c->id))
 			continue;
-		snprintf(path, sizeof(path), "/proc/%d/cmdline", tgid);
-		fd = open(path, O_RDONLY | O_CLOEXEC);
-		n = fd < 0 ? 0 : read(fd, args, CONMON_ARGS_BYTES - 1);
-		if (fd >= 0)
-			close(fd);
-		args[n > 0 ? n : 0] = '\0';
+		n = proc_read(tgid, "cmdline", args, CONMON_ARGS_BYTES);
 		*conmon = tgid;
 		return n > 0 ? (size_t)n : 0;
 	}
