@@ -318,6 +318,7 @@ enum raw_kind {
 	RAW_WAIT = 9,		/* struct raw_sample: a thread leaves its CPU with this stack */
 	RAW_RUN = 10,		/* it has one again                                  */
 	RAW_THREAD_EXIT = 11,	/* struct raw_run: it will never have one again        */
+	RAW_RENAME = 12,	/* a thread has another name                         */
 };
 
 /* RAW_WAIT: why did it leave? */
@@ -503,6 +504,14 @@ struct raw_exec {
 };
 _Static_assert(sizeof(struct raw_exec) ==
 	       24 + 32 + sizeof(struct raw_whence) + RAW_COMM + RAW_COMMAND, "raw_exec is packed");
+
+struct raw_rename {
+	struct raw_header h;
+	abi_u32 tid;
+	abi_u32 pad;
+	abi_u8 comm[RAW_COMM];	/* terminated; any bytes */
+};
+_Static_assert(sizeof(struct raw_rename) == 32 + RAW_COMM, "raw_rename is packed");
 
 /* Of a new cgroup: its path is known before anything runs in it. */
 #define RAW_CGROUP_PATH 1024	/* one that does not fit is not sent */
