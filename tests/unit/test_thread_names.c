@@ -131,7 +131,7 @@ static void test_exports(void **state)
 	assert_json(o, "threads.1.name", "\"Thread-8\"");
 	json_object_put(o);
 	b = exported(&sink_gperftools, "worker-1", 12);
-	assert_true(found(&b, " process 12 app worker-1 (tid 7)\n"));
+	assert_true(found(&b, " process 12 app worker-1_(tid 7)\n"));
 	assert_true(found(&b, " process 12 app thread 8\n"));
 	buf_free(&b);
 	/* stays as CPython writes it */
