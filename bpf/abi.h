@@ -176,10 +176,10 @@ struct py_proc {
 	abi_u8 state;		/* enum py_proc_state */
 	abi_u8 tstate_how;	/* enum py_tstate_how */
 	abi_u8 strange;		/* ARRIVING: ticks at which it was not what was expected */
-	abi_u8 pad;
+	abi_u8 names_sent;	/* of threads, in second names_second (mod 256); likewise */
 	abi_u16 self_below;	/* pthread_self() is this much below the thread pointer; x86: 0 */
 	abi_u8 unselected;	/* UNSELECTED_*                                      */
-	abi_u8 pad2;
+	abi_u8 names_second;
 	abi_u32 euid;		/* when the uid was last judged; EUID_NEVER          */
 	struct py_layout l;
 };

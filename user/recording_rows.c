@@ -86,15 +86,21 @@ static FILE *open_unnamed(const struct recording *r)
 	return f;
 }
 
+/* Of nothing there may be no pointer. */
+static bool write_list(FILE *f, const void *list, size_t size, size_t cnt)
+{
+	return !cnt || fwrite(list, size, cnt, f) == cnt;
+}
+
 static int write_row(FILE *f, const struct row *row)
 {
-	size_t len = strlen(row->command) + 1, cnt;
+	size_t cnt;
 	const struct thread_name *names = thread_names_list(row->names, &cnt);
 
-	return fwrite(row, sizeof(*row), 1, f) == 1 && fwrite(row->command, len, 1, f) == 1 &&
-	       fwrite(row->members, sizeof(*row->members), row->member_cnt, f) ==
-		       row->member_cnt &&
-	       fwrite(&cnt, sizeof(cnt), 1, f) == 1 && fwrite(names, sizeof(*names), cnt, f) == cnt ?
+	return write_list(f, row, sizeof(*row), 1) &&
+	       write_list(f, row->command, strlen(row->command) + 1, 1) &&
+	       write_list(f, row->members, sizeof(*row->members), row->member_cnt) &&
+	       write_list(f, &cnt, sizeof(cnt), 1) && write_list(f, names, sizeof(*names), cnt) ?
 		       0 : -EIO;
 }
 
@@ -128,7 +134,8 @@ static struct row *read_row(FILE *f)
 	row->names = NULL;
 	row->members = cnt ? calloc(cnt, sizeof(*row->members)) : NULL;
 	if (getdelim(&row->command, &size, '\0', f) > 0 && (!cnt || row->members) &&
-	    fread(row->members, sizeof(*row->members), cnt, f) == cnt && read_names(row, f))
+	    (!cnt || fread(row->members, sizeof(*row->members), cnt, f) == cnt) &&
+	    read_names(row, f))
 		return row;
 	free_row(row);
 	return NULL;

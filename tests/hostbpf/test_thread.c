@@ -822,6 +822,8 @@ static void test_ring_full(void **state)
 	world_expect_end(CNT_RING_FULL);
 }
 
+#define NAMES_A_SECOND 200
+
 static const struct raw_rename *renamed(struct task_struct *task, const char *comm)
 {
 	int i = 0;
@@ -877,6 +879,25 @@ static void test_rename(void **state)
 	host.task.tgid = 99;
 	assert_null(renamed(&host.task, "w"));
 	assert_int_equal(host_counter(CNT_LIFECYCLE_LOST), 0);
+}
+
+/* However often it does so, user space is told of some. */
+static void test_rename_flood(void **state)
+{
+	int i, told = 0;
+
+	world_init(&w, 14);
+	host.mm.start_code = 0x400000;
+	host.ring_room = 1;
+	host.now_ns = 5ull << 30;
+	host.clock_step_ns = 0;
+	for (i = 0; i < 1000; i++)
+		told += !!renamed(&host.task, "w");
+	assert_int_equal(told, NAMES_A_SECOND);
+	host.now_ns = 6ull << 30;
+	for (i = 0; i < 1000; i++)
+		told += !!renamed(&host.task, "w");
+	assert_int_equal(told, 2 * NAMES_A_SECOND);
 }
 
 /* Fork inherits what is known with an identity of its own, exec and exit forget it. */
@@ -979,6 +1000,7 @@ int main(void)
 		cmocka_unit_test(test_ring_full),
 		cmocka_unit_test(test_lifecycle),
 		cmocka_unit_test(test_rename),
+		cmocka_unit_test(test_rename_flood),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, done);
