@@ -95,12 +95,12 @@ def with_ctypes():
 def act():
     sorted(range(300), key=key)
     functools.reduce(add, range(300))
-    sorted(range(60), key=functools.cmp_to_key(compare))
+    sorted((i * 7919 % 101 for i in range(101)), key=functools.cmp_to_key(compare))
     re.sub("[a-z]+", upper, "some words of a text " * 8)
     text = json.dumps([{"a": i, "b": {1, 2}} for i in range(8)], default=default)
     json.loads(text, object_hook=hook)
     numbers = [Number(i * 7 % 19) for i in range(19)]
-    sorted(numbers)
+    sorted(numbers * 6)
     functools.reduce(add, numbers)
     set(numbers)
     list(numbers[0])
