@@ -386,8 +386,10 @@ static struct widths fit(const struct line *lines, size_t cnt, size_t terminal, 
 		return w;
 	}
 	left = terminal - NUMBER_COLUMNS - 4;
-	if (lines[0].id)
-		left -= w.id + 2 < left / 2 ? w.id + 2 : left / 2;
+	if (lines[0].id) {
+		w.id = w.id + 2 < left / 2 ? w.id : left / 2 - 2;
+		left -= w.id + 2;
+	}
 	if (w.name + place > left && w.name > left / 2)
 		w.name = place < left / 2 ? left - place : left / 2;
 	w.place = left - w.name;
@@ -424,12 +426,17 @@ static void print_line(const struct run *run, const struct line *line, const str
 	uint64_t samples = report_sample_cnt(run->report);
 	const struct report_row *row = line->row;
 
-	if (line->id)
-		printf("%8.2f  %10llu  %*s  ", percent(row->self, samples),
-		       (unsigned long long)row->self, (int)w->id, line->id);
-	else
+	if (line->id) {
+		size_t width = text_width(line->id);
+
+		printf("%8.2f  %10llu  %*s", percent(row->self, samples),
+		       (unsigned long long)row->self, width < w->id ? (int)(w->id - width) : 0, "");
+		text_print(stdout, line->id, w->id, CUT_LEFT, false);	/* its number is last */
+		printf("  ");
+	} else {
 		printf("%7.2f %8.2f  %10llu  ", percent(row->self, samples),
 		       percent(row->total, samples), (unsigned long long)row->self);
+	}
 	/* A long name in a pipe moves its line's place; on a terminal it is cut. */
 	if (!terminal && text_width(line->name) > w->name)
 		fputs(line->name, stdout);

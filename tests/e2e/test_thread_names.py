@@ -7,7 +7,8 @@ import pytest
 from e2e_fixtures import need
 from harness import Recording, succeeded
 from make_tach import Writer
-from test_commands import good
+from test_gil_command import HOLDS, WAITS
+from test_commands import good, on_terminal
 from test_html import browser, show  # noqa: F401  (fixtures)
 
 RATE = 499
@@ -82,12 +83,12 @@ def test_a_split_keeps_them_and_a_lone_file_has_none(named, tmp_path):
 
 @pytest.fixture
 def made(tmp_path):
-    """A directory whose session.json calls threads names, some of them hostile or no names."""
+    """A directory whose session.json calls threads names, some of them hostile or no names:
+    21 has the GIL, then 23, and 22 waits."""
     writer = Writer()
-    for i in range(50):
-        for tid in (21, 22, 23):
-            writer.add(writer.stack([("a.py", "f", tid)]), tid, 11 if tid == 22 else 3,
-                       1000 * (i + 1))
+    for i in range(100):
+        writer.add(writer.stack([("a.py", "f", 1)]), 21 if i < 50 else 23, HOLDS, 1000 * (i + 1))
+        writer.add(writer.stack([("a.py", "g", 2)]), 22, WAITS, 1000 * (i + 1))
     where = tmp_path / "rec"
     where.mkdir()
     writer.write(where / "20-app.tach", "gil")
@@ -109,6 +110,15 @@ def test_gil_and_html(made, show):  # noqa: F811
     assert any("fetcher (tid 22)" in i for i in items), items
     assert any("</script>\\x0a\\x1b[31m (tid 21)" in i for i in items), items
     assert any("thread 23" in i for i in items), items
+
+
+@pytest.mark.parametrize("columns", (60, 80, 200))
+def test_report_fits_the_terminal(made, columns):
+    lines = on_terminal(columns, "report", "--by", "thread", made)[2:]
+    assert max(map(len, lines)) <= columns, lines
+    assert len({line.index("app") for line in lines[1:]}) == 1, lines
+    assert all(any(f"{end}  app" in line for line in lines) for end in ("tid 21)", "tid 22)", "23"))
+    assert any("fetcher (tid 22)" in line for line in lines) == (columns > 60), lines
 
 
 @pytest.mark.parametrize("names", ([], "x", 5, {"21": {}}, {"21": None}, {}, {"21": ""}))
