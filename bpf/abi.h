@@ -176,10 +176,10 @@ struct py_proc {
 	abi_u8 state;		/* enum py_proc_state */
 	abi_u8 tstate_how;	/* enum py_tstate_how */
 	abi_u8 strange;		/* ARRIVING: ticks at which it was not what was expected */
-	abi_u8 pad;
+	abi_u8 names_sent;	/* of threads, in second names_second (mod 256); likewise */
 	abi_u16 self_below;	/* pthread_self() is this much below the thread pointer; x86: 0 */
 	abi_u8 unselected;	/* UNSELECTED_*                                      */
-	abi_u8 pad2;
+	abi_u8 names_second;
 	abi_u32 euid;		/* when the uid was last judged; EUID_NEVER          */
 	struct py_layout l;
 };
@@ -318,6 +318,7 @@ enum raw_kind {
 	RAW_WAIT = 9,		/* struct raw_sample: a thread leaves its CPU with this stack */
 	RAW_RUN = 10,		/* it has one again                                  */
 	RAW_THREAD_EXIT = 11,	/* struct raw_run: it will never have one again        */
+	RAW_RENAME = 12,	/* a thread has another name                         */
 };
 
 /* RAW_WAIT: why did it leave? */
@@ -503,6 +504,14 @@ struct raw_exec {
 };
 _Static_assert(sizeof(struct raw_exec) ==
 	       24 + 32 + sizeof(struct raw_whence) + RAW_COMM + RAW_COMMAND, "raw_exec is packed");
+
+struct raw_rename {
+	struct raw_header h;
+	abi_u32 tid;
+	abi_u32 pad;
+	abi_u8 comm[RAW_COMM];	/* terminated; any bytes */
+};
+_Static_assert(sizeof(struct raw_rename) == 32 + RAW_COMM, "raw_rename is packed");
 
 /* Of a new cgroup: its path is known before anything runs in it. */
 #define RAW_CGROUP_PATH 1024	/* one that does not fit is not sent */

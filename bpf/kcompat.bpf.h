@@ -213,6 +213,29 @@ static __always_inline u32 task_euid(const struct task_struct *task)
 	return BPF_CORE_READ(task, cred, euid.val);
 }
 
+/* ---- of a task that is no more than an address to the program ---- */
+
+static __always_inline u32 task_tgid(const struct task_struct *task)
+{
+	return BPF_CORE_READ(task, tgid);
+}
+
+static __always_inline u32 task_tid(const struct task_struct *task)
+{
+	return BPF_CORE_READ(task, pid);
+}
+
+static __always_inline u64 task_start_ns(const struct task_struct *task)
+{
+	return BPF_CORE_READ(task, group_leader, start_boottime);
+}
+
+/* As current_is_in_exec(); true, too, of one that has no memory any more. */
+static __always_inline bool task_is_in_exec(const struct task_struct *task)
+{
+	return !BPF_CORE_READ(task, mm, start_code);
+}
+
 /*
  * ---- cgroups ----
  *

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * lifecycle.bpf.c - processes come, change and go.
+ * lifecycle.bpf.c - processes come, change and go; their threads get names.
  *
  * Fork inherits what is known of the parent, exec clears it, the exit of the
  * process (its last thread, not its first) frees it. Runs in process context,
@@ -145,5 +145,51 @@ int BPF_PROG(on_exit, struct task_struct *p)
 		return 0;
 	ev.h.start_ns = p->group_leader->start_boottime;
 	send(&ev);
+	return 0;
+}
+
+/*
+ * A process that renames its threads all day must not keep user space busy. CPUs that come here at
+ * the same time may count one too few; a byte has room for one too many of each.
+ */
+#define MAX_NAMES_A_SECOND 200
+
+static __always_inline bool may_send_name(struct py_proc *p, u64 now)
+{
+	u8 second = now >> 30;
+
+	if (p->names_second != second) {
+		p->names_second = second;
+		p->names_sent = 0;
+	}
+	if (p->names_sent >= MAX_NAMES_A_SECOND)
+		return false;
+	p->names_sent++;
+	return bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA) <= cfg_codes_bytes;
+}
+
+/*
+ * Of a thread that is recorded. Not told is the name that exec gives: it is the next program's,
+ * and the exec is told by itself. One that is not told is no loss: it is a name. Not tp_btf: see
+ * cgroups.bpf.c.
+ */
+SEC("raw_tp/task_rename")
+int BPF_PROG(on_rename, struct task_struct *task, const char *comm)
+{
+	struct raw_rename ev = { .h = { .kind = RAW_RENAME, .tgid = task_tgid(task) } };
+	u32 tgid = ev.h.tgid;
+	struct py_proc *known = bpf_map_lookup_elem(&py_procs, &tgid);
+
+	if (!known || known->unselected & UNSELECTED_FOR_SURE ||
+	    (known->state != PY_PROC_PYTHON && known->state != PY_PROC_ARRIVING))
+		return 0;
+	ev.h.start_ns = task_start_ns(task);
+	ev.h.time_ns = bpf_ktime_get_ns();
+	if ((known->start_ns && known->start_ns != ev.h.start_ns) || task_is_in_exec(task) ||
+	    !may_send_name(known, ev.h.time_ns))
+		return 0;
+	ev.tid = task_tid(task);
+	bpf_probe_read_kernel_str(ev.comm, sizeof(ev.comm), comm);
+	bpf_ringbuf_output(&events, &ev, sizeof(ev), BPF_RB_NO_WAKEUP);
 	return 0;
 }

@@ -16,6 +16,7 @@
 #include "options.h"
 #include "output.h"
 #include "profile_set.h"
+#include "thread_names.h"
 #include "util.h"
 
 /* What is kept of one profile until it is shown. */
@@ -93,6 +94,14 @@ const char *gil_comm(const struct gil_section *s)
 const struct gil_exact_thread *gil_exact(const struct gil_section *s, uint64_t thread_id)
 {
 	return s->threads ? u64map_get(s->threads, thread_id) : NULL;
+}
+
+const char *gil_thread_name(const struct gil_section *s, uint64_t thread_id)
+{
+	const struct gil_exact_thread *exact = gil_exact(s, thread_id);
+
+	return exact && exact->name ? exact->name :
+				      thread_names_find(s->file->process.thread_names, thread_id);
 }
 
 uint32_t gil_shown(const struct gil_report *r, uint32_t cnt)

@@ -22,6 +22,7 @@
 #include "profile_text.h"
 #include "tach_reader.h"
 #include "thread_map.h"
+#include "thread_names.h"
 #include "util.h"
 
 struct thread {
@@ -199,7 +200,7 @@ static void json_header(struct json *j, const struct tach_info *info)
 	json_uint(j, "size_bytes", info->file_size);
 }
 
-static void json_threads(struct json *j, const struct threads *t)
+static void json_threads(struct json *j, const struct threads *t, const struct thread_names *names)
 {
 	uint32_t i;
 
@@ -209,6 +210,7 @@ static void json_threads(struct json *j, const struct threads *t)
 
 		json_object(j, NULL);
 		json_uint(j, "thread", th->id);
+		json_string(j, "name", thread_names_find(names, th->id));
 		json_uint(j, "interpreter", th->interp_id);
 		json_uint(j, "samples", th->samples);
 		json_uint(j, "has_gil", th->gil);
@@ -272,7 +274,7 @@ static void json_file(struct json *j, const struct profile_file *file,
 	json_string(j, "format", "tach");
 	json_header(j, info);
 	json_members(j, t);
-	json_threads(j, t);
+	json_threads(j, t, file->process.thread_names);
 	if (file->session)
 		json_losses(j, file->session, file->name);
 	else
@@ -389,8 +391,10 @@ static void print_header(const struct tach_info *info)
 	       bytes_per_sample(info), info->compression ? "zstd" : "not compressed");
 }
 
-static void print_threads(const struct threads *t)
+static void print_threads(const struct threads *t, const struct thread_names *names)
 {
+	char shown[4 * THREAD_NAME_BYTES];
+	const char *name;
 	uint32_t i;
 
 	if (!t->cnt)
@@ -407,8 +411,10 @@ static void print_threads(const struct threads *t)
 			printf("%9.2f ", percent(th->on_cpu, th->samples - th->cpu_unknown));
 		else
 			printf("%9s ", "?");
-		printf("%12.2f%s\n", percent(th->exceptions, th->samples),
-		       th->main ? "  main" : "");
+		name = thread_names_find(names, th->id);
+		printf("%12.2f%s%s%s\n", percent(th->exceptions, th->samples),
+		       th->main ? "  main" : "", name ? "  " : "",
+		       name ? escape_text(name, strlen(name), shown, sizeof(shown)) : "");
 	}
 }
 
@@ -439,7 +445,7 @@ static void print_file(const struct profile_file *file, const struct tach_info *
 	print_header(info);
 	if (file->session)
 		print_losses(file->session, file->name);
-	print_threads(t);
+	print_threads(t, file->process.thread_names);
 	printf("\n");
 }
 

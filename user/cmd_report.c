@@ -15,6 +15,7 @@
 #include "profile_set.h"
 #include "profile_text.h"
 #include "report.h"
+#include "thread_names.h"
 #include "util.h"
 
 /* Columns of one profile's numbers, and how wide names get when nothing limits them. */
@@ -219,6 +220,12 @@ static bool by_code(const struct run *run)
 
 /* ---- JSON ---- */
 
+static void json_thread(struct json *j, const struct profile_file *file, uint64_t tid)
+{
+	json_uint(j, "thread", tid);
+	json_string(j, "thread_name", thread_names_find(file->process.thread_names, tid));
+}
+
 static void json_row(struct json *j, const struct run *run, const struct report_row *row)
 {
 	uint64_t samples = report_sample_cnt(run->report);
@@ -252,7 +259,7 @@ static void json_row(struct json *j, const struct run *run, const struct report_
 		json_string(j, "command", file->process.command);
 		json_string(j, "container", file->process.container);
 		if (run->opts->by == REPORT_BY_THREAD)
-			json_uint(j, "thread", row->thread_id);
+			json_thread(j, file, row->thread_id);
 	}
 	json_uint(j, "self", row->self);
 	json_double(j, "self_pct", percent(row->self, samples));
@@ -327,10 +334,12 @@ static int line_of_process(const struct run *run, struct line *line)
 {
 	const struct profile_file *file = run->profiles[line->row->profile];
 	const char *command = file->process.command ? file->process.command : "";
+	char label[THREAD_LABEL_BYTES];
 	int n;
 
 	if (run->opts->by == REPORT_BY_THREAD)
-		n = asprintf(&line->id, "%llu", (unsigned long long)line->row->thread_id);
+		n = asprintf(&line->id, "%s", thread_label(file->process.thread_names,
+							   line->row->thread_id, "", label));
 	else if (file->process.tgid)
 		n = asprintf(&line->id, "%u", file->process.tgid);
 	else
@@ -377,8 +386,10 @@ static struct widths fit(const struct line *lines, size_t cnt, size_t terminal, 
 		return w;
 	}
 	left = terminal - NUMBER_COLUMNS - 4;
-	if (lines[0].id)
-		left -= w.id + 2 < left / 2 ? w.id + 2 : left / 2;
+	if (lines[0].id) {
+		w.id = w.id + 2 < left / 2 ? w.id : left / 2 - 2;
+		left -= w.id + 2;
+	}
 	if (w.name + place > left && w.name > left / 2)
 		w.name = place < left / 2 ? left - place : left / 2;
 	w.place = left - w.name;
@@ -415,12 +426,17 @@ static void print_line(const struct run *run, const struct line *line, const str
 	uint64_t samples = report_sample_cnt(run->report);
 	const struct report_row *row = line->row;
 
-	if (line->id)
-		printf("%8.2f  %10llu  %*s  ", percent(row->self, samples),
-		       (unsigned long long)row->self, (int)w->id, line->id);
-	else
+	if (line->id) {
+		size_t width = text_width(line->id);
+
+		printf("%8.2f  %10llu  %*s", percent(row->self, samples),
+		       (unsigned long long)row->self, width < w->id ? (int)(w->id - width) : 0, "");
+		text_print(stdout, line->id, w->id, CUT_LEFT, false);	/* its number is last */
+		printf("  ");
+	} else {
 		printf("%7.2f %8.2f  %10llu  ", percent(row->self, samples),
 		       percent(row->total, samples), (unsigned long long)row->self);
+	}
 	/* A long name in a pipe moves its line's place; on a terminal it is cut. */
 	if (!terminal && text_width(line->name) > w->name)
 		fputs(line->name, stdout);

@@ -28,6 +28,7 @@
 #include "profile_set.h"
 #include "remap.h"
 #include "thread_map.h"
+#include "thread_names.h"
 #include "util.h"
 
 /* Pieces being written at a time: a file, tables and a buffer each. */
@@ -314,6 +315,7 @@ static void json_written(struct json *j, const struct written *w)
 		json_string(j, "comm", p->comm);
 	if (p->command)
 		json_string(j, "command", p->command);
+	thread_names_json(j, p->thread_names);
 	json_object_end(j);
 }
 

@@ -84,6 +84,8 @@ enum profile_unit {
 	UNIT_NANOSECONDS,
 };
 
+struct thread_names;
+
 /* Known when a profile begins. */
 struct profile_meta {
 	uint8_t python_major, python_minor, python_micro;
@@ -100,6 +102,7 @@ struct profile_meta {
 	bool of_container;	/* of all processes of one, whose label is comm */
 	uint64_t start_utc_ns;	/* start_us as time of day; 0: not known */
 	const char *platform;	/* "Linux 6.1.0"; NULL: not known; hostile */
+	const struct thread_names *thread_names;	/* NULL: none are known */
 };
 
 /* Known when a profile ends. */

@@ -88,7 +88,7 @@ static void json_threads(struct json *j, const struct gil_section *s, const stru
 		json_object(j, NULL);
 		json_uint(j, "thread", t->thread_id);
 		json_uint(j, "interpreter", t->interp_id);
-		json_string(j, "name", exact ? exact->name : NULL);
+		json_string(j, "name", gil_thread_name(s, t->thread_id));
 		json_bool(j, "main", t->is_main);
 		json_double(j, "observed_s", gil_seconds(s, t->samples));
 		json_held(j, s, t->held);

@@ -52,6 +52,8 @@ const char *gil_no_holders(const struct gil_section *s);
 uint32_t gil_tgid(const struct gil_section *s);
 const char *gil_comm(const struct gil_section *s);	/* NULL: not known; hostile */
 const struct gil_exact_thread *gil_exact(const struct gil_section *s, uint64_t thread_id);
+/* NULL: not known; hostile. */
+const char *gil_thread_name(const struct gil_section *s, uint64_t thread_id);
 /* How many rows of cnt are shown. */
 uint32_t gil_shown(const struct gil_report *r, uint32_t cnt);
 

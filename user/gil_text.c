@@ -83,9 +83,11 @@ static int print_threads(const struct page *p)
 	for (i = 0; i < shown; i++) {
 		const struct gil_thread *t = &threads[order.ids[i]];
 		const struct gil_exact_thread *exact = gil_exact(p->s, t->thread_id);
-		const char *known = exact && exact->name ? exact->name : t->is_main ? "main" : "";
-		char *name = text_escape(known, strlen(known));
+		const char *known = gil_thread_name(p->s, t->thread_id);
+		char *name;
 
+		known = known ? known : t->is_main ? "main" : "";
+		name = text_escape(known, strlen(known));
 		if (!name)
 			return -ENOMEM;
 		printf("%10.3f  %8.2f  ", gil_seconds(p->s, t->waited),

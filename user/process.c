@@ -49,6 +49,7 @@ struct process {
 	uint32_t gc_frame, truncated_frame, unreadable_frame;	/* UINT32_MAX: not made yet */
 	uint32_t cpu_frame, gil_frame;				/* likewise */
 	struct waits *waits;	/* NULL: the mode is not about waiting */
+	struct thread_names *names;	/* NULL: none yet */
 };
 
 static int take_stretch(void *ctx, const struct wait_stretch *stretch);
@@ -113,6 +114,7 @@ void process_free(struct process *p)
 		free(t);
 	u64map_free(&p->threads);
 	waits_free(p->waits);
+	thread_names_drop(p->names);
 	symbolizer_free(p->sym);
 	intern_free(p->in);
 	free(p->command);
@@ -161,6 +163,37 @@ int process_promote(struct process *p, struct sink *sink)
 	return p->sink_err;
 }
 
+/* Without memory a name is missing, no more. */
+void process_rename(struct process *p, uint32_t tid, const char *comm)
+{
+	bool own = strcmp(comm, p->comm);
+
+	if (!p->names && own)
+		p->names = thread_names_new();
+	if (p->names)
+		thread_names_set(p->names, tid, own ? comm : "");
+}
+
+/*
+ * What a new thread is called; later the kernel tells (RAW_RENAME). The first one is called
+ * as the process is. Of a process that makes ever new threads we look at some only.
+ */
+static void look_up_name(struct process *p, uint32_t tid)
+{
+	char path[32], comm[PROC_COMM_MAX];
+	ssize_t len;
+
+	if (tid == (uint32_t)p->args.tgid || p->stats.threads > THREAD_NAMES_MAX ||
+	    thread_names_find(p->names, tid))
+		return;
+	snprintf(path, sizeof(path), "task/%u/comm", tid);
+	len = proc_read(p->args.tgid, path, comm, sizeof(comm));
+	if (len <= 1)
+		return;
+	comm[len - 1] = '\0';	/* a line feed */
+	process_rename(p, tid, comm);
+}
+
 /* The thread's memory of its last stack. NULL: no memory. */
 static struct thread *find_thread(struct process *p, uint32_t tid, uint32_t interp_id)
 {
@@ -179,6 +212,7 @@ static struct thread *find_thread(struct process *p, uint32_t tid, uint32_t inte
 		t->key = key;
 		t->known = 0;
 		p->stats.threads++;
+		look_up_name(p, tid);
 	}
 	p->last = t;
 	return t;
@@ -483,6 +517,11 @@ const struct identity *process_identity(const struct process *p)
 const struct cpython_image *process_image(const struct process *p)
 {
 	return p->args.image;
+}
+
+const struct thread_names *process_thread_names(const struct process *p)
+{
+	return p->names;
 }
 
 const struct py_proc *process_py(const struct process *p)

@@ -14,6 +14,7 @@
 #include "identity.h"
 #include "proc.h"
 #include "sinks/sink.h"
+#include "thread_names.h"
 #include "waits.h"
 
 struct process;
@@ -79,6 +80,14 @@ int process_wait(struct process *p, const struct raw_sample *raw, size_t len);
 int process_run(struct process *p, const struct raw_run *run);
 void process_thread_exit(struct process *p, uint32_t tid);
 int process_settle_waits(struct process *p, uint64_t now_ns);
+
+/* A thread is called so from now on (hostile), whether it was seen yet or not. */
+void process_rename(struct process *p, uint32_t tid, const char *comm);
+/*
+ * Its threads' names; the process' own, comm, is not among them. NULL: there are none. They
+ * live as long as the process, or as somebody keeps them.
+ */
+const struct thread_names *process_thread_names(const struct process *p);
 
 /* Take the names of a code object; before the samples that need them. 0 or -errno. */
 int process_code(struct process *p, const struct raw_code *raw, size_t len);

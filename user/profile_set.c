@@ -411,6 +411,7 @@ void profile_file_context(const struct profile_file *file, struct profile_meta *
 	meta->comm = file->process.comm;
 	meta->container = file->process.container;
 	meta->image = file->process.image;
+	meta->thread_names = file->process.thread_names;
 	if (!file->session)
 		return;
 	kernel = session_file_kernel(file->session);

@@ -354,6 +354,7 @@ int recording_end_process(struct recording *r, struct process *p, uint64_t end_n
 	row->end_s = recording_since_start(r);
 	if (is_brief(r, p, end_ns))
 		return recording_merge(r, row, p);
+	row->names = thread_names_keep(process_thread_names(p));
 	if (held_is(process_sink(p)))
 		err = promote(r, p, row);
 	process_stats(p, &row->stats);

@@ -4,7 +4,7 @@
  * many have ended, so that memory is bounded by what lives. See recording_rows.h.
  *
  * The file has no name and is read by this process only: a row is written as it lies in
- * memory, behind it its command and its members.
+ * memory, behind it its command, its members and its threads' names.
  */
 #include "recording_rows.h"
 
@@ -42,6 +42,7 @@ static void free_row(struct row *row)
 {
 	free(row->command);
 	free(row->members);
+	thread_names_drop(row->names);
 	free(row);
 }
 
@@ -85,13 +86,37 @@ static FILE *open_unnamed(const struct recording *r)
 	return f;
 }
 
+/* Of nothing there may be no pointer. */
+static bool write_list(FILE *f, const void *list, size_t size, size_t cnt)
+{
+	return !cnt || fwrite(list, size, cnt, f) == cnt;
+}
+
 static int write_row(FILE *f, const struct row *row)
 {
-	size_t len = strlen(row->command) + 1;
+	size_t cnt;
+	const struct thread_name *names = thread_names_list(row->names, &cnt);
 
-	return fwrite(row, sizeof(*row), 1, f) == 1 && fwrite(row->command, len, 1, f) == 1 &&
-	       fwrite(row->members, sizeof(*row->members), row->member_cnt, f) ==
-		       row->member_cnt ? 0 : -EIO;
+	return write_list(f, row, sizeof(*row), 1) &&
+	       write_list(f, row->command, strlen(row->command) + 1, 1) &&
+	       write_list(f, row->members, sizeof(*row->members), row->member_cnt) &&
+	       write_list(f, &cnt, sizeof(cnt), 1) && write_list(f, names, sizeof(*names), cnt) ?
+		       0 : -EIO;
+}
+
+static bool read_names(struct row *row, FILE *f)
+{
+	struct thread_name name;
+	size_t cnt;
+
+	if (fread(&cnt, sizeof(cnt), 1, f) != 1)
+		return false;
+	row->names = cnt ? thread_names_new() : NULL;
+	for (; cnt; cnt--)
+		if (fread(&name, sizeof(name), 1, f) != 1 || !row->names ||
+		    thread_names_set(row->names, name.tid, name.name))
+			return false;
+	return true;
 }
 
 /* The next row, to be freed; NULL: that was the last, or an error. */
@@ -106,9 +131,11 @@ static struct row *read_row(FILE *f)
 	}
 	cnt = row->member_cnt;
 	row->command = NULL;
+	row->names = NULL;
 	row->members = cnt ? calloc(cnt, sizeof(*row->members)) : NULL;
 	if (getdelim(&row->command, &size, '\0', f) > 0 && (!cnt || row->members) &&
-	    fread(row->members, sizeof(*row->members), cnt, f) == cnt)
+	    (!cnt || fread(row->members, sizeof(*row->members), cnt, f) == cnt) &&
+	    read_names(row, f))
 		return row;
 	free_row(row);
 	return NULL;

@@ -31,6 +31,7 @@ struct row {
 	/* A merged file's: its processes with samples, and how many there were in all. */
 	struct merged_member *members;
 	size_t member_cnt, merged_cnt;
+	struct thread_names *names;	/* NULL: none; once the process has ended */
 	bool ended;			/* nothing changes any more */
 };
 

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "thread_names.h"
 #include "util.h"
 
 /* json-c takes an int, and 10,000 processes with long command lines need a tenth of this. */
@@ -95,6 +96,37 @@ static int join_command(struct json_object *process)
 	return 0;
 }
 
+static void drop_names(struct json_object *process, void *names)
+{
+	thread_names_drop(names);
+}
+
+/* As a table, which lives as long as the process' object. What is no name is left out. */
+static int read_names(struct json_object *process)
+{
+	struct json_object *map = get(process, "thread_names", json_type_object);
+	struct thread_names *names;
+	char *end;
+	int err;
+
+	if (!map || !json_object_object_length(map))
+		return 0;
+	names = thread_names_new();
+	if (!names)
+		return -ENOMEM;
+	json_object_set_userdata(process, names, drop_names);
+	json_object_object_foreach(map, key, value) {
+		uint64_t tid = strtoull(key, &end, 10);
+
+		if (*key < '0' || *key > '9' || *end || !json_object_is_type(value, json_type_string))
+			continue;
+		err = thread_names_set(names, tid, json_object_get_string(value));
+		if (err)
+			return err == -ENOSPC ? 0 : err;
+	}
+	return 0;
+}
+
 static int index_processes(struct session_file *s)
 {
 	struct json_object *list = get(s->root, "processes", json_type_array);
@@ -110,7 +142,7 @@ static int index_processes(struct session_file *s)
 		if (!file)
 			continue;
 		file = strrchr(file, '/') ? strrchr(file, '/') + 1 : file;
-		if (join_command(process) ||
+		if (join_command(process) || read_names(process) ||
 		    json_object_object_add(s->by_name, file, json_object_get(process)))
 			return -ENOMEM;
 	}
@@ -191,6 +223,7 @@ void session_file_process(const struct session_file *s, const char *file,
 	out->container = get_string(container, "label");
 	out->image = get_string(container, "image");
 	out->unit = get_string(process, "unit");
+	out->thread_names = process ? json_object_get_userdata(process) : NULL;
 }
 
 double session_file_duration(const struct session_file *s)

@@ -11,6 +11,7 @@
  *                      "command": "app -x" or ["app", "-x"], "unit": "web.service",
  *                      "container": { "label": "web", "image": "shop/web:1" },
  *                      "lost": { CAUSE: COUNT, ... },
+ *                      "thread_names": { "13": "worker", ... },
  *                      "free_threaded": false,
  *                      "gil": { "wait_ns": 3, "waits": 2, "longest_wait_ns": 2,
  *                               "threads": [ { "thread": 12, "name": "worker", "wait_ns": 3,
@@ -29,6 +30,7 @@
 #define SESSION_FILE_NAME "session.json"
 
 struct session_file;
+struct thread_names;
 
 /* What session.json says of one file. Strings are hostile and live in the session_file. */
 struct session_process {
@@ -38,6 +40,7 @@ struct session_process {
 	const char *container;	/* its label; likewise of a merged file whose processes share it */
 	const char *image;
 	const char *unit;	/* systemd's */
+	const struct thread_names *thread_names;
 };
 
 /* NULL with errno: ENOENT without a word, else after logging why. shown: its path, escaped. */

@@ -134,6 +134,18 @@ static void take_run(struct session *s, const struct raw_run *run)
 		s->err = err;
 }
 
+/* In the order in which the kernel was asked: the last one counts. */
+static void take_rename(struct session *s, const struct raw_rename *ev)
+{
+	struct process *p = u64map_get(&s->processes, ev->h.tgid);
+	char comm[RAW_COMM + 1] = "";
+
+	if (!p || !process_knows_start(p, ev->h.start_ns))
+		return;
+	memcpy(comm, ev->comm, RAW_COMM);
+	process_rename(p, ev->tid, comm);
+}
+
 static void take_code(struct session *s, const struct raw_code *raw, size_t len)
 {
 	struct process *p = u64map_get(&s->processes, raw->h.tgid);
@@ -336,6 +348,10 @@ void session_take(struct session *s, void *data, size_t len)
 		break;
 	case RAW_EXIT:
 		take_exit(s, h);
+		break;
+	case RAW_RENAME:
+		if (len >= sizeof(struct raw_rename))
+			take_rename(s, data);
 		break;
 	case RAW_CGROUP:
 		if (len >= sizeof(struct raw_cgroup))

@@ -232,6 +232,7 @@ static void json_row(void *ctx, const struct row *row)
 	json_double(j, "end_s", row->end_s);
 	json_uint(j, "samples", s->samples);
 	json_uint(j, "threads", s->threads);
+	thread_names_json(j, row->names);
 	json_uint(j, "code_objects", s->code_cnt);
 	json_uint(j, "process_reads", s->process_reads);
 	json_uint(j, "truncated", s->truncated);

@@ -78,6 +78,7 @@ int on_cpu_tick(struct bpf_perf_event_data *ctx);
 int host_on_exec(struct task_struct *p, pid_t old_pid, struct linux_binprm *bprm);
 int host_on_fork(struct task_struct *parent, struct task_struct *child);
 int host_on_exit(struct task_struct *p);
+int host_on_rename(struct task_struct *task, const char *comm);
 int host_on_cgroup_mkdir(struct cgroup *cg, const char *path);
 int host_on_cgroup_rmdir(struct cgroup *cg, const char *path);
 int host_on_cgroup_attach(struct cgroup *cg, const char *path, struct task_struct *task);

@@ -822,6 +822,84 @@ static void test_ring_full(void **state)
 	world_expect_end(CNT_RING_FULL);
 }
 
+#define NAMES_A_SECOND 200
+
+static const struct raw_rename *renamed(struct task_struct *task, const char *comm)
+{
+	int i = 0;
+
+	host_drop_records();
+	host_on_rename(task, comm);
+	return host_record(RAW_RENAME, &i, NULL);
+}
+
+/* Told of threads that are recorded, with every byte; of no others, and not what exec sets. */
+static void test_rename(void **state)
+{
+	static const char hostile[16] = "a\"\x1b[31m\xff<b>;\n";
+	const struct raw_rename *ev;
+
+	world_init(&w, 14);
+	host.task.pid = 1007;
+	host.mm.start_code = 0x400000;
+	ev = renamed(&host.task, hostile);
+	assert_non_null(ev);
+	assert_int_equal(ev->h.tgid, 1001);
+	assert_int_equal(ev->h.start_ns, 77);
+	assert_int_equal(ev->tid, 1007);
+	assert_memory_equal(ev->comm, hostile, sizeof(hostile));
+	/* The kernel's own are shorter; nothing behind them gets out. */
+	assert_string_equal((const char *)renamed(&host.task, "0123456789abcdefgh")->comm,
+			    "0123456789abcde");
+	world_proc()->state = PY_PROC_ARRIVING;
+	assert_non_null(renamed(&host.task, "w"));
+	world_proc()->start_ns = 0;	/* not known yet */
+	assert_non_null(renamed(&host.task, "w"));
+
+	world_proc()->start_ns = 78;	/* its pid came back */
+	assert_null(renamed(&host.task, "w"));
+	world_proc()->start_ns = 77;
+	world_proc()->unselected = UNSELECTED_UID;
+	assert_null(renamed(&host.task, "w"));
+	world_proc()->unselected = UNDECIDED;
+	assert_non_null(renamed(&host.task, "w"));
+	world_proc()->unselected = 0;
+	world_proc()->state = PY_PROC_OTHER;
+	assert_null(renamed(&host.task, "w"));
+	world_proc()->state = PY_PROC_UNSEEN;
+	assert_null(renamed(&host.task, "w"));
+	world_proc()->state = PY_PROC_PYTHON;
+	host.mm.start_code = 0;		/* it executes a file */
+	assert_null(renamed(&host.task, "w"));
+	host.mm.start_code = 0x400000;
+	host.ring_room = 0;
+	assert_null(renamed(&host.task, "w"));
+	host.ring_room = 1;
+	assert_non_null(renamed(&host.task, "w"));
+	host.task.tgid = 99;
+	assert_null(renamed(&host.task, "w"));
+	assert_int_equal(host_counter(CNT_LIFECYCLE_LOST), 0);
+}
+
+/* However often it does so, user space is told of some. */
+static void test_rename_flood(void **state)
+{
+	int i, told = 0;
+
+	world_init(&w, 14);
+	host.mm.start_code = 0x400000;
+	host.ring_room = 1;
+	host.now_ns = 5ull << 30;
+	host.clock_step_ns = 0;
+	for (i = 0; i < 1000; i++)
+		told += !!renamed(&host.task, "w");
+	assert_int_equal(told, NAMES_A_SECOND);
+	host.now_ns = 6ull << 30;
+	for (i = 0; i < 1000; i++)
+		told += !!renamed(&host.task, "w");
+	assert_int_equal(told, 2 * NAMES_A_SECOND);
+}
+
 /* Fork inherits what is known with an identity of its own, exec and exit forget it. */
 static void test_lifecycle(void **state)
 {
@@ -921,6 +999,8 @@ int main(void)
 		cmocka_unit_test(test_old_kernel),
 		cmocka_unit_test(test_ring_full),
 		cmocka_unit_test(test_lifecycle),
+		cmocka_unit_test(test_rename),
+		cmocka_unit_test(test_rename_flood),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, done);

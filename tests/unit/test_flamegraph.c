@@ -10,6 +10,7 @@
 #include "html_data.h"
 #include "sinks/flamegraph.h"
 #include "sinks/stack_tree.h"
+#include "thread_names.h"
 
 struct flame_data {
 	struct html_reader r;
@@ -313,6 +314,36 @@ static void test_many(void **state)
 	close(args.fd);
 }
 
+static void test_thread_names(void **state)
+{
+	char path[PATH_BYTES];
+	struct sink_args args = { .fd = memory_file(path) };
+	struct thread_names *names = thread_names_new();
+	struct profile_meta meta = { .tgid = 5, .thread_names = names };
+	struct sink *s = sink_flamegraph.open(&args);
+	struct event ev = { .thread_id = 9, .weight = 2 };
+	struct intern *in = intern_new();
+	struct flame_data d = { 0 };
+	struct json_object *shown, *process;
+
+	thread_names_set(names, 9, "</script>\n\xff");
+	thread_names_set(names, 10, "");
+	assert_int_equal(s->ops->begin(s, &meta, intern_tables(in)), 0);
+	assert_int_equal(s->ops->event(s, &ev), 0);
+	assert_int_equal(s->ops->end(s, NULL), 0);
+	intern_free(in);
+	thread_names_drop(names);
+	assert_int_equal(s->ops->close(s), 0);
+	read_flame(path, &d);
+	process = json_object_array_get_idx(json_object_object_get(d.r.meta, "processes"), 0);
+	shown = json_object_object_get(process, "thread_names");
+	assert_int_equal(json_object_object_length(shown), 1);
+	assert_string_equal(json_object_get_string(json_object_object_get(shown, "9")),
+			    "</script>\\x0a\\xff");
+	free_flame(&d);
+	close(args.fd);
+}
+
 static struct flamegraph *collect(const char *name)
 {
 	struct flamegraph *f = flamegraph_new();
@@ -425,6 +456,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_random_stacks), cmocka_unit_test(test_recordings),
+		cmocka_unit_test(test_thread_names),
 		cmocka_unit_test(test_many),	      cmocka_unit_test(test_diff),
 		cmocka_unit_test(test_bad_events),    cmocka_unit_test(test_write_error),
 		cmocka_unit_test(test_weights_saturate),

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "json.h"
+#include "thread_names.h"
 #include "util.h"
 
 static char *text;
@@ -156,12 +157,35 @@ static void test_noise(void **state)
 	}
 }
 
+static void test_thread_names(void **state)
+{
+	struct thread_names *t = thread_names_new();
+	struct json j = begin(false);
+
+	thread_names_set(t, 3, "w");
+	thread_names_set(t, 4, "gone");
+	thread_names_set(t, 4, "");
+	thread_names_set(t, 5, "\"\xff\x1b");
+	json_array(&j, NULL);
+	json_object(&j, NULL);
+	thread_names_json(&j, t);
+	json_object_end(&j);
+	json_object(&j, NULL);
+	thread_names_json(&j, NULL);
+	json_object_end(&j);
+	json_array_end(&j);
+	assert_string_equal(finish(&j), "[{\"thread_names\":{\"3\":\"w\","
+					"\"5\":\"\\\"\xef\xbf\xbd\\u001b\"}},{}]");
+	thread_names_drop(t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_shapes), cmocka_unit_test(test_pretty),
 		cmocka_unit_test(test_doubles), cmocka_unit_test(test_strings),
 		cmocka_unit_test(test_noise),
+		cmocka_unit_test(test_thread_names),
 	};
 	int failed = cmocka_run_group_tests(tests, NULL, NULL);
 

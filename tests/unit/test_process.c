@@ -3,6 +3,9 @@
  * test_process.c - raw samples become the events they should, whatever the
  * thread's last stack was.
  */
+#include <pthread.h>
+#include <sched.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 
 #include "fake_code.h"
@@ -639,6 +642,54 @@ static void test_waits(void **state)
 	end();
 }
 
+/* In self; tells its id, then sleeps until it is joined. */
+static void *named_thread(void *done)
+{
+	uint32_t *tid = done;
+
+	prctl(PR_SET_NAME, "worker\n\xff");
+	__atomic_store_n(tid, (uint32_t)syscall(SYS_gettid), __ATOMIC_RELEASE);
+	syscall(SYS_futex, tid + 1, 0 /* FUTEX_WAIT */, 0, NULL);
+	return NULL;
+}
+
+/* /proc is asked once for each new thread, a rename counts before and after. */
+static void test_thread_names(void **state)
+{
+	uint32_t self = (uint32_t)getpid(), other[2] = { 0, 0 };
+	pthread_t thread;
+
+	begin();
+	assert_int_equal(pthread_create(&thread, NULL, named_thread, other), 0);
+	while (!__atomic_load_n(&other[0], __ATOMIC_ACQUIRE))
+		sched_yield();
+	assert_null(process_thread_names(p));
+	stack(self, 3, 1);
+	take();
+	assert_null(thread_names_find(process_thread_names(p), self));	/* as its process */
+	stack(other[0], 3, 1);
+	take();
+	assert_string_equal(thread_names_find(process_thread_names(p), other[0]), "worker\n\xff");
+	process_rename(p, other[0], "another");
+	take();
+	assert_string_equal(thread_names_find(process_thread_names(p), other[0]), "another");
+	process_rename(p, other[0], "a (comm)");		/* likewise */
+	assert_null(thread_names_find(process_thread_names(p), other[0]));
+	process_rename(p, 3, "early");
+	stack(3, 3, 1);
+	take();
+	assert_string_equal(thread_names_find(process_thread_names(p), 3), "early");
+	stack(UINT32_MAX, 3, 1);	/* there is no such thread */
+	take();
+	assert_null(thread_names_find(process_thread_names(p), UINT32_MAX));
+	process_rename(p, self, "main now");
+	assert_string_equal(thread_names_find(process_thread_names(p), self), "main now");
+	__atomic_store_n(&other[1], 1, __ATOMIC_RELEASE);
+	syscall(SYS_futex, other + 1, 1 /* FUTEX_WAKE */, 1);
+	pthread_join(thread, NULL);
+	end();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -656,6 +707,7 @@ int main(void)
 		cmocka_unit_test(test_start),
 		cmocka_unit_test(test_random),
 		cmocka_unit_test(test_waits),
+		cmocka_unit_test(test_thread_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

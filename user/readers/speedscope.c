@@ -128,6 +128,26 @@ static bool number_behind(const struct string_ref *name, const char *word, uint6
 	return false;
 }
 
+/* "worker-1 (tid 12)" is 12's, whatever the name before it says: ours (thread_label()). */
+static bool number_at_end(const struct string_ref *name, uint64_t *v)
+{
+	static const char before[] = "(tid ";
+	char text[32], *at, *end;
+	size_t len = name->len < sizeof(text) - 1 ? name->len : sizeof(text) - 1;
+
+	if (!len)
+		return false;
+	memcpy(text, name->data + name->len - len, len);
+	text[len] = '\0';
+	at = memrchr(text, '(', len);
+	if (!at || strncmp(at, before, strlen(before)))
+		return false;
+	at += strlen(before);
+	errno = 0;
+	*v = strtoull(at, &end, 10);
+	return *at >= '0' && *at <= '9' && !errno && !strcmp(end, ")");
+}
+
 static bool same_thread(const struct speedscope_reader *s, uint32_t group, uint64_t id,
 			size_t below)
 {
@@ -167,7 +187,8 @@ static int identify(struct speedscope_reader *s, size_t i)
 		tgid = 0;
 	if (find_group(s, (uint32_t)tgid, th->unit->unit, &th->group))
 		return reason_memory(s->why);
-	if (i >= NAMED_MAX || (!number_behind(&th->name, "thread", &th->thread_id) &&
+	if (i >= NAMED_MAX || (!number_at_end(&th->name, &th->thread_id) &&
+			       !number_behind(&th->name, "thread", &th->thread_id) &&
 			       !number_behind(&th->name, "tid", &th->thread_id)) ||
 	    same_thread(s, th->group, th->thread_id, i))
 		th->thread_id = MADE_UP_THREAD + i;

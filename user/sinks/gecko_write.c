@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "intern.h"
+#include "thread_names.h"
 
 static const struct {
 	const char *name, *color;
@@ -177,11 +178,13 @@ static int put_markers(struct gecko_tables *x)
 static void put_thread_head(struct gecko_tables *x)
 {
 	const struct stack_process *p = stacks_process(x->g->stacks, x->th->process);
-	char text[64];
+	char name[THREAD_LABEL_BYTES];
 
-	snprintf(text, sizeof(text), "{\"name\":\"Thread-%llu\",\"isMainThread\":%s",
-		 (unsigned long long)x->th->thread_id, x->th->main ? "true" : "false");
-	writer_text(x->w, text);
+	writer_text(x->w, "{\"name\":");
+	writer_json(x->w, string_of(thread_label(p->meta.thread_names, x->th->thread_id, "Thread-",
+						 name)));
+	writer_text(x->w, ",\"isMainThread\":");
+	writer_text(x->w, x->th->main ? "true" : "false");
 	writer_text(x->w, ",\"processStartupTime\":0,\"processShutdownTime\":null,"
 			  "\"registerTime\":0,\"unregisterTime\":null,\"pausedRanges\":[],"
 			  "\"pid\":\"");

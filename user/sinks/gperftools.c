@@ -20,6 +20,7 @@
 #include "aggregate.h"
 #include "pairs.h"
 #include "qualify.h"
+#include "thread_names.h"
 #include "writer.h"
 
 /* Word 2 of the header. */
@@ -255,10 +256,11 @@ static int put_root(struct gperf *g, uint32_t group)
 {
 	const struct stack_group *gr = stacks_group(g->a->stacks, group);
 	const struct stack_process *p = stacks_process(g->a->stacks, gr->process);
-	char text[sizeof(p->name) + 64], head[32], tid[40] = "", *name;
+	char text[sizeof(p->name) + 32 + THREAD_LABEL_BYTES], head[32], tid[THREAD_LABEL_BYTES] = "";
+	char *name;
 
 	if (g->a->config.by_thread)
-		snprintf(tid, sizeof(tid), "thread %llu", (unsigned long long)gr->thread_id);
+		thread_label(p->meta.thread_names, gr->thread_id, "thread ", tid);
 	snprintf(text, sizeof(text), "%s%s%s%s%s", *p->name ? sink_meta_kind(&p->meta) : "",
 		 *p->name ? " " : "", p->name, *p->name && *tid ? " " : "",
 		 *p->name || *tid ? tid : "process");

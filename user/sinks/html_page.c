@@ -12,6 +12,7 @@
 
 #include "json.h"
 #include "sink.h"
+#include "thread_names.h"
 
 #define MARK "@DATA@"
 /* A whole number of base64's groups of three bytes. */
@@ -118,6 +119,25 @@ static void put_stats(struct json *j, const struct profile_stats *s)
 		json_double(j, "missed_pct", s->missed_pct);
 }
 
+static int put_thread_names(struct json *j, const struct thread_names *names)
+{
+	size_t i, cnt;
+	const struct thread_name *list = thread_names_list(names, &cnt);
+	char tid[24];
+	int err = 0;
+
+	if (!cnt)
+		return 0;
+	json_object(j, "thread_names");
+	for (i = 0; !err && i < cnt; i++) {
+		snprintf(tid, sizeof(tid), "%llu", (unsigned long long)list[i].tid);
+		if (*list[i].name)
+			err = html_json_text(j, tid, list[i].name);
+	}
+	json_object_end(j);
+	return err;
+}
+
 static int put_process(struct json *j, const struct html_process *p)
 {
 	static const char *const modes[] = { "wall", "cpu", "gil", "all", "exception" };
@@ -133,6 +153,8 @@ static int put_process(struct json *j, const struct html_process *p)
 		err = html_json_text(j, "container", m->container);
 	if (!err && m->image)
 		err = html_json_text(j, "image", m->image);
+	if (!err)
+		err = put_thread_names(j, m->thread_names);
 	snprintf(python, sizeof(python), "%u.%u.%u", m->python_major, m->python_minor,
 		 m->python_micro);
 	json_string(j, "python", m->python_major ? python : NULL);

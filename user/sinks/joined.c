@@ -63,6 +63,7 @@ static int start(struct joined *j, const struct profile_meta *meta, const char *
 	j->meta.of_container = true;
 	j->meta.platform = NULL;
 	j->meta.image = NULL;
+	j->meta.thread_names = NULL;	/* of one of its processes only */
 	memset(&j->stats, 0, sizeof(j->stats));
 	return err ? err : j->inner->ops->begin(j->inner, &j->meta, intern_tables(j->in));
 }

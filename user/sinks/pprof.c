@@ -16,12 +16,13 @@
 #include "aggregate.h"
 #include "intern.h"
 #include "qualify.h"
+#include "thread_names.h"
 #include "user/sinks/profile.pb-c.h"
 
 #define OUT_BYTES (64 * 1024)
 #define GZIP_WINDOW (15 + 16)	/* zlib.h: 16 more for a gzip header */
 #define GZIP_LEVEL 4
-#define LABEL_MAX 7
+#define LABEL_MAX 8
 
 typedef Tachbpf__PprofProfile profile_msg;	/* protobuf-c's names are its own */
 
@@ -320,6 +321,7 @@ static int add_labels(struct pprof *p, const struct stack_view *v, Tachbpf__Ppro
 {
 	const struct stack_group *g = stacks_group(p->a->stacks, v->group);
 	const struct profile_meta *meta = &stacks_process(p->a->stacks, g->process)->meta;
+	const char *name = thread_names_find(meta->thread_names, g->thread_id);
 	char status[STATUS_TEXT_MAX];
 	int err = 0;
 
@@ -333,6 +335,8 @@ static int add_labels(struct pprof *p, const struct stack_view *v, Tachbpf__Ppro
 		err = add_label(p, l, n, "image", meta->image, 0);
 	if (!err && p->a->config.by_thread)
 		err = add_label(p, l, n, "tid", NULL, g->thread_id);
+	if (!err && name)
+		err = add_label(p, l, n, "thread", name, 0);
 	if (!err)
 		err = add_label(p, l, n, "status", status_text(v->status, status), 0);
 	return err;

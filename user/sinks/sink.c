@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "joined.h"
+#include "thread_names.h"
 #include "util.h"
 
 static const struct sink_ops *const sinks[] = {
@@ -63,6 +64,7 @@ bool sink_meta_copy(struct profile_meta *to, const struct profile_meta *from)
 	to->platform = from->platform ? strdup(from->platform) : NULL;
 	to->container = from->container ? strdup(from->container) : NULL;
 	to->image = from->image ? strdup(from->image) : NULL;
+	to->thread_names = thread_names_keep(from->thread_names);
 	if (!to->comm == !from->comm && !to->platform == !from->platform &&
 	    !to->container == !from->container && !to->image == !from->image)
 		return true;
@@ -76,6 +78,7 @@ void sink_meta_free(struct profile_meta *meta)
 	free((char *)meta->platform);
 	free((char *)meta->container);
 	free((char *)meta->image);
+	thread_names_drop((struct thread_names *)meta->thread_names);
 }
 
 static bool ends_with(const char *s, const char *tail)

@@ -21,6 +21,7 @@
 
 #include "spool.h"
 #include "stacks.h"
+#include "thread_names.h"
 #include "u64map.h"
 #include "writer.h"
 
@@ -375,14 +376,14 @@ static int put_column(struct speedscope *s, struct writer *w, const struct track
 static void put_track_name(struct speedscope *s, struct writer *w, const struct track *t)
 {
 	const struct stack_process *p = stacks_process(s->stacks, t->process);
-	char name[sizeof(p->name) + 64], tid[40] = "";
+	char name[sizeof(p->name) + 32 + THREAD_LABEL_BYTES], tid[THREAD_LABEL_BYTES] = "";
 	bool process = *p->name && (s->args.many || by_process(s));
 
 	if (!by_process(s))
-		snprintf(tid, sizeof(tid), "%sthread %llu", process ? " " : "",
-			 (unsigned long long)t->thread_id);
-	snprintf(name, sizeof(name), "%s%s%s%s", process ? sink_meta_kind(&p->meta) : "",
-		 process ? " " : "", process ? p->name : "", *tid || process ? tid : "process");
+		thread_label(p->meta.thread_names, t->thread_id, "thread ", tid);
+	snprintf(name, sizeof(name), "%s%s%s%s%s", process ? sink_meta_kind(&p->meta) : "",
+		 process ? " " : "", process ? p->name : "", process && *tid ? " " : "",
+		 *tid || process ? tid : "process");
 	writer_json(w, string_of(name));
 }
 

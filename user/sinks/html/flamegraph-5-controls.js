@@ -66,8 +66,13 @@ function threadList(graph, weights) {
 	order.sort((x, y) => sum(byProcess[y]) - sum(byProcess[x]));
 	byProcess.forEach((threads) => threads.sort((x, y) => weights[y] - weights[x]));
 	const interps = new Set(model.interp).size > 1;
-	const threadName = (t) =>
-		`thread ${model.tid[t]}${interps ? `, interpreter ${model.interp[t]}` : ''}`;
+	const threadName = (t) => {
+		const tid = model.tid[t],
+			name = ps[model.process[t]]?.thread_names?.[tid],
+			interp = interps ? `, interpreter ${model.interp[t]}` : '';
+
+		return (name ? `${printable(name)} (tid ${tid})` : `thread ${tid}`) + interp;
+	};
 
 	function refresh() {
 		boxes.forEach(([box, threads]) => {
@@ -118,7 +123,7 @@ function threadList(graph, weights) {
 				own = byProcess[i];
 			const wanted = name.toLowerCase().includes(filter)
 				? own
-				: own.filter((t) => threadName(t).includes(filter));
+				: own.filter((t) => threadName(t).toLowerCase().includes(filter));
 
 			if (!wanted.length || rows.length > THREAD_ROWS) continue;
 			if (order.length > 1 || ps[i].comm || ps[i].pid)
