@@ -81,6 +81,34 @@ def test_a_split_keeps_them_and_a_lone_file_has_none(named, tmp_path):
         for line in good("replay", named.path).splitlines())
 
 
+LIVES = """
+import os, time
+def burn(seconds):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        sum(range(300))
+burn(0.3)
+if not os.fork():
+    burn(0.6)
+    with open("/proc/self/comm", "w") as f:
+        f.write("the child")
+    burn(0.6)
+    os._exit(0)
+os.wait()
+os.execv("/bin/sleep", ["sleep", "0.1"])
+"""
+
+
+def test_the_first_thread(python, out):
+    """It is called as its process is until it is renamed; what exec calls it is the next program's."""
+    argv = ["-r", RATE, "-o", out / "rec", "--json", "--", *python.command("-c", LIVES)]
+    with Recording(argv) as recording:
+        summary = succeeded(recording.wait()).summary
+    first, child = [p for p in summary["processes"] if p["file"]]
+    assert "thread_names" not in first
+    assert child["thread_names"] == {str(child["pid"]): "the child"}
+
+
 @pytest.fixture
 def made(tmp_path):
     """A directory whose session.json calls threads names, some of them hostile or no names:
