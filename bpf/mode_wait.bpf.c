@@ -111,7 +111,7 @@ static __always_inline enum counter look(struct scratch *s, struct py_proc *p,
 
 /* slot: its own, or NULL: what is in it is another's. */
 static __always_inline void send_run(enum raw_kind kind, const struct task_struct *task,
-				     const struct wait_slot *slot)
+				     const struct wait_slot *slot, u64 time_ns)
 {
 	struct raw_run *r = bpf_ringbuf_reserve(&events, sizeof(*r), 0);
 
@@ -122,7 +122,7 @@ static __always_inline void send_run(enum raw_kind kind, const struct task_struc
 	r->h = (struct raw_header){
 		.kind = kind,
 		.tgid = task->tgid,
-		.time_ns = bpf_ktime_get_ns(),
+		.time_ns = time_ns,
 		.start_ns = task->group_leader->start_boottime,
 	};
 	r->tid = task->pid;
@@ -147,6 +147,19 @@ static __always_inline bool is_walked(struct py_proc *p, const struct task_struc
 	       (p->state == PY_PROC_ARRIVING && settle(task->tgid) > 0);
 }
 
+/*
+ * It leaves its CPU, and that it had come back was not told: some kernels hide switches of
+ * tasks of the machine's own (seen on a Firecracker guest's 6.18). The fair scheduler knows for
+ * how long it ran (se.prev_sum_exec_runtime is what it had when it was picked).
+ */
+static __always_inline void came(const struct task_struct *prev, const struct wait_slot *slot,
+				 u64 now)
+{
+	u64 ran = prev->se.sum_exec_runtime - prev->se.prev_sum_exec_runtime;
+
+	send_run(RAW_RUN, prev, slot, ran < now - slot->out_ns ? now - ran : now);
+}
+
 static __always_inline void leave(struct py_proc *p, struct task_struct *prev, bool preempt)
 {
 	u32 zero = 0, state = preempt ? 0 : state_of(prev);
@@ -160,12 +173,14 @@ static __always_inline void leave(struct py_proc *p, struct task_struct *prev, b
 		return;
 	if (prev->flags & PF_EXITING) {
 		if (state & TASK_DEAD)
-			send_run(RAW_THREAD_EXIT, prev, NULL);
+			send_run(RAW_THREAD_EXIT, prev, NULL, now);
 		if (slot->tid == (u32)prev->pid)
 			slot->tid = 0;
 		return;
 	}
-	if (slot->tid != (u32)prev->pid && slot->out_ns)
+	if (slot->out_ns && slot->tid == (u32)prev->pid)
+		came(prev, slot, now);
+	else if (slot->out_ns)
 		count(CNT_WAIT_SLOT_TAKEN);
 	slot->tid = prev->pid;
 	slot->wake_ns = state ? 0 : now;
@@ -189,14 +204,16 @@ static __always_inline void leave(struct py_proc *p, struct task_struct *prev, b
 static __always_inline void come(const struct task_struct *next)
 {
 	struct wait_slot *slot = slot_of(next->pid);
+	u64 now;
 
 	if (!slot || !slot->out_ns)
 		return;
+	now = bpf_ktime_get_ns();
 	if (slot->tid != (u32)next->pid) {
-		send_run(RAW_RUN, next, NULL);
+		send_run(RAW_RUN, next, NULL, now);
 		return;
 	}
-	send_run(RAW_RUN, next, slot);
+	send_run(RAW_RUN, next, slot, now);
 	slot->out_ns = 0;
 }
 

@@ -113,12 +113,17 @@ struct pid {
 	struct upid numbers[4];
 };
 
+struct sched_entity {
+	u64 sum_exec_runtime, prev_sum_exec_runtime;
+};
+
 struct task_struct {
 	unsigned int __state;	/* the first one: kcompat.bpf.h knows it by a name of its own */
 	unsigned int flags;
 	int on_cpu;
 	struct mm_struct *mm;
 	int pid, tgid;
+	struct sched_entity se;
 	unsigned long nvcsw, nivcsw;
 	u64 start_boottime;
 	char comm[16];

@@ -247,6 +247,38 @@ static void test_budget(void **state)
 	assert_int_equal(host_counter(CNT_WAIT_NOT_LOOKED), 100 - looked);
 }
 
+/* A switch that nobody was told of: when the thread came back, the scheduler knows. */
+static void test_hidden_return(void **state)
+{
+	const struct raw_run *r;
+	u64 out_ns;
+	int i = 0;
+
+	begin(13);
+	world_recurse(&w, 2);
+	leave(1, false);
+	out_ns = ((const struct raw_sample *)only_record(RAW_WAIT))->h.time_ns;
+	host.now_ns += 100000;
+	host.task.se.sum_exec_runtime = 5030000;
+	host.task.se.prev_sum_exec_runtime = 5000000;
+	leave(1, false);
+	r = only_record(RAW_RUN);
+	assert_int_equal(r->out_ns, out_ns);
+	assert_int_equal(r->h.time_ns,
+			 ((const struct raw_sample *)only_record(RAW_WAIT))->h.time_ns - 30000);
+	/* Of a thread that the fair scheduler does not know there is only now. */
+	host.now_ns += 100000;
+	host.task.se.sum_exec_runtime += 200000000;
+	leave(1, false);
+	r = only_record(RAW_RUN);
+	assert_int_equal(r->h.time_ns,
+			 ((const struct raw_sample *)only_record(RAW_WAIT))->h.time_ns);
+	/* Told, it is not told again. */
+	come();
+	leave(1, false);
+	assert_null(host_record(RAW_RUN, &i, NULL));
+}
+
 /* The thread's state cannot be read now: that it waits is told all the same. */
 static void test_unreadable(void **state)
 {
@@ -319,6 +351,7 @@ int main(void)
 		cmocka_unit_test(test_no_stack), cmocka_unit_test(test_ring_full),
 		cmocka_unit_test(test_slot_taken), cmocka_unit_test(test_budget),
 		cmocka_unit_test(test_unreadable),
+		cmocka_unit_test(test_hidden_return),
 		cmocka_unit_test(test_asleep),
 	};
 

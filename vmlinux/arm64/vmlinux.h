@@ -141,12 +141,18 @@ struct pid {
 	struct upid numbers[1];	/* level + 1 of them */
 };
 
+struct sched_entity {
+	u64 sum_exec_runtime;
+	u64 prev_sum_exec_runtime;
+};
+
 struct task_struct {
 	unsigned int flags;
 	struct mm_struct *mm;
 	char comm[16];
 	pid_t pid;
 	pid_t tgid;
+	struct sched_entity se;
 	unsigned long nvcsw;
 	unsigned long nivcsw;
 	u64 start_boottime;	/* 5.5+ */
