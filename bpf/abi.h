@@ -319,6 +319,7 @@ enum raw_kind {
 	RAW_RUN = 10,		/* it has one again                                  */
 	RAW_THREAD_EXIT = 11,	/* struct raw_run: it will never have one again        */
 	RAW_RENAME = 12,	/* a thread has another name                         */
+	RAW_EXTRA = 13,		/* what else there is to tell of the stack that comes next */
 };
 
 /* RAW_WAIT: why did it leave? */
@@ -396,6 +397,22 @@ _Static_assert(sizeof(struct raw_header) == 24, "raw_header has no hidden paddin
 _Static_assert(sizeof(struct raw_frame) == 16, "raw_frame has no hidden padding");
 _Static_assert(sizeof(struct raw_head) == 40, "raw_head has no hidden padding");
 _Static_assert(sizeof(struct raw_sample) == 40 + 16 * ABI_MAX_FRAMES, "raw_sample is packed");
+
+/*
+ * Just before the RAW_SAMPLE or RAW_WAIT with the same time, on the same CPU, if there is
+ * anything: the type of the exception and what the thread does in the kernel.
+ */
+#define RAW_EXCEPTION 64
+#define RAW_KERNEL_FRAMES 40	/* some of them the tracing's own */
+struct raw_extra {
+	struct raw_header h;
+	abi_u32 tid;
+	abi_u32 nkernel;
+	char exception[RAW_EXCEPTION];	/* tp_name, terminated, hostile; "": none       */
+	abi_u64 kernel[RAW_KERNEL_FRAMES];	/* innermost first; nkernel sent        */
+};
+_Static_assert(sizeof(struct raw_extra) == 32 + RAW_EXCEPTION + 8 * RAW_KERNEL_FRAMES,
+	       "raw_extra has no hidden padding");
 
 /* RAW_RUN, RAW_THREAD_EXIT */
 struct raw_run {

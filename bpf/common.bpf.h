@@ -29,6 +29,8 @@ extern const volatile struct select_config cfg_select; /* who is to be recorded,
 extern const volatile bool cfg_ticks;	/* walk at ticks; else they only find processes      */
 extern const volatile unsigned char cfg_need_status; /* of these bits (STATUS_*) one at least; 0: any */
 extern const volatile bool cfg_runnable; /* tell of threads that could run, too              */
+extern const volatile bool cfg_exceptions; /* tell exceptions' types                     */
+extern const volatile bool cfg_kernel_stacks; /* tell where in the kernel threads wait        */
 extern const volatile unsigned int cfg_wait_slots; /* a power of two                           */
 
 /* Room for processes that ran since we looked; exits free. 16384 * ~220 bytes. */

@@ -20,6 +20,8 @@ const volatile struct select_config cfg_select = {};
 const volatile bool cfg_ticks = true;
 const volatile unsigned char cfg_need_status = 0;
 const volatile bool cfg_runnable = true;
+const volatile bool cfg_exceptions = false;
+const volatile bool cfg_kernel_stacks = false;
 const volatile unsigned int cfg_wait_slots = WAIT_SLOTS;
 
 struct procs_map py_procs SEC(".maps");

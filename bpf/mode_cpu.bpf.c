@@ -5,6 +5,7 @@
  * Decides about the process (admission), calls pyunwind, sends. Runs in
  * interrupt or NMI context: no hash map is changed here, only values in place.
  */
+#include "pyextra.bpf.h"
 #include "pysend.bpf.h"
 #include "pysettle.bpf.h"
 #include "pyunwind.bpf.h"
@@ -107,6 +108,8 @@ static __always_inline enum counter walk_and_send(struct py_proc *p, u64 pid_tgi
 	s->sample.h.time_ns = now;
 	s->sample.h.start_ns = start_ns;
 	send_new_codes(s, cache, p, &s->sample.h);
+	if (cfg_exceptions)
+		send_extra(NULL, false, s, p);
 	return send_sample(&s->sample, pid_tgid);
 }
 

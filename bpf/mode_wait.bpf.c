@@ -6,6 +6,7 @@
  * thread that leaves is still the current one and its memory the one that is read. Of all
  * other processes' threads nothing is known after one lookup each.
  */
+#include "pyextra.bpf.h"
 #include "pysend.bpf.h"
 #include "pysettle.bpf.h"
 #include "pyunwind.bpf.h"
@@ -78,7 +79,7 @@ static __always_inline void without_stack(struct raw_sample *out)
 }
 
 /* Send what there is to tell of the current thread. */
-static __always_inline enum counter look(struct scratch *s, struct py_proc *p,
+static __always_inline enum counter look(void *ctx, struct scratch *s, struct py_proc *p,
 					 struct task_struct *prev, enum raw_why why, u64 now)
 {
 	struct raw_sample *out = &s->sample;
@@ -105,6 +106,8 @@ static __always_inline enum counter look(struct scratch *s, struct py_proc *p,
 		without_stack(out);
 	} else if (end != CNT_SAMPLE) {
 		return end_of_wait(end);
+	} else if (cfg_exceptions || cfg_kernel_stacks) {
+		send_extra(ctx, why == WHY_BLOCKED, s, p);
 	}
 	return end_of_wait(send_sample(out, bpf_get_current_pid_tgid()));
 }
@@ -160,7 +163,8 @@ static __always_inline void came(const struct task_struct *prev, const struct wa
 	send_run(RAW_RUN, prev, slot, ran < now - slot->out_ns ? now - ran : now);
 }
 
-static __always_inline void leave(struct py_proc *p, struct task_struct *prev, bool preempt)
+static __always_inline void leave(void *ctx, struct py_proc *p, struct task_struct *prev,
+				  bool preempt)
 {
 	u32 zero = 0, state = preempt ? 0 : state_of(prev);
 	struct wait_slot *slot = slot_of(prev->pid);
@@ -189,7 +193,7 @@ static __always_inline void leave(struct py_proc *p, struct task_struct *prev, b
 	if (!state && !cfg_runnable) {
 		count(CNT_WAIT_UNWANTED);
 	} else {
-		end = look(s, p, prev, state ? WHY_BLOCKED : WHY_RUNNABLE, now);
+		end = look(ctx, s, p, prev, state ? WHY_BLOCKED : WHY_RUNNABLE, now);
 		count(end);
 		if (end == CNT_WAIT || end == CNT_WAIT_LOST)
 			sent_ns = now;
@@ -226,7 +230,7 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 	if (from && !(prev->flags & PF_KTHREAD)) {
 		p = bpf_map_lookup_elem(&py_procs, &from);
 		if (p && p->state != PY_PROC_OTHER && is_walked(p, prev))
-			leave(p, prev, preempt);
+			leave(ctx, p, prev, preempt);
 	}
 	if (to && !(next->flags & PF_KTHREAD)) {
 		p = bpf_map_lookup_elem(&py_procs, &to);

@@ -125,6 +125,8 @@ struct scratch {
 	struct walk walk;
 	struct list_walk list;
 	u64 gil_holder;		/* PY_GIL_RT_CURRENT: the state it is */
+	u64 exception;		/* has_exception()'s, or its type */
+	struct raw_extra extra;
 	u64 file;		/* the last file name's object and stamp in this sample */
 	u32 file_stamp;
 	u32 pad2;

@@ -384,10 +384,11 @@ static __always_inline bool has_gil(struct scratch *s, struct py_proc *p, u64 ts
  */
 static __always_inline bool has_exception(struct scratch *s, struct py_proc *p, u64 ts)
 {
-	u64 bottom = ts + p->l.ts_exc_state, item = bottom, value;
+	u64 bottom = ts + p->l.ts_exc_state, item = bottom;
 	int i;
 
-	if (ts_u64(s, p->l.ts_exc_current))
+	s->exception = ts_u64(s, p->l.ts_exc_current);
+	if (s->exception)
 		return true;
 	if (p->l.ts_exc_info != ABI_NO_OFF)
 		item = ts_u64(s, p->l.ts_exc_info);
@@ -396,12 +397,13 @@ static __always_inline bool has_exception(struct scratch *s, struct py_proc *p, 
 
 		if (read_user(e, sizeof(e), item))
 			return false;
-		if (is_exception(p, e[p->l.exc_value / 8 & 3]))
+		s->exception = e[p->l.exc_value / 8 & 3];
+		if (is_exception(p, s->exception))
 			return true;
 		item = e[p->l.exc_previous / 8 & 3];
 	}
-	value = ts_u64(s, p->l.ts_exc_state + p->l.exc_value);
-	return item == bottom && is_exception(p, value);
+	s->exception = ts_u64(s, p->l.ts_exc_state + p->l.exc_value);
+	return item == bottom && is_exception(p, s->exception);
 }
 
 #endif

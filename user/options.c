@@ -44,6 +44,11 @@ static int check_record(struct options *o)
 		r->all = true;
 		selected = 1;
 	}
+	if (selected == 1 && r->kernel && !record_modes[r->mode].waits) {
+		log_error("--kernel tells where threads wait: give a mode that is about waiting, "
+			  "such as -m offcpu or -m wall");
+		return -EINVAL;
+	}
 	if (selected == 1)
 		return 0;
 	if (selected)

@@ -31,6 +31,7 @@ struct record_options {
 	uint32_t rate_hz;		/* -r; 0: default for the selection */
 	enum record_mode mode;		/* -m */
 	uint64_t min_wait_ns;		/* --min-wait */
+	bool kernel;			/* --kernel */
 	enum sampler_event event;	/* -e */
 	double duration_s;		/* -d; 0: until interrupted */
 	const char *output;		/* -o; NULL: default name */

@@ -129,6 +129,8 @@ static const struct cli_option record_table[] = {
 	  opt_choice, RECORD(mode), modes },
 	{ 0, "min-wait", "TIME", "How to record",
 	  "leave out shorter waits: 10ms, 500us, 1s", opt_min_wait, 0, NULL },
+	{ 0, "kernel", NULL, "How to record",
+	  "and where in the kernel threads wait", opt_flag, RECORD(kernel), NULL },
 	{ 'r', "rate", "RATE", "How to record",
 	  "samples per second and CPU: 99, 999, 10khz\n(default: 99 with -a, 999 otherwise)",
 	  opt_rate, 0, NULL },

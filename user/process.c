@@ -17,6 +17,7 @@
 #include "far_read.h"
 #include "held.h"
 #include "intern.h"
+#include "kallsyms.h"
 #include "symbolize.h"
 #include "syscall_name.h"
 #include "u64map.h"
@@ -30,6 +31,9 @@
 struct thread {
 	uint64_t key;
 	uint32_t known;		/* so many frames from the root are there */
+	uint32_t exception;	/* frame that tells its type; UINT32_MAX: none */
+	uint32_t nkernel;
+	uint32_t kernel[RAW_KERNEL_FRAMES];	/* where it waits, innermost first */
 	struct raw_frame raw[ABI_MAX_FRAMES];
 	uint32_t ids[ABI_MAX_FRAMES];
 };
@@ -50,6 +54,7 @@ struct process {
 	uint32_t cpu_frame, gil_frame;				/* likewise */
 	struct waits *waits;	/* NULL: the mode is not about waiting */
 	struct thread_names *names;	/* NULL: none yet */
+	struct raw_extra extra;	/* the last one; for a thread and time */
 };
 
 static int take_stretch(void *ctx, const struct wait_stretch *stretch);
@@ -210,7 +215,8 @@ static struct thread *find_thread(struct process *p, uint32_t tid, uint32_t inte
 			return NULL;
 		}
 		t->key = key;
-		t->known = 0;
+		t->known = t->nkernel = 0;
+		t->exception = UINT32_MAX;
 		p->stats.threads++;
 		look_up_name(p, tid);
 	}
@@ -305,34 +311,54 @@ static int add_synthetic(struct process *p, const struct raw_head *raw, struct e
 	return err;
 }
 
-/* What a thread waits for, in place of a callee. Of a stack that is full the root goes. */
-static int add_leaf(struct process *p, const struct wait_stretch *w, struct event *ev,
-		    uint32_t *out)
+/* What a thread waits for, in place of a callee. *leaf: UINT32_MAX: nothing is said of it. */
+static int wait_leaf(struct process *p, const struct wait_stretch *w, uint32_t *leaf)
 {
 	char name[SYSCALL_NAME_MAX + 32], call[SYSCALL_NAME_MAX];
-	uint32_t leaf = UINT32_MAX, n;
-	int err;
+	int err = 0;
 
+	*leaf = UINT32_MAX;
 	if (w->kind == WAIT_CPU && p->args.runnable_frames) {
 		err = synthetic(p, "<waiting for a CPU>", &p->cpu_frame);
-		leaf = p->cpu_frame;
+		*leaf = p->cpu_frame;
 	} else if (w->kind == WAIT_GIL && p->args.wait_frames) {
 		err = synthetic(p, "<waiting for the GIL>", &p->gil_frame);
-		leaf = p->gil_frame;
+		*leaf = p->gil_frame;
 	} else if (w->kind == WAIT_BLOCKED && p->args.wait_frames) {
 		snprintf(name, sizeof(name), "<blocked in %s>",
 			 syscall_name(w->head->h.sysno, call));
-		err = intern_synthetic(p->in, name, &leaf);
-	} else {
-		return 0;
+		err = intern_synthetic(p->in, name, leaf);
 	}
+	return err;
+}
+
+/*
+ * What is no Python frame and further inside than all of them: the kernel's functions, what
+ * the thread waits for, the exception. Of a stack that is full the root goes.
+ */
+static int add_inner(struct process *p, const struct thread *t, const struct wait_stretch *wait,
+		     struct event *ev, uint32_t *out)
+{
+	uint32_t inner[RAW_KERNEL_FRAMES + 2], n = 0, outer, leaf = UINT32_MAX;
+	int err = wait ? wait_leaf(p, wait, &leaf) : 0;
+
 	if (err)
 		return err;
-	n = ev->nframes < EVENT_MAX_FRAMES ? ev->nframes : EVENT_MAX_FRAMES - 1;
-	memmove(out + 1, ev->frames, n * sizeof(*out));
-	out[0] = leaf;
+	if (wait && wait->kind != WAIT_CPU) {
+		memcpy(inner, t->kernel, t->nkernel * sizeof(*inner));
+		n = t->nkernel;
+	}
+	if (leaf != UINT32_MAX)
+		inner[n++] = leaf;
+	if (t->exception != UINT32_MAX)
+		inner[n++] = t->exception;
+	if (!n)
+		return 0;
+	outer = ev->nframes < EVENT_MAX_FRAMES - n ? ev->nframes : EVENT_MAX_FRAMES - n;
+	memmove(out + n, ev->frames, outer * sizeof(*out));
+	memcpy(out, inner, n * sizeof(*out));
 	ev->frames = out;
-	ev->nframes = n + 1;
+	ev->nframes = outer + n;
 	return 0;
 }
 
@@ -354,8 +380,8 @@ static int emit(struct process *p, const struct thread *t, const struct raw_head
 
 	if (raw->flags & RAW_SYNTHETIC_FLAGS)
 		err = add_synthetic(p, raw, &ev, with_synthetic);
-	if (!err && wait)
-		err = add_leaf(p, wait, &ev, with_synthetic);
+	if (!err && (wait || t->exception != UINT32_MAX))
+		err = add_inner(p, t, wait, &ev, with_synthetic);
 	if (err)
 		return err;
 	p->stats.frames += ev.nframes * ev.weight;
@@ -372,17 +398,69 @@ static int take_stretch(void *ctx, const struct wait_stretch *stretch)
 	return t ? emit(p, t, stretch->head, stretch) : -ENOMEM;
 }
 
+int process_extra(struct process *p, const struct raw_extra *x, size_t len)
+{
+	if (len < offsetof(struct raw_extra, kernel) || x->nkernel > RAW_KERNEL_FRAMES ||
+	    len < offsetof(struct raw_extra, kernel) + x->nkernel * sizeof(x->kernel[0]))
+		return -EBADMSG;
+	memcpy(&p->extra, x, offsetof(struct raw_extra, kernel) + x->nkernel * sizeof(x->kernel[0]));
+	return 0;
+}
+
+/* The way from the scheduler to us is nobody's wait. */
+static uint32_t first_kernel_frame(const struct process *p, const struct raw_extra *x)
+{
+	const char *name;
+	uint32_t i;
+
+	for (i = 0; i < x->nkernel; i++) {
+		name = kallsyms_name(p->args.kernel, x->kernel[i]);
+		if (name && !strcmp(name, "__schedule"))
+			return i + 1;
+	}
+	return 0;
+}
+
+/* What was told of the thread just before this record of its; forgets what was told before. */
+static int take_extra(struct process *p, struct thread *t, const struct raw_sample *raw)
+{
+	const struct raw_extra *x = &p->extra;
+	char text[256];
+	const char *name;
+	uint32_t i;
+	int err = 0;
+
+	t->nkernel = 0;
+	t->exception = UINT32_MAX;
+	if (x->h.time_ns != raw->h.time_ns || x->tid != raw->tid)
+		return 0;
+	if (x->exception[0]) {
+		snprintf(text, sizeof(text), "<exception %.*s>", RAW_EXCEPTION, x->exception);
+		err = intern_synthetic(p->in, text, &t->exception);
+	}
+	for (i = p->args.kernel ? first_kernel_frame(p, x) : x->nkernel; !err && i < x->nkernel; i++) {
+		name = kallsyms_name(p->args.kernel, x->kernel[i]);
+		snprintf(text, sizeof(text), "<kernel %s>", name ? name : "?");
+		err = intern_synthetic(p->in, text, &t->kernel[t->nkernel]);
+		t->nkernel += !err;
+	}
+	return err;
+}
+
 /* The thread with its new stack. 0 or -errno. */
 static int take_stack(struct process *p, const struct raw_sample *raw, size_t len,
 		      struct thread **t)
 {
+	int err;
+
 	if (len < offsetof(struct raw_sample, frames) || raw->nframes > ABI_MAX_FRAMES ||
 	    len < offsetof(struct raw_sample, frames) + raw->nframes * sizeof(raw->frames[0]))
 		return -EBADMSG;
 	*t = find_thread(p, raw->tid, raw->interp_id);
 	if (!*t)
 		return -ENOMEM;
-	return resolve_stack(p, *t, raw);
+	err = resolve_stack(p, *t, raw);
+	return err ? err : take_extra(p, *t, raw);
 }
 
 int process_sample(struct process *p, const struct raw_sample *raw, size_t len)

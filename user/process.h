@@ -17,6 +17,7 @@
 #include "thread_names.h"
 #include "waits.h"
 
+struct kallsyms;
 struct process;
 
 /* What happened to a process' samples. */
@@ -48,6 +49,7 @@ struct process_args {
 	struct profile_meta meta;	/* python_*, tgid and comm are filled in */
 	struct wait_rules waits;	/* interval_ns 0: no process_wait() will come */
 	bool wait_frames, runnable_frames;	/* see record_mode.h */
+	const struct kallsyms *kernel;	/* what the kernel's functions are called; NULL: nobody asks */
 };
 
 /* NULL with errno. */
@@ -68,6 +70,9 @@ const struct sink *process_sink(const struct process *p);
  * 0 or -errno of the sink, with what it did not take counted as lost.
  */
 int process_promote(struct process *p, struct sink *sink);
+
+/* What goes with the next record of its thread that has the same time. 0 or -EBADMSG. */
+int process_extra(struct process *p, const struct raw_extra *x, size_t len);
 
 /* Take one record of len bytes. 0 or -errno of the sink (samples are counted as lost). */
 int process_sample(struct process *p, const struct raw_sample *raw, size_t len);

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "identity.h"
+#include "kallsyms.h"
 #include "options.h"
 #include "precheck.h"
 #include "privileges.h"
@@ -39,6 +40,7 @@ struct record {
 	uint32_t rate_hz;
 	uint64_t start_ns, next_housekeep_ns, next_status_ns;
 	bool status_line;
+	struct kallsyms *kernel;	/* NULL: nobody asks */
 };
 
 static volatile sig_atomic_t signalled;
@@ -118,6 +120,22 @@ static bool has_conditions(const struct record_options *o)
 	return o->selection.cnt || o->selection.min_age_s > 0;
 }
 
+/* --kernel: what its functions are called. */
+static int read_kernel_names(struct record *r)
+{
+	if (!r->opts->kernel)
+		return 0;
+	r->kernel = kallsyms_read("/proc/kallsyms");
+	if (r->kernel)
+		return 0;
+	if (errno == EPERM)
+		log_error("--kernel: /proc/kallsyms hides its addresses: set the sysctl "
+			  "kernel.kptr_restrict to 1 or 0, and run as root (CAP_SYSLOG)");
+	else
+		log_error("--kernel: cannot read /proc/kallsyms: %s", strerror(errno));
+	return -errno;
+}
+
 static int open_session(struct record *r)
 {
 	const struct record_options *o = r->opts;
@@ -131,6 +149,7 @@ static int open_session(struct record *r)
 		.rate_hz = r->rate_hz,
 		.mode = o->mode,
 		.min_wait_ns = o->min_wait_ns,
+		.kernel = r->kernel,
 		.event = o->event,
 		.cpu_list = o->cpu_list,
 		.code_cache = o->code_cache ? o->code_cache : SENT_SLOTS,
@@ -340,6 +359,8 @@ static int record(struct record *r)
 	if (!err)
 		err = open_recording(r);
 	if (!err)
+		err = read_kernel_names(r);
+	if (!err)
 		err = open_session(r);
 	if (!err)
 		err = select_processes(r);
@@ -372,6 +393,7 @@ int record_run(const struct record_options *opts)
 	session_free(r.session);
 	recording_free(r.recording);
 	identities_free(r.identities);
+	kallsyms_free(r.kernel);
 	if (err)
 		return EXIT_FAILURE;
 	return r.child_ended ? r.child_status : EXIT_SUCCESS;

@@ -23,7 +23,7 @@ const struct record_mode_def record_modes[RECORD_MODE_CNT] = {
 	},
 	[RECORD_EXCEPTION] = {
 		.name = "exception", .header = MODE_EXCEPTION, .ticks = true, .waits = true,
-		.runnable = true, .need_status = STATUS_HAS_EXCEPTION,
+		.runnable = true, .exceptions = true, .need_status = STATUS_HAS_EXCEPTION,
 	},
 	[RECORD_ALL] = {
 		.name = "all", .header = MODE_ALL, .ticks = true, .waits = true,

@@ -23,6 +23,7 @@ struct record_mode_def {
 	bool runnable;		/* that wait for nothing but a CPU count, too */
 	bool wait_frames;	/* in what a thread is blocked is a frame: <blocked in read> */
 	bool runnable_frames;	/* likewise <waiting for a CPU> */
+	bool exceptions;	/* the type of an exception is a frame: <exception ValueError> */
 	uint8_t need_status;	/* one of these STATUS_* at least; 0: any */
 };
 

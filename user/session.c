@@ -77,6 +77,7 @@ void session_process_args(const struct session *s, struct process_args *args)
 {
 	recording_meta(s->args.recording, &args->meta);
 	args->opcodes = s->args.opcodes;
+	args->kernel = s->args.kernel;
 	args->wait_frames = s->mode->wait_frames;
 	args->runnable_frames = s->mode->runnable_frames;
 	if (s->mode->waits)

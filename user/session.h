@@ -17,6 +17,7 @@
 #include "modes.h"
 #include "record_mode.h"
 
+struct kallsyms;
 struct session;
 struct identities;
 struct recording;
@@ -31,6 +32,7 @@ struct session_args {
 	uint32_t rate_hz;
 	enum record_mode mode;
 	uint64_t min_wait_ns;
+	const struct kallsyms *kernel;	/* tell where in the kernel threads wait; NULL: do not. Outlives the session */
 	enum sampler_event event;
 	const char *cpu_list;		/* NULL: all */
 	uint32_t code_cache;		/* code objects remembered as sent, a power of two */

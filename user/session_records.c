@@ -134,6 +134,15 @@ static void take_run(struct session *s, const struct raw_run *run)
 		s->err = err;
 }
 
+static void take_extra(struct session *s, const struct raw_extra *x, size_t len)
+{
+	struct process *p = u64map_get(&s->processes, x->h.tgid);
+
+	/* What is not taken is no loss: without it the sample has its stack all the same. */
+	if (p && process_knows_start(p, x->h.start_ns))
+		process_extra(p, x, len);
+}
+
 /* In the order in which the kernel was asked: the last one counts. */
 static void take_rename(struct session *s, const struct raw_rename *ev)
 {
@@ -348,6 +357,10 @@ void session_take(struct session *s, void *data, size_t len)
 		break;
 	case RAW_EXIT:
 		take_exit(s, h);
+		break;
+	case RAW_EXTRA:
+		if (len >= offsetof(struct raw_extra, kernel))
+			take_extra(s, data, len);
 		break;
 	case RAW_RENAME:
 		if (len >= sizeof(struct raw_rename))

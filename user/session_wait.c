@@ -27,6 +27,8 @@ void session_choose_programs(struct session *s)
 	s->skel->rodata->cfg_ticks = s->mode->ticks;
 	s->skel->rodata->cfg_need_status = s->mode->need_status;
 	s->skel->rodata->cfg_runnable = s->mode->runnable;
+	s->skel->rodata->cfg_exceptions = s->mode->exceptions;
+	s->skel->rodata->cfg_kernel_stacks = s->args.kernel;
 	if (!s->mode->waits)
 		bpf_map__set_max_entries(s->skel->maps.wait_slots, 1);
 }
