@@ -236,6 +236,9 @@ static __always_inline u32 read_table(struct raw_code *rec, struct py_proc *p, u
 	return 0;
 }
 
+/* What is noted instead of a mark: the record had a gap. */
+#define HALF_SENT 1
+
 /* Again with the next sample. */
 static __always_inline void defer_code(struct code_cache *cache, const struct new_code *code)
 {
@@ -269,17 +272,22 @@ static __always_inline void send_code(struct raw_code *rec, struct code_cache *c
 		return;
 	}
 	count(CNT_CODE);
-	/* A page that is being copied, after a fork, cannot be read now. */
-	if (!rec->name_at.len || !rec->file_at.len || !rec->table_at.len) {
-		cache_entry(cache, code->code)->stamp = 0;
-		return;
-	}
 	sent = sent_slot(code->mark);
 	if (!sent)
 		return;
-	if (*sent && *sent != code->mark)
+	if (*sent && (*sent ^ code->mark) > HALF_SENT)
 		count(CNT_SENT_EVICTED);
-	*sent = code->mark;
+	/*
+	 * A page that is being copied, after a fork, cannot be read now: once more with the next
+	 * sample. Not for ever: those that are never whole would keep others from their turn.
+	 */
+	if ((!rec->name_at.len || !rec->file_at.len || !rec->table_at.len) &&
+	    *sent != (code->mark ^ HALF_SENT)) {
+		cache_entry(cache, code->code)->stamp = 0;
+		*sent = code->mark ^ HALF_SENT;
+	} else {
+		*sent = code->mark;
+	}
 }
 
 /*
