@@ -230,7 +230,7 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 	if (from && !(prev->flags & PF_KTHREAD)) {
 		p = bpf_map_lookup_elem(&py_procs, &from);
 		if (p && p->state != PY_PROC_OTHER && is_walked(p, prev))
-			leave(ctx, p, prev, preempt);
+			leave(BPF_PROG_CTX, p, prev, preempt);
 	}
 	if (to && !(next->flags & PF_KTHREAD)) {
 		p = bpf_map_lookup_elem(&py_procs, &to);

@@ -10,6 +10,11 @@
 
 #include "pyscratch.bpf.h"
 
+/* What a BPF_PROG() was given. */
+#ifndef BPF_PROG_CTX
+#define BPF_PROG_CTX ctx
+#endif
+
 /*
  * PyTypeObject (Include/cpython/object.h), which begins with a PyVarObject: the header, as
  * long as that of a str, and a size. A debug or free-threaded build has a longer header,

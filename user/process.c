@@ -55,6 +55,7 @@ struct process {
 	struct waits *waits;	/* NULL: the mode is not about waiting */
 	struct thread_names *names;	/* NULL: none yet */
 	struct raw_extra extra;	/* the last one; for a thread and time */
+	uint32_t exceptions;	/* types of them that have a frame */
 };
 
 static int take_stretch(void *ctx, const struct wait_stretch *stretch);
@@ -339,18 +340,20 @@ static int wait_leaf(struct process *p, const struct wait_stretch *w, uint32_t *
 static int add_inner(struct process *p, const struct thread *t, const struct wait_stretch *wait,
 		     struct event *ev, uint32_t *out)
 {
+	/* Nobody has looked: what was told of the last wait is not this one's. */
+	bool known = !(ev->status & STATUS_UNKNOWN);
 	uint32_t inner[RAW_KERNEL_FRAMES + 2], n = 0, outer, leaf = UINT32_MAX;
 	int err = wait ? wait_leaf(p, wait, &leaf) : 0;
 
 	if (err)
 		return err;
-	if (wait && wait->kind != WAIT_CPU) {
+	if (known && wait && wait->kind != WAIT_CPU) {
 		memcpy(inner, t->kernel, t->nkernel * sizeof(*inner));
 		n = t->nkernel;
 	}
 	if (leaf != UINT32_MAX)
 		inner[n++] = leaf;
-	if (t->exception != UINT32_MAX)
+	if (known && t->exception != UINT32_MAX)
 		inner[n++] = t->exception;
 	if (!n)
 		return 0;
@@ -421,11 +424,27 @@ static uint32_t first_kernel_frame(const struct process *p, const struct raw_ext
 	return 0;
 }
 
+/* A program that makes types without end must not fill our memory. */
+#define EXCEPTIONS_MAX 1000
+
+static int exception_frame(struct process *p, const char type[RAW_EXCEPTION], uint32_t *id)
+{
+	uint32_t before = intern_tables(p->in)->frame_cnt;
+	char name[4 * RAW_EXCEPTION], text[sizeof(name) + 16];
+	int err;
+
+	escape_text(type, strnlen(type, RAW_EXCEPTION), name, sizeof(name));
+	snprintf(text, sizeof(text), "<exception %s>", p->exceptions < EXCEPTIONS_MAX ? name : "?");
+	err = intern_synthetic(p->in, text, id);
+	p->exceptions += intern_tables(p->in)->frame_cnt != before;
+	return err;
+}
+
 /* What was told of the thread just before this record of its; forgets what was told before. */
 static int take_extra(struct process *p, struct thread *t, const struct raw_sample *raw)
 {
 	const struct raw_extra *x = &p->extra;
-	char text[256];
+	char text[256 + 16];
 	const char *name;
 	uint32_t i;
 	int err = 0;
@@ -434,10 +453,8 @@ static int take_extra(struct process *p, struct thread *t, const struct raw_samp
 	t->exception = UINT32_MAX;
 	if (x->h.time_ns != raw->h.time_ns || x->tid != raw->tid)
 		return 0;
-	if (x->exception[0]) {
-		snprintf(text, sizeof(text), "<exception %.*s>", RAW_EXCEPTION, x->exception);
-		err = intern_synthetic(p->in, text, &t->exception);
-	}
+	if (x->exception[0])
+		err = exception_frame(p, x->exception, &t->exception);
 	for (i = p->args.kernel ? first_kernel_frame(p, x) : x->nkernel; !err && i < x->nkernel; i++) {
 		name = kallsyms_name(p->args.kernel, x->kernel[i]);
 		snprintf(text, sizeof(text), "<kernel %s>", name ? name : "?");

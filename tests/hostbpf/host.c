@@ -12,6 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #define PAGE 4096ull
 #define PAGES_MAX 65536		/* hash of target pages, at most half full */
@@ -159,6 +161,34 @@ fail:
 	return -EFAULT;
 }
 
+long bpf_probe_read_user_str(void *dst, u32 size, const void *addr)
+{
+	char *out = dst;
+	u32 n = 0;
+
+	host.reads++;
+	while (n < size) {
+		if (host_mem_read(NULL, (u64)addr + n, &out[n], 1)) {
+			out[0] = '\0';
+			return -EFAULT;
+		}
+		if (!out[n++])
+			return n;
+	}
+	out[size - 1] = '\0';
+	return size;
+}
+
+long bpf_get_stack(void *ctx, void *buf, u32 size, u64 flags)
+{
+	u32 want = host.kernel_frames * sizeof(host.kernel_stack[0]);
+
+	if (size > want)
+		size = want;
+	memcpy(buf, host.kernel_stack, size);
+	return size;
+}
+
 /* The machine's own structures: always there. */
 long bpf_probe_read_kernel(void *dst, u32 size, const void *addr)
 {
@@ -173,6 +203,15 @@ long bpf_probe_read_kernel_str(void *dst, u32 size, const void *addr)
 	memcpy(dst, addr, len);
 	((char *)dst)[len] = '\0';
 	return (long)len + 1;
+}
+
+void host_set(const volatile void *setting, const void *value, size_t size)
+{
+	uintptr_t at = (uintptr_t)setting, page = at & ~((uintptr_t)sysconf(_SC_PAGESIZE) - 1);
+
+	if (mprotect((void *)page, at + size - page, PROT_READ | PROT_WRITE))
+		die("mprotect", errno);
+	memcpy((void *)at, value, size);
 }
 
 /* ---- maps ---- */

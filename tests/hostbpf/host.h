@@ -31,6 +31,8 @@ struct host {
 	struct {
 		u64 r[17], cs, flags, sp, ss;
 	} regs;			/* of the interrupted thread, as on x86-64 */
+	u64 kernel_stack[8];	/* kernel_frames of them */
+	u32 kernel_frames;
 	struct pt_regs user_regs;	/* of the thread that leaves its CPU */
 	u64 now_ns;
 	u64 clock_step_ns;	/* what each look at the clock takes */
@@ -69,6 +71,8 @@ int host_mem_read(void *ctx, uint64_t addr, void *buf, size_t len);
 /* Forget the records there are, then let the clock tick on host.cpu. */
 void host_tick(void);
 void host_drop_records(void);
+/* A setting (cfg_*) of bpf/, which is a constant: the loader's to change, and a test's. */
+void host_set(const volatile void *setting, const void *value, size_t size);
 /* Of all CPUs. */
 u64 host_counter(enum counter which);
 /* The first record of this kind behind record *i; NULL: none. Start with *i = 0. */

@@ -3,9 +3,6 @@
  * test_hostile.c - debug offsets that lie, word by word, and targets that take time:
  * every walk ends, within its bounds, in one of the ways that are counted.
  */
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include "world.h"
 
 static struct world w;
@@ -14,13 +11,9 @@ static struct world w;
 #define READS_MAX (416 * (2 + 1 + 6) + 64 + MAX_NEW_CODES_A_SAMPLE * 9)
 #define MAX_NEW_CODES_A_SAMPLE 32
 
-/* The settings are constants: the loader's to change, and ours. */
 static void set_setting(const volatile unsigned int *setting, unsigned int v)
 {
-	uintptr_t page = (uintptr_t)setting & ~((uintptr_t)sysconf(_SC_PAGESIZE) - 1);
-
-	assert_int_equal(mprotect((void *)page, 4096, PROT_READ | PROT_WRITE), 0);
-	*(volatile unsigned int *)(uintptr_t)setting = v;
+	host_set(setting, &v, sizeof(v));
 }
 
 static u64 counted_ends(void)

@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 
 #include "fake_code.h"
+#include "kallsyms.h"
 #include "process.h"
 
 /* A sink that keeps what it gets, and can refuse. */
@@ -81,7 +82,7 @@ static void begin(void)
 		.tgid = getpid(), .start_ns = 9, .comm = "a (comm)", .opcodes = false,
 		.meta = { .mode = MODE_CPU, .interval_us = 1000 },
 		.waits = more_args.waits, .wait_frames = more_args.wait_frames,
-		.runnable_frames = more_args.runnable_frames,
+		.runnable_frames = more_args.runnable_frames, .kernel = more_args.kernel,
 	};
 
 	fake_codes_in_self(&fake, CODES);
@@ -642,6 +643,101 @@ static void test_waits(void **state)
 	end();
 }
 
+static char kallsyms_path[] = "/tmp/tachbpf-process-XXXXXX";
+
+static struct kallsyms *some_kernel(void)
+{
+	static const char text[] = "1000 t __schedule\n2000 t schedule\n3000 t pipe_read\n";
+	int fd = mkstemp(kallsyms_path);
+	struct kallsyms *k;
+
+	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+	close(fd);
+	k = kallsyms_read(kallsyms_path);
+	unlink(kallsyms_path);
+	assert_non_null(k);
+	return k;
+}
+
+/* An extra of thread 7 for the record with the same time. */
+static void tell_extra(uint64_t time_ms, const char *exception, uint32_t nkernel)
+{
+	struct raw_extra x = {
+		.h = { .kind = RAW_EXTRA, .tgid = getpid(), .time_ns = time_ms * 1000000,
+		       .start_ns = 9 },
+		.tid = 7, .nkernel = nkernel, .kernel = { 0x500, 0x1001, 0x2002, 0x3003 },
+	};
+
+	memcpy(x.exception, exception, strlen(exception));
+	assert_int_equal(process_extra(p, &x, offsetof(struct raw_extra, kernel) + 8 * nkernel), 0);
+}
+
+static const char *frame_of_last(uint32_t i)
+{
+	static char text[300];
+	struct event ev = kept_event(&sink.events, sink.events.cnt - 1);
+	const struct profile_tables *t = sink.tables;
+	const struct string_ref *s;
+
+	assert_in_range(i, 0, ev.nframes - 1);
+	s = &t->strings[t->frames[ev.frames[i]].func];
+	snprintf(text, sizeof(text), "%.*s", (int)s->len, s->data);
+	return text;
+}
+
+static void test_extra(void **state)
+{
+	struct kallsyms *k = some_kernel();
+	struct raw_extra bad = { .nkernel = RAW_KERNEL_FRAMES + 1 };
+	char type[RAW_EXCEPTION];
+	int i;
+
+	more_args = (struct process_args){
+		.waits = { .interval_ns = 1000000, .runnable = true },
+		.wait_frames = true, .kernel = k,
+	};
+	begin();
+	/* what is before the scheduler is not told: innermost is who called it */
+	tell_extra(50, "Value\nError", 4);
+	wait_for(WHY_BLOCKED, SYS_read, 0, 50, 60);
+	assert_string_equal(frame_of_last(0), "<kernel schedule>");
+	assert_string_equal(frame_of_last(1), "<kernel pipe_read>");
+	assert_string_equal(frame_of_last(2), "<blocked in read>");
+	assert_string_equal(frame_of_last(3), "<exception Value\\x0aError>");
+	assert_int_equal(kept_event(&sink.events, sink.events.cnt - 1).nframes, 7);
+	/* another time, another thread: not this one's */
+	tell_extra(69, "KeyError", 4);
+	wait_for(WHY_BLOCKED, SYS_read, 0, 70, 80);
+	assert_string_equal(frame_of_last(0), "<blocked in read>");
+	assert_int_equal(kept_event(&sink.events, sink.events.cnt - 1).nframes, 4);
+	/* a tick has the exception */
+	tell_extra(110, "KeyError", 0);
+	stack(7, 5, 1);
+	raw.h.time_ns = 110000000;
+	assert_int_equal(process_sample(p, &raw, raw_len()), 0);
+	assert_string_equal(frame_of_last(0), "<exception KeyError>");
+	/* nobody has looked: the last wait's place is not this one's */
+	tell_extra(120, "KeyError", 4);
+	wait_for(WHY_BLOCKED, SYS_read, STATUS_UNKNOWN, 120, 130);
+	assert_string_equal(frame_of_last(0), "<blocked in read>");
+	/* types without end */
+	for (i = 0; i < 1100; i++) {
+		snprintf(type, sizeof(type), "Type%d", i);
+		tell_extra(200 + i, type, 0);
+		stack(7, 5, 1);
+		raw.h.time_ns = (200 + i) * 1000000ull;
+		assert_int_equal(process_sample(p, &raw, raw_len()), 0);
+	}
+	assert_string_equal(frame_of_last(0), "<exception ?>");
+	assert_int_equal(process_extra(p, &bad, sizeof(bad)), -EBADMSG);
+	assert_int_equal(process_extra(p, &bad, 40), -EBADMSG);
+	bad.nkernel = 3;
+	assert_int_equal(process_extra(p, &bad, offsetof(struct raw_extra, kernel) + 16), -EBADMSG);
+	end();
+	memset(&more_args, 0, sizeof(more_args));
+	kallsyms_free(k);
+}
+
 /* In self; tells its id, then sleeps until it is joined. */
 static void *named_thread(void *done)
 {
@@ -707,6 +803,7 @@ int main(void)
 		cmocka_unit_test(test_start),
 		cmocka_unit_test(test_random),
 		cmocka_unit_test(test_waits),
+		cmocka_unit_test(test_extra),
 		cmocka_unit_test(test_thread_names),
 	};
 

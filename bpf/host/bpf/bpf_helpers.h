@@ -37,6 +37,8 @@ int host_map_update(const struct host_map_def *def, const void *key, const void 
 int host_map_delete(const struct host_map_def *def, const void *key);
 
 long bpf_probe_read_user(void *dst, u32 size, const void *addr);
+long bpf_probe_read_user_str(void *dst, u32 size, const void *addr);
+long bpf_get_stack(void *ctx, void *buf, u32 size, u64 flags);
 long bpf_probe_read_kernel(void *dst, u32 size, const void *addr);
 long bpf_ringbuf_output(void *ring, void *data, u64 size, u64 flags);
 void *bpf_ringbuf_reserve(void *ring, u64 size, u64 flags);

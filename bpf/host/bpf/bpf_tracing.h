@@ -7,5 +7,6 @@
 #define HOSTBPF_TRACING_H
 
 #define BPF_PROG(name, ...) host_##name(__VA_ARGS__)
+#define BPF_PROG_CTX ((void *)0)
 
 #endif
