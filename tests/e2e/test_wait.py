@@ -9,7 +9,7 @@ import pytest
 
 from e2e_fixtures import BY_NAME, FOUND
 from harness import (GIL_REQUESTED, HAS_EXCEPTION, HAS_GIL, MAIN_THREAD, ON_CPU, SYNTHETIC, UNKNOWN,
-                     Recording, Target, lost, succeeded)
+                     Recording, Target, lost, succeeded, tachbpf)
 
 RATE = 999
 SECONDS = 3
@@ -174,6 +174,31 @@ def test_exceptions_that_are_handled(any_interpreter, scratch, out, oracle):
     samples = of_thread(profile, handles)
     close(seconds_of(samples), handles["inside"], 0.03)
     assert not of_thread(profile, nap)
+    assert {s.frames[0][:2] for s in samples} == {(SYNTHETIC, "<exception ValueError>")}
+
+
+KERNEL = {"nap": "nanosleep", "read": "pipe_read", "poll": "poll", "lock": "futex"}
+
+
+@pytest.mark.parametrize("mode", ("offcpu", "wall"))
+def test_where_in_the_kernel_it_waits(python, scratch, out, oracle, mode):
+    truth, _, profile = record(python, scratch, out, oracle, mode, *WAITS, seconds=2,
+                               options=["--kernel"])
+    for thread in truth["threads"]:
+        samples = [s for s in blocked(of_thread(profile, thread))
+                   if in_function([s], FUNCTIONS[thread["kind"]])]
+        assert len(samples) > RATE
+        stacks = Counter()
+        for sample in samples:
+            names = [f.func for f in sample.frames if f.file == SYNTHETIC]
+            assert names[0] == "<kernel schedule>" and "<kernel __schedule>" not in names
+            stacks[any(KERNEL[thread["kind"]] in name for name in names)] += 1
+        assert stacks[True] >= 0.98 * len(samples), stacks
+
+
+def test_kernel_needs_a_mode_that_is_about_waiting(root, out):
+    done = tachbpf("-a", "-d", "1", "--kernel", "-o", out / "x")
+    assert done.returncode == 2 and "-m offcpu" in done.stderr
 
 
 def test_min_wait_leaves_out_short_ones(python, scratch, out, oracle):
