@@ -131,6 +131,15 @@ static __always_inline u32 offset_of(const struct scratch *s, u64 code, u64 ip, 
 	return lasti < 0 || lasti > 0x7fffffff ? RAW_LASTI_NONE : lasti;
 }
 
+/*
+ * Frame n has no code. The code that runs is in memory; and two without any in a row are no
+ * frames but objects, where types lead from one to the next for ever.
+ */
+static __always_inline bool no_stack(const struct raw_sample *s, u32 n)
+{
+	return !n || !s->frames[(n - 1) & (ABI_MAX_FRAMES - 1)].id;
+}
+
 /* Look at one frame; 0: go on, 1: the chain ended or cannot be followed. */
 static __always_inline int walk_step(struct scratch *s, struct code_cache *cache,
 				     struct walk *w)
@@ -197,11 +206,7 @@ static __always_inline int walk_step(struct scratch *s, struct code_cache *cache
 		out->flags |= RAW_GC;
 	}
 	id = code_id(cache, code, w->stamp);
-	/*
-	 * The code that runs is in memory. Two without any in a row are no frames but objects,
-	 * where types lead from one to the next for ever.
-	 */
-	if (w->unchecked && !id && (!w->n || !out->frames[(w->n - 1) & (ABI_MAX_FRAMES - 1)].id))
+	if (w->unchecked && !id && no_stack(out, w->n))
 		return walk_from_caller(s, w);
 	if (id == CODE_ID_HIDDEN)
 		return 0;

@@ -111,8 +111,9 @@ bool session_exec_is_chosen(struct session *s, const struct raw_exec *ev)
 	why = chooser_judge(s->chooser, ev->h.tgid);
 	if (why < 0)
 		return false;
-	/* If it has executed something else since, that has a record of its own. */
-	if (session_kernel_knows(s, ev->h.tgid, &py) && ev->ident && py.ident != ev->ident)
+	/* If it has executed something else since, that has a record of its own. (Not ours: odd.) */
+	if (session_kernel_knows(s, ev->h.tgid, &py) && ev->ident && py.ident & 1 &&
+	    py.ident != ev->ident)
 		return false;
 	if (why)
 		leave_out(s, ev->h.tgid, ev->h.start_ns, why);

@@ -298,12 +298,17 @@ def lost(summary):
     return {cause: n for cause, n in summary["lost"].items() if n}
 
 
+def lost_once_known(summary):
+    """Losses but for ticks of processes that have just begun: of the loader, before there is
+    a Python, and until user space has looked at a program for the first time."""
+    return {cause: n for cause, n in lost(summary).items() if cause != "late_discovery"}
+
+
 def lost_of_short_lives(summary):
-    """Losses but for ticks of shells and loaders, before there is a Python, and those in the
-    copying of a page at its first write after a fork, when nobody can read it: of processes
-    of 8 ms that were forked 0.03 % on average, 0.13 % at worst."""
-    losses = lost(summary)
-    losses.pop("late_discovery", None)
+    """Those, but for ticks in the copying of a page at its first write after a fork, when
+    nobody can read it: of processes of 8 ms that were forked 0.03 % on average, 0.13 % at
+    worst."""
+    losses = lost_once_known(summary)
     if losses.get("thread_state_unreadable", 0) <= max(4, summary["samples"] / 300):
         losses.pop("thread_state_unreadable", None)
     return losses

@@ -69,10 +69,11 @@ def test_two_hundred_short_processes_are_there(name, scratch, out, oracle, cpu_m
     Brood(need(name), scratch, out, oracle, 200, cpu_ms, how).check(at_least)
 
 
+@pytest.mark.parametrize("options", ((), ("--exclude-comm", "nobody*")), ids=("all", "chosen"))
 @pytest.mark.parametrize("name", ALL_OF_THEM)
-def test_shells_that_become_python(name, scratch, out, oracle):
+def test_shells_that_become_python(name, scratch, out, oracle, options):
     """That a process is none yet may be found out at the very moment when it becomes one."""
-    seen = Brood(need(name), scratch, out, oracle, 300, 10, "shell").check(0.95)
+    seen = Brood(need(name), scratch, out, oracle, 300, 10, "shell", *options).check(0.95)
     assert len(seen) == 300
 
 

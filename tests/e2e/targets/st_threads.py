@@ -66,16 +66,20 @@ def with_queue():
         thread.join()
 
 
-def first_is_late(n):
-    """Who asks for the first result waits for it, and finds the next ones: so in rehearsals, too."""
-    if n == 100:
-        time.sleep(0.01)
-    brief(n)
+def until_asked(asked):
+    while not asked or not asked[0]._condition._waiters:
+        time.sleep(0.001)
 
 
 def with_pool():
+    """Who asks for the first result waits for it, and finds the last one: so in rehearsals, too."""
+    asked = []
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        list(pool.map(first_is_late, range(100, 120)))
+        asked.append(pool.submit(until_asked, asked))
+        done = concurrent.futures.Future()
+        done.set_result(None)
+        for future in asked + [pool.submit(brief, n) for n in range(100, 120)] + [done]:
+            future.result()
 
 
 def act():

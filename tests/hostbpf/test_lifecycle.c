@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * test_lifecycle.c - whose tick it is, and what becomes of processes and of their threads' names:
+ * bpf/lifecycle and what mode_cpu asks before it walks.
+ */
+#include "world.h"
+
+static struct world w;
+
+static void test_not_python(void **state)
+{
+	world_init(&w, 13);
+	world_recurse(&w, 3);
+	host.task.pid = host.task.tgid = 0;
+	world_expect_end(CNT_IDLE);
+	host.task.pid = host.task.tgid = 4711;	/* nobody asked for it */
+	world_expect_end(CNT_UNSELECTED);
+	host.task.flags = 0x00200000;
+	world_expect_end(CNT_KERNEL_THREAD);
+	host.task.pid = host.task.tgid = 1001;
+	w.proc.state = PY_PROC_OTHER;
+	world_put_proc(&w);
+	world_expect_end(CNT_OTHER);
+	assert_int_equal(world_proc()->ticks, 1);
+}
+
+static void test_watched(void **state)
+{
+	const struct raw_header *h;
+	u32 tgid = 4711, one = 1;
+	int i = 0;
+
+	world_init(&w, 13);
+	bpf_map_update_elem(&watched, &tgid, &one, BPF_ANY);
+	host.task.pid = host.task.tgid = tgid;
+	world_expect_end(CNT_UNKNOWN);
+	h = host_record(RAW_UNKNOWN, &i, NULL);
+	assert_non_null(h);
+	assert_int_equal(h->tgid, tgid);
+	assert_int_equal(h->start_ns, 77);
+	host.ring_room = 0;
+	world_expect_end(CNT_RING_FULL);
+}
+
+/* A pid that came back is a stranger; a start time that was not known is learned. */
+static void test_identity(void **state)
+{
+	u32 one = 1, tgid = 1001;
+
+	world_init(&w, 13);
+	world_recurse(&w, 3);
+	w.proc.start_ns = 0;
+	world_put_proc(&w);
+	world_expect(&w, 3, 0);
+	assert_int_equal(world_proc()->start_ns, 77);
+	host.leader.start_boottime = 78;
+	world_expect_end(CNT_UNSELECTED);
+	bpf_map_update_elem(&watched, &tgid, &one, BPF_ANY);
+	world_expect_end(CNT_UNKNOWN);
+}
+
+static void test_old_kernel(void **state)
+{
+	world_init(&w, 14);
+	world_recurse(&w, 3);
+	host_task_btf = false;
+	world_expect(&w, 3, 0);
+	host.task.tgid = 99;
+	host.task.flags = 0x00200000;
+	world_expect_end(CNT_KERNEL_THREAD);
+}
+
+static void test_ring_full(void **state)
+{
+	world_init(&w, 14);
+	world_recurse(&w, 3);
+	host.ring_room = 0;
+	world_expect_end(CNT_RING_FULL);
+}
+
+#define NAMES_A_SECOND 200
+
+static const struct raw_rename *renamed(struct task_struct *task, const char *comm)
+{
+	int i = 0;
+
+	host_drop_records();
+	host_on_rename(task, comm);
+	return host_record(RAW_RENAME, &i, NULL);
+}
+
+/* Told of threads that are recorded, with every byte; of no others, and not what exec sets. */
+static void test_rename(void **state)
+{
+	static const char hostile[16] = "a\"\x1b[31m\xff<b>;\n";
+	const struct raw_rename *ev;
+
+	world_init(&w, 14);
+	host.task.pid = 1007;
+	host.mm.start_code = 0x400000;
+	ev = renamed(&host.task, hostile);
+	assert_non_null(ev);
+	assert_int_equal(ev->h.tgid, 1001);
+	assert_int_equal(ev->h.start_ns, 77);
+	assert_int_equal(ev->tid, 1007);
+	assert_memory_equal(ev->comm, hostile, sizeof(hostile));
+	/* The kernel's own are shorter; nothing behind them gets out. */
+	assert_string_equal((const char *)renamed(&host.task, "0123456789abcdefgh")->comm,
+			    "0123456789abcde");
+	world_proc()->state = PY_PROC_ARRIVING;
+	assert_non_null(renamed(&host.task, "w"));
+	world_proc()->start_ns = 0;	/* not known yet */
+	assert_non_null(renamed(&host.task, "w"));
+
+	world_proc()->start_ns = 78;	/* its pid came back */
+	assert_null(renamed(&host.task, "w"));
+	world_proc()->start_ns = 77;
+	world_proc()->unselected = UNSELECTED_UID;
+	assert_null(renamed(&host.task, "w"));
+	world_proc()->unselected = UNDECIDED;
+	assert_non_null(renamed(&host.task, "w"));
+	world_proc()->unselected = 0;
+	world_proc()->state = PY_PROC_OTHER;
+	assert_null(renamed(&host.task, "w"));
+	world_proc()->state = PY_PROC_UNSEEN;
+	assert_null(renamed(&host.task, "w"));
+	world_proc()->state = PY_PROC_PYTHON;
+	host.mm.start_code = 0;		/* it executes a file */
+	assert_null(renamed(&host.task, "w"));
+	host.mm.start_code = 0x400000;
+	host.ring_room = 0;
+	assert_null(renamed(&host.task, "w"));
+	host.ring_room = 1;
+	assert_non_null(renamed(&host.task, "w"));
+	host.task.tgid = 99;
+	assert_null(renamed(&host.task, "w"));
+	assert_int_equal(host_counter(CNT_LIFECYCLE_LOST), 0);
+}
+
+/* However often it does so, user space is told of some. */
+static void test_rename_flood(void **state)
+{
+	int i, told = 0;
+
+	world_init(&w, 14);
+	host.mm.start_code = 0x400000;
+	host.ring_room = 1;
+	host.now_ns = 5ull << 30;
+	host.clock_step_ns = 0;
+	for (i = 0; i < 1000; i++)
+		told += !!renamed(&host.task, "w");
+	assert_int_equal(told, NAMES_A_SECOND);
+	host.now_ns = 6ull << 30;
+	for (i = 0; i < 1000; i++)
+		told += !!renamed(&host.task, "w");
+	assert_int_equal(told, 2 * NAMES_A_SECOND);
+}
+
+/* Fork inherits what is known with an identity of its own, exec and exit forget it. */
+static void test_lifecycle(void **state)
+{
+	struct task_struct child = { .pid = 2002, .tgid = 2002, .start_boottime = 99,
+				     .cgroups = &host.cgroups, .cred = &host.cred,
+				     .thread_pid = &host.pid };
+	u32 parent_tgid = 1001, tgid = 2002, one = 1;
+	const struct raw_lifecycle *ev;
+	struct py_proc *p;
+	int i = 0;
+
+	world_init(&w, 13);
+	host_on_fork(&host.task, &child);
+	assert_int_equal(host.record_cnt, 0);	/* its children were not asked for */
+	bpf_map_update_elem(&watched, &parent_tgid, &one, BPF_ANY);
+	world_proc()->ticks = 55;
+	host_on_fork(&host.task, &child);
+	ev = host_record(RAW_FORK, &i, NULL);
+	assert_non_null(ev);
+	assert_int_equal(ev->h.tgid, 2002);
+	assert_int_equal(ev->h.start_ns, 99);
+	assert_int_equal(ev->parent_tgid, 1001);
+	assert_int_equal(ev->known, 1);
+	p = bpf_map_lookup_elem(&py_procs, &tgid);
+	assert_non_null(p);
+	assert_int_equal(p->start_ns, 99);
+	assert_int_equal(p->ticks, 0);
+	assert_int_equal(p->ident, ev->ident);
+	assert_true(p->ident && p->ident != w.proc.ident);
+	assert_memory_equal(&p->l, &w.proc.l, sizeof(p->l));
+	assert_non_null(bpf_map_lookup_elem(&watched, &tgid));
+
+	child.group_leader = &child;
+	child.signal = &host.signal;
+	child.mm = &host.mm;
+	i = 0;
+	host_drop_records();
+	host_on_exec(&child, 2002, &host.bprm);
+	assert_non_null(host_record(RAW_EXEC, &i, NULL));
+	assert_null(bpf_map_lookup_elem(&py_procs, &tgid));
+	assert_non_null(bpf_map_lookup_elem(&watched, &tgid));
+
+	host_drop_records();
+	host.signal.live.counter = 1;
+	host_on_exit(&child);
+	assert_int_equal(host.record_cnt, 0);	/* a thread of it */
+	host.signal.live.counter = 0;
+	i = 0;
+	host_on_exit(&child);
+	assert_non_null(host_record(RAW_EXIT, &i, NULL));
+	assert_null(bpf_map_lookup_elem(&watched, &tgid));
+	host_on_exit(&child);
+	assert_int_equal(host.record_cnt, 1);	/* not twice */
+	host.ring_room = 0;
+	host_on_exit(&host.task);
+	assert_int_equal(host_counter(CNT_LIFECYCLE_LOST), 1);
+	assert_null(world_proc());
+}
+
+static int done(void **state)
+{
+	host_free();
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_not_python),
+		cmocka_unit_test(test_watched),
+		cmocka_unit_test(test_identity),
+		cmocka_unit_test(test_old_kernel),
+		cmocka_unit_test(test_ring_full),
+		cmocka_unit_test(test_lifecycle),
+		cmocka_unit_test(test_rename),
+		cmocka_unit_test(test_rename_flood),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, done);
+}
