@@ -221,7 +221,7 @@ ifeq ($(ARCH)-$(if $(KERNELS),,$(ALL)),x86-1)
 endif
 # ------------------------------------------------------------------------------------------
 
-# --- fuzz: mutations of known files through the parsers, without libFuzzer -----------------
+# --- fuzz: mutations of known files through the parsers; fuzz-long: libFuzzer -------------
 # A target's seeds: FUZZ_SEEDS_<target>. FUZZ_RUNS mutations take about 10 s.
 FUZZ_RUNS ?= 40000
 FUZZ_SEEDS_fuzz_tach_reader = tests/golden/tach/*.bin
@@ -249,6 +249,24 @@ else
 fuzz: ## mutated files through the parsers, under ASan and UBSan
 	$(MAKE) SAN=1 O=$(O) fuzz
 endif
+
+# clang's libFuzzer. UBSan's pointer-overflow check is off: it finds zero added to NULL.
+FUZZ_SECONDS ?= 3600
+FUZZ_LONG ?= fuzz_tach_reader fuzz_recover fuzz_collapsed fuzz_speedscope fuzz_gperftools fuzz_mlyze
+fuzz_san := -fsanitize=address,undefined -fno-sanitize=pointer-overflow -fno-sanitize-recover=undefined
+fuzz_cov := -fprofile-instr-generate -fcoverage-mapping
+
+.PHONY: fuzz-long
+fuzz-long: ## libFuzzer on every reader of files, side by side: FUZZ_SECONDS=3600, FUZZ_LONG=targets
+	$(MAKE) CC=$(CLANG) O=$(O)/libfuzzer/fuzzer SANFLAGS="-fsanitize=fuzzer-no-link $(fuzz_san)" \
+		$(FUZZ_LONG:%=$(O)/libfuzzer/fuzzer/libfuzzer/%)
+	$(MAKE) CC=$(CLANG) O=$(O)/libfuzzer/covered SANFLAGS="-fsanitize=fuzzer-no-link $(fuzz_cov)" \
+		$(FUZZ_LONG:%=$(O)/libfuzzer/covered/libfuzzer/%)
+	sh tests/fuzz/long.sh $(O)/libfuzzer $(FUZZ_SECONDS) tests/golden $(FUZZ_LONG)
+
+$(O)/libfuzzer/%: tests/fuzz/%.c $(wildcard tests/fuzz/*.h) $(O)/libtachbpf.a
+	@mkdir -p $(@D)
+	$(CC) $(ALLFLAGS) -fsanitize=fuzzer -o $@ $< $(O)/libtachbpf.a $(LIBS)
 # --------------------------------------------------------------------------------------------
 
 # --- what people type ------------------------------------------------------------------------
