@@ -407,11 +407,13 @@ _Static_assert(sizeof(struct raw_sample) == 40 + 16 * ABI_MAX_FRAMES, "raw_sampl
 struct raw_extra {
 	struct raw_header h;
 	abi_u32 tid;
+	abi_u32 interp_id;
 	abi_u32 nkernel;
+	abi_u32 pad;
 	char exception[RAW_EXCEPTION];	/* tp_name, terminated, hostile; "": none       */
 	abi_u64 kernel[RAW_KERNEL_FRAMES];	/* innermost first; nkernel sent        */
 };
-_Static_assert(sizeof(struct raw_extra) == 32 + RAW_EXCEPTION + 8 * RAW_KERNEL_FRAMES,
+_Static_assert(sizeof(struct raw_extra) == 40 + RAW_EXCEPTION + 8 * RAW_KERNEL_FRAMES,
 	       "raw_extra has no hidden padding");
 
 /* RAW_RUN, RAW_THREAD_EXIT */
@@ -579,6 +581,7 @@ enum counter {
 	CNT_WAIT_UNREADABLE,	/* lost: ... and its thread state could not be read    */
 	CNT_WAIT_LOST,		/* lost: ... and there was no room in the ring buffer  */
 	CNT_RUN_LOST,		/* lost: it came back; likewise                      */
+	CNT_EXTRA_LOST,		/* lost: a RAW_EXTRA; its stack may have come all the same */
 	CNT_WAIT_SLOT_TAKEN,	/* whose wake-up is not known: another thread has its slot */
 	CNT_LIFECYCLE_LOST,	/* lost: exec/fork/exit record, ring buffer full     */
 	CNT_PROCS_FULL,		/* lost: a forked process did not fit into py_procs  */

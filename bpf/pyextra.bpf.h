@@ -62,11 +62,12 @@ static __always_inline void send_extra(void *ctx, bool kernel, struct scratch *s
 	x->h = s->sample.h;
 	x->h.kind = RAW_EXTRA;
 	x->tid = (u32)bpf_get_current_pid_tgid();
+	x->interp_id = s->sample.interp_id;
 	x->nkernel = size / 8;
 	size += offsetof(struct raw_extra, kernel);
 	barrier_var(size);
-	if (size <= sizeof(*x))
-		bpf_ringbuf_output(&events, x, size, BPF_RB_NO_WAKEUP);
+	if (size <= sizeof(*x) && bpf_ringbuf_output(&events, x, size, BPF_RB_NO_WAKEUP))
+		count(CNT_EXTRA_LOST);
 }
 
 #endif

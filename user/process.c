@@ -34,6 +34,7 @@ struct thread {
 	uint32_t exception;	/* frame that tells its type; UINT32_MAX: none */
 	uint32_t nkernel;
 	uint32_t kernel[RAW_KERNEL_FRAMES];	/* where it waits, innermost first */
+	struct raw_extra extra;	/* for its record with the same time */
 	struct raw_frame raw[ABI_MAX_FRAMES];
 	uint32_t ids[ABI_MAX_FRAMES];
 };
@@ -54,7 +55,6 @@ struct process {
 	uint32_t cpu_frame, gil_frame;				/* likewise */
 	struct waits *waits;	/* NULL: the mode is not about waiting */
 	struct thread_names *names;	/* NULL: none yet */
-	struct raw_extra extra;	/* the last one; for a thread and time */
 	uint32_t exceptions;	/* types of them that have a frame */
 };
 
@@ -218,6 +218,7 @@ static struct thread *find_thread(struct process *p, uint32_t tid, uint32_t inte
 		t->key = key;
 		t->known = t->nkernel = 0;
 		t->exception = UINT32_MAX;
+		t->extra.h.time_ns = 0;
 		p->stats.threads++;
 		look_up_name(p, tid);
 	}
@@ -403,10 +404,15 @@ static int take_stretch(void *ctx, const struct wait_stretch *stretch)
 
 int process_extra(struct process *p, const struct raw_extra *x, size_t len)
 {
+	struct thread *t;
+
 	if (len < offsetof(struct raw_extra, kernel) || x->nkernel > RAW_KERNEL_FRAMES ||
 	    len < offsetof(struct raw_extra, kernel) + x->nkernel * sizeof(x->kernel[0]))
 		return -EBADMSG;
-	memcpy(&p->extra, x, offsetof(struct raw_extra, kernel) + x->nkernel * sizeof(x->kernel[0]));
+	t = find_thread(p, x->tid, x->interp_id);
+	if (!t)
+		return -ENOMEM;
+	memcpy(&t->extra, x, offsetof(struct raw_extra, kernel) + x->nkernel * sizeof(x->kernel[0]));
 	return 0;
 }
 
@@ -440,10 +446,10 @@ static int exception_frame(struct process *p, const char type[RAW_EXCEPTION], ui
 	return err;
 }
 
-/* What was told of the thread just before this record of its; forgets what was told before. */
-static int take_extra(struct process *p, struct thread *t, const struct raw_sample *raw)
+/* What was told of the thread just before its record of this time; forgets what was told before. */
+static int take_extra(struct process *p, struct thread *t, uint64_t time_ns)
 {
-	const struct raw_extra *x = &p->extra;
+	const struct raw_extra *x = &t->extra;
 	char text[256 + 16];
 	const char *name;
 	uint32_t i;
@@ -451,7 +457,7 @@ static int take_extra(struct process *p, struct thread *t, const struct raw_samp
 
 	t->nkernel = 0;
 	t->exception = UINT32_MAX;
-	if (x->h.time_ns != raw->h.time_ns || x->tid != raw->tid)
+	if (x->h.time_ns != time_ns)
 		return 0;
 	if (x->exception[0])
 		err = exception_frame(p, x->exception, &t->exception);
@@ -477,7 +483,7 @@ static int take_stack(struct process *p, const struct raw_sample *raw, size_t le
 	if (!*t)
 		return -ENOMEM;
 	err = resolve_stack(p, *t, raw);
-	return err ? err : take_extra(p, *t, raw);
+	return err ? err : take_extra(p, *t, raw->h.time_ns);
 }
 
 int process_sample(struct process *p, const struct raw_sample *raw, size_t len)

@@ -71,7 +71,7 @@ const struct sink *process_sink(const struct process *p);
  */
 int process_promote(struct process *p, struct sink *sink);
 
-/* What goes with the next record of its thread that has the same time. 0 or -EBADMSG. */
+/* What goes with the next record of its thread that has the same time. 0, -EBADMSG or -ENOMEM. */
 int process_extra(struct process *p, const struct raw_extra *x, size_t len);
 
 /* Take one record of len bytes. 0 or -errno of the sink (samples are counted as lost). */

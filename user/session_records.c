@@ -136,11 +136,11 @@ static void take_run(struct session *s, const struct raw_run *run)
 
 static void take_extra(struct session *s, const struct raw_extra *x, size_t len)
 {
-	struct process *p = u64map_get(&s->processes, x->h.tgid);
+	struct process *p = owner_of(s, &x->h);
+	int err = p ? process_extra(p, x, len) : 0;	/* its sample will be an orphan, too */
 
-	/* What is not taken is no loss: without it the sample has its stack all the same. */
-	if (p && process_knows_start(p, x->h.start_ns))
-		process_extra(p, x, len);
+	if (err && !s->err)
+		s->err = err;
 }
 
 /* In the order in which the kernel was asked: the last one counts. */

@@ -50,7 +50,7 @@ struct loss {
 	const char *key, *text;
 	uint64_t cnt;
 };
-#define LOSS_CNT 11
+#define LOSS_CNT 12
 
 static void list_losses(const struct session_counts *c, const struct totals *t,
 			struct loss out[LOSS_CNT])
@@ -62,6 +62,8 @@ static void list_losses(const struct session_counts *c, const struct totals *t,
 		  c->kernel[CNT_WAIT_LOST] + c->kernel[CNT_RUN_LOST] },
 		{ "waits_unreadable", "waits of threads whose state was unreadable",
 		  c->kernel[CNT_WAIT_UNREADABLE] },
+		{ "extras_ring_full", "exceptions' types or kernel stacks with the ring buffer full",
+		  c->kernel[CNT_EXTRA_LOST] },
 		{ "late_discovery", "before the process was known to be Python", t->late },
 		{ "thread_state_unreadable", "thread state unreadable",
 		  c->kernel[CNT_TSTATE_UNREADABLE] },

@@ -54,6 +54,7 @@ static void expect_exception(const char *name)
 	assert_int_equal(x->h.time_ns, s->h.time_ns);
 	assert_int_equal(x->h.start_ns, s->h.start_ns);
 	assert_int_equal(x->tid, s->tid);
+	assert_int_equal(x->interp_id, s->interp_id);
 	assert_int_equal(x->nkernel, 0);
 }
 
@@ -132,6 +133,11 @@ static void test_kernel_stack(void **state)
 	assert_int_equal(x->kernel[0], host.kernel_stack[0]);
 	assert_int_equal(x->kernel[2], host.kernel_stack[2]);
 	assert_string_equal(x->exception, "");
+	/* What is not told is counted, with and without its stack. */
+	host.ring_room = 0;
+	host_on_switch(false, &host.task, &idle_task);
+	host.ring_room = HOST_RECORDS_MAX;
+	assert_int_equal(host_counter(CNT_EXTRA_LOST), 1);
 	/* Who could run does not wait in the kernel, and a tick is no wait. */
 	host_drop_records();
 	host_on_switch(true, &host.task, &idle_task);

@@ -659,17 +659,22 @@ static struct kallsyms *some_kernel(void)
 	return k;
 }
 
-/* An extra of thread 7 for the record with the same time. */
-static void tell_extra(uint64_t time_ms, const char *exception, uint32_t nkernel)
+/* An extra for the thread's record with the same time. */
+static void tell_extra_of(uint32_t tid, uint64_t time_ms, const char *exception, uint32_t nkernel)
 {
 	struct raw_extra x = {
 		.h = { .kind = RAW_EXTRA, .tgid = getpid(), .time_ns = time_ms * 1000000,
 		       .start_ns = 9 },
-		.tid = 7, .nkernel = nkernel, .kernel = { 0x500, 0x1001, 0x2002, 0x3003 },
+		.tid = tid, .nkernel = nkernel, .kernel = { 0x500, 0x1001, 0x2002, 0x3003 },
 	};
 
 	memcpy(x.exception, exception, strlen(exception));
 	assert_int_equal(process_extra(p, &x, offsetof(struct raw_extra, kernel) + 8 * nkernel), 0);
+}
+
+static void tell_extra(uint64_t time_ms, const char *exception, uint32_t nkernel)
+{
+	tell_extra_of(7, time_ms, exception, nkernel);
 }
 
 static const char *frame_of_last(uint32_t i)
@@ -707,11 +712,13 @@ static void test_extra(void **state)
 	assert_int_equal(kept_event(&sink.events, sink.events.cnt - 1).nframes, 7);
 	/* another time, another thread: not this one's */
 	tell_extra(69, "KeyError", 4);
+	tell_extra_of(8, 70, "KeyError", 4);
 	wait_for(WHY_BLOCKED, SYS_read, 0, 70, 80);
 	assert_string_equal(frame_of_last(0), "<blocked in read>");
 	assert_int_equal(kept_event(&sink.events, sink.events.cnt - 1).nframes, 4);
-	/* a tick has the exception */
+	/* a tick has the exception, whatever other threads have told meanwhile */
 	tell_extra(110, "KeyError", 0);
+	tell_extra_of(8, 110, "OSError", 0);
 	stack(7, 5, 1);
 	raw.h.time_ns = 110000000;
 	assert_int_equal(process_sample(p, &raw, raw_len()), 0);
