@@ -28,6 +28,7 @@ CLOCK = ("-r", RATE, "-e", "cpu-clock", *PATIENT)
 EACH = ("--split", "all")
 # Emulated interrupts take so long that the kernel would lower its limit of the rate.
 UNLIMITED = {"perf_event_max_sample_rate": "100000", "perf_cpu_time_max_percent": "0"}
+WAITS = ("nap", "read", "poll", "lock")
 LIFE = ("parent_burns", "child_burns", "program_burns")
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -168,6 +169,20 @@ def chosen(pythons):
     return dict(done, pids=pids, read={os.path.basename(f): read_back(f) for f in files})
 
 
+def waiting(pythons):
+    """-m offcpu --kernel: threads that wait for what is usually waited for."""
+    out = SCRATCH + "/waiting.tach"
+    with Target(pythons[0], SCRATCH, 1.5, *WAITS, name="waiting", program="offcpu.py") as target:
+        argv = ["-p", target.pid, "-m", "offcpu", "--kernel", *CLOCK, "--json", "-o", out]
+        with Recording(argv) as recording:
+            recording.wait_recording(timeout=90)
+            target.go()
+            target.expect("done")
+            done = ended(recording.stop())
+    return dict(done, threads=json.loads(target.truth_path.read_text())["threads"],
+                read=read_back(out))
+
+
 def cycles(pythons):
     """-e cycles: the hardware's counter, where there is one."""
     out = SCRATCH + "/cycles.tach"
@@ -200,7 +215,7 @@ def kernel_log():
     return lines
 
 
-STEPS = (doctor, command, one_pid, everything, chosen, cycles)
+STEPS = (doctor, command, one_pid, everything, chosen, waiting, cycles)
 
 
 def do(step, pythons):

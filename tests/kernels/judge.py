@@ -15,7 +15,10 @@ from harness import MAX_FRAMES, TRUNCATED, Truth, fraction, leaf_is
 SHARE = 0.06            # of all samples; 4 s at 499 Hz: three standard deviations are 0.033
 SHORT_SHARE = 0.10      # 1.5 s
 TICKS = 0.25            # of the ticks that were to come
-UNRESOLVED = 0.005      # of all samples, a process' first milliseconds included
+WAITED = 0.10           # of what the thread measured itself
+# A part of a function's name in the kernel's own stack.
+KERNEL = {"nap": "nanosleep", "read": "pipe_read", "poll": "poll", "lock": "futex"}
+UNRESOLVED = 0.005      # of all frames, a process' first milliseconds included
 CYCLES = ("aarch64",)   # machines whose emulator has a cycle counter that interrupts
 CYCLES_SAMPLES = 300    # of 2,000 that are to come
 GROWTH = 1.20           # of the instructions that the verifier looked at
@@ -23,7 +26,7 @@ GROWTH = 1.20           # of the instructions that the verifier looked at
 MAY_LOSE = {"late_discovery": 100, "thread_state_unreadable": 3}
 # Of the summary's ticks: all others are ways a tick can end.
 NO_ENDS = ("delivered", "missed", "expected", "source", "received", "cpus")
-STEPS = ("doctor", "command", "one_pid", "everything", "chosen", "cycles")
+STEPS = ("doctor", "command", "one_pid", "everything", "chosen", "waiting", "cycles")
 # The kernel's, of things that are wrong; emulation under load does make it complain of time.
 WRONG = re.compile(r"WARNING:|BUG:|Oops|general protection|KASAN|deadlock|refcount_t")
 SLOW = re.compile(r"soft lockup|clocksource|hrtimer: interrupt took|rcu")
@@ -71,7 +74,7 @@ def check_run(v, step, facts):
     # One on a page that its process has not touched yet is not the kernel side's to fault in.
     unresolved, unverified = (facts["summary"][k] for k in ("unresolved", "unverified_code"))
     v.check(step, "code objects can be read, but for a few on pages that are not there",
-            unresolved <= min(unverified, facts["summary"]["samples"] * UNRESOLVED),
+            unresolved <= min(unverified, facts["summary"]["frames"] * UNRESOLVED),
             f"{unresolved} unresolved, {unverified} unverified")
     reads = facts["read"] if "verify" not in facts["read"] else {"": facts["read"]}
     bad = {name: r["verify_says"] for name, r in reads.items() if r["verify"]}
@@ -213,6 +216,25 @@ def judge_chosen(v, facts, result, profiles):
     v.check("chosen", "with samples", all(n >= 100 for n in seen.values()), seen)
 
 
+def judge_waiting(v, facts, result, profiles):
+    if not check_run(v, "waiting", facts):
+        return
+    for thread in facts["threads"]:
+        kind, off = thread["kind"], thread["off"]
+        inside = [s for s in profiles["waiting.tach"].samples if s.tid == thread["tid"] and
+                  thread["begin"] * 1e6 <= s.time_us < thread["end"] * 1e6 and
+                  any(f.func == "wait_" + kind for f in s.frames)]
+        seconds = len(inside) / result["rate"]
+        v.check("waiting", f"as long as {kind} takes", near(seconds, off, WAITED * off),
+                (seconds, off))
+        # afterwards it may wait for the GIL, too
+        blocked = [s for s in inside if any(f.func.startswith("<blocked in ") for f in s.frames)]
+        v.check("waiting", f"where in the kernel {kind} is", blocked and fraction(
+            blocked, lambda s: any(f.func.startswith("<kernel ") and KERNEL[kind] in f.func
+                                  for f in s.frames)) >= 0.95,
+                Counter(f.func for s in blocked for f in s.frames).most_common(20))
+
+
 def judge_cycles(v, facts, result, profiles):
     """How many come is the emulator's affair; of what they tell, nothing is."""
     if result["machine"] not in CYCLES:
@@ -236,6 +258,7 @@ def judge_cycles(v, facts, result, profiles):
 
 JUDGES = {"doctor": judge_doctor, "command": judge_command, "one_pid": judge_one_pid,
           "everything": judge_everything, "chosen": judge_chosen,
+          "waiting": judge_waiting,
           "cycles": judge_cycles}
 
 
