@@ -218,7 +218,8 @@ static struct thread *find_thread(struct process *p, uint32_t tid, uint32_t inte
 		t->key = key;
 		t->known = t->nkernel = 0;
 		t->exception = UINT32_MAX;
-		t->extra.h.time_ns = 0;
+		t->extra.h.time_ns = t->extra.nkernel = 0;
+		t->extra.exception[0] = 0;
 		p->stats.threads++;
 		look_up_name(p, tid);
 	}

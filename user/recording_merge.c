@@ -16,7 +16,7 @@
 #include "util.h"
 
 /* Members and frames of a file; then the next one is begun. */
-#define MEMBERS_MAX 20000
+#define MEMBERS_MAX 4000
 #define FRAMES_MAX  200000
 /* Files under way; what comes then is merged by binary alone, then with anything. */
 #define GROUPS_MAX 128
