@@ -8,6 +8,7 @@
  * of many members is finished and the next one begun.
  */
 #include <errno.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +16,7 @@
 #include "recording_rows.h"
 #include "util.h"
 
-/* Members and frames of a file; then the next one is begun. */
+/* Members (500 bytes each) and frames of a file; then the next one is begun. */
 #define MEMBERS_MAX 4000
 #define FRAMES_MAX  200000
 /* Files under way; what comes then is merged by binary alone, then with anything. */
@@ -214,6 +215,8 @@ static int finish_if_full(struct recording *r, struct group *g)
 	r->groups[i] = r->groups[--r->group_cnt];
 	err = end_group(r, g);
 	free_group(g);
+	/* Thousands of small pieces, among some that stay: glibc keeps those pages unless asked. */
+	malloc_trim(0);
 	return err;
 }
 

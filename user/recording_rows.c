@@ -17,8 +17,8 @@
 
 #include "util.h"
 
-/* So many that have ended stay in memory. */
-#define ENDED_MAX 256
+/* So much of what has ended stays in memory: some 200 rows, or two with many members. */
+#define ENDED_MAX_BYTES (256 * 1024)
 
 struct row *recording_new_row(struct recording *r, const char *command)
 {
@@ -158,12 +158,22 @@ static bool put_away(struct recording *r, struct row *row)
 	return false;
 }
 
+static size_t row_bytes(const struct row *row)
+{
+	size_t names;
+
+	thread_names_list(row->names, &names);
+	return sizeof(*row) + row->member_cnt * sizeof(*row->members) +
+	       names * sizeof(struct thread_name);
+}
+
 void recording_row_ended(struct recording *r, struct row *row)
 {
 	size_t i, kept = 0;
 
 	row->ended = true;
-	if (++r->ended_in_memory <= ENDED_MAX || r->dirfd < 0 || r->ended_broken)
+	r->ended_bytes += row_bytes(row);
+	if (r->ended_bytes <= ENDED_MAX_BYTES || r->dirfd < 0 || r->ended_broken)
 		return;
 	if (!r->ended)
 		r->ended = open_unnamed(r);
@@ -171,11 +181,11 @@ void recording_row_ended(struct recording *r, struct row *row)
 		r->ended_broken = true;
 		return;
 	}
-	r->ended_in_memory = 0;
+	r->ended_bytes = 0;
 	for (i = 0; i < r->row_cnt; i++) {
 		if (r->rows[i]->ended && !r->ended_broken && put_away(r, r->rows[i]))
 			continue;
-		r->ended_in_memory += r->rows[i]->ended;
+		r->ended_bytes += r->rows[i]->ended ? row_bytes(r->rows[i]) : 0;
 		r->rows[kept++] = r->rows[i];
 	}
 	r->row_cnt = kept;

@@ -56,7 +56,8 @@ struct recording {
 	double sample_rate, missed_pct;
 	/* recording_rows.c's. */
 	struct row **rows;		/* in order of discovery, but for those on disk */
-	size_t row_cnt, ended_in_memory;
+	size_t row_cnt;
+	size_t ended_bytes;		/* of those in memory that have ended, about */
 	FILE *ended;			/* NULL: none are on disk */
 	size_t ended_cnt;		/* there */
 	uint64_t ended_samples;		/* theirs */

@@ -88,10 +88,32 @@ static void test_on_disk(void **state)
 	close(r.dirfd);
 }
 
+/* Rows with many members do not wait until there are many rows. */
+static void test_many_members(void **state)
+{
+	struct recording r = { .dirfd = open("/tmp", O_RDONLY | O_DIRECTORY | O_CLOEXEC) };
+	struct row *row;
+	int i;
+
+	for (i = 0; i < 10; i++) {
+		row = recording_new_row(&r, "merged");
+		assert_non_null(row);
+		row->member_cnt = 4000;
+		row->members = calloc(row->member_cnt, sizeof(*row->members));
+		assert_non_null(row->members);
+		recording_row_ended(&r, row);
+		assert_in_range(r.row_cnt, 0, 3);
+	}
+	assert_int_equal(recording_row_cnt(&r), 10);
+	recording_free_rows(&r);
+	close(r.dirfd);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_on_disk),
+		cmocka_unit_test(test_many_members),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

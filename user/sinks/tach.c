@@ -316,19 +316,26 @@ static int tach_event(struct sink *s, const struct event *ev)
 	return 0;
 }
 
-/* Everything that is buffered, in threads too, to the file. */
+/*
+ * Everything that is buffered, in threads too, to the file. Threads that have ended are
+ * not told of here: nobody keeps a buffer until the next time.
+ */
 static int flush_all(struct tach_sink *t)
 {
+	struct tach_thread *th;
 	uint32_t i;
 	int err;
 
 	for (i = 0; i < t->threads.cnt; i++) {
-		if (!t->threads.list[i].pending_cnt)
+		th = &t->threads.list[i];
+		if (!th->pending)
 			continue;
 		err = make_room(t);
 		if (err)
 			return err;
-		put_pending(t, &t->threads.list[i]);
+		put_pending(t, th);
+		free(th->pending);
+		th->pending = NULL;
 	}
 	return write_out(t);
 }
