@@ -127,9 +127,10 @@ void process_free(struct process *p)
 	free(p);
 }
 
-int process_attach(struct process *p, struct sink *sink)
+int process_attach(struct process *p, struct sink *sink, uint64_t start_us)
 {
 	p->sink = sink;
+	p->args.meta.start_us = start_us;
 	p->sink_err = sink->ops->begin(sink, &p->args.meta, intern_tables(p->in));
 	return p->sink_err;
 }
@@ -162,7 +163,7 @@ int process_promote(struct process *p, struct sink *sink)
 {
 	struct sink *held = p->sink;
 
-	process_attach(p, sink);
+	process_attach(p, sink, p->args.meta.start_us);
 	p->stats.samples = 0;
 	held_replay(held, deliver, p);
 	held->ops->close(held);

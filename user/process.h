@@ -59,9 +59,10 @@ void process_free(struct process *p);
 
 /*
  * Where the events go; before the first sample. The sink belongs to the process
- * from then on. 0 or -errno of the sink's begin.
+ * from then on. start_us: when the recording began, which a process that was found
+ * while it was being prepared did not know. 0 or -errno of the sink's begin.
  */
-int process_attach(struct process *p, struct sink *sink);
+int process_attach(struct process *p, struct sink *sink, uint64_t start_us);
 bool process_has_sink(const struct process *p);
 /* Its sink, still its own; NULL: none. */
 const struct sink *process_sink(const struct process *p);

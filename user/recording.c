@@ -32,8 +32,12 @@
 
 void recording_start(struct recording *r)
 {
+	size_t i;
+
 	r->start_ns = now_ns();
 	r->start_time = time(NULL);
+	for (i = 0; i < r->row_cnt; i++)
+		r->rows[i]->begin_s = 0;	/* found while it was being prepared */
 }
 
 struct recording *recording_new(const struct recording_args *args)
@@ -271,7 +275,7 @@ int recording_open_process(struct recording *r, struct process *p)
 	if (!row)
 		return -ENOENT;
 	sink = may_be_merged(r, p, 0) ? held_new() : recording_open_row(r, row);
-	return sink ? process_attach(p, sink) : -errno;
+	return sink ? process_attach(p, sink, r->start_ns / 1000) : -errno;
 }
 
 static int promote(struct recording *r, struct process *p, struct row *row)

@@ -37,7 +37,7 @@ void recording_free(struct recording *r);
 /* Nothing came of it: leave no empty directory behind. */
 void recording_discard(struct recording *r);
 
-/* Sampling begins now: time zero of every profile that is added afterwards. */
+/* Sampling begins now: time zero of all profiles, which have no sample yet. */
 void recording_start(struct recording *r);
 
 /* Time zero of every profile, CLOCK_MONOTONIC; and what the profiles have in common. */

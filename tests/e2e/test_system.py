@@ -80,6 +80,15 @@ def test_each_file_is_complete(everything):
     assert not wrong
 
 
+def test_time_zero_is_when_sampling_begins(everything):
+    """Not when the programs were loaded, nor when processes were looked for."""
+    for pid, profile in everything.profiles.items():
+        first = min(s.time_us for s in profile.samples) - profile.info["start_time_us"]
+        assert first <= 0.3e6           # five processes a CPU take turns
+    begins = {f["pid"]: f["begin_s"] for f in files(everything.summary)}
+    assert all(begins[pid] == 0 for pid in everything.profiles), begins
+
+
 def test_each_file_is_named_after_its_process(everything):
     for file in files(everything.summary):
         assert file["path"].name == f"{file['pid']}-{file['comm']}.tach"

@@ -11,8 +11,9 @@ RECORDED = HERE / "recorded.json"
 PAGE = HERE.parent.parent / "docs" / "kernels.md"
 BEGIN = "<!-- written by make check-kernels ALL=1 DOCS=1 -->\n"
 END = "<!-- end -->\n"
-STEPS = {"doctor": "`doctor`", "command": "`--`", "one_pid": "`-p`", "everything": "`-a`"}
-RESULTS = {True: "works", False: "**fails**", None: "no counter"}
+STEPS = {"doctor": "`doctor`", "command": "`--`", "one_pid": "`-p`", "everything": "`-a`",
+         "chosen": "`--cgroup` ...", "waiting": "`-m offcpu --kernel`"}
+RESULTS = {True: "works", False: "**fails**", None: "not run"}
 
 
 def read():
@@ -60,8 +61,8 @@ def tables(recorded):
     yield from lines_of(
         ["kernel", "release", "Pythons", *STEPS.values(), "`-e cycles`", "depth"],
         [[h, r["release"], ", ".join(r["pythons"]),
-          *(RESULTS[bool(r["results"].get(s))] for s in STEPS),
-          RESULTS[r["results"].get("cycles")], r["depth"]]
+          *(RESULTS[r["results"].get(s)] for s in STEPS),
+          RESULTS[r["results"]["cycles"]] if "cycles" in r["results"] else "no counter", r["depth"]]
          for h, (_, _, r) in zip(heads, cols)])
     yield "\nInstructions that the verifier looks at (its limit is 1,000,000 a program):\n"
     yield from lines_of(["program", *heads],

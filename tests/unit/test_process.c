@@ -91,7 +91,7 @@ static void begin(void)
 	assert_non_null(p);
 	sink = (struct fake_sink){ .sink = { &fake_ops } };
 	assert_false(process_has_sink(p));
-	assert_int_equal(process_attach(p, &sink.sink), 0);
+	assert_int_equal(process_attach(p, &sink.sink, 5), 0);
 	assert_true(process_has_sink(p));
 }
 
