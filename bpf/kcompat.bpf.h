@@ -35,7 +35,9 @@ static __always_inline u32 current_flags(void)
 /*
  * The thread pointer, where libc and TLS begin. x86: the fs base. arm64: tpidr_el0, which a
  * program sets by itself; the kernel learns of it when the thread is switched out, when it
- * forks, or, for all but the first thread, from clone(). Until then it is 0 here.
+ * forks, or, for all but the first thread, from clone(). Until then it is 0 here, or what
+ * the thread had before exec: exec resets the register only (arch/arm64/kernel/process.c,
+ * tls_thread_flush()).
  */
 #ifdef __TARGET_ARCH_arm64
 #define THREAD_POINTER thread.uw.tp_value

@@ -24,6 +24,20 @@ static __always_inline bool is_unknown(u64 tp)
 	return !tp;
 }
 
+/*
+ * The current thread's. On arm64 it may be that of the program before exec, and lead nowhere
+ * in this one: below a C library's own lies its struct pthread. A process of several
+ * threads has made them, and has been switched out since.
+ */
+static __always_inline u64 thread_pointer(void)
+{
+	u64 tp = current_thread_pointer(), word;
+
+	if (WITH_ARM64 && tp && current_is_alone() && read_user(&word, 8, tp - 8))
+		return 0;
+	return tp;
+}
+
 /* pthread_self(), which on arm64 is not where the thread pointer points to; or is unknown, too. */
 static __always_inline u64 self_of(const struct py_proc *p, u64 tp)
 {

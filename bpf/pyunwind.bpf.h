@@ -447,7 +447,7 @@ static __always_inline enum counter unwind_python(struct scratch *s, struct py_p
 {
 	struct raw_sample *out = &s->sample;
 	struct walk *w = &s->walk;
-	u64 tp = current_thread_pointer(), self = self_of(p, tp), ts, is;
+	u64 tp = thread_pointer(), self = self_of(p, tp), ts, is;
 	enum counter end;
 
 	s->l = p->l;

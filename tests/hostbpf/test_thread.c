@@ -263,6 +263,26 @@ static void test_no_thread_pointer(void **state)
 	}
 }
 
+/* arm64: the kernel has the one of the program before exec. */
+static void test_stale_thread_pointer(void **state)
+{
+	static const u8 hows[] = { PY_TSTATE_TSS_GLIBC, PY_TSTATE_TLS_TP, PY_TSTATE_TLS_DESC };
+	size_t i;
+
+	for (i = 0; i < sizeof(hows); i++) {
+		hidden_thread(i ? 15 : 12, hows[i]);
+		host.task.THREAD_POINTER = 0x66660000;
+		host.signal.nr_threads = 1;
+		world_expect(&w, 3, 0);
+		host_mem_put64(w.proc.interps, 0);
+		world_expect_end(CNT_NOT_READY);
+		/* Who has threads has been switched out: then it is damage. */
+		host_mem_put64(w.proc.interps, W_INTERP);
+		host.signal.nr_threads = 2;
+		world_expect_end(CNT_TSTATE_UNREADABLE);
+	}
+}
+
 /* Interpreters 0..3 with some threads each; the last one's last is ours. */
 static void test_list(void **state)
 {
@@ -545,6 +565,7 @@ static void test_on_its_way_out(void **state)
 		host_mem_unmap(W_TP - 4096, 4 * 4096);
 		world_expect_end(CNT_NATIVE_THREAD);
 		host.task.flags &= ~PF_EXITING;
+		host.signal.nr_threads = 2;	/* one might not have its thread pointer yet */
 		world_expect_end(CNT_TSTATE_UNREADABLE);
 	}
 }
@@ -767,6 +788,7 @@ int main(void)
 		cmocka_unit_test(test_tls_desc),
 		cmocka_unit_test(test_self_below),
 		cmocka_unit_test(test_no_thread_pointer),
+		cmocka_unit_test(test_stale_thread_pointer),
 		cmocka_unit_test(test_list),
 		cmocka_unit_test(test_long_list),
 		cmocka_unit_test(test_list_idle_state),
