@@ -207,7 +207,8 @@ static bool same_text(const char *a, uint32_t a_len, const char *b, uint32_t b_l
 
 /*
  * The process runs on between two reads: another code object at the same address may have
- * lent this one its file or its name. What reads the same twice is one.
+ * lent this one its file or its name. What reads the same twice is one; of a process that
+ * has gone meanwhile, nothing says otherwise.
  */
 static bool reads_the_same(struct symbolizer *sym, const struct known_code *c)
 {
@@ -216,7 +217,7 @@ static bool reads_the_same(struct symbolizer *sym, const struct known_code *c)
 	bool same;
 
 	if (code_read(&mem, &sym->image->layout, &sym->image->objects, c->addr, &again))
-		return false;
+		return true;
 	same = again.identity == c->code.identity &&
 	       same_text(again.file, again.file_len, c->code.file, c->code.file_len) &&
 	       same_text(again.name, again.name_len, c->code.name, c->code.name_len);
