@@ -200,12 +200,44 @@ static int frames_grow(struct symbolizer *sym)
 }
 
 /* Read the code object from mem; that it cannot be read is remembered too. */
-static int read_code(struct symbolizer *sym, const struct target_mem *mem, struct known_code *c)
+static bool same_text(const char *a, uint32_t a_len, const char *b, uint32_t b_len)
 {
+	return a_len == b_len && !memcmp(a, b, a_len);
+}
+
+/*
+ * The process runs on between two reads: another code object at the same address may have
+ * lent this one its file or its name. What reads the same twice is one; of a process that
+ * has gone meanwhile, nothing says otherwise.
+ */
+static bool reads_the_same(struct symbolizer *sym, const struct known_code *c)
+{
+	const struct target_mem mem = { read_process, sym };
+	struct code_object again;
+	bool same;
+
+	if (code_read(&mem, &sym->image->layout, &sym->image->objects, c->addr, &again))
+		return true;
+	same = again.identity == c->code.identity &&
+	       same_text(again.file, again.file_len, c->code.file, c->code.file_len) &&
+	       same_text(again.name, again.name_len, c->code.name, c->code.name_len);
+	code_free(&again);
+	return same;
+}
+
+/* live: nothing of mem is a snapshot. */
+static int read_code(struct symbolizer *sym, const struct target_mem *mem, bool live,
+		     struct known_code *c)
+{
+	uint64_t reads = sym->stats.process_reads;
 	int err;
 
 	sym->was_busy = false;
 	err = code_read(mem, &sym->image->layout, &sym->image->objects, c->addr, &c->code);
+	if (!err && (live || sym->stats.process_reads != reads) && !reads_the_same(sym, c)) {
+		code_free(&c->code);
+		err = -EAGAIN;
+	}
 	if (err == -ESRCH)
 		sym->gone = true;
 	c->busy = sym->was_busy;
@@ -291,7 +323,7 @@ static int find_code(struct symbolizer *sym, const struct raw_frame *raw, struct
 	if (!fresh || sym->gone)
 		return 0;
 	sym->stats.process_reads++;
-	return read_code(sym, &mem, c);
+	return read_code(sym, &mem, true, c);
 }
 
 /* A read served from a snapshot, from the process where the snapshot has a gap. */
@@ -346,7 +378,7 @@ int symbolizer_learn(struct symbolizer *sym, const struct raw_code *raw, size_t 
 	if (!c)
 		return -ENOMEM;
 	sym->stats.repeated += c->resolved;
-	return c->resolved ? 0 : read_code(sym, &mem, c);
+	return c->resolved ? 0 : read_code(sym, &mem, false, c);
 }
 
 static int make_frame(struct symbolizer *sym, const struct known_code *c,
