@@ -199,44 +199,31 @@ static int frames_grow(struct symbolizer *sym)
 	return 0;
 }
 
-/* Read the code object from mem; that it cannot be read is remembered too. */
-static bool same_text(const char *a, uint32_t a_len, const char *b, uint32_t b_len)
-{
-	return a_len == b_len && !memcmp(a, b, a_len);
-}
-
 /*
- * The process runs on between two reads: another code object at the same address may have
- * lent this one its file or its name. What reads the same twice is one; of a process that
- * has gone meanwhile, nothing says otherwise.
+ * A snapshot's gaps are filled from the process as it is now, which may have another code
+ * object there: then the one would lend the other its file or its name. Of a process that
+ * has gone meanwhile, nothing says so.
  */
-static bool reads_the_same(struct symbolizer *sym, const struct known_code *c)
+static int check_filled(struct symbolizer *sym, const struct known_code *c)
 {
 	const struct target_mem mem = { read_process, sym };
-	struct code_object again;
-	bool same;
+	int err = code_check(&mem, &sym->image->layout, c->addr, c->code.identity);
 
-	if (code_read(&mem, &sym->image->layout, &sym->image->objects, c->addr, &again))
-		return true;
-	same = again.identity == c->code.identity &&
-	       same_text(again.file, again.file_len, c->code.file, c->code.file_len) &&
-	       same_text(again.name, again.name_len, c->code.name, c->code.name_len);
-	code_free(&again);
-	return same;
+	return err == -ESRCH ? 0 : err;
 }
 
-/* live: nothing of mem is a snapshot. */
-static int read_code(struct symbolizer *sym, const struct target_mem *mem, bool live,
-		     struct known_code *c)
+/* Read the code object from mem; that it cannot be read is remembered too. */
+static int read_code(struct symbolizer *sym, const struct target_mem *mem, struct known_code *c)
 {
 	uint64_t reads = sym->stats.process_reads;
 	int err;
 
 	sym->was_busy = false;
 	err = code_read(mem, &sym->image->layout, &sym->image->objects, c->addr, &c->code);
-	if (!err && (live || sym->stats.process_reads != reads) && !reads_the_same(sym, c)) {
-		code_free(&c->code);
-		err = -EAGAIN;
+	if (!err && sym->stats.process_reads != reads) {
+		err = check_filled(sym, c);
+		if (err)
+			code_free(&c->code);
 	}
 	if (err == -ESRCH)
 		sym->gone = true;
@@ -323,7 +310,7 @@ static int find_code(struct symbolizer *sym, const struct raw_frame *raw, struct
 	if (!fresh || sym->gone)
 		return 0;
 	sym->stats.process_reads++;
-	return read_code(sym, &mem, true, c);
+	return read_code(sym, &mem, c);
 }
 
 /* A read served from a snapshot, from the process where the snapshot has a gap. */
@@ -378,7 +365,7 @@ int symbolizer_learn(struct symbolizer *sym, const struct raw_code *raw, size_t 
 	if (!c)
 		return -ENOMEM;
 	sym->stats.repeated += c->resolved;
-	return c->resolved ? 0 : read_code(sym, &mem, false, c);
+	return c->resolved ? 0 : read_code(sym, &mem, c);
 }
 
 static int make_frame(struct symbolizer *sym, const struct known_code *c,

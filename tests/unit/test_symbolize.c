@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* test_symbolize.c - frames get the names of their code objects, or none. */
 #include <errno.h>
+#include <limits.h>
 
 #include "fake_code.h"
 
@@ -20,6 +21,28 @@ static void begin(uint32_t codes)
 	sym = symbolizer_new(&fake.img, fake_mem(&fake), in, false);
 	assert_non_null(in);
 	assert_non_null(sym);
+}
+
+/* A process that can be read so often before there is no time for it. */
+static unsigned int reads_in_time;
+
+static int hurried_read(void *ctx, uint64_t addr, void *buf, size_t len)
+{
+	struct target_mem mem = fake_mem(ctx);
+
+	if (!reads_in_time)
+		return -EBUSY;
+	reads_in_time--;
+	return mem.read(mem.ctx, addr, buf, len);
+}
+
+static void begin_hurried(uint32_t codes, unsigned int reads)
+{
+	begin(codes);
+	symbolizer_free(sym);
+	sym = symbolizer_new(&fake.img, (struct target_mem){ hurried_read, &fake }, in, false);
+	assert_non_null(sym);
+	reads_in_time = reads;
 }
 
 static void end(void)
@@ -120,6 +143,27 @@ static void test_gaps(void **state)
 		assert_int_equal(symbolizer_learn(sym, &raw, len), 0);
 		check_unresolved(fake_frame(&fake, 1, 20));
 		assert_int_equal(fake.reads, 0);
+		end();
+	}
+}
+
+/* The process has another code object there by now: the two must not lend each other names. */
+static void test_gaps_filled_too_late(void **state)
+{
+	int piece;
+
+	for (piece = 1; piece < 4; piece++) {
+		struct raw_frame frame;
+		size_t len;
+
+		begin(2);
+		frame = fake_frame(&fake, 1, 20);
+		len = fake_snapshot(&fake, 1, &raw);
+		(&raw.head_at)[piece].len = 0;
+		fake_write(&fake, 1, 55);
+		assert_int_equal(symbolizer_learn(sym, &raw, len), 0);
+		check_unresolved(frame);
+		check(1, 20, 55);
 		end();
 	}
 }
@@ -338,27 +382,37 @@ static void test_reads_a_second(void **state)
 }
 
 /* No time for a read is no answer: it is asked again. */
-static bool busy;
-
-static int maybe_busy_read(void *ctx, uint64_t addr, void *buf, size_t len)
-{
-	struct target_mem mem = fake_mem(ctx);
-
-	return busy ? -EBUSY : mem.read(mem.ctx, addr, buf, len);
-}
-
 static void test_busy(void **state)
 {
-	begin(3);
-	symbolizer_free(sym);
-	sym = symbolizer_new(&fake.img, (struct target_mem){ maybe_busy_read, &fake }, in, false);
-	assert_non_null(sym);
-	busy = true;
+	begin_hurried(3, 0);
 	check_unresolved(fake_frame(&fake, 1, 20));
 	check_unresolved(fake_frame(&fake, 1, 20));
-	busy = false;
+	reads_in_time = UINT_MAX;
 	check(1, 20, 1);
 	end();
+}
+
+/* Nor is it where a snapshot's gap was to be filled, or the object to be looked at again. */
+static void test_busy_in_a_gap(void **state)
+{
+	unsigned int in_time;
+	bool late = true;
+
+	for (in_time = 0; late; in_time++) {
+		size_t len;
+
+		assert_true(in_time < 16);
+		begin_hurried(2, in_time);
+		len = fake_snapshot(&fake, 1, &raw);
+		raw.file_at.len = 0;
+		assert_int_equal(symbolizer_learn(sym, &raw, len), 0);
+		late = !reads_in_time;
+		reads_in_time = UINT_MAX;
+		check(1, 20, 1);
+		check(1, 40, 1);
+		end();
+	}
+	assert_true(in_time > 2);
 }
 
 static uint8_t opcode_at(uint32_t lasti)
@@ -389,6 +443,7 @@ int main(void)
 		cmocka_unit_test(test_from_process),
 		cmocka_unit_test(test_from_snapshot),
 		cmocka_unit_test(test_gaps),
+		cmocka_unit_test(test_gaps_filled_too_late),
 		cmocka_unit_test(test_identity),
 		cmocka_unit_test(test_no_fingerprint),
 		cmocka_unit_test(test_learned_late),
@@ -398,6 +453,7 @@ int main(void)
 		cmocka_unit_test(test_bounded),
 		cmocka_unit_test(test_reads_a_second),
 		cmocka_unit_test(test_busy),
+		cmocka_unit_test(test_busy_in_a_gap),
 		cmocka_unit_test(test_bounded_without_fingerprint),
 		cmocka_unit_test(test_opcodes),
 	};

@@ -133,10 +133,21 @@ static int read_parts(const struct target_mem *mem, const struct py_object_layou
 	return err;
 }
 
+int code_check(const struct target_mem *mem, const struct py_layout *l, uint64_t addr,
+	       uint32_t identity)
+{
+	struct header h;
+	int err = read_header(mem, l, addr, &h);
+
+	if (err)
+		return err;
+	return header_identity(&h) == identity ? 0 : -ESTALE;
+}
+
 int code_read(const struct target_mem *mem, const struct py_layout *l,
 	      const struct py_object_layout *o, uint64_t addr, struct code_object *code)
 {
-	struct header h, again;
+	struct header h;
 	int err;
 
 	memset(code, 0, sizeof(*code));
@@ -149,7 +160,7 @@ int code_read(const struct target_mem *mem, const struct py_layout *l,
 	code->identity = header_identity(&h);
 	err = read_parts(mem, o, &h, code);
 	/* Nonsense is no news about an object that has gone meanwhile. */
-	if (read_header(mem, l, addr, &again) || header_identity(&again) != code->identity)
+	if (code_check(mem, l, addr, code->identity))
 		err = -ESTALE;
 	if (err)
 		code_free(code);

@@ -48,6 +48,13 @@ int code_read(const struct target_mem *mem, const struct py_layout *l,
 void code_free(struct code_object *code);
 
 /*
+ * Is the code object of this identity (code_object.identity) at addr now? 0: yes; -ESTALE:
+ * no; -errno: it cannot be read.
+ */
+int code_check(const struct target_mem *mem, const struct py_layout *l, uint64_t addr,
+	       uint32_t identity);
+
+/*
  * Where the instruction at byte offset lasti is. Falls back to the previous
  * entry that has a line, then to firstlineno. Never fails.
  */
