@@ -99,7 +99,7 @@ static __always_inline enum counter walk_and_send(struct py_proc *p, u64 pid_tgi
 	if (s->busy)
 		return CNT_BUSY;
 	note_missed(&s->last_tick, pid_tgid, now);
-	s->deadline = now + cfg_limit_ns;
+	start_clock(s, now);
 	end = unwind_python(s, p, sp, NULL);
 	if (end != CNT_SAMPLE)
 		return end;

@@ -61,7 +61,7 @@ static __always_inline enum counter walk(struct scratch *s, struct py_proc *p,
 	cache = bpf_map_lookup_elem(&code_caches, &zero);
 	if (!cache)
 		return CNT_TSTATE_UNREADABLE;
-	s->deadline = now + cfg_limit_ns;
+	start_clock(s, now);
 	end = unwind_python(s, p, call->sp, call);
 	if (end == CNT_SAMPLE)
 		send_new_codes(s, cache, p, &s->sample.h);

@@ -42,9 +42,9 @@ static __always_inline u32 read_string_stamp(struct scratch *s, u64 str)
 	u64 tail[STRING_TAIL / 8] = {}, length, len;
 
 	str += s->l.str_length;
-	spend(&s->walk, 1);
+	spend(s, 1);
 	if (read_user(s->name, sizeof(s->name), str)) {
-		spend(&s->walk, FAULT_READS);
+		spend(s, FAULT_READS);
 		if (read_user(s->name, 8, str))
 			return 0;
 		len = *(u64 *)s->name;
@@ -56,7 +56,7 @@ static __always_inline u32 read_string_stamp(struct scratch *s, u64 str)
 	length = *(u64 *)s->name;
 	if (length > STRING_HEAD &&
 	    read_user(tail, sizeof(tail), str + data + length - STRING_TAIL)) {
-		spend(&s->walk, FAULT_READS);
+		spend(s, FAULT_READS);
 		return 0;
 	}
 	return string_stamp(length, (const u64 *)(s->name + (data & 56)), tail);
@@ -97,9 +97,9 @@ __weak __noinline u32 read_code_id(u64 code, u64 stamp)
 	if (!s || !cache)
 		return 0;
 	base = s->l.co_firstlineno & ~7;
-	spend(&s->walk, 1);
+	spend(s, 1);
 	if (read_user(s->code, CODE_BYTES, code + base)) {
-		spend(&s->walk, FAULT_READS);
+		spend(s, FAULT_READS);
 		count(CNT_UNVERIFIED_CODE);
 		return 0;
 	}
@@ -299,7 +299,7 @@ static __always_inline bool may_send_code(struct scratch *s, struct py_proc *p)
 	u64 now = bpf_ktime_get_ns();
 	u32 second = now >> 30;
 
-	if (cfg_limit_ns && now > s->walk.deadline + NAMES_NS)
+	if (is_late(s, now, NAMES_NS))
 		return false;
 	if (p->codes_second != second) {
 		p->codes_second = second;

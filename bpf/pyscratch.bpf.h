@@ -32,13 +32,22 @@
  */
 #define READS_A_LOOK 16
 #define FAULT_READS 6
+/*
+ * Between two looks is work of a few microseconds. Where this much has passed, the host or
+ * a non-maskable interrupt had the CPU: the sample gets it back. Not for ever, where
+ * everything is that slow (emulation).
+ */
+#define STALL_NS 50000
+#define STALLS_MAX 2
+/* Names have this much time behind a walk that took all of its own. */
+#define NAMES_NS 5000
 /* Python frames plus the C-stack shims between them. */
 #define STEPS_A_CALL 16
 #define MAX_STEPS (ABI_MAX_FRAMES + 10 * STEPS_A_CALL)
 #define MAX_EXC_ITEMS 8
 /* The interpreters' lists of threads: LIST_STEPS_A_CALL * LIST_CALLS steps, an interpreter is one, too. */
-#define LIST_STEPS_A_CALL 64
-#define LIST_CALLS 128
+#define LIST_STEPS_A_CALL 32
+#define LIST_CALLS 256
 /* PyCodeObject from co_firstlineno on; FT builds need most: 72 bytes + the last pointer. */
 #define CODE_BYTES 88
 #define CODE_CACHE_SIZE 1024
@@ -72,7 +81,6 @@ struct walk {
 	u32 from_caller;	/* there is no other way to go */
 	u32 by_generator;	/* the last frame is a generator's, and it called one */
 	u32 reads;	/* since the clock was looked at */
-	u64 deadline;
 	u32 late;	/* the clock said so */
 };
 
@@ -99,9 +107,7 @@ struct last_tick {
 
 /* Code objects of one sample that user space has not been told of; more wait for the next. */
 #define MAX_NEW_CODES 32
-/* Names have this much time behind a walk that took all of its own. */
-#define NAMES_NS 5000
-/* And of one process in a second (of 2^30 ns): who makes code without end waits. */
+/* Of one process in a second (of 2^30 ns): who makes code without end waits. */
 #define MAX_CODES_A_SECOND 4096
 struct new_code {
 	u64 code;
@@ -117,6 +123,9 @@ struct scratch {
 	u8 name[40 + STRING_HEAD];	/* a str from its length to its first bytes, and then some */
 	u64 seq;		/* samples on this CPU */
 	u64 deadline;		/* of this one; ns */
+	u64 looked_ns;		/* at the clock */
+	u32 stalls;
+	u32 pad4;
 	struct last_tick last_tick;
 	s64 budget_ns;		/* may be a debt */
 	u64 budget_at_ns;	/* for looking at threads that leave this CPU */
@@ -188,14 +197,38 @@ static __always_inline int read_user(void *dst, u32 size, u64 addr)
 	return bpf_probe_read_user(dst, size, (const void *)addr);
 }
 
-/* reads have been made: is this the moment to stop? */
-static __always_inline void spend(struct walk *w, u32 reads)
+static __always_inline void start_clock(struct scratch *s, u64 now)
 {
+	s->deadline = now + cfg_limit_ns;
+	s->looked_ns = now;
+	s->stalls = 0;
+}
+
+/* Is the sample's time, and spare_ns, over? */
+static __always_inline bool is_late(struct scratch *s, u64 now, u64 spare_ns)
+{
+	u64 passed = now - s->looked_ns;
+
+	if (!cfg_limit_ns)
+		return false;
+	s->looked_ns = now;
+	if (passed > STALL_NS && s->stalls < STALLS_MAX) {
+		s->stalls++;
+		s->deadline += passed;
+	}
+	return now > s->deadline + spare_ns;
+}
+
+/* reads have been made: is this the moment to stop? */
+static __always_inline void spend(struct scratch *s, u32 reads)
+{
+	struct walk *w = &s->walk;
+
 	w->reads += reads;
 	if (w->reads < READS_A_LOOK)
 		return;
 	w->reads = 0;
-	if (cfg_limit_ns && bpf_ktime_get_ns() > w->deadline)
+	if (is_late(s, bpf_ktime_get_ns(), 0))
 		w->late = 1;
 }
 

@@ -244,7 +244,7 @@ static __always_inline u64 tstate_by_list(struct scratch *s, struct py_proc *p, 
 		return TSTATE_UNREADABLE;
 #pragma clang loop unroll(disable)
 	for (i = 0; i < LIST_CALLS && !whole; i++) {
-		if (cfg_limit_ns && bpf_ktime_get_ns() > s->deadline)
+		if (is_late(s, bpf_ktime_get_ns(), 0))
 			return TSTATE_UNCERTAIN;
 		whole = list_some();
 	}

@@ -34,7 +34,7 @@ static __always_inline s32 fetch_frame(struct scratch *s, struct walk *w)
 
 	if (w->win_last && off <= w->win_last)
 		return off;
-	spend(w, 1);
+	spend(s, 1);
 	if (s->l.ts_datastack != ABI_NO_OFF && w->low - w->fr < NEAR_BYTES) {
 		u64 win = window_start(w, w->fr + bytes - WINDOW_BYTES);
 		u64 len = w->fr + bytes - win;
@@ -46,7 +46,7 @@ static __always_inline s32 fetch_frame(struct scratch *s, struct walk *w)
 			return len - bytes;
 		}
 		w->win_last = 0;	/* half overwritten */
-		spend(w, FAULT_READS);
+		spend(s, FAULT_READS);
 	}
 	barrier_var(bytes);
 	bytes &= FIELD_MASK;
@@ -460,7 +460,6 @@ static __always_inline enum counter unwind_python(struct scratch *s, struct py_p
 		.ts = ts,
 		.chunk = ts_u64(s, p->l.ts_datastack),
 		.stamp = code_stamp(s, p, is),
-		.deadline = s->deadline,
 	};
 	if (p->l.cframe_frame != ABI_NO_OFF && w->fr && read_cframe(p, w, ts))
 		return CNT_TSTATE_UNREADABLE;

@@ -4,7 +4,8 @@
 
 Each trap of targets/hostile has a CPU to itself, the profiler and all else the others. The
 program measures itself (--self-time). On a virtual machine the worst includes
-moments when the host took the CPU away: the 99.9th percentile tells those apart.
+moments when the host took the CPU away. What a plain stack shows, whose walk takes 2 us,
+is all the host's: it is told beside the worst.
 """
 import argparse
 import os
@@ -47,7 +48,7 @@ def main():
         raise SystemExit("bench-hostile: needs root")
     cpu = online_cpus() - 1
     scratch = Path(tempfile.mkdtemp(prefix="tachbpf-bench-", dir="/tmp"))
-    worst = 0
+    worst = plain = 0
     print(f"ns a sample at {RATE} Hz, kernel {os.uname().release} (aim: {AIM_NS} at worst)\n"
           f"{'disguise':11}{'scenario':17}{'samples':>8}{'mean':>9}{'99.9 %':>9}{'max':>9}"
           f"{'cut':>8}{'ring full':>10}{'profiler':>10}")
@@ -63,9 +64,12 @@ def main():
                       f"{t['max_ns']:9}{s['late']:8}{s['lost']['ring_full']:10}"
                       f"{s['cpu_percent']:8.1f} %", flush=True)
                 worst = max(worst, t["p999_ns"])
+                if scenario == "plain":
+                    plain = max(plain, t["p999_ns"])
     finally:
         shutil.rmtree(scratch)
-    print(f"worst 99.9th percentile: {worst} ns, {100 * worst / AIM_NS:.0f} % of the aim")
+    print(f"worst 99.9th percentile: {worst} ns, {100 * worst / AIM_NS:.0f} % of the aim; "
+          f"of a plain stack: {plain} ns")
 
 
 if __name__ == "__main__":

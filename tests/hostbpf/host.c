@@ -375,6 +375,10 @@ const void *host_record(u8 kind, int *i, size_t *len)
 u64 bpf_ktime_get_ns(void)
 {
 	host.now_ns += host.clock_step_ns;
+	if (host.stall_ns && !host.stall_after--) {
+		host.now_ns += host.stall_ns;
+		host.stall_ns = 0;
+	}
 	return host.now_ns++;
 }
 

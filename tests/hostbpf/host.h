@@ -36,6 +36,8 @@ struct host {
 	struct pt_regs user_regs;	/* of the thread that leaves its CPU */
 	u64 now_ns;
 	u64 clock_step_ns;	/* what each look at the clock takes */
+	u64 stall_ns;		/* and one, once stall_after more have been made */
+	u32 stall_after;
 	u32 cpu;
 	/* The read (from 1) that fails, and all behind it if fail_on; 0: none. */
 	u64 fail_read;

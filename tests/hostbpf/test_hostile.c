@@ -151,6 +151,34 @@ static void test_late(void **state)
 	world_expect(&w, 200, 0);
 }
 
+/*
+ * What the host of a virtual machine takes is not the sample's: a stall cuts nothing. But
+ * where all is that slow, time ends.
+ */
+static void test_stalls(void **state)
+{
+	const u64 limit = 60000;
+	const struct raw_sample *s;
+	u32 i;
+
+	world_init(&w, 11);
+	for (i = 0; i < 200; i++)
+		world_push(&w, OWNER_GENERATOR, world_code(&w), 2 * i);
+	set_setting(&cfg_limit_ns, limit);
+	host.stall_after = 3;	/* looks: the tick's own, and two of the walk's */
+	host.stall_ns = 50 * limit;
+	world_expect(&w, 200, 0);
+	assert_int_equal(host.stall_ns, 0);
+	assert_int_equal(host_counter(CNT_LATE), 0);
+	host.clock_step_ns = limit;
+	s = world_sample();
+	assert_non_null(s);
+	assert_int_equal(s->flags, RAW_TRUNCATED);
+	world_check_frames(&w, s, s->nframes);
+	assert_int_equal(host_counter(CNT_LATE), 1);
+	set_setting(&cfg_limit_ns, 0);
+}
+
 /* A read that fails costs more than one that does not. */
 static void test_late_by_faults(void **state)
 {
@@ -229,6 +257,7 @@ int main(void)
 		cmocka_unit_test(test_every_offset),
 		cmocka_unit_test(test_cycles),
 		cmocka_unit_test(test_late),
+		cmocka_unit_test(test_stalls),
 		cmocka_unit_test(test_late_by_faults),
 		cmocka_unit_test(test_codes_a_second),
 		cmocka_unit_test(test_time_classes),
