@@ -21,9 +21,11 @@ def test_shares_are_within_two_points(recorded):
     samples = profile.phase(truth, "shares")
     assert len(samples) > 9 * RATE
     seen = shares(samples)
+    # CPU time in which the machine's clock did not tick may have been anyone's
+    missing = max(0, 1 - len(samples) / (sum(spent.values()) * RATE))
     for name, seconds in spent.items():
         expected = seconds / sum(spent.values())
-        assert abs(seen[name] - expected) <= 0.02, (name, seen[name], expected)
+        assert abs(seen[name] - expected) <= 0.02 + missing, (name, seen[name], expected)
 
 
 def test_no_sample_is_missing(recorded):
@@ -221,9 +223,10 @@ def test_a_gc_frame_lies_on_the_frame_that_triggered_it(recorded, interpreter):
 def test_waiting_threads_are_not_sampled(recorded):
     profile, truth = recorded
     samples = profile.phase(truth, "sleepers")
-    waiting = set(truth["phases"]["sleepers"]["tids"])
+    phase = truth["phases"]["sleepers"]
+    waiting = set(phase["tids"])
     assert sum(s.tid in waiting for s in samples) <= 0.02 * len(samples)
-    assert fraction(samples, lambda s: leaf_is(s, "awake")) >= 0.95
+    assert abs(fraction(samples, lambda s: leaf_is(s, "awake")) - phase["share"]) <= 0.03
 
 
 def remade(samples):

@@ -21,7 +21,6 @@ seeds_of() {
 
 run() {
 	mkdir -p "$o/corpus/$1" "$o/found"
-	# -max_len: a seed may be long, and what is found in long inputs is found in short ones
 	nice -n 19 "$o/fuzzer/libfuzzer/$1" -max_total_time="$seconds" -print_final_stats=1 \
 		-timeout=60 -rss_limit_mb=4096 -artifact_prefix="$o/found/$1-" \
 		"$o/corpus/$1" "$(seeds_of "$1")" >"$o/$1.log" 2>&1

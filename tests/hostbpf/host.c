@@ -465,6 +465,12 @@ void host_free(void)
 	page_cnt = 0;
 }
 
+int host_done(void **state)
+{
+	host_free();
+	return 0;
+}
+
 void host_reset(void)
 {
 	host_free();

@@ -58,6 +58,7 @@ extern struct host host;
 void host_reset(void);
 /* Frees all; after the last test. */
 void host_free(void);
+int host_done(void **state);	/* the same, as a group's teardown */
 
 /* The target's memory: pages that are there or are not. */
 void host_mem_map(u64 addr, u64 len);

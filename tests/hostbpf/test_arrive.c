@@ -232,12 +232,6 @@ static void test_ring_full(void **state)
 	assert_null(world_proc());
 }
 
-static int done(void **state)
-{
-	host_free();
-	return 0;
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -253,5 +247,5 @@ int main(void)
 		cmocka_unit_test(test_ring_full),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, done);
+	return cmocka_run_group_tests(tests, NULL, host_done);
 }

@@ -147,12 +147,6 @@ static void test_kernel_stack(void **state)
 	set(&cfg_kernel_stacks, false);
 }
 
-static int done(void **state)
-{
-	host_free();
-	return 0;
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -161,5 +155,5 @@ int main(void)
 		cmocka_unit_test(test_kernel_stack),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, done);
+	return cmocka_run_group_tests(tests, NULL, host_done);
 }

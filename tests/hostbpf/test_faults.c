@@ -221,12 +221,6 @@ static void test_up_and_down(void **state)
 	}
 }
 
-static int done(void **state)
-{
-	host_free();
-	return 0;
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -236,5 +230,5 @@ int main(void)
 		cmocka_unit_test(test_up_and_down),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, done);
+	return cmocka_run_group_tests(tests, NULL, host_done);
 }

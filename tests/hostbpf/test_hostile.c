@@ -245,12 +245,6 @@ static void test_time_classes(void **state)
 	assert_int_equal(sample_time_class(UINT64_MAX), SAMPLE_TIME_CLASSES - 1);
 }
 
-static int done(void **state)
-{
-	host_free();
-	return 0;
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -263,5 +257,5 @@ int main(void)
 		cmocka_unit_test(test_time_classes),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, done);
+	return cmocka_run_group_tests(tests, NULL, host_done);
 }

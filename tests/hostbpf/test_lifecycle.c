@@ -215,12 +215,6 @@ static void test_lifecycle(void **state)
 	assert_null(world_proc());
 }
 
-static int done(void **state)
-{
-	host_free();
-	return 0;
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -234,5 +228,5 @@ int main(void)
 		cmocka_unit_test(test_rename_flood),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, done);
+	return cmocka_run_group_tests(tests, NULL, host_done);
 }

@@ -430,12 +430,6 @@ static void test_cgroups_come_and_go(void **state)
 	assert_null(bpf_map_lookup_elem(&marks, &app));
 }
 
-static int done(void **state)
-{
-	host_free();
-	return 0;
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -456,5 +450,5 @@ int main(void)
 		cmocka_unit_test(test_cgroups_come_and_go),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, done);
+	return cmocka_run_group_tests(tests, NULL, host_done);
 }

@@ -692,12 +692,6 @@ static void test_noise(void **state)
 	}
 }
 
-static int done(void **state)
-{
-	host_free();
-	return 0;
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -733,5 +727,5 @@ int main(void)
 		cmocka_unit_test(test_noise),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, done);
+	return cmocka_run_group_tests(tests, NULL, host_done);
 }

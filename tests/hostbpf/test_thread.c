@@ -770,12 +770,6 @@ static void test_gc_unknown(void **state)
 	world_expect(&w, 3, 0);
 }
 
-static int done(void **state)
-{
-	host_free();
-	return 0;
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -807,5 +801,5 @@ int main(void)
 		cmocka_unit_test(test_gc_unknown),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, done);
+	return cmocka_run_group_tests(tests, NULL, host_done);
 }

@@ -336,12 +336,6 @@ static void test_asleep(void **state)
 	assert_null(iterate());
 }
 
-static int end(void **state)
-{
-	host_free();
-	return 0;
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -355,5 +349,5 @@ int main(void)
 		cmocka_unit_test(test_asleep),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, end);
+	return cmocka_run_group_tests(tests, NULL, host_done);
 }

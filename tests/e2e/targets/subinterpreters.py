@@ -20,7 +20,7 @@ import time
 def burn_%d(seconds):
     end = time.thread_time() + seconds
     while time.thread_time() < end:
-        for i in range(2000):
+        for i in range(20000):
             i & 3
 burn_%d(%f)
 """
@@ -37,7 +37,7 @@ def at_home(seconds):
     leaf()
     end = time.thread_time() + seconds
     while time.thread_time() < end:
-        for i in range(2000):
+        for i in range(20000):
             i & 3
 
 
