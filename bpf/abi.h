@@ -589,13 +589,15 @@ enum counter {
 };
 
 /*
- * What ticks in Python processes took on one CPU, from the decision to walk to the last byte sent:
+ * What ticks in Python processes took on one CPU, from the decision to walk to the last byte sent,
+ * less the moments when the machine stood still (a virtual CPU whose host has other work):
  * four classes for each power of two of nanoseconds, see sample_time_class().
  */
 #define SAMPLE_TIME_CLASSES 96
 struct sample_times {
 	abi_u64 max_ns;
 	abi_u64 sum_ns;
+	abi_u64 stalls, stalled_ns;	/* such moments */
 	abi_u64 cnt[SAMPLE_TIME_CLASSES];
 };
 

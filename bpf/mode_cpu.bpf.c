@@ -71,13 +71,25 @@ static __always_inline void note_missed(struct last_tick *last, u64 pid_tgid, u6
 	*last = (struct last_tick){ pid_tgid, switches, now };
 }
 
-static __always_inline void note_time(u64 ns)
+/* Of the sample that began at start. What the machine took meanwhile is told apart. */
+static __always_inline void note_time(u64 start)
 {
-	u32 zero = 0, class = sample_time_class(ns);
+	u32 zero = 0;
 	struct sample_times *t = bpf_map_lookup_elem(&sample_times, &zero);
+	struct scratch *s = bpf_map_lookup_elem(&scratches, &zero);
+	u64 now = bpf_ktime_get_ns(), ns, class;
 
-	if (!t || class >= SAMPLE_TIME_CLASSES)
+	if (!t || !s)
 		return;
+	if (cfg_limit_ns)	/* else nobody has looked at the clock meanwhile */
+		note_stall(s, now);
+	ns = now - start - s->stalled_ns;
+	class = sample_time_class(ns);
+	barrier_var(class);
+	if (class >= SAMPLE_TIME_CLASSES)
+		return;
+	t->stalls += s->stalls;
+	t->stalled_ns += s->stalled_ns;
 	t->cnt[class]++;
 	t->sum_ns += ns;
 	if (ns > t->max_ns)
@@ -119,8 +131,8 @@ static __always_inline enum counter sample_process(struct py_proc *p, u64 pid_tg
 	u64 now = bpf_ktime_get_ns();
 	enum counter end = walk_and_send(p, pid_tgid, start_ns, sp, now);
 
-	if (cfg_self_time)
-		note_time(bpf_ktime_get_ns() - now);
+	if (cfg_self_time && end != CNT_BUSY)
+		note_time(now);
 	return end;
 }
 

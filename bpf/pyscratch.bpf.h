@@ -124,8 +124,8 @@ struct scratch {
 	u64 seq;		/* samples on this CPU */
 	u64 deadline;		/* of this one; ns */
 	u64 looked_ns;		/* at the clock */
-	u32 stalls;
-	u32 pad4;
+	u64 stalled_ns;
+	u64 stalls;
 	struct last_tick last_tick;
 	s64 budget_ns;		/* may be a debt */
 	u64 budget_at_ns;	/* for looking at threads that leave this CPU */
@@ -201,21 +201,29 @@ static __always_inline void start_clock(struct scratch *s, u64 now)
 {
 	s->deadline = now + cfg_limit_ns;
 	s->looked_ns = now;
+	s->stalled_ns = 0;
 	s->stalls = 0;
+}
+
+/* See STALL_NS. */
+static __always_inline void note_stall(struct scratch *s, u64 now)
+{
+	u64 passed = now - s->looked_ns;
+
+	s->looked_ns = now;
+	if (passed <= STALL_NS)
+		return;
+	s->stalled_ns += passed;
+	if (s->stalls++ < STALLS_MAX)
+		s->deadline += passed;
 }
 
 /* Is the sample's time, and spare_ns, over? */
 static __always_inline bool is_late(struct scratch *s, u64 now, u64 spare_ns)
 {
-	u64 passed = now - s->looked_ns;
-
 	if (!cfg_limit_ns)
 		return false;
-	s->looked_ns = now;
-	if (passed > STALL_NS && s->stalls < STALLS_MAX) {
-		s->stalls++;
-		s->deadline += passed;
-	}
+	note_stall(s, now);
 	return now > s->deadline + spare_ns;
 }
 

@@ -49,6 +49,8 @@ static void add_times(struct sample_times *sum, const struct sample_times *t)
 
 	sum->max_ns = t->max_ns > sum->max_ns ? t->max_ns : sum->max_ns;
 	sum->sum_ns += t->sum_ns;
+	sum->stalls += t->stalls;
+	sum->stalled_ns += t->stalled_ns;
 	for (i = 0; i < SAMPLE_TIME_CLASSES; i++)
 		sum->cnt[i] += t->cnt[i];
 }
@@ -78,6 +80,8 @@ int counters_read_cost(struct sample_cost *cost, int fd)
 	for (i = 0; i < SAMPLE_TIME_CLASSES && seen * 1000 < cost->cnt * 999; i++)
 		seen += sum.cnt[i];
 	cost->max_ns = sum.max_ns;
+	cost->stalls = sum.stalls;
+	cost->stalled_ns = sum.stalled_ns;
 	cost->mean_ns = sum.sum_ns / cost->cnt;
 	cost->p999_ns = sample_time_end(i - 1) < sum.max_ns ? sample_time_end(i - 1) : sum.max_ns;
 	return 0;

@@ -26,6 +26,7 @@ struct counters {
 struct sample_cost {
 	uint64_t cnt, max_ns, mean_ns;
 	uint64_t p999_ns;	/* 999 of 1,000 were faster */
+	uint64_t stalls, stalled_ns;	/* not in those: the machine stood still meanwhile */
 };
 
 /* Read the map of sample_times behind fd. 0 or -errno. */

@@ -203,6 +203,8 @@ static void json_cost(struct json *j, const struct session_counts *c)
 	json_uint(j, "mean_ns", c->cost.mean_ns);
 	json_uint(j, "p999_ns", c->cost.p999_ns);
 	json_uint(j, "max_ns", c->cost.max_ns);
+	json_uint(j, "stalls", c->cost.stalls);
+	json_uint(j, "stalled_ns", c->cost.stalled_ns);
 	json_object_end(j);
 }
 
@@ -450,6 +452,9 @@ void recording_print(const struct recording *r, const struct session_counts *c, 
 		fprintf(out, "  sample time %.2f us on average, 99.9 %% below %.2f us, the longest "
 			"%.2f us\n", c->cost.mean_ns / 1e3, c->cost.p999_ns / 1e3,
 			c->cost.max_ns / 1e3);
+	if (c->cost.stalls)
+		fprintf(out, "              not in these: the machine stood still %llu times, for %.1f ms "
+			"in all\n", (unsigned long long)c->cost.stalls, c->cost.stalled_ns / 1e6);
 	fprintf(out, "  profiler    %.2f %% of one CPU\n",
 		t.elapsed_s > 0 ? 100 * t.cpu_s / t.elapsed_s : 0);
 }

@@ -158,8 +158,10 @@ static void test_late(void **state)
 static void test_stalls(void **state)
 {
 	const u64 limit = 60000;
+	const bool yes = true, no = false;
+	const struct sample_times *times;
 	const struct raw_sample *s;
-	u32 i;
+	u32 i, zero = 0;
 
 	world_init(&w, 11);
 	for (i = 0; i < 200; i++)
@@ -167,9 +169,16 @@ static void test_stalls(void **state)
 	set_setting(&cfg_limit_ns, limit);
 	host.stall_after = 3;	/* looks: the tick's own, and two of the walk's */
 	host.stall_ns = 50 * limit;
+	host_set(&cfg_self_time, &yes, sizeof(yes));
 	world_expect(&w, 200, 0);
 	assert_int_equal(host.stall_ns, 0);
 	assert_int_equal(host_counter(CNT_LATE), 0);
+	/* And what the sample is said to have taken is its own. */
+	times = bpf_map_lookup_elem(&sample_times, &zero);
+	assert_int_equal(times->stalls, 1);
+	assert_in_range(times->stalled_ns, 50 * limit, 51 * limit);
+	assert_in_range(times->max_ns, 1, limit);
+	host_set(&cfg_self_time, &no, sizeof(no));
 	host.clock_step_ns = limit;
 	s = world_sample();
 	assert_non_null(s);
