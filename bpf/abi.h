@@ -461,7 +461,7 @@ struct wait_slot {
 #define RAW_CODE_HEAD 256	/* PyCodeObject from its start            */
 #define RAW_CODE_NAME 384	/* the qualified name's object            */
 #define RAW_CODE_FILE 512	/* the file name's object                 */
-#define RAW_CODE_TABLE 12288	/* the line table's object; modules' are longest */
+#define RAW_CODE_TABLE 24576	/* the line table's object; modules' are longest */
 #define RAW_CODE_TABLE_MIN 512
 struct raw_piece {
 	abi_u64 addr;

@@ -204,46 +204,76 @@ static int frames_grow(struct symbolizer *sym)
  * object there: then the one would lend the other its file or its name. Of a process that
  * has gone meanwhile, nothing says so.
  */
-static int check_filled(struct symbolizer *sym, const struct known_code *c)
+static int check_filled(struct symbolizer *sym, uint64_t addr, uint32_t identity)
 {
 	const struct target_mem mem = { read_process, sym };
-	int err = code_check(&mem, &sym->image->layout, c->addr, c->code.identity);
+	int err = code_check(&mem, &sym->image->layout, addr, identity);
 
 	return err == -ESRCH ? 0 : err;
 }
 
-/* Read the code object from mem; that it cannot be read is remembered too. */
+static size_t code_size(const struct code_object *code)
+{
+	return code->linetable_len + code->file_len + code->name_len;
+}
+
+static void drop_code(struct symbolizer *sym, struct known_code *c)
+{
+	if (!c->resolved)
+		return;
+	sym->code_bytes -= code_size(&c->code);
+	code_free(&c->code);
+	c->resolved = false;
+}
+
+/* Tell the names of what was read for c. 0: it is c's now; else it is still the caller's. */
+static int settle_code(struct symbolizer *sym, struct known_code *c, const struct code_object *code)
+{
+	uint32_t file, func;
+	int err;
+
+	/* id 0: the kernel could not take the fingerprint, so there is nothing to compare. */
+	if ((c->id && code->identity != c->id) || sym->name_bytes >= NAMES_BYTES_MAX)
+		return -ESTALE;
+	err = tell_name(sym, code->file, code->file_len, &file);
+	if (!err)
+		err = tell_name(sym, code->name, code->name_len, &func);
+	if (err)
+		return err;
+	drop_code(sym, c);
+	c->code = *code;
+	c->file = file;
+	c->func = func;
+	c->resolved = true;
+	sym->stats.code_cnt++;
+	sym->code_bytes += code_size(code);
+	return 0;
+}
+
+/*
+ * Read the code object from mem; that it cannot be read is remembered too. What c has
+ * already stays if so.
+ */
 static int read_code(struct symbolizer *sym, const struct target_mem *mem, struct known_code *c)
 {
 	uint64_t reads = sym->stats.process_reads;
+	struct code_object code;
 	int err;
 
 	sym->was_busy = false;
-	err = code_read(mem, &sym->image->layout, &sym->image->objects, c->addr, &c->code);
-	if (!err && sym->stats.process_reads != reads) {
-		err = check_filled(sym, c);
+	err = code_read(mem, &sym->image->layout, &sym->image->objects, c->addr, &code);
+	if (!err) {
+		if (sym->stats.process_reads != reads)
+			err = check_filled(sym, c->addr, code.identity);
+		if (!err)
+			err = settle_code(sym, c, &code);
 		if (err)
-			code_free(&c->code);
+			code_free(&code);
 	}
 	if (err == -ESRCH)
 		sym->gone = true;
 	c->busy = sym->was_busy;
-	if (err)
-		return err == -ENOMEM ? err : 0;
-	/* id 0: the kernel could not take the fingerprint, so there is nothing to compare. */
-	if ((c->id && c->code.identity != c->id) || sym->name_bytes >= NAMES_BYTES_MAX) {
-		code_free(&c->code);
-		return 0;
-	}
-	err = tell_name(sym, c->code.file, c->code.file_len, &c->file);
-	if (!err)
-		err = tell_name(sym, c->code.name, c->code.name_len, &c->func);
-	if (err)
-		return err;
-	c->resolved = true;
-	sym->stats.code_cnt++;
-	sym->code_bytes += c->code.linetable_len + c->code.file_len + c->code.name_len;
-	return 0;
+	return err == -ENOMEM ? err : 0;
 }
 
 static uint64_t code_key(uint64_t addr, uint32_t id)
@@ -302,9 +332,7 @@ static int find_code(struct symbolizer *sym, const struct raw_frame *raw, struct
 	if (c->busy)
 		fresh = true;
 	if (!fresh && !c->id && c->resolved) {
-		sym->code_bytes -= c->code.linetable_len + c->code.file_len + c->code.name_len;
-		code_free(&c->code);
-		c->resolved = false;
+		drop_code(sym, c);
 		fresh = true;
 	}
 	if (!fresh || sym->gone)
@@ -313,10 +341,11 @@ static int find_code(struct symbolizer *sym, const struct raw_frame *raw, struct
 	return read_code(sym, &mem, c);
 }
 
-/* A read served from a snapshot, from the process where the snapshot has a gap. */
+/* A read served from a snapshot, and if may_fill from the process where that has a gap. */
 struct snapshot {
 	const struct raw_code *raw;
 	struct symbolizer *sym;
+	bool may_fill;
 };
 
 static int snapshot_read(void *ctx, uint64_t addr, void *buf, size_t len)
@@ -342,15 +371,34 @@ static int snapshot_read(void *ctx, uint64_t addr, void *buf, size_t len)
 			return 0;
 		}
 	}
+	if (!snap->may_fill)
+		return -ENODATA;
 	if (!snap->sym->gone)
 		snap->sym->stats.process_reads++;
 	return read_process(snap->sym, addr, buf, len);
 }
 
+/*
+ * A gap that cannot be filled, or only with what is there by now, leaves what the snapshot
+ * has: the names, if not the line table.
+ */
+static int read_snapshot(struct symbolizer *sym, const struct raw_code *raw, struct known_code *c)
+{
+	struct snapshot snap = { raw, sym, true };
+	const struct target_mem mem = { snapshot_read, &snap };
+	int err = read_code(sym, &mem, c);
+	bool busy = c->busy;
+
+	if (err || c->resolved)
+		return err;
+	snap.may_fill = false;
+	err = read_code(sym, &mem, c);
+	c->busy = busy;
+	return err;
+}
+
 int symbolizer_learn(struct symbolizer *sym, const struct raw_code *raw, size_t len)
 {
-	struct snapshot snap = { raw, sym };
-	struct target_mem mem = { snapshot_read, &snap };
 	struct known_code *c;
 	bool fresh;
 
@@ -365,7 +413,7 @@ int symbolizer_learn(struct symbolizer *sym, const struct raw_code *raw, size_t 
 	if (!c)
 		return -ENOMEM;
 	sym->stats.repeated += c->resolved;
-	return c->resolved ? 0 : read_code(sym, &mem, c);
+	return c->resolved ? 0 : read_snapshot(sym, raw, c);
 }
 
 static int make_frame(struct symbolizer *sym, const struct known_code *c,

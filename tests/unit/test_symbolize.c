@@ -25,13 +25,16 @@ static void begin(uint32_t codes)
 
 /* A process that can be read so often before there is no time for it. */
 static unsigned int reads_in_time;
+static bool refused;
 
 static int hurried_read(void *ctx, uint64_t addr, void *buf, size_t len)
 {
 	struct target_mem mem = fake_mem(ctx);
 
-	if (!reads_in_time)
+	if (!reads_in_time) {
+		refused = true;
 		return -EBUSY;
+	}
 	reads_in_time--;
 	return mem.read(mem.ctx, addr, buf, len);
 }
@@ -43,6 +46,7 @@ static void begin_hurried(uint32_t codes, unsigned int reads)
 	sym = symbolizer_new(&fake.img, (struct target_mem){ hurried_read, &fake }, in, false);
 	assert_non_null(sym);
 	reads_in_time = reads;
+	refused = false;
 }
 
 static void end(void)
@@ -74,6 +78,21 @@ static void check_unresolved(struct raw_frame frame)
 
 	assert_true(frame_is_synthetic(intern_tables(in), id_of(frame), "<unresolved>"));
 	assert_int_equal(symbolizer_stats(sym)->unresolved, before + 1);
+}
+
+/* Without its line table it is where it begins. */
+#define PIECE_TABLE 3
+
+static void check_without(int piece, struct raw_frame frame)
+{
+	uint32_t id;
+
+	if (piece != PIECE_TABLE) {
+		check_unresolved(frame);
+		return;
+	}
+	id = id_of(frame);
+	assert_true(frame_is(intern_tables(in), id, "/src/m0.py", "f1", 10));
 }
 
 static void test_from_process(void **state)
@@ -124,7 +143,7 @@ static void test_gaps(void **state)
 {
 	int piece;
 
-	for (piece = 0; piece < 4; piece++) {
+	for (piece = 0; piece <= PIECE_TABLE; piece++) {
 		size_t len;
 
 		begin(2);
@@ -141,7 +160,7 @@ static void test_gaps(void **state)
 		len = fake_snapshot(&fake, 1, &raw);
 		(&raw.head_at)[piece].len = 0;
 		assert_int_equal(symbolizer_learn(sym, &raw, len), 0);
-		check_unresolved(fake_frame(&fake, 1, 20));
+		check_without(piece, fake_frame(&fake, 1, 20));
 		assert_int_equal(fake.reads, 0);
 		end();
 	}
@@ -152,7 +171,7 @@ static void test_gaps_filled_too_late(void **state)
 {
 	int piece;
 
-	for (piece = 1; piece < 4; piece++) {
+	for (piece = 1; piece <= PIECE_TABLE; piece++) {
 		struct raw_frame frame;
 		size_t len;
 
@@ -162,7 +181,7 @@ static void test_gaps_filled_too_late(void **state)
 		(&raw.head_at)[piece].len = 0;
 		fake_write(&fake, 1, 55);
 		assert_int_equal(symbolizer_learn(sym, &raw, len), 0);
-		check_unresolved(frame);
+		check_without(piece, frame);
 		check(1, 20, 55);
 		end();
 	}
@@ -392,27 +411,50 @@ static void test_busy(void **state)
 	end();
 }
 
-/* Nor is it where a snapshot's gap was to be filled, or the object to be looked at again. */
+/*
+ * Nor is it where a snapshot's gap was to be filled, or the object to be looked at again.
+ * Until then there is what the snapshot has.
+ */
 static void test_busy_in_a_gap(void **state)
 {
 	unsigned int in_time;
-	bool late = true;
+	int piece;
 
-	for (in_time = 0; late; in_time++) {
-		size_t len;
+	for (piece = 2; piece <= PIECE_TABLE; piece++) {
+		for (in_time = 0; !in_time || refused; in_time++) {
+			size_t len;
 
-		assert_true(in_time < 16);
-		begin_hurried(2, in_time);
-		len = fake_snapshot(&fake, 1, &raw);
-		raw.file_at.len = 0;
-		assert_int_equal(symbolizer_learn(sym, &raw, len), 0);
-		late = !reads_in_time;
-		reads_in_time = UINT_MAX;
-		check(1, 20, 1);
-		check(1, 40, 1);
-		end();
+			assert_true(in_time < 16);
+			begin_hurried(2, in_time);
+			len = fake_snapshot(&fake, 1, &raw);
+			(&raw.head_at)[piece].len = 0;
+			assert_int_equal(symbolizer_learn(sym, &raw, len), 0);
+			if (refused)
+				check_without(piece, fake_frame(&fake, 1, 40));
+			reads_in_time = UINT_MAX;
+			check(1, 20, 1);
+			check(1, 60, 1);
+			end();
+		}
+		assert_true(in_time > 2);
 	}
-	assert_true(in_time > 2);
+}
+
+/* What is there stays when the process, asked again, has it no more. */
+static void test_gone_in_a_gap(void **state)
+{
+	size_t len;
+
+	begin_hurried(2, 0);
+	len = fake_snapshot(&fake, 1, &raw);
+	raw.table_at.len = 0;
+	assert_int_equal(symbolizer_learn(sym, &raw, len), 0);
+	reads_in_time = UINT_MAX;
+	fake.err = -EFAULT;
+	check_without(PIECE_TABLE, fake_frame(&fake, 1, 20));
+	check_without(PIECE_TABLE, fake_frame(&fake, 1, 40));
+	assert_in_range(fake.reads, 1, 4);	/* and it is not asked for ever */
+	end();
 }
 
 static uint8_t opcode_at(uint32_t lasti)
@@ -454,6 +496,7 @@ int main(void)
 		cmocka_unit_test(test_reads_a_second),
 		cmocka_unit_test(test_busy),
 		cmocka_unit_test(test_busy_in_a_gap),
+		cmocka_unit_test(test_gone_in_a_gap),
 		cmocka_unit_test(test_bounded_without_fingerprint),
 		cmocka_unit_test(test_opcodes),
 	};

@@ -86,8 +86,7 @@ static uint32_t header_identity(const struct header *h)
 }
 
 /*
- * A bytes object. One that is longer than CODE_TABLE_MAX is left empty: the names are
- * still worth having, and code_position() then says firstlineno.
+ * A bytes object. One that is longer than CODE_TABLE_MAX is left empty.
  */
 static int read_bytes(const struct target_mem *mem, const struct py_object_layout *o,
 		      uint64_t addr, uint8_t **data, uint32_t *len)
@@ -120,6 +119,10 @@ static int read_bytes(const struct target_mem *mem, const struct py_object_layou
 	return mem->read(mem->ctx, addr + o->bytes_data + have, *data + have, size - have);
 }
 
+/*
+ * A line table that cannot be read is left empty: the names are still worth having, and
+ * code_position() then says firstlineno.
+ */
 static int read_parts(const struct target_mem *mem, const struct py_object_layout *o,
 		      const struct header *h, struct code_object *code)
 {
@@ -128,9 +131,15 @@ static int read_parts(const struct target_mem *mem, const struct py_object_layou
 	err = code_read_string(mem, o, h->filename, &code->file, &code->file_len);
 	if (!err)
 		err = code_read_string(mem, o, h->qualname, &code->name, &code->name_len);
-	if (!err)
-		err = read_bytes(mem, o, h->linetable, &code->linetable, &code->linetable_len);
-	return err;
+	if (err)
+		return err;
+	err = read_bytes(mem, o, h->linetable, &code->linetable, &code->linetable_len);
+	if (err != -EFAULT && err != -ENODATA)
+		return err;
+	free(code->linetable);
+	code->linetable = NULL;
+	code->linetable_len = 0;
+	return 0;
 }
 
 int code_check(const struct target_mem *mem, const struct py_layout *l, uint64_t addr,

@@ -41,7 +41,8 @@ struct code_position {
 /*
  * Read the code object at addr. The identity is taken before and after: -ESTALE
  * when it changed meanwhile. 0, or -errno with nothing to free; -EBADMSG when it
- * is not a code object we can make sense of.
+ * is not a code object we can make sense of. A line table that is too long or cannot
+ * be read (-EFAULT, -ENODATA) is left empty: linetable_len is 0.
  */
 int code_read(const struct target_mem *mem, const struct py_layout *l,
 	      const struct py_object_layout *o, uint64_t addr, struct code_object *code);
