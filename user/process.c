@@ -368,6 +368,20 @@ static int add_inner(struct process *p, const struct thread *t, const struct wai
 	return 0;
 }
 
+/* What is left of the stack is in out, which may be where it is. */
+static void drop_trampolines(const struct process *p, struct event *ev, uint32_t *out)
+{
+	uint32_t trampoline = symbolizer_trampoline(p->sym), n = 0, i;
+
+	if (trampoline == UINT32_MAX)
+		return;
+	for (i = 0; i < ev->nframes; i++)
+		if (ev->frames[i] != trampoline)
+			out[n++] = ev->frames[i];
+	ev->frames = out;
+	ev->nframes = n;
+}
+
 /* wait: NULL: a sample of the clock. */
 static int emit(struct process *p, const struct thread *t, const struct raw_head *raw,
 		const struct wait_stretch *wait)
@@ -390,6 +404,7 @@ static int emit(struct process *p, const struct thread *t, const struct raw_head
 		err = add_inner(p, t, wait, &ev, with_synthetic);
 	if (err)
 		return err;
+	drop_trampolines(p, &ev, with_synthetic);
 	p->stats.frames += ev.nframes * ev.weight;
 	deliver(p, &ev);
 	return p->sink_err;

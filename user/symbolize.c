@@ -32,6 +32,7 @@ struct known_code {
 	uint32_t id;
 	bool resolved;
 	bool busy;			/* there was no time to read it */
+	bool trampoline;		/* see symbolizer_trampoline() */
 	uint32_t file, func;		/* string ids */
 };
 
@@ -55,6 +56,7 @@ struct symbolizer {
 	uint32_t reads_left;		/* until symbolizer_refill() */
 	size_t name_bytes;		/* told to in */
 	uint32_t unresolved;		/* frame id of <unresolved> */
+	uint32_t trampoline;		/* symbolizer_trampoline() */
 	struct symbolizer_stats stats;
 };
 
@@ -73,6 +75,7 @@ struct symbolizer *symbolizer_new(const struct cpython_image *image, struct targ
 	sym->reads_left = READS_A_SECOND;
 	sym->frames = calloc(sym->frame_cap, sizeof(*sym->frames));
 	sym->unresolved = UINT32_MAX;
+	sym->trampoline = UINT32_MAX;
 	if (!sym->frames) {
 		free(sym);
 		errno = ENOMEM;
@@ -130,6 +133,11 @@ void symbolizer_target_gone(struct symbolizer *sym)
 const struct symbolizer_stats *symbolizer_stats(const struct symbolizer *sym)
 {
 	return &sym->stats;
+}
+
+uint32_t symbolizer_trampoline(const struct symbolizer *sym)
+{
+	return sym->trampoline;
 }
 
 void symbolizer_refill(struct symbolizer *sym)
@@ -226,6 +234,13 @@ static void drop_code(struct symbolizer *sym, struct known_code *c)
 	c->resolved = false;
 }
 
+/* What _Py_MakeShimCode() makes of it (3.12, Python/compile.c). */
+static bool is_trampoline(const struct code_object *code)
+{
+	return code->minor == 12 && !strcmp(code->file, "<shim>") &&
+	       !strcmp(code->name, "<interpreter trampoline>");
+}
+
 /* Tell the names of what was read for c. 0: it is c's now; else it is still the caller's. */
 static int settle_code(struct symbolizer *sym, struct known_code *c, const struct code_object *code)
 {
@@ -244,6 +259,7 @@ static int settle_code(struct symbolizer *sym, struct known_code *c, const struc
 	c->code = *code;
 	c->file = file;
 	c->func = func;
+	c->trampoline = is_trampoline(code);
 	c->resolved = true;
 	sym->stats.code_cnt++;
 	sym->code_bytes += code_size(code);
@@ -422,7 +438,15 @@ static int make_frame(struct symbolizer *sym, const struct known_code *c,
 	struct frame f = { .file = c->file, .func = c->func, .opcode = OPCODE_NONE };
 	struct target_mem mem = { read_process, sym };
 	struct code_position pos;
+	int err;
 
+	if (c->trampoline) {
+		f.line = f.end_line = LINE_NONE;
+		f.column = f.end_column = COLUMN_NONE;
+		err = intern_frame(sym->in, &f, id);
+		sym->trampoline = *id;
+		return err;
+	}
 	code_position(&c->code, raw->lasti, &pos);
 	f.line = pos.line;
 	f.end_line = pos.end_line;

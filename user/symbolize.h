@@ -39,6 +39,13 @@ void symbolizer_target_gone(struct symbolizer *sym);
 /* Once a second: so much may be read from the process again. */
 void symbolizer_refill(struct symbolizer *sym);
 
+/*
+ * CPython 3.12 enters its interpreter by a frame of its own, and links it before it has
+ * marked it as such. The id that such frames get, which are none of the program;
+ * UINT32_MAX: none has been seen.
+ */
+uint32_t symbolizer_trampoline(const struct symbolizer *sym);
+
 /* The frame's id in the intern table. 0 or -ENOMEM. */
 int symbolizer_frame(struct symbolizer *sym, const struct raw_frame *raw, uint32_t *id);
 

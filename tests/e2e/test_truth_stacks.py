@@ -78,8 +78,12 @@ def play(interpreters, scratch, out):
         truths = {t.interpreter.name: t.wait_done(timeout=300) for t in targets}
         for target in targets:
             target.leave()
-        finished = succeeded(recording.wait())
-    return truths, {f["pid"]: f["path"] for f in files(finished.summary)}
+        summary = succeeded(recording.wait()).summary
+    for target in targets:
+        rows = [f for f in files(summary) if f["pid"] == target.pid]
+        assert len(rows) == 1 and rows[0]["samples"] >= MIN_POINTS, (
+            target.interpreter.name, rows, summary["lost"], summary["ticks"])
+    return truths, {f["pid"]: f["path"] for f in files(summary)}
 
 
 @pytest.fixture(scope="session")

@@ -362,6 +362,36 @@ static void test_unresolved(void **state)
 	end();
 }
 
+/* An entry frame of 3.12 that was not marked as such yet is no frame; others keep their place. */
+static void test_trampoline(void **state)
+{
+	struct event ev;
+	int i;
+
+	begin();
+	fake_str(&fake, 24 * FAKE_CODE_BYTES + FAKE_NAME, "<interpreter trampoline>");
+	fake_str(&fake, 24 * FAKE_CODE_BYTES + FAKE_FILE, "<shim>");
+	for (i = 0; i < 3; i++) {
+		stack(1, 10, 20);
+		raw.frames[4].lasti = 2 * i;
+		ev = take();
+		assert_int_equal(ev.nframes, 9);
+		check_code(&ev, 3, 23);
+		check_code(&ev, 4, 25);
+		check_code(&ev, 8, 29);
+	}
+	stack(1, 4, 20);
+	raw.flags = RAW_TRUNCATED;
+	ev = take();
+	assert_int_equal(ev.nframes, 5);
+	check_name(&ev, 4, "<truncated>");
+	stack(1, 5, 30);
+	ev = take();
+	check_stack(&ev, 5, 30);
+	assert_int_equal(stats_now().unresolved, 0);
+	end();
+}
+
 /* Without a fingerprint the same address may be other code in the next sample. */
 static void test_no_fingerprint(void **state)
 {
@@ -803,6 +833,7 @@ int main(void)
 		cmocka_unit_test(test_unreadable),
 		cmocka_unit_test(test_broken_end),
 		cmocka_unit_test(test_unresolved),
+		cmocka_unit_test(test_trampoline),
 		cmocka_unit_test(test_no_fingerprint),
 		cmocka_unit_test(test_names_from_records),
 		cmocka_unit_test(test_bad_records),
