@@ -23,25 +23,14 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "e2e"))
 
 import interpreters  # noqa: E402
-from harness import Recording, cpu_s, kill, online_cpus, succeeded  # noqa: E402
+from harness import Recording, bpf_stats, cpu_s, kill, online_cpus, succeeded  # noqa: E402
 
 DEPTHS = (5, 20, 60, 120)
 KERNEL_RATE = 10000
 TOOL_RATE = 999
 PYSPY = "py-spy==0.4.1"
-STATS = Path("/proc/sys/kernel/bpf_stats_enabled")
 AIMS = ("aims: kernel <= 1000 ns + 20 ns a frame; user <= 2 us a sample; "
         "whole tool <= 1 % of a core at 999 Hz")
-
-
-@contextlib.contextmanager
-def bpf_stats():
-    before = STATS.read_text()
-    STATS.write_text("1")
-    try:
-        yield
-    finally:
-        STATS.write_text(before)
 
 
 @contextlib.contextmanager

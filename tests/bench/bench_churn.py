@@ -23,9 +23,9 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "e2e"))
 
 import interpreters  # noqa: E402
-from bench import bpf_stats, perf_programs, pyspy  # noqa: E402
-from harness import (TARGETS, Oracle, Recording, cpu_s, kill, online_cpus, owners,  # noqa: E402
-                     succeeded, tachbpf)
+from bench import perf_programs, pyspy  # noqa: E402
+from harness import (TARGETS, Oracle, Recording, bpf_stats, cpu_s, kill, online_cpus,  # noqa: E402
+                     owners, succeeded, tachbpf)
 
 RATE, FINE_RATE = 999, 9999
 COUNT, PARALLEL = 200, 8

@@ -23,8 +23,8 @@ sys.path.insert(0, str(HERE.parent / "e2e"))
 
 import cgroups  # noqa: E402
 import interpreters  # noqa: E402
-from bench import bpf_stats, busy, window, perf_programs  # noqa: E402
-from harness import Recording, kill, online_cpus, succeeded  # noqa: E402
+from bench import busy, window, perf_programs  # noqa: E402
+from harness import Recording, bpf_stats, kill, online_cpus, succeeded  # noqa: E402
 
 RATE = 10000
 CONTAINERS = 200

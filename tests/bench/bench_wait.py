@@ -7,7 +7,6 @@ bookkeeping adds to; with the target pinned to one CPU, where nothing else is to
 """
 import argparse
 import contextlib
-import json
 import shutil
 import statistics
 import subprocess
@@ -22,19 +21,15 @@ sys.path.insert(0, str(HERE.parent / "e2e"))
 sys.path.insert(0, str(HERE))
 
 import interpreters  # noqa: E402
-from bench import bpf_stats  # noqa: E402
-from harness import Recording, cpu_s, kill, online_cpus, succeeded  # noqa: E402
+from harness import (Recording, bpf_programs, bpf_stats, cpu_s, kill,  # noqa: E402
+                     online_cpus, succeeded)
 
 AIM_OTHERS_NS, AIM_PYTHON_NS = 150, 2500
 DEPTHS = (5, 20, 60)
 
 
 def programs():
-    """(name, id) -> (runs, ns) of the scheduler's programs."""
-    out = subprocess.run(["bpftool", "prog", "show", "-j"], capture_output=True, text=True,
-                         timeout=60, check=True).stdout
-    return {(p["name"], p["id"]): (p.get("run_cnt", 0), p.get("run_time_ns", 0))
-            for p in json.loads(out) if p.get("name") in ("on_switch", "on_wakeup")}
+    return bpf_programs("on_switch", "on_wakeup")
 
 
 def spent(before, after, name):

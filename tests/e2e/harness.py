@@ -372,6 +372,26 @@ def record_target(interpreter, scratch, oracle, rate, name, seconds):
     return truth, summary, profile
 
 
+@contextlib.contextmanager
+def bpf_stats():
+    """The kernel counts what BPF programs take."""
+    stats = Path("/proc/sys/kernel/bpf_stats_enabled")
+    before = stats.read_text()
+    stats.write_text("1")
+    try:
+        yield
+    finally:
+        stats.write_text(before)
+
+
+def bpf_programs(*named):
+    """(name, id) -> (runs, ns) of these programs, whoever loaded them."""
+    out = subprocess.run(["bpftool", "prog", "show", "-j"], capture_output=True, text=True,
+                         timeout=60, check=True).stdout
+    return {(p["name"], p["id"]): (p.get("run_cnt", 0), p.get("run_time_ns", 0))
+            for p in json.loads(out) if p.get("name") in named}
+
+
 def of_all(interpreters, record, *args):
     """Name -> future of record(interpreter, *args), as many at a time as there are CPUs; all
     are done when the first test goes on."""

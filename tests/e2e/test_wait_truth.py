@@ -17,7 +17,8 @@ import pytest
 
 from e2e_fixtures import FOUND
 from harness import (GIL_REQUESTED, HAS_GIL, ON_CPU, SYNTHETIC, TIMEOUT, UNKNOWN, Recording,
-                     Target, binary, kill, lost_of_short_lives, succeeded)
+                     Target, binary, bpf_programs, bpf_stats, kill, lost_of_short_lives,
+                     succeeded)
 
 RATE = 4999             # threads that run for microseconds need many samples
 PART_S = 1.2
@@ -25,8 +26,9 @@ MODES = ("wall", "gil", "offcpu")
 POINTS = 0.02           # of a share
 TOTAL = 0.02            # of a total
 FLOOR_S = 0.004         # a few samples: what a sum cannot be told from
-# What three recordings take of a switch: by the scheduler's account it is the time of the thread
-# that comes, by the tracepoint's clock it does not run yet.
+# What three recordings take of a switch, besides their programs' own time, which is measured: by
+# the scheduler's account it is the time of the thread that comes, by the tracepoint's clock it
+# does not run yet.
 SWITCH_S = 10e-6
 PRIORITY = -15          # of the targets: what else runs here is not to disturb them
 BUSY = 0.02             # of its time a thread that mostly sleeps may be kept waiting for a CPU
@@ -50,6 +52,11 @@ class Thread:
     def s(self, key):
         return self.truth[key + "_ns"] / 1e9
 
+    @property
+    def switching_s(self):
+        """What its switches took of it, by one account or the other."""
+        return self.truth["switches"] * self.played.switch_s
+
     def samples(self, mode):
         begin, end = self.truth["start_ns"] / 1e3, self.truth["end_ns"] / 1e3
         return [s for s in self.played.by_tid[mode].get(self.truth["tid"], ())
@@ -59,7 +66,7 @@ class Thread:
 class Played:
     """What one process did, and what three recordings have of it."""
 
-    def __init__(self, interpreter, truth, summaries, profiles, paths):
+    def __init__(self, interpreter, truth, summaries, profiles, paths, programs_s):
         self.interpreter, self.summaries, self.profiles = interpreter, summaries, profiles
         self.paths = paths
         self.phase = truth["phases"]["waits"]
@@ -68,6 +75,8 @@ class Played:
         for mode in MODES:
             for s in profiles[mode].samples:
                 self.by_tid[mode].setdefault(s.tid, []).append(s)
+        self.switch_s = SWITCH_S + programs_s / sum(t.truth["switches"] for t in self.threads())
+        print(f"{interpreter}: a switch takes {1e6 * self.switch_s:.1f} us with three recordings")
 
     def threads(self, *parts):
         return [Thread(self, part, t) for part in parts or self.phase["parts"]
@@ -127,15 +136,18 @@ def play_once(interpreter, scratch, oracle):
                                               "--json"])
             for recording in recordings.values():
                 recording.wait_recording()
+            before = bpf_programs("on_switch")
             go_first(target)
             truth = target.wait_done()
+            after = bpf_programs("on_switch")
             target.leave()
             summaries = {m: succeeded(r.wait()).summary for m, r in recordings.items()}
         finally:
             for recording in recordings.values():
                 kill(recording.process)
     profiles = dict(zip(MODES, oracle.load(*paths.values())))
-    return Played(interpreter, truth, summaries, profiles, paths)
+    spent_ns = sum(ns - before.get(program, (0, 0))[1] for program, (_, ns) in after.items())
+    return Played(interpreter, truth, summaries, profiles, paths, spent_ns / 1e9)
 
 
 @pytest.fixture(scope="session")
@@ -148,10 +160,10 @@ def hold_so(scratch):
 
 @pytest.fixture(scope="session")
 def all_played(request, scratch, oracle, hold_so):
-    """Those that a selected test asks for, two at a time."""
+    """Those that a selected test asks for, one at a time."""
     wanted = {item.callspec.params.get("played") for item in request.session.items
               if hasattr(item, "callspec")}
-    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+    with concurrent.futures.ThreadPoolExecutor(1) as pool, bpf_stats():
         yield {i.name: pool.submit(play, i, scratch, oracle) for i in FOUND if i.name in wanted}
         pool.shutdown(cancel_futures=True)
 
@@ -208,9 +220,19 @@ def test_nothing_is_lost_and_nothing_unknown(played):
 
 
 def test_every_thread_is_seen_all_the_time(played):
-    assert not wrong((t, is_close(played.seconds(t.samples("wall")), t.s("wall"),
-                                  slack=played.missed_s + t.truth["switches"] * SWITCH_S),
-                      played.seconds(t.samples("wall")), t.s("wall")) for t in played.threads())
+    """Ticks on a CPU come by chance (see test_shares); what is off it is measured."""
+    checks = []
+    for t in played.threads():
+        samples = t.samples("wall")
+        on_cpu = played.seconds([s for s in samples if s.status & ON_CPU])
+        off_cpu = played.seconds(samples) - on_cpu
+        slack = t.switching_s
+        checks.append((t, is_close(off_cpu + t.s("cpu"), t.s("wall"), slack=slack), off_cpu,
+                       t.s("cpu"), t.s("wall")))
+        if slack <= POINTS * t.s("wall"):
+            checks.append((t, is_close(off_cpu + on_cpu, t.s("wall"), slack=slack + played.missed_s),
+                           off_cpu, on_cpu, t.s("wall")))
+    assert not wrong(checks)
 
 
 def test_shares(played):
@@ -219,7 +241,7 @@ def test_shares(played):
     for t in played.threads():
         samples, wall = t.samples("wall"), t.s("wall")
         on_cpu = played.seconds([s for s in samples if s.status & ON_CPU]) / wall
-        slack = POINTS + t.truth["switches"] * SWITCH_S / wall
+        slack = POINTS + t.switching_s / wall
         if slack > 2 * POINTS:
             continue        # a fast disk: its share is the switches' own
         checks.append(((t, "on a CPU"), abs(on_cpu - t.s("cpu") / wall) <=
@@ -244,7 +266,7 @@ def test_off_cpu_totals(played):
     """What has nothing to do with the GIL: exactly what the scheduler says was blocked."""
     checks = []
     for t in played.threads("sleep", "queue", "blocked"):
-        if t.s("blocked") * TOTAL < t.truth["switches"] * SWITCH_S:
+        if t.s("blocked") * TOTAL < t.switching_s:
             continue        # a disk that is so fast: two clocks do not agree on its waits
         samples = t.samples("offcpu")
         gil = played.seconds([s for s in samples if leaf(s) == THE_GIL])
@@ -293,7 +315,8 @@ def test_two_threads_fight_for_the_gil(with_gil):
             # asking for it takes CPU time, too, which is not blocked
             waits = with_gil.seconds([s for s in wants_gil(t.samples(mode))
                                       if not s.status & ON_CPU])
-            assert is_close(waits, t.s("blocked"), t.s("blocked") + t.s("delay")), (t, mode, waits)
+            assert is_close(waits, t.s("blocked"), t.s("blocked") + t.s("delay"),
+                            slack=t.switching_s), (t, mode, waits)
             assert (abs(seconds / sum(ran) - t.s("cpu") / computed) <=
                     POINTS + with_gil.missed_s / computed), (t, mode, ran)
     # between giving it up and asking for it again one may be without a CPU
@@ -354,7 +377,10 @@ def test_the_matrix_names_the_lines(holding, mode, part, holder, waiter):
     of_waiter = [r for r in said["matrix"] if is_at(holding, r["waiter"], waiter)]
     waited = sum(r["wait_s"] for r in of_waiter)
     blamed = sum(r["wait_s"] for r in of_waiter if is_at(holding, r["holder"], holder))
-    assert blamed >= 0.9 * waited, (blamed, waited, of_waiter[:4])
+    waiters = [t for t in holding.threads(part) if t.truth["gil_wait_ns"]]
+    # while one of them has it, it is the others who wait, and not for the holder
+    each_other = sum(t.s("cpu") for t in waiters) * (len(waiters) - 1)
+    assert blamed >= 0.9 * waited - each_other, (blamed, waited, each_other, of_waiter[:4])
     assert is_at(holding, said["matrix"][0]["holder"], holder)
     assert is_at(holding, said["matrix"][0]["waiter"], waiter)
     wanted = sum(t.s("gil_wait") for t in holding.threads(part))
