@@ -654,6 +654,7 @@ void process_stats(const struct process *p, struct process_stats *out)
 	*out = p->stats;
 	out->unresolved = sym->unresolved;
 	out->code_cnt = sym->code_cnt;
+	out->code_without_lines = sym->without_lines;
 	out->code_repeated = sym->repeated;
 	out->process_reads = sym->process_reads;
 	if (p->waits)

@@ -28,6 +28,7 @@ struct process_stats {
 	uint64_t unresolved;	/* frames that came out as <unresolved> */
 	uint64_t frames;	/* all frames */
 	uint64_t code_cnt;	/* code objects with names */
+	uint64_t code_without_lines;	/* of them: no line table */
 	uint64_t code_repeated;	/* records of code objects that had names already */
 	uint64_t process_reads;	/* names read from the process, not from the ring buffer */
 	uint64_t late;		/* ticks before the process was found to be Python */

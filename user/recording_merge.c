@@ -253,6 +253,7 @@ static void add_stats(struct process_stats *sum, const struct process_stats *s)
 	sum->unresolved += s->unresolved;
 	sum->frames += s->frames;
 	sum->code_cnt += s->code_cnt;
+	sum->code_without_lines += s->code_without_lines;
 	sum->code_repeated += s->code_repeated;
 	sum->process_reads += s->process_reads;
 	sum->late += s->late;

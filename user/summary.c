@@ -238,6 +238,7 @@ static void json_row(void *ctx, const struct row *row)
 	json_uint(j, "threads", s->threads);
 	thread_names_json(j, row->names);
 	json_uint(j, "code_objects", s->code_cnt);
+	json_uint(j, "code_without_lines", s->code_without_lines);
 	json_uint(j, "process_reads", s->process_reads);
 	json_uint(j, "truncated", s->truncated);
 	json_uint(j, "unreadable", s->unreadable);

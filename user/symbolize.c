@@ -230,11 +230,12 @@ static void drop_code(struct symbolizer *sym, struct known_code *c)
 	if (!c->resolved)
 		return;
 	sym->code_bytes -= code_size(&c->code);
+	sym->stats.without_lines -= c->code.without_lines;
 	code_free(&c->code);
 	c->resolved = false;
 }
 
-/* What _Py_MakeShimCode() makes of it (3.12, Python/compile.c). */
+/* The code object of 3.12's entry frames. */
 static bool is_trampoline(const struct code_object *code)
 {
 	return code->minor == 12 && !strcmp(code->file, "<shim>") &&
@@ -255,13 +256,14 @@ static int settle_code(struct symbolizer *sym, struct known_code *c, const struc
 		err = tell_name(sym, code->name, code->name_len, &func);
 	if (err)
 		return err;
+	sym->stats.code_cnt += !c->resolved;
 	drop_code(sym, c);
 	c->code = *code;
 	c->file = file;
 	c->func = func;
 	c->trampoline = is_trampoline(code);
 	c->resolved = true;
-	sym->stats.code_cnt++;
+	sym->stats.without_lines += code->without_lines;
 	sym->code_bytes += code_size(code);
 	return 0;
 }
@@ -345,12 +347,12 @@ static int find_code(struct symbolizer *sym, const struct raw_frame *raw, struct
 	if (!c)
 		return -ENOMEM;
 	/* Without a fingerprint an address proves nothing the second time. */
-	if (c->busy)
-		fresh = true;
 	if (!fresh && !c->id && c->resolved) {
 		drop_code(sym, c);
 		fresh = true;
 	}
+	if (c->busy)
+		fresh = true;
 	if (!fresh || sym->gone)
 		return 0;
 	sym->stats.process_reads++;

@@ -17,6 +17,7 @@ struct symbolizer;
 /* Counted in frames, not samples. */
 struct symbolizer_stats {
 	uint64_t code_cnt;		/* code objects with names */
+	uint64_t without_lines;		/* of them: names, but no line table */
 	uint64_t process_reads;		/* names that had to be read from the process */
 	uint64_t repeated;		/* records of what was known already */
 	uint64_t unresolved;		/* frames that came out as <unresolved> */

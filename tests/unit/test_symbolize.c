@@ -92,6 +92,7 @@ static void check_without(int piece, struct raw_frame frame)
 		return;
 	}
 	id = id_of(frame);
+	assert_int_equal(symbolizer_stats(sym)->without_lines, 1);
 	assert_true(frame_is(intern_tables(in), id, "/src/m0.py", "f1", 10));
 }
 
@@ -434,6 +435,8 @@ static void test_busy_in_a_gap(void **state)
 			reads_in_time = UINT_MAX;
 			check(1, 20, 1);
 			check(1, 60, 1);
+			assert_int_equal(symbolizer_stats(sym)->without_lines, 0);
+			assert_int_equal(symbolizer_stats(sym)->code_cnt, 1);
 			end();
 		}
 		assert_true(in_time > 2);
@@ -454,6 +457,24 @@ static void test_gone_in_a_gap(void **state)
 	check_without(PIECE_TABLE, fake_frame(&fake, 1, 20));
 	check_without(PIECE_TABLE, fake_frame(&fake, 1, 40));
 	assert_in_range(fake.reads, 1, 4);	/* and it is not asked for ever */
+	end();
+}
+
+/* Unless it has no fingerprint: then what was there proves nothing of what is there now. */
+static void test_busy_without_fingerprint(void **state)
+{
+	size_t len;
+
+	begin_hurried(2, 0);
+	len = fake_snapshot(&fake, 1, &raw);
+	raw.id = 0;
+	raw.table_at.len = 0;
+	assert_int_equal(symbolizer_learn(sym, &raw, len), 0);
+	fake_write(&fake, 1, 55);
+	check_unresolved((struct raw_frame){ raw.code, 20, 0 });
+	reads_in_time = UINT_MAX;
+	assert_true(frame_is_fake(intern_tables(in), id_of((struct raw_frame){ raw.code, 20, 0 }), 55,
+				  20));
 	end();
 }
 
@@ -497,6 +518,7 @@ int main(void)
 		cmocka_unit_test(test_busy),
 		cmocka_unit_test(test_busy_in_a_gap),
 		cmocka_unit_test(test_gone_in_a_gap),
+		cmocka_unit_test(test_busy_without_fingerprint),
 		cmocka_unit_test(test_bounded_without_fingerprint),
 		cmocka_unit_test(test_opcodes),
 	};

@@ -85,9 +85,7 @@ static uint32_t header_identity(const struct header *h)
 			     (uint32_t)h->firstlineno, h->version);
 }
 
-/*
- * A bytes object. One that is longer than CODE_TABLE_MAX is left empty.
- */
+/* A bytes object. -EFBIG: it is longer than CODE_TABLE_MAX. */
 static int read_bytes(const struct target_mem *mem, const struct py_object_layout *o,
 		      uint64_t addr, uint8_t **data, uint32_t *len)
 {
@@ -107,7 +105,7 @@ static int read_bytes(const struct target_mem *mem, const struct py_object_layou
 	if (size > INT64_MAX)
 		return -EBADMSG;
 	if (size > CODE_TABLE_MAX)
-		size = 0;
+		return -EFBIG;
 	*data = malloc(size + 1);
 	if (!*data)
 		return -ENOMEM;
@@ -120,7 +118,7 @@ static int read_bytes(const struct target_mem *mem, const struct py_object_layou
 }
 
 /*
- * A line table that cannot be read is left empty: the names are still worth having, and
+ * A line table that is too long or cannot be read is left empty: the names are still worth having, and
  * code_position() then says firstlineno.
  */
 static int read_parts(const struct target_mem *mem, const struct py_object_layout *o,
@@ -134,11 +132,12 @@ static int read_parts(const struct target_mem *mem, const struct py_object_layou
 	if (err)
 		return err;
 	err = read_bytes(mem, o, h->linetable, &code->linetable, &code->linetable_len);
-	if (err != -EFAULT && err != -ENODATA)
+	if (err != -EFAULT && err != -ENODATA && err != -EFBIG)
 		return err;
 	free(code->linetable);
 	code->linetable = NULL;
 	code->linetable_len = 0;
+	code->without_lines = true;
 	return 0;
 }
 

@@ -28,6 +28,7 @@ struct code_object {
 	int32_t firstlineno;
 	uint8_t *linetable;
 	uint32_t linetable_len;
+	bool without_lines;	/* it has a line table, and we have not */
 	uint32_t identity;	/* code_identity() of what was read */
 	uint64_t addr;
 	uint8_t minor;
@@ -42,7 +43,7 @@ struct code_position {
  * Read the code object at addr. The identity is taken before and after: -ESTALE
  * when it changed meanwhile. 0, or -errno with nothing to free; -EBADMSG when it
  * is not a code object we can make sense of. A line table that is too long or cannot
- * be read (-EFAULT, -ENODATA) is left empty: linetable_len is 0.
+ * be read (-EFAULT, -ENODATA) is left empty: without_lines.
  */
 int code_read(const struct target_mem *mem, const struct py_layout *l,
 	      const struct py_object_layout *o, uint64_t addr, struct code_object *code);
