@@ -543,6 +543,18 @@ struct raw_cgroup {
 };
 _Static_assert(sizeof(struct raw_cgroup) == 40 + RAW_CGROUP_PATH, "raw_cgroup is packed");
 
+/*
+ * The clock of a CPU. User space changes its period at random; the timer begins anew then.
+ * CPUs from TICK_CPUS_MAX on keep their period, and so has a CPU whose period_ns is 0.
+ */
+#define TICK_CPUS_MAX 1024
+#define TICK_PERIOD_CHANGES 1	/* in period_ns: it is being changed now */
+struct tick_period {
+	abi_u64 since_ns;	/* when the timer began */
+	abi_u64 before_ns;	/* the period until then; 0: there was none */
+	abi_u64 period_ns;
+};
+
 /* Per-CPU counters: every way a tick can end, and every loss. */
 enum counter {
 	CNT_TICK,		/* ticks delivered                                   */

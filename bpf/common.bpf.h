@@ -16,7 +16,7 @@
 /* Settings: constant once loaded, so what is not asked for is not there. */
 extern const volatile bool cfg_all;	/* every process, not only those in py_procs and watched */
 extern const volatile bool cfg_gc;	/* tell when a thread collects garbage                  */
-extern const volatile unsigned int cfg_period_ns; /* between ticks; 0: it varies                 */
+extern const volatile unsigned int cfg_period_ns; /* between ticks, on average; 0: not known     */
 extern const volatile unsigned int cfg_sent_slots; /* of the table of code objects that were sent   */
 extern const volatile unsigned int cfg_wakeup_bytes; /* wake user space when this much is waiting        */
 extern const volatile unsigned int cfg_codes_bytes; /* no names when more than this is waiting         */
@@ -32,6 +32,9 @@ extern const volatile bool cfg_runnable; /* tell of threads that could run, too 
 extern const volatile bool cfg_exceptions; /* tell exceptions' types                     */
 extern const volatile bool cfg_kernel_stacks; /* tell where in the kernel threads wait        */
 extern const volatile unsigned int cfg_wait_slots; /* a power of two                           */
+
+/* By CPU: the periods of their clocks, which user space changes while they tick. */
+extern struct tick_period tick_periods[TICK_CPUS_MAX];
 
 /* Room for processes that ran since we looked; exits free. 16384 * ~220 bytes. */
 #define MAX_PROCS 16384

@@ -24,6 +24,8 @@ const volatile bool cfg_exceptions = false;
 const volatile bool cfg_kernel_stacks = false;
 const volatile unsigned int cfg_wait_slots = WAIT_SLOTS;
 
+struct tick_period tick_periods[TICK_CPUS_MAX] = {};
+
 struct procs_map py_procs SEC(".maps");
 struct exes_map known_exes SEC(".maps");
 struct watched_map watched SEC(".maps");

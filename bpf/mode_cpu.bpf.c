@@ -55,19 +55,52 @@ static __always_inline void report_changed(struct py_proc *p, u32 tgid)
 		p->exec_pages = pages;
 }
 
+/* How many periods fit into a gap beyond the first one, to the nearest. */
+static __always_inline u64 missed_in(u64 gap, u64 period)
+{
+	return gap > period + period / 2 ? (gap + period / 2) / period - 1 : 0;
+}
+
+/*
+ * Between two ticks the timer may have begun anew with another period: until then each whole
+ * period had a tick, and from then on the first tick comes after a period.
+ */
+static __always_inline u64 missed_since(u64 then, u64 now)
+{
+	u32 cpu = bpf_get_smp_processor_id();
+	const volatile struct tick_period *t;
+	u64 period = 0, before, since, missed = 0;
+
+	if (cpu < TICK_CPUS_MAX) {
+		t = &tick_periods[cpu];
+		period = t->period_ns;
+		since = t->since_ns;
+		before = t->before_ns;
+	}
+	if (period == TICK_PERIOD_CHANGES)
+		return 0;
+	if (!period)
+		return missed_in(now - then, cfg_period_ns);
+	if (since > then && since < now) {
+		if (before)
+			missed = (since - then) / before;
+		then = since;
+	}
+	return missed + missed_in(now - then, period);
+}
+
 /*
  * Two ticks in the same thread that did not leave the CPU in between are a period
  * apart, or ticks were missed: a virtual CPU was not scheduled, or perf throttled.
  */
 static __always_inline void note_missed(struct last_tick *last, u64 pid_tgid, u64 now)
 {
-	u64 switches = current_switches(), gap = now - last->time_ns;
+	u64 switches = current_switches();
 
 	if (!cfg_period_ns)
 		return;
-	if (last->pid_tgid == pid_tgid && last->switches == switches &&
-	    gap > cfg_period_ns + cfg_period_ns / 2)
-		count_n(CNT_MISSED, (gap + cfg_period_ns / 2) / cfg_period_ns - 1);
+	if (last->pid_tgid == pid_tgid && last->switches == switches)
+		count_n(CNT_MISSED, missed_since(last->time_ns, now));
 	*last = (struct last_tick){ pid_tgid, switches, now };
 }
 

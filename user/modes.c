@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * modes.c - perf events, one per CPU, with the BPF program attached. See modes.h.
+ *
+ * Their periods change at random while they tick: tick_jitter.c says to what, and the BPF
+ * program is told, so that it still sees which ticks were missed.
  */
 #include "modes.h"
 
@@ -12,11 +15,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/random.h>
 #include <sys/syscall.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "proc.h"
 #include "tachbpf.skel.h"
+#include "tick_jitter.h"
 #include "util.h"
 
 #define NS_PER_S 1000000000ull
@@ -25,6 +31,7 @@ struct cpu_event {
 	int cpu;
 	int fd;			/* -1: the CPU is offline */
 	struct bpf_link *link;	/* owns fd once attached */
+	struct tick_clock clock;
 };
 
 struct sampler {
@@ -35,6 +42,8 @@ struct sampler {
 	bool fixed_cpus, started;
 	struct cpu_event *events;
 	int cnt;
+	struct tick_jitter jitter;
+	int timer;		/* expires when the periods are to change */
 };
 
 static int open_event(struct perf_event_attr *attr, int cpu)
@@ -127,7 +136,8 @@ struct sampler *sampler_new(struct tachbpf_bpf *skel, const struct sampler_args 
 		errno = EINVAL;
 		return NULL;
 	}
-	s->events = calloc(s->cnt, sizeof(*s->events));
+	s->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	s->events = s->timer >= 0 ? calloc(s->cnt, sizeof(*s->events)) : NULL;
 	for (i = 0; s->events && i < s->cnt; i++)
 		s->events[i] = (struct cpu_event){ .cpu = cpus[i], .fd = -1 };
 	if (s->events)
@@ -137,16 +147,114 @@ struct sampler *sampler_new(struct tachbpf_bpf *skel, const struct sampler_args 
 	free(cpus);
 	if (!err)
 		return s;
-	free(s->events);
-	free(s);
+	if (!s->events)
+		s->cnt = 0;
+	sampler_free(s);
 	errno = -err;
 	return NULL;
 }
 
+/* ---- periods that change ---- */
+
+/* What the BPF program shall know of a CPU's clock. Its period before was before_ns. */
+static void tell_period(struct sampler *s, const struct cpu_event *e, uint64_t before_ns)
+{
+	struct tick_period *p = &s->skel->bss->tick_periods[e->cpu];
+
+	if (e->cpu >= TICK_CPUS_MAX || sampler_is_hardware(s))
+		return;
+	p->since_ns = e->clock.since_ns;
+	p->before_ns = before_ns;
+	__atomic_store_n(&p->period_ns, e->clock.period_ns, __ATOMIC_RELEASE);
+}
+
+/* While this is so, the BPF program cannot tell which ticks are missed. */
+static void tell_changing(struct sampler *s, const struct cpu_event *e)
+{
+	__atomic_store_n(&s->skel->bss->tick_periods[e->cpu].period_ns, TICK_PERIOD_CHANGES,
+			 __ATOMIC_RELEASE);
+}
+
+/* The kernel keeps the rate of hardware events, and says no to one that is beyond its limit. */
+static void change_frequency(struct sampler *s, struct cpu_event *e)
+{
+	uint64_t hz = s->rate_hz * tick_clock_factor(&e->clock, &s->jitter) + 0.5;
+
+	if (hz)
+		ioctl(e->fd, PERF_EVENT_IOC_PERIOD, &hz);
+}
+
+/* The timer of the clock begins anew within the ioctl. */
+static void change_period(struct sampler *s, struct cpu_event *e)
+{
+	uint64_t begin = now_ns(), before = e->clock.period_ns;
+	uint64_t period = tick_clock_next(&e->clock, &s->jitter, begin);
+
+	tell_changing(s, e);
+	if (!ioctl(e->fd, PERF_EVENT_IOC_PERIOD, &period)) {
+		uint64_t end = now_ns();
+
+		tick_clock_changed(&e->clock, &s->jitter, begin + (end - begin) / 2, period);
+	}
+	tell_period(s, e, before);
+}
+
+static void set_timer(struct sampler *s, uint64_t ns)
+{
+	struct itimerspec in = {
+		.it_value = { .tv_sec = ns / NS_PER_S, .tv_nsec = ns % NS_PER_S },
+	};
+
+	timerfd_settime(s->timer, 0, &in, NULL);
+}
+
+int sampler_timer(const struct sampler *s)
+{
+	return s->timer;
+}
+
+void sampler_vary(struct sampler *s)
+{
+	uint64_t expired;
+	int i;
+
+	if (!s->started || read(s->timer, &expired, sizeof(expired)) != sizeof(expired))
+		return;
+	set_timer(s, tick_jitter_turn(&s->jitter));
+	for (i = 0; i < s->cnt; i++) {
+		struct cpu_event *e = &s->events[i];
+
+		if (e->fd < 0)
+			continue;
+		if (sampler_is_hardware(s))
+			change_frequency(s, e);
+		else if (e->cpu < TICK_CPUS_MAX)
+			change_period(s, e);
+	}
+}
+
+static void start_varying(struct sampler *s)
+{
+	uint64_t seed = now_ns();
+
+	/* A seed that a program cannot know; the time will do where there is none yet. */
+	if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) < 0)
+		log_debug("no random numbers: %s", strerror(errno));
+	tick_jitter_init(&s->jitter, NS_PER_S / s->rate_hz, seed, s->cnt);
+	set_timer(s, tick_jitter_turn(&s->jitter));
+}
+
+/* ---- the events ---- */
+
 static int start_cpu(struct sampler *s, struct cpu_event *e)
 {
-	int fd = open_event(&s->attr, e->cpu);
+	struct perf_event_attr attr = s->attr;
+	uint64_t period = tick_clock_first(&e->clock, &s->jitter);
+	int fd;
 
+	if (!sampler_is_hardware(s) && e->cpu < TICK_CPUS_MAX)
+		attr.sample_period = period;
+	fd = open_event(&attr, e->cpu);
 	if (fd < 0)
 		return fd;
 	e->link = bpf_program__attach_perf_event(s->skel->progs.on_cpu_tick, fd);
@@ -157,6 +265,8 @@ static int start_cpu(struct sampler *s, struct cpu_event *e)
 		return err;
 	}
 	e->fd = fd;
+	tick_clock_changed(&e->clock, &s->jitter, now_ns(), attr.sample_period);
+	tell_period(s, e, 0);
 	return 0;
 }
 
@@ -165,6 +275,7 @@ static int start_all(struct sampler *s, int *cpu)
 {
 	int i, err, running = 0;
 
+	start_varying(s);
 	for (i = 0; i < s->cnt; i++) {
 		err = start_cpu(s, &s->events[i]);
 		if (err == -ENODEV && !s->fixed_cpus)
@@ -273,6 +384,8 @@ void sampler_free(struct sampler *s)
 	if (!s)
 		return;
 	sampler_stop(s);
+	if (s->timer >= 0)
+		close(s->timer);
 	free(s->events);
 	free(s);
 }

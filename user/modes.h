@@ -29,6 +29,15 @@ struct sampler *sampler_new(struct tachbpf_bpf *skel, const struct sampler_args 
 /* Let the clock tick on every selected CPU. 0 or -errno; logs why. */
 int sampler_start(struct sampler *s);
 
+/*
+ * A file descriptor that becomes readable when sampler_vary() has something to do: for
+ * epoll(7). The sampler owns it.
+ */
+int sampler_timer(const struct sampler *s);
+
+/* Give each CPU's clock another period, if it is time; see tick_jitter.h. */
+void sampler_vary(struct sampler *s);
+
 /* CPUs come and go: cover those that came. Call about once a second. */
 void sampler_refresh(struct sampler *s);
 
@@ -39,7 +48,10 @@ void sampler_free(struct sampler *s);
 /* The hardware counts cycles; otherwise the kernel's CPU clock ticks. */
 bool sampler_is_hardware(const struct sampler *s);
 
-/* Between two ticks of a CPU. 0: it varies (hardware cycles, whose rate is kept by the kernel). */
+/*
+ * The mean time between two ticks of a CPU. 0: nobody knows (hardware cycles, whose rate is
+ * kept by the kernel).
+ */
 uint32_t sampler_period_ns(const struct sampler *s);
 
 #endif

@@ -174,6 +174,15 @@ static const char *load_hint(int err)
 	}
 }
 
+/* The sampler's timer wakes session_poll(), too. */
+static int wake_for_sampler(struct session *s)
+{
+	struct epoll_event ev = { .events = EPOLLIN };
+
+	return epoll_ctl(ring_buffer__epoll_fd(s->ring), EPOLL_CTL_ADD, sampler_timer(s->sampler),
+			 &ev) ? -errno : 0;
+}
+
 static int load(struct session *s)
 {
 	struct sampler_args sampling = { s->args.rate_hz, s->args.event, s->args.cpu_list };
@@ -215,7 +224,7 @@ static int load(struct session *s)
 		return err;
 	}
 	s->ring = ring_buffer__new(bpf_map__fd(s->skel->maps.events), take_record, s, NULL);
-	return s->ring ? 0 : -errno;
+	return s->ring ? wake_for_sampler(s) : -errno;
 }
 
 struct session *session_new(const struct session_args *args)
@@ -313,6 +322,7 @@ int session_poll(struct session *s, int timeout_ms)
 	n = epoll_wait(ring_buffer__epoll_fd(s->ring), &ev, 1, (wait + MS_NS - 1) / MS_NS);
 	if (n < 0 && errno != EINTR)
 		return -errno;
+	sampler_vary(s->sampler);
 	n = take_records(s, now_ns() + BATCH_MS * MS_NS);
 	if (n && !s->err)
 		s->err = n;

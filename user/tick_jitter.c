@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * tick_jitter.c - the arithmetic of a clock whose period changes. See tick_jitter.h.
+ *
+ * Knows no perf events and reads no clock: a test can play an hour in a second.
+ */
+#include "tick_jitter.h"
+
+#define MS_NS 1000000ull
+
+/* Changes come this far apart on average, by at most a third of it sooner or later. */
+#define MEAN_WAIT_NS (75 * MS_NS)
+/* A change costs half a period on average: slow clocks are changed after this many ticks. */
+#define MEAN_WAIT_TICKS 8
+/* A change is a system call and an interrupt on its CPU: at most 1,000 a second on all CPUs. */
+#define CPU_WAIT_NS (1 * MS_NS)
+/* The part of what is owed that the next period pays back. */
+#define PAY_BACK 4
+
+void tick_jitter_init(struct tick_jitter *j, uint64_t period_ns, uint64_t seed, unsigned int cpus)
+{
+	uint64_t wait = MEAN_WAIT_NS;
+
+	if (wait < MEAN_WAIT_TICKS * period_ns)
+		wait = MEAN_WAIT_TICKS * period_ns;
+	if (wait < cpus * CPU_WAIT_NS)
+		wait = cpus * CPU_WAIT_NS;
+	*j = (struct tick_jitter){
+		.period_ns = period_ns,
+		.random = seed ? seed : 1,
+		.mean_wait_ns = wait,
+		.turn = 1,	/* the next one begins a pair */
+	};
+}
+
+/* 0 <= random number < 1. xorshift64*, Vigna 2016: good enough to be in step with nobody. */
+static double next_random(struct tick_jitter *j)
+{
+	j->random ^= j->random >> 12;
+	j->random ^= j->random << 25;
+	j->random ^= j->random >> 27;
+	return ((j->random * 0x2545f4914f6cdd1dull) >> 11) / 9007199254740992.0;
+}
+
+/*
+ * The second timer of a pair begins half a period out of step with the first. Where both
+ * periods happen to be about that of a program, one sees its first half and one its second.
+ */
+uint64_t tick_jitter_turn(struct tick_jitter *j)
+{
+	uint64_t wait;
+
+	j->turn = !j->turn;
+	if (j->turn)
+		return j->wait_ns;
+	wait = j->mean_wait_ns * (1 + (2 * next_random(j) - 1) / 3);
+	j->wait_ns = wait / j->period_ns * j->period_ns + j->period_ns / 2;
+	return j->wait_ns;
+}
+
+/* -TICK_JITTER to TICK_JITTER. */
+static double next_deviation(struct tick_jitter *j)
+{
+	return TICK_JITTER * (2 * next_random(j) - 1);
+}
+
+double tick_clock_factor(struct tick_clock *c, struct tick_jitter *j)
+{
+	c->faster = j->turn ? -c->faster : next_deviation(j);
+	return 1 + c->faster;
+}
+
+uint64_t tick_clock_first(struct tick_clock *c, struct tick_jitter *j)
+{
+	*c = (struct tick_clock){ .faster = next_deviation(j) };
+	return j->period_ns / (1 + c->faster);
+}
+
+static double bounded(double x, double max)
+{
+	return x > max ? max : x < -max ? -max : x;
+}
+
+/* Of the time since the timer began, what its ticks do not stand for. */
+static int64_t unpaid_ns(const struct tick_clock *c, const struct tick_jitter *j, uint64_t now_ns)
+{
+	uint64_t passed = now_ns - c->since_ns;
+
+	if (!c->period_ns)
+		return 0;
+	return (int64_t)(passed - passed / c->period_ns * j->period_ns);
+}
+
+uint64_t tick_clock_next(struct tick_clock *c, struct tick_jitter *j, uint64_t now_ns)
+{
+	double owed = c->owed_ns + unpaid_ns(c, j, now_ns);
+
+	/* Within a pair, what is owed is mostly its own deviation, which takes care of itself. */
+	if (!j->turn)
+		c->pay = bounded(owed / PAY_BACK / j->mean_wait_ns, TICK_JITTER_PAID_MAX);
+	return j->period_ns / (tick_clock_factor(c, j) + c->pay);
+}
+
+void tick_clock_changed(struct tick_clock *c, const struct tick_jitter *j, uint64_t now_ns,
+			uint64_t period_ns)
+{
+	c->owed_ns += unpaid_ns(c, j, now_ns);
+	c->since_ns = now_ns;
+	c->period_ns = period_ns;
+}
