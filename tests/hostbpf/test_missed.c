@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * test_missed.c - which ticks did not come: with a fixed period, and with one that user space
+ * changes between two ticks of the same thread.
+ */
+#include "world.h"
+
+#define US 1000ull
+#define PERIOD (1000 * US)
+
+static struct world w;
+
+/* A thread that is sampled at then; no clock has told of a period of its own. */
+static void begin(u64 then)
+{
+	unsigned int period = PERIOD;
+
+	world_init(&w, 12);
+	world_recurse(&w, 3);
+	host_set(&cfg_period_ns, &period, sizeof(period));
+	memset(tick_periods, 0, sizeof(tick_periods));
+	host.now_ns = then;
+	host_tick();
+	assert_int_equal(host_counter(CNT_SAMPLE), 1);
+	assert_int_equal(host_counter(CNT_MISSED), 0);
+}
+
+static u64 missed_at(u64 now)
+{
+	u64 before = host_counter(CNT_MISSED);
+
+	host.now_ns = now;
+	host_tick();
+	return host_counter(CNT_MISSED) - before;
+}
+
+static void set_period(u64 since, u64 before, u64 period)
+{
+	tick_periods[host.cpu] = (struct tick_period){ since, before, period };
+}
+
+static void test_fixed_period(void **state)
+{
+	begin(10 * PERIOD);
+	assert_int_equal(missed_at(11 * PERIOD), 0);
+	assert_int_equal(missed_at(12 * PERIOD + 400 * US), 0);
+	assert_int_equal(missed_at(14 * PERIOD + 400 * US), 1);
+	assert_int_equal(missed_at(24 * PERIOD + 400 * US), 9);
+}
+
+/* The CPU's own period counts, not the nominal one. */
+static void test_own_period(void **state)
+{
+	begin(10 * PERIOD);
+	set_period(5 * PERIOD, 0, 1500 * US);
+	assert_int_equal(missed_at(11 * PERIOD + 500 * US), 0);
+	assert_int_equal(missed_at(13 * PERIOD), 0);
+	assert_int_equal(missed_at(16 * PERIOD), 1);
+	set_period(5 * PERIOD, 0, 600 * US);
+	assert_int_equal(missed_at(17 * PERIOD + 800 * US), 2);
+}
+
+/* The timer began anew 900 us after a tick: the next one comes 1,300 us after that. */
+static void test_changed_in_between(void **state)
+{
+	begin(10 * PERIOD);
+	set_period(10 * PERIOD + 900 * US, PERIOD, 1300 * US);
+	assert_int_equal(missed_at(12 * PERIOD + 200 * US), 0);
+	/* From then on it is a tick like others. */
+	assert_int_equal(missed_at(13 * PERIOD + 500 * US), 0);
+}
+
+/* Ticks that did not come before the change, and behind it. */
+static void test_missed_around_a_change(void **state)
+{
+	begin(10 * PERIOD);
+	set_period(13 * PERIOD + 500 * US, PERIOD, 800 * US);
+	assert_int_equal(missed_at(14 * PERIOD + 300 * US), 3);
+	begin(10 * PERIOD);
+	set_period(10 * PERIOD + 500 * US, PERIOD, 800 * US);
+	assert_int_equal(missed_at(10 * PERIOD + 500 * US + 4 * 800 * US), 3);
+}
+
+/* The clock began with this period: there was none before it. */
+static void test_began_in_between(void **state)
+{
+	begin(10 * PERIOD);
+	set_period(15 * PERIOD, 0, PERIOD);
+	assert_int_equal(missed_at(16 * PERIOD), 0);
+}
+
+/* User space is between two of its stores: nobody can tell. */
+static void test_while_it_changes(void **state)
+{
+	begin(10 * PERIOD);
+	set_period(10 * PERIOD, PERIOD, TICK_PERIOD_CHANGES);
+	assert_int_equal(missed_at(20 * PERIOD), 0);
+	set_period(10 * PERIOD, PERIOD, PERIOD);
+	assert_int_equal(missed_at(22 * PERIOD), 1);
+}
+
+static void test_other_threads_and_cpus(void **state)
+{
+	begin(10 * PERIOD);
+	host.task.nvcsw++;
+	assert_int_equal(missed_at(20 * PERIOD), 0);
+	host.cpu = 1;
+	assert_int_equal(missed_at(40 * PERIOD), 0);
+	set_period(30 * PERIOD, 0, 2 * PERIOD);
+	assert_int_equal(missed_at(42 * PERIOD), 0);
+	host.cpu = 0;
+	assert_int_equal(missed_at(42 * PERIOD), 21);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_fixed_period),
+		cmocka_unit_test(test_own_period),
+		cmocka_unit_test(test_changed_in_between),
+		cmocka_unit_test(test_missed_around_a_change),
+		cmocka_unit_test(test_began_in_between),
+		cmocka_unit_test(test_while_it_changes),
+		cmocka_unit_test(test_other_threads_and_cpus),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, host_done);
+}
