@@ -36,6 +36,7 @@ class Tier:
     needed: bool = False    # if it fails, nothing else is of use
     status: int = 0
     seconds: float = 0
+    cpu: float = 0          # seconds of CPU, of all that it started and waited for
     said: dict = field(default_factory=lambda: dict.fromkeys(tally.COUNTS, 0))
     failures: list = field(default_factory=list)
     remarks: list = field(default_factory=list)
@@ -92,9 +93,11 @@ def run(tier, tally_path):
     argv = ["make", "--no-print-directory", f"-j{CPUS}", *tier.make]
     start = time.monotonic()
     with open(tier.log, "w") as log:
-        tier.status = subprocess.run(["nice", "-n", str(tier.nice), *argv], env=env, stdout=log,
-                                     stdin=subprocess.DEVNULL, stderr=subprocess.STDOUT).returncode
-    tier.seconds = time.monotonic() - start
+        process = subprocess.Popen(["nice", "-n", str(tier.nice), *argv], env=env, stdout=log,
+                                   stdin=subprocess.DEVNULL, stderr=subprocess.STDOUT)
+        _, status, used = os.wait4(process.pid, 0)
+    tier.status = process.returncode = os.waitstatus_to_exitcode(status)
+    tier.seconds, tier.cpu = time.monotonic() - start, used.ru_utime + used.ru_stime
     for line in tally.read(tally_path):
         if line["tier"] == tier.name:
             hear(tier, line)
@@ -160,11 +163,11 @@ class Run:
 
 def summary(done, seconds):
     """A table of tiers, what was retried, what failed, and the last line."""
-    yield f"{'tier':16}{'seconds':>8}{'passed':>8}{'failed':>8}{'skipped':>8}"
+    yield f"{'tier':16}{'seconds':>8}{'of CPU':>8}{'passed':>8}{'failed':>8}{'skipped':>8}"
     for tier in done.tiers:
         counts = [tier.said[k] if tier.counts or tier.said["failed"] else ""
                   for k in ("passed", "failed", "skipped")]
-        yield f"{tier.name:16}{tier.seconds:8.0f}" + "".join(f"{n:>8}" for n in counts)
+        yield f"{tier.name:16}{tier.seconds:8.0f}{tier.cpu:8.0f}" + "".join(f"{n:>8}" for n in counts)
     yield f"{'all':16}{seconds:8.0f}"
     if done.stopped:
         yield "stopped: the build failed"

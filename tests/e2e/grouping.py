@@ -44,15 +44,19 @@ def groups(items):
     return {item: "%s%s.%s" % (PREFIX, *reversed(lead(key))) for item, key in first.items()}
 
 
+def group_of(item):
+    marker = item.get_closest_marker("xdist_group")
+    return marker.args[0] if marker else ""
+
+
 @pytest.hookimpl(hookwrapper=True)
 def pytest_collection_modifyitems(config, items):
-    named = groups(items) if hasattr(config, "workerinput") else {}
-    for item, name in named.items():
-        item.add_marker(pytest.mark.xdist_group(name))
+    if hasattr(config, "workerinput"):
+        for item, name in groups(items).items():
+            item.add_marker(pytest.mark.xdist_group(name))
     yield
-    if named:
-        size = collections.Counter(named[item] for item in items if item in named)
-        items.sort(key=lambda i: (-size[named[i]], named[i]) if i in named else (0, ""))
+    size = collections.Counter(filter(None, map(group_of, items)))
+    items.sort(key=lambda item: (-size[group_of(item)], group_of(item)))
 
 
 def plain_name(nodeid):
