@@ -45,6 +45,10 @@ class Tier:
     def log(self):
         return BUILD / "check" / f"{self.name}.log"
 
+    @property
+    def tally(self):
+        return BUILD / "check" / f"{self.name}.tally"
+
 
 def build(*tiers):
     return [[Tier(name, make, counts=False, needed=True)] for name, *make in tiers]
@@ -87,8 +91,9 @@ def makeflags():
     return " ".join(w for w in words if not w.startswith(("-j", "--jobserver")))
 
 
-def run(tier, tally_path):
-    env = dict(os.environ, MAKEFLAGS=makeflags(), TACHBPF_TALLY=str(tally_path),
+def run(tier):
+    tier.tally.touch()
+    env = dict(os.environ, MAKEFLAGS=makeflags(), TACHBPF_TALLY=str(tier.tally),
                TACHBPF_FAILED=str(BUILD / "failed"), TACHBPF_TIER=tier.name)
     argv = ["make", "--no-print-directory", f"-j{CPUS}", *tier.make]
     start = time.monotonic()
@@ -98,18 +103,17 @@ def run(tier, tally_path):
         _, status, used = os.wait4(process.pid, 0)
     tier.status = process.returncode = os.waitstatus_to_exitcode(status)
     tier.seconds, tier.cpu = time.monotonic() - start, used.ru_utime + used.ru_stime
-    for line in tally.read(tally_path):
-        if line["tier"] == tier.name:
-            hear(tier, line)
+    for line in tally.read(tier.tally):
+        hear(tier, line)
     judge(tier)
 
 
 def hear(tier, line):
     for kind in tally.COUNTS:
         tier.said[kind] += line.get(kind, 0)
-    tier.failures += line["failures"]
+    tier.failures += line.get("failures", ())
     if "why" in line:
-        tier.remarks.append(line["why"])
+        tier.remarks.append(f"{line.get('test', tier.name)}: {line['why']}")
 
 
 def judge(tier):
@@ -131,8 +135,6 @@ class Run:
         for directory in ("check", "failed"):
             shutil.rmtree(BUILD / directory, ignore_errors=True)
             (BUILD / directory).mkdir(parents=True)
-        self.tally_path = BUILD / "check" / "tally"
-        self.tally_path.touch()
 
     def say(self, text):
         with self.printing:
@@ -141,7 +143,7 @@ class Run:
     def lane(self, tiers):
         for tier in tiers:
             self.say(f"== {tier.name}: begins, output in {os.path.relpath(tier.log)}")
-            run(tier, self.tally_path)
+            run(tier)
             self.tiers.append(tier)
             output = tier.log.read_text(errors="replace") if tier.counts or tier.status else ""
             self.say(f"== {tier.name}: {'FAILED' if tier.said['failed'] else 'done'} after "

@@ -59,7 +59,6 @@ def test_the_samples_are_those_that_reached_the_file(loaded):
     assert loaded["ticks"]["samples"] == loaded["samples"]
 
 
-@pytest.mark.alone
 def test_an_idle_machine_misses_no_ticks(scratch, python):
     with Target(python, scratch, "shares=600") as target:
         summary = succeeded(tachbpf("-p", target.pid, "-d", "2", "-o", scratch / "idle.tach",
