@@ -59,17 +59,17 @@ def pytest_tier(name, target, phase):
 
 
 def check_plan():
-    """Cheap and certain first; then what waits (pytest) beside what computes, at low priority."""
+    """Cheap and certain first; then what waits (pytest) beside what computes, at low priority.
+
+    bpf's hostile programs burn all CPUs: not beside e2e, and gone when the kernels begin."""
     computing = [Tier("arm64", ("ARCH=arm64", "all"), counts=False, nice=19)]
     computing = computing if os.uname().machine == "x86_64" else []
     return [
         build(("build", "all")),
         [[Tier("unit", ("check-unit",))], [Tier("interpreters", ("interpreters",), counts=False)]],
-        [[pytest_tier("e2e", "check-e2e", "beside")],
-         [pytest_tier("bpf", "check-bpf", "beside"),
-          Tier("kernels", ("check-kernels", "PREPARED=1"))],
+        [[pytest_tier("bpf", "check-bpf", "beside"), pytest_tier("e2e", "check-e2e", "beside")],
          [Tier("unit-san", ("SAN=1", "check-unit"), nice=19), Tier("fuzz", ("fuzz",), nice=19),
-          *computing]],
+          *computing, Tier("kernels", ("check-kernels", "PREPARED=1"))]],
         [[pytest_tier("bpf-alone", "check-bpf", "alone"),
           pytest_tier("e2e-alone", "check-e2e", "alone")]],
     ]

@@ -8,9 +8,10 @@ import tally
 from grouping import plain_name
 
 
-def failure(report):
+def failure(report, root):
+    """(test, its evidence); the test by its path from the repository's top."""
     where = dict(getattr(report, "user_properties", ())).get("evidence", "")
-    return plain_name(report.nodeid) or str(report), where
+    return f"tests/{root.name}/{plain_name(report.nodeid)}", where
 
 
 @pytest.hookimpl(trylast=True)
@@ -24,4 +25,4 @@ def pytest_sessionfinish(session):
     failed = said["failed"] + said["error"] + said["xpassed"]
     tally.add(os.environ.get("TACHBPF_TIER", "tests"), passed=len(said["passed"]),
               failed=len(failed), skipped=len(said["skipped"]) + len(said["xfailed"]),
-              failures=dict.fromkeys(map(failure, failed)))
+              failures=dict.fromkeys(failure(r, config.rootpath) for r in failed))
