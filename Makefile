@@ -155,55 +155,72 @@ $(O)/tests/hostbpf/test_%: tests/hostbpf/test_%.c $(HOSTBPF_OBJ) $(O)/libtachbpf
 $(O)/user/asleep_walk.o: ALLFLAGS := -D__TARGET_ARCH_$(ARCH) -Ibpf/host $(ALLFLAGS) -Ibpf -fno-strict-aliasing \
                                      -Wno-unknown-pragmas $(if $(SANFLAGS),-fno-sanitize=alignment)
 
+# --- what tests leave -----------------------------------------------------------------------
+# What there is to see of failed ones; `make check` empties it itself.
+PYTHON  := /usr/bin/python3 -B
+REPORTS = TACHBPF_FAILED="$${TACHBPF_FAILED:-$(abspath $(O))/failed}" JOBS=$(JOBS)
+FORGET  = @[ -n "$$TACHBPF_TALLY" ] || rm -rf $(O)/failed
+# ------------------------------------------------------------------------------------------
+
 # --- unit tests (cmocka): no root, no Python ------------------------------------------------
 .PHONY: check-unit
 check-unit: $(UNIT_BIN) $(HOSTBPF_BIN) ## tests/unit, tests/hostbpf; goes on after a failure, SAN=1 with sanitizers
-	@passed=0; failed=0; for t in $^; do \
-		if $$t >$$t.log 2>&1; then passed=$$((passed + 1)); \
-		else failed=$$((failed + 1)); cat $$t.log; echo "FAILED: $$t"; fi; \
-		grep -h '^SKIP\|SKIPPED' $$t.log; \
-	done; echo "check-unit: $$passed programs passed, $$failed failed"; [ $$failed = 0 ]
+	$(FORGET)
+	@$(REPORTS) $(PYTHON) tests/programs.py $(or $(TACHBPF_TIER),unit) $^
 # ------------------------------------------------------------------------------------------
 
 # --- tests against real interpreters (tests/e2e, tests/bpf, tests/bench) -------------------
-# pytest is Debian's, so that nothing comes from PyPI; caches stay out of the tree.
-PYTEST ?= PYTHONDONTWRITEBYTECODE=1 /usr/bin/python3 -m pytest -p no:cacheprovider
+# pytest and xdist are Debian's, so that nothing comes from PyPI; caches stay out of the tree.
+# JOBS: how many tests at a time, 0 without xdist. PREPARED: tests/check.py did it before.
+PYTESTS = TACHBPF=$(abspath $(O))/tachbpf $(REPORTS) PHASE=$(PHASE) $(PYTHON) tests/pytests.py
+READY   = $(O)/tachbpf $(if $(PREPARED),,interpreters pytest-ready)
 .PHONY: interpreters pytest-ready check-e2e check-bpf bench
 
 interpreters: ## find and prepare the real Pythons that check-e2e and bench use (root; MORE=name)
-	/usr/bin/python3 -B tests/e2e/interpreters.py $(MORE)
+	$(PYTHON) tests/e2e/interpreters.py $(MORE)
 
 pytest-ready:
-	@/usr/bin/python3 -c 'import pytest' 2>/dev/null || \
-		DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends python3-pytest
+	@/usr/bin/python3 -c 'import pytest, xdist' 2>/dev/null || DEBIAN_FRONTEND=noninteractive \
+		apt-get install -y --no-install-recommends python3-pytest python3-pytest-xdist
 
-check-e2e: $(O)/tachbpf interpreters pytest-ready ## profiles of real interpreters (root, about half an hour)
-	TACHBPF=$(abspath $(O))/tachbpf $(PYTEST) tests/e2e --ignore=tests/e2e/test_wait_truth.py $(PYTESTFLAGS)
+check-e2e: $(READY) ## profiles of a few real interpreters (root; JOBS=1, PYTESTFLAGS="-k NAME")
+	$(FORGET)
+	$(PYTESTS) e2e tests/e2e $(PYTESTFLAGS)
 
-.PHONY: check-waiting
-check-waiting: $(O)/tachbpf interpreters pytest-ready ## times of waiting as threads measure them; wants a machine of its own (root)
-	TACHBPF=$(abspath $(O))/tachbpf $(PYTEST) tests/e2e/test_wait_truth.py $(PYTESTFLAGS)
+check-bpf: $(READY) ## the BPF side's own counters (root; JOBS=1, PYTESTFLAGS="-k NAME")
+	$(FORGET)
+	$(PYTESTS) bpf tests/bpf $(PYTESTFLAGS)
 
-check-bpf: $(O)/tachbpf interpreters pytest-ready ## the BPF side's own counters (root)
-	TACHBPF=$(abspath $(O))/tachbpf $(PYTEST) tests/bpf $(PYTESTFLAGS)
+# Parts of check-truth.
+.PHONY: truth-e2e truth-bpf check-waiting
+truth-e2e truth-bpf check-waiting: export TACHBPF_INTERPRETERS ?= all
+truth-e2e truth-bpf check-waiting: export SELECT = truth
+
+truth-e2e truth-bpf: truth-%: $(READY)
+	$(FORGET)
+	$(PYTESTS) truth-$* tests/$* $(PYTESTFLAGS)
+
+check-waiting: $(READY) ## times of waiting as threads measure them; wants a machine of its own (root)
+	$(FORGET)
+	$(PYTESTS) waiting tests/e2e/test_wait_truth.py $(PYTESTFLAGS)
 
 bench: $(O)/tachbpf interpreters ## what a sample costs, beside the peers (root)
-	TACHBPF=$(abspath $(O))/tachbpf /usr/bin/python3 -B tests/bench/bench.py $(BENCHFLAGS)
-	TACHBPF=$(abspath $(O))/tachbpf /usr/bin/python3 -B tests/bench/bench_churn.py
-	TACHBPF=$(abspath $(O))/tachbpf /usr/bin/python3 -B tests/bench/bench_select.py
-	TACHBPF=$(abspath $(O))/tachbpf /usr/bin/python3 -B tests/bench/bench_wait.py
+	TACHBPF=$(abspath $(O))/tachbpf $(PYTHON) tests/bench/bench.py $(BENCHFLAGS)
+	TACHBPF=$(abspath $(O))/tachbpf $(PYTHON) tests/bench/bench_churn.py
+	TACHBPF=$(abspath $(O))/tachbpf $(PYTHON) tests/bench/bench_select.py
+	TACHBPF=$(abspath $(O))/tachbpf $(PYTHON) tests/bench/bench_wait.py
 
 .PHONY: bench-hostile soak
 bench-hostile: $(O)/tachbpf ## how long a sample of a hostile target takes at worst (root)
-	TACHBPF=$(abspath $(O))/tachbpf /usr/bin/python3 -B tests/bench/bench_hostile.py $(BENCHFLAGS)
+	TACHBPF=$(abspath $(O))/tachbpf $(PYTHON) tests/bench/bench_hostile.py $(BENCHFLAGS)
 
 soak: $(O)/tachbpf interpreters ## ten minutes of everything at 10 kHz under stress (root)
-	TACHBPF=$(abspath $(O))/tachbpf /usr/bin/python3 -B tests/bench/soak.py $(BENCHFLAGS)
+	TACHBPF=$(abspath $(O))/tachbpf $(PYTHON) tests/bench/soak.py $(BENCHFLAGS)
 
 .PHONY: bench-files
 bench-files: $(O)/tachbpf $(O)/tests/bench/bench_files ## reading and writing files, beside CPython
 	TACHBPF=$(abspath $(O))/tachbpf BENCH_FILES=$(abspath $(O))/tests/bench/bench_files \
-		/usr/bin/python3 -B tests/bench/bench_files.py $(BENCHFLAGS)
+		$(PYTHON) tests/bench/bench_files.py $(BENCHFLAGS)
 
 $(O)/tests/bench/%: tests/bench/%.c $(O)/libtachbpf.a
 	@mkdir -p $(@D)
@@ -213,9 +230,10 @@ $(O)/tests/bench/%: tests/bench/%.c $(O)/libtachbpf.a
 
 # --- kernels: one binary on Debian's kernels, in qemu (tests/kernels) -------------------------
 .PHONY: check-kernels
-check-kernels: $(O)/tachbpf interpreters ## 5.10 and the newest kernel in qemu; ALL=1: every one, arm64 too; DOCS=1: record
-	TACHBPF=$(abspath $(O))/tachbpf ARCH=$(ARCH) ALL=$(ALL) KERNELS="$(KERNELS)" DOCS=$(DOCS) \
-		REFRESH=$(REFRESH) /usr/bin/python3 -B tests/kernels/check_kernels.py
+check-kernels: $(READY) ## Linux 5.10 in qemu (root); ALL=1: every kernel, arm64 too; DOCS=1: record
+	$(FORGET)
+	$(REPORTS) TACHBPF=$(abspath $(O))/tachbpf ARCH=$(ARCH) ALL=$(ALL) KERNELS="$(KERNELS)" DOCS=$(DOCS) \
+		REFRESH=$(REFRESH) $(PYTHON) tests/kernels/check_kernels.py
 ifeq ($(ARCH)-$(if $(KERNELS),,$(ALL)),x86-1)
 	@$(MAKE) --no-print-directory O=$(O) ARCH=arm64 check-kernels
 endif
@@ -244,7 +262,9 @@ $(O)/tests/fuzz/%: tests/fuzz/%.c tests/fuzz/driver.c $(wildcard tests/fuzz/*.h)
 .PHONY: fuzz
 ifeq ($(SAN),1)
 fuzz: $(FUZZ_BIN)
-	@set -e; $(foreach b,$(FUZZ_BIN),$(b) -runs=$(FUZZ_RUNS) $(FUZZ_SEEDS_$(notdir $(b)));)
+	$(FORGET)
+	@$(REPORTS) $(PYTHON) tests/programs.py $(or $(TACHBPF_TIER),fuzz) -v \
+		$(foreach b,$(FUZZ_BIN),"$(b) -runs=$(FUZZ_RUNS) $(FUZZ_SEEDS_$(notdir $(b)))")
 else
 fuzz: ## mutated files through the parsers, under ASan and UBSan
 	$(MAKE) SAN=1 O=$(O) fuzz
@@ -270,7 +290,7 @@ $(O)/libfuzzer/%: tests/fuzz/%.c $(wildcard tests/fuzz/*.h) $(O)/libtachbpf.a
 # --------------------------------------------------------------------------------------------
 
 # --- what people type ------------------------------------------------------------------------
-.PHONY: deps check-deps demo check install uninstall
+.PHONY: deps check-deps demo check check-truth check-quick install uninstall
 deps: ## install what the build needs (Debian, Ubuntu; root)
 	@sh tools/deps.sh build
 ifdef SYSROOT_FLAG
@@ -284,16 +304,18 @@ demo: deps ## build, profile real Python for 5 seconds, show the result (root)
 	@$(MAKE) --no-print-directory -j$$(nproc) all
 	@sh tools/demo.sh $(O)/tachbpf
 
-# Cheap and certain first. The last line of each tier says how many passed.
-check: check-deps ## all tests; what CI runs (root)
-	@$(MAKE) --no-print-directory -j$$(nproc) all
-	@[ "$(ARCH)" != x86 ] || $(MAKE) --no-print-directory -j$$(nproc) ARCH=arm64 all
-	@$(MAKE) --no-print-directory -j$$(nproc) check-unit
-	@$(MAKE) --no-print-directory -j$$(nproc) SAN=1 check-unit
-	@$(MAKE) --no-print-directory -j$$(nproc) fuzz
-	@$(MAKE) --no-print-directory check-bpf
-	@$(MAKE) --no-print-directory check-e2e
-	@$(MAKE) --no-print-directory check-kernels
+CHECK = @BUILD=$(O) $(PYTHON) tests/check.py
+
+check: check-deps ## all tests whose verdict is the same under load; what CI runs (root, minutes)
+	$(CHECK) check
+
+check-truth: check-deps ## what measures: statistics, times, every interpreter and kernel; wants a quiet machine (root)
+	$(CHECK) truth
+
+# One interpreter's every behaviour, from the kernel to CPython's own reader.
+check-quick: all check-unit $(READY) ## build, unit tests, one interpreter end to end: a minute (root)
+	$(FORGET)
+	TACHBPF_INTERPRETERS=one $(PYTESTS) quick tests/e2e/test_profile.py -n 0 $(PYTESTFLAGS)
 
 install: all ## put tachbpf and its man page under PREFIX (/usr/local)
 	install -D -m 755 $(O)/tachbpf $(DESTDIR)$(PREFIX)/bin/tachbpf

@@ -55,6 +55,7 @@ if [ "${1:-build}" = check ]; then
 	ls /usr/lib/uwsgi/plugins/python3*_plugin.so >/dev/null 2>&1 || need uwsgi-plugin-python3
 	ls /usr/lib/python3*/config-*/libpython3*.a >/dev/null 2>&1 || need libpython3-dev
 	/usr/bin/python3 -c 'import pytest' 2>/dev/null || need python3-pytest
+	/usr/bin/python3 -c 'import xdist' 2>/dev/null || need python3-pytest-xdist
 fi
 [ -n "$missing" ] || exit 0
 

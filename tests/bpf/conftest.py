@@ -6,3 +6,5 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "e2e"))
 
 from e2e_fixtures import *  # noqa: E402,F401,F403
+
+pytest_plugins = ("grouping", "evidence", "counting")

@@ -9,6 +9,8 @@ from harness import Recording, Target, online_cpus, succeeded
 
 TICK_S = 5
 
+pytestmark = pytest.mark.alone
+
 
 def switch(cpu, on):
     cpu.write_text("1" if on else "0")

@@ -103,6 +103,7 @@ def test_a_stopped_profiler_loses_no_processes(scratch, python):
     assert_accounted(summary)
 
 
+@pytest.mark.alone
 def test_throttled_ticks_are_announced(scratch, python):
     """What perf throttles nobody can count on a busy CPU; but it can be known before."""
     with Target(python, scratch, "shares=600", cpu=0) as target:
@@ -118,6 +119,7 @@ def test_throttled_ticks_are_announced(scratch, python):
     assert ticks["delivered"] > 0 and ticks["missed"] > 0
 
 
+@pytest.mark.alone
 def test_with_the_kernels_own_statistics_on(scratch, python):
     with Target(python, scratch, "shares=600", cpu=0) as target:
         target.go()

@@ -9,22 +9,35 @@ from pathlib import Path
 
 import pytest
 
+import choice
 import containers
 import interpreters
 from harness import (HERE, TIMEOUT, Oracle, Recording, Target, binary, files, kill, online_cpus,
                      succeeded)
 
 IN_CI = os.environ.get("CI") == "true"
-FOUND = interpreters.discover()
+EVERY = interpreters.discover()
 REFUSED = [i for i in interpreters.discover(supported_only=False) if not i.supported]
-MISSING = interpreters.missing(FOUND + REFUSED)
-BY_NAME = {i.name: i for i in FOUND}
+BY_NAME = {i.name: i for i in EVERY}
+ABSENT = interpreters.missing(EVERY + REFUSED)
+NAMES = [i.name for i in EVERY] + ABSENT
+# What this run covers: see choice.py.
+SIZE = choice.size()
+FOUND = [i for i in EVERY if i.name in choice.of(NAMES, SIZE)]
+MISSING = [name for name in ABSENT if name in choice.of(NAMES, SIZE)]
 
 # One process does all of these, one after the other; CPU seconds of each.
 BEHAVIOURS = ("shares=10", "threads=2.5", "recursion=1", "deep=1", "unicodes=1", "generators=1",
               "qualnames=2", "exceptions=1.5", "garbage=1.5", "nogil=0.8", "sleepers=1",
               "recycled=1.5", "entries=1.5")
 RATE = 999
+
+
+def each_worker(function):
+    """A fixture of the session that costs next to nothing: each xdist worker makes its own,
+    and the tests that share it need not share a worker (grouping.py)."""
+    function.each_worker = True
+    return pytest.fixture(scope="session")(function)
 
 
 def absent(reason):
@@ -35,17 +48,36 @@ def absent(reason):
 
 
 def pytest_report_header():
-    lines = ["covered: %d interpreters: %s" % (len(FOUND), ", ".join(map(str, FOUND))),
+    lines = ["covered: %d of %d interpreters (%s): %s" % (
+                 len(FOUND), len(EVERY), SIZE, ", ".join(map(str, FOUND))),
              "must be refused: " + (", ".join(map(str, REFUSED)) or "none is here")]
     return lines + ["missing, run make interpreters: " + ", ".join(MISSING)] * bool(MISSING)
 
 
+def asked_for(node):
+    """The set that a test asks for in the first tier, by its marker; a few."""
+    marker = node.get_closest_marker("interpreters")
+    return marker.args[0] if marker else "few"
+
+
 def pytest_generate_tests(metafunc):
     if "interpreter" in metafunc.fixturenames:
-        metafunc.parametrize("interpreter", [i.name for i in FOUND] + MISSING, indirect=True)
+        size = SIZE if SIZE == "all" else choice.smaller(SIZE, asked_for(metafunc.definition))
+        covered = choice.of(NAMES, size)
+        metafunc.parametrize("interpreter", [n for n in NAMES if n in covered], indirect=True)
 
 
-@pytest.fixture(scope="session")
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """What the first tier leaves out is the second's: tests of the other interpreters."""
+    for item in items if SIZE == "all" else ():
+        covered = choice.of(NAMES, asked_for(item))
+        values = item.callspec.params.values() if hasattr(item, "callspec") else ()
+        if any(isinstance(v, str) and v in NAMES and v not in covered for v in values):
+            item.add_marker("truth")
+
+
+@each_worker
 def root():
     if os.geteuid() != 0:
         absent("needs root: run sudo make check-e2e")
@@ -53,7 +85,7 @@ def root():
         pytest.fail(f"{binary()} is not built: run make", pytrace=False)
 
 
-@pytest.fixture(scope="session")
+@each_worker
 def interpreter(request):
     if request.param not in BY_NAME:
         absent(f"{request.param} is not installed: run make interpreters")
@@ -66,7 +98,7 @@ def need(name):
     return BY_NAME[name]
 
 
-@pytest.fixture(scope="session")
+@each_worker
 def scratch(root):
     """A directory under /tmp that targets see under the same path, inside sid's root too."""
     path = Path(tempfile.mkdtemp(prefix="tachbpf-e2e-", dir="/tmp"))
@@ -85,12 +117,12 @@ def out(scratch):
     return Path(tempfile.mkdtemp(prefix="out-", dir=scratch))
 
 
-@pytest.fixture(scope="session")
+@each_worker
 def python315():
     return need("sid-3.15")
 
 
-@pytest.fixture(scope="session")
+@each_worker
 def python(python315):
     """Some supported interpreter, for tests where the version does not matter."""
     return BY_NAME.get("system-3.11") or FOUND[0]
@@ -110,7 +142,7 @@ def unsupported(scratch):
     kill(process)
 
 
-@pytest.fixture(scope="session")
+@each_worker
 def oracle(python315, scratch):
     return Oracle(python315, scratch)
 
@@ -172,7 +204,7 @@ def podman(root):
         yield store
 
 
-@pytest.fixture(scope="session")
+@each_worker
 def system():
     """An interpreter of this host's /usr, which containers see read-only."""
     found = [i for i in FOUND if i.name.startswith("system-")]

@@ -35,6 +35,16 @@ TRUNCATED = "<truncated>"
 UNREADABLE = "<unreadable frame>"
 
 
+# What was run: argv, files it writes, and how it ended; evidence.py keeps it when a test fails.
+ran = []
+
+
+def note(argv, **more):
+    entry = dict(argv=[str(arg) for arg in argv], began=time.monotonic(), **more)
+    ran.append(entry)
+    return entry
+
+
 def binary():
     return Path(os.environ.get("TACHBPF", REPO / "build" / "tachbpf")).resolve()
 
@@ -73,6 +83,7 @@ class Target:
             argv = ["taskset", "-c", str(cpu), *argv]
         self.process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         text=True, start_new_session=True)
+        note(argv, pid=self.process.pid, files=[self.truth_path])
 
     def __enter__(self):
         try:
@@ -242,12 +253,14 @@ class Recording:
             self.argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=cwd,
             stdin=subprocess.DEVNULL,
             start_new_session=True, env=dict(os.environ, **(env or {})))
+        self.noted = note(self.argv, pid=self.process.pid, cwd=str(cwd or os.getcwd()))
 
     def __enter__(self):
         return self
 
     def __exit__(self, *_):
         kill(self.process)
+        self.noted.setdefault("exit", self.process.returncode)
 
     def perf_events(self):
         """How many perf events the profiler holds open."""
@@ -279,6 +292,8 @@ class Recording:
         except subprocess.TimeoutExpired:
             kill(self.process)
             raise AssertionError(f"{self.argv} did not end within {timeout} s") from None
+        self.noted.update(exit=self.process.returncode, ended=time.monotonic(), stdout=out,
+                          stderr=err)
         return Finished(self.argv, self.process.returncode, out, err)
 
 

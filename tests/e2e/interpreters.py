@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 
 from interp.builds import BUILDS, KEYRING
 from interp.cache import Failed, Jobs, need, path_of, prepare
+from interp.probes import Answers
 from interp.roots import ROOTS, in_root
 
 # What preparing them needs beside a compiler, and the Debian package that has it.
@@ -124,16 +125,22 @@ class Candidate:
     prefix: tuple
     root: str = ""
 
-    def probe(self):
-        """An Interpreter, or None if it cannot be started."""
+    def ask(self):
+        """What it says of itself, or None if it cannot be started."""
         try:
             out = subprocess.run([*self.prefix, "-S", "-c", PROBE], capture_output=True,
                                  text=True, timeout=60, check=True).stdout
-            said = json.loads(out)
+            return json.loads(out)
         except (OSError, ValueError, subprocess.SubprocessError):
             return None
-        said["version"] = tuple(said["version"])
-        return Interpreter(self.name, prefix=tuple(self.prefix), root=self.root, **said)
+
+    def probe(self, answers):
+        """An Interpreter, or None."""
+        said = answers.get(self.root + self.prefix[-1], self.ask)
+        if said is None:
+            return None
+        return Interpreter(self.name, prefix=tuple(self.prefix), root=self.root,
+                           **dict(said, version=tuple(said["version"])))
 
 
 def pyenv_root():
@@ -171,8 +178,10 @@ def candidates():
 
 @functools.lru_cache()
 def discovered():
+    answers = Answers(PROBE)
     with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        found = list(pool.map(Candidate.probe, candidates()))
+        found = list(pool.map(lambda candidate: candidate.probe(answers), candidates()))
+    answers.save()
     return sorted(filter(None, found), key=lambda i: (i.version, i.name))
 
 

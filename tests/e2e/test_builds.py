@@ -17,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 import embedders
-from e2e_fixtures import BY_NAME, need
+from e2e_fixtures import BY_NAME, each_worker, need
 from embedders import Embedder, Ran, burn_in, link_shared
 from harness import Recording, files, kill, names, succeeded, tachbpf
 
@@ -25,7 +25,7 @@ RATE = 999
 STACK = [("<string>", "embedded_leaf"), ("<string>", "embedded_caller"), ("<string>", "<module>")]
 
 
-@pytest.fixture(scope="session")
+@each_worker
 def kits():
     """Name -> Kit, asked once."""
     return {}
@@ -220,7 +220,7 @@ def test_a_program_that_holds_copies_of_libpythons_variables(kit, pie, scratch, 
 
 # ---- several in one process ----
 
-@pytest.fixture(scope="module")
+@each_worker
 def two_kits(kits):
     names = [n for n in ("pyenv-3.11.7", "pyenv-3.12.1", "pyenv-3.13.0") if n in BY_NAME]
     if len(names) < 2:

@@ -9,6 +9,7 @@ CI=true (what set-up promises must be there).
 """
 import json
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -26,6 +27,7 @@ import guest  # noqa: E402
 import interpreters  # noqa: E402
 import prepare  # noqa: E402
 import table  # noqa: E402
+import tally  # noqa: E402
 from harness import Oracle, binary  # noqa: E402
 from judge import judge, starved  # noqa: E402
 from packages import Failed  # noqa: E402
@@ -38,11 +40,16 @@ def on(name):
     return os.environ.get(name, "") not in ("", "0")
 
 
+def tier():
+    return os.environ.get("TACHBPF_TIER", "kernels")
+
+
 def give_up(reason):
     """Not a failure of what is tested: SKIP, but where set-up promises that it works."""
     if os.environ.get("CI") == "true":
         raise SystemExit(f"check-kernels: FAILED: {reason}")
     print(f"SKIP check-kernels: {reason}")
+    tally.add(tier(), skipped=1)
     raise SystemExit(0)
 
 
@@ -97,6 +104,7 @@ def run(arch, kernel, recorded, loader):
     done = guest.run(arch, boot, image, job(row))
     if starved(done):
         print(f"kernels: {kernel.name} was kept waiting by this machine: once more", flush=True)
+        tally.retried(f"{arch.name} {kernel.name}", "kept waiting by this machine")
         done = guest.run(arch, boot, image, job(row))
     verdicts = judge(done, {} if on("DOCS") else recorded.get(kernel.name, {}), loader.load)
     verdicts.facts.update(package=boot.package, root=kernel.root)
@@ -108,12 +116,39 @@ def keep_logs(arch, kernel, done):
     """Beside the binary: the console, the facts, what the doctor said there."""
     logs = binary().parent / "kernels"
     logs.mkdir(exist_ok=True)
-    stem = f"{arch.name}-{kernel.name}"
+    stem = stem_of(arch, kernel)
     (logs / f"{stem}.console").write_text(done.console)
     if "result.json" in done.files:
         result = json.loads(done.files["result.json"])
         (logs / f"{stem}.json").write_text(json.dumps(result, indent=1))
         (logs / f"{stem}.doctor").write_text(result["doctor"].get("text", ""))
+
+
+def stem_of(arch, kernel):
+    return f"{arch.name}-{kernel.name}"
+
+
+def keep_evidence(arch, kernel, done):
+    """The logs and the guest's files, of a kernel with a failed check; where they are."""
+    place = Path(os.environ.get("TACHBPF_FAILED", binary().parent / "failed"))
+    place /= "kernels-" + stem_of(arch, kernel)
+    place.mkdir(parents=True, exist_ok=True)
+    for log in (binary().parent / "kernels").glob(stem_of(arch, kernel) + ".*"):
+        shutil.copy(log, place)
+    for name, data in done.files.items():
+        file = place / "files" / re.sub(r"[^\w.-]+", "_", name)
+        file.parent.mkdir(exist_ok=True)
+        file.write_bytes(data)
+    print(f"    evidence: {place}")
+    return str(place)
+
+
+def count(arch, kernel, done, verdicts):
+    """Each check is a test."""
+    failed = [f"{arch.name} {kernel.name}: {step}: {name}" for step, name, *_ in verdicts.failed]
+    place = keep_evidence(arch, kernel, done) if failed else ""
+    tally.add(tier(), [(name, place) for name in failed], failed=len(failed),
+              passed=len(verdicts.checks) - len(failed))
 
 
 def show(arch, kernel, done, verdicts, recorded):
@@ -167,6 +202,7 @@ def main():
                 lambda k: run(arch, k, recorded.get(arch.name, {}), loader), kernels))
     for kernel, (done, verdicts) in zip(kernels, results):
         show(arch, kernel, done, verdicts, recorded.get(arch.name, {}).get(kernel.name, {}))
+        count(arch, kernel, done, verdicts)
     failures = sum(bool(v.failed) for _, v in results)
     if on("DOCS") and not failures:
         docs.record(recorded, arch, {k.name: v.facts for k, (_, v) in zip(kernels, results)})

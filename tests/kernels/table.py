@@ -45,7 +45,7 @@ KERNELS = (
     Kernel("5.10", "bullseye", "bookworm", True),
     Kernel("6.1", "bookworm", "bookworm", False),
     Kernel("6.12", "trixie", "trixie", False),
-    Kernel("sid", "sid", "sid", True),
+    Kernel("sid", "sid", "sid", False),
 )
 
 ROOTS = {r.suite: r for r in (

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Which interpreters a run covers: all of them, a few, two, or one.
+
+A few are enough to take each path through CPython's layouts once. They are chosen by minor
+version and kind of build, from names; nothing here starts an interpreter.
+"""
+import os
+import re
+
+SIZES = ("one", "two", "few", "all")
+# 3.7, 3.9 and 3.13 have the layouts of their predecessor, but for free-threaded 3.13.
+MINORS = ("3.6", "3.8", "3.10", "3.11", "3.12", "3.14", "3.15")
+
+
+def size():
+    """What TACHBPF_INTERPRETERS asks for."""
+    asked = os.environ.get("TACHBPF_INTERPRETERS") or "few"
+    if asked not in SIZES:
+        raise SystemExit(f"TACHBPF_INTERPRETERS is one of {', '.join(SIZES)}, not {asked}")
+    return asked
+
+
+def smaller(a, b):
+    return min(a, b, key=SIZES.index)
+
+
+def version(name):
+    return [int(n) for n in re.search(r"\d+(\.\d+)+", name)[0].split(".")]
+
+
+def plain(names, minor):
+    """The release build of a minor version: this system's, else Debian's, else pyenv's newest."""
+    found = [n for n in names if re.fullmatch(r"(?!ft-|musl-)[a-z]+-%s(\.\d+)?" % re.escape(minor), n)]
+    order = {"system": 0, "pyenv": 2}
+    found.sort(key=lambda n: (order.get(n.split("-")[0], 1), [-v for v in version(n)], n))
+    return found[:1]
+
+
+def oldest(names, prefix):
+    return sorted((n for n in names if n.startswith(prefix)), key=version)[:1]
+
+
+def of(names, how_many):
+    """The names that a set of this size has."""
+    if how_many == "all":
+        return set(names)
+    releases = [name for minor in MINORS for name in plain(names, minor)]
+    if how_many == "few":
+        return {*releases, *oldest(names, "ft-"), *oldest(names, "musl-")}
+    if how_many == "two":
+        return {*releases[:1], *releases[-1:]}
+    return set(([n for n in releases if n.startswith("system-")] or releases[-1:])[:1])

@@ -1,0 +1,46 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Runs a directory of pytest tests: pytests.py TIER DIRECTORY [pytest's options].
+
+Twice: tests that can run side by side, with pytest-xdist; then those that are marked `alone`, one
+after the other. In the environment: SELECT (which tests: truth or first), JOBS (workers), PHASE
+(only `beside` or `alone`, when tests/check.py runs other tiers at the same time).
+"""
+import os
+import subprocess
+import sys
+
+NO_TESTS = 5            # pytest's exit status when nothing was selected
+PYTEST = ["/usr/bin/python3", "-m", "pytest", "-p", "no:cacheprovider"]
+
+
+def workers():
+    """Tests wait more than they compute."""
+    return os.environ.get("JOBS") or str(len(os.sched_getaffinity(0)) + 1)
+
+
+def phases():
+    """(-m expression, options) of each call of pytest."""
+    if os.environ.get("SELECT") == "truth":         # measures: never side by side
+        return {"alone": ("truth", [])}
+    beside = [] if workers() == "0" else ["-n", workers(), "--dist", "loadgroup"]
+    both = {"beside": ("not truth and not alone", beside), "alone": ("not truth and alone", [])}
+    phase = os.environ.get("PHASE")
+    return {phase: both[phase]} if phase else both
+
+
+def main():
+    tier, directory, *options = sys.argv[1:]
+    env = dict(os.environ, PYTHONDONTWRITEBYTECODE="1")
+    env.setdefault("TACHBPF_TIER", tier)
+    ended = [subprocess.run([*PYTEST, directory, "-m", expression, *more, *options],
+                            env=env).returncode
+             for expression, more in phases().values()]
+    if set(ended) == {NO_TESTS} and "PHASE" not in os.environ:
+        print(f"{tier}: no test was selected", file=sys.stderr)
+        return NO_TESTS
+    return max([status for status in ended if status != NO_TESTS], default=0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
