@@ -62,6 +62,15 @@ def cpu_s(pid):
     return total / 1e9
 
 
+def use_cpu(pid, seconds, patience=600):
+    """Wait until a process has had so much more CPU time, by the scheduler's count: how long
+    that takes on a busy machine is no verdict, and patience is only for one that hangs."""
+    enough, end = cpu_s(pid) + seconds, time.monotonic() + patience
+    while cpu_s(pid) < enough:
+        assert time.monotonic() < end, f"process {pid} gets no CPU"
+        time.sleep(0.01)
+
+
 class Target:
     """A behaviour of targets/ running under one interpreter; use as a context manager."""
 
