@@ -18,6 +18,8 @@ import subprocess
 import time
 from pathlib import Path
 
+import noise
+
 HERE = Path(__file__).resolve().parent
 REPO = HERE.parent.parent
 TARGETS = HERE / "targets"
@@ -316,9 +318,9 @@ def lost_once_known(summary):
 def lost_of_short_lives(summary):
     """Those, but for ticks in the copying of a page at its first write after a fork, when
     nobody can read it: of processes of 8 ms that were forked 0.03 % on average, 0.13 % at
-    worst."""
+    worst; chance makes more of few samples."""
     losses = lost_once_known(summary)
-    if losses.get("thread_state_unreadable", 0) <= max(4, summary["samples"] / 300):
+    if losses.get("thread_state_unreadable", 0) <= noise.few_bound(summary["samples"], 0.0013):
         losses.pop("thread_state_unreadable", None)
     return losses
 

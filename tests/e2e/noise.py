@@ -124,6 +124,12 @@ def count_bound(cpu_s, rate, missed=0, slices=None, risk=RISK):
                  mean + min(rate_error, FASTEST * mean) + rounding)
 
 
+def least(cpu_s, rate, missed=0, slices=None):
+    """So many samples there must be; one at the least where none would be a miracle."""
+    surely = cpu_s * rate - missed >= LOCKSTEP * math.log(1 / RISK)
+    return max(count_bound(cpu_s, rate, missed, slices).low, 1 if surely else 0)
+
+
 def cpu_for(samples, rate, risk=RISK):
     """The CPU time after which there are at least so many samples."""
     seconds = samples / rate

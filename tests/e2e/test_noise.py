@@ -170,6 +170,12 @@ def test_a_count_that_is_wrong_is_found():
     assert 0.5 * RATE not in noise.count_bound(1, RATE, slices=100)
 
 
+def test_one_sample_at_the_least():
+    assert noise.least(0.08, RATE) == 1 and noise.least(0.02, RATE) == 0
+    assert noise.least(0.08, RATE, missed=60) == 0
+    assert noise.least(10, RATE) == noise.count_bound(10, RATE).low
+
+
 def test_seconds_that_give_samples():
     seconds = noise.cpu_for(300, RATE)
     assert noise.count_bound(seconds, RATE).low >= 300
