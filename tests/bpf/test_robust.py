@@ -96,7 +96,9 @@ def test_a_stopped_profiler_loses_no_processes(scratch, python):
     accounting.check(summary)
 
 
-def test_throttled_ticks_are_announced(scratch, python):
+# A gap shows between two ticks in one turn of a thread, so only on a CPU that it has to itself.
+@pytest.mark.parametrize("counted", [False, pytest.param(True, marks=pytest.mark.truth)])
+def test_throttled_ticks_are_announced(scratch, python, counted):
     """What perf throttles nobody can count on a busy CPU; but it can be known before."""
     with Target(python, scratch, "shares=600", cpu=0) as target:
         target.go()
@@ -106,6 +108,8 @@ def test_throttled_ticks_are_announced(scratch, python):
     assert "kernel.perf_event_max_sample_rate" in finished.stderr
     ticks = finished.summary["ticks"]
     accounting.check(finished.summary)
+    if not counted:
+        return
     if ticks["delivered"] > 0.8 * 9999 * finished.summary["duration_s"]:
         pytest.skip("this kernel does not throttle its CPU clock")
     assert ticks["delivered"] > 0 and ticks["missed"] > 0
