@@ -22,6 +22,7 @@ sys.dont_write_bytecode = True
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "e2e"))
 
+import accounting  # noqa: E402
 import interpreters  # noqa: E402
 from harness import Recording, kill, online_cpus, succeeded  # noqa: E402
 
@@ -156,16 +157,10 @@ def rss_growth(rss, rows_kib):
 
 def problems(result):
     s, found = result["summary"], []
-    ticks = s["ticks"]
-    ends = sum(v for k, v in ticks.items()
-               if k not in ("delivered", "expected", "missed", "source", "received", "cpus"))
-    if abs(ends - ticks["delivered"]) > online_cpus():
-        found.append(f"{ticks['delivered']} ticks, {ends} ends")
-    if ticks["samples"] != ticks["received"]:
-        found.append(f"{ticks['samples']} samples sent, {ticks['received']} received")
-    told = s["samples"] + s["lost"]["orphans"] + s["lost"]["write"]
-    if told != ticks["received"]:
-        found.append(f"{ticks['received']} samples received, {told} written or counted as lost")
+    try:
+        accounting.check(s)
+    except AssertionError as error:
+        found.append(f"not accounted for: {error}")
     if result["warnings"]:
         found.append("the kernel warned: " + result["warnings"][0])
     # a row of a process with its names takes about a KiB

@@ -8,30 +8,38 @@ from pathlib import Path
 
 import pytest
 
-from harness import Recording, Target, kill, online_cpus, succeeded, tachbpf
+import accounting
+import noise
+from harness import (Recording, Target, cpu_s, kill, online_cpus, succeeded, tachbpf)
+
+RATE = 999
+GONE_S = 120            # a safety net: the kernel frees programs when it gets to it
+
 
 @pytest.fixture(scope="module")
 def loaded(scratch, python):
     """Two seconds at 999 Hz of one chosen Python, an unchosen one and a shell that burns."""
+    stolen = noise.stolen_s()
     burner = subprocess.Popen(["sh", "-c", "while :; do :; done"], start_new_session=True)
     try:
         with Target(python, scratch, "shares=600", cpu=0) as chosen, \
                 Target(python, scratch, "shares=600") as other:
             chosen.go()
             other.go()
-            with Recording(["-p", chosen.pid, "-r", "999", "-d", "2", "-o",
+            with Recording(["-p", chosen.pid, "-r", RATE, "-d", "2", "-o",
                             scratch / "counters.tach", "--json"]) as recording:
                 summary = succeeded(recording.wait()).summary
-        yield summary
+        yield dict(summary, stolen=noise.stolen_s() - stolen)
     finally:
         kill(burner)
 
 
 def test_a_busy_cpu_gets_every_tick(loaded):
-    # the chosen target is pinned to CPU 0 and never idle
+    # the chosen target is pinned to CPU 0 and never idle: that CPU's clock is never cut into slices
     cpu, = [c for c in loaded["ticks"]["cpus"] if c["cpu"] == 0]
-    # a host may take a virtual CPU away for a moment: those ticks are missed, and said to be
-    assert cpu["expected"] == pytest.approx(999 * loaded["duration_s"], rel=0.03)
+    # what the host takes between two threads no tick tells of: steal does
+    bound = noise.count_bound(loaded["duration_s"], RATE, RATE * loaded["stolen"], slices=0)
+    assert cpu["expected"] in bound, (cpu, str(bound))
     assert cpu["expected"] == cpu["delivered"] + cpu["missed"]
 
 
@@ -44,49 +52,58 @@ def test_every_cpu_is_sampled(loaded):
 
 
 def test_every_tick_ends_in_exactly_one_way(loaded):
-    ticks = loaded["ticks"]
-    ends = {k: v for k, v in ticks.items()
-            if k not in ("delivered", "expected", "missed", "source", "received", "cpus")}
-    assert sum(ends.values()) == pytest.approx(ticks["delivered"], abs=online_cpus()), ends
+    accounting.check(loaded)
 
 
 def test_ticks_in_processes_not_asked_for_are_counted(loaded):
-    # the shell and the other Python, a CPU's worth together at the least
-    assert loaded["ticks"]["unselected"] >= 999
+    # the chosen one has CPU 0: on the others each tick is somebody else's, in one of these ways
+    ticks = loaded["ticks"]
+    elsewhere = sum(c["delivered"] for c in ticks["cpus"] if c["cpu"])
+    assert elsewhere > 0 and ticks["unselected"] > 0
+    assert ticks["unselected"] + ticks["kernel_thread"] + ticks["idle"] >= elsewhere
+    assert ticks["samples"] <= ticks["delivered"] - elsewhere
 
 
 def test_the_samples_are_those_that_reached_the_file(loaded):
     assert loaded["ticks"]["samples"] == loaded["samples"]
 
 
-def test_an_idle_machine_misses_no_ticks(scratch, python):
+def test_a_target_that_waits_misses_no_ticks(scratch, python):
     with Target(python, scratch, "shares=600") as target:
         summary = succeeded(tachbpf("-p", target.pid, "-d", "2", "-o", scratch / "idle.tach",
                                     "--json")).summary
+    # gaps are seen between two samples of one thread: without samples there are none
     assert summary["samples"] == 0
-    assert summary["ticks"]["missed"] <= 0.02 * 999 * 2 * online_cpus()
+    assert summary["ticks"]["missed"] == 0
 
 
 def test_threads_without_python_are_counted_not_sampled(scratch, python):
+    stolen = noise.stolen_s()
     with Target(python, scratch, "native=3") as target:
-        with Recording(["-p", target.pid, "-r", "999", "-o", scratch / "native.tach",
+        with Recording(["-p", target.pid, "-r", RATE, "-o", scratch / "native.tach",
                         "--json"]) as recording:
             recording.wait_recording()
             target.go()
             truth = target.wait_done()
             target.leave()
             summary = succeeded(recording.wait()).summary
-    expected = truth["phases"]["native"]["cpu_s"] * 999
-    assert summary["ticks"]["native_thread"] == pytest.approx(expected, rel=0.05, abs=20)
+    accounting.check(summary)
+    # the threads' CPU time by the scheduler's count; the main one has no tick here that is native
+    bound = noise.count_bound(truth["phases"]["native"]["cpu_s"], RATE,
+                              noise.missed(summary, noise.stolen_s() - stolen))
+    assert summary["ticks"]["native_thread"] in bound, str(bound)
 
 
 def test_a_tiny_rate_still_counts_each_tick(scratch, python):
     with Target(python, scratch, "shares=600", cpu=0) as target:
         target.go()
-        summary = succeeded(tachbpf("-p", target.pid, "-r", "10", "-d", "2", "-o",
+        summary = succeeded(tachbpf("-p", target.pid, "-r", "10", "-d", "5", "-o",
                                     scratch / "slow.tach", "--json")).summary
+    accounting.check(summary)
     cpu, = [c for c in summary["ticks"]["cpus"] if c["cpu"] == 0]
-    assert 19 <= cpu["delivered"] <= 21
+    # fifty ticks: chance may do much, but a clock of another rate does more
+    assert cpu["delivered"] in noise.count_bound(summary["duration_s"], 10, slices=0)
+    assert cpu["delivered"] > 0
 
 
 def test_one_cpu_only_on_request(scratch, python):
@@ -94,12 +111,19 @@ def test_one_cpu_only_on_request(scratch, python):
         pytest.skip("one CPU only")
     with Target(python, scratch, "shares=600", cpu=1) as target:
         target.go()
-        here = tachbpf("-p", target.pid, "-C", "1", "-d", "1", "-r", "999", "-o",
+        stolen, before = noise.stolen_s(), cpu_s(target.pid)
+        here = tachbpf("-p", target.pid, "-C", "1", "-d", "1", "-r", RATE, "-o",
                        scratch / "here.tach", "--json")
-        there = tachbpf("-p", target.pid, "-C", "0", "-d", "1", "-r", "999", "-o",
+        most = cpu_s(target.pid) - before
+        stolen = noise.stolen_s() - stolen
+        there = tachbpf("-p", target.pid, "-C", "0", "-d", "1", "-r", RATE, "-o",
                         scratch / "there.tach", "--json")
-    assert succeeded(here).summary["ticks"]["delivered"] == pytest.approx(999, rel=0.03)
-    assert here.summary["samples"] >= 300
+    # that CPU is never idle: the target is pinned to it
+    summary = succeeded(here).summary
+    assert [c["cpu"] for c in summary["ticks"]["cpus"]] == [1]
+    bound = noise.count_bound(summary["duration_s"], RATE, RATE * stolen, slices=0)
+    assert summary["ticks"]["expected"] in bound, str(bound)
+    assert 0 < summary["samples"] <= noise.count_bound(most, RATE).high
     assert succeeded(there).summary["samples"] == 0
 
 
@@ -124,6 +148,6 @@ def test_a_killed_profiler_leaves_nothing_in_the_kernel(scratch, python):
             assert ours and ours <= programs()
             recording.process.kill()
             recording.wait()
-    end = time.monotonic() + 10         # the kernel frees programs a little later
+    end = time.monotonic() + GONE_S
     while ours & programs():
         assert time.monotonic() < end, "programs stay loaded"

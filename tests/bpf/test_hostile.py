@@ -5,8 +5,10 @@ import time
 
 import pytest
 
+import accounting
 import hostile
-from harness import (Recording, Target, binary, cpu_s, files, online_cpus, succeeded, tachbpf)
+import noise
+from harness import (Recording, Target, binary, files, lost_once_known, succeeded, tachbpf)
 
 RATE = 499
 FIRST = 4               # samples in which names may be missing still
@@ -28,9 +30,8 @@ def verify(path):
 class Ordeal:
     """One recording of all traps of one disguise, with an honest Python among them."""
 
-    def __init__(self, summary, pids, honest, honest_cpu_s, stop_s):
-        self.summary, self.pids, self.honest = summary, pids, honest
-        self.honest_cpu_s, self.stop_s = honest_cpu_s, stop_s
+    def __init__(self, summary, pids, honest, stop_s):
+        self.summary, self.pids, self.honest, self.stop_s = summary, pids, honest, stop_s
         self.rows = {r["pid"]: r for r in summary["processes"]}
         self.files = {f["pid"]: f["path"] for f in files(summary)}
 
@@ -56,35 +57,43 @@ def ordeal(request, ordeals, programs, scratch, python):
             pids = {n: t.pid for n, t in traps.items()}
             argv = ["-p", ",".join(map(str, [honest.pid, *pids.values()])), "-r", RATE, "-o",
                     scratch / f"hostile-{name}", "--self-time", "--json"]
+            stolen, outside = noise.stolen_s(), noise.account(honest.pid)
             with Recording(argv) as recording:
                 recording.wait_recording()
-                before = cpu_s(honest.pid)
+                inside = noise.account(honest.pid)
                 time.sleep(SECONDS)     # the traps are sampled
-                used = cpu_s(honest.pid) - before
+                used = noise.account(honest.pid) - inside
                 start = time.monotonic()
                 summary = succeeded(recording.stop()).summary
-                ordeals[name] = Ordeal(summary, pids, honest.pid, used, time.monotonic() - start)
+                found = Ordeal(summary, pids, honest.pid, time.monotonic() - start)
+                found.least, found.most = used, noise.account(honest.pid) - outside
+                found.stolen = noise.stolen_s() - stolen
+                ordeals[name] = found
     return ordeals[name]
 
 
+@pytest.mark.truth
 def test_it_ends_soon_after_ctrl_c(ordeal):
     assert ordeal.stop_s < 5
 
 
 def test_every_tick_ends_in_exactly_one_way(ordeal):
-    ticks = ordeal.summary["ticks"]
-    ends = {k: v for k, v in ticks.items()
-            if k not in ("delivered", "expected", "missed", "source", "received", "cpus")}
-    assert sum(ends.values()) == pytest.approx(ticks["delivered"], abs=online_cpus()), ends
-    assert ticks["samples"] == ticks["received"]
-    assert ticks["received"] == ordeal.summary["samples"] + ordeal.summary["lost"]["orphans"] \
-        + ordeal.summary["lost"]["write"]
+    accounting.check(ordeal.summary)
 
 
 def test_the_honest_process_loses_nothing(ordeal):
     row = ordeal.rows[ordeal.honest]
-    assert row["samples"] == pytest.approx(ordeal.honest_cpu_s * RATE, rel=0.1, abs=15)
-    assert not row["unreadable"] and not any(row["lost"].values())
+    lost = ordeal.summary["lost_total"]         # of them all: some may have been its own
+    low = noise.count_bound(ordeal.least.cpu_s, RATE, lost + noise.missed(
+        ordeal.summary, ordeal.stolen), slices=ordeal.least.slices).low
+    high = noise.count_bound(ordeal.most.cpu_s, RATE, slices=ordeal.most.slices).high
+    assert max(1, low) <= row["samples"] <= high, (low, high, row)
+    assert not row["unreadable"] and not lost_once_known(row)
+
+
+@pytest.mark.truth
+def test_the_profiler_keeps_up_with_the_traps(ordeal):
+    row = ordeal.rows[ordeal.honest]
     # the traps keep the profiler busy: a name may be read a sample late
     assert row["unresolved"] <= 0.1 * row["samples"]
     assert ordeal.summary["lost"]["ring_full"] == 0
@@ -123,6 +132,7 @@ def test_escape_sequences_stay_in_the_file(ordeal):
     done.stdout.decode()
 
 
+@pytest.mark.truth
 def test_no_sample_takes_long(ordeal):
     # the aim is 100 us, which make bench-hostile judges: here others use the machine, too
     assert ordeal.summary["sample_time"]["p999_ns"] < 1_000_000

@@ -11,8 +11,10 @@ from pathlib import Path
 
 import pytest
 
+import accounting
 import hostile
-from harness import Recording, Target, binary, files, online_cpus, succeeded, tachbpf
+import noise
+from harness import Recording, Target, binary, files, succeeded, tachbpf, use_cpu
 
 DENY = [sys.executable, str(Path(__file__).resolve().parent / "deny.py")]
 SYSCTL = Path("/proc/sys/kernel")
@@ -32,12 +34,7 @@ def sysctl(name, value):
         knob.write_text(before)
 
 
-def assert_accounted(summary):
-    ticks = summary["ticks"]
-    ends = sum(v for k, v in ticks.items()
-               if k not in ("delivered", "expected", "missed", "source", "received", "cpus"))
-    assert ends == pytest.approx(ticks["delivered"], abs=online_cpus())
-    assert ticks["samples"] == ticks["received"]
+GONE_S = 120            # a safety net
 
 
 @pytest.fixture(scope="module")
@@ -46,6 +43,7 @@ def deep(root, tmp_path_factory):
 
 
 def test_two_at_once(scratch, python):
+    stolen = noise.stolen_s()
     with Target(python, scratch, "shares=600", cpu=0) as target:
         target.go()
         with Recording(["-p", target.pid, "-C", 0, "-o", scratch / "one.tach", "--json"]) as one, \
@@ -53,12 +51,15 @@ def test_two_at_once(scratch, python):
                            "--json"]) as two:
             one.wait_recording(1)
             two.wait_recording(1)
-            select.select([], [], [], 1.5)
+            use_cpu(target.pid, 0.7)
             first, second = succeeded(one.stop()).summary, succeeded(two.stop()).summary
     for summary, rate in ((first, 999), (second, 499)):
-        assert_accounted(summary)
+        accounting.check(summary)
         assert summary["lost_total"] == 0
-        assert summary["ticks"]["expected"] == pytest.approx(rate * summary["duration_s"], rel=0.05)
+        # CPU 0 is never idle: the target is pinned to it
+        bound = noise.count_bound(summary["duration_s"], rate,
+                                  rate * (noise.stolen_s() - stolen), slices=0)
+        assert summary["ticks"]["expected"] in bound, (summary["ticks"], str(bound))
         assert summary["samples"] > 0
 
 
@@ -69,26 +70,18 @@ def test_a_full_ring_buffer_is_counted_and_passes(scratch, deep):
                         "--json"]) as recording:
             recording.wait_recording(1)
             recording.process.send_signal(signal.SIGSTOP)
-            # 4 KiB a sample: megabytes are full within a second, however busy the CPU is
-            select.select([], [], [], 4)
+            # 4 KiB a sample, 10,000 a second of CPU time: more than the buffer holds
+            use_cpu(target.pid, 2)
             recording.process.send_signal(signal.SIGCONT)
-            before = time.monotonic()
-            select.select([], [], [], 1.5)
-            resumed = time.monotonic() - before
+            use_cpu(target.pid, 0.5)
             summary = succeeded(recording.stop()).summary
-    assert_accounted(summary)
+    accounting.check(summary)
     assert summary["lost"]["ring_full"] > 0
-    # Of what came after it not much is lost: the file has samples of its last second.
     row, = summary["processes"]
     assert row["samples"] == summary["ticks"]["samples"]
-    assert row["samples"] + summary["lost"]["ring_full"] == \
-        pytest.approx(summary["ticks"]["delivered"] - summary["ticks"]["unselected"]
-                      - summary["ticks"]["kernel_thread"] - summary["ticks"]["idle"]
-                      - summary["ticks"]["unknown"], abs=2)
     done = subprocess.run([binary(), "info", "--verify", scratch / "full.tach"],
                           capture_output=True, text=True, timeout=60)
     assert done.returncode == 0 and "sound" in done.stdout
-    assert resumed < 5
 
 
 def test_a_stopped_profiler_loses_no_processes(scratch, python):
@@ -100,11 +93,13 @@ def test_a_stopped_profiler_loses_no_processes(scratch, python):
             subprocess.run(python.command("-c", "sum(range(10 ** 5))"), check=True, timeout=60)
         recording.process.send_signal(signal.SIGCONT)
         summary = succeeded(recording.stop()).summary
-    assert_accounted(summary)
+    accounting.check(summary)
 
 
+# A gap shows between two ticks in one turn of a thread, so only on a CPU that it has to itself.
+@pytest.mark.parametrize("counted", [False, pytest.param(True, marks=pytest.mark.truth)])
 @pytest.mark.alone
-def test_throttled_ticks_are_announced(scratch, python):
+def test_throttled_ticks_are_announced(scratch, python, counted):
     """What perf throttles nobody can count on a busy CPU; but it can be known before."""
     with Target(python, scratch, "shares=600", cpu=0) as target:
         target.go()
@@ -113,7 +108,9 @@ def test_throttled_ticks_are_announced(scratch, python):
                                          scratch / "throttled.tach", "--json"))
     assert "kernel.perf_event_max_sample_rate" in finished.stderr
     ticks = finished.summary["ticks"]
-    assert_accounted(finished.summary)
+    accounting.check(finished.summary)
+    if not counted:
+        return
     if ticks["delivered"] > 0.8 * 9999 * finished.summary["duration_s"]:
         pytest.skip("this kernel does not throttle its CPU clock")
     assert ticks["delivered"] > 0 and ticks["missed"] > 0
@@ -126,7 +123,7 @@ def test_with_the_kernels_own_statistics_on(scratch, python):
         with sysctl("bpf_stats_enabled", 1):
             summary = succeeded(tachbpf("-p", target.pid, "-C", 0, "-d", "1", "-o",
                                         scratch / "stats.tach", "--json")).summary
-    assert_accounted(summary)
+    accounting.check(summary)
     assert summary["samples"] > 0 and summary["lost_total"] == 0
 
 
@@ -176,7 +173,7 @@ def test_the_helper_that_reads_ends_with_a_killed_profiler(scratch, deep):
         with Recording(["-p", target.pid, "-o", scratch / "helper.tach"]) as recording:
             recording.wait_recording()
             children = Path(f"/proc/{recording.process.pid}/task/{recording.process.pid}/children")
-            end = time.monotonic() + 10
+            end = time.monotonic() + GONE_S
             while not (pids := children.read_text().split()):
                 assert time.monotonic() < end, "no helper"
                 time.sleep(0.01)
@@ -185,7 +182,7 @@ def test_the_helper_that_reads_ends_with_a_killed_profiler(scratch, deep):
                     assert "anon_inode" not in os.readlink(fd)
             recording.process.kill()
             recording.wait()
-    end = time.monotonic() + 10
+    end = time.monotonic() + GONE_S
     while any(Path(f"/proc/{p}").exists() and
               Path(f"/proc/{p}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z" for p in pids):
         assert time.monotonic() < end, "the helper stays"

@@ -5,7 +5,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "bench"))
 
+import pytest  # noqa: E402
+
 import soak  # noqa: E402
+
+pytestmark = pytest.mark.truth      # churn at load: memory, and tables that empty in time
 
 SECONDS = 20
 

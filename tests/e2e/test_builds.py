@@ -17,6 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 import embedders
+import noise
 from e2e_fixtures import BY_NAME, each_worker, need
 from embedders import Embedder, Ran, burn_in, link_shared
 from harness import Recording, files, kill, names, succeeded, tachbpf
@@ -50,18 +51,25 @@ def build(how, kit, out, *flags):
     return out
 
 
+# Whether it is found so soon is the second tier's: what is judged here is its stack.
+WITHIN_S = pytest.mark.parametrize("within_s", [None, pytest.param(0.1, marks=pytest.mark.truth)])
+
+
 def stacks_are_right(samples, least=0.98):
-    """Of samples of burn.py."""
-    assert len(samples) >= 30, f"only {len(samples)} samples"
-    right = sum(names(s) == STACK or names(s)[:2] == STACK[1:] for s in samples)
-    assert right >= least * len(samples), [names(s) for s in samples if names(s) != STACK][:5]
+    """Of samples of burn.py: some are of what is around it."""
+    assert samples, "not one sample"
+    wrong = [names(s) for s in samples if names(s) != STACK and names(s)[:2] != STACK[1:]]
+    assert len(wrong) <= noise.few_bound(len(samples), 1 - least), wrong[:5]
 
 
 def all_there(samples, run, finished):
-    """As many samples as the run had CPU time but for ticks that the machine left out; 5 % are
-    the clock's."""
-    expected = run.cpu_s * RATE - finished.summary["ticks"]["missed"]
-    assert len(samples) >= 0.95 * expected - 3, (len(samples), expected)
+    """As many samples as the run had CPU time but for ticks that the machine left out."""
+    away = noise.missed(finished.summary) + finished.summary["lost_total"]
+    assert len(samples) >= noise.least(run.cpu_s, RATE, away), (len(samples), run.cpu_s, away)
+
+
+def found_soon(profile, run, within_s):
+    assert within_s is None or found_after_s(profile, run) <= within_s
 
 
 def found_after_s(profile, run):
@@ -125,18 +133,20 @@ def late_steps(kit, scratch, how="local"):
     return ["spin=1500", f"{how}={kit.shared}", "init=0", f"run=0:{burn_in(scratch)}"]
 
 
-def test_a_program_that_loads_libpython_late(kit, scratch, out, oracle):
+@WITHIN_S
+def test_a_program_that_loads_libpython_late(kit, within_s, scratch, out, oracle):
     """-a finds it at its default rate within 100 ms of CPU."""
     with Embedder(kit, late_embedder(kit, scratch), "wait", *late_steps(kit, scratch),
                   "pause") as program:
         finished, (run,) = record_runs(program, ["-a"], out / "a", rate=99)
     profile = profiles_of(finished, oracle)[program.pid]
     stacks_are_right(during(profile, run))
-    assert found_after_s(profile, run) <= 0.1
+    found_soon(profile, run, within_s)
 
 
+@WITHIN_S
 @pytest.mark.parametrize("how", ["local", "global"])
-def test_a_started_program_that_loads_libpython_late(kits, how, python, scratch, out, oracle):
+def test_a_started_program_that_loads_libpython_late(kits, how, within_s, python, scratch, out, oracle):
     kit = kit_of(kits, python)
     argv = kit.command(late_embedder(kit, scratch), *late_steps(kit, scratch, how))
     finished = succeeded(tachbpf("-r", 99, "-o", out / "dir", "--", *argv, env=kit.env))
@@ -145,7 +155,7 @@ def test_a_started_program_that_loads_libpython_late(kits, how, python, scratch,
     (path,) = (out / "dir").glob("*.tach")
     profile = oracle.load(path)[0]
     stacks_are_right(during(profile, run))
-    assert found_after_s(profile, run) <= 0.1
+    found_soon(profile, run, within_s)
 
 
 def test_a_process_that_is_not_python_yet_is_no_target(kits, python, scratch, out):
@@ -230,7 +240,9 @@ def two_kits(kits):
 
 @pytest.mark.parametrize("used", [0, 1])
 @pytest.mark.parametrize("late", [False, True])
-def test_of_two_libpythons_the_one_that_is_initialised(two_kits, used, late, scratch, out, oracle):
+@WITHIN_S
+def test_of_two_libpythons_the_one_that_is_initialised(two_kits, used, late, within_s, scratch,
+                                                       out, oracle):
     """late: they are mapped while it is being profiled, and initialised a second later."""
     exe = build(lambda _, path: embedders.cc(path), two_kits[used], out / "two")
     load = [f"local={k.shared}" for k in two_kits]
@@ -241,7 +253,7 @@ def test_of_two_libpythons_the_one_that_is_initialised(two_kits, used, late, scr
     profile = profiles_of(finished, oracle)[program.pid]
     assert list(profile.info["python_version"]) == list(two_kits[used].interpreter.version)
     stacks_are_right(during(profile, ran))
-    assert found_after_s(profile, ran) <= 0.2
+    found_soon(profile, ran, within_s and 2 * within_s)
     assert not [r for r in finished.summary["refused"] if r["pid"] == program.pid]
 
 
@@ -330,8 +342,8 @@ def test_command_lines_zipapps_and_frozen_modules(interpreter, how, scratch, out
     samples = [s for s in oracle.load(out / "p.tach")[0].samples if s.frames]
     stack = [(file, "app_leaf"), ("<frozen importlib._bootstrap>", "_call_with_frames_removed"),
              (file, "main")]
-    assert len(samples) >= 300
-    assert sum(names(s)[:3] == stack for s in samples) >= 0.95 * len(samples)
+    assert len(samples) >= noise.least(0.5, RATE)
+    assert sum(names(s)[:3] == stack for s in samples) >= noise.most_bound(len(samples), 0.95)
 
 
 # ---- programs of the real world ----
@@ -368,9 +380,9 @@ def test_gdb(out, oracle):
         finally:
             kill(process)
     samples = [s for s in oracle.load(out / "p.tach")[0].samples if s.frames]
-    assert len(samples) >= 0.9 * RATE
+    assert len(samples) >= noise.least(1.0, RATE)
     want = [(str(out / "script.py"), "gdb_leaf"), (str(out / "script.py"), "<module>")]
-    assert sum(names(s)[:2] == want for s in samples) >= 0.97 * len(samples)
+    assert sum(names(s)[:2] == want for s in samples) >= noise.most_bound(len(samples), 0.97)
 
 
 WSGI = """
@@ -406,7 +418,8 @@ def test_uwsgi(scratch, out, oracle):
         finished = recording.wait()
     samples = [s for p in profiles_of(finished, oracle).values() for s in p.samples]
     mine = [s for s in samples if s.frames and s.frames[0].func == "wsgi_leaf"]
-    assert len(mine) >= 0.9 * 8 * 0.4 * RATE
+    away = noise.missed(finished.summary) + finished.summary["lost_total"]
+    assert len(mine) >= noise.least(8 * 0.4, RATE, away)
     wrong = [s for s in mine if names(s) != [(str(out / "wsgi.py"), "wsgi_leaf"),
                                              (str(out / "wsgi.py"), "application")]]
     assert len(wrong) <= 0.01 * len(mine), names(wrong[0])
@@ -414,7 +427,7 @@ def test_uwsgi(scratch, out, oracle):
 
 def fetch(port):
     """One request, once the server is up."""
-    end = time.monotonic() + 30
+    end = time.monotonic() + 300
     while True:
         try:
             with urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=60) as answer:

@@ -15,6 +15,8 @@ import pytest
 from e2e_fixtures import FOUND
 from harness import (Recording, files, lost_once_known, map_entries, succeeded, tach_files, tachbpf)
 
+pytestmark = pytest.mark.truth      # memory, tables and names under load: what keeps up, and when
+
 RATE = 999
 TORTURE_RATE, TORTURE_SECONDS = 2999, 30
 # TACHBPF_CHURN=10000: the long version

@@ -436,18 +436,19 @@ def large(tmp_path_factory):
     return path
 
 
-def test_usable_with_100000_stacks(show, large):
+@pytest.mark.parametrize("in_time", [False, pytest.param(True, marks=pytest.mark.truth)])
+def test_usable_with_100000_stacks(show, large, in_time):
     page = show(large)
     ready = page.run("report.ready")
     print(f"first picture after {ready:.0f} ms, {page.file.stat().st_size} bytes")
     assert total(page) == 120000
-    assert ready < 1000 * float(os.environ.get("TACHBPF_SLOWNESS", 3))
+    assert not in_time or ready < 1000 * float(os.environ.get("TACHBPF_SLOWNESS", 3))
     picture(page, "large")
     for action in ("report.graph.inverted = true, report.graph.review()",
                    "report.graph.byFunction = false, report.graph.reweigh()"):
         took = page.run(f"(() => {{ const t = performance.now(); {action}; return performance.now() - t; }})()")
         print(f"{action}: {took:.0f} ms")
-        assert took < 3000
+        assert not in_time or took < 3000
     assert total(page) == 120000
     picture(page, "large-bottom-up")
     # What is too narrow to draw can be reached: the box that stands for it opens.

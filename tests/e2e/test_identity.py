@@ -6,6 +6,7 @@ import subprocess
 
 import pytest
 
+import noise
 from e2e_fixtures import FOUND, absent, need
 from harness import Recording, files, kill, lost_of_short_lives, owners, succeeded, tachbpf
 
@@ -50,16 +51,17 @@ def burns(sample):
 def check(summary, oracle, said):
     """Every part's samples are there, under its process' id, and no other's are.
 
-    Of 80 ticks chance takes some where a busy machine cuts a part into many slices; how
-    many are there is test_short_lived.py's business.
+    Of 80 ticks chance takes some where a busy machine cuts a part into many slices, but never
+    all; how many are there is test_short_lived.py's business.
     """
+    away = noise.missed(summary) + summary["lost_total"]
     seen = collections.Counter()
     for pid, sample in owners(summary, oracle):
         for role in burns(sample):
             seen[pid, role] += 1
     assert not set(seen) - set(said), "a role that this process did not have"
     for part, cpu_s in said.items():
-        assert seen[part] >= 0.85 * cpu_s * RATE - summary["ticks"]["missed"] - 1, (part, seen)
+        assert seen[part] >= noise.least(cpu_s, RATE, away), (part, seen, away)
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -82,11 +84,11 @@ def test_one_process_id_is_several_processes(way, scratch, out, oracle, python):
     roles = [set().union(*map(burns, profile.samples))
              for profile in oracle.load(*(p["path"] for p in mine))]
     assert [r for r in roles if r] == [{role} for role in WAYS[way]]
-    assert all(a["end_s"] <= b["begin_s"] + 0.2 for a, b in zip(mine, mine[1:]))
+    assert all(a["begin_s"] <= b["begin_s"] for a, b in zip(mine, mine[1:]))
 
 
 def wait_for_zombie(pid):
-    for _ in range(1000):
+    for _ in range(30000):      # a safety net
         with open(f"/proc/{pid}/status") as status:
             if "State:\tZ" in status.read():
                 return
@@ -145,4 +147,5 @@ def test_a_chain_of_execs(scratch, out, oracle):
     for process, profile in zip(with_files, oracle.load(*(p["path"] for p in with_files))):
         assert ".".join(map(str, profile.info["python_version"])) == process["python"]
         seen = sum(any(f.func == "burn_known" for f in s.frames) for s in profile.samples)
-        assert seen >= 0.9 * 0.060 * RATE - finished.summary["ticks"]["missed"], process
+        away = noise.missed(finished.summary) + finished.summary["lost_total"]
+        assert seen >= noise.least(0.060, RATE, away), process

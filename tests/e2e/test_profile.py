@@ -4,6 +4,7 @@ import collections
 
 import pytest
 
+import noise
 from harness import (GC, HAS_EXCEPTION, HAS_GIL, MAIN_THREAD, MAX_FRAMES, ON_CPU, SYNTHETIC,
                      TRUNCATED, UNKNOWN, UNREADABLE, fraction, leaf_is, names, shares, without_gc)
 
@@ -15,33 +16,57 @@ LEAVES = ("burn_sixty", "burn_thirty", "burn_ten", "north", "south", "east", "we
           "hash_without_gil", "awake", "caller", "called_from_c")
 
 
-def test_shares_are_within_two_points(recorded):
+def undelivered(samples, cpu_s):
+    """Ticks of so much CPU time that did not come, at the most: what the recording says it missed
+    is of all targets together, and of one it cannot be more than it lacks."""
+    return max(0, cpu_s * RATE - len(samples))
+
+
+def test_shares(recorded, matrix):
+    """The time that each function took by the thread's own clock, whatever else the machine did:
+    its turns are irregular and some milliseconds long, so samples of it are independent."""
     profile, truth = recorded
     spent = truth["phases"]["shares"]["spent"]
     samples = profile.phase(truth, "shares")
-    assert len(samples) > 9 * RATE
-    seen = shares(samples)
-    # CPU time in which the machine's clock did not tick may have been anyone's
-    missing = max(0, 1 - len(samples) / (sum(spent.values()) * RATE))
+    counts = collections.Counter(without_gc(s)[0].func for s in samples if without_gc(s))
+    total, seen = sum(spent.values()), sum(counts[name] for name in spent)
+    missed = min(matrix.summary["ticks"]["missed"], undelivered(samples, total))
+    assert seen >= noise.least(total, RATE, missed) > 0
     for name, seconds in spent.items():
-        expected = seconds / sum(spent.values())
-        assert abs(seen[name] - expected) <= 0.02 + missing, (name, seen[name], expected)
+        bound = noise.share_bound(seen, seconds / total, missed)
+        print(f"{name}: {counts[name]} of {seen}, {bound} by the thread's clock")
+        assert counts[name] in bound, (name, counts[name], seen, str(bound))
 
 
-def test_no_sample_is_missing(recorded):
+def test_no_sample_is_missing(recorded, matrix):
     profile, truth = recorded
     start, end = truth["clock"][0][0] // 1000, truth["clock"][-1][0] // 1000
-    expected = truth.cpu_between(start, end) * RATE
-    assert abs(len(profile.between(start, end)) / expected - 1) <= 0.02, expected
+    bound = noise.count_bound(truth.cpu_between(start, end), RATE,
+                              noise.missed(matrix.summary) + matrix.summary["lost_total"])
+    assert len(profile.between(start, end)) in bound, str(bound)
 
 
-def test_samples_follow_the_cpu_time_of_each_thread(recorded):
+def test_samples_follow_the_cpu_time_of_each_thread(recorded, matrix):
     profile, truth = recorded
     samples = profile.phase(truth, "threads")
     by_tid = collections.Counter(s.tid for s in samples)
     for name, worker in truth["phases"]["threads"]["spent"].items():
-        expected = worker["cpu_s"] * RATE
-        assert abs(by_tid[worker["tid"]] - expected) <= 15 + 0.03 * expected, name
+        bound = noise.count_bound(worker["cpu_s"], RATE, noise.missed(matrix.summary))
+        assert by_tid[worker["tid"]] in bound, (name, by_tid[worker["tid"]], str(bound))
+
+
+@pytest.mark.truth
+def test_shares_and_counts_are_within_two_points(recorded):
+    profile, truth = recorded
+    spent = truth["phases"]["shares"]["spent"]
+    samples = profile.phase(truth, "shares")
+    seen, total = shares(samples), sum(spent.values())
+    missing = undelivered(samples, total) / (total * RATE)
+    for name, seconds in spent.items():
+        assert abs(seen[name] - seconds / total) <= 0.02 + missing, (name, seen[name], seconds / total)
+    start, end = truth["clock"][0][0] // 1000, truth["clock"][-1][0] // 1000
+    expected = truth.cpu_between(start, end) * RATE
+    assert abs(len(profile.between(start, end)) / expected - 1) <= 0.02, expected
 
 
 def test_each_thread_has_its_own_stack(recorded):
@@ -80,11 +105,11 @@ def test_entering_the_interpreter_from_c_never_breaks_the_stack(recorded, interp
     samples = profile.phase(truth, "entries")
     broken = [s for s in samples
               if names(s)[-1] != root or any(f.line < 0 for f in without_gc(s))]
-    assert len(samples) > 1000
+    assert len(samples) > 500
     if interpreter.name in MARKED_ON_ENTRY:
         assert all(names(s)[-1] == (SYNTHETIC, UNREADABLE) for s in broken)
-    limit = MARKED_ON_ENTRY.get(interpreter.name, 0.001)
-    assert len(broken) <= limit * len(samples), (len(broken), names(broken[0]))
+    limit = noise.few_bound(len(samples), MARKED_ON_ENTRY.get(interpreter.name, 0.001))
+    assert len(broken) <= limit, (len(broken), len(samples), names(broken[0]))
 
 
 def test_a_stack_too_deep_keeps_the_innermost_and_says_so(recorded):
@@ -207,7 +232,13 @@ def test_garbage_collection_takes_the_share_it_took(recorded, interpreter):
     if collector_is_unknown(interpreter):
         assert share == 0
         return
-    assert abs(share - phase["gc_s"] / phase["cpu_s"]) <= 0.04
+    # gc_s begins and ends in a Python function that the collector calls at its beginning and its
+    # end: what these calls took, measured, may be on either side
+    least, most = ((phase["gc_s"] + sign * phase["calls_s"]) / phase["cpu_s"] for sign in (-1, 1))
+    missed = undelivered(samples, phase["cpu_s"])
+    low = noise.share_bound(len(samples), max(0, least), missed).low
+    high = noise.share_bound(len(samples), min(1, most), missed).high
+    assert low <= share * len(samples) <= high, (share, least, most)
 
 
 def test_a_gc_frame_lies_on_the_frame_that_triggered_it(recorded, interpreter):
@@ -253,10 +284,11 @@ def test_remade_code_that_lives_a_while_has_its_name(recorded):
     long_lived = truth["phases"]["recycled"]["long_lived"]
     assert len(long_lived) >= 8
     named = sum(numbers[int(n)] for n in long_lived)
-    assert named >= 0.9 * RATE * sum(long_lived.values())
+    assert named >= noise.least(sum(long_lived.values()), RATE)
 
 
 def test_unreadable_frames_are_rare(recorded):
     profile, _ = recorded
-    assert fraction(profile.samples,
-                    lambda s: any(f.func == UNREADABLE for f in s.frames)) <= 0.001
+    marked = sum(any(f.func == UNREADABLE for f in s.frames) for s in profile.samples)
+    assert len(profile.samples) >= 10000
+    assert marked <= noise.few_bound(len(profile.samples), 0.001)

@@ -133,4 +133,4 @@ def test_a_profile_without_compression_reads_the_same(scratch, out, python, orac
             summary = succeeded(recording.wait()).summary
     profile, = oracle.load(out / "plain.tach")
     assert profile.info["compression_type"] == 0
-    assert profile.replayed == summary["samples"] > 1000
+    assert profile.replayed == summary["samples"] > 0

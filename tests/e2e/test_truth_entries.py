@@ -8,12 +8,14 @@ import zipfile
 
 import pytest
 
+import noise
 from e2e_fixtures import FOUND
 from harness import SYNTHETIC, TIMEOUT, Recording, files, kill, online_cpus, succeeded
 from stacks import Known, Verdict
 
 RATE = 9999
 MIN_POINTS = 1000
+FEW_POINTS = noise.samples_needed(0.05)     # show what is wrong in one of twenty, for certain
 
 PROGRAM = """
 import sys
@@ -175,8 +177,13 @@ def entered(scratch):
     return truths, paths
 
 
+MANY = pytest.mark.parametrize("points", [FEW_POINTS, pytest.param(MIN_POINTS,
+                                                                   marks=pytest.mark.truth)])
+
+
+@MANY
 @pytest.mark.parametrize("name", ENTRIES)
-def test_the_stack_begins_where_the_program_did(entered, interpreter, oracle, name):
+def test_the_stack_begins_where_the_program_did(entered, interpreter, oracle, name, points):
     truths, paths = entered
     truth = truths[interpreter.name, name]
     profile = oracle.load(paths[truth["pid"]])[0]
@@ -187,13 +194,14 @@ def test_the_stack_begins_where_the_program_did(entered, interpreter, oracle, na
     print(f"{interpreter.name} {name}: {seen.points} points, {seen.wrong} wrong, "
           f"{seen.unreadable} unreadable")
     assert not seen.wrong, f"{seen.wrong} of {seen.points} wrong\n{seen.report()}"
-    assert seen.points >= MIN_POINTS
-    assert seen.leaves["burn"] > 50
+    assert seen.points >= points
+    assert seen.leaves["burn"] > (50 if points == MIN_POINTS else 0)
     main = [s for s in samples if s.tid == truth["pid"] and s.frames[-1].file != SYNTHETIC]
     assert all(any(f.file.endswith(ENTRIES[name][2]) for f in s.frames) for s in main)
 
 
-def test_stacks_during_finalization(entered, interpreter, oracle):
+@MANY
+def test_stacks_during_finalization(entered, interpreter, oracle, points):
     truths, paths = entered
     truth = truths[interpreter.name, "exit"]
     profile = oracle.load(paths[truth["pid"]])[0]
@@ -202,4 +210,4 @@ def test_stacks_during_finalization(entered, interpreter, oracle):
     known = Known(phase["known"], columns=interpreter.minor >= (3, 11))
     seen = Verdict(samples, known)
     assert not seen.wrong, f"{seen.wrong} of {seen.points} wrong\n{seen.report()}"
-    assert seen.points >= MIN_POINTS
+    assert seen.points >= points

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import noise
 from e2e_fixtures import BY_NAME, FOUND
 from harness import (GIL_REQUESTED, HAS_EXCEPTION, HAS_GIL, MAIN_THREAD, ON_CPU, SYNTHETIC, UNKNOWN,
                      Recording, Target, lost, succeeded, tachbpf)
@@ -76,6 +77,44 @@ def any_interpreter(root, request):
     return BY_NAME[request.param]
 
 
+def test_every_mode_has_what_it_is_about(python, scratch, out, oracle):
+    """Which samples there are and what they say; how long everything took is measured below."""
+    truth, summary, profile = record(python, scratch, out, oracle, "wall", *WAITS, seconds=1)
+    assert profile.info["mode"] == 0 and summary["mode"] == "wall"
+    assert not any(s.status & UNKNOWN for s in profile.samples)
+    for thread in truth["threads"]:
+        waiting = [s for s in of_thread(profile, thread) if not s.status & ON_CPU]
+        assert in_function(waiting, FUNCTIONS[thread["kind"]])
+        assert not any(s.status & MAIN_THREAD for s in waiting)
+    assert {s.tid for s in profile.samples if s.status & MAIN_THREAD} == {truth["pid"]}
+
+    truth, _, profile = record(python, scratch, out, oracle, "offcpu", *WAITS, seconds=1)
+    assert profile.samples and not any(s.status & ON_CPU for s in profile.samples)
+    for thread in truth["threads"]:
+        mine = in_function(of_thread(profile, thread), FUNCTIONS[thread["kind"]])
+        leaves = {s.frames[0].func for s in mine}
+        may = {f"<blocked in {call}>" for call in CALLS[thread["kind"]]} | {"<waiting for the GIL>"}
+        assert leaves & {f"<blocked in {call}>" for call in CALLS[thread["kind"]]}, leaves
+        strange = sum(s.frames[0].func not in may for s in mine)
+        assert strange <= noise.few_bound(len(mine), 0.02), leaves
+
+    truth, _, profile = record(python, scratch, out, oracle, "gil", "compute", "compute", seconds=1)
+    assert profile.samples and all(s.status & (HAS_GIL | GIL_REQUESTED) for s in profile.samples)
+    for thread in truth["threads"]:
+        mine = in_function(of_thread(profile, thread), "compute")
+        assert any(s.status & HAS_GIL for s in mine)
+        assert any(s.status & GIL_REQUESTED for s in mine)
+
+    truth, _, profile = record(python, scratch, out, oracle, "exception", "handle", "nap", seconds=1)
+    handles, nap = truth["threads"]
+    assert profile.info["mode"] == 4
+    assert profile.samples and all(s.status & HAS_EXCEPTION for s in profile.samples)
+    assert {s.frames[0][:2] for s in of_thread(profile, handles)} == {
+        (SYNTHETIC, "<exception ValueError>")}
+    assert not of_thread(profile, nap)
+
+
+@pytest.mark.truth
 def test_wall_sees_every_thread_all_the_time(any_interpreter, scratch, out, oracle):
     truth, summary, profile = record(any_interpreter, scratch, out, oracle, "wall", *WAITS)
     assert profile.info["mode"] == 0
@@ -98,6 +137,7 @@ def test_wall_sees_every_thread_all_the_time(any_interpreter, scratch, out, orac
     assert not any(s.status & ON_CPU for s in main[len(main) // 4:-len(main) // 4])
 
 
+@pytest.mark.truth
 def test_offcpu_names_what_it_is_blocked_in(any_interpreter, scratch, out, oracle):
     truth, _, profile = record(any_interpreter, scratch, out, oracle, "offcpu", *WAITS)
     assert not any(s.status & ON_CPU for s in profile.samples)
@@ -112,6 +152,7 @@ def test_offcpu_names_what_it_is_blocked_in(any_interpreter, scratch, out, oracl
         assert wanted + leaves["<waiting for the GIL>"] >= 0.98 * len(samples), leaves
 
 
+@pytest.mark.truth
 def test_gil_has_holders_and_those_who_wait(any_interpreter, scratch, out, oracle):
     if any_interpreter.free_threaded:
         pytest.skip("a free-threaded build: no GIL")
@@ -134,6 +175,7 @@ def test_gil_has_holders_and_those_who_wait(any_interpreter, scratch, out, oracl
     assert 0.9 <= held <= 1.03
 
 
+@pytest.mark.truth
 def test_a_thread_without_a_cpu_is_told_from_one_that_sleeps(python, scratch, out, oracle):
     cpu = sorted(os.sched_getaffinity(0))[-1]
     with Waiter(python, scratch, "compute", cpu=cpu) as rival:
@@ -151,6 +193,7 @@ def test_a_thread_without_a_cpu_is_told_from_one_that_sleeps(python, scratch, ou
     assert seconds_of(blocked(samples)) <= 0.02 * whole
 
 
+@pytest.mark.truth
 def test_threads_that_never_run_are_there(any_interpreter, scratch, out, oracle):
     truth, summary, profile = record(any_interpreter, scratch, out, oracle, "wall",
                                      *["idle"] * 20, "nap", seconds=2)
@@ -165,6 +208,7 @@ def test_threads_that_never_run_are_there(any_interpreter, scratch, out, oracle)
     assert os.path.getsize(profile.path) < 60000
 
 
+@pytest.mark.truth
 def test_exceptions_that_are_handled(any_interpreter, scratch, out, oracle):
     truth, _, profile = record(any_interpreter, scratch, out, oracle, "exception", "handle",
                                "nap", seconds=2)
@@ -187,13 +231,13 @@ def test_where_in_the_kernel_it_waits(python, scratch, out, oracle, mode):
     for thread in truth["threads"]:
         samples = [s for s in blocked(of_thread(profile, thread))
                    if in_function([s], FUNCTIONS[thread["kind"]])]
-        assert len(samples) > RATE
+        assert samples
         stacks = Counter()
         for sample in samples:
             names = [f.func for f in sample.frames if f.file == SYNTHETIC]
             assert names[0] == "<kernel schedule>" and "<kernel __schedule>" not in names
             stacks[any(KERNEL[thread["kind"]] in name for name in names)] += 1
-        assert stacks[True] >= 0.98 * len(samples), stacks
+        assert stacks[False] <= noise.few_bound(len(samples), 0.02), stacks
 
 
 def test_kernel_needs_a_mode_that_is_about_waiting(root, out):
@@ -201,6 +245,7 @@ def test_kernel_needs_a_mode_that_is_about_waiting(root, out):
     assert done.returncode == 2 and "-m offcpu" in done.stderr
 
 
+@pytest.mark.truth
 def test_min_wait_leaves_out_short_ones(python, scratch, out, oracle):
     truth, _, profile = record(python, scratch, out, oracle, "offcpu", "nap", "poll", seconds=2,
                                options=["--min-wait", "55ms"])

@@ -20,6 +20,8 @@ from harness import (GIL_REQUESTED, HAS_GIL, ON_CPU, SYNTHETIC, TIMEOUT, UNKNOWN
                      Target, binary, bpf_programs, bpf_stats, kill, lost_of_short_lives,
                      succeeded)
 
+pytestmark = pytest.mark.truth      # times of waiting
+
 RATE = 4999             # threads that run for microseconds need many samples
 PART_S = 1.2
 MODES = ("wall", "gil", "offcpu")

@@ -27,6 +27,7 @@ import guest  # noqa: E402
 import interpreters  # noqa: E402
 import prepare  # noqa: E402
 import table  # noqa: E402
+import noise  # noqa: E402
 import tally  # noqa: E402
 from harness import Oracle, binary  # noqa: E402
 from judge import judge, starved  # noqa: E402
@@ -69,7 +70,8 @@ def job(row):
     files = {"tachbpf": (binary().read_bytes(), 0o755),
              "start": (START.format(pythons[0], " ".join(pythons)).encode(), 0o755),
              "job.py": ((HERE / "job.py").read_bytes(), 0o644),
-             "harness.py": ((TESTS / "e2e" / "harness.py").read_bytes(), 0o644)}
+             "harness.py": ((TESTS / "e2e" / "harness.py").read_bytes(), 0o644),
+             "noise.py": ((TESTS / "e2e" / "noise.py").read_bytes(), 0o644)}
     for directory in (TESTS / "e2e", HERE):
         for path in (directory / "targets").glob("*.py"):
             files["targets/" + path.name] = (path.read_bytes(), 0o644)
@@ -103,8 +105,7 @@ def run(arch, kernel, recorded, loader):
     image = prepare.root(arch, row)
     done = guest.run(arch, boot, image, job(row))
     if starved(done):
-        print(f"kernels: {kernel.name} was kept waiting by this machine: once more", flush=True)
-        tally.retried(f"{arch.name} {kernel.name}", "kept waiting by this machine")
+        noise.note_retry(f"check-kernels {kernel.name}", starved(done))
         done = guest.run(arch, boot, image, job(row))
     verdicts = judge(done, {} if on("DOCS") else recorded.get(kernel.name, {}), loader.load)
     verdicts.facts.update(package=boot.package, root=kernel.root)

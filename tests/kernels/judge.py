@@ -1,20 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Is what a guest brought back right? Facts of job.py in, a list of verdicts out.
 
-Profiles are decoded by CPython 3.15's own reader. Tolerances are those of emulation, where
-a timer may be late by milliseconds: shares are compared with what the target measured, and
-ticks with the CPU time it had, both knowing how many ticks the recorder says it missed.
+Profiles are decoded by CPython 3.15's own reader. A timer of an emulated machine may be late by
+milliseconds: shares are compared with what the target measured, and ticks with the CPU time it
+had, by the bounds of noise.py, both knowing how many ticks the recorder says it missed.
 """
 import json
 import re
 from collections import Counter
 from dataclasses import dataclass, field
 
+import noise
 from harness import MAX_FRAMES, TRUNCATED, Truth, fraction, leaf_is
 
-SHARE = 0.06            # of all samples; 4 s at 499 Hz: three standard deviations are 0.033
-SHORT_SHARE = 0.10      # 1.5 s
-TICKS = 0.25            # of the ticks that were to come
 WAITED = 0.10           # of what the thread measured itself
 # A part of a function's name in the kernel's own stack.
 KERNEL = {"nap": "nanosleep", "read": "pipe_read", "poll": "poll", "lock": "futex"}
@@ -72,7 +70,7 @@ def check_run(v, step, facts):
     v.check(step, "loses nothing", not lost, lost)
     ticks = facts["summary"]["ticks"]
     ends = sum(n for k, n in ticks.items() if k not in NO_ENDS)
-    v.check(step, "every tick ends in one way", near(ends, ticks["delivered"], 4), ticks)
+    v.check(step, "every tick ends in one way", ends == ticks["delivered"], ticks)
     # One on a page that its process has not touched yet is not the kernel side's to fault in;
     # of threads that are asleep user space reads the names, for a fifth of its time at most.
     unresolved, unverified = (facts["summary"][k] for k in ("unresolved", "unverified_code"))
@@ -88,22 +86,20 @@ def check_run(v, step, facts):
 
 def check_ticks(v, step, name, samples, missed, cpu_s, rate):
     """missed may be another thread's: it widens, and never hides."""
-    expected = cpu_s * rate
-    low, high = expected * (1 - TICKS) - missed, expected * (1 + TICKS) + 5
-    v.check(step, f"{name}: a sample for each tick", low <= samples <= high,
-            f"{samples} samples, {missed} missed, {expected:.0f} expected")
+    bound = noise.count_bound(cpu_s, rate, missed)
+    v.check(step, f"{name}: a sample for each tick", samples in bound,
+            f"{samples} samples, {missed} missed, {cpu_s * rate:.0f} expected: {bound}")
 
 
-def check_shares(v, step, name, counts, spent, missed, tolerance):
+def check_shares(v, step, name, counts, spent, missed):
     """A tick that the recorder says it missed may have been in any of the functions."""
     total, samples = sum(spent.values()), sum(counts[f] for f in spent)
     v.check(step, f"{name}: there are samples to judge by", samples >= 100, samples)
     for function, seconds in spent.items():
-        low = counts[function] / (samples + missed + 1) - tolerance
-        high = (counts[function] + missed) / (samples + missed + 1) + tolerance
-        v.check(step, f"{name}: the share of {function}", low <= seconds / total <= high,
+        bound = noise.share_bound(samples, seconds / total, missed)
+        v.check(step, f"{name}: the share of {function}", counts[function] in bound,
                 f"{counts[function]} of {samples} samples, {missed} ticks missed, "
-                f"in truth {seconds / total:.3f}")
+                f"in truth {seconds / total:.3f}: {bound}")
 
 
 def leaves(samples):
@@ -111,12 +107,15 @@ def leaves(samples):
 
 
 def starved(guest):
-    """The host kept the guest's CPUs waiting: more than a third of its ticks were missed."""
+    """Why it is run once more, or None: the host kept the guest's CPUs waiting, and more than a
+    third of its ticks were missed."""
     if "result.json" not in guest.files:
-        return False
+        return None
     result = json.loads(guest.files["result.json"])
-    ticks = [(result[s].get("summary") or {}).get("ticks") for s in STEPS[1:]]
-    return any(t and t["missed"] > t["delivered"] / 2 for t in ticks)
+    ticks = {s: (result[s].get("summary") or {}).get("ticks") for s in STEPS[1:]}
+    return next((f"this machine kept it waiting: {t['missed']} of {t['expected']} ticks of step "
+                 f"{s} did not come" for s, t in ticks.items()
+                 if t and t["missed"] > t["delivered"] / 2), None)
 
 
 def judge_doctor(v, facts, result, profiles):
@@ -158,11 +157,11 @@ def judge_one_pid(v, facts, result, profiles):
     spent = truth["phases"]["shares"]["spent"]
     missed = facts["summary"]["ticks"]["missed"]
     check_shares(v, "one_pid", "CPython's reader", leaves(profile.phase(truth, "shares")), spent,
-                 missed, SHARE)
+                 missed)
     own = Counter()
     for row in facts["read"]["report"]["rows"]:
         own[row["function"]] += row["self"]
-    check_shares(v, "one_pid", "our report", own, spent, missed, SHARE)
+    check_shares(v, "one_pid", "our report", own, spent, missed)
     v.check("one_pid", "both readers count alike",
             facts["read"]["report"]["samples"] == len(profile.samples),
             (facts["read"]["report"]["samples"], len(profile.samples)))
@@ -204,7 +203,7 @@ def judge_everything(v, facts, result, profiles):
         if name == "later":
             continue
         check_shares(v, "everything", name, leaves(samples), spent,
-                     summary["ticks"]["missed"], SHORT_SHARE)
+                     summary["ticks"]["missed"])
         workers = {w["tid"] for w in truth["phases"]["threads"]["spent"].values()}
         seen = {s.tid for s in profile.phase(truth, "threads")}
         v.check("everything", f"{name}: every thread is seen", workers <= seen,
@@ -257,7 +256,7 @@ def judge_cycles(v, facts, result, profiles):
                len(samples)):
         # With a counter nobody counts what was missed, so: what the CPU time says.
         missed = max(0, sum(spent.values()) * result["rate"] - len(samples))
-        check_shares(v, "cycles", "target", leaves(samples), spent, missed, SHORT_SHARE)
+        check_shares(v, "cycles", "target", leaves(samples), spent, missed)
 
 
 JUDGES = {"doctor": judge_doctor, "command": judge_command, "one_pid": judge_one_pid,

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""lockstep.py TRUTH PERIOD_NS SECONDS: keeps step with a clock of that period.
+"""lockstep.py TRUTH PERIOD_NS SECONDS: keeps step with a clock of that period, so long of CPU.
 
 The first half of each period is spent in first(), the second one in second(), by an
 absolute schedule: who looks with the same period always sees the same half. Each half is
 measured by the thread's own CPU time. Speaks as run.py does: ready, go, done.
 """
+import itertools
 import json
 import os
 import sys
@@ -31,13 +32,13 @@ def second(until):
 def play(period, seconds):
     spent = [0, 0]
     begin = clock()
-    turns = int(seconds * 1e9 / period)
-    for turn in range(turns):
+    for turn in itertools.count():
+        if sum(spent) >= seconds * 1e9:
+            return spent
         start = begin + turn * period
         if clock() < start + period:        # else the machine was elsewhere
             spent[0] += first(start + period / 2)
             spent[1] += second(start + period)
-    return spent
 
 
 def main():

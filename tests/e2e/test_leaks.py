@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""A recording that goes on keeps nothing of what is over: memory, open files, entries in the kernel's tables.
+
+Counted by samples and processes, not by time. What is only late is waited for; what is leaked
+never goes. (Every block by itself: make SAN=1 check-unit.)
+"""
+import os
+import re
+import subprocess
+import time
+from pathlib import Path
+
+from harness import Recording, Target, map_entries, succeeded, use_cpu
+
+RATE = 9999
+PATIENCE_S = 120        # a safety net: for what is late
+WARM_S, LONG_S = 1.5, 3
+# Less than malloc's smallest block, 32 bytes, for one sample in four: a recording keeps none.
+SAMPLE_BYTES = 8
+# What is kept of a process that is over: its row for the summary, with names. Of a thread's last
+# stack, which must go, there are 7 KiB and more.
+PROCESS_BYTES = 4096
+
+
+def anonymous(pid):
+    """Bytes of the profiler's own memory: the ring buffer, which is the kernel's, is none of it."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    return 1024 * int(re.search(r"^RssAnon:\s+(\d+)", status, re.M)[1])
+
+
+def at_last(measure, limit):
+    """The measure once it is within its limit, or when patience is at its end."""
+    end = time.monotonic() + PATIENCE_S
+    while (found := measure()) > limit and time.monotonic() < end:
+        time.sleep(0.1)
+    return found
+
+
+def test_samples_leave_nothing(python, scratch, out):
+    with Target(python, scratch, "shares=600") as target:
+        target.go()
+        with Recording(["-p", target.pid, "-r", RATE, "-o", out / "x.tach", "--json"]) as recording:
+            recording.wait_recording()
+            use_cpu(target.pid, WARM_S)
+            before = anonymous(recording.process.pid)
+            use_cpu(target.pid, LONG_S)
+            grown = anonymous(recording.process.pid) - before
+            summary = succeeded(recording.stop()).summary
+    print(f"{grown} bytes more of {before} after {summary['samples']} samples")
+    assert grown <= SAMPLE_BYTES * LONG_S * RATE
+
+
+def test_processes_leave_nothing(python, scratch, out):
+    """Half of them first, so that what is made once is there."""
+    count = 100
+
+    def brood():
+        argv = python.command(scratch / "targets" / "brood.py", out / "truth", count, 4, 5, "both")
+        subprocess.run(argv, check=True, timeout=600)
+
+    with Recording(["-a", "-r", 999, "-o", out / "p", "--json"]) as recording:
+        recording.wait_recording()
+        pid = recording.process.pid
+        fds = len(os.listdir(f"/proc/{pid}/fd"))
+        brood()
+        dead = lambda: sum(not os.path.exists(f"/proc/{p}") for p in map_entries(pid, "py_procs"))
+        assert at_last(dead, 0) == 0
+        before = anonymous(pid)
+        brood()
+        grown = at_last(lambda: anonymous(pid) - before, PROCESS_BYTES * count)
+        open_now = at_last(lambda: len(os.listdir(f"/proc/{pid}/fd")), fds + 8)
+        left = at_last(dead, 0)
+        summary = succeeded(recording.stop()).summary
+    print(f"{grown} bytes more of {before} after {count} processes, {open_now} files open, {fds} before")
+    assert grown <= PROCESS_BYTES * count
+    # other Pythons of this machine that came meanwhile have one each
+    assert open_now <= fds + 8
+    assert left == 0
+    assert summary["samples"] > 0
