@@ -217,6 +217,10 @@ bench-hostile: $(O)/tachbpf ## how long a sample of a hostile target takes at wo
 soak: $(O)/tachbpf interpreters ## ten minutes of everything at 10 kHz under stress (root)
 	TACHBPF=$(abspath $(O))/tachbpf $(PYTHON) tests/bench/soak.py $(BENCHFLAGS)
 
+.PHONY: bench-period
+bench-period: $(O)/tests/bench/period_change ## what it costs to change the clock's period (root)
+	$<
+
 .PHONY: bench-files
 bench-files: $(O)/tachbpf $(O)/tests/bench/bench_files ## reading and writing files, beside CPython
 	TACHBPF=$(abspath $(O))/tachbpf BENCH_FILES=$(abspath $(O))/tests/bench/bench_files \

@@ -12,8 +12,11 @@
 #define MEAN_WAIT_NS (75 * MS_NS)
 /* A change costs half a period on average: slow clocks are changed after this many ticks. */
 #define MEAN_WAIT_TICKS 8
-/* A change is a system call and an interrupt on its CPU: at most 1,000 a second on all CPUs. */
-#define CPU_WAIT_NS (1 * MS_NS)
+/*
+ * A change is a system call and an interrupt on its CPU: 3 us, in virtual machines 30 us. At most
+ * 500 a second on all CPUs together.
+ */
+#define CPU_WAIT_NS (2 * MS_NS)
 /* The part of what is owed that the next period pays back. */
 #define PAY_BACK 4
 

@@ -139,8 +139,8 @@ static void test_changes_are_few(void **state)
 			play_turn(&p, 1e9, 0);
 		each = p.changes / 60.0;
 		assert_true(each <= 15);
-		assert_true(each * cpus[i] <= 1050);
-		assert_true(each >= (cpus[i] <= 16 ? 12 : 900.0 / cpus[i]));
+		assert_true(each * cpus[i] <= 525);
+		assert_true(each >= (cpus[i] <= 16 ? 12 : 450.0 / cpus[i]));
 	}
 }
 
