@@ -9,6 +9,7 @@ A tier that fails stops no other, a build that fails stops all. The last line is
 """
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import threading
@@ -34,6 +35,7 @@ class Tier:
     counts: bool = True     # has tests; the others build or prepare
     nice: int = 0           # gives way to tiers beside it
     needed: bool = False    # if it fails, nothing else is of use
+    process: subprocess.Popen = None
     status: int = 0
     seconds: float = 0
     cpu: float = 0          # seconds of CPU, of all that it started and waited for
@@ -98,8 +100,9 @@ def run(tier):
     argv = ["make", "--no-print-directory", f"-j{CPUS}", *tier.make]
     start = time.monotonic()
     with open(tier.log, "w") as log:
-        process = subprocess.Popen(["nice", "-n", str(tier.nice), *argv], env=env, stdout=log,
-                                   stdin=subprocess.DEVNULL, stderr=subprocess.STDOUT)
+        process = tier.process = subprocess.Popen(["nice", "-n", str(tier.nice), *argv], env=env, stdout=log,
+                                                  stdin=subprocess.DEVNULL,
+                                                  stderr=subprocess.STDOUT)
         _, status, used = os.wait4(process.pid, 0)
     tier.status = process.returncode = os.waitstatus_to_exitcode(status)
     tier.seconds, tier.cpu = time.monotonic() - start, used.ru_utime + used.ru_stime
@@ -130,7 +133,7 @@ def judge(tier):
 
 class Run:
     def __init__(self, plan):
-        self.plan, self.tiers, self.stopped = plan, [], False
+        self.plan, self.tiers, self.stopped = plan, [], ""
         self.printing = threading.Lock()
         for directory in ("check", "failed"):
             shutil.rmtree(BUILD / directory, ignore_errors=True)
@@ -142,6 +145,8 @@ class Run:
 
     def lane(self, tiers):
         for tier in tiers:
+            if self.stopped:
+                return
             self.say(f"== {tier.name}: begins, output in {os.path.relpath(tier.log)}")
             run(tier)
             self.tiers.append(tier)
@@ -149,15 +154,22 @@ class Run:
             self.say(f"== {tier.name}: {'FAILED' if tier.said['failed'] else 'done'} after "
                      f"{tier.seconds:.0f} s\n{output}")
             if tier.needed and tier.status:
-                self.stopped = True
-                return
+                self.stopped = "the build failed"
 
     def all(self):
         for stage in self.plan:
             with ThreadPoolExecutor(len(stage)) as pool:
-                list(pool.map(self.lane, stage))
-            if self.stopped:
-                return
+                try:
+                    list(pool.map(self.lane, stage))
+                except KeyboardInterrupt:
+                    self.interrupt(stage)
+
+    def interrupt(self, stage):
+        """Ends what runs; make ends what it started."""
+        self.stopped = "interrupted"
+        for tier in (tier for lane in stage for tier in lane):
+            if tier.process and tier.process.returncode is None:
+                tier.process.terminate()
 
     def total(self, kind):
         return sum(tier.said[kind] for tier in self.tiers)
@@ -172,7 +184,7 @@ def summary(done, seconds):
         yield f"{tier.name:16}{tier.seconds:8.0f}{tier.cpu:8.0f}" + "".join(f"{n:>8}" for n in counts)
     yield f"{'all':16}{seconds:8.0f}"
     if done.stopped:
-        yield "stopped: the build failed"
+        yield f"stopped: {done.stopped}"
     for tier in done.tiers:
         yield from (f"FAILED {test}\n       see {os.path.relpath(where) if where else tier.log}"
                     for test, where in tier.failures)
@@ -186,14 +198,10 @@ def summary(done, seconds):
 def main():
     start = time.monotonic()
     done = Run({"check": check_plan, "truth": truth_plan}[sys.argv[1]]())
-    interrupted = False
-    try:
-        done.all()
-    except KeyboardInterrupt:
-        interrupted = True
-        print("interrupted", flush=True)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    done.all()
     print("\n".join(summary(done, time.monotonic() - start)), flush=True)
-    return 1 if interrupted or done.total("failed") else 0
+    return 1 if done.stopped or done.total("failed") else 0
 
 
 if __name__ == "__main__":
