@@ -369,11 +369,11 @@ static int record(struct record *r)
 	raise_file_limit();
 	raise_priority();	/* the command keeps its own: it was forked before */
 	catch_signals(r->opts->command);
-	r->start_ns = now_ns();
-	r->next_housekeep_ns = r->start_ns + NS_PER_S;
 	err = start(r);
 	if (err)
 		return err;
+	r->start_ns = now_ns();	/* a duration is that of sampling, not of what came before */
+	r->next_housekeep_ns = r->start_ns + NS_PER_S;
 	err = loop(r);
 	end_err = conclude(r);
 	return err ? err : end_err;

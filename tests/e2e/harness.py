@@ -23,7 +23,7 @@ import noise
 HERE = Path(__file__).resolve().parent
 REPO = HERE.parent.parent
 TARGETS = HERE / "targets"
-TIMEOUT = 120
+TIMEOUT = 600           # a safety net for what hangs, never a verdict: a busy machine takes long
 
 HAS_GIL, ON_CPU, UNKNOWN, GIL_REQUESTED, HAS_EXCEPTION, MAIN_THREAD = 1, 2, 4, 8, 16, 32
 MAX_FRAMES = 256

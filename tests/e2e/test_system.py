@@ -50,9 +50,10 @@ def everything(scratch, oracle):
 
 
 def test_each_of_twenty_processes_has_a_file(everything):
-    assert len(everything.truths) == 20
+    versions = {i.minor for i in four_versions()}
+    assert len(everything.truths) == EACH * len(versions) >= 2 * EACH
     assert set(everything.profiles) == set(everything.truths)
-    assert len({tuple(t["version"][:2]) for t in everything.truths.values()}) == 4
+    assert {tuple(t["version"][:2]) for t in everything.truths.values()} == versions
 
 
 @pytest.mark.truth
@@ -96,7 +97,8 @@ def test_time_zero_is_when_sampling_begins(everything):
 
 
 def test_each_file_is_named_after_its_process(everything):
-    for file in files(everything.summary):
+    # -a: other processes of this machine come meanwhile, and short ones share a file
+    for file in (f for f in files(everything.summary) if not f.get("merged")):
         assert file["path"].name == f"{file['pid']}-{file['comm']}.tach"
 
 
@@ -118,7 +120,8 @@ def test_the_session_file_lists_what_there_is(everything):
     listed = {f["pid"]: f for f in files(session)}
     assert set(everything.truths) <= set(listed)
     on_disk = {p.name for p in everything.directory.glob("*.tach")}
-    assert {f["path"].name for f in listed.values()} == on_disk
+    # (of files that short processes share there are several without a pid)
+    assert {f["path"].name for f in files(session)} == on_disk
     for pid, profile in everything.profiles.items():
         assert listed[pid]["samples"] == profile.replayed
         assert listed[pid]["python"] == ".".join(map(str, everything.truths[pid]["version"]))
