@@ -51,7 +51,7 @@ struct found {
 	const struct cpython_image *image;
 	struct py_proc proc;
 	const struct mapped *file;
-	bool ready;
+	enum ready ready;
 };
 
 /* One process under examination. */
@@ -351,12 +351,18 @@ static void move_runtime(struct py_proc *p, uint64_t to)
 	p->main_id += p->main_id ? by : 0;
 }
 
-/* An interpreter of this CPython exists: the runtime's list of them is not empty. */
-static bool is_initialised(pid_t tgid, const struct py_proc *p)
+/*
+ * Does an interpreter of this CPython exist: is the runtime's list of them not empty? That
+ * it cannot be read now, or not by us, says neither.
+ */
+static enum ready is_initialised(pid_t tgid, const struct py_proc *p)
 {
 	uint64_t head = 0;
+	int err = far_read((void *)(intptr_t)tgid, p->interps, &head, sizeof(head));
 
-	return !far_read((void *)(intptr_t)tgid, p->interps, &head, sizeof(head)) && head;
+	if (err)
+		return err == -EFAULT ? READY_NO : READY_UNKNOWN;
+	return head ? READY_YES : READY_NO;
 }
 
 static void add_found(struct look *look, const struct cpython_image *img,
@@ -454,25 +460,31 @@ static void describe_other(const struct found *taken, const struct found *other,
 		 escape_text(base, strlen(base), path, sizeof(path)), taken->image->version);
 }
 
+/* The one it is walked by stays unless it is certain that it is not initialised. */
+static int rank(const struct found *f, uint64_t prefer)
+{
+	if (f->proc.runtime == prefer && f->ready != READY_NO)
+		return 3;
+	return f->ready == READY_YES ? 2 : f->ready == READY_UNKNOWN;
+}
+
 /* Of several the preferred one or the first that is initialised; of none that is, the first. */
 static void choose(const struct look *look, uint64_t prefer, struct discovered *out)
 {
-	const struct found *taken = NULL, *f;
+	const struct found *taken = &look->found[0], *f;
 	size_t i;
 
-	for (i = 0; i < look->found_cnt; i++) {
+	for (i = 1; i < look->found_cnt; i++) {
 		f = &look->found[i];
-		if (f->ready && (!taken || f->proc.runtime == prefer))
+		if (rank(f, prefer) > rank(taken, prefer))
 			taken = f;
 	}
 	out->also[0] = '\0';
-	for (i = 0; taken && i < look->found_cnt && !out->also[0]; i++) {
+	for (i = 0; i < look->found_cnt && !out->also[0]; i++) {
 		f = &look->found[i];
-		if (f->ready && f->proc.runtime != taken->proc.runtime)
+		if (f->ready == READY_YES && f->proc.runtime != taken->proc.runtime)
 			describe_other(taken, f, out->also);
 	}
-	if (!taken)
-		taken = &look->found[0];
 	out->image = taken->image;
 	out->proc = taken->proc;
 	out->ready = taken->ready;

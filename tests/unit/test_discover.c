@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 
 #include "discover.h"
+#include "far_read.h"
 #include "fake_elf.h"
 #include "tach_test.h"
 
@@ -291,17 +292,17 @@ static void test_several(void **state)
 	add_python("libpython3.11.so", 0x030b04f0);
 	assert_int_equal(look(), 0);
 	assert_false(found.several);
-	assert_false(found.ready);
+	assert_int_equal(found.ready, READY_NO);
 	add_python("libpython3.12.so", 0x030c01f0);
 	assert_int_equal(look(), 0);
 	assert_true(found.several);
-	assert_false(found.ready);
+	assert_int_equal(found.ready, READY_NO);
 	assert_string_equal(image->version, "3.11.4");
 	assert_string_equal(found.also, "");
 	/* rt_interp_head of 3.12 is at 40: now it has an interpreter; then both have. */
 	initialised = 1 << 1;
 	assert_int_equal(look(), 0);
-	assert_true(found.ready);
+	assert_int_equal(found.ready, READY_YES);
 	assert_string_equal(image->version, "3.12.1");
 	assert_string_equal(found.also, "");
 	initialised = 3;
@@ -316,6 +317,34 @@ static void test_several(void **state)
 	assert_int_equal(look(), 0);
 	assert_string_equal(image->version, "3.11.4");
 	prefer = initialised = 0;
+	end();
+}
+
+/* No answer in time is none: it is not said that a Python is not ready, and which one stays. */
+static void test_busy(void **state)
+{
+	pid_t pid;
+	uint64_t seen = 0, head;
+
+	begin();
+	add_python("libpython3.11.so", 0x030b04f0);
+	add_python("libpython3.12.so", 0x030c01f0);
+	initialised = 3;
+	pid = child();
+	if (far_read((void *)(intptr_t)pid, PLACE, &head, sizeof(head)) == -EPERM)
+		goto out;
+	far_read_hurry(true);
+	far_read_grant(1000000000);
+	kill(far_read_helper(), SIGSTOP);
+	assert_int_equal(discovery_look(d, pid, &seen, PLACE + 0x100000 + FAKE_RUNTIME, &found), 0);
+	assert_int_equal(found.ready, READY_UNKNOWN);
+	assert_string_equal(found.image->version, "3.12.1");
+	far_read_hurry(false);
+out:
+	kill(pid, SIGKILL);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	far_read_end();
+	initialised = 0;
 	end();
 }
 
@@ -378,6 +407,7 @@ int main(void)
 		cmocka_unit_test(test_many),
 		cmocka_unit_test(test_any_code),
 		cmocka_unit_test(test_several),
+		cmocka_unit_test(test_busy),
 		cmocka_unit_test(test_32_bit),
 		cmocka_unit_test(test_read_and_loaded),
 		cmocka_unit_test(test_gone),
