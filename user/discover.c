@@ -64,6 +64,7 @@ struct look {
 	struct found found[FOUND_MAX];
 	size_t found_cnt;
 	uint64_t runtime_copy, none_copy;	/* the executable's; 0: none */
+	bool missed;			/* a file could not be opened, which says nothing of it */
 	int err;			/* -ENOENT, or -ENOTSUP and why */
 	char *why;
 };
@@ -410,8 +411,10 @@ static int look_into(struct discovery *d, const struct mapped *m)
 	struct known_file *f = known_file(d, m);
 	uint64_t bias;
 
-	if (!f)
+	if (!f) {
+		look->missed |= errno != EINVAL;	/* a device */
 		return errno == ENOMEM ? -ENOMEM : 0;
+	}
 	bias = m->map.start - f->image.first_load_vaddr;
 	if (!f->err) {
 		add_found(look, &f->image, m, bias);
@@ -556,6 +559,7 @@ int discovery_look(struct discovery *d, pid_t tgid, uint64_t *files, uint64_t pr
 	look->exe_at = MAPPED_MAX;
 	look->files = 1;
 	look->runtime_copy = look->none_copy = 0;
+	look->missed = false;
 	look->err = -ENOENT;
 	look->why = out->why;
 	if (!look->tgid) {
@@ -574,8 +578,12 @@ int discovery_look(struct discovery *d, pid_t tgid, uint64_t *files, uint64_t pr
 	err = look_at_files(d);
 	if (err)
 		return err;
-	if (!look->found_cnt)
+	if (!look->found_cnt) {
+		/* The mapping has changed meanwhile, or we have no file descriptor: look anew. */
+		if (look->missed)
+			*files = 0;
 		return look->err;
+	}
 	choose(look, prefer, out);
 	return out->image->needs_self ? find_self(d, out) : 0;
 }

@@ -2,9 +2,11 @@
 /*
  * test_discover.c - children that map files which look like a CPython.
  */
+#include <linux/capability.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "discover.h"
@@ -253,6 +255,44 @@ static void test_deleted(void **state)
 }
 
 /* Behind many that are none. */
+/* CAP_SYS_ADMIN and CAP_CHECKPOINT_RESTORE: without them what is mapped and deleted cannot be opened. */
+static void may_open_deleted(bool may)
+{
+	struct __user_cap_header_struct head = { _LINUX_CAPABILITY_VERSION_3, 0 };
+	struct __user_cap_data_struct data[2];
+
+	assert_int_equal(syscall(SYS_capget, &head, data), 0);
+	data[0].effective = may ? data[0].permitted : data[0].effective & ~(1u << 21);
+	data[1].effective = may ? data[1].permitted : data[1].effective & ~(1u << (40 - 32));
+	assert_int_equal(syscall(SYS_capset, &head, data), 0);
+}
+
+/* A file that could not be opened is looked at again, though nothing else has been mapped. */
+static void test_missed(void **state)
+{
+	uint64_t seen = 0;
+	pid_t pid;
+	int err;
+
+	if (geteuid()) {
+		printf("SKIP: root only may open a deleted file\n");
+		return;
+	}
+	begin();
+	add_python("libpython3.12.so", 0x030c01f0);
+	unlinked = true;
+	pid = child();
+	may_open_deleted(false);
+	err = discovery_look(d, pid, &seen, 0, &found);
+	may_open_deleted(true);
+	assert_int_equal(err, -ENOENT);
+	assert_int_equal(discovery_look(d, pid, &seen, 0, &found), 0);
+	assert_string_equal(found.image->version, "3.12.1");
+	kill(pid, SIGKILL);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	end();
+}
+
 static void test_many(void **state)
 {
 	char name[32];
@@ -404,6 +444,7 @@ int main(void)
 		cmocka_unit_test(test_not_supported),
 		cmocka_unit_test(test_cache),
 		cmocka_unit_test(test_deleted),
+		cmocka_unit_test(test_missed),
 		cmocka_unit_test(test_many),
 		cmocka_unit_test(test_any_code),
 		cmocka_unit_test(test_several),
