@@ -255,7 +255,7 @@ static void test_deleted(void **state)
 }
 
 /* Behind many that are none. */
-/* CAP_SYS_ADMIN and CAP_CHECKPOINT_RESTORE: without them what is mapped and deleted cannot be opened. */
+/* Without CAP_SYS_ADMIN and CAP_CHECKPOINT_RESTORE what is mapped and deleted cannot be opened. */
 static void may_open_deleted(bool may)
 {
 	struct __user_cap_header_struct head = { _LINUX_CAPABILITY_VERSION_3, 0 };
