@@ -573,7 +573,7 @@ enum counter {
 	CNT_TRUNCATED,
 	CNT_UNREADABLE_FRAME,
 	CNT_BROKEN_END,
-	CNT_ENTERING,		/* the interpreter was being entered: its caller's stack is taken */
+	CNT_ENTERING,		/* a function was being entered: its caller's stack is taken, or none */
 	CNT_MISSED,		/* ticks that did not come while one thread was running   */
 	CNT_CODE,		/* code objects sent                                 */
 	CNT_CODE_LOST,		/* not lost: sent with a later sample or read by user space */

@@ -156,6 +156,29 @@ static __always_inline u32 code_id(struct code_cache *cache, u64 code, u64 stamp
 	return read_code_id(code, stamp);
 }
 
+/* ---- how much room its frames take ---- */
+
+/* Words in front of a frame's variables in 3.11 (Include/internal/pycore_frame.h) */
+#define FRAME_WORDS_3_11 9
+
+/*
+ * Of a frame in a data stack, in bytes (3.11+); 0: not known. In PyCodeObject there are int
+ * co_stacksize, co_firstlineno, co_nlocalsplus, and behind them co_framesize (3.12+).
+ */
+static __always_inline u32 frame_room(struct scratch *s, u64 code)
+{
+	struct {
+		u32 stacksize, firstlineno, nlocalsplus, framesize;
+	} c;
+
+	spend(s, 1);
+	if (read_user(&c, sizeof(c), code + s->l.co_firstlineno - 4))
+		return 0;
+	if (s->l.fr_is_entry != ABI_NO_OFF)
+		c.framesize = c.nlocalsplus + c.stacksize + FRAME_WORDS_3_11;
+	return 8 * c.framesize;
+}
+
 /* ---- where its bytecode is ---- */
 
 u64 own_bytecode(u64 code, u32 index);

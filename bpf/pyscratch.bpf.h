@@ -75,6 +75,7 @@ struct walk {
 	/* see walk_from_caller() */
 	u64 entered_from;	/* the frame that the caller's _PyCFrame has */
 	u64 caller_cframe;	/* the one before that; 0: none */
+	u64 entered;	/* the first frame, which has not begun: see is_caller(); 0: checked */
 	u32 n;
 	u32 shim;	/* the last step was a C-stack shim */
 	u32 unchecked;	/* no entry frame seen yet */

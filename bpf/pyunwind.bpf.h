@@ -98,6 +98,7 @@ static __always_inline int walk_from_caller(struct scratch *s, struct walk *w)
 	s->sample.flags &= RAW_GC;
 	s->sample.gc_at = 0;
 	w->from_caller = 1;
+	w->entered = 0;
 	w->n = 0;
 	w->shim = 1;
 	w->fr = w->entered_from;
@@ -138,6 +139,23 @@ static __always_inline u32 offset_of(const struct scratch *s, u64 code, u64 ip, 
 static __always_inline bool no_stack(const struct raw_sample *s, u32 n)
 {
 	return !n || !s->frames[(n - 1) & (ABI_MAX_FRAMES - 1)].id;
+}
+
+/*
+ * A call makes the new frame current some instructions before it says who called it (v3.12.1,
+ * Python/ceval_macros.h, DISPATCH_INLINED(), as gcc 12 has it): what stands there is the
+ * caller of a frame that lay there before, perhaps of a call that is over. The room of
+ * the true caller, or of the next below that is in the same chunk of the data stack, ends
+ * where the new frame begins.
+ */
+static __always_inline bool is_caller(struct scratch *s, const struct walk *w, u64 fr, u64 code)
+{
+	u32 room;
+
+	if (fr < w->chunk || fr >= w->entered)	/* in another chunk: nothing is known */
+		return true;
+	room = frame_room(s, code);
+	return !room || fr + room == w->entered;
 }
 
 /* Look at one frame; 0: go on, 1: the chain ended or cannot be followed. */
@@ -195,8 +213,16 @@ static __always_inline int walk_step(struct scratch *s, struct code_cache *cache
 #undef FRAME_FIELD
 	if (w->shim || !code)
 		return 0;
-	if (!owner)
+	if (!owner) {
 		w->low = fr;
+		if (w->entered) {
+			if (!is_caller(s, w, fr, code)) {
+				count(CNT_ENTERING);
+				return walk_nowhere(s, w);
+			}
+			w->entered = 0;
+		}
+	}
 	if (w->n >= ABI_MAX_FRAMES) {
 		out->flags |= RAW_TRUNCATED;
 		return 1;
@@ -221,6 +247,9 @@ static __always_inline int walk_step(struct scratch *s, struct code_cache *cache
 	 * generator that is suspended now, the chain ends with it.
 	 */
 	w->by_generator = w->n && owner == FRAME_OWNED_BY_GENERATOR;
+	if (!w->n && !owner && s->l.fr_owner != ABI_NO_OFF && fr - w->chunk < CHUNK_BYTES &&
+	    out->frames[0].lasti == RAW_LASTI_NONE)
+		w->entered = fr;
 	w->n++;
 	return 0;
 }

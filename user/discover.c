@@ -51,7 +51,7 @@ struct found {
 	const struct cpython_image *image;
 	struct py_proc proc;
 	const struct mapped *file;
-	bool ready;
+	enum ready ready;
 };
 
 /* One process under examination. */
@@ -64,6 +64,7 @@ struct look {
 	struct found found[FOUND_MAX];
 	size_t found_cnt;
 	uint64_t runtime_copy, none_copy;	/* the executable's; 0: none */
+	bool missed;			/* a file could not be opened, which says nothing of it */
 	int err;			/* -ENOENT, or -ENOTSUP and why */
 	char *why;
 };
@@ -351,12 +352,18 @@ static void move_runtime(struct py_proc *p, uint64_t to)
 	p->main_id += p->main_id ? by : 0;
 }
 
-/* An interpreter of this CPython exists: the runtime's list of them is not empty. */
-static bool is_initialised(pid_t tgid, const struct py_proc *p)
+/*
+ * Does an interpreter of this CPython exist: is the runtime's list of them not empty? That
+ * it cannot be read now, or not by us, says neither.
+ */
+static enum ready is_initialised(pid_t tgid, const struct py_proc *p)
 {
 	uint64_t head = 0;
+	int err = far_read((void *)(intptr_t)tgid, p->interps, &head, sizeof(head));
 
-	return !far_read((void *)(intptr_t)tgid, p->interps, &head, sizeof(head)) && head;
+	if (err)
+		return err == -EFAULT ? READY_NO : READY_UNKNOWN;
+	return head ? READY_YES : READY_NO;
 }
 
 static void add_found(struct look *look, const struct cpython_image *img,
@@ -404,8 +411,10 @@ static int look_into(struct discovery *d, const struct mapped *m)
 	struct known_file *f = known_file(d, m);
 	uint64_t bias;
 
-	if (!f)
+	if (!f) {
+		look->missed |= errno != EINVAL;	/* a device */
 		return errno == ENOMEM ? -ENOMEM : 0;
+	}
 	bias = m->map.start - f->image.first_load_vaddr;
 	if (!f->err) {
 		add_found(look, &f->image, m, bias);
@@ -454,25 +463,31 @@ static void describe_other(const struct found *taken, const struct found *other,
 		 escape_text(base, strlen(base), path, sizeof(path)), taken->image->version);
 }
 
+/* The one it is walked by stays unless it is certain that it is not initialised. */
+static int rank(const struct found *f, uint64_t prefer)
+{
+	if (f->proc.runtime == prefer && f->ready != READY_NO)
+		return 3;
+	return f->ready == READY_YES ? 2 : f->ready == READY_UNKNOWN;
+}
+
 /* Of several the preferred one or the first that is initialised; of none that is, the first. */
 static void choose(const struct look *look, uint64_t prefer, struct discovered *out)
 {
-	const struct found *taken = NULL, *f;
+	const struct found *taken = &look->found[0], *f;
 	size_t i;
 
-	for (i = 0; i < look->found_cnt; i++) {
+	for (i = 1; i < look->found_cnt; i++) {
 		f = &look->found[i];
-		if (f->ready && (!taken || f->proc.runtime == prefer))
+		if (rank(f, prefer) > rank(taken, prefer))
 			taken = f;
 	}
 	out->also[0] = '\0';
-	for (i = 0; taken && i < look->found_cnt && !out->also[0]; i++) {
+	for (i = 0; i < look->found_cnt && !out->also[0]; i++) {
 		f = &look->found[i];
-		if (f->ready && f->proc.runtime != taken->proc.runtime)
+		if (f->ready == READY_YES && f->proc.runtime != taken->proc.runtime)
 			describe_other(taken, f, out->also);
 	}
-	if (!taken)
-		taken = &look->found[0];
 	out->image = taken->image;
 	out->proc = taken->proc;
 	out->ready = taken->ready;
@@ -544,6 +559,7 @@ int discovery_look(struct discovery *d, pid_t tgid, uint64_t *files, uint64_t pr
 	look->exe_at = MAPPED_MAX;
 	look->files = 1;
 	look->runtime_copy = look->none_copy = 0;
+	look->missed = false;
 	look->err = -ENOENT;
 	look->why = out->why;
 	if (!look->tgid) {
@@ -562,8 +578,12 @@ int discovery_look(struct discovery *d, pid_t tgid, uint64_t *files, uint64_t pr
 	err = look_at_files(d);
 	if (err)
 		return err;
-	if (!look->found_cnt)
+	if (!look->found_cnt) {
+		/* The mapping has changed meanwhile, or we have no file descriptor: look anew. */
+		if (look->missed)
+			*files = 0;
 		return look->err;
+	}
 	choose(look, prefer, out);
 	return out->image->needs_self ? find_self(d, out) : 0;
 }

@@ -24,10 +24,17 @@ void discovery_free(struct discovery *d);
 
 #define DISCOVERY_WHY_MAX 256
 
+/* Is a CPython's runtime initialised? */
+enum ready {
+	READY_NO,
+	READY_YES,
+	READY_UNKNOWN,		/* its memory cannot be read now */
+};
+
 struct discovered {
 	const struct cpython_image *image;	/* owned by the discovery, valid until its end */
 	struct py_proc proc;		/* filled but for start_ns, ident, exec_pages */
-	bool ready;			/* this CPython's runtime is initialised */
+	enum ready ready;		/* this CPython's runtime */
 	bool several;			/* there are others in the process */
 	bool copied;			/* the executable holds a copy of the runtime, or of None */
 	char also[DISCOVERY_WHY_MAX];	/* another one is initialised, too: says which; or "" */

@@ -4,7 +4,8 @@
  *
  * Owns a socket for requests and answers, and memory shared with the helper for
  * what was read. A helper that is given up may stay stuck in the kernel and write
- * later: so each has memory of its own, and holds nothing of ours open.
+ * later: so each has memory of its own, and holds nothing of ours open. That it has
+ * ended tells that whoever kept it has let it go.
  */
 #include "far_read.h"
 
@@ -12,7 +13,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -28,15 +28,21 @@
 
 /* A page that has to come from a disk takes some ms. */
 #define ANSWER_MS 200
+/* In no hurry: as long again and again while the helper only waits for a CPU. */
+#define SLOW_TURNS 10
 #define BYTES_MAX (CODE_TABLE_MAX + 4096)
 /*
  * On a busy machine each answer takes a turn of the scheduler's: of all time a fifth may
- * be spent waiting, so that samples are taken meanwhile. Saved up for so long at most.
+ * be spent waiting, so that samples are taken meanwhile. Saved up for so long at most: a
+ * fifth of what the ring buffer holds (session.c), as a new program's names come at once.
  */
 #define WAIT_SHARE 5
-#define WAIT_NS_MAX 20000000ll
-/* So many processes may keep us waiting; then there are no more such reads. */
+#define WAIT_NS_MAX 100000000ll
+/* So many helpers may be stuck at a time; then there are no more such reads. */
 #define STUCK_MAX 8
+/* After so long a process that kept us waiting is asked again; each time twice as long. */
+#define AGAIN_NS 1000000000ull
+#define AGAIN_DOUBLINGS 6
 
 struct request {
 	int32_t tgid;
@@ -44,14 +50,22 @@ struct request {
 	uint64_t addr;
 };
 
+/* Who kept us waiting. */
+struct stuck {
+	pid_t tgid;
+	pid_t helper;			/* that waits there still; 0: none */
+	unsigned int times;
+	uint64_t again_ns;		/* not to be asked before */
+};
+
 static struct {
 	pid_t pid;			/* 0: no helper */
 	int fd;
 	void *mem;			/* BYTES_MAX, shared with the helper */
+	bool hurry;
 	int64_t wait_ns;		/* that may be spent now */
 	uint64_t wait_as_of_ns;
-	pid_t stuck[STUCK_MAX];		/* who kept us waiting */
-	unsigned int stuck_cnt;
+	struct stuck stuck[STUCK_MAX];
 } far;
 
 /* The helper's life: one request at a time, until our end of the socket closes. */
@@ -130,31 +144,101 @@ void far_read_end(void)
 	far.pid = 0;
 }
 
-static bool is_stuck(pid_t tgid)
+static bool has_ended(pid_t helper)
 {
-	unsigned int i;
-
-	for (i = 0; i < far.stuck_cnt; i++)
-		if (far.stuck[i] == tgid)
-			return true;
-	return far.stuck_cnt == STUCK_MAX;
+	return waitpid(helper, NULL, WNOHANG) != 0;
 }
 
-/* Signals may come meanwhile; they do not make us wait longer. */
-static int wait_answer(void)
+/* Is it not the one that keeps us waiting, and may another helper be lost? */
+static bool may_ask(pid_t tgid, uint64_t now)
+{
+	bool room = false;
+	struct stuck *s;
+
+	for (s = far.stuck; s < far.stuck + STUCK_MAX; s++) {
+		if (s->helper && has_ended(s->helper))
+			s->helper = 0;
+		if (s->tgid == tgid && (s->helper || now < s->again_ns))
+			return false;
+		room |= !s->helper;
+	}
+	return room;
+}
+
+/* Its own entry, or that of one that may be asked soonest; may_ask() has seen that there is one. */
+static struct stuck *stuck_entry(pid_t tgid)
+{
+	struct stuck *s, *found = NULL;
+
+	for (s = far.stuck; s < far.stuck + STUCK_MAX; s++) {
+		if (s->tgid == tgid)
+			return s;
+		if (!s->helper && (!found || s->again_ns < found->again_ns))
+			found = s;
+	}
+	*found = (struct stuck){ .tgid = tgid };
+	return found;
+}
+
+/* Does the helper wait for a CPU, and for nothing else? */
+static bool is_runnable(pid_t helper)
+{
+	char text[512], *state;
+
+	if (proc_read(helper, "stat", text, sizeof(text)) <= 0)
+		return false;
+	state = strrchr(text, ')');
+	return state && !strncmp(state, ") R", 3);
+}
+
+/* Give the helper up. That the machine is busy is not the fault of the process. */
+static void give_up(pid_t tgid)
+{
+	bool is_slow = is_runnable(far.pid);
+	struct stuck *s = stuck_entry(tgid);
+
+	log_debug("process %d: its memory cannot be read in time%s", tgid,
+		  is_slow ? ": the machine is busy" : "");
+	s->helper = far.pid;
+	s->again_ns = now_ns();
+	if (!is_slow) {
+		s->again_ns += AGAIN_NS << (s->times < AGAIN_DOUBLINGS ? s->times : AGAIN_DOUBLINGS);
+		s->times++;
+	}
+	far_read_end();
+	if (has_ended(s->helper))
+		s->helper = 0;
+}
+
+/*
+ * Signals may come meanwhile; they do not make us wait longer. We may be without a CPU
+ * ourselves for all that time, so the last look is behind it.
+ */
+static int poll_answer(void)
 {
 	uint64_t end = now_ns() + ANSWER_MS * 1000000ull, now;
 	struct pollfd p = { .fd = far.fd, .events = POLLIN };
 	int n;
 
-	while ((now = now_ns()) < end) {
-		n = poll(&p, 1, (end - now) / 1000000 + 1);
+	do {
+		now = now_ns();
+		n = poll(&p, 1, now < end ? (end - now) / 1000000 + 1 : 0);
 		if (n > 0)
 			return 0;
 		if (n < 0 && errno != EINTR)
 			return -errno;
-	}
+	} while (now < end);
 	return -ETIMEDOUT;
+}
+
+static int wait_answer(void)
+{
+	int err, turns = 0;
+
+	do
+		err = poll_answer();
+	while (err == -ETIMEDOUT && !far.hurry && ++turns < SLOW_TURNS && is_runnable(far.pid));
+	return err;
 }
 
 static int ask(pid_t tgid, uint64_t addr, size_t len)
@@ -173,10 +257,14 @@ static int ask(pid_t tgid, uint64_t addr, size_t len)
 
 static bool may_wait(uint64_t now)
 {
-	far.wait_ns += (now - far.wait_as_of_ns) / WAIT_SHARE;
+	if (!far.hurry)
+		return true;
+	if (far.wait_ns < WAIT_NS_MAX) {
+		far.wait_ns += (now - far.wait_as_of_ns) / WAIT_SHARE;
+		if (far.wait_ns > WAIT_NS_MAX)
+			far.wait_ns = WAIT_NS_MAX;
+	}
 	far.wait_as_of_ns = now;
-	if (far.wait_ns > WAIT_NS_MAX)
-		far.wait_ns = WAIT_NS_MAX;
 	return far.wait_ns > 0;
 }
 
@@ -190,25 +278,36 @@ int far_read(void *ctx, uint64_t addr, void *buf, size_t len)
 		return proc_mem_read(ctx, addr, buf, len);
 	if (len > BYTES_MAX)
 		return -E2BIG;
-	if (is_stuck(tgid))
-		return -ESRCH;
 	start_ns = now_ns();
-	if (!may_wait(start_ns))
+	if (!may_wait(start_ns) || !may_ask(tgid, start_ns))
 		return -EBUSY;
 	err = far.pid ? 0 : start();
 	if (err)
 		return err;
 	err = ask(tgid, addr, len);
-	far.wait_ns -= now_ns() - start_ns;
-	if (!err) {
+	if (far.hurry)
+		far.wait_ns -= now_ns() - start_ns;
+	if (!err)
 		memcpy(buf, far.mem, len);
-		return 0;
-	}
-	if (err == -ETIMEDOUT) {
-		log_debug("process %d: its memory cannot be read in time", tgid);
-		far.stuck[far.stuck_cnt++] = tgid;
-	}
-	if (err == -ETIMEDOUT || err == -EPIPE)
+	if (err == -ETIMEDOUT)
+		give_up(tgid);
+	else if (err == -EPIPE)
 		far_read_end();
-	return err == -ETIMEDOUT || err == -EPIPE ? -ESRCH : err;
+	return err == -ETIMEDOUT || err == -EPIPE ? -EBUSY : err;
+}
+
+void far_read_hurry(bool hurry)
+{
+	far.hurry = hurry;
+}
+
+void far_read_grant(int64_t ns)
+{
+	far.wait_ns = ns;
+	far.wait_as_of_ns = now_ns();
+}
+
+pid_t far_read_helper(void)
+{
+	return far.pid;
 }

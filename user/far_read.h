@@ -10,16 +10,28 @@
 #ifndef TACHBPF_FAR_READ_H
 #define TACHBPF_FAR_READ_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 /*
  * Read len bytes at addr of the process whose tgid is in ctx (as struct target_mem
- * wants it). 0; -EFAULT, -EPERM and so on; -EBUSY: too much time went
- * into such reads, ask again later; -ESRCH: it is gone, or did not let us
- * read in time and is not asked again.
+ * wants it). 0; -EFAULT, -EPERM and so on; -ESRCH: it is gone; -EBUSY: nothing is known, ask
+ * again later: too much time went into such reads, or this process keeps a helper waiting.
  */
 int far_read(void *ctx, uint64_t addr, void *buf, size_t len);
+
+/*
+ * While samples wait for us only a part of the time goes into reads. At first nothing
+ * waits: then each read takes its time, if only the machine is slow.
+ */
+void far_read_hurry(bool hurry);
+/* So long, whatever was spent before. */
+void far_read_grant(int64_t ns);
+
+/* The helper's pid, for tests; 0: there is none. */
+pid_t far_read_helper(void);
 
 /* End the helper. The next far_read() would start another. */
 void far_read_end(void);

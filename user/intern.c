@@ -125,7 +125,7 @@ static void table_put(struct table *t, uint64_t hash, uint32_t id)
 static int table_reserve(struct intern *in, struct table *t)
 {
 	struct table bigger = { 0 };
-	uint32_t id, size = t->slots ? t->mask + 1 : 0;
+	uint32_t i, id, size = t->slots ? t->mask + 1 : 0;
 
 	if (t->used + 1 <= size / 4 * 3)
 		return 0;
@@ -136,8 +136,12 @@ static int table_reserve(struct intern *in, struct table *t)
 	if (!bigger.slots)
 		return -ENOMEM;
 	bigger.mask = size - 1;
-	for (id = 0; id < t->used; id++)
+	for (i = 0; t->slots && i <= t->mask; i++) {
+		if (!t->slots[i].id1)
+			continue;	/* not by id: no slot leads to what intern_later() made */
+		id = t->slots[i].id1 - 1;
 		table_put(&bigger, hash_entry(in, t, id), id);
+	}
 	free(t->slots);
 	*t = bigger;
 	return 0;
@@ -270,6 +274,24 @@ int intern_frame(struct intern *in, const struct frame *f, uint32_t *id)
 	in->tables.frame_cnt++;
 	*id = cnt;
 	return 0;
+}
+
+int intern_later(struct intern *in, uint32_t as, uint32_t *id)
+{
+	uint32_t cnt = in->tables.frame_cnt;
+
+	if (array_reserve((void **)&in->frames, &in->frame_cap, cnt, sizeof(*in->frames)))
+		return -ENOMEM;
+	in->tables.frames = in->frames;
+	in->frames[cnt] = in->frames[as];
+	in->tables.frame_cnt++;
+	*id = cnt;
+	return 0;
+}
+
+void intern_settle(struct intern *in, uint32_t id, uint32_t as)
+{
+	in->frames[id] = in->frames[as];
 }
 
 int intern_synthetic(struct intern *in, const char *name, uint32_t *id)

@@ -3,7 +3,7 @@
  * intern.h - strings and frames of one profile become dense ids from 0.
  *
  * Ids are given in order of first sight and never change, so a writer can dump
- * the tables as they are.
+ * the tables as they are. What a frame is changes at most once: intern_later().
  */
 #ifndef TACHBPF_INTERN_H
 #define TACHBPF_INTERN_H
@@ -24,6 +24,13 @@ int intern_frame(struct intern *in, const struct frame *f, uint32_t *id);
 
 /* A frame that is not Python code: file "~", no line. name: "<GC>", "<truncated>" ... */
 int intern_synthetic(struct intern *in, const char *name, uint32_t *id);
+
+/*
+ * A frame of its own whose name may be known later: until intern_settle() says what it is,
+ * it is as frame as says, a synthetic one. Others of the same content have ids of their own.
+ */
+int intern_later(struct intern *in, uint32_t as, uint32_t *id);
+void intern_settle(struct intern *in, uint32_t id, uint32_t as);
 
 /*
  * The tables as they are now. The pointer stays valid until intern_free(); what

@@ -553,9 +553,18 @@ int process_code(struct process *p, const struct raw_code *raw, size_t len)
 	return symbolizer_learn(p->sym, raw, len);
 }
 
-int process_flush(struct process *p)
+int process_settle_names(struct process *p)
 {
 	symbolizer_refill(p->sym);
+	return symbolizer_settle(p->sym);
+}
+
+int process_flush(struct process *p)
+{
+	int err = process_settle_names(p);
+
+	if (err)
+		return err;
 	if (!p->sink || p->sink_err || !p->sink->ops->flush)
 		return 0;
 	p->sink_err = p->sink->ops->flush(p->sink);

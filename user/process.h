@@ -99,7 +99,13 @@ const struct thread_names *process_thread_names(const struct process *p);
 /* Take the names of a code object; before the samples that need them. 0 or -errno. */
 int process_code(struct process *p, const struct raw_code *raw, size_t len);
 
-/* Put what is buffered into the file. 0 or -errno. */
+/*
+ * Frames that there was no time to read the names of get them now, if there is time. Once a
+ * second, and at the end. 0 or -ENOMEM.
+ */
+int process_settle_names(struct process *p);
+
+/* That, and put what is buffered into the file. 0 or -errno. */
 int process_flush(struct process *p);
 
 /* The end: finish the sink and close it. 0 or -errno. */

@@ -64,6 +64,19 @@ static double cpu_pct(const struct proc_stat *st)
 	return age > 1 / hz ? 100 * (double)st->cpu_ticks / hz / age : 0;
 }
 
+static const char *readiness(const struct discovered *found)
+{
+	switch (found->ready) {
+	case READY_YES:
+		return found->also;
+	case READY_UNKNOWN:
+		return "its memory cannot be read in time: whether its interpreter is initialised is "
+		       "not known";
+	default:
+		return "its interpreter is not initialised (yet)";
+	}
+}
+
 /* err: discovery_look()'s, of a Python. */
 static void describe(struct search *s, pid_t tgid, const struct proc_stat *st, int err,
 		     const struct discovered *found, struct python *p)
@@ -85,8 +98,7 @@ static void describe(struct search *s, pid_t tgid, const struct proc_stat *st, i
 	}
 	snprintf(p->version, sizeof(p->version), "%s", found->image->version);
 	p->build = build_of(found->image);
-	snprintf(p->why, sizeof(p->why), "%s", !found->ready ?
-		 "its interpreter is not initialised (yet)" : found->also);
+	snprintf(p->why, sizeof(p->why), "%s", readiness(found));
 }
 
 static int look_at(void *ctx, pid_t tgid)

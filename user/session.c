@@ -32,6 +32,8 @@
 #define TABLE_SWEEP_S 10
 /* Threads that sleep for long: how much of that a kill -9 can cost. */
 #define SETTLE_S 10
+/* At the end no sample waits any more: so long for names that there was no time to read. */
+#define NAMES_AT_STOP_NS 1000000000ll
 /* Records between two looks at the clock. */
 #define LOOK_AT_CLOCK 32
 /* What waits longest: a batch that is too small to wake us (see cfg_wakeup_bytes). */
@@ -60,6 +62,8 @@ void session_end_process(struct session *s, struct process *p, uint64_t end_ns)
 
 	u64map_remove(&s->processes, process_tgid(p));
 	err = process_settle_waits(p, until);
+	if (!err)
+		err = process_settle_names(p);
 	if (err && !s->err)
 		s->err = err;
 	err = recording_end_process(s->args.recording, p, end_ns);
@@ -305,6 +309,7 @@ int session_start(struct session *s)
 	}
 	recording_start(s->args.recording);
 	s->startup_cpu_s = cpu_time_s();
+	far_read_hurry(true);	/* from now on samples wait */
 	err = session_follow_scheduler(s);
 	if (!err)
 		err = sampler_start(s->sampler);
@@ -401,6 +406,7 @@ int session_stop(struct session *s)
 	if (n && !s->err)
 		s->err = n;
 	set_quality(s);
+	far_read_grant(NAMES_AT_STOP_NS);
 	while ((p = u64map_next(&s->processes, &pos)))
 		session_drop_process(s, p);
 	return s->err;

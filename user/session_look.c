@@ -134,7 +134,7 @@ static int look(struct session *s, pid_t tgid, uint64_t start_ns, uint64_t late,
 	if (!found->copied)
 		exes_seen(s->exes, tgid, found->image, &found->proc);
 	note(s, tgid, found->also);
-	return found->several && !found->ready ? -EAGAIN : 0;
+	return found->several && found->ready != READY_YES ? -EAGAIN : 0;
 }
 
 /*

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "frame_cache.h"
 #include "u64map.h"
 #include "util.h"
 
@@ -25,6 +26,9 @@
 #define FRAMES_MAX (1u << 20)
 #define READS_A_SECOND 4096
 
+/* So many frames may wait for their names: each is a row of its own in the frame table. */
+#define PENDING_MAX 1024
+
 struct known_code {
 	struct code_object code;
 	struct known_code *next;	/* same hash */
@@ -36,11 +40,11 @@ struct known_code {
 	uint32_t file, func;		/* string ids */
 };
 
-/* One slot of the frame cache: the raw frame as sent, and its answer. */
-struct known_frame {
-	struct raw_frame raw;		/* code 0: free */
-	uint32_t id;
-	bool resolved;
+/* A frame that was told before there was time to read its name. */
+struct pending {
+	struct raw_frame raw;
+	uint32_t id;			/* by intern_later() */
+	uint32_t told;			/* so often */
 };
 
 struct symbolizer {
@@ -51,8 +55,9 @@ struct symbolizer {
 	bool was_busy;			/* a read was put off since this was cleared */
 	struct u64map codes;		/* hash of (addr, id) -> chain of known_code */
 	size_t code_cnt, code_bytes;
-	struct known_frame *frames;	/* open addressing, power of two, at most half full */
-	size_t frame_cap, frame_cnt;
+	struct frame_cache frames;
+	struct pending *pending;
+	uint32_t pending_cnt, pending_cap;
 	uint32_t reads_left;		/* until symbolizer_refill() */
 	size_t name_bytes;		/* told to in */
 	uint32_t unresolved;		/* frame id of <unresolved> */
@@ -71,12 +76,10 @@ struct symbolizer *symbolizer_new(const struct cpython_image *image, struct targ
 	sym->mem = mem;
 	sym->in = in;
 	sym->opcodes = opcodes;
-	sym->frame_cap = 256;
 	sym->reads_left = READS_A_SECOND;
-	sym->frames = calloc(sym->frame_cap, sizeof(*sym->frames));
 	sym->unresolved = UINT32_MAX;
 	sym->trampoline = UINT32_MAX;
-	if (!sym->frames) {
+	if (!frame_cache_init(&sym->frames)) {
 		free(sym);
 		errno = ENOMEM;
 		return NULL;
@@ -104,13 +107,14 @@ void symbolizer_free(struct symbolizer *sym)
 	if (!sym)
 		return;
 	free_codes(sym);
-	free(sym->frames);
+	frame_cache_free(&sym->frames);
+	free(sym->pending);
 	free(sym);
 }
 
 static bool is_full(const struct symbolizer *sym)
 {
-	return sym->code_cnt >= KNOWN_MAX || sym->frame_cnt >= KNOWN_MAX ||
+	return sym->code_cnt >= KNOWN_MAX || sym->frames.cnt >= KNOWN_MAX ||
 	       sym->code_bytes >= KNOWN_BYTES_MAX;
 }
 
@@ -121,8 +125,7 @@ static bool is_full(const struct symbolizer *sym)
 static void forget_all(struct symbolizer *sym)
 {
 	free_codes(sym);
-	memset(sym->frames, 0, sym->frame_cap * sizeof(*sym->frames));
-	sym->frame_cnt = 0;
+	frame_cache_forget(&sym->frames);
 }
 
 void symbolizer_target_gone(struct symbolizer *sym)
@@ -169,42 +172,6 @@ static int tell_name(struct symbolizer *sym, const char *s, uint32_t len, uint32
 	if (!err && intern_tables(sym->in)->string_cnt != before)
 		sym->name_bytes += len;
 	return err;
-}
-
-static uint64_t raw_hash(const struct raw_frame *raw)
-{
-	return hash_u64(raw->code ^ (uint64_t)raw->lasti << 40 ^ (uint64_t)raw->id << 8);
-}
-
-static bool raw_equal(const struct raw_frame *a, const struct raw_frame *b)
-{
-	return a->code == b->code && a->lasti == b->lasti && a->id == b->id;
-}
-
-static struct known_frame *frame_slot(struct known_frame *frames, size_t cap,
-				      const struct raw_frame *raw)
-{
-	size_t i = raw_hash(raw) & (cap - 1);
-
-	while (frames[i].raw.code && !raw_equal(&frames[i].raw, raw))
-		i = (i + 1) & (cap - 1);
-	return &frames[i];
-}
-
-static int frames_grow(struct symbolizer *sym)
-{
-	size_t cap = sym->frame_cap * 2, i;
-	struct known_frame *bigger = calloc(cap, sizeof(*bigger));
-
-	if (!bigger)
-		return -ENOMEM;
-	for (i = 0; i < sym->frame_cap; i++)
-		if (sym->frames[i].raw.code)
-			*frame_slot(bigger, cap, &sym->frames[i].raw) = sym->frames[i];
-	free(sym->frames);
-	sym->frames = bigger;
-	sym->frame_cap = cap;
-	return 0;
 }
 
 /*
@@ -470,18 +437,85 @@ static int unresolved_frame(struct symbolizer *sym, uint32_t *id)
 	return err;
 }
 
+/* Without room or memory it stays nameless. */
+static void add_pending(struct symbolizer *sym, const struct raw_frame *raw,
+			struct known_frame *slot)
+{
+	uint32_t cap = sym->pending_cap ? 2 * sym->pending_cap : 16, id;
+	struct pending *bigger;
+
+	if (sym->pending_cnt == PENDING_MAX)
+		return;
+	if (sym->pending_cnt == sym->pending_cap) {
+		bigger = reallocarray(sym->pending, cap, sizeof(*bigger));
+		if (!bigger)
+			return;
+		sym->pending = bigger;
+		sym->pending_cap = cap;
+	}
+	if (intern_later(sym->in, sym->unresolved, &id))
+		return;
+	sym->pending[sym->pending_cnt++] = (struct pending){ .raw = *raw, .id = id };
+	slot->pending1 = sym->pending_cnt;
+	slot->id = id;
+}
+
+static void drop_pending(struct symbolizer *sym, uint32_t i)
+{
+	const struct pending *last = &sym->pending[--sym->pending_cnt];
+	struct known_frame *slot;
+
+	if (&sym->pending[i] == last)
+		return;
+	sym->pending[i] = *last;
+	slot = frame_cache_slot(&sym->frames, &last->raw);
+	if (slot->raw.code && slot->pending1 == sym->pending_cnt + 1)
+		slot->pending1 = i + 1;
+}
+
+/*
+ * What was told of it becomes what it is: as. Trampolines are taken out of stacks, and this
+ * one has been told: it stays nameless.
+ */
+static void settle_pending(struct symbolizer *sym, uint32_t i, uint32_t as)
+{
+	const struct pending *p = &sym->pending[i];
+
+	if (as != sym->trampoline) {
+		intern_settle(sym->in, p->id, as);
+		sym->stats.unresolved -= p->told;
+	}
+	drop_pending(sym, i);
+}
+
 static int resolve(struct symbolizer *sym, const struct raw_frame *raw, struct known_frame *slot)
 {
 	struct known_code *code;
 	int err = find_code(sym, raw, &code);
+	bool later;
 
 	if (err)
 		return err;
+	slot->raw = *raw;
 	slot->resolved = code && code->resolved &&
 			 intern_tables(sym->in)->frame_cnt < FRAMES_MAX;
-	err = slot->resolved ? make_frame(sym, code, raw, &slot->id) :
-			       unresolved_frame(sym, &slot->id);
-	slot->raw = *raw;
+	if (slot->resolved) {
+		err = make_frame(sym, code, raw, &slot->id);
+		if (!err && slot->pending1)
+			settle_pending(sym, slot->pending1 - 1, slot->id);
+		slot->pending1 = 0;
+		return err;
+	}
+	later = !code || code->busy;
+	if (slot->pending1 && !later) {
+		drop_pending(sym, slot->pending1 - 1);
+		slot->pending1 = 0;
+	}
+	if (slot->pending1)
+		return 0;
+	err = unresolved_frame(sym, &slot->id);
+	if (!err && later && raw->id && raw->code && !sym->gone)
+		add_pending(sym, raw, slot);
 	return err;
 }
 
@@ -491,23 +525,23 @@ static int new_frame(struct symbolizer *sym, const struct raw_frame *raw,
 {
 	int err;
 
-	if (sym->frame_cnt * 2 >= sym->frame_cap && frames_grow(sym))
+	if (frame_cache_reserve(&sym->frames))
 		return -ENOMEM;
-	*slot = frame_slot(sym->frames, sym->frame_cap, raw);
+	*slot = frame_cache_slot(&sym->frames, raw);
 	err = resolve(sym, raw, *slot);
 	if (err)
-		(*slot)->raw.code = 0;
+		**slot = (struct known_frame){ 0 };
 	else
-		sym->frame_cnt++;
+		sym->frames.cnt++;
 	return err;
 }
 
 int symbolizer_frame(struct symbolizer *sym, const struct raw_frame *raw, uint32_t *id)
 {
-	struct known_frame *slot, once;
+	struct known_frame *slot, once = { 0 };
 	int err = 0;
 
-	slot = frame_slot(sym->frames, sym->frame_cap, raw);
+	slot = frame_cache_slot(&sym->frames, raw);
 	if (!slot->raw.code) {
 		if (is_full(sym))
 			forget_all(sym);
@@ -524,8 +558,31 @@ int symbolizer_frame(struct symbolizer *sym, const struct raw_frame *raw, uint32
 	}
 	if (err)
 		return err;
-	if (!slot->resolved)
+	if (!slot->resolved) {
 		sym->stats.unresolved++;
+		if (slot->pending1)
+			sym->pending[slot->pending1 - 1].told++;
+	}
 	*id = slot->id;
 	return 0;
+}
+
+int symbolizer_settle(struct symbolizer *sym)
+{
+	struct known_frame *slot, once;
+	uint32_t i = sym->pending_cnt;
+	int err = 0;
+
+	/* From the end: one that is dropped changes places with the last. */
+	while (!err && i-- > 0) {
+		const struct raw_frame raw = sym->pending[i].raw;
+
+		slot = frame_cache_slot(&sym->frames, &raw);
+		if (!slot->raw.code || slot->pending1 != i + 1) {	/* forgotten meanwhile */
+			once = (struct known_frame){ .raw = raw, .pending1 = i + 1 };
+			slot = &once;
+		}
+		err = resolve(sym, &raw, slot);
+	}
+	return err;
 }

@@ -20,7 +20,7 @@ struct symbolizer_stats {
 	uint64_t without_lines;		/* of them: names, but no line table */
 	uint64_t process_reads;		/* names that had to be read from the process */
 	uint64_t repeated;		/* records of what was known already */
-	uint64_t unresolved;		/* frames that came out as <unresolved> */
+	uint64_t unresolved;		/* frames that are <unresolved> by now */
 };
 
 /* image and in outlive the symbolizer; mem is copied. NULL with errno. */
@@ -49,6 +49,13 @@ uint32_t symbolizer_trampoline(const struct symbolizer *sym);
 
 /* The frame's id in the intern table. 0 or -ENOMEM. */
 int symbolizer_frame(struct symbolizer *sym, const struct raw_frame *raw, uint32_t *id);
+
+/*
+ * Frames that were told as <unresolved> because there was no time to read their code get
+ * their names, if the process still has it: what was told of them changes in the table.
+ * Reads as long as there is time. 0 or -ENOMEM.
+ */
+int symbolizer_settle(struct symbolizer *sym);
 
 const struct symbolizer_stats *symbolizer_stats(const struct symbolizer *sym);
 

@@ -298,6 +298,61 @@ static void test_called_by_suspended(void **state)
 	world_expect(&w, 2, 0);
 }
 
+/*
+ * A call makes the new frame current before it says who called it: what stands there is
+ * the caller of a frame that lay there before, here by way of frames of C or not.
+ */
+static void test_called_by_the_past(void **state)
+{
+	u64 outer, shim, caller;
+	int minor;
+
+	for (minor = 11; minor <= LAYOUT_MINOR_MAX; minor++) {
+		world_init(&w, minor);
+		w.locals = 4;
+		world_push(&w, OWNER_THREAD, world_code(&w), 6);
+		if (minor == 11)
+			mark_entry();
+		world_push(&w, OWNER_THREAD, world_code(&w), 8);
+		outer = shim = w.top;
+		world_shim(&w);
+		shim = w.top;
+		world_push(&w, OWNER_THREAD, world_code(&w), 10);
+		caller = w.top;
+		w.locals = 7;
+		world_push(&w, OWNER_THREAD, world_code(&w), -2);
+		host_mem_put64(w.top + w.img.layout.fr_previous, outer);
+		world_expect(&w, 0, RAW_UNREADABLE);
+		host_mem_put64(w.top + w.img.layout.fr_previous, shim);
+		world_expect(&w, 0, RAW_UNREADABLE);
+		host_mem_put64(w.top + w.img.layout.fr_previous, caller);
+		world_expect(&w, 4, 0);
+		/* It has begun, so it has said so. */
+		world_push(&w, OWNER_THREAD, world_code(&w), 0);
+		world_expect(&w, 5, 0);
+	}
+}
+
+/* A generator's frame is elsewhere; the one that runs it is next to what it calls. */
+static void test_called_by_generator(void **state)
+{
+	int minor;
+
+	for (minor = 11; minor <= LAYOUT_MINOR_MAX; minor++) {
+		world_init(&w, minor);
+		world_push(&w, OWNER_THREAD, world_code(&w), 6);
+		if (minor == 11)
+			mark_entry();
+		world_push(&w, OWNER_GENERATOR, world_code(&w), 8);
+		world_push(&w, OWNER_THREAD, world_code(&w), -2);
+		world_expect(&w, 3, 0);
+		/* So is one in another chunk. */
+		world_new_chunk(&w);
+		world_push(&w, OWNER_THREAD, world_code(&w), -2);
+		world_expect(&w, 4, 0);
+	}
+}
+
 /* 3.12: the shim of a call is in place before it says that it is one. */
 static void test_entering_shim(void **state)
 {
@@ -703,6 +758,8 @@ int main(void)
 		cmocka_unit_test(test_entering),
 		cmocka_unit_test(test_entering_nonsense),
 		cmocka_unit_test(test_entering_from_the_past),
+		cmocka_unit_test(test_called_by_the_past),
+		cmocka_unit_test(test_called_by_generator),
 		cmocka_unit_test(test_entering_shim),
 		cmocka_unit_test(test_entering_among_objects),
 		cmocka_unit_test(test_called_by_suspended),

@@ -170,6 +170,19 @@ static inline void world_enter(struct world *w, u64 frame, u64 from)
 	host_mem_put64(W_TSTATE + l->ts_frame, cframe);
 }
 
+/* How much room a code object's frames take, as frame_room() reads it. */
+static inline void world_set_room(struct world *w, u64 addr)
+{
+	u32 words = world_frame_bytes(w) / 8;
+
+	if (w->img.layout.ts_datastack == ABI_NO_OFF)
+		return;
+	addr += w->img.layout.co_firstlineno;
+	host_mem_put32(addr - 4, w->img.minor == 11 ? 3 : 0xdead);		/* co_stacksize */
+	host_mem_put32(addr + 4, w->img.minor == 11 ? words - 9 - 3 : 0xdead);	/* co_nlocalsplus */
+	host_mem_put32(addr + 8, w->img.minor == 11 ? 0xdead : words);	/* co_framesize */
+}
+
 /* A new newest frame at a place of the caller's choosing; lasti -2: not begun. */
 static inline void world_push_at(struct world *w, u64 at, int owner, u32 code, s32 lasti)
 {
@@ -191,6 +204,8 @@ static inline void world_push_at(struct world *w, u64 at, int owner, u32 code, s
 	world_set_frame(w, at);
 	if (owner >= OWNER_SHIM)
 		return;
+	if (owner == OWNER_THREAD)
+		world_set_room(w, addr);
 	assert_true(w->want_cnt < W_FRAMES_MAX);
 	w->at[w->want_cnt] = at;
 	w->want[w->want_cnt++] = (struct raw_frame){

@@ -2,12 +2,15 @@
 /*
  * test_discover.c - children that map files which look like a CPython.
  */
+#include <linux/capability.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "discover.h"
+#include "far_read.h"
 #include "fake_elf.h"
 #include "tach_test.h"
 
@@ -252,6 +255,45 @@ static void test_deleted(void **state)
 }
 
 /* Behind many that are none. */
+/* Without CAP_SYS_ADMIN and CAP_CHECKPOINT_RESTORE what is mapped and deleted cannot be opened. */
+static void may_open_deleted(bool may)
+{
+	struct __user_cap_header_struct head = { _LINUX_CAPABILITY_VERSION_3, 0 };
+	struct __user_cap_data_struct data[2];
+
+	assert_int_equal(syscall(SYS_capget, &head, data), 0);
+	data[0].effective = may ? data[0].permitted : data[0].effective & ~(1u << 21);
+	data[1].effective = may ? data[1].permitted : data[1].effective & ~(1u << (40 - 32));
+	assert_int_equal(syscall(SYS_capset, &head, data), 0);
+}
+
+/* A file that could not be opened is looked at again, though nothing else has been mapped. */
+static void test_missed(void **state)
+{
+	uint64_t seen = 0;
+	pid_t pid;
+	int err;
+
+	if (geteuid()) {
+		printf("SKIP: root only may open a deleted file\n");
+		return;
+	}
+	begin();
+	add_python("libpython3.12.so", 0x030c01f0);
+	unlinked = true;
+	pid = child();
+	may_open_deleted(false);
+	err = discovery_look(d, pid, &seen, 0, &found);
+	may_open_deleted(true);
+	assert_int_equal(err, -ENOENT);
+	assert_int_equal(discovery_look(d, pid, &seen, 0, &found), 0);
+	assert_string_equal(found.image->version, "3.12.1");
+	kill(pid, SIGKILL);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	end();
+}
+
+/* Behind many that are none. */
 static void test_many(void **state)
 {
 	char name[32];
@@ -291,17 +333,17 @@ static void test_several(void **state)
 	add_python("libpython3.11.so", 0x030b04f0);
 	assert_int_equal(look(), 0);
 	assert_false(found.several);
-	assert_false(found.ready);
+	assert_int_equal(found.ready, READY_NO);
 	add_python("libpython3.12.so", 0x030c01f0);
 	assert_int_equal(look(), 0);
 	assert_true(found.several);
-	assert_false(found.ready);
+	assert_int_equal(found.ready, READY_NO);
 	assert_string_equal(image->version, "3.11.4");
 	assert_string_equal(found.also, "");
 	/* rt_interp_head of 3.12 is at 40: now it has an interpreter; then both have. */
 	initialised = 1 << 1;
 	assert_int_equal(look(), 0);
-	assert_true(found.ready);
+	assert_int_equal(found.ready, READY_YES);
 	assert_string_equal(image->version, "3.12.1");
 	assert_string_equal(found.also, "");
 	initialised = 3;
@@ -316,6 +358,34 @@ static void test_several(void **state)
 	assert_int_equal(look(), 0);
 	assert_string_equal(image->version, "3.11.4");
 	prefer = initialised = 0;
+	end();
+}
+
+/* No answer in time is none: it is not said that a Python is not ready, and which one stays. */
+static void test_busy(void **state)
+{
+	pid_t pid;
+	uint64_t seen = 0, head;
+
+	begin();
+	add_python("libpython3.11.so", 0x030b04f0);
+	add_python("libpython3.12.so", 0x030c01f0);
+	initialised = 3;
+	pid = child();
+	if (far_read((void *)(intptr_t)pid, PLACE, &head, sizeof(head)) == -EPERM)
+		goto out;
+	far_read_hurry(true);
+	far_read_grant(1000000000);
+	kill(far_read_helper(), SIGSTOP);
+	assert_int_equal(discovery_look(d, pid, &seen, PLACE + 0x100000 + FAKE_RUNTIME, &found), 0);
+	assert_int_equal(found.ready, READY_UNKNOWN);
+	assert_string_equal(found.image->version, "3.12.1");
+	far_read_hurry(false);
+out:
+	kill(pid, SIGKILL);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	far_read_end();
+	initialised = 0;
 	end();
 }
 
@@ -375,9 +445,11 @@ int main(void)
 		cmocka_unit_test(test_not_supported),
 		cmocka_unit_test(test_cache),
 		cmocka_unit_test(test_deleted),
+		cmocka_unit_test(test_missed),
 		cmocka_unit_test(test_many),
 		cmocka_unit_test(test_any_code),
 		cmocka_unit_test(test_several),
+		cmocka_unit_test(test_busy),
 		cmocka_unit_test(test_32_bit),
 		cmocka_unit_test(test_read_and_loaded),
 		cmocka_unit_test(test_gone),

@@ -112,42 +112,124 @@ static void *unanswered(void)
 	return at;
 }
 
+/* A process one page of which nobody delivers: *at; NULL: there is no such page here. */
+static pid_t start_unanswering(void **at)
+{
+	int pipes[2];
+	pid_t pid;
+
+	assert_int_equal(pipe(pipes), 0);
+	pid = fork();
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		*at = unanswered();
+		if (write(pipes[1], at, sizeof(*at)) != sizeof(*at))
+			_exit(1);
+		for (;;)
+			pause();
+	}
+	assert_int_equal(read(pipes[0], at, sizeof(*at)), sizeof(*at));
+	close(pipes[0]);
+	close(pipes[1]);
+	return pid;
+}
+
+/* Until an answer other than "later" comes, for three seconds. */
+static int read_again(pid_t pid, const void *at, void *buf, size_t len)
+{
+	uint64_t end = now_ns() + 3000000000ull;
+	int err;
+
+	do {
+		err = far_read(as_ctx(pid), (uintptr_t)at, buf, len);
+		usleep(err ? 10000 : 0);
+	} while (err == -EBUSY && now_ns() < end);
+	return err;
+}
+
 static void test_no_answer(void **state)
 {
 	pid_t bad, good = start_other();
 	char buf[sizeof(text)];
 	uint64_t start;
 	void *at;
-	int pipes[2], err;
+	int err;
 
-	assert_int_equal(pipe(pipes), 0);
-	bad = fork();
-	if (!bad) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		at = unanswered();
-		if (write(pipes[1], &at, sizeof(at)) != sizeof(at))
-			_exit(1);
-		for (;;)
-			pause();
-	}
-	assert_int_equal(read(pipes[0], &at, sizeof(at)), sizeof(at));
+	bad = start_unanswering(&at);
 	start = now_ns();
-	err = at ? read_patiently(bad, at, buf, 4) : -EPERM;
-	if (err != -EPERM && err != -EFAULT) {
-		assert_int_equal(err, -ESRCH);
-		assert_true(now_ns() - start < 5000000000ull);
-		/* It is not asked again, and others are read as before. */
+	err = at ? far_read(as_ctx(bad), (uintptr_t)at, buf, 4) : -EPERM;
+	if (err == -EPERM || err == -EFAULT) {
+		end_other(bad);
+		end_other(good);
+		far_read_end();
+		skip();	/* userfaultfd is for root, or not there */
+	}
+	assert_int_equal(err, -EBUSY);
+	assert_true(now_ns() - start < 5000000000ull);
+	/* It is not asked for a second, and others are read as before. */
+	start = now_ns();
+	assert_int_equal(far_read(as_ctx(bad), (uintptr_t)text, buf, 4), -EBUSY);
+	assert_true(now_ns() - start < 100000000ull);
+	assert_int_equal(read_patiently(good, text, buf, sizeof(buf)), 0);
+	assert_string_equal(buf, text);
+	/* Then it is, if the helper has come back; and twice as long, if it does that again. */
+	if (read_again(bad, text, buf, 4) == 0) {
+		assert_true(now_ns() - start > 800000000ull);
+		assert_memory_equal(buf, text, 4);
+		assert_int_equal(far_read(as_ctx(bad), (uintptr_t)at, buf, 4), -EBUSY);
 		start = now_ns();
-		assert_int_equal(far_read(as_ctx(bad), (uintptr_t)text, buf, 4), -ESRCH);
-		assert_true(now_ns() - start < 100000000ull);
-		assert_int_equal(read_patiently(good, text, buf, sizeof(buf)), 0);
-		assert_string_equal(buf, text);
+		assert_int_equal(read_again(bad, text, buf, 4), 0);
+		assert_true(now_ns() - start > 1800000000ull);
 	}
 	end_other(bad);
 	end_other(good);
 	far_read_end();
-	if (err == -EPERM || err == -EFAULT)
-		skip();	/* userfaultfd is for root, or not there */
+}
+
+/* A helper that gets no CPU is given up, and the process, which is not to blame, asked again. */
+static void test_slow_helper(void **state)
+{
+	pid_t pid = start_other();
+	char buf[sizeof(text)];
+
+	if (read_patiently(pid, text, buf, 4) == -EPERM) {
+		end_other(pid);
+		skip();
+	}
+	far_read_hurry(true);
+	far_read_grant(1000000000);
+	assert_true(far_read_helper() > 0);
+	kill(far_read_helper(), SIGSTOP);
+	assert_int_equal(far_read(as_ctx(pid), (uintptr_t)text, buf, 4), -EBUSY);
+	assert_int_equal(read_again(pid, text, buf, 4), 0);
+	assert_memory_equal(buf, text, 4);
+	far_read_hurry(false);
+	end_other(pid);
+	far_read_end();
+}
+
+/* While samples wait reads have a budget; else they have not, however many there are. */
+static void test_hurry(void **state)
+{
+	pid_t pid = start_other();
+	uint64_t start = now_ns();
+	char buf[4];
+	int err;
+
+	err = read_patiently(pid, text, buf, 4);
+	while (!err && now_ns() - start < 500000000)
+		err = far_read(as_ctx(pid), (uintptr_t)text, buf, 4);
+	if (err != -EPERM) {
+		assert_int_equal(err, 0);
+		far_read_hurry(true);
+		far_read_grant(-1000000000);
+		assert_int_equal(far_read(as_ctx(pid), (uintptr_t)text, buf, 4), -EBUSY);
+		far_read_grant(1000000000);
+		assert_int_equal(far_read(as_ctx(pid), (uintptr_t)text, buf, 4), 0);
+		far_read_hurry(false);
+	}
+	end_other(pid);
+	far_read_end();
 }
 
 int main(void)
@@ -155,6 +237,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_own_memory),
 		cmocka_unit_test(test_reads),
+		cmocka_unit_test(test_hurry),
+		cmocka_unit_test(test_slow_helper),
 		cmocka_unit_test(test_no_answer),
 	};
 

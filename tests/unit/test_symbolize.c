@@ -8,6 +8,7 @@
 /* symbolize.c */
 #define KNOWN_MAX (64 * 1024)
 #define READS_A_SECOND 4096
+#define PENDING_MAX 1024
 
 static struct fake_codes fake;
 static struct intern *in;
@@ -412,6 +413,100 @@ static void test_busy(void **state)
 	end();
 }
 
+/* What was told while there was no time gets its name when there is, and is not counted any more. */
+static void test_named_late(void **state)
+{
+	const struct profile_tables *tables;
+	uint32_t first, other, again, i;
+
+	begin_hurried(3, 0);
+	tables = intern_tables(in);
+	first = id_of(fake_frame(&fake, 1, 20));
+	other = id_of(fake_frame(&fake, 1, 40));
+	assert_int_equal(id_of(fake_frame(&fake, 1, 20)), first);
+	assert_int_not_equal(first, other);
+	assert_true(frame_is_synthetic(tables, first, "<unresolved>"));
+	assert_int_equal(symbolizer_stats(sym)->unresolved, 3);
+	assert_int_equal(symbolizer_settle(sym), 0);	/* there is still no time */
+	assert_true(frame_is_synthetic(tables, other, "<unresolved>"));
+	reads_in_time = UINT_MAX;
+	assert_int_equal(symbolizer_settle(sym), 0);
+	assert_true(frame_is_fake(tables, first, 1, 20));
+	assert_true(frame_is_fake(tables, other, 1, 40));
+	assert_int_equal(symbolizer_stats(sym)->unresolved, 0);
+	/* New frames, so many that the tables grow, do not take them for their own. */
+	for (i = 0; i < 1000; i++)
+		check(2, 2 * (i % 40), 2);
+	again = id_of(fake_frame(&fake, 1, 20));
+	assert_true(frame_is_fake(tables, again, 1, 20));
+	assert_int_equal(id_of(fake_frame(&fake, 1, 20)), again);
+	end();
+}
+
+/* Nothing is read: the kernel sends the names, and the process may have gone by then. */
+static void test_named_late_by_kernel(void **state)
+{
+	uint32_t id;
+	size_t len;
+
+	begin_hurried(2, 0);
+	id = id_of(fake_frame(&fake, 1, 20));
+	len = fake_snapshot(&fake, 1, &raw);
+	symbolizer_target_gone(sym);
+	assert_int_equal(symbolizer_learn(sym, &raw, len), 0);
+	assert_int_equal(symbolizer_settle(sym), 0);
+	assert_true(frame_is_fake(intern_tables(in), id, 1, 20));
+	assert_int_equal(symbolizer_stats(sym)->unresolved, 0);
+	end();
+}
+
+/* Its address has another code object by then: it never gets that one's name. */
+static void test_too_late_for_a_name(void **state)
+{
+	struct raw_frame old;
+	uint32_t id;
+
+	begin_hurried(3, 0);
+	old = fake_frame(&fake, 1, 20);
+	id = id_of(old);
+	fake_write(&fake, 1, 77);
+	reads_in_time = UINT_MAX;
+	assert_int_equal(symbolizer_settle(sym), 0);
+	assert_true(frame_is_synthetic(intern_tables(in), id, "<unresolved>"));
+	check(1, 20, 77);
+	assert_true(frame_is_synthetic(intern_tables(in), id, "<unresolved>"));
+	assert_int_equal(symbolizer_stats(sym)->unresolved, 1);
+	fake.reads = 0;
+	assert_int_equal(symbolizer_settle(sym), 0);
+	assert_int_equal(fake.reads, 0);	/* it is not asked for ever */
+	check_unresolved(old);
+	end();
+}
+
+/* Frames without end that nobody has time for: so many rows of the table, and no more. */
+static void test_named_late_is_bounded(void **state)
+{
+	struct raw_frame frame = { .code = 0x10000, .id = 77 };
+	uint32_t i;
+
+	begin_hurried(2, 0);
+	for (i = 0; i < 10 * PENDING_MAX; i++, frame.code += 16)
+		id_of(frame);
+	assert_int_equal(intern_tables(in)->frame_cnt, PENDING_MAX + 1);
+	for (i = 0; i < KNOWN_MAX; i++, frame.code += 16)	/* all of it is forgotten */
+		id_of(frame);
+	reads_in_time = UINT_MAX;
+	assert_int_equal(symbolizer_settle(sym), 0);
+	check(1, 20, 1);
+	reads_in_time = 0;
+	frame = fake_frame(&fake, 0, 20);	/* and there is room again */
+	i = id_of(frame);
+	reads_in_time = UINT_MAX;
+	assert_int_equal(symbolizer_settle(sym), 0);
+	assert_true(frame_is_fake(intern_tables(in), i, 0, 20));
+	end();
+}
+
 /*
  * Nor is it where a snapshot's gap was to be filled, or the object to be looked at again.
  * Until then there is what the snapshot has.
@@ -516,6 +611,10 @@ int main(void)
 		cmocka_unit_test(test_bounded),
 		cmocka_unit_test(test_reads_a_second),
 		cmocka_unit_test(test_busy),
+		cmocka_unit_test(test_named_late),
+		cmocka_unit_test(test_named_late_by_kernel),
+		cmocka_unit_test(test_too_late_for_a_name),
+		cmocka_unit_test(test_named_late_is_bounded),
 		cmocka_unit_test(test_busy_in_a_gap),
 		cmocka_unit_test(test_gone_in_a_gap),
 		cmocka_unit_test(test_busy_without_fingerprint),
