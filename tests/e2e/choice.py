@@ -8,8 +8,8 @@ import os
 import re
 
 SIZES = ("one", "two", "few", "all")
-# 3.7, 3.9 and 3.13 have the layouts of their predecessor, but for free-threaded 3.13.
-MINORS = ("3.6", "3.8", "3.10", "3.11", "3.12", "3.14", "3.15")
+# Others have the layouts of a neighbour, but for free-threaded 3.13.
+MINORS = ("3.6", "3.10", "3.11", "3.12", "3.14", "3.15")
 
 
 def size():

@@ -26,11 +26,20 @@ SIZE = choice.size()
 FOUND = [i for i in EVERY if i.name in choice.of(NAMES, SIZE)]
 MISSING = [name for name in ABSENT if name in choice.of(NAMES, SIZE)]
 
-# One process does all of these, one after the other; CPU seconds of each.
-BEHAVIOURS = ("shares=10", "threads=2.5", "recursion=1", "deep=1", "unicodes=1", "generators=1",
-              "qualnames=2", "exceptions=1.5", "garbage=1.5", "nogil=0.8", "sleepers=1",
-              "recycled=1.5", "entries=1.5")
+# One process does all of these, one after the other; CPU seconds of each. The first tier
+# looks at structure, for which a part of it is enough.
+SECONDS = {"shares": 10, "threads": 2.5, "recursion": 1, "deep": 1, "unicodes": 1,
+           "generators": 1, "qualnames": 2, "exceptions": 1.5, "garbage": 1.5, "nogil": 0.8,
+           "sleepers": 1, "recycled": 1.5, "entries": 1.5}
+PART, LEAST_S = 0.4, 0.5
 RATE = 999
+
+
+def behaviours():
+    """As targets/run.py wants them."""
+    def seconds(whole):
+        return whole if SIZE == "all" else min(whole, max(LEAST_S, PART * whole))
+    return [f"{name}={seconds(whole)}" for name, whole in SECONDS.items()]
 
 
 def each_worker(function):
@@ -60,20 +69,30 @@ def asked_for(node):
     return marker.args[0] if marker else "few"
 
 
+def names_covered(asked):
+    """Of a test that asks for so many in the first tier, in this run."""
+    size = SIZE if SIZE == "all" else choice.smaller(SIZE, asked)
+    return [n for n in NAMES if n in choice.of(NAMES, size)]
+
+
+def covered(asked="few"):
+    """The interpreters of those that are here."""
+    return [BY_NAME[n] for n in names_covered(asked) if n in BY_NAME]
+
+
 def pytest_generate_tests(metafunc):
     if "interpreter" in metafunc.fixturenames:
-        size = SIZE if SIZE == "all" else choice.smaller(SIZE, asked_for(metafunc.definition))
-        covered = choice.of(NAMES, size)
-        metafunc.parametrize("interpreter", [n for n in NAMES if n in covered], indirect=True)
+        names = names_covered(asked_for(metafunc.definition))
+        metafunc.parametrize("interpreter", names, indirect=True)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
     """What the first tier leaves out is the second's: tests of the other interpreters."""
     for item in items if SIZE == "all" else ():
-        covered = choice.of(NAMES, asked_for(item))
+        first = choice.of(NAMES, asked_for(item))
         values = item.callspec.params.values() if hasattr(item, "callspec") else ()
-        if any(isinstance(v, str) and v in NAMES and v not in covered for v in values):
+        if any(isinstance(v, str) and v in NAMES and v not in first for v in values):
             item.add_marker("truth")
 
 
@@ -170,7 +189,7 @@ def matrix(scratch):
     """All behaviours under all interpreters, profiled together by one tachbpf -p."""
     directory = scratch / "matrix"
     with contextlib.ExitStack() as stack:
-        targets = [stack.enter_context(Target(i, scratch, *BEHAVIOURS)) for i in FOUND]
+        targets = [stack.enter_context(Target(i, scratch, *behaviours())) for i in FOUND]
         pids = ",".join(str(t.pid) for t in targets)
         recording = stack.enter_context(
             Recording(["-p", pids, "-r", str(RATE), "-o", directory, "--json",

@@ -22,6 +22,8 @@ from e2e_fixtures import BY_NAME, each_worker, need
 from embedders import Embedder, Ran, burn_in, link_shared
 from harness import Recording, files, kill, names, succeeded, tachbpf
 
+pytestmark = pytest.mark.interpreters("two")      # the others in the second tier
+
 RATE = 999
 STACK = [("<string>", "embedded_leaf"), ("<string>", "embedded_caller"), ("<string>", "<module>")]
 

@@ -3,8 +3,10 @@
 import pytest
 
 import noise
-from e2e_fixtures import FOUND
+from e2e_fixtures import covered
 from harness import HAS_GIL, lost, of_all, record_target
+
+pytestmark = pytest.mark.interpreters("two")      # the others in the second tier
 
 RATE = 999
 SECONDS = 3.6
@@ -29,7 +31,7 @@ def has_subinterpreters(interpreter):
 
 @pytest.fixture(scope="session")
 def runs(scratch, oracle):
-    return of_all(filter(has_subinterpreters, FOUND), record, scratch, oracle)
+    return of_all(filter(has_subinterpreters, covered("two")), record, scratch, oracle)
 
 
 @pytest.fixture

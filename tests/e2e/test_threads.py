@@ -6,8 +6,10 @@ import subprocess
 import pytest
 
 import noise
-from e2e_fixtures import FOUND
+from e2e_fixtures import covered
 from harness import MAIN_THREAD, Recording, files, lost, of_all, record_target, succeeded
+
+pytestmark = pytest.mark.interpreters("two")      # the others in the second tier
 
 RATE = 999
 FOREIGN_S = 1.5
@@ -53,12 +55,12 @@ def record_children(interpreter, scratch, oracle):
 def all_foreign(scratch, oracle):
     so = scratch / "targets" / "libforeign.so"
     subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-o", so, so.with_suffix(".c")], check=True)
-    return of_all(filter(has_foreign, FOUND), record_foreign, scratch, oracle)
+    return of_all(filter(has_foreign, covered("two")), record_foreign, scratch, oracle)
 
 
 @pytest.fixture(scope="session")
 def all_children(scratch, oracle):
-    return of_all(FOUND, record_children, scratch, oracle)
+    return of_all(covered("two"), record_children, scratch, oracle)
 
 
 @pytest.fixture

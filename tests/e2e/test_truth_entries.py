@@ -9,9 +9,11 @@ import zipfile
 import pytest
 
 import noise
-from e2e_fixtures import FOUND
+from e2e_fixtures import covered
 from harness import SYNTHETIC, TIMEOUT, Recording, files, kill, online_cpus, succeeded
 from stacks import Known, Verdict
+
+pytestmark = pytest.mark.interpreters("two")      # the others in the second tier
 
 RATE = 9999
 MIN_POINTS = 1000
@@ -158,7 +160,7 @@ def entered(scratch):
     """(interpreter, entry) -> its truth; and where the files are."""
     with contextlib.ExitStack() as stack:
         started = {(i.name, name): stack.enter_context(Started(i, scratch, name))
-                   for i in FOUND for name in ENTRIES}
+                   for i in covered("two") for name in ENTRIES}
         pids = ",".join(str(s.process.pid) for s in started.values())
         for process in started.values():
             process.wait_ready()

@@ -11,9 +11,11 @@ import pytest
 
 import greenlets
 import noise
-from e2e_fixtures import FOUND
+from e2e_fixtures import covered
 from harness import Recording, Target, files, succeeded, tachbpf
 from stacks import Known, Verdict
+
+pytestmark = pytest.mark.interpreters("two")      # the others in the second tier
 
 RATE = 9999
 SECONDS = 0.2           # of CPU, for each behaviour
@@ -92,8 +94,9 @@ def play(interpreters, scratch, out):
 def played(scratch, oracle):
     greenlets.provide(scratch)
     truths, paths = {}, {}
-    for i in range(0, len(FOUND), AT_ONCE):
-        some = play(FOUND[i:i + AT_ONCE], scratch, scratch / f"stacks-{i}")
+    players = covered("two")
+    for i in range(0, len(players), AT_ONCE):
+        some = play(players[i:i + AT_ONCE], scratch, scratch / f"stacks-{i}")
         truths.update(some[0])
         paths.update(some[1])
     return Played(truths, paths, oracle)
