@@ -316,6 +316,10 @@ check: check-deps ## all tests whose verdict is the same under load; what CI run
 check-truth: check-deps ## what measures: statistics, times, every interpreter and kernel; wants a quiet machine (root)
 	$(CHECK) truth
 
+.PHONY: check-planted
+check-planted: $(READY) ## plants bugs in a copy of the tree: the first tier must find each (root; BUGS=names)
+	$(PYTHON) tests/planted/run.py $(BUGS)
+
 # One interpreter's every behaviour, from the kernel to CPython's own reader.
 check-quick: all check-unit $(READY) ## build, unit tests, one interpreter end to end: a minute (root)
 	$(FORGET)

@@ -11,7 +11,8 @@ import subprocess
 import sys
 
 NO_TESTS = 5            # pytest's exit status when nothing was selected
-PYTEST = ["/usr/bin/python3", "-m", "pytest", "-p", "no:cacheprovider"]
+PYTEST = ["/usr/bin/python3", "-m", "pytest", "-p", "no:cacheprovider", "--durations=20",
+          "--durations-min=2"]
 
 
 def workers():

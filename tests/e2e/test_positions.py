@@ -10,8 +10,11 @@ import subprocess
 
 import pytest
 
+from e2e_fixtures import covered
 from harness import online_cpus
-from pythons import HERE, cc_with_cpython, found
+from pythons import HERE, cc_with_cpython
+
+pytestmark = pytest.mark.interpreters("two")      # the others in the second tier
 
 
 def both_answers(python, read_codes, out):
@@ -42,14 +45,11 @@ def answers(scratch, tmp_path_factory):
     read_codes = cc_with_cpython(tmp_path_factory.mktemp("codes") / "read_codes", "read_codes.c")
     with concurrent.futures.ThreadPoolExecutor(online_cpus()) as pool:
         return {p.name: pool.submit(both_answers, p, read_codes, scratch / ("codes-" + p.name))
-                for p in found()}
+                for p in covered("two")}
 
 
-@pytest.mark.parametrize("python", found() or [None], ids=str)
-def test_every_instruction(python, answers):
-    if not python:
-        pytest.skip("no supported CPython here: run make interpreters")
-    want, got = answers[python.name].result()
+def test_every_instruction(interpreter, answers):
+    want, got = answers[interpreter.name].result()
     assert len(got) == len(want) > 1000
     wrong = [(w, g) for w, g in zip(want, got) if w != g]
     assert not wrong, "%d of %d differ; first:\n%s\n%s" % (len(wrong), len(want), *wrong[0])

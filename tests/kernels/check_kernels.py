@@ -33,6 +33,8 @@ from harness import Oracle, binary  # noqa: E402
 from judge import judge, starved  # noqa: E402
 from packages import Failed  # noqa: E402
 
+# Of tests/e2e, what the job imports.
+SHARED = ("harness.py", "noise.py", "tally.py")
 AT_ONCE = 2             # guests, of two CPUs each
 START = "cd /tmp/job && TACHBPF=/tmp/job/tachbpf exec {0} -B job.py /dev/vdb {1}\n"
 
@@ -70,8 +72,7 @@ def job(row):
     files = {"tachbpf": (binary().read_bytes(), 0o755),
              "start": (START.format(pythons[0], " ".join(pythons)).encode(), 0o755),
              "job.py": ((HERE / "job.py").read_bytes(), 0o644),
-             "harness.py": ((TESTS / "e2e" / "harness.py").read_bytes(), 0o644),
-             "noise.py": ((TESTS / "e2e" / "noise.py").read_bytes(), 0o644)}
+             **{name: ((TESTS / "e2e" / name).read_bytes(), 0o644) for name in SHARED}}
     for directory in (TESTS / "e2e", HERE):
         for path in (directory / "targets").glob("*.py"):
             files["targets/" + path.name] = (path.read_bytes(), 0o644)
