@@ -2,13 +2,19 @@
 """pytest plugin: how tests are dealt out to the workers of pytest-xdist.
 
 Tests that share a fixture of a module or of the session go to the same worker, so that it is
-made once; all others go to whichever worker is free. Long groups come first: the tail is short.
+made once; all others go to whichever worker is free. A file whose tests would see each other's
+processes names its group itself (same_worker()). Long groups come first: the tail is short.
 """
 import collections
 
 import pytest
 
 PREFIX = "shared-"
+
+
+def same_worker(name):
+    """A mark: tests that have it run one after the other."""
+    return pytest.mark.xdist_group(PREFIX + name)
 
 
 def is_shared(definition):
@@ -53,7 +59,8 @@ def group_of(item):
 def pytest_collection_modifyitems(config, items):
     if hasattr(config, "workerinput"):
         for item, name in groups(items).items():
-            item.add_marker(pytest.mark.xdist_group(name))
+            if not group_of(item):
+                item.add_marker(pytest.mark.xdist_group(name))
     yield
     size = collections.Counter(filter(None, map(group_of, items)))
     items.sort(key=lambda item: (-size[group_of(item)], group_of(item)))

@@ -14,7 +14,10 @@ import pytest
 import cgroups
 import noise
 from e2e_fixtures import absent
+from grouping import same_worker
 from harness import (Recording, files, kill, lost_once_known, owners, succeeded, tachbpf, use_cpu)
+
+pytestmark = same_worker("select")      # each would see the others' cgroups and users
 
 RATE = 999
 PATIENCE_S = 300        # a safety net
