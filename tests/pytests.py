@@ -17,7 +17,7 @@ PYTEST = ["/usr/bin/python3", "-m", "pytest", "-p", "no:cacheprovider", "--durat
 
 def workers():
     """Tests wait more than they compute."""
-    return os.environ.get("JOBS") or str(len(os.sched_getaffinity(0)) + 1)
+    return os.environ.get("JOBS") or str(len(os.sched_getaffinity(0)) + 2)
 
 
 def phases():

@@ -79,7 +79,7 @@ def test_a_target_that_waits_misses_no_ticks(scratch, python):
 
 def test_threads_without_python_are_counted_not_sampled(scratch, python):
     stolen = noise.stolen_s()
-    with Target(python, scratch, "native=3") as target:
+    with Target(python, scratch, "native=1") as target:
         with Recording(["-p", target.pid, "-r", RATE, "-o", scratch / "native.tach",
                         "--json"]) as recording:
             recording.wait_recording()

@@ -14,7 +14,7 @@ import pytest
 import accounting
 import hostile
 import noise
-from harness import Recording, Target, binary, files, succeeded, tachbpf, use_cpu
+from harness import Recording, Target, binary, files, online_cpus, succeeded, tachbpf, use_cpu
 
 DENY = [sys.executable, str(Path(__file__).resolve().parent / "deny.py")]
 SYSCTL = Path("/proc/sys/kernel")
@@ -66,14 +66,15 @@ def test_two_at_once(scratch, python):
 def test_a_full_ring_buffer_is_counted_and_passes(scratch, deep):
     """The consumer stands still; then it goes on as if nothing had been."""
     with hostile.Hostile(deep, "deep", cpu=0) as target:
+        # without a limit a sample has all its frames on a slow machine, too
         with Recording(["-p", target.pid, "-C", 0, "-r", "9999", "-o", scratch / "full.tach",
-                        "--json"]) as recording:
+                        "--no-sample-limit", "--json"]) as recording:
             recording.wait_recording(1)
             recording.process.send_signal(signal.SIGSTOP)
-            # 4 KiB a sample, 10,000 a second of CPU time: more than the buffer holds
-            use_cpu(target.pid, 2)
+            # 4 KiB a sample, 10,000 a second of CPU time: more than the buffer's 16 MiB
+            use_cpu(target.pid, 0.1 + online_cpus() * 0.4)
             recording.process.send_signal(signal.SIGCONT)
-            use_cpu(target.pid, 0.5)
+            use_cpu(target.pid, 0.3)
             summary = succeeded(recording.stop()).summary
     accounting.check(summary)
     assert summary["lost"]["ring_full"] > 0
