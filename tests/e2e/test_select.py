@@ -17,7 +17,8 @@ from e2e_fixtures import absent
 from grouping import same_worker
 from harness import (Recording, files, kill, lost_once_known, owners, succeeded, tachbpf, use_cpu)
 
-pytestmark = same_worker("select")      # each would see the others' cgroups and users
+# Tests with the same container's name, the same user or the same program would see each other.
+SHAPES, USERS, PROGRAMS = map(same_worker, ("shapes", "users", "programs"))
 
 RATE = 999
 PATIENCE_S = 300        # a safety net
@@ -82,7 +83,7 @@ def v2():
         yield made
 
 
-def record(out, *argv, seconds=1):
+def record(out, *argv, seconds=0.6):
     out.mkdir(exist_ok=True)
     return succeeded(tachbpf(*argv, "-r", RATE, "-d", seconds, "-o", out / "x", "--json")).summary
 
@@ -313,6 +314,7 @@ SHAPES = [
 ]
 
 
+@SHAPES
 @pytest.mark.parametrize("argv,inside,outside", SHAPES,
                          ids=[f"{n}-{'-'.join(a)[2:24]}" for n, (a, _, _) in enumerate(SHAPES)])
 def test_by_the_shape_of_a_path(tree, python, recording, out, oracle, argv, inside, outside):
@@ -356,6 +358,7 @@ def as_user(uid):
     return ["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups"]
 
 
+@USERS
 def test_a_user_by_name_and_by_number(python, out):
     with Burner(python) as root, Burner(python, as_user(NOBODY)) as nobody, \
             Burner(python, as_user(DAEMON)) as daemon:
@@ -365,6 +368,7 @@ def test_a_user_by_name_and_by_number(python, out):
         assert root.pid in seen and not {nobody.pid, daemon.pid} & set(seen)
 
 
+@USERS
 def test_a_user_in_another_user_namespace(python, out):
     """It is root in there; what counts is who it is here."""
     inside = ["unshare", "--user", "--map-root-user"]
@@ -384,6 +388,7 @@ while True: pass
 """
 
 
+@USERS
 @pytest.mark.parametrize("when", ["before", "meanwhile"])
 def test_a_server_that_gives_up_root(python, out, when):
     with Recording(["--uid", "nobody", "-r", RATE, "-o", out / "x", "--json"]) as under_way:
@@ -423,6 +428,7 @@ def static(python):
     return python
 
 
+@PROGRAMS
 def test_comm_and_exe(static, copies, out):
     with Burner(static, argv0=copies["alpha"]) as alpha, \
             Burner(static, argv0=copies["beta"]) as beta:
@@ -436,6 +442,7 @@ def test_comm_and_exe(static, copies, out):
         assert alpha.pid not in seen and beta.pid in seen
 
 
+@PROGRAMS
 @pytest.mark.parametrize("argv", [["--comm", "alpha*"], ["--exe", "*/alpha/*"],
                                   ["--exclude-comm", "*[!n]", "--exclude-comm", "[!a]*"]])
 def test_names_of_processes_that_start_later(static, copies, out, recording, oracle, argv):
@@ -541,6 +548,7 @@ def test_a_command_without_its_children(python, out):
     assert len(summaries["--no-children"]) == 1
 
 
+@USERS
 def test_pids_and_other_conditions(python, out):
     """Kinds must all be met, what is excluded is excluded."""
     with Burner(python, as_user(NOBODY)) as nobody, Burner(python) as root:
@@ -554,6 +562,7 @@ def test_pids_and_other_conditions(python, out):
         assert not recorded(finished.summary)
 
 
+@USERS
 def test_conditions_on_a_command(python, out):
     code = ("import os, subprocess, sys\n" + WORK +
             f"\nif os.fork() == 0:\n os.setuid({NOBODY})\n work()\n os._exit(0)\nos.wait()\n")

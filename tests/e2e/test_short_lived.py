@@ -60,6 +60,7 @@ class Brood:
         return seen
 
 
+@pytest.mark.interpreters("two")
 @pytest.mark.parametrize("how", ("spawn", "fork", "shell"))
 def test_no_short_process_gets_anothers_name(interpreter, scratch, out, oracle, how):
     """What each ran has a name of its own, in forked ones at the same addresses. Of 40 processes
