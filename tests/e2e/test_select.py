@@ -18,7 +18,7 @@ from grouping import same_worker
 from harness import (Recording, files, kill, lost_once_known, owners, succeeded, tachbpf, use_cpu)
 
 # Tests with the same container's name, the same user or the same program would see each other.
-SHAPES, USERS, PROGRAMS = map(same_worker, ("shapes", "users", "programs"))
+SAME_NAMES, SAME_USERS, SAME_PROGRAMS = map(same_worker, ("names", "users", "programs"))
 
 RATE = 999
 PATIENCE_S = 300        # a safety net
@@ -314,7 +314,7 @@ SHAPES = [
 ]
 
 
-@SHAPES
+@SAME_NAMES
 @pytest.mark.parametrize("argv,inside,outside", SHAPES,
                          ids=[f"{n}-{'-'.join(a)[2:24]}" for n, (a, _, _) in enumerate(SHAPES)])
 def test_by_the_shape_of_a_path(tree, python, recording, out, oracle, argv, inside, outside):
@@ -358,7 +358,7 @@ def as_user(uid):
     return ["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups"]
 
 
-@USERS
+@SAME_USERS
 def test_a_user_by_name_and_by_number(python, out):
     with Burner(python) as root, Burner(python, as_user(NOBODY)) as nobody, \
             Burner(python, as_user(DAEMON)) as daemon:
@@ -368,7 +368,7 @@ def test_a_user_by_name_and_by_number(python, out):
         assert root.pid in seen and not {nobody.pid, daemon.pid} & set(seen)
 
 
-@USERS
+@SAME_USERS
 def test_a_user_in_another_user_namespace(python, out):
     """It is root in there; what counts is who it is here."""
     inside = ["unshare", "--user", "--map-root-user"]
@@ -388,7 +388,7 @@ while True: pass
 """
 
 
-@USERS
+@SAME_USERS
 @pytest.mark.parametrize("when", ["before", "meanwhile"])
 def test_a_server_that_gives_up_root(python, out, when):
     with Recording(["--uid", "nobody", "-r", RATE, "-o", out / "x", "--json"]) as under_way:
@@ -428,7 +428,7 @@ def static(python):
     return python
 
 
-@PROGRAMS
+@SAME_PROGRAMS
 def test_comm_and_exe(static, copies, out):
     with Burner(static, argv0=copies["alpha"]) as alpha, \
             Burner(static, argv0=copies["beta"]) as beta:
@@ -442,7 +442,7 @@ def test_comm_and_exe(static, copies, out):
         assert alpha.pid not in seen and beta.pid in seen
 
 
-@PROGRAMS
+@SAME_PROGRAMS
 @pytest.mark.parametrize("argv", [["--comm", "alpha*"], ["--exe", "*/alpha/*"],
                                   ["--exclude-comm", "*[!n]", "--exclude-comm", "[!a]*"]])
 def test_names_of_processes_that_start_later(static, copies, out, recording, oracle, argv):
@@ -548,7 +548,7 @@ def test_a_command_without_its_children(python, out):
     assert len(summaries["--no-children"]) == 1
 
 
-@USERS
+@SAME_USERS
 def test_pids_and_other_conditions(python, out):
     """Kinds must all be met, what is excluded is excluded."""
     with Burner(python, as_user(NOBODY)) as nobody, Burner(python) as root:
@@ -562,7 +562,7 @@ def test_pids_and_other_conditions(python, out):
         assert not recorded(finished.summary)
 
 
-@USERS
+@SAME_USERS
 def test_conditions_on_a_command(python, out):
     code = ("import os, subprocess, sys\n" + WORK +
             f"\nif os.fork() == 0:\n os.setuid({NOBODY})\n work()\n os._exit(0)\nos.wait()\n")
