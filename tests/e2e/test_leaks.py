@@ -13,7 +13,7 @@ from pathlib import Path
 from harness import Recording, Target, kill, map_entries, succeeded, use_cpu
 
 RATE = 9999
-PATIENCE_S = 60        # a safety net: for what is late
+PATIENCE_S = 300       # a safety net: for what is late
 LONG_S = 2              # of CPU, a round
 ROUNDS = 5
 COUNT = 100
@@ -94,23 +94,28 @@ def dead(pid):
     return sum(not os.path.exists(f"/proc/{p}") for p in map_entries(pid, "py_procs"))
 
 
+def brood_leaves(parent, pid):
+    """What a hundred processes leave in the recorder: (bytes, open files)."""
+    before, fds = anonymous(pid), len(os.listdir(f"/proc/{pid}/fd"))
+    parent.brood()
+    assert at_last(lambda: dead(pid), 0) == 0
+    return anonymous(pid) - before, len(os.listdir(f"/proc/{pid}/fd")) - fds
+
+
 def test_processes_leave_nothing(python, scratch, out):
-    """Half of them first, so that what is made once is there. Not -a: what is held for another
-    test's process is no leak."""
+    """What is made once is made in one of the first rounds; a leak grows in all of them. Not -a:
+    what is held for another test's process is no leak."""
+    left = []
     with Parent(python, scratch, out) as parent, \
             Recording(["-p", parent.process.pid, "--children", "-r", 999, "-o", out / "p",
                        "--json"]) as recording:
         recording.wait_recording()
-        pid = recording.process.pid
-        parent.brood()
-        assert at_last(lambda: dead(pid), 0) == 0
-        before, fds = anonymous(pid), len(os.listdir(f"/proc/{pid}/fd"))
-        parent.brood()
-        grown = at_last(lambda: anonymous(pid) - before, PROCESS_BYTES * COUNT)
-        open_now = at_last(lambda: len(os.listdir(f"/proc/{pid}/fd")), fds)
-        left = at_last(lambda: dead(pid), 0)
+        while len(left) < ROUNDS:
+            left.append(brood_leaves(parent, recording.process.pid))
+            if left[-1][0] <= PROCESS_BYTES * COUNT and left[-1][1] <= 0:
+                break
         summary = succeeded(recording.stop()).summary
-    print(f"{grown} bytes more of {before} after {COUNT} processes, {open_now} files open, {fds} before")
-    assert grown <= PROCESS_BYTES * COUNT
-    assert open_now <= fds and left == 0
+    print(f"(bytes, open files) that {COUNT} processes left in each round: {left}")
+    assert left[-1][0] <= PROCESS_BYTES * COUNT
+    assert left[-1][1] <= 0
     assert summary["samples"] > 0
