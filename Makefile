@@ -244,7 +244,7 @@ endif
 # ------------------------------------------------------------------------------------------
 
 # --- fuzz: mutations of known files through the parsers; fuzz-long: libFuzzer -------------
-# A target's seeds: FUZZ_SEEDS_<target>. FUZZ_RUNS mutations take about 10 s.
+# A target's seeds: FUZZ_SEEDS_<target>. FUZZ_RUNS mutations take about 2 s.
 FUZZ_RUNS ?= 10000
 FUZZ_SEEDS_fuzz_tach_reader = tests/golden/tach/*.bin
 FUZZ_SEEDS_fuzz_gil         = tests/golden/tach/*.bin
