@@ -343,7 +343,8 @@ def lost_of_short_lives(summary):
 def files(summary):
     """The processes of a summary (or of session.json) that have a file, with its path."""
     output = Path(summary["output"])
-    return [dict(p, path=output if output.suffix == ".tach" else output / p["file"])
+    is_file = output.suffix == ".tach" or output.is_file()      # of one process that was asked for
+    return [dict(p, path=output if is_file else output / p["file"])
             for p in summary["processes"] if p["file"]]
 
 
