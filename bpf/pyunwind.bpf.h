@@ -148,14 +148,28 @@ static __always_inline bool no_stack(const struct raw_sample *s, u32 n)
  * the true caller, or of the next below that is in the same chunk of the data stack, ends
  * where the new frame begins.
  */
-static __always_inline bool is_caller(struct scratch *s, const struct walk *w, u64 fr, u64 code)
+static __always_inline bool is_caller(struct scratch *s, struct walk *w, u64 fr, u64 code)
 {
 	u32 room;
 
-	if (fr < w->chunk || fr >= w->entered)	/* in another chunk: nothing is known */
+	if (fr < w->chunk || fr >= w->entered) {	/* in another chunk: nothing is known */
+		w->entered = 0;
 		return true;
+	}
 	room = frame_room(s, code);
-	return !room || fr + room == w->entered;
+	if (room && fr + room != w->entered) {
+		count(CNT_ENTERING);
+		return false;
+	}
+	w->entered = 0;
+	return true;
+}
+
+/* In 3.11+, on the data stack, and of no instruction so far: its caller is to be checked. */
+static __always_inline bool has_not_begun(const struct scratch *s, const struct walk *w, u64 fr)
+{
+	return s->l.fr_owner != ABI_NO_OFF && fr - w->chunk < CHUNK_BYTES &&
+	       s->sample.frames[0].lasti == RAW_LASTI_NONE;
 }
 
 /* Look at one frame; 0: go on, 1: the chain ended or cannot be followed. */
@@ -215,13 +229,8 @@ static __always_inline int walk_step(struct scratch *s, struct code_cache *cache
 		return 0;
 	if (!owner) {
 		w->low = fr;
-		if (w->entered) {
-			if (!is_caller(s, w, fr, code)) {
-				count(CNT_ENTERING);
-				return walk_nowhere(s, w);
-			}
-			w->entered = 0;
-		}
+		if (w->entered && !is_caller(s, w, fr, code))
+			return walk_nowhere(s, w);
 	}
 	if (w->n >= ABI_MAX_FRAMES) {
 		out->flags |= RAW_TRUNCATED;
@@ -247,8 +256,7 @@ static __always_inline int walk_step(struct scratch *s, struct code_cache *cache
 	 * generator that is suspended now, the chain ends with it.
 	 */
 	w->by_generator = w->n && owner == FRAME_OWNED_BY_GENERATOR;
-	if (!w->n && !owner && s->l.fr_owner != ABI_NO_OFF && fr - w->chunk < CHUNK_BYTES &&
-	    out->frames[0].lasti == RAW_LASTI_NONE)
+	if (!w->n && !owner && has_not_begun(s, w, fr))
 		w->entered = fr;
 	w->n++;
 	return 0;
