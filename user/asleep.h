@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../bpf/abi.h"
+#include "bpf/abi.h"
 
 struct tachbpf_bpf;
 

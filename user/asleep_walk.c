@@ -5,8 +5,8 @@
  *
  * One walk at a time. bpf/host has the types and declarations.
  */
-#include "pysend.bpf.h"
-#include "pyunwind.bpf.h"
+#include "bpf/pysend.bpf.h"
+#include "bpf/pyunwind.bpf.h"
 
 #include <stdlib.h>
 #include <string.h>

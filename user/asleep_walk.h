@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../bpf/abi.h"
+#include "bpf/abi.h"
 
 /*
  * Append what the kernel would have sent had it seen the thread leave its CPU: records,

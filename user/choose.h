@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "../bpf/abi.h"
+#include "bpf/abi.h"
 #include "select.h"
 
 struct bpf_map;

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../bpf/abi.h"
+#include "bpf/abi.h"
 
 /* The clock of one CPU. */
 struct cpu_ticks {

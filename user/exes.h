@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "../bpf/abi.h"
+#include "bpf/abi.h"
 #include "cpython/image.h"
 
 struct discovery;

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "../bpf/abi.h"
+#include "bpf/abi.h"
 
 /* One slot: the raw frame as sent, and its answer. */
 struct known_frame {

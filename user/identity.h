@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "../bpf/abi.h"
+#include "bpf/abi.h"
 #include "containers.h"
 
 struct identities;

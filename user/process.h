@@ -8,7 +8,7 @@
 #ifndef TACHBPF_PROCESS_H
 #define TACHBPF_PROCESS_H
 
-#include "../bpf/abi.h"
+#include "bpf/abi.h"
 #include "cpython/image.h"
 #include "event.h"
 #include "identity.h"

@@ -8,7 +8,7 @@
 #ifndef TACHBPF_SYMBOLIZE_H
 #define TACHBPF_SYMBOLIZE_H
 
-#include "../bpf/abi.h"
+#include "bpf/abi.h"
 #include "cpython/code.h"
 #include "intern.h"
 

@@ -8,7 +8,7 @@
 #include <asm/unistd.h>
 #include <stdio.h>
 
-#include "../bpf/abi.h"
+#include "bpf/abi.h"
 #include "util.h"
 
 static const char *const names[] = {

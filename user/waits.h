@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../bpf/abi.h"
+#include "bpf/abi.h"
 
 struct waits;
 

@@ -8,7 +8,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 
-#include "user/cpython/image.h"
+#include "cpython/image.h"
 
 #define PRINT(name, value) printf("%s %lld\n", name, (long long)(value))
 #define L(field) PRINT(#field, img->layout.field)

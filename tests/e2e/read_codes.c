@@ -12,7 +12,7 @@
 #include <sys/uio.h>
 #include <time.h>
 
-#include "user/cpython/code.h"
+#include "cpython/code.h"
 
 static int vm_read(void *ctx, uint64_t addr, void *buf, size_t len)
 {

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 
 #include "bpf/abi.h"
-#include "user/cpython/arm64.h"
-#include "user/cpython/tls.h"
+#include "cpython/arm64.h"
+#include "cpython/tls.h"
 
 #define VADDR 0x400000
 

@@ -13,8 +13,8 @@
 #include <stdlib.h>
 
 #include "tests/unit/fake_elf.h"
-#include "user/cpython/debug_offsets.h"
-#include "user/cpython/image.h"
+#include "cpython/debug_offsets.h"
+#include "cpython/image.h"
 
 #ifndef GOLDEN_DIR
 #define GOLDEN_DIR "tests/golden"

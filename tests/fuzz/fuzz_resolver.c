@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "user/cpython/code.h"
-#include "user/cpython/layout.h"
-#include "user/event.h"
+#include "cpython/code.h"
+#include "cpython/layout.h"
+#include "event.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

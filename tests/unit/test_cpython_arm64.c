@@ -14,14 +14,14 @@
 #include <cmocka.h>
 
 #include "bpf/abi.h"
-#include "user/cpython/arm64.h"
-#include "user/cpython/debug_offsets.h"
-#include "user/cpython/elf.h"
-#include "user/cpython/image.h"
-#include "user/cpython/layout.h"
-#include "user/cpython/libc.h"
-#include "user/cpython/tls.h"
-#include "user/util.h"
+#include "cpython/arm64.h"
+#include "cpython/debug_offsets.h"
+#include "cpython/elf.h"
+#include "cpython/image.h"
+#include "cpython/layout.h"
+#include "cpython/libc.h"
+#include "cpython/tls.h"
+#include "util.h"
 
 enum {
 	RET = 0xd65f03c0, NOP = 0xd503201f, BTI_C = 0xd503245f, PACIASP = 0xd503233f,

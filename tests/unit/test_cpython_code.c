@@ -11,9 +11,9 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "user/cpython/code.h"
-#include "user/cpython/layout.h"
-#include "user/event.h"
+#include "cpython/code.h"
+#include "cpython/layout.h"
+#include "event.h"
 
 /* Two mapped pages with nothing around them. */
 #define MEM_BASE  0x10000ull

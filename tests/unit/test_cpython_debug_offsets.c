@@ -9,8 +9,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "user/cpython/debug_offsets.h"
-#include "user/cpython/layout.h"
+#include "cpython/debug_offsets.h"
+#include "cpython/layout.h"
 
 static uint8_t golden[DEBUG_OFFSETS_MAX];
 static size_t golden_len;

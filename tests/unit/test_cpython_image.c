@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "fake_elf.h"
-#include "user/cpython/image.h"
+#include "cpython/image.h"
 
 static uint8_t golden[3][888];
 static size_t golden_len[3];

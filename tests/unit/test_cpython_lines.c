@@ -14,8 +14,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "user/cpython/code.h"
-#include "user/event.h"
+#include "cpython/code.h"
+#include "event.h"
 
 /* A number, or -1 for "-"; steps over it and one separator. */
 static int32_t take_cell(char **s)

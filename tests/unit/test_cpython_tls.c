@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "bpf/abi.h"
-#include "user/cpython/tls.h"
+#include "cpython/tls.h"
 
 #define DECODE(code, vaddr, w) \
 	tls_decode(EM_X86_64, (const uint8_t *)code, sizeof(code) - 1, vaddr, w)

@@ -7,7 +7,7 @@
  * descriptor's address, the function comes from its first word, the answer is in x0 and
  * no other register but the link register changes.
  */
-#include "arm64.h"
+#include "cpython/arm64.h"
 
 #include <errno.h>
 #include <stdbool.h>

@@ -9,7 +9,7 @@
 #ifndef TACHBPF_CPYTHON_CODE_H
 #define TACHBPF_CPYTHON_CODE_H
 
-#include "image.h"
+#include "cpython/image.h"
 
 /* Somebody's memory: a process, a core, a test image. */
 struct target_mem {

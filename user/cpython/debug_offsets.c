@@ -13,10 +13,10 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "../../bpf/abi.h"
-#include "../util.h"
-#include "debug_offsets.h"
-#include "debug_offsets_315.inc"
+#include "bpf/abi.h"
+#include "util.h"
+#include "cpython/debug_offsets.h"
+#include "cpython/debug_offsets_315.inc"
 
 /* What bounds a field (in bytes, exclusive) and how it must be aligned. */
 enum bound {

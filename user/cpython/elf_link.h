@@ -7,7 +7,7 @@
 #ifndef TACHBPF_CPYTHON_ELF_LINK_H
 #define TACHBPF_CPYTHON_ELF_LINK_H
 
-#include "elf.h"
+#include "cpython/elf.h"
 
 /*
  * A pointer in program exe that the linker sets to a function of library lib, and

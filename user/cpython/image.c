@@ -11,14 +11,14 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../util.h"
-#include "debug_offsets.h"
-#include "elf.h"
-#include "layout.h"
-#include "libc.h"
-#include "runtime.h"
-#include "tls.h"
-#include "version.h"
+#include "util.h"
+#include "cpython/debug_offsets.h"
+#include "cpython/elf.h"
+#include "cpython/layout.h"
+#include "cpython/libc.h"
+#include "cpython/runtime.h"
+#include "cpython/tls.h"
+#include "cpython/version.h"
 
 #define PAGE_MASK_4K 0xfffull
 

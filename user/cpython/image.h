@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../../bpf/abi.h"
+#include "bpf/abi.h"
 
 /* Where names are in a code object and how strings and bytes are laid out. */
 struct py_object_layout {

@@ -13,8 +13,8 @@
  */
 #include <errno.h>
 
-#include "../util.h"
-#include "layout.h"
+#include "util.h"
+#include "cpython/layout.h"
 
 /* FRAME_OWNED_BY_CSTACK (3.12, 3.13), FRAME_OWNED_BY_INTERPRETER (3.14+) and above. */
 #define OWNER_SHIM 3
@@ -37,7 +37,7 @@ struct row {
 	struct py_runtime_layout rt;
 };
 
-#include "layouts.inc"
+#include "cpython/layouts.inc"
 
 /* The state bits of a compact str from 3.12 on: interned:2, kind:3, compact:1, ascii:1. */
 static const struct py_object_layout str_bits = {

@@ -5,8 +5,8 @@
 #ifndef TACHBPF_CPYTHON_LAYOUT_H
 #define TACHBPF_CPYTHON_LAYOUT_H
 
-#include "debug_offsets.h"
-#include "image.h"
+#include "cpython/debug_offsets.h"
+#include "cpython/image.h"
 
 /* What we have rows for; the single place that says so. */
 #define LAYOUT_MINOR_MIN 6

@@ -2,14 +2,14 @@
 /*
  * libc.c - decodes pthread_self(). See libc.h.
  */
-#include "libc.h"
+#include "cpython/libc.h"
 
 #include <elf.h>
 #include <errno.h>
 #include <string.h>
 
-#include "arm64.h"
-#include "elf.h"
+#include "cpython/arm64.h"
+#include "cpython/elf.h"
 
 /* bti, mrs, sub, ret; and room for a frame record */
 #define SELF_CODE_BYTES 32

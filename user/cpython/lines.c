@@ -11,8 +11,8 @@
  */
 #include <stdbool.h>
 
-#include "../event.h"
-#include "code.h"
+#include "event.h"
+#include "cpython/code.h"
 
 enum {
 	CODE_SHORT_LAST = 9,	/* 0..9: same line, columns in one byte */

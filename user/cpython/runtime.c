@@ -6,14 +6,14 @@
  * Include/internal/pycore_debug_offsets.h (3.13+: it begins with a cookie, so that it can
  * be found in the writable part of a file that has no section headers either).
  */
-#include "runtime.h"
+#include "cpython/runtime.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "debug_offsets.h"
-#include "version.h"
+#include "cpython/debug_offsets.h"
+#include "cpython/version.h"
 
 /* How much of a file is searched. CPython's own: data 0.7 MiB, constants 3 MiB. */
 #define SCAN_DATA_MAX  (64u << 20)

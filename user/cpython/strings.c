@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "code.h"
-#include "object.h"
+#include "cpython/code.h"
+#include "cpython/object.h"
 
 #define REPLACEMENT 0xfffd
 /* Enough for the header and a long path; 99 % of names take one read. */

@@ -16,9 +16,9 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "../../bpf/abi.h"
-#include "arm64.h"
-#include "tls.h"
+#include "bpf/abi.h"
+#include "cpython/arm64.h"
+#include "cpython/tls.h"
 
 struct cursor {
 	const uint8_t *p, *end;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "version.h"
+#include "cpython/version.h"
 
 /* PY_RELEASE_LEVEL_* in Include/patchlevel.h */
 enum { LEVEL_ALPHA = 0xa, LEVEL_BETA = 0xb, LEVEL_RC = 0xc, LEVEL_FINAL = 0xf };

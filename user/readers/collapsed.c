@@ -15,11 +15,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common.h"
-#include "describe.h"
+#include "readers/common.h"
+#include "readers/describe.h"
 #include "intern.h"
-#include "input.h"
-#include "reader.h"
+#include "readers/input.h"
+#include "readers/reader.h"
 
 #define PROCESS_PREFIX "process:"
 #define THREAD_PREFIX "tid:"

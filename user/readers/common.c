@@ -2,7 +2,7 @@
 /*
  * common.c - see common.h. Knows no format.
  */
-#include "common.h"
+#include "readers/common.h"
 
 #include <errno.h>
 #include <stdarg.h>

@@ -7,7 +7,7 @@
  * each run. What is damaged in them is found the first time; what came before
  * is kept. Knows nothing of names: gperftools_text.c does.
  */
-#include "gperftools.h"
+#include "readers/gperftools.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -16,9 +16,9 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include "common.h"
-#include "describe.h"
-#include "input.h"
+#include "readers/common.h"
+#include "readers/describe.h"
+#include "readers/input.h"
 #include "intern.h"
 #include "u64map.h"
 

@@ -8,7 +8,7 @@
  * "$build" in them. Anything else is passed over, as the format asks for. Names
  * point into the mapped file.
  */
-#include "gperftools.h"
+#include "readers/gperftools.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common.h"
+#include "readers/common.h"
 #include "intern.h"
 #include "u64map.h"
 

@@ -2,7 +2,7 @@
 /*
  * input.c - see input.h. Knows no format.
  */
-#include "input.h"
+#include "readers/input.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,7 +2,7 @@
 /*
  * json_pull.c - see json_pull.h.
  */
-#include "json_pull.h"
+#include "readers/json_pull.h"
 
 #include <string.h>
 

@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common.h"
-#include "describe.h"
-#include "input.h"
+#include "readers/common.h"
+#include "readers/describe.h"
+#include "readers/input.h"
 #include "mlyze/mlyze_stats.h"
-#include "reader.h"
+#include "readers/reader.h"
 
 /* Of collections and markers so many are told one by one. */
 #define LISTED_MAX 100

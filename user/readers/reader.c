@@ -3,7 +3,7 @@
  * reader.c - the table of formats that are read, and which one a file is in. A
  * new format is one line here. See reader.h.
  */
-#include "reader.h"
+#include "readers/reader.h"
 
 #include <errno.h>
 #include <stdio.h>

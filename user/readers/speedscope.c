@@ -8,7 +8,7 @@
  * mapped: samples and weights are two places in it that move along together, so
  * memory grows with frames and threads only.
  */
-#include "speedscope.h"
+#include "readers/speedscope.h"
 
 #include <errno.h>
 #include <math.h>
@@ -16,9 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common.h"
-#include "describe.h"
-#include "input.h"
+#include "readers/common.h"
+#include "readers/describe.h"
+#include "readers/input.h"
 #include "intern.h"
 
 /* Ours for threads whose names hold no number: above every thread id of Linux. */

@@ -6,8 +6,8 @@
 #ifndef TACHBPF_SPEEDSCOPE_H
 #define TACHBPF_SPEEDSCOPE_H
 
-#include "json_pull.h"
-#include "reader.h"
+#include "readers/json_pull.h"
+#include "readers/reader.h"
 
 struct intern;
 struct reason;

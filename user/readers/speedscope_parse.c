@@ -3,15 +3,15 @@
  * speedscope_parse.c - the JSON of a speedscope file: frames and profiles, where
  * samples and weights are, and the values in them. See speedscope.c.
  */
-#include "speedscope.h"
+#include "readers/speedscope.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "common.h"
-#include "input.h"
+#include "readers/common.h"
+#include "readers/input.h"
 #include "intern.h"
 
 #define NUMBER_MAX_CHARS 63

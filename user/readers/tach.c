@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "input.h"
-#include "reader.h"
+#include "readers/input.h"
+#include "readers/reader.h"
 #include "sinks/tach_format.h"
 
 struct tach_input {

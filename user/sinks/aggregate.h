@@ -7,8 +7,8 @@
 #ifndef TACHBPF_AGGREGATE_H
 #define TACHBPF_AGGREGATE_H
 
-#include "sink.h"
-#include "stacks.h"
+#include "sinks/sink.h"
+#include "sinks/stacks.h"
 
 struct aggregate;
 

@@ -16,9 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregate.h"
-#include "fold.h"
-#include "writer.h"
+#include "sinks/aggregate.h"
+#include "sinks/fold.h"
+#include "sinks/writer.h"
 
 struct collapsed {
 	struct aggregate *a;

@@ -15,9 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregate.h"
-#include "fold.h"
-#include "writer.h"
+#include "sinks/aggregate.h"
+#include "sinks/fold.h"
+#include "sinks/writer.h"
 
 struct row {
 	struct stack_view stack;

@@ -7,16 +7,16 @@
  * user selects is computed in the browser from that. What the page looks like
  * is html/'s business.
  */
-#include "flamegraph.h"
+#include "sinks/flamegraph.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "html_page.h"
+#include "sinks/html_page.h"
 #include "json.h"
-#include "sink.h"
-#include "stack_tree.h"
+#include "sinks/sink.h"
+#include "sinks/stack_tree.h"
 
 #define DATA_VERSION 1
 

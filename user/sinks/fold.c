@@ -2,7 +2,7 @@
 /*
  * fold.c - frames as words of folded stacks. See fold.h.
  */
-#include "fold.h"
+#include "sinks/fold.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -9,7 +9,7 @@
 #ifndef TACHBPF_FOLD_H
 #define TACHBPF_FOLD_H
 
-#include "stacks.h"
+#include "sinks/stacks.h"
 
 struct fold {
 	struct buf text;	/* all words */

@@ -10,7 +10,7 @@
  *
  * Samples and markers are spooled, stacks are kept as a tree for each thread.
  */
-#include "gecko.h"
+#include "sinks/gecko.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -7,11 +7,11 @@
 #ifndef TACHBPF_GECKO_H
 #define TACHBPF_GECKO_H
 
-#include "pairs.h"
-#include "sink.h"
-#include "spool.h"
-#include "stacks.h"
-#include "writer.h"
+#include "sinks/pairs.h"
+#include "sinks/sink.h"
+#include "sinks/spool.h"
+#include "sinks/stacks.h"
+#include "sinks/writer.h"
 
 struct intern;
 struct u64map;

@@ -6,7 +6,7 @@
  * Numbers are given in the order in which the thread's stacks first name
  * something, as in CPython 3.15's Lib/profiling/sampling/gecko_collector.py.
  */
-#include "gecko.h"
+#include "sinks/gecko.h"
 
 #include <errno.h>
 #include <stdio.h>

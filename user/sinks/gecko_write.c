@@ -7,7 +7,7 @@
  * Fields, names and categories are those of CPython 3.15's
  * Lib/profiling/sampling/gecko_collector.py.
  */
-#include "gecko.h"
+#include "sinks/gecko.h"
 
 #include <errno.h>
 #include <stdio.h>

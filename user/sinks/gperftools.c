@@ -17,11 +17,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregate.h"
-#include "pairs.h"
-#include "qualify.h"
+#include "sinks/aggregate.h"
+#include "sinks/pairs.h"
+#include "sinks/qualify.h"
 #include "thread_names.h"
-#include "writer.h"
+#include "sinks/writer.h"
 
 /* Word 2 of the header. */
 #define VERSION_NATIVE 0

@@ -8,16 +8,16 @@
  * the end, once for each distinct stack. The counts are those of CPython 3.15's
  * `replay --heatmap` (Lib/profiling/sampling/heatmap_collector.py).
  */
-#include "sink.h"
+#include "sinks/sink.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "html_page.h"
+#include "sinks/html_page.h"
 #include "json.h"
-#include "source_text.h"
-#include "stack_tree.h"
+#include "sinks/source_text.h"
+#include "sinks/stack_tree.h"
 
 #define DATA_VERSION 1
 #define NO_FILE UINT32_MAX

@@ -2,7 +2,7 @@
 /*
  * html_page.c - see html_page.h. Knows the pages as bytes with a mark in them.
  */
-#include "html_page.h"
+#include "sinks/html_page.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include <zlib.h>
 
 #include "json.h"
-#include "sink.h"
+#include "sinks/sink.h"
 #include "thread_names.h"
 
 #define MARK "@DATA@"

@@ -3,7 +3,7 @@
  * joined.c - see joined.h. The profiles' names and frames are made anew in one table, which
  * lives as long as the joined profile does.
  */
-#include "joined.h"
+#include "sinks/joined.h"
 
 #include <errno.h>
 #include <stdlib.h>

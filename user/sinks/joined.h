@@ -8,7 +8,7 @@
 #ifndef TACHBPF_JOINED_H
 #define TACHBPF_JOINED_H
 
-#include "sink.h"
+#include "sinks/sink.h"
 
 /* Of a profile that is in no container. */
 #define JOINED_NONE "(none)"

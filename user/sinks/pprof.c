@@ -13,9 +13,9 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "aggregate.h"
+#include "sinks/aggregate.h"
 #include "intern.h"
-#include "qualify.h"
+#include "sinks/qualify.h"
 #include "thread_names.h"
 #include "user/sinks/profile.pb-c.h"
 

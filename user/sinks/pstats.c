@@ -20,9 +20,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregate.h"
-#include "pairs.h"
-#include "writer.h"
+#include "sinks/aggregate.h"
+#include "sinks/pairs.h"
+#include "sinks/writer.h"
 
 /* Python/marshal.c: TYPE_* and FLAG_REF. */
 #define M_DICT '{'

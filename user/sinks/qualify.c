@@ -2,7 +2,7 @@
 /*
  * qualify.c - names of functions that say which module they are of. See qualify.h.
  */
-#include "qualify.h"
+#include "sinks/qualify.h"
 
 #include <errno.h>
 #include <stdio.h>

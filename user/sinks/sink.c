@@ -2,13 +2,13 @@
 /*
  * sink.c - the table of output formats. A new format is one line here.
  */
-#include "sink.h"
+#include "sinks/sink.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "joined.h"
+#include "sinks/joined.h"
 #include "thread_names.h"
 #include "util.h"
 

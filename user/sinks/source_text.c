@@ -3,7 +3,7 @@
  * source_text.c - see source_text.h. Symbolic links are followed, as sources
  * are often reached through them; what counts is what they lead to.
  */
-#include "source_text.h"
+#include "sinks/source_text.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -12,18 +12,18 @@
  * speedscope itself would make of them. What is distinct is kept in memory, the
  * sequence of each thread is spooled.
  */
-#include "sink.h"
+#include "sinks/sink.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "spool.h"
-#include "stacks.h"
+#include "sinks/spool.h"
+#include "sinks/stacks.h"
 #include "thread_names.h"
 #include "u64map.h"
-#include "writer.h"
+#include "sinks/writer.h"
 
 #define SCHEMA "https://www.speedscope.app/file-format-schema.json"
 

@@ -6,7 +6,7 @@
  * that did not change is kept, only the rest is looked up, one hash table
  * access a frame. The same stack in the same state is one addition.
  */
-#include "stack_tree.h"
+#include "sinks/stack_tree.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -11,7 +11,7 @@
  * replay (Lib/profiling/sampling/collector.py): the profiler's own frames are
  * hidden.
  */
-#include "stacks.h"
+#include "sinks/stacks.h"
 
 #include <errno.h>
 #include <stdio.h>

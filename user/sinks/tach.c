@@ -9,15 +9,15 @@
  * A sample goes: thread's last stack → (same: the thread's run of repeats, or
  * else a record) → buffer of at most flush_bytes → tach_file.
  */
-#include "sink.h"
+#include "sinks/sink.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "tach_file.h"
-#include "tach_format.h"
+#include "sinks/tach_file.h"
+#include "sinks/tach_format.h"
 #include "util.h"
 
 /* A thread's run of repeats: about 340 samples of 3 bytes; then it costs 15 bytes of header. */

@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <xxhash.h>
 
-#include "tach_format.h"
+#include "sinks/tach_format.h"
 
 static inline void tach_checksum_start(XXH3_state_t *h)
 {

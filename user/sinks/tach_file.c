@@ -8,7 +8,7 @@
  * did succeed and finished there, so that a full disk costs the newest samples
  * only.
  */
-#include "tach_file.h"
+#include "sinks/tach_file.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -16,10 +16,10 @@
 #include <unistd.h>
 
 #include "compress.h"
-#include "tach_checksum.h"
-#include "tach_format.h"
-#include "tach_journal.h"
-#include "tach_tail.h"
+#include "sinks/tach_checksum.h"
+#include "sinks/tach_format.h"
+#include "sinks/tach_journal.h"
+#include "sinks/tach_tail.h"
 
 /* A place where the file can be cut: everything before it decodes on its own. */
 struct mark {

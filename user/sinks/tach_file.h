@@ -11,7 +11,7 @@
 #include <xxhash.h>
 
 #include "event.h"
-#include "sink.h"
+#include "sinks/sink.h"
 #include "util.h"
 
 struct tach_journal;

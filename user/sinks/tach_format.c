@@ -3,7 +3,7 @@
  * tach_format.c - header layouts as one table, and the threads of a file. See
  * tach_format.h.
  */
-#include "tach_format.h"
+#include "sinks/tach_format.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sink.h"
+#include "sinks/sink.h"
 #include "util.h"
 
 #define TACH_MAGIC 0x54414348u

@@ -6,14 +6,14 @@
  * of this process the kernel still has all of it, and after a crash of the
  * machine the checksums tell what reached the disk.
  */
-#include "tach_journal.h"
+#include "sinks/tach_journal.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 
-#include "tach_checksum.h"
-#include "tach_tail.h"
+#include "sinks/tach_checksum.h"
+#include "sinks/tach_tail.h"
 #include "util.h"
 
 /* Entries are small but for the first ones: what they needed is given back. */

@@ -14,8 +14,8 @@
 #include <xxhash.h>
 
 #include "event.h"
-#include "sink.h"
-#include "tach_format.h"
+#include "sinks/sink.h"
+#include "sinks/tach_format.h"
 
 #define TACH_JOURNAL_MAGIC "TACHJRNL"
 #define TACH_JOURNAL_VERSION 1

@@ -2,13 +2,13 @@
 /*
  * tach_tail.c - what follows the samples in a TACH file. See tach_tail.h.
  */
-#include "tach_tail.h"
+#include "sinks/tach_tail.h"
 
 #include <errno.h>
 #include <math.h>
 #include <string.h>
 
-#include "tach_format.h"
+#include "sinks/tach_format.h"
 
 static int add_string(struct buf *b, const struct string_ref *s)
 {

@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 #include "event.h"
-#include "sink.h"
+#include "sinks/sink.h"
 #include "util.h"
 
 /* Append the strings, the frames, from number `from` on. 0 or -ENOMEM. */
