@@ -41,12 +41,12 @@ ALLFLAGS = $(SYSROOT_FLAG) -std=gnu11 $(CFLAGS) $(WARN) $(SANFLAGS) -D_GNU_SOURC
 LIBS    := -Wl,-Bstatic -lbpf -lelf -lprotobuf-c -lz -lzstd -lxxhash -ljson-c -Wl,-Bdynamic -lm -lpthread
 BPFFLAGS := -target bpf -D__TARGET_ARCH_$(ARCH) -O2 -g -Wall -Werror -Ivmlinux/$(ARCH) -Ibpf -I. -MMD -MP
 
-LIB_SRC := $(filter-out user/main.c,$(wildcard user/*.c user/cpython/*.c user/sinks/*.c user/readers/*.c user/mlyze/*.c))
+LIB_SRC := $(filter-out user/main.c,$(wildcard user/*.c user/*/*.c user/*/*/*.c))
 LIB_OBJ := $(LIB_SRC:%.c=$(O)/%.o) $(O)/user/sinks/profile.pb-c.o
 # maps first: the linker resolves the others' extern maps against it.
 BPF_SRC := bpf/maps.bpf.c $(filter-out bpf/maps.bpf.c,$(wildcard bpf/*.bpf.c))
 BPF_OBJ := $(BPF_SRC:%.bpf.c=$(O)/%.bpf.o)
-UNIT_SRC := $(wildcard tests/unit/test_*.c)
+UNIT_SRC := $(wildcard tests/unit/test_*.c tests/unit/*/test_*.c)
 UNIT_BIN := $(UNIT_SRC:%.c=$(O)/%)
 FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
 FUZZ_BIN := $(FUZZ_SRC:%.c=$(O)/%)
