@@ -23,8 +23,8 @@
 
 #include "asleep_walk.h"
 #include "tachbpf.skel.h"
-#include "u64map.h"
-#include "util.h"
+#include "base/u64map.h"
+#include "base/util.h"
 
 /* Records of all threads: 10,000 of depth 100, and their code. Touched only where written. */
 #define OUT_BYTES (64u << 20)

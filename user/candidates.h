@@ -14,7 +14,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "u64map.h"
+#include "base/u64map.h"
 
 struct candidate {
 	pid_t tgid;

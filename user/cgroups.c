@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "proc.h"
-#include "util.h"
+#include "base/util.h"
 
 #define HIERARCHIES_MAX 32
 #define CGROUP_FILE_BYTES 65536

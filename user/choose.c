@@ -17,8 +17,8 @@
 #include "cgroups.h"
 #include "containers.h"
 #include "proc.h"
-#include "u64map.h"
-#include "util.h"
+#include "base/u64map.h"
+#include "base/util.h"
 
 #define NS_PER_S 1000000000ull
 /* Room for cgroups that are made later; the kernel takes out those that go. */

@@ -11,11 +11,11 @@
 
 #include "intern.h"
 #include "options.h"
-#include "output.h"
+#include "base/output.h"
 #include "profile_out.h"
 #include "profile_set.h"
 #include "remap.h"
-#include "util.h"
+#include "base/util.h"
 
 struct convert {
 	const struct file_options *opts;

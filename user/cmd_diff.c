@@ -10,14 +10,14 @@
 #include <unistd.h>
 
 #include "diff.h"
-#include "json.h"
+#include "base/json.h"
 #include "options.h"
-#include "output.h"
+#include "base/output.h"
 #include "profile_out.h"
 #include "profile_set.h"
 #include "profile_text.h"
 #include "sinks/flamegraph.h"
-#include "util.h"
+#include "base/util.h"
 
 /* Columns of the numbers in front of the names, with their gaps. */
 #define NUMBER_COLUMNS 46

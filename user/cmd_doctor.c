@@ -14,9 +14,9 @@
 #include "commands.h"
 #include "doctor.h"
 #include "bpf_features.h"
-#include "json.h"
+#include "base/json.h"
 #include "options.h"
-#include "util.h"
+#include "base/util.h"
 
 #define CHECKS_MAX 64
 

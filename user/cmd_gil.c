@@ -14,10 +14,10 @@
 
 #include "gil_show.h"
 #include "options.h"
-#include "output.h"
+#include "base/output.h"
 #include "profile_set.h"
 #include "thread_names.h"
-#include "util.h"
+#include "base/util.h"
 
 /* What is kept of one profile until it is shown. */
 struct result {

@@ -14,16 +14,16 @@
 #include "bpf/abi.h"
 #include "info_other.h"
 #include "info_verify.h"
-#include "json.h"
+#include "base/json.h"
 #include "options.h"
-#include "output.h"
+#include "base/output.h"
 #include "process_frame.h"
 #include "profile_set.h"
 #include "profile_text.h"
 #include "tach_reader.h"
 #include "thread_map.h"
 #include "thread_names.h"
-#include "util.h"
+#include "base/util.h"
 
 struct thread {
 	uint64_t id;

@@ -10,14 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "json.h"
+#include "base/json.h"
 #include "mlyze/mlyze_rows.h"
 #include "mlyze/mlyze_stats.h"
 #include "options.h"
-#include "output.h"
+#include "base/output.h"
 #include "profile_text.h"
 #include "readers/input.h"
-#include "util.h"
+#include "base/util.h"
 
 #define WHY_BYTES 256
 

@@ -14,7 +14,7 @@
 #include "profile_out.h"
 #include "profile_set.h"
 #include "tach_reader.h"
-#include "util.h"
+#include "base/util.h"
 
 #define WHY_BYTES 256
 

@@ -13,12 +13,12 @@
 
 #include "choose.h"
 #include "identity.h"
-#include "json.h"
+#include "base/json.h"
 #include "options.h"
-#include "output.h"
+#include "base/output.h"
 #include "profile_text.h"
 #include "pythons.h"
-#include "util.h"
+#include "base/util.h"
 
 #define BUILD_BYTES 96
 #define UNKNOWN "-"

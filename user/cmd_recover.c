@@ -21,12 +21,12 @@
 
 #include "intern.h"
 #include "options.h"
-#include "output.h"
+#include "base/output.h"
 #include "profile_out.h"
 #include "profile_text.h"
 #include "recover.h"
 #include "remap.h"
-#include "util.h"
+#include "base/util.h"
 
 #define WHY_BYTES 256
 #define SUFFIX ".tach"

@@ -11,10 +11,10 @@
 #include <unistd.h>
 
 #include "options.h"
-#include "output.h"
+#include "base/output.h"
 #include "profile_out.h"
 #include "profile_set.h"
-#include "util.h"
+#include "base/util.h"
 
 struct replay {
 	struct profile_set *set;

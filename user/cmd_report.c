@@ -8,15 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "json.h"
+#include "base/json.h"
 #include "options.h"
-#include "output.h"
+#include "base/output.h"
 #include "process_frame.h"
 #include "profile_set.h"
 #include "profile_text.h"
 #include "report.h"
 #include "thread_names.h"
-#include "util.h"
+#include "base/util.h"
 
 /* Columns of one profile's numbers, and how wide names get when nothing limits them. */
 #define NUMBER_COLUMNS 28

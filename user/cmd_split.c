@@ -18,18 +18,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "compress.h"
+#include "base/compress.h"
 #include "intern.h"
-#include "json.h"
+#include "base/json.h"
 #include "options.h"
-#include "output.h"
+#include "base/output.h"
 #include "process_frame.h"
 #include "profile_out.h"
 #include "profile_set.h"
 #include "remap.h"
 #include "thread_map.h"
 #include "thread_names.h"
-#include "util.h"
+#include "base/util.h"
 
 /* Pieces being written at a time: a file, tables and a buffer each. */
 #define AT_ONCE 128

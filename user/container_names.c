@@ -23,7 +23,7 @@
 #include <unistd.h>
 
 #include "proc.h"
-#include "util.h"
+#include "base/util.h"
 
 /* podman's list has about 1.2 KB for each container that exists. */
 #define FILE_MAX_BYTES (32u << 20)

@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 
 #include "proc.h"
-#include "util.h"
+#include "base/util.h"
 
 #define ID_HEX 64
 /* Of /proc/PID/cgroup: a line for each hierarchy, a path of at most PATH_MAX each. */

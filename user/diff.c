@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "intern.h"
-#include "util.h"
+#include "base/util.h"
 
 struct join {
 	struct intern *names;	/* a row's number is its frame's id */

@@ -21,8 +21,8 @@
 #include "cpython/libc.h"
 #include "far_read.h"
 #include "proc.h"
-#include "u64map.h"
-#include "util.h"
+#include "base/u64map.h"
+#include "base/util.h"
 
 /* What a file told us; found again by its identity. */
 struct known_file {

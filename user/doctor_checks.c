@@ -25,7 +25,7 @@
 #include "containers.h"
 #include "precheck.h"
 #include "proc.h"
-#include "util.h"
+#include "base/util.h"
 
 #define KVER(a, b, c) ((a) << 16 | (b) << 8 | (c))
 #define CAP_DAC_READ_SEARCH_BIT 2

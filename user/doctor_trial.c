@@ -18,7 +18,7 @@
 #include "doctor.h"
 #include "proc.h"
 #include "tachbpf.skel.h"
-#include "util.h"
+#include "base/util.h"
 
 /* include/linux/bpf_verifier.h: BPF_LOG_STATS, since 5.2 */
 #define LOG_STATS 4

@@ -18,8 +18,8 @@
 #include "cpython/elf_link.h"
 #include "discover.h"
 #include "proc.h"
-#include "u64map.h"
-#include "util.h"
+#include "base/u64map.h"
+#include "base/util.h"
 
 /* An executable that runs an interpreter, or does not. */
 struct known_exe {

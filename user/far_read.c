@@ -24,7 +24,7 @@
 
 #include "cpython/code.h"
 #include "proc.h"
-#include "util.h"
+#include "base/util.h"
 
 /* A page that has to come from a disk takes some ms. */
 #define ANSWER_MS 200

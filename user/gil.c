@@ -16,9 +16,9 @@
 #include "bpf/abi.h"
 #include "gil_holders.h"
 #include "intern.h"
-#include "sinks/pairs.h"
+#include "base/pairs.h"
 #include "thread_map.h"
-#include "util.h"
+#include "base/util.h"
 
 #define NOWHERE "<no Python frame>"
 #define COLLECTING "<GC>"

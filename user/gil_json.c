@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "gil_show.h"
-#include "json.h"
+#include "base/json.h"
 #include "profile_text.h"
 
 static double percent(uint64_t part, uint64_t whole)

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "util.h"
+#include "base/util.h"
 
 /* What decides the order: process, then the numbers from high to low, then the row's own. */
 struct key {

@@ -11,7 +11,7 @@
 #include "gil_rows.h"
 #include "profile_set.h"
 #include "session_file.h"
-#include "u64map.h"
+#include "base/u64map.h"
 
 /* One process of one file. */
 struct gil_section {

@@ -15,8 +15,8 @@
 
 #include "cgroups.h"
 #include "proc.h"
-#include "u64map.h"
-#include "util.h"
+#include "base/u64map.h"
+#include "base/util.h"
 
 /* 1.2 KB each. */
 #define CONTAINERS_MAX 20000

@@ -3,8 +3,8 @@
  * identity_json.c - whose a process is and where, as session.json and `tachbpf ps` have it.
  */
 #include "identity.h"
-#include "json.h"
-#include "util.h"
+#include "base/json.h"
+#include "base/util.h"
 
 static const char *or_null(const char *s)
 {

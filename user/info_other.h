@@ -6,7 +6,7 @@
 #ifndef TACHBPF_INFO_OTHER_H
 #define TACHBPF_INFO_OTHER_H
 
-#include "json.h"
+#include "base/json.h"
 
 struct reader;
 

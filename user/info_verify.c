@@ -9,9 +9,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "json.h"
+#include "base/json.h"
 #include "tach_reader.h"
-#include "util.h"
+#include "base/util.h"
 
 static const char *const checksums[] = {
 	[TACH_CHECKSUM_NONE] = "none", [TACH_CHECKSUM_RIGHT] = "right",

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include "util.h"
+#include "base/util.h"
 
 /* Arena chunks double from the first to the second size, in bytes. */
 #define CHUNK_MIN 2048

@@ -8,7 +8,7 @@
 #include "commands.h"
 #include "options.h"
 #include "record.h"
-#include "util.h"
+#include "base/util.h"
 
 static int run_record(const struct options *o)
 {

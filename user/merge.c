@@ -19,7 +19,7 @@
 #include "remap.h"
 #include "tach_decode.h"
 #include "thread_map.h"
-#include "util.h"
+#include "base/util.h"
 
 /* What all queues together may hold. */
 #define QUEUED_MAX_BYTES (512u << 20)

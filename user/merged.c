@@ -11,7 +11,7 @@
 
 #include "process_frame.h"
 #include "remap.h"
-#include "util.h"
+#include "base/util.h"
 
 /* ---- commands ---- */
 

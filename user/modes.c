@@ -23,7 +23,7 @@
 #include "proc.h"
 #include "tachbpf.skel.h"
 #include "tick_jitter.h"
-#include "util.h"
+#include "base/util.h"
 
 #define NS_PER_S 1000000000ull
 

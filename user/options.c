@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli.h"
+#include "base/cli.h"
 #include "options_set.h"
 #include "options_tables.h"
-#include "util.h"
+#include "base/util.h"
 
 #define REPORT_LIMIT 20
 #define SPLIT_EVERY_US 10000000

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "bpf/abi.h"
-#include "util.h"
+#include "base/util.h"
 
 #define RATE_MAX_HZ 50000
 #define DURATION_MAX_S (366.0 * 86400)

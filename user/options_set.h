@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#include "cli.h"
+#include "base/cli.h"
 #include "options.h"
 
 /* opt_select(): a condition of this kind, in opt->data. */

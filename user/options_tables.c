@@ -9,7 +9,7 @@
 
 #include "options.h"
 #include "options_set.h"
-#include "util.h"
+#include "base/util.h"
 
 /* Names of perf's. */
 static const struct choice events[] = {

@@ -5,7 +5,7 @@
 #ifndef TACHBPF_OPTIONS_TABLES_H
 #define TACHBPF_OPTIONS_TABLES_H
 
-#include "cli.h"
+#include "base/cli.h"
 
 #define OPTIONS_COMMAND_CNT 13
 

@@ -15,7 +15,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "util.h"
+#include "base/util.h"
 
 #define KVER(a, b, c) ((a) << 16 | (b) << 8 | (c))
 

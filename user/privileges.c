@@ -13,7 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "util.h"
+#include "base/util.h"
 
 /* include/uapi/linux/capability.h, since 5.8 and 5.9; older headers lack them */
 #define CAP_PERFMON_BIT 38

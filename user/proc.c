@@ -18,7 +18,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "util.h"
+#include "base/util.h"
 
 /* A process has at most vm.max_map_count mappings (65530 by default); we look at no more. */
 #define MAPS_LINES_MAX 200000

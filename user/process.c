@@ -20,8 +20,8 @@
 #include "kallsyms.h"
 #include "symbolize.h"
 #include "syscall_name.h"
-#include "u64map.h"
-#include "util.h"
+#include "base/u64map.h"
+#include "base/util.h"
 
 #define US_NS 1000
 /* Of these comes a frame. */

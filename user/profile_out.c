@@ -8,9 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "compress.h"
+#include "base/compress.h"
 #include "options.h"
-#include "util.h"
+#include "base/util.h"
 
 #define SHOWN_BYTES 512
 /* Frames share nothing: fewer are smaller. As much memory again goes into compressing one. */

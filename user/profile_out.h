@@ -10,7 +10,7 @@
 
 #include <stdbool.h>
 
-#include "output.h"
+#include "base/output.h"
 #include "sinks/sink.h"
 
 struct file_options;

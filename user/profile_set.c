@@ -17,7 +17,7 @@
 
 #include "filter.h"
 #include "profile_text.h"
-#include "util.h"
+#include "base/util.h"
 
 #define SUFFIX ".tach"
 #define WHY_BYTES 256

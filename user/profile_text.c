@@ -9,7 +9,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "util.h"
+#include "base/util.h"
 
 /* A narrower terminal wraps; there is nothing left to show in less. */
 #define NARROWEST 60

@@ -14,7 +14,7 @@
 #include "choose.h"
 #include "cpython/elf.h"
 #include "far_read.h"
-#include "util.h"
+#include "base/util.h"
 
 struct search {
 	struct discovery *discovery;

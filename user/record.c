@@ -21,7 +21,7 @@
 #include "recording.h"
 #include "session.h"
 #include "spawn.h"
-#include "util.h"
+#include "base/util.h"
 
 #define RATE_ALL_HZ 99		/* not 100: out of step with what runs every 10 ms */
 #define RATE_ONE_HZ 999

@@ -14,10 +14,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "compress.h"
+#include "base/compress.h"
 #include "held.h"
 #include "session_file.h"
-#include "util.h"
+#include "base/util.h"
 
 #define CMDLINE_MAX 4096
 /*

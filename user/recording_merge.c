@@ -14,7 +14,7 @@
 
 #include "held.h"
 #include "recording_rows.h"
-#include "util.h"
+#include "base/util.h"
 
 /* Members (500 bytes each) and frames of a file; then the next one is begun. */
 #define MEMBERS_MAX 4000

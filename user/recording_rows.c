@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "util.h"
+#include "base/util.h"
 
 /* So much of what has ended stays in memory: some 200 rows, or two with many members. */
 #define ENDED_MAX_BYTES (256 * 1024)

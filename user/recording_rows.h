@@ -10,9 +10,9 @@
 #include <time.h>
 
 #include "merged.h"
-#include "output.h"
+#include "base/output.h"
 #include "recording.h"
-#include "u64map.h"
+#include "base/u64map.h"
 
 /* One process. */
 struct row {

@@ -25,7 +25,7 @@
 #include "sinks/tach_journal.h"
 #include "tach_decode.h"
 #include "tach_tables.h"
-#include "util.h"
+#include "base/util.h"
 
 /* Table entries are made room for so many at a time. */
 #define GROW_CNT 4096

@@ -16,7 +16,7 @@
 
 #include "intern.h"
 #include "thread_map.h"
-#include "util.h"
+#include "base/util.h"
 
 #define NO_ROW UINT32_MAX
 

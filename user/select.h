@@ -15,7 +15,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "util.h"
+#include "base/util.h"
 
 enum select_kind {
 	SELECT_CONTAINER, SELECT_POD, SELECT_CGROUP, SELECT_UNIT,	/* by cgroup */

@@ -26,7 +26,7 @@
 #include "proc_table.h"
 #include "recording.h"
 #include "tachbpf.skel.h"
-#include "util.h"
+#include "base/util.h"
 
 #define MS_NS 1000000ull
 #define TABLE_SWEEP_S 10

@@ -13,7 +13,7 @@
 #include "proc_table.h"
 #include "session_impl.h"
 #include "tachbpf.skel.h"
-#include "util.h"
+#include "base/util.h"
 
 #define ANCESTORS_MAX 64
 

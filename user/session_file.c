@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "thread_names.h"
-#include "util.h"
+#include "base/util.h"
 
 /* json-c takes an int, and 10,000 processes with long command lines need a tenth of this. */
 #define MAX_BYTES (256u << 20)

@@ -14,7 +14,7 @@
 #include "exes.h"
 #include "process.h"
 #include "session.h"
-#include "u64map.h"
+#include "base/u64map.h"
 
 struct chooser;
 

@@ -16,7 +16,7 @@
 #include "proc_table.h"
 #include "recording.h"
 #include "tachbpf.skel.h"
-#include "util.h"
+#include "base/util.h"
 
 /* Of several CPythons in a process none is initialised: look every 128 ms at least. */
 #define UNSETTLED_TRIES 6

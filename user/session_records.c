@@ -12,7 +12,7 @@
 #include "proc_table.h"
 #include "recording.h"
 #include "tachbpf.skel.h"
-#include "util.h"
+#include "base/util.h"
 
 static struct candidate *note_candidate(struct session *s, const struct raw_header *h)
 {

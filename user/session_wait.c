@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "tachbpf.skel.h"
-#include "util.h"
+#include "base/util.h"
 
 /* They are attached when sampling begins. */
 void session_choose_programs(struct session *s)

@@ -8,9 +8,9 @@
 #include <string.h>
 #include <sys/utsname.h>
 
-#include "json.h"
+#include "base/json.h"
 #include "recording_rows.h"
-#include "util.h"
+#include "base/util.h"
 
 /* Sums over the processes. */
 struct totals {

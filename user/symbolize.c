@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "frame_cache.h"
-#include "u64map.h"
-#include "util.h"
+#include "base/u64map.h"
+#include "base/util.h"
 
 /* So many code objects, and as many frames, are remembered; and so much of their data. */
 #define KNOWN_MAX (64 * 1024)

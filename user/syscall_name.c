@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 #include "bpf/abi.h"
-#include "util.h"
+#include "base/util.h"
 
 static const char *const names[] = {
 #include "syscall_names.inc"

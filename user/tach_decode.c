@@ -19,7 +19,7 @@
 #include <zstd.h>
 
 #include "sinks/tach_format.h"
-#include "util.h"
+#include "base/util.h"
 
 /* Decompressed bytes in sight; anything above RECORD_MAX_BYTES works. */
 #define WINDOW_BYTES (256 * 1024)

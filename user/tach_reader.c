@@ -24,7 +24,7 @@
 #include "sinks/tach_format.h"
 #include "tach_decode.h"
 #include "tach_tables.h"
-#include "util.h"
+#include "base/util.h"
 
 struct tach_reader {
 	const uint8_t *map;

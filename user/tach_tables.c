@@ -7,7 +7,7 @@
 #include <errno.h>
 
 #include "sinks/tach_format.h"
-#include "util.h"
+#include "base/util.h"
 
 uint32_t tach_take_strings(const uint8_t **p, const uint8_t *end, uint32_t cnt,
 			   struct string_ref *out)

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "util.h"
+#include "base/util.h"
 
 #define FIRST_SLOTS 64
 

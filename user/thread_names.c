@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "json.h"
-#include "u64map.h"
-#include "util.h"
+#include "base/json.h"
+#include "base/u64map.h"
+#include "base/util.h"
 
 struct thread_names {
 	unsigned int owners;

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "u64map.h"
+#include "base/u64map.h"
 
 struct wait_thread {
 	bool out;		/* it is off its CPU */

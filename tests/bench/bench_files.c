@@ -17,11 +17,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "compress.h"
+#include "base/compress.h"
 #include "intern.h"
 #include "sinks/sink.h"
 #include "tach_reader.h"
-#include "util.h"
+#include "base/util.h"
 
 #define THREADS 8
 #define FRAMES 2000

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "tick_jitter.h"
-#include "util.h"
+#include "base/util.h"
 
 #define CHANGES 2000
 #define RATE 999

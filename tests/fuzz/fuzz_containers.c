@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "containers.h"
-#include "util.h"
+#include "base/util.h"
 
 static void check(const char *s, size_t size)
 {

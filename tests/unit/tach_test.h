@@ -22,11 +22,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "compress.h"
+#include "base/compress.h"
 #include "intern.h"
 #include "sinks/sink.h"
 #include "tach_reader.h"
-#include "util.h"
+#include "base/util.h"
 
 #define PATH_BYTES 64
 

@@ -21,7 +21,7 @@
 #include "cpython/layout.h"
 #include "cpython/libc.h"
 #include "cpython/tls.h"
-#include "util.h"
+#include "base/util.h"
 
 enum {
 	RET = 0xd65f03c0, NOP = 0xd503201f, BTI_C = 0xd503245f, PACIASP = 0xd503233f,

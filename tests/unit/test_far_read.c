@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 #include "far_read.h"
-#include "util.h"
+#include "base/util.h"
 
 static char text[] = "what the other process has";
 

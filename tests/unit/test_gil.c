@@ -18,7 +18,7 @@
 #include "gil_holders.h"
 #include "gil_rows.h"
 #include "intern.h"
-#include "util.h"
+#include "base/util.h"
 
 #define STEP 1000	/* us */
 #define HOLDS (STATUS_HAS_GIL | STATUS_ON_CPU)

@@ -12,9 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "json.h"
+#include "base/json.h"
 #include "thread_names.h"
-#include "util.h"
+#include "base/util.h"
 
 static char *text;
 static size_t text_len;

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "readers/json_pull.h"
+#include "base/json_pull.h"
 
 /* Is all of text one value? An exact copy, so that reads behind the end are seen. */
 static bool whole(const char *text, size_t len, size_t *off)

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "options.h"
-#include "util.h"
+#include "base/util.h"
 
 #define MAX_WORDS 32
 

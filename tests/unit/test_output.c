@@ -17,8 +17,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "output.h"
-#include "util.h"
+#include "base/output.h"
+#include "base/util.h"
 
 #define USER 12345	/* who called sudo */
 #define OTHER 54321	/* who wants to be root */

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "recording_rows.h"
-#include "util.h"
+#include "base/util.h"
 
 #define ROWS 700
 

@@ -14,7 +14,7 @@
 #include "intern.h"
 #include "report.h"
 #include "thread_map.h"
-#include "util.h"
+#include "base/util.h"
 
 /* A profile with frames "a:1", "a:2", "b:10", "<GC>" and ids in that order, or reversed. */
 struct profile {

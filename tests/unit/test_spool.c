@@ -4,7 +4,7 @@
  * the writer, qualified names.
  */
 #include "export_test.h"
-#include "sinks/pairs.h"
+#include "base/pairs.h"
 #include "sinks/qualify.h"
 #include "sinks/spool.h"
 #include "sinks/writer.h"

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "bpf/abi.h"
-#include "util.h"
+#include "base/util.h"
 #include "cpython/debug_offsets.h"
 #include "cpython/debug_offsets_315.inc"
 

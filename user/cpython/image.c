@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "util.h"
+#include "base/util.h"
 #include "cpython/debug_offsets.h"
 #include "cpython/elf.h"
 #include "cpython/layout.h"

@@ -13,7 +13,7 @@
  */
 #include <errno.h>
 
-#include "util.h"
+#include "base/util.h"
 #include "cpython/layout.h"
 
 /* FRAME_OWNED_BY_CSTACK (3.12, 3.13), FRAME_OWNED_BY_INTERPRETER (3.14+) and above. */

@@ -10,7 +10,7 @@
 #include <sys/random.h>
 
 #include "mlyze/mlyze_stats.h"
-#include "util.h"
+#include "base/util.h"
 
 #define SLOTS_MIN 1024
 

@@ -17,7 +17,7 @@
 
 #include "intern.h"
 #include "readers/common.h"
-#include "readers/json_pull.h"
+#include "base/json_pull.h"
 
 enum section { STACKS, FILES, FUNCTIONS, SECTION_CNT };
 

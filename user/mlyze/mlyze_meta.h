@@ -6,7 +6,7 @@
 #define TACHBPF_MLYZE_META_H
 
 #include "mlyze/mlyze.h"
-#include "util.h"
+#include "base/util.h"
 
 struct intern;
 

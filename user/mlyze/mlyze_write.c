@@ -14,9 +14,9 @@
 #include <unistd.h>
 
 #include "intern.h"
-#include "json.h"
+#include "base/json.h"
 #include "mlyze/mlyze.h"
-#include "util.h"
+#include "base/util.h"
 
 #define SPOOL_BYTES (64 * 1024)
 /* Type, varints, address, thread. */

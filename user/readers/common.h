@@ -7,7 +7,7 @@
 #define TACHBPF_READERS_COMMON_H
 
 #include "event.h"
-#include "util.h"
+#include "base/util.h"
 
 struct intern;
 struct thread_map;

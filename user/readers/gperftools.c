@@ -20,7 +20,7 @@
 #include "readers/describe.h"
 #include "readers/input.h"
 #include "intern.h"
-#include "u64map.h"
+#include "base/u64map.h"
 
 #define SYMBOL_HEAD "--- symbol"
 #define PROFILE_HEAD "--- profile"

@@ -18,7 +18,7 @@
 
 #include "readers/common.h"
 #include "intern.h"
-#include "u64map.h"
+#include "base/u64map.h"
 
 struct symbol {
 	uint64_t addr;

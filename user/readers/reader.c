@@ -11,7 +11,7 @@
 
 #include "readers/input.h"
 #include "thread_map.h"
-#include "util.h"
+#include "base/util.h"
 
 static const struct reader_ops *const readers[] = {
 	&reader_tach, &reader_gperftools, &reader_mlyze, &reader_speedscope, &reader_collapsed,

@@ -6,7 +6,7 @@
 #ifndef TACHBPF_SPEEDSCOPE_H
 #define TACHBPF_SPEEDSCOPE_H
 
-#include "readers/json_pull.h"
+#include "base/json_pull.h"
 #include "readers/reader.h"
 
 struct intern;

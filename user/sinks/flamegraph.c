@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "sinks/html_page.h"
-#include "json.h"
+#include "base/json.h"
 #include "sinks/sink.h"
 #include "sinks/stack_tree.h"
 

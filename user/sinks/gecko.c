@@ -17,7 +17,7 @@
 #include <string.h>
 
 #include "bpf/abi.h"
-#include "u64map.h"
+#include "base/u64map.h"
 
 #define GC_FUNCTION "<GC>"
 enum { GC_UNKNOWN, GC_NO, GC_YES };

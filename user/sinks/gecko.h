@@ -7,7 +7,7 @@
 #ifndef TACHBPF_GECKO_H
 #define TACHBPF_GECKO_H
 
-#include "sinks/pairs.h"
+#include "base/pairs.h"
 #include "sinks/sink.h"
 #include "sinks/spool.h"
 #include "sinks/stacks.h"

@@ -18,7 +18,7 @@
 #include <string.h>
 
 #include "sinks/aggregate.h"
-#include "sinks/pairs.h"
+#include "base/pairs.h"
 #include "sinks/qualify.h"
 #include "thread_names.h"
 #include "sinks/writer.h"

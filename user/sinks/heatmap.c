@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "sinks/html_page.h"
-#include "json.h"
+#include "base/json.h"
 #include "sinks/source_text.h"
 #include "sinks/stack_tree.h"
 

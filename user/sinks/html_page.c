@@ -10,7 +10,7 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "json.h"
+#include "base/json.h"
 #include "sinks/sink.h"
 #include "thread_names.h"
 

@@ -11,7 +11,7 @@
 #define TACHBPF_HTML_PAGE_H
 
 #include "event.h"
-#include "util.h"
+#include "base/util.h"
 
 struct json;
 

@@ -21,7 +21,7 @@
 #include <string.h>
 
 #include "sinks/aggregate.h"
-#include "sinks/pairs.h"
+#include "base/pairs.h"
 #include "sinks/writer.h"
 
 /* Python/marshal.c: TYPE_* and FLAG_REF. */

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "intern.h"
-#include "util.h"
+#include "base/util.h"
 
 /* Directories in a name at most; beyond them the file's number tells two apart. */
 #define DEPTH_MAX 8

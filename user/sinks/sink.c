@@ -10,7 +10,7 @@
 
 #include "sinks/joined.h"
 #include "thread_names.h"
-#include "util.h"
+#include "base/util.h"
 
 static const struct sink_ops *const sinks[] = {
 	&sink_tach,

@@ -5,7 +5,7 @@
 #ifndef TACHBPF_SOURCE_TEXT_H
 #define TACHBPF_SOURCE_TEXT_H
 
-#include "util.h"
+#include "base/util.h"
 
 #define SOURCE_MAX_BYTES (4 * 1024 * 1024)
 

@@ -22,7 +22,7 @@
 #include "sinks/spool.h"
 #include "sinks/stacks.h"
 #include "thread_names.h"
-#include "u64map.h"
+#include "base/u64map.h"
 #include "sinks/writer.h"
 
 #define SCHEMA "https://www.speedscope.app/file-format-schema.json"

@@ -14,7 +14,7 @@
 
 #include <stdint.h>
 
-#include "util.h"
+#include "base/util.h"
 
 #define SPOOL_CHUNK_BYTES 4096
 

@@ -14,7 +14,7 @@
 #include <sys/random.h>
 
 #include "intern.h"
-#include "util.h"
+#include "base/util.h"
 
 /* CPython: _INTERNAL_FRAME_SUFFIXES in Lib/profiling/sampling/constants.py. */
 #define INTERNAL_SUFFIX "_sync_coordinator.py"

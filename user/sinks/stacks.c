@@ -20,7 +20,7 @@
 
 #include "bpf/abi.h"
 #include "intern.h"
-#include "u64map.h"
+#include "base/u64map.h"
 
 /* CPython: _INTERNAL_FRAME_SUFFIXES in Lib/profiling/sampling/constants.py. */
 #define INTERNAL_SUFFIX "_sync_coordinator.py"

@@ -11,7 +11,7 @@
 #define TACHBPF_STACKS_H
 
 #include "sinks/sink.h"
-#include "util.h"
+#include "base/util.h"
 
 /* How much of a frame tells two apart. Its opcode never does. */
 enum stack_detail {

@@ -18,7 +18,7 @@
 
 #include "sinks/tach_file.h"
 #include "sinks/tach_format.h"
-#include "util.h"
+#include "base/util.h"
 
 /* A thread's run of repeats: about 340 samples of 3 bytes; then it costs 15 bytes of header. */
 #define PENDING_BYTES 1024

@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "compress.h"
+#include "base/compress.h"
 #include "sinks/tach_checksum.h"
 #include "sinks/tach_format.h"
 #include "sinks/tach_journal.h"

@@ -12,7 +12,7 @@
 
 #include "event.h"
 #include "sinks/sink.h"
-#include "util.h"
+#include "base/util.h"
 
 struct tach_journal;
 

@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #include "sinks/sink.h"
-#include "util.h"
+#include "base/util.h"
 
 #define TACH_MAGIC 0x54414348u
 #define TACH_MAGIC_SWAPPED 0x48434154u

@@ -14,7 +14,7 @@
 
 #include "sinks/tach_checksum.h"
 #include "sinks/tach_tail.h"
-#include "util.h"
+#include "base/util.h"
 
 /* Entries are small but for the first ones: what they needed is given back. */
 #define KEEP_BYTES 16384

@@ -10,7 +10,7 @@
 
 #include "event.h"
 #include "sinks/sink.h"
-#include "util.h"
+#include "base/util.h"
 
 /* Append the strings, the frames, from number `from` on. 0 or -ENOMEM. */
 int tach_tail_strings(struct buf *b, const struct profile_tables *tables, uint32_t from);

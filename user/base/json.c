@@ -2,13 +2,13 @@
 /*
  * json.c - a JSON stream on a FILE. See json.h.
  */
-#include "json.h"
+#include "base/json.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "util.h"
+#include "base/util.h"
 
 void json_start(struct json *j, FILE *out, bool pretty)
 {

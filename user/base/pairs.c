@@ -2,7 +2,7 @@
 /*
  * pairs.c - pairs of numbers become dense ids. See pairs.h.
  */
-#include "sinks/pairs.h"
+#include "base/pairs.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -6,12 +6,12 @@
  * option a change of meaning for somebody's script, and its messages name
  * neither the command nor the remedy.
  */
-#include "cli.h"
+#include "base/cli.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "util.h"
+#include "base/util.h"
 
 /* Where the help text of an option begins. */
 #define HELP_COLUMN 30

@@ -2,13 +2,13 @@
 /*
  * u64map.c - linear probing, at most half full, deletion by shifting back.
  */
-#include "u64map.h"
+#include "base/u64map.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "util.h"
+#include "base/util.h"
 
 static size_t slot_of(const struct u64map *m, uint64_t key)
 {

@@ -8,7 +8,7 @@
  * in it between our steps. In a sticky directory of root's (/tmp) O_EXCL and
  * O_NOFOLLOW suffice. Parents named by the user are trusted as in cp(1).
  */
-#include "output.h"
+#include "base/output.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -22,7 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "util.h"
+#include "base/util.h"
 
 /* Of a comm in a file name; the kernel's has 15 bytes. */
 #define COMM_BYTES 64

@@ -10,7 +10,7 @@
 #ifndef TACHBPF_JSON_PULL_H
 #define TACHBPF_JSON_PULL_H
 
-#include "util.h"
+#include "base/util.h"
 
 #define JSON_PULL_DEPTH 64
 

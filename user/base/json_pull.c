@@ -2,7 +2,7 @@
 /*
  * json_pull.c - see json_pull.h.
  */
-#include "readers/json_pull.h"
+#include "base/json_pull.h"
 
 #include <string.h>
 

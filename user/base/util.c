@@ -2,7 +2,7 @@
 /*
  * util.c - messages, varints, buffers, hashing. See util.h.
  */
-#include "util.h"
+#include "base/util.h"
 
 #include <errno.h>
 #include <stdarg.h>

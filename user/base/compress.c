@@ -5,14 +5,14 @@
  * Owns the zstd context and the buffer its output is returned in; knows nothing
  * of what it compresses.
  */
-#include "compress.h"
+#include "base/compress.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <zstd.h>
 #include <zstd_errors.h>
 
-#include "util.h"
+#include "base/util.h"
 
 struct compressor {
 	ZSTD_CCtx *ctx;
