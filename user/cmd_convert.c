@@ -9,12 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "intern.h"
+#include "model/intern.h"
 #include "options.h"
 #include "base/output.h"
 #include "profile_out.h"
 #include "profile_set.h"
-#include "remap.h"
+#include "model/remap.h"
 #include "base/util.h"
 
 struct convert {

@@ -15,7 +15,7 @@
 #include "base/output.h"
 #include "profile_out.h"
 #include "profile_set.h"
-#include "profile_text.h"
+#include "model/profile_text.h"
 #include "sinks/flamegraph.h"
 #include "base/util.h"
 

@@ -16,7 +16,7 @@
 #include "options.h"
 #include "base/output.h"
 #include "profile_set.h"
-#include "thread_names.h"
+#include "model/thread_names.h"
 #include "base/util.h"
 
 /* What is kept of one profile until it is shown. */

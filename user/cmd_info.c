@@ -17,12 +17,12 @@
 #include "base/json.h"
 #include "options.h"
 #include "base/output.h"
-#include "process_frame.h"
+#include "model/process_frame.h"
 #include "profile_set.h"
-#include "profile_text.h"
+#include "model/profile_text.h"
 #include "tach_reader.h"
-#include "thread_map.h"
-#include "thread_names.h"
+#include "model/thread_map.h"
+#include "model/thread_names.h"
 #include "base/util.h"
 
 struct thread {

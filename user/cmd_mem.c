@@ -15,7 +15,7 @@
 #include "mlyze/mlyze_stats.h"
 #include "options.h"
 #include "base/output.h"
-#include "profile_text.h"
+#include "model/profile_text.h"
 #include "readers/input.h"
 #include "base/util.h"
 

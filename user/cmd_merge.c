@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "intern.h"
+#include "model/intern.h"
 #include "merge.h"
 #include "options.h"
 #include "profile_out.h"

@@ -16,7 +16,7 @@
 #include "base/json.h"
 #include "options.h"
 #include "base/output.h"
-#include "profile_text.h"
+#include "model/profile_text.h"
 #include "pythons.h"
 #include "base/util.h"
 

@@ -19,13 +19,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "intern.h"
+#include "model/intern.h"
 #include "options.h"
 #include "base/output.h"
 #include "profile_out.h"
-#include "profile_text.h"
+#include "model/profile_text.h"
 #include "recover.h"
-#include "remap.h"
+#include "model/remap.h"
 #include "base/util.h"
 
 #define WHY_BYTES 256

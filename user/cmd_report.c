@@ -11,11 +11,11 @@
 #include "base/json.h"
 #include "options.h"
 #include "base/output.h"
-#include "process_frame.h"
+#include "model/process_frame.h"
 #include "profile_set.h"
-#include "profile_text.h"
+#include "model/profile_text.h"
 #include "report.h"
-#include "thread_names.h"
+#include "model/thread_names.h"
 #include "base/util.h"
 
 /* Columns of one profile's numbers, and how wide names get when nothing limits them. */

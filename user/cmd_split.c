@@ -19,16 +19,16 @@
 #include <unistd.h>
 
 #include "base/compress.h"
-#include "intern.h"
+#include "model/intern.h"
 #include "base/json.h"
 #include "options.h"
 #include "base/output.h"
-#include "process_frame.h"
+#include "model/process_frame.h"
 #include "profile_out.h"
 #include "profile_set.h"
-#include "remap.h"
-#include "thread_map.h"
-#include "thread_names.h"
+#include "model/remap.h"
+#include "model/thread_map.h"
+#include "model/thread_names.h"
 #include "base/util.h"
 
 /* Pieces being written at a time: a file, tables and a buffer each. */

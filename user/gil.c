@@ -15,9 +15,9 @@
 
 #include "bpf/abi.h"
 #include "gil_holders.h"
-#include "intern.h"
+#include "model/intern.h"
 #include "base/pairs.h"
-#include "thread_map.h"
+#include "model/thread_map.h"
 #include "base/util.h"
 
 #define NOWHERE "<no Python frame>"

@@ -9,8 +9,8 @@
 #ifndef TACHBPF_GIL_H
 #define TACHBPF_GIL_H
 
-#include "event.h"
-#include "process_frame.h"
+#include "model/event.h"
+#include "model/process_frame.h"
 
 #define GIL_PAIRS_MAX (1u << 20)
 #define GIL_STACKS_MAX_BYTES (64u << 20)

@@ -8,7 +8,7 @@
 
 #include "gil_show.h"
 #include "base/json.h"
-#include "profile_text.h"
+#include "model/profile_text.h"
 
 static double percent(uint64_t part, uint64_t whole)
 {

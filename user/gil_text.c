@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "gil_show.h"
-#include "profile_text.h"
+#include "model/profile_text.h"
 
 /* In front of the places: two numbers and the gaps; three of them. */
 #define PAIR_COLUMNS 24

@@ -8,7 +8,7 @@
 #ifndef TACHBPF_HELD_H
 #define TACHBPF_HELD_H
 
-#include "sinks/sink.h"
+#include "model/sink.h"
 
 /* NULL with errno. Freed by its ops->close(). */
 struct sink *held_new(void);

@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "profile_text.h"
+#include "model/profile_text.h"
 #include "readers/describe.h"
-#include "readers/reader.h"
+#include "model/reader.h"
 
 /* ---- JSON ---- */
 

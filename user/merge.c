@@ -16,9 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "remap.h"
+#include "model/remap.h"
 #include "tach_decode.h"
-#include "thread_map.h"
+#include "model/thread_map.h"
 #include "base/util.h"
 
 /* What all queues together may hold. */

@@ -9,9 +9,9 @@
 #ifndef TACHBPF_MERGE_H
 #define TACHBPF_MERGE_H
 
-#include "event.h"
-#include "filter.h"
-#include "intern.h"
+#include "model/event.h"
+#include "model/filter.h"
+#include "model/intern.h"
 #include "tach_reader.h"
 
 struct merge;

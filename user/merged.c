@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "process_frame.h"
-#include "remap.h"
+#include "model/process_frame.h"
+#include "model/remap.h"
 #include "base/util.h"
 
 /* ---- commands ---- */

@@ -11,11 +11,11 @@
 
 #include <stdint.h>
 
-#include "event.h"
+#include "model/event.h"
 #include "identity.h"
-#include "intern.h"
+#include "model/intern.h"
 #include "proc.h"
-#include "sinks/sink.h"
+#include "model/sink.h"
 
 /* One process of a merged file. Times since the recording began. */
 struct merged_member {

@@ -11,12 +11,12 @@
 #include <stdio.h>
 #include <sys/types.h>
 
-#include "readers/reader.h"
-#include "filter.h"
+#include "model/reader.h"
+#include "model/filter.h"
 #include "modes.h"
 #include "record_mode.h"
 #include "select.h"
-#include "sinks/sink.h"
+#include "model/sink.h"
 
 /* Usage errors end the program with this, everything else that fails with 1. */
 #define EXIT_USAGE 2

@@ -16,7 +16,7 @@
 
 #include "far_read.h"
 #include "held.h"
-#include "intern.h"
+#include "model/intern.h"
 #include "kallsyms.h"
 #include "symbolize.h"
 #include "syscall_name.h"

@@ -10,11 +10,11 @@
 
 #include "bpf/abi.h"
 #include "cpython/image.h"
-#include "event.h"
+#include "model/event.h"
 #include "identity.h"
 #include "proc.h"
-#include "sinks/sink.h"
-#include "thread_names.h"
+#include "model/sink.h"
+#include "model/thread_names.h"
 #include "waits.h"
 
 struct kallsyms;

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 
 #include "base/output.h"
-#include "sinks/sink.h"
+#include "model/sink.h"
 
 struct file_options;
 

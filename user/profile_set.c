@@ -15,8 +15,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "filter.h"
-#include "profile_text.h"
+#include "model/filter.h"
+#include "model/profile_text.h"
 #include "base/util.h"
 
 #define SUFFIX ".tach"

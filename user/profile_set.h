@@ -14,8 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "event.h"
-#include "readers/reader.h"
+#include "model/event.h"
+#include "model/reader.h"
 #include "session_file.h"
 
 struct filter_options;

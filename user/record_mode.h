@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "event.h"
+#include "model/event.h"
 
 enum record_mode {
 	RECORD_CPU, RECORD_WALL, RECORD_OFFCPU, RECORD_GIL, RECORD_EXCEPTION, RECORD_ALL,

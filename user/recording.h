@@ -10,11 +10,11 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "event.h"
+#include "model/event.h"
 #include "process.h"
 #include "record_mode.h"
 #include "session.h"
-#include "sinks/sink.h"
+#include "model/sink.h"
 
 struct recording;
 

@@ -10,7 +10,7 @@
 #ifndef TACHBPF_RECOVER_H
 #define TACHBPF_RECOVER_H
 
-#include "event.h"
+#include "model/event.h"
 #include "tach_reader.h"
 
 struct recovery;

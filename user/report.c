@@ -14,8 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "intern.h"
-#include "thread_map.h"
+#include "model/intern.h"
+#include "model/thread_map.h"
 #include "base/util.h"
 
 #define NO_ROW UINT32_MAX

@@ -8,7 +8,7 @@
 #ifndef TACHBPF_REPORT_H
 #define TACHBPF_REPORT_H
 
-#include "event.h"
+#include "model/event.h"
 #include "options.h"
 
 struct report;

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "thread_names.h"
+#include "model/thread_names.h"
 #include "base/util.h"
 
 /* json-c takes an int, and 10,000 processes with long command lines need a tenth of this. */

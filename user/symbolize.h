@@ -10,7 +10,7 @@
 
 #include "bpf/abi.h"
 #include "cpython/code.h"
-#include "intern.h"
+#include "model/intern.h"
 
 struct symbolizer;
 

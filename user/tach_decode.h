@@ -6,7 +6,7 @@
 #ifndef TACHBPF_TACH_DECODE_H
 #define TACHBPF_TACH_DECODE_H
 
-#include "event.h"
+#include "model/event.h"
 #include "tach_reader.h"
 
 /*

@@ -9,8 +9,8 @@
 #ifndef TACHBPF_TACH_READER_H
 #define TACHBPF_TACH_READER_H
 
-#include "event.h"
-#include "sinks/sink.h"
+#include "model/event.h"
+#include "model/sink.h"
 
 struct tach_reader;
 

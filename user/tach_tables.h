@@ -7,8 +7,8 @@
 #ifndef TACHBPF_TACH_TABLES_H
 #define TACHBPF_TACH_TABLES_H
 
-#include "event.h"
-#include "sinks/sink.h"
+#include "model/event.h"
+#include "model/sink.h"
 
 /* What an entry takes at least, in bytes: to bound a count before memory is given to it. */
 #define TACH_STRING_MIN_BYTES 1

@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 #include "readers/describe.h"
-#include "readers/reader.h"
-#include "sinks/sink.h"
+#include "model/reader.h"
+#include "model/sink.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

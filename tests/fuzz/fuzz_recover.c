@@ -14,10 +14,10 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-#include "intern.h"
+#include "model/intern.h"
 #include "recover.h"
-#include "remap.h"
-#include "sinks/sink.h"
+#include "model/remap.h"
+#include "model/sink.h"
 #include "sinks/tach_journal.h"
 #include "tach_reader.h"
 

@@ -12,7 +12,7 @@
 
 #include "cpython/code.h"
 #include "cpython/layout.h"
-#include "event.h"
+#include "model/event.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

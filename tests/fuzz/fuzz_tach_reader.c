@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "sinks/sink.h"
+#include "model/sink.h"
 #include "tach_reader.h"
 
 /* A few compressed bytes can mean gigabytes of samples. */

@@ -3,7 +3,7 @@
  * test_codes.c - fingerprints of code objects, when they are trusted, and the
  * snapshots that carry the names: from the walk to symbolize.c.
  */
-#include "intern.h"
+#include "model/intern.h"
 #include "symbolize.h"
 #include "world.h"
 

@@ -6,7 +6,7 @@
 #ifndef TACHBPF_READER_TEST_H
 #define TACHBPF_READER_TEST_H
 
-#include "readers/reader.h"
+#include "model/reader.h"
 #include "tach_test.h"
 
 struct dump {

@@ -23,8 +23,8 @@
 #include <unistd.h>
 
 #include "base/compress.h"
-#include "intern.h"
-#include "sinks/sink.h"
+#include "model/intern.h"
+#include "model/sink.h"
 #include "tach_reader.h"
 #include "base/util.h"
 

@@ -13,7 +13,7 @@
 
 #include "cpython/code.h"
 #include "cpython/layout.h"
-#include "event.h"
+#include "model/event.h"
 
 /* Two mapped pages with nothing around them. */
 #define MEM_BASE  0x10000ull

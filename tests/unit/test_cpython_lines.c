@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "cpython/code.h"
-#include "event.h"
+#include "model/event.h"
 
 /* A number, or -1 for "-"; steps over it and one separator. */
 static int32_t take_cell(char **s)

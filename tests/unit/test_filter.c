@@ -7,7 +7,7 @@
 
 #include <regex.h>
 
-#include "filter.h"
+#include "model/filter.h"
 
 static const struct profile_meta meta = { .start_us = 1000000, .interval_us = 10000 };
 

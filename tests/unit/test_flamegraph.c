@@ -9,8 +9,8 @@
 
 #include "html_data.h"
 #include "sinks/flamegraph.h"
-#include "sinks/stack_tree.h"
-#include "thread_names.h"
+#include "model/stack_tree.h"
+#include "model/thread_names.h"
 
 struct flame_data {
 	struct html_reader r;

@@ -17,7 +17,7 @@
 #include "gil.h"
 #include "gil_holders.h"
 #include "gil_rows.h"
-#include "intern.h"
+#include "model/intern.h"
 #include "base/util.h"
 
 #define STEP 1000	/* us */

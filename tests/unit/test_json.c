@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "thread_names.h"
+#include "model/thread_names.h"
 #include "base/util.h"
 
 static char *text;

@@ -10,9 +10,9 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "filter.h"
-#include "intern.h"
-#include "process_frame.h"
+#include "model/filter.h"
+#include "model/intern.h"
+#include "model/process_frame.h"
 
 static uint32_t named(struct intern *in, const char *file, const char *func)
 {

@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "intern.h"
+#include "model/intern.h"
 #include "report.h"
-#include "thread_map.h"
+#include "model/thread_map.h"
 #include "base/util.h"
 
 /* A profile with frames "a:1", "a:2", "b:10", "<GC>" and ids in that order, or reversed. */

@@ -6,8 +6,8 @@
 #include "export_test.h"
 #include "base/pairs.h"
 #include "sinks/qualify.h"
-#include "sinks/spool.h"
-#include "sinks/writer.h"
+#include "model/spool.h"
+#include "model/writer.h"
 
 #define STREAMS 3
 #define RECORDS 20000

@@ -4,8 +4,8 @@
  * of a label.
  */
 #include "export_test.h"
-#include "readers/reader.h"
-#include "thread_names.h"
+#include "model/reader.h"
+#include "model/thread_names.h"
 
 static void test_set_and_find(void **state)
 {

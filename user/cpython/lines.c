@@ -11,7 +11,7 @@
  */
 #include <stdbool.h>
 
-#include "event.h"
+#include "model/event.h"
 #include "cpython/code.h"
 
 enum {

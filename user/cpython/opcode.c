@@ -7,7 +7,7 @@
  * Python/bytecodes.c, JUMPBY before DISPATCH_INLINED): what is there is data, and only
  * walking from the start tells where the instruction begins.
  */
-#include "event.h"
+#include "model/event.h"
 #include "cpython/code.h"
 #include "cpython/opcodes.inc"
 

@@ -11,7 +11,7 @@
 #ifndef TACHBPF_MLYZE_H
 #define TACHBPF_MLYZE_H
 
-#include "event.h"
+#include "model/event.h"
 
 #define MLYZE_HEADER_BYTES 256
 #define MLYZE_MAGIC "MTRC"

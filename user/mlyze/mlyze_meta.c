@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "intern.h"
+#include "model/intern.h"
 #include "readers/common.h"
 #include "base/json_pull.h"
 

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "intern.h"
+#include "model/intern.h"
 #include "mlyze/mlyze_meta.h"
 
 /* Where the header's fields are. */

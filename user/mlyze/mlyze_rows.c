@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-#include "intern.h"
+#include "model/intern.h"
 #include "base/util.h"
 
 static uint64_t add(uint64_t a, uint64_t b)

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "intern.h"
+#include "model/intern.h"
 #include "base/json.h"
 #include "mlyze/mlyze.h"
 #include "base/util.h"

@@ -17,9 +17,9 @@
 
 #include "readers/common.h"
 #include "readers/describe.h"
-#include "intern.h"
+#include "model/intern.h"
 #include "readers/input.h"
-#include "readers/reader.h"
+#include "model/reader.h"
 
 #define PROCESS_PREFIX "process:"
 #define THREAD_PREFIX "tid:"

@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "intern.h"
-#include "thread_map.h"
+#include "model/intern.h"
+#include "model/thread_map.h"
 
 int reason_at(const struct reason *why, uint64_t off, const char *fmt, ...)
 {

@@ -6,7 +6,7 @@
 #ifndef TACHBPF_READERS_COMMON_H
 #define TACHBPF_READERS_COMMON_H
 
-#include "event.h"
+#include "model/event.h"
 #include "base/util.h"
 
 struct intern;

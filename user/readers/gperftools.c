@@ -19,7 +19,7 @@
 #include "readers/common.h"
 #include "readers/describe.h"
 #include "readers/input.h"
-#include "intern.h"
+#include "model/intern.h"
 #include "base/u64map.h"
 
 #define SYMBOL_HEAD "--- symbol"

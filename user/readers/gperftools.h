@@ -6,7 +6,7 @@
 #ifndef TACHBPF_GPERFTOOLS_H
 #define TACHBPF_GPERFTOOLS_H
 
-#include "readers/reader.h"
+#include "model/reader.h"
 
 struct intern;
 struct gperf_text;

@@ -17,7 +17,7 @@
 #include <string.h>
 
 #include "readers/common.h"
-#include "intern.h"
+#include "model/intern.h"
 #include "base/u64map.h"
 
 struct symbol {

@@ -13,7 +13,7 @@
 #include "readers/describe.h"
 #include "readers/input.h"
 #include "mlyze/mlyze_stats.h"
-#include "readers/reader.h"
+#include "model/reader.h"
 
 /* Of collections and markers so many are told one by one. */
 #define LISTED_MAX 100

@@ -3,14 +3,14 @@
  * reader.c - the table of formats that are read, and which one a file is in. A
  * new format is one line here. See reader.h.
  */
-#include "readers/reader.h"
+#include "model/reader.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "readers/input.h"
-#include "thread_map.h"
+#include "model/thread_map.h"
 #include "base/util.h"
 
 static const struct reader_ops *const readers[] = {

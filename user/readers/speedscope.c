@@ -19,7 +19,7 @@
 #include "readers/common.h"
 #include "readers/describe.h"
 #include "readers/input.h"
-#include "intern.h"
+#include "model/intern.h"
 
 /* Ours for threads whose names hold no number: above every thread id of Linux. */
 #define MADE_UP_THREAD (1ULL << 32)

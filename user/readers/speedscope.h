@@ -7,7 +7,7 @@
 #define TACHBPF_SPEEDSCOPE_H
 
 #include "base/json_pull.h"
-#include "readers/reader.h"
+#include "model/reader.h"
 
 struct intern;
 struct reason;

@@ -12,7 +12,7 @@
 
 #include "readers/common.h"
 #include "readers/input.h"
-#include "intern.h"
+#include "model/intern.h"
 
 #define NUMBER_MAX_CHARS 63
 

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "readers/input.h"
-#include "readers/reader.h"
+#include "model/reader.h"
 #include "sinks/tach_format.h"
 
 struct tach_input {

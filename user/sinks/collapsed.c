@@ -16,9 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sinks/aggregate.h"
+#include "model/aggregate.h"
 #include "sinks/fold.h"
-#include "sinks/writer.h"
+#include "model/writer.h"
 
 struct collapsed {
 	struct aggregate *a;

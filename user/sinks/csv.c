@@ -15,9 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sinks/aggregate.h"
+#include "model/aggregate.h"
 #include "sinks/fold.h"
-#include "sinks/writer.h"
+#include "model/writer.h"
 
 struct row {
 	struct stack_view stack;

@@ -15,8 +15,8 @@
 
 #include "sinks/html_page.h"
 #include "base/json.h"
-#include "sinks/sink.h"
-#include "sinks/stack_tree.h"
+#include "model/sink.h"
+#include "model/stack_tree.h"
 
 #define DATA_VERSION 1
 

@@ -6,7 +6,7 @@
 #ifndef TACHBPF_FLAMEGRAPH_H
 #define TACHBPF_FLAMEGRAPH_H
 
-#include "event.h"
+#include "model/event.h"
 
 struct flamegraph;
 

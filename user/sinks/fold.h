@@ -9,7 +9,7 @@
 #ifndef TACHBPF_FOLD_H
 #define TACHBPF_FOLD_H
 
-#include "sinks/stacks.h"
+#include "model/stacks.h"
 
 struct fold {
 	struct buf text;	/* all words */

@@ -8,10 +8,10 @@
 #define TACHBPF_GECKO_H
 
 #include "base/pairs.h"
-#include "sinks/sink.h"
-#include "sinks/spool.h"
-#include "sinks/stacks.h"
-#include "sinks/writer.h"
+#include "model/sink.h"
+#include "model/spool.h"
+#include "model/stacks.h"
+#include "model/writer.h"
 
 struct intern;
 struct u64map;

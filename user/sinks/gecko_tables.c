@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "intern.h"
+#include "model/intern.h"
 
 #define CATEGORY_PYTHON 1
 #define CATEGORY_NATIVE 2

@@ -16,8 +16,8 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "intern.h"
-#include "thread_names.h"
+#include "model/intern.h"
+#include "model/thread_names.h"
 
 static const struct {
 	const char *name, *color;

@@ -17,11 +17,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sinks/aggregate.h"
+#include "model/aggregate.h"
 #include "base/pairs.h"
 #include "sinks/qualify.h"
-#include "thread_names.h"
-#include "sinks/writer.h"
+#include "model/thread_names.h"
+#include "model/writer.h"
 
 /* Word 2 of the header. */
 #define VERSION_NATIVE 0

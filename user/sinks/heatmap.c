@@ -8,7 +8,7 @@
  * the end, once for each distinct stack. The counts are those of CPython 3.15's
  * `replay --heatmap` (Lib/profiling/sampling/heatmap_collector.py).
  */
-#include "sinks/sink.h"
+#include "model/sink.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@
 #include "sinks/html_page.h"
 #include "base/json.h"
 #include "sinks/source_text.h"
-#include "sinks/stack_tree.h"
+#include "model/stack_tree.h"
 
 #define DATA_VERSION 1
 #define NO_FILE UINT32_MAX

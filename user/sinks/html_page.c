@@ -11,8 +11,8 @@
 #include <zlib.h>
 
 #include "base/json.h"
-#include "sinks/sink.h"
-#include "thread_names.h"
+#include "model/sink.h"
+#include "model/thread_names.h"
 
 #define MARK "@DATA@"
 /* A whole number of base64's groups of three bytes. */

@@ -10,7 +10,7 @@
 #ifndef TACHBPF_HTML_PAGE_H
 #define TACHBPF_HTML_PAGE_H
 
-#include "event.h"
+#include "model/event.h"
 #include "base/util.h"
 
 struct json;

@@ -15,8 +15,8 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include "sinks/aggregate.h"
-#include "sinks/writer.h"
+#include "model/aggregate.h"
+#include "model/writer.h"
 
 #define CHUNK 256	/* entries a record: CPython's _CHUNK_SIZE */
 #define RUN_ID_BYTES 16

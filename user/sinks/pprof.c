@@ -13,10 +13,10 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "sinks/aggregate.h"
-#include "intern.h"
+#include "model/aggregate.h"
+#include "model/intern.h"
 #include "sinks/qualify.h"
-#include "thread_names.h"
+#include "model/thread_names.h"
 #include "user/sinks/profile.pb-c.h"
 
 #define OUT_BYTES (64 * 1024)

@@ -20,9 +20,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sinks/aggregate.h"
+#include "model/aggregate.h"
 #include "base/pairs.h"
-#include "sinks/writer.h"
+#include "model/writer.h"
 
 /* Python/marshal.c: TYPE_* and FLAG_REF. */
 #define M_DICT '{'

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "intern.h"
+#include "model/intern.h"
 #include "base/util.h"
 
 /* Directories in a name at most; beyond them the file's number tells two apart. */

@@ -2,14 +2,14 @@
 /*
  * sink.c - the table of output formats. A new format is one line here.
  */
-#include "sinks/sink.h"
+#include "model/sink.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "sinks/joined.h"
-#include "thread_names.h"
+#include "model/joined.h"
+#include "model/thread_names.h"
 #include "base/util.h"
 
 static const struct sink_ops *const sinks[] = {

@@ -12,18 +12,18 @@
  * speedscope itself would make of them. What is distinct is kept in memory, the
  * sequence of each thread is spooled.
  */
-#include "sinks/sink.h"
+#include "model/sink.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "sinks/spool.h"
-#include "sinks/stacks.h"
-#include "thread_names.h"
+#include "model/spool.h"
+#include "model/stacks.h"
+#include "model/thread_names.h"
 #include "base/u64map.h"
-#include "sinks/writer.h"
+#include "model/writer.h"
 
 #define SCHEMA "https://www.speedscope.app/file-format-schema.json"
 

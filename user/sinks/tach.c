@@ -9,7 +9,7 @@
  * A sample goes: thread's last stack → (same: the thread's run of repeats, or
  * else a record) → buffer of at most flush_bytes → tach_file.
  */
-#include "sinks/sink.h"
+#include "model/sink.h"
 
 #include <errno.h>
 #include <fcntl.h>

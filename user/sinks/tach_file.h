@@ -10,8 +10,8 @@
 
 #include <xxhash.h>
 
-#include "event.h"
-#include "sinks/sink.h"
+#include "model/event.h"
+#include "model/sink.h"
 #include "base/util.h"
 
 struct tach_journal;

@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sinks/sink.h"
+#include "model/sink.h"
 #include "base/util.h"
 
 #define TACH_MAGIC 0x54414348u

@@ -13,8 +13,8 @@
 #include <stdint.h>
 #include <xxhash.h>
 
-#include "event.h"
-#include "sinks/sink.h"
+#include "model/event.h"
+#include "model/sink.h"
 #include "sinks/tach_format.h"
 
 #define TACH_JOURNAL_MAGIC "TACHJRNL"

@@ -8,8 +8,8 @@
 
 #include <stddef.h>
 
-#include "event.h"
-#include "sinks/sink.h"
+#include "model/event.h"
+#include "model/sink.h"
 #include "base/util.h"
 
 /* Append the strings, the frames, from number `from` on. 0 or -ENOMEM. */

@@ -5,7 +5,7 @@
  * A chunk is SPOOL_CHUNK_BYTES of varints, the last ones perhaps unused (zero
  * bytes behind a length of two bytes at its start); no record crosses one.
  */
-#include "sinks/spool.h"
+#include "model/spool.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,7 +2,7 @@
 /*
  * profile_text.c - see profile_text.h.
  */
-#include "profile_text.h"
+#include "model/profile_text.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -13,7 +13,7 @@
 
 #include <errno.h>
 
-#include "event.h"
+#include "model/event.h"
 
 struct compressor;
 struct sink;

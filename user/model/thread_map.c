@@ -4,7 +4,7 @@
  *
  * Samples of one thread come in runs, so the last answer is kept.
  */
-#include "thread_map.h"
+#include "model/thread_map.h"
 
 #include <errno.h>
 #include <stdbool.h>

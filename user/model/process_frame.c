@@ -2,7 +2,7 @@
 /*
  * process_frame.c - see process_frame.h.
  */
-#include "process_frame.h"
+#include "model/process_frame.h"
 
 #include <errno.h>
 #include <stdio.h>

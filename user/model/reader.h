@@ -10,7 +10,7 @@
 #ifndef TACHBPF_READER_H
 #define TACHBPF_READER_H
 
-#include "event.h"
+#include "model/event.h"
 
 struct describe;
 struct input;

@@ -6,14 +6,14 @@
  * that did not change is kept, only the rest is looked up, one hash table
  * access a frame. The same stack in the same state is one addition.
  */
-#include "sinks/stack_tree.h"
+#include "model/stack_tree.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 
-#include "intern.h"
+#include "model/intern.h"
 #include "base/util.h"
 
 /* CPython: _INTERNAL_FRAME_SUFFIXES in Lib/profiling/sampling/constants.py. */

@@ -8,8 +8,8 @@
 #ifndef TACHBPF_REMAP_H
 #define TACHBPF_REMAP_H
 
-#include "event.h"
-#include "intern.h"
+#include "model/event.h"
+#include "model/intern.h"
 
 struct remap;
 

@@ -7,8 +7,8 @@
 #ifndef TACHBPF_AGGREGATE_H
 #define TACHBPF_AGGREGATE_H
 
-#include "sinks/sink.h"
-#include "sinks/stacks.h"
+#include "model/sink.h"
+#include "model/stacks.h"
 
 struct aggregate;
 

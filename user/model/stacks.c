@@ -11,7 +11,7 @@
  * replay (Lib/profiling/sampling/collector.py): the profiler's own frames are
  * hidden.
  */
-#include "sinks/stacks.h"
+#include "model/stacks.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@
 #include <string.h>
 
 #include "bpf/abi.h"
-#include "intern.h"
+#include "model/intern.h"
 #include "base/u64map.h"
 
 /* CPython: _INTERNAL_FRAME_SUFFIXES in Lib/profiling/sampling/constants.py. */

@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "event.h"
+#include "model/event.h"
 
 /* A moment: since the profile's start, or of CLOCK_MONOTONIC. */
 struct filter_time {

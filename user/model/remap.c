@@ -5,7 +5,7 @@
  * Every string and frame is looked up once, when it is first needed; a stack
  * that repeats costs one comparison.
  */
-#include "remap.h"
+#include "model/remap.h"
 
 #include <errno.h>
 #include <stdlib.h>

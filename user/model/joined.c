@@ -3,14 +3,14 @@
  * joined.c - see joined.h. The profiles' names and frames are made anew in one table, which
  * lives as long as the joined profile does.
  */
-#include "sinks/joined.h"
+#include "model/joined.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "intern.h"
-#include "remap.h"
+#include "model/intern.h"
+#include "model/remap.h"
 
 struct joined {
 	struct sink sink;

@@ -10,7 +10,7 @@
 #ifndef TACHBPF_STACK_TREE_H
 #define TACHBPF_STACK_TREE_H
 
-#include "event.h"
+#include "model/event.h"
 
 struct stack_tree;
 

@@ -5,7 +5,7 @@
  * Owns what the regular expressions said of each string and frame: every string
  * is matched once at most, however many samples there are.
  */
-#include "filter.h"
+#include "model/filter.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "process_frame.h"
+#include "model/process_frame.h"
 
 /* Of a name so much is matched: regexec() takes memory by the byte, and names are hostile. */
 #define MATCH_MAX_BYTES 4096

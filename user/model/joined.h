@@ -8,7 +8,7 @@
 #ifndef TACHBPF_JOINED_H
 #define TACHBPF_JOINED_H
 
-#include "sinks/sink.h"
+#include "model/sink.h"
 
 /* Of a profile that is in no container. */
 #define JOINED_NONE "(none)"

@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "event.h"
+#include "model/event.h"
 
 #define WRITER_BYTES (64 * 1024)
 

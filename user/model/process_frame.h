@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "containers.h"
-#include "event.h"
+#include "model/event.h"
 #include "proc.h"
 
 /* Room for a name with every byte of comm escaped. */

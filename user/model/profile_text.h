@@ -8,8 +8,8 @@
 
 #include <stdio.h>
 
-#include "event.h"
-#include "sinks/sink.h"
+#include "model/event.h"
+#include "model/sink.h"
 
 const char *profile_mode_name(enum profile_mode mode);
 const char *profile_layout_name(enum tach_layout layout);

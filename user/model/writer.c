@@ -3,7 +3,7 @@
  * writer.c - text into a file descriptor. See writer.h. JSON structure is
  * json.h's; this is for the long arrays in it, and for formats that are not JSON.
  */
-#include "sinks/writer.h"
+#include "model/writer.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 /*
  * thread_names.c - see thread_names.h.
  */
-#include "thread_names.h"
+#include "model/thread_names.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -10,7 +10,7 @@
 #ifndef TACHBPF_STACKS_H
 #define TACHBPF_STACKS_H
 
-#include "sinks/sink.h"
+#include "model/sink.h"
 #include "base/util.h"
 
 /* How much of a frame tells two apart. Its opcode never does. */

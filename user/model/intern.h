@@ -8,7 +8,7 @@
 #ifndef TACHBPF_INTERN_H
 #define TACHBPF_INTERN_H
 
-#include "event.h"
+#include "model/event.h"
 
 struct intern;
 

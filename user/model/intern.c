@@ -7,7 +7,7 @@
  * nothing of where names come from or where they go. There may be hundreds of
  * these at once, one a process: everything starts small.
  */
-#include "intern.h"
+#include "model/intern.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * aggregate.c - the sink calls of formats that add up samples. See aggregate.h.
  * Owns the stacks; what they become in a file is the format's write().
  */
-#include "sinks/aggregate.h"
+#include "model/aggregate.h"
 
 #include <errno.h>
 #include <stdlib.h>
