@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cpython/elf.h"
+#include "elf/elf.h"
 #include "cpython/libc.h"
 #include "far_read.h"
 #include "proc.h"

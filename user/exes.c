@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cpython/elf_link.h"
+#include "elf/elf_link.h"
 #include "discover.h"
 #include "proc.h"
 #include "base/u64map.h"

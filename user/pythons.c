@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "choose.h"
-#include "cpython/elf.h"
+#include "elf/elf.h"
 #include "far_read.h"
 #include "base/util.h"
 

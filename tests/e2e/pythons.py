@@ -22,6 +22,6 @@ def cc(out, source, *flags):
 
 
 def cc_with_cpython(out, source):
-    """Compile source together with user/cpython."""
-    sources = sorted((ROOT / "user" / "cpython").glob("*.c"))
+    """Compile source together with user/cpython and user/elf."""
+    sources = [c for room in ("elf", "cpython") for c in sorted((ROOT / "user" / room).glob("*.c"))]
     return cc(out, source, "-I%s" % ROOT, "-I%s" % (ROOT / "user"), *sources)

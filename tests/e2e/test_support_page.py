@@ -50,7 +50,7 @@ def builds():
 
 
 def test_every_test_that_is_named_exists():
-    files = [*HERE.glob("test_*.py"), *HERE.parent.glob("*/test_*.py"), *HERE.parent.glob("*/*.c")]
+    files = [*HERE.glob("test_*.py"), *HERE.parent.glob("*/test_*.py"), *HERE.parent.rglob("*.c")]
     defined = {name for path in files for name in DEFINED.findall(path.read_text("utf-8"))}
     named = NAMED.findall(PAGE.read_text(encoding="utf-8"))
     assert len(named) > 50

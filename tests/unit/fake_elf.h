@@ -14,7 +14,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "cpython/elf.h"
+#include "elf/elf.h"
 
 /* PyGILState_GetThisThreadState() that returns the TLS variable at FAKE_TLS_OFF. */
 #ifdef __aarch64__

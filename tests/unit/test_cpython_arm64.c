@@ -16,7 +16,7 @@
 #include "bpf/abi.h"
 #include "cpython/arm64.h"
 #include "cpython/debug_offsets.h"
-#include "cpython/elf.h"
+#include "elf/elf.h"
 #include "cpython/image.h"
 #include "cpython/layout.h"
 #include "cpython/libc.h"

@@ -13,7 +13,7 @@
 
 #include "base/util.h"
 #include "cpython/debug_offsets.h"
-#include "cpython/elf.h"
+#include "elf/elf.h"
 #include "cpython/layout.h"
 #include "cpython/libc.h"
 #include "cpython/runtime.h"

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "cpython/arm64.h"
-#include "cpython/elf.h"
+#include "elf/elf.h"
 
 /* bti, mrs, sub, ret; and room for a frame record */
 #define SELF_CODE_BYTES 32

@@ -5,7 +5,7 @@
 #ifndef TACHBPF_CPYTHON_RUNTIME_H
 #define TACHBPF_CPYTHON_RUNTIME_H
 
-#include "cpython/elf.h"
+#include "elf/elf.h"
 
 /* 0 and its virtual address, or -ENOENT: the file defines none. */
 int runtime_find(const struct elf_file *f, uint64_t *vaddr);

@@ -5,7 +5,7 @@
 #ifndef TACHBPF_CPYTHON_VERSION_H
 #define TACHBPF_CPYTHON_VERSION_H
 
-#include "cpython/elf.h"
+#include "elf/elf.h"
 #include "cpython/image.h"
 
 /*

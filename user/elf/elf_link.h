@@ -7,7 +7,7 @@
 #ifndef TACHBPF_CPYTHON_ELF_LINK_H
 #define TACHBPF_CPYTHON_ELF_LINK_H
 
-#include "cpython/elf.h"
+#include "elf/elf.h"
 
 /*
  * A pointer in program exe that the linker sets to a function of library lib, and

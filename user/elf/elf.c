@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cpython/elf.h"
+#include "elf/elf.h"
 
 /* Bounds on what a file may make us read. Chrome has 40 sections, GHC's output 200. */
 #define MAX_PHDRS     128

@@ -2,7 +2,7 @@
 /*
  * elf_link.c - see elf_link.h. The file is hostile: every table is bounded.
  */
-#include "cpython/elf_link.h"
+#include "elf/elf_link.h"
 
 #include <elf.h>
 #include <errno.h>
