@@ -87,7 +87,7 @@ $(O)/syscall_names.inc:
 		grep -v -e __NR_syscalls -e __NR_arch_specific_syscall | sort >$@.new
 	$(Q)mv $@.new $@
 
-$(O)/user/syscall_name.o: $(O)/syscall_names.inc
+$(O)/user/host/syscall_name.o: $(O)/syscall_names.inc
 
 # --- pprof's messages, by protobuf-c; what is generated is not held to our warnings --------
 PROTOC_C ?= protoc-c

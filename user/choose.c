@@ -14,9 +14,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cgroups.h"
-#include "containers.h"
-#include "proc.h"
+#include "host/cgroups.h"
+#include "host/containers.h"
+#include "host/proc.h"
 #include "base/u64map.h"
 #include "base/util.h"
 

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "choose.h"
-#include "identity.h"
+#include "host/identity.h"
 #include "base/json.h"
 #include "options.h"
 #include "base/output.h"

@@ -19,8 +19,8 @@
 
 #include "elf/elf.h"
 #include "cpython/libc.h"
-#include "far_read.h"
-#include "proc.h"
+#include "host/far_read.h"
+#include "host/proc.h"
 #include "base/u64map.h"
 #include "base/util.h"
 

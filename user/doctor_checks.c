@@ -22,9 +22,9 @@
 #include <unistd.h>
 
 #include "bpf_features.h"
-#include "containers.h"
+#include "host/containers.h"
 #include "precheck.h"
-#include "proc.h"
+#include "host/proc.h"
 #include "base/util.h"
 
 #define KVER(a, b, c) ((a) << 16 | (b) << 8 | (c))

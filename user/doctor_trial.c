@@ -14,9 +14,9 @@
 #include <unistd.h>
 
 #include "discover.h"
-#include "far_read.h"
+#include "host/far_read.h"
 #include "doctor.h"
-#include "proc.h"
+#include "host/proc.h"
 #include "tachbpf.skel.h"
 #include "base/util.h"
 

@@ -17,7 +17,7 @@
 
 #include "elf/elf_link.h"
 #include "discover.h"
-#include "proc.h"
+#include "host/proc.h"
 #include "base/u64map.h"
 #include "base/util.h"
 

@@ -12,9 +12,9 @@
 #include <stdint.h>
 
 #include "model/event.h"
-#include "identity.h"
+#include "host/identity.h"
 #include "model/intern.h"
-#include "proc.h"
+#include "host/proc.h"
 #include "model/sink.h"
 
 /* One process of a merged file. Times since the recording began. */

@@ -20,7 +20,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#include "proc.h"
+#include "host/proc.h"
 #include "tachbpf.skel.h"
 #include "tick_jitter.h"
 #include "base/util.h"

@@ -10,7 +10,7 @@
 #include <signal.h>
 #include <stdbool.h>
 
-#include "proc.h"
+#include "host/proc.h"
 
 void proc_table_remove(struct bpf_map *table, pid_t tgid)
 {

@@ -14,12 +14,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "far_read.h"
+#include "host/far_read.h"
 #include "held.h"
 #include "model/intern.h"
-#include "kallsyms.h"
+#include "host/kallsyms.h"
 #include "symbolize.h"
-#include "syscall_name.h"
+#include "host/syscall_name.h"
 #include "base/u64map.h"
 #include "base/util.h"
 

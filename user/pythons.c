@@ -13,7 +13,7 @@
 
 #include "choose.h"
 #include "elf/elf.h"
-#include "far_read.h"
+#include "host/far_read.h"
 #include "base/util.h"
 
 struct search {

@@ -12,8 +12,8 @@
 #include <stdint.h>
 
 #include "discover.h"
-#include "identity.h"
-#include "proc.h"
+#include "host/identity.h"
+#include "host/proc.h"
 
 /* How a CPython was built, as far as it can be told. */
 enum python_build {

@@ -13,14 +13,14 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "identity.h"
-#include "kallsyms.h"
+#include "host/identity.h"
+#include "host/kallsyms.h"
 #include "options.h"
 #include "precheck.h"
-#include "privileges.h"
+#include "host/privileges.h"
 #include "recording.h"
 #include "session.h"
-#include "spawn.h"
+#include "host/spawn.h"
 #include "base/util.h"
 
 #define RATE_ALL_HZ 99		/* not 100: out of step with what runs every 10 ms */

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "containers.h"
+#include "host/containers.h"
 
 #define COMM_MAX 15		/* TASK_COMM_LEN less its NUL, include/linux/sched.h */
 #define SHOWN_MAX 128

@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 #include "choose.h"
-#include "far_read.h"
+#include "host/far_read.h"
 #include "modes.h"
 #include "proc_table.h"
 #include "recording.h"

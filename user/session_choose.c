@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "choose.h"
-#include "proc.h"
+#include "host/proc.h"
 #include "proc_table.h"
 #include "session_impl.h"
 #include "tachbpf.skel.h"

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "proc.h"
+#include "host/proc.h"
 #include "proc_table.h"
 #include "recording.h"
 #include "tachbpf.skel.h"

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "containers.h"
+#include "host/containers.h"
 #include "base/util.h"
 
 static void check(const char *s, size_t size)

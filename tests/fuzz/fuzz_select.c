@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "containers.h"
+#include "host/containers.h"
 #include "select.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

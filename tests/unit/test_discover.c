@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 
 #include "discover.h"
-#include "far_read.h"
+#include "host/far_read.h"
 #include "fake_elf.h"
 #include "tach_test.h"
 

@@ -21,7 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "far_read.h"
+#include "host/far_read.h"
 #include "base/util.h"
 
 static char text[] = "what the other process has";

@@ -7,8 +7,8 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-#include "identity.h"
-#include "proc.h"
+#include "host/identity.h"
+#include "host/proc.h"
 #include "tach_test.h"
 
 #define HEX "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "kallsyms.h"
+#include "host/kallsyms.h"
 
 static char path[] = "/tmp/tachbpf-kallsyms-XXXXXX";
 

@@ -4,7 +4,7 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
-#include "proc.h"
+#include "host/proc.h"
 #include "tach_test.h"
 
 /* A child that does setup(arg), says so and waits to be killed. */

@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 
 #include "fake_code.h"
-#include "kallsyms.h"
+#include "host/kallsyms.h"
 #include "process.h"
 
 /* A sink that keeps what it gets, and can refuse. */

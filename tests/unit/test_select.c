@@ -13,8 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cgroups.h"
-#include "containers.h"
+#include "host/cgroups.h"
+#include "host/containers.h"
 #include "select.h"
 
 #define ID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"

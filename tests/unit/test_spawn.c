@@ -4,7 +4,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "spawn.h"
+#include "host/spawn.h"
 #include "tach_test.h"
 
 static int wait_status(struct spawned *child)

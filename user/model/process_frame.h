@@ -12,9 +12,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "containers.h"
+#include "host/containers.h"
 #include "model/event.h"
-#include "proc.h"
+#include "host/proc.h"
 
 /* Room for a name with every byte of comm escaped. */
 #define PROCESS_FRAME_BYTES (4 * PROC_COMM_MAX + CONTAINER_LABEL_BYTES + 32)

@@ -2,7 +2,7 @@
 /*
  * identity_json.c - whose a process is and where, as session.json and `tachbpf ps` have it.
  */
-#include "identity.h"
+#include "host/identity.h"
 #include "base/json.h"
 #include "base/util.h"
 

@@ -13,7 +13,7 @@
 #include <sys/types.h>
 
 #include "bpf/abi.h"
-#include "containers.h"
+#include "host/containers.h"
 
 struct identities;
 struct json;

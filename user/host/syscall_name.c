@@ -3,7 +3,7 @@
  * syscall_name.c - the system calls of <asm/unistd.h>, which has no list of names: the Makefile
  * makes one of its macros.
  */
-#include "syscall_name.h"
+#include "host/syscall_name.h"
 
 #include <asm/unistd.h>
 #include <stdio.h>

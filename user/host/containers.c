@@ -5,7 +5,7 @@
  * A path is looked at component by component, from the root: what is further inside
  * overrides what is outside (Kubernetes in docker, a service in an nspawn container).
  */
-#include "containers.h"
+#include "host/containers.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "proc.h"
+#include "host/proc.h"
 #include "base/util.h"
 
 #define ID_HEX 64

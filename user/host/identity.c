@@ -6,15 +6,15 @@
  * cgroups, which the kernel sends. Numbers get their meaning from cgroups that are made
  * meanwhile and from processes that live.
  */
-#include "identity.h"
+#include "host/identity.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cgroups.h"
-#include "proc.h"
+#include "host/cgroups.h"
+#include "host/proc.h"
 #include "base/u64map.h"
 #include "base/util.h"
 

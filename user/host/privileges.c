@@ -3,7 +3,7 @@
  * privileges.c - see privileges.h. The two calls are made by hand: a library would be larger
  * than what it is for.
  */
-#include "privileges.h"
+#include "host/privileges.h"
 
 #include <errno.h>
 #include <linux/capability.h>

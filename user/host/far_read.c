@@ -7,7 +7,7 @@
  * later: so each has memory of its own, and holds nothing of ours open. That it has
  * ended tells that whoever kept it has let it go.
  */
-#include "far_read.h"
+#include "host/far_read.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,7 +23,7 @@
 #include <unistd.h>
 
 #include "cpython/code.h"
-#include "proc.h"
+#include "host/proc.h"
 #include "base/util.h"
 
 /* A page that has to come from a disk takes some ms. */

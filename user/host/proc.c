@@ -2,7 +2,7 @@
 /*
  * proc.c - /proc and process_vm_readv(). See proc.h.
  */
-#include "proc.h"
+#include "host/proc.h"
 
 #include <ctype.h>
 #include <dirent.h>

@@ -6,7 +6,7 @@
  * No daemon is asked. Files are opened below the host's root, wherever its symlinks point,
  * and only if they are regular; sizes are bounded, strings escaped.
  */
-#include "containers.h"
+#include "host/containers.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -22,7 +22,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "proc.h"
+#include "host/proc.h"
 #include "base/util.h"
 
 /* podman's list has about 1.2 KB for each container that exists. */

@@ -2,7 +2,7 @@
 /*
  * cgroups.c - mounts and directories of cgroup file systems. See cgroups.h.
  */
-#include "cgroups.h"
+#include "host/cgroups.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "proc.h"
+#include "host/proc.h"
 #include "base/util.h"
 
 #define HIERARCHIES_MAX 32

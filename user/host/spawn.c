@@ -2,7 +2,7 @@
 /*
  * spawn.c - fork, hold, exec. See spawn.h.
  */
-#include "spawn.h"
+#include "host/spawn.h"
 
 #include <errno.h>
 #include <fcntl.h>

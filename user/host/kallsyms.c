@@ -2,7 +2,7 @@
 /*
  * kallsyms.c - see kallsyms.h. Functions of modules that are loaded later are not known.
  */
-#include "kallsyms.h"
+#include "host/kallsyms.h"
 
 #include <errno.h>
 #include <inttypes.h>
