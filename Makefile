@@ -42,7 +42,7 @@ LIBS    := -Wl,-Bstatic -lbpf -lelf -lprotobuf-c -lz -lzstd -lxxhash -ljson-c -W
 BPFFLAGS := -target bpf -D__TARGET_ARCH_$(ARCH) -O2 -g -Wall -Werror -Ivmlinux/$(ARCH) -Ibpf -I. -MMD -MP
 
 LIB_SRC := $(filter-out user/main.c,$(wildcard user/*.c user/*/*.c user/*/*/*.c))
-LIB_OBJ := $(LIB_SRC:%.c=$(O)/%.o) $(O)/user/sinks/profile.pb-c.o
+LIB_OBJ := $(LIB_SRC:%.c=$(O)/%.o) $(O)/user/formats/pprof/profile.pb-c.o
 # maps first: the linker resolves the others' extern maps against it.
 BPF_SRC := bpf/maps.bpf.c $(filter-out bpf/maps.bpf.c,$(wildcard bpf/*.bpf.c))
 BPF_OBJ := $(BPF_SRC:%.bpf.c=$(O)/%.bpf.o)
@@ -92,15 +92,15 @@ $(O)/user/host/syscall_name.o: $(O)/syscall_names.inc
 # --- pprof's messages, by protobuf-c; what is generated is not held to our warnings --------
 PROTOC_C ?= protoc-c
 
-$(O)/user/sinks/profile.pb-c.c $(O)/user/sinks/profile.pb-c.h &: user/sinks/profile.proto
+$(O)/user/formats/pprof/profile.pb-c.c $(O)/user/formats/pprof/profile.pb-c.h &: user/formats/pprof/profile.proto
 	@mkdir -p $(@D)
 	$(E) GEN $@
 	$(Q)$(PROTOC_C) --c_out=$(O) $<
 
-$(O)/user/sinks/profile.pb-c.o: $(O)/user/sinks/profile.pb-c.c
+$(O)/user/formats/pprof/profile.pb-c.o: $(O)/user/formats/pprof/profile.pb-c.c
 	$(Q)$(CC) $(filter-out $(WARN),$(ALLFLAGS)) -c -o $@ $<
 
-$(O)/user/sinks/pprof.o: $(O)/user/sinks/profile.pb-c.h
+$(O)/user/formats/pprof/pprof.o: $(O)/user/formats/pprof/profile.pb-c.h
 # --------------------------------------------------------------------------------------------
 
 $(O)/%.o: %.c
@@ -334,7 +334,7 @@ uninstall: ## take them away again
 # --------------------------------------------------------------------------------------------
 
 # --- HTML reports: pages put together here, embedded by html_pages.S -----------------------
-HTML_DIR   := user/sinks/html
+HTML_DIR   := user/formats/html/pages
 HTML_PAGES := $(O)/$(HTML_DIR)/flamegraph.page $(O)/$(HTML_DIR)/heatmap.page
 
 $(O)/$(HTML_DIR)/%.page: tools/html_page.sh $(wildcard $(HTML_DIR)/*)
@@ -342,11 +342,11 @@ $(O)/$(HTML_DIR)/%.page: tools/html_page.sh $(wildcard $(HTML_DIR)/*)
 	$(E) PAGE $@
 	$(Q)sh tools/html_page.sh $(HTML_DIR) $* > $@
 
-$(O)/user/sinks/html_pages.o: user/sinks/html_pages.S $(HTML_PAGES)
+$(O)/user/formats/html/html_pages.o: user/formats/html/html_pages.S $(HTML_PAGES)
 	$(E) AS $<
 	$(Q)$(CC) -c -Wa,-I$(O) -o $@ $<
 
-$(O)/libtachbpf.a: $(O)/user/sinks/html_pages.o
+$(O)/libtachbpf.a: $(O)/user/formats/html/html_pages.o
 # --------------------------------------------------------------------------------------------
 
 help: ## this list

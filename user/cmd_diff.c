@@ -16,7 +16,7 @@
 #include "profile_out.h"
 #include "profile_set.h"
 #include "model/profile_text.h"
-#include "sinks/flamegraph.h"
+#include "formats/html/flamegraph.h"
 #include "base/util.h"
 
 /* Columns of the numbers in front of the names, with their gaps. */

@@ -20,7 +20,7 @@
 #include "model/process_frame.h"
 #include "profile_set.h"
 #include "model/profile_text.h"
-#include "tach_reader.h"
+#include "formats/tach/tach_reader.h"
 #include "model/thread_map.h"
 #include "model/thread_names.h"
 #include "base/util.h"

@@ -11,12 +11,12 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "mlyze/mlyze_rows.h"
-#include "mlyze/mlyze_stats.h"
+#include "formats/mlyze/mlyze_rows.h"
+#include "formats/mlyze/mlyze_stats.h"
 #include "options.h"
 #include "base/output.h"
 #include "model/profile_text.h"
-#include "readers/input.h"
+#include "formats/input.h"
 #include "base/util.h"
 
 #define WHY_BYTES 256

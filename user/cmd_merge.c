@@ -9,11 +9,11 @@
 #include <string.h>
 
 #include "model/intern.h"
-#include "merge.h"
+#include "formats/tach/merge.h"
 #include "options.h"
 #include "profile_out.h"
 #include "profile_set.h"
-#include "tach_reader.h"
+#include "formats/tach/tach_reader.h"
 #include "base/util.h"
 
 #define WHY_BYTES 256

@@ -24,7 +24,7 @@
 #include "base/output.h"
 #include "profile_out.h"
 #include "model/profile_text.h"
-#include "recover.h"
+#include "formats/tach/recover.h"
 #include "model/remap.h"
 #include "base/util.h"
 

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "model/profile_text.h"
-#include "readers/describe.h"
+#include "formats/describe.h"
 #include "model/reader.h"
 
 /* ---- JSON ---- */

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "tach_reader.h"
+#include "formats/tach/tach_reader.h"
 #include "base/util.h"
 
 static const char *const checksums[] = {

@@ -38,7 +38,7 @@ static const struct choice sorts[] = {
 	{ "file", REPORT_SORT_FILE }, { 0 }
 };
 
-/* What of a file counts (readers/reader.h), and the rows of mem. */
+/* What of a file counts (model/reader.h), and the rows of mem. */
 static const struct choice values[] = {
 	{ "live", VALUE_LIVE }, { "allocated", VALUE_ALLOCATED }, { "peak", VALUE_PEAK },
 	{ "samples", VALUE_SAMPLES }, { 0 }

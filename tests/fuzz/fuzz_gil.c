@@ -12,7 +12,7 @@
 
 #include "gil.h"
 #include "gil_rows.h"
-#include "tach_reader.h"
+#include "formats/tach/tach_reader.h"
 
 /* A few compressed bytes can mean gigabytes of samples. */
 #define EVENTS_MAX 200000

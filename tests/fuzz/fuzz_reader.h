@@ -14,7 +14,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "readers/describe.h"
+#include "formats/describe.h"
 #include "model/reader.h"
 #include "model/sink.h"
 

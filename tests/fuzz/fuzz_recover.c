@@ -15,11 +15,11 @@
 #include <xxhash.h>
 
 #include "model/intern.h"
-#include "recover.h"
+#include "formats/tach/recover.h"
 #include "model/remap.h"
 #include "model/sink.h"
-#include "sinks/tach_journal.h"
-#include "tach_reader.h"
+#include "formats/tach/tach_journal.h"
+#include "formats/tach/tach_reader.h"
 
 /* A few compressed bytes can mean gigabytes of samples. */
 #define EVENTS_MAX 200000

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "model/sink.h"
-#include "tach_reader.h"
+#include "formats/tach/tach_reader.h"
 
 /* A few compressed bytes can mean gigabytes of samples. */
 #define EVENTS_MAX 200000

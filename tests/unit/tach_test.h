@@ -25,7 +25,7 @@
 #include "base/compress.h"
 #include "model/intern.h"
 #include "model/sink.h"
-#include "tach_reader.h"
+#include "formats/tach/tach_reader.h"
 #include "base/util.h"
 
 #define PATH_BYTES 64

@@ -8,7 +8,7 @@
 #include <json-c/json.h>
 
 #include "html_data.h"
-#include "sinks/flamegraph.h"
+#include "formats/html/flamegraph.h"
 #include "model/stack_tree.h"
 #include "model/thread_names.h"
 

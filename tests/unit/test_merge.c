@@ -5,7 +5,7 @@
  */
 #include "tach_test.h"
 
-#include "merge.h"
+#include "formats/tach/merge.h"
 
 #define FILES 4
 #define THREADS 6

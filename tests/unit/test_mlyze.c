@@ -4,7 +4,7 @@
  * each rule of the format broken; the table of live blocks against a plain list.
  * Golden files and sums of an independent script: test_readers.c, test_readers.py.
  */
-#include "mlyze/mlyze_stats.h"
+#include "formats/mlyze/mlyze_stats.h"
 #include "tach_test.h"
 
 #define MAX_EVENTS 60

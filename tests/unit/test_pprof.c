@@ -6,7 +6,7 @@
 #include <zlib.h>
 
 #include "export_test.h"
-#include "user/sinks/profile.pb-c.h"
+#include "user/formats/pprof/profile.pb-c.h"
 
 static struct buf gunzip(const struct buf *b)
 {

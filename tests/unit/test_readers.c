@@ -7,7 +7,7 @@
 
 #include <dirent.h>
 
-#include "readers/input.h"
+#include "formats/input.h"
 
 static const struct {
 	const char *format, *suffix;

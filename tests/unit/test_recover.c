@@ -8,8 +8,8 @@
 
 #include <sys/syscall.h>
 
-#include "recover.h"
-#include "sinks/tach_journal.h"
+#include "formats/tach/recover.h"
+#include "formats/tach/tach_journal.h"
 
 #define THREADS 5
 #define STEPS 400

@@ -5,7 +5,7 @@
  */
 #include "export_test.h"
 #include "base/pairs.h"
-#include "sinks/qualify.h"
+#include "formats/qualify.h"
 #include "model/spool.h"
 #include "model/writer.h"
 

@@ -5,7 +5,7 @@
  */
 #include "tach_test.h"
 
-#include "sinks/tach_format.h"
+#include "formats/tach/tach_format.h"
 
 static void assert_at(enum tach_layout layout, enum tach_field field, size_t off, size_t size)
 {

@@ -3,11 +3,11 @@
  * test_tach_huge.c - beyond 4 GiB and 2^32 samples, without writing as much: the
  * writer and the decoder are set to just before, from the inside.
  */
-#include "sinks/tach.c"
+#include "formats/tach/tach_write.c"
 #undef RECORD_MAX_BYTES
 #undef REPEAT_MAX_BYTES
 #define fail decode_fail
-#include "tach_decode.c"
+#include "formats/tach/tach_decode.c"
 #undef fail
 
 #include "tach_test.h"

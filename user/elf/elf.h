@@ -6,8 +6,8 @@
  * read with pread() into buffers whose size we chose: a file that lies, or is cut
  * short while we look at it, yields -ENOENT or -EBADMSG, never a signal.
  */
-#ifndef TACHBPF_CPYTHON_ELF_H
-#define TACHBPF_CPYTHON_ELF_H
+#ifndef TACHBPF_ELF_H
+#define TACHBPF_ELF_H
 
 #include <elf.h>
 #include <stdbool.h>

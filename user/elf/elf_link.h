@@ -4,8 +4,8 @@
  * of functions, which libraries it looks for; and by what bytes a file is known when
  * it is in memory.
  */
-#ifndef TACHBPF_CPYTHON_ELF_LINK_H
-#define TACHBPF_CPYTHON_ELF_LINK_H
+#ifndef TACHBPF_ELF_LINK_H
+#define TACHBPF_ELF_LINK_H
 
 #include "elf/elf.h"
 

@@ -69,7 +69,7 @@ struct reader {
 	struct reader_info info;
 	const struct profile_tables *tables;
 	uint32_t profile_cnt;
-	struct input *input;		/* reader.c's */
+	struct input *input;		/* readers.c's */
 	enum reader_value value;	/* likewise */
 	bool resample;			/* likewise: time is delivered as samples */
 };

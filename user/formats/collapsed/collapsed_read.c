@@ -1,0 +1,472 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * collapsed_read.c - reads folded stacks, a line each: "a;b;c 12", root first. See
+ * docs/format-collapsed.md.
+ *
+ * What the first elements of a line may say of its process and thread is
+ * CPython's and ours ("process:12 app;tid:34;..."); frames are "file:func:line"
+ * or "func (file:line)", and anything else is a name. Lines are read twice:
+ * once to name and count everything, once for each profile (process) that is
+ * run. Memory grows with what is different, and with how often a line belongs to
+ * another process than the one before it, never with the lines.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/common.h"
+#include "formats/describe.h"
+#include "model/intern.h"
+#include "formats/input.h"
+#include "model/reader.h"
+
+#define PROCESS_PREFIX "process:"
+#define THREAD_PREFIX "tid:"
+#define OTHER_THREAD_PREFIX "thread ("
+/* A first line longer than this is not one of stacks. */
+#define PROBE_BYTES (1u << 20)
+#define COMM_BYTES 256
+
+/* Lines of one process that follow each other. */
+struct segment {
+	size_t from, to;		/* of the file */
+	size_t next;			/* the same process' next one; 0: none */
+};
+
+/* A process: where its lines are, and what they add up to. */
+struct profile {
+	size_t first, last;		/* in segments */
+	struct reader_info info;
+	char comm[COMM_BYTES];
+};
+
+struct collapsed_reader {
+	struct reader reader;
+	const struct input *in;
+	struct intern *names;
+	struct intern *labels;		/* frames as they are written: strings only */
+	struct buf frame_of;		/* uint32_t: frame id of a label */
+	struct intern *processes;	/* their prefixes: string id = index in profiles */
+	struct profile *profiles;
+	struct buf segments;		/* struct segment */
+	uint32_t current;
+	struct buf ids;			/* of the line being read */
+};
+
+/* A line, taken apart. */
+struct line {
+	uint32_t process;		/* index in profiles */
+	uint64_t thread_id, weight;
+	uint32_t frames[EVENT_MAX_FRAMES], nframes;
+	bool cut;
+};
+
+static struct collapsed_reader *to_collapsed(struct reader *r)
+{
+	return (struct collapsed_reader *)r;
+}
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+/* Where the count begins at the end of a line; len: there is none. */
+static size_t count_at(const char *s, size_t len)
+{
+	size_t i = len;
+
+	while (i && is_digit(s[i - 1]))
+		i--;
+	return i && i < len && (s[i - 1] == ' ' || s[i - 1] == '\t') ? i : len;
+}
+
+/* The line's length without its end ("\n", "\r\n"); *next: where the next one begins. */
+static size_t line_end(const struct input *in, size_t at, size_t *next)
+{
+	const uint8_t *p = in->data + at, *nl = memchr(p, '\n', in->size - at);
+	size_t len = nl ? (size_t)(nl - p) : in->size - at;
+
+	*next = at + len + (nl != NULL);
+	return len && p[len - 1] == '\r' ? len - 1 : len;
+}
+
+static bool is_comment(const char *s, size_t len)
+{
+	return !len || *s == '#';
+}
+
+static bool probe(const struct input *in)
+{
+	struct input head = { .data = in->data,
+			      .size = in->size < PROBE_BYTES ? in->size : PROBE_BYTES };
+	size_t at, next, len;
+
+	for (at = 0; at < head.size; at = next) {
+		const char *s = (const char *)head.data + at;
+
+		len = line_end(&head, at, &next);
+		if (memchr(s, '\0', len))
+			return false;
+		/* There is at least a character to be counted. */
+		if (!is_comment(s, len))
+			return count_at(s, len) > 1 && count_at(s, len) < len;
+	}
+	return false;
+}
+
+/* "file:func:line" or "func (file:line)". false: is neither. */
+static bool parse_place(const struct string_ref *s, struct string_ref *file,
+			struct string_ref *func, int32_t *line)
+{
+	bool brackets = s->len && s->data[s->len - 1] == ')';
+	const char *end = s->data + s->len - brackets, *colon, *mid;
+	uint64_t number;
+
+	colon = s->len ? memrchr(s->data, ':', end - s->data) : NULL;
+	if (!colon || !parse_decimal(colon + 1, end - colon - 1, &number) || number > INT32_MAX)
+		return false;
+	*line = (int32_t)number;
+	if (brackets) {
+		mid = memmem(s->data, colon - s->data, " (", 2);
+		if (!mid || mid == s->data || mid + 2 == colon)
+			return false;
+		*func = (struct string_ref){ s->data, (uint32_t)(mid - s->data) };
+		*file = (struct string_ref){ mid + 2, (uint32_t)(colon - mid - 2) };
+		return true;
+	}
+	mid = memrchr(s->data, ':', colon - s->data);
+	if (!mid)
+		return false;
+	*file = (struct string_ref){ s->data, (uint32_t)(mid - s->data) };
+	*func = (struct string_ref){ mid + 1, (uint32_t)(colon - mid - 1) };
+	return true;
+}
+
+static int intern_label(struct collapsed_reader *c, const struct string_ref *s, uint32_t *frame)
+{
+	struct string_ref file = { SYNTHETIC_FILE, strlen(SYNTHETIC_FILE) }, func = *s;
+	uint32_t id, known = intern_tables(c->labels)->string_cnt;
+	int32_t line = LINE_NONE;
+	int err = intern_string(c->labels, s->data, s->len, &id);
+
+	if (err)
+		return err;
+	if (id < known) {
+		*frame = ((uint32_t *)(void *)c->frame_of.data)[id];
+		return 0;
+	}
+	if (!parse_place(s, &file, &func, &line)) {
+		file = (struct string_ref){ SYNTHETIC_FILE, strlen(SYNTHETIC_FILE) };
+		func = *s;
+		line = LINE_NONE;
+	}
+	err = intern_place(c->names, &file, &func, line, COLUMN_NONE, frame);
+	return err ? err : buf_add(&c->frame_of, frame, sizeof(*frame));
+}
+
+/* The next element of a stack; *s moves behind it. false: there are no more. */
+static bool next_element(struct string_ref *s, struct string_ref *element)
+{
+	const char *semicolon;
+
+	if (!s->data)
+		return false;
+	*element = *s;
+	semicolon = memchr(s->data, ';', s->len);
+	if (!semicolon) {
+		s->data = NULL;
+		return true;
+	}
+	element->len = (uint32_t)(semicolon - s->data);
+	s->len -= element->len + 1;
+	s->data = semicolon + 1;
+	return true;
+}
+
+static bool starts_with(const struct string_ref *s, const char *prefix)
+{
+	size_t len = strlen(prefix);
+
+	return s->len >= len && !memcmp(s->data, prefix, len);
+}
+
+/* "process:12 app" */
+static bool is_process(const struct string_ref *s, uint32_t *tgid)
+{
+	size_t at = strlen(PROCESS_PREFIX), end = at;
+	uint64_t number;
+
+	if (!starts_with(s, PROCESS_PREFIX))
+		return false;
+	while (end < s->len && is_digit(s->data[end]))
+		end++;
+	if (!parse_decimal(s->data + at, end - at, &number) || number > UINT32_MAX ||
+	    (end < s->len && s->data[end] != ' '))
+		return false;
+	*tgid = (uint32_t)number;
+	return true;
+}
+
+/* "tid:34", or py-spy's "thread (34): name". */
+static bool is_thread(const struct string_ref *s, uint64_t *thread_id)
+{
+	size_t len = strlen(THREAD_PREFIX), other = strlen(OTHER_THREAD_PREFIX);
+	const char *close;
+
+	if (starts_with(s, THREAD_PREFIX))
+		return parse_decimal(s->data + len, s->len - len, thread_id);
+	if (!starts_with(s, OTHER_THREAD_PREFIX))
+		return false;
+	close = memchr(s->data, ')', s->len);
+	return close && (close + 1 == s->data + s->len || close[1] == ':') &&
+	       parse_decimal(s->data + other, close - s->data - other, thread_id);
+}
+
+/* The index of the line's process in profiles, which is not made here. */
+static int find_process(struct collapsed_reader *c, struct string_ref *rest, struct line *l)
+{
+	struct string_ref element, none = { "", 0 }, ahead = *rest;
+	uint32_t tgid;
+
+	if (next_element(&ahead, &element) && is_process(&element, &tgid))
+		*rest = ahead;
+	else
+		element = none;
+	return intern_string(c->processes, element.data, element.len, &l->process);
+}
+
+static int parse_frames(struct collapsed_reader *c, struct string_ref rest, struct line *l)
+{
+	struct string_ref element, ahead = rest;
+	uint32_t frame;
+	int err;
+
+	l->thread_id = 0;
+	if (next_element(&ahead, &element) && is_thread(&element, &l->thread_id))
+		rest = ahead;
+	c->ids.len = 0;
+	while (next_element(&rest, &element)) {
+		/* An empty element is no frame: ";;" and a ";" at an end are seen in the wild. */
+		if (!element.len)
+			continue;
+		err = intern_label(c, &element, &frame);
+		if (!err)
+			err = buf_add(&c->ids, &frame, sizeof(frame));
+		if (err)
+			return err;
+	}
+	return stack_fit(c->names, &c->ids, true, l->frames, &l->nframes, &l->cut);
+}
+
+/* 1: a stack; 0: a line to be passed over; -errno with a reason. */
+static int parse_line(struct collapsed_reader *c, size_t at, size_t len, struct line *l,
+		      const struct reason *why)
+{
+	const char *s = (const char *)c->in->data + at;
+	size_t count = count_at(s, len);
+	struct string_ref rest;
+	int err;
+
+	if (is_comment(s, len))
+		return 0;
+	if (count == len)
+		return reason_at(why, at, "a line without a space and a whole number at its end");
+	if (count > UINT32_MAX)
+		return reason_at(why, at, "a line of %zu bytes, at most 4 GiB are read", len);
+	if (!parse_decimal(s + count, len - count, &l->weight))
+		return reason_at(why, at + count, "'%.*s' is not a count of at most 64 bits",
+				 len - count > 40 ? 40 : (int)(len - count), s + count);
+	rest = (struct string_ref){ s, (uint32_t)(count - 1) };
+	err = find_process(c, &rest, l);
+	if (!err)
+		err = parse_frames(c, rest, l);
+	return err ? reason_memory(why) : 1;
+}
+
+/* A process seen for the first time. Its name is what follows "process:12 ". */
+static int add_profile(struct collapsed_reader *c)
+{
+	const struct string_ref *s;
+	uint32_t i = c->reader.profile_cnt;
+	struct profile *profiles = reallocarray(c->profiles, i + 1, sizeof(*profiles)), *p;
+	const char *space;
+
+	if (!profiles)
+		return -ENOMEM;
+	c->profiles = profiles;
+	c->reader.profile_cnt++;
+	p = &profiles[i];
+	memset(p, 0, sizeof(*p));
+	p->info.meta.mode = MODE_UNKNOWN;
+	p->info.meta.interval_us = NOMINAL_INTERVAL_US;
+	s = &intern_tables(c->processes)->strings[i];
+	if (!s->len)
+		return 0;
+	is_process(s, &p->info.meta.tgid);
+	space = memchr(s->data, ' ', s->len);
+	if (space)
+		snprintf(p->comm, sizeof(p->comm), "%.*s",
+			 (int)(s->data + s->len - space - 1), space + 1);
+	return 0;
+}
+
+static struct segment *segment(struct collapsed_reader *c, size_t i)
+{
+	return (struct segment *)(void *)c->segments.data + i;
+}
+
+/* The line from at to next is this process'. */
+static int add_to_segments(struct collapsed_reader *c, struct profile *p, size_t at, size_t next)
+{
+	struct segment fresh = { .from = at, .to = next };
+	size_t cnt = c->segments.len / sizeof(fresh);
+	bool first = p->last >= cnt || !p->info.event_cnt;
+
+	/* Only the newest segment can go on; lines that are passed over belong to it. */
+	if (!first && p->last == cnt - 1) {
+		segment(c, p->last)->to = next;
+		return 0;
+	}
+	if (buf_add(&c->segments, &fresh, sizeof(fresh)))
+		return -ENOMEM;
+	if (first)
+		p->first = cnt;
+	else
+		segment(c, p->last)->next = cnt;
+	p->last = cnt;
+	return 0;
+}
+
+static int count_line(struct collapsed_reader *c, const struct line *l, size_t at, size_t next,
+		      const struct reason *why)
+{
+	struct profile *p;
+
+	if (l->process == c->reader.profile_cnt && add_profile(c))
+		return reason_memory(why);
+	p = &c->profiles[l->process];
+	if (l->weight && add_to_segments(c, p, at, next))
+		return reason_memory(why);
+	if (l->weight > WEIGHT_SUM_MAX - p->info.weight_sum)
+		return reason_at(why, at, "counts that add up to more than 63 bits");
+	p->info.weight_sum += l->weight;
+	p->info.event_cnt += l->weight > 0;
+	p->info.truncated_cnt += l->cut;
+	return 0;
+}
+
+static int count_lines(struct collapsed_reader *c, const struct reason *why)
+{
+	size_t at, next, len;
+	struct line l;
+	int got, err = 0;
+
+	for (at = 0; !err && at < c->in->size; at = next) {
+		len = line_end(c->in, at, &next);
+		got = parse_line(c, at, len, &l, why);
+		err = got > 0 ? count_line(c, &l, at, next, why) : got;
+	}
+	return err;
+}
+
+static void select_profile(struct reader *r, uint32_t i)
+{
+	struct collapsed_reader *c = to_collapsed(r);
+
+	c->current = i;
+	r->info = c->profiles[i].info;
+	r->info.meta.comm = *c->profiles[i].comm ? c->profiles[i].comm : NULL;
+}
+
+static void free_collapsed(struct reader *r)
+{
+	struct collapsed_reader *c = to_collapsed(r);
+
+	intern_free(c->names);
+	intern_free(c->labels);
+	intern_free(c->processes);
+	buf_free(&c->frame_of);
+	buf_free(&c->ids);
+	buf_free(&c->segments);
+	free(c->profiles);
+	free(c);
+}
+
+static struct reader *open_collapsed(const struct input *in, const struct reader_args *args,
+				     char *why, size_t why_size)
+{
+	const struct reason reason = { why, why_size };
+	struct collapsed_reader *c = calloc(1, sizeof(*c));
+	int err;
+
+	if (!c) {
+		reason_memory(&reason);
+		return NULL;
+	}
+	c->reader.ops = &reader_collapsed;
+	c->in = in;
+	c->names = intern_new();
+	c->labels = intern_new();
+	c->processes = intern_new();
+	err = c->names && c->labels && c->processes ? count_lines(c, &reason) :
+						      reason_memory(&reason);
+	if (!err && !c->reader.profile_cnt)
+		err = reason_at(&reason, 0, "no line with a stack in it");
+	if (err) {
+		free_collapsed(&c->reader);
+		errno = -err;
+		return NULL;
+	}
+	c->reader.tables = intern_tables(c->names);
+	select_profile(&c->reader, 0);
+	return &c->reader;
+}
+
+static int deliver(struct clocks *clocks, const struct line *l, reader_event_fn on_event,
+		   void *ctx)
+{
+	struct event ev = { .thread_id = l->thread_id, .nframes = l->nframes, .frames = l->frames,
+			    .weight = l->weight };
+	int err = clocks_tick(clocks, l->thread_id, l->weight, NOMINAL_INTERVAL_US, &ev.time_us);
+
+	return err ? err : on_event(ctx, &ev);
+}
+
+static int run(struct reader *r, reader_event_fn on_event, void *ctx, char *why, size_t why_size)
+{
+	struct collapsed_reader *c = to_collapsed(r);
+	const struct profile *p = &c->profiles[c->current];
+	const struct reason reason = { why, why_size };
+	struct clocks clocks = { 0 };
+	size_t i, at, next, len;
+	struct line l;
+	int got, err = 0;
+
+	if (!p->info.event_cnt)
+		return 0;
+	for (i = p->first;; i = segment(c, i)->next) {
+		for (at = segment(c, i)->from; !err && at < segment(c, i)->to; at = next) {
+			len = line_end(c->in, at, &next);
+			got = parse_line(c, at, len, &l, &reason);
+			err = got < 0 ? got : 0;
+			if (got > 0 && l.weight && l.process == c->current)
+				err = deliver(&clocks, &l, on_event, ctx);
+		}
+		if (err || !segment(c, i)->next)
+			break;
+	}
+	clocks_free(&clocks);
+	return err;
+}
+
+const struct reader_ops reader_collapsed = {
+	.name = "collapsed",
+	.help = "folded stacks with counts, as flame graph tools read them",
+	.probe = probe,
+	.open = open_collapsed,
+	.select = select_profile,
+	.run = run,
+	.free = free_collapsed,
+};

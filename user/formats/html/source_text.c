@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * source_text.c - see source_text.h. Symbolic links are followed, as sources
+ * are often reached through them; what counts is what they lead to.
+ */
+#include "formats/html/source_text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static bool has_python_name(const char *path, size_t len)
+{
+	static const char *const suffixes[] = { ".py", ".pyw", ".pyx", ".pyi" };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(suffixes); i++) {
+		size_t n = strlen(suffixes[i]);
+
+		if (len > n && !memcmp(path + len - n, suffixes[i], n))
+			return true;
+	}
+	return false;
+}
+
+/* "#! ... python" in the first line. */
+static bool is_python_script(int fd)
+{
+	char text[256], *end;
+	ssize_t len = pread(fd, text, sizeof(text), 0);
+
+	if (len < 2 || memcmp(text, "#!", 2))
+		return false;
+	end = memchr(text, '\n', len);
+	return memmem(text, end ? end - text : len, "python", strlen("python"));
+}
+
+/*
+ * Only what looks like Python, wherever links led: a profile must not make a
+ * report carry another file's content away. Nor is anything read of /proc,
+ * whose files say that they are empty, and where reading can have effects.
+ */
+static bool looks_like_python(int fd, const struct stat *st)
+{
+	char link[32], name[PATH_MAX];
+	ssize_t len;
+
+	if (!st->st_size)
+		return false;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	len = readlink(link, name, sizeof(name));
+	return (len > 0 && has_python_name(name, len)) || is_python_script(fd);
+}
+
+/* At most SOURCE_MAX_BYTES, however the file changes meanwhile. */
+static int read_text(int fd, struct buf *b)
+{
+	size_t left = SOURCE_MAX_BYTES + 1;
+	ssize_t n;
+
+	while (left) {
+		size_t want = left < 65536 ? left : 65536;
+
+		if (buf_reserve(b, want))
+			return -ENOMEM;
+		n = read(fd, b->data + b->len, want);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return SOURCE_MISSING;
+		if (!n)
+			return SOURCE_READ;
+		b->len += n;
+		left -= n;
+	}
+	return SOURCE_TOO_LARGE;
+}
+
+static int read_open(int fd, struct buf *b)
+{
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return SOURCE_MISSING;
+	if (!S_ISREG(st.st_mode))
+		return SOURCE_NO_FILE;
+	if (!looks_like_python(fd, &st))
+		return SOURCE_NO_PYTHON;
+	return st.st_size > SOURCE_MAX_BYTES ? SOURCE_TOO_LARGE : read_text(fd, b);
+}
+
+int source_read(const char *path, size_t len, struct buf *b)
+{
+	size_t before = b->len;
+	char name[PATH_MAX];
+	struct stat st;
+	int fd, state;
+
+	if (!len || path[0] != '/' || len >= sizeof(name) || memchr(path, '\0', len))
+		return SOURCE_NO_FILE;
+	memcpy(name, path, len);
+	name[len] = '\0';
+	/* Opening a device can have effects, so look first; a pipe is not waited for. */
+	if (stat(name, &st))
+		return SOURCE_MISSING;
+	if (!S_ISREG(st.st_mode))
+		return SOURCE_NO_FILE;
+	fd = open(name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (fd < 0)
+		return SOURCE_MISSING;
+	state = read_open(fd, b);
+	close(fd);
+	if (state != SOURCE_READ)
+		b->len = before;
+	return state;
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * input.c - see input.h. Knows no format.
+ */
+#include "formats/input.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* The file's size in *size; 0 or -errno with a reason in why. */
+static int check_file(int fd, size_t *size, char *why, size_t why_size)
+{
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st)) {
+		int err = errno;
+
+		snprintf(why, why_size, "%s", strerror(err));
+		return -err;
+	}
+	if (!S_ISREG(st.st_mode) || !st.st_size) {
+		snprintf(why, why_size, "%s", S_ISREG(st.st_mode) ? "truncated: the file is empty" :
+							"not a regular file");
+		return -EBADMSG;
+	}
+	*size = (size_t)st.st_size;
+	return 0;
+}
+
+struct input *input_map(const char *path, char *why, size_t why_size)
+{
+	/* O_NONBLOCK: a FIFO must not make us wait. */
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), err;
+	struct input *in = NULL;
+	void *map = MAP_FAILED;
+	size_t size = 0;
+
+	err = check_file(fd, &size, why, why_size);
+	if (!err) {
+		in = malloc(sizeof(*in));
+		map = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
+		if (!in || map == MAP_FAILED) {
+			err = in ? -errno : -ENOMEM;
+			snprintf(why, why_size, "%s", strerror(-err));
+		}
+	}
+	if (fd >= 0)
+		close(fd);
+	if (err) {
+		if (map != MAP_FAILED)
+			munmap(map, size);
+		free(in);
+		errno = -err;
+		return NULL;
+	}
+	madvise(map, size, MADV_SEQUENTIAL);
+	*in = (struct input){ path, map, size };
+	return in;
+}
+
+void input_unmap(struct input *in)
+{
+	if (!in)
+		return;
+	munmap((void *)in->data, in->size);
+	free(in);
+}

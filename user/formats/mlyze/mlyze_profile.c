@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * mlyze_profile.c - Memlyze files as one of the readers: events weigh bytes, and which
+ * allocations they are is a matter of --value. The format is mlyze.h's.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/common.h"
+#include "formats/describe.h"
+#include "formats/input.h"
+#include "formats/mlyze/mlyze_stats.h"
+#include "model/reader.h"
+
+/* Of collections and markers so many are told one by one. */
+#define LISTED_MAX 100
+
+struct mlyze_input {
+	struct reader reader;
+	struct mlyze_file *file;
+	struct mlyze_stats stats;
+	enum reader_value value;
+};
+
+static struct mlyze_input *to_mlyze(struct reader *r)
+{
+	return (struct mlyze_input *)r;
+}
+
+static bool probe(const struct input *in)
+{
+	return in->size >= 4 && !memcmp(in->data, MLYZE_MAGIC, 4);
+}
+
+static void error_text(const struct mlyze_error *e, char *why, size_t why_size)
+{
+	if (e->rule == MLYZE_VALID)
+		snprintf(why, why_size, "%s", e->text);
+	else
+		snprintf(why, why_size, "damaged at byte %" PRIu64 ": %s: %s", e->off,
+			 mlyze_rule_name(e->rule), e->text);
+}
+
+static void fill_info(struct mlyze_input *m)
+{
+	struct reader_info *info = &m->reader.info;
+	const struct mlyze_sums *t = &m->stats.total;
+
+	m->reader.ops = &reader_mlyze;
+	m->reader.profile_cnt = 1;
+	m->reader.tables = mlyze_tables(m->file);
+	info->meta.unit = UNIT_BYTES;
+	info->meta.mode = MODE_UNKNOWN;
+	info->meta.start_us = mlyze_start_us(m->file);
+	info->meta.interval_us = NOMINAL_INTERVAL_US;
+	info->timed = true;
+	info->stats.known = true;
+	info->stats.duration_s = (m->stats.end_us - info->meta.start_us) / 1e6;
+	info->truncated_cnt = mlyze_deep_stack_cnt(m->file);
+	if (m->value == VALUE_ALLOCATED) {
+		info->event_cnt = t->count;
+		info->weight_sum = t->allocated;
+	} else if (m->value == VALUE_PEAK) {
+		info->event_cnt = t->peak_count;
+		info->weight_sum = t->peak;
+	} else {
+		info->event_cnt = t->live_count;
+		info->weight_sum = t->live;
+	}
+}
+
+static struct reader *open_mlyze(const struct input *in, const struct reader_args *args, char *why,
+				 size_t why_size)
+{
+	struct mlyze_input *m = calloc(1, sizeof(*m));
+	struct mlyze_error error = { .text = "out of memory" };
+	int err;
+
+	if (m)
+		m->file = mlyze_open(in->data, in->size, &error);
+	if (!m || !m->file) {
+		err = m ? errno : ENOMEM;
+		error_text(&error, why, why_size);
+		goto fail;
+	}
+	m->value = args->value;
+	err = -mlyze_stats_collect(m->file, &m->stats);
+	if (!err && m->stats.damaged && !m->stats.event_cnt) {
+		error_text(&m->stats.error, why, why_size);
+		err = EBADMSG;
+	} else if (err) {
+		snprintf(why, why_size, "%s", strerror(err));
+	}
+	if (err)
+		goto fail;
+	fill_info(m);
+	return &m->reader;
+fail:
+	if (m) {
+		mlyze_stats_free(&m->stats);
+		mlyze_free(m->file);
+	}
+	free(m);
+	errno = err;
+	return NULL;
+}
+
+static void free_mlyze(struct reader *r)
+{
+	struct mlyze_input *m = to_mlyze(r);
+
+	mlyze_stats_free(&m->stats);
+	mlyze_free(m->file);
+	free(m);
+}
+
+/* Is the allocation one of those that are looked for? live: NULL: all are. */
+static bool wanted(const struct mlyze_live *live, const struct mlyze_event *ev, uint64_t index)
+{
+	const struct mlyze_block *b;
+
+	if (ev->type != MLYZE_ALLOC || !ev->size)
+		return false;
+	if (!live)
+		return true;
+	b = mlyze_live_find(live, ev->addr);
+	return b && b->index == index;
+}
+
+static int deliver(struct mlyze_input *m, const struct mlyze_live *live, reader_event_fn on_event,
+		   void *ctx)
+{
+	uint32_t frames[EVENT_MAX_FRAMES];
+	struct mlyze_error error;
+	struct mlyze_event alloc;
+	struct mlyze_cursor c;
+	int err = 0;
+
+	mlyze_rewind(&c, m->file);
+	while (!err && mlyze_next(&c, &alloc, &error) > 0) {
+		struct event ev = { .time_us = alloc.time_us, .thread_id = alloc.thread,
+				    .frames = frames, .weight = alloc.size };
+
+		if (!wanted(live, &alloc, c.index - 1))
+			continue;
+		ev.nframes = mlyze_event_frames(m->file, alloc.stack, frames);
+		err = on_event(ctx, &ev);
+	}
+	return err;
+}
+
+static int run(struct reader *r, reader_event_fn on_event, void *ctx, char *why, size_t why_size)
+{
+	struct mlyze_input *m = to_mlyze(r);
+	struct mlyze_live *live = NULL;
+	int err = 0;
+
+	if (r->info.weight_sum > WEIGHT_SUM_MAX) {
+		snprintf(why, why_size, "sizes that add up to more than 63 bits");
+		return -EBADMSG;
+	}
+	if (m->value != VALUE_ALLOCATED) {
+		live = mlyze_live_new();
+		err = live ? mlyze_live_replay(live, m->file, m->value == VALUE_PEAK ?
+					       m->stats.peak_events : UINT64_MAX) : -ENOMEM;
+	}
+	if (!err)
+		err = deliver(m, live, on_event, ctx);
+	mlyze_live_free(live);
+	if (!err && m->stats.damaged) {
+		error_text(&m->stats.error, why, why_size);
+		err = -EBADMSG;
+	}
+	return err;
+}
+
+static void describe_sums(const struct mlyze_stats *st, struct describe *d)
+{
+	const struct {
+		const char *key;
+		uint64_t v;
+	} facts[] = {
+		{ "events", st->event_cnt },
+		{ "allocations", st->total.count },
+		{ "allocated_bytes", st->total.allocated },
+		{ "frees", st->free_cnt },
+		{ "freed_bytes", st->freed },
+		{ "live_allocations", st->total.live_count },
+		{ "live_bytes", st->total.live },
+		{ "peak_allocations", st->total.peak_count },
+		{ "peak_bytes", st->total.peak },
+		{ "peak_us", st->peak_us },
+		{ "frees_of_unknown_blocks", st->unmatched_frees },
+		{ "frees_not_recorded", st->lost_frees },
+		{ "collections", st->gc_cnt },
+		{ "collected_objects", st->gc_objects },
+		{ "collected_bytes", st->gc_bytes },
+		{ "markers", st->marker_cnt },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(facts); i++)
+		d->number(d, facts[i].key, facts[i].v);
+}
+
+/* The first LISTED_MAX events of a type. */
+static void describe_events(const struct mlyze_input *m, enum mlyze_type type, const char *key,
+			    struct describe *d)
+{
+	struct mlyze_error error;
+	struct mlyze_cursor c;
+	struct mlyze_event ev;
+	int left = LISTED_MAX;
+
+	d->list(d, key);
+	mlyze_rewind(&c, m->file);
+	while (left && mlyze_next(&c, &ev, &error) > 0) {
+		if (ev.type != type)
+			continue;
+		left--;
+		d->item(d);
+		d->number(d, "time_us", ev.time_us);
+		if (type == MLYZE_GC) {
+			d->number(d, "objects", ev.objects);
+			d->number(d, "bytes", ev.bytes);
+		} else {
+			const struct string_ref *s = &mlyze_tables(m->file)->strings[ev.name];
+
+			d->text(d, "name", s->data, s->len);
+		}
+	}
+	d->list_end(d);
+}
+
+static void describe(const struct reader *r, struct describe *d)
+{
+	const struct mlyze_input *m = (const struct mlyze_input *)r;
+	static const char newer[] = "not 0: made by something newer";
+	char why[256] = "yes";
+
+	if (m->stats.damaged)
+		error_text(&m->stats.error, why, sizeof(why));
+	d->number(d, "version", MLYZE_VERSION);
+	d->text(d, "valid", why, strlen(why));
+	d->number(d, "metadata_bytes", mlyze_metadata_bytes(m->file));
+	if (!mlyze_reserved_clear(m->file))
+		d->text(d, "reserved", newer, strlen(newer));
+	d->number(d, "stacks", mlyze_stack_cnt(m->file));
+	d->number(d, "source_files", mlyze_file_cnt(m->file));
+	d->number(d, "functions", mlyze_function_cnt(m->file));
+	describe_sums(&m->stats, d);
+	if (m->stats.gc_cnt)
+		describe_events(m, MLYZE_GC, "collection_events", d);
+	if (m->stats.marker_cnt)
+		describe_events(m, MLYZE_MARKER, "marker_events", d);
+}
+
+const struct reader_ops reader_mlyze = {
+	.name = "mlyze",
+	.help = "Memlyze traces of allocations; --value says which bytes count",
+	.probe = probe,
+	.open = open_mlyze,
+	.run = run,
+	.describe = describe,
+	.free = free_mlyze,
+};

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * mlyze_rows.c - see mlyze_rows.h.
+ */
+#include "formats/mlyze/mlyze_rows.h"
+
+#include <stdlib.h>
+
+#include "model/intern.h"
+#include "base/util.h"
+
+static uint64_t add(uint64_t a, uint64_t b)
+{
+	uint64_t sum;
+
+	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
+}
+
+static void add_sums(struct mlyze_sums *to, const struct mlyze_sums *s)
+{
+	to->count = add(to->count, s->count);
+	to->allocated = add(to->allocated, s->allocated);
+	to->live_count = add(to->live_count, s->live_count);
+	to->live = add(to->live, s->live);
+	to->peak_count = add(to->peak_count, s->peak_count);
+	to->peak = add(to->peak, s->peak);
+}
+
+/* What rows are told apart by: blank fields do not count. */
+static struct frame key_of(const struct mlyze_file *f, uint32_t stack, enum mem_by by)
+{
+	struct mlyze_stack s = mlyze_stack(f, stack);
+	struct frame key = { .file = UINT32_MAX, .func = UINT32_MAX };
+
+	if (by == MEM_BY_STACK) {
+		key.file = stack;
+	} else if (s.frame_cnt) {
+		const struct frame *innermost = &mlyze_tables(f)->frames[s.frames[0]];
+
+		key.file = innermost->file;
+		if (by == MEM_BY_FUNCTION)
+			key.func = innermost->func;
+	}
+	return key;
+}
+
+#define COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
+
+static int compare_rows(const void *a, const void *b, void *ctx)
+{
+	const struct mlyze_row *x = a, *y = b;
+	const uint64_t xs[] = { [MEM_SORT_LIVE] = x->sums.live,
+				[MEM_SORT_ALLOCATED] = x->sums.allocated,
+				[MEM_SORT_PEAK] = x->sums.peak, [MEM_SORT_COUNT] = x->sums.count };
+	const uint64_t ys[] = { [MEM_SORT_LIVE] = y->sums.live,
+				[MEM_SORT_ALLOCATED] = y->sums.allocated,
+				[MEM_SORT_PEAK] = y->sums.peak, [MEM_SORT_COUNT] = y->sums.count };
+	enum mem_sort sort = *(enum mem_sort *)ctx;
+
+	if (xs[sort] != ys[sort])
+		return COMPARE(ys[sort], xs[sort]);
+	if (x->sums.allocated != y->sums.allocated)
+		return COMPARE(y->sums.allocated, x->sums.allocated);
+	return COMPARE(x->stack, y->stack);
+}
+
+struct mlyze_row *mlyze_rows(const struct mlyze_file *f, const struct mlyze_stats *stats,
+			     enum mem_by by, enum mem_sort sort, size_t *cnt)
+{
+	size_t i, stacks = mlyze_stack_cnt(f);
+	struct mlyze_row *rows = calloc(stacks + 1, sizeof(*rows));
+	struct intern *keys = intern_new();
+	uint32_t row;
+	int err = rows && keys ? 0 : -1;
+
+	*cnt = 0;
+	for (i = 0; !err && i < stacks; i++) {
+		struct frame key = key_of(f, (uint32_t)i, by);
+
+		if (!stats->stacks[i].count)
+			continue;
+		err = intern_frame(keys, &key, &row);
+		if (err)
+			break;
+		if (row == *cnt) {
+			rows[row].stack = (uint32_t)i;
+			rows[row].id = mlyze_stack(f, (uint32_t)i).id;
+			++*cnt;
+		}
+		add_sums(&rows[row].sums, &stats->stacks[i]);
+	}
+	intern_free(keys);
+	if (err) {
+		free(rows);
+		return NULL;
+	}
+	qsort_r(rows, *cnt, sizeof(*rows), compare_rows, &sort);
+	return rows;
+}

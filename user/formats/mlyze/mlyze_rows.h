@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * mlyze_rows.h - a trace's sums by stack, file or function, in an order.
+ *
+ * By file and function, bytes belong to the innermost frame: who asked for them.
+ */
+#ifndef TACHBPF_MLYZE_ROWS_H
+#define TACHBPF_MLYZE_ROWS_H
+
+#include "formats/mlyze/mlyze_stats.h"
+#include "options.h"
+
+struct mlyze_row {
+	struct mlyze_sums sums;
+	uint32_t stack;		/* by stack: its index; else one of the stacks */
+	uint64_t id;		/* by stack: what the file calls it */
+};
+
+/* Rows with at least one allocation, to be freed; NULL: out of memory. */
+struct mlyze_row *mlyze_rows(const struct mlyze_file *f, const struct mlyze_stats *stats,
+			     enum mem_by by, enum mem_sort sort, size_t *cnt);
+
+#endif

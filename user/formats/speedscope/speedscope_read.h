@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * speedscope_read.h - the two halves of the speedscope reader: the document, and the
+ * samples in it. Nobody else includes this.
+ */
+#ifndef TACHBPF_SPEEDSCOPE_READ_H
+#define TACHBPF_SPEEDSCOPE_READ_H
+
+#include "base/json_pull.h"
+#include "model/reader.h"
+
+struct intern;
+struct reason;
+
+#define SPEEDSCOPE_UNIT_CNT 6
+
+/* What a unit's values are multiplied with to be whole numbers of ours. */
+struct unit {
+	const char *name;
+	enum profile_unit unit;
+	double factor;
+};
+
+extern const struct unit speedscope_units[SPEEDSCOPE_UNIT_CNT];
+
+/* One of the file's profiles. */
+struct thread {
+	struct json_pull samples, weights;	/* at the arrays */
+	bool has_samples, has_weights, has_type;
+	const struct unit *unit;
+	struct string_ref name;		/* in names */
+	double start, end;		/* startValue, endValue, in the unit */
+	bool has_end;
+	uint64_t start_us;		/* after the thread that starts first */
+	uint64_t thread_id;
+	uint32_t group;
+	uint64_t event_cnt, weight_sum, truncated_cnt;
+	uint64_t elapsed;	/* weight_sum and the pauses */
+	size_t off;
+};
+
+/* What is one profile to others: a process and a unit. */
+struct group {
+	uint32_t tgid;
+	enum profile_unit unit;
+	struct reader_info info;
+};
+
+struct speedscope_reader {
+	struct reader reader;
+	const struct input *in;
+	struct intern *names;
+	struct buf frame_of;		/* uint32_t: frame id of shared.frames[i] */
+	struct buf threads, groups;
+	struct string_ref file_name;
+	uint32_t current;
+	struct buf key, text, ids;	/* of what is being read */
+	const struct reason *why;
+};
+
+static inline struct thread *thread_at(const struct speedscope_reader *s, size_t i)
+{
+	return (struct thread *)(void *)s->threads.data + i;
+}
+
+static inline size_t thread_cnt(const struct speedscope_reader *s)
+{
+	return s->threads.len / sizeof(struct thread);
+}
+
+/* Everything but the samples, into s. 0, or -errno with a reason in s->why. */
+int speedscope_parse(struct speedscope_reader *s);
+
+/* What j expected and where. -EBADMSG or -ENOMEM. */
+int speedscope_bad_json(const struct reason *why, const struct json_pull *j);
+
+/* The next element of samples, as frame ids in s->ids, and of weights. */
+bool speedscope_read_stack(struct speedscope_reader *s, struct json_pull *j);
+bool speedscope_read_weight(struct json_pull *j, const struct unit *unit, uint64_t *weight);
+
+#endif

@@ -1,0 +1,524 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * speedscope_write.c - speedscope's JSON (docs/format-speedscope.md): a "sampled"
+ * profile for each thread, stacks root first, with the time each one lasted.
+ *
+ * Owns how long a stack lasts. A sample of a clock lasts until the thread's next
+ * one; where the profile only has samples of running threads, a longer gap than
+ * 1.5 intervals is time in which the thread did not run: an empty stack. Before
+ * its first sample a thread has an empty stack too, so that all have one axis.
+ *
+ * Stacks that follow each other and are the same become one with their time, as
+ * speedscope itself would make of them. What is distinct is kept in memory, the
+ * sequence of each thread is spooled.
+ */
+#include "model/sink.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/spool.h"
+#include "model/stacks.h"
+#include "model/thread_names.h"
+#include "base/u64map.h"
+#include "model/writer.h"
+
+#define SCHEMA "https://www.speedscope.app/file-format-schema.json"
+
+/* Spooled instead of a stack's number + 1. */
+#define NO_STACK 0
+
+/* A line in the file: a thread, or a process. */
+struct track {
+	uint32_t process;
+	uint64_t thread_id;
+	struct spool_stream stream;	/* pairs: stack + 1, weight */
+	uint64_t stack;			/* + 1; not spooled yet, its weight so far: */
+	uint64_t weight;
+	uint64_t total;			/* of all weights */
+};
+
+/* The clock of one thread of the profile being read. */
+struct clock {
+	struct track *track;
+	uint64_t time_us;		/* of the last sample */
+	uint64_t stack;			/* + 1 */
+	uint64_t weight;		/* samples the last event stood for */
+};
+
+struct speedscope {
+	struct sink sink;
+	struct sink_args args;
+	int err;
+	bool active, begun;
+	struct stacks *stacks;
+	struct spool *spool;
+	struct buf tracks;		/* struct track * */
+	struct buf stats;		/* struct profile_stats, by process */
+	struct u64map clocks;		/* struct clock, by thread */
+	struct profile_meta meta;
+	uint64_t start_us;		/* time zero of the profile being read */
+	bool started;
+};
+
+static struct speedscope *to_speedscope(struct sink *s)
+{
+	return (struct speedscope *)s;
+}
+
+static uint32_t track_cnt(const struct speedscope *s)
+{
+	return (uint32_t)(s->tracks.len / sizeof(struct track *));
+}
+
+static struct track *track_at(const struct speedscope *s, uint32_t i)
+{
+	return ((struct track **)(void *)s->tracks.data)[i];
+}
+
+static struct sink *speedscope_open(const struct sink_args *args)
+{
+	struct speedscope *s = calloc(1, sizeof(*s));
+	struct stacks_config config = { .detail = DETAIL_FUNCTION };
+
+	if (!s)
+		return NULL;
+	s->sink.ops = &sink_speedscope;
+	s->args = *args;
+	if (args->lines == LINES_APART)
+		config.detail = DETAIL_LINE;
+	s->stacks = stacks_new(&config);
+	s->spool = spool_new();
+	if (!s->stacks || !s->spool) {
+		stacks_free(s->stacks);
+		spool_free(s->spool);
+		free(s);
+		errno = ENOMEM;
+		return NULL;
+	}
+	return &s->sink;
+}
+
+static int speedscope_begin(struct sink *sink, const struct profile_meta *meta,
+			    const struct profile_tables *tables)
+{
+	struct speedscope *s = to_speedscope(sink);
+
+	if (s->err)
+		return s->err;
+	if (s->active || (s->begun && !s->args.many))
+		return -EINVAL;
+	s->err = stacks_begin(s->stacks, meta, tables);
+	s->active = s->begun = !s->err;
+	s->meta = *meta;
+	s->started = false;
+	return s->err;
+}
+
+static int put_pending(struct speedscope *s, struct track *t)
+{
+	const uint64_t pair[] = { t->stack, t->weight };
+
+	if (!t->weight)
+		return 0;
+	t->weight = 0;
+	return spool_add(s->spool, &t->stream, pair, 2);
+}
+
+static int put_weight(struct speedscope *s, struct track *t, uint64_t stack, uint64_t weight)
+{
+	int err;
+
+	/* A total that does not fit would put endValue before the last stack. */
+	if (weight > UINT64_MAX / 2 - t->total)
+		weight = UINT64_MAX / 2 - t->total;
+	if (!weight)
+		return 0;
+	if (stack != t->stack) {
+		err = put_pending(s, t);
+		if (err)
+			return err;
+		t->stack = stack;
+	}
+	t->weight += weight;
+	t->total += weight;
+	return 0;
+}
+
+static int add_track(struct speedscope *s, uint64_t tid, struct track **out)
+{
+	struct track *t = calloc(1, sizeof(*t));
+
+	if (!t || buf_add(&s->tracks, &t, sizeof(t))) {
+		free(t);
+		return -ENOMEM;
+	}
+	t->process = stacks_process_cnt(s->stacks) - 1;
+	t->thread_id = tid;
+	*out = t;
+	return 0;
+}
+
+/* One axis a process: its threads' weights are one after the other. */
+static bool by_process(const struct speedscope *s)
+{
+	return s->args.group == GROUP_PROCESS;
+}
+
+/* A new thread's track; of a process the one it has already. */
+static int find_track(struct speedscope *s, uint64_t tid, struct track **out)
+{
+	uint32_t cnt = track_cnt(s);
+
+	if (by_process(s) && cnt &&
+	    track_at(s, cnt - 1)->process == stacks_process_cnt(s->stacks) - 1) {
+		*out = track_at(s, cnt - 1);
+		return 0;
+	}
+	return add_track(s, by_process(s) ? 0 : tid, out);
+}
+
+static int add_clock(struct speedscope *s, const struct event *ev, struct clock **out)
+{
+	struct clock *c = calloc(1, sizeof(*c));
+	int err = c ? find_track(s, ev->thread_id, &c->track) : -ENOMEM;
+
+	if (!err)
+		err = u64map_put(&s->clocks, ev->thread_id, c);
+	if (err) {
+		free(c);
+		return err;
+	}
+	*out = c;
+	if (s->meta.unit != UNIT_SAMPLES || by_process(s) || ev->time_us <= s->start_us)
+		return 0;
+	return put_weight(s, c->track, NO_STACK, ev->time_us - s->start_us);
+}
+
+/* The time from a thread's last sample to now, or to the end. */
+static int put_time(struct speedscope *s, struct clock *c, uint64_t gap_us)
+{
+	bool running_only = s->meta.mode != MODE_WALL && s->meta.mode != MODE_ALL;
+	uint64_t interval = s->meta.interval_us ? s->meta.interval_us : 1;
+	uint64_t own = interval > UINT64_MAX / (c->weight ? c->weight : 1) ?
+			       UINT64_MAX : interval * c->weight;
+	int err;
+
+	if (!running_only || gap_us <= own || gap_us - own <= interval / 2)
+		return put_weight(s, c->track, c->stack, gap_us);
+	err = put_weight(s, c->track, c->stack, own);
+	if (err || by_process(s))
+		return err;
+	return put_weight(s, c->track, NO_STACK, gap_us - own);
+}
+
+static void set_start(struct speedscope *s, const struct event *ev)
+{
+	s->started = true;
+	s->start_us = ev->time_us;
+	/* A recording that began long before its first sample shows it. */
+	if (s->meta.start_us && s->meta.start_us < ev->time_us)
+		s->start_us = s->meta.start_us;
+}
+
+static int count_event(struct speedscope *s, const struct event *ev)
+{
+	struct clock *c;
+	uint64_t stack;
+	uint32_t id;
+	int err;
+
+	if (!s->started)
+		set_start(s, ev);
+	err = stacks_add(s->stacks, ev, &id);
+	if (err)
+		return err;
+	stack = stacks_get(s->stacks, id).n ? (uint64_t)id + 1 : NO_STACK;
+	c = u64map_get(&s->clocks, ev->thread_id);
+	if (s->meta.unit != UNIT_SAMPLES) {
+		err = c ? 0 : add_clock(s, ev, &c);
+		return err ? err : put_weight(s, c->track, stack, ev->weight);
+	}
+	if (!c)
+		err = add_clock(s, ev, &c);
+	else if (ev->time_us > c->time_us)
+		err = put_time(s, c, ev->time_us - c->time_us);
+	if (err)
+		return err;
+	c->time_us = ev->time_us > c->time_us ? ev->time_us : c->time_us;
+	c->stack = stack;
+	c->weight = ev->weight;
+	return 0;
+}
+
+static int speedscope_event(struct sink *sink, const struct event *ev)
+{
+	struct speedscope *s = to_speedscope(sink);
+
+	if (s->err)
+		return s->err;
+	if (!s->active)
+		return -EINVAL;
+	return s->err = count_event(s, ev);
+}
+
+/* Last samples last what they stand for: nothing comes after them. */
+static int finish_clocks(struct speedscope *s)
+{
+	uint64_t interval = s->meta.interval_us ? s->meta.interval_us : 1;
+	struct clock *c;
+	size_t pos = 0;
+	uint32_t i;
+	int err = 0;
+
+	while ((c = u64map_next(&s->clocks, &pos))) {
+		if (!err && s->meta.unit == UNIT_SAMPLES && c->weight)
+			err = put_weight(s, c->track, c->stack,
+					 interval > UINT64_MAX / c->weight ?
+						 UINT64_MAX : interval * c->weight);
+		free(c);
+	}
+	for (i = 0; !err && i < track_cnt(s); i++)
+		err = put_pending(s, track_at(s, i));
+	u64map_free(&s->clocks);
+	memset(&s->clocks, 0, sizeof(s->clocks));
+	return err;
+}
+
+static int speedscope_end(struct sink *sink, const struct profile_stats *stats)
+{
+	static const struct profile_stats none;
+	struct speedscope *s = to_speedscope(sink);
+
+	if (s->err)
+		return s->err;
+	if (!s->active)
+		return -EINVAL;
+	s->active = false;
+	stacks_end(s->stacks);
+	s->err = buf_add(&s->stats, stats ? stats : &none, sizeof(*stats));
+	if (!s->err)
+		s->err = finish_clocks(s);
+	return s->err;
+}
+
+static void put_key(struct writer *w, const char *key)
+{
+	writer_char(w, '"');
+	writer_text(w, key);
+	writer_text(w, "\":");
+}
+
+static void put_frames(struct speedscope *s, struct writer *w)
+{
+	const struct profile_tables *t = stacks_tables(s->stacks);
+	uint32_t i;
+
+	for (i = 0; i < t->frame_cnt; i++) {
+		const struct frame *f = &t->frames[i];
+
+		writer_text(w, i ? ",\n{\"name\":" : "\n{\"name\":");
+		writer_json(w, t->strings[f->func]);
+		if (!stacks_synthetic(t, f)) {
+			writer_text(w, ",\"file\":");
+			writer_json(w, t->strings[f->file]);
+		}
+		if (stacks_line(s->stacks, i)) {
+			writer_text(w, ",\"line\":");
+			writer_uint(w, stacks_line(s->stacks, i));
+		}
+		writer_char(w, '}');
+	}
+}
+
+static void put_stack(struct speedscope *s, struct writer *w, uint64_t stack)
+{
+	struct stack_view v;
+	uint32_t i;
+
+	writer_char(w, '[');
+	if (stack != NO_STACK) {
+		v = stacks_get(s->stacks, (uint32_t)(stack - 1));
+		for (i = v.n; i--;) {
+			writer_uint(w, v.labels[i]);
+			if (i)
+				writer_char(w, ',');
+		}
+	}
+	writer_char(w, ']');
+}
+
+/* One of the two columns of a track. */
+static int put_column(struct speedscope *s, struct writer *w, const struct track *t, bool weights)
+{
+	struct spool_reader r;
+	uint64_t pair[2];
+	bool first = true;
+	int more;
+
+	spool_read(&r, s->spool, &t->stream);
+	writer_char(w, '[');
+	while ((more = spool_next(&r, pair, 2)) > 0) {
+		if (!first)
+			writer_char(w, ',');
+		first = false;
+		if (weights)
+			writer_uint(w, pair[1]);
+		else
+			put_stack(s, w, pair[0]);
+	}
+	writer_char(w, ']');
+	return more;
+}
+
+static void put_track_name(struct speedscope *s, struct writer *w, const struct track *t)
+{
+	const struct stack_process *p = stacks_process(s->stacks, t->process);
+	char name[sizeof(p->name) + 32 + THREAD_LABEL_BYTES], tid[THREAD_LABEL_BYTES] = "";
+	bool process = *p->name && (s->args.many || by_process(s));
+
+	if (!by_process(s))
+		thread_label(p->meta.thread_names, t->thread_id, "thread ", tid);
+	snprintf(name, sizeof(name), "%s%s%s%s%s", process ? sink_meta_kind(&p->meta) : "",
+		 process ? " " : "", process ? p->name : "", process && *tid ? " " : "",
+		 *tid || process ? tid : "process");
+	writer_json(w, string_of(name));
+}
+
+static int put_track(struct speedscope *s, struct writer *w, const struct track *t)
+{
+	static const char *const units[] = { [UNIT_SAMPLES] = "microseconds",
+					     [UNIT_BYTES] = "bytes",
+					     [UNIT_NANOSECONDS] = "nanoseconds" };
+	int err;
+
+	writer_text(w, "{\"type\":\"sampled\",\"name\":");
+	put_track_name(s, w, t);
+	writer_text(w, ",\"unit\":\"");
+	writer_text(w, units[stacks_process(s->stacks, t->process)->meta.unit]);
+	writer_text(w, "\",\"startValue\":0,\"endValue\":");
+	writer_uint(w, t->total);
+	writer_text(w, ",\n\"samples\":");
+	err = put_column(s, w, t, false);
+	if (err)
+		return err;
+	writer_text(w, ",\n\"weights\":");
+	err = put_column(s, w, t, true);
+	writer_char(w, '}');
+	return err;
+}
+
+/* What the schema has no place for; speedscope ignores it. */
+static void put_process(struct speedscope *s, struct writer *w, uint32_t process)
+{
+	const struct stack_process *p = stacks_process(s->stacks, process);
+	const struct profile_stats *st = (struct profile_stats *)(void *)s->stats.data + process;
+	char version[32];
+
+	snprintf(version, sizeof(version), "%u.%u.%u", p->meta.python_major, p->meta.python_minor,
+		 p->meta.python_micro);
+	put_key(w, "pid");
+	writer_uint(w, p->meta.tgid);
+	writer_char(w, ',');
+	put_key(w, "comm");
+	writer_json(w, string_of(p->meta.comm ? p->meta.comm : ""));
+	writer_char(w, ',');
+	if (p->meta.container) {
+		put_key(w, "container");
+		writer_json(w, string_of(p->meta.container));
+		writer_char(w, ',');
+	}
+	if (p->meta.image) {
+		put_key(w, "image");
+		writer_json(w, string_of(p->meta.image));
+		writer_char(w, ',');
+	}
+	put_key(w, "python_version");
+	writer_json(w, string_of(p->meta.python_major ? version : ""));
+	writer_char(w, ',');
+	put_key(w, "platform");
+	writer_json(w, string_of(p->meta.platform ? p->meta.platform : ""));
+	writer_char(w, ',');
+	put_key(w, "mode");
+	writer_json(w, string_of(mode_text(p->meta.mode) ? mode_text(p->meta.mode) : ""));
+	writer_char(w, ',');
+	put_key(w, "interval_us");
+	writer_uint(w, p->meta.interval_us);
+	writer_char(w, ',');
+	put_key(w, "truncated");
+	writer_uint(w, p->truncated);
+	if (st->lost_known) {
+		writer_char(w, ',');
+		put_key(w, "lost");
+		writer_uint(w, st->lost_cnt);
+	}
+}
+
+static int write_file(struct speedscope *s, struct writer *w)
+{
+	uint32_t i, process_cnt = stacks_process_cnt(s->stacks);
+	const char *name = process_cnt == 1 ? stacks_process(s->stacks, 0)->name : "";
+	int err = 0;
+
+	writer_text(w, "{\"$schema\":\"" SCHEMA "\",\n\"exporter\":\"tachbpf " TACHBPF_VERSION
+		       "\",\n\"name\":");
+	writer_json(w, string_of(*name ? name : "tachbpf"));
+	writer_text(w, ",\n\"tachbpf\":{\"processes\":[");
+	for (i = 0; i < process_cnt; i++) {
+		writer_text(w, i ? "},\n{" : "\n{");
+		put_process(s, w, i);
+	}
+	writer_text(w, process_cnt ? "}]},\n" : "]},\n");
+	writer_text(w, "\"shared\":{\"frames\":[");
+	put_frames(s, w);
+	writer_text(w, "]},\n\"profiles\":[");
+	for (i = 0; !err && i < track_cnt(s); i++) {
+		writer_text(w, i ? ",\n" : "\n");
+		err = put_track(s, w, track_at(s, i));
+	}
+	writer_text(w, "]}\n");
+	return err;
+}
+
+static int speedscope_close(struct sink *sink)
+{
+	struct speedscope *s = to_speedscope(sink);
+	struct writer *w = writer_new(s->args.fd);
+	int err = s->err, write_err;
+	uint32_t i;
+
+	if (!err && !w)
+		err = -ENOMEM;
+	if (!err && !s->active) {
+		err = write_file(s, w);
+		write_err = writer_flush(w);
+		if (!err)
+			err = write_err;
+	}
+	free(w);
+	finish_clocks(s);
+	for (i = 0; i < track_cnt(s); i++) {
+		spool_stream_free(&track_at(s, i)->stream);
+		free(track_at(s, i));
+	}
+	buf_free(&s->tracks);
+	buf_free(&s->stats);
+	stacks_free(s->stacks);
+	spool_free(s->spool);
+	free(s);
+	return err;
+}
+
+const struct sink_ops sink_speedscope = {
+	.name = "speedscope",
+	.help = "JSON for speedscope.app, a profile for each thread",
+	.takes = SINK_TAKES_LINES | SINK_TAKES_GROUP,
+	.open = speedscope_open,
+	.begin = speedscope_begin,
+	.event = speedscope_event,
+	.end = speedscope_end,
+	.close = speedscope_close,
+	.suffix = ".speedscope.json",
+};

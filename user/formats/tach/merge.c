@@ -1,0 +1,456 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * merge.c - see merge.h.
+ *
+ * A lane is one thread in one source. Files are in order within a lane only, so
+ * a lane's samples wait in its queue until every other source that still has
+ * samples of the thread (we have counted them) shows its next one; the oldest
+ * goes out. Sources are read in step with the time in them, which keeps queues
+ * as short as the files' own disorder.
+ */
+#include "formats/tach/merge.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/remap.h"
+#include "formats/tach/tach_decode.h"
+#include "model/thread_map.h"
+#include "base/util.h"
+
+/* What all queues together may hold. */
+#define QUEUED_MAX_BYTES (512u << 20)
+/* Samples are taken from one source so many at a time. */
+#define BATCH 64
+#define WHY_BYTES 256
+
+struct queued {
+	uint64_t time_us;
+	uint32_t nframes;
+	uint8_t status;
+};
+
+struct lane {
+	uint64_t left;		/* samples that have not been read */
+	struct buf queue;	/* struct queued, its frames; and so on */
+	size_t head;		/* in queue: what has gone out */
+};
+
+struct source {
+	struct merge *m;
+	struct tach_reader *r;
+	struct tach_decoder *decoder;
+	struct filter *filter;
+	struct remap *remap;
+	char why[WHY_BYTES];
+	uint64_t total, read;	/* samples before the first damage; of these read */
+	uint64_t clock_us;	/* the latest time seen */
+	struct lane *lanes;	/* by thread number */
+	uint32_t lane_cap;
+};
+
+struct thread {
+	uint64_t thread_id;
+	uint32_t interp_id;
+	uint32_t active;	/* sources that have samples of it, unread or queued */
+};
+
+struct merge {
+	const struct filter_options *options;
+	struct intern *in;
+	struct thread_map *map;		/* (thread, interpreter) -> number */
+	struct thread *threads;
+	uint32_t thread_cnt, thread_cap;
+	struct source **sources;
+	size_t source_cnt;
+	size_t queued_bytes;
+	int (*on_event)(void *ctx, const struct event *ev);
+	void *ctx;
+};
+
+struct merge *merge_new(const struct filter_options *filter, struct intern *in)
+{
+	struct merge *m = calloc(1, sizeof(*m));
+
+	if (!m)
+		return NULL;
+	m->options = filter;
+	m->in = in;
+	m->map = thread_map_new();
+	if (!m->map) {
+		free(m);
+		errno = ENOMEM;
+		return NULL;
+	}
+	return m;
+}
+
+static void free_source(struct source *s)
+{
+	uint32_t i;
+
+	if (!s)
+		return;
+	for (i = 0; i < s->lane_cap; i++)
+		buf_free(&s->lanes[i].queue);
+	free(s->lanes);
+	tach_decoder_free(s->decoder);
+	filter_free(s->filter);
+	remap_free(s->remap);
+	free(s);
+}
+
+void merge_free(struct merge *m)
+{
+	size_t i;
+
+	if (!m)
+		return;
+	for (i = 0; i < m->source_cnt; i++)
+		free_source(m->sources[i]);
+	free(m->sources);
+	free(m->threads);
+	thread_map_free(m->map);
+	free(m);
+}
+
+/* ---- counting ---- */
+
+static int need_lane(struct source *s, uint32_t number)
+{
+	uint32_t cap = s->lane_cap ? s->lane_cap : 16;
+	struct lane *lanes;
+
+	if (number < s->lane_cap)
+		return 0;
+	while (cap <= number)
+		cap *= 2;
+	lanes = reallocarray(s->lanes, cap, sizeof(*lanes));
+	if (!lanes)
+		return -ENOMEM;
+	memset(lanes + s->lane_cap, 0, (cap - s->lane_cap) * sizeof(*lanes));
+	s->lanes = lanes;
+	s->lane_cap = cap;
+	return 0;
+}
+
+/* The event's thread; its lane in s is there afterwards. */
+static int number_of(struct source *s, const struct event *ev, uint32_t *number)
+{
+	struct merge *m = s->m;
+	struct thread *threads;
+	int err = thread_map_get(m->map, ev->thread_id, ev->interp_id, number);
+
+	if (err)
+		return err;
+	if (*number == m->thread_cnt) {
+		if (m->thread_cnt == m->thread_cap) {
+			m->thread_cap = m->thread_cap ? m->thread_cap * 2 : 16;
+			threads = reallocarray(m->threads, m->thread_cap, sizeof(*threads));
+			if (!threads)
+				return -ENOMEM;
+			m->threads = threads;
+		}
+		m->threads[m->thread_cnt++] = (struct thread){ ev->thread_id, ev->interp_id, 0 };
+	}
+	return need_lane(s, *number);
+}
+
+static int count_event(void *ctx, const struct event *ev)
+{
+	struct source *s = ctx;
+	uint32_t n;
+	int err = number_of(s, ev, &n);
+
+	if (err)
+		return err;
+	s->m->threads[n].active += !s->lanes[n].left;
+	s->lanes[n].left++;
+	return 0;
+}
+
+/* Every sample, those that the filter drops too: the second reading stops there. */
+static int count_read(void *ctx, const struct event *ev)
+{
+	struct source *s = ctx;
+
+	s->total++;
+	return filter_event(s->filter, ev);
+}
+
+static struct source *source_new(struct merge *m, struct tach_reader *r,
+				 int (*on_event)(void *ctx, const struct event *ev))
+{
+	const struct tach_info *info = tach_reader_info(r);
+	struct source *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return NULL;
+	s->m = m;
+	s->r = r;
+	s->clock_us = info->meta.start_us;
+	s->filter = filter_new(m->options, &info->meta, tach_reader_tables(r), on_event, s);
+	s->remap = remap_new(tach_reader_tables(r), m->in);
+	if (!s->filter || !s->remap) {
+		free_source(s);
+		return NULL;
+	}
+	return s;
+}
+
+static int enqueue(void *ctx, const struct event *ev);
+
+int merge_add(struct merge *m, struct tach_reader *r, char *why, size_t why_size)
+{
+	struct source **bigger = reallocarray(m->sources, m->source_cnt + 1, sizeof(*bigger));
+	struct source *s;
+	int err;
+
+	*why = '\0';
+	if (!bigger)
+		return -ENOMEM;
+	m->sources = bigger;
+	s = source_new(m, r, count_event);
+	if (!s)
+		return -ENOMEM;
+	m->sources[m->source_cnt++] = s;
+	err = tach_reader_run(r, count_read, s, why, why_size);
+	if (err && err != -EBADMSG)
+		return err;
+	filter_free(s->filter);
+	s->filter = filter_new(m->options, &tach_reader_info(r)->meta, tach_reader_tables(r),
+			       enqueue, s);
+	s->decoder = tach_reader_samples(r, s->why, sizeof(s->why));
+	return s->filter && s->decoder ? err : -ENOMEM;
+}
+
+/* ---- joining ---- */
+
+static int send(struct merge *m, const struct thread *th, uint64_t time_us, uint8_t status,
+		uint32_t nframes, const uint32_t *frames)
+{
+	const struct event ev = {
+		.time_us = time_us,
+		.thread_id = th->thread_id,
+		.interp_id = th->interp_id,
+		.nframes = nframes,
+		.frames = frames,
+		.weight = 1,
+		.status = status,
+	};
+
+	return m->on_event(m->ctx, &ev);
+}
+
+static bool lane_is_empty(const struct lane *l)
+{
+	return l->head == l->queue.len;
+}
+
+/* Send the oldest of a lane's queue, which is not empty. */
+static int send_head(struct merge *m, uint32_t n, struct lane *l)
+{
+	const uint8_t *p = l->queue.data + l->head;
+	struct queued q;
+	size_t bytes;
+	int err;
+
+	memcpy(&q, p, sizeof(q));
+	bytes = sizeof(q) + q.nframes * sizeof(uint32_t);
+	err = send(m, &m->threads[n], q.time_us, q.status, q.nframes,
+		   (const uint32_t *)(const void *)(p + sizeof(q)));
+	l->head += bytes;
+	m->queued_bytes -= bytes;
+	if (lane_is_empty(l)) {
+		l->head = l->queue.len = 0;
+		m->threads[n].active -= !l->left;
+	} else if (l->head > l->queue.len / 2) {
+		memmove(l->queue.data, l->queue.data + l->head, l->queue.len - l->head);
+		l->queue.len -= l->head;
+		l->head = 0;
+	}
+	return err;
+}
+
+/* The lane whose next sample is the oldest; NULL: a source must be read first, or none is left. */
+static struct lane *oldest(struct merge *m, uint32_t n)
+{
+	struct lane *best = NULL;
+	uint64_t best_us = 0, us;
+	size_t i;
+
+	for (i = 0; i < m->source_cnt; i++) {
+		struct source *s = m->sources[i];
+		struct lane *l = n < s->lane_cap ? &s->lanes[n] : NULL;
+
+		if (!l || (lane_is_empty(l) && !l->left))
+			continue;
+		if (lane_is_empty(l))
+			return NULL;
+		memcpy(&us, l->queue.data + l->head, sizeof(us));
+		if (!best || us < best_us) {
+			best = l;
+			best_us = us;
+		}
+	}
+	return best;
+}
+
+static int queue_up(struct merge *m, struct lane *l, const struct event *ev)
+{
+	const struct queued q = { ev->time_us, ev->nframes, ev->status };
+	size_t frame_bytes = ev->nframes * sizeof(*ev->frames);
+
+	_Static_assert(offsetof(struct queued, time_us) == 0, "oldest() reads it there");
+	_Static_assert(sizeof(q) % sizeof(uint32_t) == 0, "send_head() reads frames behind it");
+	if (m->queued_bytes + sizeof(q) + frame_bytes > QUEUED_MAX_BYTES)
+		return -E2BIG;
+	if (buf_add(&l->queue, &q, sizeof(q)))
+		return -ENOMEM;
+	if (frame_bytes && buf_add(&l->queue, ev->frames, frame_bytes)) {
+		l->queue.len -= sizeof(q);
+		return -ENOMEM;
+	}
+	m->queued_bytes += sizeof(q) + frame_bytes;
+	return 0;
+}
+
+static int enqueue(void *ctx, const struct event *ev)
+{
+	struct source *s = ctx;
+	struct merge *m = s->m;
+	struct event ours;
+	struct lane *l;
+	uint32_t n;
+	int err = number_of(s, ev, &n);
+
+	if (!err)
+		err = remap_event(s->remap, ev, &ours);
+	if (err)
+		return err;
+	l = &s->lanes[n];
+	if (!l->left)
+		return -EBADMSG;	/* more than were counted: the file changed */
+	l->left--;
+	if (m->threads[n].active == 1 && lane_is_empty(l)) {
+		m->threads[n].active -= !l->left;
+		return send(m, &m->threads[n], ours.time_us, ours.status, ours.nframes,
+			    ours.frames);
+	}
+	err = queue_up(m, l, &ours);
+	while (!err && (l = oldest(m, n)))
+		err = send_head(m, n, l);
+	return err;
+}
+
+/* The one to read from next; NULL: all have been read. */
+static struct source *slowest(struct merge *m)
+{
+	struct source *best = NULL;
+	size_t i;
+
+	for (i = 0; i < m->source_cnt; i++) {
+		struct source *s = m->sources[i];
+
+		if (s->read < s->total && (!best || s->clock_us < best->clock_us))
+			best = s;
+	}
+	return best;
+}
+
+static int read_some(struct source *s)
+{
+	struct event ev;
+	int i, n, err = 0;
+
+	for (i = 0; !err && i < BATCH && s->read < s->total; i++) {
+		n = tach_decoder_next(s->decoder, &ev);
+		if (n <= 0)
+			return n ? n : -EBADMSG;
+		s->read++;
+		if (ev.time_us > s->clock_us)
+			s->clock_us = ev.time_us;
+		err = filter_event(s->filter, &ev);
+	}
+	return err;
+}
+
+int merge_samples(struct merge *m, int (*on_event)(void *ctx, const struct event *ev), void *ctx)
+{
+	struct source *s;
+	int err = 0;
+
+	m->on_event = on_event;
+	m->ctx = ctx;
+	while (!err && (s = slowest(m)))
+		err = read_some(s);
+	return err;
+}
+
+/* ---- what they have in common ---- */
+
+void merge_meta(const struct merge *m, struct profile_meta *meta, const char **warn)
+{
+	bool modes_differ = false;
+	enum profile_mode mode;
+	size_t i;
+
+	*warn = NULL;
+	*meta = tach_reader_info(m->sources[0]->r)->meta;
+	mode = meta->mode;
+	for (i = 1; i < m->source_cnt; i++) {
+		const struct profile_meta *other = &tach_reader_info(m->sources[i]->r)->meta;
+
+		if (other->python_major != meta->python_major ||
+		    other->python_minor != meta->python_minor ||
+		    other->python_micro != meta->python_micro)
+			*warn = "they come from different versions of Python; the first one's is kept";
+		if (other->interval_us != meta->interval_us)
+			*warn = "their intervals differ; the first one's is kept";
+		if (other->mode != MODE_UNKNOWN && mode != MODE_UNKNOWN && other->mode != mode) {
+			*warn = "their modes differ; the result has none";
+			modes_differ = true;
+		}
+		if (mode == MODE_UNKNOWN)
+			mode = other->mode;
+		if (other->start_us < meta->start_us)
+			meta->start_us = other->start_us;
+		meta->features_known &= other->features_known;
+		meta->features |= other->features;
+	}
+	meta->mode = modes_differ ? MODE_UNKNOWN : mode;
+}
+
+/* From the first start to the last end; rates in proportion to how long each profile is. */
+void merge_stats(const struct merge *m, struct profile_stats *out)
+{
+	struct profile_stats sum = { .known = true, .error_known = true, .missed_known = true };
+	double start = INFINITY, end = 0, seconds = 0;
+	size_t i;
+
+	for (i = 0; i < m->source_cnt; i++) {
+		const struct tach_info *info = tach_reader_info(m->sources[i]->r);
+		const struct profile_stats *st = &info->stats;
+		double from = info->meta.start_us / 1e6;
+
+		sum.known &= st->known;
+		sum.error_known &= st->error_known;
+		sum.missed_known &= st->missed_known;
+		start = fmin(start, from);
+		end = fmax(end, from + st->duration_s);
+		seconds += st->duration_s;
+		sum.sample_rate += st->duration_s * st->sample_rate;
+		sum.error_pct += st->duration_s * st->error_pct;
+		sum.missed_pct += st->duration_s * st->missed_pct;
+	}
+	sum.duration_s = end - start;
+	if (seconds > 0) {
+		sum.sample_rate /= seconds;
+		sum.error_pct /= seconds;
+		sum.missed_pct /= seconds;
+	}
+	*out = sum;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * merge.h - the samples of several profiles of one process as one stream in
+ * which every thread's samples are in order of time.
+ *
+ * The profiles are read twice: counted, then read side by side, so that memory
+ * holds only what one is ahead of the others.
+ */
+#ifndef TACHBPF_MERGE_H
+#define TACHBPF_MERGE_H
+
+#include "model/event.h"
+#include "model/filter.h"
+#include "model/intern.h"
+#include "formats/tach/tach_reader.h"
+
+struct merge;
+
+/* in: the tables of the result. NULL with errno. */
+struct merge *merge_new(const struct filter_options *filter, struct intern *in);
+void merge_free(struct merge *m);
+
+/*
+ * Add and count a profile; r outlives the merge. 0 or -errno; -EBADMSG with a
+ * reason in why: its samples are damaged, what came before the damage counts.
+ */
+int merge_add(struct merge *m, struct tach_reader *r, char *why, size_t why_size);
+
+/* What all of them together are; after the last merge_add(). warn: what differs, or NULL. */
+void merge_meta(const struct merge *m, struct profile_meta *meta, const char **warn);
+void merge_stats(const struct merge *m, struct profile_stats *stats);
+
+/* 0, what on_event() returned, -ENOMEM; -E2BIG: too much would have to be held in memory. */
+int merge_samples(struct merge *m, int (*on_event)(void *ctx, const struct event *ev), void *ctx);
+
+#endif

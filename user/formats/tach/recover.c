@@ -1,0 +1,516 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * recover.c - see recover.h.
+ *
+ * Owns the mappings of both files and the tables made from them. From a journal
+ * comes the longest run of entries that are themselves intact and whose checksum
+ * of the samples so far is that of the file: records build on those before them,
+ * so nothing behind a gap could be decoded.
+ */
+#include "formats/tach/recover.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "formats/tach/tach_checksum.h"
+#include "formats/tach/tach_format.h"
+#include "formats/tach/tach_journal.h"
+#include "formats/tach/tach_decode.h"
+#include "formats/tach/tach_tables.h"
+#include "base/util.h"
+
+/* Table entries are made room for so many at a time. */
+#define GROW_CNT 4096
+
+struct mapping {
+	const uint8_t *data;	/* NULL: empty */
+	size_t size;
+};
+
+struct recovery {
+	enum recovery_source source;
+	struct tach_reader *whole;	/* RECOVERY_WHOLE: everything is its */
+	struct mapping file, journal;
+	bool live;
+	struct tach_info info;
+	struct profile_tables tables;
+	struct frame *frames;
+	struct string_ref *strings;
+	uint64_t samples_end;		/* from the file's start */
+	const char *cut;		/* why the samples end there; NULL: they do */
+	char *why;			/* during recover_open() only */
+	size_t why_size;
+};
+
+__attribute__((format(printf, 2, 3)))
+static int bad(struct recovery *r, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(r->why, r->why_size, fmt, ap);
+	va_end(ap);
+	return -EBADMSG;
+}
+
+static int no_memory(struct recovery *r)
+{
+	snprintf(r->why, r->why_size, "out of memory");
+	return -ENOMEM;
+}
+
+/* An empty file is mapped as nothing. live: is it locked by a writer? 0 or -errno. */
+static int map_file(struct mapping *m, const char *path, bool *live)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), err = 0;
+	struct stat st;
+	void *map;
+
+	if (fd < 0 || fstat(fd, &st) < 0) {
+		err = -errno;
+	} else if (!S_ISREG(st.st_mode)) {
+		err = -EINVAL;
+	} else if (st.st_size) {
+		map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+		if (map == MAP_FAILED) {
+			err = -errno;
+		} else {
+			m->data = map;
+			m->size = (size_t)st.st_size;
+		}
+	}
+	if (!err && live)
+		*live = flock(fd, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK;
+	if (fd >= 0)
+		close(fd);
+	return err;
+}
+
+static void unmap(struct mapping *m)
+{
+	if (m->data)
+		munmap((void *)m->data, m->size);
+	*m = (struct mapping){ 0 };
+}
+
+/* ---- tables ---- */
+
+/*
+ * Take at most max strings of [p, end). How many in *got, where they end in *at.
+ * -ENOMEM
+ */
+static int take_strings(struct recovery *r, const uint8_t *p, const uint8_t *end, uint32_t max,
+			uint32_t *got, const uint8_t **at)
+{
+	uint32_t n, want;
+
+	for (*got = 0, *at = p; *got < max && *at < end; *got += n) {
+		struct string_ref *bigger;
+
+		want = max - *got < GROW_CNT ? max - *got : GROW_CNT;
+		bigger = reallocarray(r->strings, (size_t)r->tables.string_cnt + want,
+				      sizeof(*bigger));
+		if (!bigger)
+			return no_memory(r);
+		r->strings = bigger;
+		n = tach_take_strings(at, end, want, bigger + r->tables.string_cnt);
+		r->tables.string_cnt += n;
+		if (n < want) {
+			*got += n;
+			break;
+		}
+	}
+	r->tables.strings = r->strings;
+	return 0;
+}
+
+static int take_frames(struct recovery *r, const uint8_t *p, const uint8_t *end, uint32_t max,
+		       uint32_t *got, const uint8_t **at)
+{
+	uint32_t n, want;
+
+	for (*got = 0, *at = p; *got < max && *at < end; *got += n) {
+		struct frame *bigger;
+
+		want = max - *got < GROW_CNT ? max - *got : GROW_CNT;
+		bigger = reallocarray(r->frames, (size_t)r->tables.frame_cnt + want,
+				      sizeof(*bigger));
+		if (!bigger)
+			return no_memory(r);
+		r->frames = bigger;
+		n = tach_take_frames(at, end, want, r->info.layout, r->tables.string_cnt,
+				     bigger + r->tables.frame_cnt);
+		r->tables.frame_cnt += n;
+		if (n < want) {
+			*got += n;
+			break;
+		}
+	}
+	r->tables.frames = r->frames;
+	return 0;
+}
+
+static void forget_tables(struct recovery *r)
+{
+	free(r->strings);
+	free(r->frames);
+	r->strings = NULL;
+	r->frames = NULL;
+	r->tables = (struct profile_tables){ 0 };
+}
+
+/* ---- the journal ---- */
+
+static int parse_journal_head(struct recovery *r, struct tach_journal_head *head)
+{
+	uint32_t mode, layout;
+
+	if (r->journal.size < sizeof(*head))
+		return bad(r, "its journal has %zu bytes, no beginning", r->journal.size);
+	memcpy(head, r->journal.data, sizeof(*head));
+	if (memcmp(head->magic, TACH_JOURNAL_MAGIC, sizeof(head->magic)))
+		return bad(r, "what should be its journal is none");
+	if (head->version != TACH_JOURNAL_VERSION)
+		return bad(r, "its journal has version %u or comes from a machine of another byte "
+			      "order: this needs version %u", head->version, TACH_JOURNAL_VERSION);
+	if (XXH3_64bits(head, offsetof(struct tach_journal_head, check)) != head->check)
+		return bad(r, "the beginning of its journal is damaged");
+	layout = head->layout;
+	if (layout >= TACH_LAYOUT_CNT ||
+	    tach_load32(head->header, false) != TACH_MAGIC ||
+	    tach_take_meta(head->header, layout, false, &r->info.meta, &mode))
+		return bad(r, "its journal describes no TACH file");
+	r->info.layout = layout;
+	r->info.version = tach_layout_version(layout);
+	r->info.compression = (uint32_t)tach_field_get(head->header, layout, TACH_F_COMPRESSION,
+						       false);
+	if (r->info.compression > TACH_ZSTD)
+		return bad(r, "its journal names compression %u: 0 and 1 are known",
+			   r->info.compression);
+	return 0;
+}
+
+/* The entry at off, all of it checked but what it says. Its size, 0: there is none. */
+static uint64_t entry_at(const struct recovery *r, const struct tach_journal_head *head,
+			 uint64_t off, struct tach_journal_entry *e)
+{
+	const uint8_t *p = r->journal.data + off;
+	uint64_t left = r->journal.size - off, size, check;
+
+	if (left < sizeof(*e) + sizeof(check))
+		return 0;
+	memcpy(e, p, sizeof(*e));
+	size = sizeof(*e) + (uint64_t)e->strings_len + e->frames_len;
+	if (e->magic != TACH_JOURNAL_ENTRY_MAGIC || size > left - sizeof(check))
+		return 0;
+	memcpy(&check, p + size, sizeof(check));
+	if (XXH3_64bits_withSeed(p, size, head->id) != check)
+		return 0;
+	return size + sizeof(check);
+}
+
+/* Are the file's samples up to the entry's end those that the entry was written for? */
+static bool samples_match(const struct recovery *r, XXH3_state_t *h, uint64_t from,
+			  const struct tach_journal_entry *e)
+{
+	uint8_t sum[TACH_CHECKSUM_BYTES];
+
+	if (e->end < from || e->end > r->file.size)
+		return false;
+	XXH3_128bits_update(h, r->file.data + from, e->end - from);
+	tach_checksum_now(h, sum);
+	return !memcmp(sum, e->checksum, sizeof(sum));
+}
+
+/* Its strings and frames, all of them or none. 0, -EBADMSG, -ENOMEM. */
+static int take_entry(struct recovery *r, const struct tach_journal_entry *e, const uint8_t *p)
+{
+	const uint8_t *strings = p + sizeof(*e), *frames = strings + e->strings_len, *at;
+	struct profile_tables before = r->tables;
+	uint32_t got;
+	int err;
+
+	err = take_strings(r, strings, frames, e->string_cnt, &got, &at);
+	if (!err && (got != e->string_cnt || at != frames))
+		err = -EBADMSG;
+	if (!err)
+		err = take_frames(r, frames, frames + e->frames_len, e->frame_cnt, &got, &at);
+	if (!err && (got != e->frame_cnt || at != frames + e->frames_len))
+		err = -EBADMSG;
+	if (err) {
+		r->tables.string_cnt = before.string_cnt;
+		r->tables.frame_cnt = before.frame_cnt;
+	}
+	return err;
+}
+
+static int walk_journal(struct recovery *r, const struct tach_journal_head *head, XXH3_state_t *h)
+{
+	uint64_t off = sizeof(*head), size;
+	struct tach_journal_entry e;
+	int err;
+
+	r->samples_end = TACH_HEADER_BYTES;
+	tach_checksum_start(h);
+	while ((size = entry_at(r, head, off, &e))) {
+		if (!samples_match(r, h, r->samples_end, &e)) {
+			r->cut = "the file's samples are not those that its journal names";
+			return 0;
+		}
+		err = take_entry(r, &e, r->journal.data + off);
+		if (err == -ENOMEM)
+			return err;
+		if (err) {
+			r->cut = "an entry of the journal makes no sense";
+			return 0;
+		}
+		r->samples_end = e.end;
+		off += size;
+	}
+	return 0;
+}
+
+static int use_journal(struct recovery *r)
+{
+	struct tach_journal_head head;
+	XXH3_state_t *h;
+	int err;
+
+	r->source = RECOVERY_JOURNAL;
+	err = parse_journal_head(r, &head);
+	if (err)
+		return err;
+	h = XXH3_createState();
+	err = h ? walk_journal(r, &head, h) : no_memory(r);
+	XXH3_freeState(h);
+	r->info.frame_cnt = r->tables.frame_cnt;
+	return err;
+}
+
+/* ---- a damaged file's own tables ---- */
+
+struct offsets {
+	uint64_t strings, frames, compression;
+};
+
+static bool offsets_fit(const struct recovery *r, enum tach_layout layout, struct offsets *o)
+{
+	bool swapped = r->info.swapped;
+
+	o->strings = tach_field_get(r->file.data, layout, TACH_F_STRING_TABLE, swapped);
+	o->frames = tach_field_get(r->file.data, layout, TACH_F_FRAME_TABLE, swapped);
+	o->compression = tach_field_get(r->file.data, layout, TACH_F_COMPRESSION, swapped);
+	return o->strings >= TACH_HEADER_BYTES && o->strings <= o->frames &&
+	       o->frames <= r->file.size && o->compression <= TACH_ZSTD;
+}
+
+/*
+ * How many frames there are: what the footer says if there is one, else as many
+ * as make sense, which may be more than there were (what follows is taken for
+ * frames): no sample refers to those.
+ */
+static uint32_t frames_said(const struct recovery *r, const uint8_t **end)
+{
+	const uint8_t *footer = r->file.data + r->file.size - TACH_FOOTER_BYTES;
+
+	*end = r->file.data + r->file.size;
+	if (r->file.size < TACH_HEADER_BYTES + TACH_FOOTER_BYTES ||
+	    tach_load64(footer + TACH_FOOTER_FILE_SIZE, r->info.swapped) != r->file.size)
+		return UINT32_MAX;
+	*end = footer;
+	return tach_load32(footer + TACH_FOOTER_FRAMES, r->info.swapped);
+}
+
+/* Read the tables as this layout's. exact: the strings end where the frames begin. */
+static int try_layout(struct recovery *r, enum tach_layout layout, bool *exact)
+{
+	const uint8_t *data = r->file.data, *end, *at;
+	struct offsets o;
+	uint32_t got, mode, said;
+	int err;
+
+	forget_tables(r);
+	if (!offsets_fit(r, layout, &o) ||
+	    tach_take_meta(data, layout, r->info.swapped, &r->info.meta, &mode))
+		return -EBADMSG;
+	r->info.layout = layout;
+	r->info.compression = (uint32_t)o.compression;
+	r->samples_end = o.strings;
+	err = take_strings(r, data + o.strings, data + o.frames, UINT32_MAX, &got, &at);
+	if (err)
+		return err;
+	*exact = at == data + o.frames;
+	said = frames_said(r, &end);
+	if (data + o.frames > end)
+		return -EBADMSG;
+	err = take_frames(r, data + o.frames, end, said, &got, &at);
+	/* Whatever frame a sample names: those that are lost get a name of their own. */
+	r->info.frame_cnt = UINT32_MAX;
+	return !err && !got && o.strings > TACH_HEADER_BYTES ? -EBADMSG : err;
+}
+
+static int use_tables(struct recovery *r)
+{
+	enum tach_layout layout, found = TACH_LAYOUT_CNT;
+	bool exact = false, any_exact = false;
+	int err;
+
+	r->source = RECOVERY_DAMAGED;
+	for (layout = 0; layout < TACH_LAYOUT_CNT; layout++) {
+		if (tach_layout_version(layout) != r->info.version)
+			continue;
+		err = try_layout(r, layout, &exact);
+		if (err == -ENOMEM)
+			return err;
+		if (err || (any_exact && !exact))
+			continue;
+		if (found != TACH_LAYOUT_CNT && exact == any_exact)
+			return bad(r, "damaged: header and tables can be read in two ways");
+		found = layout;
+		any_exact = exact;
+	}
+	if (found == TACH_LAYOUT_CNT)
+		return bad(r, "damaged: its tables are lost: nothing in these %zu bytes says what "
+			      "the frames are", r->file.size);
+	return try_layout(r, found, &exact);
+}
+
+/* ---- */
+
+/* What the file's first bytes say, into info. false: nothing that can be used. */
+static bool begins_well(struct recovery *r)
+{
+	uint32_t magic = r->file.size >= TACH_HEADER_BYTES ? tach_load32(r->file.data, false) : 0;
+
+	r->info.swapped = magic == TACH_MAGIC_SWAPPED;
+	if (magic != TACH_MAGIC && magic != TACH_MAGIC_SWAPPED)
+		return false;
+	r->info.version = tach_load32(r->file.data + 4, r->info.swapped);
+	return r->info.version == 1 || r->info.version == 2;
+}
+
+/* A file without a usable header: only its journal can help. */
+static int open_unfinished(struct recovery *r, bool has_journal)
+{
+	static const uint8_t zeros[TACH_HEADER_BYTES];
+	size_t n = r->file.size < sizeof(zeros) ? r->file.size : sizeof(zeros);
+
+	if (has_journal)
+		return use_journal(r);
+	if (n && memcmp(r->file.data, zeros, n))
+		return bad(r, "not a TACH file");
+	bad(r, "the capture was cut off, and the journal beside it, which has the names, is gone");
+	return -ENOENT;
+}
+
+static int open_recovery(struct recovery *r, const char *path, const char *journal)
+{
+	char why[256];
+	int err;
+
+	r->whole = tach_reader_open(path, why, sizeof(why));
+	err = map_file(&r->journal, journal, &r->live);
+	if (err && err != -ENOENT && !r->whole)
+		return bad(r, "cannot read its journal: %s", strerror(-err));
+	if (r->whole) {
+		r->source = RECOVERY_WHOLE;
+		return 0;
+	}
+	if (map_file(&r->file, path, NULL))
+		return bad(r, "%s", why);
+	r->info.counts_unknown = true;
+	r->info.thread_cnt = UINT32_MAX;
+	r->info.file_size = r->file.size;
+	if (!begins_well(r))
+		return open_unfinished(r, !err);
+	if (!err && !use_journal(r) && r->samples_end > TACH_HEADER_BYTES)
+		return 0;
+	begins_well(r);		/* the journal's word does not count any more */
+	r->cut = NULL;
+	return use_tables(r);
+}
+
+struct recovery *recover_open(const char *path, const char *journal, char *why, size_t why_size)
+{
+	struct recovery *r = calloc(1, sizeof(*r));
+	int err;
+
+	if (!r) {
+		snprintf(why, why_size, "out of memory");
+		return NULL;
+	}
+	r->why = why;
+	r->why_size = why_size;
+	err = open_recovery(r, path, journal);
+	if (err) {
+		recover_free(r);
+		errno = -err;
+		return NULL;
+	}
+	r->why = NULL;
+	return r;
+}
+
+void recover_free(struct recovery *r)
+{
+	if (!r)
+		return;
+	forget_tables(r);
+	unmap(&r->file);
+	unmap(&r->journal);
+	tach_reader_free(r->whole);
+	free(r);
+}
+
+enum recovery_source recover_source(const struct recovery *r)
+{
+	return r->source;
+}
+
+bool recover_is_live(const struct recovery *r)
+{
+	return r->live;
+}
+
+const struct tach_info *recover_info(const struct recovery *r)
+{
+	return r->whole ? tach_reader_info(r->whole) : &r->info;
+}
+
+const struct profile_tables *recover_tables(const struct recovery *r)
+{
+	return r->whole ? tach_reader_tables(r->whole) : &r->tables;
+}
+
+int recover_samples(struct recovery *r, int (*on_event)(void *ctx, const struct event *ev),
+		    void *ctx, char *why, size_t why_size)
+{
+	const uint8_t *samples = r->file.data;
+	size_t len = 0;
+	int err;
+
+	*why = '\0';
+	if (r->whole) {
+		err = tach_reader_run(r->whole, on_event, ctx, why, why_size);
+	} else {
+		if (r->samples_end > TACH_HEADER_BYTES) {
+			samples += TACH_HEADER_BYTES;
+			len = r->samples_end - TACH_HEADER_BYTES;
+		}
+		err = tach_decode(&r->info, samples, len, on_event, ctx, why, why_size);
+	}
+	/* With a reason it is the decoder's, without one on_event()'s. */
+	if (err == -EBADMSG && *why)
+		err = 0;
+	if (!err && !*why && r->cut)
+		snprintf(why, why_size, "%s", r->cut);
+	return err;
+}

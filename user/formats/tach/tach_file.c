@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * tach_file.c - what is where in a TACH file that is being written. See
+ * tach_file.h.
+ *
+ * Owns the order in which things reach the file, its checksum and the marks
+ * where it can be cut. After a write error the file is cut back to a flush that
+ * did succeed and finished there, so that a full disk costs the newest samples
+ * only.
+ */
+#include "formats/tach/tach_file.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/compress.h"
+#include "formats/tach/tach_checksum.h"
+#include "formats/tach/tach_format.h"
+#include "formats/tach/tach_journal.h"
+#include "formats/tach/tach_tail.h"
+
+/* A place where the file can be cut: everything before it decodes on its own. */
+struct mark {
+	uint64_t off;
+	uint64_t sample_cnt;
+};
+
+static struct mark *last_mark(const struct tach_file *f)
+{
+	return (struct mark *)(void *)(f->marks.data + f->marks.len) - 1;
+}
+
+int tach_file_init(struct tach_file *f, const struct sink_args *args)
+{
+	*f = (struct tach_file){
+		.fd = args->fd,
+		.layout = args->layout,
+		.compressor = args->compressor,
+		.hash = XXH3_createState(),
+	};
+	if (f->hash && args->journal_fd > 0)
+		f->journal = tach_journal_new(args->journal_fd, args->layout);
+	if (!f->hash || (args->journal_fd > 0 && !f->journal)) {
+		tach_file_free(f);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+void tach_file_free(struct tach_file *f)
+{
+	XXH3_freeState(f->hash);
+	tach_journal_free(f->journal);
+	buf_free(&f->marks);
+	f->hash = NULL;
+	f->journal = NULL;
+}
+
+static uint32_t config_word(const struct profile_meta *m)
+{
+	uint32_t config = (uint32_t)(m->mode + 1) & TACH_CONFIG_MODE_MASK;
+
+	if (m->features_known)
+		config |= TACH_CONFIG_FEATURES_KNOWN |
+			  (m->features & TACH_CONFIG_FEATURES_MASK) << TACH_CONFIG_FEATURES_SHIFT;
+	return config;
+}
+
+static void build_header(const struct tach_file *f, const struct mark *mark, uint32_t thread_cnt,
+			 size_t frames_at, uint8_t *header)
+{
+	/* CPython takes an empty compressed region for a damaged one. */
+	bool zstd = f->compressor && mark->off > TACH_HEADER_BYTES;
+	const uint64_t values[TACH_FIELD_CNT] = {
+		[TACH_F_MAGIC] = TACH_MAGIC,
+		[TACH_F_VERSION] = tach_layout_version(f->layout),
+		[TACH_F_PY_MAJOR] = f->meta.python_major,
+		[TACH_F_PY_MINOR] = f->meta.python_minor,
+		[TACH_F_PY_MICRO] = f->meta.python_micro,
+		[TACH_F_START_US] = f->meta.start_us,
+		[TACH_F_INTERVAL_US] = f->meta.interval_us,
+		[TACH_F_SAMPLES] = mark->sample_cnt,
+		[TACH_F_THREADS] = thread_cnt,
+		[TACH_F_STRING_TABLE] = mark->off,
+		[TACH_F_FRAME_TABLE] = mark->off + frames_at,
+		[TACH_F_COMPRESSION] = zstd ? TACH_ZSTD : TACH_PLAIN,
+		[TACH_F_CONFIG] = config_word(&f->meta),
+	};
+	int i;
+
+	memset(header, 0, TACH_HEADER_BYTES);
+	for (i = 0; i < TACH_FIELD_CNT; i++)
+		tach_field_put(header, f->layout, i, values[i]);
+}
+
+/* The journal says what the header would: it is not known yet whether samples will come. */
+static void begin_journal(struct tach_file *f)
+{
+	const struct mark any = { .off = TACH_HEADER_BYTES + 1 };
+	uint8_t header[TACH_HEADER_BYTES];
+
+	build_header(f, &any, 0, 0, header);
+	tach_journal_begin(f->journal, header, f->tables);
+}
+
+int tach_file_begin(struct tach_file *f, const struct profile_meta *meta,
+		    const struct profile_tables *tables)
+{
+	static const uint8_t zeros[TACH_HEADER_BYTES];
+	const struct mark first = { .off = TACH_HEADER_BYTES };
+	int err;
+
+	f->meta = *meta;
+	f->tables = tables;
+	tach_checksum_start(f->hash);
+	err = buf_add(&f->marks, &first, sizeof(first));
+	/* No magic until the file is whole. */
+	if (!err)
+		err = pwrite_all(f->fd, zeros, sizeof(zeros), 0);
+	if (!err && f->journal)
+		begin_journal(f);
+	return err;
+}
+
+int tach_file_append(struct tach_file *f, const void *data, size_t len, uint64_t sample_cnt,
+		     uint32_t thread_cnt)
+{
+	struct mark mark = *last_mark(f);
+	int err;
+
+	/* First, so that a mark is never missing for what has been written. */
+	err = buf_reserve(&f->marks, sizeof(mark));
+	if (!err && f->compressor)
+		err = compressor_run(f->compressor, data, len, &data, &len);
+	if (!err)
+		err = pwrite_all(f->fd, data, len, mark.off);
+	if (err)
+		return err;
+	XXH3_128bits_update(f->hash, data, len);
+	mark.off += len;
+	mark.sample_cnt = sample_cnt;
+	if (f->journal)
+		tach_journal_add(f->journal, mark.off, sample_cnt, thread_cnt, f->hash);
+	return buf_add(&f->marks, &mark, sizeof(mark));
+}
+
+/*
+ * Finish the file at the last mark, samples being the checksum's state there, or
+ * NULL: without a checksum. The header comes last: it makes the file valid.
+ */
+static int write_tail(struct tach_file *f, struct buf *tail, size_t frames_at,
+		      uint32_t thread_cnt, const XXH3_state_t *samples)
+{
+	uint8_t *footer = tail->data + tail->len - TACH_FOOTER_BYTES;
+	struct mark *mark = last_mark(f);
+	uint8_t header[TACH_HEADER_BYTES];
+	uint64_t file_size = mark->off + tail->len;
+	int err;
+
+	memcpy(footer + TACH_FOOTER_FILE_SIZE, &file_size, 8);
+	memset(footer + TACH_FOOTER_CHECKSUM, 0, TACH_CHECKSUM_BYTES);
+	build_header(f, mark, thread_cnt, frames_at, header);
+	if (samples) {
+		err = tach_checksum_end(samples, tail->data, tail->len - TACH_CHECKSUM_BYTES,
+					header, footer + TACH_FOOTER_CHECKSUM);
+		if (err)
+			return err;
+	}
+	err = pwrite_all(f->fd, tail->data, tail->len, mark->off);
+	if (!err)
+		err = pwrite_all(f->fd, header, sizeof(header), 0);
+	return err;
+}
+
+int tach_file_finish(struct tach_file *f, uint32_t thread_cnt, const struct profile_stats *stats)
+{
+	struct buf tail = { 0 };
+	size_t frames_at = 0;
+	int err = tach_tail_build(&tail, f->layout, f->tables, stats, &frames_at);
+
+	if (!err)
+		err = write_tail(f, &tail, frames_at, thread_cnt, f->hash);
+	buf_free(&tail);
+	return err;
+}
+
+/* Read the samples before the last mark again. false: they cannot be read back. */
+static bool hash_again(struct tach_file *f)
+{
+	uint64_t off = TACH_HEADER_BYTES, end = last_mark(f)->off;
+	uint8_t chunk[16384];
+	ssize_t n;
+
+	tach_checksum_start(f->hash);
+	for (; off < end; off += n) {
+		n = pread(f->fd, chunk, end - off < sizeof(chunk) ? end - off : sizeof(chunk),
+			  (off_t)off);
+		if (n <= 0)
+			return false;
+		XXH3_128bits_update(f->hash, chunk, n);
+	}
+	return true;
+}
+
+/*
+ * Cut the file at the last flush that succeeded, and when the tables do not fit
+ * either, at earlier ones until there is room for them.
+ */
+static int cut(struct tach_file *f, struct buf *tail, size_t frames_at, uint32_t thread_cnt)
+{
+	uint64_t end = last_mark(f)->off;
+	bool hashed = true;
+	int err;
+
+	for (;;) {
+		if (ftruncate(f->fd, (off_t)last_mark(f)->off) < 0)
+			return -errno;
+		err = write_tail(f, tail, frames_at, thread_cnt, hashed ? f->hash : NULL);
+		if (!err || f->marks.len == sizeof(struct mark))
+			return err;
+		while (f->marks.len > sizeof(struct mark) &&
+		       end - last_mark(f)->off < tail->len)
+			f->marks.len -= sizeof(struct mark);
+		end = last_mark(f)->off;
+		hashed = hash_again(f);
+	}
+}
+
+int tach_file_salvage(struct tach_file *f, uint32_t thread_cnt, const struct profile_stats *stats,
+		      uint64_t *sample_cnt)
+{
+	struct buf tail = { 0 };
+	size_t frames_at = 0;
+	int err;
+
+	if (!f->marks.len)
+		return -EIO;	/* not even begun */
+	err = tach_tail_build(&tail, f->layout, f->tables, stats, &frames_at);
+	if (!err)
+		err = cut(f, &tail, frames_at, thread_cnt);
+	if (!err)
+		*sample_cnt = last_mark(f)->sample_cnt;
+	buf_free(&tail);
+	return err;
+}

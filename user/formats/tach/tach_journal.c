@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * tach_journal.c - writes the journal. See tach_journal.h.
+ *
+ * Owns how much of the tables the journal has. Nothing is synced: after a crash
+ * of this process the kernel still has all of it, and after a crash of the
+ * machine the checksums tell what reached the disk.
+ */
+#include "formats/tach/tach_journal.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "formats/tach/tach_checksum.h"
+#include "formats/tach/tach_tail.h"
+#include "base/util.h"
+
+/* Entries are small but for the first ones: what they needed is given back. */
+#define KEEP_BYTES 16384
+
+struct tach_journal {
+	int fd;
+	enum tach_layout layout;
+	const struct profile_tables *tables;
+	uint64_t off;			/* where the next entry goes; 0: the head is not written */
+	struct tach_journal_head head;
+	uint32_t string_cnt, frame_cnt;	/* that entries hold */
+	struct buf buf;
+};
+
+struct tach_journal *tach_journal_new(int fd, enum tach_layout layout)
+{
+	struct tach_journal *j = calloc(1, sizeof(*j));
+
+	if (j) {
+		j->fd = fd;
+		j->layout = layout;
+	}
+	return j;
+}
+
+void tach_journal_free(struct tach_journal *j)
+{
+	if (!j)
+		return;
+	buf_free(&j->buf);
+	free(j);
+}
+
+static bool write_head(struct tach_journal *j)
+{
+	if (!j->off && !pwrite_all(j->fd, &j->head, sizeof(j->head), 0))
+		j->off = sizeof(j->head);
+	return j->off;
+}
+
+void tach_journal_begin(struct tach_journal *j, const uint8_t header[TACH_HEADER_BYTES],
+			const struct profile_tables *tables)
+{
+	j->tables = tables;
+	memcpy(j->head.magic, TACH_JOURNAL_MAGIC, sizeof(j->head.magic));
+	j->head.version = TACH_JOURNAL_VERSION;
+	j->head.layout = j->layout;
+	memcpy(j->head.header, header, TACH_HEADER_BYTES);
+	if (getrandom(&j->head.id, sizeof(j->head.id), GRND_NONBLOCK) < 0)
+		j->head.id = now_ns();
+	j->head.check = XXH3_64bits(&j->head, offsetof(struct tach_journal_head, check));
+	write_head(j);
+}
+
+static int build_entry(struct tach_journal *j, struct tach_journal_entry *e)
+{
+	struct buf *b = &j->buf;
+	uint64_t check;
+	int err;
+
+	b->len = 0;
+	err = buf_add(b, e, sizeof(*e));
+	if (!err)
+		err = tach_tail_strings(b, j->tables, j->string_cnt);
+	if (err)
+		return err;
+	if (b->len - sizeof(*e) > UINT32_MAX)
+		return -EOVERFLOW;
+	e->strings_len = (uint32_t)(b->len - sizeof(*e));
+	err = tach_tail_frames(b, j->layout, j->tables, j->frame_cnt);
+	if (err)
+		return err;
+	if (b->len - sizeof(*e) - e->strings_len > UINT32_MAX)
+		return -EOVERFLOW;
+	e->frames_len = (uint32_t)(b->len - sizeof(*e) - e->strings_len);
+	memcpy(b->data, e, sizeof(*e));
+	check = XXH3_64bits_withSeed(b->data, b->len, j->head.id);
+	return buf_add(b, &check, sizeof(check));
+}
+
+void tach_journal_add(struct tach_journal *j, uint64_t end, uint64_t sample_cnt,
+		      uint32_t thread_cnt, const XXH3_state_t *samples)
+{
+	struct tach_journal_entry e = {
+		.magic = TACH_JOURNAL_ENTRY_MAGIC,
+		.thread_cnt = thread_cnt,
+		.end = end,
+		.sample_cnt = sample_cnt,
+		.string_cnt = j->tables->string_cnt - j->string_cnt,
+		.frame_cnt = j->tables->frame_cnt - j->frame_cnt,
+	};
+
+	if (!write_head(j))
+		return;
+	tach_checksum_now(samples, e.checksum);
+	if (!build_entry(j, &e) && !pwrite_all(j->fd, j->buf.data, j->buf.len, j->off)) {
+		j->off += j->buf.len;
+		j->string_cnt += e.string_cnt;
+		j->frame_cnt += e.frame_cnt;
+	}
+	if (j->buf.cap > KEEP_BYTES)
+		buf_free(&j->buf);
+}

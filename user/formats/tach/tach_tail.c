@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * tach_tail.c - what follows the samples in a TACH file. See tach_tail.h.
+ */
+#include "formats/tach/tach_tail.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "formats/tach/tach_format.h"
+
+static int add_string(struct buf *b, const struct string_ref *s)
+{
+	if (buf_reserve(b, (size_t)s->len + VARINT_MAX))
+		return -ENOMEM;
+	b->len = tach_put_varint(b->data + b->len, s->len) - b->data;
+	return buf_add(b, s->data, s->len);
+}
+
+static int add_frame(struct buf *b, const struct frame *f, enum tach_layout layout)
+{
+	uint8_t *p;
+
+	if (buf_reserve(b, 6 * VARINT_MAX + 1))
+		return -ENOMEM;
+	p = tach_put_varint(b->data + b->len, f->file);
+	p = tach_put_varint(p, f->func);
+	p = svarint_put(p, f->line);
+	if (layout != TACH_DRAFT2) {
+		/* Ends are relative; where start or end is not known, the difference is 0. */
+		p = svarint_put(p, f->line == LINE_NONE || f->end_line == LINE_NONE ?
+				   0 : (int64_t)f->end_line - f->line);
+		p = svarint_put(p, f->column);
+		p = svarint_put(p, f->column == COLUMN_NONE || f->end_column == COLUMN_NONE ?
+				   0 : (int64_t)f->end_column - f->column);
+		*p++ = f->opcode;
+	}
+	b->len = p - b->data;
+	return 0;
+}
+
+/* CPython refuses files with numbers that are not finite or negative. */
+static bool sane(double v)
+{
+	return isfinite(v) && v >= 0;
+}
+
+static int add_stats(struct buf *b, const struct profile_stats *st)
+{
+	uint32_t version = TACH_STAT_VERSION, size = TACH_STAT_BYTES, present = 0;
+	uint8_t raw[TACH_STAT_BYTES] = { 0 };
+
+	if (!st || !st->known || !sane(st->duration_s) || !sane(st->sample_rate))
+		return 0;
+	memcpy(raw, &st->duration_s, 8);
+	memcpy(raw + 8, &st->sample_rate, 8);
+	if (st->error_known && sane(st->error_pct)) {
+		memcpy(raw + 16, &st->error_pct, 8);
+		present |= TACH_STAT_HAS_ERROR;
+	}
+	/* More samples than planned count as less than none missed. */
+	if (st->missed_known && isfinite(st->missed_pct)) {
+		memcpy(raw + 24, &st->missed_pct, 8);
+		present |= TACH_STAT_HAS_MISSED;
+	}
+	memcpy(raw + 32, &present, 4);
+	memcpy(raw + 40, TACH_STAT_MAGIC, 8);
+	memcpy(raw + 48, &version, 4);
+	memcpy(raw + 52, &size, 4);
+	return buf_add(b, raw, sizeof(raw));
+}
+
+int tach_tail_strings(struct buf *b, const struct profile_tables *tables, uint32_t from)
+{
+	uint32_t i;
+	int err = 0;
+
+	for (i = from; !err && i < tables->string_cnt; i++)
+		err = add_string(b, &tables->strings[i]);
+	return err;
+}
+
+int tach_tail_frames(struct buf *b, enum tach_layout layout, const struct profile_tables *tables,
+		     uint32_t from)
+{
+	uint32_t i;
+	int err = 0;
+
+	for (i = from; !err && i < tables->frame_cnt; i++)
+		err = add_frame(b, &tables->frames[i], layout);
+	return err;
+}
+
+int tach_tail_build(struct buf *b, enum tach_layout layout, const struct profile_tables *tables,
+		    const struct profile_stats *stats, size_t *frames_at)
+{
+	uint8_t footer[TACH_FOOTER_BYTES] = { 0 };
+	int err = tach_tail_strings(b, tables, 0);
+
+	*frames_at = b->len;
+	if (!err)
+		err = tach_tail_frames(b, layout, tables, 0);
+	if (!err && layout == TACH_RELEASE)
+		err = add_stats(b, stats);
+	memcpy(footer + TACH_FOOTER_STRINGS, &tables->string_cnt, 4);
+	memcpy(footer + TACH_FOOTER_FRAMES, &tables->frame_cnt, 4);
+	return err ? err : buf_add(b, footer, sizeof(footer));
+}

@@ -1,0 +1,460 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * tach_write.c - writes TACH files (docs/tach.md), the sink for live capture.
+ *
+ * Owns the choice of record for every sample and the buffer in front of the
+ * file. Knows nothing of processes, nor what frames and strings mean, nor where
+ * in the file things are: that is tach_file.c's.
+ *
+ * A sample goes: thread's last stack → (same: the thread's run of repeats, or
+ * else a record) → buffer of at most flush_bytes → tach_file.
+ */
+#include "model/sink.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/tach/tach_file.h"
+#include "formats/tach/tach_format.h"
+#include "base/util.h"
+
+/* A thread's run of repeats: about 340 samples of 3 bytes; then it costs 15 bytes of header. */
+#define PENDING_BYTES 1024
+#define REPEAT_MAX_BYTES (VARINT_MAX + 1)
+
+/* The largest record and the run of repeats before it. u32 as a varint: 5 bytes at most. */
+#define RUN_MAX_BYTES (TACH_SAMPLE_HEADER_BYTES + 5 + PENDING_BYTES)
+#define RECORD_MAX_BYTES                                                                           \
+	(TACH_SAMPLE_HEADER_BYTES + VARINT_MAX + 1 + 2 * 5 + EVENT_MAX_FRAMES * 5)
+#define ROOM_BYTES (RUN_MAX_BYTES + RECORD_MAX_BYTES)
+#define FLUSH_BYTES (64 * 1024)
+
+/*
+ * What events that stand for several samples may add to a file: 3 GiB before
+ * compression, seconds of work. Capture has no such limit.
+ */
+#define REPEATED_MAX (1ULL << 30)
+/* Fewer go into the thread's run of repeats. */
+#define BULK_MIN 64
+
+struct tach_sink {
+	struct sink sink;
+	int refuse;		/* what event() answers: 0, not begun or ended, first error */
+	int err;		/* the first error */
+	bool broken;		/* a write failed: what is buffered has no place any more */
+	bool begun, ended;
+	enum tach_layout layout;
+	bool live;
+	struct tach_file file;
+	const struct profile_tables *tables;
+	struct profile_meta meta;
+	uint64_t sample_cnt;	/* accepted */
+	uint64_t buffered_cnt;	/* of these: in the buffer or in the file, not in a thread's run */
+	uint64_t repeated_cnt;	/* of these: that stand behind the first of an event */
+	uint64_t sample_max;	/* what the header can say */
+	struct tach_threads threads;
+	struct buf out;
+	size_t flush_bytes;	/* that out may hold */
+};
+
+static struct tach_sink *to_tach(struct sink *s)
+{
+	return (struct tach_sink *)s;
+}
+
+static int fail(struct tach_sink *t, int err)
+{
+	if (!t->err)
+		t->err = err;
+	t->refuse = t->err;
+	return t->err;
+}
+
+/* Buffer to file. */
+static int write_out(struct tach_sink *t)
+{
+	int err;
+
+	if (!t->out.len)
+		return 0;
+	err = tach_file_append(&t->file, t->out.data, t->out.len, t->buffered_cnt, t->threads.cnt);
+	if (err) {
+		t->broken = true;
+		return fail(t, err);
+	}
+	t->out.len = 0;
+	return 0;
+}
+
+static uint8_t *put_header(uint8_t *p, const struct tach_thread *th, enum tach_record kind)
+{
+	memcpy(p, &th->thread_id, 8);
+	memcpy(p + 8, &th->interp_id, 4);
+	p[12] = (uint8_t)kind;
+	return p + TACH_SAMPLE_HEADER_BYTES;
+}
+
+/* The thread's run of repeats to the buffer, which has room for it. */
+static void put_pending(struct tach_sink *t, struct tach_thread *th)
+{
+	uint8_t *p = t->out.data + t->out.len;
+
+	if (!th->pending_cnt)
+		return;
+	p = put_header(p, th, TACH_REPEAT);
+	p = tach_put_varint(p, th->pending_cnt);
+	memcpy(p, th->pending, th->pending_len);
+	p += th->pending_len;
+	t->out.len = p - t->out.data;
+	t->buffered_cnt += th->pending_cnt;
+	th->pending_cnt = th->pending_len = 0;
+}
+
+/* Make room for the largest record and the run before it; at flush_bytes the buffer goes out. */
+static int make_room(struct tach_sink *t)
+{
+	int err;
+
+	if (t->out.len + ROOM_BYTES > t->flush_bytes) {
+		err = write_out(t);
+		if (err)
+			return err;
+	}
+	err = buf_reserve(&t->out, ROOM_BYTES);
+	return err ? fail(t, err) : 0;
+}
+
+/* Frames in common, counted from the root. */
+static uint32_t shared_frames(const uint32_t *a, uint32_t a_cnt, const uint32_t *b, uint32_t b_cnt)
+{
+	uint32_t max = a_cnt < b_cnt ? a_cnt : b_cnt, n = 0;
+	uint64_t wa, wb;
+
+	if (!max)
+		return 0;	/* one of them may be NULL */
+	a += a_cnt;
+	b += b_cnt;
+	/* Two at a time: stacks differ mostly at their leaf end. */
+	while (max - n >= 2) {
+		memcpy(&wa, a - n - 2, 8);
+		memcpy(&wb, b - n - 2, 8);
+		if (wa != wb)
+			break;
+		n += 2;
+	}
+	while (n < max && a[-(int64_t)n - 1] == b[-(int64_t)n - 1])
+		n++;
+	return n;
+}
+
+/* What CPython's writer would choose (compare_stacks() in binary_io_writer.c). */
+static enum tach_record choose(uint32_t depth, uint32_t prev_depth, uint32_t shared)
+{
+	if (!shared)
+		return TACH_FULL;
+	if (shared == prev_depth)
+		return TACH_SUFFIX;
+	return shared < depth / 2 ? TACH_FULL : TACH_POP_PUSH;
+}
+
+static int put_changed(struct tach_sink *t, struct tach_thread *th, const struct event *ev,
+		       uint64_t delta)
+{
+	uint32_t shared = shared_frames(th->stack, th->depth, ev->frames, ev->nframes);
+	enum tach_record kind = choose(ev->nframes, th->depth, shared);
+	uint32_t i, fresh = kind == TACH_FULL ? ev->nframes : ev->nframes - shared;
+	uint32_t frame_cnt = t->tables->frame_cnt;
+	uint8_t *p;
+	int err;
+
+	/* An id that is not in the table would make the whole file unreadable. */
+	for (i = 0; i < fresh; i++) {
+		if (ev->frames[i] >= frame_cnt)
+			return fail(t, -EINVAL);
+	}
+	err = make_room(t);
+	if (!err && tach_thread_reserve(th, ev->nframes))
+		err = fail(t, -ENOMEM);
+	if (err)
+		return err;
+	put_pending(t, th);
+	p = put_header(t->out.data + t->out.len, th, kind);
+	p = tach_put_varint(p, delta);
+	*p++ = ev->status;
+	if (kind == TACH_SUFFIX)
+		p = tach_put_varint(p, shared);
+	if (kind == TACH_POP_PUSH)
+		p = tach_put_varint(p, th->depth - shared);
+	p = tach_put_varint(p, fresh);
+	for (i = 0; i < fresh; i++)
+		p = tach_put_varint(p, ev->frames[i]);
+	t->out.len = p - t->out.data;
+	t->buffered_cnt++;
+	if (ev->nframes)
+		memcpy(th->stack, ev->frames, ev->nframes * sizeof(*th->stack));
+	th->depth = ev->nframes;
+	return 0;
+}
+
+static int put_repeat(struct tach_sink *t, struct tach_thread *th, uint8_t status, uint64_t delta)
+{
+	uint8_t *p;
+	int err;
+
+	if (th->pending_len + REPEAT_MAX_BYTES > PENDING_BYTES) {
+		err = make_room(t);
+		if (err)
+			return err;
+		put_pending(t, th);
+	}
+	if (!th->pending) {
+		th->pending = malloc(PENDING_BYTES);
+		if (!th->pending)
+			return fail(t, -ENOMEM);
+	}
+	p = tach_put_varint(th->pending + th->pending_len, delta);
+	*p++ = status;
+	th->pending_len = p - th->pending;
+	th->pending_cnt++;
+	return 0;
+}
+
+/*
+ * So many samples more like the thread's last one, each step_us later: what a thread that
+ * sleeps for hours costs. Straight into the buffer, a record for as many as fit.
+ */
+#define BULK_BYTES (16 * 1024)
+static int put_bulk(struct tach_sink *t, const struct event *ev, uint64_t cnt, uint64_t step_us)
+{
+	struct tach_thread *th = tach_threads_find(&t->threads, ev->thread_id, ev->interp_id);
+	uint8_t one[REPEAT_MAX_BYTES], *p;
+	uint64_t n, i;
+	size_t len;
+	int err;
+
+	if (!th || t->sample_cnt + cnt > t->sample_max)
+		return fail(t, th ? -EOVERFLOW : -EINVAL);
+	p = tach_put_varint(one, step_us);
+	*p++ = ev->status;
+	len = p - one;
+	th->time_us += cnt * step_us;
+	t->sample_cnt += cnt;
+	while (cnt) {
+		n = cnt < BULK_BYTES / len ? cnt : BULK_BYTES / len;
+		err = make_room(t);
+		if (!err && buf_reserve(&t->out, ROOM_BYTES + BULK_BYTES))
+			err = fail(t, -ENOMEM);
+		if (err)
+			return err;
+		put_pending(t, th);
+		p = put_header(t->out.data + t->out.len, th, TACH_REPEAT);
+		p = tach_put_varint(p, n);
+		for (i = 0; i < n; i++, p += len)
+			memcpy(p, one, len);
+		t->out.len = p - t->out.data;
+		t->buffered_cnt += n;
+		cnt -= n;
+	}
+	return 0;
+}
+
+static int put_sample(struct tach_sink *t, const struct event *ev)
+{
+	struct tach_thread *th;
+	uint64_t delta;
+	int err;
+
+	if (t->sample_cnt == t->sample_max)
+		return fail(t, -EOVERFLOW);
+	th = tach_threads_find(&t->threads, ev->thread_id, ev->interp_id);
+	if (!th) {
+		th = tach_threads_add(&t->threads, ev->thread_id, ev->interp_id, t->meta.start_us);
+		if (!th)
+			return fail(t, -ENOMEM);
+	}
+	delta = ev->time_us > th->time_us ? ev->time_us - th->time_us : 0;
+	if (ev->nframes == th->depth &&
+	    (!th->depth || !memcmp(ev->frames, th->stack, th->depth * sizeof(*th->stack))))
+		err = put_repeat(t, th, ev->status, delta);
+	else
+		err = put_changed(t, th, ev, delta);
+	if (err)
+		return err;
+	th->time_us += delta;
+	t->sample_cnt++;
+	return 0;
+}
+
+/* TACH has no weights: an event that stands for several samples becomes so many. */
+static int tach_event(struct sink *s, const struct event *ev)
+{
+	struct tach_sink *t = to_tach(s);
+	struct event next;
+	uint64_t i;
+	int err;
+
+	if (t->refuse)
+		return t->refuse;
+	if (ev->nframes > EVENT_MAX_FRAMES || t->meta.unit != UNIT_SAMPLES)
+		return fail(t, -EINVAL);
+	if (ev->weight == 1)
+		return put_sample(t, ev);
+	if (ev->weight && !t->live && ev->weight - 1 > REPEATED_MAX - t->repeated_cnt)
+		return fail(t, -EOVERFLOW);
+	t->repeated_cnt += ev->weight ? ev->weight - 1 : 0;
+	next = *ev;
+	for (i = 0; i < ev->weight; i++) {
+		if (i && ev->weight - i >= BULK_MIN)
+			return put_bulk(t, ev, ev->weight - i, t->meta.interval_us);
+		err = put_sample(t, &next);
+		if (err)
+			return err;
+		next.time_us += t->meta.interval_us;
+	}
+	return 0;
+}
+
+/*
+ * Everything that is buffered, in threads too, to the file. Threads that have ended are
+ * not told of here: nobody keeps a buffer until the next time.
+ */
+static int flush_all(struct tach_sink *t)
+{
+	struct tach_thread *th;
+	uint32_t i;
+	int err;
+
+	for (i = 0; i < t->threads.cnt; i++) {
+		th = &t->threads.list[i];
+		if (!th->pending)
+			continue;
+		err = make_room(t);
+		if (err)
+			return err;
+		put_pending(t, th);
+		free(th->pending);
+		th->pending = NULL;
+	}
+	return write_out(t);
+}
+
+static int tach_flush(struct sink *s)
+{
+	struct tach_sink *t = to_tach(s);
+
+	return t->refuse ? t->refuse : flush_all(t);
+}
+
+static struct sink *tach_open(const struct sink_args *args)
+{
+	struct tach_sink *t;
+	int flags = fcntl(args->fd, F_GETFL), err;
+
+	if (flags < 0)
+		return NULL;
+	/* O_APPEND would put the header behind everything else (pwrite(2), BUGS). */
+	if ((unsigned int)args->layout >= TACH_LAYOUT_CNT || flags & O_APPEND) {
+		errno = EINVAL;
+		return NULL;
+	}
+	t = calloc(1, sizeof(*t));
+	if (!t)
+		return NULL;
+	t->sink.ops = &sink_tach;
+	t->refuse = -EINVAL;
+	t->layout = args->layout;
+	t->live = args->live;
+	t->flush_bytes = args->frame_bytes > FLUSH_BYTES ? args->frame_bytes : FLUSH_BYTES;
+	err = tach_file_init(&t->file, args);
+	if (err) {
+		free(t);
+		errno = -err;
+		return NULL;
+	}
+	return &t->sink;
+}
+
+static int tach_begin(struct sink *s, const struct profile_meta *meta,
+		      const struct profile_tables *tables)
+{
+	struct tach_sink *t = to_tach(s);
+	int err;
+
+	if (t->begun)
+		return t->err ? t->err : -EINVAL;
+	t->begun = true;
+	t->meta = *meta;
+	t->tables = tables;
+	t->sample_max = tach_field_max(t->layout, TACH_F_SAMPLES);
+	err = tach_file_begin(&t->file, meta, tables);
+	if (err) {
+		t->broken = true;
+		return fail(t, err);
+	}
+	t->refuse = 0;
+	return 0;
+}
+
+/* Make the file whole, or as whole as it can be. The reason why not, else 0. */
+static int finish(struct tach_sink *t, const struct profile_stats *stats)
+{
+	int err = 0;
+
+	/* An error that is not a write error leaves the buffers sound. */
+	if (!t->broken)
+		flush_all(t);
+	if (!t->broken) {
+		err = tach_file_finish(&t->file, t->threads.cnt, stats);
+		if (!err || err == -ENOMEM)
+			return err;
+		fail(t, err);
+	}
+	return tach_file_salvage(&t->file, t->threads.cnt, stats, &t->sample_cnt);
+}
+
+static int tach_end(struct sink *s, const struct profile_stats *stats)
+{
+	struct tach_sink *t = to_tach(s);
+	int err;
+
+	if (!t->begun || t->ended)
+		return t->err ? t->err : -EINVAL;
+	t->ended = true;
+	err = finish(t, stats);
+	if (err)
+		fail(t, err);
+	t->refuse = t->err ? t->err : -EINVAL;
+	return t->err;
+}
+
+static int tach_close(struct sink *s)
+{
+	struct tach_sink *t = to_tach(s);
+	int err = t->err;
+
+	tach_threads_free(&t->threads);
+	buf_free(&t->out);
+	tach_file_free(&t->file);
+	free(t);
+	return err;
+}
+
+uint64_t tach_sample_cnt(const struct sink *s)
+{
+	return ((const struct tach_sink *)s)->sample_cnt;
+}
+
+const struct sink_ops sink_tach = {
+	.name = "tach",
+	.help = "binary profile of CPython 3.15's profiling.sampling (one process a file)",
+	.open = tach_open,
+	.begin = tach_begin,
+	.event = tach_event,
+	.flush = tach_flush,
+	.end = tach_end,
+	.close = tach_close,
+	.suffix = ".tach",
+	.one_profile = true,
+};
