@@ -11,13 +11,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "choose.h"
+#include "target/choose.h"
 #include "host/identity.h"
 #include "base/json.h"
 #include "options.h"
 #include "base/output.h"
 #include "model/profile_text.h"
-#include "pythons.h"
+#include "target/pythons.h"
 #include "base/util.h"
 
 #define BUILD_BYTES 96

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "discover.h"
+#include "target/discover.h"
 #include "host/far_read.h"
 #include "doctor.h"
 #include "host/proc.h"

@@ -15,7 +15,7 @@
 #include "model/filter.h"
 #include "modes.h"
 #include "record_mode.h"
-#include "select.h"
+#include "target/select.h"
 #include "model/sink.h"
 
 /* Usage errors end the program with this, everything else that fails with 1. */

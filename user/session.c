@@ -20,7 +20,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include "choose.h"
+#include "target/choose.h"
 #include "host/far_read.h"
 #include "modes.h"
 #include "proc_table.h"

@@ -8,7 +8,7 @@
 #include <signal.h>
 #include <string.h>
 
-#include "choose.h"
+#include "target/choose.h"
 #include "host/proc.h"
 #include "proc_table.h"
 #include "session_impl.h"

@@ -8,10 +8,10 @@
 #define TACHBPF_SESSION_IMPL_H
 
 #include "asleep.h"
-#include "candidates.h"
+#include "target/candidates.h"
 #include "counters.h"
-#include "discover.h"
-#include "exes.h"
+#include "target/discover.h"
+#include "target/exes.h"
 #include "process.h"
 #include "session.h"
 #include "base/u64map.h"

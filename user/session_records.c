@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "choose.h"
+#include "target/choose.h"
 #include "proc_table.h"
 #include "recording.h"
 #include "tachbpf.skel.h"

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "host/containers.h"
-#include "select.h"
+#include "target/select.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

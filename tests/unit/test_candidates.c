@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* test_candidates.c - when a process is looked at again. */
-#include "candidates.h"
+#include "target/candidates.h"
 #include "tach_test.h"
 
 #define MS 1000000ull

@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-#include "discover.h"
+#include "target/discover.h"
 #include "host/far_read.h"
 #include "fake_elf.h"
 #include "tach_test.h"

@@ -15,7 +15,7 @@
 
 #include "host/cgroups.h"
 #include "host/containers.h"
-#include "select.h"
+#include "target/select.h"
 
 #define ID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 

@@ -2,7 +2,7 @@
 /*
  * pythons.c - see pythons.h.
  */
-#include "pythons.h"
+#include "target/pythons.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "choose.h"
+#include "target/choose.h"
 #include "elf/elf.h"
 #include "host/far_read.h"
 #include "base/util.h"

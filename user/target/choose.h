@@ -12,7 +12,7 @@
 #include <sys/types.h>
 
 #include "bpf/abi.h"
-#include "select.h"
+#include "target/select.h"
 
 struct bpf_map;
 struct chooser;

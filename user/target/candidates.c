@@ -2,7 +2,7 @@
 /*
  * candidates.c - when to look at a process again. See candidates.h.
  */
-#include "candidates.h"
+#include "target/candidates.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

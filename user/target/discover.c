@@ -6,7 +6,7 @@
  * file that is mapped as code (a plug-in, a program that ld.so was told to start); that
  * is the order in which they are looked at. What a file is called decides nothing else.
  */
-#include "discover.h"
+#include "target/discover.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "discover.h"
+#include "target/discover.h"
 #include "host/identity.h"
 #include "host/proc.h"
 

@@ -2,7 +2,7 @@
 /*
  * exes.c - see exes.h.
  */
-#include "exes.h"
+#include "target/exes.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "elf/elf_link.h"
-#include "discover.h"
+#include "target/discover.h"
 #include "host/proc.h"
 #include "base/u64map.h"
 #include "base/util.h"

@@ -2,7 +2,7 @@
 /*
  * select.c - conditions on processes, parsed and compared. See select.h.
  */
-#include "select.h"
+#include "target/select.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -2,7 +2,7 @@
 /*
  * choose.c - which of the processes there are meet the conditions. See choose.h.
  */
-#include "choose.h"
+#include "target/choose.h"
 
 #include <bpf/libbpf.h>
 #include <errno.h>
