@@ -25,7 +25,7 @@ extern const volatile bool cfg_self_time; /* measure what samples take          
 extern const volatile unsigned long long cfg_hierarchies; /* new cgroups of these are told of: 1 << number, 0 is v2 */
 extern const volatile struct select_config cfg_select; /* who is to be recorded, of all or those watched */
 
-/* The mode: see user/waits.h for what becomes of it. */
+/* The mode: see user/resolve/waits.h for what becomes of it. */
 extern const volatile bool cfg_ticks;	/* walk at ticks; else they only find processes      */
 extern const volatile unsigned char cfg_need_status; /* of these bits (STATUS_*) one at least; 0: any */
 extern const volatile bool cfg_runnable; /* tell of threads that could run, too              */

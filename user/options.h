@@ -14,7 +14,7 @@
 #include "model/reader.h"
 #include "model/filter.h"
 #include "modes.h"
-#include "record_mode.h"
+#include "resolve/record_mode.h"
 #include "target/select.h"
 #include "model/sink.h"
 

@@ -11,8 +11,8 @@
 #include <stdio.h>
 
 #include "model/event.h"
-#include "process.h"
-#include "record_mode.h"
+#include "resolve/process.h"
+#include "resolve/record_mode.h"
 #include "session.h"
 #include "model/sink.h"
 

@@ -15,7 +15,7 @@
 #include "asleep.h"
 #include "counters.h"
 #include "modes.h"
-#include "record_mode.h"
+#include "resolve/record_mode.h"
 
 struct kallsyms;
 struct session;

@@ -12,7 +12,7 @@
 #include "counters.h"
 #include "target/discover.h"
 #include "target/exes.h"
-#include "process.h"
+#include "resolve/process.h"
 #include "session.h"
 #include "base/u64map.h"
 

@@ -4,7 +4,7 @@
  * snapshots that carry the names: from the walk to symbolize.c.
  */
 #include "model/intern.h"
-#include "symbolize.h"
+#include "resolve/symbolize.h"
 #include "world.h"
 
 static struct world w;

@@ -7,7 +7,7 @@
 #define TACHBPF_TESTS_FAKE_CODE_H
 
 #include "cpython/layout.h"
-#include "symbolize.h"
+#include "resolve/symbolize.h"
 #include "tach_test.h"
 
 #define FAKE_CODE_BYTES 1024u	/* the object, its strings and its line table */

@@ -10,7 +10,7 @@
 
 #include "fake_code.h"
 #include "host/kallsyms.h"
-#include "process.h"
+#include "resolve/process.h"
 
 /* A sink that keeps what it gets, and can refuse. */
 struct fake_sink {

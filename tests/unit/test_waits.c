@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* test_waits.c - the time that threads are off their CPUs, as samples. */
-#include "waits.h"
+#include "resolve/waits.h"
 #include "tach_test.h"
 
 #define MS 1000000ull

@@ -6,7 +6,7 @@
  * right-aligned (the root at the array's end), compared from the root, and only
  * the frames that are new are looked up.
  */
-#include "process.h"
+#include "resolve/process.h"
 
 #include <errno.h>
 #include <stddef.h>
@@ -18,7 +18,7 @@
 #include "held.h"
 #include "model/intern.h"
 #include "host/kallsyms.h"
-#include "symbolize.h"
+#include "resolve/symbolize.h"
 #include "host/syscall_name.h"
 #include "base/u64map.h"
 #include "base/util.h"

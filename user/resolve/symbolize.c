@@ -2,14 +2,14 @@
 /*
  * symbolize.c - frames by name and line, with a cache in front. See symbolize.h.
  */
-#include "symbolize.h"
+#include "resolve/symbolize.h"
 
 #include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "frame_cache.h"
+#include "resolve/frame_cache.h"
 #include "base/u64map.h"
 #include "base/util.h"
 

@@ -2,7 +2,7 @@
 /*
  * frame_cache.c - see frame_cache.h.
  */
-#include "frame_cache.h"
+#include "resolve/frame_cache.h"
 
 #include <errno.h>
 #include <stdlib.h>

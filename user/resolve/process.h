@@ -15,7 +15,7 @@
 #include "host/proc.h"
 #include "model/sink.h"
 #include "model/thread_names.h"
-#include "waits.h"
+#include "resolve/waits.h"
 
 struct kallsyms;
 struct process;

@@ -4,7 +4,7 @@
  *
  * TACH has no value for offcpu: it is wall clock time, of which only a part is kept.
  */
-#include "record_mode.h"
+#include "resolve/record_mode.h"
 
 #include "bpf/abi.h"
 

@@ -6,7 +6,7 @@
  * its next record of any kind; one whose leaving was lost was told with its return
  * (out_ns): its time goes to the last stack that is known, as UNKNOWN.
  */
-#include "waits.h"
+#include "resolve/waits.h"
 
 #include <errno.h>
 #include <stdlib.h>
