@@ -10,7 +10,7 @@
 #include "gil.h"
 #include "gil_rows.h"
 #include "profile_set.h"
-#include "session_file.h"
+#include "recording/session_file.h"
 #include "base/u64map.h"
 
 /* One process of one file. */

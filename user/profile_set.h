@@ -16,7 +16,7 @@
 
 #include "model/event.h"
 #include "model/reader.h"
-#include "session_file.h"
+#include "recording/session_file.h"
 
 struct filter_options;
 struct tach_reader;

@@ -18,7 +18,7 @@
 #include "options.h"
 #include "precheck.h"
 #include "host/privileges.h"
-#include "recording.h"
+#include "recording/recording.h"
 #include "session.h"
 #include "host/spawn.h"
 #include "base/util.h"

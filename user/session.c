@@ -24,7 +24,7 @@
 #include "host/far_read.h"
 #include "modes.h"
 #include "proc_table.h"
-#include "recording.h"
+#include "recording/recording.h"
 #include "tachbpf.skel.h"
 #include "base/util.h"
 

@@ -14,7 +14,7 @@
 
 #include "host/proc.h"
 #include "proc_table.h"
-#include "recording.h"
+#include "recording/recording.h"
 #include "tachbpf.skel.h"
 #include "base/util.h"
 

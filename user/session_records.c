@@ -10,7 +10,7 @@
 
 #include "target/choose.h"
 #include "proc_table.h"
-#include "recording.h"
+#include "recording/recording.h"
 #include "tachbpf.skel.h"
 #include "base/util.h"
 

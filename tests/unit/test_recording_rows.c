@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "recording_rows.h"
+#include "recording/recording_rows.h"
 #include "base/util.h"
 
 #define ROWS 700

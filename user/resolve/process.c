@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "host/far_read.h"
-#include "held.h"
+#include "recording/held.h"
 #include "model/intern.h"
 #include "host/kallsyms.h"
 #include "resolve/symbolize.h"

@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "held.h"
-#include "recording_rows.h"
+#include "recording/held.h"
+#include "recording/recording_rows.h"
 #include "base/util.h"
 
 /* Members (500 bytes each) and frames of a file; then the next one is begun. */

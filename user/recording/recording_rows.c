@@ -6,7 +6,7 @@
  * The file has no name and is read by this process only: a row is written as it lies in
  * memory, behind it its command, its members and its threads' names.
  */
-#include "recording_rows.h"
+#include "recording/recording_rows.h"
 
 #include <errno.h>
 #include <fcntl.h>

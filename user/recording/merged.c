@@ -2,7 +2,7 @@
 /*
  * merged.c - see merged.h. Knows events and names, no files.
  */
-#include "merged.h"
+#include "recording/merged.h"
 
 #include <errno.h>
 #include <stdio.h>

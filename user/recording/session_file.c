@@ -2,7 +2,7 @@
 /*
  * session_file.c - see session_file.h. Reads by json-c, as container_names.c does.
  */
-#include "session_file.h"
+#include "recording/session_file.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -9,9 +9,9 @@
 #include <limits.h>
 #include <time.h>
 
-#include "merged.h"
+#include "recording/merged.h"
 #include "base/output.h"
-#include "recording.h"
+#include "recording/recording.h"
 #include "base/u64map.h"
 
 /* One process. */

@@ -2,7 +2,7 @@
 /*
  * held.c - see held.h.
  */
-#include "held.h"
+#include "recording/held.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 /*
  * recording.c - files of a recording and what is said about them. See recording.h.
  */
-#include "recording_rows.h"
+#include "recording/recording_rows.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 #include "base/compress.h"
-#include "held.h"
-#include "session_file.h"
+#include "recording/held.h"
+#include "recording/session_file.h"
 #include "base/util.h"
 
 #define CMDLINE_MAX 4096

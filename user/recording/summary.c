@@ -9,7 +9,7 @@
 #include <sys/utsname.h>
 
 #include "base/json.h"
-#include "recording_rows.h"
+#include "recording/recording_rows.h"
 #include "base/util.h"
 
 /* Sums over the processes. */
