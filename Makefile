@@ -75,8 +75,9 @@ $(SYSROOT)/usr/include:
 	sh tools/sysroot.sh $(DEBIAN_$(ARCH)) host $(SYSROOT) $(CROSS_PACKAGES)
 endif
 
-# The skeleton is generated: whatever includes it must wait for it.
-$(O)/user/session.o $(O)/user/session_choose.o $(O)/user/session_records.o $(O)/user/session_wait.o $(O)/user/asleep.o $(O)/user/session_look.o $(O)/user/modes.o $(O)/user/doctor_trial.o: $(O)/tachbpf.skel.h
+# The skeleton is generated: whatever includes it must wait for it. That is the capture room,
+# and the doctor's trial.
+$(filter $(O)/user/capture/%,$(LIB_OBJ)) $(O)/user/doctor_trial.o: $(O)/tachbpf.skel.h
 
 # Numbers of system calls, but for two that stand for how many there are.
 $(O)/syscall_names.inc:
@@ -152,7 +153,7 @@ $(O)/tests/hostbpf/test_%: tests/hostbpf/test_%.c $(HOSTBPF_OBJ) $(O)/libtachbpf
 # --------------------------------------------------------------------------------------------
 
 # The kernel's walk, for user space: of threads that sleep and are read from outside.
-$(O)/user/asleep_walk.o: ALLFLAGS := -D__TARGET_ARCH_$(ARCH) -Ibpf/host $(ALLFLAGS) -Ibpf -fno-strict-aliasing \
+$(O)/user/capture/asleep_walk.o: ALLFLAGS := -D__TARGET_ARCH_$(ARCH) -Ibpf/host $(ALLFLAGS) -Ibpf -fno-strict-aliasing \
                                      -Wno-unknown-pragmas $(if $(SANFLAGS),-fno-sanitize=alignment)
 
 # --- what tests leave -----------------------------------------------------------------------

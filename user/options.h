@@ -13,7 +13,7 @@
 
 #include "model/reader.h"
 #include "model/filter.h"
-#include "modes.h"
+#include "capture/modes.h"
 #include "resolve/record_mode.h"
 #include "target/select.h"
 #include "model/sink.h"

@@ -19,7 +19,7 @@
 #include "precheck.h"
 #include "host/privileges.h"
 #include "recording/recording.h"
-#include "session.h"
+#include "capture/session.h"
 #include "host/spawn.h"
 #include "base/util.h"
 

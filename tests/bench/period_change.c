@@ -14,7 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "tick_jitter.h"
+#include "capture/tick_jitter.h"
 #include "base/util.h"
 
 #define CHANGES 2000

@@ -5,7 +5,7 @@ A bound comes from the number of samples, from the CPU time that the kernel coun
 thread (never from the wall clock), and from ticks that the machine did not deliver. Each
 test raises at most one false alarm in a million (RISK). Standard library only.
 
-The model of the recorder's clock (user/tick_jitter.h): each CPU ticks with a rate that is
+The model of the recorder's clock (user/capture/tick_jitter.h): each CPU ticks with a rate that is
 uniform within +-JITTER around the one that was asked for, drawn anew every CHANGE_S seconds
 with a new phase; in the long run the rate is the one that was asked for. With a fixed period
 the bounds hold, too: they are wider than is necessary.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* test_tick_jitter.c - clocks whose periods change: the mean is exact, nobody keeps step. */
-#include "tick_jitter.h"
+#include "capture/tick_jitter.h"
 #include "tach_test.h"
 
 #include <math.h>

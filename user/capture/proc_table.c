@@ -2,7 +2,7 @@
 /*
  * proc_table.c - see proc_table.h.
  */
-#include "proc_table.h"
+#include "capture/proc_table.h"
 
 #include <bpf/libbpf.h>
 #include <errno.h>

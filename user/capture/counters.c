@@ -2,7 +2,7 @@
 /*
  * counters.c - per-CPU rows to sums. See counters.h.
  */
-#include "counters.h"
+#include "capture/counters.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>

@@ -4,7 +4,7 @@
  *
  * Knows no perf events and reads no clock: a test can play an hour in a second.
  */
-#include "tick_jitter.h"
+#include "capture/tick_jitter.h"
 
 #define MS_NS 1000000ull
 

@@ -3,7 +3,7 @@
  * session_wait.c - what modes do that are about waiting: the scheduler's programs, threads that
  * sleep already, and those that go on sleeping. What their time is worth is waits.c's.
  */
-#include "session_impl.h"
+#include "capture/session_impl.h"
 
 #include <bpf/libbpf.h>
 #include <errno.h>

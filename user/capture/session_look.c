@@ -3,7 +3,7 @@
  * session_look.c - which processes are Python: looks at them, tells the kernel and the
  * recording what they are. When to look is candidates.c's, what is in them discover.c's.
  */
-#include "session_impl.h"
+#include "capture/session_impl.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -13,7 +13,7 @@
 #include <time.h>
 
 #include "host/proc.h"
-#include "proc_table.h"
+#include "capture/proc_table.h"
 #include "recording/recording.h"
 #include "tachbpf.skel.h"
 #include "base/util.h"

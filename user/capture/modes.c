@@ -5,7 +5,7 @@
  * Their periods change at random while they tick: tick_jitter.c says to what, and the BPF
  * program is told, so that it still sees which ticks were missed.
  */
-#include "modes.h"
+#include "capture/modes.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -22,7 +22,7 @@
 
 #include "host/proc.h"
 #include "tachbpf.skel.h"
-#include "tick_jitter.h"
+#include "capture/tick_jitter.h"
 #include "base/util.h"
 
 #define NS_PER_S 1000000000ull

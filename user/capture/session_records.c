@@ -3,13 +3,13 @@
  * session_records.c - what each record of the ring buffer means for the processes: samples and
  * waits find their owner; exec, fork and exit change who is there.
  */
-#include "session_impl.h"
+#include "capture/session_impl.h"
 
 #include <errno.h>
 #include <string.h>
 
 #include "target/choose.h"
-#include "proc_table.h"
+#include "capture/proc_table.h"
 #include "recording/recording.h"
 #include "tachbpf.skel.h"
 #include "base/util.h"

@@ -13,7 +13,7 @@
 #include <sys/uio.h>
 #include <time.h>
 
-#include "asleep_walk.h"
+#include "capture/asleep_walk.h"
 
 #define ASLEEP_SENT_SLOTS 65536
 

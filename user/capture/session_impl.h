@@ -7,13 +7,13 @@
 #ifndef TACHBPF_SESSION_IMPL_H
 #define TACHBPF_SESSION_IMPL_H
 
-#include "asleep.h"
+#include "capture/asleep.h"
 #include "target/candidates.h"
-#include "counters.h"
+#include "capture/counters.h"
 #include "target/discover.h"
 #include "target/exes.h"
 #include "resolve/process.h"
-#include "session.h"
+#include "capture/session.h"
 #include "base/u64map.h"
 
 struct chooser;

@@ -6,7 +6,7 @@
  * The walk reads memory whose owner may never deliver a page (see far_read.h): the helper is
  * given up then, and holds nothing of ours open.
  */
-#include "asleep.h"
+#include "capture/asleep.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -21,7 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "asleep_walk.h"
+#include "capture/asleep_walk.h"
 #include "tachbpf.skel.h"
 #include "base/u64map.h"
 #include "base/util.h"

@@ -7,7 +7,7 @@
  * lives here and in the kernel's py_procs; the kernel's copy goes by itself when the process
  * exits or execs, ours when the ring buffer tells us so.
  */
-#include "session_impl.h"
+#include "capture/session_impl.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -22,8 +22,8 @@
 
 #include "target/choose.h"
 #include "host/far_read.h"
-#include "modes.h"
-#include "proc_table.h"
+#include "capture/modes.h"
+#include "capture/proc_table.h"
 #include "recording/recording.h"
 #include "tachbpf.skel.h"
 #include "base/util.h"

@@ -12,9 +12,9 @@
 #include <sys/types.h>
 
 #include "bpf/abi.h"
-#include "asleep.h"
-#include "counters.h"
-#include "modes.h"
+#include "capture/asleep.h"
+#include "capture/counters.h"
+#include "capture/modes.h"
 #include "resolve/record_mode.h"
 
 struct kallsyms;

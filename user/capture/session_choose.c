@@ -10,8 +10,8 @@
 
 #include "target/choose.h"
 #include "host/proc.h"
-#include "proc_table.h"
-#include "session_impl.h"
+#include "capture/proc_table.h"
+#include "capture/session_impl.h"
 #include "tachbpf.skel.h"
 #include "base/util.h"
 
