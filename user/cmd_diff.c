@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "diff.h"
+#include "analysis/diff.h"
 #include "base/json.h"
 #include "options.h"
 #include "base/output.h"

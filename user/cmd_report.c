@@ -14,7 +14,7 @@
 #include "model/process_frame.h"
 #include "profile_set.h"
 #include "model/profile_text.h"
-#include "report.h"
+#include "analysis/report.h"
 #include "model/thread_names.h"
 #include "base/util.h"
 

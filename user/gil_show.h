@@ -7,8 +7,8 @@
 
 #include <stdio.h>
 
-#include "gil.h"
-#include "gil_rows.h"
+#include "analysis/gil.h"
+#include "analysis/gil_rows.h"
 #include "profile_set.h"
 #include "recording/session_file.h"
 #include "base/u64map.h"

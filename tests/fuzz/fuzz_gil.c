@@ -10,8 +10,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "gil.h"
-#include "gil_rows.h"
+#include "analysis/gil.h"
+#include "analysis/gil_rows.h"
 #include "formats/tach/tach_reader.h"
 
 /* A few compressed bytes can mean gigabytes of samples. */

@@ -14,9 +14,9 @@
 #include <string.h>
 
 #include "bpf/abi.h"
-#include "gil.h"
-#include "gil_holders.h"
-#include "gil_rows.h"
+#include "analysis/gil.h"
+#include "analysis/gil_holders.h"
+#include "analysis/gil_rows.h"
 #include "model/intern.h"
 #include "base/util.h"
 

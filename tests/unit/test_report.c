@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "model/intern.h"
-#include "report.h"
+#include "analysis/report.h"
 #include "model/thread_map.h"
 #include "base/util.h"
 

@@ -8,7 +8,7 @@
  * fields that do not matter blanked out; frame ids of a profile are translated
  * once each.
  */
-#include "report.h"
+#include "analysis/report.h"
 
 #include <errno.h>
 #include <stdlib.h>

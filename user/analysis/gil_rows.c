@@ -5,7 +5,7 @@
  * Everything is sorted once for all processes; a process' rows are then found by
  * bisection, so that a file of thousands of processes stays cheap.
  */
-#include "gil_rows.h"
+#include "analysis/gil_rows.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 /*
  * diff.c - joins the rows of two reports. See diff.h. Owns nothing but the join.
  */
-#include "diff.h"
+#include "analysis/diff.h"
 
 #include <errno.h>
 #include <math.h>

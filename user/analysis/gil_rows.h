@@ -6,7 +6,7 @@
 #ifndef TACHBPF_GIL_ROWS_H
 #define TACHBPF_GIL_ROWS_H
 
-#include "gil.h"
+#include "analysis/gil.h"
 
 /* Numbers of rows in a list of gil.h. */
 struct gil_order {

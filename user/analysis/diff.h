@@ -10,7 +10,7 @@
 #define TACHBPF_DIFF_H
 
 #include "options.h"
-#include "report.h"
+#include "analysis/report.h"
 
 struct diff_row {
 	struct string_ref func, file;	/* of a report: valid as long as it */

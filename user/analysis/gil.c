@@ -7,14 +7,14 @@
  * line; a line is a place in a process. Equal samples come in runs, so the last
  * waiting stack is kept with what it became.
  */
-#include "gil.h"
+#include "analysis/gil.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "bpf/abi.h"
-#include "gil_holders.h"
+#include "analysis/gil_holders.h"
 #include "model/intern.h"
 #include "base/pairs.h"
 #include "model/thread_map.h"

@@ -7,7 +7,7 @@
  * A stretch is a thread's samples at one line, an interval apart, and is short: so
  * the search may stop soon after it has passed the moment.
  */
-#include "gil_holders.h"
+#include "analysis/gil_holders.h"
 
 #include <errno.h>
 #include <stdlib.h>
