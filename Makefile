@@ -77,7 +77,7 @@ endif
 
 # The skeleton is generated: whatever includes it must wait for it. That is the capture room,
 # and the doctor's trial.
-$(filter $(O)/user/capture/%,$(LIB_OBJ)) $(O)/user/doctor_trial.o: $(O)/tachbpf.skel.h
+$(filter $(O)/user/capture/%,$(LIB_OBJ)) $(O)/user/doctor/doctor_trial.o: $(O)/tachbpf.skel.h
 
 # Numbers of system calls, but for two that stand for how many there are.
 $(O)/syscall_names.inc:

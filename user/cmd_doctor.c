@@ -12,8 +12,8 @@
 #include <sys/utsname.h>
 
 #include "commands.h"
-#include "doctor.h"
-#include "bpf_features.h"
+#include "doctor/doctor.h"
+#include "doctor/bpf_features.h"
 #include "base/json.h"
 #include "options.h"
 #include "base/util.h"

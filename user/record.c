@@ -16,7 +16,7 @@
 #include "host/identity.h"
 #include "host/kallsyms.h"
 #include "options.h"
-#include "precheck.h"
+#include "doctor/precheck.h"
 #include "host/privileges.h"
 #include "recording/recording.h"
 #include "capture/session.h"

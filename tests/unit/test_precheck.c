@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* test_precheck.c - which kernel is this, and can it freeze? */
-#include "precheck.h"
+#include "doctor/precheck.h"
 #include "tach_test.h"
 
 #define V(a, b, c) ((a) << 16 | (b) << 8 | (c))

@@ -2,7 +2,7 @@
 /*
  * bpf_features.c - probes by type information and by tiny loads. See bpf_features.h.
  */
-#include "bpf_features.h"
+#include "doctor/bpf_features.h"
 
 #include <bpf/bpf.h>
 #include <bpf/btf.h>

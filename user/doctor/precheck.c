@@ -2,7 +2,7 @@
 /*
  * precheck.c - says no early and with a remedy. See precheck.h.
  */
-#include "precheck.h"
+#include "doctor/precheck.h"
 
 #include <errno.h>
 #include <limits.h>

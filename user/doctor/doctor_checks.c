@@ -5,7 +5,7 @@
  * Everything that a check needs to say more than yes or no is in its own function;
  * the order of the table is that of the output.
  */
-#include "doctor.h"
+#include "doctor/doctor.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -21,9 +21,9 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "bpf_features.h"
+#include "doctor/bpf_features.h"
 #include "host/containers.h"
-#include "precheck.h"
+#include "doctor/precheck.h"
 #include "host/proc.h"
 #include "base/util.h"
 

@@ -15,7 +15,7 @@
 
 #include "target/discover.h"
 #include "host/far_read.h"
-#include "doctor.h"
+#include "doctor/doctor.h"
 #include "host/proc.h"
 #include "tachbpf.skel.h"
 #include "base/util.h"
