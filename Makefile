@@ -41,7 +41,7 @@ ALLFLAGS = $(SYSROOT_FLAG) -std=gnu11 $(CFLAGS) $(WARN) $(SANFLAGS) -D_GNU_SOURC
 LIBS    := -Wl,-Bstatic -lbpf -lelf -lprotobuf-c -lz -lzstd -lxxhash -ljson-c -Wl,-Bdynamic -lm -lpthread
 BPFFLAGS := -target bpf -D__TARGET_ARCH_$(ARCH) -O2 -g -Wall -Werror -Ivmlinux/$(ARCH) -Ibpf -I. -MMD -MP
 
-LIB_SRC := $(filter-out user/main.c,$(wildcard user/*.c user/*/*.c user/*/*/*.c))
+LIB_SRC := $(wildcard user/*/*.c user/*/*/*.c)
 LIB_OBJ := $(LIB_SRC:%.c=$(O)/%.o) $(O)/user/formats/pprof/profile.pb-c.o
 # maps first: the linker resolves the others' extern maps against it.
 BPF_SRC := bpf/maps.bpf.c $(filter-out bpf/maps.bpf.c,$(wildcard bpf/*.bpf.c))

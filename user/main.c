@@ -5,9 +5,9 @@
  */
 #include <stdlib.h>
 
-#include "commands.h"
-#include "options.h"
-#include "record.h"
+#include "commands/commands.h"
+#include "commands/options.h"
+#include "commands/record.h"
 #include "base/util.h"
 
 static int run_record(const struct options *o)

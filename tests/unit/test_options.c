@@ -12,7 +12,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "options.h"
+#include "commands/options.h"
 #include "base/util.h"
 
 #define MAX_WORDS 32

@@ -9,7 +9,7 @@
 #ifndef TACHBPF_DIFF_H
 #define TACHBPF_DIFF_H
 
-#include "options.h"
+#include "commands/options.h"
 #include "analysis/report.h"
 
 struct diff_row {

@@ -9,7 +9,7 @@
 #define TACHBPF_REPORT_H
 
 #include "model/event.h"
-#include "options.h"
+#include "commands/options.h"
 
 struct report;
 

@@ -8,7 +8,7 @@
 #define TACHBPF_MLYZE_ROWS_H
 
 #include "formats/mlyze/mlyze_stats.h"
-#include "options.h"
+#include "commands/options.h"
 
 struct mlyze_row {
 	struct mlyze_sums sums;

@@ -3,7 +3,7 @@
  * profile_set.c - see profile_set.h. Knows file names and session.json; what is
  * inside a file is its reader's.
  */
-#include "profile_set.h"
+#include "commands/profile_set.h"
 
 #include <ctype.h>
 #include <dirent.h>

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 
 #include "base/cli.h"
-#include "options.h"
+#include "commands/options.h"
 
 /* opt_select(): a condition of this kind, in opt->data. */
 struct select_option {

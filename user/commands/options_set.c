@@ -3,7 +3,7 @@
  * options_set.c - the setters of options_set.h: text into struct options, or one
  * line that says what is wrong with it. What the options do is not known here.
  */
-#include "options_set.h"
+#include "commands/options_set.h"
 
 #include <ctype.h>
 #include <errno.h>

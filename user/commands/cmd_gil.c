@@ -6,16 +6,16 @@
  * on thread, status and names choose waits: whoever had the GIL meanwhile is looked for
  * among all samples. What is shown is gil_json.c's and gil_text.c's.
  */
-#include "commands.h"
+#include "commands/commands.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "gil_show.h"
-#include "options.h"
+#include "commands/gil_show.h"
+#include "commands/options.h"
 #include "base/output.h"
-#include "profile_set.h"
+#include "commands/profile_set.h"
 #include "model/thread_names.h"
 #include "base/util.h"
 

@@ -3,7 +3,7 @@
  * cmd_mem.c - tachbpf mem: where the memory of a Memlyze trace went, and whether
  * the file keeps the rules of its format.
  */
-#include "commands.h"
+#include "commands/commands.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -13,7 +13,7 @@
 #include "base/json.h"
 #include "formats/mlyze/mlyze_rows.h"
 #include "formats/mlyze/mlyze_stats.h"
-#include "options.h"
+#include "commands/options.h"
 #include "base/output.h"
 #include "model/profile_text.h"
 #include "formats/input.h"

@@ -7,7 +7,7 @@
  * more pieces, the profile is read again for the next ones. Memory does not grow
  * with the samples.
  */
-#include "commands.h"
+#include "commands/commands.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,11 +21,11 @@
 #include "base/compress.h"
 #include "model/intern.h"
 #include "base/json.h"
-#include "options.h"
+#include "commands/options.h"
 #include "base/output.h"
 #include "model/process_frame.h"
-#include "profile_out.h"
-#include "profile_set.h"
+#include "commands/profile_out.h"
+#include "commands/profile_set.h"
 #include "model/remap.h"
 #include "model/thread_map.h"
 #include "model/thread_names.h"

@@ -3,12 +3,12 @@
  * options_tables.c - our commands and their options. cli.c walks the tables; how
  * text becomes a value is options_set.c's.
  */
-#include "options_tables.h"
+#include "commands/options_tables.h"
 
 #include <stddef.h>
 
-#include "options.h"
-#include "options_set.h"
+#include "commands/options.h"
+#include "commands/options_set.h"
 #include "base/util.h"
 
 /* Names of perf's. */

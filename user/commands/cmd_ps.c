@@ -2,7 +2,7 @@
 /*
  * cmd_ps.c - `tachbpf ps`: the Python processes on this host, as a table or as JSON.
  */
-#include "commands.h"
+#include "commands/commands.h"
 
 #include <errno.h>
 #include <pwd.h>
@@ -14,7 +14,7 @@
 #include "target/choose.h"
 #include "host/identity.h"
 #include "base/json.h"
-#include "options.h"
+#include "commands/options.h"
 #include "base/output.h"
 #include "model/profile_text.h"
 #include "target/pythons.h"

@@ -2,14 +2,14 @@
 /*
  * profile_out.c - see profile_out.h. Knows no format but that TACH seeks.
  */
-#include "profile_out.h"
+#include "commands/profile_out.h"
 
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/compress.h"
-#include "options.h"
+#include "commands/options.h"
 #include "base/util.h"
 
 #define SHOWN_BYTES 512

@@ -2,7 +2,7 @@
 /*
  * cmd_replay.c - tachbpf replay: profiles into any sink. Knows no format.
  */
-#include "commands.h"
+#include "commands/commands.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -10,10 +10,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "options.h"
+#include "commands/options.h"
 #include "base/output.h"
-#include "profile_out.h"
-#include "profile_set.h"
+#include "commands/profile_out.h"
+#include "commands/profile_set.h"
 #include "base/util.h"
 
 struct replay {

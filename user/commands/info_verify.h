@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include "profile_set.h"
+#include "commands/profile_set.h"
 
 /*
  * Decode every file of the set and compare checksums. A verdict for each on stdout, a

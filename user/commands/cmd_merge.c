@@ -2,7 +2,7 @@
 /*
  * cmd_merge.c - tachbpf merge: TACH files of one process into one.
  */
-#include "commands.h"
+#include "commands/commands.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -10,9 +10,9 @@
 
 #include "model/intern.h"
 #include "formats/tach/merge.h"
-#include "options.h"
-#include "profile_out.h"
-#include "profile_set.h"
+#include "commands/options.h"
+#include "commands/profile_out.h"
+#include "commands/profile_set.h"
 #include "formats/tach/tach_reader.h"
 #include "base/util.h"
 

@@ -2,17 +2,17 @@
 /*
  * cmd_report.c - tachbpf report: report.c's rows as a table or JSON.
  */
-#include "commands.h"
+#include "commands/commands.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/json.h"
-#include "options.h"
+#include "commands/options.h"
 #include "base/output.h"
 #include "model/process_frame.h"
-#include "profile_set.h"
+#include "commands/profile_set.h"
 #include "model/profile_text.h"
 #include "analysis/report.h"
 #include "model/thread_names.h"

@@ -2,7 +2,7 @@
 /*
  * info_other.c - see info_other.h. Knows no format: readers describe themselves.
  */
-#include "info_other.h"
+#include "commands/info_other.h"
 
 #include <inttypes.h>
 #include <stdio.h>

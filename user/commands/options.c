@@ -3,15 +3,15 @@
  * options.c - a command line as struct options, and what can be shown instead
  * of running. The commands are options_tables.c's. See options.h.
  */
-#include "options.h"
+#include "commands/options.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cli.h"
-#include "options_set.h"
-#include "options_tables.h"
+#include "commands/options_set.h"
+#include "commands/options_tables.h"
 #include "base/util.h"
 
 #define REPORT_LIMIT 20

@@ -11,11 +11,11 @@
 #include <string.h>
 #include <sys/utsname.h>
 
-#include "commands.h"
+#include "commands/commands.h"
 #include "doctor/doctor.h"
 #include "doctor/bpf_features.h"
 #include "base/json.h"
-#include "options.h"
+#include "commands/options.h"
 #include "base/util.h"
 
 #define CHECKS_MAX 64

@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "gil_show.h"
+#include "commands/gil_show.h"
 #include "base/json.h"
 #include "model/profile_text.h"
 

@@ -3,7 +3,7 @@
  * cmd_info.c - tachbpf info: what files say about themselves, what their
  * threads did, what was lost.
  */
-#include "commands.h"
+#include "commands/commands.h"
 
 #include <endian.h>
 #include <errno.h>
@@ -12,13 +12,13 @@
 #include <string.h>
 
 #include "bpf/abi.h"
-#include "info_other.h"
-#include "info_verify.h"
+#include "commands/info_other.h"
+#include "commands/info_verify.h"
 #include "base/json.h"
-#include "options.h"
+#include "commands/options.h"
 #include "base/output.h"
 #include "model/process_frame.h"
-#include "profile_set.h"
+#include "commands/profile_set.h"
 #include "model/profile_text.h"
 #include "formats/tach/tach_reader.h"
 #include "model/thread_map.h"

@@ -2,7 +2,7 @@
 /*
  * cmd_diff.c - tachbpf diff: diff.c's rows as a table or JSON.
  */
-#include "commands.h"
+#include "commands/commands.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -11,10 +11,10 @@
 
 #include "analysis/diff.h"
 #include "base/json.h"
-#include "options.h"
+#include "commands/options.h"
 #include "base/output.h"
-#include "profile_out.h"
-#include "profile_set.h"
+#include "commands/profile_out.h"
+#include "commands/profile_set.h"
 #include "model/profile_text.h"
 #include "formats/html/flamegraph.h"
 #include "base/util.h"

@@ -6,7 +6,7 @@
  * its journal goes. A file that was damaged otherwise is kept as NAME.damaged:
  * somebody may get more out of it.
  */
-#include "commands.h"
+#include "commands/commands.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -20,9 +20,9 @@
 #include <unistd.h>
 
 #include "model/intern.h"
-#include "options.h"
+#include "commands/options.h"
 #include "base/output.h"
-#include "profile_out.h"
+#include "commands/profile_out.h"
 #include "model/profile_text.h"
 #include "formats/tach/recover.h"
 #include "model/remap.h"

@@ -3,17 +3,17 @@
  * cmd_convert.c - tachbpf convert: profiles, or the samples of them that pass
  * the filter, into any format.
  */
-#include "commands.h"
+#include "commands/commands.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "model/intern.h"
-#include "options.h"
+#include "commands/options.h"
 #include "base/output.h"
-#include "profile_out.h"
-#include "profile_set.h"
+#include "commands/profile_out.h"
+#include "commands/profile_set.h"
 #include "model/remap.h"
 #include "base/util.h"
 

@@ -3,7 +3,7 @@
  * record.c - the command that records: from options to a session and its
  * recording, until the time is up, a signal comes or everyone is gone.
  */
-#include "record.h"
+#include "commands/record.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -15,7 +15,7 @@
 
 #include "host/identity.h"
 #include "host/kallsyms.h"
-#include "options.h"
+#include "commands/options.h"
 #include "doctor/precheck.h"
 #include "host/privileges.h"
 #include "recording/recording.h"

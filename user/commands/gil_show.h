@@ -9,7 +9,7 @@
 
 #include "analysis/gil.h"
 #include "analysis/gil_rows.h"
-#include "profile_set.h"
+#include "commands/profile_set.h"
 #include "recording/session_file.h"
 #include "base/u64map.h"
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gil_show.h"
+#include "commands/gil_show.h"
 #include "model/profile_text.h"
 
 /* In front of the places: two numbers and the gaps; three of them. */

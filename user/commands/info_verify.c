@@ -2,7 +2,7 @@
 /*
  * info_verify.c - tachbpf info --verify: is every byte of a file what it should be?
  */
-#include "info_verify.h"
+#include "commands/info_verify.h"
 
 #include <errno.h>
 #include <inttypes.h>
