@@ -9,8 +9,12 @@
 #ifndef TACHBPF_DIFF_H
 #define TACHBPF_DIFF_H
 
-#include "commands/options.h"
 #include "analysis/report.h"
+
+enum diff_sort {
+	DIFF_SORT_DELTA, DIFF_SORT_TOTAL_DELTA, DIFF_SORT_A, DIFF_SORT_B, DIFF_SORT_NAME,
+	DIFF_SORT_FILE
+};
 
 struct diff_row {
 	struct string_ref func, file;	/* of a report: valid as long as it */

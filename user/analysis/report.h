@@ -9,7 +9,11 @@
 #define TACHBPF_REPORT_H
 
 #include "model/event.h"
-#include "commands/options.h"
+
+/* REPORT_BY_GIL is not made here: gil.h. */
+enum report_by { REPORT_BY_FUNCTION, REPORT_BY_LINE, REPORT_BY_PROCESS, REPORT_BY_THREAD,
+		 REPORT_BY_CONTAINER, REPORT_BY_GIL };
+enum report_sort { REPORT_SORT_SELF, REPORT_SORT_TOTAL, REPORT_SORT_NAME, REPORT_SORT_FILE };
 
 struct report;
 

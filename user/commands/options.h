@@ -11,6 +11,9 @@
 #include <stdio.h>
 #include <sys/types.h>
 
+#include "analysis/diff.h"
+#include "analysis/report.h"
+#include "formats/mlyze/mlyze_rows.h"
 #include "model/reader.h"
 #include "model/filter.h"
 #include "capture/modes.h"
@@ -49,18 +52,7 @@ struct record_options {
 	int verbose;			/* -v, -v -v; -1 with -q */
 };
 
-enum report_by { REPORT_BY_FUNCTION, REPORT_BY_LINE, REPORT_BY_PROCESS, REPORT_BY_THREAD,
-		 REPORT_BY_CONTAINER, REPORT_BY_GIL };
-enum report_sort { REPORT_SORT_SELF, REPORT_SORT_TOTAL, REPORT_SORT_NAME, REPORT_SORT_FILE };
-
-enum mem_by { MEM_BY_STACK, MEM_BY_FILE, MEM_BY_FUNCTION };
-enum mem_sort { MEM_SORT_LIVE, MEM_SORT_ALLOCATED, MEM_SORT_PEAK, MEM_SORT_COUNT };
-
 enum split_by { SPLIT_BY_PROCESS, SPLIT_BY_THREAD, SPLIT_BY_TIME };
-enum diff_sort {
-	DIFF_SORT_DELTA, DIFF_SORT_TOTAL_DELTA, DIFF_SORT_A, DIFF_SORT_B, DIFF_SORT_NAME,
-	DIFF_SORT_FILE
-};
 
 /* What the commands on files (info, report, replay and those that write files) do. */
 struct file_options {

@@ -8,7 +8,9 @@
 #define TACHBPF_MLYZE_ROWS_H
 
 #include "formats/mlyze/mlyze_stats.h"
-#include "commands/options.h"
+
+enum mem_by { MEM_BY_STACK, MEM_BY_FILE, MEM_BY_FUNCTION };
+enum mem_sort { MEM_SORT_LIVE, MEM_SORT_ALLOCATED, MEM_SORT_PEAK, MEM_SORT_COUNT };
 
 struct mlyze_row {
 	struct mlyze_sums sums;
