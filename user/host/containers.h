@@ -15,6 +15,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "model/event.h"
+
 /* Whose cgroups it was found in, if not the system's. */
 #define CONTAINER_NO_USER UINT32_MAX
 
@@ -59,7 +61,6 @@ static inline bool container_is(const struct container *c)
  * The name to call it by: "namespace/pod/name" in Kubernetes, else its name, else the first
  * 12 characters of its id. "": no container. Returns out.
  */
-#define CONTAINER_LABEL_BYTES 460
 char *container_label(const struct container *c, char out[CONTAINER_LABEL_BYTES]);
 
 /*

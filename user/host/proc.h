@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
-#define PROC_COMM_MAX 64
+#include "model/event.h"
 
 /* One line of /proc/PID/maps that has a file behind it. */
 struct proc_map {

@@ -84,6 +84,10 @@ enum profile_unit {
 	UNIT_NANOSECONDS,
 };
 
+/* Room for a process' comm, and for the label that its container is shown by (containers.h). */
+#define PROC_COMM_MAX 64
+#define CONTAINER_LABEL_BYTES 460
+
 struct thread_names;
 
 /* Known when a profile begins. */

@@ -12,9 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "host/containers.h"
 #include "model/event.h"
-#include "host/proc.h"
 
 /* Room for a name with every byte of comm escaped. */
 #define PROCESS_FRAME_BYTES (4 * PROC_COMM_MAX + CONTAINER_LABEL_BYTES + 32)
