@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "bpf/abi.h"
+#include "recording/session_counts.h"
 
 struct tachbpf_bpf;
 
@@ -16,12 +17,6 @@ struct tachbpf_bpf;
 typedef int (*asleep_proc_fn)(void *ctx, uint32_t tgid, uint64_t start_ns, struct py_proc *proc);
 /* A record of a thread, as from the ring buffer. */
 typedef void (*asleep_record_fn)(void *ctx, void *data, size_t len);
-
-struct asleep_counts {
-	uint64_t threads;	/* with a stack */
-	uint64_t moved;		/* that ran meanwhile: they speak for themselves */
-	uint64_t lost;		/* that could not be read in time */
-};
 
 /*
  * Look at all threads of the processes that proc() wants, and hand on what they wait in.

@@ -9,24 +9,12 @@
 #include <stdint.h>
 
 #include "bpf/abi.h"
-
-/* The clock of one CPU. */
-struct cpu_ticks {
-	int cpu;
-	uint64_t delivered, missed;
-};
+#include "recording/session_counts.h"
 
 struct counters {
 	uint64_t sum[CNT_MAX];
 	struct cpu_ticks *cpus;	/* those that ticked; cpu_cnt of them */
 	size_t cpu_cnt;
-};
-
-/* What samples took, over all CPUs (abi.h, struct sample_times). */
-struct sample_cost {
-	uint64_t cnt, max_ns, mean_ns;
-	uint64_t p999_ns;	/* 999 of 1,000 were faster */
-	uint64_t stalls, stalled_ns;	/* not in those: the machine stood still meanwhile */
 };
 
 /* Read the map of sample_times behind fd. 0 or -errno. */

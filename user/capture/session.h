@@ -12,8 +12,7 @@
 #include <sys/types.h>
 
 #include "bpf/abi.h"
-#include "capture/asleep.h"
-#include "capture/counters.h"
+#include "recording/session_counts.h"
 #include "capture/modes.h"
 #include "resolve/record_mode.h"
 
@@ -39,25 +38,6 @@ struct session_args {
 	struct selection *selection;	/* conditions; NULL: none. Outlives the session */
 	struct identities *identities;	/* what is learned of containers; outlives the session */
 	struct recording *recording;	/* where processes are written; outlives the session */
-};
-
-/* What happened, for status line and summary. Monotonic while the session runs. */
-struct session_counts {
-	const uint64_t *kernel;		/* CNT_MAX of them: abi.h's counters, all CPUs */
-	const struct cpu_ticks *cpus;	/* cpu_cnt of them; both valid until the next call */
-	size_t cpu_cnt;
-	uint64_t received;		/* samples that arrived */
-	uint64_t orphans;		/* samples of processes that could not be looked at */
-	uint64_t table_full;		/* times that a process did not fit into py_procs */
-	uint64_t unidentified;		/* ticks of processes that were gone before we could look */
-	uint64_t containers_beyond;	/* that are not told apart: there were too many */
-	struct sample_cost cost;	/* cnt 0: not measured */
-	struct asleep_counts asleep;
-	uint32_t processes_seen, processes_live;
-	uint32_t processes_pending;	/* after an exec: may become Python again */
-	uint32_t code_cache;		/* code objects the kernel can remember as sent */
-	bool hardware_cycles;
-	double startup_cpu_s;		/* our own CPU time until sampling began */
 };
 
 /* Load the programs. Nothing is sampled yet. NULL with errno; logs why. */

@@ -13,7 +13,7 @@
 #include "model/event.h"
 #include "resolve/process.h"
 #include "resolve/record_mode.h"
-#include "capture/session.h"
+#include "recording/session_counts.h"
 #include "model/sink.h"
 
 struct recording;
