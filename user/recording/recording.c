@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/compress.h"
-#include "recording/held.h"
+#include "model/memory_sink.h"
 #include "recording/session_file.h"
 #include "base/util.h"
 

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "recording/held.h"
+#include "model/memory_sink.h"
 #include "recording/recording_rows.h"
 #include "base/util.h"
 

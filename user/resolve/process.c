@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "host/far_read.h"
-#include "recording/held.h"
+#include "model/memory_sink.h"
 #include "model/intern.h"
 #include "host/kallsyms.h"
 #include "resolve/symbolize.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * held.c - see held.h.
+ * memory_sink.c - see memory_sink.h.
  */
-#include "recording/held.h"
+#include "model/memory_sink.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * held.h - a sink in memory: the samples of a process that is too young to know
+ * memory_sink.h - a sink in memory: the samples of a process that is too young to know
  * whether it deserves a file of its own.
  *
  * The frames keep the process' ids: replay it while the process' tables live.
  */
-#ifndef TACHBPF_HELD_H
-#define TACHBPF_HELD_H
+#ifndef TACHBPF_MEMORY_SINK_H
+#define TACHBPF_MEMORY_SINK_H
 
 #include "model/sink.h"
 
