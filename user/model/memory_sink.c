@@ -9,12 +9,12 @@
 
 #include "base/util.h"
 
-struct held {
+struct memory_sink {
 	struct sink sink;
 	struct buf samples;	/* struct event and its frames; and so on */
 };
 
-static int held_begin(struct sink *sink, const struct profile_meta *meta,
+static int memory_sink_begin(struct sink *sink, const struct profile_meta *meta,
 		      const struct profile_tables *tables)
 {
 	(void)sink;
@@ -23,77 +23,77 @@ static int held_begin(struct sink *sink, const struct profile_meta *meta,
 	return 0;
 }
 
-static int held_event(struct sink *sink, const struct event *ev)
+static int memory_sink_event(struct sink *sink, const struct event *ev)
 {
-	struct held *h = (struct held *)sink;
+	struct memory_sink *m = (struct memory_sink *)sink;
 	size_t frames = ev->nframes * sizeof(*ev->frames);
-	int err = buf_reserve(&h->samples, sizeof(*ev) + frames + sizeof(uint64_t));
+	int err = buf_reserve(&m->samples, sizeof(*ev) + frames + sizeof(uint64_t));
 
 	if (err)
 		return err;
-	buf_add(&h->samples, ev, sizeof(*ev));
-	buf_add(&h->samples, ev->frames, frames);
+	buf_add(&m->samples, ev, sizeof(*ev));
+	buf_add(&m->samples, ev->frames, frames);
 	if (ev->nframes & 1)	/* struct event stays aligned */
-		buf_add(&h->samples, "\0\0\0", sizeof(*ev->frames));
+		buf_add(&m->samples, "\0\0\0", sizeof(*ev->frames));
 	return 0;
 }
 
-static int held_end(struct sink *sink, const struct profile_stats *stats)
+static int memory_sink_end(struct sink *sink, const struct profile_stats *stats)
 {
 	(void)sink;
 	(void)stats;
 	return 0;
 }
 
-static int held_close(struct sink *sink)
+static int memory_sink_close(struct sink *sink)
 {
-	struct held *h = (struct held *)sink;
+	struct memory_sink *m = (struct memory_sink *)sink;
 
-	buf_free(&h->samples);
-	free(h);
+	buf_free(&m->samples);
+	free(m);
 	return 0;
 }
 
-static const struct sink_ops held_ops = {
-	.name = "held",
-	.begin = held_begin,
-	.event = held_event,
-	.end = held_end,
-	.close = held_close,
+static const struct sink_ops memory_sink_ops = {
+	.name = "memory",
+	.begin = memory_sink_begin,
+	.event = memory_sink_event,
+	.end = memory_sink_end,
+	.close = memory_sink_close,
 };
 
-struct sink *held_new(void)
+struct sink *memory_sink_new(void)
 {
-	struct held *h = calloc(1, sizeof(*h));
+	struct memory_sink *m = calloc(1, sizeof(*m));
 
-	if (!h)
+	if (!m)
 		return NULL;
-	h->sink.ops = &held_ops;
-	return &h->sink;
+	m->sink.ops = &memory_sink_ops;
+	return &m->sink;
 }
 
-bool held_is(const struct sink *s)
+bool memory_sink_is(const struct sink *s)
 {
-	return s && s->ops == &held_ops;
+	return s && s->ops == &memory_sink_ops;
 }
 
-size_t held_bytes(const struct sink *s)
+size_t memory_sink_bytes(const struct sink *s)
 {
-	return ((const struct held *)s)->samples.len;
+	return ((const struct memory_sink *)s)->samples.len;
 }
 
-int held_replay(const struct sink *s, int (*event)(void *ctx, const struct event *ev), void *ctx)
+int memory_sink_replay(const struct sink *s, int (*event)(void *ctx, const struct event *ev), void *ctx)
 {
-	const struct held *h = (const struct held *)s;
+	const struct memory_sink *m = (const struct memory_sink *)s;
 	size_t at = 0;
 	int err = 0;
 
-	while (!err && at < h->samples.len) {
+	while (!err && at < m->samples.len) {
 		struct event ev;
 
-		memcpy(&ev, h->samples.data + at, sizeof(ev));
+		memcpy(&ev, m->samples.data + at, sizeof(ev));
 		at += sizeof(ev);
-		ev.frames = (const uint32_t *)(h->samples.data + at);
+		ev.frames = (const uint32_t *)(m->samples.data + at);
 		at += (ev.nframes + (ev.nframes & 1)) * sizeof(*ev.frames);
 		err = event(ctx, &ev);
 	}

@@ -11,12 +11,12 @@
 #include "model/sink.h"
 
 /* NULL with errno. Freed by its ops->close(). */
-struct sink *held_new(void);
+struct sink *memory_sink_new(void);
 
-bool held_is(const struct sink *s);
-size_t held_bytes(const struct sink *s);
+bool memory_sink_is(const struct sink *s);
+size_t memory_sink_bytes(const struct sink *s);
 
 /* Every sample in order, to event() until that returns non-zero, which is passed on. */
-int held_replay(const struct sink *s, int (*event)(void *ctx, const struct event *ev), void *ctx);
+int memory_sink_replay(const struct sink *s, int (*event)(void *ctx, const struct event *ev), void *ctx);
 
 #endif

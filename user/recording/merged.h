@@ -31,7 +31,7 @@ struct merged_member {
  */
 void merged_command(const char *command, char *out, size_t size);
 
-/* The samples of a held sink as those of a member of another profile. */
+/* The samples of a sink in memory as those of a member of another profile. */
 struct merged_pour;
 
 /* tables: the member's; into: those of the merged profile; sink takes its samples. NULL: no memory. */
@@ -39,7 +39,7 @@ struct merged_pour *merged_pour_new(const struct profile_tables *tables, struct 
 				    struct sink *sink, pid_t tgid, const char *comm,
 				    const struct container *container);
 void merged_pour_free(struct merged_pour *p);
-/* For held_replay(); ctx is the struct merged_pour. 0 or -errno. */
+/* For memory_sink_replay(); ctx is the struct merged_pour. 0 or -errno. */
 int merged_pour_event(void *ctx, const struct event *ev);
 
 #endif

@@ -274,7 +274,7 @@ int recording_open_process(struct recording *r, struct process *p)
 
 	if (!row)
 		return -ENOENT;
-	sink = may_be_merged(r, p, 0) ? held_new() : recording_open_row(r, row);
+	sink = may_be_merged(r, p, 0) ? memory_sink_new() : recording_open_row(r, row);
 	return sink ? process_attach(p, sink, r->start_ns / 1000) : -errno;
 }
 
@@ -289,9 +289,9 @@ int recording_flush_process(struct recording *r, struct process *p)
 {
 	struct row *row = u64map_get(&r->live, process_tgid(p));
 
-	if (!row || !held_is(process_sink(p)))
+	if (!row || !memory_sink_is(process_sink(p)))
 		return process_flush(p);
-	if (age_ns(p, 0) < MERGE_BELOW_NS && held_bytes(process_sink(p)) < HELD_MAX_BYTES)
+	if (age_ns(p, 0) < MERGE_BELOW_NS && memory_sink_bytes(process_sink(p)) < HELD_MAX_BYTES)
 		return 0;
 	return promote(r, p, row);
 }
@@ -339,11 +339,11 @@ int recording_close_row(struct recording *r, struct row *row, int err)
 	return err;
 }
 
-/* No file, or only a held sink: one of many that are over before they are looked at. */
+/* No file, or only a sink in memory: one of many that are over before they are looked at. */
 static bool is_brief(const struct recording *r, const struct process *p, uint64_t end_ns)
 {
 	return !r->ending && may_be_merged(r, p, end_ns) &&
-	       (!process_has_sink(p) || held_is(process_sink(p)));
+	       (!process_has_sink(p) || memory_sink_is(process_sink(p)));
 }
 
 int recording_end_process(struct recording *r, struct process *p, uint64_t end_ns)
@@ -359,7 +359,7 @@ int recording_end_process(struct recording *r, struct process *p, uint64_t end_n
 	if (is_brief(r, p, end_ns))
 		return recording_merge(r, row, p);
 	row->names = thread_names_keep(process_thread_names(p));
-	if (held_is(process_sink(p)))
+	if (memory_sink_is(process_sink(p)))
 		err = promote(r, p, row);
 	process_stats(p, &row->stats);
 	recording_profile_stats(r, row, &stats);

@@ -271,7 +271,7 @@ static int pour(struct recording *r, struct group *g, const struct row *row,
 		return err;
 	pour = merged_pour_new(process_tables(p), g->in, g->sink, row->tgid, row->comm,
 			       row->identity.container);
-	err = pour ? held_replay(process_sink(p), merged_pour_event, pour) : -ENOMEM;
+	err = pour ? memory_sink_replay(process_sink(p), merged_pour_event, pour) : -ENOMEM;
 	merged_pour_free(pour);
 	return err ? err : add_member(g, row);
 }

@@ -165,7 +165,7 @@ int process_promote(struct process *p, struct sink *sink)
 
 	process_attach(p, sink, p->args.meta.start_us);
 	p->stats.samples = 0;
-	held_replay(held, deliver, p);
+	memory_sink_replay(held, deliver, p);
 	held->ops->close(held);
 	return p->sink_err;
 }

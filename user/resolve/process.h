@@ -68,7 +68,7 @@ bool process_has_sink(const struct process *p);
 /* Its sink, still its own; NULL: none. */
 const struct sink *process_sink(const struct process *p);
 /*
- * From a held sink (memory_sink.h) to the one that stays: everything so far goes there first.
+ * From a sink in memory (memory_sink.h) to the one that stays: everything so far goes there first.
  * 0 or -errno of the sink, with what it did not take counted as lost.
  */
 int process_promote(struct process *p, struct sink *sink);
