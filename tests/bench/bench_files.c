@@ -22,6 +22,7 @@
 #include "model/sink.h"
 #include "formats/tach/tach_reader.h"
 #include "base/util.h"
+#include "formats/formats.h"
 
 #define THREADS 8
 #define FRAMES 2000

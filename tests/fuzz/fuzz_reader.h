@@ -17,6 +17,8 @@
 #include "formats/describe.h"
 #include "model/reader.h"
 #include "model/sink.h"
+#include "formats/formats.h"
+#include "formats/readers.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -20,6 +20,7 @@
 #include "model/sink.h"
 #include "formats/tach/tach_journal.h"
 #include "formats/tach/tach_reader.h"
+#include "formats/formats.h"
 
 /* A few compressed bytes can mean gigabytes of samples. */
 #define EVENTS_MAX 200000

@@ -12,6 +12,8 @@
 
 #include "model/sink.h"
 #include "formats/tach/tach_reader.h"
+#include "formats/sinks.h"
+#include "formats/formats.h"
 
 /* A few compressed bytes can mean gigabytes of samples. */
 #define EVENTS_MAX 200000

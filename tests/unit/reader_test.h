@@ -8,6 +8,7 @@
 
 #include "model/reader.h"
 #include "tach_test.h"
+#include "formats/readers.h"
 
 struct dump {
 	FILE *out;

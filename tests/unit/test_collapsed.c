@@ -4,6 +4,8 @@
  * byte, and the lines that CPython's fixtures do not have.
  */
 #include "tach_test.h"
+#include "formats/sinks.h"
+#include "formats/formats.h"
 
 /* What the sink writes for a file. */
 static struct buf collapse(const char *name)

@@ -11,6 +11,7 @@
 #include "formats/html/flamegraph.h"
 #include "model/stack_tree.h"
 #include "model/thread_names.h"
+#include "formats/formats.h"
 
 struct flame_data {
 	struct html_reader r;

@@ -7,6 +7,7 @@
 
 #include "bpf/abi.h"
 #include "export_test.h"
+#include "formats/formats.h"
 
 static struct json_object *finish(struct export_test *t)
 {

@@ -4,6 +4,7 @@
  * the programs that read them.
  */
 #include "export_test.h"
+#include "formats/formats.h"
 
 static uint64_t word(const struct buf *b, size_t i)
 {

@@ -2,6 +2,7 @@
 /* test_joined.c - --by container: profiles of a container as one, in formats that know none. */
 #include "export_test.h"
 #include "model/joined.h"
+#include "formats/formats.h"
 
 /* One profile of a container (NULL: of none) with a frame of its own table. */
 static void profile(struct export_test *t, uint32_t tgid, const char *container, const char *func,

@@ -5,6 +5,7 @@
  */
 #include "bpf/abi.h"
 #include "export_test.h"
+#include "formats/formats.h"
 
 static void test_calls(void **state)
 {

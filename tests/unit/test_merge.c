@@ -6,6 +6,7 @@
 #include "tach_test.h"
 
 #include "formats/tach/merge.h"
+#include "formats/formats.h"
 
 #define FILES 4
 #define THREADS 6

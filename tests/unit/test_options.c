@@ -14,6 +14,8 @@
 
 #include "commands/options.h"
 #include "base/util.h"
+#include "formats/sinks.h"
+#include "formats/formats.h"
 
 #define MAX_WORDS 32
 

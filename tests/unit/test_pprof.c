@@ -7,6 +7,7 @@
 
 #include "export_test.h"
 #include "user/formats/pprof/profile.pb-c.h"
+#include "formats/formats.h"
 
 static struct buf gunzip(const struct buf *b)
 {

@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "export_test.h"
+#include "formats/formats.h"
 
 /* Enough of marshal to print it as Python would. */
 struct decoder {

@@ -8,6 +8,9 @@
 #include <dirent.h>
 
 #include "formats/input.h"
+#include "formats/formats.h"
+#include "formats/tach/tach_profile.h"
+#include "formats/readers.h"
 
 static const struct {
 	const char *format, *suffix;

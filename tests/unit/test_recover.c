@@ -10,6 +10,7 @@
 
 #include "formats/tach/recover.h"
 #include "formats/tach/tach_journal.h"
+#include "formats/formats.h"
 
 #define THREADS 5
 #define STEPS 400

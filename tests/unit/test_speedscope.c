@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 
 #include "export_test.h"
+#include "formats/formats.h"
 
 static struct json_object *finish(struct export_test *t)
 {

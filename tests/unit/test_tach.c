@@ -4,6 +4,8 @@
  * goes in comes out again: all layouts, plain and compressed, on full disks too.
  */
 #include "tach_test.h"
+#include "formats/formats.h"
+#include "formats/tach/tach_write.h"
 
 #include <signal.h>
 #include <sys/resource.h>

@@ -11,6 +11,8 @@
 #undef fail
 
 #include "tach_test.h"
+#include "formats/formats.h"
+#include "formats/tach/tach_write.h"
 
 #define BEFORE ((1ULL << 32) - 3)
 #define FAR (5ULL << 30)	/* where in the file; memory files can be sparse */

@@ -6,6 +6,8 @@
 #include "export_test.h"
 #include "model/reader.h"
 #include "model/thread_names.h"
+#include "formats/formats.h"
+#include "formats/readers.h"
 
 static void test_set_and_find(void **state)
 {

@@ -16,6 +16,8 @@
 #include "commands/profile_set.h"
 #include "model/remap.h"
 #include "base/util.h"
+#include "formats/formats.h"
+#include "formats/readers.h"
 
 struct convert {
 	const struct file_options *opts;

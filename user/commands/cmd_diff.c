@@ -18,6 +18,7 @@
 #include "model/profile_text.h"
 #include "formats/html/flamegraph.h"
 #include "base/util.h"
+#include "formats/readers.h"
 
 /* Columns of the numbers in front of the names, with their gaps. */
 #define NUMBER_COLUMNS 46

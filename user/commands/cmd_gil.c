@@ -18,6 +18,8 @@
 #include "commands/profile_set.h"
 #include "model/thread_names.h"
 #include "base/util.h"
+#include "formats/tach/tach_profile.h"
+#include "formats/readers.h"
 
 /* What is kept of one profile until it is shown. */
 struct result {

@@ -24,6 +24,8 @@
 #include "model/thread_map.h"
 #include "model/thread_names.h"
 #include "base/util.h"
+#include "formats/tach/tach_profile.h"
+#include "formats/readers.h"
 
 struct thread {
 	uint64_t id;

@@ -15,6 +15,7 @@
 #include "commands/profile_set.h"
 #include "formats/tach/tach_reader.h"
 #include "base/util.h"
+#include "formats/formats.h"
 
 #define WHY_BYTES 256
 

@@ -27,6 +27,8 @@
 #include "formats/tach/recover.h"
 #include "model/remap.h"
 #include "base/util.h"
+#include "formats/formats.h"
+#include "formats/tach/tach_journal.h"
 
 #define WHY_BYTES 256
 #define SUFFIX ".tach"

@@ -15,6 +15,8 @@
 #include "commands/profile_out.h"
 #include "commands/profile_set.h"
 #include "base/util.h"
+#include "formats/sinks.h"
+#include "formats/readers.h"
 
 struct replay {
 	struct profile_set *set;

@@ -17,6 +17,7 @@
 #include "analysis/report.h"
 #include "model/thread_names.h"
 #include "base/util.h"
+#include "formats/readers.h"
 
 /* Columns of one profile's numbers, and how wide names get when nothing limits them. */
 #define NUMBER_COLUMNS 28

@@ -30,6 +30,8 @@
 #include "model/thread_map.h"
 #include "model/thread_names.h"
 #include "base/util.h"
+#include "formats/formats.h"
+#include "formats/readers.h"
 
 /* Pieces being written at a time: a file, tables and a buffer each. */
 #define AT_ONCE 128

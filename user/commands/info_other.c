@@ -12,6 +12,7 @@
 #include "model/profile_text.h"
 #include "formats/describe.h"
 #include "model/reader.h"
+#include "formats/readers.h"
 
 /* ---- JSON ---- */
 

@@ -13,6 +13,9 @@
 #include "commands/options_set.h"
 #include "commands/options_tables.h"
 #include "base/util.h"
+#include "formats/sinks.h"
+#include "formats/formats.h"
+#include "formats/readers.h"
 
 #define REPORT_LIMIT 20
 #define SPLIT_EVERY_US 10000000

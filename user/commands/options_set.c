@@ -13,6 +13,9 @@
 
 #include "bpf/abi.h"
 #include "base/util.h"
+#include "formats/sinks.h"
+#include "formats/formats.h"
+#include "formats/readers.h"
 
 #define RATE_MAX_HZ 50000
 #define DURATION_MAX_S (366.0 * 86400)

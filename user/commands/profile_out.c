@@ -11,6 +11,8 @@
 #include "base/compress.h"
 #include "commands/options.h"
 #include "base/util.h"
+#include "formats/sinks.h"
+#include "formats/formats.h"
 
 #define SHOWN_BYTES 512
 /* Frames share nothing: fewer are smaller. As much memory again goes into compressing one. */

@@ -18,6 +18,7 @@
 #include "model/filter.h"
 #include "model/profile_text.h"
 #include "base/util.h"
+#include "formats/readers.h"
 
 #define SUFFIX ".tach"
 #define WHY_BYTES 256

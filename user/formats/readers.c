@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * readers.c - the table of formats that are read, and which one a file is in. A
- * new format is one line here. See reader.h.
+ * new format is one line here. See readers.h.
  */
-#include "model/reader.h"
+#include "formats/readers.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "formats/formats.h"
 #include "formats/input.h"
 #include "model/thread_map.h"
 #include "base/util.h"

@@ -2,14 +2,13 @@
 /*
  * sinks.c - the table of output formats. A new format is one line here.
  */
-#include "model/sink.h"
+#include "formats/sinks.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "formats/formats.h"
 #include "model/joined.h"
-#include "model/thread_names.h"
 #include "base/util.h"
 
 static const struct sink_ops *const sinks[] = {
@@ -55,30 +54,6 @@ struct sink *sink_new(const struct sink_ops *ops, const struct sink_args *args)
 	by_process.group = GROUP_PROCESS;
 	inner = ops->open(&by_process);
 	return inner ? joined_open(inner) : NULL;
-}
-
-bool sink_meta_copy(struct profile_meta *to, const struct profile_meta *from)
-{
-	*to = *from;
-	to->comm = from->comm ? strdup(from->comm) : NULL;
-	to->platform = from->platform ? strdup(from->platform) : NULL;
-	to->container = from->container ? strdup(from->container) : NULL;
-	to->image = from->image ? strdup(from->image) : NULL;
-	to->thread_names = thread_names_keep(from->thread_names);
-	if (!to->comm == !from->comm && !to->platform == !from->platform &&
-	    !to->container == !from->container && !to->image == !from->image)
-		return true;
-	sink_meta_free(to);
-	return false;
-}
-
-void sink_meta_free(struct profile_meta *meta)
-{
-	free((char *)meta->comm);
-	free((char *)meta->platform);
-	free((char *)meta->container);
-	free((char *)meta->image);
-	thread_names_drop((struct thread_names *)meta->thread_names);
 }
 
 static bool ends_with(const char *s, const char *tail)

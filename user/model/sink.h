@@ -18,9 +18,6 @@
 struct compressor;
 struct sink;
 
-/* ".NAME.journal" stands beside NAME while it is being written; see docs/tach.md. */
-#define TACH_JOURNAL_SUFFIX ".journal"
-
 enum tach_layout { TACH_RELEASE, TACH_DRAFT1, TACH_DRAFT2 };
 
 /* --- exports: how frames are told apart and samples grouped ------------------------------ */
@@ -44,7 +41,7 @@ struct sink_args {
 	bool live;			/* tach: of a recording: weights are time that passed */
 	int journal_fd;			/* tach: > 0: where to keep what recovery needs; the caller's */
 	enum sink_lines lines;		/* formats that take SINK_TAKES_LINES */
-	enum sink_group group;		/* formats that take SINK_TAKES_GROUP; see sink_new() */
+	enum sink_group group;		/* formats that take SINK_TAKES_GROUP; see sinks.h, sink_new() */
 
 	/* HTML reports (flamegraph, heatmap). */
 	const char *title;		/* copied; hostile; NULL: none */
@@ -75,27 +72,6 @@ struct sink {
 	const struct sink_ops *ops;
 };
 
-extern const struct sink_ops sink_tach;
-extern const struct sink_ops sink_collapsed;
-extern const struct sink_ops sink_csv;
-extern const struct sink_ops sink_gecko;
-extern const struct sink_ops sink_gperftools;
-extern const struct sink_ops sink_gperftools_native;
-extern const struct sink_ops sink_gperftools_perl;
-extern const struct sink_ops sink_jsonl;
-extern const struct sink_ops sink_pprof;
-extern const struct sink_ops sink_pstats;
-extern const struct sink_ops sink_pstats_sampled;
-extern const struct sink_ops sink_speedscope;
-extern const struct sink_ops sink_flamegraph;
-extern const struct sink_ops sink_heatmap;
-
-/*
- * ops->open(); GROUP_CONTAINER, which formats do not know, becomes profiles of containers
- * by process. NULL with errno.
- */
-struct sink *sink_new(const struct sink_ops *ops, const struct sink_args *args);
-
 /* A copy whose strings are its own; false: no memory, and nothing to free. */
 bool sink_meta_copy(struct profile_meta *to, const struct profile_meta *from);
 void sink_meta_free(struct profile_meta *meta);
@@ -104,16 +80,5 @@ static inline const char *sink_meta_kind(const struct profile_meta *meta)
 {
 	return meta->of_container ? "container" : "process";
 }
-
-/* By name; NULL: no such format. */
-const struct sink_ops *sink_find(const char *name);
-/* The i-th format, NULL behind the last: for --help. */
-const struct sink_ops *sink_at(size_t i);
-
-/* What a file of that name would hold: by its suffix or ".NAME"; NULL: that does not say. */
-const struct sink_ops *sink_for_path(const char *path);
-
-/* How many samples the tach sink has encoded since begin(): what the header will say. */
-uint64_t tach_sample_cnt(const struct sink *s);
 
 #endif

@@ -18,6 +18,8 @@
 #include "model/memory_sink.h"
 #include "recording/session_file.h"
 #include "base/util.h"
+#include "formats/formats.h"
+#include "formats/tach/tach_journal.h"
 
 #define CMDLINE_MAX 4096
 /*

@@ -20,6 +20,7 @@
 #include "model/intern.h"
 #include "formats/input.h"
 #include "model/reader.h"
+#include "formats/formats.h"
 
 #define PROCESS_PREFIX "process:"
 #define THREAD_PREFIX "tid:"

@@ -19,6 +19,7 @@
 #include "model/aggregate.h"
 #include "formats/fold.h"
 #include "model/writer.h"
+#include "formats/formats.h"
 
 struct collapsed {
 	struct aggregate *a;

@@ -17,6 +17,7 @@
 
 #include "model/aggregate.h"
 #include "formats/fold.h"
+#include "formats/formats.h"
 #include "model/writer.h"
 
 struct row {

@@ -18,6 +18,7 @@
 
 #include "bpf/abi.h"
 #include "base/u64map.h"
+#include "formats/formats.h"
 
 #define GC_FUNCTION "<GC>"
 enum { GC_UNKNOWN, GC_NO, GC_YES };

@@ -21,6 +21,7 @@
 #include "formats/input.h"
 #include "model/intern.h"
 #include "base/u64map.h"
+#include "formats/formats.h"
 
 #define SYMBOL_HEAD "--- symbol"
 #define PROFILE_HEAD "--- profile"

@@ -22,6 +22,7 @@
 #include "formats/qualify.h"
 #include "model/thread_names.h"
 #include "model/writer.h"
+#include "formats/formats.h"
 
 /* Word 2 of the header. */
 #define VERSION_NATIVE 0

@@ -17,6 +17,7 @@
 #include "base/json.h"
 #include "model/sink.h"
 #include "model/stack_tree.h"
+#include "formats/formats.h"
 
 #define DATA_VERSION 1
 

@@ -18,6 +18,7 @@
 #include "base/json.h"
 #include "formats/html/source_text.h"
 #include "model/stack_tree.h"
+#include "formats/formats.h"
 
 #define DATA_VERSION 1
 #define NO_FILE UINT32_MAX

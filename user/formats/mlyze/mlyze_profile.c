@@ -14,6 +14,7 @@
 #include "formats/input.h"
 #include "formats/mlyze/mlyze_stats.h"
 #include "model/reader.h"
+#include "formats/formats.h"
 
 /* Of collections and markers so many are told one by one. */
 #define LISTED_MAX 100

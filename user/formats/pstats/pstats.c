@@ -23,6 +23,7 @@
 #include "model/aggregate.h"
 #include "base/pairs.h"
 #include "model/writer.h"
+#include "formats/formats.h"
 
 /* Python/marshal.c: TYPE_* and FLAG_REF. */
 #define M_DICT '{'

@@ -20,6 +20,7 @@
 #include "formats/describe.h"
 #include "formats/input.h"
 #include "model/intern.h"
+#include "formats/formats.h"
 
 /* Ours for threads whose names hold no number: above every thread id of Linux. */
 #define MADE_UP_THREAD (1ULL << 32)

@@ -24,6 +24,7 @@
 #include "model/thread_names.h"
 #include "base/u64map.h"
 #include "model/writer.h"
+#include "formats/formats.h"
 
 #define SCHEMA "https://www.speedscope.app/file-format-schema.json"
 

@@ -17,6 +17,9 @@
 #include "model/sink.h"
 #include "formats/tach/tach_format.h"
 
+/* ".NAME.journal" stands beside NAME while it is being written; see docs/tach.md. */
+#define TACH_JOURNAL_SUFFIX ".journal"
+
 #define TACH_JOURNAL_MAGIC "TACHJRNL"
 #define TACH_JOURNAL_VERSION 1
 #define TACH_JOURNAL_ENTRY_MAGIC 0x544e454au	/* "JENT" on little-endian machines */

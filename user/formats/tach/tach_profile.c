@@ -12,6 +12,8 @@
 #include "formats/input.h"
 #include "model/reader.h"
 #include "formats/tach/tach_format.h"
+#include "formats/formats.h"
+#include "formats/tach/tach_profile.h"
 
 struct tach_input {
 	struct reader reader;

@@ -19,6 +19,8 @@
 #include "formats/tach/tach_file.h"
 #include "formats/tach/tach_format.h"
 #include "base/util.h"
+#include "formats/formats.h"
+#include "formats/tach/tach_write.h"
 
 /* A thread's run of repeats: about 340 samples of 3 bytes; then it costs 15 bytes of header. */
 #define PENDING_BYTES 1024

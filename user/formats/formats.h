@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * formats.h - the formats there are. Each is defined in a folder of its own; sinks.c and
+ * readers.c have them in tables.
+ */
+#ifndef TACHBPF_FORMATS_H
+#define TACHBPF_FORMATS_H
+
+#include "model/reader.h"
+#include "model/sink.h"
+
+extern const struct sink_ops sink_tach;
+extern const struct sink_ops sink_collapsed;
+extern const struct sink_ops sink_csv;
+extern const struct sink_ops sink_gecko;
+extern const struct sink_ops sink_gperftools;
+extern const struct sink_ops sink_gperftools_native;
+extern const struct sink_ops sink_gperftools_perl;
+extern const struct sink_ops sink_jsonl;
+extern const struct sink_ops sink_pprof;
+extern const struct sink_ops sink_pstats;
+extern const struct sink_ops sink_pstats_sampled;
+extern const struct sink_ops sink_speedscope;
+extern const struct sink_ops sink_flamegraph;
+extern const struct sink_ops sink_heatmap;
+
+extern const struct reader_ops reader_tach, reader_collapsed, reader_speedscope, reader_gperftools,
+	reader_mlyze;
+
+#endif
