@@ -28,16 +28,6 @@ static struct gecko *to_gecko(struct sink *s)
 	return (struct gecko *)s;
 }
 
-uint32_t gecko_thread_cnt(const struct gecko *g)
-{
-	return (uint32_t)(g->threads.len / sizeof(struct gecko_thread *));
-}
-
-struct gecko_thread *gecko_thread_at(const struct gecko *g, uint32_t i)
-{
-	return ((struct gecko_thread **)(void *)g->threads.data)[i];
-}
-
 static struct sink *gecko_open(const struct sink_args *args)
 {
 	const struct stacks_config config = { .detail = DETAIL_COLUMN };

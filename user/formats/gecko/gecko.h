@@ -57,8 +57,15 @@ struct gecko {
 	bool based, timed;
 };
 
-struct gecko_thread *gecko_thread_at(const struct gecko *g, uint32_t i);
-uint32_t gecko_thread_cnt(const struct gecko *g);
+static inline struct gecko_thread *gecko_thread_at(const struct gecko *g, uint32_t i)
+{
+	return ((struct gecko_thread **)(void *)g->threads.data)[i];
+}
+
+static inline uint32_t gecko_thread_cnt(const struct gecko *g)
+{
+	return (uint32_t)(g->threads.len / sizeof(struct gecko_thread *));
+}
 
 /* The whole file. 0 or -errno. */
 int gecko_write(struct gecko *g);
