@@ -7,7 +7,7 @@
  * each run. What is damaged in them is found the first time; what came before
  * is kept. Knows nothing of names: gperftools_text.c does.
  */
-#include "formats/gperftools/gperftools_read.h"
+#include "formats/gperftools/gperftools_text.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -8,7 +8,7 @@
  * "$build" in them. Anything else is passed over, as the format asks for. Names
  * point into the mapped file.
  */
-#include "formats/gperftools/gperftools_read.h"
+#include "formats/gperftools/gperftools_text.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -3,7 +3,7 @@
  * speedscope_parse.c - the JSON of a speedscope file: frames and profiles, where
  * samples and weights are, and the values in them. See speedscope_read.c.
  */
-#include "formats/speedscope/speedscope_read.h"
+#include "formats/speedscope/speedscope_parse.h"
 
 #include <errno.h>
 #include <math.h>

@@ -8,7 +8,7 @@
  * mapped: samples and weights are two places in it that move along together, so
  * memory grows with frames and threads only.
  */
-#include "formats/speedscope/speedscope_read.h"
+#include "formats/speedscope/speedscope_parse.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * gperftools_read.h - the two halves of the gperftools reader: binary profile and
+ * gperftools_text.h - the two halves of the gperftools reader: binary profile and
  * text around it. Nobody else includes this.
  */
-#ifndef TACHBPF_GPERFTOOLS_READ_H
-#define TACHBPF_GPERFTOOLS_READ_H
+#ifndef TACHBPF_GPERFTOOLS_TEXT_H
+#define TACHBPF_GPERFTOOLS_TEXT_H
 
 #include "model/reader.h"
 

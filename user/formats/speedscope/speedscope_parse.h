@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * speedscope_read.h - the two halves of the speedscope reader: the document, and the
+ * speedscope_parse.h - the two halves of the speedscope reader: the document, and the
  * samples in it. Nobody else includes this.
  */
-#ifndef TACHBPF_SPEEDSCOPE_READ_H
-#define TACHBPF_SPEEDSCOPE_READ_H
+#ifndef TACHBPF_SPEEDSCOPE_PARSE_H
+#define TACHBPF_SPEEDSCOPE_PARSE_H
 
 #include "base/json_pull.h"
 #include "model/reader.h"
