@@ -163,9 +163,16 @@ REPORTS = TACHBPF_FAILED="$${TACHBPF_FAILED:-$(abspath $(O))/failed}" JOBS=$(JOB
 FORGET  = @[ -n "$$TACHBPF_TALLY" ] || rm -rf $(O)/failed
 # ------------------------------------------------------------------------------------------
 
-# --- unit tests (cmocka): no root, no Python ------------------------------------------------
+# --- unit tests (cmocka): no root; Python looks at the sources only -------------------------
+# Copies, so that the logs are in build/, too.
+UNIT_PY := $(O)/tests/rooms.py $(O)/tests/unit/test_rooms.py
+
+$(O)/tests/%.py: tests/%.py
+	@mkdir -p $(@D)
+	$(Q)install -m 755 $< $@
+
 .PHONY: check-unit
-check-unit: $(UNIT_BIN) $(HOSTBPF_BIN) ## tests/unit, tests/hostbpf; goes on after a failure, SAN=1 with sanitizers
+check-unit: $(UNIT_BIN) $(HOSTBPF_BIN) $(UNIT_PY) ## tests/unit, tests/hostbpf; goes on after a failure, SAN=1 with sanitizers
 	$(FORGET)
 	@$(REPORTS) $(PYTHON) tests/programs.py $(or $(TACHBPF_TIER),unit) $^
 # ------------------------------------------------------------------------------------------

@@ -1,0 +1,56 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""rooms.py [TREE]: no file of user/ includes a file of a higher room.
+
+A room is a folder of user/. Each line of output is one include, or one file, that breaks a rule.
+"""
+import re
+import sys
+from pathlib import Path
+
+# From the lowest room to the highest. main.c is above all of them.
+ROOMS = ("base", "model", "elf", "cpython", "host", "formats", "target", "resolve", "recording",
+         "capture", "analysis", "doctor", "commands")
+SKELETON = "tachbpf.skel.h"
+# Files that make generates: they are in no room.
+GENERATED = re.compile(r"tachbpf\.skel\.h|syscall_names\.inc|user/.*\.pb-c\.h")
+# Who loads BPF programs: all that is in one room, and one more file.
+LOADERS = ("capture/", "doctor/doctor_trial.c")
+INCLUDE = re.compile(r'\s*#\s*include\s*"([^"]*)"')
+
+
+def wrong_include(user, name, included):
+    """What is wrong with an include in the file user/NAME; None: nothing."""
+    room, target = name.split("/")[0], included.split("/")[0]
+    if included == SKELETON and not name.startswith(LOADERS):
+        return f"{room} includes {included}: only {', '.join(LOADERS)} may load BPF programs"
+    if GENERATED.fullmatch(included) or included.startswith("bpf/"):
+        return None
+    if target not in ROOMS or not (user / included).is_file():
+        return f'"{included}" is not written as "room/file.h"'
+    if room in ROOMS and ROOMS.index(target) > ROOMS.index(room):
+        return f"{room} includes {included}: {target} is a higher room than {room}"
+    return None
+
+
+def complaints(tree):
+    user = Path(tree) / "user"
+    for path in sorted([*user.rglob("*.c"), *user.rglob("*.h")]):
+        name = path.relative_to(user).as_posix()
+        if name != "main.c" and name.split("/")[0] not in ROOMS:
+            yield f"user/{name}:1: in no room: {', '.join(ROOMS)}"
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            include = INCLUDE.match(line)
+            wrong = include and wrong_include(user, name, include[1])
+            if wrong:
+                yield f"user/{name}:{number}: {wrong}"
+
+
+def main():
+    found = list(complaints(sys.argv[1] if len(sys.argv) > 1 else "."))
+    print("\n".join(found) or "every include points to the same room or to a lower one")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
