@@ -46,7 +46,7 @@ LIB_OBJ := $(LIB_SRC:%.c=$(O)/%.o) $(O)/user/formats/pprof/profile.pb-c.o
 # maps first: the linker resolves the others' extern maps against it.
 BPF_SRC := bpf/maps.bpf.c $(filter-out bpf/maps.bpf.c,$(wildcard bpf/*.bpf.c))
 BPF_OBJ := $(BPF_SRC:%.bpf.c=$(O)/%.bpf.o)
-UNIT_SRC := $(wildcard tests/unit/test_*.c tests/unit/*/test_*.c)
+UNIT_SRC := $(wildcard tests/unit/*/test_*.c)
 UNIT_BIN := $(UNIT_SRC:%.c=$(O)/%)
 FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
 FUZZ_BIN := $(FUZZ_SRC:%.c=$(O)/%)

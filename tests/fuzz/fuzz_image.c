@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "tests/unit/fake_elf.h"
+#include "tests/unit/cpython/fake_elf.h"
 #include "cpython/debug_offsets.h"
 #include "cpython/image.h"
 

@@ -18,7 +18,7 @@ REPO = HERE.parent.parent
 SMALL = "tests/e2e/test_small_truth.py"
 ACCOUNTS = "tests/e2e/test_accounting.py"
 LEAKS = "tests/e2e/test_leaks.py"
-UNIT = "build/san/tests/unit/test_process"
+UNIT = "build/san/tests/unit/resolve/test_process"
 # bug -> tests of the first tier, one of which must find it
 PLANTED = {
     "share": [f"{SMALL}::test_shares"],

@@ -8,7 +8,7 @@
 
 #include <json-c/json.h>
 
-#include "tach_test.h"
+#include "tests/unit/tach_test.h"
 #include "formats/sinks.h"
 
 /* A terminal's, JSON's, CSV's, a line's and UTF-8's trouble in one name. */

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * test_util.c - varints to the last bit, text that cannot harm a terminal, and
+ * buffers.
+ */
+#include "tests/unit/tach_test.h"
+
+static void assert_varint(uint64_t v, size_t bytes)
+{
+	uint8_t raw[VARINT_MAX];
+	uint8_t *end = varint_put(raw, v);
+	uint64_t got = ~v;
+	size_t cut;
+
+	assert_int_equal(end - raw, bytes);
+	assert_ptr_equal(varint_get(raw, end, &got), end);
+	assert_true(got == v);
+	for (cut = 0; cut < bytes; cut++)
+		assert_null(varint_get(raw, raw + cut, &got));
+}
+
+static void test_varint(void **state)
+{
+	unsigned int bit;
+
+	assert_varint(0, 1);
+	assert_varint(UINT64_MAX, 10);
+	for (bit = 1; bit < 64; bit++) {
+		assert_varint((1ULL << bit) - 1, (bit + 6) / 7);
+		assert_varint(1ULL << bit, bit / 7 + 1);
+	}
+}
+
+static void test_varint_too_big(void **state)
+{
+	const uint8_t over[] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x02 };
+	const uint8_t endless[] = { 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80,
+				    0x80, 0x80, 0x80, 0x80, 0x00 };
+	const uint8_t long_zero[] = { 0x80, 0x80, 0x00 };
+	uint64_t v = 1;
+
+	assert_null(varint_get(over, over + sizeof(over), &v));
+	assert_null(varint_get(endless, endless + sizeof(endless), &v));
+	assert_non_null(varint_get(long_zero, long_zero + sizeof(long_zero), &v));
+	assert_int_equal(v, 0);
+}
+
+static void test_svarint(void **state)
+{
+	const int64_t values[] = { 0, -1, 1, -64, 63, -65, 64, INT32_MIN, INT32_MAX, INT64_MIN,
+				   INT64_MAX };
+	uint8_t raw[VARINT_MAX], *end;
+	int64_t got;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(values); i++) {
+		end = svarint_put(raw, values[i]);
+		assert_ptr_equal(svarint_get(raw, end, &got), end);
+		assert_true(got == values[i]);
+	}
+	/* docs: 0, -1, 1, -2 become 0, 1, 2, 3. */
+	svarint_put(raw, -2);
+	assert_int_equal(raw[0], 3);
+}
+
+static void assert_escaped(const char *s, size_t len, const char *want)
+{
+	char out[128];
+
+	assert_string_equal(escape_text(s, len, out, sizeof(out)), want);
+}
+
+static void test_escape(void **state)
+{
+	char tiny[6];
+
+	const char *plain = "plain na\xc3\xafve \xf0\x9f\x90\x8d";
+
+	assert_escaped(plain, strlen(plain), plain);
+	assert_escaped("\x1b[2J\n\0x", 7, "\\x1b[2J\\x0a\\x00x");
+	/* Invalid, overlong, surrogate, C1, bidirectional override, cut short. */
+	assert_escaped("\xff", 1, "\\xff");
+	assert_escaped("\xc0\xaf", 2, "\\xc0\\xaf");
+	assert_escaped("\xed\xa0\x80", 3, "\\xed\\xa0\\x80");
+	assert_escaped("\xc2\x9b", 2, "\\xc2\\x9b");
+	assert_escaped("\xe2\x80\xae", 3, "\\xe2\\x80\\xae");
+	assert_escaped("\xe2\x82", 2, "\\xe2\\x82");
+	/* Too small: whole characters only. */
+	escape_text("ab\ncd", 5, tiny, sizeof(tiny));
+	assert_string_equal(tiny, "ab");
+}
+
+static void test_buf(void **state)
+{
+	struct buf b = { 0 };
+	uint32_t i;
+
+	for (i = 0; i < 10000; i++)
+		assert_int_equal(buf_add(&b, &i, sizeof(i)), 0);
+	assert_int_equal(b.len, 40000);
+	for (i = 0; i < 10000; i++)
+		assert_memory_equal(b.data + i * 4, &i, 4);
+	assert_int_equal(buf_reserve(&b, SIZE_MAX), -ENOMEM);
+	buf_free(&b);
+	assert_null(b.data);
+}
+
+static void test_write_all(void **state)
+{
+	int fd = open("/dev/full", O_WRONLY);
+
+	assert_int_equal(write_all(fd, "x", 1), -ENOSPC);
+	close(fd);
+	assert_int_equal(write_all(-1, "x", 1), -EBADF);
+	assert_int_equal(write_all(-1, "x", 0), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_varint),	  cmocka_unit_test(test_varint_too_big),
+		cmocka_unit_test(test_svarint),	  cmocka_unit_test(test_escape),
+		cmocka_unit_test(test_buf),	  cmocka_unit_test(test_write_all),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,792 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* test_cpython_image.c - recognising CPython in ELF files, made up and real. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include "tests/unit/cpython/fake_elf.h"
+#include "cpython/image.h"
+
+static uint8_t golden[3][888];
+static size_t golden_len[3];
+static char why[200];
+
+static int load_golden(void **state)
+{
+	char path[512];
+	int i;
+
+	for (i = 0; i < 3; i++) {
+		FILE *f;
+
+		snprintf(path, sizeof(path), "%s/debug_offsets_3.%d.bin", GOLDEN_DIR, 13 + i);
+		f = fopen(path, "rb");
+		assert_non_null(f);
+		golden_len[i] = fread(golden[i], 1, sizeof(golden[i]), f);
+		fclose(f);
+	}
+	return 0;
+}
+
+static int read_bytes(const void *data, size_t len, struct cpython_image *img)
+{
+	int fd = fake_file(data, len), err;
+
+	assert_true(fd >= 0);
+	err = cpython_image_read(fd, img, why, sizeof(why));
+	close(fd);
+	assert_true(err <= 0);
+	assert_true(err != -ENOTSUP || why[0]);
+	return err;
+}
+
+static int read_fake(struct fake_elf *f, struct cpython_image *img)
+{
+	fake_elf_build(f);
+	return read_bytes(f->image, sizeof(f->image), img);
+}
+
+static struct fake_elf fake_313(void)
+{
+	return (struct fake_elf){ .hex = 0x030d12f0, .runtime = golden[0],
+				  .runtime_len = golden_len[0] };
+}
+
+static const uint8_t runtime_zeros[256];
+
+static void test_rows(void **state)
+{
+	struct fake_elf f = { .hex = 0x030b07f0, .runtime = runtime_zeros, .runtime_len = 256 };
+	struct cpython_image img;
+
+	assert_int_equal(read_fake(&f, &img), 0);
+	assert_string_equal(img.version, "3.11.7");
+	assert_int_equal(img.runtime_vaddr, FAKE_BASE + FAKE_RUNTIME);
+	assert_int_equal(img.none_vaddr, FAKE_BASE + FAKE_NONE);
+	assert_int_equal(img.first_load_vaddr, FAKE_BASE);
+	assert_int_equal(img.tstate_how, PY_TSTATE_TSS_GLIBC);
+	assert_int_equal(img.layout.gil_how, PY_GIL_RT_CURRENT);
+	assert_int_equal(img.layout.is_epoch, ABI_NO_OFF32);
+	assert_int_equal(img.objects.minor, 11);
+
+	f.hex = 0x030c01f0;
+	assert_int_equal(read_fake(&f, &img), 0);
+	assert_string_equal(img.version, "3.12.1");
+	assert_int_equal(img.layout.is_epoch, ABI_NO_OFF32);
+	assert_int_equal(img.rt.tss_key, 1544);
+}
+
+static void test_debug_offsets(void **state)
+{
+	struct fake_elf f = fake_313();
+	struct cpython_image img;
+
+	assert_int_equal(read_fake(&f, &img), 0);
+	assert_string_equal(img.version, "3.13.18");
+	assert_int_equal(img.rt.tss_key, 2160);
+	/* The golden file is of x86-64: on arm64 a struct of that size is not known. */
+	assert_int_equal(img.layout.is_epoch,
+			 ELF_OWN_MACHINE == EM_X86_64 ? 17000 : ABI_NO_OFF32);
+	assert_int_equal(img.layout.code_tag_mask, 0);
+
+	f.hex = 0;	/* stripped of it: the debug offsets say it, too */
+	assert_int_equal(read_fake(&f, &img), 0);
+	assert_string_equal(img.version, "3.13.18");
+}
+
+/* A PyInterpreterState of a size that we have not seen: no epoch rather than a wrong one. */
+static void test_unseen_size_has_no_epoch(void **state)
+{
+	struct fake_elf f = fake_313();
+	struct cpython_image img;
+	uint64_t size = 200000;
+
+	fake_elf_build(&f);
+	fake_put(&f, FAKE_RUNTIME + 48, &size, sizeof(size));
+	assert_int_equal(read_bytes(f.image, sizeof(f.image), &img), 0);
+	assert_int_equal(img.layout.is_epoch, ABI_NO_OFF32);
+}
+
+static void test_tls_executable(void **state)
+{
+	static const uint8_t getter[] = { FAKE_TLS_CODE };
+	struct fake_elf f = { .hex = 0x030f02f0, .runtime = golden[2],
+			      .runtime_len = golden_len[2], .getter = getter,
+			      .getter_len = sizeof(getter) };
+	struct cpython_image img;
+
+	assert_int_equal(read_fake(&f, &img), 0);
+	assert_int_equal(img.tstate_how, PY_TSTATE_TLS_TP);
+	assert_int_equal(img.tls_off, FAKE_TLS_OFF);
+	assert_int_equal(img.rt.tss_key, ABI_NO_OFF);
+	f.getter = NULL;
+	assert_int_equal(read_fake(&f, &img), 0);
+	assert_int_equal(img.tstate_how, PY_TSTATE_LIST);
+}
+
+/* Lookups by either hash; and without one, by .symtab. */
+static void test_symbol_tables(void **state)
+{
+	static const uint8_t getter[] = { FAKE_TLS_CODE };
+	struct fake_elf f = { .hex = 0x030f02f0, .runtime = golden[2],
+			      .runtime_len = golden_len[2], .getter = getter,
+			      .getter_len = sizeof(getter), .gnu_hash = true };
+	struct cpython_image img;
+
+	assert_int_equal(read_fake(&f, &img), 0);
+	assert_int_equal(img.tstate_how, PY_TSTATE_TLS_TP);
+	assert_int_equal(img.none_vaddr, FAKE_BASE + FAKE_NONE);
+	f.no_dynsym = true;
+	assert_int_equal(read_fake(&f, &img), 0);
+	assert_int_equal(img.tstate_how, PY_TSTATE_LIST);
+	assert_int_equal(img.none_vaddr, 0);
+	f.symtab = true;
+	assert_int_equal(read_fake(&f, &img), 0);
+	assert_int_equal(img.tstate_how, PY_TSTATE_TLS_TP);
+	assert_int_equal(img.none_vaddr, FAKE_BASE + FAKE_NONE);
+	/* Py_Version by .symtab */
+	f = (struct fake_elf){ .hex = 0x030c04f0, .runtime = runtime_zeros, .runtime_len = 256,
+			       .no_dynsym = true, .symtab = true };
+	assert_int_equal(read_fake(&f, &img), 0);
+	assert_string_equal(img.version, "3.12.4");
+	assert_int_equal(img.epoch_vaddr, 0);
+	f.counter = true;
+	assert_int_equal(read_fake(&f, &img), 0);
+	assert_int_equal(img.epoch_vaddr, FAKE_BASE + FAKE_COUNTER);
+	f.hex = 0x030b07f0;	/* 3.11 has no such thing */
+	assert_int_equal(read_fake(&f, &img), 0);
+	assert_int_equal(img.epoch_vaddr, 0);
+}
+
+static void test_musl_has_no_glibc_tss(void **state)
+{
+	struct fake_elf f = fake_313();
+	struct cpython_image img;
+
+	f.no_glibc = true;	/* it needs libc.so */
+	assert_int_equal(read_fake(&f, &img), 0);
+	assert_int_equal(img.tstate_how, PY_TSTATE_TSS_MUSL);
+}
+
+#ifdef __x86_64__
+/* A shared libpython 3.15: the general-dynamic model's code; the DTV is libc's. */
+static void test_musl_has_a_dtv_of_its_own(void **state)
+{
+	static const uint8_t getter[] = {
+		0x48, 0x83, 0xec, 0x08,				/* sub $8,%rsp */
+		0x66, 0x48, 0x8d, 0x3d, 0x10, 0x20, 0, 0,	/* lea 0x2010(%rip),%rdi */
+		0x66, 0x66, 0x48, 0xe8, 0, 0, 0, 0,		/* call __tls_get_addr */
+		0x48, 0x8b, 0x40, 0x18,				/* mov 0x18(%rax),%rax */
+		0x48, 0x83, 0xc4, 0x08, 0xc3,			/* add $8,%rsp; ret */
+	};
+	struct fake_elf f = { .hex = 0x030f02f0, .runtime = golden[2],
+			      .runtime_len = golden_len[2], .getter = getter,
+			      .getter_len = sizeof(getter) };
+	struct cpython_image img;
+
+	assert_int_equal(read_fake(&f, &img), 0);
+	assert_int_equal(img.tstate_how, PY_TSTATE_TLS_DTV);
+	assert_int_equal(img.tls_off, 0x18);
+	assert_int_equal(img.tls_index_vaddr, FAKE_BASE + FAKE_GETTER + 12 + 0x2010);
+	f.no_glibc = true;
+	assert_int_equal(read_fake(&f, &img), 0);
+	assert_int_equal(img.tstate_how, PY_TSTATE_TLS_DTV_MUSL);
+	assert_int_equal(img.tls_off, 0x18);
+}
+
+/* 3.6, stripped: two functions name the variables whose names are gone. */
+static void test_statics_from_code(void **state)
+{
+	static const char strings[] = "\0/usr/lib/python3.6\0" "3.6.15";
+	static const uint8_t head[] = { 0x48, 0x8b, 0x05, 0x29, 0x10, 0, 0, 0xc3 };
+	/* cmpq $0,X(%rip); je; mov K(%rip),%edi; jmp pthread_getspecific */
+	static const uint8_t getter[] = {
+		0x48, 0x83, 0x3d, 0x78, 0x12, 0, 0, 0, 0x74, 0x0b,
+		0x8b, 0x3d, 0x10, 0x11, 0, 0, 0xe9, 0, 0, 0, 0, 0x31, 0xc0, 0xc3,
+	};
+	static uint8_t none[sizeof(getter)];
+	struct fake_elf f = { .statics = true, .rodata = strings, .rodata_len = sizeof(strings),
+			      .head = head, .head_len = sizeof(head), .getter = getter,
+			      .getter_len = sizeof(getter) };
+	struct cpython_image img;
+
+	assert_int_equal(read_fake(&f, &img), 0);
+	assert_string_equal(img.version, "3.6.15");
+	assert_int_equal(img.interps_vaddr, FAKE_BASE + FAKE_HEAD + 7 + 0x1029);
+	assert_int_equal(img.tss_vaddr, FAKE_BASE + FAKE_GETTER + 16 + 0x1110);
+	assert_int_equal(img.current_vaddr, FAKE_BASE + FAKE_RUNTIME);
+	assert_int_equal(img.collecting_vaddr, 0);
+	assert_int_equal(img.main_id_vaddr, 0);
+	assert_int_equal(img.layout.tss_flag, 0);
+	assert_int_equal(img.layout.is_id, ABI_NO_OFF32);
+	assert_int_equal(img.tstate_how, PY_TSTATE_TSS_GLIBC);
+	/* Code of another shape: refused by name. */
+	f.getter = none;
+	assert_int_equal(read_fake(&f, &img), -ENOTSUP);
+	assert_non_null(strstr(why, "3.6.15"));
+	f.getter = getter;
+	f.head = none;
+	assert_int_equal(read_fake(&f, &img), -ENOTSUP);
+	assert_non_null(strstr(why, "3.6.15"));
+}
+#endif
+
+/* 3.7.4 is where _PyRuntimeState grew; a micro version that is not known is no version. */
+static void test_micro_versions(void **state)
+{
+	static const struct {
+		const char *micro;
+		uint16_t tss_key, collecting;
+	} micros[] = {
+		{ "0", 1416, 544 }, { "3", 1416, 544 }, { "4", 1504, 632 }, { "17", 1504, 632 },
+	};
+	char strings[32] = "\0/usr/lib/python3.7\0" "3.7.";
+	struct fake_elf f = { .runtime = runtime_zeros, .runtime_len = 256, .rodata = strings,
+			      .rodata_len = sizeof(strings) };
+	struct cpython_image img;
+	size_t i;
+
+	for (i = 0; i < sizeof(micros) / sizeof(micros[0]); i++) {
+		strcpy(strings + 24, micros[i].micro);
+		assert_int_equal(read_fake(&f, &img), 0);
+		assert_int_equal(img.minor, 7);
+		assert_int_equal(img.tss_vaddr, FAKE_BASE + FAKE_RUNTIME + micros[i].tss_key + 4);
+		assert_int_equal(img.collecting_vaddr,
+				 FAKE_BASE + FAKE_RUNTIME + micros[i].collecting);
+	}
+	strcpy(strings + 24, "x");
+	assert_int_equal(read_fake(&f, &img), -ENOTSUP);
+}
+
+/* Py_TRACE_REFS: objects begin 16 bytes later, frames up to 3.10 are objects, threads are none. */
+static void test_trace_refs(void **state)
+{
+	struct fake_elf f = { .runtime = runtime_zeros, .runtime_len = 256, .rodata_len = 32 };
+	struct cpython_image plain, img;
+	char strings[32];
+	unsigned int minor;
+
+	for (minor = 7; minor <= 13; minor++) {
+		snprintf(strings, sizeof(strings), "%c/usr/lib/python3.%u%c3.%u.5", 0, minor, 0, minor);
+		f.rodata = strings;
+		f.hex = minor >= 11 ? 0x030005f0 | minor << 16 : 0;
+		if (minor == 13)
+			f = fake_313();
+		f.trace_refs = false;
+		assert_int_equal(read_fake(&f, &plain), 0);
+		f.trace_refs = true;
+		assert_int_equal(read_fake(&f, &img), 0);
+		if (minor == 13) {	/* there they are elsewhere */
+			assert_memory_equal(&img.layout, &plain.layout, sizeof(img.layout));
+			continue;
+		}
+		assert_int_equal(img.minor, minor);
+		assert_int_equal(img.layout.co_filename, plain.layout.co_filename + 16);
+		assert_int_equal(img.layout.str_data, plain.layout.str_data + 16);
+		assert_int_equal(img.layout.fr_base, plain.layout.fr_base + (minor <= 10 ? 16 : 0));
+		assert_int_equal(img.layout.ts_frame, plain.layout.ts_frame);
+		assert_int_equal(img.layout.fr_code, plain.layout.fr_code);
+		assert_int_equal(img.objects.bytes_data, plain.objects.bytes_data + 16);
+		assert_int_equal(img.tss_vaddr, plain.tss_vaddr);
+	}
+}
+
+static void test_sections_only(void **state)
+{
+	static const char strings[] = "\0/usr/lib/python3.12\0zlib 3.2.0\0Python-3.12.4";
+	struct fake_elf f = { .runtime = runtime_zeros, .runtime_len = 256, .no_dynsym = true,
+			      .rodata = strings, .rodata_len = sizeof(strings) };
+	struct cpython_image img;
+
+	assert_int_equal(read_fake(&f, &img), 0);
+	assert_string_equal(img.version, "3.12.4");
+	assert_int_equal(img.runtime_vaddr, FAKE_BASE + FAKE_RUNTIME);
+	assert_int_equal(img.none_vaddr, 0);
+
+	f.rodata_len = 21;	/* no micro version: may be any alpha */
+	assert_int_equal(read_fake(&f, &img), -ENOTSUP);
+	assert_non_null(strstr(why, "3.12"));
+}
+
+static void expect_refused(struct fake_elf *f, const char *text)
+{
+	struct cpython_image img;
+
+	assert_int_equal(read_fake(f, &img), -ENOTSUP);
+	if (!strstr(why, text))
+		fail_msg("\"%s\" lacks \"%s\"", why, text);
+}
+
+static void test_refusals(void **state)
+{
+	struct fake_elf f = { .runtime = runtime_zeros, .runtime_len = 256 };
+	uint64_t one = 1;
+
+	f.hex = 0x030504f0;
+	expect_refused(&f, "CPython 3.5.4 is not supported (3.6 to 3.15 are)");
+	f.hex = 0x031000f0;
+	expect_refused(&f, "CPython 3.16.0 is not supported (3.6 to 3.15 are)");
+	f.hex = 0x040000a1;
+	expect_refused(&f, "CPython 4.0.0a1 is not supported");
+	f.hex = 0x030c00b3;
+	expect_refused(&f, "CPython 3.12.0b3 is not supported (it is a pre-release)");
+	f.hex = 0x030d00f0;
+	expect_refused(&f, "CPython 3.13.0 is not supported (its debug offsets");
+	f = fake_313();
+	f.hex = 0x030d00f0;
+	expect_refused(&f, "disagree");
+	/* Says it is free-threaded, and has the objects of a build with a GIL. */
+	f = fake_313();
+	memcpy(golden[0] + 16, &one, 8);
+	expect_refused(&f, "CPython 3.13.18 is not supported (its debug offsets are not those of "
+		       "3.13: co_firstlineno)");
+	memset(golden[0] + 16, 0, 8);
+}
+
+/* 3.15's alphas had 3.14's debug offsets and less. */
+static void test_prerelease_315(void **state)
+{
+	struct fake_elf f = { .runtime = golden[2], .runtime_len = golden_len[2] };
+	struct cpython_image img;
+
+	golden[2][8] = 0xb4;
+	golden[2][9] = 0;
+	assert_int_equal(read_fake(&f, &img), 0);
+	assert_string_equal(img.version, "3.15.0b4");
+	golden[2][32] -= 8;	/* finalizing: one word less */
+	expect_refused(&f, "CPython 3.15.0b4 is not supported (its debug offsets");
+	golden[2][32] += 8;
+	/* As it was before thread_state.last_profiled_frame_seq: all that follows is moved. */
+	memmove(golden[2] + 232, golden[2] + 240, golden_len[2] - 240);
+	golden[2][8] = 0xb3;
+	expect_refused(&f, "CPython 3.15.0b3 is not supported (it is a pre-release, and its debug "
+		       "offsets are not those of 3.15: thread_state)");
+	golden[2][8] = 0xc1;	/* a release candidate of that shape: its own check */
+	expect_refused(&f, "CPython 3.15.0rc1 is not supported (its debug offsets");
+	load_golden(state);
+}
+
+/* 3.16 and newer: 3.15's struct in full, or refused by name. */
+static void test_newer(void **state)
+{
+	struct fake_elf f = { .runtime = golden[2], .runtime_len = golden_len[2] };
+	struct cpython_image img;
+	uint64_t word, other;
+	size_t pos, taken = 0;
+
+	golden[2][8] = 0xa1;
+	golden[2][9] = 0;
+	golden[2][10] = 16;
+	assert_int_equal(read_fake(&f, &img), 0);
+	assert_string_equal(img.version, "3.16.0a1");
+	assert_int_equal(img.minor, 16);
+	assert_int_equal(img.objects.minor, 15);
+	assert_int_equal(img.layout.ts_thread_id, 176);
+	for (pos = 24; pos < golden_len[2]; pos += 8) {
+		memcpy(&word, golden[2] + pos, 8);
+		other = word + 8;
+		memcpy(golden[2] + pos, &other, 8);
+		if (read_fake(&f, &img))
+			assert_non_null(strstr(why, "CPython 3.16.0a1 is not supported"));
+		else
+			taken++;
+		memcpy(golden[2] + pos, &word, 8);
+	}
+	/* What may move: sizes of the two big structs and fields of PyInterpreterState. */
+	assert_in_range(taken, 1, 23);
+	golden[2][176] += 8;
+	expect_refused(&f, "CPython 3.16.0a1 is not supported (it is newer than 3.15, and its debug "
+		       "offsets are not those of 3.15: thread_state)");
+	load_golden(state);
+}
+
+static void test_old_by_strings(void **state)
+{
+	static const char strings[] = "x\0/root/3.9.18\0lib/python3.9\0";
+	struct fake_elf f = { .runtime = runtime_zeros, .runtime_len = 256, .rodata = strings,
+			      .rodata_len = sizeof(strings) };
+	struct cpython_image img;
+
+	assert_int_equal(read_fake(&f, &img), 0);
+	assert_string_equal(img.version, "3.9.18");
+	assert_int_equal(img.interps_vaddr, FAKE_BASE + FAKE_RUNTIME + 32);
+	assert_int_equal(img.tss_vaddr, FAKE_BASE + FAKE_RUNTIME + 588);
+	assert_int_equal(img.layout.lasti_unit, 1);
+}
+
+/* _PyRuntimeState grew in 3.7.4. */
+static void test_37_by_micro(void **state)
+{
+	static char strings[] = "x\0" "3.7.3\0lib/python3.7\0";
+	struct fake_elf f = { .runtime = runtime_zeros, .runtime_len = 256, .rodata = strings,
+			      .rodata_len = sizeof(strings) };
+	struct cpython_image img;
+
+	assert_int_equal(read_fake(&f, &img), 0);
+	assert_int_equal(img.tss_vaddr, FAKE_BASE + FAKE_RUNTIME + 1420);
+	strings[6]++;
+	assert_int_equal(read_fake(&f, &img), 0);
+	assert_string_equal(img.version, "3.7.4");
+	assert_int_equal(img.tss_vaddr, FAKE_BASE + FAKE_RUNTIME + 1508);
+}
+
+/* 3.9 and 3.10 in the program itself, with no SONAME: Debian's python3.9. */
+static void test_old_program_by_strings(void **state)
+{
+	static const char strings[] = "/usr\0python3.9\0PYTHONPATH\0" "3.9.2";
+	static const char others[] = "xpython3.9\0python3.9x\0python3.\0" "3.9.2\0python3.9";
+	struct fake_elf f = { .runtime = runtime_zeros, .runtime_len = 256, .rodata = strings,
+			      .rodata_len = sizeof(strings) };
+	struct cpython_image img;
+
+	assert_int_equal(read_fake(&f, &img), 0);
+	assert_string_equal(img.version, "3.9.2");
+	f.rodata = others;
+	f.rodata_len = sizeof(others) - sizeof("python3.9");
+	expect_refused(&f, "CPython of a version that cannot be found is not supported");
+}
+
+static void test_not_python(void **state)
+{
+	struct fake_elf f = { .rodata = "lib/python3.12" , .rodata_len = 15 };
+	struct cpython_image img;
+	uint8_t noise[4096];
+	size_t i;
+
+	assert_int_equal(read_fake(&f, &img), -ENOENT);
+	assert_int_equal(read_bytes("", 0, &img), -ENOENT);
+	assert_int_equal(read_bytes("#!/bin/sh\n", 10, &img), -ENOENT);
+	for (i = 0; i < sizeof(noise); i++)
+		noise[i] = i * 2654435761u >> 13;
+	assert_int_equal(read_bytes(noise, sizeof(noise), &img), -ENOENT);
+	memcpy(noise, f.image, 16);
+	assert_int_equal(read_bytes(noise, sizeof(noise), &img), -ENOENT);
+}
+
+/* A program linked to libpython may have a copy of _PyRuntime in .bss. */
+static void test_copied_runtime(void **state)
+{
+	struct fake_elf f = { .hex = 0x030c01f0, .runtime = runtime_zeros, .runtime_len = 256 };
+	struct cpython_image img;
+	uint64_t filesz = 0x900;	/* PT_LOAD's: FAKE_RUNTIME is behind */
+	uint16_t library = ET_DYN;
+
+	fake_elf_build(&f);
+	fake_put(&f, sizeof(Elf64_Ehdr) + offsetof(Elf64_Phdr, p_filesz), &filesz, 8);
+	assert_int_equal(read_bytes(f.image, sizeof(f.image), &img), -EXDEV);
+	assert_int_equal(img.runtime_vaddr, FAKE_BASE + FAKE_RUNTIME);
+	assert_int_equal(img.none_vaddr, 0);	/* in front of it: not a copy */
+	assert_int_equal(img.first_load_vaddr, FAKE_BASE);
+	/* Only programs hold copies. */
+	fake_put(&f, offsetof(Elf64_Ehdr, e_type), &library, 2);
+	assert_true(read_bytes(f.image, sizeof(f.image), &img) != -EXDEV);
+}
+
+static void drop_sections(struct fake_elf *f)
+{
+	static const uint8_t none[6];
+
+	fake_put(f, offsetof(Elf64_Ehdr, e_shentsize), none, 6);
+}
+
+static void set_writable(struct fake_elf *f)
+{
+	uint32_t flags = PF_R | PF_W;
+
+	fake_put(f, sizeof(Elf64_Ehdr) + offsetof(Elf64_Phdr, p_flags), &flags, 4);
+}
+
+/* Neither names nor sections: 3.13+ are found by their cookie in writable data. */
+static void test_cookie(void **state)
+{
+	struct fake_elf f = fake_313();
+	struct cpython_image img;
+
+	f.no_dynsym = true;
+	f.hex = 0;
+	fake_elf_build(&f);
+	drop_sections(&f);
+	assert_int_equal(read_bytes(f.image, sizeof(f.image), &img), -ENOENT);	/* read-only */
+	set_writable(&f);
+	assert_int_equal(read_bytes(f.image, sizeof(f.image), &img), 0);
+	assert_int_equal(img.runtime_vaddr, FAKE_BASE + FAKE_RUNTIME);
+	assert_string_equal(img.version, "3.13.18");
+	assert_int_equal(img.none_vaddr, 0);
+	/* Bytes like a cookie's before it are none. */
+	fake_put(&f, FAKE_RUNTIME - 64, "xdebugpy", 8);
+	fake_put(&f, FAKE_RUNTIME - 39, "xdebugpy", 8);
+	assert_int_equal(read_bytes(f.image, sizeof(f.image), &img), 0);
+	assert_int_equal(img.runtime_vaddr, FAKE_BASE + FAKE_RUNTIME);
+	/* A later version's layout is not guessed, but it is named. */
+	f.image[FAKE_RUNTIME + 8 + 2] = 16;
+	assert_int_equal(read_bytes(f.image, sizeof(f.image), &img), -ENOTSUP);
+	assert_non_null(strstr(why, "3.16.18"));
+}
+
+/* Nothing is left to find it by, but it says that it is a Python. */
+static void test_hidden(void **state)
+{
+	static const char words[] = "\0Fatal Python error: %s\0_frozen_importlib";
+	struct fake_elf f = { .no_dynsym = true, .rodata = words, .rodata_len = sizeof(words) };
+	struct cpython_image img;
+
+	assert_int_equal(read_fake(&f, &img), -ENOTSUP);
+	assert_non_null(strstr(why, "stripped of its symbols"));
+	drop_sections(&f);
+	assert_int_equal(read_bytes(f.image, sizeof(f.image), &img), -ENOTSUP);
+	assert_non_null(strstr(why, "stripped of its symbols"));
+	f.image[FAKE_RODATA + 1] = 'f';	/* who looks for the words has them, too */
+	assert_int_equal(read_bytes(f.image, sizeof(f.image), &img), -ENOENT);
+}
+
+/* Up to 3.10 exported, but without section headers: the version is in some segment. */
+static void test_strings_without_sections(void **state)
+{
+	static const char strings[] = "x\0/root/3.9.18\0lib/python3.9\0";
+	struct fake_elf f = { .runtime = runtime_zeros, .runtime_len = 256, .rodata = strings,
+			      .rodata_len = sizeof(strings) };
+	struct cpython_image img;
+
+	assert_int_equal(read_fake(&f, &img), 0);
+	drop_sections(&f);
+	assert_int_equal(read_bytes(f.image, sizeof(f.image), &img), 0);
+	assert_string_equal(img.version, "3.9.18");
+}
+
+/* A program without the names that Py_TRACE_REFS changes: sys.getobjects() tells. */
+static void test_trace_refs_by_string(void **state)
+{
+	static const char with[] = "x\0getobjects\0" "3.9.18\0lib/python3.9\0";
+	static const char without[] = "x\0getobjectsx\0" "3.9.18\0lib/python3.9\0";
+	struct fake_elf f = { .runtime = runtime_zeros, .runtime_len = 256, .rodata = without,
+			      .rodata_len = sizeof(without) };
+	struct cpython_image img, traced;
+
+	assert_int_equal(read_fake(&f, &img), 0);
+	assert_false(img.trace_refs);
+	f.rodata = with;
+	f.rodata_len = sizeof(with);
+	assert_int_equal(read_fake(&f, &traced), 0);
+	assert_true(traced.trace_refs);
+	assert_int_equal(traced.layout.co_filename, img.layout.co_filename + 16);
+	assert_int_equal(traced.layout.ts_frame, img.layout.ts_frame);
+}
+
+/* 3.11+ without the symbol Py_Version: the constant, and the string that confirms it. */
+static void test_version_constant(void **state)
+{
+	static const char words[] = "\0python2.5\0\0\0\0\0\0\xf0\x07\x0b\x03\0\0\0\0\0" "3.11.7";
+	struct fake_elf f = { .runtime = runtime_zeros, .runtime_len = 256, .no_dynsym = true,
+			      .rodata = words, .rodata_len = sizeof(words) };
+	struct cpython_image img;
+
+	assert_int_equal(read_fake(&f, &img), 0);
+	assert_string_equal(img.version, "3.11.7");
+	assert_int_equal(img.objects.minor, 11);
+	f.image[FAKE_RODATA + sizeof(words) - 2] = '8';
+	assert_int_equal(read_bytes(f.image, sizeof(f.image), &img), -ENOTSUP);
+}
+
+static void test_other_classes(void **state)
+{
+	struct fake_elf f = fake_313();
+	struct cpython_image img;
+
+	fake_elf_build(&f);
+	f.image[EI_CLASS] = ELFCLASS32;
+	assert_int_equal(read_bytes(f.image, sizeof(f.image), &img), -ENOEXEC);
+	assert_non_null(strstr(why, "32-bit"));
+}
+
+static void test_foreign_machine(void **state)
+{
+	struct fake_elf f = fake_313();
+	struct cpython_image img;
+	uint16_t machine = ELF_OWN_MACHINE == EM_AARCH64 ? EM_X86_64 : EM_AARCH64;
+
+	fake_elf_build(&f);
+	fake_put(&f, offsetof(Elf64_Ehdr, e_machine), &machine, 2);
+	assert_int_equal(read_bytes(f.image, sizeof(f.image), &img), -ENOTSUP);
+	assert_non_null(strstr(why, elf_machine_name(machine)));
+	assert_non_null(strstr(why, elf_machine_name(ELF_OWN_MACHINE)));
+	machine = EM_RISCV;
+	fake_put(&f, offsetof(Elf64_Ehdr, e_machine), &machine, 2);
+	assert_int_equal(read_bytes(f.image, sizeof(f.image), &img), -ENOTSUP);
+	assert_non_null(strstr(why, "another machine type"));
+}
+
+static void test_truncated(void **state)
+{
+	struct fake_elf f = fake_313();
+	struct cpython_image img;
+	size_t len;
+
+	fake_elf_build(&f);
+	for (len = 0; len < sizeof(f.image); len += len < 0x300 ? 1 : 37)
+		read_bytes(f.image, len, &img);
+}
+
+/* Every byte of the tables set to every nasty value: any answer, but an answer. */
+static void test_mutated(void **state)
+{
+	static const uint8_t nasty[] = { 0, 1, 0x7f, 0x80, 0xff };
+	struct fake_elf f = fake_313();
+	struct cpython_image img;
+	size_t off, i;
+	int fd;
+
+	f.gnu_hash = f.symtab = true;
+	fake_elf_build(&f);
+	fd = fake_file(f.image, sizeof(f.image));
+	assert_true(fd >= 0);
+	for (off = 0; off < 0x1a80; off++) {
+		if (off == FAKE_RODATA)
+			off = FAKE_RUNTIME;
+		for (i = 0; i < sizeof(nasty); i++) {
+			assert_int_equal(pwrite(fd, &nasty[i], 1, off), 1);
+			cpython_image_read(fd, &img, why, sizeof(why));
+		}
+		assert_int_equal(pwrite(fd, f.image + off, 1, off), 1);
+	}
+	assert_int_equal(cpython_image_read(fd, &img, why, sizeof(why)), 0);
+	close(fd);
+}
+
+/* ---- the interpreters of this machine ---- */
+
+static unsigned int seen;
+
+static void check_file(const char *path, unsigned int minor)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC), err;
+	struct cpython_image img;
+	char prefix[16];
+
+	if (fd < 0)
+		return;
+	err = cpython_image_read(fd, &img, why, sizeof(why));
+	close(fd);
+	if (err == -ENOENT || err == -EXDEV)	/* a launcher, a program linked to libpython */
+		return;
+	seen++;
+	snprintf(prefix, sizeof(prefix), "3.%u.", minor);
+	if (strncmp(img.version, prefix, strlen(prefix)))
+		print_error("%s: %d %s\n", path, err, why);
+	assert_memory_equal(img.version, prefix, strlen(prefix));
+	if (minor < 6 || minor > 15) {
+		assert_int_equal(err, -ENOTSUP);
+		return;
+	}
+	if (err)
+		fail_msg("%s: %s", path, why);
+	assert_true(img.runtime_vaddr && img.none_vaddr);
+	if (minor >= 15)
+		assert_in_range(img.tstate_how, PY_TSTATE_TLS_TP, PY_TSTATE_TLS_DTV);
+	else
+		assert_int_equal(img.tstate_how, PY_TSTATE_TSS_GLIBC);
+	assert_true((img.layout.is_epoch == ABI_NO_OFF32) == (minor < 13));
+}
+
+static void check_pyenv(const char *root)
+{
+	char path[1024];
+	struct dirent *e;
+	unsigned int minor;
+	DIR *d;
+
+	snprintf(path, sizeof(path), "%s/versions", root);
+	d = opendir(path);
+	while (d && (e = readdir(d))) {
+		if (sscanf(e->d_name, "3.%u.", &minor) != 1)
+			continue;
+		snprintf(path, sizeof(path), "%s/versions/%.64s/lib/libpython3.%u%s.so.1.0", root,
+			 e->d_name, minor, minor < 8 ? "m" : "");
+		check_file(path, minor);
+		snprintf(path, sizeof(path), "%s/versions/%.64s/bin/python3.%u", root, e->d_name,
+			 minor);
+		check_file(path, minor);
+	}
+	if (d)
+		closedir(d);
+}
+
+static void check_prefix(const char *root)
+{
+	char path[1024];
+	unsigned int minor;
+
+	for (minor = 6; minor < 20; minor++) {
+		snprintf(path, sizeof(path), "%s/usr/bin/python3.%u", root, minor);
+		check_file(path, minor);
+		snprintf(path, sizeof(path), "%s/usr/lib/x86_64-linux-gnu/libpython3.%u.so.1.0",
+			 root, minor);
+		check_file(path, minor);
+	}
+}
+
+static void test_installed(void **state)
+{
+	const char *pyenv = getenv("PYENV_ROOT"), *home = getenv("HOME");
+	char path[512];
+
+	if (pyenv) {
+		check_pyenv(pyenv);
+	} else if (home) {
+		snprintf(path, sizeof(path), "%s/.pyenv", home);
+		check_pyenv(path);
+	}
+	check_prefix("");
+	if (getenv("TACHBPF_SID"))
+		check_prefix(getenv("TACHBPF_SID"));
+	if (!seen) {
+		print_message("no CPython in PYENV_ROOT, /usr or TACHBPF_SID\n");
+		skip();
+	}
+	print_message("%u files with a CPython\n", seen);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_rows),
+		cmocka_unit_test(test_debug_offsets),
+		cmocka_unit_test(test_unseen_size_has_no_epoch),
+		cmocka_unit_test(test_tls_executable),
+		cmocka_unit_test(test_symbol_tables),
+		cmocka_unit_test(test_musl_has_no_glibc_tss),
+#ifdef __x86_64__
+		cmocka_unit_test(test_musl_has_a_dtv_of_its_own),
+		cmocka_unit_test(test_statics_from_code),
+#endif
+		cmocka_unit_test(test_micro_versions),
+		cmocka_unit_test(test_trace_refs),
+		cmocka_unit_test(test_sections_only),
+		cmocka_unit_test(test_refusals),
+		cmocka_unit_test(test_prerelease_315),
+		cmocka_unit_test(test_newer),
+		cmocka_unit_test(test_old_by_strings),
+		cmocka_unit_test(test_37_by_micro),
+		cmocka_unit_test(test_old_program_by_strings),
+		cmocka_unit_test(test_not_python),
+		cmocka_unit_test(test_copied_runtime),
+		cmocka_unit_test(test_cookie),
+		cmocka_unit_test(test_hidden),
+		cmocka_unit_test(test_strings_without_sections),
+		cmocka_unit_test(test_trace_refs_by_string),
+		cmocka_unit_test(test_version_constant),
+		cmocka_unit_test(test_other_classes),
+		cmocka_unit_test(test_foreign_machine),
+		cmocka_unit_test(test_truncated),
+		cmocka_unit_test(test_mutated),
+		cmocka_unit_test(test_installed),
+	};
+
+	return cmocka_run_group_tests(tests, load_golden, NULL);
+}

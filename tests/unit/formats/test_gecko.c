@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * test_gecko.c - markers, weights, hostile names and memory of the Firefox
+ * Profiler's format. tests/e2e compares whole files with CPython's.
+ */
+#include <sys/resource.h>
+
+#include "bpf/abi.h"
+#include "tests/unit/export_test.h"
+#include "formats/formats.h"
+
+static struct json_object *finish(struct export_test *t)
+{
+	struct buf b = export_close(t);
+	struct json_object *o = parse_json(&b);
+
+	assert_printable(&b);
+	buf_free(&b);
+	return o;
+}
+
+static void test_calls(void **state)
+{
+	check_calls(&sink_gecko);
+}
+
+static void put(struct export_test *t, uint64_t time_us, uint8_t status, uint32_t frame)
+{
+	const struct event ev = { .thread_id = 7, .time_us = time_us, .weight = 1, .nframes = 1,
+				  .frames = &frame, .status = status };
+
+	assert_int_equal(t->s->ops->event(t->s, &ev), 0);
+}
+
+/* The i-th marker as "name start-end". */
+static void assert_marker(struct json_object *o, size_t i, const char *want)
+{
+	struct json_object *m = at(o, "threads.0.markers");
+	char got[128], path[64];
+	int64_t name;
+
+	snprintf(path, sizeof(path), "name.%zu", i);
+	name = json_object_get_int64(at(m, path));
+	snprintf(path, sizeof(path), "shared.stringArray.%d", (int)name);
+	snprintf(got, sizeof(got), "%s %g-%g", json_object_get_string(at(o, path)),
+		 json_object_get_double(json_object_array_get_idx(at(m, "startTime"), i)),
+		 json_object_get_double(json_object_array_get_idx(at(m, "endTime"), i)));
+	assert_string_equal(got, want);
+}
+
+static void test_markers(void **state)
+{
+	struct export_test t = { .meta = { .interval_us = 1000 } };
+	struct json_object *o;
+	uint32_t f, gc;
+
+	export_open(&t, &sink_gecko);
+	f = export_frame(&t, "a.py", "f", 3);
+	assert_int_equal(intern_synthetic(t.in, "<GC>", &gc), 0);
+	export_begin(&t);
+	put(&t, 10000, STATUS_HAS_GIL | STATUS_ON_CPU, f);
+	put(&t, 11000, STATUS_HAS_GIL | STATUS_ON_CPU, gc);
+	put(&t, 12500, STATUS_ON_CPU | STATUS_GIL_REQUESTED, f);
+	put(&t, 13000, 0, f);
+	o = finish(&t);
+	assert_int_equal(json_object_get_int(at(o, "threads.0.markers.length")), 9);
+	assert_marker(o, 0, "Has GIL 0-2.5");
+	assert_marker(o, 1, "Python Code 0-2.5");
+	assert_marker(o, 2, "GC Collecting 1-2.5");
+	assert_marker(o, 3, "On CPU 0-3");
+	assert_marker(o, 4, "Native Code 2.5-3");
+	assert_marker(o, 5, "Waiting for GIL 2.5-3");
+	/* Open at the end. */
+	assert_marker(o, 6, "No GIL 2.5-3");
+	assert_marker(o, 7, "Off CPU 3-3");
+	assert_marker(o, 8, "No Exception 0-3");
+	json_object_put(o);
+}
+
+static void test_markers_end(void **state)
+{
+	struct export_test t = { .meta = { .interval_us = 1000 } };
+	struct json_object *o;
+	uint32_t f;
+
+	export_open(&t, &sink_gecko);
+	f = export_frame(&t, "a.py", "f", 3);
+	export_begin(&t);
+	put(&t, 10000, STATUS_HAS_GIL | STATUS_HAS_EXCEPTION, f);
+	put(&t, 11000, STATUS_HAS_GIL, f);
+	o = finish(&t);
+	assert_marker(o, 0, "Has Exception 0-1");
+	assert_json(o, "threads.0.samples.time", "[0,1]");
+	assert_json(o, "threads.0.samples.weight", "null");
+	assert_json(o, "meta.interval", "0.500000");
+	json_object_put(o);
+}
+
+static void test_weights(void **state)
+{
+	static const struct {
+		enum profile_unit unit;
+		const char *type, *weights;
+	} cases[] = {
+		{ UNIT_SAMPLES, "\"samples\"", "[1500000,1]" },
+		{ UNIT_BYTES, "\"bytes\"", "[1500000,1]" },
+		{ UNIT_NANOSECONDS, "\"tracing-ms\"", "[1.5,0]" },
+	};
+	struct export_test t = { 0 };
+	struct json_object *o;
+	uint32_t f;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		t.meta.unit = cases[i].unit;
+		export_open(&t, &sink_gecko);
+		f = export_frame(&t, "a.py", "f", 3);
+		export_begin(&t);
+		export_event(&t, 7, 100, 1500000, 1, &f);
+		export_event(&t, 7, 100, 1, 1, &f);
+		o = finish(&t);
+		assert_json(o, "threads.0.samples.weightType", cases[i].type);
+		assert_json(o, "threads.0.samples.weight", cases[i].weights);
+		json_object_put(o);
+	}
+}
+
+static void test_hostile_names(void **state)
+{
+	struct export_test t = { .meta = { .comm = HOSTILE, .tgid = 3, .platform = HOSTILE } };
+	struct json_object *o;
+	uint32_t f[2];
+
+	export_open(&t, &sink_gecko);
+	f[0] = export_frame(&t, HOSTILE, HOSTILE, 3);
+	f[1] = export_frame(&t, "", "", LINE_NONE);
+	export_begin(&t);
+	/* Times at both ends of the range. */
+	export_event(&t, 7, UINT64_MAX, 1, 2, f);
+	export_event(&t, UINT64_MAX, 0, 1, 2, f);
+	export_event(&t, UINT64_MAX, UINT64_MAX / 2, 1, 2, f);
+	o = finish(&t);
+	assert_int_equal(json_object_array_length(at(o, "threads")), 2);
+	json_object_put(o);
+}
+
+/* Recursion: the same frame under itself is another node each time. */
+static void test_tree(void **state)
+{
+	struct export_test t = { 0 };
+	struct json_object *o;
+	uint32_t f, g;
+
+	export_open(&t, &sink_gecko);
+	f = export_frame(&t, "a.py", "f", 3);
+	g = export_frame(&t, "a.py", "g", 3);
+	export_begin(&t);
+	export_event(&t, 7, 1, 1, 3, (uint32_t[]){ f, f, f });
+	export_event(&t, 7, 2, 1, 2, (uint32_t[]){ g, f });
+	export_event(&t, 7, 3, 1, 3, (uint32_t[]){ g, f, f });
+	export_event(&t, 7, 4, 1, 3, (uint32_t[]){ f, f, f });
+	o = finish(&t);
+	assert_json(o, "threads.0.stackTable.prefix", "[null,0,1,0,1]");
+	assert_json(o, "threads.0.stackTable.frame", "[0,0,0,1,1]");
+	assert_json(o, "threads.0.samples.stack", "[2,3,4,2]");
+	json_object_put(o);
+}
+
+static void test_memory(void **state)
+{
+	struct export_test t = { .meta = { .interval_us = 1000 } };
+	struct rusage before, after;
+	uint32_t f[64], i;
+
+	t.args.fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	t.in = intern_new();
+	t.s = sink_gecko.open(&t.args);
+	for (i = 0; i < ARRAY_SIZE(f); i++)
+		f[i] = export_frame(&t, "a.py", "f", (int32_t)i);
+	export_begin(&t);
+	getrusage(RUSAGE_SELF, &before);
+	for (i = 0; i < 4000000; i++)
+		export_event(&t, i % 5, i, 1, 1 + i / 5 % 60, f);
+	assert_int_equal(t.s->ops->end(t.s, NULL), 0);
+	assert_int_equal(t.s->ops->close(t.s), 0);
+	getrusage(RUSAGE_SELF, &after);
+	assert_in_range(after.ru_maxrss - before.ru_maxrss, 0, 6 * 1024);
+	close(t.args.fd);
+	intern_free(t.in);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_memory),
+		cmocka_unit_test(test_calls), cmocka_unit_test(test_markers),
+		cmocka_unit_test(test_markers_end), cmocka_unit_test(test_weights),
+		cmocka_unit_test(test_hostile_names), cmocka_unit_test(test_tree),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * test_identity.c - whose a process is and where: as /proc says, and by the numbers of cgroups
+ * when it is gone.
+ */
+#include <limits.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "host/identity.h"
+#include "host/proc.h"
+#include "tests/unit/tach_test.h"
+
+#define HEX "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+#define GONE INT_MAX	/* above any pid_max */
+
+static void made(struct identities *ids, uint64_t id, const char *path)
+{
+	struct raw_cgroup raw = { .id = id };
+
+	snprintf((char *)raw.path, sizeof(raw.path), "%s", path);
+	identities_cgroup(ids, &raw);
+}
+
+static struct raw_whence in(uint64_t id)
+{
+	return (struct raw_whence){ .cgroups = { mark_of_cgroup(0, id) }, .cgroup_cnt = 1,
+				    .uid = 1000, .ns_tgid = 7 };
+}
+
+static void test_self(void **state)
+{
+	struct identities *ids = identities_new();
+	struct identity id;
+
+	assert_non_null(ids);
+	identity_of_pid(ids, getpid(), &id);
+	assert_int_equal(id.uid, geteuid());
+	identity_of_pid(ids, GONE, &id);
+	assert_int_equal(id.uid, IDENTITY_NO_UID);
+	assert_null(id.container);
+	assert_true(identities_hierarchies(ids) & 1);
+	identities_free(ids);
+}
+
+static void test_gone_before_we_look(void **state)
+{
+	struct identities *ids = identities_new();
+	struct raw_whence w = in(1ull << 40), other = in(3ull << 40), nowhere = in(5ull << 40);
+	struct identity id, again;
+
+	made(ids, 1ull << 40, "/system.slice/docker-" HEX ".scope");
+	made(ids, 3ull << 40, "/lxc.payload.web");
+	identity_of_whence(ids, GONE, &w, &id);
+	assert_non_null(id.container);
+	assert_string_equal(id.container->runtime, "docker");
+	assert_string_equal(id.container->id, HEX);
+	assert_int_equal(id.uid, 1000);
+	assert_int_equal(id.ns_tgid, 7);
+	/* The same container is the same pointer, however it was found. */
+	identity_of_whence(ids, GONE, &w, &again);
+	assert_ptr_equal(id.container, again.container);
+	made(ids, 7ull << 40, "/system.slice/docker-" HEX ".scope");
+	w = in(7ull << 40);
+	identity_of_whence(ids, GONE, &w, &again);
+	assert_ptr_equal(id.container, again.container);
+	identity_of_whence(ids, GONE, &other, &id);
+	assert_string_equal(id.container->runtime, "lxc");
+	identity_of_whence(ids, GONE, &nowhere, &id);
+	assert_null(id.container);
+	assert_int_equal(id.uid, 1000);
+	assert_int_equal(identities_beyond(ids), 0);
+	identities_free(ids);
+}
+
+/* Of several hierarchies whichever says more; order and hostile counts do not matter. */
+static void test_hierarchies(void **state)
+{
+	struct identities *ids = identities_new();
+	struct raw_whence w = in(1ull << 40);
+	struct identity id;
+
+	made(ids, 1ull << 40, "/system.slice/cron.service");
+	made(ids, 3ull << 40, "/docker/" HEX);
+	w.cgroups[1] = mark_of_cgroup(0, 3ull << 40);
+	w.cgroup_cnt = 2;
+	identity_of_whence(ids, GONE, &w, &id);
+	assert_string_equal(id.container->id, HEX);
+	w.cgroup_cnt = UINT32_MAX;
+	identity_of_whence(ids, GONE, &w, &id);
+	assert_string_equal(id.container->id, HEX);
+	w.cgroup_cnt = 0;
+	identity_of_whence(ids, GONE, &w, &id);
+	assert_null(id.container);
+	identities_free(ids);
+}
+
+/* A zombie is in the root's cgroups: that is not remembered as the place of its cgroup. */
+static void test_zombie(void **state)
+{
+	struct identities *ids = identities_new();
+	struct raw_whence w = in(1ull << 40);
+	struct identity id;
+	siginfo_t info;
+	pid_t pid = fork();
+
+	if (!pid)
+		_exit(0);
+	assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
+	identity_of_whence(ids, pid, &w, &id);
+	assert_null(id.container);
+	made(ids, 1ull << 40, "/docker/" HEX);
+	identity_of_whence(ids, pid, &w, &id);
+	assert_non_null(id.container);
+	assert_string_equal(id.container->id, HEX);
+	waitpid(pid, NULL, 0);
+	identities_free(ids);
+}
+
+static void test_many(void **state)
+{
+	struct identities *ids = identities_new();
+	struct raw_whence w;
+	struct identity id;
+	char path[128];
+	uint64_t i;
+
+	for (i = 1; i <= 20100; i++) {
+		snprintf(path, sizeof(path), "/docker/%064llx", (unsigned long long)i);
+		made(ids, i << 20, path);
+		w = in(i << 20);
+		identity_of_whence(ids, GONE, &w, &id);
+	}
+	assert_null(id.container);	/* no room, and that is counted */
+	assert_int_equal(identities_beyond(ids), 100);
+	w = in(1ull << 20);
+	identity_of_whence(ids, GONE, &w, &id);
+	assert_non_null(id.container);
+	identities_free(ids);
+}
+
+static void test_status(void **state)
+{
+	struct proc_status st;
+
+	assert_int_equal(proc_status(getpid(), &st), 0);
+	assert_int_equal(st.uid, geteuid());
+	assert_int_equal(st.threads, 1);
+	assert_true(st.ns_tgid_cnt >= 1);
+	assert_int_equal(st.ns_tgids[0], getpid());
+	assert_int_equal(proc_status(GONE, &st), -ESRCH);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_self),
+		cmocka_unit_test(test_gone_before_we_look),
+		cmocka_unit_test(test_hierarchies),
+		cmocka_unit_test(test_zombie),
+		cmocka_unit_test(test_many),
+		cmocka_unit_test(test_status),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

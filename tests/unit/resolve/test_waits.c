@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* test_waits.c - the time that threads are off their CPUs, as samples. */
+#include "resolve/waits.h"
+#include "tests/unit/tach_test.h"
+
+#define MS 1000000ull
+#define S (1000 * MS)
+
+static struct wait_stretch got[64];
+static struct raw_head heads[64];
+static size_t got_cnt;
+static uint64_t total;
+static uint32_t untold;	/* of the next one that comes */
+
+static int take(void *ctx, const struct wait_stretch *s)
+{
+	assert_true(got_cnt < 64);
+	heads[got_cnt] = *s->head;
+	got[got_cnt++] = *s;
+	total += s->cnt;
+	return 0;
+}
+
+static struct waits *new_waits(uint64_t min_ns, bool runnable)
+{
+	struct wait_rules rules = { .interval_ns = MS, .min_ns = min_ns, .runnable = runnable };
+	struct waits *w = waits_new(&rules, take, NULL);
+
+	assert_non_null(w);
+	got_cnt = 0;
+	total = 0;
+	return w;
+}
+
+static void leave(struct waits *w, uint32_t tid, uint64_t at, int why, int status, int flags)
+{
+	struct raw_sample s = { .h = { .time_ns = at, .why = why }, .tid = tid, .interp_id = 1,
+				.status = status, .flags = flags };
+
+	assert_int_equal(waits_leave(w, &s), 0);
+}
+
+static void come(struct waits *w, uint32_t tid, uint64_t at, uint64_t out, uint64_t wake)
+{
+	struct raw_run r = { .h = { .time_ns = at }, .tid = tid, .out_ns = out, .wake_ns = wake,
+			      .untold = untold };
+	untold = 0;
+
+	assert_int_equal(waits_come(w, &r), 0);
+}
+
+static void tick(struct waits *w, uint32_t tid, uint64_t at)
+{
+	struct raw_sample s = { .h = { .time_ns = at }, .tid = tid, .interp_id = 1, .nframes = 3 };
+
+	assert_int_equal(waits_tick(w, &s), 0);
+}
+
+static void expect(size_t i, enum wait_kind kind, uint64_t time_ns, uint64_t cnt)
+{
+	assert_true(i < got_cnt);
+	assert_int_equal(got[i].kind, kind);
+	assert_int_equal(got[i].time_ns, time_ns);
+	assert_int_equal(got[i].cnt, cnt);
+}
+
+static void test_one_wait(void **state)
+{
+	struct waits *w = new_waits(0, true);
+
+	leave(w, 5, 10 * MS, WHY_BLOCKED, 0, 0);
+	come(w, 5, 20 * MS + MS / 2, 10 * MS, 0);
+	assert_int_equal(got_cnt, 1);
+	expect(0, WAIT_BLOCKED, 11 * MS, 10);
+	assert_int_equal(heads[0].tid, 5);
+	/* half an interval was left over */
+	leave(w, 5, 30 * MS, WHY_BLOCKED, 0, 0);
+	come(w, 5, 30 * MS + MS / 2, 30 * MS, 0);
+	expect(1, WAIT_BLOCKED, 30 * MS + MS / 2, 1);
+	waits_free(w);
+}
+
+/* However short they are and however many: what they sum up to. */
+static void test_short_waits(void **state)
+{
+	struct waits *w = new_waits(0, true);
+	uint64_t at = S, i;
+
+	for (i = 0; i < 10000; i++, at += 50000) {
+		leave(w, 5, at, WHY_BLOCKED, 0, 0);
+		come(w, 5, at + 12345, at, 0);
+		got_cnt = 0;
+	}
+	assert_int_equal(total, 123450000 / MS);
+	waits_free(w);
+}
+
+static void test_runnable(void **state)
+{
+	struct waits *w = new_waits(0, true);
+
+	leave(w, 5, 10 * MS, WHY_BLOCKED, 0, 0);
+	come(w, 5, 30 * MS, 10 * MS, 25 * MS);
+	expect(0, WAIT_BLOCKED, 11 * MS, 15);
+	expect(1, WAIT_CPU, 26 * MS, 5);
+	leave(w, 5, 40 * MS, WHY_RUNNABLE, 0, 0);
+	come(w, 5, 50 * MS, 40 * MS, 40 * MS);
+	expect(2, WAIT_CPU, 41 * MS, 10);
+	assert_int_equal(got_cnt, 3);
+	waits_free(w);
+	w = new_waits(0, false);
+	leave(w, 5, 10 * MS, WHY_BLOCKED, 0, 0);
+	come(w, 5, 30 * MS, 10 * MS, 25 * MS);
+	leave(w, 5, 40 * MS, WHY_RUNNABLE, 0, 0);
+	come(w, 5, 50 * MS, 40 * MS, 40 * MS);
+	assert_int_equal(got_cnt, 1);
+	expect(0, WAIT_BLOCKED, 11 * MS, 15);
+	waits_free(w);
+}
+
+/* Woken is not yet having it: until it runs it waits for the GIL. */
+static void test_gil(void **state)
+{
+	struct waits *w = new_waits(0, false);
+
+	leave(w, 5, 10 * MS, WHY_BLOCKED, STATUS_GIL_REQUESTED, 0);
+	come(w, 5, 30 * MS, 10 * MS, 25 * MS);
+	assert_int_equal(got_cnt, 1);
+	expect(0, WAIT_GIL, 11 * MS, 20);
+	waits_free(w);
+}
+
+static void test_min(void **state)
+{
+	struct waits *w = new_waits(10 * MS, true);
+
+	leave(w, 5, 10 * MS, WHY_BLOCKED, 0, 0);
+	come(w, 5, 19 * MS, 10 * MS, 0);
+	leave(w, 5, 20 * MS, WHY_BLOCKED, 0, 0);
+	assert_int_equal(waits_settle(w, 29 * MS), 0);
+	assert_int_equal(got_cnt, 0);
+	assert_int_equal(waits_settle(w, 31 * MS), 0);
+	expect(0, WAIT_BLOCKED, 21 * MS, 11);
+	come(w, 5, 33 * MS, 20 * MS, 0);
+	expect(1, WAIT_BLOCKED, 32 * MS, 2);
+	waits_free(w);
+	/* blocked for 9 ms: that it had no CPU then is no part of what is asked for */
+	w = new_waits(10 * MS, false);
+	leave(w, 5, 10 * MS, WHY_BLOCKED, 0, 0);
+	come(w, 5, 90 * MS, 10 * MS, 19 * MS);
+	assert_int_equal(got_cnt, 0);
+	waits_free(w);
+}
+
+/* An hour is a few calls. */
+static void test_settle(void **state)
+{
+	struct waits *w = new_waits(0, true);
+
+	leave(w, 5, S, WHY_BLOCKED, 0, 0);
+	leave(w, 6, S, WHY_BLOCKED, 0, 0);
+	assert_int_equal(waits_settle(w, S / 2), 0);
+	assert_int_equal(got_cnt, 0);
+	assert_int_equal(waits_settle(w, 1801 * S), 0);
+	assert_int_equal(waits_settle(w, 1801 * S), 0);
+	assert_int_equal(got_cnt, 2);
+	waits_exit(w, 6);
+	assert_int_equal(waits_settle(w, 3601 * S), 0);
+	assert_int_equal(got_cnt, 3);
+	assert_int_equal(total, 3 * 1800000);
+	waits_free(w);
+}
+
+static void test_lost_records(void **state)
+{
+	struct waits *w = new_waits(0, true);
+	struct wait_stats stats;
+
+	/* that it came back */
+	leave(w, 5, 10 * MS, WHY_BLOCKED, 0, 0);
+	tick(w, 5, 15 * MS);
+	expect(0, WAIT_BLOCKED, 11 * MS, 5);
+	/* that it left: as its last stack, unknown */
+	untold = 1;
+	come(w, 5, 30 * MS, 20 * MS, 0);
+	expect(1, WAIT_BLOCKED, 21 * MS, 10);
+	assert_int_equal(heads[1].nframes, 3);
+	assert_int_equal(heads[1].status, STATUS_UNKNOWN);
+	/* both */
+	leave(w, 5, 40 * MS, WHY_BLOCKED, 0, 0);
+	leave(w, 5, 50 * MS, WHY_BLOCKED, 0, 0);
+	expect(2, WAIT_BLOCKED, 41 * MS, 10);
+	waits_stats(w, &stats);
+	assert_int_equal(stats.repaired, 2);
+	assert_int_equal(stats.not_looked, 1);
+	/* of one that was never seen nothing is known */
+	got_cnt = 0;
+	untold = 1;
+	come(w, 9, 30 * MS, 20 * MS, 0);
+	leave(w, 8, 10 * MS, WHY_BLOCKED, STATUS_UNKNOWN, RAW_NOT_LOOKED);
+	come(w, 8, 30 * MS, 10 * MS, 0);
+	assert_int_equal(got_cnt, 0);
+	waits_free(w);
+}
+
+static void test_not_looked(void **state)
+{
+	struct waits *w = new_waits(0, true);
+
+	tick(w, 5, 5 * MS);
+	leave(w, 5, 10 * MS, WHY_BLOCKED, STATUS_UNKNOWN, RAW_NOT_LOOKED);
+	come(w, 5, 20 * MS, 10 * MS, 0);
+	expect(0, WAIT_BLOCKED, 11 * MS, 10);
+	assert_int_equal(heads[0].nframes, 3);
+	assert_int_equal(heads[0].status, STATUS_UNKNOWN);
+	waits_free(w);
+}
+
+/* Clocks of two CPUs may differ a little. */
+static void test_backwards(void **state)
+{
+	struct waits *w = new_waits(0, true);
+
+	leave(w, 5, 10 * MS, WHY_BLOCKED, 0, 0);
+	come(w, 5, 9 * MS, 10 * MS, 0);
+	leave(w, 5, 20 * MS, WHY_BLOCKED, 0, 0);
+	come(w, 5, 30 * MS, 20 * MS, 19 * MS);
+	come(w, 5, 31 * MS, 20 * MS, 99 * MS);
+	assert_int_equal(total, 10);
+	waits_free(w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_one_wait),     cmocka_unit_test(test_short_waits),
+		cmocka_unit_test(test_runnable),     cmocka_unit_test(test_gil),
+		cmocka_unit_test(test_min),	     cmocka_unit_test(test_settle),
+		cmocka_unit_test(test_lost_records), cmocka_unit_test(test_not_looked),
+		cmocka_unit_test(test_backwards),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
