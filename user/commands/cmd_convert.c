@@ -113,7 +113,7 @@ static int convert_profile(void *ctx, const struct profile_file *file, struct re
 	if (err)
 		return err;
 	if (c->ops == &sink_tach &&
-	    (!filter_is_empty(&c->opts->filter) || reader_profile_cnt(r) > 1))
+	    (!sample_filter_is_empty(&c->opts->filter) || reader_profile_cnt(r) > 1))
 		return convert_used(c, file, r);
 	return convert_with(c, file, r, reader_tables(r));
 }
@@ -126,7 +126,7 @@ static int check_count(const struct convert *c)
 	for (i = 0; i < c->set->file_cnt; i++) {
 		const struct session_process *p = &c->set->files[i].process;
 
-		cnt += filter_wants_process(&c->opts->filter, p->tgid, p->comm);
+		cnt += sample_filter_wants_process(&c->opts->filter, p->tgid, p->comm);
 	}
 	return cnt > 1 && c->ops->one_profile ? refuse_several(c, cnt, "") : 0;
 }

@@ -34,7 +34,7 @@ struct result {
 struct run {
 	const struct file_options *opts;
 	struct profile_set *set;
-	struct filter_options samples;	/* what of opts->filter chooses samples; owns nothing */
+	struct sample_filter_options samples;	/* what of opts->filter chooses samples; owns nothing */
 	struct result **results;
 	size_t result_cnt;
 };
@@ -75,7 +75,7 @@ static int add_exact_thread(void *ctx, uint64_t thread_id, const char *name,
 }
 
 /* What was measured is of all waits: it says nothing of a selection. */
-static bool selects_waits(const struct filter_options *f)
+static bool selects_waits(const struct sample_filter_options *f)
 {
 	return f->thread_cnt || f->status_set || f->status_clear || f->from.given || f->to.given ||
 	       f->focus || f->ignore;
@@ -237,7 +237,7 @@ int gil_run(const struct file_options *opts)
 	if (err)
 		goto out;
 	set.filter = &opts->filter;
-	run.samples = (struct filter_options){
+	run.samples = (struct sample_filter_options){
 		.processes = opts->filter.processes, .process_cnt = opts->filter.process_cnt,
 		.from = opts->filter.from, .to = opts->filter.to,
 	};

@@ -58,7 +58,7 @@ static int add_file(struct joining *j, size_t i)
 	char why[WHY_BYTES] = "";
 	int err;
 
-	if (!filter_wants_process(&j->opts->filter, f->process.tgid, f->process.comm))
+	if (!sample_filter_wants_process(&j->opts->filter, f->process.tgid, f->process.comm))
 		return 0;
 	err = check_process(j, f);
 	if (err)

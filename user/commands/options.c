@@ -168,7 +168,7 @@ void options_free(struct options *o)
 	free(o->record.pids);
 	selection_free(&o->record.selection);
 	free(o->files.paths);
-	filter_options_free(&o->files.filter);
+	sample_filter_options_free(&o->files.filter);
 	memset(o, 0, sizeof(*o));
 }
 

@@ -15,7 +15,7 @@
 #include "analysis/report.h"
 #include "formats/mlyze/mlyze_rows.h"
 #include "model/reader.h"
-#include "model/filter.h"
+#include "model/sample_filter.h"
 #include "capture/modes.h"
 #include "resolve/record_mode.h"
 #include "target/select.h"
@@ -73,7 +73,7 @@ struct file_options {
 
 	bool no_source;			/* replay --no-source: for the heat map */
 	/* Everything but info and recover: which samples. */
-	struct filter_options filter;
+	struct sample_filter_options filter;
 	/* info */
 	bool verify;			/* --verify */
 	/* convert (whose format may be NULL: by -o's name, else TACH), merge, split */

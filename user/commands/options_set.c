@@ -274,7 +274,7 @@ int opt_limit(void *target, const struct cli_option *opt, const char *value)
 	return 0;
 }
 
-/* ---- which samples: filter.h's options, the same for every command that has them ---- */
+/* ---- which samples: sample_filter.h's options, the same for every command that has them ---- */
 
 static void *append(void *list, size_t cnt, size_t elem_bytes)
 {
@@ -287,7 +287,7 @@ static void *append(void *list, size_t cnt, size_t elem_bytes)
 
 int opt_thread(void *target, const struct cli_option *opt, const char *value)
 {
-	struct filter_options *f = &((struct options *)target)->files.filter;
+	struct sample_filter_options *f = &((struct options *)target)->files.filter;
 	unsigned long long id;
 	uint64_t *ids;
 	char *end;
@@ -307,7 +307,7 @@ int opt_thread(void *target, const struct cli_option *opt, const char *value)
 
 int opt_process(void *target, const struct cli_option *opt, const char *value)
 {
-	struct filter_options *f = &((struct options *)target)->files.filter;
+	struct sample_filter_options *f = &((struct options *)target)->files.filter;
 	const char **names;
 
 	if (!*value)
@@ -343,7 +343,7 @@ static bool status_word(const char *word, size_t len, uint8_t *bit, bool *not)
 
 int opt_status(void *target, const struct cli_option *opt, const char *value)
 {
-	struct filter_options *f = &((struct options *)target)->files.filter;
+	struct sample_filter_options *f = &((struct options *)target)->files.filter;
 	const char *p = value;
 	uint8_t bit;
 	size_t len;
@@ -371,7 +371,7 @@ int opt_moment(void *target, const struct cli_option *opt, const char *value)
 {
 	static const struct unit units[] = { { "", 1 }, { "s", 1 }, { "ms", 1e-3 }, { "m", 60 },
 					     { "h", 3600 }, { 0 } };
-	struct filter_time *t = (void *)((char *)target + opt->off);
+	struct sample_filter_time *t = (void *)((char *)target + opt->off);
 	double seconds;
 
 	t->absolute = *value == '@';

@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "model/filter.h"
+#include "model/sample_filter.h"
 #include "model/profile_text.h"
 #include "base/util.h"
 #include "formats/readers.h"
@@ -290,7 +290,7 @@ struct walk {
 
 static bool wanted(const struct profile_set *set, const struct session_process *p)
 {
-	return !set->filter || filter_wants_process(set->filter, p->tgid, p->comm);
+	return !set->filter || sample_filter_wants_process(set->filter, p->tgid, p->comm);
 }
 
 /* By what is known of it from outside; if that is not whose it is, by what is in it. */
@@ -298,7 +298,7 @@ static bool wanted_inside(const struct profile_set *set, const struct profile_fi
 			  const struct reader *r)
 {
 	return wanted(set, &file->process) ||
-	       (!file->process.tgid && filter_wants_tables(set->filter, reader_tables(r)));
+	       (!file->process.tgid && sample_filter_wants_tables(set->filter, reader_tables(r)));
 }
 
 static int visit_profiles(struct walk *w, struct profile_file *file, struct reader *r)
@@ -322,7 +322,7 @@ static int visit_profiles(struct walk *w, struct profile_file *file, struct read
 			continue;
 		}
 		w->visited++;
-		if (set->filter && filter_has_time(set->filter) && !reader_info(r)->timed)
+		if (set->filter && sample_filter_has_time(set->filter) && !reader_info(r)->timed)
 			report_damage(set, file, "it has no times: leave out --from and --to");
 		else
 			err = w->visit(w->ctx, inner, r);
@@ -369,22 +369,22 @@ int profile_set_run(struct profile_set *set, const struct profile_file *file,
 		    struct reader *r, int (*on_event)(void *ctx, const struct event *ev),
 		    void *ctx)
 {
-	struct filter *filter = NULL;
+	struct sample_filter *filter = NULL;
 	char why[WHY_BYTES] = "";
 	int err;
 
-	if (set->filter && !filter_is_empty(set->filter)) {
-		filter = filter_new(set->filter, &reader_info(r)->meta, reader_tables(r), on_event,
-				    ctx);
+	if (set->filter && !sample_filter_is_empty(set->filter)) {
+		filter = sample_filter_new(set->filter, &reader_info(r)->meta, reader_tables(r),
+					   on_event, ctx);
 		if (!filter)
 			return -ENOMEM;
 		if (!wanted(set, &file->process))
-			filter_by_process_frames(filter);
-		on_event = filter_event;
+			sample_filter_by_process_frames(filter);
+		on_event = sample_filter_event;
 		ctx = filter;
 	}
 	err = reader_run(r, on_event, ctx, why, sizeof(why));
-	filter_free(filter);
+	sample_filter_free(filter);
 	/* With a reason it is the reader's, without one on_event()'s. */
 	if (!err || !*why)
 		return err;

@@ -18,7 +18,7 @@
 #include "model/reader.h"
 #include "recording/session_file.h"
 
-struct filter_options;
+struct sample_filter_options;
 struct tach_reader;
 
 /* A recording's directory. */
@@ -48,7 +48,7 @@ struct profile_set {
 	bool many;	/* several profiles are possible: tell them apart */
 	bool failed;	/* something could not be read, and was reported */
 	bool quiet;	/* damaged samples have been told of: not again */
-	const struct filter_options *filter;	/* NULL: everything; set it after opening */
+	const struct sample_filter_options *filter;	/* NULL: everything; set it after opening */
 };
 
 /*

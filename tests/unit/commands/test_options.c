@@ -253,10 +253,10 @@ static void test_usage_errors(void **state)
 
 static void test_filters(void **state)
 {
-	const struct filter_options *f = &o.files.filter;
+	const struct sample_filter_options *f = &o.files.filter;
 
 	assert_int_equal(parse("report a"), 0);
-	assert_true(filter_is_empty(f));
+	assert_true(sample_filter_is_empty(f));
 	assert_int_equal(parse("merge a -o x --thread 1 --thread 18446744073709551615 --process 12 "
 			       "--process app* --status gil,!exception --status no-on-cpu,main"), 0);
 	assert_int_equal(f->thread_cnt, 2);

@@ -130,7 +130,7 @@ static void deal_and_join(enum deal how, uint32_t total, uint64_t seed, struct c
 	static struct got g;
 	struct part parts[FILES];
 	struct events want = { 0 };
-	const struct filter_options everything = { 0 };
+	const struct sample_filter_options everything = { 0 };
 	struct intern *in = intern_new();
 	struct merge *m;
 	char why[256];
@@ -191,7 +191,7 @@ static void join_two(const struct profile_meta *a, const struct profile_meta *b,
 {
 	const struct profile_meta *metas[] = { a, b };
 	const struct profile_stats *both[] = { stats_a, stats_b };
-	const struct filter_options everything = { 0 };
+	const struct sample_filter_options everything = { 0 };
 	struct intern *in = intern_new();
 	struct merge *m = merge_new(&everything, in);
 	struct tach_reader *readers[2];
@@ -255,7 +255,7 @@ static void test_meta_and_stats(void **state)
 /* One of the files is damaged: what came before the damage is joined. */
 static void test_damage(void **state)
 {
-	const struct filter_options everything = { 0 };
+	const struct sample_filter_options everything = { 0 };
 	struct intern *in = intern_new();
 	struct merge *m = merge_new(&everything, in);
 	char whole_path[512], path[PATH_BYTES], why[256];

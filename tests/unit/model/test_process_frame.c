@@ -10,7 +10,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "model/filter.h"
+#include "model/sample_filter.h"
 #include "model/intern.h"
 #include "model/process_frame.h"
 
@@ -89,7 +89,7 @@ static int count(void *ctx, const struct event *ev)
 static void test_filter(void **state)
 {
 	static const char *const asked[] = { "12", "web*" };
-	struct filter_options o = { .processes = (const char **)asked, .process_cnt = 2 };
+	struct sample_filter_options o = { .processes = (const char **)asked, .process_cnt = 2 };
 	struct intern *in = intern_new();
 	uint32_t leaf = named(in, "x.py", "f"), stack[3][2] = {
 		{ leaf, named(in, SYNTHETIC_FILE, "<process 11 job>") },
@@ -97,27 +97,28 @@ static void test_filter(void **state)
 		{ leaf, named(in, SYNTHETIC_FILE, "<process 13 web-1>") },
 	};
 	struct profile_meta meta = { .start_us = 0 };
-	struct filter *f;
+	struct sample_filter *f;
 	int passed = 0, i;
 
-	assert_true(filter_wants_tables(&o, intern_tables(in)));
-	f = filter_new(&o, &meta, intern_tables(in), count, &passed);
+	assert_true(sample_filter_wants_tables(&o, intern_tables(in)));
+	f = sample_filter_new(&o, &meta, intern_tables(in), count, &passed);
 	assert_non_null(f);
-	filter_by_process_frames(f);
+	sample_filter_by_process_frames(f);
 	for (i = 0; i < 3; i++) {
 		struct event ev = { .nframes = 2, .frames = stack[i], .weight = 1 };
 
-		assert_int_equal(filter_event(f, &ev), 0);
+		assert_int_equal(sample_filter_event(f, &ev), 0);
 		assert_int_equal(passed, i);
 	}
 	/* A stack of nobody's, and none at all */
-	assert_int_equal(filter_event(f, &(struct event){ .nframes = 1, .frames = &leaf }), 0);
-	assert_int_equal(filter_event(f, &(struct event){ .nframes = 0 }), 0);
+	assert_int_equal(sample_filter_event(f, &(struct event){ .nframes = 1, .frames = &leaf }),
+			 0);
+	assert_int_equal(sample_filter_event(f, &(struct event){ .nframes = 0 }), 0);
 	assert_int_equal(passed, 2);
-	filter_free(f);
+	sample_filter_free(f);
 	o.process_cnt = 1;
 	o.processes = (const char *[]){ "14" };
-	assert_false(filter_wants_tables(&o, intern_tables(in)));
+	assert_false(sample_filter_wants_tables(&o, intern_tables(in)));
 	intern_free(in);
 }
 

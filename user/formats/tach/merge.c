@@ -43,7 +43,7 @@ struct source {
 	struct merge *m;
 	struct tach_reader *r;
 	struct tach_decoder *decoder;
-	struct filter *filter;
+	struct sample_filter *filter;
 	struct remap *remap;
 	char why[WHY_BYTES];
 	uint64_t total, read;	/* samples before the first damage; of these read */
@@ -59,7 +59,7 @@ struct thread {
 };
 
 struct merge {
-	const struct filter_options *options;
+	const struct sample_filter_options *options;
 	struct intern *in;
 	struct thread_map *map;		/* (thread, interpreter) -> number */
 	struct thread *threads;
@@ -71,7 +71,7 @@ struct merge {
 	void *ctx;
 };
 
-struct merge *merge_new(const struct filter_options *filter, struct intern *in)
+struct merge *merge_new(const struct sample_filter_options *filter, struct intern *in)
 {
 	struct merge *m = calloc(1, sizeof(*m));
 
@@ -98,7 +98,7 @@ static void free_source(struct source *s)
 		buf_free(&s->lanes[i].queue);
 	free(s->lanes);
 	tach_decoder_free(s->decoder);
-	filter_free(s->filter);
+	sample_filter_free(s->filter);
 	remap_free(s->remap);
 	free(s);
 }
@@ -178,7 +178,7 @@ static int count_read(void *ctx, const struct event *ev)
 	struct source *s = ctx;
 
 	s->total++;
-	return filter_event(s->filter, ev);
+	return sample_filter_event(s->filter, ev);
 }
 
 static struct source *source_new(struct merge *m, struct tach_reader *r,
@@ -192,7 +192,7 @@ static struct source *source_new(struct merge *m, struct tach_reader *r,
 	s->m = m;
 	s->r = r;
 	s->clock_us = info->meta.start_us;
-	s->filter = filter_new(m->options, &info->meta, tach_reader_tables(r), on_event, s);
+	s->filter = sample_filter_new(m->options, &info->meta, tach_reader_tables(r), on_event, s);
 	s->remap = remap_new(tach_reader_tables(r), m->in);
 	if (!s->filter || !s->remap) {
 		free_source(s);
@@ -220,9 +220,9 @@ int merge_add(struct merge *m, struct tach_reader *r, char *why, size_t why_size
 	err = tach_reader_run(r, count_read, s, why, why_size);
 	if (err && err != -EBADMSG)
 		return err;
-	filter_free(s->filter);
-	s->filter = filter_new(m->options, &tach_reader_info(r)->meta, tach_reader_tables(r),
-			       enqueue, s);
+	sample_filter_free(s->filter);
+	s->filter = sample_filter_new(m->options, &tach_reader_info(r)->meta, tach_reader_tables(r),
+				      enqueue, s);
 	s->decoder = tach_reader_samples(r, s->why, sizeof(s->why));
 	return s->filter && s->decoder ? err : -ENOMEM;
 }
@@ -373,7 +373,7 @@ static int read_some(struct source *s)
 		s->read++;
 		if (ev.time_us > s->clock_us)
 			s->clock_us = ev.time_us;
-		err = filter_event(s->filter, &ev);
+		err = sample_filter_event(s->filter, &ev);
 	}
 	return err;
 }

@@ -10,14 +10,14 @@
 #define TACHBPF_MERGE_H
 
 #include "model/event.h"
-#include "model/filter.h"
+#include "model/sample_filter.h"
 #include "model/intern.h"
 #include "formats/tach/tach_reader.h"
 
 struct merge;
 
 /* in: the tables of the result. NULL with errno. */
-struct merge *merge_new(const struct filter_options *filter, struct intern *in);
+struct merge *merge_new(const struct sample_filter_options *filter, struct intern *in);
 void merge_free(struct merge *m);
 
 /*

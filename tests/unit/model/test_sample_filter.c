@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * test_filter.c - which samples pass: each condition, all of them, names that
+ * test_sample_filter.c - which samples pass: each condition, all of them, names that
  * attack, and the same answers as a filter that remembers nothing.
  */
 #include "tests/unit/tach_test.h"
 
 #include <regex.h>
 
-#include "model/filter.h"
+#include "model/sample_filter.h"
 
 static const struct profile_meta meta = { .start_us = 1000000, .interval_us = 10000 };
 
@@ -40,14 +40,15 @@ static int count(void *ctx, const struct event *ev)
 	return ++*(int *)ctx == 1000 ? -ECANCELED : 0;
 }
 
-static bool passes(const struct filter_options *o, const struct intern *in, const struct event *ev)
+static bool passes(const struct sample_filter_options *o, const struct intern *in,
+		   const struct event *ev)
 {
 	int n = 0;
-	struct filter *f = filter_new(o, &meta, intern_tables(in), count, &n);
+	struct sample_filter *f = sample_filter_new(o, &meta, intern_tables(in), count, &n);
 
 	assert_non_null(f);
-	assert_int_equal(filter_event(f, ev), 0);
-	filter_free(f);
+	assert_int_equal(sample_filter_event(f, ev), 0);
+	sample_filter_free(f);
 	return n;
 }
 
@@ -60,37 +61,38 @@ static void test_thread_status_time(void **state)
 	struct intern *in = tables(names, 3);
 	uint64_t threads[] = { 7, 1ULL << 40 };
 	struct event ev = { .time_us = 1500000, .thread_id = 7, .weight = 1, .status = 1 | 2 };
-	struct filter_options o = { 0 };
+	struct sample_filter_options o = { 0 };
 
-	assert_true(filter_is_empty(&o));
+	assert_true(sample_filter_is_empty(&o));
 	assert_true(passes(&o, in, &ev));
-	o = (struct filter_options){ .threads = threads, .thread_cnt = 2 };
-	assert_false(filter_is_empty(&o));
+	o = (struct sample_filter_options){ .threads = threads, .thread_cnt = 2 };
+	assert_false(sample_filter_is_empty(&o));
 	assert_true(passes(&o, in, &ev));
 	ev.thread_id = 1ULL << 40;
 	assert_true(passes(&o, in, &ev));
 	ev.thread_id = 8;
 	assert_false(passes(&o, in, &ev));
-	o = (struct filter_options){ .status_set = 1, .status_clear = 4 };
+	o = (struct sample_filter_options){ .status_set = 1, .status_clear = 4 };
 	assert_true(passes(&o, in, &ev));
 	ev.status = 2;
 	assert_false(passes(&o, in, &ev));
 	ev.status = 1 | 4;
 	assert_false(passes(&o, in, &ev));
-	o = (struct filter_options){ .from = { true, false, 500000 } };
+	o = (struct sample_filter_options){ .from = { true, false, 500000 } };
 	assert_true(passes(&o, in, &ev));
 	o.from.us++;
 	assert_false(passes(&o, in, &ev));
-	o = (struct filter_options){ .to = { true, false, 500001 } };
+	o = (struct sample_filter_options){ .to = { true, false, 500001 } };
 	assert_true(passes(&o, in, &ev));
 	o.to.us--;
 	assert_false(passes(&o, in, &ev));
-	o = (struct filter_options){ .from = { true, true, 1500000 }, .to = { true, true, 1500001 } };
+	o = (struct sample_filter_options){ .from = { true, true, 1500000 },
+					    .to = { true, true, 1500001 } };
 	assert_true(passes(&o, in, &ev));
 	o.to.us--;
 	assert_false(passes(&o, in, &ev));
 	/* Beyond what 64 bits hold: never. */
-	o = (struct filter_options){ .from = { true, false, UINT64_MAX } };
+	o = (struct sample_filter_options){ .from = { true, false, UINT64_MAX } };
 	assert_false(passes(&o, in, &ev));
 	intern_free(in);
 }
@@ -98,15 +100,16 @@ static void test_thread_status_time(void **state)
 static void test_processes(void **state)
 {
 	const char *want[] = { "12", "gunicorn*", "3d" };
-	const struct filter_options o = { .processes = want, .process_cnt = 3 }, none = { 0 };
+	const struct sample_filter_options o = { .processes = want, .process_cnt = 3 };
+	const struct sample_filter_options none = { 0 };
 
-	assert_true(filter_wants_process(&none, 0, NULL));
-	assert_false(filter_wants_process(&o, 0, NULL));
-	assert_true(filter_wants_process(&o, 12, NULL));
-	assert_false(filter_wants_process(&o, 1, "python3"));
-	assert_true(filter_wants_process(&o, 1, "gunicorn: worker"));
-	assert_true(filter_wants_process(&o, 1, "3d"));
-	assert_true(filter_wants_process(&o, 1, "12"));
+	assert_true(sample_filter_wants_process(&none, 0, NULL));
+	assert_false(sample_filter_wants_process(&o, 0, NULL));
+	assert_true(sample_filter_wants_process(&o, 12, NULL));
+	assert_false(sample_filter_wants_process(&o, 1, "python3"));
+	assert_true(sample_filter_wants_process(&o, 1, "gunicorn: worker"));
+	assert_true(sample_filter_wants_process(&o, 1, "3d"));
+	assert_true(sample_filter_wants_process(&o, 1, "12"));
 }
 
 static void test_focus_and_ignore(void **state)
@@ -116,22 +119,22 @@ static void test_focus_and_ignore(void **state)
 	struct event a = { .nframes = 2, .frames = main_work, .weight = 1 };
 	struct event b = { .nframes = 2, .frames = main_recv, .weight = 1 };
 	struct event none = { .weight = 1 };
-	struct filter_options o = { .focus = regex("^work$") };
+	struct sample_filter_options o = { .focus = regex("^work$") };
 
 	assert_true(passes(&o, in, &a));
 	assert_false(passes(&o, in, &b));
 	assert_false(passes(&o, in, &none));
 	o.ignore = regex("main\\.py$");
 	assert_false(passes(&o, in, &a));
-	filter_options_free(&o);
+	sample_filter_options_free(&o);
 	o.ignore = regex("/usr/lib/(socket|select)");
 	assert_true(passes(&o, in, &a));
 	assert_false(passes(&o, in, &b));
 	assert_true(passes(&o, in, &none));
-	filter_options_free(&o);
+	sample_filter_options_free(&o);
 	o.focus = regex("nothing like it");
 	assert_false(passes(&o, in, &a));
-	filter_options_free(&o);
+	sample_filter_options_free(&o);
 	intern_free(in);
 }
 
@@ -155,15 +158,15 @@ static void test_hostile_names(void **state)
 
 	memset(big, 'x', 1 << 20);
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
-		struct filter_options o = { .focus = regex(cases[i].re) };
+		struct sample_filter_options o = { .focus = regex(cases[i].re) };
 		struct event ev = { .nframes = 1, .frames = &cases[i].frame, .weight = 1 };
 		int n = 0;
-		struct filter *f = filter_new(&o, &meta, &t, count, &n);
+		struct sample_filter *f = sample_filter_new(&o, &meta, &t, count, &n);
 
-		assert_int_equal(filter_event(f, &ev), 0);
+		assert_int_equal(sample_filter_event(f, &ev), 0);
 		assert_int_equal(n, cases[i].matches);
-		filter_free(f);
-		filter_options_free(&o);
+		sample_filter_free(f);
+		sample_filter_options_free(&o);
 	}
 	free(big);
 }
@@ -172,10 +175,10 @@ static void test_hostile_names(void **state)
 static void test_memory_of_stacks(void **state)
 {
 	struct intern *in = tables(names, 3);
-	struct filter_options o = { .focus = regex("work"), .ignore = regex("recv") };
+	struct sample_filter_options o = { .focus = regex("work"), .ignore = regex("recv") };
 	uint64_t seed = 11;
 	int n = 0, want = 0, i, j, err = 0;
-	struct filter *f = filter_new(&o, &meta, intern_tables(in), count, &n);
+	struct sample_filter *f = sample_filter_new(&o, &meta, intern_tables(in), count, &n);
 
 	for (i = 0; !err && i < 100000; i++) {
 		uint32_t stack[3];
@@ -188,13 +191,13 @@ static void test_memory_of_stacks(void **state)
 			ignore |= stack[j] == 2;
 		}
 		want += focus && !ignore;
-		err = filter_event(f, &ev);
+		err = sample_filter_event(f, &ev);
 		assert_int_equal(n, want);
 	}
 	assert_int_equal(err, -ECANCELED);
 	assert_int_equal(n, 1000);
-	filter_free(f);
-	filter_options_free(&o);
+	sample_filter_free(f);
+	sample_filter_options_free(&o);
 	intern_free(in);
 }
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * filter.c - see filter.h.
+ * sample_filter.c - see sample_filter.h.
  *
  * Owns what the regular expressions said of each string and frame: every string
  * is matched once at most, however many samples there are.
  */
-#include "model/filter.h"
+#include "model/sample_filter.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -21,8 +21,8 @@
 /* What is known of a string or frame. */
 enum verdict { KNOWN = 1, FOCUS = 2, IGNORE = 4 };
 
-struct filter {
-	const struct filter_options *o;
+struct sample_filter {
+	const struct sample_filter_options *o;
 	const struct profile_tables *tables;
 	uint64_t from_us, to_us;	/* absolute; to_us: the first that does not count */
 	struct process_root root;	/* tables NULL: all are of a process that is wanted */
@@ -42,7 +42,7 @@ static void free_regex(regex_t *re)
 	free(re);
 }
 
-void filter_options_free(struct filter_options *o)
+void sample_filter_options_free(struct sample_filter_options *o)
 {
 	free(o->threads);
 	free(o->processes);
@@ -51,13 +51,13 @@ void filter_options_free(struct filter_options *o)
 	memset(o, 0, sizeof(*o));
 }
 
-bool filter_is_empty(const struct filter_options *o)
+bool sample_filter_is_empty(const struct sample_filter_options *o)
 {
 	return !o->thread_cnt && !o->process_cnt && !o->status_set && !o->status_clear &&
 	       !o->from.given && !o->to.given && !o->focus && !o->ignore;
 }
 
-bool filter_has_time(const struct filter_options *o)
+bool sample_filter_has_time(const struct sample_filter_options *o)
 {
 	return o->from.given || o->to.given;
 }
@@ -67,7 +67,8 @@ static bool is_number(const char *s)
 	return *s && !s[strspn(s, "0123456789")];
 }
 
-bool filter_wants_process(const struct filter_options *o, uint32_t tgid, const char *comm)
+bool sample_filter_wants_process(const struct sample_filter_options *o, uint32_t tgid,
+				 const char *comm)
 {
 	size_t i;
 
@@ -82,7 +83,8 @@ bool filter_wants_process(const struct filter_options *o, uint32_t tgid, const c
 	return !o->process_cnt;
 }
 
-bool filter_wants_tables(const struct filter_options *o, const struct profile_tables *tables)
+bool sample_filter_wants_tables(const struct sample_filter_options *o,
+				const struct profile_tables *tables)
 {
 	char comm[PROCESS_FRAME_BYTES];
 	const char *container;
@@ -90,13 +92,13 @@ bool filter_wants_tables(const struct filter_options *o, const struct profile_ta
 
 	for (i = 0; i < tables->frame_cnt; i++)
 		if (process_frame_parse(tables, i, &tgid, comm, &container) &&
-		    filter_wants_process(o, tgid, comm))
+		    sample_filter_wants_process(o, tgid, comm))
 			return true;
 	return false;
 }
 
 /* none: what no limit means. */
-static uint64_t absolute(const struct filter_time *t, const struct profile_meta *meta,
+static uint64_t absolute(const struct sample_filter_time *t, const struct profile_meta *meta,
 			 uint64_t none)
 {
 	uint64_t sum;
@@ -108,11 +110,13 @@ static uint64_t absolute(const struct filter_time *t, const struct profile_meta 
 	return __builtin_add_overflow(meta->start_us, t->us, &sum) ? UINT64_MAX : sum;
 }
 
-struct filter *filter_new(const struct filter_options *o, const struct profile_meta *meta,
-			  const struct profile_tables *tables,
-			  int (*on_event)(void *ctx, const struct event *ev), void *ctx)
+struct sample_filter *sample_filter_new(const struct sample_filter_options *o,
+					const struct profile_meta *meta,
+					const struct profile_tables *tables,
+					int (*on_event)(void *ctx, const struct event *ev),
+					void *ctx)
 {
-	struct filter *f = calloc(1, sizeof(*f));
+	struct sample_filter *f = calloc(1, sizeof(*f));
 
 	if (!f)
 		return NULL;
@@ -126,7 +130,7 @@ struct filter *filter_new(const struct filter_options *o, const struct profile_m
 		f->strings = calloc((size_t)tables->string_cnt + 1, 1);
 		f->frames = calloc((size_t)tables->frame_cnt + 1, 1);
 		if (!f->strings || !f->frames) {
-			filter_free(f);
+			sample_filter_free(f);
 			errno = ENOMEM;
 			return NULL;
 		}
@@ -134,7 +138,7 @@ struct filter *filter_new(const struct filter_options *o, const struct profile_m
 	return f;
 }
 
-void filter_free(struct filter *f)
+void sample_filter_free(struct sample_filter *f)
 {
 	if (!f)
 		return;
@@ -143,7 +147,7 @@ void filter_free(struct filter *f)
 	free(f);
 }
 
-void filter_by_process_frames(struct filter *f)
+void sample_filter_by_process_frames(struct sample_filter *f)
 {
 	f->root.tables = f->tables;
 }
@@ -161,7 +165,7 @@ static bool matches(const regex_t *re, const struct string_ref *s)
 	return !regexec(re, text, 1, &range, REG_STARTEND);
 }
 
-static uint8_t string_verdict(struct filter *f, uint32_t id)
+static uint8_t string_verdict(struct sample_filter *f, uint32_t id)
 {
 	const struct string_ref *s = &f->tables->strings[id];
 
@@ -171,7 +175,7 @@ static uint8_t string_verdict(struct filter *f, uint32_t id)
 	return f->strings[id];
 }
 
-static uint8_t frame_verdict(struct filter *f, uint32_t id)
+static uint8_t frame_verdict(struct sample_filter *f, uint32_t id)
 {
 	const struct frame *fr = &f->tables->frames[id];
 
@@ -180,7 +184,7 @@ static uint8_t frame_verdict(struct filter *f, uint32_t id)
 	return f->frames[id];
 }
 
-static bool stack_passes(struct filter *f, const struct event *ev)
+static bool stack_passes(struct sample_filter *f, const struct event *ev)
 {
 	size_t bytes = ev->nframes * sizeof(*ev->frames);
 	uint8_t all = 0;
@@ -199,7 +203,7 @@ static bool stack_passes(struct filter *f, const struct event *ev)
 	return f->passes;
 }
 
-static bool thread_passes(const struct filter *f, uint64_t thread_id)
+static bool thread_passes(const struct sample_filter *f, uint64_t thread_id)
 {
 	size_t i;
 
@@ -209,16 +213,16 @@ static bool thread_passes(const struct filter *f, uint64_t thread_id)
 	return !f->o->thread_cnt;
 }
 
-static bool process_passes(struct filter *f, const struct event *ev)
+static bool process_passes(struct sample_filter *f, const struct event *ev)
 {
 	return !f->root.tables ||
 	       (process_root_of(&f->root, ev) &&
-		filter_wants_process(f->o, f->root.tgid, f->root.comm));
+		sample_filter_wants_process(f->o, f->root.tgid, f->root.comm));
 }
 
-int filter_event(void *ctx, const struct event *ev)
+int sample_filter_event(void *ctx, const struct event *ev)
 {
-	struct filter *f = ctx;
+	struct sample_filter *f = ctx;
 	uint8_t must = f->o->status_set, must_not = f->o->status_clear;
 
 	if ((ev->status & must) != must || ev->status & must_not || ev->time_us < f->from_us ||
