@@ -138,7 +138,7 @@ static int take_records(struct session *s, uint64_t until_ns)
 
 /* ---- the session ---- */
 
-/* exes_fn: from now on its processes are known from their exec. */
+/* exe_cache_fn: from now on its processes are known from their exec. */
 static void tell_kernel_of_exe(void *ctx, uint64_t key, const struct py_exe *exe)
 {
 	struct session *s = ctx;
@@ -242,7 +242,7 @@ struct session *session_new(const struct session_args *args)
 	s->mode = &record_modes[args->mode];
 	libbpf_set_print(print_libbpf);
 	s->discovery = discovery_new();
-	s->exes = s->discovery ? exes_new(s->discovery, tell_kernel_of_exe, s) : NULL;
+	s->exes = s->discovery ? exe_cache_new(s->discovery, tell_kernel_of_exe, s) : NULL;
 	err = s->exes ? load(s) : -ENOMEM;
 	if (!err)
 		return s;
@@ -265,7 +265,7 @@ void session_free(struct session *s)
 		process_free(p);
 	u64map_free(&s->processes);
 	candidates_free(&s->candidates);
-	exes_free(s->exes);
+	exe_cache_free(s->exes);
 	discovery_free(s->discovery);
 	counters_free(&s->counters);
 	chooser_free(s->chooser);
@@ -302,7 +302,7 @@ int session_start(struct session *s)
 {
 	int err = s->args.all ? proc_each(scan_one, s) : 0;
 
-	exes_learn_likely(s->exes);
+	exe_cache_learn_likely(s->exes);
 	if (err) {
 		log_error("cannot look through /proc: %s", strerror(-err));
 		return err;

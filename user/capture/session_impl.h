@@ -11,7 +11,7 @@
 #include "target/candidates.h"
 #include "capture/counters.h"
 #include "target/discover.h"
-#include "target/exes.h"
+#include "target/exe_cache.h"
 #include "resolve/process.h"
 #include "capture/session.h"
 #include "base/u64map.h"
@@ -24,7 +24,7 @@ struct session {
 	struct ring_buffer *ring;
 	struct sampler *sampler;
 	struct discovery *discovery;
-	struct exes *exes;
+	struct exe_cache *exes;
 	struct chooser *chooser;	/* NULL: there are no conditions */
 	struct u64map processes;	/* tgid -> struct process */
 	struct candidates candidates;

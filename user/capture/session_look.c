@@ -132,7 +132,7 @@ static int look(struct session *s, pid_t tgid, uint64_t start_ns, uint64_t late,
 	if (err)
 		return err;
 	if (!found->copied)
-		exes_seen(s->exes, tgid, found->image, &found->proc);
+		exe_cache_seen(s->exes, tgid, found->image, &found->proc);
 	note(s, tgid, found->also);
 	return found->several && found->ready != READY_YES ? -EAGAIN : 0;
 }

@@ -254,7 +254,7 @@ static bool take_arrival(struct session *s, const struct raw_exec *ev)
 	const struct py_exe *exe;
 	char comm[RAW_COMM + 1], command[RAW_COMMAND + 1];
 
-	args.image = exes_find(s->exes, ev->exe, &exe);
+	args.image = exe_cache_find(s->exes, ev->exe, &exe);
 	if (!ev->ident || !args.image)
 		return false;
 	memcpy(comm, ev->comm, RAW_COMM);
@@ -286,7 +286,7 @@ static void take_exec(struct session *s, const struct raw_exec *ev)
 		candidates_forget(&s->candidates, ev->h.tgid);
 		return;
 	}
-	exes_learn_process(s->exes, ev->h.tgid, ev->exe);
+	exe_cache_learn_process(s->exes, ev->h.tgid, ev->exe);
 	if (take_arrival(s, ev)) {
 		p = u64map_get(&s->processes, ev->h.tgid);
 		if (p && ev->unselected)	/* ticks until now were not walked */

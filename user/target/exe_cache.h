@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * exes.h - executables by which a process is known to be Python the moment it
+ * exe_cache.h - executables by which a process is known to be Python the moment it
  * executes them, and where to look for some before they run.
  *
  * What is learned here goes into the kernel's map known_exes; this room knows files
  * and struct py_exe, no map.
  */
-#ifndef TACHBPF_EXES_H
-#define TACHBPF_EXES_H
+#ifndef TACHBPF_EXE_CACHE_H
+#define TACHBPF_EXE_CACHE_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -17,26 +17,27 @@
 #include "cpython/image.h"
 
 struct discovery;
-struct exes;
+struct exe_cache;
 
 /* Called for every executable that is found to run an interpreter we can walk. */
-typedef void (*exes_fn)(void *ctx, uint64_t key, const struct py_exe *exe);
+typedef void (*exe_cache_fn)(void *ctx, uint64_t key, const struct py_exe *exe);
 
 /* NULL with errno. d outlives it. */
-struct exes *exes_new(struct discovery *d, exes_fn cb, void *ctx);
-void exes_free(struct exes *e);
+struct exe_cache *exe_cache_new(struct discovery *d, exe_cache_fn cb, void *ctx);
+void exe_cache_free(struct exe_cache *e);
 
 /* What the executable of this exe_key() runs; NULL: it was not seen, or is no interpreter. */
-const struct cpython_image *exes_find(struct exes *e, uint64_t key, const struct py_exe **exe);
+const struct cpython_image *exe_cache_find(struct exe_cache *e, uint64_t key,
+					   const struct py_exe **exe);
 
 /* Learn of executables before they run: one file, or those that a host commonly has. */
-void exes_learn(struct exes *e, const char *path);
-void exes_learn_likely(struct exes *e);
+void exe_cache_learn(struct exe_cache *e, const char *path);
+void exe_cache_learn_likely(struct exe_cache *e);
 /* And of what a process executes, if that was not looked at before. */
-void exes_learn_process(struct exes *e, pid_t tgid, uint64_t key);
+void exe_cache_learn_process(struct exe_cache *e, pid_t tgid, uint64_t key);
 /* The process runs this image and is walked like that: better than any guess. */
-void exes_seen(struct exes *e, pid_t tgid, const struct cpython_image *image,
-	       const struct py_proc *proc);
+void exe_cache_seen(struct exe_cache *e, pid_t tgid, const struct cpython_image *image,
+		    const struct py_proc *proc);
 
 /* ---- for these, and for tests ---- */
 

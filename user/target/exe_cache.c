@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * exes.c - see exes.h.
+ * exe_cache.c - see exe_cache.h.
  */
-#include "target/exes.h"
+#include "target/exe_cache.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -31,16 +31,16 @@ struct known_exe {
 /* More than any host has in use; what comes then is looked at each time it runs. */
 #define MAX_EXES_SEEN 65536
 
-struct exes {
+struct exe_cache {
 	struct discovery *discovery;
 	struct u64map by_key;		/* exe_key() -> struct known_exe */
-	exes_fn cb;
+	exe_cache_fn cb;
 	void *ctx;
 };
 
-struct exes *exes_new(struct discovery *d, exes_fn cb, void *ctx)
+struct exe_cache *exe_cache_new(struct discovery *d, exe_cache_fn cb, void *ctx)
 {
-	struct exes *e = calloc(1, sizeof(*e));
+	struct exe_cache *e = calloc(1, sizeof(*e));
 
 	if (e) {
 		e->discovery = d;
@@ -50,7 +50,7 @@ struct exes *exes_new(struct discovery *d, exes_fn cb, void *ctx)
 	return e;
 }
 
-void exes_free(struct exes *e)
+void exe_cache_free(struct exe_cache *e)
 {
 	struct known_exe *known;
 	size_t pos = 0;
@@ -63,7 +63,8 @@ void exes_free(struct exes *e)
 	free(e);
 }
 
-const struct cpython_image *exes_find(struct exes *e, uint64_t key, const struct py_exe **exe)
+const struct cpython_image *exe_cache_find(struct exe_cache *e, uint64_t key,
+					   const struct py_exe **exe)
 {
 	const struct known_exe *known = u64map_get(&e->by_key, key);
 
@@ -73,7 +74,7 @@ const struct cpython_image *exes_find(struct exes *e, uint64_t key, const struct
 	return known->image;
 }
 
-static struct known_exe *entry(struct exes *e, uint64_t key)
+static struct known_exe *entry(struct exe_cache *e, uint64_t key)
 {
 	struct known_exe *known = u64map_get(&e->by_key, key);
 
@@ -99,8 +100,8 @@ static bool is_same_file(int a, int b)
  * Remember what an executable runs. image NULL: nothing. of: a process of it, NULL: there was
  * none. Where a C library must be asked only a process tells which one that is.
  */
-static void remember(struct exes *e, uint64_t key, int exe_fd, const struct cpython_image *image,
-		     bool seen, const struct py_proc *of)
+static void remember(struct exe_cache *e, uint64_t key, int exe_fd,
+		     const struct cpython_image *image, bool seen, const struct py_proc *of)
 {
 	struct known_exe *known = entry(e, key);
 	const struct elf_file *lib;
@@ -123,7 +124,7 @@ static void remember(struct exes *e, uint64_t key, int exe_fd, const struct cpyt
 }
 
 /* An executable by itself: the interpreter in it, or in the library it will load. */
-static void learn_file(struct exes *e, int fd, const char *path)
+static void learn_file(struct exe_cache *e, int fd, const char *path)
 {
 	const struct cpython_image *image;
 	uint64_t key;
@@ -143,7 +144,7 @@ static void learn_file(struct exes *e, int fd, const char *path)
 		close(lib);
 }
 
-void exes_learn(struct exes *e, const char *path)
+void exe_cache_learn(struct exe_cache *e, const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
@@ -155,10 +156,10 @@ void exes_learn(struct exes *e, const char *path)
 
 static void learn_likely(void *ctx, const char *path)
 {
-	exes_learn(ctx, path);
+	exe_cache_learn(ctx, path);
 }
 
-void exes_learn_likely(struct exes *e)
+void exe_cache_learn_likely(struct exe_cache *e)
 {
 	exe_each_likely(learn_likely, e);
 }
@@ -171,7 +172,7 @@ static int open_exe(pid_t tgid)
 	return open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 }
 
-void exes_learn_process(struct exes *e, pid_t tgid, uint64_t key)
+void exe_cache_learn_process(struct exe_cache *e, pid_t tgid, uint64_t key)
 {
 	char path[PATH_MAX];
 	int fd;
@@ -187,8 +188,8 @@ void exes_learn_process(struct exes *e, pid_t tgid, uint64_t key)
 	close(fd);
 }
 
-void exes_seen(struct exes *e, pid_t tgid, const struct cpython_image *image,
-	       const struct py_proc *proc)
+void exe_cache_seen(struct exe_cache *e, pid_t tgid, const struct cpython_image *image,
+		    const struct py_proc *proc)
 {
 	int fd = open_exe(tgid);
 	uint64_t key;
