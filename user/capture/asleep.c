@@ -3,7 +3,7 @@
  * asleep.c - lists threads by the kernel's task iterator, walks them in a process of its own,
  * lists them again: whose number of switches is the same stood still all the while.
  *
- * The walk reads memory whose owner may never deliver a page (see far_read.h): the helper is
+ * The walk reads memory whose owner may never deliver a page (see remote_mem.h): the helper is
  * given up then, and holds nothing of ours open.
  */
 #include "capture/asleep.h"

@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 #include "target/choose.h"
-#include "host/far_read.h"
+#include "host/remote_mem.h"
 #include "capture/modes.h"
 #include "capture/proc_table.h"
 #include "recording/recording.h"
@@ -269,7 +269,7 @@ void session_free(struct session *s)
 	discovery_free(s->discovery);
 	counters_free(&s->counters);
 	chooser_free(s->chooser);
-	far_read_end();
+	remote_mem_end();
 	free(s);
 }
 
@@ -309,7 +309,7 @@ int session_start(struct session *s)
 	}
 	recording_start(s->args.recording);
 	s->startup_cpu_s = cpu_time_s();
-	far_read_hurry(true);	/* from now on samples wait */
+	remote_mem_hurry(true);	/* from now on samples wait */
 	err = session_follow_scheduler(s);
 	if (!err)
 		err = sampler_start(s->sampler);
@@ -406,7 +406,7 @@ int session_stop(struct session *s)
 	if (n && !s->err)
 		s->err = n;
 	set_quality(s);
-	far_read_grant(NAMES_AT_STOP_NS);
+	remote_mem_grant(NAMES_AT_STOP_NS);
 	while ((p = u64map_next(&s->processes, &pos)))
 		session_drop_process(s, p);
 	return s->err;

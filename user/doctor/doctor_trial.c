@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "target/discover.h"
-#include "host/far_read.h"
+#include "host/remote_mem.h"
 #include "doctor/doctor.h"
 #include "host/proc.h"
 #include "tachbpf.skel.h"
@@ -207,5 +207,5 @@ void census_take(struct census *c)
 	memset(c, 0, sizeof(*c));
 	c->err = k.discovery ? proc_each(count_one, &k) : -ENOMEM;
 	discovery_free(k.discovery);
-	far_read_end();
+	remote_mem_end();
 }

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/far_read.h"
+#include "host/remote_mem.h"
 #include "model/memory_sink.h"
 #include "model/intern.h"
 #include "host/kallsyms.h"
@@ -69,7 +69,7 @@ static int read_target(void *ctx, uint64_t addr, void *buf, size_t len)
 {
 	const struct process *p = ctx;
 	const struct cpython_image *image = p->args.image;
-	int err = far_read((void *)(intptr_t)p->args.tgid, addr, buf, len);
+	int err = remote_mem_read((void *)(intptr_t)p->args.tgid, addr, buf, len);
 
 	if (err && err != -EBUSY && p->args.py.runtime)
 		err = cpython_image_mem(image, addr - (p->args.py.runtime - image->runtime_vaddr),

@@ -19,7 +19,7 @@
 
 #include "elf/elf.h"
 #include "cpython/libc.h"
-#include "host/far_read.h"
+#include "host/remote_mem.h"
 #include "host/proc.h"
 #include "base/u64map.h"
 #include "base/util.h"
@@ -359,7 +359,7 @@ static void move_runtime(struct py_proc *p, uint64_t to)
 static enum ready is_initialised(pid_t tgid, const struct py_proc *p)
 {
 	uint64_t head = 0;
-	int err = far_read((void *)(intptr_t)tgid, p->interps, &head, sizeof(head));
+	int err = remote_mem_read((void *)(intptr_t)tgid, p->interps, &head, sizeof(head));
 
 	if (err)
 		return err == -EFAULT ? READY_NO : READY_UNKNOWN;

@@ -13,7 +13,7 @@
 
 #include "target/choose.h"
 #include "elf/elf.h"
-#include "host/far_read.h"
+#include "host/remote_mem.h"
 #include "base/util.h"
 
 struct search {
@@ -136,6 +136,6 @@ int pythons_each(struct identities *ids, struct chooser *chooser,
 	memset(counts, 0, sizeof(*counts));
 	err = s.discovery ? proc_each(look_at, &s) : -ENOMEM;
 	discovery_free(s.discovery);
-	far_read_end();
+	remote_mem_end();
 	return err;
 }

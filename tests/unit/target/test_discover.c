@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 
 #include "target/discover.h"
-#include "host/far_read.h"
+#include "host/remote_mem.h"
 #include "tests/unit/cpython/fake_elf.h"
 #include "tests/unit/tach_test.h"
 
@@ -372,19 +372,19 @@ static void test_busy(void **state)
 	add_python("libpython3.12.so", 0x030c01f0);
 	initialised = 3;
 	pid = child();
-	if (far_read((void *)(intptr_t)pid, PLACE, &head, sizeof(head)) == -EPERM)
+	if (remote_mem_read((void *)(intptr_t)pid, PLACE, &head, sizeof(head)) == -EPERM)
 		goto out;
-	far_read_hurry(true);
-	far_read_grant(1000000000);
-	kill(far_read_helper(), SIGSTOP);
+	remote_mem_hurry(true);
+	remote_mem_grant(1000000000);
+	kill(remote_mem_helper(), SIGSTOP);
 	assert_int_equal(discovery_look(d, pid, &seen, PLACE + 0x100000 + FAKE_RUNTIME, &found), 0);
 	assert_int_equal(found.ready, READY_UNKNOWN);
 	assert_string_equal(found.image->version, "3.12.1");
-	far_read_hurry(false);
+	remote_mem_hurry(false);
 out:
 	kill(pid, SIGKILL);
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
-	far_read_end();
+	remote_mem_end();
 	initialised = 0;
 	end();
 }

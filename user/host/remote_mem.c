@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * far_read.c - the helper process and the way to it. See far_read.h.
+ * remote_mem.c - the helper process and the way to it. See remote_mem.h.
  *
  * Owns a socket for requests and answers, and memory shared with the helper for
  * what was read. A helper that is given up may stay stuck in the kernel and write
  * later: so each has memory of its own, and holds nothing of ours open. That it has
  * ended tells that whoever kept it has let it go.
  */
-#include "host/far_read.h"
+#include "host/remote_mem.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -133,7 +133,7 @@ unmap:
 }
 
 /* A helper that is stuck in the kernel ends when it can; nobody waits for it. */
-void far_read_end(void)
+void remote_mem_end(void)
 {
 	if (!far.pid)
 		return;
@@ -205,7 +205,7 @@ static void give_up(pid_t tgid)
 		s->again_ns += AGAIN_NS << (s->times < AGAIN_DOUBLINGS ? s->times : AGAIN_DOUBLINGS);
 		s->times++;
 	}
-	far_read_end();
+	remote_mem_end();
 	if (has_ended(s->helper))
 		s->helper = 0;
 }
@@ -268,7 +268,7 @@ static bool may_wait(uint64_t now)
 	return far.wait_ns > 0;
 }
 
-int far_read(void *ctx, uint64_t addr, void *buf, size_t len)
+int remote_mem_read(void *ctx, uint64_t addr, void *buf, size_t len)
 {
 	pid_t tgid = (pid_t)(intptr_t)ctx;
 	uint64_t start_ns;
@@ -292,22 +292,22 @@ int far_read(void *ctx, uint64_t addr, void *buf, size_t len)
 	if (err == -ETIMEDOUT)
 		give_up(tgid);
 	else if (err == -EPIPE)
-		far_read_end();
+		remote_mem_end();
 	return err == -ETIMEDOUT || err == -EPIPE ? -EBUSY : err;
 }
 
-void far_read_hurry(bool hurry)
+void remote_mem_hurry(bool hurry)
 {
 	far.hurry = hurry;
 }
 
-void far_read_grant(int64_t ns)
+void remote_mem_grant(int64_t ns)
 {
 	far.wait_ns = ns;
 	far.wait_as_of_ns = now_ns();
 }
 
-pid_t far_read_helper(void)
+pid_t remote_mem_helper(void)
 {
 	return far.pid;
 }

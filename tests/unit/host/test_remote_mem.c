@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * test_far_read.c - memory of another process, also of one that does not give it.
+ * test_remote_mem.c - memory of another process, also of one that does not give it.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,7 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "host/far_read.h"
+#include "host/remote_mem.h"
 #include "base/util.h"
 
 static char text[] = "what the other process has";
@@ -56,7 +56,7 @@ static int read_patiently(pid_t pid, const void *at, void *buf, size_t len)
 	int err, i;
 
 	for (i = 0; i < 1000; i++) {
-		err = far_read(as_ctx(pid), (uintptr_t)at, buf, len);
+		err = remote_mem_read(as_ctx(pid), (uintptr_t)at, buf, len);
 		if (err != -EBUSY)
 			return err;
 		usleep(10000);
@@ -83,17 +83,17 @@ static void test_reads(void **state)
 		assert_memory_equal(buf, text + i % 20, 4);
 	}
 	assert_int_equal(read_patiently(pid, (void *)8, buf, 4), -EFAULT);
-	assert_int_equal(far_read(as_ctx(pid), (uintptr_t)text, buf, 1u << 30), -E2BIG);
+	assert_int_equal(remote_mem_read(as_ctx(pid), (uintptr_t)text, buf, 1u << 30), -E2BIG);
 	end_other(pid);
 	assert_int_equal(read_patiently(pid, text, buf, 4), -ESRCH);
-	far_read_end();
+	remote_mem_end();
 }
 
 static void test_own_memory(void **state)
 {
 	char buf[4];
 
-	assert_int_equal(far_read(as_ctx(getpid()), (uintptr_t)text, buf, 4), 0);
+	assert_int_equal(remote_mem_read(as_ctx(getpid()), (uintptr_t)text, buf, 4), 0);
 	assert_memory_equal(buf, text, 4);
 }
 
@@ -141,7 +141,7 @@ static int read_again(pid_t pid, const void *at, void *buf, size_t len)
 	int err;
 
 	do {
-		err = far_read(as_ctx(pid), (uintptr_t)at, buf, len);
+		err = remote_mem_read(as_ctx(pid), (uintptr_t)at, buf, len);
 		usleep(err ? 10000 : 0);
 	} while (err == -EBUSY && now_ns() < end);
 	return err;
@@ -157,18 +157,18 @@ static void test_no_answer(void **state)
 
 	bad = start_unanswering(&at);
 	start = now_ns();
-	err = at ? far_read(as_ctx(bad), (uintptr_t)at, buf, 4) : -EPERM;
+	err = at ? remote_mem_read(as_ctx(bad), (uintptr_t)at, buf, 4) : -EPERM;
 	if (err == -EPERM || err == -EFAULT) {
 		end_other(bad);
 		end_other(good);
-		far_read_end();
+		remote_mem_end();
 		skip();	/* userfaultfd is for root, or not there */
 	}
 	assert_int_equal(err, -EBUSY);
 	assert_true(now_ns() - start < 5000000000ull);
 	/* It is not asked for a second, and others are read as before. */
 	start = now_ns();
-	assert_int_equal(far_read(as_ctx(bad), (uintptr_t)text, buf, 4), -EBUSY);
+	assert_int_equal(remote_mem_read(as_ctx(bad), (uintptr_t)text, buf, 4), -EBUSY);
 	assert_true(now_ns() - start < 100000000ull);
 	assert_int_equal(read_patiently(good, text, buf, sizeof(buf)), 0);
 	assert_string_equal(buf, text);
@@ -176,14 +176,14 @@ static void test_no_answer(void **state)
 	if (read_again(bad, text, buf, 4) == 0) {
 		assert_true(now_ns() - start > 800000000ull);
 		assert_memory_equal(buf, text, 4);
-		assert_int_equal(far_read(as_ctx(bad), (uintptr_t)at, buf, 4), -EBUSY);
+		assert_int_equal(remote_mem_read(as_ctx(bad), (uintptr_t)at, buf, 4), -EBUSY);
 		start = now_ns();
 		assert_int_equal(read_again(bad, text, buf, 4), 0);
 		assert_true(now_ns() - start > 1800000000ull);
 	}
 	end_other(bad);
 	end_other(good);
-	far_read_end();
+	remote_mem_end();
 }
 
 /* A helper that gets no CPU is given up, and the process, which is not to blame, asked again. */
@@ -196,16 +196,16 @@ static void test_slow_helper(void **state)
 		end_other(pid);
 		skip();
 	}
-	far_read_hurry(true);
-	far_read_grant(1000000000);
-	assert_true(far_read_helper() > 0);
-	kill(far_read_helper(), SIGSTOP);
-	assert_int_equal(far_read(as_ctx(pid), (uintptr_t)text, buf, 4), -EBUSY);
+	remote_mem_hurry(true);
+	remote_mem_grant(1000000000);
+	assert_true(remote_mem_helper() > 0);
+	kill(remote_mem_helper(), SIGSTOP);
+	assert_int_equal(remote_mem_read(as_ctx(pid), (uintptr_t)text, buf, 4), -EBUSY);
 	assert_int_equal(read_again(pid, text, buf, 4), 0);
 	assert_memory_equal(buf, text, 4);
-	far_read_hurry(false);
+	remote_mem_hurry(false);
 	end_other(pid);
-	far_read_end();
+	remote_mem_end();
 }
 
 /* While samples wait reads have a budget; else they have not, however many there are. */
@@ -218,18 +218,18 @@ static void test_hurry(void **state)
 
 	err = read_patiently(pid, text, buf, 4);
 	while (!err && now_ns() - start < 500000000)
-		err = far_read(as_ctx(pid), (uintptr_t)text, buf, 4);
+		err = remote_mem_read(as_ctx(pid), (uintptr_t)text, buf, 4);
 	if (err != -EPERM) {
 		assert_int_equal(err, 0);
-		far_read_hurry(true);
-		far_read_grant(-1000000000);
-		assert_int_equal(far_read(as_ctx(pid), (uintptr_t)text, buf, 4), -EBUSY);
-		far_read_grant(1000000000);
-		assert_int_equal(far_read(as_ctx(pid), (uintptr_t)text, buf, 4), 0);
-		far_read_hurry(false);
+		remote_mem_hurry(true);
+		remote_mem_grant(-1000000000);
+		assert_int_equal(remote_mem_read(as_ctx(pid), (uintptr_t)text, buf, 4), -EBUSY);
+		remote_mem_grant(1000000000);
+		assert_int_equal(remote_mem_read(as_ctx(pid), (uintptr_t)text, buf, 4), 0);
+		remote_mem_hurry(false);
 	}
 	end_other(pid);
-	far_read_end();
+	remote_mem_end();
 }
 
 int main(void)
