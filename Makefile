@@ -263,7 +263,7 @@ FUZZ_SEEDS_fuzz_mlyze = tests/golden/mlyze/*.mlyze
 FUZZ_SEEDS_fuzz_recover     = tests/golden/fuzz_recover/*.bin
 FUZZ_SEEDS_fuzz_arm64       = tests/golden/fuzz_arm64/*.bin
 FUZZ_SEEDS_fuzz_image       = tests/golden/fuzz_image/*.bin
-FUZZ_SEEDS_fuzz_select      = tests/golden/fuzz_select/*.txt
+FUZZ_SEEDS_fuzz_proc_filter      = tests/golden/fuzz_proc_filter/*.txt
 FUZZ_SEEDS_fuzz_resolver    = tests/golden/fuzz_resolver/*.bin
 FUZZ_SEEDS_fuzz_containers  = tests/golden/fuzz_containers/*.txt
 

@@ -7,7 +7,7 @@
  * is told at once, and most often has judged it when it matters. All of these run in
  * process context.
  */
-#include "select.bpf.h"
+#include "proc_filter.bpf.h"
 
 /*
  * Not tp_btf: before 5.16 (bb6728d75611) such a program cannot take a pointer to char. Where

@@ -7,7 +7,7 @@
  * so changing hash maps is safe here.
  */
 #include "arrive.bpf.h"
-#include "select.bpf.h"
+#include "proc_filter.bpf.h"
 #include "whence.bpf.h"
 
 static __always_inline void send(struct raw_lifecycle *ev)

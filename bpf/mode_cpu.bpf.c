@@ -9,7 +9,7 @@
 #include "pysend.bpf.h"
 #include "pysettle.bpf.h"
 #include "pyunwind.bpf.h"
-#include "select.bpf.h"
+#include "proc_filter.bpf.h"
 
 /* 0, or -1: no room in the ring buffer. */
 static __always_inline int report(enum raw_kind kind, u32 tgid, u64 exec_pages)

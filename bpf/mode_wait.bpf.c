@@ -10,7 +10,7 @@
 #include "pysend.bpf.h"
 #include "pysettle.bpf.h"
 #include "pyunwind.bpf.h"
-#include "select.bpf.h"
+#include "proc_filter.bpf.h"
 #include "wait_slots.bpf.h"
 
 /*

@@ -20,7 +20,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include "target/choose.h"
+#include "target/proc_filter_eval.h"
 #include "host/remote_mem.h"
 #include "capture/modes.h"
 #include "capture/proc_table.h"
@@ -218,8 +218,8 @@ static int load(struct session *s)
 	if (err)
 		return err;
 	err = tachbpf_bpf__load(s->skel);
-	if (!err && s->chooser)
-		chooser_start(s->chooser, s->skel->maps.marks);
+	if (!err && s->filter_eval)
+		proc_filter_eval_start(s->filter_eval, s->skel->maps.marks);
 	if (!err)
 		err = tachbpf_bpf__attach(s->skel);
 	if (err) {
@@ -268,7 +268,7 @@ void session_free(struct session *s)
 	exe_cache_free(s->exes);
 	discovery_free(s->discovery);
 	counters_free(&s->counters);
-	chooser_free(s->chooser);
+	proc_filter_eval_free(s->filter_eval);
 	remote_mem_end();
 	free(s);
 }

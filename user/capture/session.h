@@ -35,7 +35,7 @@ struct session_args {
 	enum sampler_event event;
 	const char *cpu_list;		/* NULL: all */
 	uint32_t code_cache;		/* code objects remembered as sent, a power of two */
-	struct selection *selection;	/* conditions; NULL: none. Outlives the session */
+	struct proc_filter *selection;	/* conditions; NULL: none. Outlives the session */
 	struct identities *identities;	/* what is learned of containers; outlives the session */
 	struct recording *recording;	/* where processes are written; outlives the session */
 };

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * session_choose.c - processes that do not meet the conditions are left alone: between what
- * choose.c says of a process and its entry in the kernel's table.
+ * proc_filter_eval.c says of a process and its entry in the kernel's table.
  */
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
 
-#include "target/choose.h"
+#include "target/proc_filter_eval.h"
 #include "host/proc.h"
 #include "capture/proc_table.h"
 #include "capture/session_impl.h"
@@ -23,16 +23,17 @@ int session_choose_config(struct session *s)
 
 	if (!s->args.selection)
 		return bpf_map__set_max_entries(s->skel->maps.marks, 1);
-	s->chooser = chooser_new(s->args.selection);
-	if (!s->chooser)
+	s->filter_eval = proc_filter_eval_new(s->args.selection);
+	if (!s->filter_eval)
 		return -errno;
-	chooser_config(s->chooser, &cfg);
+	proc_filter_eval_config(s->filter_eval, &cfg);
 	s->skel->rodata->cfg_select = cfg;
 	if (cfg.cgroups && cfg.cgroup_ask)
 		bpf_program__set_autoload(s->skel->progs.on_cgroup_mkdir, true);
 	bpf_program__set_autoload(s->skel->progs.on_cgroup_rmdir, cfg.cgroups);
 	bpf_program__set_autoload(s->skel->progs.on_cgroup_attach, cfg.cgroups);
-	return bpf_map__set_max_entries(s->skel->maps.marks, chooser_marks_max(s->chooser));
+	return bpf_map__set_max_entries(s->skel->maps.marks,
+					proc_filter_eval_marks_max(s->filter_eval));
 }
 
 /* What nobody is to look at: an entry of its own, or in that of a process that was recorded. */
@@ -72,14 +73,14 @@ bool session_is_chosen(struct session *s, struct candidate *cand)
 	uint64_t wait;
 	int why;
 
-	if (!s->chooser || cand->chosen)
+	if (!s->filter_eval || cand->chosen)
 		return true;
-	wait = chooser_wait_ns(s->chooser, cand->tgid, cand->start_ns);
+	wait = proc_filter_eval_wait_ns(s->filter_eval, cand->tgid, cand->start_ns);
 	if (wait) {
 		cand->next_ns = now_ns() + wait;
 		return false;
 	}
-	why = chooser_judge(s->chooser, cand->tgid);
+	why = proc_filter_eval_judge(s->filter_eval, cand->tgid);
 	if (why > 0) {
 		leave_out(s, cand->tgid, cand->start_ns, why);
 		candidates_forget(&s->candidates, cand->tgid);
@@ -94,8 +95,8 @@ bool session_is_chosen(struct session *s, struct candidate *cand)
 
 bool session_chooses(struct session *s, pid_t tgid)
 {
-	return !s->chooser || (!chooser_wait_ns(s->chooser, tgid, 0) &&
-			       chooser_judge(s->chooser, tgid) <= 0);
+	return !s->filter_eval || (!proc_filter_eval_wait_ns(s->filter_eval, tgid, 0) &&
+				   proc_filter_eval_judge(s->filter_eval, tgid) <= 0);
 }
 
 bool session_exec_is_chosen(struct session *s, const struct raw_exec *ev)
@@ -107,8 +108,8 @@ bool session_exec_is_chosen(struct session *s, const struct raw_exec *ev)
 		return true;
 	if (ev->unselected & UNSELECTED_FOR_SURE)
 		return false;
-	chooser_take_comm(s->chooser, ev->comm);
-	why = chooser_judge(s->chooser, ev->h.tgid);
+	proc_filter_eval_take_comm(s->filter_eval, ev->comm);
+	why = proc_filter_eval_judge(s->filter_eval, ev->h.tgid);
 	if (why < 0)
 		return false;
 	/* If it has executed something else since, that has a record of its own. (Not ours: odd.) */

@@ -16,7 +16,7 @@
 #include "capture/session.h"
 #include "base/u64map.h"
 
-struct chooser;
+struct proc_filter_eval;
 
 struct session {
 	struct session_args args;
@@ -25,7 +25,7 @@ struct session {
 	struct sampler *sampler;
 	struct discovery *discovery;
 	struct exe_cache *exes;
-	struct chooser *chooser;	/* NULL: there are no conditions */
+	struct proc_filter_eval *filter_eval;	/* NULL: there are no conditions */
 	struct u64map processes;	/* tgid -> struct process */
 	struct candidates candidates;
 	struct counters counters;	/* as of the last read_counters() */

@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "target/choose.h"
+#include "target/proc_filter_eval.h"
 #include "capture/proc_table.h"
 #include "recording/recording.h"
 #include "tachbpf.skel.h"
@@ -315,8 +315,8 @@ static void take_exit(struct session *s, const struct raw_header *h)
 
 static void take_cgroup(struct session *s, const struct raw_cgroup *ev)
 {
-	if (s->chooser)
-		chooser_take_cgroup(s->chooser, ev);
+	if (s->filter_eval)
+		proc_filter_eval_take_cgroup(s->filter_eval, ev);
 	identities_cgroup(s->args.identities, ev);
 }
 

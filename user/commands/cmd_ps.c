@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "target/choose.h"
+#include "target/proc_filter_eval.h"
 #include "host/identity.h"
 #include "base/json.h"
 #include "commands/options.h"
@@ -241,26 +241,26 @@ static int print_table(const struct listing *l, const struct pythons_counts *cou
 	return err;
 }
 
-/* *chooser says whom the conditions let in; NULL: there are none. 0 or -errno. */
-static int choose(struct selection *s, struct chooser **chooser)
+/* *filter_eval says whom the conditions let in; NULL: there are none. 0 or -errno. */
+static int choose(struct proc_filter *s, struct proc_filter_eval **filter_eval)
 {
 	if (!s->cnt && s->min_age_s <= 0)
 		return 0;
-	*chooser = chooser_new(s);
-	return *chooser ? 0 : -errno;
+	*filter_eval = proc_filter_eval_new(s);
+	return *filter_eval ? 0 : -errno;
 }
 
 int ps_run(const struct options *o)
 {
-	struct selection conditions = o->record.selection;
+	struct proc_filter conditions = o->record.selection;
 	struct identities *ids = identities_new();
-	struct chooser *chooser = NULL;
+	struct proc_filter_eval *filter_eval = NULL;
 	struct pythons_counts counts;
 	struct listing l = { 0 };
-	int err = ids ? choose(&conditions, &chooser) : -ENOMEM;
+	int err = ids ? choose(&conditions, &filter_eval) : -ENOMEM;
 
 	if (!err)
-		err = pythons_each(ids, chooser, &counts, keep, &l);
+		err = pythons_each(ids, filter_eval, &counts, keep, &l);
 	if (!err && o->files.json)
 		print_json(&l, &counts);
 	else if (!err)
@@ -270,7 +270,7 @@ int ps_run(const struct options *o)
 	else
 		err = output_flush_stdout();
 	free(l.list);
-	chooser_free(chooser);
+	proc_filter_eval_free(filter_eval);
 	identities_free(ids);
 	return err ? EXIT_FAILURE : EXIT_SUCCESS;
 }

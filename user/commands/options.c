@@ -39,7 +39,7 @@ static int check_export(const struct file_options *f)
 static int check_record(struct options *o)
 {
 	struct record_options *r = &o->record;
-	const struct selection *s = &r->selection;
+	const struct proc_filter *s = &r->selection;
 	int selected = r->all + (r->pid_cnt > 0) + (r->command != NULL);
 
 	r->verbose = o->verbose;
@@ -166,7 +166,7 @@ int options_parse(struct options *o, int argc, char **argv)
 void options_free(struct options *o)
 {
 	free(o->record.pids);
-	selection_free(&o->record.selection);
+	proc_filter_free(&o->record.selection);
 	free(o->files.paths);
 	sample_filter_options_free(&o->files.filter);
 	memset(o, 0, sizeof(*o));

@@ -18,7 +18,7 @@
 #include "model/sample_filter.h"
 #include "capture/modes.h"
 #include "resolve/record_mode.h"
-#include "target/select.h"
+#include "target/proc_filter.h"
 #include "model/sink.h"
 
 /* Usage errors end the program with this, everything else that fails with 1. */
@@ -29,7 +29,7 @@ struct record_options {
 	bool all;			/* -a */
 	pid_t *pids;			/* -p; pid_cnt of them */
 	size_t pid_cnt;
-	struct selection selection;	/* --container, --exclude-..., --children, --min-age */
+	struct proc_filter selection;	/* --container, --exclude-..., --children, --min-age */
 	char **command;			/* -- CMD ARGS...; NULL: none; not owned */
 	uint32_t rate_hz;		/* -r; 0: default for the selection */
 	enum record_mode mode;		/* -m */

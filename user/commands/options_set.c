@@ -136,7 +136,8 @@ _Static_assert(sizeof(enum tach_layout) == sizeof(int) && sizeof(enum report_by)
 	       sizeof(enum report_sort) == sizeof(int) && sizeof(enum split_by) == sizeof(int) &&
 	       sizeof(enum diff_sort) == sizeof(int) && sizeof(enum reader_value) == sizeof(int) &&
 	       sizeof(enum record_mode) == sizeof(int) &&
-	       sizeof(enum sampler_event) == sizeof(int) && sizeof(enum select_children) == sizeof(int) &&
+	       sizeof(enum sampler_event) == sizeof(int) &&
+	       sizeof(enum proc_filter_children) == sizeof(int) &&
 	       sizeof(enum mem_by) == sizeof(int) && sizeof(enum mem_sort) == sizeof(int) &&
 	       sizeof(enum sink_lines) == sizeof(int) && sizeof(enum sink_group) == sizeof(int),
 	       "opt_choice() and opt_value() write an int");
@@ -247,7 +248,7 @@ int opt_select(void *target, const struct cli_option *opt, const char *value)
 	const struct select_option *which = opt->data;
 	struct options *o = target;
 
-	return select_add(&o->record.selection, which->kind, which->exclude, value);
+	return proc_filter_add(&o->record.selection, which->kind, which->exclude, value);
 }
 
 int opt_min_age(void *target, const struct cli_option *opt, const char *value)

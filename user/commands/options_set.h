@@ -13,7 +13,7 @@
 
 /* opt_select(): a condition of this kind, in opt->data. */
 struct select_option {
-	enum select_kind kind;
+	enum proc_filter_kind kind;
 	bool exclude;
 };
 

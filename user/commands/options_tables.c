@@ -92,24 +92,24 @@ static const enum options_show show_help = SHOW_HELP, show_version = SHOW_VERSIO
 	{ 0, "exclude-" #NAME, ARG, EXCLUSIONS, HELP, opt_select, 0,                               \
 	  &(const struct select_option){ KIND, true } }
 #define CONDITION_OPTIONS                                                                          \
-	CONDITION(container, SELECT_CONTAINER, "ID|NAME", "of this container; of an id the beginning"), \
-	CONDITION(pod, SELECT_POD, "UID|NAME", "of this pod (Kubernetes, podman)"),                \
-	CONDITION(cgroup, SELECT_CGROUP, "PATH", "in this cgroup or one below it"),                \
-	CONDITION(unit, SELECT_UNIT, "UNIT", "of this systemd unit: nginx, user-*.slice"),         \
-	CONDITION(uid, SELECT_UID, "USER[,USER...]", "acting as this user, a name or number"),     \
-	CONDITION(comm, SELECT_COMM, "GLOB", "whose name matches, as ps -o comm has it"),          \
-	CONDITION(exe, SELECT_EXE, "GLOB", "whose executable matches, the path if GLOB has a /"),  \
+	CONDITION(container, FILTER_CONTAINER, "ID|NAME", "of this container; of an id the beginning"), \
+	CONDITION(pod, FILTER_POD, "UID|NAME", "of this pod (Kubernetes, podman)"),                \
+	CONDITION(cgroup, FILTER_CGROUP, "PATH", "in this cgroup or one below it"),                \
+	CONDITION(unit, FILTER_UNIT, "UNIT", "of this systemd unit: nginx, user-*.slice"),         \
+	CONDITION(uid, FILTER_UID, "USER[,USER...]", "acting as this user, a name or number"),     \
+	CONDITION(comm, FILTER_COMM, "GLOB", "whose name matches, as ps -o comm has it"),          \
+	CONDITION(exe, FILTER_EXE, "GLOB", "whose executable matches, the path if GLOB has a /"),  \
 	{ 0, "min-age", "TIME", CONDITIONS, "not before they are so old: 5, 0.5s, 5m", opt_min_age, \
 	  0, NULL }
 #define EXCLUSION_OPTIONS                                                                          \
-	EXCLUSION(container, SELECT_CONTAINER, "ID|NAME", "likewise"),                             \
-	EXCLUSION(pod, SELECT_POD, "UID|NAME", "likewise"),                                        \
-	EXCLUSION(cgroup, SELECT_CGROUP, "PATH", "likewise"),                                      \
-	EXCLUSION(unit, SELECT_UNIT, "UNIT", "likewise"),                                          \
-	EXCLUSION(pid, SELECT_PID, "PID[,PID...]", "these; with --children what they start, too"), \
-	EXCLUSION(uid, SELECT_UID, "USER[,USER...]", "likewise"),                                  \
-	EXCLUSION(comm, SELECT_COMM, "GLOB", "likewise"),                                          \
-	EXCLUSION(exe, SELECT_EXE, "GLOB", "likewise")
+	EXCLUSION(container, FILTER_CONTAINER, "ID|NAME", "likewise"),                             \
+	EXCLUSION(pod, FILTER_POD, "UID|NAME", "likewise"),                                        \
+	EXCLUSION(cgroup, FILTER_CGROUP, "PATH", "likewise"),                                      \
+	EXCLUSION(unit, FILTER_UNIT, "UNIT", "likewise"),                                          \
+	EXCLUSION(pid, FILTER_PID, "PID[,PID...]", "these; with --children what they start, too"), \
+	EXCLUSION(uid, FILTER_UID, "USER[,USER...]", "likewise"),                                  \
+	EXCLUSION(comm, FILTER_COMM, "GLOB", "likewise"),                                          \
+	EXCLUSION(exe, FILTER_EXE, "GLOB", "likewise")
 static const struct choice children_yes[] = { { "", CHILDREN_YES }, { 0 } };
 static const struct choice children_no[] = { { "", CHILDREN_NO }, { 0 } };
 

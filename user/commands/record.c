@@ -33,7 +33,7 @@ struct record {
 	struct identities *identities;
 	struct recording *recording;
 	struct session *session;
-	struct selection selection;	/* the options', as it is found to be met */
+	struct proc_filter selection;	/* the options', as it is found to be met */
 	struct spawned child;
 	int child_status;
 	bool child_ended;
@@ -74,7 +74,7 @@ static char *selection_text(const struct record_options *o)
 	size_t i;
 
 	if (o->command) {
-		select_text(&o->selection, &b);
+		proc_filter_text(&o->selection, &b);
 		buf_add(&b, " --", 3);
 	} else {
 		buf_add(&b, o->all ? "-a" : "-p", 2);
@@ -86,7 +86,7 @@ static char *selection_text(const struct record_options *o)
 		buf_add(&b, o->command[i], strlen(o->command[i]));
 	}
 	if (!o->command)
-		select_text(&o->selection, &b);
+		proc_filter_text(&o->selection, &b);
 	buf_add(&b, "", 1);
 	if (b.data && *b.data == ' ')
 		memmove(b.data, b.data + 1, b.len - 1);
@@ -183,7 +183,7 @@ static int add_pid(struct record *r, pid_t pid)
 
 static int select_processes(struct record *r)
 {
-	enum select_children children = r->selection.children;
+	enum proc_filter_children children = r->selection.children;
 	size_t i;
 	int err;
 

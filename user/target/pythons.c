@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "target/choose.h"
+#include "target/proc_filter_eval.h"
 #include "elf/elf.h"
 #include "host/remote_mem.h"
 #include "base/util.h"
@@ -19,7 +19,7 @@
 struct search {
 	struct discovery *discovery;
 	struct identities *ids;
-	struct chooser *chooser;
+	struct proc_filter_eval *filter_eval;
 	struct pythons_counts *counts;
 	int (*each)(void *ctx, const struct python *p);
 	void *ctx;
@@ -112,8 +112,8 @@ static int look_at(void *ctx, pid_t tgid)
 
 	if (proc_stat(tgid, &st) || st.kernel_thread || st.zombie)
 		return 0;
-	if (s->chooser && (chooser_wait_ns(s->chooser, tgid, 0) ||
-			   chooser_judge(s->chooser, tgid)))
+	if (s->filter_eval && (proc_filter_eval_wait_ns(s->filter_eval, tgid, 0) ||
+			       proc_filter_eval_judge(s->filter_eval, tgid)))
 		return 0;
 	s->counts->processes++;
 	err = discovery_look(s->discovery, tgid, &files, 0, &found);
@@ -126,11 +126,11 @@ static int look_at(void *ctx, pid_t tgid)
 	return s->each(s->ctx, &p);
 }
 
-int pythons_each(struct identities *ids, struct chooser *chooser,
+int pythons_each(struct identities *ids, struct proc_filter_eval *filter_eval,
 		 struct pythons_counts *counts,
 		 int (*each)(void *ctx, const struct python *p), void *ctx)
 {
-	struct search s = { discovery_new(), ids, chooser, counts, each, ctx };
+	struct search s = { discovery_new(), ids, filter_eval, counts, each, ctx };
 	int err;
 
 	memset(counts, 0, sizeof(*counts));

@@ -44,13 +44,13 @@ struct pythons_counts {
 	uint32_t processes, pythons, unreadable;	/* of those that were chosen */
 };
 
-struct chooser;
+struct proc_filter_eval;
 
 /*
- * Call each() for every Python that the chooser lets in (NULL: all), in the order of their
+ * Call each() for every Python that filter_eval lets in (NULL: all), in the order of their
  * numbers, until it returns non-zero. 0 or that, or -errno.
  */
-int pythons_each(struct identities *ids, struct chooser *chooser,
+int pythons_each(struct identities *ids, struct proc_filter_eval *filter_eval,
 		 struct pythons_counts *counts,
 		 int (*each)(void *ctx, const struct python *p), void *ctx);
 

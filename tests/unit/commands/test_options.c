@@ -191,12 +191,12 @@ static void test_show(void **state)
 
 static void test_conditions(void **state)
 {
-	const struct selection *s = &o.record.selection;
+	const struct proc_filter *s = &o.record.selection;
 
 	assert_int_equal(parse("--container web --container 0123 --exclude-comm pip* --min-age 1.5"), 0);
 	assert_true(o.record.all);
 	assert_int_equal(s->cnt, 3);
-	assert_int_equal(s->rules[1].kind, SELECT_CONTAINER);
+	assert_int_equal(s->rules[1].kind, FILTER_CONTAINER);
 	assert_false(s->rules[1].exclude);
 	assert_string_equal(s->rules[2].text, "pip*");
 	assert_true(s->rules[2].exclude);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * select.c - conditions on processes, parsed and compared. See select.h.
+ * proc_filter.c - conditions on processes, parsed and compared. See proc_filter.h.
  */
-#include "target/select.h"
+#include "target/proc_filter.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -29,16 +29,16 @@ static int out_of_memory(void)
 	return -ENOMEM;
 }
 
-static int bad(const struct select_rule *rule, const char *remedy);
+static int bad(const struct proc_filter_rule *rule, const char *remedy);
 
 /* ---- kinds: how the text becomes what is compared. 0, or -errno: logs why ---- */
 
-static int parse_nothing(struct select_rule *rule)
+static int parse_nothing(struct proc_filter_rule *rule)
 {
 	return 0;
 }
 
-static int parse_uid(struct select_rule *rule)
+static int parse_uid(struct proc_filter_rule *rule)
 {
 	struct passwd *pw = getpwnam(rule->text);
 	unsigned long uid;
@@ -57,7 +57,7 @@ static int parse_uid(struct select_rule *rule)
 	return 0;
 }
 
-static int parse_pid(struct select_rule *rule)
+static int parse_pid(struct proc_filter_rule *rule)
 {
 	unsigned long pid;
 	char *end;
@@ -84,7 +84,7 @@ static bool has_dots(const char *path)
 }
 
 /* One "/" at the beginning, none at the end, none doubled. */
-static int parse_cgroup(struct select_rule *rule)
+static int parse_cgroup(struct proc_filter_rule *rule)
 {
 	const char *from = rule->text;
 	char *to = malloc(strlen(from) + 2);
@@ -92,7 +92,7 @@ static int parse_cgroup(struct select_rule *rule)
 	if (!to)
 		return out_of_memory();
 	rule->pattern = to;
-	rule->number = SELECT_ANY_HIERARCHY;
+	rule->number = FILTER_ANY_HIERARCHY;
 	while (*from) {
 		while (*from == '/')
 			from++;
@@ -111,7 +111,7 @@ static int parse_cgroup(struct select_rule *rule)
 }
 
 /* As systemctl: a service, if it does not say what. */
-static int parse_unit(struct select_rule *rule)
+static int parse_unit(struct proc_filter_rule *rule)
 {
 	static const char *const suffixes[] = { ".service", ".scope", ".slice", ".socket",
 						".mount", ".swap" };
@@ -132,7 +132,7 @@ static int parse_unit(struct select_rule *rule)
 }
 
 /* The kernel keeps 15 bytes of a name. */
-static int parse_comm(struct select_rule *rule)
+static int parse_comm(struct proc_filter_rule *rule)
 {
 	rule->pattern = is_glob(rule->text) ? strdup(rule->text) : strndup(rule->text, COMM_MAX);
 	return rule->pattern ? 0 : out_of_memory();
@@ -141,24 +141,24 @@ static int parse_comm(struct select_rule *rule)
 static const struct {
 	const char *name;
 	bool is_list;		/* several with commas between them */
-	int (*parse)(struct select_rule *rule);
-} kinds[SELECT_KINDS] = {
-	[SELECT_CONTAINER] = { "container", false, parse_nothing },
-	[SELECT_POD] = { "pod", false, parse_nothing },
-	[SELECT_CGROUP] = { "cgroup", false, parse_cgroup },
-	[SELECT_UNIT] = { "unit", false, parse_unit },
-	[SELECT_PID] = { "pid", true, parse_pid },
-	[SELECT_UID] = { "uid", true, parse_uid },
-	[SELECT_COMM] = { "comm", false, parse_comm },
-	[SELECT_EXE] = { "exe", false, parse_nothing },
+	int (*parse)(struct proc_filter_rule *rule);
+} kinds[FILTER_KINDS] = {
+	[FILTER_CONTAINER] = { "container", false, parse_nothing },
+	[FILTER_POD] = { "pod", false, parse_nothing },
+	[FILTER_CGROUP] = { "cgroup", false, parse_cgroup },
+	[FILTER_UNIT] = { "unit", false, parse_unit },
+	[FILTER_PID] = { "pid", true, parse_pid },
+	[FILTER_UID] = { "uid", true, parse_uid },
+	[FILTER_COMM] = { "comm", false, parse_comm },
+	[FILTER_EXE] = { "exe", false, parse_nothing },
 };
 
-const char *select_kind_name(enum select_kind kind)
+const char *proc_filter_kind_name(enum proc_filter_kind kind)
 {
 	return kinds[kind].name;
 }
 
-static int bad(const struct select_rule *rule, const char *remedy)
+static int bad(const struct proc_filter_rule *rule, const char *remedy)
 {
 	char shown[SHOWN_MAX];
 
@@ -169,15 +169,16 @@ static int bad(const struct select_rule *rule, const char *remedy)
 
 /* ---- conditions ---- */
 
-static void free_rule(struct select_rule *rule)
+static void free_rule(struct proc_filter_rule *rule)
 {
 	free(rule->pattern);
 	free(rule->text);
 }
 
-static int add_one(struct selection *s, struct select_rule rule, const char *text, size_t len)
+static int add_one(struct proc_filter *s, struct proc_filter_rule rule, const char *text,
+		   size_t len)
 {
-	struct select_rule *rules = reallocarray(s->rules, s->cnt + 1, sizeof(*rules));
+	struct proc_filter_rule *rules = reallocarray(s->rules, s->cnt + 1, sizeof(*rules));
 	int err;
 
 	if (!rules)
@@ -195,9 +196,10 @@ static int add_one(struct selection *s, struct select_rule rule, const char *tex
 	return 0;
 }
 
-int select_add(struct selection *s, enum select_kind kind, bool exclude, const char *text)
+int proc_filter_add(struct proc_filter *s, enum proc_filter_kind kind, bool exclude,
+		    const char *text)
 {
-	const struct select_rule rule = { .kind = kind, .exclude = exclude };
+	const struct proc_filter_rule rule = { .kind = kind, .exclude = exclude };
 	size_t len;
 	int err;
 
@@ -209,7 +211,7 @@ int select_add(struct selection *s, enum select_kind kind, bool exclude, const c
 	}
 }
 
-void selection_free(struct selection *s)
+void proc_filter_free(struct proc_filter *s)
 {
 	size_t i;
 
@@ -219,7 +221,7 @@ void selection_free(struct selection *s)
 	memset(s, 0, sizeof(*s));
 }
 
-uint32_t select_kinds(const struct selection *s, bool exclude)
+uint32_t proc_filter_kinds(const struct proc_filter *s, bool exclude)
 {
 	uint32_t found = 0;
 	size_t i;
@@ -230,14 +232,14 @@ uint32_t select_kinds(const struct selection *s, bool exclude)
 	return found;
 }
 
-int select_text(const struct selection *s, struct buf *out)
+int proc_filter_text(const struct proc_filter *s, struct buf *out)
 {
 	char head[64];
 	int err = 0;
 	size_t i;
 
 	for (i = 0; !err && i < s->cnt; i++) {
-		const struct select_rule *rule = &s->rules[i];
+		const struct proc_filter_rule *rule = &s->rules[i];
 
 		err = buf_add(out, head, (size_t)snprintf(head, sizeof(head), " --%s%s ",
 							  rule->exclude ? "exclude-" : "",
@@ -269,42 +271,42 @@ struct cgroup_facts {
 	const struct container *c;
 };
 
-static bool cgroup_fits(const struct select_rule *rule, const struct cgroup_facts *f)
+static bool cgroup_fits(const struct proc_filter_rule *rule, const struct cgroup_facts *f)
 {
 	switch (rule->kind) {
-	case SELECT_CONTAINER:
+	case FILTER_CONTAINER:
 		return container_matches(f->c, rule->text);
-	case SELECT_POD:
+	case FILTER_POD:
 		return container_matches_pod(f->c, rule->text);
-	case SELECT_CGROUP:
+	case FILTER_CGROUP:
 		return !strcmp(rule->pattern, f->path) &&
-		       (rule->number == SELECT_ANY_HIERARCHY || rule->number == f->hierarchy);
+		       (rule->number == FILTER_ANY_HIERARCHY || rule->number == f->hierarchy);
 	default:
 		return !fnmatch(rule->pattern, last_component(f->path), 0);
 	}
 }
 
-static uint32_t bit_of(struct select_rule *rule)
+static uint32_t bit_of(struct proc_filter_rule *rule)
 {
 	rule->met = true;
-	return rule->exclude ? SELECT_EXCLUDED : 1u << rule->kind;
+	return rule->exclude ? FILTER_EXCLUDED : 1u << rule->kind;
 }
 
-uint32_t select_judge_cgroup(struct selection *s, uint32_t hierarchy, const char *path,
-			     const struct container *c)
+uint32_t proc_filter_judge_cgroup(struct proc_filter *s, uint32_t hierarchy, const char *path,
+				  const struct container *c)
 {
 	const struct cgroup_facts facts = { hierarchy, path, c };
 	uint32_t bits = 0;
 	size_t i;
 
 	for (i = 0; i < s->cnt; i++)
-		if (1u << s->rules[i].kind & SELECT_CGROUP_KINDS &&
+		if (1u << s->rules[i].kind & FILTER_CGROUP_KINDS &&
 		    cgroup_fits(&s->rules[i], &facts))
 			bits |= bit_of(&s->rules[i]);
 	return bits;
 }
 
-static uint32_t judge_number(struct selection *s, enum select_kind kind, uint32_t number)
+static uint32_t judge_number(struct proc_filter *s, enum proc_filter_kind kind, uint32_t number)
 {
 	uint32_t bits = 0;
 	size_t i;
@@ -315,46 +317,46 @@ static uint32_t judge_number(struct selection *s, enum select_kind kind, uint32_
 	return bits;
 }
 
-uint32_t select_judge_uid(struct selection *s, uint32_t uid)
+uint32_t proc_filter_judge_uid(struct proc_filter *s, uint32_t uid)
 {
-	return judge_number(s, SELECT_UID, uid);
+	return judge_number(s, FILTER_UID, uid);
 }
 
-uint32_t select_judge_pid(struct selection *s, pid_t tgid)
+uint32_t proc_filter_judge_pid(struct proc_filter *s, pid_t tgid)
 {
-	return judge_number(s, SELECT_PID, (uint32_t)tgid);
+	return judge_number(s, FILTER_PID, (uint32_t)tgid);
 }
 
-uint32_t select_judge_comm(struct selection *s, const char *comm)
+uint32_t proc_filter_judge_comm(struct proc_filter *s, const char *comm)
 {
 	uint32_t bits = 0;
 	size_t i;
 
 	for (i = 0; i < s->cnt; i++)
-		if (s->rules[i].kind == SELECT_COMM && !fnmatch(s->rules[i].pattern, comm, 0))
+		if (s->rules[i].kind == FILTER_COMM && !fnmatch(s->rules[i].pattern, comm, 0))
 			bits |= bit_of(&s->rules[i]);
 	return bits;
 }
 
 /* A glob without "/" is for the file's name. */
-uint32_t select_judge_exe(struct selection *s, const char *path)
+uint32_t proc_filter_judge_exe(struct proc_filter *s, const char *path)
 {
 	uint32_t bits = 0;
 	size_t i;
 
 	for (i = 0; i < s->cnt; i++) {
-		struct select_rule *rule = &s->rules[i];
+		struct proc_filter_rule *rule = &s->rules[i];
 
-		if (rule->kind == SELECT_EXE &&
+		if (rule->kind == FILTER_EXE &&
 		    !fnmatch(rule->text, strchr(rule->text, '/') ? path : last_component(path), 0))
 			bits |= bit_of(rule);
 	}
 	return bits;
 }
 
-bool select_meets(const struct selection *s, uint32_t mask, uint32_t bits)
+bool proc_filter_meets(const struct proc_filter *s, uint32_t mask, uint32_t bits)
 {
-	uint32_t needed = select_kinds(s, false) & mask & ~(1u << SELECT_PID);
+	uint32_t needed = proc_filter_kinds(s, false) & mask & ~(1u << FILTER_PID);
 
-	return !(bits & SELECT_EXCLUDED) && (bits & needed) == needed;
+	return !(bits & FILTER_EXCLUDED) && (bits & needed) == needed;
 }

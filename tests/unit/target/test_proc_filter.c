@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * test_select.c - conditions: what is taken and what is refused, what they fit, that kinds
+ * test_proc_filter.c - conditions: what is taken and what is refused, what they fit, that kinds
  * must all be met and what is excluded is excluded.
  */
 #include <setjmp.h>
@@ -15,74 +15,75 @@
 
 #include "host/cgroups.h"
 #include "host/containers.h"
-#include "target/select.h"
+#include "target/proc_filter.h"
 
 #define ID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
-static struct selection s;
+static struct proc_filter s;
 
-static int add(enum select_kind kind, const char *text)
+static int add(enum proc_filter_kind kind, const char *text)
 {
-	return select_add(&s, kind, false, text);
+	return proc_filter_add(&s, kind, false, text);
 }
 
-static void only(enum select_kind kind, const char *text)
+static void only(enum proc_filter_kind kind, const char *text)
 {
-	selection_free(&s);
+	proc_filter_free(&s);
 	assert_int_equal(add(kind, text), 0);
 }
 
 static void test_what_is_refused(void **state)
 {
 	static const struct {
-		enum select_kind kind;
+		enum proc_filter_kind kind;
 		const char *text;
 	} bad[] = {
-		{ SELECT_CONTAINER, "" }, { SELECT_POD, "" }, { SELECT_CGROUP, "" },
-		{ SELECT_UNIT, "" }, { SELECT_UID, "" }, { SELECT_COMM, "" }, { SELECT_EXE, "" },
-		{ SELECT_PID, "" }, { SELECT_PID, "0" }, { SELECT_PID, "-1" }, { SELECT_PID, "1x" },
-		{ SELECT_PID, "4194305" }, { SELECT_PID, "1," }, { SELECT_PID, ",1" },
-		{ SELECT_PID, "99999999999999999999" },
-		{ SELECT_UID, "no-such-user" }, { SELECT_UID, "-1" }, { SELECT_UID, "4294967295" },
-		{ SELECT_UID, "0x0" }, { SELECT_UID, "root," }, { SELECT_UID, "99999999999999999999" },
-		{ SELECT_UNIT, "/system.slice/nginx.service" },
-		{ SELECT_CGROUP, "/a/../b" }, { SELECT_CGROUP, "/a/./b" },
-		{ SELECT_CGROUP, "/a/.." }, { SELECT_CGROUP, "." },
+		{ FILTER_CONTAINER, "" }, { FILTER_POD, "" }, { FILTER_CGROUP, "" },
+		{ FILTER_UNIT, "" }, { FILTER_UID, "" }, { FILTER_COMM, "" }, { FILTER_EXE, "" },
+		{ FILTER_PID, "" }, { FILTER_PID, "0" }, { FILTER_PID, "-1" }, { FILTER_PID, "1x" },
+		{ FILTER_PID, "4194305" }, { FILTER_PID, "1," }, { FILTER_PID, ",1" },
+		{ FILTER_PID, "99999999999999999999" },
+		{ FILTER_UID, "no-such-user" }, { FILTER_UID, "-1" }, { FILTER_UID, "4294967295" },
+		{ FILTER_UID, "0x0" }, { FILTER_UID, "root," },
+		{ FILTER_UID, "99999999999999999999" },
+		{ FILTER_UNIT, "/system.slice/nginx.service" },
+		{ FILTER_CGROUP, "/a/../b" }, { FILTER_CGROUP, "/a/./b" },
+		{ FILTER_CGROUP, "/a/.." }, { FILTER_CGROUP, "." },
 	};
 	size_t i;
 
 	log_set_level(LOG_QUIET);
 	for (i = 0; i < ARRAY_SIZE(bad); i++) {
-		selection_free(&s);
+		proc_filter_free(&s);
 		assert_int_equal(add(bad[i].kind, bad[i].text), -EINVAL);
-		assert_int_equal(select_add(&s, bad[i].kind, true, bad[i].text), -EINVAL);
-		selection_free(&s);
+		assert_int_equal(proc_filter_add(&s, bad[i].kind, true, bad[i].text), -EINVAL);
+		proc_filter_free(&s);
 	}
 }
 
 static void test_users(void **state)
 {
-	only(SELECT_UID, "root,65534");
+	only(FILTER_UID, "root,65534");
 	assert_int_equal(s.cnt, 2);
-	assert_int_equal(select_judge_uid(&s, 0), 1u << SELECT_UID);
-	assert_int_equal(select_judge_uid(&s, 65534), 1u << SELECT_UID);
-	assert_int_equal(select_judge_uid(&s, 1), 0);
-	assert_int_equal(select_add(&s, SELECT_UID, true, "0"), 0);
-	assert_int_equal(select_judge_uid(&s, 0), 1u << SELECT_UID | SELECT_EXCLUDED);
+	assert_int_equal(proc_filter_judge_uid(&s, 0), 1u << FILTER_UID);
+	assert_int_equal(proc_filter_judge_uid(&s, 65534), 1u << FILTER_UID);
+	assert_int_equal(proc_filter_judge_uid(&s, 1), 0);
+	assert_int_equal(proc_filter_add(&s, FILTER_UID, true, "0"), 0);
+	assert_int_equal(proc_filter_judge_uid(&s, 0), 1u << FILTER_UID | FILTER_EXCLUDED);
 }
 
 static void test_pids(void **state)
 {
-	selection_free(&s);
-	assert_int_equal(select_add(&s, SELECT_PID, true, "12,34"), 0);
-	assert_int_equal(select_judge_pid(&s, 34), SELECT_EXCLUDED);
-	assert_int_equal(select_judge_pid(&s, 3), 0);
+	proc_filter_free(&s);
+	assert_int_equal(proc_filter_add(&s, FILTER_PID, true, "12,34"), 0);
+	assert_int_equal(proc_filter_judge_pid(&s, 34), FILTER_EXCLUDED);
+	assert_int_equal(proc_filter_judge_pid(&s, 3), 0);
 }
 
 static bool comm(const char *glob, const char *name)
 {
-	only(SELECT_COMM, glob);
-	return select_judge_comm(&s, name) == 1u << SELECT_COMM;
+	only(FILTER_COMM, glob);
+	return proc_filter_judge_comm(&s, name) == 1u << FILTER_COMM;
 }
 
 static void test_comms(void **state)
@@ -101,8 +102,8 @@ static void test_comms(void **state)
 
 static bool exe(const char *glob, const char *path)
 {
-	only(SELECT_EXE, glob);
-	return select_judge_exe(&s, path) == 1u << SELECT_EXE;
+	only(FILTER_EXE, glob);
+	return proc_filter_judge_exe(&s, path) == 1u << FILTER_EXE;
 }
 
 static void test_exes(void **state)
@@ -122,7 +123,7 @@ static uint32_t cgroup(const char *path)
 	struct container c;
 
 	container_of_cgroup(path, &c);
-	return select_judge_cgroup(&s, 3, path, &c);
+	return proc_filter_judge_cgroup(&s, 3, path, &c);
 }
 
 static void test_cgroup_paths(void **state)
@@ -131,87 +132,87 @@ static void test_cgroup_paths(void **state)
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(same); i++) {
-		only(SELECT_CGROUP, same[i]);
-		assert_int_equal(cgroup("/a/b"), 1u << SELECT_CGROUP);
+		only(FILTER_CGROUP, same[i]);
+		assert_int_equal(cgroup("/a/b"), 1u << FILTER_CGROUP);
 		assert_int_equal(cgroup("/a"), 0);
 		assert_int_equal(cgroup("/a/b/c"), 0);		/* what is above says it */
 		assert_int_equal(cgroup("/a/bb"), 0);
 		s.rules[0].number = 4;				/* of another hierarchy */
 		assert_int_equal(cgroup("/a/b"), 0);
 	}
-	only(SELECT_CGROUP, "/");
-	assert_int_equal(cgroup("/"), 1u << SELECT_CGROUP);
+	only(FILTER_CGROUP, "/");
+	assert_int_equal(cgroup("/"), 1u << FILTER_CGROUP);
 	assert_true(s.rules[0].met);
 }
 
 static void test_units(void **state)
 {
-	only(SELECT_UNIT, "nginx");
-	assert_int_equal(cgroup("/system.slice/nginx.service"), 1u << SELECT_UNIT);
+	only(FILTER_UNIT, "nginx");
+	assert_int_equal(cgroup("/system.slice/nginx.service"), 1u << FILTER_UNIT);
 	assert_int_equal(cgroup("/system.slice"), 0);
 	assert_int_equal(cgroup("/system.slice/xnginx.service"), 0);
 	assert_int_equal(cgroup("/system.slice/nginx.scope"), 0);
-	only(SELECT_UNIT, "session-3.scope");
-	assert_int_equal(cgroup("/user.slice/user-0.slice/session-3.scope"), 1u << SELECT_UNIT);
-	only(SELECT_UNIT, "user-*.slice");
-	assert_int_equal(cgroup("/user.slice/user-0.slice"), 1u << SELECT_UNIT);
+	only(FILTER_UNIT, "session-3.scope");
+	assert_int_equal(cgroup("/user.slice/user-0.slice/session-3.scope"), 1u << FILTER_UNIT);
+	only(FILTER_UNIT, "user-*.slice");
+	assert_int_equal(cgroup("/user.slice/user-0.slice"), 1u << FILTER_UNIT);
 	assert_int_equal(cgroup("/user.slice"), 0);
-	only(SELECT_UNIT, "getty@tty1");
-	assert_int_equal(cgroup("/system.slice/getty@tty1.service"), 1u << SELECT_UNIT);
+	only(FILTER_UNIT, "getty@tty1");
+	assert_int_equal(cgroup("/system.slice/getty@tty1.service"), 1u << FILTER_UNIT);
 }
 
 static void test_containers(void **state)
 {
 	static const char path[] = "/system.slice/docker-" ID ".scope";
 
-	only(SELECT_CONTAINER, "0123");
-	assert_int_equal(cgroup(path), 1u << SELECT_CONTAINER);
-	only(SELECT_CONTAINER, ID);
-	assert_int_equal(cgroup(path), 1u << SELECT_CONTAINER);
-	only(SELECT_CONTAINER, "1234");
+	only(FILTER_CONTAINER, "0123");
+	assert_int_equal(cgroup(path), 1u << FILTER_CONTAINER);
+	only(FILTER_CONTAINER, ID);
+	assert_int_equal(cgroup(path), 1u << FILTER_CONTAINER);
+	only(FILTER_CONTAINER, "1234");
 	assert_int_equal(cgroup(path), 0);
 	assert_false(s.rules[0].met);
-	only(SELECT_POD, "0123abcd-0123-0123-0123-0123456789ab");
+	only(FILTER_POD, "0123abcd-0123-0123-0123-0123456789ab");
 	assert_int_equal(cgroup("/kubepods/burstable/pod0123abcd-0123-0123-0123-0123456789ab"),
-			 1u << SELECT_POD);
+			 1u << FILTER_POD);
 	assert_int_equal(cgroup(path), 0);
 }
 
 /* All kinds and what they say of a process: bits that are set. */
 static void test_precedence(void **state)
 {
-	const uint32_t uid = 1u << SELECT_UID, name = 1u << SELECT_COMM, all = ~0u;
+	const uint32_t uid = 1u << FILTER_UID, name = 1u << FILTER_COMM, all = ~0u;
 
-	selection_free(&s);
-	assert_true(select_meets(&s, all, 0));		/* no conditions */
-	assert_false(select_meets(&s, all, SELECT_EXCLUDED));
-	only(SELECT_UID, "0");
-	assert_int_equal(add(SELECT_UID, "1"), 0);
-	assert_int_equal(add(SELECT_COMM, "a"), 0);
-	assert_int_equal(select_kinds(&s, false), uid | name);
-	assert_int_equal(select_kinds(&s, true), 0);
-	assert_true(select_meets(&s, all, uid | name));	/* one user is enough */
-	assert_false(select_meets(&s, all, uid));
-	assert_false(select_meets(&s, all, name));
-	assert_false(select_meets(&s, all, uid | name | SELECT_EXCLUDED));
-	assert_true(select_meets(&s, uid, uid));	/* only this kind is asked about */
-	assert_true(select_meets(&s, SELECT_CGROUP_KINDS, 0));
-	selection_free(&s);
-	assert_int_equal(select_add(&s, SELECT_COMM, true, "a"), 0);
-	assert_true(select_meets(&s, all, 0));
-	assert_false(select_meets(&s, all, select_judge_comm(&s, "a")));
-	assert_int_equal(select_kinds(&s, true), name);
+	proc_filter_free(&s);
+	assert_true(proc_filter_meets(&s, all, 0));		/* no conditions */
+	assert_false(proc_filter_meets(&s, all, FILTER_EXCLUDED));
+	only(FILTER_UID, "0");
+	assert_int_equal(add(FILTER_UID, "1"), 0);
+	assert_int_equal(add(FILTER_COMM, "a"), 0);
+	assert_int_equal(proc_filter_kinds(&s, false), uid | name);
+	assert_int_equal(proc_filter_kinds(&s, true), 0);
+	assert_true(proc_filter_meets(&s, all, uid | name));	/* one user is enough */
+	assert_false(proc_filter_meets(&s, all, uid));
+	assert_false(proc_filter_meets(&s, all, name));
+	assert_false(proc_filter_meets(&s, all, uid | name | FILTER_EXCLUDED));
+	assert_true(proc_filter_meets(&s, uid, uid));	/* only this kind is asked about */
+	assert_true(proc_filter_meets(&s, FILTER_CGROUP_KINDS, 0));
+	proc_filter_free(&s);
+	assert_int_equal(proc_filter_add(&s, FILTER_COMM, true, "a"), 0);
+	assert_true(proc_filter_meets(&s, all, 0));
+	assert_false(proc_filter_meets(&s, all, proc_filter_judge_comm(&s, "a")));
+	assert_int_equal(proc_filter_kinds(&s, true), name);
 }
 
 static void test_text(void **state)
 {
 	struct buf b = { 0 };
 
-	only(SELECT_CONTAINER, "web");
-	assert_int_equal(select_add(&s, SELECT_COMM, true, "a b"), 0);
+	only(FILTER_CONTAINER, "web");
+	assert_int_equal(proc_filter_add(&s, FILTER_COMM, true, "a b"), 0);
 	s.min_age_s = 0.5;
 	s.children = CHILDREN_YES;
-	assert_int_equal(select_text(&s, &b), 0);
+	assert_int_equal(proc_filter_text(&s, &b), 0);
 	assert_int_equal(buf_add(&b, "", 1), 0);
 	assert_string_equal((char *)b.data,
 			    " --container web --exclude-comm a b --min-age 0.5 --children");
@@ -266,7 +267,7 @@ static void test_each_cgroup_is_found_again(void **state)
 
 static int done(void **state)
 {
-	selection_free(&s);
+	proc_filter_free(&s);
 	return 0;
 }
 

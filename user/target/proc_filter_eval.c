@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * choose.c - which of the processes there are meet the conditions. See choose.h.
+ * proc_filter_eval.c - which of the processes there are meet the conditions. See
+ * proc_filter_eval.h.
  */
-#include "target/choose.h"
+#include "target/proc_filter_eval.h"
 
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -42,8 +43,8 @@ struct hints {
 	size_t cnt, more;
 };
 
-struct chooser {
-	struct selection *sel;
+struct proc_filter_eval {
+	struct proc_filter *sel;
 	struct cgroups *cgroups;
 	uint32_t included, excluded;	/* kinds, 1 << kind */
 	bool by_name;			/* ids are not enough to tell containers */
@@ -53,17 +54,17 @@ struct chooser {
 	struct bpf_map *marks;		/* NULL: not loaded yet */
 	uint32_t comms;			/* told to the kernel */
 	struct u64map containers;	/* hash of a cgroup's path -> struct container, with names */
-	struct hints hints[SELECT_KINDS];
+	struct hints hints[FILTER_KINDS];
 };
 
 /* ---- cgroups ---- */
 
-static bool uses(const struct chooser *c, uint32_t kinds)
+static bool uses(const struct proc_filter_eval *c, uint32_t kinds)
 {
 	return (c->included | c->excluded) & kinds;
 }
 
-static void forget_containers(struct chooser *c)
+static void forget_containers(struct proc_filter_eval *c)
 {
 	struct container *one;
 	size_t pos = 0;
@@ -77,7 +78,7 @@ static void forget_containers(struct chooser *c)
  * What a cgroup's path says. Names may not be there yet when the cgroup is made (tgid 0), but
  * when a process runs in it (tgid). false: they are not.
  */
-static bool look_up(struct chooser *c, const char *path, pid_t tgid, struct container *out)
+static bool look_up(struct proc_filter_eval *c, const char *path, pid_t tgid, struct container *out)
 {
 	uint64_t key = hash_bytes(path, strlen(path));
 	struct container *known = u64map_get(&c->containers, key);
@@ -103,27 +104,27 @@ static bool look_up(struct chooser *c, const char *path, pid_t tgid, struct cont
 	return true;
 }
 
-static bool judge_path(struct chooser *c, uint32_t hierarchy, const char *path, pid_t tgid,
+static bool judge_path(struct proc_filter_eval *c, uint32_t hierarchy, const char *path, pid_t tgid,
 		       uint32_t *bits)
 {
 	struct container container = { .id = "" };
 	bool sure = true;
 
-	if (uses(c, 1u << SELECT_CONTAINER | 1u << SELECT_POD))
+	if (uses(c, 1u << FILTER_CONTAINER | 1u << FILTER_POD))
 		sure = look_up(c, path, tgid, &container);
-	*bits |= select_judge_cgroup(c->sel, hierarchy, path, &container);
+	*bits |= proc_filter_judge_cgroup(c->sel, hierarchy, path, &container);
 	return sure;
 }
 
 static uint32_t mark_value(uint32_t bits)
 {
 	static const uint32_t marks[] = {
-		[SELECT_CONTAINER] = MARK_CONTAINER,
-		[SELECT_POD] = MARK_POD,
-		[SELECT_CGROUP] = MARK_PATH,
-		[SELECT_UNIT] = MARK_UNIT,
+		[FILTER_CONTAINER] = MARK_CONTAINER,
+		[FILTER_POD] = MARK_POD,
+		[FILTER_CGROUP] = MARK_PATH,
+		[FILTER_UNIT] = MARK_UNIT,
 	};
-	uint32_t value = bits & SELECT_EXCLUDED ? MARK_EXCLUDED : 0;
+	uint32_t value = bits & FILTER_EXCLUDED ? MARK_EXCLUDED : 0;
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(marks); i++)
@@ -131,14 +132,14 @@ static uint32_t mark_value(uint32_t bits)
 	return value;
 }
 
-static void put_mark(struct chooser *c, uint64_t key, uint32_t value)
+static void put_mark(struct proc_filter_eval *c, uint64_t key, uint32_t value)
 {
 	/* One that does not fit is asked about. */
 	if (c->marks)
 		bpf_map__update_elem(c->marks, &key, sizeof(key), &value, sizeof(value), BPF_ANY);
 }
 
-void chooser_take_cgroup(struct chooser *c, const struct raw_cgroup *ev)
+void proc_filter_eval_take_cgroup(struct proc_filter_eval *c, const struct raw_cgroup *ev)
 {
 	uint32_t bits = 0;
 
@@ -173,27 +174,27 @@ static bool is_unit(const char *name)
 	return dot && (!strcmp(dot, ".service") || !strcmp(dot, ".scope"));
 }
 
-static void add_hints(struct chooser *c, const struct cgroup_dir *dir)
+static void add_hints(struct proc_filter_eval *c, const struct cgroup_dir *dir)
 {
 	const char *name = strrchr(dir->path, '/') + 1;
 	char label[CONTAINER_LABEL_BYTES];
 	struct container container;
 
 	if (name == dir->path + 1)
-		add_hint(&c->hints[SELECT_CGROUP], dir->path);
+		add_hint(&c->hints[FILTER_CGROUP], dir->path);
 	if (is_unit(name))
-		add_hint(&c->hints[SELECT_UNIT], name);
-	if (!uses(c, 1u << SELECT_CONTAINER | 1u << SELECT_POD))
+		add_hint(&c->hints[FILTER_UNIT], name);
+	if (!uses(c, 1u << FILTER_CONTAINER | 1u << FILTER_POD))
 		return;
 	memset(&container, 0, sizeof(container));
 	look_up(c, dir->path, 0, &container);
-	add_hint(&c->hints[SELECT_CONTAINER], container_label(&container, label));
-	add_hint(&c->hints[SELECT_POD], container.pod[0] ? container.pod : container.pod_uid);
+	add_hint(&c->hints[FILTER_CONTAINER], container_label(&container, label));
+	add_hint(&c->hints[FILTER_POD], container.pod[0] ? container.pod : container.pod_uid);
 }
 
 static int note_cgroup(void *ctx, const struct cgroup_dir *dir)
 {
-	struct chooser *c = ctx;
+	struct proc_filter_eval *c = ctx;
 	struct mark *more;
 	uint32_t bits = 0;
 	bool sure;
@@ -213,11 +214,11 @@ static int note_cgroup(void *ctx, const struct cgroup_dir *dir)
 	return 0;
 }
 
-static void warn_of_unmet(struct chooser *c, const struct select_rule *rule)
+static void warn_of_unmet(struct proc_filter_eval *c, const struct proc_filter_rule *rule)
 {
 	const struct hints *h = &c->hints[rule->kind];
 	char shown[HINT_BYTES], list[HINTS_MAX * (HINT_BYTES + 2)] = "";
-	const char *kind = select_kind_name(rule->kind);
+	const char *kind = proc_filter_kind_name(rule->kind);
 	size_t i, len = 0;
 
 	for (i = 0; i < h->cnt; i++)
@@ -231,17 +232,17 @@ static void warn_of_unmet(struct chooser *c, const struct select_rule *rule)
 }
 
 /* The mount's part of a path goes. */
-static int resolve_paths(struct chooser *c)
+static int resolve_paths(struct proc_filter_eval *c)
 {
-	struct selection *sel = c->sel;
+	struct proc_filter *sel = c->sel;
 	const char *path;
 	char *copy;
 	size_t i;
 
 	for (i = 0; i < sel->cnt; i++) {
-		struct select_rule *rule = &sel->rules[i];
+		struct proc_filter_rule *rule = &sel->rules[i];
 
-		if (rule->kind != SELECT_CGROUP ||
+		if (rule->kind != FILTER_CGROUP ||
 		    cgroups_resolve(c->cgroups, rule->pattern, &rule->number, &path))
 			continue;
 		copy = strdup(path);
@@ -253,19 +254,19 @@ static int resolve_paths(struct chooser *c)
 	return 0;
 }
 
-static int look_around(struct chooser *c)
+static int look_around(struct proc_filter_eval *c)
 {
 	int err = resolve_paths(c);
 	size_t i;
 
-	if (err || !uses(c, SELECT_CGROUP_KINDS))
+	if (err || !uses(c, FILTER_CGROUP_KINDS))
 		return err;
 	err = cgroups_each(c->cgroups, note_cgroup, c);
-	c->ask = uses(c, SELECT_CGROUP_KINDS & ~(1u << SELECT_CGROUP));
+	c->ask = uses(c, FILTER_CGROUP_KINDS & ~(1u << FILTER_CGROUP));
 	for (i = 0; !err && i < c->sel->cnt; i++) {
-		const struct select_rule *rule = &c->sel->rules[i];
+		const struct proc_filter_rule *rule = &c->sel->rules[i];
 
-		if (!(1u << rule->kind & SELECT_CGROUP_KINDS) || rule->met)
+		if (!(1u << rule->kind & FILTER_CGROUP_KINDS) || rule->met)
 			continue;
 		warn_of_unmet(c, rule);
 		c->ask = true;
@@ -274,37 +275,37 @@ static int look_around(struct chooser *c)
 }
 
 /* Can it be told without names? */
-static bool is_id(const struct select_rule *rule)
+static bool is_id(const struct proc_filter_rule *rule)
 {
 	size_t len = strspn(rule->text, "0123456789abcdef-");
 
-	return !rule->text[len] && (rule->kind == SELECT_POD ? len >= 32 : len >= 12);
+	return !rule->text[len] && (rule->kind == FILTER_POD ? len >= 32 : len >= 12);
 }
 
-struct chooser *chooser_new(struct selection *sel)
+struct proc_filter_eval *proc_filter_eval_new(struct proc_filter *sel)
 {
-	struct chooser *c = calloc(1, sizeof(*c));
+	struct proc_filter_eval *c = calloc(1, sizeof(*c));
 	size_t i;
 	int err;
 
 	if (!c)
 		return NULL;
 	c->sel = sel;
-	c->included = select_kinds(sel, false);
-	c->excluded = select_kinds(sel, true);
+	c->included = proc_filter_kinds(sel, false);
+	c->excluded = proc_filter_kinds(sel, true);
 	for (i = 0; i < sel->cnt; i++)
-		c->by_name |= (sel->rules[i].kind == SELECT_CONTAINER ||
-			       sel->rules[i].kind == SELECT_POD) && !is_id(&sel->rules[i]);
+		c->by_name |= (sel->rules[i].kind == FILTER_CONTAINER ||
+			       sel->rules[i].kind == FILTER_POD) && !is_id(&sel->rules[i]);
 	c->cgroups = cgroups_new();
 	err = c->cgroups ? look_around(c) : -ENOMEM;
 	if (!err)
 		return c;
-	chooser_free(c);
+	proc_filter_eval_free(c);
 	errno = -err;
 	return NULL;
 }
 
-void chooser_free(struct chooser *c)
+void proc_filter_eval_free(struct proc_filter_eval *c)
 {
 	if (!c)
 		return;
@@ -316,24 +317,24 @@ void chooser_free(struct chooser *c)
 
 /* ---- the kernel's part ---- */
 
-void chooser_config(const struct chooser *c, struct select_config *cfg)
+void proc_filter_eval_config(const struct proc_filter_eval *c, struct select_config *cfg)
 {
 	*cfg = (struct select_config){
 		.min_age_ns = (uint64_t)(c->sel->min_age_s * NS_PER_S),
 		.cgroup_kinds = mark_value(c->included),
 		.any = true,
-		.cgroups = uses(c, SELECT_CGROUP_KINDS),
-		.cgroup_excludes = !!(c->excluded & SELECT_CGROUP_KINDS),
+		.cgroups = uses(c, FILTER_CGROUP_KINDS),
+		.cgroup_excludes = !!(c->excluded & FILTER_CGROUP_KINDS),
 		.cgroup_ask = c->ask,
-		.uids = uses(c, 1u << SELECT_UID),
-		.uid_needed = !!(c->included & 1u << SELECT_UID),
-		.comms = uses(c, 1u << SELECT_COMM),
-		.exes = uses(c, 1u << SELECT_EXE),
+		.uids = uses(c, 1u << FILTER_UID),
+		.uid_needed = !!(c->included & 1u << FILTER_UID),
+		.comms = uses(c, 1u << FILTER_COMM),
+		.exes = uses(c, 1u << FILTER_EXE),
 		.children = c->sel->children == CHILDREN_YES,
 	};
 }
 
-uint32_t chooser_marks_max(const struct chooser *c)
+uint32_t proc_filter_eval_marks_max(const struct proc_filter_eval *c)
 {
 	uint64_t want = 2 * (uint64_t)c->found_cnt + c->sel->cnt + COMMS_MAX;
 
@@ -342,7 +343,7 @@ uint32_t chooser_marks_max(const struct chooser *c)
 	return want < MARKS_MAX ? (uint32_t)want : MARKS_MAX;
 }
 
-void chooser_start(struct chooser *c, struct bpf_map *marks)
+void proc_filter_eval_start(struct proc_filter_eval *c, struct bpf_map *marks)
 {
 	size_t i;
 
@@ -352,23 +353,25 @@ void chooser_start(struct chooser *c, struct bpf_map *marks)
 	for (i = 0; i < c->sel->cnt; i++) {
 		uint32_t uid = c->sel->rules[i].number;
 
-		if (c->sel->rules[i].kind == SELECT_UID)
-			put_mark(c, mark_of_uid(uid), select_judge_uid(c->sel, uid) & SELECT_EXCLUDED ?
-				 MARK_EXCLUDED : MARK_INCLUDED);
+		if (c->sel->rules[i].kind == FILTER_UID)
+			put_mark(c, mark_of_uid(uid),
+				 proc_filter_judge_uid(c->sel, uid) & FILTER_EXCLUDED ?
+					 MARK_EXCLUDED :
+					 MARK_INCLUDED);
 	}
 }
 
-static uint32_t judge_comm(struct chooser *c, const char *comm)
+static uint32_t judge_comm(struct proc_filter_eval *c, const char *comm)
 {
-	return select_meets(c->sel, 1u << SELECT_COMM, select_judge_comm(c->sel, comm)) ?
+	return proc_filter_meets(c->sel, 1u << FILTER_COMM, proc_filter_judge_comm(c->sel, comm)) ?
 		       0 : UNSELECTED_NAME;
 }
 
-void chooser_take_comm(struct chooser *c, const uint8_t comm[COMM_BYTES])
+void proc_filter_eval_take_comm(struct proc_filter_eval *c, const uint8_t comm[COMM_BYTES])
 {
 	char text[COMM_BYTES + 1];
 
-	if (!uses(c, 1u << SELECT_COMM) || c->comms == COMMS_MAX)
+	if (!uses(c, 1u << FILTER_COMM) || c->comms == COMMS_MAX)
 		return;
 	c->comms++;
 	snprintf(text, sizeof(text), "%.*s", COMM_BYTES, (const char *)comm);
@@ -378,7 +381,7 @@ void chooser_take_comm(struct chooser *c, const uint8_t comm[COMM_BYTES])
 /* ---- processes ---- */
 
 struct judgement {
-	struct chooser *c;
+	struct proc_filter_eval *c;
 	pid_t tgid;
 	uint32_t bits;
 };
@@ -397,58 +400,58 @@ static int judge_own_cgroup(void *ctx, uint32_t hierarchy, const char *path, boo
 	return 0;
 }
 
-static int judge_cgroups(struct chooser *c, pid_t tgid)
+static int judge_cgroups(struct proc_filter_eval *c, pid_t tgid)
 {
 	struct judgement j = { .c = c, .tgid = tgid };
 	int err = cgroups_of_process(tgid, judge_own_cgroup, &j);
 
 	if (err)
 		return err;
-	return select_meets(c->sel, SELECT_CGROUP_KINDS, j.bits) ? 0 : UNSELECTED_CGROUP;
+	return proc_filter_meets(c->sel, FILTER_CGROUP_KINDS, j.bits) ? 0 : UNSELECTED_CGROUP;
 }
 
-static int judge_uid(struct chooser *c, pid_t tgid)
+static int judge_uid(struct proc_filter_eval *c, pid_t tgid)
 {
 	uint32_t uid;
 	int err = proc_euid(tgid, &uid);
 
 	if (err)
 		return err;
-	return select_meets(c->sel, 1u << SELECT_UID, select_judge_uid(c->sel, uid)) ?
+	return proc_filter_meets(c->sel, 1u << FILTER_UID, proc_filter_judge_uid(c->sel, uid)) ?
 		       0 : UNSELECTED_UID;
 }
 
-static int judge_names(struct chooser *c, pid_t tgid)
+static int judge_names(struct proc_filter_eval *c, pid_t tgid)
 {
 	char path[PATH_MAX];
 	struct proc_stat st;
 	int err;
 
-	if (uses(c, 1u << SELECT_COMM)) {
+	if (uses(c, 1u << FILTER_COMM)) {
 		err = proc_stat(tgid, &st);
 		if (err)
 			return err;
 		if (judge_comm(c, st.comm))
 			return UNSELECTED_NAME;
 	}
-	if (!uses(c, 1u << SELECT_EXE))
+	if (!uses(c, 1u << FILTER_EXE))
 		return 0;
 	/* None of a kernel thread, none after the first thread has ended. */
 	if (proc_exe(proc_living_task(tgid), path, sizeof(path)))
 		return kill(tgid, 0) && errno == ESRCH ? -ESRCH : UNSELECTED_NAME;
 	if (strlen(path) > 10 && !strcmp(path + strlen(path) - 10, " (deleted)"))
 		path[strlen(path) - 10] = '\0';
-	return select_meets(c->sel, 1u << SELECT_EXE, select_judge_exe(c->sel, path)) ?
+	return proc_filter_meets(c->sel, 1u << FILTER_EXE, proc_filter_judge_exe(c->sel, path)) ?
 		       0 : UNSELECTED_NAME;
 }
 
-static int judge_pid(struct chooser *c, pid_t tgid)
+static int judge_pid(struct proc_filter_eval *c, pid_t tgid)
 {
 	struct proc_stat st;
 	int i;
 
 	for (i = 0; tgid > 0 && i < ANCESTORS_MAX; i++) {
-		if (select_judge_pid(c->sel, tgid))
+		if (proc_filter_judge_pid(c->sel, tgid))
 			return UNSELECTED_PID;
 		if (c->sel->children != CHILDREN_YES || proc_stat(tgid, &st))
 			return 0;
@@ -457,16 +460,16 @@ static int judge_pid(struct chooser *c, pid_t tgid)
 	return 0;
 }
 
-int chooser_judge(struct chooser *c, pid_t tgid)
+int proc_filter_eval_judge(struct proc_filter_eval *c, pid_t tgid)
 {
 	static const struct {
 		uint32_t kinds;
-		int (*judge)(struct chooser *c, pid_t tgid);
+		int (*judge)(struct proc_filter_eval *c, pid_t tgid);
 	} judges[] = {
-		{ 1u << SELECT_PID, judge_pid },
-		{ 1u << SELECT_UID, judge_uid },
-		{ 1u << SELECT_COMM | 1u << SELECT_EXE, judge_names },
-		{ SELECT_CGROUP_KINDS, judge_cgroups },
+		{ 1u << FILTER_PID, judge_pid },
+		{ 1u << FILTER_UID, judge_uid },
+		{ 1u << FILTER_COMM | 1u << FILTER_EXE, judge_names },
+		{ FILTER_CGROUP_KINDS, judge_cgroups },
 	};
 	int found = 0, one;
 	size_t i;
@@ -481,7 +484,7 @@ int chooser_judge(struct chooser *c, pid_t tgid)
 	return found;
 }
 
-uint64_t chooser_wait_ns(const struct chooser *c, pid_t tgid, uint64_t start_ns)
+uint64_t proc_filter_eval_wait_ns(const struct proc_filter_eval *c, pid_t tgid, uint64_t start_ns)
 {
 	uint64_t age, need = (uint64_t)(c->sel->min_age_s * NS_PER_S);
 	struct proc_stat st;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * fuzz_select.c - any bytes as conditions and as what they are compared with: the first byte
+ * fuzz_proc_filter.c - any bytes as conditions and as what they are compared with: the first byte
  * says of which kind, the first line is the condition, each other one a path and a name.
  */
 #include <stdio.h>
@@ -8,24 +8,24 @@
 #include <string.h>
 
 #include "host/containers.h"
-#include "target/select.h"
+#include "target/proc_filter.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void judge(struct selection *s, const char *line)
+static void judge(struct proc_filter *s, const char *line)
 {
-	uint32_t bits = select_judge_comm(s, line) | select_judge_exe(s, line);
+	uint32_t bits = proc_filter_judge_comm(s, line) | proc_filter_judge_exe(s, line);
 	struct container c;
 
 	container_of_cgroup(line, &c);
-	bits |= select_judge_cgroup(s, 0, line, &c);
-	if (bits & SELECT_EXCLUDED && select_meets(s, ~0u, bits))
+	bits |= proc_filter_judge_cgroup(s, 0, line, &c);
+	if (bits & FILTER_EXCLUDED && proc_filter_meets(s, ~0u, bits))
 		abort();
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct selection s = { .rules = NULL };
+	struct proc_filter s = { .rules = NULL };
 	struct buf text = { .data = NULL };
 	static FILE *nowhere;
 	FILE *terminal = stderr;
@@ -41,15 +41,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		abort();
 	line = strtok_r(copy, "\n", &save);
 	/* Not users: that would ask the host's name service. */
-	if (line && data[0] % SELECT_KINDS != SELECT_UID &&
-	    !select_add(&s, data[0] % SELECT_KINDS, data[0] & 0x80, line)) {
-		if (select_text(&s, &text))
+	if (line && data[0] % FILTER_KINDS != FILTER_UID &&
+	    !proc_filter_add(&s, data[0] % FILTER_KINDS, data[0] & 0x80, line)) {
+		if (proc_filter_text(&s, &text))
 			abort();
 		while ((line = strtok_r(NULL, "\n", &save)))
 			judge(&s, line);
 	}
 	buf_free(&text);
-	selection_free(&s);
+	proc_filter_free(&s);
 	free(copy);
 	stderr = terminal;
 	return 0;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * select.bpf.h - is a process one of those that are to be recorded?
+ * proc_filter.bpf.h - is a process one of those that are to be recorded?
  *
  * Judged when it comes (fork, exec) or changes its cgroup, and kept in its entry of
  * py_procs: a tick looks there and nowhere else. What names and paths mean is user
  * space's to say; here are marks on cgroups, uids and names. Without conditions
  * none of this is loaded.
  */
-#ifndef TACHBPF_SELECT_H
-#define TACHBPF_SELECT_H
+#ifndef TACHBPF_PROC_FILTER_BPF_H
+#define TACHBPF_PROC_FILTER_BPF_H
 
 #include "common.bpf.h"
 
