@@ -145,7 +145,7 @@ static int walk_in_helper(const struct job *job)
 	return 0;
 }
 
-/* One thread's records to the session. */
+/* One thread's records to the capture. */
 static void hand_on(uint8_t *at, size_t len, asleep_record_fn record, void *ctx)
 {
 	uint32_t size;

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "bpf/abi.h"
-#include "recording/session_counts.h"
+#include "recording/capture_counts.h"
 
 struct counters {
 	uint64_t sum[CNT_MAX];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * record.c - the command that records: from options to a session and its
+ * record.c - the command that records: from options to a capture and its
  * recording, until the time is up, a signal comes or everyone is gone.
  */
 #include "commands/record.h"
@@ -19,7 +19,7 @@
 #include "doctor/precheck.h"
 #include "host/privileges.h"
 #include "recording/recording.h"
-#include "capture/session.h"
+#include "capture/capture.h"
 #include "host/spawn.h"
 #include "base/util.h"
 
@@ -32,7 +32,7 @@ struct record {
 	const struct record_options *opts;
 	struct identities *identities;
 	struct recording *recording;
-	struct session *session;
+	struct capture *capture;
 	struct proc_filter selection;	/* the options', as it is found to be met */
 	struct spawned child;
 	int child_status;
@@ -139,7 +139,7 @@ static int read_kernel_names(struct record *r)
 static int open_session(struct record *r)
 {
 	const struct record_options *o = r->opts;
-	struct session_args args = {
+	struct capture_args args = {
 		.all = o->all,
 		.children = o->selection.children == CHILDREN_YES,
 		.gc = !o->no_gc,
@@ -158,15 +158,15 @@ static int open_session(struct record *r)
 		.recording = r->recording,
 	};
 
-	r->session = session_new(&args);
-	return r->session ? 0 : -errno;
+	r->capture = capture_new(&args);
+	return r->capture ? 0 : -errno;
 }
 
 /* One of -p, which may come to meet the conditions, and perhaps its children. */
 static int add_pid(struct record *r, pid_t pid)
 {
 	bool children = r->selection.children == CHILDREN_YES;
-	int err = session_add(r->session, pid);
+	int err = capture_add(r->capture, pid);
 
 	if (err == -EAGAIN) {
 		log_warn("process %d does not meet the other conditions now", pid);
@@ -177,8 +177,8 @@ static int add_pid(struct record *r, pid_t pid)
 	if (err)
 		return err;
 	if (children)
-		return session_add_children(r->session, pid);
-	return has_conditions(r->opts) ? session_watch(r->session, pid, WATCH_ALONE) : 0;
+		return capture_add_children(r->capture, pid);
+	return has_conditions(r->opts) ? capture_watch(r->capture, pid, WATCH_ALONE) : 0;
 }
 
 static int select_processes(struct record *r)
@@ -197,7 +197,7 @@ static int select_processes(struct record *r)
 	err = spawn_held(&r->child, r->opts->command);
 	if (!err) {
 		recording_set_command(r->recording, r->child.pid);
-		err = session_watch(r->session, r->child.pid,
+		err = capture_watch(r->capture, r->child.pid,
 				    children == CHILDREN_NO ? WATCH_ALONE : WATCH_CHILDREN);
 	}
 	if (err)
@@ -207,7 +207,7 @@ static int select_processes(struct record *r)
 
 static int start(struct record *r)
 {
-	int err = session_start(r->session), dropped;
+	int err = capture_start(r->capture), dropped;
 
 	if (err)
 		return err;
@@ -230,13 +230,13 @@ static void clear_status_line(struct record *r)
 
 static void print_status_line(struct record *r)
 {
-	struct session_counts c;
+	struct capture_counts c;
 	uint64_t now = now_ns();
 
 	if (!r->status_line || now < r->next_status_ns)
 		return;
 	r->next_status_ns = now + STATUS_LINE_MS * 1000000ull;
-	session_counts(r->session, &c);
+	capture_counts(r->capture, &c);
 	fprintf(stderr, "\r%6.1f s  %u processes  %llu samples  %llu lost\033[K",
 		(now_ns() - r->start_ns) / 1e9, c.processes_live, (unsigned long long)c.received,
 		(unsigned long long)c.kernel[CNT_RING_FULL]);
@@ -258,7 +258,7 @@ static bool any_pid_may_come(const struct record *r)
 
 static bool finished(struct record *r)
 {
-	struct session_counts c;
+	struct capture_counts c;
 
 	if (signalled)
 		return true;
@@ -271,7 +271,7 @@ static bool finished(struct record *r)
 	}
 	if (!r->opts->pid_cnt)
 		return false;
-	session_counts(r->session, &c);
+	capture_counts(r->capture, &c);
 	return !c.processes_live && !c.processes_pending && !any_pid_may_come(r);
 }
 
@@ -290,10 +290,10 @@ static int loop(struct record *r)
 	int err = 0;
 
 	while (!err && !finished(r)) {
-		err = session_poll(r->session, wait_ms(r));
+		err = capture_poll(r->capture, wait_ms(r));
 		if (!err && now_ns() >= r->next_housekeep_ns) {
 			r->next_housekeep_ns = now_ns() + NS_PER_S;
-			err = session_housekeep(r->session);
+			err = capture_housekeep(r->capture);
 		}
 		print_status_line(r);
 		if (!told && r->opts->all && !recording_process_cnt(r->recording)) {
@@ -309,10 +309,10 @@ static int loop(struct record *r)
 
 static int conclude(struct record *r)
 {
-	struct session_counts counts;
-	int err = session_stop(r->session), finish_err;
+	struct capture_counts counts;
+	int err = capture_stop(r->capture), finish_err;
 
-	session_counts(r->session, &counts);
+	capture_counts(r->capture, &counts);
 	finish_err = recording_finish(r->recording, &counts);
 	if (r->opts->json) {
 		recording_print_json(r->recording, &counts, stdout);
@@ -390,7 +390,7 @@ int record_run(const struct record_options *opts)
 	if (err)
 		recording_discard(r.recording);
 	spawn_abort(&r.child);
-	session_free(r.session);
+	capture_free(r.capture);
 	recording_free(r.recording);
 	identities_free(r.identities);
 	kallsyms_free(r.kernel);

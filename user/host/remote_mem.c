@@ -34,7 +34,7 @@
 /*
  * On a busy machine each answer takes a turn of the scheduler's: of all time a fifth may
  * be spent waiting, so that samples are taken meanwhile. Saved up for so long at most: a
- * fifth of what the ring buffer holds (session.c), as a new program's names come at once.
+ * fifth of what the ring buffer holds (capture.c), as a new program's names come at once.
  */
 #define WAIT_SHARE 5
 #define WAIT_NS_MAX 100000000ll

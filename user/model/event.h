@@ -2,7 +2,7 @@
 /*
  * event.h - what a profile consists of, whoever made it.
  *
- * Live capture (session) and file readers produce struct event; sinks consume
+ * Live capture and file readers produce struct event; sinks consume
  * it. There is no libbpf, no CPython layout and no file format here.
  */
 #ifndef TACHBPF_EVENT_H

@@ -402,7 +402,7 @@ void recording_set_quality(struct recording *r, double sample_rate, double misse
 	r->ending = true;
 }
 
-int recording_finish(struct recording *r, const struct session_counts *counts)
+int recording_finish(struct recording *r, const struct capture_counts *counts)
 {
 	FILE *f;
 	int fd, err = recording_end_groups(r);

@@ -13,7 +13,7 @@
 #include "model/event.h"
 #include "resolve/process.h"
 #include "resolve/record_mode.h"
-#include "recording/session_counts.h"
+#include "recording/capture_counts.h"
 #include "model/sink.h"
 
 struct recording;
@@ -78,11 +78,11 @@ bool recording_refuse(struct recording *r, pid_t tgid, const char *comm, const c
 void recording_set_quality(struct recording *r, double sample_rate, double missed_pct);
 
 /* Everything has ended: write session.json (not with a single file). 0 or -errno; logs why. */
-int recording_finish(struct recording *r, const struct session_counts *counts);
+int recording_finish(struct recording *r, const struct capture_counts *counts);
 
 /* For humans and for machines; after recording_finish(). */
-void recording_print(const struct recording *r, const struct session_counts *counts, FILE *out);
-void recording_print_json(const struct recording *r, const struct session_counts *counts,
+void recording_print(const struct recording *r, const struct capture_counts *counts, FILE *out);
+void recording_print_json(const struct recording *r, const struct capture_counts *counts,
 			  FILE *out);
 
 /* Samples in files so far. */

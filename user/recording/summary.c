@@ -37,7 +37,7 @@ static void add_row(void *ctx, const struct row *row)
 	t->waits.not_looked += s->waits.not_looked;
 }
 
-static void sum(const struct recording *r, const struct session_counts *c, struct totals *t)
+static void sum(const struct recording *r, const struct capture_counts *c, struct totals *t)
 {
 	memset(t, 0, sizeof(*t));
 	recording_each_row(r, add_row, t);
@@ -52,7 +52,7 @@ struct loss {
 };
 #define LOSS_CNT 12
 
-static void list_losses(const struct session_counts *c, const struct totals *t,
+static void list_losses(const struct capture_counts *c, const struct totals *t,
 			struct loss out[LOSS_CNT])
 {
 	const struct loss losses[LOSS_CNT] = {
@@ -95,7 +95,7 @@ static void json_losses(struct json *j, const struct loss *losses)
 }
 
 /* How every tick ended; their sum is what was delivered. */
-static void json_ticks(struct json *j, const struct session_counts *c)
+static void json_ticks(struct json *j, const struct capture_counts *c)
 {
 	static const struct {
 		const char *key;
@@ -141,7 +141,7 @@ static void json_ticks(struct json *j, const struct session_counts *c)
 
 /* How every look at a thread that left its CPU ended, if the mode is about those. */
 static void json_switches(struct json *j, const struct recording *r,
-			  const struct session_counts *c, const struct totals *t)
+			  const struct capture_counts *c, const struct totals *t)
 {
 	static const struct {
 		const char *key;
@@ -195,7 +195,7 @@ static void json_members(struct json *j, const struct row *row)
 }
 
 /* What samples took, if that was asked for. */
-static void json_cost(struct json *j, const struct session_counts *c)
+static void json_cost(struct json *j, const struct capture_counts *c)
 {
 	if (!c->cost.cnt)
 		return;
@@ -345,7 +345,7 @@ static void json_where_and_when(struct json *j, const struct recording *r)
 }
 
 /* Lossy on purpose: an eviction costs a record or a read more, never a name. */
-static void json_code_cache(struct json *j, const struct session_counts *c, const struct totals *t)
+static void json_code_cache(struct json *j, const struct capture_counts *c, const struct totals *t)
 {
 	json_object(j, "code_cache");
 	json_uint(j, "entries", c->code_cache);
@@ -355,7 +355,7 @@ static void json_code_cache(struct json *j, const struct session_counts *c, cons
 	json_object_end(j);
 }
 
-void recording_print_json(const struct recording *r, const struct session_counts *c, FILE *out)
+void recording_print_json(const struct recording *r, const struct capture_counts *c, FILE *out)
 {
 	struct loss losses[LOSS_CNT];
 	struct totals t;
@@ -403,7 +403,7 @@ static double percent(uint64_t part, uint64_t whole)
  * Lost is what was sampled and is not in a file. Ticks that never came are told
  * apart: the machine did not run the clock (a virtual CPU that was not scheduled).
  */
-static void print_losses(const struct session_counts *c, const struct loss *losses, FILE *out)
+static void print_losses(const struct capture_counts *c, const struct loss *losses, FILE *out)
 {
 	uint64_t total = 0;
 	int i;
@@ -422,7 +422,7 @@ static void print_losses(const struct session_counts *c, const struct loss *loss
 				c->kernel[CNT_MISSED] + c->kernel[CNT_SAMPLE]));
 }
 
-void recording_print(const struct recording *r, const struct session_counts *c, FILE *out)
+void recording_print(const struct recording *r, const struct capture_counts *c, FILE *out)
 {
 	struct loss losses[LOSS_CNT];
 	struct totals t;

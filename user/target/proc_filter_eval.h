@@ -3,7 +3,7 @@
  * proc_filter_eval.h - the conditions of proc_filter.h, applied to what runs on this host.
  *
  * Gets the facts about a process from /proc, and tells the kernel what to think of cgroups and
- * names (map marks), so that it can judge most processes by itself. Knows no sessions.
+ * names (map marks), so that it can judge most processes by itself. Knows no capture.
  */
 #ifndef TACHBPF_PROC_FILTER_EVAL_H
 #define TACHBPF_PROC_FILTER_EVAL_H

@@ -183,7 +183,7 @@ static void test_changed(void **state)
 	candidates_free(&c);
 }
 
-/* As session.c does: look at all that are due, forget some of them meanwhile. */
+/* As capture.c does: look at all that are due, forget some of them meanwhile. */
 static void test_forget_while_due(void **state)
 {
 	struct candidates c = { 0 };

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * session_counts.h - what was counted while processes were sampled: a recording tells it,
+ * capture_counts.h - what was counted while processes were sampled: a recording tells it,
  * whoever samples fills it in.
  */
-#ifndef TACHBPF_SESSION_COUNTS_H
-#define TACHBPF_SESSION_COUNTS_H
+#ifndef TACHBPF_CAPTURE_COUNTS_H
+#define TACHBPF_CAPTURE_COUNTS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,8 +30,8 @@ struct asleep_counts {
 	uint64_t lost;		/* that could not be read in time */
 };
 
-/* What happened, for status line and summary. Monotonic while the session runs. */
-struct session_counts {
+/* What happened, for status line and summary. Monotonic while the capture runs. */
+struct capture_counts {
 	const uint64_t *kernel;		/* CNT_MAX of them: abi.h's counters, all CPUs */
 	const struct cpu_ticks *cpus;	/* cpu_cnt of them; both valid until the next call */
 	size_t cpu_cnt;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * session_look.c - which processes are Python: looks at them, tells the kernel and the
+ * capture_look.c - which processes are Python: looks at them, tells the kernel and the
  * recording what they are. When to look is candidates.c's, what is in them discover.c's.
  */
-#include "capture/session_impl.h"
+#include "capture/capture_impl.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -21,12 +21,12 @@
 /* Of several CPythons in a process none is initialised: look every 128 ms at least. */
 #define UNSETTLED_TRIES 6
 
-uint64_t session_new_ident(pid_t tgid)
+uint64_t capture_new_ident(pid_t tgid)
 {
 	return ((now_ns() ^ (uint64_t)tgid << 40) | 3) ^ 1;
 }
 
-bool session_kernel_knows(struct session *s, pid_t tgid, struct py_proc *py)
+bool capture_kernel_knows(struct capture *s, pid_t tgid, struct py_proc *py)
 {
 	uint32_t key = tgid;
 
@@ -34,16 +34,16 @@ bool session_kernel_knows(struct session *s, pid_t tgid, struct py_proc *py)
 				     0);
 }
 
-bool session_is_arrival(struct session *s, pid_t tgid, uint64_t start_ns)
+bool capture_is_arrival(struct capture *s, pid_t tgid, uint64_t start_ns)
 {
 	struct py_proc py;
 
-	return session_kernel_knows(s, tgid, &py) && py.exe && !py.strange && !py.unselected &&
+	return capture_kernel_knows(s, tgid, &py) && py.exe && !py.strange && !py.unselected &&
 	       (!start_ns || py.start_ns == start_ns);
 }
 
 /* It is Python: from now on the kernel walks it. */
-static int admit(struct session *s, pid_t tgid, uint64_t start_ns, uint64_t looked_ns,
+static int admit(struct capture *s, pid_t tgid, uint64_t start_ns, uint64_t looked_ns,
 		 struct discovered *found, uint64_t late)
 {
 	struct process_args args = {
@@ -59,13 +59,13 @@ static int admit(struct session *s, pid_t tgid, uint64_t start_ns, uint64_t look
 	if (proc_stat(tgid, &st))
 		return -ESRCH;
 	py->start_ns = start_ns;
-	py->ident = session_new_ident(tgid);
+	py->ident = capture_new_ident(tgid);
 	py->euid = EUID_NEVER;
 	args.comm = st.comm;
 	args.py = *py;
 	identity_of_pid(s->args.identities, tgid, &args.identity);
-	session_process_args(s, &args);
-	p = session_add_process(s, &args);
+	capture_process_args(s, &args);
+	p = capture_add_process(s, &args);
 	if (!p)
 		return s->err;
 	process_add_late(p, late);
@@ -73,7 +73,7 @@ static int admit(struct session *s, pid_t tgid, uint64_t start_ns, uint64_t look
 	err = proc_table_put(s->skel->maps.py_procs, tgid, py);
 	if (err) {
 		s->table_full++;	/* MAX_PROCS of them ran; looked at again later */
-		session_drop_process(s, p);
+		capture_drop_process(s, p);
 		return err;
 	}
 	process_set_admitted(p, looked_ns, now_ns());
@@ -81,7 +81,7 @@ static int admit(struct session *s, pid_t tgid, uint64_t start_ns, uint64_t look
 	return 0;
 }
 
-static void refuse(struct session *s, pid_t tgid, const char *why)
+static void refuse(struct capture *s, pid_t tgid, const char *why)
 {
 	struct proc_stat st;
 	char comm[4 * PROC_COMM_MAX];
@@ -94,7 +94,7 @@ static void refuse(struct session *s, pid_t tgid, const char *why)
 }
 
 /* What else there is to say of a process that is profiled. */
-static void note(struct session *s, pid_t tgid, const char *what)
+static void note(struct capture *s, pid_t tgid, const char *what)
 {
 	struct proc_stat st;
 	char comm[4 * PROC_COMM_MAX];
@@ -107,7 +107,7 @@ static void note(struct session *s, pid_t tgid, const char *what)
 }
 
 /* The same CPython as the one it is walked by? */
-static bool is_known(struct session *s, pid_t tgid, const struct discovered *found)
+static bool is_known(struct capture *s, pid_t tgid, const struct discovered *found)
 {
 	struct process *p = u64map_get(&s->processes, tgid);
 
@@ -120,7 +120,7 @@ static bool is_known(struct session *s, pid_t tgid, const struct discovered *fou
  * Look and admit. 0: it is walked as it should be, -EAGAIN: so far, but of several CPythons in
  * it none was initialised yet; or not at all, because its C library is not mapped yet. Others as discovery_look().
  */
-static int look(struct session *s, pid_t tgid, uint64_t start_ns, uint64_t late,
+static int look(struct capture *s, pid_t tgid, uint64_t start_ns, uint64_t late,
 		uint64_t *files, struct discovered *found)
 {
 	const struct process *p = u64map_get(&s->processes, tgid);
@@ -141,17 +141,17 @@ static int look(struct session *s, pid_t tgid, uint64_t start_ns, uint64_t late,
  * Tell the kernel not to ask again; we look by our own clock. A process that has executed
  * Python since we looked is the kernel's.
  */
-static void mark_other(struct session *s, struct candidate *cand)
+static void mark_other(struct capture *s, struct candidate *cand)
 {
 	struct py_proc py = {
 		.start_ns = cand->start_ns,
-		.ident = session_new_ident(cand->tgid),
+		.ident = capture_new_ident(cand->tgid),
 		.exec_pages = cand->exec_pages,
 		.euid = EUID_NEVER,
 		.state = PY_PROC_OTHER,
 	};
 
-	if (!cand->tries && !session_is_arrival(s, cand->tgid, cand->start_ns))
+	if (!cand->tries && !capture_is_arrival(s, cand->tgid, cand->start_ns))
 		proc_table_put(s->skel->maps.py_procs, cand->tgid, &py);
 }
 
@@ -169,7 +169,7 @@ static bool is_idle(const struct candidate *cand, uint64_t ticks)
 	return cand->tries > CANDIDATE_YOUNG_TRIES && ticks == cand->seen_ticks && !cand->changed;
 }
 
-static int look_timed(struct session *s, struct candidate *cand, uint64_t ticks,
+static int look_timed(struct capture *s, struct candidate *cand, uint64_t ticks,
 		      struct discovered *found)
 {
 	uint64_t files = cand->files, begin = cpu_ns();
@@ -179,7 +179,7 @@ static int look_timed(struct session *s, struct candidate *cand, uint64_t ticks,
 	return err;
 }
 
-static void candidate_is_other(struct session *s, struct candidate *cand, int err,
+static void candidate_is_other(struct capture *s, struct candidate *cand, int err,
 			       const char *why)
 {
 	mark_other(s, cand);
@@ -194,16 +194,16 @@ static void candidate_is_other(struct session *s, struct candidate *cand, int er
 		cand->next_ns = UINT64_MAX;
 }
 
-void session_look(struct session *s, struct candidate *cand)
+void capture_look(struct capture *s, struct candidate *cand)
 {
 	uint64_t ticks = proc_table_ticks(s->skel->maps.py_procs, cand->tgid);
 	struct discovered found;
 	int err;
 
-	if (!session_is_chosen(s, cand))
+	if (!capture_is_chosen(s, cand))
 		return;
 	if (!cand->orphan && !u64map_get(&s->processes, cand->tgid) &&
-	    session_is_arrival(s, cand->tgid, cand->start_ns)) {
+	    capture_is_arrival(s, cand->tgid, cand->start_ns)) {
 		candidate_backoff(cand, now_ns());	/* the exec's record is on its way */
 		return;
 	}
@@ -233,16 +233,16 @@ void session_look(struct session *s, struct candidate *cand)
 	}
 }
 
-void session_look_at_due(struct session *s)
+void capture_look_at_due(struct capture *s)
 {
 	struct candidate *cand;
 	size_t pos = 0;
 
 	while ((cand = candidates_due(&s->candidates, now_ns(), &pos)))
-		session_look(s, cand);
+		capture_look(s, cand);
 }
 
-int session_add(struct session *s, pid_t tgid)
+int capture_add(struct capture *s, pid_t tgid)
 {
 	struct discovered found;
 	struct candidate *cand;
@@ -253,7 +253,7 @@ int session_add(struct session *s, pid_t tgid)
 		log_error("there is no process %d", tgid);
 		return -ESRCH;
 	}
-	if (!session_chooses(s, tgid))
+	if (!capture_chooses(s, tgid))
 		return -EAGAIN;
 	err = look(s, tgid, 0, 0, &files, &found);
 	if (err == -EAGAIN) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * session_impl.h - what session.c (the BPF programs, who is alive), session_records.c (what
- * the ring buffer tells), session_look.c (which processes are Python), session_choose.c and
- * session_wait.c share. Nobody else includes it.
+ * capture_impl.h - what capture.c (the BPF programs, who is alive), capture_records.c (what
+ * the ring buffer tells), capture_look.c (which processes are Python), capture_filter.c and
+ * capture_wait.c share. Nobody else includes it.
  */
-#ifndef TACHBPF_SESSION_IMPL_H
-#define TACHBPF_SESSION_IMPL_H
+#ifndef TACHBPF_CAPTURE_IMPL_H
+#define TACHBPF_CAPTURE_IMPL_H
 
 #include "capture/asleep.h"
 #include "target/candidates.h"
@@ -13,13 +13,13 @@
 #include "target/discover.h"
 #include "target/exe_cache.h"
 #include "resolve/process.h"
-#include "capture/session.h"
+#include "capture/capture.h"
 #include "base/u64map.h"
 
 struct proc_filter_eval;
 
-struct session {
-	struct session_args args;
+struct capture {
+	struct capture_args args;
 	struct tachbpf_bpf *skel;
 	struct ring_buffer *ring;
 	struct sampler *sampler;
@@ -40,55 +40,55 @@ struct session {
 	uint64_t asleep_ns;		/* when all before were done */
 	struct asleep_counts asleep;
 	uint64_t stop_ns;		/* no record is later than this; 0: not stopped */
-	int err;			/* the first error that ends the session */
+	int err;			/* the first error that ends the capture */
 };
 
 /* The end of what is recorded of it: now, or at end_ns (CLOCK_MONOTONIC). */
-void session_drop_process(struct session *s, struct process *p);
-void session_end_process(struct session *s, struct process *p, uint64_t end_ns);
+void capture_drop_process(struct capture *s, struct process *p);
+void capture_end_process(struct capture *s, struct process *p, uint64_t end_ns);
 /* NULL: s->err says why. */
-struct process *session_add_process(struct session *s, const struct process_args *args);
+struct process *capture_add_process(struct capture *s, const struct process_args *args);
 
 /* What all processes begin with. */
-void session_process_args(const struct session *s, struct process_args *args);
+void capture_process_args(const struct capture *s, struct process_args *args);
 
 /* A record, from the ring buffer or as if it were. */
-void session_take(struct session *s, void *data, size_t len);
+void capture_take(struct capture *s, void *data, size_t len);
 
-/* ---- session_wait.c ---- */
+/* ---- capture_wait.c ---- */
 
 /* Before the programs are loaded: which ones the mode needs, and what they shall do. */
-void session_choose_programs(struct session *s);
+void capture_choose_programs(struct capture *s);
 /* From now on it is told when threads leave their CPUs. 0 or -errno; logs why. */
-int session_follow_scheduler(struct session *s);
-void session_leave_scheduler(struct session *s);
+int capture_follow_scheduler(struct capture *s);
+void capture_leave_scheduler(struct capture *s);
 /* Threads that sleep in processes that were found since. */
-void session_look_asleep(struct session *s);
+void capture_look_asleep(struct capture *s);
 /* The time that threads of a process have waited so far becomes samples. */
-void session_settle_waits(struct session *s, struct process *p);
+void capture_settle_waits(struct capture *s, struct process *p);
 
-/* ---- session_look.c ---- */
+/* ---- capture_look.c ---- */
 
 /* For py_proc.ident, even: the kernel's own are odd. */
-uint64_t session_new_ident(pid_t tgid);
+uint64_t capture_new_ident(pid_t tgid);
 /* What the kernel has in py_procs. false: nothing. */
-bool session_kernel_knows(struct session *s, pid_t tgid, struct py_proc *py);
+bool capture_kernel_knows(struct capture *s, pid_t tgid, struct py_proc *py);
 /* It let the process in at its exec, and nothing was wrong with it so far. */
-bool session_is_arrival(struct session *s, pid_t tgid, uint64_t start_ns);
+bool capture_is_arrival(struct capture *s, pid_t tgid, uint64_t start_ns);
 
 /*
- * The conditions, session_choose.c. Before the programs are loaded: settings. 0 or -errno.
+ * The conditions, capture_filter.c. Before the programs are loaded: settings. 0 or -errno.
  */
-int session_choose_config(struct session *s);
+int capture_choose_config(struct capture *s);
 /* Is it to be looked at? false: no, or not yet; cand may be gone. */
-bool session_is_chosen(struct session *s, struct candidate *cand);
+bool capture_is_chosen(struct capture *s, struct candidate *cand);
 /* Likewise, of one that is only listed so far. */
-bool session_chooses(struct session *s, pid_t tgid);
+bool capture_chooses(struct capture *s, pid_t tgid);
 /* The kernel was not sure, or was: false, nothing is to be made of it. */
-bool session_exec_is_chosen(struct session *s, const struct raw_exec *ev);
+bool capture_exec_is_chosen(struct capture *s, const struct raw_exec *ev);
 
 /* Look at a process now: what it is, and when to look again. */
-void session_look(struct session *s, struct candidate *cand);
-void session_look_at_due(struct session *s);
+void capture_look(struct capture *s, struct candidate *cand);
+void capture_look_at_due(struct capture *s);
 
 #endif

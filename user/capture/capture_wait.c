@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * session_wait.c - what modes do that are about waiting: the scheduler's programs, threads that
+ * capture_wait.c - what modes do that are about waiting: the scheduler's programs, threads that
  * sleep already, and those that go on sleeping. What their time is worth is waits.c's.
  */
-#include "capture/session_impl.h"
+#include "capture/capture_impl.h"
 
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include "base/util.h"
 
 /* They are attached when sampling begins. */
-void session_choose_programs(struct session *s)
+void capture_choose_programs(struct capture *s)
 {
 	struct bpf_program *const scheduler[] = {
 		s->skel->progs.on_switch, s->skel->progs.on_wakeup, s->skel->progs.on_task,
@@ -33,7 +33,7 @@ void session_choose_programs(struct session *s)
 		bpf_map__set_max_entries(s->skel->maps.wait_slots, 1);
 }
 
-int session_follow_scheduler(struct session *s)
+int capture_follow_scheduler(struct capture *s)
 {
 	int err;
 
@@ -52,10 +52,10 @@ int session_follow_scheduler(struct session *s)
 /* asleep_proc_fn: those of which nobody has seen how they came to wait. */
 static int was_found_since(void *ctx, uint32_t tgid, uint64_t start_ns, struct py_proc *proc)
 {
-	struct session *s = ctx;
+	struct capture *s = ctx;
 	struct process *p = u64map_get(&s->processes, tgid);
 
-	if (!p || process_admitted(p) < s->asleep_ns || !session_kernel_knows(s, tgid, proc))
+	if (!p || process_admitted(p) < s->asleep_ns || !capture_kernel_knows(s, tgid, proc))
 		return -ENOENT;
 	return process_knows_start(p, start_ns) ? 0 : -ENOENT;
 }
@@ -64,14 +64,14 @@ static int was_found_since(void *ctx, uint32_t tgid, uint64_t start_ns, struct p
 static void take_asleep(void *ctx, void *data, size_t len)
 {
 	const struct raw_head *head = data;
-	struct session *s = ctx;
+	struct capture *s = ctx;
 
 	if (head->h.kind != RAW_WAIT || !s->mode->need_status ||
 	    head->status & s->mode->need_status)
-		session_take(s, data, len);
+		capture_take(s, data, len);
 }
 
-void session_look_asleep(struct session *s)
+void capture_look_asleep(struct capture *s)
 {
 	uint64_t begin_ns = now_ns();
 	int err;
@@ -85,7 +85,7 @@ void session_look_asleep(struct session *s)
 	s->asleep_ns = begin_ns;
 }
 
-void session_leave_scheduler(struct session *s)
+void capture_leave_scheduler(struct capture *s)
 {
 	bpf_link__destroy(s->skel->links.on_switch);
 	bpf_link__destroy(s->skel->links.on_wakeup);
@@ -96,7 +96,7 @@ void session_leave_scheduler(struct session *s)
  * What is waiting now has done so until some moment ago: records of later ones may be in the
  * ring buffer.
  */
-void session_settle_waits(struct session *s, struct process *p)
+void capture_settle_waits(struct capture *s, struct process *p)
 {
 	int err = process_has_sink(p) ? process_settle_waits(p, s->taken_ns) : 0;
 

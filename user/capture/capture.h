@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * session.h - a recording under way: the BPF programs, the processes they see,
+ * capture.h - a recording under way: the BPF programs, the processes they see,
  * and what comes through the ring buffer.
  */
-#ifndef TACHBPF_SESSION_H
-#define TACHBPF_SESSION_H
+#ifndef TACHBPF_CAPTURE_H
+#define TACHBPF_CAPTURE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,16 +12,16 @@
 #include <sys/types.h>
 
 #include "bpf/abi.h"
-#include "recording/session_counts.h"
+#include "recording/capture_counts.h"
 #include "capture/modes.h"
 #include "resolve/record_mode.h"
 
 struct kallsyms;
-struct session;
+struct capture;
 struct identities;
 struct recording;
 
-struct session_args {
+struct capture_args {
 	bool all;			/* every process on the host */
 	bool children;			/* of processes that are added, too */
 	bool gc;			/* <GC> frames */
@@ -31,46 +31,46 @@ struct session_args {
 	uint32_t rate_hz;
 	enum record_mode mode;
 	uint64_t min_wait_ns;
-	const struct kallsyms *kernel;	/* tell where in the kernel threads wait; NULL: do not. Outlives the session */
+	const struct kallsyms *kernel;	/* tell where in the kernel threads wait; NULL: do not. Outlives the capture */
 	enum sampler_event event;
 	const char *cpu_list;		/* NULL: all */
 	uint32_t code_cache;		/* code objects remembered as sent, a power of two */
-	struct proc_filter *selection;	/* conditions; NULL: none. Outlives the session */
-	struct identities *identities;	/* what is learned of containers; outlives the session */
-	struct recording *recording;	/* where processes are written; outlives the session */
+	struct proc_filter *selection;	/* conditions; NULL: none. Outlives the capture */
+	struct identities *identities;	/* what is learned of containers; outlives the capture */
+	struct recording *recording;	/* where processes are written; outlives the capture */
 };
 
 /* Load the programs. Nothing is sampled yet. NULL with errno; logs why. */
-struct session *session_new(const struct session_args *args);
-void session_free(struct session *s);
+struct capture *capture_new(const struct capture_args *args);
+void capture_free(struct capture *s);
 
 /*
  * Select one running process. 0; -ESRCH: there is none; -ENOENT: not Python;
  * -ENOTSUP: a Python that is not supported. Logs why. -EAGAIN: it does not meet the conditions now.
  */
-int session_add(struct session *s, pid_t tgid);
+int capture_add(struct capture *s, pid_t tgid);
 
 /* Select what it has started and will start. 0 or -errno. */
-int session_add_children(struct session *s, pid_t tgid);
+int capture_add_children(struct capture *s, pid_t tgid);
 
 /* Select a process that may become Python, and perhaps its children. 0 or -errno. */
-int session_watch(struct session *s, pid_t tgid, enum watch how);
+int capture_watch(struct capture *s, pid_t tgid, enum watch how);
 
 /* With args.all, find the Pythons there are; then sample. 0 or -errno; logs why. */
-int session_start(struct session *s);
+int capture_start(struct capture *s);
 
 /*
  * Wait up to timeout_ms and take what there is. Signals end the wait early.
  * 0 or -errno (out of memory, a file that cannot be written): stop then.
  */
-int session_poll(struct session *s, int timeout_ms);
+int capture_poll(struct capture *s, int timeout_ms);
 
 /* Put what is buffered into the files, look after CPUs and lost events. Once a second. */
-int session_housekeep(struct session *s);
+int capture_housekeep(struct capture *s);
 
 /* Sample no more, take what is left, end every process. 0 or -errno. */
-int session_stop(struct session *s);
+int capture_stop(struct capture *s);
 
-void session_counts(struct session *s, struct session_counts *out);
+void capture_counts(struct capture *s, struct capture_counts *out);
 
 #endif

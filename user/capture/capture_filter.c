@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * session_choose.c - processes that do not meet the conditions are left alone: between what
+ * capture_filter.c - processes that do not meet the conditions are left alone: between what
  * proc_filter_eval.c says of a process and its entry in the kernel's table.
  */
 #include <bpf/libbpf.h>
@@ -11,13 +11,13 @@
 #include "target/proc_filter_eval.h"
 #include "host/proc.h"
 #include "capture/proc_table.h"
-#include "capture/session_impl.h"
+#include "capture/capture_impl.h"
 #include "tachbpf.skel.h"
 #include "base/util.h"
 
 #define ANCESTORS_MAX 64
 
-int session_choose_config(struct session *s)
+int capture_choose_config(struct capture *s)
 {
 	struct select_config cfg;
 
@@ -37,15 +37,15 @@ int session_choose_config(struct session *s)
 }
 
 /* What nobody is to look at: an entry of its own, or in that of a process that was recorded. */
-static void leave_out(struct session *s, pid_t tgid, uint64_t start_ns, int why)
+static void leave_out(struct capture *s, pid_t tgid, uint64_t start_ns, int why)
 {
 	struct py_proc py;
 
-	if (!session_kernel_knows(s, tgid, &py) || !u64map_get(&s->processes, tgid) ||
+	if (!capture_kernel_knows(s, tgid, &py) || !u64map_get(&s->processes, tgid) ||
 	    (start_ns && py.start_ns != start_ns))
 		py = (struct py_proc){
 			.start_ns = start_ns,
-			.ident = session_new_ident(tgid),
+			.ident = capture_new_ident(tgid),
 			.state = PY_PROC_UNSEEN,
 		};
 	py.unselected = (uint8_t)why;
@@ -54,11 +54,11 @@ static void leave_out(struct session *s, pid_t tgid, uint64_t start_ns, int why)
 }
 
 /* Nothing is in the way of looking at it, or of the kernel's walking it already. */
-static void let_in(struct session *s, pid_t tgid)
+static void let_in(struct capture *s, pid_t tgid)
 {
 	struct py_proc py;
 
-	if (!session_kernel_knows(s, tgid, &py))
+	if (!capture_kernel_knows(s, tgid, &py))
 		return;
 	if (py.state == PY_PROC_UNSEEN) {
 		proc_table_remove(s->skel->maps.py_procs, tgid);
@@ -68,7 +68,7 @@ static void let_in(struct session *s, pid_t tgid)
 	}
 }
 
-bool session_is_chosen(struct session *s, struct candidate *cand)
+bool capture_is_chosen(struct capture *s, struct candidate *cand)
 {
 	uint64_t wait;
 	int why;
@@ -93,13 +93,13 @@ bool session_is_chosen(struct session *s, struct candidate *cand)
 	return true;
 }
 
-bool session_chooses(struct session *s, pid_t tgid)
+bool capture_chooses(struct capture *s, pid_t tgid)
 {
 	return !s->filter_eval || (!proc_filter_eval_wait_ns(s->filter_eval, tgid, 0) &&
 				   proc_filter_eval_judge(s->filter_eval, tgid) <= 0);
 }
 
-bool session_exec_is_chosen(struct session *s, const struct raw_exec *ev)
+bool capture_exec_is_chosen(struct capture *s, const struct raw_exec *ev)
 {
 	struct py_proc py;
 	int why;
@@ -113,7 +113,7 @@ bool session_exec_is_chosen(struct session *s, const struct raw_exec *ev)
 	if (why < 0)
 		return false;
 	/* If it has executed something else since, that has a record of its own. (Not ours: odd.) */
-	if (session_kernel_knows(s, ev->h.tgid, &py) && ev->ident && py.ident & 1 &&
+	if (capture_kernel_knows(s, ev->h.tgid, &py) && ev->ident && py.ident & 1 &&
 	    py.ident != ev->ident)
 		return false;
 	if (why)
@@ -139,7 +139,7 @@ static bool descends_from(pid_t tgid, pid_t ancestor)
 }
 
 struct brood {
-	struct session *s;
+	struct capture *s;
 	pid_t ancestor;
 };
 
@@ -151,20 +151,20 @@ static int add_child(void *ctx, pid_t tgid)
 
 	if (tgid == b->ancestor || !descends_from(tgid, b->ancestor))
 		return 0;
-	err = session_watch(b->s, tgid, WATCH_CHILDREN);
+	err = capture_watch(b->s, tgid, WATCH_CHILDREN);
 	if (err || u64map_get(&b->s->processes, tgid))
 		return err;
 	cand = candidates_note(&b->s->candidates, tgid, 0);
 	if (!cand)
 		return -ENOMEM;
-	session_look(b->s, cand);
+	capture_look(b->s, cand);
 	return 0;
 }
 
-int session_add_children(struct session *s, pid_t tgid)
+int capture_add_children(struct capture *s, pid_t tgid)
 {
 	struct brood brood = { s, tgid };
-	int err = session_watch(s, tgid, WATCH_CHILDREN);
+	int err = capture_watch(s, tgid, WATCH_CHILDREN);
 
 	/* Twice: a child may fork one with a lower id while we look, before we watch it. */
 	if (!err)

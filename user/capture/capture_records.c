@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * session_records.c - what each record of the ring buffer means for the processes: samples and
+ * capture_records.c - what each record of the ring buffer means for the processes: samples and
  * waits find their owner; exec, fork and exit change who is there.
  */
-#include "capture/session_impl.h"
+#include "capture/capture_impl.h"
 
 #include <errno.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 #include "tachbpf.skel.h"
 #include "base/util.h"
 
-static struct candidate *note_candidate(struct session *s, const struct raw_header *h)
+static struct candidate *note_candidate(struct capture *s, const struct raw_header *h)
 {
 	struct candidate *cand = candidates_note(&s->candidates, h->tgid, h->start_ns);
 
@@ -23,17 +23,17 @@ static struct candidate *note_candidate(struct session *s, const struct raw_head
 	return cand;
 }
 
-static void look_if_due(struct session *s, struct candidate *cand)
+static void look_if_due(struct capture *s, struct candidate *cand)
 {
 	if (cand->next_ns <= now_ns())
-		session_look(s, cand);
+		capture_look(s, cand);
 }
 
 /*
  * When we are behind, the ring buffer holds records of a process that has been looked at
  * and admitted since. Later ones mean that the kernel has forgotten it.
  */
-static bool is_older(struct session *s, const struct raw_header *h)
+static bool is_older(struct capture *s, const struct raw_header *h)
 {
 	struct process *p = u64map_get(&s->processes, h->tgid);
 
@@ -44,7 +44,7 @@ static bool is_older(struct session *s, const struct raw_header *h)
  * A tick before an exec that let the process in meanwhile says nothing any more: the
  * exec's record is on its way. (If it was lost, samples will tell.)
  */
-static void take_unknown(struct session *s, const struct raw_tick *t)
+static void take_unknown(struct capture *s, const struct raw_tick *t)
 {
 	struct candidate *cand;
 
@@ -52,7 +52,7 @@ static void take_unknown(struct session *s, const struct raw_tick *t)
 		process_add_late(u64map_get(&s->processes, t->h.tgid), 1);
 		return;
 	}
-	if (session_is_arrival(s, t->h.tgid, t->h.start_ns))
+	if (capture_is_arrival(s, t->h.tgid, t->h.start_ns))
 		return;
 	cand = note_candidate(s, &t->h);
 	if (!cand)
@@ -63,7 +63,7 @@ static void take_unknown(struct session *s, const struct raw_tick *t)
 	look_if_due(s, cand);
 }
 
-static void take_changed(struct session *s, const struct raw_tick *t)
+static void take_changed(struct capture *s, const struct raw_tick *t)
 {
 	struct candidate *cand = note_candidate(s, &t->h);
 
@@ -74,13 +74,13 @@ static void take_changed(struct session *s, const struct raw_tick *t)
 }
 
 /* Whose record it is, ready to take it. NULL: nobody's whom we know. */
-static struct process *owner_of(struct session *s, const struct raw_header *h)
+static struct process *owner_of(struct capture *s, const struct raw_header *h)
 {
 	struct process *p = u64map_get(&s->processes, h->tgid);
 	int err;
 
 	if (p && !process_knows_start(p, h->start_ns)) {
-		session_drop_process(s, p);	/* the pid came back and we missed the exit */
+		capture_drop_process(s, p);	/* the pid came back and we missed the exit */
 		p = NULL;
 	}
 	if (p && !process_has_sink(p)) {
@@ -91,7 +91,7 @@ static struct process *owner_of(struct session *s, const struct raw_header *h)
 	return p;
 }
 
-static void take_orphan(struct session *s, const struct raw_header *h)
+static void take_orphan(struct capture *s, const struct raw_header *h)
 {
 	struct candidate *cand = note_candidate(s, h);
 
@@ -103,7 +103,7 @@ static void take_orphan(struct session *s, const struct raw_header *h)
 	look_if_due(s, cand);
 }
 
-static void take_sample(struct session *s, const struct raw_sample *raw, size_t len)
+static void take_sample(struct capture *s, const struct raw_sample *raw, size_t len)
 {
 	struct process *p = owner_of(s, &raw->h);
 	int err;
@@ -119,7 +119,7 @@ static void take_sample(struct session *s, const struct raw_sample *raw, size_t 
 }
 
 /* Of an unknown process nobody knows what it did before: no loss. */
-static void take_run(struct session *s, const struct raw_run *run)
+static void take_run(struct capture *s, const struct raw_run *run)
 {
 	struct process *p = u64map_get(&s->processes, run->h.tgid);
 	int err = 0;
@@ -134,7 +134,7 @@ static void take_run(struct session *s, const struct raw_run *run)
 		s->err = err;
 }
 
-static void take_extra(struct session *s, const struct raw_extra *x, size_t len)
+static void take_extra(struct capture *s, const struct raw_extra *x, size_t len)
 {
 	struct process *p = owner_of(s, &x->h);
 	int err = p ? process_extra(p, x, len) : 0;	/* its sample will be an orphan, too */
@@ -144,7 +144,7 @@ static void take_extra(struct session *s, const struct raw_extra *x, size_t len)
 }
 
 /* In the order in which the kernel was asked: the last one counts. */
-static void take_rename(struct session *s, const struct raw_rename *ev)
+static void take_rename(struct capture *s, const struct raw_rename *ev)
 {
 	struct process *p = u64map_get(&s->processes, ev->h.tgid);
 	char comm[RAW_COMM + 1] = "";
@@ -155,7 +155,7 @@ static void take_rename(struct session *s, const struct raw_rename *ev)
 	process_rename(p, ev->tid, comm);
 }
 
-static void take_code(struct session *s, const struct raw_code *raw, size_t len)
+static void take_code(struct capture *s, const struct raw_code *raw, size_t len)
 {
 	struct process *p = u64map_get(&s->processes, raw->h.tgid);
 	int err;
@@ -167,7 +167,7 @@ static void take_code(struct session *s, const struct raw_code *raw, size_t len)
 		s->err = err;
 }
 
-static void take_fork(struct session *s, const struct raw_lifecycle *ev)
+static void take_fork(struct capture *s, const struct raw_lifecycle *ev)
 {
 	struct process *parent = u64map_get(&s->processes, ev->parent_tgid);
 	struct process_args args;
@@ -196,8 +196,8 @@ static void take_fork(struct session *s, const struct raw_lifecycle *ev)
 	else
 		args.identity = *process_identity(parent);
 	args.identity.ns_tgid = (pid_t)ev->ns_tgid;
-	session_process_args(s, &args);
-	session_add_process(s, &args);
+	capture_process_args(s, &args);
+	capture_add_process(s, &args);
 }
 
 /* The arguments with spaces between them, as proc_cmdline() has them. */
@@ -234,18 +234,18 @@ static struct py_proc arrival(const struct raw_exec *ev, const struct py_exe *ex
  * We may have looked at it before that exec, and told the kernel afterwards what it had been:
  * that is taken back.
  */
-static void reinstate(struct session *s, const struct raw_exec *ev, const struct py_exe *exe)
+static void reinstate(struct capture *s, const struct raw_exec *ev, const struct py_exe *exe)
 {
 	struct py_proc py;
 
-	if (!session_kernel_knows(s, ev->h.tgid, &py) || py.ident & 1)
+	if (!capture_kernel_knows(s, ev->h.tgid, &py) || py.ident & 1)
 		return;
 	py = arrival(ev, exe);
 	proc_table_put(s->skel->maps.py_procs, ev->h.tgid, &py);
 }
 
 /* The kernel walks it already, from what we told it of the executable. */
-static bool take_arrival(struct session *s, const struct raw_exec *ev)
+static bool take_arrival(struct capture *s, const struct raw_exec *ev)
 {
 	struct process_args args = {
 		.tgid = ev->h.tgid,
@@ -268,12 +268,12 @@ static bool take_arrival(struct session *s, const struct raw_exec *ev)
 		args.py.runtime = 0;
 	args.py.state = PY_PROC_PYTHON;
 	identity_of_whence(s->args.identities, ev->h.tgid, &ev->whence, &args.identity);
-	session_process_args(s, &args);
+	capture_process_args(s, &args);
 	candidates_forget(&s->candidates, ev->h.tgid);
-	return session_add_process(s, &args);
+	return capture_add_process(s, &args);
 }
 
-static void take_exec(struct session *s, const struct raw_exec *ev)
+static void take_exec(struct capture *s, const struct raw_exec *ev)
 {
 	struct process *p = u64map_get(&s->processes, ev->h.tgid);
 	struct candidate *cand;
@@ -281,8 +281,8 @@ static void take_exec(struct session *s, const struct raw_exec *ev)
 	if (p && process_knows_start(p, ev->h.start_ns) && ev->h.time_ns < process_looked(p))
 		return;
 	if (p)
-		session_end_process(s, p, ev->h.time_ns);
-	if (!session_exec_is_chosen(s, ev)) {
+		capture_end_process(s, p, ev->h.time_ns);
+	if (!capture_exec_is_chosen(s, ev)) {
 		candidates_forget(&s->candidates, ev->h.tgid);
 		return;
 	}
@@ -300,27 +300,27 @@ static void take_exec(struct session *s, const struct raw_exec *ev)
 	look_if_due(s, cand);
 }
 
-static void take_exit(struct session *s, const struct raw_header *h)
+static void take_exit(struct capture *s, const struct raw_header *h)
 {
 	struct process *p = u64map_get(&s->processes, h->tgid);
 	struct candidate *cand = candidates_find(&s->candidates, h->tgid);
 
 	if (p && process_knows_start(p, h->start_ns))
-		session_end_process(s, p, h->time_ns);
+		capture_end_process(s, p, h->time_ns);
 	if (cand) {
 		s->unidentified += cand->tries ? 0 : cand->ticks;
 		candidates_forget(&s->candidates, h->tgid);
 	}
 }
 
-static void take_cgroup(struct session *s, const struct raw_cgroup *ev)
+static void take_cgroup(struct capture *s, const struct raw_cgroup *ev)
 {
 	if (s->filter_eval)
 		proc_filter_eval_take_cgroup(s->filter_eval, ev);
 	identities_cgroup(s->args.identities, ev);
 }
 
-void session_take(struct session *s, void *data, size_t len)
+void capture_take(struct capture *s, void *data, size_t len)
 {
 	const struct raw_header *h = data;
 

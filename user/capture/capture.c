@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * session.c - between the BPF programs and the processes. See session.h.
+ * capture.c - between the BPF programs and the processes. See capture.h.
  *
- * Owns the skeleton, the ring buffer and the table of live processes (session_look.c says
- * which those are, session_records.c takes what is told of them). What is known of a process
+ * Owns the skeleton, the ring buffer and the table of live processes (capture_look.c says
+ * which those are, capture_records.c takes what is told of them). What is known of a process
  * lives here and in the kernel's py_procs; the kernel's copy goes by itself when the process
  * exits or execs, ours when the ring buffer tells us so.
  */
-#include "capture/session_impl.h"
+#include "capture/capture_impl.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -55,7 +55,7 @@
 
 /* ---- processes ---- */
 
-void session_end_process(struct session *s, struct process *p, uint64_t end_ns)
+void capture_end_process(struct capture *s, struct process *p, uint64_t end_ns)
 {
 	uint64_t until = end_ns ? end_ns : s->stop_ns ? s->stop_ns : now_ns();
 	int err;
@@ -72,12 +72,12 @@ void session_end_process(struct session *s, struct process *p, uint64_t end_ns)
 	process_free(p);
 }
 
-void session_drop_process(struct session *s, struct process *p)
+void capture_drop_process(struct capture *s, struct process *p)
 {
-	session_end_process(s, p, 0);
+	capture_end_process(s, p, 0);
 }
 
-void session_process_args(const struct session *s, struct process_args *args)
+void capture_process_args(const struct capture *s, struct process_args *args)
 {
 	recording_meta(s->args.recording, &args->meta);
 	args->opcodes = s->args.opcodes;
@@ -92,13 +92,13 @@ void session_process_args(const struct session *s, struct process_args *args)
 		};
 }
 
-struct process *session_add_process(struct session *s, const struct process_args *args)
+struct process *capture_add_process(struct capture *s, const struct process_args *args)
 {
 	struct process *old = u64map_get(&s->processes, args->tgid), *p;
 	int err;
 
 	if (old)
-		session_drop_process(s, old);
+		capture_drop_process(s, old);
 	p = process_new(args);
 	if (!p || u64map_put(&s->processes, args->tgid, p)) {
 		process_free(p);
@@ -117,14 +117,14 @@ struct process *session_add_process(struct session *s, const struct process_args
 /* Records may come faster than we take them: the clock and Ctrl-C want to be looked at, too. */
 static int take_record(void *ctx, void *data, size_t len)
 {
-	struct session *s = ctx;
+	struct capture *s = ctx;
 
-	session_take(s, data, len);
+	capture_take(s, data, len);
 	return ++s->taken % LOOK_AT_CLOCK == 0 && now_ns() > s->take_until_ns ? -EAGAIN : 0;
 }
 
 /* 0, or -errno other than that there was no time for more. */
-static int take_records(struct session *s, uint64_t until_ns)
+static int take_records(struct capture *s, uint64_t until_ns)
 {
 	uint64_t begin_ns = now_ns();
 	int n;
@@ -136,12 +136,12 @@ static int take_records(struct session *s, uint64_t until_ns)
 	return n < 0 && n != -EINTR && n != -EAGAIN ? n : 0;
 }
 
-/* ---- the session ---- */
+/* ---- the capture ---- */
 
 /* exe_cache_fn: from now on its processes are known from their exec. */
 static void tell_kernel_of_exe(void *ctx, uint64_t key, const struct py_exe *exe)
 {
-	struct session *s = ctx;
+	struct capture *s = ctx;
 
 	bpf_map__update_elem(s->skel->maps.known_exes, &key, sizeof(key), exe, sizeof(*exe),
 			     BPF_ANY);
@@ -178,8 +178,8 @@ static const char *load_hint(int err)
 	}
 }
 
-/* The sampler's timer wakes session_poll(), too. */
-static int wake_for_sampler(struct session *s)
+/* The sampler's timer wakes capture_poll(), too. */
+static int wake_for_sampler(struct capture *s)
 {
 	struct epoll_event ev = { .events = EPOLLIN };
 
@@ -187,7 +187,7 @@ static int wake_for_sampler(struct session *s)
 			 &ev) ? -errno : 0;
 }
 
-static int load(struct session *s)
+static int load(struct capture *s)
 {
 	struct sampler_args sampling = { s->args.rate_hz, s->args.event, s->args.cpu_list };
 	uint32_t bytes = ring_bytes(libbpf_num_possible_cpus(), s->args.rate_hz);
@@ -199,7 +199,7 @@ static int load(struct session *s)
 	s->sampler = sampler_new(s->skel, &sampling);
 	if (!s->sampler)
 		return -errno;
-	session_choose_programs(s);
+	capture_choose_programs(s);
 	s->skel->rodata->cfg_all = s->args.all;
 	s->skel->rodata->cfg_gc = s->args.gc;
 	s->skel->rodata->cfg_codes_bytes = bytes / 2;
@@ -214,7 +214,7 @@ static int load(struct session *s)
 				  s->args.all && !access("/proc/cgroups", F_OK));
 	bpf_map__set_max_entries(s->skel->maps.sent_codes, s->args.code_cache);
 	bpf_map__set_max_entries(s->skel->maps.events, bytes);
-	err = session_choose_config(s);
+	err = capture_choose_config(s);
 	if (err)
 		return err;
 	err = tachbpf_bpf__load(s->skel);
@@ -231,9 +231,9 @@ static int load(struct session *s)
 	return s->ring ? wake_for_sampler(s) : -errno;
 }
 
-struct session *session_new(const struct session_args *args)
+struct capture *capture_new(const struct capture_args *args)
 {
-	struct session *s = calloc(1, sizeof(*s));
+	struct capture *s = calloc(1, sizeof(*s));
 	int err;
 
 	if (!s)
@@ -246,12 +246,12 @@ struct session *session_new(const struct session_args *args)
 	err = s->exes ? load(s) : -ENOMEM;
 	if (!err)
 		return s;
-	session_free(s);
+	capture_free(s);
 	errno = -err;
 	return NULL;
 }
 
-void session_free(struct session *s)
+void capture_free(struct capture *s)
 {
 	struct process *p;
 	size_t pos = 0;
@@ -273,7 +273,7 @@ void session_free(struct session *s)
 	free(s);
 }
 
-int session_watch(struct session *s, pid_t tgid, enum watch how)
+int capture_watch(struct capture *s, pid_t tgid, enum watch how)
 {
 	uint32_t key = tgid, value = how;
 
@@ -283,22 +283,22 @@ int session_watch(struct session *s, pid_t tgid, enum watch how)
 
 static int scan_one(void *ctx, pid_t tgid)
 {
-	struct session *s = ctx;
+	struct capture *s = ctx;
 	struct proc_stat st;
 	struct candidate *cand;
 
 	if (tgid == getpid() || proc_stat(tgid, &st) || st.kernel_thread ||
-	    !proc_living_task(tgid) || !session_chooses(s, tgid))
+	    !proc_living_task(tgid) || !capture_chooses(s, tgid))
 		return 0;
 	cand = candidates_note(&s->candidates, tgid, 0);
 	if (!cand)
 		return -ENOMEM;
 	cand->chosen = true;
-	session_look(s, cand);
+	capture_look(s, cand);
 	return 0;
 }
 
-int session_start(struct session *s)
+int capture_start(struct capture *s)
 {
 	int err = s->args.all ? proc_each(scan_one, s) : 0;
 
@@ -310,15 +310,15 @@ int session_start(struct session *s)
 	recording_start(s->args.recording);
 	s->startup_cpu_s = cpu_time_s();
 	remote_mem_hurry(true);	/* from now on samples wait */
-	err = session_follow_scheduler(s);
+	err = capture_follow_scheduler(s);
 	if (!err)
 		err = sampler_start(s->sampler);
 	if (!err)
-		session_look_asleep(s);
+		capture_look_asleep(s);
 	return err;
 }
 
-int session_poll(struct session *s, int timeout_ms)
+int capture_poll(struct capture *s, int timeout_ms)
 {
 	int limit = timeout_ms < BATCH_MS ? timeout_ms : BATCH_MS, n;
 	uint64_t wait = candidates_wait_ns(&s->candidates, now_ns(), limit * MS_NS);
@@ -331,11 +331,11 @@ int session_poll(struct session *s, int timeout_ms)
 	n = take_records(s, now_ns() + BATCH_MS * MS_NS);
 	if (n && !s->err)
 		s->err = n;
-	session_look_at_due(s);
+	capture_look_at_due(s);
 	return s->err;
 }
 
-static void read_counters(struct session *s)
+static void read_counters(struct capture *s)
 {
 	counters_read(&s->counters, bpf_map__fd(s->skel->maps.counters));
 }
@@ -344,7 +344,7 @@ static void read_counters(struct session *s)
  * Exits may have been lost with a full ring buffer: see who is still there. Again and again,
  * for one whose parent has not waited for it yet is there still.
  */
-static void sweep(struct session *s)
+static void sweep(struct capture *s)
 {
 	struct process *p;
 	size_t pos = 0;
@@ -354,23 +354,23 @@ static void sweep(struct session *s)
 		return;
 	while ((p = u64map_next(&s->processes, &pos)))
 		if (kill(process_tgid(p), 0) && errno == ESRCH)
-			session_drop_process(s, p);
+			capture_drop_process(s, p);
 }
 
-int session_housekeep(struct session *s)
+int capture_housekeep(struct capture *s)
 {
 	struct process *p;
 	size_t pos = 0;
 	int err;
 
 	sampler_refresh(s->sampler);
-	session_look_asleep(s);
+	capture_look_asleep(s);
 	sweep(s);
 	if (++s->housekeeps % TABLE_SWEEP_S == 0)
 		proc_table_sweep(s->skel->maps.py_procs);
 	while ((p = u64map_next(&s->processes, &pos))) {
 		if (s->housekeeps % SETTLE_S == 0 && s->mode->waits)
-			session_settle_waits(s, p);
+			capture_settle_waits(s, p);
 		err = recording_flush_process(s->args.recording, p);
 		if (err && !s->err)
 			s->err = err;
@@ -381,7 +381,7 @@ int session_housekeep(struct session *s)
 	return s->err;
 }
 
-static void set_quality(struct session *s)
+static void set_quality(struct capture *s)
 {
 	uint64_t *sum = s->counters.sum;
 	double taken, missed;
@@ -393,14 +393,14 @@ static void set_quality(struct session *s)
 			      taken ? 100 * missed / (taken + missed) : 0);
 }
 
-int session_stop(struct session *s)
+int capture_stop(struct capture *s)
 {
 	struct process *p;
 	size_t pos = 0;
 	int n;
 
 	sampler_stop(s->sampler);
-	session_leave_scheduler(s);
+	capture_leave_scheduler(s);
 	s->stop_ns = now_ns();
 	n = take_records(s, UINT64_MAX);
 	if (n && !s->err)
@@ -408,14 +408,14 @@ int session_stop(struct session *s)
 	set_quality(s);
 	remote_mem_grant(NAMES_AT_STOP_NS);
 	while ((p = u64map_next(&s->processes, &pos)))
-		session_drop_process(s, p);
+		capture_drop_process(s, p);
 	return s->err;
 }
 
-void session_counts(struct session *s, struct session_counts *out)
+void capture_counts(struct capture *s, struct capture_counts *out)
 {
 	read_counters(s);
-	*out = (struct session_counts){
+	*out = (struct capture_counts){
 		.kernel = s->counters.sum,
 		.cpus = s->counters.cpus,
 		.cpu_cnt = s->counters.cpu_cnt,
