@@ -22,7 +22,7 @@
 
 #include "target/proc_filter_eval.h"
 #include "host/remote_mem.h"
-#include "capture/modes.h"
+#include "capture/sampler.h"
 #include "capture/proc_table.h"
 #include "recording/recording.h"
 #include "tachbpf.skel.h"

@@ -13,7 +13,7 @@
 
 #include "bpf/abi.h"
 #include "recording/capture_counts.h"
-#include "capture/modes.h"
+#include "capture/sampler.h"
 #include "resolve/record_mode.h"
 
 struct kallsyms;

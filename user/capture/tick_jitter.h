@@ -4,7 +4,7 @@
  *
  * A clock with a fixed period sees a program with the same period always at the same point:
  * one of its two halves gets all samples. So the period changes at random while we record.
- * This file computes the next period of a CPU's clock, and when to change it; modes.c changes it.
+ * This file computes the next period of a CPU's clock, and when to change it; sampler.c changes it.
  *
  * The kernel restarts the timer at each change: the time since the last tick is lost to the
  * clock. The next period pays it back, so that the mean of all periods stays the nominal one.

@@ -16,7 +16,7 @@
 #include "formats/mlyze/mlyze_rows.h"
 #include "model/reader.h"
 #include "model/sample_filter.h"
-#include "capture/modes.h"
+#include "capture/sampler.h"
 #include "resolve/record_mode.h"
 #include "target/proc_filter.h"
 #include "model/sink.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * modes.h - what makes samples happen: the clock that ticks on every CPU.
+ * sampler.h - what makes samples happen: the clock that ticks on every CPU.
  */
-#ifndef TACHBPF_MODES_H
-#define TACHBPF_MODES_H
+#ifndef TACHBPF_SAMPLER_H
+#define TACHBPF_SAMPLER_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * modes.c - perf events, one per CPU, with the BPF program attached. See modes.h.
+ * sampler.c - perf events, one per CPU, with the BPF program attached. See sampler.h.
  *
  * Their periods change at random while they tick: tick_jitter.c says to what, and the BPF
  * program is told, so that it still sees which ticks were missed.
  */
-#include "capture/modes.h"
+#include "capture/sampler.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
