@@ -7,7 +7,7 @@
 
 #include "commands/commands.h"
 #include "commands/options.h"
-#include "commands/record.h"
+#include "commands/cmd_record.h"
 #include "base/util.h"
 
 static int run_record(const struct options *o)

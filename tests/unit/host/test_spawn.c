@@ -142,7 +142,7 @@ static void test_killed_while_held(void **state)
 	siginfo_t info;
 	int err;
 
-	signal(SIGPIPE, SIG_IGN);	/* as record.c does */
+	signal(SIGPIPE, SIG_IGN);	/* as cmd_record.c does */
 	assert_int_equal(spawn_held(&child, argv), 0);
 	kill(child.pid, SIGKILL);
 	assert_int_equal(waitid(P_PID, child.pid, &info, WEXITED | WNOWAIT), 0);

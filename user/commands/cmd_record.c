@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * record.c - the command that records: from options to a capture and its
+ * cmd_record.c - the command that records: from options to a capture and its
  * recording, until the time is up, a signal comes or everyone is gone.
  */
-#include "commands/record.h"
+#include "commands/cmd_record.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * record.h - the command that records.
+ * cmd_record.h - the command that records.
  */
-#ifndef TACHBPF_RECORD_H
-#define TACHBPF_RECORD_H
+#ifndef TACHBPF_CMD_RECORD_H
+#define TACHBPF_CMD_RECORD_H
 
 struct record_options;
 
