@@ -9,7 +9,7 @@
 #include <limits.h>
 #include <time.h>
 
-#include "recording/merged.h"
+#include "recording/shared_profile.h"
 #include "base/output.h"
 #include "recording/recording.h"
 #include "base/u64map.h"
@@ -29,7 +29,7 @@ struct row {
 	int err;
 	struct identity identity;	/* a merged file's: the container of all, if it is one */
 	/* A merged file's: its processes with samples, and how many there were in all. */
-	struct merged_member *members;
+	struct shared_profile_member *members;
 	size_t member_cnt, merged_cnt;
 	struct thread_names *names;	/* NULL: none; once the process has ended */
 	bool ended;			/* nothing changes any more */
@@ -96,7 +96,7 @@ void recording_free_rows(struct recording *r);
 /* How many files had a name with this key before: the name's sequence number. */
 unsigned int recording_name_used(struct recording *r, uint64_t key);
 
-/* ---- recording_merge.c ---- */
+/* ---- shared_profile_files.c ---- */
 
 /* The samples of p, whose sink is one in memory, go to the merged file; row is freed. 0 or -errno. */
 int recording_merge(struct recording *r, struct row *row, struct process *p);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * recording_merge.c - files that many short processes share: opening, filling,
- * closing. What a sample looks like in them is merged.c's.
+ * shared_profile_files.c - files that many short processes share: opening, filling,
+ * closing. What a sample looks like in them is shared_profile.c's.
  *
  * A group's row is a row like a process', with pid 0 and its members. Memory: what a
  * file needs until it is finished (names, frames, members). So that this ends, a file
@@ -25,7 +25,7 @@
 
 struct group {
 	char comm[PROC_COMM_MAX], version[sizeof(((struct row *)0)->version)];
-	char command[COMMAND_BYTES];	/* merged_command() */
+	char command[COMMAND_BYTES];	/* shared_profile_command() */
 	const struct container *container;	/* of all; NULL: of none, or of several */
 	struct row *row;
 	struct intern *in;
@@ -108,7 +108,7 @@ static struct group *group_of(struct recording *r, const struct row *row)
 	struct group *g;
 	size_t i;
 
-	merged_command(row->command, command, sizeof(command));
+	shared_profile_command(row->command, command, sizeof(command));
 	g = find_group(r, row, command, container);
 	if (g || r->group_cnt < GROUPS_MAX)
 		return g ? g : new_group(r, row, command, container);
@@ -224,7 +224,7 @@ static int finish_if_full(struct recording *r, struct group *g)
 
 static int add_member(struct group *g, const struct row *row)
 {
-	struct merged_member *bigger;
+	struct shared_profile_member *bigger;
 
 	if (g->row->member_cnt == g->member_cap) {
 		size_t cap = g->member_cap ? 2 * g->member_cap : 16;
@@ -235,7 +235,7 @@ static int add_member(struct group *g, const struct row *row)
 		g->row->members = bigger;
 		g->member_cap = cap;
 	}
-	g->row->members[g->row->member_cnt++] = (struct merged_member){
+	g->row->members[g->row->member_cnt++] = (struct shared_profile_member){
 		.tgid = row->tgid,
 		.samples = (uint32_t)row->stats.samples,
 		.begin_s = (float)row->begin_s,
@@ -264,15 +264,15 @@ static void add_stats(struct process_stats *sum, const struct process_stats *s)
 static int pour(struct recording *r, struct group *g, const struct row *row,
 		const struct process *p)
 {
-	struct merged_pour *pour;
+	struct shared_profile_pour *pour;
 	int err = g->sink ? g->err : open_group(r, g, p);
 
 	if (err)
 		return err;
-	pour = merged_pour_new(process_tables(p), g->in, g->sink, row->tgid, row->comm,
-			       row->identity.container);
-	err = pour ? memory_sink_replay(process_sink(p), merged_pour_event, pour) : -ENOMEM;
-	merged_pour_free(pour);
+	pour = shared_profile_pour_new(process_tables(p), g->in, g->sink, row->tgid, row->comm,
+				       row->identity.container);
+	err = pour ? memory_sink_replay(process_sink(p), shared_profile_pour_event, pour) : -ENOMEM;
+	shared_profile_pour_free(pour);
 	return err ? err : add_member(g, row);
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * merged.c - see merged.h. Knows events and names, no files.
+ * shared_profile.c - see shared_profile.h. Knows events and names, no files.
  */
-#include "recording/merged.h"
+#include "recording/shared_profile.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -33,7 +33,7 @@ static bool takes_word(const char *option, size_t len)
 	return len == 2 && strchr("WX", option[1]);
 }
 
-void merged_command(const char *command, char *out, size_t size)
+void shared_profile_command(const char *command, char *out, size_t size)
 {
 	const char *p = command, *name, *word;
 	size_t name_len = next_word(&p, &name), len;
@@ -58,18 +58,19 @@ void merged_command(const char *command, char *out, size_t size)
 
 /* ---- samples ---- */
 
-struct merged_pour {
+struct shared_profile_pour {
 	struct remap *remap;
 	struct sink *sink;
 	uint32_t root;
 	uint32_t frames[EVENT_MAX_FRAMES];
 };
 
-struct merged_pour *merged_pour_new(const struct profile_tables *tables, struct intern *into,
-				    struct sink *sink, pid_t tgid, const char *comm,
-				    const struct container *container)
+struct shared_profile_pour *shared_profile_pour_new(const struct profile_tables *tables,
+						    struct intern *into, struct sink *sink,
+						    pid_t tgid, const char *comm,
+						    const struct container *container)
 {
-	struct merged_pour *p = calloc(1, sizeof(*p));
+	struct shared_profile_pour *p = calloc(1, sizeof(*p));
 	char name[PROCESS_FRAME_BYTES], label[CONTAINER_LABEL_BYTES] = "";
 
 	if (!p)
@@ -80,13 +81,13 @@ struct merged_pour *merged_pour_new(const struct profile_tables *tables, struct 
 	p->sink = sink;
 	p->remap = remap_new(tables, into);
 	if (!p->remap || intern_synthetic(into, name, &p->root)) {
-		merged_pour_free(p);
+		shared_profile_pour_free(p);
 		return NULL;
 	}
 	return p;
 }
 
-void merged_pour_free(struct merged_pour *p)
+void shared_profile_pour_free(struct shared_profile_pour *p)
 {
 	if (!p)
 		return;
@@ -95,9 +96,9 @@ void merged_pour_free(struct merged_pour *p)
 }
 
 /* A stack as deep as stacks can be gives up its outermost frame for the process. */
-int merged_pour_event(void *ctx, const struct event *ev)
+int shared_profile_pour_event(void *ctx, const struct event *ev)
 {
-	struct merged_pour *p = ctx;
+	struct shared_profile_pour *p = ctx;
 	struct event ours;
 	uint32_t n;
 	int err = remap_event(p->remap, ev, &ours);
