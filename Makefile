@@ -153,7 +153,7 @@ $(O)/tests/hostbpf/test_%: tests/hostbpf/test_%.c $(HOSTBPF_OBJ) $(O)/libtachbpf
 # --------------------------------------------------------------------------------------------
 
 # The kernel's walk, for user space: of threads that sleep and are read from outside.
-$(O)/user/capture/asleep_walk.o: ALLFLAGS := -D__TARGET_ARCH_$(ARCH) -Ibpf/host $(ALLFLAGS) -Ibpf -fno-strict-aliasing \
+$(O)/user/capture/offcpu_scan_walk.o: ALLFLAGS := -D__TARGET_ARCH_$(ARCH) -Ibpf/host $(ALLFLAGS) -Ibpf -fno-strict-aliasing \
                                      -Wno-unknown-pragmas $(if $(SANFLAGS),-fno-sanitize=alignment)
 
 # --- what tests leave -----------------------------------------------------------------------

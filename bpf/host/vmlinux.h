@@ -3,7 +3,7 @@
  * vmlinux.h - the kernel's types as far as bpf/ uses them, for the host.
  *
  * Shadows vmlinux/<arch>/vmlinux.h when bpf/ is compiled for tests/hostbpf and for
- * user/capture/asleep_walk.c.
+ * user/capture/offcpu_scan_walk.c.
  */
 #ifndef HOSTBPF_VMLINUX_H
 #define HOSTBPF_VMLINUX_H

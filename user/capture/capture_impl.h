@@ -7,7 +7,7 @@
 #ifndef TACHBPF_CAPTURE_IMPL_H
 #define TACHBPF_CAPTURE_IMPL_H
 
-#include "capture/asleep.h"
+#include "capture/offcpu_scan.h"
 #include "target/candidates.h"
 #include "capture/counters.h"
 #include "target/discover.h"
@@ -38,7 +38,7 @@ struct capture {
 	const struct record_mode_def *mode;
 	bool asleep_due;		/* processes were found in which nobody has looked for those that sleep */
 	uint64_t asleep_ns;		/* when all before were done */
-	struct asleep_counts asleep;
+	struct offcpu_scan_counts asleep;
 	uint64_t stop_ns;		/* no record is later than this; 0: not stopped */
 	int err;			/* the first error that ends the capture */
 };

@@ -49,7 +49,7 @@ int capture_follow_scheduler(struct capture *s)
 	return err;
 }
 
-/* asleep_proc_fn: those of which nobody has seen how they came to wait. */
+/* offcpu_scan_proc_fn: those of which nobody has seen how they came to wait. */
 static int was_found_since(void *ctx, uint32_t tgid, uint64_t start_ns, struct py_proc *proc)
 {
 	struct capture *s = ctx;
@@ -60,7 +60,7 @@ static int was_found_since(void *ctx, uint32_t tgid, uint64_t start_ns, struct p
 	return process_knows_start(p, start_ns) ? 0 : -ENOENT;
 }
 
-/* asleep_record_fn. Of what a mode needs the kernel knows, and this way does not. */
+/* offcpu_scan_record_fn. Of what a mode needs the kernel knows, and this way does not. */
 static void take_asleep(void *ctx, void *data, size_t len)
 {
 	const struct raw_head *head = data;
@@ -79,7 +79,7 @@ void capture_look_asleep(struct capture *s)
 	if (!s->mode->waits || !s->asleep_due)
 		return;
 	s->asleep_due = false;
-	err = asleep_look(s->skel, was_found_since, take_asleep, s, &s->asleep);
+	err = offcpu_scan_look(s->skel, was_found_since, take_asleep, s, &s->asleep);
 	if (err)
 		log_debug("threads that sleep are seen when they wake up: %s", strerror(-err));
 	s->asleep_ns = begin_ns;

@@ -23,8 +23,8 @@ struct sample_cost {
 	uint64_t stalls, stalled_ns;	/* not in those: the machine stood still meanwhile */
 };
 
-/* Threads that were off their CPUs before anybody looked (asleep.h). */
-struct asleep_counts {
+/* Threads that were off their CPUs before anybody looked (offcpu_scan.h). */
+struct offcpu_scan_counts {
 	uint64_t threads;	/* with a stack */
 	uint64_t moved;		/* that ran meanwhile: they speak for themselves */
 	uint64_t lost;		/* that could not be read in time */
@@ -41,7 +41,7 @@ struct capture_counts {
 	uint64_t unidentified;		/* ticks of processes that were gone before we could look */
 	uint64_t containers_beyond;	/* that are not told apart: there were too many */
 	struct sample_cost cost;	/* cnt 0: not measured */
-	struct asleep_counts asleep;
+	struct offcpu_scan_counts asleep;
 	uint32_t processes_seen, processes_live;
 	uint32_t processes_pending;	/* after an exec: may become Python again */
 	uint32_t code_cache;		/* code objects the kernel can remember as sent */

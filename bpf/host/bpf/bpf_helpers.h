@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * bpf_helpers.h - the helpers that bpf/ calls, served by tests/hostbpf/host.c
- * and by user/capture/asleep_walk.c.
+ * and by user/capture/offcpu_scan_walk.c.
  *
  * A map's size and kind come from its declaration, as libbpf takes them from BTF.
  */

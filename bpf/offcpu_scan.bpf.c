@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * asleep.bpf.c - which threads of Python processes are off their CPUs already?
+ * offcpu_scan.bpf.c - which threads of Python processes are off their CPUs already?
  *
  * A task iterator, in user space's own context: it tells what the kernel alone knows of
  * each thread. Its stack user space walks itself: reading another task's memory here may

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * asleep_walk.c - bpf/pyunwind, compiled for user space: the thread is what "current" is
+ * offcpu_scan_walk.c - bpf/pyunwind, compiled for user space: the thread is what "current" is
  * in the kernel, its memory is read by process_vm_readv(), and the ring buffer is the caller's.
  *
  * One walk at a time. bpf/host has the types and declarations.
@@ -13,13 +13,13 @@
 #include <sys/uio.h>
 #include <time.h>
 
-#include "capture/asleep_walk.h"
+#include "capture/offcpu_scan_walk.h"
 
-#define ASLEEP_SENT_SLOTS 65536
+#define OFFCPU_SCAN_SENT_SLOTS 65536
 
 const volatile bool cfg_gc = true;
 const volatile unsigned char cfg_need_status = 0;
-const volatile unsigned int cfg_sent_slots = ASLEEP_SENT_SLOTS;
+const volatile unsigned int cfg_sent_slots = OFFCPU_SCAN_SENT_SLOTS;
 const volatile unsigned int cfg_wakeup_bytes = 0;
 const volatile unsigned int cfg_codes_bytes = 0xffffffff;
 const volatile unsigned int cfg_limit_ns = 0;
@@ -43,7 +43,7 @@ void *host_map_lookup(const struct host_map_def *def, const void *key)
 	static struct scratch scratch;
 	static struct code_cache cache;
 	static struct raw_code code;
-	static u64 counts[CNT_MAX], sent[ASLEEP_SENT_SLOTS];
+	static u64 counts[CNT_MAX], sent[OFFCPU_SCAN_SENT_SLOTS];
 
 	if (def->map == &scratches)
 		return &scratch;
@@ -54,7 +54,7 @@ void *host_map_lookup(const struct host_map_def *def, const void *key)
 	if (def->map == &counters)
 		return counts;
 	if (def->map == &sent_codes)
-		return &sent[*(const u32 *)key & (ASLEEP_SENT_SLOTS - 1)];
+		return &sent[*(const u32 *)key & (OFFCPU_SCAN_SENT_SLOTS - 1)];
 	return NULL;
 }
 
@@ -142,7 +142,7 @@ static void become(const struct raw_asleep *a)
 	};
 }
 
-size_t asleep_walk(const struct raw_asleep *a, struct py_proc *proc, void *out, size_t room)
+size_t offcpu_scan_walk(const struct raw_asleep *a, struct py_proc *proc, void *out, size_t room)
 {
 	struct user_call call = {
 		.sp = a->sp,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * asleep_walk.h - the stack of a thread that stands still, walked from outside.
+ * offcpu_scan_walk.h - the stack of a thread that stands still, walked from outside.
  */
-#ifndef TACHBPF_ASLEEP_WALK_H
-#define TACHBPF_ASLEEP_WALK_H
+#ifndef TACHBPF_OFFCPU_SCAN_WALK_H
+#define TACHBPF_OFFCPU_SCAN_WALK_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -15,6 +15,6 @@
  * each behind its length (u32, then u32 of nothing) and padded to 8 bytes. How many bytes; 0: it
  * has no Python stack, or there is no room. May take for ever: the target's memory is read.
  */
-size_t asleep_walk(const struct raw_asleep *a, struct py_proc *proc, void *out, size_t room);
+size_t offcpu_scan_walk(const struct raw_asleep *a, struct py_proc *proc, void *out, size_t room);
 
 #endif

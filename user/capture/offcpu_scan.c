@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * asleep.c - lists threads by the kernel's task iterator, walks them in a process of its own,
+ * offcpu_scan.c - lists threads by the kernel's task iterator, walks them in a process of its own,
  * lists them again: whose number of switches is the same stood still all the while.
  *
  * The walk reads memory whose owner may never deliver a page (see remote_mem.h): the helper is
  * given up then, and holds nothing of ours open.
  */
-#include "capture/asleep.h"
+#include "capture/offcpu_scan.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -21,7 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "capture/asleep_walk.h"
+#include "capture/offcpu_scan_walk.h"
 #include "tachbpf.skel.h"
 #include "base/u64map.h"
 #include "base/util.h"
@@ -78,7 +78,7 @@ static struct raw_asleep *list_threads(struct tachbpf_bpf *skel, size_t *cnt)
 }
 
 /* Keep those that are to be walked, with how. 0 or -ENOMEM. */
-static int choose(struct job *job, asleep_proc_fn proc, void *ctx)
+static int choose(struct job *job, offcpu_scan_proc_fn proc, void *ctx)
 {
 	size_t i, kept = 0;
 
@@ -107,8 +107,8 @@ static void walk_all(const struct job *job)
 		room = OUT_BYTES - sizeof(*s) - s->used;
 		if (room < sizeof(head))
 			break;
-		len = asleep_walk(&job->threads[i], &job->procs[i], s->out + s->used + sizeof(head),
-				  room - sizeof(head));
+		len = offcpu_scan_walk(&job->threads[i], &job->procs[i],
+				       s->out + s->used + sizeof(head), room - sizeof(head));
 		head[0] = i;
 		head[1] = len;
 		memcpy(s->out + s->used, head, sizeof(head));
@@ -146,7 +146,7 @@ static int walk_in_helper(const struct job *job)
 }
 
 /* One thread's records to the capture. */
-static void hand_on(uint8_t *at, size_t len, asleep_record_fn record, void *ctx)
+static void hand_on(uint8_t *at, size_t len, offcpu_scan_record_fn record, void *ctx)
 {
 	uint32_t size;
 
@@ -178,8 +178,8 @@ static bool stood_still(const struct u64map *later, const struct raw_asleep *a)
 	return b && b->why && b->tgid == a->tgid && b->switches == a->switches;
 }
 
-static void hand_on_all(const struct job *job, const struct u64map *later, asleep_record_fn record,
-			void *ctx, struct asleep_counts *counts)
+static void hand_on_all(const struct job *job, const struct u64map *later,
+			offcpu_scan_record_fn record, void *ctx, struct offcpu_scan_counts *counts)
 {
 	struct shared *s = job->shared;
 	size_t used = __atomic_load_n(&s->used, __ATOMIC_ACQUIRE), at = 0;
@@ -201,8 +201,8 @@ static void hand_on_all(const struct job *job, const struct u64map *later, aslee
 	counts->lost += job->cnt - __atomic_load_n(&s->done, __ATOMIC_ACQUIRE);
 }
 
-int asleep_look(struct tachbpf_bpf *skel, asleep_proc_fn proc, asleep_record_fn record, void *ctx,
-		struct asleep_counts *counts)
+int offcpu_scan_look(struct tachbpf_bpf *skel, offcpu_scan_proc_fn proc,
+		     offcpu_scan_record_fn record, void *ctx, struct offcpu_scan_counts *counts)
 {
 	struct raw_asleep *again = NULL;
 	struct u64map later = { 0 };
