@@ -488,21 +488,21 @@ _Static_assert(sizeof(struct raw_code) ==
  * before anybody can look.
  */
 #define RAW_CGROUPS 14		/* v2 has one hierarchy, v1 has 13 at most */
-struct raw_whence {
+struct raw_origin {
 	abi_u64 cgroups[RAW_CGROUPS];	/* mark_of_cgroup() of each it is in, in any order */
 	abi_u32 cgroup_cnt;
 	abi_u32 uid;		/* the effective one, as the host counts             */
 	abi_u32 ns_tgid;	/* in its own pid namespace; 0: the host's               */
 	abi_u32 pad;
 };
-_Static_assert(sizeof(struct raw_whence) == 8 * RAW_CGROUPS + 16, "raw_whence is packed");
+_Static_assert(sizeof(struct raw_origin) == 8 * RAW_CGROUPS + 16, "raw_origin is packed");
 
 struct raw_lifecycle {
 	struct raw_header h;	/* RAW_EXIT: the process; RAW_FORK: the child         */
 	abi_u32 parent_tgid;	/* RAW_FORK */
 	abi_u32 known;		/* RAW_FORK: the child inherited an admission          */
 	abi_u64 ident;		/* RAW_FORK: the child's py_proc.ident                 */
-	abi_u32 ns_tgid;	/* RAW_FORK: as raw_whence.ns_tgid                     */
+	abi_u32 ns_tgid;	/* RAW_FORK: as raw_origin.ns_tgid                     */
 	abi_u32 elsewhere;	/* RAW_FORK: the child is in other cgroups than its parent */
 };
 
@@ -517,12 +517,12 @@ struct raw_exec {
 	abi_u32 command_len;	/* of all arguments, each with its NUL; may be > RAW_COMMAND */
 	abi_u8 unselected;	/* UNSELECTED_*; with UNDECIDED alone it may be admitted */
 	abi_u8 pad[3];
-	struct raw_whence whence;
+	struct raw_origin origin;
 	abi_u8 comm[RAW_COMM];
 	abi_u8 command[RAW_COMMAND];
 };
 _Static_assert(sizeof(struct raw_exec) ==
-	       24 + 32 + sizeof(struct raw_whence) + RAW_COMM + RAW_COMMAND, "raw_exec is packed");
+	       24 + 32 + sizeof(struct raw_origin) + RAW_COMM + RAW_COMMAND, "raw_exec is packed");
 
 struct raw_rename {
 	struct raw_header h;

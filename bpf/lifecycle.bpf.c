@@ -6,9 +6,9 @@
  * process (its last thread, not its first) frees it. Runs in process context,
  * so changing hash maps is safe here.
  */
-#include "arrive.bpf.h"
+#include "admit_exec.bpf.h"
 #include "proc_filter.bpf.h"
-#include "whence.bpf.h"
+#include "origin.bpf.h"
 
 static __always_inline void send(struct raw_lifecycle *ev)
 {
@@ -73,7 +73,7 @@ int BPF_PROG(on_exec, struct task_struct *p, pid_t old_pid, struct linux_binprm 
 	ev->unselected = unselected;
 	bpf_probe_read_kernel(ev->comm, sizeof(ev->comm), p->comm);
 	read_command(ev, p->mm);
-	note_whence(&ev->whence, p);
+	note_origin(&ev->origin, p);
 	ev->exe = key_of_executable(bprm);
 	if (!(unselected & UNSELECTED_FOR_SURE))
 		admit_exec(ev, p);

@@ -8,7 +8,7 @@
  */
 #include "pyextra.bpf.h"
 #include "pysend.bpf.h"
-#include "pysettle.bpf.h"
+#include "resolve_libpython.bpf.h"
 #include "pyunwind.bpf.h"
 #include "proc_filter.bpf.h"
 #include "wait_slots.bpf.h"

@@ -214,7 +214,7 @@ static void raw_command(const struct raw_exec *ev, char out[RAW_COMMAND + 1])
 	out[len] = '\0';
 }
 
-/* As the kernel has it (arrive.bpf.h, admit_exec()). */
+/* As the kernel has it (admit_exec.bpf.h, admit_exec()). */
 static struct py_proc arrival(const struct raw_exec *ev, const struct py_exe *exe)
 {
 	struct py_proc py = exe->proc;
@@ -267,7 +267,7 @@ static bool take_arrival(struct capture *s, const struct raw_exec *ev)
 	if (exe->slot)	/* where its library is, the kernel finds out */
 		args.py.runtime = 0;
 	args.py.state = PY_PROC_PYTHON;
-	identity_of_whence(s->args.identities, ev->h.tgid, &ev->whence, &args.identity);
+	identity_of_origin(s->args.identities, ev->h.tgid, &ev->origin, &args.identity);
 	capture_process_args(s, &args);
 	candidates_forget(&s->candidates, ev->h.tgid);
 	return capture_add_process(s, &args);

@@ -182,7 +182,7 @@ void identity_of_pid(struct identities *ids, pid_t tgid, struct identity *out)
 /* ---- by number ---- */
 
 /* All of its cgroups, in whatever order. */
-static uint64_t key_of(const struct raw_whence *w)
+static uint64_t key_of(const struct raw_origin *w)
 {
 	uint32_t i, cnt = w->cgroup_cnt < RAW_CGROUPS ? w->cgroup_cnt : RAW_CGROUPS;
 	uint64_t key = 0;
@@ -231,7 +231,7 @@ static void scan(struct identities *ids)
 }
 
 /* From the paths of its cgroups: whichever says more. false: none of them is known. */
-static bool entry_of_paths(struct identities *ids, const struct raw_whence *w, struct entry **out)
+static bool entry_of_paths(struct identities *ids, const struct raw_origin *w, struct entry **out)
 {
 	uint32_t i, cnt = w->cgroup_cnt < RAW_CGROUPS ? w->cgroup_cnt : RAW_CGROUPS;
 	struct buf text = { 0 };
@@ -251,7 +251,7 @@ static bool entry_of_paths(struct identities *ids, const struct raw_whence *w, s
 	return text.len;
 }
 
-static struct entry *entry_of_gone(struct identities *ids, const struct raw_whence *w)
+static struct entry *entry_of_gone(struct identities *ids, const struct raw_origin *w)
 {
 	struct entry *e;
 
@@ -271,24 +271,24 @@ static void remember(struct identities *ids, uint64_t key, struct entry *e)
 	u64map_put(&ids->by_cgroup, key, e ? e : &ids->nothing);
 }
 
-void identity_of_whence(struct identities *ids, pid_t tgid, const struct raw_whence *whence,
+void identity_of_origin(struct identities *ids, pid_t tgid, const struct raw_origin *origin,
 			struct identity *out)
 {
-	uint64_t key = key_of(whence);
+	uint64_t key = key_of(origin);
 	struct entry *e = u64map_get(&ids->by_cgroup, key);
 	int err = 0;
 
-	*out = (struct identity){ .uid = whence->uid, .ns_tgid = (pid_t)whence->ns_tgid };
+	*out = (struct identity){ .uid = origin->uid, .ns_tgid = (pid_t)origin->ns_tgid };
 	if (!e) {
 		e = entry_of_pid(ids, tgid, &err);
 		if (err == -ESRCH)
-			e = entry_of_gone(ids, whence);
+			e = entry_of_gone(ids, origin);
 		/* A pid namespace of its own is not its cgroups'. */
 		else if (!e || strcmp(e->container.runtime, "pidns"))
 			remember(ids, key, e);
 	}
 	/* In a cgroup that says nothing, but in a pid namespace: which, only /proc knows. */
-	if (e == &ids->nothing && whence->ns_tgid)
+	if (e == &ids->nothing && origin->ns_tgid)
 		e = entry_of_pid(ids, tgid, &err);
 	set_container(out, e, tgid);
 }

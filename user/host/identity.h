@@ -35,7 +35,7 @@ void identities_free(struct identities *ids);
 void identity_of_pid(struct identities *ids, pid_t tgid, struct identity *out);
 
 /* By what the kernel sent; /proc is asked where that does not say enough. */
-void identity_of_whence(struct identities *ids, pid_t tgid, const struct raw_whence *whence,
+void identity_of_origin(struct identities *ids, pid_t tgid, const struct raw_origin *origin,
 			struct identity *out);
 
 /* The kernel's record of a new cgroup: processes in it may be gone before we look. */

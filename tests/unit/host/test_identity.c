@@ -22,9 +22,9 @@ static void made(struct identities *ids, uint64_t id, const char *path)
 	identities_cgroup(ids, &raw);
 }
 
-static struct raw_whence in(uint64_t id)
+static struct raw_origin in(uint64_t id)
 {
-	return (struct raw_whence){ .cgroups = { mark_of_cgroup(0, id) }, .cgroup_cnt = 1,
+	return (struct raw_origin){ .cgroups = { mark_of_cgroup(0, id) }, .cgroup_cnt = 1,
 				    .uid = 1000, .ns_tgid = 7 };
 }
 
@@ -46,27 +46,27 @@ static void test_self(void **state)
 static void test_gone_before_we_look(void **state)
 {
 	struct identities *ids = identities_new();
-	struct raw_whence w = in(1ull << 40), other = in(3ull << 40), nowhere = in(5ull << 40);
+	struct raw_origin w = in(1ull << 40), other = in(3ull << 40), nowhere = in(5ull << 40);
 	struct identity id, again;
 
 	made(ids, 1ull << 40, "/system.slice/docker-" HEX ".scope");
 	made(ids, 3ull << 40, "/lxc.payload.web");
-	identity_of_whence(ids, GONE, &w, &id);
+	identity_of_origin(ids, GONE, &w, &id);
 	assert_non_null(id.container);
 	assert_string_equal(id.container->runtime, "docker");
 	assert_string_equal(id.container->id, HEX);
 	assert_int_equal(id.uid, 1000);
 	assert_int_equal(id.ns_tgid, 7);
 	/* The same container is the same pointer, however it was found. */
-	identity_of_whence(ids, GONE, &w, &again);
+	identity_of_origin(ids, GONE, &w, &again);
 	assert_ptr_equal(id.container, again.container);
 	made(ids, 7ull << 40, "/system.slice/docker-" HEX ".scope");
 	w = in(7ull << 40);
-	identity_of_whence(ids, GONE, &w, &again);
+	identity_of_origin(ids, GONE, &w, &again);
 	assert_ptr_equal(id.container, again.container);
-	identity_of_whence(ids, GONE, &other, &id);
+	identity_of_origin(ids, GONE, &other, &id);
 	assert_string_equal(id.container->runtime, "lxc");
-	identity_of_whence(ids, GONE, &nowhere, &id);
+	identity_of_origin(ids, GONE, &nowhere, &id);
 	assert_null(id.container);
 	assert_int_equal(id.uid, 1000);
 	assert_int_equal(identities_beyond(ids), 0);
@@ -77,20 +77,20 @@ static void test_gone_before_we_look(void **state)
 static void test_hierarchies(void **state)
 {
 	struct identities *ids = identities_new();
-	struct raw_whence w = in(1ull << 40);
+	struct raw_origin w = in(1ull << 40);
 	struct identity id;
 
 	made(ids, 1ull << 40, "/system.slice/cron.service");
 	made(ids, 3ull << 40, "/docker/" HEX);
 	w.cgroups[1] = mark_of_cgroup(0, 3ull << 40);
 	w.cgroup_cnt = 2;
-	identity_of_whence(ids, GONE, &w, &id);
+	identity_of_origin(ids, GONE, &w, &id);
 	assert_string_equal(id.container->id, HEX);
 	w.cgroup_cnt = UINT32_MAX;
-	identity_of_whence(ids, GONE, &w, &id);
+	identity_of_origin(ids, GONE, &w, &id);
 	assert_string_equal(id.container->id, HEX);
 	w.cgroup_cnt = 0;
-	identity_of_whence(ids, GONE, &w, &id);
+	identity_of_origin(ids, GONE, &w, &id);
 	assert_null(id.container);
 	identities_free(ids);
 }
@@ -99,7 +99,7 @@ static void test_hierarchies(void **state)
 static void test_zombie(void **state)
 {
 	struct identities *ids = identities_new();
-	struct raw_whence w = in(1ull << 40);
+	struct raw_origin w = in(1ull << 40);
 	struct identity id;
 	siginfo_t info;
 	pid_t pid = fork();
@@ -107,10 +107,10 @@ static void test_zombie(void **state)
 	if (!pid)
 		_exit(0);
 	assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
-	identity_of_whence(ids, pid, &w, &id);
+	identity_of_origin(ids, pid, &w, &id);
 	assert_null(id.container);
 	made(ids, 1ull << 40, "/docker/" HEX);
-	identity_of_whence(ids, pid, &w, &id);
+	identity_of_origin(ids, pid, &w, &id);
 	assert_non_null(id.container);
 	assert_string_equal(id.container->id, HEX);
 	waitpid(pid, NULL, 0);
@@ -120,7 +120,7 @@ static void test_zombie(void **state)
 static void test_many(void **state)
 {
 	struct identities *ids = identities_new();
-	struct raw_whence w;
+	struct raw_origin w;
 	struct identity id;
 	char path[128];
 	uint64_t i;
@@ -129,12 +129,12 @@ static void test_many(void **state)
 		snprintf(path, sizeof(path), "/docker/%064llx", (unsigned long long)i);
 		made(ids, i << 20, path);
 		w = in(i << 20);
-		identity_of_whence(ids, GONE, &w, &id);
+		identity_of_origin(ids, GONE, &w, &id);
 	}
 	assert_null(id.container);	/* no room, and that is counted */
 	assert_int_equal(identities_beyond(ids), 100);
 	w = in(1ull << 20);
-	identity_of_whence(ids, GONE, &w, &id);
+	identity_of_origin(ids, GONE, &w, &id);
 	assert_non_null(id.container);
 	identities_free(ids);
 }

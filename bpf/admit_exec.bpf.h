@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * arrive.bpf.h - the exec of an executable that user space knows already.
+ * admit_exec.bpf.h - the exec of an executable that user space knows already.
  *
  * The new process is let in without asking user space, so that its first sample is a
  * stack. At the exec nothing of the program has run: what is known is the file and
- * where it was loaded. pysettle.bpf.h does the rest at the first sample.
+ * where it was loaded. resolve_libpython.bpf.h does the rest at the first sample.
  */
-#ifndef TACHBPF_ARRIVE_H
-#define TACHBPF_ARRIVE_H
+#ifndef TACHBPF_ADMIT_EXEC_H
+#define TACHBPF_ADMIT_EXEC_H
 
 #include "common.bpf.h"
 

@@ -93,14 +93,14 @@ static void test_whence(void **state)
 
 	before_exec(false);
 	ev = execute();
-	assert_int_equal(ev->whence.cgroup_cnt, 2);
-	assert_int_equal(ev->whence.cgroups[0], mark_of_cgroup(0, 4242));
-	assert_int_equal(ev->whence.cgroups[1], mark_of_cgroup(3, 77));
-	assert_int_equal(ev->whence.uid, 1000);
-	assert_int_equal(ev->whence.ns_tgid, 7);
+	assert_int_equal(ev->origin.cgroup_cnt, 2);
+	assert_int_equal(ev->origin.cgroups[0], mark_of_cgroup(0, 4242));
+	assert_int_equal(ev->origin.cgroups[1], mark_of_cgroup(3, 77));
+	assert_int_equal(ev->origin.uid, 1000);
+	assert_int_equal(ev->origin.ns_tgid, 7);
 	before_exec(false);
 	host.pid.level = 0;
-	assert_int_equal(execute()->whence.ns_tgid, 0);
+	assert_int_equal(execute()->origin.ns_tgid, 0);
 }
 
 static void test_new_cgroup(void **state)

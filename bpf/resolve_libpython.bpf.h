@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * pysettle.bpf.h - the first samples of a process that arrive.bpf.h let in: where has
+ * resolve_libpython.bpf.h - the first samples of a process that admit_exec.bpf.h let in: where has
  * the dynamic linker put its libpython?
  *
  * What is there is not trusted to be what was learned: bytes that identify the
  * library are compared, and user space is asked if they differ.
  */
-#ifndef TACHBPF_PYSETTLE_H
-#define TACHBPF_PYSETTLE_H
+#ifndef TACHBPF_RESOLVE_LIBPYTHON_H
+#define TACHBPF_RESOLVE_LIBPYTHON_H
 
 #include "pyscratch.bpf.h"
 

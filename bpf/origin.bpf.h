@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * whence.bpf.h - where a process is (cgroup, pid namespace) and whose it is.
+ * origin.bpf.h - where a process is (cgroup, pid namespace) and whose it is.
  *
  * Sent with what is told of new processes, never with samples: containers cost nothing
  * where time matters. What the numbers mean, user space knows.
  */
-#ifndef TACHBPF_WHENCE_H
-#define TACHBPF_WHENCE_H
+#ifndef TACHBPF_ORIGIN_H
+#define TACHBPF_ORIGIN_H
 
 #include "common.bpf.h"
 
 /* Each hierarchy has one cgroup that the task is in. */
-static __always_inline void note_cgroups(struct raw_whence *out, const struct task_struct *task)
+static __always_inline void note_cgroups(struct raw_origin *out, const struct task_struct *task)
 {
 	const struct list_head *head = cgroup_list(cgroups_of(task)), *pos = head;
 	const struct cgroup *cg;
@@ -29,7 +29,7 @@ static __always_inline void note_cgroups(struct raw_whence *out, const struct ta
 }
 
 /* leader: the process' first thread. out is zeroed. */
-static __always_inline void note_whence(struct raw_whence *out, const struct task_struct *leader)
+static __always_inline void note_origin(struct raw_origin *out, const struct task_struct *leader)
 {
 	note_cgroups(out, leader);
 	out->uid = task_euid(leader);
