@@ -5,10 +5,10 @@
  */
 #include <stdlib.h>
 
+#include "base/util.h"
+#include "commands/cmd_record.h"
 #include "commands/commands.h"
 #include "commands/options.h"
-#include "commands/cmd_record.h"
-#include "base/util.h"
 
 static int run_record(const struct options *o)
 {

@@ -18,11 +18,11 @@
 #include <unistd.h>
 
 #include "base/compress.h"
-#include "model/intern.h"
-#include "model/sink.h"
-#include "formats/tach/tach_reader.h"
 #include "base/util.h"
 #include "formats/formats.h"
+#include "formats/tach/tach_reader.h"
+#include "model/intern.h"
+#include "model/sink.h"
 
 #define THREADS 8
 #define FRAMES 2000

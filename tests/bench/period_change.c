@@ -14,8 +14,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "capture/tick_jitter.h"
 #include "base/util.h"
+#include "capture/tick_jitter.h"
 
 #define CHANGES 2000
 #define RATE 999

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/containers.h"
 #include "base/util.h"
+#include "host/containers.h"
 
 static void check(const char *s, size_t size)
 {

@@ -12,9 +12,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "tests/unit/cpython/fake_elf.h"
 #include "cpython/debug_offsets.h"
 #include "cpython/image.h"
+#include "tests/unit/cpython/fake_elf.h"
 
 #ifndef GOLDEN_DIR
 #define GOLDEN_DIR "tests/golden"

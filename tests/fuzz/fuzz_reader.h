@@ -15,10 +15,10 @@
 #include <unistd.h>
 
 #include "formats/describe.h"
-#include "model/reader.h"
-#include "model/sink.h"
 #include "formats/formats.h"
 #include "formats/readers.h"
+#include "model/reader.h"
+#include "model/sink.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -14,13 +14,13 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-#include "model/intern.h"
+#include "formats/formats.h"
 #include "formats/tach/recover.h"
-#include "model/remap.h"
-#include "model/sink.h"
 #include "formats/tach/tach_journal.h"
 #include "formats/tach/tach_reader.h"
-#include "formats/formats.h"
+#include "model/intern.h"
+#include "model/remap.h"
+#include "model/sink.h"
 
 /* A few compressed bytes can mean gigabytes of samples. */
 #define EVENTS_MAX 200000

@@ -10,10 +10,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "model/sink.h"
-#include "formats/tach/tach_reader.h"
-#include "formats/sinks.h"
 #include "formats/formats.h"
+#include "formats/sinks.h"
+#include "formats/tach/tach_reader.h"
+#include "model/sink.h"
 
 /* A few compressed bytes can mean gigabytes of samples. */
 #define EVENTS_MAX 200000

@@ -8,8 +8,8 @@
 
 #include <json-c/json.h>
 
-#include "tests/unit/tach_test.h"
 #include "formats/sinks.h"
+#include "tests/unit/tach_test.h"
 
 /* A terminal's, JSON's, CSV's, a line's and UTF-8's trouble in one name. */
 #define HOSTILE "=\"a,\\b'\n\x1b[31m;\xff\xe2\x80\xae<script> (x)--y"

@@ -23,10 +23,10 @@
 #include <unistd.h>
 
 #include "base/compress.h"
+#include "base/util.h"
+#include "formats/tach/tach_reader.h"
 #include "model/intern.h"
 #include "model/sink.h"
-#include "formats/tach/tach_reader.h"
-#include "base/util.h"
 
 #define PATH_BYTES 64
 

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/intern.h"
 #include "base/util.h"
+#include "model/intern.h"
 
 struct join {
 	struct intern *names;	/* a row's number is its frame's id */

@@ -13,12 +13,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bpf/abi.h"
 #include "analysis/gil_holders.h"
-#include "model/intern.h"
 #include "base/pairs.h"
-#include "model/thread_map.h"
 #include "base/util.h"
+#include "bpf/abi.h"
+#include "model/intern.h"
+#include "model/thread_map.h"
 
 #define NOWHERE "<no Python frame>"
 #define COLLECTING "<GC>"

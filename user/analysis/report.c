@@ -14,9 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/util.h"
 #include "model/intern.h"
 #include "model/thread_map.h"
-#include "base/util.h"
 
 #define NO_ROW UINT32_MAX
 

@@ -20,13 +20,13 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include "target/proc_filter_eval.h"
-#include "host/remote_mem.h"
-#include "capture/sampler.h"
+#include "base/util.h"
 #include "capture/proc_table.h"
+#include "capture/sampler.h"
+#include "host/remote_mem.h"
 #include "recording/recording.h"
 #include "tachbpf.skel.h"
-#include "base/util.h"
+#include "target/proc_filter_eval.h"
 
 #define MS_NS 1000000ull
 #define TABLE_SWEEP_S 10

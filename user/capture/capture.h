@@ -12,8 +12,8 @@
 #include <sys/types.h>
 
 #include "bpf/abi.h"
-#include "recording/capture_counts.h"
 #include "capture/sampler.h"
+#include "recording/capture_counts.h"
 #include "resolve/record_mode.h"
 
 struct kallsyms;

@@ -8,12 +8,12 @@
 #include <signal.h>
 #include <string.h>
 
-#include "target/proc_filter_eval.h"
-#include "host/proc.h"
-#include "capture/proc_table.h"
-#include "capture/capture_impl.h"
-#include "tachbpf.skel.h"
 #include "base/util.h"
+#include "capture/capture_impl.h"
+#include "capture/proc_table.h"
+#include "host/proc.h"
+#include "tachbpf.skel.h"
+#include "target/proc_filter_eval.h"
 
 #define ANCESTORS_MAX 64
 

@@ -7,14 +7,14 @@
 #ifndef TACHBPF_CAPTURE_IMPL_H
 #define TACHBPF_CAPTURE_IMPL_H
 
-#include "capture/offcpu_scan.h"
-#include "target/candidates.h"
+#include "base/u64map.h"
+#include "capture/capture.h"
 #include "capture/counters.h"
+#include "capture/offcpu_scan.h"
+#include "resolve/process.h"
+#include "target/candidates.h"
 #include "target/discover.h"
 #include "target/exe_cache.h"
-#include "resolve/process.h"
-#include "capture/capture.h"
-#include "base/u64map.h"
 
 struct proc_filter_eval;
 

@@ -12,11 +12,11 @@
 #include <string.h>
 #include <time.h>
 
-#include "host/proc.h"
+#include "base/util.h"
 #include "capture/proc_table.h"
+#include "host/proc.h"
 #include "recording/recording.h"
 #include "tachbpf.skel.h"
-#include "base/util.h"
 
 /* Of several CPythons in a process none is initialised: look every 128 ms at least. */
 #define UNSETTLED_TRIES 6

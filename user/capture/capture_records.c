@@ -8,11 +8,11 @@
 #include <errno.h>
 #include <string.h>
 
-#include "target/proc_filter_eval.h"
+#include "base/util.h"
 #include "capture/proc_table.h"
 #include "recording/recording.h"
 #include "tachbpf.skel.h"
-#include "base/util.h"
+#include "target/proc_filter_eval.h"
 
 static struct candidate *note_candidate(struct capture *s, const struct raw_header *h)
 {

@@ -9,8 +9,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "tachbpf.skel.h"
 #include "base/util.h"
+#include "tachbpf.skel.h"
 
 /* They are attached when sampling begins. */
 void capture_choose_programs(struct capture *s)

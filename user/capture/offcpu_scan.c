@@ -21,10 +21,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "capture/offcpu_scan_walk.h"
-#include "tachbpf.skel.h"
 #include "base/u64map.h"
 #include "base/util.h"
+#include "capture/offcpu_scan_walk.h"
+#include "tachbpf.skel.h"
 
 /* Records of all threads: 10,000 of depth 100, and their code. Touched only where written. */
 #define OUT_BYTES (64u << 20)

@@ -20,10 +20,10 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "base/util.h"
+#include "capture/tick_jitter.h"
 #include "host/proc.h"
 #include "tachbpf.skel.h"
-#include "capture/tick_jitter.h"
-#include "base/util.h"
 
 #define NS_PER_S 1000000000ull
 

@@ -9,15 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/intern.h"
-#include "commands/options.h"
 #include "base/output.h"
+#include "base/util.h"
+#include "commands/options.h"
 #include "commands/profile_out.h"
 #include "commands/profile_set.h"
-#include "model/remap.h"
-#include "base/util.h"
 #include "formats/formats.h"
 #include "formats/readers.h"
+#include "model/intern.h"
+#include "model/remap.h"
 
 struct convert {
 	const struct file_options *opts;

@@ -11,14 +11,14 @@
 
 #include "analysis/diff.h"
 #include "base/json.h"
-#include "commands/options.h"
 #include "base/output.h"
+#include "base/util.h"
+#include "commands/options.h"
 #include "commands/profile_out.h"
 #include "commands/profile_set.h"
-#include "model/profile_text.h"
 #include "formats/html/flamegraph.h"
-#include "base/util.h"
 #include "formats/readers.h"
+#include "model/profile_text.h"
 
 /* Columns of the numbers in front of the names, with their gaps. */
 #define NUMBER_COLUMNS 46

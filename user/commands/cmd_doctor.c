@@ -11,12 +11,12 @@
 #include <string.h>
 #include <sys/utsname.h>
 
-#include "commands/commands.h"
-#include "doctor/doctor.h"
-#include "doctor/bpf_features.h"
 #include "base/json.h"
-#include "commands/options.h"
 #include "base/util.h"
+#include "commands/commands.h"
+#include "commands/options.h"
+#include "doctor/bpf_features.h"
+#include "doctor/doctor.h"
 
 #define CHECKS_MAX 64
 

@@ -12,13 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/output.h"
+#include "base/util.h"
 #include "commands/gil_show.h"
 #include "commands/options.h"
-#include "base/output.h"
 #include "commands/profile_set.h"
-#include "base/util.h"
-#include "formats/tach/tach_profile.h"
 #include "formats/readers.h"
+#include "formats/tach/tach_profile.h"
 
 /* What is kept of one profile until it is shown. */
 struct result {

@@ -11,21 +11,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json.h"
+#include "base/output.h"
+#include "base/util.h"
 #include "bpf/abi.h"
 #include "commands/info_other.h"
 #include "commands/info_verify.h"
-#include "base/json.h"
 #include "commands/options.h"
-#include "base/output.h"
-#include "model/process_frame.h"
 #include "commands/profile_set.h"
-#include "model/profile_text.h"
+#include "formats/readers.h"
+#include "formats/tach/tach_profile.h"
 #include "formats/tach/tach_reader.h"
+#include "model/process_frame.h"
+#include "model/profile_text.h"
 #include "model/thread_map.h"
 #include "model/thread_names.h"
-#include "base/util.h"
-#include "formats/tach/tach_profile.h"
-#include "formats/readers.h"
 
 struct thread {
 	uint64_t id;

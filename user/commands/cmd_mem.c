@@ -11,13 +11,13 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "base/output.h"
+#include "base/util.h"
+#include "commands/options.h"
+#include "formats/input.h"
 #include "formats/mlyze/mlyze_rows.h"
 #include "formats/mlyze/mlyze_stats.h"
-#include "commands/options.h"
-#include "base/output.h"
 #include "model/profile_text.h"
-#include "formats/input.h"
-#include "base/util.h"
 
 #define WHY_BYTES 256
 

@@ -8,14 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/intern.h"
-#include "formats/tach/merge.h"
+#include "base/util.h"
 #include "commands/options.h"
 #include "commands/profile_out.h"
 #include "commands/profile_set.h"
-#include "formats/tach/tach_reader.h"
-#include "base/util.h"
 #include "formats/formats.h"
+#include "formats/tach/merge.h"
+#include "formats/tach/tach_reader.h"
+#include "model/intern.h"
 
 #define WHY_BYTES 256
 

@@ -11,14 +11,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "target/proc_filter_eval.h"
-#include "host/identity.h"
 #include "base/json.h"
-#include "commands/options.h"
 #include "base/output.h"
-#include "model/profile_text.h"
-#include "target/pythons.h"
 #include "base/util.h"
+#include "commands/options.h"
+#include "host/identity.h"
+#include "model/profile_text.h"
+#include "target/proc_filter_eval.h"
+#include "target/pythons.h"
 
 #define BUILD_BYTES 96
 #define UNKNOWN "-"

@@ -13,15 +13,15 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "host/identity.h"
-#include "host/kallsyms.h"
+#include "base/util.h"
+#include "capture/capture.h"
 #include "commands/options.h"
 #include "doctor/precheck.h"
+#include "host/identity.h"
+#include "host/kallsyms.h"
 #include "host/privileges.h"
-#include "recording/recording.h"
-#include "capture/capture.h"
 #include "host/spawn.h"
-#include "base/util.h"
+#include "recording/recording.h"
 
 #define RATE_ALL_HZ 99		/* not 100: out of step with what runs every 10 ms */
 #define RATE_ONE_HZ 999

@@ -19,16 +19,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "model/intern.h"
-#include "commands/options.h"
 #include "base/output.h"
-#include "commands/profile_out.h"
-#include "model/profile_text.h"
-#include "formats/tach/recover.h"
-#include "model/remap.h"
 #include "base/util.h"
+#include "commands/options.h"
+#include "commands/profile_out.h"
 #include "formats/formats.h"
+#include "formats/tach/recover.h"
 #include "formats/tach/tach_journal.h"
+#include "model/intern.h"
+#include "model/profile_text.h"
+#include "model/remap.h"
 
 #define WHY_BYTES 256
 #define SUFFIX ".tach"

@@ -10,13 +10,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "commands/options.h"
 #include "base/output.h"
+#include "base/util.h"
+#include "commands/options.h"
 #include "commands/profile_out.h"
 #include "commands/profile_set.h"
-#include "base/util.h"
-#include "formats/sinks.h"
 #include "formats/readers.h"
+#include "formats/sinks.h"
 
 struct replay {
 	struct profile_set *set;

@@ -8,16 +8,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json.h"
-#include "commands/options.h"
-#include "base/output.h"
-#include "model/process_frame.h"
-#include "commands/profile_set.h"
-#include "model/profile_text.h"
 #include "analysis/report.h"
-#include "model/thread_names.h"
+#include "base/json.h"
+#include "base/output.h"
 #include "base/util.h"
+#include "commands/options.h"
+#include "commands/profile_set.h"
 #include "formats/readers.h"
+#include "model/process_frame.h"
+#include "model/profile_text.h"
+#include "model/thread_names.h"
 
 /* Columns of one profile's numbers, and how wide names get when nothing limits them. */
 #define NUMBER_COLUMNS 28

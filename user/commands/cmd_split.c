@@ -19,19 +19,19 @@
 #include <unistd.h>
 
 #include "base/compress.h"
-#include "model/intern.h"
 #include "base/json.h"
-#include "commands/options.h"
 #include "base/output.h"
-#include "model/process_frame.h"
+#include "base/util.h"
+#include "commands/options.h"
 #include "commands/profile_out.h"
 #include "commands/profile_set.h"
+#include "formats/formats.h"
+#include "formats/readers.h"
+#include "model/intern.h"
+#include "model/process_frame.h"
 #include "model/remap.h"
 #include "model/thread_map.h"
 #include "model/thread_names.h"
-#include "base/util.h"
-#include "formats/formats.h"
-#include "formats/readers.h"
 
 /* Pieces being written at a time: a file, tables and a buffer each. */
 #define AT_ONCE 128

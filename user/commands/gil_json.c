@@ -6,8 +6,8 @@
  */
 #include <string.h>
 
-#include "commands/gil_show.h"
 #include "base/json.h"
+#include "commands/gil_show.h"
 #include "model/profile_text.h"
 
 static double percent(uint64_t part, uint64_t whole)

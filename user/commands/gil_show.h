@@ -9,9 +9,9 @@
 
 #include "analysis/gil.h"
 #include "analysis/gil_rows.h"
+#include "base/u64map.h"
 #include "commands/profile_set.h"
 #include "recording/session_file.h"
-#include "base/u64map.h"
 
 /* One process of one file. */
 struct gil_section {

@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/profile_text.h"
 #include "formats/describe.h"
-#include "model/reader.h"
 #include "formats/readers.h"
+#include "model/profile_text.h"
+#include "model/reader.h"
 
 /* ---- JSON ---- */
 

@@ -10,10 +10,10 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "formats/tach/tach_reader.h"
 #include "base/util.h"
-#include "formats/tach/tach_profile.h"
 #include "formats/readers.h"
+#include "formats/tach/tach_profile.h"
+#include "formats/tach/tach_reader.h"
 
 static const char *const checksums[] = {
 	[TACH_CHECKSUM_NONE] = "none", [TACH_CHECKSUM_RIGHT] = "right",

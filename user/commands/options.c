@@ -10,12 +10,12 @@
 #include <string.h>
 
 #include "base/cli.h"
+#include "base/util.h"
 #include "commands/options_set.h"
 #include "commands/options_tables.h"
-#include "base/util.h"
-#include "formats/sinks.h"
 #include "formats/formats.h"
 #include "formats/readers.h"
+#include "formats/sinks.h"
 
 #define REPORT_LIMIT 20
 #define SPLIT_EVERY_US 10000000

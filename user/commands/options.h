@@ -13,13 +13,13 @@
 
 #include "analysis/diff.h"
 #include "analysis/report.h"
+#include "capture/sampler.h"
 #include "formats/mlyze/mlyze_rows.h"
 #include "model/reader.h"
 #include "model/sample_filter.h"
-#include "capture/sampler.h"
+#include "model/sink.h"
 #include "resolve/record_mode.h"
 #include "target/proc_filter.h"
-#include "model/sink.h"
 
 /* Usage errors end the program with this, everything else that fails with 1. */
 #define EXIT_USAGE 2

@@ -11,11 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bpf/abi.h"
 #include "base/util.h"
-#include "formats/sinks.h"
+#include "bpf/abi.h"
 #include "formats/formats.h"
 #include "formats/readers.h"
+#include "formats/sinks.h"
 
 #define RATE_MAX_HZ 50000
 #define DURATION_MAX_S (366.0 * 86400)

@@ -7,9 +7,9 @@
 
 #include <stddef.h>
 
+#include "base/util.h"
 #include "commands/options.h"
 #include "commands/options_set.h"
-#include "base/util.h"
 
 /* Names of perf's. */
 static const struct choice events[] = {

@@ -9,10 +9,10 @@
 #include <unistd.h>
 
 #include "base/compress.h"
-#include "commands/options.h"
 #include "base/util.h"
-#include "formats/sinks.h"
+#include "commands/options.h"
 #include "formats/formats.h"
+#include "formats/sinks.h"
 
 #define SHOWN_BYTES 512
 /* Frames share nothing: fewer are smaller. As much memory again goes into compressing one. */

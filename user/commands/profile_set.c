@@ -15,10 +15,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "model/sample_filter.h"
-#include "model/profile_text.h"
 #include "base/util.h"
 #include "formats/readers.h"
+#include "model/profile_text.h"
+#include "model/sample_filter.h"
 
 #define SUFFIX ".tach"
 #define WHY_BYTES 256

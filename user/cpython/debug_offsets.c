@@ -13,8 +13,8 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "bpf/abi.h"
 #include "base/util.h"
+#include "bpf/abi.h"
 #include "cpython/debug_offsets.h"
 #include "cpython/debug_offsets_315.inc"
 

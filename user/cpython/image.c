@@ -13,12 +13,12 @@
 
 #include "base/util.h"
 #include "cpython/debug_offsets.h"
-#include "elf/elf.h"
 #include "cpython/layout.h"
 #include "cpython/libc.h"
 #include "cpython/runtime.h"
 #include "cpython/tls.h"
 #include "cpython/version.h"
+#include "elf/elf.h"
 
 #define PAGE_MASK_4K 0xfffull
 

@@ -11,8 +11,8 @@
  */
 #include <stdbool.h>
 
-#include "model/event.h"
 #include "cpython/code.h"
+#include "model/event.h"
 
 enum {
 	CODE_SHORT_LAST = 9,	/* 0..9: same line, columns in one byte */

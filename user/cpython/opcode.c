@@ -7,9 +7,9 @@
  * Python/bytecodes.c, JUMPBY before DISPATCH_INLINED): what is there is data, and only
  * walking from the start tells where the instruction begins.
  */
-#include "model/event.h"
 #include "cpython/code.h"
 #include "cpython/opcodes.inc"
+#include "model/event.h"
 
 #define UNIT_BYTES 2u		/* opcode, oparg */
 #define WINDOW 4096u

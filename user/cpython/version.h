@@ -5,8 +5,8 @@
 #ifndef TACHBPF_CPYTHON_VERSION_H
 #define TACHBPF_CPYTHON_VERSION_H
 
-#include "elf/elf.h"
 #include "cpython/image.h"
+#include "elf/elf.h"
 
 /*
  * Set major, minor, micro and version from PY_VERSION_HEX. 0, or -EBADMSG when no

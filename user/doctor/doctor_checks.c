@@ -21,11 +21,11 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "doctor/bpf_features.h"
-#include "host/containers.h"
-#include "doctor/precheck.h"
-#include "host/proc.h"
 #include "base/util.h"
+#include "doctor/bpf_features.h"
+#include "doctor/precheck.h"
+#include "host/containers.h"
+#include "host/proc.h"
 
 #define KVER(a, b, c) ((a) << 16 | (b) << 8 | (c))
 #define CAP_DAC_READ_SEARCH_BIT 2

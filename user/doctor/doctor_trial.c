@@ -13,12 +13,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "target/discover.h"
-#include "host/remote_mem.h"
+#include "base/util.h"
 #include "doctor/doctor.h"
 #include "host/proc.h"
+#include "host/remote_mem.h"
 #include "tachbpf.skel.h"
-#include "base/util.h"
+#include "target/discover.h"
 
 /* include/linux/bpf_verifier.h: BPF_LOG_STATS, since 5.2 */
 #define LOG_STATS 4

@@ -6,8 +6,8 @@
 #ifndef TACHBPF_COMMON_H
 #define TACHBPF_COMMON_H
 
-#include "model/event.h"
 #include "base/util.h"
+#include "model/event.h"
 
 struct intern;
 struct thread_map;

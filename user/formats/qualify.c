@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/intern.h"
 #include "base/util.h"
+#include "model/intern.h"
 
 /* Directories in a name at most; beyond them the file's number tells two apart. */
 #define DEPTH_MAX 8

@@ -9,10 +9,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/util.h"
 #include "formats/formats.h"
 #include "formats/input.h"
 #include "model/thread_map.h"
-#include "base/util.h"
 
 static const struct reader_ops *const readers[] = {
 	&reader_tach, &reader_gperftools, &reader_mlyze, &reader_speedscope, &reader_collapsed,

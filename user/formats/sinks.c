@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/util.h"
 #include "formats/formats.h"
 #include "model/joined.h"
-#include "base/util.h"
 
 static const struct sink_ops *const sinks[] = {
 	&sink_tach,

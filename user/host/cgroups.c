@@ -14,8 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "host/proc.h"
 #include "base/util.h"
+#include "host/proc.h"
 
 #define HIERARCHIES_MAX 32
 #define CGROUP_FILE_BYTES 65536

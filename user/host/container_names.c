@@ -22,8 +22,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "host/proc.h"
 #include "base/util.h"
+#include "host/proc.h"
 
 /* podman's list has about 1.2 KB for each container that exists. */
 #define FILE_MAX_BYTES (32u << 20)

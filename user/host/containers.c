@@ -14,8 +14,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "host/proc.h"
 #include "base/util.h"
+#include "host/proc.h"
 
 #define ID_HEX 64
 /* Of /proc/PID/cgroup: a line for each hierarchy, a path of at most PATH_MAX each. */

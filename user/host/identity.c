@@ -13,10 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/cgroups.h"
-#include "host/proc.h"
 #include "base/u64map.h"
 #include "base/util.h"
+#include "host/cgroups.h"
+#include "host/proc.h"
 
 /* 1.2 KB each. */
 #define CONTAINERS_MAX 20000

@@ -2,9 +2,9 @@
 /*
  * identity_json.c - whose a process is and where, as session.json and `tachbpf ps` have it.
  */
-#include "host/identity.h"
 #include "base/json.h"
 #include "base/util.h"
+#include "host/identity.h"
 
 static const char *or_null(const char *s)
 {

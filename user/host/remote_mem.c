@@ -22,9 +22,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/util.h"
 #include "cpython/code.h"
 #include "host/proc.h"
-#include "base/util.h"
 
 /* A page that has to come from a disk takes some ms. */
 #define ANSWER_MS 200

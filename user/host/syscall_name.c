@@ -8,8 +8,8 @@
 #include <asm/unistd.h>
 #include <stdio.h>
 
-#include "bpf/abi.h"
 #include "base/util.h"
+#include "bpf/abi.h"
 
 static const char *const names[] = {
 #include "syscall_names.inc"

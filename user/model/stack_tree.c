@@ -13,8 +13,8 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include "model/intern.h"
 #include "base/util.h"
+#include "model/intern.h"
 
 /* CPython: _INTERNAL_FRAME_SUFFIXES in Lib/profiling/sampling/constants.py. */
 #define INTERNAL_SUFFIX "_sync_coordinator.py"

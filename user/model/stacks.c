@@ -18,9 +18,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/u64map.h"
 #include "bpf/abi.h"
 #include "model/intern.h"
-#include "base/u64map.h"
 
 /* CPython: _INTERNAL_FRAME_SUFFIXES in Lib/profiling/sampling/constants.py. */
 #define INTERNAL_SUFFIX "_sync_coordinator.py"

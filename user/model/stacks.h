@@ -10,8 +10,8 @@
 #ifndef TACHBPF_STACKS_H
 #define TACHBPF_STACKS_H
 
-#include "model/sink.h"
 #include "base/util.h"
+#include "model/sink.h"
 
 /* How much of a frame tells two apart. Its opcode never does. */
 enum stack_detail {

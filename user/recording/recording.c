@@ -15,11 +15,11 @@
 #include <unistd.h>
 
 #include "base/compress.h"
-#include "model/memory_sink.h"
-#include "recording/session_file.h"
 #include "base/util.h"
 #include "formats/formats.h"
 #include "formats/tach/tach_journal.h"
+#include "model/memory_sink.h"
+#include "recording/session_file.h"
 
 #define CMDLINE_MAX 4096
 /*

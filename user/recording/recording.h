@@ -11,10 +11,10 @@
 #include <stdio.h>
 
 #include "model/event.h"
+#include "model/sink.h"
+#include "recording/capture_counts.h"
 #include "resolve/process.h"
 #include "resolve/record_mode.h"
-#include "recording/capture_counts.h"
-#include "model/sink.h"
 
 struct recording;
 

@@ -9,10 +9,10 @@
 #include <limits.h>
 #include <time.h>
 
-#include "recording/shared_profile.h"
 #include "base/output.h"
-#include "recording/recording.h"
 #include "base/u64map.h"
+#include "recording/recording.h"
+#include "recording/shared_profile.h"
 
 /* One process. */
 struct row {

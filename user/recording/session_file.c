@@ -13,8 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "model/thread_names.h"
 #include "base/util.h"
+#include "model/thread_names.h"
 
 /* json-c takes an int, and 10,000 processes with long command lines need a tenth of this. */
 #define MAX_BYTES (256u << 20)

@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/util.h"
 #include "model/process_frame.h"
 #include "model/remap.h"
-#include "base/util.h"
 
 /* ---- commands ---- */
 

@@ -11,10 +11,10 @@
 
 #include <stdint.h>
 
-#include "model/event.h"
 #include "host/identity.h"
-#include "model/intern.h"
 #include "host/proc.h"
+#include "model/event.h"
+#include "model/intern.h"
 #include "model/sink.h"
 
 /* One process of a merged file. Times since the recording began. */

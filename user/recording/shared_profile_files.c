@@ -12,9 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/util.h"
 #include "model/memory_sink.h"
 #include "recording/recording_rows.h"
-#include "base/util.h"
 
 /* Members (500 bytes each) and frames of a file; then the next one is begun. */
 #define MEMBERS_MAX 4000

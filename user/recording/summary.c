@@ -9,8 +9,8 @@
 #include <sys/utsname.h>
 
 #include "base/json.h"
-#include "recording/recording_rows.h"
 #include "base/util.h"
+#include "recording/recording_rows.h"
 
 /* Sums over the processes. */
 struct totals {

@@ -14,14 +14,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/remote_mem.h"
-#include "model/memory_sink.h"
-#include "model/intern.h"
-#include "host/kallsyms.h"
-#include "resolve/symbolize.h"
-#include "host/syscall_name.h"
 #include "base/u64map.h"
 #include "base/util.h"
+#include "host/kallsyms.h"
+#include "host/remote_mem.h"
+#include "host/syscall_name.h"
+#include "model/intern.h"
+#include "model/memory_sink.h"
+#include "resolve/symbolize.h"
 
 #define US_NS 1000
 /* Of these comes a frame. */

@@ -10,9 +10,9 @@
 
 #include "bpf/abi.h"
 #include "cpython/image.h"
-#include "model/event.h"
 #include "host/identity.h"
 #include "host/proc.h"
+#include "model/event.h"
 #include "model/sink.h"
 #include "model/thread_names.h"
 #include "resolve/waits.h"

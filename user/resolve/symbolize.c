@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "resolve/frame_cache.h"
 #include "base/u64map.h"
 #include "base/util.h"
+#include "resolve/frame_cache.h"
 
 /* So many code objects, and as many frames, are remembered; and so much of their data. */
 #define KNOWN_MAX (64 * 1024)

@@ -17,12 +17,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "elf/elf.h"
-#include "cpython/libc.h"
-#include "host/remote_mem.h"
-#include "host/proc.h"
 #include "base/u64map.h"
 #include "base/util.h"
+#include "cpython/libc.h"
+#include "elf/elf.h"
+#include "host/proc.h"
+#include "host/remote_mem.h"
 
 /* What a file told us; found again by its identity. */
 struct known_file {

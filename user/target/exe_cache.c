@@ -15,11 +15,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "elf/elf_link.h"
-#include "target/discover.h"
-#include "host/proc.h"
 #include "base/u64map.h"
 #include "base/util.h"
+#include "elf/elf_link.h"
+#include "host/proc.h"
+#include "target/discover.h"
 
 /* An executable that runs an interpreter, or does not. */
 struct known_exe {

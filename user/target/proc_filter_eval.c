@@ -15,11 +15,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/u64map.h"
+#include "base/util.h"
 #include "host/cgroups.h"
 #include "host/containers.h"
 #include "host/proc.h"
-#include "base/u64map.h"
-#include "base/util.h"
 
 #define NS_PER_S 1000000000ull
 /* Room for cgroups that are made later; the kernel takes out those that go. */

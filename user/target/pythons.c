@@ -11,10 +11,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "target/proc_filter_eval.h"
+#include "base/util.h"
 #include "elf/elf.h"
 #include "host/remote_mem.h"
-#include "base/util.h"
+#include "target/proc_filter_eval.h"
 
 struct search {
 	struct discovery *discovery;

@@ -11,9 +11,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "target/discover.h"
 #include "host/identity.h"
 #include "host/proc.h"
+#include "target/discover.h"
 
 /* How a CPython was built, as far as it can be told. */
 enum python_build {

@@ -13,12 +13,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bpf/abi.h"
 #include "analysis/gil.h"
 #include "analysis/gil_holders.h"
 #include "analysis/gil_rows.h"
-#include "model/intern.h"
 #include "base/util.h"
+#include "bpf/abi.h"
+#include "model/intern.h"
 
 #define STEP 1000	/* us */
 #define HOLDS (STATUS_HAS_GIL | STATUS_ON_CPU)

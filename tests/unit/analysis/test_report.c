@@ -11,10 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/intern.h"
 #include "analysis/report.h"
-#include "model/thread_map.h"
 #include "base/util.h"
+#include "model/intern.h"
+#include "model/thread_map.h"
 
 /* A profile with frames "a:1", "a:2", "b:10", "<GC>" and ids in that order, or reversed. */
 struct profile {

@@ -13,8 +13,8 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "model/thread_names.h"
 #include "base/util.h"
+#include "model/thread_names.h"
 
 static char *text;
 static size_t text_len;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* test_u64map.c - the hash table against a plain array. */
-#include "tests/unit/tach_test.h"
 #include "base/u64map.h"
+#include "tests/unit/tach_test.h"
 
 #define KEYS 3000
 

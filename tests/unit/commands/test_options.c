@@ -12,10 +12,10 @@
 #include <errno.h>
 #include <string.h>
 
-#include "commands/options.h"
 #include "base/util.h"
-#include "formats/sinks.h"
+#include "commands/options.h"
 #include "formats/formats.h"
+#include "formats/sinks.h"
 
 #define MAX_WORDS 32
 

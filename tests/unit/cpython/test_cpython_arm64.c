@@ -13,15 +13,15 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "base/util.h"
 #include "bpf/abi.h"
 #include "cpython/arm64.h"
 #include "cpython/debug_offsets.h"
-#include "elf/elf.h"
 #include "cpython/image.h"
 #include "cpython/layout.h"
 #include "cpython/libc.h"
 #include "cpython/tls.h"
-#include "base/util.h"
+#include "elf/elf.h"
 
 enum {
 	RET = 0xd65f03c0, NOP = 0xd503201f, BTI_C = 0xd503245f, PACIASP = 0xd503233f,

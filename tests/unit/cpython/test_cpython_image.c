@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "tests/unit/cpython/fake_elf.h"
 #include "cpython/image.h"
+#include "tests/unit/cpython/fake_elf.h"
 
 static uint8_t golden[3][888];
 static size_t golden_len[3];

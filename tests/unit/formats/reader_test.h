@@ -6,9 +6,9 @@
 #ifndef TACHBPF_READER_TEST_H
 #define TACHBPF_READER_TEST_H
 
+#include "formats/readers.h"
 #include "model/reader.h"
 #include "tests/unit/tach_test.h"
-#include "formats/readers.h"
 
 struct dump {
 	FILE *out;

@@ -3,9 +3,9 @@
  * test_collapsed.c - the collapsed sink against CPython's own replay, byte by
  * byte, and the lines that CPython's fixtures do not have.
  */
-#include "tests/unit/tach_test.h"
-#include "formats/sinks.h"
 #include "formats/formats.h"
+#include "formats/sinks.h"
+#include "tests/unit/tach_test.h"
 
 /* What the sink writes for a file. */
 static struct buf collapse(const char *name)

@@ -7,11 +7,11 @@
 
 #include <json-c/json.h>
 
-#include "tests/unit/formats/html_data.h"
+#include "formats/formats.h"
 #include "formats/html/flamegraph.h"
 #include "model/stack_tree.h"
 #include "model/thread_names.h"
-#include "formats/formats.h"
+#include "tests/unit/formats/html_data.h"
 
 struct flame_data {
 	struct html_reader r;

@@ -6,8 +6,8 @@
 #include <sys/resource.h>
 
 #include "bpf/abi.h"
-#include "tests/unit/export_test.h"
 #include "formats/formats.h"
+#include "tests/unit/export_test.h"
 
 static struct json_object *finish(struct export_test *t)
 {

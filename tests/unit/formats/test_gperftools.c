@@ -3,8 +3,8 @@
  * test_gperftools.c - the words and lines of all three flavours. tests/e2e has
  * the programs that read them.
  */
-#include "tests/unit/export_test.h"
 #include "formats/formats.h"
+#include "tests/unit/export_test.h"
 
 static uint64_t word(const struct buf *b, size_t i)
 {

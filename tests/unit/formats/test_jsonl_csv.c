@@ -4,8 +4,8 @@
  * tests/e2e compares them with CPython's answers.
  */
 #include "bpf/abi.h"
-#include "tests/unit/export_test.h"
 #include "formats/formats.h"
+#include "tests/unit/export_test.h"
 
 static void test_calls(void **state)
 {

@@ -5,8 +5,8 @@
  */
 #include "tests/unit/tach_test.h"
 
-#include "formats/tach/merge.h"
 #include "formats/formats.h"
+#include "formats/tach/merge.h"
 
 #define FILES 4
 #define THREADS 6

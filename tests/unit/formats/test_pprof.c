@@ -5,9 +5,9 @@
  */
 #include <zlib.h>
 
+#include "formats/formats.h"
 #include "tests/unit/export_test.h"
 #include "user/formats/pprof/profile.pb-c.h"
-#include "formats/formats.h"
 
 static struct buf gunzip(const struct buf *b)
 {

@@ -6,8 +6,8 @@
  */
 #include <math.h>
 
-#include "tests/unit/export_test.h"
 #include "formats/formats.h"
+#include "tests/unit/export_test.h"
 
 /* Enough of marshal to print it as Python would. */
 struct decoder {

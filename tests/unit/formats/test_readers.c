@@ -7,10 +7,10 @@
 
 #include <dirent.h>
 
-#include "formats/input.h"
 #include "formats/formats.h"
-#include "formats/tach/tach_profile.h"
+#include "formats/input.h"
 #include "formats/readers.h"
+#include "formats/tach/tach_profile.h"
 
 static const struct {
 	const char *format, *suffix;

@@ -8,9 +8,9 @@
 
 #include <sys/syscall.h>
 
+#include "formats/formats.h"
 #include "formats/tach/recover.h"
 #include "formats/tach/tach_journal.h"
-#include "formats/formats.h"
 
 #define THREADS 5
 #define STEPS 400

@@ -3,9 +3,9 @@
  * test_tach.c - what the writer writes is what CPython would write, and what
  * goes in comes out again: all layouts, plain and compressed, on full disks too.
  */
-#include "tests/unit/tach_test.h"
 #include "formats/formats.h"
 #include "formats/tach/tach_write.h"
+#include "tests/unit/tach_test.h"
 
 #include <signal.h>
 #include <sys/resource.h>

@@ -10,9 +10,9 @@
 #include "formats/tach/tach_decode.c"
 #undef fail
 
-#include "tests/unit/tach_test.h"
 #include "formats/formats.h"
 #include "formats/tach/tach_write.h"
+#include "tests/unit/tach_test.h"
 
 #define BEFORE ((1ULL << 32) - 3)
 #define FAR (5ULL << 30)	/* where in the file; memory files can be sparse */

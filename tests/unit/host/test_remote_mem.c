@@ -21,8 +21,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "host/remote_mem.h"
 #include "base/util.h"
+#include "host/remote_mem.h"
 
 static char text[] = "what the other process has";
 

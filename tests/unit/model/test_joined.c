@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* test_joined.c - --by container: profiles of a container as one, in formats that know none. */
-#include "tests/unit/export_test.h"
-#include "model/joined.h"
 #include "formats/formats.h"
+#include "model/joined.h"
+#include "tests/unit/export_test.h"
 
 /* One profile of a container (NULL: of none) with a frame of its own table. */
 static void profile(struct export_test *t, uint32_t tgid, const char *container, const char *func,

@@ -10,9 +10,9 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "model/sample_filter.h"
 #include "model/intern.h"
 #include "model/process_frame.h"
+#include "model/sample_filter.h"
 
 static uint32_t named(struct intern *in, const char *file, const char *func)
 {

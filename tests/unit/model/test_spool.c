@@ -3,11 +3,11 @@
  * test_spool.c - what the exports put things aside in: spooled streams, pairs,
  * the writer, qualified names.
  */
-#include "tests/unit/export_test.h"
 #include "base/pairs.h"
 #include "formats/qualify.h"
 #include "model/spool.h"
 #include "model/writer.h"
+#include "tests/unit/export_test.h"
 
 #define STREAMS 3
 #define RECORDS 20000

@@ -3,11 +3,11 @@
  * test_thread_names.c - names come, change, go, and are shown; and what speedscope's reader makes
  * of a label.
  */
-#include "tests/unit/export_test.h"
-#include "model/reader.h"
-#include "model/thread_names.h"
 #include "formats/formats.h"
 #include "formats/readers.h"
+#include "model/reader.h"
+#include "model/thread_names.h"
+#include "tests/unit/export_test.h"
 
 static void test_set_and_find(void **state)
 {

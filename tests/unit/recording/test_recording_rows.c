@@ -14,8 +14,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "recording/recording_rows.h"
 #include "base/util.h"
+#include "recording/recording_rows.h"
 
 #define ROWS 700
 

@@ -8,9 +8,9 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
-#include "tests/unit/resolve/fake_code.h"
 #include "host/kallsyms.h"
 #include "resolve/process.h"
+#include "tests/unit/resolve/fake_code.h"
 
 /* A sink that keeps what it gets, and can refuse. */
 struct fake_sink {

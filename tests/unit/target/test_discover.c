@@ -9,8 +9,8 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-#include "target/discover.h"
 #include "host/remote_mem.h"
+#include "target/discover.h"
 #include "tests/unit/cpython/fake_elf.h"
 #include "tests/unit/tach_test.h"
 

@@ -17,10 +17,10 @@
 
 #include "formats/common.h"
 #include "formats/describe.h"
-#include "model/intern.h"
-#include "formats/input.h"
-#include "model/reader.h"
 #include "formats/formats.h"
+#include "formats/input.h"
+#include "model/intern.h"
+#include "model/reader.h"
 
 #define PROCESS_PREFIX "process:"
 #define THREAD_PREFIX "tid:"

@@ -16,10 +16,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/aggregate.h"
 #include "formats/fold.h"
-#include "model/writer.h"
 #include "formats/formats.h"
+#include "model/aggregate.h"
+#include "model/writer.h"
 
 struct collapsed {
 	struct aggregate *a;

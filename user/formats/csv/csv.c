@@ -15,9 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/aggregate.h"
 #include "formats/fold.h"
 #include "formats/formats.h"
+#include "model/aggregate.h"
 #include "model/writer.h"
 
 struct row {

@@ -16,8 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bpf/abi.h"
 #include "base/u64map.h"
+#include "bpf/abi.h"
 #include "formats/formats.h"
 
 #define GC_FUNCTION "<GC>"

@@ -16,12 +16,12 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "base/u64map.h"
 #include "formats/common.h"
 #include "formats/describe.h"
+#include "formats/formats.h"
 #include "formats/input.h"
 #include "model/intern.h"
-#include "base/u64map.h"
-#include "formats/formats.h"
 
 #define SYMBOL_HEAD "--- symbol"
 #define PROFILE_HEAD "--- profile"

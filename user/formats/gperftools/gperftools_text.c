@@ -16,9 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/u64map.h"
 #include "formats/common.h"
 #include "model/intern.h"
-#include "base/u64map.h"
 
 struct symbol {
 	uint64_t addr;

@@ -17,12 +17,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/aggregate.h"
 #include "base/pairs.h"
+#include "formats/formats.h"
 #include "formats/qualify.h"
+#include "model/aggregate.h"
 #include "model/thread_names.h"
 #include "model/writer.h"
-#include "formats/formats.h"
 
 /* Word 2 of the header. */
 #define VERSION_NATIVE 0

@@ -13,11 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/html/html_page.h"
 #include "base/json.h"
+#include "formats/formats.h"
+#include "formats/html/html_page.h"
 #include "model/sink.h"
 #include "model/stack_tree.h"
-#include "formats/formats.h"
 
 #define DATA_VERSION 1
 

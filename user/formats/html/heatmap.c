@@ -14,11 +14,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/html/html_page.h"
 #include "base/json.h"
+#include "formats/formats.h"
+#include "formats/html/html_page.h"
 #include "formats/html/source_text.h"
 #include "model/stack_tree.h"
-#include "formats/formats.h"
 
 #define DATA_VERSION 1
 #define NO_FILE UINT32_MAX

@@ -10,8 +10,8 @@
 #ifndef TACHBPF_HTML_PAGE_H
 #define TACHBPF_HTML_PAGE_H
 
-#include "model/event.h"
 #include "base/util.h"
+#include "model/event.h"
 
 struct json;
 

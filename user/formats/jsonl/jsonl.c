@@ -15,9 +15,9 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "formats/formats.h"
 #include "model/aggregate.h"
 #include "model/writer.h"
-#include "formats/formats.h"
 
 #define CHUNK 256	/* entries a record: CPython's _CHUNK_SIZE */
 #define RUN_ID_BYTES 16

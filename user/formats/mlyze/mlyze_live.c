@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <sys/random.h>
 
-#include "formats/mlyze/mlyze_stats.h"
 #include "base/util.h"
+#include "formats/mlyze/mlyze_stats.h"
 
 #define SLOTS_MIN 1024
 

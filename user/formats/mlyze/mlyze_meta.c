@@ -15,9 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/intern.h"
-#include "formats/common.h"
 #include "base/json_pull.h"
+#include "formats/common.h"
+#include "model/intern.h"
 
 enum section { STACKS, FILES, FUNCTIONS, SECTION_CNT };
 

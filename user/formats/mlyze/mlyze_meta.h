@@ -5,8 +5,8 @@
 #ifndef TACHBPF_MLYZE_META_H
 #define TACHBPF_MLYZE_META_H
 
-#include "formats/mlyze/mlyze.h"
 #include "base/util.h"
+#include "formats/mlyze/mlyze.h"
 
 struct intern;
 

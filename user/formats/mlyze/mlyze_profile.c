@@ -11,10 +11,10 @@
 
 #include "formats/common.h"
 #include "formats/describe.h"
+#include "formats/formats.h"
 #include "formats/input.h"
 #include "formats/mlyze/mlyze_stats.h"
 #include "model/reader.h"
-#include "formats/formats.h"
 
 /* Of collections and markers so many are told one by one. */
 #define LISTED_MAX 100

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/intern.h"
 #include "formats/mlyze/mlyze_meta.h"
+#include "model/intern.h"
 
 /* Where the header's fields are. */
 #define AT_VERSION 4

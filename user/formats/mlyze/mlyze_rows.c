@@ -6,8 +6,8 @@
 
 #include <stdlib.h>
 
-#include "model/intern.h"
 #include "base/util.h"
+#include "model/intern.h"
 
 static uint64_t add(uint64_t a, uint64_t b)
 {

@@ -13,10 +13,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "model/intern.h"
 #include "base/json.h"
-#include "formats/mlyze/mlyze.h"
 #include "base/util.h"
+#include "formats/mlyze/mlyze.h"
+#include "model/intern.h"
 
 #define SPOOL_BYTES (64 * 1024)
 /* Type, varints, address, thread. */

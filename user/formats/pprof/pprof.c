@@ -13,12 +13,12 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "formats/formats.h"
+#include "formats/qualify.h"
 #include "model/aggregate.h"
 #include "model/intern.h"
-#include "formats/qualify.h"
 #include "model/thread_names.h"
 #include "user/formats/pprof/profile.pb-c.h"
-#include "formats/formats.h"
 
 #define OUT_BYTES (64 * 1024)
 #define GZIP_WINDOW (15 + 16)	/* zlib.h: 16 more for a gzip header */

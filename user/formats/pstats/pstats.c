@@ -20,10 +20,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/aggregate.h"
 #include "base/pairs.h"
-#include "model/writer.h"
 #include "formats/formats.h"
+#include "model/aggregate.h"
+#include "model/writer.h"
 
 /* Python/marshal.c: TYPE_* and FLAG_REF. */
 #define M_DICT '{'

@@ -18,9 +18,9 @@
 
 #include "formats/common.h"
 #include "formats/describe.h"
+#include "formats/formats.h"
 #include "formats/input.h"
 #include "model/intern.h"
-#include "formats/formats.h"
 
 /* Ours for threads whose names hold no number: above every thread id of Linux. */
 #define MADE_UP_THREAD (1ULL << 32)

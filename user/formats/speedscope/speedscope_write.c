@@ -19,12 +19,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/u64map.h"
+#include "formats/formats.h"
 #include "model/spool.h"
 #include "model/stacks.h"
 #include "model/thread_names.h"
-#include "base/u64map.h"
 #include "model/writer.h"
-#include "formats/formats.h"
 
 #define SCHEMA "https://www.speedscope.app/file-format-schema.json"
 

@@ -16,10 +16,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/remap.h"
-#include "formats/tach/tach_decode.h"
-#include "model/thread_map.h"
 #include "base/util.h"
+#include "formats/tach/tach_decode.h"
+#include "model/remap.h"
+#include "model/thread_map.h"
 
 /* What all queues together may hold. */
 #define QUEUED_MAX_BYTES (512u << 20)

@@ -9,10 +9,10 @@
 #ifndef TACHBPF_MERGE_H
 #define TACHBPF_MERGE_H
 
-#include "model/event.h"
-#include "model/sample_filter.h"
-#include "model/intern.h"
 #include "formats/tach/tach_reader.h"
+#include "model/event.h"
+#include "model/intern.h"
+#include "model/sample_filter.h"
 
 struct merge;
 

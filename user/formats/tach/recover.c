@@ -20,12 +20,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/util.h"
 #include "formats/tach/tach_checksum.h"
+#include "formats/tach/tach_decode.h"
 #include "formats/tach/tach_format.h"
 #include "formats/tach/tach_journal.h"
-#include "formats/tach/tach_decode.h"
 #include "formats/tach/tach_tables.h"
-#include "base/util.h"
 
 /* Table entries are made room for so many at a time. */
 #define GROW_CNT 4096

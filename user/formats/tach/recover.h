@@ -10,8 +10,8 @@
 #ifndef TACHBPF_RECOVER_H
 #define TACHBPF_RECOVER_H
 
-#include "model/event.h"
 #include "formats/tach/tach_reader.h"
+#include "model/event.h"
 
 struct recovery;
 

@@ -18,8 +18,8 @@
 #include <string.h>
 #include <zstd.h>
 
-#include "formats/tach/tach_format.h"
 #include "base/util.h"
+#include "formats/tach/tach_format.h"
 
 /* Decompressed bytes in sight; anything above RECORD_MAX_BYTES works. */
 #define WINDOW_BYTES (256 * 1024)

@@ -6,8 +6,8 @@
 #ifndef TACHBPF_TACH_DECODE_H
 #define TACHBPF_TACH_DECODE_H
 
-#include "model/event.h"
 #include "formats/tach/tach_reader.h"
+#include "model/event.h"
 
 /*
  * data: the sample region as it is in the file, len bytes. 0, what on_event

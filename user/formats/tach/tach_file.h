@@ -10,9 +10,9 @@
 
 #include <xxhash.h>
 
+#include "base/util.h"
 #include "model/event.h"
 #include "model/sink.h"
-#include "base/util.h"
 
 struct tach_journal;
 

@@ -13,8 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "model/sink.h"
 #include "base/util.h"
+#include "model/sink.h"
 
 #define TACH_MAGIC 0x54414348u
 #define TACH_MAGIC_SWAPPED 0x48434154u

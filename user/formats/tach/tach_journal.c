@@ -12,9 +12,9 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "base/util.h"
 #include "formats/tach/tach_checksum.h"
 #include "formats/tach/tach_tail.h"
-#include "base/util.h"
 
 /* Entries are small but for the first ones: what they needed is given back. */
 #define KEEP_BYTES 16384

@@ -13,9 +13,9 @@
 #include <stdint.h>
 #include <xxhash.h>
 
+#include "formats/tach/tach_format.h"
 #include "model/event.h"
 #include "model/sink.h"
-#include "formats/tach/tach_format.h"
 
 /* ".NAME.journal" stands beside NAME while it is being written; see docs/tach.md. */
 #define TACH_JOURNAL_SUFFIX ".journal"

@@ -2,18 +2,18 @@
 /*
  * tach_profile.c - tach_reader as one of the readers. What TACH is, is known there.
  */
-#include "formats/tach/tach_reader.h"
+#include "formats/tach/tach_profile.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/input.h"
-#include "model/reader.h"
-#include "formats/tach/tach_format.h"
 #include "formats/formats.h"
-#include "formats/tach/tach_profile.h"
+#include "formats/input.h"
+#include "formats/tach/tach_format.h"
+#include "formats/tach/tach_reader.h"
+#include "model/reader.h"
 
 struct tach_input {
 	struct reader reader;

@@ -20,11 +20,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "formats/tach/tach_checksum.h"
-#include "formats/tach/tach_format.h"
-#include "formats/tach/tach_decode.h"
-#include "formats/tach/tach_tables.h"
 #include "base/util.h"
+#include "formats/tach/tach_checksum.h"
+#include "formats/tach/tach_decode.h"
+#include "formats/tach/tach_format.h"
+#include "formats/tach/tach_tables.h"
 
 struct tach_reader {
 	const uint8_t *map;

@@ -6,8 +6,8 @@
 
 #include <errno.h>
 
-#include "formats/tach/tach_format.h"
 #include "base/util.h"
+#include "formats/tach/tach_format.h"
 
 uint32_t tach_take_strings(const uint8_t **p, const uint8_t *end, uint32_t cnt,
 			   struct string_ref *out)

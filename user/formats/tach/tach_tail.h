@@ -8,9 +8,9 @@
 
 #include <stddef.h>
 
+#include "base/util.h"
 #include "model/event.h"
 #include "model/sink.h"
-#include "base/util.h"
 
 /* Append the strings, the frames, from number `from` on. 0 or -ENOMEM. */
 int tach_tail_strings(struct buf *b, const struct profile_tables *tables, uint32_t from);

@@ -9,18 +9,18 @@
  * A sample goes: thread's last stack → (same: the thread's run of repeats, or
  * else a record) → buffer of at most flush_bytes → tach_file.
  */
-#include "model/sink.h"
+#include "formats/tach/tach_write.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/tach/tach_file.h"
-#include "formats/tach/tach_format.h"
 #include "base/util.h"
 #include "formats/formats.h"
-#include "formats/tach/tach_write.h"
+#include "formats/tach/tach_file.h"
+#include "formats/tach/tach_format.h"
+#include "model/sink.h"
 
 /* A thread's run of repeats: about 340 samples of 3 bytes; then it costs 15 bytes of header. */
 #define PENDING_BYTES 1024
