@@ -34,7 +34,7 @@ struct result {
 struct run {
 	const struct file_options *opts;
 	struct profile_set *set;
-	struct sample_filter_options samples;	/* what of opts->filter chooses samples; owns nothing */
+	struct sample_filter_options samples;	/* those of opts->filter; owns nothing */
 	struct result **results;
 	size_t result_cnt;
 };

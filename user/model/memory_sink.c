@@ -15,7 +15,7 @@ struct memory_sink {
 };
 
 static int memory_sink_begin(struct sink *sink, const struct profile_meta *meta,
-		      const struct profile_tables *tables)
+			     const struct profile_tables *tables)
 {
 	(void)sink;
 	(void)meta;
@@ -82,7 +82,8 @@ size_t memory_sink_bytes(const struct sink *s)
 	return ((const struct memory_sink *)s)->samples.len;
 }
 
-int memory_sink_replay(const struct sink *s, int (*event)(void *ctx, const struct event *ev), void *ctx)
+int memory_sink_replay(const struct sink *s, int (*event)(void *ctx, const struct event *ev),
+		       void *ctx)
 {
 	const struct memory_sink *m = (const struct memory_sink *)s;
 	size_t at = 0;

@@ -17,6 +17,7 @@ bool memory_sink_is(const struct sink *s);
 size_t memory_sink_bytes(const struct sink *s);
 
 /* Every sample in order, to event() until that returns non-zero, which is passed on. */
-int memory_sink_replay(const struct sink *s, int (*event)(void *ctx, const struct event *ev), void *ctx);
+int memory_sink_replay(const struct sink *s, int (*event)(void *ctx, const struct event *ev),
+		       void *ctx);
 
 #endif

@@ -41,7 +41,7 @@ struct sink_args {
 	bool live;			/* tach: of a recording: weights are time that passed */
 	int journal_fd;			/* tach: > 0: where to keep what recovery needs; the caller's */
 	enum sink_lines lines;		/* formats that take SINK_TAKES_LINES */
-	enum sink_group group;		/* formats that take SINK_TAKES_GROUP; see sinks.h, sink_new() */
+	enum sink_group group;		/* formats that take SINK_TAKES_GROUP; see sink_new() */
 
 	/* HTML reports (flamegraph, heatmap). */
 	const char *title;		/* copied; hostile; NULL: none */

@@ -98,7 +98,7 @@ unsigned int recording_name_used(struct recording *r, uint64_t key);
 
 /* ---- shared_profile_files.c ---- */
 
-/* The samples of p, whose sink is one in memory, go to the merged file; row is freed. 0 or -errno. */
+/* The samples of p, whose sink is in memory, go to the merged file; row is freed. 0 or -errno. */
 int recording_merge(struct recording *r, struct row *row, struct process *p);
 int recording_flush_groups(struct recording *r);
 int recording_end_groups(struct recording *r);
