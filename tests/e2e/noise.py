@@ -153,8 +153,9 @@ def cpu_for(samples, rate, risk=RISK):
 
 # What a switch takes that no clock of ours sees: the scheduler reads its clock when it begins to
 # switch, and when a wakeup has reached the other CPU; the tracepoint's program reads it later.
-# A wakeup of another CPU is an interrupt, which takes 30 us on a virtual machine.
-SWITCH_S = 30e-6
+# A wakeup of another CPU is an interrupt, which takes 30 us on a virtual machine, and so does an
+# idle CPU until it runs again.
+SWITCH_S = 60e-6
 # A wait is as many samples as it has intervals; what is left over is kept for the thread's next
 # wait of this kind (user/waits.c). So a sum lacks less than one at each of its two ends.
 ENDS = 2

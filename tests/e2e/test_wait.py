@@ -156,8 +156,10 @@ def test_offcpu_names_what_it_is_blocked_in(any_interpreter, scratch, out, oracl
         assert seconds_of(samples) in waited(thread, least, thread["off"], kinds=2)
         leaves = Counter(s.frames[0].func for s in samples)
         assert all(s.frames[0].file == SYNTHETIC for s in samples)
-        wanted = sum(leaves[f"<blocked in {call}>"] for call in CALLS[thread["kind"]])
-        assert wanted + leaves["<waiting for the GIL>"] == len(samples), leaves
+        # a page of code may have to be read from the disk
+        wanted = {f"<blocked in {call}>" for call in CALLS[thread["kind"]]}
+        assert {*leaves} & wanted
+        assert {*leaves} <= wanted | {"<waiting for the GIL>", "<blocked in page fault>"}, leaves
 
 
 @pytest.mark.truth

@@ -285,12 +285,17 @@ def test_totals_of_calls(played):
 @pytest.mark.parametrize("mark", sorted(CALLS))
 def test_what_it_was_blocked_in(played, mark):
     part = {"sleep": "sleep", "acquire": "queue"}.get(mark, "blocked")
-    samples = [s for t in played.threads(part) for s in played.at(t.samples("offcpu"), mark)]
+    threads = played.threads(part)
+    samples = [s for t in threads for s in played.at(t.samples("offcpu"), mark)]
     if mark == "fsync" and not samples:
         pytest.skip("this disk keeps nobody waiting")
-    wanted = {f"<blocked in {call}>" for call in CALLS[mark]} | {THE_GIL}
+    # the first time that it gets there, code may still have to be read from the disk
+    wanted = {f"<blocked in {call}>" for call in CALLS[mark]} | {THE_GIL, "<blocked in page fault>"}
     strange = [s for s in samples if leaf(s) not in wanted]
-    assert samples and not strange, (len(samples), {leaf(s) for s in strange})
+    # or, on its way from one wait to the next, in the lock with which the GIL is made
+    futex = [s for s in strange if leaf(s) == "<blocked in futex>"]
+    assert played.seconds(futex) <= sum(t.waits(0, 0).high for t in threads)
+    assert samples and len(strange) == len(futex), (len(samples), {leaf(s) for s in strange})
 
 
 def test_two_threads_fight_for_the_gil(with_gil):

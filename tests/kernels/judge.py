@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import noise
 from harness import MAX_FRAMES, TRUNCATED, Truth, fraction, leaf_is
 
-SLOWER = 30             # times: an emulated CPU, at what a switch takes
+SLOWER = 15             # times: an emulated CPU, at what a switch takes
 # A part of a function's name in the kernel's own stack.
 KERNEL = {"nap": "nanosleep", "read": "pipe_read", "poll": "poll", "lock": "futex"}
 UNRESOLVED = 0.005      # of all frames, a process' first milliseconds included
