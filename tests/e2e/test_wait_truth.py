@@ -409,7 +409,7 @@ def test_the_utilisation(holding, part, name):
     said, (t,) = gil_of(holding, "wall", part), holding.named(part, name)
     # its own Python, and the others': a thread that runs has it for all of this time at most
     python = t.s("cpu") - t.s("held") if name == "holder_busy" else 0
-    ticks = t.ticks(t.s("held"))        # of a holder that sleeps they are exact
+    ticks = t.ticks(t.s("held"))        # wider than is necessary for one that sleeps with it
     held = noise.Bound(ticks.low * (1 - INTERVAL), (ticks.high + max(python, 0)) * (1 + INTERVAL))
     thread, = [x for x in said["threads"] if x["thread"] == t.truth["tid"]]
     assert thread["held_s"] in held
@@ -576,6 +576,7 @@ def test_beside_cpythons_own_profiler(beside, mode, part):
     only = STATES if mode == "wall" else (HAS_GIL,)
     (mine, here), (others, there) = picture(ours[mode], window, only), picture(theirs[mode],
                                                                                window, only)
+    assert mine and others, (mine, others)
     if mode == "gil":       # as many of them
         assert mine in noise.share_bound(mine + others, 0.5, design=noise.LOCKSTEP)
     apart = {}
