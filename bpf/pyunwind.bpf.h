@@ -374,26 +374,34 @@ static __always_inline int read_state(struct scratch *s, struct py_proc *p, u64 
 }
 
 /*
- * No loss: a program whose libc has not begun yet has no thread pointer, one that ends or
- * executes another no memory, and after Py_Finalize() the state's may be gone.
+ * No loss: a program whose libc has not begun yet has no thread pointer, one that executes
+ * another no memory, and after Py_Finalize() the state's may be gone.
  */
 static __always_inline enum counter why_unreadable(const struct py_proc *p, u64 tp)
 {
 	u64 head;
 
-	if (current_flags() & PF_EXITING)
-		return CNT_NATIVE_THREAD;
 	if (!tp || current_is_in_exec())
 		return CNT_NOT_READY;
 	return read_user(&head, 8, p->interps) || head ? CNT_TSTATE_UNREADABLE : CNT_NATIVE_THREAD;
 }
 
-/* The current thread's state, in s->ts. CNT_SAMPLE, or why there is none. */
+/*
+ * The current thread's state, in s->ts. CNT_SAMPLE, or why there is none.
+ *
+ * A thread that exits has none: the kernel clears its tid (clear_child_tid) before it lets go
+ * of the memory, and from then on the C library may give its stack, which has its struct
+ * pthread and its thread-local storage, to a new thread. What is found there is that thread's
+ * state, while that thread runs.
+ */
 static __always_inline enum counter read_tstate(struct scratch *s, struct py_proc *p, u64 tp,
 						u64 self, u64 sp, u64 *tstate)
 {
-	u64 ts = find_tstate(s, p, tp, self), settled;
+	u64 ts, settled;
 
+	if (current_flags() & PF_EXITING)
+		return CNT_NATIVE_THREAD;
+	ts = find_tstate(s, p, tp, self);
 	if (ts > TSTATE_UNCERTAIN) {
 		*tstate = ts;
 		if (read_state(s, p, ts))

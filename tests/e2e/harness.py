@@ -205,12 +205,6 @@ def fraction(samples, test):
     return sum(map(bool, map(test, samples))) / len(samples)
 
 
-def shares(samples, key=lambda s: without_gc(s)[0].func):
-    counts = collections.Counter(key(s) for s in samples if without_gc(s))
-    total = sum(counts.values())
-    return {name: n / total for name, n in counts.items()}
-
-
 class Oracle:
     """CPython 3.15's own reader and exporters, inside the root that has a Python 3.15."""
 

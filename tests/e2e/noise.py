@@ -41,7 +41,7 @@ class Bound(namedtuple("Bound", "low high")):
         return self.low <= count <= self.high
 
     def __str__(self):
-        return f"{self.low:.1f} to {self.high:.1f}"
+        return f"{self.low:.7g} to {self.high:.7g}"
 
 
 def _nats(risk):
@@ -147,6 +147,29 @@ def cpu_for(samples, rate, risk=RISK):
     while count_bound(seconds, rate, risk=risk).low < samples:
         seconds *= 1.05
     return seconds
+
+
+# ---- waits, which are measured ----
+
+# What a switch takes that no clock of ours sees: the scheduler reads its clock when it begins to
+# switch, and when a wakeup has reached the other CPU; the tracepoint's program reads it later.
+# A wakeup of another CPU is an interrupt, which takes 30 us on a virtual machine, and so does an
+# idle CPU until it runs again.
+SWITCH_S = 60e-6
+# A wait is as many samples as it has intervals; what is left over is kept for the thread's next
+# wait of this kind (user/waits.c). So a sum lacks less than one at each of its two ends.
+ENDS = 2
+
+
+def wait_error(rate, switches=0, kinds=1, switch_s=SWITCH_S):
+    """Seconds that a thread's measured waits of so many kinds may differ from its own clocks."""
+    return ENDS * kinds / rate + switches * switch_s
+
+
+def wait_bound(low_s, high_s, rate, switches=0, kinds=1, switch_s=SWITCH_S):
+    """Of waits that by the thread's own clocks took at least low_s and at most high_s."""
+    error = wait_error(rate, switches, kinds, switch_s)
+    return Bound(low_s - error, high_s + error)
 
 
 # ---- what the machine and the kernel say ----

@@ -198,6 +198,31 @@ STAT = "cpu  74986 0 12616 61778 1091 0 227 %d 0 0\ncpu0 1 2 3 4 5 6 7 8 9 10\n"
 SUMMARY = {"rate_hz": 500, "ticks": {"missed": 7, "expected": 99}}
 
 
+def samples_of_waits(waits, rate, begin, end):
+    """As user/waits.c makes them: an interval each; what is left over is kept for the next wait."""
+    interval, rest, samples = 1 / rate, 0.0, 0
+    for start, stop in waits:
+        first = start + interval - rest
+        cnt = int((rest + stop - start) / interval)
+        rest = (rest + stop - start) % interval
+        samples += sum(begin <= first + i * interval < end for i in range(cnt))
+    return samples
+
+
+def test_sums_of_waits_differ_by_less_than_their_ends():
+    for seed in range(200):
+        chance, waits, now = random.Random(seed), [], 0.0
+        for _ in range(100):
+            start = now + chance.uniform(0, 0.002)
+            now = start + chance.choice((0.0001, 0.005)) * chance.uniform(0.1, 2)
+            waits.append((start, now))
+        begin, end = 0.2 * now, 0.8 * now
+        waited = sum(max(0, min(b, end) - max(a, begin)) for a, b in waits)
+        seen = samples_of_waits(waits, 999, begin, end) / 999
+        assert seen in noise.wait_bound(waited, waited, 999)
+        assert seen + 0.01 not in noise.wait_bound(waited, waited, 999)
+
+
 def test_steal_is_missed_ticks():
     assert noise.stolen_s(STAT % 250) == pytest.approx(2.5)
     assert noise.stolen_s() >= 0

@@ -21,6 +21,7 @@ FUNCTIONS = {"nap": "wait_nap", "read": "wait_read", "poll": "wait_poll", "lock"
 CALLS = {"nap": {"clock_nanosleep", "select", "pselect6", "nanosleep"}, "read": {"read"},
          "poll": {"poll", "ppoll"}, "lock": {"futex"}}
 ON_A_CPU = "<waiting for a CPU>"
+KINDS = ("blocked", "for the GIL", "for a CPU")     # of waits: each is counted by itself
 
 
 class Waiter(Target):
@@ -50,7 +51,7 @@ def record(interpreter, scratch, out, oracle, mode, *kinds, seconds=SECONDS, opt
 
 
 def seconds_of(samples):
-    return len(samples) * round(1e6 / RATE) / 1e6
+    return len(samples) / RATE
 
 
 def of_thread(profile, thread):
@@ -64,8 +65,16 @@ def blocked(samples):
             s.frames[0].func != ON_A_CPU]
 
 
-def close(got, want, share=0.02, floor=0.003):
-    assert abs(got - want) <= max(share * want, floor), f"{got:.4f} s, not {want:.4f} s"
+def waited(thread, low_s, high_s, kinds=1):
+    """What a thread's waits may be that took so long by its own clocks."""
+    return noise.wait_bound(low_s, high_s, RATE, thread["switches"], kinds)
+
+
+def on_a_cpu(thread, cpu_s, missed=0):
+    """So many seconds its ticks may be: they come by chance."""
+    ticks = noise.count_bound(cpu_s, RATE, missed, thread["switches"])
+    switching = noise.wait_error(RATE, thread["switches"])
+    return noise.Bound(ticks.low / RATE - switching, ticks.high / RATE + switching)
 
 
 def in_function(samples, function):
@@ -121,16 +130,15 @@ def test_wall_sees_every_thread_all_the_time(any_interpreter, scratch, out, orac
     assert summary["mode"] == "wall" and not lost(summary)
     for thread in truth["threads"]:
         samples = of_thread(profile, thread)
-        whole = thread["end"] - thread["begin"]
-        close(seconds_of(samples), whole, 0.02)
+        off_cpu = thread["end"] - thread["begin"] - thread["cpu"]
         assert not any(s.status & UNKNOWN for s in samples)
-        function = FUNCTIONS[thread["kind"]]
         waiting = [s for s in samples if not s.status & ON_CPU]
-        close(seconds_of(in_function(waiting, function)), thread["off"])
+        assert seconds_of(waiting) in waited(thread, off_cpu, off_cpu, len(KINDS))
+        there = seconds_of(in_function(waiting, FUNCTIONS[thread["kind"]]))
+        assert there in waited(thread, thread["off"] - thread["busy"], thread["off"], len(KINDS))
+        running = seconds_of(samples) - seconds_of(waiting)
+        assert running in on_a_cpu(thread, thread["cpu"], noise.missed(summary))
         assert not any(s.status & MAIN_THREAD for s in samples)
-    nap, = [t for t in truth["threads"] if t["kind"] == "nap"]
-    on_cpu = [s for s in of_thread(profile, nap) if s.status & ON_CPU]
-    assert abs(seconds_of(on_cpu) - nap["cpu"]) <= 0.02 * (nap["end"] - nap["begin"])
     # the main thread stands still in join() meanwhile
     main = [s for s in profile.samples if s.status & MAIN_THREAD]
     assert {s.tid for s in main} == {truth["pid"]}
@@ -144,21 +152,23 @@ def test_offcpu_names_what_it_is_blocked_in(any_interpreter, scratch, out, oracl
     for thread in truth["threads"]:
         samples = in_function(of_thread(profile, thread), FUNCTIONS[thread["kind"]])
         # on a busy machine it is without a CPU for some time after what it waited for
-        seconds, most = seconds_of(samples), thread["off"]
-        assert 0.98 * most - thread["starved"] <= seconds <= 1.02 * most
+        least = thread["off"] - thread["busy"] - thread["starved"]
+        assert seconds_of(samples) in waited(thread, least, thread["off"], kinds=2)
         leaves = Counter(s.frames[0].func for s in samples)
         assert all(s.frames[0].file == SYNTHETIC for s in samples)
-        wanted = sum(leaves[f"<blocked in {call}>"] for call in CALLS[thread["kind"]])
-        assert wanted + leaves["<waiting for the GIL>"] >= 0.98 * len(samples), leaves
+        # a page of code may have to be read from the disk
+        wanted = {f"<blocked in {call}>" for call in CALLS[thread["kind"]]}
+        assert {*leaves} & wanted
+        assert {*leaves} <= wanted | {"<waiting for the GIL>", "<blocked in page fault>"}, leaves
 
 
 @pytest.mark.truth
 def test_gil_has_holders_and_those_who_wait(any_interpreter, scratch, out, oracle):
     if any_interpreter.free_threaded:
         pytest.skip("a free-threaded build: no GIL")
-    truth, _, profile = record(any_interpreter, scratch, out, oracle, "gil", "compute", "compute")
+    truth, summary, profile = record(any_interpreter, scratch, out, oracle, "gil", "compute",
+                                     "compute")
     assert all(s.status & (HAS_GIL | GIL_REQUESTED) for s in profile.samples)
-    held = 0
     for thread in truth["threads"]:
         samples = of_thread(profile, thread)
         holds = [s for s in samples if s.status & HAS_GIL]
@@ -166,13 +176,15 @@ def test_gil_has_holders_and_those_who_wait(any_interpreter, scratch, out, oracl
                                         not s.status & ON_CPU], "compute"))
         assert in_function(holds, "compute")
         # it computes, or waits for the GIL, or, on a busy machine, for a CPU: for both at once, too
-        whole = thread["end"] - thread["begin"]
-        most = whole - thread["cpu"]
-        assert most - thread["starved"] - 0.02 * most <= waits <= 1.02 * most
-        # ticks on a busy machine come with the scheduler's own: its count is the exact one
-        off_cpu = [s for s in holds if not s.status & ON_CPU]
-        held += (thread["cpu"] + seconds_of(off_cpu)) / whole
-    assert 0.9 <= held <= 1.03
+        most = thread["end"] - thread["begin"] - thread["cpu"]
+        assert waits in waited(thread, most - thread["starved"], most)
+        on_cpu = seconds_of([s for s in holds if s.status & ON_CPU])
+        off_cpu = seconds_of(holds) - on_cpu
+        # asking for the GIL takes CPU time, too: then it has none
+        asking = seconds_of([s for s in samples if s.status & ON_CPU]) - on_cpu
+        assert on_cpu + asking in on_a_cpu(thread, thread["cpu"], noise.missed(summary))
+        assert asking <= on_cpu
+        assert off_cpu <= waited(thread, 0, thread["starved"]).high
 
 
 @pytest.mark.truth
@@ -189,8 +201,9 @@ def test_a_thread_without_a_cpu_is_told_from_one_that_sleeps(python, scratch, ou
     waits = [s for s in samples if s.frames[0].func == ON_A_CPU]
     assert not any(s.status & ON_CPU for s in waits)
     assert thread["starved"] > 0.3 * whole
-    assert abs(seconds_of(waits) - thread["starved"]) <= 0.02 * whole
-    assert seconds_of(blocked(samples)) <= 0.02 * whole
+    assert seconds_of(waits) in waited(thread, thread["starved"], thread["starved"])
+    asleep = whole - thread["cpu"] - thread["starved"]
+    assert seconds_of(blocked(samples)) in waited(thread, asleep, asleep)
 
 
 @pytest.mark.truth
@@ -203,20 +216,25 @@ def test_threads_that_never_run_are_there(any_interpreter, scratch, out, oracle)
         assert samples and {f.func for f in samples[0].frames} >= {"idle"}
         assert len({(s.status, s.frames) for s in samples}) == 1
         spans.append(seconds_of(samples))
-    assert min(spans) >= 2 and max(spans) - min(spans) <= 0.1
+    # they sleep from before "ready" until the process ends: the same time, but for their starts
+    assert min(spans) >= 2 - 1 / RATE and max(spans) <= summary["duration_s"] + 1 / RATE
     assert summary["switches"]["asleep"] >= 20
     assert os.path.getsize(profile.path) < 60000
 
 
 @pytest.mark.truth
 def test_exceptions_that_are_handled(any_interpreter, scratch, out, oracle):
-    truth, _, profile = record(any_interpreter, scratch, out, oracle, "exception", "handle",
-                               "nap", seconds=2)
+    truth, summary, profile = record(any_interpreter, scratch, out, oracle, "exception", "handle",
+                                     "nap", seconds=2)
     handles, nap = truth["threads"]
     assert profile.info["mode"] == 4
     assert profile.samples and all(s.status & HAS_EXCEPTION for s in profile.samples)
     samples = of_thread(profile, handles)
-    close(seconds_of(samples), handles["inside"], 0.03)
+    sleeping = [s for s in samples if not s.status & ON_CPU]
+    least = handles["inside"] - handles["busy"]
+    assert seconds_of(sleeping) in waited(handles, least, handles["inside"], len(KINDS))
+    running = seconds_of(samples) - seconds_of(sleeping)
+    assert running in on_a_cpu(handles, handles["busy"], noise.missed(summary))
     assert not of_thread(profile, nap)
     assert {s.frames[0][:2] for s in samples} == {(SYNTHETIC, "<exception ValueError>")}
 
@@ -251,7 +269,7 @@ def test_min_wait_leaves_out_short_ones(python, scratch, out, oracle):
                                options=["--min-wait", "55ms"])
     nap, poll = truth["threads"]
     seconds = seconds_of(in_function(of_thread(profile, nap), "wait_nap"))
-    assert 0.98 * nap["off"] - nap["starved"] <= seconds <= 1.02 * nap["off"]
+    assert seconds in waited(nap, nap["off"] - nap["busy"] - nap["starved"], nap["off"], kinds=2)
     assert not in_function(of_thread(profile, poll), "wait_poll")
 
 

@@ -2,7 +2,8 @@
 """Waiting, as threads measured it themselves: by the clock, by the scheduler's account, around each call.
 
 One process of each interpreter plays targets/waits.py, recorded in three modes at the
-same time. Shares are within 2 points, totals within 2 %.
+same time. Waits are measured: noise.wait_bound. Ticks on a CPU come by chance:
+noise.count_bound.
 """
 import collections
 import concurrent.futures
@@ -15,6 +16,7 @@ import time
 
 import pytest
 
+import noise
 from e2e_fixtures import FOUND
 from harness import (GIL_REQUESTED, HAS_GIL, ON_CPU, SYNTHETIC, TIMEOUT, UNKNOWN, Recording,
                      Target, binary, bpf_programs, bpf_stats, kill, lost_of_short_lives,
@@ -25,16 +27,10 @@ pytestmark = pytest.mark.truth      # times of waiting
 RATE = 4999             # threads that run for microseconds need many samples
 PART_S = 1.2
 MODES = ("wall", "gil", "offcpu")
-POINTS = 0.02           # of a share
-TOTAL = 0.02            # of a total
-FLOOR_S = 0.004         # a few samples: what a sum cannot be told from
-# What three recordings take of a switch, besides their programs' own time, which is measured: by
-# the scheduler's account it is the time of the thread that comes, by the tracepoint's clock it
-# does not run yet.
-SWITCH_S = 10e-6
 PRIORITY = -15          # of the targets: what else runs here is not to disturb them
-BUSY = 0.02             # of its time a thread that mostly sleeps may be kept waiting for a CPU
-TRIES = 2
+BUSY = 0.02             # of its time: a thread that is kept waiting longer is disturbed by others
+KINDS = 3               # of waits: blocked, for the GIL, for a CPU
+INTERVAL = 0.5 / (1e6 / RATE)   # a file has its interval in whole microseconds: so far off
 A_CPU, THE_GIL = "<waiting for a CPU>", "<waiting for the GIL>"
 CALLS = {"sleep": {"clock_nanosleep", "nanosleep", "select", "pselect6"}, "acquire": {"futex"},
          "read": {"read"}, "poll": {"poll", "ppoll"}, "select": {"select", "pselect6"},
@@ -59,6 +55,16 @@ class Thread:
         """What its switches took of it, by one account or the other."""
         return self.truth["switches"] * self.played.switch_s
 
+    def waits(self, low_s, high_s, kinds=1):
+        """What its waits are by our account, if they took so long by its own."""
+        return noise.wait_bound(low_s, high_s, RATE, self.truth["switches"], kinds,
+                                self.played.switch_s)
+
+    def ticks(self, cpu_s, slices=None):
+        """How many seconds of ticks there are in so much CPU time."""
+        ticks = noise.count_bound(cpu_s, RATE, self.played.missed, slices or self.truth["switches"])
+        return noise.Bound(ticks.low / RATE - self.switching_s, ticks.high / RATE + self.switching_s)
+
     def samples(self, mode):
         begin, end = self.truth["start_ns"] / 1e3, self.truth["end_ns"] / 1e3
         return [s for s in self.played.by_tid[mode].get(self.truth["tid"], ())
@@ -68,16 +74,19 @@ class Thread:
 class Played:
     """What one process did, and what three recordings have of it."""
 
-    def __init__(self, interpreter, truth, summaries, profiles, paths, programs_s):
+    def __init__(self, interpreter, truth, summaries, profiles, paths, programs_s, stolen_s):
         self.interpreter, self.summaries, self.profiles = interpreter, summaries, profiles
         self.paths = paths
+        self.missed = noise.missed(summaries["wall"], stolen_s)     # ticks
         self.phase = truth["phases"]["waits"]
         self.marks = self.phase["marks"]
         self.by_tid = {mode: {} for mode in MODES}
         for mode in MODES:
             for s in profiles[mode].samples:
                 self.by_tid[mode].setdefault(s.tid, []).append(s)
-        self.switch_s = SWITCH_S + programs_s / sum(t.truth["switches"] for t in self.threads())
+        # three recordings look at each switch: it is theirs, too, what their programs take
+        switches = sum(t.truth["switches"] for t in self.threads())
+        self.switch_s = noise.SWITCH_S + programs_s / switches
         print(f"{interpreter}: a switch takes {1e6 * self.switch_s:.1f} us with three recordings")
 
     def threads(self, *parts):
@@ -88,18 +97,15 @@ class Played:
         return [t for t in self.threads(part) if t.name == name]
 
     @property
-    def missed_s(self):
-        """Ticks that the machine did not deliver, and the summary says so."""
-        return self.seconds(range(self.summaries["wall"]["ticks"]["missed"]))
-
-    @property
     def disturbed(self):
-        """Others on this machine kept it from running."""
+        """Why others on this machine kept it from running, or None."""
         alone = ("sleeper", "queuing", "holder_busy", "hog")
-        return any(t.s("delay") > BUSY * t.s("wall") for t in self.threads() if t.name in alone)
+        kept = [t for t in self.threads() if t.name in alone and
+                t.s("delay") > BUSY * t.s("wall")]
+        return f"without a CPU for more than {100 * BUSY:.0f} %: {kept}" if kept else None
 
     def seconds(self, samples):
-        return len(samples) * self.profiles["wall"].info["sample_interval_us"] / 1e6
+        return len(samples) / RATE
 
     def at(self, samples, mark):
         """Those whose innermost Python frame is at a marked line."""
@@ -112,12 +118,12 @@ class Played:
 
 
 def play(interpreter, scratch, oracle):
-    """The first time that nothing disturbs it, or the last one."""
-    for _ in range(TRIES):
-        played = play_once(interpreter, scratch, oracle)
-        if not played.disturbed:
-            break
-    return played
+    """Once more if others disturbed it: then threads do not do what the parts are about."""
+    played = play_once(interpreter, scratch, oracle)
+    if not played.disturbed:
+        return played
+    noise.note_retry(f"test_wait_truth[{interpreter.name}]", played.disturbed)
+    return play_once(interpreter, scratch, oracle)
 
 
 def go_first(target):
@@ -138,10 +144,10 @@ def play_once(interpreter, scratch, oracle):
                                               "--json"])
             for recording in recordings.values():
                 recording.wait_recording()
-            before = bpf_programs("on_switch")
+            before, stolen = bpf_programs("on_switch"), noise.stolen_s()
             go_first(target)
             truth = target.wait_done()
-            after = bpf_programs("on_switch")
+            after, stolen = bpf_programs("on_switch"), noise.stolen_s() - stolen
             target.leave()
             summaries = {m: succeeded(r.wait()).summary for m, r in recordings.items()}
         finally:
@@ -149,7 +155,8 @@ def play_once(interpreter, scratch, oracle):
                 kill(recording.process)
     profiles = dict(zip(MODES, oracle.load(*paths.values())))
     spent_ns = sum(ns - before.get(program, (0, 0))[1] for program, (_, ns) in after.items())
-    return Played(interpreter, truth, summaries, profiles, paths, spent_ns / 1e9)
+    return Played(interpreter, truth, summaries, profiles, paths, spent_ns / 1e9,
+                  stolen)
 
 
 @pytest.fixture(scope="session")
@@ -189,13 +196,6 @@ def holding(with_gil):
     return with_gil
 
 
-def is_close(got, want, most=None, slack=0):
-    """Within 2 % of what is wanted, or of a range of it."""
-    most = want if most is None else most
-    return (want - max(TOTAL * want, FLOOR_S) - slack <= got <=
-            most + max(TOTAL * most, FLOOR_S) + slack)
-
-
 def leaf(sample):
     return sample.frames[0].func if sample.frames else None
 
@@ -209,8 +209,9 @@ def wants_gil(samples):
 
 
 def wrong(checks):
-    """The failed ones of (what, is right, figures...)."""
-    return [(what, *figures) for what, right, *figures in checks if not right]
+    """The failed ones of (what, figure, bound, figures that explain it...)."""
+    return [(what, figure, str(bound), *why) for what, figure, bound, *why in checks
+            if figure not in bound]
 
 
 def test_nothing_is_lost_and_nothing_unknown(played):
@@ -225,15 +226,9 @@ def test_every_thread_is_seen_all_the_time(played):
     """Ticks on a CPU come by chance (see test_shares); what is off it is measured."""
     checks = []
     for t in played.threads():
-        samples = t.samples("wall")
-        on_cpu = played.seconds([s for s in samples if s.status & ON_CPU])
-        off_cpu = played.seconds(samples) - on_cpu
-        slack = t.switching_s
-        checks.append((t, is_close(off_cpu + t.s("cpu"), t.s("wall"), slack=slack), off_cpu,
-                       t.s("cpu"), t.s("wall")))
-        if slack <= POINTS * t.s("wall"):
-            checks.append((t, is_close(off_cpu + on_cpu, t.s("wall"), slack=slack + played.missed_s),
-                           off_cpu, on_cpu, t.s("wall")))
+        off_cpu = played.seconds([s for s in t.samples("wall") if not s.status & ON_CPU])
+        want = t.s("wall") - t.s("cpu")
+        checks.append((t, off_cpu, t.waits(want, want, KINDS)))
     assert not wrong(checks)
 
 
@@ -241,41 +236,33 @@ def test_shares(played):
     """On a CPU, able to run, blocked: of each thread's time."""
     checks = []
     for t in played.threads():
-        samples, wall = t.samples("wall"), t.s("wall")
-        on_cpu = played.seconds([s for s in samples if s.status & ON_CPU]) / wall
-        slack = POINTS + t.switching_s / wall
-        if slack > 2 * POINTS:
-            continue        # a fast disk: its share is the switches' own
-        checks.append(((t, "on a CPU"), abs(on_cpu - t.s("cpu") / wall) <=
-                       slack + played.missed_s / wall, on_cpu, t.s("cpu") / wall))
+        samples = t.samples("wall")
+        on_cpu = played.seconds([s for s in samples if s.status & ON_CPU])
+        checks.append(((t, "on a CPU"), on_cpu, t.ticks(t.s("cpu"))))
         if wants_gil(samples):
             continue        # the wait for the GIL ends when it runs, whatever delays that
-        could = played.seconds(runnable(samples)) / wall
-        checks.append(((t, "could run"), abs(could - t.s("delay") / wall) <= slack, could,
-                       t.s("delay") / wall))
+        could = played.seconds(runnable(samples))
+        checks.append(((t, "could run"), could, t.waits(t.s("delay"), t.s("delay"))))
     assert len(checks) >= 12
     assert not wrong(checks)
 
 
 def test_sleeping_seventy_percent(played):
     t, = played.named("sleep", "sleeper")
-    samples = t.samples("wall")
-    asleep = played.at([s for s in samples if not s.status & ON_CPU and leaf(s) != A_CPU], "sleep")
-    assert abs(len(asleep) / len(samples) - t.s("blocked") / t.s("wall")) <= POINTS
+    asleep = played.at([s for s in t.samples("wall") if not s.status & ON_CPU and
+                        leaf(s) != A_CPU], "sleep")
+    assert played.seconds(asleep) in t.waits(t.s("blocked"), t.s("blocked"))
 
 
 def test_off_cpu_totals(played):
     """What has nothing to do with the GIL: exactly what the scheduler says was blocked."""
     checks = []
     for t in played.threads("sleep", "queue", "blocked"):
-        if t.s("blocked") * TOTAL < t.switching_s:
-            continue        # a disk that is so fast: two clocks do not agree on its waits
         samples = t.samples("offcpu")
         gil = played.seconds([s for s in samples if leaf(s) == THE_GIL])
         got = played.seconds(samples) - gil
         # a wait for the GIL is none of these, but the scheduler's account has it
-        checks.append((t, is_close(got + gil, t.s("blocked"), t.s("blocked") + gil), got, gil,
-                       t.s("blocked")))
+        checks.append((t, got + gil, t.waits(t.s("blocked"), t.s("blocked") + gil, 2), gil))
     assert len(checks) >= 9
     assert not wrong(checks)
 
@@ -288,9 +275,9 @@ def test_totals_of_calls(played):
         for t in played.threads(part):
             samples = played.at(t.samples("offcpu"), mark)
             if samples:
-                checks.append(((t, mark), is_close(played.seconds(samples),
-                                                   t.s("wait") - t.s("delay"), t.s("wait")),
-                               played.seconds(samples), t.s("wait"), t.s("delay")))
+                least = t.s("wait") - t.s("delay") - t.s("cpu")
+                checks.append(((t, mark), played.seconds(samples),
+                               t.waits(least, t.s("wait"), 2)))
     assert len(checks) == 7
     assert not wrong(checks)
 
@@ -298,34 +285,39 @@ def test_totals_of_calls(played):
 @pytest.mark.parametrize("mark", sorted(CALLS))
 def test_what_it_was_blocked_in(played, mark):
     part = {"sleep": "sleep", "acquire": "queue"}.get(mark, "blocked")
-    samples = [s for t in played.threads(part) for s in played.at(t.samples("offcpu"), mark)]
-    if mark == "fsync" and played.seconds(samples) < 10 * FLOOR_S:
+    threads = played.threads(part)
+    samples = [s for t in threads for s in played.at(t.samples("offcpu"), mark)]
+    if mark == "fsync" and not samples:
         pytest.skip("this disk keeps nobody waiting")
-    wanted = {f"<blocked in {call}>" for call in CALLS[mark]} | {THE_GIL}
-    assert played.seconds(samples) >= 10 * FLOOR_S
+    # the first time that it gets there, code may still have to be read from the disk
+    wanted = {f"<blocked in {call}>" for call in CALLS[mark]} | {THE_GIL, "<blocked in page fault>"}
     strange = [s for s in samples if leaf(s) not in wanted]
-    assert len(strange) <= 0.02 * len(samples), (len(samples), {leaf(s) for s in strange})
+    # or, on its way from one wait to the next, in the lock with which the GIL is made
+    futex = [s for s in strange if leaf(s) == "<blocked in futex>"]
+    assert played.seconds(futex) <= sum(t.waits(0, 0).high for t in threads)
+    assert samples and len(strange) == len(futex), (len(samples), {leaf(s) for s in strange})
 
 
 def test_two_threads_fight_for_the_gil(with_gil):
-    threads = with_gil.threads("fight")
-    computed = sum(t.s("cpu") for t in threads)
+    threads, checks = with_gil.threads("fight"), []
+    share = threads[0].s("cpu") / sum(t.s("cpu") for t in threads)
     for mode in ("wall", "gil"):
-        ran = [with_gil.seconds([s for s in t.samples(mode)
-                                 if s.status & HAS_GIL and s.status & ON_CPU]) for t in threads]
-        for t, seconds in zip(threads, ran):
+        ran = [len([s for s in t.samples(mode) if s.status & HAS_GIL and s.status & ON_CPU])
+               for t in threads]
+        checks.append(((mode, "share"), ran[0],
+                       noise.share_bound(sum(ran), share, with_gil.missed, noise.LOCKSTEP), ran))
+        for t in threads:
             # asking for it takes CPU time, too, which is not blocked
             waits = with_gil.seconds([s for s in wants_gil(t.samples(mode))
                                       if not s.status & ON_CPU])
-            assert is_close(waits, t.s("blocked"), t.s("blocked") + t.s("delay"),
-                            slack=t.switching_s), (t, mode, waits)
-            assert (abs(seconds / sum(ran) - t.s("cpu") / computed) <=
-                    POINTS + with_gil.missed_s / computed), (t, mode, ran)
+            checks.append(((mode, t), waits,
+                           t.waits(t.s("blocked"), t.s("blocked") + t.s("delay"))))
     # between giving it up and asking for it again one may be without a CPU
     for t in threads:
-        samples = t.samples("wall")
-        neither = [s for s in samples if not s.status & (HAS_GIL | GIL_REQUESTED)]
-        assert len(runnable(neither)) + 0.02 * len(samples) >= len(neither), t
+        neither = [s for s in t.samples("wall") if not s.status & (HAS_GIL | GIL_REQUESTED)]
+        checks.append(((t, "neither"), with_gil.seconds(neither) -
+                       with_gil.seconds(runnable(neither)), t.waits(0, 0)))
+    assert not wrong(checks)
 
 
 @pytest.mark.parametrize("part,name,mark", [("hold-busy", "wanting", "want"),
@@ -334,22 +326,31 @@ def test_two_threads_fight_for_the_gil(with_gil):
 def test_gil_wait_totals(holding, part, name, mark):
     checks = []
     for t in holding.named(part, name):
+        # C's last clock, or Python's first, may have been late: without a CPU
+        late = holding.seconds(holding.at(runnable(t.samples("wall")), mark))
         for mode in ("wall", "gil"):
-            got = holding.seconds(holding.at(wants_gil(t.samples(mode)), mark))
-            # C's last clock, or Python's first, may have been late: without a CPU
-            late = holding.seconds(holding.at(runnable(t.samples("wall")), mark))
-            checks.append(((t, mode), is_close(got, t.s("gil_wait") - late, t.s("gil_wait")),
-                           got, late, t.s("gil_wait")))
+            got = holding.seconds([s for s in holding.at(wants_gil(t.samples(mode)), mark)
+                                   if not s.status & ON_CPU])
+            least = t.s("gil_wait") - late - t.s("cpu")
+            checks.append(((t, mode), got, t.waits(least, t.s("gil_wait")), late))
     assert not wrong(checks)
 
 
 @pytest.mark.parametrize("part", ["hold-busy", "hold-asleep"])
 def test_who_keeps_the_gil_in_c(holding, part):
     t, = holding.named(part, part.replace("hold-", "holder_"))
+    checks = []
     for mode in ("wall", "gil"):
         held = holding.at([s for s in t.samples(mode) if s.status & HAS_GIL], part)
-        missed_s = holding.missed_s if part == "hold-busy" else 0
-        assert is_close(holding.seconds(held), t.s("held") - missed_s, t.s("held")), mode
+        running = holding.seconds([s for s in held if s.status & ON_CPU])
+        waiting = holding.seconds(held) - running
+        if part == "hold-busy":
+            # by the clock: what it was without a CPU is measured, the rest is ticks
+            checks.append(((mode, "running"), running, t.ticks(t.s("held") - waiting)))
+        else:
+            most = t.ticks(running).high    # of CPU time, if there were so many ticks
+            checks.append(((mode, "asleep"), waiting, t.waits(t.s("held") - most, t.s("held"))))
+    assert not wrong(checks)
 
 
 # ---- tachbpf gil ----
@@ -380,20 +381,25 @@ def test_the_matrix_names_the_lines(holding, mode, part, holder, waiter):
     waited = sum(r["wait_s"] for r in of_waiter)
     blamed = sum(r["wait_s"] for r in of_waiter if is_at(holding, r["holder"], holder))
     waiters = [t for t in holding.threads(part) if t.truth["gil_wait_ns"]]
-    # while one of them has it, it is the others who wait, and not for the holder
-    each_other = sum(t.s("cpu") for t in waiters) * (len(waiters) - 1)
-    assert blamed >= 0.9 * waited - each_other, (blamed, waited, each_other, of_waiter[:4])
+    # While one of them has it or is on its way to a CPU with it, the others wait, not for the
+    # holder. Who has it is known from ticks: one is lost at each end of its turn, to each of them.
+    others = len(waiters) - 1
+    each_other = sum(t.s("cpu") + t.s("delay") + t.switching_s for t in waiters) * others
+    unknown = sum(t.truth["cnt"] for t in waiters) * 2 / RATE * len(waiters)
+    assert blamed >= waited - each_other - unknown, (blamed, waited, each_other, of_waiter[:4])
     assert is_at(holding, said["matrix"][0]["holder"], holder)
     assert is_at(holding, said["matrix"][0]["waiter"], waiter)
-    wanted = sum(t.s("gil_wait") for t in holding.threads(part))
-    late = sum(holding.seconds(holding.at(runnable(t.samples("wall")), waiter))
-               for t in holding.threads(part))
-    assert is_close(waited, wanted - late, wanted), (waited, wanted, late)
+    wanted = sum(t.s("gil_wait") for t in waiters)
+    late = sum(holding.seconds(holding.at(runnable(t.samples("wall")), waiter)) for t in waiters)
+    error = sum(noise.wait_error(RATE, t.truth["switches"], KINDS, holding.switch_s)
+                for t in waiters) + waited * INTERVAL
+    assert waited in noise.Bound(wanted - late - sum(t.s("cpu") for t in waiters) - error,
+                                 wanted + error), (waited, wanted, late, error)
     of_threads = {t["thread"]: t["wait_s"] for t in said["threads"]}
-    for t in holding.threads(part):
-        if t.truth["gil_wait_ns"]:
-            everywhere = holding.seconds(wants_gil(holding.by_tid[mode][t.truth["tid"]]))
-            assert abs(of_threads[t.truth["tid"]] - everywhere) <= 2 * FLOOR_S, t
+    for t in waiters:
+        everywhere = holding.seconds(wants_gil(holding.by_tid[mode][t.truth["tid"]]))
+        assert (abs(of_threads[t.truth["tid"]] - everywhere) <=
+                noise.wait_error(RATE) + INTERVAL * everywhere), t
 
 
 @pytest.mark.parametrize("part,name", [("hold-busy", "holder_busy"),
@@ -401,11 +407,16 @@ def test_the_matrix_names_the_lines(holding, mode, part, holder, waiter):
 def test_the_utilisation(holding, part, name):
     """Half the time: while C holds it, and next to nothing else."""
     said, (t,) = gil_of(holding, "wall", part), holding.named(part, name)
-    share = t.s("held") / t.s("wall")
-    assert (abs(said["utilisation_pct"] / 100 - share) <=
-            0.04 + holding.missed_s / t.s("wall")), (said["utilisation_pct"], share)
+    # its own Python, and the others': a thread that runs has it for all of this time at most
+    python = t.s("cpu") - t.s("held") if name == "holder_busy" else 0
+    ticks = t.ticks(t.s("held"))        # wider than is necessary for one that sleeps with it
+    held = noise.Bound(ticks.low * (1 - INTERVAL), (ticks.high + max(python, 0)) * (1 + INTERVAL))
     thread, = [x for x in said["threads"] if x["thread"] == t.truth["tid"]]
-    assert is_close(thread["held_s"], t.s("held") - holding.missed_s, t.s("held") + 0.01)
+    assert thread["held_s"] in held
+    window = holding.phase["parts"][part]
+    whole = (window["end_ns"] - window["start_ns"]) / 1e9
+    others = sum(o.ticks(o.s("cpu")).high for o in holding.threads(part) if o.name != name)
+    assert said["utilisation_pct"] / 100 * whole in noise.Bound(held.low, held.high + others)
 
 
 def test_the_summary_says_whether_there_is_a_gil(played):
@@ -431,39 +442,40 @@ def test_starved_by_another_process(python, python315, scratch, oracle, hold_so)
             Recording(["-p", f"{one.pid},{two.pid}", "-m", "wall", "-r", RATE, "-o", out,
                        "--json"]) as recording:
         recording.wait_recording()
+        stolen = noise.stolen_s()
         for target in (one, two):
             go_first(target)
         truths = [target.wait_done() for target in (one, two)]
+        stolen = noise.stolen_s() - stolen
         for target in (one, two):
             target.leave()
         summary = succeeded(recording.wait()).summary
+    missed = noise.missed(summary, stolen)
     paths = {p["pid"]: out / p["file"] for p in summary["processes"]}
     for truth in truths:
         profile, = oracle.load(paths[truth["pid"]])
         t, = truth["phases"]["starved"]["parts"]["starved"]["threads"]
         mine = [s for s in profile.samples if s.tid == t["tid"] and
                 t["start_ns"] <= s.time_us * 1000 < t["end_ns"]]
-        seconds = profile.info["sample_interval_us"] / 1e6
         assert t["delay_ns"] >= 0.3 * t["wall_ns"], "nobody was starved"
-        missed_s = summary["ticks"]["missed"] * seconds
-        assert is_close(len(mine) * seconds, t["wall_ns"] / 1e9, slack=missed_s)
-        assert is_close(len(runnable(mine)) * seconds, t["delay_ns"] / 1e9,
-                        slack=t["switches"] * SWITCH_S)
-        on_cpu = sum(s.status & ON_CPU > 0 for s in mine) * seconds
-        assert abs(on_cpu - t["cpu_ns"] / 1e9) <= POINTS * t["wall_ns"] / 1e9 + missed_s
+        cpu, delay, switches = t["cpu_ns"] / 1e9, t["delay_ns"] / 1e9, t["switches"]
+        assert len(runnable(mine)) / RATE in noise.wait_bound(delay, delay, RATE, switches)
+        ticks = noise.count_bound(cpu, RATE, missed, switches)
+        assert len([s for s in mine if s.status & ON_CPU]) in ticks
 
 
 # ---- CPython's own tools ----
 
-def marker_seconds(gecko, thread, name, first_us):
-    """How long a thread's markers of a name last, until the thread ends: CPython ends what is
-    open with the process."""
+def markers_of(gecko, thread, name, first_us):
+    """(how many, how long) a thread's markers of a name, until the thread ends: CPython ends what
+    is open with the process."""
     found, = [t for t in gecko["threads"] if int(t["tid"]) == thread.truth["tid"]]
     begin, end = (thread.truth[key] / 1e6 - first_us / 1e3 for key in ("start_ns", "end_ns"))
     strings, markers = gecko["shared"]["stringArray"], found["markers"]
-    return sum(max(0, min(b, end) - max(a, begin)) for n, a, b in
-               zip(markers["name"], markers["startTime"], markers["endTime"])
-               if strings[n] == name) / 1e3
+    times = [max(0, min(b, end) - max(a, begin)) / 1e3 for n, a, b in
+             zip(markers["name"], markers["startTime"], markers["endTime"])
+             if strings[n] == name]
+    return len(times), sum(times)
 
 
 @pytest.mark.parametrize("played", ["system-3.11", "sid-3.15"], indirect=True)
@@ -474,19 +486,22 @@ def test_cpythons_gecko_timelines(played, oracle):
     checks = []
 
     def check(thread, name, want, most=None):
-        got = marker_seconds(gecko, thread, name, first_us)
-        checks.append(((thread, name), is_close(got, want, most), got, want))
+        """A marker begins and ends with samples, which are an interval apart."""
+        cnt, seconds = markers_of(gecko, thread, name, first_us)
+        error = thread.switching_s + 2 * (cnt + 1) * (1 + noise.JITTER + noise.PAID) / RATE
+        most = want if most is None else most
+        checks.append(((thread, name), seconds, noise.Bound(want - error, most + error), cnt))
 
     for part, name in (("hold-busy", "wanting"), ("hold-asleep", "wanting"), ("convoy", "victim")):
         for t in played.named(part, name):
-            check(t, "Waiting for GIL", t.s("gil_wait") - t.s("delay"),
+            check(t, "Waiting for GIL", t.s("gil_wait") - t.s("delay") - t.s("cpu"),
                   t.s("wall") - t.s("cpu"))
     for part, name in (("hold-busy", "holder_busy"), ("hold-asleep", "holder_asleep")):
         t, = played.named(part, name)
-        check(t, "Has GIL", t.s("held"), t.s("held") + 0.01)
+        check(t, "Has GIL", t.s("held"))
     t, = played.named("sleep", "sleeper")
-    check(t, "On CPU", t.s("cpu") - POINTS * t.s("wall"), t.s("cpu") + POINTS * t.s("wall"))
-    check(t, "Off CPU", t.s("blocked"), t.s("wall") - t.s("cpu") + POINTS * t.s("wall"))
+    check(t, "On CPU", t.s("cpu"))
+    check(t, "Off CPU", t.s("blocked"), t.s("wall") - t.s("cpu"))
     assert len(checks) == 9
     assert not wrong(checks)
 
@@ -540,7 +555,7 @@ STATES = {HAS_GIL: "has the GIL", GIL_REQUESTED: "wants the GIL", 0: "neither"}
 
 
 def picture(profile, part, only=STATES):
-    """Of a part's samples: which share is in which function and state."""
+    """Of a part's samples: how many, and how many in which function and state."""
     counts = collections.Counter()
     for s in profile.samples:
         if part["start_ns"] <= s.time_us * 1000 < part["end_ns"]:
@@ -548,8 +563,7 @@ def picture(profile, part, only=STATES):
             state = s.status & HAS_GIL or s.status & GIL_REQUESTED
             if state in only:
                 counts[function, STATES[state]] += 1
-    total = sum(counts.values())
-    return total, {key: n / total for key, n in counts.items()}
+    return sum(counts.values()), counts
 
 
 @pytest.mark.parametrize("part", ["sleep", "fight", "hold-busy", "hold-asleep", "convoy", "queue"])
@@ -562,10 +576,14 @@ def test_beside_cpythons_own_profiler(beside, mode, part):
     only = STATES if mode == "wall" else (HAS_GIL,)
     (mine, here), (others, there) = picture(ours[mode], window, only), picture(theirs[mode],
                                                                                window, only)
-    if mode == "gil" and max(mine, others) < 100:
-        assert abs(mine - others) < 50
-        return
-    assert min(mine, others) >= 50, (mine, others)
-    apart = {key: (here.get(key, 0), there.get(key, 0)) for key in {*here, *there}
-             if abs(here.get(key, 0) - there.get(key, 0)) > 0.05}
+    assert mine and others, (mine, others)
+    if mode == "gil":       # as many of them
+        assert mine in noise.share_bound(mine + others, 0.5, design=noise.LOCKSTEP)
+    apart = {}
+    for key in {*here, *there}:
+        a, b = here.get(key, 0), there.get(key, 0)
+        share = (a + b) / (mine + others)
+        if (a not in noise.share_bound(mine, share, design=noise.LOCKSTEP) or
+                b not in noise.share_bound(others, share, design=noise.LOCKSTEP)):
+            apart[key] = a, b
     assert not apart, (mine, others, apart)

@@ -551,7 +551,10 @@ static void test_tstate_unreadable(void **state)
 	}
 }
 
-/* Its memory is gone before it is: that is no loss. */
+/*
+ * A thread exits: what its thread pointer leads to may belong to a new thread by now. And its
+ * memory may be gone, which is no loss.
+ */
 static void test_on_its_way_out(void **state)
 {
 	int minor;
@@ -559,7 +562,9 @@ static void test_on_its_way_out(void **state)
 	EACH_MINOR(minor) {
 		world_init(&w, minor);
 		world_recurse(&w, 3);
+		world_expect(&w, 3, 0);
 		host.task.flags |= PF_EXITING;
+		world_expect_end(CNT_NATIVE_THREAD);
 		host_mem_unmap(W_TSTATE, 4096);
 		world_expect_end(CNT_NATIVE_THREAD);
 		host_mem_unmap(W_TP - 4096, 4 * 4096);

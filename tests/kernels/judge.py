@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import noise
 from harness import MAX_FRAMES, TRUNCATED, Truth, fraction, leaf_is
 
-WAITED = 0.10           # of what the thread measured itself
+SLOWER = 15             # times: an emulated CPU, at what a switch takes
 # A part of a function's name in the kernel's own stack.
 KERNEL = {"nap": "nanosleep", "read": "pipe_read", "poll": "poll", "lock": "futex"}
 UNRESOLVED = 0.005      # of all frames, a process' first milliseconds included
@@ -53,10 +53,6 @@ def biggest_file(summary, pid):
     """Of a pid that exec'ed there are several; None: there is none."""
     mine = [p for p in summary["processes"] if p["pid"] == pid and p["file"]]
     return max(mine, key=lambda p: p["samples"])["file"] if mine else None
-
-
-def near(got, expected, tolerance):
-    return abs(got - expected) <= tolerance
 
 
 def check_run(v, step, facts):
@@ -228,8 +224,10 @@ def judge_waiting(v, facts, result, profiles):
                   thread["begin"] * 1e6 <= s.time_us < thread["end"] * 1e6 and
                   any(f.func == "wait_" + kind for f in s.frames)]
         seconds = len(inside) / result["rate"]
-        v.check("waiting", f"as long as {kind} takes", near(seconds, off, WAITED * off),
-                (seconds, off))
+        # its own clocks are read around the wait: its CPU time there, or without one, is no wait
+        bound = noise.wait_bound(off - thread["busy"] - thread["starved"], off, result["rate"],
+                                 thread["switches"], 2, SLOWER * noise.SWITCH_S)
+        v.check("waiting", f"as long as {kind} takes", seconds in bound, (seconds, str(bound)))
         # afterwards it may wait for the GIL, too
         blocked = [s for s in inside if any(f.func.startswith("<blocked in ") for f in s.frames)]
         v.check("waiting", f"where in the kernel {kind} is", blocked and fraction(

@@ -24,10 +24,28 @@ def cpu():
     return time.clock_gettime(time.CLOCK_THREAD_CPUTIME_ID)
 
 
-def starved():
-    """Seconds this thread could have run and had no CPU, by the scheduler's own count."""
+def scheduler():
+    """(seconds this thread could have run and had no CPU, times on a CPU), as the scheduler counts."""
     with open("/proc/thread-self/schedstat") as f:
-        return int(f.read().split()[1]) / 1e9
+        _, delay, switches = map(int, f.read().split())
+    return delay / 1e9, switches
+
+
+def clocks():
+    """All of one moment: it stays on its CPU between the first and the last."""
+    counted = None
+    while counted != scheduler():
+        counted = scheduler()
+        times = mono(), cpu()
+    return times + counted
+
+
+def since(begin):
+    """What every thread says of itself."""
+    end = clocks()
+    _, cpu_s, starved, switches = (b - a for a, b in zip(begin, end))
+    return {"begin": begin[0], "end": end[0], "cpu": cpu_s, "starved": starved,
+            "switches": switches}
 
 
 def fail():
@@ -71,38 +89,40 @@ WAITS = {"nap": wait_nap, "read": wait_read, "poll": wait_poll, "lock": wait_loc
 
 
 def waiter(kind, seconds, truth):
+    """off: around the waits; busy: its CPU time in them."""
     wait = WAITS[kind]
     GO.wait()
-    begin, begin_cpu, begin_starved, off = mono(), cpu(), starved(), 0.0
-    while mono() < begin + seconds:
-        at = mono()
+    begin, off, busy = clocks(), 0.0, 0.0
+    while mono() < begin[0] + seconds:
+        at, at_cpu = mono(), cpu()
         wait()
         off += mono() - at
+        busy += cpu() - at_cpu
         if kind == "nap":
             burn(0.03)
-    truth.update(begin=begin, end=mono(), off=off, cpu=cpu() - begin_cpu,
-                 starved=starved() - begin_starved)
+    truth.update(since(begin), off=off, busy=busy)
 
 
 def compute(kind, seconds, truth):
     GO.wait()
-    begin, begin_cpu, begin_starved = mono(), cpu(), starved()
-    while mono() < begin + seconds:
+    begin = clocks()
+    while mono() < begin[0] + seconds:
         sum(range(2000))
-    truth.update(begin=begin, end=mono(), cpu=cpu() - begin_cpu,
-                 starved=starved() - begin_starved)
+    truth.update(since(begin))
 
 
 def handle(kind, seconds, truth):
+    """inside: while an exception is handled; busy: its CPU time there."""
     GO.wait()
-    begin, begin_cpu, inside = mono(), cpu(), 0.0
-    while mono() < begin + seconds:
-        at = mono()
+    begin, inside, busy = clocks(), 0.0, 0.0
+    while mono() < begin[0] + seconds:
+        at, at_cpu = mono(), cpu()
         fail()
         inside += mono() - at
+        busy += cpu() - at_cpu
         burn(0.01)
         time.sleep(0.01)
-    truth.update(begin=begin, end=mono(), cpu=cpu() - begin_cpu, inside=inside)
+    truth.update(since(begin), inside=inside, busy=busy)
 
 
 def idle(kind, seconds, truth):

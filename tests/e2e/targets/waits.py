@@ -24,10 +24,18 @@ class Measured:
     def __init__(self):
         self.wait_ns = self.gil_wait_ns = self.held_ns = self.cnt = 0
 
-    def clocks(self):
+    def scheduler(self):
+        """(could run and did not, times on a CPU)"""
         with open("/proc/self/task/%d/schedstat" % self.tid) as f:
-            _, delay, switches = map(int, f.read().split())
-        return now_ns(), int(time.thread_time() * 1e9), delay, switches
+            return tuple(map(int, f.read().split()[1:]))
+
+    def clocks(self):
+        """All of one moment: it stays on its CPU between the first and the last."""
+        scheduler = None
+        while scheduler != self.scheduler():
+            scheduler = self.scheduler()
+            now, cpu = now_ns(), int(time.thread_time() * 1e9)
+        return (now, cpu) + scheduler
 
     def __enter__(self):
         self.tid = tid()
