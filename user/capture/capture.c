@@ -23,8 +23,9 @@
 #include "base/util.h"
 #include "capture/proc_table.h"
 #include "capture/sampler.h"
+#include "host/identity.h"
 #include "host/remote_mem.h"
-#include "recording/recording.h"
+#include "resolve/observer.h"
 #include "tachbpf.skel.h"
 #include "target/proc_filter_eval.h"
 
@@ -55,20 +56,22 @@
 
 /* ---- processes ---- */
 
+void capture_fail(struct capture *s, int err)
+{
+	if (!s->err)
+		s->err = err;
+}
+
 void capture_end_process(struct capture *s, struct process *p, uint64_t end_ns)
 {
 	uint64_t until = end_ns ? end_ns : s->stop_ns ? s->stop_ns : now_ns();
-	int err;
+	const struct observer_ops *ops = s->args.observer->ops;
 
 	u64map_remove(&s->processes, process_tgid(p));
-	err = process_settle_waits(p, until);
-	if (!err)
-		err = process_settle_names(p);
-	if (err && !s->err)
-		s->err = err;
-	err = recording_end_process(s->args.recording, p, end_ns);
-	if (err && !s->err)
-		s->err = err;
+	capture_fail(s, process_settle_waits(p, until));
+	capture_fail(s, process_settle_names(p));
+	if (ops->end)
+		capture_fail(s, ops->end(s->args.observer, p, end_ns));
 	process_free(p);
 }
 
@@ -79,14 +82,14 @@ void capture_drop_process(struct capture *s, struct process *p)
 
 void capture_process_args(const struct capture *s, struct process_args *args)
 {
-	recording_meta(s->args.recording, &args->meta);
+	args->observer = s->args.observer;
 	args->opcodes = s->args.opcodes;
 	args->kernel = s->args.kernel;
 	args->wait_frames = s->mode->wait_frames;
 	args->runnable_frames = s->mode->runnable_frames;
 	if (s->mode->waits)
 		args->waits = (struct wait_rules){
-			.interval_ns = args->meta.interval_us * 1000,
+			.interval_ns = sampling_interval_us(s->args.rate_hz) * 1000,
 			.min_ns = s->args.min_wait_ns,
 			.runnable = s->mode->runnable,
 		};
@@ -95,6 +98,7 @@ void capture_process_args(const struct capture *s, struct process_args *args)
 struct process *capture_add_process(struct capture *s, const struct process_args *args)
 {
 	struct process *old = u64map_get(&s->processes, args->tgid), *p;
+	const struct observer_ops *ops = s->args.observer->ops;
 	int err;
 
 	if (old)
@@ -102,13 +106,12 @@ struct process *capture_add_process(struct capture *s, const struct process_args
 	p = process_new(args);
 	if (!p || u64map_put(&s->processes, args->tgid, p)) {
 		process_free(p);
-		s->err = s->err ? s->err : -ENOMEM;
+		capture_fail(s, -ENOMEM);
 		return NULL;
 	}
 	s->seen++;
-	err = recording_add(s->args.recording, p);
-	if (err && !s->err)
-		s->err = err;
+	err = ops->begin ? ops->begin(s->args.observer, p) : 0;
+	capture_fail(s, err);
 	return err ? NULL : p;
 }
 
@@ -307,7 +310,8 @@ int capture_start(struct capture *s)
 		log_error("cannot look through /proc: %s", strerror(-err));
 		return err;
 	}
-	recording_start(s->args.recording);
+	if (s->args.observer->ops->start)
+		s->args.observer->ops->start(s->args.observer, now_ns());
 	s->startup_cpu_s = cpu_time_s();
 	remote_mem_hurry(true);	/* from now on samples wait */
 	err = capture_follow_scheduler(s);
@@ -328,9 +332,7 @@ int capture_poll(struct capture *s, int timeout_ms)
 	if (n < 0 && errno != EINTR)
 		return -errno;
 	sampler_vary(s->sampler);
-	n = take_records(s, now_ns() + BATCH_MS * MS_NS);
-	if (n && !s->err)
-		s->err = n;
+	capture_fail(s, take_records(s, now_ns() + BATCH_MS * MS_NS));
 	capture_look_at_due(s);
 	return s->err;
 }
@@ -359,9 +361,9 @@ static void sweep(struct capture *s)
 
 int capture_housekeep(struct capture *s)
 {
+	const struct observer_ops *ops = s->args.observer->ops;
 	struct process *p;
 	size_t pos = 0;
-	int err;
 
 	sampler_refresh(s->sampler);
 	capture_look_asleep(s);
@@ -371,17 +373,15 @@ int capture_housekeep(struct capture *s)
 	while ((p = u64map_next(&s->processes, &pos))) {
 		if (s->housekeeps % SETTLE_S == 0 && s->mode->waits)
 			capture_settle_waits(s, p);
-		err = recording_flush_process(s->args.recording, p);
-		if (err && !s->err)
-			s->err = err;
+		capture_fail(s, process_settle_names(p));
 	}
-	err = recording_flush(s->args.recording);
-	if (err && !s->err)
-		s->err = err;
+	if (ops->tick)
+		capture_fail(s, ops->tick(s->args.observer));
 	return s->err;
 }
 
-static void set_quality(struct capture *s)
+/* Of the samples that should be there, in percent. */
+static double missed_pct(struct capture *s)
 {
 	uint64_t *sum = s->counters.sum;
 	double taken, missed;
@@ -389,23 +389,21 @@ static void set_quality(struct capture *s)
 	read_counters(s);
 	taken = sum[CNT_SAMPLE];
 	missed = sum[CNT_MISSED] + sum[CNT_RING_FULL];
-	recording_set_quality(s->args.recording, s->args.rate_hz,
-			      taken ? 100 * missed / (taken + missed) : 0);
+	return taken ? 100 * missed / (taken + missed) : 0;
 }
 
 int capture_stop(struct capture *s)
 {
+	const struct observer_ops *ops = s->args.observer->ops;
 	struct process *p;
 	size_t pos = 0;
-	int n;
 
 	sampler_stop(s->sampler);
 	capture_leave_scheduler(s);
 	s->stop_ns = now_ns();
-	n = take_records(s, UINT64_MAX);
-	if (n && !s->err)
-		s->err = n;
-	set_quality(s);
+	capture_fail(s, take_records(s, UINT64_MAX));
+	if (ops->stop)
+		ops->stop(s->args.observer, missed_pct(s));
 	remote_mem_grant(NAMES_AT_STOP_NS);
 	while ((p = u64map_next(&s->processes, &pos)))
 		capture_drop_process(s, p);

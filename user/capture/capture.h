@@ -19,7 +19,7 @@
 struct kallsyms;
 struct capture;
 struct identities;
-struct recording;
+struct observer;
 
 struct capture_args {
 	bool all;			/* every process on the host */
@@ -37,7 +37,7 @@ struct capture_args {
 	uint32_t code_cache;		/* code objects remembered as sent, a power of two */
 	struct proc_filter *selection;	/* conditions; NULL: none. Outlives the capture */
 	struct identities *identities;	/* what is learned of containers; outlives the capture */
-	struct recording *recording;	/* where processes are written; outlives the capture */
+	struct observer *observer;	/* receives what is seen; outlives the capture */
 };
 
 /* Load the programs. Nothing is sampled yet. NULL with errno; logs why. */
@@ -65,7 +65,7 @@ int capture_start(struct capture *s);
  */
 int capture_poll(struct capture *s, int timeout_ms);
 
-/* Put what is buffered into the files, look after CPUs and lost events. Once a second. */
+/* Call the observer's tick(), look after CPUs and lost events. Once a second. 0 or -errno. */
 int capture_housekeep(struct capture *s);
 
 /* Sample no more, take what is left, end every process. 0 or -errno. */

@@ -43,6 +43,9 @@ struct capture {
 	int err;			/* the first error that ends the capture */
 };
 
+/* An error that ends the capture: the first one counts. 0 is none. */
+void capture_fail(struct capture *s, int err);
+
 /* The end of what is recorded of it: now, or at end_ns (CLOCK_MONOTONIC). */
 void capture_drop_process(struct capture *s, struct process *p);
 void capture_end_process(struct capture *s, struct process *p, uint64_t end_ns);

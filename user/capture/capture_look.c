@@ -15,7 +15,7 @@
 #include "base/util.h"
 #include "capture/proc_table.h"
 #include "host/proc.h"
-#include "recording/recording.h"
+#include "resolve/observer.h"
 #include "tachbpf.skel.h"
 
 /* Of several CPythons in a process none is initialised: look every 128 ms at least. */
@@ -81,29 +81,18 @@ static int admit(struct capture *s, pid_t tgid, uint64_t start_ns, uint64_t look
 	return 0;
 }
 
-static void refuse(struct capture *s, pid_t tgid, const char *why)
+/* Tell the user what there is to know of a process, once: the observer and the log. */
+static void remark(struct capture *s, pid_t tgid, const char *before, const char *text)
 {
+	struct observer *o = s->args.observer;
 	struct proc_stat st;
 	char comm[4 * PROC_COMM_MAX];
 
-	if (proc_stat(tgid, &st))
+	if (!text[0] || proc_stat(tgid, &st))
 		return;
-	if (recording_refuse(s->args.recording, tgid, st.comm, why))
-		log_warn("process %d (%s) is not profiled: %s", tgid,
-			 escape_text(st.comm, strlen(st.comm), comm, sizeof(comm)), why);
-}
-
-/* What else there is to say of a process that is profiled. */
-static void note(struct capture *s, pid_t tgid, const char *what)
-{
-	struct proc_stat st;
-	char comm[4 * PROC_COMM_MAX];
-
-	if (!what[0] || proc_stat(tgid, &st))
-		return;
-	if (recording_refuse(s->args.recording, tgid, st.comm, what))
-		log_warn("process %d (%s): %s", tgid,
-			 escape_text(st.comm, strlen(st.comm), comm, sizeof(comm)), what);
+	if (!o->ops->remark || o->ops->remark(o, tgid, st.comm, text))
+		log_warn("process %d (%s)%s: %s", tgid,
+			 escape_text(st.comm, strlen(st.comm), comm, sizeof(comm)), before, text);
 }
 
 /* The same CPython as the one it is walked by? */
@@ -133,7 +122,7 @@ static int look(struct capture *s, pid_t tgid, uint64_t start_ns, uint64_t late,
 		return err;
 	if (!found->copied)
 		exe_cache_seen(s->exes, tgid, found->image, &found->proc);
-	note(s, tgid, found->also);
+	remark(s, tgid, "", found->also);
 	return found->several && found->ready != READY_YES ? -EAGAIN : 0;
 }
 
@@ -185,7 +174,7 @@ static void candidate_is_other(struct capture *s, struct candidate *cand, int er
 	mark_other(s, cand);
 	candidate_backoff(cand, now_ns());
 	if (err == -ENOTSUP)
-		refuse(s, cand->tgid, why);
+		remark(s, cand->tgid, " is not profiled", why);
 	else if (err != -ENOENT && err != -EALREADY && cand->tries == 1)
 		log_debug("process %d: %s", cand->tgid, why);
 	if (err != -EALREADY)

@@ -10,7 +10,6 @@
 
 #include "base/util.h"
 #include "capture/proc_table.h"
-#include "recording/recording.h"
 #include "tachbpf.skel.h"
 #include "target/proc_filter_eval.h"
 
@@ -19,7 +18,7 @@ static struct candidate *note_candidate(struct capture *s, const struct raw_head
 	struct candidate *cand = candidates_note(&s->candidates, h->tgid, h->start_ns);
 
 	if (!cand)
-		s->err = s->err ? s->err : -ENOMEM;
+		capture_fail(s, -ENOMEM);
 	return cand;
 }
 
@@ -77,16 +76,10 @@ static void take_changed(struct capture *s, const struct raw_tick *t)
 static struct process *owner_of(struct capture *s, const struct raw_header *h)
 {
 	struct process *p = u64map_get(&s->processes, h->tgid);
-	int err;
 
 	if (p && !process_knows_start(p, h->start_ns)) {
 		capture_drop_process(s, p);	/* the pid came back and we missed the exit */
 		p = NULL;
-	}
-	if (p && !process_has_sink(p)) {
-		err = recording_open_process(s->args.recording, p);
-		if (err && !s->err)
-			s->err = err;
 	}
 	return p;
 }
@@ -106,41 +99,35 @@ static void take_orphan(struct capture *s, const struct raw_header *h)
 static void take_sample(struct capture *s, const struct raw_sample *raw, size_t len)
 {
 	struct process *p = owner_of(s, &raw->h);
-	int err;
 
 	s->received++;
 	if (!p) {
 		take_orphan(s, &raw->h);
 		return;
 	}
-	err = raw->h.kind == RAW_WAIT ? process_wait(p, raw, len) : process_sample(p, raw, len);
-	if (err && !s->err)
-		s->err = err;
+	capture_fail(s, raw->h.kind == RAW_WAIT ? process_wait(p, raw, len) :
+						  process_sample(p, raw, len));
 }
 
 /* Of an unknown process nobody knows what it did before: no loss. */
 static void take_run(struct capture *s, const struct raw_run *run)
 {
 	struct process *p = u64map_get(&s->processes, run->h.tgid);
-	int err = 0;
 
 	if (!p || !process_knows_start(p, run->h.start_ns))
 		return;
 	if (run->h.kind == RAW_THREAD_EXIT)
 		process_thread_exit(p, run->tid);
-	else if ((p = owner_of(s, &run->h)))
-		err = process_run(p, run);
-	if (err && !s->err)
-		s->err = err;
+	else
+		capture_fail(s, process_run(p, run));
 }
 
 static void take_extra(struct capture *s, const struct raw_extra *x, size_t len)
 {
 	struct process *p = owner_of(s, &x->h);
-	int err = p ? process_extra(p, x, len) : 0;	/* its sample will be an orphan, too */
 
-	if (err && !s->err)
-		s->err = err;
+	if (p)	/* else its sample will be an orphan, too */
+		capture_fail(s, process_extra(p, x, len));
 }
 
 /* In the order in which the kernel was asked: the last one counts. */
@@ -158,13 +145,9 @@ static void take_rename(struct capture *s, const struct raw_rename *ev)
 static void take_code(struct capture *s, const struct raw_code *raw, size_t len)
 {
 	struct process *p = u64map_get(&s->processes, raw->h.tgid);
-	int err;
 
-	if (!p || !process_knows_start(p, raw->h.start_ns))
-		return;	/* the sample that follows sorts it out */
-	err = process_code(p, raw, len);
-	if (err && !s->err)
-		s->err = err;
+	if (p && process_knows_start(p, raw->h.start_ns))	/* else the next sample sorts it out */
+		capture_fail(s, process_code(p, raw, len));
 }
 
 static void take_fork(struct capture *s, const struct raw_lifecycle *ev)

@@ -98,8 +98,5 @@ void capture_leave_scheduler(struct capture *s)
  */
 void capture_settle_waits(struct capture *s, struct process *p)
 {
-	int err = process_has_sink(p) ? process_settle_waits(p, s->taken_ns) : 0;
-
-	if (err && !s->err)
-		s->err = err;
+	capture_fail(s, process_settle_waits(p, s->taken_ns));
 }

@@ -136,7 +136,7 @@ static int read_kernel_names(struct record *r)
 	return -errno;
 }
 
-static int open_session(struct record *r)
+static int open_capture(struct record *r)
 {
 	const struct record_options *o = r->opts;
 	struct capture_args args = {
@@ -155,7 +155,7 @@ static int open_session(struct record *r)
 		.code_cache = o->code_cache ? o->code_cache : SENT_SLOTS,
 		.selection = has_conditions(o) ? &r->selection : NULL,
 		.identities = r->identities,
-		.recording = r->recording,
+		.observer = recording_observer(r->recording),
 	};
 
 	r->capture = capture_new(&args);
@@ -361,7 +361,7 @@ static int record(struct record *r)
 	if (!err)
 		err = read_kernel_names(r);
 	if (!err)
-		err = open_session(r);
+		err = open_capture(r);
 	if (!err)
 		err = select_processes(r);
 	if (err)

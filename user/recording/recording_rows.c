@@ -31,8 +31,6 @@ struct row *recording_new_row(struct recording *r, const char *command)
 		free(row);
 		return NULL;
 	}
-	row->fd = -1;
-	row->journal_fd = -1;
 	row->begin_s = recording_since_start(r);
 	r->rows[r->row_cnt++] = row;
 	return row;
@@ -148,7 +146,6 @@ static bool put_away(struct recording *r, struct row *row)
 
 	if (at >= 0 && !write_row(r->ended, row) && !fflush(r->ended)) {
 		r->ended_cnt++;
-		r->ended_samples += row->stats.samples;
 		free_row(row);
 		return true;
 	}
@@ -212,16 +209,6 @@ void recording_each_row(const struct recording *r, void (*each)(void *ctx, const
 size_t recording_row_cnt(const struct recording *r)
 {
 	return r->ended_cnt + r->row_cnt;
-}
-
-uint64_t recording_sample_cnt(const struct recording *r)
-{
-	uint64_t samples = r->ended_samples;
-	size_t i;
-
-	for (i = 0; i < r->row_cnt; i++)
-		samples += r->rows[i]->stats.samples;
-	return samples;
 }
 
 /* ---- names of files ---- */

@@ -13,6 +13,7 @@
 #include "base/u64map.h"
 #include "recording/recording.h"
 #include "recording/shared_profile.h"
+#include "resolve/process.h"
 
 /* One process. */
 struct row {
@@ -22,8 +23,6 @@ struct row {
 	char version[sizeof(((struct cpython_image *)0)->version)];
 	bool free_threaded;		/* the build; it has no GIL */
 	char file[OUTPUT_NAME_MAX];	/* "": no sample, no file */
-	int fd;
-	int journal_fd;			/* -1: none */
 	double begin_s, end_s;		/* since the recording began */
 	struct process_stats stats;
 	int err;
@@ -45,6 +44,7 @@ struct refusal {
 };
 
 struct recording {
+	struct observer observer;
 	struct recording_args args;
 	char path[PATH_MAX];
 	char *selection;
@@ -53,18 +53,17 @@ struct recording {
 	struct compressor *compressor;
 	uint64_t start_ns, end_ns;
 	time_t start_time;
-	double sample_rate, missed_pct;
+	double missed_pct;
 	/* recording_rows.c's. */
 	struct row **rows;		/* in order of discovery, but for those on disk */
 	size_t row_cnt;
 	size_t ended_bytes;		/* of those in memory that have ended, about */
 	FILE *ended;			/* NULL: none are on disk */
 	size_t ended_cnt;		/* there */
-	uint64_t ended_samples;		/* theirs */
 	bool ended_broken;		/* no more can be written there */
 	struct u64map names;		/* tgid, or hash of a merged file's comm -> files so far */
 	size_t file_cnt;
-	struct u64map live;		/* tgid -> struct row */
+	struct u64map live;		/* tgid -> struct observed */
 	struct refusal *refusals;
 	size_t refusal_cnt, refusals_more;
 	struct group **groups;		/* merged files under way, by binary and command */
@@ -73,13 +72,8 @@ struct recording {
 	bool ending;			/* what is young now may yet have lived long */
 };
 
-/* Give a row its file and the journal beside it. The sink or NULL with errno; logs why. */
-struct sink *recording_open_row(struct recording *r, struct row *row);
-/* Finish a row's file. err: of what was written to it. That, or -errno; logs why. */
-int recording_close_row(struct recording *r, struct row *row, int err);
+/* Seconds since sampling began. */
 double recording_since_start(const struct recording *r);
-void recording_profile_stats(const struct recording *r, const struct row *row,
-			     struct profile_stats *stats);
 
 /* ---- recording_rows.c ---- */
 
@@ -98,8 +92,12 @@ unsigned int recording_name_used(struct recording *r, uint64_t key);
 
 /* ---- shared_profile_files.c ---- */
 
-/* The samples of p, whose sink is in memory, go to the merged file; row is freed. 0 or -errno. */
-int recording_merge(struct recording *r, struct row *row, struct process *p);
+/*
+ * The samples of p, which are in the memory sink held (NULL: it has none), go to the file that
+ * processes of its kind share. Frees row. 0 or -errno.
+ */
+int recording_merge(struct recording *r, struct row *row, const struct process *p,
+		    const struct sink *held);
 int recording_flush_groups(struct recording *r);
 int recording_end_groups(struct recording *r);
 void recording_free_groups(struct recording *r);

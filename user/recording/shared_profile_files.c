@@ -14,6 +14,7 @@
 
 #include "base/util.h"
 #include "model/memory_sink.h"
+#include "recording/profile_file.h"
 #include "recording/recording_rows.h"
 
 /* Members (500 bytes each) and frames of a file; then the next one is begun. */
@@ -27,20 +28,16 @@ struct group {
 	char comm[PROC_COMM_MAX], version[sizeof(((struct row *)0)->version)];
 	char command[COMMAND_BYTES];	/* shared_profile_command() */
 	const struct container *container;	/* of all; NULL: of none, or of several */
-	struct row *row;
-	struct intern *in;
-	struct sink *sink;
-	struct profile_meta meta;
+	struct profile_file file;
+	struct intern *in;		/* NULL: nothing is written yet */
 	size_t member_cap;
-	int err;
 };
 
 static void free_group(struct group *g)
 {
 	if (!g)
 		return;
-	if (g->sink)
-		g->sink->ops->close(g->sink);
+	profile_file_abandon(&g->file);
 	intern_free(g->in);
 	free(g);
 }
@@ -65,7 +62,7 @@ static struct group *find_group(struct recording *r, const struct row *row, cons
 		struct group *g = r->groups[i];
 
 		if (!strcmp(g->comm, row->comm) && !strcmp(g->version, row->version) &&
-		    g->row->free_threaded == row->free_threaded &&
+		    g->file.row->free_threaded == row->free_threaded &&
 		    !strcmp(g->command, command) && g->container == container)
 			return g;
 	}
@@ -73,10 +70,12 @@ static struct group *find_group(struct recording *r, const struct row *row, cons
 }
 
 static struct group *new_group(struct recording *r, const struct row *row, const char *command,
-			       const struct container *container)
+			       const struct container *container,
+			       const struct cpython_image *image)
 {
 	struct group **bigger = realloc(r->groups, (r->group_cnt + 1) * sizeof(*bigger));
 	struct group *g = calloc(1, sizeof(*g));
+	struct row *own;
 
 	if (bigger)
 		r->groups = bigger;
@@ -88,20 +87,22 @@ static struct group *new_group(struct recording *r, const struct row *row, const
 	snprintf(g->version, sizeof(g->version), "%s", row->version);
 	snprintf(g->command, sizeof(g->command), "%s", command);
 	g->container = container;
-	g->row = recording_new_row(r, command);
-	if (!g->row) {
+	own = recording_new_row(r, command);
+	if (!own) {
 		free(g);
 		return NULL;
 	}
-	g->row->identity = (struct identity){ .container = container, .uid = IDENTITY_NO_UID };
-	snprintf(g->row->comm, sizeof(g->row->comm), "%s", row->comm);
-	snprintf(g->row->version, sizeof(g->row->version), "%s", row->version);
-	g->row->free_threaded = row->free_threaded;
+	own->identity = (struct identity){ .container = container, .uid = IDENTITY_NO_UID };
+	snprintf(own->comm, sizeof(own->comm), "%s", row->comm);
+	snprintf(own->version, sizeof(own->version), "%s", row->version);
+	own->free_threaded = row->free_threaded;
+	profile_file_init(&g->file, r, own, image, 0, g->comm);
 	r->groups[r->group_cnt++] = g;
 	return g;
 }
 
-static struct group *group_of(struct recording *r, const struct row *row)
+static struct group *group_of(struct recording *r, const struct row *row,
+			      const struct cpython_image *image)
 {
 	const struct container *container = row->identity.container;
 	char command[COMMAND_BYTES];
@@ -111,10 +112,10 @@ static struct group *group_of(struct recording *r, const struct row *row)
 	shared_profile_command(row->command, command, sizeof(command));
 	g = find_group(r, row, command, container);
 	if (g || r->group_cnt < GROUPS_MAX)
-		return g ? g : new_group(r, row, command, container);
+		return g ? g : new_group(r, row, command, container, image);
 	g = find_group(r, row, "", NULL);
 	if (g || r->group_cnt < 2 * GROUPS_MAX)
-		return g ? g : new_group(r, row, "", NULL);
+		return g ? g : new_group(r, row, "", NULL, image);
 	for (i = 0; i < r->group_cnt; i++)	/* of another binary, but of the same Python */
 		if (!strcmp(r->groups[i]->version, row->version))
 			return r->groups[i];
@@ -134,42 +135,24 @@ static void name_file(struct recording *r, struct row *row)
 		 name + 1);
 }
 
-static int open_group(struct recording *r, struct group *g, const struct process *p)
+static int open_group(struct recording *r, struct group *g)
 {
-	const struct cpython_image *image = process_image(p);
-
 	g->in = intern_new();
 	if (!g->in)
 		return -ENOMEM;
-	name_file(r, g->row);
-	g->sink = recording_open_row(r, g->row);
-	if (!g->sink)
-		return -errno;
-	recording_meta(r, &g->meta);
-	g->meta.python_major = image->major;
-	g->meta.python_minor = image->minor;
-	g->meta.python_micro = image->micro;
-	g->meta.comm = g->comm;
-	return g->sink->ops->begin(g->sink, &g->meta, intern_tables(g->in));
+	name_file(r, g->file.row);
+	return profile_file_create(&g->file, intern_tables(g->in));
 }
 
 static int end_group(struct recording *r, struct group *g)
 {
-	struct profile_stats stats;
-	int err = g->err, end_err;
+	struct row *row = g->file.row;
+	int err = 0;
 
-	g->row->end_s = recording_since_start(r);
-	if (!g->sink) {
-		recording_row_ended(r, g->row);
-		return 0;
-	}
-	recording_profile_stats(r, g->row, &stats);
-	end_err = g->sink->ops->end(g->sink, &stats);
-	err = err ? err : end_err;
-	end_err = g->sink->ops->close(g->sink);
-	g->sink = NULL;
-	err = recording_close_row(r, g->row, err ? err : end_err);
-	recording_row_ended(r, g->row);
+	row->end_s = recording_since_start(r);
+	if (g->file.sink)
+		err = profile_file_end(&g->file);
+	recording_row_ended(r, row);
 	return err;
 }
 
@@ -193,11 +176,9 @@ int recording_flush_groups(struct recording *r)
 	int err = 0;
 
 	for (i = 0; i < r->group_cnt; i++) {
-		struct group *g = r->groups[i];
+		int one = profile_file_flush(&r->groups[i]->file);
 
-		if (g->sink && !g->err)
-			g->err = g->sink->ops->flush(g->sink);
-		err = err ? err : g->err;
+		err = err ? err : one;
 	}
 	return err;
 }
@@ -207,7 +188,7 @@ static int finish_if_full(struct recording *r, struct group *g)
 	size_t i;
 	int err;
 
-	if (g->row->member_cnt < MEMBERS_MAX &&
+	if (g->file.row->member_cnt < MEMBERS_MAX &&
 	    (!g->in || intern_tables(g->in)->frame_cnt < FRAMES_MAX))
 		return 0;
 	for (i = 0; r->groups[i] != g; i++)
@@ -226,16 +207,16 @@ static int add_member(struct group *g, const struct row *row)
 {
 	struct shared_profile_member *bigger;
 
-	if (g->row->member_cnt == g->member_cap) {
+	if (g->file.row->member_cnt == g->member_cap) {
 		size_t cap = g->member_cap ? 2 * g->member_cap : 16;
 
-		bigger = realloc(g->row->members, cap * sizeof(*bigger));
+		bigger = realloc(g->file.row->members, cap * sizeof(*bigger));
 		if (!bigger)
 			return -ENOMEM;
-		g->row->members = bigger;
+		g->file.row->members = bigger;
 		g->member_cap = cap;
 	}
-	g->row->members[g->row->member_cnt++] = (struct shared_profile_member){
+	g->file.row->members[g->file.row->member_cnt++] = (struct shared_profile_member){
 		.tgid = row->tgid,
 		.samples = (uint32_t)row->stats.samples,
 		.begin_s = (float)row->begin_s,
@@ -262,39 +243,39 @@ static void add_stats(struct process_stats *sum, const struct process_stats *s)
 }
 
 static int pour(struct recording *r, struct group *g, const struct row *row,
-		const struct process *p)
+		const struct process *p, const struct sink *held)
 {
 	struct shared_profile_pour *pour;
-	int err = g->sink ? g->err : open_group(r, g, p);
+	int err = g->in ? g->file.err : open_group(r, g);
 
 	if (err)
 		return err;
-	pour = shared_profile_pour_new(process_tables(p), g->in, g->sink, row->tgid, row->comm,
+	pour = shared_profile_pour_new(process_tables(p), g->in, g->file.sink, row->tgid, row->comm,
 				       row->identity.container);
-	err = pour ? memory_sink_replay(process_sink(p), shared_profile_pour_event, pour) : -ENOMEM;
+	err = pour ? memory_sink_replay(held, shared_profile_pour_event, pour) : -ENOMEM;
 	shared_profile_pour_free(pour);
 	return err ? err : add_member(g, row);
 }
 
-int recording_merge(struct recording *r, struct row *row, struct process *p)
+int recording_merge(struct recording *r, struct row *row, const struct process *p,
+		    const struct sink *held)
 {
-	struct profile_stats unused = { .known = false };
-	struct group *g = group_of(r, row);
+	struct group *g = group_of(r, row, process_image(p));
 	int err = g ? 0 : -ENOMEM;
 
-	if (g && row->stats.samples) {
-		err = pour(r, g, row, p);
-		g->err = g->err ? g->err : err;
+	if (g && held && row->stats.samples) {
+		err = pour(r, g, row, p, held);
+		if (!g->file.err)
+			g->file.err = err;
 		if (err) {
 			row->stats.write_lost += row->stats.samples;
 			row->stats.samples = 0;
 		}
 	}
 	if (g) {
-		g->row->merged_cnt++;
-		add_stats(&g->row->stats, &row->stats);
+		g->file.row->merged_cnt++;
+		add_stats(&g->file.row->stats, &row->stats);
 	}
-	process_end(p, &unused);
 	recording_remove_row(r, row);
 	return err ? err : g ? finish_if_full(r, g) : 0;
 }

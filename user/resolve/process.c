@@ -20,7 +20,7 @@
 #include "host/remote_mem.h"
 #include "host/syscall_name.h"
 #include "model/intern.h"
-#include "model/memory_sink.h"
+#include "resolve/observer.h"
 #include "resolve/symbolize.h"
 
 #define US_NS 1000
@@ -45,8 +45,7 @@ struct process {
 	char *command;
 	struct intern *in;
 	struct symbolizer *sym;
-	struct sink *sink;
-	int sink_err;
+	void *observed;		/* the observer's */
 	uint64_t admitted_ns, looked_ns;
 	struct u64map threads;
 	struct thread *last;
@@ -87,11 +86,6 @@ struct process *process_new(const struct process_args *args)
 	p->args = *args;
 	snprintf(p->comm, sizeof(p->comm), "%s", args->comm);
 	p->args.comm = p->comm;
-	p->args.meta.comm = p->comm;
-	p->args.meta.tgid = args->tgid;
-	p->args.meta.python_major = args->image->major;
-	p->args.meta.python_minor = args->image->minor;
-	p->args.meta.python_micro = args->image->micro;
 	p->gc_frame = p->truncated_frame = p->unreadable_frame = UINT32_MAX;
 	p->cpu_frame = p->gil_frame = UINT32_MAX;
 	p->command = args->command ? strdup(args->command) : NULL;
@@ -127,47 +121,26 @@ void process_free(struct process *p)
 	free(p);
 }
 
-int process_attach(struct process *p, struct sink *sink, uint64_t start_us)
+void process_set_observed(struct process *p, void *observed)
 {
-	p->sink = sink;
-	p->args.meta.start_us = start_us;
-	p->sink_err = sink->ops->begin(sink, &p->args.meta, intern_tables(p->in));
-	return p->sink_err;
+	p->observed = observed;
 }
 
-bool process_has_sink(const struct process *p)
+void *process_observed(const struct process *p)
 {
-	return p->sink;
+	return p->observed;
 }
 
-const struct sink *process_sink(const struct process *p)
+/* To the observer, and count what becomes of it. */
+static int deliver(struct process *p, const struct event *ev)
 {
-	return p->sink;
-}
+	int err = p->args.observer->ops->event(p->args.observer, p, ev);
 
-/* To the sink, and count what becomes of it. */
-static int deliver(void *ctx, const struct event *ev)
-{
-	struct process *p = ctx;
-
-	if (!p->sink_err && p->sink)
-		p->sink_err = p->sink->ops->event(p->sink, ev);
-	if (p->sink_err || !p->sink)
+	if (err)
 		p->stats.write_lost += ev->weight;
 	else
 		p->stats.samples += ev->weight;
-	return 0;
-}
-
-int process_promote(struct process *p, struct sink *sink)
-{
-	struct sink *held = p->sink;
-
-	process_attach(p, sink, p->args.meta.start_us);
-	p->stats.samples = 0;
-	memory_sink_replay(held, deliver, p);
-	held->ops->close(held);
-	return p->sink_err;
+	return err;
 }
 
 /* Without memory a name is missing, no more. */
@@ -406,8 +379,7 @@ static int emit(struct process *p, const struct thread *t, const struct raw_head
 		return err;
 	drop_trampolines(p, &ev, with_synthetic);
 	p->stats.frames += ev.nframes * ev.weight;
-	deliver(p, &ev);
-	return p->sink_err;
+	return deliver(p, &ev);
 }
 
 /* wait_fn */
@@ -557,30 +529,6 @@ int process_settle_names(struct process *p)
 {
 	symbolizer_refill(p->sym);
 	return symbolizer_settle(p->sym);
-}
-
-int process_flush(struct process *p)
-{
-	int err = process_settle_names(p);
-
-	if (err)
-		return err;
-	if (!p->sink || p->sink_err || !p->sink->ops->flush)
-		return 0;
-	p->sink_err = p->sink->ops->flush(p->sink);
-	return p->sink_err;
-}
-
-int process_end(struct process *p, const struct profile_stats *stats)
-{
-	int err, close_err;
-
-	if (!p->sink)
-		return 0;
-	err = p->sink->ops->end(p->sink, stats);
-	close_err = p->sink->ops->close(p->sink);
-	p->sink = NULL;
-	return err ? err : close_err;
 }
 
 void process_gone(struct process *p)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * process.h - one profiled process: raw samples in, events to its sink out.
+ * process.h - one profiled process: raw samples in, events to the observer out.
  *
- * Owns the process' names, its symbolizer and what its threads last looked
- * like. Knows no libbpf and no file name.
+ * Owns the process' names, its symbolizer and the last stack of each thread. Knows no libbpf
+ * and no file.
  */
 #ifndef TACHBPF_PROCESS_H
 #define TACHBPF_PROCESS_H
@@ -13,16 +13,16 @@
 #include "host/identity.h"
 #include "host/proc.h"
 #include "model/event.h"
-#include "model/sink.h"
 #include "model/thread_names.h"
 #include "resolve/waits.h"
 
 struct kallsyms;
+struct observer;
 struct process;
 
 /* What happened to a process' samples. */
 struct process_stats {
-	uint64_t samples;	/* events handed to the sink */
+	uint64_t samples;	/* events that the observer took */
 	uint64_t truncated;	/* stacks deeper than EVENT_MAX_FRAMES, or with a broken end */
 	uint64_t unreadable;	/* stacks with an <unreadable frame> */
 	uint64_t unresolved;	/* frames that came out as <unresolved> */
@@ -32,7 +32,7 @@ struct process_stats {
 	uint64_t code_repeated;	/* records of code objects that had names already */
 	uint64_t process_reads;	/* names read from the process, not from the ring buffer */
 	uint64_t late;		/* ticks before the process was found to be Python */
-	uint64_t write_lost;	/* samples the sink could not take (disk full ...) */
+	uint64_t write_lost;	/* events that the observer could not take (disk full ...) */
 	uint32_t threads;
 	struct wait_stats waits;
 };
@@ -47,41 +47,33 @@ struct process_args {
 	struct py_proc py;	/* how the kernel walks it; kept for forks. runtime 0: not known */
 	bool opcodes;
 	struct identity identity;
-	struct profile_meta meta;	/* python_*, tgid and comm are filled in */
+	struct observer *observer;	/* takes the events; outlives the process */
 	struct wait_rules waits;	/* interval_ns 0: no process_wait() will come */
 	bool wait_frames, runnable_frames;	/* see record_mode.h */
 	const struct kallsyms *kernel;	/* what the kernel's functions are called; NULL: nobody asks */
 };
 
-/* NULL with errno. */
+/* NULL with errno. Calls no observer. */
 struct process *process_new(const struct process_args *args);
-/* Closes nothing: call process_end() first. */
 void process_free(struct process *p);
 
-/*
- * Where the events go; before the first sample. The sink belongs to the process
- * from then on. start_us: when the recording began, which a process that was found
- * while it was being prepared did not know. 0 or -errno of the sink's begin.
- */
-int process_attach(struct process *p, struct sink *sink, uint64_t start_us);
-bool process_has_sink(const struct process *p);
-/* Its sink, still its own; NULL: none. */
-const struct sink *process_sink(const struct process *p);
-/*
- * From a sink in memory (memory_sink.h) to the one that stays: everything so far goes there first.
- * 0 or -errno of the sink, with what it did not take counted as lost.
- */
-int process_promote(struct process *p, struct sink *sink);
+/* What the observer has attached to the process; NULL: nothing. Not freed with it. */
+void process_set_observed(struct process *p, void *observed);
+void *process_observed(const struct process *p);
 
 /* What goes with the next record of its thread that has the same time. 0, -EBADMSG or -ENOMEM. */
 int process_extra(struct process *p, const struct raw_extra *x, size_t len);
 
-/* Take one record of len bytes. 0 or -errno of the sink (samples are counted as lost). */
+/*
+ * Take one record of len bytes. 0, or the observer's -errno: the event counts as lost
+ * (write_lost).
+ */
 int process_sample(struct process *p, const struct raw_sample *raw, size_t len);
 
 /*
- * A thread leaves its CPU, has one again, ends; how long it was without one goes to the
- * sink when it is known. settle: for all threads, up to now_ns. Likewise.
+ * A thread leaves its CPU, has one again, ends. How long it was without one goes to the
+ * observer as soon as it is known; process_settle_waits(): for all threads, up to now_ns.
+ * Errors as process_sample().
  */
 int process_wait(struct process *p, const struct raw_sample *raw, size_t len);
 int process_run(struct process *p, const struct raw_run *run);
@@ -104,12 +96,6 @@ int process_code(struct process *p, const struct raw_code *raw, size_t len);
  * second, and at the end. 0 or -ENOMEM.
  */
 int process_settle_names(struct process *p);
-
-/* That, and put what is buffered into the file. 0 or -errno. */
-int process_flush(struct process *p);
-
-/* The end: finish the sink and close it. 0 or -errno. */
-int process_end(struct process *p, const struct profile_stats *stats);
 
 /* The process' memory can no longer be read. */
 void process_gone(struct process *p);

@@ -6,6 +6,8 @@
  */
 #include "resolve/record_mode.h"
 
+#include <math.h>
+
 #include "bpf/abi.h"
 
 const struct record_mode_def record_modes[RECORD_MODE_CNT] = {
@@ -30,3 +32,8 @@ const struct record_mode_def record_modes[RECORD_MODE_CNT] = {
 		.runnable = true, .runnable_frames = true,
 	},
 };
+
+uint64_t sampling_interval_us(uint32_t rate_hz)
+{
+	return lround(1e6 / rate_hz);
+}

@@ -29,4 +29,7 @@ struct record_mode_def {
 
 extern const struct record_mode_def record_modes[RECORD_MODE_CNT];
 
+/* How much time a sample stands for at this rate, in us, as profiles have it. */
+uint64_t sampling_interval_us(uint32_t rate_hz);
+
 #endif

@@ -10,67 +10,13 @@
 
 #include "host/kallsyms.h"
 #include "resolve/process.h"
+#include "tests/unit/memory_observer.h"
 #include "tests/unit/resolve/fake_code.h"
-
-/* A sink that keeps what it gets, and can refuse. */
-struct fake_sink {
-	struct sink sink;
-	const struct profile_meta *meta;
-	const struct profile_tables *tables;
-	struct events events;
-	int begin_err, event_err, flushes, ends, closes;
-};
-
-static int fake_begin(struct sink *s, const struct profile_meta *meta,
-		      const struct profile_tables *tables)
-{
-	struct fake_sink *f = (struct fake_sink *)s;
-
-	f->meta = meta;
-	f->tables = tables;
-	return f->begin_err;
-}
-
-static int fake_event(struct sink *s, const struct event *ev)
-{
-	struct fake_sink *f = (struct fake_sink *)s;
-	uint32_t i;
-
-	if (f->event_err)
-		return f->event_err;
-	assert_in_range(ev->nframes, 0, EVENT_MAX_FRAMES);
-	for (i = 0; i < ev->nframes; i++)
-		assert_in_range(ev->frames[i], 0, f->tables->frame_cnt - 1);
-	return keep_event(&f->events, ev);
-}
-
-static int fake_flush(struct sink *s)
-{
-	((struct fake_sink *)s)->flushes++;
-	return 0;
-}
-
-static int fake_end(struct sink *s, const struct profile_stats *stats)
-{
-	((struct fake_sink *)s)->ends++;
-	return ((struct fake_sink *)s)->event_err;
-}
-
-static int fake_close(struct sink *s)
-{
-	((struct fake_sink *)s)->closes++;
-	return 0;
-}
-
-static const struct sink_ops fake_ops = {
-	.name = "fake", .begin = fake_begin, .event = fake_event, .flush = fake_flush,
-	.end = fake_end, .close = fake_close,
-};
 
 #define CODES 400
 
 static struct fake_codes fake;
-static struct fake_sink sink;
+static struct memory_observer observer;
 static struct process *p;
 static struct raw_sample raw;
 
@@ -80,26 +26,23 @@ static void begin(void)
 {
 	struct process_args args = {
 		.tgid = getpid(), .start_ns = 9, .comm = "a (comm)", .opcodes = false,
-		.meta = { .mode = MODE_CPU, .interval_us = 1000 },
+		.observer = &observer.observer,
 		.waits = more_args.waits, .wait_frames = more_args.wait_frames,
 		.runnable_frames = more_args.runnable_frames, .kernel = more_args.kernel,
 	};
 
 	fake_codes_in_self(&fake, CODES);
 	args.image = &fake.img;
+	observer = (struct memory_observer)MEMORY_OBSERVER;
 	p = process_new(&args);
 	assert_non_null(p);
-	sink = (struct fake_sink){ .sink = { &fake_ops } };
-	assert_false(process_has_sink(p));
-	assert_int_equal(process_attach(p, &sink.sink, 5), 0);
-	assert_true(process_has_sink(p));
+	assert_int_equal(observer.observer.ops->begin(&observer.observer, p), 0);
 }
 
 static void end(void)
 {
-	process_end(p, &(struct profile_stats){ .known = true });
 	process_free(p);
-	events_free(&sink.events);
+	memory_observer_free(&observer);
 	fake_codes_free(&fake);
 }
 
@@ -126,20 +69,20 @@ static size_t raw_len(void)
 static struct event take(void)
 {
 	assert_int_equal(process_sample(p, &raw, raw_len()), 0);
-	assert_true(sink.events.cnt > 0);
-	return kept_event(&sink.events, sink.events.cnt - 1);
+	assert_true(observer.events.cnt > 0);
+	return kept_event(&observer.events, observer.events.cnt - 1);
 }
 
 static void check_code(const struct event *ev, uint32_t i, uint32_t code)
 {
 	assert_true(i < ev->nframes);
-	assert_true(frame_is_fake(sink.tables, ev->frames[i], code, 2 * (code % 60)));
+	assert_true(frame_is_fake(observer.tables, ev->frames[i], code, 2 * (code % 60)));
 }
 
 static void check_name(const struct event *ev, uint32_t i, const char *name)
 {
 	assert_true(i < ev->nframes);
-	assert_true(frame_is_synthetic(sink.tables, ev->frames[i], name));
+	assert_true(frame_is_synthetic(observer.tables, ev->frames[i], name));
 }
 
 static void check_stack(const struct event *ev, uint32_t n, uint32_t first)
@@ -172,15 +115,10 @@ static void test_event(void **state)
 	assert_int_equal(ev.thread_id, 4711);
 	assert_int_equal(ev.interp_id, 3);
 	assert_int_equal(ev.status, STATUS_ON_CPU | STATUS_HAS_GIL);
-	assert_int_equal(sink.meta->python_minor, 12);
-	assert_int_equal(sink.meta->tgid, getpid());
-	assert_string_equal(sink.meta->comm, "a (comm)");
 	assert_int_equal(stats_now().samples, 1);
 	assert_int_equal(stats_now().frames, 5);
 	assert_int_equal(stats_now().threads, 1);
 	end();
-	assert_int_equal(sink.ends, 1);
-	assert_int_equal(sink.closes, 1);
 }
 
 /* Stacks that share their root with the last one, or nothing, or all of it. */
@@ -210,9 +148,9 @@ static void test_shared_root(void **state)
 	raw.frames[0].lasti = 16;
 	raw.frames[9].lasti = 32;
 	ev = take();
-	assert_true(frame_is_fake(sink.tables, ev.frames[0], 50, 16));
+	assert_true(frame_is_fake(observer.tables, ev.frames[0], 50, 16));
 	check_code(&ev, 5, 55);
-	assert_true(frame_is_fake(sink.tables, ev.frames[9], 59, 32));
+	assert_true(frame_is_fake(observer.tables, ev.frames[9], 59, 32));
 	/* Nothing was asked twice. */
 	assert_true(stats_now().process_reads <= 256 + 1);
 	end();
@@ -404,7 +342,7 @@ static void test_no_fingerprint(void **state)
 	check_stack(&ev, 5, 20);
 	fake_write(&fake, 23, 333);
 	ev = take();
-	assert_true(frame_is_fake(sink.tables, ev.frames[3], 333, 46));
+	assert_true(frame_is_fake(observer.tables, ev.frames[3], 333, 46));
 	check_code(&ev, 4, 24);
 	end();
 }
@@ -439,7 +377,7 @@ static void test_bad_records(void **state)
 	assert_int_equal(process_sample(p, &raw, sizeof(raw)), -EBADMSG);
 	raw.nframes = UINT16_MAX;
 	assert_int_equal(process_sample(p, &raw, sizeof(raw)), -EBADMSG);
-	assert_int_equal(sink.events.cnt, 0);
+	assert_int_equal(observer.events.cnt, 0);
 	assert_int_equal(stats_now().samples, 0);
 	/* <GC> at a frame that is not there */
 	stack(1, 10, 20);
@@ -449,30 +387,21 @@ static void test_bad_records(void **state)
 	end();
 }
 
-static void test_sink_errors(void **state)
+/* What the observer does not take is lost, and counted. */
+static void test_observer_errors(void **state)
 {
 	begin();
 	stack(1, 3, 20);
 	take();
-	assert_int_equal(process_flush(p), 0);
-	assert_int_equal(sink.flushes, 1);
-	sink.event_err = -ENOSPC;
+	observer.event_err = -ENOSPC;
 	assert_int_equal(process_sample(p, &raw, raw_len()), -ENOSPC);
-	/* Whatever the sink would say now: a hole in the file is not hidden. */
-	sink.event_err = 0;
 	assert_int_equal(process_sample(p, &raw, raw_len()), -ENOSPC);
 	assert_int_equal(stats_now().samples, 1);
 	assert_int_equal(stats_now().write_lost, 2);
-	assert_int_equal(sink.events.cnt, 1);
-	process_flush(p);
-	assert_int_equal(sink.flushes, 1);
-	sink.event_err = -ENOSPC;
-	assert_int_equal(process_end(p, &(struct profile_stats){ .known = true }), -ENOSPC);
-	assert_int_equal(sink.closes, 1);
-	assert_false(process_has_sink(p));
-	/* No sink, no file: lost and counted. */
-	process_sample(p, &raw, raw_len());
-	assert_int_equal(stats_now().write_lost, 3);
+	observer.event_err = 0;
+	take();
+	assert_int_equal(stats_now().samples, 2);
+	assert_int_equal(observer.events.cnt, 2);
 	end();
 }
 
@@ -531,9 +460,9 @@ static void check_model(const struct event *ev, const struct model_frame *want, 
 	assert_int_equal(ev->nframes, n);
 	for (i = 0; i < n; i++)
 		assert_true(want[i].synthetic ?
-				    frame_is_synthetic(sink.tables, ev->frames[i],
+				    frame_is_synthetic(observer.tables, ev->frames[i],
 						       want[i].synthetic) :
-				    frame_is_fake(sink.tables, ev->frames[i], want[i].code,
+				    frame_is_fake(observer.tables, ev->frames[i], want[i].code,
 						  want[i].lasti));
 }
 
@@ -581,7 +510,7 @@ static void test_random(void **state)
 		}
 		uint32_t inner[ABI_MAX_FRAMES];
 
-		process_flush(p);	/* a second has gone by: more may be read */
+		process_settle_names(p);	/* a second has gone by: more may be read */
 		for (i = 0; i < depth[t]; i++)
 			inner[i] = codes[t][depth[t] - 1 - i];
 		n = model(&raw, inner, want);
@@ -615,9 +544,9 @@ static void wait_for(int why, uint16_t sysno, int status, uint64_t from_ms, uint
 static const char *last_leaf(uint32_t nframes)
 {
 	static char name[64];
-	struct event ev = kept_event(&sink.events, sink.events.cnt - 1);
-	const struct frame *f = &sink.tables->frames[ev.frames[0]];
-	const struct string_ref *s = &sink.tables->strings[f->func];
+	struct event ev = kept_event(&observer.events, observer.events.cnt - 1);
+	const struct frame *f = &observer.tables->frames[ev.frames[0]];
+	const struct string_ref *s = &observer.tables->strings[f->func];
 
 	assert_int_equal(ev.nframes, nframes);
 	snprintf(name, sizeof(name), "%.*s", (int)s->len, s->data);
@@ -710,8 +639,8 @@ static void tell_extra(uint64_t time_ms, const char *exception, uint32_t nkernel
 static const char *frame_of_last(uint32_t i)
 {
 	static char text[300];
-	struct event ev = kept_event(&sink.events, sink.events.cnt - 1);
-	const struct profile_tables *t = sink.tables;
+	struct event ev = kept_event(&observer.events, observer.events.cnt - 1);
+	const struct profile_tables *t = observer.tables;
 	const struct string_ref *s;
 
 	assert_in_range(i, 0, ev.nframes - 1);
@@ -739,13 +668,13 @@ static void test_extra(void **state)
 	assert_string_equal(frame_of_last(1), "<kernel pipe_read>");
 	assert_string_equal(frame_of_last(2), "<blocked in read>");
 	assert_string_equal(frame_of_last(3), "<exception Value\\x0aError>");
-	assert_int_equal(kept_event(&sink.events, sink.events.cnt - 1).nframes, 7);
+	assert_int_equal(kept_event(&observer.events, observer.events.cnt - 1).nframes, 7);
 	/* another time, another thread: not this one's */
 	tell_extra(69, "KeyError", 4);
 	tell_extra_of(8, 70, "KeyError", 4);
 	wait_for(WHY_BLOCKED, SYS_read, 0, 70, 80);
 	assert_string_equal(frame_of_last(0), "<blocked in read>");
-	assert_int_equal(kept_event(&sink.events, sink.events.cnt - 1).nframes, 4);
+	assert_int_equal(kept_event(&observer.events, observer.events.cnt - 1).nframes, 4);
 	/* a tick has the exception, whatever other threads have told meanwhile */
 	tell_extra(110, "KeyError", 0);
 	tell_extra_of(8, 110, "OSError", 0);
@@ -837,7 +766,7 @@ int main(void)
 		cmocka_unit_test(test_no_fingerprint),
 		cmocka_unit_test(test_names_from_records),
 		cmocka_unit_test(test_bad_records),
-		cmocka_unit_test(test_sink_errors),
+		cmocka_unit_test(test_observer_errors),
 		cmocka_unit_test(test_start),
 		cmocka_unit_test(test_random),
 		cmocka_unit_test(test_waits),

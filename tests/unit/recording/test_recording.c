@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * test_recording.c - what a recording, as an observer, makes of processes: files that are read
+ * back, losses that are counted, rows in session.json.
+ */
+#include <dirent.h>
+
+#include "recording/recording.h"
+#include "recording/recording_rows.h"
+#include "resolve/process.h"
+#include "tests/unit/resolve/fake_code.h"
+
+#define CODES 40
+#define OLD_NS 1	/* start_boottime of a process that began when the machine did */
+
+static struct fake_codes fake;
+static char dir[64];
+static struct recording *recording;
+static struct observer *observer;
+
+static void open_recording(const char *output, bool single)
+{
+	struct recording_args args = {
+		.output = output,
+		.single_file = single,
+		.compress = true,
+		.rate_hz = 100,
+		.mode = &record_modes[RECORD_CPU],
+		.features = FEATURE_ALL_THREADS,
+		.selection = "-a",
+	};
+
+	recording = recording_new(&args);
+	assert_non_null(recording);
+	observer = recording_observer(recording);
+	fake_codes_in_self(&fake, CODES);
+}
+
+static struct process *begin(pid_t tgid, uint64_t start_ns, const char *command)
+{
+	struct process_args args = {
+		.tgid = tgid, .start_ns = start_ns, .comm = "python3", .command = command,
+		.image = &fake.img, .observer = observer,
+	};
+	struct process *p = process_new(&args);
+
+	assert_non_null(p);
+	assert_int_equal(observer->ops->begin(observer, p), 0);
+	return p;
+}
+
+static int sample(struct process *p, uint32_t first)
+{
+	struct raw_sample raw = {
+		.h = { .kind = RAW_SAMPLE, .time_ns = now_ns() }, .tid = 7, .nframes = 2,
+		.frames = { fake_frame(&fake, first, 2), fake_frame(&fake, first + 1, 2) },
+	};
+
+	return process_sample(p, &raw, offsetof(struct raw_sample, frames) + 2 * sizeof(*raw.frames));
+}
+
+static int end(struct process *p, uint64_t end_ns)
+{
+	int err = observer->ops->end(observer, p, end_ns);
+
+	process_free(p);
+	return err;
+}
+
+/* session.json's text. */
+static struct buf finish(void)
+{
+	struct capture_counts counts = { .kernel = (uint64_t[CNT_MAX]){ 0 } };
+	char path[128];
+	struct buf b = { 0 };
+
+	assert_int_equal(recording_finish(recording, &counts), 0);
+	snprintf(path, sizeof(path), "%s/session.json", dir);
+	if (!access(path, F_OK))
+		b = file_bytes(path);
+	recording_free(recording);
+	fake_codes_free(&fake);
+	return b;
+}
+
+static int file_cnt(const char *suffix)
+{
+	DIR *d = opendir(dir);
+	struct dirent *e;
+	int cnt = 0;
+
+	assert_non_null(d);
+	while ((e = readdir(d)))
+		cnt += strlen(e->d_name) >= strlen(suffix) &&
+		       !strcmp(e->d_name + strlen(e->d_name) - strlen(suffix), suffix);
+	closedir(d);
+	return cnt;
+}
+
+/* The events of a file whose meta is as it must be. */
+static void check_file(const char *name, size_t events)
+{
+	struct events kept = { 0 };
+	struct tach_reader *r;
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s%s%s", name[0] == '/' ? "" : dir, name[0] == '/' ? "" : "/",
+		 name);
+	r = open_ok(path);
+	assert_int_equal(tach_reader_info(r)->meta.python_minor, 12);
+	assert_int_equal(tach_reader_info(r)->meta.interval_us, 10000);
+	run_ok(r, &kept);
+	assert_int_equal(kept.cnt, events);
+	events_free(&kept);
+	tach_reader_free(r);
+}
+
+/* Whoever wants to create this file finds a directory. */
+static void take_name(const char *name)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	assert_int_equal(mkdir(path, 0700), 0);
+}
+
+static int new_dir(void **state)
+{
+	snprintf(dir, sizeof(dir), "/tmp/tachbpf-test-XXXXXX");
+	assert_non_null(mkdtemp(dir));
+	assert_int_equal(chmod(dir, 0700), 0);
+	return 0;
+}
+
+static int remove_dir(void **state)
+{
+	char path[400];
+	DIR *d = opendir(dir);
+	struct dirent *e;
+
+	while ((e = readdir(d))) {
+		snprintf(path, sizeof(path), "%s/%s", dir, e->d_name);
+		remove(path);
+	}
+	closedir(d);
+	return rmdir(dir);
+}
+
+static void test_a_file_for_each_old_process(void **state)
+{
+	struct process *a, *b, *idle;
+	struct buf json;
+	int i;
+
+	open_recording(dir, false);
+	a = begin(101, OLD_NS, "python3 a.py");
+	observer->ops->start(observer, now_ns());
+	b = begin(102, OLD_NS, "python3 b.py");
+	idle = begin(103, OLD_NS, "python3 idle.py");
+	assert_int_equal(file_cnt(".tach"), 0);
+	for (i = 0; i < 5; i++) {
+		assert_int_equal(sample(a, i), 0);
+		if (i < 3)
+			assert_int_equal(sample(b, i), 0);
+		assert_int_equal(observer->ops->tick(observer), 0);
+	}
+	assert_int_equal(file_cnt(".journal"), 2);
+	observer->ops->stop(observer, 0);
+	assert_int_equal(end(a, 0), 0);
+	assert_int_equal(end(b, now_ns()), 0);
+	assert_int_equal(end(idle, 0), 0);
+	json = finish();
+	assert_int_equal(file_cnt(".tach"), 2);
+	assert_int_equal(file_cnt(".journal"), 0);
+	check_file("101-python3.tach", 5);
+	check_file("102-python3.tach", 3);
+	assert_non_null(strstr((char *)json.data, "python3 idle.py"));
+	buf_free(&json);
+}
+
+/* Processes that lived for less than a second share a file; one that lives on gets its own. */
+static void test_short_lives_share(void **state)
+{
+	struct timespec boot;
+	struct process *p;
+	struct buf json;
+	uint64_t now;
+	int i;
+
+	clock_gettime(CLOCK_BOOTTIME, &boot);
+	now = boot.tv_sec * 1000000000ull + boot.tv_nsec;
+	open_recording(dir, false);
+	for (i = 0; i < 3; i++) {
+		p = begin(200 + i, now, "python3 -m pip install x");
+		assert_int_equal(sample(p, i), 0);
+		assert_int_equal(observer->ops->tick(observer), 0);
+		assert_int_equal(file_cnt(".tach"), i ? 1 : 0);
+		assert_int_equal(end(p, now_ns()), 0);
+	}
+	recording_set_command(recording, 300);
+	p = begin(300, now, "python3 -m pip install x");
+	assert_int_equal(sample(p, 5), 0);
+	assert_int_equal(end(p, now_ns()), 0);
+	p = begin(301, now, "python3 -m pip install y");	/* it may live on */
+	assert_int_equal(sample(p, 5), 0);
+	observer->ops->stop(observer, 0);
+	assert_int_equal(end(p, 0), 0);
+	json = finish();
+	buf_free(&json);
+	assert_int_equal(file_cnt(".tach"), 3);
+	check_file("merged-python3.tach", 3);
+	check_file("300-python3.tach", 1);
+	check_file("301-python3.tach", 1);
+}
+
+static void test_single_file(void **state)
+{
+	struct process *p;
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/x.tach", dir);
+	open_recording(path, true);
+	p = begin(getpid(), OLD_NS, NULL);
+	assert_int_equal(file_cnt("x.tach"), 1);
+	assert_int_equal(sample(p, 1), 0);
+	assert_int_equal(end(p, 0), 0);
+	p = begin(getpid(), OLD_NS, NULL);	/* it has executed something else */
+	assert_int_equal(sample(p, 1), 0);
+	assert_int_equal(sample(p, 2), 0);
+	assert_int_equal(end(p, 0), 0);
+	finish();
+	check_file(path, 1);
+	check_file("x.1.tach", 2);
+	assert_int_equal(file_cnt(".json"), 0);
+}
+
+/* The second process' file cannot be created. The capture hears of it. */
+static void test_errors(void **state)
+{
+	struct process *a, *b;
+
+	open_recording(dir, false);
+	take_name("102-python3.tach");
+	a = begin(101, OLD_NS, "a");
+	b = begin(102, OLD_NS, "b");
+	assert_int_equal(sample(a, 1), 0);
+	assert_true(sample(b, 1) < 0);
+	assert_true(sample(b, 1) < 0);
+	assert_int_equal(sample(a, 2), 0);
+	observer->ops->stop(observer, 0);
+	assert_int_equal(end(a, 0), 0);
+	assert_true(end(b, 0) < 0);
+	assert_int_equal(recording_process_cnt(recording), 2);
+	assert_int_equal(recording->rows[0]->stats.samples, 2);
+	assert_int_equal(recording->rows[1]->stats.samples, 0);
+	assert_int_equal(recording->rows[1]->stats.write_lost, 2);
+	finish();
+	check_file("101-python3.tach", 2);
+}
+
+/* What only the memory took does not count as written. */
+static void test_promotion_fails(void **state)
+{
+	struct timespec boot;
+	struct process *p;
+
+	clock_gettime(CLOCK_BOOTTIME, &boot);
+	open_recording(dir, false);
+	p = begin(101, boot.tv_sec * 1000000000ull + boot.tv_nsec, "a");
+	assert_int_equal(sample(p, 1), 0);
+	assert_int_equal(sample(p, 2), 0);
+	take_name("101-python3.tach");
+	observer->ops->stop(observer, 0);
+	assert_true(end(p, 0) < 0);
+	assert_int_equal(recording->rows[0]->stats.samples, 0);
+	assert_int_equal(recording->rows[0]->stats.write_lost, 2);
+	finish();
+}
+
+static void test_remarks_are_said_once(void **state)
+{
+	struct buf json;
+
+	open_recording(dir, false);
+	assert_true(observer->ops->remark(observer, 5, "x", "too old"));
+	assert_false(observer->ops->remark(observer, 5, "x", "too old"));
+	assert_true(observer->ops->remark(observer, 5, "x", "another reason"));
+	assert_true(observer->ops->remark(observer, 6, "x", "too old"));
+	json = finish();
+	assert_non_null(strstr((char *)json.data, "another reason"));
+	buf_free(&json);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_a_file_for_each_old_process, new_dir, remove_dir),
+		cmocka_unit_test_setup_teardown(test_short_lives_share, new_dir, remove_dir),
+		cmocka_unit_test_setup_teardown(test_single_file, new_dir, remove_dir),
+		cmocka_unit_test_setup_teardown(test_errors, new_dir, remove_dir),
+		cmocka_unit_test_setup_teardown(test_promotion_fails, new_dir, remove_dir),
+		cmocka_unit_test_setup_teardown(test_remarks_are_said_once, new_dir, remove_dir),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
