@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * capture.c - between the BPF programs and the processes. See capture.h.
+ * capture.c - the BPF programs, the ring buffer and the clock of a capture. See capture.h.
  *
- * Owns the skeleton, the ring buffer and the table of live processes (capture_look.c says
- * which those are, capture_records.c takes what is told of them). What is known of a process
- * lives here and in the kernel's py_procs; the kernel's copy goes by itself when the process
- * exits or execs, ours when the ring buffer tells us so.
+ * What is known of a process is in struct tracked (lifecycle.h) and in the kernel's map
+ * py_procs. The kernel removes its entry by itself when the process exits or executes a program;
+ * user space learns of that from the ring buffer.
  */
-#include "capture/capture_impl.h"
+#include "capture/capture.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -21,12 +20,19 @@
 #include <unistd.h>
 
 #include "base/util.h"
+#include "capture/capture_filter.h"
+#include "capture/capture_look.h"
+#include "capture/capture_records.h"
+#include "capture/capture_state.h"
+#include "capture/capture_wait.h"
 #include "capture/proc_table.h"
 #include "capture/sampler.h"
 #include "host/identity.h"
 #include "host/remote_mem.h"
 #include "resolve/observer.h"
 #include "tachbpf.skel.h"
+#include "target/discover.h"
+#include "target/exe_cache.h"
 #include "target/proc_filter_eval.h"
 
 #define MS_NS 1000000ull
@@ -53,67 +59,6 @@
  * objects are all read every time, takes up to 50 us at 250 frames on cold caches.
  */
 #define SAMPLE_LIMIT_NS 60000
-
-/* ---- processes ---- */
-
-void capture_fail(struct capture *s, int err)
-{
-	if (!s->err)
-		s->err = err;
-}
-
-void capture_end_process(struct capture *s, struct process *p, uint64_t end_ns)
-{
-	uint64_t until = end_ns ? end_ns : s->stop_ns ? s->stop_ns : now_ns();
-	const struct observer_ops *ops = s->args.observer->ops;
-
-	u64map_remove(&s->processes, process_tgid(p));
-	capture_fail(s, process_settle_waits(p, until));
-	capture_fail(s, process_settle_names(p));
-	if (ops->end)
-		capture_fail(s, ops->end(s->args.observer, p, end_ns));
-	process_free(p);
-}
-
-void capture_drop_process(struct capture *s, struct process *p)
-{
-	capture_end_process(s, p, 0);
-}
-
-void capture_process_args(const struct capture *s, struct process_args *args)
-{
-	args->observer = s->args.observer;
-	args->opcodes = s->args.opcodes;
-	args->kernel = s->args.kernel;
-	args->wait_frames = s->mode->wait_frames;
-	args->runnable_frames = s->mode->runnable_frames;
-	if (s->mode->waits)
-		args->waits = (struct wait_rules){
-			.interval_ns = sampling_interval_us(s->args.rate_hz) * 1000,
-			.min_ns = s->args.min_wait_ns,
-			.runnable = s->mode->runnable,
-		};
-}
-
-struct process *capture_add_process(struct capture *s, const struct process_args *args)
-{
-	struct process *old = u64map_get(&s->processes, args->tgid), *p;
-	const struct observer_ops *ops = s->args.observer->ops;
-	int err;
-
-	if (old)
-		capture_drop_process(s, old);
-	p = process_new(args);
-	if (!p || u64map_put(&s->processes, args->tgid, p)) {
-		process_free(p);
-		capture_fail(s, -ENOMEM);
-		return NULL;
-	}
-	s->seen++;
-	err = ops->begin ? ops->begin(s->args.observer, p) : 0;
-	capture_fail(s, err);
-	return err ? NULL : p;
-}
 
 /* ---- the ring buffer ---- */
 
@@ -202,7 +147,7 @@ static int load(struct capture *s)
 	s->sampler = sampler_new(s->skel, &sampling);
 	if (!s->sampler)
 		return -errno;
-	capture_choose_programs(s);
+	capture_wait_configure(s);
 	s->skel->rodata->cfg_all = s->args.all;
 	s->skel->rodata->cfg_gc = s->args.gc;
 	s->skel->rodata->cfg_codes_bytes = bytes / 2;
@@ -217,10 +162,11 @@ static int load(struct capture *s)
 				  s->args.all && !access("/proc/cgroups", F_OK));
 	bpf_map__set_max_entries(s->skel->maps.sent_codes, s->args.code_cache);
 	bpf_map__set_max_entries(s->skel->maps.events, bytes);
-	err = capture_choose_config(s);
+	err = capture_filter_configure(s);
 	if (err)
 		return err;
 	err = tachbpf_bpf__load(s->skel);
+	s->life.table = s->skel->maps.py_procs;
 	if (!err && s->filter_eval)
 		proc_filter_eval_start(s->filter_eval, s->skel->maps.marks);
 	if (!err)
@@ -243,6 +189,7 @@ struct capture *capture_new(const struct capture_args *args)
 		return NULL;
 	s->args = *args;
 	s->mode = &record_modes[args->mode];
+	s->life.observer = args->observer;
 	libbpf_set_print(print_libbpf);
 	s->discovery = discovery_new();
 	s->exes = s->discovery ? exe_cache_new(s->discovery, tell_kernel_of_exe, s) : NULL;
@@ -256,18 +203,12 @@ struct capture *capture_new(const struct capture_args *args)
 
 void capture_free(struct capture *s)
 {
-	struct process *p;
-	size_t pos = 0;
-
 	if (!s)
 		return;
 	sampler_free(s->sampler);
 	ring_buffer__free(s->ring);
 	tachbpf_bpf__destroy(s->skel);
-	while ((p = u64map_next(&s->processes, &pos)))
-		process_free(p);
-	u64map_free(&s->processes);
-	candidates_free(&s->candidates);
+	lifecycle_free(&s->life);
 	exe_cache_free(s->exes);
 	discovery_free(s->discovery);
 	counters_free(&s->counters);
@@ -276,34 +217,9 @@ void capture_free(struct capture *s)
 	free(s);
 }
 
-int capture_watch(struct capture *s, pid_t tgid, enum watch how)
-{
-	uint32_t key = tgid, value = how;
-
-	return bpf_map__update_elem(s->skel->maps.watched, &key, sizeof(key), &value, sizeof(value),
-				    BPF_ANY);
-}
-
-static int scan_one(void *ctx, pid_t tgid)
-{
-	struct capture *s = ctx;
-	struct proc_stat st;
-	struct candidate *cand;
-
-	if (tgid == getpid() || proc_stat(tgid, &st) || st.kernel_thread ||
-	    !proc_living_task(tgid) || !capture_chooses(s, tgid))
-		return 0;
-	cand = candidates_note(&s->candidates, tgid, 0);
-	if (!cand)
-		return -ENOMEM;
-	cand->chosen = true;
-	capture_look(s, cand);
-	return 0;
-}
-
 int capture_start(struct capture *s)
 {
-	int err = s->args.all ? proc_each(scan_one, s) : 0;
+	int err = s->args.all ? capture_look_at_all(s) : 0;
 
 	exe_cache_learn_likely(s->exes);
 	if (err) {
@@ -314,27 +230,27 @@ int capture_start(struct capture *s)
 		s->args.observer->ops->start(s->args.observer, now_ns());
 	s->startup_cpu_s = cpu_time_s();
 	remote_mem_hurry(true);	/* from now on samples wait */
-	err = capture_follow_scheduler(s);
+	err = capture_wait_start(s);
 	if (!err)
 		err = sampler_start(s->sampler);
 	if (!err)
-		capture_look_asleep(s);
+		capture_wait_scan(s);
 	return err;
 }
 
 int capture_poll(struct capture *s, int timeout_ms)
 {
 	int limit = timeout_ms < BATCH_MS ? timeout_ms : BATCH_MS, n;
-	uint64_t wait = candidates_wait_ns(&s->candidates, now_ns(), limit * MS_NS);
+	uint64_t wait = lifecycle_wait_ns(&s->life, now_ns(), limit * MS_NS);
 	struct epoll_event ev;
 
 	n = epoll_wait(ring_buffer__epoll_fd(s->ring), &ev, 1, (wait + MS_NS - 1) / MS_NS);
 	if (n < 0 && errno != EINTR)
 		return -errno;
 	sampler_vary(s->sampler);
-	capture_fail(s, take_records(s, now_ns() + BATCH_MS * MS_NS));
+	lifecycle_fail(&s->life, take_records(s, now_ns() + BATCH_MS * MS_NS));
 	capture_look_at_due(s);
-	return s->err;
+	return s->life.err;
 }
 
 static void read_counters(struct capture *s)
@@ -343,41 +259,40 @@ static void read_counters(struct capture *s)
 }
 
 /*
- * Exits may have been lost with a full ring buffer: see who is still there. Again and again,
- * for one whose parent has not waited for it yet is there still.
+ * Exits may have been dropped with a full ring buffer: see who is still there. Again and again,
+ * for a process whose parent has not waited for it yet is there still.
  */
 static void sweep(struct capture *s)
 {
-	struct process *p;
+	struct tracked *t;
 	size_t pos = 0;
 
 	read_counters(s);
 	if (!s->counters.sum[CNT_LIFECYCLE_LOST])
 		return;
-	while ((p = u64map_next(&s->processes, &pos)))
-		if (kill(process_tgid(p), 0) && errno == ESRCH)
-			capture_drop_process(s, p);
+	while ((t = lifecycle_next_profiled(&s->life, &pos)))
+		if (kill(t->tgid, 0) && errno == ESRCH)
+			lifecycle_step(&s->life, t, PROC_EV_ENDED, NULL);
 }
 
 int capture_housekeep(struct capture *s)
 {
 	const struct observer_ops *ops = s->args.observer->ops;
-	struct process *p;
+	struct tracked *t;
 	size_t pos = 0;
 
 	sampler_refresh(s->sampler);
-	capture_look_asleep(s);
+	capture_wait_scan(s);
 	sweep(s);
 	if (++s->housekeeps % TABLE_SWEEP_S == 0)
 		proc_table_sweep(s->skel->maps.py_procs);
-	while ((p = u64map_next(&s->processes, &pos))) {
-		if (s->housekeeps % SETTLE_S == 0 && s->mode->waits)
-			capture_settle_waits(s, p);
-		capture_fail(s, process_settle_names(p));
-	}
+	if (s->housekeeps % SETTLE_S == 0)
+		capture_wait_settle(s);
+	while ((t = lifecycle_next_profiled(&s->life, &pos)))
+		lifecycle_fail(&s->life, process_settle_names(t->process));
 	if (ops->tick)
-		capture_fail(s, ops->tick(s->args.observer));
-	return s->err;
+		lifecycle_fail(&s->life, ops->tick(s->args.observer));
+	return s->life.err;
 }
 
 /* Of the samples that should be there, in percent. */
@@ -395,19 +310,19 @@ static double missed_pct(struct capture *s)
 int capture_stop(struct capture *s)
 {
 	const struct observer_ops *ops = s->args.observer->ops;
-	struct process *p;
+	struct tracked *t;
 	size_t pos = 0;
 
 	sampler_stop(s->sampler);
-	capture_leave_scheduler(s);
-	s->stop_ns = now_ns();
-	capture_fail(s, take_records(s, UINT64_MAX));
+	capture_wait_stop(s);
+	s->life.stop_ns = now_ns();
+	lifecycle_fail(&s->life, take_records(s, UINT64_MAX));
 	if (ops->stop)
 		ops->stop(s->args.observer, missed_pct(s));
 	remote_mem_grant(NAMES_AT_STOP_NS);
-	while ((p = u64map_next(&s->processes, &pos)))
-		capture_drop_process(s, p);
-	return s->err;
+	while ((t = lifecycle_next_profiled(&s->life, &pos)))
+		lifecycle_step(&s->life, t, PROC_EV_ENDED, NULL);
+	return s->life.err;
 }
 
 void capture_counts(struct capture *s, struct capture_counts *out)
@@ -418,15 +333,15 @@ void capture_counts(struct capture *s, struct capture_counts *out)
 		.cpus = s->counters.cpus,
 		.cpu_cnt = s->counters.cpu_cnt,
 		.received = s->received,
-		.asleep = s->asleep,
+		.scan = s->scan,
 		.orphans = s->orphans,
-		.table_full = s->table_full,
+		.table_full = s->life.table_full,
 		.unidentified = s->unidentified,
 		.containers_beyond = identities_beyond(s->args.identities),
 		.startup_cpu_s = s->startup_cpu_s,
-		.processes_seen = s->seen,
-		.processes_live = s->processes.cnt,
-		.processes_pending = candidates_young_cnt(&s->candidates),
+		.processes_seen = s->life.begun_cnt,
+		.processes_live = s->life.live_cnt,
+		.processes_pending = lifecycle_young_cnt(&s->life),
 		.code_cache = s->args.code_cache,
 		.hardware_cycles = sampler_is_hardware(s->sampler),
 	};

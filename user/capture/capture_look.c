@@ -1,148 +1,232 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * capture_look.c - which processes are Python: looks at them, tells the kernel and the
- * recording what they are. When to look is candidates.c's, what is in them discover.c's.
+ * capture_look.c - see capture_look.h. When to look is look_schedule.c's, how is discover.c's,
+ * what a finding leads to lifecycle.c's.
  */
-#include "capture/capture_impl.h"
+#include "capture/capture_look.h"
 
-#include <bpf/bpf.h>
-#include <bpf/libbpf.h>
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/util.h"
+#include "capture/capture_filter.h"
+#include "capture/capture_state.h"
 #include "capture/proc_table.h"
+#include "host/identity.h"
 #include "host/proc.h"
 #include "resolve/observer.h"
-#include "tachbpf.skel.h"
+#include "target/discover.h"
+#include "target/exe_cache.h"
 
 /* Of several CPythons in a process none is initialised: look every 128 ms at least. */
-#define UNSETTLED_TRIES 6
+#define UNREADY_TRIES 6
+#define CMDLINE_MAX 4096
 
-uint64_t capture_new_ident(pid_t tgid)
+/* What a look found: an event, and what goes with it. */
+struct finding {
+	enum proc_event event;
+	int err;			/* discovery_look()'s */
+	struct proc_info who;
+	struct discovered found;
+};
+
+void capture_process_args(const struct capture *s, struct process_args *args)
 {
-	return ((now_ns() ^ (uint64_t)tgid << 40) | 3) ^ 1;
+	args->observer = s->args.observer;
+	args->opcodes = s->args.opcodes;
+	args->kernel = s->args.kernel;
+	args->wait_frames = s->mode->wait_frames;
+	args->runnable_frames = s->mode->runnable_frames;
+	if (s->mode->waits)
+		args->waits = (struct wait_rules){
+			.interval_ns = sampling_interval_us(s->args.rate_hz) * 1000,
+			.min_ns = s->args.min_wait_ns,
+			.runnable = s->mode->runnable,
+		};
 }
 
-bool capture_kernel_knows(struct capture *s, pid_t tgid, struct py_proc *py)
-{
-	uint32_t key = tgid;
-
-	return !bpf_map__lookup_elem(s->skel->maps.py_procs, &key, sizeof(key), py, sizeof(*py),
-				     0);
-}
-
-bool capture_is_arrival(struct capture *s, pid_t tgid, uint64_t start_ns)
+bool capture_is_admitted(struct capture *s, pid_t tgid, uint64_t start_ns)
 {
 	struct py_proc py;
 
-	return capture_kernel_knows(s, tgid, &py) && py.exe && !py.strange && !py.unselected &&
-	       (!start_ns || py.start_ns == start_ns);
+	return proc_table_get(s->life.table, tgid, &py) && py.exe && !py.strange &&
+	       !py.unselected && (!start_ns || py.start_ns == start_ns);
 }
 
-/* It is Python: from now on the kernel walks it. */
-static int admit(struct capture *s, pid_t tgid, uint64_t start_ns, uint64_t looked_ns,
-		 struct discovered *found, uint64_t late)
+/* ---- what is found ---- */
+
+/* The same CPython as the one that is profiled? */
+static bool is_same(const struct process *p, const struct discovered *found)
 {
-	struct process_args args = {
-		.tgid = tgid,
-		.start_ns = start_ns,
-		.image = found->image,
-	};
-	struct py_proc *py = &found->proc;
-	struct proc_stat st;
-	struct process *p;
-	int err;
-
-	if (proc_stat(tgid, &st))
-		return -ESRCH;
-	py->start_ns = start_ns;
-	py->ident = capture_new_ident(tgid);
-	py->euid = EUID_NEVER;
-	args.comm = st.comm;
-	args.py = *py;
-	identity_of_pid(s->args.identities, tgid, &args.identity);
-	capture_process_args(s, &args);
-	p = capture_add_process(s, &args);
-	if (!p)
-		return s->err;
-	process_add_late(p, late);
-	log_debug("process %d: CPython %s", tgid, found->image->version);
-	err = proc_table_put(s->skel->maps.py_procs, tgid, py);
-	if (err) {
-		s->table_full++;	/* MAX_PROCS of them ran; looked at again later */
-		capture_drop_process(s, p);
-		return err;
-	}
-	process_set_admitted(p, looked_ns, now_ns());
-	s->asleep_due = true;
-	return 0;
-}
-
-/* Tell the user what there is to know of a process, once: the observer and the log. */
-static void remark(struct capture *s, pid_t tgid, const char *before, const char *text)
-{
-	struct observer *o = s->args.observer;
-	struct proc_stat st;
-	char comm[4 * PROC_COMM_MAX];
-
-	if (!text[0] || proc_stat(tgid, &st))
-		return;
-	if (!o->ops->remark || o->ops->remark(o, tgid, st.comm, text))
-		log_warn("process %d (%s)%s: %s", tgid,
-			 escape_text(st.comm, strlen(st.comm), comm, sizeof(comm)), before, text);
-}
-
-/* The same CPython as the one it is walked by? */
-static bool is_known(struct capture *s, pid_t tgid, const struct discovered *found)
-{
-	struct process *p = u64map_get(&s->processes, tgid);
-
-	/* Of one that the kernel let in we do not know where its runtime is. */
+	/* Where the runtime is of a process that the kernel admitted, we do not know. */
 	return p && process_image(p) == found->image &&
 	       (process_py(p)->runtime == found->proc.runtime || !process_py(p)->runtime);
 }
 
-/*
- * Look and admit. 0: it is walked as it should be, -EAGAIN: so far, but of several CPythons in
- * it none was initialised yet; or not at all, because its C library is not mapped yet. Others as discovery_look().
- */
-static int look(struct capture *s, pid_t tgid, uint64_t start_ns, uint64_t late,
-		uint64_t *files, struct discovered *found)
+static enum proc_event event_of(const struct finding *f, const struct process *p)
 {
-	const struct process *p = u64map_get(&s->processes, tgid);
-	uint64_t looked_ns = now_ns();
-	int err = discovery_look(s->discovery, tgid, files, p ? process_py(p)->runtime : 0, found);
+	switch (f->err) {
+	case 0:
+		return is_same(p, &f->found) ? PROC_EV_FOUND_SAME : PROC_EV_FOUND;
+	case -ESRCH:
+		return PROC_EV_ENDED;
+	case -EAGAIN:
+		return PROC_EV_FOUND_UNREADY;
+	case -ENOTSUP:
+		return PROC_EV_FOUND_UNSUPPORTED;
+	case -ENOENT:
+		return PROC_EV_FOUND_NOTHING;
+	case -EALREADY:
+		return PROC_EV_FOUND_UNCHANGED;
+	default:
+		return PROC_EV_LOOK_FAILED;
+	}
+}
 
-	if (!err && !is_known(s, tgid, found))
-		err = admit(s, tgid, start_ns, looked_ns, found, late);
+static void find(struct capture *s, struct tracked *t, struct finding *f)
+{
+	uint64_t runtime = t->process ? process_py(t->process)->runtime : 0;
+
+	f->found.why[0] = '\0';
+	f->err = proc_look(t->tgid, &f->who);
+	if (!f->err)
+		f->err = discovery_look(s->discovery, &f->who, &t->files, runtime, &f->found);
+	f->event = event_of(f, t->process);
+}
+
+/* Tell the user what there is to know of a process, once: the observer and the log. */
+static void remark(struct capture *s, const struct proc_info *who, const char *before,
+		   const char *text)
+{
+	const char *comm = who->stat.comm;
+	struct observer *o = s->args.observer;
+	char escaped[4 * PROC_COMM_MAX];
+
+	if (!text[0])
+		return;
+	if (!o->ops->remark || o->ops->remark(o, who->tgid, comm, text))
+		log_warn("process %d (%s)%s: %s", who->tgid,
+			 escape_text(comm, strlen(comm), escaped, sizeof(escaped)), before, text);
+}
+
+/* ---- what that changes ---- */
+
+/* Ticks before it was found, of which there are no samples. */
+static uint64_t late_ticks(const struct tracked *t)
+{
+	return t->process ? 0 : t->asked + t->kernel_ticks;
+}
+
+/*
+ * The kernel walks it from now on. 0, or -errno: the kernel's table has no room, or the capture
+ * ends (s->life.err; t may be freed then).
+ */
+static int profile(struct capture *s, struct tracked *t, uint64_t looked_ns, struct finding *f)
+{
+	char command[CMDLINE_MAX] = "";
+	struct process_args args = {
+		.tgid = t->tgid,
+		.comm = f->who.stat.comm,
+		.command = command,
+		.image = f->found.image,
+	};
+	struct step step = { .args = &args, .looked_ns = looked_ns };
+	uint64_t late = late_ticks(t);
+	int err;
+
+	f->found.proc.ident = lifecycle_new_ident(t->tgid);
+	args.py = f->found.proc;
+	if (f->event == PROC_EV_FOUND) {
+		proc_cmdline(f->who.task, command, sizeof(command));
+		identity_of_process(s->args.identities, &f->who, &args.identity);
+		capture_process_args(s, &args);
+	}
+	err = lifecycle_step(&s->life, t, f->event, &step);
+	if (err || s->life.err)
+		return err ? err : s->life.err;
+	if (f->event == PROC_EV_FOUND) {
+		log_debug("process %d: CPython %s", t->tgid, f->found.image->version);
+		process_add_late(t->process, late);
+		s->scan_due = true;
+	}
+	t->asked = 0;
+	return 0;
+}
+
+static void look_again_soon(struct tracked *t)
+{
+	t->files = 0;	/* the next look is not about files */
+	if (t->schedule.tries > UNREADY_TRIES)
+		t->schedule.tries = UNREADY_TRIES;
+	look_backoff(&t->schedule, now_ns());
+}
+
+/* A Python that can be walked. Errors as profile(). */
+static int take_python(struct capture *s, struct tracked *t, uint64_t looked_ns,
+		       struct finding *f)
+{
+	int err = profile(s, t, looked_ns, f);
+
 	if (err)
 		return err;
-	if (!found->copied)
-		exe_cache_seen(s->exes, tgid, found->image, &found->proc);
-	remark(s, tgid, "", found->also);
-	return found->several && found->ready != READY_YES ? -EAGAIN : 0;
+	if (!f->found.copied)
+		exe_cache_seen(s->exes, &f->who, f->found.image, &f->found.proc);
+	remark(s, &f->who, "", f->found.also);
+	if (f->found.several && f->found.ready != READY_YES)
+		look_again_soon(t);	/* another one in it may become ready first */
+	else
+		look_no_more(&t->schedule);
+	return 0;
 }
 
-/*
- * Tell the kernel not to ask again; we look by our own clock. A process that has executed
- * Python since we looked is the kernel's.
- */
-static void mark_other(struct capture *s, struct candidate *cand)
+/* No Python that can be walked, as far as the look could tell. */
+static void take_other(struct capture *s, struct tracked *t, const struct finding *f)
 {
-	struct py_proc py = {
-		.start_ns = cand->start_ns,
-		.ident = capture_new_ident(cand->tgid),
-		.exec_pages = cand->exec_pages,
-		.euid = EUID_NEVER,
-		.state = PY_PROC_OTHER,
-	};
+	bool is_first = !t->schedule.tries;
 
-	if (!cand->tries && !capture_is_arrival(s, cand->tgid, cand->start_ns))
-		proc_table_put(s->skel->maps.py_procs, cand->tgid, &py);
+	lifecycle_step(&s->life, t, f->event, NULL);
+	if (t->process) {
+		t->asked = 0;
+		look_no_more(&t->schedule);
+		return;
+	}
+	look_backoff(&t->schedule, now_ns());
+	if (t->state == PROC_REFUSED)
+		look_no_more(&t->schedule);
+	if (f->event == PROC_EV_FOUND_UNSUPPORTED)
+		remark(s, &f->who, " is not profiled", f->found.why);
+	else if (f->event == PROC_EV_LOOK_FAILED && is_first)
+		log_debug("process %d: %s", t->tgid, f->found.why);
 }
+
+static void take_finding(struct capture *s, struct tracked *t, uint64_t looked_ns,
+			 struct finding *f)
+{
+	switch (f->event) {
+	case PROC_EV_FOUND:
+	case PROC_EV_FOUND_SAME:
+		if (!take_python(s, t, looked_ns, f) || s->life.err)
+			return;
+		f->event = PROC_EV_LOOK_FAILED;	/* the kernel's table has no room */
+		take_other(s, t, f);
+		break;
+	case PROC_EV_FOUND_UNREADY:
+		lifecycle_step(&s->life, t, f->event, NULL);
+		look_again_soon(t);
+		break;
+	case PROC_EV_ENDED:
+		s->unidentified += t->asked;
+		lifecycle_step(&s->life, t, f->event, NULL);
+		break;
+	default:
+		take_other(s, t, f);
+	}
+}
+
+/* ---- looks ---- */
 
 static uint64_t cpu_ns(void)
 {
@@ -153,110 +237,122 @@ static uint64_t cpu_ns(void)
 }
 
 /* It has not run since the last look, and is not young: nothing can be new. */
-static bool is_idle(const struct candidate *cand, uint64_t ticks)
+static bool is_idle(const struct tracked *t, uint64_t kernel_ticks)
 {
-	return cand->tries > CANDIDATE_YOUNG_TRIES && ticks == cand->seen_ticks && !cand->changed;
+	return t->schedule.tries > LOOK_YOUNG_TRIES && kernel_ticks == t->kernel_ticks &&
+	       !t->schedule.changed;
 }
 
-static int look_timed(struct capture *s, struct candidate *cand, uint64_t ticks,
-		      struct discovered *found)
+static void look_timed(struct capture *s, struct tracked *t)
 {
-	uint64_t files = cand->files, begin = cpu_ns();
-	int err = look(s, cand->tgid, cand->start_ns, cand->ticks + ticks, &cand->files, found);
+	uint64_t looked_ns = now_ns(), files = t->files, begin = cpu_ns();
+	struct finding f;
 
-	candidate_looked(cand, now_ns(), cpu_ns() - begin, files != cand->files);
-	return err;
+	find(s, t, &f);
+	look_done(&t->schedule, now_ns(), cpu_ns() - begin, files != t->files);
+	take_finding(s, t, looked_ns, &f);
 }
 
-static void candidate_is_other(struct capture *s, struct candidate *cand, int err,
-			       const char *why)
+void capture_look(struct capture *s, struct tracked *t)
 {
-	mark_other(s, cand);
-	candidate_backoff(cand, now_ns());
-	if (err == -ENOTSUP)
-		remark(s, cand->tgid, " is not profiled", why);
-	else if (err != -ENOENT && err != -EALREADY && cand->tries == 1)
-		log_debug("process %d: %s", cand->tgid, why);
-	if (err != -EALREADY)
-		cand->refused = err == -ENOTSUP;
-	if (cand->refused)
-		cand->next_ns = UINT64_MAX;
-}
+	uint64_t kernel_ticks;
+	struct py_proc py;
 
-void capture_look(struct capture *s, struct candidate *cand)
-{
-	uint64_t ticks = proc_table_ticks(s->skel->maps.py_procs, cand->tgid);
-	struct discovered found;
-	int err;
-
-	if (!capture_is_chosen(s, cand))
+	if (!capture_filter_admits(s, t))
 		return;
-	if (!cand->orphan && !u64map_get(&s->processes, cand->tgid) &&
-	    capture_is_arrival(s, cand->tgid, cand->start_ns)) {
-		candidate_backoff(cand, now_ns());	/* the exec's record is on its way */
+	if (!t->orphan && !t->process && capture_is_admitted(s, t->tgid, t->start_ns)) {
+		look_backoff(&t->schedule, now_ns());	/* the exec's record is on its way */
 		return;
 	}
-	if (is_idle(cand, ticks)) {
-		/* If it is gone, so is its entry; keep none for it. */
-		if (kill(cand->tgid, 0) && errno == ESRCH)
-			candidates_forget(&s->candidates, cand->tgid);
-		else
-			candidate_backoff(cand, now_ns());
-		return;
-	}
-	cand->seen_ticks = ticks;
-	err = look_timed(s, cand, ticks, &found);
-	if (err == -ESRCH) {
-		s->unidentified += cand->ticks;
-		candidates_forget(&s->candidates, cand->tgid);
-	} else if (err == -EAGAIN) {
-		cand->files = 0;	/* the next look is not about files */
-		if (cand->tries > UNSETTLED_TRIES)
-			cand->tries = UNSETTLED_TRIES;
-		candidate_backoff(cand, now_ns());
-	} else if (u64map_get(&s->processes, cand->tgid)) {
-		cand->ticks = 0;
-		cand->next_ns = UINT64_MAX;	/* but the kernel may tell of a change */
+	kernel_ticks = proc_table_get(s->life.table, t->tgid, &py) ? py.ticks : 0;
+	if (!is_idle(t, kernel_ticks)) {
+		t->kernel_ticks = kernel_ticks;
+		look_timed(s, t);
+	} else if (kill(t->tgid, 0) && errno == ESRCH) {
+		lifecycle_step(&s->life, t, PROC_EV_ENDED, NULL);
 	} else {
-		candidate_is_other(s, cand, err, found.why);
+		look_backoff(&t->schedule, now_ns());
 	}
+}
+
+void capture_look_if_due(struct capture *s, struct tracked *t)
+{
+	if (t->schedule.next_ns <= now_ns())
+		capture_look(s, t);
 }
 
 void capture_look_at_due(struct capture *s)
 {
-	struct candidate *cand;
+	struct tracked *t;
 	size_t pos = 0;
 
-	while ((cand = candidates_due(&s->candidates, now_ns(), &pos)))
-		capture_look(s, cand);
+	while ((t = lifecycle_next_due(&s->life, now_ns(), &pos)))
+		capture_look(s, t);
+}
+
+/* ---- processes that the user has asked for ---- */
+
+static int say_why_not(const struct capture *s, pid_t tgid, const struct finding *f)
+{
+	if (s->life.err)
+		return s->life.err;	/* its file cannot be created: that was said */
+	if (f->err == -ENOENT && s->args.children)
+		log_warn("process %d is not Python: only what it starts is recorded", tgid);
+	else if (f->err == -ENOENT)
+		log_error("process %d is not Python: no interpreter and no libpython in it "
+			  "(tachbpf -a lists what it finds)", tgid);
+	else
+		log_error("process %d cannot be profiled: %s", tgid, f->found.why);
+	return f->err;
 }
 
 int capture_add(struct capture *s, pid_t tgid)
 {
-	struct discovered found;
-	struct candidate *cand;
-	uint64_t files = 0;
-	int err;
+	uint64_t looked_ns = now_ns();
+	struct finding f;
+	struct tracked *t;
 
 	if (kill(tgid, 0) && errno == ESRCH) {
 		log_error("there is no process %d", tgid);
 		return -ESRCH;
 	}
-	if (!capture_chooses(s, tgid))
+	if (!capture_filter_meets(s, tgid))
 		return -EAGAIN;
-	err = look(s, tgid, 0, 0, &files, &found);
-	if (err == -EAGAIN) {
-		cand = candidates_note(&s->candidates, tgid, 0);
-		return cand ? 0 : -ENOMEM;
+	t = lifecycle_ask(&s->life, tgid, 0);
+	if (!t)
+		return s->life.err;
+	t->selected = true;
+	find(s, t, &f);
+	if (f.event == PROC_EV_FOUND_UNREADY)
+		return lifecycle_step(&s->life, t, f.event, NULL);
+	if (f.event == PROC_EV_FOUND || f.event == PROC_EV_FOUND_SAME) {
+		f.err = take_python(s, t, looked_ns, &f);
+		if (!f.err)
+			return 0;
 	}
-	if (s->err)
-		return s->err;	/* its file cannot be made: that was said */
-	if (err == -ENOENT && s->args.children)
-		log_warn("process %d is not Python: only what it starts is recorded", tgid);
-	else if (err == -ENOENT)
-		log_error("process %d is not Python: no interpreter and no libpython in it "
-			  "(tachbpf -a lists what it finds)", tgid);
-	else if (err)
-		log_error("process %d cannot be profiled: %s", tgid, found.why);
-	return err;
+	if (!s->life.err)
+		lifecycle_step(&s->life, t, PROC_EV_ENDED, NULL);	/* not to be looked at again */
+	return say_why_not(s, tgid, &f);
+}
+
+static int look_at_one(void *ctx, pid_t tgid)
+{
+	struct capture *s = ctx;
+	struct proc_info who;
+	struct tracked *t;
+
+	if (tgid == getpid() || proc_look(tgid, &who) || who.stat.kernel_thread ||
+	    !capture_filter_meets(s, tgid))
+		return 0;
+	t = lifecycle_ask(&s->life, tgid, 0);
+	if (!t)
+		return s->life.err;
+	t->selected = true;
+	capture_look(s, t);
+	return 0;
+}
+
+int capture_look_at_all(struct capture *s)
+{
+	return proc_each(look_at_one, s);
 }

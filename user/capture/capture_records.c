@@ -1,169 +1,178 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * capture_records.c - what each record of the ring buffer means for the processes: samples and
- * waits find their owner; exec, fork and exit change who is there.
+ * waits find their owner; exec, fork and exit change who is there. See capture_records.h.
  */
-#include "capture/capture_impl.h"
+#include "capture/capture_records.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include "base/util.h"
+#include "capture/capture_filter.h"
+#include "capture/capture_look.h"
+#include "capture/capture_state.h"
 #include "capture/proc_table.h"
-#include "tachbpf.skel.h"
+#include "host/identity.h"
+#include "host/proc.h"
+#include "target/exe_cache.h"
 #include "target/proc_filter_eval.h"
 
-static struct candidate *note_candidate(struct capture *s, const struct raw_header *h)
-{
-	struct candidate *cand = candidates_note(&s->candidates, h->tgid, h->start_ns);
+#define CMDLINE_MAX 4096
 
-	if (!cand)
-		capture_fail(s, -ENOMEM);
-	return cand;
+/* The process that a record is of, with its struct process; NULL: it is not profiled. */
+static struct tracked *profiled(struct capture *s, const struct raw_header *h)
+{
+	struct tracked *t = lifecycle_find(&s->life, h->tgid);
+
+	return t && t->process && lifecycle_confirm_start(t, h->start_ns) ? t : NULL;
 }
 
-static void look_if_due(struct capture *s, struct candidate *cand)
-{
-	if (cand->next_ns <= now_ns())
-		capture_look(s, cand);
-}
+/* ---- processes that the kernel asks about ---- */
 
 /*
- * When we are behind, the ring buffer holds records of a process that has been looked at
- * and admitted since. Later ones mean that the kernel has forgotten it.
+ * A tick before an exec at which the kernel admitted the process says nothing any more: the
+ * exec's record is on its way. (If it was dropped, samples will show it.) A tick before we
+ * admitted it is late: when we are behind, the ring buffer holds some.
  */
-static bool is_older(struct capture *s, const struct raw_header *h)
+static void take_unknown(struct capture *s, const struct raw_tick *tick)
 {
-	struct process *p = u64map_get(&s->processes, h->tgid);
+	struct tracked *t = profiled(s, &tick->h);
 
-	return p && process_knows_start(p, h->start_ns) && h->time_ns < process_admitted(p);
-}
-
-/*
- * A tick before an exec that let the process in meanwhile says nothing any more: the
- * exec's record is on its way. (If it was lost, samples will tell.)
- */
-static void take_unknown(struct capture *s, const struct raw_tick *t)
-{
-	struct candidate *cand;
-
-	if (is_older(s, &t->h)) {
-		process_add_late(u64map_get(&s->processes, t->h.tgid), 1);
+	if (t && tick->h.time_ns < process_admitted(t->process)) {
+		process_add_late(t->process, 1);
 		return;
 	}
-	if (capture_is_arrival(s, t->h.tgid, t->h.start_ns))
+	if (capture_is_admitted(s, tick->h.tgid, tick->h.start_ns))
 		return;
-	cand = note_candidate(s, &t->h);
-	if (!cand)
+	t = lifecycle_ask(&s->life, tick->h.tgid, tick->h.start_ns);
+	if (!t)
 		return;
-	cand->ticks++;
-	cand->chosen = false;
-	cand->exec_pages = t->exec_pages;
-	look_if_due(s, cand);
+	t->asked++;
+	t->selected = false;
+	t->exec_pages = tick->exec_pages;
+	capture_look_if_due(s, t);
 }
 
-static void take_changed(struct capture *s, const struct raw_tick *t)
+/* Tracked already, or asked for now. NULL: no memory. */
+static struct tracked *known(struct capture *s, const struct raw_header *h)
 {
-	struct candidate *cand = note_candidate(s, &t->h);
+	struct tracked *t = lifecycle_find(&s->life, h->tgid);
 
-	if (!cand)
-		return;
-	candidate_changed(cand);
-	look_if_due(s, cand);
+	if (t && lifecycle_confirm_start(t, h->start_ns))
+		return t;
+	return lifecycle_ask(&s->life, h->tgid, h->start_ns);
 }
 
-/* Whose record it is, ready to take it. NULL: nobody's whom we know. */
-static struct process *owner_of(struct capture *s, const struct raw_header *h)
+static void take_changed(struct capture *s, const struct raw_tick *tick)
 {
-	struct process *p = u64map_get(&s->processes, h->tgid);
+	struct tracked *t = known(s, &tick->h);
 
-	if (p && !process_knows_start(p, h->start_ns)) {
-		capture_drop_process(s, p);	/* the pid came back and we missed the exit */
-		p = NULL;
-	}
-	return p;
+	if (!t)
+		return;
+	look_changed(&t->schedule);
+	capture_look_if_due(s, t);
 }
 
+/* The kernel walks a process that is not profiled here: a record was dropped. */
 static void take_orphan(struct capture *s, const struct raw_header *h)
 {
-	struct candidate *cand = note_candidate(s, h);
+	struct tracked *t = known(s, h);
 
 	s->orphans++;
-	if (!cand)
+	if (!t)
 		return;
-	cand->orphan = true;
-	cand->ticks++;
-	look_if_due(s, cand);
+	t->orphan = true;
+	t->asked++;
+	capture_look_if_due(s, t);
 }
+
+/* ---- samples, waits and names ---- */
 
 static void take_sample(struct capture *s, const struct raw_sample *raw, size_t len)
 {
-	struct process *p = owner_of(s, &raw->h);
+	struct tracked *t = profiled(s, &raw->h);
 
 	s->received++;
-	if (!p) {
+	if (!t)
 		take_orphan(s, &raw->h);
-		return;
-	}
-	capture_fail(s, raw->h.kind == RAW_WAIT ? process_wait(p, raw, len) :
-						  process_sample(p, raw, len));
+	else if (raw->h.kind == RAW_WAIT)
+		lifecycle_fail(&s->life, process_wait(t->process, raw, len));
+	else
+		lifecycle_fail(&s->life, process_sample(t->process, raw, len));
 }
 
-/* Of an unknown process nobody knows what it did before: no loss. */
+/* Of a process that is not profiled nobody knows what it did before: no loss. */
 static void take_run(struct capture *s, const struct raw_run *run)
 {
-	struct process *p = u64map_get(&s->processes, run->h.tgid);
+	struct tracked *t = profiled(s, &run->h);
 
-	if (!p || !process_knows_start(p, run->h.start_ns))
-		return;
-	if (run->h.kind == RAW_THREAD_EXIT)
-		process_thread_exit(p, run->tid);
-	else
-		capture_fail(s, process_run(p, run));
+	if (t && run->h.kind == RAW_THREAD_EXIT)
+		process_thread_exit(t->process, run->tid);
+	else if (t)
+		lifecycle_fail(&s->life, process_run(t->process, run));
 }
 
+/* Without a process its sample will be an orphan, too. */
 static void take_extra(struct capture *s, const struct raw_extra *x, size_t len)
 {
-	struct process *p = owner_of(s, &x->h);
+	struct tracked *t = profiled(s, &x->h);
 
-	if (p)	/* else its sample will be an orphan, too */
-		capture_fail(s, process_extra(p, x, len));
+	if (t)
+		lifecycle_fail(&s->life, process_extra(t->process, x, len));
 }
 
 /* In the order in which the kernel was asked: the last one counts. */
 static void take_rename(struct capture *s, const struct raw_rename *ev)
 {
-	struct process *p = u64map_get(&s->processes, ev->h.tgid);
+	struct tracked *t = profiled(s, &ev->h);
 	char comm[RAW_COMM + 1] = "";
 
-	if (!p || !process_knows_start(p, ev->h.start_ns))
+	if (!t)
 		return;
 	memcpy(comm, ev->comm, RAW_COMM);
-	process_rename(p, ev->tid, comm);
+	process_rename(t->process, ev->tid, comm);
 }
 
+/* Without a process the sample that follows leads to a look. */
 static void take_code(struct capture *s, const struct raw_code *raw, size_t len)
 {
-	struct process *p = u64map_get(&s->processes, raw->h.tgid);
+	struct tracked *t = profiled(s, &raw->h);
 
-	if (p && process_knows_start(p, raw->h.start_ns))	/* else the next sample sorts it out */
-		capture_fail(s, process_code(p, raw, len));
+	if (t)
+		lifecycle_fail(&s->life, process_code(t->process, raw, len));
+}
+
+/* ---- processes begin, change and end ---- */
+
+/* Where a child of p is: mostly where its parent is. */
+static void child_identity(struct capture *s, const struct raw_lifecycle *ev,
+			   const struct process *parent, struct identity *out)
+{
+	struct proc_info who;
+
+	*out = *process_identity(parent);
+	if (ev->elsewhere) {
+		*out = (struct identity){ .uid = IDENTITY_NO_UID };
+		if (!proc_look(ev->h.tgid, &who))
+			identity_of_process(s->args.identities, &who, out);
+	}
+	out->ns_tgid = (pid_t)ev->ns_tgid;
 }
 
 static void take_fork(struct capture *s, const struct raw_lifecycle *ev)
 {
-	struct process *parent = u64map_get(&s->processes, ev->parent_tgid);
+	struct process *parent = lifecycle_process(&s->life, ev->parent_tgid);
 	struct process_args args;
-	struct candidate *cand;
+	struct tracked *t;
 
 	if (!ev->known)
 		return;
 	if (!parent) {
-		/* The kernel knew the parent and we do not: an event was lost. */
-		proc_table_remove(s->skel->maps.py_procs, ev->h.tgid);
-		cand = note_candidate(s, &ev->h);
-		if (cand)
-			look_if_due(s, cand);
+		/* The kernel knew the parent and we do not: a record was dropped. */
+		proc_table_remove(s->life.table, ev->h.tgid);
+		t = known(s, &ev->h);
+		if (t)
+			capture_look_if_due(s, t);
 		return;
 	}
 	args = (struct process_args){
@@ -174,20 +183,22 @@ static void take_fork(struct capture *s, const struct raw_lifecycle *ev)
 		.image = process_image(parent),
 		.py = *process_py(parent),
 	};
-	if (ev->elsewhere)
-		identity_of_pid(s->args.identities, ev->h.tgid, &args.identity);
-	else
-		args.identity = *process_identity(parent);
-	args.identity.ns_tgid = (pid_t)ev->ns_tgid;
+	child_identity(s, ev, parent, &args.identity);
 	capture_process_args(s, &args);
-	capture_add_process(s, &args);
+	lifecycle_admit(&s->life, &(struct step){ .args = &args });
 }
 
-/* The arguments with spaces between them, as proc_cmdline() has them. */
-static void raw_command(const struct raw_exec *ev, char out[RAW_COMMAND + 1])
+/*
+ * The arguments with spaces between them, as proc_cmdline() has them. Those that are longer than
+ * the kernel sends are read from /proc, if the process still lives.
+ */
+static void command_of(const struct raw_exec *ev, char out[CMDLINE_MAX])
 {
 	uint32_t len = ev->command_len < RAW_COMMAND ? ev->command_len : RAW_COMMAND, i;
 
+	if (ev->command_len > RAW_COMMAND &&
+	    !proc_cmdline(proc_living_task(ev->h.tgid), out, CMDLINE_MAX))
+		return;
 	memcpy(out, ev->command, len);
 	while (len && !out[len - 1])
 		len--;
@@ -215,36 +226,37 @@ static struct py_proc arrival(const struct raw_exec *ev, const struct py_exe *ex
 
 /*
  * We may have looked at it before that exec, and told the kernel afterwards what it had been:
- * that is taken back.
+ * the kernel's own entry comes back.
  */
 static void reinstate(struct capture *s, const struct raw_exec *ev, const struct py_exe *exe)
 {
 	struct py_proc py;
 
-	if (!capture_kernel_knows(s, ev->h.tgid, &py) || py.ident & 1)
+	if (!proc_table_get(s->life.table, ev->h.tgid, &py) || py.ident & 1)
 		return;
 	py = arrival(ev, exe);
-	proc_table_put(s->skel->maps.py_procs, ev->h.tgid, &py);
+	proc_table_put(s->life.table, ev->h.tgid, &py);
 }
 
-/* The kernel walks it already, from what we told it of the executable. */
-static bool take_arrival(struct capture *s, const struct raw_exec *ev)
+/* false: the kernel did not admit it at this exec. */
+static bool take_admitted(struct capture *s, const struct raw_exec *ev)
 {
+	const struct py_exe *exe;
+	const struct cpython_image *image = exe_cache_find(s->exes, ev->exe, &exe);
+	char comm[RAW_COMM + 1] = "", command[CMDLINE_MAX];
 	struct process_args args = {
 		.tgid = ev->h.tgid,
 		.start_ns = ev->h.start_ns,
+		.comm = comm,
+		.command = command,
+		.image = image,
 	};
-	const struct py_exe *exe;
-	char comm[RAW_COMM + 1], command[RAW_COMMAND + 1];
+	struct tracked *t;
 
-	args.image = exe_cache_find(s->exes, ev->exe, &exe);
-	if (!ev->ident || !args.image)
+	if (!ev->ident || !image)
 		return false;
 	memcpy(comm, ev->comm, RAW_COMM);
-	comm[RAW_COMM] = '\0';
-	args.comm = comm;
-	args.command = command;
-	raw_command(ev, command);
+	command_of(ev, command);
 	reinstate(s, ev, exe);
 	args.py = arrival(ev, exe);
 	if (exe->slot)	/* where its library is, the kernel finds out */
@@ -252,48 +264,44 @@ static bool take_arrival(struct capture *s, const struct raw_exec *ev)
 	args.py.state = PY_PROC_PYTHON;
 	identity_of_origin(s->args.identities, ev->h.tgid, &ev->origin, &args.identity);
 	capture_process_args(s, &args);
-	candidates_forget(&s->candidates, ev->h.tgid);
-	return capture_add_process(s, &args);
+	t = lifecycle_admit(&s->life, &(struct step){ .args = &args, .end_ns = ev->h.time_ns });
+	if (t && ev->unselected)	/* ticks until now were not walked */
+		process_set_admitted(t->process, ev->h.time_ns, now_ns());
+	return true;
 }
 
+/* Whatever ran in this process before has ended. */
 static void take_exec(struct capture *s, const struct raw_exec *ev)
 {
-	struct process *p = u64map_get(&s->processes, ev->h.tgid);
-	struct candidate *cand;
+	struct tracked *t = profiled(s, &ev->h);
 
-	if (p && process_knows_start(p, ev->h.start_ns) && ev->h.time_ns < process_looked(p))
+	if (t && ev->h.time_ns < process_looked(t->process))
 		return;
-	if (p)
-		capture_end_process(s, p, ev->h.time_ns);
-	if (!capture_exec_is_chosen(s, ev)) {
-		candidates_forget(&s->candidates, ev->h.tgid);
+	t = lifecycle_find(&s->life, ev->h.tgid);
+	if (t)
+		lifecycle_step(&s->life, t, PROC_EV_EXEC, &(struct step){ .end_ns = ev->h.time_ns });
+	if (!capture_filter_admits_exec(s, ev)) {
+		t = lifecycle_find(&s->life, ev->h.tgid);
+		if (t)
+			lifecycle_step(&s->life, t, PROC_EV_ENDED, NULL);
 		return;
 	}
 	exe_cache_learn_process(s->exes, ev->h.tgid, ev->exe);
-	if (take_arrival(s, ev)) {
-		p = u64map_get(&s->processes, ev->h.tgid);
-		if (p && ev->unselected)	/* ticks until now were not walked */
-			process_set_admitted(p, ev->h.time_ns, now_ns());
+	if (take_admitted(s, ev))
 		return;
-	}
-	cand = note_candidate(s, &ev->h);
-	if (!cand)
-		return;
-	candidate_restart(cand);
-	look_if_due(s, cand);
+	t = known(s, &ev->h);
+	if (t)
+		capture_look_if_due(s, t);
 }
 
 static void take_exit(struct capture *s, const struct raw_header *h)
 {
-	struct process *p = u64map_get(&s->processes, h->tgid);
-	struct candidate *cand = candidates_find(&s->candidates, h->tgid);
+	struct tracked *t = lifecycle_find(&s->life, h->tgid);
 
-	if (p && process_knows_start(p, h->start_ns))
-		capture_end_process(s, p, h->time_ns);
-	if (cand) {
-		s->unidentified += cand->tries ? 0 : cand->ticks;
-		candidates_forget(&s->candidates, h->tgid);
-	}
+	if (!t || !lifecycle_confirm_start(t, h->start_ns))
+		return;
+	s->unidentified += t->schedule.tries ? 0 : t->asked;
+	lifecycle_step(&s->life, t, PROC_EV_ENDED, &(struct step){ .end_ns = h->time_ns });
 }
 
 static void take_cgroup(struct capture *s, const struct raw_cgroup *ev)
@@ -303,7 +311,7 @@ static void take_cgroup(struct capture *s, const struct raw_cgroup *ev)
 	identities_cgroup(s->args.identities, ev);
 }
 
-void capture_take(struct capture *s, void *data, size_t len)
+void capture_take(struct capture *s, const void *data, size_t len)
 {
 	const struct raw_header *h = data;
 

@@ -1,19 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * capture_wait.c - what modes do that are about waiting: the scheduler's programs, threads that
- * sleep already, and those that go on sleeping. What their time is worth is waits.c's.
+ * capture_wait.c - the scheduler's programs, threads that are off-CPU already, and those that stay
+ * so. How many samples their time is worth is waits.c's. See capture_wait.h.
  */
-#include "capture/capture_impl.h"
+#include "capture/capture_wait.h"
 
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <string.h>
 
 #include "base/util.h"
+#include "capture/capture_records.h"
+#include "capture/capture_state.h"
+#include "capture/offcpu_scan.h"
+#include "capture/proc_table.h"
 #include "tachbpf.skel.h"
 
 /* They are attached when sampling begins. */
-void capture_choose_programs(struct capture *s)
+void capture_wait_configure(struct capture *s)
 {
 	struct bpf_program *const scheduler[] = {
 		s->skel->progs.on_switch, s->skel->progs.on_wakeup, s->skel->progs.on_task,
@@ -33,7 +37,7 @@ void capture_choose_programs(struct capture *s)
 		bpf_map__set_max_entries(s->skel->maps.wait_slots, 1);
 }
 
-int capture_follow_scheduler(struct capture *s)
+int capture_wait_start(struct capture *s)
 {
 	int err;
 
@@ -49,19 +53,20 @@ int capture_follow_scheduler(struct capture *s)
 	return err;
 }
 
-/* offcpu_scan_proc_fn: those of which nobody has seen how they came to wait. */
+/* offcpu_scan_proc_fn: processes of which nobody has seen how their threads came to wait. */
 static int was_found_since(void *ctx, uint32_t tgid, uint64_t start_ns, struct py_proc *proc)
 {
 	struct capture *s = ctx;
-	struct process *p = u64map_get(&s->processes, tgid);
+	struct tracked *t = lifecycle_find(&s->life, tgid);
 
-	if (!p || process_admitted(p) < s->asleep_ns || !capture_kernel_knows(s, tgid, proc))
+	if (!t || !t->process || process_admitted(t->process) < s->scanned_ns ||
+	    !proc_table_get(s->life.table, tgid, proc))
 		return -ENOENT;
-	return process_knows_start(p, start_ns) ? 0 : -ENOENT;
+	return lifecycle_confirm_start(t, start_ns) ? 0 : -ENOENT;
 }
 
-/* offcpu_scan_record_fn. Of what a mode needs the kernel knows, and this way does not. */
-static void take_asleep(void *ctx, void *data, size_t len)
+/* offcpu_scan_record_fn. The kernel's programs know which status the mode needs; the scan does not. */
+static void take_scanned(void *ctx, void *data, size_t len)
 {
 	const struct raw_head *head = data;
 	struct capture *s = ctx;
@@ -71,21 +76,21 @@ static void take_asleep(void *ctx, void *data, size_t len)
 		capture_take(s, data, len);
 }
 
-void capture_look_asleep(struct capture *s)
+void capture_wait_scan(struct capture *s)
 {
 	uint64_t begin_ns = now_ns();
 	int err;
 
-	if (!s->mode->waits || !s->asleep_due)
+	if (!s->mode->waits || !s->scan_due)
 		return;
-	s->asleep_due = false;
-	err = offcpu_scan_look(s->skel, was_found_since, take_asleep, s, &s->asleep);
+	s->scan_due = false;
+	err = offcpu_scan_look(s->skel, was_found_since, take_scanned, s, &s->scan);
 	if (err)
 		log_debug("threads that sleep are seen when they wake up: %s", strerror(-err));
-	s->asleep_ns = begin_ns;
+	s->scanned_ns = begin_ns;
 }
 
-void capture_leave_scheduler(struct capture *s)
+void capture_wait_stop(struct capture *s)
 {
 	bpf_link__destroy(s->skel->links.on_switch);
 	bpf_link__destroy(s->skel->links.on_wakeup);
@@ -96,7 +101,11 @@ void capture_leave_scheduler(struct capture *s)
  * What is waiting now has done so until some moment ago: records of later ones may be in the
  * ring buffer.
  */
-void capture_settle_waits(struct capture *s, struct process *p)
+void capture_wait_settle(struct capture *s)
 {
-	capture_fail(s, process_settle_waits(p, s->taken_ns));
+	struct tracked *t;
+	size_t pos = 0;
+
+	while (s->mode->waits && (t = lifecycle_next_profiled(&s->life, &pos)))
+		lifecycle_fail(&s->life, process_settle_waits(t->process, s->taken_ns));
 }

@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <linux/bpf.h>
 #include <signal.h>
-#include <stdbool.h>
 
 #include "host/proc.h"
 
@@ -31,14 +30,11 @@ int proc_table_put(struct bpf_map *table, pid_t tgid, const struct py_proc *py)
 	return err;
 }
 
-uint64_t proc_table_ticks(struct bpf_map *table, pid_t tgid)
+bool proc_table_get(struct bpf_map *table, pid_t tgid, struct py_proc *py)
 {
-	struct py_proc py;
 	uint32_t key = tgid;
 
-	if (bpf_map__lookup_elem(table, &key, sizeof(key), &py, sizeof(py), 0))
-		return 0;
-	return py.ticks;
+	return !bpf_map__lookup_elem(table, &key, sizeof(key), py, sizeof(*py), 0);
 }
 
 static bool is_gone(pid_t tgid)

@@ -2,12 +2,13 @@
 /*
  * proc_table.h - the kernel's table of processes (map py_procs), as user space sees it.
  *
- * The kernel side removes who execs or exits; here is what it cannot see: that an
- * entry came when its process was already on its way out.
+ * The kernel side removes a process that executes a program or exits. What it cannot see is
+ * handled here: an entry that came when its process was already exiting.
  */
 #ifndef TACHBPF_PROC_TABLE_H
 #define TACHBPF_PROC_TABLE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -15,15 +16,15 @@
 
 struct bpf_map;
 
-/* Put a process in, unless it is ending. 0, or -errno: the table is full. */
+/* Put a process in, unless it is exiting. 0, or -errno: the table is full. */
 int proc_table_put(struct bpf_map *table, pid_t tgid, const struct py_proc *py);
+
+/* false: the process is not in the table. */
+bool proc_table_get(struct bpf_map *table, pid_t tgid, struct py_proc *py);
 
 void proc_table_remove(struct bpf_map *table, pid_t tgid);
 
-/* The kernel's count of ticks in a process; 0: not there. */
-uint64_t proc_table_ticks(struct bpf_map *table, pid_t tgid);
-
-/* Remove who is gone. Looks at every entry. */
+/* Remove the processes that are gone. Looks at every entry. */
 void proc_table_sweep(struct bpf_map *table);
 
 #endif

@@ -183,18 +183,18 @@ static int count_one(void *ctx, pid_t tgid)
 {
 	struct counting *k = ctx;
 	struct discovered found;
-	struct proc_stat st;
+	struct proc_info who;
 	uint64_t files = 0;
 	int err;
 
-	if (tgid == getpid() || proc_stat(tgid, &st) || st.kernel_thread || st.zombie)
+	if (tgid == getpid() || proc_look(tgid, &who) || who.stat.kernel_thread)
 		return 0;
 	k->census->processes++;
-	err = discovery_look(k->discovery, tgid, &files, 0, &found);
+	err = discovery_look(k->discovery, &who, &files, 0, &found);
 	if (!err)
 		count_version(k->census, found.image->version);
 	else if (err == -ENOTSUP)
-		count_refused(k->census, tgid, st.comm, found.why);
+		count_refused(k->census, tgid, who.stat.comm, found.why);
 	else if (err == -EACCES || err == -EPERM)
 		k->census->unreadable++;
 	return 0;

@@ -141,14 +141,18 @@ static void find_names(struct entry *e, pid_t tgid)
 	e->named = !container_names(&e->container, container_host_root(), tgid);
 }
 
-/* A process that ends is in the root's cgroups before it is gone: that says nothing. */
-static struct entry *entry_of_pid(struct identities *ids, pid_t tgid, int *err)
+/*
+ * A task that exits is moved to the root's cgroups, which say nothing of it. Its memory goes
+ * before that (do_exit(): exit_mm(), then cgroup_exit()). *err: -ESRCH: it exits, or is gone;
+ * then *st is not filled in.
+ */
+static struct entry *entry_of_task(struct identities *ids, pid_t task, struct proc_status *st,
+				   int *err)
 {
 	struct container c;
-	struct proc_stat st;
 
-	*err = container_of_pid(tgid, &c);
-	if (proc_stat(tgid, &st) || st.ended || st.exiting)
+	*err = container_of_pid(task, &c);
+	if (proc_status(task, st) || !st->has_memory)
 		*err = -ESRCH;
 	return *err ? NULL : intern(ids, &c);
 }
@@ -162,18 +166,18 @@ static void set_container(struct identity *out, struct entry *e, pid_t tgid)
 	out->container = &e->container;
 }
 
-void identity_of_pid(struct identities *ids, pid_t tgid, struct identity *out)
+void identity_of_process(struct identities *ids, const struct proc_info *who,
+			 struct identity *out)
 {
-	pid_t task = proc_living_task(tgid);
 	struct proc_status st;
+	struct entry *e;
 	int err;
 
 	*out = (struct identity){ .uid = IDENTITY_NO_UID };
-	if (!task)
+	e = entry_of_task(ids, who->task, &st, &err);
+	if (err == -ESRCH)
 		return;
-	set_container(out, entry_of_pid(ids, task, &err), task);
-	if (proc_status(task, &st))
-		return;
+	set_container(out, e, who->task);
 	out->uid = st.uid;
 	if (st.ns_tgid_cnt > 1)
 		out->ns_tgid = st.ns_tgids[st.ns_tgid_cnt - 1];
@@ -276,11 +280,12 @@ void identity_of_origin(struct identities *ids, pid_t tgid, const struct raw_ori
 {
 	uint64_t key = key_of(origin);
 	struct entry *e = u64map_get(&ids->by_cgroup, key);
+	struct proc_status st;
 	int err = 0;
 
 	*out = (struct identity){ .uid = origin->uid, .ns_tgid = (pid_t)origin->ns_tgid };
 	if (!e) {
-		e = entry_of_pid(ids, tgid, &err);
+		e = entry_of_task(ids, tgid, &st, &err);
 		if (err == -ESRCH)
 			e = entry_of_gone(ids, origin);
 		/* A pid namespace of its own is not its cgroups'. */
@@ -289,6 +294,6 @@ void identity_of_origin(struct identities *ids, pid_t tgid, const struct raw_ori
 	}
 	/* In a cgroup that says nothing, but in a pid namespace: which, only /proc knows. */
 	if (e == &ids->nothing && origin->ns_tgid)
-		e = entry_of_pid(ids, tgid, &err);
+		e = entry_of_task(ids, tgid, &st, &err);
 	set_container(out, e, tgid);
 }

@@ -14,6 +14,7 @@
 
 #include "bpf/abi.h"
 #include "host/containers.h"
+#include "host/proc.h"
 
 struct identities;
 struct json;
@@ -31,8 +32,9 @@ struct identity {
 struct identities *identities_new(void);
 void identities_free(struct identities *ids);
 
-/* Of a process as /proc shows it now; what cannot be told stays empty. */
-void identity_of_pid(struct identities *ids, pid_t tgid, struct identity *out);
+/* Of a process as /proc shows it now. What is not known stays empty. */
+void identity_of_process(struct identities *ids, const struct proc_info *who,
+			 struct identity *out);
 
 /* By what the kernel sent; /proc is asked where that does not say enough. */
 void identity_of_origin(struct identities *ids, pid_t tgid, const struct raw_origin *origin,

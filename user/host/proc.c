@@ -205,6 +205,7 @@ int proc_status(pid_t tgid, struct proc_status *st)
 	strtoul(uid, &end, 10);		/* the real one comes first */
 	st->uid = (uint32_t)strtoul(end, NULL, 10);
 	st->threads = threads ? (uint32_t)strtoul(threads, NULL, 10) : 0;
+	st->has_memory = status_line(buf, "\nVmSize:\t");
 	while (ids && st->ns_tgid_cnt < PROC_NS_MAX) {
 		long id = strtol(ids, &end, 10);
 
@@ -302,6 +303,17 @@ pid_t proc_living_task(pid_t tgid)
 	if (!err && st.ended)
 		return other_task(tgid);
 	return err == -ESRCH ? 0 : tgid;
+}
+
+int proc_look(pid_t tgid, struct proc_info *info)
+{
+	int err = proc_stat(tgid, &info->stat);
+
+	if (err)
+		return err;
+	info->tgid = tgid;
+	info->task = info->stat.ended ? other_task(tgid) : tgid;
+	return info->task ? 0 : -ESRCH;
 }
 
 int proc_mem_read(void *ctx, uint64_t addr, void *buf, size_t len)

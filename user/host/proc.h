@@ -61,6 +61,7 @@ int proc_stat(pid_t tgid, struct proc_stat *st);
 struct proc_status {
 	uint32_t uid;		/* the effective one, which ps shows */
 	uint32_t threads;
+	bool has_memory;	/* false: of a kernel thread, or of a task that is exiting */
 	pid_t ns_tgids[PROC_NS_MAX];	/* in each pid namespace, from ours to its own */
 	uint32_t ns_tgid_cnt;	/* 0: not told */
 };
@@ -73,6 +74,15 @@ int proc_status(pid_t tgid, struct proc_status *st);
  * is over.
  */
 pid_t proc_living_task(pid_t tgid);
+
+/* One look at a process, for all who want to know: /proc is not asked again. */
+struct proc_info {
+	pid_t tgid;
+	pid_t task;		/* proc_living_task() */
+	struct proc_stat stat;
+};
+/* 0, or -errno; -ESRCH: there is no process, or none of its threads lives. */
+int proc_look(pid_t tgid, struct proc_info *info);
 
 /* Command line with spaces between arguments, at most size - 1 bytes; hostile. 0 or -errno. */
 int proc_cmdline(pid_t tgid, char *out, size_t size);

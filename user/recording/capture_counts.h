@@ -41,7 +41,7 @@ struct capture_counts {
 	uint64_t unidentified;		/* ticks of processes that were gone before we could look */
 	uint64_t containers_beyond;	/* that are not told apart: there were too many */
 	struct sample_cost cost;	/* cnt 0: not measured */
-	struct offcpu_scan_counts asleep;
+	struct offcpu_scan_counts scan;
 	uint32_t processes_seen, processes_live;
 	uint32_t processes_pending;	/* after an exec: may become Python again */
 	uint32_t code_cache;		/* code objects the kernel can remember as sent */

@@ -164,9 +164,9 @@ static void json_switches(struct json *j, const struct recording *r,
 	json_uint(j, "over_budget", c->kernel[CNT_WAIT_NOT_LOOKED]);
 	json_uint(j, "returns_lost", c->kernel[CNT_RUN_LOST]);
 	json_uint(j, "slots_taken", c->kernel[CNT_WAIT_SLOT_TAKEN]);
-	json_uint(j, "asleep", c->asleep.threads);
-	json_uint(j, "asleep_moved", c->asleep.moved);
-	json_uint(j, "asleep_unreadable", c->asleep.lost);
+	json_uint(j, "asleep", c->scan.threads);
+	json_uint(j, "asleep_moved", c->scan.moved);
+	json_uint(j, "asleep_unreadable", c->scan.lost);
 	json_uint(j, "waits", t->waits.waits);
 	json_uint(j, "waits_repaired", t->waits.repaired);
 	json_uint(j, "waits_guessed", t->waits.not_looked);

@@ -567,11 +567,9 @@ const struct profile_tables *process_tables(const struct process *p)
 	return intern_tables(p->in);
 }
 
-bool process_knows_start(struct process *p, uint64_t start_ns)
+void process_set_start(struct process *p, uint64_t start_ns)
 {
-	if (!p->args.start_ns)
-		p->args.start_ns = start_ns;
-	return p->args.start_ns == start_ns;
+	p->args.start_ns = start_ns;
 }
 
 const char *process_comm(const struct process *p)

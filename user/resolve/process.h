@@ -113,11 +113,8 @@ pid_t process_tgid(const struct process *p);
 uint64_t process_start_ns(const struct process *p);
 /* What the ids in its events mean. */
 const struct profile_tables *process_tables(const struct process *p);
-/*
- * Is this the process that began at start_ns (start_boottime)? One that was
- * found through /proc learns its start from the first record that names it.
- */
-bool process_knows_start(struct process *p, uint64_t start_ns);
+/* Its start was not known so far. */
+void process_set_start(struct process *p, uint64_t start_ns);
 const char *process_comm(const struct process *p);
 /* As it was executed; NULL: ask /proc. */
 const char *process_command(const struct process *p);

@@ -547,14 +547,14 @@ static int find_self(struct discovery *d, struct discovered *out)
 	return will_come ? -EAGAIN : -ENOTSUP;
 }
 
-int discovery_look(struct discovery *d, pid_t tgid, uint64_t *files, uint64_t prefer,
-		   struct discovered *out)
+int discovery_look(struct discovery *d, const struct proc_info *who, uint64_t *files,
+		   uint64_t prefer, struct discovered *out)
 {
 	struct look *look = &d->look;
 	uint64_t before = *files;
 	int err;
 
-	look->tgid = proc_living_task(tgid);
+	look->tgid = who->task;
 	look->mapped_cnt = look->found_cnt = 0;
 	look->exe_at = MAPPED_MAX;
 	look->files = 1;
@@ -562,10 +562,6 @@ int discovery_look(struct discovery *d, pid_t tgid, uint64_t *files, uint64_t pr
 	look->missed = false;
 	look->err = -ENOENT;
 	look->why = out->why;
-	if (!look->tgid) {
-		snprintf(out->why, sizeof(out->why), "%s", strerror(ESRCH));
-		return -ESRCH;
-	}
 	if (proc_exe(look->tgid, look->exe, sizeof(look->exe)))
 		look->exe[0] = '\0';
 	err = proc_maps(look->tgid, collect, look);

@@ -15,6 +15,7 @@
 
 #include "bpf/abi.h"
 #include "cpython/image.h"
+#include "host/proc.h"
 
 struct discovery;
 
@@ -46,10 +47,11 @@ struct discovered {
  * process, 0: never looked; updated. prefer: the runtime that is to be taken before others that
  * are initialised, too; 0: any. 0: *found is filled. -ENOENT: no Python in it (yet);
  * -EALREADY: neither, and its files are those of the last look. -ENOTSUP: a Python we cannot
- * walk, found->why says. -EAGAIN: a Python that is not to be walked yet. -ESRCH: it is gone. Other -errno: could not look, found->why says.
+ * walk, found->why says. -EAGAIN: a Python that is not to be walked yet.
+ * -ESRCH: it is gone. Other -errno: could not look, found->why says.
  */
-int discovery_look(struct discovery *d, pid_t tgid, uint64_t *files, uint64_t prefer,
-		   struct discovered *found);
+int discovery_look(struct discovery *d, const struct proc_info *who, uint64_t *files,
+		   uint64_t prefer, struct discovered *found);
 
 /* The CPython in an open file, owned by d; NULL: none that we can walk. */
 const struct cpython_image *discovery_image(struct discovery *d, int fd);

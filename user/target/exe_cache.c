@@ -164,11 +164,11 @@ void exe_cache_learn_likely(struct exe_cache *e)
 	exe_each_likely(learn_likely, e);
 }
 
-static int open_exe(pid_t tgid)
+static int open_exe(pid_t task)
 {
 	char link[64];
 
-	snprintf(link, sizeof(link), "/proc/%d/exe", proc_living_task(tgid));
+	snprintf(link, sizeof(link), "/proc/%d/exe", task);
 	return open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 }
 
@@ -179,7 +179,7 @@ void exe_cache_learn_process(struct exe_cache *e, pid_t tgid, uint64_t key)
 
 	if (!key || u64map_get(&e->by_key, key))
 		return;
-	fd = open_exe(tgid);
+	fd = open_exe(proc_living_task(tgid));
 	if (fd < 0)
 		return;
 	if (proc_exe(tgid, path, sizeof(path)))
@@ -188,10 +188,10 @@ void exe_cache_learn_process(struct exe_cache *e, pid_t tgid, uint64_t key)
 	close(fd);
 }
 
-void exe_cache_seen(struct exe_cache *e, pid_t tgid, const struct cpython_image *image,
-		    const struct py_proc *proc)
+void exe_cache_seen(struct exe_cache *e, const struct proc_info *who,
+		    const struct cpython_image *image, const struct py_proc *proc)
 {
-	int fd = open_exe(tgid);
+	int fd = open_exe(who->task);
 	uint64_t key;
 
 	if (fd < 0)

@@ -18,6 +18,7 @@
 
 struct discovery;
 struct exe_cache;
+struct proc_info;
 
 /* Called for every executable that is found to run an interpreter we can walk. */
 typedef void (*exe_cache_fn)(void *ctx, uint64_t key, const struct py_exe *exe);
@@ -36,8 +37,8 @@ void exe_cache_learn_likely(struct exe_cache *e);
 /* And of what a process executes, if that was not looked at before. */
 void exe_cache_learn_process(struct exe_cache *e, pid_t tgid, uint64_t key);
 /* The process runs this image and is walked like that: better than any guess. */
-void exe_cache_seen(struct exe_cache *e, pid_t tgid, const struct cpython_image *image,
-		    const struct py_proc *proc);
+void exe_cache_seen(struct exe_cache *e, const struct proc_info *who,
+		    const struct cpython_image *image, const struct py_proc *proc);
 
 /* ---- for these, and for tests ---- */
 

@@ -78,19 +78,18 @@ static const char *readiness(const struct discovered *found)
 }
 
 /* err: discovery_look()'s, of a Python. */
-static void describe(struct search *s, pid_t tgid, const struct proc_stat *st, int err,
+static void describe(struct search *s, const struct proc_info *who, int err,
 		     const struct discovered *found, struct python *p)
 {
-	pid_t task = proc_living_task(tgid);
 	struct proc_status status;
 
 	memset(p, 0, sizeof(*p));
-	p->tgid = tgid;
-	snprintf(p->comm, sizeof(p->comm), "%s", st->comm);
-	proc_cmdline(task ? task : tgid, p->command, sizeof(p->command));
-	identity_of_pid(s->ids, tgid, &p->identity);
-	p->threads = proc_status(tgid, &status) ? 0 : status.threads;
-	p->cpu_pct = cpu_pct(st);
+	p->tgid = who->tgid;
+	snprintf(p->comm, sizeof(p->comm), "%s", who->stat.comm);
+	proc_cmdline(who->task, p->command, sizeof(p->command));
+	identity_of_process(s->ids, who, &p->identity);
+	p->threads = proc_status(who->tgid, &status) ? 0 : status.threads;
+	p->cpu_pct = cpu_pct(&who->stat);
 	p->profilable = !err;
 	if (err) {
 		snprintf(p->why, sizeof(p->why), "%s", found->why);
@@ -105,23 +104,23 @@ static int look_at(void *ctx, pid_t tgid)
 {
 	struct search *s = ctx;
 	struct discovered found;
-	struct proc_stat st;
+	struct proc_info who;
 	struct python p;
 	uint64_t files = 0;
 	int err;
 
-	if (proc_stat(tgid, &st) || st.kernel_thread || st.zombie)
+	if (proc_look(tgid, &who) || who.stat.kernel_thread)
 		return 0;
 	if (s->filter_eval && (proc_filter_eval_wait_ns(s->filter_eval, tgid, 0) ||
 			       proc_filter_eval_judge(s->filter_eval, tgid)))
 		return 0;
 	s->counts->processes++;
-	err = discovery_look(s->discovery, tgid, &files, 0, &found);
+	err = discovery_look(s->discovery, &who, &files, 0, &found);
 	if (err == -EACCES || err == -EPERM)
 		s->counts->unreadable++;
 	if (err && err != -ENOTSUP && err != -EAGAIN)
 		return 0;
-	describe(s, tgid, &st, err, &found, &p);
+	describe(s, &who, err, &found, &p);
 	s->counts->pythons++;
 	return s->each(s->ctx, &p);
 }

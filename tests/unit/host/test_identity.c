@@ -32,11 +32,14 @@ static void test_self(void **state)
 {
 	struct identities *ids = identities_new();
 	struct identity id;
+	struct proc_info who;
 
 	assert_non_null(ids);
-	identity_of_pid(ids, getpid(), &id);
+	assert_int_equal(proc_look(getpid(), &who), 0);
+	identity_of_process(ids, &who, &id);
 	assert_int_equal(id.uid, geteuid());
-	identity_of_pid(ids, GONE, &id);
+	who.tgid = who.task = GONE;	/* it was there when we looked */
+	identity_of_process(ids, &who, &id);
 	assert_int_equal(id.uid, IDENTITY_NO_UID);
 	assert_null(id.container);
 	assert_true(identities_hierarchies(ids) & 1);
@@ -142,8 +145,16 @@ static void test_many(void **state)
 static void test_status(void **state)
 {
 	struct proc_status st;
+	pid_t child = fork();
 
+	if (!child)
+		_exit(0);
+	assert_int_equal(waitid(P_PID, child, &(siginfo_t){ 0 }, WEXITED | WNOWAIT), 0);
+	assert_int_equal(proc_status(child, &st), 0);
+	assert_false(st.has_memory);
+	assert_int_equal(waitpid(child, NULL, 0), child);
 	assert_int_equal(proc_status(getpid(), &st), 0);
+	assert_true(st.has_memory);
 	assert_int_equal(st.uid, geteuid());
 	assert_int_equal(st.threads, 1);
 	assert_true(st.ns_tgid_cnt >= 1);

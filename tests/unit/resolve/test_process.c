@@ -405,23 +405,6 @@ static void test_observer_errors(void **state)
 	end();
 }
 
-static void test_start(void **state)
-{
-	struct process_args args = { .tgid = getpid(), .comm = "x", .image = &fake.img };
-
-	begin();
-	assert_true(process_knows_start(p, 9));
-	assert_false(process_knows_start(p, 10));
-	end();
-	fake_codes_init(&fake, 1);
-	p = process_new(&args);
-	assert_true(process_knows_start(p, 33));	/* learned */
-	assert_true(process_knows_start(p, 33));
-	assert_false(process_knows_start(p, 34));
-	process_free(p);
-	fake_codes_free(&fake);
-}
-
 /* ---- the model: no memory of anything ---- */
 
 struct model_frame {
@@ -767,7 +750,6 @@ int main(void)
 		cmocka_unit_test(test_names_from_records),
 		cmocka_unit_test(test_bad_records),
 		cmocka_unit_test(test_observer_errors),
-		cmocka_unit_test(test_start),
 		cmocka_unit_test(test_random),
 		cmocka_unit_test(test_waits),
 		cmocka_unit_test(test_extra),

@@ -124,6 +124,14 @@ static pid_t child(void)
 	return pid;
 }
 
+static int look_at(pid_t pid, uint64_t *seen, uint64_t want, struct discovered *out)
+{
+	struct proc_info who;
+
+	assert_int_equal(proc_look(pid, &who), 0);
+	return discovery_look(d, &who, seen, want, out);
+}
+
 /* Look at a child that has mapped the files. */
 static int look(void)
 {
@@ -133,12 +141,12 @@ static int look(void)
 	int err;
 
 	memset(&found, 0xee, sizeof(found));
-	err = discovery_look(d, pid, &seen, prefer, &found);
+	err = look_at(pid, &seen, prefer, &found);
 	image = found.image;
 	proc = found.proc;
 	assert_true(seen);
 	/* The same files: the same answer, at once. */
-	assert_int_equal(discovery_look(d, pid, &seen, 0, &again), -EALREADY);
+	assert_int_equal(look_at(pid, &seen, 0, &again), -EALREADY);
 	kill(pid, SIGKILL);
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 	return err;
@@ -283,10 +291,10 @@ static void test_missed(void **state)
 	unlinked = true;
 	pid = child();
 	may_open_deleted(false);
-	err = discovery_look(d, pid, &seen, 0, &found);
+	err = look_at(pid, &seen, 0, &found);
 	may_open_deleted(true);
 	assert_int_equal(err, -ENOENT);
-	assert_int_equal(discovery_look(d, pid, &seen, 0, &found), 0);
+	assert_int_equal(look_at(pid, &seen, 0, &found), 0);
 	assert_string_equal(found.image->version, "3.12.1");
 	kill(pid, SIGKILL);
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
@@ -377,7 +385,7 @@ static void test_busy(void **state)
 	remote_mem_hurry(true);
 	remote_mem_grant(1000000000);
 	kill(remote_mem_helper(), SIGSTOP);
-	assert_int_equal(discovery_look(d, pid, &seen, PLACE + 0x100000 + FAKE_RUNTIME, &found), 0);
+	assert_int_equal(look_at(pid, &seen, PLACE + 0x100000 + FAKE_RUNTIME, &found), 0);
 	assert_int_equal(found.ready, READY_UNKNOWN);
 	assert_string_equal(found.image->version, "3.12.1");
 	remote_mem_hurry(false);
@@ -421,17 +429,19 @@ static void test_read_and_loaded(void **state)
 
 static void test_gone(void **state)
 {
+	struct proc_info who;
 	uint64_t seen = 0;
 	pid_t pid;
 
 	begin();
-	assert_int_equal(discovery_look(d, 0x3fffffff, &seen, 0, &found), -ESRCH);
-	assert_true(why[0]);
+	assert_int_equal(proc_look(0x3fffffff, &who), -ESRCH);
 	/* A zombie has no mappings any more. */
 	pid = child();
+	assert_int_equal(proc_look(pid, &who), 0);
 	kill(pid, SIGKILL);
 	assert_int_equal(waitid(P_PID, pid, &(siginfo_t){ 0 }, WEXITED | WNOWAIT), 0);
-	assert_true(discovery_look(d, pid, &seen, prefer, &found) < 0);
+	assert_true(discovery_look(d, &who, &seen, prefer, &found) < 0);
+	assert_int_equal(proc_look(pid, &who), -ESRCH);
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 	end();
 	discovery_free(NULL);

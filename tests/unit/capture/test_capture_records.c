@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * test_capture_records.c - records of the kernel, as they would come from the ring buffer, and
+ * what an observer in memory sees of them.
+ */
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+#include "capture/capture_records.h"
+#include "capture/capture_state.h"
+#include "host/identity.h"
+#include "target/discover.h"
+#include "target/exe_cache.h"
+#include "tests/unit/capture/fake_table.h"
+#include "tests/unit/memory_observer.h"
+#include "tests/unit/resolve/fake_code.h"
+
+#define CODES 20
+#define PARENT 4000
+#define CHILD 4001
+#define GONE 0x3fffffff		/* above any pid_max */
+#define START 77
+
+static struct memory_observer observer;
+static struct capture capture;
+static struct fake_codes fake;
+
+static void no_exe(void *ctx, uint64_t key, const struct py_exe *exe)
+{
+	(void)ctx;
+	(void)key;
+	(void)exe;
+}
+
+static int set_up(void **state)
+{
+	observer = (struct memory_observer)MEMORY_OBSERVER;
+	memset(&fake_table, 0, sizeof(fake_table));
+	memset(&capture, 0, sizeof(capture));
+	capture.args.observer = capture.life.observer = &observer.observer;
+	capture.args.rate_hz = 100;
+	capture.args.identities = identities_new();
+	capture.mode = &record_modes[RECORD_CPU];
+	capture.discovery = discovery_new();
+	capture.exes = exe_cache_new(capture.discovery, no_exe, NULL);
+	fake_codes_in_self(&fake, CODES);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	lifecycle_free(&capture.life);
+	exe_cache_free(capture.exes);
+	discovery_free(capture.discovery);
+	identities_free(capture.args.identities);
+	memory_observer_free(&observer);
+	fake_codes_free(&fake);
+	return 0;
+}
+
+/* Both sides know it: it is walked. */
+static struct tracked *profile(pid_t tgid)
+{
+	struct process_args args = {
+		.tgid = tgid, .start_ns = START, .comm = "python3", .command = "python3 x.py",
+		.image = &fake.img, .observer = &observer.observer,
+		.py = { .state = PY_PROC_PYTHON, .ident = 2, .start_ns = START },
+	};
+	struct tracked *t;
+
+	assert_int_equal(proc_table_put(NULL, tgid, &args.py), 0);
+	t = lifecycle_admit(&capture.life, &(struct step){ .args = &args });
+	assert_non_null(t);
+	return t;
+}
+
+static struct raw_header header(enum raw_kind kind, pid_t tgid, uint64_t start_ns)
+{
+	return (struct raw_header){ .kind = kind, .tgid = tgid, .time_ns = 1000,
+				    .start_ns = start_ns };
+}
+
+static void sample(pid_t tgid, uint64_t start_ns)
+{
+	struct raw_sample raw = { .h = header(RAW_SAMPLE, tgid, start_ns), .tid = tgid,
+				  .nframes = 2, .frames = { fake_frame(&fake, 3, 2),
+							    fake_frame(&fake, 4, 2) } };
+
+	capture_take(&capture, &raw, offsetof(struct raw_sample, frames) + 2 * sizeof(*raw.frames));
+}
+
+static void lifecycle_record(enum raw_kind kind, pid_t tgid, uint64_t start_ns, pid_t parent,
+			     bool known)
+{
+	struct raw_lifecycle ev = { .h = header(kind, tgid, start_ns), .parent_tgid = parent,
+				    .known = known };
+
+	capture_take(&capture, &ev, sizeof(ev));
+}
+
+static void unknown_tick(pid_t tgid, uint64_t start_ns, uint64_t time_ns)
+{
+	struct raw_tick tick = { .h = header(RAW_UNKNOWN, tgid, start_ns) };
+
+	tick.h.time_ns = time_ns;
+	capture_take(&capture, &tick, sizeof(tick));
+}
+
+static void calls(const char *want)
+{
+	assert_string_equal(observer.calls, want);
+	observer.calls[0] = '\0';
+}
+
+static void test_samples_of_a_family(void **state)
+{
+	profile(PARENT);
+	sample(PARENT, START);
+	lifecycle_record(RAW_FORK, CHILD, START + 1, PARENT, true);
+	sample(CHILD, START + 1);
+	sample(PARENT, START);
+	lifecycle_record(RAW_EXIT, CHILD, START + 1, 0, false);
+	calls("begin 4000\nevent 4000\nbegin 4001\nevent 4001\nevent 4000\nend 4001\n");
+	assert_int_equal(capture.received, 3);
+	assert_int_equal(capture.orphans, 0);
+	assert_int_equal(observer.events.cnt, 3);
+}
+
+/* Events have names: those of this test's own memory. */
+static void test_names(void **state)
+{
+	profile(getpid());
+	sample(getpid(), START);
+	assert_int_equal(kept_event(&observer.events, 0).nframes, 2);
+	assert_true(frame_is_fake(observer.tables, kept_event(&observer.events, 0).frames[0], 3, 2));
+	assert_true(frame_is_fake(observer.tables, kept_event(&observer.events, 0).frames[1], 4, 2));
+}
+
+/* A record of which there is less than there should be changes nothing. */
+static void test_short_records(void **state)
+{
+	struct raw_sample raw;
+	int kind;
+	size_t len;
+
+	profile(PARENT);
+	calls("begin 4000\n");
+	for (kind = 0; kind < 20; kind++) {
+		for (len = 0; len < sizeof(struct raw_header); len++) {
+			memset(&raw, 0, sizeof(raw));
+			raw.h = header(kind, PARENT, START);
+			capture_take(&capture, &raw, len);
+		}
+	}
+	calls("");
+	assert_int_equal(capture.life.err, 0);
+	raw.h = header(RAW_SAMPLE, PARENT, START);
+	raw.nframes = 5;	/* and has none */
+	capture_take(&capture, &raw, offsetof(struct raw_sample, frames));
+	assert_int_equal(capture.life.err, -EBADMSG);
+}
+
+/* The exit was dropped, and the pid is another process' now. */
+static void test_pid_comes_back(void **state)
+{
+	profile(GONE);
+	sample(GONE, START);
+	sample(GONE, START + 5);
+	calls("begin 1073741823\nevent 1073741823\nend 1073741823\n");
+	assert_int_equal(capture.orphans, 1);
+	assert_null(lifecycle_find(&capture.life, GONE));	/* a look found it gone */
+	assert_int_equal(capture.unidentified, 1);
+}
+
+/* The exit of a process that had the pid before says nothing of the one that has it now. */
+static void test_exit_of_another(void **state)
+{
+	profile(PARENT);
+	lifecycle_record(RAW_EXIT, PARENT, START + 1, 0, false);
+	calls("begin 4000\n");
+	lifecycle_record(RAW_EXIT, PARENT, START, 0, false);
+	calls("end 4000\n");
+}
+
+/* The kernel forked what it knew, and we do not know the parent: the kernel forgets it. */
+static void test_fork_of_unknown(void **state)
+{
+	struct py_proc py = { .state = PY_PROC_PYTHON, .start_ns = START };
+
+	proc_table_put(NULL, GONE, &py);
+	lifecycle_record(RAW_FORK, GONE, START, PARENT, true);
+	assert_int_equal(fake_table_state(GONE), 0);
+	assert_null(lifecycle_find(&capture.life, GONE));
+	calls("");
+}
+
+/* An exec ends what was profiled; an older one, from before the look, does not. */
+static void test_exec(void **state)
+{
+	struct raw_exec ev = { .h = header(RAW_EXEC, GONE, START) };
+	struct tracked *t = profile(GONE);
+
+	process_set_admitted(t->process, 2000, 2001);
+	capture_take(&capture, &ev, sizeof(ev));	/* at 1000 */
+	calls("begin 1073741823\n");
+	ev.h.time_ns = 3000;
+	capture_take(&capture, &ev, sizeof(ev));
+	calls("end 1073741823\n");
+	assert_null(lifecycle_find(&capture.life, GONE));
+}
+
+/* Ticks in the ring buffer from before the process was admitted are late, no more. */
+static void test_late_ticks(void **state)
+{
+	struct process_stats stats;
+	struct tracked *t = profile(PARENT);
+
+	process_set_admitted(t->process, 2000, 2001);
+	unknown_tick(PARENT, START, 1999);
+	unknown_tick(PARENT, START, 2000);
+	process_stats(t->process, &stats);
+	assert_int_equal(stats.late, 2);
+	assert_int_equal(t->state, PROC_PROFILED);
+	calls("begin 4000\n");
+}
+
+/* A process that is no Python: looked at once, then by our own clock. */
+static void test_other_program(void **state)
+{
+	pid_t child = fork();
+	struct tracked *t;
+
+	if (!child) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		execlp("sleep", "sleep", "60", NULL);
+		_exit(1);
+	}
+	usleep(200000);
+	unknown_tick(child, START, 1000);
+	t = lifecycle_find(&capture.life, child);
+	assert_non_null(t);
+	assert_int_equal(t->state, PROC_OTHER);
+	assert_int_equal(t->asked, 1);
+	assert_int_equal(fake_table_state(child), PY_PROC_OTHER);
+	assert_true(t->schedule.next_ns > 0);
+	kill(child, SIGKILL);
+	assert_int_equal(waitpid(child, NULL, 0), child);
+	t->schedule.next_ns = 0;
+	t->files = 0;
+	unknown_tick(child, START, 1000);
+	assert_null(lifecycle_find(&capture.life, child));
+	assert_int_equal(capture.unidentified, 2);
+	calls("");
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_samples_of_a_family),
+		TEST(test_names),
+		TEST(test_short_records),
+		TEST(test_pid_comes_back),
+		TEST(test_exit_of_another),
+		TEST(test_fork_of_unknown),
+		TEST(test_exec),
+		TEST(test_late_ticks),
+		TEST(test_other_program),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * test_lifecycle.c - whatever happens to a process: what the kernel knows of it, what the
+ * observer knows and what its state says are the same.
+ */
+#include "capture/lifecycle.h"
+#include "tests/unit/capture/fake_table.h"
+#include "tests/unit/memory_observer.h"
+#include "tests/unit/resolve/fake_code.h"
+
+#define TGID 4000
+#define START 77
+
+static struct memory_observer observer;
+static struct lifecycle life;
+static struct fake_codes fake;
+
+static int set_up(void **state)
+{
+	observer = (struct memory_observer)MEMORY_OBSERVER;
+	life = (struct lifecycle){ .observer = &observer.observer };
+	memset(&fake_table, 0, sizeof(fake_table));
+	fake_codes_init(&fake, 1);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	lifecycle_free(&life);
+	memory_observer_free(&observer);
+	fake_codes_free(&fake);
+	return 0;
+}
+
+static struct process_args args_of(pid_t tgid)
+{
+	return (struct process_args){
+		.tgid = tgid, .start_ns = START, .comm = "python3", .command = "python3 x.py",
+		.image = &fake.img, .observer = &observer.observer,
+		.py = { .state = PY_PROC_PYTHON, .ident = lifecycle_new_ident(tgid) },
+	};
+}
+
+static int step(enum proc_event event)
+{
+	struct tracked *t = lifecycle_find(&life, TGID);
+	struct process_args args = args_of(TGID);
+	struct step with = { .args = &args, .looked_ns = 5, .unselected = UNSELECTED_NAME };
+
+	assert_non_null(t);
+	return lifecycle_step(&life, t, event, &with);
+}
+
+static enum proc_state state_now(void)
+{
+	const struct tracked *t = lifecycle_find(&life, TGID);
+
+	assert_true(!t || t->state != PROC_UNKNOWN);
+	return t ? t->state : PROC_UNKNOWN;
+}
+
+/* A new process in this state. */
+static void bring_to(enum proc_state state)
+{
+	static const enum proc_event event[PROC_STATE_CNT] = {
+		[PROC_OTHER] = PROC_EV_FOUND_NOTHING, [PROC_UNREADY] = PROC_EV_FOUND_UNREADY,
+		[PROC_REFUSED] = PROC_EV_FOUND_UNSUPPORTED, [PROC_PROFILED] = PROC_EV_FOUND,
+		[PROC_PAUSED] = PROC_EV_FOUND,
+	};
+
+	assert_non_null(lifecycle_ask(&life, TGID, START));
+	if (state != PROC_SEEN)
+		assert_int_equal(step(event[state]), 0);
+	if (state == PROC_PAUSED)
+		assert_int_equal(step(PROC_EV_EXCLUDED), 0);
+	assert_int_equal(state_now(), state);
+}
+
+static void test_a_life(void **state)
+{
+	struct tracked *t = lifecycle_ask(&life, TGID, 0);
+
+	assert_non_null(t);
+	assert_int_equal(t->state, PROC_SEEN);
+	assert_int_equal(t->schedule.next_ns, 0);	/* due at once */
+	assert_int_equal(step(PROC_EV_FOUND_NOTHING), 0);
+	assert_int_equal(fake_table_state(TGID), PY_PROC_OTHER);
+	assert_int_equal(step(PROC_EV_FOUND), 0);
+	assert_int_equal(fake_table_state(TGID), PY_PROC_PYTHON);
+	assert_true(lifecycle_confirm_start(t, START));	/* the first record says it */
+	assert_int_equal(process_start_ns(t->process), START);
+	assert_false(lifecycle_confirm_start(t, START + 1));
+	assert_int_equal(life.live_cnt, 1);
+	assert_int_equal(step(PROC_EV_EXEC), 0);
+	assert_int_equal(state_now(), PROC_SEEN);
+	assert_int_equal(step(PROC_EV_ADMITTED), 0);
+	assert_int_equal(step(PROC_EV_ENDED), 0);
+	assert_null(lifecycle_find(&life, TGID));
+	assert_int_equal(life.begun_cnt, 2);
+	assert_int_equal(life.live_cnt, 0);
+	assert_string_equal(observer.calls, "begin 4000\nend 4000\nbegin 4000\nend 4000\n");
+}
+
+/* Where each event leads from each state; PROC_STATE_CNT: it cannot happen. */
+static void test_each_event_in_each_state(void **state)
+{
+#define NEVER PROC_STATE_CNT
+	static const enum proc_state to[PROC_STATE_CNT][PROC_EVENT_CNT] = {
+		/* ASKED, EXEC, ADMITTED, EXCLUDED, FOUND, SAME, NOTHING, UNCHANGED, UNREADY,
+		 * UNSUPPORTED, LOOK_FAILED, ENDED */
+		[PROC_SEEN] = { PROC_SEEN, PROC_SEEN, PROC_PROFILED, PROC_UNKNOWN, PROC_PROFILED,
+				NEVER, PROC_OTHER, PROC_OTHER, PROC_UNREADY, PROC_REFUSED,
+				PROC_OTHER, PROC_UNKNOWN },
+		[PROC_OTHER] = { PROC_SEEN, PROC_SEEN, PROC_PROFILED, PROC_UNKNOWN, PROC_PROFILED,
+				 NEVER, PROC_OTHER, PROC_OTHER, PROC_UNREADY, PROC_REFUSED,
+				 PROC_OTHER, PROC_UNKNOWN },
+		[PROC_UNREADY] = { PROC_UNREADY, PROC_SEEN, PROC_PROFILED, PROC_UNKNOWN,
+				   PROC_PROFILED, NEVER, PROC_OTHER, PROC_UNREADY, PROC_UNREADY,
+				   PROC_REFUSED, PROC_OTHER, PROC_UNKNOWN },
+		[PROC_REFUSED] = { PROC_REFUSED, PROC_SEEN, PROC_PROFILED, PROC_UNKNOWN,
+				   PROC_PROFILED, NEVER, PROC_OTHER, PROC_REFUSED, PROC_UNREADY,
+				   PROC_REFUSED, PROC_REFUSED, PROC_UNKNOWN },
+		[PROC_PROFILED] = { PROC_PAUSED, PROC_SEEN, PROC_PROFILED, PROC_PAUSED,
+				    PROC_PROFILED, PROC_PROFILED, PROC_PROFILED, PROC_PROFILED,
+				    PROC_PROFILED, PROC_PROFILED, PROC_PROFILED, PROC_UNKNOWN },
+		[PROC_PAUSED] = { PROC_PAUSED, PROC_SEEN, PROC_PROFILED, PROC_PAUSED,
+				  PROC_PROFILED, PROC_PROFILED, PROC_OTHER, PROC_PAUSED, PROC_PAUSED,
+				  PROC_REFUSED, PROC_PAUSED, PROC_UNKNOWN },
+	};
+	int from, event;
+
+	for (from = PROC_SEEN; from < PROC_STATE_CNT; from++) {
+		for (event = 0; event < PROC_EVENT_CNT; event++) {
+			bring_to(from);
+			if (to[from][event] == NEVER) {
+				assert_int_equal(step(event), -EINVAL);
+				assert_int_equal(state_now(), from);
+			} else {
+				assert_int_equal(step(event), 0);
+				assert_int_equal(state_now(), to[from][event]);
+			}
+			if (lifecycle_find(&life, TGID))
+				step(PROC_EV_ENDED);
+			proc_table_remove(NULL, TGID);
+			assert_int_equal(life.live_cnt, 0);
+		}
+	}
+#undef NEVER
+}
+
+/* Two processes, 100,000 events in any order: begin and end take turns, and agree with the state. */
+static void test_any_order(void **state)
+{
+	uint64_t seed = 5;
+	int i;
+
+	for (i = 0; i < 100000; i++) {
+		struct tracked *t;
+		pid_t tgid = TGID + rnd(&seed) % 2;
+		struct process_args args = args_of(tgid);
+		struct step with = { .args = &args, .looked_ns = 5, .unselected = UNSELECTED_UID };
+		size_t begins = 0, ends = 0, pos = 0;
+		const char *call = observer.calls;
+		uint32_t live = 0;
+
+		if (rnd(&seed) % 16 == 0)
+			lifecycle_ask(&life, tgid, START + rnd(&seed) % 2);	/* the pid comes back */
+		t = lifecycle_find(&life, tgid);
+		if (t)
+			lifecycle_step(&life, t, rnd(&seed) % PROC_EVENT_CNT, &with);
+		else
+			lifecycle_admit(&life, &with);
+		while ((t = lifecycle_next_profiled(&life, &pos))) {
+			assert_true(t->state == PROC_PROFILED || t->state == PROC_PAUSED);
+			live++;
+		}
+		assert_int_equal(life.live_cnt, live);
+		t = lifecycle_find(&life, tgid);
+		if (t)
+			assert_int_equal(t->process != NULL, t->state == PROC_PROFILED ||
+							     t->state == PROC_PAUSED);
+		while ((call = strstr(call, "begin ")))
+			call++, begins++;
+		for (call = observer.calls; (call = strstr(call, "end ")); call++)
+			ends++;
+		assert_int_equal(begins - ends, live);
+		if (!live)
+			observer.calls[0] = '\0';
+		if (strlen(observer.calls) > sizeof(observer.calls) / 2 && t && t->process)
+			lifecycle_step(&life, t, PROC_EV_ENDED, NULL);
+	}
+	assert_int_equal(life.err, 0);
+}
+
+/* What the kernel learns, in the cases that are not just "walk it". */
+static void test_what_the_kernel_learns(void **state)
+{
+	struct py_proc py;
+
+	/* An exclusion of a process that is profiled keeps how it is walked. */
+	bring_to(PROC_PAUSED);
+	assert_int_equal(fake_table_state(TGID), PY_PROC_PYTHON);
+	assert_true(proc_table_get(NULL, TGID, &py));
+	assert_int_equal(py.unselected, UNSELECTED_NAME);
+	assert_int_equal(step(PROC_EV_FOUND_SAME), 0);
+	assert_true(proc_table_get(NULL, TGID, &py));
+	assert_int_equal(py.unselected, 0);
+	/* The kernel asks: it has lost the entry. The process and its file stay. */
+	proc_table_remove(NULL, TGID);
+	assert_non_null(lifecycle_ask(&life, TGID, START));
+	assert_int_equal(state_now(), PROC_PAUSED);
+	assert_int_equal(step(PROC_EV_FOUND_SAME), 0);
+	assert_int_equal(fake_table_state(TGID), PY_PROC_PYTHON);
+	assert_string_equal(observer.calls, "begin 4000\n");
+	/* It is no Python any more, and nobody saw the exec. */
+	assert_non_null(lifecycle_ask(&life, TGID, START));
+	assert_int_equal(step(PROC_EV_FOUND_NOTHING), 0);
+	assert_int_equal(fake_table_state(TGID), PY_PROC_OTHER);
+	assert_string_equal(observer.calls, "begin 4000\nend 4000\n");
+	/* Excluded without a look: an entry that says so. */
+	assert_non_null(lifecycle_ask(&life, TGID, START));
+	assert_int_equal(step(PROC_EV_EXCLUDED), 0);
+	assert_int_equal(fake_table_state(TGID), PY_PROC_UNSEEN);
+	/* What the kernel has admitted meanwhile is not overwritten. */
+	bring_to(PROC_SEEN);
+	py = (struct py_proc){ .start_ns = START, .exe = 9, .ident = 1, .state = PY_PROC_ARRIVING };
+	proc_table_put(NULL, TGID, &py);
+	assert_int_equal(step(PROC_EV_FOUND_NOTHING), 0);
+	assert_int_equal(fake_table_state(TGID), PY_PROC_ARRIVING);
+}
+
+static void test_no_room(void **state)
+{
+	bring_to(PROC_SEEN);
+	fake_table.full_err = -E2BIG;
+	assert_int_equal(step(PROC_EV_FOUND), -E2BIG);
+	assert_int_equal(state_now(), PROC_SEEN);
+	assert_int_equal(life.table_full, 1);
+	assert_int_equal(life.err, 0);
+	fake_table.full_err = 0;
+	assert_int_equal(step(PROC_EV_FOUND), 0);
+	assert_string_equal(observer.calls, "begin 4000\n");
+}
+
+static void test_observer_refuses(void **state)
+{
+	bring_to(PROC_SEEN);
+	observer.begin_err = -ENOSPC;
+	step(PROC_EV_FOUND);
+	assert_int_equal(life.err, -ENOSPC);
+	assert_null(lifecycle_admit(&life, &(struct step){ .args = &(struct process_args){
+		.tgid = TGID + 1, .comm = "x", .image = &fake.img,
+		.observer = &observer.observer } }));
+}
+
+/* A pid that comes back is another process, in whatever state the first one was. */
+static void test_pid_reuse(void **state)
+{
+	struct tracked *t;
+	int from;
+
+	for (from = PROC_SEEN; from < PROC_STATE_CNT; from++) {
+		bring_to(from);
+		t = lifecycle_find(&life, TGID);
+		t->asked = 4;
+		look_no_more(&t->schedule);
+		t = lifecycle_ask(&life, TGID, START + 1);
+		assert_non_null(t);
+		assert_int_equal(t->state, PROC_SEEN);
+		assert_int_equal(t->asked, 0);
+		assert_int_equal(t->schedule.next_ns, 0);
+		assert_int_equal(life.live_cnt, 0);
+		step(PROC_EV_ENDED);
+	}
+}
+
+/* Look at all that are due, forget some of them meanwhile. */
+static void test_end_while_due(void **state)
+{
+	uint64_t seed = 3;
+	int round, i, n;
+
+	for (round = 0; round < 2000; round++) {
+		bool looked[64] = { false };
+		struct tracked *t;
+		size_t pos = 0;
+
+		for (i = 0; i < 64; i++)
+			if (rnd(&seed) % 2)
+				lifecycle_ask(&life, i + 1, 1);
+		n = life.tracked.cnt;
+		while ((t = lifecycle_next_due(&life, 0, &pos))) {
+			i = t->tgid - 1;
+			assert_false(looked[i]);
+			looked[i] = true;
+			n--;
+			if (rnd(&seed) % 2)
+				lifecycle_step(&life, t, PROC_EV_ENDED, NULL);
+		}
+		assert_int_equal(n, 0);
+	}
+}
+
+static void test_waiting(void **state)
+{
+	struct tracked *a = lifecycle_ask(&life, 1, 1), *b = lifecycle_ask(&life, 2, 2);
+
+	a->schedule.next_ns = 1000;
+	b->schedule.next_ns = 3000;
+	assert_int_equal(lifecycle_wait_ns(&life, 500, 10000), 500);
+	assert_int_equal(lifecycle_wait_ns(&life, 500, 100), 100);
+	look_no_more(&a->schedule);
+	assert_int_equal(lifecycle_wait_ns(&life, 500, 10000), 2500);
+	assert_int_equal(lifecycle_young_cnt(&life), 1);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_a_life),
+		TEST(test_each_event_in_each_state),
+		TEST(test_any_order),
+		TEST(test_what_the_kernel_learns),
+		TEST(test_no_room),
+		TEST(test_observer_refuses),
+		TEST(test_pid_reuse),
+		TEST(test_end_while_due),
+		TEST(test_waiting),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

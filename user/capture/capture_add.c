@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * capture_add.c - processes that may become Python, and the children of those that the user has
+ * asked for.
+ */
+#include <bpf/libbpf.h>
+
+#include "capture/capture_look.h"
+#include "capture/capture_state.h"
+#include "host/proc.h"
+#include "tachbpf.skel.h"
+
+/* Of a process so many are looked through. */
+#define ANCESTORS_MAX 64
+
+int capture_watch(struct capture *s, pid_t tgid, enum watch how)
+{
+	uint32_t key = tgid, value = how;
+
+	return bpf_map__update_elem(s->skel->maps.watched, &key, sizeof(key), &value, sizeof(value),
+				    BPF_ANY);
+}
+
+static bool descends_from(pid_t tgid, pid_t ancestor)
+{
+	struct proc_stat st;
+	int i;
+
+	for (i = 0; i < ANCESTORS_MAX && !proc_stat(tgid, &st); i++) {
+		if (st.ppid == ancestor)
+			return true;
+		tgid = st.ppid;
+	}
+	return false;
+}
+
+struct children {
+	struct capture *s;
+	pid_t ancestor;
+};
+
+static int add_child(void *ctx, pid_t tgid)
+{
+	struct children *c = ctx;
+	struct tracked *t;
+	int err;
+
+	if (tgid == c->ancestor || !descends_from(tgid, c->ancestor))
+		return 0;
+	err = capture_watch(c->s, tgid, WATCH_CHILDREN);
+	if (err || lifecycle_process(&c->s->life, tgid))
+		return err;
+	t = lifecycle_ask(&c->s->life, tgid, 0);
+	if (!t)
+		return c->s->life.err;
+	capture_look(c->s, t);
+	return 0;
+}
+
+int capture_add_children(struct capture *s, pid_t tgid)
+{
+	struct children children = { s, tgid };
+	int err = capture_watch(s, tgid, WATCH_CHILDREN);
+
+	/* Twice: a child may fork one with a lower id while we look, before we watch it. */
+	if (!err)
+		err = proc_each(add_child, &children);
+	return err ? err : proc_each(add_child, &children);
+}

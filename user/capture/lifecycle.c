@@ -1,0 +1,434 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * lifecycle.c - the table of transitions, and what each of them does. See lifecycle.h.
+ */
+#include "capture/lifecycle.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/util.h"
+#include "capture/proc_table.h"
+#include "resolve/observer.h"
+
+/* What the kernel must know of a process. */
+enum say {
+	SAY_NOTHING,
+	SAY_WALK,	/* walk its threads, like this */
+	SAY_WALK_AGAIN,	/* that, unless the kernel walks them already */
+	SAY_OTHER,	/* do not ask again: user space looks by its own clock */
+	SAY_EXCLUDE,	/* do not ask again: it does not meet the conditions */
+};
+
+struct transition {
+	bool allowed;
+	enum proc_state to;
+	enum say say;
+};
+
+#define TO(state, word) { .allowed = true, .to = PROC_ ## state, .say = SAY_ ## word }
+
+/*
+ * Who makes which event: capture_records.c ASKED, EXEC, ADMITTED and ENDED; capture_filter.c
+ * EXCLUDED; capture_look.c the FOUND ones, LOOK_FAILED, and ENDED if the process is gone.
+ *
+ * A process that begins (FOUND, ADMITTED) ends the one that had its place; so does each
+ * transition to a state without a struct process.
+ */
+static const struct transition transitions[PROC_STATE_CNT][PROC_EVENT_CNT] = {
+	[PROC_UNKNOWN] = {
+		[PROC_EV_ASKED]			= TO(SEEN, NOTHING),
+		[PROC_EV_ADMITTED]		= TO(PROFILED, NOTHING),
+	},
+	[PROC_SEEN] = {
+		[PROC_EV_ASKED]			= TO(SEEN, NOTHING),
+		[PROC_EV_EXEC]			= TO(SEEN, NOTHING),
+		[PROC_EV_ADMITTED]		= TO(PROFILED, NOTHING),
+		[PROC_EV_EXCLUDED]		= TO(UNKNOWN, EXCLUDE),
+		[PROC_EV_FOUND]			= TO(PROFILED, WALK),
+		[PROC_EV_FOUND_NOTHING]		= TO(OTHER, OTHER),
+		[PROC_EV_FOUND_UNCHANGED]	= TO(OTHER, OTHER),
+		[PROC_EV_FOUND_UNREADY]		= TO(UNREADY, NOTHING),
+		[PROC_EV_FOUND_UNSUPPORTED]	= TO(REFUSED, OTHER),
+		[PROC_EV_LOOK_FAILED]		= TO(OTHER, OTHER),
+		[PROC_EV_ENDED]			= TO(UNKNOWN, NOTHING),
+	},
+	[PROC_OTHER] = {
+		[PROC_EV_ASKED]			= TO(SEEN, NOTHING),
+		[PROC_EV_EXEC]			= TO(SEEN, NOTHING),
+		[PROC_EV_ADMITTED]		= TO(PROFILED, NOTHING),
+		[PROC_EV_EXCLUDED]		= TO(UNKNOWN, EXCLUDE),
+		[PROC_EV_FOUND]			= TO(PROFILED, WALK),
+		[PROC_EV_FOUND_NOTHING]		= TO(OTHER, NOTHING),
+		[PROC_EV_FOUND_UNCHANGED]	= TO(OTHER, NOTHING),
+		[PROC_EV_FOUND_UNREADY]		= TO(UNREADY, NOTHING),
+		[PROC_EV_FOUND_UNSUPPORTED]	= TO(REFUSED, NOTHING),
+		[PROC_EV_LOOK_FAILED]		= TO(OTHER, NOTHING),
+		[PROC_EV_ENDED]			= TO(UNKNOWN, NOTHING),
+	},
+	[PROC_UNREADY] = {
+		[PROC_EV_ASKED]			= TO(UNREADY, NOTHING),
+		[PROC_EV_EXEC]			= TO(SEEN, NOTHING),
+		[PROC_EV_ADMITTED]		= TO(PROFILED, NOTHING),
+		[PROC_EV_EXCLUDED]		= TO(UNKNOWN, EXCLUDE),
+		[PROC_EV_FOUND]			= TO(PROFILED, WALK),
+		[PROC_EV_FOUND_NOTHING]		= TO(OTHER, NOTHING),
+		[PROC_EV_FOUND_UNCHANGED]	= TO(UNREADY, NOTHING),
+		[PROC_EV_FOUND_UNREADY]		= TO(UNREADY, NOTHING),
+		[PROC_EV_FOUND_UNSUPPORTED]	= TO(REFUSED, NOTHING),
+		[PROC_EV_LOOK_FAILED]		= TO(OTHER, NOTHING),
+		[PROC_EV_ENDED]			= TO(UNKNOWN, NOTHING),
+	},
+	[PROC_REFUSED] = {
+		[PROC_EV_ASKED]			= TO(REFUSED, OTHER),
+		[PROC_EV_EXEC]			= TO(SEEN, NOTHING),
+		[PROC_EV_ADMITTED]		= TO(PROFILED, NOTHING),
+		[PROC_EV_EXCLUDED]		= TO(UNKNOWN, EXCLUDE),
+		[PROC_EV_FOUND]			= TO(PROFILED, WALK),
+		[PROC_EV_FOUND_NOTHING]		= TO(OTHER, NOTHING),
+		[PROC_EV_FOUND_UNCHANGED]	= TO(REFUSED, NOTHING),
+		[PROC_EV_FOUND_UNREADY]		= TO(UNREADY, NOTHING),
+		[PROC_EV_FOUND_UNSUPPORTED]	= TO(REFUSED, NOTHING),
+		[PROC_EV_LOOK_FAILED]		= TO(REFUSED, NOTHING),
+		[PROC_EV_ENDED]			= TO(UNKNOWN, NOTHING),
+	},
+	[PROC_PROFILED] = {
+		[PROC_EV_ASKED]			= TO(PAUSED, NOTHING),
+		[PROC_EV_EXEC]			= TO(SEEN, NOTHING),
+		[PROC_EV_ADMITTED]		= TO(PROFILED, NOTHING),
+		[PROC_EV_EXCLUDED]		= TO(PAUSED, EXCLUDE),
+		[PROC_EV_FOUND]			= TO(PROFILED, WALK),
+		[PROC_EV_FOUND_SAME]		= TO(PROFILED, NOTHING),
+		[PROC_EV_FOUND_NOTHING]		= TO(PROFILED, NOTHING),
+		[PROC_EV_FOUND_UNCHANGED]	= TO(PROFILED, NOTHING),
+		[PROC_EV_FOUND_UNREADY]		= TO(PROFILED, NOTHING),
+		[PROC_EV_FOUND_UNSUPPORTED]	= TO(PROFILED, NOTHING),
+		[PROC_EV_LOOK_FAILED]		= TO(PROFILED, NOTHING),
+		[PROC_EV_ENDED]			= TO(UNKNOWN, NOTHING),
+	},
+	[PROC_PAUSED] = {
+		[PROC_EV_ASKED]			= TO(PAUSED, NOTHING),
+		[PROC_EV_EXEC]			= TO(SEEN, NOTHING),
+		[PROC_EV_ADMITTED]		= TO(PROFILED, NOTHING),
+		[PROC_EV_EXCLUDED]		= TO(PAUSED, EXCLUDE),
+		[PROC_EV_FOUND]			= TO(PROFILED, WALK),
+		[PROC_EV_FOUND_SAME]		= TO(PROFILED, WALK_AGAIN),
+		[PROC_EV_FOUND_NOTHING]		= TO(OTHER, OTHER),
+		[PROC_EV_FOUND_UNCHANGED]	= TO(PAUSED, NOTHING),
+		[PROC_EV_FOUND_UNREADY]		= TO(PAUSED, NOTHING),
+		[PROC_EV_FOUND_UNSUPPORTED]	= TO(REFUSED, OTHER),
+		[PROC_EV_LOOK_FAILED]		= TO(PAUSED, NOTHING),
+		[PROC_EV_ENDED]			= TO(UNKNOWN, NOTHING),
+	},
+};
+
+uint64_t lifecycle_new_ident(pid_t tgid)
+{
+	return ((now_ns() ^ (uint64_t)tgid << 40) | 3) ^ 1;
+}
+
+void lifecycle_fail(struct lifecycle *l, int err)
+{
+	if (!l->err)
+		l->err = err;
+}
+
+/* ---- what the kernel must know ---- */
+
+static int say_walk(struct lifecycle *l, const struct tracked *t, const struct step *step)
+{
+	struct py_proc py = step->args->py;
+	int err;
+
+	py.start_ns = t->start_ns;
+	py.euid = EUID_NEVER;
+	err = proc_table_put(l->table, t->tgid, &py);
+	l->table_full += err != 0;
+	return err;
+}
+
+static int say_walk_again(struct lifecycle *l, const struct tracked *t, const struct step *step)
+{
+	struct py_proc py;
+
+	if (proc_table_get(l->table, t->tgid, &py) && !py.unselected &&
+	    (py.state == PY_PROC_PYTHON || py.state == PY_PROC_ARRIVING))
+		return 0;
+	return say_walk(l, t, step);
+}
+
+/* Was it admitted by the kernel meanwhile, at an exec whose record is on its way? */
+static bool is_admitted(struct lifecycle *l, const struct tracked *t)
+{
+	struct py_proc py;
+
+	return proc_table_get(l->table, t->tgid, &py) && py.exe && !py.strange &&
+	       !py.unselected && (!t->start_ns || py.start_ns == t->start_ns);
+}
+
+static void say_other(struct lifecycle *l, const struct tracked *t)
+{
+	struct py_proc py = {
+		.start_ns = t->start_ns,
+		.ident = lifecycle_new_ident(t->tgid),
+		.exec_pages = t->exec_pages,
+		.euid = EUID_NEVER,
+		.state = PY_PROC_OTHER,
+	};
+
+	if (!is_admitted(l, t))
+		proc_table_put(l->table, t->tgid, &py);
+}
+
+/* An entry of its own, or in the entry of a process that was profiled. */
+static void say_exclude(struct lifecycle *l, const struct tracked *t, uint8_t unselected)
+{
+	struct py_proc py;
+
+	if (!proc_table_get(l->table, t->tgid, &py) || !t->process ||
+	    (t->start_ns && py.start_ns != t->start_ns))
+		py = (struct py_proc){
+			.start_ns = t->start_ns,
+			.ident = lifecycle_new_ident(t->tgid),
+			.state = PY_PROC_UNSEEN,
+		};
+	py.unselected = unselected;
+	py.euid = EUID_NEVER;
+	proc_table_put(l->table, t->tgid, &py);
+}
+
+static int say(struct lifecycle *l, const struct tracked *t, enum say what,
+	       const struct step *step)
+{
+	switch (what) {
+	case SAY_NOTHING:
+		break;
+	case SAY_WALK:
+		return say_walk(l, t, step);
+	case SAY_WALK_AGAIN:
+		return say_walk_again(l, t, step);
+	case SAY_OTHER:
+		say_other(l, t);
+		break;
+	case SAY_EXCLUDE:
+		say_exclude(l, t, step->unselected);
+		break;
+	}
+	return 0;
+}
+
+/* ---- what the observer must know ---- */
+
+static void end_process(struct lifecycle *l, struct tracked *t, uint64_t end_ns)
+{
+	uint64_t until = end_ns ? end_ns : l->stop_ns ? l->stop_ns : now_ns();
+	struct process *p = t->process;
+
+	t->process = NULL;
+	l->live_cnt--;
+	lifecycle_fail(l, process_settle_waits(p, until));
+	lifecycle_fail(l, process_settle_names(p));
+	if (l->observer->ops->end)
+		lifecycle_fail(l, l->observer->ops->end(l->observer, p, end_ns));
+	process_free(p);
+}
+
+static void begin_process(struct lifecycle *l, struct tracked *t, const struct step *step)
+{
+	struct process_args args = *step->args;
+
+	args.start_ns = t->start_ns;
+	t->process = process_new(&args);
+	if (!t->process) {
+		lifecycle_fail(l, -ENOMEM);
+		return;
+	}
+	if (step->looked_ns)
+		process_set_admitted(t->process, step->looked_ns, now_ns());
+	l->begun_cnt++;
+	l->live_cnt++;
+	if (l->observer->ops->begin)
+		lifecycle_fail(l, l->observer->ops->begin(l->observer, t->process));
+}
+
+/* ---- steps ---- */
+
+static bool has_process(enum proc_state state)
+{
+	return state == PROC_PROFILED || state == PROC_PAUSED;
+}
+
+/* It runs another program: what was seen of the last one does not count. */
+static void forget_program(struct tracked *t)
+{
+	look_restart(&t->schedule);
+	t->selected = false;
+	t->asked = t->kernel_ticks = t->files = t->exec_pages = 0;
+}
+
+/* The kernel does not walk it any more: nobody knows why before the next look. */
+static void look_at_once(struct tracked *t)
+{
+	t->schedule.next_ns = 0;
+	t->files = 0;
+}
+
+static void forget(struct lifecycle *l, struct tracked *t)
+{
+	u64map_remove(&l->tracked, t->tgid);
+	free(t);
+}
+
+int lifecycle_step(struct lifecycle *l, struct tracked *t, enum proc_event event,
+		   const struct step *step)
+{
+	static const struct step nothing;
+	const struct transition *tr = &transitions[t->state][event];
+	bool begins = event == PROC_EV_FOUND || event == PROC_EV_ADMITTED;
+	int err;
+
+	if (!tr->allowed)
+		return -EINVAL;
+	step = step ? step : &nothing;
+	err = say(l, t, tr->say, step);
+	if (err)
+		return err;
+	if (t->process && (begins || !has_process(tr->to)))
+		end_process(l, t, step->end_ns);
+	if (begins)
+		begin_process(l, t, step);
+	t->state = tr->to;
+	t->orphan = t->orphan && !begins;
+	if (event == PROC_EV_EXEC)
+		forget_program(t);
+	if (event == PROC_EV_ASKED && t->state == PROC_PAUSED)
+		look_at_once(t);
+	if (t->state == PROC_UNKNOWN || (begins && !t->process))
+		forget(l, t);
+	return 0;
+}
+
+/* ---- the processes ---- */
+
+struct tracked *lifecycle_find(struct lifecycle *l, pid_t tgid)
+{
+	return u64map_get(&l->tracked, tgid);
+}
+
+struct process *lifecycle_process(struct lifecycle *l, pid_t tgid)
+{
+	const struct tracked *t = u64map_get(&l->tracked, tgid);
+
+	return t ? t->process : NULL;
+}
+
+bool lifecycle_confirm_start(struct tracked *t, uint64_t start_ns)
+{
+	if (!t->start_ns) {
+		t->start_ns = start_ns;
+		if (t->process)
+			process_set_start(t->process, start_ns);
+	}
+	return t->start_ns == start_ns;
+}
+
+/* In state PROC_UNKNOWN if it is new. */
+static struct tracked *find_or_make(struct lifecycle *l, pid_t tgid, uint64_t start_ns)
+{
+	struct tracked *t = lifecycle_find(l, tgid);
+
+	if (t && start_ns && !lifecycle_confirm_start(t, start_ns)) {
+		lifecycle_step(l, t, PROC_EV_ENDED, NULL);	/* the pid came back */
+		t = NULL;
+	}
+	if (t)
+		return t;
+	t = calloc(1, sizeof(*t));
+	if (!t || u64map_put(&l->tracked, tgid, t)) {
+		free(t);
+		lifecycle_fail(l, -ENOMEM);
+		return NULL;
+	}
+	t->tgid = tgid;
+	t->start_ns = start_ns;
+	return t;
+}
+
+struct tracked *lifecycle_ask(struct lifecycle *l, pid_t tgid, uint64_t start_ns)
+{
+	struct tracked *t = find_or_make(l, tgid, start_ns);
+
+	if (t)
+		lifecycle_step(l, t, PROC_EV_ASKED, NULL);
+	return t;
+}
+
+struct tracked *lifecycle_admit(struct lifecycle *l, const struct step *step)
+{
+	const struct process_args *args = step->args;
+	struct tracked *t = find_or_make(l, args->tgid, args->start_ns);
+
+	if (!t)
+		return NULL;
+	if (t->state != PROC_UNKNOWN)
+		forget_program(t);
+	lifecycle_step(l, t, PROC_EV_ADMITTED, step);
+	if (l->err)
+		return NULL;
+	look_no_more(&t->schedule);
+	return t;
+}
+
+void lifecycle_free(struct lifecycle *l)
+{
+	struct tracked *t;
+	size_t pos = 0;
+
+	while ((t = u64map_next(&l->tracked, &pos))) {
+		process_free(t->process);
+		free(t);
+	}
+	u64map_free(&l->tracked);
+}
+
+struct tracked *lifecycle_next_profiled(struct lifecycle *l, size_t *pos)
+{
+	struct tracked *t;
+
+	while ((t = u64map_next(&l->tracked, pos)))
+		if (t->process)
+			return t;
+	return NULL;
+}
+
+struct tracked *lifecycle_next_due(struct lifecycle *l, uint64_t now_ns, size_t *pos)
+{
+	struct tracked *t;
+
+	while ((t = u64map_next(&l->tracked, pos)))
+		if (t->schedule.next_ns <= now_ns)
+			return t;
+	return NULL;
+}
+
+uint64_t lifecycle_wait_ns(struct lifecycle *l, uint64_t now_ns, uint64_t limit_ns)
+{
+	uint64_t wait = limit_ns;
+	struct tracked *t;
+	size_t pos = 0;
+
+	while ((t = u64map_next(&l->tracked, &pos)))
+		wait = look_wait_ns(&t->schedule, now_ns, wait);
+	return wait;
+}
+
+uint32_t lifecycle_young_cnt(struct lifecycle *l)
+{
+	struct tracked *t;
+	uint32_t cnt = 0;
+	size_t pos = 0;
+
+	while ((t = u64map_next(&l->tracked, &pos)))
+		cnt += look_is_young(&t->schedule);
+	return cnt;
+}

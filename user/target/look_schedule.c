@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * look_schedule.c - see look_schedule.h.
+ */
+#include "target/look_schedule.h"
+
+/*
+ * Looks that changes cause: at most this often, taking at most 1 % of a CPU per process,
+ * and ever more rarely while only anonymous memory changes, as with JIT compilers.
+ */
+#define GAP_MIN_NS (10 * 1000000ull)
+#define GAP_MAX_NS (1000 * 1000000ull)
+#define GAP_COST 100
+
+/* 2 ms after the first look (a dynamic linker needs about that), doubling to a minute. */
+#define FIRST_WAIT_NS (2 * 1000000ull)
+#define MAX_WAIT_NS (64 * 1000000000ull)
+
+void look_restart(struct look_schedule *s)
+{
+	uint64_t looked_ns = s->looked_ns;
+
+	*s = (struct look_schedule){ .looked_ns = looked_ns };
+}
+
+void look_changed(struct look_schedule *s)
+{
+	uint64_t next = s->looked_ns + s->gap_ns;
+
+	s->changed = true;
+	if (next < s->next_ns)
+		s->next_ns = next;
+}
+
+void look_done(struct look_schedule *s, uint64_t now_ns, uint64_t cost_ns, bool news)
+{
+	uint64_t gap = s->changed ? 2 * s->gap_ns : s->gap_ns;
+
+	if (gap < GAP_COST * cost_ns)
+		gap = GAP_COST * cost_ns;
+	if (news || gap < GAP_MIN_NS)	/* what new files cost is paid once */
+		gap = GAP_MIN_NS;
+	s->gap_ns = gap < GAP_MAX_NS ? gap : GAP_MAX_NS;
+	s->looked_ns = now_ns;
+	s->changed = false;
+}
+
+void look_backoff(struct look_schedule *s, uint64_t now_ns)
+{
+	uint64_t wait = MAX_WAIT_NS;
+
+	if (s->tries < 15)
+		wait = FIRST_WAIT_NS << s->tries;
+	s->tries++;
+	s->next_ns = now_ns + (wait < MAX_WAIT_NS ? wait : MAX_WAIT_NS);
+}
+
+void look_no_more(struct look_schedule *s)
+{
+	s->next_ns = LOOK_NEVER;
+}
+
+bool look_is_young(const struct look_schedule *s)
+{
+	return s->tries < LOOK_YOUNG_TRIES && s->next_ns != LOOK_NEVER;
+}
+
+uint64_t look_wait_ns(const struct look_schedule *s, uint64_t now_ns, uint64_t limit_ns)
+{
+	if (!look_is_young(s) && !s->changed)
+		return limit_ns;
+	if (s->next_ns <= now_ns)
+		return 0;
+	return s->next_ns - now_ns < limit_ns ? s->next_ns - now_ns : limit_ns;
+}
