@@ -70,7 +70,7 @@ class Kit:
 def kit(interpreter):
     """The Kit of an interpreter."""
     done = subprocess.run(interpreter.command("-S", "-c", ASK), capture_output=True, text=True,
-                          timeout=60, check=True)
+                          timeout=300, check=True)
     said = json.loads(done.stdout)
     return Kit(interpreter, (said["shared"] or [None])[0], (said["static"] or [None])[0],
                said["libs"], said["home"], said["exe"])
@@ -102,7 +102,7 @@ def link_static(kit, out, *flags):
 
 
 def strip(path):
-    subprocess.run(["strip", "--strip-all", path], check=True, timeout=60)
+    subprocess.run(["strip", "--strip-all", path], check=True, timeout=300)
 
 
 def strip_sections(path):

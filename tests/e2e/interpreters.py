@@ -97,7 +97,7 @@ class Interpreter:
     def ask(self, script):
         """What a script prints, as JSON."""
         done = subprocess.run(self.command("-S", "-c", script), capture_output=True, text=True,
-                              timeout=60, check=True)
+                              timeout=300, check=True)
         return json.loads(done.stdout)
 
     @functools.lru_cache()
@@ -129,7 +129,7 @@ class Candidate:
         """What it says of itself, or None if it cannot be started."""
         try:
             out = subprocess.run([*self.prefix, "-S", "-c", PROBE], capture_output=True,
-                                 text=True, timeout=60, check=True).stdout
+                                 text=True, timeout=300, check=True).stdout
             return json.loads(out)
         except (OSError, ValueError, subprocess.SubprocessError):
             return None
@@ -147,7 +147,7 @@ def pyenv_root():
     if os.environ.get("PYENV_ROOT"):
         return os.environ["PYENV_ROOT"]
     if shutil.which("pyenv"):
-        done = subprocess.run(["pyenv", "root"], capture_output=True, text=True, timeout=60)
+        done = subprocess.run(["pyenv", "root"], capture_output=True, text=True, timeout=300)
         if done.returncode == 0 and done.stdout.strip():
             return done.stdout.strip()
     return os.path.expanduser("~/.pyenv")

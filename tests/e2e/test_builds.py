@@ -432,7 +432,7 @@ def fetch(port):
     end = time.monotonic() + 300
     while True:
         try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=60) as answer:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=300) as answer:
                 return answer.read()
         except urllib.error.URLError:
             assert time.monotonic() < end, "the server does not come up"

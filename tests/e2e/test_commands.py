@@ -27,7 +27,7 @@ WRITERS = ("convert", "merge", "split", "diff", "recover")      # test_files_*.p
 
 
 def run(*argv, **more):
-    return subprocess.run([BINARY, *map(str, argv)], capture_output=True, timeout=60,
+    return subprocess.run([BINARY, *map(str, argv)], capture_output=True, timeout=300,
                           encoding="utf-8", errors="surrogateescape", **more)
 
 
@@ -100,7 +100,7 @@ def test_replay_lists_the_formats():
 def test_replay_to_a_full_device():
     with open("/dev/full", "w") as full:
         done = subprocess.run([BINARY, "replay", GOLDEN / "cpu_raw.bin"], stdout=full,
-                              stderr=subprocess.PIPE, text=True, timeout=60)
+                              stderr=subprocess.PIPE, text=True, timeout=300)
     done.stdout = ""
     refused(done, "No space left")
 
@@ -112,7 +112,7 @@ def test_a_reader_that_goes_away_is_no_error(command, ignored):
     reader, writer = os.pipe()
     os.close(reader)
     done = subprocess.run([BINARY, command, GOLDEN / "cpu_raw.bin"], stdout=writer,
-                          stderr=subprocess.PIPE, text=True, timeout=60,
+                          stderr=subprocess.PIPE, text=True, timeout=300,
                           restore_signals=not ignored)
     os.close(writer)
     assert not done.stderr and done.returncode != 0

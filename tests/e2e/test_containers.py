@@ -296,7 +296,7 @@ def test_from_a_cgroup_namespace_of_its_own(podman, system, out):
         with cgroups.Tree(mount) as tree:
             done = subprocess.run(cgroups.enter(tree.make("a", "b"), [
                 "unshare", "--cgroup", binary(), "-a", "-r", RATE, "-d", 2, "-o", out / "x",
-                "--json"]), capture_output=True, text=True, timeout=60)
+                "--json"]), capture_output=True, text=True, timeout=300)
             assert done.returncode == 0, done.stderr
             summary = json.loads(done.stdout)
     assert row_of(summary, pid)["container"]["name"] == "sideways"
@@ -399,7 +399,7 @@ def test_ps_without_rights(system):
     """Another user sees what it may see, and is told that there is more."""
     with started(system.command("-c", BURN)):
         done = subprocess.run(["setpriv", "--reuid", "65534", "--clear-groups", binary(), "ps"],
-                              capture_output=True, text=True, timeout=60)
+                              capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     assert "could not be looked into: run it as root" in done.stdout
 

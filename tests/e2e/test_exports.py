@@ -101,7 +101,7 @@ def test_binary_formats_are_kept_off_terminals(fmt):
     try:
         done = subprocess.run([os.environ.get("TACHBPF", HERE.parent.parent / "build/tachbpf"),
                                "replay", GOLDEN / "cpu_raw.bin", "--format", fmt],
-                              stdout=slave, stderr=subprocess.PIPE, text=True, timeout=60)
+                              stdout=slave, stderr=subprocess.PIPE, text=True, timeout=300)
     finally:
         os.close(master)
         os.close(slave)
@@ -478,5 +478,5 @@ def test_a_full_disk_is_said(fmt):
     with open("/dev/full", "w") as full:
         done = subprocess.run([os.environ.get("TACHBPF", HERE.parent.parent / "build/tachbpf"),
                                "replay", GOLDEN / "cpu_raw.bin", "--format", fmt],
-                              stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+                              stdout=full, stderr=subprocess.PIPE, text=True, timeout=300)
     refused(done, "No space left")

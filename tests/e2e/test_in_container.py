@@ -179,6 +179,6 @@ def test_file_capabilities(target, out):
     out.chmod(0o755)
     done = subprocess.run(["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups",
                            program, *map(str, RECORD[:-2]), mine / "x", "--json"],
-                          capture_output=True, text=True, timeout=60)
+                          capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     expect_target(json.loads(done.stdout), target)

@@ -100,7 +100,7 @@ def test_greenlet_is_there(root):
             absent(f"{suite.path()} is not there: run make interpreters")
         # the suite's default Python: the one that its greenlet was made for
         subprocess.run(interpreters.in_root(suite.path(), "python3", "-c", "import greenlet"),
-                       check=True, timeout=60)
+                       check=True, timeout=300)
 
 
 class Thing:

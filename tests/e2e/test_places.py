@@ -110,7 +110,7 @@ class Places:
     def venv(self, *flags):
         path = self.here / ("venv" + "".join(flags))
         subprocess.run([self.static.exe, "-m", "venv", "--without-pip", *flags, path], check=True,
-                       timeout=60)
+                       timeout=300)
         return [path / "bin" / "python"], None
 
     def venv_of_links(self):

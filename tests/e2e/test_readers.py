@@ -258,7 +258,7 @@ def test_py_spy(tmp_path):
                "t = threading.Thread(target=spin)\nt.start()\nspin()\nt.join()")
     out = tmp_path / "spy.json"
     done = subprocess.run([spy, "record", "-f", "speedscope", "-d", "1", "-r", "100", "-o", out, "--",
-                           sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+                           sys.executable, "-c", program], capture_output=True, text=True, timeout=300, check=False)
     if done.returncode:
         pytest.skip(f"py-spy may not trace here: {done.stderr.strip().splitlines()[-1]}")
     shown = json.loads(good("info", "--json", out))["files"][0]

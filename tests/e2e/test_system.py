@@ -173,7 +173,7 @@ def compared(scratch, oracle, python315):
             with Recording(["-p", target.pid, "-r", RATE, "-d", SECONDS, "-o", ours,
                             "--json"]) as recording:
                 finished = succeeded(recording.wait())
-            said, error = peer.communicate(timeout=60)
+            said, error = peer.communicate(timeout=300)
             assert peer.returncode == 0, error
         finally:
             kill(peer)
