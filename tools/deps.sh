@@ -51,6 +51,7 @@ if [ "${1:-build}" = check ]; then
 	/usr/bin/python3 -c 'import yaml' 2>/dev/null || need python3-yaml
 	# programs that embed CPython, and the static library to make some: 15 MB
 	have gdb || need gdb
+	have strace || need strace
 	have uwsgi || need uwsgi-core
 	ls /usr/lib/uwsgi/plugins/python3*_plugin.so >/dev/null 2>&1 || need uwsgi-plugin-python3
 	ls /usr/lib/python3*/config-*/libpython3*.a >/dev/null 2>&1 || need libpython3-dev
