@@ -272,7 +272,7 @@ static int resolve_stack(struct process *p, struct thread *t, const struct raw_s
 
 static int synthetic(struct process *p, const char *name, uint32_t *cached)
 {
-	return *cached == UINT32_MAX ? intern_synthetic(p->in, name, cached) : 0;
+	return *cached == UINT32_MAX ? intern_synthetic(p->in, FRAME_SYNTHETIC, name, cached) : 0;
 }
 
 /*
@@ -331,7 +331,7 @@ static int wait_leaf(struct process *p, const struct wait_stretch *w, uint32_t *
 	} else if (w->kind == WAIT_BLOCKED && p->args.wait_frames) {
 		snprintf(name, sizeof(name), "<blocked in %s>",
 			 syscall_name(w->head->h.sysno, call));
-		err = intern_synthetic(p->in, name, leaf);
+		err = intern_synthetic(p->in, FRAME_SYNTHETIC, name, leaf);
 	}
 	return err;
 }
@@ -458,7 +458,7 @@ static int exception_frame(struct process *p, const char type[RAW_EXCEPTION], ui
 
 	escape_text(type, strnlen(type, RAW_EXCEPTION), name, sizeof(name));
 	snprintf(text, sizeof(text), "<exception %s>", p->exceptions < EXCEPTIONS_MAX ? name : "?");
-	err = intern_synthetic(p->in, text, id);
+	err = intern_synthetic(p->in, FRAME_SYNTHETIC, text, id);
 	p->exceptions += intern_tables(p->in)->frame_cnt != before;
 	return err;
 }
@@ -481,7 +481,7 @@ static int take_extra(struct process *p, struct thread *t, uint64_t time_ns)
 	for (i = p->args.kernel ? first_kernel_frame(p, x) : x->nkernel; !err && i < x->nkernel; i++) {
 		name = kallsyms_name(p->args.kernel, x->kernel[i]);
 		snprintf(text, sizeof(text), "<kernel %s>", name ? name : "?");
-		err = intern_synthetic(p->in, text, &t->kernel[t->nkernel]);
+		err = intern_synthetic(p->in, FRAME_KERNEL, text, &t->kernel[t->nkernel]);
 		t->nkernel += !err;
 	}
 	return err;
