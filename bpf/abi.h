@@ -28,6 +28,8 @@ typedef int32_t abi_s32;
 typedef int64_t abi_s64;
 #endif
 
+#include "frame_kind.h"
+
 /* TACH holds at most 256 frames a stack (CPython's reader rejects 257). */
 #define ABI_MAX_FRAMES 256
 /* The part of PyThreadState that is read in one go; every ts_* offset lies inside. */
@@ -356,13 +358,25 @@ enum raw_sample_flags {
 	RAW_NOT_LOOKED = 16,	/* RAW_WAIT: no time to look at the stack, or no luck   */
 };
 
-/* A frame: which code, where in it, and the proof that it is still that code. */
+/*
+ * A frame: which code, where in it, and the proof that it is still that code. Its kind is in
+ * the upper bits of lasti: no code object has 256 MiB of bytecode, while an address of the
+ * kernel uses all of its bits. The kind of Python's frames is 0, so the walk need not write it.
+ */
 struct raw_frame {
-	abi_u64 code;		/* address of the PyCodeObject                       */
-	abi_u32 lasti;		/* byte offset into the bytecode; RAW_LASTI_NONE     */
-	abi_u32 id;		/* code_identity(); 0: could not be read             */
+	abi_u64 code;		/* address of the PyCodeObject; of other kinds: of the instruction */
+	abi_u32 lasti;		/* byte offset into the bytecode; RAW_LASTI_NONE; see RAW_KIND_SHIFT */
+	abi_u32 id;		/* code_identity(); 0: could not be read; of other kinds: 0 */
 };
-#define RAW_LASTI_NONE 0xffffffffu
+#define RAW_KIND_SHIFT 28
+#define RAW_LASTI_NONE ((1u << RAW_KIND_SHIFT) - 1)
+
+/* enum frame_kind, or a number that is none. */
+static inline abi_u32 raw_frame_kind(const struct raw_frame *f)
+{
+	return f->lasti >> RAW_KIND_SHIFT;
+}
+
 /*
  * In place of a fingerprint, which is odd: CPython's own _Py_InitCleanup (3.13+,
  * v3.13.0 Python/specialize.c), the frame under a specialised call of __init__. No

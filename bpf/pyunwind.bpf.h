@@ -129,7 +129,7 @@ static __always_inline u32 offset_of(const struct scratch *s, u64 code, u64 ip, 
 		start = tlbc ? own_bytecode(code, tlbc) : code + s->l.co_code;
 		lasti = start ? (s64)(ip - start) : -1;
 	}
-	return lasti < 0 || lasti > 0x7fffffff ? RAW_LASTI_NONE : lasti;
+	return lasti < 0 || lasti > RAW_LASTI_NONE ? RAW_LASTI_NONE : lasti;
 }
 
 /*

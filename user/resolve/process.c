@@ -241,6 +241,31 @@ static uint32_t shared_frames(const struct thread *t, const struct raw_frame *fr
 	return i;
 }
 
+static int kernel_frame(struct process *p, uint64_t addr, uint32_t *id)
+{
+	const char *name = p->args.kernel ? kallsyms_name(p->args.kernel, addr) : NULL;
+	char text[256 + 16];
+
+	snprintf(text, sizeof(text), "<kernel %s>", name ? name : "?");
+	return intern_synthetic(p->in, FRAME_KERNEL, text, id);
+}
+
+/* -EBADMSG: the kernel side sends no frame of this kind. */
+static int resolve_frame(struct process *p, const struct raw_frame *raw, uint32_t *id)
+{
+	switch (raw_frame_kind(raw)) {
+	case FRAME_PYTHON:
+		return symbolizer_frame(p->sym, raw, id);
+	case FRAME_NATIVE:
+		p->stats.native++;
+		return intern_synthetic(p->in, FRAME_NATIVE, "<native>", id);
+	case FRAME_KERNEL:
+		return kernel_frame(p, raw->code, id);
+	default:
+		return -EBADMSG;
+	}
+}
+
 /*
  * Fill t with the sample's stack. Frames that could not be resolved are not
  * remembered (t->known ends before them), so each of their samples is counted.
@@ -259,7 +284,7 @@ static int resolve_stack(struct process *p, struct thread *t, const struct raw_s
 	for (i = 0; i < fresh; i++) {
 		uint64_t unresolved = stats->unresolved;
 
-		err = symbolizer_frame(p->sym, &raw->frames[i], &ids[i]);
+		err = resolve_frame(p, &raw->frames[i], &ids[i]);
 		if (err) {
 			t->known = 0;
 			return err;
@@ -467,8 +492,6 @@ static int exception_frame(struct process *p, const char type[RAW_EXCEPTION], ui
 static int take_extra(struct process *p, struct thread *t, uint64_t time_ns)
 {
 	const struct raw_extra *x = &t->extra;
-	char text[256 + 16];
-	const char *name;
 	uint32_t i;
 	int err = 0;
 
@@ -479,9 +502,7 @@ static int take_extra(struct process *p, struct thread *t, uint64_t time_ns)
 	if (x->exception[0])
 		err = exception_frame(p, x->exception, &t->exception);
 	for (i = p->args.kernel ? first_kernel_frame(p, x) : x->nkernel; !err && i < x->nkernel; i++) {
-		name = kallsyms_name(p->args.kernel, x->kernel[i]);
-		snprintf(text, sizeof(text), "<kernel %s>", name ? name : "?");
-		err = intern_synthetic(p->in, FRAME_KERNEL, text, &t->kernel[t->nkernel]);
+		err = kernel_frame(p, x->kernel[i], &t->kernel[t->nkernel]);
 		t->nkernel += !err;
 	}
 	return err;

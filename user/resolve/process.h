@@ -26,6 +26,7 @@ struct process_stats {
 	uint64_t truncated;	/* stacks deeper than EVENT_MAX_FRAMES, or with a broken end */
 	uint64_t unreadable;	/* stacks with an <unreadable frame> */
 	uint64_t unresolved;	/* frames that came out as <unresolved> */
+	uint64_t native;	/* frames of machine code: <native>, for nobody reads their names */
 	uint64_t frames;	/* all frames */
 	uint64_t code_cnt;	/* code objects with names */
 	uint64_t code_without_lines;	/* of them: no line table */

@@ -673,18 +673,17 @@ static void test_waits(void **state)
 	end();
 }
 
-static char kallsyms_path[] = "/tmp/tachbpf-process-XXXXXX";
-
 static struct kallsyms *some_kernel(void)
 {
 	static const char text[] = "1000 t __schedule\n2000 t schedule\n3000 t pipe_read\n";
-	int fd = mkstemp(kallsyms_path);
+	char path[] = "/tmp/tachbpf-process-XXXXXX";
+	int fd = mkstemp(path);
 	struct kallsyms *k;
 
 	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
 	close(fd);
-	k = kallsyms_read(kallsyms_path);
-	unlink(kallsyms_path);
+	k = kallsyms_read(path);
+	unlink(path);
 	assert_non_null(k);
 	return k;
 }
@@ -718,6 +717,75 @@ static const char *frame_of_last(uint32_t i)
 	s = &t->strings[t->frames[ev.frames[i]].func];
 	snprintf(text, sizeof(text), "%.*s", (int)s->len, s->data);
 	return text;
+}
+
+static const struct frame *frame_of(const struct event *ev, uint32_t i)
+{
+	assert_in_range(i, 0, ev->nframes - 1);
+	return &sink.tables->frames[ev->frames[i]];
+}
+
+static struct raw_frame raw_of_kind(uint32_t kind, uint64_t addr)
+{
+	return (struct raw_frame){ .code = addr, .lasti = kind << RAW_KIND_SHIFT };
+}
+
+/* The kernel's, the process' machine code, Python: each is named in its own way. */
+static void test_kinds(void **state)
+{
+	struct kallsyms *k = some_kernel();
+	struct event ev;
+	uint32_t kind;
+	int again;
+
+	more_args = (struct process_args){ .kernel = k };
+	begin();
+	for (again = 0; again < 2; again++) {	/* the second time the stack is known in part */
+		stack(7, 5, 30);
+		raw.frames[0] = raw_of_kind(FRAME_KERNEL, 0xffffffff81000208ull);
+		raw.frames[1] = raw_of_kind(FRAME_NATIVE, 0x7f0012345678ull);
+		raw.frames[2].lasti = RAW_LASTI_NONE;
+		ev = take();
+		assert_int_equal(ev.nframes, 5);
+		assert_string_equal(frame_of_last(0), "<kernel pipe_read>");
+		assert_int_equal(frame_of(&ev, 0)->kind, FRAME_KERNEL);
+		assert_string_equal(frame_of_last(1), "<native>");
+		assert_int_equal(frame_of(&ev, 1)->kind, FRAME_NATIVE);
+		assert_string_equal(frame_of_last(2), "f32");
+		assert_int_equal(frame_of(&ev, 2)->kind, FRAME_PYTHON);
+		assert_int_equal(frame_of(&ev, 2)->line, 320);	/* its first: it has not begun */
+		check_code(&ev, 3, 33);
+		check_code(&ev, 4, 34);
+		assert_int_equal(stats_now().native, 1 + again);
+	}
+	/* A kind that no record has, or that there is not. */
+	for (kind = FRAME_SYNTHETIC; kind < 1u << (32 - RAW_KIND_SHIFT); kind++) {
+		raw.frames[1] = raw_of_kind(kind, 0x7f0012345678ull);
+		assert_int_equal(process_sample(p, &raw, raw_len()), -EBADMSG);
+	}
+	assert_int_equal(sink.events.cnt, 2);
+	/* What was refused has left nothing behind. */
+	stack(7, 5, 30);
+	ev = take();
+	check_stack(&ev, 5, 30);
+	assert_int_equal(stats_now().native, 2);
+	end();
+	memset(&more_args, 0, sizeof(more_args));
+	kallsyms_free(k);
+}
+
+/* Nobody has read the kernel's names. */
+static void test_nameless_kernel(void **state)
+{
+	struct event ev;
+
+	begin();
+	stack(7, 2, 1);
+	raw.frames[0] = raw_of_kind(FRAME_KERNEL, 0xffffffff81000208ull);
+	ev = take();
+	assert_string_equal(frame_of_last(0), "<kernel ?>");
+	check_code(&ev, 1, 2);
+	end();
 }
 
 static void test_extra(void **state)
@@ -841,6 +909,8 @@ int main(void)
 		cmocka_unit_test(test_start),
 		cmocka_unit_test(test_random),
 		cmocka_unit_test(test_waits),
+		cmocka_unit_test(test_kinds),
+		cmocka_unit_test(test_nameless_kernel),
 		cmocka_unit_test(test_extra),
 		cmocka_unit_test(test_thread_names),
 	};
