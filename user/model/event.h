@@ -68,7 +68,7 @@ struct event {
 	uint32_t interp_id;
 	uint32_t nframes;	/* ≤ EVENT_MAX_FRAMES; may be 0 */
 	const uint32_t *frames;	/* frame ids, innermost first */
-	uint64_t weight;	/* so many of the profile's unit; 1 for a sample of a clock */
+	uint64_t weight;	/* so many of profile_meta.unit; 1 for a sample of a clock */
 	uint8_t status;
 };
 

@@ -107,6 +107,7 @@ void recording_meta(const struct recording *r, struct profile_meta *meta)
 		.start_us = r->start_ns / 1000,
 		.interval_us = lround(1e6 / r->args.rate_hz),
 		.mode = r->args.mode->header,
+		.unit = r->args.mode->unit,
 		.features_known = true,
 		.features = r->args.features,
 	};

@@ -145,6 +145,12 @@ const struct sink *process_sink(const struct process *p)
 	return p->sink;
 }
 
+/* How many samples an event is: where its weight does not count them, it is one. */
+static uint64_t samples_in(const struct process *p, const struct event *ev)
+{
+	return p->args.meta.unit == UNIT_SAMPLES ? ev->weight : 1;
+}
+
 /* To the sink, and count what becomes of it. */
 static int deliver(void *ctx, const struct event *ev)
 {
@@ -153,9 +159,9 @@ static int deliver(void *ctx, const struct event *ev)
 	if (!p->sink_err && p->sink)
 		p->sink_err = p->sink->ops->event(p->sink, ev);
 	if (p->sink_err || !p->sink)
-		p->stats.write_lost += ev->weight;
+		p->stats.write_lost += samples_in(p, ev);
 	else
-		p->stats.samples += ev->weight;
+		p->stats.samples += samples_in(p, ev);
 	return 0;
 }
 
@@ -312,7 +318,7 @@ static int add_synthetic(struct process *p, const struct raw_head *raw, struct e
 	int err = 0;
 
 	if (raw->flags & RAW_UNREADABLE) {
-		p->stats.unreadable += ev->weight;
+		p->stats.unreadable += samples_in(p, ev);
 		err = synthetic(p, "<unreadable frame>", &p->unreadable_frame);
 		root = p->unreadable_frame;
 	}
@@ -325,7 +331,7 @@ static int add_synthetic(struct process *p, const struct raw_head *raw, struct e
 	}
 	if (raw->flags & (RAW_TRUNCATED | RAW_BROKEN_END) ||
 	    n + (root != UINT32_MAX) > EVENT_MAX_FRAMES) {
-		p->stats.truncated += ev->weight;
+		p->stats.truncated += samples_in(p, ev);
 		if (!err && root == UINT32_MAX)
 			err = synthetic(p, "<truncated>", &p->truncated_frame);
 		root = root == UINT32_MAX ? p->truncated_frame : root;
@@ -407,9 +413,9 @@ static void drop_trampolines(const struct process *p, struct event *ev, uint32_t
 	ev->nframes = n;
 }
 
-/* wait: NULL: a sample of the clock. */
+/* weight: in the profile's unit. wait: NULL: the record itself is the sample. */
 static int emit(struct process *p, const struct thread *t, const struct raw_head *raw,
-		const struct wait_stretch *wait)
+		uint64_t weight, const struct wait_stretch *wait)
 {
 	uint32_t with_synthetic[EVENT_MAX_FRAMES + 2];
 	struct event ev = {
@@ -418,7 +424,7 @@ static int emit(struct process *p, const struct thread *t, const struct raw_head
 		.interp_id = raw->interp_id,
 		.nframes = raw->nframes,
 		.frames = t->ids + ABI_MAX_FRAMES - raw->nframes,
-		.weight = wait ? wait->cnt : 1,
+		.weight = weight,
 		.status = raw->status,
 	};
 	int err = 0;
@@ -430,7 +436,7 @@ static int emit(struct process *p, const struct thread *t, const struct raw_head
 	if (err)
 		return err;
 	drop_trampolines(p, &ev, with_synthetic);
-	p->stats.frames += ev.nframes * ev.weight;
+	p->stats.frames += ev.nframes * samples_in(p, &ev);
 	deliver(p, &ev);
 	return p->sink_err;
 }
@@ -441,7 +447,7 @@ static int take_stretch(void *ctx, const struct wait_stretch *stretch)
 	struct process *p = ctx;
 	struct thread *t = find_thread(p, stretch->head->tid, stretch->head->interp_id);
 
-	return t ? emit(p, t, stretch->head, stretch) : -ENOMEM;
+	return t ? emit(p, t, stretch->head, stretch->cnt, stretch) : -ENOMEM;
 }
 
 int process_extra(struct process *p, const struct raw_extra *x, size_t len)
@@ -515,7 +521,7 @@ static int take_stack(struct process *p, const struct raw_sample *raw, size_t le
 	int err;
 
 	if (len < offsetof(struct raw_sample, frames) || raw->nframes > ABI_MAX_FRAMES ||
-	    len < offsetof(struct raw_sample, frames) + raw->nframes * sizeof(raw->frames[0]))
+	    len < raw_sample_bytes(raw->nframes, raw->flags) || !raw_sample_weight(raw))
 		return -EBADMSG;
 	*t = find_thread(p, raw->tid, raw->interp_id);
 	if (!*t)
@@ -537,7 +543,7 @@ int process_sample(struct process *p, const struct raw_sample *raw, size_t len)
 	if (err)
 		return err;
 	memcpy(&head, raw, sizeof(head));
-	return emit(p, t, &head, NULL);
+	return emit(p, t, &head, raw_sample_weight(raw), NULL);
 }
 
 int process_wait(struct process *p, const struct raw_sample *raw, size_t len)

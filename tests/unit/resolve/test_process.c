@@ -80,7 +80,7 @@ static void begin(void)
 {
 	struct process_args args = {
 		.tgid = getpid(), .start_ns = 9, .comm = "a (comm)", .opcodes = false,
-		.meta = { .mode = MODE_CPU, .interval_us = 1000 },
+		.meta = { .mode = MODE_CPU, .interval_us = 1000, .unit = more_args.meta.unit },
 		.waits = more_args.waits, .wait_frames = more_args.wait_frames,
 		.runnable_frames = more_args.runnable_frames, .kernel = more_args.kernel,
 	};
@@ -120,7 +120,7 @@ static void stack(uint32_t tid, uint32_t n, uint32_t first)
 
 static size_t raw_len(void)
 {
-	return offsetof(struct raw_sample, frames) + raw.nframes * sizeof(raw.frames[0]);
+	return raw_sample_bytes(raw.nframes, raw.flags);
 }
 
 static struct event take(void)
@@ -774,6 +774,56 @@ static void test_kinds(void **state)
 	kallsyms_free(k);
 }
 
+/* So that the record in raw stands for this much. */
+static void weigh(uint64_t weight)
+{
+	raw.flags |= RAW_WEIGHED;
+	memcpy(&raw.frames[raw.nframes], &weight, sizeof(weight));
+}
+
+/* A record stands for what it says, else for 1; statistics count samples whatever the unit. */
+static void test_weight(void **state)
+{
+	static const uint64_t weights[] = { 1, 4096, 0x123456789abcdefull };
+	uint32_t i, depth;
+
+	more_args = (struct process_args){ .meta = { .unit = UNIT_BYTES } };
+	begin();
+	assert_int_equal(sink.meta->unit, UNIT_BYTES);
+	stack(7, 3, 1);
+	assert_int_equal(take().weight, 1);
+	for (i = 0; i < ARRAY_SIZE(weights); i++) {
+		/* with the deepest stack, too, behind which there is no frame */
+		for (depth = 0; depth <= ABI_MAX_FRAMES; depth += ABI_MAX_FRAMES / 4) {
+			struct event ev;
+
+			stack(7, depth, 1);
+			weigh(weights[i]);
+			ev = take();
+			assert_int_equal(ev.weight, weights[i]);
+			check_stack(&ev, depth, 1);
+		}
+	}
+	assert_int_equal(stats_now().samples, 16);
+	assert_int_equal(stats_now().frames, 3 + 3 * (64 + 128 + 192 + 256));
+	/* A record that ends before its weight does, or stands for nothing. */
+	stack(7, 3, 1);
+	weigh(5);
+	assert_int_equal(process_sample(p, &raw, raw_len() - 1), -EBADMSG);
+	weigh(0);
+	assert_int_equal(process_sample(p, &raw, raw_len()), -EBADMSG);
+	assert_int_equal(stats_now().samples, 16);
+	end();
+	memset(&more_args, 0, sizeof(more_args));
+	begin();
+	stack(7, 3, 1);
+	weigh(5);
+	assert_int_equal(take().weight, 5);
+	assert_int_equal(stats_now().samples, 5);
+	assert_int_equal(stats_now().frames, 15);
+	end();
+}
+
 /* Nobody has read the kernel's names. */
 static void test_nameless_kernel(void **state)
 {
@@ -911,6 +961,7 @@ int main(void)
 		cmocka_unit_test(test_waits),
 		cmocka_unit_test(test_kinds),
 		cmocka_unit_test(test_nameless_kernel),
+		cmocka_unit_test(test_weight),
 		cmocka_unit_test(test_extra),
 		cmocka_unit_test(test_thread_names),
 	};
