@@ -365,8 +365,8 @@ enum raw_sample_flags {
  * kernel uses all of its bits. The kind of Python's frames is 0, so the walk need not write it.
  */
 struct raw_frame {
-	abi_u64 code;		/* address of the PyCodeObject; of other kinds: of the instruction */
-	abi_u32 lasti;		/* byte offset into the bytecode; RAW_LASTI_NONE; see RAW_KIND_SHIFT */
+	abi_u64 code;		/* address of the PyCodeObject; other kinds: of the instruction */
+	abi_u32 lasti;		/* byte offset into the bytecode; RAW_LASTI_NONE; above: the kind */
 	abi_u32 id;		/* code_identity(); 0: could not be read; of other kinds: 0 */
 };
 #define RAW_KIND_SHIFT 28

@@ -10,7 +10,7 @@ enum frame_kind {
 	FRAME_PYTHON = 0,	/* a function of a Python program; 0: the walk writes no kind */
 	FRAME_NATIVE = 1,	/* machine code of the process: C, C++, Rust ... */
 	FRAME_KERNEL = 2,	/* a function of the kernel that runs for the thread */
-	FRAME_SYNTHETIC = 3,	/* no function, but what the thread does or what is not known: <GC> */
+	FRAME_SYNTHETIC = 3,	/* no function: what the thread does, or what is not known: <GC> */
 	FRAME_KIND_CNT
 };
 

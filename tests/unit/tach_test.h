@@ -102,7 +102,8 @@ static inline int keep_event(void *ctx, const struct event *ev)
 		assert_non_null(e->frames);
 	}
 	e->list[e->cnt] = (struct kept){ ev->time_us, ev->thread_id, e->cnt, ev->interp_id,
-					 ev->nframes, (uint32_t)e->frame_cnt, ev->status, ev->weight };
+					 ev->nframes, (uint32_t)e->frame_cnt, ev->status,
+					 ev->weight };
 	e->cnt++;
 	if (ev->nframes)
 		memcpy(e->frames + e->frame_cnt, ev->frames, ev->nframes * sizeof(*e->frames));

@@ -214,7 +214,8 @@ static int add_line(struct gil *g, uint32_t process, uint32_t place, uint32_t *l
 		return 0;
 	if (g->line_ids.cnt >= GIL_LINES_MAX && place != g->other) {
 		if (g->other == NOT_YET)
-			err = intern_synthetic(g->names, FRAME_SYNTHETIC, GIL_OTHER_LINES, &g->other);
+			err = intern_synthetic(g->names, FRAME_SYNTHETIC, GIL_OTHER_LINES,
+					       &g->other);
 		return err ? err : add_line(g, process, g->other, line);
 	}
 	err = pairs_add(&g->line_ids, (struct pair){ process, place }, line);

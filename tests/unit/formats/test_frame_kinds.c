@@ -30,11 +30,12 @@ static struct buf written(const struct sink_ops *ops, bool known)
 	t.args.no_source = true;
 	export_open(&t, ops);
 	for (i = 0; i < DEPTH; i++) {
+		enum frame_kind kind = known ? stack[i].kind : FRAME_SYNTHETIC;
+
 		if (stack[i].kind == FRAME_PYTHON)
 			ids[i] = export_frame(&t, "/x/a.py", stack[i].name, 3 + (int)i);
 		else
-			assert_int_equal(intern_synthetic(t.in, known ? stack[i].kind : FRAME_SYNTHETIC,
-							  stack[i].name, &ids[i]), 0);
+			assert_int_equal(intern_synthetic(t.in, kind, stack[i].name, &ids[i]), 0);
 	}
 	export_begin(&t);
 	export_event(&t, 7, 1000, 2, DEPTH, ids);
@@ -108,7 +109,7 @@ static int check_event(void *ctx, const struct event *ev)
 		assert_int_equal(seen->tables->frames[ev->frames[0]].kind, FRAME_NATIVE);
 		return 0;
 	}
-	assert_in_range(ev->nframes, DEPTH, DEPTH + 1);	/* perhaps there is a root for the process */
+	assert_in_range(ev->nframes, DEPTH, DEPTH + 1);	/* there may be a root, the process */
 	for (i = 0; i < DEPTH; i++) {
 		const struct frame *f = &seen->tables->frames[ev->frames[i]];
 
