@@ -28,6 +28,8 @@ typedef int32_t abi_s32;
 typedef int64_t abi_s64;
 #endif
 
+#include "frame_kind.h"
+
 /* TACH holds at most 256 frames a stack (CPython's reader rejects 257). */
 #define ABI_MAX_FRAMES 256
 /* The part of PyThreadState that is read in one go; every ts_* offset lies inside. */
@@ -354,15 +356,28 @@ enum raw_sample_flags {
 	RAW_GC = 4,		/* the thread is collecting garbage                  */
 	RAW_BROKEN_END = 8,	/* the chain ended where an intact one does not      */
 	RAW_NOT_LOOKED = 16,	/* RAW_WAIT: no time to look at the stack, or no luck   */
+	RAW_WEIGHED = 32,	/* RAW_SAMPLE: behind the frames is its weight; else that is 1 */
 };
 
-/* A frame: which code, where in it, and the proof that it is still that code. */
+/*
+ * A frame: which code, where in it, and the proof that it is still that code. Its kind is in
+ * the upper bits of lasti: no code object has 256 MiB of bytecode, while an address of the
+ * kernel uses all of its bits. The kind of Python's frames is 0, so the walk need not write it.
+ */
 struct raw_frame {
-	abi_u64 code;		/* address of the PyCodeObject                       */
-	abi_u32 lasti;		/* byte offset into the bytecode; RAW_LASTI_NONE     */
-	abi_u32 id;		/* code_identity(); 0: could not be read             */
+	abi_u64 code;		/* address of the PyCodeObject; other kinds: of the instruction */
+	abi_u32 lasti;		/* byte offset into the bytecode; RAW_LASTI_NONE; above: the kind */
+	abi_u32 id;		/* code_identity(); 0: could not be read; of other kinds: 0 */
 };
-#define RAW_LASTI_NONE 0xffffffffu
+#define RAW_KIND_SHIFT 28
+#define RAW_LASTI_NONE ((1u << RAW_KIND_SHIFT) - 1)
+
+/* enum frame_kind, or a number that is none. */
+static inline abi_u32 raw_frame_kind(const struct raw_frame *f)
+{
+	return f->lasti >> RAW_KIND_SHIFT;
+}
+
 /*
  * In place of a fingerprint, which is odd: CPython's own _Py_InitCleanup (3.13+,
  * v3.13.0 Python/specialize.c), the frame under a specialised call of __init__. No
@@ -392,11 +407,28 @@ struct raw_sample {
 	abi_u16 cpu;
 	abi_u16 gc_at;
 	struct raw_frame frames[ABI_MAX_FRAMES];	/* innermost first; nframes sent */
+	abi_u64 weight_room;	/* RAW_WEIGHED: the weight follows the last frame that is sent */
 };
 _Static_assert(sizeof(struct raw_header) == 24, "raw_header has no hidden padding");
 _Static_assert(sizeof(struct raw_frame) == 16, "raw_frame has no hidden padding");
 _Static_assert(sizeof(struct raw_head) == 40, "raw_head has no hidden padding");
-_Static_assert(sizeof(struct raw_sample) == 40 + 16 * ABI_MAX_FRAMES, "raw_sample is packed");
+_Static_assert(sizeof(struct raw_sample) == 40 + 16 * ABI_MAX_FRAMES + 8, "raw_sample is packed");
+
+/* The bytes of a RAW_SAMPLE or a RAW_WAIT as it is sent. */
+static inline abi_u64 raw_sample_bytes(abi_u16 nframes, abi_u8 flags)
+{
+	return sizeof(struct raw_head) + nframes * sizeof(struct raw_frame) +
+	       (flags & RAW_WEIGHED ? sizeof(abi_u64) : 0);
+}
+
+/*
+ * What a whole RAW_SAMPLE stands for, in the unit of the mode: one tick, or so many bytes of
+ * memory. (For how long a RAW_WAIT was, user space knows when the thread is back.)
+ */
+static inline abi_u64 raw_sample_weight(const struct raw_sample *raw)
+{
+	return raw->flags & RAW_WEIGHED ? *(const abi_u64 *)(raw->frames + raw->nframes) : 1;
+}
 
 /*
  * Just before the RAW_SAMPLE or RAW_WAIT with the same time, on the same CPU, if there is

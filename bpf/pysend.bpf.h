@@ -30,7 +30,7 @@ static __always_inline enum counter send_sample(struct raw_sample *sample, u64 p
 		count(CNT_BROKEN_END);
 	if (n > ABI_MAX_FRAMES)
 		n = ABI_MAX_FRAMES;
-	size = sizeof(*sample) - sizeof(sample->frames) + n * sizeof(struct raw_frame);
+	size = offsetof(struct raw_sample, frames) + n * sizeof(struct raw_frame);
 	barrier_var(size);
 	if (size > sizeof(*sample))
 		return CNT_RING_FULL;

@@ -129,7 +129,7 @@ static __always_inline u32 offset_of(const struct scratch *s, u64 code, u64 ip, 
 		start = tlbc ? own_bytecode(code, tlbc) : code + s->l.co_code;
 		lasti = start ? (s64)(ip - start) : -1;
 	}
-	return lasti < 0 || lasti > 0x7fffffff ? RAW_LASTI_NONE : lasti;
+	return lasti < 0 || lasti > RAW_LASTI_NONE ? RAW_LASTI_NONE : lasti;
 }
 
 /*
@@ -172,6 +172,36 @@ static __always_inline bool has_not_begun(const struct scratch *s, const struct 
 	       s->sample.frames[0].lasti == RAW_LASTI_NONE;
 }
 
+/* No frame called the last one. Is that where an intact chain ends? As walk_step(). */
+static __always_inline int end_of_chain(struct scratch *s, struct walk *w)
+{
+	struct raw_sample *out = &s->sample;
+
+	if (w->unchecked)
+		return walk_from_caller(s, w);
+	if (w->by_generator && out->frames[0].lasti == RAW_LASTI_NONE)
+		return walk_nowhere(s, w);
+	if (s->l.end_shim && !w->shim)
+		out->flags |= RAW_BROKEN_END;
+	return 1;
+}
+
+/* The frame at fr belongs to the stack; owner is its _PyInterpreterFrame.owner. */
+static __always_inline void keep_frame(struct scratch *s, struct walk *w, u64 fr, u32 owner,
+				       struct raw_frame raw)
+{
+	s->sample.frames[w->n & (ABI_MAX_FRAMES - 1)] = raw;
+	/*
+	 * A call makes the new frame current before it says who called it (3.11.2 built by gcc
+	 * 12): until then the frame names an earlier caller. If that is a generator's frame, and
+	 * the generator is suspended now, the chain ends with it.
+	 */
+	w->by_generator = w->n && owner == FRAME_OWNED_BY_GENERATOR;
+	if (!w->n && !owner && has_not_begun(s, w, fr))
+		w->entered = fr;
+	w->n++;
+}
+
 /* Look at one frame; 0: go on, 1: the chain ended or cannot be followed. */
 static __always_inline int walk_step(struct scratch *s, struct code_cache *cache,
 				     struct walk *w)
@@ -186,15 +216,8 @@ static __always_inline int walk_step(struct scratch *s, struct code_cache *cache
 		count(CNT_LATE);
 		return 1;
 	}
-	if (!fr) {
-		if (w->unchecked)
-			return walk_from_caller(s, w);
-		if (w->by_generator && out->frames[0].lasti == RAW_LASTI_NONE)
-			return walk_nowhere(s, w);
-		if (s->l.end_shim && !w->shim)
-			out->flags |= RAW_BROKEN_END;
-		return 1;
-	}
+	if (!fr)
+		return end_of_chain(s, w);
 	at = fetch_frame(s, w);
 	if (at < 0) {
 		if (w->unchecked)
@@ -245,20 +268,11 @@ static __always_inline int walk_step(struct scratch *s, struct code_cache *cache
 		return walk_from_caller(s, w);
 	if (id == CODE_ID_HIDDEN)
 		return 0;
-	out->frames[w->n & (ABI_MAX_FRAMES - 1)] = (struct raw_frame){
+	keep_frame(s, w, fr, owner, (struct raw_frame){
 		.code = code,
 		.lasti = offset_of(s, code, ip, tlbc),
 		.id = id,
-	};
-	/*
-	 * A call makes the new frame current before it says whose it is (3.11.2 built by gcc 12):
-	 * what stands there is who was called last from the same place. Was it a
-	 * generator that is suspended now, the chain ends with it.
-	 */
-	w->by_generator = w->n && owner == FRAME_OWNED_BY_GENERATOR;
-	if (!w->n && !owner && has_not_begun(s, w, fr))
-		w->entered = fr;
-	w->n++;
+	});
 	return 0;
 }
 

@@ -31,6 +31,31 @@ static void test_one_frame(void **state)
 	}
 }
 
+/* However far behind its code's begin a frame is, it is Python's. */
+static void test_far_instruction(void **state)
+{
+	static const s32 far[] = {
+		RAW_LASTI_NONE - 2, RAW_LASTI_NONE - 1, RAW_LASTI_NONE, RAW_LASTI_NONE + 1,
+		2 * RAW_LASTI_NONE, INT32_MAX,
+	};
+	int minor;
+	u32 i;
+
+	EACH_MINOR(minor) {
+		for (i = 0; i < sizeof(far) / sizeof(far[0]); i++) {
+			s32 lasti, unit;
+
+			world_init(&w, minor);
+			unit = w.img.layout.lasti_unit;
+			lasti = unit ? far[i] / unit * unit : far[i];
+			world_push(&w, OWNER_THREAD, world_code(&w), lasti);
+			if (lasti > (s32)RAW_LASTI_NONE)
+				w.want[0].lasti = RAW_LASTI_NONE;
+			world_expect(&w, 1, 0);
+		}
+	}
+}
+
 #define EACH_FREE_THREADED(build)                                                                 \
 	for ((build) = 13 + FREE_THREADED; (build) <= 15 + FREE_THREADED; (build)++)
 
@@ -751,6 +776,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_one_frame),
+		cmocka_unit_test(test_far_instruction),
 		cmocka_unit_test(test_free_threaded),
 		cmocka_unit_test(test_own_bytecode),
 		cmocka_unit_test(test_own_bytecode_hostile),

@@ -467,9 +467,12 @@ static inline const struct raw_sample *world_sample(void)
 
 	host_tick();
 	s = host_record(RAW_SAMPLE, &i, &len);
-	if (s)
+	if (s) {	/* a tick stands for 1 and needs no room to say so */
 		assert_int_equal(len, offsetof(struct raw_sample, frames) +
 					      s->nframes * sizeof(struct raw_frame));
+		assert_int_equal(len, raw_sample_bytes(s->nframes, s->flags));
+		assert_int_equal(raw_sample_weight(s), 1);
+	}
 	return s;
 }
 
@@ -485,6 +488,7 @@ static inline void world_check_frames(const struct world *w, const struct raw_sa
 		assert_int_equal(s->frames[i].code, want->code);
 		assert_int_equal(s->frames[i].lasti, want->lasti);
 		assert_int_equal(s->frames[i].id, want->id);
+		assert_int_equal(raw_frame_kind(&s->frames[i]), FRAME_PYTHON);
 	}
 }
 

@@ -77,6 +77,7 @@ struct kept {
 	size_t seq;				/* in order of arrival */
 	uint32_t interp_id, nframes, first;	/* first: index into frames */
 	uint8_t status;
+	uint64_t weight;
 };
 
 struct events {
@@ -101,7 +102,8 @@ static inline int keep_event(void *ctx, const struct event *ev)
 		assert_non_null(e->frames);
 	}
 	e->list[e->cnt] = (struct kept){ ev->time_us, ev->thread_id, e->cnt, ev->interp_id,
-					 ev->nframes, (uint32_t)e->frame_cnt, ev->status };
+					 ev->nframes, (uint32_t)e->frame_cnt, ev->status,
+					 ev->weight };
 	e->cnt++;
 	if (ev->nframes)
 		memcpy(e->frames + e->frame_cnt, ev->frames, ev->nframes * sizeof(*e->frames));
@@ -115,7 +117,8 @@ static inline struct event kept_event(const struct events *e, size_t i)
 
 	return (struct event){ .time_us = k->time_us, .thread_id = k->thread_id,
 			       .interp_id = k->interp_id, .nframes = k->nframes,
-			       .frames = e->frames + k->first, .status = k->status };
+			       .frames = e->frames + k->first, .status = k->status,
+			       .weight = k->weight };
 }
 
 static inline void events_free(struct events *e)

@@ -21,7 +21,8 @@ struct join {
 static int row_of(struct join *j, const struct report_row *from, struct diff_row **row)
 {
 	struct frame key = { .line = LINE_NONE, .end_line = LINE_NONE, .column = COLUMN_NONE,
-			     .end_column = COLUMN_NONE, .opcode = OPCODE_NONE };
+			     .end_column = COLUMN_NONE, .opcode = OPCODE_NONE,
+			     .kind = from->kind };
 	uint32_t id;
 
 	if (intern_string(j->names, from->func.data, from->func.len, &key.func) ||
@@ -32,7 +33,8 @@ static int row_of(struct join *j, const struct report_row *from, struct diff_row
 	if (id < j->cnt)
 		return 0;
 	j->cnt = (size_t)id + 1;
-	**row = (struct diff_row){ .func = from->func, .file = from->file, .line = from->line };
+	**row = (struct diff_row){ .func = from->func, .file = from->file, .kind = from->kind,
+				   .line = from->line };
 	return 0;
 }
 

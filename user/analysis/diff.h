@@ -4,7 +4,7 @@
  * samples in B than in A.
  *
  * Shares are of all samples of their side, so that profiles of different lengths
- * compare. Functions are the same if file and name are.
+ * compare. Functions are the same if kind, file and name are.
  */
 #ifndef TACHBPF_DIFF_H
 #define TACHBPF_DIFF_H
@@ -18,6 +18,7 @@ enum diff_sort {
 
 struct diff_row {
 	struct string_ref func, file;	/* of a report: valid as long as it */
+	enum frame_kind kind;
 	int32_t line;			/* the first that was sampled; LINE_NONE */
 	uint64_t self[2], total[2];	/* samples in A and in B */
 	double self_pct[2], total_pct[2];

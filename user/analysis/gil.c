@@ -159,7 +159,8 @@ static int make_place(struct gil *g, uint32_t frame, uint32_t *place)
 	const struct string_ref *file = &g->tables->strings[f->file];
 	const struct string_ref *func = &g->tables->strings[f->func];
 	struct frame cut = { .line = f->line, .end_line = f->line, .column = COLUMN_NONE,
-			     .end_column = COLUMN_NONE, .opcode = OPCODE_NONE };
+			     .end_column = COLUMN_NONE, .opcode = OPCODE_NONE,
+			     .kind = f->kind };
 	int err = intern_string(g->names, file->data, file->len, &cut.file);
 
 	if (!err)
@@ -183,8 +184,8 @@ static bool is(const struct string_ref *s, const char *text)
 /* Does it say where in the program that is? C and the kernel say it by their caller. */
 static bool is_telling(const struct gil *g, const struct frame *f)
 {
-	return f->line > 0 || (is(&g->tables->strings[f->func], COLLECTING) &&
-			       is(&g->tables->strings[f->file], SYNTHETIC_FILE));
+	return f->line > 0 || (f->kind == FRAME_SYNTHETIC &&
+			       is(&g->tables->strings[f->func], COLLECTING));
 }
 
 /* The place that the first n frames are at. */
@@ -198,7 +199,7 @@ static int find_place(struct gil *g, const struct event *ev, uint32_t n, uint32_
 	if (n)
 		return place_of(g, ev->frames[i < n ? i : 0], place);
 	if (g->nowhere == NOT_YET)
-		err = intern_synthetic(g->names, NOWHERE, &g->nowhere);
+		err = intern_synthetic(g->names, FRAME_SYNTHETIC, NOWHERE, &g->nowhere);
 	*place = g->nowhere;
 	return err;
 }
@@ -213,7 +214,8 @@ static int add_line(struct gil *g, uint32_t process, uint32_t place, uint32_t *l
 		return 0;
 	if (g->line_ids.cnt >= GIL_LINES_MAX && place != g->other) {
 		if (g->other == NOT_YET)
-			err = intern_synthetic(g->names, GIL_OTHER_LINES, &g->other);
+			err = intern_synthetic(g->names, FRAME_SYNTHETIC, GIL_OTHER_LINES,
+					       &g->other);
 		return err ? err : add_line(g, process, g->other, line);
 	}
 	err = pairs_add(&g->line_ids, (struct pair){ process, place }, line);

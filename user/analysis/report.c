@@ -185,7 +185,7 @@ static int row_of_frame(struct report *r, uint32_t id, uint32_t *row)
 {
 	const struct frame *f = &r->tables->frames[id];
 	struct frame key = { .line = LINE_NONE, .end_line = LINE_NONE, .column = COLUMN_NONE,
-			     .end_column = COLUMN_NONE, .opcode = OPCODE_NONE };
+			     .end_column = COLUMN_NONE, .opcode = OPCODE_NONE, .kind = f->kind };
 	int err;
 
 	if (r->by == REPORT_BY_LINE)
@@ -393,6 +393,7 @@ const struct report_row *report_rows(struct report *r, enum report_sort sort, si
 			.self = c->self, .total = c->total,
 			.file = f ? names->strings[f->file] : none,
 			.func = f ? names->strings[f->func] : r->labels[c->profile],
+			.kind = f ? f->kind : FRAME_SYNTHETIC,
 			.line = c->first_line,
 			.profile = c->profile, .thread_id = c->thread_id,
 			.profile_cnt = 1,

@@ -3,7 +3,7 @@
  * report.h - adds samples up by function, line, process, thread or container.
  *
  * Memory grows with what is told apart, never with the samples. Several
- * profiles add up to one report: functions are the same when file and name are.
+ * profiles add up to one report: functions are the same when kind, file and name are.
  */
 #ifndef TACHBPF_REPORT_H
 #define TACHBPF_REPORT_H
@@ -22,6 +22,7 @@ struct report_row {
 	uint64_t total;		/* samples in which it was anywhere, once each */
 	struct string_ref file;	/* by function, line */
 	struct string_ref func;	/* by process, thread, container: the profile's label */
+	enum frame_kind kind;	/* by function, line */
 	int32_t line;		/* by function: the first one seen; LINE_NONE */
 	/* by process, thread: which report_begin(), from 0; by container: the first of them */
 	uint32_t profile;

@@ -36,6 +36,7 @@ struct finding {
 void capture_process_args(const struct capture *s, struct process_args *args)
 {
 	args->observer = s->args.observer;
+	args->unit = s->mode->unit;
 	args->opcodes = s->args.opcodes;
 	args->kernel = s->args.kernel;
 	args->wait_frames = s->mode->wait_frames;

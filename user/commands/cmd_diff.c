@@ -78,12 +78,6 @@ static int add_profile(void *ctx, const struct profile_file *file, struct reader
 	return err;
 }
 
-static bool is_synthetic(const struct diff_row *row)
-{
-	return row->file.len == strlen(SYNTHETIC_FILE) &&
-	       !memcmp(row->file.data, SYNTHETIC_FILE, row->file.len);
-}
-
 /* ---- JSON ---- */
 
 static void json_side(struct json *j, const char *key, const struct diff_row *row, int side)
@@ -100,10 +94,10 @@ static void json_row(struct json *j, const struct diff_row *row)
 {
 	json_object(j, NULL);
 	json_string_n(j, "function", row->func.data, row->func.len);
-	if (is_synthetic(row))
-		json_null(j, "file");
-	else
+	if (frame_kind_has_file(row->kind))
 		json_string_n(j, "file", row->file.data, row->file.len);
+	else
+		json_null(j, "file");
 	if (row->line > 0)
 		json_int(j, "line", row->line);
 	else
@@ -147,7 +141,7 @@ static char *place_of(const struct diff_row *row)
 {
 	char *file, *place = NULL;
 
-	if (is_synthetic(row))
+	if (!frame_kind_has_file(row->kind))
 		return strdup("");
 	file = text_escape(row->file.data, row->file.len);
 	if (!file || row->line <= 0)

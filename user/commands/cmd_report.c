@@ -208,12 +208,6 @@ static double percent(uint64_t part, uint64_t whole)
 	return whole ? 100.0 * part / whole : 0;
 }
 
-static bool is_synthetic(const struct report_row *row)
-{
-	return row->file.len == strlen(SYNTHETIC_FILE) &&
-	       !memcmp(row->file.data, SYNTHETIC_FILE, row->file.len);
-}
-
 static bool by_code(const struct run *run)
 {
 	return run->opts->by == REPORT_BY_FUNCTION || run->opts->by == REPORT_BY_LINE;
@@ -234,10 +228,10 @@ static void json_row(struct json *j, const struct run *run, const struct report_
 	json_object(j, NULL);
 	if (by_code(run)) {
 		json_string_n(j, "function", row->func.data, row->func.len);
-		if (is_synthetic(row))
-			json_null(j, "file");
-		else
+		if (frame_kind_has_file(row->kind))
 			json_string_n(j, "file", row->file.data, row->file.len);
+		else
+			json_null(j, "file");
 		if (row->line > 0)
 			json_int(j, "line", row->line);
 		else
@@ -302,7 +296,7 @@ static int line_of_code(struct line *line)
 	char *file;
 
 	line->name = text_escape(row->func.data, row->func.len);
-	if (is_synthetic(row)) {
+	if (!frame_kind_has_file(row->kind)) {
 		line->place = strdup("");
 		return line->name && line->place ? 0 : -ENOMEM;
 	}

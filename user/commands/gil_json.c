@@ -20,15 +20,13 @@ static void json_place(struct json *j, const char *key, const struct gil_section
 	const struct profile_tables *t = gil_tables(s->gil);
 	const struct frame *f = &t->frames[place];
 	const struct string_ref *file = &t->strings[f->file], *func = &t->strings[f->func];
-	bool synthetic = file->len == strlen(SYNTHETIC_FILE) &&
-			 !memcmp(file->data, SYNTHETIC_FILE, file->len);
 
 	json_object(j, key);
 	json_string_n(j, "function", func->data, func->len);
-	if (synthetic)
-		json_null(j, "file");
-	else
+	if (frame_kind_has_file(f->kind))
 		json_string_n(j, "file", file->data, file->len);
+	else
+		json_null(j, "file");
 	if (f->line > 0)
 		json_int(j, "line", f->line);
 	else

@@ -58,7 +58,8 @@ int code_check(const struct target_mem *mem, const struct py_layout *l, uint64_t
 
 /*
  * Where the instruction at byte offset lasti is. Falls back to the previous
- * entry that has a line, then to firstlineno. Never fails.
+ * entry that has a line, then to firstlineno. RAW_LASTI_NONE or more: to firstlineno
+ * at once. Never fails.
  */
 void code_position(const struct code_object *code, uint32_t lasti, struct code_position *pos);
 

@@ -183,7 +183,7 @@ static void locations_position(const struct code_object *code, uint32_t lasti,
 void code_position(const struct code_object *code, uint32_t lasti, struct code_position *pos)
 {
 	/* Nothing was executed so far. */
-	if (lasti > INT32_MAX || !code->linetable_len)
+	if (lasti >= RAW_LASTI_NONE || !code->linetable_len)
 		only_line(pos, LINE_NONE, code->firstlineno);
 	else if (code->minor <= 9)
 		lnotab_position(code, lasti, pos);

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "model/frame_names.h"
 #include "model/intern.h"
 #include "model/thread_map.h"
 
@@ -45,7 +46,7 @@ int stack_fit(struct intern *in, const struct buf *ids, bool root_first,
 	*nframes = (uint32_t)keep;
 	if (!*cut)
 		return 0;
-	return intern_synthetic(in, "<truncated>", &out[(*nframes)++]);
+	return intern_synthetic(in, FRAME_SYNTHETIC, "<truncated>", &out[(*nframes)++]);
 }
 
 int intern_place(struct intern *in, const struct string_ref *file, const struct string_ref *func,
@@ -56,6 +57,7 @@ int intern_place(struct intern *in, const struct string_ref *file, const struct 
 		.end_line = line > 0 ? line : LINE_NONE,
 		.column = line > 0 && column >= 0 ? column : COLUMN_NONE,
 		.opcode = OPCODE_NONE,
+		.kind = frame_kind_of_names(file, func, line),
 	};
 	int err;
 

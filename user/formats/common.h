@@ -38,7 +38,7 @@ int reason_memory(const struct reason *why);
 int stack_fit(struct intern *in, const struct buf *ids, bool root_first,
 	      uint32_t out[EVENT_MAX_FRAMES], uint32_t *nframes, bool *cut);
 
-/* A frame of which only these are known. line < 1: not known. 0 or -ENOMEM. */
+/* A frame of which only these are known, and so is its kind. line < 1: not known. 0 or -ENOMEM. */
 int intern_place(struct intern *in, const struct string_ref *file, const struct string_ref *func,
 		 int32_t line, int32_t column, uint32_t *id);
 

@@ -29,7 +29,7 @@ static int add_word(struct buf *b, const struct profile_tables *t, const struct 
 	char line[16];
 	int err;
 
-	if (stacks_synthetic(t, f))
+	if (!frame_kind_has_file(f->kind))
 		return fold_add(b, t->strings[f->func]);
 	err = fold_add(b, path_base(t->strings[f->file]));
 	if (!err)

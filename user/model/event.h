@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "bpf/frame_kind.h"
+
 /* A stack in a profile has at most this many frames (TACH's limit). */
 #define EVENT_MAX_FRAMES 256
 
@@ -19,7 +21,10 @@
 #define COLUMN_NONE (-1)
 #define OPCODE_NONE 255
 
-/* File and name of frames that are not Python code: "~" and "<GC>", ... */
+/*
+ * The file of a frame that is not Python's, in memory as in every file format: such a frame has
+ * a name and neither file nor line. Who wants to know what a frame is asks for its kind.
+ */
 #define SYNTHETIC_FILE "~"
 
 /* One position in one function. Two frames are the same if all fields are. */
@@ -31,7 +36,15 @@ struct frame {
 	int32_t column;		/* from 0, UTF-8 bytes; COLUMN_NONE */
 	int32_t end_column;	/* COLUMN_NONE when column is */
 	uint8_t opcode;		/* OPCODE_NONE */
+	uint8_t kind;		/* enum frame_kind */
 };
+_Static_assert(sizeof(struct frame) == 28, "struct frame has room for its kind beside opcode");
+
+/* Does a frame of this kind lie in a file? If not, its name is all there is to show. */
+static inline bool frame_kind_has_file(enum frame_kind kind)
+{
+	return kind == FRAME_PYTHON;
+}
 
 /* Not NUL-terminated, may contain NULs; valid UTF-8 when we made it. */
 struct string_ref {
@@ -55,7 +68,7 @@ struct event {
 	uint32_t interp_id;
 	uint32_t nframes;	/* ≤ EVENT_MAX_FRAMES; may be 0 */
 	const uint32_t *frames;	/* frame ids, innermost first */
-	uint64_t weight;	/* so many of the profile's unit; 1 for a sample of a clock */
+	uint64_t weight;	/* so many of profile_meta.unit; 1 for a sample of a clock */
 	uint8_t status;
 };
 

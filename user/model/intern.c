@@ -93,14 +93,14 @@ static uint64_t hash_frame(uint64_t seed, const struct frame *f)
 	uint64_t h;
 
 	h = mix(names ^ MIX_A, lines ^ seed);
-	return mix(columns ^ MIX_B, h ^ f->opcode);
+	return mix(columns ^ MIX_B, h ^ (uint64_t)f->kind << 8 ^ f->opcode);
 }
 
 static bool frame_equal(const struct frame *a, const struct frame *b)
 {
 	return a->file == b->file && a->func == b->func && a->line == b->line &&
 	       a->end_line == b->end_line && a->column == b->column &&
-	       a->end_column == b->end_column && a->opcode == b->opcode;
+	       a->end_column == b->end_column && a->opcode == b->opcode && a->kind == b->kind;
 }
 
 static uint64_t hash_entry(const struct intern *in, const struct table *t, uint32_t id)
@@ -294,7 +294,7 @@ void intern_settle(struct intern *in, uint32_t id, uint32_t as)
 	in->frames[id] = in->frames[as];
 }
 
-int intern_synthetic(struct intern *in, const char *name, uint32_t *id)
+int intern_synthetic(struct intern *in, enum frame_kind kind, const char *name, uint32_t *id)
 {
 	struct frame f = {
 		.line = LINE_NONE,
@@ -302,6 +302,7 @@ int intern_synthetic(struct intern *in, const char *name, uint32_t *id)
 		.column = COLUMN_NONE,
 		.end_column = COLUMN_NONE,
 		.opcode = OPCODE_NONE,
+		.kind = kind,
 	};
 
 	if (intern_string(in, SYNTHETIC_FILE, strlen(SYNTHETIC_FILE), &f.file) ||

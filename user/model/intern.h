@@ -22,8 +22,11 @@ int intern_string(struct intern *in, const char *s, size_t len, uint32_t *id);
 /* Copies the frame, whose file and func are ids of this table. 0 or -ENOMEM. */
 int intern_frame(struct intern *in, const struct frame *f, uint32_t *id);
 
-/* A frame that is not Python code: file "~", no line. name: "<GC>", "<truncated>" ... */
-int intern_synthetic(struct intern *in, const char *name, uint32_t *id);
+/*
+ * A frame of which there is a name alone: file "~", no line. Its kind is any but FRAME_PYTHON;
+ * name: "<GC>", "<kernel schedule>" ... The id in *id; 0 or -ENOMEM.
+ */
+int intern_synthetic(struct intern *in, enum frame_kind kind, const char *name, uint32_t *id);
 
 /*
  * A frame of its own whose name may be known later: until intern_settle() says what it is,

@@ -39,11 +39,6 @@ void process_frame_name(char out[PROCESS_FRAME_BYTES], uint32_t tgid, const char
 		 *container ? IN_CONTAINER : "", container);
 }
 
-static bool is(const struct string_ref *s, const char *text)
-{
-	return s->len == strlen(text) && !memcmp(s->data, text, s->len);
-}
-
 bool process_frame_parse(const struct profile_tables *tables, uint32_t frame, uint32_t *tgid,
 			 char comm[PROCESS_FRAME_BYTES], const char **container)
 {
@@ -56,7 +51,7 @@ bool process_frame_parse(const struct profile_tables *tables, uint32_t frame, ui
 		return false;
 	f = &tables->frames[frame];
 	s = &tables->strings[f->func];
-	if (!is(&tables->strings[f->file], SYNTHETIC_FILE) || s->len >= sizeof(text) ||
+	if (f->kind != FRAME_SYNTHETIC || s->len >= sizeof(text) ||
 	    s->len <= strlen(PREFIX) || memcmp(s->data, PREFIX, strlen(PREFIX)) ||
 	    s->data[s->len - 1] != '>')
 		return false;

@@ -74,7 +74,8 @@ static int our_frame(struct remap *r, uint32_t id, uint32_t *ours)
 	struct frame f;
 
 	if (id >= r->from->frame_cnt) {
-		if (r->lost == UNKNOWN && intern_synthetic(r->into, "<lost frame>", &r->lost))
+		if (r->lost == UNKNOWN &&
+		    intern_synthetic(r->into, FRAME_SYNTHETIC, "<lost frame>", &r->lost))
 			return -ENOMEM;
 		*ours = r->lost;
 		return 0;

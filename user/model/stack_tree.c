@@ -317,7 +317,8 @@ static int adopt_frame(struct stack_tree *t, const struct profile_tables *tables
 		       const struct frame *f, uint32_t *id)
 {
 	struct frame own = { .line = f->line, .end_line = LINE_NONE, .column = COLUMN_NONE,
-			     .end_column = COLUMN_NONE, .opcode = OPCODE_NONE };
+			     .end_column = COLUMN_NONE, .opcode = OPCODE_NONE,
+			     .kind = f->kind };
 	const struct string_ref *s = tables->strings;
 	int err;
 

@@ -256,7 +256,8 @@ static bool is_internal(const struct string_ref *file)
 static struct frame cut_frame(enum stack_detail detail, const struct frame *f)
 {
 	struct frame cut = { .line = 0, .end_line = LINE_NONE, .column = COLUMN_NONE,
-			     .end_column = COLUMN_NONE, .opcode = OPCODE_NONE };
+			     .end_column = COLUMN_NONE, .opcode = OPCODE_NONE,
+			     .kind = f->kind };
 
 	if (detail >= DETAIL_LINE && f->line != LINE_NONE)
 		cut.line = f->line;
@@ -358,8 +359,8 @@ static bool is_truncated(const struct stacks *s, const struct event *ev)
 		return false;
 	f = &s->tables->frames[ev->frames[ev->nframes - 1]];
 	func = &s->tables->strings[f->func];
-	return func->len == strlen(TRUNCATED) && !memcmp(func->data, TRUNCATED, func->len) &&
-	       stacks_synthetic(s->tables, f);
+	return f->kind == FRAME_SYNTHETIC && func->len == strlen(TRUNCATED) &&
+	       !memcmp(func->data, TRUNCATED, func->len);
 }
 
 static int find_stack(struct stacks *s, struct seen_thread *th, const struct event *ev,
@@ -469,13 +470,6 @@ uint32_t stacks_process_cnt(const struct stacks *s)
 const struct stack_process *stacks_process(const struct stacks *s, uint32_t process)
 {
 	return &AT(s->processes, struct stack_process, process);
-}
-
-bool stacks_synthetic(const struct profile_tables *t, const struct frame *f)
-{
-	const struct string_ref *file = &t->strings[f->file];
-
-	return f->line <= 0 && file->len == 1 && file->data[0] == SYNTHETIC_FILE[0];
 }
 
 const char *status_text(uint8_t status, char text[STATUS_TEXT_MAX])

@@ -80,9 +80,6 @@ const struct stack_group *stacks_group(const struct stacks *s, uint32_t group);
 uint32_t stacks_process_cnt(const struct stacks *s);
 const struct stack_process *stacks_process(const struct stacks *s, uint32_t process);
 
-/* A frame that is not Python code: "<GC>" and the like. */
-bool stacks_synthetic(const struct profile_tables *t, const struct frame *f);
-
 /* Sum that stops at the largest number instead of starting over. */
 static inline uint64_t add_capped(uint64_t a, uint64_t b)
 {

@@ -25,6 +25,7 @@ void profile_file_init(struct profile_file *f, struct recording *r, struct row *
 		.meta = {
 			.interval_us = sampling_interval_us(r->args.rate_hz),
 			.mode = r->args.mode->header,
+			.unit = r->args.mode->unit,
 			.features_known = true,
 			.features = r->args.features,
 			.python_major = image->major,

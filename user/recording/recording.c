@@ -32,7 +32,7 @@
 struct observed {
 	struct process *process;
 	struct profile_file file;	/* its sink may be in memory (memory_sink.h) */
-	uint64_t unwritten;		/* weight of events that only the memory took */
+	uint64_t unwritten;		/* samples that only the memory took */
 };
 
 static const struct observer_ops recording_ops;
@@ -238,7 +238,7 @@ static int write_held(void *ctx, const struct event *ev)
 	struct observed *o = ctx;
 
 	if (profile_file_event(&o->file, ev))
-		o->unwritten += ev->weight;
+		o->unwritten += process_samples_in(o->process, ev);
 	return 0;
 }
 

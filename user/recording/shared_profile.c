@@ -80,7 +80,7 @@ struct shared_profile_pour *shared_profile_pour_new(const struct profile_tables 
 	process_frame_name(name, tgid, comm, label);
 	p->sink = sink;
 	p->remap = remap_new(tables, into);
-	if (!p->remap || intern_synthetic(into, name, &p->root)) {
+	if (!p->remap || intern_synthetic(into, FRAME_SYNTHETIC, name, &p->root)) {
 		shared_profile_pour_free(p);
 		return NULL;
 	}

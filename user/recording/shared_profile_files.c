@@ -232,6 +232,7 @@ static void add_stats(struct process_stats *sum, const struct process_stats *s)
 	sum->truncated += s->truncated;
 	sum->unreadable += s->unreadable;
 	sum->unresolved += s->unresolved;
+	sum->native += s->native;
 	sum->frames += s->frames;
 	sum->code_cnt += s->code_cnt;
 	sum->code_without_lines += s->code_without_lines;

@@ -131,15 +131,20 @@ void *process_observed(const struct process *p)
 	return p->observed;
 }
 
+uint64_t process_samples_in(const struct process *p, const struct event *ev)
+{
+	return p->args.unit == UNIT_SAMPLES ? ev->weight : 1;
+}
+
 /* To the observer, and count what becomes of it. */
 static int deliver(struct process *p, const struct event *ev)
 {
 	int err = p->args.observer->ops->event(p->args.observer, p, ev);
 
 	if (err)
-		p->stats.write_lost += ev->weight;
+		p->stats.write_lost += process_samples_in(p, ev);
 	else
-		p->stats.samples += ev->weight;
+		p->stats.samples += process_samples_in(p, ev);
 	return err;
 }
 
@@ -214,6 +219,31 @@ static uint32_t shared_frames(const struct thread *t, const struct raw_frame *fr
 	return i;
 }
 
+static int kernel_frame(struct process *p, uint64_t addr, uint32_t *id)
+{
+	const char *name = p->args.kernel ? kallsyms_name(p->args.kernel, addr) : NULL;
+	char text[256 + 16];
+
+	snprintf(text, sizeof(text), "<kernel %s>", name ? name : "?");
+	return intern_synthetic(p->in, FRAME_KERNEL, text, id);
+}
+
+/* -EBADMSG: the kernel side sends no frame of this kind. */
+static int resolve_frame(struct process *p, const struct raw_frame *raw, uint32_t *id)
+{
+	switch (raw_frame_kind(raw)) {
+	case FRAME_PYTHON:
+		return symbolizer_frame(p->sym, raw, id);
+	case FRAME_NATIVE:
+		p->stats.native++;
+		return intern_synthetic(p->in, FRAME_NATIVE, "<native>", id);
+	case FRAME_KERNEL:
+		return kernel_frame(p, raw->code, id);
+	default:
+		return -EBADMSG;
+	}
+}
+
 /*
  * Fill t with the sample's stack. Frames that could not be resolved are not
  * remembered (t->known ends before them), so each of their samples is counted.
@@ -232,7 +262,7 @@ static int resolve_stack(struct process *p, struct thread *t, const struct raw_s
 	for (i = 0; i < fresh; i++) {
 		uint64_t unresolved = stats->unresolved;
 
-		err = symbolizer_frame(p->sym, &raw->frames[i], &ids[i]);
+		err = resolve_frame(p, &raw->frames[i], &ids[i]);
 		if (err) {
 			t->known = 0;
 			return err;
@@ -245,7 +275,7 @@ static int resolve_stack(struct process *p, struct thread *t, const struct raw_s
 
 static int synthetic(struct process *p, const char *name, uint32_t *cached)
 {
-	return *cached == UINT32_MAX ? intern_synthetic(p->in, name, cached) : 0;
+	return *cached == UINT32_MAX ? intern_synthetic(p->in, FRAME_SYNTHETIC, name, cached) : 0;
 }
 
 /*
@@ -260,7 +290,7 @@ static int add_synthetic(struct process *p, const struct raw_head *raw, struct e
 	int err = 0;
 
 	if (raw->flags & RAW_UNREADABLE) {
-		p->stats.unreadable += ev->weight;
+		p->stats.unreadable += process_samples_in(p, ev);
 		err = synthetic(p, "<unreadable frame>", &p->unreadable_frame);
 		root = p->unreadable_frame;
 	}
@@ -273,7 +303,7 @@ static int add_synthetic(struct process *p, const struct raw_head *raw, struct e
 	}
 	if (raw->flags & (RAW_TRUNCATED | RAW_BROKEN_END) ||
 	    n + (root != UINT32_MAX) > EVENT_MAX_FRAMES) {
-		p->stats.truncated += ev->weight;
+		p->stats.truncated += process_samples_in(p, ev);
 		if (!err && root == UINT32_MAX)
 			err = synthetic(p, "<truncated>", &p->truncated_frame);
 		root = root == UINT32_MAX ? p->truncated_frame : root;
@@ -304,7 +334,7 @@ static int wait_leaf(struct process *p, const struct wait_stretch *w, uint32_t *
 	} else if (w->kind == WAIT_BLOCKED && p->args.wait_frames) {
 		snprintf(name, sizeof(name), "<blocked in %s>",
 			 syscall_name(w->head->h.sysno, call));
-		err = intern_synthetic(p->in, name, leaf);
+		err = intern_synthetic(p->in, FRAME_SYNTHETIC, name, leaf);
 	}
 	return err;
 }
@@ -355,9 +385,9 @@ static void drop_trampolines(const struct process *p, struct event *ev, uint32_t
 	ev->nframes = n;
 }
 
-/* wait: NULL: a sample of the clock. */
+/* weight: in the profile's unit. wait: NULL: the record itself is the sample. */
 static int emit(struct process *p, const struct thread *t, const struct raw_head *raw,
-		const struct wait_stretch *wait)
+		uint64_t weight, const struct wait_stretch *wait)
 {
 	uint32_t with_synthetic[EVENT_MAX_FRAMES + 2];
 	struct event ev = {
@@ -366,7 +396,7 @@ static int emit(struct process *p, const struct thread *t, const struct raw_head
 		.interp_id = raw->interp_id,
 		.nframes = raw->nframes,
 		.frames = t->ids + ABI_MAX_FRAMES - raw->nframes,
-		.weight = wait ? wait->cnt : 1,
+		.weight = weight,
 		.status = raw->status,
 	};
 	int err = 0;
@@ -378,7 +408,7 @@ static int emit(struct process *p, const struct thread *t, const struct raw_head
 	if (err)
 		return err;
 	drop_trampolines(p, &ev, with_synthetic);
-	p->stats.frames += ev.nframes * ev.weight;
+	p->stats.frames += ev.nframes * process_samples_in(p, &ev);
 	return deliver(p, &ev);
 }
 
@@ -388,7 +418,7 @@ static int take_stretch(void *ctx, const struct wait_stretch *stretch)
 	struct process *p = ctx;
 	struct thread *t = find_thread(p, stretch->head->tid, stretch->head->interp_id);
 
-	return t ? emit(p, t, stretch->head, stretch) : -ENOMEM;
+	return t ? emit(p, t, stretch->head, stretch->cnt, stretch) : -ENOMEM;
 }
 
 int process_extra(struct process *p, const struct raw_extra *x, size_t len)
@@ -430,7 +460,7 @@ static int exception_frame(struct process *p, const char type[RAW_EXCEPTION], ui
 
 	escape_text(type, strnlen(type, RAW_EXCEPTION), name, sizeof(name));
 	snprintf(text, sizeof(text), "<exception %s>", p->exceptions < EXCEPTIONS_MAX ? name : "?");
-	err = intern_synthetic(p->in, text, id);
+	err = intern_synthetic(p->in, FRAME_SYNTHETIC, text, id);
 	p->exceptions += intern_tables(p->in)->frame_cnt != before;
 	return err;
 }
@@ -439,8 +469,6 @@ static int exception_frame(struct process *p, const char type[RAW_EXCEPTION], ui
 static int take_extra(struct process *p, struct thread *t, uint64_t time_ns)
 {
 	const struct raw_extra *x = &t->extra;
-	char text[256 + 16];
-	const char *name;
 	uint32_t i;
 	int err = 0;
 
@@ -451,9 +479,7 @@ static int take_extra(struct process *p, struct thread *t, uint64_t time_ns)
 	if (x->exception[0])
 		err = exception_frame(p, x->exception, &t->exception);
 	for (i = p->args.kernel ? first_kernel_frame(p, x) : x->nkernel; !err && i < x->nkernel; i++) {
-		name = kallsyms_name(p->args.kernel, x->kernel[i]);
-		snprintf(text, sizeof(text), "<kernel %s>", name ? name : "?");
-		err = intern_synthetic(p->in, text, &t->kernel[t->nkernel]);
+		err = kernel_frame(p, x->kernel[i], &t->kernel[t->nkernel]);
 		t->nkernel += !err;
 	}
 	return err;
@@ -466,7 +492,7 @@ static int take_stack(struct process *p, const struct raw_sample *raw, size_t le
 	int err;
 
 	if (len < offsetof(struct raw_sample, frames) || raw->nframes > ABI_MAX_FRAMES ||
-	    len < offsetof(struct raw_sample, frames) + raw->nframes * sizeof(raw->frames[0]))
+	    len < raw_sample_bytes(raw->nframes, raw->flags) || !raw_sample_weight(raw))
 		return -EBADMSG;
 	*t = find_thread(p, raw->tid, raw->interp_id);
 	if (!*t)
@@ -488,7 +514,7 @@ int process_sample(struct process *p, const struct raw_sample *raw, size_t len)
 	if (err)
 		return err;
 	memcpy(&head, raw, sizeof(head));
-	return emit(p, t, &head, NULL);
+	return emit(p, t, &head, raw_sample_weight(raw), NULL);
 }
 
 int process_wait(struct process *p, const struct raw_sample *raw, size_t len)

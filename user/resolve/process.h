@@ -26,6 +26,7 @@ struct process_stats {
 	uint64_t truncated;	/* stacks deeper than EVENT_MAX_FRAMES, or with a broken end */
 	uint64_t unreadable;	/* stacks with an <unreadable frame> */
 	uint64_t unresolved;	/* frames that came out as <unresolved> */
+	uint64_t native;	/* frames of machine code: <native>, for nobody reads their names */
 	uint64_t frames;	/* all frames */
 	uint64_t code_cnt;	/* code objects with names */
 	uint64_t code_without_lines;	/* of them: no line table */
@@ -48,6 +49,7 @@ struct process_args {
 	bool opcodes;
 	struct identity identity;
 	struct observer *observer;	/* takes the events; outlives the process */
+	enum profile_unit unit;	/* what an event's weight counts */
 	struct wait_rules waits;	/* interval_ns 0: no process_wait() will come */
 	bool wait_frames, runnable_frames;	/* see record_mode.h */
 	const struct kallsyms *kernel;	/* what the kernel's functions are called; NULL: nobody asks */
@@ -56,6 +58,9 @@ struct process_args {
 /* NULL with errno. Calls no observer. */
 struct process *process_new(const struct process_args *args);
 void process_free(struct process *p);
+
+/* How many samples an event is: where its weight does not count samples, it is one. */
+uint64_t process_samples_in(const struct process *p, const struct event *ev);
 
 /* What the observer has attached to the process; NULL: nothing. Not freed with it. */
 void process_set_observed(struct process *p, void *observed);

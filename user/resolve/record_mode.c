@@ -11,25 +11,30 @@
 #include "bpf/abi.h"
 
 const struct record_mode_def record_modes[RECORD_MODE_CNT] = {
-	[RECORD_CPU] = { .name = "cpu", .header = MODE_CPU, .ticks = true },
+	[RECORD_CPU] = {
+		.name = "cpu", .header = MODE_CPU, .unit = UNIT_SAMPLES, .ticks = true,
+	},
 	[RECORD_WALL] = {
-		.name = "wall", .header = MODE_WALL, .ticks = true, .waits = true,
-		.runnable = true, .runnable_frames = true,
+		.name = "wall", .header = MODE_WALL, .unit = UNIT_SAMPLES, .ticks = true,
+		.waits = true, .runnable = true, .runnable_frames = true,
 	},
 	[RECORD_OFFCPU] = {
-		.name = "offcpu", .header = MODE_WALL, .waits = true, .wait_frames = true,
+		.name = "offcpu", .header = MODE_WALL, .unit = UNIT_SAMPLES, .waits = true,
+		.wait_frames = true,
 	},
 	[RECORD_GIL] = {
-		.name = "gil", .header = MODE_GIL, .ticks = true, .waits = true, .runnable = true,
+		.name = "gil", .header = MODE_GIL, .unit = UNIT_SAMPLES, .ticks = true,
+		.waits = true, .runnable = true,
 		.need_status = STATUS_HAS_GIL | STATUS_GIL_REQUESTED,
 	},
 	[RECORD_EXCEPTION] = {
-		.name = "exception", .header = MODE_EXCEPTION, .ticks = true, .waits = true,
-		.runnable = true, .exceptions = true, .need_status = STATUS_HAS_EXCEPTION,
+		.name = "exception", .header = MODE_EXCEPTION, .unit = UNIT_SAMPLES, .ticks = true,
+		.waits = true, .runnable = true, .exceptions = true,
+		.need_status = STATUS_HAS_EXCEPTION,
 	},
 	[RECORD_ALL] = {
-		.name = "all", .header = MODE_ALL, .ticks = true, .waits = true,
-		.runnable = true, .runnable_frames = true,
+		.name = "all", .header = MODE_ALL, .unit = UNIT_SAMPLES, .ticks = true,
+		.waits = true, .runnable = true, .runnable_frames = true,
 	},
 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * record_mode.h - what -m means: which programs run, and which time becomes samples.
+ * record_mode.h - what -m means: which programs run, which time becomes samples, and what
+ * weights count.
  */
 #ifndef TACHBPF_RECORD_MODE_H
 #define TACHBPF_RECORD_MODE_H
@@ -18,6 +19,7 @@ enum record_mode {
 struct record_mode_def {
 	const char *name;
 	enum profile_mode header;	/* what the files say */
+	enum profile_unit unit;	/* what weights count, of raw samples and of events */
 	bool ticks;		/* samples of threads on their CPUs */
 	bool waits;		/* and of those that are not: the scheduler's programs run */
 	bool runnable;		/* that wait for nothing but a CPU count, too */

@@ -432,7 +432,8 @@ static int unresolved_frame(struct symbolizer *sym, uint32_t *id)
 	int err = 0;
 
 	if (sym->unresolved == UINT32_MAX)
-		err = intern_synthetic(sym->in, "<unresolved>", &sym->unresolved);
+		err = intern_synthetic(sym->in, FRAME_SYNTHETIC, "<unresolved>",
+				       &sym->unresolved);
 	*id = sym->unresolved;
 	return err;
 }

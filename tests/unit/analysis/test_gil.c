@@ -52,7 +52,7 @@ static uint32_t frame(struct made *m, const char *func, int line, int column)
 	uint32_t id;
 
 	if (line < 0) {
-		assert_int_equal(intern_synthetic(m->in, func, &id), 0);
+		assert_int_equal(intern_synthetic(m->in, FRAME_SYNTHETIC, func, &id), 0);
 		return id;
 	}
 	assert_int_equal(intern_string(m->in, "/x.py", 5, &f.file), 0);

@@ -39,14 +39,14 @@ static struct profile new_profile(bool reversed)
 	struct profile p = { .in = intern_new() };
 
 	if (reversed) {
-		assert_int_equal(intern_synthetic(p.in, "<GC>", &p.gc), 0);
+		assert_int_equal(intern_synthetic(p.in, FRAME_SYNTHETIC, "<GC>", &p.gc), 0);
 		p.b = add(p.in, "b", 10);
 	}
 	p.a2 = add(p.in, "a", 2);
 	p.a1 = add(p.in, "a", 1);
 	if (!reversed) {
 		p.b = add(p.in, "b", 10);
-		assert_int_equal(intern_synthetic(p.in, "<GC>", &p.gc), 0);
+		assert_int_equal(intern_synthetic(p.in, FRAME_SYNTHETIC, "<GC>", &p.gc), 0);
 	}
 	return p;
 }

@@ -93,7 +93,7 @@ static void test_lines(void **state)
 	uint32_t own = add_frame(in, "/p/_sync_coordinator.py", "main", 1, 1);
 	uint32_t odd = add_frame(in, "b;c.py", "new\nline", LINE_NONE, -1);
 
-	assert_int_equal(intern_synthetic(in, "<GC>", &gc), 0);
+	assert_int_equal(intern_synthetic(in, FRAME_SYNTHETIC, "<GC>", &gc), 0);
 	assert_int_equal(s->ops->begin(s, &meta, intern_tables(in)), 0);
 	/* Columns do not matter, paths do, the profiler's own frames vanish. */
 	put_event(s, 7, 1, &a);

@@ -56,7 +56,7 @@ static void test_markers(void **state)
 
 	export_open(&t, &sink_gecko);
 	f = export_frame(&t, "a.py", "f", 3);
-	assert_int_equal(intern_synthetic(t.in, "<GC>", &gc), 0);
+	assert_int_equal(intern_synthetic(t.in, FRAME_SYNTHETIC, "<GC>", &gc), 0);
 	export_begin(&t);
 	put(&t, 10000, STATUS_HAS_GIL | STATUS_ON_CPU, f);
 	put(&t, 11000, STATUS_HAS_GIL | STATUS_ON_CPU, gc);

@@ -39,7 +39,7 @@ static void test_go(void **state)
 	export_open(&t, &sink_gperftools);
 	f = export_frame(&t, "/x/a (copy)/m.py", "f.<locals>.g", 3);
 	g = export_frame(&t, "<frozen runpy>", "run", 9);
-	assert_int_equal(intern_synthetic(t.in, "<GC>", &gc), 0);
+	assert_int_equal(intern_synthetic(t.in, FRAME_SYNTHETIC, "<GC>", &gc), 0);
 	export_begin(&t);
 	export_event(&t, 7, 1, 2, 3, (uint32_t[]){ gc, f, g });
 	export_event(&t, 8, 1, 3, 3, (uint32_t[]){ gc, f, g });

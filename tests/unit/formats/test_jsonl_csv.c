@@ -96,7 +96,7 @@ static void test_csv(void **state)
 	export_open(&t, &sink_csv);
 	f = export_frame(&t, "/x/m.py", "f", 3);
 	g = export_frame(&t, "/x/a b.py", "g;\"h\"", 4);
-	assert_int_equal(intern_synthetic(t.in, "<GC>", &gc), 0);
+	assert_int_equal(intern_synthetic(t.in, FRAME_SYNTHETIC, "<GC>", &gc), 0);
 	export_begin(&t);
 	export_event(&t, 7, 1, 1, 1, &f);
 	export_event(&t, 7, 1, 5, 3, (uint32_t[]){ gc, g, f });

@@ -33,7 +33,7 @@ static void part_open(struct part *p, uint32_t number, uint64_t start_us, struct
 	p->in = intern_new();
 	for (i = 0; i < 20; i++) {
 		snprintf(name, sizeof(name), "f%u", (i * (2 * number + 1)) % 20);
-		assert_int_equal(intern_synthetic(p->in, name, &id), 0);
+		assert_int_equal(intern_synthetic(p->in, FRAME_SYNTHETIC, name, &id), 0);
 	}
 	p->sink = sink_tach.open(&args);
 	assert_non_null(p->sink);
@@ -121,7 +121,7 @@ static uint32_t frame_of(const struct part *p, uint32_t frame)
 	uint32_t id;
 
 	snprintf(name, sizeof(name), "f%u", frame);
-	assert_int_equal(intern_synthetic(p->in, name, &id), 0);
+	assert_int_equal(intern_synthetic(p->in, FRAME_SYNTHETIC, name, &id), 0);
 	return id;
 }
 

@@ -135,7 +135,7 @@ static void test_names(void **state)
 	f[0] = export_frame(&t, "/x/pkg/__init__.py", "<module>", 3);
 	f[1] = export_frame(&t, "/y/other/__init__.py", "<module>", 3);
 	f[2] = export_frame(&t, "/z/other/__init__.py", "<module>", 3);
-	assert_int_equal(intern_synthetic(t.in, "<GC>", &f[3]), 0);
+	assert_int_equal(intern_synthetic(t.in, FRAME_SYNTHETIC, "<GC>", &f[3]), 0);
 	export_begin(&t);
 	export_event(&t, 7, 1, 1, 4, f);
 	p = finish(&t);

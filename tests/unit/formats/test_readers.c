@@ -416,7 +416,7 @@ static uint32_t random_frame(struct intern *in, uint64_t *seed)
 
 	/* An element without a character is no frame. */
 	if (!(rnd(seed) % 6) && *func) {
-		assert_int_equal(intern_synthetic(in, func, &id), 0);
+		assert_int_equal(intern_synthetic(in, FRAME_SYNTHETIC, func, &id), 0);
 		return id;
 	}
 	f.end_line = f.line;

@@ -391,7 +391,7 @@ static void test_cost(void **state)
 					  .frames = &id, .weight = 1 };
 
 		snprintf(name, sizeof(name), "name%u", i);
-		assert_int_equal(intern_synthetic(in, name, &id), 0);
+		assert_int_equal(intern_synthetic(in, FRAME_SYNTHETIC, name, &id), 0);
 		assert_int_equal(sink->ops->event(sink, &ev), 0);
 		if (i % 100 == 99)
 			assert_int_equal(sink->ops->flush(sink), 0);

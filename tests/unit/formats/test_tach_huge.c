@@ -48,8 +48,8 @@ static struct intern *tables(void)
 	struct intern *in = intern_new();
 	uint32_t id;
 
-	assert_int_equal(intern_synthetic(in, "a", &id), 0);
-	assert_int_equal(intern_synthetic(in, "b", &id), 0);
+	assert_int_equal(intern_synthetic(in, FRAME_SYNTHETIC, "a", &id), 0);
+	assert_int_equal(intern_synthetic(in, FRAME_SYNTHETIC, "b", &id), 0);
 	return in;
 }
 

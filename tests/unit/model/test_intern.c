@@ -56,13 +56,13 @@ static void test_frames(void **state)
 {
 	struct intern *in = intern_new();
 	const struct profile_tables *t = intern_tables(in);
-	const struct frame base = { 1, 2, 3, 4, 5, 6, 7 };
+	const struct frame base = { 1, 2, 3, 4, 5, 6, 7, FRAME_NATIVE };
 	struct frame f;
 	uint32_t i, id, first;
 
 	assert_int_equal(intern_frame(in, &base, &first), 0);
 	/* Every field counts, the padding does not. */
-	for (i = 0; i < 7; i++) {
+	for (i = 0; i < 8; i++) {
 		memset(&f, 0xff, sizeof(f));
 		f.file = base.file + (i == 0);
 		f.func = base.func + (i == 1);
@@ -71,15 +71,16 @@ static void test_frames(void **state)
 		f.column = base.column + (i == 4);
 		f.end_column = base.end_column + (i == 5);
 		f.opcode = base.opcode + (i == 6);
+		f.kind = base.kind + (i == 7);
 		assert_int_equal(intern_frame(in, &f, &id), 0);
 		assert_int_equal(id, i + 1);
 	}
 	memset(&f, 0xaa, sizeof(f));
 	f.file = 1, f.func = 2, f.line = 3, f.end_line = 4, f.column = 5, f.end_column = 6;
-	f.opcode = 7;
+	f.opcode = 7, f.kind = FRAME_NATIVE;
 	assert_int_equal(intern_frame(in, &f, &id), 0);
 	assert_int_equal(id, first);
-	for (i = 8; i < 50000; i++) {
+	for (i = 9; i < 50000; i++) {
 		f.line = (int32_t)i * 10;
 		assert_int_equal(intern_frame(in, &f, &id), 0);
 		assert_int_equal(id, i);
@@ -93,13 +94,20 @@ static void test_synthetic(void **state)
 {
 	struct intern *in = intern_new();
 	const struct profile_tables *t = intern_tables(in);
-	uint32_t gc, other, again;
+	uint32_t gc, other, again, kernel;
 
-	assert_int_equal(intern_synthetic(in, "<GC>", &gc), 0);
-	assert_int_equal(intern_synthetic(in, "<native>", &other), 0);
-	assert_int_equal(intern_synthetic(in, "<GC>", &again), 0);
+	assert_int_equal(intern_synthetic(in, FRAME_SYNTHETIC, "<GC>", &gc), 0);
+	assert_int_equal(intern_synthetic(in, FRAME_NATIVE, "<native>", &other), 0);
+	assert_int_equal(intern_synthetic(in, FRAME_SYNTHETIC, "<GC>", &again), 0);
 	assert_int_equal(gc, again);
 	assert_int_not_equal(gc, other);
+	/* The same name of another kind is another frame. */
+	assert_int_equal(intern_synthetic(in, FRAME_KERNEL, "<GC>", &kernel), 0);
+	assert_int_not_equal(gc, kernel);
+	assert_int_equal(t->frames[gc].kind, FRAME_SYNTHETIC);
+	assert_int_equal(t->frames[other].kind, FRAME_NATIVE);
+	assert_int_equal(t->frames[kernel].kind, FRAME_KERNEL);
+	assert_int_equal(t->frames[gc].func, t->frames[kernel].func);
 	assert_int_equal(t->frames[gc].line, LINE_NONE);
 	assert_int_equal(t->frames[gc].column, COLUMN_NONE);
 	assert_int_equal(t->frames[gc].opcode, OPCODE_NONE);

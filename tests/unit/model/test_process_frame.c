@@ -20,6 +20,8 @@ static uint32_t named(struct intern *in, const char *file, const char *func)
 			   .end_column = COLUMN_NONE, .opcode = OPCODE_NONE };
 	uint32_t id;
 
+	if (!strcmp(file, SYNTHETIC_FILE))
+		f.kind = FRAME_SYNTHETIC;
 	assert_int_equal(intern_string(in, file, strlen(file), &f.file), 0);
 	assert_int_equal(intern_string(in, func, strlen(func), &f.func), 0);
 	assert_int_equal(intern_frame(in, &f, &id), 0);
@@ -60,16 +62,18 @@ static void test_anything_else(void **state)
 	char comm[PROCESS_FRAME_BYTES], huge[4096];
 	const char *container;
 	struct intern *in = intern_new();
-	uint32_t tgid;
+	uint32_t tgid, id;
 	size_t i;
 
 	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		assert_false(process_frame_parse(intern_tables(in),
 						 named(in, SYNTHETIC_FILE, names[i]), &tgid, comm,
 						 &container));
-	/* A function can be called so, but not in this file. */
+	/* A function can be called so. It is none of ours, whatever its file. */
 	assert_false(process_frame_parse(intern_tables(in), named(in, "x.py", "<process 1 x>"),
 					 &tgid, comm, &container));
+	assert_int_equal(intern_synthetic(in, FRAME_KERNEL, "<process 1 x>", &id), 0);
+	assert_false(process_frame_parse(intern_tables(in), id, &tgid, comm, &container));
 	memset(huge, 'x', sizeof(huge));
 	memcpy(huge, "<process 1 ", 11);
 	memcpy(huge + sizeof(huge) - 2, ">", 2);

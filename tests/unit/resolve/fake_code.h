@@ -202,7 +202,8 @@ static inline bool frame_is_fake(const struct profile_tables *t, uint32_t id, ui
 static inline bool frame_is_synthetic(const struct profile_tables *t, uint32_t id,
 				      const char *name)
 {
-	return frame_is(t, id, SYNTHETIC_FILE, name, LINE_NONE);
+	return frame_is(t, id, SYNTHETIC_FILE, name, LINE_NONE) &&
+	       t->frames[id].kind == FRAME_SYNTHETIC;
 }
 
 #endif

@@ -27,6 +27,7 @@ static void begin(void)
 	struct process_args args = {
 		.tgid = getpid(), .start_ns = 9, .comm = "a (comm)", .opcodes = false,
 		.observer = &observer.observer,
+		.unit = more_args.unit,
 		.waits = more_args.waits, .wait_frames = more_args.wait_frames,
 		.runnable_frames = more_args.runnable_frames, .kernel = more_args.kernel,
 	};
@@ -63,7 +64,7 @@ static void stack(uint32_t tid, uint32_t n, uint32_t first)
 
 static size_t raw_len(void)
 {
-	return offsetof(struct raw_sample, frames) + raw.nframes * sizeof(raw.frames[0]);
+	return raw_sample_bytes(raw.nframes, raw.flags);
 }
 
 static struct event take(void)
@@ -585,18 +586,17 @@ static void test_waits(void **state)
 	end();
 }
 
-static char kallsyms_path[] = "/tmp/tachbpf-process-XXXXXX";
-
 static struct kallsyms *some_kernel(void)
 {
 	static const char text[] = "1000 t __schedule\n2000 t schedule\n3000 t pipe_read\n";
-	int fd = mkstemp(kallsyms_path);
+	char path[] = "/tmp/tachbpf-process-XXXXXX";
+	int fd = mkstemp(path);
 	struct kallsyms *k;
 
 	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
 	close(fd);
-	k = kallsyms_read(kallsyms_path);
-	unlink(kallsyms_path);
+	k = kallsyms_read(path);
+	unlink(path);
 	assert_non_null(k);
 	return k;
 }
@@ -630,6 +630,124 @@ static const char *frame_of_last(uint32_t i)
 	s = &t->strings[t->frames[ev.frames[i]].func];
 	snprintf(text, sizeof(text), "%.*s", (int)s->len, s->data);
 	return text;
+}
+
+static const struct frame *frame_of(const struct event *ev, uint32_t i)
+{
+	assert_in_range(i, 0, ev->nframes - 1);
+	return &observer.tables->frames[ev->frames[i]];
+}
+
+static struct raw_frame raw_of_kind(uint32_t kind, uint64_t addr)
+{
+	return (struct raw_frame){ .code = addr, .lasti = kind << RAW_KIND_SHIFT };
+}
+
+/* The kernel's, the process' machine code, Python: each is named in its own way. */
+static void test_kinds(void **state)
+{
+	struct kallsyms *k = some_kernel();
+	struct event ev;
+	uint32_t kind;
+	int again;
+
+	more_args = (struct process_args){ .kernel = k };
+	begin();
+	for (again = 0; again < 2; again++) {	/* the second time the stack is known in part */
+		stack(7, 5, 30);
+		raw.frames[0] = raw_of_kind(FRAME_KERNEL, 0xffffffff81000208ull);
+		raw.frames[1] = raw_of_kind(FRAME_NATIVE, 0x7f0012345678ull);
+		raw.frames[2].lasti = RAW_LASTI_NONE;
+		ev = take();
+		assert_int_equal(ev.nframes, 5);
+		assert_string_equal(frame_of_last(0), "<kernel pipe_read>");
+		assert_int_equal(frame_of(&ev, 0)->kind, FRAME_KERNEL);
+		assert_string_equal(frame_of_last(1), "<native>");
+		assert_int_equal(frame_of(&ev, 1)->kind, FRAME_NATIVE);
+		assert_string_equal(frame_of_last(2), "f32");
+		assert_int_equal(frame_of(&ev, 2)->kind, FRAME_PYTHON);
+		assert_int_equal(frame_of(&ev, 2)->line, 320);	/* its first: it has not begun */
+		check_code(&ev, 3, 33);
+		check_code(&ev, 4, 34);
+		assert_int_equal(stats_now().native, 1 + again);
+	}
+	/* A kind that no record has, or that there is not. */
+	for (kind = FRAME_SYNTHETIC; kind < 1u << (32 - RAW_KIND_SHIFT); kind++) {
+		raw.frames[1] = raw_of_kind(kind, 0x7f0012345678ull);
+		assert_int_equal(process_sample(p, &raw, raw_len()), -EBADMSG);
+	}
+	assert_int_equal(observer.events.cnt, 2);
+	/* What was refused has left nothing behind. */
+	stack(7, 5, 30);
+	ev = take();
+	check_stack(&ev, 5, 30);
+	assert_int_equal(stats_now().native, 2);
+	end();
+	memset(&more_args, 0, sizeof(more_args));
+	kallsyms_free(k);
+}
+
+/* So that the record in raw stands for this much. */
+static void weigh(uint64_t weight)
+{
+	raw.flags |= RAW_WEIGHED;
+	memcpy(&raw.frames[raw.nframes], &weight, sizeof(weight));
+}
+
+/* A record stands for what it says, else for 1; statistics count samples whatever the unit. */
+static void test_weight(void **state)
+{
+	static const uint64_t weights[] = { 1, 4096, 0x123456789abcdefull };
+	uint32_t i, depth;
+
+	more_args = (struct process_args){ .unit = UNIT_BYTES };
+	begin();
+	stack(7, 3, 1);
+	assert_int_equal(take().weight, 1);
+	for (i = 0; i < ARRAY_SIZE(weights); i++) {
+		/* with the deepest stack, too, behind which there is no frame */
+		for (depth = 0; depth <= ABI_MAX_FRAMES; depth += ABI_MAX_FRAMES / 4) {
+			struct event ev;
+
+			stack(7, depth, 1);
+			weigh(weights[i]);
+			ev = take();
+			assert_int_equal(ev.weight, weights[i]);
+			check_stack(&ev, depth, 1);
+		}
+	}
+	assert_int_equal(stats_now().samples, 16);
+	assert_int_equal(stats_now().frames, 3 + 3 * (64 + 128 + 192 + 256));
+	/* A record that ends before its weight does, or stands for nothing. */
+	stack(7, 3, 1);
+	weigh(5);
+	assert_int_equal(process_sample(p, &raw, raw_len() - 1), -EBADMSG);
+	weigh(0);
+	assert_int_equal(process_sample(p, &raw, raw_len()), -EBADMSG);
+	assert_int_equal(stats_now().samples, 16);
+	end();
+	memset(&more_args, 0, sizeof(more_args));
+	begin();
+	stack(7, 3, 1);
+	weigh(5);
+	assert_int_equal(take().weight, 5);
+	assert_int_equal(stats_now().samples, 5);
+	assert_int_equal(stats_now().frames, 15);
+	end();
+}
+
+/* Nobody has read the kernel's names. */
+static void test_nameless_kernel(void **state)
+{
+	struct event ev;
+
+	begin();
+	stack(7, 2, 1);
+	raw.frames[0] = raw_of_kind(FRAME_KERNEL, 0xffffffff81000208ull);
+	ev = take();
+	assert_string_equal(frame_of_last(0), "<kernel ?>");
+	check_code(&ev, 1, 2);
+	end();
 }
 
 static void test_extra(void **state)
@@ -752,6 +870,9 @@ int main(void)
 		cmocka_unit_test(test_observer_errors),
 		cmocka_unit_test(test_random),
 		cmocka_unit_test(test_waits),
+		cmocka_unit_test(test_kinds),
+		cmocka_unit_test(test_nameless_kernel),
+		cmocka_unit_test(test_weight),
 		cmocka_unit_test(test_extra),
 		cmocka_unit_test(test_thread_names),
 	};

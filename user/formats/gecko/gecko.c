@@ -169,9 +169,11 @@ static int has_gc(struct gecko *g, uint32_t id, const struct stack_view *v, bool
 	if (g->gc.data[id] == GC_UNKNOWN) {
 		g->gc.data[id] = GC_NO;
 		for (i = 0; i < v->n; i++) {
-			struct string_ref f = t->strings[t->frames[v->labels[i]].func];
+			const struct frame *f = &t->frames[v->labels[i]];
+			struct string_ref func = t->strings[f->func];
 
-			if (f.len == strlen(GC_FUNCTION) && !memcmp(f.data, GC_FUNCTION, f.len))
+			if (f->kind == FRAME_SYNTHETIC && func.len == strlen(GC_FUNCTION) &&
+			    !memcmp(func.data, GC_FUNCTION, func.len))
 				g->gc.data[id] = GC_YES;
 		}
 	}

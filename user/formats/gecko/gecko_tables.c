@@ -54,7 +54,7 @@ static int fill_tables(struct gecko_tables *x)
 	for (i = 0; !err && i < cnt; i++) {
 		uint32_t label = x->th->nodes.list[i].a;
 		const struct frame *f = &x->t->frames[label];
-		struct frame func = { .file = f->file, .func = f->func };
+		struct frame func = { .file = f->file, .func = f->func, .kind = f->kind };
 
 		err = number_of(x->frames, label, &number);
 		known = intern_tables(x->funcs)->frame_cnt;
@@ -193,7 +193,7 @@ static int frame_category(struct gecko_tables *x, uint32_t i)
 static int frame_func(struct gecko_tables *x, uint32_t i)
 {
 	const struct frame *f = frame_at(x, i);
-	struct frame func = { .file = f->file, .func = f->func };
+	struct frame func = { .file = f->file, .func = f->func, .kind = f->kind };
 	uint32_t number;
 	int err = intern_frame(x->funcs, &func, &number);
 
@@ -285,7 +285,7 @@ static int func_file(struct gecko_tables *x, uint32_t i)
 
 static int func_line(struct gecko_tables *x, uint32_t i)
 {
-	bool known = func_is_python(x, i) && !stacks_synthetic(x->t, func_at(x, i));
+	bool known = func_is_python(x, i) && frame_kind_has_file(func_at(x, i)->kind);
 
 	put_or_null(x->w, known, ((int32_t *)(void *)x->func_lines.data)[i]);
 	return 0;

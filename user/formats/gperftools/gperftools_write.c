@@ -240,7 +240,7 @@ static int put_label(struct gperf *g, uint32_t label)
 	char *name = NULL;
 	int err = func && path ? 0 : -ENOMEM;
 
-	if (!err && stacks_synthetic(g->t, f)) {
+	if (!err && !frame_kind_has_file(f->kind)) {
 		put_label_line(g, label, func, NULL);
 	} else if (!err) {
 		err = qualify_name(g->names, f->file, path, func, &name);

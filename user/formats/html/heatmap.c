@@ -61,10 +61,10 @@ struct heatmap_sink {
 	struct html_processes processes;
 };
 
-/* Files that are none: "~", "<string>", "[...]". CPython leaves the same ones out. */
+/* Names that are of no source file. CPython leaves the same ones out. */
 static bool is_source(const struct string_ref *file)
 {
-	static const char *const none[] = { SYNTHETIC_FILE, ".", "..." };
+	static const char *const none[] = { "~", ".", "..." };
 	size_t i;
 
 	if (!file->len || file->data[0] == '<' || file->data[0] == '[')

@@ -17,6 +17,7 @@
 
 #include "base/json_pull.h"
 #include "formats/common.h"
+#include "model/frame_names.h"
 #include "model/intern.h"
 
 enum section { STACKS, FILES, FUNCTIONS, SECTION_CNT };
@@ -173,6 +174,7 @@ static int parse_frame(struct parser *p, struct json_pull *j)
 	bool has_file = false, has_func = false, ok = json_pull_enter(j, JT_OBJECT);
 	size_t off = json_pull_offset(j);
 	uint64_t file = 0, func = 0;
+	const struct profile_tables *names = intern_tables(p->meta->names);
 	struct frame f = { .line = LINE_NONE, .column = COLUMN_NONE, .end_column = COLUMN_NONE,
 			   .opcode = OPCODE_NONE };
 	uint32_t id;
@@ -196,6 +198,9 @@ static int parse_frame(struct parser *p, struct json_pull *j)
 	err = resolve(p, &p->meta->files, "file", file, off, &f.file);
 	if (!err)
 		err = resolve(p, &p->meta->functions, "function", func, off, &f.func);
+	if (!err)
+		f.kind = frame_kind_of_names(&names->strings[f.file], &names->strings[f.func],
+					     f.line);
 	if (!err && (intern_frame(p->meta->names, &f, &id) ||
 		     buf_add(&p->meta->frames, &id, sizeof(id))))
 		err = no_memory(p->error);
@@ -229,7 +234,7 @@ static int parse_stack(struct parser *p, struct json_pull *j, struct mlyze_stack
 		return bad_json(p, j);
 	stack->cnt = frames->len / sizeof(uint32_t) - stack->first;
 	if (stack->cnt > EVENT_MAX_FRAMES && !p->meta->deep_cnt++ &&
-	    intern_synthetic(p->meta->names, "<truncated>", &p->meta->truncated))
+	    intern_synthetic(p->meta->names, FRAME_SYNTHETIC, "<truncated>", &p->meta->truncated))
 		return no_memory(p->error);
 	if (stack->cnt)
 		reverse((uint32_t *)(void *)frames->data + stack->first, stack->cnt);

@@ -229,7 +229,7 @@ static int set_names(struct pprof *p, const struct frame *f, Tachbpf__PprofFunct
 	char *name = NULL;
 	int err;
 
-	if (stacks_synthetic(p->t, f))
+	if (!frame_kind_has_file(f->kind))
 		return add_string(p, p->t->strings[f->func], &func->name);
 	err = add_string(p, p->t->strings[f->func], &func->system_name);
 	if (!err)

@@ -322,7 +322,7 @@ static void put_frames(struct speedscope *s, struct writer *w)
 
 		writer_text(w, i ? ",\n{\"name\":" : "\n{\"name\":");
 		writer_json(w, t->strings[f->func]);
-		if (!stacks_synthetic(t, f)) {
+		if (frame_kind_has_file(f->kind)) {
 			writer_text(w, ",\"file\":");
 			writer_json(w, t->strings[f->file]);
 		}

@@ -146,8 +146,8 @@ static int take_frames(struct recovery *r, const uint8_t *p, const uint8_t *end,
 		if (!bigger)
 			return no_memory(r);
 		r->frames = bigger;
-		n = tach_take_frames(at, end, want, r->info.layout, r->tables.string_cnt,
-				     bigger + r->tables.frame_cnt);
+		n = tach_take_frames(at, end, want, r->info.layout, r->tables.strings,
+				     r->tables.string_cnt, bigger + r->tables.frame_cnt);
 		r->tables.frame_cnt += n;
 		if (n < want) {
 			*got += n;

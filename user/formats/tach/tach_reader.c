@@ -87,7 +87,8 @@ static int parse_frames(struct tach_reader *r, uint64_t *end_off)
 	r->frames = malloc(((size_t)cnt + 1) * sizeof(*r->frames));
 	if (!r->frames)
 		return no_memory(r);
-	i = tach_take_frames(&p, end, cnt, r->info.layout, r->info.string_cnt, r->frames);
+	i = tach_take_frames(&p, end, cnt, r->info.layout, r->strings, r->info.string_cnt,
+			     r->frames);
 	if (i < cnt)
 		return bad(r, "damaged: frame %u of %u, at byte %zu", i, cnt,
 			   (size_t)(p - r->map));

@@ -8,6 +8,7 @@
 
 #include "base/util.h"
 #include "formats/tach/tach_format.h"
+#include "model/frame_names.h"
 
 uint32_t tach_take_strings(const uint8_t **p, const uint8_t *end, uint32_t cnt,
 			   struct string_ref *out)
@@ -43,6 +44,7 @@ static const uint8_t *get_range(const uint8_t *p, const uint8_t *end, bool has_e
 	return p;
 }
 
+/* All of a frame but its kind. */
 static const uint8_t *get_frame(const uint8_t *p, const uint8_t *end, bool full,
 				uint32_t string_cnt, struct frame *f)
 {
@@ -71,7 +73,8 @@ static const uint8_t *get_frame(const uint8_t *p, const uint8_t *end, bool full,
 }
 
 uint32_t tach_take_frames(const uint8_t **p, const uint8_t *end, uint32_t cnt,
-			  enum tach_layout layout, uint32_t string_cnt, struct frame *out)
+			  enum tach_layout layout, const struct string_ref *strings,
+			  uint32_t string_cnt, struct frame *out)
 {
 	const uint8_t *at;
 	uint32_t i;
@@ -80,6 +83,8 @@ uint32_t tach_take_frames(const uint8_t **p, const uint8_t *end, uint32_t cnt,
 		at = get_frame(*p, end, layout != TACH_DRAFT2, string_cnt, &out[i]);
 		if (!at)
 			break;
+		out[i].kind = frame_kind_of_names(&strings[out[i].file], &strings[out[i].func],
+						  out[i].line);
 		*p = at;
 	}
 	return i;

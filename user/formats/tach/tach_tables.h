@@ -19,13 +19,14 @@ static inline size_t tach_frame_min_bytes(enum tach_layout layout)
 
 /*
  * Take up to cnt entries from *p on, which ends up behind the last good one. How
- * many there were. Strings point into the bytes; frames name only strings below
- * string_cnt.
+ * many there were. Strings point into the bytes; frames name only the string_cnt strings
+ * there are, which tell their kinds.
  */
 uint32_t tach_take_strings(const uint8_t **p, const uint8_t *end, uint32_t cnt,
 			   struct string_ref *out);
 uint32_t tach_take_frames(const uint8_t **p, const uint8_t *end, uint32_t cnt,
-			  enum tach_layout layout, uint32_t string_cnt, struct frame *out);
+			  enum tach_layout layout, const struct string_ref *strings,
+			  uint32_t string_cnt, struct frame *out);
 
 /* What the header says besides counts and offsets. -EBADMSG: *mode is none. */
 int tach_take_meta(const uint8_t *header, enum tach_layout layout, bool swapped,

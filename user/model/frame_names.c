@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * frame_names.c - see frame_names.h.
+ */
+#include "model/frame_names.h"
+
+#include <string.h>
+
+#include "base/util.h"
+
+enum frame_kind frame_kind_of_names(const struct string_ref *file, const struct string_ref *func,
+				    int32_t line)
+{
+	static const struct {
+		const char *prefix;
+		enum frame_kind kind;
+	} names[] = {
+		{ "<kernel ", FRAME_KERNEL },
+		{ "<native>", FRAME_NATIVE },	/* CPython's own profiler says this, too */
+		{ "0x", FRAME_NATIVE },		/* an address that nobody could name */
+	};
+	size_t i, len;
+
+	if (line > 0 || file->len != strlen(SYNTHETIC_FILE) ||
+	    memcmp(file->data, SYNTHETIC_FILE, file->len))
+		return FRAME_PYTHON;
+	for (i = 0; i < ARRAY_SIZE(names); i++) {
+		len = strlen(names[i].prefix);
+		if (func->len >= len && !memcmp(func->data, names[i].prefix, len))
+			return names[i].kind;
+	}
+	return FRAME_SYNTHETIC;
+}

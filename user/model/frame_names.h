@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * frame_names.h - what the names of a frame say of its kind. No file format has room for the
+ * kind itself: a frame that is not Python's has the file "~" and no line in every format.
+ *
+ * Only readers of files ask this. Who makes a frame knows its kind.
+ */
+#ifndef TACHBPF_FRAME_NAMES_H
+#define TACHBPF_FRAME_NAMES_H
+
+#include "model/event.h"
+
+/* The kind of a frame with these names and this line (< 1: none). */
+enum frame_kind frame_kind_of_names(const struct string_ref *file, const struct string_ref *func,
+				    int32_t line);
+
+#endif
