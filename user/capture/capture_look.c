@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -171,8 +172,11 @@ static int take_python(struct capture *s, struct tracked *t, uint64_t looked_ns,
 {
 	int err = profile(s, t, looked_ns, f);
 
-	if (err)
+	if (err) {
+		snprintf(f->found.why, sizeof(f->found.why),
+			 "the kernel's table of processes has no room: %s", strerror(-err));
 		return err;
+	}
 	if (!f->found.copied)
 		exe_cache_seen(s->exes, &f->who, f->found.image, &f->found.proc);
 	remark(s, &f->who, "", f->found.also);
@@ -211,7 +215,7 @@ static void take_finding(struct capture *s, struct tracked *t, uint64_t looked_n
 	case PROC_EV_FOUND_SAME:
 		if (!take_python(s, t, looked_ns, f) || s->life.err)
 			return;
-		f->event = PROC_EV_LOOK_FAILED;	/* the kernel's table has no room */
+		f->event = PROC_EV_LOOK_FAILED;
 		take_other(s, t, f);
 		break;
 	case PROC_EV_FOUND_UNREADY:
