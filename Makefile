@@ -163,9 +163,9 @@ REPORTS = TACHBPF_FAILED="$${TACHBPF_FAILED:-$(abspath $(O))/failed}" JOBS=$(JOB
 FORGET  = @[ -n "$$TACHBPF_TALLY" ] || rm -rf $(O)/failed
 # ------------------------------------------------------------------------------------------
 
-# --- unit tests (cmocka): no root; Python looks at the sources only -------------------------
+# --- unit tests (cmocka): no root; Python looks at sources and objects only -------------------------
 # Copies, so that the logs are in build/, too.
-UNIT_PY := $(O)/tests/rooms.py $(O)/tests/unit/test_rooms.py
+UNIT_PY := $(O)/tests/rooms.py $(O)/tests/circles.py $(O)/tests/unit/test_rooms.py $(O)/tests/unit/test_circles.py
 
 $(O)/tests/%.py: tests/%.py
 	@mkdir -p $(@D)

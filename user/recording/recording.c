@@ -112,11 +112,6 @@ struct observer *recording_observer(struct recording *r)
 	return &r->observer;
 }
 
-double recording_since_start(const struct recording *r)
-{
-	return (now_ns() - r->start_ns) / 1e9;
-}
-
 static uint64_t clock_ns(clockid_t clock)
 {
 	struct timespec ts;

@@ -20,6 +20,11 @@
 /* So much of what has ended stays in memory: some 200 rows, or two with many members. */
 #define ENDED_MAX_BYTES (256 * 1024)
 
+double recording_since_start(const struct recording *r)
+{
+	return (now_ns() - r->start_ns) / 1e9;
+}
+
 struct row *recording_new_row(struct recording *r, const char *command)
 {
 	struct row **bigger, *row = calloc(1, sizeof(*row));

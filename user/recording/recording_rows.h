@@ -72,11 +72,10 @@ struct recording {
 	bool ending;			/* what is young now may yet have lived long */
 };
 
-/* Seconds since sampling began. */
-double recording_since_start(const struct recording *r);
-
 /* ---- recording_rows.c ---- */
 
+/* Seconds since sampling began. */
+double recording_since_start(const struct recording *r);
 /* Add an empty row. NULL: no memory. */
 struct row *recording_new_row(struct recording *r, const char *command);
 void recording_remove_row(struct recording *r, struct row *row);
