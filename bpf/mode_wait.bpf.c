@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * mode_wait.bpf.c - a thread leaves its CPU: sends its Python stack, and when it is back on a CPU.
+ * mode_wait.bpf.c - a thread leaves its CPU: sends its Python stack, and when it is back on
+ * a CPU.
  *
  * Runs in the scheduler with interrupts off and a run queue lock held: no entry of a hash
  * map is inserted or deleted here. The thread that leaves is still the current one, so its

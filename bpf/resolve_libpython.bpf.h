@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * resolve_libpython.bpf.h - finds the load address of libpython in a process that admit_exec.bpf.h
- * admitted, at its first ticks.
+ * resolve_libpython.bpf.h - finds the load address of libpython in a process that
+ * admit_exec.bpf.h admitted, at its first ticks.
  *
  * The library that is loaded may differ from the one that user space inspected. So bytes
  * that identify it are compared, and user space is asked if they differ.
