@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/*
- * candidates.c - when to look at a process again. See candidates.h.
- */
+/* candidates.c - when to inspect a process again. See candidates.h. */
 #include "target/candidates.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
 
 /*
- * Looks that changes cause: at most this often, taking at most 1 % of a CPU per process,
- * and ever more rarely while only anonymous memory changes, as with JIT compilers.
+ * Bounds of inspections that new mappings cause: the shortest gap between two, at most 1 %
+ * of a CPU per process, and ever longer gaps while only anonymous memory changes, as with
+ * JIT compilers.
  */
 #define GAP_MIN_NS (10 * 1000000ull)
 #define GAP_MAX_NS (1000 * 1000000ull)
 #define GAP_COST 100
 
-/* 2 ms after the first look (a dynamic linker needs about that), doubling to a minute. */
+/* 2 ms after the first inspection (a dynamic linker needs about that), doubling up to a minute. */
 #define FIRST_WAIT_NS (2 * 1000000ull)
 #define MAX_WAIT_NS (64 * 1000000000ull)
 
@@ -29,7 +28,7 @@ struct candidate *candidates_note(struct candidates *c, pid_t tgid, uint64_t sta
 	struct candidate *cand = candidates_find(c, tgid);
 
 	if (cand && start_ns && cand->start_ns && cand->start_ns != start_ns) {
-		candidates_forget(c, tgid);	/* the pid came back */
+		candidates_forget(c, tgid);	/* another process has this pid now */
 		cand = NULL;
 	}
 	if (!cand) {
@@ -74,7 +73,7 @@ void candidate_looked(struct candidate *cand, uint64_t now_ns, uint64_t cost_ns,
 
 	if (gap < GAP_COST * cost_ns)
 		gap = GAP_COST * cost_ns;
-	if (news || gap < GAP_MIN_NS)	/* what new files cost is paid once */
+	if (news || gap < GAP_MIN_NS)	/* the cost of new files occurs only once */
 		gap = GAP_MIN_NS;
 	cand->gap_ns = gap < GAP_MAX_NS ? gap : GAP_MAX_NS;
 	cand->looked_ns = now_ns;
