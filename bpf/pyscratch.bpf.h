@@ -120,7 +120,8 @@ struct last_tick {
 /* At most so many new code objects are sent with one sample; the others wait for a later sample. */
 #define MAX_NEW_CODES 32
 /*
- * At most so many of one process in a second (of 2^30 ns), for processes that make code endlessly.
+ * At most so many of one process in a second (of
+ * 2^30 ns), for processes that make code endlessly.
  */
 #define MAX_CODES_A_SECOND 4096
 struct new_code {

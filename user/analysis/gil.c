@@ -183,7 +183,8 @@ static bool is(const struct string_ref *s, const char *text)
 }
 
 /*
- * Does the frame have a place in the program? For C and kernel frames the caller's place is used.
+ * Does the frame have a place in the program? For
+ * C and kernel frames the caller's place is used.
  */
 static bool is_telling(const struct gil *g, const struct frame *f)
 {

@@ -83,9 +83,11 @@ void gil_free(struct gil *g);
 
 /* First pass; ctx is the gil. This and the following functions return 0 or -ENOMEM. */
 int gil_hold_event(void *ctx, const struct event *ev);
+/* Ends the first pass. */
 int gil_holds_done(struct gil *g);
 /* Second pass: only the samples that are passed here count as waits. */
 int gil_wait_event(void *ctx, const struct event *ev);
+/* Ends the second pass. */
 void gil_waits_done(struct gil *g);
 
 /* What is known about the process' GIL. free_threaded: it is known to be a free-threaded build. */
@@ -95,6 +97,7 @@ bool gil_holders_known(const struct gil_process *p);
 
 /* The results; there is at least one process. */
 const struct gil_process *gil_processes(const struct gil *g, uint32_t *cnt);
+/* The results' tables. Views are valid until gil_free(); an index is below the count. */
 const struct gil_thread *gil_threads(const struct gil *g, uint32_t *cnt);
 const struct gil_line *gil_lines(const struct gil *g, uint32_t *cnt);
 uint32_t gil_pair_cnt(const struct gil *g);

@@ -26,9 +26,11 @@ struct gil_rows *gil_rows_new(const struct gil *g);
 void gil_rows_free(struct gil_rows *r);
 
 /*
- * For one process: threads that held or wanted the GIL; lines at which it was held or waited for.
+ * For one process: threads that held or wanted the
+ * GIL; lines at which it was held or waited for.
  */
 struct gil_order gil_rows_threads(const struct gil_rows *r, uint32_t process);
+/* Pairs and stacks of the process, the longest wait first. */
 struct gil_order gil_rows_lines(const struct gil_rows *r, uint32_t process);
 struct gil_order gil_rows_pairs(const struct gil_rows *r, uint32_t process);
 struct gil_order gil_rows_stacks(const struct gil_rows *r, uint32_t process);

@@ -47,6 +47,7 @@ void report_select(struct report *r, uint32_t profile);
 void report_rename(struct report *r, const char *label);
 /* Add an event; ctx is the report, so that it fits tach_reader_run(). */
 int report_event(void *ctx, const struct event *ev);
+/* End the profile. */
 int report_end(struct report *r);
 
 /* Weight of all samples, including those without a frame. */

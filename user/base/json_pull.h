@@ -24,6 +24,7 @@ struct json_pull {
 	const char *err;	/* NULL: no error; else what was expected at this position */
 };
 
+/* Start at the beginning of len bytes. base: their offset in the file, for messages. */
 void json_pull_start(struct json_pull *j, const void *data, size_t len, size_t base);
 
 /* Type of the next value. JT_END: an error. */
@@ -36,13 +37,16 @@ enum json_type json_pull_type(struct json_pull *j);
 bool json_pull_enter(struct json_pull *j, enum json_type type);
 /* Read the next member's key, unescaped, into key. */
 bool json_pull_key(struct json_pull *j, struct buf *key);
+/* Advance to the next element of an array; false: there are no more, or an error. */
 bool json_pull_element(struct json_pull *j);
 
 /* Read a value. false: it has another type, see j->err. */
 bool json_pull_string(struct json_pull *j, struct buf *s);
 /* The characters of the number. */
 bool json_pull_number(struct json_pull *j, const char **s, size_t *len);
+/* The number as an unsigned integer; false: it is none. */
 bool json_pull_uint(struct json_pull *j, uint64_t *v);
+/* Skip a value of any type. */
 bool json_pull_skip(struct json_pull *j);
 
 /* Check that only white space follows. */

@@ -295,7 +295,8 @@ int output_open(struct output_file *f, const char *path)
 	if (err)
 		goto out;
 	/*
-	 * The name does not derive from the final one, which may already have the maximum length.
+	 * The name does not derive from the final one,
+	 * which may already have the maximum length.
 	 */
 	snprintf(f->temp, sizeof(f->temp), ".tachbpf-%d.tmp", (int)getpid());
 	/* A killed process with the same pid may have left it: O_EXCL would fail on it for ever. */

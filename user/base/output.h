@@ -43,6 +43,10 @@ struct output_file {
 	char name[OUTPUT_NAME_MAX];	/* final name in dirfd */
 	char temp[OUTPUT_NAME_MAX];	/* name until output_commit() */
 };
+/*
+ * 0 or -errno, which was logged. Only after a successful output_open(), one of the others is
+ * called, once.
+ */
 int output_open(struct output_file *f, const char *path);
 int output_commit(struct output_file *f);
 void output_abort(struct output_file *f);

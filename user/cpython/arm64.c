@@ -70,7 +70,8 @@ static void set(struct machine *m, uint32_t reg, struct arm64_value v)
 }
 
 /*
- * Instructions of the frame record, and those without an effect here: nop, bti, paciasp, autiasp.
+ * Instructions of the frame record, and those without
+ * an effect here: nop, bti, paciasp, autiasp.
  */
 static bool step_frame(struct machine *m, uint32_t insn)
 {

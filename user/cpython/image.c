@@ -56,7 +56,8 @@ static int find_symbol(const struct reader *r, const char *name, struct elf_symb
 }
 
 /*
- * There is no symbol and no cookie. Is there a CPython all the same? 0: it is 3.6, by its .symtab.
+ * There is no symbol and no cookie. Is there a
+ * CPython all the same? 0: it is 3.6, by its .symtab.
  */
 static int look_for_hidden(struct reader *r)
 {

@@ -131,7 +131,8 @@ bool runtime_copies(const struct elf_file *f, uint64_t *runtime, uint64_t *none)
 
 	*runtime = *none = 0;
 	/*
-	 * A program that defines the functions itself also has the variables (up to 3.9 in .bss).
+	 * A program that defines the functions itself
+	 * also has the variables (up to 3.9 in .bss).
 	 */
 	if (!f->program || !elf_file_dynsym(f, "Py_InitializeEx", &sym))
 		return false;

@@ -74,7 +74,8 @@ const char *elf_machine_name(uint16_t machine);
 int elf_file_open(struct elf_file *f, int fd);
 
 /*
- * Read len bytes of the memory image at vaddr from the file. 0; -EFAULT: not mapped; other -errno.
+ * Read len bytes of the memory image at vaddr from
+ * the file. 0; -EFAULT: not mapped; other -errno.
  */
 int elf_file_read(const struct elf_file *f, uint64_t vaddr, void *buf, size_t len);
 

@@ -30,6 +30,7 @@ int elf_link_phdrs(const struct elf_file *f, uint64_t *vaddr);
  * DT_RPATH unchanged ("" if there is none). 0 or -ENOENT.
  */
 int elf_link_needed(const struct elf_file *f, const char *prefix, char *name, size_t size);
+/* Copy DT_RUNPATH or DT_RPATH unchanged; "" if there is none. */
 void elf_link_runpath(const struct elf_file *f, char *path, size_t size);
 
 #endif

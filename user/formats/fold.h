@@ -17,7 +17,8 @@ struct fold {
 };
 
 /*
- * Make words for all labels so far; with the line, unless detail is DETAIL_FUNCTION. 0 or -ENOMEM.
+ * Make words for all labels so far; with the line,
+ * unless detail is DETAIL_FUNCTION. 0 or -ENOMEM.
  */
 int fold_init(struct fold *f, const struct stacks *s, enum stack_detail detail);
 void fold_free(struct fold *f);

@@ -24,8 +24,10 @@ void reader_free(struct reader *r);
 
 /* Number of profiles, at least 1. At first, profile 0 is selected. */
 uint32_t reader_profile_cnt(const struct reader *r);
+/* Select profile i < reader_profile_cnt(). */
 void reader_select(struct reader *r, uint32_t i);
 
+/* The format's name; info and tables of the selected profile; facts for `info`. */
 const char *reader_format(const struct reader *r);
 const struct reader_info *reader_info(const struct reader *r);
 const struct profile_tables *reader_tables(const struct reader *r);

@@ -330,7 +330,8 @@ static bool read_containerd(struct lookup *l)
 static const char *const storage_dirs[] = { "overlay-containers", "vfs-containers",
 					    "btrfs-containers", "zfs-containers" };
 /*
- * The second file lists containers that are removed when their process ends (since storage 1.45).
+ * The second file lists containers that are removed
+ * when their process ends (since storage 1.45).
  */
 static const char *const storage_lists[] = { "containers.json", "volatile-containers.json" };
 

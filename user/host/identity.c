@@ -226,7 +226,8 @@ static int add_dir(void *ctx, const struct cgroup_dir *dir)
 }
 
 /*
- * Done once, when a process has ended before we look, and its cgroup is older than the recording.
+ * Done once, when a process has ended before we
+ * look, and its cgroup is older than the recording.
  */
 static void scan(struct identities *ids)
 {

@@ -45,7 +45,8 @@ void identities_cgroup(struct identities *ids, const struct raw_cgroup *raw);
 uint64_t identities_hierarchies(const struct identities *ids);
 
 /*
- * Write the keys "container" (null or an object) and "unit". c: NULL if in neither, or in several.
+ * Write the keys "container" (null or an object)
+ * and "unit". c: NULL if in neither, or in several.
  */
 void container_json(struct json *j, const struct container *c);
 /* Write "ns_pid" (the pid if there is only one namespace) and "uid"; null if unknown. */

@@ -37,6 +37,7 @@ struct aggregate {
 	bool active, begun;
 };
 
+/* The sink calls of a format that adds up samples; see sink.h. */
 struct sink *aggregate_open(const struct aggregate_format *format, const struct sink_args *args);
 int aggregate_begin(struct sink *s, const struct profile_meta *meta,
 		    const struct profile_tables *tables);

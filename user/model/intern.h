@@ -33,6 +33,7 @@ int intern_synthetic(struct intern *in, const char *name, uint32_t *id);
  * copy of frame as, a synthetic one. It always gets an id of its own. 0 or -ENOMEM.
  */
 int intern_later(struct intern *in, uint32_t as, uint32_t *id);
+/* Define the frame of an id from intern_later(): a copy of frame as. */
 void intern_settle(struct intern *in, uint32_t id, uint32_t as);
 
 /*

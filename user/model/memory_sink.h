@@ -13,6 +13,7 @@
 /* NULL with errno. Freed by its ops->close(). */
 struct sink *memory_sink_new(void);
 
+/* Is this sink one of these? And how many bytes does it hold? */
 bool memory_sink_is(const struct sink *s);
 size_t memory_sink_bytes(const struct sink *s);
 

@@ -11,6 +11,7 @@
 #include "model/event.h"
 #include "model/sink.h"
 
+/* Names for messages. */
 const char *profile_mode_name(enum profile_mode mode);
 const char *profile_layout_name(enum tach_layout layout);
 /* Name of the i-th feature, and its FEATURE_* bit in *bit; NULL: no more. */

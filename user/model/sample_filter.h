@@ -62,7 +62,8 @@ void sample_filter_free(struct sample_filter *f);
 void sample_filter_by_process_frames(struct sample_filter *f);
 
 /*
- * Pass the event on if it meets the conditions. ctx is the filter. 0, or what on_event() returned.
+ * Pass the event on if it meets the conditions. ctx
+ * is the filter. 0, or what on_event() returned.
  */
 int sample_filter_event(void *ctx, const struct event *ev);
 

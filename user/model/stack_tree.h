@@ -55,6 +55,7 @@ void stack_tree_free(struct stack_tree *t);
  * -EINVAL for events that do not fit the tables, -EOVERFLOW for more than 2^32 stacks.
  */
 int stack_tree_begin(struct stack_tree *t, const struct profile_tables *tables);
+/* Add an event. */
 int stack_tree_event(struct stack_tree *t, const struct event *ev);
 void stack_tree_end(struct stack_tree *t);
 

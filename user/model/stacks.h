@@ -74,6 +74,7 @@ const struct profile_tables *stacks_tables(const struct stacks *s);
 /* The label's line; with DETAIL_FUNCTION the lowest that was sampled; 0: unknown. */
 uint32_t stacks_line(const struct stacks *s, uint32_t label);
 
+/* Groups and processes, by index; valid until the next stacks_begin() or stacks_add(). */
 uint32_t stacks_group_cnt(const struct stacks *s);
 const struct stack_group *stacks_group(const struct stacks *s, uint32_t group);
 uint32_t stacks_process_cnt(const struct stacks *s);

@@ -30,6 +30,7 @@ int writer_flush(struct writer *w);
 
 /* Used by writer_put() if the buffer is full. */
 void writer_put_slow(struct writer *w, const void *data, size_t len);
+/* Write a decimal number. */
 void writer_uint(struct writer *w, uint64_t v);
 void writer_int(struct writer *w, int64_t v);
 /* Write us microseconds as milliseconds, exactly: "12.345", "12". */

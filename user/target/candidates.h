@@ -48,6 +48,7 @@ struct candidates {
  * start_boottime, 0: unknown. NULL: no memory. Valid until candidates_forget().
  */
 struct candidate *candidates_note(struct candidates *c, pid_t tgid, uint64_t start_ns);
+/* NULL: the process is not a candidate. */
 struct candidate *candidates_find(struct candidates *c, pid_t tgid);
 /* The process has executed another program: start over. */
 void candidate_restart(struct candidate *cand);
@@ -62,6 +63,7 @@ void candidate_changed(struct candidate *cand);
 void candidate_looked(struct candidate *cand, uint64_t now_ns, uint64_t cost_ns, bool news);
 /* The next candidate that is due at now_ns, in any order; NULL: none. Start with *pos = 0. */
 struct candidate *candidates_due(struct candidates *c, uint64_t now_ns, size_t *pos);
+/* Remove the candidate, if there is one, and free it. */
 void candidates_forget(struct candidates *c, pid_t tgid);
 /* Nanoseconds until the next young candidate is due, at most limit_ns. */
 uint64_t candidates_wait_ns(struct candidates *c, uint64_t now_ns, uint64_t limit_ns);

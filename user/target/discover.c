@@ -258,7 +258,8 @@ const struct cpython_image *discovery_image(struct discovery *d, int fd)
 /* ---- mappings ---- */
 
 /*
- * /proc/PID/maps shows a newline as \012 (fs/proc/task_mmu.c), the symbolic link has it unchanged.
+ * /proc/PID/maps shows a newline as \012
+ * (fs/proc/task_mmu.c), the symbolic link has it unchanged.
  */
 static bool same_path(const char *in_maps, const char *link)
 {

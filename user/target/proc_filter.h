@@ -72,6 +72,7 @@ struct container;
  */
 uint32_t proc_filter_judge_cgroup(struct proc_filter *s, uint32_t hierarchy, const char *path,
 				  const struct container *c);
+/* The verdict on one fact about a process. */
 uint32_t proc_filter_judge_uid(struct proc_filter *s, uint32_t uid);
 uint32_t proc_filter_judge_comm(struct proc_filter *s, const char *comm);
 uint32_t proc_filter_judge_exe(struct proc_filter *s, const char *path);

@@ -26,6 +26,7 @@ void proc_filter_eval_free(struct proc_filter_eval *c);
 
 /* The settings that the BPF side needs before it is loaded, in *cfg. */
 void proc_filter_eval_config(const struct proc_filter_eval *c, struct select_config *cfg);
+/* Upper bound of entries in the map marks. */
 uint32_t proc_filter_eval_marks_max(const struct proc_filter_eval *c);
 /* After loading: enter the verdicts into the map marks. */
 void proc_filter_eval_start(struct proc_filter_eval *c, struct bpf_map *marks);

@@ -93,6 +93,7 @@ struct gecko_tables {
  * both cases.
  */
 int gecko_tables_start(struct gecko_tables *x);
+/* Free the tables. */
 void gecko_tables_end(struct gecko_tables *x);
 /* Write the tables as members of the thread's object. 0 or -errno. */
 int gecko_put_tables(struct gecko_tables *x);

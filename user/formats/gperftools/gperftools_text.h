@@ -24,6 +24,7 @@ int gperf_text_trailer(struct gperf_text *t, const char *data, size_t len);
 int gperf_text_frame(struct gperf_text *t, struct intern *in, uint64_t addr, bool caller,
 		     uint32_t *frame);
 
+/* Numbers of symbols and mappings so far. */
 size_t gperf_text_symbol_cnt(const struct gperf_text *t);
 size_t gperf_text_mapping_cnt(const struct gperf_text *t);
 

@@ -27,6 +27,7 @@ struct html_data {
 	int err;
 };
 
+/* Add a number as a varint; see util.h. */
 void html_varint(struct html_data *d, uint64_t v);
 void html_svarint(struct html_data *d, int64_t v);
 /* Add length and bytes. */
@@ -34,7 +35,8 @@ void html_bytes(struct html_data *d, const void *data, size_t len);
 /* Add all strings, printable: their number, their lengths, then their bytes. */
 void html_strings(struct html_data *d, const struct profile_tables *tables);
 /*
- * Add one JSON object, whose members put() writes. If put() returns -errno, it becomes d's error.
+ * Add one JSON object, whose members put() writes.
+ * If put() returns -errno, it becomes d's error.
  */
 void html_json(struct html_data *d, int (*put)(struct json *j, const void *ctx),
 	       const void *ctx);
@@ -56,6 +58,7 @@ struct html_processes {
 int html_processes_add(struct html_processes *ps, const struct profile_meta *meta,
 		       const struct profile_stats *stats, uint32_t side);
 void html_processes_free(struct html_processes *ps);
+/* Write the member "processes". 0 or -ENOMEM. */
 int html_json_processes(struct json *j, const struct html_processes *ps);
 
 /* Write the page with the data in it to fd, and free d. 0 or -errno, including d's error. */

@@ -105,7 +105,8 @@ int source_read(const char *path, size_t len, struct buf *b)
 	memcpy(name, path, len);
 	name[len] = '\0';
 	/*
-	 * Opening a device can have effects, so it is checked first; opening a pipe must not wait.
+	 * Opening a device can have effects, so it is
+	 * checked first; opening a pipe must not wait.
 	 */
 	if (stat(name, &st))
 		return SOURCE_MISSING;

@@ -60,10 +60,12 @@ struct mlyze_file;
 struct mlyze_file *mlyze_open(const uint8_t *data, size_t size, struct mlyze_error *error);
 void mlyze_free(struct mlyze_file *f);
 
+/* Fields of the header: start time in µs, size of the metadata in bytes. */
 uint64_t mlyze_start_us(const struct mlyze_file *f);
 uint32_t mlyze_metadata_bytes(const struct mlyze_file *f);
 /* Are all reserved bytes of the header 0, as they must be in this version? */
 bool mlyze_reserved_clear(const struct mlyze_file *f);
+/* Numbers of stacks, files and functions; and the tables with their names. */
 size_t mlyze_stack_cnt(const struct mlyze_file *f);
 size_t mlyze_file_cnt(const struct mlyze_file *f);
 size_t mlyze_function_cnt(const struct mlyze_file *f);
@@ -75,6 +77,7 @@ struct mlyze_stack {
 	const uint32_t *frames;	/* of mlyze_tables() */
 	size_t frame_cnt;	/* any number */
 };
+/* index < mlyze_stack_cnt(). Valid until mlyze_free(). */
 struct mlyze_stack mlyze_stack(const struct mlyze_file *f, uint32_t index);
 
 /*
@@ -94,6 +97,7 @@ struct mlyze_cursor {
 	uint64_t index;		/* number of the next event */
 };
 
+/* Set the cursor to the first event. */
 void mlyze_rewind(struct mlyze_cursor *c, const struct mlyze_file *f);
 /* Read the next event. 1; 0: there are no more; -EBADMSG with *error set. */
 int mlyze_next(struct mlyze_cursor *c, struct mlyze_event *ev, struct mlyze_error *error);

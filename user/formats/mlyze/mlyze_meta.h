@@ -35,6 +35,7 @@ void mlyze_meta_free(struct mlyze_meta *m);
 
 /* Find a name by its id. */
 const struct mlyze_name *mlyze_meta_name(const struct buf *names, uint64_t id);
+/* Find a stack's index by its id; false: there is none. */
 bool mlyze_meta_stack(const struct mlyze_meta *m, uint64_t id, uint32_t *index);
 
 #endif

@@ -58,6 +58,7 @@ struct mlyze_block {
  */
 int mlyze_live_add(struct mlyze_live *live, const struct mlyze_block *block,
 		   struct mlyze_block *old);
+/* Remove the block at addr and return it in *old; false: not live. */
 bool mlyze_live_remove(struct mlyze_live *live, uint64_t addr, struct mlyze_block *old);
 /* The block at addr; NULL: not live. */
 const struct mlyze_block *mlyze_live_find(const struct mlyze_live *live, uint64_t addr);

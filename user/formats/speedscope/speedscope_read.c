@@ -129,7 +129,8 @@ static bool number_behind(const struct string_ref *name, const char *word, uint6
 }
 
 /*
- * "worker-1 (tid 12)" is thread 12, whatever the name before it is: our own form (thread_label()).
+ * "worker-1 (tid 12)" is thread 12, whatever the
+ * name before it is: our own form (thread_label()).
  */
 static bool number_at_end(const struct string_ref *name, uint64_t *v)
 {

@@ -27,9 +27,11 @@ void merge_free(struct merge *m);
 int merge_add(struct merge *m, struct tach_reader *r, char *why, size_t why_size);
 
 /*
- * The common properties of all profiles, after the last merge_add(). *warn: what differs, or NULL.
+ * The common properties of all profiles, after the
+ * last merge_add(). *warn: what differs, or NULL.
  */
 void merge_meta(const struct merge *m, struct profile_meta *meta, const char **warn);
+/* Sums and averages of all profiles' statistics. */
 void merge_stats(const struct merge *m, struct profile_stats *stats);
 
 /*

@@ -27,6 +27,7 @@ enum recovery_source {
 struct recovery *recover_open(const char *path, const char *journal, char *why, size_t why_size);
 void recover_free(struct recovery *r);
 
+/* Where the tables are from. */
 enum recovery_source recover_source(const struct recovery *r);
 /* Has a writer locked the journal? */
 bool recover_is_live(const struct recovery *r);

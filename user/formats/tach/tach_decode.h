@@ -29,7 +29,8 @@ struct tach_decoder *tach_decoder_new(const struct tach_info *info, const uint8_
 void tach_decoder_free(struct tach_decoder *d);
 
 /*
- * 1: *ev is the next sample, valid until the next call; 0: there are no more; -EBADMSG or -ENOMEM.
+ * 1: *ev is the next sample, valid until the next
+ * call; 0: there are no more; -EBADMSG or -ENOMEM.
  */
 int tach_decoder_next(struct tach_decoder *d, struct event *ev);
 

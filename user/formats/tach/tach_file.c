@@ -94,7 +94,8 @@ static void build_header(const struct tach_file *f, const struct mark *mark, uin
 }
 
 /*
- * The journal gets what will be in the header: it is not known yet whether there will be samples.
+ * The journal gets what will be in the header: it
+ * is not known yet whether there will be samples.
  */
 static void begin_journal(struct tach_file *f)
 {
@@ -187,7 +188,8 @@ int tach_file_finish(struct tach_file *f, uint32_t thread_cnt, const struct prof
 }
 
 /*
- * Compute the checksum of the samples up to the last mark again. false: they cannot be read back.
+ * Compute the checksum of the samples up to the
+ * last mark again. false: they cannot be read back.
  */
 static bool hash_again(struct tach_file *f)
 {

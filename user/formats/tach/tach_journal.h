@@ -57,8 +57,13 @@ struct tach_journal;
 struct tach_journal *tach_journal_new(int fd, enum tach_layout layout);
 void tach_journal_free(struct tach_journal *j);
 
+/* Write the beginning. tables: what entries take strings and frames from; kept. */
 void tach_journal_begin(struct tach_journal *j, const uint8_t header[TACH_HEADER_BYTES],
 			const struct profile_tables *tables);
+/*
+ * Append an entry with what is new in the tables. end: offset of the end of the samples in
+ * the file; samples: the checksum's state there. Errors are ignored: see above.
+ */
 void tach_journal_add(struct tach_journal *j, uint64_t end, uint64_t sample_cnt,
 		      uint32_t thread_cnt, const XXH3_state_t *samples);
 

@@ -109,7 +109,8 @@ static bool finite_positive(double v)
 }
 
 /*
- * Parse what is between the frame table and the footer: nothing, or TACHSTAT in one of its forms.
+ * Parse what is between the frame table and the
+ * footer: nothing, or TACHSTAT in one of its forms.
  */
 static int parse_stats(struct tach_reader *r, uint64_t off)
 {

@@ -35,6 +35,7 @@ struct tach_info {
 struct tach_reader *tach_reader_open(const char *path, char *why, size_t why_size);
 void tach_reader_free(struct tach_reader *r);
 
+/* Valid until tach_reader_free(). */
 const struct tach_info *tach_reader_info(const struct tach_reader *r);
 const struct profile_tables *tach_reader_tables(const struct tach_reader *r);
 
