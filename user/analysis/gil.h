@@ -38,7 +38,7 @@ struct gil_process {
 					 * those of them that are counted */
 	uint64_t first_us, last_us;	/* times of its first and last sample */
 	bool crowded;			/* several threads hold what should be one GIL */
-	/* Waits whose holder, stack or pair of lines did not fit into the tables. */
+	/* Holding samples, waiting stacks and pairs of lines that did not fit into the tables. */
 	uint64_t holds_left_out, stacks_left_out, pairs_left_out;
 };
 
