@@ -246,7 +246,7 @@ static __always_inline bool is_late(struct scratch *s, u64 now, u64 spare_ns)
 	return now > s->deadline + spare_ns;
 }
 
-/* Account for so many reads; from time to time, check the time limit. */
+/* Count reads; after READS_A_LOOK of them, check the time limit. */
 static __always_inline void spend(struct scratch *s, u32 reads)
 {
 	struct walk *w = &s->walk;

@@ -5,7 +5,7 @@
  * Owns a socket for requests and answers, and memory shared with the helper for the bytes
  * that were read. A helper that was given up may stay blocked in the kernel and write
  * later. So each helper has memory of its own, and inherits none of our file descriptors.
- * If such a helper has ended, the page that blocked it was delivered.
+ * When it has ended, whatever had blocked it has released it.
  */
 #include "host/remote_mem.h"
 

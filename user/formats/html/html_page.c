@@ -43,7 +43,7 @@ void html_bytes(struct html_data *d, const void *data, size_t len)
 /* Append s as printable text. Returns its length. */
 static size_t add_text(struct html_data *d, struct buf *b, const struct string_ref *s)
 {
-	/* escape_text() makes at most four bytes of one, and adds a NUL. */
+	/* escape_text() makes at most four bytes of each one, and adds a NUL. */
 	size_t len, room = (size_t)s->len * 4 + 1;
 
 	if (!d->err)
