@@ -118,7 +118,7 @@ static __always_inline enum counter look(void *ctx, struct scratch *s, struct py
 	return end_of_wait(send_sample(out, bpf_get_current_pid_tgid()));
 }
 
-/* slot: the thread's own, or NULL if another thread has overwritten it. */
+/* slot: the thread's own, or NULL: another thread's, or not needed. */
 static __always_inline void send_run(enum raw_kind kind, const struct task_struct *task,
 				     const struct wait_slot *slot, u64 time_ns)
 {
