@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * admit_exec.bpf.h - the exec of an executable that user space knows already.
+ * admit_exec.bpf.h - the exec of an executable that user space has inspected before.
  *
- * The new process is let in without asking user space, so that its first sample is a
- * stack. At the exec nothing of the program has run: what is known is the file and
- * where it was loaded. resolve_libpython.bpf.h does the rest at the first sample.
+ * The new process is admitted without user space, so that its first tick is already a
+ * sample. At the exec, nothing of the program has run: only the file and its load address
+ * are known. resolve_libpython.bpf.h finds the rest at the first ticks.
  */
 #ifndef TACHBPF_ADMIT_EXEC_H
 #define TACHBPF_ADMIT_EXEC_H
@@ -23,7 +23,7 @@ static __always_inline u64 key_of_executable(struct linux_binprm *bprm)
 	return exe_key(bprm->file->f_inode->i_ino, bprm->file->f_inode->i_size, head);
 }
 
-/* Where the program headers are in the new process' memory; 0: not told. */
+/* Address of the program headers in the new process' memory; 0: unknown. */
 static __always_inline u64 address_of_phdrs(struct mm_struct *mm)
 {
 	u64 pair[2];
@@ -40,12 +40,13 @@ static __always_inline u64 address_of_phdrs(struct mm_struct *mm)
 }
 
 /*
- * Enter the process into py_procs, if its executable is known; say so in ev. The entry
- * is made from the template and then completed in place: the stack has no room for it.
+ * Insert the process into py_procs if its executable is known, and record the admission in
+ * ev. The entry is copied from the template and then completed in place: it does not fit on
+ * the BPF stack.
  */
 static __always_inline void admit_exec(struct raw_exec *ev, struct task_struct *task)
 {
-	u64 key = ev->exe;	/* in ring buffer memory no kernel before 6.2 takes it for a key */
+	u64 key = ev->exe;	/* a copy: before 6.2 a map key cannot be in ring buffer memory */
 	const struct py_exe *exe = key ? bpf_map_lookup_elem(&known_exes, &key) : NULL;
 	u64 phdrs = exe ? address_of_phdrs(task->mm) : 0;
 	u32 tgid = task->tgid;

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * cgroups.bpf.c - cgroups come and go, and processes move between them. But for the first
- * program loaded only if cgroups decide what is recorded.
+ * cgroups.bpf.c - cgroups are made and removed, and processes move between them.
  *
- * A container's cgroup is made some milliseconds before anything runs in it: user space
- * is told at once, and most often has judged it when it matters. All of these run in
- * process context.
+ * All programs but the first are only loaded if there are conditions on cgroups. A
+ * container's cgroup is made some milliseconds before anything runs in it. User space gets
+ * the record at once, and has mostly judged the cgroup before the first process is in it.
+ * All programs run in process context.
  */
 #include "proc_filter.bpf.h"
 
 /*
- * Not tp_btf: before 5.16 (bb6728d75611) such a program cannot take a pointer to char. Where
- * cgroups only say which container a process is in, a few hierarchies tell as much as all.
+ * Not tp_btf: before 5.16 (bb6728d75611) such a program cannot take a pointer to char.
+ * Where cgroups only serve to name containers, the hierarchies in cfg_hierarchies suffice.
  */
 SEC("?raw_tp/cgroup_mkdir")
 int BPF_PROG(on_cgroup_mkdir, struct cgroup *cg, const char *path)
@@ -24,7 +24,7 @@ int BPF_PROG(on_cgroup_mkdir, struct cgroup *cg, const char *path)
 		return 0;
 	ev = bpf_ringbuf_reserve(&events, sizeof(*ev), 0);
 	if (!ev)
-		return 0;	/* asked about when a process runs there */
+		return 0;	/* user space is asked when a process runs there */
 	__builtin_memset(ev, 0, offsetof(struct raw_cgroup, path));
 	ev->h.kind = RAW_CGROUP;
 	ev->h.tgid = bpf_get_current_pid_tgid() >> 32;
@@ -48,7 +48,7 @@ int BPF_PROG(on_cgroup_rmdir, struct cgroup *cg, const char *path)
 	return 0;
 }
 
-/* task: a process' first thread has moved, and perhaps all others with it. */
+/* Called for each thread that moves; the verdict follows the first thread of the process. */
 SEC("?tp_btf/cgroup_attach_task")
 int BPF_PROG(on_cgroup_attach, struct cgroup *cg, const char *path, struct task_struct *task)
 {

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * common.bpf.h - maps, settings, counters: what all programs share.
+ * common.bpf.h - the maps, settings and counters that all programs share.
  *
- * Programs in perf and scheduler context update per-CPU arrays and values in
- * place only; entries of the hash maps come and go from user space and from the
- * lifecycle programs (process context), so no bucket lock is ever taken with
- * interrupts off.
+ * Programs in perf and scheduler context only change per-CPU arrays and map values in
+ * place. User space and the lifecycle programs (process context) insert and delete the
+ * entries of the hash maps. So no bucket lock is ever taken with interrupts off.
  */
 #ifndef TACHBPF_COMMON_H
 #define TACHBPF_COMMON_H
@@ -13,30 +12,38 @@
 #include "kcompat.bpf.h"
 #include "abi.h"
 
-/* Settings: constant once loaded, so what is not asked for is not there. */
+/*
+ * Settings: constant once the programs are loaded, so the verifier removes the code that
+ * they disable.
+ */
 extern const volatile bool cfg_all;	/* every process, not only those in py_procs and watched */
-extern const volatile bool cfg_gc;	/* tell when a thread collects garbage                  */
-extern const volatile unsigned int cfg_period_ns; /* between ticks, on average; 0: not known     */
-extern const volatile unsigned int cfg_sent_slots; /* of the table of code objects that were sent   */
-extern const volatile unsigned int cfg_wakeup_bytes; /* wake user space when this much is waiting        */
-extern const volatile unsigned int cfg_codes_bytes; /* no names when more than this is waiting         */
-extern const volatile unsigned int cfg_limit_ns; /* what a sample may take; 0: no limit                */
-extern const volatile bool cfg_self_time; /* measure what samples take                              */
-extern const volatile unsigned long long cfg_hierarchies; /* new cgroups of these are told of: 1 << number, 0 is v2 */
-extern const volatile struct select_config cfg_select; /* who is to be recorded, of all or those watched */
+extern const volatile bool cfg_gc;	/* find out whether a thread collects garbage           */
+extern const volatile unsigned int cfg_period_ns; /* mean period of the ticks; 0: unknown        */
+extern const volatile unsigned int cfg_sent_slots; /* slots in the table of code
+						    * objects that were sent */
+extern const volatile unsigned int cfg_wakeup_bytes; /* wake user space when so much
+						      * waits in the ring buffer */
+extern const volatile unsigned int cfg_codes_bytes; /* send no code objects when
+						     * more than this waits */
+extern const volatile unsigned int cfg_limit_ns; /* time limit of a sample; 0: none */
+extern const volatile bool cfg_self_time; /* measure how long samples take */
+extern const volatile unsigned long long cfg_hierarchies; /* hierarchies whose new cgroups
+							   * are sent: bit 0 is v2 */
+extern const volatile struct select_config cfg_select; /* conditions on processes */
 
-/* The mode: see user/resolve/waits.h for what becomes of it. */
-extern const volatile bool cfg_ticks;	/* walk at ticks; else they only find processes      */
-extern const volatile unsigned char cfg_need_status; /* of these bits (STATUS_*) one at least; 0: any */
-extern const volatile bool cfg_runnable; /* tell of threads that could run, too              */
-extern const volatile bool cfg_exceptions; /* tell exceptions' types                     */
-extern const volatile bool cfg_kernel_stacks; /* tell where in the kernel threads wait        */
+/* What the mode requires; user/resolve/record_mode.h and waits.h have the modes. */
+extern const volatile bool cfg_ticks;	/* walk at ticks; else ticks only discover processes */
+extern const volatile unsigned char cfg_need_status; /* a sample has one of these
+						      * STATUS_* bits at least; 0: any */
+extern const volatile bool cfg_runnable; /* send waits of threads that are runnable, too     */
+extern const volatile bool cfg_exceptions; /* send the types of exceptions               */
+extern const volatile bool cfg_kernel_stacks; /* send the kernel's stack of threads that block */
 extern const volatile unsigned int cfg_wait_slots; /* a power of two                           */
 
-/* By CPU: the periods of their clocks, which user space changes while they tick. */
+/* The current period of each CPU's ticks, indexed by CPU; user space changes it while they tick. */
 extern struct tick_period tick_periods[TICK_CPUS_MAX];
 
-/* Room for processes that ran since we looked; exits free. 16384 * ~220 bytes. */
+/* Entries for all processes that have run; an exit frees its entry. 16384 * about 300 bytes. */
 #define MAX_PROCS 16384
 
 struct procs_map {
@@ -45,7 +52,7 @@ struct procs_map {
 	__type(key, u32);
 	__type(value, struct py_proc);
 };
-/* Binaries, not processes: those of a host and of its containers' images. */
+/* Executables, not processes: those of the host and of the images of its containers. */
 #define MAX_EXES 4096
 
 struct exes_map {
@@ -83,13 +90,13 @@ struct events_map {
 	__uint(max_entries, 4096 * 1024);	/* user space sets the real size */
 };
 
-/* tgid -> how to walk it */
+/* tgid -> how to walk the process */
 extern struct procs_map py_procs SEC(".maps");
-/* exe_key() -> what a process of it will be; user space inserts */
+/* exe_key() -> template for a process that runs this executable; user space inserts */
 extern struct exes_map known_exes SEC(".maps");
-/* tgid -> enum watch: selected although not known to be Python yet */
+/* tgid -> enum watch: processes that are selected before it is known whether they are Python */
 extern struct watched_map watched SEC(".maps");
-/* mark_of_*() -> MARK_*: what user space thinks of cgroups, uids and names */
+/* mark_of_*() -> MARK_*: user space's verdicts on cgroups, uids and comms */
 extern struct marks_map marks SEC(".maps");
 extern struct counters_map counters SEC(".maps");
 extern struct sample_times_map sample_times SEC(".maps");
@@ -100,7 +107,10 @@ static __always_inline void count_n(enum counter which, u64 n)
 	u32 zero = 0;
 	u64 *c = bpf_map_lookup_elem(&counters, &zero);
 
-	/* Only this CPU writes, and perf programs do not nest: no atomic needed. */
+	/*
+	 * Only this CPU writes here, and perf programs do not nest: no atomic operation is
+	 * needed.
+	 */
 	if (c)
 		c[which] += n;
 }

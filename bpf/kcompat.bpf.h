@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * kcompat.bpf.h - the kernel's own structures and what differs between kernels.
+ * kcompat.bpf.h - the kernel's own structures, and the differences between kernels.
  *
- * Nothing else under bpf/ touches a kernel field. Every test is for a feature,
- * not a version, and is folded away at load time.
+ * Nothing else under bpf/ accesses a kernel field. Every test is for a feature and not for
+ * a version, and is resolved when the programs are loaded.
  */
 #ifndef TACHBPF_KCOMPAT_H
 #define TACHBPF_KCOMPAT_H
@@ -19,8 +19,8 @@
 #define PF_KTHREAD 0x00200000
 
 /*
- * bpf_get_current_task_btf() (5.11, 3ca1032ab7ab): a typed pointer whose fields are plain loads.
- * Before it, each field is a bpf_probe_read_kernel().
+ * bpf_get_current_task_btf() (5.11, 3ca1032ab7ab) returns a typed pointer whose fields are
+ * plain loads. Without it, each field is read by bpf_probe_read_kernel().
  */
 #define HAVE_TASK_BTF                                                                             \
 	bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_get_current_task_btf)
@@ -33,11 +33,11 @@ static __always_inline u32 current_flags(void)
 }
 
 /*
- * The thread pointer, where libc and TLS begin. x86: the fs base. arm64: tpidr_el0, which a
- * program sets by itself; the kernel learns of it when the thread is switched out, when it
- * forks, or, for all but the first thread, from clone(). Until then it is 0 here, or what
- * the thread had before exec: exec resets the register only (arch/arm64/kernel/process.c,
- * tls_thread_flush()).
+ * The thread pointer, from which libc and TLS are found. x86: the fs base. arm64:
+ * tpidr_el0, which a program sets without a system call; the kernel saves it when the
+ * thread is switched out, when it forks or, for all threads but the first, at clone().
+ * Until then the field is 0, or still has the value from before exec, because exec resets
+ * the register only (arch/arm64/kernel/process.c, tls_thread_flush()).
  */
 #ifdef __TARGET_ARCH_arm64
 #define THREAD_POINTER thread.uw.tp_value
@@ -52,10 +52,11 @@ static __always_inline u64 current_thread_pointer(void)
 }
 
 /*
- * Where the interrupted thread's stack ends: 0 when it was not in user space. What a perf
- * program is given begins with the registers, in the order of the machine's user ABI
- * (bpf_user_pt_regs_t: on x86-64 struct pt_regs, cs the 18th word, sp the 20th; on arm64 struct
- * user_pt_regs, sp the 32nd, pstate the 34th, whose mode is 0 for 64-bit user space).
+ * Stack pointer of the interrupted thread; 0 if it was not in user space. The context of a
+ * perf program begins with the registers, in the order of the machine's user ABI
+ * (bpf_user_pt_regs_t). x86-64: struct pt_regs, cs is the 18th word and sp the 20th. arm64:
+ * struct user_pt_regs, sp is the 32nd and pstate the 34th, whose mode is 0 for 64-bit user
+ * space.
  */
 static __always_inline u64 interrupted_user_sp(const struct bpf_perf_event_data *ctx)
 {
@@ -73,9 +74,9 @@ static __always_inline u64 interrupted_user_sp(const struct bpf_perf_event_data 
 }
 
 /*
- * The registers that a task had when it entered the kernel. bpf_task_pt_regs() is of 5.15
- * (dd6e10fbd9fb); before, they are looked for at the end of the kernel stack, whose size is no
- * field of anything: 16 KiB with pages of 4 KiB (THREAD_SIZE), unless KASAN doubles it.
+ * The registers that a task had when it entered the kernel. bpf_task_pt_regs() exists since
+ * 5.15 (dd6e10fbd9fb). Without it they are read from the end of the kernel stack, whose
+ * size is in no field: 16 KiB with pages of 4 KiB (THREAD_SIZE), unless KASAN doubles it.
  */
 #define THREAD_BYTES 16384
 #define HAVE_TASK_PT_REGS                                                                         \
@@ -87,10 +88,10 @@ static __always_inline u64 interrupted_user_sp(const struct bpf_perf_event_data 
 						  bpf_core_type_size(struct pt_regs)),             \
 			       field))
 
-/* What a task asked of the kernel. */
+/* The system call that a task is in. */
 struct user_call {
 	u64 sp;
-	s64 nr;			/* negative: it was no system call */
+	s64 nr;			/* number of the call; negative: it is in none */
 	u64 args[2];
 };
 
@@ -116,7 +117,7 @@ static __always_inline void user_call_of(struct task_struct *task, struct user_c
 #define NR_FUTEX 202
 #endif
 
-/* Does it wait on a futex? Its address, or 0. include/uapi/linux/futex.h */
+/* The address of the futex that the call waits for, or 0. include/uapi/linux/futex.h */
 static __always_inline u64 futex_waited_for(const struct user_call *c)
 {
 	u32 op = c->args[1] & 0x7f;
@@ -125,8 +126,9 @@ static __always_inline u64 futex_waited_for(const struct user_call *c)
 }
 
 /*
- * A task's state: 0 runs or could. It was renamed in 5.14 (2f064a59a11f). At sched_switch a
- * waker may have made TASK_WAKING of it, but it is not 0 before the task is off its CPU.
+ * A task's state; 0: on a CPU or runnable. The field was renamed in 5.14 (2f064a59a11f). At
+ * sched_switch a waker may already have set TASK_WAKING, but the state becomes 0 only after
+ * the task is off its CPU.
  */
 #ifndef CO_RE
 #define CO_RE __attribute__((preserve_access_index))
@@ -145,7 +147,7 @@ static __always_inline u32 state_of(const struct task_struct *task)
 	return ((const struct task_struct___old *)task)->state;
 }
 
-/* Has the process one thread only? */
+/* Does the process have a single thread? */
 static __always_inline bool current_is_alone(void)
 {
 	if (HAVE_TASK_BTF)
@@ -153,13 +155,13 @@ static __always_inline bool current_is_alone(void)
 	return BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), signal, nr_threads) == 1;
 }
 
-/* Likewise of another task. */
+/* The thread pointer of any task: see current_thread_pointer(). */
 static __always_inline u64 thread_pointer_of(const struct task_struct *task)
 {
 	return task->THREAD_POINTER;
 }
 
-/* How often the thread has left a CPU: the same number twice, it has not. */
+/* How often the thread has left a CPU. If two readings are equal, it has not left it in between. */
 static __always_inline u64 current_switches(void)
 {
 	if (HAVE_TASK_BTF) {
@@ -172,8 +174,9 @@ static __always_inline u64 current_switches(void)
 }
 
 /*
- * Pages that are mapped as code and cannot be written: moves when a library is loaded
- * (fs/proc/task_mmu.c shows it as VmExe + VmLib). JIT compilers move it, too.
+ * Number of pages that are mapped executable and not writable. It changes when a library is
+ * loaded (fs/proc/task_mmu.c shows it as VmExe + VmLib), and also when a JIT compiler makes
+ * code.
  */
 static __always_inline u64 current_exec_pages(void)
 {
@@ -183,8 +186,8 @@ static __always_inline u64 current_exec_pages(void)
 }
 
 /*
- * The process executes a file: its memory is gone, the new program's not laid out yet
- * (fs/binfmt_elf.c, load_elf_binary(), sets this last).
+ * True while the process executes a file: its old memory is gone, and the new program is
+ * not laid out yet (fs/binfmt_elf.c, load_elf_binary(), sets start_code last).
  */
 static __always_inline bool current_is_in_exec(void)
 {
@@ -193,7 +196,10 @@ static __always_inline bool current_is_in_exec(void)
 	return !BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), mm, start_code);
 }
 
-/* When the process began: the half of its identity that pid reuse cannot fake. */
+/*
+ * Start time of the process. It distinguishes processes that have the same pid one after
+ * another.
+ */
 static __always_inline u64 current_start_ns(void)
 {
 	if (HAVE_TASK_BTF)
@@ -202,7 +208,7 @@ static __always_inline u64 current_start_ns(void)
 			     start_boottime);
 }
 
-/* Whom the process acts as, as `ps` shows it: a daemon may change it while it runs. */
+/* Effective uid of the process, as `ps` shows it. A daemon may change it while it runs. */
 static __always_inline u32 current_euid(void)
 {
 	if (HAVE_TASK_BTF)
@@ -215,7 +221,7 @@ static __always_inline u32 task_euid(const struct task_struct *task)
 	return BPF_CORE_READ(task, cred, euid.val);
 }
 
-/* ---- of a task that is no more than an address to the program ---- */
+/* ---- tasks whose fields the program cannot load directly ---- */
 
 static __always_inline u32 task_tgid(const struct task_struct *task)
 {
@@ -232,7 +238,7 @@ static __always_inline u64 task_start_ns(const struct task_struct *task)
 	return BPF_CORE_READ(task, group_leader, start_boottime);
 }
 
-/* As current_is_in_exec(); true, too, of one that has no memory any more. */
+/* As current_is_in_exec(); also true of a task that has no memory any more. */
 static __always_inline bool task_is_in_exec(const struct task_struct *task)
 {
 	return !BPF_CORE_READ(task, mm, start_code);
@@ -241,8 +247,9 @@ static __always_inline bool task_is_in_exec(const struct task_struct *task)
 /*
  * ---- cgroups ----
  *
- * A task is in one cgroup of each hierarchy (v1 has several, v2 one): a css_set has the list. Which
- * cgroups a css_set has does not change, and a task's own is not freed under it.
+ * A task is in one cgroup of each hierarchy (v1 has several hierarchies, v2 one); its
+ * css_set lists them. The cgroups of a css_set never change, and the css_set of a task is
+ * not freed while the task has it.
  */
 static __always_inline const struct css_set *cgroups_of(const struct task_struct *task)
 {
@@ -267,7 +274,7 @@ static __always_inline const struct cgroup *cgroup_at(const struct list_head *po
 	return BPF_CORE_READ(link, cgrp);
 }
 
-/* NULL: it is its hierarchy's root. */
+/* NULL: cg is the root of its hierarchy. */
 static __always_inline const struct cgroup *cgroup_parent(const struct cgroup *cg)
 {
 	const struct cgroup_subsys_state *parent = BPF_CORE_READ(cg, self.parent);
@@ -280,13 +287,13 @@ static __always_inline u32 cgroup_hierarchy(const struct cgroup *cg)
 	return BPF_CORE_READ(cg, root, hierarchy_id);
 }
 
-/* What stat(2) says is the inode of its directory; never used again. */
+/* The inode number of its directory, as stat(2) shows it. It is never used again. */
 static __always_inline u64 cgroup_id(const struct cgroup *cg)
 {
 	return BPF_CORE_READ(cg, kn, id);
 }
 
-/* A task's number in its own pid namespace; 0: it is in the host's. */
+/* Pid of a task's thread in its own pid namespace; 0: it is in the host's. */
 static __always_inline u32 task_ns_pid(const struct task_struct *task)
 {
 	const struct pid *pid = BPF_CORE_READ(task, thread_pid);
@@ -294,7 +301,7 @@ static __always_inline u32 task_ns_pid(const struct task_struct *task)
 	u64 level = BPF_CORE_READ(pid, level);
 	u32 nr = 0;
 
-	if (level)	/* nr comes first in struct upid */
+	if (level)	/* nr is the first field of struct upid */
 		bpf_probe_read_kernel(&nr, sizeof(nr),
 				      (const char *)first + level * sizeof(struct upid));
 	return nr;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * lifecycle.bpf.c - processes come, change and go; their threads get names.
+ * lifecycle.bpf.c - fork, exec and exit of processes; new names of threads.
  *
- * Fork inherits what is known of the parent, exec clears it, the exit of the
- * process (its last thread, not its first) frees it. Runs in process context,
- * so changing hash maps is safe here.
+ * A fork inherits what is known of its parent, an exec deletes it, and the exit of the
+ * process (of its last thread, not of its first) frees the entry. The programs run in
+ * process context, so they may change hash maps.
  */
 #include "admit_exec.bpf.h"
 #include "proc_filter.bpf.h"
@@ -17,7 +17,7 @@ static __always_inline void send(struct raw_lifecycle *ev)
 		count(CNT_LIFECYCLE_LOST);
 }
 
-/* The arguments lie on the new stack, which the kernel has just written. */
+/* The arguments are on the new stack, which the kernel has just written. */
 static __always_inline void read_command(struct raw_exec *ev, struct mm_struct *mm)
 {
 	u64 start = mm->arg_start, len = mm->arg_end - start;
@@ -89,7 +89,7 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 	struct py_proc *known, copy;
 
 	if (parent_tgid == tgid)
-		return 0;	/* a thread */
+		return 0;	/* a thread, not a process */
 	watch = bpf_map_lookup_elem(&watched, &parent_tgid);
 	if (watch && *watch == WATCH_CHILDREN) {
 		if (bpf_map_update_elem(&watched, &tgid, watch, BPF_ANY))
@@ -106,7 +106,7 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 	copy.start_ns = ev.h.start_ns;
 	copy.ticks = 0;
 	copy.main_thread = 0;
-	/* Code seen in the parent is not proof for the child. */
+	/* What was sent of the parent's code says nothing about the child's: see docs/design.md. */
 	copy.ident = (copy.start_ns ^ (u64)tgid << 32) | 1;
 	if (cfg_select.any && !fork_inherits(&copy, parent, child))
 		return 0;
@@ -134,7 +134,7 @@ int BPF_PROG(on_exit, struct task_struct *p)
 	bool tell;
 
 	if (p->signal->live.counter)
-		return 0;	/* other threads live on */
+		return 0;	/* other threads go on */
 	known = bpf_map_lookup_elem(&py_procs, &tgid);
 	tell = known && known->state != PY_PROC_OTHER && known->state != PY_PROC_UNSEEN;
 	if (known)
@@ -149,8 +149,8 @@ int BPF_PROG(on_exit, struct task_struct *p)
 }
 
 /*
- * A process that renames its threads all day must not keep user space busy. CPUs that come here at
- * the same time may count one too few; a byte has room for one too many of each.
+ * Limits a process that renames its threads all the time. CPUs that do this at the same
+ * moment may count one too few; a byte can hold the limit and one too many from each CPU.
  */
 #define MAX_NAMES_A_SECOND 200
 
@@ -169,9 +169,9 @@ static __always_inline bool may_send_name(struct py_proc *p, u64 now)
 }
 
 /*
- * Of a thread that is recorded. Not told is the name that exec gives: it is the next program's,
- * and the exec is told by itself. One that is not told is no loss: it is a name. Not tp_btf: see
- * cgroups.bpf.c.
+ * New names of threads that are recorded. The name that exec gives is not sent: it belongs
+ * to the next program, and the exec has a record of its own. A rename that is not sent does
+ * not count as a loss. Not tp_btf: see cgroups.bpf.c.
  */
 SEC("raw_tp/task_rename")
 int BPF_PROG(on_rename, struct task_struct *task, const char *comm)

@@ -4,7 +4,7 @@
  */
 #include "common.bpf.h"
 
-/* The kernel's word for "GPL-2.0 or BSD": GPL-only helpers may be called. */
+/* The kernel's string for "GPL-2.0 or BSD", which allows GPL-only helpers. */
 char _license[] SEC("license") = "Dual BSD/GPL";
 
 const volatile bool cfg_all = false;

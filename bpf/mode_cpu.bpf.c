@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * mode_cpu.bpf.c - a clock ticks on a CPU: whose Python stack is on it?
+ * mode_cpu.bpf.c - the tick of a CPU: samples the Python stack of the thread that it interrupts.
  *
- * Decides about the process (admission), calls pyunwind, sends. Runs in
- * interrupt or NMI context: no hash map is changed here, only values in place.
+ * Decides by the process whether to walk, calls pyunwind, sends the sample. Runs in
+ * interrupt or NMI context: it inserts and deletes no entry of a hash map, and only changes
+ * values in place.
  */
 #include "pyextra.bpf.h"
 #include "pysend.bpf.h"
@@ -11,7 +12,7 @@
 #include "pyunwind.bpf.h"
 #include "proc_filter.bpf.h"
 
-/* 0, or -1: no room in the ring buffer. */
+/* Returns 0, or -1 if the ring buffer has no room. */
 static __always_inline int report(enum raw_kind kind, u32 tgid, u64 exec_pages)
 {
 	struct raw_tick *t = bpf_ringbuf_reserve(&events, sizeof(*t), 0);
@@ -29,7 +30,7 @@ static __always_inline int report(enum raw_kind kind, u32 tgid, u64 exec_pages)
 	return 0;
 }
 
-/* Tell user space that this process runs and nobody has looked at it. */
+/* Report to user space that this process runs and was not inspected yet. */
 static __always_inline enum counter report_unknown(u32 tgid)
 {
 	if (current_flags() & PF_KTHREAD)
@@ -42,28 +43,30 @@ static __always_inline enum counter report_unknown(u32 tgid)
 }
 
 /*
- * There is no Python stack here. Has the process loaded code since user space looked?
- * It may have become Python, or another one. Told again when there was no room.
+ * This thread has no Python stack. If the process has mapped more code since user space
+ * inspected it, it may have become Python, or have loaded another CPython. Reported again
+ * at the next tick if the ring buffer has no room.
  */
 static __always_inline void report_changed(struct py_proc *p, u32 tgid)
 {
 	u64 pages = current_exec_pages();
 
-	if (p->exe && !p->exec_pages)	/* its exec let it in: nobody has looked so far */
+	if (p->exe && !p->exec_pages)	/* admitted at its exec, never inspected */
 		p->exec_pages = pages;
 	if (p->exec_pages != pages && !report(RAW_CHANGED, tgid, pages))
 		p->exec_pages = pages;
 }
 
-/* How many periods fit into a gap beyond the first one, to the nearest. */
+/* How many more periods than one fit into a gap, rounded to the nearest number. */
 static __always_inline u64 missed_in(u64 gap, u64 period)
 {
 	return gap > period + period / 2 ? (gap + period / 2) / period - 1 : 0;
 }
 
 /*
- * Between two ticks the timer may have begun anew with another period: until then each whole
- * period had a tick, and from then on the first tick comes after a period.
+ * The number of ticks missed between two times. If the timer was restarted in between with
+ * another period, the old period counts until the restart, and the first tick comes one new
+ * period after it.
  */
 static __always_inline u64 missed_since(u64 then, u64 now)
 {
@@ -90,8 +93,9 @@ static __always_inline u64 missed_since(u64 then, u64 now)
 }
 
 /*
- * Two ticks in the same thread that did not leave the CPU in between are a period
- * apart, or ticks were missed: a virtual CPU was not scheduled, or perf throttled.
+ * Count missed ticks. Two ticks in the same thread, which did not leave the CPU in between,
+ * are one period apart unless ticks were missed: the virtual CPU did not run, or perf
+ * throttled the event.
  */
 static __always_inline void note_missed(struct last_tick *last, u64 pid_tgid, u64 now)
 {
@@ -104,7 +108,7 @@ static __always_inline void note_missed(struct last_tick *last, u64 pid_tgid, u6
 	*last = (struct last_tick){ pid_tgid, switches, now };
 }
 
-/* Of the sample that began at start. What the machine took meanwhile is told apart. */
+/* Record how long the sample took that began at start, without the stalls meanwhile. */
 static __always_inline void note_time(u64 start)
 {
 	u32 zero = 0;
@@ -114,7 +118,7 @@ static __always_inline void note_time(u64 start)
 
 	if (!t || !s)
 		return;
-	if (cfg_limit_ns)	/* else nobody has looked at the clock meanwhile */
+	if (cfg_limit_ns)	/* without a limit the clock was not read during the walk */
 		note_stall(s, now);
 	ns = now - start - s->stalled_ns;
 	class = sample_time_class(ns);
@@ -203,7 +207,7 @@ static __always_inline enum counter tick(u64 sp)
 	if (!p->start_ns)
 		p->start_ns = start_ns;
 	else if (p->start_ns != start_ns)
-		return report_unknown(tgid);	/* the pid came back */
+		return report_unknown(tgid);	/* another process had this pid */
 	if (cfg_select.any) {
 		if (is_unselected(p, start_ns))
 			return CNT_UNSELECTED;

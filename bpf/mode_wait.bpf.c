@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * mode_wait.bpf.c - a thread leaves its CPU: with which Python stack, and until when?
+ * mode_wait.bpf.c - a thread leaves its CPU: sends its Python stack, and when it is back on
+ * a CPU.
  *
- * Runs in the scheduler, interrupts off, its lock held: no hash map is changed here. The
- * thread that leaves is still the current one and its memory the one that is read. Of all
- * other processes' threads nothing is known after one lookup each.
+ * Runs in the scheduler with interrupts off and a run queue lock held: no entry of a hash
+ * map is inserted or deleted here. The thread that leaves is still the current one, so its
+ * memory can be read. A switch between threads of other processes costs one look-up for
+ * each of the two.
  */
 #include "pyextra.bpf.h"
 #include "pysend.bpf.h"
@@ -14,8 +16,9 @@
 #include "wait_slots.bpf.h"
 
 /*
- * What looking at threads that leave may take of a CPU: an eighth, of which so much can be saved
- * up. Beyond that user space is told that a thread left, and no more.
+ * The budget: a CPU may spend one eighth of its time on walking threads that leave it, and
+ * can save up BUDGET_MAX_NS. Without budget only the fact that a thread left is sent,
+ * without its stack.
  */
 #define BUDGET_SHARE 8
 #define BUDGET_MAX_NS 5000000
@@ -36,7 +39,7 @@ static __always_inline void spend_budget(struct scratch *s, u64 ns)
 	s->budget_ns -= ns < BUDGET_MAX_NS ? ns : BUDGET_MAX_NS;
 }
 
-/* How looking for a stack ended, as the counters of this program have it. */
+/* The counter of this program that corresponds to the result of a walk. */
 static __always_inline enum counter end_of_wait(enum counter end)
 {
 	switch (end) {
@@ -68,7 +71,10 @@ static __always_inline enum counter walk(struct scratch *s, struct py_proc *p,
 	return end;
 }
 
-/* The wait itself is certain: user space gives it the stack of before. */
+/*
+ * A record without a stack: the wait is certain, and user space attributes it to the last
+ * known stack.
+ */
 static __always_inline void without_stack(struct raw_sample *out)
 {
 	out->nframes = 0;
@@ -78,7 +84,7 @@ static __always_inline void without_stack(struct raw_sample *out)
 	out->interp_id = 0;
 }
 
-/* Send what there is to tell of the current thread. */
+/* Send a RAW_WAIT for the current thread, with its stack if possible. */
 static __always_inline enum counter look(void *ctx, struct scratch *s, struct py_proc *p,
 					 struct task_struct *prev, enum raw_why why, u64 now)
 {
@@ -112,7 +118,7 @@ static __always_inline enum counter look(void *ctx, struct scratch *s, struct py
 	return end_of_wait(send_sample(out, bpf_get_current_pid_tgid()));
 }
 
-/* slot: its own, or NULL: what is in it is another's. */
+/* slot: the thread's own, or NULL: another thread's, or not needed. */
 static __always_inline void send_run(enum raw_kind kind, const struct task_struct *task,
 				     const struct wait_slot *slot, u64 time_ns)
 {
@@ -135,7 +141,7 @@ static __always_inline void send_run(enum raw_kind kind, const struct task_struc
 	bpf_ringbuf_submit(r, wakeup_flags());
 }
 
-/* Is this the process, the current one, is it selected, and can it be walked? */
+/* Is this process the one in p, is it selected, and can it be walked? */
 static __always_inline bool is_walked(struct py_proc *p, const struct task_struct *task)
 {
 	u64 start_ns = task->group_leader->start_boottime;
@@ -151,9 +157,10 @@ static __always_inline bool is_walked(struct py_proc *p, const struct task_struc
 }
 
 /*
- * It leaves its CPU, and that it had come back was not told: some kernels hide switches of
- * tasks of the machine's own (seen on a Firecracker guest's 6.18). The fair scheduler knows for
- * how long it ran (se.prev_sum_exec_runtime is what it had when it was picked).
+ * The thread leaves its CPU, but its return to it was not reported: some kernels hide
+ * switches of tasks of the machine's own (seen on a Firecracker guest's 6.18). So the
+ * RAW_RUN is sent now, with the time from the fair scheduler: se.prev_sum_exec_runtime is
+ * the run time that it had when it was picked.
  */
 static __always_inline void came(const struct task_struct *prev, const struct wait_slot *slot,
 				 u64 now)
@@ -204,7 +211,7 @@ static __always_inline void leave(void *ctx, struct py_proc *p, struct task_stru
 	s->busy = 0;
 }
 
-/* If user space was told that it left, or that is no longer known. */
+/* A thread is on a CPU. Reported if its leaving was, or if that is unknown. */
 static __always_inline void come(const struct task_struct *next)
 {
 	struct wait_slot *slot = slot_of(next->pid);
@@ -240,7 +247,10 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 	return 0;
 }
 
-/* It can run from now on. Whoever it is: a slot says whether it is one of ours. */
+/*
+ * The thread is runnable from now on. Called for all threads; the slot shows whether it is
+ * one of ours.
+ */
 SEC("?tp_btf/sched_wakeup")
 int BPF_PROG(on_wakeup, struct task_struct *p)
 {

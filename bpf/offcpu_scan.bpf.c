@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * offcpu_scan.bpf.c - which threads of Python processes are off their CPUs already?
+ * offcpu_scan.bpf.c - lists the threads of Python processes and which of them are off-CPU.
  *
- * A task iterator, in user space's own context: it tells what the kernel alone knows of
- * each thread. Its stack user space walks itself: reading another task's memory here may
- * wait for ever for a page, and not every kernel can.
+ * A task iterator, which runs in the context of our user space. It reports what only the
+ * kernel knows of each thread. User space walks the stacks: reading another task's memory
+ * here may wait for a page for ever, and not every kernel can do it.
  */
 #include "wait_slots.bpf.h"
 
@@ -43,7 +43,7 @@ int on_task(struct bpf_iter__task *ctx)
 	if (call.nr >= 0)
 		a.sysno = call.nr;
 	a.told = slot->tid == (u32)task->pid && slot->out_ns;
-	/* No room: it is shown again with the next read. */
+	/* If there is no room, the iterator shows the task again at the next read. */
 	if (!bpf_seq_write(ctx->meta->seq, &a, sizeof(a)) && !a.told) {
 		slot->tid = task->pid;
 		slot->wake_ns = a.why == WHY_RUNNABLE ? a.time_ns : 0;

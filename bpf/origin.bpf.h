@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * origin.bpf.h - where a process is (cgroup, pid namespace) and whose it is.
+ * origin.bpf.h - the cgroups, pid namespace and user of a process.
  *
- * Sent with what is told of new processes, never with samples: containers cost nothing
- * where time matters. What the numbers mean, user space knows.
+ * They are sent with the records of new processes and never with samples, so samples cost
+ * the same in containers. User space knows what the numbers mean.
  */
 #ifndef TACHBPF_ORIGIN_H
 #define TACHBPF_ORIGIN_H
 
 #include "common.bpf.h"
 
-/* Each hierarchy has one cgroup that the task is in. */
+/* The cgroup of the task in each hierarchy. */
 static __always_inline void note_cgroups(struct raw_origin *out, const struct task_struct *task)
 {
 	const struct list_head *head = cgroup_list(cgroups_of(task)), *pos = head;
@@ -28,7 +28,7 @@ static __always_inline void note_cgroups(struct raw_origin *out, const struct ta
 	out->cgroup_cnt = i;
 }
 
-/* leader: the process' first thread. out is zeroed. */
+/* leader is the first thread of the process. out must be zeroed. */
 static __always_inline void note_origin(struct raw_origin *out, const struct task_struct *leader)
 {
 	note_cgroups(out, leader);

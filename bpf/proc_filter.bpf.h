@@ -1,25 +1,31 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * proc_filter.bpf.h - is a process one of those that are to be recorded?
+ * proc_filter.bpf.h - does a process meet the conditions of the recording?
  *
- * Judged when it comes (fork, exec) or changes its cgroup, and kept in its entry of
- * py_procs: a tick looks there and nowhere else. What names and paths mean is user
- * space's to say; here are marks on cgroups, uids and names. Without conditions
- * none of this is loaded.
+ * A process is judged at its fork and exec and when it changes its cgroup. The verdict is
+ * kept in its entry of py_procs, where a tick finds it without further look-ups. Only user
+ * space understands names and paths; here a verdict follows from the entries of the map
+ * marks for cgroups, uids and comms. Without conditions none of this is loaded.
  */
 #ifndef TACHBPF_PROC_FILTER_BPF_H
 #define TACHBPF_PROC_FILTER_BPF_H
 
 #include "common.bpf.h"
 
-/* ---- when a process comes ---- */
+/* ---- at exec, fork and cgroup changes ---- */
 
-#define MARK_UNKNOWN (1u << 31)	/* user space has not judged a cgroup that the task is in */
+#define MARK_UNKNOWN (1u << 31)	/* user space has not judged one of the task's cgroups */
 
-/* Of all hierarchies together: v1 has up to a dozen. What does not fit, user space decides. */
+/*
+ * Steps in all hierarchies together: v1 has up to a dozen. If they do not suffice, user
+ * space decides.
+ */
 #define CGROUP_STEPS 96
 
-/* Zero, which the verifier takes for any number: it need not tell states apart by it. */
+/*
+ * A zero that the verifier takes for any number, so that it does not follow states that
+ * differ in it.
+ */
 static __always_inline u32 opaque_zero(u64 v)
 {
 	u64 same = v;
@@ -30,8 +36,9 @@ static __always_inline u32 opaque_zero(u64 v)
 }
 
 /*
- * What is marked on the cgroups of a css_set and on all above them. Static: without conditions
- * on cgroups nothing calls it, and the verifier does not look at it.
+ * The MARK_* bits of a css_set's cgroups and of all cgroups above them. This function is
+ * static, so that the verifier skips it if there are no conditions on cgroups and it has no
+ * caller.
  */
 static __noinline u32 marks_on_cgroups(u64 css_set)
 {
@@ -50,7 +57,8 @@ static __noinline u32 marks_on_cgroups(u64 css_set)
 			if (!pos || pos == head)
 				return found;
 			cg = cgroup_at(pos);
-			unjudged |= MARK_UNKNOWN;	/* of those above, it is no news */
+			unjudged |= MARK_UNKNOWN;	/* only for the task's own cgroups:
+							 * those above were made before */
 		}
 		key = mark_of_cgroup(cgroup_hierarchy(cg), cgroup_id(cg));
 		mark = bpf_map_lookup_elem(&marks, &key);
@@ -71,7 +79,10 @@ static __always_inline u8 judge_cgroups(const struct task_struct *task)
 		found &= ~MARK_UNKNOWN;
 	if (found & MARK_EXCLUDED)
 		return UNSELECTED_CGROUP;
-	/* More marks can only take away what was let in, or let in what was not. */
+	/*
+	 * Cgroups that are judged later can only exclude what was selected, or select what
+	 * was not.
+	 */
 	if ((found & cfg_select.cgroup_kinds) == cfg_select.cgroup_kinds)
 		return found & MARK_UNKNOWN && cfg_select.cgroup_excludes ? UNDECIDED : 0;
 	return found & MARK_UNKNOWN ? UNDECIDED : UNSELECTED_CGROUP;
@@ -87,7 +98,7 @@ static __always_inline u8 judge_uid(u32 uid)
 	return cfg_select.uid_needed ? UNSELECTED_UID : 0;
 }
 
-/* comm: what it is called from now on. */
+/* comm: the name after the exec. */
 static __always_inline u8 judge_names(const u8 comm[COMM_BYTES])
 {
 	const u32 *mark;
@@ -102,7 +113,7 @@ static __always_inline u8 judge_names(const u8 comm[COMM_BYTES])
 	return mark && !cfg_select.exes ? 0 : UNDECIDED;
 }
 
-/* Of a process that executes a file; known: what it was before, or NULL. */
+/* For a process that executes a file. known: its entry from before the exec, or NULL. */
 static __always_inline u8 judge_exec(const struct task_struct *task, const u8 comm[COMM_BYTES],
 				     const struct py_proc *known)
 {
@@ -114,7 +125,10 @@ static __always_inline u8 judge_exec(const struct task_struct *task, const u8 co
 	return not & UNSELECTED_FOR_SURE ? not & ~UNDECIDED : not;
 }
 
-/* An entry for a process that nobody is to look at. No loss if there is no room: it is asked about. */
+/*
+ * Insert an entry for a process that must not be inspected. If there is no room, user space
+ * is asked about the process, so nothing is lost.
+ */
 static __always_inline void put_unseen(struct task_struct *task, u64 start_ns, u8 unselected)
 {
 	struct py_proc p = {
@@ -130,8 +144,9 @@ static __always_inline void put_unseen(struct task_struct *task, u64 start_ns, u
 }
 
 /*
- * Does a fork get its parent's entry? What is judged by is the same for both, unless it was
- * forked into another cgroup. false: it is judged when it runs.
+ * May a fork get a copy of its parent's entry? Yes, because the conditions apply to both in
+ * the same way, unless the child is in another cgroup. If false, the child is judged at its
+ * first tick.
  */
 static __always_inline bool fork_inherits(struct py_proc *copy, const struct task_struct *parent,
 					  const struct task_struct *child)
@@ -143,14 +158,17 @@ static __always_inline bool fork_inherits(struct py_proc *copy, const struct tas
 	return !cfg_select.cgroups || cgroups_of(parent) == cgroups_of(child);
 }
 
-/* ---- when it runs ---- */
+/* ---- at each tick ---- */
 
 static __always_inline bool is_young(u64 start_ns)
 {
 	return cfg_select.min_age_ns && bpf_ktime_get_boot_ns() - start_ns < cfg_select.min_age_ns;
 }
 
-/* Of the current process. Servers give up root after they have started. */
+/*
+ * Is the current process excluded? Judges the uid anew: servers give up root after they
+ * have started.
+ */
 static __always_inline bool is_unselected(struct py_proc *p, u64 start_ns)
 {
 	u32 uid;

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * pycode.bpf.h - which code object is this, and what is it called?
+ * pycode.bpf.h - identifies the code objects of frames, and sends their names.
  *
- * Takes the fingerprint that goes with every frame (abi.h), and sends the names of
- * what is seen for the first time as a snapshot of memory. Knows offsets, no string
- * layout.
+ * Computes the fingerprint that goes with every frame (abi.h), and sends each code object that is
+ * seen for the first time as a snapshot of memory. Knows offsets, but no string layout.
  */
 #ifndef TACHBPF_PYCODE_H
 #define TACHBPF_PYCODE_H
@@ -13,7 +12,10 @@
 
 /* ---- fingerprints ---- */
 
-/* Is user space to be told of this code? false: yes, but this sample has no room for it. */
+/*
+ * Add a code object that was not sent yet to the sample's list of new ones. Returns false
+ * if this sample's list is full.
+ */
 static __always_inline bool note_new_code(struct scratch *s, u64 code, u32 id)
 {
 	u64 mark = (s->ident ^ code * 0x9e3779b97f4a7c15ULL) * 0xbf58476d1ce4e5b9ULL + id;
@@ -24,7 +26,10 @@ static __always_inline bool note_new_code(struct scratch *s, u64 code, u32 id)
 	sent = sent_slot(mark);
 	if (!sent || *sent == mark)
 		return true;
-	/* Behind the call: what is spilled around one has no bounds on older kernels. */
+	/*
+	 * Read after the call: older kernels lose the bounds of a value that is spilled
+	 * around a call.
+	 */
 	n = s->new_cnt;
 	if (n >= MAX_NEW_CODES)
 		return false;
@@ -35,7 +40,7 @@ static __always_inline bool note_new_code(struct scratch *s, u64 code, u32 id)
 	return true;
 }
 
-/* In one read, unless the name is long or its page ends soon. */
+/* Reads the string at once, unless the string is long or its page ends before the buffer. */
 static __always_inline u32 read_string_stamp(struct scratch *s, u64 str)
 {
 	u32 data = (s->l.str_data - s->l.str_length) & 63, n;
@@ -62,7 +67,7 @@ static __always_inline u32 read_string_stamp(struct scratch *s, u64 str)
 	return string_stamp(length, (const u64 *)(s->name + (data & 56)), tail);
 }
 
-/* Neighbours in a stack are often from one file. */
+/* The stamp of the last file name is kept: neighbours in a stack are often from one file. */
 static __always_inline u32 read_names_stamp(struct scratch *s, u64 name, u64 file)
 {
 	if (s->file != file) {
@@ -80,8 +85,9 @@ static __always_inline struct code_cache_entry *cache_entry(struct code_cache *c
 }
 
 /*
- * Read a code object's fingerprint (abi.h) and keep it while stamp stands. Of
- * external linkage: the verifier looks at it once, not at every step of the walk.
+ * Read a code object's fingerprint (abi.h) and cache it under stamp. Returns 0 if it could
+ * not be read. Has external linkage so that the verifier checks it once and not at every
+ * step of the walk.
  */
 __weak __noinline u32 read_code_id(u64 code, u64 stamp)
 {
@@ -116,7 +122,10 @@ __weak __noinline u32 read_code_id(u64 code, u64 stamp)
 	id = code_identity(CODE_FIELD(u64, co_filename), CODE_FIELD(u64, co_name),
 			   CODE_FIELD(u64, co_qualname), CODE_FIELD(u64, co_linetable),
 			   CODE_FIELD(u32, co_firstlineno), version);
-	/* Compiled code begins at line 1; this, and no file, is called like its function. */
+	/*
+	 * Compiled code begins at line 1. Only this code object has line 0, and has its
+	 * function's name in place of a file name.
+	 */
 	is_hidden = !CODE_FIELD(u32, co_firstlineno) &&
 		    CODE_FIELD(u64, co_filename) == CODE_FIELD(u64, co_qualname) &&
 		    CODE_FIELD(u64, co_name) == CODE_FIELD(u64, co_qualname);
@@ -133,7 +142,7 @@ __weak __noinline u32 read_code_id(u64 code, u64 stamp)
 		count(CNT_CACHE_EVICTED);
 	*e = (struct code_cache_entry){
 		.code = code,
-		/* 0: come here again with the next sample */
+		/* 0: the cache entry is invalid, so that the next sample tries again */
 		.stamp = is_hidden || note_new_code(s, code, id) ? stamp : 0,
 		.id = id,
 		.process = process,
@@ -142,10 +151,10 @@ __weak __noinline u32 read_code_id(u64 code, u64 stamp)
 }
 
 /*
- * The fingerprint of a code object, read afresh unless it is certain that it is
- * still the object that was read before. Certain is: within one sample (this
- * thread stands still and its frames own their code), or while the interpreter's
- * code counter has not moved (is_epoch). stamp says both.
+ * The fingerprint of a code object, from the cache if it is certain that the object is
+ * still the one that was read. It is certain within one sample (this thread stands still,
+ * and its frames own their code), and as long as the interpreter's counter of code objects
+ * has not changed (is_epoch). stamp identifies the sample or the state of that counter.
  */
 static __always_inline u32 code_id(struct code_cache *cache, u64 code, u64 stamp)
 {
@@ -156,14 +165,14 @@ static __always_inline u32 code_id(struct code_cache *cache, u64 code, u64 stamp
 	return read_code_id(code, stamp);
 }
 
-/* ---- how much room its frames take ---- */
+/* ---- sizes of frames ---- */
 
-/* Words in front of a frame's variables in 3.11 (Include/internal/pycore_frame.h) */
+/* Words before a frame's variables in 3.11 (Include/internal/pycore_frame.h) */
 #define FRAME_WORDS_3_11 9
 
 /*
- * Of a frame in a data stack, in bytes (3.11+); 0: not known. In PyCodeObject there are int
- * co_stacksize, co_firstlineno, co_nlocalsplus, and behind them co_framesize (3.12+).
+ * Size in bytes of a code object's frame in a data stack (3.11+); 0: unknown. PyCodeObject has the
+ * int fields co_stacksize, co_firstlineno, co_nlocalsplus and, behind them, co_framesize (3.12+).
  */
 static __always_inline u32 frame_room(struct scratch *s, u64 code)
 {
@@ -179,15 +188,16 @@ static __always_inline u32 frame_room(struct scratch *s, u64 code)
 	return 8 * c.framesize;
 }
 
-/* ---- where its bytecode is ---- */
+/* ---- per-thread bytecode ---- */
 
 u64 own_bytecode(u64 code, u32 index);
 
 /*
- * Free-threaded CPython 3.14+ gives each thread a copy of a code object's bytecode: entry
- * index of the array at co_tlbc; 0 is the code object's own. 0: not known. Another thread
- * may put a longer array in its place meanwhile, and the old one is freed as soon as this
- * thread is detached: only while co_tlbc is what it was is the entry from a live array.
+ * Address of a thread's copy of a code object's bytecode, which free-threaded CPython 3.14+
+ * makes: the entry index of the array at co_tlbc; entry 0 is the code object's own
+ * bytecode. Returns 0 if unknown. Another thread may replace the array by a longer one at
+ * any time, and the old one is freed as soon as this thread is detached. So the entry is
+ * only valid if co_tlbc is still the same after it was read.
  */
 __weak __noinline u64 own_bytecode(u64 code, u32 index)
 {
@@ -208,9 +218,9 @@ __weak __noinline u64 own_bytecode(u64 code, u32 index)
 	return entry;
 }
 
-/* ---- what code objects are called ---- */
+/* ---- names of code objects ---- */
 
-/* All of it, or what is on its first page: the next one may not be mapped. */
+/* Read len bytes or, if that fails, those on the first page: the next page may not be mapped. */
 static __always_inline void read_piece(struct raw_piece *at, u8 *dst, u32 len, u64 addr)
 {
 	u32 on_page = 4096 - (addr & 4095);
@@ -232,8 +242,8 @@ static __always_inline u64 head_u64(const struct raw_code *rec, u32 off)
 }
 
 /*
- * The line table's object, and at least as much as user space likes to read at
- * once if its page has it. Returns how many bytes of rec->table to send.
+ * Read the line table's object, and at least as much as user space reads at once if the
+ * page has it. Returns how many bytes of rec->table to send.
  */
 static __always_inline u32 read_table(struct raw_code *rec, struct py_proc *p, u64 table)
 {
@@ -259,10 +269,10 @@ static __always_inline u32 read_table(struct raw_code *rec, struct py_proc *p, u
 	return 0;
 }
 
-/* What is noted instead of a mark: the record had a gap. */
+/* The stored hash is XORed with this if the record was sent incomplete. */
 #define HALF_SENT 1
 
-/* Again with the next sample. */
+/* Leave the code object to the next sample that has it. */
 static __always_inline void defer_code(struct code_cache *cache, const struct new_code *code)
 {
 	count(CNT_CODE_LOST);
@@ -301,8 +311,9 @@ static __always_inline void send_code(struct raw_code *rec, struct code_cache *c
 	if (*sent && (*sent ^ code->mark) > HALF_SENT)
 		count(CNT_SENT_EVICTED);
 	/*
-	 * A page that is being copied, after a fork, cannot be read now: once more with the next
-	 * sample. Not for ever: those that are never whole would keep others from their turn.
+	 * A page that is being copied after a fork cannot be read now, so the code object
+	 * is sent once more with the next sample. Only once: objects that are never
+	 * complete would take the place of others.
 	 */
 	if ((!rec->name_at.len || !rec->file_at.len || !rec->table_at.len) &&
 	    *sent != (code->mark ^ HALF_SENT)) {
@@ -314,8 +325,9 @@ static __always_inline void send_code(struct raw_code *rec, struct code_cache *c
 }
 
 /*
- * Is there time for one more, does the process send too many, and is half the ring
- * buffer left for samples? Else with a later sample.
+ * May one more code object be sent? Yes if there is time left, if the process has not sent
+ * too many in this second, and if at least half the ring buffer is free for samples.
+ * Otherwise a later sample sends it.
  */
 static __always_inline bool may_send_code(struct scratch *s, struct py_proc *p)
 {
@@ -332,7 +344,7 @@ static __always_inline bool may_send_code(struct scratch *s, struct py_proc *p)
 	       bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA) <= cfg_codes_bytes;
 }
 
-/* Before the sample itself, so that its names are there when it is. */
+/* Sent before the sample, so that user space knows the names when it gets the sample. */
 static __always_inline void send_new_codes(struct scratch *s, struct code_cache *cache,
 					   struct py_proc *p, const struct raw_header *h)
 {

@@ -1,30 +1,33 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * pyextra.bpf.h - what few ask for and no stack has room for: an exception's type, and the
- * kernel's own stack.
+ * pyextra.bpf.h - additions to a sample: the type of an exception, and the kernel's own stack.
  *
- * Both go in front of the sample, in a record of their own, so that nobody else pays for them.
+ * Few recordings ask for them. They are sent in a record of their own before the sample, so
+ * that other recordings do not pay for them.
  */
 #ifndef TACHBPF_PYEXTRA_H
 #define TACHBPF_PYEXTRA_H
 
 #include "pyscratch.bpf.h"
 
-/* What a BPF_PROG() was given. */
+/* The context argument of a BPF_PROG(). */
 #ifndef BPF_PROG_CTX
 #define BPF_PROG_CTX ctx
 #endif
 
 /*
- * PyTypeObject (Include/cpython/object.h), which begins with a PyVarObject: the header, as
- * long as that of a str, and a size. A debug or free-threaded build has a longer header,
- * behind whose other words ob_type is the last one.
+ * Offsets in PyTypeObject (Include/cpython/object.h), counted from the end of its PyObject
+ * header, which is as long as that of a str; a size follows it. In debug and free-threaded
+ * builds the header is longer; ob_type is its last word in all builds.
  */
 #define TP_NAME 8
 #define TP_FLAGS 152
 #define TPFLAGS_TYPE_SUBCLASS (1ull << 31)
 
-/* s->exception's: it is one, or (up to 3.10, and 3.11's that propagates) the type itself. */
+/*
+ * Read the type's name. s->exception is the exception or, up to 3.10 and for a propagating
+ * one in 3.11, its type.
+ */
 static __always_inline void read_exception(struct scratch *s, struct py_proc *p)
 {
 	u32 header = p->l.str_length;
@@ -42,7 +45,7 @@ static __always_inline void read_exception(struct scratch *s, struct py_proc *p)
 	bpf_probe_read_user_str(s->extra.exception, RAW_EXCEPTION, (void *)name);
 }
 
-/* kernel: its stack, too, in a program that has ctx for that. */
+/* kernel: also send the kernel's stack; the program's ctx must allow bpf_get_stack(). */
 static __always_inline void send_extra(void *ctx, bool kernel, struct scratch *s,
 				       struct py_proc *p)
 {

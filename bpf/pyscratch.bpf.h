@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * pyscratch.bpf.h - per-CPU memory of the walk, its maps and its bounds.
+ * pyscratch.bpf.h - per-CPU memory of the walk, its maps and its limits.
  *
- * Owns every limit on what is read from a target, and the one way to read it:
- * only memory of the current process, in its own context.
+ * Owns every limit on what is read from a target, and the only way to read it: memory of
+ * the current process, in its own context.
  */
 #ifndef TACHBPF_PYSCRATCH_H
 #define TACHBPF_PYSCRATCH_H
@@ -11,136 +11,154 @@
 #include "common.bpf.h"
 
 /*
- * Frames lie next to each other in chunks of the thread's data stack, the caller
- * below the callee, so one read that ends with a frame brings its callers too. It
- * must not reach below the chunk: a read that faults costs a microsecond or two.
+ * Frames lie next to each other in chunks of the thread's data stack, each caller below its
+ * callee. So one read (the window) that ends at a frame also brings its callers. It must
+ * not begin below the chunk: a read that faults costs 1 to 2 microseconds.
  */
 #define WINDOW_BYTES 2048
 #define PAGE_BYTES 4096
-/* A frame this far above the start of the current chunk is in it (16 KiB, or bigger if need be). */
+/*
+ * A frame this far above the start of the current chunk is in that chunk (16 KiB, or more
+ * if needed).
+ */
 #define CHUNK_BYTES (16 * 1024)
-/* Behind the window in the same buffer: a frame that lies elsewhere (generator, shim). */
+/* Place in the buffer, behind the window, for a frame that is elsewhere (generator, shim). */
 #define SINGLE_POS WINDOW_BYTES
 #define SINGLE_BYTES 128
 #define FIELD_MASK (SINGLE_BYTES - 1)
-/* A caller this far below the last frame of a data stack is taken to be in it. */
+/* A caller at most this far below the last frame of a data stack is assumed to be in it. */
 #define NEAR_BYTES (64 * 1024)
 /*
- * What one sample may take, from the tick on (cfg_limit_ns): the target chooses how far
- * apart in memory its objects are, and a read can miss every cache or fault. The clock
- * is looked at after so many reads; one that faults counts for several.
+ * Limits of one sample's time, counted from the tick (cfg_limit_ns): the target determines
+ * how far apart its objects are in memory, and each read can miss every cache, or fault.
+ * The clock is read after so many reads; a read that faults counts as several.
  */
 #define READS_A_LOOK 16
 #define FAULT_READS 6
 /*
- * Between two looks is work of a few microseconds. Where this much has passed, the host or
- * a non-maskable interrupt had the CPU: the sample gets it back. Not for ever, where
- * everything is that slow (emulation).
+ * The work between two readings of the clock takes a few microseconds. If this much time has
+ * passed, the CPU was taken away by the host or by a non-maskable interrupt: a stall. The deadline
+ * is moved by its length, but only a few times, because an emulated machine is always that slow.
  */
 #define STALL_NS 50000
 #define STALLS_MAX 2
-/* Names have this much time behind a walk that took all of its own. */
+/* Time for sending code objects after a walk that has used up the limit. */
 #define NAMES_NS 5000
-/* Python frames plus the C-stack shims between them. */
+/* Number of steps: Python frames, and C-stack shims between them. */
 #define STEPS_A_CALL 16
 #define MAX_STEPS (ABI_MAX_FRAMES + 10 * STEPS_A_CALL)
 #define MAX_EXC_ITEMS 8
-/* The interpreters' lists of threads: LIST_STEPS_A_CALL * LIST_CALLS steps, an interpreter is one, too. */
+/*
+ * Steps through the interpreters' thread lists: LIST_STEPS_A_CALL * LIST_CALLS. Each
+ * interpreter is a step, too.
+ */
 #define LIST_STEPS_A_CALL 32
 #define LIST_CALLS 256
-/* PyCodeObject from co_firstlineno on; FT builds need most: 72 bytes + the last pointer. */
+/*
+ * PyCodeObject from co_firstlineno on. Free-threaded builds need most: 72 bytes and the
+ * last pointer.
+ */
 #define CODE_BYTES 88
 #define CODE_CACHE_SIZE 1024
-/* A code object whose fingerprint is known while stamp stands; see code_id(). */
+/* A code object whose fingerprint is valid while stamp is the current one; see code_id(). */
 struct code_cache_entry {
 	u64 code;
 	u64 stamp;
 	u32 id;
-	u32 process;	/* of which process, folded: with code and id, user space was told */
+	u32 process;	/* its process' ident, folded to 32 bits */
 };
 
 /*
- * The walk's cursor. It lives in map memory, not on the stack, so that the
- * verifier does not follow its values: a loop of n steps is n states, not n * n.
+ * The walk's cursor. It is in map memory and not on the BPF stack, so that the verifier
+ * does not track its values: a loop of n steps costs it n states and not n * n.
  */
 struct walk {
-	u64 fr;		/* frame to look at next */
-	u64 ts;		/* whose chain it is */
+	u64 fr;		/* address of the next frame */
+	u64 ts;		/* address of the thread state whose frames these are */
 	u64 win;	/* target address of frames[0] */
-	u64 win_last;	/* where in frames[] the last whole frame can begin; 0: nothing read */
+	u64 win_last;	/* last offset in frames[] where a whole frame fits; 0: nothing was read */
 	u64 chunk;	/* start of the current chunk of the data stack */
-	u64 low;	/* lowest data stack frame seen: callers lie below */
+	u64 low;	/* lowest frame of the data stack so far; its callers are below it */
 	u64 stamp;
 	u64 gc_frame;
-	/* see walk_from_caller() */
-	u64 entered_from;	/* the frame that the caller's _PyCFrame has */
-	u64 caller_cframe;	/* the one before that; 0: none */
-	u64 entered;	/* the first frame, which has not begun: see is_caller(); 0: checked */
+	/* For walk_from_caller(): */
+	u64 entered_from;	/* the caller's current frame, from its _PyCFrame */
+	u64 caller_cframe;	/* the caller's caller's _PyCFrame; 0: none */
+	u64 entered;	/* first frame, if it has run no instruction; its
+			 * caller is checked by is_caller(); 0: was checked */
 	u32 n;
-	u32 shim;	/* the last step was a C-stack shim */
-	u32 unchecked;	/* no entry frame seen yet */
-	u32 from_caller;	/* there is no other way to go */
-	u32 by_generator;	/* the last frame is a generator's, and it called one */
-	u32 reads;	/* since the clock was looked at */
-	u32 late;	/* the clock said so */
+	u32 shim;	/* 1: the last step was a C-stack shim */
+	u32 unchecked;	/* 1: no entry frame was found yet that confirms the chain */
+	u32 from_caller;	/* 1: the caller's chain is the last one that can be tried */
+	u32 by_generator;	/* 1: the last frame is a generator's,
+				 * and it has a callee in the stack */
+	u32 reads;	/* since the clock was last read */
+	u32 late;	/* 1: the time limit has passed */
 };
 
-/* Looking through the thread lists. In map memory for the same reason. */
+/* Cursor of the search through the thread lists; in map memory for the same reason. */
 struct list_walk {
-	u64 is;		/* interpreter to look at next */
-	u64 ts;		/* thread state to look at next; 0: go to is */
-	u64 self;	/* whose: pthread_self() */
-	u64 sp;		/* end of its C stack; 0: look for its thread_id instead */
+	u64 is;		/* next interpreter */
+	u64 ts;		/* next thread state; 0: go on with is */
+	u64 self;	/* pthread_self() of the thread that is searched for */
+	u64 sp;		/* stack pointer of its C stack; 0: compare thread_id instead */
 	u64 found;
-	u64 cframe;	/* of found */
-	u32 cnt;	/* how many were found */
-	u32 unbound;	/* how many have its thread_id, but it does not run them */
+	u64 cframe;	/* address of found's _PyCFrame */
+	u32 cnt;	/* number of matching states */
+	u32 unbound;	/* number of states that have its thread_id but are not bound to it */
 	u32 unreadable;
 	u32 pad;
 };
 
-/* For note_missed(). */
+/* The last tick on this CPU, for note_missed(). */
 struct last_tick {
 	u64 pid_tgid;
 	u64 switches;
 	u64 time_ns;
 };
 
-/* Code objects of one sample that user space has not been told of; more wait for the next. */
+/* At most so many new code objects are sent with one sample; the others wait for a later sample. */
 #define MAX_NEW_CODES 32
-/* Of one process in a second (of 2^30 ns): who makes code without end waits. */
+/*
+ * At most so many of one process in a second (of
+ * 2^30 ns), for processes that make code endlessly.
+ */
 #define MAX_CODES_A_SECOND 4096
 struct new_code {
 	u64 code;
-	u64 mark;	/* what is noted in sent_codes once it is sent */
+	u64 mark;	/* hash that is stored in sent_codes once it is sent */
 	u32 id;
 	u32 pad;
 };
 
 struct scratch {
-	u8 ts[2 * 512];		/* PyThreadState: ABI_TS_BYTES at most, masks reach further */
+	u8 ts[2 * 512];		/* PyThreadState: ABI_TS_BYTES at most;
+				 * masked offsets can reach further */
 	u8 frames[WINDOW_BYTES + 2 * SINGLE_BYTES + 8];
 	u8 code[2 * SINGLE_BYTES];
-	u8 name[40 + STRING_HEAD];	/* a str from its length to its first bytes, and then some */
+	u8 name[40 + STRING_HEAD];	/* a str from its length on, up to
+					 * STRING_HEAD bytes of text and some more */
 	u64 seq;		/* samples on this CPU */
-	u64 deadline;		/* of this one; ns */
-	u64 looked_ns;		/* at the clock */
+	u64 deadline;		/* end of this sample's time limit (CLOCK_MONOTONIC, ns) */
+	u64 looked_ns;		/* when the clock was last read */
 	u64 stalled_ns;
 	u64 stalls;
 	struct last_tick last_tick;
-	s64 budget_ns;		/* may be a debt */
-	u64 budget_at_ns;	/* for looking at threads that leave this CPU */
-	u32 busy;		/* a program that a non-maskable tick can interrupt uses all this */
+	s64 budget_ns;		/* for walking threads that leave this CPU; may be negative */
+	u64 budget_at_ns;	/* when the budget was last topped up */
+	u32 busy;		/* 1: a program is using this memory that
+				 * a non-maskable tick can interrupt */
 	u32 pad3;
 	struct walk walk;
 	struct list_walk list;
-	u64 gil_holder;		/* PY_GIL_RT_CURRENT: the state it is */
-	u64 exception;		/* has_exception()'s, or its type */
+	u64 gil_holder;		/* PY_GIL_RT_CURRENT: the thread state that holds the GIL */
+	u64 exception;		/* the exception that has_exception() found, or its type */
 	struct raw_extra extra;
-	u64 file;		/* the last file name's object and stamp in this sample */
+	u64 file;		/* the last file name's object in this sample, and its stamp */
 	u32 file_stamp;
 	u32 pad2;
-	u64 ident;		/* of the process, and its layout: for what the verifier sees apart */
+	u64 ident;		/* of the process, with its layout: for
+				 * functions that the verifier checks separately */
 	struct py_layout l;
 	u32 new_cnt;
 	u32 pad;
@@ -167,10 +185,10 @@ struct {
 } code_caches __weak SEC(".maps");
 
 /*
- * Which code objects were sent: one slot per hash, the last one wins. All CPUs store
- * into the same array, in place and without a lock: a store that is lost only repeats
- * a record, and a table for each CPU would have every record sent by every CPU.
- * cfg_sent_slots of them, a power of two.
+ * Hashes of the code objects that were sent. Each hash has one slot, where the last one
+ * written stays. All CPUs write into the same array, in place and without a lock: a lost
+ * write only repeats a record, while an array for each CPU would make every CPU send every
+ * code object. cfg_sent_slots of them, a power of two.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -206,7 +224,7 @@ static __always_inline void start_clock(struct scratch *s, u64 now)
 	s->stalls = 0;
 }
 
-/* See STALL_NS. */
+/* Detect a stall since the clock was last read: see STALL_NS. */
 static __always_inline void note_stall(struct scratch *s, u64 now)
 {
 	u64 passed = now - s->looked_ns;
@@ -219,7 +237,7 @@ static __always_inline void note_stall(struct scratch *s, u64 now)
 		s->deadline += passed;
 }
 
-/* Is the sample's time, and spare_ns, over? */
+/* Is the time limit of the sample, plus spare_ns, over? */
 static __always_inline bool is_late(struct scratch *s, u64 now, u64 spare_ns)
 {
 	if (!cfg_limit_ns)
@@ -228,7 +246,7 @@ static __always_inline bool is_late(struct scratch *s, u64 now, u64 spare_ns)
 	return now > s->deadline + spare_ns;
 }
 
-/* reads have been made: is this the moment to stop? */
+/* Count reads; after READS_A_LOOK of them, check the time limit. */
 static __always_inline void spend(struct scratch *s, u32 reads)
 {
 	struct walk *w = &s->walk;
@@ -241,7 +259,7 @@ static __always_inline void spend(struct scratch *s, u32 reads)
 		w->late = 1;
 }
 
-/* Fields of the PyThreadState in scratch. */
+/* Fields of the PyThreadState that is in scratch. */
 static __always_inline u64 ts_u64(const struct scratch *s, u32 off)
 {
 	off &= 511;

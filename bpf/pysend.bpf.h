@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * pysend.bpf.h - a stack that was walked, into the ring buffer.
- */
+/* pysend.bpf.h - sends a walked stack through the ring buffer. */
 #ifndef TACHBPF_PYSEND_H
 #define TACHBPF_PYSEND_H
 
 #include "pyscratch.bpf.h"
 
-/* Batches: user space sleeps until enough is waiting, or its own timer fires. */
+/* Batches: user space sleeps until enough records wait, or until its own timer fires. */
 static __always_inline u64 wakeup_flags(void)
 {
 	return bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA) >= cfg_wakeup_bytes ?

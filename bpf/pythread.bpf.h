@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * pythread.bpf.h - from the current thread to its PyThreadState, and what that says:
- * holds the GIL, handles an exception.
+ * pythread.bpf.h - from the current thread to its PyThreadState, and to its status: whether
+ * it holds the GIL, handles an exception, is the main thread.
  */
 #ifndef TACHBPF_PYTHREAD_H
 #define TACHBPF_PYTHREAD_H
 
 #include "pyscratch.bpf.h"
 
-/* What only arm64 needs; compiled for the host, the tests try it everywhere. */
+/* Code that only arm64 needs. It is also compiled for the host, so that tests run it everywhere. */
 #if defined(__TARGET_ARCH_arm64) || !defined(__bpf__)
 #define WITH_ARM64 1
 #else
@@ -16,8 +16,8 @@
 #endif
 
 /*
- * No thread pointer: the program has just been executed and its C library has not set one; or
- * (arm64) it has, and the kernel does not know yet: see current_thread_pointer().
+ * There is no thread pointer: the program was just executed and its C library has not set one, or
+ * (arm64) has set one that the kernel has not saved yet: see current_thread_pointer().
  */
 static __always_inline bool is_unknown(u64 tp)
 {
@@ -25,9 +25,10 @@ static __always_inline bool is_unknown(u64 tp)
 }
 
 /*
- * The current thread's. On arm64 it may be that of the program before exec, and lead nowhere
- * in this one: below a C library's own lies its struct pthread. A process of several
- * threads has made them, and has been switched out since.
+ * Thread pointer of the current thread; 0: unknown. On arm64 it may be the one from before
+ * exec, which is no address in the new program: then the read below it fails, where a C
+ * library has its struct pthread. A process of several threads was switched out since it
+ * created them, so its value is current.
  */
 static __always_inline u64 thread_pointer(void)
 {
@@ -38,7 +39,7 @@ static __always_inline u64 thread_pointer(void)
 	return tp;
 }
 
-/* pthread_self(), which on arm64 is not where the thread pointer points to; or is unknown, too. */
+/* pthread_self(), which on arm64 is not the thread pointer. 0: unknown. */
 static __always_inline u64 self_of(const struct py_proc *p, u64 tp)
 {
 	return WITH_ARM64 && tp ? tp - p->self_below : tp;
@@ -46,12 +47,12 @@ static __always_inline u64 self_of(const struct py_proc *p, u64 tp)
 
 /* ---- thread state ---- */
 
-/* Instead of an address, which these are not. */
-#define TSTATE_NONE 0		/* a thread that Python knows nothing of */
+/* Values that are no addresses. */
+#define TSTATE_NONE 0		/* the thread has no PyThreadState */
 #define TSTATE_UNREADABLE 1
 #define TSTATE_UNCERTAIN 2
 
-/* A pointer to a PyThreadState at addr. */
+/* The pointer to a PyThreadState that is at addr. */
 static __always_inline u64 tstate_at(u64 addr)
 {
 	u64 ts;
@@ -59,7 +60,7 @@ static __always_inline u64 tstate_at(u64 addr)
 	return read_user(&ts, 8, addr) ? TSTATE_UNREADABLE : ts;
 }
 
-/* pthread_getspecific()'s key. Negative: not made yet. */
+/* The key for pthread_getspecific(); negative: CPython has not created it yet. */
 static __always_inline s32 tss_key(struct py_proc *p)
 {
 	struct {
@@ -76,10 +77,10 @@ static __always_inline s32 tss_key(struct py_proc *p)
 }
 
 /*
- * glibc's struct pthread (nptl/descr.h): specific_1stblock, then specific[]; 32 keys a block of
- * 512 bytes. It begins with a header of 704 bytes on x86-64 and of 192 on arm64, where it
- * lies below the thread pointer. musl's (1.2, src/internal/pthread_impl.h) has a pointer to one
- * pointer a key; two words in front of it are elsewhere on arm64.
+ * glibc's struct pthread (nptl/descr.h): specific_1stblock, then specific[], with 32 keys in a
+ * block of 512 bytes. It begins with a header, of 704 bytes on x86-64 and of 192 on arm64, where
+ * it lies below the thread pointer. musl's (1.2, src/internal/pthread_impl.h) has a pointer to an
+ * array with one pointer for each key; on arm64 two words that precede it on x86-64 are elsewhere.
  */
 #ifdef __TARGET_ARCH_arm64
 #define PTHREAD_1STBLOCK 0x110
@@ -129,7 +130,7 @@ static __always_inline u64 tstate_by_dtv(struct py_proc *p, u64 tp, u64 index_at
 
 	if (read_user(&index, sizeof(index), index_at) || read_user(&dtv, 8, tp + TCB_DTV))
 		return TSTATE_UNREADABLE;
-	/* -1 (glibc), 0 (musl): this thread has no block of that module yet. */
+	/* -1 (glibc) or 0 (musl): this thread has no TLS block for that module yet. */
 	if (index.module > 4096 || read_user(&block, 8, dtv + entry * index.module))
 		return TSTATE_UNREADABLE;
 	if (block + 1 <= 1)
@@ -138,10 +139,10 @@ static __always_inline u64 tstate_by_dtv(struct py_proc *p, u64 tp, u64 index_at
 }
 
 /*
- * A TLS descriptor is a resolver and its argument. That is the variable's offset from the
- * thread pointer where the library was loaded with the program, else the address of a
- * tls_index (glibc's sysdeps/aarch64/tlsdesc.c). No program has a MiB of TLS from its start,
- * and none has a heap below one.
+ * A TLS descriptor is a resolver and its argument. The argument is the variable's offset
+ * from the thread pointer if the library was loaded with the program, else the address of a
+ * tls_index (glibc's sysdeps/aarch64/tlsdesc.c). They are told apart by size: no program
+ * has a MiB of TLS from its start, and no heap is below 1 MiB.
  */
 #define TLSDESC_OFFSET_MAX (1024 * 1024)
 static __always_inline u64 tstate_by_desc(struct py_proc *p, u64 tp)
@@ -152,21 +153,21 @@ static __always_inline u64 tstate_by_desc(struct py_proc *p, u64 tp)
 
 	if (read_user(&desc, sizeof(desc), p->tls_index))
 		return TSTATE_UNREADABLE;
-	if (!desc.resolver)	/* the dynamic linker has not got so far */
+	if (!desc.resolver)	/* the dynamic linker has not filled it in yet */
 		return TSTATE_NONE;
 	if (desc.arg >= TLSDESC_OFFSET_MAX)
 		return tstate_by_dtv(p, tp, desc.arg);
 	return tstate_at(tp + desc.arg + p->tls_off);
 }
 
-/* Is this state the one we look for? 1: yes, and there is no other. */
+/* Check whether the state at w->ts is the current thread's. Returns 1 to end the search. */
 static __always_inline int list_look(struct scratch *s, struct list_walk *w)
 {
 	u64 id, cframe;
 	u32 status;
 
 	if (w->sp) {
-		/* Of those whose C frame lies in this thread's stack, the innermost. */
+		/* Of the states whose _PyCFrame is in this thread's stack, take the innermost. */
 		if (read_user(&cframe, 8, w->ts + s->l.ts_cframe))
 			return 0;
 		if (cframe >= w->sp && (w->self < w->sp || cframe < w->self) &&
@@ -192,8 +193,8 @@ static __always_inline int list_look(struct scratch *s, struct list_walk *w)
 
 int list_some(void);
 /*
- * Some steps along the lists; 1: that is all. Of external linkage, so that the verifier
- * looks at LIST_STEPS_A_CALL steps and not at all of them.
+ * Some steps along the lists; 1: the search is over. Has external linkage so that the
+ * verifier checks LIST_STEPS_A_CALL steps and not all of them.
  */
 __weak __noinline int list_some(void)
 {
@@ -229,9 +230,9 @@ __weak __noinline int list_some(void)
 }
 
 /*
- * Look through the lists for the state of this thread: by its thread_id or, given sp, by
- * the C stack. Other threads may change the lists meanwhile: what is not found once in a
- * list that was read to its end is not certain.
+ * Search the interpreters' thread lists for the state of this thread: by its thread_id or,
+ * if sp is given, by its C stack. Other threads may change the lists at the same time, so a
+ * result is only certain after a list was read to its end.
  */
 static __always_inline u64 tstate_by_list(struct scratch *s, struct py_proc *p, u64 self, u64 sp)
 {
@@ -253,9 +254,10 @@ static __always_inline u64 tstate_by_list(struct scratch *s, struct py_proc *p, 
 	if (!whole)
 		return TSTATE_UNCERTAIN;
 	/*
-	 * Up to 3.11 the thread's own state comes last, in the main interpreter; what it has
-	 * in others is settle_interpreter()'s business. 3.12 marks the one that is run, but
-	 * with the thread_id of the thread that made it.
+	 * Up to 3.11 the thread's own state is the last match, in the main interpreter;
+	 * settle_interpreter() handles its states in other interpreters. In 3.12 a bit
+	 * marks the state that is bound to a thread, but its thread_id may be that of the
+	 * thread that created it.
 	 */
 	if (w->cnt > 1 && p->l.ts_status != ABI_NO_OFF)
 		return TSTATE_UNCERTAIN;
@@ -264,12 +266,12 @@ static __always_inline u64 tstate_by_list(struct scratch *s, struct py_proc *p, 
 	return w->cnt ? w->found : TSTATE_NONE;
 }
 
-/* The only state in an only interpreter: an only thread's. */
+/* The state of a process that has one thread, one interpreter and one state. */
 static __always_inline u64 tstate_alone(struct py_proc *p)
 {
 	u64 is, ts, next;
 
-	/* Where nobody has touched the list of interpreters yet there is none. */
+	/* No interpreter exists before the list of interpreters is first written. */
 	if (!current_is_alone() || read_user(&is, 8, p->interps) || !is)
 		return TSTATE_NONE;
 	if (read_user(&next, 8, is + p->l.is_next) || read_user(&ts, 8, is + p->l.is_threads_head))
@@ -304,12 +306,12 @@ static __always_inline u64 find_tstate(struct scratch *s, struct py_proc *p, u64
 }
 
 /*
- * Up to 3.11 what a thread finds under its key is the first state it ever had, whatever
- * interpreter it runs now (v3.11.0, Python/pystate.c, _PyGILState_NoteThreadStateCore()).
- * It is the one it runs if it holds the GIL, or if there is but one interpreter.
- * Otherwise the state is the innermost whose C frame lies in this thread's stack (3.11);
- * where states do not tell (up to 3.10), it is the GIL's holder if there is but one thread.
- * ts is in s->ts.
+ * Find the interpreter that the thread runs. Up to 3.11 a thread's key has the first state
+ * that it ever had, whatever interpreter it runs now (v3.11.0, Python/pystate.c,
+ * _PyGILState_NoteThreadStateCore()). This state, ts, is the right one if it holds the GIL
+ * or if there is only one interpreter. Otherwise it is the innermost one whose _PyCFrame is
+ * in this thread's stack (3.11). Up to 3.10 states do not have that: if the process has
+ * only one thread, it is the state that holds the GIL. ts must be in s->ts.
  */
 static __always_inline u64 settle_interpreter(struct scratch *s, struct py_proc *p, u64 self,
 					      u64 sp, u64 ts)
@@ -323,7 +325,7 @@ static __always_inline u64 settle_interpreter(struct scratch *s, struct py_proc 
 		return ts;
 	if (read_user(&head, 8, p->interps))
 		return TSTATE_UNREADABLE;
-	if (!head)	/* Py_Finalize() is through; the key's value stays behind */
+	if (!head)	/* Py_Finalize() has ended; the key keeps its value */
 		return TSTATE_NONE;
 	if (read_user(&next, 8, head + p->l.is_next))
 		return TSTATE_UNREADABLE;
@@ -334,15 +336,15 @@ static __always_inline u64 settle_interpreter(struct scratch *s, struct py_proc 
 	if (!sp)
 		return TSTATE_UNCERTAIN;
 	current = tstate_by_list(s, p, self, sp);
-	return current ? current : ts;	/* it runs no Python at all: the key's is as good */
+	return current ? current : ts;	/* the thread runs no Python: the key's state is right */
 }
 
 /* ---- status ---- */
 
 /*
- * As CPython's own profiler has it (3.15): the thread that runs an interpreter's main
- * program, in each interpreter; a thread of a child that was forked by another is none.
- * Before interpreters told (up to 3.13): the one that CPython calls so, by its pthread_t.
+ * Is it the main thread, as CPython 3.15's own profiler defines it? From 3.14 on, each interpreter
+ * has a state that runs its main program; in a child that another thread has forked, there is
+ * none. Up to 3.13 it is the thread whose pthread_t CPython has recorded as the main thread's.
  */
 static __always_inline bool is_main_thread(struct py_proc *p, u64 is, u64 ts, u64 self)
 {
@@ -355,7 +357,7 @@ static __always_inline bool is_main_thread(struct py_proc *p, u64 is, u64 ts, u6
 		if (read_user(&main, 8, is + p->l.is_threads_main))
 			return false;
 	} else {
-		/* Of no thread but the first is it unknown. */
+		/* pthread_self() is unknown for the first thread only. */
 		if (!p->main_id || (WITH_ARM64 && is_unknown(self))) {
 			u64 pid_tgid = bpf_get_current_pid_tgid();
 
@@ -370,9 +372,9 @@ static __always_inline bool is_main_thread(struct py_proc *p, u64 is, u64 ts, u6
 }
 
 /*
- * Is it an exception that stands in an exception slot? Without an address of None (up to 3.12
- * there may be one in it) its type tells: Py_TPFLAGS_BASE_EXC_SUBCLASS in tp_flags
- * (Include/object.h; ob_type at 8, tp_flags at 168 in all GIL builds).
+ * Is the value of an exception slot an exception? If the address of None is unknown (up to
+ * 3.12 a slot may contain it), the value's type decides: Py_TPFLAGS_BASE_EXC_SUBCLASS in
+ * tp_flags (Include/object.h; ob_type at 8 and tp_flags at 168 in all builds with a GIL).
  */
 static __always_inline bool is_exception(struct py_proc *p, u64 value)
 {
@@ -392,9 +394,9 @@ static __always_inline bool has_gil(struct scratch *s, struct py_proc *p, u64 ts
 }
 
 /*
- * An exception propagates through C code, or some frame of this thread handles
- * one. Generators have stack items of their own, linked by previous_item; an
- * item that was left says NULL, or None in 3.11 and 3.12.
+ * Does an exception propagate through C code, or does a frame of this thread handle one?
+ * Generators have stack items of their own, linked by previous_item. The slot of an item
+ * that is not in use has NULL, or None in 3.11 and 3.12.
  */
 static __always_inline bool has_exception(struct scratch *s, struct py_proc *p, u64 ts)
 {
@@ -407,7 +409,8 @@ static __always_inline bool has_exception(struct scratch *s, struct py_proc *p, 
 	if (p->l.ts_exc_info != ABI_NO_OFF)
 		item = ts_u64(s, p->l.ts_exc_info);
 	for (i = 0; i < MAX_EXC_ITEMS && item && item != bottom; i++) {
-		u64 e[4];	/* to 3.10: type, value, traceback, previous; then value, previous */
+		u64 e[4];	/* up to 3.10: type, value, traceback,
+				 * previous; then: value, previous */
 
 		if (read_user(e, sizeof(e), item))
 			return false;

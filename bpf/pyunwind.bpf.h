@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * pyunwind.bpf.h - from the current thread to its Python stack.
+ * pyunwind.bpf.h - walks the Python stack of the current thread.
  *
- * Knows abi.h's layouts and never a CPython version. Reads the memory of the
- * current process only, in its own context: the thread stands still meanwhile.
- * All of that memory is hostile: every offset is masked right before its use,
- * every chain is bounded. The result is a struct raw_sample in per-CPU scratch.
+ * Knows the layouts of abi.h and no CPython version. Reads memory of the current process
+ * only, in its own context: the thread stands still meanwhile. All of that memory is
+ * hostile: every offset is masked immediately before its use, and every chain is bounded.
+ * The result is a struct raw_sample in per-CPU scratch memory.
  */
 #ifndef TACHBPF_PYUNWIND_H
 #define TACHBPF_PYUNWIND_H
@@ -13,7 +13,10 @@
 #include "pycode.bpf.h"
 #include "pythread.bpf.h"
 
-/* As far down as memory is sure to be mapped: the chunk's start, or the frame's own page. */
+/*
+ * Start of the window: as low as memory is surely mapped, that is, the chunk's start or the
+ * frame's own page.
+ */
 static __always_inline u64 window_start(const struct walk *w, u64 want)
 {
 	u64 floor = w->fr & ~(u64)(PAGE_BYTES - 1);
@@ -24,8 +27,8 @@ static __always_inline u64 window_start(const struct walk *w, u64 want)
 }
 
 /*
- * Bring the frame at w->fr into scratch. Returns its position in s->frames,
- * negative if it cannot be read.
+ * Bring the frame at w->fr into scratch memory. Returns its offset in s->frames; negative:
+ * unreadable.
  */
 static __always_inline s32 fetch_frame(struct scratch *s, struct walk *w)
 {
@@ -45,7 +48,7 @@ static __always_inline s32 fetch_frame(struct scratch *s, struct walk *w)
 			w->win_last = len - bytes;
 			return len - bytes;
 		}
-		w->win_last = 0;	/* half overwritten */
+		w->win_last = 0;	/* it may be half overwritten */
 		spend(s, FAULT_READS);
 	}
 	barrier_var(bytes);
@@ -56,7 +59,7 @@ static __always_inline s32 fetch_frame(struct scratch *s, struct walk *w)
 /* _PyInterpreterFrame.owner (3.11+, Include/internal/pycore_frame.h) */
 #define FRAME_OWNED_BY_GENERATOR 1
 
-/* What is there is no stack. */
+/* End the walk: the memory does not contain a stack. */
 static __always_inline int walk_nowhere(struct scratch *s, struct walk *w)
 {
 	w->n = 0;
@@ -70,8 +73,9 @@ struct cframe {
 };
 
 /*
- * Only the thread's first one, a part of PyThreadState, has no previous one. It has no
- * frame, either, and it is previous to any other without (greenlet's).
+ * Is this a valid _PyCFrame? Only the thread's first one, which is part of PyThreadState,
+ * has no previous one. It has no frame, either. Another one without a frame (greenlet makes
+ * such) directly follows the first one.
  */
 static __always_inline bool is_cframe(const struct cframe *c, u64 addr, u64 ts)
 {
@@ -81,12 +85,12 @@ static __always_inline bool is_cframe(const struct cframe *c, u64 addr, u64 ts)
 }
 
 /*
- * 3.11, 3.12: when C calls the interpreter, tstate->cframe is the new _PyCFrame
- * some instructions before that is filled in (v3.12.0, Python/ceval.c,
- * _PyEval_EvalFrameDefault()): what stands there is an old one or anything. A true
- * chain's first entry frame (3.12: shim) was entered from the frame that the
- * previous _PyCFrame has. If this one was not, it is the previous one that tells the
- * stack; and if that does not hold for it either, its address was nonsense, too.
+ * Start again with the caller's frames. In 3.11 and 3.12, when C calls the interpreter,
+ * tstate->cframe is set to the new _PyCFrame some instructions before that is filled in
+ * (v3.12.0, Python/ceval.c, _PyEval_EvalFrameDefault()); until then its memory has an old
+ * one, or anything. In a valid chain, the first entry frame (3.12: shim) was entered from
+ * the frame in the previous _PyCFrame. If that is not so, the stack begins at the previous
+ * _PyCFrame. If the same check fails for that one, its address was invalid, too.
  */
 static __always_inline int walk_from_caller(struct scratch *s, struct walk *w)
 {
@@ -106,7 +110,7 @@ static __always_inline int walk_from_caller(struct scratch *s, struct walk *w)
 	w->unchecked = w->caller_cframe != 0;
 	if (!w->caller_cframe)
 		return 0;
-	/* It may be of a call that is over, in memory that has been used again since. */
+	/* It may belong to a call that has returned, and its memory may have been used again. */
 	if (read_user(&c, sizeof(c), w->caller_cframe + s->l.cframe_frame) ||
 	    !is_cframe(&c, w->caller_cframe, w->ts))
 		return walk_nowhere(s, w);
@@ -115,8 +119,8 @@ static __always_inline int walk_from_caller(struct scratch *s, struct walk *w)
 }
 
 /*
- * Where in the bytecode, in bytes. ip is fr_ip's word: an address, or an int that is -1
- * before the first instruction.
+ * Offset in the bytecode, in bytes. ip is the word at fr_ip: an address, or an int that is
+ * -1 before the first instruction.
  */
 static __always_inline u32 offset_of(const struct scratch *s, u64 code, u64 ip, u32 tlbc)
 {
@@ -133,8 +137,9 @@ static __always_inline u32 offset_of(const struct scratch *s, u64 code, u64 ip, 
 }
 
 /*
- * Frame n has no code. The code that runs is in memory; and two without any in a row are no
- * frames but objects, where types lead from one to the next for ever.
+ * Frame n has no readable code object: is this no stack at all? Yes if it is the first
+ * frame, because running code is in memory. Yes if the frame before it has none, either:
+ * then these are objects whose types form an endless chain, and no frames.
  */
 static __always_inline bool no_stack(const struct raw_sample *s, u32 n)
 {
@@ -142,17 +147,17 @@ static __always_inline bool no_stack(const struct raw_sample *s, u32 n)
 }
 
 /*
- * A call makes the new frame current some instructions before it says who called it (v3.12.1,
- * Python/ceval_macros.h, DISPATCH_INLINED(), as gcc 12 has it): what stands there is the
- * caller of a frame that lay there before, perhaps of a call that is over. The room of
- * the true caller, or of the next below that is in the same chunk of the data stack, ends
- * where the new frame begins.
+ * Is this frame the caller of the first one? A call makes the new frame current some instructions
+ * before it stores the caller in it (v3.12.1, Python/ceval_macros.h, DISPATCH_INLINED(), as gcc 12
+ * compiles it). Until then the field has the caller of a frame that was at this address before,
+ * perhaps of a call that has returned. The true caller, or the next frame below that is in the
+ * same chunk of the data stack, ends where the new frame begins.
  */
 static __always_inline bool is_caller(struct scratch *s, struct walk *w, u64 fr, u64 code)
 {
 	u32 room;
 
-	if (fr < w->chunk || fr >= w->entered) {	/* in another chunk: nothing is known */
+	if (fr < w->chunk || fr >= w->entered) {	/* in another chunk: cannot be checked */
 		w->entered = 0;
 		return true;
 	}
@@ -165,14 +170,14 @@ static __always_inline bool is_caller(struct scratch *s, struct walk *w, u64 fr,
 	return true;
 }
 
-/* In 3.11+, on the data stack, and of no instruction so far: its caller is to be checked. */
+/* Is the first frame on the data stack (3.11+), and has it executed no instruction yet? */
 static __always_inline bool has_not_begun(const struct scratch *s, const struct walk *w, u64 fr)
 {
 	return s->l.fr_owner != ABI_NO_OFF && fr - w->chunk < CHUNK_BYTES &&
 	       s->sample.frames[0].lasti == RAW_LASTI_NONE;
 }
 
-/* No frame called the last one. Is that where an intact chain ends? As walk_step(). */
+/* No frame called the last one. Is that where an intact chain ends? Returns as walk_step(). */
 static __always_inline int end_of_chain(struct scratch *s, struct walk *w)
 {
 	struct raw_sample *out = &s->sample;
@@ -192,9 +197,9 @@ static __always_inline void keep_frame(struct scratch *s, struct walk *w, u64 fr
 {
 	s->sample.frames[w->n & (ABI_MAX_FRAMES - 1)] = raw;
 	/*
-	 * A call makes the new frame current before it says who called it (3.11.2 built by gcc
-	 * 12): until then the frame names an earlier caller. If that is a generator's frame, and
-	 * the generator is suspended now, the chain ends with it.
+	 * A call makes the new frame current before it stores its caller (3.11.2 built by gcc 12).
+	 * Until then the field has the last caller of a frame at this address. If that was a
+	 * generator's frame, and the generator is suspended now, the chain ends at it.
 	 */
 	w->by_generator = w->n && owner == FRAME_OWNED_BY_GENERATOR;
 	if (!w->n && !owner && has_not_begun(s, w, fr))
@@ -202,7 +207,7 @@ static __always_inline void keep_frame(struct scratch *s, struct walk *w, u64 fr
 	w->n++;
 }
 
-/* Look at one frame; 0: go on, 1: the chain ended or cannot be followed. */
+/* Process one frame. 0: go on; 1: the chain has ended or cannot be followed. */
 static __always_inline int walk_step(struct scratch *s, struct code_cache *cache,
 				     struct walk *w)
 {
@@ -226,7 +231,8 @@ static __always_inline int walk_step(struct scratch *s, struct code_cache *cache
 		return 1;
 	}
 	pos = at;
-	barrier_var(pos);	/* what the compiler knows of pos, the verifier does not */
+	barrier_var(pos);	/* the verifier does not know the
+				 * bounds that the compiler has derived */
 	if (pos > SINGLE_POS)
 		return 1;
 #define FRAME_FIELD(type, field) (*(type *)(s->frames + pos + (s->l.field & FIELD_MASK)))
@@ -238,7 +244,7 @@ static __always_inline int walk_step(struct scratch *s, struct code_cache *cache
 		tlbc = FRAME_FIELD(u32, fr_tlbc_index);
 	w->fr = FRAME_FIELD(u64, fr_previous);
 	w->shim = owner >= s->l.skip_owner;
-	/* 3.12 enters a frame by way of a shim only, whose owner may not be filled in yet. */
+	/* 3.12 enters a frame only through a shim, whose owner may not be stored yet. */
 	if (w->unchecked && s->l.end_shim && w->fr && w->fr == w->entered_from)
 		w->shim = 1;
 	if (w->unchecked &&
@@ -277,8 +283,8 @@ static __always_inline int walk_step(struct scratch *s, struct code_cache *cache
 }
 
 /*
- * Some steps of the walk; 1: it is over. Of external linkage, so that the verifier
- * looks at STEPS_A_CALL steps and not at all of them.
+ * Some steps of the walk; 1: it is over. Has external linkage so that the verifier checks
+ * STEPS_A_CALL steps and not all of them.
  */
 int walk_some(void);
 __weak __noinline int walk_some(void)
@@ -309,7 +315,7 @@ static __always_inline void walk_frames(struct scratch *s)
 	s->sample.flags |= RAW_TRUNCATED;
 }
 
-/* Is a collection going on, and since which frame? */
+/* Find out whether a collection is going on, and which frame was current when it began. */
 static __always_inline void note_gc(struct scratch *s, struct py_proc *p, u64 is, struct walk *w)
 {
 	u64 at = p->collecting;
@@ -319,14 +325,20 @@ static __always_inline void note_gc(struct scratch *s, struct py_proc *p, u64 is
 		at = is + p->l.is_gc_collecting;
 	if (!at || read_user(&collecting, 4, at) || !collecting)
 		return;
-	/* Not told by who holds the GIL: it is this thread if the frame is in its stack. */
+	/*
+	 * If others run during a collection, the thread collects whose stack has the frame:
+	 * see walk_step().
+	 */
 	if (!p->l.gc_by_frame)
 		s->sample.flags |= RAW_GC;
 	if (p->l.is_gc_frame != ABI_NO_OFF32)
 		read_user(&w->gc_frame, 8, is + p->l.is_gc_frame);
 }
 
-/* From w->fr, a _PyCFrame, to its frame and its predecessor's. 0 or -1: unreadable. */
+/*
+ * Replace w->fr, a _PyCFrame's address, by its frame, and check its predecessor. 0, or -1:
+ * unreadable.
+ */
 static __always_inline int read_cframe(struct py_proc *p, struct walk *w, u64 ts)
 {
 	struct cframe c, caller;
@@ -339,7 +351,7 @@ static __always_inline int read_cframe(struct py_proc *p, struct walk *w, u64 ts
 	w->from_caller = !c.previous ||
 			 read_user(&caller, sizeof(caller), c.previous + p->l.cframe_frame) ||
 			 !is_cframe(&caller, c.previous, ts);
-	w->entered_from = 1;	/* no frame */
+	w->entered_from = 1;	/* no frame has this address */
 	if (w->from_caller)
 		return 0;
 	w->entered_from = caller.frame;
@@ -366,15 +378,19 @@ static __always_inline u64 code_stamp(struct scratch *s, struct py_proc *p, u64 
 
 	if (p->l.is_epoch != ABI_NO_OFF32)
 		addr = is + p->l.is_epoch;
-	/* 0: the counter has overflowed and stands still (3.12, 3.13); trust nothing. */
+	/*
+	 * 0: the counter has overflowed and does not count any more (3.12, 3.13), so
+	 * nothing may be cached.
+	 */
 	if (addr && !read_user(&e, 4, addr) && e)
 		return (p->ident ^ is * 0x9e3779b97f4a7c15ULL) + (u64)e * 0xbf58476d1ce4e5b9ULL;
 	return epoch * 0x94d049bb133111ebULL ^ p->ident;
 }
 
 /*
- * Up to the last field we need, rounded to what no version's state is shorter than. Of
- * constant sizes: the verifiers of 5.10 and 6.1 lose track of one that is computed.
+ * Read the state up to the last field that is needed, rounded up to a size that every
+ * version's state has. The sizes are constants because the verifiers of 5.10 and 6.1 lose
+ * the bounds of a computed one.
  */
 static __always_inline int read_state(struct scratch *s, struct py_proc *p, u64 ts)
 {
@@ -388,8 +404,9 @@ static __always_inline int read_state(struct scratch *s, struct py_proc *p, u64 
 }
 
 /*
- * No loss: a program whose libc has not begun yet has no thread pointer, one that executes
- * another no memory, and after Py_Finalize() the state's may be gone.
+ * Why a thread state could not be read. It is no loss if the C library has not started yet
+ * (no thread pointer), if the process is executing another program (no memory), or after
+ * Py_Finalize(), which frees the state.
  */
 static __always_inline enum counter why_unreadable(const struct py_proc *p, u64 tp)
 {
@@ -401,12 +418,13 @@ static __always_inline enum counter why_unreadable(const struct py_proc *p, u64 
 }
 
 /*
- * The current thread's state, in s->ts. CNT_SAMPLE, or why there is none.
+ * Read the current thread's state into s->ts. Returns CNT_SAMPLE, or the counter for why
+ * there is none.
  *
- * A thread that exits has none: the kernel clears its tid (clear_child_tid) before it lets go
- * of the memory, and from then on the C library may give its stack, which has its struct
- * pthread and its thread-local storage, to a new thread. What is found there is that thread's
- * state, while that thread runs.
+ * A thread that exits has none: the kernel clears its tid (clear_child_tid) before it
+ * releases the memory, and from then on the C library may give its stack, which contains
+ * its struct pthread and its thread-local storage, to a new thread. The state found there
+ * would be that thread's, while that thread runs.
  */
 static __always_inline enum counter read_tstate(struct scratch *s, struct py_proc *p, u64 tp,
 						u64 self, u64 sp, u64 *tstate)
@@ -444,9 +462,10 @@ static __always_inline enum counter read_tstate(struct scratch *s, struct py_pro
 
 int is_musl_waiter(u64 cond, u64 futex);
 /*
- * musl (1.1.11 on, src/thread/pthread_cond_timedwait.c): who waits on a condition variable waits on
- * its own stack, 20 bytes into a node that is linked, the newest first, from 8 bytes into
- * the variable; the next one is 8 bytes into each. Of external linkage, for the verifier's sake.
+ * Is this futex one of a musl condition variable? In musl (1.1.11 on,
+ * src/thread/pthread_cond_timedwait.c) a thread waits on a futex on its own stack, 20 bytes into a
+ * list node. The list begins 8 bytes into the variable, the newest node first; the next node's
+ * address is 8 bytes into each. Has external linkage so that the verifier checks it once.
  */
 #define MUSL_WAITERS_MAX 64
 __weak __noinline int is_musl_waiter(u64 cond, u64 futex)
@@ -464,7 +483,7 @@ __weak __noinline int is_musl_waiter(u64 cond, u64 futex)
 	return 0;
 }
 
-/* Does the thread wait for the GIL in this call? */
+/* Does the thread wait for the GIL in this system call? */
 static __always_inline bool waits_for_gil(struct py_proc *p, u64 is, const struct user_call *call)
 {
 	u64 gil = p->gil, futex = futex_waited_for(call);
@@ -497,9 +516,9 @@ static __always_inline u8 status_of(struct scratch *s, struct py_proc *p, u64 se
 }
 
 /*
- * Fill s->sample's stack and status for the current thread, which is on its CPU if call is
- * NULL, and else leaves it, perhaps to wait in that call. Returns the counter
- * that says how it ended; only after CNT_SAMPLE is there something to send.
+ * Walk the current thread: fills s->sample's stack and status. call is NULL if the thread is
+ * on-CPU; otherwise the thread leaves its CPU, and call is the system call that it is in. Returns
+ * the counter that says how the walk ended; only after CNT_SAMPLE is there a sample to send.
  */
 static __always_inline enum counter unwind_python(struct scratch *s, struct py_proc *p, u64 sp,
 						  const struct user_call *call)
@@ -522,7 +541,7 @@ static __always_inline enum counter unwind_python(struct scratch *s, struct py_p
 	};
 	if (p->l.cframe_frame != ABI_NO_OFF && w->fr && read_cframe(p, w, ts))
 		return CNT_TSTATE_UNREADABLE;
-	w->low = w->fr + 1;	/* the first frame: try a window */
+	w->low = w->fr + 1;	/* the first frame may use a window */
 
 	s->new_cnt = 0;
 	s->file = 0;
@@ -533,7 +552,10 @@ static __always_inline enum counter unwind_python(struct scratch *s, struct py_p
 	out->status = status_of(s, p, self, is, ts);
 	if (!call)
 		out->status |= STATUS_ON_CPU;
-	/* Without a branch, for the verifier: at offset 0 is a pointer, which is even. */
+	/*
+	 * Without a branch, which the verifier would follow: bit 0 of the pointer at offset
+	 * 0 is always 0.
+	 */
 	out->status |= (ts_u32(s, p->l.ts_gil_requested) & 1) * STATUS_GIL_REQUESTED;
 	if (call && waits_for_gil(p, is, call))
 		out->status |= STATUS_GIL_REQUESTED;
@@ -543,7 +565,7 @@ static __always_inline enum counter unwind_python(struct scratch *s, struct py_p
 		note_gc(s, p, is, w);
 	walk_frames(s);
 	out->nframes = w->n;
-	/* Not even one frame could be read: that is told, too. */
+	/* A stack of which not even one frame could be read is sent, too. */
 	return w->n || out->flags & RAW_UNREADABLE ? CNT_SAMPLE : CNT_NO_FRAMES;
 }
 

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * resolve_libpython.bpf.h - the first samples of a process that admit_exec.bpf.h let in: where has
- * the dynamic linker put its libpython?
+ * resolve_libpython.bpf.h - finds the load address of libpython in a process that
+ * admit_exec.bpf.h admitted, at its first ticks.
  *
- * What is there is not trusted to be what was learned: bytes that identify the
- * library are compared, and user space is asked if they differ.
+ * The library that is loaded may differ from the one that user space inspected. So bytes
+ * that identify it are compared, and user space is asked if they differ.
  */
 #ifndef TACHBPF_RESOLVE_LIBPYTHON_H
 #define TACHBPF_RESOLVE_LIBPYTHON_H
 
 #include "pyscratch.bpf.h"
 
-/* So often may a library look wrong before user space is asked: a page may be missing. */
+/* So often may the library differ before user space is asked: its page may not be in memory yet. */
 #define STRANGE_MAX 8
 
 
@@ -24,9 +24,10 @@ static __always_inline bool is_expected_library(const struct py_exe *exe, u64 bi
 }
 
 /*
- * Before the linker has come to it, the slot cannot be read, is zero, or (lazy binding)
- * leads back into the executable: where that was loaded, or still as the file has it,
- * which is code and lies below the slot.
+ * The address that the dynamic linker has stored in the slot; 0: it has not done so yet.
+ * Until then the slot is unreadable, is zero, or (lazy binding) points back into the
+ * executable: to its load address, or to the address in the file, which is that of code and
+ * lies below the slot.
  */
 #define EXE_BYTES_MAX (64u << 20)
 static __always_inline u64 linked_function(const struct py_proc *p, const struct py_exe *exe)
@@ -41,8 +42,9 @@ static __always_inline u64 linked_function(const struct py_proc *p, const struct
 }
 
 /*
- * 1: it is settled, walk it. 0: not yet. -1: it is not what its executable promised,
- * or that is no longer known. Of external linkage, for the verifier's sake.
+ * Returns 1 if libpython was found: the process can be walked. 0: not yet. -1: the library
+ * is not the expected one, or the executable is not in known_exes any more. Has external
+ * linkage so that the verifier checks it only once.
  */
 int settle(u32 tgid);
 __weak __noinline int settle(u32 tgid)

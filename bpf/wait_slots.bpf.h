@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * wait_slots.bpf.h - threads that are off their CPUs: see struct wait_slot.
+ * wait_slots.bpf.h - the slots of threads that are off-CPU: see struct wait_slot.
  *
- * No lock: each slot has one writer at a time but for the moment when two threads share it
- * or one is seen asleep and wakes up. What is lost then is when it woke up.
+ * There is no lock: a slot has one writer at a time, except when two threads share it, or
+ * when a thread that the task iterator sees wakes up at the same moment. In these cases the
+ * wake-up time is lost.
  */
 #ifndef TACHBPF_WAIT_SLOTS_H
 #define TACHBPF_WAIT_SLOTS_H

@@ -69,7 +69,7 @@ static int compare_text(const struct string_ref *a, const struct string_ref *b)
 	return diff ? diff : (a->len > b->len) - (a->len < b->len);
 }
 
-/* The larger first. */
+/* For sorting: the larger one first. */
 static int descending(double a, double b)
 {
 	return (a < b) - (a > b);
@@ -107,7 +107,7 @@ static int by_file(const struct diff_row *a, const struct diff_row *b)
 
 typedef int (*row_compare)(const struct diff_row *a, const struct diff_row *b);
 
-/* What decides, in turn: file and name together are unique. */
+/* The keys of each order, one after the other: file and name together are unique. */
 static const row_compare orders[][4] = {
 	[DIFF_SORT_DELTA] = { by_delta, by_total_delta, by_name, by_file },
 	[DIFF_SORT_TOTAL_DELTA] = { by_total_delta, by_delta, by_name, by_file },

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * diff.h - two reports side by side: which functions have more, or less, of the
+ * diff.h - compares two reports: which functions have a larger or smaller share of the
  * samples in B than in A.
  *
- * Shares are of all samples of their side, so that profiles of different lengths
- * compare. Functions are the same if kind, file and name are.
+ * Shares are relative to all samples of their side, so profiles of different lengths can be
+ * compared. Functions are the same if kind, file and name are equal.
  */
 #ifndef TACHBPF_DIFF_H
 #define TACHBPF_DIFF_H
@@ -17,15 +17,18 @@ enum diff_sort {
 };
 
 struct diff_row {
-	struct string_ref func, file;	/* of a report: valid as long as it */
+	struct string_ref func, file;	/* owned by a report, valid as long as it */
 	enum frame_kind kind;
-	int32_t line;			/* the first that was sampled; LINE_NONE */
+	int32_t line;			/* the lowest line that was sampled; LINE_NONE */
 	uint64_t self[2], total[2];	/* samples in A and in B */
 	double self_pct[2], total_pct[2];
-	double self_delta, total_delta;	/* percentage points, B less A */
+	double self_delta, total_delta;	/* percentage points, B minus A */
 };
 
-/* Both by function. The rows, sorted, to be freed; NULL: out of memory. */
+/*
+ * Compare two reports by function. Returns the sorted rows, for the caller to free; NULL:
+ * out of memory.
+ */
 struct diff_row *diff_rows(struct report *a, struct report *b, enum diff_sort sort, size_t *cnt);
 
 #endif

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * gil.c - see gil.h. Knows statuses and stacks; who held the GIL at a moment is
- * gil_holders.c's, and how it is shown is cmd_gil.c's.
+ * gil.c - see gil.h. Knows statuses and stacks. gil_holders.c finds who held the GIL at a
+ * given time; cmd_gil.c shows the results.
  *
- * A place is a frame of our own intern table, less everything but file, function and
- * line; a line is a place in a process. Equal samples come in runs, so the last
- * waiting stack is kept with what it became.
+ * A place is a frame of our own intern table in which only file, function and line are set;
+ * a line is a place in a process. Equal samples follow each other, so the last waiting
+ * stack is kept with its result.
  */
 #include "analysis/gil.h"
 
@@ -33,20 +33,22 @@ struct gil {
 	struct profile_meta meta;
 	const struct profile_tables *tables;
 	struct process_root root;
-	uint32_t *process_of;		/* root frame -> 1 + process; NULL: there is one only */
-	uint32_t rest;			/* 1 + the process of samples without such a frame */
+	uint32_t *process_of;		/* root frame -> 1 + process;
+					 * NULL: there is only one process */
+	uint32_t rest;			/* 1 + the process for samples without a process frame */
 	uint32_t *place_of;		/* frame -> place; NOT_YET */
-	uint32_t nowhere, other;	/* places of empty stacks, of lines that are too many; NOT_YET */
+	uint32_t nowhere, other;	/* the place of empty stacks, and the one
+					 * for lines that do not fit; NOT_YET */
 	struct thread_map *thread_map;
 	struct gil_holders *holders;
-	struct intern *names;		/* places are its frames */
-	struct intern *stack_keys;	/* process, place, place...: a stack's number is its id */
-	struct pairs line_ids;		/* process, place */
-	struct pairs pair_ids;		/* holder line, waiter line */
+	struct intern *names;		/* its frames are the places */
+	struct intern *stack_keys;	/* process, place, place...: the id is the stack's number */
+	struct pairs line_ids;		/* pairs of process and place */
+	struct pairs pair_ids;		/* pairs of holder line and waiter line */
 	struct buf processes, threads, lines;	/* struct gil_process, _thread, _line */
-	struct buf stacks, pairs;	/* uint64_t: how many samples waited */
+	struct buf stacks, pairs;	/* uint64_t: number of samples that waited */
 	size_t stack_bytes;		/* of stack_keys */
-	/* The last stack that waited: */
+	/* The last waiting stack: */
 	bool last;
 	uint32_t last_process, last_n, last_line, last_stack;
 	uint32_t last_frames[EVENT_MAX_FRAMES];
@@ -75,7 +77,7 @@ struct gil *gil_new(const struct profile_meta *meta, const struct profile_tables
 		g->process_of = calloc((size_t)tables->frame_cnt + 1, sizeof(*g->process_of));
 	g->place_of = new_ids(tables->frame_cnt);
 	g->thread_map = thread_map_new();
-	/* Half as much again: ticks of several CPUs are not in step. */
+	/* One and a half intervals, because ticks of several CPUs are not at the same time. */
 	g->holders = gil_holders_new(meta->interval_us + meta->interval_us / 2,
 				     meta->python_major == 3 && meta->python_minor <= ONE_GIL_MINOR);
 	g->names = intern_new();
@@ -89,7 +91,7 @@ struct gil *gil_new(const struct profile_meta *meta, const struct profile_tables
 	return g;
 }
 
-/* What only the runs need. */
+/* Free what only the two passes need. */
 static void free_runs(struct gil *g)
 {
 	free(g->process_of);
@@ -119,9 +121,9 @@ void gil_free(struct gil *g)
 	free(g);
 }
 
-/* ---- what a sample is of ---- */
+/* ---- the process and place of a sample ---- */
 
-/* Its process; *n: how many of its frames are not the process' own. */
+/* Find a sample's process; *n: how many of its frames belong to the process. */
 static int find_process(struct gil *g, const struct event *ev, uint32_t *process, uint32_t *n)
 {
 	bool named = g->process_of && process_root_of(&g->root, ev);
@@ -181,14 +183,17 @@ static bool is(const struct string_ref *s, const char *text)
 	return s->len == strlen(text) && !memcmp(s->data, text, s->len);
 }
 
-/* Does it say where in the program that is? C and the kernel say it by their caller. */
+/*
+ * Does the frame have a place in the program? For
+ * C and kernel frames the caller's place is used.
+ */
 static bool is_telling(const struct gil *g, const struct frame *f)
 {
 	return f->line > 0 || (f->kind == FRAME_SYNTHETIC &&
 			       is(&g->tables->strings[f->func], COLLECTING));
 }
 
-/* The place that the first n frames are at. */
+/* Find the place of a stack's first n frames. */
 static int find_place(struct gil *g, const struct event *ev, uint32_t n, uint32_t *place)
 {
 	uint32_t i = 0;
@@ -204,7 +209,7 @@ static int find_place(struct gil *g, const struct event *ev, uint32_t n, uint32_
 	return err;
 }
 
-/* The line's number; the one of all that are too many when there is no room. */
+/* Find or add a line; if there is no room, the line for those that do not fit. */
 static int add_line(struct gil *g, uint32_t process, uint32_t place, uint32_t *line)
 {
 	struct gil_line fresh = { .process = process, .place = place };
@@ -231,7 +236,7 @@ static int find_line(struct gil *g, const struct event *ev, uint32_t process, ui
 	return err ? err : add_line(g, process, place, line);
 }
 
-/* ---- the first run ---- */
+/* ---- the first pass ---- */
 
 static void note_times(uint64_t time_us, uint64_t *first_us, uint64_t *last_us)
 {
@@ -299,13 +304,13 @@ int gil_holds_done(struct gil *g)
 	for (process = 0; process < COUNT(g->processes, struct gil_process); process++)
 		AT(g->processes, struct gil_process, process).crowded =
 			gil_holders_crowded(g->holders, process);
-	/* A profile without samples is one of a process, too. */
+	/* A profile without samples has a process, too. */
 	return g->processes.len ? 0 : find_process(g, &none, &process, &n);
 }
 
-/* ---- the second run ---- */
+/* ---- the second pass ---- */
 
-/* The stack's number; NOT_YET: it is a new one and there is no room. */
+/* Find or add a stack; NOT_YET: it is new and there is no room. */
 static int find_stack(struct gil *g, const struct event *ev, uint32_t process, uint32_t n,
 		      uint32_t *stack)
 {
@@ -313,7 +318,10 @@ static int find_stack(struct gil *g, const struct event *ev, uint32_t process, u
 	uint64_t none = 0;
 	int err = 0;
 
-	/* Strings cannot be looked up without being added: when full, only repeats are seen. */
+	/*
+	 * A look-up always adds the string. When the table is full, only repeated stacks
+	 * are found.
+	 */
 	*stack = NOT_YET;
 	for (i = 0; !err && i < n; i++)
 		err = place_of(g, ev->frames[i], &key[1 + i]);
@@ -332,7 +340,7 @@ static bool is_repeat(const struct gil *g, const struct event *ev, uint32_t proc
 	       (!n || !memcmp(g->last_frames, ev->frames, n * sizeof(*ev->frames)));
 }
 
-/* Line and stack of a waiting sample, in g->last_line and g->last_stack. */
+/* Find the line and stack of a waiting sample; they become g->last_line and g->last_stack. */
 static int look_up(struct gil *g, const struct event *ev, uint32_t process, uint32_t n)
 {
 	int err;
@@ -419,7 +427,10 @@ enum gil_known gil_known(const struct gil *g, const struct gil_process *p, bool 
 
 	if (free_threaded || (p->crowded && !p->wanted))
 		return GIL_NO_GIL;
-	/* In these, threads are seen that want it and still run, not those that wait. */
+	/*
+	 * In these modes there are only threads that want the GIL while they run, and none
+	 * that wait.
+	 */
 	if (mode == MODE_CPU || mode == MODE_EXCEPTION || (mode == MODE_UNKNOWN && !p->wanted))
 		return GIL_NOT_RECORDED;
 	return p->held || p->wanted ? GIL_KNOWN : GIL_NEVER_SEEN;
@@ -468,7 +479,7 @@ uint32_t gil_stack_cnt(const struct gil *g)
 struct gil_stack gil_stack(const struct gil *g, uint32_t i)
 {
 	const struct string_ref *key = &intern_tables(g->stack_keys)->strings[i];
-	/* The arena aligns nothing, but keys here are whole words: see stacks.c. */
+	/* Keys in the arena are aligned because they consist of whole words: see stacks.c. */
 	const uint32_t *words = (const uint32_t *)(const void *)key->data;
 
 	return (struct gil_stack){ words[0], key->len / sizeof(*words) - 1, words + 1,

@@ -2,23 +2,24 @@
 /*
  * gil_holders.c - see gil_holders.h.
  *
- * A profile's samples are in order within a thread only, so nobody can walk all
- * threads at once: the holders' stretches are kept, sorted once, and searched.
- * A stretch is a thread's samples at one line, an interval apart, and is short: so
- * the search may stop soon after it has passed the moment.
+ * The samples of a profile are ordered within a thread only, so the threads cannot be
+ * walked in parallel. Instead the holders' stretches are kept, sorted once, and searched. A
+ * stretch is a sequence of samples of a thread at one line, one interval apart. It is
+ * short, so a search may stop soon after it has passed the time.
  */
 #include "analysis/gil_holders.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-#define STRETCH_MAX 16		/* samples */
-/* One GIL has far fewer stretches this close together; hostile files stop here. */
+#define STRETCH_MAX 16		/* in samples */
+/* With one GIL, far fewer stretches are this close together; the bound is for hostile files. */
 #define LOOK_MAX 1024
 #define FIRST_CAP 256
 /*
- * One GIL is held by a sample an interval, give or take what clocks of several CPUs differ. Half
- * as many again, in so many intervals, so many times, is not one GIL.
+ * One GIL is held in one sample per interval, plus or minus the differences between the
+ * CPUs' clocks. If in a span of CROWD_INTERVALS there are half as many again, and that
+ * repeatedly, it is not one GIL.
  */
 #define CROWD_INTERVALS 64
 #define CROWD_SAMPLES (CROWD_INTERVALS + CROWD_INTERVALS / 2)
@@ -43,7 +44,7 @@ struct gil_holders *gil_holders_new(uint64_t tolerance_us, bool one_gil)
 
 	if (!h)
 		return NULL;
-	/* So that sums of it and of times cannot wrap around: 2^40 us are twelve days. */
+	/* So that its sums with times cannot overflow: 2^40 us are twelve days. */
 	h->tolerance_us = tolerance_us < 1ull << 40 ? tolerance_us : 1ull << 40;
 	h->one_gil = one_gil;
 	return h;
@@ -112,7 +113,7 @@ void gil_holders_sort(struct gil_holders *h)
 		qsort(h->list, h->cnt, sizeof(*h->list), compare);
 }
 
-/* To the nearest of its samples, which are as good as evenly spaced. */
+/* Distance to the nearest of its samples, which are assumed to be evenly spaced. */
 static uint64_t distance(const struct stretch *s, uint64_t time_us)
 {
 	uint64_t step, past;
@@ -126,7 +127,7 @@ static uint64_t distance(const struct stretch *s, uint64_t time_us)
 	return past < step - past ? past : step - past;
 }
 
-/* How many stretches begin no later than that, in this process or those before it. */
+/* Number of stretches that begin at or before that time, in this process and those before it. */
 static uint32_t count_until(const struct gil_holders *h, uint32_t process, uint64_t time_us)
 {
 	uint32_t low = 0, high = h->cnt;
@@ -148,7 +149,7 @@ bool gil_holders_crowded(const struct gil_holders *h, uint32_t process)
 	uint64_t span = h->tolerance_us / 3 * 2 * CROWD_INTERVALS, begin = 0;
 	uint32_t i = process ? count_until(h, process - 1, UINT64_MAX) : 0, crowds = 0, samples = 0, interp_id = 0;
 
-	/* Interpreters may have a GIL each: of a span the first one's is looked at. */
+	/* Each interpreter may have a GIL; in each span the first one's is used. */
 	for (; i < h->cnt && h->list[i].process == process; i++) {
 		const struct stretch *s = &h->list[i];
 
@@ -181,7 +182,10 @@ uint32_t gil_holders_find(const struct gil_holders *h, const struct gil_moment *
 		far = distance(s, m->time_us);
 		if (s->thread == m->thread || far > h->tolerance_us)
 			continue;
-		/* Interpreters may share their GIL or not: another one's holder is second best. */
+		/*
+		 * Interpreters may share a GIL or not: another interpreter's holder is the
+		 * second choice.
+		 */
 		if ((own && !best_own) || (own == best_own && far < best)) {
 			best = far;
 			best_own = own;

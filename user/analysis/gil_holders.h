@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * gil_holders.h - who was seen with the GIL, and when: filled in any order, then asked for moments.
+ * gil_holders.h - finds which thread held the GIL at a given time. It is filled in any
+ * order, sorted, and then searched.
  *
- * Numbers of processes, threads and lines are the caller's. Memory is bounded:
- * GIL_HOLDS_MAX stretches, 40 bytes each; what does not fit is said.
+ * The caller chooses the numbers of processes, threads and lines. Memory is bounded:
+ * GIL_HOLDS_MAX stretches of 40 bytes; the caller learns what does not fit.
  */
 #ifndef TACHBPF_GIL_HOLDERS_H
 #define TACHBPF_GIL_HOLDERS_H
@@ -16,35 +17,38 @@
 
 struct gil_holders;
 
-/* A sample with the GIL; or, for gil_holders_find(), one that waits for it. */
+/* A sample that holds the GIL; for gil_holders_find(), one that waits for it. */
 struct gil_moment {
 	uint64_t time_us;
 	uint32_t process, interp_id, thread, line;
 };
 
 /*
- * tolerance_us: how far from a sample its thread still counts as the holder. one_gil:
- * all interpreters of a process share it. NULL with errno.
+ * tolerance_us: the distance from a sample up to which its thread counts as the holder. one_gil:
+ * all interpreters of a process share the GIL. NULL with errno. Freed by gil_holders_free().
  */
 struct gil_holders *gil_holders_new(uint64_t tolerance_us, bool one_gil);
 void gil_holders_free(struct gil_holders *h);
 
 /*
- * *open is the caller's, one for each thread, 0 to begin with. 0; -ENOSPC: the table is full,
- * the sample is left out; -ENOMEM.
+ * Add a sample. *open belongs to the caller, one for each thread, 0 at first. 0; -ENOSPC:
+ * the table is full, and the sample is left out; -ENOMEM.
  */
 int gil_holders_add(struct gil_holders *h, const struct gil_moment *m, uint32_t *open);
 
-/* Nothing is added any more: gil_holders_find() may be called. */
+/* Called after the last gil_holders_add() and before gil_holders_find(). */
 void gil_holders_sort(struct gil_holders *h);
 
 /*
- * Do threads have it at the same time, again and again? Then it is none: in free-threaded
- * builds "has the GIL" means that a thread runs Python.
+ * Do several threads hold it at the same time, repeatedly? Then it is no GIL: in
+ * free-threaded builds the status bit "gil" means that a thread is attached.
  */
 bool gil_holders_crowded(const struct gil_holders *h, uint32_t process);
 
-/* The line of the thread that held what m waits for; GIL_NOBODY: none was seen near enough. */
+/*
+ * The line of the thread that held the GIL that m waits for; GIL_NOBODY: no holder was near
+ * enough.
+ */
 uint32_t gil_holders_find(const struct gil_holders *h, const struct gil_moment *m);
 
 #endif

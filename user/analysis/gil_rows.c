@@ -2,8 +2,8 @@
 /*
  * gil_rows.c - see gil_rows.h.
  *
- * Everything is sorted once for all processes; a process' rows are then found by
- * bisection, so that a file of thousands of processes stays cheap.
+ * All rows are sorted once for all processes. The rows of a process are then found by
+ * bisection, so that files with thousands of processes stay cheap.
  */
 #include "analysis/gil_rows.h"
 
@@ -12,7 +12,7 @@
 
 #include "base/util.h"
 
-/* What decides the order: process, then the numbers from high to low, then the row's own. */
+/* The order: process, then the numbers in descending order, then the row's own number. */
 struct key {
 	uint32_t process, id;
 	uint64_t first, second;
@@ -27,7 +27,7 @@ struct gil_rows {
 	struct sorted threads, lines, pairs, stacks;
 	struct gil_interp *interps;
 	uint32_t interp_cnt;
-	uint32_t *thread_cnts;		/* by process */
+	uint32_t *thread_cnts;		/* indexed by process */
 };
 
 static int compare_keys(const void *a, const void *b)
@@ -43,7 +43,7 @@ static int compare_keys(const void *a, const void *b)
 	return (x->id > y->id) - (x->id < y->id);
 }
 
-/* Sort cnt rows by what key_of() says; false leaves one out. 0 or -ENOMEM. */
+/* Sort cnt rows by their keys; if key_of() returns false, the row is left out. 0 or -ENOMEM. */
 static int sort(struct sorted *s, const struct gil *g, uint32_t cnt,
 		bool (*key_of)(const struct gil *g, uint32_t i, struct key *key))
 {
@@ -122,7 +122,7 @@ static int compare_interps(const void *a, const void *b)
 	return (x->interp_id > y->interp_id) - (x->interp_id < y->interp_id);
 }
 
-/* Threads' numbers added up by interpreter. */
+/* Add up the threads' numbers by interpreter. */
 static int add_interps(struct gil_rows *r, const struct gil *g)
 {
 	uint32_t cnt, i, n = 0;
@@ -200,7 +200,7 @@ void gil_rows_free(struct gil_rows *r)
 	free(r);
 }
 
-/* How many rows are of processes with a lower number. */
+/* Number of rows of processes with a lower number. */
 static uint32_t below(const uint32_t *processes, uint32_t cnt, uint64_t process)
 {
 	uint32_t low = 0, high = cnt;

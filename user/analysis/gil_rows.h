@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * gil_rows.h - the results of one profile in the order in which they are shown: those of a process
+ * gil_rows.h - the results for one profile in the order of output: the rows of a process
  * together, the longest wait first.
  */
 #ifndef TACHBPF_GIL_ROWS_H
@@ -8,7 +8,7 @@
 
 #include "analysis/gil.h"
 
-/* Numbers of rows in a list of gil.h. */
+/* Numbers of rows in one of gil.h's lists. */
 struct gil_order {
 	const uint32_t *ids;
 	uint32_t cnt;
@@ -21,21 +21,25 @@ struct gil_interp {
 
 struct gil_rows;
 
-/* NULL: out of memory. g outlives it. */
+/* g must outlive it. NULL: out of memory. Freed by gil_rows_free(). */
 struct gil_rows *gil_rows_new(const struct gil *g);
 void gil_rows_free(struct gil_rows *r);
 
-/* Of one process. Threads that had or wanted the GIL; lines where it was waited for or held. */
+/*
+ * For one process: threads that held or wanted the
+ * GIL; lines at which it was held or waited for.
+ */
 struct gil_order gil_rows_threads(const struct gil_rows *r, uint32_t process);
+/* Pairs and stacks of the process, the longest wait first. */
 struct gil_order gil_rows_lines(const struct gil_rows *r, uint32_t process);
 struct gil_order gil_rows_pairs(const struct gil_rows *r, uint32_t process);
 struct gil_order gil_rows_stacks(const struct gil_rows *r, uint32_t process);
 
-/* Likewise, by number. */
+/* The interpreters of one process, by number. */
 const struct gil_interp *gil_rows_interps(const struct gil_rows *r, uint32_t process,
 					  uint32_t *cnt);
 
-/* All threads of the process. */
+/* Number of all threads of the process. */
 uint32_t gil_rows_thread_cnt(const struct gil_rows *r, uint32_t process);
 
 #endif

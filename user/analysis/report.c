@@ -2,11 +2,10 @@
 /*
  * report.c - see report.h.
  *
- * Most samples repeat the stack before them, so equal ones are only counted and
- * the count is added to the rows when another stack comes: a repeated sample
- * costs one comparison. A row is a frame of our own intern table, with the
- * fields that do not matter blanked out; frame ids of a profile are translated
- * once each.
+ * Most samples repeat the stack before them. Equal samples are only counted, and the count
+ * is added to the rows when another stack comes: so a repeated sample costs one comparison.
+ * A row is a frame of our own intern table, in which the fields that do not matter have no
+ * value; each frame id of a profile is translated once.
  */
 #include "analysis/report.h"
 
@@ -22,7 +21,8 @@
 
 struct counts {
 	uint64_t self, total;
-	uint64_t seen;		/* the last stack that was added here: recursion counts once */
+	uint64_t seen;		/* the last stack that was added to the
+				 * row: a recursive function counts once */
 	int32_t first_line;
 	uint32_t profile;
 	uint64_t thread_id;
@@ -31,21 +31,21 @@ struct counts {
 struct report {
 	enum report_by by;
 	uint64_t sample_cnt;
-	uint64_t stack_cnt;		/* stacks added so far */
-	struct intern *names;		/* by function, line: row = frame id */
+	uint64_t stack_cnt;		/* number of stacks added so far */
+	struct intern *names;		/* by function or line: the row's number is the frame id */
 	struct counts *rows;
 	uint32_t row_cnt, row_cap;
 	struct report_row *sorted;
-	struct string_ref *labels;	/* by profile */
-	/* The profile being added. */
+	struct string_ref *labels;	/* by profile: their labels */
+	/* The profile that is being added: */
 	uint32_t profile_cnt;
 	const struct profile_tables *tables;
-	uint32_t selected;		/* by process: its row, which is its number */
+	uint32_t selected;		/* by process: its row */
 	struct thread_map *threads;	/* by thread */
-	uint32_t thread_row_0;		/* row of its first thread */
-	uint32_t *row_of;		/* frame id -> row; NO_ROW: not known yet */
-	uint32_t *string_of;		/* string id -> ours; likewise */
-	/* The stack that is being repeated. */
+	uint32_t thread_row_0;		/* row of the profile's first thread */
+	uint32_t *row_of;		/* frame id -> row; NO_ROW: not translated yet */
+	uint32_t *string_of;		/* string id -> ours; NO_ROW: not translated yet */
+	/* The stack that is being repeated: */
 	uint64_t pending;
 	uint32_t depth;
 	uint32_t stack[EVENT_MAX_FRAMES];
@@ -89,7 +89,7 @@ void report_free(struct report *r)
 	free(r);
 }
 
-/* Make row exist. */
+/* Add rows until this one exists. */
 static int need_row(struct report *r, uint32_t row)
 {
 	if (row < r->row_cnt)
@@ -114,7 +114,7 @@ static int need_row(struct report *r, uint32_t row)
 	return 0;
 }
 
-/* n ids that are not translated yet. */
+/* An array for n ids that are not translated yet. */
 static uint32_t *new_ids(uint32_t n)
 {
 	uint32_t *ids = malloc(((size_t)n + 1) * sizeof(*ids));
@@ -124,7 +124,7 @@ static uint32_t *new_ids(uint32_t n)
 	return ids;
 }
 
-/* A row for each profile; those of one container are put together in the end. */
+/* A row for each profile; at the end, those of one container are joined. */
 static bool by_profile(const struct report *r)
 {
 	return r->by == REPORT_BY_PROCESS || r->by == REPORT_BY_CONTAINER;
@@ -205,7 +205,7 @@ static int row_of_frame(struct report *r, uint32_t id, uint32_t *row)
 	return 0;
 }
 
-/* Add the repeated stack to the rows. */
+/* Add the count of the repeated stack to its rows. */
 static int add_pending(struct report *r)
 {
 	uint32_t i, row;
@@ -235,7 +235,7 @@ static int add_to_thread(struct report *r, const struct event *ev)
 	uint32_t index;
 	int err;
 
-	/* One row a thread: interpreters take turns on it. */
+	/* One row per thread: several interpreters may run on it in turn. */
 	err = thread_map_get(r->threads, ev->thread_id, 0, &index);
 	if (!err)
 		err = need_row(r, r->thread_row_0 + index);
@@ -326,7 +326,7 @@ static int by_total(const struct report_row *a, const struct report_row *b)
 
 typedef int (*row_compare)(const struct report_row *a, const struct report_row *b);
 
-/* What decides, in turn, so that the order never depends on anything else. */
+/* The keys of each order, one after the other, so that it is always the same. */
 static const row_compare orders[][4] = {
 	[REPORT_SORT_SELF] = { by_self, by_total, by_name, by_file },
 	[REPORT_SORT_TOTAL] = { by_total, by_self, by_name, by_file },
@@ -356,7 +356,7 @@ static int compare_containers(const void *a, const void *b)
 	return diff ? diff : COMPARE(x->profile, y->profile);
 }
 
-/* Rows of the same label become one. How many are left. */
+/* Join rows that have the same label. Returns how many are left. */
 static uint32_t join_containers(struct report_row *rows, uint32_t cnt)
 {
 	uint32_t i, left = 0;

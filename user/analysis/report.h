@@ -2,15 +2,15 @@
 /*
  * report.h - adds samples up by function, line, process, thread or container.
  *
- * Memory grows with what is told apart, never with the samples. Several
- * profiles add up to one report: functions are the same when kind, file and name are.
+ * Memory grows with the number of rows and not with samples. Several profiles add up to one
+ * report: functions are the same if kind, file and name are equal.
  */
 #ifndef TACHBPF_REPORT_H
 #define TACHBPF_REPORT_H
 
 #include "model/event.h"
 
-/* REPORT_BY_GIL is not made here: gil.h. */
+/* REPORT_BY_GIL is made by gil.h and not here. */
 enum report_by { REPORT_BY_FUNCTION, REPORT_BY_LINE, REPORT_BY_PROCESS, REPORT_BY_THREAD,
 		 REPORT_BY_CONTAINER, REPORT_BY_GIL };
 enum report_sort { REPORT_SORT_SELF, REPORT_SORT_TOTAL, REPORT_SORT_NAME, REPORT_SORT_FILE };
@@ -18,42 +18,43 @@ enum report_sort { REPORT_SORT_SELF, REPORT_SORT_TOTAL, REPORT_SORT_NAME, REPORT
 struct report;
 
 struct report_row {
-	uint64_t self;		/* samples in which it was innermost */
-	uint64_t total;		/* samples in which it was anywhere, once each */
+	uint64_t self;		/* weight of samples whose innermost frame it is */
+	uint64_t total;		/* weight of samples that have it anywhere, counted once each */
 	struct string_ref file;	/* by function, line */
 	struct string_ref func;	/* by process, thread, container: the profile's label */
-	enum frame_kind kind;	/* by function, line */
-	int32_t line;		/* by function: the first one seen; LINE_NONE */
-	/* by process, thread: which report_begin(), from 0; by container: the first of them */
+	enum frame_kind kind;	/* by function and line */
+	int32_t line;		/* by function: the first one that was seen; LINE_NONE */
+	/* by process and thread: index of the report_begin(); by container: the first of them */
 	uint32_t profile;
-	uint32_t profile_cnt;	/* by container: of so many */
+	uint32_t profile_cnt;	/* by container: number of profiles in it */
 	uint64_t thread_id;
 };
 
-/* NULL with errno. */
+/* NULL with errno. Freed by report_free(). */
 struct report *report_new(enum report_by by);
 void report_free(struct report *r);
 
 /*
- * A profile begins; tables stay valid until report_end(), the label (what its
- * process is called) until report_free(). 0 or -ENOMEM, likewise below.
+ * A profile begins. tables must stay valid until report_end(), and label (what its process
+ * is called) until report_free(). This and the following functions return 0 or -ENOMEM.
  */
 int report_begin(struct report *r, const struct profile_tables *tables, const char *label);
 /*
- * By process and container only: samples from now on are of this one (which report_begin()), until the
- * next report_begin().
+ * By process and container only: until the next report_begin(), the samples that follow
+ * belong to the profile with this index (of report_begin() calls).
  */
 void report_select(struct report *r, uint32_t profile);
-/* The last report_begin()'s label is to be another. */
+/* Replace the label of the last report_begin(). */
 void report_rename(struct report *r, const char *label);
-/* ctx is the report: fits tach_reader_run(). */
+/* Add an event; ctx is the report, so that it fits tach_reader_run(). */
 int report_event(void *ctx, const struct event *ev);
+/* End the profile. */
 int report_end(struct report *r);
 
-/* All samples, those without a frame included. */
+/* Weight of all samples, including those without a frame. */
 uint64_t report_sample_cnt(const struct report *r);
 
-/* The rows, sorted; they and their strings are the report's. NULL: -ENOMEM. */
+/* The sorted rows; the report owns them and their strings. NULL: out of memory. */
 const struct report_row *report_rows(struct report *r, enum report_sort sort, size_t *cnt);
 
 #endif

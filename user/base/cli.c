@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * cli.c - walks a command line along a table. See cli.h.
+ * cli.c - parses a command line by means of a table. See cli.h.
  *
- * Not getopt_long(): it accepts abbreviations, which would make every new
- * option a change of meaning for somebody's script, and its messages name
- * neither the command nor the remedy.
+ * Not getopt_long(): it accepts abbreviations, so a new option can change the meaning of an
+ * existing script, and its messages contain neither the command nor the remedy.
  */
 #include "base/cli.h"
 
@@ -55,7 +54,7 @@ static int unknown_option(const struct cli_command *cmd, const char *text, size_
 	return -EINVAL;
 }
 
-/* The value that follows in its own word. NULL after having logged that there is none. */
+/* The option's value, which is the next word. NULL: there is none, which was logged. */
 static const char *next_value(struct parser *p, const struct cli_option *opt)
 {
 	if (!p->argv[1]) {
@@ -144,7 +143,7 @@ int cli_parse(const struct cli_command *cmd, char **argv, void *target)
 	return err;
 }
 
-/* The lines of text from HELP_COLUMN on; the first one begins at column. */
+/* Print the lines of text from HELP_COLUMN on; column: where the first one begins. */
 static void print_lines(const char *text, int column, FILE *out)
 {
 	for (;;) {

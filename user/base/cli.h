@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * cli.h - command lines described by tables: parsing them, and their --help.
+ * cli.h - command lines described by tables: parses them, and prints their --help.
  *
- * Knows no option of ours; options.c has the tables.
+ * Knows no option of tachbpf; options_tables.c has the tables.
  */
 #ifndef TACHBPF_CLI_H
 #define TACHBPF_CLI_H
@@ -13,13 +13,13 @@
 struct cli_option {
 	char letter;		/* 0: long form only */
 	const char *name;	/* without the dashes */
-	const char *arg;	/* what --help calls the value; NULL: there is none */
+	const char *arg;	/* name of the value in --help; NULL: there is no value */
 	const char *group;	/* heading in --help; options of a group are neighbours */
 	const char *help;	/* short lines, no more than three */
-	/* Take value (NULL without arg). 0, or -errno after having logged why. */
+	/* Apply value (NULL if arg is). 0, or -errno after having logged why. */
 	int (*set)(void *target, const struct cli_option *opt, const char *value);
-	size_t off;		/* for set: where in target */
-	const void *data;	/* for set: what it may be */
+	size_t off;		/* for set: offset in target */
+	const void *data;	/* for set: what is allowed */
 };
 
 struct cli_command {
@@ -31,7 +31,10 @@ struct cli_command {
 	size_t option_cnt;
 	/* A word that is not an option. 0, or -errno after having logged why. */
 	int (*word)(void *target, char *word);
-	/* What follows "--", NULL-terminated, likewise; NULL: every one is a word. */
+	/*
+	 * The words after "--", NULL-terminated. 0, or -errno after having logged why.
+	 * NULL: they are words like others.
+	 */
 	int (*rest)(void *target, char **words);
 };
 
@@ -41,14 +44,14 @@ struct cli_command {
  */
 int cli_parse(const struct cli_command *cmd, char **argv, void *target);
 
-/* Usage, options by group, examples. */
+/* Print usage, options by group, and examples. */
 void cli_print_help(const struct cli_command *cmd, FILE *out);
 
-/* Only the options, by group; only the examples. */
+/* Print only the options, by group; print only the examples. */
 void cli_print_options(const struct cli_command *cmd, FILE *out);
 void cli_print_examples(const struct cli_command *cmd, FILE *out);
 
-/* How much of what the user typed is shown in a message. */
+/* How many bytes of the user's input a message shows. */
 #define CLI_TEXT_MAX 128
 
 #endif

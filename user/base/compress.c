@@ -2,8 +2,7 @@
 /*
  * compress.c - one zstd compressor for any number of writers. See compress.h.
  *
- * Owns the zstd context and the buffer its output is returned in; knows nothing
- * of what it compresses.
+ * Owns the zstd context and the buffer for its output; knows nothing of the data.
  */
 #include "base/compress.h"
 
@@ -32,9 +31,9 @@ struct compressor *compressor_new(int level)
 		return NULL;
 	}
 	/*
-	 * No content size in the frame header: CPython's reader takes the first
-	 * frame's as its first buffer size and doubles it while that stays below
-	 * 1 GiB; without one it starts with 512 KiB and reaches 1 GiB exactly.
+	 * No content size in the frame header: CPython's reader takes the first frame's
+	 * size as its first buffer size and doubles that while it stays below 1 GiB.
+	 * Without one it starts with 512 KiB and reaches 1 GiB exactly.
 	 */
 	if (ZSTD_isError(ZSTD_CCtx_setParameter(c->ctx, ZSTD_c_compressionLevel, level)) ||
 	    ZSTD_isError(ZSTD_CCtx_setParameter(c->ctx, ZSTD_c_contentSizeFlag, 0))) {

@@ -25,8 +25,8 @@ static void new_line(struct json *j)
 }
 
 /*
- * One character inside a string. What a terminal would obey is escaped although
- * JSON allows it: people look at JSON with cat.
+ * Write one character inside a string. What controls a terminal is escaped although JSON
+ * allows it: people look at JSON with cat.
  */
 static void put_char(FILE *out, const char *s, size_t n, uint32_t cp)
 {
@@ -36,7 +36,7 @@ static void put_char(FILE *out, const char *s, size_t n, uint32_t cp)
 		fputs("\\n", out);
 	else if (cp == '\t')
 		fputs("\\t", out);
-	else if (!utf8_printable(cp))	/* none of these is above U+FFFF */
+	else if (!utf8_printable(cp))	/* no unprintable character is above U+FFFF */
 		fprintf(out, "\\u%04x", cp);
 	else
 		fwrite(s, 1, n, out);
@@ -79,7 +79,7 @@ static void open_level(struct json *j, const char *key, char bracket)
 	begin_value(j, key);
 	fputc(bracket, j->out);
 	if (j->depth + 1 >= JSON_MAX_DEPTH)
-		abort();	/* nesting is ours, not the input's */
+		abort();	/* the nesting is the program's, not the input's */
 	j->first[++j->depth] = true;
 }
 
@@ -149,7 +149,7 @@ void json_double(struct json *j, const char *key, double v)
 		json_null(j, key);
 		return;
 	}
-	/* The shorter form if it reads back as the same number: 0.1, not 0.1000...0001. */
+	/* Use the shorter form if it is read back as the same number: 0.1, not 0.1000...0001. */
 	snprintf(text, sizeof(text), "%.15g", v);
 	if (strtod(text, NULL) != v)
 		snprintf(text, sizeof(text), "%.17g", v);

@@ -2,8 +2,8 @@
 /*
  * json.h - writes JSON as a stream; keeps track of commas and nesting.
  *
- * Strings may be hostile: everything invalid is escaped or replaced by U+FFFD,
- * so the output is always valid UTF-8 JSON.
+ * Strings may have any bytes: what is invalid is escaped or replaced by U+FFFD, so the
+ * output is always valid UTF-8 JSON.
  */
 #ifndef TACHBPF_JSON_H
 #define TACHBPF_JSON_H
@@ -22,7 +22,7 @@ struct json {
 	bool first[JSON_MAX_DEPTH];
 };
 
-/* Start writing to out (owned by the caller; check ferror()/fclose() yourself). */
+/* Start writing to out, which the caller owns; the caller checks ferror() or fclose(). */
 void json_start(struct json *j, FILE *out, bool pretty);
 /* key is NULL inside arrays and at top level. */
 void json_object(struct json *j, const char *key);

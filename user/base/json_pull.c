@@ -43,7 +43,7 @@ static void skip_space(struct json_pull *j)
 	}
 }
 
-/* The next character that is no space, not taken; NUL at the end (and for a NUL). */
+/* The next character that is no space, without taking it; NUL at the end (and for a NUL). */
 static char peek(struct json_pull *j)
 {
 	skip_space(j);
@@ -91,7 +91,7 @@ bool json_pull_enter(struct json_pull *j, enum json_type type)
 	return true;
 }
 
-/* Past the comma, if one is due. false: this was the last member, or an error. */
+/* Take the comma, if there must be one. false: that was the last member, or an error. */
 static bool next_member(struct json_pull *j, char close)
 {
 	char c;
@@ -176,7 +176,7 @@ static bool put_char(struct json_pull *j, struct buf *s, uint32_t cp)
 	return put(j, s, u, n);
 }
 
-/* Behind "\u". Halves of pairs that stand alone become U+FFFD. */
+/* Decode what follows "\u". A half of a surrogate pair that stands alone becomes U+FFFD. */
 static bool unicode_escape(struct json_pull *j, struct buf *s)
 {
 	uint32_t cp, low;
@@ -198,7 +198,7 @@ static bool unicode_escape(struct json_pull *j, struct buf *s)
 	return put_char(j, s, 0xfffd);
 }
 
-/* Behind the backslash. */
+/* Decode what follows a backslash. */
 static bool escape(struct json_pull *j, struct buf *s)
 {
 	static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
@@ -219,7 +219,7 @@ static bool escape(struct json_pull *j, struct buf *s)
 	return put(j, s, &to[found - from], 1);
 }
 
-/* A string; NULL: only past it. Invalid UTF-8 stays: names are bytes. */
+/* Read a string into s; NULL: skip it. Invalid UTF-8 is kept: names are bytes. */
 static bool string(struct json_pull *j, struct buf *s)
 {
 	size_t from;
@@ -345,7 +345,7 @@ static bool skip_scalar(struct json_pull *j, enum json_type type)
 	}
 }
 
-/* Past a key and its colon. */
+/* Skip a key and its colon. */
 static bool skip_key(struct json_pull *j)
 {
 	if (!next_member(j, '}') || !string(j, NULL))
@@ -356,7 +356,7 @@ static bool skip_key(struct json_pull *j)
 	return true;
 }
 
-/* Recursion is as deep as JSON_PULL_DEPTH. */
+/* The depth of recursion is at most JSON_PULL_DEPTH. */
 bool json_pull_skip(struct json_pull *j)
 {
 	enum json_type type = json_pull_type(j);

@@ -2,11 +2,11 @@
 /*
  * output.c - see output.h.
  *
- * The threat: root records, and another local user prepares the place where the
- * files go. A link or a file of his at the final name is unlinked or refused,
- * never opened; a directory of his is refused, because he could exchange names
- * in it between our steps. In a sticky directory of root's (/tmp) O_EXCL and
- * O_NOFOLLOW suffice. Parents named by the user are trusted as in cp(1).
+ * The threat: root records, and another local user prepares the directory where the files
+ * are created. If there is a link or a file of his with the final name, it is unlinked or
+ * refused, and never opened. A directory of his is refused, because he could exchange names
+ * in it between our steps. In a sticky directory of root's (/tmp), O_EXCL and O_NOFOLLOW
+ * suffice. Parent directories that the user named are trusted, as by cp(1).
  */
 #include "base/output.h"
 
@@ -24,7 +24,7 @@
 
 #include "base/util.h"
 
-/* Of a comm in a file name; the kernel's has 15 bytes. */
+/* How many bytes of a comm are in a file name; the kernel's has 15. */
 #define COMM_BYTES 64
 #define SHOWN_BYTES 512
 
@@ -65,7 +65,7 @@ static int fail(const char *what, const char *path, int err)
 	return -err;
 }
 
-/* A decimal id from the environment. */
+/* Parse a decimal id from the environment. */
 static bool env_id(const char *name, unsigned int *id)
 {
 	const char *text = getenv(name);
@@ -82,7 +82,7 @@ static bool env_id(const char *name, unsigned int *id)
 	return true;
 }
 
-/* Who called sudo. The environment is believed only by root: sudo set it. */
+/* The user who called sudo. Only root trusts these variables, because sudo has set them. */
 static bool sudo_user(uid_t *uid, gid_t *gid)
 {
 	return geteuid() == 0 && env_id("SUDO_UID", uid) && env_id("SUDO_GID", gid);
@@ -119,8 +119,8 @@ static int check_dir(int dirfd, const char *path)
 }
 
 /*
- * Split path into its directory, opened and checked, and its last component.
- * Trailing slashes are dropped if dir_wanted. The descriptor or -errno.
+ * Split path into its directory, which is opened and checked, and its last component. If
+ * dir_wanted, trailing slashes are dropped. Returns the file descriptor or -errno.
  */
 static int open_parent(const char *path, char name[OUTPUT_NAME_MAX], bool dir_wanted)
 {
@@ -169,7 +169,7 @@ static int open_dir(int parent, const char *name, const char *path)
 	return -ENOTDIR;
 }
 
-/* 0, or -EEXIST after saying so. */
+/* Refuse a directory that has a recording. 0, or -EEXIST after logging it. */
 static int refuse_recording(int fd, const char *path)
 {
 	int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), err = 0;
@@ -227,7 +227,7 @@ out:
 	return fd;
 }
 
-/* What stands at name may be replaced: nothing, or a regular file. */
+/* May the file called name be replaced? Yes if there is none, or a regular one. */
 static int check_replaceable(int dirfd, const char *name)
 {
 	char buf[SHOWN_BYTES];
@@ -294,9 +294,12 @@ int output_open(struct output_file *f, const char *path)
 	err = check_replaceable(f->dirfd, f->name);
 	if (err)
 		goto out;
-	/* Not derived from the name, which may already be as long as names can be. */
+	/*
+	 * The name does not derive from the final one,
+	 * which may already have the maximum length.
+	 */
 	snprintf(f->temp, sizeof(f->temp), ".tachbpf-%d.tmp", (int)getpid());
-	/* Left behind by a killed process of the same id: O_EXCL would fail on it for ever. */
+	/* A killed process with the same pid may have left it: O_EXCL would fail on it for ever. */
 	unlinkat(f->dirfd, f->temp, 0);
 	f->fd = create_exclusive(f->dirfd, f->temp, 0666);
 	err = f->fd < 0 ? f->fd : 0;
@@ -310,7 +313,7 @@ int output_commit(struct output_file *f)
 {
 	int err = 0;
 
-	if (close(f->fd))	/* some file systems report a full disk only now */
+	if (close(f->fd))	/* some file systems report a full disk only here */
 		err = fail("write", f->name, errno);
 	else if (renameat(f->dirfd, f->temp, f->dirfd, f->name))
 		err = fail("create", f->name, errno);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * output.h - creates the files we write, safely for a root process.
+ * output.h - creates output files, safely for a root process.
  *
- * No symbolic link is followed in the last component of a path, what exists is
- * replaced rather than written into, and what is created under sudo belongs to
- * the user who called it. Everything is private (0600, 0700), like perf.data.
+ * No symbolic link is followed in the last component of a path; an existing file is
+ * replaced and not written into; what is created under sudo belongs to the user who called
+ * it. Everything is private (0600, 0700), like perf.data.
  */
 #ifndef TACHBPF_OUTPUT_H
 #define TACHBPF_OUTPUT_H
@@ -16,43 +16,47 @@
 #define OUTPUT_NAME_MAX 256
 
 /*
- * All of these log the reason and the remedy in one line when they fail.
+ * All of these functions log the reason and the remedy in one line when they fail.
  *
- * The directory's descriptor; made if absent, its parent must exist. One that
- * holds a recording already is refused: nothing recorded is overwritten or mixed.
- * -errno
+ * Open a directory, which is created if it does not exist; its parent must exist. One that
+ * has a recording already is refused, so that recordings are neither overwritten nor mixed.
+ * Returns the file descriptor or -errno.
  */
 int output_create_dir(const char *path);
 
 /*
- * Create name in dirfd for writing (and reading back); an existing regular file
- * of that name is unlinked first. The descriptor or -errno.
+ * Create the file name in dirfd for writing and reading back; an existing regular file is
+ * unlinked first. Returns the file descriptor or -errno.
  */
 int output_create_file(int dirfd, const char *name);
 
-/* The same for a path; its directory must exist. */
+/* As output_create_file(), for a path whose directory must exist. */
 int output_create_path(const char *path);
 
 /*
- * Like output_create_path(), but path appears only, and replaces what was there,
- * when output_commit() says so; output_abort() leaves no trace.
+ * As output_create_path(), but the file has its final name, and replaces an existing one,
+ * only after output_commit(). output_abort() removes it.
  */
 struct output_file {
 	int fd;
 	int dirfd;
-	char name[OUTPUT_NAME_MAX];	/* what it will be called in dirfd */
-	char temp[OUTPUT_NAME_MAX];	/* what it is called until then */
+	char name[OUTPUT_NAME_MAX];	/* final name in dirfd */
+	char temp[OUTPUT_NAME_MAX];	/* name until output_commit() */
 };
+/*
+ * 0 or -errno, which was logged. Only after a successful output_open(), one of the others is
+ * called, once.
+ */
 int output_open(struct output_file *f, const char *path);
 int output_commit(struct output_file *f);
 void output_abort(struct output_file *f);
 
-/* Flush stdout. -errno after logging; a reader that went away (-EPIPE) is not logged. */
+/* Flush stdout. 0, or -errno after logging it; -EPIPE (the reader has gone) is not logged. */
 int output_flush_stdout(void);
 
 /*
- * "<tgid>-<comm>.tach" as one harmless path component; seq > 0 tells later
- * profiles of the same name apart: "<tgid>-<comm>.<seq>.tach".
+ * "<tgid>-<comm>.tach" as one component of a path, without special characters. seq > 0
+ * distinguishes later profiles with the same name: "<tgid>-<comm>.<seq>.tach".
  */
 void output_file_name(char out[OUTPUT_NAME_MAX], uint32_t tgid, const char *comm,
 		      unsigned int seq);

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/*
- * pairs.c - pairs of numbers become dense ids. See pairs.h.
- */
+/* pairs.c - gives dense ids to pairs of numbers. See pairs.h. */
 #include "base/pairs.h"
 
 #include <errno.h>
@@ -19,7 +17,7 @@ static uint32_t start_of(const struct pairs *p, struct pair pair)
 	return (uint32_t)((uint64_t)r ^ (uint64_t)(r >> 64)) & p->mask;
 }
 
-/* Twice the slots; the list has half as many places. */
+/* Double the number of slots; the list has half as many elements. */
 static int grow(struct pairs *p)
 {
 	uint32_t i, at, cnt = p->slots ? (p->mask + 1) * 2 : SLOTS_MIN;
@@ -49,7 +47,7 @@ static int grow(struct pairs *p)
 	return 0;
 }
 
-/* The slot that has the pair, or the free one where it belongs. */
+/* The slot with the pair, or the free slot for it. */
 static uint32_t *find_slot(const struct pairs *p, struct pair pair)
 {
 	uint32_t at;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * pairs.h - pairs of 32-bit numbers become dense ids from 0, in order of first
- * sight: nodes of a tree of stacks, edges of a call graph. intern.h for the
- * inner loops, where a string of eight bytes would cost three times as much.
+ * pairs.h - gives dense ids from 0 to pairs of 32-bit numbers, in order of first
+ * occurrence: nodes of a tree of stacks, edges of a call graph. For inner loops, where an
+ * intern.h string of eight bytes would cost three times as much.
  */
 #ifndef TACHBPF_PAIRS_H
 #define TACHBPF_PAIRS_H
@@ -14,18 +14,18 @@ struct pair {
 	uint32_t a, b;
 };
 
-/* Zero-initialise; pairs_free() when done. */
+/* Zero-initialise; freed by pairs_free(). */
 struct pairs {
 	struct pair *list;	/* by id */
 	uint32_t *slots;	/* id + 1; 0: free */
 	uint32_t cnt, cap;	/* of list */
 	uint32_t mask;		/* slots - 1, a power of two */
-	uint64_t seed;		/* so that no input can choose pairs that collide */
+	uint64_t seed;		/* no input can choose pairs that collide */
 };
 
-/* 0 or -ENOMEM. */
+/* Find or add a pair; its id in *id. 0 or -ENOMEM. */
 int pairs_add(struct pairs *p, struct pair pair, uint32_t *id);
-/* false: it has not been added. */
+/* Find a pair; false: not there. */
 bool pairs_find(const struct pairs *p, struct pair pair, uint32_t *id);
 void pairs_free(struct pairs *p);
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/*
- * u64map.c - linear probing, at most half full, deletion by shifting back.
- */
+/* u64map.c - linear probing, at most half full; a removal moves the following entries back. */
 #include "base/u64map.h"
 
 #include <errno.h>
@@ -63,7 +61,10 @@ void *u64map_remove(struct u64map *m, uint64_t key)
 	value = m->slots[hole].value;
 	if (!value)
 		return NULL;
-	/* Move back whatever was pushed past the hole, so that no probe ends too early. */
+	/*
+	 * Move back the entries behind the hole that belong before it, so that no probe
+	 * ends too early.
+	 */
 	for (i = (hole + 1) & mask; m->slots[i].value; i = (i + 1) & mask) {
 		home = hash_u64(m->slots[i].key) & mask;
 		if (((i - home) & mask) < ((i - hole) & mask))
@@ -77,10 +78,10 @@ void *u64map_remove(struct u64map *m, uint64_t key)
 }
 
 /*
- * From a free slot downwards, once around. Deletion shifts entries towards lower
- * slots, never over a free one: what was shifted has been returned, what has not
- * been returned stays where it is. *pos holds the slots seen and, above, the free
- * slot where it began.
+ * The iteration goes from a free slot downwards, once around. A removal moves entries to
+ * lower slots, but never over a free one: entries that are moved were returned before, and
+ * those that were not returned yet stay where they are. *pos has the number of slots
+ * visited and, in its upper bits, the free slot where the iteration began.
  */
 #define SEEN_BITS 32
 _Static_assert(sizeof(size_t) * 8 > SEEN_BITS, "*pos holds two positions");

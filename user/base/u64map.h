@@ -2,8 +2,8 @@
 /*
  * u64map.h - a hash table from 64-bit keys to pointers.
  *
- * Open addressing, for the lookups that happen once a sample. Knows nothing of
- * what it holds and frees none of it.
+ * Open addressing, for look-ups that happen once per sample. Knows nothing of its values
+ * and does not free them.
  */
 #ifndef TACHBPF_U64MAP_H
 #define TACHBPF_U64MAP_H
@@ -16,21 +16,21 @@ struct u64map_slot {
 	void *value;	/* NULL: free */
 };
 
-/* Zero-initialise; u64map_free() when done. */
+/* Zero-initialise; freed by u64map_free(). */
 struct u64map {
 	struct u64map_slot *slots;
 	size_t cap, cnt;
 };
 
-/* NULL: not there. */
+/* The value of a key; NULL: not there. */
 void *u64map_get(const struct u64map *m, uint64_t key);
-/* value is not NULL; replaces. 0 or -ENOMEM. */
+/* Set a key's value, which must not be NULL. 0 or -ENOMEM. */
 int u64map_put(struct u64map *m, uint64_t key, void *value);
-/* Returns what was there, or NULL. */
+/* Remove a key; returns its value, or NULL. */
 void *u64map_remove(struct u64map *m, uint64_t key);
 /*
- * Iterate: start with *pos = 0; NULL at the end. The entry just returned may be
- * removed; every other one is still returned once. Nothing may be put meanwhile.
+ * Iterate: start with *pos = 0; NULL at the end. The entry that was just returned may be
+ * removed; every other one is still returned once. Nothing may be added meanwhile.
  */
 void *u64map_next(const struct u64map *m, size_t *pos);
 void u64map_free(struct u64map *m);

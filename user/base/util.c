@@ -28,7 +28,7 @@ static void log_line(const char *prefix, const char *fmt, va_list ap)
 {
 	char line[1024];
 
-	/* One write a line: lines of several processes do not mix. */
+	/* One write per line, so that lines of several processes do not mix. */
 	vsnprintf(line, sizeof(line), fmt, ap);
 	fprintf(stderr, "tachbpf: %s%s\n", prefix, line);
 }
@@ -81,7 +81,10 @@ bool utf8_printable(uint32_t cp)
 	/* C0, DEL, C1. */
 	if (cp < 0x20 || (cp >= 0x7f && cp < 0xa0))
 		return false;
-	/* Line separators, and bidirectional overrides: a line could lie about its order. */
+	/*
+	 * Line separators, and bidirectional overrides, which can change the visible order
+	 * of a line.
+	 */
 	return !(cp >= 0x2028 && cp <= 0x202e) && !(cp >= 0x2066 && cp <= 0x2069);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * util.h - what every room needs: messages, integers on the wire, small helpers.
+ * util.h - what every room needs: messages, varints, buffers, small helpers.
  *
  * Knows nothing of Python, BPF or file formats.
  */
@@ -13,15 +13,15 @@
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
-/* How talkative log_*() is. Errors are always printed. */
+/* What log_*() print. Errors are always printed. */
 enum log_level { LOG_QUIET = -1, LOG_NORMAL = 0, LOG_VERBOSE = 1, LOG_DEBUG = 2 };
 void log_set_level(enum log_level level);
 enum log_level log_get_level(void);
 
 /*
- * One line on stderr, "tachbpf: " before it. Control characters in what targets
- * supply (comm, paths) must go through escape_text() first. log_error() prints
- * always, log_warn() unless -q, log_info() unless -q, log_debug() with -v.
+ * Print one line on stderr, after "tachbpf: ". Control characters in strings from targets
+ * (comm, paths) must be removed by escape_text() first. log_error() always prints,
+ * log_warn() and log_info() unless -q, log_debug() with -v.
  */
 void log_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void log_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
@@ -35,30 +35,33 @@ void log_debug(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 char *escape_text(const char *s, size_t len, char *out, size_t out_size);
 
 /*
- * The character at s (len bytes, hostile): how many bytes it takes, and its
- * number in *cp. 0: not valid UTF-8, or len is 0.
+ * Decode the character at s (len bytes, any bytes): returns its length in bytes, and its
+ * code point in *cp. 0: not valid UTF-8, or len is 0.
  */
 size_t utf8_char(const char *s, size_t len, uint32_t *cp);
 
-/* May go to a terminal: no control character, no bidirectional override. */
+/*
+ * May the character be printed on a terminal: is it no control character and no
+ * bidirectional override?
+ */
 bool utf8_printable(uint32_t cp);
 
-/* A growing byte buffer. Zero-initialise it; buf_free() when done. */
+/* A growing byte buffer. Zero-initialise it; freed by buf_free(). */
 struct buf {
 	uint8_t *data;
 	size_t len, cap;
 };
-/* Make room for more bytes after len. 0 or -ENOMEM. */
+/* Make room for so many bytes behind len. 0 or -ENOMEM. */
 int buf_reserve(struct buf *b, size_t more);
 /* Append. 0 or -ENOMEM. */
 int buf_add(struct buf *b, const void *data, size_t len);
 void buf_free(struct buf *b);
 
 /*
- * Varints as TACH, protobuf and DWARF have them: LEB128, and zigzag for signed.
- * put: writes at p (room for VARINT_MAX bytes), returns the first byte behind.
- * get: reads from p below end, returns the first byte behind, NULL when the
- * bytes end too early or the value does not fit 64 bits.
+ * Varints as in TACH, protobuf and DWARF: LEB128, and zigzag for signed numbers. put:
+ * writes at p, which must have room for VARINT_MAX bytes, and returns the end of what it
+ * wrote. get: reads from p, not beyond end, and returns the end of what it read; NULL: the
+ * bytes end too early, or the value does not fit 64 bits.
  */
 #define VARINT_MAX 10
 uint8_t *varint_put(uint8_t *p, uint64_t v);
@@ -66,7 +69,7 @@ uint8_t *svarint_put(uint8_t *p, int64_t v);
 const uint8_t *varint_get(const uint8_t *p, const uint8_t *end, uint64_t *v);
 const uint8_t *svarint_get(const uint8_t *p, const uint8_t *end, int64_t *v);
 
-/* A 64-bit hash of bytes, and of one integer. Not for adversarial keys on its own. */
+/* A 64-bit hash of bytes, and of one integer. Not collision-proof against hostile keys. */
 uint64_t hash_bytes(const void *data, size_t len);
 static inline uint64_t hash_u64(uint64_t v)
 {
@@ -74,9 +77,9 @@ static inline uint64_t hash_u64(uint64_t v)
 	return v ^ (v >> 29);
 }
 
-/* write(2) all of it; 0 or -errno (EINTR is retried). */
+/* Write all of it with write(2). 0 or -errno; EINTR is retried. */
 int write_all(int fd, const void *data, size_t len);
-/* Likewise at off, without moving the file's position. */
+/* As write_all(), but at off, without moving the file's position. */
 int pwrite_all(int fd, const void *data, size_t len, uint64_t off);
 
 /* CLOCK_MONOTONIC in nanoseconds. */

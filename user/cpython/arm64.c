@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * arm64.c - evaluates a few straight instructions. See arm64.h.
+ * arm64.c - evaluates a short sequence of instructions without branches. See arm64.h.
  *
  * Encodings: Arm Architecture Reference Manual (DDI 0487), C4.1. TLS descriptors are called
- * as "ELF for the Arm 64-bit Architecture" (aaelf64, TLS descriptors) says: x0 is the
- * descriptor's address, the function comes from its first word, the answer is in x0 and
- * no other register but the link register changes.
+ * as "ELF for the Arm 64-bit Architecture" (aaelf64, TLS descriptors) defines it: x0 has
+ * the descriptor's address, the function's address is the descriptor's first word, the
+ * result is in x0, and no other register but the link register changes.
  */
 #include "cpython/arm64.h"
 
@@ -22,7 +22,7 @@ struct machine {
 
 static const struct arm64_value unknown;
 
-/* The n bits of v from bit at on. */
+/* The n bits of v from bit at upwards. */
 static uint32_t bits(uint32_t v, unsigned int at, unsigned int n)
 {
 	return v >> at & ((1u << n) - 1);
@@ -69,7 +69,10 @@ static void set(struct machine *m, uint32_t reg, struct arm64_value v)
 		m->x[reg] = v;
 }
 
-/* The frame record and what changes nothing here: nop, bti, paciasp, autiasp. */
+/*
+ * Instructions of the frame record, and those without
+ * an effect here: nop, bti, paciasp, autiasp.
+ */
 static bool step_frame(struct machine *m, uint32_t insn)
 {
 	if ((insn & 0xfffff01f) == 0xd503201f ||	/* hints */
@@ -127,7 +130,8 @@ static bool step_register(struct machine *m, uint32_t insn)
 		set(m, rd, load(sum(m->x[rn], m->x[rm])));
 	} else if ((insn & 0xffe0fc00) == 0x8b000000 && rm != SP && rn != SP) {	/* add rd, rn, rm */
 		set(m, rd, sum(m->x[rn], m->x[rm]));
-	} else if ((insn & 0xfffffc1f) == 0xd63f0000) {	/* blr rn: of a descriptor, or what? */
+	} else if ((insn & 0xfffffc1f) == 0xd63f0000) {	/* blr rn: only valid as
+							 * the call of a descriptor */
 		if (m->x[0].kind != ARM64_NUMBER || m->x[rn].kind != ARM64_WORD ||
 		    m->x[rn].off != m->x[0].off)
 			return false;

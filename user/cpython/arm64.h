@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * arm64.h - what a short function of arm64 machine code returns.
+ * arm64.h - finds out what a short function of arm64 machine code returns.
  *
- * Compilers order the instructions of the same access in many ways, so the function is
- * evaluated, not compared: registers hold what is known of them, and any instruction
- * that is not among the few that such functions need makes the answer "do not know".
+ * Compilers order the instructions for the same access in many ways. So the function is
+ * evaluated and not compared: each register has what is known of its value. An instruction
+ * that such functions do not need makes the result "unknown".
  */
 #ifndef TACHBPF_CPYTHON_ARM64_H
 #define TACHBPF_CPYTHON_ARM64_H
@@ -17,10 +17,10 @@ enum arm64_kind {
 	ARM64_NUMBER,		/* off                                                   */
 	ARM64_WORD,		/* the 8 bytes at address off                            */
 	ARM64_TP,		/* thread pointer + off                                  */
-	ARM64_TP_WORD,		/* the 8 bytes there                                     */
+	ARM64_TP_WORD,		/* the 8 bytes at that address                           */
 	ARM64_DESC,		/* what the TLS descriptor at desc resolves to, + off    */
-	ARM64_TP_DESC,		/* the sum of both                                       */
-	ARM64_TP_DESC_WORD,	/* the 8 bytes there                                     */
+	ARM64_TP_DESC,		/* thread pointer + what the TLS descriptor resolves to + off */
+	ARM64_TP_DESC_WORD,	/* the 8 bytes at that address                           */
 };
 
 struct arm64_value {
@@ -29,8 +29,8 @@ struct arm64_value {
 };
 
 /*
- * Evaluate the code at vaddr, which must run straight to its ret. 0, or -ENOENT: it does
- * something else, or is longer than len bytes.
+ * Evaluate the code at vaddr, which must reach its ret without a branch. len: bytes of
+ * code. 0 and *v, or -ENOENT: it contains other instructions, or is longer than len.
  */
 int arm64_returns(const uint8_t *code, size_t len, uint64_t vaddr, struct arm64_value *v);
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * code.c - reads a code object's names and line table out of a process.
+ * code.c - reads a code object's names and line table from a process.
  *
- * Two reads of the code object's header enclose the reads of what it points to: the
- * object holds references, so what an unchanged header points to was alive meanwhile.
- * PyCodeObject: CPython, Include/cpython/code.h.
+ * The code object's header is read before and after the objects that it refers to. The code
+ * object holds references to them, so if the header did not change, they were alive
+ * meanwhile. PyCodeObject: CPython, Include/cpython/code.h.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@
 struct header {
 	uint64_t filename, name, qualname, linetable;
 	int32_t firstlineno;
-	uint32_t version;	/* co_version, or the names' stamp if there is none */
+	uint32_t version;	/* co_version, or the hash of the names if there is none */
 };
 
 static size_t header_end(const struct py_layout *l)
@@ -38,7 +38,7 @@ static size_t header_end(const struct py_layout *l)
 	return end;
 }
 
-/* As in the kernel. 0: it cannot be read. */
+/* The hash that the BPF side computes (read_string_stamp() in bpf/pycode.bpf.h). 0: unreadable. */
 static uint32_t read_stamp(const struct target_mem *mem, const struct py_layout *l, uint64_t str)
 {
 	uint64_t head[STRING_HEAD / 8] = { 0 }, tail[STRING_TAIL / 8] = { 0 }, length;
@@ -85,7 +85,7 @@ static uint32_t header_identity(const struct header *h)
 			     (uint32_t)h->firstlineno, h->version);
 }
 
-/* A bytes object. -EFBIG: it is longer than CODE_TABLE_MAX. */
+/* Read a bytes object. -EFBIG: it is longer than CODE_TABLE_MAX. */
 static int read_bytes(const struct target_mem *mem, const struct py_object_layout *o,
 		      uint64_t addr, uint8_t **data, uint32_t *len)
 {
@@ -118,8 +118,8 @@ static int read_bytes(const struct target_mem *mem, const struct py_object_layou
 }
 
 /*
- * A line table that is too long or cannot be read is left empty: the names are still worth having, and
- * code_position() then says firstlineno.
+ * If the line table is too long or unreadable, it is left empty: the names are still of
+ * use, and code_position() then returns firstlineno.
  */
 static int read_parts(const struct target_mem *mem, const struct py_object_layout *o,
 		      const struct header *h, struct code_object *code)
@@ -167,7 +167,7 @@ int code_read(const struct target_mem *mem, const struct py_layout *l,
 	code->firstlineno = h.firstlineno;
 	code->identity = header_identity(&h);
 	err = read_parts(mem, o, &h, code);
-	/* Nonsense is no news about an object that has gone meanwhile. */
+	/* Bad content is only an error if the code object still exists. */
 	if (code_check(mem, l, addr, code->identity))
 		err = -ESTALE;
 	if (err)

@@ -1,24 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * code.h - reads a code object out of a process and answers where in the source
- * an instruction is.
+ * code.h - reads a code object from a process, and finds the source position of an instruction.
  *
- * The memory is hostile and may change while it is read: sizes are bounded, and
- * the fingerprint tells whether it is the code object that was sampled.
+ * The memory is hostile and may change while it is read: sizes are bounded, and the
+ * fingerprint shows whether it is the code object that was sampled.
  */
 #ifndef TACHBPF_CPYTHON_CODE_H
 #define TACHBPF_CPYTHON_CODE_H
 
 #include "cpython/image.h"
 
-/* Somebody's memory: a process, a core, a test image. */
+/* Memory to read from: of a process, a core file or a test image. */
 struct target_mem {
 	/* Read len bytes at addr: 0, or -errno and nothing to rely on in buf. */
 	int (*read)(void *ctx, uint64_t addr, void *buf, size_t len);
 	void *ctx;
 };
 
-/* Longest name or path we take (UTF-8 bytes), and biggest line table and bytecode. */
+/* Longest name or path that is read (UTF-8 bytes), and biggest line table and bytecode. */
 #define CODE_STRING_MAX 4096
 #define CODE_TABLE_MAX (1u << 20)
 
@@ -28,7 +27,7 @@ struct code_object {
 	int32_t firstlineno;
 	uint8_t *linetable;
 	uint32_t linetable_len;
-	bool without_lines;	/* it has a line table, and we have not */
+	bool without_lines;	/* the code object has a line table that could not be read */
 	uint32_t identity;	/* code_identity() of what was read */
 	uint64_t addr;
 	uint8_t minor;
@@ -40,40 +39,40 @@ struct code_position {
 };
 
 /*
- * Read the code object at addr. The identity is taken before and after: -ESTALE
- * when it changed meanwhile. 0, or -errno with nothing to free; -EBADMSG when it
- * is not a code object we can make sense of. A line table that is too long or cannot
- * be read (-EFAULT, -ENODATA) is left empty: without_lines.
+ * Read the code object at addr. On success the caller frees *code with code_free().
+ * -ESTALE: the fingerprint changed meanwhile. -EBADMSG: no valid code object. Other -errno:
+ * unreadable. On error there is nothing to free. A line table that is too long or
+ * unreadable (-EFAULT, -ENODATA) is left empty: without_lines.
  */
 int code_read(const struct target_mem *mem, const struct py_layout *l,
 	      const struct py_object_layout *o, uint64_t addr, struct code_object *code);
 void code_free(struct code_object *code);
 
 /*
- * Is the code object of this identity (code_object.identity) at addr now? 0: yes; -ESTALE:
- * no; -errno: it cannot be read.
+ * Does addr now have the code object with this identity (code_object.identity)? 0: yes;
+ * -ESTALE: no; other -errno: it cannot be read.
  */
 int code_check(const struct target_mem *mem, const struct py_layout *l, uint64_t addr,
 	       uint32_t identity);
 
 /*
- * Where the instruction at byte offset lasti is. Falls back to the previous
- * entry that has a line, then to firstlineno. RAW_LASTI_NONE or more: to firstlineno
- * at once. Never fails.
+ * The source position of the instruction at byte offset lasti. If it has none, the position
+ * is that of the previous entry with a line, else firstlineno; at RAW_LASTI_NONE or more it is
+ * firstlineno. Never fails.
  */
 void code_position(const struct code_object *code, uint32_t lasti, struct code_position *pos);
 
 /*
- * The opcode at byte offset lasti, as it is in the bytecode now (possibly
- * specialised). Steps back from inline caches to the instruction they belong to
- * (3.11, 3.12). OPCODE_NONE (255) when it cannot be read.
+ * The opcode at byte offset lasti, as it is in the bytecode now (possibly specialised). An
+ * offset in inline caches counts as the instruction that they belong to (3.11, 3.12).
+ * OPCODE_NONE (255): unreadable.
  */
 uint8_t code_opcode(const struct target_mem *mem, const struct py_layout *l, uint8_t minor,
 		    uint64_t addr, uint32_t lasti);
 
 /*
- * Read a str object as UTF-8. *s is malloc'ed and NUL-terminated. Longer than
- * CODE_STRING_MAX is cut at a character. 0 or -errno.
+ * Read a str object as UTF-8. *s is NUL-terminated, and the caller frees it. A string
+ * longer than CODE_STRING_MAX is cut between characters. 0 or -errno.
  */
 int code_read_string(const struct target_mem *mem, const struct py_object_layout *o,
 		     uint64_t addr, char **s, uint32_t *len);

@@ -3,11 +3,11 @@
  * debug_offsets.c - decodes and validates struct _Py_DebugOffsets.
  *
  * Positions: Include/internal/pycore_runtime.h at tag v3.13.0 and
- * Include/internal/pycore_debug_offsets.h at v3.14.0 and v3.15.0. They are fixed
- * within a minor's finals; fields are inserted in the middle from minor to minor
- * and in pre-releases. There is no size word, but the struct is self-checking: it
- * is the first member of _PyRuntimeState, so that `finalizing`, three words behind
- * its end, gives its size away.
+ * Include/internal/pycore_debug_offsets.h at v3.14.0 and v3.15.0. They are fixed in the
+ * final releases of a minor version; fields are inserted in the middle from one minor
+ * version to the next and in pre-releases. The struct does not contain its own size, but
+ * that can be checked: it is the first member of _PyRuntimeState, so the offset of
+ * `finalizing`, three words behind its end, follows from it.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -18,9 +18,9 @@
 #include "cpython/debug_offsets.h"
 #include "cpython/debug_offsets_315.inc"
 
-/* What bounds a field (in bytes, exclusive) and how it must be aligned. */
+/* Upper bound of a field (in bytes, exclusive) and its alignment. */
 enum bound {
-	ANY,		/* checked by itself */
+	ANY,		/* checked separately */
 	RUNTIME,	/* u16 in py_layout */
 	INTERP,		/* far above sizeof(PyInterpreterState), which is 226 KiB in 3.15 */
 	TSTATE,		/* read as one block of at most ABI_TS_BYTES */
@@ -83,7 +83,7 @@ static const struct field {
 	FIELD(fr_code, FRAME, 240, 264, 328),
 	FIELD(fr_ip, FRAME, 248, 272, 336),
 	FIELD(fr_owner, FRAME_BYTE, 264, 288, 352),
-	/* 0 where there is none: in 3.13 and in builds that have a GIL */
+	/* These are 0 in 3.13 and in builds with a GIL. */
 	FIELD(fr_tlbc_index, FRAME_INT, NO_POS, 304, 368),
 	FIELD(co_filename, CODE, 280, 320, 384),
 	FIELD(co_name, CODE, 288, 328, 392),
@@ -160,7 +160,7 @@ int debug_offsets_read(const uint8_t *bytes, size_t len, unsigned int minor,
 	return 0;
 }
 
-/* Where the parts of 3.15's struct begin, and whether what they say is the same in all finals. */
+/* Where the parts of 3.15's struct begin, and whether they are the same in all final releases. */
 static const struct part {
 	const char *name;
 	uint16_t pos;

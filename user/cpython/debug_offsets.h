@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * debug_offsets.h - struct _Py_DebugOffsets: CPython 3.13+ says where its fields are.
+ * debug_offsets.h - struct _Py_DebugOffsets, in which CPython 3.13+ has the offsets of its
+ * own fields.
  *
- * It is the first member of _PyRuntime and initialised in the file, so it can be
- * read before the process runs. It is hostile input: what comes out of here has
- * passed all bounds; what does not pass is refused.
+ * It is the first member of _PyRuntime and initialised data, so it can be read from the
+ * file before the process runs. It is hostile input: all values are checked against bounds,
+ * and a struct that fails is refused.
  */
 #ifndef TACHBPF_CPYTHON_DEBUG_OFFSETS_H
 #define TACHBPF_CPYTHON_DEBUG_OFFSETS_H
@@ -16,10 +17,10 @@
 /* The largest one known, in bytes (3.15). */
 #define DEBUG_OFFSETS_MAX 888
 
-/* The fields we use; 0 for one this version does not have. Offsets in bytes. */
+/* The fields that are used, as offsets in bytes; 0: this version does not have it. */
 struct debug_offsets {
 	uint64_t version, free_threaded;
-	uint64_t rt_bytes;	/* sizeof(_PyRuntimeState), to be compared only */
+	uint64_t rt_bytes;	/* sizeof(_PyRuntimeState), only for comparison */
 	uint64_t rt_finalizing, rt_interp_head;
 	uint64_t is_bytes;	/* sizeof(PyInterpreterState) */
 	uint64_t is_id, is_next, is_threads_head, is_threads_main, is_gc, is_code_generation;
@@ -35,23 +36,23 @@ struct debug_offsets {
 	uint64_t gc_collecting, gc_frame;
 };
 
-/* Does this minor have them, and how many bytes? 0: no. */
+/* Size in bytes of the struct in 3.minor; 0: 3.minor has none that is known. */
 size_t debug_offsets_size(unsigned int minor);
 
-/* The version word (PY_VERSION_HEX) and free_threaded, or -EBADMSG: no cookie. */
+/* Read the version (PY_VERSION_HEX) and whether it is free-threaded. 0, or -EBADMSG: no cookie. */
 int debug_offsets_version(const uint8_t *bytes, size_t len, uint32_t *hex, int *free_threaded);
 
 /*
- * Decode and validate. bytes: debug_offsets_size(minor) of them. 0, or -EBADMSG and
- * *what names the field that cannot be right.
+ * Decode and validate. bytes: debug_offsets_size(minor) of them. 0, or -EBADMSG, and *what
+ * is the name of the field that is invalid.
  */
 int debug_offsets_read(const uint8_t *bytes, size_t len, unsigned int minor,
 		       struct debug_offsets *d, const char **what);
 
 /*
- * Is this the struct of 3.15's finals in full: does every word that does not depend on how
- * PyInterpreterState and _PyRuntimeState are laid out say what it says there? For builds
- * whose version promises nothing. 0, or -EBADMSG and *what names the part that differs.
+ * Is this exactly the struct of 3.15's final releases? Compares every word that does not
+ * depend on the layouts of PyInterpreterState and _PyRuntimeState. For builds whose version
+ * does not guarantee it. 0, or -EBADMSG, and *what is the name of the part that differs.
  */
 int debug_offsets_are_final(const uint8_t *bytes, size_t len, const char **what);
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * image.c - recognises CPython in an ELF file and puts together what is known of it.
+ * image.c - recognises CPython in an ELF file and collects what is known of it.
  *
- * elf.c reads the file, version.c tells which CPython it is, debug_offsets.c and
- * layout.c where things are, tls.c how a thread finds its state. A version without
- * a row is refused by name: never the nearest row.
+ * elf.c reads the file, version.c determines the version, debug_offsets.c and layout.c the
+ * offsets, tls.c how a thread finds its state. A version without a row is refused by its
+ * name; the nearest row is never used.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -27,8 +27,8 @@ struct reader {
 	struct cpython_image *img;
 	char *why;
 	size_t why_size;
-	uint32_t hex;			/* PY_VERSION_HEX; 0: not known */
-	bool exact;			/* without it: the micro version is known, too */
+	uint32_t hex;			/* PY_VERSION_HEX; 0: unknown */
+	bool exact;			/* hex is 0, but the micro version is known */
 	uint8_t offsets[DEBUG_OFFSETS_MAX];
 	size_t offsets_len;		/* 0: _PyRuntime has no debug offsets */
 };
@@ -55,7 +55,10 @@ static int find_symbol(const struct reader *r, const char *name, struct elf_symb
 	return 0;
 }
 
-/* No name and no mark of a CPython; but is there one all the same? 0: 3.6, by its .symtab. */
+/*
+ * There is no symbol and no cookie. Is there a
+ * CPython all the same? 0: it is 3.6, by its .symtab.
+ */
 static int look_for_hidden(struct reader *r)
 {
 	struct elf_symbol sym;
@@ -73,9 +76,7 @@ static int look_for_hidden(struct reader *r)
 		      "(its _PyRuntime cannot be found; -rdynamic keeps it)", r->img->version);
 }
 
-/*
- * _PyRuntime: there since 3.7. Up to 3.6 there is none, but _PyThreadState_Current is.
- */
+/* Find _PyRuntime, which exists since 3.7. 3.6 has static variables instead: see find_statics(). */
 static int find_runtime(struct reader *r)
 {
 	struct elf_symbol sym;
@@ -95,7 +96,7 @@ static int find_runtime(struct reader *r)
 	return 0;
 }
 
-/* Who says which version this is: Py_Version (3.11+), the debug offsets, the strings. */
+/* Find the version: from Py_Version (3.11+), the debug offsets or the strings, in this order. */
 static int find_version(struct reader *r)
 {
 	struct elf_symbol sym;
@@ -120,15 +121,15 @@ static int find_version(struct reader *r)
 	return version_from_strings(r->img, &r->f, &r->exact);
 }
 
-/* Which minor's row is for this one: its own. What comes after 3.15 may have 3.15's. */
+/* The minor version whose row applies: its own. A version after 3.15 may use 3.15's. */
 static unsigned int row_of(const struct cpython_image *img)
 {
 	return img->minor > LAYOUT_MINOR_MAX ? LAYOUT_MINOR_MAX : img->minor;
 }
 
 /*
- * What is not known by its number (3.16 and newer, alphas and betas of 3.15) is taken only
- * if its debug offsets say, word by word, what those of 3.15's finals say.
+ * A version that is not known by its number (3.16 and newer, alphas and betas of 3.15) is
+ * accepted only if its debug offsets are word by word those of 3.15's final releases.
  */
 static int check_newness(struct reader *r)
 {
@@ -141,7 +142,7 @@ static int check_newness(struct reader *r)
 			      img->version, LAYOUT_MINOR_MIN, LAYOUT_MINOR_MAX);
 	if (!newer && !(r->hex && version_is_unstable(r->hex)))
 		return 0;
-	/* Only 3.15's thread state needs nothing that its debug offsets do not vouch for. */
+	/* Of older versions, offsets are used that their debug offsets do not contain. */
 	if (img->minor < LAYOUT_MINOR_MAX)
 		return refuse(r, -ENOTSUP, "CPython %s is not supported (it is a pre-release)",
 			      img->version);
@@ -154,8 +155,8 @@ static int check_newness(struct reader *r)
 
 /*
  * Py_TRACE_REFS, up to 3.12: objects begin with two more pointers (Include/object.h,
- * _PyObject_HEAD_EXTRA). It renames PyModule_Create2() (Include/modsupport.h), and only with it
- * sys has getobjects() (Python/sysmodule.c), which is what is left in a stripped program.
+ * _PyObject_HEAD_EXTRA). It renames PyModule_Create2() (Include/modsupport.h). In a stripped
+ * program the name sys.getobjects() (Python/sysmodule.c), which only exists with it, is left.
  */
 static bool has_trace_refs(const struct reader *r)
 {
@@ -176,7 +177,7 @@ static int check_version(struct reader *r)
 	if (img->major != 3 || img->minor < LAYOUT_MINOR_MIN)
 		return refuse(r, -ENOTSUP, "CPython %s is not supported (3.%u to 3.%u are)",
 			      img->version, LAYOUT_MINOR_MIN, LAYOUT_MINOR_MAX);
-	/* "3.12" alone may be any alpha of it. */
+	/* A version of "3.12" alone may be any of its alphas. */
 	if (!r->hex && !r->exact)
 		return refuse(r, -ENOTSUP, "CPython %s is not supported (its exact version could "
 			      "not be found)", img->version);
@@ -206,9 +207,10 @@ static int find_layout(struct reader *r)
 }
 
 /*
- * Where the executable's variable with this value lies from the thread pointer. x86-64: its
- * block ends there, rounded up to its alignment (variant II of "ELF Handling For
- * Thread-Local Storage"). arm64: it follows two words, rounded up likewise (variant I).
+ * Offset from the thread pointer to the executable's TLS variable with this symbol value.
+ * x86-64: the TLS block ends at the thread pointer, rounded up to its alignment (variant II
+ * of "ELF Handling For Thread-Local Storage"). arm64: the block follows two words, rounded
+ * up in the same way (variant I).
  */
 static uint64_t tls_offset(const struct elf_file *f, uint64_t value)
 {
@@ -220,8 +222,8 @@ static uint64_t tls_offset(const struct elf_file *f, uint64_t value)
 }
 
 /*
- * 3.15: decode the getter of _Py_tss_gilstate. The symbol itself, where it is left,
- * must agree.
+ * 3.15: decode the getter of _Py_tss_gilstate. If the variable's symbol was not stripped,
+ * both must agree.
  */
 static void find_tls(struct reader *r)
 {
@@ -238,7 +240,7 @@ static void find_tls(struct reader *r)
 	n = elf_file_read_some(&r->f, fn.value, code, sizeof(code));
 	if (n <= 0 || tls_decode(r->f.machine, code, n, fn.value, &w))
 		return;
-	/* The layouts of the DTV and of what a descriptor points to are libc's. */
+	/* The layouts of the DTV and of a descriptor's target depend on the C library. */
 	if (w.how == PY_TSTATE_TLS_DTV && r->f.dyn.needs_musl)
 		w.how = PY_TSTATE_TLS_DTV_MUSL;
 	else if (w.how != PY_TSTATE_TLS_TP && !r->f.dyn.needs_glibc)
@@ -253,8 +255,8 @@ static void find_tls(struct reader *r)
 }
 
 /*
- * 3.12 counts code objects in a static variable of all interpreters, a u32 that stops at
- * 0 (Objects/codeobject.c, init_code()). Its symbol is local: stripped files have none.
+ * 3.12 counts code objects in a static variable for all interpreters, a u32 that stops at 0
+ * (Objects/codeobject.c, init_code()). Its symbol is local, so a stripped file does not have it.
  */
 static void find_epoch(struct reader *r)
 {
@@ -277,8 +279,8 @@ static void find_first_load(struct reader *r)
 }
 
 /*
- * 3.6: the GIL's locks are variables of their own, which linkers leave next to each other
- * (v3.6.0, Python/ceval_gil.h). Stripped, nothing tells where they are.
+ * 3.6: the GIL's locks are separate variables, which linkers place next to each other
+ * (v3.6.0, Python/ceval_gil.h). In a stripped file they cannot be found.
  */
 #define GIL_STATICS_MAX 1024
 static void find_gil_statics(struct reader *r)
@@ -300,9 +302,9 @@ static void find_gil_statics(struct reader *r)
 }
 
 /*
- * 3.6 has static variables in place of _PyRuntime: of local names, which stripping
- * removes; but two exported functions name the ones that matter (x86-64). (Without the others it
- * is not told when garbage is collected.)
+ * 3.6 has static variables in place of _PyRuntime. Their symbols are local, and stripping
+ * removes them, but two exported functions refer to those that are indispensable (x86-64).
+ * Without the others, garbage collections are not detected.
  */
 static int find_statics(struct reader *r)
 {
@@ -360,14 +362,17 @@ static void find_rest(struct reader *r)
 
 	if (!find_symbol(r, "_Py_NoneStruct", &sym))
 		img->none_vaddr = sym.value;
-	/* Only there with Py_REF_DEBUG, which Py_DEBUG means (Objects/object.c, all versions). */
+	/*
+	 * This symbol only exists with Py_REF_DEBUG, which Py_DEBUG implies
+	 * (Objects/object.c, all versions).
+	 */
 	img->debug = !find_symbol(r, "_Py_NegativeRefcount", &sym);
 	find_first_load(r);
 	if (img->minor == 12)
 		find_epoch(r);
 	if (!img->tss_vaddr)
 		find_tls(r);
-	else	/* Where pthread_getspecific() looks is libc's own affair. */
+	else	/* The C library determines where pthread_getspecific() finds a key's value. */
 		img->tstate_how = r->f.dyn.needs_glibc ? PY_TSTATE_TSS_GLIBC :
 				  r->f.dyn.needs_musl  ? PY_TSTATE_TSS_MUSL :
 							 PY_TSTATE_LIST;
@@ -414,7 +419,7 @@ int cpython_image_read(int fd, struct cpython_image *img, char *why, size_t why_
 	err = check_version(&r);
 	if (err)
 		return err;
-	/* From 3.11 on it is initialised data. */
+	/* From 3.11 on _PyRuntime is initialised data. */
 	if (img->minor >= 11 && (!img->runtime_vaddr ||
 				 elf_file_read(&r.f, img->runtime_vaddr, &first, sizeof(first))))
 		return -ENOENT;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * image.h - what one ELF file (python, libpython, a program that embeds it) says
- * about the CPython in it.
+ * image.h - reads from an ELF file (python, libpython, a program that embeds it) what
+ * CPython it contains.
  *
- * All knowledge of CPython versions is in user/cpython; the rest of the program
- * sees offsets. The file is hostile input. Addresses are the file's own virtual
- * addresses: add the load bias of a process.
+ * All knowledge of CPython versions is in user/cpython; the rest of the program uses
+ * offsets. The file is hostile input. Addresses are virtual addresses of the file: the load
+ * bias of a process has to be added.
  */
 #ifndef TACHBPF_CPYTHON_IMAGE_H
 #define TACHBPF_CPYTHON_IMAGE_H
@@ -16,7 +16,7 @@
 
 #include "bpf/abi.h"
 
-/* Where names are in a code object and how strings and bytes are laid out. */
+/* Where a code object has its names, and the layout of str and bytes objects. */
 struct py_object_layout {
 	uint16_t bytes_size;		/* PyBytesObject.ob_size */
 	uint16_t bytes_data;		/* ob_sval */
@@ -32,13 +32,13 @@ struct py_object_layout {
 
 struct elf_file;
 
-/* Offsets in _PyRuntimeState; ABI_NO_OFF: this version does not have it there. */
+/* Offsets in _PyRuntimeState; ABI_NO_OFF: this version does not have the field there. */
 struct py_runtime_layout {
 	uint16_t interp_head;
 	uint16_t tss_key;	/* Py_tss_t: int initialized, then the key */
 	uint16_t gil;		/* tstate_current */
 	uint16_t collecting;
-	uint16_t main_thread;	/* its pthread_t */
+	uint16_t main_thread;	/* the main thread's pthread_t */
 	uint16_t ceval_gil;	/* the GIL (3.7 to 3.11) */
 };
 
@@ -46,36 +46,36 @@ struct cpython_image {
 	uint8_t major, minor, micro;
 	char version[24];		/* "3.13.0", "3.15.0rc1" */
 	bool free_threaded;
-	bool debug;			/* Py_DEBUG, as far as its symbols tell */
-	bool trace_refs;		/* Py_TRACE_REFS, where it changes objects (to 3.12) */
+	bool debug;			/* Py_DEBUG, as far as symbols show it */
+	bool trace_refs;		/* Py_TRACE_REFS, if it changes objects (to 3.12) */
 	int8_t mutexes_extra;		/* libc_mutexes_extra() */
 	uint64_t first_load_vaddr;	/* page-aligned p_vaddr of the PT_LOAD with offset 0 */
-	uint64_t runtime_vaddr;		/* these: see struct py_proc */
+	uint64_t runtime_vaddr;		/* this and the following: see struct py_proc */
 	uint64_t tss_vaddr, interps_vaddr, current_vaddr, collecting_vaddr, main_id_vaddr;
 	uint64_t none_vaddr;		/* &_Py_NoneStruct; 0: not found */
 	uint64_t gil_vaddr;		/* see struct py_proc; 0: each interpreter points to its own */
 	uint64_t epoch_vaddr;		/* see struct py_proc; 0: there is none, or not found */
 	uint8_t tstate_how;		/* enum py_tstate_how */
-	bool needs_self;		/* to find it, self_below must be known: see libc.h */
+	bool needs_self;		/* self_below must be known to find it: see libc.h */
 	int64_t tls_off;		/* see struct py_proc */
 	uint64_t tls_index_vaddr;	/* TLS_DTV, TLS_DESC */
 	struct py_layout layout;
 	struct py_object_layout objects;
 	struct py_runtime_layout rt;
-	const struct elf_file *file;	/* where it can be read from; NULL: it was not kept */
+	const struct elf_file *file;	/* the file, to read its memory image; NULL: not kept */
 };
 
-/* Read what the file has at an address of its own. 0 or -errno. */
+/* Read len bytes of the file's memory image at vaddr. 0 or -errno. */
 int cpython_image_mem(const struct cpython_image *img, uint64_t vaddr, void *buf, size_t len);
 
 /*
- * Look at the ELF file behind fd (not closed, offset not used).
- * 0: *img is filled. -ENOENT: no CPython in it. -ENOTSUP: a CPython that is not
- * supported, why says which and why ("CPython 3.9.18 is not supported ...");
- * version, major, minor are set if known. -EXDEV: a program that is linked to a libpython and
- * holds copies of its variables: runtime_vaddr and none_vaddr (0: not copied) are to be
- * used instead of the library's own. -ENOEXEC: not a 64-bit little-endian file, and so
- * nobody knows what is in it. Other -errno: unreadable. Why says.
+ * Inspect the ELF file behind fd, which stays open; its file offset is not used. 0: *img is
+ * filled. -ENOENT: there is no CPython in it. -ENOTSUP: a CPython that is not supported;
+ * why has the version and the reason ("CPython 3.9.18 is not supported ..."); version,
+ * major and minor are set if known. -EXDEV: a program that is linked to a libpython and has
+ * copies of its variables: runtime_vaddr and none_vaddr (0: not copied) replace the
+ * library's own. -ENOEXEC: not a 64-bit little-endian ELF file, so its content is unknown.
+ * Other -errno: unreadable. why is a message for all errors.
  */
 int cpython_image_read(int fd, struct cpython_image *img, char *why, size_t why_size);
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * layout.c - where things are in each supported CPython (x86-64 and arm64 Linux).
+ * layout.c - the offsets of each supported CPython (x86-64 and arm64 Linux).
  *
- * Owns what comes from CPython's headers: to 3.12 whole rows, which tools/gen_layouts.py
- * makes, from 3.13 on what the debug offsets do not say. tests/e2e/test_layouts.py derives
- * all of it again from the headers of each interpreter it finds and compares.
- * Sources of the latter, at the tags v3.13.0 ... v3.15.0: Include/cpython/pystate.h (thread
+ * Owns what comes from CPython's headers: up to 3.12 complete rows, which tools/gen_layouts.py
+ * generates, from 3.13 on what the debug offsets do not contain. tests/e2e/test_layouts.py derives
+ * all of it again from the headers of each interpreter that it finds, and compares.
+ *
+ * Sources from 3.13 on, at the tags v3.13.0 ... v3.15.0: Include/cpython/pystate.h (thread
  * state, _PyErr_StackItem), Include/internal/pycore_frame.h and from 3.14
  * pycore_interpframe_structs.h (_PyInterpreterFrame), Include/cpython/code.h,
  * Include/internal/pycore_runtime.h, pycore_interp.h (3.14+: pycore_interp_structs.h),
@@ -27,8 +28,8 @@
 #define STACKREF_TAG_MASK 3
 
 /*
- * A row: how a version from some release on has it. FrameObjects (to 3.10) are read from
- * f_back on (fr_base); co_name stands for the qualified name that they do not have.
+ * A row: the offsets of a version from a given release on. FrameObjects (to 3.10) are read
+ * from f_back on (fr_base); these versions have no qualified name, so co_name is used.
  */
 struct row {
 	uint8_t minor, micro_from;
@@ -45,18 +46,17 @@ static const struct py_object_layout str_bits = {
 };
 
 /*
- * 3.13: interp->func_state.next_version. Every new code object takes its co_version
- * from it (Objects/codeobject.c, init_code()), so that it moves before a freed address
- * can be another code object. It stops at 0 after 2^32 of them: whoever uses it must
- * take 0 for "no epoch". (3.12 has the field, too, but counts in a static variable, see
- * image.c; there the field stands still.)
+ * 3.13: interp->func_state.next_version. Every new code object takes its co_version from this
+ * counter (Objects/codeobject.c, init_code()), so it changes before a freed address can have
+ * another code object. It stops at 0 after 2^32 of them, so 0 means that it cannot be relied on.
+ * (3.12 has the field, too, but does not count in it: see find_epoch() in image.c.)
  *
- * It lies deep in PyInterpreterState, and 16 bytes deeper with Py_DEBUG. The sizes are
- * those of v3.13.0, v3.13.5 and v3.13.18, whose thread state, embedded behind it, grew
- * by 8 and by 8: structs of other sizes are some that we have not seen. The size of
- * PyInterpreterState alone would not do: v3.13.0's with Py_DEBUG is v3.13.18's without.
- * (They are x86-64's. Longer mutexes in the interpreter's own GIL move the rest; and the first
- * interpreter is a part of _PyRuntimeState.)
+ * The field is deep in PyInterpreterState, and 16 bytes deeper with Py_DEBUG. The sizes are
+ * those of v3.13.0, v3.13.5 and v3.13.18, whose thread state, embedded behind it, grew by 8
+ * bytes each time. Structs of other sizes are unknown. The size of PyInterpreterState alone
+ * would not suffice: v3.13.0's with Py_DEBUG equals v3.13.18's without. (The sizes are
+ * those on x86-64. Longer mutexes in the interpreter's own GIL move the fields behind it,
+ * and the first interpreter is a part of _PyRuntimeState.)
  */
 static const struct {
 	uint32_t is_bytes, rt_bytes, next_version;
@@ -72,7 +72,10 @@ static uint32_t next_version_313(const struct debug_offsets *d, int mutexes_extr
 {
 	size_t i;
 
-	/* One size may be the other's on another machine; free-threaded more than the GIL moves. */
+	/*
+	 * A size may mean another release on another machine, and in free-threaded builds
+	 * more than the GIL moves.
+	 */
 	if (mutexes_extra < 0 || (mutexes_extra && d->free_threaded))
 		return ABI_NO_OFF32;
 	for (i = 0; i < ARRAY_SIZE(epochs_313); i++)
@@ -83,8 +86,8 @@ static uint32_t next_version_313(const struct debug_offsets *d, int mutexes_extr
 }
 
 /*
- * What the kernel reads of a PyThreadState. No more: behind its end may be a page of the heap
- * that nobody has touched yet, and then none of it can be read.
+ * How many bytes of a PyThreadState the BPF side reads. Not more than needed: behind its end may
+ * be a heap page that was never touched, and a read that reaches it fails as a whole.
  */
 static uint16_t tstate_bytes(const struct py_layout *l)
 {
@@ -106,8 +109,8 @@ unsigned int layout_cond_bytes(void)
 
 /*
  * struct _gil_runtime_state (Include/internal/pycore_gil.h, 3.7 to 3.15) ends with a
- * pthread_cond_t, a pthread_mutex_t, and a pair of them again. A thread that waits on a futex in
- * there waits for the GIL. glibc's mutexes have 40 bytes, on arm64 48; musl's 40.
+ * pthread_cond_t, a pthread_mutex_t, and another pair of them. A thread that waits on a futex in
+ * there waits for the GIL. glibc's mutexes have 40 bytes, on arm64 48; musl's have 40.
  */
 static uint16_t gil_locks_bytes(const struct cpython_image *img)
 {
@@ -116,7 +119,7 @@ static uint16_t gil_locks_bytes(const struct cpython_image *img)
 	return 2 * (layout_cond_bytes() + mutex);
 }
 
-/* The kernel sends line tables whole and tells names apart: what it needs for that. */
+/* What the BPF side needs to send whole line tables and to hash names. */
 static void set_for_kernel(struct cpython_image *img)
 {
 	img->layout.ts_bytes = tstate_bytes(&img->layout);
@@ -128,7 +131,7 @@ static void set_for_kernel(struct cpython_image *img)
 	img->layout.str_data = img->objects.str_ascii_data;
 }
 
-/* Py_TRACE_REFS up to 3.12: objects, and nothing else, begin with two more pointers. */
+/* Py_TRACE_REFS up to 3.12: objects begin with two more pointers; other structs do not change. */
 #define TRACE_REFS_BYTES 16
 
 static void shift_objects(struct cpython_image *img)
@@ -146,11 +149,11 @@ static void shift_objects(struct cpython_image *img)
 	for (i = 0; i < ARRAY_SIZE(code); i++)
 		if (*code[i] != ABI_NO_OFF)
 			*code[i] += TRACE_REFS_BYTES;
-	if (l->lasti_unit)	/* frames are objects */
+	if (l->lasti_unit)	/* frames are objects here */
 		l->fr_base += TRACE_REFS_BYTES;
 }
 
-/* From 3.7 to 3.11 the GIL is in _PyRuntimeState, in front of these two. */
+/* From 3.7 to 3.11 the GIL is in _PyRuntimeState before these two fields. */
 static int move_behind_gil(struct cpython_image *img)
 {
 	if (img->rt.gil == ABI_NO_OFF)
@@ -183,9 +186,9 @@ int layout_from_table(struct cpython_image *img)
 }
 
 /*
- * What the debug offsets do not say. The anchors are fields that they do say and that
- * lie around the others: when an anchor has moved, the rest cannot be relied upon.
- * Free-threaded builds have object headers that are 16 bytes longer.
+ * What the debug offsets do not contain. The anchors are fields that they do contain and
+ * that surround the others: if an anchor has moved, the offsets of the others are not
+ * reliable. Free-threaded builds have object headers that are 16 bytes longer.
  */
 static const struct undocumented {
 	uint16_t anchor_thread_id, anchor_status, anchor_datastack, anchor_firstlineno;
@@ -196,7 +199,8 @@ static const struct undocumented {
 	uint32_t gil_mask;
 	uint16_t co_version;
 	uint8_t code_tag_mask;
-	uint8_t str_shift;	/* kind, compact and ascii are so far from where 3.12 has them */
+	uint8_t str_shift;	/* distance of the bits kind, compact
+				 * and ascii from where 3.12 has them */
 } undocumented[2][16] = {
 	{
 		[13] = { 152, 32, 232, 68, 40, 0, 112, 120, 256, 1552,
@@ -206,9 +210,9 @@ static const struct undocumented {
 		[15] = { 176, 32, 256, 68, 40, 36, 136, 144, 288, ABI_NO_OFF,
 			 36, UINT32_MAX, 92, STACKREF_TAG_MASK, 0 },
 	}, {	/*
-		 * Free-threaded. Who holds the GIL: what CPython's own profiler calls so there
-		 * is a thread that is attached (v3.15.0, Modules/_remote_debugging/threads.c),
-		 * which is the same when the GIL was switched on at run time.
+		 * Free-threaded builds. For CPython's own profiler, the thread that "holds the
+		 * GIL" there is one that is attached (v3.15.0, Modules/_remote_debugging/
+		 * threads.c). If the GIL was switched on at run time, it is the same thread.
 		 */
 		[13] = { 152, 32, 232, 84, 56, 0, 112, 120, 256, 1552,
 			 32, STATUS_BIT_ACTIVE, 108, 0, 0 },
@@ -231,7 +235,7 @@ static const char *moved_anchor(const struct debug_offsets *d, const struct undo
 		return "co_firstlineno";
 	if (d->str_ascii_bytes != u->anchor_str_ascii_bytes)
 		return "str_ascii_bytes";
-	/* 3.15 says these itself. */
+	/* 3.15's debug offsets contain these fields. */
 	if (d->ts_holds_gil && d->ts_holds_gil != u->anchor_holds_gil)
 		return "ts_holds_gil";
 	if (d->ts_exc_current && d->ts_exc_current != u->exc_current)
@@ -242,14 +246,14 @@ static const char *moved_anchor(const struct debug_offsets *d, const struct undo
 		return "str_compact_bytes";
 	if (d->exc_value)
 		return "exc_value";
-	/* Bytecode of its own for every thread: free-threaded builds from 3.14 on. */
+	/* Free-threaded builds from 3.14 on have a copy of the bytecode for each thread. */
 	if (!d->fr_tlbc_index != !d->co_tlbc ||
 	    !d->co_tlbc != !(d->free_threaded && u->code_tag_mask))
 		return "co_tlbc";
 	return NULL;
 }
 
-/* The first 8-aligned byte behind all fields of a frame that are read. */
+/* Size of the part of a frame that has all fields that are read, rounded up to 8 bytes. */
 static uint16_t frame_bytes(const struct debug_offsets *d)
 {
 	uint64_t end = d->fr_owner + 1;
@@ -319,7 +323,7 @@ int layout_from_debug_offsets(struct cpython_image *img, unsigned int minor,
 	img->layout.is_gil = d->is_gil;
 	img->layout.gil_cond = d->free_threaded ? 40 : 32;
 	img->layout.ts_gil_requested = d->ts_gil_requested;
-	/* Free-threaded before 3.15: which of the running threads collects is told nowhere. */
+	/* Free-threaded builds before 3.15 do not record which of the running threads collects. */
 	if (d->free_threaded && !d->gc_frame)
 		img->layout.is_gc_collecting = ABI_NO_OFF32;
 	img->rt = (struct py_runtime_layout){

@@ -2,12 +2,12 @@
 /*
  * lines.c - decodes the line tables of code objects.
  *
- * Three formats: co_lnotab up to 3.9 (Objects/lnotab_notes.txt), co_linetable of 3.10 (the
- * same file there), and from 3.11 on the location table: Objects/locations.md (3.13+:
- * InternalDocs/code_objects.md).
- * Its entries follow each other, each covers 1 to 8 code units of 2 bytes. Bit 7 marks the
- * first byte of an entry, so that a damaged table is noticed. Arithmetic is unsigned:
- * a hostile table may wrap, to lines that are wrong as it is.
+ * Three formats: co_lnotab up to 3.9 (Objects/lnotab_notes.txt), co_linetable of 3.10 (same file),
+ * and from 3.11 on the location table: Objects/locations.md (3.13+: InternalDocs/code_objects.md).
+ *
+ * The entries of the location table follow each other, and each covers 1 to 8 code units of
+ * 2 bytes. Bit 7 marks the first byte of an entry, so that a damaged table is detected.
+ * Arithmetic is unsigned: in a hostile table it may wrap to wrong lines.
  */
 #include <stdbool.h>
 
@@ -91,7 +91,7 @@ static void take_entry(struct table *t, unsigned int code, struct code_position 
 				       (int32_t)end_column };
 }
 
-/* Make it what event.h promises. Module code begins with an instruction at line 0. */
+/* Make the position conform to event.h. A module's code begins with an instruction at line 0. */
 static void tidy(struct code_position *pos, int32_t fallback)
 {
 	if (pos->line < 1) {
@@ -112,7 +112,7 @@ static void only_line(struct code_position *pos, int32_t line, int32_t fallback)
 	tidy(pos, fallback);
 }
 
-/* Pairs of bytes: so many bytes of code, then so many lines on (signed). */
+/* Pairs of bytes: a number of code bytes, then a number of lines to advance (signed). */
 static void lnotab_position(const struct code_object *code, uint32_t lasti,
 			    struct code_position *pos)
 {
@@ -130,8 +130,8 @@ static void lnotab_position(const struct code_object *code, uint32_t lasti,
 #define NO_LINE_310 (-128)
 
 /*
- * Pairs again, but each is a range of its own: first so many lines on, then the bytes of
- * code that are there. A range may have no line: the one before is the best to say.
+ * Pairs of bytes. Each pair is a range: the number of lines to advance (signed), then the number
+ * of code bytes in it. If a range has no line, the line of the range before it is used.
  */
 static void linetable_310_position(const struct code_object *code, uint32_t lasti,
 				   struct code_position *pos)
@@ -175,14 +175,14 @@ static void locations_position(const struct code_object *code, uint32_t lasti,
 		if (pos->line >= 1)
 			last_line = pos->line;
 	}
-	/* Not in the table: the frame has not started, or somebody is lying. */
+	/* Not in the table: the frame has not started, or the table is wrong. */
 	*pos = (struct code_position){ LINE_NONE, LINE_NONE, COLUMN_NONE, COLUMN_NONE };
 	tidy(pos, code->firstlineno);
 }
 
 void code_position(const struct code_object *code, uint32_t lasti, struct code_position *pos)
 {
-	/* Nothing was executed so far. */
+	/* No instruction was executed yet. */
 	if (lasti >= RAW_LASTI_NONE || !code->linetable_len)
 		only_line(pos, LINE_NONE, code->firstlineno);
 	else if (code->minor <= 9)

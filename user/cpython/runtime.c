@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * runtime.c - finds _PyRuntime by name, by section, by symbol table or by its cookie.
+ * runtime.c - finds _PyRuntime by its name, its section, the symbol table or its cookie.
  *
- * Sources: Python/pylifecycle.c (v3.10.0 on: alone in section .PyRuntime),
- * Include/internal/pycore_debug_offsets.h (3.13+: it begins with a cookie, so that it can
- * be found in the writable part of a file that has no section headers either).
+ * Sources: Python/pylifecycle.c (from v3.10.0 on it is alone in section .PyRuntime),
+ * Include/internal/pycore_debug_offsets.h (from 3.13 on it begins with a cookie, so that it
+ * can also be found in the writable part of a file without section headers).
  */
 #include "cpython/runtime.h"
 
@@ -15,12 +15,18 @@
 #include "cpython/debug_offsets.h"
 #include "cpython/version.h"
 
-/* How much of a file is searched. CPython's own: data 0.7 MiB, constants 3 MiB. */
+/*
+ * How much of a file is searched, in bytes. CPython itself has 0.7 MiB of data and 3 MiB of
+ * constants.
+ */
 #define SCAN_DATA_MAX  (64u << 20)
 #define SCAN_CONST_MAX (8u << 20)
 #define SCAN_CHUNK     (64u << 10)
 
-/* Is it a _PyRuntime that begins here? 2: its debug offsets pass; 1: they may be of a newer one. */
+/*
+ * Does a _PyRuntime begin here? 2: its debug offsets are valid; 1: it may be a newer
+ * version's; 0: no.
+ */
 static int judge(const uint8_t *bytes, size_t len)
 {
 	struct cpython_image img = { 0 };
@@ -68,7 +74,7 @@ static int scan_cookie(const struct elf_file *f, uint64_t *vaddr)
 	for (i = 0; chunk && i < f->load_cnt; i++) {
 		uint64_t at = f->loads[i].vaddr, end = at + f->loads[i].filesz;
 
-		/* Chunks begin 8-aligned: no cookie lies across two of them. */
+		/* Chunks begin at multiples of 8, so no cookie crosses the border of two. */
 		while (f->loads[i].writable && at < end && left) {
 			size_t want = SCAN_CHUNK - (at & 7);
 			ssize_t n = elf_file_read_some(f, at, chunk, want < left ? want : left);
@@ -105,7 +111,7 @@ int runtime_find(const struct elf_file *f, uint64_t *vaddr)
 	return 0;
 }
 
-/* Mapped, but not from the file. */
+/* In memory, but not in the file? */
 static bool is_bss(const struct elf_file *f, uint64_t vaddr)
 {
 	unsigned int i;
@@ -124,7 +130,10 @@ bool runtime_copies(const struct elf_file *f, uint64_t *runtime, uint64_t *none)
 	struct elf_symbol sym;
 
 	*runtime = *none = 0;
-	/* One that has the functions, too, has the variables themselves (in .bss up to 3.9). */
+	/*
+	 * A program that defines the functions itself
+	 * also has the variables (up to 3.9 in .bss).
+	 */
 	if (!f->program || !elf_file_dynsym(f, "Py_InitializeEx", &sym))
 		return false;
 	if (!elf_file_dynsym(f, "_PyRuntime", &sym) && is_bss(f, sym.value))
@@ -135,8 +144,9 @@ bool runtime_copies(const struct elf_file *f, uint64_t *runtime, uint64_t *none)
 }
 
 /*
- * Words of every version: Python/pylifecycle.c, fatal_error(), and Python/import.c. Cut, or we
- * would find ourselves; programs that are linked to a libpython may have the first.
+ * The beginnings of strings that every version contains: Python/pylifecycle.c,
+ * fatal_error(), and Python/import.c. Incomplete, or they would be found in tachbpf itself.
+ * Programs that are linked to a libpython may contain the first one.
  */
 static bool has_words(const struct elf_file *f, uint64_t off, uint64_t len)
 {
@@ -178,9 +188,9 @@ bool runtime_is_hidden(const struct elf_file *f)
 }
 
 /*
- * PyInterpreterState_Head() returns interp_head: mov X(%rip),%rax first of all.
- * PyGILState_GetThisThreadState() passes autoTLSkey on: mov K(%rip),%edi is its first
- * such instruction (v3.6.15, Python/pystate.c). x86-64's machine code only.
+ * PyInterpreterState_Head() returns interp_head: its first instruction is mov X(%rip),%rax.
+ * PyGILState_GetThisThreadState() passes autoTLSkey on: its first instruction of this kind
+ * is mov K(%rip),%edi (v3.6.15, Python/pystate.c). Machine code of x86-64 only.
  */
 int runtime_decode(const struct elf_file *f, enum runtime_static which, uint64_t *vaddr)
 {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * strings.c - reads a str object out of a process as UTF-8.
+ * strings.c - reads a str object from a process as UTF-8.
  *
- * A str keeps 1, 2 or 4 bytes per code point (PEP 393; CPython, Include/cpython/
- * unicodeobject.h). Kind 1 that is not ASCII is Latin-1. Whatever is in there, what
- * comes out is valid UTF-8: lone surrogates, which stand for undecodable bytes of
- * file names (PEP 383), and impossible code points become U+FFFD.
+ * A str has 1, 2 or 4 bytes per code point (PEP 393; CPython,
+ * Include/cpython/unicodeobject.h). Kind 1 that is not ASCII is Latin-1. The result is
+ * valid UTF-8, whatever the memory contains: lone surrogates, which represent undecodable
+ * bytes of file names (PEP 383), and impossible code points become U+FFFD.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -79,10 +79,10 @@ static int to_utf8(const uint8_t *data, uint32_t cnt, unsigned int kind, char **
 	return 0;
 }
 
-/* What the header of a str says. */
+/* The fields of a str's header. */
 struct str_header {
 	uint64_t data;		/* address of the code points */
-	uint32_t cnt;		/* how many of them we want */
+	uint32_t cnt;		/* number of code points to read */
 	unsigned int kind;
 };
 
@@ -115,7 +115,7 @@ int code_read_string(const struct target_mem *mem, const struct py_object_layout
 	struct str_header h;
 	int err;
 
-	/* No more than what every str has: it may be the last object of what is mapped. */
+	/* Read no more than every str has: it may be the last object in mapped memory. */
 	if (need < o->str_state + 4u)
 		need = o->str_state + 4u;
 	if (need > sizeof(first))

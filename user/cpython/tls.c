@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * tls.c - decodes the one TLS access in PyGILState_GetThisThreadState().
+ * tls.c - decodes the TLS access in PyGILState_GetThisThreadState().
  *
- * From 3.15 on the bound thread state is the TLS variable _Py_tss_gilstate
- * (CPython v3.15.0, Python/pystate.c), a local symbol that stripping removes; the
- * exported getter stays. x86-64: only the code sequences of the psABI's local-exec,
- * local-dynamic and general-dynamic models (ELF Handling For Thread-Local Storage,
- * 4.4.6 and 5.x) are taken, and only when the whole function is one of them. arm64: the
- * function is evaluated, and must return a variable at a fixed distance from the thread
- * pointer, or at one that a TLS descriptor gives. Anything unexpected is "do not know",
- * never a guess.
+ * From 3.15 on the bound thread state is the TLS variable _Py_tss_gilstate (CPython v3.15.0,
+ * Python/pystate.c), a local symbol that stripping removes; the exported getter stays. x86-64:
+ * only the code sequences of the psABI's local-exec, local-dynamic and general-dynamic models (ELF
+ * Handling For Thread-Local Storage, 4.4.6 and 5.x) are accepted, and only if the whole function
+ * is one of them. arm64: the function is evaluated, and must return a variable at a fixed distance
+ * from the thread pointer, or at a distance that a TLS descriptor supplies. All other code gives
+ * "unknown" and never a guess.
  */
 #include <elf.h>
 #include <errno.h>
@@ -22,10 +21,10 @@
 
 struct cursor {
 	const uint8_t *p, *end;
-	uint64_t vaddr;		/* of p */
+	uint64_t vaddr;		/* virtual address of p */
 };
 
-/* Step over the given bytes if they are next. */
+/* Skip these bytes if they are next. */
 static bool eat(struct cursor *c, const char *bytes, size_t len)
 {
 	if ((size_t)(c->end - c->p) < len || memcmp(c->p, bytes, len))
@@ -46,7 +45,7 @@ static bool take_i32(struct cursor *c, int32_t *v)
 	return true;
 }
 
-/* endbr64, push %rbp; mov %rsp,%rbp, sub $8,%rsp, push %rax: what may come first. */
+/* Instructions that may come first: endbr64; push %rbp; mov %rsp,%rbp; sub $8,%rsp; push %rax. */
 static void eat_prologue(struct cursor *c)
 {
 	EAT(c, "\xf3\x0f\x1e\xfa");
@@ -56,7 +55,7 @@ static void eat_prologue(struct cursor *c)
 		EAT(c, "\x50");
 }
 
-/* add $8,%rsp; pop %rbp, pop %rcx or leave: the stack as it was. */
+/* Instructions that restore the stack: add $8,%rsp; pop %rbp; pop %rcx; leave. */
 static void eat_restore(struct cursor *c)
 {
 	EAT(c, "\x48\x83\xc4\x08");
@@ -85,7 +84,7 @@ static int decode_fs(struct cursor c, struct tls_where *w)
 	return 0;
 }
 
-/* call __tls_get_addr: direct, padded as the general-dynamic model wants, or by the GOT. */
+/* call __tls_get_addr: direct, padded for the general-dynamic model, or through the GOT. */
 static bool eat_call(struct cursor *c)
 {
 	int32_t to;

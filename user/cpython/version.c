@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/*
- * version.c - reads CPython's version out of an ELF file.
- */
+/* version.c - finds CPython's version in an ELF file. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +10,7 @@
 /* PY_RELEASE_LEVEL_* in Include/patchlevel.h */
 enum { LEVEL_ALPHA = 0xa, LEVEL_BETA = 0xb, LEVEL_RC = 0xc, LEVEL_FINAL = 0xf };
 
-/* How much of .rodata is searched for strings. Debian's python3.15 has 2.6 MB of it. */
+/* How many bytes of .rodata are searched for strings. Debian's python3.15 has 2.6 MB of it. */
 #define RODATA_MAX (64u << 20)
 
 int version_from_hex(struct cpython_image *img, uint32_t hex)
@@ -41,7 +39,7 @@ bool version_is_unstable(uint32_t hex)
 	return (hex >> 4 & 15) < LEVEL_RC;
 }
 
-/* Parse digits at s, at most 2. Returns how many. */
+/* Parse at most 2 digits at s. Returns their number. */
 static int take_number(const char *s, uint8_t *v)
 {
 	int n = 0;
@@ -72,15 +70,15 @@ static bool minor_from_soname(struct cpython_image *img, const struct elf_file *
 	       take_minor(img, name + sizeof(prefix) - 1);
 }
 
-/* The string at p, within [s, ..), is "python3.9" and nothing else. */
+/* Is the string at p, in a buffer that begins at s, "python3.9" and nothing more? */
 static bool is_whole(const char *s, const char *p, const char *digits)
 {
 	return p > s && !p[-1] && !digits[2 + strspn(digits + 2, "0123456789")];
 }
 
 /*
- * The default module path (Modules/getpath.c): "lib/python3.8", or from 3.9 on, which
- * has "lib" from elsewhere, "python3.9" as a string of its own.
+ * The default module path (Modules/getpath.c): "lib/python3.8". From 3.9 on "lib" comes
+ * from elsewhere, and "python3.9" is a string of its own.
  */
 static bool minor_from_path(struct cpython_image *img, const char *s, size_t len)
 {
@@ -125,7 +123,10 @@ static bool find_micro(struct cpython_image *img, const char *s, size_t len)
 	return false;
 }
 
-/* known: the minor version is. Returns whether it is now; *exact: the micro version, too. */
+/*
+ * Search for the version strings. known: the minor version is known already. Returns
+ * whether it is known now; *exact: the micro version is, too.
+ */
 static bool search(struct cpython_image *img, const struct elf_file *f, uint64_t off,
 		   uint64_t size, bool known, bool *exact)
 {
@@ -135,7 +136,7 @@ static bool search(struct cpython_image *img, const struct elf_file *f, uint64_t
 		return known;
 	s = malloc(size + 4);
 	if (s && !elf_file_pread(f, off, s, size)) {
-		/* What parses numbers may look behind the end. */
+		/* The functions that parse numbers may read beyond the end. */
 		memset(s + size, 0, 4);
 		if (known || minor_from_path(img, s, size)) {
 			known = true;
@@ -155,7 +156,7 @@ int version_from_strings(struct cpython_image *img, const struct elf_file *f, bo
 	*exact = false;
 	if (!elf_file_section(f, ".rodata", &r))
 		known = search(img, f, r.off, r.size, known, exact);
-	/* Without section headers constants are in a segment that is not writable. */
+	/* Without section headers, constants are in a segment that is not writable. */
 	for (i = 0; !f->shnum && i < f->load_cnt && !*exact; i++)
 		if (!f->loads[i].writable)
 			known = search(img, f, f->loads[i].off, f->loads[i].filesz, known, exact);
@@ -177,7 +178,7 @@ bool version_has_string(const struct elf_file *f, const char *string)
 	return found;
 }
 
-/* "3.12.1" as a string of its own, or the end of one. */
+/* Is "3.12.1" there as a string of its own, or as the end of one? */
 static bool has_literal(const struct cpython_image *img, const uint8_t *s, size_t len)
 {
 	return memmem(s, len, img->version, strlen(img->version) + 1);

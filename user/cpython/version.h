@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * version.h - which CPython a file is, from what the file itself says.
- */
+/* version.h - finds out which CPython version a file contains. */
 #ifndef TACHBPF_CPYTHON_VERSION_H
 #define TACHBPF_CPYTHON_VERSION_H
 
@@ -9,27 +7,28 @@
 #include "elf/elf.h"
 
 /*
- * Set major, minor, micro and version from PY_VERSION_HEX. 0, or -EBADMSG when no
- * CPython has such a number.
+ * Set major, minor, micro and version from PY_VERSION_HEX. 0, or -EBADMSG: no CPython has
+ * this number.
  */
 int version_from_hex(struct cpython_image *img, uint32_t hex);
 
-/* true: an alpha or beta, whose structs nobody promised to keep. */
+/* Is it an alpha or a beta, whose structs may still change? */
 bool version_is_unstable(uint32_t hex);
 
 /*
- * For files without Py_Version (up to 3.10, or stripped of it): look for the version
- * among the strings. 0 or -ENOENT. Without *exact it is only "3.9", and micro is 0.
+ * For files without Py_Version (up to 3.10, or stripped of it): search the strings for the
+ * version. 0 or -ENOENT. If *exact is false, only the minor version is known ("3.9"), and
+ * micro is 0.
  */
 int version_from_strings(struct cpython_image *img, const struct elf_file *f, bool *exact);
 
 /*
- * For a program with no name left in it: Py_Version (3.11+) is a constant of 8 bytes, and the
- * same version stands among the strings. 0 and PY_VERSION_HEX, or -ENOENT.
+ * For a program without symbols: Py_Version (3.11+) is a constant of 8 bytes, and the same
+ * version is among the strings. 0 and PY_VERSION_HEX, or -ENOENT.
  */
 int version_from_constants(const struct elf_file *f, uint32_t *hex);
 
-/* Is this among the strings, as one of its own or the end of one? */
+/* Do the file's strings include this one, complete or as the end of a longer one? */
 bool version_has_string(const struct elf_file *f, const char *string);
 
 #endif

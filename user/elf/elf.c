@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * elf.c - the bounded ELF reader.
+ * elf.c - the bounded reader of ELF files.
  *
- * Not libelf: elf_begin() allocates by the section count in the file before any
- * bound of ours could apply, and its fast mode maps the file, so that whoever owns
- * the file could kill us with SIGBUS by truncating it. Structures: System V gABI,
- * chapters 4 and 5; DT_GNU_HASH: binutils bfd/elflink.c.
+ * It does not use libelf: elf_begin() allocates by the section count in the file before any
+ * bound of ours applies, and its fast mode maps the file, so that the file's owner could
+ * kill us with SIGBUS by truncating it. Structures: System V gABI, chapters 4 and 5;
+ * DT_GNU_HASH: binutils bfd/elflink.c.
  */
 #include <elf.h>
 #include <errno.h>
@@ -16,7 +16,7 @@
 
 #include "elf/elf.h"
 
-/* Bounds on what a file may make us read. Chrome has 40 sections, GHC's output 200. */
+/* Bounds on what is read from a file. Chrome has 40 sections, GHC's output 200. */
 #define MAX_PHDRS     128
 #define MAX_SHDRS     16384
 #define MAX_SHSTRTAB  (1u << 20)
@@ -77,7 +77,7 @@ int elf_file_read(const struct elf_file *f, uint64_t vaddr, void *buf, size_t le
 	return (size_t)n == len ? 0 : -EFAULT;
 }
 
-/* Does the string table hold name at offset off? */
+/* Is name the string at offset off of the string table? */
 static bool name_is(const struct elf_file *f, uint64_t off, const char *name)
 {
 	size_t len = strlen(name) + 1;
@@ -268,7 +268,7 @@ out:
 	return err;
 }
 
-/* Is symbol number i a definition of name? Fills *sym. */
+/* Does symbol number i define name? If so, fills *sym. */
 static bool dynsym_is(const struct elf_file *f, uint32_t i, const char *name,
 		      struct elf_symbol *sym)
 {
@@ -350,7 +350,7 @@ int elf_file_dynsym(const struct elf_file *f, const char *name, struct elf_symbo
 	return -ENOENT;
 }
 
-/* The string table of section number link, in memory and NUL-terminated. */
+/* Read the string table in section number link into memory, NUL-terminated. The caller frees it. */
 static char *read_strtab(const struct elf_file *f, uint32_t link, uint64_t *len)
 {
 	Elf64_Shdr sh;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * elf.h - a bounded reader of one ELF file that somebody else wrote.
+ * elf.h - a bounded reader of one ELF file, which is hostile.
  *
- * Knows ELF (little endian, 64 bit) and nothing of Python. Everything is
- * read with pread() into buffers whose size we chose: a file that lies, or is cut
- * short while we look at it, yields -ENOENT or -EBADMSG, never a signal.
+ * Knows ELF (64 bit, little endian) and nothing of Python. Everything is read with pread()
+ * into buffers of bounded size: a file with false sizes, or one that is truncated
+ * meanwhile, causes -ENOENT or -EBADMSG and never a signal.
  */
 #ifndef TACHBPF_ELF_H
 #define TACHBPF_ELF_H
@@ -17,7 +17,7 @@
 
 #define ELF_MAX_LOADS 32
 
-/* What this program was built for, and only runs on. */
+/* The machine type that this program was built for. */
 #if defined(__x86_64__)
 #define ELF_OWN_MACHINE EM_X86_64
 #elif defined(__aarch64__)
@@ -26,13 +26,13 @@
 #error "x86-64 and arm64 are supported"
 #endif
 
-/* A part of the file as the loader maps it. Bytes behind filesz are zero (bss). */
+/* A part of the file as the loader maps it. Memory beyond filesz is zero (bss). */
 struct elf_load {
 	uint64_t vaddr, off, filesz, memsz;
 	bool writable;
 };
 
-/* The dynamic section's pointers (virtual addresses; 0: not there). */
+/* Pointers of the dynamic section (virtual addresses; 0: not there). */
 struct elf_dynamic {
 	uint64_t symtab, strtab, strtab_bytes, gnu_hash, sysv_hash;
 	uint64_t soname;	/* offset in strtab */
@@ -45,7 +45,7 @@ struct elf_file {
 	int fd;
 	uint64_t size;
 	uint16_t machine;	/* EM_* */
-	bool program;		/* not a library: what the kernel can execute */
+	bool program;		/* an executable, not a library */
 	uint64_t shoff;
 	uint32_t shnum, shstrndx;
 	struct elf_load loads[ELF_MAX_LOADS];
@@ -64,38 +64,41 @@ struct elf_symbol {
 	uint8_t type;		/* STT_* */
 };
 
-/* "x86-64", "arm64"; "another machine type". */
+/* Name of a machine type: "x86-64", "arm64", else "another machine type". */
 const char *elf_machine_name(uint16_t machine);
 
 /*
- * 0, -ENOENT: not an executable or library, -ENOEXEC: one that is not 64-bit little
- * endian, other -errno.
+ * Read the headers of the file behind fd, which stays owned by the caller. 0; -ENOENT: not
+ * an executable or library; -ENOEXEC: not 64-bit little endian; other -errno.
  */
 int elf_file_open(struct elf_file *f, int fd);
 
-/* Read len bytes of what is mapped at vaddr from the file. 0, -EFAULT, -errno. */
+/*
+ * Read len bytes of the memory image at vaddr from
+ * the file. 0; -EFAULT: not mapped; other -errno.
+ */
 int elf_file_read(const struct elf_file *f, uint64_t vaddr, void *buf, size_t len);
 
-/* As much as there is, at most len bytes: how many, or -errno. */
+/* Read at most len bytes of the memory image at vaddr. Returns how many, or -errno. */
 ssize_t elf_file_read_some(const struct elf_file *f, uint64_t vaddr, void *buf, size_t len);
 
-/* Read len bytes at a file offset. 0, -ENODATA: the file ends before, -errno. */
+/* Read len bytes at a file offset. 0; -ENODATA: the file is shorter; other -errno. */
 int elf_file_pread(const struct elf_file *f, uint64_t off, void *buf, size_t len);
 
-/* A section by name. 0 or -ENOENT. */
+/* Find a section by name. 0 or -ENOENT. */
 int elf_file_section(const struct elf_file *f, const char *name, struct elf_range *r);
 
-/* A defined symbol that the dynamic linker would find, by hash. 0 or -ENOENT. */
+/* Find a defined symbol by hash, as the dynamic linker does. 0 or -ENOENT. */
 int elf_file_dynsym(const struct elf_file *f, const char *name, struct elf_symbol *sym);
 
 /*
- * Defined symbols of .symtab, in one pass: names[i] → syms[i]; one that is not
- * there gets value 0. 0, or -ENOENT when there is no symbol table. Slow.
+ * Find defined symbols of .symtab in one pass: names[i] → syms[i]; a symbol that is not
+ * there gets value 0. 0, or -ENOENT: there is no symbol table. Slow.
  */
 int elf_file_symtab(const struct elf_file *f, const char *const *names, struct elf_symbol *syms,
 		    unsigned int cnt);
 
-/* DT_SONAME, NUL-terminated, cut to size. 0 or -ENOENT. */
+/* Copy DT_SONAME, NUL-terminated and cut to size. 0 or -ENOENT. */
 int elf_file_soname(const struct elf_file *f, char *buf, size_t size);
 
 #endif

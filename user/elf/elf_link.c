@@ -11,7 +11,7 @@
 
 #define MAX_PHDRS 128
 #define MAX_DYNS  1024
-/* A program that embeds Python and imports a lot: Blender has 20,000. */
+/* Upper bound. A program that embeds Python and imports a lot: Blender has 20,000. */
 #define MAX_RELAS 65536
 #define MAX_NOTES 4096	/* bytes */
 #define NAME_MAX_BYTES 64
@@ -70,7 +70,7 @@ static uint64_t dynamic_value(const struct dynamic *d, int64_t tag)
 	return 0;
 }
 
-/* A string of the dynamic string table, cut to size. */
+/* Copy a string of the dynamic string table, cut to size. */
 static int dynamic_string(const struct elf_file *f, uint64_t off, char *buf, size_t size)
 {
 	ssize_t n;
@@ -89,12 +89,12 @@ static int dynamic_string(const struct elf_file *f, uint64_t off, char *buf, siz
 struct slot_search {
 	const struct elf_file *exe, *lib;
 	uint64_t slot, symbol;
-	unsigned int rank;	/* of the best so far; 0 is best */
+	unsigned int rank;	/* of the best slot so far; 0 is best */
 };
 
 /*
- * Where binding is lazy, a slot is set when its function is first called: what starts
- * the interpreter is called before anything that could be sampled.
+ * With lazy binding, a slot is set when its function is first called. Functions that start
+ * the interpreter are called before anything that can be sampled.
  */
 static unsigned int rank_of(const char *name)
 {
@@ -131,7 +131,7 @@ static void consider(struct slot_search *s, const Elf64_Rela *r, bool set_at_sta
 	    dynamic_string(s->exe, sym.st_name, name, sizeof(name)))
 		return;
 	rank = rank_of(name);
-	/* A lazy slot of any other function may stay unset for ever. */
+	/* With lazy binding, the slot of any other function may never be set. */
 	if (rank >= s->rank || (!set_at_start && rank == rank_of("")))
 		return;
 	if (elf_file_dynsym(s->lib, name, &found) || found.type != STT_FUNC || !found.value)
@@ -179,7 +179,7 @@ int elf_link_slot(const struct elf_file *exe, const struct elf_file *lib, uint64
 
 /* ---- identity ---- */
 
-/* The build id in a segment of notes: where its bytes are. 0: there is none. */
+/* Virtual address of the build id's bytes in a segment of notes. 0: there is none. */
 static uint64_t find_build_id(const struct elf_file *f, const Elf64_Phdr *ph, size_t len)
 {
 	uint8_t notes[MAX_NOTES];
@@ -218,7 +218,10 @@ int elf_link_identity(const struct elf_file *f, uint64_t *vaddr, void *buf, size
 	for (i = 0, *vaddr = 0; i < cnt && !*vaddr; i++)
 		if (ph[i].p_type == PT_NOTE)
 			*vaddr = find_build_id(f, &ph[i], len);
-	/* Without: where its section headers are says how long everything in it is. */
+	/*
+	 * Without a build id: the ELF header has the offset of the section headers, which
+	 * depends on all sizes in the file.
+	 */
 	for (i = 0; i < cnt && !*vaddr; i++)
 		if (ph[i].p_type == PT_LOAD && !ph[i].p_offset)
 			*vaddr = ph[i].p_vaddr + offsetof(Elf64_Ehdr, e_shoff);

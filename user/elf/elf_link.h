@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * elf_link.h - what the dynamic linker will do with a file: where it leaves addresses
- * of functions, which libraries it looks for; and by what bytes a file is known when
- * it is in memory.
+ * elf_link.h - what the dynamic linker does with a file: where it stores addresses of functions,
+ * and which libraries it loads; and the bytes by which a loaded file can be recognised.
  */
 #ifndef TACHBPF_ELF_LINK_H
 #define TACHBPF_ELF_LINK_H
@@ -10,26 +9,28 @@
 #include "elf/elf.h"
 
 /*
- * A pointer in program exe that the linker sets to a function of library lib, and
- * that function's address in lib. Of several, the one that is set first. 0 or -ENOENT.
+ * Find a slot (GOT entry) in the program exe that the linker sets to the address of a
+ * function of the library lib, and that function's address in lib. If there are several,
+ * the one that is set first. 0 or -ENOENT.
  */
 int elf_link_slot(const struct elf_file *exe, const struct elf_file *lib, uint64_t *slot,
 		  uint64_t *symbol);
 
 /*
- * Where in the loaded file are len bytes that no other build has: its build id, or
- * for want of one its header's. Fills buf with them. 0 or -errno.
+ * Find len bytes of the loaded file that differ from those of any other build: of its build
+ * id or, without one, of its header. Fills buf with them. 0 or -errno.
  */
 int elf_link_identity(const struct elf_file *f, uint64_t *vaddr, void *buf, size_t len);
 
-/* The address of the program headers in the loaded file. 0 or -errno. */
+/* Find the address of the program headers in the loaded file. 0 or -errno. */
 int elf_link_phdrs(const struct elf_file *f, uint64_t *vaddr);
 
 /*
- * The first DT_NEEDED library whose name begins with prefix. 0 or -ENOENT. And
- * DT_RUNPATH or DT_RPATH as it is, "" if there is none.
+ * Find the first DT_NEEDED library whose name begins with prefix, and DT_RUNPATH or
+ * DT_RPATH unchanged ("" if there is none). 0 or -ENOENT.
  */
 int elf_link_needed(const struct elf_file *f, const char *prefix, char *name, size_t size);
+/* Copy DT_RUNPATH or DT_RPATH unchanged; "" if there is none. */
 void elf_link_runpath(const struct elf_file *f, char *path, size_t size);
 
 #endif

@@ -87,7 +87,7 @@ int clocks_tick(struct clocks *c, uint64_t thread_id, uint64_t weight, uint64_t 
 		return err;
 	times = (uint64_t *)(void *)c->times.data;
 	*now = times[index];
-	/* The end of time: everything after it is at it. */
+	/* Times stop at the largest value. */
 	if (__builtin_mul_overflow(weight, step_us, &step) ||
 	    __builtin_add_overflow(times[index], step, &times[index]))
 		times[index] = UINT64_MAX;

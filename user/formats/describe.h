@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * describe.h - facts about a file, as they are told: to people or as JSON.
+ * describe.h - facts about a file, to be printed for people or as JSON.
  *
- * Readers call these; who prints implements them. Keys are JSON names, words of
- * a heading for people ("peak_bytes": "peak bytes"). Values may be hostile.
+ * Readers call these functions; who prints implements them. Keys are JSON names, and words
+ * of a heading for people ("peak_bytes": "peak bytes"). Values may have any bytes.
  */
 #ifndef TACHBPF_DESCRIBE_H
 #define TACHBPF_DESCRIBE_H

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/*
- * fold.c - frames as words of folded stacks. See fold.h.
- */
+/* fold.c - converts frames to words of folded stacks. See fold.h. */
 #include "formats/fold.h"
 
 #include <errno.h>
@@ -10,7 +8,7 @@
 
 int fold_add(struct buf *b, struct string_ref s)
 {
-	/* escape_text(): at most four bytes for one, and the NUL. */
+	/* escape_text() makes at most four bytes of each one, and adds a NUL. */
 	size_t room = (size_t)s.len * 4 + 1;
 	char *p;
 

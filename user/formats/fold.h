@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * fold.h - frames as the words of folded stacks: "a.py:f:3", "<GC>"; made once
- * for each, however many stacks it is in.
+ * fold.h - frames as words of folded stacks: "a.py:f:3", "<GC>". Each word is made once,
+ * however many stacks have it.
  *
- * Words hold no ";", no control character and no invalid UTF-8: these are
- * escaped as \xNN, ";" becomes ":".
+ * Words contain no ";", no control character and no invalid UTF-8: ";" becomes ":", and the
+ * others are escaped as \xNN.
  */
 #ifndef TACHBPF_FOLD_H
 #define TACHBPF_FOLD_H
@@ -13,14 +13,17 @@
 
 struct fold {
 	struct buf text;	/* all words */
-	struct buf ends;	/* size_t by label: where its word ends */
+	struct buf ends;	/* size_t by label: end of its word */
 };
 
-/* Words for every label so far; with the line unless detail is DETAIL_FUNCTION. 0 or -ENOMEM. */
+/*
+ * Make words for all labels so far; with the line,
+ * unless detail is DETAIL_FUNCTION. 0 or -ENOMEM.
+ */
 int fold_init(struct fold *f, const struct stacks *s, enum stack_detail detail);
 void fold_free(struct fold *f);
 
-/* Append a word of any text. 0 or -ENOMEM. */
+/* Append any text as a word. 0 or -ENOMEM. */
 int fold_add(struct buf *b, struct string_ref s);
 
 static inline struct string_ref fold_word(const struct fold *f, uint32_t label)

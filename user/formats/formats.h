@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * formats.h - the formats there are. Each is defined in a folder of its own; sinks.c and
+ * formats.h - lists the formats. Each is defined in a folder of its own; sinks.c and
  * readers.c have them in tables.
  */
 #ifndef TACHBPF_FORMATS_H

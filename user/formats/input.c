@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The file's size in *size; 0 or -errno with a reason in why. */
+/* Set *size to the file's size. 0, or -errno with a reason in why. */
 static int check_file(int fd, size_t *size, char *why, size_t why_size)
 {
 	struct stat st;
@@ -35,7 +35,7 @@ static int check_file(int fd, size_t *size, char *why, size_t why_size)
 
 struct input *input_map(const char *path, char *why, size_t why_size)
 {
-	/* O_NONBLOCK: a FIFO must not make us wait. */
+	/* O_NONBLOCK: opening a FIFO must not block. */
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), err;
 	struct input *in = NULL;
 	void *map = MAP_FAILED;

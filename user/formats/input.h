@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * input.h - the bytes of a file that is read, mapped.
+ * input.h - the bytes of an input file, mapped.
  *
- * A file that is cut short by somebody else while it is mapped ends the process
- * (SIGBUS); we take the size that fstat() told.
+ * If somebody truncates the file while it is mapped, the process ends (SIGBUS). The size is
+ * the one that fstat() returned.
  */
 #ifndef TACHBPF_INPUT_H
 #define TACHBPF_INPUT_H
@@ -12,12 +12,12 @@
 #include <stdint.h>
 
 struct input {
-	const char *path;	/* as it was given */
+	const char *path;	/* as the user gave it */
 	const uint8_t *data;
-	size_t size;		/* not 0 */
+	size_t size;		/* in bytes, > 0 */
 };
 
-/* NULL with errno and a one-line reason in why. */
+/* Map a file. NULL with errno, and a reason in one line in why. Freed by input_unmap(). */
 struct input *input_map(const char *path, char *why, size_t why_size);
 void input_unmap(struct input *in);
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/*
- * qualify.c - names of functions that say which module they are of. See qualify.h.
- */
+/* qualify.c - adds modules to names of functions. See qualify.h. */
 #include "formats/qualify.h"
 
 #include <errno.h>
@@ -12,12 +10,12 @@
 #include "base/util.h"
 #include "model/intern.h"
 
-/* Directories in a name at most; beyond them the file's number tells two apart. */
+/* Upper bound of directories in a name; beyond it the file's number is added. */
 #define DEPTH_MAX 8
 
 struct qualifier {
-	struct intern *names;	/* that are taken */
-	struct buf files;	/* u32: whose, by the name's id */
+	struct intern *names;	/* names in use */
+	struct buf files;	/* u32: the file of each name */
 };
 
 struct qualifier *qualifier_new(void)
@@ -44,7 +42,7 @@ void qualifier_free(struct qualifier *q)
 	free(q);
 }
 
-/* "pkg.mod" of "/x/pkg/mod.py", with the last depth components. */
+/* The module name of a path: "pkg.mod" for "/x/pkg/mod.py", with the last depth components. */
 static char *module_name(const char *path, unsigned int depth)
 {
 	const char *start = path + strlen(path);
@@ -64,7 +62,10 @@ static char *module_name(const char *path, unsigned int depth)
 	return name;
 }
 
-/* Readers merge functions by name alone: a name belongs to one file. 1: it is this file's. */
+/*
+ * Readers merge functions by name alone, so a name belongs to one file. 1: it belongs to
+ * this file now.
+ */
 static int claim(struct qualifier *q, const char *name, uint32_t file)
 {
 	uint32_t id;
@@ -88,7 +89,10 @@ int qualify_name(struct qualifier *q, uint32_t file, const char *path, const cha
 	for (p = path; parts < DEPTH_MAX && (p = strchr(p, '/')); p++)
 		parts++;
 	for (depth = 1; !mine && depth <= parts + 1; depth++) {
-		/* Behind the last try: paths that differ further up, or in what was replaced. */
+		/*
+		 * After the last try: the paths differ further up, or only in characters
+		 * that were replaced.
+		 */
 		module = module_name(path, depth);
 		if (!module)
 			return -ENOMEM;

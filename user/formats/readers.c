@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * readers.c - the table of formats that are read, and which one a file is in. A
- * new format is one line here. See readers.h.
+ * readers.c - the table of input formats, and finding the format of a file. A new format is
+ * one line here. See readers.h.
  */
 #include "formats/readers.h"
 
@@ -56,7 +56,7 @@ static const struct reader_ops *detect(const struct input *in)
 	return NULL;
 }
 
-/* What every format's info lacks, once a profile is selected. */
+/* Fill in what no format's reader sets, after a profile was selected. */
 static void finish_info(struct reader *r)
 {
 	struct reader_info *info = &r->info;
@@ -148,7 +148,7 @@ void reader_describe(const struct reader *r, struct describe *d)
 
 /* ---- time as samples ---- */
 
-/* What is left of a thread's time when it is cut into samples. */
+/* The rest of each thread's time that was not converted to samples yet. */
 struct sampling {
 	uint64_t interval_ns;
 	struct thread_map *map;
@@ -157,7 +157,10 @@ struct sampling {
 	void *ctx;
 };
 
-/* Each thread's samples are as many as its time holds intervals, give or take a half. */
+/*
+ * Convert time to samples: each thread gets as many as its time has intervals, plus or
+ * minus a half.
+ */
 static int on_time(void *ctx, const struct event *ev)
 {
 	struct sampling *s = ctx;
@@ -171,7 +174,7 @@ static int on_time(void *ctx, const struct event *ev)
 	if (err)
 		return err;
 	rest = (uint64_t *)(void *)s->rest.data + index;
-	ns = ev->weight + *rest;	/* WEIGHT_SUM_MAX keeps it from wrapping */
+	ns = ev->weight + *rest;	/* cannot overflow because of WEIGHT_SUM_MAX */
 	*rest = ns % s->interval_ns;
 	sample.weight = ns / s->interval_ns;
 	return sample.weight ? s->on_event(s->ctx, &sample) : 0;

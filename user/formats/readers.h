@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * readers.h - opens files of every format that is read, and runs through them; reader.h says what
- * a format has to offer for that.
+ * readers.h - opens files of all input formats and reads their events; reader.h has the
+ * interface that formats implement.
  */
 #ifndef TACHBPF_READERS_H
 #define TACHBPF_READERS_H
@@ -10,36 +10,38 @@
 
 struct describe;
 
-/* By name; NULL: no such format. The i-th; NULL behind the last. */
+/* The format with this name; NULL: none. The i-th format; NULL: no more. */
 const struct reader_ops *reader_find(const char *name);
 const struct reader_ops *reader_at(size_t i);
 
 /*
- * Open a file as args says (NULL: as what it looks like). NULL with errno; a
- * one-line reason without the path, which may quote the file, in why.
+ * Open a file as args says (NULL: by its content). NULL with errno, and in why a reason in
+ * one line, without the path, which may quote the file.
  */
 struct reader *reader_open(const char *path, const struct reader_args *args, char *why,
 			   size_t why_size);
 void reader_free(struct reader *r);
 
-/* The first profile is selected to begin with. i < reader_profile_cnt(), which is ≥ 1. */
+/* Number of profiles, at least 1. At first, profile 0 is selected. */
 uint32_t reader_profile_cnt(const struct reader *r);
+/* Select profile i < reader_profile_cnt(). */
 void reader_select(struct reader *r, uint32_t i);
 
+/* The format's name; info and tables of the selected profile; facts for `info`. */
 const char *reader_format(const struct reader *r);
 const struct reader_info *reader_info(const struct reader *r);
 const struct profile_tables *reader_tables(const struct reader *r);
 void reader_describe(const struct reader *r, struct describe *d);
 
 /*
- * Call on_event for every event in the file's order; times never go back within
- * a thread. It may stop the run by a non-zero return, which is passed on. The
- * event is valid during the call. -EBADMSG with a reason in why when the file
- * is damaged: what came before has been delivered.
+ * Call on_event for every event in the file's order; within a thread, times never decrease.
+ * If on_event returns non-zero, the run ends and returns that value. The event is valid
+ * during the call. -EBADMSG with a reason in why: the file is damaged; the events before
+ * the damage were delivered.
  */
 int reader_run(struct reader *r, reader_event_fn on_event, void *ctx, char *why, size_t why_size);
 
-/* "samples", "bytes", "nanoseconds" */
+/* The name of a unit: "samples", "bytes", "nanoseconds". */
 const char *reader_unit_name(enum profile_unit unit);
 
 #endif

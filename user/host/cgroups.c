@@ -19,14 +19,14 @@
 
 #define HIERARCHIES_MAX 32
 #define CGROUP_FILE_BYTES 65536
-/* Users may make as many as they like where systemd lets them. */
+/* Upper bound of directories: systemd lets users make as many cgroups as they like. */
 #define DIRS_MAX 1000000
 #define DEPTH_MAX 64
 
 struct mount {
 	uint32_t hierarchy;
-	char *dir;		/* where it is mounted */
-	char *root;		/* the cgroup that is mounted there; "" for "/" */
+	char *dir;		/* mount point */
+	char *root;		/* the cgroup that is mounted there; "" for the hierarchy's root */
 };
 
 struct cgroups {
@@ -36,7 +36,7 @@ struct cgroups {
 
 /* ---- /proc/PID/cgroup ---- */
 
-/* "9:name=systemd:/a": the text is cut into its parts. false: it is not like that. */
+/* Cut "9:name=systemd:/a" into its parts. Returns false if the line has another form. */
 static bool split_line(char *line, uint32_t *hierarchy, char **controllers, char **path)
 {
 	char *end;
@@ -105,7 +105,7 @@ int cgroups_of_process(pid_t tgid,
 
 /* ---- mounts ---- */
 
-/* Is there each of names (a list with commas) among the options of a mount? */
+/* Does a mount have each of names (separated by commas) among its options? */
 static bool has_all(const char *names, const char *options)
 {
 	const char *p, *o;
@@ -123,7 +123,7 @@ static bool has_all(const char *names, const char *options)
 	return *names;
 }
 
-/* The number of the hierarchy with these mount options; 0: not found. */
+/* The number of the hierarchy that has these mount options; 0: not found. */
 static uint32_t hierarchy_of(const char *options)
 {
 	char *text = malloc(CGROUP_FILE_BYTES), *line, *next, *controllers, *path;
@@ -143,7 +143,7 @@ static uint32_t hierarchy_of(const char *options)
 	return found;
 }
 
-/* mountinfo has spaces, tabs, newlines and backslashes as \ooo. */
+/* Decode mountinfo's \ooo for spaces, tabs, newlines and backslashes. */
 static void unescape(char *s)
 {
 	char *out = s;
@@ -182,7 +182,7 @@ static void add_mount(struct cgroups *c, char *line)
 		return;
 	for (i = 0; i < c->cnt; i++)
 		if (c->mounts[i].hierarchy == hierarchy)
-			return;		/* the first is mostly the widest */
+			return;		/* the first mount of a hierarchy mostly shows most of it */
 	unescape(root);
 	unescape(dir);
 	*m = (struct mount){ hierarchy, strdup(dir), strdup(strcmp(root, "/") ? root : "") };
@@ -226,8 +226,8 @@ struct walk {
 	int (*cb)(void *ctx, const struct cgroup_dir *dir);
 	void *ctx;
 	uint32_t hierarchy;
-	uint32_t left;		/* so many directories yet */
-	char path[PATH_MAX];	/* of the cgroup; "" at a hierarchy's root */
+	uint32_t left;		/* how many more directories may be visited */
+	char path[PATH_MAX];	/* of the current cgroup; "" at a hierarchy's root */
 };
 
 static int walk_dir(struct walk *w, int fd, size_t len, int depth);
@@ -241,13 +241,13 @@ static int walk_entry(struct walk *w, int parent, const char *name, size_t len, 
 		return 0;
 	fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
-		return 0;	/* it is gone */
+		return 0;	/* the directory has been removed */
 	w->left--;
 	snprintf(w->path + len, sizeof(w->path) - len, "/%s", name);
 	return walk_dir(w, fd, len + add + 1, depth + 1);
 }
 
-/* fd is closed. */
+/* Closes fd. */
 static int walk_dir(struct walk *w, int fd, size_t len, int depth)
 {
 	struct cgroup_dir dir = { .hierarchy = w->hierarchy, .path = len ? w->path : "/" };
@@ -262,7 +262,7 @@ static int walk_dir(struct walk *w, int fd, size_t len, int depth)
 	}
 	dir.id = st.st_ino;
 	err = w->cb(w->ctx, &dir);
-	/* Each cgroup below is a link to its directory; files are none. */
+	/* Each child cgroup adds a link to its parent's directory; files do not. */
 	d = !err && st.st_nlink > 2 ? fdopendir(fd) : NULL;
 	if (!d) {
 		close(fd);
@@ -291,7 +291,7 @@ int cgroups_each(struct cgroups *c, int (*cb)(void *ctx, const struct cgroup_dir
 	return err;
 }
 
-/* What of path is below prefix: "" or "/..."; NULL: it is elsewhere. */
+/* The part of path below prefix: "" or "/..."; NULL: path is not below it. */
 static const char *below(const char *path, const char *prefix)
 {
 	size_t len = strlen(prefix);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * cgroups.h - the cgroups there are, in every hierarchy that is mounted: v2 has one, v1 one
- * for each set of controllers, a hybrid host both.
+ * cgroups.h - lists the cgroups in every hierarchy that is mounted: v2 has one hierarchy,
+ * v1 one for each set of controllers, a hybrid host both.
  *
- * Knows mounts and directories; who is in a cgroup and what its name means, others know.
+ * Knows mounts and directories. It does not know which processes are in a cgroup, or what
+ * its name means.
  */
 #ifndef TACHBPF_CGROUPS_H
 #define TACHBPF_CGROUPS_H
@@ -15,36 +16,38 @@
 
 struct cgroups;
 
-/* Find what is mounted. NULL with errno. */
+/* Find the mounted hierarchies. NULL with errno. Freed by cgroups_free(). */
 struct cgroups *cgroups_new(void);
 void cgroups_free(struct cgroups *c);
 
 struct cgroup_dir {
 	uint32_t hierarchy;	/* as in /proc/PID/cgroup; 0: v2 */
-	uint64_t id;		/* the inode, which is the kernel's id; never used again */
+	uint64_t id;		/* inode number, which is the kernel's id; never used again */
 	const char *path;	/* as in /proc/PID/cgroup; hostile */
 };
 
 /*
- * Call cb for every cgroup, parents first, until it returns non-zero, which is passed on.
- * Those that cannot be looked at are left out. 0 or -errno.
+ * Call cb for every cgroup, parents first, until it returns non-zero; returns that value.
+ * Cgroups that cannot be read are skipped. Otherwise 0 or -errno.
  */
 int cgroups_each(struct cgroups *c, int (*cb)(void *ctx, const struct cgroup_dir *dir), void *ctx);
 
 /*
- * Call cb for every cgroup that a process is in, in each hierarchy, and for all above them:
- * innermost first. own: it is the process' own, not one above. Passed on, or -errno; -ESRCH.
+ * Call cb for every cgroup that a process is in, in each hierarchy, and for all cgroups above
+ * them, innermost first, until it returns non-zero; returns that value. own: the process itself is
+ * in this cgroup, not only in one below it. Otherwise 0 or -errno; -ESRCH: no such process.
  */
 int cgroups_of_process(pid_t tgid,
 		       int (*cb)(void *ctx, uint32_t hierarchy, const char *path, bool own),
 		       void *ctx);
 
-/* The id of a cgroup; 0: not there, or its hierarchy is not mounted. */
+/* The id of a cgroup; 0: it does not exist, or its hierarchy is not mounted. */
 uint64_t cgroups_id(struct cgroups *c, uint32_t hierarchy, const char *path);
 
 /*
- * A directory that the user named ("/sys/fs/cgroup/pids/a") as a cgroup: its path ("/a") and its
- * hierarchy. -ENOENT: it is in none of the mounts, and a cgroup's path by itself.
+ * Find the cgroup of a directory that the user named ("/sys/fs/cgroup/pids/a"). Sets *path
+ * ("/a"), which points into dir, and *hierarchy. -ENOENT: dir is below no mount, so it is a
+ * cgroup's path itself.
  */
 int cgroups_resolve(struct cgroups *c, const char *dir, uint32_t *hierarchy, const char **path);
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * container_names.c - names and images from the state that runtimes keep on disk. See
- * containers.h; which container it is, containers.c knows.
+ * container_names.c - finds names and images of containers in the state that runtimes keep
+ * on disk. See containers.h; containers.c finds out which container it is.
  *
- * No daemon is asked. Files are opened below the host's root, wherever its symlinks point,
- * and only if they are regular; sizes are bounded, strings escaped.
+ * No daemon is asked. Files are opened below the host's root, wherever their symlinks
+ * point, and only if they are regular; sizes are bounded, and strings are escaped.
  */
 #include "host/containers.h"
 
@@ -35,7 +35,7 @@
 struct lookup {
 	struct container *c;
 	int root;		/* O_PATH */
-	pid_t tgid;		/* 0: none is known */
+	pid_t tgid;		/* a process in the container; 0: none is known */
 };
 
 /* ---- files ---- */
@@ -49,7 +49,7 @@ static int open_below(const struct lookup *l, const char *path, int flags)
 	return fd < 0 ? -errno : fd;
 }
 
-/* All of a regular file, with a NUL behind it. 0 or -errno. */
+/* Read a whole regular file, and add a NUL. 0 or -errno. */
 static int read_file(const struct lookup *l, const char *path, struct buf *b)
 {
 	int fd = open_below(l, path, 0), err = fd < 0 ? fd : 0;
@@ -72,7 +72,7 @@ static int read_file(const struct lookup *l, const char *path, struct buf *b)
 	return err;
 }
 
-/* One JSON object at the beginning of the text; NULL: there is none. */
+/* Parse the JSON object at the beginning of the text; NULL: there is none. */
 static struct json_object *parse(const char *text, size_t len)
 {
 	struct json_tokener *tok = json_tokener_new_ex(JSON_DEPTH);
@@ -110,7 +110,7 @@ static struct json_object *member(struct json_object *o, const char *key)
 	return value;
 }
 
-/* The string o[key] into out; false: there is none, or it is empty. */
+/* Copy the string o[key] to out; false: there is none, or it is empty. */
 static bool set_string(char *out, size_t size, struct json_object *o, const char *key)
 {
 	struct json_object *value = member(o, key);
@@ -137,11 +137,14 @@ static void set_runtime(struct lookup *l, const char *runtime)
 
 /* ---- Kubernetes ---- */
 
-/* Keys of labels and annotations: kubelet's, containerd's, CRI-O's. */
+/* Keys of labels and annotations of kubelet, containerd and CRI-O. */
 static const struct {
 	const char *name, *pod, *pod_namespace, *image;
 } kube_keys[] = {
-	/* CRI-O has a long name here, and the short one where kubelet does: the last counts. */
+	/*
+	 * With CRI-O the first has a long name and the second the short one: the last one
+	 * found counts.
+	 */
 	{ "io.kubernetes.cri-o.ContainerName", "io.kubernetes.cri-o.KubeName",
 	  "io.kubernetes.cri-o.Namespace", "io.kubernetes.cri-o.ImageName" },
 	{ "io.kubernetes.container.name", "io.kubernetes.pod.name", "io.kubernetes.pod.namespace",
@@ -166,8 +169,8 @@ static bool set_kube(struct lookup *l, struct json_object *keys)
 }
 
 /*
- * kubelet's links to logs: "<pod>_<namespace>_<container>-<id>.log". Kubernetes' names
- * have no "_".
+ * kubelet's symbolic links to logs: "<pod>_<namespace>_<container>-<id>.log". Names in
+ * Kubernetes do not contain "_".
  */
 static bool read_log_links(struct lookup *l)
 {
@@ -200,7 +203,7 @@ static bool read_log_links(struct lookup *l)
 
 /* ---- docker ---- */
 
-/* The home of the user whose container it is, in the host's /etc/passwd; false: not known. */
+/* The home directory of the container's user in the host's /etc/passwd; false: unknown. */
 static bool home_of_user(const struct lookup *l, char out[PATH_MAX])
 {
 	struct passwd *pw;
@@ -267,7 +270,7 @@ static bool read_docker(struct lookup *l)
 
 /* ---- containerd ---- */
 
-/* containerd's own, k3s', microk8s'. */
+/* The state directories of containerd, k3s and microk8s. */
 static const char *const containerd_states[] = {
 	"/run/containerd/io.containerd.runtime.v2.task",
 	"/run/k3s/containerd/io.containerd.runtime.v2.task",
@@ -294,7 +297,7 @@ static bool read_bundle(struct lookup *l, const char *dir, const char *runtime)
 	return true;
 }
 
-/* In each of containerd's namespaces, "moby" (docker's, which knows better itself) excepted. */
+/* Search each of containerd's namespaces but "moby": docker's own state knows more. */
 static bool read_containerd(struct lookup *l)
 {
 	char bundle[PATH_MAX];
@@ -326,7 +329,10 @@ static bool read_containerd(struct lookup *l)
 
 static const char *const storage_dirs[] = { "overlay-containers", "vfs-containers",
 					    "btrfs-containers", "zfs-containers" };
-/* The second one is of containers that vanish with their process (since storage 1.45). */
+/*
+ * The second file lists containers that are removed
+ * when their process ends (since storage 1.45).
+ */
 static const char *const storage_lists[] = { "containers.json", "volatile-containers.json" };
 
 static void set_stored(struct lookup *l, struct json_object *o)
@@ -347,8 +353,8 @@ static void set_stored(struct lookup *l, struct json_object *o)
 }
 
 /*
- * The list of all containers: an array of objects that begin with their id. Only the one is
- * parsed: with many containers all of it would be too much for each of them.
+ * Search the list of all containers, an array of objects that begin with their id. Only the
+ * matching object is parsed: parsing a long list for each container would take too much time.
  */
 static bool read_list(struct lookup *l, const char *path)
 {
@@ -395,9 +401,9 @@ static bool read_storage(struct lookup *l, const char *root)
 	return found;
 }
 
-/* ---- conmon, the process that watches over a container of podman's or CRI-O's ---- */
+/* ---- conmon, the monitor process of a container of podman or CRI-O ---- */
 
-/* The argument behind one of two options; NULL: there is none. args: NUL-separated. */
+/* The value of one of two options; NULL: not there. args: NUL-separated. */
 static const char *option(const char *args, size_t len, const char *a, const char *b)
 {
 	const char *p, *end = args + len;
@@ -412,8 +418,8 @@ static const char *option(const char *args, size_t len, const char *a, const cha
 }
 
 /*
- * The arguments of the conmon that is an ancestor of tgid, NUL-separated. Length; 0: none.
- * What is in the container itself may call itself anything: it does not count.
+ * The arguments of the conmon that is an ancestor of tgid, NUL-separated. Returns their length; 0:
+ * none. Processes inside the container are ignored, because they can have any name.
  */
 static size_t conmon_args(const struct lookup *l, char args[CONMON_ARGS_BYTES], pid_t *conmon)
 {
@@ -439,7 +445,10 @@ static size_t conmon_args(const struct lookup *l, char args[CONMON_ARGS_BYTES], 
 	return 0;
 }
 
-/* The list of a storage that conmon names, as conmon sees it; else below the host's root. */
+/*
+ * Read the list of the storage that conmon's options name: as conmon sees it, else below
+ * the host's root.
+ */
 static void read_lists_of(struct lookup *l, pid_t conmon, const char *dir)
 {
 	struct lookup its = *l;
@@ -453,7 +462,7 @@ static void read_lists_of(struct lookup *l, pid_t conmon, const char *dir)
 		close(its.root);
 }
 
-/* Its bundle is "<storage>/overlay-containers/<id>/userdata". */
+/* conmon's bundle is "<storage>/overlay-containers/<id>/userdata". */
 static bool read_conmon(struct lookup *l)
 {
 	char args[CONMON_ARGS_BYTES], dir[PATH_MAX];
@@ -512,7 +521,7 @@ static bool read_crio(struct lookup *l)
 	return false;
 }
 
-/* ---- all of them ---- */
+/* ---- all sources ---- */
 
 static bool is_its_name(struct lookup *l)
 {
@@ -520,7 +529,7 @@ static bool is_its_name(struct lookup *l)
 	return true;
 }
 
-/* In this order; "oci" may be any of those that have 64 digits. */
+/* In this order. "oci" may be any runtime whose ids have 64 digits. */
 static const struct {
 	const char *runtime;
 	bool oci;
@@ -536,7 +545,7 @@ static const struct {
 	{ "crun", false, is_its_name },
 };
 
-/* An id goes into paths: nothing but these may be in it. */
+/* An id becomes part of a path, so only these characters are allowed. */
 static bool id_is_plain(const char *id)
 {
 	return *id && !id[strspn(id, "0123456789abcdef")];

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * containers.c - what cgroup paths say. See containers.h; names are container_names.c's.
+ * containers.c - finds the container, pod and unit in cgroup paths. See containers.h; names
+ * are found by container_names.c.
  *
- * A path is looked at component by component, from the root: what is further inside
- * overrides what is outside (Kubernetes in docker, a service in an nspawn container).
+ * The components of a path are examined one by one from the root. An inner component
+ * overrides an outer one (Kubernetes in docker, a service in an nspawn container).
  */
 #include "host/containers.h"
 
@@ -18,10 +19,10 @@
 #include "host/proc.h"
 
 #define ID_HEX 64
-/* Of /proc/PID/cgroup: a line for each hierarchy, a path of at most PATH_MAX each. */
+/* Size of /proc/PID/cgroup: a line for each hierarchy, with a path of at most PATH_MAX. */
 #define CGROUP_BYTES 65536
 
-/* A component of a path; not terminated. */
+/* A component of a path; not NUL-terminated. */
 struct word {
 	const char *s;
 	size_t len;
@@ -44,7 +45,7 @@ static bool ends(struct word w, const char *text)
 	return w.len >= len && !memcmp(w.s + w.len - len, text, len);
 }
 
-/* As many bytes as fit, whole characters only, nothing unprintable. */
+/* Copy as many bytes as fit, in whole characters, and nothing unprintable. */
 static void set(char *out, size_t size, struct word w)
 {
 	escape_text(w.s, w.len, out, size);
@@ -53,27 +54,28 @@ static void set(char *out, size_t size, struct word w)
 /* ---- the table ---- */
 
 enum id_form {
-	ANY_ID,		/* one character at least */
+	ANY_ID,		/* at least one character */
 	HEX_ID,		/* 64 hexadecimal digits */
 	TASK_ID,	/* Amazon's: 32 hexadecimal digits, "-", a number */
 	UNIT_ID,	/* a name as systemd escapes it: \x2d is "-" */
 };
 
 /*
- * One form of a component. What follows the prefix and precedes the suffix is the id.
- * Sources: moby daemon/oci_linux.go, containerd internal/cri/server (getCgroupsPath),
- * cri-o internal/config/cgmgr, podman libpod/container_internal_linux.go, lxc
- * src/lxc/cgroups/cgfsng.c, systemd src/nspawn/nspawn-register.c, runc and crun on their own.
+ * One form of a component. The id is what is between the prefix and the suffix. Sources: moby
+ * daemon/oci_linux.go, containerd internal/cri/server (getCgroupsPath), cri-o
+ * internal/config/cgmgr, podman libpod/container_internal_linux.go, lxc src/lxc/cgroups/cgfsng.c,
+ * systemd src/nspawn/nspawn-register.c, and runc and crun themselves.
  */
 struct form {
-	const char *parent;	/* the component before; "/x": and that is the first; NULL: any */
+	const char *parent;	/* the component before; "/x": x, as
+				 * the first component; NULL: any */
 	const char *prefix, *suffix;
 	enum id_form id;
-	const char *runtime;	/* NULL: what watches over a container, and is in none */
+	const char *runtime;	/* NULL: the monitor of a container, which is in none */
 };
 
 static const struct form forms[] = {
-	/* The first that fits counts. systemd's cgroups are scopes, */
+	/* The first form that fits counts. With systemd's driver, cgroups are scopes; */
 	{ NULL, "docker-", ".scope", HEX_ID, "docker" },
 	{ NULL, "cri-containerd-", ".scope", HEX_ID, "containerd" },
 	{ NULL, "containerd-", ".scope", HEX_ID, "containerd" },
@@ -88,7 +90,7 @@ static const struct form forms[] = {
 	{ NULL, "machine-lxc\\x2d", ".scope", UNIT_ID, "lxc" },	/* libvirt's */
 	{ "machine.slice", "machine-", ".scope", UNIT_ID, "nspawn" },
 	{ NULL, "systemd-nspawn@", ".service", UNIT_ID, "nspawn" },
-	/* others plain directories. */
+	/* otherwise they are plain directories. */
 	{ NULL, "libpod-payload-", "", HEX_ID, "podman" },	/* --cgroups=split, quadlets */
 	{ "libpod_parent", "conmon", "", ANY_ID, NULL },
 	{ NULL, "libpod-", "", HEX_ID, "podman" },
@@ -104,7 +106,7 @@ static const struct form forms[] = {
 	{ NULL, "lxc.payload.", "", ANY_ID, "lxc" },
 	{ NULL, "lxc.monitor.", "", ANY_ID, NULL },
 	{ NULL, "", "", TASK_ID, "ecs" },			/* below /ecs/TASK; Fargate */
-	/* /kubepods/.../podUID/ID, docker --cgroup-parent: any of them. */
+	/* /kubepods/.../podUID/ID, or docker --cgroup-parent: the runtime is unknown. */
 	{ NULL, "", "", HEX_ID, "oci" },
 };
 
@@ -139,7 +141,7 @@ static bool id_fits(enum id_form form, struct word id)
 	}
 }
 
-/* What \xNN stands for, in place. */
+/* Decode \xNN in place. */
 static void unescape_unit(char *s)
 {
 	char *out = s;
@@ -157,7 +159,7 @@ static void unescape_unit(char *s)
 	*out = '\0';
 }
 
-/* first: the parent is the path's first component. */
+/* first: the parent is the first component of the path. */
 static bool parent_fits(const char *wanted, struct word parent, bool first)
 {
 	if (!wanted)
@@ -204,8 +206,8 @@ static void look_for_container(struct word w, struct word parent, bool first,
 /* ---- Kubernetes ---- */
 
 /*
- * A pod's uid as the API has it, or the hash of a static pod's manifest. systemd's slices
- * have "_" for "-".
+ * The uid of a pod as the API shows it, or the hash of a static pod's manifest. systemd's
+ * slices have "_" in place of "-".
  */
 static bool set_pod_uid(struct container *c, struct word uid)
 {
@@ -230,7 +232,7 @@ static void set_qos(struct container *c, const char *qos)
 	snprintf(c->qos, sizeof(c->qos), "%s", qos);
 }
 
-/* What follows the last "text" in w; len 0: nothing. */
+/* What follows the last occurrence of text in w; len 0: text does not occur. */
 static struct word behind(struct word w, const char *text)
 {
 	size_t len = strlen(text), i;
@@ -241,7 +243,7 @@ static struct word behind(struct word w, const char *text)
 	return (struct word){ w.s, 0 };
 }
 
-/* "kubepods-burstable-pod<uid>.slice", with more before it where kubelets are nested. */
+/* "kubepods-burstable-pod<uid>.slice", with a longer prefix where kubelets are nested. */
 static void look_for_slice(struct word w, struct container *c)
 {
 	struct word uid = behind(w, "-pod");
@@ -260,7 +262,7 @@ static void look_for_slice(struct word w, struct container *c)
 	}
 }
 
-/* "/kubepods/burstable/pod<uid>": guaranteed pods have no class between. */
+/* "/kubepods/burstable/pod<uid>"; guaranteed pods have no class in the path. */
 static void look_for_pod_dir(struct word w, struct word parent, struct container *c)
 {
 	size_t i;
@@ -275,7 +277,7 @@ static void look_for_pod_dir(struct word w, struct word parent, struct container
 			set_qos(c, classes[i]);
 }
 
-/* podman pods: "machine-libpod_pod_<hex>.slice", "user-libpod_pod_<hex>.slice". */
+/* Pods of podman: "machine-libpod_pod_<hex>.slice", "user-libpod_pod_<hex>.slice". */
 static void look_for_podman_pod(struct word w, struct container *c)
 {
 	struct word uid = behind(w, "libpod_pod_");
@@ -287,8 +289,8 @@ static void look_for_podman_pod(struct word w, struct container *c)
 }
 
 /*
- * containerd that was told to use systemd's names and does not: one component
- * "kubepods-besteffort-pod<uid>.slice:cri-containerd:<id>".
+ * containerd that is configured for systemd's names on a host without systemd: a single
+ * component "kubepods-besteffort-pod<uid>.slice:cri-containerd:<id>".
  */
 static void look_for_colons(struct word w, struct container *c)
 {
@@ -364,13 +366,13 @@ int container_of_cgroup(const char *path, struct container *out)
 	return look_at_path((struct word){ path, strlen(path) }, out);
 }
 
-/* How much a line tells. */
+/* How much information a line contains. */
 static int worth(const struct container *c)
 {
 	return 4 * !!c->id[0] + 2 * !!c->pod_uid[0] + !!c->unit[0];
 }
 
-/* Lines are "hierarchy:controllers:path"; a path may hold anything but newlines. */
+/* Lines are "hierarchy:controllers:path"; a path may contain any byte but a newline. */
 int container_of_cgroup_file(const char *text, size_t len, struct container *out)
 {
 	const char *end = text + len, *line, *next, *colon;
@@ -399,7 +401,7 @@ int container_of_cgroup_file(const char *text, size_t len, struct container *out
 
 /* ---- processes ---- */
 
-/* The number of a process' pid namespace; 0: cannot be told. */
+/* Inode number of a process' pid namespace; 0: unknown. */
 static uint64_t pid_namespace(pid_t tgid)
 {
 	char path[64];

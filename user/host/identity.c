@@ -2,9 +2,9 @@
 /*
  * identity.c - see identity.h.
  *
- * Two tables lead to a container: by the text of /proc/PID/cgroup, and by the numbers of
- * cgroups, which the kernel sends. Numbers get their meaning from cgroups that are made
- * meanwhile and from processes that live.
+ * Two tables have the container of a process: one by the text of /proc/PID/cgroup, one by
+ * the numbers of cgroups, which the BPF side sends. The meaning of a number is learned from
+ * the records of new cgroups, and from processes that are alive.
  */
 #include "host/identity.h"
 
@@ -18,30 +18,33 @@
 #include "host/cgroups.h"
 #include "host/proc.h"
 
-/* 1.2 KB each. */
+/* Upper bound; 1.2 KB each. */
 #define CONTAINERS_MAX 20000
-/* Paths of cgroups that were made and have no process so far; then all are forgotten. */
+/*
+ * Upper bound of paths of new cgroups in which no process was seen yet. Beyond it, all are
+ * forgotten.
+ */
 #define PATHS_MAX 262144
-/* A runtime may write a name down after the container's first process has begun. */
+/* A runtime may store a container's name after its first process has started. */
 #define NAME_TRIES 3
 
 struct entry {
 	struct container container;
-	uint32_t tries;		/* to find its name */
+	uint32_t tries;		/* how often its name was searched for */
 	bool named;
 };
 
 struct identities {
 	struct u64map by_text;		/* hash of a container's fields -> struct entry */
-	struct u64map by_cgroup;	/* key_of() -> struct entry; &nothing: in none */
+	struct u64map by_cgroup;	/* key_of() -> struct entry; &nothing: in no container */
 	struct u64map paths;		/* mark_of_cgroup() -> char * */
 	struct entry nothing;
 	uint64_t beyond;
-	bool scanned;			/* the cgroups there are were added to paths */
+	bool scanned;			/* the paths of all existing cgroups were added to paths */
 	uint64_t hierarchies;
 };
 
-/* All that there are: not every container has a cgroup in each of v1's. */
+/* Find all hierarchies: not every container has a cgroup in each of v1's. */
 static void find_hierarchies(struct identities *ids)
 {
 	FILE *f = fopen("/proc/self/cgroup", "re");
@@ -111,7 +114,7 @@ static bool same(const struct container *a, const struct container *b)
 	       !strcmp(a->pod_uid, b->pod_uid) && a->user == b->user;
 }
 
-/* The one entry for what a path said; NULL: too many, or no memory. */
+/* The single entry for a container; NULL: too many, or no memory. */
 static struct entry *intern(struct identities *ids, const struct container *c)
 {
 	uint64_t key = hash_bytes(c->id, strlen(c->id)) ^
@@ -142,9 +145,9 @@ static void find_names(struct entry *e, pid_t tgid)
 }
 
 /*
- * A task that exits is moved to the root's cgroups, which say nothing of it. Its memory goes
- * before that (do_exit(): exit_mm(), then cgroup_exit()). *err: -ESRCH: it exits, or is gone;
- * then *st is not filled in.
+ * A task that exits is moved to the root cgroups before it is gone, so its paths are ignored
+ * then. Its memory goes before that (do_exit(): exit_mm(), then cgroup_exit()). *err: -ESRCH: it
+ * exits, or is gone; then *st is not filled in.
  */
 static struct entry *entry_of_task(struct identities *ids, pid_t task, struct proc_status *st,
 				   int *err)
@@ -185,7 +188,7 @@ void identity_of_process(struct identities *ids, const struct proc_info *who,
 
 /* ---- by number ---- */
 
-/* All of its cgroups, in whatever order. */
+/* A key for all its cgroups, independent of their order. */
 static uint64_t key_of(const struct raw_origin *w)
 {
 	uint32_t i, cnt = w->cgroup_cnt < RAW_CGROUPS ? w->cgroup_cnt : RAW_CGROUPS;
@@ -223,7 +226,10 @@ static int add_dir(void *ctx, const struct cgroup_dir *dir)
 	return 0;
 }
 
-/* Once, when a process in a cgroup that was there before we came is gone before we look. */
+/*
+ * Done once, when a process has ended before we
+ * look, and its cgroup is older than the recording.
+ */
 static void scan(struct identities *ids)
 {
 	struct cgroups *all = ids->scanned ? NULL : cgroups_new();
@@ -234,7 +240,7 @@ static void scan(struct identities *ids)
 	cgroups_free(all);
 }
 
-/* From the paths of its cgroups: whichever says more. false: none of them is known. */
+/* Use the path with most information. Returns false if no path of its cgroups is known. */
 static bool entry_of_paths(struct identities *ids, const struct raw_origin *w, struct entry **out)
 {
 	uint32_t i, cnt = w->cgroup_cnt < RAW_CGROUPS ? w->cgroup_cnt : RAW_CGROUPS;
@@ -288,11 +294,14 @@ void identity_of_origin(struct identities *ids, pid_t tgid, const struct raw_ori
 		e = entry_of_task(ids, tgid, &st, &err);
 		if (err == -ESRCH)
 			e = entry_of_gone(ids, origin);
-		/* A pid namespace of its own is not its cgroups'. */
+		/* Not cached for pidns: the cgroups do not determine the pid namespace. */
 		else if (!e || strcmp(e->container.runtime, "pidns"))
 			remember(ids, key, e);
 	}
-	/* In a cgroup that says nothing, but in a pid namespace: which, only /proc knows. */
+	/*
+	 * Its cgroups tell nothing, but it is in another pid namespace, which only /proc
+	 * identifies.
+	 */
 	if (e == &ids->nothing && origin->ns_tgid)
 		e = entry_of_task(ids, tgid, &st, &err);
 	set_container(out, e, tgid);

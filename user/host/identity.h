@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * identity.h - whose a process is and where it runs: user, container, its number there.
+ * identity.h - the user and the container of a process, and its pid in there.
  *
- * Learned while the process lives, from /proc or from what the kernel sends of it, and
- * kept: containers are told apart by their cgroup's path, asked for names once each.
- * Knows no BPF map and no file of a recording.
+ * Found out while the process is alive, from /proc or from what the BPF side sends, and
+ * then kept. Containers are distinguished by their cgroups' paths; the name of each is
+ * searched for once. Knows no BPF map and no file of a recording.
  */
 #ifndef TACHBPF_IDENTITY_H
 #define TACHBPF_IDENTITY_H
@@ -22,36 +22,39 @@ struct json;
 #define IDENTITY_NO_UID UINT32_MAX
 
 struct identity {
-	/* Of the identities, until they are freed; NULL: neither in a container nor in a unit. */
+	/* Owned by the identities; NULL: neither in a container nor in a unit. */
 	const struct container *container;
-	uint32_t uid;		/* the effective one; IDENTITY_NO_UID: not known */
-	pid_t ns_tgid;		/* in its own pid namespace; 0: in ours, or not known */
+	uint32_t uid;		/* the effective uid; IDENTITY_NO_UID: unknown */
+	pid_t ns_tgid;		/* in its own pid namespace; 0: in ours, or unknown */
 };
 
-/* NULL with errno. */
+/* NULL with errno. Freed by identities_free(). */
 struct identities *identities_new(void);
 void identities_free(struct identities *ids);
 
-/* Of a process as /proc shows it now. What is not known stays empty. */
+/* The identity of a process from /proc as it is now; what is unknown stays empty. */
 void identity_of_process(struct identities *ids, const struct proc_info *who,
 			 struct identity *out);
 
-/* By what the kernel sent; /proc is asked where that does not say enough. */
+/* The identity from what the BPF side sent; /proc completes it where that does not suffice. */
 void identity_of_origin(struct identities *ids, pid_t tgid, const struct raw_origin *origin,
 			struct identity *out);
 
-/* The kernel's record of a new cgroup: processes in it may be gone before we look. */
+/* Take the record of a new cgroup: its processes may be gone before /proc is read. */
 void identities_cgroup(struct identities *ids, const struct raw_cgroup *raw);
 
-/* The hierarchies that tell containers and units, as cfg_hierarchies wants them. */
+/* The hierarchies whose paths show containers and units, as bits for cfg_hierarchies. */
 uint64_t identities_hierarchies(const struct identities *ids);
 
-/* "container": null or an object, "unit"; c: NULL if it is in neither, or in several. */
+/*
+ * Write the keys "container" (null or an object)
+ * and "unit". c: NULL if in neither, or in several.
+ */
 void container_json(struct json *j, const struct container *c);
-/* "ns_pid", which is its pid if there is one namespace, "uid"; null if not known. */
+/* Write "ns_pid" (the pid if there is only one namespace) and "uid"; null if unknown. */
 void identity_json(struct json *j, const struct identity *id, pid_t tgid);
 
-/* Containers beyond the number that is kept: their processes have none. */
+/* How many containers were not kept because there were too many. Their processes have none. */
 uint64_t identities_beyond(const struct identities *ids);
 
 #endif

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/*
- * identity_json.c - whose a process is and where, as session.json and `tachbpf ps` have it.
- */
+/* identity_json.c - a process' identity as JSON, for session.json and `tachbpf ps`. */
 #include "base/json.h"
 #include "base/util.h"
 #include "host/identity.h"

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/*
- * kallsyms.c - see kallsyms.h. Functions of modules that are loaded later are not known.
- */
+/* kallsyms.c - see kallsyms.h. Functions of modules that are loaded later are unknown. */
 #include "host/kallsyms.h"
 
 #include <errno.h>
@@ -14,11 +12,11 @@
 
 struct symbol {
 	uint64_t addr;
-	size_t name;		/* where in names */
+	size_t name;		/* offset in names */
 };
 
 struct kallsyms {
-	struct buf names;	/* each terminated */
+	struct buf names;	/* each NUL-terminated */
 	struct symbol *symbols;	/* by address */
 	size_t cnt, cap;
 };
@@ -57,7 +55,7 @@ struct kallsyms *kallsyms_read(const char *path)
 	FILE *f = fopen(path, "re");
 	int err = f && k ? 0 : -errno;
 
-	/* "ffffffff81000000 T name\t[module]"; text only. Names are longer than 255 nowhere. */
+	/* "ffffffff81000000 T name\t[module]", only text symbols. Names have at most 255 bytes. */
 	while (!err && fgets(line, sizeof(line), f)) {
 		if (sscanf(line, "%" SCNx64 " %c %255s", &addr, &kind, name) != 3 ||
 		    !strchr("tTwW", kind))

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/*
- * privileges.c - see privileges.h. The two calls are made by hand: a library would be larger
- * than what it is for.
- */
+/* privileges.c - see privileges.h. Two system calls do not justify another library. */
 #include "host/privileges.h"
 
 #include <errno.h>
@@ -47,7 +44,7 @@ int privileges_drop(void)
 	has = data[0].permitted | (uint64_t)data[1].permitted << 32;
 	for (i = 0; i < ARRAY_SIZE(needed); i++)
 		keep |= 1ull << needed[i].bit;
-	/* It stands for these where they are not given. */
+	/* CAP_SYS_ADMIN replaces these two where they are missing. */
 	if (!(has >> CAP_BPF_BIT & 1) || !(has >> CAP_PERFMON_BIT & 1))
 		keep |= 1ull << CAP_SYS_ADMIN;
 	keep &= has;

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * privileges.h - what this process may do once everything is loaded: no more than it needs.
- */
+/* privileges.h - gives up privileges that are not needed once everything is loaded. */
 #ifndef TACHBPF_PRIVILEGES_H
 #define TACHBPF_PRIVILEGES_H
 
 /*
- * Give up all capabilities that recording does not need any more, and the way to get others
- * (no_new_privs). Started commands have theirs already. 0 or -errno.
+ * Give up all capabilities that recording does not need any more, and the ability to gain
+ * others (no_new_privs). Commands that were started before keep theirs. 0 or -errno.
  */
 int privileges_drop(void);
 

@@ -20,10 +20,10 @@
 
 #include "base/util.h"
 
-/* A process has at most vm.max_map_count mappings (65530 by default); we look at no more. */
+/* A process has at most vm.max_map_count mappings (65530 by default). More lines are not read. */
 #define MAPS_LINES_MAX 200000
 
-/* "start-end perms offset dev inode path"; false: no file behind it. */
+/* Parse "start-end perms offset dev inode path"; false: the mapping has no file. */
 static bool parse_map(char *line, struct proc_map *m)
 {
 	unsigned int major, minor;
@@ -63,7 +63,7 @@ int proc_maps(pid_t tgid, int (*cb)(void *ctx, const struct proc_map *m), void *
 
 static int open_regular(int dirfd, const char *path, uint64_t resolve)
 {
-	/* O_NONBLOCK: a path may name a FIFO, which must not stop us. */
+	/* O_NONBLOCK: opening a FIFO must not block. */
 	struct open_how how = { .flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK, .resolve = resolve };
 	struct stat st;
 	int fd = syscall(SYS_openat2, dirfd, path, &how, sizeof(how));
@@ -77,7 +77,7 @@ static int open_regular(int dirfd, const char *path, uint64_t resolve)
 	return fd;
 }
 
-/* Below the process' own root, wherever its symlinks point. */
+/* Open a path below the root of the process, wherever symlinks point. */
 static int open_in_root(pid_t tgid, const char *file)
 {
 	char path[64];
@@ -115,11 +115,14 @@ int proc_open_mapped(pid_t tgid, const struct proc_map *m)
 
 	map_files_path(path, tgid, m);
 	fd = open_regular(AT_FDCWD, path, 0);
-	/* map_files needs CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE; the path may do without. */
+	/*
+	 * map_files needs CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE; opening the path may
+	 * work without.
+	 */
 	return fd < 0 ? open_in_root(tgid, m->path) : fd;
 }
 
-/* All of a file, at most size - 1 bytes, terminated. Length or -errno. */
+/* Read a file, at most size - 1 bytes, and NUL-terminate it. Length or -errno. */
 static ssize_t read_text(const char *path, char *out, size_t size)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -159,7 +162,7 @@ int proc_stat(pid_t tgid, struct proc_stat *st)
 
 	if (n <= 0)
 		return n ? (int)n : -ESRCH;
-	/* comm may hold spaces and parentheses: it ends at the last ')'. */
+	/* comm may contain spaces and parentheses: it ends at the last ')'. */
 	open_paren = strchr(buf, '(');
 	close_paren = strrchr(buf, ')');
 	if (!open_paren || !close_paren || close_paren < open_paren)
@@ -172,7 +175,7 @@ int proc_stat(pid_t tgid, struct proc_stat *st)
 		   &st->start_ticks) != 7)
 		return -EINVAL;
 	st->cpu_ticks = user + system;
-	/* Its first thread may end before the others: that is no zombie process. */
+	/* The first thread may end before the others; then the process is not a zombie. */
 	st->ended = state == 'Z' || state == 'X';
 	st->zombie = st->ended && threads <= 1;
 	st->exiting = flags & 0x4 && threads <= 1;	/* PF_EXITING */
@@ -180,7 +183,10 @@ int proc_stat(pid_t tgid, struct proc_stat *st)
 	return 0;
 }
 
-/* The value of a line "Name:\tvalue"; NULL: there is none. comm, in the first, cannot fake one. */
+/*
+ * Value of the line "Name:\tvalue"; NULL: not there. comm is in the first line and cannot
+ * forge one.
+ */
 static const char *status_line(const char *text, const char *name)
 {
 	const char *at = strstr(text, name);
@@ -202,7 +208,7 @@ int proc_status(pid_t tgid, struct proc_status *st)
 	ids = status_line(buf, "\nNStgid:\t");
 	if (!uid)
 		return -EINVAL;
-	strtoul(uid, &end, 10);		/* the real one comes first */
+	strtoul(uid, &end, 10);		/* the real uid comes first */
 	st->uid = (uint32_t)strtoul(end, NULL, 10);
 	st->threads = threads ? (uint32_t)strtoul(threads, NULL, 10) : 0;
 	st->has_memory = status_line(buf, "\nVmSize:\t");
@@ -272,7 +278,7 @@ int proc_each(int (*cb)(void *ctx, pid_t tgid), void *ctx)
 	return err;
 }
 
-/* Of a process whose first thread has ended: one that has not. 0: none. */
+/* A thread that still runs, in a process whose first thread has ended. 0: none. */
 static pid_t other_task(pid_t tgid)
 {
 	struct proc_stat st;
@@ -332,7 +338,7 @@ int proc_mem_read(void *ctx, uint64_t addr, void *buf, size_t len)
 	return (size_t)n == len ? 0 : -EFAULT;
 }
 
-/* More than any kernel is built for (NR_CPUS). */
+/* More than any kernel supports (NR_CPUS). */
 #define CPUS_MAX 65536
 
 int proc_cpu_list(const char *list, int **cpus)

@@ -2,7 +2,7 @@
 /*
  * proc.h - processes as /proc and process_vm_readv() show them.
  *
- * Knows files, mappings and memory; not what is in them. Everything a process
+ * Knows files, mappings and memory, but not their content. Everything that a process
  * controls (comm, paths, mappings) is hostile.
  */
 #ifndef TACHBPF_PROC_H
@@ -16,66 +16,68 @@
 
 #include "model/event.h"
 
-/* One line of /proc/PID/maps that has a file behind it. */
+/* One line of /proc/PID/maps, of a mapping that has a file. */
 struct proc_map {
 	uint64_t start, end, offset;
-	uint64_t dev, inode;	/* of the file system below, which stat() may not show (overlayfs) */
+	uint64_t dev, inode;	/* of the underlying file system;
+				 * stat() may show others (overlayfs) */
 	bool exec;
-	const char *path;	/* as the kernel prints it, " (deleted)" included */
+	const char *path;	/* as the kernel prints it, including " (deleted)" */
 };
 
-/* Call cb for every mapping of a file until it returns non-zero, which is passed on; -errno. */
+/* Call cb for every mapping of a file until it returns non-zero; returns that. Else 0 or -errno. */
 int proc_maps(pid_t tgid, int (*cb)(void *ctx, const struct proc_map *m), void *ctx);
 
 /*
- * Open the file behind a mapping, however deleted or far away its path is. The
- * file is opened for reading only, and only if it is a regular one. -errno.
+ * Open the file of a mapping for reading, even if its path was deleted or is not visible
+ * here. Only regular files are opened. Returns the file descriptor or -errno.
  */
 int proc_open_mapped(pid_t tgid, const struct proc_map *m);
 
-/* stat() of the file behind a mapping, without opening it. 0 or -errno. */
+/* stat() of a mapping's file, without opening it. 0 or -errno. */
 int proc_stat_mapped(pid_t tgid, const struct proc_map *m, struct stat *st);
 
 /*
- * All of /proc/PID/name, of ourselves with tgid 0: at most size - 1 bytes, terminated. Length, or
- * -errno; -ESRCH: no such process.
+ * Read /proc/PID/name, or /proc/self/name if tgid is 0: at most size - 1 bytes,
+ * NUL-terminated. Returns the length, or -errno; -ESRCH: no such process.
  */
 ssize_t proc_read(pid_t tgid, const char *name, char *out, size_t size);
 
-/* What /proc/PID/stat says. */
+/* Fields of /proc/PID/stat. */
 struct proc_stat {
-	char comm[PROC_COMM_MAX];	/* raw bytes, terminated */
+	char comm[PROC_COMM_MAX];	/* any bytes, NUL-terminated */
 	pid_t ppid;
-	uint64_t start_ticks;		/* since boot, 1/100 s (USER_HZ) */
-	uint64_t cpu_ticks;		/* of all its threads so far, user and system; likewise */
-	bool ended;		/* this thread, the process' first one */
-	bool zombie;		/* all of them */
-	bool exiting;		/* on its way to become one */
+	uint64_t start_ticks;		/* start time since boot, in 1/100 s (USER_HZ) */
+	uint64_t cpu_ticks;		/* user and system time of all
+					 * its threads so far, in 1/100 s */
+	bool ended;		/* the first thread has ended */
+	bool zombie;		/* all threads have ended */
+	bool exiting;		/* the last thread is exiting */
 	bool kernel_thread;
 };
-/* 0 or -errno; -ESRCH: no such process. */
+/* Read /proc/PID/stat. 0 or -errno; -ESRCH: no such process. */
 int proc_stat(pid_t tgid, struct proc_stat *st);
 
-/* What /proc/PID/status says of whose it is and where. */
+/* Fields of /proc/PID/status: user and pids. */
 #define PROC_NS_MAX 33		/* MAX_PID_NS_LEVEL is 32 (include/linux/pid_namespace.h) */
 struct proc_status {
-	uint32_t uid;		/* the effective one, which ps shows */
+	uint32_t uid;		/* the effective uid, which ps shows */
 	uint32_t threads;
 	bool has_memory;	/* false: of a kernel thread, or of a task that is exiting */
 	pid_t ns_tgids[PROC_NS_MAX];	/* in each pid namespace, from ours to its own */
-	uint32_t ns_tgid_cnt;	/* 0: not told */
+	uint32_t ns_tgid_cnt;	/* 0: unknown */
 };
-/* 0 or -errno; -ESRCH: no such process. */
+/* Read /proc/PID/status. 0 or -errno; -ESRCH: no such process. */
 int proc_status(pid_t tgid, struct proc_status *st);
 
 /*
- * A process whose first thread has ended goes on, but /proc/PID shows nothing of it any
- * more: /proc/TID of another of its threads does, by the same paths. The id to use; 0: it
- * is over.
+ * If the first thread of a process has ended and others go on, the files in /proc/PID are
+ * empty, but those of another thread in /proc/TID are not. Returns the id to use; 0: all
+ * threads have ended.
  */
 pid_t proc_living_task(pid_t tgid);
 
-/* One look at a process, for all who want to know: /proc is not asked again. */
+/* One reading of /proc for a process; whoever needs more of it gets this. */
 struct proc_info {
 	pid_t tgid;
 	pid_t task;		/* proc_living_task() */
@@ -84,24 +86,30 @@ struct proc_info {
 /* 0, or -errno; -ESRCH: there is no process, or none of its threads lives. */
 int proc_look(pid_t tgid, struct proc_info *info);
 
-/* Command line with spaces between arguments, at most size - 1 bytes; hostile. 0 or -errno. */
+/* The arguments, separated by spaces, at most size - 1 bytes; any bytes. 0 or -errno. */
 int proc_cmdline(pid_t tgid, char *out, size_t size);
 
-/* The path of a process' executable as proc_maps() has it. 0 or -errno. */
+/* The path of a process' executable in the form that proc_maps() uses. 0 or -errno. */
 int proc_exe(pid_t tgid, char *path, size_t size);
 
-/* Whom it acts as: its effective uid. 0 or -errno; -ESRCH: no such process. */
+/* The effective uid of a process. 0 or -errno; -ESRCH: no such process. */
 int proc_euid(pid_t tgid, uint32_t *uid);
 
-/* Call cb for every process there is now, until it returns non-zero. 0 or that, or -errno. */
+/* Call cb for every process until it returns non-zero; returns that. Else 0 or -errno. */
 int proc_each(int (*cb)(void *ctx, pid_t tgid), void *ctx);
 
-/* Read a process' memory; ctx is its tgid cast to a pointer. 0 or -errno (all or nothing). */
+/*
+ * Read len bytes of a process' memory; ctx is its tgid as a pointer. 0 if all were read, or
+ * -errno.
+ */
 int proc_mem_read(void *ctx, uint64_t addr, void *buf, size_t len);
 
-/* The CPUs of a kernel list ("0-3,7") as a new array, each once. Count, or -errno. */
+/*
+ * Parse a kernel CPU list ("0-3,7") into a new array without duplicates, for the caller to
+ * free. Count, or -errno.
+ */
 int proc_cpu_list(const char *list, int **cpus);
-/* The CPUs that are online now. Count, or -errno. */
+/* The CPUs that are online, as a new array. Count, or -errno. */
 int proc_online_cpus(int **cpus);
 
 #endif

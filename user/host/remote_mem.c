@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * remote_mem.c - the helper process and the way to it. See remote_mem.h.
+ * remote_mem.c - the helper process, and requests to it. See remote_mem.h.
  *
- * Owns a socket for requests and answers, and memory shared with the helper for
- * what was read. A helper that is given up may stay stuck in the kernel and write
- * later: so each has memory of its own, and holds nothing of ours open. That it has
- * ended tells that whoever kept it has let it go.
+ * Owns a socket for requests and answers, and memory shared with the helper for the bytes
+ * that were read. A helper that was given up may stay blocked in the kernel and write
+ * later. So each helper has memory of its own, and inherits none of our file descriptors.
+ * When it has ended, whatever had blocked it has released it.
  */
 #include "host/remote_mem.h"
 
@@ -26,21 +26,25 @@
 #include "cpython/code.h"
 #include "host/proc.h"
 
-/* A page that has to come from a disk takes some ms. */
+/* How long to wait for an answer. A page that comes from a disk takes some ms. */
 #define ANSWER_MS 200
-/* In no hurry: as long again and again while the helper only waits for a CPU. */
+/* Without hurry, wait so many times as long while the helper only waits for a CPU. */
 #define SLOW_TURNS 10
 #define BYTES_MAX (CODE_TABLE_MAX + 4096)
 /*
- * On a busy machine each answer takes a turn of the scheduler's: of all time a fifth may
- * be spent waiting, so that samples are taken meanwhile. Saved up for so long at most: a
- * fifth of what the ring buffer holds (capture.c), as a new program's names come at once.
+ * On a busy machine each answer costs a turn of the scheduler. At most one fifth of the
+ * time is spent waiting, so that samples are taken meanwhile. Unused time is saved up to a
+ * limit, because the names of a new program come all at once; the limit is a fifth of what
+ * the ring buffer can hold (capture.c).
  */
 #define WAIT_SHARE 5
 #define WAIT_NS_MAX 100000000ll
-/* So many helpers may be stuck at a time; then there are no more such reads. */
+/* At most so many helpers may be blocked. Then no further read is tried. */
 #define STUCK_MAX 8
-/* After so long a process that kept us waiting is asked again; each time twice as long. */
+/*
+ * After this time, a process that blocked a helper is tried again; the time doubles with
+ * each failure.
+ */
 #define AGAIN_NS 1000000000ull
 #define AGAIN_DOUBLINGS 6
 
@@ -50,12 +54,12 @@ struct request {
 	uint64_t addr;
 };
 
-/* Who kept us waiting. */
+/* A process that has blocked a helper. */
 struct stuck {
 	pid_t tgid;
-	pid_t helper;			/* that waits there still; 0: none */
+	pid_t helper;			/* the helper that is still blocked; 0: none */
 	unsigned int times;
-	uint64_t again_ns;		/* not to be asked before */
+	uint64_t again_ns;		/* when it may be tried again */
 };
 
 static struct {
@@ -63,12 +67,12 @@ static struct {
 	int fd;
 	void *mem;			/* BYTES_MAX, shared with the helper */
 	bool hurry;
-	int64_t wait_ns;		/* that may be spent now */
+	int64_t wait_ns;		/* time that may be spent waiting now */
 	uint64_t wait_as_of_ns;
 	struct stuck stuck[STUCK_MAX];
 } far;
 
-/* The helper's life: one request at a time, until our end of the socket closes. */
+/* The helper's loop: one request at a time, until our end of the socket is closed. */
 static void serve(int fd, void *mem)
 {
 	struct request r;
@@ -82,7 +86,7 @@ static void serve(int fd, void *mem)
 	_exit(0);
 }
 
-/* What keeps files, perf events and pipes of ours alive must not be held by the helper. */
+/* The helper must not inherit descriptors: it would keep our files, perf events and pipes open. */
 static void become_helper(int fd, void *mem, pid_t parent)
 {
 	static const int ignored[] = { SIGINT, SIGTERM, SIGHUP, SIGPIPE };
@@ -90,7 +94,7 @@ static void become_helper(int fd, void *mem, pid_t parent)
 	size_t k;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	/* It does little, and samples wait for it. Without CAP_SYS_NICE it waits in line. */
+	/* The helper uses little CPU time, and samples wait for it. Fails without CAP_SYS_NICE. */
 	setpriority(PRIO_PROCESS, 0, -10);
 	if (getppid() != parent || null < 0)
 		_exit(1);
@@ -99,7 +103,10 @@ static void become_helper(int fd, void *mem, pid_t parent)
 	for (i = 0; i < 3; i++)
 		dup2(null, i);
 	dup2(fd, 3);
-	/* close_range() is from 5.9; where it fails everything is open until our end. */
+	/*
+	 * close_range() exists since 5.9. Without it the helper keeps our descriptors until
+	 * we end.
+	 */
 	syscall(SYS_close_range, 4, ~0u, 0);
 	serve(3, mem);
 }
@@ -132,7 +139,7 @@ unmap:
 	return err;
 }
 
-/* A helper that is stuck in the kernel ends when it can; nobody waits for it. */
+/* A helper that is blocked in the kernel ends when it can; nobody waits for it. */
 void remote_mem_end(void)
 {
 	if (!far.pid)
@@ -149,7 +156,7 @@ static bool has_ended(pid_t helper)
 	return waitpid(helper, NULL, WNOHANG) != 0;
 }
 
-/* Is it not the one that keeps us waiting, and may another helper be lost? */
+/* May this process be read from: is it not blocking a helper, and may one more helper be lost? */
 static bool may_ask(pid_t tgid, uint64_t now)
 {
 	bool room = false;
@@ -165,7 +172,10 @@ static bool may_ask(pid_t tgid, uint64_t now)
 	return room;
 }
 
-/* Its own entry, or that of one that may be asked soonest; may_ask() has seen that there is one. */
+/*
+ * The process' own entry, or the one whose turn comes first. may_ask() has checked that
+ * there is one.
+ */
 static struct stuck *stuck_entry(pid_t tgid)
 {
 	struct stuck *s, *found = NULL;
@@ -180,7 +190,7 @@ static struct stuck *stuck_entry(pid_t tgid)
 	return found;
 }
 
-/* Does the helper wait for a CPU, and for nothing else? */
+/* Is the helper runnable, so that it only waits for a CPU? */
 static bool is_runnable(pid_t helper)
 {
 	char text[512], *state;
@@ -191,7 +201,7 @@ static bool is_runnable(pid_t helper)
 	return state && !strncmp(state, ") R", 3);
 }
 
-/* Give the helper up. That the machine is busy is not the fault of the process. */
+/* Give up the helper. If it only waited for a CPU, the process is not blamed for it. */
 static void give_up(pid_t tgid)
 {
 	bool is_slow = is_runnable(far.pid);
@@ -211,8 +221,8 @@ static void give_up(pid_t tgid)
 }
 
 /*
- * Signals may come meanwhile; they do not make us wait longer. We may be without a CPU
- * ourselves for all that time, so the last look is behind it.
+ * Wait for the answer. Signals do not prolong the wait. We may have had no CPU for all that
+ * time ourselves, so the socket is checked once more at its end.
  */
 static int poll_answer(void)
 {

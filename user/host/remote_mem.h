@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * remote_mem.h - reads the memory of a process whoever made it, and comes back.
+ * remote_mem.h - reads the memory of any process, and always returns.
  *
- * A page may have somebody behind it who never delivers (userfaultfd, a FUSE file):
- * process_vm_readv() then waits for ever, even past a signal. So a helper process
- * reads, and is given up when it takes too long. One helper for the whole program,
- * not for use from several threads.
+ * Behind a page there may be somebody who never delivers it (userfaultfd, a FUSE file):
+ * then process_vm_readv() waits for ever, and not even a signal ends it. So a helper
+ * process reads, and is given up if it takes too long. There is one helper for the whole
+ * program; the functions must be called from one thread only.
  */
 #ifndef TACHBPF_REMOTE_MEM_H
 #define TACHBPF_REMOTE_MEM_H
@@ -16,18 +16,18 @@
 #include <sys/types.h>
 
 /*
- * Read len bytes at addr of the process whose tgid is in ctx (as struct target_mem
- * wants it). 0; -EFAULT, -EPERM and so on; -ESRCH: it is gone; -EBUSY: nothing is known, ask
- * again later: too much time went into such reads, or this process keeps a helper waiting.
+ * Read len bytes at addr of the process whose tgid is in ctx (as struct target_mem requires). 0;
+ * -EFAULT, -EPERM and other -errno; -ESRCH: no such process; -EBUSY: not read, try again later,
+ * because too much time went into reads or because this process blocks a helper.
  */
 int remote_mem_read(void *ctx, uint64_t addr, void *buf, size_t len);
 
 /*
- * While samples wait for us only a part of the time goes into reads. At first nothing
- * waits: then each read takes its time, if only the machine is slow.
+ * hurry: samples wait, so only a part of the time may go into reads. At the start, without
+ * samples, a read may take as long as it needs on a slow machine.
  */
 void remote_mem_hurry(bool hurry);
-/* So long, whatever was spent before. */
+/* Allow reads to take ns, whatever was spent before. */
 void remote_mem_grant(int64_t ns);
 
 /* The helper's pid, for tests; 0: there is none. */

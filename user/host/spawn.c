@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/*
- * spawn.c - fork, hold, exec. See spawn.h.
- */
+/* spawn.c - forks, holds and executes a command. See spawn.h. */
 #include "host/spawn.h"
 
 #include <errno.h>
@@ -16,7 +14,7 @@ static void run_child(int go, int err_fd, char **argv)
 	int err;
 	char c;
 
-	/* Our own handlers and ignored signals are not the command's business. */
+	/* The command must not inherit our signal handlers or ignored signals. */
 	signal(SIGINT, SIG_DFL);
 	signal(SIGTERM, SIG_DFL);
 	signal(SIGPIPE, SIG_DFL);
@@ -67,7 +65,7 @@ int spawn_go(struct spawned *child)
 		err = errno;
 	close(child->go_fd);
 	child->go_fd = -1;
-	/* The pipe closes with a successful exec; otherwise it brings the reason. */
+	/* A successful exec closes the pipe; otherwise the child writes its errno to it. */
 	if (!err && read(child->err_fd, &err, sizeof(err)) != sizeof(err))
 		err = 0;
 	close(child->err_fd);
@@ -93,7 +91,7 @@ void spawn_abort(struct spawned *child)
 {
 	if (!child->pid)
 		return;
-	if (child->go_fd >= 0) {	/* still held */
+	if (child->go_fd >= 0) {	/* the child still waits */
 		close(child->go_fd);
 		close(child->err_fd);
 	}

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * spawn.h - the command behind "--": held until we are ready, then waited for.
- */
+/* spawn.h - runs the command after "--": it waits until the recording is ready. */
 #ifndef TACHBPF_SPAWN_H
 #define TACHBPF_SPAWN_H
 
@@ -10,23 +8,24 @@
 
 struct spawned {
 	pid_t pid;	/* 0: none */
-	int go_fd;	/* closing it without a word makes the child exit; -1: it was let go */
-	int err_fd;	/* the child's errno if it cannot exec */
+	int go_fd;	/* closing it without a byte makes the
+			 * child exit; -1: the child was started */
+	int err_fd;	/* delivers the child's errno if it cannot exec */
 };
 
 /*
- * Fork a child that waits for spawn_go(). Under sudo it stays what we are, as
- * `sudo perf record` does. 0 or -errno.
+ * Fork a child that waits for spawn_go(). Under sudo it keeps our user, as with `sudo perf
+ * record`. 0 or -errno.
  */
 int spawn_held(struct spawned *child, char **argv);
 
-/* Let it exec. 0, or -errno if it could not (-ENOENT: no such command). */
+/* Let the child exec the command. 0, or its -errno (-ENOENT: no such command). */
 int spawn_go(struct spawned *child);
 
-/* Has it ended? Then *status is its exit status, 128 + N if signal N killed it. */
+/* Has it ended? If so, *status is its exit status, or 128 + N if signal N killed it. */
 bool spawn_ended(struct spawned *child, int *status);
 
-/* Not needed any more: if it still runs, ask it to end and wait. */
+/* The command is not needed: if it still runs, ask it to end, and wait. */
 void spawn_abort(struct spawned *child);
 
 #endif

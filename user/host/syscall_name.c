@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * syscall_name.c - the system calls of <asm/unistd.h>, which has no list of names: the Makefile
- * makes one of its macros.
+ * syscall_name.c - the names of system calls. <asm/unistd.h> has macros, from which the
+ * Makefile makes a table.
  */
 #include "host/syscall_name.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * aggregate.c - the sink calls of formats that add up samples. See aggregate.h.
- * Owns the stacks; what they become in a file is the format's write().
+ * aggregate.c - the sink calls of formats that add up samples. See aggregate.h. Owns the
+ * stacks; the format's write() turns them into a file.
  */
 #include "model/aggregate.h"
 
@@ -36,7 +36,7 @@ struct sink *aggregate_open(const struct aggregate_format *format, const struct 
 	return &a->sink;
 }
 
-/* 0, or SINK_REPORTED. */
+/* Check that the format can express this unit. 0, or SINK_REPORTED. */
 static int check_unit(struct aggregate *a, enum profile_unit unit)
 {
 	const char *name = a->format->ops->name;

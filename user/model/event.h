@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * event.h - what a profile consists of, whoever made it.
+ * event.h - what a profile consists of, whatever its source.
  *
- * Live capture and file readers produce struct event; sinks consume
- * it. There is no libbpf, no CPython layout and no file format here.
+ * Live capture and file readers produce struct event; sinks consume it. Nothing here
+ * depends on libbpf, on a CPython layout or on a file format.
  */
 #ifndef TACHBPF_EVENT_H
 #define TACHBPF_EVENT_H
@@ -22,19 +22,19 @@
 #define OPCODE_NONE 255
 
 /*
- * The file of a frame that is not Python's, in memory as in every file format: such a frame has
- * a name and neither file nor line. Who wants to know what a frame is asks for its kind.
+ * The file of a frame that is not Python code, in memory as in every file format: the frame has
+ * a name ("<GC>" and similar) and neither file nor line. Its kind says what it is.
  */
 #define SYNTHETIC_FILE "~"
 
-/* One position in one function. Two frames are the same if all fields are. */
+/* One position in one function. Two frames are the same if all fields are equal. */
 struct frame {
 	uint32_t file;		/* string ids of the profile */
 	uint32_t func;
 	int32_t line;		/* from 1; LINE_NONE */
-	int32_t end_line;	/* LINE_NONE when line is */
+	int32_t end_line;	/* LINE_NONE if line is */
 	int32_t column;		/* from 0, UTF-8 bytes; COLUMN_NONE */
-	int32_t end_column;	/* COLUMN_NONE when column is */
+	int32_t end_column;	/* COLUMN_NONE if column is */
 	uint8_t opcode;		/* OPCODE_NONE */
 	uint8_t kind;		/* enum frame_kind */
 };
@@ -46,7 +46,7 @@ static inline bool frame_kind_has_file(enum frame_kind kind)
 	return kind == FRAME_PYTHON;
 }
 
-/* Not NUL-terminated, may contain NULs; valid UTF-8 when we made it. */
+/* Not NUL-terminated; may contain NULs; valid UTF-8 if it was made here. */
 struct string_ref {
 	const char *data;
 	uint32_t len;
@@ -68,7 +68,7 @@ struct event {
 	uint32_t interp_id;
 	uint32_t nframes;	/* ≤ EVENT_MAX_FRAMES; may be 0 */
 	const uint32_t *frames;	/* frame ids, innermost first */
-	uint64_t weight;	/* so many of profile_meta.unit; 1 for a sample of a clock */
+	uint64_t weight;	/* in the profile's unit; 1 for a sample of a tick */
 	uint8_t status;
 };
 
@@ -81,7 +81,7 @@ enum profile_mode {
 	MODE_EXCEPTION = 4,
 };
 
-/* What was captured besides Python lines; bit numbers are TACH's. */
+/* What was captured besides Python lines; the bit numbers are TACH's. */
 enum profile_features {
 	FEATURE_ALL_THREADS = 1,
 	FEATURE_NATIVE = 2,
@@ -92,12 +92,12 @@ enum profile_features {
 
 /* What an event's weight counts. */
 enum profile_unit {
-	UNIT_SAMPLES = 0,	/* of the clock, interval_us apart */
-	UNIT_BYTES,		/* of memory */
+	UNIT_SAMPLES = 0,	/* samples of a clock, interval_us apart */
+	UNIT_BYTES,		/* bytes of memory */
 	UNIT_NANOSECONDS,
 };
 
-/* Room for a process' comm, and for the label that its container is shown by (containers.h). */
+/* Room for a process' comm, and for the label of its container (containers.h). */
 #define PROC_COMM_MAX 64
 #define CONTAINER_LABEL_BYTES 460
 
@@ -112,14 +112,16 @@ struct profile_meta {
 	enum profile_unit unit;
 	bool features_known;
 	uint32_t features;	/* FEATURE_* */
-	uint32_t tgid;		/* 0: not known */
-	const char *comm;	/* NULL: not known; hostile */
-	const char *container;	/* its label; NULL: none, or not known; hostile */
-	const char *image;	/* that it was made from; likewise */
-	bool of_container;	/* of all processes of one, whose label is comm */
-	uint64_t start_utc_ns;	/* start_us as time of day; 0: not known */
-	const char *platform;	/* "Linux 6.1.0"; NULL: not known; hostile */
-	const struct thread_names *thread_names;	/* NULL: none are known */
+	uint32_t tgid;		/* 0: unknown */
+	const char *comm;	/* NULL: unknown; any bytes */
+	const char *container;	/* its container's label (containers.h);
+				 * NULL: none or unknown; any bytes */
+	const char *image;	/* image of the container; NULL: none or unknown; any bytes */
+	bool of_container;	/* the profile has all processes of
+				 * a container, whose label is comm */
+	uint64_t start_utc_ns;	/* start_us as time of day; 0: unknown */
+	const char *platform;	/* "Linux 6.1.0"; NULL: unknown; any bytes */
+	const struct thread_names *thread_names;	/* NULL: none */
 };
 
 /* Known when a profile ends. */
@@ -129,7 +131,7 @@ struct profile_stats {
 	double sample_rate;	/* samples per second */
 	bool error_known, missed_known;
 	double error_pct;	/* samples that could not be taken, 0..100 */
-	double missed_pct;	/* ticks that never came, 0..100 */
+	double missed_pct;	/* ticks that did not come, 0..100 */
 	bool lost_known;
 	uint64_t lost_cnt;	/* samples that were taken but are not in the profile */
 };

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * intern.c - strings and frames of one profile become dense ids. See intern.h.
+ * intern.c - gives dense ids to the strings and frames of one profile. See intern.h.
  *
- * Owns the bytes of the strings (an arena that never moves them), the arrays
- * that profile_tables points to, and one open-addressing table for each. Knows
- * nothing of where names come from or where they go. There may be hundreds of
- * these at once, one a process: everything starts small.
+ * Owns the bytes of the strings (in an arena that never moves them), the arrays that
+ * profile_tables points to, and an open-addressing table for each. There may be hundreds of
+ * these at once, one for each process, so all parts start small.
  */
 #include "model/intern.h"
 
@@ -21,7 +20,7 @@
 #define CHUNK_MAX (256 * 1024)
 #define TABLE_MIN 64
 
-/* id + 1, so that zeroed memory is an empty table; tag: the hash's upper half. */
+/* id is stored as id + 1, so that zeroed memory is an empty table. tag: upper half of the hash. */
 struct slot {
 	uint32_t tag;
 	uint32_t id1;
@@ -46,7 +45,7 @@ struct intern {
 	struct string_ref *strings;
 	uint32_t frame_cap, string_cap;
 	struct table frame_table, string_table;
-	struct chunk *chunk;	/* the one being filled; older ones behind it */
+	struct chunk *chunk;	/* the one that is filled now; it points to the older ones */
 };
 
 /* Multiply to 128 bits and fold: the mixing step of wyhash (public domain). */
@@ -69,8 +68,8 @@ static inline uint64_t load64(const char *p)
 }
 
 /*
- * Names come from processes that may be hostile: the seed keeps them from
- * choosing names that all collide.
+ * Names come from processes that may be hostile: because of the seed they cannot choose
+ * names that all collide.
  */
 static uint64_t hash_string(uint64_t seed, const char *s, size_t len)
 {
@@ -121,7 +120,7 @@ static void table_put(struct table *t, uint64_t hash, uint32_t id)
 	t->used++;
 }
 
-/* Make room for one more entry: at most three quarters are ever in use. */
+/* Make room for one more entry: at most three quarters of the slots are used. */
 static int table_reserve(struct intern *in, struct table *t)
 {
 	struct table bigger = { 0 };
@@ -138,7 +137,7 @@ static int table_reserve(struct intern *in, struct table *t)
 	bigger.mask = size - 1;
 	for (i = 0; t->slots && i <= t->mask; i++) {
 		if (!t->slots[i].id1)
-			continue;	/* not by id: no slot leads to what intern_later() made */
+			continue;	/* frames of intern_later() are in no slot */
 		id = t->slots[i].id1 - 1;
 		table_put(&bigger, hash_entry(in, t, id), id);
 	}

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * intern.h - strings and frames of one profile become dense ids from 0.
+ * intern.h - gives dense ids from 0 to the strings and frames of one profile.
  *
- * Ids are given in order of first sight and never change, so a writer can dump
- * the tables as they are. What a frame is changes at most once: intern_later().
+ * Ids are in order of first occurrence and never change, so a writer can write the tables
+ * as they are. The frame of an id changes at most once: see intern_later().
  */
 #ifndef TACHBPF_INTERN_H
 #define TACHBPF_INTERN_H
@@ -12,32 +12,33 @@
 
 struct intern;
 
-/* NULL with errno. */
+/* NULL with errno. Freed by intern_free(). */
 struct intern *intern_new(void);
 void intern_free(struct intern *in);
 
-/* Copies the bytes. The id in *id; 0 or -ENOMEM. */
+/* Copy the bytes and set *id. 0 or -ENOMEM. */
 int intern_string(struct intern *in, const char *s, size_t len, uint32_t *id);
 
-/* Copies the frame, whose file and func are ids of this table. 0 or -ENOMEM. */
+/* Copy the frame, whose file and func are ids of this table, and set *id. 0 or -ENOMEM. */
 int intern_frame(struct intern *in, const struct frame *f, uint32_t *id);
 
 /*
- * A frame of which there is a name alone: file "~", no line. Its kind is any but FRAME_PYTHON;
- * name: "<GC>", "<kernel schedule>" ... The id in *id; 0 or -ENOMEM.
+ * The frame of something that is not Python code, of any kind but FRAME_PYTHON: file "~", no
+ * line. name: "<GC>", "<kernel schedule>" ... The id in *id; 0 or -ENOMEM.
  */
 int intern_synthetic(struct intern *in, enum frame_kind kind, const char *name, uint32_t *id);
 
 /*
- * A frame of its own whose name may be known later: until intern_settle() says what it is,
- * it is as frame as says, a synthetic one. Others of the same content have ids of their own.
+ * Add a frame whose name may become known later. Until intern_settle() defines it, it is a
+ * copy of frame as, a synthetic one. It always gets an id of its own. 0 or -ENOMEM.
  */
 int intern_later(struct intern *in, uint32_t as, uint32_t *id);
+/* Define the frame of an id from intern_later(): a copy of frame as. */
 void intern_settle(struct intern *in, uint32_t id, uint32_t as);
 
 /*
- * The tables as they are now. The pointer stays valid until intern_free(); what
- * it points to is updated by every intern_*() call.
+ * The current tables. The pointer is valid until intern_free(); every intern_*() call may
+ * change what it points to.
  */
 const struct profile_tables *intern_tables(const struct intern *in);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * joined.c - see joined.h. The profiles' names and frames are made anew in one table, which
- * lives as long as the joined profile does.
+ * joined.c - see joined.h. The names and frames of the profiles are interned again in one
+ * table, which lives as long as the joined profile.
  */
 #include "model/joined.h"
 
@@ -15,8 +15,8 @@
 struct joined {
 	struct sink sink;
 	struct sink *inner;
-	struct intern *in;		/* NULL: no joined profile is under way */
-	struct remap *remap;		/* of the profile that is being read */
+	struct intern *in;		/* NULL: no joined profile has begun */
+	struct remap *remap;		/* for the current input profile */
 	char *label;			/* of the joined profile */
 	struct profile_meta meta;
 	struct profile_stats stats;
@@ -28,7 +28,7 @@ static struct joined *to_joined(struct sink *s)
 	return (struct joined *)s;
 }
 
-/* The joined profile is whole. */
+/* End the joined profile. */
 static int finish(struct joined *j)
 {
 	int err = 0;
@@ -63,7 +63,7 @@ static int start(struct joined *j, const struct profile_meta *meta, const char *
 	j->meta.of_container = true;
 	j->meta.platform = NULL;
 	j->meta.image = NULL;
-	j->meta.thread_names = NULL;	/* of one of its processes only */
+	j->meta.thread_names = NULL;	/* they belong to one of its processes only */
 	memset(&j->stats, 0, sizeof(j->stats));
 	return err ? err : j->inner->ops->begin(j->inner, &j->meta, intern_tables(j->in));
 }
@@ -102,7 +102,7 @@ static int joined_event(struct sink *s, const struct event *ev)
 	return j->err;
 }
 
-/* The longest, and all that was lost; percentages do not add up. */
+/* Sums, and the longest duration; percentages cannot be added. */
 static void add_stats(struct profile_stats *sum, const struct profile_stats *stats)
 {
 	if (!stats)

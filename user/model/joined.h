@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * joined.h - a sink before another: profiles of one container come out as one profile.
+ * joined.h - a sink that passes events on to another sink, and joins the profiles of one
+ * container into one.
  *
- * What follows one another and has the same container is joined; whoever feeds it brings
- * them in that order (profile_set_order()). Knows no format.
+ * Profiles that follow each other and have the same container are joined; the caller must
+ * order them by container (profile_set_order()). Knows no format.
  */
 #ifndef TACHBPF_JOINED_H
 #define TACHBPF_JOINED_H
 
 #include "model/sink.h"
 
-/* Of a profile that is in no container. */
+/* Label of profiles that are in no container. */
 #define JOINED_NONE "(none)"
 
-/* inner belongs to the new sink, also if NULL is returned, with errno. */
+/* Takes ownership of inner, also on error. NULL with errno. */
 struct sink *joined_open(struct sink *inner);
 
 #endif

@@ -11,7 +11,7 @@
 
 struct memory_sink {
 	struct sink sink;
-	struct buf samples;	/* struct event and its frames; and so on */
+	struct buf samples;	/* each struct event followed by its frames */
 };
 
 static int memory_sink_begin(struct sink *sink, const struct profile_meta *meta,
@@ -33,7 +33,7 @@ static int memory_sink_event(struct sink *sink, const struct event *ev)
 		return err;
 	buf_add(&m->samples, ev, sizeof(*ev));
 	buf_add(&m->samples, ev->frames, frames);
-	if (ev->nframes & 1)	/* struct event stays aligned */
+	if (ev->nframes & 1)	/* keep struct event aligned */
 		buf_add(&m->samples, "\0\0\0", sizeof(*ev->frames));
 	return 0;
 }

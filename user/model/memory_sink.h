@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * memory_sink.h - a sink in memory: the samples of a process that is too young to know
- * whether it deserves a file of its own.
+ * memory_sink.h - a sink that keeps the samples of a process in memory, until it is known
+ * whether the process gets a file of its own.
  *
- * The frames keep the process' ids: replay it while the process' tables live.
+ * Frames keep the process' ids: replay it before the process' tables are freed.
  */
 #ifndef TACHBPF_MEMORY_SINK_H
 #define TACHBPF_MEMORY_SINK_H
@@ -13,10 +13,11 @@
 /* NULL with errno. Freed by its ops->close(). */
 struct sink *memory_sink_new(void);
 
+/* Is this sink one of these? And how many bytes does it hold? */
 bool memory_sink_is(const struct sink *s);
 size_t memory_sink_bytes(const struct sink *s);
 
-/* Every sample in order, to event() until that returns non-zero, which is passed on. */
+/* Call event() for every sample in order, until it returns non-zero; returns that value, or 0. */
 int memory_sink_replay(const struct sink *s, int (*event)(void *ctx, const struct event *ev),
 		       void *ctx);
 

@@ -14,7 +14,7 @@
 #define PREFIX "<process "
 #define IN_CONTAINER " @"
 
-/* A comm cannot claim a container: " @" in it becomes " \x40". */
+/* A comm must not imitate a container: " @" in it becomes " \x40". */
 static void escape_comm(const char *comm, char *out, size_t size)
 {
 	const char *at = strstr(comm, IN_CONTAINER);

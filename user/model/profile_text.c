@@ -11,7 +11,7 @@
 
 #include "base/util.h"
 
-/* A narrower terminal wraps; there is nothing left to show in less. */
+/* The fewest columns: a narrower terminal wraps lines. */
 #define NARROWEST 60
 
 const char *profile_mode_name(enum profile_mode mode)
@@ -52,7 +52,8 @@ const char *profile_feature_at(size_t i, uint32_t *bit)
 
 char *text_escape(const char *s, size_t len)
 {
-	size_t size = len * 4 + 5;	/* \xNN; escape_text() wants room for one more */
+	size_t size = len * 4 + 5;	/* \xNN for each byte; escape_text()
+					 * wants room for one more */
 	char *out = malloc(size);
 
 	return out ? escape_text(s, len, out, size) : NULL;
@@ -82,7 +83,7 @@ size_t text_terminal_width(FILE *out)
 	return ws.ws_col < NARROWEST ? NARROWEST : ws.ws_col;
 }
 
-/* The bytes of text's first n characters. */
+/* Number of bytes in the first n characters of text. */
 static size_t bytes_of(const char *text, size_t n)
 {
 	size_t i = 0;

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * reader.h - everything that can be read as a profile, behind one interface.
+ * reader.h - one interface to everything that can be read as a profile.
  *
- * A file holds one or several profiles (processes; what counts different
- * things), and one of them at a time is selected: its info and events are what
- * the other calls are about. Tables are complete when a reader is open. Every
- * file is hostile; what a reader hands out is safe for sinks.
+ * A file has one or several profiles (of several processes, or with different units). One of them
+ * is selected at a time; its info and events are what the other calls return. The tables are
+ * complete when a reader is open. Every file is hostile; what a reader delivers is safe for sinks.
  */
 #ifndef TACHBPF_READER_H
 #define TACHBPF_READER_H
@@ -16,30 +15,30 @@ struct describe;
 struct input;
 struct reader;
 
-/* What of a file is read as weights, where there is a choice. */
+/* Which of several values in a file becomes the weight of an event. */
 enum reader_value {
-	VALUE_DEFAULT,		/* what the file counts; of memory: what is live at the end */
+	VALUE_DEFAULT,		/* the file's own value; for memory: bytes live at the end */
 	VALUE_LIVE,		/* bytes allocated and not freed when the file ends */
 	VALUE_ALLOCATED,	/* bytes allocated, freed or not */
-	VALUE_PEAK,		/* bytes live when most were */
-	VALUE_SAMPLES,		/* time as samples, one every interval */
+	VALUE_PEAK,		/* bytes live when they were most */
+	VALUE_SAMPLES,		/* time as samples, one for each interval */
 };
 
 struct reader_args {
-	const char *format;	/* --input-format NAME; NULL: by what the file holds */
+	const char *format;	/* --input-format NAME; NULL: found by the file's content */
 	enum reader_value value;
 };
 
-/* Of the selected profile. */
+/* About the selected profile. */
 struct reader_info {
 	struct profile_meta meta;	/* tgid and comm only if the file says so */
 	struct profile_stats stats;
-	bool timed;			/* events' times mean something, not only their order */
+	bool timed;			/* events have true times, not only an order */
 	uint64_t event_cnt;
 	uint64_t weight_sum;		/* of all events, in meta.unit */
 	uint64_t truncated_cnt;		/* stacks deeper than EVENT_MAX_FRAMES */
 	uint64_t file_size;
-	struct string_ref name;		/* what the file calls it; hostile; len 0: nothing */
+	struct string_ref name;		/* the profile's name in the file; any bytes; len 0: none */
 };
 
 typedef int (*reader_event_fn)(void *ctx, const struct event *ev);
@@ -67,9 +66,9 @@ struct reader {
 	struct reader_info info;
 	const struct profile_tables *tables;
 	uint32_t profile_cnt;
-	struct input *input;		/* readers.c's */
-	enum reader_value value;	/* likewise */
-	bool resample;			/* likewise: time is delivered as samples */
+	struct input *input;		/* set by readers.c */
+	enum reader_value value;	/* set by readers.c */
+	bool resample;			/* set by readers.c: time is delivered as samples */
 };
 
 #endif

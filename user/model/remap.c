@@ -2,8 +2,8 @@
 /*
  * remap.c - translates frame ids. See remap.h.
  *
- * Every string and frame is looked up once, when it is first needed; a stack
- * that repeats costs one comparison.
+ * Every string and frame is translated once, when it is first needed; a stack that repeats
+ * costs one comparison.
  */
 #include "model/remap.h"
 
@@ -16,8 +16,8 @@
 struct remap {
 	const struct profile_tables *from;
 	struct intern *into;
-	uint32_t *strings, *frames;	/* their id -> ours, UNKNOWN: not needed so far */
-	uint32_t lost;			/* ours for frames that from does not have */
+	uint32_t *strings, *frames;	/* their id -> ours; UNKNOWN: not needed yet */
+	uint32_t lost;			/* our id for frames that are not in their tables */
 	uint32_t depth;
 	uint32_t theirs[EVENT_MAX_FRAMES], ours[EVENT_MAX_FRAMES];	/* the last stack */
 };
@@ -99,7 +99,7 @@ int remap_event(struct remap *r, const struct event *ev, struct event *out)
 	out->frames = r->ours;
 	if (ev->nframes == r->depth && (!bytes || !memcmp(ev->frames, r->theirs, bytes)))
 		return 0;
-	r->depth = 0;	/* no stack, should we fail */
+	r->depth = 0;	/* no stack is known if this fails */
 	for (i = 0; i < ev->nframes; i++) {
 		if (our_frame(r, ev->frames[i], &r->ours[i]))
 			return -ENOMEM;

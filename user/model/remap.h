@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * remap.h - events of one profile in terms of another's tables: for writers that
- * join profiles, or keep only what is used of one.
+ * remap.h - translates events of one profile to another profile's tables: for writers that
+ * join profiles, or that keep only the used part of one.
  *
- * A frame that the tables do not have (recovery only) becomes <lost frame>.
+ * A frame that is not in the tables (recovery only) becomes <lost frame>.
  */
 #ifndef TACHBPF_REMAP_H
 #define TACHBPF_REMAP_H
@@ -13,11 +13,11 @@
 
 struct remap;
 
-/* From tables to into; both outlive it. NULL with errno. */
+/* Translates from tables to into; both must outlive it. NULL with errno. Freed by remap_free(). */
 struct remap *remap_new(const struct profile_tables *tables, struct intern *into);
 void remap_free(struct remap *r);
 
-/* *out is ev with into's frames, valid until the next call. 0 or -ENOMEM. */
+/* Set *out to ev with frames of into, valid until the next call. 0 or -ENOMEM. */
 int remap_event(struct remap *r, const struct event *ev, struct event *out);
 
 #endif

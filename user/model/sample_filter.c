@@ -2,8 +2,8 @@
 /*
  * sample_filter.c - see sample_filter.h.
  *
- * Owns what the regular expressions said of each string and frame: every string
- * is matched once at most, however many samples there are.
+ * Owns the results of the regular expressions: each string is matched at most once, however
+ * many samples there are.
  */
 #include "model/sample_filter.h"
 
@@ -15,7 +15,10 @@
 
 #include "model/process_frame.h"
 
-/* Of a name so much is matched: regexec() takes memory by the byte, and names are hostile. */
+/*
+ * How many bytes of a name are matched: regexec() needs memory for each byte, and names are
+ * hostile.
+ */
 #define MATCH_MAX_BYTES 4096
 
 /* What is known of a string or frame. */
@@ -24,10 +27,12 @@ enum verdict { KNOWN = 1, FOCUS = 2, IGNORE = 4 };
 struct sample_filter {
 	const struct sample_filter_options *o;
 	const struct profile_tables *tables;
-	uint64_t from_us, to_us;	/* absolute; to_us: the first that does not count */
-	struct process_root root;	/* tables NULL: all are of a process that is wanted */
-	uint8_t *strings, *frames;	/* verdicts; NULL: no expression was given */
-	/* The last stack: */
+	uint64_t from_us, to_us;	/* absolute times; to_us: the first
+					 * moment that is not included */
+	struct process_root root;	/* tables NULL: the whole profile
+					 * is of a selected process */
+	uint8_t *strings, *frames;	/* enum verdict by id; NULL: no expression was given */
+	/* The result for the last stack: */
 	bool known, passes;
 	uint32_t depth;
 	uint32_t stack[EVENT_MAX_FRAMES];
@@ -97,7 +102,7 @@ bool sample_filter_wants_tables(const struct sample_filter_options *o,
 	return false;
 }
 
-/* none: what no limit means. */
+/* none: the result if there is no limit. */
 static uint64_t absolute(const struct sample_filter_time *t, const struct profile_meta *meta,
 			 uint64_t none)
 {
@@ -154,7 +159,7 @@ void sample_filter_by_process_frames(struct sample_filter *f)
 
 static bool matches(const regex_t *re, const struct string_ref *s)
 {
-	/* Names are not terminated, which sanitizers mind, and may hold NULs. */
+	/* Names are not NUL-terminated, which sanitizers require, and may contain NULs. */
 	regmatch_t range = { 0, s->len < MATCH_MAX_BYTES ? (regoff_t)s->len : MATCH_MAX_BYTES };
 	char text[MATCH_MAX_BYTES + 1];
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * sample_filter.h - which samples of which profiles a command looks at: the stage
- * between a reader and whoever consumes its events.
+ * sample_filter.h - selects the samples of profiles that a command uses: the stage between
+ * a reader and the consumer of its events.
  *
- * All conditions must hold. Memory grows with the tables, not with the samples.
+ * All conditions must be met. Memory grows with the tables, not with the samples.
  */
 #ifndef TACHBPF_SAMPLE_FILTER_H
 #define TACHBPF_SAMPLE_FILTER_H
@@ -15,52 +15,56 @@
 
 #include "model/event.h"
 
-/* A moment: since the profile's start, or of CLOCK_MONOTONIC. */
+/* A time: relative to the profile's start, or of CLOCK_MONOTONIC. */
 struct sample_filter_time {
 	bool given, absolute;
 	uint64_t us;
 };
 
 struct sample_filter_options {
-	uint64_t *threads;		/* thread_cnt; none: all */
+	uint64_t *threads;		/* thread_cnt of them; none: all threads */
 	size_t thread_cnt;
-	const char **processes;		/* process ids, or comm globs; process_cnt; none: all */
+	const char **processes;		/* pids or comm globs, process_cnt
+					 * of them; none: all processes */
 	size_t process_cnt;
-	uint8_t status_set;		/* bits that must be set */
-	uint8_t status_clear;		/* bits that must not be */
-	struct sample_filter_time from, to;	/* to is the first moment that does not count */
-	regex_t *focus;			/* a frame must match; NULL: none given */
-	regex_t *ignore;		/* no frame may */
+	uint8_t status_set;		/* bits that must be 1 */
+	uint8_t status_clear;		/* bits that must be 0 */
+	struct sample_filter_time from, to;	/* to: the first time that is not included */
+	regex_t *focus;			/* a frame must match; NULL: no condition */
+	regex_t *ignore;		/* no frame may match; NULL: no condition */
 };
 void sample_filter_options_free(struct sample_filter_options *o);
 
-/* Does it let everything through? */
+/* Are there no conditions? */
 bool sample_filter_is_empty(const struct sample_filter_options *o);
 
-/* Does it choose by time? */
+/* Is there a condition on time? */
 bool sample_filter_has_time(const struct sample_filter_options *o);
 
-/* tgid 0, comm NULL: not known, which no condition accepts. */
+/* Does a process meet the conditions? tgid 0, comm NULL: unknown, which meets no condition. */
 bool sample_filter_wants_process(const struct sample_filter_options *o, uint32_t tgid,
 				 const char *comm);
 
 struct sample_filter;
 
-/* Is one of the processes whose frames are in the tables wanted? See process_frame.h. */
+/* Do the tables have the process frame of a selected process? See process_frame.h. */
 bool sample_filter_wants_tables(const struct sample_filter_options *o,
 				const struct profile_tables *tables);
 
-/* For one profile; meta and tables outlive it. NULL with errno. */
+/* A filter for one profile; meta and tables must outlive it. NULL with errno. */
 struct sample_filter *sample_filter_new(const struct sample_filter_options *o,
 					const struct profile_meta *meta,
 					const struct profile_tables *tables,
 					int (*on_event)(void *ctx, const struct event *ev),
 					void *ctx);
 void sample_filter_free(struct sample_filter *f);
-/* The profile is of several processes: their frames decide which samples are wanted. */
+/* The profile has several processes: select samples by their process frames. */
 void sample_filter_by_process_frames(struct sample_filter *f);
 
-/* Hand the event on if it passes. ctx is the filter. 0, or what on_event() returned. */
+/*
+ * Pass the event on if it meets the conditions. ctx
+ * is the filter. 0, or what on_event() returned.
+ */
 int sample_filter_event(void *ctx, const struct event *ev);
 
 #endif

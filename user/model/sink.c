@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/*
- * sink.c - what sinks keep of a profile after it has ended. See sink.h.
- */
+/* sink.c - copies what sinks need of a profile after it has ended. See sink.h. */
 #include "model/sink.h"
 
 #include <stdlib.h>

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * sink.h - where events go: one implementation per output format.
+ * sink.h - the interface of what consumes events; each output format implements it.
  *
- * Call order: open, then for every process begin, event..., end; then close.
- * A format that holds one profile a file refuses a second begin (-EINVAL).
- * -ENOTSUP: the format cannot hold the profile, and the sink logged why.
- * After an error every later call returns that error and writes nothing more;
- * close always frees.
+ * Order of calls: open; for every process begin, event..., end; then close. A format that
+ * holds one profile per file refuses a second begin (-EINVAL). -ENOTSUP: the format cannot
+ * express the profile, and the sink has logged why. After an error every later call returns
+ * that error and writes nothing more; close always frees.
  */
 #ifndef TACHBPF_SINK_H
 #define TACHBPF_SINK_H
@@ -20,31 +19,35 @@ struct sink;
 
 enum tach_layout { TACH_RELEASE, TACH_DRAFT1, TACH_DRAFT2 };
 
-/* --- exports: how frames are told apart and samples grouped ------------------------------ */
-/* 0 is what the users of the format expect; its page in docs/ says which. */
+/* --- exports: which frames are the same, and how samples are grouped --------------------- */
+/* 0 is what users of the format expect; its page in docs/ says what that is. */
 enum sink_lines { LINES_DEFAULT, LINES_APART, LINES_MERGED };
 enum sink_group { GROUP_DEFAULT, GROUP_PROCESS, GROUP_THREAD, GROUP_CONTAINER };
 
-/* What a sink returns that has said itself, in one line, what it cannot write. */
+/* Returned by a sink that has already logged, in one line, what it cannot write. */
 #define SINK_REPORTED (-ENOTSUP)
 
-/* Which of these a format can do (sink_ops.takes); the others are refused for it. */
+/* Which of these options a format supports (sink_ops.takes); it refuses the others. */
 enum sink_takes { SINK_TAKES_LINES = 1, SINK_TAKES_GROUP = 2 };
 /* ----------------------------------------------------------------------------------------- */
 
 struct sink_args {
-	int fd;				/* written to; owned by the caller, TACH wants it seekable */
+	int fd;				/* owned by the caller; must be seekable for TACH */
 	enum tach_layout layout;	/* tach */
-	struct compressor *compressor;	/* tach: NULL = no compression; shared, outlives the sink */
-	bool many;			/* several processes will come: tell them apart */
-	size_t frame_bytes;		/* tach: of samples in a zstd frame; 0: as for live capture */
-	bool live;			/* tach: of a recording: weights are time that passed */
-	int journal_fd;			/* tach: > 0: where to keep what recovery needs; the caller's */
-	enum sink_lines lines;		/* formats that take SINK_TAKES_LINES */
-	enum sink_group group;		/* formats that take SINK_TAKES_GROUP; see sink_new() */
+	struct compressor *compressor;	/* tach: NULL: no compression;
+					 * shared, must outlive the sink */
+	bool many;			/* several processes will follow: write process frames */
+	size_t frame_bytes;		/* tach: bytes of samples in a zstd
+					 * frame; 0: as in live capture */
+	bool live;			/* tach: of a recording, so weights
+					 * are time that has passed */
+	int journal_fd;			/* tach: > 0: where to write the
+					 * recovery journal; owned by the caller */
+	enum sink_lines lines;		/* for formats with SINK_TAKES_LINES */
+	enum sink_group group;		/* for formats with SINK_TAKES_GROUP; see sink_new() */
 
 	/* HTML reports (flamegraph, heatmap). */
-	const char *title;		/* copied; hostile; NULL: none */
+	const char *title;		/* copied; any bytes; NULL: none */
 	bool no_source;			/* heatmap: read no source files */
 };
 
@@ -52,30 +55,33 @@ struct sink_ops {
 	const char *name;	/* --format NAME */
 	const char *help;	/* one line */
 	unsigned int takes;	/* enum sink_takes */
-	bool binary;		/* nothing for a terminal */
+	bool binary;		/* must not be written to a terminal */
 	/* NULL with errno. */
 	struct sink *(*open)(const struct sink_args *args);
-	/* meta and tables stay valid until end(). 0 or -errno, likewise below. */
+	/*
+	 * meta and tables must stay valid until end(). This and the following functions
+	 * return 0 or -errno.
+	 */
 	int (*begin)(struct sink *s, const struct profile_meta *meta,
 		     const struct profile_tables *tables);
 	int (*event)(struct sink *s, const struct event *ev);
-	/* Put what is buffered into the file. Optional (NULL). */
+	/* Write what is buffered to the file. Optional (NULL). */
 	int (*flush)(struct sink *s);
 	int (*end)(struct sink *s, const struct profile_stats *stats);
 	int (*close)(struct sink *s);
-	const char *suffix;	/* of the files' names, for -o NAME; NULL: no special one */
+	const char *suffix;	/* of file names, for -o NAME; NULL: none */
 	bool one_profile;	/* a second begin() is refused */
 };
 
-/* Every sink embeds this first. */
+/* The first member of every sink. */
 struct sink {
 	const struct sink_ops *ops;
 };
 
-/* A copy whose strings are its own; false: no memory, and nothing to free. */
+/* A copy with strings of its own; false: no memory, and nothing to free. */
 bool sink_meta_copy(struct profile_meta *to, const struct profile_meta *from);
 void sink_meta_free(struct profile_meta *meta);
-/* What the copy is of: "process", "container". */
+/* The word for what the profile is of: "process", "container". */
 static inline const char *sink_meta_kind(const struct profile_meta *meta)
 {
 	return meta->of_container ? "container" : "process";

@@ -2,8 +2,8 @@
 /*
  * spool.c - streams of numbers in a temporary file. See spool.h.
  *
- * A chunk is SPOOL_CHUNK_BYTES of varints, the last ones perhaps unused (zero
- * bytes behind a length of two bytes at its start); no record crosses one.
+ * A chunk is SPOOL_CHUNK_BYTES of varints. Its first two bytes are the number of used
+ * bytes; the rest is zero. No record crosses the border of two chunks.
  */
 #include "model/spool.h"
 
@@ -17,7 +17,7 @@
 #define LENGTH_BYTES 2
 
 struct spool {
-	int fd;		/* -1: not needed yet */
+	int fd;		/* -1: not opened yet */
 	uint64_t end;
 };
 
@@ -60,7 +60,7 @@ static int open_file(struct spool *s)
 	return 0;
 }
 
-/* A full tail becomes a chunk of the file. */
+/* Write a full tail as a chunk of the file. */
 static int put_chunk(struct spool *s, struct spool_stream *st)
 {
 	uint8_t chunk[SPOOL_CHUNK_BYTES] = { 0 };
@@ -120,7 +120,7 @@ void spool_read(struct spool_reader *r, struct spool *s, const struct spool_stre
 	r->p = r->end = NULL;
 }
 
-/* 1, 0 behind the last, -errno. */
+/* 1; 0: no more; -errno. */
 static int next_chunk(struct spool_reader *r)
 {
 	size_t cnt = r->stream->chunks.len / sizeof(uint64_t), done = 0;
@@ -166,7 +166,7 @@ int spool_next(struct spool_reader *r, uint64_t *values, unsigned int cnt)
 	for (i = 0; i < cnt; i++) {
 		r->p = varint_get(r->p, r->end, &values[i]);
 		if (!r->p)
-			return -EIO;	/* the file is ours: its disk is damaged */
+			return -EIO;	/* the file is our own, so its disk is damaged */
 	}
 	return 1;
 }

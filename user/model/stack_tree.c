@@ -2,9 +2,9 @@
 /*
  * stack_tree.c - see stack_tree.h.
  *
- * An event costs what is new in it: of the last stack of its thread the part
- * that did not change is kept, only the rest is looked up, one hash table
- * access a frame. The same stack in the same state is one addition.
+ * An event costs only its new part: the part that its stack shares with the last stack of
+ * the same thread is kept, and each other frame costs one access to a hash table. If the
+ * stack and the state repeat, it is one addition.
  */
 #include "model/stack_tree.h"
 
@@ -25,14 +25,14 @@
 #define LABEL_NEW 0
 #define LABEL_HIDDEN UINT32_MAX	/* else: frame id + 1 */
 
-/* Ids + 1 by a hash of what they stand for; at most half full. */
+/* Hash table of ids + 1; at most half full. */
 struct index {
 	uint32_t *slots;
-	uint32_t bits;		/* log2 of their number */
+	uint32_t bits;		/* log2 of the number of slots */
 	uint32_t used;
 };
 
-/* The last stack of a thread, root first; nodes[i] is the one that frames[i] led to. */
+/* The last stack of a thread, root first; nodes[i] is the node of frames[i]. */
 struct recent {
 	bool valid;
 	uint8_t status;
@@ -53,7 +53,7 @@ struct stack_tree {
 	struct recent *recent;
 	/* Of the profile that is being read: */
 	const struct profile_tables *tables;
-	uint32_t *labels;	/* by its frame ids */
+	uint32_t *labels;	/* indexed by its frame ids */
 	uint32_t label_cap;
 };
 
@@ -84,8 +84,8 @@ struct stack_tree_view stack_tree_view(const struct stack_tree *t)
 }
 
 /*
- * Multiply-shift with a secret odd factor: whoever made the profile cannot
- * choose ids that collide. The result is below 2^bits.
+ * Multiply-shift with a secret odd factor, so that the author of a profile cannot choose
+ * ids that collide. The result is below 2^bits.
  */
 static uint32_t hash_pair(uint64_t seed, uint64_t a, uint64_t b, uint32_t bits)
 {
@@ -165,10 +165,7 @@ static int index_grow(struct stack_tree *t, struct index *x,
 	return 0;
 }
 
-/*
- * The entry of `array` that equals `entry`, which is appended if there is none.
- * Its number in *id.
- */
+/* Find the entry of `array` that equals `entry`; append it if there is none. Its index in *id. */
 static inline __attribute__((always_inline)) int
 find_or_add(struct stack_tree *t, struct index *x, struct buf *array, const void *entry,
 	    size_t size, uint32_t (*hash)(const struct stack_tree *t, uint32_t id),
@@ -182,7 +179,7 @@ find_or_add(struct stack_tree *t, struct index *x, struct buf *array, const void
 		if (err)
 			return err;
 	}
-	/* Behind the last: what is looked for can be compared like what is there. */
+	/* The new entry is placed behind the last, so that it can be compared like the others. */
 	if (array->cap - array->len < size) {
 		err = buf_reserve(array, array->len + size);
 		if (err)
@@ -218,7 +215,7 @@ static int find_thread(struct stack_tree *t, const struct stack_thread *thread, 
 			   thread_equal, id);
 }
 
-/* The new group, if it is one, has no weight yet. */
+/* Find or add the group; a new one has weight 0. */
 static int find_group(struct stack_tree *t, uint32_t node, uint32_t thread, uint8_t status,
 		      uint32_t *id)
 {
@@ -288,7 +285,7 @@ void stack_tree_end(struct stack_tree *t)
 	t->tables = NULL;
 }
 
-/* Make sure that every frame id so far has room in labels. */
+/* Make room in labels for all frame ids of the profile. */
 static int grow_labels(struct stack_tree *t)
 {
 	uint32_t cap = t->tables->frame_cnt;
@@ -312,7 +309,7 @@ static bool is_internal(const struct string_ref *file)
 	return file->len >= len && !memcmp(file->data + file->len - len, INTERNAL_SUFFIX, len);
 }
 
-/* A frame of other tables as one of ours. */
+/* Intern a frame of other tables in ours. */
 static int adopt_frame(struct stack_tree *t, const struct profile_tables *tables,
 		       const struct frame *f, uint32_t *id)
 {
@@ -353,7 +350,7 @@ static int make_label(struct stack_tree *t, uint32_t frame)
 	return err;
 }
 
-/* The child of node that a frame of the profile leads to: node itself if it is hidden. */
+/* Find the child of node for a frame of the profile: node itself if the frame is hidden. */
 static int step(struct stack_tree *t, uint32_t node, uint32_t frame, uint32_t *child)
 {
 	int err;
@@ -373,7 +370,7 @@ static int step(struct stack_tree *t, uint32_t node, uint32_t frame, uint32_t *c
 	return find_node(t, node, t->labels[frame] - 1, child);
 }
 
-/* Make r the event's thread, whose stack may be that of another one until walk(). */
+/* Make r the entry for the event's thread; until walk() it may have another thread's stack. */
 static int recall(struct stack_tree *t, struct recent *r, const struct event *ev)
 {
 	struct stack_thread thread = { t->process_cnt - 1, ev->interp_id, ev->thread_id };
@@ -394,7 +391,7 @@ static int recall(struct stack_tree *t, struct recent *r, const struct event *ev
 	return 0;
 }
 
-/* The event's stack becomes r's; what they share at the root is not looked up again. */
+/* Make the event's stack r's; the part that they share at the root is kept. */
 static int walk(struct stack_tree *t, struct recent *r, const struct event *ev)
 {
 	const uint32_t *frame = ev->frames + ev->nframes;
@@ -447,7 +444,7 @@ int stack_tree_event(struct stack_tree *t, const struct event *ev)
 	return 0;
 }
 
-/* map[i]: the node of dst that src's node i is. */
+/* map[i]: the node of dst that corresponds to src's node i. */
 static int merge_nodes(struct stack_tree *dst, const struct stack_tree *src, uint32_t *map)
 {
 	struct stack_tree_view v = stack_tree_view(src);
@@ -521,7 +518,7 @@ uint32_t *stack_tree_preorder(const struct stack_tree *t, uint32_t **depths)
 	}
 	for (i = v.node_cnt; --i > 0;)
 		size[v.nodes[i].parent] += ++size[i];
-	/* From here size[i] is how far behind node i its next child goes. */
+	/* From here on, size[i] is the distance from node i to the place of its next child. */
 	size[0] = 1;
 	for (i = 1; i < v.node_cnt; i++) {
 		uint32_t parent = v.nodes[i].parent, own = size[i];

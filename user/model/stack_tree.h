@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * stack_tree.h - the stacks of one or more profiles as one call tree, with the
- * weight that each thread left at each stack in each state.
+ * stack_tree.h - the stacks of one or more profiles as one call tree, with the weight of
+ * each thread at each stack in each state.
  *
- * Memory grows with distinct stacks, never with samples. Files and functions
- * are interned here, so profiles with tables of their own share the tree.
- * Knows nothing of what the tree is drawn as.
+ * Memory grows with distinct stacks and not with samples. Files and functions are interned here,
+ * so profiles with different tables share the tree. Knows nothing about how the tree is shown.
  */
 #ifndef TACHBPF_STACK_TREE_H
 #define TACHBPF_STACK_TREE_H
@@ -14,7 +13,7 @@
 
 struct stack_tree;
 
-/* What tells two frames apart: file, function and line, or also the columns. */
+/* Which fields distinguish frames: file, function and line, or the columns, too. */
 enum stack_detail { STACK_LINES, STACK_POSITIONS };
 
 /* Node 0 is the root and has no frame; a parent's number is lower than its child's. */
@@ -24,12 +23,12 @@ struct stack_node {
 };
 
 struct stack_thread {
-	uint32_t process;	/* the how manieth begin(), from 0 */
+	uint32_t process;	/* index of the process: number of begin() calls before its own */
 	uint32_t interp_id;
 	uint64_t thread_id;
 };
 
-/* What was seen at exactly this stack: a node, a thread, a status. */
+/* The weight at exactly this stack, in one thread with one status. */
 struct stack_group {
 	uint32_t node;
 	uint32_t thread;
@@ -42,38 +41,40 @@ struct stack_tree_view {
 	const struct stack_node *nodes;
 	const struct stack_thread *threads;
 	const struct stack_group *groups;
-	const struct profile_tables *tables;	/* what the nodes' frames mean */
+	const struct profile_tables *tables;	/* the tables that the nodes' frame ids refer to */
 	uint32_t node_cnt, thread_cnt, group_cnt;
 };
 
-/* NULL with errno. */
+/* NULL with errno. Freed by stack_tree_free(). */
 struct stack_tree *stack_tree_new(enum stack_detail detail);
 void stack_tree_free(struct stack_tree *t);
 
 /*
- * The events that follow are of another process, their frames of these tables,
- * which must stay until stack_tree_end(). 0 or -errno, likewise below: -EINVAL
- * for events that do not fit the tables, -EOVERFLOW for more than 2^32 stacks.
+ * The events that follow are of another process, and their frames refer to these tables, which
+ * must stay valid until stack_tree_end(). This and the following functions return 0 or -errno:
+ * -EINVAL for events that do not fit the tables, -EOVERFLOW for more than 2^32 stacks.
  */
 int stack_tree_begin(struct stack_tree *t, const struct profile_tables *tables);
+/* Add an event. */
 int stack_tree_event(struct stack_tree *t, const struct event *ev);
 void stack_tree_end(struct stack_tree *t);
 
-/* Add everything of src, whose processes are numbered behind dst's. */
+/* Add everything in src; its processes get the numbers after dst's. */
 int stack_tree_merge(struct stack_tree *dst, const struct stack_tree *src);
 
 struct stack_tree_view stack_tree_view(const struct stack_tree *t);
 
 /*
- * The nodes in preorder, to be freed by the caller; NULL: out of memory. depths,
- * if not NULL, gets an array as long: the depth of order[i], 0 for the root.
+ * The nodes in preorder, for the caller to free; NULL: out of memory. *depths, if depths is
+ * not NULL, becomes an array of the same length: the depth of order[i], 0 for the root. The
+ * caller frees it, too.
  */
 uint32_t *stack_tree_preorder(const struct stack_tree *t, uint32_t **depths);
 
-/* The weight below and at every node, by node; to be freed. NULL: out of memory. */
+/* For each node the weight at it and below it; the caller frees it. NULL: out of memory. */
 uint64_t *stack_tree_totals(const struct stack_tree *t);
 
-/* a + b, or the highest number there is. */
+/* a + b, or the largest number if the sum is larger. */
 static inline uint64_t weight_add(uint64_t a, uint64_t b)
 {
 	uint64_t sum;

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * stacks.c - the distinct stacks of profiles and what each of them weighs. See
- * stacks.h.
+ * stacks.c - the distinct stacks of profiles and their weights. See stacks.h.
  *
- * An event goes: its thread's last event → (the same frames: done) → frame ids
- * of the profile become labels, ids of our own → group, status and labels are a
- * key, interned as a string of bytes.
+ * For each event: if the thread's last event has the same frames, it is done. Otherwise
+ * frame ids of the profile become labels, which are ids of our own, and then group, status
+ * and labels form a key, interned as a string of bytes.
  *
- * What is left out and how frames are told apart is as in CPython 3.15's
- * replay (Lib/profiling/sampling/collector.py): the profiler's own frames are
- * hidden.
+ * Which frames are hidden, and which are the same, is as in CPython 3.15's replay
+ * (Lib/profiling/sampling/collector.py): the profiler's own frames are hidden.
  */
 #include "model/stacks.h"
 
@@ -30,7 +28,7 @@
 
 enum label_state { LABEL_NEW, LABEL_SHOWN, LABEL_HIDDEN };
 
-/* What a frame id of the profile is for us. */
+/* What a frame id of the profile becomes here. */
 struct label {
 	uint32_t id;
 	uint8_t state;
@@ -43,7 +41,7 @@ struct stack_key {
 };
 #define KEY_HEAD_BYTES offsetof(struct stack_key, labels)
 
-/* Of the profile being read: a thread's group, and its last event. */
+/* A thread of the profile that is being read: its group, and its last event. */
 struct seen_thread {
 	uint32_t group;
 	uint32_t id, n, cap;
@@ -58,19 +56,19 @@ struct total {
 
 struct stacks {
 	struct stacks_config config;
-	struct intern *names;		/* the labels, as frames, and their strings */
+	struct intern *names;		/* labels as frames, and their strings */
 	struct intern *keys;		/* strings: struct stack_key */
-	struct buf totals;		/* struct total, by the key's id */
-	struct buf lines;		/* u32 by label: the lowest line; 0: none */
+	struct buf totals;		/* struct total, indexed by the key's id */
+	struct buf lines;		/* u32, indexed by label: the lowest line; 0: none */
 	struct buf groups;		/* struct stack_group */
 	struct buf processes;		/* struct stack_process */
-	/* The profile being read. */
+	/* Of the profile that is being read: */
 	const struct profile_tables *tables;
-	struct label *labels;		/* by frame id */
+	struct label *labels;		/* indexed by frame id */
 	uint32_t label_cap;
 	struct u64map threads;		/* struct seen_thread */
 	uint64_t last_tid;
-	struct seen_thread *last;	/* last_tid's */
+	struct seen_thread *last;	/* the thread last_tid */
 };
 
 #define AT(buf, type, i) (((type *)(void *)(buf).data)[i])
@@ -150,7 +148,7 @@ static void process_name(struct stack_process *p)
 	char comm[64] = "", container[400] = "", pid[16] = "";
 	bool is_container = m->of_container;
 
-	/* A container's label may be as long as a name gets. */
+	/* A container's label may be as long as a name can be. */
 	if (is_container)
 		escape_text(m->comm, strlen(m->comm), container, sizeof(container));
 	else if (m->comm)
@@ -189,7 +187,7 @@ int stacks_begin(struct stacks *s, const struct profile_meta *meta,
 	return s->config.by_thread ? 0 : add_group(s, 0, &group);
 }
 
-/* A new thread of this profile. */
+/* Add a thread of this profile. */
 static int add_thread(struct stacks *s, uint64_t tid, struct seen_thread **out)
 {
 	struct seen_thread *th = calloc(1, sizeof(*th));
@@ -228,7 +226,7 @@ static int find_thread(struct stacks *s, uint64_t tid, struct seen_thread **out)
 	return 0;
 }
 
-/* Make sure that every frame id so far has room in labels. */
+/* Make room in labels for all frame ids of the profile. */
 static int grow_labels(struct stacks *s)
 {
 	uint32_t cap = s->tables->frame_cnt;
@@ -252,7 +250,7 @@ static bool is_internal(const struct string_ref *file)
 	return file->len >= len && !memcmp(file->data + file->len - len, INTERNAL_SUFFIX, len);
 }
 
-/* What tells the frame apart, without names. What CPython leaves out is none here. */
+/* Keep only the fields that distinguish frames, without names. */
 static struct frame cut_frame(enum stack_detail detail, const struct frame *f)
 {
 	struct frame cut = { .line = 0, .end_line = LINE_NONE, .column = COLUMN_NONE,
@@ -297,7 +295,7 @@ static int make_label(struct stacks *s, uint32_t id)
 		l->state = LABEL_HIDDEN;
 		return 0;
 	}
-	/* The function first: the order of ids in CPython's JSONL. */
+	/* The function's string first: so ids have the same order as in CPython's JSONL. */
 	if (intern_string(s->names, func->data, func->len, &cut.func) ||
 	    intern_string(s->names, file->data, file->len, &cut.file) ||
 	    intern_frame(s->names, &cut, &l->id) || note_line(s, l->id, f->line))
@@ -349,7 +347,7 @@ static int remember(struct seen_thread *th, const struct event *ev, uint32_t id)
 	return 0;
 }
 
-/* The outermost frame says that there were more. */
+/* Does the outermost frame say that the stack was cut? */
 static bool is_truncated(const struct stacks *s, const struct event *ev)
 {
 	const struct frame *f;
@@ -429,7 +427,10 @@ struct stack_view stacks_get(const struct stacks *s, uint32_t id)
 	const struct total *total = &AT(s->totals, struct total, id);
 	struct stack_view v = {
 		.n = (uint32_t)((bytes->len - KEY_HEAD_BYTES) / sizeof(uint32_t)),
-		/* The arena aligns nothing: see intern_string(), whose keys here are whole words. */
+		/*
+		 * Keys in the arena are aligned because they consist of whole words: see
+		 * intern_string().
+		 */
 		.labels = (const uint32_t *)(const void *)(bytes->data + KEY_HEAD_BYTES),
 		.weight = total->weight,
 		.events = total->events,

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * stacks.h - the distinct stacks of profiles and what each of them weighs, for
- * sinks that add samples up or refer to a stack by a number.
+ * stacks.h - the distinct stacks of profiles and their weights, for sinks that add up
+ * samples or that refer to a stack by a number.
  *
- * Owns copies of every name that is used, so that it outlives the profiles it
- * was fed with. Memory grows with what is distinct, never with samples. Knows
- * nothing of any format.
+ * Owns copies of all names, so it outlives the profiles. Memory grows with what is distinct
+ * and not with samples. Knows no format.
  */
 #ifndef TACHBPF_STACKS_H
 #define TACHBPF_STACKS_H
@@ -13,9 +12,9 @@
 #include "base/util.h"
 #include "model/sink.h"
 
-/* How much of a frame tells two apart. Its opcode never does. */
+/* Which fields distinguish frames. The opcode never does. */
 enum stack_detail {
-	DETAIL_FUNCTION,	/* file and function; line: the lowest that was sampled */
+	DETAIL_FUNCTION,	/* file and function; the line is the lowest that was sampled */
 	DETAIL_LINE,
 	DETAIL_COLUMN,		/* line and first column */
 	DETAIL_LOCATION,	/* first and last line and column */
@@ -23,74 +22,75 @@ enum stack_detail {
 
 struct stacks_config {
 	enum stack_detail detail;
-	bool by_thread;		/* a stack of two threads is two stacks */
+	bool by_thread;		/* a stack in two threads counts as two stacks */
 	bool by_status;
 };
 
-/* Where a stack was seen: a process, or one of its threads. */
+/* Where a stack occurs: a process, or one of its threads. */
 struct stack_group {
-	uint32_t process;	/* index, in order of stacks_begin() */
+	uint32_t process;	/* index of the process, in order of stacks_begin() */
 	uint64_t thread_id;	/* 0 unless by_thread */
 };
 
 struct stack_process {
-	struct profile_meta meta;	/* its strings belong to the stacks */
+	struct profile_meta meta;	/* its strings are owned by the stacks */
 	char name[640];			/* "12 app @container", "12", "app" or ""; printable */
-	uint64_t truncated;		/* weight of the stacks whose rest is not known */
+	uint64_t truncated;		/* weight of the stacks that were cut at the root */
 };
 
 /* One distinct stack. Labels are frame ids of stacks_tables(), innermost first. */
 struct stack_view {
 	uint32_t group;
 	uint8_t status;		/* 0 unless by_status */
-	uint32_t n;		/* 0: no Python frame to show */
+	uint32_t n;		/* 0: no Python frame is shown */
 	const uint32_t *labels;
 	uint64_t weight, events;
 };
 
 struct stacks;
 
-/* NULL with errno. */
+/* NULL with errno. Freed by stacks_free(). */
 struct stacks *stacks_new(const struct stacks_config *config);
 void stacks_free(struct stacks *s);
 
-/* 0 or -errno, likewise below. */
+/* This and the following functions return 0 or -errno. */
 int stacks_begin(struct stacks *s, const struct profile_meta *meta,
 		 const struct profile_tables *tables);
-/* Count an event; its stack's number in *id (numbers are dense, in order of first sight). */
+/* Add an event; *id is its stack's number (dense, in order of first occurrence). */
 int stacks_add(struct stacks *s, const struct event *ev, uint32_t *id);
 void stacks_end(struct stacks *s);
-/* Forget everything, as new. */
+/* Remove everything, as after stacks_new(). */
 int stacks_reset(struct stacks *s);
 
 uint32_t stacks_cnt(const struct stacks *s);
-/* Valid until the next stacks_add(). */
+/* The stack with this number; valid until the next stacks_add(). */
 struct stack_view stacks_get(const struct stacks *s, uint32_t id);
 
 /*
- * What labels mean: frames whose fields beyond the detail are LINE_NONE,
- * COLUMN_NONE and OPCODE_NONE. An unknown line is 0, as CPython's exports have it.
+ * The tables that labels refer to. Fields of frames that the detail excludes are LINE_NONE,
+ * COLUMN_NONE and OPCODE_NONE. An unknown line is 0, as in CPython's exports.
  */
 const struct profile_tables *stacks_tables(const struct stacks *s);
-/* The label's line, with DETAIL_FUNCTION the lowest that was sampled; 0: not known. */
+/* The label's line; with DETAIL_FUNCTION the lowest that was sampled; 0: unknown. */
 uint32_t stacks_line(const struct stacks *s, uint32_t label);
 
+/* Groups and processes, by index; valid until the next stacks_begin() or stacks_add(). */
 uint32_t stacks_group_cnt(const struct stacks *s);
 const struct stack_group *stacks_group(const struct stacks *s, uint32_t group);
 uint32_t stacks_process_cnt(const struct stacks *s);
 const struct stack_process *stacks_process(const struct stacks *s, uint32_t process);
 
-/* Sum that stops at the largest number instead of starting over. */
+/* The sum, or the largest number if the sum is larger. */
 static inline uint64_t add_capped(uint64_t a, uint64_t b)
 {
 	return a + b < a ? UINT64_MAX : a + b;
 }
 
 #define STATUS_TEXT_MAX 64
-/* "gil+on-cpu"; "none" without any bit. */
+/* The status bits as text: "gil+on-cpu"; "none" without any bit. Returns text. */
 const char *status_text(uint8_t status, char text[STATUS_TEXT_MAX]);
 
-/* What an enum profile_mode is called; NULL: not known. */
+/* The name of an enum profile_mode; NULL: unknown. */
 const char *mode_text(enum profile_mode mode);
 
 /* The last component of a path. */

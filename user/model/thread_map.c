@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * thread_map.c - open addressing, at most half full. See thread_map.h.
+ * thread_map.c - an open-addressing table, at most half full. See thread_map.h.
  *
- * Samples of one thread come in runs, so the last answer is kept.
+ * Samples of one thread follow each other, so the last result is kept.
  */
 #include "model/thread_map.h"
 
@@ -24,7 +24,7 @@ struct thread_map {
 	struct slot *slots;
 	uint32_t slot_cnt;	/* a power of two */
 	uint32_t used;
-	uint64_t seed;		/* thread ids come from files: no chosen collisions */
+	uint64_t seed;		/* thread ids come from files, which must not choose collisions */
 	struct slot last;
 };
 
@@ -53,7 +53,7 @@ void thread_map_free(struct thread_map *m)
 	free(m);
 }
 
-/* The slot that has the key, or the free one where it belongs. */
+/* The slot with the key, or the free slot for it. */
 static struct slot *find_slot(struct thread_map *m, uint64_t thread_id, uint32_t interp_id)
 {
 	uint64_t i = hash_u64(hash_u64(thread_id ^ m->seed) + interp_id);

@@ -19,7 +19,7 @@ struct thread_names {
 	unsigned int owners;
 	struct thread_name *list;
 	size_t cnt, cap;
-	struct u64map by_tid;		/* where in the list, + 1 */
+	struct u64map by_tid;		/* index in the list, + 1 */
 };
 
 struct thread_names *thread_names_new(void)
@@ -33,7 +33,8 @@ struct thread_names *thread_names_new(void)
 
 struct thread_names *thread_names_keep(const struct thread_names *t)
 {
-	struct thread_names *ours = (struct thread_names *)t;	/* who owns it is not what it says */
+	struct thread_names *ours = (struct thread_names *)t;	/* only the reference count
+								 * changes */
 
 	if (ours)
 		ours->owners++;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * thread_names.h - what the threads of one process are called.
+ * thread_names.h - the names of one process' threads.
  *
- * Names are as the kernel has them (comm: up to 15 bytes, to which CPython 3.14+ cuts
- * Python's own) or as a file says; hostile either way. Knows neither /proc nor a file.
+ * A name is the kernel's (comm: up to 15 bytes, to which CPython 3.14+ cuts Python's own)
+ * or comes from a file; both can have any bytes. Knows neither /proc nor a file format.
  */
 #ifndef TACHBPF_THREAD_NAMES_H
 #define TACHBPF_THREAD_NAMES_H
@@ -14,39 +14,39 @@
 struct json;
 struct thread_names;
 
-/* Of one process; more are not kept. */
+/* Upper bound for one process; more are not kept. */
 #define THREAD_NAMES_MAX 4096
-/* What is longer is cut. 15 bytes of comm, each as U+FFFD, fit. */
+/* Longer names are cut. 15 bytes of comm fit even if each becomes U+FFFD. */
 #define THREAD_NAME_BYTES 48
 
 struct thread_name {
 	uint64_t tid;
-	char name[THREAD_NAME_BYTES];	/* terminated; "": it has none any more */
+	char name[THREAD_NAME_BYTES];	/* NUL-terminated; "": it has no name any more */
 };
 
-/* NULL: no memory. */
+/* An empty list with one owner. NULL: no memory. */
 struct thread_names *thread_names_new(void);
-/* The same ones with one more owner; of NULL, NULL. */
+/* Adds an owner; returns t. t may be NULL. */
 struct thread_names *thread_names_keep(const struct thread_names *t);
-/* The last owner frees them. */
+/* Removes an owner; the last one frees the list. t may be NULL. */
 void thread_names_drop(struct thread_names *t);
 
-/* From now on it is called so; "": it has no name. 0, -ENOMEM, or -ENOSPC: it is one too many. */
+/* Set a thread's name; "": it has none. 0; -ENOMEM; -ENOSPC: too many names. */
 int thread_names_set(struct thread_names *t, uint64_t tid, const char *name);
-/* t may be NULL. NULL: not known. */
+/* The name of a thread; NULL: unknown. t may be NULL. */
 const char *thread_names_find(const struct thread_names *t, uint64_t tid);
-/* All of them, in order of first sight; t may be NULL. */
+/* All names, in order of first occurrence; t may be NULL. */
 const struct thread_name *thread_names_list(const struct thread_names *t, size_t *cnt);
 
 /*
- * What people are shown: "worker-1 (tid 1234)", printable; of one without a name what it is
- * called otherwise, with the number behind it: "thread 1234". Returns out.
+ * The label that outputs show: "worker-1 (tid 1234)", printable; for a thread without a
+ * name its other label, with the number behind it: "thread 1234". Returns out.
  */
 #define THREAD_LABEL_BYTES (4 * THREAD_NAME_BYTES + 32)
 char *thread_label(const struct thread_names *t, uint64_t tid, const char *otherwise,
 		   char out[THREAD_LABEL_BYTES]);
 
-/* "thread_names": { "1234": "worker-1" }, as session.json has it; nothing if there are none. */
+/* Write "thread_names": { "1234": "worker-1" }, as in session.json; nothing if there are none. */
 void thread_names_json(struct json *j, const struct thread_names *t);
 
 #endif

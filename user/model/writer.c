@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * writer.c - text into a file descriptor. See writer.h. JSON structure is
- * json.h's; this is for the long arrays in it, and for formats that are not JSON.
+ * writer.c - writes text to a file descriptor. See writer.h. json.h writes JSON structures;
+ * this is for long arrays in them, and for formats that are not JSON.
  */
 #include "model/writer.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * writer.h - text into a file descriptor, for outputs of many short pieces.
+ * writer.h - writes text to a file descriptor, for outputs of many short pieces.
  *
- * Buffers; remembers the first error and then does nothing, so that callers
- * check once, with writer_flush().
+ * It buffers. It keeps the first error and then does nothing, so that callers check once,
+ * with writer_flush().
  */
 #ifndef TACHBPF_WRITER_H
 #define TACHBPF_WRITER_H
@@ -23,18 +23,19 @@ struct writer {
 	char data[WRITER_BYTES];
 };
 
-/* NULL with errno; free() it. */
+/* NULL with errno; the caller frees it with free(). */
 struct writer *writer_new(int fd);
-/* What is buffered into the file. 0, or the first error of all. */
+/* Write what is buffered. 0, or the first error since writer_new(). */
 int writer_flush(struct writer *w);
 
-/* What writer_put() does when the buffer is full. */
+/* Used by writer_put() if the buffer is full. */
 void writer_put_slow(struct writer *w, const void *data, size_t len);
+/* Write a decimal number. */
 void writer_uint(struct writer *w, uint64_t v);
 void writer_int(struct writer *w, int64_t v);
-/* us microseconds as milliseconds, exactly: "12.345", "12". */
+/* Write us microseconds as milliseconds, exactly: "12.345", "12". */
 void writer_ms(struct writer *w, int64_t us);
-/* A JSON string with its quotes; hostile bytes as in json.h. */
+/* Write a JSON string with its quotes; any bytes are allowed, as in json.h. */
 void writer_json(struct writer *w, struct string_ref s);
 
 static inline void writer_put(struct writer *w, const void *data, size_t len)
@@ -43,7 +44,7 @@ static inline void writer_put(struct writer *w, const void *data, size_t len)
 		writer_put_slow(w, data, len);
 		return;
 	}
-	/* data may be NULL then. */
+	/* data may be NULL if len is 0. */
 	if (len)
 		memcpy(w->data + w->len, data, len);
 	w->len += len;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * discover.c - mapped files to CPython images, with a cache. See discover.h.
+ * discover.c - finds the CPython in a process' mapped files, and caches what it finds. See
+ * discover.h.
  *
- * The interpreter is in the executable, in a library named libpython*, or in any other
- * file that is mapped as code (a plug-in, a program that ld.so was told to start); that
- * is the order in which they are looked at. What a file is called decides nothing else.
+ * The interpreter is in the executable, in a library named libpython*, or in any other file
+ * that is mapped executable (a plug-in, a program that was started through ld.so); files
+ * are inspected in this order. File names have no other influence.
  */
 #include "target/discover.h"
 
@@ -24,27 +25,28 @@
 #include "host/proc.h"
 #include "host/remote_mem.h"
 
-/* What a file told us; found again by its identity. */
+/* What was found in a file. Files are identified by what stat() shows. */
 struct known_file {
 	struct stat st;
-	struct known_file *next;	/* same hash */
+	struct known_file *next;	/* next file with the same hash */
 	int err;			/* of cpython_image_read() */
 	char why[DISCOVERY_WHY_MAX];
 	struct cpython_image image;
-	struct elf_file elf;		/* of an image; elf.fd is ours */
-	bool self_read;			/* as a C library: */
-	int self_err;			/* of libc_self_below() */
+	struct elf_file elf;		/* of an image; the cache owns elf.fd */
+	bool self_read;			/* libc_self_below() was tried: */
+	int self_err;			/* its result */
 	uint16_t self_below;
 };
 
-/* A file that a process has mapped from its beginning. */
+/* A file whose beginning a process has mapped. */
 struct mapped {
 	struct proc_map map;
 	char path[256];			/* cut short; map.path points to it */
-	bool code;			/* a part of it is mapped as code */
+	bool code;			/* a part of it is mapped executable */
 };
 
-#define MAPPED_MAX 1024			/* a browser maps 250 files, a desktop program 400 */
+#define MAPPED_MAX 1024			/* upper bound; a browser maps 250
+					 * files, a desktop program 400 */
 #define FOUND_MAX 8
 
 struct found {
@@ -54,24 +56,25 @@ struct found {
 	enum ready ready;
 };
 
-/* One process under examination. */
+/* The process that is being inspected. */
 struct look {
 	pid_t tgid;
-	char exe[PATH_MAX];		/* "": not known */
+	char exe[PATH_MAX];		/* "": unknown */
 	struct mapped mapped[MAPPED_MAX];
-	size_t mapped_cnt, exe_at;	/* exe_at: MAPPED_MAX, not seen */
-	uint64_t files;			/* hash of what is mapped where */
+	size_t mapped_cnt, exe_at;	/* exe_at: index of the executable; MAPPED_MAX: not seen */
+	uint64_t files;			/* hash of all mappings of files */
 	struct found found[FOUND_MAX];
 	size_t found_cnt;
-	uint64_t runtime_copy, none_copy;	/* the executable's; 0: none */
-	bool missed;			/* a file could not be opened, which says nothing of it */
-	int err;			/* -ENOENT, or -ENOTSUP and why */
+	uint64_t runtime_copy, none_copy;	/* the executable's copies; 0: none */
+	bool missed;			/* a file could not be opened, so its content is unknown */
+	int err;			/* -ENOENT, or -ENOTSUP with a reason in out->why */
 	char *why;
 };
 
 /*
- * Anybody can make files: what is no CPython is forgotten when there is too much of it, and
- * looked at again. CPythons are kept, processes refer to them; so many, and so many open.
+ * Anybody can create files. When there are too many files without CPython, they are all
+ * forgotten and will be inspected again. CPythons are kept, because processes refer to
+ * them; their number is bounded, and so is the number of open ones.
  */
 #define OTHERS_MAX 16384
 #define IMAGES_MAX 8192
@@ -79,7 +82,7 @@ struct look {
 
 struct discovery {
 	struct u64map files;		/* hash of identity -> chain of known_file */
-	size_t other_cnt, image_cnt;	/* of them */
+	size_t other_cnt, image_cnt;	/* numbers of files without and with a CPython */
 	struct look look;		/* too large for the stack */
 };
 
@@ -130,7 +133,7 @@ static struct known_file *find_known(struct discovery *d, const struct stat *st,
 	return NULL;
 }
 
-/* Keep an image's file at hand: see cpython_image_mem(). */
+/* Keep an image's file open for cpython_image_mem(). */
 static void keep_file(struct known_file *f, int fd)
 {
 	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
@@ -143,7 +146,7 @@ static void keep_file(struct known_file *f, int fd)
 		f->image.file = &f->elf;
 }
 
-/* Of a chain, what is an image; the others are freed. */
+/* The images of a chain; the other files are freed. */
 static struct known_file *only_images(struct known_file *f)
 {
 	struct known_file *kept = NULL, *next;
@@ -180,7 +183,7 @@ static int forget_others(struct discovery *d)
 	return err;
 }
 
-/* Read a file that we have not seen. NULL: no memory. */
+/* Inspect a file that is not in the cache. NULL: no memory. */
 static struct known_file *read_new(struct discovery *d, int fd, const struct stat *st,
 				   uint64_t key)
 {
@@ -210,7 +213,7 @@ static struct known_file *read_new(struct discovery *d, int fd, const struct sta
 	return f;
 }
 
-/* An open file, looked at now or before. NULL with errno. */
+/* The cache's entry for an open file. NULL with errno. */
 static struct known_file *open_file(struct discovery *d, int fd)
 {
 	struct known_file *f;
@@ -225,7 +228,7 @@ static struct known_file *open_file(struct discovery *d, int fd)
 	return f;
 }
 
-/* The file behind a mapping, looked at now or before. NULL with errno. */
+/* The cache's entry for the file of a mapping. NULL with errno. */
 static struct known_file *known_file(struct discovery *d, const struct mapped *m)
 {
 	struct known_file *f;
@@ -252,9 +255,12 @@ const struct cpython_image *discovery_image(struct discovery *d, int fd)
 	return f && !f->err ? &f->image : NULL;
 }
 
-/* ---- what is mapped ---- */
+/* ---- mappings ---- */
 
-/* In /proc/PID/maps a newline is \012 (fs/proc/task_mmu.c), in the link it is itself. */
+/*
+ * /proc/PID/maps shows a newline as \012
+ * (fs/proc/task_mmu.c), the symbolic link has it unchanged.
+ */
 static bool same_path(const char *in_maps, const char *link)
 {
 	for (; *link; link++, in_maps++) {
@@ -275,7 +281,7 @@ static void keep(struct look *look, const struct proc_map *m)
 	snprintf(f->path, sizeof(f->path), "%s", m->path);
 	f->map.path = f->path;
 	f->code = m->exec;
-	/* When nobody can tell what the executable is: loaders put it lowest. */
+	/* If the executable is unknown, it is the first mapping: loaders place it lowest. */
 	if (look->exe_at == MAPPED_MAX && (!look->exe[0] || same_path(m->path, look->exe)))
 		look->exe_at = look->mapped_cnt;
 	look->mapped_cnt++;
@@ -303,7 +309,7 @@ static int collect(void *ctx, const struct proc_map *m)
 	return look->mapped_cnt == MAPPED_MAX;
 }
 
-/* Somebody reads the file while it is loaded elsewhere: that is not where its code runs. */
+/* A file may also be mapped for reading; its code does not run there. */
 static bool is_other_view(const struct look *look, const struct mapped *m)
 {
 	size_t i;
@@ -314,7 +320,7 @@ static bool is_other_view(const struct look *look, const struct mapped *m)
 	return false;
 }
 
-/* ---- what is in it ---- */
+/* ---- their content ---- */
 
 void discovery_proc(const struct cpython_image *img, struct py_proc *p)
 {
@@ -339,7 +345,7 @@ void discovery_proc(const struct cpython_image *img, struct py_proc *p)
 		p->none = PY_NONE_NOWHERE;
 }
 
-/* The runtime is elsewhere than the image has it: with all that lies in it. */
+/* The runtime has another address than in the image: move all that is part of it. */
 static void move_runtime(struct py_proc *p, uint64_t to)
 {
 	uint64_t by = to - p->runtime;
@@ -353,8 +359,8 @@ static void move_runtime(struct py_proc *p, uint64_t to)
 }
 
 /*
- * Does an interpreter of this CPython exist: is the runtime's list of them not empty? That
- * it cannot be read now, or not by us, says neither.
+ * Does an interpreter of this CPython exist, that is, is the runtime's list of interpreters
+ * not empty? If it cannot be read now, or not by us, the answer is unknown.
  */
 static enum ready is_initialised(pid_t tgid, const struct py_proc *p)
 {
@@ -394,7 +400,7 @@ static bool is_called(const struct mapped *m, const char *name)
 
 static void note_refusal(struct look *look, const struct known_file *f, const struct mapped *m)
 {
-	/* Nobody knows what is in a 32-bit program; one that is called python will be one. */
+	/* The content of a 32-bit program is unknown; one that is named python counts as Python. */
 	bool python = f->err == -ENOTSUP ||
 		      (f->err == -ENOEXEC && (is_called(m, "python") || is_called(m, "libpython")));
 
@@ -404,7 +410,7 @@ static void note_refusal(struct look *look, const struct known_file *f, const st
 	look->err = -ENOTSUP;
 }
 
-/* 0, or -ENOMEM. */
+/* Inspect one mapped file. 0, or -ENOMEM. */
 static int look_into(struct discovery *d, const struct mapped *m)
 {
 	struct look *look = &d->look;
@@ -412,7 +418,7 @@ static int look_into(struct discovery *d, const struct mapped *m)
 	uint64_t bias;
 
 	if (!f) {
-		look->missed |= errno != EINVAL;	/* a device */
+		look->missed |= errno != EINVAL;	/* -EINVAL: a device */
 		return errno == ENOMEM ? -ENOMEM : 0;
 	}
 	bias = m->map.start - f->image.first_load_vaddr;
@@ -427,7 +433,10 @@ static int look_into(struct discovery *d, const struct mapped *m)
 	return 0;
 }
 
-/* The executable, libraries called libpython, and when nothing is there all other code. */
+/*
+ * Inspect the executable, then libraries named libpython, and if there is no CPython, all
+ * other code.
+ */
 static int look_at_files(struct discovery *d)
 {
 	struct look *look = &d->look;
@@ -463,7 +472,7 @@ static void describe_other(const struct found *taken, const struct found *other,
 		 escape_text(base, strlen(base), path, sizeof(path)), taken->image->version);
 }
 
-/* The one it is walked by stays unless it is certain that it is not initialised. */
+/* The runtime that is walked now stays, unless it is certainly not initialised. */
 static int rank(const struct found *f, uint64_t prefer)
 {
 	if (f->proc.runtime == prefer && f->ready != READY_NO)
@@ -471,7 +480,10 @@ static int rank(const struct found *f, uint64_t prefer)
 	return f->ready == READY_YES ? 2 : f->ready == READY_UNKNOWN;
 }
 
-/* Of several the preferred one or the first that is initialised; of none that is, the first. */
+/*
+ * Of several CPythons, choose the preferred one or the first that is initialised; if none
+ * is, the first one.
+ */
 static void choose(const struct look *look, uint64_t prefer, struct discovered *out)
 {
 	const struct found *taken = &look->found[0], *f;
@@ -495,7 +507,7 @@ static void choose(const struct look *look, uint64_t prefer, struct discovered *
 	out->copied = look->runtime_copy || look->none_copy;
 }
 
-/* The C library in it; or the executable, which has it in it or will have it mapped. */
+/* The C library; or the executable, if it is linked statically or will map one. */
 static const struct mapped *find_libc(const struct look *look, bool *seen)
 {
 	size_t i;
@@ -525,7 +537,10 @@ static int read_self(struct discovery *d, const struct mapped *m, struct known_f
 	return 0;
 }
 
-/* How far below the thread pointer pthread_self() is. -EAGAIN: its library may still come. */
+/*
+ * Find the distance of pthread_self() below the thread pointer. -EAGAIN: the C library may
+ * still be mapped later.
+ */
 static int find_self(struct discovery *d, struct discovered *out)
 {
 	bool seen;
@@ -575,7 +590,10 @@ int discovery_look(struct discovery *d, const struct proc_info *who, uint64_t *f
 	if (err)
 		return err;
 	if (!look->found_cnt) {
-		/* The mapping has changed meanwhile, or we have no file descriptor: look anew. */
+		/*
+		 * The mapping has changed meanwhile, or no file descriptor was free:
+		 * inspect again.
+		 */
 		if (look->missed)
 			*files = 0;
 		return look->err;

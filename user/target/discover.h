@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * discover.h - is this process a Python, and how is it to be walked?
+ * discover.h - is this process a Python, and what is needed to walk it?
  *
- * Looks at the files a process has mapped, asks cpython/image once per file
- * and remembers the answer, "no" included. Of several CPythons in one process it
- * takes one whose runtime is initialised.
+ * Inspects the files that a process has mapped. cpython/image is asked once per file, and
+ * its answer is cached, whatever it is. If there are several CPythons in a process, one is
+ * chosen whose runtime is initialised.
  */
 #ifndef TACHBPF_DISCOVER_H
 #define TACHBPF_DISCOVER_H
@@ -19,7 +19,7 @@
 
 struct discovery;
 
-/* NULL with errno. */
+/* NULL with errno. Freed by discovery_free(). */
 struct discovery *discovery_new(void);
 void discovery_free(struct discovery *d);
 
@@ -33,31 +33,34 @@ enum ready {
 };
 
 struct discovered {
-	const struct cpython_image *image;	/* owned by the discovery, valid until its end */
-	struct py_proc proc;		/* filled but for start_ns, ident, exec_pages */
-	enum ready ready;		/* this CPython's runtime */
-	bool several;			/* there are others in the process */
-	bool copied;			/* the executable holds a copy of the runtime, or of None */
-	char also[DISCOVERY_WHY_MAX];	/* another one is initialised, too: says which; or "" */
-	char why[DISCOVERY_WHY_MAX];	/* of an error; hostile bytes are escaped */
+	const struct cpython_image *image;	/* owned by the discovery,
+						 * valid until discovery_free() */
+	struct py_proc proc;		/* complete but for start_ns, ident and exec_pages */
+	enum ready ready;		/* of the CPython that was chosen */
+	bool several;			/* the process has other CPythons, too */
+	bool copied;			/* the executable has a copy of the runtime, or of None */
+	char also[DISCOVERY_WHY_MAX];	/* message: another CPython is initialised, too; or "" */
+	char why[DISCOVERY_WHY_MAX];	/* message of an error; hostile bytes are escaped */
 };
 
 /*
- * Look at a process. *files: what was seen of its mapped files at the last look at this
- * process, 0: never looked; updated. prefer: the runtime that is to be taken before others that
- * are initialised, too; 0: any. 0: *found is filled. -ENOENT: no Python in it (yet);
- * -EALREADY: neither, and its files are those of the last look. -ENOTSUP: a Python we cannot
- * walk, found->why says. -EAGAIN: a Python that is not to be walked yet.
- * -ESRCH: it is gone. Other -errno: could not look, found->why says.
+ * Inspect a process. *files: hash of its mapped files at the last inspection of this
+ * process (0: none); updated. prefer: the runtime that is chosen before others that are
+ * initialised, too; 0: any.
+ *
+ * 0: *found is filled. -ENOENT: no Python in it (yet). -EALREADY: as -ENOENT, and its files
+ * are those of the last inspection. -ENOTSUP: a Python that is not supported; found->why
+ * has the reason. -EAGAIN: a Python that cannot be walked yet. -ESRCH: no such process.
+ * Other -errno: it could not be inspected; found->why has the reason.
  */
 int discovery_look(struct discovery *d, const struct proc_info *who, uint64_t *files,
 		   uint64_t prefer, struct discovered *found);
 
-/* The CPython in an open file, owned by d; NULL: none that we can walk. */
+/* The CPython in an open file, owned by d; NULL: none that is supported. */
 const struct cpython_image *discovery_image(struct discovery *d, int fd);
 /*
- * How a process of it is walked, with addresses as in the file: py_proc_relocate(). Without
- * self_below, which its C library says.
+ * Fill in what is needed to walk a process of this image, with addresses as in the file
+ * (py_proc_relocate()), but without self_below, which depends on the process' C library.
  */
 void discovery_proc(const struct cpython_image *img, struct py_proc *p);
 

@@ -21,14 +21,18 @@
 #include "host/proc.h"
 #include "target/discover.h"
 
-/* An executable that runs an interpreter, or does not. */
+/* An executable, and what is known about the interpreter that it runs. */
 struct known_exe {
-	const struct cpython_image *image;	/* NULL: no interpreter, or one we cannot walk */
+	const struct cpython_image *image;	/* NULL: no interpreter, or
+						 * one that is not supported */
 	struct py_exe exe;
-	bool seen;	/* in a process; else which library it loads is a guess */
+	bool seen;	/* found in a process; otherwise its library is a guess */
 };
 
-/* More than any host has in use; what comes then is looked at each time it runs. */
+/*
+ * Upper bound, more than any host has in use. An executable beyond it is inspected each
+ * time it runs.
+ */
 #define MAX_EXES_SEEN 65536
 
 struct exe_cache {
@@ -97,8 +101,8 @@ static bool is_same_file(int a, int b)
 }
 
 /*
- * Remember what an executable runs. image NULL: nothing. of: a process of it, NULL: there was
- * none. Where a C library must be asked only a process tells which one that is.
+ * Remember what an executable runs. image NULL: no supported interpreter. of: a process that runs
+ * it, or NULL. Where self_below is needed, only a process shows which C library counts.
  */
 static void remember(struct exe_cache *e, uint64_t key, int exe_fd,
 		     const struct cpython_image *image, bool seen, const struct py_proc *of)
@@ -123,7 +127,10 @@ static void remember(struct exe_cache *e, uint64_t key, int exe_fd,
 		e->cb(e->ctx, key, &known->exe);
 }
 
-/* An executable by itself: the interpreter in it, or in the library it will load. */
+/*
+ * Inspect an executable that does not run: the interpreter is in it, or in the library that
+ * it will load.
+ */
 static void learn_file(struct exe_cache *e, int fd, const char *path)
 {
 	const struct cpython_image *image;
@@ -201,7 +208,7 @@ void exe_cache_seen(struct exe_cache *e, const struct proc_info *who,
 	close(fd);
 }
 
-/* ---- one executable ---- */
+/* ---- the description of an executable ---- */
 
 int exe_key_of(int fd, uint64_t *key)
 {
@@ -212,7 +219,10 @@ int exe_key_of(int fd, uint64_t *key)
 		return -errno;
 	if (!S_ISREG(st.st_mode))
 		return -EINVAL;
-	/* A shorter file's buffer is zero behind its end (fs/exec.c, prepare_binprm()). */
+	/*
+	 * If the file is shorter, the kernel's buffer is zero behind its end (fs/exec.c,
+	 * prepare_binprm()).
+	 */
 	if (pread(fd, head, sizeof(head), 0) < 0)
 		return -errno;
 	*key = exe_key(st.st_ino, (uint64_t)st.st_size, head);
@@ -251,7 +261,7 @@ static int open_regular(const char *path)
 	return fd;
 }
 
-/* dir/name, with $ORIGIN in dir being the directory of path. */
+/* Open dir/name; $ORIGIN in dir is the directory of path. */
 static int open_in(const char *dir, size_t dir_len, const char *path, const char *name)
 {
 	static const char *const words[] = { "$ORIGIN", "${ORIGIN}" };
@@ -269,7 +279,7 @@ static int open_in(const char *dir, size_t dir_len, const char *path, const char
 	return n > 0 && n < PATH_MAX && full[0] == '/' ? open_regular(full) : -1;
 }
 
-/* A list of directories with colons between them. */
+/* Open name in the first directory of list that has it; directories are separated by colons. */
 static int open_in_list(const char *list, const char *path, const char *name)
 {
 	size_t len;
@@ -285,7 +295,7 @@ static int open_in_list(const char *list, const char *path, const char *name)
 
 int exe_open_library(int fd, const char *path)
 {
-	/* Debian and its like, the others, and what is installed by hand. */
+	/* Debian and relatives, other distributions, local installations. */
 	static const char places[] = "$ORIGIN/../lib:$ORIGIN/../lib64:/usr/local/lib:"
 				     "/lib/x86_64-linux-gnu:/lib/aarch64-linux-gnu:"
 				     "/usr/lib64:/lib64:/usr/lib:/lib";
@@ -304,9 +314,9 @@ int exe_open_library(int fd, const char *path)
 	return lib < 0 ? -ENOENT : lib;
 }
 
-/* ---- likely places ---- */
+/* ---- likely interpreters ---- */
 
-/* python, python3, python3.11, python3.13t, python3.11-dbg, pypy no */
+/* Matches python, python3, python3.11, python3.13t and python3.11-dbg, but not pypy. */
 static bool is_likely_name(const char *path)
 {
 	static const char prefix[] = "python";
@@ -324,7 +334,7 @@ static bool is_likely_name(const char *path)
 struct likely {
 	void (*cb)(void *ctx, const char *path);
 	void *ctx;
-	dev_t dev[256];		/* files seen: python3 is mostly a link to python3.X */
+	dev_t dev[256];		/* files seen so far: python3 is mostly a link to python3.X */
 	ino_t ino[256];
 	size_t cnt;
 };
@@ -343,7 +353,7 @@ static void offer(struct likely *l, const char *path)
 			return;
 	l->dev[l->cnt] = st.st_dev;
 	l->ino[l->cnt++] = st.st_ino;
-	if (realpath(path, real))	/* $ORIGIN is the file's directory, not a link's */
+	if (realpath(path, real))	/* $ORIGIN is the directory of the file, not of a link */
 		l->cb(l->ctx, real);
 }
 
@@ -379,7 +389,7 @@ void exe_each_likely(void (*cb)(void *ctx, const char *path), void *ctx)
 	static const char *const patterns[] = {
 		"/usr/bin/python*", "/usr/local/bin/python*", "/bin/python*",
 		"/opt/*/bin/python*",
-		"/opt/*/*/bin/python*",			/* conda's environments, pyenv in /opt */
+		"/opt/*/*/bin/python*",			/* conda environments, pyenv in /opt */
 		"/usr/local/*/bin/python*",
 		"~/.pyenv/versions/*/bin/python*", "/home/*/.pyenv/versions/*/bin/python*",
 		"~/*conda3/bin/python*", "/home/*/*conda3/bin/python*",

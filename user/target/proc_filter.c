@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/*
- * proc_filter.c - conditions on processes, parsed and compared. See proc_filter.h.
- */
+/* proc_filter.c - parses conditions on processes, and compares. See proc_filter.h. */
 #include "target/proc_filter.h"
 
 #include <ctype.h>
@@ -14,7 +12,7 @@
 
 #include "host/containers.h"
 
-#define COMM_MAX 15		/* TASK_COMM_LEN less its NUL, include/linux/sched.h */
+#define COMM_MAX 15		/* TASK_COMM_LEN without its NUL, include/linux/sched.h */
 #define SHOWN_MAX 128
 #define PID_MAX 4194304		/* PID_MAX_LIMIT, include/linux/threads.h */
 
@@ -31,7 +29,7 @@ static int out_of_memory(void)
 
 static int bad(const struct proc_filter_rule *rule, const char *remedy);
 
-/* ---- kinds: how the text becomes what is compared. 0, or -errno: logs why ---- */
+/* ---- kinds: how the user's text becomes what is compared. 0, or -errno: logs why ---- */
 
 static int parse_nothing(struct proc_filter_rule *rule)
 {
@@ -83,7 +81,7 @@ static bool has_dots(const char *path)
 	return false;
 }
 
-/* One "/" at the beginning, none at the end, none doubled. */
+/* Normalise the path: one "/" at the beginning, none at the end, none doubled. */
 static int parse_cgroup(struct proc_filter_rule *rule)
 {
 	const char *from = rule->text;
@@ -110,7 +108,7 @@ static int parse_cgroup(struct proc_filter_rule *rule)
 	return 0;
 }
 
-/* As systemctl: a service, if it does not say what. */
+/* As systemctl does: a name without a type is a service. */
 static int parse_unit(struct proc_filter_rule *rule)
 {
 	static const char *const suffixes[] = { ".service", ".scope", ".slice", ".socket",
@@ -131,7 +129,7 @@ static int parse_unit(struct proc_filter_rule *rule)
 	return 0;
 }
 
-/* The kernel keeps 15 bytes of a name. */
+/* The kernel keeps 15 bytes of a comm. */
 static int parse_comm(struct proc_filter_rule *rule)
 {
 	rule->pattern = is_glob(rule->text) ? strdup(rule->text) : strndup(rule->text, COMM_MAX);
@@ -140,7 +138,7 @@ static int parse_comm(struct proc_filter_rule *rule)
 
 static const struct {
 	const char *name;
-	bool is_list;		/* several with commas between them */
+	bool is_list;		/* a list with commas is allowed */
 	int (*parse)(struct proc_filter_rule *rule);
 } kinds[FILTER_KINDS] = {
 	[FILTER_CONTAINER] = { "container", false, parse_nothing },
@@ -256,7 +254,7 @@ int proc_filter_text(const struct proc_filter *s, struct buf *out)
 	return err;
 }
 
-/* ---- judging ---- */
+/* ---- verdicts ---- */
 
 static const char *last_component(const char *path)
 {
@@ -338,7 +336,7 @@ uint32_t proc_filter_judge_comm(struct proc_filter *s, const char *comm)
 	return bits;
 }
 
-/* A glob without "/" is for the file's name. */
+/* A glob without "/" is compared with the file name. */
 uint32_t proc_filter_judge_exe(struct proc_filter *s, const char *path)
 {
 	uint32_t bits = 0;

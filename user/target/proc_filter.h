@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * proc_filter.h - which processes are to be recorded: conditions on the command line, and
+ * proc_filter.h - conditions from the command line on which processes are recorded, and
  * whether a process meets them.
  *
- * Conditions of one kind are alternatives, kinds must all be met, and what is excluded is
- * excluded. Knows facts about processes and no way to get them: /proc, the kernel's maps
- * and the cgroup file systems are others'.
+ * Conditions of one kind are alternatives; every kind must be met; an exclusion always
+ * wins. Knows facts about processes and no way to get them: /proc, BPF maps and cgroup file
+ * systems belong to others.
  */
 #ifndef TACHBPF_PROC_FILTER_H
 #define TACHBPF_PROC_FILTER_H
@@ -30,54 +30,56 @@ enum proc_filter_kind {
 struct proc_filter_rule {
 	enum proc_filter_kind kind;
 	bool exclude;
-	char *text;		/* as the user gave it */
-	char *pattern;		/* what is compared: a path without "/" at its end, a unit's full
-				 * name, a glob; NULL: text */
-	uint32_t number;	/* of FILTER_PID, FILTER_UID; FILTER_CGROUP: of the hierarchy, or
-				 * FILTER_ANY_HIERARCHY */
-	bool met;		/* by something; only included kinds of cgroups */
+	char *text;		/* as the user typed it */
+	char *pattern;		/* what is compared: a path without "/" at its end,
+				 * a unit's full name, a glob; NULL: text itself */
+	uint32_t number;	/* for FILTER_PID, FILTER_UID; FILTER_CGROUP:
+				 * the hierarchy, or FILTER_ANY_HIERARCHY */
+	bool met;		/* something has met it; only kept for included cgroup conditions */
 };
 
 struct proc_filter {
 	struct proc_filter_rule *rules;
 	size_t cnt;
-	double min_age_s;	/* 0: any */
+	double min_age_s;	/* in seconds; 0: any */
 	enum proc_filter_children { CHILDREN_DEFAULT, CHILDREN_YES, CHILDREN_NO } children;
 };
 void proc_filter_free(struct proc_filter *s);
 
-/* "container", ...: of the option, and of "--exclude-...". */
+/* The option's name: "container", ...; an exclusion is "exclude-" and that. */
 const char *proc_filter_kind_name(enum proc_filter_kind kind);
 
-/* One more condition, of pids and uids a list of them. 0, or -errno: logs why. */
+/* Add one condition; for pids and uids a list of them. 0, or -errno: logs why. */
 int proc_filter_add(struct proc_filter *s, enum proc_filter_kind kind, bool exclude,
 		    const char *text);
 
-/* Kinds with a condition, as 1 << kind; included, excluded. */
+/* The kinds that have a condition, as 1 << kind: included or excluded ones. */
 uint32_t proc_filter_kinds(const struct proc_filter *s, bool exclude);
 
-/* As words of a command line, for session.json. 0 or -ENOMEM. */
+/* The conditions as words of a command line, for session.json. 0 or -ENOMEM. */
 int proc_filter_text(const struct proc_filter *s, struct buf *out);
 
-/* ---- judging ---- */
+/* ---- verdicts ---- */
 
-/* Bits for what is met: 1 << kind; FILTER_EXCLUDED: a condition that excludes. */
+/* Bits of a verdict: 1 << kind for each kind that is met; FILTER_EXCLUDED: an exclusion applies. */
 #define FILTER_EXCLUDED (1u << 31)
 
 struct container;
 /*
- * One cgroup by its path in its hierarchy, without those above it: whoever is below it is in
- * it, too. c: what containers.h says of the path, names as far as they are known.
+ * The verdict on one cgroup by its path in its hierarchy, without the cgroups above it,
+ * although processes are in those, too. c: what containers.h finds in the path, with the
+ * names that are known.
  */
 uint32_t proc_filter_judge_cgroup(struct proc_filter *s, uint32_t hierarchy, const char *path,
 				  const struct container *c);
+/* The verdict on one fact about a process. */
 uint32_t proc_filter_judge_uid(struct proc_filter *s, uint32_t uid);
 uint32_t proc_filter_judge_comm(struct proc_filter *s, const char *comm);
 uint32_t proc_filter_judge_exe(struct proc_filter *s, const char *path);
-/* Only what is excluded: pids to record are named one by one. */
+/* Exclusions only: pids to record are options of their own. */
 uint32_t proc_filter_judge_pid(struct proc_filter *s, pid_t tgid);
 
-/* All kinds in one: are these included and not excluded? mask: the kinds that bits are about. */
+/* Is a process with these verdict bits recorded? mask: the kinds that the bits are about. */
 bool proc_filter_meets(const struct proc_filter *s, uint32_t mask, uint32_t bits);
 
 #endif

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/*
- * proc_filter_eval.c - which of the processes there are meet the conditions. See
- * proc_filter_eval.h.
- */
+/* proc_filter_eval.c - which processes of this host meet the conditions. See proc_filter_eval.h. */
 #include "target/proc_filter_eval.h"
 
 #include <bpf/libbpf.h>
@@ -22,10 +19,10 @@
 #include "host/proc.h"
 
 #define NS_PER_S 1000000000ull
-/* Room for cgroups that are made later; the kernel takes out those that go. */
+/* Room in the map marks for cgroups that are made later; the BPF side deletes removed ones. */
 #define MARKS_MORE 16384
 #define MARKS_MAX (1u << 20)
-/* Names are the processes' to choose: not all are told to the kernel. */
+/* Upper bound of comms in the map marks: processes choose them. */
 #define COMMS_MAX 4096
 #define CONTAINERS_MAX 8192
 #define ANCESTORS_MAX 64
@@ -37,7 +34,7 @@ struct mark {
 	uint32_t value;
 };
 
-/* What there is of a kind, for a message. */
+/* Existing containers, pods, units or cgroups, for a message. */
 struct hints {
 	char names[HINTS_MAX][HINT_BYTES];
 	size_t cnt, more;
@@ -47,12 +44,12 @@ struct proc_filter_eval {
 	struct proc_filter *sel;
 	struct cgroups *cgroups;
 	uint32_t included, excluded;	/* kinds, 1 << kind */
-	bool by_name;			/* ids are not enough to tell containers */
-	bool ask;			/* cgroups that we have not seen may matter */
-	struct mark *found;		/* of the cgroups there were at first */
+	bool by_name;			/* ids do not suffice to identify containers */
+	bool ask;			/* cgroups that were not judged yet may matter */
+	struct mark *found;		/* verdicts on the cgroups that existed at the start */
 	size_t found_cnt;
-	struct bpf_map *marks;		/* NULL: not loaded yet */
-	uint32_t comms;			/* told to the kernel */
+	struct bpf_map *marks;		/* NULL: the programs are not loaded yet */
+	uint32_t comms;			/* number of comms in marks */
 	struct u64map containers;	/* hash of a cgroup's path -> struct container, with names */
 	struct hints hints[FILTER_KINDS];
 };
@@ -75,8 +72,9 @@ static void forget_containers(struct proc_filter_eval *c)
 }
 
 /*
- * What a cgroup's path says. Names may not be there yet when the cgroup is made (tgid 0), but
- * when a process runs in it (tgid). false: they are not.
+ * Find what a cgroup's path shows. A container's name may be unknown when its cgroup is made
+ * (tgid 0), but known when a process runs in it (tgid). Returns false if a name is needed
+ * and unknown.
  */
 static bool look_up(struct proc_filter_eval *c, const char *path, pid_t tgid, struct container *out)
 {
@@ -134,7 +132,7 @@ static uint32_t mark_value(uint32_t bits)
 
 static void put_mark(struct proc_filter_eval *c, uint64_t key, uint32_t value)
 {
-	/* One that does not fit is asked about. */
+	/* If it does not fit, the BPF side asks user space. */
 	if (c->marks)
 		bpf_map__update_elem(c->marks, &key, sizeof(key), &value, sizeof(value), BPF_ANY);
 }
@@ -148,7 +146,7 @@ void proc_filter_eval_take_cgroup(struct proc_filter_eval *c, const struct raw_c
 		put_mark(c, mark_of_cgroup(ev->hierarchy, ev->id), mark_value(bits));
 }
 
-/* ---- what there is at first ---- */
+/* ---- cgroups that exist at the start ---- */
 
 static void add_hint(struct hints *h, const char *name)
 {
@@ -231,7 +229,7 @@ static void warn_of_unmet(struct proc_filter_eval *c, const struct proc_filter_r
 		 rule->exclude ? "left out" : "recorded");
 }
 
-/* The mount's part of a path goes. */
+/* Remove the mount point from conditions on paths. */
 static int resolve_paths(struct proc_filter_eval *c)
 {
 	struct proc_filter *sel = c->sel;
@@ -274,7 +272,7 @@ static int look_around(struct proc_filter_eval *c)
 	return err;
 }
 
-/* Can it be told without names? */
+/* Is the condition met by ids, without names? */
 static bool is_id(const struct proc_filter_rule *rule)
 {
 	size_t len = strspn(rule->text, "0123456789abcdef-");
@@ -315,7 +313,7 @@ void proc_filter_eval_free(struct proc_filter_eval *c)
 	free(c);
 }
 
-/* ---- the kernel's part ---- */
+/* ---- the BPF side ---- */
 
 void proc_filter_eval_config(const struct proc_filter_eval *c, struct select_config *cfg)
 {
@@ -436,7 +434,7 @@ static int judge_names(struct proc_filter_eval *c, pid_t tgid)
 	}
 	if (!uses(c, 1u << FILTER_EXE))
 		return 0;
-	/* None of a kernel thread, none after the first thread has ended. */
+	/* A kernel thread has no executable; nor has a process whose first thread has ended. */
 	if (proc_exe(proc_living_task(tgid), path, sizeof(path)))
 		return kill(tgid, 0) && errno == ESRCH ? -ESRCH : UNSELECTED_NAME;
 	if (strlen(path) > 10 && !strcmp(path + strlen(path) - 10, " (deleted)"))
@@ -474,7 +472,7 @@ int proc_filter_eval_judge(struct proc_filter_eval *c, pid_t tgid)
 	int found = 0, one;
 	size_t i;
 
-	/* All of them: what is said of one is not asked again when another one changes. */
+	/* All kinds, so that the verdict on one is known when another one changes. */
 	for (i = 0; i < ARRAY_SIZE(judges); i++) {
 		one = uses(c, judges[i].kinds) ? judges[i].judge(c, tgid) : 0;
 		if (one < 0)

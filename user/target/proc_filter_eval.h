@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * proc_filter_eval.h - the conditions of proc_filter.h, applied to what runs on this host.
+ * proc_filter_eval.h - the conditions of proc_filter.h, applied to the processes of this host.
  *
- * Gets the facts about a process from /proc, and tells the kernel what to think of cgroups and
- * names (map marks), so that it can judge most processes by itself. Knows no capture.
+ * Gets the facts about a process from /proc, and enters verdicts on cgroups and comms into
+ * the map marks, so that the BPF side can judge most processes itself. Knows no capture.
  */
 #ifndef TACHBPF_PROC_FILTER_EVAL_H
 #define TACHBPF_PROC_FILTER_EVAL_H
@@ -18,29 +18,33 @@ struct bpf_map;
 struct proc_filter_eval;
 
 /*
- * Looks at the cgroups there are; warns of conditions that nothing meets yet. sel outlives it.
- * NULL with errno.
+ * Read the cgroups that exist, and warn of conditions that nothing meets yet. sel must
+ * outlive it. NULL with errno. Freed by proc_filter_eval_free().
  */
 struct proc_filter_eval *proc_filter_eval_new(struct proc_filter *sel);
 void proc_filter_eval_free(struct proc_filter_eval *c);
 
-/* What the kernel needs before it loads: settings, and how many marks there may be. */
+/* The settings that the BPF side needs before it is loaded, in *cfg. */
 void proc_filter_eval_config(const struct proc_filter_eval *c, struct select_config *cfg);
+/* Upper bound of entries in the map marks. */
 uint32_t proc_filter_eval_marks_max(const struct proc_filter_eval *c);
-/* Then: the marks. */
+/* After loading: enter the verdicts into the map marks. */
 void proc_filter_eval_start(struct proc_filter_eval *c, struct bpf_map *marks);
 
-/* A cgroup was made; a process goes by this name now. */
+/* Judge a new cgroup, and a comm that a process has now; enter the verdict into the map. */
 void proc_filter_eval_take_cgroup(struct proc_filter_eval *c, const struct raw_cgroup *ev);
 void proc_filter_eval_take_comm(struct proc_filter_eval *c, const uint8_t comm[COMM_BYTES]);
 
 /*
- * Is the process to be recorded? 0: it is; else UNSELECTED_* bits, of those that decide. -ESRCH:
- * it is gone. What is learned of its cgroups is told to the kernel.
+ * Is the process recorded? 0: yes; > 0: no, and UNSELECTED_* bits say why; -ESRCH: no such
+ * process. Verdicts on its cgroups are entered into the map.
  */
 int proc_filter_eval_judge(struct proc_filter_eval *c, pid_t tgid);
 
-/* Nanoseconds until the process is old enough; 0: it is. start_ns: start_boottime, 0: look. */
+/*
+ * Nanoseconds until the process is old enough; 0: it is. start_ns: start_boottime; 0: read
+ * it from /proc.
+ */
 uint64_t proc_filter_eval_wait_ns(const struct proc_filter_eval *c, pid_t tgid, uint64_t start_ns);
 
 #endif

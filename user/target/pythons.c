@@ -52,7 +52,7 @@ static uint32_t build_of(const struct cpython_image *img)
 	       (f && f->dyn.needs_musl ? PYTHON_MUSL : 0);
 }
 
-/* Since it began, as ps(1) has it. */
+/* CPU use since the process started, as ps(1) computes it, in % of one CPU. */
 static double cpu_pct(const struct proc_stat *st)
 {
 	double hz = (double)sysconf(_SC_CLK_TCK), age;
@@ -60,7 +60,7 @@ static double cpu_pct(const struct proc_stat *st)
 
 	clock_gettime(CLOCK_BOOTTIME, &boot);
 	age = (double)boot.tv_sec + (double)boot.tv_nsec / 1e9 - (double)st->start_ticks / hz;
-	/* A clock tick is as exact as it gets. */
+	/* Younger processes would have no meaningful value: times are measured in clock ticks. */
 	return age > 1 / hz ? 100 * (double)st->cpu_ticks / hz / age : 0;
 }
 
@@ -77,7 +77,7 @@ static const char *readiness(const struct discovered *found)
 	}
 }
 
-/* err: discovery_look()'s, of a Python. */
+/* Describe a Python; err: the result of discovery_look(). */
 static void describe(struct search *s, const struct proc_info *who, int err,
 		     const struct discovered *found, struct python *p)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * pythons.h - the Python processes that run now, with all there is to say about each.
+ * pythons.h - the Python processes that run now, with what is known about each.
  *
- * Who is Python is discover.c's to say, where it runs identity.c's.
+ * discover.c finds out which processes are Python, identity.c in which container they are.
  */
 #ifndef TACHBPF_PYTHONS_H
 #define TACHBPF_PYTHONS_H
@@ -15,40 +15,41 @@
 #include "host/proc.h"
 #include "target/discover.h"
 
-/* How a CPython was built, as far as it can be told. */
+/* How a CPython was built, as far as it can be found out. */
 enum python_build {
-	PYTHON_STATIC = 1,		/* in the executable */
-	PYTHON_SHARED = 2,		/* in a libpython, or another library */
+	PYTHON_STATIC = 1,		/* the interpreter is in the executable */
+	PYTHON_SHARED = 2,		/* the interpreter is in a libpython or another library */
 	PYTHON_DEBUG = 4,
 	PYTHON_FREE_THREADED = 8,
 	PYTHON_TRACE_REFS = 16,
 	PYTHON_MUSL = 32,
 };
-/* The i-th one's word, NULL behind the last; bit: its PYTHON_*. */
+/* The word for the i-th kind of build, and its PYTHON_* in *bit; NULL: no more. */
 const char *python_build_word(size_t i, uint32_t *bit);
 
 struct python {
 	pid_t tgid;
-	char comm[PROC_COMM_MAX];	/* hostile, like command */
+	char comm[PROC_COMM_MAX];	/* any bytes, as in command */
 	char command[512];
 	struct identity identity;
-	char version[24];		/* "": not known */
+	char version[24];		/* "": unknown */
 	uint32_t build;			/* PYTHON_* */
 	uint32_t threads;
-	double cpu_pct;			/* of one CPU, since it began */
+	double cpu_pct;			/* in % of one CPU, since it started */
 	bool profilable;
-	char why[DISCOVERY_WHY_MAX];	/* if not; else what else there is to say, or "" */
+	char why[DISCOVERY_WHY_MAX];	/* reason, if it cannot be profiled; else a remark, or "" */
 };
 
 struct pythons_counts {
-	uint32_t processes, pythons, unreadable;	/* of those that were chosen */
+	uint32_t processes, pythons, unreadable;	/* numbers; of processes
+							 * that meet the conditions */
 };
 
 struct proc_filter_eval;
 
 /*
- * Call each() for every Python that filter_eval lets in (NULL: all), in the order of their
- * numbers, until it returns non-zero. 0 or that, or -errno.
+ * Call each() for every Python that filter_eval selects (NULL: all), ordered by pid, until
+ * it returns non-zero; returns that value. Otherwise 0 or -errno.
  */
 int pythons_each(struct identities *ids, struct proc_filter_eval *filter_eval,
 		 struct pythons_counts *counts,

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * collapsed_read.c - reads folded stacks, a line each: "a;b;c 12", root first. See
+ * collapsed_read.c - reads folded stacks, one per line: "a;b;c 12", root first. See
  * docs/format-collapsed.md.
  *
- * What the first elements of a line may say of its process and thread is
- * CPython's and ours ("process:12 app;tid:34;..."); frames are "file:func:line"
- * or "func (file:line)", and anything else is a name. Lines are read twice:
- * once to name and count everything, once for each profile (process) that is
- * run. Memory grows with what is different, and with how often a line belongs to
- * another process than the one before it, never with the lines.
+ * The first elements of a line may name its process and thread, in CPython's form and ours
+ * ("process:12 app;tid:34;..."). Frames are "file:func:line" or "func (file:line)"; anything else
+ * is a name. Lines are read several times: once to collect all names and counts, and once for each
+ * profile (process) that is delivered. Memory grows with what is distinct, and with how often a
+ * line belongs to another process than the line before it, but not with the number of lines.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -25,19 +24,19 @@
 #define PROCESS_PREFIX "process:"
 #define THREAD_PREFIX "tid:"
 #define OTHER_THREAD_PREFIX "thread ("
-/* A first line longer than this is not one of stacks. */
+/* If the first line is longer, the file has no stacks. */
 #define PROBE_BYTES (1u << 20)
 #define COMM_BYTES 256
 
-/* Lines of one process that follow each other. */
+/* A sequence of lines of one process. */
 struct segment {
-	size_t from, to;		/* of the file */
-	size_t next;			/* the same process' next one; 0: none */
+	size_t from, to;		/* offsets in the file */
+	size_t next;			/* the process' next segment; 0: none */
 };
 
-/* A process: where its lines are, and what they add up to. */
+/* A process: the places of its lines, and their sums. */
 struct profile {
-	size_t first, last;		/* in segments */
+	size_t first, last;		/* indices in segments */
 	struct reader_info info;
 	char comm[COMM_BYTES];
 };
@@ -46,16 +45,17 @@ struct collapsed_reader {
 	struct reader reader;
 	const struct input *in;
 	struct intern *names;
-	struct intern *labels;		/* frames as they are written: strings only */
-	struct buf frame_of;		/* uint32_t: frame id of a label */
-	struct intern *processes;	/* their prefixes: string id = index in profiles */
+	struct intern *labels;		/* the texts of frames; only strings */
+	struct buf frame_of;		/* uint32_t: frame id of each label */
+	struct intern *processes;	/* prefixes of lines: the string's
+					 * id is the index in profiles */
 	struct profile *profiles;
 	struct buf segments;		/* struct segment */
 	uint32_t current;
-	struct buf ids;			/* of the line being read */
+	struct buf ids;			/* frame ids of the current line */
 };
 
-/* A line, taken apart. */
+/* The parts of a line. */
 struct line {
 	uint32_t process;		/* index in profiles */
 	uint64_t thread_id, weight;
@@ -73,7 +73,7 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* Where the count begins at the end of a line; len: there is none. */
+/* Offset of the count at the end of a line; len: there is none. */
 static size_t count_at(const char *s, size_t len)
 {
 	size_t i = len;
@@ -83,7 +83,7 @@ static size_t count_at(const char *s, size_t len)
 	return i && i < len && (s[i - 1] == ' ' || s[i - 1] == '\t') ? i : len;
 }
 
-/* The line's length without its end ("\n", "\r\n"); *next: where the next one begins. */
+/* Length of the line without its end ("\n", "\r\n"); *next: start of the next line. */
 static size_t line_end(const struct input *in, size_t at, size_t *next)
 {
 	const uint8_t *p = in->data + at, *nl = memchr(p, '\n', in->size - at);
@@ -110,14 +110,14 @@ static bool probe(const struct input *in)
 		len = line_end(&head, at, &next);
 		if (memchr(s, '\0', len))
 			return false;
-		/* There is at least a character to be counted. */
+		/* At least one character must remain for the count. */
 		if (!is_comment(s, len))
 			return count_at(s, len) > 1 && count_at(s, len) < len;
 	}
 	return false;
 }
 
-/* "file:func:line" or "func (file:line)". false: is neither. */
+/* Parse "file:func:line" or "func (file:line)". false: neither. */
 static bool parse_place(const struct string_ref *s, struct string_ref *file,
 			struct string_ref *func, int32_t *line)
 {
@@ -167,7 +167,7 @@ static int intern_label(struct collapsed_reader *c, const struct string_ref *s, 
 	return err ? err : buf_add(&c->frame_of, frame, sizeof(*frame));
 }
 
-/* The next element of a stack; *s moves behind it. false: there are no more. */
+/* Take the next element of a stack; *s is then what follows it. false: there are no more. */
 static bool next_element(struct string_ref *s, struct string_ref *element)
 {
 	const char *semicolon;
@@ -225,7 +225,7 @@ static bool is_thread(const struct string_ref *s, uint64_t *thread_id)
 	       parse_decimal(s->data + other, close - s->data - other, thread_id);
 }
 
-/* The index of the line's process in profiles, which is not made here. */
+/* Find the index of the line's process in profiles; the profile itself is not made here. */
 static int find_process(struct collapsed_reader *c, struct string_ref *rest, struct line *l)
 {
 	struct string_ref element, none = { "", 0 }, ahead = *rest;
@@ -249,7 +249,7 @@ static int parse_frames(struct collapsed_reader *c, struct string_ref rest, stru
 		rest = ahead;
 	c->ids.len = 0;
 	while (next_element(&rest, &element)) {
-		/* An empty element is no frame: ";;" and a ";" at an end are seen in the wild. */
+		/* An empty element is no frame: ";;" and a ";" at an end occur in real files. */
 		if (!element.len)
 			continue;
 		err = intern_label(c, &element, &frame);
@@ -261,7 +261,7 @@ static int parse_frames(struct collapsed_reader *c, struct string_ref rest, stru
 	return stack_fit(c->names, &c->ids, true, l->frames, &l->nframes, &l->cut);
 }
 
-/* 1: a stack; 0: a line to be passed over; -errno with a reason. */
+/* 1: a stack; 0: a line to be ignored; -errno with a reason. */
 static int parse_line(struct collapsed_reader *c, size_t at, size_t len, struct line *l,
 		      const struct reason *why)
 {
@@ -286,7 +286,7 @@ static int parse_line(struct collapsed_reader *c, size_t at, size_t len, struct 
 	return err ? reason_memory(why) : 1;
 }
 
-/* A process seen for the first time. Its name is what follows "process:12 ". */
+/* Add a process. Its name is what follows "process:12 ". */
 static int add_profile(struct collapsed_reader *c)
 {
 	const struct string_ref *s;
@@ -318,14 +318,14 @@ static struct segment *segment(struct collapsed_reader *c, size_t i)
 	return (struct segment *)(void *)c->segments.data + i;
 }
 
-/* The line from at to next is this process'. */
+/* Add the line from at to next to the process' segments. */
 static int add_to_segments(struct collapsed_reader *c, struct profile *p, size_t at, size_t next)
 {
 	struct segment fresh = { .from = at, .to = next };
 	size_t cnt = c->segments.len / sizeof(fresh);
 	bool first = p->last >= cnt || !p->info.event_cnt;
 
-	/* Only the newest segment can go on; lines that are passed over belong to it. */
+	/* Only the newest segment can grow; ignored lines belong to it. */
 	if (!first && p->last == cnt - 1) {
 		segment(c, p->last)->to = next;
 		return 0;

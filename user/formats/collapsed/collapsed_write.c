@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * collapsed_write.c - folded stacks, one line each, as flame graph tools read them:
+ * collapsed_write.c - writes folded stacks, one per line, for flame graph tools:
  * "tid:12;a.py:f:3;b.py:g:7 42", root first, most frequent first.
  *
  * The lines are those of CPython 3.15's `profiling.sampling replay --collapsed`
- * (Lib/profiling/sampling/stack_collector.py): basename of the file, name alone
- * for synthetic frames, the profiler's own frames left out, stacks told apart by
- * the full file names. Only control characters, invalid UTF-8 and ";" in names
- * come out differently: escaped, because they would break the lines.
+ * (Lib/profiling/sampling/stack_collector.py): basename of the file, name alone for
+ * synthetic frames, the profiler's own frames left out; stacks are the same if the full
+ * file names are. Only control characters, invalid UTF-8 and ";" in names are written
+ * differently: escaped, because they would break the lines.
  *
- * A line exists as words only until it is written: sorting compares their ranks.
+ * A line's text only exists while it is written; sorting compares the ranks of its words.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -24,12 +24,13 @@
 struct collapsed {
 	struct aggregate *a;
 	struct fold fold;
-	struct buf heads;	/* the groups' words, */
-	size_t *head_ends;	/* by group, where they end */
-	uint32_t *ranks;	/* by label: its word's place in the order of words that go on */
+	struct buf heads;	/* the prefixes of all groups, */
+	size_t *head_ends;	/* and where each group's ends */
+	uint32_t *ranks;	/* by label: rank of its word among
+				 * words that are followed by others */
 };
 
-/* What comes before the frames: "process:12 app @web;tid:13", either, both or nothing. */
+/* Add what precedes the frames: "process:12 app @web;tid:13", one of both, or nothing. */
 static int add_head(struct collapsed *c, uint32_t group)
 {
 	const struct aggregate *a = c->a;
@@ -64,7 +65,7 @@ static struct string_ref head_of(const struct collapsed *c, uint32_t group)
 				    (uint32_t)(c->head_ends[group] - start) };
 }
 
-/* Where two words that are not the same put their lines. More: what follows is not the end. */
+/* Compare the lines of two different words. more_a, more_b: another word follows. */
 static int compare_words(struct string_ref a, struct string_ref b, bool more_a, bool more_b)
 {
 	uint32_t len = a.len < b.len ? a.len : b.len;
@@ -73,7 +74,7 @@ static int compare_words(struct string_ref a, struct string_ref b, bool more_a, 
 
 	if (diff || a.len == b.len)
 		return diff;
-	/* The shorter one goes on with ";", or ends. */
+	/* After the shorter word comes ";", or the end of the stack. */
 	next_a = a.len > len ? (unsigned char)a.data[len] : more_a ? ';' : -1;
 	next_b = b.len > len ? (unsigned char)b.data[len] : more_b ? ';' : -1;
 	return next_a - next_b;
@@ -87,7 +88,7 @@ static int compare_labels(const void *a, const void *b, void *ctx)
 			     fold_word(fold, *(const uint32_t *)b), true, true);
 }
 
-/* Words of the same text have the same rank. */
+/* Rank the labels' words; words with the same text have the same rank. */
 static int rank_labels(struct collapsed *c)
 {
 	uint32_t i, cnt = stacks_tables(c->a->stacks)->frame_cnt;
@@ -111,9 +112,9 @@ static int rank_labels(struct collapsed *c)
 }
 
 /*
- * Most frequent first, then by text: UTF-8 sorts like the code points it stands
- * for. Word by word is byte by byte, since no word has a ";" in it; but one that
- * is another's beginning comes before or after it by what follows.
+ * Most frequent first, then by text: UTF-8 has the same order as its code points. Comparing
+ * word by word gives the same result as comparing bytes, since no word contains a ";". But
+ * if one word is the beginning of another, what follows it decides.
  */
 static int compare_lines(const void *a, const void *b, void *ctx)
 {

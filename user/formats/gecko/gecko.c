@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * gecko.c - events for the Firefox Profiler: a sample for each, and markers for
- * the time in which a thread had the GIL, was on a CPU, and so on.
+ * gecko.c - converts events for the Firefox Profiler: each becomes a sample, and markers
+ * show the times in which a thread had the GIL, was on-CPU, and so on.
  *
- * As CPython 3.15's `profiling.sampling replay --gecko` does it
- * (Lib/profiling/sampling/gecko_collector.py): a marker begins at the first
- * sample that says so and ends at the first that does not; the first sample of
- * a thread ends none. Owns the states; the file is gecko_write.c's.
+ * As in CPython 3.15's `profiling.sampling replay --gecko`
+ * (Lib/profiling/sampling/gecko_collector.py): a marker begins at the first sample that has
+ * the state and ends at the first one that does not; the first sample of a thread ends
+ * none. Owns the states; gecko_write.c writes the file.
  *
- * Samples and markers are spooled, stacks are kept as a tree for each thread.
+ * Samples and markers are spooled; stacks are kept as a tree for each thread.
  */
 #include "formats/gecko/gecko.h"
 
@@ -88,7 +88,7 @@ static int close_marker(struct gecko *g, struct gecko_thread *th, enum gecko_mar
 	return th->open & 1ull << m ? add_marker(g, th, m, now) : 0;
 }
 
-/* From one state to the other, if it was not in it already. */
+/* Change from one state to the other, unless the thread is in it already. */
 static int switch_markers(struct gecko *g, struct gecko_thread *th, enum gecko_marker begin,
 			  enum gecko_marker end, int64_t now)
 {
@@ -96,7 +96,7 @@ static int switch_markers(struct gecko *g, struct gecko_thread *th, enum gecko_m
 	return close_marker(g, th, end, now);
 }
 
-/* Two states that exclude each other, by a status bit. */
+/* Pairs of states that exclude each other, by a status bit. */
 static const struct {
 	uint8_t bit;
 	enum gecko_marker yes, no;
@@ -115,7 +115,7 @@ static int track_pair(struct gecko *g, struct gecko_thread *th, size_t i, uint8_
 			      yes ? pairs[i].no : pairs[i].yes, now);
 }
 
-/* With the GIL it is Python's code that runs, without it on a CPU something else. */
+/* With the GIL, Python code runs; on-CPU without it, native code does. */
 static int track_code(struct gecko *g, struct gecko_thread *th, uint8_t status, int64_t now)
 {
 	int err;
@@ -137,7 +137,7 @@ static int track_one(struct gecko *g, struct gecko_thread *th, enum gecko_marker
 	return 0;
 }
 
-/* The order of the markers in the file is CPython's. */
+/* Update all markers; their order in the file is CPython's. */
 static int track(struct gecko *g, struct gecko_thread *th, uint8_t status, bool gc, int64_t now)
 {
 	int err = track_pair(g, th, 0, status, now);
@@ -155,7 +155,7 @@ static int track(struct gecko *g, struct gecko_thread *th, uint8_t status, bool 
 	return err;
 }
 
-/* Whether a stack has a GC frame, remembered by its number. */
+/* Does a stack have a GC frame? The result is kept by the stack's number. */
 static int has_gc(struct gecko *g, uint32_t id, const struct stack_view *v, bool *gc)
 {
 	const struct profile_tables *t = stacks_tables(g->stacks);
@@ -216,8 +216,8 @@ static int find_thread(struct gecko *g, const struct event *ev, struct gecko_thr
 }
 
 /*
- * The thread's node for a stack, which has frames. Where the stack begins like
- * the last one it has its nodes.
+ * The thread's tree node for a stack, which must have frames. For the part that the stack
+ * shares with the last one at the root, the same nodes are used.
  */
 static int find_node(struct gecko_thread *th, uint32_t id, const struct stack_view *v,
 		     uint32_t *node1)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * gecko.h - between the parts of the Firefox Profiler format: gecko.c takes
- * events, gecko_write.c makes the file of what came of them, gecko_tables.c the
- * tables in it.
+ * gecko.h - shared by the parts of the Firefox Profiler format: gecko.c takes events,
+ * gecko_write.c writes the file, gecko_tables.c the tables in it.
  */
 #ifndef TACHBPF_GECKO_H
 #define TACHBPF_GECKO_H
@@ -16,28 +15,32 @@
 struct intern;
 struct u64map;
 
-/* Time in which something was so; names and categories are CPython's. */
+/* The states that markers show; names and categories are CPython's. */
 enum gecko_marker {
 	MARKER_HAS_GIL, MARKER_NO_GIL, MARKER_ON_CPU, MARKER_OFF_CPU, MARKER_PYTHON,
 	MARKER_NATIVE, MARKER_GIL_WAIT, MARKER_GC, MARKER_EXCEPTION, MARKER_NO_EXCEPTION,
 	MARKER_CNT
 };
 
-/* A thread's numbers for nodes; labels, functions and files become numbers when written. */
+/*
+ * A thread's nodes and their numbers; labels, functions and files get numbers when they are
+ * written.
+ */
 struct gecko_thread {
 	uint32_t process;
 	uint64_t thread_id;
 	bool main;
-	bool seen;			/* an event came: states are known */
-	struct pairs nodes;		/* its stacks as a tree: label, the caller's node + 1 */
-	struct spool_stream samples;	/* node + 1, time since the last one, weight */
-	struct spool_stream markers;	/* enum gecko_marker, start and end */
+	bool seen;			/* it has had an event, so its states are known */
+	struct pairs nodes;		/* its stacks as a tree: pairs of
+					 * label and the caller's node + 1 */
+	struct spool_stream samples;	/* node + 1, time since the last sample, weight */
+	struct spool_stream markers;	/* enum gecko_marker, start, end */
 	uint64_t sample_cnt, marker_cnt;
-	bool weighted;			/* not every sample weighs 1 */
+	bool weighted;			/* some samples have other weights than 1 */
 	int64_t time_us;		/* of the last sample */
-	uint64_t open;			/* bit: this marker has begun, */
-	int64_t since_us[MARKER_CNT];	/* then */
-	uint32_t stack, depth;		/* the last stack; depth 0: none yet */
+	uint64_t open;			/* one bit for each marker that has begun, */
+	int64_t since_us[MARKER_CNT];	/* and when it began */
+	uint32_t stack, depth;		/* the last stack; depth 0: none */
 	uint32_t path[EVENT_MAX_FRAMES];	/* its nodes, from the root */
 };
 
@@ -49,11 +52,12 @@ struct gecko {
 	struct stacks *stacks;
 	struct spool *spool;
 	struct buf threads;		/* struct gecko_thread *, of all processes */
-	struct buf gc;			/* u8 by stack: GC_* in gecko.c */
-	struct u64map *by_tid;		/* struct gecko_thread, of the profile being read */
+	struct buf gc;			/* u8 for each stack: GC_* in gecko.c */
+	struct u64map *by_tid;		/* struct gecko_thread, of the current profile */
 	struct gecko_thread *last;
 	uint64_t event_cnt;
-	int64_t base_us, first_us, last_us;	/* time zero; the profile's first and last event */
+	int64_t base_us, first_us, last_us;	/* time zero; times of the current
+						 * profile's first and last event */
 	bool based, timed;
 };
 
@@ -67,33 +71,38 @@ static inline uint32_t gecko_thread_cnt(const struct gecko *g)
 	return (uint32_t)(g->threads.len / sizeof(struct gecko_thread *));
 }
 
-/* The whole file. 0 or -errno. */
+/* Write the whole file. 0 or -errno. */
 int gecko_write(struct gecko *g);
 
-/* A thread's tables. Numbers are by first use. */
+/* A thread's tables. Numbers are in order of first use. */
 struct gecko_tables {
 	struct gecko *g;
 	struct gecko_thread *th;
-	const struct profile_tables *t;		/* what labels mean */
+	const struct profile_tables *t;		/* the tables that labels refer to */
 	struct intern *strings;			/* shared by all threads */
-	struct intern *frames;			/* the frames, as labels: strings of u32 */
-	struct intern *funcs;			/* frames of file, func; line: the first one's */
+	struct intern *frames;			/* labels of the frames: strings of u32 */
+	struct intern *funcs;			/* functions as frames with file and
+						 * func; line: of the first label */
 	struct intern *resources;		/* files: strings of u32 */
-	struct buf func_lines;			/* i32, by function */
+	struct buf func_lines;			/* i32 for each function */
 	struct writer *w;
 };
 
-/* Number everything that x->th's stacks name. 0 or -ENOMEM; gecko_tables_end() either way. */
+/*
+ * Give numbers to everything in x->th's stacks. 0 or -ENOMEM; call gecko_tables_end() in
+ * both cases.
+ */
 int gecko_tables_start(struct gecko_tables *x);
+/* Free the tables. */
 void gecko_tables_end(struct gecko_tables *x);
-/* The tables as members of the thread's object. 0 or -errno. */
+/* Write the tables as members of the thread's object. 0 or -errno. */
 int gecko_put_tables(struct gecko_tables *x);
 
-/* A key with the comma before it, a column of equal values, "length" and the closing brace. */
+/* Write a key after a comma; a column of equal values; "length" and the closing brace. */
 void gecko_put_key(struct writer *w, const char *key);
 void gecko_put_same(struct writer *w, const char *key, const char *value, uint64_t cnt);
 void gecko_put_length(struct writer *w, uint64_t cnt);
-/* The number of a string. 0 or -ENOMEM. */
+/* Find or add a string and write its number. 0 or -ENOMEM. */
 int gecko_put_string(struct gecko_tables *x, struct string_ref s);
 
 #endif

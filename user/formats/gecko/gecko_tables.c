@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * gecko_tables.c - the tables that a thread has in the Firefox Profiler's format:
- * stacks, frames, functions and resources, each a set of columns. See gecko.h.
+ * gecko_tables.c - the tables of a thread in the Firefox Profiler's format: stacks, frames,
+ * functions and resources, each a set of columns. See gecko.h.
  *
- * Numbers are given in the order in which the thread's stacks first name
- * something, as in CPython 3.15's Lib/profiling/sampling/gecko_collector.py.
+ * Numbers are in the order in which the thread's stacks first use something, as in CPython
+ * 3.15's Lib/profiling/sampling/gecko_collector.py.
  */
 #include "formats/gecko/gecko.h"
 
@@ -45,7 +45,7 @@ static uint32_t value_of(struct intern *in, uint32_t number)
 	return value;
 }
 
-/* A thread's frames, functions and files, in the order in which its stacks name them. */
+/* Collect a thread's frames, functions and files, in the order in which its stacks use them. */
 static int fill_tables(struct gecko_tables *x)
 {
 	uint32_t i, number, known, cnt = x->th->nodes.cnt;
@@ -68,7 +68,7 @@ static int fill_tables(struct gecko_tables *x)
 	return err;
 }
 
-/* The comma is not for the first key of an object. */
+/* Before the first key of an object there is no comma. */
 void gecko_put_key(struct writer *w, const char *key)
 {
 	bool first = w->len && w->data[w->len - 1] == '{';
@@ -78,7 +78,7 @@ void gecko_put_key(struct writer *w, const char *key)
 	writer_text(w, "\":");
 }
 
-/* A column of cnt equal values. */
+/* Write a column of cnt equal values. */
 void gecko_put_same(struct writer *w, const char *key, const char *value, uint64_t cnt)
 {
 	uint64_t i;
@@ -93,7 +93,7 @@ void gecko_put_same(struct writer *w, const char *key, const char *value, uint64
 	writer_char(w, ']');
 }
 
-/* A column: put() writes the i-th value. */
+/* Write a column; put() writes the i-th value. */
 static int put_column(struct gecko_tables *x, const char *key, uint32_t cnt,
 		      int (*put)(struct gecko_tables *x, uint32_t i))
 {

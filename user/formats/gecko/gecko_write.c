@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * gecko_write.c - the Firefox Profiler's "processed" JSON, version 57
- * (docs/format-gecko.md): what is known of all, each thread's samples and
- * markers, and the strings that all share. See gecko.h.
+ * gecko_write.c - writes the Firefox Profiler's "processed" JSON, version 57
+ * (docs/format-gecko.md): what is common to all, the samples and markers of each thread,
+ * and the strings that all share. See gecko.h.
  *
  * Fields, names and categories are those of CPython 3.15's
  * Lib/profiling/sampling/gecko_collector.py.
@@ -43,7 +43,7 @@ static const struct {
 	[MARKER_NO_EXCEPTION] = { "No Exception", "NoException", 8 },
 };
 
-/* A column of a spooled table: put() writes a record's part. */
+/* Write a column of a spooled table; put() writes its value of each record. */
 static int put_spooled(struct gecko_tables *x, const char *key, const struct spool_stream *st,
 		       void (*put)(struct gecko_tables *x, const uint64_t r[3], int64_t *state))
 {
@@ -82,7 +82,7 @@ static void sample_weight(struct gecko_tables *x, const uint64_t r[3], int64_t *
 	writer_uint(x->w, r[2]);
 }
 
-/* The Firefox Profiler has "tracing-ms" for times: milliseconds, with a fraction. */
+/* The Firefox Profiler's weight type for times is "tracing-ms": milliseconds with a fraction. */
 static void sample_weight_ns(struct gecko_tables *x, const uint64_t r[3], int64_t *state)
 {
 	uint64_t us = r[2] / 1000 + (r[2] % 1000 >= 500);
@@ -188,7 +188,7 @@ static void put_thread_head(struct gecko_tables *x)
 	writer_text(x->w, ",\"processStartupTime\":0,\"processShutdownTime\":null,"
 			  "\"registerTime\":0,\"unregisterTime\":null,\"pausedRanges\":[],"
 			  "\"pid\":\"");
-	/* The pid groups threads: those of two unknown processes are not one's. */
+	/* Threads are grouped by pid, so two unknown processes must not have the same one. */
 	if (!p->meta.tgid && x->th->process)
 		writer_text(x->w, "unknown-");
 	writer_uint(x->w, p->meta.tgid ? p->meta.tgid : x->th->process);
@@ -215,7 +215,7 @@ static int put_thread(struct gecko_tables *x)
 	return err;
 }
 
-/* Milliseconds between two samples, whichever thread's: CPython's notion of it. */
+/* Write the milliseconds between two samples of any threads, as CPython defines the interval. */
 static void put_interval(struct gecko *g, struct writer *w)
 {
 	int64_t span = (int64_t)((uint64_t)g->last_us - (uint64_t)g->base_us);
@@ -238,7 +238,10 @@ static void put_meta(struct gecko *g, struct writer *w)
 	uname(&u);
 	writer_text(w, "{\"meta\":{\"interval\":");
 	put_interval(g, w);
-	/* CPython's is no time of day either, but its monotonic clock when it converted. */
+	/*
+	 * CPython's value is not a time of day, either, but its monotonic clock when it
+	 * converted the file.
+	 */
 	gecko_put_key(w, "startTime");
 	writer_ms(w, m && m->start_utc_ns ? (int64_t)(m->start_utc_ns / 1000) :
 					    g->based ? g->base_us : 0);

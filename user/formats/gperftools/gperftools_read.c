@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * gperftools_read.c - reads gperftools' CPU profiles: words of 4 or 8 bytes, either
- * byte order, versions 0 and 1. See docs/format-gperftools.md.
+ * gperftools_read.c - reads gperftools' CPU profiles: words of 4 or 8 bytes, either byte
+ * order, versions 0 and 1. See docs/format-gperftools.md.
  *
- * The records are read twice: once to name the addresses and count, once for
- * each run. What is damaged in them is found the first time; what came before
- * is kept. Knows nothing of names: gperftools_text.c does.
+ * The records are read several times: once to collect addresses and counts, and once for
+ * each run. The first reading finds damage; what precedes it is used. Knows nothing of
+ * names: gperftools_text.c does.
  */
 #include "formats/gperftools/gperftools_text.h"
 
@@ -25,9 +25,9 @@
 
 #define SYMBOL_HEAD "--- symbol"
 #define PROFILE_HEAD "--- profile"
-#define HEADER_SLOTS_MIN 3	/* behind the first two: version, period, padding */
+#define HEADER_SLOTS_MIN 3	/* after the first two: version, period, padding */
 
-/* How the words of a file are read. */
+/* The size and byte order of a file's words. */
 struct words {
 	const uint8_t *data;
 	size_t size;
@@ -39,19 +39,20 @@ struct gperf_reader {
 	struct reader reader;
 	struct words w;
 	uint64_t version, header_slots;
-	bool symbolized;	/* "--- symbol" comes first: google-pprof --raw writes no trailer */
+	bool symbolized;	/* the file begins with "--- symbol";
+				 * google-pprof --raw then writes no trailer */
 	size_t records, end;	/* records are in [records, end); end: trailer or damage */
 	struct gperf_text *text;
 	struct intern *names;
-	struct u64map frame_of[2];	/* frame id + 1 of an address; [1]: of a caller's */
-	uint64_t seed;		/* a file must not be able to choose addresses that collide */
+	struct u64map frame_of[2];	/* address -> frame id + 1; [1]: for callers' addresses */
+	uint64_t seed;		/* a file must not choose addresses that collide */
 	struct buf ids;
 	char damage[160];	/* "": none */
 };
 
 struct record {
 	uint64_t cnt, depth;
-	size_t pcs;		/* where the first one is */
+	size_t pcs;		/* offset of the first address */
 	size_t next;
 };
 
@@ -60,7 +61,7 @@ static struct gperf_reader *to_gperf(struct reader *r)
 	return (struct gperf_reader *)r;
 }
 
-/* The word at a place that is in the file. */
+/* The word at an offset, which must be inside the file. */
 static uint64_t word(const struct words *w, size_t at)
 {
 	uint64_t v8;
@@ -79,7 +80,7 @@ static bool has_words(const struct words *w, size_t at, uint64_t cnt)
 	return at <= w->size && cnt <= (w->size - at) / w->bytes;
 }
 
-/* Where the binary profile begins: 0, or behind the line "--- profile". */
+/* Offset of the binary profile: 0, or after the line "--- profile". */
 static size_t profile_at(const struct input *in)
 {
 	static const char mark[] = "\n" PROFILE_HEAD "\n";
@@ -92,8 +93,9 @@ static size_t profile_at(const struct input *in)
 }
 
 /*
- * 0, then 3 or a few more, then version 0 or 1: only one width and byte order
- * reads it so. A number of header slots that a file has room for is a few.
+ * Find the word size and byte order. A profile begins with 0, then the number of header
+ * slots (3 or a few more), then version 0 or 1: only one size and byte order fits. "A few"
+ * are as many as the file has room for.
  */
 static bool detect_words(const struct input *in, size_t at, struct words *w)
 {
@@ -128,14 +130,14 @@ static int parse_header(struct gperf_reader *g, size_t at, const struct reason *
 	g->version = word(w, at + 2 * w->bytes);
 	g->reader.info.meta.interval_us = word(w, at + 3 * w->bytes);
 	g->records = at + (2 + g->header_slots) * w->bytes;
-	/* A day is no period, and would make times wrap around. */
+	/* A period of a day or more is invalid, and could make times overflow. */
 	if (!g->reader.info.meta.interval_us || g->reader.info.meta.interval_us > 86400000000)
 		return reason_at(why, at + 3 * w->bytes, "a sampling period of %" PRIu64 " us",
 				 g->reader.info.meta.interval_us);
 	return 0;
 }
 
-/* 1: a record, 0: the trailer, -EBADMSG. */
+/* Parse a record. 1: a record; 0: the trailer; -EBADMSG. */
 static int parse_record(const struct words *w, size_t at, struct record *rec,
 			const struct reason *why)
 {
@@ -159,7 +161,7 @@ static int parse_record(const struct words *w, size_t at, struct record *rec,
 
 static int frame_of_address(struct gperf_reader *g, uint64_t addr, bool caller, uint32_t *frame)
 {
-	/* Names of version 1 are those of the addresses as they stand. */
+	/* In version 1, names belong to the addresses as they are in the file. */
 	struct u64map *map = &g->frame_of[caller && !g->version];
 	void *known = u64map_get(map, addr ^ g->seed);
 	int err;
@@ -175,7 +177,7 @@ static int frame_of_address(struct gperf_reader *g, uint64_t addr, bool caller, 
 static int parse_stack(struct gperf_reader *g, const struct record *rec, struct event *ev,
 		       uint32_t frames[EVENT_MAX_FRAMES], bool *cut)
 {
-	/* Of more than we keep, only whether there are more matters. */
+	/* Beyond the frames that are kept, it only matters whether there are more. */
 	uint64_t n = rec->depth <= EVENT_MAX_FRAMES ? rec->depth : EVENT_MAX_FRAMES + 1, i;
 	uint32_t frame;
 	int err;
@@ -192,7 +194,7 @@ static int parse_stack(struct gperf_reader *g, const struct record *rec, struct 
 	return stack_fit(g->names, &g->ids, false, frames, &ev->nframes, cut);
 }
 
-/* Where the records end: the trailer, or the first one that is damaged. */
+/* Find the end of the records: the trailer, or the first damaged record. */
 static int find_end(struct gperf_reader *g)
 {
 	const struct reason why = { g->damage, sizeof(g->damage) };
@@ -210,7 +212,7 @@ static int find_end(struct gperf_reader *g)
 					    g->w.size - rec.next);
 }
 
-/* Name every address, now that all the text is known. */
+/* Find a frame for every address, after all text was read. */
 static int count_records(struct gperf_reader *g, const struct reason *why)
 {
 	struct reader_info *info = &g->reader.info;
@@ -297,7 +299,7 @@ static struct reader *open_gperf(const struct input *in, const struct reader_arg
 	return &g->reader;
 }
 
-/* The format knows no threads and no times: one thread, one sample after another. */
+/* The format has neither threads nor times: it becomes one thread with one sample after another. */
 static int run(struct reader *r, reader_event_fn on_event, void *ctx, char *why, size_t why_size)
 {
 	struct gperf_reader *g = to_gperf(r);

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * gperftools_text.c - the text in a gperftools profile: which function and line
- * an address is, or else which file it was mapped from.
+ * gperftools_text.c - parses the text in a gperftools profile: the function and line of an
+ * address, or the file that was mapped there.
  *
- * Three kinds of lines are known: "0xADDR func (file:line)" (Go), "0xADDR func"
- * (the Perl google-pprof) and those of /proc/PID/maps, with "build=PATH" and
- * "$build" in them. Anything else is passed over, as the format asks for. Names
- * point into the mapped file.
+ * Three kinds of lines are known: "0xADDR func (file:line)" (Go), "0xADDR func" (the Perl
+ * google-pprof), and those of /proc/PID/maps, with "build=PATH" and "$build" in them.
+ * Others are ignored, as the format requires. Names point into the mapped file.
  */
 #include "formats/gperftools/gperftools_text.h"
 
@@ -22,7 +21,7 @@
 
 struct symbol {
 	uint64_t addr;
-	struct string_ref func, file;	/* file.len 0: not known */
+	struct string_ref func, file;	/* file.len 0: unknown */
 	int32_t line;
 };
 
@@ -32,10 +31,10 @@ struct mapping {
 };
 
 struct gperf_text {
-	struct buf symbols;	/* struct symbol, sorted by address once all are there */
-	struct buf mappings;	/* struct mapping, sorted by start likewise */
+	struct buf symbols;	/* struct symbol; sorted by address when complete */
+	struct buf mappings;	/* struct mapping; sorted by start when complete */
 	bool sorted;
-	char *build;		/* what $build stands for; NULL: not said */
+	char *build;		/* value of $build; NULL: not defined */
 };
 
 struct gperf_text *gperf_text_new(void)
@@ -91,7 +90,7 @@ static void trim_end(struct string_ref *s)
 		s->len--;
 }
 
-/* Hexadecimal digits; what follows is left in *s. false: none, or more than 64 bits. */
+/* Take hexadecimal digits from *s. false: there are none, or they exceed 64 bits. */
 static bool take_hex(struct string_ref *s, uint64_t *v)
 {
 	uint32_t digits = 0;
@@ -121,7 +120,7 @@ static bool take_char(struct string_ref *s, char c)
 	return true;
 }
 
-/* "func (file:line)"; without the brackets all of it is the name. */
+/* Parse "func (file:line)"; without the parentheses all of it is the name. */
 static void split_place(struct symbol *sym, struct string_ref s)
 {
 	const char *open, *colon;
@@ -140,7 +139,7 @@ static void split_place(struct symbol *sym, struct string_ref s)
 	sym->line = (int32_t)line;
 }
 
-/* "0xADDR ..." 1: was one. */
+/* Parse "0xADDR ...". 1: the line has this form. */
 static int symbol_line(struct gperf_text *t, struct string_ref s)
 {
 	struct symbol sym = { .line = LINE_NONE };
@@ -186,7 +185,7 @@ static char *build_path(const struct gperf_text *t, const struct string_ref *pat
 	return NULL;
 }
 
-/* Past n words and the blanks behind each. false: there are fewer. */
+/* Skip n words and the blanks after each. false: there are fewer. */
 static bool skip_words(struct string_ref *s, int n)
 {
 	for (; n; n--) {
@@ -202,7 +201,10 @@ static bool skip_words(struct string_ref *s, int n)
 	return true;
 }
 
-/* "START-END PERMISSIONS OFFSET DEVICE INODE PATH", or "START-END: PATH". 1: was one. */
+/*
+ * Parse "START-END PERMISSIONS OFFSET DEVICE INODE PATH", or "START-END: PATH". 1: the line
+ * has this form.
+ */
 static int mapping_line(struct gperf_text *t, struct string_ref s)
 {
 	struct mapping m = { 0 };
@@ -238,7 +240,7 @@ static int build_line(struct gperf_text *t, struct string_ref s)
 	return t->build ? 1 : -ENOMEM;
 }
 
-/* The next line of text; *data and *len move behind it. false: there is none. */
+/* Take the next line of text; *data and *len are then what follows it. false: there is none. */
 static bool next_line(const char **data, size_t *len, struct string_ref *line)
 {
 	const char *nl;
@@ -283,7 +285,7 @@ int gperf_text_trailer(struct gperf_text *t, const char *data, size_t len)
 
 #define COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
 
-/* The same address twice: what the file says first counts. */
+/* If an address occurs twice, the first one in the file counts. */
 static int compare_symbols(const void *a, const void *b)
 {
 	const struct symbol *x = a, *y = b;
@@ -332,7 +334,7 @@ static const struct mapping *find_mapping(const struct gperf_text *t, uint64_t a
 	const struct mapping *list = mappings(t);
 	size_t low = 0, high = gperf_text_mapping_cnt(t);
 
-	/* The last one that starts at or below addr. */
+	/* Find the last one that starts at or below addr. */
 	while (low < high) {
 		size_t mid = low + (high - low) / 2;
 
@@ -344,7 +346,7 @@ static const struct mapping *find_mapping(const struct gperf_text *t, uint64_t a
 	return low && addr < list[low - 1].end ? &list[low - 1] : NULL;
 }
 
-/* "libc.so.6+0x1234", or the address alone. */
+/* Name an address "libc.so.6+0x1234", or by itself. */
 static int unnamed_frame(const struct gperf_text *t, struct intern *in, uint64_t addr,
 			 uint32_t *frame)
 {
@@ -370,8 +372,8 @@ static int unnamed_frame(const struct gperf_text *t, struct intern *in, uint64_t
 }
 
 /*
- * google-pprof names the call instead of the instruction behind it (one less
- * than the return address) and leaves such addresses in what it writes.
+ * google-pprof looks up the address of the call, which is one less than the return address,
+ * and writes these addresses to its files.
  */
 int gperf_text_frame(struct gperf_text *t, struct intern *in, uint64_t addr, bool caller,
 		     uint32_t *frame)

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * gperftools_write.c - CPU profiles as gperftools writes them: words of 8 bytes in the
+ * gperftools_write.c - writes CPU profiles in gperftools' format: words of 8 bytes in the
  * machine's byte order, then text (docs/format-gperftools.md). Three flavours:
  *
  *	gperftools	version 1, names behind the samples: Go's pprof
  *	gperftools-perl	"--- symbol" before a version 0 profile: google-pprof
- *	gperftools-native version 0 of machine addresses: any reader, but only of
- *			frames that are one: their function is called "0x..." or
+ *	gperftools-native version 0 with machine addresses: for any reader, but only with
+ *			frames that are addresses: functions called "0x..." or
  *			"libc.so.6+0x...", as in profiles imported from this format
  *
- * Owns the addresses, which are made up: one for each file, function and line;
- * of a mapped file its offsets, from a beginning that is made up.
+ * Owns the addresses, which are invented: one for each file, function and line; for a
+ * mapped file its offsets, from an invented start.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -28,11 +28,11 @@
 #define VERSION_NATIVE 0
 #define VERSION_NAMED 1
 
-/* Made-up addresses: clear of 0, which ends a profile, and far enough apart for "pc - 1". */
+/* Invented addresses: not near 0, which ends a profile, and far enough apart for "pc - 1". */
 #define ADDRESS_BASE 0x10000
 #define ADDRESS_STEP 16
 
-/* Mapped files begin where no process has anything, and have offsets below the step. */
+/* Mapped files start where no process has memory; their offsets are below the step. */
 #define MAP_BASE (1ull << 60)
 #define MAP_STEP (1ull << 41)
 #define MAP_CNT_MAX (1u << 18)
@@ -46,11 +46,12 @@ struct gperf {
 	struct writer *w;
 	enum flavour flavour;
 	uint64_t period_us;
-	bool scaled;		/* counts are in microseconds: the processes' intervals differ */
-	bool roots;		/* an outermost frame says which process or thread it is */
-	uint64_t *native;	/* by label: its address; 0: not native */
-	struct pairs maps;	/* mapped files: string, 0 */
-	struct buf map_ends;	/* u64 by map: the highest offset */
+	bool scaled;		/* counts are in microseconds, because
+				 * the processes' intervals differ */
+	bool roots;		/* stacks get an outermost frame with their process or thread */
+	uint64_t *native;	/* by label: its address; 0: it is none */
+	struct pairs maps;	/* mapped files: pairs of string and 0 */
+	struct buf map_ends;	/* u64 for each map: the highest offset */
 	struct qualifier *names;
 };
 
@@ -112,7 +113,7 @@ static uint64_t scaled_count(const struct gperf *g, const struct stack_view *v)
 	return us > UINT64_MAX ? UINT64_MAX : (uint64_t)us;
 }
 
-/* Which of a stack's frames the flavour can hold. */
+/* Select the frames of a stack that the flavour can express. */
 static uint32_t pick(const struct gperf *g, const struct stack_view *v,
 		     uint64_t addresses[EVENT_MAX_FRAMES + 1])
 {
@@ -128,7 +129,7 @@ static uint32_t pick(const struct gperf *g, const struct stack_view *v,
 	return n;
 }
 
-/* Header, records, trailer. There may be samples, but none with such a frame. */
+/* Write header, records and trailer. There may be samples of which no frame can be expressed. */
 static int put_samples(struct gperf *g)
 {
 	const uint64_t header[] = {
@@ -160,17 +161,17 @@ static int put_samples(struct gperf *g)
 	return SINK_REPORTED;
 }
 
-/* Characters that a reader takes apart, by flavour, and what stands for them. */
+/* Characters that have a meaning for a flavour's reader, and their replacements. */
 static const struct {
 	const char *from, *to;
 } swaps[] = {
 	[FLAVOUR_GO] = { "", "" },
-	/* google-pprof drops what is in <> and (), as C++'s arguments, and cuts at blanks. */
+	/* google-pprof removes what is in <> and (), as in C++ names, and cuts at blanks. */
 	[FLAVOUR_PERL] = { "<>() ", "[][]_" },
 	[FLAVOUR_NATIVE] = { "", "" },
 };
 
-/* s as the flavour can have it in a line, to be freed; NULL: out of memory. */
+/* s with these characters replaced, for the caller to free; NULL: out of memory. */
 static char *clean(const struct gperf *g, struct string_ref s)
 {
 	size_t room = (size_t)s.len * 4 + 1;
@@ -184,7 +185,7 @@ static char *clean(const struct gperf *g, struct string_ref s)
 		at = strchr(swaps[g->flavour].from, *p);
 		if (at && *at)
 			*p = swaps[g->flavour].to[at - swaps[g->flavour].from];
-		/* Go reads "name (file:line)": no other " (" on the line. */
+		/* Go parses "name (file:line)", so the line must have no other " (". */
 		if (*p == ' ' && p[1] == '(')
 			*p = '_';
 		/* google-pprof splits inlined functions at "--". */
@@ -195,8 +196,8 @@ static char *clean(const struct gperf *g, struct string_ref s)
 }
 
 /*
- * Go's pprof takes "<" in a name for C++ and drops it with what follows, unless
- * ".<" says that it is Java (looksLikeDemangledCPlusPlus() in its symbolizer).
+ * Go's pprof takes a name with "<" for C++ and removes that and what follows, unless ".<"
+ * makes it Java (looksLikeDemangledCPlusPlus() in its symbolizer).
  */
 static void hide_templates(char *name)
 {
@@ -289,7 +290,7 @@ static int put_names(struct gperf *g)
 	return err;
 }
 
-/* "0x" and hexadecimal digits to the end. */
+/* Parse "0x" and hexadecimal digits up to the end. */
 static bool parse_hex(struct string_ref s, uint64_t *v)
 {
 	char text[19] = "";
@@ -302,7 +303,7 @@ static bool parse_hex(struct string_ref s, uint64_t *v)
 	       strspn(text + 2, "0123456789abcdefABCDEF") == s.len - 2u;
 }
 
-/* The address of an offset in a mapped file; 0: not one that can be had. */
+/* Invent the address of an offset in a mapped file; *address 0: impossible. */
 static int map_offset(struct gperf *g, uint32_t file, uint64_t off, uint64_t *address)
 {
 	uint64_t *end, none = 0;
@@ -321,7 +322,7 @@ static int map_offset(struct gperf *g, uint32_t file, uint64_t off, uint64_t *ad
 	return 0;
 }
 
-/* "0x..." is an address, "BASENAME+0x..." an offset in its file. */
+/* The address of a frame: "0x..." is one itself, "BASENAME+0x..." an offset in its file. */
 static int native_address(struct gperf *g, const struct frame *f, uint64_t *address)
 {
 	struct string_ref func = g->t->strings[f->func];
@@ -352,7 +353,7 @@ static int find_native(struct gperf *g)
 	return err;
 }
 
-/* The mapped files, as /proc/PID/maps has them. */
+/* Write the mapped files in the form of /proc/PID/maps. */
 static int put_maps(struct gperf *g)
 {
 	char head[80], *path;

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * flamegraph.c - the sink `flamegraph`: one HTML page that draws the stacks,
- * and the page that compares two recordings. See docs/format-flamegraph.md.
+ * flamegraph.c - the sink `flamegraph`: an HTML page that draws the stacks; and the page
+ * that compares two recordings. See docs/format-flamegraph.md.
  *
- * Collects a call tree and writes it as columns of varints; everything that a
- * user selects is computed in the browser from that. What the page looks like
- * is html/'s business.
+ * Collects a call tree and writes it as columns of varints. The browser computes everything
+ * that a user selects from them. pages/ has the pages themselves.
  */
 #include "formats/html/flamegraph.h"
 
@@ -80,7 +79,7 @@ int flamegraph_end(struct flamegraph *f, const struct profile_stats *stats)
 struct meta_ctx {
 	const struct flamegraph *graph;
 	const char *title;
-	const char *const *sides;	/* NULL: no comparison */
+	const char *const *sides;	/* NULL: not a comparison */
 };
 
 static int put_meta(struct json *j, const void *ctx)
@@ -128,7 +127,7 @@ static void put_threads(struct html_data *d, const struct stack_tree_view *v)
 		html_varint(d, v->threads[i].thread_id);
 }
 
-/* In preorder, the root left out: how many levels up its parent is, and its frame. */
+/* Write the nodes in preorder without the root: how many levels up the parent is, and the frame. */
 static void put_nodes(struct html_data *d, const struct stack_tree_view *v, const uint32_t *order,
 		      const uint32_t *depths)
 {
@@ -142,7 +141,7 @@ static void put_nodes(struct html_data *d, const struct stack_tree_view *v, cons
 }
 
 struct place {
-	uint32_t node;	/* in preorder */
+	uint32_t node;	/* index in preorder */
 	uint32_t group;
 };
 
@@ -303,7 +302,7 @@ static int sink_end(struct sink *sink, const struct profile_stats *stats)
 	return s->err = flamegraph_end(s->graph, stats);
 }
 
-/* The page has everything in it, so it is written when nothing more can come. */
+/* The page has all data in it, so it is only written at the end. */
 static int sink_close(struct sink *sink)
 {
 	struct flamegraph_sink *s = to_flamegraph(sink);

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * heatmap.c - the sink `heatmap`: one HTML page that shows the source with the
- * samples of every line and, where columns are known, of every expression.
- * See docs/format-heatmap.md.
+ * heatmap.c - the sink `heatmap`: an HTML page that shows the source with the samples of
+ * every line and, where columns are known, of every expression. See docs/format-heatmap.md.
  *
- * Collects a call tree like a flame graph; what a line counts is worked out at
- * the end, once for each distinct stack. The counts are those of CPython 3.15's
- * `replay --heatmap` (Lib/profiling/sampling/heatmap_collector.py).
+ * Collects a call tree like a flame graph. The counts of lines are computed at the end,
+ * once for each distinct stack. They are those of CPython 3.15's `replay --heatmap`
+ * (Lib/profiling/sampling/heatmap_collector.py).
  */
 #include "model/sink.h"
 
@@ -23,25 +22,28 @@
 #define DATA_VERSION 1
 #define NO_FILE UINT32_MAX
 
-/* In the page together; with more, the files with the fewest samples stay without text. */
+/*
+ * All sources in the page together. If there is more, the files with the fewest samples
+ * have no text.
+ */
 #define SOURCES_MAX_BYTES (64 * 1024 * 1024)
 
 struct count {
 	uint64_t self, total;
 };
 
-/* What one kind of place (file, line or span) counts, by its number. */
+/* The counts of all places of one kind (file, line or span), indexed by the place's number. */
 struct places {
 	struct count *counts;
-	uint16_t *on_path;	/* how often in the stack that is being looked at */
-	uint32_t *of_frame;	/* the place that a frame id is in */
-	uint32_t *first;	/* index into order[] of the place's first frame */
+	uint16_t *on_path;	/* how often the place is in the current stack */
+	uint32_t *of_frame;	/* the place of each frame id */
+	uint32_t *first;	/* index in order[] of the place's first frame */
 	uint32_t cnt;
 };
 
 enum place_kind { PLACE_FILE, PLACE_LINE, PLACE_SPAN, PLACE_KINDS };
 
-/* Frames of source files in the order of where they are, and what was counted there. */
+/* The frames of source files, ordered by position, and their counts. */
 struct heat {
 	const struct stack_tree *tree;
 	const struct profile_tables *tables;
@@ -61,7 +63,7 @@ struct heatmap_sink {
 	struct html_processes processes;
 };
 
-/* Names that are of no source file. CPython leaves the same ones out. */
+/* Names that are not those of files. CPython leaves out the same ones. */
 static bool is_source(const struct string_ref *file)
 {
 	static const char *const none[] = { "~", ".", "..." };
@@ -81,7 +83,10 @@ static int compare_u32(uint32_t a, uint32_t b)
 	return a < b ? -1 : a > b;
 }
 
-/* By file, line, then the rest of the position. Unsigned: what is none comes last. */
+/*
+ * By file, line, then the rest of the position. Compared unsigned, so that unknown values
+ * come last.
+ */
 static int compare_positions(const struct frame *a, const struct frame *b, enum place_kind kind)
 {
 	int diff = compare_u32(a->file, b->file);
@@ -106,7 +111,7 @@ static int compare_frames(const void *a, const void *b, void *ctx)
 	return diff ? diff : compare_u32(x, y);
 }
 
-/* Number the places of one kind in the order of the frames. */
+/* Give numbers to the places of one kind, in the order of the frames. */
 static int number_places(struct heat *h, enum place_kind kind)
 {
 	const struct frame *frames = h->tables->frames;
@@ -148,7 +153,7 @@ static int sort_frames(struct heat *h)
 	return err;
 }
 
-/* A frame joins the path: its places count, unless they are on it already. */
+/* A frame is added to the path: its places are counted, unless they are on the path already. */
 static void enter(struct heat *h, uint32_t frame, uint64_t weight)
 {
 	uint32_t kind;
@@ -227,7 +232,7 @@ static void put_counts(struct html_data *d, const struct places *p, uint32_t fro
 		html_varint(d, p->counts[i].self);
 }
 
-/* The lines from..to-1: their numbers, one function that each belongs to, their counts. */
+/* Write the lines from..to-1: their numbers, a function for each, and their counts. */
 static void put_lines(struct html_data *d, const struct heat *h, uint32_t from, uint32_t to)
 {
 	const struct places *p = &h->places[PLACE_LINE];
@@ -235,7 +240,7 @@ static void put_lines(struct html_data *d, const struct heat *h, uint32_t from, 
 	uint32_t i;
 
 	html_varint(d, to - from);
-	/* LINE_NONE becomes 0. It comes last, so the numbers can go back. */
+	/* LINE_NONE becomes 0. It comes last, so numbers may decrease there. */
 	for (i = from; i < to; i++) {
 		int32_t line = frames[h->order[p->first[i]]].line;
 
@@ -311,7 +316,7 @@ static int compare_totals(const void *a, const void *b, void *ctx)
 	return compare_u32(x, y);
 }
 
-/* Those with the most samples first. */
+/* Write the files, those with the most samples first. */
 static void put_files(struct html_data *d, struct heat *h)
 {
 	const struct places *p = &h->places[PLACE_FILE];
@@ -455,7 +460,7 @@ static int heatmap_end(struct sink *sink, const struct profile_stats *stats)
 	return 0;
 }
 
-/* The page has everything in it, so it is written when nothing more can come. */
+/* The page has all data in it, so it is only written at the end. */
 static int heatmap_close(struct sink *sink)
 {
 	struct heatmap_sink *s = to_heatmap(sink);

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/*
- * html_page.c - see html_page.h. Knows the pages as bytes with a mark in them.
- */
+/* html_page.c - see html_page.h. For it, a page is bytes with a placeholder in them. */
 #include "formats/html/html_page.h"
 
 #include <errno.h>
@@ -15,7 +13,7 @@
 #include "model/thread_names.h"
 
 #define MARK "@DATA@"
-/* A whole number of base64's groups of three bytes. */
+/* A multiple of three, because base64 converts groups of three bytes. */
 #define DEFLATE_BYTES (3 * 16 * 1024)
 #define DEFLATE_LEVEL 6
 
@@ -42,10 +40,10 @@ void html_bytes(struct html_data *d, const void *data, size_t len)
 		d->err = buf_add(&d->b, data, len);
 }
 
-/* Append s as printable text and tell how long that is. */
+/* Append s as printable text. Returns its length. */
 static size_t add_text(struct html_data *d, struct buf *b, const struct string_ref *s)
 {
-	/* escape_text(): at most four bytes for one, and the NUL. */
+	/* escape_text() makes at most four bytes of each one, and adds a NUL. */
 	size_t len, room = (size_t)s->len * 4 + 1;
 
 	if (!d->err)
@@ -211,7 +209,10 @@ void html_processes_free(struct html_processes *ps)
 	memset(ps, 0, sizeof(*ps));
 }
 
-/* len is a multiple of three except at the end. */
+/*
+ * Convert to base64. len must be a multiple of three except at the end. Returns the length
+ * of the output.
+ */
 static size_t base64(const uint8_t *in, size_t len, char *out)
 {
 	static const char digits[] =
@@ -234,7 +235,7 @@ static size_t base64(const uint8_t *in, size_t len, char *out)
 	return p - out;
 }
 
-/* zlib(data) as base64. */
+/* Write data, compressed by zlib, as base64. */
 static int write_compressed(int fd, const struct buf *data)
 {
 	struct { uint8_t packed[DEFLATE_BYTES]; char text[DEFLATE_BYTES / 3 * 4]; } *out;
@@ -274,7 +275,7 @@ int html_write(int fd, const struct html_page *page, struct html_data *d)
 	int err = d->err;
 
 	if (!err && !mark)
-		err = -EINVAL;	/* tools/html_page.sh would not have built it */
+		err = -EINVAL;	/* cannot happen: tools/html_page.sh refuses to build it */
 	if (!err)
 		err = write_all(fd, page->start, mark - page->start);
 	if (!err)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * source_text.c - see source_text.h. Symbolic links are followed, as sources
- * are often reached through them; what counts is what they lead to.
+ * source_text.c - see source_text.h. Symbolic links are followed, because sources are often
+ * reached through them; the file they lead to must meet the rules.
  */
 #include "formats/html/source_text.h"
 
@@ -27,7 +27,7 @@ static bool has_python_name(const char *path, size_t len)
 	return false;
 }
 
-/* "#! ... python" in the first line. */
+/* Is the first line "#! ... python"? */
 static bool is_python_script(int fd)
 {
 	char text[256], *end;
@@ -40,9 +40,9 @@ static bool is_python_script(int fd)
 }
 
 /*
- * Only what looks like Python, wherever links led: a profile must not make a
- * report carry another file's content away. Nor is anything read of /proc,
- * whose files say that they are empty, and where reading can have effects.
+ * Only a file that looks like Python is read, wherever links lead: a profile must not be
+ * able to make a report contain another file's content. Nothing in /proc is read: its files
+ * have size 0, and reading them can have effects.
  */
 static bool looks_like_python(int fd, const struct stat *st)
 {
@@ -56,7 +56,7 @@ static bool looks_like_python(int fd, const struct stat *st)
 	return (len > 0 && has_python_name(name, len)) || is_python_script(fd);
 }
 
-/* At most SOURCE_MAX_BYTES, however the file changes meanwhile. */
+/* Read at most SOURCE_MAX_BYTES, even if the file grows meanwhile. */
 static int read_text(int fd, struct buf *b)
 {
 	size_t left = SOURCE_MAX_BYTES + 1;
@@ -104,7 +104,10 @@ int source_read(const char *path, size_t len, struct buf *b)
 		return SOURCE_NO_FILE;
 	memcpy(name, path, len);
 	name[len] = '\0';
-	/* Opening a device can have effects, so look first; a pipe is not waited for. */
+	/*
+	 * Opening a device can have effects, so it is
+	 * checked first; opening a pipe must not wait.
+	 */
 	if (stat(name, &st))
 		return SOURCE_MISSING;
 	if (!S_ISREG(st.st_mode))

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * jsonl.c - the records of CPython 3.15's `profiling.sampling replay --jsonl`
- * (Lib/profiling/sampling/jsonl_collector.py), one JSON object a line: meta,
+ * jsonl.c - writes the records of CPython 3.15's `profiling.sampling replay --jsonl`
+ * (Lib/profiling/sampling/jsonl_collector.py), one JSON object per line: meta,
  * string_table, frame_table, agg, end.
  *
- * The same ids in the same order. Several processes are several such streams one
- * after the other, told apart by run_id; what CPython's records have no place
- * for (pid, comm, container, image, python_version, unit) is in meta, only when it is known or not
- * the usual, and its readers ignore it as they must.
+ * Ids and their order are the same. Several processes are several streams one after the
+ * other, with different run_ids. What CPython's records have no field for (pid, comm,
+ * container, image, python_version, unit) is in meta, only if it is known and not the
+ * default; CPython's readers must ignore unknown fields.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -19,12 +19,12 @@
 #include "model/aggregate.h"
 #include "model/writer.h"
 
-#define CHUNK 256	/* entries a record: CPython's _CHUNK_SIZE */
+#define CHUNK 256	/* entries per record: CPython's _CHUNK_SIZE */
 #define RUN_ID_BYTES 16
 
 struct counts {
 	uint64_t self, cumulative;
-	uint32_t seen;		/* the last stack that it was counted for, + 1 */
+	uint32_t seen;		/* number of the last stack that was counted here, + 1 */
 };
 
 struct jsonl {
@@ -43,7 +43,7 @@ static int make_run_id(struct jsonl *j)
 
 	if (getrandom(bytes, sizeof(bytes), 0) != sizeof(bytes))
 		return -EIO;
-	/* A random (version 4) UUID, RFC 9562. */
+	/* A random UUID (version 4), RFC 9562. */
 	bytes[6] = (bytes[6] & 0x0f) | 0x40;
 	bytes[8] = (bytes[8] & 0x3f) | 0x80;
 	for (i = 0; i < sizeof(bytes); i++)
@@ -89,7 +89,7 @@ static void put_string(struct writer *w, const char *key, const char *v)
 	writer_json(w, string_of(v));
 }
 
-/* The start of a record, which the caller closes. */
+/* Write the start of a record; the caller writes the end. */
 static void put_head(struct jsonl *j, const char *type)
 {
 	writer_text(j->w, "{\"type\":\"");
@@ -175,7 +175,7 @@ static void put_agg_head(struct jsonl *j)
 	put_total(j);
 }
 
-/* The records that come in chunks. */
+/* The kinds of records that are written in chunks. */
 struct record {
 	const char *type, *field;
 	void (*head)(struct jsonl *j);

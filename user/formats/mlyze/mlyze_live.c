@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * mlyze_live.c - which allocations are live: a hash table by address.
+ * mlyze_live.c - the live allocations: a hash table by address.
  *
- * Linear probing, at most half full, deletion by shifting back. The seed keeps
- * a file from choosing addresses that all collide.
+ * Linear probing, at most half full; a removal moves the following entries back. Because of
+ * the seed, a file cannot choose addresses that all collide.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -50,7 +50,7 @@ static size_t home(const struct mlyze_live *live, uint64_t addr)
 	return hash_u64(hash_u64(addr ^ live->seed) + live->seed) & live->mask;
 }
 
-/* Where the address is, or would go. */
+/* The slot of an address, or the free slot for it. */
 static struct mlyze_block *slot_of(const struct mlyze_live *live, uint64_t addr)
 {
 	size_t i = home(live, addr);
@@ -107,7 +107,7 @@ bool mlyze_live_remove(struct mlyze_live *live, uint64_t addr, struct mlyze_bloc
 	for (i = (hole + 1) & live->mask; live->slots[i].used; i = (i + 1) & live->mask) {
 		size_t from = home(live, live->slots[i].addr);
 
-		/* May move only if its home is not between the hole and it. */
+		/* An entry may move into the hole unless its own slot is behind the hole. */
 		if (((i - from) & live->mask) < ((i - hole) & live->mask))
 			continue;
 		live->slots[hole] = live->slots[i];

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * mlyze_meta.c - files, functions and stacks out of a .mlyze file's JSON.
+ * mlyze_meta.c - reads files, functions and stacks from a .mlyze file's JSON.
  *
- * The three may come in any order, so the text is gone through once to find
- * them, and stacks are read last, when what they refer to is known. A missing
- * one is empty: then nothing can refer to it. Nothing is built of what is not
- * kept.
+ * The three may come in any order. So the text is first searched for them, and stacks are
+ * read last, when what they refer to is known. If one is missing, it is empty, and nothing
+ * can refer to it. No tree is built of the JSON.
  */
 #include "formats/mlyze/mlyze_meta.h"
 
@@ -85,7 +84,7 @@ static int find_sections(struct parser *p, struct json_pull *j)
 	return ok && json_pull_finish(j) ? 0 : bad_json(p, j);
 }
 
-/* The id that a key is. */
+/* Convert a key to an id. */
 static bool key_id(struct parser *p, struct json_pull *j, uint64_t *id)
 {
 	if (p->key.len && parse_decimal((const char *)p->key.data, p->key.len, id))
@@ -95,7 +94,7 @@ static bool key_id(struct parser *p, struct json_pull *j, uint64_t *id)
 
 #define COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
 
-/* Entries begin with their ids. */
+/* Every entry begins with its id. */
 static int compare_ids(const void *a, const void *b)
 {
 	uint64_t x, y;
@@ -121,7 +120,7 @@ static int sort_ids(struct parser *p, struct buf *b, size_t bytes, enum section 
 	return 0;
 }
 
-/* {"0": "name", ...} */
+/* Parse {"0": "name", ...}. */
 static int parse_names(struct parser *p, enum section section, struct buf *names)
 {
 	struct json_pull j = p->sections[section];
@@ -142,7 +141,7 @@ static int parse_names(struct parser *p, enum section section, struct buf *names
 	return j.err ? bad_json(p, &j) : sort_ids(p, names, sizeof(name), section);
 }
 
-/* The file or function of a frame by its id. */
+/* Find the file or function of a frame by its id. */
 static int resolve(const struct parser *p, const struct buf *names, const char *what, uint64_t id,
 		   size_t off, uint32_t *string)
 {
@@ -155,7 +154,7 @@ static int resolve(const struct parser *p, const struct buf *names, const char *
 	return 0;
 }
 
-/* A line: any number, what is none of a line becomes no line. */
+/* Read a line: any number; a value that cannot be a line becomes LINE_NONE. */
 static bool read_line(struct json_pull *j, int32_t *line)
 {
 	const char *s;
@@ -168,7 +167,7 @@ static bool read_line(struct json_pull *j, int32_t *line)
 	return true;
 }
 
-/* {"file_id": 0, "line": 42, "func_id": 0} */
+/* Parse {"file_id": 0, "line": 42, "func_id": 0}. */
 static int parse_frame(struct parser *p, struct json_pull *j)
 {
 	bool has_file = false, has_func = false, ok = json_pull_enter(j, JT_OBJECT);
@@ -241,7 +240,7 @@ static int parse_stack(struct parser *p, struct json_pull *j, struct mlyze_stack
 	return 0;
 }
 
-/* {"0": [frame, ...], ...} */
+/* Parse {"0": [frame, ...], ...}. */
 static int parse_stacks(struct parser *p)
 {
 	struct json_pull j = p->sections[STACKS];
@@ -301,7 +300,7 @@ void mlyze_meta_free(struct mlyze_meta *m)
 	buf_free(&m->frames);
 }
 
-/* Ids are mostly 0, 1, 2, ...: then they are indices. */
+/* Ids are mostly 0, 1, 2, ...: then they are the indices. */
 static const void *find(const struct buf *b, size_t bytes, uint64_t id)
 {
 	size_t cnt = b->len / bytes;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * mlyze_meta.h - the metadata of a .mlyze file, read. For mlyze_read.c only.
- */
+/* mlyze_meta.h - the metadata of a .mlyze file. Only for mlyze_read.c. */
 #ifndef TACHBPF_MLYZE_META_H
 #define TACHBPF_MLYZE_META_H
 
@@ -10,7 +8,7 @@
 
 struct intern;
 
-/* Ids of the file and what they stand for: sorted by id. */
+/* A file's or function's id and its name; arrays of them are sorted by id. */
 struct mlyze_name {
 	uint64_t id;
 	uint32_t string;
@@ -26,17 +24,18 @@ struct mlyze_meta {
 	struct buf files, functions;	/* struct mlyze_name */
 	struct buf stacks;		/* struct mlyze_stack_entry, sorted by id */
 	struct buf frames;		/* uint32_t, innermost first */
-	size_t deep_cnt;		/* stacks of more than EVENT_MAX_FRAMES */
-	uint32_t truncated;		/* the frame that ends them in events, if there are any */
+	size_t deep_cnt;		/* number of stacks deeper than EVENT_MAX_FRAMES */
+	uint32_t truncated;		/* the frame that is the root of these stacks in events */
 };
 
-/* len bytes of JSON that are at off in the file. 0, -EBADMSG, -ENOMEM. */
+/* Parse len bytes of JSON, which are at offset off of the file. 0, -EBADMSG or -ENOMEM. */
 int mlyze_meta_parse(struct mlyze_meta *m, const char *json, size_t len, uint64_t off,
 		     struct mlyze_error *error);
 void mlyze_meta_free(struct mlyze_meta *m);
 
-/* By id. */
+/* Find a name by its id. */
 const struct mlyze_name *mlyze_meta_name(const struct buf *names, uint64_t id);
+/* Find a stack's index by its id; false: there is none. */
 bool mlyze_meta_stack(const struct mlyze_meta *m, uint64_t id, uint32_t *index);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * mlyze_profile.c - Memlyze files as one of the readers: events weigh bytes, and which
- * allocations they are is a matter of --value. The format is mlyze.h's.
+ * mlyze_profile.c - Memlyze files as a reader: events have bytes as weights; --value
+ * selects the allocations that count. mlyze.h has the format.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -16,7 +16,7 @@
 #include "formats/mlyze/mlyze_stats.h"
 #include "model/reader.h"
 
-/* Of collections and markers so many are told one by one. */
+/* How many collections and markers are listed one by one. */
 #define LISTED_MAX 100
 
 struct mlyze_input {
@@ -118,7 +118,7 @@ static void free_mlyze(struct reader *r)
 	free(m);
 }
 
-/* Is the allocation one of those that are looked for? live: NULL: all are. */
+/* Does the allocation count? live NULL: all do. */
 static bool wanted(const struct mlyze_live *live, const struct mlyze_event *ev, uint64_t index)
 {
 	const struct mlyze_block *b;
@@ -207,7 +207,7 @@ static void describe_sums(const struct mlyze_stats *st, struct describe *d)
 		d->number(d, facts[i].key, facts[i].v);
 }
 
-/* The first LISTED_MAX events of a type. */
+/* Describe the first LISTED_MAX events of a type. */
 static void describe_events(const struct mlyze_input *m, enum mlyze_type type, const char *key,
 			    struct describe *d)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * mlyze_read.c - the header and the events of a .mlyze file, each rule of the
- * format checked where it can be broken.
+ * mlyze_read.c - reads the header and the events of a .mlyze file, and checks each rule of
+ * the format where it can be broken.
  */
 #include <endian.h>
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include "formats/mlyze/mlyze_meta.h"
 #include "model/intern.h"
 
-/* Where the header's fields are. */
+/* Offsets of the header's fields. */
 #define AT_VERSION 4
 #define AT_START 8
 #define AT_METADATA_BYTES 16
@@ -22,7 +22,7 @@
 struct mlyze_file {
 	const uint8_t *data;
 	size_t size;
-	size_t events;		/* where they begin */
+	size_t events;		/* offset of the events */
 	uint64_t start_us;
 	struct mlyze_meta meta;
 };
@@ -199,7 +199,7 @@ void mlyze_rewind(struct mlyze_cursor *c, const struct mlyze_file *f)
 	*c = (struct mlyze_cursor){ .file = f, .at = f->events, .time_us = f->start_us };
 }
 
-/* Reads one event; the cursor moves when all of it is good. */
+/* Decodes one event; the cursor only moves if all of the event is valid. */
 struct decoder {
 	const struct mlyze_file *f;
 	const uint8_t *p, *end;
@@ -243,7 +243,7 @@ static uint64_t get_varint(struct decoder *d)
 	return 0;
 }
 
-/* bytes of little-endian integer */
+/* Read a little-endian integer of so many bytes. */
 static uint64_t get_fixed(struct decoder *d, size_t bytes)
 {
 	uint8_t v[8] = { 0 };

@@ -26,7 +26,7 @@ static void add_sums(struct mlyze_sums *to, const struct mlyze_sums *s)
 	to->peak = add(to->peak, s->peak);
 }
 
-/* What rows are told apart by: blank fields do not count. */
+/* The fields that distinguish rows; the others have no value. */
 static struct frame key_of(const struct mlyze_file *f, uint32_t stack, enum mem_by by)
 {
 	struct mlyze_stack s = mlyze_stack(f, stack);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * mlyze_rows.h - a trace's sums by stack, file or function, in an order.
+ * mlyze_rows.h - the sums of a trace by stack, file or function, sorted.
  *
- * By file and function, bytes belong to the innermost frame: who asked for them.
+ * By file and function, bytes belong to the innermost frame, which allocated them.
  */
 #ifndef TACHBPF_MLYZE_ROWS_H
 #define TACHBPF_MLYZE_ROWS_H
@@ -14,11 +14,11 @@ enum mem_sort { MEM_SORT_LIVE, MEM_SORT_ALLOCATED, MEM_SORT_PEAK, MEM_SORT_COUNT
 
 struct mlyze_row {
 	struct mlyze_sums sums;
-	uint32_t stack;		/* by stack: its index; else one of the stacks */
-	uint64_t id;		/* by stack: what the file calls it */
+	uint32_t stack;		/* by stack: its index; else the index of one of the stacks */
+	uint64_t id;		/* by stack: its id in the file */
 };
 
-/* Rows with at least one allocation, to be freed; NULL: out of memory. */
+/* The rows with at least one allocation, for the caller to free; NULL: out of memory. */
 struct mlyze_row *mlyze_rows(const struct mlyze_file *f, const struct mlyze_stats *stats,
 			     enum mem_by by, enum mem_sort sort, size_t *cnt);
 

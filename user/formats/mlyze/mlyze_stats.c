@@ -2,10 +2,10 @@
 /*
  * mlyze_stats.c - see mlyze_stats.h.
  *
- * The events are gone through twice: once to add up and find the peak, once to
- * see what was live at it. An address that is allocated while it is live was
- * freed without our knowing; one that is freed and was not live had been
- * allocated before the trace began. Both are counted, neither is an error.
+ * The events are read twice: once to add up and to find the peak, and once to find what was
+ * live at the peak. If an address is allocated while it is live, its free was not recorded.
+ * If one is freed that is not live, it was allocated before the trace began. Both cases are
+ * counted, and none is an error.
  */
 #include "formats/mlyze/mlyze_stats.h"
 
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* 2^64 sizes of 2^64 bytes fit. */
+/* Large enough for 2^64 sizes of 2^64 bytes. */
 typedef unsigned __int128 u128;
 
 struct wide_sums {
@@ -33,7 +33,7 @@ static uint64_t clamp(u128 v)
 	return v > UINT64_MAX ? UINT64_MAX : (uint64_t)v;
 }
 
-/* No longer live. */
+/* The block is not live any more. */
 static void take_out(struct collector *c, const struct mlyze_block *b)
 {
 	c->total.live -= b->size;
@@ -115,7 +115,7 @@ static int add_events(struct collector *c)
 	return err;
 }
 
-/* What was live at the peak, by stack. live is used up. */
+/* Add what was live at the peak to its stacks. Empties live. */
 static int add_peak(struct collector *c)
 {
 	struct mlyze_stats *st = c->stats;

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * mlyze_stats.h - what a .mlyze file's events add up to, and which allocations
- * are live at one of them.
+ * mlyze_stats.h - the sums of a .mlyze file's events, and the allocations that are live at
+ * one of them.
  *
- * Sums are clamped to 64 bits when they are handed out, never wrapped.
+ * Sums that exceed 64 bits are limited to the largest number when they are returned.
  */
 #ifndef TACHBPF_MLYZE_STATS_H
 #define TACHBPF_MLYZE_STATS_H
 
 #include "formats/mlyze/mlyze.h"
 
-/* Of one stack, or of all. */
+/* For one stack, or for all. */
 struct mlyze_sums {
 	uint64_t count;			/* allocations */
 	uint64_t allocated;		/* bytes */
-	uint64_t live_count, live;	/* at the end: not freed */
-	uint64_t peak_count, peak;	/* when most bytes of the whole file were live */
+	uint64_t live_count, live;	/* not freed at the end */
+	uint64_t peak_count, peak;	/* live when the whole file has the most bytes live */
 };
 
 struct mlyze_stats {
@@ -24,39 +24,45 @@ struct mlyze_stats {
 	uint64_t event_cnt, free_cnt, gc_cnt, marker_cnt;
 	uint64_t freed;			/* bytes */
 	uint64_t gc_objects, gc_bytes;
-	uint64_t unmatched_frees;	/* of addresses that were not live: allocated earlier */
-	uint64_t lost_frees;		/* addresses that were allocated while live */
-	uint64_t peak_us, peak_events;	/* when, and how many events lead to it */
+	uint64_t unmatched_frees;	/* frees of addresses that were not
+					 * live: allocated before the trace */
+	uint64_t lost_frees;		/* allocations at addresses that
+					 * were live: their free is missing */
+	uint64_t peak_us, peak_events;	/* time of the peak, and number of events up to it */
 	uint64_t end_us;
-	bool damaged;			/* only what came before counts; see error */
+	bool damaged;			/* only the events before the damage count; see error */
 	struct mlyze_error error;
 };
 
-/* 0, or -ENOMEM. A damaged file is no error: see damaged. */
+/* 0, or -ENOMEM. Damage in the file is no error: see damaged. */
 int mlyze_stats_collect(const struct mlyze_file *f, struct mlyze_stats *stats);
 void mlyze_stats_free(struct mlyze_stats *stats);
 
-/* Allocations that are live, by address. */
+/* The allocations that are live, by address. */
 struct mlyze_live;
 
-/* NULL with errno. */
+/* NULL with errno. Freed by mlyze_live_free(). */
 struct mlyze_live *mlyze_live_new(void);
 void mlyze_live_free(struct mlyze_live *live);
 
 struct mlyze_block {
 	uint64_t addr, size;
-	uint64_t index;		/* of the event that allocated it */
+	uint64_t index;		/* of the event that allocated the block */
 	uint32_t stack;
-	bool used;		/* for mlyze_live only */
+	bool used;		/* for mlyze_live.c only */
 };
 
-/* A block that was at the address is handed out in *old and replaced. 1: there was one. -ENOMEM */
+/*
+ * Add a block. If there was one at its address, that is returned in *old and replaced: 1.
+ * Else 0, or -ENOMEM.
+ */
 int mlyze_live_add(struct mlyze_live *live, const struct mlyze_block *block,
 		   struct mlyze_block *old);
+/* Remove the block at addr and return it in *old; false: not live. */
 bool mlyze_live_remove(struct mlyze_live *live, uint64_t addr, struct mlyze_block *old);
-/* NULL: not live. */
+/* The block at addr; NULL: not live. */
 const struct mlyze_block *mlyze_live_find(const struct mlyze_live *live, uint64_t addr);
-/* What is live after the first event_cnt events (or all that are sound). 0 or -ENOMEM. */
+/* Add what is live after the first event_cnt events (or up to the first damage). 0 or -ENOMEM. */
 int mlyze_live_replay(struct mlyze_live *live, const struct mlyze_file *f, uint64_t event_cnt);
 
 #endif

@@ -2,9 +2,8 @@
 /*
  * mlyze_write.c - writes .mlyze files.
  *
- * Events go to a temporary file that has no name, tables stay in memory; the end
- * joins them: header, metadata, events. So fd may be a pipe, and memory grows
- * with what is different only.
+ * Events go to a temporary file without a name, tables stay in memory; at the end header, metadata
+ * and events are written. So fd may be a pipe, and memory only grows with what is distinct.
  */
 #include <endian.h>
 #include <errno.h>
@@ -24,13 +23,13 @@
 
 struct mlyze_writer {
 	int fd;
-	int err;		/* the first error; nothing is done after it */
+	int err;		/* the first error; after it, nothing is written */
 	bool finished;
 	uint64_t start_us, time_us;
 	struct intern *files, *functions;
 	struct intern *stacks;	/* strings: arrays of struct mlyze_frame */
 	FILE *spool;
-	struct buf out;		/* in front of the spool */
+	struct buf out;		/* output before the spooled events */
 };
 
 struct mlyze_writer *mlyze_writer_new(int fd, uint64_t start_us)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * pprof.c - profile.proto, gzipped, as Go's pprof and its relatives read it
- * (docs/format-pprof.md; the fields are in profile.proto, encoded by protobuf-c).
+ * pprof.c - writes profile.proto, gzipped, for Go's pprof and its relatives
+ * (docs/format-pprof.md; profile.proto has the fields, protobuf-c encodes them).
  *
- * A profile message is written as many small ones: protobuf appends repeated
- * fields, so their concatenation is the whole, and memory holds one of them. Of
- * the string table, which comes last, the ids are given as strings are used.
+ * A profile is written as many small messages: protobuf concatenates repeated fields, so
+ * all of them together are the profile, and memory only holds one. The string table comes
+ * last; its ids are assigned when strings are used.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -30,14 +30,14 @@ typedef Tachbpf__PprofProfile profile_msg;	/* protobuf-c's names are its own */
 struct pprof {
 	struct aggregate *a;
 	const struct profile_tables *t;
-	struct intern *names;	/* the string table; each with its NUL */
+	struct intern *names;	/* the string table; each string with its NUL */
 	struct qualifier *qualifier;
 	struct buf message;
 	z_stream zip;
 	uint8_t out[OUT_BYTES];
 };
 
-/* Give input to zlib and its output to the file. */
+/* Pass data to zlib, and its output to the file. */
 static int deflate_out(struct pprof *p, const void *data, size_t len, int flush)
 {
 	int err, status;
@@ -68,7 +68,7 @@ static int emit(struct pprof *p, const profile_msg *msg)
 	return deflate_out(p, p->message.data, len, Z_NO_FLUSH);
 }
 
-/* The id of a printable copy of s. protobuf wants valid UTF-8. */
+/* Intern a printable copy of s: protobuf requires valid UTF-8. */
 static int add_string(struct pprof *p, struct string_ref s, int64_t *id)
 {
 	size_t room = (size_t)s.len * 4 + 1;
@@ -99,7 +99,7 @@ static int add_type(struct pprof *p, const char *type, const char *unit,
 	return err ? err : add_text(p, unit, &out->unit);
 }
 
-/* What is counted, by unit and, for a clock, by what it ran on. The first tells how often. */
+/* The value types by unit and, for samples, by clock. The first one is the number of events. */
 struct value_types {
 	const char *count_type, *type, *unit;
 };
@@ -133,7 +133,7 @@ static int comment(struct pprof *p, const char *text)
 	return err ? err : emit(p, &msg);
 }
 
-/* Lines that `pprof -comments` shows, of one process. */
+/* Write the comments about a process, which `pprof -comments` shows. */
 static int put_comments(struct pprof *p, uint32_t process)
 {
 	const struct stack_process *proc = stacks_process(p->a->stacks, process);
@@ -196,7 +196,7 @@ static int put_head(struct pprof *p)
 	return err;
 }
 
-/* One mapping, so that every location has one: what the frames are "in". */
+/* Write one mapping, so that every location is in a mapping. */
 static int put_mapping(struct pprof *p)
 {
 	Tachbpf__PprofMapping map = TACHBPF__PPROF_MAPPING__INIT, *maps = &map;
@@ -208,7 +208,7 @@ static int put_mapping(struct pprof *p)
 		m = &stacks_process(p->a->stacks, 0)->meta;
 	err = add_text(p, m && m->comm && *m->comm ? m->comm : "python", &map.filename);
 	map.id = 1;
-	/* Nothing is left to look up. */
+	/* pprof must not try to symbolize. */
 	map.has_functions = map.has_filenames = map.has_line_numbers = true;
 	msg.mapping = &maps;
 	msg.n_mapping = 1;
@@ -221,8 +221,8 @@ static const char *string_at(const struct pprof *p, int64_t id)
 }
 
 /*
- * pprof adds up functions by name: it is qualified, the plain one is the system
- * name. Where these are the same, pprof would demangle them: "<GC>" has none.
+ * pprof adds up functions by name: the name is qualified, the plain one becomes the system
+ * name. If both were the same, pprof would demangle them; so "<GC>" has no system name.
  */
 static int set_names(struct pprof *p, const struct frame *f, Tachbpf__PprofFunction *func)
 {
@@ -272,7 +272,7 @@ static int put_location(struct pprof *p, uint32_t label, uint64_t function)
 	return emit(p, &msg);
 }
 
-/* A location for each label, a function for each file and name. */
+/* Write a location for each label, and a function for each file and name. */
 static int put_locations(struct pprof *p)
 {
 	struct intern *functions = intern_new();
@@ -302,7 +302,7 @@ static void set_values(const struct stack_view *v, const struct profile_meta *me
 				  v->weight);
 }
 
-/* A number if text is NULL. */
+/* Add a label: a number if text is NULL. */
 static int add_label(struct pprof *p, Tachbpf__PprofLabel *l, size_t *n, const char *key,
 		     const char *text, uint64_t number)
 {

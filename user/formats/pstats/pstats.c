@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * pstats.c - statistics that Python's `pstats` module loads: a marshalled dict
+ * pstats.c - writes statistics that Python's `pstats` module loads: a marshalled dict
  * {(file, line, function): (cc, nc, tt, ct, callers)}.
  *
  * The numbers are those of CPython 3.15's `profiling.sampling replay --pstats`
- * (Lib/profiling/sampling/pstats_collector.py): cc is samples in which the
- * function was innermost, nc those in which it was anywhere, tt and ct the same
- * times the interval in seconds. Two flavours, which differ in two things:
+ * (Lib/profiling/sampling/pstats_collector.py): cc is the number of samples in which the
+ * function was innermost, nc of those in which it was anywhere; tt and ct are the same,
+ * multiplied by the interval in seconds. Two flavours differ in two points:
  *
- *	pstats		callers are cProfile's (nc, cc, tt, ct): every Python's
- *			pstats and the tools around it read it
+ *	pstats		callers are cProfile's (nc, cc, tt, ct): pstats of every
+ *			Python and the tools around it read it
  *	pstats-sampled	callers are nc alone, and the key ("__sampled__",) makes
- *			3.15 speak of samples; older Pythons fail on it
+ *			3.15 show samples; older Pythons fail on it
  *
- * Marshal is CPython's Python/marshal.c. Objects are written once and referred
- * to from then on (FLAG_REF, since marshal version 3, that is Python 3.4).
+ * The encoding is that of CPython's Python/marshal.c. Objects are written once and then
+ * referred to (FLAG_REF, since marshal version 3, that is Python 3.4).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -43,7 +43,7 @@
 struct counts {
 	uint64_t cc, nc;
 	double tt, ct;		/* seconds */
-	uint32_t seen;		/* the last stack it was counted for, + 1 */
+	uint32_t seen;		/* number of the last stack that was counted here, + 1 */
 };
 
 struct pstats {
@@ -51,11 +51,11 @@ struct pstats {
 	const struct profile_tables *t;
 	struct writer *w;
 	struct counts *funcs;		/* by label */
-	struct pairs edge_ids;		/* callee, caller: labels */
+	struct pairs edge_ids;		/* pairs of labels: callee, caller */
 	struct buf edges;		/* struct counts, by the edge's id */
-	uint32_t *order;		/* edges' ids by callee */
-	uint32_t *refs;			/* by label: its tuple's reference + 1 */
-	uint32_t *string_refs;		/* by string: its reference + 1 */
+	uint32_t *order;		/* the edges' ids, sorted by callee */
+	uint32_t *refs;			/* by label: number of its tuple's reference + 1 */
+	uint32_t *string_refs;		/* by string: number of its reference + 1 */
 	uint32_t ref_cnt;
 	bool sampled;
 };
@@ -99,7 +99,10 @@ static void put_float(struct writer *w, double v)
 	put_u32(w, (uint32_t)(bits >> 32));
 }
 
-/* A reference if there is one; otherwise the object follows, and gets the next number. */
+/*
+ * Write a reference if the object was written before. Otherwise the object must follow, and
+ * gets the next number.
+ */
 static bool put_ref(struct pstats *p, uint32_t *ref, char type)
 {
 	if (*ref) {
@@ -120,7 +123,7 @@ static int put_unicode(struct pstats *p, uint32_t string)
 
 	if (put_ref(p, &p->string_refs[string], M_UNICODE))
 		return 0;
-	/* pstats prints names as they are, to terminals too. */
+	/* pstats prints names unchanged, also to terminals. */
 	text = malloc(room);
 	if (!text)
 		return -ENOMEM;
@@ -132,7 +135,7 @@ static int put_unicode(struct pstats *p, uint32_t string)
 	return 0;
 }
 
-/* (file, line, function) */
+/* Write (file, line, function). */
 static int put_label(struct pstats *p, uint32_t label)
 {
 	const struct frame *f = &p->t->frames[label];
@@ -146,7 +149,7 @@ static int put_label(struct pstats *p, uint32_t label)
 	return err ? err : put_unicode(p, f->func);
 }
 
-/* Seconds that a stack's weight stands for. */
+/* The time in seconds that a stack's weight represents. */
 static double stack_seconds(const struct aggregate *a, const struct stack_view *v)
 {
 	const struct stack_group *g = stacks_group(a->stacks, v->group);
@@ -157,7 +160,10 @@ static double stack_seconds(const struct aggregate *a, const struct stack_view *
 	return (double)v->weight * ((double)meta->interval_us / 1e6);
 }
 
-/* c is of a function that is innermost (leaf), or of the edge to it. */
+/*
+ * Add to c, the counts of a function or of an edge. leaf: the function, or the edge's
+ * callee, is innermost.
+ */
 static void add_counts(struct counts *c, uint32_t stack, const struct stack_view *v, double time,
 		       bool leaf, bool repeats)
 {
@@ -184,7 +190,7 @@ static int count_edge(struct pstats *p, uint32_t stack, const struct stack_view 
 		err = buf_add(&p->edges, &none, sizeof(none));
 	if (err)
 		return err;
-	/* An edge counts as often as it is in the stack; its time once. */
+	/* An edge is counted as often as the stack has it, and its time once. */
 	add_counts((struct counts *)(void *)p->edges.data + id, stack, v, time, i == 0, true);
 	return 0;
 }
@@ -207,7 +213,7 @@ static int count_stacks(struct pstats *p)
 	return err;
 }
 
-/* order: the edges of each callee together, in order of first sight. A counting sort. */
+/* Make order: the edges of each callee together, in order of first occurrence (a counting sort). */
 static int sort_edges(struct pstats *p, uint32_t *starts)
 {
 	uint32_t i, cnt = p->edge_ids.cnt;
@@ -249,7 +255,7 @@ static int put_callers(struct pstats *p, uint32_t first, uint32_t end)
 	return err;
 }
 
-/* starts: after sort_edges(), where the next callee's edges begin. */
+/* starts: as sort_edges() leaves it, where the next callee's edges begin. */
 static int put_functions(struct pstats *p, const uint32_t *starts)
 {
 	uint32_t i;

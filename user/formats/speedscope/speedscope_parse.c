@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * speedscope_parse.c - the JSON of a speedscope file: frames and profiles, where
- * samples and weights are, and the values in them. See speedscope_read.c.
+ * speedscope_parse.c - parses the JSON of a speedscope file: frames and profiles, the
+ * places of samples and weights, and the values in them. See speedscope_read.c.
  */
 #include "formats/speedscope/speedscope_parse.h"
 
@@ -45,7 +45,7 @@ static bool read_double(struct json_pull *j, double *v)
 	return isfinite(*v) ? true : json_pull_fail(j, "a finite number");
 }
 
-/* A weight in our unit: exact when it is whole, however large. */
+/* Read a weight and convert it to our unit: exactly if it is a whole number, however large. */
 bool speedscope_read_weight(struct json_pull *j, const struct unit *unit, uint64_t *weight)
 {
 	struct json_pull back = *j;
@@ -83,7 +83,7 @@ static bool no_memory(struct json_pull *j)
 	return json_pull_fail(j, "out of memory");
 }
 
-/* A string, or null for none, as a string of ours. */
+/* Read a string, or null; it is interned. */
 static bool read_name(struct speedscope_reader *s, struct json_pull *j, struct string_ref *name)
 {
 	uint32_t id;
@@ -124,7 +124,7 @@ static bool read_frame(struct speedscope_reader *s, struct json_pull *j)
 		return false;
 	if (!func.data)
 		return json_pull_fail(j, "a frame with a name before this");
-	/* Columns count from 1 there, from 0 here. */
+	/* Columns are counted from 1 there, and from 0 here. */
 	if (intern_place(s->names, file.data ? &file : &nowhere, &func, line,
 			 col > 0 ? col - 1 : COLUMN_NONE, &id) ||
 	    buf_add(&s->frame_of, &id, sizeof(id)))
@@ -181,7 +181,7 @@ static bool read_type(struct speedscope_reader *s, struct json_pull *j, struct t
 	return json_pull_fail(j, "a profile of type \"sampled\", the only one that is read");
 }
 
-/* Remember where an array is and go on behind it. */
+/* Remember the position of an array and skip it. */
 static bool remember(struct json_pull *j, struct json_pull *place, bool *has)
 {
 	if (*has)
@@ -245,7 +245,7 @@ static bool read_top(struct speedscope_reader *s, struct json_pull *j)
 	return ok && json_pull_finish(j);
 }
 
-/* The frames of one sample into s->ids. */
+/* Read the frames of one sample into s->ids. */
 bool speedscope_read_stack(struct speedscope_reader *s, struct json_pull *j)
 {
 	const uint32_t *frame_of = (const uint32_t *)(const void *)s->frame_of.data;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * speedscope_parse.h - the two halves of the speedscope reader: the document, and the
- * samples in it. Nobody else includes this.
+ * speedscope_parse.h - between the two halves of the speedscope reader: the document and
+ * its samples. No other file includes it.
  */
 #ifndef TACHBPF_SPEEDSCOPE_PARSE_H
 #define TACHBPF_SPEEDSCOPE_PARSE_H
@@ -14,7 +14,7 @@ struct reason;
 
 #define SPEEDSCOPE_UNIT_CNT 6
 
-/* What a unit's values are multiplied with to be whole numbers of ours. */
+/* Factor from a unit's values to whole numbers of ours. */
 struct unit {
 	const char *name;
 	enum profile_unit unit;
@@ -25,21 +25,21 @@ extern const struct unit speedscope_units[SPEEDSCOPE_UNIT_CNT];
 
 /* One of the file's profiles. */
 struct thread {
-	struct json_pull samples, weights;	/* at the arrays */
+	struct json_pull samples, weights;	/* positions of the arrays */
 	bool has_samples, has_weights, has_type;
 	const struct unit *unit;
-	struct string_ref name;		/* in names */
-	double start, end;		/* startValue, endValue, in the unit */
+	struct string_ref name;		/* string in names */
+	double start, end;		/* startValue, endValue, in the file's unit */
 	bool has_end;
-	uint64_t start_us;		/* after the thread that starts first */
+	uint64_t start_us;		/* relative to the thread that starts first */
 	uint64_t thread_id;
 	uint32_t group;
 	uint64_t event_cnt, weight_sum, truncated_cnt;
-	uint64_t elapsed;	/* weight_sum and the pauses */
+	uint64_t elapsed;	/* weight_sum plus pauses */
 	size_t off;
 };
 
-/* What is one profile to others: a process and a unit. */
+/* What becomes one profile: a process with one unit. */
 struct group {
 	uint32_t tgid;
 	enum profile_unit unit;
@@ -50,11 +50,11 @@ struct speedscope_reader {
 	struct reader reader;
 	const struct input *in;
 	struct intern *names;
-	struct buf frame_of;		/* uint32_t: frame id of shared.frames[i] */
+	struct buf frame_of;		/* uint32_t: frame id of each of shared.frames */
 	struct buf threads, groups;
 	struct string_ref file_name;
 	uint32_t current;
-	struct buf key, text, ids;	/* of what is being read */
+	struct buf key, text, ids;	/* buffers for what is being read */
 	const struct reason *why;
 };
 
@@ -68,13 +68,13 @@ static inline size_t thread_cnt(const struct speedscope_reader *s)
 	return s->threads.len / sizeof(struct thread);
 }
 
-/* Everything but the samples, into s. 0, or -errno with a reason in s->why. */
+/* Parse everything but the samples into s. 0, or -errno with a reason in s->why. */
 int speedscope_parse(struct speedscope_reader *s);
 
-/* What j expected and where. -EBADMSG or -ENOMEM. */
+/* Set the message: what j expected and where. Returns -EBADMSG or -ENOMEM. */
 int speedscope_bad_json(const struct reason *why, const struct json_pull *j);
 
-/* The next element of samples, as frame ids in s->ids, and of weights. */
+/* Read the next element of samples, as frame ids in s->ids; of weights. */
 bool speedscope_read_stack(struct speedscope_reader *s, struct json_pull *j);
 bool speedscope_read_weight(struct json_pull *j, const struct unit *unit, uint64_t *weight);
 

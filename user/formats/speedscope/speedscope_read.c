@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * speedscope_read.c - reads speedscope's own JSON, profiles of type "sampled". See
+ * speedscope_read.c - reads speedscope's own JSON, with profiles of type "sampled". See
  * docs/reading.md.
  *
- * Its profiles are threads here; those of one process (as py-spy and we name
- * them) that count the same thing are one profile. The text stays where it is
- * mapped: samples and weights are two places in it that move along together, so
- * memory grows with frames and threads only.
+ * Its profiles are threads here; those of one process (by the names that py-spy and we give) with
+ * the same unit are one profile. The text stays in the mapped file: samples and weights are two
+ * positions in it that advance together, so memory only grows with frames and threads.
  */
 #include "formats/speedscope/speedscope_parse.h"
 
@@ -22,9 +21,9 @@
 #include "formats/input.h"
 #include "model/intern.h"
 
-/* Ours for threads whose names hold no number: above every thread id of Linux. */
+/* Threads whose names have no number get numbers from here on: above every thread id of Linux. */
 #define MADE_UP_THREAD (1ULL << 32)
-/* 2^63 ns after it nothing wraps around. */
+/* 2^63 ns later nothing overflows. */
 #define START_MAX_US 1e18
 
 static struct speedscope_reader *to_speedscope(struct reader *r)
@@ -37,7 +36,7 @@ static struct group *group_at(const struct speedscope_reader *s, size_t i)
 	return (struct group *)(void *)s->groups.data + i;
 }
 
-/* Any JSON object: no other format that is read here is one. */
+/* Any JSON object: no other input format is one. */
 static bool probe(const struct input *in)
 {
 	struct json_pull j;
@@ -63,7 +62,7 @@ static void walk_start(struct walk *w, const struct thread *th)
 	json_pull_enter(&w->weights, JT_ARRAY);
 }
 
-/* 1: a sample in w->ev; 0: no more; -errno with a reason. */
+/* Read the next sample of a thread into w->ev. 1; 0: there are no more; -errno with a reason. */
 static int walk_next(struct speedscope_reader *s, const struct thread *th, struct walk *w)
 {
 	bool sample = json_pull_element(&w->samples), weight = json_pull_element(&w->weights);
@@ -104,9 +103,9 @@ static int count_samples(struct speedscope_reader *s, struct thread *th)
 	return got;
 }
 
-/* ---- whose samples they are ---- */
+/* ---- processes and threads ---- */
 
-/* The number behind a word, as in "Process 12 Thread 0x1f \"main\"". false: there is none. */
+/* The number after a word, as in "Process 12 Thread 0x1f \"main\"". false: there is none. */
 static bool number_behind(const struct string_ref *name, const char *word, uint64_t *v)
 {
 	char text[256], *at, *end;
@@ -129,7 +128,10 @@ static bool number_behind(const struct string_ref *name, const char *word, uint6
 	return false;
 }
 
-/* "worker-1 (tid 12)" is 12's, whatever the name before it says: ours (thread_label()). */
+/*
+ * "worker-1 (tid 12)" is thread 12, whatever the
+ * name before it is: our own form (thread_label()).
+ */
 static bool number_at_end(const struct string_ref *name, uint64_t *v)
 {
 	static const char before[] = "(tid ";
@@ -154,7 +156,7 @@ static bool same_thread(const struct speedscope_reader *s, uint32_t group, uint6
 {
 	size_t i;
 
-	/* Few threads have names that say the same; many that say nothing do not come here. */
+	/* Few threads share a name with a number; threads without one do not come here. */
 	for (i = 0; i < below; i++) {
 		if (thread_at(s, i)->group == group && thread_at(s, i)->thread_id == id)
 			return true;
@@ -175,7 +177,7 @@ static int find_group(struct speedscope_reader *s, uint32_t tgid, enum profile_u
 	return buf_add(&s->groups, &g, sizeof(g));
 }
 
-/* More of either than this are not told apart: comparing them all would take too long. */
+/* Beyond this many names or threads, they are not compared any more: it would take too long. */
 #define NAMED_MAX 4096
 
 static int identify(struct speedscope_reader *s, size_t i)
@@ -218,7 +220,7 @@ static int add_to_group(struct speedscope_reader *s, const struct thread *th)
 	return 0;
 }
 
-/* The interval: of time, what a sample weighs in the mean. Else nothing says it. */
+/* Find the interval: for times, the mean weight of a sample. Otherwise it is unknown. */
 static void finish_group(const struct speedscope_reader *s, struct reader_info *info)
 {
 	info->meta.interval_us = NOMINAL_INTERVAL_US;
@@ -231,7 +233,7 @@ static void finish_group(const struct speedscope_reader *s, struct reader_info *
 	info->name = s->file_name;
 }
 
-/* Only how much later than the earliest one a thread starts counts. */
+/* A thread's start counts relative to the earliest start. */
 static void set_starts(struct speedscope_reader *s)
 {
 	double first[SPEEDSCOPE_UNIT_CNT];

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * speedscope_write.c - speedscope's JSON (docs/format-speedscope.md): a "sampled"
- * profile for each thread, stacks root first, with the time each one lasted.
+ * speedscope_write.c - writes speedscope's JSON (docs/format-speedscope.md): a "sampled"
+ * profile for each thread, with stacks root first and the time that each lasted.
  *
- * Owns how long a stack lasts. A sample of a clock lasts until the thread's next
- * one; where the profile only has samples of running threads, a longer gap than
- * 1.5 intervals is time in which the thread did not run: an empty stack. Before
- * its first sample a thread has an empty stack too, so that all have one axis.
+ * Owns how long a stack lasts. A sample of a clock lasts until the thread's next one. If
+ * the profile only has samples of running threads, a gap of more than 1.5 intervals is time
+ * in which the thread did not run: an empty stack. Before its first sample a thread also
+ * has an empty stack, so that all threads have the same axis.
  *
- * Stacks that follow each other and are the same become one with their time, as
- * speedscope itself would make of them. What is distinct is kept in memory, the
- * sequence of each thread is spooled.
+ * Equal stacks that follow each other become one with the sum of their times, as speedscope itself
+ * would do. What is distinct is kept in memory; the sequence of each thread is spooled.
  */
 #include "model/sink.h"
 
@@ -28,25 +27,25 @@
 
 #define SCHEMA "https://www.speedscope.app/file-format-schema.json"
 
-/* Spooled instead of a stack's number + 1. */
+/* Spooled in place of a stack's number + 1. */
 #define NO_STACK 0
 
-/* A line in the file: a thread, or a process. */
+/* A profile in the file: of a thread, or of a process. */
 struct track {
 	uint32_t process;
 	uint64_t thread_id;
 	struct spool_stream stream;	/* pairs: stack + 1, weight */
-	uint64_t stack;			/* + 1; not spooled yet, its weight so far: */
+	uint64_t stack;			/* stack + 1, not spooled yet; its weight so far: */
 	uint64_t weight;
-	uint64_t total;			/* of all weights */
+	uint64_t total;			/* sum of all weights */
 };
 
-/* The clock of one thread of the profile being read. */
+/* The clock of one thread in the current profile. */
 struct clock {
 	struct track *track;
-	uint64_t time_us;		/* of the last sample */
+	uint64_t time_us;		/* time of the last sample */
 	uint64_t stack;			/* + 1 */
-	uint64_t weight;		/* samples the last event stood for */
+	uint64_t weight;		/* number of samples that the last event represents */
 };
 
 struct speedscope {
@@ -60,7 +59,7 @@ struct speedscope {
 	struct buf stats;		/* struct profile_stats, by process */
 	struct u64map clocks;		/* struct clock, by thread */
 	struct profile_meta meta;
-	uint64_t start_us;		/* time zero of the profile being read */
+	uint64_t start_us;		/* time zero of the current profile */
 	bool started;
 };
 
@@ -132,7 +131,7 @@ static int put_weight(struct speedscope *s, struct track *t, uint64_t stack, uin
 {
 	int err;
 
-	/* A total that does not fit would put endValue before the last stack. */
+	/* A larger total would put endValue before the last stack. */
 	if (weight > UINT64_MAX / 2 - t->total)
 		weight = UINT64_MAX / 2 - t->total;
 	if (!weight)
@@ -162,13 +161,13 @@ static int add_track(struct speedscope *s, uint64_t tid, struct track **out)
 	return 0;
 }
 
-/* One axis a process: its threads' weights are one after the other. */
+/* One axis per process: its threads' weights follow each other. */
 static bool by_process(const struct speedscope *s)
 {
 	return s->args.group == GROUP_PROCESS;
 }
 
-/* A new thread's track; of a process the one it has already. */
+/* Find the track of a thread that is new; by process, it may exist already. */
 static int find_track(struct speedscope *s, uint64_t tid, struct track **out)
 {
 	uint32_t cnt = track_cnt(s);
@@ -198,7 +197,7 @@ static int add_clock(struct speedscope *s, const struct event *ev, struct clock 
 	return put_weight(s, c->track, NO_STACK, ev->time_us - s->start_us);
 }
 
-/* The time from a thread's last sample to now, or to the end. */
+/* Spool the time from a thread's last sample to now, or to the end. */
 static int put_time(struct speedscope *s, struct clock *c, uint64_t gap_us)
 {
 	bool running_only = s->meta.mode != MODE_WALL && s->meta.mode != MODE_ALL;
@@ -219,7 +218,7 @@ static void set_start(struct speedscope *s, const struct event *ev)
 {
 	s->started = true;
 	s->start_us = ev->time_us;
-	/* A recording that began long before its first sample shows it. */
+	/* If a recording began long before its first sample, show it. */
 	if (s->meta.start_us && s->meta.start_us < ev->time_us)
 		s->start_us = s->meta.start_us;
 }
@@ -265,7 +264,7 @@ static int speedscope_event(struct sink *sink, const struct event *ev)
 	return s->err = count_event(s, ev);
 }
 
-/* Last samples last what they stand for: nothing comes after them. */
+/* The last sample of each thread lasts as long as its weight: nothing follows it. */
 static int finish_clocks(struct speedscope *s)
 {
 	uint64_t interval = s->meta.interval_us ? s->meta.interval_us : 1;
@@ -351,7 +350,7 @@ static void put_stack(struct speedscope *s, struct writer *w, uint64_t stack)
 	writer_char(w, ']');
 }
 
-/* One of the two columns of a track. */
+/* Write one of the two arrays of a track. */
 static int put_column(struct speedscope *s, struct writer *w, const struct track *t, bool weights)
 {
 	struct spool_reader r;
@@ -411,7 +410,7 @@ static int put_track(struct speedscope *s, struct writer *w, const struct track 
 	return err;
 }
 
-/* What the schema has no place for; speedscope ignores it. */
+/* Write what the schema has no field for; speedscope ignores it. */
 static void put_process(struct speedscope *s, struct writer *w, uint32_t process)
 {
 	const struct stack_process *p = stacks_process(s->stacks, process);

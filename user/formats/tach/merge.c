@@ -2,11 +2,10 @@
 /*
  * merge.c - see merge.h.
  *
- * A lane is one thread in one source. Files are in order within a lane only, so
- * a lane's samples wait in its queue until every other source that still has
- * samples of the thread (we have counted them) shows its next one; the oldest
- * goes out. Sources are read in step with the time in them, which keeps queues
- * as short as the files' own disorder.
+ * A lane is one thread in one source. Files are ordered within a lane only. So the samples
+ * of a lane wait in its queue until every other source that still has samples of the thread
+ * (they were counted) has delivered its next one; then the oldest is sent. Sources are read
+ * in step with their times, which keeps queues as short as the files' own disorder allows.
  */
 #include "formats/tach/merge.h"
 
@@ -21,9 +20,9 @@
 #include "model/remap.h"
 #include "model/thread_map.h"
 
-/* What all queues together may hold. */
+/* Limit for all queues together. */
 #define QUEUED_MAX_BYTES (512u << 20)
-/* Samples are taken from one source so many at a time. */
+/* How many samples are read from one source at a time. */
 #define BATCH 64
 #define WHY_BYTES 256
 
@@ -34,9 +33,9 @@ struct queued {
 };
 
 struct lane {
-	uint64_t left;		/* samples that have not been read */
-	struct buf queue;	/* struct queued, its frames; and so on */
-	size_t head;		/* in queue: what has gone out */
+	uint64_t left;		/* samples that were not read yet */
+	struct buf queue;	/* each struct queued followed by its frames */
+	size_t head;		/* in queue: what was sent */
 };
 
 struct source {
@@ -46,7 +45,7 @@ struct source {
 	struct sample_filter *filter;
 	struct remap *remap;
 	char why[WHY_BYTES];
-	uint64_t total, read;	/* samples before the first damage; of these read */
+	uint64_t total, read;	/* samples before the first damage; those of them that were read */
 	uint64_t clock_us;	/* the latest time seen */
 	struct lane *lanes;	/* by thread number */
 	uint32_t lane_cap;
@@ -55,7 +54,7 @@ struct source {
 struct thread {
 	uint64_t thread_id;
 	uint32_t interp_id;
-	uint32_t active;	/* sources that have samples of it, unread or queued */
+	uint32_t active;	/* sources that still have samples of it, unread or queued */
 };
 
 struct merge {
@@ -137,7 +136,7 @@ static int need_lane(struct source *s, uint32_t number)
 	return 0;
 }
 
-/* The event's thread; its lane in s is there afterwards. */
+/* The number of the event's thread; makes sure that s has its lane. */
 static int number_of(struct source *s, const struct event *ev, uint32_t *number)
 {
 	struct merge *m = s->m;
@@ -172,7 +171,7 @@ static int count_event(void *ctx, const struct event *ev)
 	return 0;
 }
 
-/* Every sample, those that the filter drops too: the second reading stops there. */
+/* Count every sample, including those that the filter drops: the second reading stops there. */
 static int count_read(void *ctx, const struct event *ev)
 {
 	struct source *s = ctx;
@@ -250,7 +249,7 @@ static bool lane_is_empty(const struct lane *l)
 	return l->head == l->queue.len;
 }
 
-/* Send the oldest of a lane's queue, which is not empty. */
+/* Send the oldest sample of a lane's queue, which must not be empty. */
 static int send_head(struct merge *m, uint32_t n, struct lane *l)
 {
 	const uint8_t *p = l->queue.data + l->head;
@@ -275,7 +274,10 @@ static int send_head(struct merge *m, uint32_t n, struct lane *l)
 	return err;
 }
 
-/* The lane whose next sample is the oldest; NULL: a source must be read first, or none is left. */
+/*
+ * The lane whose next sample is the oldest; NULL: a source must be read first, or there are
+ * no more.
+ */
 static struct lane *oldest(struct merge *m, uint32_t n)
 {
 	struct lane *best = NULL;
@@ -333,7 +335,7 @@ static int enqueue(void *ctx, const struct event *ev)
 		return err;
 	l = &s->lanes[n];
 	if (!l->left)
-		return -EBADMSG;	/* more than were counted: the file changed */
+		return -EBADMSG;	/* more than were counted: the file has changed */
 	l->left--;
 	if (m->threads[n].active == 1 && lane_is_empty(l)) {
 		m->threads[n].active -= !l->left;
@@ -346,7 +348,7 @@ static int enqueue(void *ctx, const struct event *ev)
 	return err;
 }
 
-/* The one to read from next; NULL: all have been read. */
+/* The source to read from next; NULL: all were read. */
 static struct source *slowest(struct merge *m)
 {
 	struct source *best = NULL;
@@ -390,7 +392,7 @@ int merge_samples(struct merge *m, int (*on_event)(void *ctx, const struct event
 	return err;
 }
 
-/* ---- what they have in common ---- */
+/* ---- the common properties ---- */
 
 void merge_meta(const struct merge *m, struct profile_meta *meta, const char **warn)
 {
@@ -424,7 +426,7 @@ void merge_meta(const struct merge *m, struct profile_meta *meta, const char **w
 	meta->mode = modes_differ ? MODE_UNKNOWN : mode;
 }
 
-/* From the first start to the last end; rates in proportion to how long each profile is. */
+/* From the first start to the last end; rates are averages weighted by each profile's length. */
 void merge_stats(const struct merge *m, struct profile_stats *out)
 {
 	struct profile_stats sum = { .known = true, .error_known = true, .missed_known = true };

@@ -2,10 +2,9 @@
 /*
  * recover.c - see recover.h.
  *
- * Owns the mappings of both files and the tables made from them. From a journal
- * comes the longest run of entries that are themselves intact and whose checksum
- * of the samples so far is that of the file: records build on those before them,
- * so nothing behind a gap could be decoded.
+ * Owns the mappings of both files and the tables made from them. Of a journal, the longest
+ * sequence of entries is used that are intact and whose checksum of the samples so far matches the
+ * file: a record depends on those before it, so nothing behind a gap could be decoded.
  */
 #include "formats/tach/recover.h"
 
@@ -27,7 +26,7 @@
 #include "formats/tach/tach_journal.h"
 #include "formats/tach/tach_tables.h"
 
-/* Table entries are made room for so many at a time. */
+/* The tables grow by so many entries at a time. */
 #define GROW_CNT 4096
 
 struct mapping {
@@ -37,16 +36,16 @@ struct mapping {
 
 struct recovery {
 	enum recovery_source source;
-	struct tach_reader *whole;	/* RECOVERY_WHOLE: everything is its */
+	struct tach_reader *whole;	/* RECOVERY_WHOLE: it owns everything */
 	struct mapping file, journal;
 	bool live;
 	struct tach_info info;
 	struct profile_tables tables;
 	struct frame *frames;
 	struct string_ref *strings;
-	uint64_t samples_end;		/* from the file's start */
-	const char *cut;		/* why the samples end there; NULL: they do */
-	char *why;			/* during recover_open() only */
+	uint64_t samples_end;		/* offset in the file */
+	const char *cut;		/* why the samples end there; NULL: regularly */
+	char *why;			/* only during recover_open() */
 	size_t why_size;
 };
 
@@ -67,7 +66,7 @@ static int no_memory(struct recovery *r)
 	return -ENOMEM;
 }
 
-/* An empty file is mapped as nothing. live: is it locked by a writer? 0 or -errno. */
+/* Map a file; an empty one is not mapped. live: a writer has it locked. 0 or -errno. */
 static int map_file(struct mapping *m, const char *path, bool *live)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), err = 0;
@@ -103,10 +102,7 @@ static void unmap(struct mapping *m)
 
 /* ---- tables ---- */
 
-/*
- * Take at most max strings of [p, end). How many in *got, where they end in *at.
- * -ENOMEM
- */
+/* Take at most max strings of [p, end). *got: how many; *at: where they end. 0 or -ENOMEM. */
 static int take_strings(struct recovery *r, const uint8_t *p, const uint8_t *end, uint32_t max,
 			uint32_t *got, const uint8_t **at)
 {
@@ -198,7 +194,7 @@ static int parse_journal_head(struct recovery *r, struct tach_journal_head *head
 	return 0;
 }
 
-/* The entry at off, all of it checked but what it says. Its size, 0: there is none. */
+/* The entry at off, with everything checked but its content. Returns its size; 0: there is none. */
 static uint64_t entry_at(const struct recovery *r, const struct tach_journal_head *head,
 			 uint64_t off, struct tach_journal_entry *e)
 {
@@ -217,7 +213,7 @@ static uint64_t entry_at(const struct recovery *r, const struct tach_journal_hea
 	return size + sizeof(check);
 }
 
-/* Are the file's samples up to the entry's end those that the entry was written for? */
+/* Are the file's samples, up to the entry's end, those that the entry was written for? */
 static bool samples_match(const struct recovery *r, XXH3_state_t *h, uint64_t from,
 			  const struct tach_journal_entry *e)
 {
@@ -230,7 +226,7 @@ static bool samples_match(const struct recovery *r, XXH3_state_t *h, uint64_t fr
 	return !memcmp(sum, e->checksum, sizeof(sum));
 }
 
-/* Its strings and frames, all of them or none. 0, -EBADMSG, -ENOMEM. */
+/* Take its strings and frames, all of them or none. 0, -EBADMSG or -ENOMEM. */
 static int take_entry(struct recovery *r, const struct tach_journal_entry *e, const uint8_t *p)
 {
 	const uint8_t *strings = p + sizeof(*e), *frames = strings + e->strings_len, *at;
@@ -313,9 +309,8 @@ static bool offsets_fit(const struct recovery *r, enum tach_layout layout, struc
 }
 
 /*
- * How many frames there are: what the footer says if there is one, else as many
- * as make sense, which may be more than there were (what follows is taken for
- * frames): no sample refers to those.
+ * The number of frames: from the footer if there is one; otherwise as many as can be decoded,
+ * which may be too many (what follows is decoded as frames, too), but no sample refers to those.
  */
 static uint32_t frames_said(const struct recovery *r, const uint8_t **end)
 {
@@ -329,7 +324,7 @@ static uint32_t frames_said(const struct recovery *r, const uint8_t **end)
 	return tach_load32(footer + TACH_FOOTER_FRAMES, r->info.swapped);
 }
 
-/* Read the tables as this layout's. exact: the strings end where the frames begin. */
+/* Read the tables in this layout. exact: the strings end where the frames begin. */
 static int try_layout(struct recovery *r, enum tach_layout layout, bool *exact)
 {
 	const uint8_t *data = r->file.data, *end, *at;
@@ -352,7 +347,7 @@ static int try_layout(struct recovery *r, enum tach_layout layout, bool *exact)
 	if (data + o.frames > end)
 		return -EBADMSG;
 	err = take_frames(r, data + o.frames, end, said, &got, &at);
-	/* Whatever frame a sample names: those that are lost get a name of their own. */
+	/* Whatever frame id a sample has: lost frames get a name of their own. */
 	r->info.frame_cnt = UINT32_MAX;
 	return !err && !got && o.strings > TACH_HEADER_BYTES ? -EBADMSG : err;
 }
@@ -385,7 +380,7 @@ static int use_tables(struct recovery *r)
 
 /* ---- */
 
-/* What the file's first bytes say, into info. false: nothing that can be used. */
+/* Read the file's first bytes into info. false: they are of no use. */
 static bool begins_well(struct recovery *r)
 {
 	uint32_t magic = r->file.size >= TACH_HEADER_BYTES ? tach_load32(r->file.data, false) : 0;
@@ -397,7 +392,7 @@ static bool begins_well(struct recovery *r)
 	return r->info.version == 1 || r->info.version == 2;
 }
 
-/* A file without a usable header: only its journal can help. */
+/* A file without a valid header: only its journal can help. */
 static int open_unfinished(struct recovery *r, bool has_journal)
 {
 	static const uint8_t zeros[TACH_HEADER_BYTES];
@@ -433,7 +428,7 @@ static int open_recovery(struct recovery *r, const char *path, const char *journ
 		return open_unfinished(r, !err);
 	if (!err && !use_journal(r) && r->samples_end > TACH_HEADER_BYTES)
 		return 0;
-	begins_well(r);		/* the journal's word does not count any more */
+	begins_well(r);		/* replaces what the journal says */
 	r->cut = NULL;
 	return use_tables(r);
 }
@@ -507,7 +502,7 @@ int recover_samples(struct recovery *r, int (*on_event)(void *ctx, const struct 
 		}
 		err = tach_decode(&r->info, samples, len, on_event, ctx, why, why_size);
 	}
-	/* With a reason it is the decoder's, without one on_event()'s. */
+	/* With a reason, the error is the decoder's; without one, on_event()'s. */
 	if (err == -EBADMSG && *why)
 		err = 0;
 	if (!err && !*why && r->cut)

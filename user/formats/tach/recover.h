@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * recover.h - reads what can be read of a TACH file that is not whole: a capture
- * that was killed, with the journal beside it (docs/tach.md), and files that
- * were cut or damaged later.
+ * recover.h - reads what is readable of an incomplete TACH file: of a recording that was killed,
+ * with the journal beside it (docs/tach.md), and of files that were truncated or damaged later.
  *
- * Neither file is trusted: of the journal counts only what its own checksums and
- * the samples' confirm.
+ * Neither file is trusted: of the journal, only what its own checksums and those of the
+ * samples confirm is used.
  */
 #ifndef TACHBPF_RECOVER_H
 #define TACHBPF_RECOVER_H
@@ -16,29 +15,30 @@
 struct recovery;
 
 enum recovery_source {
-	RECOVERY_WHOLE,		/* nothing seems wrong but perhaps the samples */
-	RECOVERY_JOURNAL,	/* not finished: tables from the journal */
-	RECOVERY_DAMAGED,	/* the file's own header and tables, as far as they go */
+	RECOVERY_WHOLE,		/* no error was found, except perhaps in the samples */
+	RECOVERY_JOURNAL,	/* not finished: the tables are from the journal */
+	RECOVERY_DAMAGED,	/* the file's own header and tables, as far as they are readable */
 };
 
 /*
- * journal: its path; it need not exist. NULL with errno (ENOENT: a journal is
- * needed and is not there) and a one-line reason in why.
+ * journal: its path; the file need not exist. NULL with errno (ENOENT: a journal is needed
+ * and does not exist), and a reason in one line in why. Freed by recover_free().
  */
 struct recovery *recover_open(const char *path, const char *journal, char *why, size_t why_size);
 void recover_free(struct recovery *r);
 
+/* Where the tables are from. */
 enum recovery_source recover_source(const struct recovery *r);
-/* Is the journal locked by who writes it? */
+/* Has a writer locked the journal? */
 bool recover_is_live(const struct recovery *r);
-/* Counts mean nothing here. */
+/* The counts in it are meaningless. */
 const struct tach_info *recover_info(const struct recovery *r);
-/* Frames of samples may lie beyond them: see remap.h. */
+/* Samples may have frame ids beyond them: see remap.h. */
 const struct profile_tables *recover_tables(const struct recovery *r);
 
 /*
- * Call on_event for every sample up to the first damage. What on_event returned,
- * -ENOMEM, or 0: why then tells what ended the samples, "" if nothing did.
+ * Call on_event for every sample up to the first damage. Returns what on_event returned,
+ * -ENOMEM, or 0: then why says what ended the samples; "": nothing did.
  */
 int recover_samples(struct recovery *r, int (*on_event)(void *ctx, const struct event *ev),
 		    void *ctx, char *why, size_t why_size);

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * tach_decode.c - the samples of a TACH file, one after another. See
- * tach_decode.h.
+ * tach_decode.c - decodes the samples of a TACH file one after another. See tach_decode.h.
  *
- * Owns the decompression window and the per-thread state. Bytes come from the
- * mapped file directly, or frame by zstd frame through the window; a record is
- * decoded only when all of it (of a run of repeats: one repeat) is in sight.
- * Nothing in the bytes is trusted. Of a damaged zstd frame, what decompressed
- * before the damage is still decoded.
+ * Owns the decompression window and the per-thread state. Bytes come from the mapped file
+ * directly, or from one zstd frame after another through the window. A record is only decoded when
+ * it is complete in the window (in a run of repeats: when one repeat is). None of the bytes are
+ * trusted. What was decompressed before damage in a zstd frame is still decoded.
  */
 #include "formats/tach/tach_decode.h"
 
@@ -21,7 +19,7 @@
 #include "base/util.h"
 #include "formats/tach/tach_format.h"
 
-/* Decompressed bytes in sight; anything above RECORD_MAX_BYTES works. */
+/* Size of the window; anything above RECORD_MAX_BYTES works. */
 #define WINDOW_BYTES (256 * 1024)
 
 /* Header, delta, status, two counts, 256 frame ids; varints as long as they may be. */
@@ -30,33 +28,33 @@
 #define REPEAT_MAX_BYTES (VARINT_MAX + 1)
 
 /*
- * 2^27 bytes, zstd's own limit for streams: what a hostile frame can make us
+ * 2^27 bytes, zstd's own limit for streams: this much memory a hostile frame can make us
  * allocate (RFC 8878, 3.1.1.1.2).
  */
 #define ZSTD_WINDOW_LOG 27
 
 /*
- * A thread costs about a kilobyte, and a few compressed bytes can name
- * thousands. Linux has at most 2^22 thread ids.
+ * A thread needs about a kilobyte, and a few compressed bytes can name thousands of
+ * threads. Linux has at most 2^22 thread ids.
  */
 #define THREADS_MAX (1u << 20)
 
 struct tach_decoder {
 	const struct tach_info *info;
-	const uint8_t *p, *end;		/* in sight, not decoded yet */
-	uint64_t sample_cnt;		/* delivered */
+	const uint8_t *p, *end;		/* bytes that are available and not decoded yet */
+	uint64_t sample_cnt;		/* number of samples delivered */
 	struct tach_threads threads;
-	struct tach_thread *repeating;	/* in a run of repeats: whose ... */
-	uint64_t repeats;		/* ... and how many are left of it */
+	struct tach_thread *repeating;	/* in a run of repeats: its thread, */
+	uint64_t repeats;		/* and how many repeats are left */
 	char *why;
 	size_t why_size;
 	/* zstd: */
 	ZSTD_DCtx *zstd;
 	ZSTD_inBuffer in;
-	size_t zstd_left;		/* 0: at the end of a frame */
+	size_t zstd_left;		/* 0: at the end of a zstd frame */
 	uint8_t *window;
-	bool drained;			/* all there is, is in sight; always so without zstd */
-	size_t zstd_error;		/* why no more can be had */
+	bool drained;			/* the window has all the rest; always true without zstd */
+	size_t zstd_error;		/* why zstd cannot go on */
 };
 
 __attribute__((format(printf, 2, 3)))
@@ -76,7 +74,7 @@ static int no_memory(struct tach_decoder *d)
 	return -ENOMEM;
 }
 
-/* Fill the window behind what is in sight. */
+/* Fill the window after the bytes that are not decoded yet. */
 static void refill(struct tach_decoder *d)
 {
 	ZSTD_outBuffer out = { d->window, WINDOW_BYTES, d->end - d->p };
@@ -98,14 +96,14 @@ static void refill(struct tach_decoder *d)
 	d->end = d->window + out.pos;
 }
 
-/* At least this many bytes in sight, or all that are left. */
+/* Make at least this many bytes available, or all that are left. */
 static inline void ensure(struct tach_decoder *d, size_t bytes)
 {
 	if ((size_t)(d->end - d->p) < bytes && !d->drained)
 		refill(d);
 }
 
-/* varint_get() with the short cases in line. */
+/* varint_get() with the short cases inlined. */
 static inline const uint8_t *get(const uint8_t *p, const uint8_t *end, uint64_t *v)
 {
 	if (end - p >= 2) {
@@ -136,7 +134,7 @@ static int truncated(struct tach_decoder *d)
 		   (unsigned long long)d->sample_cnt, (unsigned long long)d->info->sample_cnt);
 }
 
-/* One sample of th, whose stack is up to date. 1, or -EBADMSG: times must not go around 64 bits. */
+/* Deliver one sample of th, whose stack is current. 1, or -EBADMSG: a time exceeds 64 bits. */
 static inline int sample(struct tach_decoder *d, struct tach_thread *th, uint64_t delta,
 			 uint8_t status, struct event *ev)
 {
@@ -173,7 +171,7 @@ static inline int next_repeat(struct tach_decoder *d, struct event *ev)
 	return sample(d, d->repeating, delta, *p, ev);
 }
 
-/* The new frames; those that stay are in place already. */
+/* Decode the new frames; the others are in place already. */
 static int decode_frames(struct tach_decoder *d, struct tach_thread *th, uint32_t cnt)
 {
 	const uint8_t *p = d->p;
@@ -193,7 +191,7 @@ static int decode_frames(struct tach_decoder *d, struct tach_thread *th, uint32_
 	return 0;
 }
 
-/* The stack becomes: fresh new frames, then the last keep of the old. */
+/* Change the stack to fresh new frames, then the last keep frames of the old one. */
 static int change_stack(struct tach_decoder *d, struct tach_thread *th, uint64_t keep, uint64_t fresh)
 {
 	if (keep > th->depth)
@@ -252,7 +250,7 @@ static int decode_repeat(struct tach_decoder *d, struct tach_thread *th, struct 
 	return count ? next_repeat(d, ev) : 0;
 }
 
-/* 1: a sample; 0: the record holds none. */
+/* 1: a sample; 0: the record has none. */
 static int decode_record(struct tach_decoder *d, struct event *ev)
 {
 	uint64_t thread_id;
@@ -279,7 +277,7 @@ static int decode_record(struct tach_decoder *d, struct event *ev)
 	return kind == TACH_REPEAT ? decode_repeat(d, th, ev) : decode_changed(d, th, kind, ev);
 }
 
-/* Nothing is left to decode: is that how it should be? */
+/* Nothing is left to decode: is this a regular end? */
 static int at_end(struct tach_decoder *d)
 {
 	if (d->zstd_error)
@@ -336,7 +334,7 @@ struct tach_decoder *tach_decoder_new(const struct tach_info *info, const uint8_
 	}
 	d->info = info;
 	d->p = data;
-	d->end = len ? data + len : data;	/* data may be NULL then */
+	d->end = len ? data + len : data;	/* data may be NULL if len is 0 */
 	d->why = why;
 	d->why_size = why_size;
 	d->drained = info->compression != TACH_ZSTD || !len;

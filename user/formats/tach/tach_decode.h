@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * tach_decode.h - the samples of a TACH file, one after another. Part of
+ * tach_decode.h - decodes the samples of a TACH file one after another. Part of
  * tach_reader, which has checked everything around them.
  */
 #ifndef TACHBPF_TACH_DECODE_H
@@ -10,25 +10,31 @@
 #include "model/event.h"
 
 /*
- * data: the sample region as it is in the file, len bytes. 0, what on_event
- * returned, or -EBADMSG / -ENOMEM with a reason in why.
+ * data: the sample region of the file, len bytes. Returns 0, what on_event returned, or
+ * -EBADMSG or -ENOMEM with a reason in why.
  */
 int tach_decode(const struct tach_info *info, const uint8_t *data, size_t len,
 		int (*on_event)(void *ctx, const struct event *ev), void *ctx, char *why,
 		size_t why_size);
 
-/* The same, sample by sample, for those who read several files at once. */
+/* The same, one sample per call, for readers of several files at once. */
 struct tach_decoder;
 
-/* info, data and why outlive it. NULL with errno and a reason in why. */
+/*
+ * info, data and why must outlive it. NULL with errno and a reason in why. Freed by
+ * tach_decoder_free().
+ */
 struct tach_decoder *tach_decoder_new(const struct tach_info *info, const uint8_t *data,
 				      size_t len, char *why, size_t why_size);
 void tach_decoder_free(struct tach_decoder *d);
 
-/* 1: *ev is the next, valid until the next call; 0: that was all; -EBADMSG, -ENOMEM. */
+/*
+ * 1: *ev is the next sample, valid until the next
+ * call; 0: there are no more; -EBADMSG or -ENOMEM.
+ */
 int tach_decoder_next(struct tach_decoder *d, struct event *ev);
 
-/* How many threads there were so far. */
+/* Number of threads so far. */
 uint32_t tach_decoder_threads(const struct tach_decoder *d);
 
 #endif

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * tach_file.c - what is where in a TACH file that is being written. See
- * tach_file.h.
+ * tach_file.c - the parts of a TACH file that is being written. See tach_file.h.
  *
- * Owns the order in which things reach the file, its checksum and the marks
- * where it can be cut. After a write error the file is cut back to a flush that
- * did succeed and finished there, so that a full disk costs the newest samples
- * only.
+ * Owns the order in which parts are written, the checksum, and the list of offsets where
+ * the file can be cut. After a write error the file is cut back to a flush that succeeded
+ * and finished there, so that a full disk only costs the newest samples.
  */
 #include "formats/tach/tach_file.h"
 
@@ -21,7 +19,7 @@
 #include "formats/tach/tach_journal.h"
 #include "formats/tach/tach_tail.h"
 
-/* A place where the file can be cut: everything before it decodes on its own. */
+/* An offset where the file can be cut: everything before it can be decoded on its own. */
 struct mark {
 	uint64_t off;
 	uint64_t sample_cnt;
@@ -95,7 +93,10 @@ static void build_header(const struct tach_file *f, const struct mark *mark, uin
 		tach_field_put(header, f->layout, i, values[i]);
 }
 
-/* The journal says what the header would: it is not known yet whether samples will come. */
+/*
+ * The journal gets what will be in the header: it
+ * is not known yet whether there will be samples.
+ */
 static void begin_journal(struct tach_file *f)
 {
 	const struct mark any = { .off = TACH_HEADER_BYTES + 1 };
@@ -116,7 +117,7 @@ int tach_file_begin(struct tach_file *f, const struct profile_meta *meta,
 	f->tables = tables;
 	tach_checksum_start(f->hash);
 	err = buf_add(&f->marks, &first, sizeof(first));
-	/* No magic until the file is whole. */
+	/* The magic number is missing until the file is complete. */
 	if (!err)
 		err = pwrite_all(f->fd, zeros, sizeof(zeros), 0);
 	if (!err && f->journal)
@@ -130,7 +131,7 @@ int tach_file_append(struct tach_file *f, const void *data, size_t len, uint64_t
 	struct mark mark = *last_mark(f);
 	int err;
 
-	/* First, so that a mark is never missing for what has been written. */
+	/* Reserved first, so that there is a mark for everything that was written. */
 	err = buf_reserve(&f->marks, sizeof(mark));
 	if (!err && f->compressor)
 		err = compressor_run(f->compressor, data, len, &data, &len);
@@ -147,8 +148,8 @@ int tach_file_append(struct tach_file *f, const void *data, size_t len, uint64_t
 }
 
 /*
- * Finish the file at the last mark, samples being the checksum's state there, or
- * NULL: without a checksum. The header comes last: it makes the file valid.
+ * Finish the file at the last mark. samples: the checksum's state there, or NULL: write no
+ * checksum. The header comes last: it makes the file valid.
  */
 static int write_tail(struct tach_file *f, struct buf *tail, size_t frames_at,
 		      uint32_t thread_cnt, const XXH3_state_t *samples)
@@ -186,7 +187,10 @@ int tach_file_finish(struct tach_file *f, uint32_t thread_cnt, const struct prof
 	return err;
 }
 
-/* Read the samples before the last mark again. false: they cannot be read back. */
+/*
+ * Compute the checksum of the samples up to the
+ * last mark again. false: they cannot be read back.
+ */
 static bool hash_again(struct tach_file *f)
 {
 	uint64_t off = TACH_HEADER_BYTES, end = last_mark(f)->off;
@@ -205,8 +209,8 @@ static bool hash_again(struct tach_file *f)
 }
 
 /*
- * Cut the file at the last flush that succeeded, and when the tables do not fit
- * either, at earlier ones until there is room for them.
+ * Cut the file at the last flush that succeeded; if the tables do not fit then, at earlier
+ * ones until there is room for them.
  */
 static int cut(struct tach_file *f, struct buf *tail, size_t frames_at, uint32_t thread_cnt)
 {
@@ -236,7 +240,7 @@ int tach_file_salvage(struct tach_file *f, uint32_t thread_cnt, const struct pro
 	int err;
 
 	if (!f->marks.len)
-		return -EIO;	/* not even begun */
+		return -EIO;	/* the file was not even begun */
 	err = tach_tail_build(&tail, f->layout, f->tables, stats, &frames_at);
 	if (!err)
 		err = cut(f, &tail, frames_at, thread_cnt);

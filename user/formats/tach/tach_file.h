@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * tach_file.h - where the writer's bytes go in the file: the region of samples,
- * the tail, the header last; the checksum over them; the journal beside them.
+ * tach_file.h - writes the parts of a TACH file: the region of samples, the tail, and last
+ * the header; computes the checksum, and writes the journal beside it.
  *
  * Knows no sample and no thread; part of the TACH sink.
  */
@@ -22,32 +22,35 @@ struct tach_file {
 	struct compressor *compressor;
 	const struct profile_tables *tables;
 	struct profile_meta meta;
-	struct buf marks;		/* places where the file can be cut; see tach_file.c */
+	struct buf marks;		/* offsets where the file can be cut; see tach_file.c */
 	XXH3_state_t *hash;		/* of the samples up to the last mark */
 	struct tach_journal *journal;	/* NULL: none */
 };
 
-/* Nothing is written yet. 0 or -ENOMEM. */
+/* Writes nothing yet. 0 or -ENOMEM. */
 int tach_file_init(struct tach_file *f, const struct sink_args *args);
 void tach_file_free(struct tach_file *f);
 
-/* meta and tables stay valid until the end. 0 or -errno, likewise below. */
+/*
+ * meta and tables must stay valid until the end. This and the following functions return 0
+ * or -errno.
+ */
 int tach_file_begin(struct tach_file *f, const struct profile_meta *meta,
 		    const struct profile_tables *tables);
 
 /*
- * Append encoded samples, which with what came before are sample_cnt of so many
- * threads. After an error only tach_file_salvage() makes sense.
+ * Append encoded samples. sample_cnt and thread_cnt: totals including these. After an error
+ * only tach_file_salvage() may be called.
  */
 int tach_file_append(struct tach_file *f, const void *data, size_t len, uint64_t sample_cnt,
 		     uint32_t thread_cnt);
 
-/* Make it a valid file. */
+/* Write the rest, so that the file is valid. */
 int tach_file_finish(struct tach_file *f, uint32_t thread_cnt, const struct profile_stats *stats);
 
 /*
- * After a write error: make what can be kept a valid file. How many samples it
- * holds in *sample_cnt.
+ * After a write error: make a valid file of what can be kept. *sample_cnt: the number of
+ * samples in it.
  */
 int tach_file_salvage(struct tach_file *f, uint32_t thread_cnt, const struct profile_stats *stats,
 		      uint64_t *sample_cnt);

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/*
- * tach_format.c - header layouts as one table, and the threads of a file. See
- * tach_format.h.
- */
+/* tach_format.c - the header layouts as one table, and the threads of a file. See tach_format.h. */
 #include "formats/tach/tach_format.h"
 
 #include <errno.h>
@@ -10,7 +7,7 @@
 #include <string.h>
 #include <sys/random.h>
 
-/* Where a field is, in bytes; size 0: the layout has no such field. */
+/* Offset and size of a field in bytes; size 0: the layout does not have it. */
 struct field_place {
 	uint8_t off, size;
 };
@@ -22,9 +19,9 @@ struct layout {
 };
 
 /*
- * release is what CPython 3.15.2 reads and writes
- * (Modules/_remote_debugging/binary_io.h, HDR_OFF_*); the drafts are what
- * InternalDocs/profiling_binary_format.md described before the release.
+ * release is what CPython 3.15.2 reads and writes (Modules/_remote_debugging/binary_io.h,
+ * HDR_OFF_*); the drafts are what InternalDocs/profiling_binary_format.md described before
+ * the release.
  */
 static const struct layout layouts[TACH_LAYOUT_CNT] = {
 	[TACH_RELEASE] = { "release", 1, {
@@ -115,7 +112,7 @@ uint64_t tach_field_max(enum tach_layout layout, enum tach_field field)
 	return bits ? UINT64_MAX >> (64 - bits) : 0;
 }
 
-/* The table is kept at most half full. */
+/* The table is at most half full. */
 static int threads_grow(struct tach_threads *t)
 {
 	uint32_t cap = t->cap ? t->cap * 2 : 8, mask = cap * 2 - 1, i, at;

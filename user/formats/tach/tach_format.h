@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * tach_format.h - what TACH's writer and reader must agree on: the three header
- * layouts, the constants, and the per-thread state of the delta encoding.
+ * tach_format.h - what TACH's writer and reader have in common: the three header layouts,
+ * the constants, and the per-thread state of the delta encoding.
  *
- * The format: docs/tach.md. Decisions (which record to write, what to refuse)
- * are the writer's and the reader's own.
+ * docs/tach.md describes the format. Decisions (which record to write, what to refuse) are
+ * the writer's and the reader's own.
  */
 #ifndef TACHBPF_TACH_FORMAT_H
 #define TACHBPF_TACH_FORMAT_H
@@ -34,7 +34,7 @@ enum tach_record {
 	TACH_POP_PUSH = 3,	/* delta, status, pop, push, pushed frames        */
 };
 
-/* Header fields. Where they are: tach_field_get(), tach_field_put(). */
+/* Header fields. tach_field_get() and tach_field_put() know their offsets. */
 enum tach_field {
 	TACH_F_MAGIC,
 	TACH_F_VERSION,
@@ -74,17 +74,17 @@ enum tach_field {
 #define TACH_STAT_HAS_ERROR 1u
 #define TACH_STAT_HAS_MISSED 2u
 
-/* What the layout calls itself; draft2 is the oldest in spite of its number. */
+/* The version number in the header; draft2 is the oldest in spite of its number. */
 uint32_t tach_layout_version(enum tach_layout layout);
-/* For messages and --layout: "release", ... */
+/* The layout's name in messages and for --layout: "release", ... */
 const char *tach_layout_name(enum tach_layout layout);
 
-/* A field this layout does not have reads as 0. */
+/* Read a field; 0 if the layout does not have it. */
 uint64_t tach_field_get(const uint8_t *header, enum tach_layout layout, enum tach_field field,
 			bool swapped);
-/* Writes this machine's byte order; a field this layout does not have is skipped. */
+/* Write a field in this machine's byte order; ignored if the layout does not have it. */
 void tach_field_put(uint8_t *header, enum tach_layout layout, enum tach_field field, uint64_t v);
-/* The largest value the field holds in this layout; 0 if it has no such field. */
+/* The largest value of a field in this layout; 0 if it does not have it. */
 uint64_t tach_field_max(enum tach_layout layout, enum tach_field field);
 
 static inline uint32_t tach_load32(const uint8_t *p, bool swapped)
@@ -103,7 +103,7 @@ static inline uint64_t tach_load64(const uint8_t *p, bool swapped)
 	return swapped ? __builtin_bswap64(v) : v;
 }
 
-/* varint_put() with the short cases in line: ids and deltas mostly are. */
+/* varint_put() with the short cases inlined: most ids and deltas are short. */
 static inline uint8_t *tach_put_varint(uint8_t *p, uint64_t v)
 {
 	if (v < 0x80) {
@@ -118,16 +118,16 @@ static inline uint8_t *tach_put_varint(uint8_t *p, uint64_t v)
 	return varint_put(p, v);
 }
 
-/* What the next record of a thread is relative to. */
+/* What a thread's next record is relative to. */
 struct tach_thread {
 	uint64_t thread_id;
-	uint64_t time_us;	/* of its last sample; at first the session's start */
+	uint64_t time_us;	/* time of its last sample; at first the session's start */
 	uint32_t interp_id;
 	uint32_t depth;
 	uint32_t *stack;	/* its last stack, innermost first */
 	uint32_t stack_cap;
-	uint32_t pending_cnt;	/* writer: repeats not in the buffer yet ... */
-	uint32_t pending_len;	/* ... and their bytes */
+	uint32_t pending_cnt;	/* writer: repeats that are not in the buffer yet, */
+	uint32_t pending_len;	/* and the length of their bytes */
 	uint8_t *pending;
 };
 
@@ -135,9 +135,9 @@ struct tach_thread {
 struct tach_threads {
 	struct tach_thread *list;
 	uint32_t cnt, cap;
-	uint32_t *slots;	/* index + 1 into list */
+	uint32_t *slots;	/* index in list, + 1 */
 	uint32_t mask;
-	uint64_t seed;		/* a file must not be able to choose ids that collide */
+	uint64_t seed;		/* a file must not choose ids that collide */
 };
 
 static inline uint32_t tach_thread_hash(const struct tach_threads *t, uint64_t thread_id,
@@ -164,12 +164,12 @@ static inline struct tach_thread *tach_threads_find(const struct tach_threads *t
 	return NULL;
 }
 
-/* One that is not there yet. NULL: out of memory. */
+/* Add a thread that is not there yet. NULL: out of memory. */
 struct tach_thread *tach_threads_add(struct tach_threads *t, uint64_t thread_id,
 				     uint32_t interp_id, uint64_t start_us);
 void tach_threads_free(struct tach_threads *t);
 
-/* Room for a stack of depth frames; keeps what is there. 0 or -ENOMEM. */
+/* Make room for a stack of depth frames; keeps the existing frames. 0 or -ENOMEM. */
 int tach_thread_reserve(struct tach_thread *th, uint32_t depth);
 
 #endif

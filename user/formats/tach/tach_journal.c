@@ -2,9 +2,9 @@
 /*
  * tach_journal.c - writes the journal. See tach_journal.h.
  *
- * Owns how much of the tables the journal has. Nothing is synced: after a crash
- * of this process the kernel still has all of it, and after a crash of the
- * machine the checksums tell what reached the disk.
+ * Owns how much of the tables is in the journal. Nothing is synced: after a crash of this
+ * process the kernel still has all of it, and after a crash of the machine the checksums
+ * show what has reached the disk.
  */
 #include "formats/tach/tach_journal.h"
 
@@ -16,16 +16,17 @@
 #include "formats/tach/tach_checksum.h"
 #include "formats/tach/tach_tail.h"
 
-/* Entries are small but for the first ones: what they needed is given back. */
+/* Only the first entries are large: a larger buffer is freed after use. */
 #define KEEP_BYTES 16384
 
 struct tach_journal {
 	int fd;
 	enum tach_layout layout;
 	const struct profile_tables *tables;
-	uint64_t off;			/* where the next entry goes; 0: the head is not written */
+	uint64_t off;			/* offset of the next entry; 0:
+					 * the head was not written yet */
 	struct tach_journal_head head;
-	uint32_t string_cnt, frame_cnt;	/* that entries hold */
+	uint32_t string_cnt, frame_cnt;	/* numbers of strings and frames in the entries so far */
 	struct buf buf;
 };
 

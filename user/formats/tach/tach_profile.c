@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/*
- * tach_profile.c - tach_reader as one of the readers. What TACH is, is known there.
- */
+/* tach_profile.c - tach_reader in the interface of reader.h. */
 #include "formats/tach/tach_profile.h"
 
 #include <errno.h>
@@ -21,8 +19,8 @@ struct tach_input {
 };
 
 /*
- * Also a header of zeros, which is what a capture that was cut off leaves; other
- * formats that begin with zeros have something else soon after.
+ * Also accepts a header of zeros, which a recording that was killed leaves; other formats
+ * that begin with zeros have other bytes soon after them.
  */
 static bool probe(const struct input *in)
 {

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * tach_profile.h - what only a reader of TACH files can be asked.
- */
+/* tach_profile.h - what is only known of TACH files. */
 #ifndef TACHBPF_TACH_PROFILE_H
 #define TACHBPF_TACH_PROFILE_H
 
@@ -10,7 +8,7 @@
 struct tach_info;
 struct tach_reader;
 
-/* NULL: the file is none in TACH. */
+/* NULL: the file is not in TACH. */
 const struct tach_info *reader_tach_info(const struct reader *r);
 struct tach_reader *reader_as_tach(struct reader *r);
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * tach_reader.c - opens TACH files: which layout, are the tables sound. See
- * tach_reader.h; the samples are tach_decode.c's.
+ * tach_reader.c - opens TACH files: finds the layout, checks the tables. See tach_reader.h;
+ * tach_decode.c reads the samples.
  *
- * Owns the read-only mapping that strings point into. A file that is cut short
- * by somebody else while it is mapped ends the process (SIGBUS); we take the
- * size that fstat() told.
+ * Owns the read-only mapping that strings point into. If somebody truncates the file while
+ * it is mapped, the process ends (SIGBUS). The size is the one that fstat() returned.
  */
 #include "formats/tach/tach_reader.h"
 
@@ -34,7 +33,7 @@ struct tach_reader {
 	struct profile_tables tables;
 	struct frame *frames;
 	struct string_ref *strings;
-	char *why;		/* during tach_reader_open() only */
+	char *why;		/* only during tach_reader_open() */
 	size_t why_size;
 };
 
@@ -75,7 +74,7 @@ static int parse_strings(struct tach_reader *r)
 	return 0;
 }
 
-/* Where the table ended in *end_off. */
+/* Parse the frame table. *end_off: where it ends. */
 static int parse_frames(struct tach_reader *r, uint64_t *end_off)
 {
 	const uint8_t *p = r->map + r->frames_off;
@@ -110,7 +109,10 @@ static bool finite_positive(double v)
 	return isfinite(v) && v >= 0;
 }
 
-/* What is between the frame table and the footer: nothing, or TACHSTAT in one of its forms. */
+/*
+ * Parse what is between the frame table and the
+ * footer: nothing, or TACHSTAT in one of its forms.
+ */
 static int parse_stats(struct tach_reader *r, uint64_t off)
 {
 	struct profile_stats *st = &r->info.stats;
@@ -124,7 +126,7 @@ static int parse_stats(struct tach_reader *r, uint64_t off)
 	    memcmp(trailer, TACH_STAT_MAGIC, 8) ||
 	    tach_load32(trailer + 12, r->info.swapped) != len)
 		return bad(r, "damaged: %zu bytes behind the frames", len);
-	/* Made by a newer CPython: its business. */
+	/* A newer CPython has written it: ignored. */
 	if (tach_load32(trailer + 8, r->info.swapped) != TACH_STAT_VERSION)
 		return 0;
 	if (len != TACH_STAT_BYTES && len != TACH_STAT_SHORT_BYTES)
@@ -139,7 +141,7 @@ static int parse_stats(struct tach_reader *r, uint64_t off)
 		st->error_pct = st->error_known ? load_double(r, p + 16) : 0;
 		st->missed_pct = st->missed_known ? load_double(r, p + 24) : 0;
 	}
-	/* Missed samples may be less than none: CPython compares with what it planned. */
+	/* missed may be negative: CPython compares with the planned number of samples. */
 	if (!finite_positive(st->duration_s) || !finite_positive(st->sample_rate) ||
 	    !finite_positive(st->error_pct) || !isfinite(st->missed_pct))
 		return bad(r, "damaged: TACHSTAT holds a number that is not one");
@@ -209,8 +211,8 @@ static int parse_as(struct tach_reader *r, enum tach_layout layout)
 }
 
 /*
- * release and draft1 have the same version number: the one that fits is it. If
- * both headers fit, the tables decide; a guess is never made.
+ * release and draft1 have the same version number: the layout whose header fits is used. If
+ * both fit, the tables decide. There is no guess.
  */
 static int parse_layouts(struct tach_reader *r)
 {
@@ -260,7 +262,7 @@ static int parse(struct tach_reader *r)
 
 static int map_file(struct tach_reader *r, const char *path)
 {
-	/* O_NONBLOCK: a FIFO must not make us wait. */
+	/* O_NONBLOCK: opening a FIFO must not block. */
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), err = 0;
 	struct stat st;
 	void *map;

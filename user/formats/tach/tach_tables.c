@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/*
- * tach_tables.c - decodes tables. See tach_tables.h. Owns nothing.
- */
+/* tach_tables.c - decodes the tables. See tach_tables.h. Owns nothing. */
 #include "formats/tach/tach_tables.h"
 
 #include <errno.h>
@@ -27,7 +25,7 @@ uint32_t tach_take_strings(const uint8_t **p, const uint8_t *end, uint32_t cnt,
 	return i;
 }
 
-/* A line or column: base, which may be -1 for none, and the end as a difference. */
+/* Decode a line or column: the start, which may be -1 for none, and the end as a difference. */
 static const uint8_t *get_range(const uint8_t *p, const uint8_t *end, bool has_end, int32_t *from,
 				int32_t *to)
 {

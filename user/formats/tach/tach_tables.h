@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * tach_tables.h - the strings and frames of a TACH file (or of a journal) as
- * they are encoded, and what a header says of the profile. Part of tach_reader
- * and recover; the bytes are hostile.
+ * tach_tables.h - decodes the strings and frames of a TACH file or journal, and what a
+ * header says about the profile. Part of tach_reader and recover; the bytes are hostile.
  */
 #ifndef TACHBPF_TACH_TABLES_H
 #define TACHBPF_TACH_TABLES_H
@@ -10,7 +9,7 @@
 #include "model/event.h"
 #include "model/sink.h"
 
-/* What an entry takes at least, in bytes: to bound a count before memory is given to it. */
+/* Minimal size of an entry in bytes: bounds a count before memory is allocated for it. */
 #define TACH_STRING_MIN_BYTES 1
 static inline size_t tach_frame_min_bytes(enum tach_layout layout)
 {
@@ -18,9 +17,9 @@ static inline size_t tach_frame_min_bytes(enum tach_layout layout)
 }
 
 /*
- * Take up to cnt entries from *p on, which ends up behind the last good one. How
- * many there were. Strings point into the bytes; frames name only the string_cnt strings
- * there are, which tell their kinds.
+ * Decode up to cnt entries at *p; *p is then the end of the last valid one. Returns their
+ * number. Strings point into the bytes; frames only refer to strings below string_cnt, which
+ * say what kind they are.
  */
 uint32_t tach_take_strings(const uint8_t **p, const uint8_t *end, uint32_t cnt,
 			   struct string_ref *out);
@@ -28,7 +27,7 @@ uint32_t tach_take_frames(const uint8_t **p, const uint8_t *end, uint32_t cnt,
 			  enum tach_layout layout, const struct string_ref *strings,
 			  uint32_t string_cnt, struct frame *out);
 
-/* What the header says besides counts and offsets. -EBADMSG: *mode is none. */
+/* Read what the header has besides counts and offsets. 0; -EBADMSG: invalid mode. */
 int tach_take_meta(const uint8_t *header, enum tach_layout layout, bool swapped,
 		   struct profile_meta *meta, uint32_t *mode);
 

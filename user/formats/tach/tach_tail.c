@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/*
- * tach_tail.c - what follows the samples in a TACH file. See tach_tail.h.
- */
+/* tach_tail.c - encodes what follows the samples in a TACH file. See tach_tail.h. */
 #include "formats/tach/tach_tail.h"
 
 #include <errno.h>
@@ -28,7 +26,7 @@ static int add_frame(struct buf *b, const struct frame *f, enum tach_layout layo
 	p = tach_put_varint(p, f->func);
 	p = svarint_put(p, f->line);
 	if (layout != TACH_DRAFT2) {
-		/* Ends are relative; where start or end is not known, the difference is 0. */
+		/* Ends are relative to starts; if one of them is unknown, the difference is 0. */
 		p = svarint_put(p, f->line == LINE_NONE || f->end_line == LINE_NONE ?
 				   0 : (int64_t)f->end_line - f->line);
 		p = svarint_put(p, f->column);
@@ -40,7 +38,7 @@ static int add_frame(struct buf *b, const struct frame *f, enum tach_layout layo
 	return 0;
 }
 
-/* CPython refuses files with numbers that are not finite or negative. */
+/* CPython refuses files with numbers that are not finite or that are negative. */
 static bool sane(double v)
 {
 	return isfinite(v) && v >= 0;
@@ -59,7 +57,7 @@ static int add_stats(struct buf *b, const struct profile_stats *st)
 		memcpy(raw + 16, &st->error_pct, 8);
 		present |= TACH_STAT_HAS_ERROR;
 	}
-	/* More samples than planned count as less than none missed. */
+	/* If there are more samples than planned, missed is negative. */
 	if (st->missed_known && isfinite(st->missed_pct)) {
 		memcpy(raw + 24, &st->missed_pct, 8);
 		present |= TACH_STAT_HAS_MISSED;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * tach_tail.h - what follows the samples in a TACH file: both tables, TACHSTAT,
- * the footer. Part of the writer; knows no file and no samples.
+ * tach_tail.h - encodes what follows the samples in a TACH file: both tables, TACHSTAT, the
+ * footer. Part of the writer; knows no file and no samples.
  */
 #ifndef TACHBPF_TACH_TAIL_H
 #define TACHBPF_TACH_TAIL_H
@@ -12,14 +12,14 @@
 #include "model/event.h"
 #include "model/sink.h"
 
-/* Append the strings, the frames, from number `from` on. 0 or -ENOMEM. */
+/* Append the strings and the frames, from number `from` on. 0 or -ENOMEM. */
 int tach_tail_strings(struct buf *b, const struct profile_tables *tables, uint32_t from);
 int tach_tail_frames(struct buf *b, enum tach_layout layout, const struct profile_tables *tables,
 		     uint32_t from);
 
 /*
- * Append all of it to b. The footer's file size and checksum stay 0: the caller
- * knows where this will go. *frames_at: where the frame table begins in b, in bytes. 0 or -ENOMEM.
+ * Append the whole tail to b. The footer's file size and checksum stay 0: the caller fills
+ * them in. *frames_at: offset of the frame table in b, in bytes. 0 or -ENOMEM.
  */
 int tach_tail_build(struct buf *b, enum tach_layout layout, const struct profile_tables *tables,
 		    const struct profile_stats *stats, size_t *frames_at);

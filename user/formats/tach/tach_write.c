@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * tach_write.c - writes TACH files (docs/tach.md), the sink for live capture.
+ * tach_write.c - writes TACH files (docs/tach.md); the sink for live capture.
  *
- * Owns the choice of record for every sample and the buffer in front of the
- * file. Knows nothing of processes, nor what frames and strings mean, nor where
- * in the file things are: that is tach_file.c's.
+ * Owns the choice of record for every sample, and the buffer before the file. Knows nothing of
+ * processes, of what frames and strings mean, or of offsets in the file: tach_file.c does.
  *
- * A sample goes: thread's last stack → (same: the thread's run of repeats, or
- * else a record) → buffer of at most flush_bytes → tach_file.
+ * A sample that has the same stack as its thread's last one goes to the thread's run of
+ * repeats; another one becomes a record. Both go to a buffer of at most flush_bytes, and
+ * from there to tach_file.
  */
 #include "formats/tach/tach_write.h"
 
@@ -22,11 +22,14 @@
 #include "formats/tach/tach_format.h"
 #include "model/sink.h"
 
-/* A thread's run of repeats: about 340 samples of 3 bytes; then it costs 15 bytes of header. */
+/*
+ * A thread's run of repeats has room for about 340 samples of 3 bytes; a full one costs 15
+ * bytes of header.
+ */
 #define PENDING_BYTES 1024
 #define REPEAT_MAX_BYTES (VARINT_MAX + 1)
 
-/* The largest record and the run of repeats before it. u32 as a varint: 5 bytes at most. */
+/* The largest record and the run of repeats before it. A u32 as a varint has at most 5 bytes. */
 #define RUN_MAX_BYTES (TACH_SAMPLE_HEADER_BYTES + 5 + PENDING_BYTES)
 #define RECORD_MAX_BYTES                                                                           \
 	(TACH_SAMPLE_HEADER_BYTES + VARINT_MAX + 1 + 2 * 5 + EVENT_MAX_FRAMES * 5)
@@ -34,18 +37,19 @@
 #define FLUSH_BYTES (64 * 1024)
 
 /*
- * What events that stand for several samples may add to a file: 3 GiB before
- * compression, seconds of work. Capture has no such limit.
+ * How many samples the events with larger weights than 1 may add to a file: 3 GiB before
+ * compression, seconds of work. Live capture has no such limit.
  */
 #define REPEATED_MAX (1ULL << 30)
-/* Fewer go into the thread's run of repeats. */
+/* If there are fewer, they go to the thread's run of repeats. */
 #define BULK_MIN 64
 
 struct tach_sink {
 	struct sink sink;
-	int refuse;		/* what event() answers: 0, not begun or ended, first error */
+	int refuse;		/* what event() returns: 0; not begun, ended, or the first error */
 	int err;		/* the first error */
-	bool broken;		/* a write failed: what is buffered has no place any more */
+	bool broken;		/* a write has failed: what is
+				 * buffered cannot be written any more */
 	bool begun, ended;
 	enum tach_layout layout;
 	bool live;
@@ -54,11 +58,11 @@ struct tach_sink {
 	struct profile_meta meta;
 	uint64_t sample_cnt;	/* accepted */
 	uint64_t buffered_cnt;	/* of these: in the buffer or in the file, not in a thread's run */
-	uint64_t repeated_cnt;	/* of these: that stand behind the first of an event */
-	uint64_t sample_max;	/* what the header can say */
+	uint64_t repeated_cnt;	/* of these: all but the first sample of each event */
+	uint64_t sample_max;	/* the largest number for the header */
 	struct tach_threads threads;
 	struct buf out;
-	size_t flush_bytes;	/* that out may hold */
+	size_t flush_bytes;	/* size at which out is written */
 };
 
 static struct tach_sink *to_tach(struct sink *s)
@@ -74,7 +78,7 @@ static int fail(struct tach_sink *t, int err)
 	return t->err;
 }
 
-/* Buffer to file. */
+/* Write the buffer to the file. */
 static int write_out(struct tach_sink *t)
 {
 	int err;
@@ -98,7 +102,7 @@ static uint8_t *put_header(uint8_t *p, const struct tach_thread *th, enum tach_r
 	return p + TACH_SAMPLE_HEADER_BYTES;
 }
 
-/* The thread's run of repeats to the buffer, which has room for it. */
+/* Move the thread's run of repeats to the buffer, which must have room for it. */
 static void put_pending(struct tach_sink *t, struct tach_thread *th)
 {
 	uint8_t *p = t->out.data + t->out.len;
@@ -114,7 +118,7 @@ static void put_pending(struct tach_sink *t, struct tach_thread *th)
 	th->pending_cnt = th->pending_len = 0;
 }
 
-/* Make room for the largest record and the run before it; at flush_bytes the buffer goes out. */
+/* Make room for the largest record and the run before it; a buffer of flush_bytes is written. */
 static int make_room(struct tach_sink *t)
 {
 	int err;
@@ -128,17 +132,17 @@ static int make_room(struct tach_sink *t)
 	return err ? fail(t, err) : 0;
 }
 
-/* Frames in common, counted from the root. */
+/* Number of frames that two stacks share at the root. */
 static uint32_t shared_frames(const uint32_t *a, uint32_t a_cnt, const uint32_t *b, uint32_t b_cnt)
 {
 	uint32_t max = a_cnt < b_cnt ? a_cnt : b_cnt, n = 0;
 	uint64_t wa, wb;
 
 	if (!max)
-		return 0;	/* one of them may be NULL */
+		return 0;	/* a or b may be NULL */
 	a += a_cnt;
 	b += b_cnt;
-	/* Two at a time: stacks differ mostly at their leaf end. */
+	/* Compares two at a time: stacks differ mostly at their leaf end. */
 	while (max - n >= 2) {
 		memcpy(&wa, a - n - 2, 8);
 		memcpy(&wb, b - n - 2, 8);
@@ -151,7 +155,7 @@ static uint32_t shared_frames(const uint32_t *a, uint32_t a_cnt, const uint32_t 
 	return n;
 }
 
-/* What CPython's writer would choose (compare_stacks() in binary_io_writer.c). */
+/* Choose the record as CPython's writer does (compare_stacks() in binary_io_writer.c). */
 static enum tach_record choose(uint32_t depth, uint32_t prev_depth, uint32_t shared)
 {
 	if (!shared)
@@ -224,8 +228,8 @@ static int put_repeat(struct tach_sink *t, struct tach_thread *th, uint8_t statu
 }
 
 /*
- * So many samples more like the thread's last one, each step_us later: what a thread that
- * sleeps for hours costs. Straight into the buffer, a record for as many as fit.
+ * Add more samples like the thread's last one, each step_us later; used for a thread that
+ * sleeps for hours. They go directly into the buffer, in records of as many as fit.
  */
 #define BULK_BYTES (16 * 1024)
 static int put_bulk(struct tach_sink *t, const struct event *ev, uint64_t cnt, uint64_t step_us)
@@ -289,7 +293,7 @@ static int put_sample(struct tach_sink *t, const struct event *ev)
 	return 0;
 }
 
-/* TACH has no weights: an event that stands for several samples becomes so many. */
+/* TACH has no weights: an event with a larger weight than 1 becomes so many samples. */
 static int tach_event(struct sink *s, const struct event *ev)
 {
 	struct tach_sink *t = to_tach(s);
@@ -319,8 +323,8 @@ static int tach_event(struct sink *s, const struct event *ev)
 }
 
 /*
- * Everything that is buffered, in threads too, to the file. Threads that have ended are
- * not told of here: nobody keeps a buffer until the next time.
+ * Write everything that is buffered, including the threads' runs, to the file. The buffers of
+ * the runs are freed, because the sink does not know which threads have ended.
  */
 static int flush_all(struct tach_sink *t)
 {
@@ -399,12 +403,12 @@ static int tach_begin(struct sink *s, const struct profile_meta *meta,
 	return 0;
 }
 
-/* Make the file whole, or as whole as it can be. The reason why not, else 0. */
+/* Complete the file, or as much of it as possible. Returns the first error, or 0. */
 static int finish(struct tach_sink *t, const struct profile_stats *stats)
 {
 	int err = 0;
 
-	/* An error that is not a write error leaves the buffers sound. */
+	/* After an error other than a write error, the buffers are still valid. */
 	if (!t->broken)
 		flush_all(t);
 	if (!t->broken) {

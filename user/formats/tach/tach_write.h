@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * tach_write.h - what only the TACH sink can be asked.
- */
+/* tach_write.h - what is only known of the TACH sink. */
 #ifndef TACHBPF_TACH_WRITE_H
 #define TACHBPF_TACH_WRITE_H
 
 #include "model/sink.h"
 
-/* How many samples the tach sink has encoded since begin(): what the header will say. */
+/* Number of samples that the sink has encoded since begin(); the header will have it. */
 uint64_t tach_sample_cnt(const struct sink *s);
 
 #endif
