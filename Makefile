@@ -185,7 +185,7 @@ READY   = $(O)/tachbpf $(if $(PREPARED),,interpreters pytest-ready)
 .PHONY: interpreters pytest-ready check-e2e check-bpf bench
 
 interpreters: ## find and prepare the real Pythons that check-e2e and bench use (root; MORE=name)
-	$(PYTHON) tests/e2e/interpreters.py $(MORE)
+	$(PYTHON) tests/e2e/lib/interpreters.py $(MORE)
 
 pytest-ready:
 	@/usr/bin/python3 -c 'import pytest, xdist' 2>/dev/null || DEBIAN_FRONTEND=noninteractive \

@@ -20,7 +20,7 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "e2e"))
+sys.path.insert(0, str(HERE.parent / "e2e" / "lib"))
 
 import interpreters  # noqa: E402
 from bench import perf_programs, pyspy  # noqa: E402
@@ -205,7 +205,7 @@ def main():
         scratch.chmod(0o755)
         shutil.copy(HERE / "fresh.py", scratch)
         shutil.copy(TARGETS / "brood.py", scratch)
-        shutil.copy(TARGETS.parent / "oracle.py", scratch)
+        shutil.copy(HERE.parent / "e2e" / "lib" / "oracle.py", scratch)
         oracle = Oracle(by_name["sid-3.15"], scratch)
         print(f"tachbpf bench of short lives on {online_cpus()} CPUs, kernel {os.uname().release}")
         if args.only in (None, "presence"):

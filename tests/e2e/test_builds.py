@@ -18,7 +18,7 @@ import pytest
 
 import embedders
 import noise
-from e2e_fixtures import BY_NAME, each_worker, need
+from shared_fixtures import BY_NAME, each_worker, need
 from embedders import Embedder, Ran, burn_in, link_shared
 from harness import Recording, files, kill, names, succeeded, tachbpf
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from e2e_fixtures import FOUND
+from shared_fixtures import FOUND
 from harness import (Recording, files, lost_once_known, map_entries, succeeded, tach_files, tachbpf)
 
 pytestmark = pytest.mark.truth      # memory, tables and names under load: what keeps up, and when

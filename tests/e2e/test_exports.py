@@ -332,7 +332,7 @@ def speedscope():
     package = speedscope_package()
 
     def load(path):
-        done = subprocess.run(["node", HERE / "consumers" / "speedscope.js", package, path],
+        done = subprocess.run(["node", HERE / "lib" / "speedscope_import.js", package, path],
                               capture_output=True, text=True, timeout=120)
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)

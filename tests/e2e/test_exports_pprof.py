@@ -7,12 +7,8 @@ import re
 import shutil
 import struct
 import subprocess
-import sys
-from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parent / "consumers"))
 
 from pprof_decode import Pprof
 from test_commands import GOLDEN, RELEASE, good, refused, run

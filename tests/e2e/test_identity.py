@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 import noise
-from e2e_fixtures import FOUND, absent, need
+from shared_fixtures import FOUND, absent, need
 from harness import Recording, files, kill, lost_of_short_lives, owners, succeeded, tachbpf
 
 RATE = 999

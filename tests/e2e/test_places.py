@@ -14,7 +14,7 @@ import pytest
 
 import embedders
 import noise
-from e2e_fixtures import BY_NAME, absent
+from shared_fixtures import BY_NAME, absent
 from harness import Recording, Target, files, succeeded, without_gc
 from interpreters import Interpreter
 

@@ -10,7 +10,7 @@ import subprocess
 
 import pytest
 
-from e2e_fixtures import covered
+from shared_fixtures import covered
 from harness import online_cpus
 from pythons import HERE, cc_with_cpython
 

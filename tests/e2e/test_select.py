@@ -13,7 +13,7 @@ import pytest
 
 import cgroups
 import noise
-from e2e_fixtures import absent
+from shared_fixtures import absent
 from grouping import same_worker
 from harness import (Recording, files, kill, lost_once_known, owners, succeeded, tachbpf, use_cpu)
 

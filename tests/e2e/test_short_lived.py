@@ -7,7 +7,7 @@ import re
 import pytest
 
 import noise
-from e2e_fixtures import need
+from shared_fixtures import need
 from harness import ROOT_FRAME, files, lost_of_short_lives, owners, succeeded, tachbpf
 
 RATE = 999

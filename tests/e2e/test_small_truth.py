@@ -9,7 +9,7 @@ import pytest
 
 import accounting
 import noise
-from e2e_fixtures import need
+from shared_fixtures import need
 from harness import Recording, Target, files, lost_once_known, succeeded, without_gc
 
 # Turns of targets/shares.py last some milliseconds: many samples fall into each, which makes the

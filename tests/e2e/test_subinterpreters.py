@@ -3,7 +3,7 @@
 import pytest
 
 import noise
-from e2e_fixtures import covered
+from shared_fixtures import covered
 from harness import HAS_GIL, lost, of_all, record_target
 
 pytestmark = pytest.mark.interpreters("two")      # the others in the second tier

@@ -5,7 +5,7 @@ import re
 import pytest
 
 import interpreters
-from e2e_fixtures import FOUND
+from shared_fixtures import FOUND
 from harness import HERE, REPO
 from interp.builds import BUILDS
 from interp.roots import ROOTS

@@ -28,7 +28,7 @@ class Everything:
 
 def four_versions():
     """Those asked for, or where pyenv is not at hand any four of the newest."""
-    from e2e_fixtures import FOUND
+    from shared_fixtures import FOUND
     wanted = [i for i in FOUND if i.name in VERSIONS] or FOUND
     newest = {i.minor: i for i in FOUND if not i.debug}
     newest.update({i.minor: i for i in wanted})

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from e2e_fixtures import need
+from shared_fixtures import need
 from harness import Recording, succeeded
 from make_tach import Writer
 from test_gil_command import HOLDS, WAITS

@@ -6,7 +6,7 @@ import subprocess
 import pytest
 
 import noise
-from e2e_fixtures import covered
+from shared_fixtures import covered
 from harness import MAIN_THREAD, Recording, files, lost, of_all, record_target, succeeded
 
 pytestmark = pytest.mark.interpreters("two")      # the others in the second tier

@@ -9,7 +9,7 @@ import zipfile
 import pytest
 
 import noise
-from e2e_fixtures import covered
+from shared_fixtures import covered
 from harness import SYNTHETIC, TIMEOUT, Recording, files, kill, online_cpus, succeeded
 from stacks import Known, Verdict
 

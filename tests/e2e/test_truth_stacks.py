@@ -11,7 +11,7 @@ import pytest
 
 import greenlets
 import noise
-from e2e_fixtures import covered
+from shared_fixtures import covered
 from harness import Recording, Target, files, succeeded, tachbpf
 from stacks import Known, Verdict
 

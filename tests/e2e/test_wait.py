@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import noise
-from e2e_fixtures import BY_NAME, FOUND
+from shared_fixtures import BY_NAME, FOUND
 from harness import (GIL_REQUESTED, HAS_EXCEPTION, HAS_GIL, MAIN_THREAD, ON_CPU, SYNTHETIC, UNKNOWN,
                      Recording, Target, lost, succeeded, tachbpf)
 

@@ -17,7 +17,7 @@ import time
 import pytest
 
 import noise
-from e2e_fixtures import FOUND
+from shared_fixtures import FOUND
 from harness import (GIL_REQUESTED, HAS_GIL, ON_CPU, SYNTHETIC, TIMEOUT, UNKNOWN, Recording,
                      Target, binary, bpf_programs, bpf_stats, kill, lost_of_short_lives,
                      succeeded)

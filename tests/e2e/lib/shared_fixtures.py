@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import choice
-import containers
+import container_runtimes
 import interpreters
 from harness import (HERE, TIMEOUT, Oracle, Recording, Target, binary, files, kill, online_cpus,
                      succeeded)
@@ -122,7 +122,7 @@ def scratch(root):
     path.chmod(0o755)
     shutil.copytree(HERE / "targets", path / "targets",
                     ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(HERE / "oracle.py", path)
+    shutil.copy(HERE / "lib" / "oracle.py", path)
     yield path
     if not os.environ.get("TACHBPF_KEEP"):
         shutil.rmtree(path)
@@ -215,9 +215,9 @@ def recorded(matrix, interpreter, oracle):
 
 @pytest.fixture(scope="module")
 def podman(root):
-    if containers.missing():
-        absent(f"{containers.missing()} is not installed: run make check-deps")
-    with containers.Podman() as store:
+    if container_runtimes.missing():
+        absent(f"{container_runtimes.missing()} is not installed: run make check-deps")
+    with container_runtimes.Podman() as store:
         yield store
 
 

@@ -20,7 +20,7 @@ from pathlib import Path
 
 import noise
 
-HERE = Path(__file__).resolve().parent
+HERE = Path(__file__).resolve().parent.parent
 REPO = HERE.parent.parent
 TARGETS = HERE / "targets"
 TIMEOUT = 600           # a safety net for what hangs, never a verdict: a busy machine takes long

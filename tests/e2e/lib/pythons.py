@@ -6,7 +6,7 @@ import subprocess
 
 import interpreters
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 HERE = ROOT / "tests" / "e2e"
 
 
@@ -17,7 +17,7 @@ def found():
 
 def cc(out, source, *flags):
     subprocess.run(["cc", "-O1", "-w", "-std=gnu11", "-D_GNU_SOURCE", "-o", str(out),
-                    *map(str, flags), str(HERE / source)], check=True)
+                    *map(str, flags), str(HERE / "cpython" / source)], check=True)
     return out
 
 

@@ -20,7 +20,7 @@ def same_worker(name):
 def is_shared(definition):
     function = definition.func
     ours = not function.__module__.startswith(("_pytest", "pytest", "xdist"))
-    # each_worker(): made by each worker, see e2e_fixtures.py
+    # each_worker(): made by each worker, see shared_fixtures.py
     return ours and definition.scope != "function" and not hasattr(function, "each_worker")
 
 

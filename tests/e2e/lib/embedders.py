@@ -13,8 +13,8 @@ import interpreters
 from harness import HERE, TIMEOUT, kill
 
 NO_LIBRARY = "it has no libpython.so"
-SOURCE = HERE / "embed" / "embed.c"
-BURN = HERE / "embed" / "burn.py"
+SOURCE = HERE / "targets" / "embed" / "embed.c"
+BURN = HERE / "targets" / "embed" / "burn.py"
 
 ASK = """
 import json, os, sys, sysconfig as s
