@@ -210,7 +210,7 @@ truth-e2e truth-bpf: truth-%: $(READY)
 
 check-waiting: $(READY) ## times of waiting as threads measure them; wants a machine of its own (root)
 	$(FORGET)
-	$(PYTESTS) waiting tests/e2e/test_wait_truth.py $(PYTESTFLAGS)
+	$(PYTESTS) waiting tests/e2e/capture/test_wait_truth.py $(PYTESTFLAGS)
 
 bench: $(O)/tachbpf interpreters ## what a sample costs, beside the peers (root)
 	TACHBPF=$(abspath $(O))/tachbpf $(PYTHON) tests/bench/bench.py $(BENCHFLAGS)
@@ -331,7 +331,7 @@ check-planted: $(READY) ## plants bugs in a copy of the tree: the first tier mus
 # One interpreter's every behaviour, from the kernel to CPython's own reader.
 check-quick: all check-unit $(READY) ## build, unit tests, one interpreter end to end: a minute (root)
 	$(FORGET)
-	TACHBPF_INTERPRETERS=one $(PYTESTS) quick tests/e2e/test_profile.py -n 0 $(PYTESTFLAGS)
+	TACHBPF_INTERPRETERS=one $(PYTESTS) quick tests/e2e/capture/test_profile.py -n 0 $(PYTESTFLAGS)
 
 install: all ## put tachbpf and its man page under PREFIX (/usr/local)
 	install -D -m 755 $(O)/tachbpf $(DESTDIR)$(PREFIX)/bin/tachbpf

@@ -172,7 +172,7 @@ cache.prepare(Thing("half", "touch made/half; echo $$ > made/pid; sleep 600"), c
 
 def test_one_that_is_killed_leaves_nothing_that_looks_complete(own_cache):
     here = os.path.dirname(os.path.abspath(__file__))
-    running = subprocess.Popen([sys.executable, "-B", "-c", KILLED, os.path.join(here, "lib"), here],
+    running = subprocess.Popen([sys.executable, "-B", "-c", KILLED, os.path.join(here, "..", "lib"), here],
                                start_new_session=True, stdout=subprocess.DEVNULL)
     try:
         end = time.monotonic() + 30

@@ -17,7 +17,7 @@ import browser as chromium
 import interpreters
 import make_tach
 
-REPO = Path(__file__).resolve().parent.parent.parent
+REPO = Path(__file__).resolve().parents[3]
 GOLDEN = REPO / "tests" / "golden" / "tach"
 BINARY = Path(os.environ.get("TACHBPF", REPO / "build" / "tachbpf")).resolve()
 CAPTURES = ("cpu_raw", "wall_zstd", "native_opcodes", "deep400")

@@ -19,7 +19,7 @@ import pytest
 
 from test_commands import GOLDEN, RELEASE, good, lines_of, refused, run, stacks
 
-HERE = Path(__file__).resolve().parent
+HERE = Path(__file__).resolve().parent.parent
 BINARIES = ("pprof", "gperftools", "gperftools-perl", "pstats", "pstats-sampled")
 SPEEDSCOPE = "1.25.0"
 INTERVAL_US = 2000                      # cpu_raw's, native_opcodes' and wall_zstd's

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-REPO = Path(__file__).resolve().parent.parent.parent
+REPO = Path(__file__).resolve().parents[3]
 GOLDEN = REPO / "tests" / "golden" / "tach"
 BINARY = Path(os.environ.get("TACHBPF", REPO / "build" / "tachbpf")).resolve()
 CAPTURES = sorted(p.name for p in GOLDEN.glob("*.bin"))

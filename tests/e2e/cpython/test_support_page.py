@@ -50,13 +50,13 @@ def builds():
 
 
 def test_every_test_that_is_named_exists():
-    files = [*HERE.glob("test_*.py"), *HERE.parent.glob("*/test_*.py"), *HERE.parent.rglob("*.c")]
+    files = [*HERE.parent.rglob("test_*.py"), *HERE.parent.rglob("*.c")]
     defined = {name for path in files for name in DEFINED.findall(path.read_text("utf-8"))}
     named = NAMED.findall(PAGE.read_text(encoding="utf-8"))
     assert len(named) > 50
     for name, ending, function in named:
         if ending == ".py":
-            assert (HERE / f"{name}.py").exists(), name
+            assert f"{name}.py" in {path.name for path in files}, name
         elif ending:
             assert any(d.startswith(name) for d in defined), name
         else:
