@@ -24,8 +24,12 @@ sys.path.insert(0, str(HERE.parent / "e2e" / "lib"))
 
 import interpreters  # noqa: E402
 from bench import perf_programs, pyspy  # noqa: E402
-from harness import (TARGETS, Oracle, Recording, bpf_stats, cpu_s, kill, online_cpus,  # noqa: E402
-                     owners, succeeded, tachbpf)
+from bpf_objects import bpf_stats  # noqa: E402
+from paths import TARGETS  # noqa: E402
+from processes import cpu_s, kill, online_cpus  # noqa: E402
+from profiles import Oracle  # noqa: E402
+from recording import Recording, succeeded, tachbpf  # noqa: E402
+from summary import owners  # noqa: E402
 
 RATE, FINE_RATE = 999, 9999
 COUNT, PARALLEL = 200, 8

@@ -24,7 +24,8 @@ sys.path.insert(0, str(HERE.parent / "e2e" / "lib"))
 
 import accounting  # noqa: E402
 import interpreters  # noqa: E402
-from harness import Recording, kill, online_cpus, succeeded  # noqa: E402
+from processes import kill, online_cpus  # noqa: E402
+from recording import Recording, succeeded  # noqa: E402
 
 RATE = 9999
 BOMB = 200                              # processes of one fork bomb

@@ -26,16 +26,17 @@ sys.path[:0] = [str(HERE), str(LIB)]
 import docs  # noqa: E402
 import guest  # noqa: E402
 import interpreters  # noqa: E402
+import noise  # noqa: E402
 import prepare  # noqa: E402
 import table  # noqa: E402
-import noise  # noqa: E402
 import tally  # noqa: E402
-from harness import Oracle, binary  # noqa: E402
 from judge import judge, starved  # noqa: E402
 from packages import Failed  # noqa: E402
+from paths import binary  # noqa: E402
+from profiles import Oracle  # noqa: E402
 
 # Of tests/e2e/lib, what the job imports.
-SHARED = ("harness.py", "noise.py", "tally.py")
+SHARED = ("notes.py", "paths.py", "processes.py", "recording.py", "target.py")
 AT_ONCE = 2             # guests, of two CPUs each
 START = "cd /tmp/job && TACHBPF=/tmp/job/tachbpf exec {0} -B job.py /dev/vdb {1}\n"
 

@@ -7,7 +7,10 @@ import pytest
 
 import accounting
 import noise
-from harness import Recording, Target, files, lost_once_known, succeeded, tachbpf, use_cpu
+from processes import use_cpu
+from recording import Recording, succeeded, tachbpf
+from summary import files, lost_once_known
+from target import Target
 
 RATE = 1999
 

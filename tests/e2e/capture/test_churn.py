@@ -12,8 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from shared_fixtures import FOUND
-from harness import (Recording, files, lost_once_known, map_entries, succeeded, tach_files, tachbpf)
+from bpf_objects import map_entries
+from present import FOUND
+from recording import Recording, succeeded, tachbpf
+from summary import files, lost_once_known, tach_files
 
 pytestmark = pytest.mark.truth      # memory, tables and names under load: what keeps up, and when
 

@@ -7,7 +7,9 @@ import subprocess
 
 import pytest
 
-from harness import Target, binary, succeeded, tachbpf
+from paths import binary
+from recording import succeeded, tachbpf
+from target import Target
 
 IN_OWN_MOUNTS = ["unshare", "--mount", "sh", "-c"]
 # Refuses bpf(2) with EPERM, as container runtimes do: linux/filter.h, linux/seccomp.h.

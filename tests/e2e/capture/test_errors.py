@@ -9,7 +9,10 @@ import subprocess
 
 import pytest
 
-from harness import Recording, Target, binary, succeeded, tach_files, tachbpf
+from paths import binary
+from recording import Recording, succeeded, tachbpf
+from summary import tach_files
+from target import Target
 
 
 

@@ -7,8 +7,10 @@ import subprocess
 import pytest
 
 import noise
-from shared_fixtures import FOUND, absent, need
-from harness import Recording, files, kill, lost_of_short_lives, owners, succeeded, tachbpf
+from present import FOUND, absent, need
+from processes import kill
+from recording import Recording, succeeded, tachbpf
+from summary import files, lost_of_short_lives, owners
 
 RATE = 999
 WAYS = {        # the roles of each way, in order

@@ -10,7 +10,10 @@ import subprocess
 import time
 from pathlib import Path
 
-from harness import Recording, Target, kill, map_entries, succeeded, use_cpu
+from bpf_objects import map_entries
+from processes import kill, use_cpu
+from recording import Recording, succeeded
+from target import Target
 
 RATE = 9999
 PATIENCE_S = 300       # a safety net: for what is late

@@ -9,7 +9,9 @@ import json
 import pytest
 
 import noise
-from harness import Recording, Target, files, succeeded
+from recording import Recording, succeeded
+from summary import files
+from target import Target
 
 # Rate, and the program's period in periods of the clock.
 SOME = [(999, 1)]

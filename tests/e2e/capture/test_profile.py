@@ -5,8 +5,8 @@ import collections
 import pytest
 
 import noise
-from harness import (GC, HAS_EXCEPTION, HAS_GIL, MAIN_THREAD, MAX_FRAMES, ON_CPU, SYNTHETIC,
-                     TRUNCATED, UNKNOWN, UNREADABLE, fraction, leaf_is, names, without_gc)
+from profiles import (GC, HAS_EXCEPTION, HAS_GIL, MAIN_THREAD, MAX_FRAMES, ON_CPU, SYNTHETIC,
+                      TRUNCATED, UNKNOWN, UNREADABLE, fraction, leaf_is, names, without_gc)
 
 RATE = 999
 LEAVES = ("burn_sixty", "burn_thirty", "burn_ten", "north", "south", "east", "west", "bottom",

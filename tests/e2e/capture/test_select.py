@@ -13,9 +13,11 @@ import pytest
 
 import cgroups
 import noise
-from shared_fixtures import absent
 from grouping import same_worker
-from harness import (Recording, files, kill, lost_once_known, owners, succeeded, tachbpf, use_cpu)
+from present import absent
+from processes import kill, use_cpu
+from recording import Recording, succeeded, tachbpf
+from summary import files, lost_once_known, owners
 
 # Tests with the same container's name, the same user or the same program would see each other.
 SAME_NAMES, SAME_USERS, SAME_PROGRAMS = map(same_worker, ("names", "users", "programs"))

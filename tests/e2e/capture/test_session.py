@@ -10,8 +10,12 @@ from pathlib import Path
 import pytest
 
 import noise
-from harness import (GC, Recording, Target, binary, files, fraction, kill, lost, lost_once_known,
-                     names, succeeded, tach_files, tachbpf, use_cpu, without_gc)
+from paths import binary
+from processes import kill, use_cpu
+from profiles import GC, fraction, names, without_gc
+from recording import Recording, succeeded, tachbpf
+from summary import files, lost, lost_once_known, tach_files
+from target import Target
 
 NOBODY = 65534
 

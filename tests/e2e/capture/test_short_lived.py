@@ -7,8 +7,9 @@ import re
 import pytest
 
 import noise
-from shared_fixtures import need
-from harness import ROOT_FRAME, files, lost_of_short_lives, owners, succeeded, tachbpf
+from present import need
+from recording import succeeded, tachbpf
+from summary import ROOT_FRAME, files, lost_of_short_lives, owners
 
 RATE = 999
 PARALLEL = 8

@@ -9,8 +9,11 @@ import pytest
 
 import accounting
 import noise
-from shared_fixtures import need
-from harness import Recording, Target, files, lost_once_known, succeeded, without_gc
+from present import need
+from profiles import without_gc
+from recording import Recording, succeeded
+from summary import files, lost_once_known
+from target import Target
 
 # Turns of targets/shares.py last some milliseconds: many samples fall into each, which makes the
 # shares less noisy than independent samples would be.

@@ -3,8 +3,10 @@
 import pytest
 
 import noise
-from shared_fixtures import covered
-from harness import HAS_GIL, lost, of_all, record_target
+from per_interpreter import of_all, record_target
+from present import covered
+from profiles import HAS_GIL
+from summary import lost
 
 pytestmark = pytest.mark.interpreters("two")      # the others in the second tier
 

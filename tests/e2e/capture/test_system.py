@@ -9,8 +9,12 @@ import pytest
 
 import accounting
 import noise
-from harness import (Recording, Target, UNREADABLE, files, fraction, kill, lost, online_cpus,
-                     succeeded, without_gc)
+from present import FOUND
+from processes import kill, online_cpus
+from profiles import UNREADABLE, fraction, without_gc
+from recording import Recording, succeeded
+from summary import files, lost
+from target import Target
 
 VERSIONS = ("system-3.11", "pyenv-3.12.1", "sid-3.14", "sid-3.15")
 EACH = 5
@@ -28,7 +32,6 @@ class Everything:
 
 def four_versions():
     """Those asked for, or where pyenv is not at hand any four of the newest."""
-    from shared_fixtures import FOUND
     wanted = [i for i in FOUND if i.name in VERSIONS] or FOUND
     newest = {i.minor: i for i in FOUND if not i.debug}
     newest.update({i.minor: i for i in wanted})

@@ -6,8 +6,11 @@ import subprocess
 import pytest
 
 import noise
-from shared_fixtures import covered
-from harness import MAIN_THREAD, Recording, files, lost, of_all, record_target, succeeded
+from per_interpreter import of_all, record_target
+from present import covered
+from profiles import MAIN_THREAD
+from recording import Recording, succeeded
+from summary import files, lost
 
 pytestmark = pytest.mark.interpreters("two")      # the others in the second tier
 

@@ -9,9 +9,12 @@ import zipfile
 import pytest
 
 import noise
-from shared_fixtures import covered
-from harness import SYNTHETIC, TIMEOUT, Recording, files, kill, online_cpus, succeeded
+from present import covered
+from processes import TIMEOUT, kill, online_cpus
+from profiles import SYNTHETIC
+from recording import Recording, succeeded
 from stacks import Known, Verdict
+from summary import files
 
 pytestmark = pytest.mark.interpreters("two")      # the others in the second tier
 

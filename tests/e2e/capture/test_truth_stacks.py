@@ -11,9 +11,11 @@ import pytest
 
 import greenlets
 import noise
-from shared_fixtures import covered
-from harness import Recording, Target, files, succeeded, tachbpf
+from present import covered
+from recording import Recording, succeeded, tachbpf
 from stacks import Known, Verdict
+from summary import files
+from target import Target
 
 pytestmark = pytest.mark.interpreters("two")      # the others in the second tier
 

@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 
 import noise
-from shared_fixtures import BY_NAME, FOUND
-from harness import (GIL_REQUESTED, HAS_EXCEPTION, HAS_GIL, MAIN_THREAD, ON_CPU, SYNTHETIC, UNKNOWN,
-                     Recording, Target, lost, succeeded, tachbpf)
+from present import BY_NAME, FOUND
+from profiles import GIL_REQUESTED, HAS_EXCEPTION, HAS_GIL, MAIN_THREAD, ON_CPU, SYNTHETIC, UNKNOWN
+from recording import Recording, succeeded, tachbpf
+from summary import lost
+from target import Target
 
 RATE = 999
 SECONDS = 3

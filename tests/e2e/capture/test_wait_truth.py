@@ -17,10 +17,14 @@ import time
 import pytest
 
 import noise
-from shared_fixtures import FOUND
-from harness import (GIL_REQUESTED, HAS_GIL, ON_CPU, SYNTHETIC, TIMEOUT, UNKNOWN, Recording,
-                     Target, binary, bpf_programs, bpf_stats, kill, lost_of_short_lives,
-                     succeeded)
+from bpf_objects import bpf_programs, bpf_stats
+from paths import binary
+from present import FOUND
+from processes import TIMEOUT, kill
+from profiles import GIL_REQUESTED, HAS_GIL, ON_CPU, SYNTHETIC, UNKNOWN
+from recording import Recording, succeeded
+from summary import lost_of_short_lives
+from target import Target
 
 pytestmark = pytest.mark.truth      # times of waiting
 

@@ -13,9 +13,11 @@ import pytest
 
 import cgroups
 import container_runtimes
-from shared_fixtures import need
-from harness import (ROOT_FRAME, Recording, binary, files, kill, lost_of_short_lives, owners,
-                     succeeded, tachbpf)
+from paths import binary
+from present import need
+from processes import kill
+from recording import Recording, succeeded, tachbpf
+from summary import ROOT_FRAME, files, lost_of_short_lives, owners
 
 RATE = 999
 BURN = "while True: pass"

@@ -11,8 +11,10 @@ from pathlib import Path
 import pytest
 
 import container_runtimes
-from shared_fixtures import absent
-from harness import REPO, Recording, binary, kill, succeeded, tachbpf, use_cpu
+from paths import REPO, binary
+from present import absent
+from processes import kill, use_cpu
+from recording import Recording, succeeded, tachbpf
 
 BURN = "while True: pass"
 # capabilities(7): what a recording keeps at most, see docs/containers.md

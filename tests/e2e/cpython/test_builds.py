@@ -18,9 +18,13 @@ import pytest
 
 import embedders
 import noise
-from shared_fixtures import BY_NAME, each_worker, need
 from embedders import Embedder, Ran, burn_in, link_shared
-from harness import Recording, files, kill, names, succeeded, tachbpf
+from grouping import each_worker
+from present import BY_NAME, need
+from processes import kill
+from profiles import names
+from recording import Recording, succeeded, tachbpf
+from summary import files
 
 pytestmark = pytest.mark.interpreters("two")      # the others in the second tier
 

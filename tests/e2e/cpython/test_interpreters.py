@@ -13,8 +13,8 @@ import time
 import pytest
 
 import interpreters
-from shared_fixtures import absent
 from interp import cache
+from present import absent
 
 ALL = {i.name: i for i in interpreters.discover(supported_only=False)}
 EVERY = sorted({*ALL, *interpreters.promised()})

@@ -10,7 +10,8 @@ import sys
 
 import pytest
 
-from pythons import ROOT, cc, cc_with_cpython, found
+from paths import REPO
+from pythons import cc, cc_with_cpython, found
 
 NO_OFF, NO_OFF32 = 0xffff, 0xffffffff
 
@@ -123,7 +124,7 @@ def test_free_threaded_build_of_the_same_headers(python, print_layout, tmp_path)
 
 @pytest.fixture
 def gen_layouts(monkeypatch):
-    monkeypatch.syspath_prepend(str(ROOT / "tools"))
+    monkeypatch.syspath_prepend(str(REPO / "tools"))
     import gen_layouts as tool
     return tool
 
@@ -133,7 +134,7 @@ def test_rows_are_made_by_the_tool(python, gen_layouts):
     """layouts.inc has what tools/gen_layouts.py makes of these headers, and is its own writing."""
     if not python:
         pytest.skip("no CPython up to 3.12 here: run make interpreters")
-    text = (ROOT / "user" / "cpython" / "layouts.inc").read_text()
+    text = (REPO / "user" / "cpython" / "layouts.inc").read_text()
     rows = gen_layouts.rows_in(text)
     assert sorted(rows) == sorted(gen_layouts.ROWS) and gen_layouts.whole(rows) == text
     if python.trace_refs:
@@ -144,7 +145,7 @@ def test_rows_are_made_by_the_tool(python, gen_layouts):
 
 
 def test_the_tool_keeps_rows_and_tells_contradictions(gen_layouts, monkeypatch, tmp_path):
-    text = (ROOT / "user" / "cpython" / "layouts.inc").read_text()
+    text = (REPO / "user" / "cpython" / "layouts.inc").read_text()
     (tmp_path / "rows.inc").write_text(text)
     gen_layouts.main(str(tmp_path / "rows.inc"), [])
     assert (tmp_path / "rows.inc").read_text() == text
@@ -160,13 +161,13 @@ def test_the_tool_keeps_rows_and_tells_contradictions(gen_layouts, monkeypatch, 
 @pytest.mark.parametrize("minor", (11, 12))
 def test_opcode_tables(minor):
     """user/cpython/opcodes.inc is what tools/gen_opcodes.py makes."""
-    sys.path.insert(0, str(ROOT / "tools"))
+    sys.path.insert(0, str(REPO / "tools"))
     import gen_opcodes
     pythons = [p for p in found() if p.minor == (3, minor)
                and os.path.exists(p.includes[0] + "/internal/pycore_opcode.h")]
     if not pythons:
         pytest.skip("no headers of CPython 3.%d" % minor)
-    text = (ROOT / "user" / "cpython" / "opcodes.inc").read_text()
+    text = (REPO / "user" / "cpython" / "opcodes.inc").read_text()
     body = text.split("cache_units_3%d[256] = {" % minor)[1].split("}")[0]
     committed = [int(v) for v in body.replace(",", " ").split()]
     for p in pythons:

@@ -14,9 +14,12 @@ import pytest
 
 import embedders
 import noise
-from shared_fixtures import BY_NAME, absent
-from harness import Recording, Target, files, succeeded, without_gc
 from interpreters import Interpreter
+from present import BY_NAME, absent
+from profiles import without_gc
+from recording import Recording, succeeded
+from summary import files
+from target import Target
 
 RATE = 499
 CPU_S = 1.2

@@ -10,9 +10,10 @@ import subprocess
 
 import pytest
 
-from shared_fixtures import covered
-from harness import online_cpus
-from pythons import HERE, cc_with_cpython
+from paths import TARGETS
+from present import covered
+from processes import online_cpus
+from pythons import cc_with_cpython
 
 pytestmark = pytest.mark.interpreters("two")      # the others in the second tier
 
@@ -21,7 +22,7 @@ def both_answers(python, read_codes, out):
     """What the process and what read_codes.c say about each instruction: two lists of lines."""
     out.mkdir()
     for name in ("codes.py", "rehearse.py"):
-        shutil.copy(str(HERE / "targets" / name), str(out))
+        shutil.copy(str(TARGETS / name), str(out))
     argv = python.command(out / "codes.py", out / "addresses", out / "answers")
     target = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     try:

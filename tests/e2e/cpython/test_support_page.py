@@ -5,10 +5,10 @@ import re
 import pytest
 
 import interpreters
-from shared_fixtures import FOUND
-from harness import HERE, REPO
 from interp.builds import BUILDS
 from interp.roots import ROOTS
+from paths import E2E, REPO
+from present import FOUND
 
 PAGE = REPO / "docs" / "cpython-support.md"
 DEFINED = re.compile(r"^\s*(?:def|static void) (test_\w+)\(", re.MULTILINE)
@@ -50,7 +50,7 @@ def builds():
 
 
 def test_every_test_that_is_named_exists():
-    files = [*HERE.parent.rglob("test_*.py"), *HERE.parent.rglob("*.c")]
+    files = [*E2E.parent.rglob("test_*.py"), *E2E.parent.rglob("*.c")]
     defined = {name for path in files for name in DEFINED.findall(path.read_text("utf-8"))}
     named = NAMED.findall(PAGE.read_text(encoding="utf-8"))
     assert len(named) > 50

@@ -8,7 +8,9 @@ import time
 
 import pytest
 
-from harness import REPO, Recording, Target, succeeded, tachbpf
+from paths import REPO
+from recording import Recording, succeeded, tachbpf
+from target import Target
 
 GOLDEN = REPO / "tests" / "golden" / "tach"
 FLUSH_S = 1

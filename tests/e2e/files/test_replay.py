@@ -7,7 +7,11 @@ import re
 
 import pytest
 
-from harness import Recording, Target, files, leaf_is, online_cpus, succeeded, tachbpf
+from processes import online_cpus
+from profiles import leaf_is
+from recording import Recording, succeeded, tachbpf
+from summary import files
+from target import Target
 
 FORMATS = ("collapsed", "jsonl", "gecko", "flamegraph", "pstats")
 

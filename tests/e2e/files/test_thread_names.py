@@ -4,11 +4,11 @@ import json
 
 import pytest
 
-from shared_fixtures import need
-from harness import Recording, succeeded
 from make_tach import Writer
-from test_gil_command import HOLDS, WAITS
+from present import need
+from recording import Recording, succeeded
 from test_commands import good, on_terminal
+from test_gil_command import HOLDS, WAITS
 from test_html import browser, show  # noqa: F401  (fixtures)
 
 RATE = 499

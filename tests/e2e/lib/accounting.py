@@ -13,7 +13,7 @@ import os
 import platform
 import re
 
-from harness import files
+from summary import files
 
 # Of the summary's ticks: all others are ways a tick can end.
 NO_ENDS = ("delivered", "expected", "missed", "source", "received", "cpus")

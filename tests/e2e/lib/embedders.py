@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import interpreters
-from harness import HERE, TIMEOUT, kill
+from paths import E2E
+from processes import TIMEOUT, kill
 
 NO_LIBRARY = "it has no libpython.so"
-SOURCE = HERE / "targets" / "embed" / "embed.c"
-BURN = HERE / "targets" / "embed" / "burn.py"
+SOURCE = E2E / "targets" / "embed" / "embed.c"
+BURN = E2E / "targets" / "embed" / "burn.py"
 
 ASK = """
 import json, os, sys, sysconfig as s

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """pytest plugin: what there is to look at when a test failed, kept in build/failed/TEST.
 
-The report, every command that harness.py ran for the test and for the fixtures it uses, the
+The report, every command that notes.py knows of for the test and for the fixtures it uses, the
 files they wrote, and the machine's counters before and after.
 """
 import os
@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
-import harness
 import machine
+import notes
 from grouping import plain_name
+from paths import REPO
 
 MAX_BYTES = 64 << 20            # of files, for one test
 MAX_TEXT = 256 << 10            # of what a command printed
@@ -23,7 +24,7 @@ copies = {}                     # a file that several tests would keep -> where 
 
 
 def directory():
-    return Path(os.environ.get("TACHBPF_FAILED", harness.REPO / "build" / "failed"))
+    return Path(os.environ.get("TACHBPF_FAILED", REPO / "build" / "failed"))
 
 
 def place_of(nodeid):
@@ -34,17 +35,17 @@ def place_of(nodeid):
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_protocol(item):
-    item.stash[STARTED] = (machine.counters(), len(harness.ran))
+    item.stash[STARTED] = (machine.counters(), len(notes.ran))
     yield
-    harness.ran.clear()
+    notes.ran.clear()
 
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_fixture_setup(fixturedef):
-    start = len(harness.ran)
+    start = len(notes.ran)
     yield
     if fixturedef.scope != "function":
-        of_fixtures[fixturedef] = harness.ran[start:]
+        of_fixtures[fixturedef] = notes.ran[start:]
 
 
 @pytest.hookimpl(hookwrapper=True)
@@ -76,7 +77,7 @@ def keep(item, report, place):
 def ran_for(item, start):
     """Commands of the test, and of the fixtures it shares; each once, oldest first."""
     definitions = {d for found in item._fixtureinfo.name2fixturedefs.values() for d in found}
-    kept = [c for d in definitions for c in of_fixtures.get(d, ())] + harness.ran[start:]
+    kept = [c for d in definitions for c in of_fixtures.get(d, ())] + notes.ran[start:]
     return sorted({id(c): c for c in kept}.values(), key=lambda c: c["began"])
 
 

@@ -17,10 +17,16 @@ def same_worker(name):
     return pytest.mark.xdist_group(PREFIX + name)
 
 
+def each_worker(function):
+    """A fixture of the session that costs next to nothing: each xdist worker makes its own,
+    and the tests that share it need not share a worker."""
+    function.each_worker = True
+    return pytest.fixture(scope="session")(function)
+
+
 def is_shared(definition):
     function = definition.func
     ours = not function.__module__.startswith(("_pytest", "pytest", "xdist"))
-    # each_worker(): made by each worker, see shared_fixtures.py
     return ours and definition.scope != "function" and not hasattr(function, "each_worker")
 
 

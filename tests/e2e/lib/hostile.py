@@ -7,7 +7,8 @@ import select
 import struct
 import subprocess
 
-from harness import REPO, TARGETS, TIMEOUT, kill
+from paths import REPO, TARGETS
+from processes import TIMEOUT, kill
 
 SOURCES = sorted((TARGETS / "hostile").glob("*.c"))
 CPYTHON = [REPO / "user" / "cpython" / name for name in ("layout.c", "debug_offsets.c")]

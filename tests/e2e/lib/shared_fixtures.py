@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Fixtures of the end-to-end and BPF tiers. Under CI=true, what set-up promises must be there."""
+"""pytest plugin: the fixtures of the end-to-end and BPF tiers."""
 import contextlib
 import os
 import shutil
@@ -9,22 +9,15 @@ from pathlib import Path
 
 import pytest
 
-import choice
 import container_runtimes
-import interpreters
-from harness import (HERE, TIMEOUT, Oracle, Recording, Target, binary, files, kill, online_cpus,
-                     succeeded)
-
-IN_CI = os.environ.get("CI") == "true"
-EVERY = interpreters.discover()
-REFUSED = [i for i in interpreters.discover(supported_only=False) if not i.supported]
-BY_NAME = {i.name: i for i in EVERY}
-ABSENT = interpreters.missing(EVERY + REFUSED)
-NAMES = [i.name for i in EVERY] + ABSENT
-# What this run covers: see choice.py.
-SIZE = choice.size()
-FOUND = [i for i in EVERY if i.name in choice.of(NAMES, SIZE)]
-MISSING = [name for name in ABSENT if name in choice.of(NAMES, SIZE)]
+from grouping import each_worker
+from paths import LIB, TARGETS, binary
+from present import BY_NAME, FOUND, SIZE, absent, need
+from processes import TIMEOUT, kill, online_cpus
+from profiles import Oracle
+from recording import Recording, succeeded
+from summary import files
+from target import Target
 
 # One process does all of these, one after the other; CPU seconds of each, in the second tier
 # and in the first, which looks at structure.
@@ -38,60 +31,6 @@ RATE = 999
 def behaviours():
     """As targets/run.py wants them."""
     return [f"{name}={seconds[SIZE != 'all']}" for name, seconds in SECONDS.items()]
-
-
-def each_worker(function):
-    """A fixture of the session that costs next to nothing: each xdist worker makes its own,
-    and the tests that share it need not share a worker (grouping.py)."""
-    function.each_worker = True
-    return pytest.fixture(scope="session")(function)
-
-
-def absent(reason):
-    """Something the test needs is not here: a failure where set-up promises it."""
-    if IN_CI:
-        pytest.fail(reason, pytrace=False)
-    pytest.skip(reason)
-
-
-def pytest_report_header():
-    lines = ["covered: %d of %d interpreters (%s): %s" % (
-                 len(FOUND), len(EVERY), SIZE, ", ".join(map(str, FOUND))),
-             "must be refused: " + (", ".join(map(str, REFUSED)) or "none is here")]
-    return lines + ["missing, run make interpreters: " + ", ".join(MISSING)] * bool(MISSING)
-
-
-def asked_for(node):
-    """The set that a test asks for in the first tier, by its marker; a few."""
-    marker = node.get_closest_marker("interpreters")
-    return marker.args[0] if marker else "few"
-
-
-def names_covered(asked):
-    """Of a test that asks for so many in the first tier, in this run."""
-    size = SIZE if SIZE == "all" else choice.smaller(SIZE, asked)
-    return [n for n in NAMES if n in choice.of(NAMES, size)]
-
-
-def covered(asked="few"):
-    """The interpreters of those that are here."""
-    return [BY_NAME[n] for n in names_covered(asked) if n in BY_NAME]
-
-
-def pytest_generate_tests(metafunc):
-    if "interpreter" in metafunc.fixturenames:
-        names = names_covered(asked_for(metafunc.definition))
-        metafunc.parametrize("interpreter", names, indirect=True)
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items):
-    """What the first tier leaves out is the second's: tests of the other interpreters."""
-    for item in items if SIZE == "all" else ():
-        first = choice.of(NAMES, asked_for(item))
-        values = item.callspec.params.values() if hasattr(item, "callspec") else ()
-        if any(isinstance(v, str) and v in NAMES and v not in first for v in values):
-            item.add_marker("truth")
 
 
 @each_worker
@@ -109,20 +48,14 @@ def interpreter(request):
     return BY_NAME[request.param]
 
 
-def need(name):
-    if name not in BY_NAME:
-        absent(f"{name} is not installed: run make interpreters")
-    return BY_NAME[name]
-
-
 @each_worker
 def scratch(root):
     """A directory under /tmp that targets see under the same path, inside sid's root too."""
     path = Path(tempfile.mkdtemp(prefix="tachbpf-e2e-", dir="/tmp"))
     path.chmod(0o755)
-    shutil.copytree(HERE / "targets", path / "targets",
+    shutil.copytree(TARGETS, path / "targets",
                     ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(HERE / "lib" / "oracle.py", path)
+    shutil.copy(LIB / "oracle.py", path)
     yield path
     if not os.environ.get("TACHBPF_KEEP"):
         shutil.rmtree(path)

@@ -7,7 +7,7 @@ else is known here, neither the profiler nor CPython's versions.
 """
 import collections
 
-from harness import GC, MAX_FRAMES, SYNTHETIC, TRUNCATED
+from profiles import GC, MAX_FRAMES, SYNTHETIC, TRUNCATED
 
 RIGHT, WRONG, CUT, UNREADABLE = "right", "wrong", "cut", "unreadable"
 STRING_MAX = 4096       # bytes of a name that a profile holds
