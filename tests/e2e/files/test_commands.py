@@ -1,67 +1,22 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """The commands on files, as a user runs them: on CPython's own captures, and on everything bad."""
 import collections
-import errno
-import fcntl
 import json
 import os
-import pty
 import re
 import shutil
-import struct
 import subprocess
 import sys
-import termios
-from pathlib import Path
 
 import pytest
 
-REPO = Path(__file__).resolve().parents[3]
-GOLDEN = REPO / "tests" / "golden" / "tach"
-BINARY = Path(os.environ.get("TACHBPF", REPO / "build" / "tachbpf")).resolve()
-CAPTURES = sorted(p.name for p in GOLDEN.glob("*.bin"))
-RELEASE = [n for n in CAPTURES if n.count(".") == 1]
+from captures import CAPTURES, GOLDEN, RELEASE, lines_of, stacks
+from command import good, on_full_disk, on_terminal, refused, run
+from paths import REPO, binary
+
 COMMANDS = ("info", "report", "replay")
 READERS = (*COMMANDS, "convert", "split", "diff")         # of every format
 WRITERS = ("convert", "merge", "split", "diff", "recover")      # test_files_*.py
-
-
-def run(*argv, **more):
-    return subprocess.run([BINARY, *map(str, argv)], capture_output=True, timeout=60,
-                          encoding="utf-8", errors="surrogateescape", **more)
-
-
-def good(*argv, **more):
-    done = run(*argv, **more)
-    assert done.returncode == 0 and not done.stderr, done
-    return done.stdout
-
-
-def refused(done, *words, status=1):
-    """Failed with this status and one line of stderr that has these words."""
-    lines = done.stderr.splitlines()
-    assert done.returncode == status, done
-    assert len(lines) == 1 and lines[0].startswith("tachbpf: error: "), done
-    for word in words:
-        assert word in lines[0], (word, lines[0])
-    return lines[0]
-
-
-def stacks(text):
-    """Collapsed stacks with their counts; the order of lines carries no meaning."""
-    counts = collections.Counter()
-    for line in text.splitlines():
-        stack, _, count = line.rpartition(" ")
-        assert stack not in counts
-        counts[stack] = int(count)
-    return counts
-
-
-def lines_of(name):
-    """(thread, interpreter, time, status, frames) of every sample in NAME.lines.txt."""
-    for line in (GOLDEN / name).read_text().splitlines():
-        *numbers, frames = line.split(" ", 4)
-        yield (*map(int, numbers), json.loads(frames))
 
 
 # ---- replay ----
@@ -98,11 +53,7 @@ def test_replay_lists_the_formats():
 
 
 def test_replay_to_a_full_device():
-    with open("/dev/full", "w") as full:
-        done = subprocess.run([BINARY, "replay", GOLDEN / "cpu_raw.bin"], stdout=full,
-                              stderr=subprocess.PIPE, text=True, timeout=60)
-    done.stdout = ""
-    refused(done, "No space left")
+    refused(on_full_disk("replay", GOLDEN / "cpu_raw.bin"), "No space left")
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -111,7 +62,7 @@ def test_a_reader_that_goes_away_is_no_error(command, ignored):
     """Whether SIGPIPE kills us or write() says EPIPE: not a word."""
     reader, writer = os.pipe()
     os.close(reader)
-    done = subprocess.run([BINARY, command, GOLDEN / "cpu_raw.bin"], stdout=writer,
+    done = subprocess.run([binary(), command, GOLDEN / "cpu_raw.bin"], stdout=writer,
                           stderr=subprocess.PIPE, text=True, timeout=60,
                           restore_signals=not ignored)
     os.close(writer)
@@ -191,23 +142,6 @@ def test_report_table():
     gc, = [r for r in rows if "<GC>" in r]
     assert gc.endswith("<GC>")
     assert len(rows) == 21 and rows[-1].startswith("... ")
-
-
-def on_terminal(columns, *argv):
-    """What a terminal of so many columns shows."""
-    master, slave = pty.openpty()
-    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-    with subprocess.Popen([BINARY, *map(str, argv)], stdout=slave, stderr=slave) as process:
-        os.close(slave)
-        shown = b""
-        try:
-            while chunk := os.read(master, 65536):
-                shown += chunk
-        except OSError as error:
-            assert error.errno == errno.EIO
-        os.close(master)
-    assert process.returncode == 0, shown
-    return shown.decode().splitlines()
 
 
 @pytest.mark.parametrize("columns", [60, 80, 100, 200])

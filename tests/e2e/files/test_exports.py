@@ -6,6 +6,7 @@ tests/golden/tach; what else CPython says it says here (fixture oracle).
 """
 import collections
 import csv
+import functools
 import json
 import marshal
 import os
@@ -17,59 +18,14 @@ from pathlib import Path
 
 import pytest
 
-from test_commands import GOLDEN, RELEASE, good, lines_of, refused, run, stacks
+import speedscope as real_speedscope
+from captures import (GOLDEN, RELEASE, call_statistics, drop, drop_line, said, samples_of,
+                      status_text, word)
+from command import good, on_full_disk, refused, run
+from paths import binary
 
-HERE = Path(__file__).resolve().parent.parent
 BINARIES = ("pprof", "gperftools", "gperftools-perl", "pstats", "pstats-sampled")
-SPEEDSCOPE = "1.25.0"
 INTERVAL_US = 2000                      # cpu_raw's, native_opcodes' and wall_zstd's
-BITS = ((1, "gil"), (2, "on-cpu"), (4, "cpu-unknown"), (8, "gil-requested"), (16, "exception"),
-        (32, "main"))
-
-
-@pytest.fixture
-def export(tmp_path):
-    def convert(name, fmt, *options):
-        out = tmp_path / f"{Path(name).name}.{fmt}"
-        good("replay", GOLDEN / name, "--format", fmt, *options, "-o", out)
-        return out
-    return convert
-
-
-def said(name):
-    """{(tid, words root first): samples} of a capture, as CPython's replay says."""
-    out = collections.Counter()
-    for stack, count in stacks((GOLDEN / (name.split(".")[0] + ".collapsed")).read_text()).items():
-        tid, *words = stack.split(";")
-        out[int(tid.removeprefix("tid:")), tuple(words)] = count
-    return out
-
-
-def samples_of(name):
-    """(tid, time, status, frames without the profiler's own) of NAME.lines.txt."""
-    for tid, _, time, status, frames in lines_of(name):
-        frames = [(f[0], f[1], max(f[2], 0)) for f in frames
-                  if not f[0].endswith("_sync_coordinator.py")]
-        yield tid, time, status, frames
-
-
-def word(file, func, line):
-    return func if (file, line) == ("~", 0) else f"{os.path.basename(file)}:{func}:{line}"
-
-
-def drop_line(w):
-    return w.rpartition(":")[0] if ":" in w else w
-
-
-def drop(counter, key):
-    out = collections.Counter()
-    for k, v in counter.items():
-        out[key(*k)] += v
-    return out
-
-
-def status_text(status):
-    return "+".join(name for bit, name in BITS if status & bit) or "none"
 
 
 # ---- options ----
@@ -99,8 +55,7 @@ def test_group_is_process_or_thread():
 def test_binary_formats_are_kept_off_terminals(fmt):
     master, slave = os.openpty()
     try:
-        done = subprocess.run([os.environ.get("TACHBPF", HERE.parent.parent / "build/tachbpf"),
-                               "replay", GOLDEN / "cpu_raw.bin", "--format", fmt],
+        done = subprocess.run([binary(), "replay", GOLDEN / "cpu_raw.bin", "--format", fmt],
                               stdout=slave, stderr=subprocess.PIPE, text=True, timeout=60)
     finally:
         os.close(master)
@@ -169,20 +124,6 @@ def test_jsonl_is_cpythons(export, name):
 
 
 # ---- pstats ----
-
-def call_statistics():
-    """What pstats has, from cpu_raw's samples: {(file, line, func): [cc, nc, callers]}."""
-    funcs = {}
-    for _, _, _, frames in samples_of("cpu_raw.lines.txt"):
-        keys = [(file, line, func) for file, func, line in frames]
-        for key in set(keys):
-            funcs.setdefault(key, [0, 0, collections.Counter()])[1] += 1
-        if keys:
-            funcs[keys[0]][0] += 1
-        for callee, caller in zip(keys, keys[1:]):
-            funcs[callee][2][caller] += 1
-    return funcs
-
 
 def test_pstats_adds_up(export):
     stats = pstats.Stats(str(export("cpu_raw.bin", "pstats")))
@@ -311,32 +252,10 @@ def check_markers(ours, theirs, last):
 
 # ---- speedscope ----
 
-def speedscope_package():
-    """The directory of speedscope's npm package, installed if it is not."""
-    if not shutil.which("node") or not shutil.which("npm"):
-        pytest.skip("node and npm are not installed: speedscope cannot be had")
-    cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "tachbpf"
-    package = cache / f"speedscope-{SPEEDSCOPE}" / "node_modules" / "speedscope"
-    if not package.is_dir():
-        done = subprocess.run(["npm", "install", "--no-audit", "--no-fund", "--ignore-scripts",
-                               "--prefix", package.parent.parent, f"speedscope@{SPEEDSCOPE}"],
-                              capture_output=True, text=True, timeout=300)
-        if done.returncode:
-            pytest.skip(f"npm cannot install speedscope: {done.stderr[-200:]}")
-    return package
-
-
 @pytest.fixture(scope="session")
 def speedscope():
     """What speedscope's own importer makes of a file."""
-    package = speedscope_package()
-
-    def load(path):
-        done = subprocess.run(["node", HERE / "lib" / "speedscope_import.js", package, path],
-                              capture_output=True, text=True, timeout=120)
-        assert done.returncode == 0, done.stderr
-        return json.loads(done.stdout)
-    return load
+    return functools.partial(real_speedscope.imported, real_speedscope.package())
 
 
 def expected_weights(running_only):
@@ -408,36 +327,20 @@ def test_speedscope_takes_every_capture(export, speedscope, name):
 
 # ---- several processes, and what session.json knows ----
 
-@pytest.fixture
-def recording(tmp_path):
-    directory = tmp_path / "recording"
-    directory.mkdir()
-    shutil.copy(GOLDEN / "cpu_raw.bin", directory / "12-first.tach")
-    shutil.copy(GOLDEN / "native_opcodes.bin", directory / "34-second.tach")
-    start = json.loads((GOLDEN / "cpu_raw.info.json").read_text())["start_time_us"]
-    (directory / "session.json").write_text(json.dumps({
-        "kernel": "6.1.0-x", "start_time": "2026-01-02T03:04:05Z",
-        "start_monotonic_us": start - 1500000,
-        "processes": [{"file": "12-first.tach", "pid": 12, "comm": "first",
-                       "lost": {"late_discovery": 3, "write": 4}},
-                      {"file": "34-second.tach", "pid": 34, "comm": "sec;ond"}]}))
-    return directory
-
-
-def test_csv_and_collapsed_of_a_recording(recording, tmp_path):
+def test_csv_and_collapsed_of_a_recording(two_processes, tmp_path):
     out = tmp_path / "x.csv"
-    good("replay", recording, "--format", "csv", "-o", out)
+    good("replay", two_processes, "--format", "csv", "-o", out)
     rows = rows_of(out)
     assert {(r["process"], r["comm"]) for r in rows} == {("12", "first"), ("34", "sec:ond")}
-    text = good("replay", recording, "--by", "process")
+    text = good("replay", two_processes, "--by", "process")
     assert {line.partition(";")[0] for line in text.splitlines()} \
         == {"process:12 first", "process:34 sec:ond"}
     assert "tid:" not in text
 
 
-def test_jsonl_of_a_recording_is_a_stream_for_each(recording):
+def test_jsonl_of_a_recording_is_a_stream_for_each(two_processes):
     streams = collections.defaultdict(list)
-    for line in good("replay", recording, "--format", "jsonl").splitlines():
+    for line in good("replay", two_processes, "--format", "jsonl").splitlines():
         record = json.loads(line)
         streams[record["run_id"]].append(record)
     assert [s[0]["pid"] for s in streams.values()] == [12, 34]
@@ -446,9 +349,9 @@ def test_jsonl_of_a_recording_is_a_stream_for_each(recording):
         assert stream[-1]["samples_total"] == sum(said(name).values())
 
 
-def test_speedscope_of_a_recording(recording, tmp_path, speedscope):
+def test_speedscope_of_a_recording(two_processes, tmp_path, speedscope):
     out = tmp_path / "x.json"
-    good("replay", recording, "--format", "speedscope", "-o", out)
+    good("replay", two_processes, "--format", "speedscope", "-o", out)
     known = json.loads(out.read_text())["tachbpf"]["processes"]
     assert [(p["pid"], p["comm"]) for p in known] == [(12, "first"), (34, "sec;ond")]
     assert known[0]["lost"] == 7 and known[0]["platform"] == "Linux 6.1.0-x"
@@ -457,16 +360,16 @@ def test_speedscope_of_a_recording(recording, tmp_path, speedscope):
     assert names == {"process 12 first", "process 34 sec;ond"}
 
 
-def test_gecko_of_a_recording_groups_by_pid(recording):
-    profile = json.loads(good("replay", recording, "--format", "gecko"))
+def test_gecko_of_a_recording_groups_by_pid(two_processes):
+    profile = json.loads(good("replay", two_processes, "--format", "gecko"))
     assert {(t["pid"], t["processName"]) for t in profile["threads"]} \
         == {("12", "12 first"), ("34", "34 sec;ond")}
     assert min(t["samples"]["time"][0] for t in profile["threads"] if t["samples"]["time"]) == 0
 
 
-def test_pstats_of_a_recording_is_their_sum(recording, tmp_path):
+def test_pstats_of_a_recording_is_their_sum(two_processes, tmp_path):
     out = tmp_path / "x.pstats"
-    good("replay", recording, "--format", "pstats", "-o", out)
+    good("replay", two_processes, "--format", "pstats", "-o", out)
     samples = sum(cc for cc, *_ in marshal.loads(out.read_bytes()).values())
     assert samples == sum(said("cpu_raw").values()) + sum(said("native_opcodes").values())
 
@@ -475,8 +378,4 @@ def test_pstats_of_a_recording_is_their_sum(recording, tmp_path):
 
 @pytest.mark.parametrize("fmt", BINARIES + ("speedscope", "gecko", "jsonl", "csv"))
 def test_a_full_disk_is_said(fmt):
-    with open("/dev/full", "w") as full:
-        done = subprocess.run([os.environ.get("TACHBPF", HERE.parent.parent / "build/tachbpf"),
-                               "replay", GOLDEN / "cpu_raw.bin", "--format", fmt],
-                              stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
-    refused(done, "No space left")
+    refused(on_full_disk("replay", GOLDEN / "cpu_raw.bin", "--format", fmt), "No space left")

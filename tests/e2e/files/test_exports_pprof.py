@@ -10,10 +10,10 @@ import subprocess
 
 import pytest
 
+from captures import (GOLDEN, RELEASE, call_statistics, drop, drop_line, said, samples_of,
+                      status_text, word)
+from command import good, refused, run
 from pprof_decode import Pprof
-from test_commands import GOLDEN, RELEASE, good, refused, run
-from test_exports import (call_statistics, drop, drop_line, export, recording, said, samples_of,
-                          status_text, word)  # noqa: F401
 
 
 # ---- pprof ----
@@ -206,9 +206,9 @@ def test_native_addresses_go_through(tmp_path):
     assert "/bin/app" in raw and "/lib/libc.so.6" in raw
 
 
-def test_pprof_of_a_recording(recording, tmp_path):
+def test_pprof_of_a_recording(two_processes, tmp_path):
     out = tmp_path / "x.pb.gz"
-    good("replay", recording, "--format", "pprof", "-o", out)
+    good("replay", two_processes, "--format", "pprof", "-o", out)
     profile = Pprof(out)
     sums = collections.Counter()
     for _, values, labels in profile.samples:
@@ -221,9 +221,9 @@ def test_pprof_of_a_recording(recording, tmp_path):
     assert "lost 7 samples" in text and "platform Linux 6.1.0-x" in text
 
 
-def test_gperftools_of_a_recording_has_a_root_for_each(recording, tmp_path):
+def test_gperftools_of_a_recording_has_a_root_for_each(two_processes, tmp_path):
     out = tmp_path / "x.prof"
-    good("replay", recording, "--format", "gperftools", "-o", out)
+    good("replay", two_processes, "--format", "gperftools", "-o", out)
     roots = collections.Counter()
     for stack, count in go_raw(out).items():
         roots[stack[0][0]] += count

@@ -8,11 +8,10 @@ import time
 
 import pytest
 
-from paths import REPO
+from captures import GOLDEN
 from recording import Recording, succeeded, tachbpf
 from target import Target
 
-GOLDEN = REPO / "tests" / "golden" / "tach"
 FLUSH_S = 1
 
 

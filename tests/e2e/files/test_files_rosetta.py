@@ -7,7 +7,8 @@ import struct
 
 import pytest
 
-from test_commands import GOLDEN, good, refused, run, stacks
+from captures import GOLDEN, stacks
+from command import good, refused, run
 
 IMPORTS = sorted(p for d, glob in (("collapsed", "*.folded"), ("speedscope", "*.json"),
                                    ("gperftools", "*.prof"))

@@ -8,7 +8,8 @@ import shutil
 
 import pytest
 
-from test_commands import CAPTURES, GOLDEN, good, lines_of, refused, run, stacks
+from captures import CAPTURES, GOLDEN, lines_of, stacks
+from command import good, refused, run
 
 LAYOUTS = ("release", "draft1", "draft2")
 

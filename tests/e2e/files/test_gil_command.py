@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from make_tach import Writer
-from test_commands import GOLDEN, good, on_terminal, refused, run
+from captures import GOLDEN
+from command import good, on_terminal, refused, run
+from make_tach import ASLEEP, HOLDS, WAITS, Writer
 
-HOLDS, WAITS, ASLEEP = 3, 8, 0
 MAIN, HOLD, WANT = ("/srv/a.py", "main", 1), ("/srv/a.py", "hold", 10), ("/srv/a.py", "want", 20)
 OTHER, NATIVE = ("/srv/b.py", "other", 30), ("~", "<native>")
 HOSTILE = 'x\n\x1b[31m"\\\u202e'

@@ -11,9 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from test_commands import BINARY, REPO, good, refused, run, stacks
+from captures import stacks
+from command import good, refused, run
+from paths import TESTS, binary
 
-ALL = REPO / "tests" / "golden"
+ALL = TESTS / "golden"
 FILES = sorted(p for f, s in (("collapsed", "folded"), ("speedscope", "json"), ("gperftools", "prof"),
                               ("mlyze", "mlyze"))
                for p in (ALL / f).glob(f"*.{s}") if not p.name.endswith(".sums.json"))
@@ -296,7 +298,7 @@ def test_large_speedscope_stays_small(tmp_path):
     done = subprocess.run(["/usr/bin/env", "python3", "-c",
                            "import resource,subprocess,sys;p=subprocess.run(sys.argv[1:],capture_output=True);"
                            "print(p.returncode,resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)",
-                           BINARY, "info", tmp_path / "big.json"], capture_output=True, text=True, check=True)
+                           binary(), "info", tmp_path / "big.json"], capture_output=True, text=True, check=True)
     status, kilobytes = map(int, done.stdout.split())
     size = (tmp_path / "big.json").stat().st_size
     assert status == 0 and size > 25e6

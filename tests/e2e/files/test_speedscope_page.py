@@ -3,21 +3,22 @@
 import base64
 import collections
 import json
-import os
 import re
 
 import pytest
 
 import browser as chromium
-from test_commands import GOLDEN, good, stacks
-from test_exports import speedscope_package
+import speedscope
+from browser import picture
+from captures import GOLDEN, stacks
+from command import good
+from present import absent
 
 NAME = "wall_zstd"
 # The page says what it does, and software WebGL that it is slow.
 HARMLESS = ("console.log:", "console.time:", "console.timeEnd:", "log.warning:", "log.info:",
             "log.verbose:")
 UNITS = {"ns": 1e-3, "µs": 1, "ms": 1e3, "s": 1e6}
-SHOTS = os.environ.get("TACHBPF_SCREENSHOTS")    # a directory to keep pictures in
 # Cells of the list of profiles, which is hidden until asked for, and of the sandwich.
 CELLS = """[...document.querySelectorAll("tr")].filter(r => r.querySelectorAll("td").length == 3
     && (r.offsetParent !== null) == %s)
@@ -29,10 +30,8 @@ CHART = "[...document.querySelectorAll('canvas')].at(-1).getBoundingClientRect()
 @pytest.fixture(scope="module")
 def page(tmp_path_factory):
     if not chromium.find():
-        if os.environ.get("CI") == "true":
-            pytest.fail("no chromium: install Debian's package chromium")
-        pytest.skip("no chromium is installed")
-    index = speedscope_package() / "dist" / "release" / "index.html"
+        absent("no chromium: install Debian's package chromium")
+    index = speedscope.package() / "dist" / "release" / "index.html"
     directory = tmp_path_factory.mktemp("speedscope")
     out = directory / "profile.json"
     good("replay", GOLDEN / f"{NAME}.bin", "--format", "speedscope", "-o", out)
@@ -57,12 +56,6 @@ def choose(page, i):
         return int(re.search(r"\((\d+)/\d+\)", page.run("document.body.innerText"))[1]) - 1
     while current() != i:
         page.key("n" if current() < i else "p")
-
-
-def picture(page, name):
-    if SHOTS:
-        os.makedirs(SHOTS, exist_ok=True)
-        page.screenshot(os.path.join(SHOTS, name + ".png"))
 
 
 def shows(text, us):

@@ -4,12 +4,10 @@ import json
 
 import pytest
 
-from make_tach import Writer
+from command import good, on_terminal
+from make_tach import HOLDS, WAITS, Writer
 from present import need
 from recording import Recording, succeeded
-from test_commands import good, on_terminal
-from test_gil_command import HOLDS, WAITS
-from test_html import browser, show  # noqa: F401  (fixtures)
 
 RATE = 499
 SECONDS = 1.6
@@ -127,7 +125,7 @@ def made(tmp_path):
     return where
 
 
-def test_gil_and_html(made, show):  # noqa: F811
+def test_gil_and_html(made, show):
     process, = json.loads(good("gil", "--json", made))["processes"]
     names = {t["thread"]: t["name"] for t in process["threads"]}
     assert names == {21: "</script>\n\x1b[31m", 22: "fetcher", 23: None}

@@ -23,6 +23,14 @@ KEYS = {"Enter": 13, "Escape": 27, "Backspace": 8, "ArrowLeft": 37, "ArrowUp": 3
         "ArrowRight": 39, "ArrowDown": 40, "Home": 36}
 
 
+def picture(page, name):
+    """Kept in the directory $TACHBPF_SCREENSHOTS, if it is set."""
+    directory = os.environ.get("TACHBPF_SCREENSHOTS")
+    if directory:
+        os.makedirs(directory, exist_ok=True)
+        page.screenshot(os.path.join(directory, name + ".png"))
+
+
 def find():
     return next(filter(None, map(shutil.which, NAMES)), None)
 

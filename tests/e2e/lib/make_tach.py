@@ -8,6 +8,8 @@ import random
 import struct
 
 MAGIC = 0x54414348
+# Statuses: has the GIL and a CPU; wants the GIL; neither.
+HOLDS, WAITS, ASLEEP = 3, 8, 0
 MODES = {"wall": 0, "cpu": 1, "gil": 2, "all": 3, "exception": 4}
 
 

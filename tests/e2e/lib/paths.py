@@ -8,7 +8,6 @@ E2E = LIB.parent
 TESTS = E2E.parent
 REPO = TESTS.parent
 TARGETS = E2E / "targets"
-GOLDEN = TESTS / "golden"
 
 
 def binary():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""pytest plugin: the interpreters that are here, which of them this run covers, and which each test gets.
+"""pytest plugin: the interpreters that are here, and which of them each test gets in this run.
 
 Under CI=true, what set-up promises must be there.
 """
