@@ -13,7 +13,7 @@ import interpreters
 from interp.cache import path_of
 
 # The last release that has a wheel for it.
-RELEASES = {(3, 6): "2.0.2", (3, 7): "3.1.1", (3, 8): "3.1.1"}
+RELEASES = {(3, 6): "1.1.3.post0", (3, 7): "3.1.1", (3, 8): "3.1.1"}
 RELEASE = "3.2.4"
 
 
