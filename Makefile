@@ -165,7 +165,8 @@ FORGET  = @[ -n "$$TACHBPF_TALLY" ] || rm -rf $(O)/failed
 
 # --- unit tests (cmocka): no root; Python looks at the sources only -------------------------
 # Copies, so that the logs are in build/, too.
-UNIT_PY := $(addprefix $(O)/tests/,rooms.py imports.py unit/test_rooms.py unit/test_imports.py)
+UNIT_PY := $(addprefix $(O)/tests/,rooms.py imports.py documents.py \
+           unit/test_rooms.py unit/test_imports.py unit/test_documents.py)
 
 $(O)/tests/%.py: tests/%.py
 	@mkdir -p $(@D)
