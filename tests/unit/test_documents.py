@@ -18,14 +18,15 @@ class Planted(unittest.TestCase):
         with tempfile.TemporaryDirectory() as directory:
             tree = Path(directory)
             for path, content in (("user/base/util.c", ""), (name, text),
-                                  ("tests/unit/base/test_util.c", "static void test_varints(void **state)\n")):
+                                  ("tests/unit/base/test_util.c", "static void test_varints(")):
                 (tree / path).parent.mkdir(parents=True, exist_ok=True)
                 (tree / path).write_text(content + "\n")
             return list(documents.complaints(tree))
 
     def test_what_is_there(self):
         for text in ("`user/base/util.c`", "user/base/.", "(tests/unit/ROOM/test_*.c)", "test_util.c",
-                     "`test_util`, test_varints, test_NAME", "user/*/NAME.c", "../user/none.c", "tests are fast"):
+                     "`test_util`, test_varints, test_NAME", "user/*/NAME.c", "../user/none.c",
+                     "tests are fast"):
             self.assertEqual(self.found(text), [])
 
     def test_a_file_that_is_not(self):

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import cgroups
-import container_runtimes
+from container_runtimes import IMAGE, Runc, program_of, usr_of
 from paths import binary
 from present import need
 from processes import kill
@@ -73,9 +73,9 @@ def mixed(podman, system, scratch):
         pids = {}
         for name, python in (("checkout", system), ("pay", sid)):
             _, pids[name] = stack.enter_context(podman.running(
-                name, container_runtimes.usr_of(python), [container_runtimes.program_of(python), "-c", BURN]))
-        kube = stack.enter_context(container_runtimes.Runc(
-            old.root, [container_runtimes.program_of(old), "-c", BURN],
+                name, usr_of(python), [program_of(python), "-c", BURN]))
+        kube = stack.enter_context(Runc(
+            old.root, [program_of(old), "-c", BURN],
             f"/kubepods/burstable/pod{POD}/{{id}}"))
         pids["kube"] = kube.pid
         host = stack.enter_context(started(system.command("-c", BURN)))
@@ -83,8 +83,8 @@ def mixed(podman, system, scratch):
         with Recording(["-a", "-r", RATE, "-o", out / "x", "--json"]) as recording:
             recording.wait_recording()
             for i in range(3):
-                podman.run(f"brief{i}", container_runtimes.usr_of(system),
-                           [container_runtimes.program_of(system), "-c", BRIEF], "--rm")
+                podman.run(f"brief{i}", usr_of(system),
+                           [program_of(system), "-c", BRIEF], "--rm")
             time.sleep(1.5)
             summary = succeeded(recording.stop()).summary
     return {"summary": summary, "pids": pids, "kube": kube, "sid": sid, "old": old,
@@ -97,7 +97,7 @@ def test_who_and_where(mixed):
     for row, name in ((checkout, "checkout"), (pay, "pay")):
         assert row["container"]["runtime"] == "podman"
         assert row["container"]["name"] == row["container"]["label"] == name
-        assert row["container"]["image"] == container_runtimes.IMAGE
+        assert row["container"]["image"] == IMAGE
         assert len(row["container"]["id"]) == 64
         assert row["ns_pid"] == 1 and row["uid"] == 0
     assert pay["python"].startswith("3.14.")
@@ -121,7 +121,7 @@ def test_gone_within_a_second_and_named(mixed):
         assert len(found) == 1 and sum(found.values()) > 0, (i, found)
         row, member = next((p, m) for p, m in everyone(summary) if m["pid"] in found)
         assert member["ns_pid"] == 1 and member["uid"] == 0
-        assert row["container"]["image"] == container_runtimes.IMAGE
+        assert row["container"]["image"] == IMAGE
     assert not lost_of_short_lives(summary), summary["lost"]
 
 
@@ -143,11 +143,11 @@ def test_report_by_container(mixed):
     for label in ("checkout", "pay", "brief0", "brief1", "brief2", mixed["kube"].cid[:12]):
         expected = sum(in_container(mixed["summary"], label).values())
         assert rows[label]["self"] == expected and rows[label]["processes"] == 1, label
-    assert rows["checkout"]["image"] == container_runtimes.IMAGE
+    assert rows["checkout"]["image"] == IMAGE
     assert rows[None]["self"] > 0
     assert sum(r["self"] for r in report["rows"]) == mixed["summary"]["samples"]
     table = succeeded(tachbpf("report", "--by", "container", mixed["dir"])).stdout
-    assert "checkout" in table and "(none)" in table and container_runtimes.IMAGE in table
+    assert "checkout" in table and "(none)" in table and IMAGE in table
 
 
 def convert(mixed, out, suffix, *argv):
@@ -172,7 +172,7 @@ def test_labels_in_exports(mixed, out):
     gecko = json.loads(convert(mixed, out, ".json", "--format", "gecko").read_text())
     assert any(t["processName"].endswith(" @checkout") for t in gecko["threads"])
     pprof = gzip.decompress(convert(mixed, out, ".pb.gz").read_bytes())
-    for text in (b"container", b"checkout", b"image", container_runtimes.IMAGE.encode()):
+    for text in (b"container", b"checkout", b"image", IMAGE.encode()):
         assert text in pprof
     heap = convert(mixed, out, ".html")
     assert heap.stat().st_size > 10000
@@ -292,8 +292,8 @@ def test_one_hierarchy_is_enough(kind, system, out):
 
 def test_from_a_cgroup_namespace_of_its_own(podman, system, out):
     """/proc/PID/cgroup shows paths above ours as "/..": they are understood."""
-    with podman.running("sideways", container_runtimes.usr_of(system),
-                        [container_runtimes.program_of(system), "-c", BURN]) as (_, pid):
+    with podman.running("sideways", usr_of(system),
+                        [program_of(system), "-c", BURN]) as (_, pid):
         mount = cgroups.v2() or cgroups.v1()
         with cgroups.Tree(mount) as tree:
             done = subprocess.run(cgroups.enter(tree.make("a", "b"), [
@@ -364,8 +364,8 @@ def ps_when_ready(pid):
 
 
 def test_ps_of_containers(podman, system, unsupported):
-    with podman.running("listed", container_runtimes.usr_of(system),
-                        [container_runtimes.program_of(system), "-c", BURN]) as (cid, pid):
+    with podman.running("listed", usr_of(system),
+                        [program_of(system), "-c", BURN]) as (cid, pid):
         listed = ps_when_ready(pid)
         found = entry(listed, pid)
         assert found["ns_pid"] == 1 and found["container"]["name"] == "listed"

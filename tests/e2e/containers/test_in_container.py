@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-import container_runtimes
+from container_runtimes import IMAGE, LIMITS, program_of
 from paths import REPO, binary
 from present import absent
 from processes import kill, use_cpu
@@ -26,15 +26,15 @@ SYS_ADMIN = 21
 @pytest.fixture
 def target(podman, system):
     """A busy container; what a recording must have of it."""
-    with podman.running("busy", "/usr", [container_runtimes.program_of(system), "-c", BURN]) as (_, pid):
+    with podman.running("busy", "/usr", [program_of(system), "-c", BURN]) as (_, pid):
         yield pid
 
 
 def profiler(podman, argv, *options, status=0):
     """tachbpf in a container of podman's, which has this host's /usr and the binary."""
     done = subprocess.run([*map(str, [
-        *podman.base, "run", "--rm", "--runtime", "runc", *container_runtimes.LIMITS, "--network", "none",
-        "-v", "/usr:/usr:ro", "-v", f"{binary()}:/out/tachbpf:ro", *options, container_runtimes.IMAGE,
+        *podman.base, "run", "--rm", "--runtime", "runc", *LIMITS, "--network", "none",
+        "-v", "/usr:/usr:ro", "-v", f"{binary()}:/out/tachbpf:ro", *options, IMAGE,
         "/out/tachbpf", *argv])], capture_output=True, text=True, timeout=120,
         stdin=subprocess.DEVNULL)
     assert done.returncode == status, (done.stdout[-2000:], done.stderr)
@@ -45,7 +45,7 @@ def expect_target(summary, pid, name="busy"):
     row, = [p for p in summary["processes"] if p["pid"] == pid]
     assert row["samples"] > 0 and row["ns_pid"] == 1
     assert row["container"]["runtime"] == "podman"
-    assert row["container"]["name"] == name and row["container"]["image"] == container_runtimes.IMAGE
+    assert row["container"]["name"] == name and row["container"]["image"] == IMAGE
 
 
 RECORD = ["-a", "-r", 999, "-d", 2, "-o", "/tmp/x", "--json"]
@@ -108,7 +108,7 @@ def test_containerfile(podman, target):
     shutil.copy(binary(), context / "build" / "tachbpf")
     podman("build", "--pull=never", "--isolation=chroot", "-f",
            REPO / "packaging" / "Containerfile", "-t", "localhost/tachbpf", context)
-    run = [*map(str, podman.base), "run", "--rm", "--runtime", "runc", *container_runtimes.LIMITS,
+    run = [*map(str, podman.base), "run", "--rm", "--runtime", "runc", *LIMITS,
            "--network", "none", "--pid=host", "--privileged", "-v", "/usr/lib:/usr/lib:ro",
            "-v", "/usr/lib64:/usr/lib64:ro", "localhost/tachbpf"]
     done = subprocess.run([*run, *map(str, RECORD)], capture_output=True, text=True, timeout=120)
@@ -147,7 +147,7 @@ def test_what_is_kept_after_loading(system, out):
             stack.callback(kill, late)
             # found by looking, not by its exec: a copy that nobody has seen before
             copy = out / "python-copy"
-            shutil.copy(container_runtimes.program_of(system), copy)
+            shutil.copy(program_of(system), copy)
             other = subprocess.Popen([copy, "-c", BURN], start_new_session=True)
             stack.callback(kill, other)
             time.sleep(2)           # user space looks at what is new ten times a second

@@ -130,8 +130,8 @@ def test_a_status_that_selects_nothing_is_not_offered(show):
     page = show(GOLDEN / "cpu_raw.bin")
     offered = page.run("[...document.querySelectorAll('#statuses button')].map(b => +b.dataset.bit)")
     bits = [status for _, status, _ in samples("cpu_raw")]
-    assert offered == [b for b in (HAS_GIL, ON_CPU, GIL_REQUESTED, HAS_EXCEPTION, MAIN_THREAD, UNKNOWN)
-                       if any(s & b for s in bits) and not all(s & b for s in bits)]
+    assert offered == [b for b in (HAS_GIL, ON_CPU, GIL_REQUESTED, HAS_EXCEPTION, MAIN_THREAD,
+                                   UNKNOWN) if any(s & b for s in bits) and not all(s & b for s in bits)]
 
 
 def test_thread_selection(show):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What a recording says of itself (--json, session.json): files, losses, whose samples are whose."""
+"""What a recording says of itself: its files, its losses, and whose samples are whose."""
 import re
 from pathlib import Path
 
