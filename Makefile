@@ -165,7 +165,8 @@ FORGET  = @[ -n "$$TACHBPF_TALLY" ] || rm -rf $(O)/failed
 
 # --- unit tests (cmocka): no root; Python looks at sources and objects only -------------------------
 # Copies, so that the logs are in build/, too.
-UNIT_PY := $(O)/tests/rooms.py $(O)/tests/circles.py $(O)/tests/unit/test_rooms.py $(O)/tests/unit/test_circles.py
+UNIT_PY := $(addprefix $(O)/tests/,rooms.py circles.py imports.py documents.py \
+           $(addprefix unit/,test_rooms.py test_circles.py test_imports.py test_documents.py))
 
 $(O)/tests/%.py: tests/%.py
 	@mkdir -p $(@D)
@@ -185,7 +186,7 @@ READY   = $(O)/tachbpf $(if $(PREPARED),,interpreters pytest-ready)
 .PHONY: interpreters pytest-ready check-e2e check-bpf bench
 
 interpreters: ## find and prepare the real Pythons that check-e2e and bench use (root; MORE=name)
-	$(PYTHON) tests/e2e/interpreters.py $(MORE)
+	$(PYTHON) tests/e2e/lib/interpreters.py $(MORE)
 
 pytest-ready:
 	@/usr/bin/python3 -c 'import pytest, xdist' 2>/dev/null || DEBIAN_FRONTEND=noninteractive \
@@ -210,7 +211,7 @@ truth-e2e truth-bpf: truth-%: $(READY)
 
 check-waiting: $(READY) ## times of waiting as threads measure them; wants a machine of its own (root)
 	$(FORGET)
-	$(PYTESTS) waiting tests/e2e/test_wait_truth.py $(PYTESTFLAGS)
+	$(PYTESTS) waiting tests/e2e/capture/test_wait_truth.py $(PYTESTFLAGS)
 
 bench: $(O)/tachbpf interpreters ## what a sample costs, beside the peers (root)
 	TACHBPF=$(abspath $(O))/tachbpf $(PYTHON) tests/bench/bench.py $(BENCHFLAGS)
@@ -331,7 +332,7 @@ check-planted: $(READY) ## plants bugs in a copy of the tree: the first tier mus
 # One interpreter's every behaviour, from the kernel to CPython's own reader.
 check-quick: all check-unit $(READY) ## build, unit tests, one interpreter end to end: a minute (root)
 	$(FORGET)
-	TACHBPF_INTERPRETERS=one $(PYTESTS) quick tests/e2e/test_profile.py -n 0 $(PYTESTFLAGS)
+	TACHBPF_INTERPRETERS=one $(PYTESTS) quick tests/e2e/capture/test_profile.py -n 0 $(PYTESTFLAGS)
 
 install: all ## put tachbpf and its man page under PREFIX (/usr/local)
 	install -D -m 755 $(O)/tachbpf $(DESTDIR)$(PREFIX)/bin/tachbpf

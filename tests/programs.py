@@ -17,7 +17,7 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE / "e2e"))
+sys.path.insert(0, str(HERE / "e2e" / "lib"))
 
 import tally  # noqa: E402
 

@@ -5,7 +5,7 @@
     tools/gen_layouts.py user/cpython/layouts.inc python3.6 ... python3.12 DIRECTORY...
 
 The headers of each interpreter, or in each directory (a release's Include, with the pyconfig.h
-of a build), are compiled into tests/e2e/header_layout*.c, which says where things are. A row
+of a build), are compiled into tests/e2e/cpython/header_layout*.c, which says where things are. A row
 whose headers are not at hand stays as it is; two that contradict each other are an error.
 From 3.13 on CPython itself says where things are. Python 3.6+, a C compiler, nothing else.
 """
@@ -16,7 +16,7 @@ import sys
 import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-SOURCES = os.path.join(ROOT, "tests", "e2e")
+SOURCES = os.path.join(ROOT, "tests", "e2e", "cpython")
 ASK = "import sysconfig as s; print(s.get_path('include')); print(s.get_path('platinclude'))"
 
 # First micro version of each row. 3.7.4 put 88 bytes into _PyRuntimeState.

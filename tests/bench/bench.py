@@ -20,10 +20,12 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "e2e"))
+sys.path.insert(0, str(HERE.parent / "e2e" / "lib"))
 
 import interpreters  # noqa: E402
-from harness import Recording, bpf_stats, cpu_s, kill, online_cpus, succeeded  # noqa: E402
+from bpf_objects import bpf_stats  # noqa: E402
+from processes import cpu_s, kill, online_cpus  # noqa: E402
+from recording import Recording, succeeded  # noqa: E402
 
 DEPTHS = (5, 20, 60, 120)
 KERNEL_RATE = 10000

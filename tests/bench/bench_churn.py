@@ -20,12 +20,16 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "e2e"))
+sys.path.insert(0, str(HERE.parent / "e2e" / "lib"))
 
 import interpreters  # noqa: E402
 from bench import perf_programs, pyspy  # noqa: E402
-from harness import (TARGETS, Oracle, Recording, bpf_stats, cpu_s, kill, online_cpus,  # noqa: E402
-                     owners, succeeded, tachbpf)
+from bpf_objects import bpf_stats  # noqa: E402
+from paths import TARGETS  # noqa: E402
+from processes import cpu_s, kill, online_cpus  # noqa: E402
+from profiles import Oracle  # noqa: E402
+from recording import Recording, succeeded, tachbpf  # noqa: E402
+from summary import owners  # noqa: E402
 
 RATE, FINE_RATE = 999, 9999
 COUNT, PARALLEL = 200, 8
@@ -205,7 +209,7 @@ def main():
         scratch.chmod(0o755)
         shutil.copy(HERE / "fresh.py", scratch)
         shutil.copy(TARGETS / "brood.py", scratch)
-        shutil.copy(TARGETS.parent / "oracle.py", scratch)
+        shutil.copy(HERE.parent / "e2e" / "lib" / "oracle.py", scratch)
         oracle = Oracle(by_name["sid-3.15"], scratch)
         print(f"tachbpf bench of short lives on {online_cpus()} CPUs, kernel {os.uname().release}")
         if args.only in (None, "presence"):

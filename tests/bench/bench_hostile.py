@@ -15,10 +15,11 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "e2e"))
+sys.path.insert(0, str(HERE.parent / "e2e" / "lib"))
 
 import hostile  # noqa: E402
-from harness import Recording, online_cpus, succeeded  # noqa: E402
+from processes import online_cpus  # noqa: E402
+from recording import Recording, succeeded  # noqa: E402
 
 RATE = 9999
 AIM_NS = 100_000

@@ -19,12 +19,14 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "e2e"))
+sys.path.insert(0, str(HERE.parent / "e2e" / "lib"))
 
 import cgroups  # noqa: E402
 import interpreters  # noqa: E402
 from bench import busy, window, perf_programs  # noqa: E402
-from harness import Recording, bpf_stats, kill, online_cpus, succeeded  # noqa: E402
+from bpf_objects import bpf_stats  # noqa: E402
+from processes import kill, online_cpus  # noqa: E402
+from recording import Recording, succeeded  # noqa: E402
 
 RATE = 10000
 CONTAINERS = 200

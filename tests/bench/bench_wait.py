@@ -17,12 +17,13 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "e2e"))
+sys.path.insert(0, str(HERE.parent / "e2e" / "lib"))
 sys.path.insert(0, str(HERE))
 
 import interpreters  # noqa: E402
-from harness import (Recording, bpf_programs, bpf_stats, cpu_s, kill,  # noqa: E402
-                     online_cpus, succeeded)
+from bpf_objects import bpf_programs, bpf_stats  # noqa: E402
+from processes import cpu_s, kill, online_cpus  # noqa: E402
+from recording import Recording, succeeded  # noqa: E402
 
 AIM_OTHERS_NS, AIM_PYTHON_NS = 150, 2500
 DEPTHS = (5, 20, 60)

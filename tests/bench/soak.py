@@ -20,11 +20,12 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "e2e"))
+sys.path.insert(0, str(HERE.parent / "e2e" / "lib"))
 
 import accounting  # noqa: E402
 import interpreters  # noqa: E402
-from harness import Recording, kill, online_cpus, succeeded  # noqa: E402
+from processes import kill, online_cpus  # noqa: E402
+from recording import Recording, succeeded  # noqa: E402
 
 RATE = 9999
 BOMB = 200                              # processes of one fork bomb

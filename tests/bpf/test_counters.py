@@ -10,7 +10,9 @@ import pytest
 
 import accounting
 import noise
-from harness import (Recording, Target, cpu_s, kill, online_cpus, succeeded, tachbpf)
+from processes import cpu_s, kill, online_cpus
+from recording import Recording, succeeded, tachbpf
+from target import Target
 
 RATE = 999
 GONE_S = 120            # a safety net: the kernel frees programs when it gets to it

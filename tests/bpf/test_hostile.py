@@ -8,7 +8,10 @@ import pytest
 import accounting
 import hostile
 import noise
-from harness import (Recording, Target, binary, files, lost_once_known, succeeded, tachbpf)
+from paths import binary
+from recording import Recording, succeeded, tachbpf
+from summary import files, lost_once_known
+from target import Target
 
 RATE = 499
 FIRST = 4               # samples in which names may be missing still

@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 import accounting
-from harness import Recording, Target, online_cpus, succeeded, use_cpu
+from processes import online_cpus, use_cpu
+from recording import Recording, succeeded
+from target import Target
 
 PATIENCE_S = 120        # a safety net: what is judged is that it happens
 

@@ -2,7 +2,6 @@
 """A machine that is not as one would like it: busy, full, forbidding, shared with another tachbpf."""
 import contextlib
 import os
-import select
 import signal
 import subprocess
 import sys
@@ -14,7 +13,11 @@ import pytest
 import accounting
 import hostile
 import noise
-from harness import Recording, Target, binary, files, online_cpus, succeeded, tachbpf, use_cpu
+from paths import binary
+from processes import online_cpus, use_cpu
+from recording import Recording, succeeded, tachbpf
+from summary import files
+from target import Target
 
 DENY = [sys.executable, str(Path(__file__).resolve().parent / "deny.py")]
 SYSCTL = Path("/proc/sys/kernel")

@@ -1,13 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """A short run of tests/bench/soak.py: processes by the hundred at 10 kHz, nothing lost uncounted."""
-import sys
-from pathlib import Path
+import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "bench"))
-
-import pytest  # noqa: E402
-
-import soak  # noqa: E402
+import soak
 
 pytestmark = pytest.mark.truth      # churn at load: memory, and tables that empty in time
 

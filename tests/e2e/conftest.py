@@ -1,5 +1,4 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""pytest finds the fixtures here; they are shared with tests/bpf."""
-from e2e_fixtures import *  # noqa: F401,F403
+"""What pytest needs of lib/; tests/bpf has the same."""
 
-pytest_plugins = ("grouping", "evidence", "counting")
+pytest_plugins = ("grouping", "present", "shared_fixtures", "evidence", "counting")

@@ -10,7 +10,6 @@
 
 static struct world w;
 
-#define EACH_MINOR(minor) for ((minor) = LAYOUT_MINOR_MIN; (minor) <= LAYOUT_MINOR_MAX; (minor)++)
 #define FRAMES 48
 /* With sanitizers, which are slow, not every read: they find what is wrong in any. */
 #ifdef __SANITIZE_ADDRESS__

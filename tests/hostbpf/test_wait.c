@@ -7,8 +7,6 @@
 static struct world w;
 static struct task_struct idle_task;
 
-#define EACH_MINOR(minor) for ((minor) = LAYOUT_MINOR_MIN; (minor) <= LAYOUT_MINOR_MAX; (minor)++)
-
 static void begin(int minor)
 {
 	world_init(&w, minor);

@@ -22,6 +22,8 @@
 #include "cpython/layout.h"
 #include "host.h"
 
+#define EACH_MINOR(minor) for ((minor) = LAYOUT_MINOR_MIN; (minor) <= LAYOUT_MINOR_MAX; (minor)++)
+
 /* Where things are in the target. */
 #define W_RUNTIME 0x1000000ull
 #define W_NONE    0x1100000ull

@@ -20,21 +20,23 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 HERE = Path(__file__).resolve().parent
 TESTS = HERE.parent
-sys.path[:0] = [str(HERE), str(TESTS / "e2e")]
+LIB = TESTS / "e2e" / "lib"
+sys.path[:0] = [str(HERE), str(LIB)]
 
 import docs  # noqa: E402
 import guest  # noqa: E402
 import interpreters  # noqa: E402
+import noise  # noqa: E402
 import prepare  # noqa: E402
 import table  # noqa: E402
-import noise  # noqa: E402
 import tally  # noqa: E402
-from harness import Oracle, binary  # noqa: E402
 from judge import judge, starved  # noqa: E402
 from packages import Failed  # noqa: E402
+from paths import binary  # noqa: E402
+from profiles import Oracle  # noqa: E402
 
-# Of tests/e2e, what the job imports.
-SHARED = ("harness.py", "noise.py", "tally.py")
+# Of tests/e2e/lib, what the job imports.
+SHARED = ("notes.py", "paths.py", "processes.py", "recording.py", "target.py")
 AT_ONCE = 2             # guests, of two CPUs each
 START = "cd /tmp/job && TACHBPF=/tmp/job/tachbpf exec {0} -B job.py /dev/vdb {1}\n"
 
@@ -72,7 +74,7 @@ def job(row):
     files = {"tachbpf": (binary().read_bytes(), 0o755),
              "start": (START.format(pythons[0], " ".join(pythons)).encode(), 0o755),
              "job.py": ((HERE / "job.py").read_bytes(), 0o644),
-             **{name: ((TESTS / "e2e" / name).read_bytes(), 0o644) for name in SHARED}}
+             **{name: ((LIB / name).read_bytes(), 0o644) for name in SHARED}}
     for directory in (TESTS / "e2e", HERE):
         for path in (directory / "targets").glob("*.py"):
             files["targets/" + path.name] = (path.read_bytes(), 0o644)
@@ -86,7 +88,7 @@ class Loader:
         by_name = {i.name: i for i in interpreters.discover()}
         if "sid-3.15" not in by_name:
             give_up("no Python 3.15 to read profiles with: run make interpreters")
-        shutil.copy(TESTS / "e2e" / "oracle.py", scratch)
+        shutil.copy(LIB / "oracle.py", scratch)
         self.scratch, self.oracle = Path(scratch), Oracle(by_name["sid-3.15"], scratch)
 
     def load(self, files):

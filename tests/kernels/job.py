@@ -16,7 +16,9 @@ import tarfile
 import time
 import traceback
 
-from harness import Recording, Target, online_cpus, tachbpf
+from processes import online_cpus
+from recording import Recording, tachbpf
+from target import Target
 
 SCRATCH = "/tmp/scratch"
 RATE = 499
@@ -34,7 +36,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 class Python:
-    """As harness.Target wants it."""
+    """As target.Target wants it."""
 
     def __init__(self, name):
         """python3.11, or bookworm:python3.11, which has a root of its own."""

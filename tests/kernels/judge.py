@@ -11,7 +11,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 import noise
-from harness import MAX_FRAMES, TRUNCATED, Truth, fraction, leaf_is
+from profiles import MAX_FRAMES, TRUNCATED, fraction, leaf_is
+from target import Truth
 
 SLOWER = 15             # times: an emulated CPU, at what a switch takes
 # A part of a function's name in the kernel's own stack.

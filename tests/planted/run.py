@@ -15,9 +15,9 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 REPO = HERE.parent.parent
-SMALL = "tests/e2e/test_small_truth.py"
-ACCOUNTS = "tests/e2e/test_accounting.py"
-LEAKS = "tests/e2e/test_leaks.py"
+SMALL = "tests/e2e/capture/test_small_truth.py"
+ACCOUNTS = "tests/e2e/capture/test_accounting.py"
+LEAKS = "tests/e2e/capture/test_leaks.py"
 UNIT = "build/san/tests/unit/resolve/test_process"
 # bug -> tests of the first tier, one of which must find it
 PLANTED = {

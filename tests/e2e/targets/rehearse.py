@@ -7,7 +7,7 @@ stack that it sees then must be one of those. What makes code where it is not lo
 (signal handlers, tracers) is named as a guest: it may stand on any known stack.
 
 A behaviour is a module with `run = Play(act, ...).run`. Standard library only, CPython 3.6
-and later. tests/e2e/stacks.py judges profiles by what is written here.
+and later. tests/e2e/lib/stacks.py judges profiles by what is written here.
 """
 import _thread
 import dis

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """One thread that computes for so long by the clock, on a CPU that it has not for itself."""
-import threading
-
 import waits
 
 

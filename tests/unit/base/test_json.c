@@ -125,7 +125,7 @@ static void test_strings(void **state)
 
 /*
  * Any bytes, as key and as value: printable UTF-8, and four quotes that end
- * strings. (tests/e2e/test_commands.py has Python's parser read hostile names.)
+ * strings. (tests/e2e/files/test_commands.py has Python's parser read hostile names.)
  */
 static void test_noise(void **state)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * test_options.c - command lines, good and bad. What is printed is looked at by
- * tests/e2e/test_commands.py.
+ * tests/e2e/files/test_commands.py.
  */
 #include <setjmp.h>
 #include <stdarg.h>

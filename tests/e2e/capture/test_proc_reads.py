@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""What the profiler reads of a process in /proc: once, and once more where a race must be closed."""
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from paths import binary
+from present import absent
+from processes import kill
+
+BUSY = "print('ready', flush=True)\nwhile True: pass\n"
+
+
+@pytest.fixture
+def busy():
+    process = subprocess.Popen([sys.executable, "-c", BUSY], stdout=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "ready\n"
+    yield process
+    kill(process)
+
+
+def test_a_plain_pid_opens_its_stat_twice(busy, tmp_path):
+    """The second time closes a race: it may have begun to exit while the kernel was told of it."""
+    if not shutil.which("strace"):
+        absent("strace is not installed")
+    trace = tmp_path / "trace"
+    done = subprocess.run(
+        ["strace", "-f", "-e", "trace=open,openat", "-o", trace, binary(), "-p", str(busy.pid),
+         "-d", "0.5", "-o", tmp_path / "x.tach"], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    opened = re.findall(rf'"/proc/{busy.pid}/(\w+)"', trace.read_text())
+    assert 1 <= opened.count("stat") <= 2, opened
+    assert opened.count("maps") == 1 and opened.count("cmdline") == 1, opened

@@ -1,0 +1,443 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""However a CPython was built and wherever it is: it is found, and its stacks are right."""
+import glob
+import json
+import os
+import select
+import shutil
+import signal
+import socket
+import subprocess
+import time
+import urllib.error
+import urllib.request
+import zipapp
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+import embedders
+import noise
+from embedders import Embedder, Ran, burn_in, link_shared
+from grouping import each_worker
+from present import BY_NAME, need
+from processes import kill
+from profiles import names
+from recording import Recording, succeeded, tachbpf
+from summary import files
+
+pytestmark = pytest.mark.interpreters("two")      # the others in the second tier
+
+RATE = 999
+STACK = [("<string>", "embedded_leaf"), ("<string>", "embedded_caller"), ("<string>", "<module>")]
+
+
+@each_worker
+def kits():
+    """Name -> Kit, asked once."""
+    return {}
+
+
+def kit_of(kits, interpreter):
+    if interpreter.name not in kits:
+        kits[interpreter.name] = embedders.kit(interpreter)
+    return kits[interpreter.name]
+
+
+@pytest.fixture
+def kit(kits, interpreter):
+    return kit_of(kits, interpreter)
+
+
+def build(how, kit, out, *flags):
+    """A program, or SKIP with what the compiler said."""
+    error = how(kit, out, *flags)
+    if error:
+        pytest.skip(f"cannot be linked here: {error.strip().splitlines()[-1][:200]}")
+    return out
+
+
+# Whether it is found so soon is the second tier's: what is judged here is its stack.
+WITHIN_S = pytest.mark.parametrize("within_s", [None, pytest.param(0.1, marks=pytest.mark.truth)])
+
+
+def stacks_are_right(samples, least=0.98):
+    """Of samples of burn.py: some are of what is around it."""
+    assert samples, "not one sample"
+    wrong = [names(s) for s in samples if names(s) != STACK and names(s)[:2] != STACK[1:]]
+    assert len(wrong) <= noise.few_bound(len(samples), 1 - least), wrong[:5]
+
+
+def all_there(samples, run, finished):
+    """As many samples as the run had CPU time but for ticks that the machine left out."""
+    away = noise.missed(finished.summary) + finished.summary["lost_total"]
+    assert len(samples) >= noise.least(run.cpu_s, RATE, away), (len(samples), run.cpu_s, away)
+
+
+def found_soon(profile, run, within_s):
+    assert within_s is None or found_after_s(profile, run) <= within_s
+
+
+def found_after_s(profile, run):
+    """CPU seconds that a run had before its first sample; what it had of the wall clock is
+    taken to be even, as the machine may be busy."""
+    first = during(profile, run)[0].time_us * 1000
+    return (first - run.wall_start) / (run.wall_end - run.wall_start) * run.cpu_s
+
+
+def during(profile, run):
+    return [s for s in profile.between(run.wall_start // 1000, run.wall_end // 1000) if s.frames]
+
+
+def profiles_of(finished, oracle):
+    """pid -> Profile of a recording."""
+    found = files(finished.summary)
+    return dict(zip([f["pid"] for f in found], oracle.load(*[f["path"] for f in found])))
+
+
+def record_runs(program, select, out, rate=RATE):
+    """Profile an embedder from "ready" to "done". (finished, its runs)"""
+    with Recording([*select, "-r", rate, "-o", out, "--json"]) as recording:
+        recording.wait_recording()
+        program.go()
+        runs = program.wait_done()
+        return succeeded(recording.stop()), runs
+
+
+# ---- programs that are linked to libpython ----
+
+def test_a_program_linked_to_libpython(kit, scratch, out, oracle):
+    """Python in its main thread and in one that it made itself; -p before it begins."""
+    exe = build(link_shared, kit, out / "linked")
+    burn = burn_in(scratch)
+    with Embedder(kit, exe, "wait", "init=0", f"run=0:{burn}", f"thread=0:{burn}",
+                  "pause") as program:
+        finished, runs = record_runs(program, ["-p", program.pid], out / "p.tach")
+    profile = oracle.load(out / "p.tach")[0]
+    assert list(profile.info["python_version"]) == list(kit.interpreter.version)
+    for run in runs:
+        stacks_are_right(during(profile, run))
+        all_there(during(profile, run), run, finished)
+        # (the imports before it handle some)
+        assert not [s for s in during(profile, run)[5:] if s.status & 16], "no exception was there"
+    tids = {s.tid for s in during(profile, runs[1])}
+    assert len(tids) == 1 and program.pid not in tids
+
+
+# ---- programs that load it late ----
+
+def late_embedder(kit, scratch):
+    exe = scratch / f"late-embedder-{os.path.basename(kit.interpreter.root)}"
+    return exe if exe.exists() else build(
+        lambda _, path: embedders.cc(path, libc=kit.libc), kit, exe)
+
+
+def late_steps(kit, scratch, how="local"):
+    """Not Python for 1.5 s of CPU, then it is."""
+    if not kit.shared:
+        pytest.skip(embedders.NO_LIBRARY)
+    return ["spin=1500", f"{how}={kit.shared}", "init=0", f"run=0:{burn_in(scratch)}"]
+
+
+@WITHIN_S
+def test_a_program_that_loads_libpython_late(kit, within_s, scratch, out, oracle):
+    """-a finds it at its default rate within 100 ms of CPU."""
+    with Embedder(kit, late_embedder(kit, scratch), "wait", *late_steps(kit, scratch),
+                  "pause") as program:
+        finished, (run,) = record_runs(program, ["-a"], out / "a", rate=99)
+    profile = profiles_of(finished, oracle)[program.pid]
+    stacks_are_right(during(profile, run))
+    found_soon(profile, run, within_s)
+
+
+@WITHIN_S
+@pytest.mark.parametrize("how", ["local", "global"])
+def test_a_started_program_that_loads_libpython_late(kits, how, within_s, python, scratch, out, oracle):
+    kit = kit_of(kits, python)
+    argv = kit.command(late_embedder(kit, scratch), *late_steps(kit, scratch, how))
+    finished = succeeded(tachbpf("-r", 99, "-o", out / "dir", "--", *argv, env=kit.env))
+    run = Ran(next(line.split()[1:] for line in finished.stdout.splitlines()
+                   if line.startswith("ran ")))
+    (path,) = (out / "dir").glob("*.tach")
+    profile = oracle.load(path)[0]
+    stacks_are_right(during(profile, run))
+    found_soon(profile, run, within_s)
+
+
+def test_a_process_that_is_not_python_yet_is_no_target(kits, python, scratch, out):
+    """-p says so at once; -a waits for it, and the message says that."""
+    kit = kit_of(kits, python)
+    with Embedder(kit, late_embedder(kit, scratch), "wait", "spin=9999") as program:
+        done = tachbpf("-p", program.pid, "-d", "1", "-o", out / "x.tach")
+    assert done.returncode == 1
+    assert "is not Python" in done.stderr and "-a" in done.stderr, repr(done)
+
+
+# ---- programs that libpython.a is linked into ----
+
+# What is done to them -> flags of the linker, what is run on the file, and the last minor
+# version that cannot be recognised without what is then gone.
+STATIC = {
+    "symbols": ((), None, None),
+    "pie": (("-pie",), None, None),
+    "exported": (("-rdynamic",), None, None),
+    "exported, stripped": (("-rdynamic",), embedders.strip, None),
+    "exported, no sections": (("-rdynamic",), embedders.strip_sections, None),
+    "stripped": ((), embedders.strip, 9),
+    "no sections": ((), embedders.strip_sections, 12),
+}
+
+
+@pytest.mark.parametrize("how", STATIC)
+def test_a_program_with_libpython_in_it(kit, how, scratch, out, oracle):
+    flags, then, hidden = STATIC[how]
+    if kit.in_root:
+        pytest.skip("its libpython.a needs a newer libc than the linker has here")
+    exe = build(embedders.link_static, kit, out / "static", *flags)
+    if then:
+        then(exe)
+    with Embedder(kit, exe, "wait", "init=0", f"run=0:{burn_in(scratch)}", "pause") as program:
+        if hidden and kit.interpreter.minor[1] <= hidden:
+            return not_recognised(program, kit, out)
+        finished, (run,) = record_runs(program, ["-p", program.pid], out / "p.tach")
+    samples = during(oracle.load(out / "p.tach")[0], run)
+    stacks_are_right(samples)
+    all_there(samples, run, finished)
+    assert not [s for s in samples[5:] if s.status & 16], "no exception was there"
+
+
+def not_recognised(program, kit, out):
+    """Said exactly: by -p as an error, by -a as a warning and in session.json."""
+    why = "in a program stripped of its symbols is not supported"
+    done = tachbpf("-p", program.pid, "-d", "1", "-o", out / "x.tach")
+    assert done.returncode == 1 and why in done.stderr, repr(done)
+    done = succeeded(tachbpf("-a", "-d", "1", "-o", out / "a", "--json"))
+    row, = [r for r in done.summary["refused"] if r["pid"] == program.pid]
+    assert why in row["reason"] and why in done.stderr
+    assert row in json.loads((out / "a" / "session.json").read_text())["refused"]
+
+
+# ---- copy relocations ----
+
+@pytest.mark.parametrize("pie", ["-no-pie -fno-pie", "-pie -fPIE"])
+def test_a_program_that_holds_copies_of_libpythons_variables(kit, pie, scratch, out, oracle):
+    """It refers to _PyRuntime and to None: its own are the ones in use."""
+    exe = build(link_shared, kit, out / "copies", "-DREFER", *pie.split())
+    relocations = subprocess.run(["readelf", "-rW", exe], capture_output=True, text=True).stdout
+    for name in ("_PyRuntime", "_Py_NoneStruct"):
+        assert [x for x in relocations.splitlines() if "R_X86_64_COPY" in x and name in x]
+    with Embedder(kit, exe, "wait", "init=0", f"run=0:{burn_in(scratch)}", "pause") as program:
+        finished, (run,) = record_runs(program, ["-p", program.pid], out / "p.tach")
+    samples = during(oracle.load(out / "p.tach")[0], run)
+    stacks_are_right(samples)
+    all_there(samples, run, finished)
+    assert not [s for s in samples[5:] if s.status & 16], "no exception was there"
+
+
+# ---- several in one process ----
+
+@each_worker
+def two_kits(kits):
+    names = [n for n in ("pyenv-3.11.7", "pyenv-3.12.1", "pyenv-3.13.0") if n in BY_NAME]
+    if len(names) < 2:
+        pytest.skip("needs two of pyenv's interpreters")
+    return [kit_of(kits, need(n)) for n in names[:2]]
+
+
+@pytest.mark.parametrize("used", [0, 1])
+@pytest.mark.parametrize("late", [False, True])
+@WITHIN_S
+def test_of_two_libpythons_the_one_that_is_initialised(two_kits, used, late, within_s, scratch,
+                                                       out, oracle):
+    """late: they are mapped while it is being profiled, and initialised a second later."""
+    exe = build(lambda _, path: embedders.cc(path), two_kits[used], out / "two")
+    load = [f"local={k.shared}" for k in two_kits]
+    run = ["spin=500", f"init={used}", f"run={used}:{burn_in(scratch)}", "pause"]
+    steps = ["wait", *load, *run] if late else [*load, "wait", *run]
+    with Embedder(two_kits[used], exe, *steps, env={"BURN_S": "1"}) as program:
+        finished, (ran,) = record_runs(program, ["-a"], out / "a", rate=99)
+    profile = profiles_of(finished, oracle)[program.pid]
+    assert list(profile.info["python_version"]) == list(two_kits[used].interpreter.version)
+    stacks_are_right(during(profile, ran))
+    found_soon(profile, ran, within_s and 2 * within_s)
+    assert not [r for r in finished.summary["refused"] if r["pid"] == program.pid]
+
+
+def test_of_two_that_are_initialised_one_is_named(two_kits, scratch, out, oracle):
+    exe = build(lambda _, path: embedders.cc(path), two_kits[0], out / "two")
+    burn = burn_in(scratch)
+    first, second = (k.shared for k in two_kits)
+    with Embedder(two_kits[0], exe, f"local={first}", f"local={second}", "init=0", "wait",
+                  f"run=0:{burn}", "pause") as program:
+        finished, _ = record_runs(program, ["-p", program.pid], out / "one.tach")
+        assert "second CPython" not in finished.stderr
+    homes = [f"home={k.home}" for k in two_kits]
+    with Embedder(two_kits[0], exe, f"local={first}", f"local={second}", homes[0], "init=0",
+                  homes[1], "init=1", "wait", f"run=0:{burn}", f"run=1:{burn}",
+                  "pause") as program:
+        finished, runs = record_runs(program, ["-a"], out / "a")
+    row, = [r for r in finished.summary["refused"] if r["pid"] == program.pid]
+    assert "a second CPython" in row["reason"] and row["reason"] in finished.stderr
+    profile = profiles_of(finished, oracle)[program.pid]
+    versions = [".".join(map(str, k.interpreter.version)) for k in two_kits]
+    taken = versions.index(".".join(map(str, profile.info["python_version"])))
+    assert versions[1 - taken] in row["reason"]
+    stacks_are_right(during(profile, runs[taken]))
+
+
+# ---- what cannot be profiled, and why ----
+
+def test_a_32_bit_python_is_refused_with_a_reason(out):
+    """Called so: nobody looks into a 32-bit program. Any other name is no Python."""
+    (out / "spin.c").write_text("void _start(void) { for (;;) ; }")
+    program = out / "python3.11"
+    done = subprocess.run(["gcc", "-m32", "-nostdlib", "-static", "-o", program, out / "spin.c"],
+                          capture_output=True, text=True)
+    if done.returncode:
+        pytest.skip(f"no 32-bit program can be made here: {done.stderr[-200:]}")
+    process = subprocess.Popen([program], start_new_session=True)
+    try:
+        done = tachbpf("-p", process.pid, "-d", "1", "-o", out / "x.tach")
+        assert done.returncode == 1 and "32-bit" in done.stderr, repr(done)
+        done = succeeded(tachbpf("-a", "-d", "1", "-o", out / "a", "--json"))
+    finally:
+        kill(process)
+    row, = [r for r in done.summary["refused"] if r["pid"] == process.pid]
+    assert "32-bit" in row["reason"]
+
+
+# ---- how Python code can be started ----
+
+APP = """
+import time, sys
+clock = getattr(time, "thread_time", time.process_time)
+def app_leaf(end):
+    while clock() < end:
+        sum(range(100))
+def main():
+    print("ready", flush=True); sys.stdin.readline()
+    from importlib._bootstrap import _call_with_frames_removed as frozen
+    frozen(app_leaf, clock() + 0.5)
+    print("done", flush=True); sys.stdin.readline()
+"""
+
+
+@pytest.mark.parametrize("how", ["-c", "zipapp"])
+def test_command_lines_zipapps_and_frozen_modules(interpreter, how, scratch, out, oracle):
+    """A frozen function calls one that came from no file, or from inside an archive."""
+    if how == "-c":
+        argv, file = ["-c", APP + "main()"], "<string>"
+    else:
+        (out / "app").mkdir()
+        (out / "app" / "app.py").write_text(APP)
+        (out / "app" / "__main__.py").write_text("import app; app.main()")
+        zipapp.create_archive(out / "app", out / "app.pyz")
+        argv, file = [out / "app.pyz"], str(out / "app.pyz" / "app.py")
+    process = subprocess.Popen(interpreter.command(*argv), stdin=subprocess.PIPE,
+                               stdout=subprocess.PIPE, text=True, start_new_session=True)
+    try:
+        assert process.stdout.readline() == "ready\n"
+        with Recording(["-p", process.pid, "-r", RATE, "-o", out / "p.tach", "--json"]) as recording:
+            recording.wait_recording()
+            process.stdin.write("go\n")
+            process.stdin.flush()
+            assert process.stdout.readline() == "done\n"
+            succeeded(recording.stop())
+    finally:
+        kill(process)
+    samples = [s for s in oracle.load(out / "p.tach")[0].samples if s.frames]
+    stack = [(file, "app_leaf"), ("<frozen importlib._bootstrap>", "_call_with_frames_removed"),
+             (file, "main")]
+    assert len(samples) >= noise.least(0.5, RATE)
+    assert sum(names(s)[:3] == stack for s in samples) >= noise.most_bound(len(samples), 0.95)
+
+
+# ---- programs of the real world ----
+
+GDB = """
+import time
+def gdb_leaf(end):
+    while time.thread_time() < end:
+        sum(range(100))
+print("ready", flush=True)
+import sys
+sys.stdin.readline()
+gdb_leaf(time.thread_time() + 1.0)
+"""
+
+
+def test_gdb(out, oracle):
+    """Linked to libpython; runs scripts of ours in its main thread."""
+    if not shutil.which("gdb"):
+        pytest.skip("gdb is not installed")
+    (out / "script.py").write_text(GDB)
+    with subprocess.Popen(["gdb", "-nx", "-q", "-batch", "-x", out / "script.py"], text=True,
+                          stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL, start_new_session=True) as process:
+        try:
+            if process.stdout.readline() != "ready\n":
+                pytest.skip("this gdb has no Python in it")
+            with Recording(["-p", process.pid, "-r", RATE, "-o", out / "p.tach",
+                            "--json"]) as recording:
+                recording.wait_recording()
+                process.stdin.write("go\n")
+                process.stdin.flush()
+                succeeded(recording.wait())
+        finally:
+            kill(process)
+    samples = [s for s in oracle.load(out / "p.tach")[0].samples if s.frames]
+    assert len(samples) >= noise.least(1.0, RATE)
+    want = [(str(out / "script.py"), "gdb_leaf"), (str(out / "script.py"), "<module>")]
+    assert sum(names(s)[:2] == want for s in samples) >= noise.most_bound(len(samples), 0.97)
+
+
+WSGI = """
+import time
+def wsgi_leaf(end):
+    while time.thread_time() < end:
+        sum(range(100))
+def application(environ, start_response):
+    wsgi_leaf(time.thread_time() + 0.4)
+    start_response("200 OK", [("Content-Type", "text/plain")])
+    return [b"done"]
+"""
+
+
+def test_uwsgi(scratch, out, oracle):
+    """A plug-in that is linked to libpython, two processes that fork from the master, threads
+    that C made."""
+    if not shutil.which("uwsgi") or not glob.glob("/usr/lib/uwsgi/plugins/python3*_plugin.so"):
+        pytest.skip("uwsgi-core and uwsgi-plugin-python3 are not installed")
+    (out / "wsgi.py").write_text(WSGI)
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        port = s.getsockname()[1]
+    command = ["uwsgi", "--plugin", "python3", "--http-socket", f"127.0.0.1:{port}", "--master",
+               "--processes", "2", "--threads", "2", "--wsgi-file", out / "wsgi.py", "--die-on-term"]
+    with Recording(["-r", RATE, "-o", out / "dir", "--json", "--", *command]) as recording:
+        recording.wait_recording()
+        with ThreadPoolExecutor(4) as pool:
+            assert list(pool.map(fetch, [port] * 8)) == [b"done"] * 8
+        for child in subprocess.run(["pgrep", "-P", str(recording.process.pid)], text=True,
+                                    capture_output=True).stdout.split():
+            os.kill(int(child), signal.SIGTERM)
+        finished = recording.wait()
+    samples = [s for p in profiles_of(finished, oracle).values() for s in p.samples]
+    mine = [s for s in samples if s.frames and s.frames[0].func == "wsgi_leaf"]
+    away = noise.missed(finished.summary) + finished.summary["lost_total"]
+    assert len(mine) >= noise.least(8 * 0.4, RATE, away)
+    wrong = [s for s in mine if names(s) != [(str(out / "wsgi.py"), "wsgi_leaf"),
+                                             (str(out / "wsgi.py"), "application")]]
+    assert len(wrong) <= 0.01 * len(mine), names(wrong[0])
+
+
+def fetch(port):
+    """One request, once the server is up."""
+    end = time.monotonic() + 300
+    while True:
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=300) as answer:
+                return answer.read()
+        except urllib.error.URLError:
+            assert time.monotonic() < end, "the server does not come up"
+            select.select([], [], [], 0.05)

@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""The heat map in a real browser: the heat of lines and expressions, and which sources it reads."""
+import collections
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+
+import pytest
+
+import interpreters
+import make_tach
+from browser import picture
+from captures import DECODED, GOLDEN
+from html_reports import CAPTURES, counted, samples
+from present import absent
+
+
+def lines_of(page):
+    return {f[0]: {at: (t, s) for at, t, s in f[1]} for f in page.run(
+        """report.map.profile.files.map(f => [f.name, f.sampled.map(l => [l.at, l.total, l.self])])""")}
+
+
+def is_source(file):
+    return file not in ("~", ".", "...", "") and file[0] not in "<["
+
+
+@pytest.mark.parametrize("name", DECODED)
+def test_heat_of_lines(show, name):
+    self_count, totals = counted((s for *_, s in samples(name)), True)
+    want = collections.defaultdict(dict)
+    places, leaves = collections.Counter(), collections.Counter()
+    for *_, stack in samples(name):
+        places.update({(f, line) for f, _, line in stack if is_source(f)})
+        leaves[stack[-1][0], stack[-1][2]] += 1
+    for (file, line), n in places.items():
+        want[file][line] = (n, leaves[file, line])
+    assert lines_of(show(GOLDEN / f"{name}.bin", report="heatmap")) == want
+
+
+# HeatmapCollector's own counters, whether or not there is a source to show them in.
+CPYTHON_HEAT = """
+import json, sys
+from profiling.sampling.binary_reader import BinaryReader
+from profiling.sampling.heatmap_collector import HeatmapCollector
+collector = HeatmapCollector(1000)
+with BinaryReader(sys.argv[1]) as reader:
+    reader.replay_samples(collector)
+print(json.dumps({f: {line: (n, collector.file_self_samples.get(f, {}).get(line, 0))
+                      for line, n in lines.items()}
+                  for f, lines in collector.file_samples.items()}))
+"""
+
+
+@pytest.fixture(scope="module")
+def cpython():
+    """Runs CPython 3.15 on a script; files go through a directory that it sees too."""
+    root = interpreters.sid_root()
+    if os.geteuid() or not os.path.exists(f"{root}/usr/bin/python3.15"):
+        absent(f"no python3.15 in {root} to compare with, or not root")
+    with tempfile.TemporaryDirectory(dir=f"{root}/tmp") as scratch:
+        def run(script, path):
+            shutil.copy(path, scratch)
+            inside = f"/tmp/{os.path.basename(scratch)}/{os.path.basename(path)}"
+            return subprocess.run(["chroot", root, "python3.15", "-c", script, inside], text=True,
+                                  capture_output=True, check=True, timeout=120).stdout
+        yield run
+
+
+@pytest.mark.parametrize("name", CAPTURES)
+def test_heat_is_what_cpython_says(show, cpython, name):
+    theirs = json.loads(cpython(CPYTHON_HEAT, GOLDEN / f"{name}.bin"))
+    want = {f: {max(int(line), 0): tuple(n) for line, n in lines.items()}
+            for f, lines in theirs.items() if is_source(f)}
+    assert lines_of(show(GOLDEN / f"{name}.bin", report="heatmap")) == want
+
+
+SOURCE = """#!/usr/bin/python3
+def größe(x):
+    return "ä€𝔘" + foo(x, bar(x)) + baz(x)
+\tx = 1  # </script>
+"""
+
+
+@pytest.fixture
+def sourced(tmp_path):
+    """A profile of a source file that is there, and of things that are none."""
+    source = tmp_path / "app.py"
+    source.write_text(SOURCE)
+    line = SOURCE.splitlines()[2].encode()
+
+    def span(text):
+        return line.index(text.encode()), line.index(text.encode()) + len(text.encode())
+
+    w = make_tach.Writer()
+    for text, n in (("foo(x, bar(x))", 7), ("bar(x)", 5), ("baz(x)", 3)):
+        for _ in range(n):
+            w.add(w.stack([(str(source), "größe", 3, 3, *span(text)), (str(source), "<module>", 4)]))
+    os.mkfifo(tmp_path / "fifo.py")
+    (tmp_path / "secret").write_text("password\n")
+    (tmp_path / "link.py").symlink_to("secret")
+    (tmp_path / "large.py").write_text("x = 1\n" * 1000000)
+    (tmp_path / "script").write_text("#!/usr/bin/env python3\nrun()\n")
+    others = {"fifo.py": 3, "secret": 5, "link.py": 5, "large.py": 4, "gone.py": 2, "script": 0}
+    for name in others:
+        w.add(w.stack([(str(tmp_path / name), "f", 1)]))
+    for name in ("/dev/zero", "/proc/kmsg", "/proc/self/environ", "relative.py"):
+        w.add(w.stack([(name, "f", 1)]))
+    w.write(tmp_path / "x.tach")
+    return tmp_path, others
+
+
+def test_heat_map_reads_sources_and_nothing_else(show, sourced):
+    where_, others = sourced
+    page = show(where_ / "x.tach", report="heatmap")
+    states = dict(page.run("report.map.profile.files.map(f => [f.name, f.state])"))
+    for name, state in others.items():
+        assert states[str(where_ / name)] == state, name
+    assert states["/dev/zero"] == states["relative.py"] == 3
+    assert states["/proc/kmsg"] == states["/proc/self/environ"] == 5
+    page = show(where_ / "x.tach", report="heatmap", more=["--no-source"])
+    assert set(page.run("report.map.profile.files.map(f => f.state)")) == {1}
+
+
+def test_expressions_by_columns(show, sourced):
+    page = show(sourced[0] / "x.tach", report="heatmap")
+    assert page.text("#file-name").endswith("/app.py")
+    spans = page.run("""[...document.querySelectorAll('[data-line="3"] .span')].map(s =>
+        [s.textContent, +s.dataset.self, +s.dataset.total])""")
+    assert spans == [["foo(x, ", 7, 7], ["bar(x)", 5, 5], [")", 7, 7], ["baz(x)", 3, 3]]
+    assert page.text('[data-line="3"] .code') == SOURCE.splitlines()[2]
+    assert page.text('[data-line="4"] .code').lstrip() == "x = 1  # </script>"
+    assert page.text('[data-line="3"] .self') == "15" and page.text('[data-line="4"] .total') == "15"
+    assert page.text('[data-line="4"] .self') == ""
+    page.key("/")
+    page.type("x = ")
+    assert page.run("document.querySelector('[data-line=\"4\"] mark').textContent") == "x = "
+    page.key("Enter")
+    assert page.run("report.map.current") == 4
+    picture(page, "heatmap")
+
+
+def test_heat_map_keys(show, sourced):
+    page = show(sourced[0] / "x.tach", report="heatmap")
+    assert page.run("report.map.current") == 3      # the hottest line
+    page.key("s")
+    assert page.run("report.map.by") == "total"
+    page.key("n")
+    assert page.run("report.map.current") == 4
+    page.key("p")
+    assert page.run("report.map.current") == 3
+    first = page.text("#file-name")
+    page.key("j")
+    assert page.text("#file-name") != first
+    page.key("k")
+    assert page.text("#file-name") == first
+
+
+def test_a_source_that_has_changed_is_told(show, tmp_path):
+    (tmp_path / "a.py").write_text("one = 1\n")
+    w = make_tach.Writer()
+    w.add(w.stack([(str(tmp_path / "a.py"), "f", 9)]))
+    w.write(tmp_path / "x.tach")
+    page = show(tmp_path / "x.tach", report="heatmap")
+    assert "has changed" in page.text("#note")
+    assert page.text('[data-line="9"] .code') == "in f"

@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""The HTML reports: how tests make them, and the numbers that they must show."""
+import collections
+
+from captures import samples_of
+from command import good
+
+CAPTURES = ("cpu_raw", "wall_zstd", "native_opcodes", "deep400")
+
+
+def replay(out, *paths, report="flamegraph", more=()):
+    good("replay", *paths, "--format", report, "-o", out, *more)
+    return out
+
+
+def samples(name):
+    """(thread, status, stack root first as (file, function, line)) of every sample."""
+    for tid, _, status, frames in samples_of(f"{name}.lines.txt"):
+        yield tid, status, tuple(reversed(frames))
+
+
+def counted(stacks, by_line=False):
+    """self and total of each function (or line) in the stacks."""
+    self_count, total = collections.Counter(), collections.Counter()
+    for stack in stacks:
+        keys = [s if by_line else s[:2] for s in stack]
+        self_count[keys[-1]] += 1
+        total.update(set(keys))
+    return self_count, total

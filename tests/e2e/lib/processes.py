@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Processes of the machine: to end them, and the CPU time that they had."""
+import contextlib
+import os
+import signal
+import time
+from pathlib import Path
+
+TIMEOUT = 600           # a safety net for what hangs, never a verdict: a busy machine takes long
+
+
+def online_cpus():
+    return len(os.sched_getaffinity(1))
+
+
+def kill(process):
+    """End a process and whatever it started; all of ours lead a session of their own."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait(TIMEOUT)
+    for stream in (process.stdin, process.stdout, process.stderr):
+        if stream:
+            with contextlib.suppress(BrokenPipeError):
+                stream.close()
+
+
+def cpu_s(pid):
+    """CPU seconds a process has had, from the kernel's own exact count."""
+    total = 0
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        total += int((task / "schedstat").read_text().split()[0])
+    return total / 1e9
+
+
+def use_cpu(pid, seconds, patience=600):
+    """Wait until a process has had so much more CPU time, by the scheduler's count: how long
+    that takes on a busy machine is no verdict, and patience is only for one that hangs."""
+    enough, end = cpu_s(pid) + seconds, time.monotonic() + patience
+    while cpu_s(pid) < enough:
+        assert time.monotonic() < end, f"process {pid} gets no CPU"
+        time.sleep(0.01)

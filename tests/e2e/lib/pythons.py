@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""The interpreters that have their headers with them, and a compiler for what reads those.
+Which there are is interpreters.py's business; of layouts it knows nothing."""
+import subprocess
+
+import interpreters
+from paths import E2E, REPO
+
+
+def found():
+    """Supported interpreters, each once; one may not have headers, see .includes."""
+    return interpreters.discover()
+
+
+def cc(out, source, *flags):
+    subprocess.run(["cc", "-O1", "-w", "-std=gnu11", "-D_GNU_SOURCE", "-o", str(out),
+                    *map(str, flags), str(E2E / "cpython" / source)], check=True)
+    return out
+
+
+def cc_with_cpython(out, source):
+    """Compile source together with user/cpython and user/elf."""
+    sources = [c for room in ("elf", "cpython") for c in sorted((REPO / "user" / room).glob("*.c"))]
+    return cc(out, source, "-I%s" % REPO, "-I%s" % (REPO / "user"), *sources)

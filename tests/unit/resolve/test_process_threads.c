@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * test_process_threads.c - what a process has beside stacks of Python frames: waits, other
+ * kinds of frames, weights, exceptions, threads' names.
+ */
+#include <pthread.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+#include "host/kallsyms.h"
+#include "tests/unit/resolve/process_test.h"
+
+static void wait_for(int why, uint16_t sysno, int status, uint64_t from_ms, uint64_t to_ms)
+{
+	struct raw_run run = { .h = { .kind = RAW_RUN, .time_ns = to_ms * 1000000 }, .tid = 7,
+			       .out_ns = from_ms * 1000000 };
+
+	stack(7, 3, 1);
+	raw.h.kind = RAW_WAIT;
+	raw.h.why = why;
+	raw.h.sysno = sysno;
+	raw.h.time_ns = run.out_ns;
+	raw.status = status;
+	assert_int_equal(process_wait(p, &raw, raw_len()), 0);
+	assert_int_equal(process_run(p, &run), 0);
+}
+
+/* The leaf of the last event; "": a frame of Python. */
+static const char *last_leaf(uint32_t nframes)
+{
+	static char name[64];
+	struct event ev = kept_event(&observer.events, observer.events.cnt - 1);
+	const struct frame *f = &observer.tables->frames[ev.frames[0]];
+	const struct string_ref *s = &observer.tables->strings[f->func];
+
+	assert_int_equal(ev.nframes, nframes);
+	snprintf(name, sizeof(name), "%.*s", (int)s->len, s->data);
+	return nframes == 3 ? "" : name;
+}
+
+static void test_waits(void **state)
+{
+	more_args = (struct process_args){
+		.waits = { .interval_ns = 1000000, .runnable = true },
+		.wait_frames = true, .runnable_frames = true,
+	};
+	begin();
+	wait_for(WHY_BLOCKED, RAW_SYSNO_NONE, 0, 10, 20);
+	assert_string_equal(last_leaf(4), "<blocked in page fault>");
+	wait_for(WHY_BLOCKED, 65000, 0, 30, 40);
+	assert_string_equal(last_leaf(4), "<blocked in system call 65000>");
+	wait_for(WHY_BLOCKED, SYS_read, 0, 50, 60);
+	assert_string_equal(last_leaf(4), "<blocked in read>");
+	wait_for(WHY_BLOCKED, SYS_futex, STATUS_GIL_REQUESTED, 70, 80);
+	assert_string_equal(last_leaf(4), "<waiting for the GIL>");
+	wait_for(WHY_RUNNABLE, RAW_SYSNO_NONE, 0, 90, 100);
+	assert_string_equal(last_leaf(4), "<waiting for a CPU>");
+	assert_int_equal(stats_now().samples, 50);
+	assert_int_equal(stats_now().waits.waits, 5);
+	end();
+	more_args.wait_frames = more_args.runnable_frames = false;
+	begin();
+	wait_for(WHY_BLOCKED, SYS_read, 0, 50, 60);
+	assert_string_equal(last_leaf(3), "");
+	wait_for(WHY_RUNNABLE, RAW_SYSNO_NONE, 0, 90, 100);
+	assert_string_equal(last_leaf(3), "");
+	/* the sample of a tick is in between */
+	stack(7, 5, 1);
+	raw.h.time_ns = 110000000;
+	assert_int_equal(process_sample(p, &raw, raw_len()), 0);
+	assert_int_equal(stats_now().samples, 21);
+	/* what still waits is settled, an exit ends it */
+	stack(7, 3, 1);
+	raw.h.kind = RAW_WAIT;
+	raw.h.why = WHY_BLOCKED;
+	raw.h.time_ns = 120000000;
+	assert_int_equal(process_wait(p, &raw, raw_len()), 0);
+	assert_int_equal(process_settle_waits(p, 130000000), 0);
+	assert_int_equal(stats_now().samples, 31);
+	process_thread_exit(p, 7);
+	assert_int_equal(process_settle_waits(p, 140000000), 0);
+	assert_int_equal(stats_now().samples, 31);
+	end();
+	memset(&more_args, 0, sizeof(more_args));
+	begin();	/* of a mode that is not about waiting none should come */
+	assert_int_equal(process_wait(p, &raw, raw_len()), -EBADMSG);
+	end();
+}
+
+static struct kallsyms *some_kernel(void)
+{
+	static const char text[] = "1000 t __schedule\n2000 t schedule\n3000 t pipe_read\n";
+	char path[] = "/tmp/tachbpf-process-XXXXXX";
+	int fd = mkstemp(path);
+	struct kallsyms *k;
+
+	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+	close(fd);
+	k = kallsyms_read(path);
+	unlink(path);
+	assert_non_null(k);
+	return k;
+}
+
+/* An extra for the thread's record with the same time. */
+static void tell_extra_of(uint32_t tid, uint64_t time_ms, const char *exception, uint32_t nkernel)
+{
+	struct raw_extra x = {
+		.h = { .kind = RAW_EXTRA, .tgid = getpid(), .time_ns = time_ms * 1000000,
+		       .start_ns = 9 },
+		.tid = tid, .nkernel = nkernel, .kernel = { 0x500, 0x1001, 0x2002, 0x3003 },
+	};
+
+	memcpy(x.exception, exception, strlen(exception));
+	assert_int_equal(process_extra(p, &x, offsetof(struct raw_extra, kernel) + 8 * nkernel), 0);
+}
+
+static void tell_extra(uint64_t time_ms, const char *exception, uint32_t nkernel)
+{
+	tell_extra_of(7, time_ms, exception, nkernel);
+}
+
+static const char *frame_of_last(uint32_t i)
+{
+	static char text[300];
+	struct event ev = kept_event(&observer.events, observer.events.cnt - 1);
+	const struct profile_tables *t = observer.tables;
+	const struct string_ref *s;
+
+	assert_in_range(i, 0, ev.nframes - 1);
+	s = &t->strings[t->frames[ev.frames[i]].func];
+	snprintf(text, sizeof(text), "%.*s", (int)s->len, s->data);
+	return text;
+}
+
+static const struct frame *frame_of(const struct event *ev, uint32_t i)
+{
+	assert_in_range(i, 0, ev->nframes - 1);
+	return &observer.tables->frames[ev->frames[i]];
+}
+
+static struct raw_frame raw_of_kind(uint32_t kind, uint64_t addr)
+{
+	return (struct raw_frame){ .code = addr, .lasti = kind << RAW_KIND_SHIFT };
+}
+
+/* The kernel's, the process' machine code, Python: each is named in its own way. */
+static void test_kinds(void **state)
+{
+	struct kallsyms *k = some_kernel();
+	struct event ev;
+	uint32_t kind;
+	int again;
+
+	more_args = (struct process_args){ .kernel = k };
+	begin();
+	for (again = 0; again < 2; again++) {	/* the second time the stack is known in part */
+		stack(7, 5, 30);
+		raw.frames[0] = raw_of_kind(FRAME_KERNEL, 0xffffffff81000208ull);
+		raw.frames[1] = raw_of_kind(FRAME_NATIVE, 0x7f0012345678ull);
+		raw.frames[2].lasti = RAW_LASTI_NONE;
+		ev = take();
+		assert_int_equal(ev.nframes, 5);
+		assert_string_equal(frame_of_last(0), "<kernel pipe_read>");
+		assert_int_equal(frame_of(&ev, 0)->kind, FRAME_KERNEL);
+		assert_string_equal(frame_of_last(1), "<native>");
+		assert_int_equal(frame_of(&ev, 1)->kind, FRAME_NATIVE);
+		assert_string_equal(frame_of_last(2), "f32");
+		assert_int_equal(frame_of(&ev, 2)->kind, FRAME_PYTHON);
+		assert_int_equal(frame_of(&ev, 2)->line, 320);	/* its first: it has not begun */
+		check_code(&ev, 3, 33);
+		check_code(&ev, 4, 34);
+		assert_int_equal(stats_now().native, 1 + again);
+	}
+	/* A kind that no record has, or that there is not. */
+	for (kind = FRAME_SYNTHETIC; kind < 1u << (32 - RAW_KIND_SHIFT); kind++) {
+		raw.frames[1] = raw_of_kind(kind, 0x7f0012345678ull);
+		assert_int_equal(process_sample(p, &raw, raw_len()), -EBADMSG);
+	}
+	assert_int_equal(observer.events.cnt, 2);
+	/* What was refused has left nothing behind. */
+	stack(7, 5, 30);
+	ev = take();
+	check_stack(&ev, 5, 30);
+	assert_int_equal(stats_now().native, 2);
+	end();
+	memset(&more_args, 0, sizeof(more_args));
+	kallsyms_free(k);
+}
+
+/* So that the record in raw stands for this much. */
+static void weigh(uint64_t weight)
+{
+	raw.flags |= RAW_WEIGHED;
+	memcpy(&raw.frames[raw.nframes], &weight, sizeof(weight));
+}
+
+/* A record stands for what it says, else for 1; statistics count samples whatever the unit. */
+static void test_weight(void **state)
+{
+	static const uint64_t weights[] = { 1, 4096, 0x123456789abcdefull };
+	uint32_t i, depth;
+
+	more_args = (struct process_args){ .unit = UNIT_BYTES };
+	begin();
+	stack(7, 3, 1);
+	assert_int_equal(take().weight, 1);
+	for (i = 0; i < ARRAY_SIZE(weights); i++) {
+		/* with the deepest stack, too, behind which there is no frame */
+		for (depth = 0; depth <= ABI_MAX_FRAMES; depth += ABI_MAX_FRAMES / 4) {
+			struct event ev;
+
+			stack(7, depth, 1);
+			weigh(weights[i]);
+			ev = take();
+			assert_int_equal(ev.weight, weights[i]);
+			check_stack(&ev, depth, 1);
+		}
+	}
+	assert_int_equal(stats_now().samples, 16);
+	assert_int_equal(stats_now().frames, 3 + 3 * (64 + 128 + 192 + 256));
+	/* A record that ends before its weight does, or stands for nothing. */
+	stack(7, 3, 1);
+	weigh(5);
+	assert_int_equal(process_sample(p, &raw, raw_len() - 1), -EBADMSG);
+	weigh(0);
+	assert_int_equal(process_sample(p, &raw, raw_len()), -EBADMSG);
+	assert_int_equal(stats_now().samples, 16);
+	end();
+	memset(&more_args, 0, sizeof(more_args));
+	begin();
+	stack(7, 3, 1);
+	weigh(5);
+	assert_int_equal(take().weight, 5);
+	assert_int_equal(stats_now().samples, 5);
+	assert_int_equal(stats_now().frames, 15);
+	end();
+}
+
+/* Nobody has read the kernel's names. */
+static void test_nameless_kernel(void **state)
+{
+	struct event ev;
+
+	begin();
+	stack(7, 2, 1);
+	raw.frames[0] = raw_of_kind(FRAME_KERNEL, 0xffffffff81000208ull);
+	ev = take();
+	assert_string_equal(frame_of_last(0), "<kernel ?>");
+	check_code(&ev, 1, 2);
+	end();
+}
+
+static void test_extra(void **state)
+{
+	struct kallsyms *k = some_kernel();
+	struct raw_extra bad = { .nkernel = RAW_KERNEL_FRAMES + 1 };
+	char type[RAW_EXCEPTION];
+	int i;
+
+	more_args = (struct process_args){
+		.waits = { .interval_ns = 1000000, .runnable = true },
+		.wait_frames = true, .kernel = k,
+	};
+	begin();
+	/* what is before the scheduler is not told: innermost is who called it */
+	tell_extra(50, "Value\nError", 4);
+	wait_for(WHY_BLOCKED, SYS_read, 0, 50, 60);
+	assert_string_equal(frame_of_last(0), "<kernel schedule>");
+	assert_string_equal(frame_of_last(1), "<kernel pipe_read>");
+	assert_string_equal(frame_of_last(2), "<blocked in read>");
+	assert_string_equal(frame_of_last(3), "<exception Value\\x0aError>");
+	assert_int_equal(kept_event(&observer.events, observer.events.cnt - 1).nframes, 7);
+	/* another time, another thread: not this one's */
+	tell_extra(69, "KeyError", 4);
+	tell_extra_of(8, 70, "KeyError", 4);
+	wait_for(WHY_BLOCKED, SYS_read, 0, 70, 80);
+	assert_string_equal(frame_of_last(0), "<blocked in read>");
+	assert_int_equal(kept_event(&observer.events, observer.events.cnt - 1).nframes, 4);
+	/* a tick has the exception, whatever other threads have told meanwhile */
+	tell_extra(110, "KeyError", 0);
+	tell_extra_of(8, 110, "OSError", 0);
+	stack(7, 5, 1);
+	raw.h.time_ns = 110000000;
+	assert_int_equal(process_sample(p, &raw, raw_len()), 0);
+	assert_string_equal(frame_of_last(0), "<exception KeyError>");
+	/* nobody has looked: the last wait's place is not this one's */
+	tell_extra(120, "KeyError", 4);
+	wait_for(WHY_BLOCKED, SYS_read, STATUS_UNKNOWN, 120, 130);
+	assert_string_equal(frame_of_last(0), "<blocked in read>");
+	/* types without end */
+	for (i = 0; i < 1100; i++) {
+		snprintf(type, sizeof(type), "Type%d", i);
+		tell_extra(200 + i, type, 0);
+		stack(7, 5, 1);
+		raw.h.time_ns = (200 + i) * 1000000ull;
+		assert_int_equal(process_sample(p, &raw, raw_len()), 0);
+	}
+	assert_string_equal(frame_of_last(0), "<exception ?>");
+	assert_int_equal(process_extra(p, &bad, sizeof(bad)), -EBADMSG);
+	assert_int_equal(process_extra(p, &bad, 40), -EBADMSG);
+	bad.nkernel = 3;
+	assert_int_equal(process_extra(p, &bad, offsetof(struct raw_extra, kernel) + 16), -EBADMSG);
+	end();
+	memset(&more_args, 0, sizeof(more_args));
+	kallsyms_free(k);
+}
+
+/* In self; tells its id, then sleeps until it is joined. */
+static void *named_thread(void *done)
+{
+	uint32_t *tid = done;
+
+	prctl(PR_SET_NAME, "worker\n\xff");
+	__atomic_store_n(tid, (uint32_t)syscall(SYS_gettid), __ATOMIC_RELEASE);
+	syscall(SYS_futex, tid + 1, 0 /* FUTEX_WAIT */, 0, NULL);
+	return NULL;
+}
+
+/* /proc is asked once for each new thread, a rename counts before and after. */
+static void test_thread_names(void **state)
+{
+	uint32_t self = (uint32_t)getpid(), other[2] = { 0, 0 };
+	pthread_t thread;
+
+	begin();
+	assert_int_equal(pthread_create(&thread, NULL, named_thread, other), 0);
+	while (!__atomic_load_n(&other[0], __ATOMIC_ACQUIRE))
+		sched_yield();
+	assert_null(process_thread_names(p));
+	stack(self, 3, 1);
+	take();
+	assert_null(thread_names_find(process_thread_names(p), self));	/* as its process */
+	stack(other[0], 3, 1);
+	take();
+	assert_string_equal(thread_names_find(process_thread_names(p), other[0]), "worker\n\xff");
+	process_rename(p, other[0], "another");
+	take();
+	assert_string_equal(thread_names_find(process_thread_names(p), other[0]), "another");
+	process_rename(p, other[0], "a (comm)");		/* likewise */
+	assert_null(thread_names_find(process_thread_names(p), other[0]));
+	process_rename(p, 3, "early");
+	stack(3, 3, 1);
+	take();
+	assert_string_equal(thread_names_find(process_thread_names(p), 3), "early");
+	stack(UINT32_MAX, 3, 1);	/* there is no such thread */
+	take();
+	assert_null(thread_names_find(process_thread_names(p), UINT32_MAX));
+	process_rename(p, self, "main now");
+	assert_string_equal(thread_names_find(process_thread_names(p), self), "main now");
+	__atomic_store_n(&other[1], 1, __ATOMIC_RELEASE);
+	syscall(SYS_futex, other + 1, 1 /* FUTEX_WAKE */, 1);
+	pthread_join(thread, NULL);
+	end();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_waits),
+		cmocka_unit_test(test_kinds),
+		cmocka_unit_test(test_nameless_kernel),
+		cmocka_unit_test(test_weight),
+		cmocka_unit_test(test_extra),
+		cmocka_unit_test(test_thread_names),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
