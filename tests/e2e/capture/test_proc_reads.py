@@ -16,7 +16,8 @@ BUSY = "print('ready', flush=True)\nwhile True: pass\n"
 
 @pytest.fixture
 def busy():
-    process = subprocess.Popen([sys.executable, "-c", BUSY], stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen([sys.executable, "-c", BUSY], stdout=subprocess.PIPE, text=True,
+                               start_new_session=True)
     assert process.stdout.readline() == "ready\n"
     yield process
     kill(process)
