@@ -175,23 +175,37 @@ int waits_leave(struct waits *w, const struct raw_sample *raw)
 	return err;
 }
 
+/*
+ * The thread's last switch-out was not sent (untold), and run says when it was. A wait that is
+ * still open began before it: its switch-in was lost, too.
+ */
+static int begin_untold(struct waits *w, struct wait_thread *t, const struct raw_run *run)
+{
+	struct raw_header h = run->h;
+	int err = repair(w, t, run->out_ns);
+
+	h.why = WHY_BLOCKED;
+	h.sysno = RAW_SYSNO_NONE;
+	guess(w, t, &h);
+	begin(w, t, run->out_ns);
+	return err;
+}
+
 int waits_come(struct waits *w, const struct raw_run *run)
 {
 	struct wait_thread *t = find_or_add(w, run->tid);
-	struct raw_header h = run->h;
+	bool untold = run->untold && run->out_ns < run->h.time_ns;
+	int err = 0, end_err;
 
 	if (!t)
 		return -ENOMEM;
-	if (!t->out) {
-		if (!t->known || !run->untold || run->out_ns >= run->h.time_ns)
-			return 0;
-		h.why = WHY_BLOCKED;
-		h.sysno = RAW_SYSNO_NONE;
-		guess(w, t, &h);
-		begin(w, t, run->out_ns);
-	}
+	if (untold && (t->out ? run->out_ns > t->out_ns : t->known))
+		err = begin_untold(w, t, run);
+	if (!t->out)
+		return err;
 	t->out = false;
-	return account(w, t, run->h.time_ns, run->wake_ns);
+	end_err = account(w, t, run->h.time_ns, run->wake_ns);
+	return err ? err : end_err;
 }
 
 void waits_exit(struct waits *w, uint32_t tid)

@@ -190,9 +190,17 @@ static void test_lost_records(void **state)
 	leave(w, 5, 40 * MS, WHY_BLOCKED, 0, 0);
 	leave(w, 5, 50 * MS, WHY_BLOCKED, 0, 0);
 	expect(2, WAIT_BLOCKED, 41 * MS, 10);
+	/* that it came back, and that it left again: two waits, the second one unknown */
+	untold = 1;
+	come(w, 5, 70 * MS, 60 * MS, 0);
+	expect(3, WAIT_BLOCKED, 51 * MS, 10);
+	expect(4, WAIT_BLOCKED, 61 * MS, 10);
+	assert_int_equal(heads[3].status, 0);
+	assert_int_equal(heads[4].status, STATUS_UNKNOWN);
 	waits_stats(w, &stats);
-	assert_int_equal(stats.repaired, 2);
-	assert_int_equal(stats.not_looked, 1);
+	assert_int_equal(stats.repaired, 3);
+	assert_int_equal(stats.not_looked, 2);
+	assert_int_equal(stats.waits, 5);
 	/* of one that was never seen nothing is known */
 	got_cnt = 0;
 	untold = 1;
