@@ -3,7 +3,7 @@
  * layout.c - the offsets of each supported CPython (x86-64 and arm64 Linux).
  *
  * Owns what comes from CPython's headers: up to 3.12 complete rows, which tools/gen_layouts.py
- * generates, from 3.13 on what the debug offsets do not contain. tests/e2e/test_layouts.py derives
+ * generates, from 3.13 on what the debug offsets do not contain. tests/e2e/cpython/test_layouts.py derives
  * all of it again from the headers of each interpreter that it finds, and compares.
  *
  * Sources from 3.13 on, at the tags v3.13.0 ... v3.15.0: Include/cpython/pystate.h (thread
