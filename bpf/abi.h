@@ -99,27 +99,27 @@ struct py_layout {
 	abi_u16 str_length;
 	abi_u16 str_data;	/* of a compact ASCII str; at most 40 bytes behind str_length */
 	/* PyInterpreterState */
-	abi_u32 is_id;
-	abi_u32 is_next;
-	abi_u32 is_threads_head;
-	abi_u32 is_threads_main; /* the state that runs the main thread (3.14+)         */
-	abi_u32 is_gc_collecting; /* ABI_NO_OFF32: see py_proc.collecting             */
-	abi_u32 is_gc_frame;	/* the frame that was current when collection began (3.15) */
-	abi_u32 is_epoch;	/* a counter that changes whenever a code object may have been
+	abi_u32 interp_id;
+	abi_u32 interp_next;
+	abi_u32 interp_threads_head;
+	abi_u32 interp_threads_main;	/* the state that runs the main thread (3.14+)  */
+	abi_u32 interp_gc_collecting;	/* ABI_NO_OFF32: see py_proc.collecting         */
+	abi_u32 interp_gc_frame;	/* the frame that was current when collection began (3.15) */
+	abi_u32 interp_epoch;	/* a counter that changes whenever a code object may have been
 				 * replaced; ABI_NO_OFF32: there is none */
 	abi_u32 ts_gil_mask;
 	abi_u8 gil_how;		/* enum py_gil_how */
 	abi_u8 skip_owner;	/* frames with owner >= this are C-stack shims; 0xff none */
 	abi_u8 end_shim;	/* 1: an intact chain ends at a shim (3.12+)         */
 	abi_u8 code_tag_mask;	/* low bits of fr_code that are a StackRef tag        */
-	abi_u8 gc_by_frame;	/* 1: others run while one thread collects: see is_gc_frame */
+	abi_u8 gc_by_frame;	/* 1: others run while one thread collects: see interp_gc_frame */
 	abi_u8 lasti_unit;	/* bytes in one unit of fr_ip; 0: fr_ip is an address  */
 	abi_u8 tss_flag;	/* 1: the int before the key says whether it is valid   */
 	abi_u8 foreign_ids;	/* 1: a state's thread_id may be that of its creator (up to 3.12) */
 	abi_u16 ts_bytes;	/* bytes of PyThreadState that include all of the above */
 	/* Waiting for the GIL. 0: this CPython has no such field, or its offset is unknown. */
 	abi_u16 ts_gil_requested; /* int, 1: it waits for the GIL, almost always (3.15) */
-	abi_u32 is_gil;		/* PyInterpreterState: pointer to the GIL (3.12+); 0: see py_proc.gil */
+	abi_u32 interp_gil;	/* pointer to the GIL (3.12+); 0: see py_proc.gil     */
 	abi_u16 gil_cond;	/* offset of the locks in the GIL's struct             */
 	abi_u16 gil_locks;	/* size of the locks in bytes; 0: unknown             */
 };
@@ -161,7 +161,7 @@ struct py_proc {
 	abi_u64 collecting;	/* address of an int that is not 0 during a collection (to 3.8) */
 	abi_u64 gil;		/* the GIL that interpreters share (3.7 to 3.11); 3.6: its locks */
 	abi_u64 none;		/* &_Py_NoneStruct in the target                     */
-	abi_u64 epoch;		/* a counter like is_epoch that interpreters share (3.12) */
+	abi_u64 epoch;		/* a counter like interp_epoch that interpreters share (3.12) */
 	abi_u64 main_interp;	/* the interpreter with id 0; filled in by the BPF side */
 	abi_u64 main_thread;	/* the main thread's state or pthread_t, as last read */
 	abi_u64 tls_index;	/* TLS_DTV: address of the tls_index in the GOT;
@@ -319,14 +319,14 @@ enum raw_kind {
 	RAW_CODE = 6,		/* a code object seen for the first time             */
 	RAW_CHANGED = 7,	/* a process without a Python stack has mapped more code */
 	RAW_CGROUP = 8,		/* a cgroup was created                              */
-	RAW_WAIT = 9,		/* struct raw_sample: a thread leaves its CPU with this stack */
-	RAW_RUN = 10,		/* struct raw_run: a thread is back on a CPU         */
-	RAW_THREAD_EXIT = 11,	/* struct raw_run: a thread has ended                  */
+	RAW_SWITCH_OUT = 9,	/* struct raw_sample: a thread leaves its CPU with this stack */
+	RAW_SWITCH_IN = 10,	/* struct raw_switch_in: a thread is back on a CPU         */
+	RAW_THREAD_EXIT = 11,	/* struct raw_switch_in: a thread has ended                  */
 	RAW_RENAME = 12,	/* a thread has a new name                           */
 	RAW_EXTRA = 13,		/* struct raw_extra: more about the stack in the next record */
 };
 
-/* RAW_WAIT: why the thread left its CPU. */
+/* RAW_SWITCH_OUT: why the thread left its CPU. */
 enum raw_why {
 	WHY_RUNNABLE = 1,	/* preempted: it could run, but another thread has the CPU */
 	WHY_BLOCKED = 2,
@@ -339,8 +339,8 @@ enum raw_why {
 /* Every record of the ring buffer starts like this. */
 struct raw_header {
 	abi_u8 kind;		/* enum raw_kind */
-	abi_u8 why;		/* RAW_WAIT: enum raw_why */
-	abi_u16 sysno;		/* RAW_WAIT: the thread's system call; RAW_SYSNO_NONE */
+	abi_u8 why;		/* RAW_SWITCH_OUT: enum raw_why */
+	abi_u16 sysno;		/* RAW_SWITCH_OUT: the thread's system call; RAW_SYSNO_NONE */
 	abi_u32 tgid;
 	abi_u64 time_ns;	/* CLOCK_MONOTONIC */
 	abi_u64 start_ns;	/* group leader's start_boottime: the process' identity */
@@ -357,7 +357,7 @@ enum raw_sample_flags {
 	RAW_UNREADABLE = 2,	/* a frame could not be read; the frames in the record are valid */
 	RAW_GC = 4,		/* the thread is collecting garbage                  */
 	RAW_BROKEN_END = 8,	/* the chain of frames ended without its last shim   */
-	RAW_NOT_LOOKED = 16,	/* RAW_WAIT without a stack: no budget, or unreadable   */
+	RAW_NOT_LOOKED = 16,	/* RAW_SWITCH_OUT without a stack: no budget, or unreadable   */
 	RAW_WEIGHED = 32,	/* RAW_SAMPLE: its weight follows the frames; else that is 1 */
 };
 
@@ -417,7 +417,7 @@ _Static_assert(sizeof(struct raw_frame) == 16, "raw_frame has no hidden padding"
 _Static_assert(sizeof(struct raw_head) == 40, "raw_head has no hidden padding");
 _Static_assert(sizeof(struct raw_sample) == 40 + 16 * ABI_MAX_FRAMES + 8, "raw_sample is packed");
 
-/* The bytes of a RAW_SAMPLE or a RAW_WAIT as it is sent. */
+/* The bytes of a RAW_SAMPLE or a RAW_SWITCH_OUT as it is sent. */
 static inline abi_u64 raw_sample_bytes(abi_u16 nframes, abi_u8 flags)
 {
 	return sizeof(struct raw_head) + nframes * sizeof(struct raw_frame) +
@@ -426,7 +426,7 @@ static inline abi_u64 raw_sample_bytes(abi_u16 nframes, abi_u8 flags)
 
 /*
  * What a whole RAW_SAMPLE stands for, in the unit of the mode: one tick, or so many bytes of
- * memory. (For how long a RAW_WAIT was, user space knows when the thread is back.)
+ * memory. (For how long a RAW_SWITCH_OUT was, user space knows when the thread is back.)
  */
 static inline abi_u64 raw_sample_weight(const struct raw_sample *raw)
 {
@@ -435,7 +435,7 @@ static inline abi_u64 raw_sample_weight(const struct raw_sample *raw)
 
 /*
  * Additions to a stack: the type of the exception, and the kernel's stack. The record is
- * sent immediately before the RAW_SAMPLE or RAW_WAIT that has the same time and CPU, and
+ * sent immediately before the RAW_SAMPLE or RAW_SWITCH_OUT that has the same time and CPU, and
  * only if there is something to send.
  */
 #define RAW_EXCEPTION 64
@@ -452,15 +452,15 @@ struct raw_extra {
 _Static_assert(sizeof(struct raw_extra) == 40 + RAW_EXCEPTION + 8 * RAW_KERNEL_FRAMES,
 	       "raw_extra has no hidden padding");
 
-/* RAW_RUN, RAW_THREAD_EXIT */
-struct raw_run {
+/* RAW_SWITCH_IN, RAW_THREAD_EXIT */
+struct raw_switch_in {
 	struct raw_header h;
 	abi_u32 tid;
-	abi_u32 untold;		/* 1: the RAW_WAIT was lost                            */
+	abi_u32 untold;		/* 1: the RAW_SWITCH_OUT was lost                            */
 	abi_u64 out_ns;		/* when the thread left its CPU (CLOCK_MONOTONIC); 0: unknown */
 	abi_u64 wake_ns;	/* when it became runnable; 0: unknown                 */
 };
-_Static_assert(sizeof(struct raw_run) == 48, "raw_run has no hidden padding");
+_Static_assert(sizeof(struct raw_switch_in) == 48, "raw_switch_in has no hidden padding");
 
 /* What the task iterator reports of each thread of a Python process. */
 struct raw_asleep {
@@ -472,7 +472,7 @@ struct raw_asleep {
 	abi_u32 tgid, tid;
 	abi_u16 sysno;		/* RAW_SYSNO_NONE */
 	abi_u8 why;		/* enum raw_why; 0: the thread is on a CPU */
-	abi_u8 told;		/* 1: a RAW_WAIT was sent when it left its CPU */
+	abi_u8 told;		/* 1: a RAW_SWITCH_OUT was sent when it left its CPU */
 	abi_u32 nr_threads;
 };
 _Static_assert(sizeof(struct raw_asleep) == 72, "raw_asleep has no hidden padding");
@@ -485,8 +485,8 @@ _Static_assert(sizeof(struct raw_asleep) == 72, "raw_asleep has no hidden paddin
 #define WAIT_SLOTS 32768
 struct wait_slot {
 	abi_u32 tid;		/* 0: the slot is free                               */
-	abi_u32 untold;		/* 1: the RAW_WAIT was lost                            */
-	abi_u64 out_ns;		/* when it left its CPU; 0: no RAW_RUN is due when it is back */
+	abi_u32 untold;		/* 1: the RAW_SWITCH_OUT was lost                            */
+	abi_u64 out_ns;		/* when it left its CPU; 0: its return need not be sent */
 	abi_u64 wake_ns;	/* when it was woken; 0: it still sleeps             */
 };
 
@@ -618,7 +618,7 @@ enum counter {
 	CNT_SENT_EVICTED,	/* code objects that may be sent again: their slot was overwritten */
 	CNT_CACHE_EVICTED,	/* fingerprints evicted from a CPU's cache, to be read again */
 	CNT_NO_BYTECODE,	/* frames without a line: the thread's bytecode was unreadable */
-	CNT_LATE,		/* walks cut off by the time limit                       */
+	CNT_CUT_OFF,		/* walks cut off by the time limit                       */
 	CNT_UNVERIFIED_CODE,	/* frames whose code object could not be read        */
 	CNT_ARRIVED,		/* processes of known executables, admitted at their exec */
 	CNT_UNWANTED,		/* samples that the mode does not want               */
@@ -630,7 +630,7 @@ enum counter {
 	CNT_WAIT_NOT_LOOKED,	/* lost: ... and the budget did not allow to walk its stack */
 	CNT_WAIT_UNREADABLE,	/* lost: ... and its thread state could not be read    */
 	CNT_WAIT_LOST,		/* lost: ... and the ring buffer had no room           */
-	CNT_RUN_LOST,		/* lost: it was back on a CPU, and the ring buffer had no room */
+	CNT_SWITCH_IN_LOST,	/* lost: it is back on a CPU; the ring buffer had no room */
 	CNT_EXTRA_LOST,		/* lost: a RAW_EXTRA; its stack may have been sent all the same */
 	CNT_WAIT_SLOT_TAKEN,	/* waits whose wake-up time is unknown: their slot was overwritten */
 	CNT_LIFECYCLE_LOST,	/* lost: exec/fork/exit record, ring buffer full     */

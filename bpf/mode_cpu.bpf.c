@@ -182,7 +182,7 @@ static __always_inline enum counter sample_known(struct py_proc *p, u64 pid_tgid
 	if (p->state == PY_PROC_OTHER)
 		return CNT_OTHER;
 	if (p->state == PY_PROC_ARRIVING) {
-		settled = settle(tgid);
+		settled = find_libpython(tgid);
 		if (settled <= 0)
 			return settled ? report_unknown(tgid) : CNT_NOT_READY;
 	}

@@ -84,7 +84,7 @@ static __always_inline void without_stack(struct raw_sample *out)
 	out->interp_id = 0;
 }
 
-/* Send a RAW_WAIT for the current thread, with its stack if possible. */
+/* Send a RAW_SWITCH_OUT for the current thread, with its stack if possible. */
 static __always_inline enum counter look(void *ctx, struct scratch *s, struct py_proc *p,
 					 struct task_struct *prev, enum raw_why why, u64 now)
 {
@@ -94,7 +94,7 @@ static __always_inline enum counter look(void *ctx, struct scratch *s, struct py
 
 	user_call_of(prev, &call);
 	out->h = (struct raw_header){
-		.kind = RAW_WAIT,
+		.kind = RAW_SWITCH_OUT,
 		.why = why,
 		.sysno = call.nr < 0 ? RAW_SYSNO_NONE : call.nr,
 		.tgid = prev->tgid,
@@ -122,10 +122,10 @@ static __always_inline enum counter look(void *ctx, struct scratch *s, struct py
 static __always_inline void send_run(enum raw_kind kind, const struct task_struct *task,
 				     const struct wait_slot *slot, u64 time_ns)
 {
-	struct raw_run *r = bpf_ringbuf_reserve(&events, sizeof(*r), 0);
+	struct raw_switch_in *r = bpf_ringbuf_reserve(&events, sizeof(*r), 0);
 
 	if (!r) {
-		count(CNT_RUN_LOST);
+		count(CNT_SWITCH_IN_LOST);
 		return;
 	}
 	r->h = (struct raw_header){
@@ -153,13 +153,13 @@ static __always_inline bool is_walked(struct py_proc *p, const struct task_struc
 	if (cfg_select.any && (is_unselected(p, start_ns) || p->unselected))
 		return false;
 	return p->state == PY_PROC_PYTHON ||
-	       (p->state == PY_PROC_ARRIVING && settle(task->tgid) > 0);
+	       (p->state == PY_PROC_ARRIVING && find_libpython(task->tgid) > 0);
 }
 
 /*
  * The thread leaves its CPU, but its return to it was not reported: some kernels hide
  * switches of tasks of the machine's own (seen on a Firecracker guest's 6.18). So the
- * RAW_RUN is sent now, with the time from the fair scheduler: se.prev_sum_exec_runtime is
+ * RAW_SWITCH_IN is sent now, with the time from the fair scheduler: se.prev_sum_exec_runtime is
  * the run time that it had when it was picked.
  */
 static __always_inline void came(const struct task_struct *prev, const struct wait_slot *slot,
@@ -167,7 +167,7 @@ static __always_inline void came(const struct task_struct *prev, const struct wa
 {
 	u64 ran = prev->se.sum_exec_runtime - prev->se.prev_sum_exec_runtime;
 
-	send_run(RAW_RUN, prev, slot, ran < now - slot->out_ns ? now - ran : now);
+	send_run(RAW_SWITCH_IN, prev, slot, ran < now - slot->out_ns ? now - ran : now);
 }
 
 static __always_inline void leave(void *ctx, struct py_proc *p, struct task_struct *prev,
@@ -221,10 +221,10 @@ static __always_inline void come(const struct task_struct *next)
 		return;
 	now = bpf_ktime_get_ns();
 	if (slot->tid != (u32)next->pid) {
-		send_run(RAW_RUN, next, NULL, now);
+		send_run(RAW_SWITCH_IN, next, NULL, now);
 		return;
 	}
-	send_run(RAW_RUN, next, slot, now);
+	send_run(RAW_SWITCH_IN, next, slot, now);
 	slot->out_ns = 0;
 }
 

@@ -154,7 +154,7 @@ __weak __noinline u32 read_code_id(u64 code, u64 stamp)
  * The fingerprint of a code object, from the cache if it is certain that the object is
  * still the one that was read. It is certain within one sample (this thread stands still,
  * and its frames own their code), and as long as the interpreter's counter of code objects
- * has not changed (is_epoch). stamp identifies the sample or the state of that counter.
+ * has not changed (interp_epoch). stamp identifies the sample or the state of that counter.
  */
 static __always_inline u32 code_id(struct code_cache *cache, u64 code, u64 stamp)
 {
@@ -334,7 +334,7 @@ static __always_inline bool may_send_code(struct scratch *s, struct py_proc *p)
 	u64 now = bpf_ktime_get_ns();
 	u32 second = now >> 30;
 
-	if (is_late(s, now, NAMES_NS))
+	if (is_out_of_time(s, now, NAMES_NS))
 		return false;
 	if (p->codes_second != second) {
 		p->codes_second = second;

@@ -93,7 +93,7 @@ struct walk {
 	u32 by_generator;	/* 1: the last frame is a generator's,
 				 * and it has a callee in the stack */
 	u32 reads;	/* since the clock was last read */
-	u32 late;	/* 1: the time limit has passed */
+	u32 out_of_time;	/* 1: the time limit has passed */
 };
 
 /* Cursor of the search through the thread lists; in map memory for the same reason. */
@@ -238,7 +238,7 @@ static __always_inline void note_stall(struct scratch *s, u64 now)
 }
 
 /* Is the time limit of the sample, plus spare_ns, over? */
-static __always_inline bool is_late(struct scratch *s, u64 now, u64 spare_ns)
+static __always_inline bool is_out_of_time(struct scratch *s, u64 now, u64 spare_ns)
 {
 	if (!cfg_limit_ns)
 		return false;
@@ -255,8 +255,8 @@ static __always_inline void spend(struct scratch *s, u32 reads)
 	if (w->reads < READS_A_LOOK)
 		return;
 	w->reads = 0;
-	if (is_late(s, bpf_ktime_get_ns(), 0))
-		w->late = 1;
+	if (is_out_of_time(s, bpf_ktime_get_ns(), 0))
+		w->out_of_time = 1;
 }
 
 /* Fields of the PyThreadState that is in scratch. */

@@ -212,8 +212,8 @@ __weak __noinline int list_some(void)
 		if (!w->ts) {
 			if (!w->is)
 				return 1;
-			w->unreadable = read_user(&w->ts, 8, w->is + s->l.is_threads_head) ||
-					read_user(&next, 8, w->is + s->l.is_next);
+			w->unreadable = read_user(&w->ts, 8, w->is + s->l.interp_threads_head) ||
+					read_user(&next, 8, w->is + s->l.interp_next);
 			if (w->unreadable)
 				return 1;
 			w->is = next;
@@ -245,7 +245,7 @@ static __always_inline u64 tstate_by_list(struct scratch *s, struct py_proc *p, 
 		return TSTATE_UNREADABLE;
 #pragma clang loop unroll(disable)
 	for (i = 0; i < LIST_CALLS && !whole; i++) {
-		if (is_late(s, bpf_ktime_get_ns(), 0))
+		if (is_out_of_time(s, bpf_ktime_get_ns(), 0))
 			return TSTATE_UNCERTAIN;
 		whole = list_some();
 	}
@@ -255,7 +255,7 @@ static __always_inline u64 tstate_by_list(struct scratch *s, struct py_proc *p, 
 		return TSTATE_UNCERTAIN;
 	/*
 	 * Up to 3.11 the thread's own state is the last match, in the main interpreter;
-	 * settle_interpreter() handles its states in other interpreters. In 3.12 a bit
+	 * running_tstate() handles its states in other interpreters. In 3.12 a bit
 	 * marks the state that is bound to a thread, but its thread_id may be that of the
 	 * thread that created it.
 	 */
@@ -274,7 +274,7 @@ static __always_inline u64 tstate_alone(struct py_proc *p)
 	/* No interpreter exists before the list of interpreters is first written. */
 	if (!current_is_alone() || read_user(&is, 8, p->interps) || !is)
 		return TSTATE_NONE;
-	if (read_user(&next, 8, is + p->l.is_next) || read_user(&ts, 8, is + p->l.is_threads_head))
+	if (read_user(&next, 8, is + p->l.interp_next) || read_user(&ts, 8, is + p->l.interp_threads_head))
 		return TSTATE_UNREADABLE;
 	if (next || !ts)
 		return TSTATE_NONE;
@@ -313,7 +313,7 @@ static __always_inline u64 find_tstate(struct scratch *s, struct py_proc *p, u64
  * in this thread's stack (3.11). Up to 3.10 states do not have that: if the process has
  * only one thread, it is the state that holds the GIL. ts must be in s->ts.
  */
-static __always_inline u64 settle_interpreter(struct scratch *s, struct py_proc *p, u64 self,
+static __always_inline u64 running_tstate(struct scratch *s, struct py_proc *p, u64 self,
 					      u64 sp, u64 ts)
 {
 	u64 current, head, next;
@@ -327,7 +327,7 @@ static __always_inline u64 settle_interpreter(struct scratch *s, struct py_proc 
 		return TSTATE_UNREADABLE;
 	if (!head)	/* Py_Finalize() has ended; the key keeps its value */
 		return TSTATE_NONE;
-	if (read_user(&next, 8, head + p->l.is_next))
+	if (read_user(&next, 8, head + p->l.interp_next))
 		return TSTATE_UNREADABLE;
 	if (!next && head == ts_u64(s, p->l.ts_interp))
 		return ts;
@@ -348,13 +348,13 @@ static __always_inline u64 settle_interpreter(struct scratch *s, struct py_proc 
  */
 static __always_inline bool is_main_thread(struct py_proc *p, u64 is, u64 ts, u64 self)
 {
-	bool by_state = p->l.is_threads_main != ABI_NO_OFF32;
+	bool by_state = p->l.interp_threads_main != ABI_NO_OFF32;
 	u64 me = by_state ? ts : self, main;
 
 	if (p->main_thread == me && !(WITH_ARM64 && is_unknown(me)) && (!by_state || is == p->main_interp))
 		return true;
 	if (by_state) {
-		if (read_user(&main, 8, is + p->l.is_threads_main))
+		if (read_user(&main, 8, is + p->l.interp_threads_main))
 			return false;
 	} else {
 		/* pthread_self() is unknown for the first thread only. */

@@ -216,9 +216,9 @@ static __always_inline int walk_step(struct scratch *s, struct code_cache *cache
 	u32 pos, id, owner = 0, tlbc = 0;
 	s32 at;
 
-	if (w->late) {
+	if (w->out_of_time) {
 		out->flags |= RAW_TRUNCATED;
-		count(CNT_LATE);
+		count(CNT_CUT_OFF);
 		return 1;
 	}
 	if (!fr)
@@ -321,8 +321,8 @@ static __always_inline void note_gc(struct scratch *s, struct py_proc *p, u64 is
 	u64 at = p->collecting;
 	u32 collecting = 0;
 
-	if (p->l.is_gc_collecting != ABI_NO_OFF32)
-		at = is + p->l.is_gc_collecting;
+	if (p->l.interp_gc_collecting != ABI_NO_OFF32)
+		at = is + p->l.interp_gc_collecting;
 	if (!at || read_user(&collecting, 4, at) || !collecting)
 		return;
 	/*
@@ -331,8 +331,8 @@ static __always_inline void note_gc(struct scratch *s, struct py_proc *p, u64 is
 	 */
 	if (!p->l.gc_by_frame)
 		s->sample.flags |= RAW_GC;
-	if (p->l.is_gc_frame != ABI_NO_OFF32)
-		read_user(&w->gc_frame, 8, is + p->l.is_gc_frame);
+	if (p->l.interp_gc_frame != ABI_NO_OFF32)
+		read_user(&w->gc_frame, 8, is + p->l.interp_gc_frame);
 }
 
 /*
@@ -364,9 +364,9 @@ static __always_inline u32 interpreter_id(struct py_proc *p, u64 is)
 {
 	u32 id = 0;
 
-	if (is == p->main_interp || p->l.is_id == ABI_NO_OFF32)
+	if (is == p->main_interp || p->l.interp_id == ABI_NO_OFF32)
 		return 0;
-	if (!read_user(&id, 4, is + p->l.is_id) && !id)
+	if (!read_user(&id, 4, is + p->l.interp_id) && !id)
 		p->main_interp = is;
 	return id;
 }
@@ -376,8 +376,8 @@ static __always_inline u64 code_stamp(struct scratch *s, struct py_proc *p, u64 
 	u64 addr = p->epoch, epoch = ++s->seq;
 	u32 e;
 
-	if (p->l.is_epoch != ABI_NO_OFF32)
-		addr = is + p->l.is_epoch;
+	if (p->l.interp_epoch != ABI_NO_OFF32)
+		addr = is + p->l.interp_epoch;
 	/*
 	 * 0: the counter has overflowed and does not count any more (3.12, 3.13), so
 	 * nothing may be cached.
@@ -442,7 +442,7 @@ static __always_inline enum counter read_tstate(struct scratch *s, struct py_pro
 	if (ts > TSTATE_UNCERTAIN) {
 		if (p->l.gil_how != PY_GIL_RT_CURRENT)
 			return CNT_SAMPLE;
-		settled = settle_interpreter(s, p, self, sp, ts);
+		settled = running_tstate(s, p, self, sp, ts);
 		if (settled == ts)
 			return CNT_SAMPLE;
 		ts = settled;
@@ -490,7 +490,7 @@ static __always_inline bool waits_for_gil(struct py_proc *p, u64 is, const struc
 
 	if (!futex || !p->l.gil_locks)
 		return false;
-	if (p->l.is_gil && read_user(&gil, 8, is + p->l.is_gil))
+	if (p->l.interp_gil && read_user(&gil, 8, is + p->l.interp_gil))
 		return false;
 	if (!gil)
 		return false;

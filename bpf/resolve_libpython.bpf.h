@@ -46,8 +46,8 @@ static __always_inline u64 linked_function(const struct py_proc *p, const struct
  * is not the expected one, or the executable is not in known_exes any more. Has external
  * linkage so that the verifier checks it only once.
  */
-int settle(u32 tgid);
-__weak __noinline int settle(u32 tgid)
+int find_libpython(u32 tgid);
+__weak __noinline int find_libpython(u32 tgid)
 {
 	struct py_proc *p = bpf_map_lookup_elem(&py_procs, &tgid);
 	const struct py_exe *exe;

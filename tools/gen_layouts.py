@@ -32,10 +32,10 @@ LAYOUT = (
     "fr_bytes lasti_unit",
     "co_firstlineno co_version? co_filename co_name co_qualname co_linetable",
     "co_code co_tlbc?",
-    "is_id? is_next is_threads_head is_threads_main? is_gc_collecting?",
-    "is_gc_frame? is_epoch?",
+    "interp_id? interp_next interp_threads_head interp_threads_main? interp_gc_collecting?",
+    "interp_gc_frame? interp_epoch?",
     "gil_how skip_owner? end_shim tss_flag foreign_ids",
-    "is_gil gil_cond ts_gil_requested",
+    "interp_gil gil_cond ts_gil_requested",
 )
 OBJECTS = (
     "bytes_size bytes_data str_length str_state str_ascii_data str_compact_data",
@@ -68,7 +68,8 @@ def read_headers(minor, flags, *defines):
 def no_offset(name):
     if name == "skip_owner":
         return "0xff"
-    return "ABI_NO_OFF32" if name.startswith("is_") else "ABI_NO_OFF"
+    wide = name.startswith("interp_") and name != "interp_head"     # abi_u32 in the layout
+    return "ABI_NO_OFF32" if wide else "ABI_NO_OFF"
 
 
 def members(lines, numbers, prefix=""):

@@ -52,13 +52,13 @@ static void test_epoch(void **state)
 		world_expect(&w, 10, 0);
 		assert_int_equal(host.reads, reads);
 		/* ...until it moves, and CPython moves it first. */
-		host_mem_put32(W_INTERP + l->is_epoch, 41);
+		host_mem_put32(W_INTERP + l->interp_epoch, 41);
 		w.want[3].id = world_code_identity(&w, 3);
 		assert_int_not_equal(w.want[3].id, w.code_ids[3]);
 		world_expect(&w, 10, 0);
 		assert_int_equal(code_records(), 1);
 		/* An overflown counter (3.12, 3.13) proves nothing. */
-		host_mem_put32(W_INTERP + l->is_epoch, 0);
+		host_mem_put32(W_INTERP + l->interp_epoch, 0);
 		world_expect(&w, 10, 0);
 		replace_code(4, 9999);
 		w.want[4].id = world_code_identity(&w, 4);
@@ -126,7 +126,7 @@ static void test_epochs_apart(void **state)
 	world_recurse(&w, 3);
 	world_expect(&w, 3, 0);
 	host_mem_map(other, 256 * 1024);
-	host_mem_put32(other + l->is_epoch, 40);
+	host_mem_put32(other + l->interp_epoch, 40);
 	host_mem_put64(W_TSTATE + l->ts_interp, other);
 	replace_code(1, 777);
 	w.want[1].id = world_code_identity(&w, 1);

@@ -38,8 +38,8 @@ static void rich_world(int minor)
 	else
 		host_mem_put32(W_TSTATE + l->ts_gil, l->ts_gil_mask);
 	host_mem_put32(world_collecting(&w), 1);
-	if (l->is_gc_frame != ABI_NO_OFF32)
-		host_mem_put64(W_INTERP + l->is_gc_frame, w.at[FRAMES - 5]);
+	if (l->interp_gc_frame != ABI_NO_OFF32)
+		host_mem_put64(W_INTERP + l->interp_gc_frame, w.at[FRAMES - 5]);
 	host_mem_map(item, 64);
 	host_mem_put64(item + l->exc_value, 0x7777770);
 	host_mem_put64(item + l->exc_previous, W_TSTATE + l->ts_exc_state);

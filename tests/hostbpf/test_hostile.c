@@ -142,10 +142,10 @@ static void test_late(void **state)
 	assert_int_equal(s->flags, RAW_TRUNCATED);
 	assert_in_range(s->nframes, 1, 60);
 	world_check_frames(&w, s, s->nframes);
-	assert_int_equal(host_counter(CNT_LATE), 1);
+	assert_int_equal(host_counter(CNT_CUT_OFF), 1);
 	host.clock_step_ns = 0;
 	world_expect(&w, 200, 0);
-	assert_int_equal(host_counter(CNT_LATE), 1);
+	assert_int_equal(host_counter(CNT_CUT_OFF), 1);
 	set_setting(&cfg_limit_ns, 0);
 	host.clock_step_ns = 1000000;
 	world_expect(&w, 200, 0);
@@ -172,7 +172,7 @@ static void test_stalls(void **state)
 	host_set(&cfg_self_time, &yes, sizeof(yes));
 	world_expect(&w, 200, 0);
 	assert_int_equal(host.stall_ns, 0);
-	assert_int_equal(host_counter(CNT_LATE), 0);
+	assert_int_equal(host_counter(CNT_CUT_OFF), 0);
 	/* And what the sample is said to have taken is its own. */
 	times = bpf_map_lookup_elem(&sample_times, &zero);
 	assert_int_equal(times->stalls, 1);
@@ -184,7 +184,7 @@ static void test_stalls(void **state)
 	assert_non_null(s);
 	assert_int_equal(s->flags, RAW_TRUNCATED);
 	world_check_frames(&w, s, s->nframes);
-	assert_int_equal(host_counter(CNT_LATE), 1);
+	assert_int_equal(host_counter(CNT_CUT_OFF), 1);
 	set_setting(&cfg_limit_ns, 0);
 }
 
@@ -213,7 +213,7 @@ static void test_codes_a_second(void **state)
 	u32 i, sent;
 
 	world_init(&w, 14);
-	host_mem_put32(W_INTERP + w.img.layout.is_epoch, 0);
+	host_mem_put32(W_INTERP + w.img.layout.interp_epoch, 0);
 	for (i = 0; i < 32; i++)
 		world_push(&w, OWNER_THREAD, world_code(&w), 2);
 	for (i = 0; i < 300; i++) {

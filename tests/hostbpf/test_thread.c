@@ -245,13 +245,13 @@ static void test_no_thread_pointer(void **state)
 		host_mem_put64(W_TSTATE + l->ts_next, W_TSTATE);
 		world_expect_end(CNT_NOT_READY);
 		host_mem_put64(W_TSTATE + l->ts_next, 0);
-		host_mem_put64(W_INTERP + l->is_next, W_INTERP);
+		host_mem_put64(W_INTERP + l->interp_next, W_INTERP);
 		world_expect_end(CNT_NOT_READY);
-		host_mem_put64(W_INTERP + l->is_next, 0);
+		host_mem_put64(W_INTERP + l->interp_next, 0);
 		host.signal.nr_threads = 2;
 		world_expect_end(CNT_NOT_READY);
 		host.signal.nr_threads = 1;
-		host_mem_put64(W_INTERP + l->is_threads_head, 0);
+		host_mem_put64(W_INTERP + l->interp_threads_head, 0);
 		world_expect_end(CNT_NOT_READY);
 		host_mem_put64(w.proc.interps, 0);
 		world_expect_end(CNT_NOT_READY);
@@ -299,9 +299,9 @@ static void test_list(void **state)
 		for (i = 0; i < 3; i++) {
 			is = W_INTERP + (i + 1) * 0x200000;
 			host_mem_map(is, 256 * 1024);
-			host_mem_put64(is + l->is_next,
+			host_mem_put64(is + l->interp_next,
 				       i ? W_INTERP + i * 0x200000 : W_INTERP);
-			prev = is + l->is_threads_head;
+			prev = is + l->interp_threads_head;
 			for (k = 0; k < 10; k++) {
 				ts = W_TSTATE + (1 + i * 10 + k) * 4096;
 				host_mem_map(ts, 4096);
@@ -316,7 +316,7 @@ static void test_list(void **state)
 		world_expect(&w, 3, 0);
 		/* Lists that lead in circles end. */
 		host_mem_put64(prev, W_TSTATE + 21 * 4096);
-		host_mem_put64(W_INTERP + 3 * 0x200000 + l->is_next, W_INTERP + 3 * 0x200000);
+		host_mem_put64(W_INTERP + 3 * 0x200000 + l->interp_next, W_INTERP + 3 * 0x200000);
 		world_expect_end(CNT_TSTATE_UNCERTAIN);
 	}
 }
@@ -330,7 +330,7 @@ static void test_long_list(void **state)
 
 	EACH_MINOR(minor) {
 		hidden_thread(minor, PY_TSTATE_LIST);
-		prev = W_INTERP + l->is_threads_head;
+		prev = W_INTERP + l->interp_threads_head;
 		host_mem_map(heap, 9000 * 512ull);
 		for (k = 0; k < 6000; k++, prev = ts + l->ts_next) {
 			ts = heap + k * 512ull;
@@ -361,7 +361,7 @@ static void test_list_idle_state(void **state)
 	for (minor = 12; minor <= LAYOUT_MINOR_MAX; minor++) {
 		hidden_thread(minor, PY_TSTATE_LIST);
 		host_mem_map(idle, 4096);
-		host_mem_put64(W_INTERP + l->is_threads_head, idle);
+		host_mem_put64(W_INTERP + l->interp_threads_head, idle);
 		host_mem_put64(idle + l->ts_next, W_TSTATE);
 		host_mem_put64(idle + l->ts_thread_id, W_TP);
 		world_expect(&w, 3, 0);
@@ -405,10 +405,10 @@ static void test_first_state_is_not_the_one(void **state)
 	host_mem_map(sub, 4096);
 	put_cframe(W_TSTATE, cframe, w.top);
 	host_mem_put64(w.proc.interps, other);
-	host_mem_put64(other + l->is_next, W_INTERP);
-	host_mem_put64(other + l->is_id, 5);
-	host_mem_put64(other + l->is_threads_head, sub);
-	host_mem_put64(W_INTERP + l->is_threads_head, W_TSTATE);
+	host_mem_put64(other + l->interp_next, W_INTERP);
+	host_mem_put64(other + l->interp_id, 5);
+	host_mem_put64(other + l->interp_threads_head, sub);
+	host_mem_put64(W_INTERP + l->interp_threads_head, W_TSTATE);
 	host_mem_put64(sub + l->ts_interp, other);
 	host_mem_put64(sub + l->ts_thread_id, 0xdead);		/* who made it */
 	host_mem_put64(sub + l->ts_exc_info, sub + l->ts_exc_state);
@@ -463,10 +463,10 @@ static void test_main_thread(void **state)
 
 		world_init(&w, minor);
 		world_recurse(&w, 3);
-		if (l->is_id != ABI_NO_OFF32)
-			host_mem_put64(W_INTERP + l->is_id, 0);
-		at = by_state ? W_INTERP + l->is_threads_main : w.proc.main_id;
-		assert_int_equal(l->is_threads_main != ABI_NO_OFF32, by_state);
+		if (l->interp_id != ABI_NO_OFF32)
+			host_mem_put64(W_INTERP + l->interp_id, 0);
+		at = by_state ? W_INTERP + l->interp_threads_main : w.proc.main_id;
+		assert_int_equal(l->interp_threads_main != ABI_NO_OFF32, by_state);
 		assert_true(is_main());
 		if (!by_state && !w.proc.main_id) {	/* 3.6, 3.7: the process' first */
 			host.task.pid = 1002;
@@ -488,10 +488,10 @@ static void test_main_thread(void **state)
 			continue;
 		/* Each interpreter has one; what is known of the first is not for others. */
 		host_mem_map(other, 256 * 1024);
-		host_mem_put64(other + l->is_id, 5);
+		host_mem_put64(other + l->interp_id, 5);
 		host_mem_put64(W_TSTATE + l->ts_interp, other);
 		assert_false(is_main());
-		host_mem_put64(other + l->is_threads_main, W_TSTATE);
+		host_mem_put64(other + l->interp_threads_main, W_TSTATE);
 		assert_true(is_main());
 	}
 }
@@ -506,11 +506,11 @@ static void test_interpreters(void **state)
 	EACH_MINOR(minor) {
 		world_init(&w, minor);
 		world_recurse(&w, 3);
-		if (l->is_id == ABI_NO_OFF32)
+		if (l->interp_id == ABI_NO_OFF32)
 			continue;
 		host_mem_map(other, 256 * 1024);
-		host_mem_put64(W_INTERP + l->is_id, 0);
-		host_mem_put64(other + l->is_id, 5);
+		host_mem_put64(W_INTERP + l->interp_id, 0);
+		host_mem_put64(other + l->interp_id, 5);
 		for (i = 0; i < 6; i++) {
 			host_mem_put64(W_TSTATE + l->ts_interp, i % 2 ? other : W_INTERP);
 			if (l->gil_how == PY_GIL_RT_CURRENT)

@@ -155,13 +155,13 @@ static void test_gc(void **state)
 			host_mem_put32(W_TSTATE + l->ts_gil, l->ts_gil_mask);
 		s = world_expect(&w, 20, RAW_GC);
 		assert_int_equal(s->gc_at, 0);
-		assert_int_equal(l->is_gc_frame == ABI_NO_OFF32, minor < 15);
-		if (l->is_gc_frame != ABI_NO_OFF32) {
+		assert_int_equal(l->interp_gc_frame == ABI_NO_OFF32, minor < 15);
+		if (l->interp_gc_frame != ABI_NO_OFF32) {
 			for (at = 0; at < 20; at++) {
-				host_mem_put64(W_INTERP + l->is_gc_frame, w.at[19 - at]);
+				host_mem_put64(W_INTERP + l->interp_gc_frame, w.at[19 - at]);
 				assert_int_equal(world_expect(&w, 20, RAW_GC)->gc_at, at);
 			}
-			host_mem_put64(W_INTERP + l->is_gc_frame, 0x123);
+			host_mem_put64(W_INTERP + l->interp_gc_frame, 0x123);
 			assert_int_equal(world_expect(&w, 20, RAW_GC)->gc_at, 0);
 		}
 		host_mem_put32(world_collecting(&w), 0);
@@ -178,16 +178,16 @@ static void test_gc_free_threaded(void **state)
 	for (build = 13 + FREE_THREADED; build <= 15 + FREE_THREADED; build++) {
 		world_init(&w, build);
 		world_recurse(&w, 20);
-		assert_int_equal(l->is_gc_frame == ABI_NO_OFF32, build < 15 + FREE_THREADED);
+		assert_int_equal(l->interp_gc_frame == ABI_NO_OFF32, build < 15 + FREE_THREADED);
 		host_mem_put32(W_TSTATE + l->ts_gil, l->ts_gil_mask);
 		assert_int_equal(status_now() & STATUS_HAS_GIL, STATUS_HAS_GIL);
-		if (l->is_gc_frame == ABI_NO_OFF32)
+		if (l->interp_gc_frame == ABI_NO_OFF32)
 			continue;
 		host_mem_put32(world_collecting(&w), 1);
 		world_expect(&w, 20, 0);
-		host_mem_put64(W_INTERP + l->is_gc_frame, W_HEAP);	/* another thread's */
+		host_mem_put64(W_INTERP + l->interp_gc_frame, W_HEAP);	/* another thread's */
 		world_expect(&w, 20, 0);
-		host_mem_put64(W_INTERP + l->is_gc_frame, w.at[12]);
+		host_mem_put64(W_INTERP + l->interp_gc_frame, w.at[12]);
 		assert_int_equal(world_expect(&w, 20, RAW_GC)->gc_at, 7);
 	}
 }
@@ -201,7 +201,7 @@ static void test_gc_unknown(void **state)
 	host_mem_put32(world_collecting(&w), 1);
 	host_mem_put32(W_TSTATE + l->ts_gil, l->ts_gil_mask);
 	world_expect(&w, 3, RAW_GC);
-	w.proc.l.is_gc_collecting = ABI_NO_OFF32;
+	w.proc.l.interp_gc_collecting = ABI_NO_OFF32;
 	world_put_proc(&w);
 	world_expect(&w, 3, 0);
 }

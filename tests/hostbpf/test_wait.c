@@ -39,7 +39,7 @@ static const void *only_record(u8 kind)
 static void test_leaves_and_comes(void **state)
 {
 	const struct raw_sample *s;
-	const struct raw_run *r;
+	const struct raw_switch_in *r;
 	u64 out_ns, wake_ns;
 	int minor;
 
@@ -47,7 +47,7 @@ static void test_leaves_and_comes(void **state)
 		begin(minor);
 		world_recurse(&w, 7);
 		leave(1, false);
-		s = only_record(RAW_WAIT);
+		s = only_record(RAW_SWITCH_OUT);
 		assert_int_equal(s->nframes, 7);
 		assert_int_equal(s->tid, 1001);
 		assert_int_equal(s->h.why, WHY_BLOCKED);
@@ -60,7 +60,7 @@ static void test_leaves_and_comes(void **state)
 		host.now_ns += 500;
 		host_on_wakeup(&host.task);	/* it can run already */
 		come();
-		r = only_record(RAW_RUN);
+		r = only_record(RAW_SWITCH_IN);
 		assert_int_equal(r->tid, 1001);
 		assert_int_equal(r->out_ns, out_ns);
 		assert_int_equal(r->wake_ns, wake_ns);
@@ -73,7 +73,7 @@ static void test_leaves_and_comes(void **state)
 static void test_preempted(void **state)
 {
 	const struct raw_sample *s;
-	const struct raw_run *r;
+	const struct raw_switch_in *r;
 	int i;
 
 	for (i = 0; i < 2; i++) {
@@ -81,11 +81,11 @@ static void test_preempted(void **state)
 		world_recurse(&w, 3);
 		host.user_regs.orig_ax = host.user_regs.syscallno = -1;
 		leave(i, i);	/* it could run, or is made to leave just before it sleeps */
-		s = only_record(RAW_WAIT);
+		s = only_record(RAW_SWITCH_OUT);
 		assert_int_equal(s->h.why, WHY_RUNNABLE);
 		assert_int_equal(s->h.sysno, RAW_SYSNO_NONE);
 		come();
-		r = only_record(RAW_RUN);
+		r = only_record(RAW_SWITCH_IN);
 		assert_int_equal(r->wake_ns, r->out_ns);
 	}
 }
@@ -96,8 +96,8 @@ static u64 put_gil(int minor)
 	const u64 gil = 0x2800000;
 
 	host_mem_map(gil, 4096);
-	if (w.img.layout.is_gil)
-		host_mem_put64(W_INTERP + w.img.layout.is_gil, gil);
+	if (w.img.layout.interp_gil)
+		host_mem_put64(W_INTERP + w.img.layout.interp_gil, gil);
 	else
 		w.proc.gil = gil;
 	if (minor == 6)
@@ -112,7 +112,7 @@ static u8 status_on_futex(u64 addr, u64 op)
 	host.user_regs.di = host.user_regs.orig_x0 = addr;
 	host.user_regs.si = host.user_regs.regs[1] = op;
 	leave(1, false);
-	return ((const struct raw_sample *)only_record(RAW_WAIT))->status;
+	return ((const struct raw_sample *)only_record(RAW_SWITCH_OUT))->status;
 }
 
 static void test_gil(void **state)
@@ -142,7 +142,7 @@ static void test_gil_requested(void **state)
 	world_recurse(&w, 2);
 	host_mem_put32(W_TSTATE + w.img.layout.ts_gil_requested, 1);
 	leave(1, false);
-	assert_int_equal(((const struct raw_sample *)only_record(RAW_WAIT))->status,
+	assert_int_equal(((const struct raw_sample *)only_record(RAW_SWITCH_OUT))->status,
 			 STATUS_GIL_REQUESTED | STATUS_MAIN_THREAD);
 	host_tick();
 	assert_int_equal(((const struct raw_sample *)only_record(RAW_SAMPLE))->status,
@@ -178,7 +178,7 @@ static void test_thread_exit(void **state)
 	leave(2, false);
 	assert_int_equal(host.record_cnt, 0);
 	leave(TASK_DEAD, false);
-	assert_int_equal(((const struct raw_run *)only_record(RAW_THREAD_EXIT))->tid, 1001);
+	assert_int_equal(((const struct raw_switch_in *)only_record(RAW_THREAD_EXIT))->tid, 1001);
 }
 
 static void test_no_stack(void **state)
@@ -193,7 +193,7 @@ static void test_no_stack(void **state)
 
 static void test_ring_full(void **state)
 {
-	const struct raw_run *r;
+	const struct raw_switch_in *r;
 
 	begin(13);
 	world_recurse(&w, 2);
@@ -202,12 +202,12 @@ static void test_ring_full(void **state)
 	assert_int_equal(host_counter(CNT_WAIT_LOST), 1);
 	host.ring_room = 10;
 	come();		/* tells since when */
-	r = only_record(RAW_RUN);
+	r = only_record(RAW_SWITCH_IN);
 	assert_true(r->untold && r->out_ns && r->out_ns < r->h.time_ns);
 	leave(1, false);
 	host.ring_room = 0;
 	come();
-	assert_int_equal(host_counter(CNT_RUN_LOST), 1);
+	assert_int_equal(host_counter(CNT_SWITCH_IN_LOST), 1);
 }
 
 /* Two threads of one slot: neither's wake-up is the other's. */
@@ -222,8 +222,8 @@ static void test_slot_taken(void **state)
 	host.task.pid -= WAIT_SLOTS;
 	host_on_wakeup(&host.task);
 	come();
-	assert_int_equal(((const struct raw_run *)only_record(RAW_RUN))->out_ns, 0);
-	assert_int_equal(((const struct raw_run *)only_record(RAW_RUN))->wake_ns, 0);
+	assert_int_equal(((const struct raw_switch_in *)only_record(RAW_SWITCH_IN))->out_ns, 0);
+	assert_int_equal(((const struct raw_switch_in *)only_record(RAW_SWITCH_IN))->wake_ns, 0);
 }
 
 /* A clock that runs away while it looks: soon there is no time left to look. */
@@ -237,7 +237,7 @@ static void test_budget(void **state)
 	host.clock_step_ns = 100000;
 	for (i = 0; i < 100; i++) {
 		leave(1, false);
-		s = only_record(RAW_WAIT);
+		s = only_record(RAW_SWITCH_OUT);
 		assert_int_equal(s->flags, s->nframes ? 0 : RAW_NOT_LOOKED);
 		looked += s->nframes != 0;
 	}
@@ -248,33 +248,33 @@ static void test_budget(void **state)
 /* A switch that nobody was told of: when the thread came back, the scheduler knows. */
 static void test_hidden_return(void **state)
 {
-	const struct raw_run *r;
+	const struct raw_switch_in *r;
 	u64 out_ns;
 	int i = 0;
 
 	begin(13);
 	world_recurse(&w, 2);
 	leave(1, false);
-	out_ns = ((const struct raw_sample *)only_record(RAW_WAIT))->h.time_ns;
+	out_ns = ((const struct raw_sample *)only_record(RAW_SWITCH_OUT))->h.time_ns;
 	host.now_ns += 100000;
 	host.task.se.sum_exec_runtime = 5030000;
 	host.task.se.prev_sum_exec_runtime = 5000000;
 	leave(1, false);
-	r = only_record(RAW_RUN);
+	r = only_record(RAW_SWITCH_IN);
 	assert_int_equal(r->out_ns, out_ns);
 	assert_int_equal(r->h.time_ns,
-			 ((const struct raw_sample *)only_record(RAW_WAIT))->h.time_ns - 30000);
+			 ((const struct raw_sample *)only_record(RAW_SWITCH_OUT))->h.time_ns - 30000);
 	/* Of a thread that the fair scheduler does not know there is only now. */
 	host.now_ns += 100000;
 	host.task.se.sum_exec_runtime += 200000000;
 	leave(1, false);
-	r = only_record(RAW_RUN);
+	r = only_record(RAW_SWITCH_IN);
 	assert_int_equal(r->h.time_ns,
-			 ((const struct raw_sample *)only_record(RAW_WAIT))->h.time_ns);
+			 ((const struct raw_sample *)only_record(RAW_SWITCH_OUT))->h.time_ns);
 	/* Told, it is not told again. */
 	come();
 	leave(1, false);
-	assert_null(host_record(RAW_RUN, &i, NULL));
+	assert_null(host_record(RAW_SWITCH_IN, &i, NULL));
 }
 
 /* The thread's state cannot be read now: that it waits is told all the same. */
@@ -286,7 +286,7 @@ static void test_unreadable(void **state)
 	world_recurse(&w, 2);
 	host_mem_unmap(W_TSTATE, 4096);
 	leave(1, false);
-	s = only_record(RAW_WAIT);
+	s = only_record(RAW_SWITCH_OUT);
 	assert_int_equal(s->flags, RAW_NOT_LOOKED);
 	assert_int_equal(s->nframes, 0);
 	assert_int_equal(s->status, STATUS_UNKNOWN);
@@ -307,7 +307,7 @@ static const struct raw_asleep *iterate(void)
 static void test_asleep(void **state)
 {
 	const struct raw_asleep *a;
-	const struct raw_run *r;
+	const struct raw_switch_in *r;
 	u64 since;
 
 	begin(13);
@@ -326,7 +326,7 @@ static void test_asleep(void **state)
 	a = iterate();
 	assert_int_equal(a->told, 1);
 	come();
-	r = only_record(RAW_RUN);
+	r = only_record(RAW_SWITCH_IN);
 	assert_int_equal(r->out_ns, since);
 	host.task.on_cpu = 1;
 	assert_int_equal(iterate()->why, 0);

@@ -389,8 +389,8 @@ static inline void world_thread(struct world *w)
 	if (l->ts_status != ABI_NO_OFF)
 		host_mem_put32(W_TSTATE + l->ts_status, TS_BOUND_GILSTATE);
 	/* It is the main thread. */
-	if (l->is_threads_main != ABI_NO_OFF32)
-		host_mem_put64(W_INTERP + l->is_threads_main, W_TSTATE);
+	if (l->interp_threads_main != ABI_NO_OFF32)
+		host_mem_put64(W_INTERP + l->interp_threads_main, W_TSTATE);
 	if (w->img.rt.main_thread != ABI_NO_OFF) {
 		w->proc.main_id = W_RUNTIME + w->img.rt.main_thread;
 		host_mem_put64(w->proc.main_id, W_TP);
@@ -425,11 +425,11 @@ static inline void world_init(struct world *w, int minor)
 	if (w->img.rt.collecting != ABI_NO_OFF)
 		w->proc.collecting = W_RUNTIME + w->img.rt.collecting;
 	host_mem_put64(W_RUNTIME + w->img.rt.interp_head, W_INTERP);
-	host_mem_put64(W_INTERP + l->is_threads_head, W_TSTATE);
-	if (l->is_id != ABI_NO_OFF32)
-		host_mem_put64(W_INTERP + l->is_id, 6);
-	if (l->is_epoch != ABI_NO_OFF32)
-		host_mem_put32(W_INTERP + l->is_epoch, 40);
+	host_mem_put64(W_INTERP + l->interp_threads_head, W_TSTATE);
+	if (l->interp_id != ABI_NO_OFF32)
+		host_mem_put64(W_INTERP + l->interp_id, 6);
+	if (l->interp_epoch != ABI_NO_OFF32)
+		host_mem_put32(W_INTERP + l->interp_epoch, 40);
 	world_thread(w);
 	world_put_proc(w);
 	world_no_frames(w);
@@ -438,14 +438,14 @@ static inline void world_init(struct world *w, int minor)
 /* What its interpreter says of itself: 3.6 nothing. */
 static inline u32 world_interp_id(const struct world *w)
 {
-	return w->img.layout.is_id == ABI_NO_OFF32 ? 0 : 6;
+	return w->img.layout.interp_id == ABI_NO_OFF32 ? 0 : 6;
 }
 
 /* Where it says that garbage is being collected. */
 static inline u64 world_collecting(const struct world *w)
 {
-	return w->img.layout.is_gc_collecting == ABI_NO_OFF32 ?
-		       w->proc.collecting : W_INTERP + w->img.layout.is_gc_collecting;
+	return w->img.layout.interp_gc_collecting == ABI_NO_OFF32 ?
+		       w->proc.collecting : W_INTERP + w->img.layout.interp_gc_collecting;
 }
 
 /* n frames of one code object each (of at most 50), instruction 2 * depth. */

@@ -287,9 +287,9 @@ int capture_housekeep(struct capture *s)
 	if (++s->housekeeps % TABLE_SWEEP_S == 0)
 		proc_table_sweep(s->skel->maps.py_procs);
 	if (s->housekeeps % SETTLE_S == 0)
-		capture_wait_settle(s);
+		capture_wait_emit_open(s);
 	while ((t = lifecycle_next_profiled(&s->life, &pos)))
-		lifecycle_fail(&s->life, process_settle_names(t->process));
+		lifecycle_fail(&s->life, process_retry_names(t->process));
 	if (ops->tick)
 		lifecycle_fail(&s->life, ops->tick(s->args.observer));
 	return s->life.err;

@@ -151,7 +151,7 @@ static int profile(struct capture *s, struct tracked *t, uint64_t looked_ns, str
 		return err ? err : s->life.err;
 	if (f->event == PROC_EV_FOUND) {
 		log_debug("process %d: CPython %s", t->tgid, f->found.image->version);
-		process_add_late(t->process, late);
+		process_add_discovered_late(t->process, late);
 		s->scan_due = true;
 	}
 	t->asked = 0;

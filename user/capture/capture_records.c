@@ -39,7 +39,7 @@ static void take_unknown(struct capture *s, const struct raw_tick *tick)
 	struct tracked *t = profiled(s, &tick->h);
 
 	if (t && tick->h.time_ns < process_admitted(t->process)) {
-		process_add_late(t->process, 1);
+		process_add_discovered_late(t->process, 1);
 		return;
 	}
 	if (capture_is_admitted(s, tick->h.tgid, tick->h.start_ns))
@@ -95,21 +95,21 @@ static void take_sample(struct capture *s, const struct raw_sample *raw, size_t 
 	s->received++;
 	if (!t)
 		take_orphan(s, &raw->h);
-	else if (raw->h.kind == RAW_WAIT)
-		lifecycle_fail(&s->life, process_wait(t->process, raw, len));
+	else if (raw->h.kind == RAW_SWITCH_OUT)
+		lifecycle_fail(&s->life, process_switch_out(t->process, raw, len));
 	else
 		lifecycle_fail(&s->life, process_sample(t->process, raw, len));
 }
 
 /* Of a process that is not profiled nobody knows what it did before: no loss. */
-static void take_run(struct capture *s, const struct raw_run *run)
+static void take_switch_in(struct capture *s, const struct raw_switch_in *run)
 {
 	struct tracked *t = profiled(s, &run->h);
 
 	if (t && run->h.kind == RAW_THREAD_EXIT)
 		process_thread_exit(t->process, run->tid);
 	else if (t)
-		lifecycle_fail(&s->life, process_run(t->process, run));
+		lifecycle_fail(&s->life, process_switch_in(t->process, run));
 }
 
 /* Without a process its sample will be an orphan, too. */
@@ -319,13 +319,13 @@ void capture_take(struct capture *s, const void *data, size_t len)
 		return;
 	switch (h->kind) {
 	case RAW_SAMPLE:
-	case RAW_WAIT:
+	case RAW_SWITCH_OUT:
 		take_sample(s, data, len);
 		break;
-	case RAW_RUN:
+	case RAW_SWITCH_IN:
 	case RAW_THREAD_EXIT:
-		if (len >= sizeof(struct raw_run))
-			take_run(s, data);
+		if (len >= sizeof(struct raw_switch_in))
+			take_switch_in(s, data);
 		break;
 	case RAW_CODE:
 		take_code(s, data, len);

@@ -71,7 +71,7 @@ static void take_scanned(void *ctx, void *data, size_t len)
 	const struct raw_head *head = data;
 	struct capture *s = ctx;
 
-	if (head->h.kind != RAW_WAIT || !s->mode->need_status ||
+	if (head->h.kind != RAW_SWITCH_OUT || !s->mode->need_status ||
 	    head->status & s->mode->need_status)
 		capture_take(s, data, len);
 }
@@ -101,11 +101,11 @@ void capture_wait_stop(struct capture *s)
  * What is waiting now has done so until some moment ago: records of later ones may be in the
  * ring buffer.
  */
-void capture_wait_settle(struct capture *s)
+void capture_wait_emit_open(struct capture *s)
 {
 	struct tracked *t;
 	size_t pos = 0;
 
 	while (s->mode->waits && (t = lifecycle_next_profiled(&s->life, &pos)))
-		lifecycle_fail(&s->life, process_settle_waits(t->process, s->taken_ns));
+		lifecycle_fail(&s->life, process_emit_open_waits(t->process, s->taken_ns));
 }

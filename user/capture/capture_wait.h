@@ -18,6 +18,6 @@ void capture_wait_stop(struct capture *s);
 void capture_wait_scan(struct capture *s);
 
 /* The time that threads have waited so far becomes samples, for all processes. */
-void capture_wait_settle(struct capture *s);
+void capture_wait_emit_open(struct capture *s);
 
 #endif

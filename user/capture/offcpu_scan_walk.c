@@ -160,7 +160,7 @@ size_t offcpu_scan_walk(const struct raw_asleep *a, struct py_proc *proc, void *
 	if (unwind_python(s, proc, a->sp, &call) != CNT_SAMPLE)
 		return 0;
 	s->sample.h = (struct raw_header){
-		.kind = RAW_WAIT,
+		.kind = RAW_SWITCH_OUT,
 		.why = a->why,
 		.sysno = a->sysno,
 		.tgid = a->tgid,

@@ -23,10 +23,11 @@ struct debug_offsets {
 	uint64_t rt_bytes;	/* sizeof(_PyRuntimeState), only for comparison */
 	uint64_t rt_finalizing, rt_interp_head;
 	uint64_t is_bytes;	/* sizeof(PyInterpreterState) */
-	uint64_t is_id, is_next, is_threads_head, is_threads_main, is_gc, is_code_generation;
+	uint64_t interp_id, interp_next, interp_threads_head, interp_threads_main, interp_gc;
+	uint64_t interp_code_generation;
 	uint64_t ts_next, ts_interp, ts_frame, ts_thread_id, ts_native_id, ts_status;
 	uint64_t ts_datastack;
-	uint64_t is_gil, ts_gil_requested;
+	uint64_t interp_gil, ts_gil_requested;
 	uint64_t ts_holds_gil, ts_exc_current, ts_exc_state, exc_value;
 	uint64_t fr_previous, fr_code, fr_ip, fr_owner, fr_tlbc_index;
 	uint64_t co_filename, co_name, co_qualname, co_linetable, co_firstlineno, co_code;

@@ -308,24 +308,25 @@ int layout_from_debug_offsets(struct cpython_image *img, unsigned int minor,
 		.co_filename = d->co_filename, .co_name = d->co_name,
 		.co_qualname = d->co_qualname, .co_linetable = d->co_linetable,
 		.co_code = d->co_code,
-		.is_id = d->is_id, .is_next = d->is_next,
-		.is_threads_head = d->is_threads_head,
-		.is_threads_main = d->is_threads_main ? d->is_threads_main : ABI_NO_OFF32,
-		.is_gc_collecting = d->is_gc + d->gc_collecting,
-		.is_gc_frame = d->gc_frame ? d->is_gc + d->gc_frame : ABI_NO_OFF32,
-		.is_epoch = minor == 13 ? next_version_313(d, img->mutexes_extra) :
-					   d->is_code_generation,
+		.interp_id = d->interp_id, .interp_next = d->interp_next,
+		.interp_threads_head = d->interp_threads_head,
+		.interp_threads_main = d->interp_threads_main ? d->interp_threads_main :
+								ABI_NO_OFF32,
+		.interp_gc_collecting = d->interp_gc + d->gc_collecting,
+		.interp_gc_frame = d->gc_frame ? d->interp_gc + d->gc_frame : ABI_NO_OFF32,
+		.interp_epoch = minor == 13 ? next_version_313(d, img->mutexes_extra) :
+					   d->interp_code_generation,
 		.gil_how = PY_GIL_TS_MASK, .tss_flag = 1, .skip_owner = OWNER_SHIM,
 		.end_shim = 1, .code_tag_mask = u->code_tag_mask, .gc_by_frame = d->free_threaded,
 		.fr_tlbc_index = d->fr_tlbc_index ? d->fr_tlbc_index : ABI_NO_OFF,
 		.co_tlbc = d->co_tlbc ? d->co_tlbc : ABI_NO_OFF,
 	};
-	img->layout.is_gil = d->is_gil;
+	img->layout.interp_gil = d->interp_gil;
 	img->layout.gil_cond = d->free_threaded ? 40 : 32;
 	img->layout.ts_gil_requested = d->ts_gil_requested;
 	/* Free-threaded builds before 3.15 do not record which of the running threads collects. */
 	if (d->free_threaded && !d->gc_frame)
-		img->layout.is_gc_collecting = ABI_NO_OFF32;
+		img->layout.interp_gc_collecting = ABI_NO_OFF32;
 	img->rt = (struct py_runtime_layout){
 		.interp_head = d->rt_interp_head, .tss_key = ABI_NO_OFF,
 		.gil = ABI_NO_OFF, .collecting = ABI_NO_OFF,

@@ -288,7 +288,7 @@ int intern_later(struct intern *in, uint32_t as, uint32_t *id)
 	return 0;
 }
 
-void intern_settle(struct intern *in, uint32_t id, uint32_t as)
+void intern_name_later(struct intern *in, uint32_t id, uint32_t as)
 {
 	in->frames[id] = in->frames[as];
 }

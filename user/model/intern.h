@@ -29,12 +29,12 @@ int intern_frame(struct intern *in, const struct frame *f, uint32_t *id);
 int intern_synthetic(struct intern *in, enum frame_kind kind, const char *name, uint32_t *id);
 
 /*
- * Add a frame whose name may become known later. Until intern_settle() defines it, it is a
+ * Add a frame whose name may become known later. Until intern_name_later() defines it, it is a
  * copy of frame as, a synthetic one. It always gets an id of its own. 0 or -ENOMEM.
  */
 int intern_later(struct intern *in, uint32_t as, uint32_t *id);
 /* Define the frame of an id from intern_later(): a copy of frame as. */
-void intern_settle(struct intern *in, uint32_t id, uint32_t as);
+void intern_name_later(struct intern *in, uint32_t id, uint32_t as);
 
 /*
  * The current tables. The pointer is valid until intern_free(); every intern_*() call may

@@ -238,7 +238,7 @@ static void add_stats(struct process_stats *sum, const struct process_stats *s)
 	sum->code_without_lines += s->code_without_lines;
 	sum->code_repeated += s->code_repeated;
 	sum->process_reads += s->process_reads;
-	sum->late += s->late;
+	sum->discovered_late += s->discovered_late;
 	sum->write_lost += s->write_lost;
 	sum->threads += s->threads;
 }

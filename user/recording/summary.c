@@ -14,7 +14,7 @@
 
 /* Sums over the processes. */
 struct totals {
-	uint64_t samples, frames, truncated, unreadable, unresolved, late, write_lost, repeated;
+	uint64_t samples, frames, truncated, unreadable, unresolved, discovered_late, write_lost, repeated;
 	struct wait_stats waits;
 	double cpu_s, elapsed_s;
 };
@@ -29,7 +29,7 @@ static void add_row(void *ctx, const struct row *row)
 	t->truncated += s->truncated;
 	t->unreadable += s->unreadable;
 	t->unresolved += s->unresolved;
-	t->late += s->late;
+	t->discovered_late += s->discovered_late;
 	t->write_lost += s->write_lost;
 	t->repeated += s->code_repeated;
 	t->waits.waits += s->waits.waits;
@@ -59,12 +59,12 @@ static void list_losses(const struct capture_counts *c, const struct totals *t,
 		{ "ring_full", "ring buffer full", c->kernel[CNT_RING_FULL] },
 		{ "busy", "ticks in the middle of another program", c->kernel[CNT_BUSY] },
 		{ "waits_ring_full", "waits, or their ends, with the ring buffer full",
-		  c->kernel[CNT_WAIT_LOST] + c->kernel[CNT_RUN_LOST] },
+		  c->kernel[CNT_WAIT_LOST] + c->kernel[CNT_SWITCH_IN_LOST] },
 		{ "waits_unreadable", "waits of threads whose state was unreadable",
 		  c->kernel[CNT_WAIT_UNREADABLE] },
 		{ "extras_ring_full", "exceptions' types or kernel stacks with the ring buffer full",
 		  c->kernel[CNT_EXTRA_LOST] },
-		{ "late_discovery", "before the process was known to be Python", t->late },
+		{ "late_discovery", "before the process was known to be Python", t->discovered_late },
 		{ "thread_state_unreadable", "thread state unreadable",
 		  c->kernel[CNT_TSTATE_UNREADABLE] },
 		{ "thread_state_uncertain", "of a thread whose state could not be told from others",
@@ -162,7 +162,7 @@ static void json_switches(struct json *j, const struct recording *r,
 	for (i = 0; i < ARRAY_SIZE(ends); i++)
 		json_uint(j, ends[i].key, c->kernel[ends[i].cnt]);
 	json_uint(j, "over_budget", c->kernel[CNT_WAIT_NOT_LOOKED]);
-	json_uint(j, "returns_lost", c->kernel[CNT_RUN_LOST]);
+	json_uint(j, "returns_lost", c->kernel[CNT_SWITCH_IN_LOST]);
 	json_uint(j, "slots_taken", c->kernel[CNT_WAIT_SLOT_TAKEN]);
 	json_uint(j, "asleep", c->scan.threads);
 	json_uint(j, "asleep_moved", c->scan.moved);
@@ -244,7 +244,7 @@ static void json_row(void *ctx, const struct row *row)
 	json_uint(j, "unreadable", s->unreadable);
 	json_uint(j, "unresolved", s->unresolved);
 	json_object(j, "lost");
-	json_uint(j, "late_discovery", s->late);
+	json_uint(j, "late_discovery", s->discovered_late);
 	json_uint(j, "write", s->write_lost);
 	json_object_end(j);
 	if (row->err)
@@ -378,7 +378,7 @@ void recording_print_json(const struct recording *r, const struct capture_counts
 	json_uint(&j, "unresolved", t.unresolved);
 	json_uint(&j, "unverified_code", c->kernel[CNT_UNVERIFIED_CODE]);
 	json_uint(&j, "unknown_bytecode", c->kernel[CNT_NO_BYTECODE]);
-	json_uint(&j, "late", c->kernel[CNT_LATE]);
+	json_uint(&j, "late", c->kernel[CNT_CUT_OFF]);
 	json_uint(&j, "entering", c->kernel[CNT_ENTERING]);
 	json_uint(&j, "code_records", c->kernel[CNT_CODE]);
 	json_uint(&j, "code_records_deferred", c->kernel[CNT_CODE_LOST]);

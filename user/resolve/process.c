@@ -517,22 +517,22 @@ int process_sample(struct process *p, const struct raw_sample *raw, size_t len)
 	return emit(p, t, &head, raw_sample_weight(raw), NULL);
 }
 
-int process_wait(struct process *p, const struct raw_sample *raw, size_t len)
+int process_switch_out(struct process *p, const struct raw_sample *raw, size_t len)
 {
 	struct thread *t;
 	int err;
 
 	if (!p->waits || len < sizeof(struct raw_head))
 		return -EBADMSG;
-	err = waits_leave(p->waits, raw);
+	err = waits_switch_out(p->waits, raw);
 	if (err || raw->flags & RAW_NOT_LOOKED)
 		return err;
 	return take_stack(p, raw, len, &t);
 }
 
-int process_run(struct process *p, const struct raw_run *run)
+int process_switch_in(struct process *p, const struct raw_switch_in *run)
 {
-	return p->waits ? waits_come(p->waits, run) : -EBADMSG;
+	return p->waits ? waits_switch_in(p->waits, run) : -EBADMSG;
 }
 
 void process_thread_exit(struct process *p, uint32_t tid)
@@ -541,9 +541,9 @@ void process_thread_exit(struct process *p, uint32_t tid)
 		waits_exit(p->waits, tid);
 }
 
-int process_settle_waits(struct process *p, uint64_t now_ns)
+int process_emit_open_waits(struct process *p, uint64_t now_ns)
 {
-	return p->waits ? waits_settle(p->waits, now_ns) : 0;
+	return p->waits ? waits_emit_open(p->waits, now_ns) : 0;
 }
 
 int process_code(struct process *p, const struct raw_code *raw, size_t len)
@@ -551,10 +551,10 @@ int process_code(struct process *p, const struct raw_code *raw, size_t len)
 	return symbolizer_learn(p->sym, raw, len);
 }
 
-int process_settle_names(struct process *p)
+int process_retry_names(struct process *p)
 {
 	symbolizer_refill(p->sym);
-	return symbolizer_settle(p->sym);
+	return symbolizer_retry(p->sym);
 }
 
 void process_gone(struct process *p)
@@ -642,7 +642,7 @@ void process_stats(const struct process *p, struct process_stats *out)
 		waits_stats(p->waits, &out->waits);
 }
 
-void process_add_late(struct process *p, uint64_t ticks)
+void process_add_discovered_late(struct process *p, uint64_t ticks)
 {
-	p->stats.late += ticks;
+	p->stats.discovered_late += ticks;
 }

@@ -32,7 +32,7 @@ struct process_stats {
 	uint64_t code_without_lines;	/* of them: no line table */
 	uint64_t code_repeated;	/* records of code objects that had names already */
 	uint64_t process_reads;	/* names read from the process, not from the ring buffer */
-	uint64_t late;		/* ticks before the process was found to be Python */
+	uint64_t discovered_late;	/* ticks before the process was found to be Python */
 	uint64_t write_lost;	/* events that the observer could not take (disk full ...) */
 	uint32_t threads;
 	struct wait_stats waits;
@@ -50,7 +50,7 @@ struct process_args {
 	struct identity identity;
 	struct observer *observer;	/* takes the events; outlives the process */
 	enum profile_unit unit;	/* what an event's weight counts */
-	struct wait_rules waits;	/* interval_ns 0: no process_wait() will come */
+	struct wait_rules waits;	/* interval_ns 0: no process_switch_out() will come */
 	bool wait_frames, runnable_frames;	/* see record_mode.h */
 	const struct kallsyms *kernel;	/* what the kernel's functions are called; NULL: nobody asks */
 };
@@ -77,13 +77,13 @@ int process_sample(struct process *p, const struct raw_sample *raw, size_t len);
 
 /*
  * A thread leaves its CPU, has one again, ends. How long it was without one goes to the
- * observer as soon as it is known; process_settle_waits(): for all threads, up to now_ns.
+ * observer as soon as it is known; process_emit_open_waits(): for all threads, up to now_ns.
  * Errors as process_sample().
  */
-int process_wait(struct process *p, const struct raw_sample *raw, size_t len);
-int process_run(struct process *p, const struct raw_run *run);
+int process_switch_out(struct process *p, const struct raw_sample *raw, size_t len);
+int process_switch_in(struct process *p, const struct raw_switch_in *run);
 void process_thread_exit(struct process *p, uint32_t tid);
-int process_settle_waits(struct process *p, uint64_t now_ns);
+int process_emit_open_waits(struct process *p, uint64_t now_ns);
 
 /* A thread is called so from now on (hostile), whether it was seen yet or not. */
 void process_rename(struct process *p, uint32_t tid, const char *comm);
@@ -100,7 +100,7 @@ int process_code(struct process *p, const struct raw_code *raw, size_t len);
  * Frames that there was no time to read the names of get them now, if there is time. Once a
  * second, and at the end. 0 or -ENOMEM.
  */
-int process_settle_names(struct process *p);
+int process_retry_names(struct process *p);
 
 /* The process' memory can no longer be read. */
 void process_gone(struct process *p);
@@ -128,6 +128,6 @@ const struct cpython_image *process_image(const struct process *p);
 const struct py_proc *process_py(const struct process *p);
 /* Filled to the moment. */
 void process_stats(const struct process *p, struct process_stats *out);
-void process_add_late(struct process *p, uint64_t ticks);
+void process_add_discovered_late(struct process *p, uint64_t ticks);
 
 #endif

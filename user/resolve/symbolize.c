@@ -210,7 +210,7 @@ static bool is_trampoline(const struct code_object *code)
 }
 
 /* Tell the names of what was read for c. 0: it is c's now; else it is still the caller's. */
-static int settle_code(struct symbolizer *sym, struct known_code *c, const struct code_object *code)
+static int name_code(struct symbolizer *sym, struct known_code *c, const struct code_object *code)
 {
 	uint32_t file, func;
 	int err;
@@ -251,7 +251,7 @@ static int read_code(struct symbolizer *sym, const struct target_mem *mem, struc
 		if (sym->stats.process_reads != reads)
 			err = check_filled(sym, c->addr, code.identity);
 		if (!err)
-			err = settle_code(sym, c, &code);
+			err = name_code(sym, c, &code);
 		if (err)
 			code_free(&code);
 	}
@@ -478,12 +478,12 @@ static void drop_pending(struct symbolizer *sym, uint32_t i)
  * What was told of it becomes what it is: as. Trampolines are taken out of stacks, and this
  * one has been told: it stays nameless.
  */
-static void settle_pending(struct symbolizer *sym, uint32_t i, uint32_t as)
+static void name_pending(struct symbolizer *sym, uint32_t i, uint32_t as)
 {
 	const struct pending *p = &sym->pending[i];
 
 	if (as != sym->trampoline) {
-		intern_settle(sym->in, p->id, as);
+		intern_name_later(sym->in, p->id, as);
 		sym->stats.unresolved -= p->told;
 	}
 	drop_pending(sym, i);
@@ -503,7 +503,7 @@ static int resolve(struct symbolizer *sym, const struct raw_frame *raw, struct k
 	if (slot->resolved) {
 		err = make_frame(sym, code, raw, &slot->id);
 		if (!err && slot->pending1)
-			settle_pending(sym, slot->pending1 - 1, slot->id);
+			name_pending(sym, slot->pending1 - 1, slot->id);
 		slot->pending1 = 0;
 		return err;
 	}
@@ -568,7 +568,7 @@ int symbolizer_frame(struct symbolizer *sym, const struct raw_frame *raw, uint32
 	return 0;
 }
 
-int symbolizer_settle(struct symbolizer *sym)
+int symbolizer_retry(struct symbolizer *sym)
 {
 	struct known_frame *slot, once;
 	uint32_t i = sym->pending_cnt;

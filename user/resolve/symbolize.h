@@ -55,7 +55,7 @@ int symbolizer_frame(struct symbolizer *sym, const struct raw_frame *raw, uint32
  * their names, if the process still has it: what was told of them changes in the table.
  * Reads as long as there is time. 0 or -ENOMEM.
  */
-int symbolizer_settle(struct symbolizer *sym);
+int symbolizer_retry(struct symbolizer *sym);
 
 const struct symbolizer_stats *symbolizer_stats(const struct symbolizer *sym);
 

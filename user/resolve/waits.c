@@ -156,7 +156,7 @@ static void guess(struct waits *w, struct wait_thread *t, const struct raw_heade
 	t->head.h = *h;
 }
 
-int waits_leave(struct waits *w, const struct raw_sample *raw)
+int waits_switch_out(struct waits *w, const struct raw_sample *raw)
 {
 	struct wait_thread *t = find_or_add(w, raw->tid);
 	int err;
@@ -179,7 +179,7 @@ int waits_leave(struct waits *w, const struct raw_sample *raw)
  * The thread's last switch-out was not sent (untold), and run says when it was. A wait that is
  * still open began before it: its switch-in was lost, too.
  */
-static int begin_untold(struct waits *w, struct wait_thread *t, const struct raw_run *run)
+static int begin_untold(struct waits *w, struct wait_thread *t, const struct raw_switch_in *run)
 {
 	struct raw_header h = run->h;
 	int err = repair(w, t, run->out_ns);
@@ -191,7 +191,7 @@ static int begin_untold(struct waits *w, struct wait_thread *t, const struct raw
 	return err;
 }
 
-int waits_come(struct waits *w, const struct raw_run *run)
+int waits_switch_in(struct waits *w, const struct raw_switch_in *run)
 {
 	struct wait_thread *t = find_or_add(w, run->tid);
 	bool untold = run->untold && run->out_ns < run->h.time_ns;
@@ -213,7 +213,7 @@ void waits_exit(struct waits *w, uint32_t tid)
 	free(u64map_remove(&w->threads, tid));
 }
 
-int waits_settle(struct waits *w, uint64_t now_ns)
+int waits_emit_open(struct waits *w, uint64_t now_ns)
 {
 	struct wait_thread *t;
 	size_t pos = 0;

@@ -58,12 +58,12 @@ int waits_tick(struct waits *w, const struct raw_sample *raw);
  * It leaves its CPU. *head: what is to be remembered; of one that was not looked at the
  * last one, and raw says nothing of its stack.
  */
-int waits_leave(struct waits *w, const struct raw_sample *raw);
-int waits_come(struct waits *w, const struct raw_run *run);
+int waits_switch_out(struct waits *w, const struct raw_sample *raw);
+int waits_switch_in(struct waits *w, const struct raw_switch_in *run);
 void waits_exit(struct waits *w, uint32_t tid);
 
 /* The time until now_ns of all that wait, now: they may do so for hours. */
-int waits_settle(struct waits *w, uint64_t now_ns);
+int waits_emit_open(struct waits *w, uint64_t now_ns);
 
 void waits_stats(const struct waits *w, struct wait_stats *out);
 

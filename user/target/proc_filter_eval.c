@@ -273,7 +273,7 @@ static int look_around(struct proc_filter_eval *c)
 }
 
 /* Is the condition met by ids, without names? */
-static bool is_id(const struct proc_filter_rule *rule)
+static bool interp_id(const struct proc_filter_rule *rule)
 {
 	size_t len = strspn(rule->text, "0123456789abcdef-");
 
@@ -293,7 +293,7 @@ struct proc_filter_eval *proc_filter_eval_new(struct proc_filter *sel)
 	c->excluded = proc_filter_kinds(sel, true);
 	for (i = 0; i < sel->cnt; i++)
 		c->by_name |= (sel->rules[i].kind == FILTER_CONTAINER ||
-			       sel->rules[i].kind == FILTER_POD) && !is_id(&sel->rules[i]);
+			       sel->rules[i].kind == FILTER_POD) && !interp_id(&sel->rules[i]);
 	c->cgroups = cgroups_new();
 	err = c->cgroups ? look_around(c) : -ENOMEM;
 	if (!err)

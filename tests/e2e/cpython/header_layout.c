@@ -134,17 +134,17 @@ static void runtime(void)
 	RT("rt_main_thread", main_thread);
 	OFF("gil_cond", struct _gil_runtime_state, cond);
 #if PY_VERSION_HEX >= 0x030c0000
-	IS("is_gil", ceval.gil);
+	IS("interp_gil", ceval.gil);
 #endif
 #if PY_VERSION_HEX >= 0x030f0000
 	TS("ts_gil_requested", gil_requested);
 #endif
 	PRINT("tss_flag", 1);
-	IS("is_id", id);
-	IS("is_next", next);
-	IS("is_threads_head", threads.head);
+	IS("interp_id", id);
+	IS("interp_next", next);
+	IS("interp_threads_head", threads.head);
 #if !defined(Py_GIL_DISABLED) || PY_VERSION_HEX >= 0x030f0000
-	IS("is_gc_collecting", gc.collecting);
+	IS("interp_gc_collecting", gc.collecting);
 #endif
 #ifdef Py_GIL_DISABLED
 	PRINT("gc_by_frame", 1);
@@ -152,15 +152,15 @@ static void runtime(void)
 	PRINT("gc_by_frame", 0);
 #endif
 #if PY_VERSION_HEX >= 0x030e0000
-	IS("is_threads_main", threads.main);
+	IS("interp_threads_main", threads.main);
 #endif
 #if PY_VERSION_HEX >= 0x030f0000
-	IS("is_gc_frame", gc.frame);
+	IS("interp_gc_frame", gc.frame);
 #endif
 #if PY_VERSION_HEX >= 0x030e0000
-	IS("is_epoch", _code_object_generation);
+	IS("interp_epoch", _code_object_generation);
 #elif PY_VERSION_HEX >= 0x030d0000
-	IS("is_epoch", func_state.next_version);
+	IS("interp_epoch", func_state.next_version);
 #endif
 }
 

@@ -82,19 +82,19 @@ static void runtime(void)
 	RT("rt_ceval_gil", ceval.gil);
 	OFF("gil_cond", struct _gil_runtime_state, cond);
 	PRINT("tss_flag", 1);
-	IS("is_id", id);
-	IS("is_next", next);
-	IS("is_threads_head", tstate_head);
+	IS("interp_id", id);
+	IS("interp_next", next);
+	IS("interp_threads_head", tstate_head);
 #if PY_VERSION_HEX >= 0x03080000
 	RT("rt_main_thread", main_thread);
 #endif
 #else
 	PRINT("tss_flag", 0);
-	IS("is_next", next);
-	IS("is_threads_head", tstate_head);
+	IS("interp_next", next);
+	IS("interp_threads_head", tstate_head);
 #endif
 #if PY_VERSION_HEX >= 0x03090000
-	IS("is_gc_collecting", gc.collecting);
+	IS("interp_gc_collecting", gc.collecting);
 #elif PY_VERSION_HEX >= 0x03070000
 	RT("rt_collecting", gc.collecting);
 #endif

@@ -20,10 +20,11 @@ static void print_layout(const struct cpython_image *img)
 	L(ts_gil_mask); L(ts_exc_current); L(ts_exc_info); L(ts_exc_state); L(exc_value);
 	L(exc_previous); L(fr_code); L(fr_previous); L(fr_ip); L(fr_owner); L(fr_bytes);
 	L(co_firstlineno); L(co_version); L(co_filename); L(co_name); L(co_qualname);
-	L(co_linetable); L(co_code); L(is_id);
-	L(is_next); L(is_threads_head); L(is_gc_collecting); L(is_gc_frame); L(is_epoch);
+	L(co_linetable); L(co_code); L(interp_id);
+	L(interp_next); L(interp_threads_head); L(interp_gc_collecting); L(interp_gc_frame);
+	L(interp_epoch);
 	L(gil_how); L(skip_owner); L(end_shim); L(code_tag_mask);
-	L(fr_tlbc_index); L(co_tlbc); L(is_threads_main); L(gc_by_frame);
+	L(fr_tlbc_index); L(co_tlbc); L(interp_threads_main); L(gc_by_frame);
 	PRINT("rt_interp_head", img->rt.interp_head);
 	PRINT("rt_tss_key", img->rt.tss_key);
 	PRINT("rt_gil", img->rt.gil);
@@ -33,7 +34,7 @@ static void print_layout(const struct cpython_image *img)
 	L(foreign_ids); L(fr_is_entry);
 	PRINT("rt_main_thread", img->rt.main_thread);
 	PRINT("rt_ceval_gil", img->rt.ceval_gil);
-	L(is_gil); L(gil_cond); L(ts_gil_requested);
+	L(interp_gil); L(gil_cond); L(ts_gil_requested);
 	PRINT("layout_bytes_size", img->layout.bytes_size);
 	PRINT("layout_bytes_data", img->layout.bytes_data);
 	O(bytes_size); O(bytes_data); O(str_length); O(str_state); O(str_ascii_data);

@@ -52,7 +52,7 @@ def compare(want, got):
     # A str that is not compact has its data pointer where compact data begins.
     assert want.pop("str_data_pointer") == want["str_compact_data"]
     for name, value in want.items():
-        if name == "is_epoch" and got[name] == NO_OFF32:
+        if name == "interp_epoch" and got[name] == NO_OFF32:
             continue  # a build we do not know it of
         if got[name] != value:
             wrong.append("%s: headers %d, layout.c %d" % (name, value, got[name]))
@@ -62,8 +62,8 @@ def compare(want, got):
                  "ts_cframe", "ts_status", "ts_exc_info"):
         if name not in want and got[name] != NO_OFF:
             wrong.append("%s: not in the headers, layout.c %d" % (name, got[name]))
-    for name in ("is_epoch", "is_gc_frame", "is_gc_collecting", "is_threads_main",
-                 "is_id"):
+    for name in ("interp_epoch", "interp_gc_frame", "interp_gc_collecting", "interp_threads_main",
+                 "interp_id"):
         if name not in want and got[name] != NO_OFF32:
             wrong.append("%s: not in the headers, layout.c %d" % (name, got[name]))
     assert not wrong, "\n".join(wrong)
@@ -82,7 +82,7 @@ def test_row(python, print_layout, tmp_path):
             seen += 1
             compare(dict(want), got)
             if want["minor"] >= 13:
-                assert got["is_epoch"] != NO_OFF32, "known releases have an epoch"
+                assert got["interp_epoch"] != NO_OFF32, "known releases have an epoch"
     assert seen, "no CPython in %s" % python.images
 
 
@@ -93,8 +93,8 @@ def test_debug_build_has_the_same_row(python, print_layout, tmp_path):
         pytest.skip("no supported CPython here: run make interpreters")
     want = expected(python, tmp_path)
     debug = expected(python, tmp_path, "-DPy_DEBUG")
-    want.pop("is_epoch", None)
-    debug.pop("is_epoch", None)
+    want.pop("interp_epoch", None)
+    debug.pop("interp_epoch", None)
     if python.minor < (3, 8):       # there it has Py_TRACE_REFS, too
         for name in debug:
             if name.startswith(("co_", "bytes_", "str_", "layout_")) or name == "fr_base":

@@ -219,7 +219,7 @@ static void test_late_ticks(void **state)
 	unknown_tick(PARENT, START, 1999);
 	unknown_tick(PARENT, START, 2000);
 	process_stats(t->process, &stats);
-	assert_int_equal(stats.late, 2);
+	assert_int_equal(stats.discovered_late, 2);
 	assert_int_equal(t->state, PROC_PROFILED);
 	calls("begin 4000\n");
 }

@@ -201,7 +201,7 @@ static uint32_t epoch_313(const struct debug_offsets *of, int mutexes_extra, uin
 	d.rt_bytes = rt_bytes;
 	if (layout_from_debug_offsets(&img, 13, &d, &what))
 		return 0;
-	return img.layout.is_epoch;
+	return img.layout.interp_epoch;
 }
 
 /* What lies behind a GIL lies further where mutexes are longer. */

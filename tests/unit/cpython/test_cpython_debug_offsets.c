@@ -69,8 +69,8 @@ static void check_bounds(const struct cpython_image *img)
 	assert_true(l->fr_owner < l->fr_bytes && l->fr_bytes <= 136 && l->fr_bytes % 8 == 0);
 	for (i = 0; i < sizeof(co) / sizeof(*co); i++)
 		assert_true(co[i] + 8 <= 520);
-	assert_true(l->is_next < 1 << 20 && l->is_threads_head < 1 << 20);
-	assert_true(l->is_gc_collecting == ABI_NO_OFF32 || l->is_gc_collecting < (1 << 20) + 4096);
+	assert_true(l->interp_next < 1 << 20 && l->interp_threads_head < 1 << 20);
+	assert_true(l->interp_gc_collecting == ABI_NO_OFF32 || l->interp_gc_collecting < (1 << 20) + 4096);
 	assert_true(l->fr_tlbc_index == ABI_NO_OFF || l->fr_tlbc_index + 4 <= l->fr_bytes);
 	assert_true(l->co_tlbc == ABI_NO_OFF || l->co_tlbc < 512);
 	assert_true(img->objects.str_compact_data <= 128 && img->objects.bytes_data <= 128);
@@ -99,7 +99,7 @@ static void test_real(void **state)
 		assert_int_equal(img.layout.ts_gil, want[i].gil);
 		assert_int_equal(img.layout.ts_gil_mask, want[i].gil_mask);
 		assert_int_equal(img.layout.ts_exc_info, want[i].exc_info);
-		assert_int_equal(img.layout.is_epoch, want[i].epoch);
+		assert_int_equal(img.layout.interp_epoch, want[i].epoch);
 		assert_int_equal(img.objects.str_compact_data, 56);
 	}
 }
@@ -130,7 +130,7 @@ static void test_epoch_by_both_sizes(void **state)
 		put(48, want[i].is_bytes);
 		put(24, want[i].rt_bytes);
 		assert_int_equal(read_layout(13, &img), 0);
-		assert_int_equal(img.layout.is_epoch, want[i].epoch);
+		assert_int_equal(img.layout.interp_epoch, want[i].epoch);
 	}
 }
 
@@ -155,8 +155,8 @@ static void test_free_threaded(void **state)
 		assert_int_equal(img.layout.fr_bytes, want[i].frame_bytes);
 		assert_int_equal(img.layout.fr_tlbc_index, want[i].tlbc_index);
 		assert_int_equal(img.layout.co_tlbc, want[i].tlbc);
-		assert_int_equal(img.layout.is_epoch, want[i].epoch);
-		assert_int_equal(img.layout.is_gc_collecting, want[i].gc_collecting);
+		assert_int_equal(img.layout.interp_epoch, want[i].epoch);
+		assert_int_equal(img.layout.interp_gc_collecting, want[i].gc_collecting);
 		assert_int_equal(img.layout.gc_by_frame, 1);
 		assert_int_equal(img.layout.co_version, 108);
 		/* attached, not ts->holds_gil */

@@ -14,13 +14,13 @@ static void test_rows(void **state)
 	assert_int_equal(img.first_load_vaddr, FAKE_BASE);
 	assert_int_equal(img.tstate_how, PY_TSTATE_TSS_GLIBC);
 	assert_int_equal(img.layout.gil_how, PY_GIL_RT_CURRENT);
-	assert_int_equal(img.layout.is_epoch, ABI_NO_OFF32);
+	assert_int_equal(img.layout.interp_epoch, ABI_NO_OFF32);
 	assert_int_equal(img.objects.minor, 11);
 
 	f.hex = 0x030c01f0;
 	assert_int_equal(read_fake(&f, &img), 0);
 	assert_string_equal(img.version, "3.12.1");
-	assert_int_equal(img.layout.is_epoch, ABI_NO_OFF32);
+	assert_int_equal(img.layout.interp_epoch, ABI_NO_OFF32);
 	assert_int_equal(img.rt.tss_key, 1544);
 }
 
@@ -33,7 +33,7 @@ static void test_debug_offsets(void **state)
 	assert_string_equal(img.version, "3.13.18");
 	assert_int_equal(img.rt.tss_key, 2160);
 	/* The golden file is of x86-64: on arm64 a struct of that size is not known. */
-	assert_int_equal(img.layout.is_epoch,
+	assert_int_equal(img.layout.interp_epoch,
 			 ELF_OWN_MACHINE == EM_X86_64 ? 17000 : ABI_NO_OFF32);
 	assert_int_equal(img.layout.code_tag_mask, 0);
 
@@ -52,7 +52,7 @@ static void test_unseen_size_has_no_epoch(void **state)
 	fake_elf_build(&f);
 	fake_put(&f, FAKE_RUNTIME + 48, &size, sizeof(size));
 	assert_int_equal(read_bytes(f.image, sizeof(f.image), &img), 0);
-	assert_int_equal(img.layout.is_epoch, ABI_NO_OFF32);
+	assert_int_equal(img.layout.interp_epoch, ABI_NO_OFF32);
 }
 
 static void test_tls_executable(void **state)
@@ -166,7 +166,7 @@ static void test_statics_from_code(void **state)
 	assert_int_equal(img.collecting_vaddr, 0);
 	assert_int_equal(img.main_id_vaddr, 0);
 	assert_int_equal(img.layout.tss_flag, 0);
-	assert_int_equal(img.layout.is_id, ABI_NO_OFF32);
+	assert_int_equal(img.layout.interp_id, ABI_NO_OFF32);
 	assert_int_equal(img.tstate_how, PY_TSTATE_TSS_GLIBC);
 	/* Code of another shape: refused by name. */
 	f.getter = none;

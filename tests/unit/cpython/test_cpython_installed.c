@@ -46,7 +46,7 @@ static void check_file(const char *path, unsigned int minor)
 		assert_in_range(img.tstate_how, PY_TSTATE_TLS_TP, PY_TSTATE_TLS_DTV);
 	else
 		assert_int_equal(img.tstate_how, PY_TSTATE_TSS_GLIBC);
-	assert_true((img.layout.is_epoch == ABI_NO_OFF32) == (minor < 13));
+	assert_true((img.layout.interp_epoch == ABI_NO_OFF32) == (minor < 13));
 }
 
 static void check_pyenv(const char *root)

@@ -396,7 +396,7 @@ static void test_random(void **state)
 		}
 		uint32_t inner[ABI_MAX_FRAMES];
 
-		process_settle_names(p);	/* a second has gone by: more may be read */
+		process_retry_names(p);	/* a second has gone by: more may be read */
 		for (i = 0; i < depth[t]; i++)
 			inner[i] = codes[t][depth[t] - 1 - i];
 		n = model(&raw, inner, want);

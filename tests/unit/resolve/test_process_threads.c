@@ -13,17 +13,17 @@
 
 static void wait_for(int why, uint16_t sysno, int status, uint64_t from_ms, uint64_t to_ms)
 {
-	struct raw_run run = { .h = { .kind = RAW_RUN, .time_ns = to_ms * 1000000 }, .tid = 7,
-			       .out_ns = from_ms * 1000000 };
+	struct raw_switch_in run = { .h = { .kind = RAW_SWITCH_IN, .time_ns = to_ms * 1000000 },
+				     .tid = 7, .out_ns = from_ms * 1000000 };
 
 	stack(7, 3, 1);
-	raw.h.kind = RAW_WAIT;
+	raw.h.kind = RAW_SWITCH_OUT;
 	raw.h.why = why;
 	raw.h.sysno = sysno;
 	raw.h.time_ns = run.out_ns;
 	raw.status = status;
-	assert_int_equal(process_wait(p, &raw, raw_len()), 0);
-	assert_int_equal(process_run(p, &run), 0);
+	assert_int_equal(process_switch_out(p, &raw, raw_len()), 0);
+	assert_int_equal(process_switch_in(p, &run), 0);
 }
 
 /* The leaf of the last event; "": a frame of Python. */
@@ -72,19 +72,19 @@ static void test_waits(void **state)
 	assert_int_equal(stats_now().samples, 21);
 	/* what still waits is settled, an exit ends it */
 	stack(7, 3, 1);
-	raw.h.kind = RAW_WAIT;
+	raw.h.kind = RAW_SWITCH_OUT;
 	raw.h.why = WHY_BLOCKED;
 	raw.h.time_ns = 120000000;
-	assert_int_equal(process_wait(p, &raw, raw_len()), 0);
-	assert_int_equal(process_settle_waits(p, 130000000), 0);
+	assert_int_equal(process_switch_out(p, &raw, raw_len()), 0);
+	assert_int_equal(process_emit_open_waits(p, 130000000), 0);
 	assert_int_equal(stats_now().samples, 31);
 	process_thread_exit(p, 7);
-	assert_int_equal(process_settle_waits(p, 140000000), 0);
+	assert_int_equal(process_emit_open_waits(p, 140000000), 0);
 	assert_int_equal(stats_now().samples, 31);
 	end();
 	memset(&more_args, 0, sizeof(more_args));
 	begin();	/* of a mode that is not about waiting none should come */
-	assert_int_equal(process_wait(p, &raw, raw_len()), -EBADMSG);
+	assert_int_equal(process_switch_out(p, &raw, raw_len()), -EBADMSG);
 	end();
 }
 

@@ -427,10 +427,10 @@ static void test_named_late(void **state)
 	assert_int_not_equal(first, other);
 	assert_true(frame_is_synthetic(tables, first, "<unresolved>"));
 	assert_int_equal(symbolizer_stats(sym)->unresolved, 3);
-	assert_int_equal(symbolizer_settle(sym), 0);	/* there is still no time */
+	assert_int_equal(symbolizer_retry(sym), 0);	/* there is still no time */
 	assert_true(frame_is_synthetic(tables, other, "<unresolved>"));
 	reads_in_time = UINT_MAX;
-	assert_int_equal(symbolizer_settle(sym), 0);
+	assert_int_equal(symbolizer_retry(sym), 0);
 	assert_true(frame_is_fake(tables, first, 1, 20));
 	assert_true(frame_is_fake(tables, other, 1, 40));
 	assert_int_equal(symbolizer_stats(sym)->unresolved, 0);
@@ -454,7 +454,7 @@ static void test_named_late_by_kernel(void **state)
 	len = fake_snapshot(&fake, 1, &raw);
 	symbolizer_target_gone(sym);
 	assert_int_equal(symbolizer_learn(sym, &raw, len), 0);
-	assert_int_equal(symbolizer_settle(sym), 0);
+	assert_int_equal(symbolizer_retry(sym), 0);
 	assert_true(frame_is_fake(intern_tables(in), id, 1, 20));
 	assert_int_equal(symbolizer_stats(sym)->unresolved, 0);
 	end();
@@ -471,13 +471,13 @@ static void test_too_late_for_a_name(void **state)
 	id = id_of(old);
 	fake_write(&fake, 1, 77);
 	reads_in_time = UINT_MAX;
-	assert_int_equal(symbolizer_settle(sym), 0);
+	assert_int_equal(symbolizer_retry(sym), 0);
 	assert_true(frame_is_synthetic(intern_tables(in), id, "<unresolved>"));
 	check(1, 20, 77);
 	assert_true(frame_is_synthetic(intern_tables(in), id, "<unresolved>"));
 	assert_int_equal(symbolizer_stats(sym)->unresolved, 1);
 	fake.reads = 0;
-	assert_int_equal(symbolizer_settle(sym), 0);
+	assert_int_equal(symbolizer_retry(sym), 0);
 	assert_int_equal(fake.reads, 0);	/* it is not asked for ever */
 	check_unresolved(old);
 	end();
@@ -496,13 +496,13 @@ static void test_named_late_is_bounded(void **state)
 	for (i = 0; i < KNOWN_MAX; i++, frame.code += 16)	/* all of it is forgotten */
 		id_of(frame);
 	reads_in_time = UINT_MAX;
-	assert_int_equal(symbolizer_settle(sym), 0);
+	assert_int_equal(symbolizer_retry(sym), 0);
 	check(1, 20, 1);
 	reads_in_time = 0;
 	frame = fake_frame(&fake, 0, 20);	/* and there is room again */
 	i = id_of(frame);
 	reads_in_time = UINT_MAX;
-	assert_int_equal(symbolizer_settle(sym), 0);
+	assert_int_equal(symbolizer_retry(sym), 0);
 	assert_true(frame_is_fake(intern_tables(in), i, 0, 20));
 	end();
 }

@@ -37,16 +37,16 @@ static void leave(struct waits *w, uint32_t tid, uint64_t at, int why, int statu
 	struct raw_sample s = { .h = { .time_ns = at, .why = why }, .tid = tid, .interp_id = 1,
 				.status = status, .flags = flags };
 
-	assert_int_equal(waits_leave(w, &s), 0);
+	assert_int_equal(waits_switch_out(w, &s), 0);
 }
 
 static void come(struct waits *w, uint32_t tid, uint64_t at, uint64_t out, uint64_t wake)
 {
-	struct raw_run r = { .h = { .time_ns = at }, .tid = tid, .out_ns = out, .wake_ns = wake,
-			      .untold = untold };
+	struct raw_switch_in r = { .h = { .time_ns = at }, .tid = tid, .out_ns = out,
+				   .wake_ns = wake, .untold = untold };
 	untold = 0;
 
-	assert_int_equal(waits_come(w, &r), 0);
+	assert_int_equal(waits_switch_in(w, &r), 0);
 }
 
 static void tick(struct waits *w, uint32_t tid, uint64_t at)
@@ -137,9 +137,9 @@ static void test_min(void **state)
 	leave(w, 5, 10 * MS, WHY_BLOCKED, 0, 0);
 	come(w, 5, 19 * MS, 10 * MS, 0);
 	leave(w, 5, 20 * MS, WHY_BLOCKED, 0, 0);
-	assert_int_equal(waits_settle(w, 29 * MS), 0);
+	assert_int_equal(waits_emit_open(w, 29 * MS), 0);
 	assert_int_equal(got_cnt, 0);
-	assert_int_equal(waits_settle(w, 31 * MS), 0);
+	assert_int_equal(waits_emit_open(w, 31 * MS), 0);
 	expect(0, WAIT_BLOCKED, 21 * MS, 11);
 	come(w, 5, 33 * MS, 20 * MS, 0);
 	expect(1, WAIT_BLOCKED, 32 * MS, 2);
@@ -159,13 +159,13 @@ static void test_settle(void **state)
 
 	leave(w, 5, S, WHY_BLOCKED, 0, 0);
 	leave(w, 6, S, WHY_BLOCKED, 0, 0);
-	assert_int_equal(waits_settle(w, S / 2), 0);
+	assert_int_equal(waits_emit_open(w, S / 2), 0);
 	assert_int_equal(got_cnt, 0);
-	assert_int_equal(waits_settle(w, 1801 * S), 0);
-	assert_int_equal(waits_settle(w, 1801 * S), 0);
+	assert_int_equal(waits_emit_open(w, 1801 * S), 0);
+	assert_int_equal(waits_emit_open(w, 1801 * S), 0);
 	assert_int_equal(got_cnt, 2);
 	waits_exit(w, 6);
-	assert_int_equal(waits_settle(w, 3601 * S), 0);
+	assert_int_equal(waits_emit_open(w, 3601 * S), 0);
 	assert_int_equal(got_cnt, 3);
 	assert_int_equal(total, 3 * 1800000);
 	waits_free(w);
