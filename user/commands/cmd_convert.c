@@ -17,6 +17,7 @@
 #include "formats/formats.h"
 #include "formats/readers.h"
 #include "model/intern.h"
+#include "model/profile_names.h"
 #include "model/remap.h"
 
 struct convert {
@@ -106,7 +107,7 @@ static int convert_profile(void *ctx, const struct profile_file *file, struct re
 		return refuse_several(c, c->done + 1, " or more");
 	if (c->ops == &sink_tach && meta->unit != UNIT_SAMPLES) {
 		log_error("'%s' counts %s, and TACH has samples only: choose another --format",
-			  file->shown, reader_unit_name(meta->unit));
+			  file->shown, profile_unit_name(meta->unit));
 		return -ECANCELED;
 	}
 	err = open_out(c);

@@ -2,6 +2,7 @@
 /*
  * cmd_diff.c - tachbpf diff: diff.c's rows as a table or JSON.
  */
+#include "base/text.h"
 #include "commands/commands.h"
 
 #include <errno.h>
@@ -18,7 +19,7 @@
 #include "commands/profile_set.h"
 #include "formats/html/flamegraph.h"
 #include "formats/readers.h"
-#include "model/profile_text.h"
+#include "model/profile_names.h"
 
 /* Columns of the numbers in front of the names, with their gaps. */
 #define NUMBER_COLUMNS 46
@@ -69,7 +70,7 @@ static int add_profile(void *ctx, const struct profile_file *file, struct reader
 
 	if (s->profile_cnt && s->unit != unit) {
 		log_error("'%s' counts %s and the files before it %s: leave one out", file->shown,
-			  reader_unit_name(unit), reader_unit_name(s->unit));
+			  profile_unit_name(unit), profile_unit_name(s->unit));
 		return -EIO;
 	}
 	s->unit = unit;
@@ -127,7 +128,7 @@ static void print_json(const struct file_options *opts, const struct side *sides
 	for (i = 0; i < 2; i++) {
 		json_object(&j, keys[i]);
 		json_string(&j, "path", opts->paths[i]);
-		json_string(&j, "unit", reader_unit_name(sides[i].unit));
+		json_string(&j, "unit", profile_unit_name(sides[i].unit));
 		json_uint(&j, "samples", report_sample_cnt(sides[i].report));
 		json_uint(&j, "profiles", sides[i].profile_cnt);
 		json_object_end(&j);
@@ -191,7 +192,7 @@ static int print_table(const struct file_options *opts, const struct side *sides
 
 		printf("%c: %s: %llu %s\n", "AB"[i], shown ? shown : "?",
 		       (unsigned long long)report_sample_cnt(sides[i].report),
-		       reader_unit_name(sides[i].unit));
+		       profile_unit_name(sides[i].unit));
 		free(shown);
 	}
 	if (terminal > NUMBER_COLUMNS + 20) {
@@ -276,7 +277,7 @@ int diff_run(const struct file_options *opts)
 		err = read_side(&sides[1], opts, 1);
 	if (!err && sides[0].unit != sides[1].unit) {
 		log_error("A counts %s and B %s: these cannot be compared",
-			  reader_unit_name(sides[0].unit), reader_unit_name(sides[1].unit));
+			  profile_unit_name(sides[0].unit), profile_unit_name(sides[1].unit));
 		err = -EIO;
 	}
 	if (!err)

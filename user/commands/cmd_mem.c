@@ -3,6 +3,7 @@
  * cmd_mem.c - tachbpf mem: where the memory of a Memlyze trace went, and whether
  * the file keeps the rules of its format.
  */
+#include "base/text.h"
 #include "commands/commands.h"
 
 #include <errno.h>
@@ -17,7 +18,6 @@
 #include "formats/input.h"
 #include "formats/mlyze/mlyze_rows.h"
 #include "formats/mlyze/mlyze_stats.h"
-#include "model/profile_text.h"
 
 #define WHY_BYTES 256
 

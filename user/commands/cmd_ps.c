@@ -2,6 +2,7 @@
 /*
  * cmd_ps.c - `tachbpf ps`: the Python processes on this host, as a table or as JSON.
  */
+#include "base/text.h"
 #include "commands/commands.h"
 
 #include <errno.h>
@@ -16,7 +17,6 @@
 #include "base/util.h"
 #include "commands/options.h"
 #include "host/identity.h"
-#include "model/profile_text.h"
 #include "target/proc_filter_eval.h"
 #include "target/pythons.h"
 

@@ -6,6 +6,7 @@
  * its journal goes. A file that was damaged otherwise is kept as NAME.damaged:
  * somebody may get more out of it.
  */
+#include "base/text.h"
 #include "commands/commands.h"
 
 #include <dirent.h>
@@ -27,7 +28,6 @@
 #include "formats/tach/recover.h"
 #include "formats/tach/tach_journal.h"
 #include "model/intern.h"
-#include "model/profile_text.h"
 #include "model/remap.h"
 
 #define WHY_BYTES 256

@@ -2,6 +2,8 @@
 /*
  * cmd_report.c - tachbpf report: report.c's rows as a table or JSON.
  */
+#include "base/arith.h"
+#include "base/text.h"
 #include "commands/commands.h"
 
 #include <errno.h>
@@ -16,7 +18,7 @@
 #include "commands/profile_set.h"
 #include "formats/readers.h"
 #include "model/process_frame.h"
-#include "model/profile_text.h"
+#include "model/profile_names.h"
 #include "model/thread_names.h"
 
 /* Columns of one profile's numbers, and how wide names get when nothing limits them. */
@@ -146,8 +148,8 @@ static int begin_profile(struct run *run, const struct profile_file *file,
 {
 	if (run->profile_cnt && run->unit != info->meta.unit) {
 		log_error("'%s': counts %s, what came before it %s: give it a report of its own",
-			  file->shown, reader_unit_name(info->meta.unit),
-			  reader_unit_name(run->unit));
+			  file->shown, profile_unit_name(info->meta.unit),
+			  profile_unit_name(run->unit));
 		run->set->failed = true;
 		return -EMEDIUMTYPE;
 	}
@@ -201,11 +203,6 @@ static int add_profile(void *ctx, const struct profile_file *file, struct reader
 	if (seconds > run->longest_s)
 		run->longest_s = seconds;
 	return err;
-}
-
-static double percent(uint64_t part, uint64_t whole)
-{
-	return whole ? 100.0 * part / whole : 0;
 }
 
 static bool is_synthetic(const struct report_row *row)
@@ -279,7 +276,7 @@ static void print_json(const struct run *run, const struct report_row *rows, siz
 	for (i = 0; i < run->profile_cnt; i++)
 		json_string(&j, NULL, run->profiles[i]->path);
 	json_array_end(&j);
-	json_string(&j, "unit", reader_unit_name(run->unit));
+	json_string(&j, "unit", profile_unit_name(run->unit));
 	json_uint(&j, "samples", report_sample_cnt(run->report));
 	if (run->timed)
 		json_double(&j, "duration_s", run->longest_s);
@@ -412,7 +409,7 @@ static void print_header(const struct run *run)
 	if (opts->path_cnt > 1 || run->set->many)
 		printf("%zu %s", run->profile_cnt, one ? "process" : "processes");
 	printf(": %llu %s", (unsigned long long)report_sample_cnt(run->report),
-	       reader_unit_name(run->unit));
+	       profile_unit_name(run->unit));
 	if (run->timed)
 		printf(", %s%.2f s", one ? "" : "up to ", run->longest_s);
 	if (run->mode != MODE_UNKNOWN || run->modes_differ)
@@ -453,7 +450,7 @@ static void print_lines(const struct run *run, const struct line *lines, size_t 
 {
 	size_t terminal = text_terminal_width(stdout), i;
 	/* As wide as the column: "ns" for what the heading calls nanoseconds. */
-	const char *what = run->unit == UNIT_NANOSECONDS ? "ns" : reader_unit_name(run->unit);
+	const char *what = run->unit == UNIT_NANOSECONDS ? "ns" : profile_unit_name(run->unit);
 	enum report_by by = run->opts->by;
 	struct widths w = fit(lines, cnt, terminal, by);
 

@@ -29,6 +29,7 @@
 #include "formats/readers.h"
 #include "model/intern.h"
 #include "model/process_frame.h"
+#include "model/profile_names.h"
 #include "model/remap.h"
 #include "model/thread_map.h"
 #include "model/thread_names.h"
@@ -280,7 +281,7 @@ static int split_file(void *ctx, const struct profile_file *file, struct reader 
 
 	if (reader_info(r)->meta.unit != UNIT_SAMPLES) {
 		log_error("'%s' counts %s, and TACH has samples only: it cannot be split", file->shown,
-			  reader_unit_name(reader_info(r)->meta.unit));
+			  profile_unit_name(reader_info(r)->meta.unit));
 		return -ECANCELED;
 	}
 	if (s->opts->split_by == SPLIT_BY_TIME && !reader_info(r)->timed) {

@@ -9,8 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arith.h"
+#include "base/text.h"
 #include "commands/gil_show.h"
-#include "model/profile_text.h"
+#include "model/profile_names.h"
 
 /* In front of the places: two numbers and the gaps; three of them. */
 #define PAIR_COLUMNS 24
@@ -24,11 +26,6 @@ struct page {
 	const struct gil_section *s;
 	size_t terminal;	/* columns; 0: it is none */
 };
-
-static double percent(uint64_t part, uint64_t whole)
-{
-	return whole ? 100.0 * part / whole : 0;
-}
 
 /* To be freed; NULL: out of memory. */
 static char *place_text(const struct gil_section *s, uint32_t place)

@@ -12,20 +12,14 @@
 #include <string.h>
 
 #include "base/util.h"
-#include "bpf/abi.h"
 #include "formats/formats.h"
 #include "formats/readers.h"
 #include "formats/sinks.h"
+#include "model/profile_names.h"
 
 #define RATE_MAX_HZ 50000
 #define DURATION_MAX_S (366.0 * 86400)
 #define PID_MAX 4194304		/* PID_MAX_LIMIT, include/linux/threads.h */
-
-static const struct choice statuses[] = {
-	{ "gil", STATUS_HAS_GIL }, { "on-cpu", STATUS_ON_CPU }, { "unknown", STATUS_UNKNOWN },
-	{ "gil-requested", STATUS_GIL_REQUESTED }, { "exception", STATUS_HAS_EXCEPTION },
-	{ "main", STATUS_MAIN_THREAD }, { 0 }
-};
 
 /* A non-negative decimal number; *end: the first character behind it. -EINVAL */
 static int parse_number(const char *text, double *value, const char **end)
@@ -113,24 +107,51 @@ int opt_text(void *target, const struct cli_option *opt, const char *value)
 	return 0;
 }
 
-/* The enum at opt->off (int-sized, asserted where it is used) by its name in opt->data. */
-int opt_choice(void *target, const struct cli_option *opt, const char *value)
+/* The i-th name of a table that ends with a NULL name, and its value. */
+static const char *choice_at(const void *table, size_t i, int *value)
 {
-	const struct choice *c;
-	char remedy[256] = "one of";
+	const struct choice *c = (const struct choice *)table + i;
 
-	for (c = opt->data; c->name; c++) {
-		if (!strcmp(value, c->name)) {
-			memcpy((char *)target + opt->off, &c->value, sizeof(c->value));
+	*value = c->value;
+	return c->name;
+}
+
+/* The i-th mode of record_modes, whose names -m takes. */
+static const char *mode_at(const void *table, size_t i, int *value)
+{
+	*value = (int)i;
+	return i < RECORD_MODE_CNT ? record_modes[i].name : NULL;
+}
+
+/* The value that text names, to the int at opt->off. at() lists names until it returns NULL. */
+static int choose(void *target, const struct cli_option *opt, const char *text,
+		  const char *(*at)(const void *table, size_t i, int *value))
+{
+	char remedy[256] = "one of";
+	const char *name;
+	size_t i, len;
+	int value;
+
+	for (i = 0; (name = at(opt->data, i, &value)); i++) {
+		if (!strcmp(text, name)) {
+			memcpy((char *)target + opt->off, &value, sizeof(value));
 			return 0;
 		}
+		len = strlen(remedy);
+		snprintf(remedy + len, sizeof(remedy) - len, " %s", name);
 	}
-	for (c = opt->data; c->name; c++) {
-		size_t len = strlen(remedy);
+	return bad_value(opt, text, remedy);
+}
 
-		snprintf(remedy + len, sizeof(remedy) - len, " %s", c->name);
-	}
-	return bad_value(opt, value, remedy);
+/* The enum at opt->off (int-sized, asserted below) by its name in opt->data. */
+int opt_choice(void *target, const struct cli_option *opt, const char *value)
+{
+	return choose(target, opt, value, choice_at);
+}
+
+int opt_mode(void *target, const struct cli_option *opt, const char *value)
+{
+	return choose(target, opt, value, mode_at);
 }
 _Static_assert(sizeof(enum tach_layout) == sizeof(int) && sizeof(enum report_by) == sizeof(int) &&
 	       sizeof(enum report_sort) == sizeof(int) && sizeof(enum split_by) == sizeof(int) &&
@@ -324,8 +345,6 @@ int opt_process(void *target, const struct cli_option *opt, const char *value)
 /* "gil", "!gil", "no-gil": the bit, and whether it must not be set. false: no such word. */
 static bool status_word(const char *word, size_t len, uint8_t *bit, bool *not)
 {
-	const struct choice *c;
-
 	*not = (len && *word == '!') || (len > 3 && !strncmp(word, "no-", 3));
 	if (*not) {
 		size_t skip = *word == '!' ? 1 : 3;
@@ -333,13 +352,7 @@ static bool status_word(const char *word, size_t len, uint8_t *bit, bool *not)
 		word += skip;
 		len -= skip;
 	}
-	for (c = statuses; c->name; c++) {
-		if (strlen(c->name) == len && !memcmp(c->name, word, len)) {
-			*bit = (uint8_t)c->value;
-			return true;
-		}
-	}
-	return false;
+	return profile_status_parse(word, len, bit);
 }
 
 int opt_status(void *target, const struct cli_option *opt, const char *value)

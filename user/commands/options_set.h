@@ -25,10 +25,14 @@ struct choice {
 /* Can the command write this format? */
 bool options_takes_format(enum command_id command, const struct sink_ops *ops);
 
-/* To opt->off; opt_choice, opt_value: an enum, by the choices in opt->data. */
+/*
+ * To opt->off. opt_choice, opt_value: an enum, by the choices in opt->data; opt_mode: by the
+ * names in record_modes.
+ */
 int opt_flag(void *target, const struct cli_option *opt, const char *value);
 int opt_text(void *target, const struct cli_option *opt, const char *value);
 int opt_choice(void *target, const struct cli_option *opt, const char *value);
+int opt_mode(void *target, const struct cli_option *opt, const char *value);
 int opt_value(void *target, const struct cli_option *opt, const char *value);
 int opt_moment(void *target, const struct cli_option *opt, const char *value);
 int opt_regex(void *target, const struct cli_option *opt, const char *value);

@@ -16,10 +16,6 @@ static const struct choice events[] = {
 	{ "cycles", SAMPLER_CYCLES }, { "cpu-cycles", SAMPLER_CYCLES },
 	{ "cpu-clock", SAMPLER_CLOCK }, { 0 }
 };
-static const struct choice modes[] = {
-	{ "cpu", RECORD_CPU }, { "wall", RECORD_WALL }, { "offcpu", RECORD_OFFCPU },
-	{ "gil", RECORD_GIL }, { "exception", RECORD_EXCEPTION }, { "all", RECORD_ALL }, { 0 }
-};
 static const struct choice compressions[] = { { "zstd", false }, { "none", true }, { 0 } };
 static const struct choice file_splits[] = { { "auto", SPLIT_AUTO }, { "all", SPLIT_ALL }, { 0 } };
 
@@ -126,7 +122,7 @@ static const struct cli_option record_table[] = {
 	EXCLUSION_OPTIONS,
 	{ 'm', "mode", "MODE", "How to record",
 	  "which time: cpu (default), wall, offcpu, gil,\nexception or all",
-	  opt_choice, RECORD(mode), modes },
+	  opt_mode, RECORD(mode), NULL },
 	{ 0, "min-wait", "TIME", "How to record",
 	  "leave out shorter waits: 10ms, 500us, 1s", opt_min_wait, 0, NULL },
 	{ 0, "kernel", NULL, "How to record",

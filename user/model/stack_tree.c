@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "base/arith.h"
 #include "base/util.h"
 #include "model/intern.h"
 
@@ -442,7 +443,7 @@ int stack_tree_event(struct stack_tree *t, const struct event *ev)
 		r->status = ev->status;
 	}
 	g = &groups_of(t)[r->group];
-	g->weight = weight_add(g->weight, ev->weight);
+	g->weight = add_capped(g->weight, ev->weight);
 	return 0;
 }
 
@@ -480,7 +481,7 @@ int stack_tree_merge(struct stack_tree *dst, const struct stack_tree *src)
 		if (!err)
 			err = find_group(dst, map[g->node], thread, g->status, &group);
 		if (!err)
-			groups_of(dst)[group].weight = weight_add(groups_of(dst)[group].weight,
+			groups_of(dst)[group].weight = add_capped(groups_of(dst)[group].weight,
 								  g->weight);
 	}
 	dst->process_cnt += src->process_cnt;
@@ -497,10 +498,10 @@ uint64_t *stack_tree_totals(const struct stack_tree *t)
 	if (!totals)
 		return NULL;
 	for (i = 0; i < v.group_cnt; i++)
-		totals[v.groups[i].node] = weight_add(totals[v.groups[i].node],
+		totals[v.groups[i].node] = add_capped(totals[v.groups[i].node],
 						      v.groups[i].weight);
 	for (i = v.node_cnt; --i > 0;)
-		totals[v.nodes[i].parent] = weight_add(totals[v.nodes[i].parent], totals[i]);
+		totals[v.nodes[i].parent] = add_capped(totals[v.nodes[i].parent], totals[i]);
 	return totals;
 }
 

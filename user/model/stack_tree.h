@@ -73,12 +73,4 @@ uint32_t *stack_tree_preorder(const struct stack_tree *t, uint32_t **depths);
 /* The weight below and at every node, by node; to be freed. NULL: out of memory. */
 uint64_t *stack_tree_totals(const struct stack_tree *t);
 
-/* a + b, or the highest number there is. */
-static inline uint64_t weight_add(uint64_t a, uint64_t b)
-{
-	uint64_t sum;
-
-	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
-}
-
 #endif

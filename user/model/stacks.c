@@ -18,8 +18,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arith.h"
 #include "base/u64map.h"
-#include "bpf/abi.h"
 #include "model/intern.h"
 
 /* CPython: _INTERNAL_FRAME_SUFFIXES in Lib/profiling/sampling/constants.py. */
@@ -476,41 +476,6 @@ bool stacks_synthetic(const struct profile_tables *t, const struct frame *f)
 	const struct string_ref *file = &t->strings[f->file];
 
 	return f->line <= 0 && file->len == 1 && file->data[0] == SYNTHETIC_FILE[0];
-}
-
-const char *status_text(uint8_t status, char text[STATUS_TEXT_MAX])
-{
-	static const struct {
-		uint8_t bit;
-		const char *name;
-	} bits[] = {
-		{ STATUS_HAS_GIL, "gil" },
-		{ STATUS_ON_CPU, "on-cpu" },
-		{ STATUS_UNKNOWN, "cpu-unknown" },
-		{ STATUS_GIL_REQUESTED, "gil-requested" },
-		{ STATUS_HAS_EXCEPTION, "exception" },
-		{ STATUS_MAIN_THREAD, "main" },
-	};
-	size_t i, len = 0;
-
-	for (i = 0; i < ARRAY_SIZE(bits); i++) {
-		if (status & bits[i].bit)
-			len += snprintf(text + len, STATUS_TEXT_MAX - len, "%s%s", len ? "+" : "",
-					bits[i].name);
-	}
-	if (!len)
-		snprintf(text, STATUS_TEXT_MAX, "none");
-	return text;
-}
-
-const char *mode_text(enum profile_mode mode)
-{
-	static const char *const names[] = {
-		[MODE_WALL] = "wall", [MODE_CPU] = "cpu", [MODE_GIL] = "gil",
-		[MODE_ALL] = "all", [MODE_EXCEPTION] = "exception",
-	};
-
-	return mode >= 0 && (size_t)mode < ARRAY_SIZE(names) ? names[mode] : NULL;
 }
 
 struct string_ref path_base(struct string_ref path)

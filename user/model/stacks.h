@@ -83,19 +83,6 @@ const struct stack_process *stacks_process(const struct stacks *s, uint32_t proc
 /* A frame that is not Python code: "<GC>" and the like. */
 bool stacks_synthetic(const struct profile_tables *t, const struct frame *f);
 
-/* Sum that stops at the largest number instead of starting over. */
-static inline uint64_t add_capped(uint64_t a, uint64_t b)
-{
-	return a + b < a ? UINT64_MAX : a + b;
-}
-
-#define STATUS_TEXT_MAX 64
-/* "gil+on-cpu"; "none" without any bit. */
-const char *status_text(uint8_t status, char text[STATUS_TEXT_MAX]);
-
-/* What an enum profile_mode is called; NULL: not known. */
-const char *mode_text(enum profile_mode mode);
-
 /* The last component of a path. */
 struct string_ref path_base(struct string_ref path);
 

@@ -2,6 +2,7 @@
 /*
  * recording.c - files of a recording and what is said about them. See recording.h.
  */
+#include "base/arith.h"
 #include "recording/recording_rows.h"
 
 #include <errno.h>
@@ -326,7 +327,7 @@ void recording_profile_stats(const struct recording *r, const struct row *row,
 		.missed_pct = r->missed_pct,
 	};
 	if (row->stats.samples + row->stats.write_lost)
-		stats->error_pct = 100.0 * bad / (row->stats.samples + row->stats.write_lost);
+		stats->error_pct = percent(bad, row->stats.samples + row->stats.write_lost);
 }
 
 int recording_close_row(struct recording *r, struct row *row, int err)

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "model/intern.h"
+#include "model/profile_names.h"
 #include "model/thread_names.h"
 
 static const struct {
@@ -92,13 +93,11 @@ static void sample_weight_ns(struct gecko_tables *x, const uint64_t r[3], int64_
 
 static int put_samples(struct gecko_tables *x)
 {
-	static const char *const types[] = { [UNIT_SAMPLES] = "samples", [UNIT_BYTES] = "bytes",
-					     [UNIT_NANOSECONDS] = "tracing-ms" };
 	enum profile_unit unit = stacks_process(x->g->stacks, x->th->process)->meta.unit;
 	int err;
 
 	writer_text(x->w, ",\"samples\":{\"weightType\":\"");
-	writer_text(x->w, types[unit]);
+	writer_text(x->w, unit == UNIT_NANOSECONDS ? "tracing-ms" : profile_unit_name(unit));
 	writer_char(x->w, '"');
 	err = put_spooled(x, "stack", &x->th->samples, sample_stack);
 	if (!err)

@@ -8,6 +8,7 @@
  * the end, once for each distinct stack. The counts are those of CPython 3.15's
  * `replay --heatmap` (Lib/profiling/sampling/heatmap_collector.py).
  */
+#include "base/arith.h"
 #include "model/sink.h"
 
 #include <errno.h>
@@ -158,7 +159,7 @@ static void enter(struct heat *h, uint32_t frame, uint64_t weight)
 		uint32_t place = p->of_frame[frame];
 
 		if (place != NO_FILE && !p->on_path[place]++)
-			p->counts[place].total = weight_add(p->counts[place].total, weight);
+			p->counts[place].total = add_capped(p->counts[place].total, weight);
 	}
 }
 
@@ -186,7 +187,7 @@ static void count_self(struct heat *h, const struct stack_tree_view *v)
 			uint32_t place = p->of_frame[v->nodes[g->node].frame];
 
 			if (place != NO_FILE)
-				p->counts[place].self = weight_add(p->counts[place].self,
+				p->counts[place].self = add_capped(p->counts[place].self,
 								   g->weight);
 		}
 	}
@@ -358,7 +359,7 @@ static int put_meta(struct json *j, const void *ctx)
 	int err;
 
 	for (i = 0; i < v.group_cnt; i++)
-		weight = weight_add(weight, v.groups[i].weight);
+		weight = add_capped(weight, v.groups[i].weight);
 	json_uint(j, "version", DATA_VERSION);
 	json_string(j, "generator", "tachbpf " TACHBPF_VERSION);
 	err = html_json_text(j, "title", s->title);

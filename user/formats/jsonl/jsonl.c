@@ -15,8 +15,10 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "base/arith.h"
 #include "formats/formats.h"
 #include "model/aggregate.h"
+#include "model/profile_names.h"
 #include "model/writer.h"
 
 #define CHUNK 256	/* entries a record: CPython's _CHUNK_SIZE */
@@ -106,18 +108,16 @@ static void put_total(struct jsonl *j)
 
 static void put_meta(struct jsonl *j)
 {
-	static const char *const units[] = { [UNIT_BYTES] = "bytes",
-					     [UNIT_NANOSECONDS] = "nanoseconds" };
 	const struct profile_meta *meta = &stacks_process(j->a->stacks, 0)->meta;
 	char version[32];
 
 	put_head(j, "meta");
 	writer_text(j->w, ",\"sample_interval_usec\":");
 	writer_uint(j->w, meta->interval_us);
-	if (mode_text(meta->mode))
-		put_string(j->w, "mode", mode_text(meta->mode));
+	if (profile_mode_known(meta->mode))
+		put_string(j->w, "mode", profile_mode_name(meta->mode));
 	if (meta->unit != UNIT_SAMPLES)
-		put_string(j->w, "unit", units[meta->unit]);
+		put_string(j->w, "unit", profile_unit_name(meta->unit));
 	if (meta->tgid) {
 		snprintf(version, sizeof(version), "%u.%u.%u", meta->python_major,
 			 meta->python_minor, meta->python_micro);

@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arith.h"
 #include "base/pairs.h"
 #include "formats/formats.h"
 #include "model/aggregate.h"

@@ -12,6 +12,8 @@
  * speedscope itself would make of them. What is distinct is kept in memory, the
  * sequence of each thread is spooled.
  */
+#include "base/arith.h"
+#include "model/profile_names.h"
 #include "model/sink.h"
 
 #include <errno.h>
@@ -203,8 +205,7 @@ static int put_time(struct speedscope *s, struct clock *c, uint64_t gap_us)
 {
 	bool running_only = s->meta.mode != MODE_WALL && s->meta.mode != MODE_ALL;
 	uint64_t interval = s->meta.interval_us ? s->meta.interval_us : 1;
-	uint64_t own = interval > UINT64_MAX / (c->weight ? c->weight : 1) ?
-			       UINT64_MAX : interval * c->weight;
+	uint64_t own = mul_capped(interval, c->weight);
 	int err;
 
 	if (!running_only || gap_us <= own || gap_us - own <= interval / 2)
@@ -276,9 +277,7 @@ static int finish_clocks(struct speedscope *s)
 
 	while ((c = u64map_next(&s->clocks, &pos))) {
 		if (!err && s->meta.unit == UNIT_SAMPLES && c->weight)
-			err = put_weight(s, c->track, c->stack,
-					 interval > UINT64_MAX / c->weight ?
-						 UINT64_MAX : interval * c->weight);
+			err = put_weight(s, c->track, c->stack, mul_capped(interval, c->weight));
 		free(c);
 	}
 	for (i = 0; !err && i < track_cnt(s); i++)
@@ -443,7 +442,8 @@ static void put_process(struct speedscope *s, struct writer *w, uint32_t process
 	writer_json(w, string_of(p->meta.platform ? p->meta.platform : ""));
 	writer_char(w, ',');
 	put_key(w, "mode");
-	writer_json(w, string_of(mode_text(p->meta.mode) ? mode_text(p->meta.mode) : ""));
+	writer_json(w, string_of(profile_mode_known(p->meta.mode) ?
+				 profile_mode_name(p->meta.mode) : ""));
 	writer_char(w, ',');
 	put_key(w, "interval_us");
 	writer_uint(w, p->meta.interval_us);

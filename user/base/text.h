@@ -1,20 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * profile_text.h - the words for what a profile's numbers mean, and text cut to
- * a terminal's width.
+ * text.h - hostile text made printable, and text cut to a width for people.
  */
-#ifndef TACHBPF_PROFILE_TEXT_H
-#define TACHBPF_PROFILE_TEXT_H
+#ifndef TACHBPF_TEXT_H
+#define TACHBPF_TEXT_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
-
-#include "model/event.h"
-#include "model/sink.h"
-
-const char *profile_mode_name(enum profile_mode mode);
-const char *profile_layout_name(enum tach_layout layout);
-/* The i-th feature and its FEATURE_* bit; NULL behind the last. */
-const char *profile_feature_at(size_t i, uint32_t *bit);
 
 /* s (hostile) as printable text to be freed; NULL: out of memory. */
 char *text_escape(const char *s, size_t len);
