@@ -17,9 +17,6 @@
 #include "base/util.h"
 #include "model/intern.h"
 
-/* CPython: _INTERNAL_FRAME_SUFFIXES in Lib/profiling/sampling/constants.py. */
-#define INTERNAL_SUFFIX "_sync_coordinator.py"
-
 #define INDEX_MIN 256
 #define RECENT_CNT 64		/* threads whose last stack is remembered; 2 KiB each */
 
@@ -37,7 +34,7 @@ struct index {
 struct recent {
 	bool valid;
 	uint8_t status;
-	uint32_t thread, group, depth;
+	uint32_t thread, share, depth;
 	uint64_t thread_id;
 	uint32_t interp_id;
 	uint32_t frames[EVENT_MAX_FRAMES];
@@ -48,8 +45,8 @@ struct stack_tree {
 	enum stack_detail detail;
 	uint64_t seed;
 	struct intern *names;
-	struct buf nodes, threads, groups;	/* arrays of the structures */
-	struct index node_index, thread_index, group_index;
+	struct buf nodes, threads, shares;	/* arrays of the structures */
+	struct index node_index, thread_index, share_index;
 	uint32_t process_cnt;
 	struct recent *recent;
 	/* Of the profile that is being read: */
@@ -68,19 +65,19 @@ static struct stack_thread *threads_of(const struct stack_tree *t)
 	return (struct stack_thread *)(void *)t->threads.data;
 }
 
-static struct stack_group *groups_of(const struct stack_tree *t)
+static struct stack_share *shares_of(const struct stack_tree *t)
 {
-	return (struct stack_group *)(void *)t->groups.data;
+	return (struct stack_share *)(void *)t->shares.data;
 }
 
 struct stack_tree_view stack_tree_view(const struct stack_tree *t)
 {
 	return (struct stack_tree_view){
-		.nodes = nodes_of(t), .threads = threads_of(t), .groups = groups_of(t),
+		.nodes = nodes_of(t), .threads = threads_of(t), .shares = shares_of(t),
 		.tables = intern_tables(t->names),
 		.node_cnt = t->nodes.len / sizeof(struct stack_node),
 		.thread_cnt = t->threads.len / sizeof(struct stack_thread),
-		.group_cnt = t->groups.len / sizeof(struct stack_group),
+		.share_cnt = t->shares.len / sizeof(struct stack_share),
 	};
 }
 
@@ -110,12 +107,12 @@ static uint32_t hash_thread(const struct stack_tree *t, uint32_t id)
 			 t->thread_index.bits);
 }
 
-static uint32_t hash_group(const struct stack_tree *t, uint32_t id)
+static uint32_t hash_share(const struct stack_tree *t, uint32_t id)
 {
-	const struct stack_group *n = &groups_of(t)[id];
+	const struct stack_share *n = &shares_of(t)[id];
 
 	return hash_pair(t->seed, (uint64_t)n->node << 32 | n->thread, n->status,
-			 t->group_index.bits);
+			 t->share_index.bits);
 }
 
 static bool node_equal(const struct stack_tree *t, uint32_t a, uint32_t b)
@@ -133,9 +130,9 @@ static bool thread_equal(const struct stack_tree *t, uint32_t a, uint32_t b)
 	       n[a].interp_id == n[b].interp_id;
 }
 
-static bool group_equal(const struct stack_tree *t, uint32_t a, uint32_t b)
+static bool share_equal(const struct stack_tree *t, uint32_t a, uint32_t b)
 {
-	const struct stack_group *n = groups_of(t);
+	const struct stack_share *n = shares_of(t);
 
 	return n[a].node == n[b].node && n[a].thread == n[b].thread && n[a].status == n[b].status;
 }
@@ -219,17 +216,17 @@ static int find_thread(struct stack_tree *t, const struct stack_thread *thread, 
 			   thread_equal, id);
 }
 
-/* The new group, if it is one, has no weight yet. */
-static int find_group(struct stack_tree *t, uint32_t node, uint32_t thread, uint8_t status,
+/* The new share, if it is one, has no weight yet. */
+static int find_share(struct stack_tree *t, uint32_t node, uint32_t thread, uint8_t status,
 		      uint32_t *id)
 {
-	struct stack_group g;
+	struct stack_share g;
 
 	memset(&g, 0, sizeof(g));
 	g.node = node;
 	g.thread = thread;
 	g.status = status;
-	return find_or_add(t, &t->group_index, &t->groups, &g, sizeof(g), hash_group, group_equal,
+	return find_or_add(t, &t->share_index, &t->shares, &g, sizeof(g), hash_share, share_equal,
 			   id);
 }
 
@@ -259,10 +256,10 @@ void stack_tree_free(struct stack_tree *t)
 	intern_free(t->names);
 	buf_free(&t->nodes);
 	buf_free(&t->threads);
-	buf_free(&t->groups);
+	buf_free(&t->shares);
 	free(t->node_index.slots);
 	free(t->thread_index.slots);
-	free(t->group_index.slots);
+	free(t->share_index.slots);
 	free(t->recent);
 	free(t->labels);
 	free(t);
@@ -306,29 +303,16 @@ static int grow_labels(struct stack_tree *t)
 	return 0;
 }
 
-static bool is_internal(const struct string_ref *file)
-{
-	size_t len = strlen(INTERNAL_SUFFIX);
-
-	return file->len >= len && !memcmp(file->data + file->len - len, INTERNAL_SUFFIX, len);
-}
-
 /* A frame of other tables as one of ours. */
 static int adopt_frame(struct stack_tree *t, const struct profile_tables *tables,
 		       const struct frame *f, uint32_t *id)
 {
-	struct frame own = { .line = f->line, .end_line = LINE_NONE, .column = COLUMN_NONE,
-			     .end_column = COLUMN_NONE, .opcode = OPCODE_NONE };
+	struct frame own = stack_frame_cut(t->detail, f);
 	const struct string_ref *s = tables->strings;
 	int err;
 
 	if (f->file >= tables->string_cnt || f->func >= tables->string_cnt)
 		return -EINVAL;
-	if (t->detail == STACK_POSITIONS) {
-		own.end_line = f->end_line;
-		own.column = f->column;
-		own.end_column = f->end_column;
-	}
 	err = intern_string(t->names, s[f->file].data, s[f->file].len, &own.file);
 	if (!err)
 		err = intern_string(t->names, s[f->func].data, s[f->func].len, &own.func);
@@ -343,7 +327,7 @@ static int make_label(struct stack_tree *t, uint32_t frame)
 	uint32_t id;
 	int err;
 
-	if (f->file < t->tables->string_cnt && is_internal(&t->tables->strings[f->file])) {
+	if (f->file < t->tables->string_cnt && stack_frame_internal(&t->tables->strings[f->file])) {
 		t->labels[frame] = LABEL_HIDDEN;
 		return 0;
 	}
@@ -389,7 +373,7 @@ static int recall(struct stack_tree *t, struct recent *r, const struct event *ev
 		return err;
 	r->thread_id = ev->thread_id;
 	r->interp_id = ev->interp_id;
-	r->group = UINT32_MAX;
+	r->share = UINT32_MAX;
 	r->valid = true;
 	return 0;
 }
@@ -405,7 +389,7 @@ static int walk(struct stack_tree *t, struct recent *r, const struct event *ev)
 		i++;
 	if (i == n && i == r->depth)
 		return 0;
-	r->group = UINT32_MAX;
+	r->share = UINT32_MAX;
 	if (i)
 		node = r->nodes[i - 1];
 	for (; i < n; i++) {
@@ -423,7 +407,7 @@ static int walk(struct stack_tree *t, struct recent *r, const struct event *ev)
 int stack_tree_event(struct stack_tree *t, const struct event *ev)
 {
 	struct recent *r = &t->recent[hash_u64(ev->thread_id) % RECENT_CNT];
-	struct stack_group *g;
+	struct stack_share *g;
 	int err;
 
 	if (!t->tables || ev->nframes > EVENT_MAX_FRAMES)
@@ -433,16 +417,16 @@ int stack_tree_event(struct stack_tree *t, const struct event *ev)
 		err = walk(t, r, ev);
 	if (err)
 		return err;
-	if (r->group == UINT32_MAX || r->status != ev->status) {
-		err = find_group(t, r->depth ? r->nodes[r->depth - 1] : 0, r->thread, ev->status,
-				 &r->group);
+	if (r->share == UINT32_MAX || r->status != ev->status) {
+		err = find_share(t, r->depth ? r->nodes[r->depth - 1] : 0, r->thread, ev->status,
+				 &r->share);
 		if (err) {
 			r->valid = false;
 			return err;
 		}
 		r->status = ev->status;
 	}
-	g = &groups_of(t)[r->group];
+	g = &shares_of(t)[r->share];
 	g->weight = add_capped(g->weight, ev->weight);
 	return 0;
 }
@@ -469,19 +453,19 @@ int stack_tree_merge(struct stack_tree *dst, const struct stack_tree *src)
 {
 	struct stack_tree_view v = stack_tree_view(src);
 	uint32_t *map = malloc(v.node_cnt * sizeof(*map));
-	uint32_t i, thread, group;
+	uint32_t i, thread, share;
 	int err = map ? merge_nodes(dst, src, map) : -ENOMEM;
 
-	for (i = 0; !err && i < v.group_cnt; i++) {
-		const struct stack_group *g = &v.groups[i];
+	for (i = 0; !err && i < v.share_cnt; i++) {
+		const struct stack_share *g = &v.shares[i];
 		struct stack_thread th = v.threads[g->thread];
 
 		th.process += dst->process_cnt;
 		err = find_thread(dst, &th, &thread);
 		if (!err)
-			err = find_group(dst, map[g->node], thread, g->status, &group);
+			err = find_share(dst, map[g->node], thread, g->status, &share);
 		if (!err)
-			groups_of(dst)[group].weight = add_capped(groups_of(dst)[group].weight,
+			shares_of(dst)[share].weight = add_capped(shares_of(dst)[share].weight,
 								  g->weight);
 	}
 	dst->process_cnt += src->process_cnt;
@@ -497,9 +481,9 @@ uint64_t *stack_tree_totals(const struct stack_tree *t)
 
 	if (!totals)
 		return NULL;
-	for (i = 0; i < v.group_cnt; i++)
-		totals[v.groups[i].node] = add_capped(totals[v.groups[i].node],
-						      v.groups[i].weight);
+	for (i = 0; i < v.share_cnt; i++)
+		totals[v.shares[i].node] = add_capped(totals[v.shares[i].node],
+						      v.shares[i].weight);
 	for (i = v.node_cnt; --i > 0;)
 		totals[v.nodes[i].parent] = add_capped(totals[v.nodes[i].parent], totals[i]);
 	return totals;

@@ -10,12 +10,9 @@
 #ifndef TACHBPF_STACK_TREE_H
 #define TACHBPF_STACK_TREE_H
 
-#include "model/event.h"
+#include "model/stack_frame.h"
 
 struct stack_tree;
-
-/* What tells two frames apart: file, function and line, or also the columns. */
-enum stack_detail { STACK_LINES, STACK_POSITIONS };
 
 /* Node 0 is the root and has no frame; a parent's number is lower than its child's. */
 struct stack_node {
@@ -29,8 +26,8 @@ struct stack_thread {
 	uint64_t thread_id;
 };
 
-/* What was seen at exactly this stack: a node, a thread, a status. */
-struct stack_group {
+/* What a thread left at exactly this stack, the node's, in a status. */
+struct stack_share {
 	uint32_t node;
 	uint32_t thread;
 	uint64_t weight;
@@ -41,12 +38,12 @@ struct stack_group {
 struct stack_tree_view {
 	const struct stack_node *nodes;
 	const struct stack_thread *threads;
-	const struct stack_group *groups;
+	const struct stack_share *shares;
 	const struct profile_tables *tables;	/* what the nodes' frames mean */
-	uint32_t node_cnt, thread_cnt, group_cnt;
+	uint32_t node_cnt, thread_cnt, share_cnt;
 };
 
-/* NULL with errno. */
+/* An empty tree whose frames are told apart by detail. NULL with errno. */
 struct stack_tree *stack_tree_new(enum stack_detail detail);
 void stack_tree_free(struct stack_tree *t);
 

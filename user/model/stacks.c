@@ -7,9 +7,7 @@
  * of the profile become labels, ids of our own → group, status and labels are a
  * key, interned as a string of bytes.
  *
- * What is left out and how frames are told apart is as in CPython 3.15's
- * replay (Lib/profiling/sampling/collector.py): the profiler's own frames are
- * hidden.
+ * stack_frame.h says which frames are left out and how frames are told apart.
  */
 #include "model/stacks.h"
 
@@ -21,9 +19,6 @@
 #include "base/arith.h"
 #include "base/u64map.h"
 #include "model/intern.h"
-
-/* CPython: _INTERNAL_FRAME_SUFFIXES in Lib/profiling/sampling/constants.py. */
-#define INTERNAL_SUFFIX "_sync_coordinator.py"
 
 /* The recorder's frame for callers beyond EVENT_MAX_FRAMES. */
 #define TRUNCATED "<truncated>"
@@ -245,27 +240,19 @@ static int grow_labels(struct stacks *s)
 	return 0;
 }
 
-static bool is_internal(const struct string_ref *file)
-{
-	size_t len = strlen(INTERNAL_SUFFIX);
-
-	return file->len >= len && !memcmp(file->data + file->len - len, INTERNAL_SUFFIX, len);
-}
-
-/* What tells the frame apart, without names. What CPython leaves out is none here. */
+/* The frame as a label, without names. What CPython's exports leave out is none here. */
 static struct frame cut_frame(enum stack_detail detail, const struct frame *f)
 {
-	struct frame cut = { .line = 0, .end_line = LINE_NONE, .column = COLUMN_NONE,
-			     .end_column = COLUMN_NONE, .opcode = OPCODE_NONE };
+	struct frame cut = stack_frame_cut(detail, f);
 
-	if (detail >= DETAIL_LINE && f->line != LINE_NONE)
-		cut.line = f->line;
-	if (detail >= DETAIL_COLUMN && f->column >= 0)
-		cut.column = f->column;
-	if (detail >= DETAIL_LOCATION && f->end_line > 0)
-		cut.end_line = f->end_line;
-	if (detail >= DETAIL_LOCATION && f->end_column >= 0)
-		cut.end_column = f->end_column;
+	if (cut.line == LINE_NONE)
+		cut.line = 0;
+	if (cut.end_line <= 0)
+		cut.end_line = LINE_NONE;
+	if (cut.column < 0)
+		cut.column = COLUMN_NONE;
+	if (cut.end_column < 0)
+		cut.end_column = COLUMN_NONE;
 	return cut;
 }
 
@@ -292,7 +279,7 @@ static int make_label(struct stacks *s, uint32_t id)
 		return -EINVAL;
 	file = &s->tables->strings[f->file];
 	func = &s->tables->strings[f->func];
-	if (is_internal(file)) {
+	if (stack_frame_internal(file)) {
 		l->state = LABEL_HIDDEN;
 		return 0;
 	}

@@ -12,14 +12,7 @@
 
 #include "base/util.h"
 #include "model/sink.h"
-
-/* How much of a frame tells two apart. Its opcode never does. */
-enum stack_detail {
-	DETAIL_FUNCTION,	/* file and function; line: the lowest that was sampled */
-	DETAIL_LINE,
-	DETAIL_COLUMN,		/* line and first column */
-	DETAIL_LOCATION,	/* first and last line and column */
-};
+#include "model/stack_frame.h"
 
 struct stacks_config {
 	enum stack_detail detail;

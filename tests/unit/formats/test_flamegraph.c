@@ -436,7 +436,7 @@ static void test_write_error(void **state)
 /* Weights add up to the highest number there is and no further. */
 static void test_weights_saturate(void **state)
 {
-	struct stack_tree *t = stack_tree_new(STACK_LINES);
+	struct stack_tree *t = stack_tree_new(DETAIL_LINE);
 	struct intern *in = intern_new();
 	struct event ev = { .weight = UINT64_MAX - 1 };
 	uint64_t *totals;

@@ -177,8 +177,8 @@ static void count_self(struct heat *h, const struct stack_tree_view *v)
 {
 	uint32_t i, kind;
 
-	for (i = 0; i < v->group_cnt; i++) {
-		const struct stack_group *g = &v->groups[i];
+	for (i = 0; i < v->share_cnt; i++) {
+		const struct stack_share *g = &v->shares[i];
 
 		if (!g->node)
 			continue;
@@ -358,8 +358,8 @@ static int put_meta(struct json *j, const void *ctx)
 	uint64_t weight = 0;
 	int err;
 
-	for (i = 0; i < v.group_cnt; i++)
-		weight = add_capped(weight, v.groups[i].weight);
+	for (i = 0; i < v.share_cnt; i++)
+		weight = add_capped(weight, v.shares[i].weight);
 	json_uint(j, "version", DATA_VERSION);
 	json_string(j, "generator", "tachbpf " TACHBPF_VERSION);
 	err = html_json_text(j, "title", s->title);
@@ -404,7 +404,7 @@ static struct sink *heatmap_open(const struct sink_args *args)
 	s->fd = args->fd;
 	s->many = args->many;
 	s->no_source = args->no_source;
-	s->tree = stack_tree_new(STACK_POSITIONS);
+	s->tree = stack_tree_new(DETAIL_LOCATION);
 	if (args->title)
 		s->title = strdup(args->title);
 	if (s->tree && (s->title || !args->title))
