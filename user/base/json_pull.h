@@ -45,6 +45,8 @@ bool json_pull_string(struct json_pull *j, struct buf *s);
 /* The number's own characters. */
 bool json_pull_number(struct json_pull *j, const char **s, size_t *len);
 bool json_pull_uint(struct json_pull *j, uint64_t *v);
+/* A finite number of at most 63 characters. */
+bool json_pull_double(struct json_pull *j, double *v);
 bool json_pull_skip(struct json_pull *j);
 
 /* Nothing but white space may follow. */

@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/string_ref.h"
+
 /* A stack in a profile has at most this many frames (TACH's limit). */
 #define EVENT_MAX_FRAMES 256
 
@@ -31,12 +33,6 @@ struct frame {
 	int32_t column;		/* from 0, UTF-8 bytes; COLUMN_NONE */
 	int32_t end_column;	/* COLUMN_NONE when column is */
 	uint8_t opcode;		/* OPCODE_NONE */
-};
-
-/* Not NUL-terminated, may contain NULs; valid UTF-8 when we made it. */
-struct string_ref {
-	const char *data;
-	uint32_t len;
 };
 
 /* What the ids in events and frames mean. Grows while a profile is being made. */

@@ -217,24 +217,40 @@ void intern_free(struct intern *in)
 	free(in);
 }
 
+static bool find_string(const struct intern *in, uint64_t hash, const char *s, size_t len,
+			uint32_t *id)
+{
+	const struct table *t = &in->string_table;
+	const struct string_ref *ref;
+	uint32_t i;
+
+	if (!t->slots)
+		return false;
+	for (i = (uint32_t)hash & t->mask; t->slots[i].id1; i = (i + 1) & t->mask) {
+		ref = &in->strings[t->slots[i].id1 - 1];
+		if (t->slots[i].tag == (uint32_t)(hash >> 32) && ref->len == len &&
+		    (!len || !memcmp(ref->data, s, len))) {
+			*id = t->slots[i].id1 - 1;
+			return true;
+		}
+	}
+	return false;
+}
+
+bool intern_find_string(const struct intern *in, const char *s, size_t len, uint32_t *id)
+{
+	return find_string(in, hash_string(in->seed, s, len), s, len, id);
+}
+
 int intern_string(struct intern *in, const char *s, size_t len, uint32_t *id)
 {
 	uint64_t hash = hash_string(in->seed, s, len);
 	struct table *t = &in->string_table;
-	struct string_ref *ref;
-	uint32_t i, cnt = in->tables.string_cnt;
+	uint32_t cnt = in->tables.string_cnt;
 	char *copy;
 
-	if (t->slots) {
-		for (i = (uint32_t)hash & t->mask; t->slots[i].id1; i = (i + 1) & t->mask) {
-			ref = &in->strings[t->slots[i].id1 - 1];
-			if (t->slots[i].tag == (uint32_t)(hash >> 32) && ref->len == len &&
-			    (!len || !memcmp(ref->data, s, len))) {
-				*id = t->slots[i].id1 - 1;
-				return 0;
-			}
-		}
-	}
+	if (find_string(in, hash, s, len, id))
+		return 0;
 	if (len > UINT32_MAX || table_reserve(in, t) ||
 	    array_reserve((void **)&in->strings, &in->string_cap, cnt, sizeof(*in->strings)))
 		return -ENOMEM;

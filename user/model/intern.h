@@ -19,6 +19,9 @@ void intern_free(struct intern *in);
 /* Copies the bytes. The id in *id; 0 or -ENOMEM. */
 int intern_string(struct intern *in, const char *s, size_t len, uint32_t *id);
 
+/* The id of a string that is there. Returns false if it is not. */
+bool intern_find_string(const struct intern *in, const char *s, size_t len, uint32_t *id);
+
 /* Copies the frame, whose file and func are ids of this table. 0 or -ENOMEM. */
 int intern_frame(struct intern *in, const struct frame *f, uint32_t *id);
 

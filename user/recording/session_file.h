@@ -29,6 +29,7 @@
 
 #define SESSION_FILE_NAME "session.json"
 
+struct buf;
 struct session_file;
 struct thread_names;
 
@@ -45,6 +46,11 @@ struct session_process {
 
 /* NULL with errno: ENOENT without a word, else after logging why. shown: its path, escaped. */
 struct session_file *session_file_read(int dirfd, const char *shown);
+/*
+ * The text of such a file (hostile), which is taken over and then empty. NULL with errno, and
+ * the reason in why: EBADMSG for what is not a JSON object.
+ */
+struct session_file *session_file_parse(struct buf *text, char *why, size_t why_size);
 void session_file_free(struct session_file *s);
 
 /* Of the file of that name; all unset if nothing is said of it. */

@@ -19,7 +19,7 @@
 #include "formats/formats.h"
 #include "model/aggregate.h"
 #include "model/profile_names.h"
-#include "model/writer.h"
+#include "base/writer.h"
 
 struct row {
 	struct stack_view stack;

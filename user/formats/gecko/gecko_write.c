@@ -7,6 +7,7 @@
  * Fields, names and categories are those of CPython 3.15's
  * Lib/profiling/sampling/gecko_collector.py.
  */
+#include "base/json.h"
 #include "formats/gecko/gecko.h"
 
 #include <errno.h>
@@ -180,7 +181,7 @@ static void put_thread_head(struct gecko_tables *x)
 	char name[THREAD_LABEL_BYTES];
 
 	writer_text(x->w, "{\"name\":");
-	writer_json(x->w, string_of(thread_label(p->meta.thread_names, x->th->thread_id, "Thread-",
+	json_string_in(x->w, string_of(thread_label(p->meta.thread_names, x->th->thread_id, "Thread-",
 						 name)));
 	writer_text(x->w, ",\"isMainThread\":");
 	writer_text(x->w, x->th->main ? "true" : "false");
@@ -194,7 +195,7 @@ static void put_thread_head(struct gecko_tables *x)
 	writer_text(x->w, "\",\"tid\":");
 	writer_uint(x->w, x->th->thread_id);
 	writer_text(x->w, ",\"processType\":\"default\",\"processName\":");
-	writer_json(x->w, string_of(*p->name ? p->name : "Python Process"));
+	json_string_in(x->w, string_of(*p->name ? p->name : "Python Process"));
 }
 
 static int put_thread(struct gecko_tables *x)
@@ -244,7 +245,7 @@ static void put_meta(struct gecko *g, struct writer *w)
 	snprintf(text, sizeof(text), ",\"abi\":\"%.60s\",\"oscpu\":\"%.60s\","
 		 "\"misc\":\"Python profiler\",\"platform\":", u.machine, u.machine);
 	writer_text(w, text);
-	writer_json(w, string_of(m && m->platform ? m->platform : "Linux"));
+	json_string_in(w, string_of(m && m->platform ? m->platform : "Linux"));
 	writer_text(w, ",\"processType\":0,\"categories\":[");
 	for (i = 0; i < ARRAY_SIZE(categories); i++) {
 		snprintf(text, sizeof(text),
@@ -271,7 +272,7 @@ static void put_strings(struct writer *w, struct intern *strings)
 	for (i = 0; i < t->string_cnt; i++) {
 		if (i)
 			writer_char(w, ',');
-		writer_json(w, t->strings[i]);
+		json_string_in(w, t->strings[i]);
 	}
 	writer_text(w, "],\"sources\":{\"length\":0,\"uuid\":[],\"filename\":[]}}}\n");
 }
