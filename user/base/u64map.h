@@ -2,14 +2,15 @@
 /*
  * u64map.h - a hash table from 64-bit keys to pointers.
  *
- * Open addressing, for the lookups that happen once a sample. Knows nothing of
- * what it holds and frees none of it.
+ * Knows nothing of what it holds and frees none of it.
  */
 #ifndef TACHBPF_U64MAP_H
 #define TACHBPF_U64MAP_H
 
 #include <stddef.h>
 #include <stdint.h>
+
+#include "base/hash_slots.h"
 
 struct u64map_slot {
 	uint64_t key;
@@ -18,8 +19,8 @@ struct u64map_slot {
 
 /* Zero-initialise; u64map_free() when done. */
 struct u64map {
-	struct u64map_slot *slots;
-	size_t cap, cnt;
+	struct hash_slots table;	/* of struct u64map_slot */
+	size_t cnt;			/* keys; for others to read */
 };
 
 /* NULL: not there. */

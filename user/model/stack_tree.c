@@ -14,21 +14,14 @@
 #include <sys/random.h>
 
 #include "base/arith.h"
+#include "base/hash_index.h"
 #include "base/util.h"
 #include "model/intern.h"
 
-#define INDEX_MIN 256
 #define RECENT_CNT 64		/* threads whose last stack is remembered; 2 KiB each */
 
 #define LABEL_NEW 0
 #define LABEL_HIDDEN UINT32_MAX	/* else: frame id + 1 */
-
-/* Ids + 1 by a hash of what they stand for; at most half full. */
-struct index {
-	uint32_t *slots;
-	uint32_t bits;		/* log2 of their number */
-	uint32_t used;
-};
 
 /* The last stack of a thread, root first; nodes[i] is the one that frames[i] led to. */
 struct recent {
@@ -46,7 +39,7 @@ struct stack_tree {
 	uint64_t seed;
 	struct intern *names;
 	struct buf nodes, threads, shares;	/* arrays of the structures */
-	struct index node_index, thread_index, share_index;
+	struct hash_index node_index, thread_index, share_index;
 	uint32_t process_cnt;
 	struct recent *recent;
 	/* Of the profile that is being read: */
@@ -83,136 +76,76 @@ struct stack_tree_view stack_tree_view(const struct stack_tree *t)
 
 /*
  * Multiply-shift with a secret odd factor: whoever made the profile cannot
- * choose ids that collide. The result is below 2^bits.
+ * choose ids that collide.
  */
-static uint32_t hash_pair(uint64_t seed, uint64_t a, uint64_t b, uint32_t bits)
+static uint32_t hash_pair(uint64_t seed, uint64_t a, uint64_t b)
 {
 	uint64_t h = (a ^ hash_u64(b + seed)) * (seed | 1);
 
-	return (uint32_t)((h ^ (h << 31)) * 0x9e3779b97f4a7c15ULL >> (64 - bits));
+	return (uint32_t)((h ^ (h << 31)) * 0x9e3779b97f4a7c15ULL >> 32);
 }
 
-static uint32_t hash_node(const struct stack_tree *t, uint32_t id)
+static bool node_equal(const void *nodes, uint32_t id, const void *key)
 {
-	const struct stack_node *n = &nodes_of(t)[id];
+	const struct stack_node *a = (const struct stack_node *)nodes + id, *b = key;
 
-	return hash_pair(t->seed, (uint64_t)n->parent << 32 | n->frame, 0, t->node_index.bits);
+	return a->parent == b->parent && a->frame == b->frame;
 }
 
-static uint32_t hash_thread(const struct stack_tree *t, uint32_t id)
+static bool thread_equal(const void *threads, uint32_t id, const void *key)
 {
-	const struct stack_thread *n = &threads_of(t)[id];
+	const struct stack_thread *a = (const struct stack_thread *)threads + id, *b = key;
 
-	return hash_pair(t->seed, n->thread_id, (uint64_t)n->process << 32 | n->interp_id,
-			 t->thread_index.bits);
+	return a->thread_id == b->thread_id && a->process == b->process &&
+	       a->interp_id == b->interp_id;
 }
 
-static uint32_t hash_share(const struct stack_tree *t, uint32_t id)
+static bool share_equal(const void *shares, uint32_t id, const void *key)
 {
-	const struct stack_share *n = &shares_of(t)[id];
+	const struct stack_share *a = (const struct stack_share *)shares + id, *b = key;
 
-	return hash_pair(t->seed, (uint64_t)n->node << 32 | n->thread, n->status,
-			 t->share_index.bits);
-}
-
-static bool node_equal(const struct stack_tree *t, uint32_t a, uint32_t b)
-{
-	const struct stack_node *n = nodes_of(t);
-
-	return n[a].parent == n[b].parent && n[a].frame == n[b].frame;
-}
-
-static bool thread_equal(const struct stack_tree *t, uint32_t a, uint32_t b)
-{
-	const struct stack_thread *n = threads_of(t);
-
-	return n[a].thread_id == n[b].thread_id && n[a].process == n[b].process &&
-	       n[a].interp_id == n[b].interp_id;
-}
-
-static bool share_equal(const struct stack_tree *t, uint32_t a, uint32_t b)
-{
-	const struct stack_share *n = shares_of(t);
-
-	return n[a].node == n[b].node && n[a].thread == n[b].thread && n[a].status == n[b].status;
-}
-
-static int index_grow(struct stack_tree *t, struct index *x,
-		      uint32_t (*hash)(const struct stack_tree *t, uint32_t id))
-{
-	struct index old = *x;
-	uint64_t i;
-
-	x->bits = old.slots ? old.bits + 1 : __builtin_ctz(INDEX_MIN);
-	x->slots = x->bits < 32 ? calloc(1ULL << x->bits, sizeof(*x->slots)) : NULL;
-	if (!x->slots) {
-		*x = old;
-		return -ENOMEM;
-	}
-	for (i = 0; old.slots && i < 1ULL << old.bits; i++) {
-		uint32_t at;
-
-		if (!old.slots[i])
-			continue;
-		at = hash(t, old.slots[i] - 1);
-		while (x->slots[at])
-			at = (at + 1) & ((1U << x->bits) - 1);
-		x->slots[at] = old.slots[i];
-	}
-	free(old.slots);
-	return 0;
+	return a->node == b->node && a->thread == b->thread && a->status == b->status;
 }
 
 /*
  * The entry of `array` that equals `entry`, which is appended if there is none.
  * Its number in *id.
  */
-static inline __attribute__((always_inline)) int
-find_or_add(struct stack_tree *t, struct index *x, struct buf *array, const void *entry,
-	    size_t size, uint32_t (*hash)(const struct stack_tree *t, uint32_t id),
-	    bool (*equal)(const struct stack_tree *t, uint32_t a, uint32_t b), uint32_t *id)
+HASH_INLINE int find_or_add(struct hash_index *x, uint32_t hash, struct buf *array,
+			    const void *entry, size_t size,
+			    bool (*equal)(const void *array, uint32_t id, const void *entry),
+			    uint32_t *id)
 {
-	uint32_t at, mask, fresh = array->len / size;
-	int err;
+	struct hash_index_slot *slot;
 
-	if (!x->slots || x->used >= 1U << (x->bits - 1)) {
-		err = index_grow(t, x, hash);
-		if (err)
-			return err;
-	}
-	/* Behind the last: what is looked for can be compared like what is there. */
-	if (array->cap - array->len < size) {
-		err = buf_reserve(array, array->len + size);
-		if (err)
-			return err;
-	}
-	memcpy(array->data + array->len, entry, size);
-	mask = (1U << x->bits) - 1;
-	for (at = hash(t, fresh); x->slots[at]; at = (at + 1) & mask) {
-		if (equal(t, x->slots[at] - 1, fresh)) {
-			*id = x->slots[at] - 1;
-			return 0;
-		}
-	}
-	if (fresh >= UINT32_MAX - 1)
+	if (x->table.cnt >= HASH_INDEX_MAX)
 		return -EOVERFLOW;
-	x->slots[at] = fresh + 1;
-	x->used++;
-	array->len += size;
-	*id = fresh;
+	if (hash_index_reserve(x))
+		return -ENOMEM;
+	slot = hash_index_slot_of(x, hash, equal, array->data, entry);
+	if (!slot->number_1) {
+		if (buf_add(array, entry, size))
+			return -ENOMEM;
+		hash_index_fill(x, slot, hash, array->len / size - 1);
+	}
+	*id = slot->number_1 - 1;
 	return 0;
 }
 
 static int find_node(struct stack_tree *t, uint32_t parent, uint32_t frame, uint32_t *id)
 {
-	struct stack_node n = { parent, frame };
+	const struct stack_node n = { parent, frame };
+	uint32_t hash = hash_pair(t->seed, (uint64_t)parent << 32 | frame, 0);
 
-	return find_or_add(t, &t->node_index, &t->nodes, &n, sizeof(n), hash_node, node_equal, id);
+	return find_or_add(&t->node_index, hash, &t->nodes, &n, sizeof(n), node_equal, id);
 }
 
 static int find_thread(struct stack_tree *t, const struct stack_thread *thread, uint32_t *id)
 {
-	return find_or_add(t, &t->thread_index, &t->threads, thread, sizeof(*thread), hash_thread,
+	uint32_t hash = hash_pair(t->seed, thread->thread_id,
+				  (uint64_t)thread->process << 32 | thread->interp_id);
+
+	return find_or_add(&t->thread_index, hash, &t->threads, thread, sizeof(*thread),
 			   thread_equal, id);
 }
 
@@ -220,13 +153,10 @@ static int find_thread(struct stack_tree *t, const struct stack_thread *thread, 
 static int find_share(struct stack_tree *t, uint32_t node, uint32_t thread, uint8_t status,
 		      uint32_t *id)
 {
-	struct stack_share g;
+	const struct stack_share share = { .node = node, .thread = thread, .status = status };
+	uint32_t hash = hash_pair(t->seed, (uint64_t)node << 32 | thread, status);
 
-	memset(&g, 0, sizeof(g));
-	g.node = node;
-	g.thread = thread;
-	g.status = status;
-	return find_or_add(t, &t->share_index, &t->shares, &g, sizeof(g), hash_share, share_equal,
+	return find_or_add(&t->share_index, hash, &t->shares, &share, sizeof(share), share_equal,
 			   id);
 }
 
@@ -257,9 +187,9 @@ void stack_tree_free(struct stack_tree *t)
 	buf_free(&t->nodes);
 	buf_free(&t->threads);
 	buf_free(&t->shares);
-	free(t->node_index.slots);
-	free(t->thread_index.slots);
-	free(t->share_index.slots);
+	hash_index_free(&t->node_index);
+	hash_index_free(&t->thread_index);
+	hash_index_free(&t->share_index);
 	free(t->recent);
 	free(t->labels);
 	free(t);

@@ -50,7 +50,7 @@ void stack_tree_free(struct stack_tree *t);
 /*
  * The events that follow are of another process, their frames of these tables,
  * which must stay until stack_tree_end(). 0 or -errno, likewise below: -EINVAL
- * for events that do not fit the tables, -EOVERFLOW for more than 2^32 stacks.
+ * for events that do not fit the tables, -EOVERFLOW for more than 2^31 stacks.
  */
 int stack_tree_begin(struct stack_tree *t, const struct profile_tables *tables);
 int stack_tree_event(struct stack_tree *t, const struct event *ev);
