@@ -116,7 +116,7 @@ static void json_row(struct json *j, const struct diff_row *row)
 	json_object_end(j);
 }
 
-static void print_json(const struct file_options *opts, const struct side *sides,
+static void print_json(const struct diff_options *opts, const struct side *sides,
 		       const struct diff_row *rows, size_t cnt, size_t all)
 {
 	static const char *const keys[] = { "a", "b" };
@@ -127,7 +127,7 @@ static void print_json(const struct file_options *opts, const struct side *sides
 	json_object(&j, NULL);
 	for (i = 0; i < 2; i++) {
 		json_object(&j, keys[i]);
-		json_string(&j, "path", opts->paths[i]);
+		json_string(&j, "path", opts->input.paths[i]);
 		json_string(&j, "unit", profile_unit_name(sides[i].unit));
 		json_uint(&j, "samples", report_sample_cnt(sides[i].report));
 		json_uint(&j, "profiles", sides[i].profile_cnt);
@@ -181,14 +181,14 @@ static int print_row(const struct diff_row *row, size_t name_columns, size_t pla
 	return name && place ? 0 : -ENOMEM;
 }
 
-static int print_table(const struct file_options *opts, const struct side *sides,
+static int print_table(const struct diff_options *opts, const struct side *sides,
 		       const struct diff_row *rows, size_t cnt, size_t all)
 {
 	size_t terminal = text_terminal_width(stdout), names = NAME_COLUMNS, places = 0, i;
 	int err = 0;
 
 	for (i = 0; i < 2; i++) {
-		char *shown = text_escape(opts->paths[i], strlen(opts->paths[i]));
+		char *shown = text_escape(opts->input.paths[i], strlen(opts->input.paths[i]));
 
 		printf("%c: %s: %llu %s\n", "AB"[i], shown ? shown : "?",
 		       (unsigned long long)report_sample_cnt(sides[i].report),
@@ -210,10 +210,10 @@ static int print_table(const struct file_options *opts, const struct side *sides
 	return err;
 }
 
-static int print(const struct file_options *opts, struct side *sides)
+static int print(const struct diff_options *opts, struct side *sides)
 {
 	size_t all, cnt;
-	struct diff_row *rows = diff_rows(sides[0].report, sides[1].report, opts->diff_sort, &all);
+	struct diff_row *rows = diff_rows(sides[0].report, sides[1].report, opts->sort, &all);
 	int err = 0;
 
 	if (!rows)
@@ -228,13 +228,13 @@ static int print(const struct file_options *opts, struct side *sides)
 }
 
 /* 0; -EIO: nothing of it could be read, and that was said. */
-static int read_side(struct side *s, const struct file_options *opts, size_t i)
+static int read_side(struct side *s, const struct diff_options *opts, size_t i)
 {
-	int err = profile_set_open(&s->set, &opts->paths[i], 1, &opts->reader);
+	int err = profile_set_open(&s->set, &opts->input.paths[i], 1, &opts->input.reader);
 
 	if (err)
 		return -EIO;
-	s->set.filter = &opts->filter;
+	s->set.filter = &opts->input.filter;
 	if (opts->format)
 		s->graph = flamegraph_new();
 	else
@@ -246,7 +246,7 @@ static int read_side(struct side *s, const struct file_options *opts, size_t i)
 }
 
 /* The page. -EIO: logged. */
-static int draw(const struct file_options *opts, struct side *sides)
+static int draw(const struct diff_options *opts, struct side *sides)
 {
 	bool to_stdout = !strcmp(opts->output, "-");
 	struct output_file file = { .fd = STDOUT_FILENO };
@@ -254,8 +254,8 @@ static int draw(const struct file_options *opts, struct side *sides)
 
 	if (err)
 		return -EIO;
-	err = flamegraph_diff(file.fd, sides[0].graph, opts->paths[0], sides[1].graph,
-			      opts->paths[1]);
+	err = flamegraph_diff(file.fd, sides[0].graph, opts->input.paths[0], sides[1].graph,
+			      opts->input.paths[1]);
 	if (err)
 		profile_out_complain(to_stdout ? "standard output" : opts->output, err);
 	if (to_stdout)
@@ -266,7 +266,7 @@ static int draw(const struct file_options *opts, struct side *sides)
 	return -EIO;
 }
 
-int diff_run(const struct file_options *opts)
+int diff_run(const struct diff_options *opts)
 {
 	struct side sides[2] = { 0 };
 	bool failed;

@@ -568,11 +568,12 @@ static int show_set(struct run *run)
 	return err;
 }
 
-int info_run(const struct file_options *opts)
+int info_run(const struct info_options *opts)
 {
 	struct profile_set set;
 	struct run run = { .set = &set, .as_json = opts->json };
-	int err = profile_set_open(&set, opts->paths, opts->path_cnt, &opts->reader);
+	int err = profile_set_open(&set, opts->input.paths, opts->input.path_cnt,
+				   &opts->input.reader);
 
 	if (err)
 		goto out;

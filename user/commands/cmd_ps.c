@@ -250,9 +250,9 @@ static int choose(struct proc_filter *s, struct proc_filter_eval **filter_eval)
 	return *filter_eval ? 0 : -errno;
 }
 
-int ps_run(const struct options *o)
+int ps_run(const struct ps_options *opts)
 {
-	struct proc_filter conditions = o->record.selection;
+	struct proc_filter conditions = opts->selection;
 	struct identities *ids = identities_new();
 	struct proc_filter_eval *filter_eval = NULL;
 	struct pythons_counts counts;
@@ -261,7 +261,7 @@ int ps_run(const struct options *o)
 
 	if (!err)
 		err = pythons_each(ids, filter_eval, &counts, keep, &l);
-	if (!err && o->files.json)
+	if (!err && opts->json)
 		print_json(&l, &counts);
 	else if (!err)
 		err = print_table(&l, &counts);

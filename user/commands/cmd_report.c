@@ -26,7 +26,7 @@
 #define ALIGN_COLUMNS 60
 
 struct run {
-	const struct file_options *opts;
+	const struct report_options *opts;
 	struct profile_set *set;
 	struct report *report;
 	const struct profile_file **profiles;	/* by report_row.profile */
@@ -396,17 +396,17 @@ static struct widths fit(const struct line *lines, size_t cnt, size_t terminal, 
 
 static void print_header(const struct run *run)
 {
-	const struct file_options *opts = run->opts;
-	char *shown = text_escape(opts->paths[0], strlen(opts->paths[0]));
+	const struct report_options *opts = run->opts;
+	char *shown = text_escape(opts->input.paths[0], strlen(opts->input.paths[0]));
 	bool one = run->profile_cnt == 1;
 	char mode[32];
 
 	snprintf(mode, sizeof(mode), "%s mode", profile_mode_name(run->mode));
-	if (opts->path_cnt == 1 && shown)
+	if (opts->input.path_cnt == 1 && shown)
 		printf("%s", shown);
-	if (opts->path_cnt == 1 && run->set->many)
+	if (opts->input.path_cnt == 1 && run->set->many)
 		printf(", ");
-	if (opts->path_cnt > 1 || run->set->many)
+	if (opts->input.path_cnt > 1 || run->set->many)
 		printf("%zu %s", run->profile_cnt, one ? "process" : "processes");
 	printf(": %llu %s", (unsigned long long)report_sample_cnt(run->report),
 	       profile_unit_name(run->unit));
@@ -509,18 +509,18 @@ static int print(struct run *run)
 	return err;
 }
 
-int report_run(const struct file_options *opts)
+int report_run(const struct report_options *opts)
 {
 	struct profile_set set;
 	struct run run = { .opts = opts, .set = &set };
 	int err;
 
 	if (opts->by == REPORT_BY_GIL)
-		return gil_run(opts);
-	err = profile_set_open(&set, opts->paths, opts->path_cnt, &opts->reader);
+		return gil_run(&(struct gil_options){ opts->input, opts->limit, opts->json });
+	err = profile_set_open(&set, opts->input.paths, opts->input.path_cnt, &opts->input.reader);
 	if (err)
 		goto out;
-	set.filter = &opts->filter;
+	set.filter = &opts->input.filter;
 	run.report = report_new(opts->by);
 	err = run.report ? profile_set_each(&set, add_profile, &run) : -ENOMEM;
 	if (!err && !run.profile_cnt)
