@@ -41,13 +41,19 @@ struct run {
 
 /* ---- reading ---- */
 
+static void free_exact_thread(struct gil_exact_thread *thread)
+{
+	free(thread->name);
+	free(thread);
+}
+
 static void free_result(struct result *res)
 {
 	struct gil_exact_thread *thread;
 	size_t pos = 0;
 
 	while ((thread = u64map_next(&res->exact_threads, &pos)))
-		free(thread);
+		free_exact_thread(thread);
 	u64map_free(&res->exact_threads);
 	gil_rows_free(res->rows);
 	gil_free(res->gil);
@@ -66,11 +72,12 @@ static int add_exact_thread(void *ctx, uint64_t thread_id, const char *name,
 	thread = calloc(1, sizeof(*thread));
 	if (!thread)
 		return -ENOMEM;
-	thread->name = name;
+	thread->name = name ? strdup(name) : NULL;
 	thread->gil = *gil;
-	err = u64map_put(&res->exact_threads, thread_id, thread);
+	err = name && !thread->name ? -ENOMEM :
+				      u64map_put(&res->exact_threads, thread_id, thread);
 	if (err)
-		free(thread);
+		free_exact_thread(thread);
 	return err;
 }
 

@@ -66,7 +66,10 @@ const char *session_file_kernel(const struct session_file *s);
 /* A CLOCK_MONOTONIC of the recording as time of day, in ns since 1970; 0: not known. */
 uint64_t session_file_utc_ns(const struct session_file *s, uint64_t monotonic_us);
 
-/* Call each() for every loss of file, NULL: of the whole recording. cause is hostile. */
+/*
+ * Call each() for every loss of file, NULL: of the whole recording. cause is hostile and is gone
+ * after each().
+ */
 void session_file_losses(const struct session_file *s, const char *file,
 			 void (*each)(void *ctx, const char *cause, uint64_t cnt), void *ctx);
 
@@ -78,7 +81,10 @@ struct session_gil {
 
 /* Of the process whose file it is. */
 void session_file_gil(const struct session_file *s, const char *file, struct session_gil *out);
-/* Of each of its threads; name (NULL: not said) is hostile. Stops at a result that is not 0: its own. */
+/*
+ * Of each of its threads; name (NULL: not said) is hostile and is gone after each(). Stops at
+ * a result that is not 0: its own.
+ */
 int session_file_gil_threads(const struct session_file *s, const char *file,
 			     int (*each)(void *ctx, uint64_t thread_id, const char *name,
 					 const struct session_gil *gil), void *ctx);
