@@ -70,3 +70,23 @@ void text_print(FILE *out, const char *text, size_t width, enum text_cut cut, bo
 	if (pad && has < width)
 		fprintf(out, "%*s", (int)(width - has), "");
 }
+
+size_t text_widest(size_t width, const char *text)
+{
+	size_t own = text_width(text);
+
+	return own > width ? own : width;
+}
+
+void text_cell(FILE *out, const struct text_column *column, const char *text, bool more)
+{
+	size_t own = text_width(text), width = column->width;
+
+	if (column->spill && own > width)
+		width = 0;
+	if (column->right && own < width)
+		fprintf(out, "%*s", (int)(width - own), "");
+	text_print(out, text, width, column->cut, more && !column->right);
+	if (more)
+		fputs("  ", out);
+}

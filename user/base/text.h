@@ -26,4 +26,18 @@ enum text_cut { CUT_LEFT, CUT_RIGHT };	/* where "…" goes when it is too long *
  */
 void text_print(FILE *out, const char *text, size_t width, enum text_cut cut, bool pad);
 
+/* A column of a table for people. */
+struct text_column {
+	size_t width;		/* 0: as wide as each text is */
+	enum text_cut cut;	/* of what is wider */
+	bool right;		/* texts end at the column's right border */
+	bool spill;		/* what is wider is not cut, and moves the rest of its row */
+};
+
+/* The wider of width and the text: for a column that is as wide as its widest text. */
+size_t text_widest(size_t width, const char *text);
+
+/* One cell. more: something follows in its row, so there is padding and two spaces behind it. */
+void text_cell(FILE *out, const struct text_column *column, const char *text, bool more);
+
 #endif

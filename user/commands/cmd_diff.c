@@ -14,6 +14,7 @@
 #include "base/json.h"
 #include "base/output.h"
 #include "base/util.h"
+#include "commands/limit.h"
 #include "commands/options.h"
 #include "commands/profile_out.h"
 #include "commands/profile_set.h"
@@ -159,7 +160,8 @@ static char *place_of(const struct diff_row *row)
 	return place;
 }
 
-static int print_row(const struct diff_row *row, size_t name_columns, size_t place_columns)
+static int print_row(const struct diff_row *row, const struct text_column *names,
+		     const struct text_column *places)
 {
 	char *name = text_escape(row->func.data, row->func.len), *place = place_of(row);
 
@@ -167,13 +169,8 @@ static int print_row(const struct diff_row *row, size_t name_columns, size_t pla
 		printf("%6.2f %6.2f %+7.2f  %6.2f %6.2f %+7.2f  ", row->self_pct[0],
 		       row->self_pct[1], row->self_delta, row->total_pct[0], row->total_pct[1],
 		       row->total_delta);
-		if (!place_columns && text_width(name) > name_columns)
-			fputs(name, stdout);
-		else
-			text_print(stdout, name, name_columns, CUT_RIGHT, *place);
-		if (*place)
-			printf("  ");
-		text_print(stdout, place, place_columns, CUT_LEFT, false);
+		text_cell(stdout, names, name, *place);
+		text_cell(stdout, places, place, false);
 		printf("\n");
 	}
 	free(name);
@@ -184,9 +181,13 @@ static int print_row(const struct diff_row *row, size_t name_columns, size_t pla
 static int print_table(const struct diff_options *opts, const struct side *sides,
 		       const struct diff_row *rows, size_t cnt, size_t all)
 {
-	size_t terminal = text_terminal_width(stdout), names = NAME_COLUMNS, places = 0, i;
+	struct text_column names = { .width = NAME_COLUMNS, .cut = CUT_RIGHT };
+	struct text_column places = { .cut = CUT_LEFT };
+	size_t terminal = text_terminal_width(stdout), i;
 	int err = 0;
 
+	/* A long name in a pipe moves its row's place; on a terminal it is cut. */
+	names.spill = !terminal;
 	for (i = 0; i < 2; i++) {
 		char *shown = text_escape(opts->input.paths[i], strlen(opts->input.paths[i]));
 
@@ -196,17 +197,17 @@ static int print_table(const struct diff_options *opts, const struct side *sides
 		free(shown);
 	}
 	if (terminal > NUMBER_COLUMNS + 20) {
-		names = (terminal - NUMBER_COLUMNS) / 2 - 1;
-		places = terminal - NUMBER_COLUMNS - names - 2;
+		names.width = (terminal - NUMBER_COLUMNS) / 2 - 1;
+		places.width = terminal - NUMBER_COLUMNS - names.width - 2;
 	} else if (terminal) {
-		names = places = 10;
+		names.width = places.width = 10;
 	}
-	printf("\nself A      B   delta  totalA      B   delta  %-*s  file:line\n", (int)names,
+	printf("\nself A      B   delta  totalA      B   delta  %-*s  file:line\n", (int)names.width,
 	       "function");
 	for (i = 0; !err && i < cnt; i++)
-		err = print_row(&rows[i], names, places);
-	if (!err && cnt < all)
-		printf("... %zu more; --limit 0 shows all\n", all - cnt);
+		err = print_row(&rows[i], &names, &places);
+	if (!err)
+		limit_print_more("", all, cnt);
 	return err;
 }
 
@@ -218,7 +219,7 @@ static int print(const struct diff_options *opts, struct side *sides)
 
 	if (!rows)
 		return -ENOMEM;
-	cnt = opts->limit && opts->limit < all ? opts->limit : all;
+	cnt = limit_rows(opts->limit, all);
 	if (opts->json)
 		print_json(opts, sides, rows, cnt, all);
 	else

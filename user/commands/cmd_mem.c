@@ -14,6 +14,7 @@
 #include "base/json.h"
 #include "base/output.h"
 #include "base/util.h"
+#include "commands/limit.h"
 #include "commands/options.h"
 #include "formats/input.h"
 #include "formats/mlyze/mlyze_rows.h"
@@ -272,8 +273,7 @@ static void print_trace(const struct run *run, const struct trace *t, const stru
 		       run->opts->by == MEM_BY_FILE ? "file" : "function, file:line");
 	for (i = 0; i < cnt; i++)
 		print_row(t, &rows[i], run->opts->by);
-	if (cnt < all)
-		printf("... %zu more; --limit 0 shows all\n", all - cnt);
+	limit_print_more("", all, cnt);
 	printf("\n");
 }
 
@@ -287,7 +287,7 @@ static int show_rows(struct run *run, const struct trace *t)
 
 	if (!rows)
 		return -ENOMEM;
-	cnt = o->limit && o->limit < all ? o->limit : all;
+	cnt = limit_rows(o->limit, all);
 	if (o->json)
 		json_trace(run, t, rows, cnt, all);
 	else
