@@ -202,8 +202,8 @@ static int print_table(const struct diff_options *opts, const struct side *sides
 	} else if (terminal) {
 		names.width = places.width = 10;
 	}
-	printf("\nself A      B   delta  totalA      B   delta  %-*s  file:line\n", (int)names.width,
-	       "function");
+	printf("\nself A      B   delta  totalA      B   delta  %-*s  file:line\n",
+	       (int)names.width, "function");
 	for (i = 0; !err && i < cnt; i++)
 		err = print_row(&rows[i], &names, &places);
 	if (!err)
