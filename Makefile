@@ -38,7 +38,7 @@ CFLAGS  ?= -O2 -g
 WARN    := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wno-unused-parameter -Werror
 ALLFLAGS = $(SYSROOT_FLAG) -std=gnu11 $(CFLAGS) $(WARN) $(SANFLAGS) -D_GNU_SOURCE -DTACHBPF_VERSION='"$(VERSION)"' \
            -I. -Iuser -I$(O) -MMD -MP
-LIBS    := -Wl,-Bstatic -lbpf -lelf -lprotobuf-c -lz -lzstd -lxxhash -ljson-c -Wl,-Bdynamic -lm -lpthread
+LIBS    := -Wl,-Bstatic -lbpf -lelf -lprotobuf-c -lz -lzstd -lxxhash -Wl,-Bdynamic -lm -lpthread
 BPFFLAGS := -target bpf -D__TARGET_ARCH_$(ARCH) -O2 -g -Wall -Werror -Ivmlinux/$(ARCH) -Ibpf -I. -MMD -MP
 
 LIB_SRC := $(wildcard user/*/*.c user/*/*/*.c)
@@ -66,7 +66,7 @@ $(O)/libtachbpf.a: $(LIB_OBJ)
 
 ifdef SYSROOT_FLAG
 # Debian's development packages of the other machine type: fetched once, unpacked, not installed.
-CROSS_PACKAGES := libc6-dev libbpf-dev libelf-dev zlib1g-dev libzstd-dev libjson-c-dev libprotobuf-c-dev \
+CROSS_PACKAGES := libc6-dev libbpf-dev libelf-dev zlib1g-dev libzstd-dev libprotobuf-c-dev \
                   libxxhash-dev libcmocka-dev
 
 $(LIB_OBJ) $(O)/user/main.o $(O)/syscall_names.inc: | $(SYSROOT)/usr/include
@@ -267,6 +267,7 @@ FUZZ_SEEDS_fuzz_image       = tests/golden/fuzz_image/*.bin
 FUZZ_SEEDS_fuzz_proc_filter      = tests/golden/fuzz_proc_filter/*.txt
 FUZZ_SEEDS_fuzz_resolver    = tests/golden/fuzz_resolver/*.bin
 FUZZ_SEEDS_fuzz_containers  = tests/golden/fuzz_containers/*.txt
+FUZZ_SEEDS_fuzz_session     = tests/golden/fuzz_session/*.json
 
 $(O)/tests/fuzz/%: tests/fuzz/%.c tests/fuzz/driver.c $(wildcard tests/fuzz/*.h) $(O)/libtachbpf.a
 	@mkdir -p $(@D)

@@ -19,7 +19,6 @@ header bpf/libbpf.h || need libbpf-dev
 header gelf.h || need libelf-dev
 header zlib.h || need zlib1g-dev
 header zstd.h || need libzstd-dev
-header json-c/json.h || need libjson-c-dev
 header protobuf-c/protobuf-c.h || need libprotobuf-c-dev
 have protoc-c || need protobuf-c-compiler
 header xxhash.h || need libxxhash-dev

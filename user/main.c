@@ -17,62 +17,62 @@ static int run_record(const struct options *o)
 
 static int run_info(const struct options *o)
 {
-	return info_run(&o->files);
+	return info_run(&o->info);
 }
 
 static int run_report(const struct options *o)
 {
-	return report_run(&o->files);
+	return report_run(&o->report);
 }
 
 static int run_replay(const struct options *o)
 {
-	return replay_run(&o->files);
+	return replay_run(&o->replay);
 }
 
 static int run_mem(const struct options *o)
 {
-	return mem_run(&o->files);
+	return mem_run(&o->mem);
 }
 
 static int run_convert(const struct options *o)
 {
-	return convert_run(&o->files);
+	return convert_run(&o->convert);
 }
 
 static int run_merge(const struct options *o)
 {
-	return merge_run(&o->files);
+	return merge_run(&o->merge);
 }
 
 static int run_split(const struct options *o)
 {
-	return split_run(&o->files);
+	return split_run(&o->split);
 }
 
 static int run_diff(const struct options *o)
 {
-	return diff_run(&o->files);
+	return diff_run(&o->diff);
 }
 
 static int run_gil(const struct options *o)
 {
-	return gil_run(&o->files);
+	return gil_run(&o->gil);
 }
 
 static int run_recover(const struct options *o)
 {
-	return recover_run(&o->files);
+	return recover_run(&o->recover);
 }
 
 static int run_doctor(const struct options *o)
 {
-	return doctor_run(&o->files);
+	return doctor_run(&o->doctor);
 }
 
 static int run_ps(const struct options *o)
 {
-	return ps_run(o);
+	return ps_run(&o->ps);
 }
 
 static int (*const run[])(const struct options *o) = {

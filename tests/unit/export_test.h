@@ -6,9 +6,8 @@
 #ifndef TACHBPF_EXPORT_TEST_H
 #define TACHBPF_EXPORT_TEST_H
 
-#include <json-c/json.h>
-
 #include "formats/sinks.h"
+#include "tests/unit/json_doc.h"
 #include "tests/unit/tach_test.h"
 
 /* A terminal's, JSON's, CSV's, a line's and UTF-8's trouble in one name. */
@@ -85,43 +84,6 @@ static inline void assert_printable(const struct buf *b)
 			fail_msg("byte 0x%02x at %zu", (unsigned char)*p,
 				 (size_t)(p - (const char *)b->data));
 	}
-}
-
-static inline struct json_object *parse_json(const struct buf *b)
-{
-	struct json_tokener *tok = json_tokener_new();
-	struct json_object *o = json_tokener_parse_ex(tok, (const char *)b->data, (int)b->len);
-
-	if (!o)
-		fail_msg("%s: %.300s", json_tokener_error_desc(json_tokener_get_error(tok)),
-			 b->data);
-	json_tokener_free(tok);
-	return o;
-}
-
-/* "a.b.0.c" */
-static inline struct json_object *at(struct json_object *o, const char *path)
-{
-	char word[64];
-	size_t n;
-
-	for (; *path; path += n + (path[n] == '.')) {
-		n = strcspn(path, ".");
-		snprintf(word, sizeof(word), "%.*s", (int)n, path);
-		if (json_object_is_type(o, json_type_array))
-			o = json_object_array_get_idx(o, strtoul(word, NULL, 10));
-		else
-			o = json_object_object_get(o, word);
-	}
-	return o;
-}
-
-static inline void assert_json(struct json_object *o, const char *path, const char *want)
-{
-	const char *got = json_object_to_json_string_ext(at(o, path), JSON_C_TO_STRING_PLAIN);
-
-	if (strcmp(got, want))
-		fail_msg("%s is %s, not %s", path, got, want);
 }
 
 /* The order of calls, errors that stay, a full disk: the same for every sink. */

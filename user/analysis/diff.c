@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arith.h"
 #include "base/util.h"
 #include "model/intern.h"
 
@@ -36,11 +37,6 @@ static int row_of(struct join *j, const struct report_row *from, struct diff_row
 	**row = (struct diff_row){ .func = from->func, .file = from->file, .kind = from->kind,
 				   .line = from->line };
 	return 0;
-}
-
-static double percent(uint64_t part, uint64_t whole)
-{
-	return whole ? 100.0 * part / whole : 0;
 }
 
 static int add_side(struct join *j, const struct report_row *rows, size_t cnt, uint64_t samples,

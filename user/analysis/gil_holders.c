@@ -12,6 +12,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/arith.h"
+
 #define STRETCH_MAX 16		/* in samples */
 /* With one GIL, far fewer stretches are this close together; the bound is for hostile files. */
 #define LOOK_MAX 1024
@@ -56,11 +58,6 @@ void gil_holders_free(struct gil_holders *h)
 		return;
 	free(h->list);
 	free(h);
-}
-
-static uint64_t add_times(uint64_t a, uint64_t b)
-{
-	return a + b < a ? UINT64_MAX : a + b;
 }
 
 static bool goes_on(const struct gil_holders *h, const struct stretch *s,
@@ -167,7 +164,7 @@ bool gil_holders_crowded(const struct gil_holders *h, uint32_t process)
 
 uint32_t gil_holders_find(const struct gil_holders *h, const struct gil_moment *m)
 {
-	uint32_t i = count_until(h, m->process, add_times(m->time_us, h->tolerance_us));
+	uint32_t i = count_until(h, m->process, add_capped(m->time_us, h->tolerance_us));
 	uint64_t best = UINT64_MAX, reach = (STRETCH_MAX + 1) * h->tolerance_us;
 	uint32_t line = GIL_NOBODY, looks;
 	bool best_own = false;
@@ -177,7 +174,7 @@ uint32_t gil_holders_find(const struct gil_holders *h, const struct gil_moment *
 		bool own = h->one_gil || s->interp_id == m->interp_id;
 		uint64_t far;
 
-		if (s->process != m->process || add_times(s->first_us, reach) < m->time_us)
+		if (s->process != m->process || add_capped(s->first_us, reach) < m->time_us)
 			break;
 		far = distance(s, m->time_us);
 		if (s->thread == m->thread || far > h->tolerance_us)

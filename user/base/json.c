@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * json.c - a JSON stream on a FILE. See json.h.
+ * json.c - a JSON stream on a FILE or a struct writer. See json.h.
  */
 #include "base/json.h"
 
@@ -10,74 +10,121 @@
 
 #include "base/util.h"
 
+static void put_file(void *to, const void *data, size_t len)
+{
+	fwrite(data, 1, len, to);
+}
+
+static void put_writer(void *to, const void *data, size_t len)
+{
+	writer_put(to, data, len);
+}
+
 void json_start(struct json *j, FILE *out, bool pretty)
 {
 	memset(j, 0, sizeof(*j));
-	j->out = out;
+	j->put = put_file;
+	j->to = out;
 	j->pretty = pretty;
+	j->short_escapes = true;
 	j->first[0] = true;
+}
+
+void json_start_in(struct json *j, struct writer *w)
+{
+	memset(j, 0, sizeof(*j));
+	j->put = put_writer;
+	j->to = w;
+	j->first[0] = true;
+}
+
+static void put_bytes(struct json *j, const char *bytes, size_t len)
+{
+	if (len)	/* bytes may be NULL otherwise */
+		j->put(j->to, bytes, len);
+}
+
+static void put(struct json *j, const char *text)
+{
+	put_bytes(j, text, strlen(text));
 }
 
 static void new_line(struct json *j)
 {
-	if (j->pretty)
-		fprintf(j->out, "\n%*s", j->depth * 2, "");
+	int i;
+
+	if (!j->pretty)
+		return;
+	put(j, "\n");
+	for (i = 0; i < j->depth; i++)
+		put(j, "  ");
 }
 
-/*
- * Write one character inside a string. What controls a terminal is escaped although JSON
- * allows it: people look at JSON with cat.
- */
-static void put_char(FILE *out, const char *s, size_t n, uint32_t cp)
+/* The escape for a character that may not stand for itself. */
+static void put_escape(struct json *j, uint32_t cp)
 {
+	char text[8];
+
 	if (cp == '"' || cp == '\\')
-		fprintf(out, "\\%c", (int)cp);
-	else if (cp == '\n')
-		fputs("\\n", out);
-	else if (cp == '\t')
-		fputs("\\t", out);
-	else if (!utf8_printable(cp))	/* no unprintable character is above U+FFFF */
-		fprintf(out, "\\u%04x", cp);
-	else
-		fwrite(s, 1, n, out);
+		snprintf(text, sizeof(text), "\\%c", (int)cp);
+	else if (j->short_escapes && (cp == '\n' || cp == '\t'))
+		snprintf(text, sizeof(text), "\\%c", cp == '\n' ? 'n' : 't');
+	else	/* none of these is above U+FFFF */
+		snprintf(text, sizeof(text), "\\u%04x", cp & 0xffff);
+	put(j, text);
 }
 
-static void put_string(FILE *out, const char *s, size_t len)
+/* What stands for itself goes out in pieces as long as possible. */
+static void put_string(struct json *j, const char *s, size_t len)
 {
+	size_t from = 0, at = 0, n;
 	uint32_t cp;
-	size_t n;
 
-	fputc('"', out);
-	for (; len; s += n, len -= n) {
-		n = utf8_char(s, len, &cp);
-		if (n) {
-			put_char(out, s, n, cp);
-		} else {
-			fputs("\xef\xbf\xbd", out);	/* U+FFFD */
-			n = 1;
+	put(j, "\"");
+	while (at < len) {
+		n = utf8_char(s + at, len - at, &cp);
+		if (n && cp != '"' && cp != '\\' && utf8_printable(cp)) {
+			at += n;
+			continue;
 		}
+		put_bytes(j, s + from, at - from);
+		if (n)
+			put_escape(j, cp);
+		else
+			put(j, "\xef\xbf\xbd");		/* U+FFFD */
+		at += n ? n : 1;
+		from = at;
 	}
-	fputc('"', out);
+	put_bytes(j, s + from, len - from);
+	put(j, "\"");
+}
+
+void json_string_in(struct writer *w, struct string_ref s)
+{
+	struct json j;
+
+	json_start_in(&j, w);
+	put_string(&j, s.data, s.len);
 }
 
 /* What comes before every value: comma, line break, key. */
 static void begin_value(struct json *j, const char *key)
 {
 	if (!j->first[j->depth])
-		fputc(',', j->out);
+		put(j, ",");
 	if (j->depth)
 		new_line(j);
 	j->first[j->depth] = false;
 	if (key) {
-		put_string(j->out, key, strlen(key));
-		fputs(j->pretty ? ": " : ":", j->out);
+		put_string(j, key, strlen(key));
+		put(j, j->pretty ? ": " : ":");
 	}
 }
 
 static void open_level(struct json *j, const char *key, char bracket)
 {
 	begin_value(j, key);
-	fputc(bracket, j->out);
+	j->put(j->to, &bracket, 1);
 	if (j->depth + 1 >= JSON_MAX_DEPTH)
 		abort();	/* the nesting is the program's, not the input's */
 	j->first[++j->depth] = true;
@@ -90,9 +137,9 @@ static void close_level(struct json *j, char bracket)
 	j->depth--;
 	if (!empty)
 		new_line(j);
-	fputc(bracket, j->out);
+	j->put(j->to, &bracket, 1);
 	if (!j->depth && j->pretty)
-		fputc('\n', j->out);
+		put(j, "\n");
 }
 
 void json_object(struct json *j, const char *key)
@@ -126,19 +173,25 @@ void json_string(struct json *j, const char *key, const char *s)
 void json_string_n(struct json *j, const char *key, const char *s, size_t len)
 {
 	begin_value(j, key);
-	put_string(j->out, s, len);
+	put_string(j, s, len);
 }
 
 void json_int(struct json *j, const char *key, int64_t v)
 {
+	char text[24];
+
+	snprintf(text, sizeof(text), "%lld", (long long)v);
 	begin_value(j, key);
-	fprintf(j->out, "%lld", (long long)v);
+	put(j, text);
 }
 
 void json_uint(struct json *j, const char *key, uint64_t v)
 {
+	char text[24];
+
+	snprintf(text, sizeof(text), "%llu", (unsigned long long)v);
 	begin_value(j, key);
-	fprintf(j->out, "%llu", (unsigned long long)v);
+	put(j, text);
 }
 
 void json_double(struct json *j, const char *key, double v)
@@ -154,17 +207,17 @@ void json_double(struct json *j, const char *key, double v)
 	if (strtod(text, NULL) != v)
 		snprintf(text, sizeof(text), "%.17g", v);
 	begin_value(j, key);
-	fputs(text, j->out);
+	put(j, text);
 }
 
 void json_bool(struct json *j, const char *key, bool v)
 {
 	begin_value(j, key);
-	fputs(v ? "true" : "false", j->out);
+	put(j, v ? "true" : "false");
 }
 
 void json_null(struct json *j, const char *key)
 {
 	begin_value(j, key);
-	fputs("null", j->out);
+	put(j, "null");
 }

@@ -13,17 +13,32 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "base/string_ref.h"
+#include "base/writer.h"
+
 #define JSON_MAX_DEPTH 32
 
 struct json {
-	FILE *out;
+	void (*put)(void *to, const void *data, size_t len);
+	void *to;		/* a FILE or a struct writer */
 	int depth;
-	bool pretty;
+	bool pretty, short_escapes;
 	bool first[JSON_MAX_DEPTH];
 };
 
-/* Start writing to out, which the caller owns; the caller checks ferror() or fclose(). */
+/*
+ * Start writing to out (owned by the caller; check ferror()/fclose() yourself). A line
+ * break in a string is \n.
+ */
 void json_start(struct json *j, FILE *out, bool pretty);
+/*
+ * Start writing a value of an export to w (owned by the caller, who flushes it), without
+ * spaces. A line break in a string is \u000a.
+ */
+void json_start_in(struct json *j, struct writer *w);
+/* A string of an export, with its quotes, into text that the caller writes by itself. */
+void json_string_in(struct writer *w, struct string_ref s);
+
 /* key is NULL inside arrays and at top level. */
 void json_object(struct json *j, const char *key);
 void json_object_end(struct json *j);

@@ -4,9 +4,12 @@
  */
 #include "base/json_pull.h"
 
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define OUT_OF_MEMORY "out of memory"
+#define NUMBER_MAX_CHARS 63
 
 void json_pull_start(struct json_pull *j, const void *data, size_t len, size_t base)
 {
@@ -312,6 +315,22 @@ bool json_pull_uint(struct json_pull *j, uint64_t *v)
 		}
 	}
 	return true;
+}
+
+bool json_pull_double(struct json_pull *j, double *v)
+{
+	char text[NUMBER_MAX_CHARS + 1];
+	const char *s;
+	size_t len;
+
+	if (!json_pull_number(j, &s, &len))
+		return false;
+	if (len > NUMBER_MAX_CHARS)
+		return json_pull_fail(j, "a number of at most 63 characters");
+	memcpy(text, s, len);
+	text[len] = '\0';
+	*v = strtod(text, NULL);
+	return isfinite(*v) ? true : json_pull_fail(j, "a finite number");
 }
 
 static bool word(struct json_pull *j, const char *w)

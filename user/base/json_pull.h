@@ -46,6 +46,8 @@ bool json_pull_string(struct json_pull *j, struct buf *s);
 bool json_pull_number(struct json_pull *j, const char **s, size_t *len);
 /* The number as an unsigned integer; false: it is none. */
 bool json_pull_uint(struct json_pull *j, uint64_t *v);
+/* A finite number of at most 63 characters. */
+bool json_pull_double(struct json_pull *j, double *v);
 /* Skip a value of any type. */
 bool json_pull_skip(struct json_pull *j);
 

@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/hash_index.h"
+
 struct pair {
 	uint32_t a, b;
 };
@@ -17,9 +19,8 @@ struct pair {
 /* Zero-initialise; freed by pairs_free(). */
 struct pairs {
 	struct pair *list;	/* by id */
-	uint32_t *slots;	/* id + 1; 0: free */
+	struct hash_index index;	/* of list */
 	uint32_t cnt, cap;	/* of list */
-	uint32_t mask;		/* slots - 1, a power of two */
 	uint64_t seed;		/* no input can choose pairs that collide */
 };
 

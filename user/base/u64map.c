@@ -1,79 +1,64 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* u64map.c - linear probing, at most half full; a removal moves the following entries back. */
+/* u64map.c - see u64map.h. */
 #include "base/u64map.h"
-
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/util.h"
 
-static size_t slot_of(const struct u64map *m, uint64_t key)
+static bool slot_used(const void *slot)
 {
-	size_t i = hash_u64(key) & (m->cap - 1);
+	return ((const struct u64map_slot *)slot)->value;
+}
 
-	while (m->slots[i].value && m->slots[i].key != key)
-		i = (i + 1) & (m->cap - 1);
-	return i;
+static uint64_t slot_hash(const void *record, const void *ctx)
+{
+	return hash_u64(((const struct u64map_slot *)record)->key);
+}
+
+static bool slot_same(const void *slot, const void *key, const void *ctx)
+{
+	return ((const struct u64map_slot *)slot)->key == ((const struct u64map_slot *)key)->key;
+}
+
+static const struct hash_kind kind = {
+	.bytes = sizeof(struct u64map_slot), .cap_min = 16,
+	.used = slot_used, .hash = slot_hash, .same = slot_same,
+};
+
+HASH_INLINE struct u64map_slot *slot_of(const struct u64map *m, uint64_t key)
+{
+	const struct u64map_slot wanted = { .key = key };
+
+	return m->table.cap ? hash_slots_find(&m->table, &kind, &wanted, NULL) : NULL;
 }
 
 void *u64map_get(const struct u64map *m, uint64_t key)
 {
-	return m->cap ? m->slots[slot_of(m, key)].value : NULL;
-}
+	const struct u64map_slot *slot = slot_of(m, key);
 
-static int grow(struct u64map *m)
-{
-	struct u64map bigger = { .cap = m->cap ? m->cap * 2 : 16, .cnt = m->cnt };
-	size_t i;
-
-	bigger.slots = calloc(bigger.cap, sizeof(*bigger.slots));
-	if (!bigger.slots)
-		return -ENOMEM;
-	for (i = 0; i < m->cap; i++)
-		if (m->slots[i].value)
-			bigger.slots[slot_of(&bigger, m->slots[i].key)] = m->slots[i];
-	free(m->slots);
-	*m = bigger;
-	return 0;
+	return slot ? slot->value : NULL;
 }
 
 int u64map_put(struct u64map *m, uint64_t key, void *value)
 {
-	size_t i;
+	struct u64map_slot *slot;
 
-	if (m->cnt * 2 >= m->cap && grow(m))
+	if (hash_slots_reserve(&m->table, &kind, NULL))
 		return -ENOMEM;
-	i = slot_of(m, key);
-	m->cnt += !m->slots[i].value;
-	m->slots[i] = (struct u64map_slot){ .key = key, .value = value };
+	slot = slot_of(m, key);
+	m->table.cnt += !slot->value;
+	m->cnt = m->table.cnt;
+	*slot = (struct u64map_slot){ .key = key, .value = value };
 	return 0;
 }
 
 void *u64map_remove(struct u64map *m, uint64_t key)
 {
-	size_t mask = m->cap - 1, hole, i, home;
-	void *value;
+	struct u64map_slot *slot = slot_of(m, key);
+	void *value = slot ? slot->value : NULL;
 
-	if (!m->cap)
-		return NULL;
-	hole = slot_of(m, key);
-	value = m->slots[hole].value;
-	if (!value)
-		return NULL;
-	/*
-	 * Move back the entries behind the hole that belong before it, so that no probe
-	 * ends too early.
-	 */
-	for (i = (hole + 1) & mask; m->slots[i].value; i = (i + 1) & mask) {
-		home = hash_u64(m->slots[i].key) & mask;
-		if (((i - home) & mask) < ((i - hole) & mask))
-			continue;
-		m->slots[hole] = m->slots[i];
-		hole = i;
-	}
-	m->slots[hole].value = NULL;
-	m->cnt--;
+	if (value)
+		hash_slots_remove(&m->table, &kind, slot, NULL);
+	m->cnt = m->table.cnt;
 	return value;
 }
 
@@ -88,24 +73,25 @@ _Static_assert(sizeof(size_t) * 8 > SEEN_BITS, "*pos holds two positions");
 
 void *u64map_next(const struct u64map *m, size_t *pos)
 {
-	size_t begin, seen, i;
+	const struct u64map_slot *slots = (const void *)m->table.slots;
+	size_t cap = m->table.cap, begin, seen, i;
 
 	if (!*pos)
-		for (begin = 0; begin < m->cap && m->slots[begin].value; begin++)
+		for (begin = 0; begin < cap && slots[begin].value; begin++)
 			*pos += (size_t)1 << SEEN_BITS;
 	begin = *pos >> SEEN_BITS;
 	seen = *pos & UINT32_MAX;
-	while (seen < m->cap) {
-		i = (begin - 1 - seen++) & (m->cap - 1);
+	while (seen < cap) {
+		i = (begin - 1 - seen++) & (cap - 1);
 		*pos = begin << SEEN_BITS | seen;
-		if (m->slots[i].value)
-			return m->slots[i].value;
+		if (slots[i].value)
+			return slots[i].value;
 	}
 	return NULL;
 }
 
 void u64map_free(struct u64map *m)
 {
-	free(m->slots);
-	memset(m, 0, sizeof(*m));
+	hash_slots_free(&m->table);
+	m->cnt = 0;
 }

@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/hash_slots.h"
+
 struct u64map_slot {
 	uint64_t key;
 	void *value;	/* NULL: free */
@@ -18,8 +20,8 @@ struct u64map_slot {
 
 /* Zero-initialise; freed by u64map_free(). */
 struct u64map {
-	struct u64map_slot *slots;
-	size_t cap, cnt;
+	struct hash_slots table;	/* of struct u64map_slot */
+	size_t cnt;			/* keys; for others to read */
 };
 
 /* The value of a key; NULL: not there. */

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -139,6 +140,30 @@ int buf_add(struct buf *b, const void *data, size_t len)
 	memcpy(b->data + b->len, data, len);
 	b->len += len;
 	return 0;
+}
+
+#define READ_BYTES 65536
+
+int buf_add_file(struct buf *b, int fd, size_t max)
+{
+	size_t begin = b->len;
+	struct stat st;
+	ssize_t n;
+
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
+		return -EINVAL;
+	for (;;) {
+		if (b->len - begin > max)
+			return -EFBIG;
+		if (buf_reserve(b, READ_BYTES))
+			return -ENOMEM;
+		n = read(fd, b->data + b->len, READ_BYTES);
+		if (!n)
+			return 0;
+		if (n < 0 && errno != EINTR)
+			return -errno;
+		b->len += n > 0 ? (size_t)n : 0;
+	}
 }
 
 void buf_free(struct buf *b)

@@ -55,6 +55,11 @@ struct buf {
 int buf_reserve(struct buf *b, size_t more);
 /* Append. 0 or -ENOMEM. */
 int buf_add(struct buf *b, const void *data, size_t len);
+/*
+ * Append all of a file. 0 or -errno: -EINVAL for what is not a regular file (it could make
+ * us wait), -EFBIG for one of more than max bytes.
+ */
+int buf_add_file(struct buf *b, int fd, size_t max);
 void buf_free(struct buf *b);
 
 /*

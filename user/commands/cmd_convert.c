@@ -17,10 +17,11 @@
 #include "formats/formats.h"
 #include "formats/readers.h"
 #include "model/intern.h"
+#include "model/profile_names.h"
 #include "model/remap.h"
 
 struct convert {
-	const struct file_options *opts;
+	const struct convert_options *opts;
 	struct profile_set *set;
 	const struct sink_ops *ops;
 	struct profile_out out;	/* no sink: no profile has come yet */
@@ -92,7 +93,7 @@ static int open_out(struct convert *c)
 
 	if (c->out.sink)
 		return 0;
-	err = profile_out_open(&c->out, c->ops, c->opts->output, c->opts, c->set->many);
+	err = profile_out_open(&c->out, c->ops, &c->opts->export, &c->opts->input, c->set->many);
 	return err ? -ECANCELED : 0;	/* logged */
 }
 
@@ -106,14 +107,14 @@ static int convert_profile(void *ctx, const struct profile_file *file, struct re
 		return refuse_several(c, c->done + 1, " or more");
 	if (c->ops == &sink_tach && meta->unit != UNIT_SAMPLES) {
 		log_error("'%s' counts %s, and TACH has samples only: choose another --format",
-			  file->shown, reader_unit_name(meta->unit));
+			  file->shown, profile_unit_name(meta->unit));
 		return -ECANCELED;
 	}
 	err = open_out(c);
 	if (err)
 		return err;
 	if (c->ops == &sink_tach &&
-	    (!sample_filter_is_empty(&c->opts->filter) || reader_profile_cnt(r) > 1))
+	    (!sample_filter_is_empty(&c->opts->input.filter) || reader_profile_cnt(r) > 1))
 		return convert_used(c, file, r);
 	return convert_with(c, file, r, reader_tables(r));
 }
@@ -126,7 +127,7 @@ static int check_count(const struct convert *c)
 	for (i = 0; i < c->set->file_cnt; i++) {
 		const struct session_process *p = &c->set->files[i].process;
 
-		cnt += sample_filter_wants_process(&c->opts->filter, p->tgid, p->comm);
+		cnt += sample_filter_wants_process(&c->opts->input.filter, p->tgid, p->comm);
 	}
 	return cnt > 1 && c->ops->one_profile ? refuse_several(c, cnt, "") : 0;
 }
@@ -143,24 +144,24 @@ static int convert_set(struct convert *c)
 	if (c->out.sink)
 		return profile_out_close(&c->out, err);
 	if (err != -ECANCELED)
-		profile_out_complain(c->opts->output, err);
+		profile_out_complain(c->opts->export.output, err);
 	return err;
 }
 
-int convert_run(const struct file_options *opts)
+int convert_run(const struct convert_options *opts)
 {
-	struct reader_args args = opts->reader;
+	struct reader_args args = opts->input.reader;
 	struct profile_set set;
-	struct convert c = { .opts = opts, .set = &set, .ops = opts->format };
+	struct convert c = { .opts = opts, .set = &set, .ops = opts->export.format };
 	int err;
 
 	/* TACH holds samples: times become so many. */
 	if (c.ops == &sink_tach && args.value == VALUE_DEFAULT)
 		args.value = VALUE_SAMPLES;
-	err = profile_set_open(&set, opts->paths, opts->path_cnt, &args);
+	err = profile_set_open(&set, opts->input.paths, opts->input.path_cnt, &args);
 	if (!err) {
-		set.filter = &opts->filter;
-		if (opts->group == GROUP_CONTAINER)
+		set.filter = &opts->input.filter;
+		if (opts->export.group == GROUP_CONTAINER)
 			profile_set_order(&set);
 		err = convert_set(&c);
 	}

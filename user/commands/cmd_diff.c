@@ -2,6 +2,7 @@
 /*
  * cmd_diff.c - tachbpf diff: diff.c's rows as a table or JSON.
  */
+#include "base/text.h"
 #include "commands/commands.h"
 
 #include <errno.h>
@@ -13,12 +14,13 @@
 #include "base/json.h"
 #include "base/output.h"
 #include "base/util.h"
+#include "commands/limit.h"
 #include "commands/options.h"
 #include "commands/profile_out.h"
 #include "commands/profile_set.h"
 #include "formats/html/flamegraph.h"
 #include "formats/readers.h"
-#include "model/profile_text.h"
+#include "model/profile_names.h"
 
 /* Columns of the numbers in front of the names, with their gaps. */
 #define NUMBER_COLUMNS 46
@@ -69,7 +71,7 @@ static int add_profile(void *ctx, const struct profile_file *file, struct reader
 
 	if (s->profile_cnt && s->unit != unit) {
 		log_error("'%s' counts %s and the files before it %s: leave one out", file->shown,
-			  reader_unit_name(unit), reader_unit_name(s->unit));
+			  profile_unit_name(unit), profile_unit_name(s->unit));
 		return -EIO;
 	}
 	s->unit = unit;
@@ -109,7 +111,7 @@ static void json_row(struct json *j, const struct diff_row *row)
 	json_object_end(j);
 }
 
-static void print_json(const struct file_options *opts, const struct side *sides,
+static void print_json(const struct diff_options *opts, const struct side *sides,
 		       const struct diff_row *rows, size_t cnt, size_t all)
 {
 	static const char *const keys[] = { "a", "b" };
@@ -120,8 +122,8 @@ static void print_json(const struct file_options *opts, const struct side *sides
 	json_object(&j, NULL);
 	for (i = 0; i < 2; i++) {
 		json_object(&j, keys[i]);
-		json_string(&j, "path", opts->paths[i]);
-		json_string(&j, "unit", reader_unit_name(sides[i].unit));
+		json_string(&j, "path", opts->input.paths[i]);
+		json_string(&j, "unit", profile_unit_name(sides[i].unit));
 		json_uint(&j, "samples", report_sample_cnt(sides[i].report));
 		json_uint(&j, "profiles", sides[i].profile_cnt);
 		json_object_end(&j);
@@ -152,7 +154,8 @@ static char *place_of(const struct diff_row *row)
 	return place;
 }
 
-static int print_row(const struct diff_row *row, size_t name_columns, size_t place_columns)
+static int print_row(const struct diff_row *row, const struct text_column *names,
+		     const struct text_column *places)
 {
 	char *name = text_escape(row->func.data, row->func.len), *place = place_of(row);
 
@@ -160,13 +163,8 @@ static int print_row(const struct diff_row *row, size_t name_columns, size_t pla
 		printf("%6.2f %6.2f %+7.2f  %6.2f %6.2f %+7.2f  ", row->self_pct[0],
 		       row->self_pct[1], row->self_delta, row->total_pct[0], row->total_pct[1],
 		       row->total_delta);
-		if (!place_columns && text_width(name) > name_columns)
-			fputs(name, stdout);
-		else
-			text_print(stdout, name, name_columns, CUT_RIGHT, *place);
-		if (*place)
-			printf("  ");
-		text_print(stdout, place, place_columns, CUT_LEFT, false);
+		text_cell(stdout, names, name, *place);
+		text_cell(stdout, places, place, false);
 		printf("\n");
 	}
 	free(name);
@@ -174,44 +172,48 @@ static int print_row(const struct diff_row *row, size_t name_columns, size_t pla
 	return name && place ? 0 : -ENOMEM;
 }
 
-static int print_table(const struct file_options *opts, const struct side *sides,
+static int print_table(const struct diff_options *opts, const struct side *sides,
 		       const struct diff_row *rows, size_t cnt, size_t all)
 {
-	size_t terminal = text_terminal_width(stdout), names = NAME_COLUMNS, places = 0, i;
+	struct text_column names = { .width = NAME_COLUMNS, .cut = CUT_RIGHT };
+	struct text_column places = { .cut = CUT_LEFT };
+	size_t terminal = text_terminal_width(stdout), i;
 	int err = 0;
 
+	/* A long name in a pipe moves its row's place; on a terminal it is cut. */
+	names.spill = !terminal;
 	for (i = 0; i < 2; i++) {
-		char *shown = text_escape(opts->paths[i], strlen(opts->paths[i]));
+		char *shown = text_escape(opts->input.paths[i], strlen(opts->input.paths[i]));
 
 		printf("%c: %s: %llu %s\n", "AB"[i], shown ? shown : "?",
 		       (unsigned long long)report_sample_cnt(sides[i].report),
-		       reader_unit_name(sides[i].unit));
+		       profile_unit_name(sides[i].unit));
 		free(shown);
 	}
 	if (terminal > NUMBER_COLUMNS + 20) {
-		names = (terminal - NUMBER_COLUMNS) / 2 - 1;
-		places = terminal - NUMBER_COLUMNS - names - 2;
+		names.width = (terminal - NUMBER_COLUMNS) / 2 - 1;
+		places.width = terminal - NUMBER_COLUMNS - names.width - 2;
 	} else if (terminal) {
-		names = places = 10;
+		names.width = places.width = 10;
 	}
-	printf("\nself A      B   delta  totalA      B   delta  %-*s  file:line\n", (int)names,
-	       "function");
+	printf("\nself A      B   delta  totalA      B   delta  %-*s  file:line\n",
+	       (int)names.width, "function");
 	for (i = 0; !err && i < cnt; i++)
-		err = print_row(&rows[i], names, places);
-	if (!err && cnt < all)
-		printf("... %zu more; --limit 0 shows all\n", all - cnt);
+		err = print_row(&rows[i], &names, &places);
+	if (!err)
+		limit_print_more("", all, cnt);
 	return err;
 }
 
-static int print(const struct file_options *opts, struct side *sides)
+static int print(const struct diff_options *opts, struct side *sides)
 {
 	size_t all, cnt;
-	struct diff_row *rows = diff_rows(sides[0].report, sides[1].report, opts->diff_sort, &all);
+	struct diff_row *rows = diff_rows(sides[0].report, sides[1].report, opts->sort, &all);
 	int err = 0;
 
 	if (!rows)
 		return -ENOMEM;
-	cnt = opts->limit && opts->limit < all ? opts->limit : all;
+	cnt = limit_rows(opts->limit, all);
 	if (opts->json)
 		print_json(opts, sides, rows, cnt, all);
 	else
@@ -221,13 +223,13 @@ static int print(const struct file_options *opts, struct side *sides)
 }
 
 /* 0; -EIO: nothing of it could be read, and that was said. */
-static int read_side(struct side *s, const struct file_options *opts, size_t i)
+static int read_side(struct side *s, const struct diff_options *opts, size_t i)
 {
-	int err = profile_set_open(&s->set, &opts->paths[i], 1, &opts->reader);
+	int err = profile_set_open(&s->set, &opts->input.paths[i], 1, &opts->input.reader);
 
 	if (err)
 		return -EIO;
-	s->set.filter = &opts->filter;
+	s->set.filter = &opts->input.filter;
 	if (opts->format)
 		s->graph = flamegraph_new();
 	else
@@ -239,7 +241,7 @@ static int read_side(struct side *s, const struct file_options *opts, size_t i)
 }
 
 /* The page. -EIO: logged. */
-static int draw(const struct file_options *opts, struct side *sides)
+static int draw(const struct diff_options *opts, struct side *sides)
 {
 	bool to_stdout = !strcmp(opts->output, "-");
 	struct output_file file = { .fd = STDOUT_FILENO };
@@ -247,8 +249,8 @@ static int draw(const struct file_options *opts, struct side *sides)
 
 	if (err)
 		return -EIO;
-	err = flamegraph_diff(file.fd, sides[0].graph, opts->paths[0], sides[1].graph,
-			      opts->paths[1]);
+	err = flamegraph_diff(file.fd, sides[0].graph, opts->input.paths[0], sides[1].graph,
+			      opts->input.paths[1]);
 	if (err)
 		profile_out_complain(to_stdout ? "standard output" : opts->output, err);
 	if (to_stdout)
@@ -259,7 +261,7 @@ static int draw(const struct file_options *opts, struct side *sides)
 	return -EIO;
 }
 
-int diff_run(const struct file_options *opts)
+int diff_run(const struct diff_options *opts)
 {
 	struct side sides[2] = { 0 };
 	bool failed;
@@ -270,7 +272,7 @@ int diff_run(const struct file_options *opts)
 		err = read_side(&sides[1], opts, 1);
 	if (!err && sides[0].unit != sides[1].unit) {
 		log_error("A counts %s and B %s: these cannot be compared",
-			  reader_unit_name(sides[0].unit), reader_unit_name(sides[1].unit));
+			  profile_unit_name(sides[0].unit), profile_unit_name(sides[1].unit));
 		err = -EIO;
 	}
 	if (!err)

@@ -274,7 +274,7 @@ static void print_json(const struct diagnosis *d)
 	putchar('\n');
 }
 
-int doctor_run(const struct file_options *opts)
+int doctor_run(const struct doctor_options *opts)
 {
 	struct diagnosis *d = calloc(1, sizeof(*d));
 	int status;

@@ -32,14 +32,20 @@ struct result {
 };
 
 struct run {
-	const struct file_options *opts;
+	const struct gil_options *opts;
 	struct profile_set *set;
-	struct sample_filter_options samples;	/* those of opts->filter; owns nothing */
+	struct sample_filter_options samples;	/* those of opts->input.filter; owns nothing */
 	struct result **results;
 	size_t result_cnt;
 };
 
 /* ---- reading ---- */
+
+static void free_exact_thread(struct gil_exact_thread *thread)
+{
+	free(thread->name);
+	free(thread);
+}
 
 static void free_result(struct result *res)
 {
@@ -47,7 +53,7 @@ static void free_result(struct result *res)
 	size_t pos = 0;
 
 	while ((thread = u64map_next(&res->exact_threads, &pos)))
-		free(thread);
+		free_exact_thread(thread);
 	u64map_free(&res->exact_threads);
 	gil_rows_free(res->rows);
 	gil_free(res->gil);
@@ -66,11 +72,12 @@ static int add_exact_thread(void *ctx, uint64_t thread_id, const char *name,
 	thread = calloc(1, sizeof(*thread));
 	if (!thread)
 		return -ENOMEM;
-	thread->name = name;
+	thread->name = name ? strdup(name) : NULL;
 	thread->gil = *gil;
-	err = u64map_put(&res->exact_threads, thread_id, thread);
+	err = name && !thread->name ? -ENOMEM :
+				      u64map_put(&res->exact_threads, thread_id, thread);
 	if (err)
-		free(thread);
+		free_exact_thread(thread);
 	return err;
 }
 
@@ -89,7 +96,7 @@ static int read_session(struct result *res, const struct run *run)
 		return 0;
 	res->free_threaded = session_file_free_threaded(session, res->file->name);
 	/* Files of several processes have no numbers of their own. */
-	if (selects_waits(&run->opts->filter) || !res->file->process.tgid)
+	if (selects_waits(&run->opts->input.filter) || !res->file->process.tgid)
 		return 0;
 	session_file_gil(session, res->file->name, &res->exact);
 	return session_file_gil_threads(session, res->file->name, add_exact_thread, res);
@@ -104,7 +111,7 @@ static int run_twice(struct run *run, struct result *res, struct reader *r)
 	err = profile_set_run(run->set, res->file, r, gil_hold_event, res->gil);
 	if (!err)
 		err = gil_holds_done(res->gil);
-	run->set->filter = &run->opts->filter;
+	run->set->filter = &run->opts->input.filter;
 	if (!err) {
 		run->set->quiet = true;		/* of damage has been told */
 		err = profile_set_run(run->set, res->file, r, gil_wait_event, res->gil);
@@ -227,19 +234,21 @@ static int print(const struct run *run)
 	return err;
 }
 
-int gil_run(const struct file_options *opts)
+int gil_run(const struct gil_options *opts)
 {
 	struct profile_set set;
 	struct run run = { .opts = opts, .set = &set };
-	int err = profile_set_open(&set, opts->paths, opts->path_cnt, &opts->reader);
+	int err = profile_set_open(&set, opts->input.paths, opts->input.path_cnt,
+				   &opts->input.reader);
 	size_t i;
 
 	if (err)
 		goto out;
-	set.filter = &opts->filter;
+	set.filter = &opts->input.filter;
 	run.samples = (struct sample_filter_options){
-		.processes = opts->filter.processes, .process_cnt = opts->filter.process_cnt,
-		.from = opts->filter.from, .to = opts->filter.to,
+		.processes = opts->input.filter.processes,
+		.process_cnt = opts->input.filter.process_cnt,
+		.from = opts->input.filter.from, .to = opts->input.filter.to,
 	};
 	err = profile_set_each(&set, add_profile, &run);
 	if (!err && !run.result_cnt)

@@ -3,6 +3,8 @@
  * cmd_info.c - tachbpf info: what files say about themselves, what their
  * threads did, what was lost.
  */
+#include "base/arith.h"
+#include "base/text.h"
 #include "commands/commands.h"
 
 #include <endian.h>
@@ -23,7 +25,7 @@
 #include "formats/tach/tach_profile.h"
 #include "formats/tach/tach_reader.h"
 #include "model/process_frame.h"
-#include "model/profile_text.h"
+#include "model/profile_names.h"
 #include "model/thread_map.h"
 #include "model/thread_names.h"
 
@@ -114,11 +116,6 @@ static int compare_threads(const void *a, const void *b)
 	if (x->id != y->id)
 		return x->id < y->id ? -1 : 1;
 	return (x->interp_id > y->interp_id) - (x->interp_id < y->interp_id);
-}
-
-static double percent(uint64_t part, uint64_t whole)
-{
-	return whole ? 100.0 * part / whole : 0;
 }
 
 static bool file_is_little_endian(const struct tach_info *info)
@@ -504,7 +501,7 @@ static void show_other(struct run *run, const struct profile_file *file, const s
 	print_identity(file);
 	info_other_print(r);
 	if (t->cnt)
-		printf("  %10s %16s\n", "thread", reader_unit_name(reader_info(r)->meta.unit));
+		printf("  %10s %16s\n", "thread", profile_unit_name(reader_info(r)->meta.unit));
 	for (i = 0; i < t->cnt; i++)
 		printf("  %10" PRIu64 " %16" PRIu64 "\n", t->list[i].id, t->list[i].samples);
 	printf("\n");
@@ -571,11 +568,12 @@ static int show_set(struct run *run)
 	return err;
 }
 
-int info_run(const struct file_options *opts)
+int info_run(const struct info_options *opts)
 {
 	struct profile_set set;
 	struct run run = { .set = &set, .as_json = opts->json };
-	int err = profile_set_open(&set, opts->paths, opts->path_cnt, &opts->reader);
+	int err = profile_set_open(&set, opts->input.paths, opts->input.path_cnt,
+				   &opts->input.reader);
 
 	if (err)
 		goto out;

@@ -3,6 +3,7 @@
  * cmd_mem.c - tachbpf mem: where the memory of a Memlyze trace went, and whether
  * the file keeps the rules of its format.
  */
+#include "base/text.h"
 #include "commands/commands.h"
 
 #include <errno.h>
@@ -13,11 +14,11 @@
 #include "base/json.h"
 #include "base/output.h"
 #include "base/util.h"
+#include "commands/limit.h"
 #include "commands/options.h"
 #include "formats/input.h"
 #include "formats/mlyze/mlyze_rows.h"
 #include "formats/mlyze/mlyze_stats.h"
-#include "model/profile_text.h"
 
 #define WHY_BYTES 256
 
@@ -32,7 +33,7 @@ struct trace {
 };
 
 struct run {
-	const struct file_options *opts;
+	const struct mem_options *opts;
 	struct json json;
 	bool failed;			/* something is damaged, and was reported */
 };
@@ -180,7 +181,7 @@ static void json_trace(struct run *run, const struct trace *t, const struct mlyz
 		json_uint(j, "row_count", all);
 		json_array(j, "rows");
 		for (i = 0; i < cnt; i++)
-			json_row(j, t, &rows[i], run->opts->mem_by);
+			json_row(j, t, &rows[i], run->opts->by);
 		json_array_end(j);
 	}
 	json_object_end(j);
@@ -269,11 +270,10 @@ static void print_trace(const struct run *run, const struct trace *t, const stru
 	print_totals(t);
 	if (cnt)
 		printf("\n%14s %14s %14s %10s  %s\n", "live", "allocated", "peak", "count",
-		       run->opts->mem_by == MEM_BY_FILE ? "file" : "function, file:line");
+		       run->opts->by == MEM_BY_FILE ? "file" : "function, file:line");
 	for (i = 0; i < cnt; i++)
-		print_row(t, &rows[i], run->opts->mem_by);
-	if (cnt < all)
-		printf("... %zu more; --limit 0 shows all\n", all - cnt);
+		print_row(t, &rows[i], run->opts->by);
+	limit_print_more("", all, cnt);
 	printf("\n");
 }
 
@@ -281,13 +281,13 @@ static void print_trace(const struct run *run, const struct trace *t, const stru
 
 static int show_rows(struct run *run, const struct trace *t)
 {
-	const struct file_options *o = run->opts;
+	const struct mem_options *o = run->opts;
 	size_t all, cnt;
-	struct mlyze_row *rows = mlyze_rows(t->file, &t->stats, o->mem_by, o->mem_sort, &all);
+	struct mlyze_row *rows = mlyze_rows(t->file, &t->stats, o->by, o->sort, &all);
 
 	if (!rows)
 		return -ENOMEM;
-	cnt = o->limit && o->limit < all ? o->limit : all;
+	cnt = limit_rows(o->limit, all);
 	if (o->json)
 		json_trace(run, t, rows, cnt, all);
 	else
@@ -313,7 +313,7 @@ static int show_trace(struct run *run, const char *path)
 	return err == -EBADMSG ? 0 : err;
 }
 
-int mem_run(const struct file_options *opts)
+int mem_run(const struct mem_options *opts)
 {
 	struct run run = { .opts = opts };
 	size_t i;
@@ -324,8 +324,8 @@ int mem_run(const struct file_options *opts)
 		json_object(&run.json, NULL);
 		json_array(&run.json, "files");
 	}
-	for (i = 0; !err && i < opts->path_cnt; i++)
-		err = show_trace(&run, opts->paths[i]);
+	for (i = 0; !err && i < opts->input.path_cnt; i++)
+		err = show_trace(&run, opts->input.paths[i]);
 	if (opts->json) {
 		json_array_end(&run.json);
 		json_object_end(&run.json);

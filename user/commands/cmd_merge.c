@@ -20,7 +20,7 @@
 #define WHY_BYTES 256
 
 struct joining {
-	const struct file_options *opts;
+	const struct merge_options *opts;
 	struct profile_set set;
 	struct intern *in;
 	struct merge *merge;
@@ -58,7 +58,7 @@ static int add_file(struct joining *j, size_t i)
 	char why[WHY_BYTES] = "";
 	int err;
 
-	if (!sample_filter_wants_process(&j->opts->filter, f->process.tgid, f->process.comm))
+	if (!sample_filter_wants_process(&j->opts->input.filter, f->process.tgid, f->process.comm))
 		return 0;
 	err = check_process(j, f);
 	if (err)
@@ -129,22 +129,22 @@ static int join(struct joining *j)
 	}
 	if (err)
 		return err;
-	err = profile_out_open(&out, &sink_tach, j->opts->output, j->opts, false);
+	err = profile_out_tach(&out, j->opts->output, &j->opts->tach);
 	if (err)
 		return err;
 	return profile_out_close(&out, write_all_of_it(j, out.sink));
 }
 
-int merge_run(const struct file_options *opts)
+int merge_run(const struct merge_options *opts)
 {
 	struct joining j = { .opts = opts };
-	int err = profile_set_open(&j.set, opts->paths, opts->path_cnt, NULL);
+	int err = profile_set_open(&j.set, opts->input.paths, opts->input.path_cnt, NULL);
 	size_t i;
 
 	if (err)
 		goto out;
 	j.in = intern_new();
-	j.merge = j.in ? merge_new(&opts->filter, j.in) : NULL;
+	j.merge = j.in ? merge_new(&opts->input.filter, j.in) : NULL;
 	j.readers = calloc(j.set.file_cnt, sizeof(struct tach_reader *));
 	if (j.merge && j.readers) {
 		err = join(&j);

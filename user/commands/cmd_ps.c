@@ -2,6 +2,7 @@
 /*
  * cmd_ps.c - `tachbpf ps`: the Python processes on this host, as a table or as JSON.
  */
+#include "base/text.h"
 #include "commands/commands.h"
 
 #include <errno.h>
@@ -16,7 +17,6 @@
 #include "base/util.h"
 #include "commands/options.h"
 #include "host/identity.h"
-#include "model/profile_text.h"
 #include "target/proc_filter_eval.h"
 #include "target/pythons.h"
 
@@ -167,38 +167,39 @@ static bool fill_row(const struct python *p, char *row[COLUMNS])
 	return true;
 }
 
-static void print_cell(enum column c, const char *text, size_t width)
+static void print_row(const struct text_column table[COLUMNS], char *const row[COLUMNS])
 {
-	size_t own = text_width(text), i;
+	int c;
 
-	if (columns[c].right)
-		for (i = own; i < width; i++)
-			putchar(' ');
-	text_print(stdout, text, width, CUT_RIGHT, !columns[c].right && c != COMMAND);
-	fputs(c == COMMAND ? "\n" : "  ", stdout);
+	for (c = 0; c < COLUMNS; c++)
+		text_cell(stdout, &table[c], row[c], c + 1 < COLUMNS);
+	printf("\n");
 }
 
 static void print_rows(char *(*rows)[COLUMNS], size_t cnt)
 {
-	size_t terminal = text_terminal_width(stdout), used = 0, i, width[COLUMNS];
+	size_t terminal = text_terminal_width(stdout), used = 0, i;
+	struct text_column table[COLUMNS];
+	char *headings[COLUMNS];
 	int c;
 
 	for (c = 0; c < COLUMNS; c++) {
-		width[c] = strlen(columns[c].heading);
+		size_t width = strlen(columns[c].heading);
+
+		headings[c] = (char *)columns[c].heading;
 		for (i = 0; i < cnt; i++)
-			if (text_width(rows[i][c]) > width[c])
-				width[c] = text_width(rows[i][c]);
-		if (columns[c].most && width[c] > columns[c].most)
-			width[c] = columns[c].most;
+			width = text_widest(width, rows[i][c]);
+		if (columns[c].most && width > columns[c].most)
+			width = columns[c].most;
 		if (columns[c].most)
-			used += width[c] + 2;
+			used += width + 2;
+		table[c] = (struct text_column){ .width = width, .cut = CUT_RIGHT,
+						 .right = columns[c].right };
 	}
-	width[COMMAND] = !terminal ? 0 : terminal > used + 8 ? terminal - used : 8;
-	for (c = 0; c < COLUMNS; c++)
-		print_cell(c, columns[c].heading, width[c]);
+	table[COMMAND].width = !terminal ? 0 : terminal > used + 8 ? terminal - used : 8;
+	print_row(table, headings);
 	for (i = 0; i < cnt; i++)
-		for (c = 0; c < COLUMNS; c++)
-			print_cell(c, rows[i][c], width[c]);
+		print_row(table, rows[i]);
 }
 
 /* What cannot be profiled and why, and what else is to be said. */
@@ -250,9 +251,9 @@ static int choose(struct proc_filter *s, struct proc_filter_eval **filter_eval)
 	return *filter_eval ? 0 : -errno;
 }
 
-int ps_run(const struct options *o)
+int ps_run(const struct ps_options *opts)
 {
-	struct proc_filter conditions = o->record.selection;
+	struct proc_filter conditions = opts->selection;
 	struct identities *ids = identities_new();
 	struct proc_filter_eval *filter_eval = NULL;
 	struct pythons_counts counts;
@@ -261,7 +262,7 @@ int ps_run(const struct options *o)
 
 	if (!err)
 		err = pythons_each(ids, filter_eval, &counts, keep, &l);
-	if (!err && o->files.json)
+	if (!err && opts->json)
 		print_json(&l, &counts);
 	else if (!err)
 		err = print_table(&l, &counts);

@@ -96,19 +96,14 @@ static char *selection_text(const struct record_options *o)
 static int open_recording(struct record *r)
 {
 	const struct record_options *o = r->opts;
-	struct recording_args args = {
-		.output = o->output,
-		.single_file = o->pid_cnt == 1 && o->selection.children != CHILDREN_YES,
-		.compress = !o->no_compression,
-		.layout = o->layout,
-		.split_all = o->split == SPLIT_ALL,
-		.rate_hz = r->rate_hz,
-		.mode = &record_modes[o->mode],
-		.features = FEATURE_ALL_THREADS | (o->no_gc ? 0 : FEATURE_GC) |
-			    (o->opcodes ? FEATURE_OPCODES : 0),
-	};
+	struct recording_args args = o->recording;
 	char *selection = selection_text(o);
 
+	args.single_file = o->pid_cnt == 1 && o->selection.children != CHILDREN_YES;
+	args.rate_hz = r->rate_hz;
+	args.mode = &record_modes[o->capture.mode];
+	args.features = FEATURE_ALL_THREADS | (o->capture.gc ? FEATURE_GC : 0) |
+			(o->capture.opcodes ? FEATURE_OPCODES : 0);
 	args.selection = selection ? selection : "";
 	r->recording = recording_new(&args);
 	free(selection);
@@ -139,25 +134,15 @@ static int read_kernel_names(struct record *r)
 static int open_capture(struct record *r)
 {
 	const struct record_options *o = r->opts;
-	struct capture_args args = {
-		.all = o->all,
-		.children = o->selection.children == CHILDREN_YES,
-		.gc = !o->no_gc,
-		.opcodes = o->opcodes,
-		.self_time = o->self_time,
-		.no_sample_limit = o->no_sample_limit,
-		.rate_hz = r->rate_hz,
-		.mode = o->mode,
-		.min_wait_ns = o->min_wait_ns,
-		.kernel = r->kernel,
-		.event = o->event,
-		.cpu_list = o->cpu_list,
-		.code_cache = o->code_cache ? o->code_cache : SENT_SLOTS,
-		.selection = has_conditions(o) ? &r->selection : NULL,
-		.identities = r->identities,
-		.observer = recording_observer(r->recording),
-	};
+	struct capture_args args = o->capture;
 
+	args.all = o->all;
+	args.children = o->selection.children == CHILDREN_YES;
+	args.rate_hz = r->rate_hz;
+	args.kernel = r->kernel;
+	args.selection = has_conditions(o) ? &r->selection : NULL;
+	args.identities = r->identities;
+	args.observer = recording_observer(r->recording);
 	r->capture = capture_new(&args);
 	return r->capture ? 0 : -errno;
 }

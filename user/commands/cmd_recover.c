@@ -6,6 +6,7 @@
  * its journal goes. A file that was damaged otherwise is kept as NAME.damaged:
  * somebody may get more out of it.
  */
+#include "base/text.h"
 #include "commands/commands.h"
 
 #include <dirent.h>
@@ -27,7 +28,6 @@
 #include "formats/tach/recover.h"
 #include "formats/tach/tach_journal.h"
 #include "model/intern.h"
-#include "model/profile_text.h"
 #include "model/remap.h"
 
 #define WHY_BYTES 256
@@ -46,7 +46,7 @@ struct writer {
 
 /* One file's paths; shown: escaped. */
 struct job {
-	const struct file_options *opts;
+	const struct recover_options *opts;
 	const char *path;
 	char journal[PATH_MAX];
 	char *shown;
@@ -137,15 +137,14 @@ static int rewrite(struct job *j)
 {
 	const char *to = j->opts->output ? j->opts->output : j->path;
 	bool in_place = !j->opts->output;
-	struct file_options opts = *j->opts;
 	struct profile_out out;
 	struct writer w = { 0 };
+	const struct tach_options tach = { .layout = recover_info(j->r)->layout,
+					   .compress = recover_info(j->r)->compression != 0 };
 	char why[WHY_BYTES];
 	int err;
 
-	opts.layout = recover_info(j->r)->layout;
-	opts.no_compression = recover_info(j->r)->compression == 0;
-	err = profile_out_open(&out, &sink_tach, to, &opts, false);
+	err = profile_out_tach(&out, to, &tach);
 	if (err)
 		return err;
 	w.sink = out.sink;
@@ -183,7 +182,7 @@ static int recover_whole(struct job *j)
 	return 0;
 }
 
-static int recover_file(const char *path, const struct file_options *opts)
+static int recover_file(const char *path, const struct recover_options *opts)
 {
 	struct job j = { .opts = opts, .path = path, .shown = text_escape(path, strlen(path)) };
 	char why[WHY_BYTES], shown[WHY_BYTES * 2];
@@ -222,7 +221,7 @@ static int is_profile(const struct dirent *d)
 }
 
 /* Every profile in it; one that cannot be recovered does not keep the others. */
-static int recover_dir(const char *dir, const struct file_options *opts)
+static int recover_dir(const char *dir, const struct recover_options *opts)
 {
 	struct dirent **entries = NULL;
 	int cnt, i, err = 0, one;
@@ -256,17 +255,17 @@ static int recover_dir(const char *dir, const struct file_options *opts)
 	return cnt ? err : -ENOENT;
 }
 
-int recover_run(const struct file_options *opts)
+int recover_run(const struct recover_options *opts)
 {
 	struct stat st;
 	int err = 0, one;
 	size_t i;
 
-	for (i = 0; i < opts->path_cnt; i++) {
-		if (!stat(opts->paths[i], &st) && S_ISDIR(st.st_mode))
-			one = recover_dir(opts->paths[i], opts);
+	for (i = 0; i < opts->input.path_cnt; i++) {
+		if (!stat(opts->input.paths[i], &st) && S_ISDIR(st.st_mode))
+			one = recover_dir(opts->input.paths[i], opts);
 		else
-			one = recover_file(opts->paths[i], opts);
+			one = recover_file(opts->input.paths[i], opts);
 		err = err ? err : one;
 	}
 	if (!err)

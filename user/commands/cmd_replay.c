@@ -21,7 +21,7 @@
 struct replay {
 	struct profile_set *set;
 	const struct sink_ops *format;
-	const struct file_options *opts;
+	const struct replay_options *opts;
 	int fd;
 	struct sink *sink;	/* NULL: no profile has come yet */
 };
@@ -37,9 +37,9 @@ static int on_event(void *ctx, const struct event *ev)
 static int open_sink(struct replay *re)
 {
 	struct sink_args args = { .fd = re->fd, .many = re->set->many,
-				  .lines = re->opts->lines, .group = re->opts->group,
-				  .no_source = re->opts->no_source,
-				  .title = profile_out_title(re->opts) };
+				  .lines = re->opts->export.lines, .group = re->opts->export.group,
+				  .no_source = re->opts->export.no_source,
+				  .title = profile_out_title(&re->opts->input) };
 
 	if (!re->sink)
 		re->sink = sink_new(re->format, &args);
@@ -67,9 +67,9 @@ static int replay_file(void *ctx, const struct profile_file *file, struct reader
 }
 
 /* Everything into fd. 0, or -errno of what the sink could not do. */
-static int replay_set(struct profile_set *set, const struct file_options *opts, int fd)
+static int replay_set(struct profile_set *set, const struct replay_options *opts, int fd)
 {
-	struct replay re = { .set = set, .format = opts->format, .fd = fd, .opts = opts };
+	struct replay re = { .set = set, .format = opts->export.format, .fd = fd, .opts = opts };
 	int err, close_err;
 
 	err = profile_set_each(set, replay_file, &re);
@@ -87,36 +87,37 @@ static void report_error(const char *to, int err)
 			  strerror(-err));
 }
 
-static int replay_to_file(struct profile_set *set, const struct file_options *opts)
+static int replay_to_file(struct profile_set *set, const struct replay_options *opts)
 {
 	struct output_file out;
-	int err = output_open(&out, opts->output);
+	int err = output_open(&out, opts->export.output);
 
 	if (err)
 		return err;
 	err = replay_set(set, opts, out.fd);
 	if (err) {
-		report_error(opts->output, err);
+		report_error(opts->export.output, err);
 		output_abort(&out);
 		return err;
 	}
 	return output_commit(&out);
 }
 
-int replay_run(const struct file_options *opts)
+int replay_run(const struct replay_options *opts)
 {
 	struct profile_set set;
-	int err = profile_set_open(&set, opts->paths, opts->path_cnt, &opts->reader);
+	int err = profile_set_open(&set, opts->input.paths, opts->input.path_cnt,
+				   &opts->input.reader);
 
 	if (err)
 		goto out;
-	set.filter = &opts->filter;
-	if (opts->group == GROUP_CONTAINER)
+	set.filter = &opts->input.filter;
+	if (opts->export.group == GROUP_CONTAINER)
 		profile_set_order(&set);
-	if (opts->output && strcmp(opts->output, "-")) {
+	if (opts->export.output && strcmp(opts->export.output, "-")) {
 		err = replay_to_file(&set, opts);
-	} else if (opts->format->binary && isatty(STDOUT_FILENO)) {
-		log_error("%s is not for terminals: give -o FILE", opts->format->name);
+	} else if (opts->export.format->binary && isatty(STDOUT_FILENO)) {
+		log_error("%s is not for terminals: give -o FILE", opts->export.format->name);
 		err = -EINVAL;
 	} else {
 		err = replay_set(&set, opts, STDOUT_FILENO);

@@ -2,6 +2,8 @@
 /*
  * cmd_report.c - tachbpf report: report.c's rows as a table or JSON.
  */
+#include "base/arith.h"
+#include "base/text.h"
 #include "commands/commands.h"
 
 #include <errno.h>
@@ -12,11 +14,12 @@
 #include "base/json.h"
 #include "base/output.h"
 #include "base/util.h"
+#include "commands/limit.h"
 #include "commands/options.h"
 #include "commands/profile_set.h"
 #include "formats/readers.h"
 #include "model/process_frame.h"
-#include "model/profile_text.h"
+#include "model/profile_names.h"
 #include "model/thread_names.h"
 
 /* Columns of one profile's numbers, and how wide names get when nothing limits them. */
@@ -24,7 +27,7 @@
 #define ALIGN_COLUMNS 60
 
 struct run {
-	const struct file_options *opts;
+	const struct report_options *opts;
 	struct profile_set *set;
 	struct report *report;
 	const struct profile_file **profiles;	/* by report_row.profile */
@@ -146,8 +149,8 @@ static int begin_profile(struct run *run, const struct profile_file *file,
 {
 	if (run->profile_cnt && run->unit != info->meta.unit) {
 		log_error("'%s': counts %s, what came before it %s: give it a report of its own",
-			  file->shown, reader_unit_name(info->meta.unit),
-			  reader_unit_name(run->unit));
+			  file->shown, profile_unit_name(info->meta.unit),
+			  profile_unit_name(run->unit));
 		run->set->failed = true;
 		return -EMEDIUMTYPE;
 	}
@@ -201,11 +204,6 @@ static int add_profile(void *ctx, const struct profile_file *file, struct reader
 	if (seconds > run->longest_s)
 		run->longest_s = seconds;
 	return err;
-}
-
-static double percent(uint64_t part, uint64_t whole)
-{
-	return whole ? 100.0 * part / whole : 0;
 }
 
 static bool by_code(const struct run *run)
@@ -273,7 +271,7 @@ static void print_json(const struct run *run, const struct report_row *rows, siz
 	for (i = 0; i < run->profile_cnt; i++)
 		json_string(&j, NULL, run->profiles[i]->path);
 	json_array_end(&j);
-	json_string(&j, "unit", reader_unit_name(run->unit));
+	json_string(&j, "unit", profile_unit_name(run->unit));
 	json_uint(&j, "samples", report_sample_cnt(run->report));
 	if (run->timed)
 		json_double(&j, "duration_s", run->longest_s);
@@ -346,8 +344,8 @@ static int line_of_process(const struct run *run, struct line *line)
 	return line->id && line->name && line->place ? 0 : -ENOMEM;
 }
 
-struct widths {
-	size_t id, name, place;	/* place 0: as long as it is */
+struct table {
+	struct text_column id, name, place;
 };
 
 static const struct {
@@ -361,52 +359,58 @@ static const struct {
 };
 
 /* Names and places share what the numbers leave of the terminal. */
-static struct widths fit(const struct line *lines, size_t cnt, size_t terminal, enum report_by by)
+static void share(struct table *t, size_t place, size_t left, bool has_id)
 {
-	struct widths w = { .id = 6, .name = strlen(columns[by].name) };
-	size_t i, place = 0, left;
+	if (has_id) {
+		t->id.width = t->id.width + 2 < left / 2 ? t->id.width : left / 2 - 2;
+		left -= t->id.width + 2;
+	}
+	if (t->name.width + place > left && t->name.width > left / 2)
+		t->name.width = place < left / 2 ? left - place : left / 2;
+	t->place.width = left - t->name.width;
+}
 
-	if (columns[by].id && strlen(columns[by].id) > w.id)
-		w.id = strlen(columns[by].id);
+static struct table fit(const struct line *lines, size_t cnt, enum report_by by)
+{
+	size_t terminal = text_terminal_width(stdout), place = 0, i;
+	struct table t = {
+		/* An id's number is last. A long name in a pipe moves its row's place. */
+		.id = { .width = 6, .cut = CUT_LEFT, .right = true },
+		.name = { .width = strlen(columns[by].name), .cut = CUT_RIGHT, .spill = !terminal },
+		.place = { .cut = lines[0].id ? CUT_RIGHT : CUT_LEFT },
+	};
+
+	if (columns[by].id)
+		t.id.width = text_widest(t.id.width, columns[by].id);
 	for (i = 0; i < cnt; i++) {
-		size_t id = lines[i].id ? text_width(lines[i].id) : 0;
-		size_t name = text_width(lines[i].name), there = text_width(lines[i].place);
-
-		w.id = id > w.id ? id : w.id;
-		w.name = name > w.name ? name : w.name;
-		place = there > place ? there : place;
+		if (lines[i].id)
+			t.id.width = text_widest(t.id.width, lines[i].id);
+		t.name.width = text_widest(t.name.width, lines[i].name);
+		place = text_widest(place, lines[i].place);
 	}
-	if (!terminal) {
-		w.name = w.name > ALIGN_COLUMNS ? ALIGN_COLUMNS : w.name;
-		return w;
-	}
-	left = terminal - NUMBER_COLUMNS - 4;
-	if (lines[0].id) {
-		w.id = w.id + 2 < left / 2 ? w.id : left / 2 - 2;
-		left -= w.id + 2;
-	}
-	if (w.name + place > left && w.name > left / 2)
-		w.name = place < left / 2 ? left - place : left / 2;
-	w.place = left - w.name;
-	return w;
+	if (terminal)
+		share(&t, place, terminal - NUMBER_COLUMNS - 4, lines[0].id);
+	else if (t.name.width > ALIGN_COLUMNS)
+		t.name.width = ALIGN_COLUMNS;
+	return t;
 }
 
 static void print_header(const struct run *run)
 {
-	const struct file_options *opts = run->opts;
-	char *shown = text_escape(opts->paths[0], strlen(opts->paths[0]));
+	const struct report_options *opts = run->opts;
+	char *shown = text_escape(opts->input.paths[0], strlen(opts->input.paths[0]));
 	bool one = run->profile_cnt == 1;
 	char mode[32];
 
 	snprintf(mode, sizeof(mode), "%s mode", profile_mode_name(run->mode));
-	if (opts->path_cnt == 1 && shown)
+	if (opts->input.path_cnt == 1 && shown)
 		printf("%s", shown);
-	if (opts->path_cnt == 1 && run->set->many)
+	if (opts->input.path_cnt == 1 && run->set->many)
 		printf(", ");
-	if (opts->path_cnt > 1 || run->set->many)
+	if (opts->input.path_cnt > 1 || run->set->many)
 		printf("%zu %s", run->profile_cnt, one ? "process" : "processes");
 	printf(": %llu %s", (unsigned long long)report_sample_cnt(run->report),
-	       reader_unit_name(run->unit));
+	       profile_unit_name(run->unit));
 	if (run->timed)
 		printf(", %s%.2f s", one ? "" : "up to ", run->longest_s);
 	if (run->mode != MODE_UNKNOWN || run->modes_differ)
@@ -415,49 +419,39 @@ static void print_header(const struct run *run)
 	free(shown);
 }
 
-static void print_line(const struct run *run, const struct line *line, const struct widths *w,
-		       bool terminal)
+static void print_line(const struct run *run, const struct line *line, const struct table *t)
 {
 	uint64_t samples = report_sample_cnt(run->report);
 	const struct report_row *row = line->row;
 
 	if (line->id) {
-		size_t width = text_width(line->id);
-
-		printf("%8.2f  %10llu  %*s", percent(row->self, samples),
-		       (unsigned long long)row->self, width < w->id ? (int)(w->id - width) : 0, "");
-		text_print(stdout, line->id, w->id, CUT_LEFT, false);	/* its number is last */
-		printf("  ");
+		printf("%8.2f  %10llu  ", percent(row->self, samples),
+		       (unsigned long long)row->self);
+		text_cell(stdout, &t->id, line->id, true);
 	} else {
 		printf("%7.2f %8.2f  %10llu  ", percent(row->self, samples),
 		       percent(row->total, samples), (unsigned long long)row->self);
 	}
-	/* A long name in a pipe moves its line's place; on a terminal it is cut. */
-	if (!terminal && text_width(line->name) > w->name)
-		fputs(line->name, stdout);
-	else
-		text_print(stdout, line->name, w->name, CUT_RIGHT, *line->place);
-	if (*line->place)
-		printf("  ");
-	text_print(stdout, line->place, w->place, line->id ? CUT_RIGHT : CUT_LEFT, false);
+	text_cell(stdout, &t->name, line->name, *line->place);
+	text_cell(stdout, &t->place, line->place, false);
 	printf("\n");
 }
 
 static void print_lines(const struct run *run, const struct line *lines, size_t cnt)
 {
-	size_t terminal = text_terminal_width(stdout), i;
 	/* As wide as the column: "ns" for what the heading calls nanoseconds. */
-	const char *what = run->unit == UNIT_NANOSECONDS ? "ns" : reader_unit_name(run->unit);
+	const char *what = run->unit == UNIT_NANOSECONDS ? "ns" : profile_unit_name(run->unit);
 	enum report_by by = run->opts->by;
-	struct widths w = fit(lines, cnt, terminal, by);
+	struct table t = fit(lines, cnt, by);
+	size_t i;
 
 	if (columns[by].id)
-		printf("%8s  %10s  %*s  ", "share %", what, (int)w.id, columns[by].id);
+		printf("%8s  %10s  %*s  ", "share %", what, (int)t.id.width, columns[by].id);
 	else
 		printf("%7s %8s  %10s  ", "self %", "total %", what);
-	printf("%-*s  %s\n", (int)w.name, columns[by].name, columns[by].place);
+	printf("%-*s  %s\n", (int)t.name.width, columns[by].name, columns[by].place);
 	for (i = 0; i < cnt; i++)
-		print_line(run, &lines[i], &w, terminal);
+		print_line(run, &lines[i], &t);
 }
 
 static int print_table(const struct run *run, const struct report_row *rows, size_t cnt,
@@ -477,8 +471,7 @@ static int print_table(const struct run *run, const struct report_row *rows, siz
 		print_header(run);
 		if (cnt)
 			print_lines(run, lines, cnt);
-		if (cnt < all)
-			printf("... %zu more; --limit 0 shows all\n", all - cnt);
+		limit_print_more("", all, cnt);
 	}
 	for (i = 0; lines && i < cnt; i++) {
 		free(lines[i].id);
@@ -498,7 +491,7 @@ static int print(struct run *run)
 	rows = report_rows(run->report, run->opts->sort, &all);
 	if (!rows)
 		return -ENOMEM;
-	cnt = run->opts->limit && run->opts->limit < all ? run->opts->limit : all;
+	cnt = limit_rows(run->opts->limit, all);
 	if (run->opts->json)
 		print_json(run, rows, cnt, all);
 	else
@@ -506,18 +499,18 @@ static int print(struct run *run)
 	return err;
 }
 
-int report_run(const struct file_options *opts)
+int report_run(const struct report_options *opts)
 {
 	struct profile_set set;
 	struct run run = { .opts = opts, .set = &set };
 	int err;
 
 	if (opts->by == REPORT_BY_GIL)
-		return gil_run(opts);
-	err = profile_set_open(&set, opts->paths, opts->path_cnt, &opts->reader);
+		return gil_run(&(struct gil_options){ opts->input, opts->limit, opts->json });
+	err = profile_set_open(&set, opts->input.paths, opts->input.path_cnt, &opts->input.reader);
 	if (err)
 		goto out;
-	set.filter = &opts->filter;
+	set.filter = &opts->input.filter;
 	run.report = report_new(opts->by);
 	err = run.report ? profile_set_each(&set, add_profile, &run) : -ENOMEM;
 	if (!err && !run.profile_cnt)

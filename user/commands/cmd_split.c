@@ -29,6 +29,7 @@
 #include "formats/readers.h"
 #include "model/intern.h"
 #include "model/process_frame.h"
+#include "model/profile_names.h"
 #include "model/remap.h"
 #include "model/thread_map.h"
 #include "model/thread_names.h"
@@ -55,7 +56,7 @@ struct written {
 };
 
 struct split {
-	const struct file_options *opts;
+	const struct split_options *opts;
 	struct profile_set set;
 	int dirfd;
 	struct compressor *compressor;
@@ -75,7 +76,7 @@ static uint64_t key_of(struct split *s, const struct event *ev)
 {
 	const struct profile_meta *meta = &reader_info(s->r)->meta;
 
-	switch (s->opts->split_by) {
+	switch (s->opts->by) {
 	case SPLIT_BY_THREAD:
 		return ev->thread_id;
 	case SPLIT_BY_TIME:
@@ -97,9 +98,9 @@ static int name_piece(struct split *s, const struct piece *p, char name[OUTPUT_N
 	struct stat st;
 
 	len = len < STEM_BYTES ? len : STEM_BYTES;
-	if (s->opts->split_by == SPLIT_BY_THREAD)
+	if (s->opts->by == SPLIT_BY_THREAD)
 		snprintf(what, sizeof(what), ".thread-%" PRIu64, p->key);
-	else if (s->opts->split_by == SPLIT_BY_TIME)
+	else if (s->opts->by == SPLIT_BY_TIME)
 		snprintf(what, sizeof(what), ".part-%04" PRIu64, p->key + 1);
 	for (i = 1;; i++) {
 		if (i > 1)
@@ -132,7 +133,7 @@ static void piece_meta(const struct split *s, const struct piece *p, struct prof
 	*meta = reader_info(s->r)->meta;
 	meta->tgid = p->of->process.tgid;
 	meta->comm = p->of->process.comm;
-	if (s->opts->split_by == SPLIT_BY_TIME)
+	if (s->opts->by == SPLIT_BY_TIME)
 		meta->start_us += p->key * s->opts->every_us;
 }
 
@@ -142,7 +143,7 @@ static void piece_stats(const struct split *s, const struct piece *p, struct pro
 	double every = s->opts->every_us / 1e6, left;
 
 	*st = reader_info(s->r)->stats;
-	if (s->opts->split_by != SPLIT_BY_TIME)
+	if (s->opts->by != SPLIT_BY_TIME)
 		return;
 	left = st->duration_s - p->key * every;
 	st->duration_s = left < 0 ? 0 : left < every ? left : every;
@@ -154,7 +155,7 @@ static int whose_piece(struct split *s, struct piece *p)
 	struct profile_file *inner;
 
 	p->of = s->file;
-	if (s->opts->split_by != SPLIT_BY_PROCESS || !p->key)
+	if (s->opts->by != SPLIT_BY_PROCESS || !p->key)
 		return 0;
 	inner = profile_set_inner(&s->set, s->file, s->root.tgid, s->root.comm,
 				  *s->root.container ? s->root.container :
@@ -168,7 +169,7 @@ static int whose_piece(struct split *s, struct piece *p)
 
 static int open_piece(struct split *s, struct piece *p)
 {
-	struct sink_args args = { .layout = s->opts->layout, .compressor = s->compressor };
+	struct sink_args args = { .layout = s->opts->tach.layout, .compressor = s->compressor };
 	char name[OUTPUT_NAME_MAX];
 	struct profile_meta meta;
 	int err = whose_piece(s, p);
@@ -280,10 +281,10 @@ static int split_file(void *ctx, const struct profile_file *file, struct reader 
 
 	if (reader_info(r)->meta.unit != UNIT_SAMPLES) {
 		log_error("'%s' counts %s, and TACH has samples only: it cannot be split", file->shown,
-			  reader_unit_name(reader_info(r)->meta.unit));
+			  profile_unit_name(reader_info(r)->meta.unit));
 		return -ECANCELED;
 	}
-	if (s->opts->split_by == SPLIT_BY_TIME && !reader_info(r)->timed) {
+	if (s->opts->by == SPLIT_BY_TIME && !reader_info(r)->timed) {
 		log_error("'%s' has no times: it cannot be split by time", file->shown);
 		return -ECANCELED;
 	}
@@ -359,7 +360,7 @@ static int split_set(struct split *s)
 	s->dirfd = output_create_dir(s->opts->output);
 	if (s->dirfd < 0)
 		return s->dirfd;
-	if (!s->opts->no_compression) {
+	if (s->opts->tach.compress) {
 		s->compressor = compressor_new(COMPRESS_LEVEL);
 		if (!s->compressor)
 			return -ENOMEM;
@@ -375,19 +376,19 @@ static int split_set(struct split *s)
 	return err;
 }
 
-int split_run(const struct file_options *opts)
+int split_run(const struct split_options *opts)
 {
 	struct split s = { .opts = opts, .dirfd = -1 };
-	struct reader_args args = opts->reader;
+	struct reader_args args = opts->input.reader;
 	size_t i;
 	int err;
 
 	/* TACH holds samples: times become so many. */
 	if (args.value == VALUE_DEFAULT)
 		args.value = VALUE_SAMPLES;
-	err = profile_set_open(&s.set, opts->paths, opts->path_cnt, &args);
+	err = profile_set_open(&s.set, opts->input.paths, opts->input.path_cnt, &args);
 	if (!err) {
-		s.set.filter = &opts->filter;
+		s.set.filter = &opts->input.filter;
 		err = split_set(&s);
 	}
 	if (s.set.failed)

@@ -1,30 +1,38 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * commands.h - the commands that work on files: a cmd_NAME.c for each.
+ * commands.h - the commands but the one that records: a cmd_NAME.c for each.
  *
  * Each returns the program's exit status, having logged every error in one line.
  */
 #ifndef TACHBPF_COMMANDS_H
 #define TACHBPF_COMMANDS_H
 
-struct file_options;
-struct options;
+struct info_options;
+struct report_options;
+struct replay_options;
+struct mem_options;
+struct convert_options;
+struct merge_options;
+struct split_options;
+struct diff_options;
+struct gil_options;
+struct recover_options;
+struct doctor_options;
+struct ps_options;
 
-int info_run(const struct file_options *opts);
-int report_run(const struct file_options *opts);
-int replay_run(const struct file_options *opts);
-int mem_run(const struct file_options *opts);
-int convert_run(const struct file_options *opts);
-int merge_run(const struct file_options *opts);
-int split_run(const struct file_options *opts);
-int diff_run(const struct file_options *opts);
-int gil_run(const struct file_options *opts);
-int recover_run(const struct file_options *opts);
+int info_run(const struct info_options *opts);
+int report_run(const struct report_options *opts);
+int replay_run(const struct replay_options *opts);
+int mem_run(const struct mem_options *opts);
+int convert_run(const struct convert_options *opts);
+int merge_run(const struct merge_options *opts);
+int split_run(const struct split_options *opts);
+int diff_run(const struct diff_options *opts);
+int gil_run(const struct gil_options *opts);
+int recover_run(const struct recover_options *opts);
 
-/* Works on no file: of its options only --json is looked at. */
-int doctor_run(const struct file_options *opts);
-
-/* The Pythons that meet record's conditions. */
-int ps_run(const struct options *o);
+/* These work on no file. */
+int doctor_run(const struct doctor_options *opts);
+int ps_run(const struct ps_options *opts);
 
 #endif

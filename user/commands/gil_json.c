@@ -6,14 +6,10 @@
  */
 #include <string.h>
 
+#include "base/arith.h"
 #include "base/json.h"
 #include "commands/gil_show.h"
-#include "model/profile_text.h"
-
-static double percent(uint64_t part, uint64_t whole)
-{
-	return whole ? 100.0 * part / whole : 0;
-}
+#include "model/profile_names.h"
 
 static void json_place(struct json *j, const char *key, const struct gil_section *s, uint32_t place)
 {

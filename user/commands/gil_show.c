@@ -4,6 +4,7 @@
  */
 #include "commands/gil_show.h"
 
+#include "commands/limit.h"
 #include "model/thread_names.h"
 
 double gil_seconds(const struct gil_section *s, uint64_t samples)
@@ -72,5 +73,5 @@ const char *gil_thread_name(const struct gil_section *s, uint64_t thread_id)
 
 uint32_t gil_shown(const struct gil_report *r, uint32_t cnt)
 {
-	return r->limit && r->limit < cnt ? r->limit : cnt;
+	return (uint32_t)limit_rows(r->limit, cnt);
 }

@@ -28,7 +28,7 @@ struct gil_section {
 };
 
 struct gil_exact_thread {
-	const char *name;		/* NULL: not said; hostile */
+	char *name;			/* NULL: not said; hostile */
 	struct session_gil gil;
 };
 

@@ -9,8 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arith.h"
+#include "base/text.h"
 #include "commands/gil_show.h"
-#include "model/profile_text.h"
+#include "commands/limit.h"
+#include "model/profile_names.h"
 
 /* In front of the places: two numbers and the gaps; three of them. */
 #define PAIR_COLUMNS 24
@@ -24,11 +27,6 @@ struct page {
 	const struct gil_section *s;
 	size_t terminal;	/* columns; 0: it is none */
 };
-
-static double percent(uint64_t part, uint64_t whole)
-{
-	return whole ? 100.0 * part / whole : 0;
-}
 
 /* To be freed; NULL: out of memory. */
 static char *place_text(const struct gil_section *s, uint32_t place)
@@ -56,12 +54,6 @@ static char *line_text(const struct gil_section *s, uint32_t line)
 	if (line == GIL_NO_LINE)
 		return strdup("(nobody seen with it)");
 	return place_text(s, gil_lines(s->gil, &cnt)[line].place);
-}
-
-static void print_more(uint32_t cnt, uint32_t shown)
-{
-	if (shown < cnt)
-		printf("  ... %u more; --limit 0 shows all\n", cnt - shown);
 }
 
 /* In seconds; "-" where it is not known. */
@@ -102,7 +94,7 @@ static int print_threads(const struct page *p)
 		printf("\n");
 		free(name);
 	}
-	print_more(order.cnt, shown);
+	limit_print_more("  ", order.cnt, shown);
 	return 0;
 }
 
@@ -112,11 +104,8 @@ static size_t first_width(const struct page *p, char *const *texts, uint32_t cnt
 	size_t widest = heading, most = ALIGN_COLUMNS;
 	uint32_t i;
 
-	for (i = 0; i < cnt; i++) {
-		size_t width = text_width(texts[2 * i]);
-
-		widest = width > widest ? width : widest;
-	}
+	for (i = 0; i < cnt; i++)
+		widest = text_widest(widest, texts[2 * i]);
 	if (p->terminal)
 		most = p->terminal > PAIR_COLUMNS + 2 * PLACE_MIN ?
 		       (p->terminal - PAIR_COLUMNS) / 2 : PLACE_MIN;
@@ -126,20 +115,17 @@ static size_t first_width(const struct page *p, char *const *texts, uint32_t cnt
 static void print_pair(const struct page *p, const struct gil_pair *pair, char *const *texts,
 		       size_t width)
 {
-	size_t rest = 0;
+	/* A long one in a pipe moves its row's other place; on a terminal it is cut. */
+	struct text_column first = { .width = width, .cut = CUT_LEFT, .spill = !p->terminal };
+	struct text_column second = { .cut = CUT_LEFT };
 
 	if (p->terminal)
-		rest = p->terminal > PAIR_COLUMNS + width + PLACE_MIN ?
-		       p->terminal - PAIR_COLUMNS - width : PLACE_MIN;
+		second.width = p->terminal > PAIR_COLUMNS + width + PLACE_MIN ?
+			       p->terminal - PAIR_COLUMNS - width : PLACE_MIN;
 	printf("%10.3f  %8.2f  ", gil_seconds(p->s, pair->waited),
 	       percent(pair->waited, p->s->process->waited));
-	/* A long one in a pipe moves its line's other place; on a terminal it is cut. */
-	if (!p->terminal && text_width(texts[0]) > width)
-		fputs(texts[0], stdout);
-	else
-		text_print(stdout, texts[0], width, CUT_LEFT, true);
-	printf("  ");
-	text_print(stdout, texts[1], rest, CUT_LEFT, false);
+	text_cell(stdout, &first, texts[0], true);
+	text_cell(stdout, &second, texts[1], false);
 	printf("\n");
 }
 
@@ -168,7 +154,7 @@ static int print_matrix(const struct page *p)
 
 			print_pair(p, &pair, texts + 2 * i, width);
 		}
-		print_more(order.cnt, shown);
+		limit_print_more("  ", order.cnt, shown);
 	}
 	for (i = 0; texts && i < 2 * shown; i++)
 		free(texts[i]);
@@ -202,7 +188,7 @@ static int print_lines(const struct page *p)
 		printf("\n");
 		free(text);
 	}
-	print_more(order.cnt, shown);
+	limit_print_more("  ", order.cnt, shown);
 	return 0;
 }
 
@@ -254,7 +240,7 @@ static int print_stacks(const struct page *p)
 		printf("\n");
 		free(text);
 	}
-	print_more(order.cnt, shown);
+	limit_print_more("  ", order.cnt, shown);
 	return 0;
 }
 

@@ -9,9 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "formats/describe.h"
 #include "formats/readers.h"
-#include "model/profile_text.h"
+#include "model/profile_names.h"
 #include "model/reader.h"
 
 /* ---- JSON ---- */
@@ -75,7 +76,7 @@ void info_other_json(struct json *j, const struct reader *r)
 	else
 		json_null(j, "name");
 	json_string(j, "mode", profile_mode_name(info->meta.mode));
-	json_string(j, "unit", reader_unit_name(info->meta.unit));
+	json_string(j, "unit", profile_unit_name(info->meta.unit));
 	json_uint(j, "total", info->weight_sum);
 	json_uint(j, "stack_events", info->event_cnt);
 	json_uint(j, "truncated", info->truncated_cnt);
@@ -168,7 +169,7 @@ void info_other_print(const struct reader *r)
 	if (info->name.len)
 		text_text(&d.d, "name", info->name.data, info->name.len);
 	printf("  %-24s %" PRIu64 " %s in %" PRIu64 " events\n", "total", info->weight_sum,
-	       reader_unit_name(info->meta.unit), info->event_cnt);
+	       profile_unit_name(info->meta.unit), info->event_cnt);
 	if (info->truncated_cnt)
 		text_number(&d.d, "truncated stacks", info->truncated_cnt);
 	if (info->timed)

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/arith.h"
 #include "base/json.h"
 #include "base/util.h"
 #include "formats/readers.h"
@@ -30,8 +31,7 @@ static int count_sample(void *ctx, const struct event *ev)
 {
 	struct verdict *v = ctx;
 
-	if (__builtin_add_overflow(v->samples, ev->weight, &v->samples))
-		v->samples = UINT64_MAX;
+	v->samples = add_capped(v->samples, ev->weight);
 	return 0;
 }
 

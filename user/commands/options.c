@@ -17,22 +17,21 @@
 #include "formats/readers.h"
 #include "formats/sinks.h"
 
-#define REPORT_LIMIT 20
+#define ROWS 20			/* of a table */
 #define SPLIT_EVERY_US 10000000
 
-static int check_export(const struct file_options *f)
+static int check_export(const struct export_options *e)
 {
-	const struct sink_ops *ops = f->format;
 	const char *bad = NULL;
 
-	if (f->group != GROUP_DEFAULT && !(ops->takes & SINK_TAKES_GROUP))
+	if (e->group != GROUP_DEFAULT && !(e->format->takes & SINK_TAKES_GROUP))
 		bad = "--by";
-	if (f->lines != LINES_DEFAULT && !(ops->takes & SINK_TAKES_LINES))
-		bad = f->lines == LINES_APART ? "--lines" : "--no-lines";
+	if (e->lines != LINES_DEFAULT && !(e->format->takes & SINK_TAKES_LINES))
+		bad = e->lines == LINES_APART ? "--lines" : "--no-lines";
 	if (!bad)
 		return 0;
 	log_error("%s does not go with --format %s: leave it out, or choose another format", bad,
-		  ops->name);
+		  e->format->name);
 	return -EINVAL;
 }
 
@@ -42,12 +41,11 @@ static int check_record(struct options *o)
 	const struct proc_filter *s = &r->selection;
 	int selected = r->all + (r->pid_cnt > 0) + (r->command != NULL);
 
-	r->verbose = o->verbose;
 	if (!selected && (s->cnt || s->min_age_s > 0)) {
 		r->all = true;
 		selected = 1;
 	}
-	if (selected == 1 && r->kernel && !record_modes[r->mode].waits) {
+	if (selected == 1 && r->kernel && !record_modes[r->capture.mode].waits) {
 		log_error("--kernel tells where threads wait: give a mode that is about waiting, "
 			  "such as -m offcpu or -m wall");
 		return -EINVAL;
@@ -63,34 +61,98 @@ static int check_record(struct options *o)
 }
 
 /* convert's, by -o's name if it is not given. */
-static int choose_format(struct file_options *f)
+static int choose_format(struct export_options *e)
 {
-	size_t len = strlen(f->output);
+	size_t len = strlen(e->output);
 
-	if (!f->format)
-		f->format = sink_for_path(f->output);
-	if (f->format)
+	if (!e->format)
+		e->format = sink_for_path(e->output);
+	if (e->format)
 		return 0;
-	if (len >= 5 && !strcmp(f->output + len - 5, ".json")) {
+	if (len >= 5 && !strcmp(e->output + len - 5, ".json")) {
 		log_error("several formats are JSON: give --format speedscope or --format gecko");
 		return -EINVAL;
 	}
-	f->format = &sink_tach;
+	e->format = &sink_tach;
 	return 0;
 }
 
-static int check_diff(const struct file_options *f)
+/* There must be files, for every command that reads some. */
+static int check_input(struct options *o)
 {
-	const char *bad = NULL;
+	if (o->input.path_cnt)
+		return 0;
+	log_error("no file: give .tach files or a recording's directory; see: tachbpf %s --help",
+		  options_commands[o->command].name);
+	return -EINVAL;
+}
 
-	if (f->path_cnt != 2) {
+static int check_output(struct options *o, const char *output)
+{
+	int err = check_input(o);
+
+	if (err || output)
+		return err;
+	log_error("no place to write to: give -o; see: tachbpf %s --help",
+		  options_commands[o->command].name);
+	return -EINVAL;
+}
+
+static int check_report(struct options *o)
+{
+	int err = check_input(o);
+
+	if (err || o->report.by != REPORT_BY_GIL || o->report.sort == REPORT_SORT_SELF)
+		return err;
+	log_error("--by gil is sorted by waits: leave --sort out");
+	return -EINVAL;
+}
+
+static int check_replay(struct options *o)
+{
+	int err = check_input(o);
+
+	return err ? err : check_export(&o->replay.export);
+}
+
+static int check_convert(struct options *o)
+{
+	struct export_options *e = &o->convert.export;
+
+	return check_output(o, e->output) || choose_format(e) || check_export(e) ? -EINVAL : 0;
+}
+
+static int check_merge(struct options *o)
+{
+	return check_output(o, o->merge.output);
+}
+
+static int check_split(struct options *o)
+{
+	int err = check_output(o, o->split.output);
+
+	if (err || (int)o->split.by >= 0)
+		return err;
+	log_error("split by what? give --by process, --by thread or --by time");
+	return -EINVAL;
+}
+
+static int check_diff(struct options *o)
+{
+	const struct diff_options *d = &o->diff;
+	const char *bad = NULL;
+	int err = check_input(o);
+
+	if (err)
+		return err;
+	if (d->input.path_cnt != 2) {
 		log_error("%zu profiles to compare: give two files or recordings' directories",
-			  f->path_cnt);
+			  d->input.path_cnt);
 		return -EINVAL;
 	}
-	if (!f->format != !f->output)
+	if (!d->format != !d->output)
 		bad = "--format flamegraph and -o FILE go together: give both or neither";
-	else if (f->format && f->json)
+	else if (d->format && d->json)
 		bad = "--json is for the table: leave it out, or --format and -o";
 	if (!bad)
 		return 0;
@@ -98,40 +160,71 @@ static int check_diff(const struct file_options *f)
 	return -EINVAL;
 }
 
-static int check_files(struct options *o)
+static int check_recover(struct options *o)
 {
-	struct file_options *f = &o->files;
-	const char *name = options_commands[o->command].name;
-	bool needs_output = o->command == COMMAND_CONVERT || o->command == COMMAND_MERGE ||
-			    o->command == COMMAND_SPLIT;
+	int err = check_input(o);
 
-	if (!f->path_cnt) {
-		log_error("no file: give .tach files or a recording's directory; see: tachbpf %s "
-			  "--help", name);
-		return -EINVAL;
+	if (err || !o->recover.output || o->input.path_cnt == 1)
+		return err;
+	log_error("-o names one file, and %zu are to be recovered: leave -o out, or recover them "
+		  "one by one", o->input.path_cnt);
+	return -EINVAL;
+}
+
+/* Nothing can be wrong with all options of the commands that have no check. */
+static int (*const checks[OPTIONS_COMMAND_CNT])(struct options *o) = {
+	[COMMAND_RECORD] = check_record,
+	[COMMAND_INFO] = check_input,
+	[COMMAND_REPORT] = check_report,
+	[COMMAND_REPLAY] = check_replay,
+	[COMMAND_MEM] = check_input,
+	[COMMAND_CONVERT] = check_convert,
+	[COMMAND_MERGE] = check_merge,
+	[COMMAND_SPLIT] = check_split,
+	[COMMAND_DIFF] = check_diff,
+	[COMMAND_GIL] = check_input,
+	[COMMAND_RECOVER] = check_recover,
+};
+
+static void set_defaults(struct options *o)
+{
+	static const struct tach_options tach = { .compress = true };
+
+	switch (o->command) {
+	case COMMAND_RECORD:
+		o->record.capture.gc = true;
+		o->record.capture.code_cache = SENT_SLOTS;
+		o->record.recording.compress = true;
+		break;
+	case COMMAND_REPORT:
+		o->report.limit = ROWS;
+		break;
+	case COMMAND_REPLAY:
+		o->replay.export.format = &sink_collapsed;
+		break;
+	case COMMAND_MEM:
+		o->mem.limit = ROWS;
+		break;
+	case COMMAND_CONVERT:
+		o->convert.export.tach = tach;
+		break;
+	case COMMAND_MERGE:
+		o->merge.tach = tach;
+		break;
+	case COMMAND_SPLIT:
+		o->split.tach = tach;
+		o->split.every_us = SPLIT_EVERY_US;
+		o->split.by = (enum split_by)-1;	/* must be given */
+		break;
+	case COMMAND_DIFF:
+		o->diff.limit = ROWS;
+		break;
+	case COMMAND_GIL:
+		o->gil.limit = ROWS;
+		break;
+	default:
+		break;
 	}
-	if (needs_output && !f->output) {
-		log_error("no place to write to: give -o; see: tachbpf %s --help", name);
-		return -EINVAL;
-	}
-	if (o->command == COMMAND_RECOVER && f->output && f->path_cnt != 1) {
-		log_error("-o names one file, and %zu are to be recovered: leave -o out, or "
-			  "recover them one by one", f->path_cnt);
-		return -EINVAL;
-	}
-	if (o->command == COMMAND_SPLIT && (int)f->split_by < 0) {
-		log_error("split by what? give --by process, --by thread or --by time");
-		return -EINVAL;
-	}
-	if (o->command == COMMAND_DIFF)
-		return check_diff(f);
-	if (f->by == REPORT_BY_GIL && f->sort != REPORT_SORT_SELF) {
-		log_error("--by gil is sorted by waits: leave --sort out");
-		return -EINVAL;
-	}
-	if (o->command == COMMAND_CONVERT && choose_format(f))
-		return -EINVAL;
-	return o->command == COMMAND_REPLAY || o->command == COMMAND_CONVERT ? check_export(f) : 0;
 }
 
 int options_parse(struct options *o, int argc, char **argv)
@@ -140,10 +233,6 @@ int options_parse(struct options *o, int argc, char **argv)
 	int err;
 
 	memset(o, 0, sizeof(*o));
-	o->files.limit = REPORT_LIMIT;
-	o->files.format = sink_find("collapsed");
-	o->files.every_us = SPLIT_EVERY_US;
-	o->files.split_by = (enum split_by)-1;	/* must be given */
 	argv += argc > 0;
 	for (i = 0; *argv && i < OPTIONS_COMMAND_CNT; i++) {
 		if (!strcmp(*argv, options_commands[i].name)) {
@@ -153,22 +242,24 @@ int options_parse(struct options *o, int argc, char **argv)
 			break;
 		}
 	}
-	if (o->command == COMMAND_CONVERT || o->command == COMMAND_DIFF)
-		o->files.format = NULL;		/* as -o's name says; a table */
+	set_defaults(o);
 	err = cli_parse(&options_commands[o->command], argv, o);
-	if (err || o->show != SHOW_NOTHING)
+	if (err || o->show != SHOW_NOTHING || !checks[o->command])
 		return err;
-	if (o->command == COMMAND_DOCTOR || o->command == COMMAND_PS)
-		return 0;
-	return o->command == COMMAND_RECORD ? check_record(o) : check_files(o);
+	return checks[o->command](o);
 }
 
 void options_free(struct options *o)
 {
-	free(o->record.pids);
-	proc_filter_free(&o->record.selection);
-	free(o->files.paths);
-	sample_filter_options_free(&o->files.filter);
+	if (o->command == COMMAND_RECORD) {
+		free(o->record.pids);
+		proc_filter_free(&o->record.selection);
+	} else if (o->command == COMMAND_PS) {
+		proc_filter_free(&o->ps.selection);
+	} else if (o->command != COMMAND_DOCTOR) {
+		free(o->input.paths);
+		sample_filter_options_free(&o->input.filter);
+	}
 	memset(o, 0, sizeof(*o));
 }
 

@@ -13,18 +13,19 @@
 
 #include "analysis/diff.h"
 #include "analysis/report.h"
+#include "capture/capture.h"
 #include "capture/sampler.h"
 #include "formats/mlyze/mlyze_rows.h"
 #include "model/reader.h"
 #include "model/sample_filter.h"
 #include "model/sink.h"
+#include "recording/recording.h"
 #include "resolve/record_mode.h"
 #include "target/proc_filter.h"
 
 /* Usage errors end the program with this, everything else that fails with 1. */
 #define EXIT_USAGE 2
 
-/* What to record. */
 struct record_options {
 	bool all;			/* -a */
 	pid_t *pids;			/* -p; pid_cnt of them */
@@ -32,56 +33,113 @@ struct record_options {
 	struct proc_filter selection;	/* --container, --exclude-..., --children, --min-age */
 	char **command;			/* -- CMD ARGS...; NULL: none; not owned */
 	uint32_t rate_hz;		/* -r; 0: default for the selection */
-	enum record_mode mode;		/* -m */
-	uint64_t min_wait_ns;		/* --min-wait */
 	bool kernel;			/* --kernel */
-	enum sampler_event event;	/* -e */
 	double duration_s;		/* -d; 0: until interrupted */
-	const char *output;		/* -o; NULL: default name */
-	bool no_compression;		/* --compression none */
-	enum tach_layout layout;	/* --layout */
-	enum record_split { SPLIT_AUTO, SPLIT_ALL } split;	/* --split */
-	const char *cpu_list;		/* -C; NULL: every CPU */
-	uint32_t code_cache;		/* --code-cache, rounded up to a power of two; 0: default */
-	bool opcodes;			/* --opcodes */
-	bool no_gc;			/* --no-gc */
-	bool self_time;			/* --self-time */
-	bool no_sample_limit;		/* --no-sample-limit */
 	bool json;			/* --json: the summary as JSON on stdout */
 	bool ignore_kernel_bugs;	/* --ignore-kernel-bugs: kernels that can freeze */
-	int verbose;			/* -v, -v -v; -1 with -q */
+	/* What only options decide; cmd_record.c sets the other members. */
+	struct capture_args capture;
+	struct recording_args recording;
 };
 
-enum split_by { SPLIT_BY_PROCESS, SPLIT_BY_THREAD, SPLIT_BY_TIME };
-
-/* What the commands on files (info, report, replay and those that write files) do. */
-struct file_options {
+/* Which files are read, and what of them. At the beginning of each command's that reads files. */
+struct input_options {
 	char **paths;			/* path_cnt of them, at least one; strings not owned */
 	size_t path_cnt;
-	bool json;			/* --json */
-	enum report_by by;		/* report --by */
-	enum report_sort sort;		/* report --sort */
-	uint32_t limit;			/* report --limit; 0: all rows */
-	const struct sink_ops *format;	/* replay --format */
-	const char *output;		/* replay -o; NULL: stdout */
 	struct reader_args reader;	/* --input-format, --value */
-	enum mem_by mem_by;		/* mem --by */
-	enum mem_sort mem_sort;		/* mem --sort */
-	bool validate;			/* mem --validate */
-	enum sink_lines lines;		/* replay --lines, --no-lines */
-	enum sink_group group;		/* replay --by */
+	struct sample_filter_options filter;	/* --thread, --from, ... */
+};
 
-	bool no_source;			/* replay --no-source: for the heat map */
-	/* Everything but info and recover: which samples. */
-	struct sample_filter_options filter;
-	/* info */
-	bool verify;			/* --verify */
-	/* convert (whose format may be NULL: by -o's name, else TACH), merge, split */
+/* How TACH files are written. */
+struct tach_options {
 	enum tach_layout layout;	/* --layout */
-	bool no_compression;		/* --compression none */
-	enum split_by split_by;		/* split --by */
-	uint64_t every_us;		/* split --every */
-	enum diff_sort diff_sort;	/* diff --sort */
+	bool compress;			/* not --compression none */
+};
+
+/* How an export is written. */
+struct export_options {
+	const struct sink_ops *format;	/* --format; of convert NULL: as -o's name says */
+	const char *output;		/* -o; NULL: stdout */
+	enum sink_lines lines;		/* --lines, --no-lines */
+	enum sink_group group;		/* --by */
+	bool no_source;			/* --no-source: for the heat map */
+	struct tach_options tach;
+};
+
+struct info_options {
+	struct input_options input;
+	bool verify;			/* --verify */
+	bool json;			/* --json, likewise below */
+};
+
+struct report_options {
+	struct input_options input;
+	enum report_by by;		/* --by */
+	enum report_sort sort;		/* --sort */
+	uint32_t limit;			/* --limit; 0: all rows, likewise below */
+	bool json;
+};
+
+struct replay_options {
+	struct input_options input;
+	struct export_options export;
+};
+
+struct mem_options {
+	struct input_options input;
+	enum mem_by by;			/* --by */
+	enum mem_sort sort;		/* --sort */
+	uint32_t limit;
+	bool validate;			/* --validate */
+	bool json;
+};
+
+struct convert_options {
+	struct input_options input;
+	struct export_options export;
+};
+
+struct merge_options {
+	struct input_options input;
+	const char *output;		/* -o, likewise below */
+	struct tach_options tach;
+};
+
+struct split_options {
+	struct input_options input;
+	enum split_by { SPLIT_BY_PROCESS, SPLIT_BY_THREAD, SPLIT_BY_TIME } by;	/* --by */
+	uint64_t every_us;		/* --every */
+	const char *output;
+	struct tach_options tach;
+};
+
+struct diff_options {
+	struct input_options input;
+	enum diff_sort sort;		/* --sort */
+	uint32_t limit;
+	bool json;
+	const struct sink_ops *format;	/* --format; NULL: a table */
+	const char *output;
+};
+
+struct gil_options {
+	struct input_options input;
+	uint32_t limit;
+	bool json;
+};
+
+struct recover_options {
+	struct input_options input;
+	const char *output;		/* NULL: in the damaged file's place */
+};
+
+struct doctor_options {
+	bool json;
+};
+
+struct ps_options {
+	struct proc_filter selection;	/* --container, --exclude-..., --min-age */
+	bool json;
 };
 
 enum command_id {
@@ -98,8 +156,22 @@ struct options {
 	enum options_show show;
 	int verbose;			/* -v, -v -v; -1 with -q */
 	bool named;			/* the command's name was given, record's need not be */
-	struct record_options record;
-	struct file_options files;
+	union {				/* the command's own */
+		struct input_options input;	/* of any command that reads files */
+		struct record_options record;
+		struct info_options info;
+		struct report_options report;
+		struct replay_options replay;
+		struct mem_options mem;
+		struct convert_options convert;
+		struct merge_options merge;
+		struct split_options split;
+		struct diff_options diff;
+		struct gil_options gil;
+		struct recover_options recover;
+		struct doctor_options doctor;
+		struct ps_options ps;
+	};
 };
 
 /*

@@ -12,20 +12,14 @@
 #include <string.h>
 
 #include "base/util.h"
-#include "bpf/abi.h"
 #include "formats/formats.h"
 #include "formats/readers.h"
 #include "formats/sinks.h"
+#include "model/profile_names.h"
 
 #define RATE_MAX_HZ 50000
 #define DURATION_MAX_S (366.0 * 86400)
 #define PID_MAX 4194304		/* PID_MAX_LIMIT, include/linux/threads.h */
-
-static const struct choice statuses[] = {
-	{ "gil", STATUS_HAS_GIL }, { "on-cpu", STATUS_ON_CPU }, { "unknown", STATUS_UNKNOWN },
-	{ "gil-requested", STATUS_GIL_REQUESTED }, { "exception", STATUS_HAS_EXCEPTION },
-	{ "main", STATUS_MAIN_THREAD }, { 0 }
-};
 
 /* A non-negative decimal number; *end: the first character behind it. -EINVAL */
 static int parse_number(const char *text, double *value, const char **end)
@@ -99,9 +93,21 @@ static int bad_value(const struct cli_option *opt, const char *value, const char
 	return -EINVAL;
 }
 
+/* Where an option's value goes. */
+static void *place(void *target, const struct cli_option *opt)
+{
+	return (char *)target + opt->off;
+}
+
 int opt_flag(void *target, const struct cli_option *opt, const char *value)
 {
-	*(bool *)((char *)target + opt->off) = true;
+	*(bool *)place(target, opt) = true;
+	return 0;
+}
+
+int opt_no(void *target, const struct cli_option *opt, const char *value)
+{
+	*(bool *)place(target, opt) = false;
 	return 0;
 }
 
@@ -109,28 +115,69 @@ int opt_text(void *target, const struct cli_option *opt, const char *value)
 {
 	if (!*value)
 		return bad_value(opt, value, "it is empty");
-	*(const char **)((char *)target + opt->off) = value;
+	*(const char **)place(target, opt) = value;
 	return 0;
 }
 
-/* The enum at opt->off (int-sized, asserted where it is used) by its name in opt->data. */
+/* The i-th name of a table that ends with a NULL name, and its value. */
+static const char *choice_at(const void *table, size_t i, int *value)
+{
+	const struct choice *c = (const struct choice *)table + i;
+
+	*value = c->value;
+	return c->name;
+}
+
+/* The i-th mode of record_modes, whose names -m takes. */
+static const char *mode_at(const void *table, size_t i, int *value)
+{
+	*value = (int)i;
+	return i < RECORD_MODE_CNT ? record_modes[i].name : NULL;
+}
+
+/* The value that text names. at() lists names until it returns NULL. */
+static int choose(const struct cli_option *opt, const char *text,
+		  const char *(*at)(const void *table, size_t i, int *value), int *value)
+{
+	char remedy[256] = "one of";
+	const char *name;
+	size_t i, len;
+
+	for (i = 0; (name = at(opt->data, i, value)); i++) {
+		if (!strcmp(text, name))
+			return 0;
+		len = strlen(remedy);
+		snprintf(remedy + len, sizeof(remedy) - len, " %s", name);
+	}
+	return bad_value(opt, text, remedy);
+}
+
+/* The enum at opt->off (int-sized, asserted below) by its name in opt->data. */
 int opt_choice(void *target, const struct cli_option *opt, const char *value)
 {
-	const struct choice *c;
-	char remedy[256] = "one of";
+	int chosen, err = choose(opt, value, choice_at, &chosen);
 
-	for (c = opt->data; c->name; c++) {
-		if (!strcmp(value, c->name)) {
-			memcpy((char *)target + opt->off, &c->value, sizeof(c->value));
-			return 0;
-		}
-	}
-	for (c = opt->data; c->name; c++) {
-		size_t len = strlen(remedy);
+	if (!err)
+		memcpy(place(target, opt), &chosen, sizeof(chosen));
+	return err;
+}
 
-		snprintf(remedy + len, sizeof(remedy) - len, " %s", c->name);
-	}
-	return bad_value(opt, value, remedy);
+int opt_bool(void *target, const struct cli_option *opt, const char *value)
+{
+	int chosen, err = choose(opt, value, choice_at, &chosen);
+
+	if (!err)
+		*(bool *)place(target, opt) = chosen;
+	return err;
+}
+
+int opt_mode(void *target, const struct cli_option *opt, const char *value)
+{
+	int chosen, err = choose(opt, value, mode_at, &chosen);
+
+	if (!err)
+		*(enum record_mode *)place(target, opt) = chosen;
+	return err;
 }
 _Static_assert(sizeof(enum tach_layout) == sizeof(int) && sizeof(enum report_by) == sizeof(int) &&
 	       sizeof(enum report_sort) == sizeof(int) && sizeof(enum split_by) == sizeof(int) &&
@@ -142,21 +189,16 @@ _Static_assert(sizeof(enum tach_layout) == sizeof(int) && sizeof(enum report_by)
 	       sizeof(enum sink_lines) == sizeof(int) && sizeof(enum sink_group) == sizeof(int),
 	       "opt_choice() and opt_value() write an int");
 
-int opt_compression(void *target, const struct cli_option *opt, const char *value)
-{
-	struct options *o = target;
-	int none, err = opt_choice(&none, opt, value);
-
-	if (!err)
-		o->record.no_compression = none;
-	return err;
-}
+#define BEGINS_WITH_INPUT(command) offsetof(struct command##_options, input) == 0
+_Static_assert(BEGINS_WITH_INPUT(info) && BEGINS_WITH_INPUT(report) && BEGINS_WITH_INPUT(replay) &&
+	       BEGINS_WITH_INPUT(mem) && BEGINS_WITH_INPUT(convert) && BEGINS_WITH_INPUT(merge) &&
+	       BEGINS_WITH_INPUT(split) && BEGINS_WITH_INPUT(diff) && BEGINS_WITH_INPUT(gil) &&
+	       BEGINS_WITH_INPUT(recover),
+	       "struct options finds the input of any command in one place");
 
 int opt_rate(void *target, const struct cli_option *opt, const char *value)
 {
-	struct options *o = target;
-
-	if (options_rate(value, &o->record.rate_hz))
+	if (options_rate(value, place(target, opt)))
 		return bad_value(opt, value, "give 1 to 50000 Hz, such as 99, 999 or 10khz");
 	return 0;
 }
@@ -165,7 +207,6 @@ int opt_rate(void *target, const struct cli_option *opt, const char *value)
 #define CODE_CACHE_MAX (1u << 24)	/* 128 MiB of marks */
 int opt_code_cache(void *target, const struct cli_option *opt, const char *value)
 {
-	struct options *o = target;
 	uint32_t slots = CODE_CACHE_MIN;
 	unsigned long wanted;
 	char *end;
@@ -177,7 +218,7 @@ int opt_code_cache(void *target, const struct cli_option *opt, const char *value
 		return bad_value(opt, value, "give 256 to 16777216 code objects");
 	while (slots < wanted)
 		slots *= 2;
-	o->record.code_cache = slots;
+	*(uint32_t *)place(target, opt) = slots;
 	return 0;
 }
 
@@ -186,20 +227,17 @@ int opt_min_wait(void *target, const struct cli_option *opt, const char *value)
 	static const struct unit units[] = {
 		{ "", 1e9 }, { "s", 1e9 }, { "ms", 1e6 }, { "us", 1e3 }, { "ns", 1 }, { 0 }
 	};
-	struct options *o = target;
 	double ns;
 
 	if (parse_quantity(value, units, &ns) || ns > DURATION_MAX_S * 1e9)
 		return bad_value(opt, value, "give a time such as 500us, 10ms or 1s");
-	o->record.min_wait_ns = (uint64_t)(ns + 0.5);
+	*(uint64_t *)place(target, opt) = (uint64_t)(ns + 0.5);
 	return 0;
 }
 
 int opt_duration(void *target, const struct cli_option *opt, const char *value)
 {
-	struct options *o = target;
-
-	if (options_duration(value, &o->record.duration_s))
+	if (options_duration(value, place(target, opt)))
 		return bad_value(opt, value, "give more than 0 and at most 366 days, such as "
 					     "30, 0.5, 30s, 5m or 1h");
 	return 0;
@@ -246,16 +284,13 @@ int opt_pids(void *target, const struct cli_option *opt, const char *value)
 int opt_select(void *target, const struct cli_option *opt, const char *value)
 {
 	const struct select_option *which = opt->data;
-	struct options *o = target;
 
-	return proc_filter_add(&o->record.selection, which->kind, which->exclude, value);
+	return proc_filter_add(place(target, opt), which->kind, which->exclude, value);
 }
 
 int opt_min_age(void *target, const struct cli_option *opt, const char *value)
 {
-	struct options *o = target;
-
-	if (options_duration(value, &o->record.selection.min_age_s))
+	if (options_duration(value, place(target, opt)))
 		return bad_value(opt, value, "give more than 0 and at most 366 days, such as "
 					     "5, 0.5s, 5m or 1h");
 	return 0;
@@ -263,7 +298,6 @@ int opt_min_age(void *target, const struct cli_option *opt, const char *value)
 
 int opt_limit(void *target, const struct cli_option *opt, const char *value)
 {
-	struct options *o = target;
 	unsigned long limit;
 	char *end;
 
@@ -271,7 +305,7 @@ int opt_limit(void *target, const struct cli_option *opt, const char *value)
 	limit = strtoul(value, &end, 10);
 	if (!isdigit((unsigned char)*value) || *end || errno || limit > UINT32_MAX)
 		return bad_value(opt, value, "give a number of rows, 0 for all");
-	o->files.limit = (uint32_t)limit;
+	*(uint32_t *)place(target, opt) = (uint32_t)limit;
 	return 0;
 }
 
@@ -288,7 +322,7 @@ static void *append(void *list, size_t cnt, size_t elem_bytes)
 
 int opt_thread(void *target, const struct cli_option *opt, const char *value)
 {
-	struct sample_filter_options *f = &((struct options *)target)->files.filter;
+	struct sample_filter_options *f = &((struct options *)target)->input.filter;
 	unsigned long long id;
 	uint64_t *ids;
 	char *end;
@@ -308,7 +342,7 @@ int opt_thread(void *target, const struct cli_option *opt, const char *value)
 
 int opt_process(void *target, const struct cli_option *opt, const char *value)
 {
-	struct sample_filter_options *f = &((struct options *)target)->files.filter;
+	struct sample_filter_options *f = &((struct options *)target)->input.filter;
 	const char **names;
 
 	if (!*value)
@@ -324,8 +358,6 @@ int opt_process(void *target, const struct cli_option *opt, const char *value)
 /* "gil", "!gil", "no-gil": the bit, and whether it must not be set. false: no such word. */
 static bool status_word(const char *word, size_t len, uint8_t *bit, bool *not)
 {
-	const struct choice *c;
-
 	*not = (len && *word == '!') || (len > 3 && !strncmp(word, "no-", 3));
 	if (*not) {
 		size_t skip = *word == '!' ? 1 : 3;
@@ -333,18 +365,12 @@ static bool status_word(const char *word, size_t len, uint8_t *bit, bool *not)
 		word += skip;
 		len -= skip;
 	}
-	for (c = statuses; c->name; c++) {
-		if (strlen(c->name) == len && !memcmp(c->name, word, len)) {
-			*bit = (uint8_t)c->value;
-			return true;
-		}
-	}
-	return false;
+	return profile_status_parse(word, len, bit);
 }
 
 int opt_status(void *target, const struct cli_option *opt, const char *value)
 {
-	struct sample_filter_options *f = &((struct options *)target)->files.filter;
+	struct sample_filter_options *f = &((struct options *)target)->input.filter;
 	const char *p = value;
 	uint8_t bit;
 	size_t len;
@@ -372,7 +398,7 @@ int opt_moment(void *target, const struct cli_option *opt, const char *value)
 {
 	static const struct unit units[] = { { "", 1 }, { "s", 1 }, { "ms", 1e-3 }, { "m", 60 },
 					     { "h", 3600 }, { 0 } };
-	struct sample_filter_time *t = (void *)((char *)target + opt->off);
+	struct sample_filter_time *t = place(target, opt);
 	double seconds;
 
 	t->absolute = *value == '@';
@@ -387,7 +413,7 @@ int opt_moment(void *target, const struct cli_option *opt, const char *value)
 
 int opt_regex(void *target, const struct cli_option *opt, const char *value)
 {
-	regex_t **re = (void *)((char *)target + opt->off);
+	regex_t **re = place(target, opt);
 	char why[CLI_TEXT_MAX];
 	int err;
 
@@ -409,23 +435,12 @@ int opt_regex(void *target, const struct cli_option *opt, const char *value)
 
 int opt_every(void *target, const struct cli_option *opt, const char *value)
 {
-	struct options *o = target;
 	double seconds;
 
 	if (options_duration(value, &seconds) || seconds < 1e-3)
 		return bad_value(opt, value, "give at least 0.001 s, such as 0.5, 10s, 5m or 1h");
-	o->files.every_us = (uint64_t)(seconds * 1e6 + 0.5);
+	*(uint64_t *)place(target, opt) = (uint64_t)(seconds * 1e6 + 0.5);
 	return 0;
-}
-
-int opt_file_compression(void *target, const struct cli_option *opt, const char *value)
-{
-	struct options *o = target;
-	int none, err = opt_choice(&none, opt, value);
-
-	if (!err)
-		o->files.no_compression = none;
-	return err;
 }
 
 /* ---- */
@@ -440,14 +455,15 @@ bool options_takes_format(enum command_id command, const struct sink_ops *ops)
 
 int opt_format(void *target, const struct cli_option *opt, const char *value)
 {
+	const struct sink_ops **format = place(target, opt);
 	struct options *o = target;
 
 	if (!strcmp(value, "help")) {
 		o->show = SHOW_FORMATS;
 		return 0;
 	}
-	o->files.format = sink_find(value);
-	if (o->files.format && options_takes_format(o->command, o->files.format))
+	*format = sink_find(value);
+	if (*format && options_takes_format(o->command, *format))
 		return 0;
 	return bad_value(opt, value, o->command == COMMAND_REPLAY ?
 			 "see: tachbpf replay --format help" :
@@ -465,7 +481,7 @@ int opt_input_format(void *target, const struct cli_option *opt, const char *val
 	}
 	if (!reader_find(value))
 		return bad_value(opt, value, "see: tachbpf info --input-format help");
-	o->files.reader.format = value;
+	o->input.reader.format = value;
 	return 0;
 }
 
@@ -494,7 +510,7 @@ int opt_value(void *target, const struct cli_option *opt, const char *value)
 {
 	const struct choice *c = opt->data;
 
-	memcpy((char *)target + opt->off, &c->value, sizeof(c->value));
+	memcpy(place(target, opt), &c->value, sizeof(c->value));
 	return 0;
 }
 
@@ -522,7 +538,7 @@ int opt_record_rest(void *target, char **words)
 
 int opt_files_word(void *target, char *word)
 {
-	struct file_options *f = &((struct options *)target)->files;
+	struct input_options *f = &((struct options *)target)->input;
 	char **paths;
 
 	if (!*word) {

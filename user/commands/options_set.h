@@ -25,30 +25,34 @@ struct choice {
 /* Can the command write this format? */
 bool options_takes_format(enum command_id command, const struct sink_ops *ops);
 
-/* To opt->off; opt_choice, opt_value: an enum, by the choices in opt->data. */
+/*
+ * To opt->off. opt_choice, opt_bool, opt_value: by the choices
+ * in opt->data; opt_mode: by the names in record_modes.
+ */
 int opt_flag(void *target, const struct cli_option *opt, const char *value);
+int opt_no(void *target, const struct cli_option *opt, const char *value);
 int opt_text(void *target, const struct cli_option *opt, const char *value);
 int opt_choice(void *target, const struct cli_option *opt, const char *value);
+int opt_bool(void *target, const struct cli_option *opt, const char *value);
 int opt_value(void *target, const struct cli_option *opt, const char *value);
-int opt_moment(void *target, const struct cli_option *opt, const char *value);
-int opt_regex(void *target, const struct cli_option *opt, const char *value);
-
-/* To a member they know. */
-int opt_compression(void *target, const struct cli_option *opt, const char *value);
+int opt_mode(void *target, const struct cli_option *opt, const char *value);
 int opt_rate(void *target, const struct cli_option *opt, const char *value);
 int opt_code_cache(void *target, const struct cli_option *opt, const char *value);
 int opt_min_wait(void *target, const struct cli_option *opt, const char *value);
 int opt_duration(void *target, const struct cli_option *opt, const char *value);
-int opt_pids(void *target, const struct cli_option *opt, const char *value);
 int opt_select(void *target, const struct cli_option *opt, const char *value);
 int opt_min_age(void *target, const struct cli_option *opt, const char *value);
 int opt_limit(void *target, const struct cli_option *opt, const char *value);
+int opt_moment(void *target, const struct cli_option *opt, const char *value);
+int opt_regex(void *target, const struct cli_option *opt, const char *value);
+int opt_every(void *target, const struct cli_option *opt, const char *value);
+int opt_format(void *target, const struct cli_option *opt, const char *value);
+
+/* To members they know, of whatever command. */
+int opt_pids(void *target, const struct cli_option *opt, const char *value);
 int opt_thread(void *target, const struct cli_option *opt, const char *value);
 int opt_process(void *target, const struct cli_option *opt, const char *value);
 int opt_status(void *target, const struct cli_option *opt, const char *value);
-int opt_every(void *target, const struct cli_option *opt, const char *value);
-int opt_file_compression(void *target, const struct cli_option *opt, const char *value);
-int opt_format(void *target, const struct cli_option *opt, const char *value);
 int opt_input_format(void *target, const struct cli_option *opt, const char *value);
 int opt_quiet(void *target, const struct cli_option *opt, const char *value);
 int opt_verbose(void *target, const struct cli_option *opt, const char *value);

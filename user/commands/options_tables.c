@@ -16,12 +16,8 @@ static const struct choice events[] = {
 	{ "cycles", SAMPLER_CYCLES }, { "cpu-cycles", SAMPLER_CYCLES },
 	{ "cpu-clock", SAMPLER_CLOCK }, { 0 }
 };
-static const struct choice modes[] = {
-	{ "cpu", RECORD_CPU }, { "wall", RECORD_WALL }, { "offcpu", RECORD_OFFCPU },
-	{ "gil", RECORD_GIL }, { "exception", RECORD_EXCEPTION }, { "all", RECORD_ALL }, { 0 }
-};
-static const struct choice compressions[] = { { "zstd", false }, { "none", true }, { 0 } };
-static const struct choice file_splits[] = { { "auto", SPLIT_AUTO }, { "all", SPLIT_ALL }, { 0 } };
+static const struct choice compressions[] = { { "zstd", true }, { "none", false }, { 0 } };
+static const struct choice file_splits[] = { { "auto", false }, { "all", true }, { 0 } };
 
 static const struct choice layouts[] = {
 	{ "release", TACH_RELEASE }, { "draft1", TACH_DRAFT1 }, { "draft2", TACH_DRAFT2 }, { 0 }
@@ -68,8 +64,7 @@ static const struct choice lines_merged[] = { { "", LINES_MERGED }, { 0 } };
 
 static const enum options_show show_help = SHOW_HELP, show_version = SHOW_VERSION;
 
-#define RECORD(field) offsetof(struct options, record.field)
-#define FILES(field) offsetof(struct options, files.field)
+#define AT(member) offsetof(struct options, member)
 #define GENERAL_OPTIONS                                                                            \
 	{ 'q', "quiet", NULL, "General", "errors and results only", opt_quiet, 0, NULL },          \
 	{ 'v', "verbose", NULL, "General", "say more; twice: everything", opt_verbose, 0, NULL },  \
@@ -80,93 +75,102 @@ static const enum options_show show_help = SHOW_HELP, show_version = SHOW_VERSIO
 	  opt_input_format, 0, NULL },                                                             \
 	{ 0, "value", "VALUE", "Input",                                                            \
 	  "of memory: live (default), allocated, peak\nof time: samples", opt_choice,              \
-	  FILES(reader.value), values }
+	  AT(input.reader.value), values }
 #define SELECTION "What to record (one of these, or -- COMMAND)"
 
 /* Alone they mean -a. */
 #define CONDITIONS "Which of them (one of each kind given must fit; may be repeated)"
 #define EXCLUSIONS "Which of them not (nothing given may fit)"
-#define CONDITION(NAME, KIND, ARG, HELP)                                                           \
-	{ 0, #NAME, ARG, CONDITIONS, HELP, opt_select, 0, &(const struct select_option){ KIND, false } }
-#define EXCLUSION(NAME, KIND, ARG, HELP)                                                           \
-	{ 0, "exclude-" #NAME, ARG, EXCLUSIONS, HELP, opt_select, 0,                               \
+#define CONDITION(CMD, NAME, KIND, ARG, HELP)                                                      \
+	{ 0, #NAME, ARG, CONDITIONS, HELP, opt_select, AT(CMD.selection),                          \
+	  &(const struct select_option){ KIND, false } }
+#define EXCLUSION(CMD, NAME, KIND, ARG, HELP)                                                      \
+	{ 0, "exclude-" #NAME, ARG, EXCLUSIONS, HELP, opt_select, AT(CMD.selection),               \
 	  &(const struct select_option){ KIND, true } }
-#define CONDITION_OPTIONS                                                                          \
-	CONDITION(container, FILTER_CONTAINER, "ID|NAME", "of this container; of an id the beginning"), \
-	CONDITION(pod, FILTER_POD, "UID|NAME", "of this pod (Kubernetes, podman)"),                \
-	CONDITION(cgroup, FILTER_CGROUP, "PATH", "in this cgroup or one below it"),                \
-	CONDITION(unit, FILTER_UNIT, "UNIT", "of this systemd unit: nginx, user-*.slice"),         \
-	CONDITION(uid, FILTER_UID, "USER[,USER...]", "acting as this user, a name or number"),     \
-	CONDITION(comm, FILTER_COMM, "GLOB", "whose name matches, as ps -o comm has it"),          \
-	CONDITION(exe, FILTER_EXE, "GLOB", "whose executable matches, the path if GLOB has a /"),  \
+#define CONDITION_OPTIONS(CMD)                                                                     \
+	CONDITION(CMD, container, FILTER_CONTAINER, "ID|NAME",                                     \
+		  "of this container; of an id the beginning"),                                    \
+	CONDITION(CMD, pod, FILTER_POD, "UID|NAME", "of this pod (Kubernetes, podman)"),           \
+	CONDITION(CMD, cgroup, FILTER_CGROUP, "PATH", "in this cgroup or one below it"),           \
+	CONDITION(CMD, unit, FILTER_UNIT, "UNIT", "of this systemd unit: nginx, user-*.slice"),    \
+	CONDITION(CMD, uid, FILTER_UID, "USER[,USER...]",                                          \
+		  "acting as this user, a name or number"),                                        \
+	CONDITION(CMD, comm, FILTER_COMM, "GLOB", "whose name matches, as ps -o comm has it"),     \
+	CONDITION(CMD, exe, FILTER_EXE, "GLOB",                                                    \
+		  "whose executable matches, the path if GLOB has a /"),                           \
 	{ 0, "min-age", "TIME", CONDITIONS, "not before they are so old: 5, 0.5s, 5m", opt_min_age, \
-	  0, NULL }
-#define EXCLUSION_OPTIONS                                                                          \
-	EXCLUSION(container, FILTER_CONTAINER, "ID|NAME", "likewise"),                             \
-	EXCLUSION(pod, FILTER_POD, "UID|NAME", "likewise"),                                        \
-	EXCLUSION(cgroup, FILTER_CGROUP, "PATH", "likewise"),                                      \
-	EXCLUSION(unit, FILTER_UNIT, "UNIT", "likewise"),                                          \
-	EXCLUSION(pid, FILTER_PID, "PID[,PID...]", "these; with --children what they start, too"), \
-	EXCLUSION(uid, FILTER_UID, "USER[,USER...]", "likewise"),                                  \
-	EXCLUSION(comm, FILTER_COMM, "GLOB", "likewise"),                                          \
-	EXCLUSION(exe, FILTER_EXE, "GLOB", "likewise")
+	  AT(CMD.selection.min_age_s), NULL }
+#define EXCLUSION_OPTIONS(CMD)                                                                     \
+	EXCLUSION(CMD, container, FILTER_CONTAINER, "ID|NAME", "likewise"),                        \
+	EXCLUSION(CMD, pod, FILTER_POD, "UID|NAME", "likewise"),                                   \
+	EXCLUSION(CMD, cgroup, FILTER_CGROUP, "PATH", "likewise"),                                 \
+	EXCLUSION(CMD, unit, FILTER_UNIT, "UNIT", "likewise"),                                     \
+	EXCLUSION(CMD, pid, FILTER_PID, "PID[,PID...]",                                            \
+		  "these; with --children what they start, too"),                                  \
+	EXCLUSION(CMD, uid, FILTER_UID, "USER[,USER...]", "likewise"),                             \
+	EXCLUSION(CMD, comm, FILTER_COMM, "GLOB", "likewise"),                                     \
+	EXCLUSION(CMD, exe, FILTER_EXE, "GLOB", "likewise")
 static const struct choice children_yes[] = { { "", CHILDREN_YES }, { 0 } };
 static const struct choice children_no[] = { { "", CHILDREN_NO }, { 0 } };
 
 static const struct cli_option record_table[] = {
-	{ 'a', "all", NULL, SELECTION, "every Python process on this host", opt_flag, RECORD(all),
-	  NULL },
+	{ 'a', "all", NULL, SELECTION, "every Python process on this host", opt_flag,
+	  AT(record.all), NULL },
 	{ 'p', "pid", "PID[,PID...]", SELECTION, "these processes; may be repeated", opt_pids, 0,
 	  NULL },
-	CONDITION_OPTIONS,
+	CONDITION_OPTIONS(record),
 	{ 0, "children", NULL, CONDITIONS, "-p: and what these processes start", opt_value,
-	  RECORD(selection.children), children_yes },
+	  AT(record.selection.children), children_yes },
 	{ 0, "no-children", NULL, CONDITIONS, "-- COMMAND: without what it starts", opt_value,
-	  RECORD(selection.children), children_no },
-	EXCLUSION_OPTIONS,
+	  AT(record.selection.children), children_no },
+	EXCLUSION_OPTIONS(record),
 	{ 'm', "mode", "MODE", "How to record",
 	  "which time: cpu (default), wall, offcpu, gil,\nexception or all",
-	  opt_choice, RECORD(mode), modes },
+	  opt_mode, AT(record.capture.mode), NULL },
 	{ 0, "min-wait", "TIME", "How to record",
-	  "leave out shorter waits: 10ms, 500us, 1s", opt_min_wait, 0, NULL },
+	  "leave out shorter waits: 10ms, 500us, 1s", opt_min_wait,
+	  AT(record.capture.min_wait_ns), NULL },
 	{ 0, "kernel", NULL, "How to record",
-	  "and where in the kernel threads wait", opt_flag, RECORD(kernel), NULL },
+	  "and where in the kernel threads wait", opt_flag, AT(record.kernel), NULL },
 	{ 'r', "rate", "RATE", "How to record",
 	  "samples per second and CPU: 99, 999, 10khz\n(default: 99 with -a, 999 otherwise)",
-	  opt_rate, 0, NULL },
+	  opt_rate, AT(record.rate_hz), NULL },
 	{ 'e', "event", "EVENT", "How to record",
 	  "what ticks: cycles (hardware) or cpu-clock (the\nkernel's); "
 	  "default: cycles if the machine has them",
-	  opt_choice, RECORD(event), events },
+	  opt_choice, AT(record.capture.event), events },
 	{ 'C', "cpu", "LIST", "How to record", "sample these CPUs only: 0-3,7 (default: all)",
-	  opt_text, RECORD(cpu_list), NULL },
+	  opt_text, AT(record.capture.cpu_list), NULL },
 	{ 'd', "duration", "TIME", "How to record", "stop after 30, 0.5, 30s, 5m, 1h",
-	  opt_duration, 0, NULL },
+	  opt_duration, AT(record.duration_s), NULL },
 	{ 0, "opcodes", NULL, "How to record", "keep the bytecode instruction of each frame",
-	  opt_flag, RECORD(opcodes), NULL },
-	{ 0, "no-gc", NULL, "How to record", "no <GC> frames", opt_flag, RECORD(no_gc), NULL },
+	  opt_flag, AT(record.capture.opcodes), NULL },
+	{ 0, "no-gc", NULL, "How to record", "no <GC> frames", opt_no, AT(record.capture.gc),
+	  NULL },
 	{ 0, "code-cache", "ENTRIES", "How to record",
 	  "code objects the kernel remembers as named\n(default: 65536, 8 bytes each)",
-	  opt_code_cache, 0, NULL },
+	  opt_code_cache, AT(record.capture.code_cache), NULL },
 	{ 0, "self-time", NULL, "How to record",
-	  "measure how long each sample keeps a CPU", opt_flag, RECORD(self_time), NULL },
+	  "measure how long each sample keeps a CPU", opt_flag,
+	  AT(record.capture.self_time), NULL },
 	{ 0, "no-sample-limit", NULL, "How to record",
 	  "let a sample take longer than 60 us\n(emulated machines)",
-	  opt_flag, RECORD(no_sample_limit), NULL },
+	  opt_flag, AT(record.capture.no_sample_limit), NULL },
 	{ 0, "ignore-kernel-bugs", NULL, "How to record",
-	  "record on a kernel that this can freeze", opt_flag, RECORD(ignore_kernel_bugs), NULL },
+	  "record on a kernel that this can freeze", opt_flag,
+	  AT(record.ignore_kernel_bugs), NULL },
 	{ 'o', "output", "PATH", "Output",
 	  "directory, or file when one process is asked for\n(default: tachbpf-HOST-TIME)",
-	  opt_text, RECORD(output), NULL },
-	{ 0, "compression", "METHOD", "Output", "zstd (default) or none", opt_compression, 0,
-	  compressions },
+	  opt_text, AT(record.recording.output), NULL },
+	{ 0, "compression", "METHOD", "Output", "zstd (default) or none", opt_bool,
+	  AT(record.recording.compress), compressions },
 	{ 0, "layout", "LAYOUT", "Output", "release (default), draft1 or draft2", opt_choice,
-	  RECORD(layout), layouts },
+	  AT(record.recording.layout), layouts },
 	{ 0, "split", "WHEN", "Output", "auto (default): those that live less than a second\n"
-	  "share one by binary and command; all: each its own", opt_choice,
-	  RECORD(split), file_splits },
+	  "share one by binary and command; all: each its own", opt_bool,
+	  AT(record.recording.split_all), file_splits },
 	{ 0, "json", NULL, "Output", "the summary as JSON on standard output", opt_flag,
-	  RECORD(json), NULL },
+	  AT(record.json), NULL },
 	GENERAL_OPTIONS,
 };
 
@@ -176,38 +180,38 @@ static const struct cli_option record_table[] = {
 	{ 0, "process", "PID|NAME", SAMPLES,                                                       \
 	  "of this process; NAME may have * and ?; may be repeated", opt_process, 0, NULL },       \
 	{ 0, "status", "WORD[,WORD...]", SAMPLES,                                                  \
-	  "gil, on-cpu, unknown, gil-requested, exception, main;\n"               \
+	  "gil, on-cpu, unknown, gil-requested, exception, main;\n"                                \
 	  "with ! or no- before it: not so",                                                       \
 	  opt_status, 0, NULL },                                                                   \
 	{ 0, "from", "TIME", SAMPLES, "from then on: 1.5, 500ms, 2m after the start;\n"            \
-	  "@SECONDS: of CLOCK_MONOTONIC", opt_moment, FILES(filter.from), NULL },                  \
-	{ 0, "to", "TIME", SAMPLES, "until just before then", opt_moment, FILES(filter.to),        \
+	  "@SECONDS: of CLOCK_MONOTONIC", opt_moment, AT(input.filter.from), NULL },               \
+	{ 0, "to", "TIME", SAMPLES, "until just before then", opt_moment, AT(input.filter.to),     \
 	  NULL },                                                                                  \
 	{ 0, "focus", "REGEX", SAMPLES, "with a frame whose function or file matches", opt_regex,  \
-	  FILES(filter.focus), NULL },                                                             \
+	  AT(input.filter.focus), NULL },                                                          \
 	{ 0, "ignore", "REGEX", SAMPLES, "without such a frame", opt_regex,                        \
-	  FILES(filter.ignore), NULL }
-#define EXPORT_OPTIONS                                                                             \
-	{ 0, "by", "GROUP", "Output", "process, thread or container (default: as the\n"                \
+	  AT(input.filter.ignore), NULL }
+#define EXPORT_OPTIONS(CMD)                                                                        \
+	{ 0, "by", "GROUP", "Output", "process, thread or container (default: as the\n"            \
 	  "format's users expect)",                                                                \
-	  opt_choice, FILES(group), groups },                                                      \
+	  opt_choice, AT(CMD.export.group), groups },                                              \
 	{ 0, "lines", NULL, "Output", "tell the lines of a function apart", opt_value,             \
-	  FILES(lines), lines_apart },                                                             \
+	  AT(CMD.export.lines), lines_apart },                                                     \
 	{ 0, "no-lines", NULL, "Output", "do not; without either: as the format's users expect",   \
-	  opt_value, FILES(lines), lines_merged },                                                 \
+	  opt_value, AT(CMD.export.lines), lines_merged },                                         \
 	{ 0, "no-source", NULL, "Output", "heatmap: read no source files", opt_flag,               \
-	  FILES(no_source), NULL }
-#define TACH_OPTIONS                                                                               \
+	  AT(CMD.export.no_source), NULL }
+#define TACH_OPTIONS(PART)                                                                         \
 	{ 0, "compression", "METHOD", "Output", "of TACH files: zstd (default) or none",           \
-	  opt_file_compression, 0, compressions },                                                 \
+	  opt_bool, AT(PART.compress), compressions },                                             \
 	{ 0, "layout", "LAYOUT", "Output", "of TACH files: release (default), draft1 or draft2",   \
-	  opt_choice, FILES(layout), layouts }
+	  opt_choice, AT(PART.layout), layouts }
 
 static const struct cli_option info_table[] = {
 	INPUT_OPTIONS,
 	{ 0, "verify", NULL, "Output", "check every byte instead, say whether files are sound",
-	  opt_flag, FILES(verify), NULL },
-	{ 0, "json", NULL, "Output", "as JSON", opt_flag, FILES(json), NULL },
+	  opt_flag, AT(info.verify), NULL },
+	{ 0, "json", NULL, "Output", "as JSON", opt_flag, AT(info.json), NULL },
 	GENERAL_OPTIONS,
 };
 
@@ -215,35 +219,37 @@ static const struct cli_option report_table[] = {
 	INPUT_OPTIONS,
 	{ 0, "by", "KEY", "Rows", "function (default), line, process, thread,\n"
 	  "container, or gil: as tachbpf gil", opt_choice,
-	  FILES(by), bys },
+	  AT(report.by), bys },
 	{ 0, "sort", "KEY", "Rows", "self (default), total, samples, name or file", opt_choice,
-	  FILES(sort), sorts },
-	{ 0, "limit", "N", "Rows", "this many rows, 0 for all (default: 20)", opt_limit, 0, NULL },
+	  AT(report.sort), sorts },
+	{ 0, "limit", "N", "Rows", "this many rows, 0 for all (default: 20)", opt_limit,
+	  AT(report.limit), NULL },
 	FILTER_OPTIONS,
-	{ 0, "json", NULL, "Output", "as JSON", opt_flag, FILES(json), NULL },
+	{ 0, "json", NULL, "Output", "as JSON", opt_flag, AT(report.json), NULL },
 	GENERAL_OPTIONS,
 };
 
 static const struct cli_option replay_table[] = {
 	INPUT_OPTIONS,
 	FILTER_OPTIONS,
-	{ 0, "format", "FORMAT", "Output", "default: collapsed; help lists all", opt_format, 0,
-	  NULL },
+	{ 0, "format", "FORMAT", "Output", "default: collapsed; help lists all", opt_format,
+	  AT(replay.export.format), NULL },
 	{ 'o', "output", "FILE", "Output", "write here (default: standard output)", opt_text,
-	  FILES(output), NULL },
-	EXPORT_OPTIONS,
+	  AT(replay.export.output), NULL },
+	EXPORT_OPTIONS(replay),
 	GENERAL_OPTIONS,
 };
 
 static const struct cli_option mem_table[] = {
-	{ 0, "by", "KEY", "Rows", "stack (default), file or function", opt_choice, FILES(mem_by),
+	{ 0, "by", "KEY", "Rows", "stack (default), file or function", opt_choice, AT(mem.by),
 	  mem_bys },
 	{ 0, "sort", "KEY", "Rows", "live (default), allocated, peak or count", opt_choice,
-	  FILES(mem_sort), mem_sorts },
-	{ 0, "limit", "N", "Rows", "this many rows, 0 for all (default: 20)", opt_limit, 0, NULL },
+	  AT(mem.sort), mem_sorts },
+	{ 0, "limit", "N", "Rows", "this many rows, 0 for all (default: 20)", opt_limit,
+	  AT(mem.limit), NULL },
 	{ 0, "validate", NULL, "Output", "only check the files against the format's rules",
-	  opt_flag, FILES(validate), NULL },
-	{ 0, "json", NULL, "Output", "as JSON", opt_flag, FILES(json), NULL },
+	  opt_flag, AT(mem.validate), NULL },
+	{ 0, "json", NULL, "Output", "as JSON", opt_flag, AT(mem.json), NULL },
 	GENERAL_OPTIONS,
 };
 
@@ -251,70 +257,71 @@ static const struct cli_option convert_table[] = {
 	INPUT_OPTIONS,
 	FILTER_OPTIONS,
 	{ 'o', "output", "FILE", "Output", "write here; - is standard output (not TACH)", opt_text,
-	  FILES(output), NULL },
+	  AT(convert.export.output), NULL },
 	{ 0, "format", "FORMAT", "Output", "default: what FILE's name says, else tach;\n"
-	  "help lists all", opt_format, 0, NULL },
-	EXPORT_OPTIONS,
-	TACH_OPTIONS,
+	  "help lists all", opt_format, AT(convert.export.format), NULL },
+	EXPORT_OPTIONS(convert),
+	TACH_OPTIONS(convert.export.tach),
 	GENERAL_OPTIONS,
 };
 
 static const struct cli_option merge_table[] = {
 	FILTER_OPTIONS,
-	{ 'o', "output", "FILE", "Output", "write here", opt_text, FILES(output), NULL },
-	TACH_OPTIONS,
+	{ 'o', "output", "FILE", "Output", "write here", opt_text, AT(merge.output), NULL },
+	TACH_OPTIONS(merge.tach),
 	GENERAL_OPTIONS,
 };
 
 static const struct cli_option split_table[] = {
 	INPUT_OPTIONS,
 	{ 0, "by", "KEY", "Pieces", "process, thread or time", opt_choice,
-	  FILES(split_by), splits },
+	  AT(split.by), splits },
 	{ 0, "every", "TIME", "Pieces", "--by time: how long a piece is (default: 10s)", opt_every,
-	  0, NULL },
+	  AT(split.every_us), NULL },
 	FILTER_OPTIONS,
-	{ 'o', "output", "DIR", "Output", "write here; made if absent", opt_text, FILES(output),
+	{ 'o', "output", "DIR", "Output", "write here; made if absent", opt_text, AT(split.output),
 	  NULL },
-	TACH_OPTIONS,
+	TACH_OPTIONS(split.tach),
 	GENERAL_OPTIONS,
 };
 
 static const struct cli_option diff_table[] = {
 	INPUT_OPTIONS,
 	{ 0, "sort", "KEY", "Rows", "delta (of self, default), total (its delta), a, b,\n"
-	  "name or file", opt_choice, FILES(diff_sort), diff_sorts },
-	{ 0, "limit", "N", "Rows", "this many rows, 0 for all (default: 20)", opt_limit, 0, NULL },
+	  "name or file", opt_choice, AT(diff.sort), diff_sorts },
+	{ 0, "limit", "N", "Rows", "this many rows, 0 for all (default: 20)", opt_limit,
+	  AT(diff.limit), NULL },
 	FILTER_OPTIONS,
-	{ 0, "json", NULL, "Output", "as JSON", opt_flag, FILES(json), NULL },
+	{ 0, "json", NULL, "Output", "as JSON", opt_flag, AT(diff.json), NULL },
 	{ 0, "format", "FORMAT", "Output", "flamegraph: a page instead of the table; with -o",
-	  opt_format, 0, NULL },
-	{ 'o', "output", "FILE", "Output", "write the page here", opt_text, FILES(output), NULL },
+	  opt_format, AT(diff.format), NULL },
+	{ 'o', "output", "FILE", "Output", "write the page here", opt_text, AT(diff.output), NULL },
 	GENERAL_OPTIONS,
 };
 
 static const struct cli_option gil_table[] = {
 	{ 0, "limit", "N", "Rows", "this many in each table, 0 for all (default: 20)", opt_limit,
-	  0, NULL },
+	  AT(gil.limit), NULL },
 	FILTER_OPTIONS,
-	{ 0, "json", NULL, "Output", "as JSON", opt_flag, FILES(json), NULL },
+	{ 0, "json", NULL, "Output", "as JSON", opt_flag, AT(gil.json), NULL },
 	GENERAL_OPTIONS,
 };
 
 static const struct cli_option recover_table[] = {
 	{ 'o', "output", "FILE", "Output", "write here (default: in the damaged file's place)",
-	  opt_text, FILES(output), NULL },
+	  opt_text, AT(recover.output), NULL },
 	GENERAL_OPTIONS,
 };
 
 static const struct cli_option doctor_table[] = {
-	{ 0, "json", NULL, "Output", "as JSON", opt_flag, FILES(json), NULL },
+	{ 0, "json", NULL, "Output", "as JSON", opt_flag, AT(doctor.json), NULL },
 	GENERAL_OPTIONS,
 };
 
 static const struct cli_option ps_table[] = {
-	CONDITION_OPTIONS,
-	EXCLUSION_OPTIONS,
-	{ 0, "json", NULL, "Output", "as JSON", opt_flag, FILES(json), NULL },
+	CONDITION_OPTIONS(ps),
+	EXCLUSION_OPTIONS(ps),
+	{ 0, "json", NULL, "Output", "as JSON", opt_flag, AT(ps.json), NULL },
 	GENERAL_OPTIONS,
 };
 

@@ -18,13 +18,13 @@
 /* Frames share nothing: fewer are smaller. As much memory again goes into compressing one. */
 #define FRAME_BYTES (8 << 20)
 
-const char *profile_out_title(const struct file_options *opts)
+const char *profile_out_title(const struct input_options *input)
 {
-	const char *slash = opts->path_cnt == 1 ? strrchr(opts->paths[0], '/') : NULL;
+	const char *slash = input->path_cnt == 1 ? strrchr(input->paths[0], '/') : NULL;
 
-	if (opts->path_cnt != 1)
+	if (input->path_cnt != 1)
 		return NULL;
-	return slash && slash[1] ? slash + 1 : opts->paths[0];
+	return slash && slash[1] ? slash + 1 : input->paths[0];
 }
 
 void profile_out_complain(const char *path, int err)
@@ -40,23 +40,19 @@ void profile_out_complain(const char *path, int err)
 		log_error("cannot write '%s': %s", shown, strerror(-err));
 }
 
-int profile_out_open(struct profile_out *out, const struct sink_ops *ops, const char *path,
-		     const struct file_options *opts, bool many)
+/* To path, or - for standard output. */
+static int open_sink(struct profile_out *out, const struct sink_ops *format, const char *path,
+		     struct sink_args *args, bool compress)
 {
-	struct sink_args args = { .layout = opts->layout, .many = many,
-				  .frame_bytes = FRAME_BYTES,
-				  .lines = opts->lines, .group = opts->group,
-				  .no_source = opts->no_source,
-				  .title = profile_out_title(opts) };
 	int err = 0;
 
 	*out = (struct profile_out){ .path = path, .to_stdout = !strcmp(path, "-") };
-	if (out->to_stdout && ops == &sink_tach) {
+	if (out->to_stdout && format == &sink_tach) {
 		log_error("TACH cannot be written to standard output: give -o a file's name");
 		return -EINVAL;
 	}
-	if (out->to_stdout && ops->binary && isatty(STDOUT_FILENO)) {
-		log_error("%s is not for terminals: give -o FILE", ops->name);
+	if (out->to_stdout && format->binary && isatty(STDOUT_FILENO)) {
+		log_error("%s is not for terminals: give -o FILE", format->name);
 		return -EINVAL;
 	}
 	if (out->to_stdout)
@@ -65,15 +61,36 @@ int profile_out_open(struct profile_out *out, const struct sink_ops *ops, const 
 		err = output_open(&out->file, path);
 	if (err)
 		return err;
-	args.fd = out->to_stdout ? STDOUT_FILENO : out->file.fd;
-	if (ops == &sink_tach && !opts->no_compression)
-		args.compressor = out->compressor = compressor_new(COMPRESS_LEVEL);
-	if (ops != &sink_tach || opts->no_compression || out->compressor)
-		out->sink = sink_new(ops, &args);
+	args->fd = out->to_stdout ? STDOUT_FILENO : out->file.fd;
+	if (compress)
+		args->compressor = out->compressor = compressor_new(COMPRESS_LEVEL);
+	if (!compress || out->compressor)
+		out->sink = sink_new(format, args);
 	if (out->sink)
 		return 0;
 	err = errno ? -errno : -ENOMEM;
 	return profile_out_close(out, err);
+}
+
+int profile_out_open(struct profile_out *out, const struct sink_ops *format,
+		     const struct export_options *export, const struct input_options *input,
+		     bool many)
+{
+	struct sink_args args = { .layout = export->tach.layout, .many = many,
+				  .frame_bytes = FRAME_BYTES,
+				  .lines = export->lines, .group = export->group,
+				  .no_source = export->no_source,
+				  .title = profile_out_title(input) };
+
+	return open_sink(out, format, export->output, &args,
+			 format == &sink_tach && export->tach.compress);
+}
+
+int profile_out_tach(struct profile_out *out, const char *path, const struct tach_options *tach)
+{
+	struct sink_args args = { .layout = tach->layout, .frame_bytes = FRAME_BYTES };
+
+	return open_sink(out, &sink_tach, path, &args, tach->compress);
 }
 
 int profile_out_close(struct profile_out *out, int err)

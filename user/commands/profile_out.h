@@ -13,7 +13,9 @@
 #include "base/output.h"
 #include "model/sink.h"
 
-struct file_options;
+struct export_options;
+struct input_options;
+struct tach_options;
 
 struct profile_out {
 	const char *path;
@@ -23,15 +25,18 @@ struct profile_out {
 	struct sink *sink;
 };
 
-/* many: several profiles will come. -: standard output. 0 or -errno. */
-int profile_out_open(struct profile_out *out, const struct sink_ops *ops, const char *path,
-		     const struct file_options *opts, bool many);
+/* What an export's options say, in format. many: several profiles will come. 0 or -errno. */
+int profile_out_open(struct profile_out *out, const struct sink_ops *format,
+		     const struct export_options *export, const struct input_options *input,
+		     bool many);
+/* A TACH file. 0 or -errno. */
+int profile_out_tach(struct profile_out *out, const char *path, const struct tach_options *tach);
 
 /* err: what went wrong while it was written (0, or -errno; -ECANCELED: it was logged). 0 or -errno. */
 int profile_out_close(struct profile_out *out, int err);
 
 /* What reports are headed with: the one path's last component; NULL: there are several. */
-const char *profile_out_title(const struct file_options *opts);
+const char *profile_out_title(const struct input_options *input);
 
 /* One line about a sink's error. */
 void profile_out_complain(const char *path, int err);

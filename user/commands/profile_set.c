@@ -15,9 +15,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/arith.h"
+#include "base/text.h"
 #include "base/util.h"
 #include "formats/readers.h"
-#include "model/profile_text.h"
 #include "model/sample_filter.h"
 
 #define SUFFIX ".tach"
@@ -400,7 +401,7 @@ static void add_loss(void *ctx, const char *cause, uint64_t cnt)
 	struct profile_stats *stats = ctx;
 
 	stats->lost_known = true;
-	stats->lost_cnt = stats->lost_cnt + cnt < cnt ? UINT64_MAX : stats->lost_cnt + cnt;
+	stats->lost_cnt = add_capped(stats->lost_cnt, cnt);
 }
 
 void profile_file_context(const struct profile_file *file, struct profile_meta *meta,

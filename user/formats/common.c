@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/arith.h"
 #include "model/frame_names.h"
 #include "model/intern.h"
 #include "model/thread_map.h"
@@ -72,7 +73,7 @@ int clocks_tick(struct clocks *c, uint64_t thread_id, uint64_t weight, uint64_t 
 		uint64_t *now)
 {
 	static const uint64_t zero;
-	uint64_t *times, step;
+	uint64_t *times;
 	uint32_t index;
 	int err = 0;
 
@@ -87,10 +88,8 @@ int clocks_tick(struct clocks *c, uint64_t thread_id, uint64_t weight, uint64_t 
 		return err;
 	times = (uint64_t *)(void *)c->times.data;
 	*now = times[index];
-	/* Times stop at the largest value. */
-	if (__builtin_mul_overflow(weight, step_us, &step) ||
-	    __builtin_add_overflow(times[index], step, &times[index]))
-		times[index] = UINT64_MAX;
+	/* The end of time: everything after it is at it. */
+	times[index] = add_capped(times[index], mul_capped(weight, step_us));
 	return 0;
 }
 

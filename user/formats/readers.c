@@ -34,17 +34,6 @@ const struct reader_ops *reader_at(size_t i)
 	return i < ARRAY_SIZE(readers) ? readers[i] : NULL;
 }
 
-const char *reader_unit_name(enum profile_unit unit)
-{
-	static const char *const names[] = {
-		[UNIT_SAMPLES] = "samples",
-		[UNIT_BYTES] = "bytes",
-		[UNIT_NANOSECONDS] = "nanoseconds",
-	};
-
-	return (size_t)unit < ARRAY_SIZE(names) ? names[unit] : "unknown";
-}
-
 static const struct reader_ops *detect(const struct input *in)
 {
 	size_t i;

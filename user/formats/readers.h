@@ -41,7 +41,4 @@ void reader_describe(const struct reader *r, struct describe *d);
  */
 int reader_run(struct reader *r, reader_event_fn on_event, void *ctx, char *why, size_t why_size);
 
-/* The name of a unit: "samples", "bytes", "nanoseconds". */
-const char *reader_unit_name(enum profile_unit unit);
-
 #endif

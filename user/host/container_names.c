@@ -11,7 +11,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <json-c/json.h>
 #include <limits.h>
 #include <linux/openat2.h>
 #include <pwd.h>
@@ -22,12 +21,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/json_members.h"
 #include "base/util.h"
 #include "host/proc.h"
 
 /* podman's list has about 1.2 KB for each container that exists. */
 #define FILE_MAX_BYTES (32u << 20)
-#define JSON_DEPTH 32
 #define ENTRIES_MAX 100000
 #define PARENTS_MAX 64
 #define CONMON_ARGS_BYTES 16384
@@ -49,85 +48,43 @@ static int open_below(const struct lookup *l, const char *path, int flags)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Read a whole regular file, and add a NUL. 0 or -errno. */
+/* All of a regular file. 0 or -errno. */
 static int read_file(const struct lookup *l, const char *path, struct buf *b)
 {
-	int fd = open_below(l, path, 0), err = fd < 0 ? fd : 0;
-	struct stat st;
-	ssize_t n = 1;
+	int fd = open_below(l, path, 0), err;
 
-	if (!err && (fstat(fd, &st) || !S_ISREG(st.st_mode)))
-		err = -EINVAL;
-	while (!err && n) {
-		err = b->len > FILE_MAX_BYTES ? -EFBIG : buf_reserve(b, 16384);
-		n = err ? 0 : read(fd, b->data + b->len, b->cap - b->len - 1);
-		if (n < 0 && errno != EINTR)
-			err = -errno;
-		b->len += n > 0 ? (size_t)n : 0;
-	}
-	if (fd >= 0)
-		close(fd);
-	if (!err)
-		b->data[b->len] = '\0';
+	if (fd < 0)
+		return fd;
+	err = buf_add_file(b, fd, FILE_MAX_BYTES);
+	close(fd);
 	return err;
 }
 
-/* Parse the JSON object at the beginning of the text; NULL: there is none. */
-static struct json_object *parse(const char *text, size_t len)
+/* Members of the object that a file begins with. They stay as long as b, which has the file. */
+static bool read_object(const struct lookup *l, const char *path, struct buf *b,
+			struct json_member *members, size_t cnt)
 {
-	struct json_tokener *tok = json_tokener_new_ex(JSON_DEPTH);
-	struct json_object *o = NULL;
+	struct json_pull j;
 
-	if (!tok)
-		return NULL;
-	if (len <= INT_MAX)
-		o = json_tokener_parse_ex(tok, text, (int)len);
-	json_tokener_free(tok);
-	if (o && !json_object_is_type(o, json_type_object)) {
-		json_object_put(o);
-		o = NULL;
-	}
-	return o;
-}
-
-static struct json_object *read_object(const struct lookup *l, const char *path)
-{
-	struct json_object *o = NULL;
-	struct buf b = { 0 };
-
-	if (!read_file(l, path, &b))
-		o = parse((const char *)b.data, b.len);
-	buf_free(&b);
-	return o;
-}
-
-static struct json_object *member(struct json_object *o, const char *key)
-{
-	struct json_object *value = NULL;
-
-	if (json_object_is_type(o, json_type_object))
-		json_object_object_get_ex(o, key, &value);
-	return value;
-}
-
-/* Copy the string o[key] to out; false: there is none, or it is empty. */
-static bool set_string(char *out, size_t size, struct json_object *o, const char *key)
-{
-	struct json_object *value = member(o, key);
-	const char *s;
-	size_t len;
-
-	if (!json_object_is_type(value, json_type_string))
+	if (read_file(l, path, b))
 		return false;
-	s = json_object_get_string(value);
-	len = (size_t)json_object_get_string_len(value);
-	if (!len)
-		return false;
-	escape_text(s, len, out, size);
-	return true;
+	json_pull_start(&j, b->data, b->len, 0);
+	return json_members(&j, members, cnt);
 }
 
-#define SET(field, o, key) set_string(l->c->field, sizeof(l->c->field), o, key)
+/* A member's string into out; false: there is none, or it is empty. */
+static bool set_string(char *out, size_t size, const struct json_member *m)
+{
+	struct buf s = { 0 };
+	bool any = json_member_string(m, &s) && s.len;
+
+	if (any)
+		escape_text((const char *)s.data, s.len, out, size);
+	buf_free(&s);
+	return any;
+}
+
+#define SET(field, m) set_string(l->c->field, sizeof(l->c->field), m)
 
 static void set_runtime(struct lookup *l, const char *runtime)
 {
@@ -137,34 +94,41 @@ static void set_runtime(struct lookup *l, const char *runtime)
 
 /* ---- Kubernetes ---- */
 
-/* Keys of labels and annotations of kubelet, containerd and CRI-O. */
+/*
+ * Keys of labels and annotations: CRI-O's, kubelet's, containerd's. CRI-O has a long name
+ * where kubelet has the short one: the last one that is there counts.
+ */
 static const struct {
-	const char *name, *pod, *pod_namespace, *image;
+	const char *key;
+	size_t off, size;
 } kube_keys[] = {
-	/*
-	 * With CRI-O the first has a long name and the second the short one: the last one
-	 * found counts.
-	 */
-	{ "io.kubernetes.cri-o.ContainerName", "io.kubernetes.cri-o.KubeName",
-	  "io.kubernetes.cri-o.Namespace", "io.kubernetes.cri-o.ImageName" },
-	{ "io.kubernetes.container.name", "io.kubernetes.pod.name", "io.kubernetes.pod.namespace",
-	  NULL },
-	{ "io.kubernetes.cri.container-name", "io.kubernetes.cri.sandbox-name",
-	  "io.kubernetes.cri.sandbox-namespace", "io.kubernetes.cri.image-name" },
+#define KEY(key, field)                                                                            \
+	{ key, offsetof(struct container, field), sizeof(((struct container *)0)->field) }
+	KEY("io.kubernetes.cri-o.ContainerName", name),
+	KEY("io.kubernetes.cri-o.KubeName", pod),
+	KEY("io.kubernetes.cri-o.Namespace", pod_namespace),
+	KEY("io.kubernetes.cri-o.ImageName", image),
+	KEY("io.kubernetes.container.name", name),
+	KEY("io.kubernetes.pod.name", pod),
+	KEY("io.kubernetes.pod.namespace", pod_namespace),
+	KEY("io.kubernetes.cri.container-name", name),
+	KEY("io.kubernetes.cri.sandbox-name", pod),
+	KEY("io.kubernetes.cri.sandbox-namespace", pod_namespace),
+	KEY("io.kubernetes.cri.image-name", image),
+#undef KEY
 };
 
-static bool set_kube(struct lookup *l, struct json_object *keys)
+static bool set_kube(struct lookup *l, const struct json_member *labels)
 {
+	struct json_member m[ARRAY_SIZE(kube_keys)];
 	bool any = false;
 	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(kube_keys); i++) {
-		any |= SET(name, keys, kube_keys[i].name);
-		any |= SET(pod, keys, kube_keys[i].pod);
-		any |= SET(pod_namespace, keys, kube_keys[i].pod_namespace);
-		if (kube_keys[i].image)
-			any |= SET(image, keys, kube_keys[i].image);
-	}
+	for (i = 0; i < ARRAY_SIZE(m); i++)
+		m[i].key = kube_keys[i].key;
+	json_member_object(labels, m, ARRAY_SIZE(m));
+	for (i = 0; i < ARRAY_SIZE(m); i++)
+		any |= set_string((char *)l->c + kube_keys[i].off, kube_keys[i].size, &m[i]);
 	return any;
 }
 
@@ -224,33 +188,54 @@ static bool home_of_user(const struct lookup *l, char out[PATH_MAX])
 	return found;
 }
 
+/* What docker says of a container. */
+static void set_docker(struct lookup *l, const struct json_member *name,
+		       const struct json_member *config)
+{
+	struct json_member m[] = { { .key = "Image" }, { .key = "Labels" } };
+	char slashed[sizeof(l->c->name)];
+
+	json_member_object(config, m, ARRAY_SIZE(m));
+	SET(image, &m[0]);
+	/* Its names begin with "/". */
+	if (set_string(slashed, sizeof(slashed), name))
+		snprintf(l->c->name, sizeof(l->c->name), "%s", slashed + (slashed[0] == '/'));
+	set_kube(l, &m[1]);
+	set_runtime(l, "docker");
+}
+
 static bool read_docker_at(struct lookup *l, const char *data_root)
 {
-	char path[2 * PATH_MAX], name[sizeof(l->c->name)];
-	struct json_object *o, *config;
+	struct json_member m[] = { { .key = "Name" }, { .key = "Config" } };
+	char path[2 * PATH_MAX];
+	struct buf b = { 0 };
+	bool found;
 
 	if (snprintf(path, sizeof(path), "%s/containers/%s/config.v2.json", data_root, l->c->id) >=
 	    PATH_MAX)
 		return false;
-	o = read_object(l, path);
-	if (!o)
-		return false;
-	config = member(o, "Config");
-	SET(image, config, "Image");
-	/* Its names begin with "/". */
-	if (set_string(name, sizeof(name), o, "Name"))
-		snprintf(l->c->name, sizeof(l->c->name), "%s", name + (name[0] == '/'));
-	set_kube(l, member(config, "Labels"));
-	json_object_put(o);
-	set_runtime(l, "docker");
-	return true;
+	found = read_object(l, path, &b, m, ARRAY_SIZE(m));
+	if (found)
+		set_docker(l, &m[0], &m[1]);
+	buf_free(&b);
+	return found;
+}
+
+/* Where docker's own settings say that its data are. */
+static bool configured_root(const struct lookup *l, char *out, size_t size)
+{
+	struct json_member root = { .key = "data-root" };
+	struct buf b = { 0 };
+	bool found = read_object(l, "/etc/docker/daemon.json", &b, &root, 1) &&
+		     set_string(out, size, &root);
+
+	buf_free(&b);
+	return found;
 }
 
 static bool read_docker(struct lookup *l)
 {
 	char root[PATH_MAX + 32], home[PATH_MAX];
-	struct json_object *o;
-	bool found = false;
 
 	if (l->c->user != CONTAINER_NO_USER) {
 		if (!home_of_user(l, home))
@@ -258,14 +243,9 @@ static bool read_docker(struct lookup *l)
 		snprintf(root, sizeof(root), "%s/.local/share/docker", home);
 		return read_docker_at(l, root);
 	}
-	if (read_docker_at(l, "/var/lib/docker") ||
-	    read_docker_at(l, "/var/snap/docker/common/var-lib-docker"))
-		return true;
-	o = read_object(l, "/etc/docker/daemon.json");
-	if (set_string(root, sizeof(root), o, "data-root"))
-		found = read_docker_at(l, root);
-	json_object_put(o);
-	return found;
+	return read_docker_at(l, "/var/lib/docker") ||
+	       read_docker_at(l, "/var/snap/docker/common/var-lib-docker") ||
+	       (configured_root(l, root, sizeof(root)) && read_docker_at(l, root));
 }
 
 /* ---- containerd ---- */
@@ -277,24 +257,33 @@ static const char *const containerd_states[] = {
 	"/var/snap/microk8s/common/run/containerd/io.containerd.runtime.v2.task",
 };
 
+static void set_annotations(struct lookup *l, const struct json_member *annotations)
+{
+	struct json_member m[] = { { .key = "nerdctl/name" }, { .key = "nerdctl/image-name" } };
+
+	if (set_kube(l, annotations))
+		return;
+	json_member_object(annotations, m, ARRAY_SIZE(m));
+	SET(name, &m[0]);
+	SET(image, &m[1]);
+}
+
 static bool read_bundle(struct lookup *l, const char *dir, const char *runtime)
 {
+	struct json_member annotations = { .key = "annotations" };
 	char path[PATH_MAX];
-	struct json_object *o, *notes;
+	struct buf b = { 0 };
+	bool found;
 
 	if (snprintf(path, sizeof(path), "%s/config.json", dir) >= PATH_MAX)
 		return false;
-	o = read_object(l, path);
-	if (!o)
-		return false;
-	notes = member(o, "annotations");
-	if (!set_kube(l, notes)) {
-		SET(name, notes, "nerdctl/name");
-		SET(image, notes, "nerdctl/image-name");
+	found = read_object(l, path, &b, &annotations, 1);
+	if (found) {
+		set_annotations(l, &annotations);
+		set_runtime(l, runtime);
 	}
-	json_object_put(o);
-	set_runtime(l, runtime);
-	return true;
+	buf_free(&b);
+	return found;
 }
 
 /* Search each of containerd's namespaces but "moby": docker's own state knows more. */
@@ -335,21 +324,28 @@ static const char *const storage_dirs[] = { "overlay-containers", "vfs-container
  */
 static const char *const storage_lists[] = { "containers.json", "volatile-containers.json" };
 
-static void set_stored(struct lookup *l, struct json_object *o)
+/* metadata: JSON as a string. */
+static void set_stored_image(struct lookup *l, const struct json_member *metadata)
 {
-	struct json_object *names = member(o, "names"), *name;
-	const char *metadata = json_object_get_string(member(o, "metadata"));
-	struct json_object *m = metadata ? parse(metadata, strlen(metadata)) : NULL;
+	struct json_member image = { .key = "image-name" };
+	struct buf text = { 0 };
+	struct json_pull j;
 
-	SET(image, m, "image-name");
-	if (json_object_is_type(names, json_type_array) && !l->c->name[0]) {
-		name = json_object_array_get_idx(names, 0);
-		if (json_object_is_type(name, json_type_string))
-			escape_text(json_object_get_string(name),
-				    (size_t)json_object_get_string_len(name), l->c->name,
-				    sizeof(l->c->name));
+	if (json_member_string(metadata, &text)) {
+		json_pull_start(&j, text.data, text.len, 0);
+		if (json_members(&j, &image, 1))
+			SET(image, &image);
 	}
-	json_object_put(m);
+	buf_free(&text);
+}
+
+/* The first of several names. */
+static void set_stored_name(struct lookup *l, const struct json_member *names)
+{
+	struct json_member first = { 0 };
+
+	if (json_member_enter(names, JT_ARRAY, &first.value) && json_pull_element(&first.value))
+		SET(name, &first);
 }
 
 /*
@@ -358,21 +354,27 @@ static void set_stored(struct lookup *l, struct json_object *o)
  */
 static bool read_list(struct lookup *l, const char *path)
 {
+	struct json_member m[] = { { .key = "names" }, { .key = "metadata" } };
 	char wanted[sizeof(l->c->id) + 16];
-	struct json_object *o = NULL;
+	const uint8_t *at = NULL;
 	struct buf b = { 0 };
-	const char *at = NULL;
+	struct json_pull j;
+	bool found = false;
 
 	snprintf(wanted, sizeof(wanted), "{\"id\":\"%s\"", l->c->id);
 	if (!read_file(l, path, &b))
 		at = memmem(b.data, b.len, wanted, strlen(wanted));
-	if (at)
-		o = parse(at, (size_t)((const char *)b.data + b.len - at));
-	if (o)
-		set_stored(l, o);
-	json_object_put(o);
+	if (at) {
+		json_pull_start(&j, at, (size_t)(b.data + b.len - at), (size_t)(at - b.data));
+		found = json_members(&j, m, ARRAY_SIZE(m));
+	}
+	if (found) {
+		set_stored_image(l, &m[1]);
+		if (!l->c->name[0])
+			set_stored_name(l, &m[0]);
+	}
 	buf_free(&b);
-	return o;
+	return found;
 }
 
 static bool read_lists(struct lookup *l, const char *dir)

@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/string_ref.h"
 #include "bpf/frame_kind.h"
 
 /* A stack in a profile has at most this many frames (TACH's limit). */
@@ -45,12 +46,6 @@ static inline bool frame_kind_has_file(enum frame_kind kind)
 {
 	return kind == FRAME_PYTHON;
 }
-
-/* Not NUL-terminated; may contain NULs; valid UTF-8 if it was made here. */
-struct string_ref {
-	const char *data;
-	uint32_t len;
-};
 
 /* What the ids in events and frames mean. Grows while a profile is being made. */
 struct profile_tables {

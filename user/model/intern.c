@@ -2,9 +2,10 @@
 /*
  * intern.c - gives dense ids to the strings and frames of one profile. See intern.h.
  *
- * Owns the bytes of the strings (in an arena that never moves them), the arrays that
- * profile_tables points to, and an open-addressing table for each. There may be hundreds of
- * these at once, one for each process, so all parts start small.
+ * Owns the bytes of the strings (an arena that never moves them), the arrays
+ * that profile_tables points to, and a hash index of each. Knows
+ * nothing of where names come from or where they go. There may be hundreds of
+ * these at once, one a process: everything starts small.
  */
 #include "model/intern.h"
 
@@ -13,24 +14,11 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include "base/util.h"
+#include "base/hash_index.h"
 
 /* Arena chunks double from the first to the second size, in bytes. */
 #define CHUNK_MIN 2048
 #define CHUNK_MAX (256 * 1024)
-#define TABLE_MIN 64
-
-/* id is stored as id + 1, so that zeroed memory is an empty table. tag: upper half of the hash. */
-struct slot {
-	uint32_t tag;
-	uint32_t id1;
-};
-
-struct table {
-	struct slot *slots;
-	uint32_t mask;		/* slots - 1; slots are a power of two */
-	uint32_t used;
-};
 
 struct chunk {
 	struct chunk *next;
@@ -44,8 +32,8 @@ struct intern {
 	struct frame *frames;
 	struct string_ref *strings;
 	uint32_t frame_cap, string_cap;
-	struct table frame_table, string_table;
-	struct chunk *chunk;	/* the one that is filled now; it points to the older ones */
+	struct hash_index frame_index, string_index;
+	struct chunk *chunk;	/* the one being filled; older ones behind it */
 };
 
 /* Multiply to 128 bits and fold: the mixing step of wyhash (public domain). */
@@ -95,55 +83,27 @@ static uint64_t hash_frame(uint64_t seed, const struct frame *f)
 	return mix(columns ^ MIX_B, h ^ (uint64_t)f->kind << 8 ^ f->opcode);
 }
 
-static bool frame_equal(const struct frame *a, const struct frame *b)
+static bool frame_equal(const void *frames, uint32_t id, const void *key)
 {
+	const struct frame *a = (const struct frame *)frames + id, *b = key;
+
 	return a->file == b->file && a->func == b->func && a->line == b->line &&
 	       a->end_line == b->end_line && a->column == b->column &&
 	       a->end_column == b->end_column && a->opcode == b->opcode && a->kind == b->kind;
 }
 
-static uint64_t hash_entry(const struct intern *in, const struct table *t, uint32_t id)
+/* Of names that may be longer than a string_ref has. */
+struct text {
+	const char *s;
+	size_t len;
+};
+
+static bool string_equal(const void *strings, uint32_t id, const void *key)
 {
-	if (t == &in->frame_table)
-		return hash_frame(in->seed, &in->frames[id]);
-	return hash_string(in->seed, in->strings[id].data, in->strings[id].len);
-}
+	const struct string_ref *ref = (const struct string_ref *)strings + id;
+	const struct text *text = key;
 
-static void table_put(struct table *t, uint64_t hash, uint32_t id)
-{
-	uint32_t i = (uint32_t)hash & t->mask;
-
-	while (t->slots[i].id1)
-		i = (i + 1) & t->mask;
-	t->slots[i].tag = (uint32_t)(hash >> 32);
-	t->slots[i].id1 = id + 1;
-	t->used++;
-}
-
-/* Make room for one more entry: at most three quarters of the slots are used. */
-static int table_reserve(struct intern *in, struct table *t)
-{
-	struct table bigger = { 0 };
-	uint32_t i, id, size = t->slots ? t->mask + 1 : 0;
-
-	if (t->used + 1 <= size / 4 * 3)
-		return 0;
-	if (size > UINT32_MAX / 2)
-		return -ENOMEM;
-	size = size ? size * 2 : TABLE_MIN;
-	bigger.slots = calloc(size, sizeof(*bigger.slots));
-	if (!bigger.slots)
-		return -ENOMEM;
-	bigger.mask = size - 1;
-	for (i = 0; t->slots && i <= t->mask; i++) {
-		if (!t->slots[i].id1)
-			continue;	/* frames of intern_later() are in no slot */
-		id = t->slots[i].id1 - 1;
-		table_put(&bigger, hash_entry(in, t, id), id);
-	}
-	free(t->slots);
-	*t = bigger;
-	return 0;
+	return ref->len == text->len && (!text->len || !memcmp(ref->data, text->s, text->len));
 }
 
 /* Double an array of cap elements when cnt of them are used. */
@@ -209,32 +169,35 @@ void intern_free(struct intern *in)
 		next = c->next;
 		free(c);
 	}
-	free(in->frame_table.slots);
-	free(in->string_table.slots);
+	hash_index_free(&in->frame_index);
+	hash_index_free(&in->string_index);
 	free(in->frames);
 	free(in->strings);
 	free(in);
 }
 
+bool intern_find_string(const struct intern *in, const char *s, size_t len, uint32_t *id)
+{
+	const struct text text = { s, len };
+
+	return hash_index_find(&in->string_index, (uint32_t)hash_string(in->seed, s, len),
+			       string_equal, in->strings, &text, id);
+}
+
 int intern_string(struct intern *in, const char *s, size_t len, uint32_t *id)
 {
-	uint64_t hash = hash_string(in->seed, s, len);
-	struct table *t = &in->string_table;
-	struct string_ref *ref;
-	uint32_t i, cnt = in->tables.string_cnt;
+	uint32_t hash = (uint32_t)hash_string(in->seed, s, len), cnt = in->tables.string_cnt;
+	const struct text text = { s, len };
+	struct hash_index_slot *slot;
 	char *copy;
 
-	if (t->slots) {
-		for (i = (uint32_t)hash & t->mask; t->slots[i].id1; i = (i + 1) & t->mask) {
-			ref = &in->strings[t->slots[i].id1 - 1];
-			if (t->slots[i].tag == (uint32_t)(hash >> 32) && ref->len == len &&
-			    (!len || !memcmp(ref->data, s, len))) {
-				*id = t->slots[i].id1 - 1;
-				return 0;
-			}
-		}
-	}
-	if (len > UINT32_MAX || table_reserve(in, t) ||
+	if (hash_index_reserve(&in->string_index))
+		return -ENOMEM;
+	slot = hash_index_slot_of(&in->string_index, hash, string_equal, in->strings, &text);
+	*id = slot->number_1 - 1;
+	if (slot->number_1)
+		return 0;
+	if (len > UINT32_MAX ||
 	    array_reserve((void **)&in->strings, &in->string_cap, cnt, sizeof(*in->strings)))
 		return -ENOMEM;
 	in->tables.strings = in->strings;
@@ -243,7 +206,7 @@ int intern_string(struct intern *in, const char *s, size_t len, uint32_t *id)
 		return -ENOMEM;
 	in->strings[cnt].data = copy;
 	in->strings[cnt].len = (uint32_t)len;
-	table_put(t, hash, cnt);
+	hash_index_fill(&in->string_index, slot, hash, cnt);
 	in->tables.string_cnt++;
 	*id = cnt;
 	return 0;
@@ -251,25 +214,20 @@ int intern_string(struct intern *in, const char *s, size_t len, uint32_t *id)
 
 int intern_frame(struct intern *in, const struct frame *f, uint32_t *id)
 {
-	uint64_t hash = hash_frame(in->seed, f);
-	struct table *t = &in->frame_table;
-	uint32_t i, cnt = in->tables.frame_cnt;
+	uint32_t hash = (uint32_t)hash_frame(in->seed, f), cnt = in->tables.frame_cnt;
+	struct hash_index_slot *slot;
 
-	if (t->slots) {
-		for (i = (uint32_t)hash & t->mask; t->slots[i].id1; i = (i + 1) & t->mask) {
-			if (t->slots[i].tag == (uint32_t)(hash >> 32) &&
-			    frame_equal(&in->frames[t->slots[i].id1 - 1], f)) {
-				*id = t->slots[i].id1 - 1;
-				return 0;
-			}
-		}
-	}
-	if (table_reserve(in, t) ||
-	    array_reserve((void **)&in->frames, &in->frame_cap, cnt, sizeof(*in->frames)))
+	if (hash_index_reserve(&in->frame_index))
+		return -ENOMEM;
+	slot = hash_index_slot_of(&in->frame_index, hash, frame_equal, in->frames, f);
+	*id = slot->number_1 - 1;
+	if (slot->number_1)
+		return 0;
+	if (array_reserve((void **)&in->frames, &in->frame_cap, cnt, sizeof(*in->frames)))
 		return -ENOMEM;
 	in->tables.frames = in->frames;
 	in->frames[cnt] = *f;
-	table_put(t, hash, cnt);
+	hash_index_fill(&in->frame_index, slot, hash, cnt);
 	in->tables.frame_cnt++;
 	*id = cnt;
 	return 0;

@@ -19,7 +19,10 @@ void intern_free(struct intern *in);
 /* Copy the bytes and set *id. 0 or -ENOMEM. */
 int intern_string(struct intern *in, const char *s, size_t len, uint32_t *id);
 
-/* Copy the frame, whose file and func are ids of this table, and set *id. 0 or -ENOMEM. */
+/* The id of a string that is there. Returns false if it is not. */
+bool intern_find_string(const struct intern *in, const char *s, size_t len, uint32_t *id);
+
+/* Copies the frame, whose file and func are ids of this table. 0 or -ENOMEM. */
 int intern_frame(struct intern *in, const struct frame *f, uint32_t *id);
 
 /*

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arith.h"
 #include "model/process_frame.h"
 
 /*
@@ -106,13 +107,11 @@ bool sample_filter_wants_tables(const struct sample_filter_options *o,
 static uint64_t absolute(const struct sample_filter_time *t, const struct profile_meta *meta,
 			 uint64_t none)
 {
-	uint64_t sum;
-
 	if (!t->given)
 		return none;
 	if (t->absolute)
 		return t->us;
-	return __builtin_add_overflow(meta->start_us, t->us, &sum) ? UINT64_MAX : sum;
+	return add_capped(meta->start_us, t->us);
 }
 
 struct sample_filter *sample_filter_new(const struct sample_filter_options *o,

@@ -13,30 +13,21 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "base/arith.h"
+#include "base/hash_index.h"
 #include "base/util.h"
 #include "model/intern.h"
 
-/* CPython: _INTERNAL_FRAME_SUFFIXES in Lib/profiling/sampling/constants.py. */
-#define INTERNAL_SUFFIX "_sync_coordinator.py"
-
-#define INDEX_MIN 256
 #define RECENT_CNT 64		/* threads whose last stack is remembered; 2 KiB each */
 
 #define LABEL_NEW 0
 #define LABEL_HIDDEN UINT32_MAX	/* else: frame id + 1 */
 
-/* Hash table of ids + 1; at most half full. */
-struct index {
-	uint32_t *slots;
-	uint32_t bits;		/* log2 of the number of slots */
-	uint32_t used;
-};
-
-/* The last stack of a thread, root first; nodes[i] is the node of frames[i]. */
+/* The last stack of a thread, root first; nodes[i] is the one that frames[i] led to. */
 struct recent {
 	bool valid;
 	uint8_t status;
-	uint32_t thread, group, depth;
+	uint32_t thread, share, depth;
 	uint64_t thread_id;
 	uint32_t interp_id;
 	uint32_t frames[EVENT_MAX_FRAMES];
@@ -47,8 +38,8 @@ struct stack_tree {
 	enum stack_detail detail;
 	uint64_t seed;
 	struct intern *names;
-	struct buf nodes, threads, groups;	/* arrays of the structures */
-	struct index node_index, thread_index, group_index;
+	struct buf nodes, threads, shares;	/* arrays of the structures */
+	struct hash_index node_index, thread_index, share_index;
 	uint32_t process_cnt;
 	struct recent *recent;
 	/* Of the profile that is being read: */
@@ -67,165 +58,105 @@ static struct stack_thread *threads_of(const struct stack_tree *t)
 	return (struct stack_thread *)(void *)t->threads.data;
 }
 
-static struct stack_group *groups_of(const struct stack_tree *t)
+static struct stack_share *shares_of(const struct stack_tree *t)
 {
-	return (struct stack_group *)(void *)t->groups.data;
+	return (struct stack_share *)(void *)t->shares.data;
 }
 
 struct stack_tree_view stack_tree_view(const struct stack_tree *t)
 {
 	return (struct stack_tree_view){
-		.nodes = nodes_of(t), .threads = threads_of(t), .groups = groups_of(t),
+		.nodes = nodes_of(t), .threads = threads_of(t), .shares = shares_of(t),
 		.tables = intern_tables(t->names),
 		.node_cnt = t->nodes.len / sizeof(struct stack_node),
 		.thread_cnt = t->threads.len / sizeof(struct stack_thread),
-		.group_cnt = t->groups.len / sizeof(struct stack_group),
+		.share_cnt = t->shares.len / sizeof(struct stack_share),
 	};
 }
 
 /*
- * Multiply-shift with a secret odd factor, so that the author of a profile cannot choose
- * ids that collide. The result is below 2^bits.
+ * Multiply-shift with a secret odd factor: whoever made the profile cannot
+ * choose ids that collide.
  */
-static uint32_t hash_pair(uint64_t seed, uint64_t a, uint64_t b, uint32_t bits)
+static uint32_t hash_pair(uint64_t seed, uint64_t a, uint64_t b)
 {
 	uint64_t h = (a ^ hash_u64(b + seed)) * (seed | 1);
 
-	return (uint32_t)((h ^ (h << 31)) * 0x9e3779b97f4a7c15ULL >> (64 - bits));
+	return (uint32_t)((h ^ (h << 31)) * 0x9e3779b97f4a7c15ULL >> 32);
 }
 
-static uint32_t hash_node(const struct stack_tree *t, uint32_t id)
+static bool node_equal(const void *nodes, uint32_t id, const void *key)
 {
-	const struct stack_node *n = &nodes_of(t)[id];
+	const struct stack_node *a = (const struct stack_node *)nodes + id, *b = key;
 
-	return hash_pair(t->seed, (uint64_t)n->parent << 32 | n->frame, 0, t->node_index.bits);
+	return a->parent == b->parent && a->frame == b->frame;
 }
 
-static uint32_t hash_thread(const struct stack_tree *t, uint32_t id)
+static bool thread_equal(const void *threads, uint32_t id, const void *key)
 {
-	const struct stack_thread *n = &threads_of(t)[id];
+	const struct stack_thread *a = (const struct stack_thread *)threads + id, *b = key;
 
-	return hash_pair(t->seed, n->thread_id, (uint64_t)n->process << 32 | n->interp_id,
-			 t->thread_index.bits);
+	return a->thread_id == b->thread_id && a->process == b->process &&
+	       a->interp_id == b->interp_id;
 }
 
-static uint32_t hash_group(const struct stack_tree *t, uint32_t id)
+static bool share_equal(const void *shares, uint32_t id, const void *key)
 {
-	const struct stack_group *n = &groups_of(t)[id];
+	const struct stack_share *a = (const struct stack_share *)shares + id, *b = key;
 
-	return hash_pair(t->seed, (uint64_t)n->node << 32 | n->thread, n->status,
-			 t->group_index.bits);
+	return a->node == b->node && a->thread == b->thread && a->status == b->status;
 }
 
-static bool node_equal(const struct stack_tree *t, uint32_t a, uint32_t b)
+/*
+ * The entry of `array` that equals `entry`, which is appended if there is none.
+ * Its number in *id.
+ */
+HASH_INLINE int find_or_add(struct hash_index *x, uint32_t hash, struct buf *array,
+			    const void *entry, size_t size,
+			    bool (*equal)(const void *array, uint32_t id, const void *entry),
+			    uint32_t *id)
 {
-	const struct stack_node *n = nodes_of(t);
+	struct hash_index_slot *slot;
 
-	return n[a].parent == n[b].parent && n[a].frame == n[b].frame;
-}
-
-static bool thread_equal(const struct stack_tree *t, uint32_t a, uint32_t b)
-{
-	const struct stack_thread *n = threads_of(t);
-
-	return n[a].thread_id == n[b].thread_id && n[a].process == n[b].process &&
-	       n[a].interp_id == n[b].interp_id;
-}
-
-static bool group_equal(const struct stack_tree *t, uint32_t a, uint32_t b)
-{
-	const struct stack_group *n = groups_of(t);
-
-	return n[a].node == n[b].node && n[a].thread == n[b].thread && n[a].status == n[b].status;
-}
-
-static int index_grow(struct stack_tree *t, struct index *x,
-		      uint32_t (*hash)(const struct stack_tree *t, uint32_t id))
-{
-	struct index old = *x;
-	uint64_t i;
-
-	x->bits = old.slots ? old.bits + 1 : __builtin_ctz(INDEX_MIN);
-	x->slots = x->bits < 32 ? calloc(1ULL << x->bits, sizeof(*x->slots)) : NULL;
-	if (!x->slots) {
-		*x = old;
-		return -ENOMEM;
-	}
-	for (i = 0; old.slots && i < 1ULL << old.bits; i++) {
-		uint32_t at;
-
-		if (!old.slots[i])
-			continue;
-		at = hash(t, old.slots[i] - 1);
-		while (x->slots[at])
-			at = (at + 1) & ((1U << x->bits) - 1);
-		x->slots[at] = old.slots[i];
-	}
-	free(old.slots);
-	return 0;
-}
-
-/* Find the entry of `array` that equals `entry`; append it if there is none. Its index in *id. */
-static inline __attribute__((always_inline)) int
-find_or_add(struct stack_tree *t, struct index *x, struct buf *array, const void *entry,
-	    size_t size, uint32_t (*hash)(const struct stack_tree *t, uint32_t id),
-	    bool (*equal)(const struct stack_tree *t, uint32_t a, uint32_t b), uint32_t *id)
-{
-	uint32_t at, mask, fresh = array->len / size;
-	int err;
-
-	if (!x->slots || x->used >= 1U << (x->bits - 1)) {
-		err = index_grow(t, x, hash);
-		if (err)
-			return err;
-	}
-	/* The new entry is placed behind the last, so that it can be compared like the others. */
-	if (array->cap - array->len < size) {
-		err = buf_reserve(array, array->len + size);
-		if (err)
-			return err;
-	}
-	memcpy(array->data + array->len, entry, size);
-	mask = (1U << x->bits) - 1;
-	for (at = hash(t, fresh); x->slots[at]; at = (at + 1) & mask) {
-		if (equal(t, x->slots[at] - 1, fresh)) {
-			*id = x->slots[at] - 1;
-			return 0;
-		}
-	}
-	if (fresh >= UINT32_MAX - 1)
+	if (x->table.cnt >= HASH_INDEX_MAX)
 		return -EOVERFLOW;
-	x->slots[at] = fresh + 1;
-	x->used++;
-	array->len += size;
-	*id = fresh;
+	if (hash_index_reserve(x))
+		return -ENOMEM;
+	slot = hash_index_slot_of(x, hash, equal, array->data, entry);
+	if (!slot->number_1) {
+		if (buf_add(array, entry, size))
+			return -ENOMEM;
+		hash_index_fill(x, slot, hash, array->len / size - 1);
+	}
+	*id = slot->number_1 - 1;
 	return 0;
 }
 
 static int find_node(struct stack_tree *t, uint32_t parent, uint32_t frame, uint32_t *id)
 {
-	struct stack_node n = { parent, frame };
+	const struct stack_node n = { parent, frame };
+	uint32_t hash = hash_pair(t->seed, (uint64_t)parent << 32 | frame, 0);
 
-	return find_or_add(t, &t->node_index, &t->nodes, &n, sizeof(n), hash_node, node_equal, id);
+	return find_or_add(&t->node_index, hash, &t->nodes, &n, sizeof(n), node_equal, id);
 }
 
 static int find_thread(struct stack_tree *t, const struct stack_thread *thread, uint32_t *id)
 {
-	return find_or_add(t, &t->thread_index, &t->threads, thread, sizeof(*thread), hash_thread,
+	uint32_t hash = hash_pair(t->seed, thread->thread_id,
+				  (uint64_t)thread->process << 32 | thread->interp_id);
+
+	return find_or_add(&t->thread_index, hash, &t->threads, thread, sizeof(*thread),
 			   thread_equal, id);
 }
 
-/* Find or add the group; a new one has weight 0. */
-static int find_group(struct stack_tree *t, uint32_t node, uint32_t thread, uint8_t status,
+/* The new share, if it is one, has no weight yet. */
+static int find_share(struct stack_tree *t, uint32_t node, uint32_t thread, uint8_t status,
 		      uint32_t *id)
 {
-	struct stack_group g;
+	const struct stack_share share = { .node = node, .thread = thread, .status = status };
+	uint32_t hash = hash_pair(t->seed, (uint64_t)node << 32 | thread, status);
 
-	memset(&g, 0, sizeof(g));
-	g.node = node;
-	g.thread = thread;
-	g.status = status;
-	return find_or_add(t, &t->group_index, &t->groups, &g, sizeof(g), hash_group, group_equal,
+	return find_or_add(&t->share_index, hash, &t->shares, &share, sizeof(share), share_equal,
 			   id);
 }
 
@@ -255,10 +186,10 @@ void stack_tree_free(struct stack_tree *t)
 	intern_free(t->names);
 	buf_free(&t->nodes);
 	buf_free(&t->threads);
-	buf_free(&t->groups);
-	free(t->node_index.slots);
-	free(t->thread_index.slots);
-	free(t->group_index.slots);
+	buf_free(&t->shares);
+	hash_index_free(&t->node_index);
+	hash_index_free(&t->thread_index);
+	hash_index_free(&t->share_index);
 	free(t->recent);
 	free(t->labels);
 	free(t);
@@ -302,30 +233,16 @@ static int grow_labels(struct stack_tree *t)
 	return 0;
 }
 
-static bool is_internal(const struct string_ref *file)
-{
-	size_t len = strlen(INTERNAL_SUFFIX);
-
-	return file->len >= len && !memcmp(file->data + file->len - len, INTERNAL_SUFFIX, len);
-}
-
-/* Intern a frame of other tables in ours. */
+/* A frame of other tables as one of ours. */
 static int adopt_frame(struct stack_tree *t, const struct profile_tables *tables,
 		       const struct frame *f, uint32_t *id)
 {
-	struct frame own = { .line = f->line, .end_line = LINE_NONE, .column = COLUMN_NONE,
-			     .end_column = COLUMN_NONE, .opcode = OPCODE_NONE,
-			     .kind = f->kind };
+	struct frame own = stack_frame_cut(t->detail, f);
 	const struct string_ref *s = tables->strings;
 	int err;
 
 	if (f->file >= tables->string_cnt || f->func >= tables->string_cnt)
 		return -EINVAL;
-	if (t->detail == STACK_POSITIONS) {
-		own.end_line = f->end_line;
-		own.column = f->column;
-		own.end_column = f->end_column;
-	}
 	err = intern_string(t->names, s[f->file].data, s[f->file].len, &own.file);
 	if (!err)
 		err = intern_string(t->names, s[f->func].data, s[f->func].len, &own.func);
@@ -340,7 +257,7 @@ static int make_label(struct stack_tree *t, uint32_t frame)
 	uint32_t id;
 	int err;
 
-	if (f->file < t->tables->string_cnt && is_internal(&t->tables->strings[f->file])) {
+	if (f->file < t->tables->string_cnt && stack_frame_internal(&t->tables->strings[f->file])) {
 		t->labels[frame] = LABEL_HIDDEN;
 		return 0;
 	}
@@ -386,7 +303,7 @@ static int recall(struct stack_tree *t, struct recent *r, const struct event *ev
 		return err;
 	r->thread_id = ev->thread_id;
 	r->interp_id = ev->interp_id;
-	r->group = UINT32_MAX;
+	r->share = UINT32_MAX;
 	r->valid = true;
 	return 0;
 }
@@ -402,7 +319,7 @@ static int walk(struct stack_tree *t, struct recent *r, const struct event *ev)
 		i++;
 	if (i == n && i == r->depth)
 		return 0;
-	r->group = UINT32_MAX;
+	r->share = UINT32_MAX;
 	if (i)
 		node = r->nodes[i - 1];
 	for (; i < n; i++) {
@@ -420,7 +337,7 @@ static int walk(struct stack_tree *t, struct recent *r, const struct event *ev)
 int stack_tree_event(struct stack_tree *t, const struct event *ev)
 {
 	struct recent *r = &t->recent[hash_u64(ev->thread_id) % RECENT_CNT];
-	struct stack_group *g;
+	struct stack_share *g;
 	int err;
 
 	if (!t->tables || ev->nframes > EVENT_MAX_FRAMES)
@@ -430,17 +347,17 @@ int stack_tree_event(struct stack_tree *t, const struct event *ev)
 		err = walk(t, r, ev);
 	if (err)
 		return err;
-	if (r->group == UINT32_MAX || r->status != ev->status) {
-		err = find_group(t, r->depth ? r->nodes[r->depth - 1] : 0, r->thread, ev->status,
-				 &r->group);
+	if (r->share == UINT32_MAX || r->status != ev->status) {
+		err = find_share(t, r->depth ? r->nodes[r->depth - 1] : 0, r->thread, ev->status,
+				 &r->share);
 		if (err) {
 			r->valid = false;
 			return err;
 		}
 		r->status = ev->status;
 	}
-	g = &groups_of(t)[r->group];
-	g->weight = weight_add(g->weight, ev->weight);
+	g = &shares_of(t)[r->share];
+	g->weight = add_capped(g->weight, ev->weight);
 	return 0;
 }
 
@@ -466,19 +383,19 @@ int stack_tree_merge(struct stack_tree *dst, const struct stack_tree *src)
 {
 	struct stack_tree_view v = stack_tree_view(src);
 	uint32_t *map = malloc(v.node_cnt * sizeof(*map));
-	uint32_t i, thread, group;
+	uint32_t i, thread, share;
 	int err = map ? merge_nodes(dst, src, map) : -ENOMEM;
 
-	for (i = 0; !err && i < v.group_cnt; i++) {
-		const struct stack_group *g = &v.groups[i];
+	for (i = 0; !err && i < v.share_cnt; i++) {
+		const struct stack_share *g = &v.shares[i];
 		struct stack_thread th = v.threads[g->thread];
 
 		th.process += dst->process_cnt;
 		err = find_thread(dst, &th, &thread);
 		if (!err)
-			err = find_group(dst, map[g->node], thread, g->status, &group);
+			err = find_share(dst, map[g->node], thread, g->status, &share);
 		if (!err)
-			groups_of(dst)[group].weight = weight_add(groups_of(dst)[group].weight,
+			shares_of(dst)[share].weight = add_capped(shares_of(dst)[share].weight,
 								  g->weight);
 	}
 	dst->process_cnt += src->process_cnt;
@@ -494,11 +411,11 @@ uint64_t *stack_tree_totals(const struct stack_tree *t)
 
 	if (!totals)
 		return NULL;
-	for (i = 0; i < v.group_cnt; i++)
-		totals[v.groups[i].node] = weight_add(totals[v.groups[i].node],
-						      v.groups[i].weight);
+	for (i = 0; i < v.share_cnt; i++)
+		totals[v.shares[i].node] = add_capped(totals[v.shares[i].node],
+						      v.shares[i].weight);
 	for (i = v.node_cnt; --i > 0;)
-		totals[v.nodes[i].parent] = weight_add(totals[v.nodes[i].parent], totals[i]);
+		totals[v.nodes[i].parent] = add_capped(totals[v.nodes[i].parent], totals[i]);
 	return totals;
 }
 

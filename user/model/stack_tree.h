@@ -9,12 +9,9 @@
 #ifndef TACHBPF_STACK_TREE_H
 #define TACHBPF_STACK_TREE_H
 
-#include "model/event.h"
+#include "model/stack_frame.h"
 
 struct stack_tree;
-
-/* Which fields distinguish frames: file, function and line, or the columns, too. */
-enum stack_detail { STACK_LINES, STACK_POSITIONS };
 
 /* Node 0 is the root and has no frame; a parent's number is lower than its child's. */
 struct stack_node {
@@ -28,8 +25,8 @@ struct stack_thread {
 	uint64_t thread_id;
 };
 
-/* The weight at exactly this stack, in one thread with one status. */
-struct stack_group {
+/* What a thread left at exactly this stack, the node's, in a status. */
+struct stack_share {
 	uint32_t node;
 	uint32_t thread;
 	uint64_t weight;
@@ -40,19 +37,19 @@ struct stack_group {
 struct stack_tree_view {
 	const struct stack_node *nodes;
 	const struct stack_thread *threads;
-	const struct stack_group *groups;
-	const struct profile_tables *tables;	/* the tables that the nodes' frame ids refer to */
-	uint32_t node_cnt, thread_cnt, group_cnt;
+	const struct stack_share *shares;
+	const struct profile_tables *tables;	/* what the nodes' frames mean */
+	uint32_t node_cnt, thread_cnt, share_cnt;
 };
 
-/* NULL with errno. Freed by stack_tree_free(). */
+/* An empty tree whose frames are told apart by detail. NULL with errno. */
 struct stack_tree *stack_tree_new(enum stack_detail detail);
 void stack_tree_free(struct stack_tree *t);
 
 /*
- * The events that follow are of another process, and their frames refer to these tables, which
- * must stay valid until stack_tree_end(). This and the following functions return 0 or -errno:
- * -EINVAL for events that do not fit the tables, -EOVERFLOW for more than 2^32 stacks.
+ * The events that follow are of another process, their frames of these tables,
+ * which must stay until stack_tree_end(). 0 or -errno, likewise below: -EINVAL
+ * for events that do not fit the tables, -EOVERFLOW for more than 2^31 stacks.
  */
 int stack_tree_begin(struct stack_tree *t, const struct profile_tables *tables);
 /* Add an event. */
@@ -73,13 +70,5 @@ uint32_t *stack_tree_preorder(const struct stack_tree *t, uint32_t **depths);
 
 /* For each node the weight at it and below it; the caller frees it. NULL: out of memory. */
 uint64_t *stack_tree_totals(const struct stack_tree *t);
-
-/* a + b, or the largest number if the sum is larger. */
-static inline uint64_t weight_add(uint64_t a, uint64_t b)
-{
-	uint64_t sum;
-
-	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
-}
 
 #endif

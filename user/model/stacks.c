@@ -6,8 +6,7 @@
  * frame ids of the profile become labels, which are ids of our own, and then group, status
  * and labels form a key, interned as a string of bytes.
  *
- * Which frames are hidden, and which are the same, is as in CPython 3.15's replay
- * (Lib/profiling/sampling/collector.py): the profiler's own frames are hidden.
+ * stack_frame.h says which frames are left out and how frames are told apart.
  */
 #include "model/stacks.h"
 
@@ -16,12 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arith.h"
 #include "base/u64map.h"
-#include "bpf/abi.h"
 #include "model/intern.h"
-
-/* CPython: _INTERNAL_FRAME_SUFFIXES in Lib/profiling/sampling/constants.py. */
-#define INTERNAL_SUFFIX "_sync_coordinator.py"
 
 /* The recorder's frame for callers beyond EVENT_MAX_FRAMES. */
 #define TRUNCATED "<truncated>"
@@ -243,28 +239,19 @@ static int grow_labels(struct stacks *s)
 	return 0;
 }
 
-static bool is_internal(const struct string_ref *file)
-{
-	size_t len = strlen(INTERNAL_SUFFIX);
-
-	return file->len >= len && !memcmp(file->data + file->len - len, INTERNAL_SUFFIX, len);
-}
-
-/* Keep only the fields that distinguish frames, without names. */
+/* The frame as a label, without names. What CPython's exports leave out is none here. */
 static struct frame cut_frame(enum stack_detail detail, const struct frame *f)
 {
-	struct frame cut = { .line = 0, .end_line = LINE_NONE, .column = COLUMN_NONE,
-			     .end_column = COLUMN_NONE, .opcode = OPCODE_NONE,
-			     .kind = f->kind };
+	struct frame cut = stack_frame_cut(detail, f);
 
-	if (detail >= DETAIL_LINE && f->line != LINE_NONE)
-		cut.line = f->line;
-	if (detail >= DETAIL_COLUMN && f->column >= 0)
-		cut.column = f->column;
-	if (detail >= DETAIL_LOCATION && f->end_line > 0)
-		cut.end_line = f->end_line;
-	if (detail >= DETAIL_LOCATION && f->end_column >= 0)
-		cut.end_column = f->end_column;
+	if (cut.line == LINE_NONE)
+		cut.line = 0;
+	if (cut.end_line <= 0)
+		cut.end_line = LINE_NONE;
+	if (cut.column < 0)
+		cut.column = COLUMN_NONE;
+	if (cut.end_column < 0)
+		cut.end_column = COLUMN_NONE;
 	return cut;
 }
 
@@ -291,7 +278,7 @@ static int make_label(struct stacks *s, uint32_t id)
 		return -EINVAL;
 	file = &s->tables->strings[f->file];
 	func = &s->tables->strings[f->func];
-	if (is_internal(file)) {
+	if (stack_frame_internal(file)) {
 		l->state = LABEL_HIDDEN;
 		return 0;
 	}
@@ -471,41 +458,6 @@ uint32_t stacks_process_cnt(const struct stacks *s)
 const struct stack_process *stacks_process(const struct stacks *s, uint32_t process)
 {
 	return &AT(s->processes, struct stack_process, process);
-}
-
-const char *status_text(uint8_t status, char text[STATUS_TEXT_MAX])
-{
-	static const struct {
-		uint8_t bit;
-		const char *name;
-	} bits[] = {
-		{ STATUS_HAS_GIL, "gil" },
-		{ STATUS_ON_CPU, "on-cpu" },
-		{ STATUS_UNKNOWN, "cpu-unknown" },
-		{ STATUS_GIL_REQUESTED, "gil-requested" },
-		{ STATUS_HAS_EXCEPTION, "exception" },
-		{ STATUS_MAIN_THREAD, "main" },
-	};
-	size_t i, len = 0;
-
-	for (i = 0; i < ARRAY_SIZE(bits); i++) {
-		if (status & bits[i].bit)
-			len += snprintf(text + len, STATUS_TEXT_MAX - len, "%s%s", len ? "+" : "",
-					bits[i].name);
-	}
-	if (!len)
-		snprintf(text, STATUS_TEXT_MAX, "none");
-	return text;
-}
-
-const char *mode_text(enum profile_mode mode)
-{
-	static const char *const names[] = {
-		[MODE_WALL] = "wall", [MODE_CPU] = "cpu", [MODE_GIL] = "gil",
-		[MODE_ALL] = "all", [MODE_EXCEPTION] = "exception",
-	};
-
-	return mode >= 0 && (size_t)mode < ARRAY_SIZE(names) ? names[mode] : NULL;
 }
 
 struct string_ref path_base(struct string_ref path)

@@ -11,14 +11,7 @@
 
 #include "base/util.h"
 #include "model/sink.h"
-
-/* Which fields distinguish frames. The opcode never does. */
-enum stack_detail {
-	DETAIL_FUNCTION,	/* file and function; the line is the lowest that was sampled */
-	DETAIL_LINE,
-	DETAIL_COLUMN,		/* line and first column */
-	DETAIL_LOCATION,	/* first and last line and column */
-};
+#include "model/stack_frame.h"
 
 struct stacks_config {
 	enum stack_detail detail;
@@ -80,18 +73,6 @@ const struct stack_group *stacks_group(const struct stacks *s, uint32_t group);
 uint32_t stacks_process_cnt(const struct stacks *s);
 const struct stack_process *stacks_process(const struct stacks *s, uint32_t process);
 
-/* The sum, or the largest number if the sum is larger. */
-static inline uint64_t add_capped(uint64_t a, uint64_t b)
-{
-	return a + b < a ? UINT64_MAX : a + b;
-}
-
-#define STATUS_TEXT_MAX 64
-/* The status bits as text: "gil+on-cpu"; "none" without any bit. Returns text. */
-const char *status_text(uint8_t status, char text[STATUS_TEXT_MAX]);
-
-/* The name of an enum profile_mode; NULL: unknown. */
-const char *mode_text(enum profile_mode mode);
 
 /* The last component of a path. */
 struct string_ref path_base(struct string_ref path);

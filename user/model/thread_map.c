@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * thread_map.c - an open-addressing table, at most half full. See thread_map.h.
+ * thread_map.c - see thread_map.h.
  *
  * Samples of one thread follow each other, so the last result is kept.
  */
@@ -10,38 +10,34 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "base/hash_index.h"
 #include "base/util.h"
 
-#define FIRST_SLOTS 64
-
-struct slot {
+struct thread_key {
 	uint64_t thread_id;
 	uint32_t interp_id;
-	uint32_t index_1;	/* index + 1; 0: free */
 };
 
 struct thread_map {
-	struct slot *slots;
-	uint32_t slot_cnt;	/* a power of two */
-	uint32_t used;
-	uint64_t seed;		/* thread ids come from files, which must not choose collisions */
-	struct slot last;
+	struct buf keys;	/* struct thread_key, by index */
+	struct hash_index by_key;
+	uint64_t seed;		/* thread ids come from files: no chosen collisions */
+	uint32_t last;		/* an index */
 };
+
+static bool key_equal(const void *keys, uint32_t index, const void *key)
+{
+	const struct thread_key *a = (const struct thread_key *)keys + index, *b = key;
+
+	return a->thread_id == b->thread_id && a->interp_id == b->interp_id;
+}
 
 struct thread_map *thread_map_new(void)
 {
 	struct thread_map *m = calloc(1, sizeof(*m));
 
-	if (!m)
-		return NULL;
-	m->slots = calloc(FIRST_SLOTS, sizeof(*m->slots));
-	if (!m->slots) {
-		free(m);
-		errno = ENOMEM;
-		return NULL;
-	}
-	m->slot_cnt = FIRST_SLOTS;
-	m->seed = now_ns() ^ (uintptr_t)m->slots;
+	if (m)
+		m->seed = now_ns() ^ (uintptr_t)m;
 	return m;
 }
 
@@ -49,54 +45,29 @@ void thread_map_free(struct thread_map *m)
 {
 	if (!m)
 		return;
-	free(m->slots);
+	buf_free(&m->keys);
+	hash_index_free(&m->by_key);
 	free(m);
-}
-
-/* The slot with the key, or the free slot for it. */
-static struct slot *find_slot(struct thread_map *m, uint64_t thread_id, uint32_t interp_id)
-{
-	uint64_t i = hash_u64(hash_u64(thread_id ^ m->seed) + interp_id);
-
-	for (;; i++) {
-		struct slot *s = &m->slots[i & (m->slot_cnt - 1)];
-
-		if (!s->index_1 || (s->thread_id == thread_id && s->interp_id == interp_id))
-			return s;
-	}
-}
-
-static int grow(struct thread_map *m)
-{
-	struct slot *old = m->slots, *slots;
-	uint32_t i, cnt = m->slot_cnt;
-
-	if (cnt > UINT32_MAX / 2)
-		return -ENOMEM;
-	slots = calloc((size_t)cnt * 2, sizeof(*slots));
-	if (!slots)
-		return -ENOMEM;
-	m->slots = slots;
-	m->slot_cnt = cnt * 2;
-	for (i = 0; i < cnt; i++)
-		if (old[i].index_1)
-			*find_slot(m, old[i].thread_id, old[i].interp_id) = old[i];
-	free(old);
-	return 0;
 }
 
 int thread_map_get(struct thread_map *m, uint64_t thread_id, uint32_t interp_id, uint32_t *index)
 {
-	struct slot *s = &m->last;
+	const struct thread_key key = { .thread_id = thread_id, .interp_id = interp_id };
+	struct hash_index_slot *slot;
+	uint32_t hash;
 
-	if (!s->index_1 || s->thread_id != thread_id || s->interp_id != interp_id) {
-		if (m->used >= m->slot_cnt / 2 && grow(m))
+	*index = m->last;
+	if (m->keys.len && key_equal(m->keys.data, m->last, &key))
+		return 0;
+	hash = (uint32_t)hash_u64(hash_u64(thread_id ^ m->seed) + interp_id);
+	if (hash_index_reserve(&m->by_key))
+		return -ENOMEM;
+	slot = hash_index_slot_of(&m->by_key, hash, key_equal, m->keys.data, &key);
+	if (!slot->number_1) {
+		if (buf_add(&m->keys, &key, sizeof(key)))
 			return -ENOMEM;
-		s = find_slot(m, thread_id, interp_id);
-		if (!s->index_1)
-			*s = (struct slot){ thread_id, interp_id, ++m->used };
-		m->last = *s;
+		hash_index_fill(&m->by_key, slot, hash, m->keys.len / sizeof(key) - 1);
 	}
-	*index = s->index_1 - 1;
+	*index = m->last = slot->number_1 - 1;
 	return 0;
 }

@@ -11,6 +11,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "base/arith.h"
 #include "base/util.h"
 #include "formats/formats.h"
 #include "formats/tach/tach_journal.h"
@@ -196,8 +197,7 @@ static void profile_stats(const struct profile_file *f, struct profile_stats *st
 		.missed_known = true,
 		.missed_pct = r->missed_pct,
 	};
-	if (s->samples + s->write_lost)
-		stats->error_pct = 100.0 * bad / (s->samples + s->write_lost);
+	stats->error_pct = percent(bad, s->samples + s->write_lost);
 }
 
 static void keep_first(int *err, int later)

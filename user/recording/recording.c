@@ -2,6 +2,7 @@
 /*
  * recording.c - files of a recording and what is said about them. See recording.h.
  */
+#include "base/arith.h"
 #include "recording/recording_rows.h"
 
 #include <errno.h>

@@ -1,328 +1,492 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * session_file.c - see session_file.h. Reads by json-c, as container_names.c does.
+ * session_file.c - see session_file.h.
+ *
+ * The text is kept. What every command asks for is read once, by process; what few ask for
+ * (losses, waits for the GIL) is read in the text when somebody asks.
  */
 #include "recording/session_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <json-c/json.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/json_members.h"
 #include "base/util.h"
+#include "model/intern.h"
 #include "model/thread_names.h"
 
-/* json-c takes an int, and 10,000 processes with long command lines need a tenth of this. */
+/* 10,000 processes with long command lines need a tenth of this. */
 #define MAX_BYTES (256u << 20)
-#define MAX_DEPTH 16
+
+/* The members of the whole that are used. */
+enum { DURATION, KERNEL, START_TIME, START_US, LOST, PROCESSES, TOP_CNT };
+
+/* Strings are places in texts, and what is read later places in the text; 0: not said. */
+struct process {
+	size_t comm, command, container, image, unit;
+	size_t lost, gil;
+	struct thread_names *names;
+	uint32_t tgid;
+	bool free_threaded;
+};
 
 struct session_file {
-	struct json_object *root;
-	struct json_object *by_name;	/* file name -> its process object */
+	struct buf text;		/* session.json */
+	struct json_member top[TOP_CNT];
+	struct buf texts;		/* strings with their NULs, behind one byte */
+	size_t kernel, start_time;	/* in texts */
+	struct intern *files;		/* their names; ids are the numbers of processes */
+	struct buf processes;		/* struct process */
 };
+
+static struct process *process_at(const struct session_file *s, uint32_t i)
+{
+	return (struct process *)(void *)s->processes.data + i;
+}
+
+static uint32_t process_cnt(const struct session_file *s)
+{
+	return (uint32_t)(s->processes.len / sizeof(struct process));
+}
+
+static const char *text_at(const struct session_file *s, size_t at)
+{
+	return at ? (const char *)s->texts.data + at : NULL;
+}
+
+/* ---- reading ---- */
 
 /* All of dirfd/session.json into b. 0 or -errno. */
 static int read_all(int dirfd, struct buf *b)
 {
-	int fd = openat(dirfd, SESSION_FILE_NAME, O_RDONLY | O_NONBLOCK | O_CLOEXEC), err = 0;
-	struct stat st;
-	ssize_t n;
+	int fd = openat(dirfd, SESSION_FILE_NAME, O_RDONLY | O_NONBLOCK | O_CLOEXEC), err;
 
 	if (fd < 0)
 		return -errno;
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
-		err = -EINVAL;
-	while (!err) {
-		err = b->len > MAX_BYTES ? -EFBIG : buf_reserve(b, 65536);
-		if (err)
-			break;
-		n = read(fd, b->data + b->len, b->cap - b->len);
-		if (n == 0 || (n < 0 && errno != EINTR)) {
-			err = n ? -errno : 0;
-			break;
-		}
-		b->len += n > 0 ? (size_t)n : 0;
-	}
+	err = buf_add_file(b, fd, MAX_BYTES);
 	close(fd);
 	return err;
 }
 
-static struct json_object *get(struct json_object *o, const char *key, enum json_type type)
+/* Adds a text and its NUL. Its place in *at; 0 or -ENOMEM. */
+static int keep_text(struct session_file *s, const struct buf *text, size_t *at)
 {
-	struct json_object *value;
-
-	if (!json_object_is_type(o, json_type_object) ||
-	    !json_object_object_get_ex(o, key, &value) || !json_object_is_type(value, type))
-		return NULL;
-	return value;
+	if (!s->texts.len && buf_add(&s->texts, "", 1))
+		return -ENOMEM;
+	*at = s->texts.len;
+	return buf_add(&s->texts, text->data, text->len) || buf_add(&s->texts, "", 1) ? -ENOMEM : 0;
 }
 
-static const char *get_string(struct json_object *o, const char *key)
+/* A member that is a string; any other is left out. */
+static int keep_string(struct session_file *s, const struct json_member *m, size_t *at)
 {
-	struct json_object *value = get(o, key, json_type_string);
+	struct buf text = { 0 };
+	int err = json_member_string(m, &text) ? keep_text(s, &text, at) : 0;
 
-	return value ? json_object_get_string(value) : NULL;
+	buf_free(&text);
+	return err;
 }
 
 /* A command given as an array of words becomes one string, so that readers see one shape. */
-static int join_command(struct json_object *process)
+static int keep_command(struct session_file *s, const struct json_member *m, size_t *at)
 {
-	struct json_object *words = get(process, "command", json_type_array), *joined;
-	struct buf b = { 0 };
-	size_t i;
+	struct buf joined = { 0 }, word = { 0 };
+	bool first = true;
+	struct json_pull j;
 	int err = 0;
 
-	if (!words)
-		return 0;
-	for (i = 0; !err && i < json_object_array_length(words); i++) {
-		struct json_object *word = json_object_array_get_idx(words, i);
-
-		if (i)
-			err = buf_add(&b, " ", 1);
-		if (!err && json_object_is_type(word, json_type_string))
-			err = buf_add(&b, json_object_get_string(word),
-				      json_object_get_string_len(word));
+	if (!json_member_enter(m, JT_ARRAY, &j))
+		return keep_string(s, m, at);
+	while (!err && json_pull_element(&j)) {
+		if (!first)
+			err = buf_add(&joined, " ", 1);
+		first = false;
+		if (json_pull_type(&j) != JT_STRING)
+			json_pull_skip(&j);
+		else if (!err && json_pull_string(&j, &word))
+			err = buf_add(&joined, word.data, word.len);
 	}
-	joined = !err ? json_object_new_string_len((char *)b.data, (int)b.len) : NULL;
-	buf_free(&b);
-	if (!joined || json_object_object_add(process, "command", joined)) {
-		json_object_put(joined);
-		return -ENOMEM;
-	}
-	return 0;
+	if (!err)
+		err = keep_text(s, &joined, at);
+	buf_free(&joined);
+	buf_free(&word);
+	return err;
 }
 
-static void drop_names(struct json_object *process, void *names)
+/* One name. What is no thread's number, or no string, is left out. */
+static int keep_name(struct thread_names *names, const struct buf *key, struct json_pull *j,
+		     struct buf *name)
 {
-	thread_names_drop(names);
-}
-
-/* As a table, which lives as long as the process' object. What is no name is left out. */
-static int read_names(struct json_object *process)
-{
-	struct json_object *map = get(process, "thread_names", json_type_object);
-	struct thread_names *names;
+	const char *digits = (const char *)key->data;
 	char *end;
-	int err;
+	uint64_t tid = strtoull(digits, &end, 10);
 
-	if (!map || !json_object_object_length(map))
+	if (*digits < '0' || *digits > '9' || *end || json_pull_type(j) != JT_STRING) {
+		json_pull_skip(j);
 		return 0;
-	names = thread_names_new();
-	if (!names)
-		return -ENOMEM;
-	json_object_set_userdata(process, names, drop_names);
-	json_object_object_foreach(map, key, value) {
-		uint64_t tid = strtoull(key, &end, 10);
-
-		if (*key < '0' || *key > '9' || *end || !json_object_is_type(value, json_type_string))
-			continue;
-		err = thread_names_set(names, tid, json_object_get_string(value));
-		if (err)
-			return err == -ENOSPC ? 0 : err;
 	}
-	return 0;
+	if (!json_pull_string(j, name) || buf_add(name, "", 1))
+		return -ENOMEM;
+	return thread_names_set(names, tid, (const char *)name->data);
 }
 
-static int index_processes(struct session_file *s)
+static int keep_names(struct process *p, const struct json_member *m)
 {
-	struct json_object *list = get(s->root, "processes", json_type_array);
-	size_t i, cnt = list ? json_object_array_length(list) : 0;
+	struct buf key = { 0 }, name = { 0 };
+	struct json_pull j;
+	int err = 0;
 
-	s->by_name = json_object_new_object();
-	if (!s->by_name)
-		return -ENOMEM;
-	for (i = 0; i < cnt; i++) {
-		struct json_object *process = json_object_array_get_idx(list, i);
-		const char *file = get_string(process, "file");
-
-		if (!file)
-			continue;
-		file = strrchr(file, '/') ? strrchr(file, '/') + 1 : file;
-		if (join_command(process) || read_names(process) ||
-		    json_object_object_add(s->by_name, file, json_object_get(process)))
-			return -ENOMEM;
+	if (!json_member_enter(m, JT_OBJECT, &j))
+		return 0;
+	while (!err && json_pull_key(&j, &key)) {
+		if (!p->names)
+			p->names = thread_names_new();
+		err = p->names && !buf_add(&key, "", 1) ? keep_name(p->names, &key, &j, &name) :
+							  -ENOMEM;
 	}
-	return 0;
+	buf_free(&key);
+	buf_free(&name);
+	return err == -ENOSPC ? 0 : err;
 }
 
-/* The text's object, NULL with a reason in why. */
-static struct json_object *parse(const struct buf *b, const char **why)
+/* Where an object is in the text, to be read again; 0: it is none. */
+static size_t place_of(const struct json_member *m)
 {
-	struct json_tokener *tok = json_tokener_new_ex(MAX_DEPTH);
-	struct json_object *root;
+	return json_member_is(m, JT_OBJECT) ? json_pull_offset(&m->value) : 0;
+}
 
-	*why = strerror(ENOMEM);
-	if (!tok)
-		return NULL;
-	root = json_tokener_parse_ex(tok, (const char *)b->data, (int)b->len);
-	if (json_tokener_get_error(tok) == json_tokener_continue)
-		*why = "it ends too early";
-	else
-		*why = json_tokener_error_desc(json_tokener_get_error(tok));
-	json_tokener_free(tok);
-	if (root && !json_object_is_type(root, json_type_object)) {
-		*why = "it is not a JSON object";
-		json_object_put(root);
-		root = NULL;
+/* What is said of a file: an object, the last one of its name. */
+static int keep_process(struct session_file *s, struct json_pull *j)
+{
+	enum { FILE_NAME, PID, COMM, COMMAND, UNIT, CONTAINER, LOSSES, NAMES, FREE, GIL, CNT };
+	struct json_member m[CNT] = {
+		[FILE_NAME] = { "file" }, [PID] = { "pid" }, [COMM] = { "comm" },
+		[COMMAND] = { "command" }, [UNIT] = { "unit" }, [CONTAINER] = { "container" },
+		[LOSSES] = { "lost" }, [NAMES] = { "thread_names" }, [FREE] = { "free_threaded" },
+		[GIL] = { "gil" },
+	};
+	struct json_member container[2] = { { .key = "label" }, { .key = "image" } };
+	struct buf file = { 0 };
+	struct process p = { 0 };
+	const char *name;
+	uint64_t pid;
+	uint32_t id;
+	int err = 0;
+
+	if (!json_members(j, m, CNT))
+		return -ENOMEM;		/* all of the text has been read once: it is JSON */
+	if (!json_member_string(&m[FILE_NAME], &file))
+		goto out;
+	json_member_object(&m[CONTAINER], container, 2);
+	p.tgid = json_member_count(&m[PID], &pid) && pid <= UINT32_MAX ? (uint32_t)pid : 0;
+	p.free_threaded = json_member_is(&m[FREE], JT_TRUE);
+	p.lost = place_of(&m[LOSSES]);
+	p.gil = place_of(&m[GIL]);
+	if (keep_string(s, &m[COMM], &p.comm) || keep_command(s, &m[COMMAND], &p.command) ||
+	    keep_string(s, &m[UNIT], &p.unit) || keep_string(s, &container[0], &p.container) ||
+	    keep_string(s, &container[1], &p.image) || keep_names(&p, &m[NAMES]))
+		err = -ENOMEM;
+	name = strrchr((const char *)file.data, '/');
+	name = name ? name + 1 : (const char *)file.data;
+	if (!err)
+		err = intern_string(s->files, name, strlen(name), &id);
+	if (!err && id == process_cnt(s)) {
+		err = buf_add(&s->processes, &p, sizeof(p));
+	} else if (!err) {
+		thread_names_drop(process_at(s, id)->names);
+		*process_at(s, id) = p;
 	}
-	return root;
+	if (err)
+		thread_names_drop(p.names);
+out:
+	buf_free(&file);
+	return err;
+}
+
+static int keep_processes(struct session_file *s)
+{
+	struct json_pull j;
+	int err = 0;
+
+	if (!json_member_enter(&s->top[PROCESSES], JT_ARRAY, &j))
+		return 0;
+	while (!err && json_pull_element(&j)) {
+		if (json_pull_type(&j) == JT_OBJECT)
+			err = keep_process(s, &j);
+		else
+			json_pull_skip(&j);
+	}
+	return err;
+}
+
+/* 0, -ENOMEM, or -EBADMSG with a reason in why. */
+static int read_text(struct session_file *s, char *why, size_t why_size)
+{
+	static const struct json_member top[TOP_CNT] = {
+		[DURATION] = { .key = "duration_s" }, [KERNEL] = { .key = "kernel" },
+		[START_TIME] = { .key = "start_time" }, [START_US] = { .key = "start_monotonic_us" },
+		[LOST] = { .key = "lost" }, [PROCESSES] = { .key = "processes" },
+	};
+	struct json_pull j;
+
+	json_pull_start(&j, s->text.data, s->text.len, 0);
+	memcpy(s->top, top, sizeof(top));
+	if (!json_members(&j, s->top, TOP_CNT) || !json_pull_finish(&j)) {
+		snprintf(why, why_size, "expected %s at byte %zu", j.err, json_pull_offset(&j));
+		return -EBADMSG;
+	}
+	s->files = intern_new();
+	if (!s->files || keep_string(s, &s->top[KERNEL], &s->kernel) ||
+	    keep_string(s, &s->top[START_TIME], &s->start_time))
+		return -ENOMEM;
+	return keep_processes(s);
+}
+
+struct session_file *session_file_parse(struct buf *text, char *why, size_t why_size)
+{
+	struct session_file *s = calloc(1, sizeof(*s));
+	int err = -ENOMEM;
+
+	if (s) {
+		s->text = *text;
+		*text = (struct buf){ 0 };
+		err = read_text(s, why, why_size);
+	}
+	if (!err)
+		return s;
+	if (err == -ENOMEM)
+		snprintf(why, why_size, "%s", strerror(ENOMEM));
+	session_file_free(s);
+	errno = -err;
+	return NULL;
 }
 
 struct session_file *session_file_read(int dirfd, const char *shown)
 {
 	struct session_file *s = NULL;
-	const char *why = "";
-	struct buf b = { 0 };
-	int err = read_all(dirfd, &b);
+	struct buf text = { 0 };
+	char why[128];
+	int err = read_all(dirfd, &text);
 
-	if (err == -ENOENT)
-		goto out;
-	if (!err) {
-		s = calloc(1, sizeof(*s));
-		err = s ? 0 : -ENOMEM;
-	}
-	if (!err) {
-		s->root = parse(&b, &why);
-		err = s->root ? index_processes(s) : -EBADMSG;
-	}
 	if (err) {
-		log_error("cannot use '%s': %s; names and losses are missing", shown,
-			  err == -EBADMSG ? why : strerror(-err));
-		session_file_free(s);
+		snprintf(why, sizeof(why), "%s", strerror(-err));
+	} else {
+		s = session_file_parse(&text, why, sizeof(why));
+		err = s ? 0 : -errno;
 	}
-out:
-	buf_free(&b);
+	buf_free(&text);
+	if (err && err != -ENOENT)
+		log_error("cannot use '%s': %s; names and losses are missing", shown, why);
 	errno = -err;
-	return err ? NULL : s;
+	return s;
 }
 
 void session_file_free(struct session_file *s)
 {
+	uint32_t i;
+
 	if (!s)
 		return;
-	json_object_put(s->by_name);
-	json_object_put(s->root);
+	for (i = 0; i < process_cnt(s); i++)
+		thread_names_drop(process_at(s, i)->names);
+	buf_free(&s->text);
+	buf_free(&s->texts);
+	buf_free(&s->processes);
+	intern_free(s->files);
 	free(s);
+}
+
+/* ---- what it says ---- */
+
+/* NULL: nothing is said of this file. */
+static const struct process *find(const struct session_file *s, const char *file)
+{
+	uint32_t id;
+
+	return intern_find_string(s->files, file, strlen(file), &id) ? process_at(s, id) : NULL;
 }
 
 void session_file_process(const struct session_file *s, const char *file,
 			  struct session_process *out)
 {
-	struct json_object *process = get(s->by_name, file, json_type_object);
-	struct json_object *pid = get(process, "pid", json_type_int);
-	struct json_object *container = get(process, "container", json_type_object);
-	int64_t tgid = pid ? json_object_get_int64(pid) : 0;
+	const struct process *p = find(s, file);
 
-	out->tgid = tgid > 0 && tgid <= UINT32_MAX ? (uint32_t)tgid : 0;
-	out->comm = get_string(process, "comm");
-	out->command = get_string(process, "command");
-	out->container = get_string(container, "label");
-	out->image = get_string(container, "image");
-	out->unit = get_string(process, "unit");
-	out->thread_names = process ? json_object_get_userdata(process) : NULL;
+	memset(out, 0, sizeof(*out));
+	if (!p)
+		return;
+	out->tgid = p->tgid;
+	out->comm = text_at(s, p->comm);
+	out->command = text_at(s, p->command);
+	out->container = text_at(s, p->container);
+	out->image = text_at(s, p->image);
+	out->unit = text_at(s, p->unit);
+	out->thread_names = p->names;
 }
 
 double session_file_duration(const struct session_file *s)
 {
-	struct json_object *value = NULL;
+	struct json_pull j = s->top[DURATION].value;
 	double seconds;
 
-	json_object_object_get_ex(s->root, "duration_s", &value);
-	seconds = json_object_get_double(value);
+	if (!json_member_is(&s->top[DURATION], JT_NUMBER) || !json_pull_double(&j, &seconds))
+		return 0;
 	return seconds > 0 && seconds < 1e12 ? seconds : 0;
 }
 
 const char *session_file_kernel(const struct session_file *s)
 {
-	return get_string(s->root, "kernel");
+	return text_at(s, s->kernel);
 }
 
 uint64_t session_file_utc_ns(const struct session_file *s, uint64_t monotonic_us)
 {
-	struct json_object *start = get(s->root, "start_monotonic_us", json_type_int);
-	const char *when = get_string(s->root, "start_time"), *end;
+	struct json_pull start = s->top[START_US].value;
+	const char *when = text_at(s, s->start_time), *end;
 	struct tm tm = { 0 };
-	int64_t utc_us, from;
+	uint64_t from;
+	int64_t utc_us;
 
 	end = when ? strptime(when, "%Y-%m-%dT%H:%M:%SZ", &tm) : NULL;
-	if (!end || *end || !start || monotonic_us > INT64_MAX / 4)
+	if (!end || *end || monotonic_us > INT64_MAX / 4)
 		return 0;
-	from = json_object_get_int64(start);
+	if (!json_member_is(&s->top[START_US], JT_NUMBER) || !json_pull_uint(&start, &from) ||
+	    from > INT64_MAX / 4)
+		return 0;
 	utc_us = (int64_t)timegm(&tm);
-	if (from < 0 || from > INT64_MAX / 4 || utc_us <= 0 || utc_us > INT64_MAX / 4000000000)
+	if (utc_us <= 0 || utc_us > INT64_MAX / 4000000000)
 		return 0;
-	utc_us = utc_us * 1000000 + (int64_t)monotonic_us - from;
+	utc_us = utc_us * 1000000 + (int64_t)monotonic_us - (int64_t)from;
 	return utc_us > 0 && utc_us < INT64_MAX / 1000 ? (uint64_t)utc_us * 1000 : 0;
+}
+
+/* A part of the text that is an object, as a member. */
+static struct json_member object_at(const struct session_file *s, size_t at)
+{
+	struct json_member m = { 0 };
+
+	if (at)
+		json_pull_start(&m.value, s->text.data + at, s->text.len - at, at);
+	return m;
+}
+
+/* The number of each cause in cnts, by the cause's id in causes. A cause said twice: the last. */
+static void add_losses(const struct json_member *lost, struct intern *causes, struct buf *cnts)
+{
+	struct buf key = { 0 };
+	const char *cause;
+	struct json_pull j;
+	uint64_t cnt;
+	uint32_t id;
+	int err = 0;
+
+	if (!json_member_enter(lost, JT_OBJECT, &j))
+		return;
+	while (!err && json_pull_key(&j, &key)) {
+		const struct json_member value = { .value = j };
+
+		json_pull_skip(&j);
+		if (!json_member_count(&value, &cnt))
+			continue;
+		err = buf_add(&key, "", 1);
+		cause = (const char *)key.data;
+		if (!err)
+			err = intern_string(causes, cause, strlen(cause) + 1, &id);
+		if (!err && id == cnts->len / sizeof(cnt))
+			err = buf_add(cnts, &cnt, sizeof(cnt));
+		else if (!err)
+			((uint64_t *)(void *)cnts->data)[id] = cnt;
+	}
+	buf_free(&key);
 }
 
 void session_file_losses(const struct session_file *s, const char *file,
 			 void (*each)(void *ctx, const char *cause, uint64_t cnt), void *ctx)
 {
-	struct json_object *owner = file ? get(s->by_name, file, json_type_object) : s->root;
-	struct json_object *lost = get(owner, "lost", json_type_object);
+	const struct process *p = file ? find(s, file) : NULL;
+	struct json_member lost = file ? object_at(s, p ? p->lost : 0) : s->top[LOST];
+	struct intern *causes = intern_new();
+	struct buf cnts = { 0 };
+	uint32_t i;
 
-	if (!lost)
-		return;
-	json_object_object_foreach(lost, cause, cnt)
-		if (json_object_is_type(cnt, json_type_int))
-			each(ctx, cause, json_object_get_uint64(cnt));
+	if (causes)
+		add_losses(&lost, causes, &cnts);
+	for (i = 0; i < cnts.len / sizeof(uint64_t); i++)
+		each(ctx, intern_tables(causes)->strings[i].data,
+		     ((uint64_t *)(void *)cnts.data)[i]);
+	buf_free(&cnts);
+	intern_free(causes);
 }
 
-static uint64_t get_count(struct json_object *o, const char *key)
-{
-	struct json_object *value = get(o, key, json_type_int);
+/* The members of what is said of a process' or a thread's waits. */
+enum { WAIT_NS, WAITS, LONGEST, THREADS, THREAD, NAME, GIL_CNT };
+#define GIL_MEMBERS                                                                                \
+	{ [WAIT_NS] = { "wait_ns" }, [WAITS] = { "waits" }, [LONGEST] = { "longest_wait_ns" },     \
+	  [THREADS] = { "threads" }, [THREAD] = { "thread" }, [NAME] = { "name" } }
 
-	/* A negative number is none. */
-	return value && json_object_get_int64(value) > 0 ? json_object_get_uint64(value) : 0;
+static struct session_gil get_gil(const struct json_member m[GIL_CNT])
+{
+	struct session_gil gil = { 0 };
+
+	gil.known = json_member_count(&m[WAIT_NS], &gil.wait_ns);
+	json_member_count(&m[WAITS], &gil.waits);
+	json_member_count(&m[LONGEST], &gil.longest_wait_ns);
+	return gil;
 }
 
-static struct session_gil get_gil(struct json_object *o)
+static void find_gil(const struct session_file *s, const char *file,
+		     struct json_member m[GIL_CNT])
 {
-	return (struct session_gil){
-		.known = get(o, "wait_ns", json_type_int) != NULL,
-		.wait_ns = get_count(o, "wait_ns"),
-		.waits = get_count(o, "waits"),
-		.longest_wait_ns = get_count(o, "longest_wait_ns"),
-	};
-}
+	const struct process *p = find(s, file);
+	struct json_member gil = object_at(s, p ? p->gil : 0);
 
-static struct json_object *gil_of(const struct session_file *s, const char *file)
-{
-	return get(get(s->by_name, file, json_type_object), "gil", json_type_object);
+	json_member_object(&gil, m, GIL_CNT);
 }
 
 void session_file_gil(const struct session_file *s, const char *file, struct session_gil *out)
 {
-	*out = get_gil(gil_of(s, file));
+	struct json_member m[GIL_CNT] = GIL_MEMBERS;
+
+	find_gil(s, file, m);
+	*out = get_gil(m);
 }
 
 int session_file_gil_threads(const struct session_file *s, const char *file,
 			     int (*each)(void *ctx, uint64_t thread_id, const char *name,
 					 const struct session_gil *gil), void *ctx)
 {
-	struct json_object *list = get(gil_of(s, file), "threads", json_type_array);
-	size_t i, cnt = list ? json_object_array_length(list) : 0;
+	struct json_member m[GIL_CNT] = GIL_MEMBERS;
+	struct buf name = { 0 };
+	struct json_pull j;
 	int err = 0;
 
-	for (i = 0; !err && i < cnt; i++) {
-		struct json_object *thread = json_object_array_get_idx(list, i);
-		struct session_gil gil = get_gil(thread);
+	find_gil(s, file, m);
+	if (!json_member_enter(&m[THREADS], JT_ARRAY, &j))
+		return 0;
+	while (!err && json_pull_element(&j)) {
+		const struct json_member element = { .value = j };
+		struct session_gil gil;
+		uint64_t tid = 0;
 
+		json_pull_skip(&j);
+		json_member_object(&element, m, GIL_CNT);
+		gil = get_gil(m);
+		json_member_count(&m[THREAD], &tid);
 		if (gil.known)
-			err = each(ctx, get_count(thread, "thread"), get_string(thread, "name"),
-				   &gil);
+			err = each(ctx, tid, json_member_string(&m[NAME], &name) ?
+					     (const char *)name.data : NULL, &gil);
 	}
+	buf_free(&name);
 	return err;
 }
 
 bool session_file_free_threaded(const struct session_file *s, const char *file)
 {
-	struct json_object *process = get(s->by_name, file, json_type_object);
-	struct json_object *said = get(process, "free_threaded", json_type_boolean);
+	const struct process *p = find(s, file);
 
-	return said && json_object_get_boolean(said);
+	return p && p->free_threaded;
 }

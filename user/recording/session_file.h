@@ -29,6 +29,7 @@
 
 #define SESSION_FILE_NAME "session.json"
 
+struct buf;
 struct session_file;
 struct thread_names;
 
@@ -45,6 +46,11 @@ struct session_process {
 
 /* NULL with errno: ENOENT without a word, else after logging why. shown: its path, escaped. */
 struct session_file *session_file_read(int dirfd, const char *shown);
+/*
+ * The text of such a file (hostile), which is taken over and then empty. NULL with errno, and
+ * the reason in why: EBADMSG for what is not a JSON object.
+ */
+struct session_file *session_file_parse(struct buf *text, char *why, size_t why_size);
 void session_file_free(struct session_file *s);
 
 /* Of the file of that name; all unset if nothing is said of it. */
@@ -60,7 +66,10 @@ const char *session_file_kernel(const struct session_file *s);
 /* A CLOCK_MONOTONIC of the recording as time of day, in ns since 1970; 0: not known. */
 uint64_t session_file_utc_ns(const struct session_file *s, uint64_t monotonic_us);
 
-/* Call each() for every loss of file, NULL: of the whole recording. cause is hostile. */
+/*
+ * Call each() for every loss of file, NULL: of the whole recording. cause is hostile and is gone
+ * after each().
+ */
 void session_file_losses(const struct session_file *s, const char *file,
 			 void (*each)(void *ctx, const char *cause, uint64_t cnt), void *ctx);
 
@@ -72,7 +81,10 @@ struct session_gil {
 
 /* Of the process whose file it is. */
 void session_file_gil(const struct session_file *s, const char *file, struct session_gil *out);
-/* Of each of its threads; name (NULL: not said) is hostile. Stops at a result that is not 0: its own. */
+/*
+ * Of each of its threads; name (NULL: not said) is hostile and is gone after each(). Stops at
+ * a result that is not 0: its own.
+ */
 int session_file_gil_threads(const struct session_file *s, const char *file,
 			     int (*each)(void *ctx, uint64_t thread_id, const char *name,
 					 const struct session_gil *gil), void *ctx);

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/utsname.h>
 
+#include "base/arith.h"
 #include "base/json.h"
 #include "base/util.h"
 #include "recording/recording_rows.h"
@@ -392,11 +393,6 @@ void recording_print_json(const struct recording *r, const struct capture_counts
 	json_processes(&j, r);
 	json_object_end(&j);
 	fputc('\n', out);
-}
-
-static double percent(uint64_t part, uint64_t whole)
-{
-	return whole ? 100.0 * part / whole : 0;
 }
 
 /*

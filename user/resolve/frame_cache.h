@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/hash_slots.h"
 #include "bpf/abi.h"
 
 /* One slot: the raw frame as sent, and its answer. */
@@ -21,8 +22,7 @@ struct known_frame {
 };
 
 struct frame_cache {
-	struct known_frame *slots;	/* open addressing, power of two, at most half full */
-	size_t cap, cnt;
+	struct hash_slots table;	/* of struct known_frame */
 };
 
 /* false: no memory. */
@@ -31,7 +31,7 @@ void frame_cache_free(struct frame_cache *c);
 void frame_cache_forget(struct frame_cache *c);
 /* Make room for one more. 0 or -ENOMEM; slots move. */
 int frame_cache_reserve(struct frame_cache *c);
-/* The frame's slot, or the free one where it belongs: who fills that adds to cnt. */
+/* The frame's slot, or the free one where it belongs: who fills that adds to table.cnt. */
 struct known_frame *frame_cache_slot(const struct frame_cache *c, const struct raw_frame *raw);
 
 #endif

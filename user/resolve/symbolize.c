@@ -114,7 +114,7 @@ void symbolizer_free(struct symbolizer *sym)
 
 static bool is_full(const struct symbolizer *sym)
 {
-	return sym->code_cnt >= KNOWN_MAX || sym->frames.cnt >= KNOWN_MAX ||
+	return sym->code_cnt >= KNOWN_MAX || sym->frames.table.cnt >= KNOWN_MAX ||
 	       sym->code_bytes >= KNOWN_BYTES_MAX;
 }
 
@@ -533,7 +533,7 @@ static int new_frame(struct symbolizer *sym, const struct raw_frame *raw,
 	if (err)
 		**slot = (struct known_frame){ 0 };
 	else
-		sym->frames.cnt++;
+		sym->frames.table.cnt++;
 	return err;
 }
 

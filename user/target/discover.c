@@ -165,7 +165,7 @@ static struct known_file *only_images(struct known_file *f)
 
 static int forget_others(struct discovery *d)
 {
-	struct u64map images = { .cap = 0 };
+	struct u64map images = { .cnt = 0 };
 	struct known_file *f;
 	size_t pos = 0;
 	int err = 0;

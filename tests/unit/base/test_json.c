@@ -31,7 +31,7 @@ static struct json begin(bool pretty)
 static const char *finish(struct json *j)
 {
 	assert_int_equal(j->depth, 0);
-	fclose(j->out);
+	fclose(j->to);
 	return text;
 }
 

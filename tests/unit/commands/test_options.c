@@ -91,31 +91,33 @@ static void test_record(void **state)
 			       "--opcodes --no-gc --self-time --json --ignore-kernel-bugs "
 			       "--no-sample-limit -v"), 0);
 	assert_int_equal(o.command, COMMAND_RECORD);
-	assert_true(o.record.all && o.record.opcodes && o.record.no_gc && o.record.self_time && o.record.json);
-	assert_true(o.record.no_sample_limit && o.record.ignore_kernel_bugs && o.record.no_compression);
+	assert_true(o.record.all && o.record.json && o.record.ignore_kernel_bugs);
+	assert_true(o.record.capture.opcodes && o.record.capture.self_time &&
+		    o.record.capture.no_sample_limit);
+	assert_false(o.record.capture.gc || o.record.recording.compress);
 	assert_int_equal(o.record.rate_hz, 10000);
 	assert_true(o.record.duration_s == 0.5);
-	assert_string_equal(o.record.output, "out");
-	assert_int_equal(o.record.layout, TACH_DRAFT2);
-	assert_int_equal(o.record.verbose, 1);
+	assert_string_equal(o.record.recording.output, "out");
+	assert_int_equal(o.record.recording.layout, TACH_DRAFT2);
+	assert_int_equal(o.verbose, 1);
 
 	assert_int_equal(parse("record -avv"), 0);
-	assert_int_equal(o.record.verbose, 2);
+	assert_int_equal(o.verbose, 2);
 	assert_int_equal(parse("-aq"), 0);
-	assert_int_equal(o.record.verbose, -1);
+	assert_int_equal(o.verbose, -1);
 	assert_int_equal(o.record.rate_hz, 0);
 	assert_true(o.record.duration_s == 0);
-	assert_null(o.record.output);
-	assert_int_equal(o.record.event, SAMPLER_ANY);
+	assert_null(o.record.recording.output);
+	assert_int_equal(o.record.capture.event, SAMPLER_ANY);
 	assert_int_equal(parse("-a -e cycles"), 0);
-	assert_int_equal(o.record.event, SAMPLER_CYCLES);
+	assert_int_equal(o.record.capture.event, SAMPLER_CYCLES);
 	assert_int_equal(parse("-a --event=cpu-cycles"), 0);
-	assert_int_equal(o.record.event, SAMPLER_CYCLES);
+	assert_int_equal(o.record.capture.event, SAMPLER_CYCLES);
 	assert_int_equal(parse("-aecpu-clock"), 0);
-	assert_int_equal(o.record.event, SAMPLER_CLOCK);
+	assert_int_equal(o.record.capture.event, SAMPLER_CLOCK);
 	assert_int_equal(parse("-ar99 --compression=zstd"), 0);
 	assert_int_equal(o.record.rate_hz, 99);
-	assert_false(o.record.no_compression);
+	assert_true(o.record.recording.compress);
 }
 
 static void test_pids(void **state)
@@ -144,34 +146,34 @@ static void test_files(void **state)
 {
 	assert_int_equal(parse("info --json a b"), 0);
 	assert_int_equal(o.command, COMMAND_INFO);
-	assert_true(o.files.json);
-	assert_int_equal(o.files.path_cnt, 2);
-	assert_string_equal(o.files.paths[1], "b");
+	assert_true(o.info.json);
+	assert_int_equal(o.input.path_cnt, 2);
+	assert_string_equal(o.input.paths[1], "b");
 
 	assert_int_equal(parse("report a"), 0);
-	assert_int_equal(o.files.limit, 20);
-	assert_int_equal(o.files.by, REPORT_BY_FUNCTION);
-	assert_int_equal(o.files.sort, REPORT_SORT_SELF);
+	assert_int_equal(o.report.limit, 20);
+	assert_int_equal(o.report.by, REPORT_BY_FUNCTION);
+	assert_int_equal(o.report.sort, REPORT_SORT_SELF);
 	assert_int_equal(parse("report a --by thread --sort=file --limit 0 -- -b"), 0);
-	assert_int_equal(o.files.limit, 0);
-	assert_int_equal(o.files.by, REPORT_BY_THREAD);
-	assert_int_equal(o.files.sort, REPORT_SORT_FILE);
-	assert_string_equal(o.files.paths[1], "-b");
+	assert_int_equal(o.report.limit, 0);
+	assert_int_equal(o.report.by, REPORT_BY_THREAD);
+	assert_int_equal(o.report.sort, REPORT_SORT_FILE);
+	assert_string_equal(o.input.paths[1], "-b");
 
 	assert_int_equal(parse("replay a"), 0);
-	assert_ptr_equal(o.files.format, &sink_collapsed);
-	assert_null(o.files.output);
+	assert_ptr_equal(o.replay.export.format, &sink_collapsed);
+	assert_null(o.replay.export.output);
 	assert_int_equal(parse("replay a --format collapsed -o -"), 0);
-	assert_string_equal(o.files.output, "-");
-	assert_int_equal(o.files.lines, LINES_DEFAULT);
-	assert_int_equal(o.files.group, GROUP_DEFAULT);
+	assert_string_equal(o.replay.export.output, "-");
+	assert_int_equal(o.replay.export.lines, LINES_DEFAULT);
+	assert_int_equal(o.replay.export.group, GROUP_DEFAULT);
 	assert_int_equal(parse("replay --format=pprof a --by process --no-lines"), 0);
-	assert_ptr_equal(o.files.format, &sink_pprof);
-	assert_int_equal(o.files.lines, LINES_MERGED);
-	assert_int_equal(o.files.group, GROUP_PROCESS);
+	assert_ptr_equal(o.replay.export.format, &sink_pprof);
+	assert_int_equal(o.replay.export.lines, LINES_MERGED);
+	assert_int_equal(o.replay.export.group, GROUP_PROCESS);
 	assert_int_equal(parse("replay a --lines --by=thread"), 0);
-	assert_int_equal(o.files.lines, LINES_APART);
-	assert_int_equal(o.files.group, GROUP_THREAD);
+	assert_int_equal(o.replay.export.lines, LINES_APART);
+	assert_int_equal(o.replay.export.group, GROUP_THREAD);
 }
 
 static void test_show(void **state)
@@ -253,7 +255,7 @@ static void test_usage_errors(void **state)
 
 static void test_filters(void **state)
 {
-	const struct sample_filter_options *f = &o.files.filter;
+	const struct sample_filter_options *f = &o.input.filter;
 
 	assert_int_equal(parse("report a"), 0);
 	assert_true(sample_filter_is_empty(f));
@@ -267,7 +269,7 @@ static void test_filters(void **state)
 	assert_int_equal(f->status_clear, 16 | 2);
 	assert_int_equal(parse("split a -o x --by time --every 1.5 --from @2.5 --to 500ms "
 			       "--focus a|b --ignore ^c$"), 0);
-	assert_int_equal(o.files.every_us, 1500000);
+	assert_int_equal(o.split.every_us, 1500000);
 	assert_true(f->from.given && f->from.absolute && f->from.us == 2500000);
 	assert_true(f->to.given && !f->to.absolute && f->to.us == 500000);
 	assert_non_null(f->focus);
@@ -295,30 +297,30 @@ static void test_writers(void **state)
 {
 	assert_int_equal(parse("convert a b -o x.tach --layout draft2 --compression none"), 0);
 	assert_int_equal(o.command, COMMAND_CONVERT);
-	assert_ptr_equal(o.files.format, &sink_tach);
-	assert_int_equal(o.files.layout, TACH_DRAFT2);
-	assert_true(o.files.no_compression);
+	assert_ptr_equal(o.convert.export.format, &sink_tach);
+	assert_int_equal(o.convert.export.tach.layout, TACH_DRAFT2);
+	assert_true(!o.convert.export.tach.compress);
 	assert_int_equal(parse("convert a -o x --format tach"), 0);
-	assert_ptr_equal(o.files.format, &sink_tach);
+	assert_ptr_equal(o.convert.export.format, &sink_tach);
 	assert_int_equal(parse("convert a -o x"), 0);
-	assert_ptr_equal(o.files.format, &sink_tach);
+	assert_ptr_equal(o.convert.export.format, &sink_tach);
 	assert_int_equal(parse("convert a -o x.json"), -EINVAL);
 	assert_int_equal(parse("convert a -o x.json --format gecko --value samples"), 0);
-	assert_ptr_equal(o.files.format, &sink_gecko);
+	assert_ptr_equal(o.convert.export.format, &sink_gecko);
 	assert_int_equal(parse("convert a -o x.pstats --by thread"), -EINVAL);
 	assert_int_equal(parse("diff a b"), 0);
-	assert_null(o.files.format);
+	assert_null(o.diff.format);
 	assert_int_equal(parse("diff a b --format flamegraph -o x"), 0);
-	assert_ptr_equal(o.files.format, &sink_flamegraph);
+	assert_ptr_equal(o.diff.format, &sink_flamegraph);
 	assert_int_equal(parse("split --by thread -o x a"), 0);
-	assert_int_equal(o.files.split_by, SPLIT_BY_THREAD);
-	assert_int_equal(o.files.every_us, 10000000);
+	assert_int_equal(o.split.by, SPLIT_BY_THREAD);
+	assert_int_equal(o.split.every_us, 10000000);
 	assert_int_equal(parse("diff a b --sort total --limit 0"), 0);
-	assert_int_equal(o.files.diff_sort, DIFF_SORT_TOTAL_DELTA);
+	assert_int_equal(o.diff.sort, DIFF_SORT_TOTAL_DELTA);
 	assert_int_equal(parse("recover a b"), 0);
-	assert_int_equal(o.files.path_cnt, 2);
+	assert_int_equal(o.input.path_cnt, 2);
 	assert_int_equal(parse("info --verify a"), 0);
-	assert_true(o.files.verify);
+	assert_true(o.info.verify);
 	assert_ptr_equal(sink_for_path("x.tach"), &sink_tach);
 	assert_ptr_equal(sink_for_path("dir.tach/x.collapsed"), &sink_collapsed);
 	test_suffixes();

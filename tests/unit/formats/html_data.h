@@ -8,14 +8,14 @@
 
 #include <ctype.h>
 #include <zlib.h>
-#include <json-c/json.h>
 
+#include "tests/unit/json_doc.h"
 #include "tests/unit/tach_test.h"
 
 struct html_reader {
 	struct buf data;
 	const uint8_t *at, *end;
-	struct json_object *meta;
+	struct json_doc *meta;
 	char **strings;
 	uint64_t string_cnt;
 };
@@ -94,10 +94,9 @@ static inline void html_unpack(struct html_reader *r, uint8_t *packed, size_t le
 static inline void html_reader_open(struct html_reader *r, const char *path)
 {
 	static const char mark[] = "id=\"data\">\n";
-	struct buf page = file_bytes(path);
+	struct buf page = file_bytes(path), meta;
 	uint8_t *start = memmem(page.data, page.len, mark, strlen(mark)), *end;
 	uint64_t i, len, *lengths;
-	char *meta;
 
 	assert_non_null(start);
 	start += strlen(mark);
@@ -108,10 +107,9 @@ static inline void html_reader_open(struct html_reader *r, const char *path)
 	r->at = r->data.data;
 	r->end = r->at + r->data.len;
 	len = html_read(r);
-	meta = html_text(r, len);
-	r->meta = json_tokener_parse(meta);
-	assert_non_null(r->meta);
-	free(meta);
+	meta = (struct buf){ .data = (uint8_t *)html_text(r, len), .len = len };
+	r->meta = parse_json(&meta);
+	buf_free(&meta);
 	r->string_cnt = html_read(r);
 	lengths = html_column(r, r->string_cnt);
 	len = html_read(r);
@@ -135,25 +133,24 @@ static inline const char *html_string(const struct html_reader *r, uint64_t i)
 	return r->strings[i];
 }
 
-static inline struct json_object *html_meta(const struct html_reader *r, size_t process,
-					    const char *key)
+/* "processes.N.KEY" */
+static inline const char *html_meta_path(size_t process, const char *key)
 {
-	struct json_object *ps, *value;
+	static char path[64];
 
-	assert_true(json_object_object_get_ex(r->meta, "processes", &ps));
-	assert_true(json_object_object_get_ex(json_object_array_get_idx(ps, process), key, &value));
-	return value;
+	snprintf(path, sizeof(path), "processes.%zu.%s", process, key);
+	return path;
 }
 
 static inline const char *html_meta_string(const struct html_reader *r, size_t process,
 					   const char *key)
 {
-	return json_object_get_string(html_meta(r, process, key));
+	return json_chars(r->meta, html_meta_path(process, key));
 }
 
 static inline int64_t html_meta_int(const struct html_reader *r, size_t process, const char *key)
 {
-	return json_object_get_int64(html_meta(r, process, key));
+	return (int64_t)json_number(r->meta, html_meta_path(process, key));
 }
 
 static inline void html_reader_close(struct html_reader *r)
@@ -163,7 +160,7 @@ static inline void html_reader_close(struct html_reader *r)
 	for (i = 0; i < r->string_cnt; i++)
 		free(r->strings[i]);
 	free(r->strings);
-	json_object_put(r->meta);
+	free(r->meta);
 	buf_free(&r->data);
 }
 

@@ -7,6 +7,7 @@
 #define TACHBPF_READER_TEST_H
 
 #include "formats/readers.h"
+#include "model/profile_names.h"
 #include "model/reader.h"
 #include "tests/unit/tach_test.h"
 
@@ -75,7 +76,7 @@ static inline char *dump_file(const char *path, const struct reader_args *args)
 		const struct reader_info *info = reader_info(r);
 
 		reader_select(r, i);
-		fprintf(d.out, "[\"profile\",\"%s\",%u,", reader_unit_name(info->meta.unit),
+		fprintf(d.out, "[\"profile\",\"%s\",%u,", profile_unit_name(info->meta.unit),
 			info->meta.tgid);
 		if (info->meta.comm)
 			dump_string(d.out, info->meta.comm, strlen(info->meta.comm));

@@ -5,7 +5,6 @@
  */
 #include "tests/unit/tach_test.h"
 
-#include <json-c/json.h>
 
 #include "formats/formats.h"
 #include "formats/html/flamegraph.h"
@@ -325,7 +324,6 @@ static void test_thread_names(void **state)
 	struct event ev = { .thread_id = 9, .weight = 2 };
 	struct intern *in = intern_new();
 	struct flame_data d = { 0 };
-	struct json_object *shown, *process;
 
 	thread_names_set(names, 9, "</script>\n\xff");
 	thread_names_set(names, 10, "");
@@ -336,10 +334,8 @@ static void test_thread_names(void **state)
 	thread_names_drop(names);
 	assert_int_equal(s->ops->close(s), 0);
 	read_flame(path, &d);
-	process = json_object_array_get_idx(json_object_object_get(d.r.meta, "processes"), 0);
-	shown = json_object_object_get(process, "thread_names");
-	assert_int_equal(json_object_object_length(shown), 1);
-	assert_string_equal(json_object_get_string(json_object_object_get(shown, "9")),
+	assert_int_equal(json_length(d.r.meta, "processes.0.thread_names"), 1);
+	assert_string_equal(json_chars(d.r.meta, "processes.0.thread_names.9"),
 			    "</script>\\x0a\\xff");
 	free_flame(&d);
 	close(args.fd);
@@ -436,7 +432,7 @@ static void test_write_error(void **state)
 /* Weights add up to the highest number there is and no further. */
 static void test_weights_saturate(void **state)
 {
-	struct stack_tree *t = stack_tree_new(STACK_LINES);
+	struct stack_tree *t = stack_tree_new(DETAIL_LINE);
 	struct intern *in = intern_new();
 	struct event ev = { .weight = UINT64_MAX - 1 };
 	uint64_t *totals;

@@ -15,7 +15,7 @@ static void test_calls(void **state)
 }
 
 /* The i-th line as JSON. */
-static struct json_object *record(const struct buf *b, size_t i)
+static struct json_doc *record(const struct buf *b, size_t i)
 {
 	struct buf line = { .data = b->data };
 	char *end;
@@ -35,7 +35,7 @@ static void test_jsonl_chunks(void **state)
 	struct export_test t = { .meta = { .mode = MODE_UNKNOWN, .unit = UNIT_BYTES } };
 	static const char *const types[] = { "meta", "string_table", "string_table",
 					     "frame_table", "frame_table", "agg", "agg", "end" };
-	struct json_object *o;
+	struct json_doc *o;
 	char name[16];
 	uint32_t f, i;
 	struct buf b;
@@ -51,16 +51,16 @@ static void test_jsonl_chunks(void **state)
 	b = export_close(&t);
 	for (i = 0; i < ARRAY_SIZE(types); i++) {
 		o = record(&b, i);
-		assert_string_equal(json_object_get_string(at(o, "type")), types[i]);
+		assert_string_equal(json_chars(o, "type"), types[i]);
 		if (!i)
 			assert_json(o, "unit", "\"bytes\"");
 		if (!i)
-			assert_null(at(o, "mode"));
+			assert_null(at(o, "mode").value.data);
 		if (i == 6)
 			assert_json(o, "entries", "[{\"frame_id\":256,\"self\":2,\"cumulative\":2}]");
 		if (i == 7)
 			assert_json(o, "samples_total", "514");
-		json_object_put(o);
+		free(o);
 	}
 	buf_free(&b);
 }
@@ -68,7 +68,7 @@ static void test_jsonl_chunks(void **state)
 static void test_jsonl_hostile(void **state)
 {
 	struct export_test t = { .meta = { .tgid = 1, .comm = HOSTILE } };
-	struct json_object *o;
+	struct json_doc *o;
 	struct buf b;
 	uint32_t f, i;
 
@@ -80,7 +80,7 @@ static void test_jsonl_hostile(void **state)
 	assert_printable(&b);
 	for (i = 0; i < 5; i++) {
 		o = record(&b, i);
-		json_object_put(o);
+		free(o);
 	}
 	buf_free(&b);
 }

@@ -68,19 +68,18 @@ static void test_speedscope(void **state)
 	static const char *const names[] = { "container (none)", "container web", "container x;y" };
 	struct export_test t = { 0 };
 	struct buf b = three(&t, &sink_speedscope);
-	struct json_object *o = json_tokener_parse((char *)b.data), *profiles, *name;
+	struct json_doc *o = parse_json(&b);
+	char path[32];
 	size_t i;
 
-	assert_non_null(o);
-	assert_true(json_object_object_get_ex(o, "profiles", &profiles));
-	assert_int_equal(json_object_array_length(profiles), ARRAY_SIZE(names));
+	assert_int_equal(json_length(o, "profiles"), ARRAY_SIZE(names));
 	for (i = 0; i < ARRAY_SIZE(names); i++) {
-		json_object_object_get_ex(json_object_array_get_idx(profiles, i), "name", &name);
-		assert_string_equal(json_object_get_string(name), names[i]);
+		snprintf(path, sizeof(path), "profiles.%zu.name", i);
+		assert_string_equal(json_chars(o, path), names[i]);
 	}
 	/* What was lost of the three adds up. */
 	assert_non_null(strstr((char *)b.data, "\"lost\":3"));
-	json_object_put(o);
+	free(o);
 	buf_free(&b);
 }
 

@@ -3,10 +3,11 @@
  * test_spool.c - what the exports put things aside in: spooled streams, pairs,
  * the writer, qualified names.
  */
+#include "base/json.h"
 #include "base/pairs.h"
 #include "formats/qualify.h"
 #include "model/spool.h"
-#include "model/writer.h"
+#include "base/writer.h"
 #include "tests/unit/export_test.h"
 
 #define STREAMS 3
@@ -139,7 +140,7 @@ static void test_writer(void **state)
 	writer_ms(w, 7000);
 	writer_char(w, ' ');
 	writer_ms(w, 1001);
-	writer_json(w, (struct string_ref){ "a\"\\\n\0\xff\xe2\x80\xae", 9 });
+	json_string_in(w, (struct string_ref){ "a\"\\\n\0\xff\xe2\x80\xae", 9 });
 	writer_put(w, big, sizeof(big));
 	assert_int_equal(writer_flush(w), 0);
 	b = file_bytes(path);

@@ -103,10 +103,10 @@ static struct buf exported(const struct sink_ops *ops, const char *name, uint32_
 	return export_close(&t);
 }
 
-static struct json_object *exported_json(const struct sink_ops *ops, const char *name)
+static struct json_doc *exported_json(const struct sink_ops *ops, const char *name)
 {
 	struct buf b = exported(ops, name, 0);
-	struct json_object *o;
+	struct json_doc *o;
 
 	assert_printable(&b);
 	o = parse_json(&b);
@@ -121,17 +121,17 @@ static bool found(const struct buf *b, const char *text)
 
 static void test_exports(void **state)
 {
-	struct json_object *o = exported_json(&sink_speedscope, "worker-1");
+	struct json_doc *o = exported_json(&sink_speedscope, "worker-1");
 	struct buf b;
 
 	assert_json(o, "profiles.0.name", "\"worker-1 (tid 7)\"");
 	assert_json(o, "profiles.1.name", "\"thread 8\"");
-	json_object_put(o);
+	free(o);
 	o = exported_json(&sink_gecko, "worker-1");
 	assert_json(o, "threads.0.name", "\"worker-1 (tid 7)\"");
 	assert_json(o, "threads.0.tid", "7");
 	assert_json(o, "threads.1.name", "\"Thread-8\"");
-	json_object_put(o);
+	free(o);
 	b = exported(&sink_gperftools, "worker-1", 12);
 	assert_true(found(&b, " process 12 app worker-1_(tid 7)\n"));
 	assert_true(found(&b, " process 12 app thread 8\n"));
@@ -145,8 +145,8 @@ static void test_exports(void **state)
 
 static void test_hostile_exports(void **state)
 {
-	json_object_put(exported_json(&sink_speedscope, HOSTILE));
-	json_object_put(exported_json(&sink_gecko, HOSTILE));
+	free(exported_json(&sink_speedscope, HOSTILE));
+	free(exported_json(&sink_gecko, HOSTILE));
 }
 
 static int take_thread(void *ctx, const struct event *ev)

@@ -19,7 +19,7 @@
 #include "formats/fold.h"
 #include "formats/formats.h"
 #include "model/aggregate.h"
-#include "model/writer.h"
+#include "base/writer.h"
 
 struct collapsed {
 	struct aggregate *a;

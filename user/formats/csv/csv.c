@@ -18,18 +18,15 @@
 #include "formats/fold.h"
 #include "formats/formats.h"
 #include "model/aggregate.h"
-#include "model/writer.h"
+#include "model/profile_names.h"
+#include "base/writer.h"
 
 struct row {
 	struct stack_view stack;
 	uint32_t id;
 };
 
-static const char *const units[] = {
-	[UNIT_SAMPLES] = "samples", [UNIT_BYTES] = "bytes", [UNIT_NANOSECONDS] = "nanoseconds",
-};
-
-/* Append the stack's words to b. */
+/* The stack's words into b. */
 static int add_stack(struct buf *b, const struct fold *fold, const struct stack_view *v)
 {
 	uint32_t i = v->n;
@@ -90,7 +87,7 @@ static int put_row(struct writer *w, const struct aggregate *a, const struct fol
 {
 	const struct stack_group *g = stacks_group(a->stacks, v->group);
 	const struct profile_meta *meta = &stacks_process(a->stacks, g->process)->meta;
-	char status[STATUS_TEXT_MAX];
+	char status[PROFILE_STATUS_BYTES];
 	int err;
 
 	if (meta->tgid)
@@ -104,9 +101,9 @@ static int put_row(struct writer *w, const struct aggregate *a, const struct fol
 	if (a->config.by_thread)
 		writer_uint(w, g->thread_id);
 	writer_char(w, ',');
-	writer_text(w, status_text(v->status, status));
+	writer_text(w, profile_status_text(v->status, status));
 	writer_char(w, ',');
-	writer_text(w, units[meta->unit]);
+	writer_text(w, profile_unit_name(meta->unit));
 	writer_char(w, ',');
 	writer_uint(w, v->weight);
 	writer_char(w, ',');

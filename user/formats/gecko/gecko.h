@@ -10,7 +10,7 @@
 #include "model/sink.h"
 #include "model/spool.h"
 #include "model/stacks.h"
-#include "model/writer.h"
+#include "base/writer.h"
 
 struct intern;
 struct u64map;

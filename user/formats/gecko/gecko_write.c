@@ -7,6 +7,7 @@
  * Fields, names and categories are those of CPython 3.15's
  * Lib/profiling/sampling/gecko_collector.py.
  */
+#include "base/json.h"
 #include "formats/gecko/gecko.h"
 
 #include <errno.h>
@@ -17,6 +18,7 @@
 #include <unistd.h>
 
 #include "model/intern.h"
+#include "model/profile_names.h"
 #include "model/thread_names.h"
 
 static const struct {
@@ -92,13 +94,11 @@ static void sample_weight_ns(struct gecko_tables *x, const uint64_t r[3], int64_
 
 static int put_samples(struct gecko_tables *x)
 {
-	static const char *const types[] = { [UNIT_SAMPLES] = "samples", [UNIT_BYTES] = "bytes",
-					     [UNIT_NANOSECONDS] = "tracing-ms" };
 	enum profile_unit unit = stacks_process(x->g->stacks, x->th->process)->meta.unit;
 	int err;
 
 	writer_text(x->w, ",\"samples\":{\"weightType\":\"");
-	writer_text(x->w, types[unit]);
+	writer_text(x->w, unit == UNIT_NANOSECONDS ? "tracing-ms" : profile_unit_name(unit));
 	writer_char(x->w, '"');
 	err = put_spooled(x, "stack", &x->th->samples, sample_stack);
 	if (!err)
@@ -181,7 +181,7 @@ static void put_thread_head(struct gecko_tables *x)
 	char name[THREAD_LABEL_BYTES];
 
 	writer_text(x->w, "{\"name\":");
-	writer_json(x->w, string_of(thread_label(p->meta.thread_names, x->th->thread_id, "Thread-",
+	json_string_in(x->w, string_of(thread_label(p->meta.thread_names, x->th->thread_id, "Thread-",
 						 name)));
 	writer_text(x->w, ",\"isMainThread\":");
 	writer_text(x->w, x->th->main ? "true" : "false");
@@ -195,7 +195,7 @@ static void put_thread_head(struct gecko_tables *x)
 	writer_text(x->w, "\",\"tid\":");
 	writer_uint(x->w, x->th->thread_id);
 	writer_text(x->w, ",\"processType\":\"default\",\"processName\":");
-	writer_json(x->w, string_of(*p->name ? p->name : "Python Process"));
+	json_string_in(x->w, string_of(*p->name ? p->name : "Python Process"));
 }
 
 static int put_thread(struct gecko_tables *x)
@@ -248,7 +248,7 @@ static void put_meta(struct gecko *g, struct writer *w)
 	snprintf(text, sizeof(text), ",\"abi\":\"%.60s\",\"oscpu\":\"%.60s\","
 		 "\"misc\":\"Python profiler\",\"platform\":", u.machine, u.machine);
 	writer_text(w, text);
-	writer_json(w, string_of(m && m->platform ? m->platform : "Linux"));
+	json_string_in(w, string_of(m && m->platform ? m->platform : "Linux"));
 	writer_text(w, ",\"processType\":0,\"categories\":[");
 	for (i = 0; i < ARRAY_SIZE(categories); i++) {
 		snprintf(text, sizeof(text),
@@ -275,7 +275,7 @@ static void put_strings(struct writer *w, struct intern *strings)
 	for (i = 0; i < t->string_cnt; i++) {
 		if (i)
 			writer_char(w, ',');
-		writer_json(w, t->strings[i]);
+		json_string_in(w, t->strings[i]);
 	}
 	writer_text(w, "],\"sources\":{\"length\":0,\"uuid\":[],\"filename\":[]}}}\n");
 }

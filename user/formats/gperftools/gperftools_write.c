@@ -22,7 +22,7 @@
 #include "formats/qualify.h"
 #include "model/aggregate.h"
 #include "model/thread_names.h"
-#include "model/writer.h"
+#include "base/writer.h"
 
 /* Word 2 of the header. */
 #define VERSION_NATIVE 0

@@ -39,7 +39,7 @@ struct flamegraph *flamegraph_new(void)
 
 	if (!f)
 		return NULL;
-	f->tree = stack_tree_new(STACK_LINES);
+	f->tree = stack_tree_new(DETAIL_LINE);
 	if (f->tree)
 		return f;
 	free(f);
@@ -141,8 +141,8 @@ static void put_nodes(struct html_data *d, const struct stack_tree_view *v, cons
 }
 
 struct place {
-	uint32_t node;	/* index in preorder */
-	uint32_t group;
+	uint32_t node;	/* in preorder */
+	uint32_t share;
 };
 
 static int compare_places(const void *a, const void *b)
@@ -151,39 +151,39 @@ static int compare_places(const void *a, const void *b)
 
 	if (x->node != y->node)
 		return x->node < y->node ? -1 : 1;
-	return x->group < y->group ? -1 : 1;
+	return x->share < y->share ? -1 : 1;
 }
 
-static void put_sorted_groups(struct html_data *d, const struct stack_tree_view *v,
+static void put_sorted_shares(struct html_data *d, const struct stack_tree_view *v,
 			      const struct place *places)
 {
 	uint32_t i;
 
-	html_varint(d, v->group_cnt);
-	for (i = 0; i < v->group_cnt; i++)
+	html_varint(d, v->share_cnt);
+	for (i = 0; i < v->share_cnt; i++)
 		html_varint(d, places[i].node - (i ? places[i - 1].node : 0));
-	for (i = 0; i < v->group_cnt; i++)
-		html_varint(d, v->groups[places[i].group].thread);
-	for (i = 0; i < v->group_cnt; i++)
-		html_varint(d, v->groups[places[i].group].status);
-	for (i = 0; i < v->group_cnt; i++)
-		html_varint(d, v->groups[places[i].group].weight);
+	for (i = 0; i < v->share_cnt; i++)
+		html_varint(d, v->shares[places[i].share].thread);
+	for (i = 0; i < v->share_cnt; i++)
+		html_varint(d, v->shares[places[i].share].status);
+	for (i = 0; i < v->share_cnt; i++)
+		html_varint(d, v->shares[places[i].share].weight);
 }
 
-static void put_groups(struct html_data *d, const struct stack_tree_view *v,
+static void put_shares(struct html_data *d, const struct stack_tree_view *v,
 		       const uint32_t *order)
 {
-	struct place *places = calloc((size_t)v->group_cnt + 1, sizeof(*places));
+	struct place *places = calloc((size_t)v->share_cnt + 1, sizeof(*places));
 	uint32_t *number = calloc(v->node_cnt, sizeof(*number));
 	uint32_t i;
 
 	if (places && number) {
 		for (i = 0; i < v->node_cnt; i++)
 			number[order[i]] = i;
-		for (i = 0; i < v->group_cnt; i++)
-			places[i] = (struct place){ number[v->groups[i].node], i };
-		qsort(places, v->group_cnt, sizeof(*places), compare_places);
-		put_sorted_groups(d, v, places);
+		for (i = 0; i < v->share_cnt; i++)
+			places[i] = (struct place){ number[v->shares[i].node], i };
+		qsort(places, v->share_cnt, sizeof(*places), compare_places);
+		put_sorted_shares(d, v, places);
 	} else {
 		d->err = -ENOMEM;
 	}
@@ -204,7 +204,7 @@ static int write_page(int fd, const struct meta_ctx *m)
 	put_frames(&d, v.tables);
 	put_threads(&d, &v);
 	put_nodes(&d, &v, order, depths);
-	put_groups(&d, &v, order);
+	put_shares(&d, &v, order);
 	free(order);
 	free(depths);
 	return html_write(fd, &html_flamegraph, &d);

@@ -7,6 +7,7 @@
  * once for each distinct stack. They are those of CPython 3.15's `replay --heatmap`
  * (Lib/profiling/sampling/heatmap_collector.py).
  */
+#include "base/arith.h"
 #include "model/sink.h"
 
 #include <errno.h>
@@ -163,7 +164,7 @@ static void enter(struct heat *h, uint32_t frame, uint64_t weight)
 		uint32_t place = p->of_frame[frame];
 
 		if (place != NO_FILE && !p->on_path[place]++)
-			p->counts[place].total = weight_add(p->counts[place].total, weight);
+			p->counts[place].total = add_capped(p->counts[place].total, weight);
 	}
 }
 
@@ -181,8 +182,8 @@ static void count_self(struct heat *h, const struct stack_tree_view *v)
 {
 	uint32_t i, kind;
 
-	for (i = 0; i < v->group_cnt; i++) {
-		const struct stack_group *g = &v->groups[i];
+	for (i = 0; i < v->share_cnt; i++) {
+		const struct stack_share *g = &v->shares[i];
 
 		if (!g->node)
 			continue;
@@ -191,7 +192,7 @@ static void count_self(struct heat *h, const struct stack_tree_view *v)
 			uint32_t place = p->of_frame[v->nodes[g->node].frame];
 
 			if (place != NO_FILE)
-				p->counts[place].self = weight_add(p->counts[place].self,
+				p->counts[place].self = add_capped(p->counts[place].self,
 								   g->weight);
 		}
 	}
@@ -362,8 +363,8 @@ static int put_meta(struct json *j, const void *ctx)
 	uint64_t weight = 0;
 	int err;
 
-	for (i = 0; i < v.group_cnt; i++)
-		weight = weight_add(weight, v.groups[i].weight);
+	for (i = 0; i < v.share_cnt; i++)
+		weight = add_capped(weight, v.shares[i].weight);
 	json_uint(j, "version", DATA_VERSION);
 	json_string(j, "generator", "tachbpf " TACHBPF_VERSION);
 	err = html_json_text(j, "title", s->title);
@@ -408,7 +409,7 @@ static struct sink *heatmap_open(const struct sink_args *args)
 	s->fd = args->fd;
 	s->many = args->many;
 	s->no_source = args->no_source;
-	s->tree = stack_tree_new(STACK_POSITIONS);
+	s->tree = stack_tree_new(DETAIL_LOCATION);
 	if (args->title)
 		s->title = strdup(args->title);
 	if (s->tree && (s->title || !args->title))

@@ -9,6 +9,7 @@
 #include <zlib.h>
 
 #include "base/json.h"
+#include "model/profile_names.h"
 #include "model/sink.h"
 #include "model/thread_names.h"
 
@@ -138,8 +139,6 @@ static int put_thread_names(struct json *j, const struct thread_names *names)
 
 static int put_process(struct json *j, const struct html_process *p)
 {
-	static const char *const modes[] = { "wall", "cpu", "gil", "all", "exception" };
-	static const char *const units[] = { "samples", "bytes", "nanoseconds" };
 	const struct profile_meta *m = &p->meta;
 	char python[16];
 	int err;
@@ -156,8 +155,8 @@ static int put_process(struct json *j, const struct html_process *p)
 	snprintf(python, sizeof(python), "%u.%u.%u", m->python_major, m->python_minor,
 		 m->python_micro);
 	json_string(j, "python", m->python_major ? python : NULL);
-	json_string(j, "mode", (size_t)m->mode < ARRAY_SIZE(modes) ? modes[m->mode] : NULL);
-	json_string(j, "unit", (size_t)m->unit < ARRAY_SIZE(units) ? units[m->unit] : NULL);
+	json_string(j, "mode", profile_mode_known(m->mode) ? profile_mode_name(m->mode) : NULL);
+	json_string(j, "unit", profile_unit_name(m->unit));
 	json_uint(j, "interval_us", m->interval_us);
 	if (m->features_known)
 		json_uint(j, "features", m->features);

@@ -15,9 +15,12 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "base/arith.h"
+#include "base/json.h"
 #include "formats/formats.h"
 #include "model/aggregate.h"
-#include "model/writer.h"
+#include "model/profile_names.h"
+#include "base/writer.h"
 
 #define CHUNK 256	/* entries per record: CPython's _CHUNK_SIZE */
 #define RUN_ID_BYTES 16
@@ -29,6 +32,7 @@ struct counts {
 
 struct jsonl {
 	struct writer *w;
+	struct json json;	/* the record that is being written */
 	const struct aggregate *a;
 	const struct profile_tables *t;
 	struct counts *counts;	/* by label */
@@ -73,106 +77,86 @@ static void count_stacks(struct jsonl *j)
 	}
 }
 
-static void put_number(struct writer *w, const char *key, int64_t v)
+/* A record is an object on a line of its own. */
+static void begin_record(struct jsonl *j, const char *type)
 {
-	writer_text(w, ",\"");
-	writer_text(w, key);
-	writer_text(w, "\":");
-	writer_int(w, v);
+	json_start_in(&j->json, j->w);
+	json_object(&j->json, NULL);
+	json_string(&j->json, "type", type);
+	json_int(&j->json, "v", 0);
+	json_string(&j->json, "run_id", j->run_id);
 }
 
-static void put_string(struct writer *w, const char *key, const char *v)
+static void end_record(struct jsonl *j)
 {
-	writer_text(w, ",\"");
-	writer_text(w, key);
-	writer_text(w, "\":");
-	writer_json(w, string_of(v));
+	json_object_end(&j->json);
+	writer_char(j->w, '\n');
 }
 
-/* Write the start of a record; the caller writes the end. */
-static void put_head(struct jsonl *j, const char *type)
+/* What is not known is left out. */
+static void put_known(struct json *json, const char *key, const char *value)
 {
-	writer_text(j->w, "{\"type\":\"");
-	writer_text(j->w, type);
-	writer_text(j->w, "\",\"v\":0");
-	put_string(j->w, "run_id", j->run_id);
-}
-
-static void put_total(struct jsonl *j)
-{
-	writer_text(j->w, ",\"samples_total\":");
-	writer_uint(j->w, j->total);
+	if (value)
+		json_string(json, key, value);
 }
 
 static void put_meta(struct jsonl *j)
 {
-	static const char *const units[] = { [UNIT_BYTES] = "bytes",
-					     [UNIT_NANOSECONDS] = "nanoseconds" };
 	const struct profile_meta *meta = &stacks_process(j->a->stacks, 0)->meta;
 	char version[32];
 
-	put_head(j, "meta");
-	writer_text(j->w, ",\"sample_interval_usec\":");
-	writer_uint(j->w, meta->interval_us);
-	if (mode_text(meta->mode))
-		put_string(j->w, "mode", mode_text(meta->mode));
+	begin_record(j, "meta");
+	json_uint(&j->json, "sample_interval_usec", meta->interval_us);
+	if (profile_mode_known(meta->mode))
+		json_string(&j->json, "mode", profile_mode_name(meta->mode));
 	if (meta->unit != UNIT_SAMPLES)
-		put_string(j->w, "unit", units[meta->unit]);
+		json_string(&j->json, "unit", profile_unit_name(meta->unit));
 	if (meta->tgid) {
 		snprintf(version, sizeof(version), "%u.%u.%u", meta->python_major,
 			 meta->python_minor, meta->python_micro);
-		put_number(j->w, "pid", meta->tgid);
-		if (meta->comm)
-			put_string(j->w, "comm", meta->comm);
-		if (meta->container)
-			put_string(j->w, "container", meta->container);
-		if (meta->image)
-			put_string(j->w, "image", meta->image);
-		if (meta->python_major)
-			put_string(j->w, "python_version", version);
+		json_uint(&j->json, "pid", meta->tgid);
+		put_known(&j->json, "comm", meta->comm);
+		put_known(&j->json, "container", meta->container);
+		put_known(&j->json, "image", meta->image);
+		put_known(&j->json, "python_version", meta->python_major ? version : NULL);
 	}
-	writer_text(j->w, "}\n");
+	end_record(j);
 }
 
 static void put_string_entry(struct jsonl *j, uint32_t i)
 {
-	writer_text(j->w, "{\"str_id\":");
-	writer_uint(j->w, i);
-	writer_text(j->w, ",\"value\":");
-	writer_json(j->w, j->t->strings[i]);
+	json_uint(&j->json, "str_id", i);
+	json_string_n(&j->json, "value", j->t->strings[i].data, j->t->strings[i].len);
 }
 
 static void put_frame_entry(struct jsonl *j, uint32_t i)
 {
 	const struct frame *f = &j->t->frames[i];
 
-	writer_text(j->w, "{\"frame_id\":");
-	writer_uint(j->w, i);
-	put_number(j->w, "path_str_id", f->file);
-	put_number(j->w, "func_str_id", f->func);
-	put_number(j->w, "line", f->line);
+	json_uint(&j->json, "frame_id", i);
+	json_uint(&j->json, "path_str_id", f->file);
+	json_uint(&j->json, "func_str_id", f->func);
+	json_int(&j->json, "line", f->line);
 	if (f->end_line != LINE_NONE)
-		put_number(j->w, "end_line", f->end_line);
+		json_int(&j->json, "end_line", f->end_line);
 	if (f->column != COLUMN_NONE)
-		put_number(j->w, "col", f->column);
+		json_int(&j->json, "col", f->column);
 	if (f->end_column != COLUMN_NONE)
-		put_number(j->w, "end_col", f->end_column);
+		json_int(&j->json, "end_col", f->end_column);
 }
 
 static void put_count_entry(struct jsonl *j, uint32_t i)
 {
-	writer_text(j->w, "{\"frame_id\":");
-	writer_uint(j->w, i);
-	writer_text(j->w, ",\"self\":");
-	writer_uint(j->w, j->counts[i].self);
-	writer_text(j->w, ",\"cumulative\":");
-	writer_uint(j->w, j->counts[i].cumulative);
+	json_uint(&j->json, "frame_id", i);
+	json_uint(&j->json, "self", j->counts[i].self);
+	json_uint(&j->json, "cumulative", j->counts[i].cumulative);
 }
 
 static void put_agg_head(struct jsonl *j)
 {
-	writer_text(j->w, ",\"kind\":\"frame\",\"scope\":\"final\"");
-	put_total(j);
+	json_string(&j->json, "kind", "frame");
+	json_string(&j->json, "scope", "final");
+	json_uint(&j->json, "samples_total", j->total);
 }
 
 /* The kinds of records that are written in chunks. */
@@ -187,20 +171,19 @@ static void put_chunks(struct jsonl *j, const struct record *r, uint32_t cnt)
 	uint32_t i;
 
 	for (i = 0; i < cnt; i++) {
-		if (i % CHUNK) {
-			writer_char(j->w, ',');
-		} else {
-			put_head(j, r->type);
+		if (i % CHUNK == 0) {
+			begin_record(j, r->type);
 			if (r->head)
 				r->head(j);
-			writer_text(j->w, ",\"");
-			writer_text(j->w, r->field);
-			writer_text(j->w, "\":[");
+			json_array(&j->json, r->field);
 		}
+		json_object(&j->json, NULL);
 		r->entry(j, i);
-		writer_char(j->w, '}');
-		if (i + 1 == cnt || i % CHUNK == CHUNK - 1)
-			writer_text(j->w, "]}\n");
+		json_object_end(&j->json);
+		if (i + 1 == cnt || i % CHUNK == CHUNK - 1) {
+			json_array_end(&j->json);
+			end_record(j);
+		}
 	}
 }
 
@@ -222,9 +205,9 @@ static int jsonl_write(struct aggregate *a)
 	put_chunks(&j, &strings, j.t->string_cnt);
 	put_chunks(&j, &frames, j.t->frame_cnt);
 	put_chunks(&j, &counts, j.t->frame_cnt);
-	put_head(&j, "end");
-	put_total(&j);
-	writer_text(j.w, "}\n");
+	begin_record(&j, "end");
+	json_uint(&j.json, "samples_total", j.total);
+	end_record(&j);
 	err = writer_flush(j.w);
 out:
 	free(j.counts);

@@ -2,37 +2,49 @@
 /*
  * mlyze_live.c - the live allocations: a hash table by address.
  *
- * Linear probing, at most half full; a removal moves the following entries back. Because of
- * the seed, a file cannot choose addresses that all collide.
+ * The seed keeps a file from choosing addresses that all collide.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/random.h>
 
+#include "base/hash_slots.h"
 #include "base/util.h"
 #include "formats/mlyze/mlyze_stats.h"
 
-#define SLOTS_MIN 1024
-
 struct mlyze_live {
-	struct mlyze_block *slots;
-	size_t mask, cnt;
+	struct hash_slots table;	/* of struct mlyze_block */
 	uint64_t seed;
+};
+
+static bool block_used(const void *slot)
+{
+	return ((const struct mlyze_block *)slot)->used;
+}
+
+static uint64_t block_hash(const void *record, const void *ctx)
+{
+	uint64_t addr = ((const struct mlyze_block *)record)->addr, seed = *(const uint64_t *)ctx;
+
+	return hash_u64(hash_u64(addr ^ seed) + seed);
+}
+
+static bool block_same(const void *slot, const void *key, const void *ctx)
+{
+	return ((const struct mlyze_block *)slot)->addr ==
+	       ((const struct mlyze_block *)key)->addr;
+}
+
+static const struct hash_kind kind = {
+	.bytes = sizeof(struct mlyze_block), .cap_min = 1024,
+	.used = block_used, .hash = block_hash, .same = block_same,
 };
 
 struct mlyze_live *mlyze_live_new(void)
 {
 	struct mlyze_live *live = calloc(1, sizeof(*live));
 
-	if (!live)
-		return NULL;
-	live->slots = calloc(SLOTS_MIN, sizeof(*live->slots));
-	if (!live->slots) {
-		free(live);
-		return NULL;
-	}
-	live->mask = SLOTS_MIN - 1;
-	if (getrandom(&live->seed, sizeof(live->seed), GRND_NONBLOCK) < 0)
+	if (live && getrandom(&live->seed, sizeof(live->seed), GRND_NONBLOCK) < 0)
 		live->seed = now_ns();
 	return live;
 }
@@ -41,41 +53,20 @@ void mlyze_live_free(struct mlyze_live *live)
 {
 	if (!live)
 		return;
-	free(live->slots);
+	hash_slots_free(&live->table);
 	free(live);
 }
 
-static size_t home(const struct mlyze_live *live, uint64_t addr)
+/* Where the address is; NULL: it is not there. */
+HASH_INLINE struct mlyze_block *find(const struct mlyze_live *live, uint64_t addr)
 {
-	return hash_u64(hash_u64(addr ^ live->seed) + live->seed) & live->mask;
-}
+	const struct mlyze_block key = { .addr = addr };
+	struct mlyze_block *slot;
 
-/* The slot of an address, or the free slot for it. */
-static struct mlyze_block *slot_of(const struct mlyze_live *live, uint64_t addr)
-{
-	size_t i = home(live, addr);
-
-	while (live->slots[i].used && live->slots[i].addr != addr)
-		i = (i + 1) & live->mask;
-	return &live->slots[i];
-}
-
-static int grow(struct mlyze_live *live)
-{
-	struct mlyze_live bigger = { .mask = live->mask * 2 + 1, .cnt = live->cnt,
-				     .seed = live->seed };
-	size_t i;
-
-	bigger.slots = calloc(bigger.mask + 1, sizeof(*bigger.slots));
-	if (!bigger.slots)
-		return -ENOMEM;
-	for (i = 0; i <= live->mask; i++) {
-		if (live->slots[i].used)
-			*slot_of(&bigger, live->slots[i].addr) = live->slots[i];
-	}
-	free(live->slots);
-	*live = bigger;
-	return 0;
+	if (!live->table.cap)
+		return NULL;
+	slot = hash_slots_find(&live->table, &kind, &key, &live->seed);
+	return slot->used ? slot : NULL;
 }
 
 int mlyze_live_add(struct mlyze_live *live, const struct mlyze_block *block,
@@ -84,45 +75,32 @@ int mlyze_live_add(struct mlyze_live *live, const struct mlyze_block *block,
 	struct mlyze_block *slot;
 	bool replaced;
 
-	if (live->cnt * 2 > live->mask && grow(live))
+	if (hash_slots_reserve(&live->table, &kind, &live->seed))
 		return -ENOMEM;
-	slot = slot_of(live, block->addr);
+	slot = hash_slots_find(&live->table, &kind, block, &live->seed);
 	replaced = slot->used;
 	if (replaced)
 		*old = *slot;
 	*slot = *block;
 	slot->used = true;
-	live->cnt += !replaced;
+	live->table.cnt += !replaced;
 	return replaced;
 }
 
 bool mlyze_live_remove(struct mlyze_live *live, uint64_t addr, struct mlyze_block *old)
 {
-	struct mlyze_block *slot = slot_of(live, addr);
-	size_t hole = slot - live->slots, i;
+	struct mlyze_block *slot = find(live, addr);
 
-	if (!slot->used)
+	if (!slot)
 		return false;
 	*old = *slot;
-	for (i = (hole + 1) & live->mask; live->slots[i].used; i = (i + 1) & live->mask) {
-		size_t from = home(live, live->slots[i].addr);
-
-		/* An entry may move into the hole unless its own slot is behind the hole. */
-		if (((i - from) & live->mask) < ((i - hole) & live->mask))
-			continue;
-		live->slots[hole] = live->slots[i];
-		hole = i;
-	}
-	live->slots[hole].used = false;
-	live->cnt--;
+	hash_slots_remove(&live->table, &kind, slot, &live->seed);
 	return true;
 }
 
 const struct mlyze_block *mlyze_live_find(const struct mlyze_live *live, uint64_t addr)
 {
-	const struct mlyze_block *slot = slot_of(live, addr);
-
-	return slot->used ? slot : NULL;
+	return find(live, addr);
 }
 
 int mlyze_live_replay(struct mlyze_live *live, const struct mlyze_file *f, uint64_t event_cnt)

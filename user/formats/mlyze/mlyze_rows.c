@@ -6,24 +6,18 @@
 
 #include <stdlib.h>
 
+#include "base/arith.h"
 #include "base/util.h"
 #include "model/intern.h"
 
-static uint64_t add(uint64_t a, uint64_t b)
-{
-	uint64_t sum;
-
-	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
-}
-
 static void add_sums(struct mlyze_sums *to, const struct mlyze_sums *s)
 {
-	to->count = add(to->count, s->count);
-	to->allocated = add(to->allocated, s->allocated);
-	to->live_count = add(to->live_count, s->live_count);
-	to->live = add(to->live, s->live);
-	to->peak_count = add(to->peak_count, s->peak_count);
-	to->peak = add(to->peak, s->peak);
+	to->count = add_capped(to->count, s->count);
+	to->allocated = add_capped(to->allocated, s->allocated);
+	to->live_count = add_capped(to->live_count, s->live_count);
+	to->live = add_capped(to->live, s->live);
+	to->peak_count = add_capped(to->peak_count, s->peak_count);
+	to->peak = add_capped(to->peak, s->peak);
 }
 
 /* The fields that distinguish rows; the others have no value. */

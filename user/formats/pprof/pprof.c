@@ -17,6 +17,7 @@
 #include "formats/qualify.h"
 #include "model/aggregate.h"
 #include "model/intern.h"
+#include "model/profile_names.h"
 #include "model/thread_names.h"
 #include "user/formats/pprof/profile.pb-c.h"
 
@@ -110,7 +111,7 @@ static struct value_types types_of(const struct profile_meta *meta)
 		[MODE_WALL] = "wall", [MODE_CPU] = "cpu", [MODE_GIL] = "gil",
 		[MODE_ALL] = "wall", [MODE_EXCEPTION] = "exception",
 	};
-	const char *clock = mode_text(meta->mode) ? clocks[meta->mode] : "cpu";
+	const char *clock = profile_mode_known(meta->mode) ? clocks[meta->mode] : "cpu";
 
 	if (meta->unit == UNIT_BYTES)
 		return (struct value_types){ "alloc_objects", "alloc_space", "bytes" };
@@ -153,7 +154,8 @@ static int put_comments(struct pprof *p, uint32_t process)
 		snprintf(cut, sizeof(cut), "; truncated %llu",
 			 (unsigned long long)proc->truncated);
 	snprintf(text, sizeof(text), "%s %s:%s%s; mode %s%s%s", sink_meta_kind(m),
-		 *proc->name ? proc->name : "?", python, platform, mode_text(m->mode) ? mode_text(m->mode) : "unknown", lost, cut);
+		 *proc->name ? proc->name : "?", python, platform, profile_mode_name(m->mode), lost,
+		 cut);
 	return comment(p, text);
 }
 
@@ -323,7 +325,7 @@ static int add_labels(struct pprof *p, const struct stack_view *v, Tachbpf__Ppro
 	const struct stack_group *g = stacks_group(p->a->stacks, v->group);
 	const struct profile_meta *meta = &stacks_process(p->a->stacks, g->process)->meta;
 	const char *name = thread_names_find(meta->thread_names, g->thread_id);
-	char status[STATUS_TEXT_MAX];
+	char status[PROFILE_STATUS_BYTES];
 	int err = 0;
 
 	if (meta->tgid)
@@ -339,7 +341,7 @@ static int add_labels(struct pprof *p, const struct stack_view *v, Tachbpf__Ppro
 	if (!err && name)
 		err = add_label(p, l, n, "thread", name, 0);
 	if (!err)
-		err = add_label(p, l, n, "status", status_text(v->status, status), 0);
+		err = add_label(p, l, n, "status", profile_status_text(v->status, status), 0);
 	return err;
 }
 

@@ -20,10 +20,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arith.h"
 #include "base/pairs.h"
 #include "formats/formats.h"
 #include "model/aggregate.h"
-#include "model/writer.h"
+#include "base/writer.h"
 
 /* Python/marshal.c: TYPE_* and FLAG_REF. */
 #define M_DICT '{'

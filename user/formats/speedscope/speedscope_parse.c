@@ -7,14 +7,11 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "formats/common.h"
 #include "formats/input.h"
 #include "model/intern.h"
-
-#define NUMBER_MAX_CHARS 63
 
 const struct unit speedscope_units[SPEEDSCOPE_UNIT_CNT] = {
 	{ "none", UNIT_SAMPLES, 1 },	       { "nanoseconds", UNIT_NANOSECONDS, 1 },
@@ -29,23 +26,7 @@ int speedscope_bad_json(const struct reason *why, const struct json_pull *j)
 	return reason_at(why, json_pull_offset(j), "expected %s", j->err);
 }
 
-static bool read_double(struct json_pull *j, double *v)
-{
-	char text[NUMBER_MAX_CHARS + 1];
-	const char *s;
-	size_t len;
-
-	if (!json_pull_number(j, &s, &len))
-		return false;
-	if (len > NUMBER_MAX_CHARS)
-		return json_pull_fail(j, "a number of at most 63 characters");
-	memcpy(text, s, len);
-	text[len] = '\0';
-	*v = strtod(text, NULL);
-	return isfinite(*v) ? true : json_pull_fail(j, "a finite number");
-}
-
-/* Read a weight and convert it to our unit: exactly if it is a whole number, however large. */
+/* A weight in our unit: exact when it is whole, however large. */
 bool speedscope_read_weight(struct json_pull *j, const struct unit *unit, uint64_t *weight)
 {
 	struct json_pull back = *j;
@@ -55,7 +36,7 @@ bool speedscope_read_weight(struct json_pull *j, const struct unit *unit, uint64
 		return *weight <= WEIGHT_SUM_MAX ? true :
 						   json_pull_fail(j, "a weight of at most 63 bits");
 	*j = back;
-	if (!read_double(j, &v))
+	if (!json_pull_double(j, &v))
 		return false;
 	v = nearbyint(v * unit->factor);
 	if (v < 0 || v >= (double)WEIGHT_SUM_MAX) {
@@ -72,7 +53,7 @@ static bool read_position(struct json_pull *j, int32_t *v)
 
 	if (json_pull_type(j) == JT_NULL)
 		return json_pull_skip(j);
-	if (!read_double(j, &d))
+	if (!json_pull_double(j, &d))
 		return false;
 	*v = d >= 0 && d <= INT32_MAX ? (int32_t)d : -1;
 	return true;
@@ -204,9 +185,9 @@ static bool read_profile(struct speedscope_reader *s, struct json_pull *j)
 		else if (json_key_is(&s->key, "unit"))
 			ok = read_unit(s, j, &th);
 		else if (json_key_is(&s->key, "startValue"))
-			ok = read_double(j, &th.start);
+			ok = json_pull_double(j, &th.start);
 		else if (json_key_is(&s->key, "endValue"))
-			ok = th.has_end = read_double(j, &th.end);
+			ok = th.has_end = json_pull_double(j, &th.end);
 		else if (json_key_is(&s->key, "samples"))
 			ok = remember(j, &th.samples, &th.has_samples);
 		else if (json_key_is(&s->key, "weights"))

@@ -11,6 +11,9 @@
  * Equal stacks that follow each other become one with the sum of their times, as speedscope itself
  * would do. What is distinct is kept in memory; the sequence of each thread is spooled.
  */
+#include "base/arith.h"
+#include "base/json.h"
+#include "model/profile_names.h"
 #include "model/sink.h"
 
 #include <errno.h>
@@ -23,7 +26,7 @@
 #include "model/spool.h"
 #include "model/stacks.h"
 #include "model/thread_names.h"
-#include "model/writer.h"
+#include "base/writer.h"
 
 #define SCHEMA "https://www.speedscope.app/file-format-schema.json"
 
@@ -202,8 +205,7 @@ static int put_time(struct speedscope *s, struct clock *c, uint64_t gap_us)
 {
 	bool running_only = s->meta.mode != MODE_WALL && s->meta.mode != MODE_ALL;
 	uint64_t interval = s->meta.interval_us ? s->meta.interval_us : 1;
-	uint64_t own = interval > UINT64_MAX / (c->weight ? c->weight : 1) ?
-			       UINT64_MAX : interval * c->weight;
+	uint64_t own = mul_capped(interval, c->weight);
 	int err;
 
 	if (!running_only || gap_us <= own || gap_us - own <= interval / 2)
@@ -275,9 +277,7 @@ static int finish_clocks(struct speedscope *s)
 
 	while ((c = u64map_next(&s->clocks, &pos))) {
 		if (!err && s->meta.unit == UNIT_SAMPLES && c->weight)
-			err = put_weight(s, c->track, c->stack,
-					 interval > UINT64_MAX / c->weight ?
-						 UINT64_MAX : interval * c->weight);
+			err = put_weight(s, c->track, c->stack, mul_capped(interval, c->weight));
 		free(c);
 	}
 	for (i = 0; !err && i < track_cnt(s); i++)
@@ -304,32 +304,29 @@ static int speedscope_end(struct sink *sink, const struct profile_stats *stats)
 	return s->err;
 }
 
-static void put_key(struct writer *w, const char *key)
+static void put_frame(struct speedscope *s, struct writer *w, uint32_t label)
 {
-	writer_char(w, '"');
-	writer_text(w, key);
-	writer_text(w, "\":");
+	const struct profile_tables *t = stacks_tables(s->stacks);
+	const struct frame *f = &t->frames[label];
+	struct json j;
+
+	json_start_in(&j, w);
+	json_object(&j, NULL);
+	json_string_n(&j, "name", t->strings[f->func].data, t->strings[f->func].len);
+	if (frame_kind_has_file(f->kind))
+		json_string_n(&j, "file", t->strings[f->file].data, t->strings[f->file].len);
+	if (stacks_line(s->stacks, label))
+		json_uint(&j, "line", stacks_line(s->stacks, label));
+	json_object_end(&j);
 }
 
 static void put_frames(struct speedscope *s, struct writer *w)
 {
-	const struct profile_tables *t = stacks_tables(s->stacks);
 	uint32_t i;
 
-	for (i = 0; i < t->frame_cnt; i++) {
-		const struct frame *f = &t->frames[i];
-
-		writer_text(w, i ? ",\n{\"name\":" : "\n{\"name\":");
-		writer_json(w, t->strings[f->func]);
-		if (frame_kind_has_file(f->kind)) {
-			writer_text(w, ",\"file\":");
-			writer_json(w, t->strings[f->file]);
-		}
-		if (stacks_line(s->stacks, i)) {
-			writer_text(w, ",\"line\":");
-			writer_uint(w, stacks_line(s->stacks, i));
-		}
-		writer_char(w, '}');
+	for (i = 0; i < stacks_tables(s->stacks)->frame_cnt; i++) {
+		writer_text(w, i ? ",\n" : "\n");
+		put_frame(s, w, i);
 	}
 }
 
@@ -384,7 +381,7 @@ static void put_track_name(struct speedscope *s, struct writer *w, const struct 
 	snprintf(name, sizeof(name), "%s%s%s%s%s", process ? sink_meta_kind(&p->meta) : "",
 		 process ? " " : "", process ? p->name : "", process && *tid ? " " : "",
 		 *tid || process ? tid : "process");
-	writer_json(w, string_of(name));
+	json_string_in(w, string_of(name));
 }
 
 static int put_track(struct speedscope *s, struct writer *w, const struct track *t)
@@ -413,47 +410,29 @@ static int put_track(struct speedscope *s, struct writer *w, const struct track 
 /* Write what the schema has no field for; speedscope ignores it. */
 static void put_process(struct speedscope *s, struct writer *w, uint32_t process)
 {
-	const struct stack_process *p = stacks_process(s->stacks, process);
+	const struct profile_meta *m = &stacks_process(s->stacks, process)->meta;
 	const struct profile_stats *st = (struct profile_stats *)(void *)s->stats.data + process;
 	char version[32];
+	struct json j;
 
-	snprintf(version, sizeof(version), "%u.%u.%u", p->meta.python_major, p->meta.python_minor,
-		 p->meta.python_micro);
-	put_key(w, "pid");
-	writer_uint(w, p->meta.tgid);
-	writer_char(w, ',');
-	put_key(w, "comm");
-	writer_json(w, string_of(p->meta.comm ? p->meta.comm : ""));
-	writer_char(w, ',');
-	if (p->meta.container) {
-		put_key(w, "container");
-		writer_json(w, string_of(p->meta.container));
-		writer_char(w, ',');
-	}
-	if (p->meta.image) {
-		put_key(w, "image");
-		writer_json(w, string_of(p->meta.image));
-		writer_char(w, ',');
-	}
-	put_key(w, "python_version");
-	writer_json(w, string_of(p->meta.python_major ? version : ""));
-	writer_char(w, ',');
-	put_key(w, "platform");
-	writer_json(w, string_of(p->meta.platform ? p->meta.platform : ""));
-	writer_char(w, ',');
-	put_key(w, "mode");
-	writer_json(w, string_of(mode_text(p->meta.mode) ? mode_text(p->meta.mode) : ""));
-	writer_char(w, ',');
-	put_key(w, "interval_us");
-	writer_uint(w, p->meta.interval_us);
-	writer_char(w, ',');
-	put_key(w, "truncated");
-	writer_uint(w, p->truncated);
-	if (st->lost_known) {
-		writer_char(w, ',');
-		put_key(w, "lost");
-		writer_uint(w, st->lost_cnt);
-	}
+	snprintf(version, sizeof(version), "%u.%u.%u", m->python_major, m->python_minor,
+		 m->python_micro);
+	json_start_in(&j, w);
+	json_object(&j, NULL);
+	json_uint(&j, "pid", m->tgid);
+	json_string(&j, "comm", m->comm ? m->comm : "");
+	if (m->container)
+		json_string(&j, "container", m->container);
+	if (m->image)
+		json_string(&j, "image", m->image);
+	json_string(&j, "python_version", m->python_major ? version : "");
+	json_string(&j, "platform", m->platform ? m->platform : "");
+	json_string(&j, "mode", profile_mode_known(m->mode) ? profile_mode_name(m->mode) : "");
+	json_uint(&j, "interval_us", m->interval_us);
+	json_uint(&j, "truncated", stacks_process(s->stacks, process)->truncated);
+	if (st->lost_known)
+		json_uint(&j, "lost", st->lost_cnt);
+	json_object_end(&j);
 }
 
 static int write_file(struct speedscope *s, struct writer *w)
@@ -464,14 +443,13 @@ static int write_file(struct speedscope *s, struct writer *w)
 
 	writer_text(w, "{\"$schema\":\"" SCHEMA "\",\n\"exporter\":\"tachbpf " TACHBPF_VERSION
 		       "\",\n\"name\":");
-	writer_json(w, string_of(*name ? name : "tachbpf"));
+	json_string_in(w, string_of(*name ? name : "tachbpf"));
 	writer_text(w, ",\n\"tachbpf\":{\"processes\":[");
 	for (i = 0; i < process_cnt; i++) {
-		writer_text(w, i ? "},\n{" : "\n{");
+		writer_text(w, i ? ",\n" : "\n");
 		put_process(s, w, i);
 	}
-	writer_text(w, process_cnt ? "}]},\n" : "]},\n");
-	writer_text(w, "\"shared\":{\"frames\":[");
+	writer_text(w, "]},\n\"shared\":{\"frames\":[");
 	put_frames(s, w);
 	writer_text(w, "]},\n\"profiles\":[");
 	for (i = 0; !err && i < track_cnt(s); i++) {

@@ -112,55 +112,41 @@ uint64_t tach_field_max(enum tach_layout layout, enum tach_field field)
 	return bits ? UINT64_MAX >> (64 - bits) : 0;
 }
 
-/* The table is at most half full. */
 static int threads_grow(struct tach_threads *t)
 {
-	uint32_t cap = t->cap ? t->cap * 2 : 8, mask = cap * 2 - 1, i, at;
+	uint32_t cap = t->cap ? t->cap * 2 : 8;
 	struct tach_thread *list;
-	uint32_t *slots;
 
 	if (t->cap > UINT32_MAX / 8)
 		return -ENOMEM;
-	slots = calloc((size_t)mask + 1, sizeof(*slots));
-	list = slots ? realloc(t->list, cap * sizeof(*list)) : NULL;
-	if (!list) {
-		free(slots);
+	list = reallocarray(t->list, cap, sizeof(*list));
+	if (!list)
 		return -ENOMEM;
-	}
 	if (!t->cap && getrandom(&t->seed, sizeof(t->seed), GRND_NONBLOCK) < 0)
 		t->seed = 0;
-	for (i = 0; i < t->cnt; i++) {
-		at = tach_thread_hash(t, list[i].thread_id, list[i].interp_id) & mask;
-		while (slots[at])
-			at = (at + 1) & mask;
-		slots[at] = i + 1;
-	}
-	free(t->slots);
-	t->slots = slots;
 	t->list = list;
 	t->cap = cap;
-	t->mask = mask;
 	return 0;
 }
 
 struct tach_thread *tach_threads_add(struct tach_threads *t, uint64_t thread_id,
 				     uint32_t interp_id, uint64_t start_us)
 {
+	struct hash_index_slot *slot;
 	struct tach_thread *th;
-	uint32_t at;
+	uint32_t hash;
 
-	if (t->cnt == t->cap && threads_grow(t))
+	if ((t->cnt == t->cap && threads_grow(t)) || hash_index_reserve(&t->by_key))
 		return NULL;
-	at = tach_thread_hash(t, thread_id, interp_id) & t->mask;
-	while (t->slots[at])
-		at = (at + 1) & t->mask;
-	th = &t->list[t->cnt++];
-	t->slots[at] = t->cnt;
+	th = &t->list[t->cnt];
 	*th = (struct tach_thread){
 		.thread_id = thread_id,
 		.interp_id = interp_id,
 		.time_us = start_us,
 	};
+	hash = tach_thread_hash(t, thread_id, interp_id);
+	slot = hash_index_slot_of(&t->by_key, hash, tach_thread_equal, t->list, th);
+	hash_index_fill(&t->by_key, slot, hash, t->cnt++);
 	return th;
 }
 
@@ -173,7 +159,7 @@ void tach_threads_free(struct tach_threads *t)
 		free(t->list[i].pending);
 	}
 	free(t->list);
-	free(t->slots);
+	hash_index_free(&t->by_key);
 	memset(t, 0, sizeof(*t));
 }
 

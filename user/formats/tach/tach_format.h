@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/hash_index.h"
 #include "base/util.h"
 #include "model/sink.h"
 
@@ -135,9 +136,8 @@ struct tach_thread {
 struct tach_threads {
 	struct tach_thread *list;
 	uint32_t cnt, cap;
-	uint32_t *slots;	/* index in list, + 1 */
-	uint32_t mask;
-	uint64_t seed;		/* a file must not choose ids that collide */
+	struct hash_index by_key;	/* of list */
+	uint64_t seed;		/* a file must not be able to choose ids that collide */
 };
 
 static inline uint32_t tach_thread_hash(const struct tach_threads *t, uint64_t thread_id,
@@ -146,22 +146,22 @@ static inline uint32_t tach_thread_hash(const struct tach_threads *t, uint64_t t
 	return (uint32_t)hash_u64(hash_u64(thread_id ^ t->seed) ^ interp_id);
 }
 
+static inline bool tach_thread_equal(const void *list, uint32_t i, const void *key)
+{
+	const struct tach_thread *a = (const struct tach_thread *)list + i, *b = key;
+
+	return a->thread_id == b->thread_id && a->interp_id == b->interp_id;
+}
+
 /* NULL: not there. The pointer is valid until the next tach_threads_add(). */
 static inline struct tach_thread *tach_threads_find(const struct tach_threads *t,
 						    uint64_t thread_id, uint32_t interp_id)
 {
-	struct tach_thread *th;
+	const struct tach_thread key = { .thread_id = thread_id, .interp_id = interp_id };
 	uint32_t i;
 
-	if (!t->slots)
-		return NULL;
-	for (i = tach_thread_hash(t, thread_id, interp_id) & t->mask; t->slots[i];
-	     i = (i + 1) & t->mask) {
-		th = &t->list[t->slots[i] - 1];
-		if (th->thread_id == thread_id && th->interp_id == interp_id)
-			return th;
-	}
-	return NULL;
+	return hash_index_find(&t->by_key, tach_thread_hash(t, thread_id, interp_id),
+			       tach_thread_equal, t->list, &key, &i) ? &t->list[i] : NULL;
 }
 
 /* Add a thread that is not there yet. NULL: out of memory. */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * profile_text.c - see profile_text.h.
+ * text.c - widths of text and of terminals. See text.h.
  */
-#include "model/profile_text.h"
+#include "base/text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,42 +13,6 @@
 
 /* The fewest columns: a narrower terminal wraps lines. */
 #define NARROWEST 60
-
-const char *profile_mode_name(enum profile_mode mode)
-{
-	static const char *const names[] = {
-		[MODE_WALL] = "wall", [MODE_CPU] = "cpu", [MODE_GIL] = "gil", [MODE_ALL] = "all",
-		[MODE_EXCEPTION] = "exception",
-	};
-
-	return mode >= 0 && (size_t)mode < ARRAY_SIZE(names) ? names[mode] : "unknown";
-}
-
-const char *profile_layout_name(enum tach_layout layout)
-{
-	static const char *const names[] = {
-		[TACH_RELEASE] = "release", [TACH_DRAFT1] = "draft1", [TACH_DRAFT2] = "draft2",
-	};
-
-	return (size_t)layout < ARRAY_SIZE(names) ? names[layout] : "unknown";
-}
-
-const char *profile_feature_at(size_t i, uint32_t *bit)
-{
-	static const struct {
-		const char *name;
-		uint32_t bit;
-	} features[] = {
-		{ "all_threads", FEATURE_ALL_THREADS }, { "native", FEATURE_NATIVE },
-		{ "gc", FEATURE_GC }, { "opcodes", FEATURE_OPCODES },
-		{ "blocking", FEATURE_BLOCKING },
-	};
-
-	if (i >= ARRAY_SIZE(features))
-		return NULL;
-	*bit = features[i].bit;
-	return features[i].name;
-}
 
 char *text_escape(const char *s, size_t len)
 {
@@ -106,4 +70,24 @@ void text_print(FILE *out, const char *text, size_t width, enum text_cut cut, bo
 		fprintf(out, "%.*s…", (int)bytes_of(text, width - 1), text);
 	if (pad && has < width)
 		fprintf(out, "%*s", (int)(width - has), "");
+}
+
+size_t text_widest(size_t width, const char *text)
+{
+	size_t own = text_width(text);
+
+	return own > width ? own : width;
+}
+
+void text_cell(FILE *out, const struct text_column *column, const char *text, bool more)
+{
+	size_t own = text_width(text), width = column->width;
+
+	if (column->spill && own > width)
+		width = 0;
+	if (column->right && own < width)
+		fprintf(out, "%*s", (int)(width - own), "");
+	text_print(out, text, width, column->cut, more && !column->right);
+	if (more)
+		fputs("  ", out);
 }

@@ -12,8 +12,6 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "model/event.h"
-
 #define WRITER_BYTES (64 * 1024)
 
 struct writer {
@@ -35,8 +33,6 @@ void writer_uint(struct writer *w, uint64_t v);
 void writer_int(struct writer *w, int64_t v);
 /* Write us microseconds as milliseconds, exactly: "12.345", "12". */
 void writer_ms(struct writer *w, int64_t us);
-/* Write a JSON string with its quotes; any bytes are allowed, as in json.h. */
-void writer_json(struct writer *w, struct string_ref s);
 
 static inline void writer_put(struct writer *w, const void *data, size_t len)
 {
@@ -58,11 +54,6 @@ static inline void writer_text(struct writer *w, const char *s)
 static inline void writer_char(struct writer *w, char c)
 {
 	writer_put(w, &c, 1);
-}
-
-static inline struct string_ref string_of(const char *s)
-{
-	return (struct string_ref){ s, (uint32_t)strlen(s) };
 }
 
 #endif

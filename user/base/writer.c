@@ -3,10 +3,9 @@
  * writer.c - writes text to a file descriptor. See writer.h. json.h writes JSON structures;
  * this is for long arrays in them, and for formats that are not JSON.
  */
-#include "model/writer.h"
+#include "base/writer.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/util.h"
@@ -82,37 +81,4 @@ void writer_ms(struct writer *w, int64_t us)
 		len--;
 	if (len > 1)
 		writer_put(w, text, len);
-}
-
-static void json_char(struct writer *w, const char *s, size_t n, uint32_t cp)
-{
-	char text[8];
-
-	if (cp == '"' || cp == '\\') {
-		writer_char(w, '\\');
-		writer_char(w, (char)cp);
-	} else if (utf8_printable(cp)) {
-		writer_put(w, s, n);
-	} else {
-		snprintf(text, sizeof(text), "\\u%04x", cp & 0xffff);
-		writer_text(w, text);
-	}
-}
-
-void writer_json(struct writer *w, struct string_ref s)
-{
-	uint32_t cp;
-	size_t n;
-
-	writer_char(w, '"');
-	for (; s.len; s.data += n, s.len -= (uint32_t)n) {
-		n = utf8_char(s.data, s.len, &cp);
-		if (n) {
-			json_char(w, s.data, n, cp);
-		} else {
-			writer_text(w, "\xef\xbf\xbd");	/* U+FFFD */
-			n = 1;
-		}
-	}
-	writer_char(w, '"');
 }
