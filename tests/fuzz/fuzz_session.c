@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/util.h"
-#include "recording/session_file.h"
+#include "recording/session_json.h"
 
 struct sums {
 	uint64_t all, cnt;
@@ -34,22 +34,22 @@ static uint64_t length(const char *s)
 	return s ? strlen(s) : 0;
 }
 
-static struct sums ask(const struct session_file *s, const char *file)
+static struct sums ask(const struct session_json *s, const char *file)
 {
 	struct sums sums = { 0 };
 	struct session_process p;
 	struct session_gil gil;
 
-	session_file_process(s, file, &p);
+	session_json_process(s, file, &p);
 	sums.all += p.tgid + length(p.comm) + length(p.command) + length(p.container) +
 		    length(p.image) + length(p.unit);
-	session_file_losses(s, NULL, add_loss, &sums);
-	session_file_losses(s, file, add_loss, &sums);
-	session_file_gil(s, file, &gil);
-	if (session_file_gil_threads(s, file, add_thread, &sums))
+	session_json_losses(s, NULL, add_loss, &sums);
+	session_json_losses(s, file, add_loss, &sums);
+	session_json_gil(s, file, &gil);
+	if (session_json_gil_threads(s, file, add_thread, &sums))
 		abort();
-	sums.all += gil.wait_ns + session_file_utc_ns(s, 1) + length(session_file_kernel(s)) +
-		    (uint64_t)session_file_duration(s) + session_file_free_threaded(s, file);
+	sums.all += gil.wait_ns + session_json_utc_ns(s, 1) + length(session_json_kernel(s)) +
+		    (uint64_t)session_json_duration(s) + session_json_free_threaded(s, file);
 	return sums;
 }
 
@@ -57,14 +57,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct session_file *s;
+	struct session_json *s;
 	struct buf text = { 0 };
 	struct sums once, again;
 	char why[128];
 
 	if (buf_add(&text, data, size))
 		abort();
-	s = session_file_parse(&text, why, sizeof(why));
+	s = session_json_parse(&text, why, sizeof(why));
 	buf_free(&text);
 	if (!s)
 		return 0;
@@ -72,6 +72,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	again = ask(s, "12-app.tach");
 	if (memcmp(&once, &again, sizeof(once)))
 		abort();
-	session_file_free(s);
+	session_json_free(s);
 	return 0;
 }

@@ -90,16 +90,16 @@ static bool selects_waits(const struct sample_filter_options *f)
 
 static int read_session(struct result *res, const struct run *run)
 {
-	const struct session_file *session = res->file->session;
+	const struct session_json *session = res->file->session;
 
 	if (!session)
 		return 0;
-	res->free_threaded = session_file_free_threaded(session, res->file->name);
+	res->free_threaded = session_json_free_threaded(session, res->file->name);
 	/* Files of several processes have no numbers of their own. */
 	if (selects_waits(&run->opts->input.filter) || !res->file->process.tgid)
 		return 0;
-	session_file_gil(session, res->file->name, &res->exact);
-	return session_file_gil_threads(session, res->file->name, add_exact_thread, res);
+	session_json_gil(session, res->file->name, &res->exact);
+	return session_json_gil_threads(session, res->file->name, add_exact_thread, res);
 }
 
 static int run_twice(struct run *run, struct result *res, struct reader *r)

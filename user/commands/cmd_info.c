@@ -140,10 +140,10 @@ static void json_loss(void *ctx, const char *cause, uint64_t cnt)
 	json_uint(ctx, cause, cnt);
 }
 
-static void json_losses(struct json *j, const struct session_file *session, const char *file)
+static void json_losses(struct json *j, const struct session_json *session, const char *file)
 {
 	json_object(j, "lost");
-	session_file_losses(session, file, json_loss, j);
+	session_json_losses(session, file, json_loss, j);
 	json_object_end(j);
 }
 
@@ -287,12 +287,12 @@ static void json_recordings(struct json *j, const struct profile_set *set)
 
 	json_array(j, "recordings");
 	for (i = 0; i < set->dir_cnt; i++) {
-		const struct session_file *session = set->dirs[i].session;
+		const struct session_json *session = set->dirs[i].session;
 
 		json_object(j, NULL);
 		json_string(j, "path", set->dirs[i].path);
 		if (session) {
-			double seconds = session_file_duration(session);
+			double seconds = session_json_duration(session);
 
 			json_known(j, "duration_s", seconds > 0, seconds);
 			json_losses(j, session, NULL);
@@ -331,12 +331,12 @@ static void print_loss(void *ctx, const char *cause, uint64_t cnt)
 	free(shown);
 }
 
-static void print_losses(const struct session_file *session, const char *file)
+static void print_losses(const struct session_json *session, const char *file)
 {
 	struct loss_list list = { 0 };
 
 	printf("  %-12s ", "lost");
-	session_file_losses(session, file, print_loss, &list);
+	session_json_losses(session, file, print_loss, &list);
 	printf("%s\n", list.any ? "" : "nothing");
 }
 
@@ -453,14 +453,14 @@ static void print_recordings(const struct profile_set *set)
 	size_t i;
 
 	for (i = 0; i < set->dir_cnt; i++) {
-		const struct session_file *session = set->dirs[i].session;
+		const struct session_json *session = set->dirs[i].session;
 		char *shown = text_escape(set->dirs[i].path, strlen(set->dirs[i].path));
 
 		if (session) {
 			printf("%s\n", shown ? shown : "?");
-			if (session_file_duration(session) > 0)
+			if (session_json_duration(session) > 0)
 				printf("  %-12s %.3f s\n", "duration",
-				       session_file_duration(session));
+				       session_json_duration(session));
 			print_losses(session, NULL);
 			printf("\n");
 		}

@@ -11,7 +11,7 @@
 #include "analysis/gil_rows.h"
 #include "base/u64map.h"
 #include "commands/profile_set.h"
-#include "recording/session_file.h"
+#include "recording/session_json.h"
 
 /* One process of one file. */
 struct gil_section {

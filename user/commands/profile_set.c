@@ -55,7 +55,7 @@ static void free_file(struct profile_file *f)
 }
 
 /* path becomes the set's. */
-static int add_file(struct profile_set *set, char *path, const struct session_file *session)
+static int add_file(struct profile_set *set, char *path, const struct session_json *session)
 {
 	struct profile_file *files, f = { .path = path, .session = session };
 	const char *slash;
@@ -73,7 +73,7 @@ static int add_file(struct profile_set *set, char *path, const struct session_fi
 		return -ENOMEM;
 	}
 	if (session)
-		session_file_process(session, f.name, &f.process);
+		session_json_process(session, f.name, &f.process);
 	if (!f.process.comm)
 		identity_from_name(&f);
 	set->files[set->file_cnt++] = f;
@@ -113,16 +113,16 @@ static int add_entries(struct profile_set *set, int dirfd, const struct profile_
 }
 
 /* The session.json of a directory, if it has one that can be used. */
-static struct session_file *read_session(struct profile_set *set, int dirfd, const char *path)
+static struct session_json *read_session(struct profile_set *set, int dirfd, const char *path)
 {
-	struct session_file *session;
+	struct session_json *session;
 	char *name, *shown = NULL;
 
 	if (asprintf(&name, "%s/" SESSION_FILE_NAME, path) < 0)
 		name = NULL;
 	if (name)
 		shown = escaped(name);
-	session = session_file_read(dirfd, shown ? shown : SESSION_FILE_NAME);
+	session = session_json_read(dirfd, shown ? shown : SESSION_FILE_NAME);
 	if (!session && errno != ENOENT)
 		set->failed = true;
 	free(name);
@@ -223,7 +223,7 @@ void profile_set_free(struct profile_set *set)
 		free_file(&set->files[i]);
 	for (i = 0; i < set->dir_cnt; i++) {
 		free(set->dirs[i].path);
-		session_file_free(set->dirs[i].session);
+		session_json_free(set->dirs[i].session);
 	}
 	for (i = 0; i < set->inner_cnt; i++) {
 		free(set->inner[i]->comm);
@@ -416,10 +416,10 @@ void profile_file_context(const struct profile_file *file, struct profile_meta *
 	meta->thread_names = file->process.thread_names;
 	if (!file->session)
 		return;
-	kernel = session_file_kernel(file->session);
+	kernel = session_json_kernel(file->session);
 	snprintf(platform, PROFILE_PLATFORM_BYTES, "Linux %s", kernel ? kernel : "");
 	meta->platform = kernel ? platform : NULL;
-	meta->start_utc_ns = session_file_utc_ns(file->session, meta->start_us);
+	meta->start_utc_ns = session_json_utc_ns(file->session, meta->start_us);
 	if (stats)
-		session_file_losses(file->session, file->name, add_loss, stats);
+		session_json_losses(file->session, file->name, add_loss, stats);
 }

@@ -16,7 +16,7 @@
 
 #include "model/event.h"
 #include "model/reader.h"
-#include "recording/session_file.h"
+#include "recording/session_json.h"
 
 struct sample_filter_options;
 struct tach_reader;
@@ -24,7 +24,7 @@ struct tach_reader;
 /* A recording's directory. */
 struct profile_dir {
 	char *path;
-	struct session_file *session;	/* NULL: has none */
+	struct session_json *session;	/* NULL: has none */
 };
 
 struct profile_file {
@@ -34,7 +34,7 @@ struct profile_file {
 	struct session_process process;	/* from session.json, else from the name */
 	char *comm;			/* what process.comm points to if not from session.json */
 	char *container;		/* likewise */
-	const struct session_file *session;	/* NULL: none */
+	const struct session_json *session;	/* NULL: none */
 };
 
 struct profile_set {

@@ -15,7 +15,7 @@
 #include "base/util.h"
 #include "model/memory_sink.h"
 #include "recording/profile_file.h"
-#include "recording/session_file.h"
+#include "recording/session_json.h"
 #include "resolve/process.h"
 
 #define CMDLINE_MAX 4096

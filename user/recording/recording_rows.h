@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * recording_rows.h - what a recording knows of its processes: between
- * recording.c, which fills it, and summary.c, which prints it.
+ * recording.c, which fills it, and totals.c, session_json_write.c and summary.c, which say it.
  */
 #ifndef TACHBPF_RECORDING_ROWS_H
 #define TACHBPF_RECORDING_ROWS_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * session_file.h - reads the session.json of a recording's directory.
+ * session_json.h - reads the session.json of a recording's directory.
  *
  * What is used of it (anything else is ignored, anything may be missing):
  *
@@ -20,8 +20,8 @@
  *
  * Of a file's path only the last component counts: directories are moved.
  */
-#ifndef TACHBPF_SESSION_FILE_H
-#define TACHBPF_SESSION_FILE_H
+#ifndef TACHBPF_SESSION_JSON_H
+#define TACHBPF_SESSION_JSON_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,11 +29,27 @@
 
 #define SESSION_FILE_NAME "session.json"
 
+/*
+ * Keys that are written (session_json_write.c) and read back (session_json_read.c). Those of
+ * containers and thread names are identity.c's and thread_names.c's.
+ */
+#define SESSION_DURATION_S          "duration_s"
+#define SESSION_KERNEL              "kernel"
+#define SESSION_START_TIME          "start_time"
+#define SESSION_START_MONOTONIC_US  "start_monotonic_us"
+#define SESSION_LOST                "lost"
+#define SESSION_PROCESSES           "processes"
+#define SESSION_FILE                "file"
+#define SESSION_PID                 "pid"
+#define SESSION_COMM                "comm"
+#define SESSION_COMMAND             "command"
+#define SESSION_FREE_THREADED       "free_threaded"
+
 struct buf;
-struct session_file;
+struct session_json;
 struct thread_names;
 
-/* What session.json says of one file. Strings are hostile and live in the session_file. */
+/* What session.json says of one file. Strings are hostile and live in the session_json. */
 struct session_process {
 	uint32_t tgid;		/* 0: not said */
 	const char *comm;	/* NULL: not said; likewise below */
@@ -45,32 +61,32 @@ struct session_process {
 };
 
 /* NULL with errno: ENOENT without a word, else after logging why. shown: its path, escaped. */
-struct session_file *session_file_read(int dirfd, const char *shown);
+struct session_json *session_json_read(int dirfd, const char *shown);
 /*
  * The text of such a file (hostile), which is taken over and then empty. NULL with errno, and
  * the reason in why: EBADMSG for what is not a JSON object.
  */
-struct session_file *session_file_parse(struct buf *text, char *why, size_t why_size);
-void session_file_free(struct session_file *s);
+struct session_json *session_json_parse(struct buf *text, char *why, size_t why_size);
+void session_json_free(struct session_json *s);
 
 /* Of the file of that name; all unset if nothing is said of it. */
-void session_file_process(const struct session_file *s, const char *file,
+void session_json_process(const struct session_json *s, const char *file,
 			  struct session_process *out);
 
 /* The whole recording's; 0: not said. */
-double session_file_duration(const struct session_file *s);
+double session_json_duration(const struct session_json *s);
 
 /* The kernel that recorded it; NULL: not said. Hostile. */
-const char *session_file_kernel(const struct session_file *s);
+const char *session_json_kernel(const struct session_json *s);
 
 /* A CLOCK_MONOTONIC of the recording as time of day, in ns since 1970; 0: not known. */
-uint64_t session_file_utc_ns(const struct session_file *s, uint64_t monotonic_us);
+uint64_t session_json_utc_ns(const struct session_json *s, uint64_t monotonic_us);
 
 /*
  * Call each() for every loss of file, NULL: of the whole recording. cause is hostile and is gone
  * after each().
  */
-void session_file_losses(const struct session_file *s, const char *file,
+void session_json_losses(const struct session_json *s, const char *file,
 			 void (*each)(void *ctx, const char *cause, uint64_t cnt), void *ctx);
 
 /* Waits for the GIL that were measured, whatever samples saw of them. */
@@ -80,15 +96,15 @@ struct session_gil {
 };
 
 /* Of the process whose file it is. */
-void session_file_gil(const struct session_file *s, const char *file, struct session_gil *out);
+void session_json_gil(const struct session_json *s, const char *file, struct session_gil *out);
 /*
  * Of each of its threads; name (NULL: not said) is hostile and is gone after each(). Stops at
  * a result that is not 0: its own.
  */
-int session_file_gil_threads(const struct session_file *s, const char *file,
+int session_json_gil_threads(const struct session_json *s, const char *file,
 			     int (*each)(void *ctx, uint64_t thread_id, const char *name,
 					 const struct session_gil *gil), void *ctx);
 /* Is it said that there is no GIL? */
-bool session_file_free_threaded(const struct session_file *s, const char *file);
+bool session_json_free_threaded(const struct session_json *s, const char *file);
 
 #endif

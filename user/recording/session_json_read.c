@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * session_file.c - see session_file.h.
+ * session_json_read.c - see session_json.h.
  *
  * The text is kept. What every command asks for is read once, by process; what few ask for
  * (losses, waits for the GIL) is read in the text when somebody asks.
  */
-#include "recording/session_file.h"
+#include "recording/session_json.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -35,7 +35,7 @@ struct process {
 	bool free_threaded;
 };
 
-struct session_file {
+struct session_json {
 	struct buf text;		/* session.json */
 	struct json_member top[TOP_CNT];
 	struct buf texts;		/* strings with their NULs, behind one byte */
@@ -44,17 +44,17 @@ struct session_file {
 	struct buf processes;		/* struct process */
 };
 
-static struct process *process_at(const struct session_file *s, uint32_t i)
+static struct process *process_at(const struct session_json *s, uint32_t i)
 {
 	return (struct process *)(void *)s->processes.data + i;
 }
 
-static uint32_t process_cnt(const struct session_file *s)
+static uint32_t process_cnt(const struct session_json *s)
 {
 	return (uint32_t)(s->processes.len / sizeof(struct process));
 }
 
-static const char *text_at(const struct session_file *s, size_t at)
+static const char *text_at(const struct session_json *s, size_t at)
 {
 	return at ? (const char *)s->texts.data + at : NULL;
 }
@@ -74,7 +74,7 @@ static int read_all(int dirfd, struct buf *b)
 }
 
 /* Adds a text and its NUL. Its place in *at; 0 or -ENOMEM. */
-static int keep_text(struct session_file *s, const struct buf *text, size_t *at)
+static int keep_text(struct session_json *s, const struct buf *text, size_t *at)
 {
 	if (!s->texts.len && buf_add(&s->texts, "", 1))
 		return -ENOMEM;
@@ -83,7 +83,7 @@ static int keep_text(struct session_file *s, const struct buf *text, size_t *at)
 }
 
 /* A member that is a string; any other is left out. */
-static int keep_string(struct session_file *s, const struct json_member *m, size_t *at)
+static int keep_string(struct session_json *s, const struct json_member *m, size_t *at)
 {
 	struct buf text = { 0 };
 	int err = json_member_string(m, &text) ? keep_text(s, &text, at) : 0;
@@ -93,7 +93,7 @@ static int keep_string(struct session_file *s, const struct json_member *m, size
 }
 
 /* A command given as an array of words becomes one string, so that readers see one shape. */
-static int keep_command(struct session_file *s, const struct json_member *m, size_t *at)
+static int keep_command(struct session_json *s, const struct json_member *m, size_t *at)
 {
 	struct buf joined = { 0 }, word = { 0 };
 	bool first = true;
@@ -161,13 +161,14 @@ static size_t place_of(const struct json_member *m)
 }
 
 /* What is said of a file: an object, the last one of its name. */
-static int keep_process(struct session_file *s, struct json_pull *j)
+static int keep_process(struct session_json *s, struct json_pull *j)
 {
 	enum { FILE_NAME, PID, COMM, COMMAND, UNIT, CONTAINER, LOSSES, NAMES, FREE, GIL, CNT };
 	struct json_member m[CNT] = {
-		[FILE_NAME] = { "file" }, [PID] = { "pid" }, [COMM] = { "comm" },
-		[COMMAND] = { "command" }, [UNIT] = { "unit" }, [CONTAINER] = { "container" },
-		[LOSSES] = { "lost" }, [NAMES] = { "thread_names" }, [FREE] = { "free_threaded" },
+		[FILE_NAME] = { SESSION_FILE }, [PID] = { SESSION_PID }, [COMM] = { SESSION_COMM },
+		[COMMAND] = { SESSION_COMMAND }, [UNIT] = { "unit" }, [CONTAINER] = { "container" },
+		[LOSSES] = { SESSION_LOST }, [NAMES] = { "thread_names" },
+		[FREE] = { SESSION_FREE_THREADED },
 		[GIL] = { "gil" },
 	};
 	struct json_member container[2] = { { .key = "label" }, { .key = "image" } };
@@ -208,7 +209,7 @@ out:
 	return err;
 }
 
-static int keep_processes(struct session_file *s)
+static int keep_processes(struct session_json *s)
 {
 	struct json_pull j;
 	int err = 0;
@@ -225,12 +226,13 @@ static int keep_processes(struct session_file *s)
 }
 
 /* 0, -ENOMEM, or -EBADMSG with a reason in why. */
-static int read_text(struct session_file *s, char *why, size_t why_size)
+static int read_text(struct session_json *s, char *why, size_t why_size)
 {
 	static const struct json_member top[TOP_CNT] = {
-		[DURATION] = { .key = "duration_s" }, [KERNEL] = { .key = "kernel" },
-		[START_TIME] = { .key = "start_time" }, [START_US] = { .key = "start_monotonic_us" },
-		[LOST] = { .key = "lost" }, [PROCESSES] = { .key = "processes" },
+		[DURATION] = { .key = SESSION_DURATION_S }, [KERNEL] = { .key = SESSION_KERNEL },
+		[START_TIME] = { .key = SESSION_START_TIME },
+		[START_US] = { .key = SESSION_START_MONOTONIC_US },
+		[LOST] = { .key = SESSION_LOST }, [PROCESSES] = { .key = SESSION_PROCESSES },
 	};
 	struct json_pull j;
 
@@ -247,9 +249,9 @@ static int read_text(struct session_file *s, char *why, size_t why_size)
 	return keep_processes(s);
 }
 
-struct session_file *session_file_parse(struct buf *text, char *why, size_t why_size)
+struct session_json *session_json_parse(struct buf *text, char *why, size_t why_size)
 {
-	struct session_file *s = calloc(1, sizeof(*s));
+	struct session_json *s = calloc(1, sizeof(*s));
 	int err = -ENOMEM;
 
 	if (s) {
@@ -261,14 +263,14 @@ struct session_file *session_file_parse(struct buf *text, char *why, size_t why_
 		return s;
 	if (err == -ENOMEM)
 		snprintf(why, why_size, "%s", strerror(ENOMEM));
-	session_file_free(s);
+	session_json_free(s);
 	errno = -err;
 	return NULL;
 }
 
-struct session_file *session_file_read(int dirfd, const char *shown)
+struct session_json *session_json_read(int dirfd, const char *shown)
 {
-	struct session_file *s = NULL;
+	struct session_json *s = NULL;
 	struct buf text = { 0 };
 	char why[128];
 	int err = read_all(dirfd, &text);
@@ -276,7 +278,7 @@ struct session_file *session_file_read(int dirfd, const char *shown)
 	if (err) {
 		snprintf(why, sizeof(why), "%s", strerror(-err));
 	} else {
-		s = session_file_parse(&text, why, sizeof(why));
+		s = session_json_parse(&text, why, sizeof(why));
 		err = s ? 0 : -errno;
 	}
 	buf_free(&text);
@@ -286,7 +288,7 @@ struct session_file *session_file_read(int dirfd, const char *shown)
 	return s;
 }
 
-void session_file_free(struct session_file *s)
+void session_json_free(struct session_json *s)
 {
 	uint32_t i;
 
@@ -304,14 +306,14 @@ void session_file_free(struct session_file *s)
 /* ---- what it says ---- */
 
 /* NULL: nothing is said of this file. */
-static const struct process *find(const struct session_file *s, const char *file)
+static const struct process *find(const struct session_json *s, const char *file)
 {
 	uint32_t id;
 
 	return intern_find_string(s->files, file, strlen(file), &id) ? process_at(s, id) : NULL;
 }
 
-void session_file_process(const struct session_file *s, const char *file,
+void session_json_process(const struct session_json *s, const char *file,
 			  struct session_process *out)
 {
 	const struct process *p = find(s, file);
@@ -328,7 +330,7 @@ void session_file_process(const struct session_file *s, const char *file,
 	out->thread_names = p->names;
 }
 
-double session_file_duration(const struct session_file *s)
+double session_json_duration(const struct session_json *s)
 {
 	struct json_pull j = s->top[DURATION].value;
 	double seconds;
@@ -338,12 +340,12 @@ double session_file_duration(const struct session_file *s)
 	return seconds > 0 && seconds < 1e12 ? seconds : 0;
 }
 
-const char *session_file_kernel(const struct session_file *s)
+const char *session_json_kernel(const struct session_json *s)
 {
 	return text_at(s, s->kernel);
 }
 
-uint64_t session_file_utc_ns(const struct session_file *s, uint64_t monotonic_us)
+uint64_t session_json_utc_ns(const struct session_json *s, uint64_t monotonic_us)
 {
 	struct json_pull start = s->top[START_US].value;
 	const char *when = text_at(s, s->start_time), *end;
@@ -365,7 +367,7 @@ uint64_t session_file_utc_ns(const struct session_file *s, uint64_t monotonic_us
 }
 
 /* A part of the text that is an object, as a member. */
-static struct json_member object_at(const struct session_file *s, size_t at)
+static struct json_member object_at(const struct session_json *s, size_t at)
 {
 	struct json_member m = { 0 };
 
@@ -404,7 +406,7 @@ static void add_losses(const struct json_member *lost, struct intern *causes, st
 	buf_free(&key);
 }
 
-void session_file_losses(const struct session_file *s, const char *file,
+void session_json_losses(const struct session_json *s, const char *file,
 			 void (*each)(void *ctx, const char *cause, uint64_t cnt), void *ctx)
 {
 	const struct process *p = file ? find(s, file) : NULL;
@@ -438,7 +440,7 @@ static struct session_gil get_gil(const struct json_member m[GIL_CNT])
 	return gil;
 }
 
-static void find_gil(const struct session_file *s, const char *file,
+static void find_gil(const struct session_json *s, const char *file,
 		     struct json_member m[GIL_CNT])
 {
 	const struct process *p = find(s, file);
@@ -447,7 +449,7 @@ static void find_gil(const struct session_file *s, const char *file,
 	json_member_object(&gil, m, GIL_CNT);
 }
 
-void session_file_gil(const struct session_file *s, const char *file, struct session_gil *out)
+void session_json_gil(const struct session_json *s, const char *file, struct session_gil *out)
 {
 	struct json_member m[GIL_CNT] = GIL_MEMBERS;
 
@@ -455,7 +457,7 @@ void session_file_gil(const struct session_file *s, const char *file, struct ses
 	*out = get_gil(m);
 }
 
-int session_file_gil_threads(const struct session_file *s, const char *file,
+int session_json_gil_threads(const struct session_json *s, const char *file,
 			     int (*each)(void *ctx, uint64_t thread_id, const char *name,
 					 const struct session_gil *gil), void *ctx)
 {
@@ -484,7 +486,7 @@ int session_file_gil_threads(const struct session_file *s, const char *file,
 	return err;
 }
 
-bool session_file_free_threaded(const struct session_file *s, const char *file)
+bool session_json_free_threaded(const struct session_json *s, const char *file)
 {
 	const struct process *p = find(s, file);
 

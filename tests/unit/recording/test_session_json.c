@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * test_session_file.c - what session.json says, and one that lies: wrong types, keys twice,
+ * test_session_json.c - what session.json says, and one that lies: wrong types, keys twice,
  * numbers out of range, no JSON at all.
  */
 #include "tests/unit/tach_test.h"
@@ -9,14 +9,14 @@
 #include <sys/stat.h>
 
 #include "model/thread_names.h"
-#include "recording/session_file.h"
+#include "recording/session_json.h"
 
 static char dir[64];
 static int dirfd;
 
 static int make_dir(void **state)
 {
-	strcpy(dir, "/tmp/test_session_file.XXXXXX");
+	strcpy(dir, "/tmp/test_session_json.XXXXXX");
 	if (!mkdtemp(dir))
 		return -1;
 	dirfd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -30,19 +30,19 @@ static int remove_dir(void **state)
 	return rmdir(dir);
 }
 
-static struct session_file *from(const char *text, size_t len)
+static struct session_json *from(const char *text, size_t len)
 {
 	int fd = openat(dirfd, SESSION_FILE_NAME, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 
 	assert_true(fd >= 0);
 	assert_int_equal(write_all(fd, text, len), 0);
 	close(fd);
-	return session_file_read(dirfd, SESSION_FILE_NAME);
+	return session_json_read(dirfd, SESSION_FILE_NAME);
 }
 
-static struct session_file *good(const char *text)
+static struct session_json *good(const char *text)
 {
-	struct session_file *s = from(text, strlen(text));
+	struct session_json *s = from(text, strlen(text));
 
 	assert_non_null(s);
 	return s;
@@ -57,17 +57,17 @@ static void add_text(void *ctx, const char *cause, uint64_t cnt)
 	snprintf(text + len, 256 - len, "%s=%llu ", cause, (unsigned long long)cnt);
 }
 
-static void assert_losses(const struct session_file *s, const char *file, const char *want)
+static void assert_losses(const struct session_json *s, const char *file, const char *want)
 {
 	char text[256] = "";
 
-	session_file_losses(s, file, add_text, text);
+	session_json_losses(s, file, add_text, text);
 	assert_string_equal(text, want);
 }
 
 static void test_a_process(void **state)
 {
-	struct session_file *s = good(
+	struct session_json *s = good(
 		"{\"duration_s\":30.5,\"kernel\":\"6.1.0\",\"lost\":{\"a\":1,\"b\":0},\"processes\":["
 		"{\"file\":\"/far/away/12-app.tach\",\"pid\":12,\"comm\":\"app\",\"unit\":\"u\","
 		"\"command\":[\"app\",7,\"-x\"],\"container\":{\"label\":\"web\",\"image\":\"i:1\"},"
@@ -76,9 +76,9 @@ static void test_a_process(void **state)
 		"{\"file\":\"13-b.tach\",\"command\":\"b -y\"}]}");
 	struct session_process p;
 
-	assert_true(session_file_duration(s) == 30.5);
-	assert_string_equal(session_file_kernel(s), "6.1.0");
-	session_file_process(s, "12-app.tach", &p);
+	assert_true(session_json_duration(s) == 30.5);
+	assert_string_equal(session_json_kernel(s), "6.1.0");
+	session_json_process(s, "12-app.tach", &p);
 	assert_int_equal(p.tgid, 12);
 	assert_string_equal(p.comm, "app");
 	assert_string_equal(p.command, "app  -x");
@@ -88,18 +88,18 @@ static void test_a_process(void **state)
 	assert_string_equal(thread_names_find(p.thread_names, 13), "w");
 	assert_null(thread_names_find(p.thread_names, 14));
 	assert_null(thread_names_find(p.thread_names, 15));
-	assert_true(session_file_free_threaded(s, "12-app.tach"));
+	assert_true(session_json_free_threaded(s, "12-app.tach"));
 	assert_losses(s, NULL, "a=1 b=0 ");
 	assert_losses(s, "12-app.tach", "c=18446744073709551615 ");
-	session_file_process(s, "13-b.tach", &p);
+	session_json_process(s, "13-b.tach", &p);
 	assert_string_equal(p.command, "b -y");
 	assert_null(p.comm);
 	assert_null(p.thread_names);
-	assert_false(session_file_free_threaded(s, "13-b.tach"));
-	session_file_process(s, "14-c.tach", &p);
+	assert_false(session_json_free_threaded(s, "13-b.tach"));
+	session_json_process(s, "14-c.tach", &p);
 	assert_null(p.command);
 	assert_losses(s, "14-c.tach", "");
-	session_file_free(s);
+	session_json_free(s);
 }
 
 static int add_thread(void *ctx, uint64_t thread_id, const char *name,
@@ -116,7 +116,7 @@ static int add_thread(void *ctx, uint64_t thread_id, const char *name,
 
 static void test_gil(void **state)
 {
-	struct session_file *s = good(
+	struct session_json *s = good(
 		"{\"processes\":[{\"file\":\"a\",\"gil\":{\"wait_ns\":-5,\"waits\":3,"
 		"\"longest_wait_ns\":99999999999999999999,\"threads\":["
 		"{\"thread\":7,\"name\":\"w\",\"wait_ns\":3,\"waits\":2,\"longest_wait_ns\":1},"
@@ -126,72 +126,72 @@ static void test_gil(void **state)
 	struct session_gil gil;
 	char text[256] = "";
 
-	session_file_gil(s, "a", &gil);
+	session_json_gil(s, "a", &gil);
 	assert_true(gil.known);
 	assert_int_equal(gil.wait_ns, 0);
 	assert_int_equal(gil.waits, 3);
 	assert_true(gil.longest_wait_ns == UINT64_MAX);
-	assert_int_equal(session_file_gil_threads(s, "a", add_thread, text), -ECANCELED);
+	assert_int_equal(session_json_gil_threads(s, "a", add_thread, text), -ECANCELED);
 	assert_string_equal(text, "7 w 3/2/1; 0 - 1/0/0; 99 - 1/0/0; ");
-	session_file_gil(s, "b", &gil);
+	session_json_gil(s, "b", &gil);
 	assert_false(gil.known);
-	assert_int_equal(session_file_gil_threads(s, "b", add_thread, text), 0);
-	session_file_free(s);
+	assert_int_equal(session_json_gil_threads(s, "b", add_thread, text), 0);
+	session_json_free(s);
 }
 
 /* The last one counts: of keys, of files, of causes. */
 static void test_said_twice(void **state)
 {
-	struct session_file *s = good(
+	struct session_json *s = good(
 		"{\"duration_s\":1,\"duration_s\":2,\"processes\":[{\"file\":\"x\"}],\"processes\":["
 		"{\"file\":\"a\",\"comm\":\"one\",\"unit\":\"u\",\"thread_names\":{\"1\":\"n\"}},"
 		"{\"file\":\"d/a\",\"comm\":\"two\",\"comm\":\"three\",\"lost\":{\"x\":1,\"y\":2,\"x\":3},"
 		"\"thread_names\":{\"1\":\"old\",\"1\":\"new\"}}]}");
 	struct session_process p;
 
-	assert_true(session_file_duration(s) == 2);
-	session_file_process(s, "a", &p);
+	assert_true(session_json_duration(s) == 2);
+	session_json_process(s, "a", &p);
 	assert_string_equal(p.comm, "three");
 	assert_null(p.unit);
 	assert_string_equal(thread_names_find(p.thread_names, 1), "new");
 	assert_losses(s, "a", "x=3 y=2 ");
-	session_file_free(s);
+	session_json_free(s);
 }
 
 static void test_wrong_types(void **state)
 {
-	struct session_file *s = good(
+	struct session_json *s = good(
 		"{\"duration_s\":\"1\",\"kernel\":6,\"start_monotonic_us\":-1,\"start_time\":[],"
 		"\"lost\":{\"a\":\"b\",\"c\":1.5,\"d\":-3,\"e\":[1]},\"processes\":[7,null,[],{},"
 		"{\"file\":1},{\"file\":\"a\",\"pid\":4294967296,\"comm\":{},\"command\":5,"
 		"\"container\":\"x\",\"lost\":[],\"thread_names\":[],\"free_threaded\":1}]}");
 	struct session_process p;
 
-	assert_true(session_file_duration(s) == 0);
-	assert_null(session_file_kernel(s));
-	assert_int_equal(session_file_utc_ns(s, 1), 0);
+	assert_true(session_json_duration(s) == 0);
+	assert_null(session_json_kernel(s));
+	assert_int_equal(session_json_utc_ns(s, 1), 0);
 	assert_losses(s, NULL, "d=0 ");
-	session_file_process(s, "a", &p);
+	session_json_process(s, "a", &p);
 	assert_int_equal(p.tgid, 0);
 	assert_null(p.comm);
 	assert_null(p.command);
 	assert_null(p.container);
 	assert_null(p.thread_names);
-	assert_false(session_file_free_threaded(s, "a"));
-	session_file_free(s);
+	assert_false(session_json_free_threaded(s, "a"));
+	session_json_free(s);
 }
 
 static uint64_t utc_ns(const char *start_time, const char *start_us, uint64_t monotonic_us)
 {
 	char text[256];
-	struct session_file *s;
+	struct session_json *s;
 	uint64_t ns;
 
 	snprintf(text, sizeof(text), "{\"start_time\":\"%s\",\"start_monotonic_us\":%s}", start_time,
 		 start_us);
 	s = good(text);
-	ns = session_file_utc_ns(s, monotonic_us);
-	session_file_free(s);
+	ns = session_json_utc_ns(s, monotonic_us);
+	session_json_free(s);
 	return ns;
 }
 
@@ -223,11 +223,11 @@ static void test_what_is_no_session(void **state)
 	assert_null(from(deep, sizeof(deep)));
 	assert_null(from("{}\0", 3));
 	assert_int_equal(unlinkat(dirfd, SESSION_FILE_NAME, 0), 0);
-	assert_null(session_file_read(dirfd, SESSION_FILE_NAME));
+	assert_null(session_json_read(dirfd, SESSION_FILE_NAME));
 	assert_int_equal(errno, ENOENT);
 	/* A FIFO would make us wait. */
 	assert_int_equal(mkfifoat(dirfd, SESSION_FILE_NAME, 0600), 0);
-	assert_null(session_file_read(dirfd, SESSION_FILE_NAME));
+	assert_null(session_json_read(dirfd, SESSION_FILE_NAME));
 	assert_int_equal(errno, EINVAL);
 }
 

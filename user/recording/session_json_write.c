@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * session_json_write.c - what a recording says about itself, as JSON: session.json, and --json.
+ * session_json.h has the keys that are read back.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+#include "base/json.h"
+#include "base/util.h"
+#include "recording/session_json.h"
+#include "recording/totals.h"
+
+static void json_losses(struct json *j, const struct totals *t)
+{
+	int i;
+
+	json_object(j, SESSION_LOST);
+	for (i = 0; i < LOSS_CNT; i++)
+		json_uint(j, loss_names[i].key, t->lost[i]);
+	json_object_end(j);
+	json_uint(j, "lost_total", t->lost_total);
+}
+
+/* How every tick ended; their sum is what was delivered. */
+static void json_ticks(struct json *j, const struct capture_counts *c)
+{
+	static const struct {
+		const char *key;
+		enum counter cnt;
+	} ends[] = {
+		{ "samples", CNT_SAMPLE },
+		{ "idle", CNT_IDLE },
+		{ "kernel_thread", CNT_KERNEL_THREAD },
+		{ "unselected", CNT_UNSELECTED },
+		{ "other", CNT_OTHER },
+		{ "unknown", CNT_UNKNOWN },
+		{ "not_ready", CNT_NOT_READY },
+		{ "native_thread", CNT_NATIVE_THREAD },
+		{ "no_frames", CNT_NO_FRAMES },
+		{ "thread_state_unreadable", CNT_TSTATE_UNREADABLE },
+		{ "thread_state_uncertain", CNT_TSTATE_UNCERTAIN },
+		{ "ring_full", CNT_RING_FULL },
+		{ "unwanted", CNT_UNWANTED },
+		{ "busy", CNT_BUSY },
+	};
+	size_t i;
+
+	json_object(j, "ticks");
+	json_uint(j, "delivered", c->kernel[CNT_TICK]);
+	json_uint(j, "missed", c->kernel[CNT_MISSED]);
+	json_uint(j, "expected", c->kernel[CNT_TICK] + c->kernel[CNT_MISSED]);
+	json_string(j, "source", c->hardware_cycles ? "cycles" : "cpu-clock");
+	for (i = 0; i < ARRAY_SIZE(ends); i++)
+		json_uint(j, ends[i].key, c->kernel[ends[i].cnt]);
+	json_uint(j, "received", c->received);
+	json_array(j, "cpus");
+	for (i = 0; i < c->cpu_cnt; i++) {
+		json_object(j, NULL);
+		json_uint(j, "cpu", c->cpus[i].cpu);
+		json_uint(j, "delivered", c->cpus[i].delivered);
+		json_uint(j, "missed", c->cpus[i].missed);
+		json_uint(j, "expected", c->cpus[i].delivered + c->cpus[i].missed);
+		json_object_end(j);
+	}
+	json_array_end(j);
+	json_object_end(j);
+}
+
+/* How every look at a thread that left its CPU ended, if the mode is about those. */
+static void json_switches(struct json *j, const struct recording *r,
+			  const struct capture_counts *c, const struct totals *t)
+{
+	static const struct {
+		const char *key;
+		enum counter cnt;
+	} ends[] = {
+		{ "stacks", CNT_WAIT },
+		{ "not_python", CNT_WAIT_NOT_PYTHON },
+		{ "unwanted", CNT_WAIT_UNWANTED },
+		{ "unreadable", CNT_WAIT_UNREADABLE },
+		{ "ring_full", CNT_WAIT_LOST },
+	};
+	size_t i;
+
+	if (!r->args.mode->waits)
+		return;
+	json_object(j, "switches");
+	json_uint(j, "looked_at", c->kernel[CNT_SWITCH]);
+	for (i = 0; i < ARRAY_SIZE(ends); i++)
+		json_uint(j, ends[i].key, c->kernel[ends[i].cnt]);
+	json_uint(j, "over_budget", c->kernel[CNT_WAIT_NOT_LOOKED]);
+	json_uint(j, "returns_lost", c->kernel[CNT_SWITCH_IN_LOST]);
+	json_uint(j, "slots_taken", c->kernel[CNT_WAIT_SLOT_TAKEN]);
+	json_uint(j, "asleep", c->scan.threads);
+	json_uint(j, "asleep_moved", c->scan.moved);
+	json_uint(j, "asleep_unreadable", c->scan.lost);
+	json_uint(j, "waits", t->waits.waits);
+	json_uint(j, "waits_repaired", t->waits.repaired);
+	json_uint(j, "waits_guessed", t->waits.not_looked);
+	json_object_end(j);
+}
+
+/* Processes that share a file; those without a sample are only counted. */
+static void json_members(struct json *j, const struct row *row)
+{
+	size_t i;
+
+	json_uint(j, "merged", row->merged_cnt);
+	json_array(j, "members");
+	for (i = 0; i < row->member_cnt; i++) {
+		json_object(j, NULL);
+		json_uint(j, SESSION_PID, row->members[i].tgid);
+		identity_json(j, &row->members[i].identity, row->members[i].tgid);
+		if (!row->identity.container && row->members[i].identity.container)
+			container_json(j, row->members[i].identity.container);
+		json_double(j, "begin_s", row->members[i].begin_s);
+		json_double(j, "end_s", row->members[i].end_s);
+		json_uint(j, "samples", row->members[i].samples);
+		json_object_end(j);
+	}
+	json_array_end(j);
+}
+
+/* What samples took, if that was asked for. */
+static void json_cost(struct json *j, const struct capture_counts *c)
+{
+	if (!c->cost.cnt)
+		return;
+	json_object(j, "sample_time");
+	json_uint(j, "mean_ns", c->cost.mean_ns);
+	json_uint(j, "p999_ns", c->cost.p999_ns);
+	json_uint(j, "max_ns", c->cost.max_ns);
+	json_uint(j, "stalls", c->cost.stalls);
+	json_uint(j, "stalled_ns", c->cost.stalled_ns);
+	json_object_end(j);
+}
+
+static void json_row(void *ctx, const struct row *row)
+{
+	const struct process_stats *s = &row->stats;
+	struct json *j = ctx;
+
+	json_object(j, NULL);
+	if (row->file[0])
+		json_string(j, SESSION_FILE, row->file);
+	else
+		json_null(j, SESSION_FILE);
+	if (row->merged_cnt) {
+		json_null(j, SESSION_PID);
+		json_null(j, "ns_pid");
+		json_null(j, "uid");
+		json_members(j, row);
+	} else {
+		json_uint(j, SESSION_PID, row->tgid);
+		identity_json(j, &row->identity, row->tgid);
+	}
+	json_string(j, SESSION_COMM, row->comm);
+	json_string(j, SESSION_COMMAND, row->command);
+	container_json(j, row->identity.container);
+	json_string(j, "python", row->version);
+	json_bool(j, SESSION_FREE_THREADED, row->free_threaded);
+	json_double(j, "begin_s", row->begin_s);
+	json_double(j, "end_s", row->end_s);
+	json_uint(j, "samples", s->samples);
+	json_uint(j, "threads", s->threads);
+	thread_names_json(j, row->names);
+	json_uint(j, "code_objects", s->code_cnt);
+	json_uint(j, "code_without_lines", s->code_without_lines);
+	json_uint(j, "process_reads", s->process_reads);
+	json_uint(j, "truncated", s->truncated);
+	json_uint(j, "unreadable", s->unreadable);
+	json_uint(j, "unresolved", s->unresolved);
+	json_object(j, SESSION_LOST);
+	json_uint(j, "late_discovery", s->discovered_late);
+	json_uint(j, "write", s->write_lost);
+	json_object_end(j);
+	if (row->err)
+		json_string(j, "error", strerror(-row->err));
+	json_object_end(j);
+}
+
+static void json_processes(struct json *j, const struct recording *r)
+{
+	size_t i;
+
+	json_array(j, SESSION_PROCESSES);
+	recording_each_row(r, json_row, j);
+	json_array_end(j);
+	json_uint(j, "refused_more", r->refusals_more);	/* that are not named */
+	json_array(j, "refused");
+	for (i = 0; i < r->refusal_cnt; i++) {
+		json_object(j, NULL);
+		json_uint(j, SESSION_PID, r->refusals[i].tgid);
+		json_string(j, SESSION_COMM, r->refusals[i].comm);
+		json_string(j, "reason", r->refusals[i].why);
+		json_object_end(j);
+	}
+	json_array_end(j);
+}
+
+/* As Python's platform module has it: "Linux-6.1.0-13-amd64-x86_64". */
+static void json_platform(struct json *j, const struct utsname *u)
+{
+	char platform[3 * sizeof(u->release)];
+
+	snprintf(platform, sizeof(platform), "%s-%s-%s", u->sysname, u->release, u->machine);
+	json_string(j, "platform", platform);
+}
+
+struct versions {
+	char one[sizeof(((struct row *)0)->version)];
+	bool any, several;
+};
+
+static void add_version(void *ctx, const struct row *row)
+{
+	struct versions *v = ctx;
+
+	v->several |= v->any && strcmp(v->one, row->version);
+	v->any = true;
+	memcpy(v->one, row->version, sizeof(v->one));
+}
+
+/* The one Python that all processes ran; null: several, or none. Each row has its own. */
+static void json_python_version(struct json *j, const struct recording *r)
+{
+	struct versions v = { .any = false };
+
+	recording_each_row(r, add_version, &v);
+	json_string(j, "python_version", v.any && !v.several ? v.one : NULL);
+}
+
+/* Of a DaemonSet that says where it runs (packaging/daemonset.yaml). */
+static void json_kubernetes(struct json *j)
+{
+	static const struct {
+		const char *key, *variable;
+	} names[] = {
+		{ "node", "NODE_NAME" }, { "pod", "POD_NAME" }, { "namespace", "POD_NAMESPACE" },
+	};
+	size_t i;
+
+	if (!getenv("NODE_NAME")) {
+		json_null(j, "kubernetes");
+		return;
+	}
+	json_object(j, "kubernetes");
+	for (i = 0; i < ARRAY_SIZE(names); i++)
+		json_string(j, names[i].key, getenv(names[i].variable));
+	json_object_end(j);
+}
+
+static void json_where_and_when(struct json *j, const struct recording *r)
+{
+	struct utsname u = { .sysname = "" };
+	char when[32];
+
+	uname(&u);
+	strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", gmtime(&r->start_time));
+	json_string(j, "version", TACHBPF_VERSION);
+	json_string(j, "host", u.nodename);
+	json_kubernetes(j);
+	json_string(j, SESSION_KERNEL, u.release);
+	json_platform(j, &u);
+	json_python_version(j, r);
+	json_string(j, SESSION_START_TIME, when);
+	json_uint(j, SESSION_START_MONOTONIC_US, r->start_ns / 1000);
+	json_string(j, "output", r->path);
+	json_string(j, "selection", r->selection);
+	json_string(j, "mode", r->args.mode->name);
+	json_uint(j, "rate_hz", r->args.rate_hz);
+}
+
+/* Lossy on purpose: an eviction costs a record or a read more, never a name. */
+static void json_code_cache(struct json *j, const struct capture_counts *c, const struct totals *t)
+{
+	json_object(j, "code_cache");
+	json_uint(j, "entries", c->code_cache);
+	json_uint(j, "evictions", c->kernel[CNT_SENT_EVICTED]);
+	json_uint(j, "records_repeated", t->repeated);
+	json_uint(j, "fingerprint_evictions", c->kernel[CNT_CACHE_EVICTED]);
+	json_object_end(j);
+}
+
+void recording_print_json(const struct recording *r, const struct capture_counts *c, FILE *out)
+{
+	struct totals t;
+	struct json j;
+
+	totals_sum(r, c, &t);
+	json_start(&j, out, true);
+	json_object(&j, NULL);
+	json_where_and_when(&j, r);
+	json_double(&j, SESSION_DURATION_S, t.elapsed_s);
+	json_uint(&j, "files", r->file_cnt);
+	json_uint(&j, "samples", t.samples);
+	json_uint(&j, "frames", t.frames);
+	json_losses(&j, &t);
+	json_uint(&j, "unidentified", c->unidentified);
+	json_uint(&j, "containers_beyond", c->containers_beyond);
+	json_uint(&j, "truncated", t.truncated);
+	json_uint(&j, "unreadable", t.unreadable);
+	json_uint(&j, "unresolved", t.unresolved);
+	json_uint(&j, "unverified_code", c->kernel[CNT_UNVERIFIED_CODE]);
+	json_uint(&j, "unknown_bytecode", c->kernel[CNT_NO_BYTECODE]);
+	json_uint(&j, "late", c->kernel[CNT_CUT_OFF]);
+	json_uint(&j, "entering", c->kernel[CNT_ENTERING]);
+	json_uint(&j, "code_records", c->kernel[CNT_CODE]);
+	json_uint(&j, "code_records_deferred", c->kernel[CNT_CODE_LOST]);
+	json_code_cache(&j, c, &t);
+	json_ticks(&j, c);
+	json_switches(&j, r, c, &t);
+	json_cost(&j, c);
+	json_double(&j, "startup_cpu_s", c->startup_cpu_s);
+	json_double(&j, "consumer_cpu_s", t.cpu_s);
+	json_double(&j, "cpu_percent", t.elapsed_s > 0 ? 100 * t.cpu_s / t.elapsed_s : 0);
+	json_processes(&j, r);
+	json_object_end(&j);
+	fputc('\n', out);
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * totals.h - sums over the processes of a recording, and what was lost in it. A new cause of
+ * loss is a member of enum loss_cause and a line in totals.c.
+ */
+#ifndef TACHBPF_TOTALS_H
+#define TACHBPF_TOTALS_H
+
+#include <stdint.h>
+
+#include "recording/recording_rows.h"
+
+/* Why samples that should be in a file are not. */
+enum loss_cause {
+	LOSS_RING_FULL,
+	LOSS_BUSY,
+	LOSS_WAITS_RING_FULL,
+	LOSS_WAITS_UNREADABLE,
+	LOSS_EXTRAS_RING_FULL,
+	LOSS_LATE_DISCOVERY,
+	LOSS_THREAD_STATE_UNREADABLE,
+	LOSS_THREAD_STATE_UNCERTAIN,
+	LOSS_ORPHANS,
+	LOSS_WRITE,
+	LOSS_LIFECYCLE_EVENTS,
+	LOSS_PROCESS_TABLE_FULL,
+	LOSS_CNT,
+};
+
+/* What a cause is called. */
+struct loss_name {
+	const char *key;	/* in session.json */
+	const char *text;	/* for people */
+};
+extern const struct loss_name loss_names[LOSS_CNT];
+
+struct totals {
+	uint64_t samples, frames, truncated, unreadable, unresolved, discovered_late, write_lost;
+	uint64_t repeated;		/* records of code objects that had names already */
+	struct wait_stats waits;
+	double cpu_s, elapsed_s;	/* the profiler's CPU time; how long was recorded */
+	uint64_t lost[LOSS_CNT], lost_total;
+};
+
+/* c: as of now. */
+void totals_sum(const struct recording *r, const struct capture_counts *c, struct totals *t);
+
+#endif
