@@ -166,6 +166,8 @@ void cli_print_options(const struct cli_command *cmd, FILE *out)
 		const struct cli_option *opt = &cmd->options[i];
 		int n;
 
+		if (!opt->help)
+			continue;
 		if (!group || strcmp(group, opt->group))
 			fprintf(out, "\n%s:\n", opt->group);
 		group = opt->group;

@@ -155,12 +155,12 @@ static int load(struct capture *s)
 	s->skel->rodata->cfg_self_time = s->args.self_time;
 	s->skel->rodata->cfg_period_ns = sampler_period_ns(s->sampler);
 	s->skel->rodata->cfg_wakeup_bytes = RING_BYTES_MIN / 4;
-	s->skel->rodata->cfg_sent_slots = s->args.code_cache;
+	s->skel->rodata->cfg_sent_slots = s->args.sent_codes;
 	s->skel->rodata->cfg_hierarchies = identities_hierarchies(s->args.identities);
 	/* Of processes that are asked for by number, /proc tells where they are. */
 	bpf_program__set_autoload(s->skel->progs.on_cgroup_mkdir,
 				  s->args.all && !access("/proc/cgroups", F_OK));
-	bpf_map__set_max_entries(s->skel->maps.sent_codes, s->args.code_cache);
+	bpf_map__set_max_entries(s->skel->maps.sent_codes, s->args.sent_codes);
 	bpf_map__set_max_entries(s->skel->maps.events, bytes);
 	err = capture_filter_configure(s);
 	if (err)
@@ -342,7 +342,7 @@ void capture_counts(struct capture *s, struct capture_counts *out)
 		.processes_seen = s->life.begun_cnt,
 		.processes_live = s->life.live_cnt,
 		.processes_pending = lifecycle_young_cnt(&s->life),
-		.code_cache = s->args.code_cache,
+		.sent_codes = s->args.sent_codes,
 		.hardware_cycles = sampler_is_hardware(s->sampler),
 	};
 	if (s->args.self_time)

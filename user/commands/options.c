@@ -193,7 +193,7 @@ static void set_defaults(struct options *o)
 	switch (o->command) {
 	case COMMAND_RECORD:
 		o->record.capture.gc = true;
-		o->record.capture.code_cache = SENT_SLOTS;
+		o->record.capture.sent_codes = SENT_SLOTS;
 		o->record.recording.compress = true;
 		break;
 	case COMMAND_REPORT:

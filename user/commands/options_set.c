@@ -203,18 +203,18 @@ int opt_rate(void *target, const struct cli_option *opt, const char *value)
 	return 0;
 }
 
-#define CODE_CACHE_MIN 256
-#define CODE_CACHE_MAX (1u << 24)	/* 128 MiB of marks */
-int opt_code_cache(void *target, const struct cli_option *opt, const char *value)
+#define SENT_CODES_MIN 256
+#define SENT_CODES_MAX (1u << 24)	/* 128 MiB */
+int opt_sent_codes(void *target, const struct cli_option *opt, const char *value)
 {
-	uint32_t slots = CODE_CACHE_MIN;
+	uint32_t slots = SENT_CODES_MIN;
 	unsigned long wanted;
 	char *end;
 
 	errno = 0;
 	wanted = strtoul(value, &end, 10);
-	if (!isdigit((unsigned char)*value) || *end || errno || wanted < CODE_CACHE_MIN ||
-	    wanted > CODE_CACHE_MAX)
+	if (!isdigit((unsigned char)*value) || *end || errno || wanted < SENT_CODES_MIN ||
+	    wanted > SENT_CODES_MAX)
 		return bad_value(opt, value, "give 256 to 16777216 code objects");
 	while (slots < wanted)
 		slots *= 2;

@@ -44,7 +44,7 @@ struct capture_counts {
 	struct offcpu_scan_counts scan;
 	uint32_t processes_seen, processes_live;
 	uint32_t processes_pending;	/* after an exec: may become Python again */
-	uint32_t code_cache;		/* code objects the kernel can remember as sent */
+	uint32_t sent_codes;		/* code objects the kernel can remember as sent */
 	bool hardware_cycles;
 	double startup_cpu_s;		/* our own CPU time until sampling began */
 };

@@ -278,7 +278,7 @@ static void json_where_and_when(struct json *j, const struct recording *r)
 static void json_code_cache(struct json *j, const struct capture_counts *c, const struct totals *t)
 {
 	json_object(j, "code_cache");
-	json_uint(j, "entries", c->code_cache);
+	json_uint(j, "entries", c->sent_codes);
 	json_uint(j, "evictions", c->kernel[CNT_SENT_EVICTED]);
 	json_uint(j, "records_repeated", t->repeated);
 	json_uint(j, "fingerprint_evictions", c->kernel[CNT_CACHE_EVICTED]);

@@ -44,7 +44,7 @@ void recording_print(const struct recording *r, const struct capture_counts *c, 
 	fprintf(out, "  unresolved  %llu frames (%.3f %%)\n", (unsigned long long)t.unresolved,
 		percent(t.unresolved, t.frames));
 	if (c->kernel[CNT_SENT_EVICTED] && t.repeated > c->kernel[CNT_CODE] / 10)
-		fprintf(out, "  code cache  %llu of %llu records repeated: give a larger --code-cache\n",
+		fprintf(out, "  code cache  %llu of %llu records repeated: give a larger --sent-codes\n",
 			(unsigned long long)t.repeated, (unsigned long long)c->kernel[CNT_CODE]);
 	if (c->unidentified)
 		fprintf(out, "  unidentified %llu ticks in processes, Python or not, that were gone "

@@ -179,7 +179,7 @@ def test_torture_loses_nothing(tortured):
 
 def test_a_small_code_cache_costs_records_and_no_names(python, scratch, out, oracle):
     argv = python.command("-S", "-E", scratch / "targets" / "torture.py", out / "moments", 3)
-    summary = succeeded(tachbpf("-r", TORTURE_RATE, "-o", out / "p", "--code-cache", 256, "--json",
+    summary = succeeded(tachbpf("-r", TORTURE_RATE, "-o", out / "p", "--sent-codes", 256, "--json",
                                 "--", *argv)).summary
     cache = summary["code_cache"]
     assert cache["entries"] == 256

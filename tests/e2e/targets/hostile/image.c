@@ -232,7 +232,7 @@ static void set_up(void)
 		put32(_PyRuntime, image.rt.tss_key + 4, key);
 	}
 	put64(_PyRuntime, image.rt.interp_head, (uintptr_t)interp);
-	put64(interp, l->is_threads_head, (uintptr_t)tstate);
+	put64(interp, l->interp_threads_head, (uintptr_t)tstate);
 	new_tstate(tstate);
 	set_tstate(tstate);
 }

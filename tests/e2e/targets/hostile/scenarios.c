@@ -295,7 +295,7 @@ static void lists(void)
 	set_tstate(NULL);
 	put64(tstate, l->ts_thread_id, 1);
 	put64(tstate, l->ts_next, (uintptr_t)tstate);
-	put64(interp, l->is_next, (uintptr_t)interp);
+	put64(interp, l->interp_next, (uintptr_t)interp);
 }
 
 /* The same, and each state is on another page. */
@@ -311,13 +311,13 @@ static void lists_scattered(void)
 		put64(chain[i], l->ts_next, (uintptr_t)chain[(i * 2731 + 1) % MANY]);
 		put64(chain[i], l->ts_thread_id, 1);
 	}
-	put64(interp, l->is_threads_head, (uintptr_t)chain[0]);
-	put64(interp, l->is_next, (uintptr_t)interp);
+	put64(interp, l->interp_threads_head, (uintptr_t)chain[0]);
+	put64(interp, l->interp_next, (uintptr_t)interp);
 }
 
 static void lists_step(void)
 {
-	put64(interp, image.layout.is_threads_head, (uintptr_t)chain[random_u64() % MANY]);
+	put64(interp, image.layout.interp_threads_head, (uintptr_t)chain[random_u64() % MANY]);
 }
 
 /* Exceptions handled within exceptions, for ever. */
