@@ -140,7 +140,7 @@ struct scratch {
 					 * STRING_HEAD bytes of text and some more */
 	u64 seq;		/* samples on this CPU */
 	u64 deadline;		/* end of this sample's time limit (CLOCK_MONOTONIC, ns) */
-	u64 looked_ns;		/* when the clock was last read */
+	u64 inspected_ns;		/* when the clock was last read */
 	u64 stalled_ns;
 	u64 stalls;
 	struct last_tick last_tick;
@@ -219,7 +219,7 @@ static __always_inline int read_user(void *dst, u32 size, u64 addr)
 static __always_inline void start_clock(struct scratch *s, u64 now)
 {
 	s->deadline = now + cfg_limit_ns;
-	s->looked_ns = now;
+	s->inspected_ns = now;
 	s->stalled_ns = 0;
 	s->stalls = 0;
 }
@@ -227,9 +227,9 @@ static __always_inline void start_clock(struct scratch *s, u64 now)
 /* Detect a stall since the clock was last read: see STALL_NS. */
 static __always_inline void note_stall(struct scratch *s, u64 now)
 {
-	u64 passed = now - s->looked_ns;
+	u64 passed = now - s->inspected_ns;
 
-	s->looked_ns = now;
+	s->inspected_ns = now;
 	if (passed <= STALL_NS)
 		return;
 	s->stalled_ns += passed;

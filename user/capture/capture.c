@@ -21,7 +21,7 @@
 
 #include "base/util.h"
 #include "capture/capture_filter.h"
-#include "capture/capture_look.h"
+#include "capture/capture_inspect.h"
 #include "capture/capture_records.h"
 #include "capture/capture_state.h"
 #include "capture/capture_wait.h"
@@ -219,7 +219,7 @@ void capture_free(struct capture *s)
 
 int capture_start(struct capture *s)
 {
-	int err = s->args.all ? capture_look_at_all(s) : 0;
+	int err = s->args.all ? capture_inspect_all(s) : 0;
 
 	exe_cache_learn_likely(s->exes);
 	if (err) {
@@ -249,7 +249,7 @@ int capture_poll(struct capture *s, int timeout_ms)
 		return -errno;
 	sampler_vary(s->sampler);
 	lifecycle_fail(&s->life, take_records(s, now_ns() + BATCH_MS * MS_NS));
-	capture_look_at_due(s);
+	capture_inspect_due(s);
 	return s->life.err;
 }
 

@@ -5,7 +5,7 @@
  */
 #include <bpf/libbpf.h>
 
-#include "capture/capture_look.h"
+#include "capture/capture_inspect.h"
 #include "capture/capture_state.h"
 #include "host/proc.h"
 #include "tachbpf.skel.h"
@@ -53,7 +53,7 @@ static int add_child(void *ctx, pid_t tgid)
 	t = lifecycle_ask(&c->s->life, tgid, 0);
 	if (!t)
 		return c->s->life.err;
-	capture_look(c->s, t);
+	capture_inspect(c->s, t);
 	return 0;
 }
 

@@ -62,7 +62,7 @@ bool capture_filter_admits(struct capture *s, struct tracked *t)
 	}
 	why = proc_filter_eval_judge(s->filter_eval, t->tgid);
 	if (why > 0) {
-		look_no_more(&t->schedule);
+		inspect_no_more(&t->schedule);
 		lifecycle_step(&s->life, t, PROC_EV_EXCLUDED,
 			       &(struct step){ .unselected = (uint8_t)why });
 		return false;

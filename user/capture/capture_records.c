@@ -9,7 +9,7 @@
 
 #include "base/util.h"
 #include "capture/capture_filter.h"
-#include "capture/capture_look.h"
+#include "capture/capture_inspect.h"
 #include "capture/capture_state.h"
 #include "capture/proc_table.h"
 #include "host/identity.h"
@@ -50,7 +50,7 @@ static void take_unknown(struct capture *s, const struct raw_tick *tick)
 	t->asked++;
 	t->selected = false;
 	t->exec_pages = tick->exec_pages;
-	capture_look_if_due(s, t);
+	capture_inspect_if_due(s, t);
 }
 
 /* Tracked already, or asked for now. NULL: no memory. */
@@ -69,8 +69,8 @@ static void take_changed(struct capture *s, const struct raw_tick *tick)
 
 	if (!t)
 		return;
-	look_changed(&t->schedule);
-	capture_look_if_due(s, t);
+	inspect_changed(&t->schedule);
+	capture_inspect_if_due(s, t);
 }
 
 /* The kernel walks a process that is not profiled here: a record was dropped. */
@@ -83,7 +83,7 @@ static void take_orphan(struct capture *s, const struct raw_header *h)
 		return;
 	t->orphan = true;
 	t->asked++;
-	capture_look_if_due(s, t);
+	capture_inspect_if_due(s, t);
 }
 
 /* ---- samples, waits and names ---- */
@@ -153,7 +153,7 @@ static void child_identity(struct capture *s, const struct raw_lifecycle *ev,
 	*out = *process_identity(parent);
 	if (ev->elsewhere) {
 		*out = (struct identity){ .uid = IDENTITY_NO_UID };
-		if (!proc_look(ev->h.tgid, &who))
+		if (!proc_info_read(ev->h.tgid, &who))
 			identity_of_process(s->args.identities, &who, out);
 	}
 	out->ns_tgid = (pid_t)ev->ns_tgid;
@@ -172,7 +172,7 @@ static void take_fork(struct capture *s, const struct raw_lifecycle *ev)
 		proc_table_remove(s->life.table, ev->h.tgid);
 		t = known(s, &ev->h);
 		if (t)
-			capture_look_if_due(s, t);
+			capture_inspect_if_due(s, t);
 		return;
 	}
 	args = (struct process_args){
@@ -275,7 +275,7 @@ static void take_exec(struct capture *s, const struct raw_exec *ev)
 {
 	struct tracked *t = profiled(s, &ev->h);
 
-	if (t && ev->h.time_ns < process_looked(t->process))
+	if (t && ev->h.time_ns < process_inspected(t->process))
 		return;
 	t = lifecycle_find(&s->life, ev->h.tgid);
 	if (t)
@@ -291,7 +291,7 @@ static void take_exec(struct capture *s, const struct raw_exec *ev)
 		return;
 	t = known(s, &ev->h);
 	if (t)
-		capture_look_if_due(s, t);
+		capture_inspect_if_due(s, t);
 }
 
 static void take_exit(struct capture *s, const struct raw_header *h)

@@ -2,7 +2,7 @@
 /*
  * capture_state.h - what the files of this room share of a capture. Nobody else includes it.
  *
- * Who calls whom, one way: capture.c, capture_wait.c, capture_records.c, capture_look.c,
+ * Who calls whom, one way: capture.c, capture_wait.c, capture_records.c, capture_inspect.c,
  * capture_filter.c, lifecycle.c.
  */
 #ifndef TACHBPF_CAPTURE_STATE_H

@@ -84,7 +84,7 @@ void capture_wait_scan(struct capture *s)
 	if (!s->mode->waits || !s->scan_due)
 		return;
 	s->scan_due = false;
-	err = offcpu_scan_look(s->skel, was_found_since, take_scanned, s, &s->scan);
+	err = offcpu_scan_run(s->skel, was_found_since, take_scanned, s, &s->scan);
 	if (err)
 		log_debug("threads that sleep are seen when they wake up: %s", strerror(-err));
 	s->scanned_ns = begin_ns;

@@ -30,7 +30,7 @@ struct transition {
 
 /*
  * Who makes which event: capture_records.c ASKED, EXEC, ADMITTED and ENDED; capture_filter.c
- * EXCLUDED; capture_look.c the FOUND ones, LOOK_FAILED, and ENDED if the process is gone.
+ * EXCLUDED; capture_inspect.c the FOUND ones, LOOK_FAILED, and ENDED if the process is gone.
  *
  * A process that begins (FOUND, ADMITTED) ends the one that had its place; so does each
  * transition to a state without a struct process.
@@ -50,7 +50,7 @@ static const struct transition transitions[PROC_STATE_CNT][PROC_EVENT_CNT] = {
 		[PROC_EV_FOUND_UNCHANGED]	= TO(OTHER, OTHER),
 		[PROC_EV_FOUND_UNREADY]		= TO(UNREADY, NOTHING),
 		[PROC_EV_FOUND_UNSUPPORTED]	= TO(REFUSED, OTHER),
-		[PROC_EV_LOOK_FAILED]		= TO(OTHER, OTHER),
+		[PROC_EV_INSPECT_FAILED]		= TO(OTHER, OTHER),
 		[PROC_EV_ENDED]			= TO(UNKNOWN, NOTHING),
 	},
 	[PROC_OTHER] = {
@@ -63,7 +63,7 @@ static const struct transition transitions[PROC_STATE_CNT][PROC_EVENT_CNT] = {
 		[PROC_EV_FOUND_UNCHANGED]	= TO(OTHER, NOTHING),
 		[PROC_EV_FOUND_UNREADY]		= TO(UNREADY, NOTHING),
 		[PROC_EV_FOUND_UNSUPPORTED]	= TO(REFUSED, NOTHING),
-		[PROC_EV_LOOK_FAILED]		= TO(OTHER, NOTHING),
+		[PROC_EV_INSPECT_FAILED]		= TO(OTHER, NOTHING),
 		[PROC_EV_ENDED]			= TO(UNKNOWN, NOTHING),
 	},
 	[PROC_UNREADY] = {
@@ -76,7 +76,7 @@ static const struct transition transitions[PROC_STATE_CNT][PROC_EVENT_CNT] = {
 		[PROC_EV_FOUND_UNCHANGED]	= TO(UNREADY, NOTHING),
 		[PROC_EV_FOUND_UNREADY]		= TO(UNREADY, NOTHING),
 		[PROC_EV_FOUND_UNSUPPORTED]	= TO(REFUSED, NOTHING),
-		[PROC_EV_LOOK_FAILED]		= TO(OTHER, NOTHING),
+		[PROC_EV_INSPECT_FAILED]		= TO(OTHER, NOTHING),
 		[PROC_EV_ENDED]			= TO(UNKNOWN, NOTHING),
 	},
 	[PROC_REFUSED] = {
@@ -89,7 +89,7 @@ static const struct transition transitions[PROC_STATE_CNT][PROC_EVENT_CNT] = {
 		[PROC_EV_FOUND_UNCHANGED]	= TO(REFUSED, NOTHING),
 		[PROC_EV_FOUND_UNREADY]		= TO(UNREADY, NOTHING),
 		[PROC_EV_FOUND_UNSUPPORTED]	= TO(REFUSED, NOTHING),
-		[PROC_EV_LOOK_FAILED]		= TO(REFUSED, NOTHING),
+		[PROC_EV_INSPECT_FAILED]		= TO(REFUSED, NOTHING),
 		[PROC_EV_ENDED]			= TO(UNKNOWN, NOTHING),
 	},
 	[PROC_PROFILED] = {
@@ -103,7 +103,7 @@ static const struct transition transitions[PROC_STATE_CNT][PROC_EVENT_CNT] = {
 		[PROC_EV_FOUND_UNCHANGED]	= TO(PROFILED, NOTHING),
 		[PROC_EV_FOUND_UNREADY]		= TO(PROFILED, NOTHING),
 		[PROC_EV_FOUND_UNSUPPORTED]	= TO(PROFILED, NOTHING),
-		[PROC_EV_LOOK_FAILED]		= TO(PROFILED, NOTHING),
+		[PROC_EV_INSPECT_FAILED]		= TO(PROFILED, NOTHING),
 		[PROC_EV_ENDED]			= TO(UNKNOWN, NOTHING),
 	},
 	[PROC_PAUSED] = {
@@ -117,7 +117,7 @@ static const struct transition transitions[PROC_STATE_CNT][PROC_EVENT_CNT] = {
 		[PROC_EV_FOUND_UNCHANGED]	= TO(PAUSED, NOTHING),
 		[PROC_EV_FOUND_UNREADY]		= TO(PAUSED, NOTHING),
 		[PROC_EV_FOUND_UNSUPPORTED]	= TO(REFUSED, OTHER),
-		[PROC_EV_LOOK_FAILED]		= TO(PAUSED, NOTHING),
+		[PROC_EV_INSPECT_FAILED]		= TO(PAUSED, NOTHING),
 		[PROC_EV_ENDED]			= TO(UNKNOWN, NOTHING),
 	},
 };
@@ -243,8 +243,8 @@ static void begin_process(struct lifecycle *l, struct tracked *t, const struct s
 		lifecycle_fail(l, -ENOMEM);
 		return;
 	}
-	if (step->looked_ns)
-		process_set_admitted(t->process, step->looked_ns, now_ns());
+	if (step->inspected_ns)
+		process_set_admitted(t->process, step->inspected_ns, now_ns());
 	l->begun_cnt++;
 	l->live_cnt++;
 	if (l->observer->ops->begin)
@@ -261,7 +261,7 @@ static bool has_process(enum proc_state state)
 /* It runs another program: what was seen of the last one does not count. */
 static void forget_program(struct tracked *t)
 {
-	look_restart(&t->schedule);
+	inspect_restart(&t->schedule);
 	t->selected = false;
 	t->asked = t->kernel_ticks = t->files = t->exec_pages = 0;
 }
@@ -375,7 +375,7 @@ struct tracked *lifecycle_admit(struct lifecycle *l, const struct step *step)
 	lifecycle_step(l, t, PROC_EV_ADMITTED, step);
 	if (l->err)
 		return NULL;
-	look_no_more(&t->schedule);
+	inspect_no_more(&t->schedule);
 	return t;
 }
 
@@ -418,7 +418,7 @@ uint64_t lifecycle_wait_ns(struct lifecycle *l, uint64_t now_ns, uint64_t limit_
 	size_t pos = 0;
 
 	while ((t = u64map_next(&l->tracked, &pos)))
-		wait = look_wait_ns(&t->schedule, now_ns, wait);
+		wait = inspect_wait_ns(&t->schedule, now_ns, wait);
 	return wait;
 }
 
@@ -429,6 +429,6 @@ uint32_t lifecycle_young_cnt(struct lifecycle *l)
 	size_t pos = 0;
 
 	while ((t = u64map_next(&l->tracked, &pos)))
-		cnt += look_is_young(&t->schedule);
+		cnt += inspect_is_young(&t->schedule);
 	return cnt;
 }

@@ -7,7 +7,7 @@
  * must know, the observer learns that a process begins or ends, the state changes. Nothing else
  * calls the observer's begin() and end().
  *
- * Nobody looks at a process here, and nothing is decided: capture_look.c, capture_filter.c and
+ * Nobody looks at a process here, and nothing is decided: capture_inspect.c, capture_filter.c and
  * capture_records.c find out what has happened.
  */
 #ifndef TACHBPF_LIFECYCLE_H
@@ -20,7 +20,7 @@
 #include "base/u64map.h"
 #include "bpf/abi.h"
 #include "resolve/process.h"
-#include "target/look_schedule.h"
+#include "target/inspect_schedule.h"
 
 struct bpf_map;
 struct observer;
@@ -47,7 +47,7 @@ enum proc_event {
 	PROC_EV_FOUND_UNCHANGED,	/* a look found the files that the last one had found */
 	PROC_EV_FOUND_UNREADY,	/* a look found a Python that cannot be walked yet       */
 	PROC_EV_FOUND_UNSUPPORTED,	/* a look found a Python that cannot be walked   */
-	PROC_EV_LOOK_FAILED,	/* the look was not possible                             */
+	PROC_EV_INSPECT_FAILED,	/* the look was not possible                             */
 	PROC_EV_ENDED,		/* it is gone, or its pid is another process'            */
 	PROC_EVENT_CNT,
 };
@@ -58,19 +58,19 @@ struct tracked {
 	uint64_t start_ns;		/* start_boottime; 0: not known yet */
 	enum proc_state state;
 	struct process *process;	/* NULL but for PROC_PROFILED and PROC_PAUSED */
-	struct look_schedule schedule;
+	struct inspect_schedule schedule;
 	bool selected;			/* the user's conditions were checked and are met */
 	bool orphan;			/* the kernel sends samples of it, though it is not profiled */
 	uint64_t asked;			/* ticks that the kernel has asked about */
 	uint64_t kernel_ticks;		/* the kernel's count of its ticks at the last look */
-	uint64_t files;			/* discovery_look()'s: what was mapped at the last look */
+	uint64_t files;			/* discovery_inspect()'s: what was mapped at the last look */
 	uint64_t exec_pages;		/* the kernel's count of pages with code; 0: not known */
 };
 
 /* What a step needs besides the event. */
 struct step {
 	const struct process_args *args;	/* ADMITTED, FOUND: the process that begins */
-	uint64_t looked_ns;	/* FOUND: when the look began (CLOCK_MONOTONIC) */
+	uint64_t inspected_ns;	/* FOUND: when the look began (CLOCK_MONOTONIC) */
 	uint64_t end_ns;	/* of a process that ends (CLOCK_MONOTONIC); 0: now */
 	uint8_t unselected;	/* EXCLUDED: UNSELECTED_* bits */
 };

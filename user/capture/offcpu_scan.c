@@ -201,7 +201,7 @@ static void hand_on_all(const struct job *job, const struct u64map *later,
 	counts->lost += job->cnt - __atomic_load_n(&s->done, __ATOMIC_ACQUIRE);
 }
 
-int offcpu_scan_look(struct tachbpf_bpf *skel, offcpu_scan_proc_fn proc,
+int offcpu_scan_run(struct tachbpf_bpf *skel, offcpu_scan_proc_fn proc,
 		     offcpu_scan_record_fn record, void *ctx, struct offcpu_scan_counts *counts)
 {
 	struct raw_asleep *again = NULL;

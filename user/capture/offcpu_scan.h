@@ -23,7 +23,7 @@ typedef void (*offcpu_scan_record_fn)(void *ctx, void *data, size_t len);
  * Look at all threads of the processes that proc() wants, and hand on what they wait in.
  * The scheduler's programs are attached. Takes a second at most. 0 or -errno.
  */
-int offcpu_scan_look(struct tachbpf_bpf *skel, offcpu_scan_proc_fn proc,
+int offcpu_scan_run(struct tachbpf_bpf *skel, offcpu_scan_proc_fn proc,
 		     offcpu_scan_record_fn record, void *ctx, struct offcpu_scan_counts *counts);
 
 #endif

@@ -84,7 +84,7 @@ static bool has_cap(int bit)
 
 /* ---- kernel ---- */
 
-static void look_version(const struct doctor_check *c, struct finding *f)
+static void check_version(const struct doctor_check *c, struct finding *f)
 {
 	struct utsname u;
 	unsigned int v;
@@ -107,7 +107,7 @@ static void look_version(const struct doctor_check *c, struct finding *f)
 	}
 }
 
-static void look_btf(const struct doctor_check *c, struct finding *f)
+static void check_btf(const struct doctor_check *c, struct finding *f)
 {
 	struct stat st;
 
@@ -122,7 +122,7 @@ static void look_btf(const struct doctor_check *c, struct finding *f)
 		    "distributions' are");
 }
 
-static void look_lockdown(const struct doctor_check *c, struct finding *f)
+static void check_lockdown(const struct doctor_check *c, struct finding *f)
 {
 	char line[128];
 
@@ -137,7 +137,7 @@ static void look_lockdown(const struct doctor_check *c, struct finding *f)
 	}
 }
 
-static void look_jit(const struct doctor_check *c, struct finding *f)
+static void check_jit(const struct doctor_check *c, struct finding *f)
 {
 	char line[16];
 	int err = read_line("/proc/sys/net/core/bpf_jit_enable", line, sizeof(line));
@@ -155,7 +155,7 @@ static void look_jit(const struct doctor_check *c, struct finding *f)
 	}
 }
 
-static void look_stats(const struct doctor_check *c, struct finding *f)
+static void check_stats(const struct doctor_check *c, struct finding *f)
 {
 	char line[16];
 
@@ -170,7 +170,7 @@ static void look_stats(const struct doctor_check *c, struct finding *f)
 
 /* ---- rights ---- */
 
-static void look_cap(const struct doctor_check *c, struct finding *f)
+static void check_cap(const struct doctor_check *c, struct finding *f)
 {
 	/* CAP_SYS_ADMIN stands for those that were part of it before 5.8. */
 	bool by_admin = (c->bit == CAP_BPF_BIT || c->bit == CAP_PERFMON_BIT) &&
@@ -188,7 +188,7 @@ static void look_cap(const struct doctor_check *c, struct finding *f)
 	}
 }
 
-static void look_bpf(const struct doctor_check *c, struct finding *f)
+static void check_bpf(const struct doctor_check *c, struct finding *f)
 {
 	int err = features_bpf_usable();
 
@@ -223,7 +223,7 @@ static int open_clock(uint32_t type, uint64_t config)
 	return 0;
 }
 
-static void look_perf(const struct doctor_check *c, struct finding *f)
+static void check_perf(const struct doctor_check *c, struct finding *f)
 {
 	int err = open_clock(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK);
 	char paranoid[16] = "?";
@@ -241,7 +241,7 @@ static void look_perf(const struct doctor_check *c, struct finding *f)
 		    "CAP_PERFMON is needed; a lower perf_event_paranoid is not enough for BPF");
 }
 
-static void look_unprivileged(const struct doctor_check *c, struct finding *f)
+static void check_unprivileged(const struct doctor_check *c, struct finding *f)
 {
 	static const char *const says[] = {
 		"unprivileged users may use some of it", "root and CAP_BPF only, until reboot",
@@ -256,7 +256,7 @@ static void look_unprivileged(const struct doctor_check *c, struct finding *f)
 			    line[0] >= '0' && line[0] <= '2' ? says[line[0] - '0'] : "?");
 }
 
-static void look_kptr(const struct doctor_check *c, struct finding *f)
+static void check_kptr(const struct doctor_check *c, struct finding *f)
 {
 	char line[16];
 
@@ -266,7 +266,7 @@ static void look_kptr(const struct doctor_check *c, struct finding *f)
 		finding_set(f, VERDICT_OK, "%s: no kernel address is needed", line);
 }
 
-static void look_seccomp(const struct doctor_check *c, struct finding *f)
+static void check_seccomp(const struct doctor_check *c, struct finding *f)
 {
 	char line[256];
 	FILE *s = fopen("/proc/self/status", "re");
@@ -284,7 +284,7 @@ static void look_seccomp(const struct doctor_check *c, struct finding *f)
 }
 
 /* The kernel names processes by the first namespace's numbers. */
-static void look_pid_ns(const struct doctor_check *c, struct finding *f)
+static void check_pid_ns(const struct doctor_check *c, struct finding *f)
 {
 	struct stat st;
 
@@ -302,7 +302,7 @@ static void look_pid_ns(const struct doctor_check *c, struct finding *f)
 
 /* ---- machine ---- */
 
-static void look_clock(const struct doctor_check *c, struct finding *f)
+static void check_clock(const struct doctor_check *c, struct finding *f)
 {
 	if (!open_clock(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES))
 		finding_set(f, VERDICT_OK, "hardware cycles");
@@ -311,7 +311,7 @@ static void look_clock(const struct doctor_check *c, struct finding *f)
 			    "the kernel's CPU clock ticks instead");
 }
 
-static void look_memlock(const struct doctor_check *c, struct finding *f)
+static void check_memlock(const struct doctor_check *c, struct finding *f)
 {
 	struct rlimit r;
 
@@ -330,7 +330,7 @@ static void look_memlock(const struct doctor_check *c, struct finding *f)
 	finding_fix(f, "ulimit -l unlimited as root before, or give CAP_SYS_RESOURCE");
 }
 
-static void look_nofile(const struct doctor_check *c, struct finding *f)
+static void check_nofile(const struct doctor_check *c, struct finding *f)
 {
 	int *cpus = NULL, cnt = proc_online_cpus(&cpus);
 	struct rlimit r;
@@ -358,7 +358,7 @@ static const char *cgroup_layout(void)
 }
 
 /* Paths above our own are shown as "..": of pods beside ours the uid is cut off. */
-static void look_cgroup(const struct doctor_check *c, struct finding *f)
+static void check_cgroup(const struct doctor_check *c, struct finding *f)
 {
 	struct stat st;
 
@@ -372,7 +372,7 @@ static void look_cgroup(const struct doctor_check *c, struct finding *f)
 }
 
 /* Where runtimes keep what containers are called. */
-static void look_names(const struct doctor_check *c, struct finding *f)
+static void check_names(const struct doctor_check *c, struct finding *f)
 {
 	static const struct {
 		const char *runtime, *path;
@@ -405,32 +405,32 @@ static void look_names(const struct doctor_check *c, struct finding *f)
 }
 
 const struct doctor_check doctor_checks[] = {
-	{ "kernel", "version", look_version, 0, 0, NULL },
-	{ "kernel", "type information", look_btf, 0, 0, NULL },
-	{ "kernel", "lockdown", look_lockdown, 0, 0, NULL },
-	{ "kernel", "BPF JIT", look_jit, 0, 0, NULL },
-	{ "kernel", "BPF statistics", look_stats, 0, 0, NULL },
-	{ "rights", "CAP_BPF", look_cap, CAP_BPF_BIT, VERDICT_BAD, "load BPF programs" },
-	{ "rights", "CAP_PERFMON", look_cap, CAP_PERFMON_BIT, VERDICT_BAD,
+	{ "kernel", "version", check_version, 0, 0, NULL },
+	{ "kernel", "type information", check_btf, 0, 0, NULL },
+	{ "kernel", "lockdown", check_lockdown, 0, 0, NULL },
+	{ "kernel", "BPF JIT", check_jit, 0, 0, NULL },
+	{ "kernel", "BPF statistics", check_stats, 0, 0, NULL },
+	{ "rights", "CAP_BPF", check_cap, CAP_BPF_BIT, VERDICT_BAD, "load BPF programs" },
+	{ "rights", "CAP_PERFMON", check_cap, CAP_PERFMON_BIT, VERDICT_BAD,
 	  "sample other users' processes" },
-	{ "rights", "CAP_SYS_PTRACE", look_cap, CAP_SYS_PTRACE_BIT, VERDICT_BAD,
+	{ "rights", "CAP_SYS_PTRACE", check_cap, CAP_SYS_PTRACE_BIT, VERDICT_BAD,
 	  "look into processes" },
-	{ "rights", "CAP_DAC_READ_SEARCH", look_cap, CAP_DAC_READ_SEARCH_BIT, VERDICT_NOTE,
+	{ "rights", "CAP_DAC_READ_SEARCH", check_cap, CAP_DAC_READ_SEARCH_BIT, VERDICT_NOTE,
 	  "read other users' files: interpreters, names of containers" },
-	{ "rights", "CAP_SYS_ADMIN", look_cap, CAP_SYS_ADMIN_BIT, VERDICT_NOTE,
+	{ "rights", "CAP_SYS_ADMIN", check_cap, CAP_SYS_ADMIN_BIT, VERDICT_NOTE,
 	  "nothing that the others do not give" },
-	{ "rights", "CAP_SYS_RESOURCE", look_cap, CAP_SYS_RESOURCE_BIT, VERDICT_NOTE,
+	{ "rights", "CAP_SYS_RESOURCE", check_cap, CAP_SYS_RESOURCE_BIT, VERDICT_NOTE,
 	  "raise limits where kernels before 5.11 need it" },
-	{ "rights", "bpf(2)", look_bpf, 0, 0, NULL },
-	{ "rights", "perf events", look_perf, 0, 0, NULL },
-	{ "rights", "unprivileged_bpf_disabled", look_unprivileged, 0, 0, NULL },
-	{ "rights", "kptr_restrict", look_kptr, 0, 0, NULL },
-	{ "rights", "seccomp", look_seccomp, 0, 0, NULL },
-	{ "rights", "PID namespace", look_pid_ns, 0, 0, NULL },
-	{ "machine", "clock", look_clock, 0, 0, NULL },
-	{ "machine", "locked memory", look_memlock, 0, 0, NULL },
-	{ "machine", "open files", look_nofile, 0, 0, NULL },
-	{ "machine", "cgroups", look_cgroup, 0, 0, NULL },
-	{ "machine", "names of containers", look_names, 0, 0, NULL },
+	{ "rights", "bpf(2)", check_bpf, 0, 0, NULL },
+	{ "rights", "perf events", check_perf, 0, 0, NULL },
+	{ "rights", "unprivileged_bpf_disabled", check_unprivileged, 0, 0, NULL },
+	{ "rights", "kptr_restrict", check_kptr, 0, 0, NULL },
+	{ "rights", "seccomp", check_seccomp, 0, 0, NULL },
+	{ "rights", "PID namespace", check_pid_ns, 0, 0, NULL },
+	{ "machine", "clock", check_clock, 0, 0, NULL },
+	{ "machine", "locked memory", check_memlock, 0, 0, NULL },
+	{ "machine", "open files", check_nofile, 0, 0, NULL },
+	{ "machine", "cgroups", check_cgroup, 0, 0, NULL },
+	{ "machine", "names of containers", check_names, 0, 0, NULL },
 };
 const size_t doctor_check_cnt = ARRAY_SIZE(doctor_checks);

@@ -187,10 +187,10 @@ static int count_one(void *ctx, pid_t tgid)
 	uint64_t files = 0;
 	int err;
 
-	if (tgid == getpid() || proc_look(tgid, &who) || who.stat.kernel_thread)
+	if (tgid == getpid() || proc_info_read(tgid, &who) || who.stat.kernel_thread)
 		return 0;
 	k->census->processes++;
-	err = discovery_look(k->discovery, &who, &files, 0, &found);
+	err = discovery_inspect(k->discovery, &who, &files, 0, &found);
 	if (!err)
 		count_version(k->census, found.image->version);
 	else if (err == -ENOTSUP)

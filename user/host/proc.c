@@ -311,7 +311,7 @@ pid_t proc_living_task(pid_t tgid)
 	return err == -ESRCH ? 0 : tgid;
 }
 
-int proc_look(pid_t tgid, struct proc_info *info)
+int proc_info_read(pid_t tgid, struct proc_info *info)
 {
 	int err = proc_stat(tgid, &info->stat);
 

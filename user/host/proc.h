@@ -84,7 +84,7 @@ struct proc_info {
 	struct proc_stat stat;
 };
 /* 0, or -errno; -ESRCH: there is no process, or none of its threads lives. */
-int proc_look(pid_t tgid, struct proc_info *info);
+int proc_info_read(pid_t tgid, struct proc_info *info);
 
 /* The arguments, separated by spaces, at most size - 1 bytes; any bytes. 0 or -errno. */
 int proc_cmdline(pid_t tgid, char *out, size_t size);

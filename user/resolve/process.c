@@ -46,7 +46,7 @@ struct process {
 	struct intern *in;
 	struct symbolizer *sym;
 	void *observed;		/* the observer's */
-	uint64_t admitted_ns, looked_ns;
+	uint64_t admitted_ns, inspected_ns;
 	struct u64map threads;
 	struct thread *last;
 	struct process_stats stats;
@@ -562,15 +562,15 @@ void process_gone(struct process *p)
 	symbolizer_target_gone(p->sym);
 }
 
-void process_set_admitted(struct process *p, uint64_t looked_ns, uint64_t time_ns)
+void process_set_admitted(struct process *p, uint64_t inspected_ns, uint64_t time_ns)
 {
-	p->looked_ns = looked_ns;
+	p->inspected_ns = inspected_ns;
 	p->admitted_ns = time_ns;
 }
 
-uint64_t process_looked(const struct process *p)
+uint64_t process_inspected(const struct process *p)
 {
-	return p->looked_ns;
+	return p->inspected_ns;
 }
 
 uint64_t process_admitted(const struct process *p)

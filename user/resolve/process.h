@@ -109,8 +109,8 @@ void process_gone(struct process *p);
  * When the kernel was told of it (CLOCK_MONOTONIC), 0: it told us; and when we had begun to
  * look: what it executed since then we do not know.
  */
-void process_set_admitted(struct process *p, uint64_t looked_ns, uint64_t time_ns);
-uint64_t process_looked(const struct process *p);
+void process_set_admitted(struct process *p, uint64_t inspected_ns, uint64_t time_ns);
+uint64_t process_inspected(const struct process *p);
 uint64_t process_admitted(const struct process *p);
 
 pid_t process_tgid(const struct process *p);

@@ -562,7 +562,7 @@ static int find_self(struct discovery *d, struct discovered *out)
 	return will_come ? -EAGAIN : -ENOTSUP;
 }
 
-int discovery_look(struct discovery *d, const struct proc_info *who, uint64_t *files,
+int discovery_inspect(struct discovery *d, const struct proc_info *who, uint64_t *files,
 		   uint64_t prefer, struct discovered *out)
 {
 	struct look *look = &d->look;

@@ -53,7 +53,7 @@ struct discovered {
  * has the reason. -EAGAIN: a Python that cannot be walked yet. -ESRCH: no such process.
  * Other -errno: it could not be inspected; found->why has the reason.
  */
-int discovery_look(struct discovery *d, const struct proc_info *who, uint64_t *files,
+int discovery_inspect(struct discovery *d, const struct proc_info *who, uint64_t *files,
 		   uint64_t prefer, struct discovered *found);
 
 /* The CPython in an open file, owned by d; NULL: none that is supported. */

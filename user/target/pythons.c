@@ -77,7 +77,7 @@ static const char *readiness(const struct discovered *found)
 	}
 }
 
-/* Describe a Python; err: the result of discovery_look(). */
+/* Describe a Python; err: the result of discovery_inspect(). */
 static void describe(struct search *s, const struct proc_info *who, int err,
 		     const struct discovered *found, struct python *p)
 {
@@ -109,13 +109,13 @@ static int look_at(void *ctx, pid_t tgid)
 	uint64_t files = 0;
 	int err;
 
-	if (proc_look(tgid, &who) || who.stat.kernel_thread)
+	if (proc_info_read(tgid, &who) || who.stat.kernel_thread)
 		return 0;
 	if (s->filter_eval && (proc_filter_eval_wait_ns(s->filter_eval, tgid, 0) ||
 			       proc_filter_eval_judge(s->filter_eval, tgid)))
 		return 0;
 	s->counts->processes++;
-	err = discovery_look(s->discovery, &who, &files, 0, &found);
+	err = discovery_inspect(s->discovery, &who, &files, 0, &found);
 	if (err == -EACCES || err == -EPERM)
 		s->counts->unreadable++;
 	if (err && err != -ENOTSUP && err != -EAGAIN)

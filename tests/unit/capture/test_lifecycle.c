@@ -45,7 +45,7 @@ static int step(enum proc_event event)
 {
 	struct tracked *t = lifecycle_find(&life, TGID);
 	struct process_args args = args_of(TGID);
-	struct step with = { .args = &args, .looked_ns = 5, .unselected = UNSELECTED_NAME };
+	struct step with = { .args = &args, .inspected_ns = 5, .unselected = UNSELECTED_NAME };
 
 	assert_non_null(t);
 	return lifecycle_step(&life, t, event, &with);
@@ -158,7 +158,7 @@ static void test_any_order(void **state)
 		struct tracked *t;
 		pid_t tgid = TGID + rnd(&seed) % 2;
 		struct process_args args = args_of(tgid);
-		struct step with = { .args = &args, .looked_ns = 5, .unselected = UNSELECTED_UID };
+		struct step with = { .args = &args, .inspected_ns = 5, .unselected = UNSELECTED_UID };
 		size_t begins = 0, ends = 0, pos = 0;
 		const char *call = observer.calls;
 		uint32_t live = 0;
@@ -263,7 +263,7 @@ static void test_pid_reuse(void **state)
 		bring_to(from);
 		t = lifecycle_find(&life, TGID);
 		t->asked = 4;
-		look_no_more(&t->schedule);
+		inspect_no_more(&t->schedule);
 		t = lifecycle_ask(&life, TGID, START + 1);
 		assert_non_null(t);
 		assert_int_equal(t->state, PROC_SEEN);
@@ -309,7 +309,7 @@ static void test_waiting(void **state)
 	b->schedule.next_ns = 3000;
 	assert_int_equal(lifecycle_wait_ns(&life, 500, 10000), 500);
 	assert_int_equal(lifecycle_wait_ns(&life, 500, 100), 100);
-	look_no_more(&a->schedule);
+	inspect_no_more(&a->schedule);
 	assert_int_equal(lifecycle_wait_ns(&life, 500, 10000), 2500);
 	assert_int_equal(lifecycle_young_cnt(&life), 1);
 }

@@ -35,7 +35,7 @@ static void test_self(void **state)
 	struct proc_info who;
 
 	assert_non_null(ids);
-	assert_int_equal(proc_look(getpid(), &who), 0);
+	assert_int_equal(proc_info_read(getpid(), &who), 0);
 	identity_of_process(ids, &who, &id);
 	assert_int_equal(id.uid, geteuid());
 	who.tgid = who.task = GONE;	/* it was there when we looked */

@@ -128,8 +128,8 @@ static int look_at(pid_t pid, uint64_t *seen, uint64_t want, struct discovered *
 {
 	struct proc_info who;
 
-	assert_int_equal(proc_look(pid, &who), 0);
-	return discovery_look(d, &who, seen, want, out);
+	assert_int_equal(proc_info_read(pid, &who), 0);
+	return discovery_inspect(d, &who, seen, want, out);
 }
 
 /* Look at a child that has mapped the files. */
@@ -434,14 +434,14 @@ static void test_gone(void **state)
 	pid_t pid;
 
 	begin();
-	assert_int_equal(proc_look(0x3fffffff, &who), -ESRCH);
+	assert_int_equal(proc_info_read(0x3fffffff, &who), -ESRCH);
 	/* A zombie has no mappings any more. */
 	pid = child();
-	assert_int_equal(proc_look(pid, &who), 0);
+	assert_int_equal(proc_info_read(pid, &who), 0);
 	kill(pid, SIGKILL);
 	assert_int_equal(waitid(P_PID, pid, &(siginfo_t){ 0 }, WEXITED | WNOWAIT), 0);
-	assert_true(discovery_look(d, &who, &seen, prefer, &found) < 0);
-	assert_int_equal(proc_look(pid, &who), -ESRCH);
+	assert_true(discovery_inspect(d, &who, &seen, prefer, &found) < 0);
+	assert_int_equal(proc_info_read(pid, &who), -ESRCH);
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 	end();
 	discovery_free(NULL);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* test_look_schedule.c - when a process is looked at again. */
-#include "target/look_schedule.h"
+/* test_inspect_schedule.c - when a process is looked at again. */
+#include "target/inspect_schedule.h"
 #include "tests/unit/tach_test.h"
 
 #define MS 1000000ull
@@ -9,7 +9,7 @@
 /* 2 ms doubled up to 64 s, and no wrap-around however long it goes on. */
 static void test_backoff(void **state)
 {
-	struct look_schedule s = { 0 };
+	struct inspect_schedule s = { 0 };
 	uint64_t wait, now = 5 * S;
 	int i;
 
@@ -17,93 +17,93 @@ static void test_backoff(void **state)
 		wait = i < 15 ? (2 * MS) << i : 64 * S;
 		if (wait > 64 * S)
 			wait = 64 * S;
-		look_backoff(&s, now);
+		inspect_backoff(&s, now);
 		assert_int_equal(s.next_ns - now, wait);
 		assert_int_equal(s.tries, i + 1);
 		now = s.next_ns;
 	}
 	s.tries = UINT32_MAX - 1;
-	look_backoff(&s, now);
+	inspect_backoff(&s, now);
 	assert_int_equal(s.next_ns - now, 64 * S);
 }
 
 static void test_wait(void **state)
 {
-	struct look_schedule s = { 0 };
+	struct inspect_schedule s = { 0 };
 
-	assert_int_equal(look_wait_ns(&s, 1, S), 0);	/* new: due at once */
-	look_backoff(&s, 100 * MS);	/* 102 */
-	assert_int_equal(look_wait_ns(&s, 101 * MS, S), MS);
-	assert_int_equal(look_wait_ns(&s, 101 * MS, MS / 2), MS / 2);
-	assert_int_equal(look_wait_ns(&s, 102 * MS, S), 0);
-	assert_int_equal(look_wait_ns(&s, 200 * MS, S), 0);
-	look_no_more(&s);	/* nobody waits for what is never looked at */
-	assert_int_equal(look_wait_ns(&s, 101 * MS, S), S);
+	assert_int_equal(inspect_wait_ns(&s, 1, S), 0);	/* new: due at once */
+	inspect_backoff(&s, 100 * MS);	/* 102 */
+	assert_int_equal(inspect_wait_ns(&s, 101 * MS, S), MS);
+	assert_int_equal(inspect_wait_ns(&s, 101 * MS, MS / 2), MS / 2);
+	assert_int_equal(inspect_wait_ns(&s, 102 * MS, S), 0);
+	assert_int_equal(inspect_wait_ns(&s, 200 * MS, S), 0);
+	inspect_no_more(&s);	/* nobody waits for what is never looked at */
+	assert_int_equal(inspect_wait_ns(&s, 101 * MS, S), S);
 }
 
 /* Only the young wake us up; the old are looked at when we are awake anyway. */
 static void test_old(void **state)
 {
-	struct look_schedule s = { 0 };
+	struct inspect_schedule s = { 0 };
 	int i;
 
-	for (i = 0; i < LOOK_YOUNG_TRIES; i++) {
-		assert_true(look_is_young(&s));
-		assert_true(look_wait_ns(&s, 0, 100 * S) < 100 * S);
-		look_backoff(&s, 0);
+	for (i = 0; i < INSPECT_YOUNG_TRIES; i++) {
+		assert_true(inspect_is_young(&s));
+		assert_true(inspect_wait_ns(&s, 0, 100 * S) < 100 * S);
+		inspect_backoff(&s, 0);
 	}
-	assert_false(look_is_young(&s));
-	assert_int_equal(look_wait_ns(&s, 0, 100 * S), 100 * S);
-	assert_int_equal(look_wait_ns(&s, s.next_ns + 1, 100 * S), 100 * S);
+	assert_false(inspect_is_young(&s));
+	assert_int_equal(inspect_wait_ns(&s, 0, 100 * S), 100 * S);
+	assert_int_equal(inspect_wait_ns(&s, s.next_ns + 1, 100 * S), 100 * S);
 }
 
 static void test_restart(void **state)
 {
-	struct look_schedule s = { 0 };
+	struct inspect_schedule s = { 0 };
 	int i;
 
 	for (i = 0; i < 12; i++)
-		look_backoff(&s, 50 * S);
-	look_restart(&s);
+		inspect_backoff(&s, 50 * S);
+	inspect_restart(&s);
 	assert_int_equal(s.tries, 0);
 	assert_int_equal(s.next_ns, 0);
-	look_backoff(&s, 0);
+	inspect_backoff(&s, 0);
 	assert_int_equal(s.next_ns, 2 * MS);
 }
 
 /* A change is looked at at once, then ever more rarely while nothing is new in it. */
 static void test_changed(void **state)
 {
-	struct look_schedule s = { 0 };
+	struct inspect_schedule s = { 0 };
 	uint64_t now = 100 * S, gap = 10 * MS;
 	int i;
 
 	for (i = 0; i < 12; i++)
-		look_backoff(&s, now);
-	look_done(&s, now, 20000, false);
+		inspect_backoff(&s, now);
+	inspect_done(&s, now, 20000, false);
 	assert_int_equal(s.gap_ns, gap);	/* by itself: no reason to be slower */
 	for (i = 0; i < 12; i++) {
-		look_changed(&s);
+		inspect_changed(&s);
 		assert_int_equal(s.next_ns, now + gap);
-		assert_int_equal(look_wait_ns(&s, now, 100 * S), gap);
+		assert_int_equal(inspect_wait_ns(&s, now, 100 * S), gap);
 		now = s.next_ns;
-		look_done(&s, now, 20000, false);
-		look_backoff(&s, now);
+		inspect_done(&s, now, 20000, false);
+		inspect_backoff(&s, now);
 		assert_false(s.changed);
 		gap = gap * 2 < S ? gap * 2 : S;
 		assert_int_equal(s.gap_ns, gap);
 	}
 	/* Files that are new: there may be more of them. */
-	look_changed(&s);
-	look_done(&s, now, 900 * MS, true);
+	inspect_changed(&s);
+	inspect_done(&s, now, 900 * MS, true);
 	assert_int_equal(s.gap_ns, 10 * MS);
 	/* One that costs much is looked at less. */
-	look_done(&s, now, 3 * MS, false);
+	inspect_done(&s, now, 3 * MS, false);
 	assert_int_equal(s.gap_ns, 300 * MS);
-	look_no_more(&s);	/* refused; what it has become may be another thing */
-	look_changed(&s);
+	inspect_no_more(&s);	/* refused; what it has become may be another thing */
+	inspect_changed(&s);
 	assert_int_equal(s.next_ns, now + 300 * MS);
-	look_restart(&s);
+	inspect_restart(&s);
 	assert_int_equal(s.gap_ns, 0);
 	assert_false(s.changed);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * look_schedule.c - see look_schedule.h.
+ * inspect_schedule.c - see inspect_schedule.h.
  */
-#include "target/look_schedule.h"
+#include "target/inspect_schedule.h"
 
 /*
  * Looks that changes cause: at most this often, taking at most 1 % of a CPU per process,
@@ -16,23 +16,23 @@
 #define FIRST_WAIT_NS (2 * 1000000ull)
 #define MAX_WAIT_NS (64 * 1000000000ull)
 
-void look_restart(struct look_schedule *s)
+void inspect_restart(struct inspect_schedule *s)
 {
-	uint64_t looked_ns = s->looked_ns;
+	uint64_t inspected_ns = s->inspected_ns;
 
-	*s = (struct look_schedule){ .looked_ns = looked_ns };
+	*s = (struct inspect_schedule){ .inspected_ns = inspected_ns };
 }
 
-void look_changed(struct look_schedule *s)
+void inspect_changed(struct inspect_schedule *s)
 {
-	uint64_t next = s->looked_ns + s->gap_ns;
+	uint64_t next = s->inspected_ns + s->gap_ns;
 
 	s->changed = true;
 	if (next < s->next_ns)
 		s->next_ns = next;
 }
 
-void look_done(struct look_schedule *s, uint64_t now_ns, uint64_t cost_ns, bool news)
+void inspect_done(struct inspect_schedule *s, uint64_t now_ns, uint64_t cost_ns, bool news)
 {
 	uint64_t gap = s->changed ? 2 * s->gap_ns : s->gap_ns;
 
@@ -41,11 +41,11 @@ void look_done(struct look_schedule *s, uint64_t now_ns, uint64_t cost_ns, bool 
 	if (news || gap < GAP_MIN_NS)	/* what new files cost is paid once */
 		gap = GAP_MIN_NS;
 	s->gap_ns = gap < GAP_MAX_NS ? gap : GAP_MAX_NS;
-	s->looked_ns = now_ns;
+	s->inspected_ns = now_ns;
 	s->changed = false;
 }
 
-void look_backoff(struct look_schedule *s, uint64_t now_ns)
+void inspect_backoff(struct inspect_schedule *s, uint64_t now_ns)
 {
 	uint64_t wait = MAX_WAIT_NS;
 
@@ -55,19 +55,19 @@ void look_backoff(struct look_schedule *s, uint64_t now_ns)
 	s->next_ns = now_ns + (wait < MAX_WAIT_NS ? wait : MAX_WAIT_NS);
 }
 
-void look_no_more(struct look_schedule *s)
+void inspect_no_more(struct inspect_schedule *s)
 {
-	s->next_ns = LOOK_NEVER;
+	s->next_ns = INSPECT_NEVER;
 }
 
-bool look_is_young(const struct look_schedule *s)
+bool inspect_is_young(const struct inspect_schedule *s)
 {
-	return s->tries < LOOK_YOUNG_TRIES && s->next_ns != LOOK_NEVER;
+	return s->tries < INSPECT_YOUNG_TRIES && s->next_ns != INSPECT_NEVER;
 }
 
-uint64_t look_wait_ns(const struct look_schedule *s, uint64_t now_ns, uint64_t limit_ns)
+uint64_t inspect_wait_ns(const struct inspect_schedule *s, uint64_t now_ns, uint64_t limit_ns)
 {
-	if (!look_is_young(s) && !s->changed)
+	if (!inspect_is_young(s) && !s->changed)
 		return limit_ns;
 	if (s->next_ns <= now_ns)
 		return 0;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * capture_look.h - which processes are Python: looks at them, and what that changes.
+ * capture_inspect.h - which processes are Python: looks at them, and what that changes.
  */
-#ifndef TACHBPF_CAPTURE_LOOK_H
-#define TACHBPF_CAPTURE_LOOK_H
+#ifndef TACHBPF_CAPTURE_INSPECT_H
+#define TACHBPF_CAPTURE_INSPECT_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,15 +20,15 @@ void capture_process_args(const struct capture *s, struct process_args *args);
 bool capture_is_admitted(struct capture *s, pid_t tgid, uint64_t start_ns);
 
 /* Look at a process now. t may be freed. */
-void capture_look(struct capture *s, struct tracked *t);
+void capture_inspect(struct capture *s, struct tracked *t);
 
 /* Look if it is due. t may be freed. */
-void capture_look_if_due(struct capture *s, struct tracked *t);
+void capture_inspect_if_due(struct capture *s, struct tracked *t);
 
 /* Look at all that are due. */
-void capture_look_at_due(struct capture *s);
+void capture_inspect_due(struct capture *s);
 
 /* Look at all processes of the host. 0 or -errno. */
-int capture_look_at_all(struct capture *s);
+int capture_inspect_all(struct capture *s);
 
 #endif

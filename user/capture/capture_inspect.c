@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * capture_look.c - see capture_look.h. When to look is look_schedule.c's, how is discover.c's,
+ * capture_inspect.c - see capture_inspect.h. When to look is inspect_schedule.c's, how is discover.c's,
  * what a finding leads to lifecycle.c's.
  */
-#include "capture/capture_look.h"
+#include "capture/capture_inspect.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -29,7 +29,7 @@
 /* What a look found: an event, and what goes with it. */
 struct finding {
 	enum proc_event event;
-	int err;			/* discovery_look()'s */
+	int err;			/* discovery_inspect()'s */
 	struct proc_info who;
 	struct discovered found;
 };
@@ -84,7 +84,7 @@ static enum proc_event event_of(const struct finding *f, const struct process *p
 	case -EALREADY:
 		return PROC_EV_FOUND_UNCHANGED;
 	default:
-		return PROC_EV_LOOK_FAILED;
+		return PROC_EV_INSPECT_FAILED;
 	}
 }
 
@@ -93,9 +93,9 @@ static void find(struct capture *s, struct tracked *t, struct finding *f)
 	uint64_t runtime = t->process ? process_py(t->process)->runtime : 0;
 
 	f->found.why[0] = '\0';
-	f->err = proc_look(t->tgid, &f->who);
+	f->err = proc_info_read(t->tgid, &f->who);
 	if (!f->err)
-		f->err = discovery_look(s->discovery, &f->who, &t->files, runtime, &f->found);
+		f->err = discovery_inspect(s->discovery, &f->who, &t->files, runtime, &f->found);
 	f->event = event_of(f, t->process);
 }
 
@@ -126,7 +126,7 @@ static uint64_t late_ticks(const struct tracked *t)
  * The kernel walks it from now on. 0, or -errno: the kernel's table has no room, or the capture
  * ends (s->life.err; t may be freed then).
  */
-static int profile(struct capture *s, struct tracked *t, uint64_t looked_ns, struct finding *f)
+static int profile(struct capture *s, struct tracked *t, uint64_t inspected_ns, struct finding *f)
 {
 	char command[CMDLINE_MAX] = "";
 	struct process_args args = {
@@ -135,7 +135,7 @@ static int profile(struct capture *s, struct tracked *t, uint64_t looked_ns, str
 		.command = command,
 		.image = f->found.image,
 	};
-	struct step step = { .args = &args, .looked_ns = looked_ns };
+	struct step step = { .args = &args, .inspected_ns = inspected_ns };
 	uint64_t late = late_ticks(t);
 	int err;
 
@@ -158,19 +158,19 @@ static int profile(struct capture *s, struct tracked *t, uint64_t looked_ns, str
 	return 0;
 }
 
-static void look_again_soon(struct tracked *t)
+static void inspect_again_soon(struct tracked *t)
 {
 	t->files = 0;	/* the next look is not about files */
 	if (t->schedule.tries > UNREADY_TRIES)
 		t->schedule.tries = UNREADY_TRIES;
-	look_backoff(&t->schedule, now_ns());
+	inspect_backoff(&t->schedule, now_ns());
 }
 
 /* A Python that can be walked. Errors as profile(). */
-static int take_python(struct capture *s, struct tracked *t, uint64_t looked_ns,
+static int take_python(struct capture *s, struct tracked *t, uint64_t inspected_ns,
 		       struct finding *f)
 {
-	int err = profile(s, t, looked_ns, f);
+	int err = profile(s, t, inspected_ns, f);
 
 	if (err) {
 		snprintf(f->found.why, sizeof(f->found.why),
@@ -181,9 +181,9 @@ static int take_python(struct capture *s, struct tracked *t, uint64_t looked_ns,
 		exe_cache_seen(s->exes, &f->who, f->found.image, &f->found.proc);
 	remark(s, &f->who, "", f->found.also);
 	if (f->found.several && f->found.ready != READY_YES)
-		look_again_soon(t);	/* another one in it may become ready first */
+		inspect_again_soon(t);	/* another one in it may become ready first */
 	else
-		look_no_more(&t->schedule);
+		inspect_no_more(&t->schedule);
 	return 0;
 }
 
@@ -195,32 +195,32 @@ static void take_other(struct capture *s, struct tracked *t, const struct findin
 	lifecycle_step(&s->life, t, f->event, NULL);
 	if (t->process) {
 		t->asked = 0;
-		look_no_more(&t->schedule);
+		inspect_no_more(&t->schedule);
 		return;
 	}
-	look_backoff(&t->schedule, now_ns());
+	inspect_backoff(&t->schedule, now_ns());
 	if (t->state == PROC_REFUSED)
-		look_no_more(&t->schedule);
+		inspect_no_more(&t->schedule);
 	if (f->event == PROC_EV_FOUND_UNSUPPORTED)
 		remark(s, &f->who, " is not profiled", f->found.why);
-	else if (f->event == PROC_EV_LOOK_FAILED && is_first)
+	else if (f->event == PROC_EV_INSPECT_FAILED && is_first)
 		log_debug("process %d: %s", t->tgid, f->found.why);
 }
 
-static void take_finding(struct capture *s, struct tracked *t, uint64_t looked_ns,
+static void take_finding(struct capture *s, struct tracked *t, uint64_t inspected_ns,
 			 struct finding *f)
 {
 	switch (f->event) {
 	case PROC_EV_FOUND:
 	case PROC_EV_FOUND_SAME:
-		if (!take_python(s, t, looked_ns, f) || s->life.err)
+		if (!take_python(s, t, inspected_ns, f) || s->life.err)
 			return;
-		f->event = PROC_EV_LOOK_FAILED;
+		f->event = PROC_EV_INSPECT_FAILED;
 		take_other(s, t, f);
 		break;
 	case PROC_EV_FOUND_UNREADY:
 		lifecycle_step(&s->life, t, f->event, NULL);
-		look_again_soon(t);
+		inspect_again_soon(t);
 		break;
 	case PROC_EV_ENDED:
 		s->unidentified += t->asked;
@@ -244,21 +244,21 @@ static uint64_t cpu_ns(void)
 /* It has not run since the last look, and is not young: nothing can be new. */
 static bool is_idle(const struct tracked *t, uint64_t kernel_ticks)
 {
-	return t->schedule.tries > LOOK_YOUNG_TRIES && kernel_ticks == t->kernel_ticks &&
+	return t->schedule.tries > INSPECT_YOUNG_TRIES && kernel_ticks == t->kernel_ticks &&
 	       !t->schedule.changed;
 }
 
-static void look_timed(struct capture *s, struct tracked *t)
+static void inspect_timed(struct capture *s, struct tracked *t)
 {
-	uint64_t looked_ns = now_ns(), files = t->files, begin = cpu_ns();
+	uint64_t inspected_ns = now_ns(), files = t->files, begin = cpu_ns();
 	struct finding f;
 
 	find(s, t, &f);
-	look_done(&t->schedule, now_ns(), cpu_ns() - begin, files != t->files);
-	take_finding(s, t, looked_ns, &f);
+	inspect_done(&t->schedule, now_ns(), cpu_ns() - begin, files != t->files);
+	take_finding(s, t, inspected_ns, &f);
 }
 
-void capture_look(struct capture *s, struct tracked *t)
+void capture_inspect(struct capture *s, struct tracked *t)
 {
 	uint64_t kernel_ticks;
 	struct py_proc py;
@@ -266,33 +266,33 @@ void capture_look(struct capture *s, struct tracked *t)
 	if (!capture_filter_admits(s, t))
 		return;
 	if (!t->orphan && !t->process && capture_is_admitted(s, t->tgid, t->start_ns)) {
-		look_backoff(&t->schedule, now_ns());	/* the exec's record is on its way */
+		inspect_backoff(&t->schedule, now_ns());	/* the exec's record is on its way */
 		return;
 	}
 	kernel_ticks = proc_table_get(s->life.table, t->tgid, &py) ? py.ticks : 0;
 	if (!is_idle(t, kernel_ticks)) {
 		t->kernel_ticks = kernel_ticks;
-		look_timed(s, t);
+		inspect_timed(s, t);
 	} else if (kill(t->tgid, 0) && errno == ESRCH) {
 		lifecycle_step(&s->life, t, PROC_EV_ENDED, NULL);
 	} else {
-		look_backoff(&t->schedule, now_ns());
+		inspect_backoff(&t->schedule, now_ns());
 	}
 }
 
-void capture_look_if_due(struct capture *s, struct tracked *t)
+void capture_inspect_if_due(struct capture *s, struct tracked *t)
 {
 	if (t->schedule.next_ns <= now_ns())
-		capture_look(s, t);
+		capture_inspect(s, t);
 }
 
-void capture_look_at_due(struct capture *s)
+void capture_inspect_due(struct capture *s)
 {
 	struct tracked *t;
 	size_t pos = 0;
 
 	while ((t = lifecycle_next_due(&s->life, now_ns(), &pos)))
-		capture_look(s, t);
+		capture_inspect(s, t);
 }
 
 /* ---- processes that the user has asked for ---- */
@@ -313,7 +313,7 @@ static int say_why_not(const struct capture *s, pid_t tgid, const struct finding
 
 int capture_add(struct capture *s, pid_t tgid)
 {
-	uint64_t looked_ns = now_ns();
+	uint64_t inspected_ns = now_ns();
 	struct finding f;
 	struct tracked *t;
 
@@ -331,7 +331,7 @@ int capture_add(struct capture *s, pid_t tgid)
 	if (f.event == PROC_EV_FOUND_UNREADY)
 		return lifecycle_step(&s->life, t, f.event, NULL);
 	if (f.event == PROC_EV_FOUND || f.event == PROC_EV_FOUND_SAME) {
-		f.err = take_python(s, t, looked_ns, &f);
+		f.err = take_python(s, t, inspected_ns, &f);
 		if (!f.err)
 			return 0;
 	}
@@ -340,24 +340,24 @@ int capture_add(struct capture *s, pid_t tgid)
 	return say_why_not(s, tgid, &f);
 }
 
-static int look_at_one(void *ctx, pid_t tgid)
+static int inspect_one(void *ctx, pid_t tgid)
 {
 	struct capture *s = ctx;
 	struct proc_info who;
 	struct tracked *t;
 
-	if (tgid == getpid() || proc_look(tgid, &who) || who.stat.kernel_thread ||
+	if (tgid == getpid() || proc_info_read(tgid, &who) || who.stat.kernel_thread ||
 	    !capture_filter_meets(s, tgid))
 		return 0;
 	t = lifecycle_ask(&s->life, tgid, 0);
 	if (!t)
 		return s->life.err;
 	t->selected = true;
-	capture_look(s, t);
+	capture_inspect(s, t);
 	return 0;
 }
 
-int capture_look_at_all(struct capture *s)
+int capture_inspect_all(struct capture *s)
 {
-	return proc_each(look_at_one, s);
+	return proc_each(inspect_one, s);
 }
