@@ -7,7 +7,7 @@ import pytest
 
 import accounting
 import noise
-from processes import use_cpu
+from processes import TIMEOUT, use_cpu
 from recording import Recording, succeeded, tachbpf
 from summary import files, lost_once_known
 from target import Target
@@ -60,7 +60,7 @@ def test_the_kernel_counts_as_many_ticks(python, scratch, out):
             use_cpu(target.pid, 0.5)
             summary = succeeded(recording.stop()).summary
         names = {p["id"]: p["name"] for p in json.loads(subprocess.run(
-            ["bpftool", "prog", "show", "-j"], capture_output=True, text=True, timeout=300,
+            ["bpftool", "prog", "show", "-j"], capture_output=True, text=True, timeout=TIMEOUT,
             check=True).stdout) if p["id"] in hold.held}
         ticks = [i for i, name in names.items() if name == "on_cpu_tick"]
         assert len(ticks) == 1, names

@@ -8,6 +8,7 @@ import subprocess
 import pytest
 
 from paths import binary
+from processes import TIMEOUT
 from recording import succeeded, tachbpf
 from target import Target
 
@@ -29,7 +30,7 @@ os.execv(sys.argv[1], sys.argv[1:])
 def doctor(prefix=(), status=0, program=None):
     if program:
         done = subprocess.run([*prefix, str(program), "doctor", "--json"], capture_output=True,
-                              text=True, timeout=300)
+                              text=True, timeout=TIMEOUT)
     else:
         done = tachbpf("doctor", "--json", prefix=prefix)
     assert done.returncode == status, (done.stdout[-3000:], done.stderr)
@@ -156,5 +157,5 @@ def test_bad_command_lines_and_a_full_disk(root):
         assert done.returncode == 2 and not done.stdout and done.stderr, repr(done)
     with open("/dev/full", "w") as full:
         done = subprocess.run([binary(), "doctor"], stdout=full, stderr=subprocess.PIPE,
-                              text=True, timeout=300)
+                              text=True, timeout=TIMEOUT)
     assert done.returncode == 1 and "standard output" in done.stderr

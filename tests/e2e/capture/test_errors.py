@@ -10,6 +10,7 @@ import subprocess
 import pytest
 
 from paths import binary
+from processes import TIMEOUT
 from recording import Recording, succeeded, tachbpf
 from summary import tach_files
 from target import Target
@@ -58,20 +59,22 @@ def as_nobody(*argv):
 
 def test_without_privilege_it_names_the_capability_and_the_command(for_anyone):
     done = subprocess.run(as_nobody(for_anyone, "-a", "-d", "1"), capture_output=True, text=True,
-                          timeout=300, cwd="/tmp")
+                          timeout=TIMEOUT, cwd="/tmp")
     line = refused(done, "CAP_", f"sudo {for_anyone}")
     assert re.search(rf"`sudo setcap [a-z_,]+=ep {for_anyone}`", line)
 
 
 def test_the_command_it_names_is_enough(for_anyone, scratch, python, out, oracle):
-    done = subprocess.run(as_nobody(for_anyone, "-a"), capture_output=True, text=True, timeout=300)
+    done = subprocess.run(as_nobody(for_anyone, "-a"), capture_output=True, text=True,
+                          timeout=TIMEOUT)
     setcap = re.search(r"`sudo (setcap [^`]+)`", done.stderr).group(1)
-    subprocess.run(setcap.split(), check=True, timeout=300)
+    subprocess.run(setcap.split(), check=True, timeout=TIMEOUT)
     out.chmod(0o777)
     with Target(python, scratch, "shares=600") as target:
         target.go()
         done = subprocess.run(as_nobody(for_anyone, "-p", target.pid, "-d", "1", "-o",
-                                        out / "x.tach"), capture_output=True, text=True, timeout=300)
+                                        out / "x.tach"),
+                              capture_output=True, text=True, timeout=TIMEOUT)
     assert done.returncode == 0, done.stderr
     assert oracle.load(out / "x.tach")[0].samples
 
@@ -94,7 +97,7 @@ def test_the_clock_can_be_insisted_on(idle, out):
 def test_without_privilege_it_leaves_no_files(for_anyone, out):
     out.chmod(0o777)
     subprocess.run(as_nobody(for_anyone, "-a", "-d", "1", "-o", out / "none"),
-                   capture_output=True, timeout=300)
+                   capture_output=True, timeout=TIMEOUT)
     assert not (out / "none").exists()
 
 
@@ -103,7 +106,7 @@ def test_files_are_read_without_privilege(for_anyone, matrix, out):
     shutil.copy(matrix.any_file(), path)
     path.chmod(0o644)
     done = subprocess.run(as_nobody(for_anyone, "info", path), capture_output=True, text=True,
-                          timeout=300)
+                          timeout=TIMEOUT)
     assert done.returncode == 0, done.stderr
 
 
@@ -181,7 +184,7 @@ def test_no_python_found_says_so_and_ends_with_the_duration(out):
 
 def test_no_python_found_keeps_waiting_without_a_duration(out):
     with Recording([*NOBODY, "-o", out / "none"]) as waiting:
-        select.select([waiting.process.stderr], [], [], 300)
+        select.select([waiting.process.stderr], [], [], TIMEOUT)
         assert "no python" in waiting.process.stderr.readline().lower()
         with pytest.raises(subprocess.TimeoutExpired):
             waiting.process.wait(1)         # it must not end: a second shows that it does not
@@ -235,5 +238,5 @@ def test_an_unknown_format(matrix):
 def test_help_and_version_need_no_privilege(for_anyone):
     for option, word in (("--help", "usage"), ("-h", "usage"), ("--version", "tachbpf")):
         done = subprocess.run(as_nobody(for_anyone, option), capture_output=True, text=True,
-                              timeout=300)
+                              timeout=TIMEOUT)
         assert done.returncode == 0 and word in done.stdout.lower(), (option, done)

@@ -11,12 +11,11 @@ import time
 from pathlib import Path
 
 from bpf_objects import map_entries
-from processes import kill, use_cpu
+from processes import TIMEOUT, kill, use_cpu
 from recording import Recording, succeeded
 from target import Target
 
 RATE = 9999
-PATIENCE_S = 300       # a safety net: for what is late
 LONG_S = 2              # of CPU, a round
 ROUNDS = 5
 COUNT = 100
@@ -35,7 +34,7 @@ def anonymous(pid):
 
 def at_last(measure, limit):
     """The measure once it is within its limit, or when patience is at its end."""
-    end = time.monotonic() + PATIENCE_S
+    end = time.monotonic() + TIMEOUT
     while (found := measure()) > limit and time.monotonic() < end:
         time.sleep(0.1)
     return found

@@ -9,7 +9,7 @@ import pytest
 
 from paths import binary
 from present import absent
-from processes import kill
+from processes import TIMEOUT, kill
 
 BUSY = "print('ready', flush=True)\nwhile True: pass\n"
 
@@ -30,7 +30,7 @@ def test_a_plain_pid_opens_its_stat_twice(busy, tmp_path):
     trace = tmp_path / "trace"
     done = subprocess.run(
         ["strace", "-f", "-e", "trace=open,openat", "-o", trace, binary(), "-p", str(busy.pid),
-         "-d", "0.5", "-o", tmp_path / "x.tach"], capture_output=True, text=True, timeout=300)
+         "-d", "0.5", "-o", tmp_path / "x.tach"], capture_output=True, text=True, timeout=TIMEOUT)
     assert done.returncode == 0, done.stderr
     opened = re.findall(rf'"/proc/{busy.pid}/(\w+)"', trace.read_text())
     assert 1 <= opened.count("stat") <= 2, opened

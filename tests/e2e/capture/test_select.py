@@ -12,10 +12,9 @@ import cgroups
 import noise
 from grouping import same_worker
 from present import absent
-from processes import kill, use_cpu
+from processes import TIMEOUT, kill, use_cpu
 from recording import Recording, succeeded, tachbpf
-from selecting import (PATIENCE_S, RATE, WORK, Burner, away, cpu_of, expect, record, recorded,
-                       working)
+from selecting import RATE, WORK, Burner, away, cpu_of, expect, record, recorded, working
 from summary import files
 
 # Tests with the same user or the same program would see each other.
@@ -165,7 +164,7 @@ def family_of(pid):
 
 def test_a_pid_is_one_process_unless_children_are_asked_for(python, out):
     with Burner(python, code=FAMILY) as parent:
-        deadline = time.monotonic() + PATIENCE_S
+        deadline = time.monotonic() + TIMEOUT
         while len(family_of(parent.pid)) < 4:
             assert time.monotonic() < deadline
             time.sleep(0.01)
@@ -194,7 +193,7 @@ def test_children_that_come_later(python, out):
                 under_way.wait_recording()
                 process.stdin.write("go\n")
                 process.stdin.flush()
-                deadline = time.monotonic() + PATIENCE_S
+                deadline = time.monotonic() + TIMEOUT
                 while len(family_of(process.pid)) < 4:
                     assert time.monotonic() < deadline
                     time.sleep(0.01)
@@ -254,7 +253,7 @@ def test_young_processes_are_let_be(python, recording, oracle):
                  for _ in range(4)]
         young = []                              # those that did not live to be three seconds old
         for process in short:
-            process.wait(PATIENCE_S)
+            process.wait(TIMEOUT)
             young += [process.pid] * (time.monotonic() - born < 3)
         time.sleep(3.1)                         # it grows old
         use_cpu(old.pid, 0.2)

@@ -10,7 +10,7 @@ import pytest
 import accounting
 import noise
 from present import FOUND
-from processes import kill, online_cpus
+from processes import TIMEOUT, kill, online_cpus
 from profiles import UNREADABLE, fraction, without_gc
 from recording import Recording, succeeded
 from summary import files, lost
@@ -176,7 +176,7 @@ def compared(scratch, oracle, python315):
             with Recording(["-p", target.pid, "-r", RATE, "-d", SECONDS, "-o", ours,
                             "--json"]) as recording:
                 finished = succeeded(recording.wait())
-            said, error = peer.communicate(timeout=300)
+            said, error = peer.communicate(timeout=TIMEOUT)
             assert peer.returncode == 0, error
         finally:
             kill(peer)

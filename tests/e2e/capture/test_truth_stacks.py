@@ -12,6 +12,7 @@ import pytest
 import greenlets
 import noise
 from present import covered
+from processes import TIMEOUT
 from recording import Recording, succeeded, tachbpf
 from stacks import Known, Verdict
 from summary import files
@@ -81,7 +82,7 @@ def play(interpreters, scratch, out):
         recording.wait_recording()
         for target in targets:
             target.go()
-        truths = {t.interpreter.name: t.wait_done(timeout=300) for t in targets}
+        truths = {t.interpreter.name: t.wait_done(timeout=TIMEOUT) for t in targets}
         for target in targets:
             target.leave()
         summary = succeeded(recording.wait()).summary

@@ -15,7 +15,7 @@ import cgroups
 from container_runtimes import IMAGE, Runc, program_of, usr_of
 from paths import binary
 from present import need
-from processes import kill
+from processes import TIMEOUT, kill
 from recording import Recording, succeeded, tachbpf
 from summary import ROOT_FRAME, files, lost_of_short_lives, owners
 
@@ -220,7 +220,7 @@ def test_html_selectors_say_the_container(mixed, out):
 
 def namespace_below(pid, depth):
     """The pid namespace of the process that is so many unshares below."""
-    end = time.monotonic() + 300
+    end = time.monotonic() + TIMEOUT
     for _ in range(depth):
         path = Path(f"/proc/{pid}/task/{pid}/children")
         while not path.read_text().split():
@@ -298,7 +298,7 @@ def test_from_a_cgroup_namespace_of_its_own(podman, system, out):
         with cgroups.Tree(mount) as tree:
             done = subprocess.run(cgroups.enter(tree.make("a", "b"), [
                 "unshare", "--cgroup", binary(), "-a", "-r", RATE, "-d", 2, "-o", out / "x",
-                "--json"]), capture_output=True, text=True, timeout=300)
+                "--json"]), capture_output=True, text=True, timeout=TIMEOUT)
             assert done.returncode == 0, done.stderr
             summary = json.loads(done.stdout)
     assert row_of(summary, pid)["container"]["name"] == "sideways"
@@ -317,7 +317,7 @@ def test_two_hundred_containers_at_once(system, out, within_s):
             argv = ["unshare", "--pid", "--fork", "--kill-child", *system.command("-S", "-c", code)]
             stack.enter_context(started(cgroups.enter(tree.make("docker", cid), argv)))
         listed = ps()
-        end = time.monotonic() + 300
+        end = time.monotonic() + TIMEOUT
         while sum(in_docker(p, cids) for p in listed) < 200:
             assert time.monotonic() < end, "they do not start"
             listed = ps()
@@ -353,7 +353,7 @@ def entry(pythons, pid):
 
 def ps_when_ready(pid):
     """The list once the process' interpreter is initialised and has had some CPU time."""
-    end = time.monotonic() + 300
+    end = time.monotonic() + TIMEOUT
     while True:
         listed = ps()
         found = [p for p in listed if p["pid"] == pid]
@@ -401,7 +401,7 @@ def test_ps_without_rights(system):
     """Another user sees what it may see, and is told that there is more."""
     with started(system.command("-c", BURN)):
         done = subprocess.run(["setpriv", "--reuid", "65534", "--clear-groups", binary(), "ps"],
-                              capture_output=True, text=True, timeout=300)
+                              capture_output=True, text=True, timeout=TIMEOUT)
     assert done.returncode == 0, done.stderr
     assert "could not be looked into: run it as root" in done.stdout
 

@@ -13,7 +13,7 @@ import pytest
 from container_runtimes import IMAGE, LIMITS, program_of
 from paths import REPO, binary
 from present import absent
-from processes import kill, use_cpu
+from processes import TIMEOUT, kill, use_cpu
 from recording import Recording, succeeded, tachbpf
 
 BURN = "while True: pass"
@@ -135,7 +135,7 @@ def test_what_is_kept_after_loading(system, out):
     had = caps("self")
     with Recording(["-a", "-r", 999, "-o", out / "x", "--json"]) as recording:
         recording.wait_recording()
-        end = time.monotonic() + 300
+        end = time.monotonic() + TIMEOUT
         while status_of(recording.process.pid)["NoNewPrivs"] != "1":
             assert time.monotonic() < end, "no right was given up"
             time.sleep(0.01)
@@ -181,6 +181,6 @@ def test_file_capabilities(target, out):
     out.chmod(0o755)
     done = subprocess.run(["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups",
                            program, *map(str, RECORD[:-2]), mine / "x", "--json"],
-                          capture_output=True, text=True, timeout=300)
+                          capture_output=True, text=True, timeout=TIMEOUT)
     assert done.returncode == 0, done.stderr
     expect_target(json.loads(done.stdout), target)

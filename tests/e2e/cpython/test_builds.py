@@ -21,7 +21,7 @@ import noise
 from embedders import Embedder, Ran, burn_in, link_shared
 from grouping import each_worker
 from present import BY_NAME, need
-from processes import kill
+from processes import TIMEOUT, kill
 from profiles import names
 from recording import Recording, succeeded, tachbpf
 from summary import files
@@ -433,10 +433,10 @@ def test_uwsgi(scratch, out, oracle):
 
 def fetch(port):
     """One request, once the server is up."""
-    end = time.monotonic() + 300
+    end = time.monotonic() + TIMEOUT
     while True:
         try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=300) as answer:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=TIMEOUT) as answer:
                 return answer.read()
         except urllib.error.URLError:
             assert time.monotonic() < end, "the server does not come up"

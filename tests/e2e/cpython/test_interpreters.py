@@ -7,6 +7,7 @@ import pytest
 
 import interpreters
 from present import absent
+from processes import TIMEOUT
 
 ALL = {i.name: i for i in interpreters.discover(supported_only=False)}
 EVERY = sorted({*ALL, *interpreters.promised()})
@@ -92,4 +93,4 @@ def test_greenlet_is_there(root):
             absent(f"{suite.path()} is not there: run make interpreters")
         # the suite's default Python: the one that its greenlet was made for
         subprocess.run(interpreters.in_root(suite.path(), "python3", "-c", "import greenlet"),
-                       check=True, timeout=300)
+                       check=True, timeout=TIMEOUT)

@@ -16,6 +16,7 @@ import embedders
 import noise
 from interpreters import Interpreter
 from present import BY_NAME, absent
+from processes import TIMEOUT
 from profiles import without_gc
 from recording import Recording, succeeded
 from summary import files
@@ -113,7 +114,7 @@ class Places:
     def venv(self, *flags):
         path = self.here / ("venv" + "".join(flags))
         subprocess.run([self.static.exe, "-m", "venv", "--without-pip", *flags, path], check=True,
-                       timeout=300)
+                       timeout=TIMEOUT)
         return [path / "bin" / "python"], None
 
     def venv_of_links(self):

@@ -13,6 +13,7 @@ import pytest
 from captures import CAPTURES, GOLDEN, RELEASE, lines_of, stacks
 from command import good, on_full_disk, on_terminal, refused, run
 from paths import REPO, binary
+from processes import TIMEOUT
 
 COMMANDS = ("info", "report", "replay")
 READERS = (*COMMANDS, "convert", "split", "diff")         # of every format
@@ -63,7 +64,7 @@ def test_a_reader_that_goes_away_is_no_error(command, ignored):
     reader, writer = os.pipe()
     os.close(reader)
     done = subprocess.run([binary(), command, GOLDEN / "cpu_raw.bin"], stdout=writer,
-                          stderr=subprocess.PIPE, text=True, timeout=300,
+                          stderr=subprocess.PIPE, text=True, timeout=TIMEOUT,
                           restore_signals=not ignored)
     os.close(writer)
     assert not done.stderr and done.returncode != 0

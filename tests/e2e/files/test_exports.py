@@ -23,6 +23,7 @@ from captures import (GOLDEN, RELEASE, call_statistics, drop, drop_line, said, s
                       status_text, word)
 from command import good, on_full_disk, refused, run
 from paths import binary
+from processes import TIMEOUT
 
 BINARIES = ("pprof", "gperftools", "gperftools-perl", "pstats", "pstats-sampled")
 INTERVAL_US = 2000                      # cpu_raw's, native_opcodes' and wall_zstd's
@@ -56,7 +57,7 @@ def test_binary_formats_are_kept_off_terminals(fmt):
     master, slave = os.openpty()
     try:
         done = subprocess.run([binary(), "replay", GOLDEN / "cpu_raw.bin", "--format", fmt],
-                              stdout=slave, stderr=subprocess.PIPE, text=True, timeout=300)
+                              stdout=slave, stderr=subprocess.PIPE, text=True, timeout=TIMEOUT)
     finally:
         os.close(master)
         os.close(slave)

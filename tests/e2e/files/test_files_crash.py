@@ -9,6 +9,7 @@ import time
 import pytest
 
 from captures import GOLDEN
+from processes import TIMEOUT
 from recording import Recording, succeeded, tachbpf
 from target import Target
 
@@ -30,7 +31,7 @@ def busy(scratch, python):
         yield target
 
 
-def wait_for(condition, what, timeout=300):
+def wait_for(condition, what, timeout=TIMEOUT):
     end = time.monotonic() + timeout
     while not condition():
         assert time.monotonic() < end, what

@@ -14,6 +14,7 @@ import pytest
 from captures import stacks
 from command import good, refused, run
 from paths import TESTS, binary
+from processes import TIMEOUT
 
 ALL = TESTS / "golden"
 FILES = sorted(p for f, s in (("collapsed", "folded"), ("speedscope", "json"), ("gperftools", "prof"),
@@ -260,7 +261,8 @@ def test_py_spy(tmp_path):
                "t = threading.Thread(target=spin)\nt.start()\nspin()\nt.join()")
     out = tmp_path / "spy.json"
     done = subprocess.run([spy, "record", "-f", "speedscope", "-d", "1", "-r", "100", "-o", out, "--",
-                           sys.executable, "-c", program], capture_output=True, text=True, timeout=300, check=False)
+                           sys.executable, "-c", program],
+                          capture_output=True, text=True, timeout=TIMEOUT, check=False)
     if done.returncode:
         pytest.skip(f"py-spy may not trace here: {done.stderr.strip().splitlines()[-1]}")
     shown = json.loads(good("info", "--json", out))["files"][0]

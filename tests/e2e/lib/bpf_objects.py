@@ -5,6 +5,7 @@ import json
 import re
 import subprocess
 from pathlib import Path
+from processes import TIMEOUT
 
 
 def map_entries(pid, name):
@@ -14,11 +15,11 @@ def map_entries(pid, name):
         if "map_id" not in said:
             continue
         shown = subprocess.run(["bpftool", "-j", "map", "show", "id", said["map_id"]],
-                               capture_output=True, text=True, timeout=300, check=True).stdout
+                               capture_output=True, text=True, timeout=TIMEOUT, check=True).stdout
         if json.loads(shown)["name"] != name:
             continue
         dump = subprocess.run(["bpftool", "-j", "map", "dump", "id", said["map_id"]],
-                              capture_output=True, text=True, timeout=300, check=True).stdout
+                              capture_output=True, text=True, timeout=TIMEOUT, check=True).stdout
         return {int.from_bytes(bytes(int(b, 16) for b in e["key"]), "little")
                 for e in json.loads(dump)}
     raise AssertionError(f"process {pid} has no map {name}")
@@ -39,6 +40,6 @@ def bpf_stats():
 def bpf_programs(*named):
     """(name, id) -> (runs, ns) of these programs, whoever loaded them."""
     out = subprocess.run(["bpftool", "prog", "show", "-j"], capture_output=True, text=True,
-                         timeout=300, check=True).stdout
+                         timeout=TIMEOUT, check=True).stdout
     return {(p["name"], p["id"]): (p.get("run_cnt", 0), p.get("run_time_ns", 0))
             for p in json.loads(out) if p.get("name") in named}

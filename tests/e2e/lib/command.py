@@ -12,10 +12,11 @@ import subprocess
 import termios
 
 from paths import binary
+from processes import TIMEOUT
 
 
 def run(*argv, **more):
-    return subprocess.run([binary(), *map(str, argv)], capture_output=True, timeout=300,
+    return subprocess.run([binary(), *map(str, argv)], capture_output=True, timeout=TIMEOUT,
                           encoding="utf-8", errors="surrogateescape", **more)
 
 
@@ -40,7 +41,7 @@ def on_full_disk(*argv):
     """A command whose output goes to a device that has no room."""
     with open("/dev/full", "w") as full:
         return subprocess.run([binary(), *map(str, argv)], stdout=full, stderr=subprocess.PIPE,
-                              text=True, timeout=300)
+                              text=True, timeout=TIMEOUT)
 
 
 def on_terminal(columns, *argv):

@@ -71,7 +71,7 @@ class Kit:
 def kit(interpreter):
     """The Kit of an interpreter."""
     done = subprocess.run(interpreter.command("-S", "-c", ASK), capture_output=True, text=True,
-                          timeout=300, check=True)
+                          timeout=TIMEOUT, check=True)
     said = json.loads(done.stdout)
     return Kit(interpreter, (said["shared"] or [None])[0], (said["static"] or [None])[0],
                said["libs"], said["home"], said["exe"])
@@ -103,7 +103,7 @@ def link_static(kit, out, *flags):
 
 
 def strip(path):
-    subprocess.run(["strip", "--strip-all", path], check=True, timeout=300)
+    subprocess.run(["strip", "--strip-all", path], check=True, timeout=TIMEOUT)
 
 
 def strip_sections(path):

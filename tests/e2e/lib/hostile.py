@@ -42,7 +42,7 @@ def scenarios():
 class Hostile:
     """One trap, burning; use as a context manager."""
 
-    def __init__(self, program, scenario, seconds=300, cpu=None):
+    def __init__(self, program, scenario, seconds=TIMEOUT, cpu=None):
         argv = [str(program), scenario, str(seconds)]
         if cpu is not None:
             argv = ["taskset", "-c", str(cpu), *argv]

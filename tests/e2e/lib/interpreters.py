@@ -22,6 +22,7 @@ from interp.builds import BUILDS, KEYRING
 from interp.cache import Failed, Jobs, need, path_of, prepare
 from interp.probes import Answers
 from interp.roots import ROOTS, in_root
+from processes import TIMEOUT
 
 # What preparing them needs beside a compiler, and the Debian package that has it.
 NEEDED = (("debootstrap", "debootstrap"), ("musl-gcc", "musl-tools"),
@@ -97,7 +98,7 @@ class Interpreter:
     def ask(self, script):
         """What a script prints, as JSON."""
         done = subprocess.run(self.command("-S", "-c", script), capture_output=True, text=True,
-                              timeout=300, check=True)
+                              timeout=TIMEOUT, check=True)
         return json.loads(done.stdout)
 
     @functools.lru_cache()
@@ -129,7 +130,7 @@ class Candidate:
         """What it says of itself, or None if it cannot be started."""
         try:
             out = subprocess.run([*self.prefix, "-S", "-c", PROBE], capture_output=True,
-                                 text=True, timeout=300, check=True).stdout
+                                 text=True, timeout=TIMEOUT, check=True).stdout
             return json.loads(out)
         except (OSError, ValueError, subprocess.SubprocessError):
             return None
@@ -147,7 +148,7 @@ def pyenv_root():
     if os.environ.get("PYENV_ROOT"):
         return os.environ["PYENV_ROOT"]
     if shutil.which("pyenv"):
-        done = subprocess.run(["pyenv", "root"], capture_output=True, text=True, timeout=300)
+        done = subprocess.run(["pyenv", "root"], capture_output=True, text=True, timeout=TIMEOUT)
         if done.returncode == 0 and done.stdout.strip():
             return done.stdout.strip()
     return os.path.expanduser("~/.pyenv")

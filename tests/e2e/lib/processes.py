@@ -32,7 +32,7 @@ def cpu_s(pid):
     return total / 1e9
 
 
-def use_cpu(pid, seconds, patience=600):
+def use_cpu(pid, seconds, patience=TIMEOUT):
     """Wait until a process has had so much more CPU time, by the scheduler's count: how long
     that takes on a busy machine is no verdict, and patience is only for one that hangs."""
     enough, end = cpu_s(pid) + seconds, time.monotonic() + patience

@@ -8,12 +8,11 @@ import pytest
 
 import cgroups
 import noise
-from processes import kill
+from processes import TIMEOUT, kill
 from recording import Recording, succeeded
 from summary import lost_once_known, owners
 
 RATE = 999
-PATIENCE_S = 300        # a safety net
 # Says "ready", and works from a line on stdin on.
 BURN = "import sys\nprint('ready', flush=True)\nsys.stdin.readline()\nwhile True: pass\n"
 # Uses so many seconds of CPU in work().
@@ -39,7 +38,7 @@ class Burner:
 
     def __enter__(self):
         try:
-            ready, _, _ = select.select([self.process.stdout], [], [], PATIENCE_S)
+            ready, _, _ = select.select([self.process.stdout], [], [], TIMEOUT)
             assert ready and self.process.stdout.readline() == "ready\n"
         except BaseException:
             kill(self.process)

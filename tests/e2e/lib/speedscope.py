@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from paths import LIB
+from processes import TIMEOUT
 
 VERSION = "1.25.0"
 
@@ -22,7 +23,7 @@ def package():
     if not found.is_dir():
         done = subprocess.run(["npm", "install", "--no-audit", "--no-fund", "--ignore-scripts",
                                "--prefix", found.parent.parent, f"speedscope@{VERSION}"],
-                              capture_output=True, text=True, timeout=300)
+                              capture_output=True, text=True, timeout=TIMEOUT)
         if done.returncode:
             pytest.skip(f"npm cannot install speedscope: {done.stderr[-200:]}")
     return found

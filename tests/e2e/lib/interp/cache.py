@@ -161,7 +161,7 @@ def need(what, package):
 def mirror():
     """The Debian mirror that apt is configured with."""
     out = subprocess.run(["apt-get", "indextargets", "--format", "$(SITE)"],
-                         capture_output=True, text=True, timeout=300, check=True).stdout
+                         capture_output=True, text=True, timeout=TIMEOUT, check=True).stdout
     for line in out.splitlines():
         if line.strip():
             return line.strip()
