@@ -3,12 +3,13 @@
 import os
 import select
 import subprocess
+import time
 
 import pytest
 
 import cgroups
 import noise
-from processes import TIMEOUT, kill
+from processes import TIMEOUT, kill, online_cpus
 from recording import Recording, succeeded
 from summary import lost_once_known, owners
 
@@ -61,14 +62,28 @@ def accounts():
     return {pid: noise.account(pid) for pid in Burner.running}
 
 
+def accounts_while_sampling(recording, before):
+    """The last accounts() that were taken while the recorder held all its perf events; before, if
+    there are none. CPU time that a burner gets afterwards has no samples."""
+    last, end = before, time.monotonic() + TIMEOUT
+    while recording.process.poll() is None and time.monotonic() < end:
+        now = accounts()
+        if recording.perf_events() < online_cpus():
+            break
+        last = now
+        time.sleep(0.05)
+    return last
+
+
 def record(out, *argv, seconds=0.6):
-    """The summary, and in it under "accounts" what the scheduler gave each burner meanwhile."""
+    """The summary, and in it under "accounts" the CPU time that each burner got while the recorder
+    sampled: at least, because the last 50 ms of sampling may be missing in it."""
     out.mkdir(exist_ok=True)
     with Recording([*argv, "-r", RATE, "-d", seconds, "-o", out / "x", "--json"]) as recording:
         recording.wait_recording()
         before = accounts()
+        after = accounts_while_sampling(recording, before)
         summary = succeeded(recording.wait()).summary
-    after = accounts()
     summary["accounts"] = {pid: after[pid] - before[pid] for pid in before if pid in after}
     return summary
 
