@@ -130,7 +130,7 @@ static double bytes_per_sample(const struct tach_info *info)
 
 static bool python_known(const struct tach_info *info)
 {
-	return info->layout != TACH_DRAFT2;	/* which has no room for it */
+	return info->layout != LAYOUT_DRAFT2;	/* which has no room for it */
 }
 
 /* ---- JSON ---- */

@@ -52,7 +52,7 @@ struct input_options {
 
 /* How TACH files are written. */
 struct tach_options {
-	enum tach_layout layout;	/* --layout */
+	enum profile_layout layout;	/* --layout */
 	bool compress;			/* not --compression none */
 };
 

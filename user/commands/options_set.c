@@ -179,8 +179,9 @@ int opt_mode(void *target, const struct cli_option *opt, const char *value)
 		*(enum record_mode *)place(target, opt) = chosen;
 	return err;
 }
-_Static_assert(sizeof(enum tach_layout) == sizeof(int) && sizeof(enum report_by) == sizeof(int) &&
-	       sizeof(enum report_sort) == sizeof(int) && sizeof(enum split_by) == sizeof(int) &&
+_Static_assert(sizeof(enum profile_layout) == sizeof(int) &&
+	       sizeof(enum report_by) == sizeof(int) && sizeof(enum report_sort) == sizeof(int) &&
+	       sizeof(enum split_by) == sizeof(int) &&
 	       sizeof(enum diff_sort) == sizeof(int) && sizeof(enum reader_value) == sizeof(int) &&
 	       sizeof(enum record_mode) == sizeof(int) &&
 	       sizeof(enum sampler_event) == sizeof(int) &&

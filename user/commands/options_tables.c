@@ -20,7 +20,8 @@ static const struct choice compressions[] = { { "zstd", true }, { "none", false 
 static const struct choice file_splits[] = { { "auto", false }, { "all", true }, { 0 } };
 
 static const struct choice layouts[] = {
-	{ "release", TACH_RELEASE }, { "draft1", TACH_DRAFT1 }, { "draft2", TACH_DRAFT2 }, { 0 }
+	{ "release", LAYOUT_RELEASE }, { "draft1", LAYOUT_DRAFT1 }, { "draft2", LAYOUT_DRAFT2 },
+	{ 0 }
 };
 static const struct choice bys[] = {
 	{ "function", REPORT_BY_FUNCTION }, { "line", REPORT_BY_LINE },

@@ -20,7 +20,7 @@ static const char *const units[] = {
 };
 
 static const char *const layouts[] = {
-	[TACH_RELEASE] = "release", [TACH_DRAFT1] = "draft1", [TACH_DRAFT2] = "draft2",
+	[LAYOUT_RELEASE] = "release", [LAYOUT_DRAFT1] = "draft1", [LAYOUT_DRAFT2] = "draft2",
 };
 
 static const struct {
@@ -65,7 +65,7 @@ const char *profile_unit_name(enum profile_unit unit)
 	return name_of(units, ARRAY_SIZE(units), (size_t)unit);
 }
 
-const char *profile_layout_name(enum tach_layout layout)
+const char *profile_layout_name(enum profile_layout layout)
 {
 	return name_of(layouts, ARRAY_SIZE(layouts), (size_t)layout);
 }

@@ -21,7 +21,7 @@ bool profile_mode_known(enum profile_mode mode);
 const char *profile_unit_name(enum profile_unit unit);
 
 /* "release", ...; "unknown" for any other number. */
-const char *profile_layout_name(enum tach_layout layout);
+const char *profile_layout_name(enum profile_layout layout);
 
 /* The i-th feature and its FEATURE_* bit; NULL behind the last. */
 const char *profile_feature_at(size_t i, uint32_t *bit);

@@ -17,7 +17,8 @@
 struct compressor;
 struct sink;
 
-enum tach_layout { TACH_RELEASE, TACH_DRAFT1, TACH_DRAFT2 };
+/* Variants of a file's layout, for a format that has changed: the release, and drafts before it. */
+enum profile_layout { LAYOUT_RELEASE, LAYOUT_DRAFT1, LAYOUT_DRAFT2 };
 
 /* --- exports: which frames are the same, and how samples are grouped --------------------- */
 /* 0 is what users of the format expect; its page in docs/ says what that is. */
@@ -33,7 +34,7 @@ enum sink_takes { SINK_TAKES_LINES = 1, SINK_TAKES_GROUP = 2 };
 
 struct sink_args {
 	int fd;				/* owned by the caller; must be seekable for TACH */
-	enum tach_layout layout;	/* tach */
+	enum profile_layout layout;	/* for formats that have several */
 	struct compressor *compressor;	/* tach: NULL: no compression;
 					 * shared, must outlive the sink */
 	bool many;			/* several processes will follow: write process frames */

@@ -21,7 +21,7 @@ struct recording_args {
 	const char *output;	/* NULL: a default name */
 	bool single_file;	/* one process is recorded, output is its file */
 	bool compress;
-	enum tach_layout layout;
+	enum profile_layout layout;
 	bool split_all;		/* a file for each process, however short it lived */
 	uint32_t rate_hz;
 	const struct record_mode_def *mode;

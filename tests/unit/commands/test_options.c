@@ -98,7 +98,7 @@ static void test_record(void **state)
 	assert_int_equal(o.record.rate_hz, 10000);
 	assert_true(o.record.duration_s == 0.5);
 	assert_string_equal(o.record.recording.output, "out");
-	assert_int_equal(o.record.recording.layout, TACH_DRAFT2);
+	assert_int_equal(o.record.recording.layout, LAYOUT_DRAFT2);
 	assert_int_equal(o.verbose, 1);
 
 	assert_int_equal(parse("record -avv"), 0);
@@ -298,7 +298,7 @@ static void test_writers(void **state)
 	assert_int_equal(parse("convert a b -o x.tach --layout draft2 --compression none"), 0);
 	assert_int_equal(o.command, COMMAND_CONVERT);
 	assert_ptr_equal(o.convert.export.format, &sink_tach);
-	assert_int_equal(o.convert.export.tach.layout, TACH_DRAFT2);
+	assert_int_equal(o.convert.export.tach.layout, LAYOUT_DRAFT2);
 	assert_true(!o.convert.export.tach.compress);
 	assert_int_equal(parse("convert a -o x --format tach"), 0);
 	assert_ptr_equal(o.convert.export.format, &sink_tach);

@@ -130,7 +130,7 @@ static void one_event(struct source *s, struct sink *sink, uint64_t step)
 }
 
 /* Write it all, taking notes; finish: to the end. */
-static void record(struct source *s, struct files *f, enum tach_layout layout,
+static void record(struct source *s, struct files *f, enum profile_layout layout,
 		   struct compressor *c)
 {
 	const struct sink_args args = { .fd = f->file, .layout = layout, .compressor = c,
@@ -248,7 +248,7 @@ static void replay_write(const struct files *from, struct files *to, const struc
 	assert_int_equal(syscall(SYS_pwrite64, fd, w->data, len, w->off), len);
 }
 
-static void kill_everywhere(enum tach_layout layout, struct compressor *c, uint64_t seed)
+static void kill_everywhere(enum profile_layout layout, struct compressor *c, uint64_t seed)
 {
 	struct files live, dead;
 	struct source s;
@@ -289,10 +289,10 @@ static void test_killed(void **state)
 	uint64_t seed;
 
 	for (seed = 1; seed < 4; seed++) {
-		kill_everywhere(TACH_RELEASE, c, seed);
-		kill_everywhere(TACH_RELEASE, NULL, seed * 77);
-		kill_everywhere(TACH_DRAFT1, c, seed * 777);
-		kill_everywhere(TACH_DRAFT2, NULL, seed * 7777);
+		kill_everywhere(LAYOUT_RELEASE, c, seed);
+		kill_everywhere(LAYOUT_RELEASE, NULL, seed * 77);
+		kill_everywhere(LAYOUT_DRAFT1, c, seed * 777);
+		kill_everywhere(LAYOUT_DRAFT2, NULL, seed * 7777);
 	}
 	compressor_free(c);
 }
@@ -309,7 +309,7 @@ static void test_lost_writes(void **state)
 	files_make(&live);
 	files_make(&dead);
 	source_start(&s, 9);
-	record(&s, &live, TACH_RELEASE, c);
+	record(&s, &live, LAYOUT_RELEASE, c);
 	for (missing = 0; missing < write_cnt - 1; missing++) {
 		files_empty(&dead);
 		/* Without the last one, the header. */
@@ -338,7 +338,7 @@ static void test_damaged_journal(void **state)
 	files_make(&live);
 	files_make(&dead);
 	source_start(&s, 4);
-	record(&s, &live, TACH_RELEASE, NULL);
+	record(&s, &live, LAYOUT_RELEASE, NULL);
 	journal = file_bytes(live.journal_path);
 	file = file_bytes(live.file_path);
 	memset(file.data, 0, TACH_HEADER_BYTES);

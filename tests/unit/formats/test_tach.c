@@ -60,7 +60,7 @@ static struct intern *make_tables(uint32_t cnt, size_t name_len)
 	return in;
 }
 
-static struct sink *start(int fd, enum tach_layout layout, struct compressor *c,
+static struct sink *start(int fd, enum profile_layout layout, struct compressor *c,
 			  const struct intern *in)
 {
 	const struct sink_args args = { .fd = fd, .layout = layout, .compressor = c };
@@ -105,7 +105,7 @@ static void test_records(void **state)
 	struct intern *in = make_tables(16, 12);
 	char path[PATH_BYTES];
 	int fd = memory_file(path);
-	struct sink *s = start(fd, TACH_RELEASE, NULL, in);
+	struct sink *s = start(fd, LAYOUT_RELEASE, NULL, in);
 	struct buf b;
 	uint64_t t = START_US;
 
@@ -240,7 +240,7 @@ static void start_walks(struct walk *walks)
 }
 
 static void assert_tables(const struct profile_tables *a, const struct profile_tables *b,
-			  enum tach_layout layout)
+			  enum profile_layout layout)
 {
 	uint32_t i;
 
@@ -254,7 +254,7 @@ static void assert_tables(const struct profile_tables *a, const struct profile_t
 		struct frame f = a->frames[i], g = b->frames[i];
 
 		assert_true(f.file == g.file && f.func == g.func && f.line == g.line);
-		if (layout == TACH_DRAFT2) {
+		if (layout == LAYOUT_DRAFT2) {
 			assert_true(g.column == COLUMN_NONE && g.opcode == OPCODE_NONE);
 			continue;
 		}
@@ -266,21 +266,21 @@ static void assert_tables(const struct profile_tables *a, const struct profile_t
 	}
 }
 
-static void assert_meta(const struct tach_info *i, enum tach_layout layout, uint64_t samples)
+static void assert_meta(const struct tach_info *i, enum profile_layout layout, uint64_t samples)
 {
 	assert_int_equal(i->layout, layout);
 	assert_false(i->swapped);
 	assert_int_equal(i->sample_cnt, samples);
 	assert_int_equal(i->meta.start_us, meta.start_us);
 	assert_int_equal(i->meta.interval_us, meta.interval_us);
-	if (layout != TACH_DRAFT2) {
+	if (layout != LAYOUT_DRAFT2) {
 		assert_int_equal(i->meta.python_major, 3);
 		assert_int_equal(i->meta.python_minor, 12);
 		assert_int_equal(i->meta.python_micro, 1);
 	}
-	assert_int_equal(i->stats.known, layout == TACH_RELEASE);
-	assert_int_equal(i->meta.mode, layout == TACH_RELEASE ? MODE_CPU : MODE_UNKNOWN);
-	if (layout == TACH_RELEASE) {
+	assert_int_equal(i->stats.known, layout == LAYOUT_RELEASE);
+	assert_int_equal(i->meta.mode, layout == LAYOUT_RELEASE ? MODE_CPU : MODE_UNKNOWN);
+	if (layout == LAYOUT_RELEASE) {
 		assert_int_equal(i->meta.features, meta.features);
 		assert_true(i->stats.duration_s == 1.5 && i->stats.sample_rate == 99.25);
 		assert_true(i->stats.error_known && i->stats.error_pct == 0.5);
@@ -288,7 +288,8 @@ static void assert_meta(const struct tach_info *i, enum tach_layout layout, uint
 	}
 }
 
-static void round_trip(enum tach_layout layout, struct compressor *c, uint64_t seed, size_t samples)
+static void round_trip(enum profile_layout layout, struct compressor *c, uint64_t seed,
+		       size_t samples)
 {
 	struct intern *in = make_tables(1 + rnd(&seed) % 20000, 16);
 	struct events want = { 0 }, got = { 0 };
@@ -327,7 +328,7 @@ static void test_round_trips(void **state)
 	static const size_t sizes[] = { 0, 1, 2, 50, 3000, 40000 };
 	/* One compressor for all of them, as in a session of many processes. */
 	struct compressor *c = compressor_new(3);
-	enum tach_layout layout;
+	enum profile_layout layout;
 	size_t i;
 
 	for (layout = 0; layout < 3; layout++) {
@@ -348,7 +349,7 @@ static void test_long_run(void **state)
 	struct events got = { 0 };
 	char path[PATH_BYTES];
 	int fd = memory_file(path);
-	struct sink *s = start(fd, TACH_RELEASE, c, in);
+	struct sink *s = start(fd, LAYOUT_RELEASE, c, in);
 	struct tach_reader *r;
 	uint64_t i, n = 1000000;
 
@@ -384,7 +385,7 @@ static void test_refusals(void **state)
 	struct tach_reader *r;
 
 	assert_null(sink_tach.open(&args));
-	args.layout = TACH_RELEASE;
+	args.layout = LAYOUT_RELEASE;
 	args.fd = append = open("/dev/null", O_WRONLY | O_APPEND);
 	assert_null(sink_tach.open(&args));
 	close(append);
@@ -407,7 +408,7 @@ static void test_refusals(void **state)
 	assert_int_equal(got.list[0].nframes, EVENT_MAX_FRAMES);
 	tach_reader_free(r);
 	events_free(&got);
-	s = start(fd, TACH_RELEASE, NULL, in);
+	s = start(fd, LAYOUT_RELEASE, NULL, in);
 	assert_int_equal(put(s, START_US, 1, 0, EVENT_MAX_FRAMES + 1, frames), -EINVAL);
 	s->ops->close(s);
 	intern_free(in);
@@ -421,7 +422,7 @@ static void test_odd_stats(void **state)
 	struct profile_stats odd = stats;
 	char path[PATH_BYTES];
 	int fd = memory_file(path);
-	struct sink *s = start(fd, TACH_RELEASE, NULL, in);
+	struct sink *s = start(fd, LAYOUT_RELEASE, NULL, in);
 	struct tach_reader *r;
 
 	odd.sample_rate = 1.0 / 0.0;
@@ -431,7 +432,7 @@ static void test_odd_stats(void **state)
 	assert_false(tach_reader_info(r)->stats.known);
 	tach_reader_free(r);
 	assert_int_equal(ftruncate(fd, 0), 0);
-	s = start(fd, TACH_RELEASE, NULL, in);
+	s = start(fd, LAYOUT_RELEASE, NULL, in);
 	odd = stats;
 	odd.error_pct = -1;
 	assert_int_equal(s->ops->end(s, &odd), 0);
@@ -484,7 +485,7 @@ static int64_t fill(rlim_t limit, uint32_t frames, size_t name_len, struct compr
 	uint64_t seed = 5, kept;
 	char path[PATH_BYTES], why[256];
 	int fd = memory_file(path), err = 0;
-	struct sink *s = start(fd, TACH_RELEASE, c, in);
+	struct sink *s = start(fd, LAYOUT_RELEASE, c, in);
 	struct tach_reader *r;
 	size_t i;
 
@@ -547,7 +548,7 @@ static void test_checksum(void **state)
 	struct intern *in = make_tables(20, 8);
 	char path[PATH_BYTES], why[256];
 	int fd = memory_file(path);
-	struct sink *s = start(fd, TACH_RELEASE, NULL, in);
+	struct sink *s = start(fd, LAYOUT_RELEASE, NULL, in);
 	struct tach_reader *r;
 	struct buf b;
 	uint32_t i;
@@ -583,7 +584,7 @@ static void test_checksum_value(void **state)
 	struct intern *in = make_tables(1, 4);
 	char path[PATH_BYTES];
 	int fd = memory_file(path);
-	struct sink *s = start(fd, TACH_RELEASE, NULL, in);
+	struct sink *s = start(fd, LAYOUT_RELEASE, NULL, in);
 	XXH128_canonical_t want;
 	struct buf b, turned = { 0 };
 

@@ -7,7 +7,7 @@
 
 #include "formats/tach/tach_format.h"
 
-static void assert_at(enum tach_layout layout, enum tach_field field, size_t off, size_t size)
+static void assert_at(enum profile_layout layout, enum tach_field field, size_t off, size_t size)
 {
 	uint8_t header[TACH_HEADER_BYTES] = { 0 };
 	uint64_t v = 0x1122334455667788ULL;
@@ -26,23 +26,23 @@ static void assert_at(enum tach_layout layout, enum tach_field field, size_t off
 
 static void test_fields(void **state)
 {
-	assert_at(TACH_RELEASE, TACH_F_START_US, 12, 8);
-	assert_at(TACH_RELEASE, TACH_F_SAMPLES, 28, 8);
-	assert_at(TACH_RELEASE, TACH_F_THREADS, 36, 4);
-	assert_at(TACH_RELEASE, TACH_F_STRING_TABLE, 40, 8);
-	assert_at(TACH_RELEASE, TACH_F_CONFIG, 60, 4);
-	assert_at(TACH_DRAFT1, TACH_F_PY_MICRO, 10, 1);
-	assert_at(TACH_DRAFT1, TACH_F_SAMPLES, 28, 4);
-	assert_at(TACH_DRAFT1, TACH_F_STRING_TABLE, 36, 8);
-	assert_at(TACH_DRAFT1, TACH_F_COMPRESSION, 52, 4);
-	assert_at(TACH_DRAFT1, TACH_F_CONFIG, 0, 0);
-	assert_at(TACH_DRAFT2, TACH_F_PY_MAJOR, 0, 0);
-	assert_at(TACH_DRAFT2, TACH_F_START_US, 8, 8);
-	assert_at(TACH_DRAFT2, TACH_F_FRAME_TABLE, 40, 8);
-	assert_string_equal(tach_layout_name(TACH_DRAFT1), "draft1");
-	assert_int_equal(tach_layout_version(TACH_RELEASE), 1);
-	assert_int_equal(tach_layout_version(TACH_DRAFT1), 1);
-	assert_int_equal(tach_layout_version(TACH_DRAFT2), 2);
+	assert_at(LAYOUT_RELEASE, TACH_F_START_US, 12, 8);
+	assert_at(LAYOUT_RELEASE, TACH_F_SAMPLES, 28, 8);
+	assert_at(LAYOUT_RELEASE, TACH_F_THREADS, 36, 4);
+	assert_at(LAYOUT_RELEASE, TACH_F_STRING_TABLE, 40, 8);
+	assert_at(LAYOUT_RELEASE, TACH_F_CONFIG, 60, 4);
+	assert_at(LAYOUT_DRAFT1, TACH_F_PY_MICRO, 10, 1);
+	assert_at(LAYOUT_DRAFT1, TACH_F_SAMPLES, 28, 4);
+	assert_at(LAYOUT_DRAFT1, TACH_F_STRING_TABLE, 36, 8);
+	assert_at(LAYOUT_DRAFT1, TACH_F_COMPRESSION, 52, 4);
+	assert_at(LAYOUT_DRAFT1, TACH_F_CONFIG, 0, 0);
+	assert_at(LAYOUT_DRAFT2, TACH_F_PY_MAJOR, 0, 0);
+	assert_at(LAYOUT_DRAFT2, TACH_F_START_US, 8, 8);
+	assert_at(LAYOUT_DRAFT2, TACH_F_FRAME_TABLE, 40, 8);
+	assert_string_equal(tach_layout_name(LAYOUT_DRAFT1), "draft1");
+	assert_int_equal(tach_layout_version(LAYOUT_RELEASE), 1);
+	assert_int_equal(tach_layout_version(LAYOUT_DRAFT1), 1);
+	assert_int_equal(tach_layout_version(LAYOUT_DRAFT2), 2);
 }
 
 static void test_threads(void **state)

@@ -20,7 +20,7 @@
 static const struct profile_meta meta = { .start_us = 1, .interval_us = 1 };
 
 /* A sink that believes to have written BEFORE samples in FAR bytes. */
-static struct sink *start(int fd, enum tach_layout layout, struct intern *in)
+static struct sink *start(int fd, enum profile_layout layout, struct intern *in)
 {
 	const uint64_t mark[2] = { FAR, BEFORE };
 	const struct sink_args args = { .fd = fd, .layout = layout };
@@ -58,7 +58,7 @@ static void test_release(void **state)
 	struct intern *in = tables();
 	char path[PATH_BYTES];
 	int fd = memory_file(path);
-	struct sink *s = start(fd, TACH_RELEASE, in);
+	struct sink *s = start(fd, LAYOUT_RELEASE, in);
 	struct tach_reader *r;
 	uint64_t i;
 
@@ -79,7 +79,7 @@ static void test_release(void **state)
 /* Their headers count to 2^32 - 1: an error then, and what was written is kept. */
 static void test_drafts(void **state)
 {
-	static const enum tach_layout layouts[] = { TACH_DRAFT1, TACH_DRAFT2 };
+	static const enum profile_layout layouts[] = { LAYOUT_DRAFT1, LAYOUT_DRAFT2 };
 	struct intern *in = tables();
 	char path[PATH_BYTES];
 	struct tach_reader *r;

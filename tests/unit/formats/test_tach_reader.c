@@ -44,23 +44,23 @@ static void test_info(void **state)
 {
 	static const struct {
 		const char *bin, *info;
-		enum tach_layout layout;
+		enum profile_layout layout;
 		bool swapped;
 	} files[] = {
-		{ "cpu_raw.bin", "cpu_raw.info.json", TACH_RELEASE, false },
-		{ "deep400.bin", "deep400.info.json", TACH_RELEASE, false },
-		{ "native_opcodes.bin", "native_opcodes.info.json", TACH_RELEASE, false },
-		{ "wall_zstd.bin", "wall_zstd.info.json", TACH_RELEASE, false },
-		{ "cpu_raw.draft1.bin", NULL, TACH_DRAFT1, false },
-		{ "cpu_raw.draft1.swapped.bin", NULL, TACH_DRAFT1, true },
-		{ "cpu_raw.draft2.bin", NULL, TACH_DRAFT2, false },
-		{ "cpu_raw.draft2.swapped.bin", NULL, TACH_DRAFT2, true },
-		{ "cpu_raw.release.swapped.bin", NULL, TACH_RELEASE, true },
-		{ "wall_zstd.draft1.bin", NULL, TACH_DRAFT1, false },
-		{ "wall_zstd.draft1.swapped.bin", NULL, TACH_DRAFT1, true },
-		{ "wall_zstd.draft2.bin", NULL, TACH_DRAFT2, false },
-		{ "wall_zstd.draft2.swapped.bin", NULL, TACH_DRAFT2, true },
-		{ "wall_zstd.release.swapped.bin", NULL, TACH_RELEASE, true },
+		{ "cpu_raw.bin", "cpu_raw.info.json", LAYOUT_RELEASE, false },
+		{ "deep400.bin", "deep400.info.json", LAYOUT_RELEASE, false },
+		{ "native_opcodes.bin", "native_opcodes.info.json", LAYOUT_RELEASE, false },
+		{ "wall_zstd.bin", "wall_zstd.info.json", LAYOUT_RELEASE, false },
+		{ "cpu_raw.draft1.bin", NULL, LAYOUT_DRAFT1, false },
+		{ "cpu_raw.draft1.swapped.bin", NULL, LAYOUT_DRAFT1, true },
+		{ "cpu_raw.draft2.bin", NULL, LAYOUT_DRAFT2, false },
+		{ "cpu_raw.draft2.swapped.bin", NULL, LAYOUT_DRAFT2, true },
+		{ "cpu_raw.release.swapped.bin", NULL, LAYOUT_RELEASE, true },
+		{ "wall_zstd.draft1.bin", NULL, LAYOUT_DRAFT1, false },
+		{ "wall_zstd.draft1.swapped.bin", NULL, LAYOUT_DRAFT1, true },
+		{ "wall_zstd.draft2.bin", NULL, LAYOUT_DRAFT2, false },
+		{ "wall_zstd.draft2.swapped.bin", NULL, LAYOUT_DRAFT2, true },
+		{ "wall_zstd.release.swapped.bin", NULL, LAYOUT_RELEASE, true },
 	};
 	char path[512];
 	size_t i;

@@ -30,8 +30,8 @@ static void test_units_and_layouts(void **state)
 	assert_string_equal(profile_unit_name(UNIT_SAMPLES), "samples");
 	assert_string_equal(profile_unit_name(UNIT_NANOSECONDS), "nanoseconds");
 	assert_string_equal(profile_unit_name((enum profile_unit)3), "unknown");
-	assert_string_equal(profile_layout_name(TACH_DRAFT2), "draft2");
-	assert_string_equal(profile_layout_name((enum tach_layout)77), "unknown");
+	assert_string_equal(profile_layout_name(LAYOUT_DRAFT2), "draft2");
+	assert_string_equal(profile_layout_name((enum profile_layout)77), "unknown");
 }
 
 static void test_status_bits_as_text(void **state)

@@ -297,7 +297,7 @@ struct offsets {
 	uint64_t strings, frames, compression;
 };
 
-static bool offsets_fit(const struct recovery *r, enum tach_layout layout, struct offsets *o)
+static bool offsets_fit(const struct recovery *r, enum profile_layout layout, struct offsets *o)
 {
 	bool swapped = r->info.swapped;
 
@@ -325,7 +325,7 @@ static uint32_t frames_said(const struct recovery *r, const uint8_t **end)
 }
 
 /* Read the tables in this layout. exact: the strings end where the frames begin. */
-static int try_layout(struct recovery *r, enum tach_layout layout, bool *exact)
+static int try_layout(struct recovery *r, enum profile_layout layout, bool *exact)
 {
 	const uint8_t *data = r->file.data, *end, *at;
 	struct offsets o;
@@ -354,7 +354,7 @@ static int try_layout(struct recovery *r, enum tach_layout layout, bool *exact)
 
 static int use_tables(struct recovery *r)
 {
-	enum tach_layout layout, found = TACH_LAYOUT_CNT;
+	enum profile_layout layout, found = TACH_LAYOUT_CNT;
 	bool exact = false, any_exact = false;
 	int err;
 

@@ -18,7 +18,7 @@ struct tach_journal;
 
 struct tach_file {
 	int fd;
-	enum tach_layout layout;
+	enum profile_layout layout;
 	struct compressor *compressor;
 	const struct profile_tables *tables;
 	struct profile_meta meta;

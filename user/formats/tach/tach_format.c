@@ -24,7 +24,7 @@ struct layout {
  * the release.
  */
 static const struct layout layouts[TACH_LAYOUT_CNT] = {
-	[TACH_RELEASE] = { "release", 1, {
+	[LAYOUT_RELEASE] = { "release", 1, {
 		[TACH_F_MAGIC] = { 0, 4 },
 		[TACH_F_VERSION] = { 4, 4 },
 		[TACH_F_PY_MAJOR] = { 8, 1 },
@@ -39,7 +39,7 @@ static const struct layout layouts[TACH_LAYOUT_CNT] = {
 		[TACH_F_COMPRESSION] = { 56, 4 },
 		[TACH_F_CONFIG] = { 60, 4 },
 	} },
-	[TACH_DRAFT1] = { "draft1", 1, {
+	[LAYOUT_DRAFT1] = { "draft1", 1, {
 		[TACH_F_MAGIC] = { 0, 4 },
 		[TACH_F_VERSION] = { 4, 4 },
 		[TACH_F_PY_MAJOR] = { 8, 1 },
@@ -53,7 +53,7 @@ static const struct layout layouts[TACH_LAYOUT_CNT] = {
 		[TACH_F_FRAME_TABLE] = { 44, 8 },
 		[TACH_F_COMPRESSION] = { 52, 4 },
 	} },
-	[TACH_DRAFT2] = { "draft2", 2, {
+	[LAYOUT_DRAFT2] = { "draft2", 2, {
 		[TACH_F_MAGIC] = { 0, 4 },
 		[TACH_F_VERSION] = { 4, 4 },
 		[TACH_F_START_US] = { 8, 8 },
@@ -66,17 +66,17 @@ static const struct layout layouts[TACH_LAYOUT_CNT] = {
 	} },
 };
 
-uint32_t tach_layout_version(enum tach_layout layout)
+uint32_t tach_layout_version(enum profile_layout layout)
 {
 	return layouts[layout].version;
 }
 
-const char *tach_layout_name(enum tach_layout layout)
+const char *tach_layout_name(enum profile_layout layout)
 {
 	return layouts[layout].name;
 }
 
-uint64_t tach_field_get(const uint8_t *header, enum tach_layout layout, enum tach_field field,
+uint64_t tach_field_get(const uint8_t *header, enum profile_layout layout, enum tach_field field,
 			bool swapped)
 {
 	struct field_place f = layouts[layout].fields[field];
@@ -92,7 +92,7 @@ uint64_t tach_field_get(const uint8_t *header, enum tach_layout layout, enum tac
 	return 0;
 }
 
-void tach_field_put(uint8_t *header, enum tach_layout layout, enum tach_field field, uint64_t v)
+void tach_field_put(uint8_t *header, enum profile_layout layout, enum tach_field field, uint64_t v)
 {
 	struct field_place f = layouts[layout].fields[field];
 	uint32_t v32 = (uint32_t)v;
@@ -105,7 +105,7 @@ void tach_field_put(uint8_t *header, enum tach_layout layout, enum tach_field fi
 		memcpy(header + f.off, &v, sizeof(v));
 }
 
-uint64_t tach_field_max(enum tach_layout layout, enum tach_field field)
+uint64_t tach_field_max(enum profile_layout layout, enum tach_field field)
 {
 	unsigned int bits = layouts[layout].fields[field].size * 8;
 

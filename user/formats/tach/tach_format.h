@@ -76,17 +76,17 @@ enum tach_field {
 #define TACH_STAT_HAS_MISSED 2u
 
 /* The version number in the header; draft2 is the oldest in spite of its number. */
-uint32_t tach_layout_version(enum tach_layout layout);
+uint32_t tach_layout_version(enum profile_layout layout);
 /* The layout's name in messages and for --layout: "release", ... */
-const char *tach_layout_name(enum tach_layout layout);
+const char *tach_layout_name(enum profile_layout layout);
 
 /* Read a field; 0 if the layout does not have it. */
-uint64_t tach_field_get(const uint8_t *header, enum tach_layout layout, enum tach_field field,
+uint64_t tach_field_get(const uint8_t *header, enum profile_layout layout, enum tach_field field,
 			bool swapped);
 /* Write a field in this machine's byte order; ignored if the layout does not have it. */
-void tach_field_put(uint8_t *header, enum tach_layout layout, enum tach_field field, uint64_t v);
+void tach_field_put(uint8_t *header, enum profile_layout layout, enum tach_field field, uint64_t v);
 /* The largest value of a field in this layout; 0 if it does not have it. */
-uint64_t tach_field_max(enum tach_layout layout, enum tach_field field);
+uint64_t tach_field_max(enum profile_layout layout, enum tach_field field);
 
 static inline uint32_t tach_load32(const uint8_t *p, bool swapped)
 {

@@ -21,7 +21,7 @@
 
 struct tach_journal {
 	int fd;
-	enum tach_layout layout;
+	enum profile_layout layout;
 	const struct profile_tables *tables;
 	uint64_t off;			/* offset of the next entry; 0:
 					 * the head was not written yet */
@@ -30,7 +30,7 @@ struct tach_journal {
 	struct buf buf;
 };
 
-struct tach_journal *tach_journal_new(int fd, enum tach_layout layout)
+struct tach_journal *tach_journal_new(int fd, enum profile_layout layout)
 {
 	struct tach_journal *j = calloc(1, sizeof(*j));
 

@@ -28,7 +28,7 @@
 struct tach_journal_head {
 	char magic[8];
 	uint32_t version;
-	uint32_t layout;			/* enum tach_layout */
+	uint32_t layout;			/* enum profile_layout */
 	uint8_t header[TACH_HEADER_BYTES];	/* the file's header; its counts
 						 * and offsets are not valid */
 	uint64_t id;				/* random: identifies the journal */
@@ -54,7 +54,7 @@ _Static_assert(sizeof(struct tach_journal_entry) == 56, "docs/tach.md says so");
 struct tach_journal;
 
 /* The caller owns fd. NULL: out of memory. Freed by tach_journal_free(). */
-struct tach_journal *tach_journal_new(int fd, enum tach_layout layout);
+struct tach_journal *tach_journal_new(int fd, enum profile_layout layout);
 void tach_journal_free(struct tach_journal *j);
 
 /* Write the beginning. tables: what entries take strings and frames from; kept. */

@@ -122,7 +122,7 @@ static int parse_stats(struct tach_reader *r, uint64_t off)
 
 	if (!len)
 		return 0;
-	if (r->info.layout == TACH_DRAFT2 || len < TACH_STAT_TRAILER_BYTES ||
+	if (r->info.layout == LAYOUT_DRAFT2 || len < TACH_STAT_TRAILER_BYTES ||
 	    memcmp(trailer, TACH_STAT_MAGIC, 8) ||
 	    tach_load32(trailer + 12, r->info.swapped) != len)
 		return bad(r, "damaged: %zu bytes behind the frames", len);
@@ -149,7 +149,7 @@ static int parse_stats(struct tach_reader *r, uint64_t off)
 }
 
 /* Do the header's fields, read in this layout, fit the file? */
-static bool header_fits(struct tach_reader *r, enum tach_layout layout)
+static bool header_fits(struct tach_reader *r, enum profile_layout layout)
 {
 	bool swapped = r->info.swapped;
 	uint64_t strings = tach_field_get(r->map, layout, TACH_F_STRING_TABLE, swapped);
@@ -160,7 +160,7 @@ static bool header_fits(struct tach_reader *r, enum tach_layout layout)
 	       tach_field_get(r->map, layout, TACH_F_COMPRESSION, swapped) <= TACH_ZSTD;
 }
 
-static int parse_header(struct tach_reader *r, enum tach_layout layout)
+static int parse_header(struct tach_reader *r, enum profile_layout layout)
 {
 	struct tach_info *info = &r->info;
 	const uint8_t *footer = r->map + r->size - TACH_FOOTER_BYTES;
@@ -196,7 +196,7 @@ static void free_tables(struct tach_reader *r)
 	r->frames = NULL;
 }
 
-static int parse_as(struct tach_reader *r, enum tach_layout layout)
+static int parse_as(struct tach_reader *r, enum profile_layout layout)
 {
 	uint64_t frames_end = 0;
 	int err;
@@ -216,7 +216,7 @@ static int parse_as(struct tach_reader *r, enum tach_layout layout)
  */
 static int parse_layouts(struct tach_reader *r)
 {
-	enum tach_layout fitting[TACH_LAYOUT_CNT], found = TACH_LAYOUT_CNT, layout;
+	enum profile_layout fitting[TACH_LAYOUT_CNT], found = TACH_LAYOUT_CNT, layout;
 	int i, cnt = 0, err = 0;
 
 	for (layout = 0; layout < TACH_LAYOUT_CNT; layout++) {

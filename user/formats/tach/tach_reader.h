@@ -15,7 +15,7 @@
 struct tach_reader;
 
 struct tach_info {
-	enum tach_layout layout;
+	enum profile_layout layout;
 	bool swapped;		/* other byte order than this machine's */
 	uint32_t version;
 	struct profile_meta meta;	/* without tgid and comm, which the file does not have */

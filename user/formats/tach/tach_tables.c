@@ -71,14 +71,14 @@ static const uint8_t *get_frame(const uint8_t *p, const uint8_t *end, bool full,
 }
 
 uint32_t tach_take_frames(const uint8_t **p, const uint8_t *end, uint32_t cnt,
-			  enum tach_layout layout, const struct string_ref *strings,
+			  enum profile_layout layout, const struct string_ref *strings,
 			  uint32_t string_cnt, struct frame *out)
 {
 	const uint8_t *at;
 	uint32_t i;
 
 	for (i = 0; i < cnt; i++) {
-		at = get_frame(*p, end, layout != TACH_DRAFT2, string_cnt, &out[i]);
+		at = get_frame(*p, end, layout != LAYOUT_DRAFT2, string_cnt, &out[i]);
 		if (!at)
 			break;
 		out[i].kind = frame_kind_of_names(&strings[out[i].file], &strings[out[i].func],
@@ -88,7 +88,7 @@ uint32_t tach_take_frames(const uint8_t **p, const uint8_t *end, uint32_t cnt,
 	return i;
 }
 
-int tach_take_meta(const uint8_t *header, enum tach_layout layout, bool swapped,
+int tach_take_meta(const uint8_t *header, enum profile_layout layout, bool swapped,
 		   struct profile_meta *meta, uint32_t *mode)
 {
 	uint64_t v[TACH_FIELD_CNT];

@@ -11,9 +11,9 @@
 
 /* Minimal size of an entry in bytes: bounds a count before memory is allocated for it. */
 #define TACH_STRING_MIN_BYTES 1
-static inline size_t tach_frame_min_bytes(enum tach_layout layout)
+static inline size_t tach_frame_min_bytes(enum profile_layout layout)
 {
-	return layout == TACH_DRAFT2 ? 3 : 7;
+	return layout == LAYOUT_DRAFT2 ? 3 : 7;
 }
 
 /*
@@ -24,11 +24,11 @@ static inline size_t tach_frame_min_bytes(enum tach_layout layout)
 uint32_t tach_take_strings(const uint8_t **p, const uint8_t *end, uint32_t cnt,
 			   struct string_ref *out);
 uint32_t tach_take_frames(const uint8_t **p, const uint8_t *end, uint32_t cnt,
-			  enum tach_layout layout, const struct string_ref *strings,
+			  enum profile_layout layout, const struct string_ref *strings,
 			  uint32_t string_cnt, struct frame *out);
 
 /* Read what the header has besides counts and offsets. 0; -EBADMSG: invalid mode. */
-int tach_take_meta(const uint8_t *header, enum tach_layout layout, bool swapped,
+int tach_take_meta(const uint8_t *header, enum profile_layout layout, bool swapped,
 		   struct profile_meta *meta, uint32_t *mode);
 
 #endif

@@ -16,7 +16,7 @@ static int add_string(struct buf *b, const struct string_ref *s)
 	return buf_add(b, s->data, s->len);
 }
 
-static int add_frame(struct buf *b, const struct frame *f, enum tach_layout layout)
+static int add_frame(struct buf *b, const struct frame *f, enum profile_layout layout)
 {
 	uint8_t *p;
 
@@ -25,7 +25,7 @@ static int add_frame(struct buf *b, const struct frame *f, enum tach_layout layo
 	p = tach_put_varint(b->data + b->len, f->file);
 	p = tach_put_varint(p, f->func);
 	p = svarint_put(p, f->line);
-	if (layout != TACH_DRAFT2) {
+	if (layout != LAYOUT_DRAFT2) {
 		/* Ends are relative to starts; if one of them is unknown, the difference is 0. */
 		p = svarint_put(p, f->line == LINE_NONE || f->end_line == LINE_NONE ?
 				   0 : (int64_t)f->end_line - f->line);
@@ -79,7 +79,7 @@ int tach_tail_strings(struct buf *b, const struct profile_tables *tables, uint32
 	return err;
 }
 
-int tach_tail_frames(struct buf *b, enum tach_layout layout, const struct profile_tables *tables,
+int tach_tail_frames(struct buf *b, enum profile_layout layout, const struct profile_tables *tables,
 		     uint32_t from)
 {
 	uint32_t i;
@@ -90,7 +90,7 @@ int tach_tail_frames(struct buf *b, enum tach_layout layout, const struct profil
 	return err;
 }
 
-int tach_tail_build(struct buf *b, enum tach_layout layout, const struct profile_tables *tables,
+int tach_tail_build(struct buf *b, enum profile_layout layout, const struct profile_tables *tables,
 		    const struct profile_stats *stats, size_t *frames_at)
 {
 	uint8_t footer[TACH_FOOTER_BYTES] = { 0 };
@@ -99,7 +99,7 @@ int tach_tail_build(struct buf *b, enum tach_layout layout, const struct profile
 	*frames_at = b->len;
 	if (!err)
 		err = tach_tail_frames(b, layout, tables, 0);
-	if (!err && layout == TACH_RELEASE)
+	if (!err && layout == LAYOUT_RELEASE)
 		err = add_stats(b, stats);
 	memcpy(footer + TACH_FOOTER_STRINGS, &tables->string_cnt, 4);
 	memcpy(footer + TACH_FOOTER_FRAMES, &tables->frame_cnt, 4);

@@ -14,14 +14,14 @@
 
 /* Append the strings and the frames, from number `from` on. 0 or -ENOMEM. */
 int tach_tail_strings(struct buf *b, const struct profile_tables *tables, uint32_t from);
-int tach_tail_frames(struct buf *b, enum tach_layout layout, const struct profile_tables *tables,
+int tach_tail_frames(struct buf *b, enum profile_layout layout, const struct profile_tables *tables,
 		     uint32_t from);
 
 /*
  * Append the whole tail to b. The footer's file size and checksum stay 0: the caller fills
  * them in. *frames_at: offset of the frame table in b, in bytes. 0 or -ENOMEM.
  */
-int tach_tail_build(struct buf *b, enum tach_layout layout, const struct profile_tables *tables,
+int tach_tail_build(struct buf *b, enum profile_layout layout, const struct profile_tables *tables,
 		    const struct profile_stats *stats, size_t *frames_at);
 
 #endif

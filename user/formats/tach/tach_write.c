@@ -51,7 +51,7 @@ struct tach_sink {
 	bool broken;		/* a write has failed: what is
 				 * buffered cannot be written any more */
 	bool begun, ended;
-	enum tach_layout layout;
+	enum profile_layout layout;
 	bool live;
 	struct tach_file file;
 	const struct profile_tables *tables;
