@@ -216,6 +216,20 @@ const uint8_t *svarint_get(const uint8_t *p, const uint8_t *end, int64_t *v)
 	return p;
 }
 
+bool parse_decimal(const char *s, size_t len, uint64_t *v)
+{
+	size_t i;
+
+	if (!len || (*s == '0' && len > 1))
+		return false;
+	for (*v = 0, i = 0; i < len; i++) {
+		if (s[i] < '0' || s[i] > '9' || __builtin_mul_overflow(*v, 10, v) ||
+		    __builtin_add_overflow(*v, (uint64_t)(s[i] - '0'), v))
+			return false;
+	}
+	return true;
+}
+
 uint64_t hash_bytes(const void *data, size_t len)
 {
 	const uint8_t *p = data;

@@ -74,6 +74,12 @@ uint8_t *svarint_put(uint8_t *p, int64_t v);
 const uint8_t *varint_get(const uint8_t *p, const uint8_t *end, uint64_t *v);
 const uint8_t *svarint_get(const uint8_t *p, const uint8_t *end, int64_t *v);
 
+/*
+ * Parse the decimal number at s: len bytes, all of them digits, no sign, no leading zeros.
+ * Returns false if it is none, or does not fit 64 bits.
+ */
+bool parse_decimal(const char *s, size_t len, uint64_t *v);
+
 /* A 64-bit hash of bytes, and of one integer. Not collision-proof against hostile keys. */
 uint64_t hash_bytes(const void *data, size_t len);
 static inline uint64_t hash_u64(uint64_t v)

@@ -29,6 +29,9 @@ struct reader_args {
 	enum reader_value value;
 };
 
+/* Limit of reader_info.weight_sum: larger sums mean nothing, and could overflow. */
+#define WEIGHT_SUM_MAX ((uint64_t)INT64_MAX)
+
 /* About the selected profile. */
 struct reader_info {
 	struct profile_meta meta;	/* tgid and comm only if the file says so */

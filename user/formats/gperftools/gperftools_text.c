@@ -16,7 +16,8 @@
 #include <string.h>
 
 #include "base/u64map.h"
-#include "formats/common.h"
+#include "base/util.h"
+#include "formats/read_stack.h"
 #include "model/intern.h"
 
 struct symbol {

@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "base/json_pull.h"
-#include "formats/common.h"
+#include "base/util.h"
 #include "model/frame_names.h"
 #include "model/intern.h"
 

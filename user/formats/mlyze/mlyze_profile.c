@@ -9,11 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/common.h"
+#include "base/util.h"
 #include "formats/describe.h"
 #include "formats/formats.h"
 #include "formats/input.h"
 #include "formats/mlyze/mlyze_stats.h"
+#include "formats/thread_clocks.h"
 #include "model/reader.h"
 
 /* How many collections and markers are listed one by one. */

@@ -9,9 +9,12 @@
 #include <math.h>
 #include <string.h>
 
-#include "formats/common.h"
+#include "base/util.h"
 #include "formats/input.h"
+#include "formats/read_error.h"
+#include "formats/read_stack.h"
 #include "model/intern.h"
+#include "model/reader.h"
 
 const struct unit speedscope_units[SPEEDSCOPE_UNIT_CNT] = {
 	{ "none", UNIT_SAMPLES, 1 },	       { "nanoseconds", UNIT_NANOSECONDS, 1 },

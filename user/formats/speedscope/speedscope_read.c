@@ -15,11 +15,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/common.h"
+#include "base/util.h"
 #include "formats/describe.h"
 #include "formats/formats.h"
 #include "formats/input.h"
+#include "formats/read_error.h"
+#include "formats/read_stack.h"
+#include "formats/thread_clocks.h"
 #include "model/intern.h"
+#include "model/reader.h"
 
 /* Threads whose names have no number get numbers from here on: above every thread id of Linux. */
 #define MADE_UP_THREAD (1ULL << 32)
