@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * main.c - from the command line to the command, and from its result to the
- * exit status. Nothing else.
+ * main.c - parses the command line, runs the command and returns its exit status.
  */
 #include <stdlib.h>
 

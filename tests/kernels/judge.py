@@ -123,7 +123,7 @@ def judge_doctor(v, facts, result, profiles):
             facts["text"][-300:])
     programs = found["programs"]
     v.check("doctor", "programs load", programs["loaded"], programs["reason"])
-    v.check("doctor", "the verifier says how much it looked at",
+    v.check("doctor", "the verifier says how many instructions it processed",
             programs["instructions"] and all(programs["instructions"].values()),
             programs["instructions"])
     v.facts["instructions"] = programs["instructions"]

@@ -2,8 +2,9 @@
 /*
  * cmd_doctor.c - `tachbpf doctor`: can this machine and this user record, and if not, why not?
  *
- * Asks every check, every feature, a trial load and the Pythons that run, and shows the
- * answers as text or as JSON. Exit status 1: something is missing that recording needs.
+ * Runs every check and every probe of a feature, loads the BPF programs for a trial and counts
+ * the Pythons that run. Prints the results as text or as JSON. Exit status 1: something is
+ * missing that recording needs.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -54,7 +55,7 @@ static void trial_finding(const struct trial *t, struct finding *f)
 	} else {
 		for (i = 0; i < t->cnt; i++)
 			instructions += t->programs[i].instructions;
-		finding_set(f, VERDICT_OK, "all %zu load; the verifier looked at %zu instructions",
+		finding_set(f, VERDICT_OK, "all %zu load; the verifier processed %zu instructions",
 			    t->cnt, instructions);
 	}
 }
@@ -65,7 +66,7 @@ static void diagnose(struct diagnosis *d)
 	size_t i;
 
 	for (i = 0; i < doctor_check_cnt && i < CHECKS_MAX; i++) {
-		doctor_checks[i].look(&doctor_checks[i], &d->checks[i]);
+		doctor_checks[i].run(&doctor_checks[i], &d->checks[i]);
 		d->problems += d->checks[i].verdict == VERDICT_BAD;
 	}
 	for (i = 0; i < FEATURE_CNT; i++) {
@@ -98,12 +99,12 @@ static void print_features(const struct diagnosis *d)
 		struct finding out = { .verdict = feature_verdict(f, d->features[i]) };
 
 		if (out.verdict == VERDICT_OK)
-			finding_set(&out, VERDICT_OK, "there (since %s)", f->since);
+			finding_set(&out, VERDICT_OK, "present (since %s)", f->since);
 		else if (out.verdict == VERDICT_UNKNOWN)
-			finding_set(&out, VERDICT_UNKNOWN, "cannot be told: %s",
+			finding_set(&out, VERDICT_UNKNOWN, "unknown: %s",
 				    strerror(-d->features[i]));
 		else
-			finding_set(&out, out.verdict, "not there (since %s): %s", f->since,
+			finding_set(&out, out.verdict, "missing (since %s): %s", f->since,
 				    f->without);
 		print_finding(f->name, &out);
 	}
@@ -139,7 +140,7 @@ static void print_census(const struct census *c)
 	if (c->unreadable) {
 		finding_set(&f, VERDICT_UNKNOWN, "%u processes: other users' or protected ones",
 			    c->unreadable);
-		print_finding("may not be looked into", &f);
+		print_finding("not readable", &f);
 	}
 	if (!c->refused)
 		return;

@@ -22,7 +22,10 @@ static int load_types(void)
 	return kernel_types ? 0 : -errno;
 }
 
-/* 1: the kernel's enum has such a value; every helper and map type has one. */
+/*
+ * Returns 1 if the kernel's enum has this value, else 0; -errno. Each helper, map type and
+ * program type is a value of an enum.
+ */
 static int enum_has(const char *enumeration, const char *value)
 {
 	const struct btf_type *t;
@@ -64,7 +67,7 @@ static int probe_typedef(const struct feature *f)
 		     btf__find_by_name_kind(kernel_types, f->symbol, BTF_KIND_TYPEDEF) > 0;
 }
 
-/* The kernel knows such maps; if this user may make maps, it makes one, too. */
+/* Is the map type in the kernel's enum and, if this process may create maps, can it be created? */
 static int probe_map(const struct feature *f)
 {
 	int found = enum_has("bpf_map_type", f->symbol);
@@ -84,8 +87,9 @@ static int probe_program(const struct feature *f)
 }
 
 /*
- * An iterator that may sleep and reads another task's memory. 5.10 loads one that says
- * it sleeps and runs it as if it did not, so the helper is what tells.
+ * Load an iterator that may sleep and that reads another task's memory. Linux 5.10 loads
+ * sleepable iterators but does not let them sleep, so the program also calls the helper, which
+ * 5.10 lacks. Returns 1 if it was loaded, else 0.
  */
 static int try_sleepable_reads(int iterator)
 {
@@ -95,7 +99,8 @@ static int try_sleepable_reads(int iterator)
 		  .off = 8 },
 		{ .code = BPF_JMP | BPF_JEQ | BPF_K, .dst_reg = BPF_REG_4, .off = 6 },
 		/* bpf_copy_from_user_task(stack - 8, 8, 0, task, 0) */
-		{ .code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = BPF_REG_1, .src_reg = BPF_REG_10 },
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = BPF_REG_1,
+		  .src_reg = BPF_REG_10 },
 		{ .code = BPF_ALU64 | BPF_ADD | BPF_K, .dst_reg = BPF_REG_1, .imm = -8 },
 		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_2, .imm = 8 },
 		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_3 },
@@ -125,7 +130,7 @@ static int probe_sleepable_reads(const struct feature *f)
 	return iterator > 0 ? try_sleepable_reads(iterator) : 0;
 }
 
-/* Commits are the kernel's. */
+/* The comments name commits of Linux. */
 const struct feature features[FEATURE_CNT] = {
 	[FEATURE_RINGBUF] = {	/* 457f44363a88 */
 		"ring buffer", "5.8", FEATURE_REQUIRED, "nothing can be recorded",
@@ -141,7 +146,7 @@ const struct feature features[FEATURE_CNT] = {
 		"typed current task", "5.11", FEATURE_REPLACED,
 		"its fields are read one by one instead",
 		probe_helper, "BPF_FUNC_get_current_task_btf", 0 },
-	[FEATURE_MEMCG] = {	/* a helper of the same release stands for it, as in libbpf */
+	[FEATURE_MEMCG] = {	/* probed by a helper of the same release, as libbpf does */
 		"maps charged to the memory cgroup", "5.11", FEATURE_REPLACED,
 		"maps count as locked memory: the limit is raised (ulimit -l)",
 		probe_helper, "BPF_FUNC_ktime_get_coarse_ns", 0 },
@@ -153,7 +158,7 @@ const struct feature features[FEATURE_CNT] = {
 		probe_helper, "BPF_FUNC_get_attach_cookie", 0 },
 	[FEATURE_LOOP] = {	/* e6f2dd0f8067 */
 		"bpf_loop", "5.17", FEATURE_REPLACED,
-		"stacks are walked in bounded steps everywhere: as deep, on every kernel",
+		"stacks are walked in bounded steps on every kernel, equally deep",
 		probe_helper, "BPF_FUNC_loop", 0 },
 	[FEATURE_FIND_VMA] = {	/* 7c7e3d31e785 */
 		"bpf_find_vma", "5.17", FEATURE_UNUSED, "no mode needs it",

@@ -2,9 +2,9 @@
 /*
  * bpf_features.h - what the running kernel's BPF can do.
  *
- * A table of features with a probe each: existence in the kernel's own type information,
- * and, with the right to, an attempt. Never a version number. Knows what each is for and
- * what happens without it; whether that is a problem is for the caller to say.
+ * A table of features. The probe of a feature looks it up in the kernel's type information
+ * and, if this process may use bpf(2), tries it; it never compares version numbers. The table
+ * says what happens without the feature; the caller decides whether that is a problem.
  */
 #ifndef TACHBPF_BPF_FEATURES_H
 #define TACHBPF_BPF_FEATURES_H
@@ -29,7 +29,7 @@ enum feature_id {
 
 enum feature_need {
 	FEATURE_REQUIRED,	/* no recording without it */
-	FEATURE_REPLACED,	/* something else does the same where it is not there */
+	FEATURE_REPLACED,	/* without it, something else does the same */
 	FEATURE_UNUSED,		/* no mode uses it */
 };
 
@@ -37,7 +37,7 @@ struct feature {
 	const char *name;
 	const char *since;	/* the first release that has it; for people to read */
 	enum feature_need need;
-	const char *without;	/* what is so on a kernel that lacks it */
+	const char *without;	/* what happens on a kernel that lacks it */
 	int (*probe)(const struct feature *f);
 	const char *symbol;	/* for probe */
 	int number;		/* for probe */
@@ -46,15 +46,15 @@ struct feature {
 extern const struct feature features[FEATURE_CNT];
 
 /*
- * 1: there. 0: not. -errno: the kernel's type information cannot be read. What this user
- * may not try is judged by type information alone.
+ * Returns 1 if the kernel has the feature, 0 if not, -errno if the kernel's type information
+ * cannot be read. If this process may not use bpf(2), type information alone decides.
  */
 int feature_probe(enum feature_id id);
 
-/* May this process use bpf(2) at all? 0 or -errno of the smallest possible map. */
+/* Returns 0 if this process may use bpf(2), or -errno of creating the smallest possible map. */
 int features_bpf_usable(void);
 
-/* Forget the kernel's type information again. */
+/* Free the kernel's type information; a later probe reads it again. */
 void features_release(void);
 
 #endif

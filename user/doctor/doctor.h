@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * doctor.h - what the doctor looks at, as a table of checks.
+ * doctor.h - what `tachbpf doctor` checks: a table of checks, a trial load of the BPF
+ * programs, and a census of the Pythons that run.
  *
- * A check looks at one thing and says in one line what it found and, if that is
- * a problem, what to do about it. It prints nothing and changes nothing.
+ * A check examines one thing. It returns one line that says what it found and, if that is a
+ * problem, one that says what to do. It prints nothing and changes nothing.
  */
 #ifndef TACHBPF_DOCTOR_H
 #define TACHBPF_DOCTOR_H
@@ -14,9 +15,9 @@
 
 enum verdict {
 	VERDICT_OK,
-	VERDICT_NOTE,		/* fine, and worth to know */
-	VERDICT_OFF,		/* something works less well or not at all; recording does */
-	VERDICT_UNKNOWN,	/* this user may not look */
+	VERDICT_NOTE,		/* no problem, but worth knowing */
+	VERDICT_OFF,		/* something works less well or not at all, but recording works */
+	VERDICT_UNKNOWN,	/* this user may not read what the check needs */
 	VERDICT_BAD,		/* recording cannot work */
 	VERDICT_CNT,
 };
@@ -24,20 +25,22 @@ enum verdict {
 struct finding {
 	enum verdict verdict;
 	char text[256];
-	char fix[256];		/* "": there is nothing to be done */
+	char fix[256];		/* what to do; "": nothing */
 };
 
 struct doctor_check {
 	const char *group, *name;
-	void (*look)(const struct doctor_check *c, struct finding *f);
-	int bit;		/* of a capability */
-	enum verdict without;
-	const char *purpose;
+	void (*run)(const struct doctor_check *c, struct finding *f);
+	/* Of a check for a capability: */
+	int bit;		/* the capability's number */
+	enum verdict without;	/* the verdict if this process lacks it */
+	const char *purpose;	/* what it allows */
 };
 
 extern const struct doctor_check doctor_checks[];
 extern const size_t doctor_check_cnt;
 
+/* Set the verdict and its text, or the fix. What does not fit is cut off. */
 void finding_set(struct finding *f, enum verdict verdict, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 void finding_fix(struct finding *f, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -48,14 +51,15 @@ void finding_fix(struct finding *f, const char *fmt, ...) __attribute__((format(
 struct trial_program {
 	char name[64];
 	bool loaded;
-	uint64_t instructions;	/* the verifier looked at; 0: it did not say */
+	uint64_t instructions;	/* that the verifier processed; 0: unknown */
 };
 struct trial {
 	int err;		/* 0, or why loading failed */
-	char reason[256];	/* the kernel's last words, printable */
+	char reason[256];	/* the verifier's last message, printable */
 	struct trial_program programs[TRIAL_PROGRAMS];
 	size_t cnt;
 };
+/* Load the BPF programs as a recording does, without attaching them, and unload them. */
 void trial_load(struct trial *t);
 
 /* ---- the Pythons that run now ---- */
@@ -72,12 +76,13 @@ struct python_refused {
 #define CENSUS_VERSIONS 32
 #define CENSUS_REFUSED 16	/* shown; more are only counted */
 struct census {
-	int err;
-	uint32_t processes, profilable, refused, unreadable;
+	int err;		/* 0, or -errno of reading /proc */
+	uint32_t processes, profilable, refused, unreadable;	/* numbers of processes */
 	struct python_version versions[CENSUS_VERSIONS];
 	size_t version_cnt;
 	struct python_refused not_profilable[CENSUS_REFUSED];
 };
+/* Inspect all processes in /proc. */
 void census_take(struct census *c);
 
 #endif

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * doctor_checks.c - the kernel, this user's rights, the machine. See doctor.h.
+ * doctor_checks.c - checks of the kernel, this user's rights and the machine. See doctor.h.
  *
- * Everything that a check needs to say more than yes or no is in its own function;
- * the order of the table is that of the output.
+ * Each check has a function. The order of the table is that of the output.
  */
 #include "doctor/doctor.h"
 
@@ -34,10 +33,10 @@
 #define CAP_SYS_RESOURCE_BIT 24
 #define CAP_PERFMON_BIT 38
 #define CAP_BPF_BIT 39
-/* What the maps of a small machine need; checked where maps count as locked memory. */
+/* Bytes that the maps take on a small machine; checked where maps count as locked memory. */
 #define MAPS_BYTES (64ull * 1024 * 1024)
 
-/* The first cgroup namespace's number (include/linux/proc_ns.h, PROC_CGROUP_INIT_INO) */
+/* The inode of the host's cgroup namespace (include/linux/proc_ns.h, PROC_CGROUP_INIT_INO) */
 #define FIRST_CGROUP_NS 0xeffffffbu
 
 void finding_set(struct finding *f, enum verdict verdict, const char *fmt, ...)
@@ -59,7 +58,7 @@ void finding_fix(struct finding *f, const char *fmt, ...)
 	va_end(ap);
 }
 
-/* A file's first line without its end. 0 or -errno. */
+/* Read a file's first line, without its newline. 0 or -errno. */
 static int read_line(const char *path, char *out, size_t size)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -92,7 +91,7 @@ static void check_version(const struct doctor_check *c, struct finding *f)
 	uname(&u);
 	v = precheck_kernel_version(u.release, u.version);
 	if (!v) {
-		finding_set(f, VERDICT_NOTE, "%s: its version cannot be told", u.release);
+		finding_set(f, VERDICT_NOTE, "%s: unknown version", u.release);
 	} else if (v < KVER(5, 8, 0)) {
 		finding_set(f, VERDICT_BAD, "%s is too old", u.release);
 		finding_fix(f, "5.8 or newer is needed");
@@ -102,7 +101,7 @@ static void check_version(const struct doctor_check *c, struct finding *f)
 		finding_fix(f, "update to 6.1.36, 6.3.10, 6.4 or newer, or take the risk with "
 			    "--ignore-kernel-bugs");
 	} else {
-		finding_set(f, VERDICT_OK, "%s (%u.%u.%u) has no known bug that this meets",
+		finding_set(f, VERDICT_OK, "%s (%u.%u.%u) has no known bug that recording meets",
 			    u.release, v >> 16, v >> 8 & 255, v & 255);
 	}
 }
@@ -127,13 +126,13 @@ static void check_lockdown(const struct doctor_check *c, struct finding *f)
 	char line[128];
 
 	if (read_line("/sys/kernel/security/lockdown", line, sizeof(line))) {
-		finding_set(f, VERDICT_OK, "none to be seen");
+		finding_set(f, VERDICT_OK, "none found");
 	} else if (strstr(line, "[confidentiality]")) {
 		finding_set(f, VERDICT_BAD, "confidentiality: BPF may not read memory");
 		finding_fix(f, "boot with lockdown=integrity or without lockdown");
 	} else {
 		finding_set(f, VERDICT_OK, "%s", strstr(line, "[integrity]") ?
-			    "integrity: that is no hindrance" : "none");
+			    "integrity: recording works with it" : "none");
 	}
 }
 
@@ -145,7 +144,7 @@ static void check_jit(const struct doctor_check *c, struct finding *f)
 	if (err == -ENOENT) {
 		finding_set(f, VERDICT_OK, "always on");
 	} else if (err) {
-		finding_set(f, VERDICT_UNKNOWN, "only root may see it");
+		finding_set(f, VERDICT_UNKNOWN, "only root may read it");
 	} else if (line[0] == '0') {
 		finding_set(f, VERDICT_OFF, "BPF programs are interpreted: samples cost several "
 			    "times as much");
@@ -165,23 +164,24 @@ static void check_stats(const struct doctor_check *c, struct finding *f)
 		finding_set(f, VERDICT_OK, "off");
 	else
 		finding_set(f, VERDICT_NOTE,
-			    "on: the kernel times every BPF program, some 50 ns a run");
+			    "on: the kernel measures every run of a BPF program, which takes "
+			    "some 50 ns");
 }
 
 /* ---- rights ---- */
 
 static void check_cap(const struct doctor_check *c, struct finding *f)
 {
-	/* CAP_SYS_ADMIN stands for those that were part of it before 5.8. */
+	/* CAP_SYS_ADMIN includes the capabilities that were part of it before 5.8. */
 	bool by_admin = (c->bit == CAP_BPF_BIT || c->bit == CAP_PERFMON_BIT) &&
 			has_cap(CAP_SYS_ADMIN_BIT);
 
 	if (has_cap(c->bit)) {
-		finding_set(f, VERDICT_OK, "there: %s", c->purpose);
+		finding_set(f, VERDICT_OK, "present: %s", c->purpose);
 	} else if (by_admin) {
-		finding_set(f, VERDICT_OK, "CAP_SYS_ADMIN stands for it: %s", c->purpose);
+		finding_set(f, VERDICT_OK, "CAP_SYS_ADMIN includes it: %s", c->purpose);
 	} else {
-		finding_set(f, c->without, "not there: %s", c->purpose);
+		finding_set(f, c->without, "missing: %s", c->purpose);
 		if (c->without == VERDICT_BAD)
 			finding_fix(f, "run as root, or once: "
 				    "sudo setcap cap_bpf,cap_perfmon,cap_sys_ptrace=ep tachbpf");
@@ -198,7 +198,7 @@ static void check_bpf(const struct doctor_check *c, struct finding *f)
 	}
 	finding_set(f, VERDICT_BAD, "refused: %s", strerror(-err));
 	if (err == -ENOSYS)
-		finding_fix(f, "the kernel has no bpf(2), or a seccomp filter says so");
+		finding_fix(f, "the kernel has no bpf(2), or a seccomp filter hides it");
 	else if (has_cap(CAP_BPF_BIT) || has_cap(CAP_SYS_ADMIN_BIT))
 		finding_fix(f, "the rights are there: a seccomp filter or a security module "
 			    "refuses; see the container's profile, lockdown and the audit log");
@@ -250,7 +250,7 @@ static void check_unprivileged(const struct doctor_check *c, struct finding *f)
 	char line[16];
 
 	if (read_line("/proc/sys/kernel/unprivileged_bpf_disabled", line, sizeof(line)))
-		finding_set(f, VERDICT_NOTE, "cannot be told");
+		finding_set(f, VERDICT_NOTE, "cannot be read");
 	else
 		finding_set(f, VERDICT_OK, "%s: %s", line,
 			    line[0] >= '0' && line[0] <= '2' ? says[line[0] - '0'] : "?");
@@ -261,7 +261,7 @@ static void check_kptr(const struct doctor_check *c, struct finding *f)
 	char line[16];
 
 	if (read_line("/proc/sys/kernel/kptr_restrict", line, sizeof(line)))
-		finding_set(f, VERDICT_NOTE, "cannot be told");
+		finding_set(f, VERDICT_NOTE, "cannot be read");
 	else
 		finding_set(f, VERDICT_OK, "%s: no kernel address is needed", line);
 }
@@ -278,12 +278,13 @@ static void check_seccomp(const struct doctor_check *c, struct finding *f)
 	if (s)
 		fclose(s);
 	if (mode)
-		finding_set(f, VERDICT_NOTE, "a filter is on; whether it minds shows above");
+		finding_set(f, VERDICT_NOTE, "a filter is on; the checks above show whether it "
+			    "refuses anything");
 	else
 		finding_set(f, VERDICT_OK, "no filter");
 }
 
-/* The kernel names processes by the first namespace's numbers. */
+/* The BPF side sees the process ids of the host's PID namespace. */
 static void check_pid_ns(const struct doctor_check *c, struct finding *f)
 {
 	struct stat st;
@@ -293,7 +294,7 @@ static void check_pid_ns(const struct doctor_check *c, struct finding *f)
 	} else if (!precheck_in_pid_namespace()) {
 		finding_set(f, VERDICT_OK, "the host's");
 	} else {
-		finding_set(f, VERDICT_BAD, "not the host's: process numbers here are not those "
+		finding_set(f, VERDICT_BAD, "not the host's: process ids here are not those "
 			    "that the kernel samples");
 		finding_fix(f, "run on the host, or in a container with the host's PID namespace "
 			    "(--pid=host)");
@@ -325,9 +326,9 @@ static void check_memlock(const struct doctor_check *c, struct finding *f)
 			    "be raised");
 		return;
 	}
-	finding_set(f, VERDICT_OFF, "maps count as locked memory here; %llu KiB may be too few",
+	finding_set(f, VERDICT_OFF, "maps count as locked memory here; %llu KiB may be too little",
 		    (unsigned long long)r.rlim_max / 1024);
-	finding_fix(f, "ulimit -l unlimited as root before, or give CAP_SYS_RESOURCE");
+	finding_fix(f, "run ulimit -l unlimited as root first, or give CAP_SYS_RESOURCE");
 }
 
 static void check_nofile(const struct doctor_check *c, struct finding *f)
@@ -337,11 +338,11 @@ static void check_nofile(const struct doctor_check *c, struct finding *f)
 
 	free(cpus);
 	getrlimit(RLIMIT_NOFILE, &r);
-	/* An event for each CPU, one file for each process, and a few dozen. */
+	/* A perf event for each CPU, a file for each process, and a few dozen others. */
 	if (cnt > 0 && r.rlim_max < (rlim_t)cnt + 128) {
 		finding_set(f, VERDICT_OFF, "%llu open files are few for %d CPUs",
 			    (unsigned long long)r.rlim_max, cnt);
-		finding_fix(f, "ulimit -n 65536 before");
+		finding_fix(f, "run ulimit -n 65536 first");
 	} else {
 		finding_set(f, VERDICT_OK, "%llu, for %d CPUs",
 			    (unsigned long long)r.rlim_max, cnt);
@@ -357,7 +358,10 @@ static const char *cgroup_layout(void)
 	return access("/sys/fs/cgroup", F_OK) ? "none mounted" : "version 1, or none";
 }
 
-/* Paths above our own are shown as "..": of pods beside ours the uid is cut off. */
+/*
+ * In a cgroup namespace, a path outside our own cgroup begins with "..", which replaces the
+ * part that has a pod's uid.
+ */
 static void check_cgroup(const struct doctor_check *c, struct finding *f)
 {
 	struct stat st;
@@ -371,7 +375,7 @@ static void check_cgroup(const struct doctor_check *c, struct finding *f)
 	finding_fix(f, "run with the host's cgroup namespace (--cgroupns=host) if pods matter");
 }
 
-/* Where runtimes keep what containers are called. */
+/* Container runtimes keep the names of containers in these directories. */
 static void check_names(const struct doctor_check *c, struct finding *f)
 {
 	static const struct {
@@ -397,8 +401,8 @@ static void check_names(const struct doctor_check *c, struct finding *f)
 		snprintf(list + strlen(list), sizeof(seen) - strlen(list), "%s%s",
 			 *list ? ", " : "", places[i].runtime);
 	}
-	finding_set(f, *hidden ? VERDICT_OFF : VERDICT_OK, "%s%s%s%s", *seen ? seen : "none there",
-		    *hidden ? "; may not be read: " : "", hidden,
+	finding_set(f, *hidden ? VERDICT_OFF : VERDICT_OK, "%s%s%s%s",
+		    *seen ? seen : "no runtime found", *hidden ? "; not readable: " : "", hidden,
 		    *hidden ? ": containers have ids only" : "");
 	if (*hidden)
 		finding_fix(f, "give CAP_DAC_READ_SEARCH too");
@@ -414,11 +418,11 @@ const struct doctor_check doctor_checks[] = {
 	{ "rights", "CAP_PERFMON", check_cap, CAP_PERFMON_BIT, VERDICT_BAD,
 	  "sample other users' processes" },
 	{ "rights", "CAP_SYS_PTRACE", check_cap, CAP_SYS_PTRACE_BIT, VERDICT_BAD,
-	  "look into processes" },
+	  "read other processes' memory" },
 	{ "rights", "CAP_DAC_READ_SEARCH", check_cap, CAP_DAC_READ_SEARCH_BIT, VERDICT_NOTE,
 	  "read other users' files: interpreters, names of containers" },
 	{ "rights", "CAP_SYS_ADMIN", check_cap, CAP_SYS_ADMIN_BIT, VERDICT_NOTE,
-	  "nothing that the others do not give" },
+	  "not needed beside the others" },
 	{ "rights", "CAP_SYS_RESOURCE", check_cap, CAP_SYS_RESOURCE_BIT, VERDICT_NOTE,
 	  "raise limits where kernels before 5.11 need it" },
 	{ "rights", "bpf(2)", check_bpf, 0, 0, NULL },

@@ -2,8 +2,8 @@
 /*
  * doctor_trial.c - loads what a recording loads, and counts the Pythons that run.
  *
- * The programs are loaded as `tachbpf -a` does, with everything in that an option could
- * take out, and not attached: nothing ticks. The verifier says how much it looked at.
+ * The programs are loaded as `tachbpf -a` loads them, with all optional parts. They are not
+ * attached, so none of them runs. The verifier's log says how many instructions it processed.
  */
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -25,29 +25,32 @@
 #define LOG_BYTES 16384
 #define RING_BYTES (4 * 1024 * 1024)
 
-static char words[16384];	/* what libbpf said last; libbpf_set_print() takes no context */
+static char libbpf_log[16384];	/* static: libbpf_set_print() takes no context */
 
-/* Append; of too much, the beginning goes. */
-static int keep_words(enum libbpf_print_level level, const char *fmt, va_list ap)
+/* Append to libbpf_log. When half of it is used, it is written from its beginning again. */
+static int keep_log(enum libbpf_print_level level, const char *fmt, va_list ap)
 {
-	size_t len = strlen(words), half = sizeof(words) / 2;
+	size_t len = strlen(libbpf_log), half = sizeof(libbpf_log) / 2;
 
 	if (level == LIBBPF_DEBUG)
 		return 0;
 	if (len >= half)
 		len = 0;
-	return vsnprintf(words + len, sizeof(words) - len, fmt, ap);
+	return vsnprintf(libbpf_log + len, sizeof(libbpf_log) - len, fmt, ap);
 }
 
-/* The verifier's verdict is its last line but statistics; else it is libbpf's first one. */
-static void last_words(char *out, size_t size)
+/*
+ * Copy the reason why loading failed: the last line of libbpf_log that is neither a statistic
+ * nor libbpf's own; if there is none, libbpf's first line.
+ */
+static void reason_from_log(char *out, size_t size)
 {
 	static const char *const statistics[] = { "processed ", "verification time", "stack depth",
 						  "libbpf: ", "-- " };
 	char *line, *save, *best = NULL, *first = NULL;
 	size_t i;
 
-	for (line = strtok_r(words, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+	for (line = strtok_r(libbpf_log, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
 		for (i = 0; i < ARRAY_SIZE(statistics); i++)
 			if (!strncmp(line, statistics[i], strlen(statistics[i])))
 				break;
@@ -85,14 +88,14 @@ static struct tachbpf_bpf *open_programs(void)
 	return skel;
 }
 
-/* Once more, with the verifier's own words this time. */
-static void ask_why(struct trial *t)
+/* Load again without log buffers of ours: then libbpf prints the verifier's log. */
+static void find_reason(struct trial *t)
 {
 	struct tachbpf_bpf *skel = open_programs();
 
-	words[0] = '\0';
+	libbpf_log[0] = '\0';
 	if (skel && tachbpf_bpf__load(skel))
-		last_words(t->reason, sizeof(t->reason));
+		reason_from_log(t->reason, sizeof(t->reason));
 	tachbpf_bpf__destroy(skel);
 }
 
@@ -108,8 +111,6 @@ static void read_logs(struct trial *t, struct tachbpf_bpf *skel, char *logs)
 			continue;	/* it has no log */
 		if (i == t->cnt)
 			break;
-		if (!bpf_program__autoload(prog))
-			continue;
 		snprintf(p->name, sizeof(p->name), "%s", bpf_program__name(prog));
 		p->loaded = bpf_program__fd(prog) >= 0;
 		p->instructions = processed(logs + i++ * LOG_BYTES);
@@ -118,7 +119,7 @@ static void read_logs(struct trial *t, struct tachbpf_bpf *skel, char *logs)
 
 void trial_load(struct trial *t)
 {
-	libbpf_print_fn_t before = libbpf_set_print(keep_words);
+	libbpf_print_fn_t before = libbpf_set_print(keep_log);
 	struct tachbpf_bpf *skel = open_programs();
 	char *logs = calloc(TRIAL_PROGRAMS, LOG_BYTES);
 	struct bpf_program *prog;
@@ -137,7 +138,7 @@ void trial_load(struct trial *t)
 	read_logs(t, skel, logs);
 	if (t->err) {
 		snprintf(t->reason, sizeof(t->reason), "%s", strerror(-t->err));
-		ask_why(t);
+		find_reason(t);
 	}
 out:
 	tachbpf_bpf__destroy(skel);

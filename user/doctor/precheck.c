@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * precheck.c - says no early and with a remedy. See precheck.h.
+ * precheck.c - refuses to record before anything was begun, and names the remedy. See
+ * precheck.h.
  */
 #include "doctor/precheck.h"
 
@@ -110,7 +111,7 @@ static int check_kernel(bool ignore_bugs)
 	return 0;
 }
 
-/* include/linux/proc_ns.h, PROC_PID_INIT_INO: the number of the first one, always */
+/* The inode of the host's PID namespace (include/linux/proc_ns.h, PROC_PID_INIT_INO) */
 #define FIRST_PID_NS 0xeffffffcu
 
 bool precheck_in_pid_namespace(void)
@@ -124,9 +125,9 @@ static int check_pid_namespace(void)
 {
 	if (!precheck_in_pid_namespace())
 		return 0;
-	log_error("this is a container with a pid namespace of its own: its process numbers are not "
-		  "those that the kernel samples. Run it on the host, or with the host's pid namespace "
-		  "(docker or podman run --pid=host, Kubernetes hostPID: true)");
+	log_error("this is a container with a pid namespace of its own: its process numbers are "
+		  "not those that the kernel samples. Run it on the host, or with the host's pid "
+		  "namespace (docker or podman run --pid=host, Kubernetes hostPID: true)");
 	return -ENOTSUP;
 }
 

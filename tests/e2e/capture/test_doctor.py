@@ -65,7 +65,7 @@ def test_all_is_well_here(root):
     assert not [c for c in found["checks"] if c["verdict"] == "problem"]
     assert all(f["found"] for f in found["features"] if f["need"] == "required")
     assert found["programs"]["loaded"]
-    # each was looked at, and the walk is far from the kernel's limit of 1,000,000
+    # the verifier processed each, and the walk is far from the kernel's limit of 1,000,000
     assert all(0 < n < 500000 for n in found["programs"]["instructions"].values())
     assert found["programs"]["instructions"]["on_cpu_tick"] > 1000
 
