@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * diff.c - joins the rows of two reports. See diff.h. Owns nothing but the join.
+ * diff.c - joins the rows of two reports. See diff.h.
  */
 #include "analysis/diff.h"
 
@@ -14,8 +14,8 @@
 #include "model/intern.h"
 
 struct join {
-	struct intern *names;	/* a row's number is its frame's id */
-	struct diff_row *rows;
+	struct intern *names;
+	struct diff_row *rows;	/* by frame id of names */
 	size_t cnt;
 };
 

@@ -17,17 +17,17 @@ enum diff_sort {
 };
 
 struct diff_row {
-	struct string_ref func, file;	/* owned by a report, valid as long as it */
+	struct string_ref func, file;	/* owned by one of the reports */
 	enum frame_kind kind;
-	int32_t line;			/* the lowest line that was sampled; LINE_NONE */
+	int32_t line;			/* the lowest line that was sampled; LINE_NONE: none */
 	uint64_t self[2], total[2];	/* samples in A and in B */
 	double self_pct[2], total_pct[2];
 	double self_delta, total_delta;	/* percentage points, B minus A */
 };
 
 /*
- * Compare two reports by function. Returns the sorted rows, for the caller to free; NULL:
- * out of memory.
+ * Compare two reports by function. Returns *cnt sorted rows, which the caller frees and which
+ * are valid until report_free() of either report; NULL: out of memory.
  */
 struct diff_row *diff_rows(struct report *a, struct report *b, enum diff_sort sort, size_t *cnt);
 

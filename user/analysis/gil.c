@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * gil.c - see gil.h. Knows statuses and stacks. gil_holders.c finds who held the GIL at a
- * given time; cmd_gil.c shows the results.
+ * gil.c - see gil.h. Knows statuses and stacks. gil_holders.c finds the line at which the GIL
+ * was held at a given time; cmd_gil.c shows the results.
  *
  * A place is a frame of our own intern table in which only file, function and line are set;
- * a line is a place in a process. Equal samples follow each other, so the last waiting
- * stack is kept with its result.
+ * a line is a place in a process. Equal samples often follow each other, so the last waiting
+ * stack is kept together with its line and its number.
  */
 #include "analysis/gil.h"
 
@@ -35,10 +35,10 @@ struct gil {
 	struct process_root root;
 	uint32_t *process_of;		/* root frame -> 1 + process;
 					 * NULL: there is only one process */
-	uint32_t rest;			/* 1 + the process for samples without a process frame */
+	uint32_t rest;			/* 1 + the process of samples without a process frame */
 	uint32_t *place_of;		/* frame -> place; NOT_YET */
-	uint32_t nowhere, other;	/* the place of empty stacks, and the one
-					 * for lines that do not fit; NOT_YET */
+	uint32_t nowhere, other;	/* the place of empty stacks, and the place of
+					 * lines that do not fit; NOT_YET */
 	struct thread_map *thread_map;
 	struct gil_holders *holders;
 	struct intern *names;		/* its frames are the places */
@@ -79,7 +79,8 @@ struct gil *gil_new(const struct profile_meta *meta, const struct profile_tables
 	g->thread_map = thread_map_new();
 	/* One and a half intervals, because ticks of several CPUs are not at the same time. */
 	g->holders = gil_holders_new(meta->interval_us + meta->interval_us / 2,
-				     meta->python_major == 3 && meta->python_minor <= ONE_GIL_MINOR);
+				     meta->python_major == 3 &&
+				     meta->python_minor <= ONE_GIL_MINOR);
 	g->names = intern_new();
 	g->stack_keys = intern_new();
 	if ((shared && !g->process_of) || !g->place_of || !g->thread_map || !g->holders ||
@@ -92,7 +93,7 @@ struct gil *gil_new(const struct profile_meta *meta, const struct profile_tables
 }
 
 /* Free what only the two passes need. */
-static void free_runs(struct gil *g)
+static void free_pass_state(struct gil *g)
 {
 	free(g->process_of);
 	free(g->place_of);
@@ -108,7 +109,7 @@ void gil_free(struct gil *g)
 {
 	if (!g)
 		return;
-	free_runs(g);
+	free_pass_state(g);
 	intern_free(g->names);
 	intern_free(g->stack_keys);
 	pairs_free(&g->line_ids);
@@ -123,7 +124,7 @@ void gil_free(struct gil *g)
 
 /* ---- the process and place of a sample ---- */
 
-/* Find a sample's process; *n: how many of its frames belong to the process. */
+/* Find or add a sample's process; *n: number of its frames without the process frame. */
 static int find_process(struct gil *g, const struct event *ev, uint32_t *process, uint32_t *n)
 {
 	bool named = g->process_of && process_root_of(&g->root, ev);
@@ -183,23 +184,20 @@ static bool is(const struct string_ref *s, const char *text)
 	return s->len == strlen(text) && !memcmp(s->data, text, s->len);
 }
 
-/*
- * Does the frame have a place in the program? For
- * C and kernel frames the caller's place is used.
- */
-static bool is_telling(const struct gil *g, const struct frame *f)
+/* Does the frame have a place in the program? C and kernel frames have none. */
+static bool has_place(const struct gil *g, const struct frame *f)
 {
 	return f->line > 0 || (f->kind == FRAME_SYNTHETIC &&
 			       is(&g->tables->strings[f->func], COLLECTING));
 }
 
-/* Find the place of a stack's first n frames. */
+/* Find the place of a stack's first n frames: that of the innermost frame which has one. */
 static int find_place(struct gil *g, const struct event *ev, uint32_t n, uint32_t *place)
 {
 	uint32_t i = 0;
 	int err = 0;
 
-	while (i < n && !is_telling(g, &g->tables->frames[ev->frames[i]]))
+	while (i < n && !has_place(g, &g->tables->frames[ev->frames[i]]))
 		i++;
 	if (n)
 		return place_of(g, ev->frames[i < n ? i : 0], place);
@@ -209,7 +207,7 @@ static int find_place(struct gil *g, const struct event *ev, uint32_t n, uint32_
 	return err;
 }
 
-/* Find or add a line; if there is no room, the line for those that do not fit. */
+/* Find or add a line. If there is no room, *line is the process' line for all that do not fit. */
 static int add_line(struct gil *g, uint32_t process, uint32_t place, uint32_t *line)
 {
 	struct gil_line fresh = { .process = process, .place = place };
@@ -238,7 +236,7 @@ static int find_line(struct gil *g, const struct event *ev, uint32_t process, ui
 
 /* ---- the first pass ---- */
 
-static void note_times(uint64_t time_us, uint64_t *first_us, uint64_t *last_us)
+static void extend_times(uint64_t time_us, uint64_t *first_us, uint64_t *last_us)
 {
 	if (time_us < *first_us)
 		*first_us = time_us;
@@ -246,7 +244,7 @@ static void note_times(uint64_t time_us, uint64_t *first_us, uint64_t *last_us)
 		*last_us = time_us;
 }
 
-static int note_holder(struct gil *g, const struct event *ev, uint32_t process, uint32_t thread,
+static int add_holder(struct gil *g, const struct event *ev, uint32_t process, uint32_t thread,
 		       uint32_t n)
 {
 	struct gil_process *p = &AT(g->processes, struct gil_process, process);
@@ -284,12 +282,12 @@ int gil_hold_event(void *ctx, const struct event *ev)
 	p->samples += ev->weight;
 	th->samples += ev->weight;
 	th->is_main |= !!(ev->status & STATUS_MAIN_THREAD);
-	note_times(ev->time_us, &p->first_us, &p->last_us);
-	note_times(ev->time_us, &th->first_us, &th->last_us);
+	extend_times(ev->time_us, &p->first_us, &p->last_us);
+	extend_times(ev->time_us, &th->first_us, &th->last_us);
 	if (ev->status & (STATUS_ON_CPU | STATUS_UNKNOWN))
 		p->on_cpu += ev->weight;
 	if (ev->status & STATUS_HAS_GIL)
-		return note_holder(g, ev, process, thread, n);
+		return add_holder(g, ev, process, thread, n);
 	if (ev->status & STATUS_GIL_REQUESTED)
 		p->wanted += ev->weight;
 	return 0;
@@ -319,8 +317,8 @@ static int find_stack(struct gil *g, const struct event *ev, uint32_t process, u
 	int err = 0;
 
 	/*
-	 * A look-up always adds the string. When the table is full, only repeated stacks
-	 * are found.
+	 * intern_string() adds what it does not find, so a full table is not searched. Then
+	 * look_up() finds only repetitions of the last stack.
 	 */
 	*stack = NOT_YET;
 	for (i = 0; !err && i < n; i++)
@@ -416,7 +414,7 @@ int gil_wait_event(void *ctx, const struct event *ev)
 
 void gil_waits_done(struct gil *g)
 {
-	free_runs(g);
+	free_pass_state(g);
 }
 
 /* ---- results ---- */
@@ -427,10 +425,7 @@ enum gil_known gil_known(const struct gil *g, const struct gil_process *p, bool 
 
 	if (free_threaded || (p->crowded && !p->wanted))
 		return GIL_NO_GIL;
-	/*
-	 * In these modes there are only threads that want the GIL while they run, and none
-	 * that wait.
-	 */
+	/* Profiles of these modes have threads that request the GIL and run, but none that wait. */
 	if (mode == MODE_CPU || mode == MODE_EXCEPTION || (mode == MODE_UNKNOWN && !p->wanted))
 		return GIL_NOT_RECORDED;
 	return p->held || p->wanted ? GIL_KNOWN : GIL_NEVER_SEEN;

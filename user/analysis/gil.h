@@ -3,9 +3,9 @@
  * gil.h - the GIL in one profile: which threads held it, which waited for it, and at which
  * lines.
  *
- * A profile is read twice: first for the holders, then for the waiting threads. All numbers
- * are samples. Memory grows with threads and with what is distinct, up to the bounds here;
- * what does not fit is counted as left out.
+ * A profile is read twice: first for the holders, then for the waiting threads. All counts
+ * are weights of samples. Memory grows with the number of threads and of distinct lines,
+ * pairs and stacks, up to the limits below; samples that do not fit are counted as left out.
  */
 #ifndef TACHBPF_GIL_H
 #define TACHBPF_GIL_H
@@ -15,7 +15,7 @@
 
 #define GIL_PAIRS_MAX (1u << 20)
 #define GIL_STACKS_MAX_BYTES (64u << 20)
-/* After them come the GIL_OTHER_LINES, one for each process. */
+/* Then samples at new lines count at one line of their process, GIL_OTHER_LINES. */
 #define GIL_LINES_MAX (1u << 20)
 #define GIL_OTHER_LINES "<other lines>"
 #define GIL_NO_LINE UINT32_MAX
@@ -23,9 +23,9 @@
 struct gil;
 
 enum gil_known {
-	GIL_KNOWN,		/* waits are in the profile, or there was none */
+	GIL_KNOWN,		/* the profile has all waits, if there were any */
 	GIL_NOT_RECORDED,	/* the profile's mode does not include waiting threads */
-	GIL_NO_GIL,		/* a free-threaded Python, as stated or as its samples suggest */
+	GIL_NO_GIL,		/* a free-threaded Python: known, or concluded from samples */
 	GIL_NEVER_SEEN,		/* no thread holds it or waits for it */
 };
 
@@ -33,9 +33,9 @@ struct gil_process {
 	uint32_t tgid;			/* 0: the profile's own */
 	char comm[PROCESS_FRAME_BYTES];
 	uint64_t samples, held;
-	uint64_t on_cpu;		/* on-CPU, or possibly on-CPU */
-	uint64_t wanted, waited;	/* all samples that wait for the GIL;
-					 * those of them that are counted */
+	uint64_t on_cpu;		/* status on-cpu or unknown */
+	uint64_t wanted, waited;	/* samples that wait for the GIL: all of the first
+					 * pass, and those of the second pass */
 	uint64_t first_us, last_us;	/* times of its first and last sample */
 	bool crowded;			/* several threads hold what should be one GIL */
 	/* Holding samples, waiting stacks and pairs of lines that did not fit into the tables. */
@@ -45,7 +45,7 @@ struct gil_process {
 struct gil_thread {
 	uint64_t thread_id;
 	uint32_t interp_id, process;
-	uint32_t open;			/* for gil_holders_add() */
+	uint32_t open;			/* gil_holders_add()'s */
 	bool is_main;
 	uint64_t samples, held, waited;
 	uint64_t first_us, last_us;
@@ -60,9 +60,9 @@ struct gil_line {
 					 * while a thread holds it here */
 };
 
-/* How many samples waited at one line while the GIL was held at another. */
+/* Samples that waited at one line while the GIL was held at another. */
 struct gil_pair {
-	uint32_t holder;		/* lines' numbers; GIL_NO_LINE: no holder was seen */
+	uint32_t holder;		/* indexes of lines; GIL_NO_LINE: no holder was found */
 	uint32_t waiter;
 	uint64_t waited;
 };
@@ -74,30 +74,32 @@ struct gil_stack {
 };
 
 /*
- * tables must stay valid until gil_waits_done(). shared: they may have process frames. NULL
+ * tables must stay valid until gil_waits_done(). shared: samples may have process frames. NULL
  * with errno. Freed by gil_free().
  */
 struct gil *gil_new(const struct profile_meta *meta, const struct profile_tables *tables,
 		    bool shared);
 void gil_free(struct gil *g);
 
-/* First pass; ctx is the gil. This and the following functions return 0 or -ENOMEM. */
+/* First pass, for all samples; ctx is the gil. 0 or -ENOMEM. */
 int gil_hold_event(void *ctx, const struct event *ev);
-/* Ends the first pass. */
+/* End the first pass. 0 or -ENOMEM. */
 int gil_holds_done(struct gil *g);
-/* Second pass: only the samples that are passed here count as waits. */
+/* Second pass: only samples that are passed here count as waits. 0 or -ENOMEM. */
 int gil_wait_event(void *ctx, const struct event *ev);
-/* Ends the second pass. */
+/* End the second pass. */
 void gil_waits_done(struct gil *g);
 
-/* What is known about the process' GIL. free_threaded: it is known to be a free-threaded build. */
+/* What is known about the process' GIL. free_threaded: its Python is a free-threaded build. */
 enum gil_known gil_known(const struct gil *g, const struct gil_process *p, bool free_threaded);
-/* false: running threads are not in the profile, so no holder can be seen. */
+/* Returns false if the profile has no running threads, so that no holder is known. */
 bool gil_holders_known(const struct gil_process *p);
 
-/* The results; there is at least one process. */
+/*
+ * The results, valid until gil_free(): arrays of *cnt rows (at least one process), and pairs
+ * and stacks by an index below their count. gil_tables() has the frames that are places.
+ */
 const struct gil_process *gil_processes(const struct gil *g, uint32_t *cnt);
-/* The results' tables. Views are valid until gil_free(); an index is below the count. */
 const struct gil_thread *gil_threads(const struct gil *g, uint32_t *cnt);
 const struct gil_line *gil_lines(const struct gil *g, uint32_t *cnt);
 uint32_t gil_pair_cnt(const struct gil *g);

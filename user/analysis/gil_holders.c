@@ -2,10 +2,10 @@
 /*
  * gil_holders.c - see gil_holders.h.
  *
- * The samples of a profile are ordered within a thread only, so the threads cannot be
- * walked in parallel. Instead the holders' stretches are kept, sorted once, and searched. A
- * stretch is a sequence of samples of a thread at one line, one interval apart. It is
- * short, so a search may stop soon after it has passed the time.
+ * The samples of a profile are ordered by time only within a thread. So the holders'
+ * stretches are collected, sorted once, and searched. A stretch is a sequence of samples of
+ * a thread at one line, one interval apart. Stretches are short, so a search can stop soon
+ * after it has passed the wanted time.
  */
 #include "analysis/gil_holders.h"
 
@@ -15,13 +15,13 @@
 #include "base/arith.h"
 
 #define STRETCH_MAX 16		/* in samples */
-/* With one GIL, far fewer stretches are this close together; the bound is for hostile files. */
-#define LOOK_MAX 1024
+/* Stretches that a search reads at most. One GIL has far fewer that close; hostile files not. */
+#define SEARCH_MAX 1024
 #define FIRST_CAP 256
 /*
- * One GIL is held in one sample per interval, plus or minus the differences between the
- * CPUs' clocks. If in a span of CROWD_INTERVALS there are half as many again, and that
- * repeatedly, it is not one GIL.
+ * One GIL has one holding sample in each interval, plus or minus the differences between the
+ * CPUs' clocks. If CROWD_MIN spans of CROWD_INTERVALS have half as many samples again, it is
+ * not one GIL.
  */
 #define CROWD_INTERVALS 64
 #define CROWD_SAMPLES (CROWD_INTERVALS + CROWD_INTERVALS / 2)
@@ -46,7 +46,7 @@ struct gil_holders *gil_holders_new(uint64_t tolerance_us, bool one_gil)
 
 	if (!h)
 		return NULL;
-	/* So that its sums with times cannot overflow: 2^40 us are twelve days. */
+	/* 2^40 us are twelve days; products with the tolerance cannot overflow. */
 	h->tolerance_us = tolerance_us < 1ull << 40 ? tolerance_us : 1ull << 40;
 	h->one_gil = one_gil;
 	return h;
@@ -60,8 +60,8 @@ void gil_holders_free(struct gil_holders *h)
 	free(h);
 }
 
-static bool goes_on(const struct gil_holders *h, const struct stretch *s,
-		    const struct gil_moment *m)
+static bool continues(const struct gil_holders *h, const struct stretch *s,
+		      const struct gil_moment *m)
 {
 	return s->cnt < STRETCH_MAX && s->line == m->line && s->process == m->process &&
 	       m->time_us >= s->last_us && m->time_us - s->last_us <= h->tolerance_us;
@@ -71,7 +71,7 @@ int gil_holders_add(struct gil_holders *h, const struct gil_moment *m, uint32_t 
 {
 	struct stretch *s = *open ? &h->list[*open - 1] : NULL;
 
-	if (s && goes_on(h, s, m)) {
+	if (s && continues(h, s, m)) {
 		s->last_us = m->time_us;
 		s->cnt++;
 		return 0;
@@ -110,7 +110,7 @@ void gil_holders_sort(struct gil_holders *h)
 		qsort(h->list, h->cnt, sizeof(*h->list), compare);
 }
 
-/* Distance to the nearest of its samples, which are assumed to be evenly spaced. */
+/* Distance from time_us to the stretch's nearest sample; they are assumed to be evenly spaced. */
 static uint64_t distance(const struct stretch *s, uint64_t time_us)
 {
 	uint64_t step, past;
@@ -124,7 +124,7 @@ static uint64_t distance(const struct stretch *s, uint64_t time_us)
 	return past < step - past ? past : step - past;
 }
 
-/* Number of stretches that begin at or before that time, in this process and those before it. */
+/* Number of stretches that come before (process, time_us) in the order, or at it. */
 static uint32_t count_until(const struct gil_holders *h, uint32_t process, uint64_t time_us)
 {
 	uint32_t low = 0, high = h->cnt;
@@ -144,9 +144,10 @@ static uint32_t count_until(const struct gil_holders *h, uint32_t process, uint6
 bool gil_holders_crowded(const struct gil_holders *h, uint32_t process)
 {
 	uint64_t span = h->tolerance_us / 3 * 2 * CROWD_INTERVALS, begin = 0;
-	uint32_t i = process ? count_until(h, process - 1, UINT64_MAX) : 0, crowds = 0, samples = 0, interp_id = 0;
+	uint32_t i = process ? count_until(h, process - 1, UINT64_MAX) : 0;
+	uint32_t crowds = 0, samples = 0, interp_id = 0;
 
-	/* Each interpreter may have a GIL; in each span the first one's is used. */
+	/* Each interpreter may have its own GIL: a span counts the interpreter that begins it. */
 	for (; i < h->cnt && h->list[i].process == process; i++) {
 		const struct stretch *s = &h->list[i];
 
@@ -166,10 +167,10 @@ uint32_t gil_holders_find(const struct gil_holders *h, const struct gil_moment *
 {
 	uint32_t i = count_until(h, m->process, add_capped(m->time_us, h->tolerance_us));
 	uint64_t best = UINT64_MAX, reach = (STRETCH_MAX + 1) * h->tolerance_us;
-	uint32_t line = GIL_NOBODY, looks;
+	uint32_t line = GIL_NOBODY, steps;
 	bool best_own = false;
 
-	for (looks = 0; i-- > 0 && looks < LOOK_MAX; looks++) {
+	for (steps = 0; i-- > 0 && steps < SEARCH_MAX; steps++) {
 		const struct stretch *s = &h->list[i];
 		bool own = h->one_gil || s->interp_id == m->interp_id;
 		uint64_t far;
@@ -180,8 +181,8 @@ uint32_t gil_holders_find(const struct gil_holders *h, const struct gil_moment *
 		if (s->thread == m->thread || far > h->tolerance_us)
 			continue;
 		/*
-		 * Interpreters may share a GIL or not: another interpreter's holder is the
-		 * second choice.
+		 * Interpreters may share a GIL or not: a holder in another interpreter is only
+		 * the second choice.
 		 */
 		if ((own && !best_own) || (own == best_own && far < best)) {
 			best = far;

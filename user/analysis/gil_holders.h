@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * gil_holders.h - finds which thread held the GIL at a given time. It is filled in any
- * order, sorted, and then searched.
+ * gil_holders.h - finds the line at which the GIL was held at a given time. Add the holding
+ * samples in any order, sort, then search.
  *
  * The caller chooses the numbers of processes, threads and lines. Memory is bounded:
- * GIL_HOLDS_MAX stretches of 40 bytes; the caller learns what does not fit.
+ * GIL_HOLDS_MAX stretches of 40 bytes; gil_holders_add() reports what does not fit.
  */
 #ifndef TACHBPF_GIL_HOLDERS_H
 #define TACHBPF_GIL_HOLDERS_H
@@ -31,8 +31,8 @@ struct gil_holders *gil_holders_new(uint64_t tolerance_us, bool one_gil);
 void gil_holders_free(struct gil_holders *h);
 
 /*
- * Add a sample. *open belongs to the caller, one for each thread, 0 at first. 0; -ENOSPC:
- * the table is full, and the sample is left out; -ENOMEM.
+ * Add a sample. *open: the thread's last stretch, which the caller keeps for each thread, 0 at
+ * first. Returns 0; -ENOSPC if the table is full and the sample is left out; -ENOMEM.
  */
 int gil_holders_add(struct gil_holders *h, const struct gil_moment *m, uint32_t *open);
 
@@ -40,15 +40,12 @@ int gil_holders_add(struct gil_holders *h, const struct gil_moment *m, uint32_t 
 void gil_holders_sort(struct gil_holders *h);
 
 /*
- * Do several threads hold it at the same time, repeatedly? Then it is no GIL: in
- * free-threaded builds the status bit "gil" means that a thread is attached.
+ * Returns true if several threads of the process repeatedly held its GIL at the same time. Then
+ * there is no GIL: in free-threaded builds the status bit "gil" means that a thread is attached.
  */
 bool gil_holders_crowded(const struct gil_holders *h, uint32_t process);
 
-/*
- * The line of the thread that held the GIL that m waits for; GIL_NOBODY: no holder was near
- * enough.
- */
+/* The line at which the GIL that m waits for was held; GIL_NOBODY: no holder was near enough. */
 uint32_t gil_holders_find(const struct gil_holders *h, const struct gil_moment *m);
 
 #endif

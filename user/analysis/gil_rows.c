@@ -3,7 +3,7 @@
  * gil_rows.c - see gil_rows.h.
  *
  * All rows are sorted once for all processes. The rows of a process are then found by
- * bisection, so that files with thousands of processes stay cheap.
+ * binary search, so that files with thousands of processes take little time.
  */
 #include "analysis/gil_rows.h"
 
@@ -12,9 +12,9 @@
 
 #include "base/util.h"
 
-/* The order: process, then the numbers in descending order, then the row's own number. */
+/* The order: process, then first and second in descending order, then id. */
 struct key {
-	uint32_t process, id;
+	uint32_t process, id;	/* id: the row's index */
 	uint64_t first, second;
 };
 
@@ -43,7 +43,7 @@ static int compare_keys(const void *a, const void *b)
 	return (x->id > y->id) - (x->id < y->id);
 }
 
-/* Sort cnt rows by their keys; if key_of() returns false, the row is left out. 0 or -ENOMEM. */
+/* Sort cnt rows by their keys, but for those for which key_of() returns false. 0; -1: no memory. */
 static int sort(struct sorted *s, const struct gil *g, uint32_t cnt,
 		bool (*key_of)(const struct gil *g, uint32_t i, struct key *key))
 {
@@ -122,7 +122,7 @@ static int compare_interps(const void *a, const void *b)
 	return (x->interp_id > y->interp_id) - (x->interp_id < y->interp_id);
 }
 
-/* Add up the threads' numbers by interpreter. */
+/* Add up the threads' held and waited by interpreter. 0; -1: no memory. */
 static int add_interps(struct gil_rows *r, const struct gil *g)
 {
 	uint32_t cnt, i, n = 0;
@@ -200,7 +200,7 @@ void gil_rows_free(struct gil_rows *r)
 	free(r);
 }
 
-/* Number of rows of processes with a lower number. */
+/* Number of rows whose process has a lower number. */
 static uint32_t below(const uint32_t *processes, uint32_t cnt, uint64_t process)
 {
 	uint32_t low = 0, high = cnt;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * gil_rows.h - the results for one profile in the order of output: the rows of a process
- * together, the longest wait first.
+ * gil_rows.h - gil.h's results for one profile in the order of output: the rows of a process
+ * are together, the longest wait first.
  */
 #ifndef TACHBPF_GIL_ROWS_H
 #define TACHBPF_GIL_ROWS_H
 
 #include "analysis/gil.h"
 
-/* Numbers of rows in one of gil.h's lists. */
+/* Indexes of rows in one of gil.h's arrays, in the order of output. */
 struct gil_order {
 	const uint32_t *ids;
 	uint32_t cnt;
@@ -21,21 +21,20 @@ struct gil_interp {
 
 struct gil_rows;
 
-/* g must outlive it. NULL: out of memory. Freed by gil_rows_free(). */
+/* Sort g's results; g must outlive the rows. NULL: out of memory. Freed by gil_rows_free(). */
 struct gil_rows *gil_rows_new(const struct gil *g);
 void gil_rows_free(struct gil_rows *r);
 
 /*
- * For one process: threads that held or wanted the
- * GIL; lines at which it was held or waited for.
+ * Of one process: its threads that held the GIL or waited for it; all its lines, pairs and
+ * stacks. Valid until gil_rows_free().
  */
 struct gil_order gil_rows_threads(const struct gil_rows *r, uint32_t process);
-/* Pairs and stacks of the process, the longest wait first. */
 struct gil_order gil_rows_lines(const struct gil_rows *r, uint32_t process);
 struct gil_order gil_rows_pairs(const struct gil_rows *r, uint32_t process);
 struct gil_order gil_rows_stacks(const struct gil_rows *r, uint32_t process);
 
-/* The interpreters of one process, by number. */
+/* The *cnt interpreters of one process, by their ids. */
 const struct gil_interp *gil_rows_interps(const struct gil_rows *r, uint32_t process,
 					  uint32_t *cnt);
 

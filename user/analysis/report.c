@@ -3,9 +3,9 @@
  * report.c - see report.h.
  *
  * Most samples repeat the stack before them. Equal samples are only counted, and the count
- * is added to the rows when another stack comes: so a repeated sample costs one comparison.
- * A row is a frame of our own intern table, in which the fields that do not matter have no
- * value; each frame id of a profile is translated once.
+ * is added to the rows when another stack follows: so a repeated sample costs one comparison.
+ * A row is a frame of our own intern table, in which the fields that do not distinguish rows
+ * have no value; each frame id of a profile is translated once.
  */
 #include "analysis/report.h"
 
@@ -32,15 +32,15 @@ struct report {
 	enum report_by by;
 	uint64_t sample_cnt;
 	uint64_t stack_cnt;		/* number of stacks added so far */
-	struct intern *names;		/* by function or line: the row's number is the frame id */
-	struct counts *rows;
+	struct intern *names;		/* by function or line */
+	struct counts *rows;		/* by function or line: indexed by names' frame ids */
 	uint32_t row_cnt, row_cap;
 	struct report_row *sorted;
-	struct string_ref *labels;	/* by profile: their labels */
+	struct string_ref *labels;	/* of the profiles */
 	/* The profile that is being added: */
 	uint32_t profile_cnt;
 	const struct profile_tables *tables;
-	uint32_t selected;		/* by process: its row */
+	uint32_t selected;		/* by process, container: the row for samples */
 	struct thread_map *threads;	/* by thread */
 	uint32_t thread_row_0;		/* row of the profile's first thread */
 	uint32_t *row_of;		/* frame id -> row; NO_ROW: not translated yet */
@@ -124,7 +124,7 @@ static uint32_t *new_ids(uint32_t n)
 	return ids;
 }
 
-/* A row for each profile; at the end, those of one container are joined. */
+/* Does each profile have a row? Rows of one container are joined at the end. */
 static bool by_profile(const struct report *r)
 {
 	return r->by == REPORT_BY_PROCESS || r->by == REPORT_BY_CONTAINER;
@@ -326,7 +326,7 @@ static int by_total(const struct report_row *a, const struct report_row *b)
 
 typedef int (*row_compare)(const struct report_row *a, const struct report_row *b);
 
-/* The keys of each order, one after the other, so that it is always the same. */
+/* The keys of each order, most important first; together they make it unambiguous. */
 static const row_compare orders[][4] = {
 	[REPORT_SORT_SELF] = { by_self, by_total, by_name, by_file },
 	[REPORT_SORT_TOTAL] = { by_total, by_self, by_name, by_file },

@@ -10,7 +10,7 @@
 
 #include "model/event.h"
 
-/* REPORT_BY_GIL is made by gil.h and not here. */
+/* REPORT_BY_GIL: not a report of this file, but gil.h's. */
 enum report_by { REPORT_BY_FUNCTION, REPORT_BY_LINE, REPORT_BY_PROCESS, REPORT_BY_THREAD,
 		 REPORT_BY_CONTAINER, REPORT_BY_GIL };
 enum report_sort { REPORT_SORT_SELF, REPORT_SORT_TOTAL, REPORT_SORT_NAME, REPORT_SORT_FILE };
@@ -19,12 +19,12 @@ struct report;
 
 struct report_row {
 	uint64_t self;		/* weight of samples whose innermost frame it is */
-	uint64_t total;		/* weight of samples that have it anywhere, counted once each */
+	uint64_t total;		/* weight of samples that have it anywhere, each sample once */
 	struct string_ref file;	/* by function, line */
 	struct string_ref func;	/* by process, thread, container: the profile's label */
 	enum frame_kind kind;	/* by function and line */
-	int32_t line;		/* by function: the first one that was seen; LINE_NONE */
-	/* by process and thread: index of the report_begin(); by container: the first of them */
+	int32_t line;		/* by function: the lowest one that was sampled; LINE_NONE */
+	/* by process, thread: index of its report_begin(); by container: the lowest of them */
 	uint32_t profile;
 	uint32_t profile_cnt;	/* by container: number of profiles in it */
 	uint64_t thread_id;
@@ -40,13 +40,13 @@ void report_free(struct report *r);
  */
 int report_begin(struct report *r, const struct profile_tables *tables, const char *label);
 /*
- * By process and container only: until the next report_begin(), the samples that follow
- * belong to the profile with this index (of report_begin() calls).
+ * By process and container only: the following samples belong to the profile with this index
+ * (of report_begin() calls), until the next report_begin().
  */
 void report_select(struct report *r, uint32_t profile);
 /* Replace the label of the last report_begin(). */
 void report_rename(struct report *r, const char *label);
-/* Add an event; ctx is the report, so that it fits tach_reader_run(). */
+/* Add an event; ctx is the report, as reader_run() passes it. */
 int report_event(void *ctx, const struct event *ev);
 /* End the profile. */
 int report_end(struct report *r);
@@ -54,7 +54,10 @@ int report_end(struct report *r);
 /* Weight of all samples, including those without a frame. */
 uint64_t report_sample_cnt(const struct report *r);
 
-/* The sorted rows; the report owns them and their strings. NULL: out of memory. */
+/*
+ * The sorted rows, *cnt of them; NULL: out of memory. They and their strings are the report's;
+ * the rows are valid until the next call.
+ */
 const struct report_row *report_rows(struct report *r, enum report_sort sort, size_t *cnt);
 
 #endif
