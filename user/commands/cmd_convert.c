@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * cmd_convert.c - tachbpf convert: profiles, or the samples of them that pass
- * the filter, into any format.
+ * cmd_convert.c - tachbpf convert: writes profiles, or the samples that pass the filter, in
+ * any format.
  */
 #include "commands/commands.h"
 
@@ -24,8 +24,8 @@ struct convert {
 	const struct convert_options *opts;
 	struct profile_set *set;
 	const struct sink_ops *ops;
-	struct profile_out out;	/* no sink: no profile has come yet */
-	struct remap *remap;	/* of the profile being read: keep what is used only */
+	struct profile_out out;	/* without a sink until the first profile */
+	struct remap *remap;	/* of the profile being read: to keep only what is used; NULL */
 	size_t done;		/* profiles written */
 };
 
@@ -50,7 +50,7 @@ static int convert_with(struct convert *c, const struct profile_file *file, stru
 	struct profile_stats stats = info->stats;
 	int err;
 
-	/* A TACH file says what was lost itself, or never knew. */
+	/* TACH has its own statistics: losses of session.json stay out of them. */
 	profile_file_context(file, &meta, c->ops == &sink_tach ? NULL : &stats, platform);
 	err = c->out.sink->ops->begin(c->out.sink, &meta, tables);
 	if (!err)
@@ -62,7 +62,7 @@ static int convert_with(struct convert *c, const struct profile_file *file, stru
 	return err;
 }
 
-/* What is left of a TACH file need not keep all names: the tables are made anew. */
+/* Write to TACH with new tables, which have only the names that are used. */
 static int convert_used(struct convert *c, const struct profile_file *file, struct reader *r)
 {
 	struct intern *in = intern_new();
@@ -80,13 +80,13 @@ static int convert_used(struct convert *c, const struct profile_file *file, stru
 
 static int refuse_several(const struct convert *c, size_t cnt, const char *or_more)
 {
-	log_error("a %s file holds one process, and these are %zu profiles%s: choose with --process, "
-		  "join those of one process with tachbpf merge, or write a file for each with "
-		  "tachbpf split --by process", c->ops->name, cnt, or_more);
+	log_error("a %s file holds one process, and these are %zu profiles%s: choose with "
+		  "--process, join those of one process with tachbpf merge, or write a file for "
+		  "each with tachbpf split --by process", c->ops->name, cnt, or_more);
 	return -ECANCELED;
 }
 
-/* Whether several profiles come is known when the first file is open. */
+/* Opened late: only the first open file shows whether there are several profiles. */
 static int open_out(struct convert *c)
 {
 	int err;
@@ -119,7 +119,7 @@ static int convert_profile(void *ctx, const struct profile_file *file, struct re
 	return convert_with(c, file, r, reader_tables(r));
 }
 
-/* Those that are known without opening anything. */
+/* Refuse several profiles as far as they are known before a file is open. */
 static int check_count(const struct convert *c)
 {
 	size_t i, cnt = 0;
@@ -140,7 +140,7 @@ static int convert_set(struct convert *c)
 		return err;
 	err = profile_set_each(c->set, convert_profile, c);
 	if (!err && !c->done)
-		err = -ECANCELED;	/* said of each file */
+		err = -ECANCELED;	/* reported for each file */
 	if (c->out.sink)
 		return profile_out_close(&c->out, err);
 	if (err != -ECANCELED)
@@ -155,7 +155,7 @@ int convert_run(const struct convert_options *opts)
 	struct convert c = { .opts = opts, .set = &set, .ops = opts->export.format };
 	int err;
 
-	/* TACH holds samples: times become so many. */
+	/* TACH has samples only: times are converted to numbers of samples. */
 	if (c.ops == &sink_tach && args.value == VALUE_DEFAULT)
 		args.value = VALUE_SAMPLES;
 	err = profile_set_open(&set, opts->input.paths, opts->input.path_cnt, &args);

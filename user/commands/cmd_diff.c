@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * cmd_diff.c - tachbpf diff: diff.c's rows as a table or JSON.
+ * cmd_diff.c - tachbpf diff: the rows of analysis/diff.h as a table or JSON, or a flame graph.
  */
 #include "base/text.h"
 #include "commands/commands.h"
@@ -26,11 +26,11 @@
 #define NUMBER_COLUMNS 46
 #define NAME_COLUMNS 60
 
-/* A or B. */
+/* One of the two sides, A or B. */
 struct side {
 	struct profile_set set;
-	struct report *report;		/* NULL: a flame graph is asked for */
-	struct flamegraph *graph;	/* NULL: a table is */
+	struct report *report;		/* for a table or JSON, else NULL */
+	struct flamegraph *graph;	/* for a flame graph, else NULL */
 	enum profile_unit unit;
 	size_t profile_cnt;
 };
@@ -138,7 +138,7 @@ static void print_json(const struct diff_options *opts, const struct side *sides
 
 /* ---- the table ---- */
 
-/* Where a row's function is, "" for none; to be freed. */
+/* The row's "FILE:LINE", "" if it has no file; to be freed. NULL: out of memory. */
 static char *place_of(const struct diff_row *row)
 {
 	char *file, *place = NULL;
@@ -180,7 +180,7 @@ static int print_table(const struct diff_options *opts, const struct side *sides
 	size_t terminal = text_terminal_width(stdout), i;
 	int err = 0;
 
-	/* A long name in a pipe moves its row's place; on a terminal it is cut. */
+	/* A long name is cut on a terminal; elsewhere it moves the rest of its row. */
 	names.spill = !terminal;
 	for (i = 0; i < 2; i++) {
 		char *shown = text_escape(opts->input.paths[i], strlen(opts->input.paths[i]));
@@ -222,7 +222,7 @@ static int print(const struct diff_options *opts, struct side *sides)
 	return err;
 }
 
-/* 0; -EIO: nothing of it could be read, and that was said. */
+/* 0; -EIO: nothing could be read, and that was logged; -ENOMEM. */
 static int read_side(struct side *s, const struct diff_options *opts, size_t i)
 {
 	int err = profile_set_open(&s->set, &opts->input.paths[i], 1, &opts->input.reader);
@@ -240,8 +240,8 @@ static int read_side(struct side *s, const struct diff_options *opts, size_t i)
 	return err || s->profile_cnt ? err : -EIO;
 }
 
-/* The page. -EIO: logged. */
-static int draw(const struct diff_options *opts, struct side *sides)
+/* Write the flame graph's page. 0; -EIO after logging. */
+static int write_page(const struct diff_options *opts, struct side *sides)
 {
 	bool to_stdout = !strcmp(opts->output, "-");
 	struct output_file file = { .fd = STDOUT_FILENO };
@@ -276,7 +276,7 @@ int diff_run(const struct diff_options *opts)
 		err = -EIO;
 	}
 	if (!err)
-		err = opts->format ? draw(opts, sides) : print(opts, sides);
+		err = opts->format ? write_page(opts, sides) : print(opts, sides);
 	if (!err)
 		err = output_flush_stdout();
 	else if (err != -EIO)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * cmd_gil.c - tachbpf gil, and report --by gil: gil.c's results for every process.
+ * cmd_gil.c - tachbpf gil, and report --by gil: the results of analysis/gil.h for each process.
  *
- * Every profile is run through twice. Conditions on time and process choose samples; those
- * on thread, status and names choose waits: whoever had the GIL meanwhile is looked for
- * among all samples. What is shown is gil_json.c's and gil_text.c's.
+ * Every profile is read twice. Conditions on time and process choose samples; conditions on
+ * thread, status and names choose waits, whose holders may be in any sample. gil_json.c and
+ * gil_text.c print the results.
  */
 #include "commands/commands.h"
 
@@ -20,7 +20,7 @@
 #include "formats/readers.h"
 #include "formats/tach/tach_profile.h"
 
-/* What is kept of one profile until it is shown. */
+/* The results of one profile. */
 struct result {
 	const struct profile_file *file;
 	struct profile_meta meta;
@@ -34,7 +34,8 @@ struct result {
 struct run {
 	const struct gil_options *opts;
 	struct profile_set *set;
-	struct sample_filter_options samples;	/* those of opts->input.filter; owns nothing */
+	struct sample_filter_options samples;	/* opts->input.filter's conditions on samples;
+						 * owns nothing */
 	struct result **results;
 	size_t result_cnt;
 };
@@ -81,7 +82,7 @@ static int add_exact_thread(void *ctx, uint64_t thread_id, const char *name,
 	return err;
 }
 
-/* What was measured is of all waits: it says nothing of a selection. */
+/* Does the filter choose waits? Measured times are those of all waits, so they do not fit then. */
 static bool selects_waits(const struct sample_filter_options *f)
 {
 	return f->thread_cnt || f->status_set || f->status_clear || f->from.given || f->to.given ||
@@ -95,7 +96,7 @@ static int read_session(struct result *res, const struct run *run)
 	if (!session)
 		return 0;
 	res->free_threaded = session_json_free_threaded(session, res->file->name);
-	/* Files of several processes have no numbers of their own. */
+	/* A file of several processes has no measured times. */
 	if (selects_waits(&run->opts->input.filter) || !res->file->process.tgid)
 		return 0;
 	session_json_gil(session, res->file->name, &res->exact);
@@ -113,7 +114,7 @@ static int run_twice(struct run *run, struct result *res, struct reader *r)
 		err = gil_holds_done(res->gil);
 	run->set->filter = &run->opts->input.filter;
 	if (!err) {
-		run->set->quiet = true;		/* of damage has been told */
+		run->set->quiet = true;		/* the first pass has reported damage */
 		err = profile_set_run(run->set, res->file, r, gil_wait_event, res->gil);
 		run->set->quiet = quiet;
 	}
@@ -133,13 +134,13 @@ static int add_result(struct run *run, struct result *res)
 	return 0;
 }
 
-/* 0: it was said that the profile cannot be used. */
+/* Returns false after logging why the profile cannot be used. */
 static bool is_usable(struct run *run, const struct profile_file *file, const struct reader *r)
 {
 	const char *why = NULL;
 
 	if (!reader_tach_info(r))
-		why = "its format says nothing of the GIL: give TACH files";
+		why = "its format has no data about the GIL: give TACH files";
 	else if (!reader_info(r)->meta.interval_us)
 		why = "it does not say how much time a sample stands for";
 	if (!why)
@@ -162,7 +163,7 @@ static int add_profile(void *ctx, const struct profile_file *file, struct reader
 		return -ENOMEM;
 	res->file = file;
 	res->meta = reader_info(r)->meta;
-	res->meta.comm = res->meta.platform = NULL;	/* the reader's */
+	res->meta.comm = res->meta.platform = NULL;	/* memory of the reader */
 	res->gil = gil_new(&res->meta, reader_tables(r), !file->process.tgid);
 	err = res->gil ? read_session(res, run) : -ENOMEM;
 	if (!err)
@@ -192,7 +193,7 @@ static struct gil_section section_of(const struct run *run, size_t order, uint32
 	};
 }
 
-/* The longest waits first; otherwise as they were read. */
+/* The longest waits first; equal ones in the order of reading. */
 static int compare_sections(const void *a, const void *b)
 {
 	const struct gil_section *x = a, *y = b;
@@ -252,11 +253,11 @@ int gil_run(const struct gil_options *opts)
 	};
 	err = profile_set_each(&set, add_profile, &run);
 	if (!err && !run.result_cnt)
-		goto out;	/* none could be used, and it was said of each */
+		goto out;	/* none could be used: logged for each */
 	if (!err)
 		err = print(&run);
 	if (err)
-		log_error("cannot tell of the GIL: %s", strerror(-err));
+		log_error("cannot analyse the GIL: %s", strerror(-err));
 	else
 		err = output_flush_stdout();
 out:

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * cmd_info.c - tachbpf info: what files say about themselves, what their
- * threads did, what was lost.
+ * cmd_info.c - tachbpf info: the files' headers, what their threads did, what was lost.
  */
 #include "base/arith.h"
 #include "base/text.h"
@@ -42,9 +41,9 @@ struct threads {
 	struct thread_map *map;
 	struct thread *list;
 	uint32_t cnt, cap;
-	/* Of a file that may be of several processes; else NULL. */
 	struct process_root root;
-	uint64_t *samples_of;		/* by root frame */
+	uint64_t *samples_of;		/* by root frame: samples of its process; NULL: the
+					 * file is of one process */
 	uint32_t process_cnt;
 };
 
@@ -106,7 +105,7 @@ static int on_event(void *ctx, const struct event *ev)
 	return 0;
 }
 
-/* The busiest first; the order does not depend on anything but the samples. */
+/* Most samples first; the same samples always give the same order. */
 static int compare_threads(const void *a, const void *b)
 {
 	const struct thread *x = a, *y = b;
@@ -130,7 +129,7 @@ static double bytes_per_sample(const struct tach_info *info)
 
 static bool python_known(const struct tach_info *info)
 {
-	return info->layout != LAYOUT_DRAFT2;	/* which has no room for it */
+	return info->layout != LAYOUT_DRAFT2;	/* draft2 has no field for it */
 }
 
 /* ---- JSON ---- */
@@ -225,7 +224,7 @@ static void json_threads(struct json *j, const struct threads *t, const struct t
 	json_array_end(j);
 }
 
-/* null: it is of one process. */
+/* The processes that share the file; null if it is of one process. */
 static void json_members(struct json *j, const struct threads *t)
 {
 	char comm[PROCESS_FRAME_BYTES];
@@ -307,7 +306,7 @@ static void json_recordings(struct json *j, const struct profile_set *set)
 
 /* ---- text ---- */
 
-/* s, hostile, behind a heading. */
+/* Print a heading and s, which is hostile. */
 static void print_text(const char *heading, const char *s)
 {
 	char *shown = text_escape(s, strlen(s));
@@ -405,7 +404,7 @@ static void print_threads(const struct threads *t, const struct thread_names *na
 
 		printf("  %10" PRIu64 " %6u %10" PRIu64 " %7.2f ", th->id, th->interp_id,
 		       th->samples, percent(th->gil, th->samples));
-		/* Of the samples that know it. */
+		/* The share of those samples whose on-CPU status is known. */
 		if (th->cpu_unknown < th->samples)
 			printf("%9.2f ", percent(th->on_cpu, th->samples - th->cpu_unknown));
 		else
@@ -468,7 +467,7 @@ static void print_recordings(const struct profile_set *set)
 	}
 }
 
-/* ---- other formats: what a thread did is how much it weighs ---- */
+/* ---- other formats: of threads only the weight is known ---- */
 
 static void json_other(struct json *j, const struct profile_file *file, const struct reader *r,
 		       const struct threads *t)
@@ -509,8 +508,9 @@ static void show_other(struct run *run, const struct profile_file *file, const s
 
 /* ---- */
 
-static int look_for_processes(struct threads *t, const struct profile_file *file,
-			      const struct profile_tables *tables)
+/* Count samples by process if the file's process is unknown. 0 or -ENOMEM. */
+static int prepare_processes(struct threads *t, const struct profile_file *file,
+			     const struct profile_tables *tables)
 {
 	free(t->samples_of);
 	t->samples_of = NULL;
@@ -533,7 +533,7 @@ static int show_file(void *ctx, const struct profile_file *file, struct reader *
 	if (t->list)
 		memset(t->list, 0, t->cap * sizeof(*t->list));
 	t->map = thread_map_new();
-	err = t->map ? look_for_processes(t, file, reader_tables(r)) : -ENOMEM;
+	err = t->map ? prepare_processes(t, file, reader_tables(r)) : -ENOMEM;
 	if (!err)
 		err = profile_set_run(run->set, file, r, on_event, t);
 	thread_map_free(t->map);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * cmd_mem.c - tachbpf mem: where the memory of a Memlyze trace went, and whether
- * the file keeps the rules of its format.
+ * cmd_mem.c - tachbpf mem: which code allocated the memory of a Memlyze trace, and whether the
+ * file keeps the rules of its format.
  */
 #include "base/text.h"
 #include "commands/commands.h"
@@ -22,7 +22,7 @@
 
 #define WHY_BYTES 256
 
-/* One file while it is looked at. */
+/* One file while it is shown. */
 struct trace {
 	const char *path;
 	char *shown;			/* path, escaped */
@@ -35,7 +35,7 @@ struct trace {
 struct run {
 	const struct mem_options *opts;
 	struct json json;
-	bool failed;			/* something is damaged, and was reported */
+	bool failed;			/* a file could not be read or is damaged, and was logged */
 };
 
 static void report_damage(struct run *run, const struct trace *t)
@@ -48,7 +48,10 @@ static void report_damage(struct run *run, const struct trace *t)
 	run->failed = true;
 }
 
-/* 0; -EBADMSG if it could not be opened, after saying why; -ENOMEM. */
+/*
+ * 0, with t->error set if the file is damaged; -EBADMSG after logging why it cannot be opened;
+ * -ENOMEM.
+ */
 static int open_trace(struct run *run, struct trace *t)
 {
 	char why[WHY_BYTES];

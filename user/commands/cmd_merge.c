@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * cmd_merge.c - tachbpf merge: TACH files of one process into one.
+ * cmd_merge.c - tachbpf merge: joins TACH files of one process into one.
  */
 #include "commands/commands.h"
 
@@ -19,17 +19,17 @@
 
 #define WHY_BYTES 256
 
-struct joining {
+struct merging {
 	const struct merge_options *opts;
 	struct profile_set set;
 	struct intern *in;
 	struct merge *merge;
-	struct tach_reader **readers;	/* as many as the set has files; NULL: not used */
-	size_t used;
-	const struct profile_file *first;	/* that says whose it is */
+	struct tach_reader **readers;	/* by index of the set's files; NULL: not used */
+	size_t used;			/* number of files */
+	const struct profile_file *first;	/* the first whose process is known */
 };
 
-static void complain(struct joining *j, const struct profile_file *f, const char *why)
+static void complain(struct merging *j, const struct profile_file *f, const char *why)
 {
 	char shown[WHY_BYTES * 2];
 
@@ -37,8 +37,8 @@ static void complain(struct joining *j, const struct profile_file *f, const char
 	j->set.failed = true;
 }
 
-/* All of one process, as far as that is known. */
-static int check_process(struct joining *j, const struct profile_file *f)
+/* All files must be of one process, as far as their processes are known. 0, or -EINVAL. */
+static int check_process(struct merging *j, const struct profile_file *f)
 {
 	if (!f->process.tgid)
 		return 0;
@@ -52,7 +52,7 @@ static int check_process(struct joining *j, const struct profile_file *f)
 	return -EINVAL;
 }
 
-static int add_file(struct joining *j, size_t i)
+static int add_file(struct merging *j, size_t i)
 {
 	const struct profile_file *f = &j->set.files[i];
 	char why[WHY_BYTES] = "";
@@ -84,7 +84,7 @@ static int on_event(void *ctx, const struct event *ev)
 	return sink->ops->event(sink, ev);
 }
 
-static int write_all_of_it(struct joining *j, struct sink *sink)
+static int write_merged(struct merging *j, struct sink *sink)
 {
 	struct profile_stats stats;
 	struct profile_meta meta;
@@ -112,7 +112,7 @@ static int write_all_of_it(struct joining *j, struct sink *sink)
 	return err;
 }
 
-static int join(struct joining *j)
+static int join(struct merging *j)
 {
 	struct profile_out out;
 	size_t i;
@@ -132,12 +132,12 @@ static int join(struct joining *j)
 	err = profile_out_tach(&out, j->opts->output, &j->opts->tach);
 	if (err)
 		return err;
-	return profile_out_close(&out, write_all_of_it(j, out.sink));
+	return profile_out_close(&out, write_merged(j, out.sink));
 }
 
 int merge_run(const struct merge_options *opts)
 {
-	struct joining j = { .opts = opts };
+	struct merging j = { .opts = opts };
 	int err = profile_set_open(&j.set, opts->input.paths, opts->input.path_cnt, NULL);
 	size_t i;
 

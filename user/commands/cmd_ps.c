@@ -92,14 +92,15 @@ static void print_json(const struct listing *l, const struct pythons_counts *cou
 
 enum column { PID, NS_PID, USER, CONTAINER, VERSION, BUILD, THREADS, CPU, COMMAND, COLUMNS };
 
-/* As wide as what is in them, but not wider than most; 0: what is left. */
+/* Columns are as wide as their texts, and at most `most` wide; 0: as the terminal allows. */
 static const struct {
 	const char *heading;
 	size_t most;
 	bool right;
 } columns[COLUMNS] = {
-	[PID] = { "pid", 10, true }, [NS_PID] = { "inside", 10, true }, [USER] = { "user", 12, false },
-	[CONTAINER] = { "container", 32, false }, [VERSION] = { "python", 10, false },
+	[PID] = { "pid", 10, true }, [NS_PID] = { "inside", 10, true },
+	[USER] = { "user", 12, false }, [CONTAINER] = { "container", 32, false },
+	[VERSION] = { "python", 10, false },
 	[BUILD] = { "build", 28, false }, [THREADS] = { "threads", 7, true },
 	[CPU] = { "cpu %", 7, true }, [COMMAND] = { "command", 0, false },
 };
@@ -145,7 +146,7 @@ static char *number(const char *format, double value)
 	return strdup(text);
 }
 
-/* false: no memory. */
+/* Returns false if out of memory. */
 static bool fill_row(const struct python *p, char *row[COLUMNS])
 {
 	const char *command = *p->command ? p->command : p->comm;
@@ -202,7 +203,7 @@ static void print_rows(char *(*rows)[COLUMNS], size_t cnt)
 		print_row(table, rows[i]);
 }
 
-/* What cannot be profiled and why, and what else is to be said. */
+/* Print why processes cannot be profiled, and other remarks on them. */
 static void print_remarks(const struct listing *l, const struct pythons_counts *counts)
 {
 	char shown[4 * DISCOVERY_WHY_MAX];
@@ -216,7 +217,7 @@ static void print_remarks(const struct listing *l, const struct pythons_counts *
 			       escape_text(p->why, strlen(p->why), shown, sizeof(shown)));
 	}
 	if (counts->unreadable)
-		printf("%u process%s could not be looked into%s\n", counts->unreadable,
+		printf("%u process%s could not be inspected%s\n", counts->unreadable,
 		       counts->unreadable == 1 ? "" : "es", geteuid() ? ": run it as root" : "");
 }
 
@@ -242,8 +243,8 @@ static int print_table(const struct listing *l, const struct pythons_counts *cou
 	return err;
 }
 
-/* *filter_eval says whom the conditions let in; NULL: there are none. 0 or -errno. */
-static int choose(struct proc_filter *s, struct proc_filter_eval **filter_eval)
+/* Set *filter_eval to the evaluator of the conditions, if there are any. 0 or -errno. */
+static int open_filter(struct proc_filter *s, struct proc_filter_eval **filter_eval)
 {
 	if (!s->cnt && s->min_age_s <= 0)
 		return 0;
@@ -258,7 +259,7 @@ int ps_run(const struct ps_options *opts)
 	struct proc_filter_eval *filter_eval = NULL;
 	struct pythons_counts counts;
 	struct listing l = { 0 };
-	int err = ids ? choose(&conditions, &filter_eval) : -ENOMEM;
+	int err = ids ? open_filter(&conditions, &filter_eval) : -ENOMEM;
 
 	if (!err)
 		err = pythons_each(ids, filter_eval, &counts, keep, &l);

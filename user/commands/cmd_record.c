@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * cmd_record.c - the command that records: from options to a capture and its
- * recording, until the time is up, a signal comes or everyone is gone.
+ * cmd_record.c - tachbpf record: makes a capture and a recording from the options, and lets
+ * them run until the time is over, a signal comes, or the chosen processes have ended.
  */
 #include "commands/cmd_record.h"
 
@@ -23,7 +23,7 @@
 #include "host/spawn.h"
 #include "recording/recording.h"
 
-#define RATE_ALL_HZ 99		/* not 100: out of step with what runs every 10 ms */
+#define RATE_ALL_HZ 99		/* not 100: not in step with code that runs every 10 ms */
 #define RATE_ONE_HZ 999
 #define NS_PER_S 1000000000ull
 #define STATUS_LINE_MS 200
@@ -33,14 +33,15 @@ struct record {
 	struct identities *identities;
 	struct recording *recording;
 	struct capture *capture;
-	struct proc_filter selection;	/* the options', as it is found to be met */
+	struct proc_filter selection;	/* a copy of the options' conditions, which evaluation
+					 * changes */
 	struct spawned child;
 	int child_status;
 	bool child_ended;
 	uint32_t rate_hz;
 	uint64_t start_ns, next_housekeep_ns, next_status_ns;
 	bool status_line;
-	struct kallsyms *kernel;	/* NULL: nobody asks */
+	struct kallsyms *kernel;	/* NULL: without --kernel */
 };
 
 static volatile sig_atomic_t signalled;
@@ -57,16 +58,16 @@ static void catch_signals(bool with_child)
 	sigaction(SIGTERM, &sa, NULL);
 	sigaction(SIGHUP, &sa, NULL);
 	/*
-	 * Ctrl-C reaches the command too: it decides whether to end, and we end with
-	 * it, so that its last moments are recorded.
+	 * Ctrl-C also reaches the command. It decides whether to end, and we end after it, so
+	 * that its end is recorded.
 	 */
 	sa.sa_handler = with_child ? SIG_IGN : on_signal;
 	sigaction(SIGINT, &sa, NULL);
 	signal(SIGPIPE, SIG_IGN);
-	signal(SIGXFSZ, SIG_IGN);	/* a file too large is an error of write(2) like any other */
+	signal(SIGXFSZ, SIG_IGN);	/* write(2) then fails with EFBIG instead */
 }
 
-/* What the user chose, as words for session.json. */
+/* The chosen processes as text for session.json, to be freed; NULL: out of memory. */
 static char *selection_text(const struct record_options *o)
 {
 	struct buf b = { 0 };
@@ -115,7 +116,7 @@ static bool has_conditions(const struct record_options *o)
 	return o->selection.cnt || o->selection.min_age_s > 0;
 }
 
-/* --kernel: what its functions are called. */
+/* --kernel: read the names of the kernel's functions. 0, or -errno after logging. */
 static int read_kernel_names(struct record *r)
 {
 	if (!r->opts->kernel)
@@ -147,7 +148,10 @@ static int open_capture(struct record *r)
 	return r->capture ? 0 : -errno;
 }
 
-/* One of -p, which may come to meet the conditions, and perhaps its children. */
+/*
+ * Add a process of -p, with --children its descendants, too. If it does not meet the conditions
+ * now, it may meet them later.
+ */
 static int add_pid(struct record *r, pid_t pid)
 {
 	bool children = r->selection.children == CHILDREN_YES;
@@ -157,7 +161,7 @@ static int add_pid(struct record *r, pid_t pid)
 		log_warn("process %d does not meet the other conditions now", pid);
 		err = 0;
 	} else if (err == -ENOENT && children) {
-		err = 0;	/* a shell, say; that it is not Python was said */
+		err = 0;	/* for example a shell; that it is no Python was logged */
 	}
 	if (err)
 		return err;
@@ -228,8 +232,8 @@ static void print_status_line(struct record *r)
 	fflush(stderr);
 }
 
-/* With conditions or children, something may yet come of one that is not recorded now. */
-static bool any_pid_may_come(const struct record *r)
+/* Can a process of -p still be recorded later, because of conditions or --children? */
+static bool any_pid_may_follow(const struct record *r)
 {
 	size_t i;
 
@@ -257,7 +261,7 @@ static bool finished(struct record *r)
 	if (!r->opts->pid_cnt)
 		return false;
 	capture_counts(r->capture, &c);
-	return !c.processes_live && !c.processes_pending && !any_pid_may_come(r);
+	return !c.processes_live && !c.processes_pending && !any_pid_may_follow(r);
 }
 
 static int wait_ms(const struct record *r)
@@ -271,7 +275,7 @@ static int wait_ms(const struct record *r)
 
 static int loop(struct record *r)
 {
-	bool told = false;
+	bool reported = false;
 	int err = 0;
 
 	while (!err && !finished(r)) {
@@ -281,11 +285,11 @@ static int loop(struct record *r)
 			err = capture_housekeep(r->capture);
 		}
 		print_status_line(r);
-		if (!told && r->opts->all && !recording_process_cnt(r->recording)) {
+		if (!reported && r->opts->all && !recording_process_cnt(r->recording)) {
 			clear_status_line(r);
 			log_info("no Python process found yet%s",
 				 r->opts->duration_s > 0 ? "" : "; waiting for one (Ctrl-C ends)");
-			told = true;
+			reported = true;
 		}
 	}
 	clear_status_line(r);
@@ -310,8 +314,8 @@ static int conclude(struct record *r)
 }
 
 /*
- * A process under way takes two files: its profile and the journal. Only now: the
- * command that was started keeps the limit it was given.
+ * Each recorded process takes two open files: its profile and the journal. Called after the
+ * command was forked, which keeps its own limit.
  */
 static void raise_file_limit(void)
 {
@@ -324,8 +328,8 @@ static void raise_file_limit(void)
 }
 
 /*
- * On a busy host the ring buffer must be emptied soon, however little time that takes:
- * behind others in the queue we lose samples and names. Whoever gave us a nice value meant it.
+ * On a busy host we must get a CPU soon to empty the ring buffer, or samples and names are lost.
+ * A nice value that the user gave us is kept.
  */
 static void raise_priority(void)
 {
@@ -352,12 +356,12 @@ static int record(struct record *r)
 	if (err)
 		return err;
 	raise_file_limit();
-	raise_priority();	/* the command keeps its own: it was forked before */
+	raise_priority();	/* not the command's: it was forked before */
 	catch_signals(r->opts->command);
 	err = start(r);
 	if (err)
 		return err;
-	r->start_ns = now_ns();	/* a duration is that of sampling, not of what came before */
+	r->start_ns = now_ns();	/* -d is the duration of sampling, without the start */
 	r->next_housekeep_ns = r->start_ns + NS_PER_S;
 	err = loop(r);
 	end_err = conclude(r);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * cmd_record.h - the command that records.
+ * cmd_record.h - tachbpf record.
  */
 #ifndef TACHBPF_CMD_RECORD_H
 #define TACHBPF_CMD_RECORD_H
@@ -8,8 +8,8 @@
 struct record_options;
 
 /*
- * Record as opts say until done. Returns the program's exit status: 0, 1 after
- * an error was logged, or that of the command which was started.
+ * Record as opts say. Returns the program's exit status: 0; 1 after logging an error; the exit
+ * status of the command that was started and recorded.
  */
 int record_run(const struct record_options *opts);
 

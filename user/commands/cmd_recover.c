@@ -2,9 +2,8 @@
 /*
  * cmd_recover.c - tachbpf recover: writes what recover.c can read as a new file.
  *
- * In the place of an unfinished capture the recovered file appears at once, and
- * its journal goes. A file that was damaged otherwise is kept as NAME.damaged:
- * somebody may get more out of it.
+ * The new file replaces the unfinished file of a recording, and the journal is removed. A file
+ * that was damaged in another way is kept as NAME.damaged, because it may contain more.
  */
 #include "base/text.h"
 #include "commands/commands.h"
@@ -82,7 +81,10 @@ static int journal_path(const char *path, char out[PATH_MAX])
 	return 0;
 }
 
-/* All samples to the sink, in tables of what they use. why: what ended them. */
+/*
+ * Write all readable samples to the sink, with tables of what they use. why: what ends them, "":
+ * they are complete. 0 or -errno.
+ */
 static int write_samples(struct job *j, struct writer *w, char *why)
 {
 	struct intern *in = intern_new();
@@ -93,7 +95,7 @@ static int write_samples(struct job *j, struct writer *w, char *why)
 		err = w->sink->ops->begin(w->sink, &recover_info(j->r)->meta, intern_tables(in));
 	if (!err)
 		err = recover_samples(j->r, on_write, w, why, WHY_BYTES);
-	/* No statistics: how long it took and what was missed nobody can say. */
+	/* No statistics: the duration and the missed ticks are unknown. */
 	if (!err)
 		err = w->sink->ops->end(w->sink, NULL);
 	remap_free(w->remap);
@@ -101,7 +103,7 @@ static int write_samples(struct job *j, struct writer *w, char *why)
 	return err;
 }
 
-/* As private as the original, and its owner's. */
+/* Give the new file the permissions and the owner of the original. */
 static int copy_rights(struct job *j, int fd)
 {
 	struct stat st;
@@ -125,7 +127,7 @@ static int keep_original(struct job *j)
 	return -ECANCELED;
 }
 
-static void tell(const struct job *j, uint64_t samples, const char *why)
+static void print_result(const struct job *j, uint64_t samples, const char *why)
 {
 	char shown[WHY_BYTES * 2];
 
@@ -158,11 +160,11 @@ static int rewrite(struct job *j)
 		return err;
 	if (in_place && recover_source(j->r) == RECOVERY_JOURNAL)
 		unlink(j->journal);
-	tell(j, w.samples, why);
+	print_result(j, w.samples, why);
 	return 0;
 }
 
-/* A file with sound tables: are its samples sound too? Then only a left-over journal goes. */
+/* A file with sound tables: if its samples are sound, too, only a left-over journal is removed. */
 static int recover_whole(struct job *j)
 {
 	struct counts c = { 0 };
@@ -220,7 +222,7 @@ static int is_profile(const struct dirent *d)
 	return *d->d_name != '.' && len > tail && !strcmp(d->d_name + len - tail, SUFFIX);
 }
 
-/* Every profile in it; one that cannot be recovered does not keep the others. */
+/* Recover every profile in a directory, also after one that could not be recovered. */
 static int recover_dir(const char *dir, const struct recover_options *opts)
 {
 	struct dirent **entries = NULL;

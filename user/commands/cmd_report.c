@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * cmd_report.c - tachbpf report: report.c's rows as a table or JSON.
+ * cmd_report.c - tachbpf report: the rows of analysis/report.h as a table or JSON.
  */
 #include "base/arith.h"
 #include "base/text.h"
@@ -22,7 +22,7 @@
 #include "model/profile_names.h"
 #include "model/thread_names.h"
 
-/* Columns of one profile's numbers, and how wide names get when nothing limits them. */
+/* Columns of the numbers; the widest column of names where no terminal limits it. */
 #define NUMBER_COLUMNS 28
 #define ALIGN_COLUMNS 60
 
@@ -41,10 +41,11 @@ struct run {
 	uint64_t last_us;
 	const struct profile_file *file;
 	struct process_root root;
-	uint32_t *row_of;			/* by root frame: 1 + its row, 0 none; NULL: it
-						 * is a file of one process */
-	uint32_t row_of_rest;			/* likewise, of samples without such a frame */
-	bool spare_row;				/* the file's own is not used so far */
+	uint32_t *row_of;			/* by root frame: 1 + the row of its process, 0:
+						 * none; NULL: the file is of one process */
+	uint32_t row_of_rest;			/* 1 + the row of samples without a process frame,
+						 * 0: none */
+	bool spare_row;				/* the file's own row is not used so far */
 };
 
 /* What is printed of a row. */
@@ -55,7 +56,7 @@ struct line {
 	char *place;
 };
 
-static int note_profile(struct run *run, const struct profile_file *file)
+static int append_profile(struct run *run, const struct profile_file *file)
 {
 	const struct profile_file **profiles;
 
@@ -67,7 +68,7 @@ static int note_profile(struct run *run, const struct profile_file *file)
 	return 0;
 }
 
-/* By container "": in none. */
+/* The label of the file's row. By container, "" means that the process is in none. */
 static const char *label_of(const struct run *run, const struct profile_file *file)
 {
 	if (run->opts->by == REPORT_BY_CONTAINER)
@@ -80,7 +81,7 @@ static bool by_process(const struct run *run)
 	return run->opts->by == REPORT_BY_PROCESS || run->opts->by == REPORT_BY_CONTAINER;
 }
 
-/* A row for one of the processes in the file; its first one has the file's own. */
+/* Make a row for one of the processes in the file; the first one gets the file's own row. */
 static int new_row(struct run *run, const struct profile_file *file, uint32_t *row)
 {
 	const char *label = label_of(run, file);
@@ -92,7 +93,7 @@ static int new_row(struct run *run, const struct profile_file *file, uint32_t *r
 		report_rename(run->report, label);
 	} else {
 		run->set->many = true;
-		err = note_profile(run, file);
+		err = append_profile(run, file);
 		if (!err)
 			err = report_begin(run->report, run->root.tables, label);
 	}
@@ -100,7 +101,10 @@ static int new_row(struct run *run, const struct profile_file *file, uint32_t *r
 	return err;
 }
 
-/* By process, in a file of several: the row of the one that run->root says, or of none. */
+/*
+ * By process, in a file of several: select the row of the process in run->root, or of samples
+ * without a process frame. 0 or -ENOMEM.
+ */
 static int select_row(struct run *run, bool is_process)
 {
 	uint32_t *row = is_process ? &run->row_of[run->root.frame] : &run->row_of_rest;
@@ -136,14 +140,14 @@ static int on_event(void *ctx, const struct event *ev)
 		run->last_us = ev->time_us;
 	if (run->row_of) {
 		is_process = process_root_of(&run->root, ev);
-		inner.nframes -= is_process;	/* which is no function */
+		inner.nframes -= is_process;	/* its frame is no function */
 		if (by_process(run))
 			err = select_row(run, is_process);
 	}
 	return err ? err : report_event(run->report, &inner);
 }
 
-/* -EMEDIUMTYPE after saying that it counts something else: bytes and samples do not add up. */
+/* 0; -EMEDIUMTYPE after logging that its unit differs from that of the others; -ENOMEM. */
 static int begin_profile(struct run *run, const struct profile_file *file,
 			 const struct reader_info *info)
 {
@@ -159,12 +163,12 @@ static int begin_profile(struct run *run, const struct profile_file *file,
 	run->mode = info->meta.mode;
 	run->unit = info->meta.unit;
 	run->timed |= info->timed;
-	return note_profile(run, file);
+	return append_profile(run, file);
 }
 
-/* A file that does not say whose it is may be of several processes. */
-static int look_for_processes(struct run *run, const struct profile_file *file,
-			      const struct profile_tables *tables)
+/* Prepare for a file; if its process is unknown, it may be of several processes. 0 or -ENOMEM. */
+static int prepare_processes(struct run *run, const struct profile_file *file,
+			     const struct profile_tables *tables)
 {
 	run->file = file;
 	run->row_of_rest = 0;
@@ -189,7 +193,7 @@ static int add_profile(void *ctx, const struct profile_file *file, struct reader
 	if (err)
 		return err == -EMEDIUMTYPE ? 0 : err;
 	run->last_us = info->meta.start_us;
-	err = look_for_processes(run, file, reader_tables(r));
+	err = prepare_processes(run, file, reader_tables(r));
 	if (err)
 		return err;
 	err = report_begin(run->report, reader_tables(r), label_of(run, file));
@@ -309,7 +313,7 @@ static int line_of_code(struct line *line)
 	return line->name && line->place ? 0 : -ENOMEM;
 }
 
-/* How many processes, the container, its image. */
+/* The number of processes, the container, its image. */
 static int line_of_container(const struct run *run, struct line *line)
 {
 	const struct profile_file *file = run->profiles[line->row->profile];
@@ -358,7 +362,7 @@ static const struct {
 	[REPORT_BY_CONTAINER] = { "processes", "container", "image" },
 };
 
-/* Names and places share what the numbers leave of the terminal. */
+/* Distribute the columns that the numbers leave on the terminal to names and places. */
 static void share(struct table *t, size_t place, size_t left, bool has_id)
 {
 	if (has_id) {
@@ -374,7 +378,7 @@ static struct table fit(const struct line *lines, size_t cnt, enum report_by by)
 {
 	size_t terminal = text_terminal_width(stdout), place = 0, i;
 	struct table t = {
-		/* An id's number is last. A long name in a pipe moves its row's place. */
+		/* The end of an id matters most. Without a terminal, a long name is not cut. */
 		.id = { .width = 6, .cut = CUT_LEFT, .right = true },
 		.name = { .width = strlen(columns[by].name), .cut = CUT_RIGHT, .spill = !terminal },
 		.place = { .cut = lines[0].id ? CUT_RIGHT : CUT_LEFT },
@@ -439,7 +443,7 @@ static void print_line(const struct run *run, const struct line *line, const str
 
 static void print_lines(const struct run *run, const struct line *lines, size_t cnt)
 {
-	/* As wide as the column: "ns" for what the heading calls nanoseconds. */
+	/* The column is too narrow for "nanoseconds". */
 	const char *what = run->unit == UNIT_NANOSECONDS ? "ns" : profile_unit_name(run->unit);
 	enum report_by by = run->opts->by;
 	struct table t = fit(lines, cnt, by);
@@ -514,7 +518,7 @@ int report_run(const struct report_options *opts)
 	run.report = report_new(opts->by);
 	err = run.report ? profile_set_each(&set, add_profile, &run) : -ENOMEM;
 	if (!err && !run.profile_cnt)
-		goto out;	/* none could be read, and it was said of each */
+		goto out;	/* none could be read: logged for each */
 	if (!err)
 		err = print(&run);
 	if (err)

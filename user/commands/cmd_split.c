@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * cmd_split.c - tachbpf split: one TACH file for each process, thread or stretch
- * of time, in a directory that is a recording again (it gets a session.json).
+ * cmd_split.c - tachbpf split: one TACH file for each process, thread or span of time, in a
+ * directory that is a recording again (it gets a session.json).
  *
- * Pieces are found while reading. So many files are open at a time; if there are
- * more pieces, the profile is read again for the next ones. Memory does not grow
- * with the samples.
+ * Pieces are found while reading. AT_ONCE files are open at a time; if there are more pieces,
+ * the profile is read again for the next ones. Memory does not grow with the samples.
  */
 #include "commands/commands.h"
 
@@ -41,7 +40,7 @@
 #define STEM_BYTES 200
 
 struct piece {
-	uint64_t key;		/* thread id, number of the stretch of time, process frame or 0 */
+	uint64_t key;		/* thread id, number of the span of time, or 1 + process frame */
 	const struct profile_file *of;	/* whose it is */
 	int fd;			/* -1: not open */
 	struct sink *sink;
@@ -89,7 +88,7 @@ static uint64_t key_of(struct split *s, const struct event *ev)
 
 /* ---- pieces ---- */
 
-/* A name in the directory that is not taken, for good in session.json. */
+/* Find a name that is free in the directory. session.json will have it. 0 or -errno. */
 static int name_piece(struct split *s, const struct piece *p, char name[OUTPUT_NAME_MAX])
 {
 	const char *from = p->of->name, *dot = strstr(from, ".tach");
@@ -107,7 +106,8 @@ static int name_piece(struct split *s, const struct piece *p, char name[OUTPUT_N
 			snprintf(again, sizeof(again), ".%d", i);
 		if (p->of != s->file)
 			output_file_name(name, p->of->process.tgid, p->of->process.comm, i - 1);
-		n = p->of != s->file ? 0 : snprintf(name, OUTPUT_NAME_MAX, "%.*s%s%s.tach", len, from, what, again);
+		n = p->of != s->file ? 0 : snprintf(name, OUTPUT_NAME_MAX, "%.*s%s%s.tach", len,
+						    from, what, again);
 		if (n >= OUTPUT_NAME_MAX)
 			return -ENAMETOOLONG;
 		if (fstatat(s->dirfd, name, &st, AT_SYMLINK_NOFOLLOW))
@@ -115,7 +115,7 @@ static int name_piece(struct split *s, const struct piece *p, char name[OUTPUT_N
 	}
 }
 
-static int note_written(struct split *s, const struct piece *p, const char *name)
+static int add_written(struct split *s, const struct piece *p, const char *name)
 {
 	struct written *bigger = reallocarray(s->written, s->written_cnt + 1, sizeof(*bigger));
 
@@ -127,7 +127,7 @@ static int note_written(struct split *s, const struct piece *p, const char *name
 	return s->written[s->written_cnt++].name ? 0 : -ENOMEM;
 }
 
-/* A piece of time has its own beginning. */
+/* A piece by time has its own start. */
 static void piece_meta(const struct split *s, const struct piece *p, struct profile_meta *meta)
 {
 	*meta = reader_info(s->r)->meta;
@@ -137,7 +137,7 @@ static void piece_meta(const struct split *s, const struct piece *p, struct prof
 		meta->start_us += p->key * s->opts->every_us;
 }
 
-/* Rates are the whole profile's; a piece of time is as long as it is. */
+/* Rates are those of the whole profile; a piece by time has its own duration. */
 static void piece_stats(const struct split *s, const struct piece *p, struct profile_stats *st)
 {
 	double every = s->opts->every_us / 1e6, left;
@@ -149,8 +149,8 @@ static void piece_stats(const struct split *s, const struct piece *p, struct pro
 	st->duration_s = left < 0 ? 0 : left < every ? left : every;
 }
 
-/* One of several processes in the file (the last root frame is its), or the file's own. */
-static int whose_piece(struct split *s, struct piece *p)
+/* Set the piece's process: the one of the last root frame, or the file's own. 0 or -ENOMEM. */
+static int set_process(struct split *s, struct piece *p)
 {
 	struct profile_file *inner;
 
@@ -172,11 +172,10 @@ static int open_piece(struct split *s, struct piece *p)
 	struct sink_args args = { .layout = s->opts->tach.layout, .compressor = s->compressor };
 	char name[OUTPUT_NAME_MAX];
 	struct profile_meta meta;
-	int err = whose_piece(s, p);
+	int err = set_process(s, p);
 
 	if (!err)
 		err = name_piece(s, p, name);
-
 	if (err)
 		return err;
 	p->fd = output_create_file(s->dirfd, name);
@@ -189,11 +188,11 @@ static int open_piece(struct split *s, struct piece *p)
 	if (!p->sink)
 		return -ENOMEM;
 	piece_meta(s, p, &meta);
-	err = note_written(s, p, name);
+	err = add_written(s, p, name);
 	return err ? err : p->sink->ops->begin(p->sink, &meta, intern_tables(p->in));
 }
 
-/* Finish it if all went well (err 0). What went wrong, else err. */
+/* Close a piece; finish its file if err is 0. Returns err, or the error of closing. */
 static int close_piece(struct split *s, struct piece *p, int err)
 {
 	struct profile_stats stats;
@@ -214,7 +213,7 @@ static int close_piece(struct split *s, struct piece *p, int err)
 
 /* ---- reading ---- */
 
-/* The number of the key's piece, which is new perhaps. */
+/* Find or add the key's piece. 0; -E2BIG: too many pieces; -ENOMEM. */
 static int number_of(struct split *s, uint64_t key, size_t *number)
 {
 	struct piece *bigger;
@@ -264,7 +263,7 @@ static int split_pass(struct split *s)
 	size_t i, end;
 	int err, one;
 
-	s->set.quiet = s->first;	/* the first pass has told of the damage */
+	s->set.quiet = s->first;	/* the first pass has reported the damage */
 	err = profile_set_run(&s->set, s->file, s->r, on_event, s);
 	end = s->piece_cnt < s->first + AT_ONCE ? s->piece_cnt : s->first + AT_ONCE;
 	for (i = s->first; i < end; i++) {
@@ -280,8 +279,8 @@ static int split_file(void *ctx, const struct profile_file *file, struct reader 
 	int err;
 
 	if (reader_info(r)->meta.unit != UNIT_SAMPLES) {
-		log_error("'%s' counts %s, and TACH has samples only: it cannot be split", file->shown,
-			  profile_unit_name(reader_info(r)->meta.unit));
+		log_error("'%s' counts %s, and TACH has samples only: it cannot be split",
+			  file->shown, profile_unit_name(reader_info(r)->meta.unit));
 		return -ECANCELED;
 	}
 	if (s->opts->by == SPLIT_BY_TIME && !reader_info(r)->timed) {
@@ -383,7 +382,7 @@ int split_run(const struct split_options *opts)
 	size_t i;
 	int err;
 
-	/* TACH holds samples: times become so many. */
+	/* TACH has samples only: times are converted to numbers of samples. */
 	if (args.value == VALUE_DEFAULT)
 		args.value = VALUE_SAMPLES;
 	err = profile_set_open(&s.set, opts->input.paths, opts->input.path_cnt, &args);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * commands.h - the commands but the one that records: a cmd_NAME.c for each.
+ * commands.h - all commands except record, each in its cmd_NAME.c.
  *
- * Each returns the program's exit status, having logged every error in one line.
+ * Each returns the program's exit status; errors have been logged, in one line each.
  */
 #ifndef TACHBPF_COMMANDS_H
 #define TACHBPF_COMMANDS_H
@@ -31,7 +31,7 @@ int diff_run(const struct diff_options *opts);
 int gil_run(const struct gil_options *opts);
 int recover_run(const struct recover_options *opts);
 
-/* These work on no file. */
+/* These read no files. */
 int doctor_run(const struct doctor_options *opts);
 int ps_run(const struct ps_options *opts);
 

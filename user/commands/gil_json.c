@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * gil_json.c - what tachbpf gil has found, as JSON; docs/gil.md describes it.
+ * gil_json.c - the results of tachbpf gil as JSON; docs/gil.md describes it.
  *
- * null is what is not known, never 0.
+ * What is not known is null, never 0.
  */
 #include <string.h>
 

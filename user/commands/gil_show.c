@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * gil_show.c - what the tables and the JSON of tachbpf gil ask of a process. See gil_show.h.
+ * gil_show.c - what both the tables and the JSON of tachbpf gil show. See gil_show.h.
  */
 #include "commands/gil_show.h"
 
@@ -18,7 +18,7 @@ double gil_observed_s(const struct gil_section *s)
 
 	if (p->last_us < p->first_us)
 		return 0;
-	/* A sample stands for the time up to the next one. */
+	/* The last sample, too, stands for an interval. */
 	return (p->last_us - p->first_us) / 1e6 + s->meta->interval_us / 1e6;
 }
 
@@ -33,8 +33,8 @@ double gil_utilisation(const struct gil_section *s, uint64_t held)
 const char *gil_reason(const struct gil_section *s)
 {
 	static const char *const reasons[] = {
-		[GIL_NOT_RECORDED] = "not recorded: threads that wait for the GIL are only in profiles "
-				     "of modes gil, wall and all (record with --mode gil)",
+		[GIL_NOT_RECORDED] = "not recorded: threads that wait for the GIL are only in "
+				     "profiles of modes gil, wall and all (record with --mode gil)",
 		[GIL_NO_GIL] = "a free-threaded Python: it has no GIL that could be waited for",
 		[GIL_NEVER_SEEN] = "no thread had or wanted the GIL: it was idle",
 	};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * gil_show.h - what tachbpf gil has found out of each process, and the two ways to show it.
+ * gil_show.h - the results of tachbpf gil for each process, and printing them as text or JSON.
  */
 #ifndef TACHBPF_GIL_SHOW_H
 #define TACHBPF_GIL_SHOW_H
@@ -20,15 +20,15 @@ struct gil_section {
 	const struct gil *gil;
 	const struct gil_rows *rows;
 	const struct gil_process *process;
-	uint32_t number;		/* of the process in gil */
-	size_t order;			/* of its file */
+	uint32_t number;		/* index of the process in gil_processes() */
+	size_t order;			/* index of its profile in the order of reading */
 	enum gil_known known;
-	struct session_gil exact;	/* measured, not sampled; known if session.json says it */
+	struct session_gil exact;	/* measured, not sampled; from session.json, if known */
 	const struct u64map *threads;	/* thread id -> struct gil_exact_thread; NULL: none */
 };
 
 struct gil_exact_thread {
-	char *name;			/* NULL: not said; hostile */
+	char *name;			/* NULL: unknown; hostile */
 	struct session_gil gil;
 };
 
@@ -39,26 +39,33 @@ struct gil_report {
 	uint32_t limit;			/* rows of each list; 0: all */
 };
 
-/* Seconds that so many of the profile's samples stand for. */
+/* The time in seconds that this number of the profile's samples stands for. */
 double gil_seconds(const struct gil_section *s, uint64_t samples);
-/* From the process' first sample to its last. */
+/* Seconds from the process' first sample to the end of its last one. */
 double gil_observed_s(const struct gil_section *s);
-/* In percent of that; of several interpreters with a GIL of their own the sum, at most 100. */
+/*
+ * The share of gil_observed_s() in which the GIL was held, in percent. held: samples that hold
+ * it. Interpreters with a GIL of their own are added up, to at most 100.
+ */
 double gil_utilisation(const struct gil_section *s, uint64_t held);
-/* Why nothing is known, a sentence; NULL: it is. */
+/* Why nothing is known of the process' GIL, as a sentence; NULL: its waits are known. */
 const char *gil_reason(const struct gil_section *s);
-/* What holders are not known for, a sentence; NULL: they are. */
+/* Why the GIL's holders are not known, as a sentence; NULL: they are known. */
 const char *gil_no_holders(const struct gil_section *s);
+/* The process' id; 0: unknown. */
 uint32_t gil_tgid(const struct gil_section *s);
-const char *gil_comm(const struct gil_section *s);	/* NULL: not known; hostile */
+/* The process' comm; NULL: unknown; hostile. */
+const char *gil_comm(const struct gil_section *s);
+/* What was measured of a thread; NULL: nothing. */
 const struct gil_exact_thread *gil_exact(const struct gil_section *s, uint64_t thread_id);
-/* NULL: not known; hostile. */
+/* A thread's name; NULL: unknown; hostile. */
 const char *gil_thread_name(const struct gil_section *s, uint64_t thread_id);
-/* How many rows of cnt are shown. */
+/* How many of cnt rows are shown. */
 uint32_t gil_shown(const struct gil_report *r, uint32_t cnt);
 
-/* On standard output; title: what was given on the command line. 0 or -ENOMEM. */
+/* Print the report of the set's files on standard output. */
 void gil_print_json(const struct gil_report *r, const struct profile_set *set);
+/* 0 or -ENOMEM. */
 int gil_print_text(const struct gil_report *r, const struct profile_set *set);
 
 #endif

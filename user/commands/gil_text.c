@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * gil_text.c - what tachbpf gil has found, as tables for people.
+ * gil_text.c - the results of tachbpf gil as tables.
  *
- * Names are hostile and escaped before anything else looks at them. A place is
- * "file:line function", so that what is cut on a terminal are directories.
+ * Names are hostile and are escaped first. A place is "file:line function", so that a terminal
+ * cuts off directories first.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -15,20 +15,20 @@
 #include "commands/limit.h"
 #include "model/profile_names.h"
 
-/* In front of the places: two numbers and the gaps; three of them. */
+/* Columns of two numbers and their gaps, and of three, before the places. */
 #define PAIR_COLUMNS 24
 #define LINE_COLUMNS 36
 #define ALIGN_COLUMNS 60
-/* A terminal's column for places is never narrower, even if lines wrap then. */
+/* The narrowest column for places on a terminal, even if lines wrap then. */
 #define PLACE_MIN 16
 
 struct page {
 	const struct gil_report *r;
 	const struct gil_section *s;
-	size_t terminal;	/* columns; 0: it is none */
+	size_t terminal;	/* columns; 0: no terminal */
 };
 
-/* To be freed; NULL: out of memory. */
+/* A place as text, to be freed; NULL: out of memory. */
 static char *place_text(const struct gil_section *s, uint32_t place)
 {
 	const struct profile_tables *t = gil_tables(s->gil);
@@ -56,7 +56,7 @@ static char *line_text(const struct gil_section *s, uint32_t line)
 	return place_text(s, gil_lines(s->gil, &cnt)[line].place);
 }
 
-/* In seconds; "-" where it is not known. */
+/* Print the held time in seconds; "-" if it is not known. */
 static void print_held(const struct page *p, uint64_t held)
 {
 	if (gil_holders_known(p->s->process))
@@ -98,7 +98,7 @@ static int print_threads(const struct page *p)
 	return 0;
 }
 
-/* How wide the first of two columns of places is: half of what there is, or what fits. */
+/* The width of the first of two columns of places: its widest text, at most half of both. */
 static size_t first_width(const struct page *p, char *const *texts, uint32_t cnt, size_t heading)
 {
 	size_t widest = heading, most = ALIGN_COLUMNS;
@@ -115,7 +115,7 @@ static size_t first_width(const struct page *p, char *const *texts, uint32_t cnt
 static void print_pair(const struct page *p, const struct gil_pair *pair, char *const *texts,
 		       size_t width)
 {
-	/* A long one in a pipe moves its row's other place; on a terminal it is cut. */
+	/* A long place is cut on a terminal; elsewhere it moves the second one. */
 	struct text_column first = { .width = width, .cut = CUT_LEFT, .spill = !p->terminal };
 	struct text_column second = { .cut = CUT_LEFT };
 
@@ -168,7 +168,7 @@ static int print_lines(const struct page *p)
 	uint32_t i, cnt, shown;
 	const struct gil_line *lines = gil_lines(p->s->gil, &cnt);
 
-	/* Those behind have nothing to do with waits. */
+	/* The remaining lines have nothing to do with waits. */
 	for (i = 0; i < order.cnt; i++)
 		if (!lines[order.ids[i]].waited && !lines[order.ids[i]].blamed)
 			order.cnt = i;
@@ -192,7 +192,7 @@ static int print_lines(const struct page *p)
 	return 0;
 }
 
-/* From the outermost function to the line that waits. To be freed; NULL: out of memory. */
+/* The stack, outermost function first, as text to be freed; NULL: out of memory. */
 static char *stack_text(const struct gil_section *s, const struct gil_stack *stack)
 {
 	const struct profile_tables *t = gil_tables(s->gil);

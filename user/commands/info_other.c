@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * info_other.c - see info_other.h. Knows no format: readers describe themselves.
+ * info_other.c - see info_other.h. Knows no format: the reader describes its file.
  */
 #include "commands/info_other.h"
 
@@ -107,7 +107,7 @@ static struct text_describe *to_text(struct describe *d)
 	return (struct text_describe *)d;
 }
 
-/* "peak_bytes" as a heading, or within a list before a value. */
+/* Print a key, such as "peak_bytes", as a heading, or in a list before its value. */
 static void print_key(struct describe *d, const char *key)
 {
 	char words[64], *p;

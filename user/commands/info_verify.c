@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * info_verify.c - tachbpf info --verify: is every byte of a file what it should be?
+ * info_verify.c - tachbpf info --verify: checks every byte of a file.
  */
 #include "commands/info_verify.h"
 
@@ -35,7 +35,7 @@ static int count_sample(void *ctx, const struct event *ev)
 	return 0;
 }
 
-/* What the reader does not mind: names that are not UTF-8. */
+/* Readers accept names that are not UTF-8; here they are a defect. */
 static void verify_strings(const struct profile_tables *t, struct verdict *v)
 {
 	uint32_t i, cp;

@@ -10,9 +10,9 @@
 #include "commands/profile_set.h"
 
 /*
- * Decode every file of the set and compare checksums. A verdict for each on stdout, a
- * line on stderr and set->failed for a file that is not sound. 0, or -errno: could
- * not look on.
+ * Decode every file of the set and compare checksums. Prints a verdict for each on stdout; for
+ * a file that is damaged it logs a line and sets set->failed. Returns 0, or -errno if it could
+ * not go on.
  */
 int info_verify(struct profile_set *set, bool as_json);
 

@@ -9,13 +9,13 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* How many of all rows are shown. limit 0: all of them. */
+/* How many of all rows are shown; all of them if limit is 0. */
 static inline size_t limit_rows(uint32_t limit, size_t all)
 {
 	return limit && limit < all ? limit : all;
 }
 
-/* Behind a table of shown rows: how many were left out, if any. */
+/* After a table of shown rows: print how many rows were left out, if any. */
 static inline void limit_print_more(const char *indent, size_t all, size_t shown)
 {
 	if (shown < all)

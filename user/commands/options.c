@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * options.c - a command line as struct options, and what can be shown instead
- * of running. The commands are options_tables.c's. See options.h.
+ * options.c - parses a command line into struct options, and prints help and lists. The
+ * commands are in options_tables.c. See options.h.
  */
 #include "commands/options.h"
 
@@ -46,7 +46,7 @@ static int check_record(struct options *o)
 		selected = 1;
 	}
 	if (selected == 1 && r->kernel && !record_modes[r->capture.mode].waits) {
-		log_error("--kernel tells where threads wait: give a mode that is about waiting, "
+		log_error("--kernel shows where threads wait: give a mode that records waiting, "
 			  "such as -m offcpu or -m wall");
 		return -EINVAL;
 	}
@@ -60,7 +60,7 @@ static int check_record(struct options *o)
 	return -EINVAL;
 }
 
-/* convert's, by -o's name if it is not given. */
+/* Choose the format of convert by -o's file name if --format is not given. */
 static int choose_format(struct export_options *e)
 {
 	size_t len = strlen(e->output);
@@ -77,7 +77,7 @@ static int choose_format(struct export_options *e)
 	return 0;
 }
 
-/* There must be files, for every command that reads some. */
+/* For every command that reads files: there must be one. */
 static int check_input(struct options *o)
 {
 	if (o->input.path_cnt)
@@ -171,7 +171,7 @@ static int check_recover(struct options *o)
 	return -EINVAL;
 }
 
-/* Nothing can be wrong with all options of the commands that have no check. */
+/* Checks of a command's options together; commands without a check need none. */
 static int (*const checks[OPTIONS_COMMAND_CNT])(struct options *o) = {
 	[COMMAND_RECORD] = check_record,
 	[COMMAND_INFO] = check_input,
@@ -263,7 +263,7 @@ void options_free(struct options *o)
 	memset(o, 0, sizeof(*o));
 }
 
-/* tachbpf --help: all commands, and the options of the one that needs no name. */
+/* tachbpf --help: all commands, and the options of record. */
 static void print_overview(FILE *out)
 {
 	size_t i;

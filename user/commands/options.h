@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * options.h - the command line, as tables.
+ * options.h - the command line, parsed into a struct for each command.
  */
 #ifndef TACHBPF_OPTIONS_H
 #define TACHBPF_OPTIONS_H
@@ -23,7 +23,7 @@
 #include "resolve/record_mode.h"
 #include "target/proc_filter.h"
 
-/* Usage errors end the program with this, everything else that fails with 1. */
+/* Exit status after usage errors; after other errors it is 1. */
 #define EXIT_USAGE 2
 
 struct record_options {
@@ -37,12 +37,12 @@ struct record_options {
 	double duration_s;		/* -d; 0: until interrupted */
 	bool json;			/* --json: the summary as JSON on stdout */
 	bool ignore_kernel_bugs;	/* --ignore-kernel-bugs: kernels that can freeze */
-	/* What only options decide; cmd_record.c sets the other members. */
+	/* Of these two, cmd_record.c sets the members that are no option's. */
 	struct capture_args capture;
 	struct recording_args recording;
 };
 
-/* Which files are read, and what of them. At the beginning of each command's that reads files. */
+/* Which files are read, and which of their samples: the first member of all that read files. */
 struct input_options {
 	char **paths;			/* path_cnt of them, at least one; strings not owned */
 	size_t path_cnt;
@@ -58,26 +58,26 @@ struct tach_options {
 
 /* How an export is written. */
 struct export_options {
-	const struct sink_ops *format;	/* --format; of convert NULL: as -o's name says */
+	const struct sink_ops *format;	/* --format; convert, NULL: by -o's file name */
 	const char *output;		/* -o; NULL: stdout */
 	enum sink_lines lines;		/* --lines, --no-lines */
 	enum sink_group group;		/* --by */
-	bool no_source;			/* --no-source: for the heat map */
+	bool no_source;			/* --no-source */
 	struct tach_options tach;
 };
 
 struct info_options {
 	struct input_options input;
 	bool verify;			/* --verify */
-	bool json;			/* --json, likewise below */
+	bool json;			/* --json */
 };
 
 struct report_options {
 	struct input_options input;
 	enum report_by by;		/* --by */
 	enum report_sort sort;		/* --sort */
-	uint32_t limit;			/* --limit; 0: all rows, likewise below */
-	bool json;
+	uint32_t limit;			/* --limit; 0: all rows */
+	bool json;			/* --json */
 };
 
 struct replay_options {
@@ -89,9 +89,9 @@ struct mem_options {
 	struct input_options input;
 	enum mem_by by;			/* --by */
 	enum mem_sort sort;		/* --sort */
-	uint32_t limit;
+	uint32_t limit;			/* --limit; 0: all rows */
 	bool validate;			/* --validate */
-	bool json;
+	bool json;			/* --json */
 };
 
 struct convert_options {
@@ -101,7 +101,7 @@ struct convert_options {
 
 struct merge_options {
 	struct input_options input;
-	const char *output;		/* -o, likewise below */
+	const char *output;		/* -o */
 	struct tach_options tach;
 };
 
@@ -109,37 +109,37 @@ struct split_options {
 	struct input_options input;
 	enum split_by { SPLIT_BY_PROCESS, SPLIT_BY_THREAD, SPLIT_BY_TIME } by;	/* --by */
 	uint64_t every_us;		/* --every */
-	const char *output;
+	const char *output;		/* -o */
 	struct tach_options tach;
 };
 
 struct diff_options {
 	struct input_options input;
 	enum diff_sort sort;		/* --sort */
-	uint32_t limit;
-	bool json;
+	uint32_t limit;			/* --limit; 0: all rows */
+	bool json;			/* --json */
 	const struct sink_ops *format;	/* --format; NULL: a table */
-	const char *output;
+	const char *output;		/* -o */
 };
 
 struct gil_options {
 	struct input_options input;
-	uint32_t limit;
-	bool json;
+	uint32_t limit;			/* --limit; 0: all rows */
+	bool json;			/* --json */
 };
 
 struct recover_options {
 	struct input_options input;
-	const char *output;		/* NULL: in the damaged file's place */
+	const char *output;		/* -o; NULL: in the damaged file's place */
 };
 
 struct doctor_options {
-	bool json;
+	bool json;			/* --json */
 };
 
 struct ps_options {
 	struct proc_filter selection;	/* --container, --exclude-..., --min-age */
-	bool json;
+	bool json;			/* --json */
 };
 
 enum command_id {
@@ -155,7 +155,7 @@ struct options {
 	enum command_id command;
 	enum options_show show;
 	int verbose;			/* -v, -v -v; -1 with -q */
-	bool named;			/* the command's name was given, record's need not be */
+	bool named;			/* the command's name was given; record may be left out */
 	union {				/* the command's own */
 		struct input_options input;	/* of any command that reads files */
 		struct record_options record;
@@ -175,8 +175,8 @@ struct options {
 };
 
 /*
- * Parse the command line. 0, or -errno after one line on stderr said what is
- * wrong and what to do. options_free() either way.
+ * Parse the command line. Returns 0, or -errno after logging one line that says what is wrong
+ * and what to do. The caller calls options_free() in both cases.
  */
 int options_parse(struct options *o, int argc, char **argv);
 void options_free(struct options *o);
@@ -184,8 +184,9 @@ void options_free(struct options *o);
 /* Print what o->show asks for. */
 void options_print(const struct options *o, FILE *out);
 
-/* "99", "10khz": 1 to 50000. "1.5", "30s", "5m", "1h". 0, or -EINVAL (nothing logged). */
+/* Parse a rate, "99" or "10khz", from 1 to 50000 Hz. 0, or -EINVAL; logs nothing. */
 int options_rate(const char *text, uint32_t *hz);
+/* Parse a duration: "1.5", "30s", "5m" or "1h". 0, or -EINVAL; logs nothing. */
 int options_duration(const char *text, double *seconds);
 
 #endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * options_set.c - the setters of options_set.h: text into struct options, or one
- * line that says what is wrong with it. What the options do is not known here.
+ * options_set.c - see options_set.h. A setter does not know what its option does.
  */
 #include "commands/options_set.h"
 
@@ -21,13 +20,13 @@
 #define DURATION_MAX_S (366.0 * 86400)
 #define PID_MAX 4194304		/* PID_MAX_LIMIT, include/linux/threads.h */
 
-/* A non-negative decimal number; *end: the first character behind it. -EINVAL */
+/* Parse a non-negative decimal number; *end: the first character after it. 0 or -EINVAL. */
 static int parse_number(const char *text, double *value, const char **end)
 {
 	size_t len = strspn(text, "0123456789.");
 	char digits[32], *stop;
 
-	/* strtod() alone would take "inf", "0x1p3" and "1e3". */
+	/* strtod() alone would accept "inf", "0x1p3" and "1e3". */
 	if (!len || len >= sizeof(digits))
 		return -EINVAL;
 	memcpy(digits, text, len);
@@ -42,7 +41,7 @@ struct unit {
 	double factor;
 };
 
-/* A number and perhaps one of units (terminated by a NULL name). -EINVAL */
+/* Parse a number with one of units, whose last has a NULL name. 0 or -EINVAL. */
 static int parse_quantity(const char *text, const struct unit *units, double *value)
 {
 	const char *end;
@@ -93,7 +92,7 @@ static int bad_value(const struct cli_option *opt, const char *value, const char
 	return -EINVAL;
 }
 
-/* Where an option's value goes. */
+/* The address of the member that an option sets. */
 static void *place(void *target, const struct cli_option *opt)
 {
 	return (char *)target + opt->off;
@@ -135,7 +134,7 @@ static const char *mode_at(const void *table, size_t i, int *value)
 	return i < RECORD_MODE_CNT ? record_modes[i].name : NULL;
 }
 
-/* The value that text names. at() lists names until it returns NULL. */
+/* Set *value to the one that text names. at() lists the names until it returns NULL. */
 static int choose(const struct cli_option *opt, const char *text,
 		  const char *(*at)(const void *table, size_t i, int *value), int *value)
 {
@@ -152,7 +151,7 @@ static int choose(const struct cli_option *opt, const char *text,
 	return bad_value(opt, text, remedy);
 }
 
-/* The enum at opt->off (int-sized, asserted below) by its name in opt->data. */
+/* The member is an enum; the assertion below says that it has the size of an int. */
 int opt_choice(void *target, const struct cli_option *opt, const char *value)
 {
 	int chosen, err = choose(opt, value, choice_at, &chosen);
@@ -195,7 +194,7 @@ _Static_assert(BEGINS_WITH_INPUT(info) && BEGINS_WITH_INPUT(report) && BEGINS_WI
 	       BEGINS_WITH_INPUT(mem) && BEGINS_WITH_INPUT(convert) && BEGINS_WITH_INPUT(merge) &&
 	       BEGINS_WITH_INPUT(split) && BEGINS_WITH_INPUT(diff) && BEGINS_WITH_INPUT(gil) &&
 	       BEGINS_WITH_INPUT(recover),
-	       "struct options finds the input of any command in one place");
+	       "struct options has the input of every command at the same place");
 
 int opt_rate(void *target, const struct cli_option *opt, const char *value)
 {
@@ -310,7 +309,7 @@ int opt_limit(void *target, const struct cli_option *opt, const char *value)
 	return 0;
 }
 
-/* ---- which samples: sample_filter.h's options, the same for every command that has them ---- */
+/* ---- the conditions of sample_filter.h, the same in every command that has them ---- */
 
 static void *append(void *list, size_t cnt, size_t elem_bytes)
 {
@@ -356,7 +355,7 @@ int opt_process(void *target, const struct cli_option *opt, const char *value)
 	return 0;
 }
 
-/* "gil", "!gil", "no-gil": the bit, and whether it must not be set. false: no such word. */
+/* Parse "gil", "!gil" or "no-gil". *not: the bit must not be set. Returns false if unknown. */
 static bool status_word(const char *word, size_t len, uint8_t *bit, bool *not)
 {
 	*not = (len && *word == '!') || (len > 3 && !strncmp(word, "no-", 3));
@@ -403,7 +402,7 @@ int opt_moment(void *target, const struct cli_option *opt, const char *value)
 	double seconds;
 
 	t->absolute = *value == '@';
-	/* Doubles are exact to the microsecond up to 2^53 of them, 285 years. */
+	/* Doubles are exact to the microsecond up to 2^53 us, which are 285 years. */
 	if (parse_quantity(value + t->absolute, units, &seconds) || seconds * 1e6 > 0x1p53)
 		return bad_value(opt, value, "give seconds since the profile's start, such as 1.5, "
 				 "500ms or 2m, or with @ the clock's own");
@@ -446,7 +445,7 @@ int opt_every(void *target, const struct cli_option *opt, const char *value)
 
 /* ---- */
 
-/* TACH files come from recording; rewriting them is convert's, not replay's. */
+/* Only convert writes TACH files again. */
 bool options_takes_format(enum command_id command, const struct sink_ops *ops)
 {
 	if (command == COMMAND_DIFF)
@@ -506,7 +505,6 @@ int opt_show(void *target, const struct cli_option *opt, const char *value)
 	return 0;
 }
 
-/* A flag that stands for a value: the only one in opt->data. */
 int opt_value(void *target, const struct cli_option *opt, const char *value)
 {
 	const struct choice *c = opt->data;
@@ -530,7 +528,7 @@ int opt_record_rest(void *target, char **words)
 	struct options *o = target;
 
 	if (!*words || !**words) {
-		log_error("no command after --: write, say, tachbpf -- python3 app.py");
+		log_error("no command after --: write, for example, tachbpf -- python3 app.py");
 		return -EINVAL;
 	}
 	o->record.command = words;

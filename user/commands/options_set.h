@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * options_set.h - how the text of each kind of option becomes a value, for the
- * tables of commands. target is always a struct options.
+ * options_set.h - the setters for the commands' tables: each parses the text of one kind of
+ * option into a value of target, which is always a struct options. They return 0, or -EINVAL
+ * or -ENOMEM after logging why.
  */
 #ifndef TACHBPF_OPTIONS_SET_H
 #define TACHBPF_OPTIONS_SET_H
@@ -11,23 +12,24 @@
 #include "base/cli.h"
 #include "commands/options.h"
 
-/* opt_select(): a condition of this kind, in opt->data. */
+/* opt->data of opt_select(): the kind of the condition. */
 struct select_option {
 	enum proc_filter_kind kind;
 	bool exclude;
 };
 
+/* A word that an option takes, and what it stands for. */
 struct choice {
 	const char *name;	/* NULL ends the table */
 	int value;
 };
 
-/* Can the command write this format? */
+/* Returns true if the command can write this format. */
 bool options_takes_format(enum command_id command, const struct sink_ops *ops);
 
 /*
- * To opt->off. opt_choice, opt_bool, opt_value: by the choices
- * in opt->data; opt_mode: by the names in record_modes.
+ * These set the member at opt->off. opt->data of opt_choice and opt_bool: the table of struct
+ * choice; of opt_value: the one choice that the flag stands for; of opt_select: see above.
  */
 int opt_flag(void *target, const struct cli_option *opt, const char *value);
 int opt_no(void *target, const struct cli_option *opt, const char *value);
@@ -48,7 +50,7 @@ int opt_regex(void *target, const struct cli_option *opt, const char *value);
 int opt_every(void *target, const struct cli_option *opt, const char *value);
 int opt_format(void *target, const struct cli_option *opt, const char *value);
 
-/* To members they know, of whatever command. */
+/* These know the member that they set. */
 int opt_pids(void *target, const struct cli_option *opt, const char *value);
 int opt_thread(void *target, const struct cli_option *opt, const char *value);
 int opt_process(void *target, const struct cli_option *opt, const char *value);
@@ -58,7 +60,7 @@ int opt_quiet(void *target, const struct cli_option *opt, const char *value);
 int opt_verbose(void *target, const struct cli_option *opt, const char *value);
 int opt_show(void *target, const struct cli_option *opt, const char *value);
 
-/* Words that are no options. */
+/* For words of the command line that are no options. */
 int opt_record_word(void *target, char *word);
 int opt_record_rest(void *target, char **words);
 int opt_files_word(void *target, char *word);

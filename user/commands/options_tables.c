@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * options_tables.c - our commands and their options. cli.c walks the tables; how
- * text becomes a value is options_set.c's.
+ * options_tables.c - the commands and their options. base/cli.c parses by these tables;
+ * options_set.c has the setters.
  */
 #include "commands/options_tables.h"
 
@@ -11,7 +11,7 @@
 #include "commands/options.h"
 #include "commands/options_set.h"
 
-/* Names of perf's. */
+/* The names that perf uses. */
 static const struct choice events[] = {
 	{ "cycles", SAMPLER_CYCLES }, { "cpu-cycles", SAMPLER_CYCLES },
 	{ "cpu-clock", SAMPLER_CLOCK }, { 0 }
@@ -28,14 +28,14 @@ static const struct choice bys[] = {
 	{ "process", REPORT_BY_PROCESS }, { "thread", REPORT_BY_THREAD },
 	{ "container", REPORT_BY_CONTAINER }, { "gil", REPORT_BY_GIL }, { 0 }
 };
-/* Samples are counted where they are taken: that order is self's. */
+/* "samples" is the order by self: a sample counts where it was taken. */
 static const struct choice sorts[] = {
 	{ "self", REPORT_SORT_SELF }, { "total", REPORT_SORT_TOTAL },
 	{ "samples", REPORT_SORT_SELF }, { "name", REPORT_SORT_NAME },
 	{ "file", REPORT_SORT_FILE }, { 0 }
 };
 
-/* What of a file counts (model/reader.h), and the rows of mem. */
+/* Which value of a file counts (model/reader.h), and the rows of mem. */
 static const struct choice values[] = {
 	{ "live", VALUE_LIVE }, { "allocated", VALUE_ALLOCATED }, { "peak", VALUE_PEAK },
 	{ "samples", VALUE_SAMPLES }, { 0 }
@@ -62,7 +62,6 @@ static const struct choice groups[] = {
 static const struct choice lines_apart[] = { { "", LINES_APART }, { 0 } };
 static const struct choice lines_merged[] = { { "", LINES_MERGED }, { 0 } };
 
-
 static const enum options_show show_help = SHOW_HELP, show_version = SHOW_VERSION;
 
 #define AT(member) offsetof(struct options, member)
@@ -72,16 +71,17 @@ static const enum options_show show_help = SHOW_HELP, show_version = SHOW_VERSIO
 	{ 'h', "help", NULL, "General", "this text", opt_show, 0, &show_help },                    \
 	{ 0, "version", NULL, "General", "the version", opt_show, 0, &show_version }
 #define INPUT_OPTIONS                                                                              \
-	{ 0, "input-format", "FORMAT", "Input", "not what the file looks like; help lists all",    \
+	{ 0, "input-format", "FORMAT", "Input", "the files' format, if not found by content;\n"    \
+	  "help lists all",                                                                        \
 	  opt_input_format, 0, NULL },                                                             \
 	{ 0, "value", "VALUE", "Input",                                                            \
 	  "of memory: live (default), allocated, peak\nof time: samples", opt_choice,              \
 	  AT(input.reader.value), values }
 #define SELECTION "What to record (one of these, or -- COMMAND)"
 
-/* Alone they mean -a. */
+/* Conditions without -a, -p or -- COMMAND imply -a. */
 #define CONDITIONS "Which of them (one of each kind given must fit; may be repeated)"
-#define EXCLUSIONS "Which of them not (nothing given may fit)"
+#define EXCLUSIONS "Which of them are left out (those that fit one of these)"
 #define CONDITION(CMD, NAME, KIND, ARG, HELP)                                                      \
 	{ 0, #NAME, ARG, CONDITIONS, HELP, opt_select, AT(CMD.selection),                          \
 	  &(const struct select_option){ KIND, false } }
@@ -90,7 +90,8 @@ static const enum options_show show_help = SHOW_HELP, show_version = SHOW_VERSIO
 	  &(const struct select_option){ KIND, true } }
 #define CONDITION_OPTIONS(CMD)                                                                     \
 	CONDITION(CMD, container, FILTER_CONTAINER, "ID|NAME",                                     \
-		  "of this container; of an id the beginning"),                                    \
+		  "of this container; the first part of an id is\n"                                \
+		  "enough"),                                                                       \
 	CONDITION(CMD, pod, FILTER_POD, "UID|NAME", "of this pod (Kubernetes, podman)"),           \
 	CONDITION(CMD, cgroup, FILTER_CGROUP, "PATH", "in this cgroup or one below it"),           \
 	CONDITION(CMD, unit, FILTER_UNIT, "UNIT", "of this systemd unit: nginx, user-*.slice"),    \
@@ -99,18 +100,18 @@ static const enum options_show show_help = SHOW_HELP, show_version = SHOW_VERSIO
 	CONDITION(CMD, comm, FILTER_COMM, "GLOB", "whose name matches, as ps -o comm has it"),     \
 	CONDITION(CMD, exe, FILTER_EXE, "GLOB",                                                    \
 		  "whose executable matches, the path if GLOB has a /"),                           \
-	{ 0, "min-age", "TIME", CONDITIONS, "not before they are so old: 5, 0.5s, 5m", opt_min_age, \
-	  AT(CMD.selection.min_age_s), NULL }
+	{ 0, "min-age", "TIME", CONDITIONS, "from this age on: 5, 0.5s, 5m",                       \
+	  opt_min_age, AT(CMD.selection.min_age_s), NULL }
 #define EXCLUSION_OPTIONS(CMD)                                                                     \
-	EXCLUSION(CMD, container, FILTER_CONTAINER, "ID|NAME", "likewise"),                        \
-	EXCLUSION(CMD, pod, FILTER_POD, "UID|NAME", "likewise"),                                   \
-	EXCLUSION(CMD, cgroup, FILTER_CGROUP, "PATH", "likewise"),                                 \
-	EXCLUSION(CMD, unit, FILTER_UNIT, "UNIT", "likewise"),                                     \
+	EXCLUSION(CMD, container, FILTER_CONTAINER, "ID|NAME", "of this container"),               \
+	EXCLUSION(CMD, pod, FILTER_POD, "UID|NAME", "of this pod"),                                \
+	EXCLUSION(CMD, cgroup, FILTER_CGROUP, "PATH", "in this cgroup or one below it"),           \
+	EXCLUSION(CMD, unit, FILTER_UNIT, "UNIT", "of this systemd unit"),                         \
 	EXCLUSION(CMD, pid, FILTER_PID, "PID[,PID...]",                                            \
-		  "these; with --children what they start, too"),                                  \
-	EXCLUSION(CMD, uid, FILTER_UID, "USER[,USER...]", "likewise"),                             \
-	EXCLUSION(CMD, comm, FILTER_COMM, "GLOB", "likewise"),                                     \
-	EXCLUSION(CMD, exe, FILTER_EXE, "GLOB", "likewise")
+		  "these; with --children also what they start"),                                  \
+	EXCLUSION(CMD, uid, FILTER_UID, "USER[,USER...]", "acting as this user"),                  \
+	EXCLUSION(CMD, comm, FILTER_COMM, "GLOB", "whose name matches"),                           \
+	EXCLUSION(CMD, exe, FILTER_EXE, "GLOB", "whose executable matches")
 static const struct choice children_yes[] = { { "", CHILDREN_YES }, { 0 } };
 static const struct choice children_no[] = { { "", CHILDREN_NO }, { 0 } };
 
@@ -120,7 +121,7 @@ static const struct cli_option record_table[] = {
 	{ 'p', "pid", "PID[,PID...]", SELECTION, "these processes; may be repeated", opt_pids, 0,
 	  NULL },
 	CONDITION_OPTIONS(record),
-	{ 0, "children", NULL, CONDITIONS, "-p: and what these processes start", opt_value,
+	{ 0, "children", NULL, CONDITIONS, "-p: also what these processes start", opt_value,
 	  AT(record.selection.children), children_yes },
 	{ 0, "no-children", NULL, CONDITIONS, "-- COMMAND: without what it starts", opt_value,
 	  AT(record.selection.children), children_no },
@@ -132,7 +133,7 @@ static const struct cli_option record_table[] = {
 	  "leave out shorter waits: 10ms, 500us, 1s", opt_min_wait,
 	  AT(record.capture.min_wait_ns), NULL },
 	{ 0, "kernel", NULL, "How to record",
-	  "and where in the kernel threads wait", opt_flag, AT(record.kernel), NULL },
+	  "also record where in the kernel threads wait", opt_flag, AT(record.kernel), NULL },
 	{ 'r', "rate", "RATE", "How to record",
 	  "samples per second and CPU: 99, 999, 10khz\n(default: 99 with -a, 999 otherwise)",
 	  opt_rate, AT(record.rate_hz), NULL },
@@ -169,8 +170,8 @@ static const struct cli_option record_table[] = {
 	  AT(record.recording.compress), compressions },
 	{ 0, "layout", "LAYOUT", "Output", "release (default), draft1 or draft2", opt_choice,
 	  AT(record.recording.layout), layouts },
-	{ 0, "split", "WHEN", "Output", "auto (default): those that live less than a second\n"
-	  "share one by binary and command; all: each its own", opt_bool,
+	{ 0, "split", "WHEN", "Output", "auto (default): processes that live less than a\n"
+	  "second share a file by binary and command;\nall: a file for each process", opt_bool,
 	  AT(record.recording.split_all), file_splits },
 	{ 0, "json", NULL, "Output", "the summary as JSON on standard output", opt_flag,
 	  AT(record.json), NULL },
@@ -184,12 +185,12 @@ static const struct cli_option record_table[] = {
 	  "of this process; NAME may have * and ?; may be repeated", opt_process, 0, NULL },       \
 	{ 0, "status", "WORD[,WORD...]", SAMPLES,                                                  \
 	  "gil, on-cpu, unknown, gil-requested, exception, main;\n"                                \
-	  "with ! or no- before it: not so",                                                       \
+	  "with ! or no- before a word: samples without it",                                       \
 	  opt_status, 0, NULL },                                                                   \
-	{ 0, "from", "TIME", SAMPLES, "from then on: 1.5, 500ms, 2m after the start;\n"            \
+	{ 0, "from", "TIME", SAMPLES, "from this time on: 1.5, 500ms, 2m after the start;\n"       \
 	  "@SECONDS: of CLOCK_MONOTONIC", opt_moment, AT(input.filter.from), NULL },               \
-	{ 0, "to", "TIME", SAMPLES, "until just before then", opt_moment, AT(input.filter.to),     \
-	  NULL },                                                                                  \
+	{ 0, "to", "TIME", SAMPLES, "until just before this time", opt_moment,                     \
+	  AT(input.filter.to), NULL },                                                             \
 	{ 0, "focus", "REGEX", SAMPLES, "with a frame whose function or file matches", opt_regex,  \
 	  AT(input.filter.focus), NULL },                                                          \
 	{ 0, "ignore", "REGEX", SAMPLES, "without such a frame", opt_regex,                        \
@@ -200,8 +201,8 @@ static const struct cli_option record_table[] = {
 	  opt_choice, AT(CMD.export.group), groups },                                              \
 	{ 0, "lines", NULL, "Output", "tell the lines of a function apart", opt_value,             \
 	  AT(CMD.export.lines), lines_apart },                                                     \
-	{ 0, "no-lines", NULL, "Output", "do not; without either: as the format's users expect",   \
-	  opt_value, AT(CMD.export.lines), lines_merged },                                         \
+	{ 0, "no-lines", NULL, "Output", "join the lines of a function; without either:\n"         \
+	  "as the format's users expect", opt_value, AT(CMD.export.lines), lines_merged },         \
 	{ 0, "no-source", NULL, "Output", "heatmap: read no source files", opt_flag,               \
 	  AT(CMD.export.no_source), NULL }
 #define TACH_OPTIONS(PART)                                                                         \

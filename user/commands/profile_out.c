@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * profile_out.c - see profile_out.h. Knows no format but that TACH seeks.
+ * profile_out.c - see profile_out.h. Knows of formats only that TACH seeks.
  */
 #include "commands/profile_out.h"
 
@@ -15,7 +15,10 @@
 #include "formats/sinks.h"
 
 #define SHOWN_BYTES 512
-/* Frames share nothing: fewer are smaller. As much memory again goes into compressing one. */
+/*
+ * Bytes of samples in a zstd frame: the fewer frames, the smaller the file. Compressing a frame
+ * takes as much memory again.
+ */
 #define FRAME_BYTES (8 << 20)
 
 const char *profile_out_title(const struct input_options *input)
@@ -33,14 +36,14 @@ void profile_out_complain(const char *path, int err)
 
 	escape_text(path, strlen(path), shown, sizeof(shown));
 	if (err == -EOVERFLOW)
-		log_error("cannot write '%s': too many samples: the layouts draft1 and draft2 end at "
-			  "2^32 - 1, and counts that are written out as samples at 2^30 in a file",
-			  shown);
+		log_error("cannot write '%s': too many samples: the layouts draft1 and draft2 end "
+			  "at 2^32 - 1, and counts that are written out as samples at 2^30 in a "
+			  "file", shown);
 	else if (err != -EPIPE && err != SINK_REPORTED)
 		log_error("cannot write '%s': %s", shown, strerror(-err));
 }
 
-/* To path, or - for standard output. */
+/* Open a sink that writes to path, or to standard output if path is "-". 0 or -errno. */
 static int open_sink(struct profile_out *out, const struct sink_ops *format, const char *path,
 		     struct sink_args *args, bool compress)
 {

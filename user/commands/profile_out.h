@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * profile_out.h - a sink and the file it writes, which appears when it is
- * complete: for commands that write profiles.
+ * profile_out.h - an output file, or standard output, and the sink that writes it, for
+ * commands that write profiles. The file appears when it is complete.
  *
- * All of these log why they fail; no reader of standard output is no news.
+ * All functions log why they fail, except if nobody reads standard output any more.
  */
 #ifndef TACHBPF_PROFILE_OUT_H
 #define TACHBPF_PROFILE_OUT_H
@@ -25,20 +25,26 @@ struct profile_out {
 	struct sink *sink;
 };
 
-/* What an export's options say, in format. many: several profiles will come. 0 or -errno. */
+/*
+ * Open the output of an export in this format. many: several profiles will follow. 0, or -errno;
+ * then there is nothing to close.
+ */
 int profile_out_open(struct profile_out *out, const struct sink_ops *format,
 		     const struct export_options *export, const struct input_options *input,
 		     bool many);
-/* A TACH file. 0 or -errno. */
+/* Open a TACH file at path. 0, or -errno; then there is nothing to close. */
 int profile_out_tach(struct profile_out *out, const char *path, const struct tach_options *tach);
 
-/* err: what went wrong while it was written (0, or -errno; -ECANCELED: it was logged). 0 or -errno. */
+/*
+ * Close the output. err: the error while writing (0 or -errno; -ECANCELED: already logged), after
+ * which the file is removed. Returns err, or what failed while closing: 0 or -errno.
+ */
 int profile_out_close(struct profile_out *out, int err);
 
-/* What reports are headed with: the one path's last component; NULL: there are several. */
+/* The title of reports: the last component of the only path; NULL if there are several. */
 const char *profile_out_title(const struct input_options *input);
 
-/* One line about a sink's error. */
+/* Log a sink's error in one line; nothing for -EPIPE and for what the sink has logged. */
 void profile_out_complain(const char *path, int err);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * profile_set.c - see profile_set.h. Knows file names and session.json; what is
- * inside a file is its reader's.
+ * profile_set.c - see profile_set.h. Knows file names and session.json; readers know what is
+ * in a file.
  */
 #include "commands/profile_set.h"
 
@@ -29,7 +29,7 @@ static char *escaped(const char *path)
 	return text_escape(path, strlen(path));
 }
 
-/* "12-app.tach" -> 12, "app". Any other name says nothing. */
+/* "12-app.tach" is process 12, "app". Other names have no meaning. */
 static void identity_from_name(struct profile_file *f)
 {
 	size_t len = strlen(f->name), tail = strlen(SUFFIX);
@@ -54,7 +54,7 @@ static void free_file(struct profile_file *f)
 	free(f->comm);
 }
 
-/* path becomes the set's. */
+/* The set takes ownership of path, also if it fails. */
 static int add_file(struct profile_set *set, char *path, const struct session_json *session)
 {
 	struct profile_file *files, f = { .path = path, .session = session };
@@ -98,7 +98,7 @@ static int add_entries(struct profile_set *set, int dirfd, const struct profile_
 	if (cnt < 0)
 		return -errno;
 	for (i = 0; i < cnt; i++) {
-		/* A pipe would block us, and nothing but a regular file is a profile. */
+		/* Only a regular file is a profile; opening a pipe would block us. */
 		if (!err && !fstatat(dirfd, entries[i]->d_name, &st, 0) && S_ISREG(st.st_mode)) {
 			char *path;
 
@@ -163,7 +163,7 @@ static int add_path(struct profile_set *set, const char *path)
 
 	if (!shown)
 		return -ENOMEM;
-	/* O_NONBLOCK: a pipe is to be refused, not waited for. */
+	/* O_NONBLOCK: refuse a pipe instead of waiting for its writer. */
 	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &st)) {
 		log_error("cannot open '%s': %s", shown, strerror(errno));
@@ -197,7 +197,7 @@ int profile_set_open(struct profile_set *set, char *const *paths, size_t cnt,
 	if (err)
 		log_error("cannot look for profiles: %s", strerror(-err));
 	else if (!set->file_cnt)
-		err = -ENOENT;	/* said already */
+		err = -ENOENT;	/* reported before */
 	return err;
 }
 
@@ -236,7 +236,7 @@ void profile_set_free(struct profile_set *set)
 	memset(set, 0, sizeof(*set));
 }
 
-/* why may quote the file. */
+/* why may have bytes of the file. */
 static void report_damage(struct profile_set *set, const struct profile_file *f, const char *why)
 {
 	char shown[WHY_BYTES * 2];
@@ -270,8 +270,8 @@ struct profile_file *profile_set_inner(struct profile_set *set, const struct pro
 }
 
 /*
- * The selected profile's own entry: what its format says of the process counts
- * more than the file's name. NULL: out of memory.
+ * The entry of the selected profile: a process that the file names counts more than the one
+ * in the file's name. NULL: out of memory.
  */
 static const struct profile_file *inner_file(struct profile_set *set, struct profile_file *file,
 					     const struct profile_meta *meta)
@@ -281,7 +281,7 @@ static const struct profile_file *inner_file(struct profile_set *set, struct pro
 	return profile_set_inner(set, file, meta->tgid, meta->comm, meta->container);
 }
 
-/* Profiles of a set on their way to a visitor. */
+/* The state of profile_set_each(). */
 struct walk {
 	struct profile_set *set;
 	int (*visit)(void *ctx, const struct profile_file *file, struct reader *r);
@@ -294,7 +294,10 @@ static bool wanted(const struct profile_set *set, const struct session_process *
 	return !set->filter || sample_filter_wants_process(set->filter, p->tgid, p->comm);
 }
 
-/* By what is known of it from outside; if that is not whose it is, by what is in it. */
+/*
+ * Does the filter want the file's process? If the process is unknown, the process frames in the
+ * file decide.
+ */
 static bool wanted_inside(const struct profile_set *set, const struct profile_file *file,
 			  const struct reader *r)
 {
@@ -308,7 +311,7 @@ static int visit_profiles(struct walk *w, struct profile_file *file, struct read
 	uint32_t i;
 	int err = 0;
 
-	/* A file that holds several cannot be told before it is open. */
+	/* Only an open file shows that it has several profiles. */
 	if (reader_profile_cnt(r) > 1)
 		set->many = true;
 	for (i = 0; !err && i < reader_profile_cnt(r); i++) {
@@ -344,7 +347,7 @@ int profile_set_each(struct profile_set *set,
 		char why[WHY_BYTES] = "";
 		struct reader *r;
 
-		/* Of files that do not say whose they are, what is in them may. */
+		/* If the process is unknown, it may be named in the file. */
 		if (p->tgid && !wanted(set, p)) {
 			w.skipped++;
 			continue;
@@ -386,7 +389,7 @@ int profile_set_run(struct profile_set *set, const struct profile_file *file,
 	}
 	err = reader_run(r, on_event, ctx, why, sizeof(why));
 	sample_filter_free(filter);
-	/* With a reason it is the reader's, without one on_event()'s. */
+	/* An error with a reason is the reader's, one without is on_event()'s. */
 	if (!err || !*why)
 		return err;
 	if (!set->quiet)
