@@ -3,8 +3,8 @@
  * hash_index.h - finds the elements of an array by what is in them: a hash table of their
  * numbers. The array is the caller's, and grows at its end.
  *
- * Each slot keeps the element's hash: elements of another hash are not looked at, and none is
- * when the table grows.
+ * Each slot keeps the element's hash: a search does not read elements with another hash, and
+ * growing the table reads none.
  */
 #ifndef TACHBPF_HASH_INDEX_H
 #define TACHBPF_HASH_INDEX_H

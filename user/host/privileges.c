@@ -22,14 +22,14 @@ static const struct {
 	const char *why;
 } needed[] = {
 	{ CAP_BPF_BIT, "map entries for new processes, before 5.19" },
-	{ CAP_PERFMON_BIT, "CPUs that come" },
+	{ CAP_PERFMON_BIT, "perf events on CPUs that come online" },
 	{ CAP_SYS_PTRACE, "/proc and memory of other users' processes" },
-	{ CAP_DAC_READ_SEARCH, "their executables" },
-	{ CAP_CHECKPOINT_RESTORE_BIT, "those that are deleted: /proc/PID/map_files" },
-	{ CAP_DAC_OVERRIDE, "files in a directory of whoever called sudo" },
-	{ CAP_CHOWN, "which become theirs" },
-	{ CAP_FOWNER, "likewise" },
-	{ CAP_KILL, "is it still there?" },
+	{ CAP_DAC_READ_SEARCH, "other users' executables" },
+	{ CAP_CHECKPOINT_RESTORE_BIT, "deleted executables: /proc/PID/map_files" },
+	{ CAP_DAC_OVERRIDE, "files in a directory of the user who called sudo" },
+	{ CAP_CHOWN, "these files get that user as owner" },
+	{ CAP_FOWNER, "these files are still ours to change afterwards" },
+	{ CAP_KILL, "kill(pid, 0): does the process still exist?" },
 };
 
 int privileges_drop(void)

@@ -42,14 +42,15 @@ struct stack_tree_view {
 	uint32_t node_cnt, thread_cnt, share_cnt;
 };
 
-/* An empty tree whose frames are told apart by detail. NULL with errno. */
+/* An empty tree in which frames that differ in detail are different. NULL with errno. */
 struct stack_tree *stack_tree_new(enum stack_detail detail);
 void stack_tree_free(struct stack_tree *t);
 
 /*
- * The events that follow are of another process, their frames of these tables,
- * which must stay until stack_tree_end(). 0 or -errno, likewise below: -EINVAL
- * for events that do not fit the tables, -EOVERFLOW for more than 2^31 stacks.
+ * The following events are those of another process; their frames are in these tables, which
+ * must stay valid until stack_tree_end(). This, stack_tree_event() and stack_tree_merge() return
+ * 0 or -errno: -EINVAL for an event that does not fit the tables, -EOVERFLOW for more than 2^31
+ * stacks.
  */
 int stack_tree_begin(struct stack_tree *t, const struct profile_tables *tables);
 /* Add an event. */

@@ -6,7 +6,7 @@
  * frame ids of the profile become labels, which are ids of our own, and then group, status
  * and labels form a key, interned as a string of bytes.
  *
- * stack_frame.h says which frames are left out and how frames are told apart.
+ * stack_frame.h says which frames are left out and when two frames are the same.
  */
 #include "model/stacks.h"
 

@@ -316,8 +316,7 @@ int mlyze_next(struct mlyze_cursor *c, struct mlyze_event *ev, struct mlyze_erro
 	type = *d.p++;
 	if (type >= ARRAY_SIZE(getters))
 		return bad(error, MLYZE_RULE_EVENT_TYPE, c->at,
-			   "event type %u is not known, 0 to 3 are; how long it is cannot be told",
-			   type);
+			   "event type %u is not known, 0 to 3 are; its length is unknown", type);
 	ev->type = type;
 	delta = get_varint(&d);
 	if (!d.err && __builtin_add_overflow(c->time_us, delta, &ev->time_us))

@@ -29,7 +29,7 @@ class TopDown {
 
 /*
  * The innermost functions first, then their callers. Nodes are made when they
- * are looked at. Each owns a range of `entries`, the stacks that end in it; a
+ * are shown. Each owns a range of `entries`, the stacks that end in it; a
  * child's range is part of its parent's, one caller further.
  */
 class BottomUp {
