@@ -80,7 +80,8 @@ static void build(struct fake_elf *f, unsigned int which)
 	*f = (struct fake_elf){ .runtime = offsets[which], .runtime_len = 256 };
 	if ((which >= 3 && which <= 5) || which == 7 || (which >= 10 && which <= 12)) {
 		if (!len[which])
-			len[which] = load_golden(which == 7 ? 13 : which >= 10 ? 3 + which : 10 + which,
+			len[which] = load_golden(which == 7 ? 13 :
+						 which >= 10 ? 3 + which : 10 + which,
 						 which >= 10 ? "t" : "", offsets[which]);
 		f->runtime_len = len[which];
 		f->getter = getter;
@@ -119,7 +120,8 @@ static void check(const struct cpython_image *img, int err, const char *why)
 		return;
 	if (img->major != 3 || img->minor < 6 || img->objects.minor > 15 || !img->version[0] ||
 	    !img->runtime_vaddr || !img->tstate_how || l->fr_bytes > 136 ||
-	    (l->fr_owner >= l->fr_bytes && l->fr_owner != ABI_NO_OFF) || l->ts_frame >= ABI_TS_BYTES - 8)
+	    (l->fr_owner >= l->fr_bytes && l->fr_owner != ABI_NO_OFF) ||
+	    l->ts_frame >= ABI_TS_BYTES - 8)
 		abort();
 }
 

@@ -86,7 +86,7 @@ static void test_entering_nonsense(void **state)
 	}
 }
 
-/* The caller's _PyCFrame is old, and so is what it says: its own caller's is something else by now. */
+/* The caller's _PyCFrame is old, and what it says is, too: its own caller's has changed since. */
 static void test_entering_from_the_past(void **state)
 {
 	const u64 caller = W_CSTACK + 12288, gone = W_CSTACK + 16384;
@@ -96,7 +96,7 @@ static void test_entering_from_the_past(void **state)
 	for (minor = 11; minor <= 12; minor++) {
 		world_init(&w, minor);
 		host_mem_map(caller, 64);
-		/* entered from nowhere, as a suspended generator is; 3.12: by the world's first shim */
+		/* entered from nowhere, like a suspended generator; 3.12: by the first shim */
 		world_push(&w, OWNER_THREAD, world_code(&w), 6);
 		if (minor == 11)
 			mark_entry();

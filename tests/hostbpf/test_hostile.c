@@ -109,7 +109,8 @@ static void test_cycles(void **state)
 		for (i = 0; i < 3; i++) {
 			world_init(&w, minor);
 			world_recurse(&w, lengths[i]);
-			host_mem_put64(w.at[0] + w.img.layout.fr_base + w.img.layout.fr_previous, w.top);
+			host_mem_put64(w.at[0] + w.img.layout.fr_base + w.img.layout.fr_previous,
+				       w.top);
 			s = world_sample();
 			assert_non_null(s);
 			assert_int_equal(s->nframes, ABI_MAX_FRAMES);

@@ -263,7 +263,8 @@ static void test_hidden_return(void **state)
 	r = only_record(RAW_SWITCH_IN);
 	assert_int_equal(r->out_ns, out_ns);
 	assert_int_equal(r->h.time_ns,
-			 ((const struct raw_sample *)only_record(RAW_SWITCH_OUT))->h.time_ns - 30000);
+			 ((const struct raw_sample *)only_record(RAW_SWITCH_OUT))->h.time_ns -
+			 30000);
 	/* Of a thread that the fair scheduler does not know there is only now. */
 	host.now_ns += 100000;
 	host.task.se.sum_exec_runtime += 200000000;

@@ -257,7 +257,7 @@ static inline u32 world_fill_table(struct world *w, u64 data, u32 n)
 
 	for (i = 0; i < n; i++, data += bytes) {
 		if (w->img.minor <= 10) {
-			/* co_lnotab says how much code comes before the line, 3.10 how much has it. */
+			/* co_lnotab: bytes of code before the line; 3.10: bytes of the line */
 			host_mem_put8(data, w->img.minor <= 9 && !i ? 0 : 16);
 			host_mem_put8(data + 1, 1);
 			continue;

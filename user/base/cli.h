@@ -15,7 +15,7 @@ struct cli_option {
 	const char *name;	/* without the dashes */
 	const char *arg;	/* name of the value in --help; NULL: there is no value */
 	const char *group;	/* heading in --help; options of a group are neighbours */
-	const char *help;	/* short lines, no more than three; NULL: an old name, not in --help */
+	const char *help;	/* up to three short lines; NULL: an old name, not in --help */
 	/* Apply value (NULL if arg is). 0, or -errno after having logged why. */
 	int (*set)(void *target, const struct cli_option *opt, const char *value);
 	size_t off;		/* for set: offset in target */

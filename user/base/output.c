@@ -376,7 +376,8 @@ void output_default_name(char out[OUTPUT_NAME_MAX])
 	if (gethostname(host, sizeof(host) - 1) || !*host)
 		strcpy(host, "localhost");
 	for (c = host; *c; c++)
-		if (!isalnum((unsigned char)*c) && *c != '-' && *c != '_' && (*c != '.' || c == host))
+		if (!isalnum((unsigned char)*c) && *c != '-' && *c != '_' &&
+		    (*c != '.' || c == host))
 			*c = '_';
 	gmtime_r(&now, &utc);
 	strftime(when, sizeof(when), "%Y%m%dT%H%M%SZ", &utc);

@@ -72,8 +72,9 @@ static int look_for_hidden(struct reader *r)
 		return refuse(r, -ENOTSUP, "CPython in a program stripped of its symbols is not "
 			      "supported before 3.13 (its _PyRuntime cannot be found; "
 			      "-rdynamic keeps it)");
-	return refuse(r, -ENOTSUP, "CPython %s in a program stripped of its symbols is not supported "
-		      "(its _PyRuntime cannot be found; -rdynamic keeps it)", r->img->version);
+	return refuse(r, -ENOTSUP, "CPython %s in a program stripped of its symbols is not "
+		      "supported (its _PyRuntime cannot be found; -rdynamic keeps it)",
+		      r->img->version);
 }
 
 /* Find _PyRuntime, which exists since 3.7. 3.6 has static variables instead: see find_statics(). */
@@ -285,7 +286,8 @@ static void find_first_load(struct reader *r)
 #define GIL_STATICS_MAX 1024
 static void find_gil_statics(struct reader *r)
 {
-	static const char *const names[] = { "gil_cond", "gil_mutex", "switch_cond", "switch_mutex" };
+	static const char *const names[] = { "gil_cond", "gil_mutex", "switch_cond",
+					     "switch_mutex" };
 	struct elf_symbol vars[ARRAY_SIZE(names)] = { { 0 } };
 	uint64_t low = UINT64_MAX, high = 0;
 	size_t i;

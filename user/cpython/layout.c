@@ -3,8 +3,9 @@
  * layout.c - the offsets of each supported CPython (x86-64 and arm64 Linux).
  *
  * Owns what comes from CPython's headers: up to 3.12 complete rows, which tools/gen_layouts.py
- * generates, from 3.13 on what the debug offsets do not contain. tests/e2e/cpython/test_layouts.py derives
- * all of it again from the headers of each interpreter that it finds, and compares.
+ * generates, from 3.13 on what the debug offsets do not contain. For each interpreter that it
+ * finds, tests/e2e/cpython/test_layouts.py derives all of it again from the headers, and
+ * compares.
  *
  * Sources from 3.13 on, at the tags v3.13.0 ... v3.15.0: Include/cpython/pystate.h (thread
  * state, _PyErr_StackItem), Include/internal/pycore_frame.h and from 3.14
@@ -92,7 +93,8 @@ static uint32_t next_version_313(const struct debug_offsets *d, int mutexes_extr
 static uint16_t tstate_bytes(const struct py_layout *l)
 {
 	const uint16_t read[] = { l->ts_interp, l->ts_frame, l->ts_gil, l->ts_exc_current,
-				  l->ts_exc_info, l->ts_gil_requested, l->ts_datastack, l->ts_exc_state + l->exc_value };
+				  l->ts_exc_info, l->ts_gil_requested, l->ts_datastack,
+				  l->ts_exc_state + l->exc_value };
 	uint16_t end = 0;
 	size_t i;
 

@@ -452,8 +452,8 @@ char *container_label(const struct container *c, char out[CONTAINER_LABEL_BYTES]
 	else if (strlen(c->id) == ID_HEX)
 		snprintf(out, CONTAINER_LABEL_BYTES, "%.12s", c->id);
 	else
-		snprintf(out, CONTAINER_LABEL_BYTES, "%s%s", strcmp(c->runtime, "pidns") ? "" : "pidns-",
-			 c->id);
+		snprintf(out, CONTAINER_LABEL_BYTES, "%s%s",
+			 strcmp(c->runtime, "pidns") ? "" : "pidns-", c->id);
 	return out;
 }
 

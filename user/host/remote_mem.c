@@ -212,7 +212,8 @@ static void give_up(pid_t tgid)
 	s->helper = far.pid;
 	s->again_ns = now_ns();
 	if (!is_slow) {
-		s->again_ns += AGAIN_NS << (s->times < AGAIN_DOUBLINGS ? s->times : AGAIN_DOUBLINGS);
+		s->again_ns += AGAIN_NS
+			       << (s->times < AGAIN_DOUBLINGS ? s->times : AGAIN_DOUBLINGS);
 		s->times++;
 	}
 	remote_mem_end();

@@ -114,7 +114,8 @@ char *thread_label(const struct thread_names *t, uint64_t tid, const char *other
 		snprintf(out, THREAD_LABEL_BYTES, "%s (tid %" PRIu64 ")",
 			 escape_text(name, strlen(name), shown, sizeof(shown)), tid);
 	else
-		snprintf(out, THREAD_LABEL_BYTES, "%.*s%" PRIu64, THREAD_NAME_BYTES, otherwise, tid);
+		snprintf(out, THREAD_LABEL_BYTES, "%.*s%" PRIu64, THREAD_NAME_BYTES, otherwise,
+			 tid);
 	return out;
 }
 

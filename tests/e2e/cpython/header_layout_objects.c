@@ -22,7 +22,8 @@
 #define PRINT(name, value)  printf("%s %lld\n", name, (long long)(value))
 #define OFF(name, type, f)  PRINT(name, offsetof(type, f))
 #define TS(name, f)         OFF(name, PyThreadState, f)
-#define FR(name, f)         PRINT(name, offsetof(PyFrameObject, f) - offsetof(PyFrameObject, f_back))
+#define FR(name, f)                                                                                \
+	PRINT(name, offsetof(PyFrameObject, f) - offsetof(PyFrameObject, f_back))
 #define IS(name, f)         OFF(name, PyInterpreterState, f)
 #define RT(name, f)         OFF(name, _PyRuntimeState, f)
 

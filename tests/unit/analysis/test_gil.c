@@ -418,7 +418,7 @@ static void test_holders_not_recorded(void **state)
 	clean(&m);
 }
 
-/* Two threads that have the GIL at the same time, and two that take turns as fast as samples come. */
+/* Two threads that hold the GIL at the same time, and two that take turns with each sample. */
 static void test_crowds(void **state)
 {
 	int parallel;

@@ -141,8 +141,8 @@ static void test_index(void **state)
 		}
 		for (key = 0; key < 3 * cnt; key++) {
 			hash = (uint32_t)hash_u64(key) & masks[i];
-			assert_int_equal(hash_index_find(&x, hash, number_equal, array, &key, &number),
-					 key % 3 == 0);
+			assert_int_equal(hash_index_find(&x, hash, number_equal, array, &key,
+							 &number), key % 3 == 0);
 			assert_true(key % 3 || number == key / 3);
 		}
 		hash_index_free(&x);

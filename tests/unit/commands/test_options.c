@@ -195,7 +195,8 @@ static void test_conditions(void **state)
 {
 	const struct proc_filter *s = &o.record.selection;
 
-	assert_int_equal(parse("--container web --container 0123 --exclude-comm pip* --min-age 1.5"), 0);
+	assert_int_equal(parse("--container web --container 0123 --exclude-comm pip* "
+			       "--min-age 1.5"), 0);
 	assert_true(o.record.all);
 	assert_int_equal(s->cnt, 3);
 	assert_int_equal(s->rules[1].kind, FILTER_CONTAINER);
@@ -211,7 +212,8 @@ static void test_conditions(void **state)
 	assert_int_equal(s->cnt, 4);
 	assert_int_equal(s->rules[1].number, 12);
 	assert_int_equal(s->children, CHILDREN_YES);
-	assert_int_equal(parse("--no-children --pod a --cgroup /b --unit c --exe d -- app --uid x"), 0);
+	assert_int_equal(parse("--no-children --pod a --cgroup /b --unit c --exe d "
+			       "-- app --uid x"), 0);
 	assert_false(o.record.all);
 	assert_int_equal(s->cnt, 4);
 	assert_int_equal(s->children, CHILDREN_NO);
@@ -223,28 +225,31 @@ static void test_conditions(void **state)
 static void test_usage_errors(void **state)
 {
 	static const char *const bad[] = {
-		"", "record", "-r 99", "-a -p 1", "-a -- x", "-p 1 -- x", "--", "-a --", "frobnicate",
-		"-a x", "--children", "--no-children", "--container", "--container=", "-a --uid nosuchuser",
-		"--min-age 0", "--min-age x", "--exclude-pid 0", "--exclude-min-age 1", "info --uid 0 a",
-		"-a --children=1", "-a -p 1 --uid 0", "-a --frob", "-a -z", "-a --al", "-a --rate", "-a -r", "-a -r 0", "-a -d 0",
-		"-a -d -1", "-a --json=1", "-a --rate=", "-a -o", "-a --output=", "-p", "-p x",
-		"-p 0", "-p -1", "-p 1,", "-p ,1", "-p 1,,2", "-p 1x", "-p 4194305",
-		"-p 99999999999999999999", "-a -e", "-a -e instructions", "-a --layout old", "-a --compression gzip", "info",
-		"report", "replay", "info --by line a", "report --by x a", "report --sort x a",
-		"report --limit x a", "report --limit -1 a", "report --limit= a",
-		"report --limit 4294967296 a", "replay --format nonsense a", "replay --format tach a",
-		"replay --json a", "replay --by cgroup a", "replay --by a", "replay --lines=1 a",
+		"", "record", "-r 99", "-a -p 1", "-a -- x", "-p 1 -- x", "--", "-a --",
+		"frobnicate", "-a x", "--children", "--no-children", "--container",
+		"--container=", "-a --uid nosuchuser", "--min-age 0", "--min-age x",
+		"--exclude-pid 0", "--exclude-min-age 1", "info --uid 0 a", "-a --children=1",
+		"-a -p 1 --uid 0", "-a --frob", "-a -z", "-a --al", "-a --rate", "-a -r",
+		"-a -r 0", "-a -d 0", "-a -d -1", "-a --json=1", "-a --rate=", "-a -o",
+		"-a --output=", "-p", "-p x", "-p 0", "-p -1", "-p 1,", "-p ,1", "-p 1,,2",
+		"-p 1x", "-p 4194305", "-p 99999999999999999999", "-a -e", "-a -e instructions",
+		"-a --layout old", "-a --compression gzip", "info", "report", "replay",
+		"info --by line a", "report --by x a", "report --sort x a", "report --limit x a",
+		"report --limit -1 a", "report --limit= a", "report --limit 4294967296 a",
+		"replay --format nonsense a", "replay --format tach a", "replay --json a",
+		"replay --by cgroup a", "replay --by a", "replay --lines=1 a",
 		"replay --by thread --format jsonl a", "replay --lines a --format gecko",
-		"replay --format gperftools-native --no-lines a",
-		"replay --json a", "convert a", "merge a", "split a -o x", "split a --by thread",
-		"split a -o x --by frame", "split a -o x --by time --every 0", "diff a", "diff a b c",
-		"diff a b --sort self", "diff a b -o x",
-		"diff a b --format flamegraph", "diff a b --format gecko -o x",
-		"diff a b --format flamegraph -o x --json", "merge --value live a -o x", "recover", "recover a b -o x", "convert a -o x --layout old",
-		"convert a -o x --compression gzip", "info --thread 1 a", "recover --thread 1 a",
-		"report --thread x a", "report --status gil,!gil a", "report --status nogil a",
-		"report --from 1e9 a", "report --to @ a", "report --focus ( a",
-		"report --focus a --focus b c", "report --ignore [ a", "merge --format tach a -o x",
+		"replay --format gperftools-native --no-lines a", "replay --json a", "convert a",
+		"merge a", "split a -o x", "split a --by thread", "split a -o x --by frame",
+		"split a -o x --by time --every 0", "diff a", "diff a b c",
+		"diff a b --sort self", "diff a b -o x", "diff a b --format flamegraph",
+		"diff a b --format gecko -o x", "diff a b --format flamegraph -o x --json",
+		"merge --value live a -o x", "recover", "recover a b -o x",
+		"convert a -o x --layout old", "convert a -o x --compression gzip",
+		"info --thread 1 a", "recover --thread 1 a", "report --thread x a",
+		"report --status gil,!gil a", "report --status nogil a", "report --from 1e9 a",
+		"report --to @ a", "report --focus ( a", "report --focus a --focus b c",
+		"report --ignore [ a", "merge --format tach a -o x",
 	};
 	size_t i;
 
@@ -259,8 +264,9 @@ static void test_filters(void **state)
 
 	assert_int_equal(parse("report a"), 0);
 	assert_true(sample_filter_is_empty(f));
-	assert_int_equal(parse("merge a -o x --thread 1 --thread 18446744073709551615 --process 12 "
-			       "--process app* --status gil,!exception --status no-on-cpu,main"), 0);
+	assert_int_equal(parse("merge a -o x --thread 1 --thread 18446744073709551615 "
+			       "--process 12 --process app* --status gil,!exception "
+			       "--status no-on-cpu,main"), 0);
 	assert_int_equal(f->thread_cnt, 2);
 	assert_true(f->threads[0] == 1 && f->threads[1] == UINT64_MAX);
 	assert_int_equal(f->process_cnt, 2);

@@ -52,7 +52,7 @@ struct fake_elf {
 	bool symtab;		/* .symtab, too, with the symbols of .dynsym */
 	bool counter;		/* _Py_next_func_version */
 	bool trace_refs;	/* PyModule_Create2TraceRefs */
-	bool statics;		/* 3.6: _PyThreadState_Current; its other variables by head and getter */
+	bool statics;		/* 3.6: _PyThreadState_Current; others by head and getter */
 	bool no_glibc;
 	const char *rodata;	/* at most 127 bytes, sizeof */
 	size_t rodata_len;

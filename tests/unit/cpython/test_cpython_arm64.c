@@ -73,7 +73,8 @@ static void test_library(void **state)
 {
 	/* The same with the sum made before the load, a displacement, and a page below. */
 	static const uint32_t other[] = {
-		PUSH, MOV_FP_SP, 0xf0ffffe0 /* adrp x0, -1 page */, 0xf9400401 /* ldr x1, [x0, #8] */,
+		PUSH, MOV_FP_SP, 0xf0ffffe0 /* adrp x0, -1 page */,
+		0xf9400401 /* ldr x1, [x0, #8] */,
 		0x91002000 /* add x0, x0, #8 */, 0xd63f0020 /* blr x1 */, MRS_X1_TP,
 		0x8b000020 /* add x0, x1, x0 */, 0xf9401400 /* ldr x0, [x0, #40] */, POP, RET,
 	};
@@ -259,7 +260,8 @@ static void test_longer_mutexes(void **state)
 static void test_names(void **state)
 {
 	static const char *const good[] = { "libc.so.6", "libc-2.31.so", "ld-musl-aarch64.so.1" };
-	static const char *const bad[] = { "", "libc", "libcrypt.so.1", "libcap.so.2", "ld-linux.so" };
+	static const char *const bad[] = { "", "libc", "libcrypt.so.1", "libcap.so.2",
+					   "ld-linux.so" };
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(good); i++)

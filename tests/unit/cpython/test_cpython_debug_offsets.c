@@ -70,7 +70,8 @@ static void check_bounds(const struct cpython_image *img)
 	for (i = 0; i < sizeof(co) / sizeof(*co); i++)
 		assert_true(co[i] + 8 <= 520);
 	assert_true(l->interp_next < 1 << 20 && l->interp_threads_head < 1 << 20);
-	assert_true(l->interp_gc_collecting == ABI_NO_OFF32 || l->interp_gc_collecting < (1 << 20) + 4096);
+	assert_true(l->interp_gc_collecting == ABI_NO_OFF32 ||
+		    l->interp_gc_collecting < (1 << 20) + 4096);
 	assert_true(l->fr_tlbc_index == ABI_NO_OFF || l->fr_tlbc_index + 4 <= l->fr_bytes);
 	assert_true(l->co_tlbc == ABI_NO_OFF || l->co_tlbc < 512);
 	assert_true(img->objects.str_compact_data <= 128 && img->objects.bytes_data <= 128);

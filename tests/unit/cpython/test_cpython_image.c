@@ -188,7 +188,8 @@ static void test_trace_refs(void **state)
 	unsigned int minor;
 
 	for (minor = 7; minor <= 13; minor++) {
-		snprintf(strings, sizeof(strings), "%c/usr/lib/python3.%u%c3.%u.5", 0, minor, 0, minor);
+		snprintf(strings, sizeof(strings), "%c/usr/lib/python3.%u%c3.%u.5", 0, minor, 0,
+			 minor);
 		f.rodata = strings;
 		f.hex = minor >= 11 ? 0x030005f0 | minor << 16 : 0;
 		if (minor == 13)

@@ -124,8 +124,8 @@ static void test_newer(void **state)
 	/* What may move: sizes of the two big structs and fields of PyInterpreterState. */
 	assert_in_range(taken, 1, 23);
 	golden[2][176] += 8;
-	expect_refused(&f, "CPython 3.16.0a1 is not supported (it is newer than 3.15, and its debug "
-		       "offsets are not those of 3.15: thread_state)");
+	expect_refused(&f, "CPython 3.16.0a1 is not supported (it is newer than 3.15, and its "
+		       "debug offsets are not those of 3.15: thread_state)");
 	load_golden(state);
 }
 

@@ -57,7 +57,8 @@ static void test_jsonl_chunks(void **state)
 		if (!i)
 			assert_null(at(o, "mode").value.data);
 		if (i == 6)
-			assert_json(o, "entries", "[{\"frame_id\":256,\"self\":2,\"cumulative\":2}]");
+			assert_json(o, "entries",
+				    "[{\"frame_id\":256,\"self\":2,\"cumulative\":2}]");
 		if (i == 7)
 			assert_json(o, "samples_total", "514");
 		free(o);

@@ -35,7 +35,8 @@ static uint64_t number(uint64_t *seed)
 
 static size_t random_name(uint64_t *seed, char name[32])
 {
-	static const char *const parts[] = { "a", "\"", "\\", "\n", "\x01", "ü", "\U0001f600", "/", "<b>" };
+	static const char *const parts[] = { "a", "\"", "\\", "\n", "\x01", "ü", "\U0001f600",
+					     "/", "<b>" };
 	size_t n = rnd(seed) % 5;
 
 	for (name[0] = '\0'; n; n--)
@@ -282,8 +283,9 @@ static void test_rules(void **state)
 		{ "{\"stack_traces\":{\"0\":[{}]}}", E(""), MLYZE_RULE_METADATA, 280 },
 		{ "{\"stack_traces\":{\"0\":[{\"file_id\":0,\"func_id\":0}]}}", E(""),
 		  MLYZE_RULE_REFERENCE, 279 },
-		{ "{\"stack_traces\":{\"0\":[{\"file_id\":0,\"func_id\":1}]},\"files\":{\"0\":\"\"},"
-		  "\"functions\":{\"0\":\"\"}}", E(""), MLYZE_RULE_REFERENCE, 279 },
+		{ "{\"stack_traces\":{\"0\":[{\"file_id\":0,\"func_id\":1}]},"
+		  "\"files\":{\"0\":\"\"},\"functions\":{\"0\":\"\"}}", E(""),
+		  MLYZE_RULE_REFERENCE, 279 },
 		{ metadata, E("\0\5" ADDR "\x64\1\1\0"), MLYZE_RULE_REFERENCE, EVENTS_AT + 11 },
 		{ metadata, E("\3\0\1"), MLYZE_RULE_REFERENCE, EVENTS_AT + 2 },
 		{ metadata, E(GOOD_ALLOC "\4\0"), MLYZE_RULE_EVENT_TYPE, EVENTS_AT + 14 },
@@ -294,8 +296,8 @@ static void test_rules(void **state)
 		  EVENTS_AT + 1 },
 		{ metadata, E(GOOD_ALLOC "\1\0\1\2\3"), MLYZE_RULE_SIZE, EVENTS_AT + 14 },
 		{ metadata, E("\2\x80"), MLYZE_RULE_SIZE, EVENTS_AT },
-		{ metadata, E("\3\1\3\xff\xff\xff\xff\xff\xff\xff\xff\xff\1\0"), MLYZE_RULE_REFERENCE,
-		  EVENTS_AT + 2 },
+		{ metadata, E("\3\1\3\xff\xff\xff\xff\xff\xff\xff\xff\xff\1\0"),
+		  MLYZE_RULE_REFERENCE, EVENTS_AT + 2 },
 		{ metadata, E("\3\1\0\3\xff\xff\xff\xff\xff\xff\xff\xff\xff\1\0"), MLYZE_RULE_TIME,
 		  EVENTS_AT + 3 },
 	};
@@ -332,7 +334,8 @@ static void test_header_rules(void **state)
 	}
 	for (i = 0; i < 8; i++) {
 		b.data[i] ^= 0x40;
-		assert_int_equal(broken(&b, b.len, &off), i < 4 ? MLYZE_RULE_MAGIC : MLYZE_RULE_VERSION);
+		assert_int_equal(broken(&b, b.len, &off),
+				 i < 4 ? MLYZE_RULE_MAGIC : MLYZE_RULE_VERSION);
 		assert_int_equal(off, i < 4 ? 0 : 4);
 		b.data[i] ^= 0x40;
 	}

@@ -239,7 +239,8 @@ static void test_refusals(void **state)
 #define WORDS(...) ((const char *)(const uint64_t[]){ __VA_ARGS__ }),                              \
 		   sizeof((uint64_t[]){ __VA_ARGS__ })
 #define TEXT(s) (s), sizeof(s) - 1
-#define SPEEDSCOPE(profile) TEXT("{\"shared\":{\"frames\":[{\"name\":\"f\"}]},\"profiles\":[" profile "]}")
+#define SPEEDSCOPE(profile)                                                                        \
+	TEXT("{\"shared\":{\"frames\":[{\"name\":\"f\"}]},\"profiles\":[" profile "]}")
 #define SAMPLED(unit, samples, weights)                                                            \
 	SPEEDSCOPE("{\"type\":\"sampled\",\"unit\":\"" unit "\",\"samples\":" samples              \
 		   ",\"weights\":" weights "}")
@@ -250,7 +251,8 @@ static void test_refusals(void **state)
 	} cases[] = {
 		{ "collapsed", TEXT("a 1\nb\n"), "byte 4: a line without" },
 		{ "collapsed", TEXT("a 18446744073709551616"), "byte 2: '18446744073709551616'" },
-		{ "collapsed", TEXT("a 9223372036854775807\nb 1\n"), "byte 22: counts that add up" },
+		{ "collapsed", TEXT("a 9223372036854775807\nb 1\n"),
+		  "byte 22: counts that add up" },
 		{ "collapsed", TEXT("#\n\n"), "byte 0: no line with a stack" },
 		{ "collapsed", TEXT("a 1.5"), "byte 0: a line without" },
 		{ "gperftools", WORDS(0, 3, 0, 100, 0, 1), "byte 40: the file ends without" },
@@ -258,22 +260,28 @@ static void test_refusals(void **state)
 		{ "gperftools", WORDS(0, 4, 0, 100, 0), "byte 8: a header of 4 slots" },
 		{ "gperftools", WORDS(0, 3, 0, 0, 0, 0, 1, 0), "byte 24: a sampling period of 0" },
 		{ "gperftools", WORDS(0, 3, 0, 1, 0, 1, 0, 7), "byte 48: a stack of 0" },
-		{ "gperftools", WORDS(0, 3, 0, 1, 0, 1, UINT64_MAX, 7), "byte 48: a stack of 18446744073709" },
+		{ "gperftools", WORDS(0, 3, 0, 1, 0, 1, UINT64_MAX, 7),
+		  "byte 48: a stack of 18446744073709" },
 		{ "gperftools", WORDS(0, 3, 0, 1, 0, 0, 1, 7), "byte 40: a record of 0 samples" },
-		{ "gperftools", WORDS(0, 3, 0, 1, 0, UINT64_MAX, 1, 7, 0, 1, 0), "byte 40: counts that add" },
+		{ "gperftools", WORDS(0, 3, 0, 1, 0, UINT64_MAX, 1, 7, 0, 1, 0),
+		  "byte 40: counts that add" },
 		{ "speedscope", TEXT("{}"), "byte 2: expected a profile" },
 		{ "speedscope", TEXT("{\"profiles\":3}"), "byte 12: expected an array" },
 		{ "speedscope", TEXT("[1]"), "byte 0: expected an object" },
 		{ "speedscope", TEXT("{} x"), "byte 3: expected nothing more" },
-		{ "speedscope", SPEEDSCOPE("{\"type\":\"evented\"}"), "byte 56: expected a profile of type" },
+		{ "speedscope", SPEEDSCOPE("{\"type\":\"evented\"}"),
+		  "byte 56: expected a profile of type" },
 		{ "speedscope", SPEEDSCOPE("{}"), "byte 50: expected a profile with" },
-		{ "speedscope", SPEEDSCOPE("{\"type\":\"sampled\",\"unit\":\"none\",\"startValue\":2,"
-					   "\"endValue\":1,\"samples\":[],\"weights\":[]}"),
+		{ "speedscope", SPEEDSCOPE("{\"type\":\"sampled\",\"unit\":\"none\","
+					   "\"startValue\":2,\"endValue\":1,\"samples\":[],"
+					   "\"weights\":[]}"),
 		  "does not end before it starts" },
 		{ "speedscope", SAMPLED("parsecs", "[]", "[]"), "expected a unit" },
 		{ "speedscope", SAMPLED("none", "[[1]]", "[1]"), "byte 92: expected an index" },
-		{ "speedscope", SAMPLED("none", "[[-1]]", "[1]"), "byte 92: expected a whole number" },
-		{ "speedscope", SAMPLED("none", "[[0]]", "[]"), "byte 108: expected as many weights" },
+		{ "speedscope", SAMPLED("none", "[[-1]]", "[1]"),
+		  "byte 92: expected a whole number" },
+		{ "speedscope", SAMPLED("none", "[[0]]", "[]"),
+		  "byte 108: expected as many weights" },
 		{ "speedscope", SAMPLED("none", "[]", "[1]"), "as many weights" },
 		{ "speedscope", SAMPLED("none", "[[0]]", "[-1]"), "byte 107: expected a weight" },
 		{ "speedscope", SAMPLED("seconds", "[[0]]", "[1e30]"), "expected a weight" },
@@ -407,8 +415,8 @@ static void test_empty(void **state)
 
 static uint32_t random_frame(struct intern *in, uint64_t *seed)
 {
-	static const char *const names[] = { "f", "<GC>", "a.py", "/x/y z.py", "b;c", "n\nl", "ü", "",
-					     "<frozen x>", "1", "a:b", " ", "q (r", "s)" };
+	static const char *const names[] = { "f", "<GC>", "a.py", "/x/y z.py", "b;c", "n\nl", "ü",
+					     "", "<frozen x>", "1", "a:b", " ", "q (r", "s)" };
 	struct frame f = { .line = rnd(seed) % 4 ? (int32_t)(rnd(seed) % 5000 + 1) : LINE_NONE };
 	const char *file = names[rnd(seed) % ARRAY_SIZE(names)];
 	const char *func = names[rnd(seed) % ARRAY_SIZE(names)];
@@ -466,7 +474,8 @@ static char *sorted_lines(const char *path)
 	size_t n = 0, size, i;
 	FILE *out = open_memstream(&text, &size);
 
-	for (line = strtok_r((char *)b.data, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+	for (line = strtok_r((char *)b.data, "\n", &save); line;
+	     line = strtok_r(NULL, "\n", &save)) {
 		assert_true(n < ARRAY_SIZE(list));
 		list[n++] = line;
 	}

@@ -206,7 +206,8 @@ static void test_files(void **state)
 		  { NULL, "podman", HEX } },
 		{ "4:memory:/user.slice\n1:name=systemd:/user.slice/user-0.slice/session-3.scope\n"
 		  "0::/libpod_parent/libpod-" HEX "\n", { NULL, "podman", HEX } },
-		{ "2:cpu:/\n1:name=systemd:/system.slice/cron.service\n0::/system.slice/cron.service\n",
+		{ "2:cpu:/\n1:name=systemd:/system.slice/cron.service\n"
+		  "0::/system.slice/cron.service\n",
 		  { NULL, .unit = "cron.service" } },
 		/* colons and spaces in paths, a deleted cgroup, no newline at the end */
 		{ "0::/lxc/a:b c", { NULL, "lxc", "a:b c" } },
@@ -326,7 +327,7 @@ static void assert_label(const struct container *c, const char *want)
 }
 
 #define DOCKER_STATE                                                                               \
-	"{\"ID\":\"" HEX "\",\"Name\":\"/checkout\",\"Config\":{\"Image\":\"shop/checkout:1.2\","     \
+	"{\"ID\":\"" HEX "\",\"Name\":\"/checkout\",\"Config\":{\"Image\":\"shop/checkout:1.2\","  \
 	"\"Labels\":{\"a\":\"b\"}}}"
 
 static void test_docker(void **state)
@@ -396,7 +397,7 @@ static void test_kubernetes(void **state)
 }
 
 #define STORED(id, name)                                                                           \
-	"{\"id\":\"" id "\",\"names\":[\"" name "\"],\"image\":\"sha\",\"metadata\":"                  \
+	"{\"id\":\"" id "\",\"names\":[\"" name "\"],\"image\":\"sha\",\"metadata\":"              \
 	"\"{\\\"image-name\\\":\\\"docker.io/library/" name ":latest\\\",\\\"name\\\":\\\"" name   \
 	"\\\"}\",\"created\":\"2026-01-01T00:00:00Z\"}"
 

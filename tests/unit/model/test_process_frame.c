@@ -57,7 +57,8 @@ static void test_anything_else(void **state)
 {
 	static const char *const names[] = {
 		"", "<process >", "<process 1>", "<process 0 x>", "<process x y>", "<process 12 x",
-		"process 12 x>", "<process 99999999999999999999 x>", "<process 4294967295 x>", "<GC>",
+		"process 12 x>", "<process 99999999999999999999 x>", "<process 4294967295 x>",
+		"<GC>",
 	};
 	char comm[PROCESS_FRAME_BYTES], huge[4096];
 	const char *container;

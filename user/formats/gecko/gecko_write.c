@@ -181,8 +181,8 @@ static void put_thread_head(struct gecko_tables *x)
 	char name[THREAD_LABEL_BYTES];
 
 	writer_text(x->w, "{\"name\":");
-	json_string_in(x->w, string_of(thread_label(p->meta.thread_names, x->th->thread_id, "Thread-",
-						 name)));
+	json_string_in(x->w, string_of(thread_label(p->meta.thread_names, x->th->thread_id,
+						    "Thread-", name)));
 	writer_text(x->w, ",\"isMainThread\":");
 	writer_text(x->w, x->th->main ? "true" : "false");
 	writer_text(x->w, ",\"processStartupTime\":0,\"processShutdownTime\":null,"

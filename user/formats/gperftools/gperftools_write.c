@@ -258,7 +258,8 @@ static int put_root(struct gperf *g, uint32_t group)
 {
 	const struct stack_group *gr = stacks_group(g->a->stacks, group);
 	const struct stack_process *p = stacks_process(g->a->stacks, gr->process);
-	char text[sizeof(p->name) + 32 + THREAD_LABEL_BYTES], head[32], tid[THREAD_LABEL_BYTES] = "";
+	char text[sizeof(p->name) + 32 + THREAD_LABEL_BYTES], head[32];
+	char tid[THREAD_LABEL_BYTES] = "";
 	char *name;
 
 	if (g->a->config.by_thread)

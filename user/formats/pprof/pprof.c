@@ -140,7 +140,8 @@ static int put_comments(struct pprof *p, uint32_t process)
 	const struct stack_process *proc = stacks_process(p->a->stacks, process);
 	const struct profile_stats *st = aggregate_stats(p->a, process);
 	const struct profile_meta *m = &proc->meta;
-	char text[512 + sizeof(proc->name)], python[48] = "", lost[64] = "", cut[64] = "", platform[128] = "";
+	char text[512 + sizeof(proc->name)], python[48] = "", lost[64] = "", cut[64] = "";
+	char platform[128] = "";
 
 	if (m->python_major)
 		snprintf(python, sizeof(python), " python %u.%u.%u", m->python_major,
@@ -181,7 +182,8 @@ static int put_head(struct pprof *p)
 	if (err)
 		return err;
 	for (i = 0; i < cnt; i++) {
-		if (aggregate_stats(p->a, i)->known && aggregate_stats(p->a, i)->duration_s > duration)
+		if (aggregate_stats(p->a, i)->known &&
+		    aggregate_stats(p->a, i)->duration_s > duration)
 			duration = aggregate_stats(p->a, i)->duration_s;
 	}
 	msg.sample_type = types;

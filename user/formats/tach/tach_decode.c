@@ -192,7 +192,8 @@ static int decode_frames(struct tach_decoder *d, struct tach_thread *th, uint32_
 }
 
 /* Change the stack to fresh new frames, then the last keep frames of the old one. */
-static int change_stack(struct tach_decoder *d, struct tach_thread *th, uint64_t keep, uint64_t fresh)
+static int change_stack(struct tach_decoder *d, struct tach_thread *th, uint64_t keep,
+			uint64_t fresh)
 {
 	if (keep > th->depth)
 		return bad(d, "damaged: keeps %llu frames of %u", (unsigned long long)keep,

@@ -45,7 +45,7 @@ struct tach_journal_entry {
 	uint32_t thread_cnt;			/* number of threads in the file so far */
 	uint64_t end;				/* offset of the end of the samples in the file */
 	uint64_t sample_cnt;
-	uint8_t checksum[TACH_CHECKSUM_BYTES];	/* XXH3-128 of the samples as they are in the file */
+	uint8_t checksum[TACH_CHECKSUM_BYTES];	/* XXH3-128 of the samples as stored in the file */
 	uint32_t string_cnt, frame_cnt;		/* number of new ones in this entry */
 	uint32_t strings_len, frames_len;	/* their lengths in bytes */
 };

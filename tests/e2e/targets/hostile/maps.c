@@ -115,7 +115,8 @@ static void answer(int fd)
 	while (read(fd, in, sizeof(in)) > 0) {
 		size_t len = 0;
 
-		if (h->opcode == FUSE_READ || h->opcode == FUSE_FORGET || h->opcode == FUSE_INTERRUPT)
+		if (h->opcode == FUSE_READ || h->opcode == FUSE_FORGET ||
+		    h->opcode == FUSE_INTERRUPT)
 			continue;
 		memset(&out, 0, sizeof(out));
 		if (h->opcode == FUSE_INIT) {

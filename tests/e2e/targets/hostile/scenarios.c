@@ -80,7 +80,8 @@ static void scattered(void)
 	}
 	for (i = 0; i < MANY; i++) {
 		uint8_t *at = chain[i];
-		void *name = str_at(at + 2 * PAGE, "n", 3 * PAGE), *file = str_at(at + 6 * PAGE, "f", 60);
+		void *name = str_at(at + 2 * PAGE, "n", 3 * PAGE);
+		void *file = str_at(at + 6 * PAGE, "f", 60);
 		/* The end of the name is on yet another page. */
 		void *code = code_at(at + PAGE, name, file, at + PAGE, i);
 
@@ -274,7 +275,8 @@ static void tangle_step(void)
 {
 	uint32_t off = random_u64() % (TANGLE_PAGES * PAGE / 8) * 8;
 
-	put64(tangled, off, (uintptr_t)tangled + random_u64() % (TANGLE_PAGES * PAGE - 512) / 8 * 8);
+	put64(tangled, off,
+	      (uintptr_t)tangled + random_u64() % (TANGLE_PAGES * PAGE - 512) / 8 * 8);
 }
 
 static void tangle(void)
@@ -398,8 +400,9 @@ static void strange_names(void)
 static void *code_dirty(unsigned int i)
 {
 	static const char *const dirt[] = {
-		"\033]0;owned\007", "\033[2J\033[H", "a\nb\tc\rd", "\x80\xff\xfe", "\xc0\xaf\xed\xa0\x80",
-		"../../../etc/passwd", "<script>alert(1)</script>", "\"};{\"", ";;; 17\n", "\xe2\x80\xae" "evil",
+		"\033]0;owned\007", "\033[2J\033[H", "a\nb\tc\rd", "\x80\xff\xfe",
+		"\xc0\xaf\xed\xa0\x80", "../../../etc/passwd", "<script>alert(1)</script>",
+		"\"};{\"", ";;; 17\n", "\xe2\x80\xae" "evil",
 	};
 	const char *text = dirt[i % (sizeof(dirt) / sizeof(dirt[0]))];
 	uint8_t *at = pages(4);
@@ -461,7 +464,8 @@ static void racing_other(void)
 static void vanishing_other(void)
 {
 	madvise(codes[random_u64() % STACK] + PAGE, 3 * PAGE, MADV_DONTNEED);
-	mprotect(codes[random_u64() % STACK], 4 * PAGE, random_u64() & 1 ? PROT_NONE : PROT_READ | PROT_WRITE);
+	mprotect(codes[random_u64() % STACK], 4 * PAGE,
+		 random_u64() & 1 ? PROT_NONE : PROT_READ | PROT_WRITE);
 }
 
 static void *short_thread(void *code)
