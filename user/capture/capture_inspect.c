@@ -174,20 +174,20 @@ static int take_python(struct capture *s, struct tracked *t, uint64_t inspected_
 
 	if (err) {
 		snprintf(f->found.why, sizeof(f->found.why),
-			 "the kernel's table of processes has no room: %s", strerror(-err));
+			 "the BPF programs' table of processes has no room: %s", strerror(-err));
 		return err;
 	}
 	if (!f->found.copied)
 		exe_cache_seen(s->exes, &f->who, f->found.image, &f->found.proc);
 	remark(s, &f->who, "", f->found.also);
 	if (f->found.several && f->found.ready != READY_YES)
-		inspect_again_soon(t);	/* another one in it may become ready first */
+		inspect_again_soon(t);	/* another CPython in it may become initialised first */
 	else
 		inspect_no_more(&t->schedule);
 	return 0;
 }
 
-/* No Python that can be walked, as far as the look could tell. */
+/* No Python that can be walked was found. */
 static void take_other(struct capture *s, struct tracked *t, const struct finding *f)
 {
 	bool is_first = !t->schedule.tries;

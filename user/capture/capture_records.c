@@ -38,7 +38,7 @@ static void take_unknown(struct capture *s, const struct raw_tick *tick)
 {
 	struct tracked *t = profiled(s, &tick->h);
 
-	if (t && tick->h.time_ns < process_admitted(t->process)) {
+	if (t && tick->h.time_ns < process_admitted_ns(t->process)) {
 		process_add_discovered_late(t->process, 1);
 		return;
 	}
@@ -275,7 +275,7 @@ static void take_exec(struct capture *s, const struct raw_exec *ev)
 {
 	struct tracked *t = profiled(s, &ev->h);
 
-	if (t && ev->h.time_ns < process_inspected(t->process))
+	if (t && ev->h.time_ns < process_inspected_ns(t->process))
 		return;
 	t = lifecycle_find(&s->life, ev->h.tgid);
 	if (t)

@@ -59,7 +59,7 @@ static int was_found_since(void *ctx, uint32_t tgid, uint64_t start_ns, struct p
 	struct capture *s = ctx;
 	struct tracked *t = lifecycle_find(&s->life, tgid);
 
-	if (!t || !t->process || process_admitted(t->process) < s->scanned_ns ||
+	if (!t || !t->process || process_admitted_ns(t->process) < s->scanned_ns ||
 	    !proc_table_get(s->life.table, tgid, proc))
 		return -ENOENT;
 	return lifecycle_confirm_start(t, start_ns) ? 0 : -ENOENT;

@@ -99,7 +99,7 @@ static void json_switches(struct json *j, const struct recording *r,
 	json_uint(j, "asleep_unreadable", c->scan.lost);
 	json_uint(j, "waits", t->waits.waits);
 	json_uint(j, "waits_repaired", t->waits.repaired);
-	json_uint(j, "waits_guessed", t->waits.not_looked);
+	json_uint(j, "waits_guessed", t->waits.guessed);
 	json_object_end(j);
 }
 
