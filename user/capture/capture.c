@@ -329,7 +329,7 @@ void capture_counts(struct capture *s, struct capture_counts *out)
 {
 	read_counters(s);
 	*out = (struct capture_counts){
-		.kernel = s->counters.sum,
+		.bpf = s->counters.sum,
 		.cpus = s->counters.cpus,
 		.cpu_cnt = s->counters.cpu_cnt,
 		.received = s->received,
