@@ -223,7 +223,7 @@ int capture_start(struct capture *s)
 
 	exe_cache_learn_likely(s->exes);
 	if (err) {
-		log_error("cannot look through /proc: %s", strerror(-err));
+		log_error("cannot list the processes in /proc: %s", strerror(-err));
 		return err;
 	}
 	if (s->args.observer->ops->start)

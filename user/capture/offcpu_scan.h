@@ -23,9 +23,9 @@ typedef int (*offcpu_scan_proc_fn)(void *ctx, uint32_t tgid, uint64_t start_ns,
 typedef void (*offcpu_scan_record_fn)(void *ctx, void *data, size_t len);
 
 /*
- * Walk all threads that are off-CPU, of the processes that proc() selects, and pass their
- * stacks to record() as RAW_SWITCH_OUT. To be called after the scheduler programs were attached.
- * Takes a second at most. Adds to *counts. 0 or -errno.
+ * Walk all threads that are off-CPU, of the processes that proc() selects, and pass the records
+ * that the BPF side sends at a switch-out to record(). To be called after the scheduler programs
+ * were attached. Takes a second at most. Adds to *counts. 0 or -errno.
  */
 int offcpu_scan_run(struct tachbpf_bpf *skel, offcpu_scan_proc_fn proc,
 		     offcpu_scan_record_fn record, void *ctx, struct offcpu_scan_counts *counts);

@@ -130,7 +130,7 @@ struct sampler *sampler_new(struct tachbpf_bpf *skel, const struct sampler_args 
 	s->fixed_cpus = args->cpu_list;
 	s->cnt = args->cpu_list ? proc_cpu_list(args->cpu_list, &cpus) : proc_online_cpus(&cpus);
 	if (s->cnt <= 0) {
-		log_error("cannot tell the CPUs of '%s': give a list like 0-3,7",
+		log_error("cannot read the list of CPUs '%s': give a list like 0-3,7",
 			  args->cpu_list ? args->cpu_list : "/sys/devices/system/cpu/online");
 		free(s);
 		errno = EINVAL;

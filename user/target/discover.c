@@ -72,7 +72,7 @@ struct inspection {
 };
 
 /*
- * Anybody can create files. When there are too many files without CPython, they are all
+ * All users can create files. When there are too many files without CPython, they are all
  * forgotten and will be inspected again. CPythons are kept, because processes refer to
  * them; their number is bounded, and so is the number of open ones.
  */
