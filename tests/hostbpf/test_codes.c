@@ -246,14 +246,21 @@ static void test_same_slot(void **state)
 
 static struct intern *in;
 static struct symbolizer *sym;
+static bool has_ended;		/* the process: its memory cannot be read */
 
-static void new_symbolizer(void)
+static int read_target(void *ctx, uint64_t addr, void *buf, size_t len)
 {
-	struct target_mem mem = { host_mem_read, NULL };
+	return has_ended ? -ESRCH : host_mem_read(ctx, addr, buf, len);
+}
+
+static void new_symbolizer(bool ended)
+{
+	struct target_mem mem = { read_target, NULL };
 
 	symbolizer_free(sym);
 	intern_free(in);
 	in = intern_new();
+	has_ended = ended;
 	sym = symbolizer_new(&w.img, mem, in, false);
 	assert_non_null(sym);
 }
@@ -295,8 +302,7 @@ static void check_names_of(int build)
 	for (i = 0; i < 30; i++)
 		world_push(&w, OWNER_THREAD, world_code(&w), 10 * i);
 	s = world_expect(&w, 30, 0);
-	new_symbolizer();
-	symbolizer_target_gone(sym);
+	new_symbolizer(true);
 	learn_all();
 	for (i = 0; i < 30; i++) {
 		n = 29 - i;
@@ -365,8 +371,7 @@ static void test_page_ends(void **state)
 			}
 			world_push(&w, OWNER_THREAD, code, 36);
 			s = world_expect(&w, 1, 0);
-			new_symbolizer();
-			symbolizer_target_gone(sym);
+			new_symbolizer(true);
 			learn_all();
 			check_name(&s->frames[0], name, name, 100 + 36 / 16 + 1);
 		}
@@ -391,9 +396,7 @@ static void test_big_tables(void **state)
 		w.code_ids[code] = world_code_identity(&w, code);
 		world_push(&w, OWNER_THREAD, code, 16 * last);
 		s = world_expect(&w, 1, 0);
-		new_symbolizer();
-		if (fits)
-			symbolizer_target_gone(sym);
+		new_symbolizer(fits);
 		learn_all();
 		check_name(&s->frames[0], "func_0", "file_0.py", n ? 100 + (int)n : 100);
 		assert_int_equal(symbolizer_stats(sym)->process_reads != 0, !fits);
@@ -411,8 +414,7 @@ static void test_piece_missing(void **state)
 		for (n = reads = 1; n <= reads; n++) {
 			world_init(&w, minor);
 			world_push(&w, OWNER_THREAD, world_code(&w), 36);
-			new_symbolizer();
-			symbolizer_target_gone(sym);
+			new_symbolizer(true);
 			host.fail_read = n;
 			world_sample();
 			learn_all();

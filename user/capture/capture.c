@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * capture.c - the BPF programs, the ring buffer and the clock of a capture. See capture.h.
+ * capture.c - the BPF programs, the ring buffer and the sampler of a capture. See capture.h.
  *
- * What is known of a process is in struct tracked (lifecycle.h) and in the kernel's map
- * py_procs. The kernel removes its entry by itself when the process exits or executes a program;
- * user space learns of that from the ring buffer.
+ * User space keeps a process in a struct tracked (lifecycle.h), the BPF side in the map py_procs.
+ * The BPF side removes the entry when the process exits or executes a program; user space learns
+ * of it by a record.
  */
 #include "capture/capture.h"
 
@@ -37,41 +37,41 @@
 
 #define MS_NS 1000000ull
 #define TABLE_SWEEP_S 10
-/* Threads that sleep for long: how much of that a kill -9 can cost. */
+/* How often open waits are emitted: a killed recording loses at most this much of them. */
 #define SETTLE_S 10
-/* At the end no sample waits any more: so long for names that there was no time to read. */
+/* Time at the end to read names that there was no time for while samples waited. */
 #define NAMES_AT_STOP_NS 1000000000ll
-/* Records between two looks at the clock. */
-#define LOOK_AT_CLOCK 32
-/* What waits longest: a batch that is too small to wake us (see cfg_wakeup_bytes). */
+/* The clock is read once per this number of records. */
+#define CLOCK_READ_RECORDS 32
+/* How long a batch may wait that is too small to wake us (cfg_wakeup_bytes). */
 #define BATCH_MS 100
 /*
- * Room for half a second of stacks of 100 frames: on a host that is busy with more than
- * it has CPUs for we get ours that late (100 ms were seen at four threads a CPU).
+ * Room for 1 / RING_LATE_S seconds of stacks of 100 frames: so late user space may get a CPU on
+ * an overloaded host (100 ms were measured with four busy threads per CPU).
  */
 #define RING_SAMPLE_BYTES 1600
-#define RING_LATE_S 2	/* 1 / this */
+#define RING_LATE_S 2
 #define RING_BYTES_MIN (4 * 1024 * 1024)
 #define RING_BYTES_MAX (64 * 1024 * 1024)
 
 /*
- * After this a sample is cut. Python's own stacks take a few us; only 3.11, whose code
- * objects are all read every time, takes up to 50 us at 250 frames on cold caches.
+ * The time limit of a walk. Usual stacks take a few us; 3.11, where each walk reads all code
+ * objects, takes up to 50 us for 250 frames with cold caches.
  */
 #define SAMPLE_LIMIT_NS 60000
 
 /* ---- the ring buffer ---- */
 
-/* Records may come faster than we take them: the clock and Ctrl-C want to be looked at, too. */
+/* Stops after s->take_until_ns even if more records arrive: signals and timers need us, too. */
 static int take_record(void *ctx, void *data, size_t len)
 {
 	struct capture *s = ctx;
 
 	capture_take(s, data, len);
-	return ++s->taken % LOOK_AT_CLOCK == 0 && now_ns() > s->take_until_ns ? -EAGAIN : 0;
+	return ++s->taken % CLOCK_READ_RECORDS == 0 && now_ns() > s->take_until_ns ? -EAGAIN : 0;
 }
 
-/* 0, or -errno other than that there was no time for more. */
+/* 0, also if time ran out before all records were taken; or -errno. */
 static int take_records(struct capture *s, uint64_t until_ns)
 {
 	uint64_t begin_ns = now_ns();
@@ -86,8 +86,8 @@ static int take_records(struct capture *s, uint64_t until_ns)
 
 /* ---- the capture ---- */
 
-/* exe_cache_fn: from now on its processes are known from their exec. */
-static void tell_kernel_of_exe(void *ctx, uint64_t key, const struct py_exe *exe)
+/* exe_cache_fn */
+static void add_known_exe(void *ctx, uint64_t key, const struct py_exe *exe)
 {
 	struct capture *s = ctx;
 
@@ -112,7 +112,7 @@ static int print_libbpf(enum libbpf_print_level level, const char *fmt, va_list 
 	return vfprintf(stderr, fmt, ap);
 }
 
-/* Capabilities and /sys/kernel/btf were checked before: what is left to go wrong. */
+/* Causes that remain after capabilities and /sys/kernel/btf were checked. */
 static const char *load_hint(int err)
 {
 	switch (err) {
@@ -157,7 +157,7 @@ static int load(struct capture *s)
 	s->skel->rodata->cfg_wakeup_bytes = RING_BYTES_MIN / 4;
 	s->skel->rodata->cfg_sent_slots = s->args.sent_codes;
 	s->skel->rodata->cfg_hierarchies = identities_hierarchies(s->args.identities);
-	/* Of processes that are asked for by number, /proc tells where they are. */
+	/* Without -a, user space reads the cgroups of processes from /proc. */
 	bpf_program__set_autoload(s->skel->progs.on_cgroup_mkdir,
 				  s->args.all && !access("/proc/cgroups", F_OK));
 	bpf_map__set_max_entries(s->skel->maps.sent_codes, s->args.sent_codes);
@@ -172,8 +172,8 @@ static int load(struct capture *s)
 	if (!err)
 		err = tachbpf_bpf__attach(s->skel);
 	if (err) {
-		log_error("cannot load the BPF programs: %s%s (-v shows the kernel's reasons, `tachbpf doctor` what is missing)",
-			  strerror(-err), load_hint(err));
+		log_error("cannot load the BPF programs: %s%s (-v shows the kernel's reasons, "
+			  "`tachbpf doctor` what is missing)", strerror(-err), load_hint(err));
 		return err;
 	}
 	s->ring = ring_buffer__new(bpf_map__fd(s->skel->maps.events), take_record, s, NULL);
@@ -192,7 +192,7 @@ struct capture *capture_new(const struct capture_args *args)
 	s->life.observer = args->observer;
 	libbpf_set_print(print_libbpf);
 	s->discovery = discovery_new();
-	s->exes = s->discovery ? exe_cache_new(s->discovery, tell_kernel_of_exe, s) : NULL;
+	s->exes = s->discovery ? exe_cache_new(s->discovery, add_known_exe, s) : NULL;
 	err = s->exes ? load(s) : -ENOMEM;
 	if (!err)
 		return s;
@@ -223,13 +223,13 @@ int capture_start(struct capture *s)
 
 	exe_cache_learn_likely(s->exes);
 	if (err) {
-		log_error("cannot look through /proc: %s", strerror(-err));
+		log_error("cannot list the processes in /proc: %s", strerror(-err));
 		return err;
 	}
 	if (s->args.observer->ops->start)
 		s->args.observer->ops->start(s->args.observer, now_ns());
 	s->startup_cpu_s = cpu_time_s();
-	remote_mem_hurry(true);	/* from now on samples wait */
+	remote_mem_hurry(true);	/* from now on samples wait for user space */
 	err = capture_wait_start(s);
 	if (!err)
 		err = sampler_start(s->sampler);
@@ -259,8 +259,8 @@ static void read_counters(struct capture *s)
 }
 
 /*
- * Exits may have been dropped with a full ring buffer: see who is still there. Again and again,
- * for a process whose parent has not waited for it yet is there still.
+ * End the processes that no longer exist, if exit records were lost. Repeated in every call,
+ * because a zombie still exists.
  */
 static void sweep(struct capture *s)
 {
@@ -295,7 +295,7 @@ int capture_housekeep(struct capture *s)
 	return s->life.err;
 }
 
-/* Of the samples that should be there, in percent. */
+/* Missed ticks and lost samples, in percent of all samples that should exist. */
 static double missed_pct(struct capture *s)
 {
 	uint64_t *sum = s->counters.sum;
@@ -329,7 +329,7 @@ void capture_counts(struct capture *s, struct capture_counts *out)
 {
 	read_counters(s);
 	*out = (struct capture_counts){
-		.kernel = s->counters.sum,
+		.bpf = s->counters.sum,
 		.cpus = s->counters.cpus,
 		.cpu_cnt = s->counters.cpu_cnt,
 		.received = s->received,

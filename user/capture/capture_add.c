@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * capture_add.c - processes that may become Python, and the children of those that the user has
- * asked for.
+ * capture_add.c - selects processes that may become Python, and descendants of the processes
+ * that the user named.
  */
 #include <bpf/libbpf.h>
 
@@ -10,7 +10,7 @@
 #include "host/proc.h"
 #include "tachbpf.skel.h"
 
-/* Of a process so many are looked through. */
+/* How many ancestors of a process are checked. */
 #define ANCESTORS_MAX 64
 
 int capture_watch(struct capture *s, pid_t tgid, enum watch how)
@@ -62,7 +62,7 @@ int capture_add_children(struct capture *s, pid_t tgid)
 	struct children children = { s, tgid };
 	int err = capture_watch(s, tgid, WATCH_CHILDREN);
 
-	/* Twice: a child may fork one with a lower id while we look, before we watch it. */
+	/* Twice: a child may have forked before it was watched, to a lower pid. */
 	if (!err)
 		err = proc_each(add_child, &children);
 	return err ? err : proc_each(add_child, &children);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * capture_filter.c - between what proc_filter_eval.c says of a process and its state. See
- * capture_filter.h.
+ * capture_filter.c - applies the verdicts of proc_filter_eval.c to processes and to the map
+ * py_procs. See capture_filter.h.
  */
 #include "capture/capture_filter.h"
 
@@ -33,7 +33,7 @@ int capture_filter_configure(struct capture *s)
 					proc_filter_eval_marks_max(s->filter_eval));
 }
 
-/* It meets the conditions: the kernel may ask about it, or walk it if it was admitted. */
+/* Remove the exclusion from the map py_procs: the process meets the conditions. */
 static void let_in(struct capture *s, pid_t tgid)
 {
 	struct py_proc py;
@@ -80,7 +80,7 @@ bool capture_filter_meets(struct capture *s, pid_t tgid)
 				   proc_filter_eval_judge(s->filter_eval, tgid) <= 0);
 }
 
-/* It has executed another program since, which has a record of its own. (Not ours: odd.) */
+/* Was the process admitted again by the BPF side (odd ident), at a later exec than ev's? */
 static bool has_executed_since(struct capture *s, const struct raw_exec *ev)
 {
 	struct py_proc py;

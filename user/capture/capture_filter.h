@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * capture_filter.h - processes that do not meet the user's conditions are excluded.
+ * capture_filter.h - excludes processes that do not meet the user's conditions.
  */
 #ifndef TACHBPF_CAPTURE_FILTER_H
 #define TACHBPF_CAPTURE_FILTER_H
@@ -13,12 +13,12 @@
 struct capture;
 struct tracked;
 
-/* Before the programs are loaded: the settings that the conditions need. 0 or -errno. */
+/* Set what the conditions need in the BPF programs, before they are loaded. 0 or -errno. */
 int capture_filter_configure(struct capture *s);
 
 /*
- * Returns true if the process meets the conditions. If it is too young, its look is put off;
- * otherwise it is excluded (PROC_EV_EXCLUDED), and t may be freed.
+ * Returns true if the process meets the conditions. If not: a process that is too young is
+ * inspected when it is old enough; any other is excluded (PROC_EV_EXCLUDED), and t may be freed.
  */
 bool capture_filter_admits(struct capture *s, struct tracked *t);
 
@@ -26,8 +26,8 @@ bool capture_filter_admits(struct capture *s, struct tracked *t);
 bool capture_filter_meets(struct capture *s, pid_t tgid);
 
 /*
- * Returns true if a process that has executed a program meets the conditions. What the kernel
- * could not decide is decided here, and the kernel learns of it.
+ * Returns true if a process that has executed a program meets the conditions. If the BPF side
+ * could not judge it (UNDECIDED), this function does, and enters the verdict into py_procs.
  */
 bool capture_filter_admits_exec(struct capture *s, const struct raw_exec *ev);
 

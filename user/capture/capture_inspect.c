@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * capture_inspect.c - see capture_inspect.h. When to look is inspect_schedule.c's, how is discover.c's,
- * what a finding leads to lifecycle.c's.
+ * capture_inspect.c - see capture_inspect.h. inspect_schedule.c decides when a process is
+ * inspected, discover.c inspects its files, lifecycle.c makes the transition.
  */
 #include "capture/capture_inspect.h"
 
@@ -22,14 +22,14 @@
 #include "target/discover.h"
 #include "target/exe_cache.h"
 
-/* Of several CPythons in a process none is initialised: look every 128 ms at least. */
+/* A Python that cannot be walked yet is inspected again after 2 ms << tries: at most 128 ms. */
 #define UNREADY_TRIES 6
 #define CMDLINE_MAX 4096
 
-/* What a look found: an event, and what goes with it. */
+/* The result of an inspection: an event, and its details. */
 struct finding {
 	enum proc_event event;
-	int err;			/* discovery_inspect()'s */
+	int err;			/* the result of discovery_inspect() */
 	struct proc_info who;
 	struct discovered found;
 };
@@ -60,10 +60,10 @@ bool capture_is_admitted(struct capture *s, pid_t tgid, uint64_t start_ns)
 
 /* ---- what is found ---- */
 
-/* The same CPython as the one that is profiled? */
+/* Is it the CPython that is profiled? */
 static bool is_same(const struct process *p, const struct discovered *found)
 {
-	/* Where the runtime is of a process that the kernel admitted, we do not know. */
+	/* If the BPF side resolved the libpython, user space does not know its address (0). */
 	return p && process_image(p) == found->image &&
 	       (process_py(p)->runtime == found->proc.runtime || !process_py(p)->runtime);
 }
@@ -99,7 +99,7 @@ static void find(struct capture *s, struct tracked *t, struct finding *f)
 	f->event = event_of(f, t->process);
 }
 
-/* Tell the user what there is to know of a process, once: the observer and the log. */
+/* Report something about a process to the observer and, the first time, to the log. */
 static void remark(struct capture *s, const struct proc_info *who, const char *before,
 		   const char *text)
 {
@@ -116,15 +116,15 @@ static void remark(struct capture *s, const struct proc_info *who, const char *b
 
 /* ---- what that changes ---- */
 
-/* Ticks before it was found, of which there are no samples. */
+/* Ticks in the process before it was found to be Python; they have no samples. */
 static uint64_t late_ticks(const struct tracked *t)
 {
-	return t->process ? 0 : t->asked + t->kernel_ticks;
+	return t->process ? 0 : t->asked + t->bpf_ticks;
 }
 
 /*
- * The kernel walks it from now on. 0, or -errno: the kernel's table has no room, or the capture
- * ends (s->life.err; t may be freed then).
+ * Admit a process: ticks walk it from now on. 0, or -errno: the map py_procs has no room, or the
+ * capture ends (s->life.err; then t may be freed).
  */
 static int profile(struct capture *s, struct tracked *t, uint64_t inspected_ns, struct finding *f)
 {
@@ -160,7 +160,7 @@ static int profile(struct capture *s, struct tracked *t, uint64_t inspected_ns, 
 
 static void inspect_again_soon(struct tracked *t)
 {
-	t->files = 0;	/* the next look is not about files */
+	t->files = 0;	/* inspect it even if it maps the same files */
 	if (t->schedule.tries > UNREADY_TRIES)
 		t->schedule.tries = UNREADY_TRIES;
 	inspect_backoff(&t->schedule, now_ns());
@@ -174,20 +174,20 @@ static int take_python(struct capture *s, struct tracked *t, uint64_t inspected_
 
 	if (err) {
 		snprintf(f->found.why, sizeof(f->found.why),
-			 "the kernel's table of processes has no room: %s", strerror(-err));
+			 "the BPF programs' table of processes has no room: %s", strerror(-err));
 		return err;
 	}
 	if (!f->found.copied)
 		exe_cache_seen(s->exes, &f->who, f->found.image, &f->found.proc);
 	remark(s, &f->who, "", f->found.also);
 	if (f->found.several && f->found.ready != READY_YES)
-		inspect_again_soon(t);	/* another one in it may become ready first */
+		inspect_again_soon(t);	/* another CPython in it may become initialised first */
 	else
 		inspect_no_more(&t->schedule);
 	return 0;
 }
 
-/* No Python that can be walked, as far as the look could tell. */
+/* No Python that can be walked was found. */
 static void take_other(struct capture *s, struct tracked *t, const struct finding *f)
 {
 	bool is_first = !t->schedule.tries;
@@ -231,7 +231,7 @@ static void take_finding(struct capture *s, struct tracked *t, uint64_t inspecte
 	}
 }
 
-/* ---- looks ---- */
+/* ---- inspections ---- */
 
 static uint64_t cpu_ns(void)
 {
@@ -241,10 +241,10 @@ static uint64_t cpu_ns(void)
 	return t.tv_sec * 1000000000ull + t.tv_nsec;
 }
 
-/* It has not run since the last look, and is not young: nothing can be new. */
-static bool is_idle(const struct tracked *t, uint64_t kernel_ticks)
+/* Had the process no tick since the last inspection? A young process is never idle. */
+static bool is_idle(const struct tracked *t, uint64_t bpf_ticks)
 {
-	return t->schedule.tries > INSPECT_YOUNG_TRIES && kernel_ticks == t->kernel_ticks &&
+	return t->schedule.tries > INSPECT_YOUNG_TRIES && bpf_ticks == t->bpf_ticks &&
 	       !t->schedule.changed;
 }
 
@@ -260,18 +260,18 @@ static void inspect_timed(struct capture *s, struct tracked *t)
 
 void capture_inspect(struct capture *s, struct tracked *t)
 {
-	uint64_t kernel_ticks;
+	uint64_t bpf_ticks;
 	struct py_proc py;
 
 	if (!capture_filter_admits(s, t))
 		return;
 	if (!t->orphan && !t->process && capture_is_admitted(s, t->tgid, t->start_ns)) {
-		inspect_backoff(&t->schedule, now_ns());	/* the exec's record is on its way */
+		inspect_backoff(&t->schedule, now_ns());	/* its RAW_EXEC will come */
 		return;
 	}
-	kernel_ticks = proc_table_get(s->life.table, t->tgid, &py) ? py.ticks : 0;
-	if (!is_idle(t, kernel_ticks)) {
-		t->kernel_ticks = kernel_ticks;
+	bpf_ticks = proc_table_get(s->life.table, t->tgid, &py) ? py.ticks : 0;
+	if (!is_idle(t, bpf_ticks)) {
+		t->bpf_ticks = bpf_ticks;
 		inspect_timed(s, t);
 	} else if (kill(t->tgid, 0) && errno == ESRCH) {
 		lifecycle_step(&s->life, t, PROC_EV_ENDED, NULL);
@@ -295,12 +295,12 @@ void capture_inspect_due(struct capture *s)
 		capture_inspect(s, t);
 }
 
-/* ---- processes that the user has asked for ---- */
+/* ---- processes that the user selected ---- */
 
 static int say_why_not(const struct capture *s, pid_t tgid, const struct finding *f)
 {
 	if (s->life.err)
-		return s->life.err;	/* its file cannot be created: that was said */
+		return s->life.err;	/* its file cannot be created; that was logged */
 	if (f->err == -ENOENT && s->args.children)
 		log_warn("process %d is not Python: only what it starts is recorded", tgid);
 	else if (f->err == -ENOENT)
@@ -335,8 +335,8 @@ int capture_add(struct capture *s, pid_t tgid)
 		if (!f.err)
 			return 0;
 	}
-	if (!s->life.err)
-		lifecycle_step(&s->life, t, PROC_EV_ENDED, NULL);	/* not to be looked at again */
+	if (!s->life.err)	/* do not inspect it again */
+		lifecycle_step(&s->life, t, PROC_EV_ENDED, NULL);
 	return say_why_not(s, tgid, &f);
 }
 

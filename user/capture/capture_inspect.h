@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * capture_inspect.h - which processes are Python: looks at them, and what that changes.
+ * capture_inspect.h - inspects processes, and makes the result known to lifecycle.c.
  */
 #ifndef TACHBPF_CAPTURE_INSPECT_H
 #define TACHBPF_CAPTURE_INSPECT_H
@@ -13,22 +13,25 @@ struct capture;
 struct process_args;
 struct tracked;
 
-/* Fill in what is the same for all processes of the capture. */
+/* Fill in the members of args that are the same for all processes of the capture. */
 void capture_process_args(const struct capture *s, struct process_args *args);
 
-/* Did the kernel admit the process at its exec, and has found nothing wrong with it so far? */
+/*
+ * Returns true if the BPF side has admitted the process at its exec, and has found no sign
+ * since then that this was wrong. start_ns: 0 if it is not known.
+ */
 bool capture_is_admitted(struct capture *s, pid_t tgid, uint64_t start_ns);
 
-/* Look at a process now. t may be freed. */
+/* Inspect a process now, if it meets the conditions. t may be freed. */
 void capture_inspect(struct capture *s, struct tracked *t);
 
-/* Look if it is due. t may be freed. */
+/* Inspect a process if its inspection is due. t may be freed. */
 void capture_inspect_if_due(struct capture *s, struct tracked *t);
 
-/* Look at all that are due. */
+/* Inspect all processes whose inspection is due. */
 void capture_inspect_due(struct capture *s);
 
-/* Look at all processes of the host. 0 or -errno. */
+/* Inspect all processes of the host. 0 or -errno. */
 int capture_inspect_all(struct capture *s);
 
 #endif

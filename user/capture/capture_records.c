@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * capture_records.c - what each record of the ring buffer means for the processes: samples and
- * waits find their owner; exec, fork and exit change who is there. See capture_records.h.
+ * capture_records.c - passes samples, waits and names to their process; begins and ends processes
+ * at exec, fork and exit. See capture_records.h.
  */
 #include "capture/capture_records.h"
 
@@ -19,7 +19,7 @@
 
 #define CMDLINE_MAX 4096
 
-/* The process that a record is of, with its struct process; NULL: it is not profiled. */
+/* The process of a record, if it has a struct process; NULL: it is not profiled. */
 static struct tracked *profiled(struct capture *s, const struct raw_header *h)
 {
 	struct tracked *t = lifecycle_find(&s->life, h->tgid);
@@ -27,18 +27,18 @@ static struct tracked *profiled(struct capture *s, const struct raw_header *h)
 	return t && t->process && lifecycle_confirm_start(t, h->start_ns) ? t : NULL;
 }
 
-/* ---- processes that the kernel asks about ---- */
+/* ---- processes that the BPF side does not know ---- */
 
 /*
- * A tick before an exec at which the kernel admitted the process says nothing any more: the
- * exec's record is on its way. (If it was dropped, samples will show it.) A tick before we
- * admitted it is late: when we are behind, the ring buffer holds some.
+ * A tick in a process that has no entry in py_procs. Meanwhile user space may have admitted the
+ * process: then the tick counts as discovered late. Or the BPF side has admitted it at an exec:
+ * then the tick is ignored, because RAW_EXEC will come. (If that was lost, an orphan comes.)
  */
 static void take_unknown(struct capture *s, const struct raw_tick *tick)
 {
 	struct tracked *t = profiled(s, &tick->h);
 
-	if (t && tick->h.time_ns < process_admitted(t->process)) {
+	if (t && tick->h.time_ns < process_admitted_ns(t->process)) {
 		process_add_discovered_late(t->process, 1);
 		return;
 	}
@@ -53,7 +53,7 @@ static void take_unknown(struct capture *s, const struct raw_tick *tick)
 	capture_inspect_if_due(s, t);
 }
 
-/* Tracked already, or asked for now. NULL: no memory. */
+/* The process of a record, tracked from now on if it was not. NULL: no memory. */
 static struct tracked *known(struct capture *s, const struct raw_header *h)
 {
 	struct tracked *t = lifecycle_find(&s->life, h->tgid);
@@ -73,7 +73,7 @@ static void take_changed(struct capture *s, const struct raw_tick *tick)
 	capture_inspect_if_due(s, t);
 }
 
-/* The kernel walks a process that is not profiled here: a record was dropped. */
+/* The BPF side walks a process that user space does not profile: an earlier record was lost. */
 static void take_orphan(struct capture *s, const struct raw_header *h)
 {
 	struct tracked *t = known(s, h);
@@ -101,7 +101,7 @@ static void take_sample(struct capture *s, const struct raw_sample *raw, size_t 
 		lifecycle_fail(&s->life, process_sample(t->process, raw, len));
 }
 
-/* Of a process that is not profiled nobody knows what it did before: no loss. */
+/* If the process is not profiled, nothing is lost: the begin of the wait is not known either. */
 static void take_switch_in(struct capture *s, const struct raw_switch_in *run)
 {
 	struct tracked *t = profiled(s, &run->h);
@@ -112,7 +112,7 @@ static void take_switch_in(struct capture *s, const struct raw_switch_in *run)
 		lifecycle_fail(&s->life, process_switch_in(t->process, run));
 }
 
-/* Without a process its sample will be an orphan, too. */
+/* If the process is not profiled, the sample that follows is counted as an orphan. */
 static void take_extra(struct capture *s, const struct raw_extra *x, size_t len)
 {
 	struct tracked *t = profiled(s, &x->h);
@@ -121,7 +121,7 @@ static void take_extra(struct capture *s, const struct raw_extra *x, size_t len)
 		lifecycle_fail(&s->life, process_extra(t->process, x, len));
 }
 
-/* In the order in which the kernel was asked: the last one counts. */
+/* Renames arrive in their order: the last name stays. */
 static void take_rename(struct capture *s, const struct raw_rename *ev)
 {
 	struct tracked *t = profiled(s, &ev->h);
@@ -133,7 +133,7 @@ static void take_rename(struct capture *s, const struct raw_rename *ev)
 	process_rename(t->process, ev->tid, comm);
 }
 
-/* Without a process the sample that follows leads to a look. */
+/* If the process is not profiled, the sample that follows causes an inspection. */
 static void take_code(struct capture *s, const struct raw_code *raw, size_t len)
 {
 	struct tracked *t = profiled(s, &raw->h);
@@ -144,7 +144,7 @@ static void take_code(struct capture *s, const struct raw_code *raw, size_t len)
 
 /* ---- processes begin, change and end ---- */
 
-/* Where a child of p is: mostly where its parent is. */
+/* The identity of a child. It is its parent's, unless ev says that the child is elsewhere. */
 static void child_identity(struct capture *s, const struct raw_lifecycle *ev,
 			   const struct process *parent, struct identity *out)
 {
@@ -168,7 +168,7 @@ static void take_fork(struct capture *s, const struct raw_lifecycle *ev)
 	if (!ev->known)
 		return;
 	if (!parent) {
-		/* The kernel knew the parent and we do not: a record was dropped. */
+		/* The BPF side knows the parent, user space does not: a record was lost. */
 		proc_table_remove(s->life.table, ev->h.tgid);
 		t = known(s, &ev->h);
 		if (t)
@@ -189,8 +189,8 @@ static void take_fork(struct capture *s, const struct raw_lifecycle *ev)
 }
 
 /*
- * The arguments with spaces between them, as proc_cmdline() has them. Those that are longer than
- * the kernel sends are read from /proc, if the process still lives.
+ * The arguments, separated by spaces as in proc_cmdline(). If they are longer than the record,
+ * they are read from /proc, provided that the process still lives.
  */
 static void command_of(const struct raw_exec *ev, char out[CMDLINE_MAX])
 {
@@ -208,7 +208,7 @@ static void command_of(const struct raw_exec *ev, char out[CMDLINE_MAX])
 	out[len] = '\0';
 }
 
-/* As the kernel has it (admit_exec.bpf.h, admit_exec()). */
+/* The entry of py_procs that the BPF side wrote (admit_exec.bpf.h, admit_exec()). */
 static struct py_proc arrival(const struct raw_exec *ev, const struct py_exe *exe)
 {
 	struct py_proc py = exe->proc;
@@ -225,8 +225,8 @@ static struct py_proc arrival(const struct raw_exec *ev, const struct py_exe *ex
 }
 
 /*
- * We may have looked at it before that exec, and told the kernel afterwards what it had been:
- * the kernel's own entry comes back.
+ * User space may have inspected the process before that exec and written its entry after it, over
+ * the one of the BPF side. Write the entry of the BPF side again.
  */
 static void reinstate(struct capture *s, const struct raw_exec *ev, const struct py_exe *exe)
 {
@@ -238,7 +238,7 @@ static void reinstate(struct capture *s, const struct raw_exec *ev, const struct
 	proc_table_put(s->life.table, ev->h.tgid, &py);
 }
 
-/* false: the kernel did not admit it at this exec. */
+/* Returns false if the BPF side did not admit the process at this exec. */
 static bool take_admitted(struct capture *s, const struct raw_exec *ev)
 {
 	const struct py_exe *exe;
@@ -259,27 +259,28 @@ static bool take_admitted(struct capture *s, const struct raw_exec *ev)
 	command_of(ev, command);
 	reinstate(s, ev, exe);
 	args.py = arrival(ev, exe);
-	if (exe->slot)	/* where its library is, the kernel finds out */
+	if (exe->slot)	/* the BPF side resolves its libpython; user space has no address */
 		args.py.runtime = 0;
 	args.py.state = PY_PROC_PYTHON;
 	identity_of_origin(s->args.identities, ev->h.tgid, &ev->origin, &args.identity);
 	capture_process_args(s, &args);
 	t = lifecycle_admit(&s->life, &(struct step){ .args = &args, .end_ns = ev->h.time_ns });
-	if (t && ev->unselected)	/* ticks until now were not walked */
+	if (t && ev->unselected)	/* it was excluded until now: its ticks were not walked */
 		process_set_admitted(t->process, ev->h.time_ns, now_ns());
 	return true;
 }
 
-/* Whatever ran in this process before has ended. */
+/* The program that the process executed before has ended. */
 static void take_exec(struct capture *s, const struct raw_exec *ev)
 {
 	struct tracked *t = profiled(s, &ev->h);
 
-	if (t && ev->h.time_ns < process_inspected(t->process))
+	if (t && ev->h.time_ns < process_inspected_ns(t->process))
 		return;
 	t = lifecycle_find(&s->life, ev->h.tgid);
 	if (t)
-		lifecycle_step(&s->life, t, PROC_EV_EXEC, &(struct step){ .end_ns = ev->h.time_ns });
+		lifecycle_step(&s->life, t, PROC_EV_EXEC,
+			       &(struct step){ .end_ns = ev->h.time_ns });
 	if (!capture_filter_admits_exec(s, ev)) {
 		t = lifecycle_find(&s->life, ev->h.tgid);
 		if (t)

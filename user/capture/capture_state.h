@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * capture_state.h - what the files of this room share of a capture. Nobody else includes it.
+ * capture_state.h - struct capture, for the files of this room only.
  *
- * Who calls whom, one way: capture.c, capture_wait.c, capture_records.c, capture_inspect.c,
- * capture_filter.c, lifecycle.c.
+ * A file calls only later ones of this list: capture.c, capture_wait.c, capture_records.c,
+ * capture_inspect.c, capture_filter.c, lifecycle.c.
  */
 #ifndef TACHBPF_CAPTURE_STATE_H
 #define TACHBPF_CAPTURE_STATE_H
@@ -24,14 +24,14 @@ struct capture {
 	struct proc_filter_eval *filter_eval;	/* NULL: there are no conditions */
 	struct lifecycle life;		/* the processes; its err ends the capture */
 	struct counters counters;	/* as of the last read_counters() */
-	double startup_cpu_s;
+	double startup_cpu_s;		/* as in struct capture_counts, also the next line */
 	uint64_t orphans, unidentified, received;
-	uint64_t take_until_ns;		/* then the ring buffer may wait; UINT64_MAX: never */
-	uint32_t taken;			/* records */
-	uint64_t taken_ns;		/* all until then; but for what the ring buffer refused */
-	uint32_t housekeeps;		/* seconds, about */
-	bool scan_due;			/* processes were found whose threads may be off-CPU already */
-	uint64_t scanned_ns;		/* when that was done for all found before */
+	uint64_t take_until_ns;		/* when to stop taking records; UINT64_MAX: never */
+	uint32_t taken;			/* records taken so far */
+	uint64_t taken_ns;		/* records from before this time were taken or lost */
+	uint32_t housekeeps;		/* calls of capture_housekeep() */
+	bool scan_due;			/* a process was found whose threads may be off-CPU */
+	uint64_t scanned_ns;		/* begin of the last off-CPU scan; 0: none yet */
 	struct offcpu_scan_counts scan;
 };
 

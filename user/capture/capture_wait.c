@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * capture_wait.c - the scheduler's programs, threads that are off-CPU already, and those that stay
- * so. How many samples their time is worth is waits.c's. See capture_wait.h.
+ * capture_wait.c - attaches the scheduler programs, scans for threads that are already off-CPU,
+ * emits open waits. waits.c turns the time into samples. See capture_wait.h.
  */
 #include "capture/capture_wait.h"
 
@@ -16,7 +16,7 @@
 #include "capture/proc_table.h"
 #include "tachbpf.skel.h"
 
-/* They are attached when sampling begins. */
+/* The scheduler programs are attached later, in capture_wait_start(). */
 void capture_wait_configure(struct capture *s)
 {
 	struct bpf_program *const scheduler[] = {
@@ -53,19 +53,19 @@ int capture_wait_start(struct capture *s)
 	return err;
 }
 
-/* offcpu_scan_proc_fn: processes of which nobody has seen how their threads came to wait. */
+/* offcpu_scan_proc_fn: selects processes that were admitted since the last scan. */
 static int was_found_since(void *ctx, uint32_t tgid, uint64_t start_ns, struct py_proc *proc)
 {
 	struct capture *s = ctx;
 	struct tracked *t = lifecycle_find(&s->life, tgid);
 
-	if (!t || !t->process || process_admitted(t->process) < s->scanned_ns ||
+	if (!t || !t->process || process_admitted_ns(t->process) < s->scanned_ns ||
 	    !proc_table_get(s->life.table, tgid, proc))
 		return -ENOENT;
 	return lifecycle_confirm_start(t, start_ns) ? 0 : -ENOENT;
 }
 
-/* offcpu_scan_record_fn. The kernel's programs know which status the mode needs; the scan does not. */
+/* offcpu_scan_record_fn. Drops records without a status that the mode needs: the scan does not. */
 static void take_scanned(void *ctx, void *data, size_t len)
 {
 	const struct raw_head *head = data;
@@ -97,10 +97,7 @@ void capture_wait_stop(struct capture *s)
 	s->skel->links.on_switch = s->skel->links.on_wakeup = NULL;
 }
 
-/*
- * What is waiting now has done so until some moment ago: records of later ones may be in the
- * ring buffer.
- */
+/* Until s->taken_ns, not until now: the ring buffer may hold later records that end a wait. */
 void capture_wait_emit_open(struct capture *s)
 {
 	struct tracked *t;

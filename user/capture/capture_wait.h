@@ -1,23 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * capture_wait.h - what modes do that are about waiting. In other modes nothing happens.
+ * capture_wait.h - the part of a capture that only modes with waits need (record_mode_def.waits).
+ * In other modes these functions do nothing.
  */
 #ifndef TACHBPF_CAPTURE_WAIT_H
 #define TACHBPF_CAPTURE_WAIT_H
 
 struct capture;
 
-/* Before the programs are loaded: which ones the mode needs, and what they do. */
+/* Select the programs that the mode needs, and set its constants, before they are loaded. */
 void capture_wait_configure(struct capture *s);
 
-/* Attach the scheduler's programs: threads that leave their CPUs are seen. 0 or -errno; logs why. */
+/* Attach the scheduler programs, which see switch-outs and switch-ins. 0 or -errno; logs why. */
 int capture_wait_start(struct capture *s);
+/* Detach them. */
 void capture_wait_stop(struct capture *s);
 
-/* Look for threads that were off-CPU already in processes that were found since the last time. */
+/*
+ * Walk the threads that are off-CPU now, in processes that were found since the last call. No
+ * switch-out of these threads was seen.
+ */
 void capture_wait_scan(struct capture *s);
 
-/* The time that threads have waited so far becomes samples, for all processes. */
+/* Emit the time that threads of all processes have waited so far, as samples. */
 void capture_wait_emit_open(struct capture *s);
 
 #endif

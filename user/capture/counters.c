@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * counters.c - per-CPU rows to sums. See counters.h.
+ * counters.c - adds up the rows of per-CPU maps. See counters.h.
  */
 #include "capture/counters.h"
 

@@ -13,14 +13,17 @@
 
 struct counters {
 	uint64_t sum[CNT_MAX];
-	struct cpu_ticks *cpus;	/* those that ticked; cpu_cnt of them */
+	struct cpu_ticks *cpus;	/* cpu_cnt CPUs that have ticked */
 	size_t cpu_cnt;
 };
 
-/* Read the map of sample_times behind fd. 0 or -errno. */
+/* Read the map `sample_times` behind fd. 0 or -errno. */
 int counters_read_cost(struct sample_cost *cost, int fd);
 
-/* Read the map behind fd. c is zero or was filled before; counters_free() it. 0 or -errno. */
+/*
+ * Read the map `counters` behind fd. *c is zero or was filled by an earlier call; the caller
+ * frees it by counters_free(). 0 or -errno.
+ */
 int counters_read(struct counters *c, int fd);
 void counters_free(struct counters *c);
 

@@ -11,13 +11,13 @@
 #include "capture/proc_table.h"
 #include "resolve/observer.h"
 
-/* What the kernel must know of a process. */
+/* What a transition writes to the process' entry in py_procs. */
 enum say {
-	SAY_NOTHING,
-	SAY_WALK,	/* walk its threads, like this */
-	SAY_WALK_AGAIN,	/* that, unless the kernel walks them already */
-	SAY_OTHER,	/* do not ask again: user space looks by its own clock */
-	SAY_EXCLUDE,	/* do not ask again: it does not meet the conditions */
+	SAY_NOTHING,	/* leave the entry as it is */
+	SAY_WALK,	/* ticks walk the process, by step->args->py */
+	SAY_WALK_AGAIN,	/* the same, unless ticks walk it already */
+	SAY_OTHER,	/* no RAW_UNKNOWN any more: user space inspects it by its own clock */
+	SAY_EXCLUDE,	/* no RAW_UNKNOWN any more: it does not meet the conditions */
 };
 
 struct transition {
@@ -29,11 +29,11 @@ struct transition {
 #define TO(state, word) { .allowed = true, .to = PROC_ ## state, .say = SAY_ ## word }
 
 /*
- * Who makes which event: capture_records.c ASKED, EXEC, ADMITTED and ENDED; capture_filter.c
- * EXCLUDED; capture_inspect.c the FOUND ones, LOOK_FAILED, and ENDED if the process is gone.
+ * Events come from capture_records.c (ASKED, EXEC, ADMITTED, ENDED), from capture_filter.c
+ * (EXCLUDED), and from capture_inspect.c (all FOUND_..., INSPECT_FAILED, ENDED).
  *
- * A process that begins (FOUND, ADMITTED) ends the one that had its place; so does each
- * transition to a state without a struct process.
+ * FOUND and ADMITTED begin a new struct process and end the old one, if there is one. A
+ * transition to a state without a struct process ends it, too.
  */
 static const struct transition transitions[PROC_STATE_CNT][PROC_EVENT_CNT] = {
 	[PROC_UNKNOWN] = {
@@ -50,7 +50,7 @@ static const struct transition transitions[PROC_STATE_CNT][PROC_EVENT_CNT] = {
 		[PROC_EV_FOUND_UNCHANGED]	= TO(OTHER, OTHER),
 		[PROC_EV_FOUND_UNREADY]		= TO(UNREADY, NOTHING),
 		[PROC_EV_FOUND_UNSUPPORTED]	= TO(REFUSED, OTHER),
-		[PROC_EV_INSPECT_FAILED]		= TO(OTHER, OTHER),
+		[PROC_EV_INSPECT_FAILED]	= TO(OTHER, OTHER),
 		[PROC_EV_ENDED]			= TO(UNKNOWN, NOTHING),
 	},
 	[PROC_OTHER] = {
@@ -63,7 +63,7 @@ static const struct transition transitions[PROC_STATE_CNT][PROC_EVENT_CNT] = {
 		[PROC_EV_FOUND_UNCHANGED]	= TO(OTHER, NOTHING),
 		[PROC_EV_FOUND_UNREADY]		= TO(UNREADY, NOTHING),
 		[PROC_EV_FOUND_UNSUPPORTED]	= TO(REFUSED, NOTHING),
-		[PROC_EV_INSPECT_FAILED]		= TO(OTHER, NOTHING),
+		[PROC_EV_INSPECT_FAILED]	= TO(OTHER, NOTHING),
 		[PROC_EV_ENDED]			= TO(UNKNOWN, NOTHING),
 	},
 	[PROC_UNREADY] = {
@@ -76,7 +76,7 @@ static const struct transition transitions[PROC_STATE_CNT][PROC_EVENT_CNT] = {
 		[PROC_EV_FOUND_UNCHANGED]	= TO(UNREADY, NOTHING),
 		[PROC_EV_FOUND_UNREADY]		= TO(UNREADY, NOTHING),
 		[PROC_EV_FOUND_UNSUPPORTED]	= TO(REFUSED, NOTHING),
-		[PROC_EV_INSPECT_FAILED]		= TO(OTHER, NOTHING),
+		[PROC_EV_INSPECT_FAILED]	= TO(OTHER, NOTHING),
 		[PROC_EV_ENDED]			= TO(UNKNOWN, NOTHING),
 	},
 	[PROC_REFUSED] = {
@@ -89,7 +89,7 @@ static const struct transition transitions[PROC_STATE_CNT][PROC_EVENT_CNT] = {
 		[PROC_EV_FOUND_UNCHANGED]	= TO(REFUSED, NOTHING),
 		[PROC_EV_FOUND_UNREADY]		= TO(UNREADY, NOTHING),
 		[PROC_EV_FOUND_UNSUPPORTED]	= TO(REFUSED, NOTHING),
-		[PROC_EV_INSPECT_FAILED]		= TO(REFUSED, NOTHING),
+		[PROC_EV_INSPECT_FAILED]	= TO(REFUSED, NOTHING),
 		[PROC_EV_ENDED]			= TO(UNKNOWN, NOTHING),
 	},
 	[PROC_PROFILED] = {
@@ -103,7 +103,7 @@ static const struct transition transitions[PROC_STATE_CNT][PROC_EVENT_CNT] = {
 		[PROC_EV_FOUND_UNCHANGED]	= TO(PROFILED, NOTHING),
 		[PROC_EV_FOUND_UNREADY]		= TO(PROFILED, NOTHING),
 		[PROC_EV_FOUND_UNSUPPORTED]	= TO(PROFILED, NOTHING),
-		[PROC_EV_INSPECT_FAILED]		= TO(PROFILED, NOTHING),
+		[PROC_EV_INSPECT_FAILED]	= TO(PROFILED, NOTHING),
 		[PROC_EV_ENDED]			= TO(UNKNOWN, NOTHING),
 	},
 	[PROC_PAUSED] = {
@@ -117,7 +117,7 @@ static const struct transition transitions[PROC_STATE_CNT][PROC_EVENT_CNT] = {
 		[PROC_EV_FOUND_UNCHANGED]	= TO(PAUSED, NOTHING),
 		[PROC_EV_FOUND_UNREADY]		= TO(PAUSED, NOTHING),
 		[PROC_EV_FOUND_UNSUPPORTED]	= TO(REFUSED, OTHER),
-		[PROC_EV_INSPECT_FAILED]		= TO(PAUSED, NOTHING),
+		[PROC_EV_INSPECT_FAILED]	= TO(PAUSED, NOTHING),
 		[PROC_EV_ENDED]			= TO(UNKNOWN, NOTHING),
 	},
 };
@@ -133,7 +133,7 @@ void lifecycle_fail(struct lifecycle *l, int err)
 		l->err = err;
 }
 
-/* ---- what the kernel must know ---- */
+/* ---- the entry in py_procs ---- */
 
 static int say_walk(struct lifecycle *l, const struct tracked *t, const struct step *step)
 {
@@ -157,7 +157,7 @@ static int say_walk_again(struct lifecycle *l, const struct tracked *t, const st
 	return say_walk(l, t, step);
 }
 
-/* Was it admitted by the kernel meanwhile, at an exec whose record is on its way? */
+/* Has the BPF side admitted it meanwhile, at an exec whose record was not taken yet? */
 static bool is_admitted(struct lifecycle *l, const struct tracked *t)
 {
 	struct py_proc py;
@@ -180,7 +180,7 @@ static void say_other(struct lifecycle *l, const struct tracked *t)
 		proc_table_put(l->table, t->tgid, &py);
 }
 
-/* An entry of its own, or in the entry of a process that was profiled. */
+/* A profiled process keeps its entry, with the reason added; any other gets a new entry. */
 static void say_exclude(struct lifecycle *l, const struct tracked *t, uint8_t unselected)
 {
 	struct py_proc py;
@@ -217,7 +217,7 @@ static int say(struct lifecycle *l, const struct tracked *t, enum say what,
 	return 0;
 }
 
-/* ---- what the observer must know ---- */
+/* ---- the observer's begin() and end() ---- */
 
 static void end_process(struct lifecycle *l, struct tracked *t, uint64_t end_ns)
 {
@@ -258,16 +258,16 @@ static bool has_process(enum proc_state state)
 	return state == PROC_PROFILED || state == PROC_PAUSED;
 }
 
-/* It runs another program: what was seen of the last one does not count. */
+/* The process runs another program: forget what is known of the last one. */
 static void forget_program(struct tracked *t)
 {
 	inspect_restart(&t->schedule);
 	t->selected = false;
-	t->asked = t->kernel_ticks = t->files = t->exec_pages = 0;
+	t->asked = t->bpf_ticks = t->files = t->exec_pages = 0;
 }
 
-/* The kernel does not walk it any more: nobody knows why before the next look. */
-static void look_at_once(struct tracked *t)
+/* The BPF side does not walk a profiled process any more: an inspection finds out why. */
+static void inspect_at_once(struct tracked *t)
 {
 	t->schedule.next_ns = 0;
 	t->files = 0;
@@ -302,7 +302,7 @@ int lifecycle_step(struct lifecycle *l, struct tracked *t, enum proc_event event
 	if (event == PROC_EV_EXEC)
 		forget_program(t);
 	if (event == PROC_EV_ASKED && t->state == PROC_PAUSED)
-		look_at_once(t);
+		inspect_at_once(t);
 	if (t->state == PROC_UNKNOWN || (begins && !t->process))
 		forget(l, t);
 	return 0;
@@ -332,13 +332,13 @@ bool lifecycle_confirm_start(struct tracked *t, uint64_t start_ns)
 	return t->start_ns == start_ns;
 }
 
-/* In state PROC_UNKNOWN if it is new. */
+/* A new struct tracked is in state PROC_UNKNOWN. NULL: no memory. */
 static struct tracked *find_or_make(struct lifecycle *l, pid_t tgid, uint64_t start_ns)
 {
 	struct tracked *t = lifecycle_find(l, tgid);
 
 	if (t && start_ns && !lifecycle_confirm_start(t, start_ns)) {
-		lifecycle_step(l, t, PROC_EV_ENDED, NULL);	/* the pid came back */
+		lifecycle_step(l, t, PROC_EV_ENDED, NULL);	/* the pid was used again */
 		t = NULL;
 	}
 	if (t)

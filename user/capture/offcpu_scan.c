@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * offcpu_scan.c - lists threads by the kernel's task iterator, walks them in a process of its own,
- * lists them again: whose number of switches is the same stood still all the while.
+ * offcpu_scan.c - lists threads by the kernel's task iterator, walks them in a helper process, and
+ * lists them again: a thread with the same number of switches did not run in between, so its
+ * stack is valid.
  *
- * The walk reads memory whose owner may never deliver a page (see remote_mem.h): the helper is
- * given up then, and holds nothing of ours open.
+ * The helper reads memory whose owner may never deliver a page (see remote_mem.h). It is given up
+ * after WALK_MS_MAX at most, and has none of our files open.
  */
 #include "capture/offcpu_scan.h"
 
@@ -26,28 +27,28 @@
 #include "capture/offcpu_scan_walk.h"
 #include "tachbpf.skel.h"
 
-/* Records of all threads: 10,000 of depth 100, and their code. Touched only where written. */
+/* Room for the records of 10,000 threads of depth 100, with their code objects. */
 #define OUT_BYTES (64u << 20)
+/* The helper's time: WALK_MS_MIN, and a millisecond for each WALKS_A_MS threads. */
 #define WALK_MS_MIN 200
 #define WALK_MS_MAX 1000
-/* Of these threads a millisecond is enough for one. */
 #define WALKS_A_MS 5
 
-/* In memory that both processes see. */
+/* In memory that we share with the helper. */
 struct shared {
-	size_t used;		/* bytes of out that are whole */
-	size_t done;		/* threads */
-	uint8_t out[];
+	size_t used;		/* bytes of out that are complete */
+	size_t done;		/* threads walked so far */
+	uint8_t out[];		/* for each thread: its index and a length (u64), its records */
 };
 
 struct job {
-	struct raw_asleep *threads;	/* those that are to be walked */
+	struct raw_asleep *threads;	/* cnt threads to walk */
 	size_t cnt;
-	struct py_proc *procs;		/* of each */
+	struct py_proc *procs;		/* the process of each thread */
 	struct shared *shared;
 };
 
-/* What the iterator tells: *cnt of them, to be freed. NULL with errno. */
+/* The *cnt threads that the iterator reports; the caller frees them. NULL with errno. */
 static struct raw_asleep *list_threads(struct tachbpf_bpf *skel, size_t *cnt)
 {
 	struct buf b = { 0 };
@@ -77,7 +78,7 @@ static struct raw_asleep *list_threads(struct tachbpf_bpf *skel, size_t *cnt)
 	return (struct raw_asleep *)b.data;
 }
 
-/* Keep those that are to be walked, with how. 0 or -ENOMEM. */
+/* Keep the threads that are to be walked, and fill job->procs. 0 or -ENOMEM. */
 static int choose(struct job *job, offcpu_scan_proc_fn proc, void *ctx)
 {
 	size_t i, kept = 0;
@@ -96,7 +97,7 @@ static int choose(struct job *job, offcpu_scan_proc_fn proc, void *ctx)
 	return 0;
 }
 
-/* The helper's life. Each thread's records stand behind its index. */
+/* The helper process. Does not return. */
 static void walk_all(const struct job *job)
 {
 	struct shared *s = job->shared;
@@ -145,7 +146,7 @@ static int walk_in_helper(const struct job *job)
 	return 0;
 }
 
-/* One thread's records to the capture. */
+/* Pass one thread's records to record(). */
 static void hand_on(uint8_t *at, size_t len, offcpu_scan_record_fn record, void *ctx)
 {
 	uint32_t size;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * offcpu_scan_walk.c - bpf/pyunwind, compiled for user space: the thread is what "current" is
- * in the kernel, its memory is read by process_vm_readv(), and the ring buffer is the caller's.
+ * offcpu_scan_walk.c - bpf/pyunwind, compiled for user space. This file has the helpers that the
+ * kernel offers to BPF programs: the current task is the thread to walk, process_vm_readv() reads
+ * its memory, and the ring buffer is the caller's memory.
  *
- * One walk at a time. bpf/host has the types and declarations.
+ * Its state is global: one walk at a time. bpf/host has the types and declarations.
  */
 #include "bpf/pysend.bpf.h"
 #include "bpf/pyunwind.bpf.h"
@@ -36,7 +37,7 @@ static struct {
 	size_t room, used;
 } now;
 
-/* ---- what the kernel lends to its programs ---- */
+/* ---- the kernel's helpers ---- */
 
 void *host_map_lookup(const struct host_map_def *def, const void *key)
 {
@@ -102,7 +103,7 @@ struct task_struct *bpf_get_current_task_btf(void)
 	return &now.task;
 }
 
-/* Its registers came with the task. */
+/* Never called: the registers are in struct raw_asleep. */
 long bpf_task_pt_regs(struct task_struct *task)
 {
 	abort();

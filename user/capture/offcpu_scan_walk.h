@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * offcpu_scan_walk.h - the stack of a thread that stands still, walked from outside.
+ * offcpu_scan_walk.h - walks a thread that is off-CPU from another process.
  */
 #ifndef TACHBPF_OFFCPU_SCAN_WALK_H
 #define TACHBPF_OFFCPU_SCAN_WALK_H
@@ -11,9 +11,10 @@
 #include "bpf/abi.h"
 
 /*
- * Append what the kernel would have sent had it seen the thread leave its CPU: records,
- * each behind its length (u32, then u32 of nothing) and padded to 8 bytes. How many bytes; 0: it
- * has no Python stack, or there is no room. May take for ever: the target's memory is read.
+ * Write to out the records that the BPF side sends at a switch-out of this thread. Before each
+ * record are its length (u32) and 4 zero bytes, behind it padding to 8 bytes. Returns the number
+ * of bytes; 0: the thread has no Python stack, or room is too small. May never return, because
+ * it reads the target's memory (see remote_mem.h).
  */
 size_t offcpu_scan_walk(const struct raw_asleep *a, struct py_proc *proc, void *out, size_t room);
 

@@ -24,7 +24,7 @@ int proc_table_put(struct bpf_map *table, pid_t tgid, const struct py_proc *py)
 	uint32_t key = tgid;
 	int err = bpf_map__update_elem(table, &key, sizeof(key), py, sizeof(*py), BPF_ANY);
 
-	/* Its exit could not remove what was not there yet, and nobody else would. */
+	/* If it exits now, the BPF side may have looked for the entry before it was written. */
 	if (!err && (proc_stat(tgid, &st) || st.zombie || st.exiting))
 		proc_table_remove(table, tgid);
 	return err;
@@ -47,7 +47,7 @@ void proc_table_sweep(struct bpf_map *table)
 	uint32_t key, next, left = bpf_map__max_entries(table);
 	int err = bpf_map__get_next_key(table, NULL, &next, sizeof(next));
 
-	/* One ahead: from a key that is removed the next one is the first. */
+	/* Read the next key before a removal: after a removed key the iteration restarts. */
 	while (!err && left--) {
 		key = next;
 		err = bpf_map__get_next_key(table, &key, &next, sizeof(next));

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * proc_table.h - the kernel's table of processes (map py_procs), as user space sees it.
+ * proc_table.h - the map py_procs, for user space.
  *
- * The kernel side removes a process that executes a program or exits. What it cannot see is
- * handled here: an entry that came when its process was already exiting.
+ * The BPF side removes the entry of a process that executes a program or exits. It cannot remove
+ * an entry that user space writes after the process began to exit: these functions do.
  */
 #ifndef TACHBPF_PROC_TABLE_H
 #define TACHBPF_PROC_TABLE_H
@@ -16,15 +16,15 @@
 
 struct bpf_map;
 
-/* Put a process in, unless it is exiting. 0, or -errno: the table is full. */
+/* Write a process' entry, unless the process is exiting. 0; -errno: the map is full. */
 int proc_table_put(struct bpf_map *table, pid_t tgid, const struct py_proc *py);
 
-/* false: the process is not in the table. */
+/* Read a process' entry. Returns false if there is none. */
 bool proc_table_get(struct bpf_map *table, pid_t tgid, struct py_proc *py);
 
 void proc_table_remove(struct bpf_map *table, pid_t tgid);
 
-/* Remove the processes that are gone. Looks at every entry. */
+/* Remove the entries of all processes that have ended. Reads every entry. */
 void proc_table_sweep(struct bpf_map *table);
 
 #endif

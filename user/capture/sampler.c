@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * sampler.c - perf events, one per CPU, with the BPF program attached. See sampler.h.
+ * sampler.c - one perf event per CPU, to which the BPF program is attached. See sampler.h.
  *
- * Their periods change at random while they tick: tick_jitter.c says to what, and the BPF
- * program is told, so that it still sees which ticks were missed.
+ * Periods change at random; tick_jitter.c computes them. The array tick_periods shows them to
+ * the BPF side, which counts missed ticks by them.
  */
 #include "capture/sampler.h"
 
@@ -30,7 +30,7 @@
 struct cpu_event {
 	int cpu;
 	int fd;			/* -1: the CPU is offline */
-	struct bpf_link *link;	/* owns fd once attached */
+	struct bpf_link *link;	/* owns fd after it was attached */
 	struct tick_clock clock;
 };
 
@@ -38,12 +38,12 @@ struct sampler {
 	struct tachbpf_bpf *skel;
 	struct perf_event_attr attr;
 	uint32_t rate_hz;
-	enum sampler_event event;	/* as asked for */
+	enum sampler_event event;	/* as in sampler_args */
 	bool fixed_cpus, started;
 	struct cpu_event *events;
 	int cnt;
 	struct tick_jitter jitter;
-	int timer;		/* expires when the periods are to change */
+	int timer;		/* timerfd; expires when the periods must change */
 };
 
 static int open_event(struct perf_event_attr *attr, int cpu)
@@ -59,14 +59,14 @@ static void set_clock(struct perf_event_attr *attr, uint32_t rate_hz)
 		.type = PERF_TYPE_SOFTWARE,
 		.size = sizeof(*attr),
 		.config = PERF_COUNT_SW_CPU_CLOCK,
-		/* An idle CPU has no stack; and a virtual one often does not tick there. */
+		/* An idle CPU has no stack, and an idle virtual CPU often does not tick. */
 		.exclude_idle = 1,
-		.disabled = 1,	/* attaching the program enables: no tick before it */
+		.disabled = 1,	/* the program's attachment enables it: no tick comes before */
 		.sample_period = NS_PER_S / rate_hz,
 	};
 }
 
-/* 0, or -errno: cycles were asked for and are not to be had; logs why. */
+/* Fills s->attr. 0, or -errno: -e cycles was given, but cycles cannot be sampled; logs why. */
 static int choose_event(struct sampler *s, int cpu)
 {
 	int fd;
@@ -89,10 +89,10 @@ static int choose_event(struct sampler *s, int cpu)
 		return 0;
 	}
 	if (s->event == SAMPLER_CYCLES) {
-		/* A frequency is checked against a limit, a period (the clock's) is not. */
+		/* The kernel limits a frequency (cycles), but not a period (cpu-clock). */
 		if (fd == -EINVAL)
 			log_error("%u Hz is more than kernel.perf_event_max_sample_rate allows: "
-				  "lower -r, or set that anew with sysctl", s->rate_hz);
+				  "lower -r, or raise the limit with sysctl", s->rate_hz);
 		else
 			log_error("the hardware counts no cycles that can be sampled (%s): leave "
 				  "out -e cycles for the kernel's cpu-clock", strerror(-fd));
@@ -103,7 +103,7 @@ static int choose_event(struct sampler *s, int cpu)
 	return 0;
 }
 
-/* perf throttles beyond this, silently: on a busy CPU nobody can tell what did not come. */
+/* Beyond the limit perf throttles silently: missed ticks of a busy CPU cannot be counted. */
 static void warn_throttled(uint32_t rate_hz)
 {
 	static const char knob[] = "/proc/sys/kernel/perf_event_max_sample_rate";
@@ -130,7 +130,7 @@ struct sampler *sampler_new(struct tachbpf_bpf *skel, const struct sampler_args 
 	s->fixed_cpus = args->cpu_list;
 	s->cnt = args->cpu_list ? proc_cpu_list(args->cpu_list, &cpus) : proc_online_cpus(&cpus);
 	if (s->cnt <= 0) {
-		log_error("cannot tell the CPUs of '%s': give a list like 0-3,7",
+		log_error("cannot read the list of CPUs '%s': give a list like 0-3,7",
 			  args->cpu_list ? args->cpu_list : "/sys/devices/system/cpu/online");
 		free(s);
 		errno = EINVAL;
@@ -156,8 +156,8 @@ struct sampler *sampler_new(struct tachbpf_bpf *skel, const struct sampler_args 
 
 /* ---- periods that change ---- */
 
-/* What the BPF program shall know of a CPU's clock. Its period before was before_ns. */
-static void tell_period(struct sampler *s, const struct cpu_event *e, uint64_t before_ns)
+/* Show the BPF side a CPU's new period. before_ns: the period before, 0: there was none. */
+static void publish_period(struct sampler *s, const struct cpu_event *e, uint64_t before_ns)
 {
 	struct tick_period *p = &s->skel->bss->tick_periods[e->cpu];
 
@@ -168,14 +168,14 @@ static void tell_period(struct sampler *s, const struct cpu_event *e, uint64_t b
 	__atomic_store_n(&p->period_ns, e->clock.period_ns, __ATOMIC_RELEASE);
 }
 
-/* While this is so, the BPF program cannot tell which ticks are missed. */
-static void tell_changing(struct sampler *s, const struct cpu_event *e)
+/* Until the next publish_period() the BPF side counts no missed ticks of this CPU. */
+static void publish_change(struct sampler *s, const struct cpu_event *e)
 {
 	__atomic_store_n(&s->skel->bss->tick_periods[e->cpu].period_ns, TICK_PERIOD_CHANGES,
 			 __ATOMIC_RELEASE);
 }
 
-/* The kernel keeps the rate of hardware events, and says no to one that is beyond its limit. */
+/* Hardware events have a rate that the kernel keeps. It refuses a rate beyond its limit. */
 static void change_frequency(struct sampler *s, struct cpu_event *e)
 {
 	uint64_t hz = s->rate_hz * tick_clock_factor(&e->clock, &s->jitter) + 0.5;
@@ -184,19 +184,19 @@ static void change_frequency(struct sampler *s, struct cpu_event *e)
 		ioctl(e->fd, PERF_EVENT_IOC_PERIOD, &hz);
 }
 
-/* The timer of the clock begins anew within the ioctl. */
+/* The ioctl restarts the timer at some time between begin and end. */
 static void change_period(struct sampler *s, struct cpu_event *e)
 {
 	uint64_t begin = now_ns(), before = e->clock.period_ns;
 	uint64_t period = tick_clock_next(&e->clock, &s->jitter, begin);
 
-	tell_changing(s, e);
+	publish_change(s, e);
 	if (!ioctl(e->fd, PERF_EVENT_IOC_PERIOD, &period)) {
 		uint64_t end = now_ns();
 
 		tick_clock_changed(&e->clock, &s->jitter, begin + (end - begin) / 2, period);
 	}
-	tell_period(s, e, before);
+	publish_period(s, e, before);
 }
 
 static void set_timer(struct sampler *s, uint64_t ns)
@@ -237,7 +237,7 @@ static void start_varying(struct sampler *s)
 {
 	uint64_t seed = now_ns();
 
-	/* A seed that a program cannot know; the time will do where there is none yet. */
+	/* A seed that programs cannot know; if there is no random number yet, the time. */
 	if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) < 0)
 		log_debug("no random numbers: %s", strerror(errno));
 	tick_jitter_init(&s->jitter, NS_PER_S / s->rate_hz, seed, s->cnt);
@@ -266,11 +266,11 @@ static int start_cpu(struct sampler *s, struct cpu_event *e)
 	}
 	e->fd = fd;
 	tick_clock_changed(&e->clock, &s->jitter, now_ns(), attr.sample_period);
-	tell_period(s, e, 0);
+	publish_period(s, e, 0);
 	return 0;
 }
 
-/* 0, or -errno and which CPU did not start; none goes on then. */
+/* 0; or -errno, and *cpu is the CPU that did not start. After an error no CPU ticks. */
 static int start_all(struct sampler *s, int *cpu)
 {
 	int i, err, running = 0;
@@ -279,7 +279,7 @@ static int start_all(struct sampler *s, int *cpu)
 	for (i = 0; i < s->cnt; i++) {
 		err = start_cpu(s, &s->events[i]);
 		if (err == -ENODEV && !s->fixed_cpus)
-			continue;	/* went offline between the listing and now */
+			continue;	/* it went offline after the CPUs were listed */
 		if (err) {
 			*cpu = s->events[i].cpu;
 			sampler_stop(s);
@@ -295,7 +295,7 @@ int sampler_start(struct sampler *s)
 {
 	int cpu = 0, err = start_all(s, &cpu);
 
-	/* Not every CPU may have a counter, and the kernel lowers its limit of the rate itself. */
+	/* A CPU may have no free counter, or the kernel may have lowered its limit of the rate. */
 	if (err && err != -EMFILE && sampler_is_hardware(s) && s->event == SAMPLER_ANY) {
 		log_debug("no hardware cycles on CPU %d (%s): the kernel's CPU clock ticks instead",
 			  cpu, strerror(-err));
@@ -352,7 +352,7 @@ void sampler_refresh(struct sampler *s)
 	if (s->fixed_cpus || !s->started)
 		return;
 	cnt = proc_online_cpus(&cpus);
-	/* An event does not survive its CPU's going offline. */
+	/* An event ends when its CPU goes offline. */
 	for (i = 0; cnt > 0 && i < s->cnt; i++) {
 		for (k = 0; k < cnt && cpus[k] != s->events[i].cpu; k++)
 			;

@@ -2,13 +2,13 @@
 /*
  * tick_jitter.c - the arithmetic of a clock whose period changes. See tick_jitter.h.
  *
- * Knows no perf events and reads no clock: a test can play an hour in a second.
+ * It has no perf events and reads no clock, so a test can play an hour in a second.
  */
 #include "capture/tick_jitter.h"
 
 #define MS_NS 1000000ull
 
-/* Changes come this far apart on average, by at most a third of it sooner or later. */
+/* Mean time between two changes; the actual time differs by up to a third. */
 #define MEAN_WAIT_NS (75 * MS_NS)
 /* A change costs half a period on average: slow clocks are changed after this many ticks. */
 #define MEAN_WAIT_TICKS 8
@@ -17,7 +17,7 @@
  * 500 a second on all CPUs together.
  */
 #define CPU_WAIT_NS (2 * MS_NS)
-/* The part of what is owed that the next period pays back. */
+/* A pair pays back 1 / PAY_BACK of what is owed. */
 #define PAY_BACK 4
 
 void tick_jitter_init(struct tick_jitter *j, uint64_t period_ns, uint64_t seed, unsigned int cpus)
@@ -36,7 +36,7 @@ void tick_jitter_init(struct tick_jitter *j, uint64_t period_ns, uint64_t seed, 
 	};
 }
 
-/* 0 <= random number < 1. xorshift64*, Vigna 2016: good enough to be in step with nobody. */
+/* 0 <= random number < 1, by xorshift64* (Vigna 2016). */
 static double next_random(struct tick_jitter *j)
 {
 	j->random ^= j->random >> 12;
@@ -46,8 +46,8 @@ static double next_random(struct tick_jitter *j)
 }
 
 /*
- * The second timer of a pair begins half a period out of step with the first. Where both
- * periods happen to be about that of a program, one sees its first half and one its second.
+ * The second change of a pair is half a period out of step with the first. If a program has about
+ * the same period, the ticks of one change see its first half, those of the other its second.
  */
 uint64_t tick_jitter_turn(struct tick_jitter *j)
 {
@@ -61,7 +61,7 @@ uint64_t tick_jitter_turn(struct tick_jitter *j)
 	return j->wait_ns;
 }
 
-/* -TICK_JITTER to TICK_JITTER. */
+/* A random number from -TICK_JITTER to TICK_JITTER. */
 static double next_deviation(struct tick_jitter *j)
 {
 	return TICK_JITTER * (2 * next_random(j) - 1);
@@ -84,7 +84,7 @@ static double bounded(double x, double max)
 	return x > max ? max : x < -max ? -max : x;
 }
 
-/* Of the time since the timer began, what its ticks do not stand for. */
+/* Time since the timer's restart minus one nominal period for each tick that came since then. */
 static int64_t unpaid_ns(const struct tick_clock *c, const struct tick_jitter *j, uint64_t now_ns)
 {
 	uint64_t passed = now_ns - c->since_ns;
@@ -98,7 +98,7 @@ uint64_t tick_clock_next(struct tick_clock *c, struct tick_jitter *j, uint64_t n
 {
 	double owed = c->owed_ns + unpaid_ns(c, j, now_ns);
 
-	/* Within a pair, what is owed is mostly its own deviation, which takes care of itself. */
+	/* In the middle of a pair most of what is owed is its deviation, which cancels itself. */
 	if (!j->turn)
 		c->pay = bounded(owed / PAY_BACK / j->mean_wait_ns, TICK_JITTER_PAID_MAX);
 	return j->period_ns / (tick_clock_factor(c, j) + c->pay);

@@ -228,7 +228,7 @@ static void print_status_line(struct record *r)
 	capture_counts(r->capture, &c);
 	fprintf(stderr, "\r%6.1f s  %u processes  %llu samples  %llu lost\033[K",
 		(now_ns() - r->start_ns) / 1e9, c.processes_live, (unsigned long long)c.received,
-		(unsigned long long)c.kernel[CNT_RING_FULL]);
+		(unsigned long long)c.bpf[CNT_RING_FULL]);
 	fflush(stderr);
 }
 

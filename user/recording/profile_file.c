@@ -52,8 +52,8 @@ int profile_file_begin(struct profile_file *f, struct sink *sink,
 /* ---- the file ---- */
 
 /*
- * The file that was asked for. After an exec of the process it is "x.1.tach" beside
- * "x.tach": the first profile is not overwritten.
+ * The file that the user named. A second profile, after an exec of the process, is "x.1.tach"
+ * beside "x.tach", so that the first one is not overwritten.
  */
 static int create_single(const struct recording *r, struct row *row, unsigned int seq)
 {
@@ -75,7 +75,7 @@ static int create_single(const struct recording *r, struct row *row, unsigned in
 	return output_create_path(path);
 }
 
-/* A shared profile's file has its name already. */
+/* The file of a shared profile has its name already. */
 static int create_file(struct recording *r, struct row *row)
 {
 	if (r->args.single_file)
@@ -88,7 +88,7 @@ static int create_file(struct recording *r, struct row *row)
 
 /* ---- the journal ---- */
 
-/* Where it is: a path, or in a directory a name. false: it would be too long. */
+/* The journal's path, or its name in r->dirfd. Returns false if it would be too long. */
 static bool journal_place(const struct recording *r, const struct row *row, char out[PATH_MAX])
 {
 	const char *base = r->dirfd < 0 ? strrchr(r->path, '/') : NULL;
@@ -111,11 +111,11 @@ static int create_journal(const struct recording *r, const struct row *row)
 	fd = r->dirfd < 0 ? output_create_path(place) : output_create_file(r->dirfd, place);
 	if (fd < 0)	/* the reason was logged */
 		return -1;
-	flock(fd, LOCK_EX | LOCK_NB);	/* recover sees by the lock that we live */
+	flock(fd, LOCK_EX | LOCK_NB);	/* shows `tachbpf recover` that we still write */
 	return fd;
 }
 
-/* A file that begins with its header is whole: the header is written last. */
+/* Delete the journal if the file is complete: its header is written last, so it is there. */
 static void close_journal(struct profile_file *f)
 {
 	const struct recording *r = f->recording;
@@ -175,14 +175,16 @@ int profile_file_flush(struct profile_file *f)
 
 static void log_write_error(const struct recording *r, const struct row *row, int err)
 {
+	const char *hint = "what was written before may be readable";
+
+	if (err == -ENOSPC || err == -EDQUOT)
+		hint = "free some space or choose another place with -o; "
+		       "what was written before can be read";
 	log_error("cannot write %s%s%s: %s: %s", r->path, r->dirfd >= 0 ? "/" : "",
-		  r->dirfd >= 0 ? row->file : "", strerror(-err),
-		  err == -ENOSPC || err == -EDQUOT ? "free some space or choose another place with -o; "
-						     "what was written before can be read" :
-						     "what was written before may be readable");
+		  r->dirfd >= 0 ? row->file : "", strerror(-err), hint);
 }
 
-/* What the sink's end says of the whole profile. */
+/* The statistics of the whole profile, for the sink's end(). */
 static void profile_stats(const struct profile_file *f, struct profile_stats *stats)
 {
 	const struct process_stats *s = &f->row->stats;
@@ -221,7 +223,7 @@ int profile_file_end(struct profile_file *f)
 		keep_first(&f->err, -errno);
 	f->fd = -1;
 	f->row->err = f->err;
-	if (f->err && f->row->file[0])	/* else it was said that it cannot be created */
+	if (f->err && f->row->file[0])	/* no name: its creation failed, which was logged */
 		log_write_error(f->recording, f->row, f->err);
 	return f->err;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * recording.c - files of a recording and what is said about them. See recording.h.
+ * recording.c - creates, fills and finishes the files of a recording. See recording.h.
  */
 #include "base/arith.h"
 #include "recording/recording_rows.h"
@@ -20,11 +20,11 @@
 
 #define CMDLINE_MAX 4096
 /*
- * A process that lived shorter is merged with others of its kind. Its samples are held
- * in memory until then: it is also how much more than a second a kill -9 can cost.
+ * A process that lives for less than this shares a file with similar ones. Until then its samples
+ * are in memory: kill -9 loses them.
  */
 #define MERGE_BELOW_NS 1000000000ull
-/* Of Pythons that cannot be profiled so many are named. */
+/* How many refused processes session.json names. */
 #define REFUSALS_MAX 1000
 /* 10,000 samples of depth 20: more than a second of one CPU at any common rate. */
 #define HELD_MAX_BYTES (2u << 20)
@@ -33,7 +33,7 @@
 struct observed {
 	struct process *process;
 	struct profile_file file;	/* its sink may be in memory (memory_sink.h) */
-	uint64_t unwritten;		/* samples that only the memory took */
+	uint64_t unwritten;		/* samples that were in memory and could not be written */
 };
 
 static const struct observer_ops recording_ops;
@@ -145,7 +145,7 @@ static bool may_share(const struct recording *r, const struct process *p, uint64
 
 /* ---- the observer: what a capture calls ---- */
 
-/* Time zero of all profiles, which have no sample yet. */
+/* Sets time zero of all profiles; none has a sample yet. */
 static void on_start(struct observer *observer, uint64_t start_ns)
 {
 	struct recording *r = (struct recording *)observer;
@@ -154,7 +154,7 @@ static void on_start(struct observer *observer, uint64_t start_ns)
 	r->start_ns = start_ns;
 	r->start_time = time(NULL);
 	for (i = 0; i < r->row_cnt; i++)
-		r->rows[i]->begin_s = 0;	/* found while sampling was being prepared */
+		r->rows[i]->begin_s = 0;	/* found before sampling began */
 }
 
 static struct row *add_row(struct recording *r, const struct process *p)
@@ -163,7 +163,7 @@ static struct row *add_row(struct recording *r, const struct process *p)
 	const char *command = process_command(p);
 	struct row *row;
 
-	/* One that was longer than the kernel sent: /proc has it while the process lives. */
+	/* If RAW_EXEC had no room for all of it: /proc has it while the process lives. */
 	if ((!command || strlen(command) >= RAW_COMMAND - 1) &&
 	    !proc_cmdline(proc_living_task(process_tgid(p)), text, sizeof(text)))
 		command = text;
@@ -179,8 +179,8 @@ static struct row *add_row(struct recording *r, const struct process *p)
 }
 
 /*
- * The process' file is made when there is something to write to it. Only a single file is made
- * now: that it cannot be made is said at once.
+ * A process' file is created when there is something to write. Only a single file is created now,
+ * so that an error is reported at once.
  */
 static int on_begin(struct observer *observer, struct process *p)
 {
@@ -202,7 +202,7 @@ static int on_begin(struct observer *observer, struct process *p)
 	return r->args.single_file ? profile_file_create(&o->file, process_tables(p)) : 0;
 }
 
-/* Into its file; while the process is young into memory, until it is known how long it lives. */
+/* A process that may share a file gets a sink in memory, until its age is known; others a file. */
 static int open_sink(struct recording *r, struct observed *o)
 {
 	const struct profile_tables *tables = process_tables(o->process);
@@ -220,7 +220,7 @@ static int on_event(struct observer *observer, struct process *p, const struct e
 	int err;
 
 	if (!o)
-		return -ENOMEM;	/* as on_begin() said */
+		return -ENOMEM;	/* as on_begin() returned */
 	if (!o->file.sink && !o->file.err) {
 		err = open_sink((struct recording *)observer, o);
 		if (err)
@@ -238,7 +238,7 @@ static int write_held(void *ctx, const struct event *ev)
 	return 0;
 }
 
-/* From memory to a file of its own: everything so far goes there first. */
+/* Give a process whose samples are in memory a file of its own, and write them there. */
 static int promote(struct observed *o)
 {
 	struct sink *held = o->file.sink;
@@ -276,7 +276,7 @@ static int on_tick(struct observer *observer)
 	return err ? err : one;
 }
 
-/* No file, or only a sink in memory: one of many that are over before they are looked at. */
+/* Does an ended process share a file? It was young, and has no file yet. */
 static bool is_brief(const struct recording *r, const struct observed *o, uint64_t end_ns)
 {
 	return !r->ending && may_share(r, o->process, end_ns) &&

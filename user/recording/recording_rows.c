@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * recording_rows.c - the rows of a recording: in memory while they change, on disk when
- * many have ended, so that memory is bounded by what lives. See recording_rows.h.
+ * recording_rows.c - the rows of a recording. They are in memory while they change; when many
+ * have ended, those are written to disk, so that only live processes need memory. See
+ * recording_rows.h.
  *
- * The file has no name and is read by this process only: a row is written as it lies in
- * memory, behind it its command, its members and its threads' names.
+ * The file has no name, and only this process reads it. So a row is written as it is in memory,
+ * followed by its command, its members and its threads' names.
  */
 #include "recording/recording_rows.h"
 
@@ -17,7 +18,7 @@
 
 #include "base/util.h"
 
-/* So much of what has ended stays in memory: some 200 rows, or two with many members. */
+/* Ended rows stay in memory up to this size: about 200 rows, or two with many members. */
 #define ENDED_MAX_BYTES (256 * 1024)
 
 double recording_since_start(const struct recording *r)
@@ -53,7 +54,7 @@ void recording_remove_row(struct recording *r, struct row *row)
 {
 	size_t i;
 
-	/* What goes came lately. */
+	/* From the end: a row that is removed is mostly a new one. */
 	for (i = r->row_cnt; i-- && r->rows[i] != row;)
 		;
 	memmove(r->rows + i, r->rows + i + 1, (r->row_cnt - i - 1) * sizeof(*r->rows));
@@ -75,13 +76,13 @@ void recording_free_rows(struct recording *r)
 
 /* ---- on disk ---- */
 
-/* Beside the profiles: there is room for those, too. */
+/* In the directory of the profiles, where there should be room. */
 static FILE *open_unnamed(const struct recording *r)
 {
 	int fd = openat(r->dirfd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	FILE *f;
 
-	if (fd < 0)	/* not every file system can */
+	if (fd < 0)	/* not all file systems have O_TMPFILE */
 		return tmpfile();
 	f = fdopen(fd, "w+");
 	if (!f)
@@ -89,7 +90,7 @@ static FILE *open_unnamed(const struct recording *r)
 	return f;
 }
 
-/* Of nothing there may be no pointer. */
+/* An empty list may be a NULL pointer. */
 static bool write_list(FILE *f, const void *list, size_t size, size_t cnt)
 {
 	return !cnt || fwrite(list, size, cnt, f) == cnt;
@@ -122,7 +123,7 @@ static bool read_names(struct row *row, FILE *f)
 	return true;
 }
 
-/* The next row, to be freed; NULL: that was the last, or an error. */
+/* Read the next row; the caller frees it. NULL: the end of the file, or an error. */
 static struct row *read_row(FILE *f)
 {
 	struct row *row = calloc(1, sizeof(*row));
@@ -144,7 +145,7 @@ static struct row *read_row(FILE *f)
 	return NULL;
 }
 
-/* What could not be written stays in memory: the end of the file is cut off again. */
+/* Write a row to disk and free it. Returns false on an error: the file is as before. */
 static bool put_away(struct recording *r, struct row *row)
 {
 	long at = ftell(r->ended);
@@ -222,7 +223,7 @@ unsigned int recording_name_used(struct recording *r, uint64_t key)
 {
 	uintptr_t cnt = (uintptr_t)u64map_get(&r->names, key);
 
-	/* Without memory the name will be taken, and the file's creation says so. */
+	/* Without memory the same number comes again, and the file's creation fails. */
 	u64map_put(&r->names, key, (void *)(cnt + 1));
 	return cnt;
 }

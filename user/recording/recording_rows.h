@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * recording_rows.h - what a recording knows of its processes: between
- * recording.c, which fills it, and totals.c, session_json_write.c and summary.c, which say it.
+ * recording_rows.h - the state of a recording, with a row for each process or shared file. Only
+ * for the files of this room: recording.c fills it; totals.c, session_json_write.c and summary.c
+ * report it.
  */
 #ifndef TACHBPF_RECORDING_ROWS_H
 #define TACHBPF_RECORDING_ROWS_H
@@ -15,28 +16,28 @@
 #include "recording/shared_profile.h"
 #include "resolve/process.h"
 
-/* One process. */
+/* One process, or one file that processes share (a merged file). */
 struct row {
 	pid_t tgid;
 	char comm[PROC_COMM_MAX];
 	char *command;			/* hostile, like comm */
 	char version[sizeof(((struct cpython_image *)0)->version)];
-	bool free_threaded;		/* the build; it has no GIL */
-	char file[OUTPUT_NAME_MAX];	/* "": no sample, no file */
+	bool free_threaded;		/* a build without GIL */
+	char file[OUTPUT_NAME_MAX];	/* "": there is no file, because there is no sample */
 	double begin_s, end_s;		/* since the recording began */
 	struct process_stats stats;
-	int err;
-	struct identity identity;	/* a merged file's: the container of all, if it is one */
-	/* A merged file's: its processes with samples, and how many there were in all. */
-	struct shared_profile_member *members;
-	size_t member_cnt, merged_cnt;
-	struct thread_names *names;	/* NULL: none; once the process has ended */
-	bool ended;			/* nothing changes any more */
+	int err;			/* of its file */
+	struct identity identity;	/* merged file: the container, if all members share it */
+	struct shared_profile_member *members;	/* merged file: processes with samples */
+	size_t member_cnt;
+	size_t merged_cnt;		/* merged file: all its processes; otherwise 0 */
+	struct thread_names *names;	/* set when the process has ended; NULL: none */
+	bool ended;			/* the row does not change any more */
 };
 
 struct group;
 
-/* A Python that is not supported. */
+/* A remark on a process: mostly a Python that is not supported. */
 struct refusal {
 	pid_t tgid;
 	char comm[PROC_COMM_MAX];
@@ -49,27 +50,28 @@ struct recording {
 	char path[PATH_MAX];
 	char *selection;
 	int dirfd;			/* -1: single file */
-	bool made_dir;			/* it was not there before */
+	bool made_dir;			/* the directory is new */
 	struct compressor *compressor;
 	uint64_t start_ns, end_ns;
 	time_t start_time;
 	double missed_pct;
-	/* recording_rows.c's. */
-	struct row **rows;		/* in order of discovery, but for those on disk */
+	/* Only recording_rows.c changes these: */
+	struct row **rows;		/* rows in memory, in order of discovery */
 	size_t row_cnt;
-	size_t ended_bytes;		/* of those in memory that have ended, about */
-	FILE *ended;			/* NULL: none are on disk */
-	size_t ended_cnt;		/* there */
-	bool ended_broken;		/* no more can be written there */
+	size_t ended_bytes;		/* about the size of the ended rows in memory */
+	FILE *ended;			/* rows on disk; NULL: there are none */
+	size_t ended_cnt;		/* number of rows on disk */
+	bool ended_broken;		/* no more rows can be written to disk */
 	struct u64map names;		/* tgid, or hash of a merged file's comm -> files so far */
 	size_t file_cnt;
 	struct u64map live;		/* tgid -> struct observed */
 	struct refusal *refusals;
-	size_t refusal_cnt, refusals_more;
-	struct group **groups;		/* merged files under way, by binary and command */
+	size_t refusal_cnt, refusals_more;	/* refusals_more: those that are not kept */
+	struct group **groups;		/* open merged files */
 	size_t group_cnt;
-	pid_t command_tgid;		/* never merged; 0: none */
-	bool ending;			/* what is young now may yet have lived long */
+	pid_t command_tgid;		/* never shares a file; 0: none */
+	bool ending;			/* sampling has ended: a young process does not share a file
+					 * any more, because it might have lived on */
 };
 
 /* ---- recording_rows.c ---- */
@@ -78,27 +80,32 @@ struct recording {
 double recording_since_start(const struct recording *r);
 /* Add an empty row. NULL: no memory. */
 struct row *recording_new_row(struct recording *r, const char *command);
+/* Remove a row and free it. */
 void recording_remove_row(struct recording *r, struct row *row);
-/* The row may be gone afterwards: it was written to disk. */
+/* The row does not change any more. It may be written to disk and freed. */
 void recording_row_ended(struct recording *r, struct row *row);
-/* Those on disk first. The row lives until each() returns. */
+/* Call each() for all rows, first those on disk. The row is valid until each() returns. */
 void recording_each_row(const struct recording *r, void (*each)(void *ctx, const struct row *row),
 			void *ctx);
+/* The number of rows, in memory and on disk. */
 size_t recording_row_cnt(const struct recording *r);
 void recording_free_rows(struct recording *r);
-/* How many files had a name with this key before: the name's sequence number. */
+/* Returns a sequence number for a file's name: how many files have a name with this key. */
 unsigned int recording_name_used(struct recording *r, uint64_t key);
 
 /* ---- shared_profile_files.c ---- */
 
 /*
- * The samples of p, which are in the memory sink held (NULL: it has none), go to the file that
- * processes of its kind share. Frees row. 0 or -errno.
+ * Write the samples of an ended process to the file that it shares with similar ones. They are
+ * in the memory sink `held`; NULL: it has none. Frees row. 0 or -errno.
  */
 int recording_merge(struct recording *r, struct row *row, const struct process *p,
 		    const struct sink *held);
+/* Write what is buffered for shared files. 0 or the first -errno. */
 int recording_flush_groups(struct recording *r);
+/* Finish all shared files. 0 or the first -errno. */
 int recording_end_groups(struct recording *r);
+/* Close and free all shared files, without finishing them. */
 void recording_free_groups(struct recording *r);
 
 #endif

@@ -2,7 +2,7 @@
 /*
  * session_json.h - reads the session.json of a recording's directory.
  *
- * What is used of it (anything else is ignored, anything may be missing):
+ * The members that are read (others are ignored, all are optional):
  *
  *   { "duration_s": 30.0,
  *     "kernel": "6.1.0", "start_time": "2026-01-01T12:00:00Z", "start_monotonic_us": 12,
@@ -18,7 +18,7 @@
  *                                              "waits": 2, "longest_wait_ns": 2 }, ... ] }
  *                    }, ... ] }
  *
- * Of a file's path only the last component counts: directories are moved.
+ * Of the path in "file" only the last component is used, because directories may be moved.
  */
 #ifndef TACHBPF_SESSION_JSON_H
 #define TACHBPF_SESSION_JSON_H
@@ -30,8 +30,8 @@
 #define SESSION_FILE_NAME "session.json"
 
 /*
- * Keys that are written (session_json_write.c) and read back (session_json_read.c). Those of
- * containers and thread names are identity.c's and thread_names.c's.
+ * Keys that session_json_write.c writes and session_json_read.c reads. identity.c and
+ * thread_names.c write the keys of containers and of thread names.
  */
 #define SESSION_DURATION_S          "duration_s"
 #define SESSION_KERNEL              "kernel"
@@ -49,62 +49,71 @@ struct buf;
 struct session_json;
 struct thread_names;
 
-/* What session.json says of one file. Strings are hostile and live in the session_json. */
+/*
+ * What session.json has about one file. Strings may have any bytes, and are valid as long as the
+ * struct session_json. NULL: session.json has no such member.
+ */
 struct session_process {
-	uint32_t tgid;		/* 0: not said */
-	const char *comm;	/* NULL: not said; likewise below */
+	uint32_t tgid;		/* 0: session.json has none */
+	const char *comm;
 	const char *command;
-	const char *container;	/* its label; likewise of a merged file whose processes share it */
+	const char *container;	/* its label; for a merged file, if all processes share it */
 	const char *image;
-	const char *unit;	/* systemd's */
+	const char *unit;	/* of systemd */
 	const struct thread_names *thread_names;
 };
 
-/* NULL with errno: ENOENT without a word, else after logging why. shown: its path, escaped. */
+/*
+ * Read the session.json of a directory. shown: its path for messages, escaped. NULL with errno;
+ * logs why, unless errno is ENOENT.
+ */
 struct session_json *session_json_read(int dirfd, const char *shown);
 /*
- * The text of such a file (hostile), which is taken over and then empty. NULL with errno, and
- * the reason in why: EBADMSG for what is not a JSON object.
+ * Parse the text of a session.json, which may have any bytes. The text is moved out of *text.
+ * NULL with errno and the reason in why; EBADMSG: the text is not a JSON object.
  */
 struct session_json *session_json_parse(struct buf *text, char *why, size_t why_size);
 void session_json_free(struct session_json *s);
 
-/* Of the file of that name; all unset if nothing is said of it. */
+/* Fill *out with what is known about the file of that name; with zeros if it is not listed. */
 void session_json_process(const struct session_json *s, const char *file,
 			  struct session_process *out);
 
-/* The whole recording's; 0: not said. */
+/* The duration of the recording in seconds; 0: not known. */
 double session_json_duration(const struct session_json *s);
 
-/* The kernel that recorded it; NULL: not said. Hostile. */
+/* The version of the kernel that ran during the recording; NULL: not known. May have any bytes. */
 const char *session_json_kernel(const struct session_json *s);
 
-/* A CLOCK_MONOTONIC of the recording as time of day, in ns since 1970; 0: not known. */
+/*
+ * Converts a time of the recording (CLOCK_MONOTONIC) to the time of day, in ns since 1970; 0: not
+ * known.
+ */
 uint64_t session_json_utc_ns(const struct session_json *s, uint64_t monotonic_us);
 
 /*
- * Call each() for every loss of file, NULL: of the whole recording. cause is hostile and is gone
- * after each().
+ * Call each() for each loss of a file; file NULL: of the whole recording. cause may have any
+ * bytes, and is valid until each() returns.
  */
 void session_json_losses(const struct session_json *s, const char *file,
 			 void (*each)(void *ctx, const char *cause, uint64_t cnt), void *ctx);
 
-/* Waits for the GIL that were measured, whatever samples saw of them. */
+/* Waits for the GIL that a recorder has measured, independent of samples. */
 struct session_gil {
 	bool known;
 	uint64_t wait_ns, waits, longest_wait_ns;
 };
 
-/* Of the process whose file it is. */
+/* Fill *out with the waits of the process whose file it is. */
 void session_json_gil(const struct session_json *s, const char *file, struct session_gil *out);
 /*
- * Of each of its threads; name (NULL: not said) is hostile and is gone after each(). Stops at
- * a result that is not 0: its own.
+ * Call each() for each thread of that process, until it returns non-zero; returns that value,
+ * otherwise 0. name (NULL: not known) may have any bytes, and is valid until each() returns.
  */
 int session_json_gil_threads(const struct session_json *s, const char *file,
 			     int (*each)(void *ctx, uint64_t thread_id, const char *name,
 					 const struct session_gil *gil), void *ctx);
-/* Is it said that there is no GIL? */
+/* Returns true if session.json says that the process has a free-threaded build. */
 bool session_json_free_threaded(const struct session_json *s, const char *file);
 
 #endif

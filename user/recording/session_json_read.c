@@ -2,8 +2,8 @@
 /*
  * session_json_read.c - see session_json.h.
  *
- * The text is kept. What every command asks for is read once, by process; what few ask for
- * (losses, waits for the GIL) is read in the text when somebody asks.
+ * The text is kept. Members that all commands need are parsed at once; those that few commands
+ * need (losses, waits for the GIL) are parsed when they are asked for.
  */
 #include "recording/session_json.h"
 
@@ -23,13 +23,12 @@
 /* 10,000 processes with long command lines need a tenth of this. */
 #define MAX_BYTES (256u << 20)
 
-/* The members of the whole that are used. */
+/* Members of the outermost object. */
 enum { DURATION, KERNEL, START_TIME, START_US, LOST, PROCESSES, TOP_CNT };
 
-/* Strings are places in texts, and what is read later places in the text; 0: not said. */
 struct process {
-	size_t comm, command, container, image, unit;
-	size_t lost, gil;
+	size_t comm, command, container, image, unit;	/* offsets in texts; 0: there is none */
+	size_t lost, gil;		/* offsets in text, for later parsing; 0: there is none */
 	struct thread_names *names;
 	uint32_t tgid;
 	bool free_threaded;
@@ -38,10 +37,10 @@ struct process {
 struct session_json {
 	struct buf text;		/* session.json */
 	struct json_member top[TOP_CNT];
-	struct buf texts;		/* strings with their NULs, behind one byte */
-	size_t kernel, start_time;	/* in texts */
-	struct intern *files;		/* their names; ids are the numbers of processes */
-	struct buf processes;		/* struct process */
+	struct buf texts;		/* strings with NUL; the first byte is unused */
+	size_t kernel, start_time;	/* offsets in texts; 0: there is none */
+	struct intern *files;		/* names of files; their ids are indices of processes */
+	struct buf processes;		/* array of struct process */
 };
 
 static struct process *process_at(const struct session_json *s, uint32_t i)
@@ -61,7 +60,7 @@ static const char *text_at(const struct session_json *s, size_t at)
 
 /* ---- reading ---- */
 
-/* All of dirfd/session.json into b. 0 or -errno. */
+/* Read the whole dirfd/session.json into b. 0 or -errno. */
 static int read_all(int dirfd, struct buf *b)
 {
 	int fd = openat(dirfd, SESSION_FILE_NAME, O_RDONLY | O_NONBLOCK | O_CLOEXEC), err;
@@ -73,7 +72,7 @@ static int read_all(int dirfd, struct buf *b)
 	return err;
 }
 
-/* Adds a text and its NUL. Its place in *at; 0 or -ENOMEM. */
+/* Add a text and a NUL to texts; *at is its offset. 0 or -ENOMEM. */
 static int keep_text(struct session_json *s, const struct buf *text, size_t *at)
 {
 	if (!s->texts.len && buf_add(&s->texts, "", 1))
@@ -82,7 +81,7 @@ static int keep_text(struct session_json *s, const struct buf *text, size_t *at)
 	return buf_add(&s->texts, text->data, text->len) || buf_add(&s->texts, "", 1) ? -ENOMEM : 0;
 }
 
-/* A member that is a string; any other is left out. */
+/* Keep a member if it is a string. 0 or -ENOMEM. */
 static int keep_string(struct session_json *s, const struct json_member *m, size_t *at)
 {
 	struct buf text = { 0 };
@@ -92,7 +91,7 @@ static int keep_string(struct session_json *s, const struct json_member *m, size
 	return err;
 }
 
-/* A command given as an array of words becomes one string, so that readers see one shape. */
+/* Keep a command: a string, or an array of words, which are joined by spaces. 0 or -ENOMEM. */
 static int keep_command(struct session_json *s, const struct json_member *m, size_t *at)
 {
 	struct buf joined = { 0 }, word = { 0 };
@@ -118,7 +117,7 @@ static int keep_command(struct session_json *s, const struct json_member *m, siz
 	return err;
 }
 
-/* One name. What is no thread's number, or no string, is left out. */
+/* Keep a thread's name if its key is a number and the name a string. 0 or -errno. */
 static int keep_name(struct thread_names *names, const struct buf *key, struct json_pull *j,
 		     struct buf *name)
 {
@@ -154,13 +153,13 @@ static int keep_names(struct process *p, const struct json_member *m)
 	return err == -ENOSPC ? 0 : err;
 }
 
-/* Where an object is in the text, to be read again; 0: it is none. */
+/* The offset in the text of a member that is an object; 0: it is no object. */
 static size_t place_of(const struct json_member *m)
 {
 	return json_member_is(m, JT_OBJECT) ? json_pull_offset(&m->value) : 0;
 }
 
-/* What is said of a file: an object, the last one of its name. */
+/* Keep an element of "processes". If a file is listed twice, the last element counts. */
 static int keep_process(struct session_json *s, struct json_pull *j)
 {
 	enum { FILE_NAME, PID, COMM, COMMAND, UNIT, CONTAINER, LOSSES, NAMES, FREE, GIL, CNT };
@@ -180,7 +179,7 @@ static int keep_process(struct session_json *s, struct json_pull *j)
 	int err = 0;
 
 	if (!json_members(j, m, CNT))
-		return -ENOMEM;		/* all of the text has been read once: it is JSON */
+		return -ENOMEM;		/* not a JSON error: the text was parsed once before */
 	if (!json_member_string(&m[FILE_NAME], &file))
 		goto out;
 	json_member_object(&m[CONTAINER], container, 2);
@@ -303,9 +302,9 @@ void session_json_free(struct session_json *s)
 	free(s);
 }
 
-/* ---- what it says ---- */
+/* ---- access ---- */
 
-/* NULL: nothing is said of this file. */
+/* Returns NULL if the file is not listed. */
 static const struct process *find(const struct session_json *s, const char *file)
 {
 	uint32_t id;
@@ -366,7 +365,7 @@ uint64_t session_json_utc_ns(const struct session_json *s, uint64_t monotonic_us
 	return utc_us > 0 && utc_us < INT64_MAX / 1000 ? (uint64_t)utc_us * 1000 : 0;
 }
 
-/* A part of the text that is an object, as a member. */
+/* The object at an offset of the text, as a member; 0: an empty member. */
 static struct json_member object_at(const struct session_json *s, size_t at)
 {
 	struct json_member m = { 0 };
@@ -376,7 +375,7 @@ static struct json_member object_at(const struct session_json *s, size_t at)
 	return m;
 }
 
-/* The number of each cause in cnts, by the cause's id in causes. A cause said twice: the last. */
+/* Collect losses: cnts[id in causes] is the number of a cause; if it comes twice, the last one. */
 static void add_losses(const struct json_member *lost, struct intern *causes, struct buf *cnts)
 {
 	struct buf key = { 0 };
@@ -424,7 +423,7 @@ void session_json_losses(const struct session_json *s, const char *file,
 	intern_free(causes);
 }
 
-/* The members of what is said of a process' or a thread's waits. */
+/* Members of "gil" of a process, and of its threads. */
 enum { WAIT_NS, WAITS, LONGEST, THREADS, THREAD, NAME, GIL_CNT };
 #define GIL_MEMBERS                                                                                \
 	{ [WAIT_NS] = { "wait_ns" }, [WAITS] = { "waits" }, [LONGEST] = { "longest_wait_ns" },     \

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * session_json_write.c - what a recording says about itself, as JSON: session.json, and --json.
- * session_json.h has the keys that are read back.
+ * session_json_write.c - writes a recording's figures as JSON, for session.json and --json.
+ * session_json.h has the keys that are also read.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@ static void json_losses(struct json *j, const struct totals *t)
 	json_uint(j, "lost_total", t->lost_total);
 }
 
-/* How every tick ended; their sum is what was delivered. */
+/* Each delivered tick counts in exactly one member of "ticks" from `ends`. */
 static void json_ticks(struct json *j, const struct capture_counts *c)
 {
 	static const struct {
@@ -49,12 +49,12 @@ static void json_ticks(struct json *j, const struct capture_counts *c)
 	size_t i;
 
 	json_object(j, "ticks");
-	json_uint(j, "delivered", c->kernel[CNT_TICK]);
-	json_uint(j, "missed", c->kernel[CNT_MISSED]);
-	json_uint(j, "expected", c->kernel[CNT_TICK] + c->kernel[CNT_MISSED]);
+	json_uint(j, "delivered", c->bpf[CNT_TICK]);
+	json_uint(j, "missed", c->bpf[CNT_MISSED]);
+	json_uint(j, "expected", c->bpf[CNT_TICK] + c->bpf[CNT_MISSED]);
 	json_string(j, "source", c->hardware_cycles ? "cycles" : "cpu-clock");
 	for (i = 0; i < ARRAY_SIZE(ends); i++)
-		json_uint(j, ends[i].key, c->kernel[ends[i].cnt]);
+		json_uint(j, ends[i].key, c->bpf[ends[i].cnt]);
 	json_uint(j, "received", c->received);
 	json_array(j, "cpus");
 	for (i = 0; i < c->cpu_cnt; i++) {
@@ -69,7 +69,7 @@ static void json_ticks(struct json *j, const struct capture_counts *c)
 	json_object_end(j);
 }
 
-/* How every look at a thread that left its CPU ended, if the mode is about those. */
+/* What became of switch-outs, in modes with waits. */
 static void json_switches(struct json *j, const struct recording *r,
 			  const struct capture_counts *c, const struct totals *t)
 {
@@ -88,22 +88,22 @@ static void json_switches(struct json *j, const struct recording *r,
 	if (!r->args.mode->waits)
 		return;
 	json_object(j, "switches");
-	json_uint(j, "looked_at", c->kernel[CNT_SWITCH]);
+	json_uint(j, "looked_at", c->bpf[CNT_SWITCH]);
 	for (i = 0; i < ARRAY_SIZE(ends); i++)
-		json_uint(j, ends[i].key, c->kernel[ends[i].cnt]);
-	json_uint(j, "over_budget", c->kernel[CNT_WAIT_NOT_LOOKED]);
-	json_uint(j, "returns_lost", c->kernel[CNT_SWITCH_IN_LOST]);
-	json_uint(j, "slots_taken", c->kernel[CNT_WAIT_SLOT_TAKEN]);
+		json_uint(j, ends[i].key, c->bpf[ends[i].cnt]);
+	json_uint(j, "over_budget", c->bpf[CNT_WAIT_NOT_LOOKED]);
+	json_uint(j, "returns_lost", c->bpf[CNT_SWITCH_IN_LOST]);
+	json_uint(j, "slots_taken", c->bpf[CNT_WAIT_SLOT_TAKEN]);
 	json_uint(j, "asleep", c->scan.threads);
 	json_uint(j, "asleep_moved", c->scan.moved);
 	json_uint(j, "asleep_unreadable", c->scan.lost);
 	json_uint(j, "waits", t->waits.waits);
 	json_uint(j, "waits_repaired", t->waits.repaired);
-	json_uint(j, "waits_guessed", t->waits.not_looked);
+	json_uint(j, "waits_guessed", t->waits.guessed);
 	json_object_end(j);
 }
 
-/* Processes that share a file; those without a sample are only counted. */
+/* Processes that share a file. Processes without a sample count in "merged" only. */
 static void json_members(struct json *j, const struct row *row)
 {
 	size_t i;
@@ -124,7 +124,7 @@ static void json_members(struct json *j, const struct row *row)
 	json_array_end(j);
 }
 
-/* What samples took, if that was asked for. */
+/* How long samples took, with --self-time. */
 static void json_cost(struct json *j, const struct capture_counts *c)
 {
 	if (!c->cost.cnt)
@@ -201,7 +201,7 @@ static void json_processes(struct json *j, const struct recording *r)
 	json_array_end(j);
 }
 
-/* As Python's platform module has it: "Linux-6.1.0-13-amd64-x86_64". */
+/* In the format of Python's platform module: "Linux-6.1.0-13-amd64-x86_64". */
 static void json_platform(struct json *j, const struct utsname *u)
 {
 	char platform[3 * sizeof(u->release)];
@@ -224,7 +224,7 @@ static void add_version(void *ctx, const struct row *row)
 	memcpy(v->one, row->version, sizeof(v->one));
 }
 
-/* The one Python that all processes ran; null: several, or none. Each row has its own. */
+/* The Python version of all processes; null: they have several, or there is no process. */
 static void json_python_version(struct json *j, const struct recording *r)
 {
 	struct versions v = { .any = false };
@@ -233,7 +233,7 @@ static void json_python_version(struct json *j, const struct recording *r)
 	json_string(j, "python_version", v.any && !v.several ? v.one : NULL);
 }
 
-/* Of a DaemonSet that says where it runs (packaging/daemonset.yaml). */
+/* From the environment that packaging/daemonset.yaml sets. */
 static void json_kubernetes(struct json *j)
 {
 	static const struct {
@@ -274,14 +274,14 @@ static void json_where_and_when(struct json *j, const struct recording *r)
 	json_uint(j, "rate_hz", r->args.rate_hz);
 }
 
-/* Lossy on purpose: an eviction costs a record or a read more, never a name. */
+/* An eviction costs one more record or read, but no name is lost. */
 static void json_code_cache(struct json *j, const struct capture_counts *c, const struct totals *t)
 {
 	json_object(j, "code_cache");
 	json_uint(j, "entries", c->sent_codes);
-	json_uint(j, "evictions", c->kernel[CNT_SENT_EVICTED]);
+	json_uint(j, "evictions", c->bpf[CNT_SENT_EVICTED]);
 	json_uint(j, "records_repeated", t->repeated);
-	json_uint(j, "fingerprint_evictions", c->kernel[CNT_CACHE_EVICTED]);
+	json_uint(j, "fingerprint_evictions", c->bpf[CNT_CACHE_EVICTED]);
 	json_object_end(j);
 }
 
@@ -304,12 +304,12 @@ void recording_print_json(const struct recording *r, const struct capture_counts
 	json_uint(&j, "truncated", t.truncated);
 	json_uint(&j, "unreadable", t.unreadable);
 	json_uint(&j, "unresolved", t.unresolved);
-	json_uint(&j, "unverified_code", c->kernel[CNT_UNVERIFIED_CODE]);
-	json_uint(&j, "unknown_bytecode", c->kernel[CNT_NO_BYTECODE]);
-	json_uint(&j, "late", c->kernel[CNT_CUT_OFF]);
-	json_uint(&j, "entering", c->kernel[CNT_ENTERING]);
-	json_uint(&j, "code_records", c->kernel[CNT_CODE]);
-	json_uint(&j, "code_records_deferred", c->kernel[CNT_CODE_LOST]);
+	json_uint(&j, "unverified_code", c->bpf[CNT_UNVERIFIED_CODE]);
+	json_uint(&j, "unknown_bytecode", c->bpf[CNT_NO_BYTECODE]);
+	json_uint(&j, "late", c->bpf[CNT_CUT_OFF]);
+	json_uint(&j, "entering", c->bpf[CNT_ENTERING]);
+	json_uint(&j, "code_records", c->bpf[CNT_CODE]);
+	json_uint(&j, "code_records_deferred", c->bpf[CNT_CODE_LOST]);
 	json_code_cache(&j, c, &t);
 	json_ticks(&j, c);
 	json_switches(&j, r, c, &t);

@@ -15,7 +15,7 @@
 
 /* ---- commands ---- */
 
-/* The word at *p, which moves behind it; its length, 0 at the end. */
+/* The next word from *p on; *p moves behind it. Returns its length; 0: there is none. */
 static size_t next_word(const char **p, const char **word)
 {
 	size_t len;
@@ -40,7 +40,7 @@ void shared_profile_command(const char *command, char *out, size_t size)
 
 	for (len = next_word(&p, &word); len > 1 && word[0] == '-'; len = next_word(&p, &word)) {
 		if (word[1] == 'c')
-			len = 2;	/* the program is in the command: all the same */
+			len = 2;	/* leave out the program text, also in "-cTEXT" */
 		if (len == 2 && (word[1] == 'c' || word[1] == 'm'))
 			break;
 		if (takes_word(word, len))
@@ -95,7 +95,7 @@ void shared_profile_pour_free(struct shared_profile_pour *p)
 	free(p);
 }
 
-/* A stack as deep as stacks can be gives up its outermost frame for the process. */
+/* In a stack without room the process' frame replaces the outermost frame. */
 int shared_profile_pour_event(void *ctx, const struct event *ev)
 {
 	struct shared_profile_pour *p = ctx;

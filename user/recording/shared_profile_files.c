@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * shared_profile_files.c - files that many short processes share: opening, filling,
- * closing. What a sample looks like in them is shared_profile.c's.
+ * shared_profile_files.c - creates, fills and finishes the files that short-lived processes share.
+ * shared_profile.c has the form of their samples.
  *
- * A group's row is a row like a process', with pid 0 and its members. Memory: what a
- * file needs until it is finished (names, frames, members). So that this ends, a file
- * of many members is finished and the next one begun.
+ * A group is one such file. Its row is like that of a process, with pid 0 and its members. It
+ * needs memory for names, frames and members until it is finished; so a group with many of them
+ * is finished, and a new one takes its place.
  */
 #include <errno.h>
 #include <malloc.h>
@@ -17,17 +17,20 @@
 #include "recording/profile_file.h"
 #include "recording/recording_rows.h"
 
-/* Members (500 bytes each) and frames of a file; then the next one is begun. */
+/* A group with so many members (500 bytes each) or frames is finished. */
 #define MEMBERS_MAX 4000
 #define FRAMES_MAX  200000
-/* Files under way; what comes then is merged by binary alone, then with anything. */
+/*
+ * Groups by binary and command. Further processes share a file by binary alone, up to another
+ * GROUPS_MAX groups; after that with any process of the same Python version.
+ */
 #define GROUPS_MAX 128
 #define COMMAND_BYTES 256
 
 struct group {
 	char comm[PROC_COMM_MAX], version[sizeof(((struct row *)0)->version)];
 	char command[COMMAND_BYTES];	/* shared_profile_command() */
-	const struct container *container;	/* of all; NULL: of none, or of several */
+	const struct container *container;	/* of all members; NULL: none, or several */
 	struct profile_file file;
 	struct intern *in;		/* NULL: nothing is written yet */
 	size_t member_cap;
@@ -116,7 +119,7 @@ static struct group *group_of(struct recording *r, const struct row *row,
 	g = find_group(r, row, "", NULL);
 	if (g || r->group_cnt < 2 * GROUPS_MAX)
 		return g ? g : new_group(r, row, "", NULL, image);
-	for (i = 0; i < r->group_cnt; i++)	/* of another binary, but of the same Python */
+	for (i = 0; i < r->group_cnt; i++)	/* any binary with the same Python version */
 		if (!strcmp(r->groups[i]->version, row->version))
 			return r->groups[i];
 	return r->groups[0];
@@ -130,7 +133,8 @@ static void name_file(struct recording *r, struct row *row)
 	uint64_t key = hash_bytes(row->comm, strlen(row->comm)) | 1ull << 63;	/* no tgid */
 	char name[OUTPUT_NAME_MAX];
 
-	output_file_name(name, 0, row->comm, recording_name_used(r, key));	/* "0-<comm>.tach" */
+	/* The name is "0-<comm>.tach" first. */
+	output_file_name(name, 0, row->comm, recording_name_used(r, key));
 	snprintf(row->file, sizeof(row->file), "merged%.*s", (int)(sizeof(row->file) - 7),
 		 name + 1);
 }
@@ -196,7 +200,7 @@ static int finish_if_full(struct recording *r, struct group *g)
 	r->groups[i] = r->groups[--r->group_cnt];
 	err = end_group(r, g);
 	free_group(g);
-	/* Thousands of small pieces, among some that stay: glibc keeps those pages unless asked. */
+	/* glibc keeps pages of freed small blocks until it is asked to return them. */
 	malloc_trim(0);
 	return err;
 }

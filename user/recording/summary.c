@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * summary.c - what a recording says about itself, for people.
+ * summary.c - prints a recording's figures as text.
  */
 #include <stdio.h>
 
@@ -8,8 +8,8 @@
 #include "recording/totals.h"
 
 /*
- * Lost is what was sampled and is not in a file. Ticks that never came are told
- * apart: the machine did not run the clock (a virtual CPU that was not scheduled).
+ * Lost samples are not in a file. Missed ticks are listed separately: the clock did not tick,
+ * because the virtual CPU did not run.
  */
 static void print_losses(const struct capture_counts *c, const struct totals *t, FILE *out)
 {
@@ -20,11 +20,11 @@ static void print_losses(const struct capture_counts *c, const struct totals *t,
 		if (t->lost[i])
 			fprintf(out, "    %10llu  %s\n", (unsigned long long)t->lost[i],
 				loss_names[i].text);
-	if (c->kernel[CNT_MISSED])
+	if (c->bpf[CNT_MISSED])
 		fprintf(out, "  missed      %llu ticks (%.3f %%)\n",
-			(unsigned long long)c->kernel[CNT_MISSED],
-			percent(c->kernel[CNT_MISSED],
-				c->kernel[CNT_MISSED] + c->kernel[CNT_SAMPLE]));
+			(unsigned long long)c->bpf[CNT_MISSED],
+			percent(c->bpf[CNT_MISSED],
+				c->bpf[CNT_MISSED] + c->bpf[CNT_SAMPLE]));
 }
 
 void recording_print(const struct recording *r, const struct capture_counts *c, FILE *out)
@@ -43,12 +43,14 @@ void recording_print(const struct recording *r, const struct capture_counts *c, 
 		percent(t.unreadable, t.samples));
 	fprintf(out, "  unresolved  %llu frames (%.3f %%)\n", (unsigned long long)t.unresolved,
 		percent(t.unresolved, t.frames));
-	if (c->kernel[CNT_SENT_EVICTED] && t.repeated > c->kernel[CNT_CODE] / 10)
-		fprintf(out, "  code cache  %llu of %llu records repeated: give a larger --sent-codes\n",
-			(unsigned long long)t.repeated, (unsigned long long)c->kernel[CNT_CODE]);
+	if (c->bpf[CNT_SENT_EVICTED] && t.repeated > c->bpf[CNT_CODE] / 10)
+		fprintf(out, "  code cache  %llu of %llu records repeated: give a larger "
+			"--sent-codes\n", (unsigned long long)t.repeated,
+			(unsigned long long)c->bpf[CNT_CODE]);
 	if (c->unidentified)
-		fprintf(out, "  unidentified %llu ticks in processes, Python or not, that were gone "
-			"before they were looked at\n", (unsigned long long)c->unidentified);
+		fprintf(out, "  unidentified %llu ticks in processes, Python or not, that had "
+			"ended before they were inspected\n",
+			(unsigned long long)c->unidentified);
 	if (r->refusal_cnt)
 		fprintf(out, "  refused     %zu Pythons that cannot be profiled\n",
 			r->refusal_cnt + r->refusals_more);
@@ -57,8 +59,9 @@ void recording_print(const struct recording *r, const struct capture_counts *c, 
 			"%.2f us\n", c->cost.mean_ns / 1e3, c->cost.p999_ns / 1e3,
 			c->cost.max_ns / 1e3);
 	if (c->cost.stalls)
-		fprintf(out, "              not in these: the machine stood still %llu times, for %.1f ms "
-			"in all\n", (unsigned long long)c->cost.stalls, c->cost.stalled_ns / 1e6);
+		fprintf(out, "              not included: the machine stood still %llu times, "
+			"%.1f ms in all\n", (unsigned long long)c->cost.stalls,
+			c->cost.stalled_ns / 1e6);
 	fprintf(out, "  profiler    %.2f %% of one CPU\n",
 		t.elapsed_s > 0 ? 100 * t.cpu_s / t.elapsed_s : 0);
 }

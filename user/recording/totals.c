@@ -9,25 +9,27 @@
 #include "base/util.h"
 
 const struct loss_name loss_names[LOSS_CNT] = {
-	[LOSS_RING_FULL] = { "ring_full", "ring buffer full" },
-	[LOSS_BUSY] = { "busy", "ticks in the middle of another program" },
+	[LOSS_RING_FULL] = { "ring_full", "samples: the ring buffer was full" },
+	[LOSS_BUSY] = { "busy", "samples: the tick interrupted another BPF program" },
 	[LOSS_WAITS_RING_FULL] = { "waits_ring_full",
-		"waits, or their ends, with the ring buffer full" },
+		"begins or ends of waits: the ring buffer was full" },
 	[LOSS_WAITS_UNREADABLE] = { "waits_unreadable",
-		"waits of threads whose state was unreadable" },
+		"stacks of waits: the thread state could not be read" },
 	[LOSS_EXTRAS_RING_FULL] = { "extras_ring_full",
-		"exceptions' types or kernel stacks with the ring buffer full" },
+		"exception types or kernel stacks: the ring buffer was full" },
 	[LOSS_LATE_DISCOVERY] = { "late_discovery",
-		"before the process was known to be Python" },
+		"samples: the process was not yet known to be Python" },
 	[LOSS_THREAD_STATE_UNREADABLE] = { "thread_state_unreadable",
-		"thread state unreadable" },
+		"samples: the thread state could not be read" },
 	[LOSS_THREAD_STATE_UNCERTAIN] = { "thread_state_uncertain",
-		"of a thread whose state could not be told from others" },
-	[LOSS_ORPHANS] = { "orphans", "of a process that could not be told" },
-	[LOSS_WRITE] = { "write", "could not be written" },
-	[LOSS_LIFECYCLE_EVENTS] = { "lifecycle_events", "exec, fork or exit events lost" },
+		"samples: it is not known which thread state belongs to the thread" },
+	[LOSS_ORPHANS] = { "orphans",
+		"samples of processes that had ended before they were known" },
+	[LOSS_WRITE] = { "write", "samples that could not be written to the file" },
+	[LOSS_LIFECYCLE_EVENTS] = { "lifecycle_events",
+		"exec, fork or exit records: the ring buffer was full" },
 	[LOSS_PROCESS_TABLE_FULL] = { "process_table_full",
-		"processes beyond the table's size" },
+		"processes that were not profiled: the process table was full" },
 };
 
 static void add_row(void *ctx, const struct row *row)
@@ -45,25 +47,25 @@ static void add_row(void *ctx, const struct row *row)
 	t->repeated += s->code_repeated;
 	t->waits.waits += s->waits.waits;
 	t->waits.repaired += s->waits.repaired;
-	t->waits.not_looked += s->waits.not_looked;
+	t->waits.guessed += s->waits.guessed;
 }
 
 static void sum_losses(const struct capture_counts *c, struct totals *t)
 {
 	int i;
 
-	t->lost[LOSS_RING_FULL] = c->kernel[CNT_RING_FULL];
-	t->lost[LOSS_BUSY] = c->kernel[CNT_BUSY];
-	t->lost[LOSS_WAITS_RING_FULL] = c->kernel[CNT_WAIT_LOST] + c->kernel[CNT_SWITCH_IN_LOST];
-	t->lost[LOSS_WAITS_UNREADABLE] = c->kernel[CNT_WAIT_UNREADABLE];
-	t->lost[LOSS_EXTRAS_RING_FULL] = c->kernel[CNT_EXTRA_LOST];
+	t->lost[LOSS_RING_FULL] = c->bpf[CNT_RING_FULL];
+	t->lost[LOSS_BUSY] = c->bpf[CNT_BUSY];
+	t->lost[LOSS_WAITS_RING_FULL] = c->bpf[CNT_WAIT_LOST] + c->bpf[CNT_SWITCH_IN_LOST];
+	t->lost[LOSS_WAITS_UNREADABLE] = c->bpf[CNT_WAIT_UNREADABLE];
+	t->lost[LOSS_EXTRAS_RING_FULL] = c->bpf[CNT_EXTRA_LOST];
 	t->lost[LOSS_LATE_DISCOVERY] = t->discovered_late;
-	t->lost[LOSS_THREAD_STATE_UNREADABLE] = c->kernel[CNT_TSTATE_UNREADABLE];
-	t->lost[LOSS_THREAD_STATE_UNCERTAIN] = c->kernel[CNT_TSTATE_UNCERTAIN];
+	t->lost[LOSS_THREAD_STATE_UNREADABLE] = c->bpf[CNT_TSTATE_UNREADABLE];
+	t->lost[LOSS_THREAD_STATE_UNCERTAIN] = c->bpf[CNT_TSTATE_UNCERTAIN];
 	t->lost[LOSS_ORPHANS] = c->orphans;
 	t->lost[LOSS_WRITE] = t->write_lost;
-	t->lost[LOSS_LIFECYCLE_EVENTS] = c->kernel[CNT_LIFECYCLE_LOST];
-	t->lost[LOSS_PROCESS_TABLE_FULL] = c->kernel[CNT_PROCS_FULL] + c->table_full;
+	t->lost[LOSS_LIFECYCLE_EVENTS] = c->bpf[CNT_LIFECYCLE_LOST];
+	t->lost[LOSS_PROCESS_TABLE_FULL] = c->bpf[CNT_PROCS_FULL] + c->table_full;
 	for (i = 0; i < LOSS_CNT; i++)
 		t->lost_total += t->lost[i];
 }

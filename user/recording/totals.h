@@ -10,7 +10,7 @@
 
 #include "recording/recording_rows.h"
 
-/* Why samples that should be in a file are not. */
+/* Why a sample that should be in a file is missing. */
 enum loss_cause {
 	LOSS_RING_FULL,
 	LOSS_BUSY,
@@ -27,10 +27,9 @@ enum loss_cause {
 	LOSS_CNT,
 };
 
-/* What a cause is called. */
 struct loss_name {
 	const char *key;	/* in session.json */
-	const char *text;	/* for people */
+	const char *text;	/* in the summary */
 };
 extern const struct loss_name loss_names[LOSS_CNT];
 
@@ -38,11 +37,11 @@ struct totals {
 	uint64_t samples, frames, truncated, unreadable, unresolved, discovered_late, write_lost;
 	uint64_t repeated;		/* records of code objects that had names already */
 	struct wait_stats waits;
-	double cpu_s, elapsed_s;	/* the profiler's CPU time; how long was recorded */
+	double cpu_s, elapsed_s;	/* the profiler's CPU time; the recording's duration */
 	uint64_t lost[LOSS_CNT], lost_total;
 };
 
-/* c: as of now. */
+/* Fill *t with the sums over all rows and the losses in c. */
 void totals_sum(const struct recording *r, const struct capture_counts *c, struct totals *t);
 
 #endif

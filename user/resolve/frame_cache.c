@@ -51,10 +51,10 @@ void frame_cache_forget(struct frame_cache *c)
 
 struct known_frame *frame_cache_slot(const struct frame_cache *c, const struct raw_frame *raw)
 {
-	/* The key is at the beginning of a record. */
+	/* hash_slots_find() takes a record; slot_hash() and slot_same() read only its raw. */
 	return hash_slots_find(&c->table, &kind, raw, NULL);
 }
-_Static_assert(offsetof(struct known_frame, raw) == 0, "a raw frame is looked for as a record");
+_Static_assert(offsetof(struct known_frame, raw) == 0, "a raw frame is passed as a record");
 
 int frame_cache_reserve(struct frame_cache *c)
 {

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * frame_cache.h - raw frames of one process and the ids that they have got.
- *
- * Knows neither names nor processes.
+ * frame_cache.h - a hash table of one process: raw frame -> frame id.
  */
 #ifndef TACHBPF_FRAME_CACHE_H
 #define TACHBPF_FRAME_CACHE_H
@@ -13,11 +11,11 @@
 #include "base/hash_slots.h"
 #include "bpf/abi.h"
 
-/* One slot: the raw frame as sent, and its answer. */
+/* One slot. */
 struct known_frame {
-	struct raw_frame raw;		/* code 0: free */
-	uint32_t id;
-	uint32_t pending1;		/* symbolize.c's: index of what waits for its name, + 1; 0: none */
+	struct raw_frame raw;		/* as the BPF side sent it; code 0: the slot is free */
+	uint32_t id;			/* its frame id */
+	uint32_t pending1;		/* its index + 1 in symbolizer.pending; 0: not there */
 	bool resolved;
 };
 
@@ -25,13 +23,17 @@ struct frame_cache {
 	struct hash_slots table;	/* of struct known_frame */
 };
 
-/* false: no memory. */
+/* Returns false if there is no memory. */
 bool frame_cache_init(struct frame_cache *c);
 void frame_cache_free(struct frame_cache *c);
+/* Remove all frames. */
 void frame_cache_forget(struct frame_cache *c);
-/* Make room for one more. 0 or -ENOMEM; slots move. */
+/* Make room for one more frame. Pointers to slots become invalid. 0 or -ENOMEM. */
 int frame_cache_reserve(struct frame_cache *c);
-/* The frame's slot, or the free one where it belongs: who fills that adds to table.cnt. */
+/*
+ * Returns the frame's slot; or if the frame is not there, the free slot where it belongs. A caller
+ * who fills a free slot increments table.cnt.
+ */
 struct known_frame *frame_cache_slot(const struct frame_cache *c, const struct raw_frame *raw);
 
 #endif

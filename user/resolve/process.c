@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * process.c - raw samples to events. See process.h.
+ * process.c - turns raw samples into events. See process.h.
  *
- * Most of a stack is what it was at the thread's last sample: stacks are kept
- * right-aligned (the root at the array's end), compared from the root, and only
- * the frames that are new are looked up.
+ * Most frames of a stack are those of the thread's last sample. So the last stack is kept
+ * right-aligned (the root at the array's end), a new one is compared with it from the root, and
+ * only frames that differ are resolved.
  */
 #include "resolve/process.h"
 
@@ -24,17 +24,17 @@
 #include "resolve/symbolize.h"
 
 #define US_NS 1000
-/* Of these comes a frame. */
+/* Flags that add a synthetic frame. */
 #define RAW_SYNTHETIC_FLAGS (RAW_TRUNCATED | RAW_UNREADABLE | RAW_GC | RAW_BROKEN_END)
 
 /* The last stack of one (thread, interpreter), right-aligned. */
 struct thread {
 	uint64_t key;
-	uint32_t known;		/* so many frames from the root are there */
-	uint32_t exception;	/* frame that tells its type; UINT32_MAX: none */
+	uint32_t known;		/* number of valid frames, counted from the root */
+	uint32_t exception;	/* frame with the exception's type; UINT32_MAX: no exception */
 	uint32_t nkernel;
-	uint32_t kernel[RAW_KERNEL_FRAMES];	/* where it waits, innermost first */
-	struct raw_extra extra;	/* for its record with the same time */
+	uint32_t kernel[RAW_KERNEL_FRAMES];	/* kernel frames, innermost first */
+	struct raw_extra extra;	/* belongs to the record with the same time */
 	struct raw_frame raw[ABI_MAX_FRAMES];
 	uint32_t ids[ABI_MAX_FRAMES];
 };
@@ -51,18 +51,18 @@ struct process {
 	struct thread *last;
 	struct process_stats stats;
 	uint32_t gc_frame, truncated_frame, unreadable_frame;	/* UINT32_MAX: not made yet */
-	uint32_t cpu_frame, gil_frame;				/* likewise */
-	struct waits *waits;	/* NULL: the mode is not about waiting */
+	uint32_t cpu_frame, gil_frame;				/* UINT32_MAX: not made yet */
+	struct waits *waits;	/* NULL: the mode has no waits */
 	struct thread_names *names;	/* NULL: none yet */
-	uint32_t exceptions;	/* types of them that have a frame */
+	uint32_t exceptions;	/* number of exception types that have a frame */
 };
 
 static int take_stretch(void *ctx, const struct wait_stretch *stretch);
 
 /*
- * The process' memory; when it is gone, or has not yet touched the page, the file that
- * the interpreter is in: names and line tables of frozen modules lie in its data.
- * (A page of a file that the process changed is in memory: the kernel had it.)
+ * Read the process' memory. If it has ended, or has not touched the page yet, read the file of
+ * the interpreter, which has the names and line tables of frozen modules. (A page that the
+ * process has changed can be read in its memory.)
  */
 static int read_target(void *ctx, uint64_t addr, void *buf, size_t len)
 {
@@ -136,7 +136,7 @@ uint64_t process_samples_in(const struct process *p, const struct event *ev)
 	return p->args.unit == UNIT_SAMPLES ? ev->weight : 1;
 }
 
-/* To the observer, and count what becomes of it. */
+/* Pass an event to the observer, and count whether it was taken. */
 static int deliver(struct process *p, const struct event *ev)
 {
 	int err = p->args.observer->ops->event(p->args.observer, p, ev);
@@ -148,7 +148,7 @@ static int deliver(struct process *p, const struct event *ev)
 	return err;
 }
 
-/* Without memory a name is missing, no more. */
+/* If there is no memory, the name is missing. */
 void process_rename(struct process *p, uint32_t tid, const char *comm)
 {
 	bool own = strcmp(comm, p->comm);
@@ -160,10 +160,10 @@ void process_rename(struct process *p, uint32_t tid, const char *comm)
 }
 
 /*
- * What a new thread is called; later the kernel tells (RAW_RENAME). The first one is called
- * as the process is. Of a process that makes ever new threads we look at some only.
+ * Read a new thread's name from /proc; later changes come as RAW_RENAME. The first thread has the
+ * name of the process. Only the first THREAD_NAMES_MAX threads of a process are read.
  */
-static void look_up_name(struct process *p, uint32_t tid)
+static void read_thread_name(struct process *p, uint32_t tid)
 {
 	char path[32], comm[PROC_COMM_MAX];
 	ssize_t len;
@@ -179,7 +179,7 @@ static void look_up_name(struct process *p, uint32_t tid)
 	process_rename(p, tid, comm);
 }
 
-/* The thread's memory of its last stack. NULL: no memory. */
+/* The thread's last stack, made if it has none. NULL: no memory. */
 static struct thread *find_thread(struct process *p, uint32_t tid, uint32_t interp_id)
 {
 	uint64_t key = (uint64_t)tid << 32 | interp_id;
@@ -200,13 +200,13 @@ static struct thread *find_thread(struct process *p, uint32_t tid, uint32_t inte
 		t->extra.h.time_ns = t->extra.nkernel = 0;
 		t->extra.exception[0] = 0;
 		p->stats.threads++;
-		look_up_name(p, tid);
+		read_thread_name(p, tid);
 	}
 	p->last = t;
 	return t;
 }
 
-/* How many frames at the root are the same as last time. */
+/* How many frames at the root are the same as in the last stack. */
 static uint32_t shared_frames(const struct thread *t, const struct raw_frame *frames, uint32_t n)
 {
 	const struct raw_frame *a = t->raw + ABI_MAX_FRAMES, *b = frames + n;
@@ -228,7 +228,7 @@ static int kernel_frame(struct process *p, uint64_t addr, uint32_t *id)
 	return intern_synthetic(p->in, FRAME_KERNEL, text, id);
 }
 
-/* -EBADMSG: the kernel side sends no frame of this kind. */
+/* 0, -ENOMEM, or -EBADMSG: the BPF side sends no frame of this kind. */
 static int resolve_frame(struct process *p, const struct raw_frame *raw, uint32_t *id)
 {
 	switch (raw_frame_kind(raw)) {
@@ -245,9 +245,9 @@ static int resolve_frame(struct process *p, const struct raw_frame *raw, uint32_
 }
 
 /*
- * Fill t with the sample's stack. Frames that could not be resolved are not
- * remembered (t->known ends before them), so each of their samples is counted.
- * Neither are those without a fingerprint: the same address may be other code.
+ * Fill t with the sample's stack. t->known ends before a frame that could not be resolved, so
+ * that this frame is counted in each sample; and before a frame without a fingerprint, because
+ * its address may have another code object in the next sample.
  */
 static int resolve_stack(struct process *p, struct thread *t, const struct raw_sample *raw)
 {
@@ -279,9 +279,9 @@ static int synthetic(struct process *p, const char *name, uint32_t *cached)
 }
 
 /*
- * The frames that are no Python code: <GC> where collection began, and at the
- * root <unreadable frame> or <truncated>, for which the outermost frame makes
- * room. Rare, so the stack is copied.
+ * Add the frames that raw->flags ask for: <GC> where collection began, and as the root
+ * <unreadable frame> or <truncated>, which replaces the outermost frame if there is no room. The
+ * stack is copied to out.
  */
 static int add_synthetic(struct process *p, const struct raw_head *raw, struct event *ev,
 			 uint32_t *out)
@@ -318,7 +318,7 @@ static int add_synthetic(struct process *p, const struct raw_head *raw, struct e
 	return err;
 }
 
-/* What a thread waits for, in place of a callee. *leaf: UINT32_MAX: nothing is said of it. */
+/* The frame that says what a thread waits for, its innermost one. *leaf UINT32_MAX: none. */
 static int wait_leaf(struct process *p, const struct wait_stretch *w, uint32_t *leaf)
 {
 	char name[SYSCALL_NAME_MAX + 32], call[SYSCALL_NAME_MAX];
@@ -340,13 +340,13 @@ static int wait_leaf(struct process *p, const struct wait_stretch *w, uint32_t *
 }
 
 /*
- * What is no Python frame and further inside than all of them: the kernel's functions, what
- * the thread waits for, the exception. Of a stack that is full the root goes.
+ * Add the frames that are further inside than all Python frames: the kernel's functions, what
+ * the thread waits for, the exception. If there is no room, frames at the root are dropped.
  */
 static int add_inner(struct process *p, const struct thread *t, const struct wait_stretch *wait,
 		     struct event *ev, uint32_t *out)
 {
-	/* Nobody has looked: what was told of the last wait is not this one's. */
+	/* If this wait was not walked, kernel stack and exception in t are of an earlier record. */
 	bool known = !(ev->status & STATUS_UNKNOWN);
 	uint32_t inner[RAW_KERNEL_FRAMES + 2], n = 0, outer, leaf = UINT32_MAX;
 	int err = wait ? wait_leaf(p, wait, &leaf) : 0;
@@ -371,7 +371,7 @@ static int add_inner(struct process *p, const struct thread *t, const struct wai
 	return 0;
 }
 
-/* What is left of the stack is in out, which may be where it is. */
+/* Copy the stack without trampolines to out, which may be the stack itself. */
 static void drop_trampolines(const struct process *p, struct event *ev, uint32_t *out)
 {
 	uint32_t trampoline = symbolizer_trampoline(p->sym), n = 0, i;
@@ -385,7 +385,7 @@ static void drop_trampolines(const struct process *p, struct event *ev, uint32_t
 	ev->nframes = n;
 }
 
-/* weight: in the profile's unit. wait: NULL: the record itself is the sample. */
+/* Make an event of t's stack. weight: in the profile's unit. wait: NULL for a sample. */
 static int emit(struct process *p, const struct thread *t, const struct raw_head *raw,
 		uint64_t weight, const struct wait_stretch *wait)
 {
@@ -431,11 +431,12 @@ int process_extra(struct process *p, const struct raw_extra *x, size_t len)
 	t = find_thread(p, x->tid, x->interp_id);
 	if (!t)
 		return -ENOMEM;
-	memcpy(&t->extra, x, offsetof(struct raw_extra, kernel) + x->nkernel * sizeof(x->kernel[0]));
+	memcpy(&t->extra, x,
+	       offsetof(struct raw_extra, kernel) + x->nkernel * sizeof(x->kernel[0]));
 	return 0;
 }
 
-/* The way from the scheduler to us is nobody's wait. */
+/* The frames before this one lead from the scheduler to the BPF program. */
 static uint32_t first_kernel_frame(const struct process *p, const struct raw_extra *x)
 {
 	const char *name;
@@ -449,7 +450,7 @@ static uint32_t first_kernel_frame(const struct process *p, const struct raw_ext
 	return 0;
 }
 
-/* A program that makes types without end must not fill our memory. */
+/* A bound for programs that make ever more types. */
 #define EXCEPTIONS_MAX 1000
 
 static int exception_frame(struct process *p, const char type[RAW_EXCEPTION], uint32_t *id)
@@ -465,7 +466,7 @@ static int exception_frame(struct process *p, const char type[RAW_EXCEPTION], ui
 	return err;
 }
 
-/* What was told of the thread just before its record of this time; forgets what was told before. */
+/* Set t's exception and kernel stack to those of its RAW_EXTRA with this time, or to none. */
 static int take_extra(struct process *p, struct thread *t, uint64_t time_ns)
 {
 	const struct raw_extra *x = &t->extra;
@@ -478,14 +479,15 @@ static int take_extra(struct process *p, struct thread *t, uint64_t time_ns)
 		return 0;
 	if (x->exception[0])
 		err = exception_frame(p, x->exception, &t->exception);
-	for (i = p->args.kernel ? first_kernel_frame(p, x) : x->nkernel; !err && i < x->nkernel; i++) {
+	i = p->args.kernel ? first_kernel_frame(p, x) : x->nkernel;
+	for (; !err && i < x->nkernel; i++) {
 		err = kernel_frame(p, x->kernel[i], &t->kernel[t->nkernel]);
 		t->nkernel += !err;
 	}
 	return err;
 }
 
-/* The thread with its new stack. 0 or -errno. */
+/* Take the stack of a record; *t is its thread. 0 or -errno. */
 static int take_stack(struct process *p, const struct raw_sample *raw, size_t len,
 		      struct thread **t)
 {
@@ -507,7 +509,7 @@ int process_sample(struct process *p, const struct raw_sample *raw, size_t len)
 	struct thread *t;
 	int err = 0;
 
-	if (p->waits && len >= sizeof(head))	/* before its old stack is forgotten */
+	if (p->waits && len >= sizeof(head))	/* a wait that ends here needs the old stack */
 		err = waits_tick(p->waits, raw);
 	if (!err)
 		err = take_stack(p, raw, len, &t);
@@ -557,23 +559,18 @@ int process_retry_names(struct process *p)
 	return symbolizer_retry(p->sym);
 }
 
-void process_gone(struct process *p)
-{
-	symbolizer_target_gone(p->sym);
-}
-
 void process_set_admitted(struct process *p, uint64_t inspected_ns, uint64_t time_ns)
 {
 	p->inspected_ns = inspected_ns;
 	p->admitted_ns = time_ns;
 }
 
-uint64_t process_inspected(const struct process *p)
+uint64_t process_inspected_ns(const struct process *p)
 {
 	return p->inspected_ns;
 }
 
-uint64_t process_admitted(const struct process *p)
+uint64_t process_admitted_ns(const struct process *p)
 {
 	return p->admitted_ns;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * process.h - one profiled process: raw samples in, events to the observer out.
+ * process.h - one profiled process: takes its records, and passes events to the observer.
  *
  * Owns the process' names, its symbolizer and the last stack of each thread. Knows no libbpf
  * and no file.
@@ -25,108 +25,108 @@ struct process_stats {
 	uint64_t samples;	/* events that the observer took */
 	uint64_t truncated;	/* stacks deeper than EVENT_MAX_FRAMES, or with a broken end */
 	uint64_t unreadable;	/* stacks with an <unreadable frame> */
-	uint64_t unresolved;	/* frames that came out as <unresolved> */
-	uint64_t native;	/* frames of machine code: <native>, for nobody reads their names */
+	uint64_t unresolved;	/* frames that are <unresolved> */
+	uint64_t native;	/* frames of machine code, which are all called <native> */
 	uint64_t frames;	/* all frames */
 	uint64_t code_cnt;	/* code objects with names */
-	uint64_t code_without_lines;	/* of them: no line table */
+	uint64_t code_without_lines;	/* code objects with names, but no line table */
 	uint64_t code_repeated;	/* records of code objects that had names already */
-	uint64_t process_reads;	/* names read from the process, not from the ring buffer */
+	uint64_t process_reads;	/* code objects read from the process, not from the ring buffer */
 	uint64_t discovered_late;	/* ticks before the process was found to be Python */
-	uint64_t write_lost;	/* events that the observer could not take (disk full ...) */
+	uint64_t write_lost;	/* events that the observer could not take (disk full, ...) */
 	uint32_t threads;
 	struct wait_stats waits;
 };
 
-/* How to begin. */
 struct process_args {
 	pid_t tgid;
-	uint64_t start_ns;	/* start_boottime of the process */
+	uint64_t start_ns;	/* start_boottime of the process; 0: not known */
 	const char *comm;	/* copied */
-	const char *command;	/* copied; NULL: as /proc has it */
+	const char *command;	/* copied; NULL: it is in /proc */
 	const struct cpython_image *image;	/* outlives the process */
-	struct py_proc py;	/* how the kernel walks it; kept for forks. runtime 0: not known */
-	bool opcodes;
+	struct py_proc py;	/* its entry in py_procs, for forks. runtime 0: not known */
+	bool opcodes;		/* frames get the opcode of their instruction */
 	struct identity identity;
-	struct observer *observer;	/* takes the events; outlives the process */
+	struct observer *observer;	/* receives the events; outlives the process */
 	enum profile_unit unit;	/* what an event's weight counts */
-	struct wait_rules waits;	/* interval_ns 0: no process_switch_out() will come */
+	struct wait_rules waits;	/* interval_ns 0: the mode has no waits */
 	bool wait_frames, runnable_frames;	/* see record_mode.h */
-	const struct kallsyms *kernel;	/* what the kernel's functions are called; NULL: nobody asks */
+	const struct kallsyms *kernel;	/* names of the kernel's functions; NULL: not known */
 };
 
-/* NULL with errno. Calls no observer. */
+/* Returns NULL with errno. Does not call the observer. */
 struct process *process_new(const struct process_args *args);
 void process_free(struct process *p);
 
-/* How many samples an event is: where its weight does not count samples, it is one. */
+/* Returns the number of samples in an event: its weight, or 1 if weights count another unit. */
 uint64_t process_samples_in(const struct process *p, const struct event *ev);
 
-/* What the observer has attached to the process; NULL: nothing. Not freed with it. */
+/* Data that the observer attaches to the process. process_free() does not free it. */
 void process_set_observed(struct process *p, void *observed);
 void *process_observed(const struct process *p);
 
-/* What goes with the next record of its thread that has the same time. 0, -EBADMSG or -ENOMEM. */
+/*
+ * Take more about the stack of a thread's next record, which has the same time. 0, -EBADMSG or
+ * -ENOMEM.
+ */
 int process_extra(struct process *p, const struct raw_extra *x, size_t len);
 
 /*
- * Take one record of len bytes. 0, or the observer's -errno: the event counts as lost
- * (write_lost).
+ * Take a sample, a record of len bytes. 0; -EBADMSG; -ENOMEM; or the observer's -errno: then the
+ * event counts as lost (write_lost).
  */
 int process_sample(struct process *p, const struct raw_sample *raw, size_t len);
 
 /*
- * A thread leaves its CPU, has one again, ends. How long it was without one goes to the
- * observer as soon as it is known; process_emit_open_waits(): for all threads, up to now_ns.
- * Errors as process_sample().
+ * Take a thread's switch-out, switch-in, exit. The time between switch-out and switch-in becomes
+ * events at the switch-in. process_emit_open_waits() makes events of the time that threads have
+ * waited until now_ns (CLOCK_MONOTONIC). Errors as process_sample().
  */
 int process_switch_out(struct process *p, const struct raw_sample *raw, size_t len);
 int process_switch_in(struct process *p, const struct raw_switch_in *run);
 void process_thread_exit(struct process *p, uint32_t tid);
 int process_emit_open_waits(struct process *p, uint64_t now_ns);
 
-/* A thread is called so from now on (hostile), whether it was seen yet or not. */
+/* Set the name of a thread, which may have no sample yet. comm may have any bytes. */
 void process_rename(struct process *p, uint32_t tid, const char *comm);
 /*
- * Its threads' names; the process' own, comm, is not among them. NULL: there are none. They
- * live as long as the process, or as somebody keeps them.
+ * Returns the names of threads that are not called as the process (comm); NULL: there are none.
+ * Valid until process_free(), or longer with thread_names_keep().
  */
 const struct thread_names *process_thread_names(const struct process *p);
 
-/* Take the names of a code object; before the samples that need them. 0 or -errno. */
+/* Take a code object. Its record comes before the first sample that needs it. 0 or -errno. */
 int process_code(struct process *p, const struct raw_code *raw, size_t len);
 
 /*
- * Frames that there was no time to read the names of get them now, if there is time. Once a
- * second, and at the end. 0 or -ENOMEM.
+ * Read the names of frames that are <unresolved> because there was no time for them. To be
+ * called once a second, and before the process ends. 0 or -ENOMEM.
  */
 int process_retry_names(struct process *p);
 
-/* The process' memory can no longer be read. */
-void process_gone(struct process *p);
-
 /*
- * When the kernel was told of it (CLOCK_MONOTONIC), 0: it told us; and when we had begun to
- * look: what it executed since then we do not know.
+ * When user space wrote the process' entry to py_procs (time_ns), and when the inspection before
+ * that began (inspected_ns). Ticks before time_ns are discovered late; execs before inspected_ns
+ * are older than what was found. CLOCK_MONOTONIC; both 0: the BPF side admitted the process.
  */
 void process_set_admitted(struct process *p, uint64_t inspected_ns, uint64_t time_ns);
-uint64_t process_inspected(const struct process *p);
-uint64_t process_admitted(const struct process *p);
+uint64_t process_inspected_ns(const struct process *p);
+uint64_t process_admitted_ns(const struct process *p);
 
 pid_t process_tgid(const struct process *p);
 /* start_boottime, ns; 0: not known. */
 uint64_t process_start_ns(const struct process *p);
-/* What the ids in its events mean. */
+/* The tables of names and frames that ids in events refer to. */
 const struct profile_tables *process_tables(const struct process *p);
-/* Its start was not known so far. */
+/* Set start_boottime, if it was not known. */
 void process_set_start(struct process *p, uint64_t start_ns);
 const char *process_comm(const struct process *p);
-/* As it was executed; NULL: ask /proc. */
+/* The command line; NULL: it is in /proc. */
 const char *process_command(const struct process *p);
 const struct identity *process_identity(const struct process *p);
 const struct cpython_image *process_image(const struct process *p);
 const struct py_proc *process_py(const struct process *p);
-/* Filled to the moment. */
+/* Fill *out with the statistics so far. */
 void process_stats(const struct process *p, struct process_stats *out);
 void process_add_discovered_late(struct process *p, uint64_t ticks);
 

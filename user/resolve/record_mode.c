@@ -2,7 +2,7 @@
 /*
  * record_mode.c - the table of modes. docs/modes.md says what each is for.
  *
- * TACH has no value for offcpu: it is wall clock time, of which only a part is kept.
+ * TACH has no value for offcpu, so its header says wall, of which offcpu is a part.
  */
 #include "resolve/record_mode.h"
 

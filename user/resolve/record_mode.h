@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * record_mode.h - what -m means: which programs run, which time becomes samples, and what
+ * record_mode.h - the modes of -m: which BPF programs run, which time becomes samples, and what
  * weights count.
  */
 #ifndef TACHBPF_RECORD_MODE_H
@@ -18,20 +18,20 @@ enum record_mode {
 
 struct record_mode_def {
 	const char *name;
-	enum profile_mode header;	/* what the files say */
-	enum profile_unit unit;	/* what weights count, of raw samples and of events */
-	bool ticks;		/* samples of threads on their CPUs */
-	bool waits;		/* and of those that are not: the scheduler's programs run */
-	bool runnable;		/* that wait for nothing but a CPU count, too */
-	bool wait_frames;	/* in what a thread is blocked is a frame: <blocked in read> */
-	bool runnable_frames;	/* likewise <waiting for a CPU> */
-	bool exceptions;	/* the type of an exception is a frame: <exception ValueError> */
-	uint8_t need_status;	/* one of these STATUS_* at least; 0: any */
+	enum profile_mode header;	/* the mode in the files' header */
+	enum profile_unit unit;	/* what weights of raw samples and of events count */
+	bool ticks;		/* on-CPU threads are sampled */
+	bool waits;		/* off-CPU time is sampled: the scheduler programs run */
+	bool runnable;		/* off-CPU time includes runnable threads */
+	bool wait_frames;	/* blocked threads get a frame: <blocked in read> */
+	bool runnable_frames;	/* runnable threads get a frame: <waiting for a CPU> */
+	bool exceptions;	/* an exception's type is a frame: <exception ValueError> */
+	uint8_t need_status;	/* samples have at least one of these STATUS_*; 0: all samples */
 };
 
 extern const struct record_mode_def record_modes[RECORD_MODE_CNT];
 
-/* How much time a sample stands for at this rate, in us, as profiles have it. */
+/* The interval at this rate in us, the unit of profiles. */
 uint64_t sampling_interval_us(uint32_t rate_hz);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * symbolize.c - frames by name and line, with a cache in front. See symbolize.h.
+ * symbolize.c - names and lines of frames, with a cache. See symbolize.h.
  */
 #include "resolve/symbolize.h"
 
@@ -13,20 +13,19 @@
 #include "base/util.h"
 #include "resolve/frame_cache.h"
 
-/* So many code objects, and as many frames, are remembered; and so much of their data. */
+/* Upper bounds of the cache: code objects, frames, bytes of code objects. */
 #define KNOWN_MAX (64 * 1024)
 #define KNOWN_BYTES_MAX (256u << 20)
 
 /*
- * A program may make names and frames without end, and those that were told stay in
- * our memory until its profile ends; and it may make us read from it without end.
- * Beyond these its frames are unresolved.
+ * Upper bounds for hostile programs: names and frames in the intern table, which stay there until
+ * the profile ends, and reads from the process. Beyond them frames are <unresolved>.
  */
 #define NAMES_BYTES_MAX (64u << 20)
 #define FRAMES_MAX (1u << 20)
 #define READS_A_SECOND 4096
 
-/* So many frames may wait for their names: each is a row of its own in the frame table. */
+/* Upper bound of pending frames: each needs a row of its own in the frame table. */
 #define PENDING_MAX 1024
 
 struct known_code {
@@ -40,26 +39,27 @@ struct known_code {
 	uint32_t file, func;		/* string ids */
 };
 
-/* A frame that was told before there was time to read its name. */
+/* A frame that was returned as <unresolved>, because there was no time to read its code object. */
 struct pending {
 	struct raw_frame raw;
 	uint32_t id;			/* by intern_later() */
-	uint32_t told;			/* so often */
+	uint32_t emitted;		/* how often it was returned */
 };
 
 struct symbolizer {
 	const struct cpython_image *image;
 	struct target_mem mem;
 	struct intern *in;
-	bool opcodes, gone;
-	bool was_busy;			/* a read was put off since this was cleared */
+	bool opcodes;
+	bool gone;			/* the process has ended: nothing is read from it */
+	bool was_busy;			/* there was no time for a read since this was cleared */
 	struct u64map codes;		/* hash of (addr, id) -> chain of known_code */
 	size_t code_cnt, code_bytes;
 	struct frame_cache frames;
 	struct pending *pending;
 	uint32_t pending_cnt, pending_cap;
 	uint32_t reads_left;		/* until symbolizer_refill() */
-	size_t name_bytes;		/* told to in */
+	size_t name_bytes;		/* bytes of names added to in */
 	uint32_t unresolved;		/* frame id of <unresolved> */
 	uint32_t trampoline;		/* symbolizer_trampoline() */
 	struct symbolizer_stats stats;
@@ -119,18 +119,13 @@ static bool is_full(const struct symbolizer *sym)
 }
 
 /*
- * A program that makes code without end must not fill our memory. Names come
- * again from the process, and from the kernel for code that is new.
+ * Empty the full cache. Code objects that are needed again are read from the process; new ones
+ * come from the BPF side.
  */
 static void forget_all(struct symbolizer *sym)
 {
 	free_codes(sym);
 	frame_cache_forget(&sym->frames);
-}
-
-void symbolizer_target_gone(struct symbolizer *sym)
-{
-	sym->gone = true;
 }
 
 const struct symbolizer_stats *symbolizer_stats(const struct symbolizer *sym)
@@ -148,7 +143,7 @@ void symbolizer_refill(struct symbolizer *sym)
 	sym->reads_left = READS_A_SECOND;
 }
 
-/* A read from the process, if there may be more of them. */
+/* Read from the process, if more reads are allowed; otherwise -EBUSY. */
 static int read_process(void *ctx, uint64_t addr, void *buf, size_t len)
 {
 	struct symbolizer *sym = ctx;
@@ -164,7 +159,7 @@ static int read_process(void *ctx, uint64_t addr, void *buf, size_t len)
 	return err;
 }
 
-static int tell_name(struct symbolizer *sym, const char *s, uint32_t len, uint32_t *id)
+static int intern_name(struct symbolizer *sym, const char *s, uint32_t len, uint32_t *id)
 {
 	uint32_t before = intern_tables(sym->in)->string_cnt;
 	int err = intern_string(sym->in, s, len, id);
@@ -175,9 +170,9 @@ static int tell_name(struct symbolizer *sym, const char *s, uint32_t len, uint32
 }
 
 /*
- * A snapshot's gaps are filled from the process as it is now, which may have another code
- * object there: then the one would lend the other its file or its name. Of a process that
- * has gone meanwhile, nothing says so.
+ * A snapshot's gaps were filled from the process, which by now may have another code object at
+ * this address: compare the fingerprint, so that names of two code objects are not mixed. If the
+ * process has ended meanwhile, it cannot be compared, and the result is 0.
  */
 static int check_filled(struct symbolizer *sym, uint64_t addr, uint32_t identity)
 {
@@ -209,18 +204,18 @@ static bool is_trampoline(const struct code_object *code)
 	       !strcmp(code->name, "<interpreter trampoline>");
 }
 
-/* Tell the names of what was read for c. 0: it is c's now; else it is still the caller's. */
+/* Give c the code object *code, and intern its names. 0: c owns it; else the caller still does. */
 static int name_code(struct symbolizer *sym, struct known_code *c, const struct code_object *code)
 {
 	uint32_t file, func;
 	int err;
 
-	/* id 0: the kernel could not take the fingerprint, so there is nothing to compare. */
+	/* id 0: the BPF side could not compute the fingerprint. */
 	if ((c->id && code->identity != c->id) || sym->name_bytes >= NAMES_BYTES_MAX)
 		return -ESTALE;
-	err = tell_name(sym, code->file, code->file_len, &file);
+	err = intern_name(sym, code->file, code->file_len, &file);
 	if (!err)
-		err = tell_name(sym, code->name, code->name_len, &func);
+		err = intern_name(sym, code->name, code->name_len, &func);
 	if (err)
 		return err;
 	sym->stats.code_cnt += !c->resolved;
@@ -235,10 +230,7 @@ static int name_code(struct symbolizer *sym, struct known_code *c, const struct 
 	return 0;
 }
 
-/*
- * Read the code object from mem; that it cannot be read is remembered too. What c has
- * already stays if so.
- */
+/* Read c's code object from mem. If that fails, c keeps what it has. 0 or -ENOMEM. */
 static int read_code(struct symbolizer *sym, const struct target_mem *mem, struct known_code *c)
 {
 	uint64_t reads = sym->stats.process_reads;
@@ -275,7 +267,7 @@ static struct known_code *known_code(const struct symbolizer *sym, uint64_t addr
 	return c;
 }
 
-/* The entry of (addr, id), made if need be: then *fresh. NULL: no memory. */
+/* The entry of (addr, id). If there is none, a new one is made, and *fresh set. NULL: no memory. */
 static struct known_code *code_entry(struct symbolizer *sym, uint64_t addr, uint32_t id,
 				     bool *fresh)
 {
@@ -300,7 +292,7 @@ static struct known_code *code_entry(struct symbolizer *sym, uint64_t addr, uint
 	return c;
 }
 
-/* The code object of a raw frame, known or read from the process now. NULL: neither. */
+/* The code object of a raw frame, from the cache or read from the process. *out NULL: neither. */
 static int find_code(struct symbolizer *sym, const struct raw_frame *raw, struct known_code **out)
 {
 	struct target_mem mem = { read_process, sym };
@@ -313,7 +305,7 @@ static int find_code(struct symbolizer *sym, const struct raw_frame *raw, struct
 	c = *out = code_entry(sym, raw->code, raw->id, &fresh);
 	if (!c)
 		return -ENOMEM;
-	/* Without a fingerprint an address proves nothing the second time. */
+	/* Without a fingerprint the address may have another code object now. */
 	if (!fresh && !c->id && c->resolved) {
 		drop_code(sym, c);
 		fresh = true;
@@ -326,7 +318,7 @@ static int find_code(struct symbolizer *sym, const struct raw_frame *raw, struct
 	return read_code(sym, &mem, c);
 }
 
-/* A read served from a snapshot, and if may_fill from the process where that has a gap. */
+/* Memory for code_read(): a snapshot; for its gaps, if may_fill, the process. */
 struct snapshot {
 	const struct raw_code *raw;
 	struct symbolizer *sym;
@@ -363,10 +355,7 @@ static int snapshot_read(void *ctx, uint64_t addr, void *buf, size_t len)
 	return read_process(snap->sym, addr, buf, len);
 }
 
-/*
- * A gap that cannot be filled, or only with what is there by now, leaves what the snapshot
- * has: the names, if not the line table.
- */
+/* If the gaps cannot be filled, the code object is read without them: it may have no line table. */
 static int read_snapshot(struct symbolizer *sym, const struct raw_code *raw, struct known_code *c)
 {
 	struct snapshot snap = { raw, sym, true };
@@ -438,7 +427,7 @@ static int unresolved_frame(struct symbolizer *sym, uint32_t *id)
 	return err;
 }
 
-/* Without room or memory it stays nameless. */
+/* Remember a frame for symbolizer_retry(). Without room or memory it stays <unresolved>. */
 static void add_pending(struct symbolizer *sym, const struct raw_frame *raw,
 			struct known_frame *slot)
 {
@@ -475,8 +464,8 @@ static void drop_pending(struct symbolizer *sym, uint32_t i)
 }
 
 /*
- * What was told of it becomes what it is: as. Trampolines are taken out of stacks, and this
- * one has been told: it stays nameless.
+ * Give the pending frame's row the contents of the frame `as`. A trampoline stays <unresolved>,
+ * because it can no longer be dropped from the stacks that were returned.
  */
 static void name_pending(struct symbolizer *sym, uint32_t i, uint32_t as)
 {
@@ -484,7 +473,7 @@ static void name_pending(struct symbolizer *sym, uint32_t i, uint32_t as)
 
 	if (as != sym->trampoline) {
 		intern_name_later(sym->in, p->id, as);
-		sym->stats.unresolved -= p->told;
+		sym->stats.unresolved -= p->emitted;
 	}
 	drop_pending(sym, i);
 }
@@ -520,7 +509,7 @@ static int resolve(struct symbolizer *sym, const struct raw_frame *raw, struct k
 	return err;
 }
 
-/* A frame that was not seen before. *slot is where it went. */
+/* Add a frame that is not in the cache; *slot is its slot. */
 static int new_frame(struct symbolizer *sym, const struct raw_frame *raw,
 		     struct known_frame **slot)
 {
@@ -553,7 +542,7 @@ int symbolizer_frame(struct symbolizer *sym, const struct raw_frame *raw, uint32
 			err = resolve(sym, raw, slot);
 		}
 	} else if (!slot->resolved) {
-		/* The kernel may have sent its names meanwhile. */
+		/* The BPF side may have sent its code object meanwhile. */
 		err = resolve(sym, raw, slot);
 		slot->resolved = slot->resolved && !err;
 	}
@@ -562,7 +551,7 @@ int symbolizer_frame(struct symbolizer *sym, const struct raw_frame *raw, uint32
 	if (!slot->resolved) {
 		sym->stats.unresolved++;
 		if (slot->pending1)
-			sym->pending[slot->pending1 - 1].told++;
+			sym->pending[slot->pending1 - 1].emitted++;
 	}
 	*id = slot->id;
 	return 0;
@@ -574,12 +563,12 @@ int symbolizer_retry(struct symbolizer *sym)
 	uint32_t i = sym->pending_cnt;
 	int err = 0;
 
-	/* From the end: one that is dropped changes places with the last. */
+	/* From the end: drop_pending() moves the last one to the place of the dropped one. */
 	while (!err && i-- > 0) {
 		const struct raw_frame raw = sym->pending[i].raw;
 
 		slot = frame_cache_slot(&sym->frames, &raw);
-		if (!slot->raw.code || slot->pending1 != i + 1) {	/* forgotten meanwhile */
+		if (!slot->raw.code || slot->pending1 != i + 1) {	/* it was forgotten */
 			once = (struct known_frame){ .raw = raw, .pending1 = i + 1 };
 			slot = &once;
 		}

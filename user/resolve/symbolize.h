@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * symbolize.h - (code object, instruction) of one process -> interned frame.
+ * symbolize.h - resolves raw frames (code object, instruction) of one process to frame ids.
  *
- * Remembers every answer. A code object is known by its address and its
- * fingerprint, so an address that is used again never gets an old name.
+ * All results are kept. A code object is identified by its address and its fingerprint, so that
+ * an address that is used again never gets an old name.
  */
 #ifndef TACHBPF_SYMBOLIZE_H
 #define TACHBPF_SYMBOLIZE_H
@@ -14,45 +14,44 @@
 
 struct symbolizer;
 
-/* Counted in frames, not samples. */
 struct symbolizer_stats {
 	uint64_t code_cnt;		/* code objects with names */
-	uint64_t without_lines;		/* of them: names, but no line table */
-	uint64_t process_reads;		/* names that had to be read from the process */
-	uint64_t repeated;		/* records of what was known already */
-	uint64_t unresolved;		/* frames that are <unresolved> by now */
+	uint64_t without_lines;		/* code objects with names, but no line table */
+	uint64_t process_reads;		/* code objects read from the process */
+	uint64_t repeated;		/* records of code objects that had names already */
+	uint64_t unresolved;		/* frames returned that are still <unresolved> */
 };
 
-/* image and in outlive the symbolizer; mem is copied. NULL with errno. */
+/*
+ * mem reads the process' memory, and is copied. image and in outlive the symbolizer. NULL with
+ * errno.
+ */
 struct symbolizer *symbolizer_new(const struct cpython_image *image, struct target_mem mem,
 				  struct intern *in, bool opcodes);
 void symbolizer_free(struct symbolizer *sym);
 
 /*
- * The kernel's snapshot of a code object (len bytes, checked here): from now on
- * its frames have names whatever becomes of the process. 0 or -errno.
+ * Take the BPF side's snapshot of a code object. Afterwards its frames are resolved without the
+ * process. 0; -EBADMSG: len or a length in the snapshot is wrong; -ENOMEM.
  */
 int symbolizer_learn(struct symbolizer *sym, const struct raw_code *raw, size_t len);
 
-/* The process' memory is gone: answer from what is known. */
-void symbolizer_target_gone(struct symbolizer *sym);
-
-/* Once a second: so much may be read from the process again. */
+/* Renew the number of reads from the process that are allowed. To be called once a second. */
 void symbolizer_refill(struct symbolizer *sym);
 
 /*
- * CPython 3.12 enters its interpreter by a frame of its own, and links it before it has
- * marked it as such. The id that such frames get, which are none of the program;
- * UINT32_MAX: none has been seen.
+ * CPython 3.12 enters its interpreter through a frame of its own, and for a moment this frame is
+ * not marked as a shim. Returns the id of these frames, by which the caller drops them from
+ * stacks; UINT32_MAX: none was seen.
  */
 uint32_t symbolizer_trampoline(const struct symbolizer *sym);
 
-/* The frame's id in the intern table. 0 or -ENOMEM. */
+/* Resolve a frame. *id is its id in the intern table, or that of <unresolved>. 0 or -ENOMEM. */
 int symbolizer_frame(struct symbolizer *sym, const struct raw_frame *raw, uint32_t *id);
 
 /*
- * Frames that were told as <unresolved> because there was no time to read their code get
- * their names, if the process still has it: what was told of them changes in the table.
+ * Resolve frames that were returned as <unresolved> because there was no time to read their code
+ * object, if the process still has it. Their ids stay, their rows in the intern table change.
  * Reads as long as there is time. 0 or -ENOMEM.
  */
 int symbolizer_retry(struct symbolizer *sym);

@@ -2,9 +2,9 @@
 /*
  * waits.c - see waits.h.
  *
- * Records can be lost with a full ring buffer. A thread whose return was lost waits until
- * its next record of any kind; one whose leaving was lost was told with its return
- * (out_ns): its time goes to the last stack that is known, as UNKNOWN.
+ * A full ring buffer loses records. If a switch-in was lost, the thread's next record of any kind
+ * ends the wait. If a switch-out was lost, the switch-in says so (untold, out_ns), and the wait
+ * has the thread's last known stack and STATUS_UNKNOWN.
  */
 #include "resolve/waits.h"
 
@@ -15,12 +15,12 @@
 #include "base/u64map.h"
 
 struct wait_thread {
-	bool out;		/* it is off its CPU */
-	bool known;		/* head is of some record */
-	uint64_t out_ns;	/* since then */
-	uint64_t done_ns;	/* accounted for until then */
-	uint64_t rest_ns[WAIT_KIND_CNT];	/* below an interval */
-	struct raw_head head;
+	bool out;		/* it is off-CPU */
+	bool known;		/* head is filled */
+	uint64_t out_ns;	/* when it left its CPU */
+	uint64_t done_ns;	/* the time until then has been emitted */
+	uint64_t rest_ns[WAIT_KIND_CNT];	/* not emitted yet: less than an interval */
+	struct raw_head head;	/* of its last record with a stack */
 };
 
 struct waits {
@@ -80,6 +80,7 @@ static void remember(struct wait_thread *t, const struct raw_sample *raw)
 	t->known = true;
 }
 
+/* Emit the time between from and to; the rest that is no interval is kept. */
 static int add_time(struct waits *w, struct wait_thread *t, enum wait_kind kind, uint64_t from,
 		    uint64_t to)
 {
@@ -95,7 +96,7 @@ static int add_time(struct waits *w, struct wait_thread *t, enum wait_kind kind,
 	return stretch.cnt ? w->fn(w->ctx, &stretch) : 0;
 }
 
-/* From what is done to `to`; what is behind wake_ns it could have run. */
+/* Emit the time from t->done_ns to `to`. After wake_ns (0: not known) the thread was runnable. */
 static int account(struct waits *w, struct wait_thread *t, uint64_t to, uint64_t wake_ns)
 {
 	bool gil = t->head.status & STATUS_GIL_REQUESTED;
@@ -107,7 +108,7 @@ static int account(struct waits *w, struct wait_thread *t, uint64_t to, uint64_t
 	if (t->head.h.why == WHY_RUNNABLE)
 		woken = from;
 	if (gil && t->head.h.why == WHY_BLOCKED)
-		woken = to;	/* until it runs it does not have it, whoever keeps it from running */
+		woken = to;	/* until it runs it does not have the GIL */
 	woken = woken < from ? from : woken > to ? to : woken;
 	if ((w->rules.runnable ? to : woken) - t->out_ns < w->rules.min_ns)
 		return 0;
@@ -116,7 +117,7 @@ static int account(struct waits *w, struct wait_thread *t, uint64_t to, uint64_t
 	return err ? err : add_time(w, t, WAIT_CPU, woken, to);
 }
 
-/* A sign of life of one that is thought to wait. */
+/* A record of thread t has come. If t is still off-CPU, its switch-in was lost: end the wait. */
 static int repair(struct waits *w, struct wait_thread *t, uint64_t now_ns)
 {
 	if (!t->out)
@@ -145,13 +146,10 @@ static void begin(struct waits *w, struct wait_thread *t, uint64_t out_ns)
 	w->stats.waits++;
 }
 
-/*
- * Nobody has looked: as it was before, as far as one can tell. (Of one that nobody has ever
- * looked at it is not known whether it is Python's.)
- */
+/* The wait was not walked: it has the last known stack. Of its status only "main" is certain. */
 static void guess(struct waits *w, struct wait_thread *t, const struct raw_header *h)
 {
-	w->stats.not_looked++;
+	w->stats.guessed++;
 	t->head.status = (t->head.status & STATUS_MAIN_THREAD) | STATUS_UNKNOWN;
 	t->head.h = *h;
 }
@@ -176,8 +174,8 @@ int waits_switch_out(struct waits *w, const struct raw_sample *raw)
 }
 
 /*
- * The thread's last switch-out was not sent (untold), and run says when it was. A wait that is
- * still open began before it: its switch-in was lost, too.
+ * The thread's last switch-out was not sent (untold); run->out_ns is its time. If the thread is
+ * still off-CPU, that wait began earlier, and its switch-in was lost, too.
  */
 static int begin_untold(struct waits *w, struct wait_thread *t, const struct raw_switch_in *run)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * waits.h - the time that a process' threads are off their CPUs, as samples.
+ * waits.h - turns the off-CPU time of a process' threads into samples.
  *
- * In: a thread left its CPU, came back, ended. Out: so many samples from then on, an
- * interval apart. Each kind of time keeps what is left over of an interval for the thread's
- * next wait of that kind: sums are exact, however short the waits. Owns no stack: of those
- * it knows the head of the record, and hands it back.
+ * In: ticks, switch-outs, switch-ins and exits of threads. Out: samples, an interval apart. For
+ * each thread and kind of wait, the rest of time that is shorter than an interval is added to the
+ * next wait of that kind: so sums are exact, however short the waits are. Of stacks it keeps only
+ * the head of each thread's last record, which it passes to wait_fn.
  */
 #ifndef TACHBPF_WAITS_H
 #define TACHBPF_WAITS_H
@@ -22,47 +22,48 @@ struct waits;
 enum wait_kind {
 	WAIT_BLOCKED,
 	WAIT_GIL,
-	WAIT_CPU,		/* it could run */
+	WAIT_CPU,		/* it is runnable */
 	WAIT_KIND_CNT,
 };
 
 struct wait_rules {
-	uint64_t interval_ns;	/* 0: nobody wants waits */
-	uint64_t min_ns;	/* shorter ones are left out; of what counts */
-	bool runnable;		/* WAIT_CPU counts */
+	uint64_t interval_ns;	/* 0: waits are not recorded */
+	uint64_t min_ns;	/* shorter waits are left out; without runnable, a wait's length
+				 * does not include the time after its wake-up */
+	bool runnable;		/* WAIT_CPU is recorded */
 };
 
-/* Samples that are all alike. */
+/* Samples of one thread that differ only in their time. */
 struct wait_stretch {
-	const struct raw_head *head;	/* of its last record */
+	const struct raw_head *head;	/* of the thread's last record */
 	enum wait_kind kind;
-	uint64_t time_ns;	/* of the first one */
-	uint64_t cnt;		/* interval_ns apart, at least one */
+	uint64_t time_ns;	/* time of the first sample (CLOCK_MONOTONIC) */
+	uint64_t cnt;		/* number of samples, interval_ns apart; at least 1 */
 };
-/* 0 or -errno, which is passed on. */
+/* Returns 0 or -errno, which the function that called it returns. */
 typedef int (*wait_fn)(void *ctx, const struct wait_stretch *stretch);
 
 struct wait_stats {
-	uint64_t waits;		/* that began */
-	uint64_t repaired;	/* whose end was lost: the thread's next sign of life ended it */
-	uint64_t not_looked;	/* that have the thread's stack of before */
+	uint64_t waits;		/* waits that began */
+	uint64_t repaired;	/* waits whose switch-in was lost: the next record ended them */
+	uint64_t guessed;	/* waits that were not walked: they have the stack before them */
 };
 
-/* fn is called from the functions below. NULL with errno. */
+/* The functions below call fn. NULL with errno. */
 struct waits *waits_new(const struct wait_rules *rules, wait_fn fn, void *ctx);
 void waits_free(struct waits *w);
 
-/* A thread is on its CPU with this stack. 0 or -errno, likewise below. */
+/* Take the sample of a tick. Returns 0, -ENOMEM or the result of fn, as the other functions. */
 int waits_tick(struct waits *w, const struct raw_sample *raw);
 /*
- * It leaves its CPU. *head: what is to be remembered; of one that was not looked at the
- * last one, and raw says nothing of its stack.
+ * Take a thread's switch-out. raw has its stack; with RAW_NOT_LOOKED it has none, and the wait
+ * gets the thread's last stack, if one is known.
  */
 int waits_switch_out(struct waits *w, const struct raw_sample *raw);
 int waits_switch_in(struct waits *w, const struct raw_switch_in *run);
 void waits_exit(struct waits *w, uint32_t tid);
 
-/* The time until now_ns of all that wait, now: they may do so for hours. */
+/* Emit the time until now_ns of all waits that have not ended; they may last for hours. */
 int waits_emit_open(struct waits *w, uint64_t now_ns);
 
 void waits_stats(const struct waits *w, struct wait_stats *out);

@@ -57,7 +57,7 @@ struct found {
 };
 
 /* The process that is being inspected. */
-struct look {
+struct inspection {
 	pid_t tgid;
 	char exe[PATH_MAX];		/* "": unknown */
 	struct mapped mapped[MAPPED_MAX];
@@ -72,7 +72,7 @@ struct look {
 };
 
 /*
- * Anybody can create files. When there are too many files without CPython, they are all
+ * All users can create files. When there are too many files without CPython, they are all
  * forgotten and will be inspected again. CPythons are kept, because processes refer to
  * them; their number is bounded, and so is the number of open ones.
  */
@@ -83,7 +83,7 @@ struct look {
 struct discovery {
 	struct u64map files;		/* hash of identity -> chain of known_file */
 	size_t other_cnt, image_cnt;	/* numbers of files without and with a CPython */
-	struct look look;		/* too large for the stack */
+	struct inspection cur;		/* too large for the stack */
 };
 
 struct discovery *discovery_new(void)
@@ -236,9 +236,9 @@ static struct known_file *known_file(struct discovery *d, const struct mapped *m
 	uint64_t key;
 	int fd;
 
-	if (!proc_stat_mapped(d->look.tgid, &m->map, &st) && (f = find_known(d, &st, &key)))
+	if (!proc_stat_mapped(d->cur.tgid, &m->map, &st) && (f = find_known(d, &st, &key)))
 		return f;
-	fd = proc_open_mapped(d->look.tgid, &m->map);
+	fd = proc_open_mapped(d->cur.tgid, &m->map);
 	if (fd < 0) {
 		errno = -fd;
 		return NULL;
@@ -257,10 +257,7 @@ const struct cpython_image *discovery_image(struct discovery *d, int fd)
 
 /* ---- mappings ---- */
 
-/*
- * /proc/PID/maps shows a newline as \012
- * (fs/proc/task_mmu.c), the symbolic link has it unchanged.
- */
+/* Compare a path in /proc/PID/maps, where a newline is \012 (fs/proc/task_mmu.c), with a link. */
 static bool same_path(const char *in_maps, const char *link)
 {
 	for (; *link; link++, in_maps++) {
@@ -273,18 +270,18 @@ static bool same_path(const char *in_maps, const char *link)
 	return !*in_maps;
 }
 
-static void keep(struct look *look, const struct proc_map *m)
+static void keep(struct inspection *cur, const struct proc_map *m)
 {
-	struct mapped *f = &look->mapped[look->mapped_cnt];
+	struct mapped *f = &cur->mapped[cur->mapped_cnt];
 
 	f->map = *m;
 	snprintf(f->path, sizeof(f->path), "%s", m->path);
 	f->map.path = f->path;
 	f->code = m->exec;
 	/* If the executable is unknown, it is the first mapping: loaders place it lowest. */
-	if (look->exe_at == MAPPED_MAX && (!look->exe[0] || same_path(m->path, look->exe)))
-		look->exe_at = look->mapped_cnt;
-	look->mapped_cnt++;
+	if (cur->exe_at == MAPPED_MAX && (!cur->exe[0] || same_path(m->path, cur->exe)))
+		cur->exe_at = cur->mapped_cnt;
+	cur->mapped_cnt++;
 }
 
 static bool same_mapped(const struct proc_map *a, const struct proc_map *b)
@@ -294,28 +291,28 @@ static bool same_mapped(const struct proc_map *a, const struct proc_map *b)
 
 static int collect(void *ctx, const struct proc_map *m)
 {
-	struct look *look = ctx;
-	struct mapped *last = look->mapped_cnt ? &look->mapped[look->mapped_cnt - 1] : NULL;
+	struct inspection *cur = ctx;
+	struct mapped *last = cur->mapped_cnt ? &cur->mapped[cur->mapped_cnt - 1] : NULL;
 
 	if (m->path[0] != '/')
 		return 0;
 	if (!m->offset)
-		keep(look, m);
+		keep(cur, m);
 	else if (m->exec && last && same_mapped(&last->map, m))
 		last->code = true;
 	else
 		return 0;
-	look->files = hash_u64(look->files ^ m->start ^ hash_u64(m->inode ^ hash_u64(m->dev)));
-	return look->mapped_cnt == MAPPED_MAX;
+	cur->files = hash_u64(cur->files ^ m->start ^ hash_u64(m->inode ^ hash_u64(m->dev)));
+	return cur->mapped_cnt == MAPPED_MAX;
 }
 
-/* A file may also be mapped for reading; its code does not run there. */
-static bool is_other_view(const struct look *look, const struct mapped *m)
+/* Is this a mapping without code, of a file whose code is mapped elsewhere? */
+static bool is_other_view(const struct inspection *cur, const struct mapped *m)
 {
 	size_t i;
 
-	for (i = 0; !m->code && i < look->mapped_cnt; i++)
-		if (look->mapped[i].code && same_mapped(&look->mapped[i].map, &m->map))
+	for (i = 0; !m->code && i < cur->mapped_cnt; i++)
+		if (cur->mapped[i].code && same_mapped(&cur->mapped[i].map, &m->map))
 			return true;
 	return false;
 }
@@ -359,8 +356,8 @@ static void move_runtime(struct py_proc *p, uint64_t to)
 }
 
 /*
- * Does an interpreter of this CPython exist, that is, is the runtime's list of interpreters
- * not empty? If it cannot be read now, or not by us, the answer is unknown.
+ * Has this CPython an interpreter: is the runtime's list of interpreters not empty? If the list
+ * cannot be read now, or not by us, it is not known.
  */
 static enum ready is_initialised(pid_t tgid, const struct py_proc *p)
 {
@@ -372,25 +369,25 @@ static enum ready is_initialised(pid_t tgid, const struct py_proc *p)
 	return head ? READY_YES : READY_NO;
 }
 
-static void add_found(struct look *look, const struct cpython_image *img,
+static void add_found(struct inspection *cur, const struct cpython_image *img,
 		      const struct mapped *m, uint64_t bias)
 {
-	struct found *f = &look->found[look->found_cnt];
+	struct found *f = &cur->found[cur->found_cnt];
 	struct py_proc file;
 
-	if (look->found_cnt == FOUND_MAX)
+	if (cur->found_cnt == FOUND_MAX)
 		return;
 	f->image = img;
 	f->file = m;
 	discovery_proc(img, &file);
 	f->proc = file;
 	py_proc_relocate(&f->proc, &file, bias);
-	if (look->runtime_copy)
-		move_runtime(&f->proc, look->runtime_copy);
-	if (look->none_copy)
-		f->proc.none = look->none_copy;
-	f->ready = is_initialised(look->tgid, &f->proc);
-	look->found_cnt++;
+	if (cur->runtime_copy)
+		move_runtime(&f->proc, cur->runtime_copy);
+	if (cur->none_copy)
+		f->proc.none = cur->none_copy;
+	f->ready = is_initialised(cur->tgid, &f->proc);
+	cur->found_cnt++;
 }
 
 static bool is_called(const struct mapped *m, const char *name)
@@ -398,37 +395,38 @@ static bool is_called(const struct mapped *m, const char *name)
 	return !strncmp(strrchr(m->path, '/') + 1, name, strlen(name));
 }
 
-static void note_refusal(struct look *look, const struct known_file *f, const struct mapped *m)
+/* Keep the reason if a file is a Python that is not supported. */
+static void keep_refusal(struct inspection *cur, const struct known_file *f, const struct mapped *m)
 {
 	/* The content of a 32-bit program is unknown; one that is named python counts as Python. */
 	bool python = f->err == -ENOTSUP ||
 		      (f->err == -ENOEXEC && (is_called(m, "python") || is_called(m, "libpython")));
 
-	if (!python || look->err != -ENOENT)
+	if (!python || cur->err != -ENOENT)
 		return;
-	snprintf(look->why, DISCOVERY_WHY_MAX, "%s", f->why);
-	look->err = -ENOTSUP;
+	snprintf(cur->why, DISCOVERY_WHY_MAX, "%s", f->why);
+	cur->err = -ENOTSUP;
 }
 
 /* Inspect one mapped file. 0, or -ENOMEM. */
-static int look_into(struct discovery *d, const struct mapped *m)
+static int inspect_file(struct discovery *d, const struct mapped *m)
 {
-	struct look *look = &d->look;
+	struct inspection *cur = &d->cur;
 	struct known_file *f = known_file(d, m);
 	uint64_t bias;
 
 	if (!f) {
-		look->missed |= errno != EINVAL;	/* -EINVAL: a device */
+		cur->missed |= errno != EINVAL;	/* -EINVAL: a device */
 		return errno == ENOMEM ? -ENOMEM : 0;
 	}
 	bias = m->map.start - f->image.first_load_vaddr;
 	if (!f->err) {
-		add_found(look, &f->image, m, bias);
+		add_found(cur, &f->image, m, bias);
 	} else if (f->err == -EXDEV) {
-		look->runtime_copy = f->image.runtime_vaddr ? f->image.runtime_vaddr + bias : 0;
-		look->none_copy = f->image.none_vaddr ? f->image.none_vaddr + bias : 0;
+		cur->runtime_copy = f->image.runtime_vaddr ? f->image.runtime_vaddr + bias : 0;
+		cur->none_copy = f->image.none_vaddr ? f->image.none_vaddr + bias : 0;
 	} else {
-		note_refusal(look, f, m);
+		keep_refusal(cur, f, m);
 	}
 	return 0;
 }
@@ -437,27 +435,27 @@ static int look_into(struct discovery *d, const struct mapped *m)
  * Inspect the executable, then libraries named libpython, and if there is no CPython, all
  * other code.
  */
-static int look_at_files(struct discovery *d)
+static int inspect_files(struct discovery *d)
 {
-	struct look *look = &d->look;
+	struct inspection *cur = &d->cur;
 	size_t i;
 	int err = 0;
 
-	if (look->exe_at < look->mapped_cnt)
-		err = look_into(d, &look->mapped[look->exe_at]);
-	for (i = 0; !err && i < look->mapped_cnt; i++) {
-		struct mapped *m = &look->mapped[i];
+	if (cur->exe_at < cur->mapped_cnt)
+		err = inspect_file(d, &cur->mapped[cur->exe_at]);
+	for (i = 0; !err && i < cur->mapped_cnt; i++) {
+		struct mapped *m = &cur->mapped[i];
 
-		if (i != look->exe_at && is_called(m, "libpython") && !is_other_view(look, m))
-			err = look_into(d, m);
+		if (i != cur->exe_at && is_called(m, "libpython") && !is_other_view(cur, m))
+			err = inspect_file(d, m);
 	}
-	if (look->found_cnt || look->err != -ENOENT)
+	if (cur->found_cnt || cur->err != -ENOENT)
 		return err;
-	for (i = 0; !err && i < look->mapped_cnt; i++) {
-		struct mapped *m = &look->mapped[i];
+	for (i = 0; !err && i < cur->mapped_cnt; i++) {
+		struct mapped *m = &cur->mapped[i];
 
-		if (i != look->exe_at && m->code && !is_called(m, "libpython"))
-			err = look_into(d, m);
+		if (i != cur->exe_at && m->code && !is_called(m, "libpython"))
+			err = inspect_file(d, m);
 	}
 	return err;
 }
@@ -484,42 +482,42 @@ static int rank(const struct found *f, uint64_t prefer)
  * Of several CPythons, choose the preferred one or the first that is initialised; if none
  * is, the first one.
  */
-static void choose(const struct look *look, uint64_t prefer, struct discovered *out)
+static void choose(const struct inspection *cur, uint64_t prefer, struct discovered *out)
 {
-	const struct found *taken = &look->found[0], *f;
+	const struct found *taken = &cur->found[0], *f;
 	size_t i;
 
-	for (i = 1; i < look->found_cnt; i++) {
-		f = &look->found[i];
+	for (i = 1; i < cur->found_cnt; i++) {
+		f = &cur->found[i];
 		if (rank(f, prefer) > rank(taken, prefer))
 			taken = f;
 	}
 	out->also[0] = '\0';
-	for (i = 0; i < look->found_cnt && !out->also[0]; i++) {
-		f = &look->found[i];
+	for (i = 0; i < cur->found_cnt && !out->also[0]; i++) {
+		f = &cur->found[i];
 		if (f->ready == READY_YES && f->proc.runtime != taken->proc.runtime)
 			describe_other(taken, f, out->also);
 	}
 	out->image = taken->image;
 	out->proc = taken->proc;
 	out->ready = taken->ready;
-	out->several = look->found_cnt > 1;
-	out->copied = look->runtime_copy || look->none_copy;
+	out->several = cur->found_cnt > 1;
+	out->copied = cur->runtime_copy || cur->none_copy;
 }
 
 /* The C library; or the executable, if it is linked statically or will map one. */
-static const struct mapped *find_libc(const struct look *look, bool *seen)
+static const struct mapped *find_libc(const struct inspection *cur, bool *seen)
 {
 	size_t i;
 
-	for (i = 0; i < look->mapped_cnt; i++)
-		if (look->mapped[i].code &&
-		    libc_is_name(strrchr(look->mapped[i].path, '/') + 1)) {
+	for (i = 0; i < cur->mapped_cnt; i++)
+		if (cur->mapped[i].code &&
+		    libc_is_name(strrchr(cur->mapped[i].path, '/') + 1)) {
 			*seen = true;
-			return &look->mapped[i];
+			return &cur->mapped[i];
 		}
 	*seen = false;
-	return look->exe_at < look->mapped_cnt ? &look->mapped[look->exe_at] : NULL;
+	return cur->exe_at < cur->mapped_cnt ? &cur->mapped[cur->exe_at] : NULL;
 }
 
 static int read_self(struct discovery *d, const struct mapped *m, struct known_file *f)
@@ -528,7 +526,7 @@ static int read_self(struct discovery *d, const struct mapped *m, struct known_f
 
 	if (f->self_read)
 		return 0;
-	fd = proc_open_mapped(d->look.tgid, &m->map);
+	fd = proc_open_mapped(d->cur.tgid, &m->map);
 	if (fd < 0)
 		return -EAGAIN;
 	f->self_err = libc_self_below(fd, &f->self_below);
@@ -544,7 +542,7 @@ static int read_self(struct discovery *d, const struct mapped *m, struct known_f
 static int find_self(struct discovery *d, struct discovered *out)
 {
 	bool seen;
-	const struct mapped *m = find_libc(&d->look, &seen);
+	const struct mapped *m = find_libc(&d->cur, &seen);
 	const struct elf_file *file = out->image->file;
 	bool will_come = !seen && file && (file->dyn.needs_glibc || file->dyn.needs_musl);
 	struct known_file *f = m ? known_file(d, m) : NULL;
@@ -563,41 +561,38 @@ static int find_self(struct discovery *d, struct discovered *out)
 }
 
 int discovery_inspect(struct discovery *d, const struct proc_info *who, uint64_t *files,
-		   uint64_t prefer, struct discovered *out)
+		      uint64_t prefer, struct discovered *out)
 {
-	struct look *look = &d->look;
+	struct inspection *cur = &d->cur;
 	uint64_t before = *files;
 	int err;
 
-	look->tgid = who->task;
-	look->mapped_cnt = look->found_cnt = 0;
-	look->exe_at = MAPPED_MAX;
-	look->files = 1;
-	look->runtime_copy = look->none_copy = 0;
-	look->missed = false;
-	look->err = -ENOENT;
-	look->why = out->why;
-	if (proc_exe(look->tgid, look->exe, sizeof(look->exe)))
-		look->exe[0] = '\0';
-	err = proc_maps(look->tgid, collect, look);
+	cur->tgid = who->task;
+	cur->mapped_cnt = cur->found_cnt = 0;
+	cur->exe_at = MAPPED_MAX;
+	cur->files = 1;
+	cur->runtime_copy = cur->none_copy = 0;
+	cur->missed = false;
+	cur->err = -ENOENT;
+	cur->why = out->why;
+	if (proc_exe(cur->tgid, cur->exe, sizeof(cur->exe)))
+		cur->exe[0] = '\0';
+	err = proc_maps(cur->tgid, collect, cur);
 	snprintf(out->why, sizeof(out->why), "%s", strerror(-err));
 	if (err < 0)
 		return err;
-	*files = look->files;
-	if (before == look->files)
+	*files = cur->files;
+	if (before == cur->files)
 		return -EALREADY;
-	err = look_at_files(d);
+	err = inspect_files(d);
 	if (err)
 		return err;
-	if (!look->found_cnt) {
-		/*
-		 * The mapping has changed meanwhile, or no file descriptor was free:
-		 * inspect again.
-		 */
-		if (look->missed)
+	if (!cur->found_cnt) {
+		/* A file could not be opened: the next inspection must try again. */
+		if (cur->missed)
 			*files = 0;
-		return look->err;
+		return cur->err;
 	}
-	choose(look, prefer, out);
+	choose(cur, prefer, out);
 	return out->image->needs_self ? find_self(d, out) : 0;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * discover.h - is this process a Python, and what is needed to walk it?
+ * discover.h - inspects processes: which of them are Python, and what is needed to walk them.
  *
- * Inspects the files that a process has mapped. cpython/image is asked once per file, and
- * its answer is cached, whatever it is. If there are several CPythons in a process, one is
- * chosen whose runtime is initialised.
+ * Inspects the files that a process has mapped. cpython/image reads each file once, and its
+ * result is cached, also if there is no CPython in the file. If a process has several CPythons,
+ * one is chosen whose runtime is initialised.
  */
 #ifndef TACHBPF_DISCOVER_H
 #define TACHBPF_DISCOVER_H
@@ -54,9 +54,9 @@ struct discovered {
  * Other -errno: it could not be inspected; found->why has the reason.
  */
 int discovery_inspect(struct discovery *d, const struct proc_info *who, uint64_t *files,
-		   uint64_t prefer, struct discovered *found);
+		      uint64_t prefer, struct discovered *found);
 
-/* The CPython in an open file, owned by d; NULL: none that is supported. */
+/* Returns the CPython in an open file, owned by d; NULL: there is no supported one. */
 const struct cpython_image *discovery_image(struct discovery *d, int fd);
 /*
  * Fill in what is needed to walk a process of this image, with addresses as in the file

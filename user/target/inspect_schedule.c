@@ -5,14 +5,15 @@
 #include "target/inspect_schedule.h"
 
 /*
- * Looks that changes cause: at most this often, taking at most 1 % of a CPU per process,
- * and ever more rarely while only anonymous memory changes, as with JIT compilers.
+ * The gap between inspections that changes cause: at least GAP_MIN_NS; at least GAP_COST times
+ * the time of an inspection, so at most 1 % of a CPU; doubled each time, up to GAP_MAX_NS, while
+ * a process maps code without new files, as JIT compilers do.
  */
 #define GAP_MIN_NS (10 * 1000000ull)
 #define GAP_MAX_NS (1000 * 1000000ull)
 #define GAP_COST 100
 
-/* 2 ms after the first look (a dynamic linker needs about that), doubling to a minute. */
+/* 2 ms after the first inspection (about the time of a dynamic linker), doubling to a minute. */
 #define FIRST_WAIT_NS (2 * 1000000ull)
 #define MAX_WAIT_NS (64 * 1000000000ull)
 
@@ -38,7 +39,7 @@ void inspect_done(struct inspect_schedule *s, uint64_t now_ns, uint64_t cost_ns,
 
 	if (gap < GAP_COST * cost_ns)
 		gap = GAP_COST * cost_ns;
-	if (news || gap < GAP_MIN_NS)	/* what new files cost is paid once */
+	if (news || gap < GAP_MIN_NS)	/* new files are read only once */
 		gap = GAP_MIN_NS;
 	s->gap_ns = gap < GAP_MAX_NS ? gap : GAP_MAX_NS;
 	s->inspected_ns = now_ns;

@@ -50,7 +50,7 @@ struct proc_filter_eval {
 	size_t found_cnt;
 	struct bpf_map *marks;		/* NULL: the programs are not loaded yet */
 	uint32_t comms;			/* number of comms in marks */
-	struct u64map containers;	/* hash of a cgroup's path -> struct container, with names */
+	struct u64map containers;	/* hash of a cgroup's path -> struct container with names */
 	struct hints hints[FILTER_KINDS];
 };
 
@@ -72,11 +72,12 @@ static void forget_containers(struct proc_filter_eval *c)
 }
 
 /*
- * Find what a cgroup's path shows. A container's name may be unknown when its cgroup is made
- * (tgid 0), but known when a process runs in it (tgid). Returns false if a name is needed
+ * Find the container of a cgroup, by its path. A container's name may be unknown when its cgroup
+ * is made (tgid 0), but known when a process runs in it (tgid). Returns false if a name is needed
  * and unknown.
  */
-static bool look_up(struct proc_filter_eval *c, const char *path, pid_t tgid, struct container *out)
+static bool find_container(struct proc_filter_eval *c, const char *path, pid_t tgid,
+			   struct container *out)
 {
 	uint64_t key = hash_bytes(path, strlen(path));
 	struct container *known = u64map_get(&c->containers, key);
@@ -109,7 +110,7 @@ static bool judge_path(struct proc_filter_eval *c, uint32_t hierarchy, const cha
 	bool sure = true;
 
 	if (uses(c, 1u << FILTER_CONTAINER | 1u << FILTER_POD))
-		sure = look_up(c, path, tgid, &container);
+		sure = find_container(c, path, tgid, &container);
 	*bits |= proc_filter_judge_cgroup(c->sel, hierarchy, path, &container);
 	return sure;
 }
@@ -185,12 +186,12 @@ static void add_hints(struct proc_filter_eval *c, const struct cgroup_dir *dir)
 	if (!uses(c, 1u << FILTER_CONTAINER | 1u << FILTER_POD))
 		return;
 	memset(&container, 0, sizeof(container));
-	look_up(c, dir->path, 0, &container);
+	find_container(c, dir->path, 0, &container);
 	add_hint(&c->hints[FILTER_CONTAINER], container_label(&container, label));
 	add_hint(&c->hints[FILTER_POD], container.pod[0] ? container.pod : container.pod_uid);
 }
 
-static int note_cgroup(void *ctx, const struct cgroup_dir *dir)
+static int add_cgroup(void *ctx, const struct cgroup_dir *dir)
 {
 	struct proc_filter_eval *c = ctx;
 	struct mark *more;
@@ -252,14 +253,15 @@ static int resolve_paths(struct proc_filter_eval *c)
 	return 0;
 }
 
-static int look_around(struct proc_filter_eval *c)
+/* Judge the cgroups that exist, and warn of conditions that none of them meets. 0 or -errno. */
+static int judge_existing_cgroups(struct proc_filter_eval *c)
 {
 	int err = resolve_paths(c);
 	size_t i;
 
 	if (err || !uses(c, FILTER_CGROUP_KINDS))
 		return err;
-	err = cgroups_each(c->cgroups, note_cgroup, c);
+	err = cgroups_each(c->cgroups, add_cgroup, c);
 	c->ask = uses(c, FILTER_CGROUP_KINDS & ~(1u << FILTER_CGROUP));
 	for (i = 0; !err && i < c->sel->cnt; i++) {
 		const struct proc_filter_rule *rule = &c->sel->rules[i];
@@ -273,7 +275,7 @@ static int look_around(struct proc_filter_eval *c)
 }
 
 /* Is the condition met by ids, without names? */
-static bool interp_id(const struct proc_filter_rule *rule)
+static bool is_by_id(const struct proc_filter_rule *rule)
 {
 	size_t len = strspn(rule->text, "0123456789abcdef-");
 
@@ -293,9 +295,9 @@ struct proc_filter_eval *proc_filter_eval_new(struct proc_filter *sel)
 	c->excluded = proc_filter_kinds(sel, true);
 	for (i = 0; i < sel->cnt; i++)
 		c->by_name |= (sel->rules[i].kind == FILTER_CONTAINER ||
-			       sel->rules[i].kind == FILTER_POD) && !interp_id(&sel->rules[i]);
+			       sel->rules[i].kind == FILTER_POD) && !is_by_id(&sel->rules[i]);
 	c->cgroups = cgroups_new();
-	err = c->cgroups ? look_around(c) : -ENOMEM;
+	err = c->cgroups ? judge_existing_cgroups(c) : -ENOMEM;
 	if (!err)
 		return c;
 	proc_filter_eval_free(c);
@@ -472,7 +474,7 @@ int proc_filter_eval_judge(struct proc_filter_eval *c, pid_t tgid)
 	int found = 0, one;
 	size_t i;
 
-	/* All kinds, so that the verdict on one is known when another one changes. */
+	/* All kinds are judged: if one changes later, the verdicts on the others must be known. */
 	for (i = 0; i < ARRAY_SIZE(judges); i++) {
 		one = uses(c, judges[i].kinds) ? judges[i].judge(c, tgid) : 0;
 		if (one < 0)

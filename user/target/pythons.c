@@ -70,8 +70,8 @@ static const char *readiness(const struct discovered *found)
 	case READY_YES:
 		return found->also;
 	case READY_UNKNOWN:
-		return "its memory cannot be read in time: whether its interpreter is initialised is "
-		       "not known";
+		return "its memory cannot be read in time: whether its interpreter is initialised "
+		       "is not known";
 	default:
 		return "its interpreter is not initialised (yet)";
 	}
@@ -100,7 +100,7 @@ static void describe(struct search *s, const struct proc_info *who, int err,
 	snprintf(p->why, sizeof(p->why), "%s", readiness(found));
 }
 
-static int look_at(void *ctx, pid_t tgid)
+static int list_if_python(void *ctx, pid_t tgid)
 {
 	struct search *s = ctx;
 	struct discovered found;
@@ -133,7 +133,7 @@ int pythons_each(struct identities *ids, struct proc_filter_eval *filter_eval,
 	int err;
 
 	memset(counts, 0, sizeof(*counts));
-	err = s.discovery ? proc_each(look_at, &s) : -ENOMEM;
+	err = s.discovery ? proc_each(list_if_python, &s) : -ENOMEM;
 	discovery_free(s.discovery);
 	remote_mem_end();
 	return err;

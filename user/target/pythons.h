@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * pythons.h - the Python processes that run now, with what is known about each.
+ * pythons.h - lists the Python processes that run now, with details of each.
  *
  * discover.c finds out which processes are Python, identity.c in which container they are.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * fake_table.h - the kernel's table of processes without a kernel: these functions take the
- * place of proc_table.c's when the test is linked.
+ * fake_table.h - the functions of proc_table.h with an array in place of the map py_procs. The
+ * linker takes them instead of those of proc_table.c.
  */
 #ifndef TACHBPF_FAKE_TABLE_H
 #define TACHBPF_FAKE_TABLE_H
@@ -16,7 +16,7 @@
 static struct fake_table {
 	pid_t tgids[FAKE_TABLE_MAX];	/* 0: free */
 	struct py_proc procs[FAKE_TABLE_MAX];
-	int full_err;			/* of proc_table_put(), for a process that is not there */
+	int full_err;			/* result of proc_table_put() for a process without entry */
 } fake_table;
 
 static inline int fake_table_at(pid_t tgid)
@@ -29,7 +29,7 @@ static inline int fake_table_at(pid_t tgid)
 	return -1;
 }
 
-/* enum py_proc_state; 0: the process is not there. */
+/* enum py_proc_state; 0: the process has no entry. */
 static inline int fake_table_state(pid_t tgid)
 {
 	int at = fake_table_at(tgid);

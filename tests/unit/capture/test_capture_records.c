@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * test_capture_records.c - records of the kernel, as they would come from the ring buffer, and
- * what an observer in memory sees of them.
+ * test_capture_records.c - records as the BPF side sends them, and the calls that an observer in
+ * memory gets for them.
  */
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -58,7 +58,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* Both sides know it: it is walked. */
+/* A profiled process: with an entry in py_procs and a struct tracked. */
 static struct tracked *profile(pid_t tgid)
 {
 	struct process_args args = {
@@ -126,17 +126,20 @@ static void test_samples_of_a_family(void **state)
 	assert_int_equal(observer.events.cnt, 3);
 }
 
-/* Events have names: those of this test's own memory. */
+/* Frames of events have the names of the code objects in this test's own memory. */
 static void test_names(void **state)
 {
+	struct event ev;
+
 	profile(getpid());
 	sample(getpid(), START);
-	assert_int_equal(kept_event(&observer.events, 0).nframes, 2);
-	assert_true(frame_is_fake(observer.tables, kept_event(&observer.events, 0).frames[0], 3, 2));
-	assert_true(frame_is_fake(observer.tables, kept_event(&observer.events, 0).frames[1], 4, 2));
+	ev = kept_event(&observer.events, 0);
+	assert_int_equal(ev.nframes, 2);
+	assert_true(frame_is_fake(observer.tables, ev.frames[0], 3, 2));
+	assert_true(frame_is_fake(observer.tables, ev.frames[1], 4, 2));
 }
 
-/* A record of which there is less than there should be changes nothing. */
+/* A record that is too short changes nothing; a sample without its frames is an error. */
 static void test_short_records(void **state)
 {
 	struct raw_sample raw;
@@ -155,12 +158,12 @@ static void test_short_records(void **state)
 	calls("");
 	assert_int_equal(capture.life.err, 0);
 	raw.h = header(RAW_SAMPLE, PARENT, START);
-	raw.nframes = 5;	/* and has none */
+	raw.nframes = 5;	/* but the record ends before the first one */
 	capture_take(&capture, &raw, offsetof(struct raw_sample, frames));
 	assert_int_equal(capture.life.err, -EBADMSG);
 }
 
-/* The exit was dropped, and the pid is another process' now. */
+/* The exit record was lost, and another process has the pid now. */
 static void test_pid_comes_back(void **state)
 {
 	profile(GONE);
@@ -168,11 +171,11 @@ static void test_pid_comes_back(void **state)
 	sample(GONE, START + 5);
 	calls("begin 1073741823\nevent 1073741823\nend 1073741823\n");
 	assert_int_equal(capture.orphans, 1);
-	assert_null(lifecycle_find(&capture.life, GONE));	/* a look found it gone */
+	assert_null(lifecycle_find(&capture.life, GONE));	/* inspected: it has ended */
 	assert_int_equal(capture.unidentified, 1);
 }
 
-/* The exit of a process that had the pid before says nothing of the one that has it now. */
+/* The exit record of an earlier process with the same pid is ignored. */
 static void test_exit_of_another(void **state)
 {
 	profile(PARENT);
@@ -182,7 +185,7 @@ static void test_exit_of_another(void **state)
 	calls("end 4000\n");
 }
 
-/* The kernel forked what it knew, and we do not know the parent: the kernel forgets it. */
+/* The BPF side knows the parent, user space does not: the child's entry is removed. */
 static void test_fork_of_unknown(void **state)
 {
 	struct py_proc py = { .state = PY_PROC_PYTHON, .start_ns = START };
@@ -194,14 +197,14 @@ static void test_fork_of_unknown(void **state)
 	calls("");
 }
 
-/* An exec ends what was profiled; an older one, from before the look, does not. */
+/* An exec ends the profiled process, unless it is older than the inspection. */
 static void test_exec(void **state)
 {
 	struct raw_exec ev = { .h = header(RAW_EXEC, GONE, START) };
 	struct tracked *t = profile(GONE);
 
 	process_set_admitted(t->process, 2000, 2001);
-	capture_take(&capture, &ev, sizeof(ev));	/* at 1000 */
+	capture_take(&capture, &ev, sizeof(ev));	/* its time is 1000 */
 	calls("begin 1073741823\n");
 	ev.h.time_ns = 3000;
 	capture_take(&capture, &ev, sizeof(ev));
@@ -209,7 +212,7 @@ static void test_exec(void **state)
 	assert_null(lifecycle_find(&capture.life, GONE));
 }
 
-/* Ticks in the ring buffer from before the process was admitted are late, no more. */
+/* Ticks from before the process was admitted count as discovered late, and change nothing else. */
 static void test_late_ticks(void **state)
 {
 	struct process_stats stats;
@@ -224,7 +227,7 @@ static void test_late_ticks(void **state)
 	calls("begin 4000\n");
 }
 
-/* A process that is no Python: looked at once, then by our own clock. */
+/* A process that is not Python is inspected once, then again when its schedule says so. */
 static void test_other_program(void **state)
 {
 	pid_t child = fork();

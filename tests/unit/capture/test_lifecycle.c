@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * test_lifecycle.c - whatever happens to a process: what the kernel knows of it, what the
- * observer knows and what its state says are the same.
+ * test_lifecycle.c - after any sequence of events, a process' entry in py_procs, the calls that
+ * its observer got, and its state agree.
  */
 #include "capture/lifecycle.h"
 #include "tests/unit/capture/fake_table.h"
@@ -87,7 +87,7 @@ static void test_a_life(void **state)
 	assert_int_equal(fake_table_state(TGID), PY_PROC_OTHER);
 	assert_int_equal(step(PROC_EV_FOUND), 0);
 	assert_int_equal(fake_table_state(TGID), PY_PROC_PYTHON);
-	assert_true(lifecycle_confirm_start(t, START));	/* the first record says it */
+	assert_true(lifecycle_confirm_start(t, START));	/* as the first record does */
 	assert_int_equal(process_start_ns(t->process), START);
 	assert_false(lifecycle_confirm_start(t, START + 1));
 	assert_int_equal(life.live_cnt, 1);
@@ -101,13 +101,13 @@ static void test_a_life(void **state)
 	assert_string_equal(observer.calls, "begin 4000\nend 4000\nbegin 4000\nend 4000\n");
 }
 
-/* Where each event leads from each state; PROC_STATE_CNT: it cannot happen. */
+/* The state after each event in each state; NEVER: the event cannot happen there. */
 static void test_each_event_in_each_state(void **state)
 {
 #define NEVER PROC_STATE_CNT
 	static const enum proc_state to[PROC_STATE_CNT][PROC_EVENT_CNT] = {
 		/* ASKED, EXEC, ADMITTED, EXCLUDED, FOUND, SAME, NOTHING, UNCHANGED, UNREADY,
-		 * UNSUPPORTED, LOOK_FAILED, ENDED */
+		 * UNSUPPORTED, INSPECT_FAILED, ENDED */
 		[PROC_SEEN] = { PROC_SEEN, PROC_SEEN, PROC_PROFILED, PROC_UNKNOWN, PROC_PROFILED,
 				NEVER, PROC_OTHER, PROC_OTHER, PROC_UNREADY, PROC_REFUSED,
 				PROC_OTHER, PROC_UNKNOWN },
@@ -124,8 +124,8 @@ static void test_each_event_in_each_state(void **state)
 				    PROC_PROFILED, PROC_PROFILED, PROC_PROFILED, PROC_PROFILED,
 				    PROC_PROFILED, PROC_PROFILED, PROC_PROFILED, PROC_UNKNOWN },
 		[PROC_PAUSED] = { PROC_PAUSED, PROC_SEEN, PROC_PROFILED, PROC_PAUSED,
-				  PROC_PROFILED, PROC_PROFILED, PROC_OTHER, PROC_PAUSED, PROC_PAUSED,
-				  PROC_REFUSED, PROC_PAUSED, PROC_UNKNOWN },
+				  PROC_PROFILED, PROC_PROFILED, PROC_OTHER, PROC_PAUSED,
+				  PROC_PAUSED, PROC_REFUSED, PROC_PAUSED, PROC_UNKNOWN },
 	};
 	int from, event;
 
@@ -148,7 +148,7 @@ static void test_each_event_in_each_state(void **state)
 #undef NEVER
 }
 
-/* Two processes, 100,000 events in any order: begin and end take turns, and agree with the state. */
+/* Two processes, 100,000 events in random order: begin and end alternate and fit the state. */
 static void test_any_order(void **state)
 {
 	uint64_t seed = 5;
@@ -158,13 +158,15 @@ static void test_any_order(void **state)
 		struct tracked *t;
 		pid_t tgid = TGID + rnd(&seed) % 2;
 		struct process_args args = args_of(tgid);
-		struct step with = { .args = &args, .inspected_ns = 5, .unselected = UNSELECTED_UID };
+		struct step with = {
+			.args = &args, .inspected_ns = 5, .unselected = UNSELECTED_UID,
+		};
 		size_t begins = 0, ends = 0, pos = 0;
 		const char *call = observer.calls;
 		uint32_t live = 0;
 
-		if (rnd(&seed) % 16 == 0)
-			lifecycle_ask(&life, tgid, START + rnd(&seed) % 2);	/* the pid comes back */
+		if (rnd(&seed) % 16 == 0)	/* with a new start the pid was used again */
+			lifecycle_ask(&life, tgid, START + rnd(&seed) % 2);
 		t = lifecycle_find(&life, tgid);
 		if (t)
 			lifecycle_step(&life, t, rnd(&seed) % PROC_EVENT_CNT, &with);
@@ -192,12 +194,12 @@ static void test_any_order(void **state)
 	assert_int_equal(life.err, 0);
 }
 
-/* What the kernel learns, in the cases that are not just "walk it". */
-static void test_what_the_kernel_learns(void **state)
+/* Entries in py_procs that are not simply "walk it". */
+static void test_entries(void **state)
 {
 	struct py_proc py;
 
-	/* An exclusion of a process that is profiled keeps how it is walked. */
+	/* The exclusion of a profiled process keeps its layout and addresses. */
 	bring_to(PROC_PAUSED);
 	assert_int_equal(fake_table_state(TGID), PY_PROC_PYTHON);
 	assert_true(proc_table_get(NULL, TGID, &py));
@@ -205,23 +207,23 @@ static void test_what_the_kernel_learns(void **state)
 	assert_int_equal(step(PROC_EV_FOUND_SAME), 0);
 	assert_true(proc_table_get(NULL, TGID, &py));
 	assert_int_equal(py.unselected, 0);
-	/* The kernel asks: it has lost the entry. The process and its file stay. */
+	/* The BPF side has lost the entry, and asks. The process does not end. */
 	proc_table_remove(NULL, TGID);
 	assert_non_null(lifecycle_ask(&life, TGID, START));
 	assert_int_equal(state_now(), PROC_PAUSED);
 	assert_int_equal(step(PROC_EV_FOUND_SAME), 0);
 	assert_int_equal(fake_table_state(TGID), PY_PROC_PYTHON);
 	assert_string_equal(observer.calls, "begin 4000\n");
-	/* It is no Python any more, and nobody saw the exec. */
+	/* It is not Python any more: the record of its exec was lost. */
 	assert_non_null(lifecycle_ask(&life, TGID, START));
 	assert_int_equal(step(PROC_EV_FOUND_NOTHING), 0);
 	assert_int_equal(fake_table_state(TGID), PY_PROC_OTHER);
 	assert_string_equal(observer.calls, "begin 4000\nend 4000\n");
-	/* Excluded without a look: an entry that says so. */
+	/* It is excluded and was not inspected: a new entry in state UNSEEN. */
 	assert_non_null(lifecycle_ask(&life, TGID, START));
 	assert_int_equal(step(PROC_EV_EXCLUDED), 0);
 	assert_int_equal(fake_table_state(TGID), PY_PROC_UNSEEN);
-	/* What the kernel has admitted meanwhile is not overwritten. */
+	/* The BPF side has admitted it meanwhile: that entry is not overwritten. */
 	bring_to(PROC_SEEN);
 	py = (struct py_proc){ .start_ns = START, .exe = 9, .ident = 1, .state = PY_PROC_ARRIVING };
 	proc_table_put(NULL, TGID, &py);
@@ -253,7 +255,7 @@ static void test_observer_refuses(void **state)
 		.observer = &observer.observer } }));
 }
 
-/* A pid that comes back is another process, in whatever state the first one was. */
+/* A pid that is used again is another process, whatever the state of the first one. */
 static void test_pid_reuse(void **state)
 {
 	struct tracked *t;
@@ -274,14 +276,14 @@ static void test_pid_reuse(void **state)
 	}
 }
 
-/* Look at all that are due, forget some of them meanwhile. */
+/* Each due process is returned once, while some of them end. */
 static void test_end_while_due(void **state)
 {
 	uint64_t seed = 3;
 	int round, i, n;
 
 	for (round = 0; round < 2000; round++) {
-		bool looked[64] = { false };
+		bool returned[64] = { false };
 		struct tracked *t;
 		size_t pos = 0;
 
@@ -291,8 +293,8 @@ static void test_end_while_due(void **state)
 		n = life.tracked.cnt;
 		while ((t = lifecycle_next_due(&life, 0, &pos))) {
 			i = t->tgid - 1;
-			assert_false(looked[i]);
-			looked[i] = true;
+			assert_false(returned[i]);
+			returned[i] = true;
 			n--;
 			if (rnd(&seed) % 2)
 				lifecycle_step(&life, t, PROC_EV_ENDED, NULL);
@@ -322,7 +324,7 @@ int main(void)
 		TEST(test_a_life),
 		TEST(test_each_event_in_each_state),
 		TEST(test_any_order),
-		TEST(test_what_the_kernel_learns),
+		TEST(test_entries),
 		TEST(test_no_room),
 		TEST(test_observer_refuses),
 		TEST(test_pid_reuse),

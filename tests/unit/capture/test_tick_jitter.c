@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* test_tick_jitter.c - clocks whose periods change: the mean is exact, nobody keeps step. */
+/* test_tick_jitter.c - clocks whose periods change: the mean is exact, no program keeps step. */
 #include "capture/tick_jitter.h"
 #include "tests/unit/tach_test.h"
 
@@ -9,11 +9,11 @@
 #define S (1000 * MS)
 #define SEED 20261121
 
-/* A CPU's clock as the kernel has it, and a program with two halves of a period. */
+/* A CPU's clock as the kernel runs it, and a program whose period has two halves. */
 struct play {
 	struct tick_jitter j;
 	struct tick_clock c;
-	uint64_t now_ns, ticks, in_first;
+	uint64_t now_ns, ticks, in_first;	/* in_first: ticks in the first half */
 	uint64_t shortest_ns, longest_ns;	/* periods */
 	uint64_t changes;
 };
@@ -25,7 +25,7 @@ static void play_begin(struct play *p, uint64_t period_ns, uint64_t seed, unsign
 	tick_clock_changed(&p->c, &p->j, p->now_ns, tick_clock_first(&p->c, &p->j));
 }
 
-/* Until the next change, which comes late by late_ns. The program's period is program_ns. */
+/* Play until the next change, which is late_ns late. The program's period is program_ns. */
 static void play_turn(struct play *p, double program_ns, uint64_t late_ns)
 {
 	uint64_t end = p->now_ns + tick_jitter_turn(&p->j) + late_ns, t, period;
@@ -42,7 +42,7 @@ static void play_turn(struct play *p, double program_ns, uint64_t late_ns)
 	p->changes++;
 }
 
-/* Late by up to 30 ms, as on a machine that is busy. */
+/* Up to 30 ms, as on a busy machine. */
 static uint64_t some_lateness(const struct play *p)
 {
 	return p->changes * 7919 % 30 * MS + p->changes * 104729 % MS;
@@ -62,19 +62,20 @@ static void test_the_mean_is_exact(void **state)
 		while (p.now_ns < 3600 * S && p.ticks < 4000000)
 			play_turn(&p, 1e9, some_lateness(&p));
 		off = (double)p.ticks - (double)p.now_ns / period;
-		/* What is owed at the end: some pairs' deviation, whatever the time. */
+		/* At any time, at most the deviation of some pairs is owed. */
 		if (fabs(off) > 20 + TICK_JITTER * 2 * p.j.mean_wait_ns / period)
-			fail_msg("%u Hz: %.1f ticks off after %.0f s", rates[i], off, p.now_ns / 1e9);
+			fail_msg("%u Hz: %.1f ticks off after %.0f s", rates[i], off,
+				 p.now_ns / 1e9);
 		assert_true(p.shortest_ns >= period / (1 + TICK_JITTER + TICK_JITTER_PAID_MAX) - 1);
 		assert_true(p.longest_ns <= period / (1 - TICK_JITTER - TICK_JITTER_PAID_MAX) + 1);
 	}
 }
 
 /*
- * The share of the first half, over many recordings: its variance is at most what
- * tick_jitter.h says. Seeds are fixed, so the verdict is always the same.
+ * Over many recordings, the variance of the first half's share is at most the one that
+ * tick_jitter.h promises. Seeds are fixed, so the result is always the same.
  */
-static void test_nobody_keeps_step(void **state)
+static void test_no_program_keeps_step(void **state)
 {
 	static const double factors[] = { 0.5, 1, 1.001, 1.07, 2, 3 };
 	static const unsigned int rates[] = { 99, 999, 4999 };
@@ -97,7 +98,7 @@ static void test_nobody_keeps_step(void **state)
 				sum += z;
 				squares += z * z;
 			}
-			/* 1.5: a hundred runs estimate a variance to a fifth or so */
+			/* 1.5: a hundred runs estimate a variance with an error of about a fifth */
 			if (squares / runs > 1.5 / (2 * TICK_JITTER) || fabs(sum / runs) > 0.7)
 				fail_msg("%u Hz, %.3f periods: mean %.2f, variance %.2f of the "
 					 "binomial one", rates[r], factors[f], sum / runs,
@@ -105,7 +106,8 @@ static void test_nobody_keeps_step(void **state)
 		}
 }
 
-static void test_pairs_take_back(void **state)
+/* The second change of a pair has the opposite deviation of the first. */
+static void test_pairs_cancel(void **state)
 {
 	struct play p;
 	int i;
@@ -114,7 +116,7 @@ static void test_pairs_take_back(void **state)
 	for (i = 0; i < 100; i++) {
 		double first;
 
-		play_turn(&p, 1e9, 0);	/* which period comes next is chosen at the end of a turn */
+		play_turn(&p, 1e9, 0);	/* its end chooses the next period */
 		if (p.j.turn)
 			continue;
 		first = p.c.faster;
@@ -124,7 +126,7 @@ static void test_pairs_take_back(void **state)
 	}
 }
 
-/* A change interrupts its CPU: a machine with many has fewer of them on each. */
+/* Changes interrupt their CPUs: the more CPUs, the fewer changes on each. */
 static void test_changes_are_few(void **state)
 {
 	static const unsigned int cpus[] = { 1, 2, 16, 128, 1024 };
@@ -148,8 +150,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_the_mean_is_exact),
-		cmocka_unit_test(test_nobody_keeps_step),
-		cmocka_unit_test(test_pairs_take_back),
+		cmocka_unit_test(test_no_program_keeps_step),
+		cmocka_unit_test(test_pairs_cancel),
 		cmocka_unit_test(test_changes_are_few),
 	};
 

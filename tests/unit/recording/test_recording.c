@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * test_recording.c - what a recording, as an observer, makes of processes: files that are read
- * back, losses that are counted, rows in session.json.
+ * test_recording.c - a recording, called as an observer: its files can be read, losses are
+ * counted, session.json has a row for each process.
  */
 #include <dirent.h>
 
@@ -56,7 +56,7 @@ static int sample(struct process *p, uint32_t first)
 		.frames = { fake_frame(&fake, first, 2), fake_frame(&fake, first + 1, 2) },
 	};
 
-	return process_sample(p, &raw, offsetof(struct raw_sample, frames) + 2 * sizeof(*raw.frames));
+	return process_sample(p, &raw, raw_sample_bytes(raw.nframes, raw.flags));
 }
 
 static int end(struct process *p, uint64_t end_ns)
@@ -70,7 +70,7 @@ static int end(struct process *p, uint64_t end_ns)
 /* session.json's text, for the caller to free; NULL: there is no such file. */
 static char *finish(void)
 {
-	struct capture_counts counts = { .kernel = (uint64_t[CNT_MAX]){ 0 } };
+	struct capture_counts counts = { .bpf = (uint64_t[CNT_MAX]){ 0 } };
 	char path[128];
 	struct buf b = { 0 };
 
@@ -97,7 +97,7 @@ static int file_cnt(const char *suffix)
 	return cnt;
 }
 
-/* The events of a file whose meta is as it must be. */
+/* The file has the right meta data and so many events. */
 static void check_file(const char *name, size_t events)
 {
 	struct events kept = { 0 };
@@ -115,7 +115,7 @@ static void check_file(const char *name, size_t events)
 	tach_reader_free(r);
 }
 
-/* Whoever wants to create this file finds a directory. */
+/* A file of this name cannot be created: there is a directory. */
 static void take_name(const char *name)
 {
 	char path[128];
@@ -178,7 +178,7 @@ static void test_a_file_for_each_old_process(void **state)
 	free(json);
 }
 
-/* Processes that lived for less than a second share a file; one that lives on gets its own. */
+/* Processes that live for less than a second share a file; one that still lives gets its own. */
 static void test_short_lives_share(void **state)
 {
 	struct timespec boot;
@@ -224,7 +224,7 @@ static void test_single_file(void **state)
 	assert_int_equal(file_cnt("x.tach"), 1);
 	assert_int_equal(sample(p, 1), 0);
 	assert_int_equal(end(p, 0), 0);
-	p = begin(getpid(), OLD_NS, NULL);	/* it has executed something else */
+	p = begin(getpid(), OLD_NS, NULL);	/* it has executed another program */
 	assert_int_equal(sample(p, 1), 0);
 	assert_int_equal(sample(p, 2), 0);
 	assert_int_equal(end(p, 0), 0);
@@ -234,7 +234,7 @@ static void test_single_file(void **state)
 	assert_int_equal(file_cnt(".json"), 0);
 }
 
-/* The second process' file cannot be created. The capture hears of it. */
+/* The second process' file cannot be created: event() and end() return errors. */
 static void test_errors(void **state)
 {
 	struct process *a, *b;
@@ -258,7 +258,7 @@ static void test_errors(void **state)
 	check_file("101-python3.tach", 2);
 }
 
-/* What only the memory took does not count as written. */
+/* Samples in memory that cannot be written count as lost. */
 static void test_promotion_fails(void **state)
 {
 	struct timespec boot;
@@ -277,7 +277,7 @@ static void test_promotion_fails(void **state)
 	free(finish());
 }
 
-static void test_remarks_are_said_once(void **state)
+static void test_remarks_are_kept_once(void **state)
 {
 	char *json;
 
@@ -291,15 +291,17 @@ static void test_remarks_are_said_once(void **state)
 	free(json);
 }
 
+#define TEST(name) cmocka_unit_test_setup_teardown(name, new_dir, remove_dir)
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_a_file_for_each_old_process, new_dir, remove_dir),
-		cmocka_unit_test_setup_teardown(test_short_lives_share, new_dir, remove_dir),
-		cmocka_unit_test_setup_teardown(test_single_file, new_dir, remove_dir),
-		cmocka_unit_test_setup_teardown(test_errors, new_dir, remove_dir),
-		cmocka_unit_test_setup_teardown(test_promotion_fails, new_dir, remove_dir),
-		cmocka_unit_test_setup_teardown(test_remarks_are_said_once, new_dir, remove_dir),
+		TEST(test_a_file_for_each_old_process),
+		TEST(test_short_lives_share),
+		TEST(test_single_file),
+		TEST(test_errors),
+		TEST(test_promotion_fails),
+		TEST(test_remarks_are_kept_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * test_recording_rows.c - rows that were put on disk come back as they were.
+ * test_recording_rows.c - rows that were written to disk are read unchanged.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -80,7 +80,7 @@ static void test_on_disk(void **state)
 	assert_int_equal(recording_row_cnt(&r), ROWS);
 	recording_each_row(&r, check, &cnt);
 	assert_int_equal(cnt, ROWS);
-	recording_each_row(&r, check, &cnt);	/* twice: the summary is printed, too */
+	recording_each_row(&r, check, &cnt);	/* they can be read again */
 	assert_int_equal(cnt, 2 * ROWS);
 	for (i = 1; i <= ROWS; i++)
 		assert_int_equal(row_of_pid[i], 2);
@@ -88,7 +88,7 @@ static void test_on_disk(void **state)
 	close(r.dirfd);
 }
 
-/* Rows with many members do not wait until there are many rows. */
+/* Rows with many members are written to disk although they are few. */
 static void test_many_members(void **state)
 {
 	struct recording r = { .dirfd = open("/tmp", O_RDONLY | O_DIRECTORY | O_CLOEXEC) };

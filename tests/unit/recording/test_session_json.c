@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * test_session_json.c - what session.json says, and one that lies: wrong types, keys twice,
- * numbers out of range, no JSON at all.
+ * test_session_json.c - reads session.json, also hostile ones: wrong types, keys twice, numbers
+ * out of range, no JSON.
  */
 #include "tests/unit/tach_test.h"
 
@@ -48,7 +48,7 @@ static struct session_json *good(const char *text)
 	return s;
 }
 
-/* Losses as "cause=cnt " one behind the other. */
+/* Append a loss to a text, as "cause=cnt ". */
 static void add_text(void *ctx, const char *cause, uint64_t cnt)
 {
 	char *text = ctx;
@@ -68,9 +68,11 @@ static void assert_losses(const struct session_json *s, const char *file, const 
 static void test_a_process(void **state)
 {
 	struct session_json *s = good(
-		"{\"duration_s\":30.5,\"kernel\":\"6.1.0\",\"lost\":{\"a\":1,\"b\":0},\"processes\":["
+		"{\"duration_s\":30.5,\"kernel\":\"6.1.0\",\"lost\":{\"a\":1,\"b\":0},"
+		"\"processes\":["
 		"{\"file\":\"/far/away/12-app.tach\",\"pid\":12,\"comm\":\"app\",\"unit\":\"u\","
-		"\"command\":[\"app\",7,\"-x\"],\"container\":{\"label\":\"web\",\"image\":\"i:1\"},"
+		"\"command\":[\"app\",7,\"-x\"],"
+		"\"container\":{\"label\":\"web\",\"image\":\"i:1\"},"
 		"\"lost\":{\"c\":18446744073709551615},\"thread_names\":{\"13\":\"w\",\"x\":\"no\","
 		"\"14\":5,\"15x\":\"no\"},\"free_threaded\":true},"
 		"{\"file\":\"13-b.tach\",\"command\":\"b -y\"}]}");
@@ -139,13 +141,15 @@ static void test_gil(void **state)
 	session_json_free(s);
 }
 
-/* The last one counts: of keys, of files, of causes. */
-static void test_said_twice(void **state)
+/* If a key, a file or a cause comes twice, the last one counts. */
+static void test_duplicates(void **state)
 {
 	struct session_json *s = good(
-		"{\"duration_s\":1,\"duration_s\":2,\"processes\":[{\"file\":\"x\"}],\"processes\":["
+		"{\"duration_s\":1,\"duration_s\":2,\"processes\":[{\"file\":\"x\"}],"
+		"\"processes\":["
 		"{\"file\":\"a\",\"comm\":\"one\",\"unit\":\"u\",\"thread_names\":{\"1\":\"n\"}},"
-		"{\"file\":\"d/a\",\"comm\":\"two\",\"comm\":\"three\",\"lost\":{\"x\":1,\"y\":2,\"x\":3},"
+		"{\"file\":\"d/a\",\"comm\":\"two\",\"comm\":\"three\","
+		"\"lost\":{\"x\":1,\"y\":2,\"x\":3},"
 		"\"thread_names\":{\"1\":\"old\",\"1\":\"new\"}}]}");
 	struct session_process p;
 
@@ -187,8 +191,8 @@ static uint64_t utc_ns(const char *start_time, const char *start_us, uint64_t mo
 	struct session_json *s;
 	uint64_t ns;
 
-	snprintf(text, sizeof(text), "{\"start_time\":\"%s\",\"start_monotonic_us\":%s}", start_time,
-		 start_us);
+	snprintf(text, sizeof(text), "{\"start_time\":\"%s\",\"start_monotonic_us\":%s}",
+		 start_time, start_us);
 	s = good(text);
 	ns = session_json_utc_ns(s, monotonic_us);
 	session_json_free(s);
@@ -206,7 +210,7 @@ static void test_time_of_day(void **state)
 	assert_int_equal(utc_ns("1970-01-01T00:00:10Z", "5000000", UINT64_MAX), 0);
 }
 
-static void test_what_is_no_session(void **state)
+static void test_not_a_session(void **state)
 {
 	static const char *const texts[] = {
 		"", "[]", "null", "7", "{", "{\"a\":1,}", "{\"a\":01}", "{\"a\":NaN}",
@@ -225,7 +229,7 @@ static void test_what_is_no_session(void **state)
 	assert_int_equal(unlinkat(dirfd, SESSION_FILE_NAME, 0), 0);
 	assert_null(session_json_read(dirfd, SESSION_FILE_NAME));
 	assert_int_equal(errno, ENOENT);
-	/* A FIFO would make us wait. */
+	/* A FIFO must not make the reader wait. */
 	assert_int_equal(mkfifoat(dirfd, SESSION_FILE_NAME, 0600), 0);
 	assert_null(session_json_read(dirfd, SESSION_FILE_NAME));
 	assert_int_equal(errno, EINVAL);
@@ -236,10 +240,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_a_process, make_dir, remove_dir),
 		cmocka_unit_test_setup_teardown(test_gil, make_dir, remove_dir),
-		cmocka_unit_test_setup_teardown(test_said_twice, make_dir, remove_dir),
+		cmocka_unit_test_setup_teardown(test_duplicates, make_dir, remove_dir),
 		cmocka_unit_test_setup_teardown(test_wrong_types, make_dir, remove_dir),
 		cmocka_unit_test_setup_teardown(test_time_of_day, make_dir, remove_dir),
-		cmocka_unit_test_setup_teardown(test_what_is_no_session, make_dir, remove_dir),
+		cmocka_unit_test_setup_teardown(test_not_a_session, make_dir, remove_dir),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

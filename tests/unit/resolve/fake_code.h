@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * fake_code.h - a process' memory full of code objects, as CPython 3.12 lays
- * them out. Object N is function "f<N>" in "/src/m<N / 8>.py", from line 10 N on.
+ * fake_code.h - a process' memory full of code objects with the layout of CPython 3.12. Object N
+ * is function "f<N>" in "/src/m<N / 8>.py", from line 10 N on.
  */
 #ifndef TACHBPF_TESTS_FAKE_CODE_H
 #define TACHBPF_TESTS_FAKE_CODE_H
@@ -19,10 +19,10 @@
 struct fake_codes {
 	struct cpython_image img;
 	uint8_t *mem;
-	uint64_t base;		/* where the process has it */
+	uint64_t base;		/* its address in the process */
 	uint32_t cnt;
 	unsigned int reads;
-	int err;		/* of every read */
+	int err;		/* result of every read; 0: reads succeed */
 };
 
 static inline int fake_read(void *ctx, uint64_t addr, void *buf, size_t len)
@@ -64,7 +64,7 @@ static inline uint64_t fake_addr(const struct fake_codes *f, uint32_t n)
 	return f->base + (uint64_t)n * FAKE_CODE_BYTES;
 }
 
-/* Write object n as if it were number as. */
+/* Write at place n the object number `as`. */
 static inline void fake_write(struct fake_codes *f, uint32_t n, uint32_t as)
 {
 	const struct py_layout *l = &f->img.layout;
@@ -103,7 +103,7 @@ static inline void fake_codes_init(struct fake_codes *f, uint32_t cnt)
 		fake_write(f, i, i);
 }
 
-/* The objects lie where this test has them: the process is the test itself. */
+/* The same, with this test as the process: addresses are those of f->mem. */
 static inline void fake_codes_in_self(struct fake_codes *f, uint32_t cnt)
 {
 	uint32_t i;
@@ -125,7 +125,7 @@ static inline struct target_mem fake_mem(struct fake_codes *f)
 	return (struct target_mem){ fake_read, f };
 }
 
-/* The fingerprint of object n as it is now. */
+/* The fingerprint of the object that is at place n now. */
 static inline uint32_t fake_id(const struct fake_codes *f, uint32_t n)
 {
 	const struct py_layout *l = &f->img.layout;
@@ -147,7 +147,7 @@ static inline struct raw_frame fake_frame(const struct fake_codes *f, uint32_t n
 	return (struct raw_frame){ fake_addr(f, n), lasti, fake_id(f, n) };
 }
 
-/* The kernel's snapshot of object n; returns its length. */
+/* The BPF side's snapshot of object n; returns its length. */
 static inline size_t fake_snapshot(const struct fake_codes *f, uint32_t n, struct raw_code *raw)
 {
 	const uint8_t *c = f->mem + (uint64_t)n * FAKE_CODE_BYTES;
@@ -168,7 +168,7 @@ static inline size_t fake_snapshot(const struct fake_codes *f, uint32_t n, struc
 	return offsetof(struct raw_code, table) + 512;
 }
 
-/* Where lasti is in object number as. */
+/* The line of lasti in object number `as`. */
 static inline int fake_line(uint32_t as, uint32_t lasti)
 {
 	if (lasti / 16 >= FAKE_TABLE_ENTRIES)
@@ -188,7 +188,7 @@ static inline bool frame_is(const struct profile_tables *t, uint32_t id, const c
 	       !memcmp(t->strings[f->func].data, func, strlen(func));
 }
 
-/* Is this frame object number as at lasti? */
+/* Is this frame object number `as` at lasti? */
 static inline bool frame_is_fake(const struct profile_tables *t, uint32_t id, uint32_t as,
 				 uint32_t lasti)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * process_test.h - a process whose code objects are made up, and an observer in memory: begin(),
- * stack() and take() for each sample, end(). One at a time, so its state is here.
+ * process_test.h - a process with the code objects of fake_code.h, and an observer in memory:
+ * begin(), then stack() and take() for each sample, end(). There is one at a time.
  */
 #ifndef TACHBPF_TESTS_PROCESS_TEST_H
 #define TACHBPF_TESTS_PROCESS_TEST_H
@@ -17,7 +17,7 @@ static struct memory_observer observer;
 static struct process *p;
 static struct raw_sample raw;
 
-static struct process_args more_args;	/* waits, and what is a frame of them */
+static struct process_args more_args;	/* unit, waits, frames of waits, kernel: for begin() */
 
 static inline void begin(void)
 {
@@ -44,7 +44,7 @@ static inline void end(void)
 	fake_codes_free(&fake);
 }
 
-/* n frames, the innermost code object first, then first + 1 ...; lasti 2 * that. */
+/* Fill raw: n frames with code objects first, first + 1, ..., innermost first. */
 static inline void stack(uint32_t tid, uint32_t n, uint32_t first)
 {
 	uint32_t i;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * test_process.c - raw samples become the events they should, whatever the
- * thread's last stack was.
+ * test_process.c - raw samples become the right events, whatever the thread's last stack was.
  */
 #include "tests/unit/resolve/process_test.h"
 
@@ -24,7 +23,7 @@ static void test_event(void **state)
 	end();
 }
 
-/* Stacks that share their root with the last one, or nothing, or all of it. */
+/* Stacks that share nothing, some frames at the root, or all frames with the last one. */
 static void test_shared_root(void **state)
 {
 	static const struct {
@@ -54,7 +53,7 @@ static void test_shared_root(void **state)
 	assert_true(frame_is_fake(observer.tables, ev.frames[0], 50, 16));
 	check_code(&ev, 5, 55);
 	assert_true(frame_is_fake(observer.tables, ev.frames[9], 59, 32));
-	/* Nothing was asked twice. */
+	/* Nothing was read twice. */
 	assert_true(stats_now().process_reads <= 256 + 1);
 	end();
 }
@@ -75,7 +74,7 @@ static void test_gc(void **state)
 			check_code(&ev, i + (i >= at), 50 + i);
 		check_name(&ev, at, "<GC>");
 	}
-	/* The thread's memory holds the stack without it. */
+	/* The last stack is kept without <GC>. */
 	stack(1, 10, 50);
 	ev = take();
 	check_stack(&ev, 10, 50);
@@ -99,7 +98,7 @@ static void test_truncated(void **state)
 	check_name(&ev, 255, "<truncated>");
 	assert_int_equal(stats_now().truncated, 1);
 
-	/* With <GC> the outermost two make room. */
+	/* With <GC> the outermost two frames are replaced. */
 	raw.flags = RAW_TRUNCATED | RAW_GC;
 	raw.gc_at = 100;
 	ev = take();
@@ -110,7 +109,7 @@ static void test_truncated(void **state)
 	check_name(&ev, 255, "<truncated>");
 	assert_int_equal(stats_now().truncated, 2);
 
-	/* <GC> alone may be what does not fit. */
+	/* A full stack has no room for <GC>. */
 	raw.flags = RAW_GC;
 	raw.gc_at = 0;
 	ev = take();
@@ -120,7 +119,7 @@ static void test_truncated(void **state)
 	check_name(&ev, 255, "<truncated>");
 	assert_int_equal(stats_now().truncated, 3);
 
-	/* Shims used up the steps: fewer frames, and still not all. */
+	/* Shims used up the steps of the walk: there are fewer frames, but not all. */
 	stack(1, 200, 10);
 	raw.flags = RAW_TRUNCATED;
 	ev = take();
@@ -142,13 +141,13 @@ static void test_unreadable(void **state)
 	check_name(&ev, 7, "<unreadable frame>");
 	assert_int_equal(stats_now().unreadable, 1);
 	assert_int_equal(stats_now().truncated, 0);
-	/* Nothing but that. */
+	/* No frame could be read. */
 	stack(1, 0, 0);
 	raw.flags = RAW_UNREADABLE;
 	ev = take();
 	assert_int_equal(ev.nframes, 1);
 	check_name(&ev, 0, "<unreadable frame>");
-	/* Of a full stack: it takes the outermost frame's place. */
+	/* In a full stack it replaces the outermost frame. */
 	stack(1, 256, 10);
 	raw.flags = RAW_UNREADABLE;
 	ev = take();
@@ -174,7 +173,7 @@ static void test_broken_end(void **state)
 	end();
 }
 
-/* Every sample counts its unresolved frames, those it shares with the last one too. */
+/* Each sample counts all its unresolved frames, also those that the last sample had. */
 static void test_unresolved(void **state)
 {
 	struct event ev;
@@ -194,7 +193,7 @@ static void test_unresolved(void **state)
 		check_code(&ev, 9, 29);
 		assert_int_equal(stats_now().unresolved, 2 * i);
 	}
-	/* Names that come late are in the next sample. */
+	/* When the code object can be read, the next sample has its name. */
 	fake_write(&fake, 24, 24);
 	stack(1, 10, 20);
 	ev = take();
@@ -203,7 +202,7 @@ static void test_unresolved(void **state)
 	end();
 }
 
-/* An entry frame of 3.12 that was not marked as such yet is no frame; others keep their place. */
+/* An entry frame of 3.12 that is not marked as a shim yet is dropped; other frames stay. */
 static void test_trampoline(void **state)
 {
 	struct event ev;
@@ -233,7 +232,7 @@ static void test_trampoline(void **state)
 	end();
 }
 
-/* Without a fingerprint the same address may be other code in the next sample. */
+/* Without a fingerprint the address may have another code object in the next sample. */
 static void test_no_fingerprint(void **state)
 {
 	struct event ev;
@@ -259,7 +258,6 @@ static void test_names_from_records(void **state)
 	begin();
 	for (i = 20; i < 30; i++)
 		assert_int_equal(process_code(p, &code, fake_snapshot(&fake, i, &code)), 0);
-	process_gone(p);
 	stack(1, 10, 20);
 	ev = take();
 	check_stack(&ev, 10, 20);
@@ -290,7 +288,7 @@ static void test_bad_records(void **state)
 	end();
 }
 
-/* What the observer does not take is lost, and counted. */
+/* Events that the observer does not take are counted as lost. */
 static void test_observer_errors(void **state)
 {
 	begin();
@@ -308,10 +306,10 @@ static void test_observer_errors(void **state)
 	end();
 }
 
-/* ---- the model: no memory of anything ---- */
+/* ---- the model: resolves each stack without the last one ---- */
 
 struct model_frame {
-	const char *synthetic;	/* or a code object: */
+	const char *synthetic;	/* NULL: a code object */
 	uint32_t code, lasti;
 };
 
@@ -352,7 +350,7 @@ static void check_model(const struct event *ev, const struct model_frame *want, 
 						  want[i].lasti));
 }
 
-/* Many threads and interpreters, interleaved; stacks that grow, shrink and change. */
+/* Samples of many threads and interpreters in random order; stacks grow, shrink and change. */
 static void test_random(void **state)
 {
 	static uint32_t codes[6][ABI_MAX_FRAMES], lastis[6][ABI_MAX_FRAMES];
@@ -368,7 +366,7 @@ static void test_random(void **state)
 		uint32_t t = rnd(&seed) % 6, keep = depth[t] ? rnd(&seed) % (depth[t] + 1) : 0;
 		struct event ev;
 
-		/* kept at the root, which is stored first here */
+		/* codes[t] begins with the root: the first `keep` frames stay */
 		depth[t] = keep + rnd(&seed) % (round % 10 ? 12 : 257);
 		if (depth[t] > ABI_MAX_FRAMES)
 			depth[t] = ABI_MAX_FRAMES;
@@ -396,7 +394,7 @@ static void test_random(void **state)
 		}
 		uint32_t inner[ABI_MAX_FRAMES];
 
-		process_retry_names(p);	/* a second has gone by: more may be read */
+		process_retry_names(p);	/* a second has passed: more reads are allowed */
 		for (i = 0; i < depth[t]; i++)
 			inner[i] = codes[t][depth[t] - 1 - i];
 		n = model(&raw, inner, want);

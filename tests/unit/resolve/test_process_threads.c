@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * test_process_threads.c - what a process has beside stacks of Python frames: waits, other
- * kinds of frames, weights, exceptions, threads' names.
+ * test_process_threads.c - a process' waits, frames that are no Python frames, weights,
+ * exceptions, names of threads.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -26,7 +26,7 @@ static void wait_for(int why, uint16_t sysno, int status, uint64_t from_ms, uint
 	assert_int_equal(process_switch_in(p, &run), 0);
 }
 
-/* The leaf of the last event; "": a frame of Python. */
+/* The name of the last event's innermost frame; "": it is a Python frame. */
 static const char *last_leaf(uint32_t nframes)
 {
 	static char name[64];
@@ -65,12 +65,12 @@ static void test_waits(void **state)
 	assert_string_equal(last_leaf(3), "");
 	wait_for(WHY_RUNNABLE, RAW_SYSNO_NONE, 0, 90, 100);
 	assert_string_equal(last_leaf(3), "");
-	/* the sample of a tick is in between */
+	/* the sample of a tick */
 	stack(7, 5, 1);
 	raw.h.time_ns = 110000000;
 	assert_int_equal(process_sample(p, &raw, raw_len()), 0);
 	assert_int_equal(stats_now().samples, 21);
-	/* what still waits is settled, an exit ends it */
+	/* an open wait is emitted; after the thread's exit there is none */
 	stack(7, 3, 1);
 	raw.h.kind = RAW_SWITCH_OUT;
 	raw.h.why = WHY_BLOCKED;
@@ -83,7 +83,7 @@ static void test_waits(void **state)
 	assert_int_equal(stats_now().samples, 31);
 	end();
 	memset(&more_args, 0, sizeof(more_args));
-	begin();	/* of a mode that is not about waiting none should come */
+	begin();	/* in a mode without waits a switch-out is an error */
 	assert_int_equal(process_switch_out(p, &raw, raw_len()), -EBADMSG);
 	end();
 }
@@ -103,8 +103,8 @@ static struct kallsyms *some_kernel(void)
 	return k;
 }
 
-/* An extra for the thread's record with the same time. */
-static void tell_extra_of(uint32_t tid, uint64_t time_ms, const char *exception, uint32_t nkernel)
+/* Pass p an extra for the thread's record with the same time. */
+static void extra_of(uint32_t tid, uint64_t time_ms, const char *exception, uint32_t nkernel)
 {
 	struct raw_extra x = {
 		.h = { .kind = RAW_EXTRA, .tgid = getpid(), .time_ns = time_ms * 1000000,
@@ -116,9 +116,9 @@ static void tell_extra_of(uint32_t tid, uint64_t time_ms, const char *exception,
 	assert_int_equal(process_extra(p, &x, offsetof(struct raw_extra, kernel) + 8 * nkernel), 0);
 }
 
-static void tell_extra(uint64_t time_ms, const char *exception, uint32_t nkernel)
+static void extra(uint64_t time_ms, const char *exception, uint32_t nkernel)
 {
-	tell_extra_of(7, time_ms, exception, nkernel);
+	extra_of(7, time_ms, exception, nkernel);
 }
 
 static const char *frame_of_last(uint32_t i)
@@ -145,7 +145,7 @@ static struct raw_frame raw_of_kind(uint32_t kind, uint64_t addr)
 	return (struct raw_frame){ .code = addr, .lasti = kind << RAW_KIND_SHIFT };
 }
 
-/* The kernel's, the process' machine code, Python: each is named in its own way. */
+/* Kernel, native and Python frames get their names in different ways. */
 static void test_kinds(void **state)
 {
 	struct kallsyms *k = some_kernel();
@@ -155,7 +155,7 @@ static void test_kinds(void **state)
 
 	more_args = (struct process_args){ .kernel = k };
 	begin();
-	for (again = 0; again < 2; again++) {	/* the second time the stack is known in part */
+	for (again = 0; again < 2; again++) {	/* the second time, a part of the stack is known */
 		stack(7, 5, 30);
 		raw.frames[0] = raw_of_kind(FRAME_KERNEL, 0xffffffff81000208ull);
 		raw.frames[1] = raw_of_kind(FRAME_NATIVE, 0x7f0012345678ull);
@@ -168,18 +168,18 @@ static void test_kinds(void **state)
 		assert_int_equal(frame_of(&ev, 1)->kind, FRAME_NATIVE);
 		assert_string_equal(frame_of_last(2), "f32");
 		assert_int_equal(frame_of(&ev, 2)->kind, FRAME_PYTHON);
-		assert_int_equal(frame_of(&ev, 2)->line, 320);	/* its first: it has not begun */
+		assert_int_equal(frame_of(&ev, 2)->line, 320);	/* its first line */
 		check_code(&ev, 3, 33);
 		check_code(&ev, 4, 34);
 		assert_int_equal(stats_now().native, 1 + again);
 	}
-	/* A kind that no record has, or that there is not. */
+	/* Kinds that no record has, and kinds that do not exist. */
 	for (kind = FRAME_SYNTHETIC; kind < 1u << (32 - RAW_KIND_SHIFT); kind++) {
 		raw.frames[1] = raw_of_kind(kind, 0x7f0012345678ull);
 		assert_int_equal(process_sample(p, &raw, raw_len()), -EBADMSG);
 	}
 	assert_int_equal(observer.events.cnt, 2);
-	/* What was refused has left nothing behind. */
+	/* The refused records have changed nothing. */
 	stack(7, 5, 30);
 	ev = take();
 	check_stack(&ev, 5, 30);
@@ -189,14 +189,14 @@ static void test_kinds(void **state)
 	kallsyms_free(k);
 }
 
-/* So that the record in raw stands for this much. */
+/* Give the record in raw this weight. */
 static void weigh(uint64_t weight)
 {
 	raw.flags |= RAW_WEIGHED;
 	memcpy(&raw.frames[raw.nframes], &weight, sizeof(weight));
 }
 
-/* A record stands for what it says, else for 1; statistics count samples whatever the unit. */
+/* An event has its record's weight, or 1; statistics count samples whatever the unit is. */
 static void test_weight(void **state)
 {
 	static const uint64_t weights[] = { 1, 4096, 0x123456789abcdefull };
@@ -207,7 +207,7 @@ static void test_weight(void **state)
 	stack(7, 3, 1);
 	assert_int_equal(take().weight, 1);
 	for (i = 0; i < ARRAY_SIZE(weights); i++) {
-		/* with the deepest stack, too, behind which there is no frame */
+		/* also with the deepest stack: the weight is behind the last frame */
 		for (depth = 0; depth <= ABI_MAX_FRAMES; depth += ABI_MAX_FRAMES / 4) {
 			struct event ev;
 
@@ -220,7 +220,7 @@ static void test_weight(void **state)
 	}
 	assert_int_equal(stats_now().samples, 16);
 	assert_int_equal(stats_now().frames, 3 + 3 * (64 + 128 + 192 + 256));
-	/* A record that ends before its weight does, or stands for nothing. */
+	/* A record that is too short for its weight, and one with weight 0. */
 	stack(7, 3, 1);
 	weigh(5);
 	assert_int_equal(process_sample(p, &raw, raw_len() - 1), -EBADMSG);
@@ -238,7 +238,7 @@ static void test_weight(void **state)
 	end();
 }
 
-/* Nobody has read the kernel's names. */
+/* The names of the kernel's functions are not known. */
 static void test_nameless_kernel(void **state)
 {
 	struct event ev;
@@ -264,35 +264,35 @@ static void test_extra(void **state)
 		.wait_frames = true, .kernel = k,
 	};
 	begin();
-	/* what is before the scheduler is not told: innermost is who called it */
-	tell_extra(50, "Value\nError", 4);
+	/* the frames of the scheduler are left out; the innermost frame is its caller */
+	extra(50, "Value\nError", 4);
 	wait_for(WHY_BLOCKED, SYS_read, 0, 50, 60);
 	assert_string_equal(frame_of_last(0), "<kernel schedule>");
 	assert_string_equal(frame_of_last(1), "<kernel pipe_read>");
 	assert_string_equal(frame_of_last(2), "<blocked in read>");
 	assert_string_equal(frame_of_last(3), "<exception Value\\x0aError>");
 	assert_int_equal(kept_event(&observer.events, observer.events.cnt - 1).nframes, 7);
-	/* another time, another thread: not this one's */
-	tell_extra(69, "KeyError", 4);
-	tell_extra_of(8, 70, "KeyError", 4);
+	/* extras with another time or of another thread are not used */
+	extra(69, "KeyError", 4);
+	extra_of(8, 70, "KeyError", 4);
 	wait_for(WHY_BLOCKED, SYS_read, 0, 70, 80);
 	assert_string_equal(frame_of_last(0), "<blocked in read>");
 	assert_int_equal(kept_event(&observer.events, observer.events.cnt - 1).nframes, 4);
-	/* a tick has the exception, whatever other threads have told meanwhile */
-	tell_extra(110, "KeyError", 0);
-	tell_extra_of(8, 110, "OSError", 0);
+	/* a tick has its thread's exception, whatever extras other threads had meanwhile */
+	extra(110, "KeyError", 0);
+	extra_of(8, 110, "OSError", 0);
 	stack(7, 5, 1);
 	raw.h.time_ns = 110000000;
 	assert_int_equal(process_sample(p, &raw, raw_len()), 0);
 	assert_string_equal(frame_of_last(0), "<exception KeyError>");
-	/* nobody has looked: the last wait's place is not this one's */
-	tell_extra(120, "KeyError", 4);
+	/* a wait that was not walked has no kernel stack and no exception */
+	extra(120, "KeyError", 4);
 	wait_for(WHY_BLOCKED, SYS_read, STATUS_UNKNOWN, 120, 130);
 	assert_string_equal(frame_of_last(0), "<blocked in read>");
-	/* types without end */
+	/* too many exception types */
 	for (i = 0; i < 1100; i++) {
 		snprintf(type, sizeof(type), "Type%d", i);
-		tell_extra(200 + i, type, 0);
+		extra(200 + i, type, 0);
 		stack(7, 5, 1);
 		raw.h.time_ns = (200 + i) * 1000000ull;
 		assert_int_equal(process_sample(p, &raw, raw_len()), 0);
@@ -307,7 +307,7 @@ static void test_extra(void **state)
 	kallsyms_free(k);
 }
 
-/* In self; tells its id, then sleeps until it is joined. */
+/* A thread of this process: writes its tid to done[0], then sleeps until done[1] changes. */
 static void *named_thread(void *done)
 {
 	uint32_t *tid = done;
@@ -318,7 +318,7 @@ static void *named_thread(void *done)
 	return NULL;
 }
 
-/* /proc is asked once for each new thread, a rename counts before and after. */
+/* /proc is read once for each new thread; a rename may come before or after its first sample. */
 static void test_thread_names(void **state)
 {
 	uint32_t self = (uint32_t)getpid(), other[2] = { 0, 0 };
@@ -331,14 +331,15 @@ static void test_thread_names(void **state)
 	assert_null(process_thread_names(p));
 	stack(self, 3, 1);
 	take();
-	assert_null(thread_names_find(process_thread_names(p), self));	/* as its process */
+	/* the first thread has the name of its process */
+	assert_null(thread_names_find(process_thread_names(p), self));
 	stack(other[0], 3, 1);
 	take();
 	assert_string_equal(thread_names_find(process_thread_names(p), other[0]), "worker\n\xff");
 	process_rename(p, other[0], "another");
 	take();
 	assert_string_equal(thread_names_find(process_thread_names(p), other[0]), "another");
-	process_rename(p, other[0], "a (comm)");		/* likewise */
+	process_rename(p, other[0], "a (comm)");		/* the name of its process */
 	assert_null(thread_names_find(process_thread_names(p), other[0]));
 	process_rename(p, 3, "early");
 	stack(3, 3, 1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * test_record_mode.c - what the table of modes promises to those who read it.
+ * test_record_mode.c - rules that all rows of the table of modes obey.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,7 +11,7 @@
 
 #include "resolve/record_mode.h"
 
-/* Ticks and waits are samples of a clock: no other unit is true for a mode that has them. */
+/* Ticks and waits are samples of a clock: their weights count samples. */
 static void test_units(void **state)
 {
 	int i;
@@ -36,7 +36,7 @@ static void test_names(void **state)
 	}
 }
 
-/* Frames and limits of waits mean something only where there are waits. */
+/* Only modes with waits have frames of waits. */
 static void test_waits(void **state)
 {
 	int i;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* test_symbolize.c - frames get the names of their code objects, or none. */
+/* test_symbolize.c - frames get the names of their code objects, or are <unresolved>. */
 #include <errno.h>
 #include <limits.h>
 
 #include "tests/unit/resolve/fake_code.h"
 
-/* symbolize.c */
+/* as in symbolize.c */
 #define KNOWN_MAX (64 * 1024)
 #define READS_A_SECOND 4096
 #define PENDING_MAX 1024
@@ -24,7 +24,7 @@ static void begin(uint32_t codes)
 	assert_non_null(sym);
 }
 
-/* A process that can be read so often before there is no time for it. */
+/* A process of which only the first reads_in_time reads are in time. */
 static unsigned int reads_in_time;
 static bool refused;
 
@@ -81,8 +81,7 @@ static void check_unresolved(struct raw_frame frame)
 	assert_int_equal(symbolizer_stats(sym)->unresolved, before + 1);
 }
 
-/* Without its line table it is where it begins. */
-#define PIECE_TABLE 3
+#define PIECE_TABLE 3	/* the line table; without it a frame has the code object's first line */
 
 static void check_without(int piece, struct raw_frame frame)
 {
@@ -109,7 +108,7 @@ static void test_from_process(void **state)
 	check(3, RAW_LASTI_NONE, 3);
 	assert_int_equal(symbolizer_stats(sym)->code_cnt, 40);
 	assert_int_equal(symbolizer_stats(sym)->process_reads, 40);
-	/* Known: nobody asks the process again. */
+	/* The code objects are known: the process is not read again. */
 	reads = fake.reads;
 	for (i = 0; i < 40; i++)
 		check(i, 28, i);
@@ -131,16 +130,15 @@ static void test_from_snapshot(void **state)
 		assert_int_equal(symbolizer_learn(sym, &raw, len), 0);
 		assert_int_equal(symbolizer_learn(sym, &raw, len), 0);
 	}
-	assert_int_equal(fake.reads, 0);
-	symbolizer_target_gone(sym);
 	for (i = 0; i < 40; i++)
 		check(i, 2 * i, i);
+	assert_int_equal(fake.reads, 0);
 	assert_int_equal(symbolizer_stats(sym)->code_cnt, 40);
 	assert_int_equal(symbolizer_stats(sym)->process_reads, 0);
 	end();
 }
 
-/* What a snapshot lacks comes from the process, if that is still there. */
+/* A snapshot's gaps are filled from the process, if that can still be read. */
 static void test_gaps(void **state)
 {
 	int piece;
@@ -158,17 +156,17 @@ static void test_gaps(void **state)
 		end();
 
 		begin(2);
-		symbolizer_target_gone(sym);
+		fake.err = -ESRCH;
 		len = fake_snapshot(&fake, 1, &raw);
 		(&raw.head_at)[piece].len = 0;
 		assert_int_equal(symbolizer_learn(sym, &raw, len), 0);
 		check_without(piece, fake_frame(&fake, 1, 20));
-		assert_int_equal(fake.reads, 0);
+		assert_int_equal(fake.reads, 1);
 		end();
 	}
 }
 
-/* The process has another code object there by now: the two must not lend each other names. */
+/* The process has another code object there by now: names of the two must not be mixed. */
 static void test_gaps_filled_too_late(void **state)
 {
 	int piece;
@@ -189,7 +187,7 @@ static void test_gaps_filled_too_late(void **state)
 	}
 }
 
-/* The address was used again: never an old name, never a new one for an old frame. */
+/* The address was used again: old and new frames have the names of their own code objects. */
 static void test_identity(void **state)
 {
 	struct raw_frame old, new;
@@ -202,15 +200,15 @@ static void test_identity(void **state)
 	assert_int_equal(old.code, new.code);
 	assert_int_not_equal(old.id, new.id);
 	check(2, 20, 77);
-	/* The old one is remembered. */
+	/* The old frame keeps its name. */
 	assert_true(frame_is_fake(intern_tables(in), id_of(old), 2, 20));
-	/* One that nobody has seen in time has no name. */
+	/* An old code object that was not read in time has no name. */
 	old = fake_frame(&fake, 3, 20);
 	fake_write(&fake, 3, 78);
 	check_unresolved(old);
 	check_unresolved(old);
 	check(3, 20, 78);
-	/* A snapshot that is not of this code object is not believed. */
+	/* A snapshot with another fingerprint is not used. */
 	fake_snapshot(&fake, 1, &raw);
 	raw.id ^= 2;
 	fake.err = -EFAULT;
@@ -219,7 +217,7 @@ static void test_identity(void **state)
 	end();
 }
 
-/* The kernel could not take the fingerprint: read each time, for nothing is certain. */
+/* The BPF side could not compute the fingerprint: the code object is read each time. */
 static void test_no_fingerprint(void **state)
 {
 	struct raw_frame frame;
@@ -230,14 +228,14 @@ static void test_no_fingerprint(void **state)
 	assert_true(frame_is_fake(intern_tables(in), id_of(frame), 2, 20));
 	fake_write(&fake, 2, 55);
 	assert_true(frame_is_fake(intern_tables(in), id_of(frame), 55, 20));
-	symbolizer_target_gone(sym);
+	fake.err = -ESRCH;
 	check_unresolved(frame);
 	frame.code = 0;
 	check_unresolved(frame);
 	end();
 }
 
-/* The process could not be read; then the kernel sends the names. */
+/* The process could not be read; then the BPF side sends the code object. */
 static void test_learned_late(void **state)
 {
 	size_t len;
@@ -247,7 +245,7 @@ static void test_learned_late(void **state)
 	fake.err = -EPERM;
 	check_unresolved(fake_frame(&fake, 1, 20));
 	check_unresolved(fake_frame(&fake, 1, 20));
-	assert_int_equal(fake.reads, 1);	/* asked once */
+	assert_int_equal(fake.reads, 1);	/* it is read once */
 	assert_int_equal(symbolizer_learn(sym, &raw, len), 0);
 	check(1, 20, 1);
 	check(1, 40, 1);
@@ -260,7 +258,7 @@ static void test_gone(void **state)
 	check(0, 20, 0);
 	fake.err = -ESRCH;
 	check_unresolved(fake_frame(&fake, 1, 20));
-	/* It has said that it is gone: it is not asked again. */
+	/* The process has ended: it is not read again. */
 	fake.reads = 0;
 	check_unresolved(fake_frame(&fake, 2, 20));
 	assert_int_equal(fake.reads, 0);
@@ -276,7 +274,7 @@ static void test_lengths(void **state)
 	begin(2);
 	full = fake_snapshot(&fake, 1, &raw);
 	for (len = 0; len < full; len++) {
-		/* As the ring buffer hands it out: not a byte behind it. */
+		/* A copy without a byte behind it, so that a sanitizer sees reads beyond len. */
 		struct raw_code *cut = malloc(len ? len : 1);
 
 		memcpy(cut, &raw, len);
@@ -315,7 +313,7 @@ static void test_hostile(void **state)
 			((uint8_t *)&raw)[at] = rnd(&seed);
 		}
 		if (round % 3 == 0)
-			raw.id = 0;	/* takes whatever is there for true */
+			raw.id = 0;	/* its fingerprint is not compared */
 		if (rnd(&seed) % 3 == 0)
 			len = rnd(&seed) % (sizeof(raw) + 1);
 		copy = malloc(len ? len : 1);
@@ -325,13 +323,13 @@ static void test_hostile(void **state)
 		free(copy);
 		id_of((struct raw_frame){ raw.code, rnd(&seed), raw.id });
 	}
-	/* A process may lie about its own code; about other code objects nothing changed. */
+	/* Other code objects keep their names. */
 	for (i = 8; i < 16; i++)
 		check(i, 20, i);
 	end();
 }
 
-/* Code without end: the memory of it ends, and what is asked again is right again. */
+/* More code objects than the cache holds: they are forgotten, and read again when needed. */
 static void test_bounded(void **state)
 {
 	const uint32_t cnt = KNOWN_MAX + 3000;
@@ -341,7 +339,7 @@ static void test_bounded(void **state)
 	for (i = 0; i < cnt; i++)
 		check(i, 20, i);
 	assert_int_equal(symbolizer_stats(sym)->process_reads, cnt);
-	/* The latest are remembered, the first ones were forgotten and are read again. */
+	/* The last one is known, the first one was forgotten and is read again. */
 	check(cnt - 1, 20, cnt - 1);
 	assert_int_equal(symbolizer_stats(sym)->process_reads, cnt);
 	check(0, 20, 0);
@@ -351,14 +349,14 @@ static void test_bounded(void **state)
 	/* The same with snapshots. */
 	for (i = 0; i < cnt; i++)
 		assert_int_equal(symbolizer_learn(sym, &raw, fake_snapshot(&fake, i, &raw)), 0);
-	symbolizer_target_gone(sym);
+	fake.err = -ESRCH;
 	for (i = cnt - 100; i < cnt; i++)
 		check(i, 50, i);
 	check_unresolved(fake_frame(&fake, 0, 50));
 	end();
 }
 
-/* Addresses without end that nothing can be read from count, too. */
+/* Addresses that cannot be read count, too. */
 static void test_bounded_without_fingerprint(void **state)
 {
 	struct raw_frame frame = { .lasti = 0, .id = 0 };
@@ -370,14 +368,14 @@ static void test_bounded_without_fingerprint(void **state)
 		frame.code = 0x10000 + 16ull * i;
 		id_of(frame);
 	}
-	/* Forgotten with all the rest: asked again. */
+	/* Code object 1 was forgotten with all the others: it is read again. */
 	assert_int_equal(symbolizer_stats(sym)->process_reads, KNOWN_MAX + 11);
 	check(1, 20, 1);
 	assert_int_equal(symbolizer_stats(sym)->process_reads, KNOWN_MAX + 12);
 	end();
 }
 
-/* So much is read from a process and no more, until a second has gone by. */
+/* A process is read READS_A_SECOND times at most, until a second has passed. */
 static void test_reads_a_second(void **state)
 {
 	struct raw_frame frame = { .code = 0x10000, .lasti = 0, .id = 77 };
@@ -389,7 +387,7 @@ static void test_reads_a_second(void **state)
 		assert_int_equal(symbolizer_frame(sym, &frame, &id), 0);
 	reads = symbolizer_stats(sym)->process_reads;
 	assert_in_range(reads, READS_A_SECOND / 10, READS_A_SECOND);
-	/* Names that are known cost no read; others wait and are then found. */
+	/* A code object that must be read is <unresolved> until then; a snapshot needs no read. */
 	frame = fake_frame(&fake, 2, 20);
 	assert_int_equal(symbolizer_frame(sym, &frame, &id), 0);
 	assert_true(frame_is_synthetic(intern_tables(in), id, "<unresolved>"));
@@ -402,7 +400,7 @@ static void test_reads_a_second(void **state)
 	end();
 }
 
-/* No time for a read is no answer: it is asked again. */
+/* There was no time for a read: it is tried again. */
 static void test_busy(void **state)
 {
 	begin_hurried(3, 0);
@@ -413,7 +411,7 @@ static void test_busy(void **state)
 	end();
 }
 
-/* What was told while there was no time gets its name when there is, and is not counted any more. */
+/* Frames returned while there was no time get their name later, and no longer count. */
 static void test_named_late(void **state)
 {
 	const struct profile_tables *tables;
@@ -434,7 +432,7 @@ static void test_named_late(void **state)
 	assert_true(frame_is_fake(tables, first, 1, 20));
 	assert_true(frame_is_fake(tables, other, 1, 40));
 	assert_int_equal(symbolizer_stats(sym)->unresolved, 0);
-	/* New frames, so many that the tables grow, do not take them for their own. */
+	/* They keep their ids and names when the tables grow. */
 	for (i = 0; i < 1000; i++)
 		check(2, 2 * (i % 40), 2);
 	again = id_of(fake_frame(&fake, 1, 20));
@@ -443,8 +441,8 @@ static void test_named_late(void **state)
 	end();
 }
 
-/* Nothing is read: the kernel sends the names, and the process may have gone by then. */
-static void test_named_late_by_kernel(void **state)
+/* A pending frame gets its name from a snapshot, without a read. */
+static void test_named_late_by_snapshot(void **state)
 {
 	uint32_t id;
 	size_t len;
@@ -452,15 +450,15 @@ static void test_named_late_by_kernel(void **state)
 	begin_hurried(2, 0);
 	id = id_of(fake_frame(&fake, 1, 20));
 	len = fake_snapshot(&fake, 1, &raw);
-	symbolizer_target_gone(sym);
 	assert_int_equal(symbolizer_learn(sym, &raw, len), 0);
 	assert_int_equal(symbolizer_retry(sym), 0);
+	assert_int_equal(fake.reads, 0);
 	assert_true(frame_is_fake(intern_tables(in), id, 1, 20));
 	assert_int_equal(symbolizer_stats(sym)->unresolved, 0);
 	end();
 }
 
-/* Its address has another code object by then: it never gets that one's name. */
+/* A pending frame does not get the name of a later code object at its address. */
 static void test_too_late_for_a_name(void **state)
 {
 	struct raw_frame old;
@@ -478,12 +476,12 @@ static void test_too_late_for_a_name(void **state)
 	assert_int_equal(symbolizer_stats(sym)->unresolved, 1);
 	fake.reads = 0;
 	assert_int_equal(symbolizer_retry(sym), 0);
-	assert_int_equal(fake.reads, 0);	/* it is not asked for ever */
+	assert_int_equal(fake.reads, 0);	/* it is no longer pending */
 	check_unresolved(old);
 	end();
 }
 
-/* Frames without end that nobody has time for: so many rows of the table, and no more. */
+/* Of more pending frames than PENDING_MAX, only so many get a row of their own. */
 static void test_named_late_is_bounded(void **state)
 {
 	struct raw_frame frame = { .code = 0x10000, .id = 77 };
@@ -493,13 +491,13 @@ static void test_named_late_is_bounded(void **state)
 	for (i = 0; i < 10 * PENDING_MAX; i++, frame.code += 16)
 		id_of(frame);
 	assert_int_equal(intern_tables(in)->frame_cnt, PENDING_MAX + 1);
-	for (i = 0; i < KNOWN_MAX; i++, frame.code += 16)	/* all of it is forgotten */
+	for (i = 0; i < KNOWN_MAX; i++, frame.code += 16)	/* the cache is emptied */
 		id_of(frame);
 	reads_in_time = UINT_MAX;
 	assert_int_equal(symbolizer_retry(sym), 0);
 	check(1, 20, 1);
 	reads_in_time = 0;
-	frame = fake_frame(&fake, 0, 20);	/* and there is room again */
+	frame = fake_frame(&fake, 0, 20);	/* there is room for pending frames again */
 	i = id_of(frame);
 	reads_in_time = UINT_MAX;
 	assert_int_equal(symbolizer_retry(sym), 0);
@@ -508,8 +506,8 @@ static void test_named_late_is_bounded(void **state)
 }
 
 /*
- * Nor is it where a snapshot's gap was to be filled, or the object to be looked at again.
- * Until then there is what the snapshot has.
+ * There was no time to fill a snapshot's gap, or to read the fingerprint after that: it is tried
+ * again. Until then frames have what the snapshot has.
  */
 static void test_busy_in_a_gap(void **state)
 {
@@ -538,7 +536,7 @@ static void test_busy_in_a_gap(void **state)
 	}
 }
 
-/* What is there stays when the process, asked again, has it no more. */
+/* If the gap cannot be filled at the second try either, frames keep what the snapshot has. */
 static void test_gone_in_a_gap(void **state)
 {
 	size_t len;
@@ -551,11 +549,11 @@ static void test_gone_in_a_gap(void **state)
 	fake.err = -EFAULT;
 	check_without(PIECE_TABLE, fake_frame(&fake, 1, 20));
 	check_without(PIECE_TABLE, fake_frame(&fake, 1, 40));
-	assert_in_range(fake.reads, 1, 4);	/* and it is not asked for ever */
+	assert_in_range(fake.reads, 1, 4);	/* and it is not read for ever */
 	end();
 }
 
-/* Unless it has no fingerprint: then what was there proves nothing of what is there now. */
+/* The same without a fingerprint: the snapshot is not used for later frames. */
 static void test_busy_without_fingerprint(void **state)
 {
 	size_t len;
@@ -568,8 +566,8 @@ static void test_busy_without_fingerprint(void **state)
 	fake_write(&fake, 1, 55);
 	check_unresolved((struct raw_frame){ raw.code, 20, 0 });
 	reads_in_time = UINT_MAX;
-	assert_true(frame_is_fake(intern_tables(in), id_of((struct raw_frame){ raw.code, 20, 0 }), 55,
-				  20));
+	assert_true(frame_is_fake(intern_tables(in), id_of((struct raw_frame){ raw.code, 20, 0 }),
+				  55, 20));
 	end();
 }
 
@@ -583,14 +581,14 @@ static uint8_t opcode_at(uint32_t lasti)
 static void test_opcodes(void **state)
 {
 	begin(2);
-	assert_int_equal(opcode_at(4), OPCODE_NONE);	/* not asked for */
+	assert_int_equal(opcode_at(4), OPCODE_NONE);	/* opcodes were not wanted */
 	symbolizer_free(sym);
-	fake.img.minor = fake.img.objects.minor = 13;	/* no caches to step over */
+	fake.img.minor = fake.img.objects.minor = 13;	/* no inline caches to step over */
 	sym = symbolizer_new(&fake.img, fake_mem(&fake), in, true);
 	fake.mem[fake.img.layout.co_code + 6] = 42;
 	assert_int_equal(opcode_at(6), 42);
 	assert_int_equal(opcode_at(RAW_LASTI_NONE), OPCODE_NONE);
-	symbolizer_target_gone(sym);
+	fake.err = -ESRCH;
 	assert_int_equal(opcode_at(8), OPCODE_NONE);
 	end();
 }
@@ -612,7 +610,7 @@ int main(void)
 		cmocka_unit_test(test_reads_a_second),
 		cmocka_unit_test(test_busy),
 		cmocka_unit_test(test_named_late),
-		cmocka_unit_test(test_named_late_by_kernel),
+		cmocka_unit_test(test_named_late_by_snapshot),
 		cmocka_unit_test(test_too_late_for_a_name),
 		cmocka_unit_test(test_named_late_is_bounded),
 		cmocka_unit_test(test_busy_in_a_gap),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* test_waits.c - the time that threads are off their CPUs, as samples. */
+/* test_waits.c - the off-CPU time of threads becomes samples. */
 #include "resolve/waits.h"
 #include "tests/unit/tach_test.h"
 
@@ -10,7 +10,7 @@ static struct wait_stretch got[64];
 static struct raw_head heads[64];
 static size_t got_cnt;
 static uint64_t total;
-static uint32_t untold;	/* of the next one that comes */
+static uint32_t untold;	/* for the next come(): its switch-out was lost */
 
 static int take(void *ctx, const struct wait_stretch *s)
 {
@@ -73,14 +73,14 @@ static void test_one_wait(void **state)
 	assert_int_equal(got_cnt, 1);
 	expect(0, WAIT_BLOCKED, 11 * MS, 10);
 	assert_int_equal(heads[0].tid, 5);
-	/* half an interval was left over */
+	/* half an interval is left from the first wait */
 	leave(w, 5, 30 * MS, WHY_BLOCKED, 0, 0);
 	come(w, 5, 30 * MS + MS / 2, 30 * MS, 0);
 	expect(1, WAIT_BLOCKED, 30 * MS + MS / 2, 1);
 	waits_free(w);
 }
 
-/* However short they are and however many: what they sum up to. */
+/* The samples of many short waits add up to their total time. */
 static void test_short_waits(void **state)
 {
 	struct waits *w = new_waits(0, true);
@@ -118,7 +118,7 @@ static void test_runnable(void **state)
 	waits_free(w);
 }
 
-/* Woken is not yet having it: until it runs it waits for the GIL. */
+/* A thread that was woken waits for the GIL until it runs. */
 static void test_gil(void **state)
 {
 	struct waits *w = new_waits(0, false);
@@ -144,7 +144,7 @@ static void test_min(void **state)
 	come(w, 5, 33 * MS, 20 * MS, 0);
 	expect(1, WAIT_BLOCKED, 32 * MS, 2);
 	waits_free(w);
-	/* blocked for 9 ms: that it had no CPU then is no part of what is asked for */
+	/* it was blocked for 9 ms; the time after its wake-up does not count */
 	w = new_waits(10 * MS, false);
 	leave(w, 5, 10 * MS, WHY_BLOCKED, 0, 0);
 	come(w, 5, 90 * MS, 10 * MS, 19 * MS);
@@ -152,8 +152,8 @@ static void test_min(void **state)
 	waits_free(w);
 }
 
-/* An hour is a few calls. */
-static void test_settle(void **state)
+/* A wait of an hour needs only some calls of fn. */
+static void test_emit_open(void **state)
 {
 	struct waits *w = new_waits(0, true);
 
@@ -176,21 +176,21 @@ static void test_lost_records(void **state)
 	struct waits *w = new_waits(0, true);
 	struct wait_stats stats;
 
-	/* that it came back */
+	/* the switch-in */
 	leave(w, 5, 10 * MS, WHY_BLOCKED, 0, 0);
 	tick(w, 5, 15 * MS);
 	expect(0, WAIT_BLOCKED, 11 * MS, 5);
-	/* that it left: as its last stack, unknown */
+	/* the switch-out: the wait has the last stack, and its status is unknown */
 	untold = 1;
 	come(w, 5, 30 * MS, 20 * MS, 0);
 	expect(1, WAIT_BLOCKED, 21 * MS, 10);
 	assert_int_equal(heads[1].nframes, 3);
 	assert_int_equal(heads[1].status, STATUS_UNKNOWN);
-	/* both */
+	/* a switch-in, between two switch-outs */
 	leave(w, 5, 40 * MS, WHY_BLOCKED, 0, 0);
 	leave(w, 5, 50 * MS, WHY_BLOCKED, 0, 0);
 	expect(2, WAIT_BLOCKED, 41 * MS, 10);
-	/* that it came back, and that it left again: two waits, the second one unknown */
+	/* a switch-in and the next switch-out: two waits; the second one's status is unknown */
 	untold = 1;
 	come(w, 5, 70 * MS, 60 * MS, 0);
 	expect(3, WAIT_BLOCKED, 51 * MS, 10);
@@ -199,9 +199,9 @@ static void test_lost_records(void **state)
 	assert_int_equal(heads[4].status, STATUS_UNKNOWN);
 	waits_stats(w, &stats);
 	assert_int_equal(stats.repaired, 3);
-	assert_int_equal(stats.not_looked, 2);
+	assert_int_equal(stats.guessed, 2);
 	assert_int_equal(stats.waits, 5);
-	/* of one that was never seen nothing is known */
+	/* threads without an earlier stack get no samples */
 	got_cnt = 0;
 	untold = 1;
 	come(w, 9, 30 * MS, 20 * MS, 0);
@@ -211,7 +211,7 @@ static void test_lost_records(void **state)
 	waits_free(w);
 }
 
-static void test_not_looked(void **state)
+static void test_guessed(void **state)
 {
 	struct waits *w = new_waits(0, true);
 
@@ -224,7 +224,7 @@ static void test_not_looked(void **state)
 	waits_free(w);
 }
 
-/* Clocks of two CPUs may differ a little. */
+/* Times of two CPUs may differ a little: a switch-in may be earlier than its switch-out. */
 static void test_backwards(void **state)
 {
 	struct waits *w = new_waits(0, true);
@@ -243,8 +243,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_one_wait),     cmocka_unit_test(test_short_waits),
 		cmocka_unit_test(test_runnable),     cmocka_unit_test(test_gil),
-		cmocka_unit_test(test_min),	     cmocka_unit_test(test_settle),
-		cmocka_unit_test(test_lost_records), cmocka_unit_test(test_not_looked),
+		cmocka_unit_test(test_min),	     cmocka_unit_test(test_emit_open),
+		cmocka_unit_test(test_lost_records), cmocka_unit_test(test_guessed),
 		cmocka_unit_test(test_backwards),
 	};
 

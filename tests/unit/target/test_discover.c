@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * test_discover.c - children that map files which look like a CPython.
+ * test_discover.c - inspects children that map files with the contents of a CPython.
  */
 #include <linux/capability.h>
 #include <signal.h>
@@ -17,13 +17,13 @@
 #define PLACE 0x234560000000ull
 #define FILES_MAX 16
 
-/* A directory and the files that the next child maps, one each 1 MiB from PLACE on. */
+/* A directory, and the files that the next child maps, at PLACE, PLACE + 1 MiB, ... */
 static char dir[] = "/tmp/tachbpf-test-XXXXXX";
 static char paths[FILES_MAX][96];
 static int files;
 static bool unlinked;
-static bool as_code;		/* mapped as code, all of them */
-static int code_from = FILES_MAX;	/* or from this one on */
+static bool as_code;		/* all files are mapped as code */
+static int code_from = FILES_MAX;	/* files from this one on are mapped as code */
 static uint64_t prefer;
 static unsigned int initialised;	/* bit by file: the runtime has an interpreter */
 
@@ -67,7 +67,7 @@ static void add_python(const char *name, uint32_t hex)
 	add_bytes(name, f.image, sizeof(f.image));
 }
 
-/* The last file once more. */
+/* Map the last file a second time. */
 static void add_again(void)
 {
 	memcpy(paths[files], paths[files - 1], sizeof(paths[0]));
@@ -89,7 +89,7 @@ static void map_files(void)
 		void *at = (void *)(PLACE + i * 0x100000ull);
 
 		fd = open(paths[i], O_RDONLY);
-		if (mmap(at, FAKE_SIZE, as_code || i >= code_from ? PROT_READ | PROT_EXEC : PROT_READ,
+		if (mmap(at, FAKE_SIZE, PROT_READ | (as_code || i >= code_from ? PROT_EXEC : 0),
 			 MAP_PRIVATE | MAP_FIXED_NOREPLACE, fd, 0) != at)
 			_exit(1);
 		if (initialised >> i & 1) {
@@ -124,7 +124,7 @@ static pid_t child(void)
 	return pid;
 }
 
-static int look_at(pid_t pid, uint64_t *seen, uint64_t want, struct discovered *out)
+static int inspect_pid(pid_t pid, uint64_t *seen, uint64_t want, struct discovered *out)
 {
 	struct proc_info who;
 
@@ -132,8 +132,8 @@ static int look_at(pid_t pid, uint64_t *seen, uint64_t want, struct discovered *
 	return discovery_inspect(d, &who, seen, want, out);
 }
 
-/* Look at a child that has mapped the files. */
-static int look(void)
+/* Inspect a child that has mapped the files. */
+static int inspect(void)
 {
 	pid_t pid = child();
 	struct discovered again;
@@ -141,12 +141,12 @@ static int look(void)
 	int err;
 
 	memset(&found, 0xee, sizeof(found));
-	err = look_at(pid, &seen, prefer, &found);
+	err = inspect_pid(pid, &seen, prefer, &found);
 	image = found.image;
 	proc = found.proc;
 	assert_true(seen);
-	/* The same files: the same answer, at once. */
-	assert_int_equal(look_at(pid, &seen, 0, &again), -EALREADY);
+	/* The same files are not inspected again. */
+	assert_int_equal(inspect_pid(pid, &seen, 0, &again), -EALREADY);
 	kill(pid, SIGKILL);
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 	return err;
@@ -168,7 +168,7 @@ static void test_found(void **state)
 {
 	begin();
 	add_python("libpython3.12.so.1.0", 0x030c01f0);
-	assert_int_equal(look(), 0);
+	assert_int_equal(inspect(), 0);
 	assert_non_null(image);
 	assert_string_equal(image->version, "3.12.1");
 	assert_int_equal(proc.runtime, PLACE + FAKE_RUNTIME);
@@ -183,20 +183,20 @@ static void test_found(void **state)
 	end();
 }
 
-/* A file that is only read is no Python, but a libpython is, wherever it is mapped. */
+/* A file that is mapped without code is no Python, unless it is called libpython. */
 static void test_not_python(void **state)
 {
 	begin();
-	assert_int_equal(look(), -ENOENT);
+	assert_int_equal(inspect(), -ENOENT);
 	add_python("libruby.so", 0x030c01f0);
 	add_python("python3.12", 0x030c01f0);
-	assert_int_equal(look(), -ENOENT);
+	assert_int_equal(inspect(), -ENOENT);
 	add_bytes("libpython3.12.so", "#!/bin/sh\n", 10);
 	add_bytes("libpython3.13.so", "\177ELF", 4);
-	assert_int_equal(look(), -ENOENT);
-	/* The one that is a Python is found behind those that are none. */
+	assert_int_equal(inspect(), -ENOENT);
+	/* A Python is found after files that are none. */
 	add_python("libpython3.11.so", 0x030b04f0);
-	assert_int_equal(look(), 0);
+	assert_int_equal(inspect(), 0);
 	assert_string_equal(image->version, "3.11.4");
 	assert_int_equal(proc.runtime, PLACE + 4 * 0x100000 + FAKE_RUNTIME);
 	end();
@@ -206,18 +206,18 @@ static void test_not_supported(void **state)
 {
 	begin();
 	add_python("libpython3.5.so.1.0", 0x030502f0);
-	assert_int_equal(look(), -ENOTSUP);
+	assert_int_equal(inspect(), -ENOTSUP);
 	assert_non_null(strstr(why, "3.5"));
-	/* Known by now, and said again. */
-	assert_int_equal(look(), -ENOTSUP);
+	/* The file is in the cache, with its reason. */
+	assert_int_equal(inspect(), -ENOTSUP);
 	assert_non_null(strstr(why, "3.5"));
 	add_python("libpython3.12.so.1.0", 0x030c00f0);
-	assert_int_equal(look(), 0);
+	assert_int_equal(inspect(), 0);
 	assert_string_equal(image->version, "3.12.0");
 	end();
 }
 
-/* One file is read once, wherever it is mapped; another file of its name is another. */
+/* A file is read once, also if it is renamed; another file with its name is read, too. */
 static void test_cache(void **state)
 {
 	const struct cpython_image *first;
@@ -225,26 +225,26 @@ static void test_cache(void **state)
 
 	begin();
 	add_python("libpython3.12.so", 0x030c01f0);
-	assert_int_equal(look(), 0);
+	assert_int_equal(inspect(), 0);
 	first = image;
-	assert_int_equal(look(), 0);
+	assert_int_equal(inspect(), 0);
 	assert_ptr_equal(image, first);
 	snprintf(other, sizeof(other), "%s/libpythonX.so", dir);
 	assert_int_equal(rename(paths[0], other), 0);
 	snprintf(old, sizeof(old), "%s", paths[0]);
 	snprintf(paths[0], sizeof(paths[0]), "%s", other);
-	assert_int_equal(look(), 0);
+	assert_int_equal(inspect(), 0);
 	assert_ptr_equal(image, first);
 	assert_int_equal(rename(other, old), 0);
 	snprintf(paths[0], sizeof(paths[0]), "%s", old);
-	/* Replaced, as package managers do it. */
+	/* Replace it as package managers do. */
 	files = 1;
 	add_python("new", 0x030c07f0);
 	assert_int_equal(rename(paths[1], paths[0]), 0);
 	files = 1;
-	assert_int_equal(look(), 0);
+	assert_int_equal(inspect(), 0);
 	assert_string_equal(image->version, "3.12.7");
-	assert_string_equal(first->version, "3.12.1");	/* still valid */
+	assert_string_equal(first->version, "3.12.1");	/* the old image is still valid */
 	end();
 }
 
@@ -257,13 +257,12 @@ static void test_deleted(void **state)
 	begin();
 	add_python("libpython3.12.so", 0x030c01f0);
 	unlinked = true;
-	assert_int_equal(look(), 0);
+	assert_int_equal(inspect(), 0);
 	assert_string_equal(image->version, "3.12.1");
 	end();
 }
 
-/* Behind many that are none. */
-/* Without CAP_SYS_ADMIN and CAP_CHECKPOINT_RESTORE what is mapped and deleted cannot be opened. */
+/* CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE are needed to open deleted files that are mapped. */
 static void may_open_deleted(bool may)
 {
 	struct __user_cap_header_struct head = { _LINUX_CAPABILITY_VERSION_3, 0 };
@@ -275,7 +274,7 @@ static void may_open_deleted(bool may)
 	assert_int_equal(syscall(SYS_capset, &head, data), 0);
 }
 
-/* A file that could not be opened is looked at again, though nothing else has been mapped. */
+/* A file that could not be opened is inspected again, although no other file was mapped. */
 static void test_missed(void **state)
 {
 	uint64_t seen = 0;
@@ -291,17 +290,17 @@ static void test_missed(void **state)
 	unlinked = true;
 	pid = child();
 	may_open_deleted(false);
-	err = look_at(pid, &seen, 0, &found);
+	err = inspect_pid(pid, &seen, 0, &found);
 	may_open_deleted(true);
 	assert_int_equal(err, -ENOENT);
-	assert_int_equal(look_at(pid, &seen, 0, &found), 0);
+	assert_int_equal(inspect_pid(pid, &seen, 0, &found), 0);
 	assert_string_equal(found.image->version, "3.12.1");
 	kill(pid, SIGKILL);
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 	end();
 }
 
-/* Behind many that are none. */
+/* A Python after many files that are none. */
 static void test_many(void **state)
 {
 	char name[32];
@@ -313,63 +312,63 @@ static void test_many(void **state)
 		add_bytes(name, "no", 2);
 	}
 	add_python("libpython-last.so", 0x030c01f0);
-	assert_int_equal(look(), 0);
+	assert_int_equal(inspect(), 0);
 	assert_int_equal(proc.runtime, PLACE + 12 * 0x100000 + FAKE_RUNTIME);
 	end();
 }
 
-/* Whatever a file is called, if it is mapped as code. */
+/* A file that is mapped as code may have any name. */
 static void test_any_code(void **state)
 {
 	begin();
 	as_code = true;
 	add_python("plugin.so", 0x030c01f0);
-	assert_int_equal(look(), 0);
+	assert_int_equal(inspect(), 0);
 	assert_string_equal(image->version, "3.12.1");
 	/* A libpython comes first. */
 	add_python("libpython3.11.so", 0x030b04f0);
-	assert_int_equal(look(), 0);
+	assert_int_equal(inspect(), 0);
 	assert_string_equal(image->version, "3.11.4");
 	as_code = false;
 	end();
 }
 
-/* Two, neither initialised: the first, and the caller is told to look again. */
+/* Of two CPythons, the one that is initialised is chosen; if none is, the first one. */
 static void test_several(void **state)
 {
 	begin();
 	add_python("libpython3.11.so", 0x030b04f0);
-	assert_int_equal(look(), 0);
+	assert_int_equal(inspect(), 0);
 	assert_false(found.several);
 	assert_int_equal(found.ready, READY_NO);
 	add_python("libpython3.12.so", 0x030c01f0);
-	assert_int_equal(look(), 0);
+	assert_int_equal(inspect(), 0);
 	assert_true(found.several);
 	assert_int_equal(found.ready, READY_NO);
 	assert_string_equal(image->version, "3.11.4");
 	assert_string_equal(found.also, "");
-	/* rt_interp_head of 3.12 is at 40: now it has an interpreter; then both have. */
+	/* rt_interp_head of 3.12 is at 40: 3.12 has an interpreter; then both have one. */
 	initialised = 1 << 1;
-	assert_int_equal(look(), 0);
+	assert_int_equal(inspect(), 0);
 	assert_int_equal(found.ready, READY_YES);
 	assert_string_equal(image->version, "3.12.1");
 	assert_string_equal(found.also, "");
 	initialised = 3;
-	assert_int_equal(look(), 0);
+	assert_int_equal(inspect(), 0);
 	assert_string_equal(image->version, "3.11.4");
 	assert_non_null(strstr(found.also, "3.12.1 in libpython3.12.so"));
-	prefer = PLACE + 0x100000 + FAKE_RUNTIME;	/* stay with the one that is profiled */
-	assert_int_equal(look(), 0);
+	prefer = PLACE + 0x100000 + FAKE_RUNTIME;	/* the one that is profiled stays */
+	assert_int_equal(inspect(), 0);
 	assert_string_equal(image->version, "3.12.1");
 	assert_non_null(strstr(found.also, "3.11.4 in libpython3.11.so"));
-	initialised = 1;	/* unless it has ended */
-	assert_int_equal(look(), 0);
+	initialised = 1;	/* unless its interpreter has ended */
+	assert_int_equal(inspect(), 0);
 	assert_string_equal(image->version, "3.11.4");
 	prefer = initialised = 0;
 	end();
 }
 
-/* No answer in time is none: it is not said that a Python is not ready, and which one stays. */
+/* Memory that cannot be read in time: "ready" is unknown, and the profiled CPython stays. */
 static void test_busy(void **state)
 {
 	pid_t pid;
@@ -385,7 +384,7 @@ static void test_busy(void **state)
 	remote_mem_hurry(true);
 	remote_mem_grant(1000000000);
 	kill(remote_mem_helper(), SIGSTOP);
-	assert_int_equal(look_at(pid, &seen, PLACE + 0x100000 + FAKE_RUNTIME, &found), 0);
+	assert_int_equal(inspect_pid(pid, &seen, PLACE + 0x100000 + FAKE_RUNTIME, &found), 0);
 	assert_int_equal(found.ready, READY_UNKNOWN);
 	assert_string_equal(found.image->version, "3.12.1");
 	remote_mem_hurry(false);
@@ -397,7 +396,7 @@ out:
 	end();
 }
 
-/* A 32-bit program is a Python if it is called one; a reason is given. */
+/* A 32-bit program that is called python is a Python that is not supported. */
 static void test_32_bit(void **state)
 {
 	static const uint8_t elf32[64] = { 0x7f, 'E', 'L', 'F', 1, 1, 1 };
@@ -405,22 +404,22 @@ static void test_32_bit(void **state)
 	begin();
 	as_code = true;
 	add_bytes("plugin.so", elf32, sizeof(elf32));
-	assert_int_equal(look(), -ENOENT);
+	assert_int_equal(inspect(), -ENOENT);
 	add_bytes("python3.11", elf32, sizeof(elf32));
-	assert_int_equal(look(), -ENOTSUP);
+	assert_int_equal(inspect(), -ENOTSUP);
 	assert_non_null(strstr(why, "32-bit"));
 	as_code = false;
 	end();
 }
 
-/* The file is read at one place and loaded at another: it runs where it is loaded. */
+/* A file is mapped twice, once without code: its runtime is in the mapping with code. */
 static void test_read_and_loaded(void **state)
 {
 	begin();
 	add_python("libpython3.12.so", 0x030c01f0);
 	add_again();
 	code_from = 1;
-	assert_int_equal(look(), 0);
+	assert_int_equal(inspect(), 0);
 	assert_int_equal(proc.runtime, PLACE + 0x100000 + FAKE_RUNTIME);
 	assert_false(found.several);
 	code_from = FILES_MAX;

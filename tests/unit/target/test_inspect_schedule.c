@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* test_inspect_schedule.c - when a process is looked at again. */
+/* test_inspect_schedule.c - when a process is inspected again. */
 #include "target/inspect_schedule.h"
 #include "tests/unit/tach_test.h"
 
 #define MS 1000000ull
 #define S (1000 * MS)
 
-/* 2 ms doubled up to 64 s, and no wrap-around however long it goes on. */
+/* 2 ms, doubled up to 64 s; nothing wraps around, however many inspections there are. */
 static void test_backoff(void **state)
 {
 	struct inspect_schedule s = { 0 };
@@ -37,11 +37,11 @@ static void test_wait(void **state)
 	assert_int_equal(inspect_wait_ns(&s, 101 * MS, MS / 2), MS / 2);
 	assert_int_equal(inspect_wait_ns(&s, 102 * MS, S), 0);
 	assert_int_equal(inspect_wait_ns(&s, 200 * MS, S), 0);
-	inspect_no_more(&s);	/* nobody waits for what is never looked at */
+	inspect_no_more(&s);	/* there is no next inspection to wait for */
 	assert_int_equal(inspect_wait_ns(&s, 101 * MS, S), S);
 }
 
-/* Only the young wake us up; the old are looked at when we are awake anyway. */
+/* Only young processes wake us up; others are inspected when we are awake anyway. */
 static void test_old(void **state)
 {
 	struct inspect_schedule s = { 0 };
@@ -71,7 +71,7 @@ static void test_restart(void **state)
 	assert_int_equal(s.next_ns, 2 * MS);
 }
 
-/* A change is looked at at once, then ever more rarely while nothing is new in it. */
+/* A change causes an inspection after the gap, which doubles while no new files are mapped. */
 static void test_changed(void **state)
 {
 	struct inspect_schedule s = { 0 };
@@ -81,7 +81,7 @@ static void test_changed(void **state)
 	for (i = 0; i < 12; i++)
 		inspect_backoff(&s, now);
 	inspect_done(&s, now, 20000, false);
-	assert_int_equal(s.gap_ns, gap);	/* by itself: no reason to be slower */
+	assert_int_equal(s.gap_ns, gap);	/* no change caused this inspection: it stays */
 	for (i = 0; i < 12; i++) {
 		inspect_changed(&s);
 		assert_int_equal(s.next_ns, now + gap);
@@ -93,14 +93,14 @@ static void test_changed(void **state)
 		gap = gap * 2 < S ? gap * 2 : S;
 		assert_int_equal(s.gap_ns, gap);
 	}
-	/* Files that are new: there may be more of them. */
+	/* New files: there may soon be more of them, so the gap is short. */
 	inspect_changed(&s);
 	inspect_done(&s, now, 900 * MS, true);
 	assert_int_equal(s.gap_ns, 10 * MS);
-	/* One that costs much is looked at less. */
+	/* Slow inspections are rare. */
 	inspect_done(&s, now, 3 * MS, false);
 	assert_int_equal(s.gap_ns, 300 * MS);
-	inspect_no_more(&s);	/* refused; what it has become may be another thing */
+	inspect_no_more(&s);	/* a refused process is inspected after a change only */
 	inspect_changed(&s);
 	assert_int_equal(s.next_ns, now + 300 * MS);
 	inspect_restart(&s);

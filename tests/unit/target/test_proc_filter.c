@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * test_proc_filter.c - conditions: what is taken and what is refused, what they fit, that kinds
- * must all be met and what is excluded is excluded.
+ * test_proc_filter.c - conditions: which texts are valid, which facts meet them; all kinds must be
+ * met, and an exclusion always wins.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -94,7 +94,7 @@ static void test_comms(void **state)
 	assert_true(comm("python*", "python3.11"));
 	assert_true(comm("py[st]hon?", "python3"));
 	assert_true(comm("gunicorn: master [app]", "gunicorn: maste") == false);	/* a glob */
-	assert_true(comm("gunicorn: master", "gunicorn: maste"));	/* all that is kept */
+	assert_true(comm("gunicorn: master", "gunicorn: maste"));	/* 15 bytes are kept */
 	assert_true(comm("*", ""));
 	assert_true(comm("a/*", "a/b/c"));
 	assert_false(comm("[", "x"));
@@ -135,9 +135,9 @@ static void test_cgroup_paths(void **state)
 		only(FILTER_CGROUP, same[i]);
 		assert_int_equal(cgroup("/a/b"), 1u << FILTER_CGROUP);
 		assert_int_equal(cgroup("/a"), 0);
-		assert_int_equal(cgroup("/a/b/c"), 0);		/* what is above says it */
+		assert_int_equal(cgroup("/a/b/c"), 0);		/* the cgroup above meets it */
 		assert_int_equal(cgroup("/a/bb"), 0);
-		s.rules[0].number = 4;				/* of another hierarchy */
+		s.rules[0].number = 4;				/* another hierarchy */
 		assert_int_equal(cgroup("/a/b"), 0);
 	}
 	only(FILTER_CGROUP, "/");
@@ -178,7 +178,7 @@ static void test_containers(void **state)
 	assert_int_equal(cgroup(path), 0);
 }
 
-/* All kinds and what they say of a process: bits that are set. */
+/* proc_filter_meets() for bits of different kinds. */
 static void test_precedence(void **state)
 {
 	const uint32_t uid = 1u << FILTER_UID, name = 1u << FILTER_COMM, all = ~0u;
@@ -195,7 +195,7 @@ static void test_precedence(void **state)
 	assert_false(proc_filter_meets(&s, all, uid));
 	assert_false(proc_filter_meets(&s, all, name));
 	assert_false(proc_filter_meets(&s, all, uid | name | FILTER_EXCLUDED));
-	assert_true(proc_filter_meets(&s, uid, uid));	/* only this kind is asked about */
+	assert_true(proc_filter_meets(&s, uid, uid));	/* the mask has only this kind */
 	assert_true(proc_filter_meets(&s, FILTER_CGROUP_KINDS, 0));
 	proc_filter_free(&s);
 	assert_int_equal(proc_filter_add(&s, FILTER_COMM, true, "a"), 0);
@@ -219,7 +219,7 @@ static void test_text(void **state)
 	buf_free(&b);
 }
 
-/* ---- cgroups.h: of this very process, whatever cgroups there are here ---- */
+/* ---- cgroups.h: the cgroups of this process ---- */
 
 static int own_paths, paths;
 
@@ -246,7 +246,7 @@ static int check_dir(void *ctx, const struct cgroup_dir *dir)
 	uint64_t id = cgroups_id(c, dir->hierarchy, dir->path);
 
 	assert_int_equal(dir->path[0], '/');
-	assert_true(!id || id == dir->id);	/* 0: it went meanwhile */
+	assert_true(!id || id == dir->id);	/* 0: it was removed meanwhile */
 	paths++;
 	return 0;
 }
