@@ -131,7 +131,7 @@ _Static_assert(sizeof(struct py_layout) == 120, "py_layout has no hidden padding
 enum py_proc_state {
 	PY_PROC_PYTHON = 1,	/* its threads are walked                            */
 	PY_PROC_OTHER = 2,	/* inspected; not Python as far as is known          */
-	PY_PROC_ARRIVING = 3,	/* its executable is known, its libpython not resolved yet */
+	PY_PROC_LINKING = 3,	/* its executable is known, its libpython not resolved yet */
 	PY_PROC_UNSEEN = 4,	/* not inspected, because it is not selected             */
 };
 
@@ -176,7 +176,7 @@ struct py_proc {
 	abi_u32 codes_second;
 	abi_u8 state;		/* enum py_proc_state */
 	abi_u8 tstate_how;	/* enum py_tstate_how */
-	abi_u8 strange;		/* ARRIVING: ticks with an unexpected library         */
+	abi_u8 mismatches;		/* ARRIVING: ticks with an unexpected library         */
 	abi_u8 names_sent;	/* thread names sent in second names_second (mod 256); approximate */
 	abi_u16 self_below;	/* the thread pointer minus pthread_self(); 0 on x86 */
 	abi_u8 unselected;	/* UNSELECTED_*                                      */
@@ -190,7 +190,7 @@ _Static_assert(sizeof(struct py_proc) == 296, "py_proc has no hidden padding");
 
 /*
  * The conditions of a recording in the form that the BPF side evaluates. The map marks
- * assigns MARK_* bits to cgroups, uids and comms (keys: mark_of_*()). A cgroup or comm that
+ * assigns MARK_* bits to cgroups, uids and comms (keys: *_key()). A cgroup or comm that
  * user space has not judged yet has no entry.
  */
 enum {
@@ -201,7 +201,7 @@ enum {
 	MARK_PATH = 16,
 	MARK_UNIT = 32,
 };
-struct select_config {
+struct filter_config {
 	abi_u64 min_age_ns;	/* a younger process is not recorded yet             */
 	abi_u32 cgroup_kinds;	/* MARK_CONTAINER ...: each must be found on the way to the root */
 	abi_u8 any;		/* there is at least one condition                   */
@@ -215,21 +215,21 @@ struct select_config {
 	abi_u8 children;	/* a fork inherits the verdict on its parent's pid   */
 	abi_u8 pad[3];
 };
-_Static_assert(sizeof(struct select_config) == 24, "select_config has no hidden padding");
+_Static_assert(sizeof(struct filter_config) == 24, "filter_config has no hidden padding");
 
 /* Keys of the map marks. A cgroup: its hierarchy (0: v2) and its directory's inode number. */
-static inline abi_u64 mark_of_cgroup(abi_u32 hierarchy, abi_u64 id)
+static inline abi_u64 cgroup_key(abi_u32 hierarchy, abi_u64 id)
 {
 	return (abi_u64)(hierarchy & 0x7fff) << 48 | (id & 0xffffffffffffULL);
 }
 
-static inline abi_u64 mark_of_uid(abi_u32 uid)
+static inline abi_u64 uid_key(abi_u32 uid)
 {
 	return 0xffffULL << 48 | uid;
 }
 
 #define COMM_BYTES 16
-static inline abi_u64 mark_of_comm(const abi_u8 comm[COMM_BYTES])
+static inline abi_u64 comm_key(const abi_u8 comm[COMM_BYTES])
 {
 	abi_u64 h = 0;
 	int i;
@@ -357,7 +357,7 @@ enum raw_sample_flags {
 	RAW_UNREADABLE = 2,	/* a frame could not be read; the frames in the record are valid */
 	RAW_GC = 4,		/* the thread is collecting garbage                  */
 	RAW_BROKEN_END = 8,	/* the chain of frames ended without its last shim   */
-	RAW_NOT_LOOKED = 16,	/* RAW_SWITCH_OUT without a stack: no budget, or unreadable   */
+	RAW_NOT_WALKED = 16,	/* RAW_SWITCH_OUT without a stack: no budget, or unreadable   */
 	RAW_WEIGHED = 32,	/* RAW_SAMPLE: its weight follows the frames; else that is 1 */
 };
 
@@ -456,14 +456,14 @@ _Static_assert(sizeof(struct raw_extra) == 40 + RAW_EXCEPTION + 8 * RAW_KERNEL_F
 struct raw_switch_in {
 	struct raw_header h;
 	abi_u32 tid;
-	abi_u32 untold;		/* 1: the RAW_SWITCH_OUT was lost                            */
+	abi_u32 out_lost;		/* 1: the RAW_SWITCH_OUT was lost                            */
 	abi_u64 out_ns;		/* when the thread left its CPU (CLOCK_MONOTONIC); 0: unknown */
 	abi_u64 wake_ns;	/* when it became runnable; 0: unknown                 */
 };
 _Static_assert(sizeof(struct raw_switch_in) == 48, "raw_switch_in has no hidden padding");
 
 /* What the task iterator reports of each thread of a Python process. */
-struct raw_asleep {
+struct raw_offcpu_scan {
 	abi_u64 time_ns;
 	abi_u64 start_ns;	/* start_boottime of the process */
 	abi_u64 thread_pointer;
@@ -472,10 +472,10 @@ struct raw_asleep {
 	abi_u32 tgid, tid;
 	abi_u16 sysno;		/* RAW_SYSNO_NONE */
 	abi_u8 why;		/* enum raw_why; 0: the thread is on a CPU */
-	abi_u8 told;		/* 1: a RAW_SWITCH_OUT was sent when it left its CPU */
+	abi_u8 out_sent;		/* 1: a RAW_SWITCH_OUT was sent when it left its CPU */
 	abi_u32 nr_threads;
 };
-_Static_assert(sizeof(struct raw_asleep) == 72, "raw_asleep has no hidden padding");
+_Static_assert(sizeof(struct raw_offcpu_scan) == 72, "raw_offcpu_scan has no hidden padding");
 
 /*
  * The threads that are off-CPU. The slot is the tid modulo the number of slots, a power of
@@ -485,7 +485,7 @@ _Static_assert(sizeof(struct raw_asleep) == 72, "raw_asleep has no hidden paddin
 #define WAIT_SLOTS 32768
 struct wait_slot {
 	abi_u32 tid;		/* 0: the slot is free                               */
-	abi_u32 untold;		/* 1: the RAW_SWITCH_OUT was lost                            */
+	abi_u32 out_lost;		/* 1: the RAW_SWITCH_OUT was lost                            */
 	abi_u64 out_ns;		/* when it left its CPU; 0: its return need not be sent */
 	abi_u64 wake_ns;	/* when it was woken; 0: it still sleeps             */
 };
@@ -526,7 +526,7 @@ _Static_assert(sizeof(struct raw_code) ==
  */
 #define RAW_CGROUPS 14		/* v2 has one hierarchy, v1 has 13 at most */
 struct raw_origin {
-	abi_u64 cgroups[RAW_CGROUPS];	/* mark_of_cgroup() of its cgroups, in any order */
+	abi_u64 cgroups[RAW_CGROUPS];	/* cgroup_key() of its cgroups, in any order */
 	abi_u32 cgroup_cnt;
 	abi_u32 uid;		/* the effective uid in the initial user namespace   */
 	abi_u32 ns_tgid;	/* tgid in its own pid namespace; 0: it is in the host's */
@@ -537,10 +537,10 @@ _Static_assert(sizeof(struct raw_origin) == 8 * RAW_CGROUPS + 16, "raw_origin is
 struct raw_lifecycle {
 	struct raw_header h;	/* RAW_EXIT: the process; RAW_FORK: the child         */
 	abi_u32 parent_tgid;	/* RAW_FORK */
-	abi_u32 known;		/* RAW_FORK: 1: the child inherited its parent's admission */
+	abi_u32 admitted;		/* RAW_FORK: 1: the child inherited its parent's admission */
 	abi_u64 ident;		/* RAW_FORK: the child's py_proc.ident                 */
 	abi_u32 ns_tgid;	/* RAW_FORK: as raw_origin.ns_tgid                     */
-	abi_u32 elsewhere;	/* RAW_FORK: the child is in other cgroups than its parent */
+	abi_u32 other_cgroups;	/* RAW_FORK: the child is in other cgroups than its parent */
 };
 
 /* What /proc may not have any more when user space gets the record. */
@@ -620,14 +620,14 @@ enum counter {
 	CNT_NO_BYTECODE,	/* frames without a line: the thread's bytecode was unreadable */
 	CNT_CUT_OFF,		/* walks cut off by the time limit                       */
 	CNT_UNVERIFIED_CODE,	/* frames whose code object could not be read        */
-	CNT_ARRIVED,		/* processes of known executables, admitted at their exec */
+	CNT_ADMITTED_AT_EXEC,		/* processes of known executables, admitted at their exec */
 	CNT_UNWANTED,		/* samples that the mode does not want               */
 	CNT_BUSY,		/* lost: a non-maskable tick interrupted another program  */
 	CNT_SWITCH,		/* a thread of a Python process left its CPU           */
 	CNT_WAIT,		/* ... and its stack was sent                        */
 	CNT_WAIT_NOT_PYTHON,	/* ... and had no Python stack                       */
 	CNT_WAIT_UNWANTED,	/* ... and the mode does not want it                 */
-	CNT_WAIT_NOT_LOOKED,	/* lost: ... and the budget did not allow to walk its stack */
+	CNT_WAIT_NOT_WALKED,	/* lost: ... and the budget did not allow to walk its stack */
 	CNT_WAIT_UNREADABLE,	/* lost: ... and its thread state could not be read    */
 	CNT_WAIT_LOST,		/* lost: ... and the ring buffer had no room           */
 	CNT_SWITCH_IN_LOST,	/* lost: it is back on a CPU; the ring buffer had no room */
@@ -683,7 +683,7 @@ static inline abi_u64 sample_time_end(abi_u32 class)
  */
 #define STRING_HEAD 48
 #define STRING_TAIL 32
-static inline abi_u32 string_stamp(abi_u64 length, const abi_u64 *head, const abi_u64 *tail)
+static inline abi_u32 string_hash(abi_u64 length, const abi_u64 *head, const abi_u64 *tail)
 {
 	abi_u64 h = length * 0x9e3779b97f4a7c15ULL, word;
 	int i, left = length < STRING_HEAD ? (int)length : STRING_HEAD;
@@ -699,7 +699,7 @@ static inline abi_u32 string_stamp(abi_u64 length, const abi_u64 *head, const ab
 }
 
 /* What replaces co_version: a hash of both names. 0: one could not be read. */
-static inline abi_u32 names_stamp(abi_u32 name, abi_u32 file)
+static inline abi_u32 names_hash(abi_u32 name, abi_u32 file)
 {
 	return name && file ? (name * 31 + file) | 1 : 0;
 }

@@ -70,8 +70,8 @@ static __always_inline void admit_exec(struct raw_exec *ev, struct task_struct *
 	if (!exe->slot)
 		py_proc_relocate(p, &exe->proc, p->exe_bias);
 	barrier();
-	p->state = exe->slot ? PY_PROC_ARRIVING : PY_PROC_PYTHON;
-	count(CNT_ARRIVED);
+	p->state = exe->slot ? PY_PROC_LINKING : PY_PROC_PYTHON;
+	count(CNT_ADMITTED_AT_EXEC);
 	ev->ident = p->ident;
 	ev->bias = p->exe_bias;
 }

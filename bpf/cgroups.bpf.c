@@ -20,7 +20,7 @@ int BPF_PROG(on_cgroup_mkdir, struct cgroup *cg, const char *path)
 	struct raw_cgroup *ev;
 	long len;
 
-	if (!cfg_select.cgroups && (hierarchy > 63 || !(cfg_hierarchies >> hierarchy & 1)))
+	if (!cfg_filter.cgroups && (hierarchy > 63 || !(cfg_hierarchies >> hierarchy & 1)))
 		return 0;
 	ev = bpf_ringbuf_reserve(&events, sizeof(*ev), 0);
 	if (!ev)
@@ -35,14 +35,14 @@ int BPF_PROG(on_cgroup_mkdir, struct cgroup *cg, const char *path)
 	if (len <= 0 || len == sizeof(ev->path))
 		bpf_ringbuf_discard(ev, 0);
 	else
-		bpf_ringbuf_submit(ev, cfg_select.cgroups ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
+		bpf_ringbuf_submit(ev, cfg_filter.cgroups ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
 	return 0;
 }
 
 SEC("?tp_btf/cgroup_rmdir")
 int BPF_PROG(on_cgroup_rmdir, struct cgroup *cg, const char *path)
 {
-	u64 key = mark_of_cgroup(cgroup_hierarchy(cg), cgroup_id(cg));
+	u64 key = cgroup_key(cgroup_hierarchy(cg), cgroup_id(cg));
 
 	bpf_map_delete_elem(&marks, &key);
 	return 0;

@@ -29,7 +29,7 @@ extern const volatile unsigned int cfg_limit_ns; /* time limit of a sample; 0: n
 extern const volatile bool cfg_self_time; /* measure how long samples take */
 extern const volatile unsigned long long cfg_hierarchies; /* hierarchies whose new cgroups
 							   * are sent: bit 0 is v2 */
-extern const volatile struct select_config cfg_select; /* conditions on processes */
+extern const volatile struct filter_config cfg_filter; /* conditions on processes */
 
 /* What the mode requires; user/resolve/record_mode.h and waits.h have the modes. */
 extern const volatile bool cfg_ticks;	/* walk at ticks; else ticks only discover processes */
@@ -96,7 +96,7 @@ extern struct procs_map py_procs SEC(".maps");
 extern struct exes_map known_exes SEC(".maps");
 /* tgid -> enum watch: processes that are selected before it is known whether they are Python */
 extern struct watched_map watched SEC(".maps");
-/* mark_of_*() -> MARK_*: user space's verdicts on cgroups, uids and comms */
+/* *_key() -> MARK_*: user space's verdicts on cgroups, uids and comms */
 extern struct marks_map marks SEC(".maps");
 extern struct counters_map counters SEC(".maps");
 extern struct sample_times_map sample_times SEC(".maps");

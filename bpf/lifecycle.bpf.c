@@ -10,7 +10,7 @@
 #include "proc_filter.bpf.h"
 #include "origin.bpf.h"
 
-static __always_inline void send(struct raw_lifecycle *ev)
+static __always_inline void send_lifecycle(struct raw_lifecycle *ev)
 {
 	ev->h.time_ns = bpf_ktime_get_ns();
 	if (bpf_ringbuf_output(&events, ev, sizeof(*ev), BPF_RB_FORCE_WAKEUP))
@@ -49,13 +49,13 @@ int BPF_PROG(on_exec, struct task_struct *p, pid_t old_pid, struct linux_binprm 
 
 	if (!cfg_all && !known && !bpf_map_lookup_elem(&watched, &tgid))
 		return 0;
-	if (cfg_select.any)
+	if (cfg_filter.any)
 		unselected = judge_task(p, known);
 	if (unselected & UNSELECTED_FOR_SURE) {
-		bool is_news = known && known->state != PY_PROC_UNSEEN;
+		bool is_tracked = known && known->state != PY_PROC_UNSEEN;
 
 		put_unseen(p, start_ns, unselected);
-		if (!is_news)
+		if (!is_tracked)
 			return 0;
 	} else if (known) {
 		bpf_map_delete_elem(&py_procs, &tgid);
@@ -73,7 +73,7 @@ int BPF_PROG(on_exec, struct task_struct *p, pid_t old_pid, struct linux_binprm 
 	ev->unselected = unselected;
 	bpf_probe_read_kernel(ev->comm, sizeof(ev->comm), p->comm);
 	read_command(ev, p->mm);
-	note_origin(&ev->origin, p);
+	fill_origin(&ev->origin, p);
 	ev->exe = key_of_executable(bprm);
 	if (!(unselected & UNSELECTED_FOR_SURE))
 		admit_exec(ev, p);
@@ -108,7 +108,7 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 	copy.main_thread = 0;
 	/* What was sent of the parent's code says nothing about the child's: see docs/design.md. */
 	copy.ident = (copy.start_ns ^ (u64)tgid << 32) | 1;
-	if (cfg_select.any && !fork_inherits(&copy, parent, child))
+	if (cfg_filter.any && !fork_inherits(&copy, parent, child))
 		return 0;
 	if (copy.state == PY_PROC_UNSEEN) {
 		bpf_map_update_elem(&py_procs, &tgid, &copy, BPF_ANY);
@@ -117,11 +117,11 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 	if (bpf_map_update_elem(&py_procs, &tgid, &copy, BPF_ANY))
 		count(CNT_PROCS_FULL);
 	else
-		ev.known = 1;
+		ev.admitted = 1;
 	ev.ident = copy.ident;
 	ev.ns_tgid = task_ns_pid(child);
-	ev.elsewhere = cgroups_of(parent) != cgroups_of(child);
-	send(&ev);
+	ev.other_cgroups = cgroups_of(parent) != cgroups_of(child);
+	send_lifecycle(&ev);
 	return 0;
 }
 
@@ -131,20 +131,20 @@ int BPF_PROG(on_exit, struct task_struct *p)
 	struct raw_lifecycle ev = { .h = { .kind = RAW_EXIT, .tgid = p->tgid } };
 	u32 tgid = p->tgid;
 	struct py_proc *known;
-	bool tell;
+	bool is_tracked;
 
 	if (p->signal->live.counter)
 		return 0;	/* other threads go on */
 	known = bpf_map_lookup_elem(&py_procs, &tgid);
-	tell = known && known->state != PY_PROC_OTHER && known->state != PY_PROC_UNSEEN;
+	is_tracked = known && known->state != PY_PROC_OTHER && known->state != PY_PROC_UNSEEN;
 	if (known)
 		bpf_map_delete_elem(&py_procs, &tgid);
 	if (!bpf_map_delete_elem(&watched, &tgid))
-		tell = true;
-	if (!tell)
+		is_tracked = true;
+	if (!is_tracked)
 		return 0;
 	ev.h.start_ns = p->group_leader->start_boottime;
-	send(&ev);
+	send_lifecycle(&ev);
 	return 0;
 }
 
@@ -181,7 +181,7 @@ int BPF_PROG(on_rename, struct task_struct *task, const char *comm)
 	struct py_proc *known = bpf_map_lookup_elem(&py_procs, &tgid);
 
 	if (!known || known->unselected & UNSELECTED_FOR_SURE ||
-	    (known->state != PY_PROC_PYTHON && known->state != PY_PROC_ARRIVING))
+	    (known->state != PY_PROC_PYTHON && known->state != PY_PROC_LINKING))
 		return 0;
 	ev.h.start_ns = task_start_ns(task);
 	ev.h.time_ns = bpf_ktime_get_ns();

@@ -13,7 +13,7 @@
 #include "proc_filter.bpf.h"
 
 /* Returns 0, or -1 if the ring buffer has no room. */
-static __always_inline int report(enum raw_kind kind, u32 tgid, u64 exec_pages)
+static __always_inline int send_tick(enum raw_kind kind, u32 tgid, u64 exec_pages)
 {
 	struct raw_tick *t = bpf_ringbuf_reserve(&events, sizeof(*t), 0);
 
@@ -39,7 +39,7 @@ static __always_inline enum counter report_unknown(u32 tgid)
 		return CNT_UNSELECTED;
 	if (is_young(current_start_ns()))
 		return CNT_UNSELECTED;
-	return report(RAW_UNKNOWN, tgid, current_exec_pages()) ? CNT_RING_FULL : CNT_UNKNOWN;
+	return send_tick(RAW_UNKNOWN, tgid, current_exec_pages()) ? CNT_RING_FULL : CNT_UNKNOWN;
 }
 
 /*
@@ -53,7 +53,7 @@ static __always_inline void report_changed(struct py_proc *p, u32 tgid)
 
 	if (p->exe && !p->exec_pages)	/* admitted at its exec, never inspected */
 		p->exec_pages = pages;
-	if (p->exec_pages != pages && !report(RAW_CHANGED, tgid, pages))
+	if (p->exec_pages != pages && !send_tick(RAW_CHANGED, tgid, pages))
 		p->exec_pages = pages;
 }
 
@@ -97,7 +97,7 @@ static __always_inline u64 missed_since(u64 then, u64 now)
  * are one period apart unless ticks were missed: the virtual CPU did not run, or perf
  * throttled the event.
  */
-static __always_inline void note_missed(struct last_tick *last, u64 pid_tgid, u64 now)
+static __always_inline void count_missed(struct last_tick *last, u64 pid_tgid, u64 now)
 {
 	u64 switches = current_switches();
 
@@ -109,7 +109,7 @@ static __always_inline void note_missed(struct last_tick *last, u64 pid_tgid, u6
 }
 
 /* Record how long the sample took that began at start, without the stalls meanwhile. */
-static __always_inline void note_time(u64 start)
+static __always_inline void record_time(u64 start)
 {
 	u32 zero = 0;
 	struct sample_times *t = bpf_map_lookup_elem(&sample_times, &zero);
@@ -119,7 +119,7 @@ static __always_inline void note_time(u64 start)
 	if (!t || !s)
 		return;
 	if (cfg_limit_ns)	/* without a limit the clock was not read during the walk */
-		note_stall(s, now);
+		detect_stall(s, now);
 	ns = now - start - s->stalled_ns;
 	class = sample_time_class(ns);
 	barrier_var(class);
@@ -147,7 +147,7 @@ static __always_inline enum counter walk_and_send(struct py_proc *p, u64 pid_tgi
 		return CNT_TSTATE_UNREADABLE;
 	if (s->busy)
 		return CNT_BUSY;
-	note_missed(&s->last_tick, pid_tgid, now);
+	count_missed(&s->last_tick, pid_tgid, now);
 	start_clock(s, now);
 	end = unwind_python(s, p, sp, NULL);
 	if (end != CNT_SAMPLE)
@@ -169,7 +169,7 @@ static __always_inline enum counter sample_process(struct py_proc *p, u64 pid_tg
 	enum counter end = walk_and_send(p, pid_tgid, start_ns, sp, now);
 
 	if (cfg_self_time && end != CNT_BUSY)
-		note_time(now);
+		record_time(now);
 	return end;
 }
 
@@ -177,14 +177,14 @@ static __always_inline enum counter sample_known(struct py_proc *p, u64 pid_tgid
 						 u64 sp)
 {
 	u32 tgid = pid_tgid >> 32;
-	int settled;
+	int found;
 
 	if (p->state == PY_PROC_OTHER)
 		return CNT_OTHER;
-	if (p->state == PY_PROC_ARRIVING) {
-		settled = find_libpython(tgid);
-		if (settled <= 0)
-			return settled ? report_unknown(tgid) : CNT_NOT_READY;
+	if (p->state == PY_PROC_LINKING) {
+		found = find_libpython(tgid);
+		if (found <= 0)
+			return found ? report_unknown(tgid) : CNT_NOT_READY;
 	}
 	if (!cfg_ticks)
 		return CNT_UNWANTED;
@@ -208,7 +208,7 @@ static __always_inline enum counter tick(u64 sp)
 		p->start_ns = start_ns;
 	else if (p->start_ns != start_ns)
 		return report_unknown(tgid);	/* another process had this pid */
-	if (cfg_select.any) {
+	if (cfg_filter.any) {
 		if (is_unselected(p, start_ns))
 			return CNT_UNSELECTED;
 		if (p->unselected || p->state == PY_PROC_UNSEEN)

@@ -12,7 +12,7 @@ SEC("?iter/task")
 int on_task(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
-	struct raw_asleep a = {};
+	struct raw_offcpu_scan a = {};
 	struct wait_slot *slot;
 	struct user_call call;
 	struct py_proc *p;
@@ -42,12 +42,12 @@ int on_task(struct bpf_iter__task *ctx)
 	a.args[1] = call.args[1];
 	if (call.nr >= 0)
 		a.sysno = call.nr;
-	a.told = slot->tid == (u32)task->pid && slot->out_ns;
+	a.out_sent = slot->tid == (u32)task->pid && slot->out_ns;
 	/* If there is no room, the iterator shows the task again at the next read. */
-	if (!bpf_seq_write(ctx->meta->seq, &a, sizeof(a)) && !a.told) {
+	if (!bpf_seq_write(ctx->meta->seq, &a, sizeof(a)) && !a.out_sent) {
 		slot->tid = task->pid;
 		slot->wake_ns = a.why == WHY_RUNNABLE ? a.time_ns : 0;
-		slot->untold = 0;
+		slot->out_lost = 0;
 		slot->out_ns = a.time_ns;
 	}
 	return 0;

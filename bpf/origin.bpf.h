@@ -11,7 +11,7 @@
 #include "common.bpf.h"
 
 /* The cgroup of the task in each hierarchy. */
-static __always_inline void note_cgroups(struct raw_origin *out, const struct task_struct *task)
+static __always_inline void fill_cgroups(struct raw_origin *out, const struct task_struct *task)
 {
 	const struct list_head *head = cgroup_list(cgroups_of(task)), *pos = head;
 	const struct cgroup *cg;
@@ -23,15 +23,15 @@ static __always_inline void note_cgroups(struct raw_origin *out, const struct ta
 		if (!pos || pos == head)
 			break;
 		cg = cgroup_at(pos);
-		out->cgroups[i] = mark_of_cgroup(cgroup_hierarchy(cg), cgroup_id(cg));
+		out->cgroups[i] = cgroup_key(cgroup_hierarchy(cg), cgroup_id(cg));
 	}
 	out->cgroup_cnt = i;
 }
 
 /* leader is the first thread of the process. out must be zeroed. */
-static __always_inline void note_origin(struct raw_origin *out, const struct task_struct *leader)
+static __always_inline void fill_origin(struct raw_origin *out, const struct task_struct *leader)
 {
-	note_cgroups(out, leader);
+	fill_cgroups(out, leader);
 	out->uid = task_euid(leader);
 	out->ns_tgid = task_ns_pid(leader);
 }

@@ -60,7 +60,7 @@ static __noinline u32 marks_on_cgroups(u64 css_set)
 			unjudged |= MARK_UNKNOWN;	/* only for the task's own cgroups:
 							 * those above were made before */
 		}
-		key = mark_of_cgroup(cgroup_hierarchy(cg), cgroup_id(cg));
+		key = cgroup_key(cgroup_hierarchy(cg), cgroup_id(cg));
 		mark = bpf_map_lookup_elem(&marks, &key);
 		found |= mark ? *mark : unjudged;
 		cg = cgroup_parent(cg);
@@ -72,10 +72,10 @@ static __always_inline u8 judge_cgroups(const struct task_struct *task)
 {
 	u32 found;
 
-	if (!cfg_select.cgroups)
+	if (!cfg_filter.cgroups)
 		return 0;
 	found = marks_on_cgroups((u64)cgroups_of(task));
-	if (!cfg_select.cgroup_ask)
+	if (!cfg_filter.cgroup_ask)
 		found &= ~MARK_UNKNOWN;
 	if (found & MARK_EXCLUDED)
 		return UNSELECTED_CGROUP;
@@ -83,19 +83,19 @@ static __always_inline u8 judge_cgroups(const struct task_struct *task)
 	 * Cgroups that are judged later can only exclude what was selected, or select what
 	 * was not.
 	 */
-	if ((found & cfg_select.cgroup_kinds) == cfg_select.cgroup_kinds)
-		return found & MARK_UNKNOWN && cfg_select.cgroup_excludes ? UNDECIDED : 0;
+	if ((found & cfg_filter.cgroup_kinds) == cfg_filter.cgroup_kinds)
+		return found & MARK_UNKNOWN && cfg_filter.cgroup_excludes ? UNDECIDED : 0;
 	return found & MARK_UNKNOWN ? UNDECIDED : UNSELECTED_CGROUP;
 }
 
 static __always_inline u8 judge_uid(u32 uid)
 {
-	u64 key = mark_of_uid(uid);
+	u64 key = uid_key(uid);
 	const u32 *mark = bpf_map_lookup_elem(&marks, &key);
 
 	if (mark)
 		return *mark & MARK_EXCLUDED ? UNSELECTED_UID : 0;
-	return cfg_select.uid_needed ? UNSELECTED_UID : 0;
+	return cfg_filter.uid_needed ? UNSELECTED_UID : 0;
 }
 
 /* comm: the name after the exec. */
@@ -104,13 +104,13 @@ static __always_inline u8 judge_names(const u8 comm[COMM_BYTES])
 	const u32 *mark;
 	u64 key;
 
-	if (!cfg_select.comms)
-		return cfg_select.exes ? UNDECIDED : 0;
-	key = mark_of_comm(comm);
+	if (!cfg_filter.comms)
+		return cfg_filter.exes ? UNDECIDED : 0;
+	key = comm_key(comm);
 	mark = bpf_map_lookup_elem(&marks, &key);
 	if (mark && !(*mark & MARK_INCLUDED))
 		return UNSELECTED_NAME;
-	return mark && !cfg_select.exes ? 0 : UNDECIDED;
+	return mark && !cfg_filter.exes ? 0 : UNDECIDED;
 }
 
 /* For a process that executes a file. known: its entry from before the exec, or NULL. */
@@ -120,7 +120,7 @@ static __always_inline u8 judge_exec(const struct task_struct *task, const u8 co
 	u8 not = known ? known->unselected & UNSELECTED_PID : 0;
 
 	not |= judge_cgroups(task) | judge_names(comm);
-	if (cfg_select.uids)
+	if (cfg_filter.uids)
 		not |= judge_uid(task_euid(task));
 	return not & UNSELECTED_FOR_SURE ? not & ~UNDECIDED : not;
 }
@@ -151,18 +151,18 @@ static __always_inline void put_unseen(struct task_struct *task, u64 start_ns, u
 static __always_inline bool fork_inherits(struct py_proc *copy, const struct task_struct *parent,
 					  const struct task_struct *child)
 {
-	if (!cfg_select.children)
+	if (!cfg_filter.children)
 		copy->unselected &= ~UNSELECTED_PID;
 	if (copy->unselected & UNDECIDED || (copy->state == PY_PROC_UNSEEN && !copy->unselected))
 		return false;
-	return !cfg_select.cgroups || cgroups_of(parent) == cgroups_of(child);
+	return !cfg_filter.cgroups || cgroups_of(parent) == cgroups_of(child);
 }
 
 /* ---- at each tick ---- */
 
 static __always_inline bool is_young(u64 start_ns)
 {
-	return cfg_select.min_age_ns && bpf_ktime_get_boot_ns() - start_ns < cfg_select.min_age_ns;
+	return cfg_filter.min_age_ns && bpf_ktime_get_boot_ns() - start_ns < cfg_filter.min_age_ns;
 }
 
 /*
@@ -173,7 +173,7 @@ static __always_inline bool is_unselected(struct py_proc *p, u64 start_ns)
 {
 	u32 uid;
 
-	if (cfg_select.uids) {
+	if (cfg_filter.uids) {
 		uid = current_euid();
 		if (p->euid != uid) {
 			p->euid = uid;

@@ -16,15 +16,15 @@
  * Add a code object that was not sent yet to the sample's list of new ones. Returns false
  * if this sample's list is full.
  */
-static __always_inline bool note_new_code(struct scratch *s, u64 code, u32 id)
+static __always_inline bool list_new_code(struct scratch *s, u64 code, u32 id)
 {
-	u64 mark = (s->ident ^ code * 0x9e3779b97f4a7c15ULL) * 0xbf58476d1ce4e5b9ULL + id;
+	u64 hash = (s->ident ^ code * 0x9e3779b97f4a7c15ULL) * 0xbf58476d1ce4e5b9ULL + id;
 	u64 *sent;
 	u32 n;
 
-	mark ^= mark >> 32;
-	sent = sent_slot(mark);
-	if (!sent || *sent == mark)
+	hash ^= hash >> 32;
+	sent = sent_slot(hash);
+	if (!sent || *sent == hash)
 		return true;
 	/*
 	 * Read after the call: older kernels lose the bounds of a value that is spilled
@@ -35,21 +35,21 @@ static __always_inline bool note_new_code(struct scratch *s, u64 code, u32 id)
 		return false;
 	barrier_var(n);
 	s->new_codes[n & (MAX_NEW_CODES - 1)] =
-		(struct new_code){ .code = code, .mark = mark, .id = id };
+		(struct new_code){ .code = code, .hash = hash, .id = id };
 	s->new_cnt = n + 1;
 	return true;
 }
 
 /* Reads the string at once, unless the string is long or its page ends before the buffer. */
-static __always_inline u32 read_string_stamp(struct scratch *s, u64 str)
+static __always_inline u32 read_string_hash(struct scratch *s, u64 str)
 {
 	u32 data = (s->l.str_data - s->l.str_length) & 63, n;
 	u64 tail[STRING_TAIL / 8] = {}, length, len;
 
 	str += s->l.str_length;
-	spend(s, 1);
+	count_reads(s, 1);
 	if (read_user(s->name, sizeof(s->name), str)) {
-		spend(s, FAULT_READS);
+		count_reads(s, FAULT_READS);
 		if (read_user(s->name, 8, str))
 			return 0;
 		len = *(u64 *)s->name;
@@ -61,20 +61,20 @@ static __always_inline u32 read_string_stamp(struct scratch *s, u64 str)
 	length = *(u64 *)s->name;
 	if (length > STRING_HEAD &&
 	    read_user(tail, sizeof(tail), str + data + length - STRING_TAIL)) {
-		spend(s, FAULT_READS);
+		count_reads(s, FAULT_READS);
 		return 0;
 	}
-	return string_stamp(length, (const u64 *)(s->name + (data & 56)), tail);
+	return string_hash(length, (const u64 *)(s->name + (data & 56)), tail);
 }
 
 /* The stamp of the last file name is kept: neighbours in a stack are often from one file. */
-static __always_inline u32 read_names_stamp(struct scratch *s, u64 name, u64 file)
+static __always_inline u32 read_names_hash(struct scratch *s, u64 name, u64 file)
 {
 	if (s->file != file) {
-		s->file_stamp = read_string_stamp(s, file);
+		s->file_hash = read_string_hash(s, file);
 		s->file = file;
 	}
-	return names_stamp(read_string_stamp(s, name), s->file_stamp);
+	return names_hash(read_string_hash(s, name), s->file_hash);
 }
 
 u32 read_code_id(u64 code, u64 stamp);
@@ -103,9 +103,9 @@ __weak __noinline u32 read_code_id(u64 code, u64 stamp)
 	if (!s || !cache)
 		return 0;
 	base = s->l.co_firstlineno & ~7;
-	spend(s, 1);
+	count_reads(s, 1);
 	if (read_user(s->code, CODE_BYTES, code + base)) {
-		spend(s, FAULT_READS);
+		count_reads(s, FAULT_READS);
 		count(CNT_UNVERIFIED_CODE);
 		return 0;
 	}
@@ -113,7 +113,7 @@ __weak __noinline u32 read_code_id(u64 code, u64 stamp)
 	if (s->l.co_version != ABI_NO_OFF)
 		version = CODE_FIELD(u32, co_version);
 	if (!version)
-		version = read_names_stamp(s, CODE_FIELD(u64, co_qualname),
+		version = read_names_hash(s, CODE_FIELD(u64, co_qualname),
 					   CODE_FIELD(u64, co_filename));
 	if (!version) {
 		count(CNT_UNVERIFIED_CODE);
@@ -143,7 +143,7 @@ __weak __noinline u32 read_code_id(u64 code, u64 stamp)
 	*e = (struct code_cache_entry){
 		.code = code,
 		/* 0: the cache entry is invalid, so that the next sample tries again */
-		.stamp = is_hidden || note_new_code(s, code, id) ? stamp : 0,
+		.stamp = is_hidden || list_new_code(s, code, id) ? stamp : 0,
 		.id = id,
 		.process = process,
 	};
@@ -180,7 +180,7 @@ static __always_inline u32 frame_room(struct scratch *s, u64 code)
 		u32 stacksize, firstlineno, nlocalsplus, framesize;
 	} c;
 
-	spend(s, 1);
+	count_reads(s, 1);
 	if (read_user(&c, sizeof(c), code + s->l.co_firstlineno - 4))
 		return 0;
 	if (s->l.fr_is_entry != ABI_NO_OFF)
@@ -305,10 +305,10 @@ static __always_inline void send_code(struct raw_code *rec, struct code_cache *c
 		return;
 	}
 	count(CNT_CODE);
-	sent = sent_slot(code->mark);
+	sent = sent_slot(code->hash);
 	if (!sent)
 		return;
-	if (*sent && (*sent ^ code->mark) > HALF_SENT)
+	if (*sent && (*sent ^ code->hash) > HALF_SENT)
 		count(CNT_SENT_EVICTED);
 	/*
 	 * A page that is being copied after a fork cannot be read now, so the code object
@@ -316,11 +316,11 @@ static __always_inline void send_code(struct raw_code *rec, struct code_cache *c
 	 * complete would take the place of others.
 	 */
 	if ((!rec->name_at.len || !rec->file_at.len || !rec->table_at.len) &&
-	    *sent != (code->mark ^ HALF_SENT)) {
+	    *sent != (code->hash ^ HALF_SENT)) {
 		cache_entry(cache, code->code)->stamp = 0;
-		*sent = code->mark ^ HALF_SENT;
+		*sent = code->hash ^ HALF_SENT;
 	} else {
-		*sent = code->mark;
+		*sent = code->hash;
 	}
 }
 

@@ -33,7 +33,7 @@
  * how far apart its objects are in memory, and each read can miss every cache, or fault.
  * The clock is read after so many reads; a read that faults counts as several.
  */
-#define READS_A_LOOK 16
+#define READS_PER_CLOCK 16
 #define FAULT_READS 6
 /*
  * The work between two readings of the clock takes a few microseconds. If this much time has
@@ -110,7 +110,7 @@ struct list_walk {
 	u32 pad;
 };
 
-/* The last tick on this CPU, for note_missed(). */
+/* The last tick on this CPU, for count_missed(). */
 struct last_tick {
 	u64 pid_tgid;
 	u64 switches;
@@ -126,7 +126,7 @@ struct last_tick {
 #define MAX_CODES_A_SECOND 4096
 struct new_code {
 	u64 code;
-	u64 mark;	/* hash that is stored in sent_codes once it is sent */
+	u64 hash;	/* hash that is stored in sent_codes once it is sent */
 	u32 id;
 	u32 pad;
 };
@@ -140,7 +140,7 @@ struct scratch {
 					 * STRING_HEAD bytes of text and some more */
 	u64 seq;		/* samples on this CPU */
 	u64 deadline;		/* end of this sample's time limit (CLOCK_MONOTONIC, ns) */
-	u64 inspected_ns;		/* when the clock was last read */
+	u64 clock_read_ns;		/* when the clock was last read */
 	u64 stalled_ns;
 	u64 stalls;
 	struct last_tick last_tick;
@@ -155,7 +155,7 @@ struct scratch {
 	u64 exception;		/* the exception that has_exception() found, or its type */
 	struct raw_extra extra;
 	u64 file;		/* the last file name's object in this sample, and its stamp */
-	u32 file_stamp;
+	u32 file_hash;
 	u32 pad2;
 	u64 ident;		/* of the process, with its layout: for
 				 * functions that the verifier checks separately */
@@ -197,9 +197,9 @@ struct {
 	__type(value, u64);
 } sent_codes __weak SEC(".maps");
 
-static __always_inline u64 *sent_slot(u64 mark)
+static __always_inline u64 *sent_slot(u64 hash)
 {
-	u32 slot = mark & (cfg_sent_slots - 1);
+	u32 slot = hash & (cfg_sent_slots - 1);
 
 	return bpf_map_lookup_elem(&sent_codes, &slot);
 }
@@ -219,17 +219,17 @@ static __always_inline int read_user(void *dst, u32 size, u64 addr)
 static __always_inline void start_clock(struct scratch *s, u64 now)
 {
 	s->deadline = now + cfg_limit_ns;
-	s->inspected_ns = now;
+	s->clock_read_ns = now;
 	s->stalled_ns = 0;
 	s->stalls = 0;
 }
 
 /* Detect a stall since the clock was last read: see STALL_NS. */
-static __always_inline void note_stall(struct scratch *s, u64 now)
+static __always_inline void detect_stall(struct scratch *s, u64 now)
 {
-	u64 passed = now - s->inspected_ns;
+	u64 passed = now - s->clock_read_ns;
 
-	s->inspected_ns = now;
+	s->clock_read_ns = now;
 	if (passed <= STALL_NS)
 		return;
 	s->stalled_ns += passed;
@@ -242,17 +242,17 @@ static __always_inline bool is_out_of_time(struct scratch *s, u64 now, u64 spare
 {
 	if (!cfg_limit_ns)
 		return false;
-	note_stall(s, now);
+	detect_stall(s, now);
 	return now > s->deadline + spare_ns;
 }
 
-/* Count reads; after READS_A_LOOK of them, check the time limit. */
-static __always_inline void spend(struct scratch *s, u32 reads)
+/* Count reads; after READS_PER_CLOCK of them, check the time limit. */
+static __always_inline void count_reads(struct scratch *s, u32 reads)
 {
 	struct walk *w = &s->walk;
 
 	w->reads += reads;
-	if (w->reads < READS_A_LOOK)
+	if (w->reads < READS_PER_CLOCK)
 		return;
 	w->reads = 0;
 	if (is_out_of_time(s, bpf_ktime_get_ns(), 0))

@@ -161,7 +161,7 @@ static __always_inline u64 tstate_by_desc(struct py_proc *p, u64 tp)
 }
 
 /* Check whether the state at w->ts is the current thread's. Returns 1 to end the search. */
-static __always_inline int list_look(struct scratch *s, struct list_walk *w)
+static __always_inline int list_check(struct scratch *s, struct list_walk *w)
 {
 	u64 id, cframe;
 	u32 status;
@@ -191,12 +191,12 @@ static __always_inline int list_look(struct scratch *s, struct list_walk *w)
 	return !s->l.foreign_ids;
 }
 
-int list_some(void);
+int list_steps(void);
 /*
  * Some steps along the lists; 1: the search is over. Has external linkage so that the
  * verifier checks LIST_STEPS_A_CALL steps and not all of them.
  */
-__weak __noinline int list_some(void)
+__weak __noinline int list_steps(void)
 {
 	struct list_walk *w;
 	struct scratch *s;
@@ -219,7 +219,7 @@ __weak __noinline int list_some(void)
 			w->is = next;
 			continue;
 		}
-		if (list_look(s, w))
+		if (list_check(s, w))
 			return 1;
 		w->unreadable = !!read_user(&next, 8, w->ts + s->l.ts_next);
 		if (w->unreadable)
@@ -247,7 +247,7 @@ static __always_inline u64 tstate_by_list(struct scratch *s, struct py_proc *p, 
 	for (i = 0; i < LIST_CALLS && !whole; i++) {
 		if (is_out_of_time(s, bpf_ktime_get_ns(), 0))
 			return TSTATE_UNCERTAIN;
-		whole = list_some();
+		whole = list_steps();
 	}
 	if (w->unreadable)
 		return TSTATE_UNREADABLE;

@@ -37,7 +37,7 @@ static __always_inline s32 fetch_frame(struct scratch *s, struct walk *w)
 
 	if (w->win_last && off <= w->win_last)
 		return off;
-	spend(s, 1);
+	count_reads(s, 1);
 	if (s->l.ts_datastack != ABI_NO_OFF && w->low - w->fr < NEAR_BYTES) {
 		u64 win = window_start(w, w->fr + bytes - WINDOW_BYTES);
 		u64 len = w->fr + bytes - win;
@@ -49,7 +49,7 @@ static __always_inline s32 fetch_frame(struct scratch *s, struct walk *w)
 			return len - bytes;
 		}
 		w->win_last = 0;	/* it may be half overwritten */
-		spend(s, FAULT_READS);
+		count_reads(s, FAULT_READS);
 	}
 	barrier_var(bytes);
 	bytes &= FIELD_MASK;
@@ -60,7 +60,7 @@ static __always_inline s32 fetch_frame(struct scratch *s, struct walk *w)
 #define FRAME_OWNED_BY_GENERATOR 1
 
 /* End the walk: the memory does not contain a stack. */
-static __always_inline int walk_nowhere(struct scratch *s, struct walk *w)
+static __always_inline int discard_stack(struct scratch *s, struct walk *w)
 {
 	w->n = 0;
 	s->sample.flags = (s->sample.flags & RAW_GC) | RAW_UNREADABLE;
@@ -97,7 +97,7 @@ static __always_inline int walk_from_caller(struct scratch *s, struct walk *w)
 	struct cframe c;
 
 	if (w->from_caller)
-		return walk_nowhere(s, w);
+		return discard_stack(s, w);
 	count(CNT_ENTERING);
 	s->sample.flags &= RAW_GC;
 	s->sample.gc_at = 0;
@@ -113,7 +113,7 @@ static __always_inline int walk_from_caller(struct scratch *s, struct walk *w)
 	/* It may belong to a call that has returned, and its memory may have been used again. */
 	if (read_user(&c, sizeof(c), w->caller_cframe + s->l.cframe_frame) ||
 	    !is_cframe(&c, w->caller_cframe, w->ts))
-		return walk_nowhere(s, w);
+		return discard_stack(s, w);
 	w->entered_from = c.frame;
 	return 0;
 }
@@ -141,7 +141,7 @@ static __always_inline u32 offset_of(const struct scratch *s, u64 code, u64 ip, 
  * frame, because running code is in memory. Yes if the frame before it has none, either:
  * then these are objects whose types form an endless chain, and no frames.
  */
-static __always_inline bool no_stack(const struct raw_sample *s, u32 n)
+static __always_inline bool is_no_stack(const struct raw_sample *s, u32 n)
 {
 	return !n || !s->frames[(n - 1) & (ABI_MAX_FRAMES - 1)].id;
 }
@@ -185,7 +185,7 @@ static __always_inline int end_of_chain(struct scratch *s, struct walk *w)
 	if (w->unchecked)
 		return walk_from_caller(s, w);
 	if (w->by_generator && out->frames[0].lasti == RAW_LASTI_NONE)
-		return walk_nowhere(s, w);
+		return discard_stack(s, w);
 	if (s->l.end_shim && !w->shim)
 		out->flags |= RAW_BROKEN_END;
 	return 1;
@@ -259,7 +259,7 @@ static __always_inline int walk_step(struct scratch *s, struct code_cache *cache
 	if (!owner) {
 		w->low = fr;
 		if (w->entered && !is_caller(s, w, fr, code))
-			return walk_nowhere(s, w);
+			return discard_stack(s, w);
 	}
 	if (w->n >= ABI_MAX_FRAMES) {
 		out->flags |= RAW_TRUNCATED;
@@ -270,7 +270,7 @@ static __always_inline int walk_step(struct scratch *s, struct code_cache *cache
 		out->flags |= RAW_GC;
 	}
 	id = code_id(cache, code, w->stamp);
-	if (w->unchecked && !id && no_stack(out, w->n))
+	if (w->unchecked && !id && is_no_stack(out, w->n))
 		return walk_from_caller(s, w);
 	if (id == CODE_ID_HIDDEN)
 		return 0;
@@ -286,8 +286,8 @@ static __always_inline int walk_step(struct scratch *s, struct code_cache *cache
  * Some steps of the walk; 1: it is over. Has external linkage so that the verifier checks
  * STEPS_A_CALL steps and not all of them.
  */
-int walk_some(void);
-__weak __noinline int walk_some(void)
+int walk_steps(void);
+__weak __noinline int walk_steps(void)
 {
 	struct code_cache *cache;
 	struct scratch *s;
@@ -310,13 +310,13 @@ static __always_inline void walk_frames(struct scratch *s)
 
 #pragma clang loop unroll(disable)
 	for (i = 0; i < MAX_STEPS / STEPS_A_CALL; i++)
-		if (walk_some())
+		if (walk_steps())
 			return;
 	s->sample.flags |= RAW_TRUNCATED;
 }
 
 /* Find out whether a collection is going on, and which frame was current when it began. */
-static __always_inline void note_gc(struct scratch *s, struct py_proc *p, u64 is, struct walk *w)
+static __always_inline void find_gc(struct scratch *s, struct py_proc *p, u64 is, struct walk *w)
 {
 	u64 at = p->collecting;
 	u32 collecting = 0;
@@ -429,7 +429,7 @@ static __always_inline enum counter why_unreadable(const struct py_proc *p, u64 
 static __always_inline enum counter read_tstate(struct scratch *s, struct py_proc *p, u64 tp,
 						u64 self, u64 sp, u64 *tstate)
 {
-	u64 ts, settled;
+	u64 ts, running;
 
 	if (current_flags() & PF_EXITING)
 		return CNT_NATIVE_THREAD;
@@ -442,10 +442,10 @@ static __always_inline enum counter read_tstate(struct scratch *s, struct py_pro
 	if (ts > TSTATE_UNCERTAIN) {
 		if (p->l.gil_how != PY_GIL_RT_CURRENT)
 			return CNT_SAMPLE;
-		settled = running_tstate(s, p, self, sp, ts);
-		if (settled == ts)
+		running = running_tstate(s, p, self, sp, ts);
+		if (running == ts)
 			return CNT_SAMPLE;
-		ts = settled;
+		ts = running;
 		*tstate = ts;
 		if (ts > TSTATE_UNCERTAIN)
 			return read_state(s, p, ts) ? why_unreadable(p, tp) : CNT_SAMPLE;
@@ -562,7 +562,7 @@ static __always_inline enum counter unwind_python(struct scratch *s, struct py_p
 	if (cfg_need_status && !(out->status & cfg_need_status))
 		return CNT_UNWANTED;
 	if (cfg_gc && (out->status & STATUS_HAS_GIL))
-		note_gc(s, p, is, w);
+		find_gc(s, p, is, w);
 	walk_frames(s);
 	out->nframes = w->n;
 	/* A stack of which not even one frame could be read is sent, too. */

@@ -12,7 +12,7 @@
 #include "pyscratch.bpf.h"
 
 /* So often may the library differ before user space is asked: its page may not be in memory yet. */
-#define STRANGE_MAX 8
+#define MISMATCHES_MAX 8
 
 
 static __always_inline bool is_expected_library(const struct py_exe *exe, u64 bias)
@@ -67,9 +67,9 @@ __weak __noinline int find_libpython(u32 tgid)
 		p->state = PY_PROC_PYTHON;
 		return 1;
 	}
-	if (p->strange >= STRANGE_MAX)
+	if (p->mismatches >= MISMATCHES_MAX)
 		return -1;
-	p->strange++;
+	p->mismatches++;
 	return 0;
 }
 

@@ -8,7 +8,7 @@
 static struct world w;
 
 /* Mark the newest frame as the one that C called the interpreter with (3.11). */
-static void mark_entry(void)
+static void set_is_entry(void)
 {
 	host_mem_put8(w.top + w.img.layout.fr_is_entry, 1);
 }
@@ -19,7 +19,7 @@ static void push_entry(int minor)
 		world_push(&w, OWNER_SHIM, 0, 0);
 	world_push(&w, OWNER_THREAD, world_code(&w), 6);
 	if (minor == 11)
-		mark_entry();
+		set_is_entry();
 }
 
 /*
@@ -99,7 +99,7 @@ static void test_entering_from_the_past(void **state)
 		/* entered from nowhere, as a suspended generator is; 3.12: by the world's first shim */
 		world_push(&w, OWNER_THREAD, world_code(&w), 6);
 		if (minor == 11)
-			mark_entry();
+			set_is_entry();
 		world_push(&w, OWNER_THREAD, world_code(&w), 8);
 		world_enter(&w, 0xdead0000, 0);
 		host_mem_put64(W_CSTACK + 8192 + l->cframe_frame + 8, caller);
@@ -155,13 +155,13 @@ static void test_called_by_suspended(void **state)
 		world_push(&w, OWNER_GENERATOR, world_code(&w), 6);
 		host_mem_put64(w.top + w.img.layout.fr_previous, 0);
 		if (minor == 11)
-			mark_entry();
+			set_is_entry();
 		world_push(&w, OWNER_THREAD, world_code(&w), -2);
 		world_expect(&w, 0, RAW_UNREADABLE);
 	}
 	world_init(&w, 11);
 	world_push(&w, OWNER_GENERATOR, world_code(&w), 6);
-	mark_entry();
+	set_is_entry();
 	world_push(&w, OWNER_THREAD, world_code(&w), 0);
 	world_expect(&w, 2, 0);
 }
@@ -180,7 +180,7 @@ static void test_called_by_the_past(void **state)
 		w.locals = 4;
 		world_push(&w, OWNER_THREAD, world_code(&w), 6);
 		if (minor == 11)
-			mark_entry();
+			set_is_entry();
 		world_push(&w, OWNER_THREAD, world_code(&w), 8);
 		outer = shim = w.top;
 		world_shim(&w);
@@ -210,7 +210,7 @@ static void test_called_by_generator(void **state)
 		world_init(&w, minor);
 		world_push(&w, OWNER_THREAD, world_code(&w), 6);
 		if (minor == 11)
-			mark_entry();
+			set_is_entry();
 		world_push(&w, OWNER_GENERATOR, world_code(&w), 8);
 		world_push(&w, OWNER_THREAD, world_code(&w), -2);
 		world_expect(&w, 3, 0);

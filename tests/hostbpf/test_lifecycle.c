@@ -107,7 +107,7 @@ static void test_rename(void **state)
 	/* The kernel's own are shorter; nothing behind them gets out. */
 	assert_string_equal((const char *)renamed(&host.task, "0123456789abcdefgh")->comm,
 			    "0123456789abcde");
-	world_proc()->state = PY_PROC_ARRIVING;
+	world_proc()->state = PY_PROC_LINKING;
 	assert_non_null(renamed(&host.task, "w"));
 	world_proc()->start_ns = 0;	/* not known yet */
 	assert_non_null(renamed(&host.task, "w"));
@@ -178,7 +178,7 @@ static void test_lifecycle(void **state)
 	assert_int_equal(ev->h.tgid, 2002);
 	assert_int_equal(ev->h.start_ns, 99);
 	assert_int_equal(ev->parent_tgid, 1001);
-	assert_int_equal(ev->known, 1);
+	assert_int_equal(ev->admitted, 1);
 	p = bpf_map_lookup_elem(&py_procs, &tgid);
 	assert_non_null(p);
 	assert_int_equal(p->start_ns, 99);

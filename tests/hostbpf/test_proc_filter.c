@@ -20,10 +20,10 @@ static struct cgroup cgroups[CGROUPS];
 static struct cgrp_cset_link links[2];
 static struct css_set set;
 
-static void configure(struct select_config cfg)
+static void configure(struct filter_config cfg)
 {
 	cfg.any = true;
-	host_set(&cfg_select, &cfg, sizeof(cfg));
+	host_set(&cfg_filter, &cfg, sizeof(cfg));
 }
 
 static void make_cgroup(int i, int parent, int root)
@@ -41,18 +41,18 @@ static void enter(struct css_set *to, struct cgrp_cset_link link[2], int v2, int
 	to->cgrp_links.next = &link[0].cgrp_link;
 }
 
-static void mark(u64 k, u32 value)
+static void put_mark(u64 k, u32 value)
 {
 	assert_int_equal(bpf_map_update_elem(&marks, &k, &value, BPF_ANY), 0);
 }
 
-static u64 cgroup_key(int i)
+static u64 key_of_cgroup(int i)
 {
-	return mark_of_cgroup((u32)cgroups[i].root->hierarchy_id, nodes[i].id);
+	return cgroup_key((u32)cgroups[i].root->hierarchy_id, nodes[i].id);
 }
 
 /* A process of a known executable, before it executes it; every cgroup is judged: nothing. */
-static void before_exec(struct select_config cfg)
+static void before_exec(struct filter_config cfg)
 {
 	const unsigned long auxv[] = { 3, 0x5600000040, 0, 0 };
 	u32 tgid = 1001, watch = WATCH_CHILDREN;
@@ -80,7 +80,7 @@ static void before_exec(struct select_config cfg)
 	strcpy(host.task.comm, "python3");
 	configure(cfg);
 	for (i = 0; i < CGROUPS; i++)
-		mark(cgroup_key(i), 0);
+		put_mark(key_of_cgroup(i), 0);
 }
 
 static void make_child(struct task_struct *child)
@@ -99,7 +99,7 @@ static const struct raw_exec *execute(void)
 	return host_record(RAW_EXEC, &i, NULL);
 }
 
-static const struct select_config by_unit = { .cgroups = true, .cgroup_ask = true,
+static const struct filter_config by_unit = { .cgroups = true, .cgroup_ask = true,
 					      .cgroup_kinds = MARK_UNIT };
 
 /* Walked from the first tick on. */
@@ -150,9 +150,9 @@ static void test_a_mark_counts_for_all_below(void **state)
 		before_exec(by_unit);
 		expect_out(UNSELECTED_CGROUP);
 		before_exec(by_unit);
-		mark(cgroup_key(places[i]), MARK_UNIT);
+		put_mark(key_of_cgroup(places[i]), MARK_UNIT);
 		expect_in();
-		mark(cgroup_key(APP), MARK_EXCLUDED);
+		put_mark(key_of_cgroup(APP), MARK_EXCLUDED);
 		assert_non_null(execute());	/* user space knows it: it is told */
 		assert_int_equal(world_proc()->unselected, UNSELECTED_CGROUP);
 		world_expect_end(CNT_UNSELECTED);
@@ -162,40 +162,40 @@ static void test_a_mark_counts_for_all_below(void **state)
 
 static void test_each_kind_must_be_met(void **state)
 {
-	struct select_config cfg = by_unit;
+	struct filter_config cfg = by_unit;
 
 	cfg.cgroup_kinds = MARK_UNIT | MARK_CONTAINER;
 	before_exec(cfg);
-	mark(cgroup_key(SLICE), MARK_UNIT);
+	put_mark(key_of_cgroup(SLICE), MARK_UNIT);
 	expect_out(UNSELECTED_CGROUP);
-	mark(cgroup_key(BOX), MARK_CONTAINER);
+	put_mark(key_of_cgroup(BOX), MARK_CONTAINER);
 	expect_in();
 }
 
 static void test_a_cgroup_that_is_not_judged_yet(void **state)
 {
-	struct select_config cfg = by_unit;
+	struct filter_config cfg = by_unit;
 	u64 app;
 
 	before_exec(by_unit);
-	app = cgroup_key(APP);
+	app = key_of_cgroup(APP);
 	bpf_map_delete_elem(&marks, &app);
 	expect_asked();
-	mark(cgroup_key(SLICE), MARK_UNIT);	/* below one that is let in */
+	put_mark(key_of_cgroup(SLICE), MARK_UNIT);	/* below one that is let in */
 	expect_in();
-	mark(cgroup_key(BOX), MARK_EXCLUDED);
+	put_mark(key_of_cgroup(BOX), MARK_EXCLUDED);
 	assert_non_null(execute());
 	assert_int_equal(world_proc()->unselected, UNSELECTED_CGROUP);
 	cfg.cgroup_excludes = true;		/* it might be one of those */
 	before_exec(cfg);
 	bpf_map_delete_elem(&marks, &app);
-	mark(cgroup_key(SLICE), MARK_UNIT);
+	put_mark(key_of_cgroup(SLICE), MARK_UNIT);
 	expect_asked();
 	cfg.cgroup_ask = false;			/* it cannot */
 	before_exec(cfg);
 	bpf_map_delete_elem(&marks, &app);
 	expect_out(UNSELECTED_CGROUP);
-	mark(cgroup_key(SLICE), MARK_UNIT);
+	put_mark(key_of_cgroup(SLICE), MARK_UNIT);
 	expect_in();
 }
 
@@ -214,22 +214,22 @@ static void test_a_very_deep_cgroup(void **state)
 		deep[i].self.parent = i ? &deep[i - 1].self : &cgroups[APP].self;
 	}
 	links[0].cgrp = &deep[399];
-	mark(mark_of_cgroup(V2, 1399), 0);
+	put_mark(cgroup_key(V2, 1399), 0);
 	expect_asked();
 }
 
 static void test_uids(void **state)
 {
-	struct select_config cfg = { .uids = true, .uid_needed = true };
+	struct filter_config cfg = { .uids = true, .uid_needed = true };
 
 	before_exec(cfg);
-	mark(mark_of_uid(33), MARK_INCLUDED);
+	put_mark(uid_key(33), MARK_INCLUDED);
 	expect_out(UNSELECTED_UID);
 	host.cred.euid.val = 33;
 	expect_in();
 	cfg.uid_needed = false;
 	before_exec(cfg);
-	mark(mark_of_uid(33), MARK_EXCLUDED);
+	put_mark(uid_key(33), MARK_EXCLUDED);
 	expect_in();
 	host.cred.euid.val = 33;
 	assert_non_null(execute());
@@ -242,9 +242,9 @@ static void test_a_uid_changes(void **state)
 	struct task_struct child;
 	u32 tgid = 2002;
 
-	before_exec((struct select_config){ .uids = true, .uid_needed = true });
+	before_exec((struct filter_config){ .uids = true, .uid_needed = true });
 	make_child(&child);
-	mark(mark_of_uid(33), MARK_INCLUDED);
+	put_mark(uid_key(33), MARK_INCLUDED);
 	expect_out(UNSELECTED_UID);
 	host_on_fork(&host.task, &child);
 	assert_non_null(bpf_map_lookup_elem(&py_procs, &tgid));
@@ -268,11 +268,11 @@ static void test_comms(void **state)
 {
 	static const u8 python[COMM_BYTES] = "python3\0garbage";
 
-	before_exec((struct select_config){ .comms = true });
+	before_exec((struct filter_config){ .comms = true });
 	expect_asked();
-	mark(mark_of_comm(python), MARK_INCLUDED);
+	put_mark(comm_key(python), MARK_INCLUDED);
 	expect_in();
-	mark(mark_of_comm(python), 0);
+	put_mark(comm_key(python), 0);
 	assert_non_null(execute());
 	expect_out(UNSELECTED_NAME);
 }
@@ -281,13 +281,13 @@ static void test_exes_are_user_spaces_to_judge(void **state)
 {
 	static const u8 python[COMM_BYTES] = "python3";
 
-	before_exec((struct select_config){ .exes = true });
+	before_exec((struct filter_config){ .exes = true });
 	expect_asked();
-	before_exec((struct select_config){ .exes = true, .comms = true });
-	mark(mark_of_comm(python), MARK_INCLUDED);
+	before_exec((struct filter_config){ .exes = true, .comms = true });
+	put_mark(comm_key(python), MARK_INCLUDED);
 	expect_asked();
-	before_exec((struct select_config){ .exes = true, .comms = true });
-	mark(mark_of_comm(python), 0);
+	before_exec((struct filter_config){ .exes = true, .comms = true });
+	put_mark(comm_key(python), 0);
 	expect_out(UNSELECTED_NAME);
 }
 
@@ -295,9 +295,9 @@ static void test_what_is_sure_is_not_asked_about(void **state)
 {
 	u64 app;
 
-	before_exec((struct select_config){ .exes = true, .uids = true, .uid_needed = true,
+	before_exec((struct filter_config){ .exes = true, .uids = true, .uid_needed = true,
 					    .cgroups = true, .cgroup_ask = true });
-	app = cgroup_key(APP);
+	app = key_of_cgroup(APP);
 	bpf_map_delete_elem(&marks, &app);
 	expect_out(UNSELECTED_UID);
 }
@@ -311,7 +311,7 @@ static void test_forks(void **state)
 
 	before_exec(by_unit);
 	make_child(&child);
-	mark(cgroup_key(APP), MARK_UNIT);
+	put_mark(key_of_cgroup(APP), MARK_UNIT);
 	expect_in();
 	host_on_fork(&host.task, &child);
 	assert_non_null(bpf_map_lookup_elem(&py_procs, &tgid));
@@ -333,13 +333,13 @@ static void test_an_excluded_pid(void **state)
 			       .unselected = UNSELECTED_PID };
 	u32 own = 1001, tgid = 2002;
 
-	before_exec((struct select_config){ .children = false });
+	before_exec((struct filter_config){ .children = false });
 	make_child(&child);
 	bpf_map_update_elem(&py_procs, &own, &out, BPF_ANY);
 	expect_out(UNSELECTED_PID);		/* an exec changes nothing */
 	host_on_fork(&host.task, &child);
 	assert_null(bpf_map_lookup_elem(&py_procs, &tgid));
-	configure((struct select_config){ .children = true });
+	configure((struct filter_config){ .children = true });
 	host_on_fork(&host.task, &child);
 	assert_non_null(bpf_map_lookup_elem(&py_procs, &tgid));
 }
@@ -349,7 +349,7 @@ static void test_watched_alone(void **state)
 	struct task_struct child;
 	u32 own = 1001, tgid = 2002, alone = WATCH_ALONE;
 
-	before_exec((struct select_config){ .any = true });
+	before_exec((struct filter_config){ .any = true });
 	make_child(&child);
 	host_on_fork(&host.task, &child);
 	assert_non_null(bpf_map_lookup_elem(&watched, &tgid));
@@ -363,7 +363,7 @@ static void test_watched_alone(void **state)
 
 static void test_min_age(void **state)
 {
-	before_exec((struct select_config){ .min_age_ns = 1000000 });
+	before_exec((struct filter_config){ .min_age_ns = 1000000 });
 	assert_non_null(execute());
 	host.now_ns = 1000;
 	world_expect_end(CNT_UNSELECTED);
@@ -382,7 +382,7 @@ static void test_a_process_moves(void **state)
 	u64 box;
 
 	before_exec(by_unit);
-	mark(cgroup_key(APP), MARK_UNIT);
+	put_mark(key_of_cgroup(APP), MARK_UNIT);
 	expect_in();
 	links[0].cgrp = &cgroups[ROOT2];
 	host_on_cgroup_attach(&cgroups[ROOT2], "/", &host.task);
@@ -390,12 +390,12 @@ static void test_a_process_moves(void **state)
 	links[0].cgrp = &cgroups[APP];
 	host_on_cgroup_attach(&cgroups[APP], "/slice/app", &host.task);
 	world_expect(&w, 3, 0);
-	box = cgroup_key(BOX);
+	box = key_of_cgroup(BOX);
 	links[0].cgrp = &cgroups[ROOT2];
 	bpf_map_delete_elem(&marks, &box);
 	host_on_cgroup_attach(&cgroups[ROOT2], "/", &host.task);
 	world_expect_end(CNT_UNKNOWN);
-	mark(box, 0);
+	put_mark(box, 0);
 	host.task.pid = 1002;			/* one of its threads: it stays what it was */
 	host_on_cgroup_attach(&cgroups[ROOT2], "/", &host.task);
 	world_expect_end(CNT_UNKNOWN);
@@ -412,7 +412,7 @@ static void test_cgroups_come_and_go(void **state)
 	u64 app;
 
 	before_exec(by_unit);
-	app = cgroup_key(APP);
+	app = key_of_cgroup(APP);
 	host_drop_records();
 	host_on_cgroup_mkdir(&cgroups[BOX], "/box");
 	ev = host_record(RAW_CGROUP, &i, NULL);

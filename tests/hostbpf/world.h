@@ -282,7 +282,7 @@ static inline u64 world_table(struct world *w, u32 n)
 
 /* What the walk must say of the code object as it is in memory now. */
 /* What abi.h says of a name; 0: it cannot be read. */
-static inline u32 world_string_stamp(const struct py_layout *l, u64 str)
+static inline u32 world_string_hash(const struct py_layout *l, u64 str)
 {
 	u64 head[STRING_HEAD / 8] = { 0 }, tail[STRING_TAIL / 8] = { 0 }, length;
 
@@ -293,7 +293,7 @@ static inline u32 world_string_stamp(const struct py_layout *l, u64 str)
 	if (length > STRING_HEAD &&
 	    host_mem_read(NULL, str + l->str_data + length - STRING_TAIL, tail, sizeof(tail)))
 		return 0;
-	return string_stamp(length, head, tail);
+	return string_hash(length, head, tail);
 }
 
 static inline u32 world_code_identity(struct world *w, u32 code)
@@ -310,7 +310,7 @@ static inline u32 world_code_identity(struct world *w, u32 code)
 	if (l->co_version != ABI_NO_OFF)
 		assert_int_equal(host_mem_read(NULL, addr + l->co_version, &version, 4), 0);
 	if (!version)
-		version = names_stamp(world_string_stamp(l, f[2]), world_string_stamp(l, f[0]));
+		version = names_hash(world_string_hash(l, f[2]), world_string_hash(l, f[0]));
 	if (!version)
 		return 0;
 	return code_identity(f[0], f[1], f[2], f[3], line, version);

@@ -35,7 +35,7 @@ struct capture_args {
 	enum sampler_event event;
 	const char *cpu_list;		/* NULL: all */
 	uint32_t sent_codes;		/* code objects remembered as sent, a power of two */
-	struct proc_filter *selection;	/* conditions; NULL: none. Outlives the capture */
+	struct proc_filter *proc_filter;	/* conditions; NULL: none. Outlives the capture */
 	struct identities *identities;	/* what is learned of containers; outlives the capture */
 	struct observer *observer;	/* receives what is seen; outlives the capture */
 };

@@ -15,6 +15,7 @@
  * each behind its length (u32, then u32 of nothing) and padded to 8 bytes. How many bytes; 0: it
  * has no Python stack, or there is no room. May take for ever: the target's memory is read.
  */
-size_t offcpu_scan_walk(const struct raw_asleep *a, struct py_proc *proc, void *out, size_t room);
+size_t offcpu_scan_walk(const struct raw_offcpu_scan *a, struct py_proc *proc, void *out,
+			size_t room);
 
 #endif

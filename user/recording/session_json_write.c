@@ -91,7 +91,7 @@ static void json_switches(struct json *j, const struct recording *r,
 	json_uint(j, "looked_at", c->kernel[CNT_SWITCH]);
 	for (i = 0; i < ARRAY_SIZE(ends); i++)
 		json_uint(j, ends[i].key, c->kernel[ends[i].cnt]);
-	json_uint(j, "over_budget", c->kernel[CNT_WAIT_NOT_LOOKED]);
+	json_uint(j, "over_budget", c->kernel[CNT_WAIT_NOT_WALKED]);
 	json_uint(j, "returns_lost", c->kernel[CNT_SWITCH_IN_LOST]);
 	json_uint(j, "slots_taken", c->kernel[CNT_WAIT_SLOT_TAKEN]);
 	json_uint(j, "asleep", c->scan.threads);
@@ -99,7 +99,7 @@ static void json_switches(struct json *j, const struct recording *r,
 	json_uint(j, "asleep_unreadable", c->scan.lost);
 	json_uint(j, "waits", t->waits.waits);
 	json_uint(j, "waits_repaired", t->waits.repaired);
-	json_uint(j, "waits_guessed", t->waits.not_looked);
+	json_uint(j, "waits_guessed", t->waits.not_walked);
 	json_object_end(j);
 }
 

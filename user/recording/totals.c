@@ -45,7 +45,7 @@ static void add_row(void *ctx, const struct row *row)
 	t->repeated += s->code_repeated;
 	t->waits.waits += s->waits.waits;
 	t->waits.repaired += s->waits.repaired;
-	t->waits.not_looked += s->waits.not_looked;
+	t->waits.not_walked += s->waits.not_walked;
 }
 
 static void sum_losses(const struct capture_counts *c, struct totals *t)

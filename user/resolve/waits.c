@@ -151,7 +151,7 @@ static void begin(struct waits *w, struct wait_thread *t, uint64_t out_ns)
  */
 static void guess(struct waits *w, struct wait_thread *t, const struct raw_header *h)
 {
-	w->stats.not_looked++;
+	w->stats.not_walked++;
 	t->head.status = (t->head.status & STATUS_MAIN_THREAD) | STATUS_UNKNOWN;
 	t->head.h = *h;
 }
@@ -164,7 +164,7 @@ int waits_switch_out(struct waits *w, const struct raw_sample *raw)
 	if (!t)
 		return -ENOMEM;
 	err = repair(w, t, raw->h.time_ns);
-	if (raw->flags & RAW_NOT_LOOKED) {
+	if (raw->flags & RAW_NOT_WALKED) {
 		if (!t->known)
 			return err;
 		guess(w, t, &raw->h);
@@ -176,10 +176,11 @@ int waits_switch_out(struct waits *w, const struct raw_sample *raw)
 }
 
 /*
- * The thread's last switch-out was not sent (untold), and run says when it was. A wait that is
+ * The thread's last switch-out was not sent (out_lost), and run says when it was. A wait that is
  * still open began before it: its switch-in was lost, too.
  */
-static int begin_untold(struct waits *w, struct wait_thread *t, const struct raw_switch_in *run)
+static int begin_lost_switch_out(struct waits *w, struct wait_thread *t,
+				 const struct raw_switch_in *run)
 {
 	struct raw_header h = run->h;
 	int err = repair(w, t, run->out_ns);
@@ -194,13 +195,13 @@ static int begin_untold(struct waits *w, struct wait_thread *t, const struct raw
 int waits_switch_in(struct waits *w, const struct raw_switch_in *run)
 {
 	struct wait_thread *t = find_or_add(w, run->tid);
-	bool untold = run->untold && run->out_ns < run->h.time_ns;
+	bool out_lost = run->out_lost && run->out_ns < run->h.time_ns;
 	int err = 0, end_err;
 
 	if (!t)
 		return -ENOMEM;
-	if (untold && (t->out ? run->out_ns > t->out_ns : t->known))
-		err = begin_untold(w, t, run);
+	if (out_lost && (t->out ? run->out_ns > t->out_ns : t->known))
+		err = begin_lost_switch_out(w, t, run);
 	if (!t->out)
 		return err;
 	t->out = false;

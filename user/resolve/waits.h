@@ -45,7 +45,7 @@ typedef int (*wait_fn)(void *ctx, const struct wait_stretch *stretch);
 struct wait_stats {
 	uint64_t waits;		/* that began */
 	uint64_t repaired;	/* whose end was lost: the thread's next sign of life ended it */
-	uint64_t not_looked;	/* that have the thread's stack of before */
+	uint64_t not_walked;	/* that have the thread's stack of before */
 };
 
 /* fn is called from the functions below. NULL with errno. */
