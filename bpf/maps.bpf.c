@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * maps.bpf.c - where the maps and settings of common.bpf.h are defined.
+ * maps.bpf.c - defines the maps and settings of common.bpf.h.
  */
 #include "common.bpf.h"
 

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * mode_wait.bpf.c - a thread leaves its CPU: sends its Python stack, and when it is back on
- * a CPU.
+ * mode_wait.bpf.c - switch-outs and switch-ins: sends the Python stack of a thread that leaves its
+ * CPU, and when the thread gets a CPU again.
  *
- * Runs in the scheduler with interrupts off and a run queue lock held: no entry of a hash
- * map is inserted or deleted here. The thread that leaves is still the current one, so its
- * memory can be read. A switch between threads of other processes costs one look-up for
- * each of the two.
+ * on_switch() runs in the scheduler with interrupts off and a run queue lock held, so it inserts
+ * and deletes no entry of a hash map. The thread that leaves is still the current one, so its
+ * memory can be read. A switch between threads of other processes costs two look-ups.
  */
 #include "pyextra.bpf.h"
 #include "pysend.bpf.h"
@@ -16,13 +15,13 @@
 #include "wait_slots.bpf.h"
 
 /*
- * The budget: a CPU may spend one eighth of its time on walking threads that leave it, and
- * can save up BUDGET_MAX_NS. Without budget only the fact that a thread left is sent,
- * without its stack.
+ * The budget: a CPU may spend one eighth of its time on walks at switch-outs, and can save up
+ * BUDGET_MAX_NS. Without budget the RAW_SWITCH_OUT has no stack.
  */
 #define BUDGET_SHARE 8
 #define BUDGET_MAX_NS 5000000
 
+/* Add the time since the last call to the budget. Is some left? */
 static __always_inline bool has_budget(struct scratch *s, u64 now)
 {
 	u64 since = now - s->budget_at_ns;
@@ -39,7 +38,7 @@ static __always_inline void spend_budget(struct scratch *s, u64 ns)
 	s->budget_ns -= ns < BUDGET_MAX_NS ? ns : BUDGET_MAX_NS;
 }
 
-/* The counter of this program that corresponds to the result of a walk. */
+/* on_switch()'s counter for the result of a walk, which is one of a tick's counters. */
 static __always_inline enum counter wait_counter(enum counter end)
 {
 	switch (end) {
@@ -54,6 +53,7 @@ static __always_inline enum counter wait_counter(enum counter end)
 	}
 }
 
+/* Walk the current thread and send its new code objects. Returns as unwind_python(). */
 static __always_inline enum counter walk(struct scratch *s, struct py_proc *p,
 					 const struct user_call *call, u64 now)
 {
@@ -72,8 +72,8 @@ static __always_inline enum counter walk(struct scratch *s, struct py_proc *p,
 }
 
 /*
- * A record without a stack: the wait is certain, and user space attributes it to the last
- * known stack.
+ * Make out a record without a stack. The wait is certain; user space assumes the last stack that
+ * it knows of the thread.
  */
 static __always_inline void clear_stack(struct raw_sample *out)
 {
@@ -84,7 +84,10 @@ static __always_inline void clear_stack(struct raw_sample *out)
 	out->interp_id = 0;
 }
 
-/* Send a RAW_SWITCH_OUT for the current thread, with its stack if possible. */
+/*
+ * Send a RAW_SWITCH_OUT for the current thread prev, with its stack if possible. Returns one of
+ * the CNT_WAIT counters.
+ */
 static __always_inline enum counter send_switch_out(void *ctx, struct scratch *s,
 						    struct py_proc *p, struct task_struct *prev,
 						    enum raw_why why, u64 now)
@@ -119,7 +122,10 @@ static __always_inline enum counter send_switch_out(void *ctx, struct scratch *s
 	return wait_counter(send_sample(out, bpf_get_current_pid_tgid()));
 }
 
-/* slot: the thread's own, or NULL: another thread's, or not needed. */
+/*
+ * Send a RAW_SWITCH_IN or RAW_THREAD_EXIT. slot: the thread's own, or NULL if another thread has
+ * overwritten it or no times are needed.
+ */
 static __always_inline void send_switch_in(enum raw_kind kind, const struct task_struct *task,
 				     const struct wait_slot *slot, u64 time_ns)
 {
@@ -142,7 +148,7 @@ static __always_inline void send_switch_in(enum raw_kind kind, const struct task
 	bpf_ringbuf_submit(r, wakeup_flags());
 }
 
-/* Is this process the one in p, is it selected, and can it be walked? */
+/* Is p the entry of the task's process, is the process selected, and can it be walked? */
 static __always_inline bool is_walked(struct py_proc *p, const struct task_struct *task)
 {
 	u64 start_ns = task->group_leader->start_boottime;
@@ -158,10 +164,10 @@ static __always_inline bool is_walked(struct py_proc *p, const struct task_struc
 }
 
 /*
- * The thread leaves its CPU, but its return to it was not reported: some kernels hide
- * switches of tasks of the machine's own (seen on a Firecracker guest's 6.18). So the
- * RAW_SWITCH_IN is sent now, with the time from the fair scheduler: se.prev_sum_exec_runtime is
- * the run time that it had when it was picked.
+ * The thread leaves its CPU, but on_switch() was not called when it got that CPU: some kernels
+ * hide some switches (seen on a Firecracker guest's 6.18). So send the RAW_SWITCH_IN now. Its
+ * time comes from the fair scheduler: se.prev_sum_exec_runtime is the run time that the thread
+ * had when it got the CPU.
  */
 static __always_inline void send_missed_switch_in(const struct task_struct *prev,
 						  const struct wait_slot *slot, u64 now)
@@ -171,6 +177,10 @@ static __always_inline void send_missed_switch_in(const struct task_struct *prev
 	send_switch_in(RAW_SWITCH_IN, prev, slot, ran < now - slot->out_ns ? now - ran : now);
 }
 
+/*
+ * prev leaves its CPU: send a RAW_SWITCH_OUT, and write its slot. If prev exits, send a
+ * RAW_THREAD_EXIT at its last switch-out instead.
+ */
 static __always_inline void switch_out(void *ctx, struct py_proc *p, struct task_struct *prev,
 				  bool preempt)
 {
@@ -212,7 +222,10 @@ static __always_inline void switch_out(void *ctx, struct py_proc *p, struct task
 	s->busy = 0;
 }
 
-/* A thread is on a CPU. Reported if its leaving was, or if that is unknown. */
+/*
+ * next gets a CPU: send a RAW_SWITCH_IN if its RAW_SWITCH_OUT was sent or lost, or if that is not
+ * known because another thread has overwritten its slot.
+ */
 static __always_inline void switch_in(const struct task_struct *next)
 {
 	struct wait_slot *slot = slot_of(next->pid);
@@ -249,8 +262,8 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 }
 
 /*
- * The thread is runnable from now on. Called for all threads; the slot shows whether it is
- * one of ours.
+ * The thread is runnable from now on. The kernel calls this for all threads; only one of an
+ * admitted process has a slot.
  */
 SEC("?tp_btf/sched_wakeup")
 int BPF_PROG(on_wakeup, struct task_struct *p)

@@ -2,15 +2,15 @@
 /*
  * origin.bpf.h - the cgroups, pid namespace and user of a process.
  *
- * They are sent with the records of new processes and never with samples, so samples cost
- * the same in containers. User space knows what the numbers mean.
+ * RAW_EXEC has them and samples do not, so a sample in a container costs no more than another
+ * one. User space knows what the numbers mean.
  */
 #ifndef TACHBPF_ORIGIN_H
 #define TACHBPF_ORIGIN_H
 
 #include "common.bpf.h"
 
-/* The cgroup of the task in each hierarchy. */
+/* Set out's keys to those of the task's cgroups, one in each hierarchy. */
 static __always_inline void fill_cgroups(struct raw_origin *out, const struct task_struct *task)
 {
 	const struct list_head *head = cgroup_list(cgroups_of(task)), *pos = head;
@@ -28,7 +28,7 @@ static __always_inline void fill_cgroups(struct raw_origin *out, const struct ta
 	out->cgroup_cnt = i;
 }
 
-/* leader is the first thread of the process. out must be zeroed. */
+/* leader: the first thread of the process. out must be zeroed. */
 static __always_inline void fill_origin(struct raw_origin *out, const struct task_struct *leader)
 {
 	fill_cgroups(out, leader);
