@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Processes of executables that are known beforehand: let in at the exec, settled at
- * the first sample, and left to user space where anything is not as it was learned.
+ * test_admit_exec.c - known executables: their processes are admitted at the exec, their libpython
+ * is found at the first ticks, and user space is asked if anything is not as it was learned.
  */
 #include "world.h"
 
@@ -25,7 +25,7 @@ static void set_auxv(u64 phdr)
 	memcpy(host.mm.saved_auxv, pairs, sizeof(pairs));
 }
 
-/* A world whose process has not executed its program yet, which is known. */
+/* The process has not executed its program yet, whose executable is known. */
 static void before_exec(bool library)
 {
 	u32 tgid = 1001, one = 1;
@@ -86,7 +86,7 @@ static void test_interpreter_in_the_executable(void **state)
 	world_expect(&w, 3, 0);
 }
 
-/* Two pid namespaces deep, in a cgroup of each kind of hierarchy. */
+/* In a pid namespace two levels deep, and in a cgroup of v1 and one of v2. */
 static void test_origin(void **state)
 {
 	const struct raw_exec *ev;
@@ -116,7 +116,7 @@ static void test_new_cgroup(void **state)
 	assert_int_equal(ev->id, 4242);
 	assert_int_equal(ev->hierarchy, 0);
 	assert_string_equal((const char *)ev->path, "/system.slice/docker-0.scope");
-	/* One of v1 that nobody asked for. */
+	/* One of a v1 hierarchy that is not in cfg_hierarchies. */
 	host_drop_records();
 	host_on_cgroup_mkdir(&host.cgroup_v1, "/docker/0");
 	i = 0;
@@ -130,9 +130,9 @@ static void test_interpreter_in_a_library(void **state)
 	assert_int_equal(world_proc()->state, PY_PROC_LINKING);
 	world_expect_end(CNT_NOT_READY);	/* the slot is zero */
 	host_mem_put64(EXE_BIAS + SLOT, EXE_BIAS + 0x1016);
-	world_expect_end(CNT_NOT_READY);	/* lazy binding: its PLT */
+	world_expect_end(CNT_NOT_READY);	/* lazy binding: the executable's PLT */
 	host_mem_put64(EXE_BIAS + SLOT, 0x1016);
-	world_expect_end(CNT_NOT_READY);	/* likewise, not relocated yet */
+	world_expect_end(CNT_NOT_READY);	/* its PLT, not relocated yet */
 	host_mem_unmap(EXE_BIAS + SLOT, 8);
 	world_expect_end(CNT_NOT_READY);
 	host_mem_map(EXE_BIAS + SLOT, 8);
@@ -144,7 +144,7 @@ static void test_interpreter_in_a_library(void **state)
 	assert_int_equal(world_proc()->none, W_NONE);
 }
 
-/* Another libpython than was learned: by its bytes, or where it cannot even begin. */
+/* Another libpython than was learned: another build id, or an impossible load address. */
 static void test_other_library(void **state)
 {
 	int i;
@@ -164,7 +164,7 @@ static void test_other_library(void **state)
 static void test_what_is_not_known_is_left_to_user_space(void **state)
 {
 	before_exec(false);
-	host.inode.i_size++;	/* written to since */
+	host.inode.i_size++;	/* the file was changed */
 	assert_int_equal(execute()->ident, 0);
 	assert_null(world_proc());
 	before_exec(false);
@@ -177,7 +177,7 @@ static void test_what_is_not_known_is_left_to_user_space(void **state)
 	assert_null(world_proc());
 }
 
-/* User space forgot the executable meanwhile. */
+/* User space has deleted the executable from known_exes. */
 static void test_executable_forgotten(void **state)
 {
 	before_exec(true);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Conditions in the kernel: who is let in at exec and fork, whom a tick walks, what happens
- * to those that change their user or their cgroup, and that one that is left out is not read.
+ * test_proc_filter.c - the user's conditions on the BPF side: which processes are selected at exec
+ * and fork, which ticks walk, what happens when a process changes its uid or its cgroup. Nothing
+ * of an excluded process is read.
  */
 #include "world.h"
 
@@ -20,6 +21,7 @@ static struct cgroup cgroups[CGROUPS];
 static struct cgrp_cset_link links[2];
 static struct css_set set;
 
+/* Set the conditions. */
 static void configure(struct filter_config cfg)
 {
 	cfg.any = true;
@@ -34,6 +36,7 @@ static void make_cgroup(int i, int parent, int root)
 	cgroups[i].self.parent = parent < 0 ? NULL : &cgroups[parent].self;
 }
 
+/* Make to a css_set of these two cgroups. */
 static void enter(struct css_set *to, struct cgrp_cset_link link[2], int v2, int v1)
 {
 	link[0] = (struct cgrp_cset_link){ &cgroups[v2], { &link[1].cgrp_link } };
@@ -51,7 +54,7 @@ static u64 key_of_cgroup(int i)
 	return cgroup_key((u32)cgroups[i].root->hierarchy_id, nodes[i].id);
 }
 
-/* A process of a known executable, before it executes it; every cgroup is judged: nothing. */
+/* A process before it executes a known executable. Every cgroup has the mark 0. */
 static void before_exec(struct filter_config cfg)
 {
 	const unsigned long auxv[] = { 3, 0x5600000040, 0, 0 };
@@ -102,8 +105,8 @@ static const struct raw_exec *execute(void)
 static const struct filter_config by_unit = { .cgroups = true, .cgroup_ask = true,
 					      .cgroup_kinds = MARK_UNIT };
 
-/* Walked from the first tick on. */
-static void expect_in(void)
+/* The process is admitted at its exec and walked from the first tick on. */
+static void expect_selected(void)
 {
 	const struct raw_exec *ev = execute();
 
@@ -113,8 +116,8 @@ static void expect_in(void)
 	world_expect(&w, 3, 0);
 }
 
-/* No record, no sample, nothing of the process is read, and user space is not asked. */
-static void expect_out(u8 why)
+/* The exec sends no record, the tick no sample and no record. Nothing of the process is read. */
+static void expect_excluded(u8 why)
 {
 	assert_null(execute());
 	assert_non_null(world_proc());
@@ -125,7 +128,7 @@ static void expect_out(u8 why)
 	assert_int_equal(host.record_cnt, 0);
 }
 
-/* Let in on approval: ticks ask, and walk once user space has agreed. */
+/* The process is admitted as UNDECIDED: ticks ask user space, and walk after its verdict. */
 static void expect_asked(void)
 {
 	const struct raw_exec *ev = execute();
@@ -148,15 +151,15 @@ static void test_a_mark_counts_for_all_below(void **state)
 
 	for (i = 0; i < sizeof(places) / sizeof(*places); i++) {
 		before_exec(by_unit);
-		expect_out(UNSELECTED_CGROUP);
+		expect_excluded(UNSELECTED_CGROUP);
 		before_exec(by_unit);
 		put_mark(key_of_cgroup(places[i]), MARK_UNIT);
-		expect_in();
+		expect_selected();
 		put_mark(key_of_cgroup(APP), MARK_EXCLUDED);
-		assert_non_null(execute());	/* user space knows it: it is told */
+		assert_non_null(execute());	/* user space tracks it, and gets a record */
 		assert_int_equal(world_proc()->unselected, UNSELECTED_CGROUP);
 		world_expect_end(CNT_UNSELECTED);
-		expect_out(UNSELECTED_CGROUP);
+		expect_excluded(UNSELECTED_CGROUP);
 	}
 }
 
@@ -167,9 +170,9 @@ static void test_each_kind_must_be_met(void **state)
 	cfg.cgroup_kinds = MARK_UNIT | MARK_CONTAINER;
 	before_exec(cfg);
 	put_mark(key_of_cgroup(SLICE), MARK_UNIT);
-	expect_out(UNSELECTED_CGROUP);
+	expect_excluded(UNSELECTED_CGROUP);
 	put_mark(key_of_cgroup(BOX), MARK_CONTAINER);
-	expect_in();
+	expect_selected();
 }
 
 static void test_a_cgroup_that_is_not_judged_yet(void **state)
@@ -181,25 +184,25 @@ static void test_a_cgroup_that_is_not_judged_yet(void **state)
 	app = key_of_cgroup(APP);
 	bpf_map_delete_elem(&marks, &app);
 	expect_asked();
-	put_mark(key_of_cgroup(SLICE), MARK_UNIT);	/* below one that is let in */
-	expect_in();
+	put_mark(key_of_cgroup(SLICE), MARK_UNIT);	/* a cgroup above it is selected */
+	expect_selected();
 	put_mark(key_of_cgroup(BOX), MARK_EXCLUDED);
 	assert_non_null(execute());
 	assert_int_equal(world_proc()->unselected, UNSELECTED_CGROUP);
-	cfg.cgroup_excludes = true;		/* it might be one of those */
+	cfg.cgroup_excludes = true;		/* it might be excluded */
 	before_exec(cfg);
 	bpf_map_delete_elem(&marks, &app);
 	put_mark(key_of_cgroup(SLICE), MARK_UNIT);
 	expect_asked();
-	cfg.cgroup_ask = false;			/* it cannot */
+	cfg.cgroup_ask = false;			/* without a mark, no condition names it */
 	before_exec(cfg);
 	bpf_map_delete_elem(&marks, &app);
-	expect_out(UNSELECTED_CGROUP);
+	expect_excluded(UNSELECTED_CGROUP);
 	put_mark(key_of_cgroup(SLICE), MARK_UNIT);
-	expect_in();
+	expect_selected();
 }
 
-/* Deeper than is looked: only user space can say. */
+/* More levels than CGROUP_STEPS: user space must judge. */
 static void test_a_very_deep_cgroup(void **state)
 {
 	static struct cgroup deep[400];
@@ -224,16 +227,16 @@ static void test_uids(void **state)
 
 	before_exec(cfg);
 	put_mark(uid_key(33), MARK_INCLUDED);
-	expect_out(UNSELECTED_UID);
+	expect_excluded(UNSELECTED_UID);
 	host.cred.euid.val = 33;
-	expect_in();
+	expect_selected();
 	cfg.uid_needed = false;
 	before_exec(cfg);
 	put_mark(uid_key(33), MARK_EXCLUDED);
-	expect_in();
+	expect_selected();
 	host.cred.euid.val = 33;
 	assert_non_null(execute());
-	expect_out(UNSELECTED_UID);
+	expect_excluded(UNSELECTED_UID);
 }
 
 /* A server starts as root, forks, and the worker gives up root. */
@@ -245,14 +248,14 @@ static void test_a_uid_changes(void **state)
 	before_exec((struct filter_config){ .uids = true, .uid_needed = true });
 	make_child(&child);
 	put_mark(uid_key(33), MARK_INCLUDED);
-	expect_out(UNSELECTED_UID);
+	expect_excluded(UNSELECTED_UID);
 	host_on_fork(&host.task, &child);
 	assert_non_null(bpf_map_lookup_elem(&py_procs, &tgid));
 	host.task.pid = host.task.tgid = 2002;
 	host.leader.start_boottime = 99;
 	world_expect_end(CNT_UNSELECTED);
 	host.cred.euid.val = 33;
-	world_expect_end(CNT_UNKNOWN);		/* now it is to be looked at */
+	world_expect_end(CNT_UNKNOWN);		/* now it must be inspected */
 	w.proc.start_ns = 99;
 	w.proc.euid = EUID_NEVER;
 	world_put_proc(&w);
@@ -271,10 +274,10 @@ static void test_comms(void **state)
 	before_exec((struct filter_config){ .comms = true });
 	expect_asked();
 	put_mark(comm_key(python), MARK_INCLUDED);
-	expect_in();
+	expect_selected();
 	put_mark(comm_key(python), 0);
 	assert_non_null(execute());
-	expect_out(UNSELECTED_NAME);
+	expect_excluded(UNSELECTED_NAME);
 }
 
 static void test_exes_are_user_spaces_to_judge(void **state)
@@ -288,7 +291,7 @@ static void test_exes_are_user_spaces_to_judge(void **state)
 	expect_asked();
 	before_exec((struct filter_config){ .exes = true, .comms = true });
 	put_mark(comm_key(python), 0);
-	expect_out(UNSELECTED_NAME);
+	expect_excluded(UNSELECTED_NAME);
 }
 
 static void test_what_is_sure_is_not_asked_about(void **state)
@@ -299,7 +302,7 @@ static void test_what_is_sure_is_not_asked_about(void **state)
 					    .cgroups = true, .cgroup_ask = true });
 	app = key_of_cgroup(APP);
 	bpf_map_delete_elem(&marks, &app);
-	expect_out(UNSELECTED_UID);
+	expect_excluded(UNSELECTED_UID);
 }
 
 static void test_forks(void **state)
@@ -312,7 +315,7 @@ static void test_forks(void **state)
 	before_exec(by_unit);
 	make_child(&child);
 	put_mark(key_of_cgroup(APP), MARK_UNIT);
-	expect_in();
+	expect_selected();
 	host_on_fork(&host.task, &child);
 	assert_non_null(bpf_map_lookup_elem(&py_procs, &tgid));
 	bpf_map_delete_elem(&py_procs, &tgid);
@@ -336,7 +339,7 @@ static void test_an_excluded_pid(void **state)
 	before_exec((struct filter_config){ .children = false });
 	make_child(&child);
 	bpf_map_update_elem(&py_procs, &own, &out, BPF_ANY);
-	expect_out(UNSELECTED_PID);		/* an exec changes nothing */
+	expect_excluded(UNSELECTED_PID);	/* an exec changes nothing */
 	host_on_fork(&host.task, &child);
 	assert_null(bpf_map_lookup_elem(&py_procs, &tgid));
 	configure((struct filter_config){ .children = true });
@@ -355,7 +358,7 @@ static void test_watched_alone(void **state)
 	assert_non_null(bpf_map_lookup_elem(&watched, &tgid));
 	bpf_map_delete_elem(&watched, &tgid);
 	bpf_map_update_elem(&watched, &own, &alone, BPF_ANY);
-	expect_in();
+	expect_selected();
 	host_on_fork(&host.task, &child);
 	assert_null(bpf_map_lookup_elem(&watched, &tgid));
 	assert_null(bpf_map_lookup_elem(&py_procs, &tgid));
@@ -372,7 +375,7 @@ static void test_min_age(void **state)
 	world_expect(&w, 3, 0);
 	bpf_map_delete_elem(&py_procs, &host.task.tgid);
 	host.now_ns = 1000;
-	world_expect_end(CNT_UNSELECTED);	/* not asked about either */
+	world_expect_end(CNT_UNSELECTED);	/* user space is not asked either */
 	host.now_ns = 1000078;
 	world_expect_end(CNT_UNKNOWN);
 }
@@ -383,7 +386,7 @@ static void test_a_process_moves(void **state)
 
 	before_exec(by_unit);
 	put_mark(key_of_cgroup(APP), MARK_UNIT);
-	expect_in();
+	expect_selected();
 	links[0].cgrp = &cgroups[ROOT2];
 	host_on_cgroup_attach(&cgroups[ROOT2], "/", &host.task);
 	world_expect_end(CNT_UNSELECTED);
@@ -396,7 +399,7 @@ static void test_a_process_moves(void **state)
 	host_on_cgroup_attach(&cgroups[ROOT2], "/", &host.task);
 	world_expect_end(CNT_UNKNOWN);
 	put_mark(box, 0);
-	host.task.pid = 1002;			/* one of its threads: it stays what it was */
+	host.task.pid = 1002;			/* not its first thread: not judged again */
 	host_on_cgroup_attach(&cgroups[ROOT2], "/", &host.task);
 	world_expect_end(CNT_UNKNOWN);
 	host.task.pid = 1001;
