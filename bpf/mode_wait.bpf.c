@@ -127,7 +127,7 @@ static __always_inline enum counter send_switch_out(void *ctx, struct scratch *s
  * overwritten it or no times are needed.
  */
 static __always_inline void send_switch_in(enum raw_kind kind, const struct task_struct *task,
-				     const struct wait_slot *slot, u64 time_ns)
+					   const struct wait_slot *slot, u64 time_ns)
 {
 	struct raw_switch_in *r = bpf_ringbuf_reserve(&events, sizeof(*r), 0);
 
@@ -182,7 +182,7 @@ static __always_inline void send_missed_switch_in(const struct task_struct *prev
  * RAW_THREAD_EXIT at its last switch-out instead.
  */
 static __always_inline void switch_out(void *ctx, struct py_proc *p, struct task_struct *prev,
-				  bool preempt)
+				       bool preempt)
 {
 	u32 zero = 0, state = preempt ? 0 : state_of(prev);
 	struct wait_slot *slot = slot_of(prev->pid);

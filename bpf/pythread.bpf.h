@@ -321,8 +321,8 @@ static __always_inline u64 find_tstate(struct scratch *s, struct py_proc *p, u64
  * _PyCFrame is in this thread's C stack (with ts_cframe) or, without ts_cframe and if the process
  * has only one thread, the state that holds the GIL. sp: the thread's stack pointer; 0: unknown.
  */
-static __always_inline u64 running_tstate(struct scratch *s, struct py_proc *p, u64 self,
-					      u64 sp, u64 ts)
+static __always_inline u64 running_tstate(struct scratch *s, struct py_proc *p, u64 self, u64 sp,
+					  u64 ts)
 {
 	u64 current, head, next;
 
