@@ -2,10 +2,10 @@
 /*
  * abi.h - the one header that both the BPF side and user space include.
  *
- * Owns the layout of every map value and ring-buffer record: plain structs of fixed-width
- * fields, with explicit padding. It knows no CPython version and no kernel type. User space
- * fills struct py_proc from what user/cpython found out; the BPF side reads it and sends
- * struct raw_* records.
+ * It defines every map value and every record of the ring buffer as a plain struct of
+ * fixed-width fields with explicit padding. It knows no CPython version and no kernel type.
+ * User space fills struct py_proc with what user/cpython knows of the interpreter. The BPF
+ * side reads it and sends the records: see enum raw_kind.
  */
 #ifndef TACHBPF_ABI_H
 #define TACHBPF_ABI_H
@@ -32,13 +32,13 @@ typedef int64_t abi_s64;
 
 /* A TACH file has at most 256 frames in a stack (CPython's reader rejects 257). */
 #define ABI_MAX_FRAMES 256
-/* The part of PyThreadState that is read at once; every ts_* offset lies inside. */
+/* Size of the part of PyThreadState that is read at once. Every ts_* offset lies in it. */
 #define ABI_TS_BYTES 384
-/* An offset that this CPython does not have. */
+/* In place of an offset: this CPython does not have the field. */
 #define ABI_NO_OFF 0xffff
 #define ABI_NO_OFF32 0xffffffffu
 
-/* How the BPF side finds out whether a thread holds the GIL. */
+/* How the BPF side knows whether a thread holds the GIL. */
 enum py_gil_how {
 	PY_GIL_NONE = 0,	/* free-threaded, or unknown */
 	PY_GIL_RT_CURRENT = 1,	/* *current == tstate                        (to 3.11) */
@@ -56,18 +56,18 @@ enum py_tstate_how {
 	PY_TSTATE_TLS_DESC = 6,		/* through a TLS descriptor: shared libpython, arm64 */
 };
 
-/* Offsets in bytes, as user/cpython knows them. u16 unless CPython needs more. */
+/* Offsets in bytes. user/cpython fills them in. They are u16 unless CPython needs more. */
 struct py_layout {
 	/* PyThreadState; all below ABI_TS_BYTES - 8 */
 	abi_u16 ts_next;
 	abi_u16 ts_interp;
 	abi_u16 ts_frame;	/* current_frame, or the _PyCFrame pointer           */
-	abi_u16 cframe_frame;	/* _PyCFrame.current_frame, before .previous; ABI_NO_OFF from 3.13 */
+	abi_u16 cframe_frame;	/* _PyCFrame.current_frame; .previous follows; ABI_NO_OFF: 3.13+ */
 	abi_u16 ts_thread_id;
-	abi_u16 ts_status;	/* the bits with TS_BOUND_GILSTATE; ABI_NO_OFF up to 3.11 */
-	abi_u16 ts_cframe;	/* -> the _PyCFrame on the C stack; for PY_GIL_RT_CURRENT (3.10, 3.11) */
+	abi_u16 ts_status;	/* _status, with TS_BOUND_GILSTATE; ABI_NO_OFF up to 3.11 */
+	abi_u16 ts_cframe;	/* -> the _PyCFrame on the C stack (3.10, 3.11) */
 	abi_u16 ts_gil;
-	abi_u16 ts_exc_current;	/* the exception that is propagating                 */
+	abi_u16 ts_exc_current;	/* the exception that propagates                     */
 	abi_u16 ts_exc_info;	/* -> _PyErr_StackItem; ABI_NO_OFF: ts_exc_state only (3.6) */
 	abi_u16 ts_datastack;	/* datastack_chunk: where the current chunk of frames begins;
 				 * ABI_NO_OFF: each frame is an object of its own    */
@@ -104,7 +104,7 @@ struct py_layout {
 	abi_u32 interp_threads_head;
 	abi_u32 interp_threads_main;	/* the state that runs the main thread (3.14+)  */
 	abi_u32 interp_gc_collecting;	/* ABI_NO_OFF32: see py_proc.collecting         */
-	abi_u32 interp_gc_frame;	/* the frame that was current when collection began (3.15) */
+	abi_u32 interp_gc_frame;	/* the current frame when the collection began (3.15) */
 	abi_u32 interp_epoch;	/* a counter that changes whenever a code object may have been
 				 * replaced; ABI_NO_OFF32: there is none */
 	abi_u32 ts_gil_mask;
@@ -112,76 +112,79 @@ struct py_layout {
 	abi_u8 skip_owner;	/* frames with owner >= this are C-stack shims; 0xff none */
 	abi_u8 end_shim;	/* 1: an intact chain ends at a shim (3.12+)         */
 	abi_u8 code_tag_mask;	/* low bits of fr_code that are a StackRef tag        */
-	abi_u8 gc_by_frame;	/* 1: others run while one thread collects: see interp_gc_frame */
+	abi_u8 gc_by_frame;	/* 1: other threads run during a collection: see interp_gc_frame */
 	abi_u8 lasti_unit;	/* bytes in one unit of fr_ip; 0: fr_ip is an address  */
 	abi_u8 tss_flag;	/* 1: the int before the key says whether it is valid   */
 	abi_u8 foreign_ids;	/* 1: a state's thread_id may be that of its creator (up to 3.12) */
 	abi_u16 ts_bytes;	/* bytes of PyThreadState that include all of the above */
 	/* Waiting for the GIL. 0: this CPython has no such field, or its offset is unknown. */
-	abi_u16 ts_gil_requested; /* int, 1: it waits for the GIL, almost always (3.15) */
+	abi_u16 ts_gil_requested; /* int, 1: the thread waits for the GIL, almost always (3.15) */
 	abi_u32 interp_gil;	/* pointer to the GIL (3.12+); 0: see py_proc.gil     */
 	abi_u16 gil_cond;	/* offset of the locks in the GIL's struct             */
 	abi_u16 gil_locks;	/* size of the locks in bytes; 0: unknown             */
 };
 _Static_assert(sizeof(struct py_layout) == 120, "py_layout has no hidden padding");
 
-/* Bit of PyThreadState._status: the thread runs this state, attached or detached (3.12+). */
+/* Bit of PyThreadState._status: the state is bound to its thread, attached or detached (3.12+). */
 #define TS_BOUND_GILSTATE (1u << 3)
 
 enum py_proc_state {
-	PY_PROC_PYTHON = 1,	/* its threads are walked                            */
-	PY_PROC_OTHER = 2,	/* inspected; not Python as far as is known          */
-	PY_PROC_ARRIVING = 3,	/* its executable is known, its libpython not resolved yet */
-	PY_PROC_UNSEEN = 4,	/* not inspected, because it is not selected             */
+	PY_PROC_PYTHON = 1,	/* admitted: ticks walk its threads                  */
+	PY_PROC_OTHER = 2,	/* inspected: no Python was found, or it is refused  */
+	PY_PROC_LINKING = 3,	/* admitted at its exec; its libpython is not found yet */
+	PY_PROC_UNSEEN = 4,	/* not inspected: it is, or was, excluded            */
 };
 
-/* py_proc.unselected: why a process must not be recorded. 0: it is selected. */
+/* py_proc.unselected: why a process is excluded. 0: it is selected. */
 enum {
 	UNSELECTED_CGROUP = 1,
-	UNSELECTED_UID = 2,	/* its uid (py_proc.euid); judged again when that changes */
-	UNSELECTED_NAME = 4,	/* its comm or its executable does not meet them     */
+	UNSELECTED_UID = 2,	/* by py_proc.euid; judged again when the uid changes */
+	UNSELECTED_NAME = 4,	/* by its comm or its executable                     */
 	UNSELECTED_PID = 8,
-	UNDECIDED = 128,	/* the BPF side cannot judge it; user space must  */
+	UNDECIDED = 128,	/* the BPF side cannot judge the process; user space must */
 };
 #define UNSELECTED_FOR_SURE (UNDECIDED - 1)
 
 /* py_proc.none from 3.13 on: an exception slot never contains None. */
 #define PY_NONE_NOWHERE 0xffffffffffffffffULL
 
-/* Value of the map py_procs, whose key is the tgid. User space, exec and fork insert entries. */
+/*
+ * Value of the map py_procs, whose key is the tgid. User space, on_exec() and on_fork() insert
+ * entries.
+ */
 struct py_proc {
 	abi_u64 start_ns;	/* group leader's start_boottime; 0: the BPF side fills it in */
 	abi_u64 ident;		/* unique per admission; never 0; odd: made by the BPF side */
 	/* Addresses in the target; 0: there is none. py_proc_relocate() has the same list. */
 	abi_u64 runtime;	/* &_PyRuntime, 3.6: &interp_head                    */
-	abi_u64 tss;		/* address of the int that holds the pthread key     */
-	abi_u64 interps;	/* address of the pointer to the first interpreter   */
-	abi_u64 current;	/* PY_GIL_RT_CURRENT: pointer to the state that has the GIL */
-	abi_u64 main_id;	/* main thread's pthread_t (3.8+), if no interpreter has it */
-	abi_u64 collecting;	/* address of an int that is not 0 during a collection (to 3.8) */
-	abi_u64 gil;		/* the GIL that interpreters share (3.7 to 3.11); 3.6: its locks */
-	abi_u64 none;		/* &_Py_NoneStruct in the target                     */
-	abi_u64 epoch;		/* a counter like interp_epoch that interpreters share (3.12) */
-	abi_u64 main_interp;	/* the interpreter with id 0; filled in by the BPF side */
-	abi_u64 main_thread;	/* the main thread's state or pthread_t, as last read */
-	abi_u64 tls_index;	/* TLS_DTV: address of the tls_index in the GOT;
-				 * TLS_DESC: of the descriptor there                 */
-	abi_s64 tls_off;	/* TLS_TP: from the thread pointer; else: added to the offset */
-	abi_u64 ticks;		/* ticks in this process; unlocked, so it may miss some */
-	abi_u64 exe;		/* ARRIVING: exe_key() of its executable             */
-	abi_u64 exe_bias;	/* ARRIVING: load bias of the executable */
+	abi_u64 tss;		/* the int that contains the pthread key             */
+	abi_u64 interps;	/* the pointer to the first interpreter              */
+	abi_u64 current;	/* PY_GIL_RT_CURRENT: the pointer to the state that holds the GIL */
+	abi_u64 main_id;	/* the main thread's pthread_t (3.8 to 3.13)         */
+	abi_u64 collecting;	/* an int that is not 0 during a collection (up to 3.8) */
+	abi_u64 gil;		/* the interpreters' common GIL (3.7 to 3.11); 3.6: its locks */
+	abi_u64 none;		/* &_Py_NoneStruct, or PY_NONE_NOWHERE               */
+	abi_u64 epoch;		/* as interp_epoch, but all interpreters share it (3.12) */
+	abi_u64 main_interp;	/* the interpreter with id 0; the BPF side fills it in */
+	abi_u64 main_thread;	/* the main thread's state or pthread_t; 0: not read yet */
+	abi_u64 tls_index;	/* TLS_DTV: the tls_index in the GOT; TLS_DESC: the descriptor */
+	abi_s64 tls_off;	/* TLS_TP: from the thread pointer; else: added to the offset in
+				 * the tls_index or the descriptor                   */
+	abi_u64 ticks;		/* ticks in this process; added without a lock, so too few */
+	abi_u64 exe;		/* exe_key() of its executable, if an exec admitted it; else 0 */
+	abi_u64 exe_bias;	/* the executable's load bias, if an exec admitted it; else 0 */
 	abi_u64 exec_pages;	/* mm->exec_vm when it was last inspected; 0: unknown   */
 	abi_s32 tss_key;	/* -1: not read yet                                  */
 	abi_u32 codes_sent;	/* code objects sent in second codes_second; approximate */
-	abi_u32 codes_second;
+	abi_u32 codes_second;	/* see may_send_code()                               */
 	abi_u8 state;		/* enum py_proc_state */
 	abi_u8 tstate_how;	/* enum py_tstate_how */
-	abi_u8 strange;		/* ARRIVING: ticks with an unexpected library         */
-	abi_u8 names_sent;	/* thread names sent in second names_second (mod 256); approximate */
+	abi_u8 mismatches;	/* LINKING: ticks at which the library was not the known one */
+	abi_u8 names_sent;	/* thread names sent in second names_second; approximate */
 	abi_u16 self_below;	/* the thread pointer minus pthread_self(); 0 on x86 */
-	abi_u8 unselected;	/* UNSELECTED_*                                      */
-	abi_u8 names_second;
-	abi_u32 euid;		/* the uid that was judged last; EUID_NEVER: none       */
+	abi_u8 unselected;	/* UNSELECTED_*; 0: it is selected                   */
+	abi_u8 names_second;	/* modulo 256; see may_send_name()                   */
+	abi_u32 euid;		/* the effective uid that was judged last; EUID_NEVER: none */
 	struct py_layout l;
 };
 _Static_assert(sizeof(struct py_proc) == 296, "py_proc has no hidden padding");
@@ -189,60 +192,68 @@ _Static_assert(sizeof(struct py_proc) == 296, "py_proc has no hidden padding");
 #define EUID_NEVER 0xffffffffu
 
 /*
- * The conditions of a recording in the form that the BPF side evaluates. The map marks
- * assigns MARK_* bits to cgroups, uids and comms (keys: mark_of_*()). A cgroup or comm that
- * user space has not judged yet has no entry.
+ * Value of the map marks: which conditions a cgroup, uid or comm meets. Its keys are
+ * cgroup_key(), uid_key() and comm_key(). User space inserts the marks. A cgroup or comm that
+ * user space has not judged yet has no mark.
  */
 enum {
-	MARK_EXCLUDED = 1,
-	MARK_INCLUDED = 2,	/* a uid or comm; for cgroups these say which condition: */
+	MARK_EXCLUDED = 1,	/* it meets a condition that excludes                */
+	MARK_INCLUDED = 2,	/* a uid or comm meets one that selects; cgroups have these: */
 	MARK_CONTAINER = 4,
 	MARK_POD = 8,
 	MARK_PATH = 16,
 	MARK_UNIT = 32,
 };
-struct select_config {
+
+/*
+ * The user's conditions on processes (user space: struct proc_filter), as far as the BPF side
+ * evaluates them. User space sets cfg_filter before it loads the programs.
+ */
+struct filter_config {
 	abi_u64 min_age_ns;	/* a younger process is not recorded yet             */
 	abi_u32 cgroup_kinds;	/* MARK_CONTAINER ...: each must be found on the way to the root */
-	abi_u8 any;		/* there is at least one condition                   */
-	abi_u8 cgroups;		/* there are conditions on cgroups                   */
-	abi_u8 cgroup_excludes;
-	abi_u8 cgroup_ask;	/* user space must judge each cgroup that has no entry in marks */
-	abi_u8 uids;		/* there are conditions on uids                      */
-	abi_u8 uid_needed;	/* a uid without an entry in marks is not selected   */
-	abi_u8 comms;
-	abi_u8 exes;		/* user space must judge each exec by its executable */
-	abi_u8 children;	/* a fork inherits the verdict on its parent's pid   */
+	abi_u8 any;		/* 1: there is at least one condition                */
+	abi_u8 cgroups;		/* 1: there are conditions on cgroups                */
+	abi_u8 cgroup_excludes;	/* 1: some of them exclude                           */
+	abi_u8 cgroup_ask;	/* 1: user space must judge each cgroup without a mark */
+	abi_u8 uids;		/* 1: there are conditions on uids                   */
+	abi_u8 uid_needed;	/* 1: a uid without a mark is excluded               */
+	abi_u8 comms;		/* 1: there are conditions on comms                  */
+	abi_u8 exes;		/* 1: user space must judge each exec by its executable */
+	abi_u8 children;	/* 1: a fork inherits the verdict on its parent's pid */
 	abi_u8 pad[3];
 };
-_Static_assert(sizeof(struct select_config) == 24, "select_config has no hidden padding");
+_Static_assert(sizeof(struct filter_config) == 24, "filter_config has no hidden padding");
 
-/* Keys of the map marks. A cgroup: its hierarchy (0: v2) and its directory's inode number. */
-static inline abi_u64 mark_of_cgroup(abi_u32 hierarchy, abi_u64 id)
+/*
+ * Keys of the map marks. cgroup_key() is also what user space keeps cgroups by. hierarchy: its
+ * number, 0 is v2. id: the inode number of the cgroup's directory.
+ */
+static inline abi_u64 cgroup_key(abi_u32 hierarchy, abi_u64 id)
 {
 	return (abi_u64)(hierarchy & 0x7fff) << 48 | (id & 0xffffffffffffULL);
 }
 
-static inline abi_u64 mark_of_uid(abi_u32 uid)
+static inline abi_u64 uid_key(abi_u32 uid)
 {
 	return 0xffffULL << 48 | uid;
 }
 
 #define COMM_BYTES 16
-static inline abi_u64 mark_of_comm(const abi_u8 comm[COMM_BYTES])
+static inline abi_u64 comm_key(const abi_u8 comm[COMM_BYTES])
 {
 	abi_u64 h = 0;
 	int i;
 
-	/* The bytes behind the terminator are not always zero. */
+	/* The bytes after the terminator are not always zero. */
 	for (i = 0; i < COMM_BYTES && comm[i]; i++)
 		h = (h ^ comm[i]) * 0x100000001b3ULL + 0x9e3779b97f4a7c15ULL;
 	return 0xfffeULL << 48 | (h ^ h >> 23) >> 16;
 }
 
 /*
- * Set the addresses in p to those in file, plus the load bias. p and file may be the same
- * struct. Two CPUs that do this at the same time write the same values.
+ * Set the addresses in p to those in file plus the load bias. p and file may be the same
+ * struct. If two CPUs do this at the same time, both write the same values.
  */
 static inline void py_proc_relocate(struct py_proc *p, const struct py_proc *file, abi_u64 bias)
 {
@@ -258,36 +269,38 @@ static inline void py_proc_relocate(struct py_proc *p, const struct py_proc *fil
 	p->tls_index = file->tls_index ? file->tls_index + bias : 0;
 }
 
-/* Value of the map watched, whose key is the tgid. */
+/*
+ * Value of the map watched, whose key is the tgid: processes that the user has chosen by -p or
+ * as a command. User space inserts entries; on_fork() inserts those of children.
+ */
 enum watch {
-	WATCH_CHILDREN = 1,	/* and what the process forks */
-	WATCH_ALONE = 2,
+	WATCH_CHILDREN = 1,	/* the process, and those that it forks */
+	WATCH_ALONE = 2,	/* the process only */
 };
 
 /*
- * Value of the map known_exes, whose key is exe_key(): what user space found out about an
- * executable, so that a new process that runs it can be walked from its first tick. The
- * interpreter is in the executable itself, or in a library. The library's load address then
- * follows from the slot (GOT entry) in the executable where the dynamic linker stores the
- * address of an imported function.
+ * Value of the map known_exes, whose key is exe_key(): what user space has found in a known
+ * executable. on_exec() admits a process that executes it, so that ticks walk the process from
+ * the first one on. The interpreter is in the executable itself, or in a library. The slot (GOT
+ * entry) in which the dynamic linker stores the address of a function that the executable
+ * imports shows where the library was loaded.
  */
 #define EXE_ID_WORDS 2
 struct py_exe {
 	abi_u64 phdr;		/* AT_PHDR minus the executable's load bias           */
 	abi_u64 slot;		/* offset of the slot in the executable; 0: there is no library */
 	abi_u64 symbol;		/* offset of the imported function in the library    */
-	abi_u64 id_at;		/* offset in the library of bytes that identify it (build id) ... */
-	abi_u64 id[EXE_ID_WORDS];	/* ... and these bytes                       */
-	struct py_proc proc;	/* addresses as in the file: py_proc_relocate();
-				 * state PY_PROC_OTHER until that was done */
+	abi_u64 id_at;		/* offset in the library of its build id             */
+	abi_u64 id[EXE_ID_WORDS];	/* the first bytes of the build id           */
+	struct py_proc proc;	/* template: addresses without the load bias, state PY_PROC_OTHER */
 };
 _Static_assert(sizeof(struct py_exe) == 48 + sizeof(struct py_proc), "py_exe is packed");
 
 /*
- * Key of an executable, built from what is the same for the kernel and for stat(2) in every
- * mount: inode number, size, and the first 256 bytes, which the kernel has read when it
- * executes a file (BINPRM_BUF_SIZE). The device is not included: each container has its
- * own. Never 0.
+ * Key of an executable: a hash of its inode number, its size and its first 256 bytes. The
+ * kernel has these bytes at an exec (BINPRM_BUF_SIZE). All three are the same for the kernel
+ * and for stat(2), and in every mount. The device is left out, because each container has
+ * another one. Never 0.
  */
 #define EXE_HEAD 256
 static inline abi_u64 exe_key(abi_u64 ino, abi_u64 size, const abi_u64 *head)
@@ -310,30 +323,89 @@ enum {
 	STATUS_MAIN_THREAD = 32,
 };
 
+/*
+ * Records of the ring buffer: who sends each, when, and what user space does with it.
+ * capture_take() receives them all.
+ */
 enum raw_kind {
+	/*
+	 * struct raw_sample. on_cpu_tick(), at a tick in an admitted process: the stack of the
+	 * interrupted thread. User space names the frames and makes an event.
+	 */
 	RAW_SAMPLE = 1,
-	RAW_UNKNOWN = 2,	/* a tick in a process that nobody has inspected     */
+	/*
+	 * struct raw_tick. on_cpu_tick(), at a tick in a process that has no valid entry in
+	 * py_procs, is UNDECIDED, or has loaded another libpython than the known one. User space
+	 * judges the process by the user's conditions and inspects it.
+	 */
+	RAW_UNKNOWN = 2,
+	/*
+	 * struct raw_exec. on_exec(), when a process executes a file. User space ends the
+	 * profile of the program before. It profiles the new one if the BPF side has admitted
+	 * it, and inspects it otherwise.
+	 */
 	RAW_EXEC = 3,
+	/*
+	 * struct raw_lifecycle. on_fork(), when an admitted process forks. User space profiles
+	 * the child with what it knows of the parent.
+	 */
 	RAW_FORK = 4,
+	/*
+	 * struct raw_lifecycle. on_exit(), when the last thread of an admitted or watched process
+	 * exits. User space finishes the profile.
+	 */
 	RAW_EXIT = 5,
-	RAW_CODE = 6,		/* a code object seen for the first time             */
-	RAW_CHANGED = 7,	/* a process without a Python stack has mapped more code */
-	RAW_CGROUP = 8,		/* a cgroup was created                              */
-	RAW_SWITCH_OUT = 9,	/* struct raw_sample: a thread leaves its CPU with this stack */
-	RAW_SWITCH_IN = 10,	/* struct raw_switch_in: a thread is back on a CPU         */
-	RAW_THREAD_EXIT = 11,	/* struct raw_switch_in: a thread has ended                  */
-	RAW_RENAME = 12,	/* a thread has a new name                           */
-	RAW_EXTRA = 13,		/* struct raw_extra: more about the stack in the next record */
+	/*
+	 * struct raw_code. send_new_codes(), before the record whose stack has a code object that
+	 * was not sent yet. User space parses the names and keeps them.
+	 */
+	RAW_CODE = 6,
+	/*
+	 * struct raw_tick. on_cpu_tick(), at a tick in a thread without a Python stack, if its
+	 * process has mapped other code since it was inspected. User space inspects it again.
+	 */
+	RAW_CHANGED = 7,
+	/*
+	 * struct raw_cgroup. on_cgroup_mkdir(), when a cgroup is created. User space enters a
+	 * mark for it, and remembers the path to name its container.
+	 */
+	RAW_CGROUP = 8,
+	/*
+	 * struct raw_sample. on_switch(), when a thread of an admitted process leaves its CPU;
+	 * offcpu_scan_walk(), for threads that were off-CPU before the recording. User space
+	 * keeps the stack: a wait begins.
+	 */
+	RAW_SWITCH_OUT = 9,
+	/*
+	 * struct raw_switch_in. on_switch(), when a thread gets a CPU after a RAW_SWITCH_OUT that
+	 * was sent or lost. User space makes samples of the time between.
+	 */
+	RAW_SWITCH_IN = 10,
+	/*
+	 * struct raw_switch_in. on_switch(), when a thread has ended and leaves its CPU for the
+	 * last time. User space forgets the thread.
+	 */
+	RAW_THREAD_EXIT = 11,
+	/*
+	 * struct raw_rename. on_rename(), when a thread of an admitted process gets a new name.
+	 * User space uses it from then on.
+	 */
+	RAW_RENAME = 12,
+	/*
+	 * struct raw_extra. send_extra(), immediately before the RAW_SAMPLE or RAW_SWITCH_OUT
+	 * with the same time, tid and CPU. User space adds it to the event of that record.
+	 */
+	RAW_EXTRA = 13,
 };
 
 /* RAW_SWITCH_OUT: why the thread left its CPU. */
 enum raw_why {
-	WHY_RUNNABLE = 1,	/* preempted: it could run, but another thread has the CPU */
+	WHY_RUNNABLE = 1,	/* preempted: it is runnable, but another thread has the CPU */
 	WHY_BLOCKED = 2,
 };
-#define RAW_SYSNO_NONE 0xffff	/* not in a system call: a page fault */
+#define RAW_SYSNO_NONE 0xffff	/* not in a system call, but in a page fault or similar */
 
-/* How many code objects the BPF side remembers as sent; user space may set another number. */
+/* Slots for hashes of code objects that were sent; user space may set another number. */
 #define SENT_SLOTS 65536
 
 /* Every record of the ring buffer starts like this. */
@@ -349,33 +421,34 @@ struct raw_header {
 /* RAW_UNKNOWN, RAW_CHANGED */
 struct raw_tick {
 	struct raw_header h;
-	abi_u64 exec_pages;	/* of the process, at this tick */
+	abi_u64 exec_pages;	/* mm->exec_vm of the process at this tick */
 };
 
 enum raw_sample_flags {
 	RAW_TRUNCATED = 1,	/* the stack is deeper than the part that was walked */
 	RAW_UNREADABLE = 2,	/* a frame could not be read; the frames in the record are valid */
-	RAW_GC = 4,		/* the thread is collecting garbage                  */
+	RAW_GC = 4,		/* the thread collects garbage                       */
 	RAW_BROKEN_END = 8,	/* the chain of frames ended without its last shim   */
-	RAW_NOT_LOOKED = 16,	/* RAW_SWITCH_OUT without a stack: no budget, or unreadable   */
-	RAW_WEIGHED = 32,	/* RAW_SAMPLE: its weight follows the frames; else that is 1 */
+	RAW_NOT_WALKED = 16,	/* RAW_SWITCH_OUT without a stack: no budget, or the thread state
+				 * was unreadable or uncertain                       */
+	RAW_WEIGHED = 32,	/* RAW_SAMPLE: the weight follows the frames; without it: 1 */
 };
 
 /*
- * A frame: its code object, the place in the bytecode, and the code object's fingerprint. Its
- * kind is in the upper bits of lasti: no code object has 256 MiB of bytecode, while an address
- * of the kernel uses all of its bits. The kind of Python's frames is 0, so the walk need not
- * write it.
+ * A frame: its code object, its place in the bytecode, and the code object's fingerprint. The
+ * kind is in the upper bits of lasti: no code object has 256 MiB of bytecode, while the address
+ * of an instruction in the kernel uses all bits of code. The kind of a Python frame is 0, so
+ * the walk does not write it.
  */
 struct raw_frame {
 	abi_u64 code;		/* address of the PyCodeObject; other kinds: of the instruction */
-	abi_u32 lasti;		/* byte offset into the bytecode; RAW_LASTI_NONE; above: the kind */
-	abi_u32 id;		/* code_identity(); 0: could not be read; of other kinds: 0 */
+	abi_u32 lasti;		/* byte offset into the bytecode, or RAW_LASTI_NONE; and the kind */
+	abi_u32 id;		/* code_identity(); 0: unreadable, or a frame of another kind */
 };
 #define RAW_KIND_SHIFT 28
 #define RAW_LASTI_NONE ((1u << RAW_KIND_SHIFT) - 1)
 
-/* enum frame_kind, or a number that is none. */
+/* Returns an enum frame_kind; from a damaged record also another number. */
 static inline abi_u32 raw_frame_kind(const struct raw_frame *f)
 {
 	return f->lasti >> RAW_KIND_SHIFT;
@@ -383,11 +456,12 @@ static inline abi_u32 raw_frame_kind(const struct raw_frame *f)
 
 /*
  * A value in place of a fingerprint (fingerprints are odd): the code object is CPython's
- * own _Py_InitCleanup (3.13+, v3.13.0 Python/specialize.c), whose frame lies under a
- * specialised call of __init__. No traceback shows it, and no stack of ours has it.
+ * own _Py_InitCleanup (3.13+, v3.13.0 Python/specialize.c). Its frame calls __init__ where
+ * that call is specialised. No traceback shows the frame, and our stacks do not have it.
  */
 #define CODE_ID_HIDDEN 2
 
+/* struct raw_sample without its frames. User space keeps it for a thread's next record. */
 struct raw_head {
 	struct raw_header h;
 	abi_u32 tid;
@@ -399,7 +473,7 @@ struct raw_head {
 	abi_u16 gc_at;		/* RAW_GC: index of the frame that <GC> is inserted before */
 };
 
-/* The same fields at the same offsets as struct raw_head, and the frames. */
+/* RAW_SAMPLE, RAW_SWITCH_OUT: the fields of struct raw_head at the same offsets, and frames. */
 struct raw_sample {
 	struct raw_header h;
 	abi_u32 tid;
@@ -410,14 +484,14 @@ struct raw_sample {
 	abi_u16 cpu;
 	abi_u16 gc_at;
 	struct raw_frame frames[ABI_MAX_FRAMES];	/* innermost first; nframes sent */
-	abi_u64 weight_room;	/* RAW_WEIGHED: the weight follows the last frame that is sent */
+	abi_u64 weight_room;	/* so that a weight also fits after ABI_MAX_FRAMES frames */
 };
 _Static_assert(sizeof(struct raw_header) == 24, "raw_header has no hidden padding");
 _Static_assert(sizeof(struct raw_frame) == 16, "raw_frame has no hidden padding");
 _Static_assert(sizeof(struct raw_head) == 40, "raw_head has no hidden padding");
 _Static_assert(sizeof(struct raw_sample) == 40 + 16 * ABI_MAX_FRAMES + 8, "raw_sample is packed");
 
-/* The bytes of a RAW_SAMPLE or a RAW_SWITCH_OUT as it is sent. */
+/* Size in bytes of a RAW_SAMPLE or RAW_SWITCH_OUT in the ring buffer. */
 static inline abi_u64 raw_sample_bytes(abi_u16 nframes, abi_u8 flags)
 {
 	return sizeof(struct raw_head) + nframes * sizeof(struct raw_frame) +
@@ -425,8 +499,8 @@ static inline abi_u64 raw_sample_bytes(abi_u16 nframes, abi_u8 flags)
 }
 
 /*
- * What a whole RAW_SAMPLE stands for, in the unit of the mode: one tick, or so many bytes of
- * memory. (For how long a RAW_SWITCH_OUT was, user space knows when the thread is back.)
+ * The weight of a RAW_SAMPLE in the unit of the mode: 1 (a tick), or a number of bytes of
+ * memory. raw must be whole. A RAW_SWITCH_OUT gets its weight from its RAW_SWITCH_IN.
  */
 static inline abi_u64 raw_sample_weight(const struct raw_sample *raw)
 {
@@ -434,9 +508,8 @@ static inline abi_u64 raw_sample_weight(const struct raw_sample *raw)
 }
 
 /*
- * Additions to a stack: the type of the exception, and the kernel's stack. The record is
- * sent immediately before the RAW_SAMPLE or RAW_SWITCH_OUT that has the same time and CPU, and
- * only if there is something to send.
+ * RAW_EXTRA: the type of the thread's exception, and the kernel's stack. Sent only if the
+ * recording asks for one of them and the thread has it.
  */
 #define RAW_EXCEPTION 64
 #define RAW_KERNEL_FRAMES 40	/* including some frames of the tracing itself */
@@ -452,63 +525,68 @@ struct raw_extra {
 _Static_assert(sizeof(struct raw_extra) == 40 + RAW_EXCEPTION + 8 * RAW_KERNEL_FRAMES,
 	       "raw_extra has no hidden padding");
 
-/* RAW_SWITCH_IN, RAW_THREAD_EXIT */
+/* RAW_SWITCH_IN; RAW_THREAD_EXIT, where all fields after tid are 0 */
 struct raw_switch_in {
-	struct raw_header h;
+	struct raw_header h;	/* time_ns: when the thread got a CPU, or ended      */
 	abi_u32 tid;
-	abi_u32 untold;		/* 1: the RAW_SWITCH_OUT was lost                            */
+	abi_u32 out_lost;	/* 1: the RAW_SWITCH_OUT of out_ns was lost          */
 	abi_u64 out_ns;		/* when the thread left its CPU (CLOCK_MONOTONIC); 0: unknown */
-	abi_u64 wake_ns;	/* when it became runnable; 0: unknown                 */
+	abi_u64 wake_ns;	/* when it became runnable; 0: unknown               */
 };
 _Static_assert(sizeof(struct raw_switch_in) == 48, "raw_switch_in has no hidden padding");
 
-/* What the task iterator reports of each thread of a Python process. */
-struct raw_asleep {
+/*
+ * A thread of an admitted process. Not in the ring buffer: user space reads the list of all
+ * threads from the task iterator (on_task()) when a recording that has waits starts and once a
+ * second. It walks those that are off-CPU and have no RAW_SWITCH_OUT, reads the list again, and
+ * drops the stacks of threads that have run meanwhile.
+ */
+struct raw_offcpu_scan {
 	abi_u64 time_ns;
 	abi_u64 start_ns;	/* start_boottime of the process */
 	abi_u64 thread_pointer;
 	abi_u64 switches;	/* how often the thread has left a CPU */
-	abi_u64 sp, args[2];	/* stack pointer and first arguments of its system call */
+	abi_u64 sp, args[2];	/* its stack pointer; first arguments of its system call */
 	abi_u32 tgid, tid;
 	abi_u16 sysno;		/* RAW_SYSNO_NONE */
-	abi_u8 why;		/* enum raw_why; 0: the thread is on a CPU */
-	abi_u8 told;		/* 1: a RAW_SWITCH_OUT was sent when it left its CPU */
-	abi_u32 nr_threads;
+	abi_u8 why;		/* enum raw_why; 0: the thread is on-CPU */
+	abi_u8 out_sent;	/* 1: its RAW_SWITCH_OUT was sent, or user space has walked it */
+	abi_u32 nr_threads;	/* of the process */
 };
-_Static_assert(sizeof(struct raw_asleep) == 72, "raw_asleep has no hidden padding");
+_Static_assert(sizeof(struct raw_offcpu_scan) == 72, "raw_offcpu_scan has no hidden padding");
 
 /*
- * The threads that are off-CPU. The slot is the tid modulo the number of slots, a power of
- * two; threads that share a slot overwrite each other. Scheduler programs write without a
- * lock: see mode_wait.bpf.c.
+ * Value of the map wait_slots: a thread that is off-CPU. Its index is the tid modulo the number
+ * of slots, a power of two; threads that share a slot overwrite each other. Only the BPF side
+ * uses it: see wait_slots.bpf.h.
  */
 #define WAIT_SLOTS 32768
 struct wait_slot {
 	abi_u32 tid;		/* 0: the slot is free                               */
-	abi_u32 untold;		/* 1: the RAW_SWITCH_OUT was lost                            */
-	abi_u64 out_ns;		/* when it left its CPU; 0: its return need not be sent */
-	abi_u64 wake_ns;	/* when it was woken; 0: it still sleeps             */
+	abi_u32 out_lost;	/* 1: the RAW_SWITCH_OUT was lost                    */
+	abi_u64 out_ns;		/* when it left its CPU; 0: no RAW_SWITCH_IN must be sent */
+	abi_u64 wake_ns;	/* when it became runnable; 0: it is blocked         */
 };
 
 /*
- * A code object as a snapshot of four pieces of the process' memory, which user space
- * parses in the same way as memory that it reads from a live process. So names outlive
- * their process, and the BPF side needs no knowledge of string layouts.
+ * RAW_CODE: the snapshot of a code object, four pieces of the process' memory. User space
+ * parses them like memory that it reads from a live process. So the names are known after the
+ * process has ended, and the BPF side knows no layout of strings.
  */
 #define RAW_CODE_HEAD 256	/* PyCodeObject from its start            */
 #define RAW_CODE_NAME 384	/* the qualified name's object            */
 #define RAW_CODE_FILE 512	/* the file name's object                 */
-#define RAW_CODE_TABLE 24576	/* the line table's object; those of modules are the longest */
-#define RAW_CODE_TABLE_MIN 512
+#define RAW_CODE_TABLE 24576	/* the line table's object at most; modules have the longest */
+#define RAW_CODE_TABLE_MIN 512	/* so much is read even if the line table is shorter */
 struct raw_piece {
 	abi_u64 addr;
-	abi_u32 len;		/* 0: could not be read */
+	abi_u32 len;		/* bytes that are valid; 0: unreadable */
 	abi_u32 pad;
 };
 struct raw_code {
 	struct raw_header h;
-	abi_u64 code;
-	abi_u32 id;
+	abi_u64 code;		/* address of the PyCodeObject */
+	abi_u32 id;		/* code_identity() */
 	abi_u32 pad;
 	struct raw_piece head_at, name_at, file_at, table_at;
 	abi_u8 head[RAW_CODE_HEAD];
@@ -521,29 +599,31 @@ _Static_assert(sizeof(struct raw_code) ==
 	       "raw_code is packed");
 
 /*
- * The cgroups, user and pid of a process as the kernel has them. /proc may not have the
- * process any more when user space gets the record.
+ * The cgroups, user and pid of a process as the kernel has them. When user space gets the
+ * record, the process may have ended, and /proc has nothing of it.
  */
 #define RAW_CGROUPS 14		/* v2 has one hierarchy, v1 has 13 at most */
 struct raw_origin {
-	abi_u64 cgroups[RAW_CGROUPS];	/* mark_of_cgroup() of its cgroups, in any order */
+	abi_u64 cgroups[RAW_CGROUPS];	/* cgroup_key() of each; cgroup_cnt are valid */
 	abi_u32 cgroup_cnt;
 	abi_u32 uid;		/* the effective uid in the initial user namespace   */
-	abi_u32 ns_tgid;	/* tgid in its own pid namespace; 0: it is in the host's */
+	abi_u32 ns_tgid;	/* tgid in its own pid namespace; 0: that is the host's */
 	abi_u32 pad;
 };
 _Static_assert(sizeof(struct raw_origin) == 8 * RAW_CGROUPS + 16, "raw_origin is packed");
 
+/* RAW_EXIT, where all fields after h are 0; RAW_FORK */
 struct raw_lifecycle {
-	struct raw_header h;	/* RAW_EXIT: the process; RAW_FORK: the child         */
-	abi_u32 parent_tgid;	/* RAW_FORK */
-	abi_u32 known;		/* RAW_FORK: 1: the child inherited its parent's admission */
-	abi_u64 ident;		/* RAW_FORK: the child's py_proc.ident                 */
-	abi_u32 ns_tgid;	/* RAW_FORK: as raw_origin.ns_tgid                     */
-	abi_u32 elsewhere;	/* RAW_FORK: the child is in other cgroups than its parent */
+	struct raw_header h;	/* RAW_EXIT: of the process; RAW_FORK: of the child  */
+	abi_u32 parent_tgid;
+	abi_u32 admitted;	/* 1: the child has a copy of its parent's entry in py_procs;
+				 * 0: the map was full                               */
+	abi_u64 ident;		/* the child's py_proc.ident                         */
+	abi_u32 ns_tgid;	/* the child's, as raw_origin.ns_tgid                */
+	abi_u32 other_cgroups;	/* 1: the child is in other cgroups than its parent  */
 };
 
-/* What /proc may not have any more when user space gets the record. */
+/* RAW_EXEC: what user space needs of the process, which may have ended when the record comes. */
 #define RAW_COMM 16
 #define RAW_COMMAND 512
 struct raw_exec {
@@ -552,15 +632,16 @@ struct raw_exec {
 	abi_u64 ident;		/* py_proc.ident if the BPF side admitted the process, else 0 */
 	abi_u64 bias;		/* load bias of the executable, if admitted */
 	abi_u32 command_len;	/* bytes of all arguments with their NULs; may be > RAW_COMMAND */
-	abi_u8 unselected;	/* UNSELECTED_*; with UNDECIDED alone the process may be admitted */
+	abi_u8 unselected;	/* UNSELECTED_*; UNDECIDED alone: it may be admitted */
 	abi_u8 pad[3];
 	struct raw_origin origin;
 	abi_u8 comm[RAW_COMM];
-	abi_u8 command[RAW_COMMAND];
+	abi_u8 command[RAW_COMMAND];	/* the arguments, each with its NUL */
 };
 _Static_assert(sizeof(struct raw_exec) ==
 	       24 + 32 + sizeof(struct raw_origin) + RAW_COMM + RAW_COMMAND, "raw_exec is packed");
 
+/* RAW_RENAME */
 struct raw_rename {
 	struct raw_header h;
 	abi_u32 tid;
@@ -569,80 +650,83 @@ struct raw_rename {
 };
 _Static_assert(sizeof(struct raw_rename) == 32 + RAW_COMM, "raw_rename is packed");
 
-/* A new cgroup. Its path arrives before anything runs in it. */
+/* RAW_CGROUP */
 #define RAW_CGROUP_PATH 1024	/* a longer path is not sent */
 struct raw_cgroup {
 	struct raw_header h;	/* tgid: the process that created it */
-	abi_u64 id;
+	abi_u64 id;		/* with hierarchy: see cgroup_key() */
 	abi_u32 hierarchy;
 	abi_u32 pad;
-	abi_u8 path[RAW_CGROUP_PATH];	/* in its hierarchy; NUL-terminated */
+	abi_u8 path[RAW_CGROUP_PATH];	/* from the root of its hierarchy; NUL-terminated */
 };
 _Static_assert(sizeof(struct raw_cgroup) == 40 + RAW_CGROUP_PATH, "raw_cgroup is packed");
 
 /*
- * The clock of one CPU. User space changes its period at random, and the timer restarts
- * each time. CPUs from TICK_CPUS_MAX on, and those whose period_ns is 0, keep the period
- * cfg_period_ns.
+ * The timer of one CPU's ticks. User space changes its period at random and writes the change
+ * here; each change restarts the timer. CPUs from TICK_CPUS_MAX on, and those whose period_ns is
+ * 0, have the period cfg_period_ns.
  */
 #define TICK_CPUS_MAX 1024
-#define TICK_PERIOD_CHANGES 1	/* in period_ns: user space is changing it at this moment */
+#define TICK_PERIOD_CHANGES 1	/* in period_ns: user space writes the struct at this moment */
 struct tick_period {
 	abi_u64 since_ns;	/* when the timer was last restarted (CLOCK_MONOTONIC) */
-	abi_u64 before_ns;	/* the period before that; 0: there was none */
-	abi_u64 period_ns;
+	abi_u64 before_ns;	/* the period before since_ns; 0: there was none */
+	abi_u64 period_ns;	/* the period since since_ns */
 };
 
-/* Per-CPU counters: every way in which a tick can end, and every loss. */
+/*
+ * Counters per CPU: every way in which a tick can end (CNT_IDLE to CNT_RING_FULL, CNT_UNWANTED
+ * and CNT_BUSY), and every loss. User space adds them up over all CPUs for the summary and
+ * session.json.
+ */
 enum counter {
 	CNT_TICK,		/* ticks delivered                                   */
 	CNT_IDLE,		/* the CPU was idle                                  */
 	CNT_KERNEL_THREAD,
-	CNT_UNSELECTED,		/* process is not selected                           */
-	CNT_OTHER,		/* process is not Python                             */
-	CNT_UNKNOWN,		/* process not inspected yet; a record was sent to user space */
+	CNT_UNSELECTED,		/* the process is excluded, or was not chosen        */
+	CNT_OTHER,		/* the process is PY_PROC_OTHER                      */
+	CNT_UNKNOWN,		/* the process is not inspected yet; a RAW_UNKNOWN was sent */
 	CNT_NOT_READY,		/* interpreter not initialised, or thread pointer not set yet */
-	CNT_NATIVE_THREAD,	/* thread without a PyThreadState                    */
-	CNT_NO_FRAMES,		/* PyThreadState without a Python frame              */
+	CNT_NATIVE_THREAD,	/* the thread has no PyThreadState                   */
+	CNT_NO_FRAMES,		/* its PyThreadState has no Python frame             */
 	CNT_TSTATE_UNREADABLE,	/* lost: PyThreadState could not be read             */
 	CNT_TSTATE_UNCERTAIN,	/* lost: the thread may run one of several interpreters */
-	CNT_SAMPLE,		/* sent                                              */
+	CNT_SAMPLE,		/* a RAW_SAMPLE was sent                             */
 	CNT_RING_FULL,		/* lost: no room in the ring buffer                  */
-	CNT_TRUNCATED,
-	CNT_UNREADABLE_FRAME,
-	CNT_BROKEN_END,
-	CNT_ENTERING,		/* a function was being entered: the stack is its caller's, or none */
+	CNT_TRUNCATED,		/* samples with RAW_TRUNCATED                        */
+	CNT_UNREADABLE_FRAME,	/* samples with RAW_UNREADABLE                       */
+	CNT_BROKEN_END,		/* samples with RAW_BROKEN_END                       */
+	CNT_ENTERING,		/* the newest frame was incomplete: the caller's stack, or none */
 	CNT_MISSED,		/* ticks that did not come while one thread kept the CPU  */
 	CNT_CODE,		/* code objects sent                                 */
-	CNT_CODE_LOST,		/* not lost: sent with a later sample or read by user space */
-	CNT_SENT_EVICTED,	/* code objects that may be sent again: their slot was overwritten */
-	CNT_CACHE_EVICTED,	/* fingerprints evicted from a CPU's cache, to be read again */
+	CNT_CODE_LOST,		/* not lost: a later sample sends it, or user space reads it */
+	CNT_SENT_EVICTED,	/* code objects that may be sent again: slot overwritten */
+	CNT_CACHE_EVICTED,	/* fingerprints that must be read again: slot overwritten */
 	CNT_NO_BYTECODE,	/* frames without a line: the thread's bytecode was unreadable */
 	CNT_CUT_OFF,		/* walks cut off by the time limit                       */
 	CNT_UNVERIFIED_CODE,	/* frames whose code object could not be read        */
-	CNT_ARRIVED,		/* processes of known executables, admitted at their exec */
-	CNT_UNWANTED,		/* samples that the mode does not want               */
-	CNT_BUSY,		/* lost: a non-maskable tick interrupted another program  */
+	CNT_ADMITTED_AT_EXEC,	/* processes of known executables                    */
+	CNT_UNWANTED,		/* samples that the mode leaves out                  */
+	CNT_BUSY,		/* lost: a non-maskable tick interrupted on_switch() */
 	CNT_SWITCH,		/* a thread of a Python process left its CPU           */
-	CNT_WAIT,		/* ... and its stack was sent                        */
-	CNT_WAIT_NOT_PYTHON,	/* ... and had no Python stack                       */
-	CNT_WAIT_UNWANTED,	/* ... and the mode does not want it                 */
-	CNT_WAIT_NOT_LOOKED,	/* lost: ... and the budget did not allow to walk its stack */
-	CNT_WAIT_UNREADABLE,	/* lost: ... and its thread state could not be read    */
-	CNT_WAIT_LOST,		/* lost: ... and the ring buffer had no room           */
-	CNT_SWITCH_IN_LOST,	/* lost: it is back on a CPU; the ring buffer had no room */
-	CNT_EXTRA_LOST,		/* lost: a RAW_EXTRA; its stack may have been sent all the same */
-	CNT_WAIT_SLOT_TAKEN,	/* waits whose wake-up time is unknown: their slot was overwritten */
-	CNT_LIFECYCLE_LOST,	/* lost: exec/fork/exit record, ring buffer full     */
+	CNT_WAIT,		/* ... and a RAW_SWITCH_OUT was sent                 */
+	CNT_WAIT_NOT_PYTHON,	/* ... and it had no Python stack                    */
+	CNT_WAIT_UNWANTED,	/* ... and the mode leaves the wait out              */
+	CNT_WAIT_NOT_WALKED,	/* lost: ... and its stack, because no budget was left */
+	CNT_WAIT_UNREADABLE,	/* lost: ... and its stack: thread state unreadable  */
+	CNT_WAIT_LOST,		/* lost: ... and a RAW_SWITCH_OUT: ring buffer full  */
+	CNT_SWITCH_IN_LOST,	/* lost: a RAW_SWITCH_IN or RAW_THREAD_EXIT: ring buffer full */
+	CNT_EXTRA_LOST,		/* lost: a RAW_EXTRA; its stack may have been sent   */
+	CNT_WAIT_SLOT_TAKEN,	/* waits without a wake-up time: slot overwritten    */
+	CNT_LIFECYCLE_LOST,	/* lost: a RAW_EXEC, RAW_FORK or RAW_EXIT: ring buffer full */
 	CNT_PROCS_FULL,		/* lost: a process did not fit into py_procs         */
 	CNT_MAX,
 };
 
 /*
- * How long samples of Python processes took on one CPU, from the decision to walk to the
- * last byte sent, without stalls: times when the virtual CPU did not run because its host
- * had other work. A histogram with four classes for each power of two of nanoseconds; see
- * sample_time_class().
+ * Value of the per-CPU map sample_times: how long samples took on that CPU, from the decision
+ * to walk to the last byte sent, without stalls (see STALL_NS in pyscratch.bpf.h). cnt is a
+ * histogram with four classes for each power of two of nanoseconds.
  */
 #define SAMPLE_TIME_CLASSES 96
 struct sample_times {
@@ -652,7 +736,10 @@ struct sample_times {
 	abi_u64 cnt[SAMPLE_TIME_CLASSES];
 };
 
-/* Classes: 0, 1, 2, 3, 4, 5, 6, 7, 8-9, 10-11, 12-13, 14-15, 16-19, ...; the last one is open. */
+/*
+ * The class of a time in nanoseconds. Classes: 0, 1, ..., 7, 8-9, 10-11, 12-13, 14-15, 16-19, ...;
+ * the last one has no upper end.
+ */
 static inline abi_u32 sample_time_class(abi_u64 ns)
 {
 	abi_u32 exp = 0, v = ns >> 30 ? 1u << 30 : (abi_u32)ns;
@@ -675,15 +762,15 @@ static inline abi_u64 sample_time_end(abi_u32 class)
 }
 
 /*
- * A hash that distinguishes a name from another one at the same address: of its length, the
- * first bytes at str_data and, if it is longer, the last ones. Needed where code objects
- * have no version (3.11): a new code object may have all the addresses of an old one. (A
- * str's cached hash would do, but that of a qualified name is seldom computed.) Never 0,
- * which stands for a name that could not be read.
+ * A hash that distinguishes a name from another one at the same address. It covers the
+ * length, the first bytes at str_data (head) and, of a longer string, the last ones (tail).
+ * Code objects without a version (3.11) need it, because a new code object may have all the
+ * addresses of an old one. (CPython seldom computes its own hash of a qualified name.) Never 0:
+ * 0 stands for a name that could not be read.
  */
 #define STRING_HEAD 48
 #define STRING_TAIL 32
-static inline abi_u32 string_stamp(abi_u64 length, const abi_u64 *head, const abi_u64 *tail)
+static inline abi_u32 string_hash(abi_u64 length, const abi_u64 *head, const abi_u64 *tail)
 {
 	abi_u64 h = length * 0x9e3779b97f4a7c15ULL, word;
 	int i, left = length < STRING_HEAD ? (int)length : STRING_HEAD;
@@ -698,16 +785,17 @@ static inline abi_u32 string_stamp(abi_u64 length, const abi_u64 *head, const ab
 	return (abi_u32)(h >> 32) | 1;
 }
 
-/* What replaces co_version: a hash of both names. 0: one could not be read. */
-static inline abi_u32 names_stamp(abi_u32 name, abi_u32 file)
+/* In place of co_version: a hash of the string_hash() of both names. 0: one was unreadable. */
+static inline abi_u32 names_hash(abi_u32 name, abi_u32 file)
 {
 	return name && file ? (name * 31 + file) | 1 : 0;
 }
 
 /*
- * The fingerprint of a code object. The BPF side computes it during the walk, and user
- * space once more when it reads the names: if both are equal, the names belong to this
- * code. Never 0.
+ * The fingerprint of a code object: of the addresses of its names and its line table, its first
+ * line and its version (or names_hash()). The BPF side computes it during the walk, and user
+ * space again when it reads the names. If both are equal, the names belong to this code object.
+ * Odd, so never 0.
  */
 static inline abi_u32 code_identity(abi_u64 filename, abi_u64 name, abi_u64 qualname,
 				    abi_u64 linetable, abi_u32 firstlineno, abi_u32 version)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * admit_exec.bpf.h - the exec of an executable that user space has inspected before.
+ * admit_exec.bpf.h - admits a process that executes a known executable.
  *
- * The new process is admitted without user space, so that its first tick is already a
- * sample. At the exec, nothing of the program has run: only the file and its load address
- * are known. resolve_libpython.bpf.h finds the rest at the first ticks.
+ * User space has inspected the executable before and is not needed, so the first tick of the
+ * process is already a sample. At the exec no code of the program has run, and only the file
+ * and its load address are known. resolve_libpython.bpf.h finds libpython at the first ticks.
  */
 #ifndef TACHBPF_ADMIT_EXEC_H
 #define TACHBPF_ADMIT_EXEC_H
@@ -14,6 +14,7 @@
 #define AT_PHDR 3		/* include/uapi/linux/auxvec.h */
 #define AUXV_PAIRS 10		/* AT_PHDR is the sixth at most on x86-64 and arm64 */
 
+/* exe_key() of the file that is executed; 0: unknown. */
 static __always_inline u64 key_of_executable(struct linux_binprm *bprm)
 {
 	u64 head[EXE_HEAD / 8];
@@ -23,7 +24,7 @@ static __always_inline u64 key_of_executable(struct linux_binprm *bprm)
 	return exe_key(bprm->file->f_inode->i_ino, bprm->file->f_inode->i_size, head);
 }
 
-/* Address of the program headers in the new process' memory; 0: unknown. */
+/* Address of the program headers in the memory of the new program; 0: unknown. */
 static __always_inline u64 address_of_phdrs(struct mm_struct *mm)
 {
 	u64 pair[2];
@@ -40,9 +41,9 @@ static __always_inline u64 address_of_phdrs(struct mm_struct *mm)
 }
 
 /*
- * Insert the process into py_procs if its executable is known, and record the admission in
- * ev. The entry is copied from the template and then completed in place: it does not fit on
- * the BPF stack.
+ * Admit the process if its executable (ev->exe) is known: insert it into py_procs, and set
+ * ev->ident and ev->bias. The entry does not fit on the BPF stack, so it is copied from the
+ * template and completed in the map.
  */
 static __always_inline void admit_exec(struct raw_exec *ev, struct task_struct *task)
 {
@@ -70,8 +71,8 @@ static __always_inline void admit_exec(struct raw_exec *ev, struct task_struct *
 	if (!exe->slot)
 		py_proc_relocate(p, &exe->proc, p->exe_bias);
 	barrier();
-	p->state = exe->slot ? PY_PROC_ARRIVING : PY_PROC_PYTHON;
-	count(CNT_ARRIVED);
+	p->state = exe->slot ? PY_PROC_LINKING : PY_PROC_PYTHON;
+	count(CNT_ADMITTED_AT_EXEC);
 	ev->ident = p->ident;
 	ev->bias = p->exe_bias;
 }

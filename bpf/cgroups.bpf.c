@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * cgroups.bpf.c - cgroups are made and removed, and processes move between them.
+ * cgroups.bpf.c - cgroups are created and removed, and processes move between them.
  *
- * All programs but the first are only loaded if there are conditions on cgroups. A
- * container's cgroup is made some milliseconds before anything runs in it. User space gets
- * the record at once, and has mostly judged the cgroup before the first process is in it.
- * All programs run in process context.
+ * If there are no conditions on cgroups, only on_cgroup_mkdir() is loaded. A container's cgroup
+ * is created some milliseconds before its first process runs. User space gets the record at
+ * once, so it has mostly judged the cgroup by then. All programs run in process context.
  */
 #include "proc_filter.bpf.h"
 
 /*
- * Not tp_btf: before 5.16 (bb6728d75611) such a program cannot take a pointer to char.
- * Where cgroups only serve to name containers, the hierarchies in cfg_hierarchies suffice.
+ * Send a RAW_CGROUP. If cgroups are only used to name containers, those in cfg_hierarchies
+ * suffice. Not tp_btf: before 5.16 (bb6728d75611) a tp_btf program cannot take a pointer to char.
  */
 SEC("?raw_tp/cgroup_mkdir")
 int BPF_PROG(on_cgroup_mkdir, struct cgroup *cg, const char *path)
@@ -20,11 +19,11 @@ int BPF_PROG(on_cgroup_mkdir, struct cgroup *cg, const char *path)
 	struct raw_cgroup *ev;
 	long len;
 
-	if (!cfg_select.cgroups && (hierarchy > 63 || !(cfg_hierarchies >> hierarchy & 1)))
+	if (!cfg_filter.cgroups && (hierarchy > 63 || !(cfg_hierarchies >> hierarchy & 1)))
 		return 0;
 	ev = bpf_ringbuf_reserve(&events, sizeof(*ev), 0);
 	if (!ev)
-		return 0;	/* user space is asked when a process runs there */
+		return 0;	/* user space judges processes in it one by one */
 	__builtin_memset(ev, 0, offsetof(struct raw_cgroup, path));
 	ev->h.kind = RAW_CGROUP;
 	ev->h.tgid = bpf_get_current_pid_tgid() >> 32;
@@ -35,20 +34,24 @@ int BPF_PROG(on_cgroup_mkdir, struct cgroup *cg, const char *path)
 	if (len <= 0 || len == sizeof(ev->path))
 		bpf_ringbuf_discard(ev, 0);
 	else
-		bpf_ringbuf_submit(ev, cfg_select.cgroups ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
+		bpf_ringbuf_submit(ev, cfg_filter.cgroups ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
 	return 0;
 }
 
+/* Delete the mark of a cgroup that is removed. */
 SEC("?tp_btf/cgroup_rmdir")
 int BPF_PROG(on_cgroup_rmdir, struct cgroup *cg, const char *path)
 {
-	u64 key = mark_of_cgroup(cgroup_hierarchy(cg), cgroup_id(cg));
+	u64 key = cgroup_key(cgroup_hierarchy(cg), cgroup_id(cg));
 
 	bpf_map_delete_elem(&marks, &key);
 	return 0;
 }
 
-/* Called for each thread that moves; the verdict follows the first thread of the process. */
+/*
+ * Judge a process again that moves to another cgroup. The kernel calls this for each thread that
+ * moves; the process is judged when its first thread does.
+ */
 SEC("?tp_btf/cgroup_attach_task")
 int BPF_PROG(on_cgroup_attach, struct cgroup *cg, const char *path, struct task_struct *task)
 {

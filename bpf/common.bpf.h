@@ -2,9 +2,9 @@
 /*
  * common.bpf.h - the maps, settings and counters that all programs share.
  *
- * Programs in perf and scheduler context only change per-CPU arrays and map values in
- * place. User space and the lifecycle programs (process context) insert and delete the
- * entries of the hash maps. So no bucket lock is ever taken with interrupts off.
+ * Programs in perf and scheduler context write per-CPU arrays and change map values in place.
+ * Only user space and programs in process context insert and delete entries of hash maps. So
+ * no program takes a lock of a hash map with interrupts off.
  */
 #ifndef TACHBPF_COMMON_H
 #define TACHBPF_COMMON_H
@@ -13,11 +13,11 @@
 #include "abi.h"
 
 /*
- * Settings: constant once the programs are loaded, so the verifier removes the code that
- * they disable.
+ * Settings. User space sets them before it loads the programs, and the verifier removes the
+ * code that they disable.
  */
 extern const volatile bool cfg_all;	/* every process, not only those in py_procs and watched */
-extern const volatile bool cfg_gc;	/* find out whether a thread collects garbage           */
+extern const volatile bool cfg_gc;	/* report whether a thread collects garbage             */
 extern const volatile unsigned int cfg_period_ns; /* mean period of the ticks; 0: unknown        */
 extern const volatile unsigned int cfg_sent_slots; /* slots in the table of code
 						    * objects that were sent */
@@ -29,21 +29,21 @@ extern const volatile unsigned int cfg_limit_ns; /* time limit of a sample; 0: n
 extern const volatile bool cfg_self_time; /* measure how long samples take */
 extern const volatile unsigned long long cfg_hierarchies; /* hierarchies whose new cgroups
 							   * are sent: bit 0 is v2 */
-extern const volatile struct select_config cfg_select; /* conditions on processes */
+extern const volatile struct filter_config cfg_filter; /* the user's conditions on processes */
 
-/* What the mode requires; user/resolve/record_mode.h and waits.h have the modes. */
-extern const volatile bool cfg_ticks;	/* walk at ticks; else ticks only discover processes */
-extern const volatile unsigned char cfg_need_status; /* a sample has one of these
-						      * STATUS_* bits at least; 0: any */
-extern const volatile bool cfg_runnable; /* send waits of threads that are runnable, too     */
+/* What the mode requires; user/resolve/record_mode.h has the modes. */
+extern const volatile bool cfg_ticks;	/* ticks walk; without it they only discover processes */
+extern const volatile unsigned char cfg_need_status; /* send only samples that have one of these
+						      * STATUS_* bits; 0: send all */
+extern const volatile bool cfg_runnable; /* also send switch-outs of runnable threads        */
 extern const volatile bool cfg_exceptions; /* send the types of exceptions               */
-extern const volatile bool cfg_kernel_stacks; /* send the kernel's stack of threads that block */
-extern const volatile unsigned int cfg_wait_slots; /* a power of two                           */
+extern const volatile bool cfg_kernel_stacks; /* send the kernel's stack of blocked threads */
+extern const volatile unsigned int cfg_wait_slots; /* slots in wait_slots, a power of two      */
 
-/* The current period of each CPU's ticks, indexed by CPU; user space changes it while they tick. */
+/* The period of each CPU's ticks, by number of the CPU. User space changes it at any time. */
 extern struct tick_period tick_periods[TICK_CPUS_MAX];
 
-/* Entries for all processes that have run; an exit frees its entry. 16384 * about 300 bytes. */
+/* At most so many processes at a time: an exit frees the entry. About 300 bytes each. */
 #define MAX_PROCS 16384
 
 struct procs_map {
@@ -52,7 +52,7 @@ struct procs_map {
 	__type(key, u32);
 	__type(value, struct py_proc);
 };
-/* Executables, not processes: those of the host and of the images of its containers. */
+/* Executables of the host and of the images of its containers. */
 #define MAX_EXES 4096
 
 struct exes_map {
@@ -90,16 +90,18 @@ struct events_map {
 	__uint(max_entries, 4096 * 1024);	/* user space sets the real size */
 };
 
-/* tgid -> how to walk the process */
+/* tgid -> how to walk the process, or why not */
 extern struct procs_map py_procs SEC(".maps");
-/* exe_key() -> template for a process that runs this executable; user space inserts */
+/* exe_key() -> template for a process that executes this file; user space inserts entries */
 extern struct exes_map known_exes SEC(".maps");
-/* tgid -> enum watch: processes that are selected before it is known whether they are Python */
+/* tgid -> enum watch: processes that the user has chosen by -p or as a command */
 extern struct watched_map watched SEC(".maps");
-/* mark_of_*() -> MARK_*: user space's verdicts on cgroups, uids and comms */
+/* *_key() -> MARK_*: user space's verdicts on cgroups, uids and comms */
 extern struct marks_map marks SEC(".maps");
+/* 0 -> a CPU's counters, by enum counter */
 extern struct counters_map counters SEC(".maps");
 extern struct sample_times_map sample_times SEC(".maps");
+/* the ring buffer of all records */
 extern struct events_map events SEC(".maps");
 
 static __always_inline void count_n(enum counter which, u64 n)
@@ -107,10 +109,7 @@ static __always_inline void count_n(enum counter which, u64 n)
 	u32 zero = 0;
 	u64 *c = bpf_map_lookup_elem(&counters, &zero);
 
-	/*
-	 * Only this CPU writes here, and perf programs do not nest: no atomic operation is
-	 * needed.
-	 */
+	/* Only this CPU writes here, so no atomic operation is needed. */
 	if (c)
 		c[which] += n;
 }

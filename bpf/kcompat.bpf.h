@@ -2,8 +2,8 @@
 /*
  * kcompat.bpf.h - the kernel's own structures, and the differences between kernels.
  *
- * Nothing else under bpf/ accesses a kernel field. Every test is for a feature and not for
- * a version, and is resolved when the programs are loaded.
+ * It has all tests of what a kernel supports. Each tests a feature and not a version, and is
+ * decided when the programs are loaded.
  */
 #ifndef TACHBPF_KCOMPAT_H
 #define TACHBPF_KCOMPAT_H
@@ -25,6 +25,7 @@
 #define HAVE_TASK_BTF                                                                             \
 	bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_get_current_task_btf)
 
+/* PF_* of the current thread. */
 static __always_inline u32 current_flags(void)
 {
 	if (HAVE_TASK_BTF)
@@ -33,10 +34,9 @@ static __always_inline u32 current_flags(void)
 }
 
 /*
- * The thread pointer, from which libc and TLS are found. x86: the fs base. arm64:
- * tpidr_el0, which a program sets without a system call; the kernel saves it when the
- * thread is switched out, when it forks or, for all threads but the first, at clone().
- * Until then the field is 0, or still has the value from before exec, because exec resets
+ * The thread pointer. x86: the fs base. arm64: tpidr_el0, which a program sets without a system
+ * call. The kernel saves it at a switch-out, at a fork and, for all threads but the first, at
+ * clone(). Until then the field is 0, or has the value from before an exec, because exec resets
  * the register only (arch/arm64/kernel/process.c, tls_thread_flush()).
  */
 #ifdef __TARGET_ARCH_arm64
@@ -53,10 +53,9 @@ static __always_inline u64 current_thread_pointer(void)
 
 /*
  * Stack pointer of the interrupted thread; 0 if it was not in user space. The context of a
- * perf program begins with the registers, in the order of the machine's user ABI
- * (bpf_user_pt_regs_t). x86-64: struct pt_regs, cs is the 18th word and sp the 20th. arm64:
- * struct user_pt_regs, sp is the 32nd and pstate the 34th, whose mode is 0 for 64-bit user
- * space.
+ * perf program begins with the registers in the order of bpf_user_pt_regs_t. x86-64, struct
+ * pt_regs: cs is the 18th word and sp the 20th. arm64, struct user_pt_regs: sp is the 32nd word
+ * and pstate the 34th; the mode in pstate is 0 in 64-bit user space.
  */
 static __always_inline u64 interrupted_user_sp(const struct bpf_perf_event_data *ctx)
 {
@@ -75,8 +74,9 @@ static __always_inline u64 interrupted_user_sp(const struct bpf_perf_event_data 
 
 /*
  * The registers that a task had when it entered the kernel. bpf_task_pt_regs() exists since
- * 5.15 (dd6e10fbd9fb). Without it they are read from the end of the kernel stack, whose
- * size is in no field: 16 KiB with pages of 4 KiB (THREAD_SIZE), unless KASAN doubles it.
+ * 5.15 (dd6e10fbd9fb). Without it the registers are read from the end of the kernel stack. No
+ * field has the stack's size: it is 16 KiB with pages of 4 KiB (THREAD_SIZE), unless KASAN
+ * doubles it.
  */
 #define THREAD_BYTES 16384
 #define HAVE_TASK_PT_REGS                                                                         \
@@ -88,13 +88,14 @@ static __always_inline u64 interrupted_user_sp(const struct bpf_perf_event_data 
 						  bpf_core_type_size(struct pt_regs)),             \
 			       field))
 
-/* The system call that a task is in. */
+/* How a task has entered the kernel. */
 struct user_call {
 	u64 sp;
-	s64 nr;			/* number of the call; negative: it is in none */
-	u64 args[2];
+	s64 nr;			/* number of the system call; negative: none */
+	u64 args[2];		/* the first two arguments of the call */
 };
 
+/* task: off-CPU, or the current one. */
 static __always_inline void user_call_of(struct task_struct *task, struct user_call *c)
 {
 #ifdef __TARGET_ARCH_arm64
@@ -117,7 +118,7 @@ static __always_inline void user_call_of(struct task_struct *task, struct user_c
 #define NR_FUTEX 202
 #endif
 
-/* The address of the futex that the call waits for, or 0. include/uapi/linux/futex.h */
+/* Address of the futex that the call waits for, or 0 (include/uapi/linux/futex.h). */
 static __always_inline u64 futex_waited_for(const struct user_call *c)
 {
 	u32 op = c->args[1] & 0x7f;
@@ -126,9 +127,9 @@ static __always_inline u64 futex_waited_for(const struct user_call *c)
 }
 
 /*
- * A task's state; 0: on a CPU or runnable. The field was renamed in 5.14 (2f064a59a11f). At
- * sched_switch a waker may already have set TASK_WAKING, but the state becomes 0 only after
- * the task is off its CPU.
+ * A task's state; 0: on-CPU or runnable. The field was renamed in 5.14 (2f064a59a11f). At
+ * sched_switch another thread may already have set TASK_WAKING, but the state becomes 0 only
+ * after the task has left its CPU.
  */
 #ifndef CO_RE
 #define CO_RE __attribute__((preserve_access_index))
@@ -147,7 +148,7 @@ static __always_inline u32 state_of(const struct task_struct *task)
 	return ((const struct task_struct___old *)task)->state;
 }
 
-/* Does the process have a single thread? */
+/* Does the current process have a single thread? */
 static __always_inline bool current_is_alone(void)
 {
 	if (HAVE_TASK_BTF)
@@ -161,7 +162,7 @@ static __always_inline u64 thread_pointer_of(const struct task_struct *task)
 	return task->THREAD_POINTER;
 }
 
-/* How often the thread has left a CPU. If two readings are equal, it has not left it in between. */
+/* How often the current thread has left a CPU. If two values are equal, it stayed on the CPU. */
 static __always_inline u64 current_switches(void)
 {
 	if (HAVE_TASK_BTF) {
@@ -174,9 +175,9 @@ static __always_inline u64 current_switches(void)
 }
 
 /*
- * Number of pages that are mapped executable and not writable. It changes when a library is
- * loaded (fs/proc/task_mmu.c shows it as VmExe + VmLib), and also when a JIT compiler makes
- * code.
+ * Number of pages that the current process has mapped executable and not writable
+ * (fs/proc/task_mmu.c: VmExe + VmLib). It changes when a library is loaded, and when a JIT
+ * compiler makes code.
  */
 static __always_inline u64 current_exec_pages(void)
 {
@@ -186,8 +187,8 @@ static __always_inline u64 current_exec_pages(void)
 }
 
 /*
- * True while the process executes a file: its old memory is gone, and the new program is
- * not laid out yet (fs/binfmt_elf.c, load_elf_binary(), sets start_code last).
+ * True during an exec of the current process: its old memory is gone, and the new program is
+ * not mapped yet (fs/binfmt_elf.c, load_elf_binary(), sets start_code last).
  */
 static __always_inline bool current_is_in_exec(void)
 {
@@ -196,10 +197,7 @@ static __always_inline bool current_is_in_exec(void)
 	return !BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), mm, start_code);
 }
 
-/*
- * Start time of the process. It distinguishes processes that have the same pid one after
- * another.
- */
+/* Start time of the current process, which is its identity together with its tgid. */
 static __always_inline u64 current_start_ns(void)
 {
 	if (HAVE_TASK_BTF)
@@ -208,7 +206,7 @@ static __always_inline u64 current_start_ns(void)
 			     start_boottime);
 }
 
-/* Effective uid of the process, as `ps` shows it. A daemon may change it while it runs. */
+/* Effective uid of the current process. A server may change it while it runs. */
 static __always_inline u32 current_euid(void)
 {
 	if (HAVE_TASK_BTF)
@@ -238,7 +236,7 @@ static __always_inline u64 task_start_ns(const struct task_struct *task)
 	return BPF_CORE_READ(task, group_leader, start_boottime);
 }
 
-/* As current_is_in_exec(); also true of a task that has no memory any more. */
+/* As current_is_in_exec(); also true for a task that has no memory any more. */
 static __always_inline bool task_is_in_exec(const struct task_struct *task)
 {
 	return !BPF_CORE_READ(task, mm, start_code);
@@ -247,15 +245,16 @@ static __always_inline bool task_is_in_exec(const struct task_struct *task)
 /*
  * ---- cgroups ----
  *
- * A task is in one cgroup of each hierarchy (v1 has several hierarchies, v2 one); its
- * css_set lists them. The cgroups of a css_set never change, and the css_set of a task is
- * not freed while the task has it.
+ * A task is in one cgroup of each hierarchy (v1 has several hierarchies, v2 has one). Its css_set
+ * lists these cgroups. The cgroups of a css_set never change, and a css_set is not freed while
+ * a task has it.
  */
 static __always_inline const struct css_set *cgroups_of(const struct task_struct *task)
 {
 	return BPF_CORE_READ(task, cgroups);
 }
 
+/* Head of the list of a css_set's cgroups. */
 static __always_inline const struct list_head *cgroup_list(const struct css_set *set)
 {
 	return (const void *)set + bpf_core_field_offset(struct css_set, cgrp_links);
@@ -274,7 +273,7 @@ static __always_inline const struct cgroup *cgroup_at(const struct list_head *po
 	return BPF_CORE_READ(link, cgrp);
 }
 
-/* NULL: cg is the root of its hierarchy. */
+/* The cgroup above cg, or NULL if cg is the root of its hierarchy. */
 static __always_inline const struct cgroup *cgroup_parent(const struct cgroup *cg)
 {
 	const struct cgroup_subsys_state *parent = BPF_CORE_READ(cg, self.parent);
@@ -282,18 +281,19 @@ static __always_inline const struct cgroup *cgroup_parent(const struct cgroup *c
 	return parent ? BPF_CORE_READ(parent, cgroup) : 0;
 }
 
+/* Number of its hierarchy; 0: v2. */
 static __always_inline u32 cgroup_hierarchy(const struct cgroup *cg)
 {
 	return BPF_CORE_READ(cg, root, hierarchy_id);
 }
 
-/* The inode number of its directory, as stat(2) shows it. It is never used again. */
+/* Inode number of its directory, as in stat(2). No later cgroup gets the same number. */
 static __always_inline u64 cgroup_id(const struct cgroup *cg)
 {
 	return BPF_CORE_READ(cg, kn, id);
 }
 
-/* Pid of a task's thread in its own pid namespace; 0: it is in the host's. */
+/* Pid of a task in its own pid namespace; 0: that is the host's. */
 static __always_inline u32 task_ns_pid(const struct task_struct *task)
 {
 	const struct pid *pid = BPF_CORE_READ(task, thread_pid);

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * lifecycle.bpf.c - fork, exec and exit of processes; new names of threads.
+ * lifecycle.bpf.c - exec, fork and exit of processes; new names of threads.
  *
- * A fork inherits what is known of its parent, an exec deletes it, and the exit of the
- * process (of its last thread, not of its first) frees the entry. The programs run in
- * process context, so they may change hash maps.
+ * An exec deletes the entry of the process in py_procs, a fork copies the parent's entry to the
+ * child, and the exit of the last thread deletes the entry. The programs run in process
+ * context, so they may insert and delete entries of hash maps.
  */
 #include "admit_exec.bpf.h"
 #include "proc_filter.bpf.h"
 #include "origin.bpf.h"
 
-static __always_inline void send(struct raw_lifecycle *ev)
+static __always_inline void send_lifecycle(struct raw_lifecycle *ev)
 {
 	ev->h.time_ns = bpf_ktime_get_ns();
 	if (bpf_ringbuf_output(&events, ev, sizeof(*ev), BPF_RB_FORCE_WAKEUP))
 		count(CNT_LIFECYCLE_LOST);
 }
 
-/* The arguments are on the new stack, which the kernel has just written. */
+/* Read the arguments into ev. They are on the new stack, which the kernel has just written. */
 static __always_inline void read_command(struct raw_exec *ev, struct mm_struct *mm)
 {
 	u64 start = mm->arg_start, len = mm->arg_end - start;
@@ -30,6 +30,7 @@ static __always_inline void read_command(struct raw_exec *ev, struct mm_struct *
 		ev->command_len = 0;
 }
 
+/* Returns UNSELECTED_*. known: the entry of p from before the exec, or NULL. */
 static __always_inline u8 judge_task(struct task_struct *p, const struct py_proc *known)
 {
 	u8 comm[COMM_BYTES];
@@ -38,6 +39,11 @@ static __always_inline u8 judge_task(struct task_struct *p, const struct py_proc
 	return judge_exec(p, comm, known);
 }
 
+/*
+ * Judge the process by the user's conditions, replace its entry, admit it if its executable is
+ * known, and send a RAW_EXEC. If the process is excluded, the record is only sent if user space
+ * tracks the process, which ends with this exec.
+ */
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(on_exec, struct task_struct *p, pid_t old_pid, struct linux_binprm *bprm)
 {
@@ -49,13 +55,13 @@ int BPF_PROG(on_exec, struct task_struct *p, pid_t old_pid, struct linux_binprm 
 
 	if (!cfg_all && !known && !bpf_map_lookup_elem(&watched, &tgid))
 		return 0;
-	if (cfg_select.any)
+	if (cfg_filter.any)
 		unselected = judge_task(p, known);
 	if (unselected & UNSELECTED_FOR_SURE) {
-		bool is_news = known && known->state != PY_PROC_UNSEEN;
+		bool is_tracked = known && known->state != PY_PROC_UNSEEN;
 
 		put_unseen(p, start_ns, unselected);
-		if (!is_news)
+		if (!is_tracked)
 			return 0;
 	} else if (known) {
 		bpf_map_delete_elem(&py_procs, &tgid);
@@ -73,7 +79,7 @@ int BPF_PROG(on_exec, struct task_struct *p, pid_t old_pid, struct linux_binprm 
 	ev->unselected = unselected;
 	bpf_probe_read_kernel(ev->comm, sizeof(ev->comm), p->comm);
 	read_command(ev, p->mm);
-	note_origin(&ev->origin, p);
+	fill_origin(&ev->origin, p);
 	ev->exe = key_of_executable(bprm);
 	if (!(unselected & UNSELECTED_FOR_SURE))
 		admit_exec(ev, p);
@@ -81,6 +87,7 @@ int BPF_PROG(on_exec, struct task_struct *p, pid_t old_pid, struct linux_binprm 
 	return 0;
 }
 
+/* Copy the parent's entry to the child, with another identity, and send a RAW_FORK. */
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 {
@@ -106,9 +113,9 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 	copy.start_ns = ev.h.start_ns;
 	copy.ticks = 0;
 	copy.main_thread = 0;
-	/* What was sent of the parent's code says nothing about the child's: see docs/design.md. */
+	/* Another ident, so the child's names are sent again: see docs/design.md. */
 	copy.ident = (copy.start_ns ^ (u64)tgid << 32) | 1;
-	if (cfg_select.any && !fork_inherits(&copy, parent, child))
+	if (cfg_filter.any && !fork_inherits(&copy, parent, child))
 		return 0;
 	if (copy.state == PY_PROC_UNSEEN) {
 		bpf_map_update_elem(&py_procs, &tgid, &copy, BPF_ANY);
@@ -117,43 +124,45 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 	if (bpf_map_update_elem(&py_procs, &tgid, &copy, BPF_ANY))
 		count(CNT_PROCS_FULL);
 	else
-		ev.known = 1;
+		ev.admitted = 1;
 	ev.ident = copy.ident;
 	ev.ns_tgid = task_ns_pid(child);
-	ev.elsewhere = cgroups_of(parent) != cgroups_of(child);
-	send(&ev);
+	ev.other_cgroups = cgroups_of(parent) != cgroups_of(child);
+	send_lifecycle(&ev);
 	return 0;
 }
 
+/* If p is the last thread, delete the entries of the process, and send a RAW_EXIT. */
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(on_exit, struct task_struct *p)
 {
 	struct raw_lifecycle ev = { .h = { .kind = RAW_EXIT, .tgid = p->tgid } };
 	u32 tgid = p->tgid;
 	struct py_proc *known;
-	bool tell;
+	bool is_tracked;
 
 	if (p->signal->live.counter)
-		return 0;	/* other threads go on */
+		return 0;	/* other threads still run */
 	known = bpf_map_lookup_elem(&py_procs, &tgid);
-	tell = known && known->state != PY_PROC_OTHER && known->state != PY_PROC_UNSEEN;
+	is_tracked = known && known->state != PY_PROC_OTHER && known->state != PY_PROC_UNSEEN;
 	if (known)
 		bpf_map_delete_elem(&py_procs, &tgid);
 	if (!bpf_map_delete_elem(&watched, &tgid))
-		tell = true;
-	if (!tell)
+		is_tracked = true;
+	if (!is_tracked)
 		return 0;
 	ev.h.start_ns = p->group_leader->start_boottime;
-	send(&ev);
+	send_lifecycle(&ev);
 	return 0;
 }
 
 /*
- * Limits a process that renames its threads all the time. CPUs that do this at the same
- * moment may count one too few; a byte can hold the limit and one too many from each CPU.
+ * A limit for a process that renames its threads all the time. Two CPUs may count at the same
+ * moment, so names_sent can exceed the limit a little; a byte has room for that.
  */
 #define MAX_NAMES_A_SECOND 200
 
+/* False: this process has sent too many names in this second, or the ring buffer is half full. */
 static __always_inline bool may_send_name(struct py_proc *p, u64 now)
 {
 	u8 second = now >> 30;
@@ -169,9 +178,9 @@ static __always_inline bool may_send_name(struct py_proc *p, u64 now)
 }
 
 /*
- * New names of threads that are recorded. The name that exec gives is not sent: it belongs
- * to the next program, and the exec has a record of its own. A rename that is not sent does
- * not count as a loss. Not tp_btf: see cgroups.bpf.c.
+ * Send a RAW_RENAME if the thread's process is admitted. The name that an exec sets is not
+ * sent: it belongs to the next program, and RAW_EXEC has it. A rename that is not sent does not
+ * count as a loss. Not tp_btf: see on_cgroup_mkdir().
  */
 SEC("raw_tp/task_rename")
 int BPF_PROG(on_rename, struct task_struct *task, const char *comm)
@@ -181,7 +190,7 @@ int BPF_PROG(on_rename, struct task_struct *task, const char *comm)
 	struct py_proc *known = bpf_map_lookup_elem(&py_procs, &tgid);
 
 	if (!known || known->unselected & UNSELECTED_FOR_SURE ||
-	    (known->state != PY_PROC_PYTHON && known->state != PY_PROC_ARRIVING))
+	    (known->state != PY_PROC_PYTHON && known->state != PY_PROC_LINKING))
 		return 0;
 	ev.h.start_ns = task_start_ns(task);
 	ev.h.time_ns = bpf_ktime_get_ns();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * maps.bpf.c - where the maps and settings of common.bpf.h are defined.
+ * maps.bpf.c - defines the maps and settings of common.bpf.h.
  */
 #include "common.bpf.h"
 
@@ -16,7 +16,7 @@ const volatile unsigned int cfg_codes_bytes = 0xffffffff;
 const volatile unsigned int cfg_limit_ns = 0;
 const volatile bool cfg_self_time = false;
 const volatile unsigned long long cfg_hierarchies = 1;
-const volatile struct select_config cfg_select = {};
+const volatile struct filter_config cfg_filter = {};
 const volatile bool cfg_ticks = true;
 const volatile unsigned char cfg_need_status = 0;
 const volatile bool cfg_runnable = true;

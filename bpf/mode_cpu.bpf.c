@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * mode_cpu.bpf.c - the tick of a CPU: samples the Python stack of the thread that it interrupts.
+ * mode_cpu.bpf.c - the tick of a CPU: samples the Python stack of the interrupted thread.
  *
- * Decides by the process whether to walk, calls pyunwind, sends the sample. Runs in
- * interrupt or NMI context: it inserts and deletes no entry of a hash map, and only changes
- * values in place.
+ * Walks the thread if its process is admitted, and sends the sample. Runs in interrupt or NMI
+ * context, so it inserts and deletes no entry of a hash map, and only changes values in place.
  */
 #include "pyextra.bpf.h"
 #include "pysend.bpf.h"
@@ -12,8 +11,8 @@
 #include "pyunwind.bpf.h"
 #include "proc_filter.bpf.h"
 
-/* Returns 0, or -1 if the ring buffer has no room. */
-static __always_inline int report(enum raw_kind kind, u32 tgid, u64 exec_pages)
+/* Send a struct raw_tick. Returns 0, or -1 if the ring buffer has no room. */
+static __always_inline int send_tick(enum raw_kind kind, u32 tgid, u64 exec_pages)
 {
 	struct raw_tick *t = bpf_ringbuf_reserve(&events, sizeof(*t), 0);
 
@@ -30,7 +29,7 @@ static __always_inline int report(enum raw_kind kind, u32 tgid, u64 exec_pages)
 	return 0;
 }
 
-/* Report to user space that this process runs and was not inspected yet. */
+/* Ask user space to judge and inspect this process. Returns how the tick ends. */
 static __always_inline enum counter report_unknown(u32 tgid)
 {
 	if (current_flags() & PF_KTHREAD)
@@ -39,13 +38,13 @@ static __always_inline enum counter report_unknown(u32 tgid)
 		return CNT_UNSELECTED;
 	if (is_young(current_start_ns()))
 		return CNT_UNSELECTED;
-	return report(RAW_UNKNOWN, tgid, current_exec_pages()) ? CNT_RING_FULL : CNT_UNKNOWN;
+	return send_tick(RAW_UNKNOWN, tgid, current_exec_pages()) ? CNT_RING_FULL : CNT_UNKNOWN;
 }
 
 /*
- * This thread has no Python stack. If the process has mapped more code since user space
- * inspected it, it may have become Python, or have loaded another CPython. Reported again
- * at the next tick if the ring buffer has no room.
+ * This thread has no Python stack. If the process has mapped other code since user space
+ * inspected it, it may have become Python, or have loaded another CPython: send a RAW_CHANGED.
+ * If the ring buffer has no room, the next tick tries again.
  */
 static __always_inline void report_changed(struct py_proc *p, u32 tgid)
 {
@@ -53,20 +52,20 @@ static __always_inline void report_changed(struct py_proc *p, u32 tgid)
 
 	if (p->exe && !p->exec_pages)	/* admitted at its exec, never inspected */
 		p->exec_pages = pages;
-	if (p->exec_pages != pages && !report(RAW_CHANGED, tgid, pages))
+	if (p->exec_pages != pages && !send_tick(RAW_CHANGED, tgid, pages))
 		p->exec_pages = pages;
 }
 
-/* How many more periods than one fit into a gap, rounded to the nearest number. */
+/* The number of ticks missed in a gap between two ticks: its periods, rounded, minus one. */
 static __always_inline u64 missed_in(u64 gap, u64 period)
 {
 	return gap > period + period / 2 ? (gap + period / 2) / period - 1 : 0;
 }
 
 /*
- * The number of ticks missed between two times. If the timer was restarted in between with
- * another period, the old period counts until the restart, and the first tick comes one new
- * period after it.
+ * The number of ticks missed between two ticks. If user space restarted the timer with another
+ * period in between, the old period counts until the restart, and the next tick comes one new
+ * period after the restart. 0 if user space writes the period at this moment.
  */
 static __always_inline u64 missed_since(u64 then, u64 now)
 {
@@ -93,11 +92,11 @@ static __always_inline u64 missed_since(u64 then, u64 now)
 }
 
 /*
- * Count missed ticks. Two ticks in the same thread, which did not leave the CPU in between,
- * are one period apart unless ticks were missed: the virtual CPU did not run, or perf
- * throttled the event.
+ * Count missed ticks. If two ticks interrupt the same thread, and it has not left the CPU in
+ * between, they are one period apart unless ticks were missed: the virtual CPU did not run, or
+ * perf throttled the event.
  */
-static __always_inline void note_missed(struct last_tick *last, u64 pid_tgid, u64 now)
+static __always_inline void count_missed(struct last_tick *last, u64 pid_tgid, u64 now)
 {
 	u64 switches = current_switches();
 
@@ -108,8 +107,8 @@ static __always_inline void note_missed(struct last_tick *last, u64 pid_tgid, u6
 	*last = (struct last_tick){ pid_tgid, switches, now };
 }
 
-/* Record how long the sample took that began at start, without the stalls meanwhile. */
-static __always_inline void note_time(u64 start)
+/* Add the time of the sample that began at start, without its stalls, to sample_times. */
+static __always_inline void record_time(u64 start)
 {
 	u32 zero = 0;
 	struct sample_times *t = bpf_map_lookup_elem(&sample_times, &zero);
@@ -118,8 +117,8 @@ static __always_inline void note_time(u64 start)
 
 	if (!t || !s)
 		return;
-	if (cfg_limit_ns)	/* without a limit the clock was not read during the walk */
-		note_stall(s, now);
+	if (cfg_limit_ns)	/* without a limit the walk has not read the clock */
+		detect_stall(s, now);
 	ns = now - start - s->stalled_ns;
 	class = sample_time_class(ns);
 	barrier_var(class);
@@ -133,6 +132,7 @@ static __always_inline void note_time(u64 start)
 		t->max_ns = ns;
 }
 
+/* sp: the interrupted stack pointer; 0: unknown. Returns how the tick ends. */
 static __always_inline enum counter walk_and_send(struct py_proc *p, u64 pid_tgid, u64 start_ns,
 						  u64 sp, u64 now)
 {
@@ -147,7 +147,7 @@ static __always_inline enum counter walk_and_send(struct py_proc *p, u64 pid_tgi
 		return CNT_TSTATE_UNREADABLE;
 	if (s->busy)
 		return CNT_BUSY;
-	note_missed(&s->last_tick, pid_tgid, now);
+	count_missed(&s->last_tick, pid_tgid, now);
 	start_clock(s, now);
 	end = unwind_python(s, p, sp, NULL);
 	if (end != CNT_SAMPLE)
@@ -169,28 +169,30 @@ static __always_inline enum counter sample_process(struct py_proc *p, u64 pid_tg
 	enum counter end = walk_and_send(p, pid_tgid, start_ns, sp, now);
 
 	if (cfg_self_time && end != CNT_BUSY)
-		note_time(now);
+		record_time(now);
 	return end;
 }
 
+/* A tick in a selected process that has an entry. Returns how the tick ends. */
 static __always_inline enum counter sample_known(struct py_proc *p, u64 pid_tgid, u64 start_ns,
 						 u64 sp)
 {
 	u32 tgid = pid_tgid >> 32;
-	int settled;
+	int found;
 
 	if (p->state == PY_PROC_OTHER)
 		return CNT_OTHER;
-	if (p->state == PY_PROC_ARRIVING) {
-		settled = find_libpython(tgid);
-		if (settled <= 0)
-			return settled ? report_unknown(tgid) : CNT_NOT_READY;
+	if (p->state == PY_PROC_LINKING) {
+		found = find_libpython(tgid);
+		if (found <= 0)
+			return found ? report_unknown(tgid) : CNT_NOT_READY;
 	}
 	if (!cfg_ticks)
 		return CNT_UNWANTED;
 	return sample_process(p, pid_tgid, start_ns, sp);
 }
 
+/* Returns how the tick ends. */
 static __always_inline enum counter tick(u64 sp)
 {
 	u64 pid_tgid = bpf_get_current_pid_tgid(), start_ns;
@@ -208,7 +210,7 @@ static __always_inline enum counter tick(u64 sp)
 		p->start_ns = start_ns;
 	else if (p->start_ns != start_ns)
 		return report_unknown(tgid);	/* another process had this pid */
-	if (cfg_select.any) {
+	if (cfg_filter.any) {
 		if (is_unselected(p, start_ns))
 			return CNT_UNSELECTED;
 		if (p->unselected || p->state == PY_PROC_UNSEEN)

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * mode_wait.bpf.c - a thread leaves its CPU: sends its Python stack, and when it is back on
- * a CPU.
+ * mode_wait.bpf.c - switch-outs and switch-ins: sends the Python stack of a thread that leaves its
+ * CPU, and when the thread gets a CPU again.
  *
- * Runs in the scheduler with interrupts off and a run queue lock held: no entry of a hash
- * map is inserted or deleted here. The thread that leaves is still the current one, so its
- * memory can be read. A switch between threads of other processes costs one look-up for
- * each of the two.
+ * on_switch() runs in the scheduler with interrupts off and a run queue lock held, so it inserts
+ * and deletes no entry of a hash map. The thread that leaves is still the current one, so its
+ * memory can be read. A switch between threads of other processes costs two look-ups.
  */
 #include "pyextra.bpf.h"
 #include "pysend.bpf.h"
@@ -16,13 +15,13 @@
 #include "wait_slots.bpf.h"
 
 /*
- * The budget: a CPU may spend one eighth of its time on walking threads that leave it, and
- * can save up BUDGET_MAX_NS. Without budget only the fact that a thread left is sent,
- * without its stack.
+ * The budget: a CPU may spend one eighth of its time on walks at switch-outs, and can save up
+ * BUDGET_MAX_NS. Without budget the RAW_SWITCH_OUT has no stack.
  */
 #define BUDGET_SHARE 8
 #define BUDGET_MAX_NS 5000000
 
+/* Add the time since the last call to the budget. Is some left? */
 static __always_inline bool has_budget(struct scratch *s, u64 now)
 {
 	u64 since = now - s->budget_at_ns;
@@ -39,8 +38,8 @@ static __always_inline void spend_budget(struct scratch *s, u64 ns)
 	s->budget_ns -= ns < BUDGET_MAX_NS ? ns : BUDGET_MAX_NS;
 }
 
-/* The counter of this program that corresponds to the result of a walk. */
-static __always_inline enum counter end_of_wait(enum counter end)
+/* on_switch()'s counter for the result of a walk, which is one of a tick's counters. */
+static __always_inline enum counter wait_counter(enum counter end)
 {
 	switch (end) {
 	case CNT_SAMPLE:
@@ -54,6 +53,7 @@ static __always_inline enum counter end_of_wait(enum counter end)
 	}
 }
 
+/* Walk the current thread and send its new code objects. Returns as unwind_python(). */
 static __always_inline enum counter walk(struct scratch *s, struct py_proc *p,
 					 const struct user_call *call, u64 now)
 {
@@ -72,24 +72,28 @@ static __always_inline enum counter walk(struct scratch *s, struct py_proc *p,
 }
 
 /*
- * A record without a stack: the wait is certain, and user space attributes it to the last
- * known stack.
+ * Make out a record without a stack. The wait is certain; user space assumes the last stack that
+ * it knows of the thread.
  */
-static __always_inline void without_stack(struct raw_sample *out)
+static __always_inline void clear_stack(struct raw_sample *out)
 {
 	out->nframes = 0;
 	out->status = STATUS_UNKNOWN;
-	out->flags = RAW_NOT_LOOKED;
+	out->flags = RAW_NOT_WALKED;
 	out->gc_at = 0;
 	out->interp_id = 0;
 }
 
-/* Send a RAW_SWITCH_OUT for the current thread, with its stack if possible. */
-static __always_inline enum counter look(void *ctx, struct scratch *s, struct py_proc *p,
-					 struct task_struct *prev, enum raw_why why, u64 now)
+/*
+ * Send a RAW_SWITCH_OUT for the current thread prev, with its stack if possible. Returns one of
+ * the CNT_WAIT counters.
+ */
+static __always_inline enum counter send_switch_out(void *ctx, struct scratch *s,
+						    struct py_proc *p, struct task_struct *prev,
+						    enum raw_why why, u64 now)
 {
 	struct raw_sample *out = &s->sample;
-	enum counter end = CNT_WAIT_NOT_LOOKED;
+	enum counter end = CNT_WAIT_NOT_WALKED;
 	struct user_call call;
 
 	user_call_of(prev, &call);
@@ -105,22 +109,25 @@ static __always_inline enum counter look(void *ctx, struct scratch *s, struct py
 		end = walk(s, p, &call, now);
 	if (end == CNT_TSTATE_UNREADABLE || end == CNT_TSTATE_UNCERTAIN)
 		end = CNT_WAIT_UNREADABLE;
-	if (end == CNT_WAIT_UNREADABLE || end == CNT_WAIT_NOT_LOOKED) {
+	if (end == CNT_WAIT_UNREADABLE || end == CNT_WAIT_NOT_WALKED) {
 		count(end);
 		if (cfg_need_status)
 			return CNT_WAIT_UNWANTED;
-		without_stack(out);
+		clear_stack(out);
 	} else if (end != CNT_SAMPLE) {
-		return end_of_wait(end);
+		return wait_counter(end);
 	} else if (cfg_exceptions || cfg_kernel_stacks) {
 		send_extra(ctx, why == WHY_BLOCKED, s, p);
 	}
-	return end_of_wait(send_sample(out, bpf_get_current_pid_tgid()));
+	return wait_counter(send_sample(out, bpf_get_current_pid_tgid()));
 }
 
-/* slot: the thread's own, or NULL: another thread's, or not needed. */
-static __always_inline void send_run(enum raw_kind kind, const struct task_struct *task,
-				     const struct wait_slot *slot, u64 time_ns)
+/*
+ * Send a RAW_SWITCH_IN or RAW_THREAD_EXIT. slot: the thread's own, or NULL if another thread has
+ * overwritten it or no times are needed.
+ */
+static __always_inline void send_switch_in(enum raw_kind kind, const struct task_struct *task,
+					   const struct wait_slot *slot, u64 time_ns)
 {
 	struct raw_switch_in *r = bpf_ringbuf_reserve(&events, sizeof(*r), 0);
 
@@ -135,13 +142,13 @@ static __always_inline void send_run(enum raw_kind kind, const struct task_struc
 		.start_ns = task->group_leader->start_boottime,
 	};
 	r->tid = task->pid;
-	r->untold = slot ? slot->untold : 0;
+	r->out_lost = slot ? slot->out_lost : 0;
 	r->out_ns = slot ? slot->out_ns : 0;
 	r->wake_ns = slot ? slot->wake_ns : 0;
 	bpf_ringbuf_submit(r, wakeup_flags());
 }
 
-/* Is this process the one in p, is it selected, and can it be walked? */
+/* Is p the entry of the task's process, is the process selected, and can it be walked? */
 static __always_inline bool is_walked(struct py_proc *p, const struct task_struct *task)
 {
 	u64 start_ns = task->group_leader->start_boottime;
@@ -150,28 +157,32 @@ static __always_inline bool is_walked(struct py_proc *p, const struct task_struc
 		p->start_ns = start_ns;
 	if (p->start_ns != start_ns)
 		return false;
-	if (cfg_select.any && (is_unselected(p, start_ns) || p->unselected))
+	if (cfg_filter.any && (is_unselected(p, start_ns) || p->unselected))
 		return false;
 	return p->state == PY_PROC_PYTHON ||
-	       (p->state == PY_PROC_ARRIVING && find_libpython(task->tgid) > 0);
+	       (p->state == PY_PROC_LINKING && find_libpython(task->tgid) > 0);
 }
 
 /*
- * The thread leaves its CPU, but its return to it was not reported: some kernels hide
- * switches of tasks of the machine's own (seen on a Firecracker guest's 6.18). So the
- * RAW_SWITCH_IN is sent now, with the time from the fair scheduler: se.prev_sum_exec_runtime is
- * the run time that it had when it was picked.
+ * The thread leaves its CPU, but on_switch() was not called when it got that CPU: some kernels
+ * hide some switches (seen on a Firecracker guest's 6.18). So send the RAW_SWITCH_IN now. Its
+ * time comes from the fair scheduler: se.prev_sum_exec_runtime is the run time that the thread
+ * had when it got the CPU.
  */
-static __always_inline void came(const struct task_struct *prev, const struct wait_slot *slot,
-				 u64 now)
+static __always_inline void send_missed_switch_in(const struct task_struct *prev,
+						  const struct wait_slot *slot, u64 now)
 {
 	u64 ran = prev->se.sum_exec_runtime - prev->se.prev_sum_exec_runtime;
 
-	send_run(RAW_SWITCH_IN, prev, slot, ran < now - slot->out_ns ? now - ran : now);
+	send_switch_in(RAW_SWITCH_IN, prev, slot, ran < now - slot->out_ns ? now - ran : now);
 }
 
-static __always_inline void leave(void *ctx, struct py_proc *p, struct task_struct *prev,
-				  bool preempt)
+/*
+ * prev leaves its CPU: send a RAW_SWITCH_OUT, and write its slot. If prev exits, send a
+ * RAW_THREAD_EXIT at its last switch-out instead.
+ */
+static __always_inline void switch_out(void *ctx, struct py_proc *p, struct task_struct *prev,
+				       bool preempt)
 {
 	u32 zero = 0, state = preempt ? 0 : state_of(prev);
 	struct wait_slot *slot = slot_of(prev->pid);
@@ -184,13 +195,13 @@ static __always_inline void leave(void *ctx, struct py_proc *p, struct task_stru
 		return;
 	if (prev->flags & PF_EXITING) {
 		if (state & TASK_DEAD)
-			send_run(RAW_THREAD_EXIT, prev, NULL, now);
+			send_switch_in(RAW_THREAD_EXIT, prev, NULL, now);
 		if (slot->tid == (u32)prev->pid)
 			slot->tid = 0;
 		return;
 	}
 	if (slot->out_ns && slot->tid == (u32)prev->pid)
-		came(prev, slot, now);
+		send_missed_switch_in(prev, slot, now);
 	else if (slot->out_ns)
 		count(CNT_WAIT_SLOT_TAKEN);
 	slot->tid = prev->pid;
@@ -200,19 +211,22 @@ static __always_inline void leave(void *ctx, struct py_proc *p, struct task_stru
 	if (!state && !cfg_runnable) {
 		count(CNT_WAIT_UNWANTED);
 	} else {
-		end = look(ctx, s, p, prev, state ? WHY_BLOCKED : WHY_RUNNABLE, now);
+		end = send_switch_out(ctx, s, p, prev, state ? WHY_BLOCKED : WHY_RUNNABLE, now);
 		count(end);
 		if (end == CNT_WAIT || end == CNT_WAIT_LOST)
 			sent_ns = now;
-		slot->untold = end == CNT_WAIT_LOST;
+		slot->out_lost = end == CNT_WAIT_LOST;
 		spend_budget(s, bpf_ktime_get_ns() - now);
 	}
 	slot->out_ns = sent_ns;
 	s->busy = 0;
 }
 
-/* A thread is on a CPU. Reported if its leaving was, or if that is unknown. */
-static __always_inline void come(const struct task_struct *next)
+/*
+ * next gets a CPU: send a RAW_SWITCH_IN if its RAW_SWITCH_OUT was sent or lost, or if that is not
+ * known because another thread has overwritten its slot.
+ */
+static __always_inline void switch_in(const struct task_struct *next)
 {
 	struct wait_slot *slot = slot_of(next->pid);
 	u64 now;
@@ -221,10 +235,10 @@ static __always_inline void come(const struct task_struct *next)
 		return;
 	now = bpf_ktime_get_ns();
 	if (slot->tid != (u32)next->pid) {
-		send_run(RAW_SWITCH_IN, next, NULL, now);
+		send_switch_in(RAW_SWITCH_IN, next, NULL, now);
 		return;
 	}
-	send_run(RAW_SWITCH_IN, next, slot, now);
+	send_switch_in(RAW_SWITCH_IN, next, slot, now);
 	slot->out_ns = 0;
 }
 
@@ -237,19 +251,19 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 	if (from && !(prev->flags & PF_KTHREAD)) {
 		p = bpf_map_lookup_elem(&py_procs, &from);
 		if (p && p->state != PY_PROC_OTHER && is_walked(p, prev))
-			leave(BPF_PROG_CTX, p, prev, preempt);
+			switch_out(BPF_PROG_CTX, p, prev, preempt);
 	}
 	if (to && !(next->flags & PF_KTHREAD)) {
 		p = bpf_map_lookup_elem(&py_procs, &to);
 		if (p && p->state == PY_PROC_PYTHON)
-			come(next);
+			switch_in(next);
 	}
 	return 0;
 }
 
 /*
- * The thread is runnable from now on. Called for all threads; the slot shows whether it is
- * one of ours.
+ * The thread is runnable from now on. The kernel calls this for all threads; only one of an
+ * admitted process has a slot.
  */
 SEC("?tp_btf/sched_wakeup")
 int BPF_PROG(on_wakeup, struct task_struct *p)

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * offcpu_scan.bpf.c - lists the threads of Python processes and which of them are off-CPU.
+ * offcpu_scan.bpf.c - lists the threads of admitted processes and which of them are off-CPU.
  *
- * A task iterator, which runs in the context of our user space. It reports what only the
- * kernel knows of each thread. User space walks the stacks: reading another task's memory
- * here may wait for a page for ever, and not every kernel can do it.
+ * A task iterator, which runs when tachbpf's user space reads it. It reports what only the
+ * kernel knows of each thread. User space walks the stacks: here a read of another process'
+ * memory could wait for a page for ever, and older kernels cannot do it.
  */
 #include "wait_slots.bpf.h"
 
+/* Write a struct raw_offcpu_scan for one thread; of an off-CPU one also its wait slot. */
 SEC("?iter/task")
 int on_task(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
-	struct raw_asleep a = {};
+	struct raw_offcpu_scan a = {};
 	struct wait_slot *slot;
 	struct user_call call;
 	struct py_proc *p;
@@ -22,7 +23,8 @@ int on_task(struct bpf_iter__task *ctx)
 		return 0;
 	tgid = task->tgid;
 	p = bpf_map_lookup_elem(&py_procs, &tgid);
-	if (!p || p->state != PY_PROC_PYTHON || p->unselected || task->flags & (PF_KTHREAD | PF_EXITING))
+	if (!p || p->state != PY_PROC_PYTHON || p->unselected ||
+	    task->flags & (PF_KTHREAD | PF_EXITING))
 		return 0;
 	a.time_ns = bpf_ktime_get_ns();
 	a.start_ns = task->group_leader->start_boottime;
@@ -42,12 +44,12 @@ int on_task(struct bpf_iter__task *ctx)
 	a.args[1] = call.args[1];
 	if (call.nr >= 0)
 		a.sysno = call.nr;
-	a.told = slot->tid == (u32)task->pid && slot->out_ns;
-	/* If there is no room, the iterator shows the task again at the next read. */
-	if (!bpf_seq_write(ctx->meta->seq, &a, sizeof(a)) && !a.told) {
+	a.out_sent = slot->tid == (u32)task->pid && slot->out_ns;
+	/* If the write fails for lack of room, the iterator repeats the task at the next read. */
+	if (!bpf_seq_write(ctx->meta->seq, &a, sizeof(a)) && !a.out_sent) {
 		slot->tid = task->pid;
 		slot->wake_ns = a.why == WHY_RUNNABLE ? a.time_ns : 0;
-		slot->untold = 0;
+		slot->out_lost = 0;
 		slot->out_ns = a.time_ns;
 	}
 	return 0;

@@ -2,16 +2,16 @@
 /*
  * origin.bpf.h - the cgroups, pid namespace and user of a process.
  *
- * They are sent with the records of new processes and never with samples, so samples cost
- * the same in containers. User space knows what the numbers mean.
+ * RAW_EXEC has them and samples do not, so a sample in a container costs no more than another
+ * one. User space knows what the numbers mean.
  */
 #ifndef TACHBPF_ORIGIN_H
 #define TACHBPF_ORIGIN_H
 
 #include "common.bpf.h"
 
-/* The cgroup of the task in each hierarchy. */
-static __always_inline void note_cgroups(struct raw_origin *out, const struct task_struct *task)
+/* Set out's keys to those of the task's cgroups, one in each hierarchy. */
+static __always_inline void fill_cgroups(struct raw_origin *out, const struct task_struct *task)
 {
 	const struct list_head *head = cgroup_list(cgroups_of(task)), *pos = head;
 	const struct cgroup *cg;
@@ -23,15 +23,15 @@ static __always_inline void note_cgroups(struct raw_origin *out, const struct ta
 		if (!pos || pos == head)
 			break;
 		cg = cgroup_at(pos);
-		out->cgroups[i] = mark_of_cgroup(cgroup_hierarchy(cg), cgroup_id(cg));
+		out->cgroups[i] = cgroup_key(cgroup_hierarchy(cg), cgroup_id(cg));
 	}
 	out->cgroup_cnt = i;
 }
 
-/* leader is the first thread of the process. out must be zeroed. */
-static __always_inline void note_origin(struct raw_origin *out, const struct task_struct *leader)
+/* leader: the first thread of the process. out must be zeroed. */
+static __always_inline void fill_origin(struct raw_origin *out, const struct task_struct *leader)
 {
-	note_cgroups(out, leader);
+	fill_cgroups(out, leader);
 	out->uid = task_euid(leader);
 	out->ns_tgid = task_ns_pid(leader);
 }

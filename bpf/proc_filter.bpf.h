@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * proc_filter.bpf.h - does a process meet the conditions of the recording?
+ * proc_filter.bpf.h - does a process meet the user's conditions?
  *
- * A process is judged at its fork and exec and when it changes its cgroup. The verdict is
- * kept in its entry of py_procs, where a tick finds it without further look-ups. Only user
- * space understands names and paths; here a verdict follows from the entries of the map
- * marks for cgroups, uids and comms. Without conditions none of this is loaded.
+ * A process is judged at its exec and fork, and when its cgroup or its uid changes. Its entry in
+ * py_procs has the verdict (unselected), so a tick needs no further look-up. Only user space
+ * understands names and paths; the BPF side judges by the marks on cgroups, uids and comms.
+ * Without conditions none of this is loaded.
  */
 #ifndef TACHBPF_PROC_FILTER_BPF_H
 #define TACHBPF_PROC_FILTER_BPF_H
@@ -14,17 +14,17 @@
 
 /* ---- at exec, fork and cgroup changes ---- */
 
-#define MARK_UNKNOWN (1u << 31)	/* user space has not judged one of the task's cgroups */
+#define MARK_UNKNOWN (1u << 31)	/* a cgroup of the task has no mark yet */
 
 /*
- * Steps in all hierarchies together: v1 has up to a dozen. If they do not suffice, user
- * space decides.
+ * Steps in all hierarchies together (v1 has up to a dozen). If they do not suffice, user space
+ * must judge the process.
  */
 #define CGROUP_STEPS 96
 
 /*
- * A zero that the verifier takes for any number, so that it does not follow states that
- * differ in it.
+ * Returns 0, but the verifier takes it for any number. So it does not distinguish states that
+ * only differ in this number.
  */
 static __always_inline u32 opaque_zero(u64 v)
 {
@@ -36,9 +36,9 @@ static __always_inline u32 opaque_zero(u64 v)
 }
 
 /*
- * The MARK_* bits of a css_set's cgroups and of all cgroups above them. This function is
- * static, so that the verifier skips it if there are no conditions on cgroups and it has no
- * caller.
+ * The MARK_* bits of a css_set's cgroups and of all cgroups above them; MARK_UNKNOWN too, if one
+ * of its own cgroups has no mark or the steps did not suffice. The function is static: without
+ * conditions on cgroups it has no caller, and the verifier skips it.
  */
 static __noinline u32 marks_on_cgroups(u64 css_set)
 {
@@ -57,10 +57,10 @@ static __noinline u32 marks_on_cgroups(u64 css_set)
 			if (!pos || pos == head)
 				return found;
 			cg = cgroup_at(pos);
-			unjudged |= MARK_UNKNOWN;	/* only for the task's own cgroups:
-							 * those above were made before */
+			unjudged |= MARK_UNKNOWN;	/* not for those above it: they
+							 * are older, and judged */
 		}
-		key = mark_of_cgroup(cgroup_hierarchy(cg), cgroup_id(cg));
+		key = cgroup_key(cgroup_hierarchy(cg), cgroup_id(cg));
 		mark = bpf_map_lookup_elem(&marks, &key);
 		found |= mark ? *mark : unjudged;
 		cg = cgroup_parent(cg);
@@ -68,66 +68,71 @@ static __noinline u32 marks_on_cgroups(u64 css_set)
 	return found | MARK_UNKNOWN;
 }
 
+/* Returns 0, UNSELECTED_CGROUP or UNDECIDED. */
 static __always_inline u8 judge_cgroups(const struct task_struct *task)
 {
 	u32 found;
 
-	if (!cfg_select.cgroups)
+	if (!cfg_filter.cgroups)
 		return 0;
 	found = marks_on_cgroups((u64)cgroups_of(task));
-	if (!cfg_select.cgroup_ask)
+	if (!cfg_filter.cgroup_ask)
 		found &= ~MARK_UNKNOWN;
 	if (found & MARK_EXCLUDED)
 		return UNSELECTED_CGROUP;
 	/*
-	 * Cgroups that are judged later can only exclude what was selected, or select what
-	 * was not.
+	 * A mark that comes later can only exclude a process that is selected now, or select
+	 * one that is not.
 	 */
-	if ((found & cfg_select.cgroup_kinds) == cfg_select.cgroup_kinds)
-		return found & MARK_UNKNOWN && cfg_select.cgroup_excludes ? UNDECIDED : 0;
+	if ((found & cfg_filter.cgroup_kinds) == cfg_filter.cgroup_kinds)
+		return found & MARK_UNKNOWN && cfg_filter.cgroup_excludes ? UNDECIDED : 0;
 	return found & MARK_UNKNOWN ? UNDECIDED : UNSELECTED_CGROUP;
 }
 
+/* Returns 0 or UNSELECTED_UID. */
 static __always_inline u8 judge_uid(u32 uid)
 {
-	u64 key = mark_of_uid(uid);
+	u64 key = uid_key(uid);
 	const u32 *mark = bpf_map_lookup_elem(&marks, &key);
 
 	if (mark)
 		return *mark & MARK_EXCLUDED ? UNSELECTED_UID : 0;
-	return cfg_select.uid_needed ? UNSELECTED_UID : 0;
+	return cfg_filter.uid_needed ? UNSELECTED_UID : 0;
 }
 
-/* comm: the name after the exec. */
+/* comm: the name after the exec. Returns 0, UNSELECTED_NAME or UNDECIDED. */
 static __always_inline u8 judge_names(const u8 comm[COMM_BYTES])
 {
 	const u32 *mark;
 	u64 key;
 
-	if (!cfg_select.comms)
-		return cfg_select.exes ? UNDECIDED : 0;
-	key = mark_of_comm(comm);
+	if (!cfg_filter.comms)
+		return cfg_filter.exes ? UNDECIDED : 0;
+	key = comm_key(comm);
 	mark = bpf_map_lookup_elem(&marks, &key);
 	if (mark && !(*mark & MARK_INCLUDED))
 		return UNSELECTED_NAME;
-	return mark && !cfg_select.exes ? 0 : UNDECIDED;
+	return mark && !cfg_filter.exes ? 0 : UNDECIDED;
 }
 
-/* For a process that executes a file. known: its entry from before the exec, or NULL. */
+/*
+ * Judge a process that executes a file. known: its entry from before the exec, or NULL. Returns
+ * UNSELECTED_* bits, or UNDECIDED alone.
+ */
 static __always_inline u8 judge_exec(const struct task_struct *task, const u8 comm[COMM_BYTES],
 				     const struct py_proc *known)
 {
 	u8 not = known ? known->unselected & UNSELECTED_PID : 0;
 
 	not |= judge_cgroups(task) | judge_names(comm);
-	if (cfg_select.uids)
+	if (cfg_filter.uids)
 		not |= judge_uid(task_euid(task));
 	return not & UNSELECTED_FOR_SURE ? not & ~UNDECIDED : not;
 }
 
 /*
- * Insert an entry for a process that must not be inspected. If there is no room, user space
- * is asked about the process, so nothing is lost.
+ * Insert an entry for an excluded process, which must not be inspected. If the map is full, its
+ * next tick asks user space, so nothing is lost.
  */
 static __always_inline void put_unseen(struct task_struct *task, u64 start_ns, u8 unselected)
 {
@@ -144,36 +149,37 @@ static __always_inline void put_unseen(struct task_struct *task, u64 start_ns, u
 }
 
 /*
- * May a fork get a copy of its parent's entry? Yes, because the conditions apply to both in
- * the same way, unless the child is in another cgroup. If false, the child is judged at its
- * first tick.
+ * May a child get copy, which is a copy of its parent's entry? True unless the parent is not
+ * judged yet or the child is in another cgroup: otherwise the verdict is the same for both.
+ * If false, the child is judged at its first tick.
  */
 static __always_inline bool fork_inherits(struct py_proc *copy, const struct task_struct *parent,
 					  const struct task_struct *child)
 {
-	if (!cfg_select.children)
+	if (!cfg_filter.children)
 		copy->unselected &= ~UNSELECTED_PID;
 	if (copy->unselected & UNDECIDED || (copy->state == PY_PROC_UNSEEN && !copy->unselected))
 		return false;
-	return !cfg_select.cgroups || cgroups_of(parent) == cgroups_of(child);
+	return !cfg_filter.cgroups || cgroups_of(parent) == cgroups_of(child);
 }
 
 /* ---- at each tick ---- */
 
+/* Is the process younger than --min-age? start_ns: its start_boottime. */
 static __always_inline bool is_young(u64 start_ns)
 {
-	return cfg_select.min_age_ns && bpf_ktime_get_boot_ns() - start_ns < cfg_select.min_age_ns;
+	return cfg_filter.min_age_ns && bpf_ktime_get_boot_ns() - start_ns < cfg_filter.min_age_ns;
 }
 
 /*
- * Is the current process excluded? Judges the uid anew: servers give up root after they
- * have started.
+ * Is the current process excluded, or too young? Judges its uid again if that has changed:
+ * servers give up root after they have started.
  */
 static __always_inline bool is_unselected(struct py_proc *p, u64 start_ns)
 {
 	u32 uid;
 
-	if (cfg_select.uids) {
+	if (cfg_filter.uids) {
 		uid = current_euid();
 		if (p->euid != uid) {
 			p->euid = uid;

@@ -2,8 +2,8 @@
 /*
  * pycode.bpf.h - identifies the code objects of frames, and sends their names.
  *
- * Computes the fingerprint that goes with every frame (abi.h), and sends each code object that is
- * seen for the first time as a snapshot of memory. Knows offsets, but no string layout.
+ * Computes the fingerprint of each frame's code object (abi.h, code_identity()), and sends a
+ * snapshot of each code object that was not sent yet. Knows offsets, but no layout of strings.
  */
 #ifndef TACHBPF_PYCODE_H
 #define TACHBPF_PYCODE_H
@@ -13,43 +13,46 @@
 /* ---- fingerprints ---- */
 
 /*
- * Add a code object that was not sent yet to the sample's list of new ones. Returns false
- * if this sample's list is full.
+ * Add a code object to the sample's list of new ones if it was not sent yet. Returns false if
+ * the list is full.
  */
-static __always_inline bool note_new_code(struct scratch *s, u64 code, u32 id)
+static __always_inline bool list_new_code(struct scratch *s, u64 code, u32 id)
 {
-	u64 mark = (s->ident ^ code * 0x9e3779b97f4a7c15ULL) * 0xbf58476d1ce4e5b9ULL + id;
+	u64 hash = (s->ident ^ code * 0x9e3779b97f4a7c15ULL) * 0xbf58476d1ce4e5b9ULL + id;
 	u64 *sent;
 	u32 n;
 
-	mark ^= mark >> 32;
-	sent = sent_slot(mark);
-	if (!sent || *sent == mark)
+	hash ^= hash >> 32;
+	sent = sent_slot(hash);
+	if (!sent || *sent == hash)
 		return true;
 	/*
-	 * Read after the call: older kernels lose the bounds of a value that is spilled
-	 * around a call.
+	 * Read after the call: older verifiers forget the bounds of a value that is kept on
+	 * the stack during a call.
 	 */
 	n = s->new_cnt;
 	if (n >= MAX_NEW_CODES)
 		return false;
 	barrier_var(n);
 	s->new_codes[n & (MAX_NEW_CODES - 1)] =
-		(struct new_code){ .code = code, .mark = mark, .id = id };
+		(struct new_code){ .code = code, .hash = hash, .id = id };
 	s->new_cnt = n + 1;
 	return true;
 }
 
-/* Reads the string at once, unless the string is long or its page ends before the buffer. */
-static __always_inline u32 read_string_stamp(struct scratch *s, u64 str)
+/*
+ * Returns string_hash() of the str object, or 0. One read brings a short string; a long one, or
+ * one at the end of a page whose next page cannot be read, takes more reads.
+ */
+static __always_inline u32 read_string_hash(struct scratch *s, u64 str)
 {
 	u32 data = (s->l.str_data - s->l.str_length) & 63, n;
 	u64 tail[STRING_TAIL / 8] = {}, length, len;
 
 	str += s->l.str_length;
-	spend(s, 1);
+	count_reads(s, 1);
 	if (read_user(s->name, sizeof(s->name), str)) {
-		spend(s, FAULT_READS);
+		count_reads(s, FAULT_READS);
 		if (read_user(s->name, 8, str))
 			return 0;
 		len = *(u64 *)s->name;
@@ -61,20 +64,20 @@ static __always_inline u32 read_string_stamp(struct scratch *s, u64 str)
 	length = *(u64 *)s->name;
 	if (length > STRING_HEAD &&
 	    read_user(tail, sizeof(tail), str + data + length - STRING_TAIL)) {
-		spend(s, FAULT_READS);
+		count_reads(s, FAULT_READS);
 		return 0;
 	}
-	return string_stamp(length, (const u64 *)(s->name + (data & 56)), tail);
+	return string_hash(length, (const u64 *)(s->name + (data & 56)), tail);
 }
 
-/* The stamp of the last file name is kept: neighbours in a stack are often from one file. */
-static __always_inline u32 read_names_stamp(struct scratch *s, u64 name, u64 file)
+/* The hash of the last file name is kept: adjacent frames often have the same file. */
+static __always_inline u32 read_names_hash(struct scratch *s, u64 name, u64 file)
 {
 	if (s->file != file) {
-		s->file_stamp = read_string_stamp(s, file);
+		s->file_hash = read_string_hash(s, file);
 		s->file = file;
 	}
-	return names_stamp(read_string_stamp(s, name), s->file_stamp);
+	return names_hash(read_string_hash(s, name), s->file_hash);
 }
 
 u32 read_code_id(u64 code, u64 stamp);
@@ -85,9 +88,9 @@ static __always_inline struct code_cache_entry *cache_entry(struct code_cache *c
 }
 
 /*
- * Read a code object's fingerprint (abi.h) and cache it under stamp. Returns 0 if it could
- * not be read. Has external linkage so that the verifier checks it once and not at every
- * step of the walk.
+ * Read a code object and compute its fingerprint, and cache that under stamp. Returns 0 if it
+ * could not be read. The function has external linkage, so the verifier checks it once and not at
+ * every step of the walk.
  */
 __weak __noinline u32 read_code_id(u64 code, u64 stamp)
 {
@@ -103,9 +106,9 @@ __weak __noinline u32 read_code_id(u64 code, u64 stamp)
 	if (!s || !cache)
 		return 0;
 	base = s->l.co_firstlineno & ~7;
-	spend(s, 1);
+	count_reads(s, 1);
 	if (read_user(s->code, CODE_BYTES, code + base)) {
-		spend(s, FAULT_READS);
+		count_reads(s, FAULT_READS);
 		count(CNT_UNVERIFIED_CODE);
 		return 0;
 	}
@@ -113,7 +116,7 @@ __weak __noinline u32 read_code_id(u64 code, u64 stamp)
 	if (s->l.co_version != ABI_NO_OFF)
 		version = CODE_FIELD(u32, co_version);
 	if (!version)
-		version = read_names_stamp(s, CODE_FIELD(u64, co_qualname),
+		version = read_names_hash(s, CODE_FIELD(u64, co_qualname),
 					   CODE_FIELD(u64, co_filename));
 	if (!version) {
 		count(CNT_UNVERIFIED_CODE);
@@ -123,8 +126,8 @@ __weak __noinline u32 read_code_id(u64 code, u64 stamp)
 			   CODE_FIELD(u64, co_qualname), CODE_FIELD(u64, co_linetable),
 			   CODE_FIELD(u32, co_firstlineno), version);
 	/*
-	 * Compiled code begins at line 1. Only this code object has line 0, and has its
-	 * function's name in place of a file name.
+	 * _Py_InitCleanup: see CODE_ID_HIDDEN. Compiled code begins at line 1; only this code
+	 * object has line 0 and a function's name in place of the file name.
 	 */
 	is_hidden = !CODE_FIELD(u32, co_firstlineno) &&
 		    CODE_FIELD(u64, co_filename) == CODE_FIELD(u64, co_qualname) &&
@@ -142,8 +145,8 @@ __weak __noinline u32 read_code_id(u64 code, u64 stamp)
 		count(CNT_CACHE_EVICTED);
 	*e = (struct code_cache_entry){
 		.code = code,
-		/* 0: the cache entry is invalid, so that the next sample tries again */
-		.stamp = is_hidden || note_new_code(s, code, id) ? stamp : 0,
+		/* 0: the entry is not valid, so the next sample lists the code object */
+		.stamp = is_hidden || list_new_code(s, code, id) ? stamp : 0,
 		.id = id,
 		.process = process,
 	};
@@ -151,10 +154,10 @@ __weak __noinline u32 read_code_id(u64 code, u64 stamp)
 }
 
 /*
- * The fingerprint of a code object, from the cache if it is certain that the object is
- * still the one that was read. It is certain within one sample (this thread stands still,
- * and its frames own their code), and as long as the interpreter's counter of code objects
- * has not changed (interp_epoch). stamp identifies the sample or the state of that counter.
+ * The fingerprint of a code object; 0: unreadable. It comes from the cache if the code object is
+ * certainly still the one that was read: within one sample, because this thread stands still
+ * and its frames own their code; and as long as the interpreter's counter of code objects
+ * (interp_epoch) has not changed. stamp identifies the sample, or the value of that counter.
  */
 static __always_inline u32 code_id(struct code_cache *cache, u64 code, u64 stamp)
 {
@@ -167,12 +170,12 @@ static __always_inline u32 code_id(struct code_cache *cache, u64 code, u64 stamp
 
 /* ---- sizes of frames ---- */
 
-/* Words before a frame's variables in 3.11 (Include/internal/pycore_frame.h) */
+/* Words of a frame before its variables in 3.11 (Include/internal/pycore_frame.h). */
 #define FRAME_WORDS_3_11 9
 
 /*
- * Size in bytes of a code object's frame in a data stack (3.11+); 0: unknown. PyCodeObject has the
- * int fields co_stacksize, co_firstlineno, co_nlocalsplus and, behind them, co_framesize (3.12+).
+ * Size in bytes of a code object's frame in a data stack (3.11+); 0: unknown. PyCodeObject has four
+ * adjacent ints: co_stacksize, co_firstlineno, co_nlocalsplus and co_framesize (3.12+).
  */
 static __always_inline u32 frame_room(struct scratch *s, u64 code)
 {
@@ -180,7 +183,7 @@ static __always_inline u32 frame_room(struct scratch *s, u64 code)
 		u32 stacksize, firstlineno, nlocalsplus, framesize;
 	} c;
 
-	spend(s, 1);
+	count_reads(s, 1);
 	if (read_user(&c, sizeof(c), code + s->l.co_firstlineno - 4))
 		return 0;
 	if (s->l.fr_is_entry != ABI_NO_OFF)
@@ -193,11 +196,10 @@ static __always_inline u32 frame_room(struct scratch *s, u64 code)
 u64 own_bytecode(u64 code, u32 index);
 
 /*
- * Address of a thread's copy of a code object's bytecode, which free-threaded CPython 3.14+
- * makes: the entry index of the array at co_tlbc; entry 0 is the code object's own
- * bytecode. Returns 0 if unknown. Another thread may replace the array by a longer one at
- * any time, and the old one is freed as soon as this thread is detached. So the entry is
- * only valid if co_tlbc is still the same after it was read.
+ * Address of a thread's own copy of a code object's bytecode (free-threaded 3.14+); 0: unknown.
+ * The array at co_tlbc has the copies; index is the frame's. Another thread may replace the array
+ * by a longer one at any time, and the old one is freed when this thread is detached. So the
+ * entry is only valid if co_tlbc has the same array after the entry was read.
  */
 __weak __noinline u64 own_bytecode(u64 code, u32 index)
 {
@@ -218,9 +220,12 @@ __weak __noinline u64 own_bytecode(u64 code, u32 index)
 	return entry;
 }
 
-/* ---- names of code objects ---- */
+/* ---- snapshots of code objects ---- */
 
-/* Read len bytes or, if that fails, those on the first page: the next page may not be mapped. */
+/*
+ * Read len bytes or, if that fails, those on the first page, because the next page may not be
+ * mapped. Sets *at to what was read.
+ */
 static __always_inline void read_piece(struct raw_piece *at, u8 *dst, u32 len, u64 addr)
 {
 	u32 on_page = 4096 - (addr & 4095);
@@ -234,6 +239,7 @@ static __always_inline void read_piece(struct raw_piece *at, u8 *dst, u32 len, u
 		at->len = on_page;
 }
 
+/* The word at this offset in the code object. */
 static __always_inline u64 head_u64(const struct raw_code *rec, u32 off)
 {
 	off &= RAW_CODE_HEAD - 8;
@@ -242,8 +248,8 @@ static __always_inline u64 head_u64(const struct raw_code *rec, u32 off)
 }
 
 /*
- * Read the line table's object, and at least as much as user space reads at once if the
- * page has it. Returns how many bytes of rec->table to send.
+ * Read the line table's object, and at least RAW_CODE_TABLE_MIN bytes if they can be read.
+ * Returns how many bytes of rec->table to send.
  */
 static __always_inline u32 read_table(struct raw_code *rec, struct py_proc *p, u64 table)
 {
@@ -269,16 +275,17 @@ static __always_inline u32 read_table(struct raw_code *rec, struct py_proc *p, u
 	return 0;
 }
 
-/* The stored hash is XORed with this if the record was sent incomplete. */
+/* The hash in sent_codes is XORed with this if the snapshot that was sent has a gap. */
 #define HALF_SENT 1
 
-/* Leave the code object to the next sample that has it. */
+/* Do not send the code object now: the next sample that has it lists it again. */
 static __always_inline void defer_code(struct code_cache *cache, const struct new_code *code)
 {
 	count(CNT_CODE_LOST);
 	cache_entry(cache, code->code)->stamp = 0;
 }
 
+/* Send a RAW_CODE. rec: its memory, with the header filled in. */
 static __always_inline void send_code(struct raw_code *rec, struct code_cache *cache,
 				      struct py_proc *p, const struct new_code *code)
 {
@@ -305,29 +312,28 @@ static __always_inline void send_code(struct raw_code *rec, struct code_cache *c
 		return;
 	}
 	count(CNT_CODE);
-	sent = sent_slot(code->mark);
+	sent = sent_slot(code->hash);
 	if (!sent)
 		return;
-	if (*sent && (*sent ^ code->mark) > HALF_SENT)
+	if (*sent && (*sent ^ code->hash) > HALF_SENT)
 		count(CNT_SENT_EVICTED);
 	/*
-	 * A page that is being copied after a fork cannot be read now, so the code object
-	 * is sent once more with the next sample. Only once: objects that are never
-	 * complete would take the place of others.
+	 * A page that is copied after a fork cannot be read at this moment, so the next
+	 * sample sends the code object again. But only once: a code object whose snapshot
+	 * always has a gap would take the room of others.
 	 */
 	if ((!rec->name_at.len || !rec->file_at.len || !rec->table_at.len) &&
-	    *sent != (code->mark ^ HALF_SENT)) {
+	    *sent != (code->hash ^ HALF_SENT)) {
 		cache_entry(cache, code->code)->stamp = 0;
-		*sent = code->mark ^ HALF_SENT;
+		*sent = code->hash ^ HALF_SENT;
 	} else {
-		*sent = code->mark;
+		*sent = code->hash;
 	}
 }
 
 /*
- * May one more code object be sent? Yes if there is time left, if the process has not sent
- * too many in this second, and if at least half the ring buffer is free for samples.
- * Otherwise a later sample sends it.
+ * May one more code object be sent now? True if time is left, if the process has not sent too
+ * many in this second, and if at least half of the ring buffer is free for samples.
  */
 static __always_inline bool may_send_code(struct scratch *s, struct py_proc *p)
 {
@@ -344,7 +350,10 @@ static __always_inline bool may_send_code(struct scratch *s, struct py_proc *p)
 	       bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA) <= cfg_codes_bytes;
 }
 
-/* Sent before the sample, so that user space knows the names when it gets the sample. */
+/*
+ * Send the sample's new code objects. h: the sample's header. Call it before the sample is sent, so
+ * that user space knows the names when it gets the sample.
+ */
 static __always_inline void send_new_codes(struct scratch *s, struct code_cache *cache,
 					   struct py_proc *p, const struct raw_header *h)
 {

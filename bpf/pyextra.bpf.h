@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * pyextra.bpf.h - additions to a sample: the type of an exception, and the kernel's own stack.
+ * pyextra.bpf.h - additions to a sample: the type of an exception, and the kernel's stack.
  *
- * Few recordings ask for them. They are sent in a record of their own before the sample, so
- * that other recordings do not pay for them.
+ * Few recordings ask for them. They have a record of their own (RAW_EXTRA), so other recordings
+ * do not pay for them.
  */
 #ifndef TACHBPF_PYEXTRA_H
 #define TACHBPF_PYEXTRA_H
@@ -17,16 +17,16 @@
 
 /*
  * Offsets in PyTypeObject (Include/cpython/object.h), counted from the end of its PyObject
- * header, which is as long as that of a str; a size follows it. In debug and free-threaded
- * builds the header is longer; ob_type is its last word in all builds.
+ * header. The header is as long as that of a str (str_length), also in debug and free-threaded
+ * builds, where it is longer. ob_type is its last word in all builds.
  */
 #define TP_NAME 8
 #define TP_FLAGS 152
 #define TPFLAGS_TYPE_SUBCLASS (1ull << 31)
 
 /*
- * Read the type's name. s->exception is the exception or, up to 3.10 and for a propagating
- * one in 3.11, its type.
+ * Read the name of the exception's type into s->extra; "": unreadable. s->exception is the
+ * exception or, up to 3.10 and for a propagating one in 3.11, its type.
  */
 static __always_inline void read_exception(struct scratch *s, struct py_proc *p)
 {
@@ -45,7 +45,10 @@ static __always_inline void read_exception(struct scratch *s, struct py_proc *p)
 	bpf_probe_read_user_str(s->extra.exception, RAW_EXCEPTION, (void *)name);
 }
 
-/* kernel: also send the kernel's stack; the program's ctx must allow bpf_get_stack(). */
+/*
+ * Send a RAW_EXTRA for s->sample if there is something to send. kernel: also the kernel's stack;
+ * then ctx must be one that bpf_get_stack() accepts.
+ */
 static __always_inline void send_extra(void *ctx, bool kernel, struct scratch *s,
 				       struct py_proc *p)
 {

@@ -2,8 +2,8 @@
 /*
  * pyscratch.bpf.h - per-CPU memory of the walk, its maps and its limits.
  *
- * Owns every limit on what is read from a target, and the only way to read it: memory of
- * the current process, in its own context.
+ * It has every limit on what is read from a target, and read_user(), by which all of it is read:
+ * memory of the current process, in that process' context.
  */
 #ifndef TACHBPF_PYSCRATCH_H
 #define TACHBPF_PYSCRATCH_H
@@ -12,65 +12,62 @@
 
 /*
  * Frames lie next to each other in chunks of the thread's data stack, each caller below its
- * callee. So one read (the window) that ends at a frame also brings its callers. It must
- * not begin below the chunk: a read that faults costs 1 to 2 microseconds.
+ * callee. So one read of a window that ends at a frame also brings its callers. The window must
+ * not begin below the chunk, because a read that faults costs 1 to 2 microseconds.
  */
 #define WINDOW_BYTES 2048
 #define PAGE_BYTES 4096
-/*
- * A frame this far above the start of the current chunk is in that chunk (16 KiB, or more
- * if needed).
- */
+/* Minimum size of a chunk: a frame that lies less than this above its start is in the chunk. */
 #define CHUNK_BYTES (16 * 1024)
-/* Place in the buffer, behind the window, for a frame that is elsewhere (generator, shim). */
+/* Offset in scratch.frames, after the window, for a frame outside the data stack. */
 #define SINGLE_POS WINDOW_BYTES
 #define SINGLE_BYTES 128
 #define FIELD_MASK (SINGLE_BYTES - 1)
-/* A caller at most this far below the last frame of a data stack is assumed to be in it. */
+/* A caller that lies less than this below a frame of the data stack is assumed to be in it. */
 #define NEAR_BYTES (64 * 1024)
 /*
- * Limits of one sample's time, counted from the tick (cfg_limit_ns): the target determines
- * how far apart its objects are in memory, and each read can miss every cache, or fault.
- * The clock is read after so many reads; a read that faults counts as several.
+ * A sample has a time limit, counted from the tick (cfg_limit_ns): the target determines how far
+ * apart its objects are in memory, and each read can miss every cache, or fault. The clock is
+ * read after so many reads of memory; a read that faults counts as several.
  */
-#define READS_A_LOOK 16
+#define READS_PER_CLOCK 16
 #define FAULT_READS 6
 /*
  * The work between two readings of the clock takes a few microseconds. If this much time has
- * passed, the CPU was taken away by the host or by a non-maskable interrupt: a stall. The deadline
- * is moved by its length, but only a few times, because an emulated machine is always that slow.
+ * passed, the host or a non-maskable interrupt had the CPU: a stall. The deadline is moved by its
+ * length, but only STALLS_MAX times, because an emulated machine is always that slow.
  */
 #define STALL_NS 50000
 #define STALLS_MAX 2
-/* Time for sending code objects after a walk that has used up the limit. */
+/* Time after the limit in which code objects may still be sent. */
 #define NAMES_NS 5000
-/* Number of steps: Python frames, and C-stack shims between them. */
+/* Steps of a walk (frames and shims) in one call of walk_steps(), and in all. */
 #define STEPS_A_CALL 16
 #define MAX_STEPS (ABI_MAX_FRAMES + 10 * STEPS_A_CALL)
 #define MAX_EXC_ITEMS 8
 /*
- * Steps through the interpreters' thread lists: LIST_STEPS_A_CALL * LIST_CALLS. Each
- * interpreter is a step, too.
+ * Steps through the interpreters' thread lists: LIST_STEPS_A_CALL * LIST_CALLS. A thread state
+ * is a step, and so is an interpreter.
  */
 #define LIST_STEPS_A_CALL 32
 #define LIST_CALLS 256
 /*
- * PyCodeObject from co_firstlineno on. Free-threaded builds need most: 72 bytes and the
- * last pointer.
+ * Bytes of PyCodeObject that are read for a fingerprint, from co_firstlineno on. Free-threaded
+ * builds need most: 72 bytes and a pointer.
  */
 #define CODE_BYTES 88
 #define CODE_CACHE_SIZE 1024
-/* A code object whose fingerprint is valid while stamp is the current one; see code_id(). */
+/* A code object's fingerprint, which is valid for a sample with this stamp: see code_id(). */
 struct code_cache_entry {
 	u64 code;
-	u64 stamp;
+	u64 stamp;	/* 0: not valid */
 	u32 id;
 	u32 process;	/* its process' ident, folded to 32 bits */
 };
 
 /*
- * The walk's cursor. It is in map memory and not on the BPF stack, so that the verifier
- * does not track its values: a loop of n steps costs it n states and not n * n.
+ * The walk's cursor. It is in map memory, whose values the verifier does not follow as it does
+ * on the BPF stack: a loop of n steps costs the verifier n states and not n * n.
  */
 struct walk {
 	u64 fr;		/* address of the next frame */
@@ -79,20 +76,20 @@ struct walk {
 	u64 win_last;	/* last offset in frames[] where a whole frame fits; 0: nothing was read */
 	u64 chunk;	/* start of the current chunk of the data stack */
 	u64 low;	/* lowest frame of the data stack so far; its callers are below it */
-	u64 stamp;
-	u64 gc_frame;
+	u64 stamp;	/* see code_id() */
+	u64 gc_frame;	/* the frame that was current when a collection began */
 	/* For walk_from_caller(): */
 	u64 entered_from;	/* the caller's current frame, from its _PyCFrame */
 	u64 caller_cframe;	/* the caller's caller's _PyCFrame; 0: none */
-	u64 entered;	/* first frame, if it has run no instruction; its
-			 * caller is checked by is_caller(); 0: was checked */
-	u32 n;
-	u32 shim;	/* 1: the last step was a C-stack shim */
-	u32 unchecked;	/* 1: no entry frame was found yet that confirms the chain */
-	u32 from_caller;	/* 1: the caller's chain is the last one that can be tried */
-	u32 by_generator;	/* 1: the last frame is a generator's,
-				 * and it has a callee in the stack */
-	u32 reads;	/* since the clock was last read */
+	u64 entered;	/* the first frame, if it has run no instruction and is_caller()
+			 * must check its caller; 0: nothing to check */
+	u32 n;		/* frames of the stack so far */
+	u32 shim;	/* 1: the last step was a shim */
+	u32 unchecked;	/* 1: no entry frame has confirmed the chain yet */
+	u32 from_caller;	/* 1: there is no further chain to try */
+	u32 by_generator;	/* 1: the last frame is a generator's and not the first
+				 * of the stack */
+	u32 reads;	/* reads of memory since the clock was last read */
 	u32 out_of_time;	/* 1: the time limit has passed */
 };
 
@@ -100,33 +97,30 @@ struct walk {
 struct list_walk {
 	u64 is;		/* next interpreter */
 	u64 ts;		/* next thread state; 0: go on with is */
-	u64 self;	/* pthread_self() of the thread that is searched for */
+	u64 self;	/* pthread_self() of the current thread */
 	u64 sp;		/* stack pointer of its C stack; 0: compare thread_id instead */
 	u64 found;
 	u64 cframe;	/* address of found's _PyCFrame */
 	u32 cnt;	/* number of matching states */
 	u32 unbound;	/* number of states that have its thread_id but are not bound to it */
-	u32 unreadable;
+	u32 unreadable;	/* 1: a list could not be read further */
 	u32 pad;
 };
 
-/* The last tick on this CPU, for note_missed(). */
+/* The last tick of an admitted process on this CPU, for count_missed(). */
 struct last_tick {
 	u64 pid_tgid;
-	u64 switches;
+	u64 switches;	/* current_switches() */
 	u64 time_ns;
 };
 
-/* At most so many new code objects are sent with one sample; the others wait for a later sample. */
+/* At most so many new code objects are sent with one sample; a later sample sends the others. */
 #define MAX_NEW_CODES 32
-/*
- * At most so many of one process in a second (of
- * 2^30 ns), for processes that make code endlessly.
- */
+/* At most so many of one process in a second (2^30 ns), for a process that always makes code. */
 #define MAX_CODES_A_SECOND 4096
 struct new_code {
 	u64 code;
-	u64 mark;	/* hash that is stored in sent_codes once it is sent */
+	u64 hash;	/* is stored in sent_codes when the code object was sent */
 	u32 id;
 	u32 pad;
 };
@@ -134,33 +128,33 @@ struct new_code {
 struct scratch {
 	u8 ts[2 * 512];		/* PyThreadState: ABI_TS_BYTES at most;
 				 * masked offsets can reach further */
-	u8 frames[WINDOW_BYTES + 2 * SINGLE_BYTES + 8];
-	u8 code[2 * SINGLE_BYTES];
-	u8 name[40 + STRING_HEAD];	/* a str from its length on, up to
-					 * STRING_HEAD bytes of text and some more */
+	u8 frames[WINDOW_BYTES + 2 * SINGLE_BYTES + 8];	/* the window; from SINGLE_POS one frame */
+	u8 code[2 * SINGLE_BYTES];	/* CODE_BYTES of a PyCodeObject */
+	u8 name[40 + STRING_HEAD];	/* a str from its length on, with STRING_HEAD
+					 * bytes of text at least */
 	u64 seq;		/* samples on this CPU */
 	u64 deadline;		/* end of this sample's time limit (CLOCK_MONOTONIC, ns) */
-	u64 inspected_ns;		/* when the clock was last read */
-	u64 stalled_ns;
+	u64 clock_read_ns;	/* when the clock was last read */
+	u64 stalled_ns;		/* total time of this sample's stalls */
 	u64 stalls;
 	struct last_tick last_tick;
-	s64 budget_ns;		/* for walking threads that leave this CPU; may be negative */
-	u64 budget_at_ns;	/* when the budget was last topped up */
-	u32 busy;		/* 1: a program is using this memory that
-				 * a non-maskable tick can interrupt */
+	s64 budget_ns;		/* for walks at switch-outs; may be negative */
+	u64 budget_at_ns;	/* when time was last added to the budget */
+	u32 busy;		/* 1: on_switch() uses this memory, and a non-maskable tick
+				 * that interrupts it must not */
 	u32 pad3;
 	struct walk walk;
 	struct list_walk list;
 	u64 gil_holder;		/* PY_GIL_RT_CURRENT: the thread state that holds the GIL */
-	u64 exception;		/* the exception that has_exception() found, or its type */
+	u64 exception;		/* the exception that has_exception() has found, or its type */
 	struct raw_extra extra;
-	u64 file;		/* the last file name's object in this sample, and its stamp */
-	u32 file_stamp;
+	u64 file;		/* the last file name's object in this sample */
+	u32 file_hash;		/* its string_hash() */
 	u32 pad2;
-	u64 ident;		/* of the process, with its layout: for
-				 * functions that the verifier checks separately */
+	u64 ident;		/* py_proc.ident and layout of the process, for functions
+				 * that the verifier checks separately */
 	struct py_layout l;
-	u32 new_cnt;
+	u32 new_cnt;		/* new_codes that are valid */
 	u32 pad;
 	struct new_code new_codes[MAX_NEW_CODES];
 	struct raw_sample sample;
@@ -185,10 +179,10 @@ struct {
 } code_caches __weak SEC(".maps");
 
 /*
- * Hashes of the code objects that were sent. Each hash has one slot, where the last one
- * written stays. All CPUs write into the same array, in place and without a lock: a lost
- * write only repeats a record, while an array for each CPU would make every CPU send every
- * code object. cfg_sent_slots of them, a power of two.
+ * Hashes of the code objects that were sent, in cfg_sent_slots slots, a power of two. A hash can
+ * be in one slot only, and the last hash written there stays. All CPUs write into the same array,
+ * in place and without a lock. A lost write only repeats a record; with an array for each CPU,
+ * every CPU would send every code object.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -197,9 +191,10 @@ struct {
 	__type(value, u64);
 } sent_codes __weak SEC(".maps");
 
-static __always_inline u64 *sent_slot(u64 mark)
+/* The slot of a hash; NULL never happens, but the verifier does not know that. */
+static __always_inline u64 *sent_slot(u64 hash)
 {
-	u32 slot = mark & (cfg_sent_slots - 1);
+	u32 slot = hash & (cfg_sent_slots - 1);
 
 	return bpf_map_lookup_elem(&sent_codes, &slot);
 }
@@ -211,25 +206,27 @@ struct {
 	__type(value, struct raw_code);
 } code_records __weak SEC(".maps");
 
+/* Read memory of the current process. Returns 0, or a negative error; then dst is zeroed. */
 static __always_inline int read_user(void *dst, u32 size, u64 addr)
 {
 	return bpf_probe_read_user(dst, size, (const void *)addr);
 }
 
+/* A sample begins at now (CLOCK_MONOTONIC, ns). */
 static __always_inline void start_clock(struct scratch *s, u64 now)
 {
 	s->deadline = now + cfg_limit_ns;
-	s->inspected_ns = now;
+	s->clock_read_ns = now;
 	s->stalled_ns = 0;
 	s->stalls = 0;
 }
 
-/* Detect a stall since the clock was last read: see STALL_NS. */
-static __always_inline void note_stall(struct scratch *s, u64 now)
+/* The clock was read: now. Counts a stall since the last time, and moves the deadline. */
+static __always_inline void detect_stall(struct scratch *s, u64 now)
 {
-	u64 passed = now - s->inspected_ns;
+	u64 passed = now - s->clock_read_ns;
 
-	s->inspected_ns = now;
+	s->clock_read_ns = now;
 	if (passed <= STALL_NS)
 		return;
 	s->stalled_ns += passed;
@@ -237,29 +234,29 @@ static __always_inline void note_stall(struct scratch *s, u64 now)
 		s->deadline += passed;
 }
 
-/* Is the time limit of the sample, plus spare_ns, over? */
+/* Has the time limit of the sample plus spare_ns passed? */
 static __always_inline bool is_out_of_time(struct scratch *s, u64 now, u64 spare_ns)
 {
 	if (!cfg_limit_ns)
 		return false;
-	note_stall(s, now);
+	detect_stall(s, now);
 	return now > s->deadline + spare_ns;
 }
 
-/* Count reads; after READS_A_LOOK of them, check the time limit. */
-static __always_inline void spend(struct scratch *s, u32 reads)
+/* Count reads of memory. After READS_PER_CLOCK of them, check the time limit. */
+static __always_inline void count_reads(struct scratch *s, u32 reads)
 {
 	struct walk *w = &s->walk;
 
 	w->reads += reads;
-	if (w->reads < READS_A_LOOK)
+	if (w->reads < READS_PER_CLOCK)
 		return;
 	w->reads = 0;
 	if (is_out_of_time(s, bpf_ktime_get_ns(), 0))
 		w->out_of_time = 1;
 }
 
-/* Fields of the PyThreadState that is in scratch. */
+/* Fields of the PyThreadState in s->ts. */
 static __always_inline u64 ts_u64(const struct scratch *s, u32 off)
 {
 	off &= 511;

@@ -5,7 +5,10 @@
 
 #include "pyscratch.bpf.h"
 
-/* Batches: user space sleeps until enough records wait, or until its own timer fires. */
+/*
+ * Flags for the ring buffer: wake user space only if cfg_wakeup_bytes wait. Otherwise user space
+ * reads when its own timer fires.
+ */
 static __always_inline u64 wakeup_flags(void)
 {
 	return bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA) >= cfg_wakeup_bytes ?
@@ -13,6 +16,10 @@ static __always_inline u64 wakeup_flags(void)
 		       BPF_RB_NO_WAKEUP;
 }
 
+/*
+ * Complete the record and send it; count its flags. Its header, stack and status must be filled in.
+ * Returns CNT_SAMPLE or CNT_RING_FULL.
+ */
 static __always_inline enum counter send_sample(struct raw_sample *sample, u64 pid_tgid)
 {
 	u32 n = sample->nframes;

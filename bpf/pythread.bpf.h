@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * pythread.bpf.h - from the current thread to its PyThreadState, and to its status: whether
+ * pythread.bpf.h - finds the PyThreadState of the current thread, and the thread's status: whether
  * it holds the GIL, handles an exception, is the main thread.
  */
 #ifndef TACHBPF_PYTHREAD_H
@@ -8,7 +8,7 @@
 
 #include "pyscratch.bpf.h"
 
-/* Code that only arm64 needs. It is also compiled for the host, so that tests run it everywhere. */
+/* Code that only arm64 needs. It is also compiled for user space, so that all tests run it. */
 #if defined(__TARGET_ARCH_arm64) || !defined(__bpf__)
 #define WITH_ARM64 1
 #else
@@ -16,8 +16,8 @@
 #endif
 
 /*
- * There is no thread pointer: the program was just executed and its C library has not set one, or
- * (arm64) has set one that the kernel has not saved yet: see current_thread_pointer().
+ * Is the thread pointer unknown? After an exec the C library has not set one yet, or (arm64) the
+ * kernel has not saved it yet: see current_thread_pointer().
  */
 static __always_inline bool is_unknown(u64 tp)
 {
@@ -25,10 +25,10 @@ static __always_inline bool is_unknown(u64 tp)
 }
 
 /*
- * Thread pointer of the current thread; 0: unknown. On arm64 it may be the one from before
- * exec, which is no address in the new program: then the read below it fails, where a C
- * library has its struct pthread. A process of several threads was switched out since it
- * created them, so its value is current.
+ * Thread pointer of the current thread; 0: unknown. On arm64 the kernel may have the value from
+ * before an exec. That is no address in the new program, so a read below it fails, where the
+ * struct pthread would be. In a process of several threads the value is current, because the
+ * kernel has saved it at the clone() or at a switch-out.
  */
 static __always_inline u64 thread_pointer(void)
 {
@@ -39,7 +39,7 @@ static __always_inline u64 thread_pointer(void)
 	return tp;
 }
 
-/* pthread_self(), which on arm64 is not the thread pointer. 0: unknown. */
+/* pthread_self(), which on arm64 is not the thread pointer; 0: unknown. tp: the thread pointer. */
 static __always_inline u64 self_of(const struct py_proc *p, u64 tp)
 {
 	return WITH_ARM64 && tp ? tp - p->self_below : tp;
@@ -47,12 +47,12 @@ static __always_inline u64 self_of(const struct py_proc *p, u64 tp)
 
 /* ---- thread state ---- */
 
-/* Values that are no addresses. */
+/* The functions below return the address of a PyThreadState or one of these values. */
 #define TSTATE_NONE 0		/* the thread has no PyThreadState */
 #define TSTATE_UNREADABLE 1
-#define TSTATE_UNCERTAIN 2
+#define TSTATE_UNCERTAIN 2	/* the thread may run one of several */
 
-/* The pointer to a PyThreadState that is at addr. */
+/* addr: where the pointer to the PyThreadState is. */
 static __always_inline u64 tstate_at(u64 addr)
 {
 	u64 ts;
@@ -60,7 +60,7 @@ static __always_inline u64 tstate_at(u64 addr)
 	return read_user(&ts, 8, addr) ? TSTATE_UNREADABLE : ts;
 }
 
-/* The key for pthread_getspecific(); negative: CPython has not created it yet. */
+/* CPython's key for pthread_getspecific(); negative: CPython has not created it yet. */
 static __always_inline s32 tss_key(struct py_proc *p)
 {
 	struct {
@@ -77,10 +77,10 @@ static __always_inline s32 tss_key(struct py_proc *p)
 }
 
 /*
- * glibc's struct pthread (nptl/descr.h): specific_1stblock, then specific[], with 32 keys in a
- * block of 512 bytes. It begins with a header, of 704 bytes on x86-64 and of 192 on arm64, where
- * it lies below the thread pointer. musl's (1.2, src/internal/pthread_impl.h) has a pointer to an
- * array with one pointer for each key; on arm64 two words that precede it on x86-64 are elsewhere.
+ * Offsets in struct pthread. glibc's (nptl/descr.h) has specific_1stblock and then specific[], the
+ * pointers to further blocks; a block has 512 bytes and 32 keys. The struct's header has 704 bytes
+ * on x86-64 and 192 on arm64. musl's (1.2, src/internal/pthread_impl.h) has tsd, a pointer to an
+ * array with one pointer for each key. TCB_DTV: the DTV's address, counted from the thread pointer.
  */
 #ifdef __TARGET_ARCH_arm64
 #define PTHREAD_1STBLOCK 0x110
@@ -93,6 +93,7 @@ static __always_inline s32 tss_key(struct py_proc *p)
 #endif
 #define PTHREAD_SPECIFIC (PTHREAD_1STBLOCK + 512)
 
+/* PY_TSTATE_TSS_GLIBC. self: pthread_self(). */
 static __always_inline u64 tstate_by_tss(struct py_proc *p, u64 self)
 {
 	u64 block = self + PTHREAD_1STBLOCK;
@@ -109,6 +110,7 @@ static __always_inline u64 tstate_by_tss(struct py_proc *p, u64 self)
 	return tstate_at(block + 16 * (key & 31) + 8);
 }
 
+/* PY_TSTATE_TSS_MUSL. self: pthread_self(). */
 static __always_inline u64 tstate_by_musl(struct py_proc *p, u64 self)
 {
 	s32 key = tss_key(p);
@@ -121,6 +123,7 @@ static __always_inline u64 tstate_by_musl(struct py_proc *p, u64 self)
 	return tsd ? tstate_at(tsd + 8 * key) : TSTATE_NONE;
 }
 
+/* PY_TSTATE_TLS_DTV, PY_TSTATE_TLS_DTV_MUSL. index_at: address of the tls_index. */
 static __always_inline u64 tstate_by_dtv(struct py_proc *p, u64 tp, u64 index_at)
 {
 	struct {
@@ -130,7 +133,7 @@ static __always_inline u64 tstate_by_dtv(struct py_proc *p, u64 tp, u64 index_at
 
 	if (read_user(&index, sizeof(index), index_at) || read_user(&dtv, 8, tp + TCB_DTV))
 		return TSTATE_UNREADABLE;
-	/* -1 (glibc) or 0 (musl): this thread has no TLS block for that module yet. */
+	/* The block is -1 (glibc) or 0 (musl) if this thread has none of that module yet. */
 	if (index.module > 4096 || read_user(&block, 8, dtv + entry * index.module))
 		return TSTATE_UNREADABLE;
 	if (block + 1 <= 1)
@@ -139,10 +142,10 @@ static __always_inline u64 tstate_by_dtv(struct py_proc *p, u64 tp, u64 index_at
 }
 
 /*
- * A TLS descriptor is a resolver and its argument. The argument is the variable's offset
- * from the thread pointer if the library was loaded with the program, else the address of a
- * tls_index (glibc's sysdeps/aarch64/tlsdesc.c). They are told apart by size: no program
- * has a MiB of TLS from its start, and no heap is below 1 MiB.
+ * PY_TSTATE_TLS_DESC. A TLS descriptor is a resolver and its argument. If the library was loaded
+ * with the program, the argument is the variable's offset from the thread pointer; otherwise it
+ * is the address of a tls_index (glibc's sysdeps/aarch64/tlsdesc.c). The size distinguishes
+ * them: no program starts with a MiB of TLS, and no heap is below 1 MiB.
  */
 #define TLSDESC_OFFSET_MAX (1024 * 1024)
 static __always_inline u64 tstate_by_desc(struct py_proc *p, u64 tp)
@@ -160,14 +163,14 @@ static __always_inline u64 tstate_by_desc(struct py_proc *p, u64 tp)
 	return tstate_at(tp + desc.arg + p->tls_off);
 }
 
-/* Check whether the state at w->ts is the current thread's. Returns 1 to end the search. */
-static __always_inline int list_look(struct scratch *s, struct list_walk *w)
+/* Is the state at w->ts the current thread's? Counts it in *w. Returns 1 to end the search. */
+static __always_inline int list_check(struct scratch *s, struct list_walk *w)
 {
 	u64 id, cframe;
 	u32 status;
 
 	if (w->sp) {
-		/* Of the states whose _PyCFrame is in this thread's stack, take the innermost. */
+		/* Of the states whose _PyCFrame is in this thread's C stack, take the innermost. */
 		if (read_user(&cframe, 8, w->ts + s->l.ts_cframe))
 			return 0;
 		if (cframe >= w->sp && (w->self < w->sp || cframe < w->self) &&
@@ -181,7 +184,8 @@ static __always_inline int list_look(struct scratch *s, struct list_walk *w)
 	if (read_user(&id, 8, w->ts + s->l.ts_thread_id) || id != w->self)
 		return 0;
 	if (s->l.ts_status != ABI_NO_OFF) {
-		if (read_user(&status, 4, w->ts + s->l.ts_status) || !(status & TS_BOUND_GILSTATE)) {
+		if (read_user(&status, 4, w->ts + s->l.ts_status) ||
+		    !(status & TS_BOUND_GILSTATE)) {
 			w->unbound++;
 			return 0;
 		}
@@ -191,12 +195,12 @@ static __always_inline int list_look(struct scratch *s, struct list_walk *w)
 	return !s->l.foreign_ids;
 }
 
-int list_some(void);
+int list_steps(void);
 /*
- * Some steps along the lists; 1: the search is over. Has external linkage so that the
- * verifier checks LIST_STEPS_A_CALL steps and not all of them.
+ * LIST_STEPS_A_CALL steps along the lists. Returns 1 if the search is over. The function has
+ * external linkage, so the verifier checks the steps of one call and not of all.
  */
-__weak __noinline int list_some(void)
+__weak __noinline int list_steps(void)
 {
 	struct list_walk *w;
 	struct scratch *s;
@@ -219,7 +223,7 @@ __weak __noinline int list_some(void)
 			w->is = next;
 			continue;
 		}
-		if (list_look(s, w))
+		if (list_check(s, w))
 			return 1;
 		w->unreadable = !!read_user(&next, 8, w->ts + s->l.ts_next);
 		if (w->unreadable)
@@ -230,9 +234,9 @@ __weak __noinline int list_some(void)
 }
 
 /*
- * Search the interpreters' thread lists for the state of this thread: by its thread_id or,
- * if sp is given, by its C stack. Other threads may change the lists at the same time, so a
- * result is only certain after a list was read to its end.
+ * PY_TSTATE_LIST: search the interpreters' thread lists for the state of this thread, by its
+ * thread_id (self) or, if sp is not 0, by its C stack. Other threads may change the lists at the
+ * same time, so a result is only certain if the lists were read to their ends.
  */
 static __always_inline u64 tstate_by_list(struct scratch *s, struct py_proc *p, u64 self, u64 sp)
 {
@@ -247,17 +251,16 @@ static __always_inline u64 tstate_by_list(struct scratch *s, struct py_proc *p, 
 	for (i = 0; i < LIST_CALLS && !whole; i++) {
 		if (is_out_of_time(s, bpf_ktime_get_ns(), 0))
 			return TSTATE_UNCERTAIN;
-		whole = list_some();
+		whole = list_steps();
 	}
 	if (w->unreadable)
 		return TSTATE_UNREADABLE;
 	if (!whole)
 		return TSTATE_UNCERTAIN;
 	/*
-	 * Up to 3.11 the thread's own state is the last match, in the main interpreter;
-	 * running_tstate() handles its states in other interpreters. In 3.12 a bit
-	 * marks the state that is bound to a thread, but its thread_id may be that of the
-	 * thread that created it.
+	 * Up to 3.11 the thread's first state is the last match, in the main interpreter;
+	 * running_tstate() then finds the state that runs. In 3.12 a state has a bit if it is
+	 * bound to a thread, but its thread_id may be that of the thread that created it.
 	 */
 	if (w->cnt > 1 && p->l.ts_status != ABI_NO_OFF)
 		return TSTATE_UNCERTAIN;
@@ -266,7 +269,7 @@ static __always_inline u64 tstate_by_list(struct scratch *s, struct py_proc *p, 
 	return w->cnt ? w->found : TSTATE_NONE;
 }
 
-/* The state of a process that has one thread, one interpreter and one state. */
+/* For an unknown thread pointer: the only state of a process with one thread and interpreter. */
 static __always_inline u64 tstate_alone(struct py_proc *p)
 {
 	u64 is, ts, next;
@@ -274,7 +277,8 @@ static __always_inline u64 tstate_alone(struct py_proc *p)
 	/* No interpreter exists before the list of interpreters is first written. */
 	if (!current_is_alone() || read_user(&is, 8, p->interps) || !is)
 		return TSTATE_NONE;
-	if (read_user(&next, 8, is + p->l.interp_next) || read_user(&ts, 8, is + p->l.interp_threads_head))
+	if (read_user(&next, 8, is + p->l.interp_next) ||
+	    read_user(&ts, 8, is + p->l.interp_threads_head))
 		return TSTATE_UNREADABLE;
 	if (next || !ts)
 		return TSTATE_NONE;
@@ -283,6 +287,10 @@ static __always_inline u64 tstate_alone(struct py_proc *p)
 	return next ? TSTATE_NONE : ts;
 }
 
+/*
+ * The current thread's state; up to 3.11 the first one that it ever had. tp: its thread pointer.
+ * self: its pthread_self().
+ */
 static __always_inline u64 find_tstate(struct scratch *s, struct py_proc *p, u64 tp, u64 self)
 {
 	if (is_unknown(tp))
@@ -306,15 +314,15 @@ static __always_inline u64 find_tstate(struct scratch *s, struct py_proc *p, u64
 }
 
 /*
- * Find the interpreter that the thread runs. Up to 3.11 a thread's key has the first state
- * that it ever had, whatever interpreter it runs now (v3.11.0, Python/pystate.c,
- * _PyGILState_NoteThreadStateCore()). This state, ts, is the right one if it holds the GIL
- * or if there is only one interpreter. Otherwise it is the innermost one whose _PyCFrame is
- * in this thread's stack (3.11). Up to 3.10 states do not have that: if the process has
- * only one thread, it is the state that holds the GIL. ts must be in s->ts.
+ * The state that the thread runs (up to 3.11). ts is what find_tstate() has found, and must be in
+ * s->ts: the first state that the thread ever had, whatever interpreter it runs now (v3.11.0,
+ * Python/pystate.c, _PyGILState_NoteThreadStateCore()). ts is the right state if it holds the GIL
+ * or if there is only one interpreter. Otherwise the right state is the innermost one whose
+ * _PyCFrame is in this thread's C stack (with ts_cframe) or, without ts_cframe and if the process
+ * has only one thread, the state that holds the GIL. sp: the thread's stack pointer; 0: unknown.
  */
-static __always_inline u64 running_tstate(struct scratch *s, struct py_proc *p, u64 self,
-					      u64 sp, u64 ts)
+static __always_inline u64 running_tstate(struct scratch *s, struct py_proc *p, u64 self, u64 sp,
+					  u64 ts)
 {
 	u64 current, head, next;
 
@@ -325,7 +333,7 @@ static __always_inline u64 running_tstate(struct scratch *s, struct py_proc *p, 
 		return ts;
 	if (read_user(&head, 8, p->interps))
 		return TSTATE_UNREADABLE;
-	if (!head)	/* Py_Finalize() has ended; the key keeps its value */
+	if (!head)	/* after Py_Finalize(); the key keeps its value */
 		return TSTATE_NONE;
 	if (read_user(&next, 8, head + p->l.interp_next))
 		return TSTATE_UNREADABLE;
@@ -336,28 +344,29 @@ static __always_inline u64 running_tstate(struct scratch *s, struct py_proc *p, 
 	if (!sp)
 		return TSTATE_UNCERTAIN;
 	current = tstate_by_list(s, p, self, sp);
-	return current ? current : ts;	/* the thread runs no Python: the key's state is right */
+	return current ? current : ts;	/* ts if the thread runs no Python */
 }
 
 /* ---- status ---- */
 
 /*
- * Is it the main thread, as CPython 3.15's own profiler defines it? From 3.14 on, each interpreter
- * has a state that runs its main program; in a child that another thread has forked, there is
- * none. Up to 3.13 it is the thread whose pthread_t CPython has recorded as the main thread's.
+ * Is this the main thread, as CPython 3.15's own profiler defines it? From 3.14 on, each
+ * interpreter has a state that runs its main program; a child that another thread has forked has
+ * none. Up to 3.13 CPython records the main thread's pthread_t.
  */
 static __always_inline bool is_main_thread(struct py_proc *p, u64 is, u64 ts, u64 self)
 {
 	bool by_state = p->l.interp_threads_main != ABI_NO_OFF32;
 	u64 me = by_state ? ts : self, main;
 
-	if (p->main_thread == me && !(WITH_ARM64 && is_unknown(me)) && (!by_state || is == p->main_interp))
+	if (p->main_thread == me && !(WITH_ARM64 && is_unknown(me)) &&
+	    (!by_state || is == p->main_interp))
 		return true;
 	if (by_state) {
 		if (read_user(&main, 8, is + p->l.interp_threads_main))
 			return false;
 	} else {
-		/* pthread_self() is unknown for the first thread only. */
+		/* pthread_self() can only be unknown for the first thread. */
 		if (!p->main_id || (WITH_ARM64 && is_unknown(self))) {
 			u64 pid_tgid = bpf_get_current_pid_tgid();
 
@@ -372,9 +381,9 @@ static __always_inline bool is_main_thread(struct py_proc *p, u64 is, u64 ts, u6
 }
 
 /*
- * Is the value of an exception slot an exception? If the address of None is unknown (up to
- * 3.12 a slot may contain it), the value's type decides: Py_TPFLAGS_BASE_EXC_SUBCLASS in
- * tp_flags (Include/object.h; ob_type at 8 and tp_flags at 168 in all builds with a GIL).
+ * Is the value of an exception slot an exception? Up to 3.12 a slot may contain None. If None's
+ * address is unknown, the value's type decides: Py_TPFLAGS_BASE_EXC_SUBCLASS in tp_flags
+ * (Include/object.h; ob_type at 8 and tp_flags at 168 in all builds with a GIL).
  */
 static __always_inline bool is_exception(struct py_proc *p, u64 value)
 {
@@ -386,6 +395,7 @@ static __always_inline bool is_exception(struct py_proc *p, u64 value)
 	       flags >> 30 & 1;
 }
 
+/* Does the thread with the state ts hold the GIL? */
 static __always_inline bool has_gil(struct scratch *s, struct py_proc *p, u64 ts)
 {
 	if (p->l.gil_how == PY_GIL_TS_MASK)
@@ -394,9 +404,9 @@ static __always_inline bool has_gil(struct scratch *s, struct py_proc *p, u64 ts
 }
 
 /*
- * Does an exception propagate through C code, or does a frame of this thread handle one?
- * Generators have stack items of their own, linked by previous_item. The slot of an item
- * that is not in use has NULL, or None in 3.11 and 3.12.
+ * Does an exception propagate, or does a frame of this thread handle one? Sets s->exception to
+ * it. Generators have stack items of their own, linked by previous_item. The slot of an unused
+ * item has NULL, or None in 3.11 and 3.12.
  */
 static __always_inline bool has_exception(struct scratch *s, struct py_proc *p, u64 ts)
 {
@@ -409,8 +419,8 @@ static __always_inline bool has_exception(struct scratch *s, struct py_proc *p, 
 	if (p->l.ts_exc_info != ABI_NO_OFF)
 		item = ts_u64(s, p->l.ts_exc_info);
 	for (i = 0; i < MAX_EXC_ITEMS && item && item != bottom; i++) {
-		u64 e[4];	/* up to 3.10: type, value, traceback,
-				 * previous; then: value, previous */
+		u64 e[4];	/* up to 3.10: type, value, traceback, previous;
+				 * from 3.11 on: value, previous */
 
 		if (read_user(e, sizeof(e), item))
 			return false;

@@ -2,10 +2,10 @@
 /*
  * pyunwind.bpf.h - walks the Python stack of the current thread.
  *
- * Knows the layouts of abi.h and no CPython version. Reads memory of the current process
- * only, in its own context: the thread stands still meanwhile. All of that memory is
- * hostile: every offset is masked immediately before its use, and every chain is bounded.
- * The result is a struct raw_sample in per-CPU scratch memory.
+ * Knows struct py_layout and no CPython version. Reads only memory of the current process, in
+ * that process' context, so the thread stands still. All of that memory may be hostile: every
+ * offset is masked immediately before its use, and every chain is bounded. The result is the
+ * struct raw_sample in per-CPU scratch memory.
  */
 #ifndef TACHBPF_PYUNWIND_H
 #define TACHBPF_PYUNWIND_H
@@ -14,8 +14,8 @@
 #include "pythread.bpf.h"
 
 /*
- * Start of the window: as low as memory is surely mapped, that is, the chunk's start or the
- * frame's own page.
+ * Start of the window: want, but not below memory that is surely mapped: the chunk's start, or
+ * else the frame's own page.
  */
 static __always_inline u64 window_start(const struct walk *w, u64 want)
 {
@@ -27,8 +27,8 @@ static __always_inline u64 window_start(const struct walk *w, u64 want)
 }
 
 /*
- * Bring the frame at w->fr into scratch memory. Returns its offset in s->frames; negative:
- * unreadable.
+ * Read the frame at w->fr into s->frames, unless the window has it. Returns its offset in
+ * s->frames; negative: unreadable.
  */
 static __always_inline s32 fetch_frame(struct scratch *s, struct walk *w)
 {
@@ -37,7 +37,7 @@ static __always_inline s32 fetch_frame(struct scratch *s, struct walk *w)
 
 	if (w->win_last && off <= w->win_last)
 		return off;
-	spend(s, 1);
+	count_reads(s, 1);
 	if (s->l.ts_datastack != ABI_NO_OFF && w->low - w->fr < NEAR_BYTES) {
 		u64 win = window_start(w, w->fr + bytes - WINDOW_BYTES);
 		u64 len = w->fr + bytes - win;
@@ -48,8 +48,8 @@ static __always_inline s32 fetch_frame(struct scratch *s, struct walk *w)
 			w->win_last = len - bytes;
 			return len - bytes;
 		}
-		w->win_last = 0;	/* it may be half overwritten */
-		spend(s, FAULT_READS);
+		w->win_last = 0;	/* the window may be half overwritten */
+		count_reads(s, FAULT_READS);
 	}
 	barrier_var(bytes);
 	bytes &= FIELD_MASK;
@@ -59,8 +59,8 @@ static __always_inline s32 fetch_frame(struct scratch *s, struct walk *w)
 /* _PyInterpreterFrame.owner (3.11+, Include/internal/pycore_frame.h) */
 #define FRAME_OWNED_BY_GENERATOR 1
 
-/* End the walk: the memory does not contain a stack. */
-static __always_inline int walk_nowhere(struct scratch *s, struct walk *w)
+/* End the walk without frames: the memory does not contain a stack. Returns as walk_step(). */
+static __always_inline int discard_stack(struct scratch *s, struct walk *w)
 {
 	w->n = 0;
 	s->sample.flags = (s->sample.flags & RAW_GC) | RAW_UNREADABLE;
@@ -68,14 +68,15 @@ static __always_inline int walk_nowhere(struct scratch *s, struct walk *w)
 	return 1;
 }
 
+/* _PyCFrame from current_frame on. */
 struct cframe {
 	u64 frame, previous;
 };
 
 /*
- * Is this a valid _PyCFrame? Only the thread's first one, which is part of PyThreadState,
- * has no previous one. It has no frame, either. Another one without a frame (greenlet makes
- * such) directly follows the first one.
+ * Is this a valid _PyCFrame of the state ts? Only the first one, which is part of PyThreadState,
+ * has no previous one and no frame. greenlet makes another one without a frame; its previous one
+ * is the first.
  */
 static __always_inline bool is_cframe(const struct cframe *c, u64 addr, u64 ts)
 {
@@ -85,19 +86,19 @@ static __always_inline bool is_cframe(const struct cframe *c, u64 addr, u64 ts)
 }
 
 /*
- * Start again with the caller's frames. In 3.11 and 3.12, when C calls the interpreter,
- * tstate->cframe is set to the new _PyCFrame some instructions before that is filled in
- * (v3.12.0, Python/ceval.c, _PyEval_EvalFrameDefault()); until then its memory has an old
- * one, or anything. In a valid chain, the first entry frame (3.12: shim) was entered from
- * the frame in the previous _PyCFrame. If that is not so, the stack begins at the previous
- * _PyCFrame. If the same check fails for that one, its address was invalid, too.
+ * Start again with the caller's frames. When C calls the interpreter in 3.11 and 3.12, it sets
+ * tstate->cframe to the new _PyCFrame some instructions before it fills that in (v3.12.0,
+ * Python/ceval.c, _PyEval_EvalFrameDefault()). Until then the memory has an old _PyCFrame, or
+ * anything. In a valid chain, the first entry frame (3.12: shim) was entered from the frame in
+ * the previous _PyCFrame. If a chain fails this check, the stack begins at the previous
+ * _PyCFrame. If that one fails it as well, its address was invalid, too.
  */
 static __always_inline int walk_from_caller(struct scratch *s, struct walk *w)
 {
 	struct cframe c;
 
 	if (w->from_caller)
-		return walk_nowhere(s, w);
+		return discard_stack(s, w);
 	count(CNT_ENTERING);
 	s->sample.flags &= RAW_GC;
 	s->sample.gc_at = 0;
@@ -110,17 +111,17 @@ static __always_inline int walk_from_caller(struct scratch *s, struct walk *w)
 	w->unchecked = w->caller_cframe != 0;
 	if (!w->caller_cframe)
 		return 0;
-	/* It may belong to a call that has returned, and its memory may have been used again. */
+	/* Its call may have returned, and other data may have overwritten it. */
 	if (read_user(&c, sizeof(c), w->caller_cframe + s->l.cframe_frame) ||
 	    !is_cframe(&c, w->caller_cframe, w->ts))
-		return walk_nowhere(s, w);
+		return discard_stack(s, w);
 	w->entered_from = c.frame;
 	return 0;
 }
 
 /*
- * Offset in the bytecode, in bytes. ip is the word at fr_ip: an address, or an int that is
- * -1 before the first instruction.
+ * Offset in the bytecode, in bytes, or RAW_LASTI_NONE. ip: the word at fr_ip, which is an address,
+ * or (lasti_unit) an int that is -1 before the first instruction. tlbc: the frame's tlbc_index.
  */
 static __always_inline u32 offset_of(const struct scratch *s, u64 code, u64 ip, u32 tlbc)
 {
@@ -137,27 +138,27 @@ static __always_inline u32 offset_of(const struct scratch *s, u64 code, u64 ip, 
 }
 
 /*
- * Frame n has no readable code object: is this no stack at all? Yes if it is the first
- * frame, because running code is in memory. Yes if the frame before it has none, either:
- * then these are objects whose types form an endless chain, and no frames.
+ * Frame n has no readable code object: is this no stack? True for the first frame, because code
+ * that runs is in memory. Also true if the frame before n has none either: then the chain leads
+ * through objects and their types, which are no frames.
  */
-static __always_inline bool no_stack(const struct raw_sample *s, u32 n)
+static __always_inline bool is_no_stack(const struct raw_sample *s, u32 n)
 {
 	return !n || !s->frames[(n - 1) & (ABI_MAX_FRAMES - 1)].id;
 }
 
 /*
- * Is this frame the caller of the first one? A call makes the new frame current some instructions
- * before it stores the caller in it (v3.12.1, Python/ceval_macros.h, DISPATCH_INLINED(), as gcc 12
- * compiles it). Until then the field has the caller of a frame that was at this address before,
- * perhaps of a call that has returned. The true caller, or the next frame below that is in the
- * same chunk of the data stack, ends where the new frame begins.
+ * Is the frame fr the caller of the first frame? A call makes the new frame current some
+ * instructions before it stores the caller in the frame (v3.12.1, Python/ceval_macros.h,
+ * DISPATCH_INLINED(), as gcc 12 compiles it). Until then the field has the caller of an earlier
+ * frame at this address, perhaps of a call that has returned. In the chunk, the true caller ends
+ * where the new frame begins.
  */
 static __always_inline bool is_caller(struct scratch *s, struct walk *w, u64 fr, u64 code)
 {
 	u32 room;
 
-	if (fr < w->chunk || fr >= w->entered) {	/* in another chunk: cannot be checked */
+	if (fr < w->chunk || fr >= w->entered) {	/* another chunk: cannot be checked */
 		w->entered = 0;
 		return true;
 	}
@@ -177,7 +178,7 @@ static __always_inline bool has_not_begun(const struct scratch *s, const struct 
 	       s->sample.frames[0].lasti == RAW_LASTI_NONE;
 }
 
-/* No frame called the last one. Is that where an intact chain ends? Returns as walk_step(). */
+/* The last frame has no caller. Does an intact chain end there? Returns as walk_step(). */
 static __always_inline int end_of_chain(struct scratch *s, struct walk *w)
 {
 	struct raw_sample *out = &s->sample;
@@ -185,21 +186,21 @@ static __always_inline int end_of_chain(struct scratch *s, struct walk *w)
 	if (w->unchecked)
 		return walk_from_caller(s, w);
 	if (w->by_generator && out->frames[0].lasti == RAW_LASTI_NONE)
-		return walk_nowhere(s, w);
+		return discard_stack(s, w);
 	if (s->l.end_shim && !w->shim)
 		out->flags |= RAW_BROKEN_END;
 	return 1;
 }
 
-/* The frame at fr belongs to the stack; owner is its _PyInterpreterFrame.owner. */
+/* Add the frame at fr to the stack as raw. owner: its _PyInterpreterFrame.owner. */
 static __always_inline void keep_frame(struct scratch *s, struct walk *w, u64 fr, u32 owner,
 				       struct raw_frame raw)
 {
 	s->sample.frames[w->n & (ABI_MAX_FRAMES - 1)] = raw;
 	/*
-	 * A call makes the new frame current before it stores its caller (3.11.2 built by gcc 12).
-	 * Until then the field has the last caller of a frame at this address. If that was a
-	 * generator's frame, and the generator is suspended now, the chain ends at it.
+	 * A call makes the new frame current before it stores the caller (3.11.2 built by gcc 12).
+	 * Until then the field has the caller of an earlier frame at this address. If that was a
+	 * generator that is suspended now, the chain ends at the generator's frame.
 	 */
 	w->by_generator = w->n && owner == FRAME_OWNED_BY_GENERATOR;
 	if (!w->n && !owner && has_not_begun(s, w, fr))
@@ -207,7 +208,7 @@ static __always_inline void keep_frame(struct scratch *s, struct walk *w, u64 fr
 	w->n++;
 }
 
-/* Process one frame. 0: go on; 1: the chain has ended or cannot be followed. */
+/* One step: the frame at w->fr. Returns 0 to go on; 1: the chain ends or cannot be followed. */
 static __always_inline int walk_step(struct scratch *s, struct code_cache *cache,
 				     struct walk *w)
 {
@@ -231,8 +232,8 @@ static __always_inline int walk_step(struct scratch *s, struct code_cache *cache
 		return 1;
 	}
 	pos = at;
-	barrier_var(pos);	/* the verifier does not know the
-				 * bounds that the compiler has derived */
+	barrier_var(pos);	/* the compiler must not drop the check
+				 * below, which the verifier needs */
 	if (pos > SINGLE_POS)
 		return 1;
 #define FRAME_FIELD(type, field) (*(type *)(s->frames + pos + (s->l.field & FIELD_MASK)))
@@ -244,7 +245,7 @@ static __always_inline int walk_step(struct scratch *s, struct code_cache *cache
 		tlbc = FRAME_FIELD(u32, fr_tlbc_index);
 	w->fr = FRAME_FIELD(u64, fr_previous);
 	w->shim = owner >= s->l.skip_owner;
-	/* 3.12 enters a frame only through a shim, whose owner may not be stored yet. */
+	/* In 3.12 an entry frame is a shim, whose owner may not be stored yet. */
 	if (w->unchecked && s->l.end_shim && w->fr && w->fr == w->entered_from)
 		w->shim = 1;
 	if (w->unchecked &&
@@ -259,7 +260,7 @@ static __always_inline int walk_step(struct scratch *s, struct code_cache *cache
 	if (!owner) {
 		w->low = fr;
 		if (w->entered && !is_caller(s, w, fr, code))
-			return walk_nowhere(s, w);
+			return discard_stack(s, w);
 	}
 	if (w->n >= ABI_MAX_FRAMES) {
 		out->flags |= RAW_TRUNCATED;
@@ -270,7 +271,7 @@ static __always_inline int walk_step(struct scratch *s, struct code_cache *cache
 		out->flags |= RAW_GC;
 	}
 	id = code_id(cache, code, w->stamp);
-	if (w->unchecked && !id && no_stack(out, w->n))
+	if (w->unchecked && !id && is_no_stack(out, w->n))
 		return walk_from_caller(s, w);
 	if (id == CODE_ID_HIDDEN)
 		return 0;
@@ -283,11 +284,11 @@ static __always_inline int walk_step(struct scratch *s, struct code_cache *cache
 }
 
 /*
- * Some steps of the walk; 1: it is over. Has external linkage so that the verifier checks
- * STEPS_A_CALL steps and not all of them.
+ * STEPS_A_CALL steps of the walk. Returns 1 if the walk is over. The function has external
+ * linkage, so the verifier checks the steps of one call and not of all.
  */
-int walk_some(void);
-__weak __noinline int walk_some(void)
+int walk_steps(void);
+__weak __noinline int walk_steps(void)
 {
 	struct code_cache *cache;
 	struct scratch *s;
@@ -310,13 +311,16 @@ static __always_inline void walk_frames(struct scratch *s)
 
 #pragma clang loop unroll(disable)
 	for (i = 0; i < MAX_STEPS / STEPS_A_CALL; i++)
-		if (walk_some())
+		if (walk_steps())
 			return;
 	s->sample.flags |= RAW_TRUNCATED;
 }
 
-/* Find out whether a collection is going on, and which frame was current when it began. */
-static __always_inline void note_gc(struct scratch *s, struct py_proc *p, u64 is, struct walk *w)
+/*
+ * Does a garbage collection run? Sets RAW_GC, or w->gc_frame to the frame that was current when it
+ * began. is: the interpreter.
+ */
+static __always_inline void find_gc(struct scratch *s, struct py_proc *p, u64 is, struct walk *w)
 {
 	u64 at = p->collecting;
 	u32 collecting = 0;
@@ -326,8 +330,8 @@ static __always_inline void note_gc(struct scratch *s, struct py_proc *p, u64 is
 	if (!at || read_user(&collecting, 4, at) || !collecting)
 		return;
 	/*
-	 * If others run during a collection, the thread collects whose stack has the frame:
-	 * see walk_step().
+	 * With gc_by_frame other threads run during a collection, and walk_step() sets RAW_GC
+	 * if the stack has gc_frame.
 	 */
 	if (!p->l.gc_by_frame)
 		s->sample.flags |= RAW_GC;
@@ -336,8 +340,8 @@ static __always_inline void note_gc(struct scratch *s, struct py_proc *p, u64 is
 }
 
 /*
- * Replace w->fr, a _PyCFrame's address, by its frame, and check its predecessor. 0, or -1:
- * unreadable.
+ * Replace w->fr, which is a _PyCFrame's address, by its frame, and prepare the checks of
+ * walk_from_caller() with the previous _PyCFrame. Returns 0, or -1 if it is unreadable.
  */
 static __always_inline int read_cframe(struct py_proc *p, struct walk *w, u64 ts)
 {
@@ -360,6 +364,7 @@ static __always_inline int read_cframe(struct py_proc *p, struct walk *w, u64 ts
 	return 0;
 }
 
+/* Id of the interpreter is; 0 also if it is unknown. */
 static __always_inline u32 interpreter_id(struct py_proc *p, u64 is)
 {
 	u32 id = 0;
@@ -371,6 +376,7 @@ static __always_inline u32 interpreter_id(struct py_proc *p, u64 is)
 	return id;
 }
 
+/* The stamp of this sample's fingerprints: see code_id(). is: the interpreter. */
 static __always_inline u64 code_stamp(struct scratch *s, struct py_proc *p, u64 is)
 {
 	u64 addr = p->epoch, epoch = ++s->seq;
@@ -378,19 +384,16 @@ static __always_inline u64 code_stamp(struct scratch *s, struct py_proc *p, u64 
 
 	if (p->l.interp_epoch != ABI_NO_OFF32)
 		addr = is + p->l.interp_epoch;
-	/*
-	 * 0: the counter has overflowed and does not count any more (3.12, 3.13), so
-	 * nothing may be cached.
-	 */
+	/* 0: the counter has overflowed and does not count any more (3.12, 3.13). */
 	if (addr && !read_user(&e, 4, addr) && e)
 		return (p->ident ^ is * 0x9e3779b97f4a7c15ULL) + (u64)e * 0xbf58476d1ce4e5b9ULL;
 	return epoch * 0x94d049bb133111ebULL ^ p->ident;
 }
 
 /*
- * Read the state up to the last field that is needed, rounded up to a size that every
- * version's state has. The sizes are constants because the verifiers of 5.10 and 6.1 lose
- * the bounds of a computed one.
+ * Read the state ts into s->ts up to the last field that is needed, rounded up. The sizes are
+ * constants because the verifiers of 5.10 and 6.1 forget the bounds of a computed size. Returns 0,
+ * or a negative error.
  */
 static __always_inline int read_state(struct scratch *s, struct py_proc *p, u64 ts)
 {
@@ -404,9 +407,9 @@ static __always_inline int read_state(struct scratch *s, struct py_proc *p, u64 
 }
 
 /*
- * Why a thread state could not be read. It is no loss if the C library has not started yet
- * (no thread pointer), if the process is executing another program (no memory), or after
- * Py_Finalize(), which frees the state.
+ * The counter for a thread state that could not be read. It is no loss if the C library has not
+ * set the thread pointer yet, during an exec (the memory is gone), or after Py_Finalize(), which
+ * frees the state.
  */
 static __always_inline enum counter why_unreadable(const struct py_proc *p, u64 tp)
 {
@@ -418,18 +421,17 @@ static __always_inline enum counter why_unreadable(const struct py_proc *p, u64 
 }
 
 /*
- * Read the current thread's state into s->ts. Returns CNT_SAMPLE, or the counter for why
- * there is none.
+ * Read the current thread's state into s->ts, and set *tstate to its address. Returns CNT_SAMPLE,
+ * or the counter that says why there is none.
  *
- * A thread that exits has none: the kernel clears its tid (clear_child_tid) before it
- * releases the memory, and from then on the C library may give its stack, which contains
- * its struct pthread and its thread-local storage, to a new thread. The state found there
- * would be that thread's, while that thread runs.
+ * A thread that exits has none: the kernel clears its tid (clear_child_tid) before it releases
+ * the memory. From then on the C library may give the thread's stack, with its struct pthread
+ * and thread-local storage, to a new thread. The state that is found there would be the new one's.
  */
 static __always_inline enum counter read_tstate(struct scratch *s, struct py_proc *p, u64 tp,
 						u64 self, u64 sp, u64 *tstate)
 {
-	u64 ts, settled;
+	u64 ts, running;
 
 	if (current_flags() & PF_EXITING)
 		return CNT_NATIVE_THREAD;
@@ -442,10 +444,10 @@ static __always_inline enum counter read_tstate(struct scratch *s, struct py_pro
 	if (ts > TSTATE_UNCERTAIN) {
 		if (p->l.gil_how != PY_GIL_RT_CURRENT)
 			return CNT_SAMPLE;
-		settled = running_tstate(s, p, self, sp, ts);
-		if (settled == ts)
+		running = running_tstate(s, p, self, sp, ts);
+		if (running == ts)
 			return CNT_SAMPLE;
-		ts = settled;
+		ts = running;
 		*tstate = ts;
 		if (ts > TSTATE_UNCERTAIN)
 			return read_state(s, p, ts) ? why_unreadable(p, tp) : CNT_SAMPLE;
@@ -462,10 +464,10 @@ static __always_inline enum counter read_tstate(struct scratch *s, struct py_pro
 
 int is_musl_waiter(u64 cond, u64 futex);
 /*
- * Is this futex one of a musl condition variable? In musl (1.1.11 on,
+ * Is this a futex of the musl condition variable at cond? In musl (1.1.11 on,
  * src/thread/pthread_cond_timedwait.c) a thread waits on a futex on its own stack, 20 bytes into a
- * list node. The list begins 8 bytes into the variable, the newest node first; the next node's
- * address is 8 bytes into each. Has external linkage so that the verifier checks it once.
+ * list node. The first node's address is 8 bytes into the variable, and the next node's is 8 bytes
+ * into each node. The function has external linkage, so the verifier checks it only once.
  */
 #define MUSL_WAITERS_MAX 64
 __weak __noinline int is_musl_waiter(u64 cond, u64 futex)
@@ -497,11 +499,12 @@ static __always_inline bool waits_for_gil(struct py_proc *p, u64 is, const struc
 	gil += p->l.gil_cond;
 	if (futex - gil < p->l.gil_locks)
 		return true;
-	/* The second condition variable is that of the forced switch. */
+	/* The second condition variable is switch_cond. */
 	return p->tstate_how == PY_TSTATE_TSS_MUSL &&
 	       (is_musl_waiter(gil, futex) || is_musl_waiter(gil + p->l.gil_locks / 2, futex));
 }
 
+/* STATUS_* bits of the state ts in s->ts. self: pthread_self(). is: the interpreter. */
 static __always_inline u8 status_of(struct scratch *s, struct py_proc *p, u64 self, u64 is, u64 ts)
 {
 	u8 status = 0;
@@ -516,9 +519,10 @@ static __always_inline u8 status_of(struct scratch *s, struct py_proc *p, u64 se
 }
 
 /*
- * Walk the current thread: fills s->sample's stack and status. call is NULL if the thread is
- * on-CPU; otherwise the thread leaves its CPU, and call is the system call that it is in. Returns
- * the counter that says how the walk ended; only after CNT_SAMPLE is there a sample to send.
+ * Walk the current thread: fill in the stack, status and flags of s->sample. sp: its user stack
+ * pointer; 0: unknown. call: NULL if the thread is on-CPU; otherwise the thread leaves its CPU, and
+ * call says how it has entered the kernel. Returns the counter that says how the walk has ended;
+ * if that is not CNT_SAMPLE, there is no sample to send.
  */
 static __always_inline enum counter unwind_python(struct scratch *s, struct py_proc *p, u64 sp,
 						  const struct user_call *call)
@@ -553,8 +557,8 @@ static __always_inline enum counter unwind_python(struct scratch *s, struct py_p
 	if (!call)
 		out->status |= STATUS_ON_CPU;
 	/*
-	 * Without a branch, which the verifier would follow: bit 0 of the pointer at offset
-	 * 0 is always 0.
+	 * A branch would cost the verifier states. If ts_gil_requested is 0, the word at offset
+	 * 0 is a pointer, whose bit 0 is 0.
 	 */
 	out->status |= (ts_u32(s, p->l.ts_gil_requested) & 1) * STATUS_GIL_REQUESTED;
 	if (call && waits_for_gil(p, is, call))
@@ -562,10 +566,10 @@ static __always_inline enum counter unwind_python(struct scratch *s, struct py_p
 	if (cfg_need_status && !(out->status & cfg_need_status))
 		return CNT_UNWANTED;
 	if (cfg_gc && (out->status & STATUS_HAS_GIL))
-		note_gc(s, p, is, w);
+		find_gc(s, p, is, w);
 	walk_frames(s);
 	out->nframes = w->n;
-	/* A stack of which not even one frame could be read is sent, too. */
+	/* A stack whose first frame could not be read is sent, too. */
 	return w->n || out->flags & RAW_UNREADABLE ? CNT_SAMPLE : CNT_NO_FRAMES;
 }
 

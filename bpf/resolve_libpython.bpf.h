@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * resolve_libpython.bpf.h - finds the load address of libpython in a process that
- * admit_exec.bpf.h admitted, at its first ticks.
+ * resolve_libpython.bpf.h - finds the load address of libpython in a process in state
+ * PY_PROC_LINKING, which admit_exec.bpf.h has admitted, at its first ticks.
  *
- * The library that is loaded may differ from the one that user space inspected. So bytes
- * that identify it are compared, and user space is asked if they differ.
+ * The process may have loaded another library than the one that user space inspected. So the
+ * build ids are compared, and if they differ, user space must inspect the process.
  */
 #ifndef TACHBPF_RESOLVE_LIBPYTHON_H
 #define TACHBPF_RESOLVE_LIBPYTHON_H
 
 #include "pyscratch.bpf.h"
 
-/* So often may the library differ before user space is asked: its page may not be in memory yet. */
-#define STRANGE_MAX 8
+/*
+ * The library may differ at so many ticks before user space is asked. The page with its build id
+ * may not be in memory yet.
+ */
+#define MISMATCHES_MAX 8
 
-
+/* Is the library of exe loaded with this load bias? */
 static __always_inline bool is_expected_library(const struct py_exe *exe, u64 bias)
 {
 	u64 id[EXE_ID_WORDS];
@@ -24,10 +27,10 @@ static __always_inline bool is_expected_library(const struct py_exe *exe, u64 bi
 }
 
 /*
- * The address that the dynamic linker has stored in the slot; 0: it has not done so yet.
- * Until then the slot is unreadable, is zero, or (lazy binding) points back into the
- * executable: to its load address, or to the address in the file, which is that of code and
- * lies below the slot.
+ * The address that the dynamic linker has stored in the slot; 0: it has stored none yet. Until
+ * then the slot is unreadable, or zero, or (lazy binding) has an address in the executable,
+ * with or without the load bias. Without it, the address is below the slot's own offset, because
+ * code lies below the slot.
  */
 #define EXE_BYTES_MAX (64u << 20)
 static __always_inline u64 linked_function(const struct py_proc *p, const struct py_exe *exe)
@@ -42,9 +45,9 @@ static __always_inline u64 linked_function(const struct py_proc *p, const struct
 }
 
 /*
- * Returns 1 if libpython was found: the process can be walked. 0: not yet. -1: the library
- * is not the expected one, or the executable is not in known_exes any more. Has external
- * linkage so that the verifier checks it only once.
+ * Returns 1 if libpython was found: the process is in state PY_PROC_PYTHON now. 0: the dynamic
+ * linker has not loaded it yet. -1: the library is another one, or the executable is not in
+ * known_exes any more. The function has external linkage, so the verifier checks it only once.
  */
 int find_libpython(u32 tgid);
 __weak __noinline int find_libpython(u32 tgid)
@@ -67,9 +70,9 @@ __weak __noinline int find_libpython(u32 tgid)
 		p->state = PY_PROC_PYTHON;
 		return 1;
 	}
-	if (p->strange >= STRANGE_MAX)
+	if (p->mismatches >= MISMATCHES_MAX)
 		return -1;
-	p->strange++;
+	p->mismatches++;
 	return 0;
 }
 

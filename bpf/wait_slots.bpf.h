@@ -2,9 +2,8 @@
 /*
  * wait_slots.bpf.h - the slots of threads that are off-CPU: see struct wait_slot.
  *
- * There is no lock: a slot has one writer at a time, except when two threads share it, or
- * when a thread that the task iterator sees wakes up at the same moment. In these cases the
- * wake-up time is lost.
+ * There is no lock. A slot can have two writers at a time if two threads share it, or if a
+ * thread wakes up while the task iterator writes its slot. Then the wake-up time is lost.
  */
 #ifndef TACHBPF_WAIT_SLOTS_H
 #define TACHBPF_WAIT_SLOTS_H
@@ -18,6 +17,7 @@ struct {
 	__type(value, struct wait_slot);
 } wait_slots __weak SEC(".maps");
 
+/* The slot of a thread. Another thread may use it: compare its tid. */
 static __always_inline struct wait_slot *slot_of(u32 tid)
 {
 	u32 slot = tid & (cfg_wait_slots - 1);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * vmlinux.h - the kernel's types as far as bpf/ uses them, for the host.
+ * vmlinux.h - the kernel's types, as far as bpf/ uses them, for bpf/ compiled for user space.
  *
- * Shadows vmlinux/<arch>/vmlinux.h when bpf/ is compiled for tests/hostbpf and for
+ * Takes the place of vmlinux/<arch>/vmlinux.h when bpf/ is compiled for tests/hostbpf and for
  * user/capture/offcpu_scan_walk.c.
  */
 #ifndef HOSTBPF_VMLINUX_H
@@ -118,7 +118,7 @@ struct sched_entity {
 };
 
 struct task_struct {
-	unsigned int __state;	/* the first one: kcompat.bpf.h knows it by a name of its own */
+	unsigned int __state;	/* first, as in kcompat.bpf.h's struct task_struct___renamed */
 	unsigned int flags;
 	int on_cpu;
 	struct mm_struct *mm;
@@ -136,7 +136,7 @@ struct task_struct {
 	struct thread_struct thread;
 };
 
-/* Not the one of the kernel's user API. */
+/* The kernel's headers for user space have another struct pt_regs. */
 #define pt_regs host_pt_regs
 struct pt_regs {
 	unsigned long di, si, orig_ax, sp;	/* x86 */

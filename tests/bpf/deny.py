@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""deny.py SYSCALL COMMAND...: run a command under a seccomp filter that answers EPERM to one call."""
+"""deny.py SYSCALL COMMAND...: run a command under a seccomp filter that lets one call fail with EPERM."""
 import ctypes
 import errno
 import os
@@ -22,7 +22,7 @@ def main():
     buffer = ctypes.create_string_buffer(code)
     program = ctypes.create_string_buffer(struct.pack("HxxxxxxP", 4, ctypes.addressof(buffer)))
     libc = ctypes.CDLL(None, use_errno=True)
-    # without no_new_privs: root may, and the profiler's capabilities stay as they are
+    # without no_new_privs, which root does not need: the profiler keeps its capabilities
     if libc.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, program, 0, 0):
         raise OSError(ctypes.get_errno(), "seccomp")
     os.execvp(sys.argv[2], sys.argv[2:])

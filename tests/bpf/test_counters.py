@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The kernel side's own counters, through the --json summary: every tick is accounted for."""
+"""The BPF side's counters, as the --json summary has them: every tick is counted once."""
 import json
 import re
 import subprocess
@@ -15,12 +15,12 @@ from recording import Recording, succeeded, tachbpf
 from target import Target
 
 RATE = 999
-GONE_S = 120            # a safety net: the kernel frees programs when it gets to it
+GONE_S = 120            # an upper limit: the kernel frees programs some time after their last use
 
 
 @pytest.fixture(scope="module")
 def loaded(scratch, python):
-    """Two seconds at 999 Hz of one chosen Python, an unchosen one and a shell that burns."""
+    """Two seconds at 999 Hz with a chosen Python, a Python that is not chosen, and a shell that runs."""
     stolen = noise.stolen_s()
     burner = subprocess.Popen(["sh", "-c", "while :; do :; done"], start_new_session=True)
     try:
@@ -37,9 +37,9 @@ def loaded(scratch, python):
 
 
 def test_a_busy_cpu_gets_every_tick(loaded):
-    # the chosen target is pinned to CPU 0 and never idle: that CPU's clock is never cut into slices
+    # the chosen target is pinned to CPU 0 and never idle, so that CPU's ticks are not interrupted
     cpu, = [c for c in loaded["ticks"]["cpus"] if c["cpu"] == 0]
-    # what the host takes between two threads no tick tells of: steal does
+    # no tick shows the time that the host takes between two threads; steal does
     bound = noise.count_bound(loaded["duration_s"], RATE, RATE * loaded["stolen"], slices=0)
     assert cpu["expected"] in bound, (cpu, str(bound))
     assert cpu["expected"] == cpu["delivered"] + cpu["missed"]
@@ -47,7 +47,7 @@ def test_a_busy_cpu_gets_every_tick(loaded):
 
 def test_every_cpu_is_sampled(loaded):
     cpus = loaded["ticks"]["cpus"]
-    # those that were idle all the time have no row
+    # a CPU that was always idle has no row
     assert 1 < len(cpus) <= online_cpus()
     assert sum(c["delivered"] for c in cpus) == loaded["ticks"]["delivered"]
     assert sum(c["expected"] for c in cpus) == loaded["ticks"]["expected"]
@@ -57,8 +57,8 @@ def test_every_tick_ends_in_exactly_one_way(loaded):
     accounting.check(loaded)
 
 
-def test_ticks_in_processes_not_asked_for_are_counted(loaded):
-    # the chosen one has CPU 0: on the others each tick is somebody else's, in one of these ways
+def test_ticks_in_processes_that_are_not_chosen_are_counted(loaded):
+    # the chosen one has CPU 0: on other CPUs each tick is in another process and ends in one of these
     ticks = loaded["ticks"]
     elsewhere = sum(c["delivered"] for c in ticks["cpus"] if c["cpu"])
     assert elsewhere > 0 and ticks["unselected"] > 0
@@ -74,7 +74,7 @@ def test_a_target_that_waits_misses_no_ticks(scratch, python):
     with Target(python, scratch, "shares=600") as target:
         summary = succeeded(tachbpf("-p", target.pid, "-d", "2", "-o", scratch / "idle.tach",
                                     "--json")).summary
-    # gaps are seen between two samples of one thread: without samples there are none
+    # missed ticks show between two samples of one thread: without samples there are none
     assert summary["samples"] == 0
     assert summary["ticks"]["missed"] == 0
 
@@ -90,7 +90,7 @@ def test_threads_without_python_are_counted_not_sampled(scratch, python):
             target.leave()
             summary = succeeded(recording.wait()).summary
     accounting.check(summary)
-    # the threads' CPU time by the scheduler's count; the main one has no tick here that is native
+    # the threads' CPU time as the scheduler counts it; the main thread has no native tick
     bound = noise.count_bound(truth["phases"]["native"]["cpu_s"], RATE,
                               noise.missed(summary, noise.stolen_s() - stolen))
     assert summary["ticks"]["native_thread"] in bound, str(bound)
@@ -103,7 +103,7 @@ def test_a_tiny_rate_still_counts_each_tick(scratch, python):
                                     scratch / "slow.tach", "--json")).summary
     accounting.check(summary)
     cpu, = [c for c in summary["ticks"]["cpus"] if c["cpu"] == 0]
-    # fifty ticks: chance may do much, but a clock of another rate does more
+    # only fifty ticks, but a wrong rate shows more than chance
     assert cpu["delivered"] in noise.count_bound(summary["duration_s"], 10, slices=0)
     assert cpu["delivered"] > 0
 

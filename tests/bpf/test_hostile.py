@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Targets that lie: nothing crashes, hangs or spoils what others get, and every loss is counted."""
+"""Hostile targets: nothing crashes, hangs or affects other profiles, and every loss is counted."""
 import subprocess
 import time
 
@@ -14,9 +14,9 @@ from summary import files, lost_once_known
 from target import Target
 
 RATE = 499
-FIRST = 4               # samples in which names may be missing still
+FIRST = 4               # samples in which names may still be missing
 SECONDS = 2
-# What must come out of those whose outcome is certain: function names, told as truncated
+# Traps whose profile is certain: the functions' name, whether the stacks are truncated
 CERTAIN = {
     "plain": ("level", False), "cycle-1": ("round", True), "cycle-2": ("round", True),
     "cycle-1000": ("round", True), "deep": ("down", True), "hole-below": ("above", True),
@@ -31,7 +31,7 @@ def verify(path):
 
 
 class Ordeal:
-    """One recording of all traps of one disguise, with an honest Python among them."""
+    """One recording of all traps of one disguise, and of an honest Python."""
 
     def __init__(self, summary, pids, honest, stop_s):
         self.summary, self.pids, self.honest, self.stop_s = summary, pids, honest, stop_s
@@ -40,7 +40,7 @@ class Ordeal:
 
 
 class Programs(dict):
-    """Disguise -> its program, built when it is asked for."""
+    """Disguise -> its program, which is built at its first use."""
 
     def __init__(self, directory):
         super().__init__()
@@ -62,7 +62,7 @@ def ordeals():
 
 
 def each(disguises, first):
-    """Parameters: those of the first tier, and the others for the second."""
+    """Parameters: those in first for the first tier, the others for the second."""
     return [d if d in first else pytest.param(d, marks=pytest.mark.truth) for d in disguises]
 
 
@@ -102,7 +102,7 @@ def test_every_tick_ends_in_exactly_one_way(ordeal):
 
 def test_the_honest_process_loses_nothing(ordeal):
     row = ordeal.rows[ordeal.honest]
-    lost = ordeal.summary["lost_total"]         # of them all: some may have been its own
+    lost = ordeal.summary["lost_total"]         # of all processes: some may be its own
     low = noise.count_bound(ordeal.least.cpu_s, RATE, lost + noise.missed(
         ordeal.summary, ordeal.stolen), slices=ordeal.least.slices).low
     high = noise.count_bound(ordeal.most.cpu_s, RATE, slices=ordeal.most.slices).high
@@ -113,7 +113,7 @@ def test_the_honest_process_loses_nothing(ordeal):
 @pytest.mark.truth
 def test_the_profiler_keeps_up_with_the_traps(ordeal):
     row = ordeal.rows[ordeal.honest]
-    # the traps keep the profiler busy: a name may be read a sample late
+    # the traps keep the profiler busy: a name may be missing in one sample
     assert row["unresolved"] <= 0.1 * row["samples"]
     assert ordeal.summary["lost"]["ring_full"] == 0
 
@@ -125,15 +125,15 @@ def test_files_are_sound(ordeal):
 
 
 @pytest.mark.parametrize("scenario", sorted(CERTAIN))
-def test_what_can_be_told_is_told(ordeal, oracle, scenario):
+def test_certain_stacks_are_right(ordeal, oracle, scenario):
     function, truncated = CERTAIN[scenario]
     row = ordeal.rows[ordeal.pids[scenario]]
     profile, = oracle.load(ordeal.files[ordeal.pids[scenario]])
     assert profile.samples
-    # of a thousand new code objects at once names are sent, and read, a sample or two late
-    late = [i for i, s in enumerate(profile.samples)
-            if any(f.func == "<unresolved>" for f in s.frames)]
-    assert all(i < FIRST for i in late), late
+    # of a thousand new code objects at once the names come some samples later
+    without_names = [i for i, s in enumerate(profile.samples)
+                     if any(f.func == "<unresolved>" for f in s.frames)]
+    assert all(i < FIRST for i in without_names), without_names
     names = {f.func for s in profile.samples for f in s.frames}
     assert names - {"<truncated>", "<unresolved>"} == {function}
     if truncated:
@@ -153,7 +153,7 @@ def test_escape_sequences_stay_in_the_file(ordeal):
 
 @pytest.mark.truth
 def test_no_sample_takes_long(ordeal):
-    # the aim is 100 us, which make bench-hostile judges: here others use the machine, too
+    # make bench-hostile judges the aim of 100 us: here other tests use the machine, too
     assert ordeal.summary["sample_time"]["p999_ns"] < 1_000_000
 
 
@@ -164,7 +164,7 @@ def words_and_values():
 
 
 @pytest.mark.parametrize("disguise", each(["3.13", "3.14", "3.15"], first=("3.15",)))
-def test_debug_offsets_that_lie(programs, scratch, tmp_path, disguise):
+def test_wrong_debug_offsets(programs, scratch, tmp_path, disguise):
     script = tmp_path / "all.sh"
     lines = []
     for i, (word, value) in enumerate(words_and_values()):
@@ -175,7 +175,7 @@ def test_debug_offsets_that_lie(programs, scratch, tmp_path, disguise):
     script.write_text("\n".join(f"( {q} ) >/dev/null 2>&1 &" for q in quarters) + "\nwait\n")
     done = succeeded(tachbpf("-r", "999", "--json", "-q", "-o", scratch / f"lies-{disguise}",
                              "--", "sh", script))
-    assert done.summary["processes"], "those with what nobody uses changed are accepted"
+    assert done.summary["processes"], "wrong offsets of fields that are not used are accepted"
     assert any("debug offsets" in r["reason"] for r in done.summary["refused"])
     for f in files(done.summary):
         verify(f["path"])

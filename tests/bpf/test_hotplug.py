@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""CPUs go offline and come back while a recording runs."""
+"""CPUs go offline and online again during a recording."""
 import time
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from processes import online_cpus, use_cpu
 from recording import Recording, succeeded
 from target import Target
 
-PATIENCE_S = 120        # a safety net: what is judged is that it happens
+PATIENCE_S = 120        # an upper limit: the test judges that it happens, not when
 
 pytestmark = pytest.mark.alone
 
@@ -41,7 +41,7 @@ def wait_for(condition):
         time.sleep(0.05)
 
 
-def test_a_cpu_that_comes_back_is_sampled_again(scratch, python, last_cpu):
+def test_a_cpu_that_is_online_again_is_sampled_again(scratch, python, last_cpu):
     with Target(python, scratch, "shares=600") as target:
         target.go()
         with Recording(["-p", target.pid, "-r", "99", "-o", scratch / "hotplug.tach",

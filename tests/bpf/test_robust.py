@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""A machine that is not as one would like it: busy, full, forbidding, shared with another tachbpf."""
+"""Difficult machines: busy, full, with few rights, shared with another tachbpf."""
 import contextlib
 import os
 import signal
@@ -37,7 +37,7 @@ def sysctl(name, value):
         knob.write_text(before)
 
 
-GONE_S = 120            # a safety net
+GONE_S = 120            # an upper limit
 
 
 @pytest.fixture(scope="module")
@@ -67,14 +67,14 @@ def test_two_at_once(scratch, python):
 
 
 def test_a_full_ring_buffer_is_counted_and_passes(scratch, deep):
-    """The consumer stands still; then it goes on as if nothing had been."""
+    """User space is stopped for a while, and then continues."""
     with hostile.Hostile(deep, "deep", cpu=0) as target:
         # without a limit a sample has all its frames on a slow machine, too
         with Recording(["-p", target.pid, "-C", 0, "-r", "9999", "-o", scratch / "full.tach",
                         "--no-sample-limit", "--json"]) as recording:
             recording.wait_recording(1)
             recording.process.send_signal(signal.SIGSTOP)
-            # 4 KiB a sample, 10,000 a second of CPU time: more than the buffer's 16 MiB
+            # 4 KiB a sample, 10,000 samples in a second of CPU time: more than the buffer's 16 MiB
             use_cpu(target.pid, 0.1 + online_cpus() * 0.4)
             recording.process.send_signal(signal.SIGCONT)
             use_cpu(target.pid, 0.3)
@@ -89,7 +89,7 @@ def test_a_full_ring_buffer_is_counted_and_passes(scratch, deep):
 
 
 def test_a_stopped_profiler_loses_no_processes(scratch, python):
-    """What came and went meanwhile does not stay in the kernel's or our tables."""
+    """Processes that begin and end meanwhile do not stay in py_procs or in user space's table."""
     with Recording(["-a", "-o", scratch / "stopped", "--json"]) as recording:
         recording.wait_recording()
         recording.process.send_signal(signal.SIGSTOP)
@@ -100,11 +100,11 @@ def test_a_stopped_profiler_loses_no_processes(scratch, python):
     accounting.check(summary)
 
 
-# A gap shows between two ticks in one turn of a thread, so only on a CPU that it has to itself.
+# Missed ticks only show while one thread keeps the CPU, so the target has a CPU of its own.
 @pytest.mark.parametrize("counted", [False, pytest.param(True, marks=pytest.mark.truth)])
 @pytest.mark.alone
 def test_throttled_ticks_are_announced(scratch, python, counted):
-    """What perf throttles nobody can count on a busy CPU; but it can be known before."""
+    """On a shared CPU throttled ticks cannot be counted, so a message says before that they may occur."""
     with Target(python, scratch, "shares=600", cpu=0) as target:
         target.go()
         with sysctl("perf_event_max_sample_rate", 250):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Every kernel field that vmlinux.h names exists in the kernel's own type information: the running
-kernel's, and that of another machine's kernels where check-kernels has fetched some."""
+"""Every kernel field that vmlinux.h names exists in the kernel's type information: in the running
+kernel's, and in that of another architecture's kernels, if check-kernels has fetched some."""
 import platform
 import re
 import shutil
@@ -38,7 +38,7 @@ def dumped(btf):
 
 
 def btf_of_image(vmlinuz):
-    """The biggest BTF in a kernel image that is not compressed (arm64's); b"": there is none."""
+    """The largest BTF in a kernel image that is not compressed (arm64's); b"": there is none."""
     data, found, at = vmlinuz.read_bytes(), b"", -1
     while (at := data.find(BTF_START, at + 1)) >= 0:
         type_off, type_len, str_off, str_len = struct.unpack_from("<4I", data, at + 8)
@@ -68,15 +68,15 @@ def test_every_field_exists_in_the_running_kernel():
 
 
 def test_every_field_exists_in_kernels_of_another_machine(tmp_path):
-    looked = []
+    checked = []
     for arch in sorted(p.name for p in HEADERS.iterdir() if p.is_dir() and p.name != ARCH):
         for image in sorted(Path(cache_dir()).glob(f"kernels/{arch}-kernel-*/vmlinuz")):
             btf = tmp_path / image.parent.name
             btf.write_bytes(btf_of_image(image))
             if not btf.stat().st_size:
                 continue
-            looked.append(btf.name)
+            checked.append(btf.name)
             assert not missing(arch, dumped(btf)), btf.name
-    if not looked:
+    if not checked:
         pytest.skip("no such kernel in the cache: make check-kernels ALL=1 fetches arm64's")
-    print("looked at", *looked)
+    print("checked", *checked)

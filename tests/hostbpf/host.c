@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * host.c - the BPF helpers, on a made-up machine. See host.h.
+ * host.c - the BPF helpers on a simulated machine. See host.h.
  *
- * Helpers behave as the kernel's do where bpf/ can notice: a read that fails
- * zeroes its destination, lookups give pointers into the map, a per-CPU map has
- * a value a CPU, the ring buffer takes a record whole or not at all.
+ * The helpers behave as the kernel's do, as far as bpf/ can see: a read that fails zeroes its
+ * destination, a look-up returns a pointer into the map, a per-CPU map has a value for each CPU,
+ * the ring buffer takes a whole record or nothing.
  */
 #include "host.h"
 
@@ -94,7 +94,7 @@ static u8 *mem_at(u64 addr)
 	return p->mapped ? p->data + (addr & (PAGE - 1)) : NULL;
 }
 
-/* Bytes from addr that lie on its page, at most len. */
+/* How many of len bytes from addr on lie on addr's page. */
 static size_t on_page(u64 addr, size_t len)
 {
 	size_t n = PAGE - (addr & (PAGE - 1));
@@ -189,7 +189,7 @@ long bpf_get_stack(void *ctx, void *buf, u32 size, u64 flags)
 	return size;
 }
 
-/* The machine's own structures: always there. */
+/* The kernel's own structures can always be read. */
 long bpf_probe_read_kernel(void *dst, u32 size, const void *addr)
 {
 	memcpy(dst, addr, size);
@@ -241,7 +241,7 @@ static struct map *map_of(const struct host_map_def *def)
 	return m;
 }
 
-/* The entry's index in a hash map; -1: not there. */
+/* The entry's index in a hash map; -1: there is no such entry. */
 static int hash_index(const struct map *m, const void *key)
 {
 	u32 i, seen = 0;
@@ -336,7 +336,7 @@ void bpf_ringbuf_submit(void *data, u64 flags)
 {
 }
 
-/* The last one that was reserved. */
+/* data must be the record that was reserved last. */
 void bpf_ringbuf_discard(void *data, u64 flags)
 {
 	if (!host.record_cnt || host.records[host.record_cnt - 1].data != data)
@@ -382,7 +382,7 @@ u64 bpf_ktime_get_ns(void)
 	return host.now_ns++;
 }
 
-/* The machine never slept. */
+/* The machine was never suspended. */
 u64 bpf_ktime_get_boot_ns(void)
 {
 	return host.now_ns;
@@ -413,7 +413,7 @@ long bpf_task_pt_regs(struct task_struct *task)
 	return (long)&host.user_regs;
 }
 
-/* Into the records, as if it were the ring buffer. */
+/* Adds the data to the records, as the ring buffer would. */
 long bpf_seq_write(struct seq_file *m, const void *data, u32 len)
 {
 	u8 *to = new_record(len);

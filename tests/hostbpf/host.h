@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * host.h - a machine for bpf/ to run on: one current task, its memory, the maps
- * and the ring buffer. Included by tests only.
+ * host.h - a simulated machine on which bpf/ runs: one current task, its memory, the maps and the
+ * ring buffer. Only tests include it.
  */
 #ifndef HOSTBPF_HOST_H
 #define HOSTBPF_HOST_H
@@ -13,13 +13,13 @@
 #define HOST_CPUS 2
 #define HOST_RECORDS_MAX 512
 
-/* What the next tick finds. */
+/* State of the machine at the next tick. */
 struct host {
 	struct task_struct task, leader;
 	struct signal_struct signal;
 	struct mm_struct mm;
 	struct cred cred;
-	struct inode inode;	/* of what is executed */
+	struct inode inode;	/* of the file that is executed */
 	struct file file;
 	struct linux_binprm bprm;
 	struct css_set cgroups;	/* of the task */
@@ -35,17 +35,15 @@ struct host {
 	u32 kernel_frames;
 	struct pt_regs user_regs;	/* of the thread that leaves its CPU */
 	u64 now_ns;
-	u64 clock_step_ns;	/* what each look at the clock takes */
-	u64 stall_ns;		/* and one, once stall_after more have been made */
-	u32 stall_after;
+	u64 clock_step_ns;	/* time that passes at each reading of the clock */
+	u64 stall_ns;		/* time that passes in addition at one of them ... */
+	u32 stall_after;	/* ... after so many others */
 	u32 cpu;
-	/* The read (from 1) that fails, and all behind it if fail_on; 0: none. */
-	u64 fail_read;
-	bool fail_on;
+	u64 fail_read;		/* the number (from 1) of the read that fails; 0: none */
+	bool fail_on;		/* all later reads fail, too */
 	u64 reads;		/* since host_tick() began */
 	u64 mem_version;	/* counts changes of the target's memory map */
-	/* So many records fit into the ring buffer; the rest is refused. */
-	int ring_room;
+	int ring_room;		/* so many records fit into the ring buffer */
 	struct {
 		u8 *data;
 		size_t len;
@@ -54,33 +52,39 @@ struct host {
 };
 extern struct host host;
 
-/* Everything empty and at its beginning. */
+/* Sets the machine to its initial state: no memory, empty maps, an empty ring buffer. */
 void host_reset(void);
-/* Frees all; after the last test. */
+/* Frees everything. To be called after the last test. */
 void host_free(void);
-int host_done(void **state);	/* the same, as a group's teardown */
+/* host_free() as a group's teardown. Returns 0. */
+int host_done(void **state);
 
-/* The target's memory: pages that are there or are not. */
+/* Maps or unmaps all pages of the target that have a byte of this range. A new page is zero. */
 void host_mem_map(u64 addr, u64 len);
 void host_mem_unmap(u64 addr, u64 len);
-/* Where it is mapped only, else the test ends. */
+/* Write to the target's memory. Ends the test if a page is not mapped. */
 void host_mem_write(u64 addr, const void *data, size_t len);
 void host_mem_put64(u64 addr, u64 v);
 void host_mem_put32(u64 addr, u32 v);
 void host_mem_put8(u64 addr, u8 v);
-/* As process_vm_readv() would: 0 or -EFAULT. The signature is struct target_mem's. */
+/* Read the target's memory. Returns 0 or -EFAULT. The signature is that of struct target_mem. */
 int host_mem_read(void *ctx, uint64_t addr, void *buf, size_t len);
 
-/* Forget the records there are, then let the clock tick on host.cpu. */
+/* Drops all records, then runs a tick on host.cpu. */
 void host_tick(void);
 void host_drop_records(void);
-/* A setting (cfg_*) of bpf/, which is a constant: the loader's to change, and a test's. */
+/* Sets a setting of bpf/ (cfg_*), which is a constant for the compiler. */
 void host_set(const volatile void *setting, const void *value, size_t size);
-/* Of all CPUs. */
+/* The sum over all CPUs. */
 u64 host_counter(enum counter which);
-/* The first record of this kind behind record *i; NULL: none. Start with *i = 0. */
+/*
+ * The first record of this kind from index *i on; NULL: none. Sets *i to the index after it, and
+ * *len (unless NULL) to its size. The record is valid until the next host_tick() or
+ * host_drop_records().
+ */
 const void *host_record(u8 kind, int *i, size_t *len);
 
+/* The programs of bpf/. Each returns 0. */
 int on_cpu_tick(struct bpf_perf_event_data *ctx);
 int host_on_exec(struct task_struct *p, pid_t old_pid, struct linux_binprm *bprm);
 int host_on_fork(struct task_struct *parent, struct task_struct *child);

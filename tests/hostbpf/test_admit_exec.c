@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Processes of executables that are known beforehand: let in at the exec, settled at
- * the first sample, and left to user space where anything is not as it was learned.
+ * test_admit_exec.c - known executables: their processes are admitted at the exec, their libpython
+ * is found at the first ticks, and user space is asked if anything is not as it was learned.
  */
 #include "world.h"
 
@@ -11,7 +11,7 @@
 #define SYMBOL    0x123450ull
 #define ID_AT     0x2c8ull
 #define LIB_BIAS  (W_RUNTIME - 0x500000ull)
-#define STRANGE_MAX 8
+#define MISMATCHES_MAX 8
 
 static struct world w;
 static struct py_exe exe;
@@ -25,7 +25,7 @@ static void set_auxv(u64 phdr)
 	memcpy(host.mm.saved_auxv, pairs, sizeof(pairs));
 }
 
-/* A world whose process has not executed its program yet, which is known. */
+/* The process has not executed its program yet, whose executable is known. */
 static void before_exec(bool library)
 {
 	u32 tgid = 1001, one = 1;
@@ -82,20 +82,20 @@ static void test_interpreter_in_the_executable(void **state)
 	assert_int_equal(world_proc()->state, PY_PROC_PYTHON);
 	assert_int_equal(world_proc()->runtime, W_RUNTIME);
 	assert_int_equal(world_proc()->ident, ev->ident);
-	assert_int_equal(host_counter(CNT_ARRIVED), 1);
+	assert_int_equal(host_counter(CNT_ADMITTED_AT_EXEC), 1);
 	world_expect(&w, 3, 0);
 }
 
-/* Two pid namespaces deep, in a cgroup of each kind of hierarchy. */
-static void test_whence(void **state)
+/* In a pid namespace two levels deep, and in a cgroup of v1 and one of v2. */
+static void test_origin(void **state)
 {
 	const struct raw_exec *ev;
 
 	before_exec(false);
 	ev = execute();
 	assert_int_equal(ev->origin.cgroup_cnt, 2);
-	assert_int_equal(ev->origin.cgroups[0], mark_of_cgroup(0, 4242));
-	assert_int_equal(ev->origin.cgroups[1], mark_of_cgroup(3, 77));
+	assert_int_equal(ev->origin.cgroups[0], cgroup_key(0, 4242));
+	assert_int_equal(ev->origin.cgroups[1], cgroup_key(3, 77));
 	assert_int_equal(ev->origin.uid, 1000);
 	assert_int_equal(ev->origin.ns_tgid, 7);
 	before_exec(false);
@@ -116,7 +116,7 @@ static void test_new_cgroup(void **state)
 	assert_int_equal(ev->id, 4242);
 	assert_int_equal(ev->hierarchy, 0);
 	assert_string_equal((const char *)ev->path, "/system.slice/docker-0.scope");
-	/* One of v1 that nobody asked for. */
+	/* One of a v1 hierarchy that is not in cfg_hierarchies. */
 	host_drop_records();
 	host_on_cgroup_mkdir(&host.cgroup_v1, "/docker/0");
 	i = 0;
@@ -127,16 +127,16 @@ static void test_interpreter_in_a_library(void **state)
 {
 	before_exec(true);
 	assert_true(execute()->ident);
-	assert_int_equal(world_proc()->state, PY_PROC_ARRIVING);
+	assert_int_equal(world_proc()->state, PY_PROC_LINKING);
 	world_expect_end(CNT_NOT_READY);	/* the slot is zero */
 	host_mem_put64(EXE_BIAS + SLOT, EXE_BIAS + 0x1016);
-	world_expect_end(CNT_NOT_READY);	/* lazy binding: its PLT */
+	world_expect_end(CNT_NOT_READY);	/* lazy binding: the executable's PLT */
 	host_mem_put64(EXE_BIAS + SLOT, 0x1016);
-	world_expect_end(CNT_NOT_READY);	/* likewise, not relocated yet */
+	world_expect_end(CNT_NOT_READY);	/* its PLT, not relocated yet */
 	host_mem_unmap(EXE_BIAS + SLOT, 8);
 	world_expect_end(CNT_NOT_READY);
 	host_mem_map(EXE_BIAS + SLOT, 8);
-	assert_int_equal(world_proc()->strange, 0);
+	assert_int_equal(world_proc()->mismatches, 0);
 	link_library();
 	world_expect(&w, 3, 0);
 	assert_int_equal(world_proc()->state, PY_PROC_PYTHON);
@@ -144,7 +144,7 @@ static void test_interpreter_in_a_library(void **state)
 	assert_int_equal(world_proc()->none, W_NONE);
 }
 
-/* Another libpython than was learned: by its bytes, or where it cannot even begin. */
+/* Another libpython than was learned: another build id, or an impossible load address. */
 static void test_other_library(void **state)
 {
 	int i;
@@ -153,10 +153,10 @@ static void test_other_library(void **state)
 	execute();
 	link_library();
 	host_mem_put64(LIB_BIAS + ID_AT + 8, 1);
-	for (i = 0; i < STRANGE_MAX; i++)
+	for (i = 0; i < MISMATCHES_MAX; i++)
 		world_expect_end(CNT_NOT_READY);
 	world_expect_end(CNT_UNKNOWN);	/* user space is asked */
-	assert_int_equal(world_proc()->state, PY_PROC_ARRIVING);
+	assert_int_equal(world_proc()->state, PY_PROC_LINKING);
 	host_mem_put64(EXE_BIAS + SLOT, LIB_BIAS + SYMBOL + 8);
 	world_expect_end(CNT_UNKNOWN);
 }
@@ -164,7 +164,7 @@ static void test_other_library(void **state)
 static void test_what_is_not_known_is_left_to_user_space(void **state)
 {
 	before_exec(false);
-	host.inode.i_size++;	/* written to since */
+	host.inode.i_size++;	/* the file was changed */
 	assert_int_equal(execute()->ident, 0);
 	assert_null(world_proc());
 	before_exec(false);
@@ -177,7 +177,7 @@ static void test_what_is_not_known_is_left_to_user_space(void **state)
 	assert_null(world_proc());
 }
 
-/* User space forgot the executable meanwhile. */
+/* User space has deleted the executable from known_exes. */
 static void test_executable_forgotten(void **state)
 {
 	before_exec(true);
@@ -186,7 +186,7 @@ static void test_executable_forgotten(void **state)
 	world_expect_end(CNT_UNKNOWN);
 }
 
-static void test_an_arriving_process_forks(void **state)
+static void test_a_fork_before_libpython_is_found(void **state)
 {
 	struct task_struct child = { .pid = 2002, .tgid = 2002, .start_boottime = 99,
 				     .cgroups = &host.cgroups, .cred = &host.cred,
@@ -199,7 +199,7 @@ static void test_an_arriving_process_forks(void **state)
 	host_on_fork(&host.task, &child);
 	p = bpf_map_lookup_elem(&py_procs, &tgid);
 	assert_non_null(p);
-	assert_int_equal(p->state, PY_PROC_ARRIVING);
+	assert_int_equal(p->state, PY_PROC_LINKING);
 	assert_true(p->ident != world_proc()->ident);
 }
 
@@ -236,13 +236,13 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_interpreter_in_the_executable),
-		cmocka_unit_test(test_whence),
+		cmocka_unit_test(test_origin),
 		cmocka_unit_test(test_new_cgroup),
 		cmocka_unit_test(test_interpreter_in_a_library),
 		cmocka_unit_test(test_other_library),
 		cmocka_unit_test(test_what_is_not_known_is_left_to_user_space),
 		cmocka_unit_test(test_executable_forgotten),
-		cmocka_unit_test(test_an_arriving_process_forks),
+		cmocka_unit_test(test_a_fork_before_libpython_is_found),
 		cmocka_unit_test(test_command),
 		cmocka_unit_test(test_ring_full),
 	};

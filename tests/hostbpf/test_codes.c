@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * test_codes.c - fingerprints of code objects, when they are trusted, and the
- * snapshots that carry the names: from the walk to symbolize.c.
+ * test_codes.c - fingerprints of code objects, when the cache may be used, and the snapshots with
+ * the names: from the walk to symbolize.c.
  */
 #include "model/intern.h"
 #include "resolve/symbolize.h"
@@ -10,14 +10,14 @@
 static struct world w;
 
 #define EACH_MINOR(minor) for ((minor) = LAYOUT_MINOR_MIN; (minor) <= LAYOUT_MINOR_MAX; (minor)++)
-#define NEW_CODES_MAX 32	/* a sample */
+#define NEW_CODES_MAX 32	/* of one sample */
 
 static u64 code_addr(u32 code)
 {
 	return W_CODES + code * W_CODE_STEP;
 }
 
-/* Another code object at the same address. */
+/* Put another code object at the same address. */
 static void replace_code(u32 code, u32 line)
 {
 	host_mem_put32(code_addr(code) + w.img.layout.co_firstlineno, line);
@@ -32,7 +32,7 @@ static int code_records(void)
 	return n;
 }
 
-/* The epoch moves whenever an address may have got another code object. */
+/* The epoch changes whenever an address may have another code object. */
 static void test_epoch(void **state)
 {
 	const struct py_layout *l = &w.img.layout;
@@ -47,17 +47,17 @@ static void test_epoch(void **state)
 		world_expect(&w, 10, 0);
 		world_expect(&w, 10, 0);
 		reads = host.reads;
-		/* It stands: nothing is read again, so this is not noticed... */
+		/* The epoch is the same, so nothing is read again ... */
 		replace_code(3, 9999);
 		world_expect(&w, 10, 0);
 		assert_int_equal(host.reads, reads);
-		/* ...until it moves, and CPython moves it first. */
+		/* ... until it changes. CPython changes it first. */
 		host_mem_put32(W_INTERP + l->interp_epoch, 41);
 		w.want[3].id = world_code_identity(&w, 3);
 		assert_int_not_equal(w.want[3].id, w.code_ids[3]);
 		world_expect(&w, 10, 0);
 		assert_int_equal(code_records(), 1);
-		/* An overflown counter (3.12, 3.13) proves nothing. */
+		/* After an overflow (3.12, 3.13) the counter is 0, and every sample reads again. */
 		host_mem_put32(W_INTERP + l->interp_epoch, 0);
 		world_expect(&w, 10, 0);
 		replace_code(4, 9999);
@@ -66,7 +66,7 @@ static void test_epoch(void **state)
 	}
 }
 
-/* Without an epoch every sample looks again; within a sample once is enough. */
+/* Without an epoch every sample reads a code object again, but only once. */
 static void test_no_epoch(void **state)
 {
 	int minor, i;
@@ -86,7 +86,7 @@ static void test_no_epoch(void **state)
 	}
 }
 
-/* 3.12 counts in a static variable, which all interpreters share. */
+/* 3.12's counter is a static variable, which all interpreters share. */
 static void test_shared_epoch(void **state)
 {
 	const u64 counter = W_RUNTIME + 0x3000;
@@ -98,11 +98,11 @@ static void test_shared_epoch(void **state)
 	world_recurse(&w, 10);
 	world_expect(&w, 10, 0);
 	replace_code(3, 9999);
-	world_expect(&w, 10, 0);	/* it stands: not looked at again */
+	world_expect(&w, 10, 0);	/* the counter is the same: not read again */
 	host_mem_put32(counter, 41);
 	w.want[3].id = world_code_identity(&w, 3);
 	world_expect(&w, 10, 0);
-	/* It has overflown, or cannot be read: every sample looks. */
+	/* The counter has overflowed, or is unreadable: every sample reads again. */
 	host_mem_put32(counter, 0);
 	world_expect(&w, 10, 0);
 	replace_code(4, 9999);
@@ -116,7 +116,7 @@ static void test_shared_epoch(void **state)
 	world_expect(&w, 10, 0);
 }
 
-/* Two interpreters and two processes count on their own. */
+/* Each interpreter and each process has its own epoch. */
 static void test_epochs_apart(void **state)
 {
 	const struct py_layout *l = &w.img.layout;
@@ -136,7 +136,7 @@ static void test_epochs_apart(void **state)
 	replace_code(1, 778);
 	w.want[1].id = world_code_identity(&w, 1);
 	world_expect(&w, 3, 0);
-	assert_int_equal(code_records(), 3);	/* the other process knows none of them */
+	assert_int_equal(code_records(), 3);	/* nothing was sent of the other process */
 }
 
 static void test_unverified(void **state)
@@ -155,15 +155,15 @@ static void test_unverified(void **state)
 	}
 }
 
-/* Each is told once, at most 32 a sample: those that wait come with the next ones. */
+/* Each code object is sent once. A sample sends 32 at most, the next samples the others. */
 static void test_deferred(void **state)
 {
-	bool told[100] = { false };
+	bool sent[100] = { false };
 	int minor, sample, i;
 
 	EACH_MINOR(minor) {
 		world_init(&w, minor);
-		memset(told, 0, sizeof(told));
+		memset(sent, 0, sizeof(sent));
 		for (i = 0; i < 100; i++)
 			world_push(&w, OWNER_THREAD, world_code(&w), 2);
 		for (sample = 0; sample < 4; sample++) {
@@ -175,8 +175,8 @@ static void test_deferred(void **state)
 				u32 n = (c->code - W_CODES) / W_CODE_STEP;
 
 				assert_in_range(n, 0, 99);
-				assert_false(told[n]);
-				told[n] = true;
+				assert_false(sent[n]);
+				sent[n] = true;
 				assert_int_equal(c->id, w.code_ids[n]);
 				assert_int_equal(c->h.tgid, 1001);
 				assert_int_equal(c->h.start_ns, 77);
@@ -191,7 +191,7 @@ static void test_deferred(void **state)
 	}
 }
 
-/* What the ring buffer had no room for is sent again, epoch or not. */
+/* A code object for which the ring buffer had no room is sent later, with or without an epoch. */
 static void test_ring_full(void **state)
 {
 	int minor, room, i;
@@ -228,7 +228,7 @@ static void test_two_cpus(void **state)
 	assert_int_equal(code_records(), 0);
 }
 
-/* Code objects that share a slot of the cache keep their own fingerprints. */
+/* Code objects that share a cache entry have their own fingerprints. */
 static void test_same_slot(void **state)
 {
 	int i;
@@ -242,7 +242,7 @@ static void test_same_slot(void **state)
 		world_expect(&w, 200, 0);
 }
 
-/* ---- the names arrive ---- */
+/* ---- names in user space ---- */
 
 static struct intern *in;
 static struct symbolizer *sym;
@@ -291,7 +291,7 @@ static void check_name(const struct raw_frame *raw, const char *func, const char
 	assert_int_equal(f->line, line);
 }
 
-/* All that the walk sends is enough to name every frame after the process is gone. */
+/* The snapshots suffice to name every frame after the process has ended. */
 static void check_names_of(int build)
 {
 	const struct raw_sample *s;
@@ -325,10 +325,7 @@ static void test_names(void **state)
 	}
 }
 
-/*
- * Objects at every distance from the end of what is mapped: the snapshot takes
- * what there is, and it is enough.
- */
+/* Objects at every distance from the end of the mapped memory: the snapshots suffice. */
 static void test_page_ends(void **state)
 {
 	const struct py_layout *l;
@@ -357,7 +354,7 @@ static void test_page_ends(void **state)
 			host_mem_put64(code_addr(code) + l->co_filename, name_at);
 			host_mem_put64(code_addr(code) + l->co_linetable, table_at);
 			w.code_ids[code] = world_code_identity(&w, code);
-			/* A hole behind each of them. */
+			/* No page is mapped after the objects. */
 			if (gap % 16)
 				host_mem_unmap(page + 4096, 2 * 4096);
 			else
@@ -378,7 +375,7 @@ static void test_page_ends(void **state)
 	}
 }
 
-/* Line tables are sent whole up to 12 KiB; a longer one is read from the process. */
+/* Line tables up to RAW_CODE_TABLE are sent whole; a longer one is read from the process. */
 static void test_big_tables(void **state)
 {
 	static const u32 entries[] = { 0, 1, 100, 160, 200, 1000, 4000, 4085, 4086, 4200, 20000 };
@@ -403,7 +400,7 @@ static void test_big_tables(void **state)
 	}
 }
 
-/* A page that is being copied cannot be read now: what it has is sent with the next sample. */
+/* A page that is copied at this moment cannot be read: the next sample sends its contents. */
 static void test_piece_missing(void **state)
 {
 	const struct raw_sample *s;

@@ -1,30 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * test_entering.c - stacks while a function is being entered: what the newest frame says is not
- * all true yet. 3.11 and later.
+ * test_entering.c - stacks while a function is entered: the newest frame is not complete yet. 3.11
+ * and later.
  */
 #include "world.h"
 
 static struct world w;
 
-/* Mark the newest frame as the one that C called the interpreter with (3.11). */
-static void mark_entry(void)
+/* Set is_entry of the newest frame: C has called the interpreter with it (3.11). */
+static void set_is_entry(void)
 {
 	host_mem_put8(w.top + w.img.layout.fr_is_entry, 1);
 }
 
+/* Add a frame that C has called. */
 static void push_entry(int minor)
 {
 	if (minor == 12)
 		world_push(&w, OWNER_SHIM, 0, 0);
 	world_push(&w, OWNER_THREAD, world_code(&w), 6);
 	if (minor == 11)
-		mark_entry();
+		set_is_entry();
 }
 
 /*
- * 3.11, 3.12: between the new _PyCFrame and its current_frame. Whatever stands there,
- * the stack is that of the caller; when it is set, the stack is whole.
+ * 3.11, 3.12: the new _PyCFrame is set, and its current_frame is not. Whatever that field has, the
+ * stack is the caller's. When the field is set, the stack is complete.
  */
 static void test_entering(void **state)
 {
@@ -55,8 +56,8 @@ static void test_entering(void **state)
 }
 
 /*
- * The new _PyCFrame's previous is not set either: what stands there is no address, or
- * that of something else. No frame can be told, and that is told.
+ * The new _PyCFrame's previous is not set either: the field has no address, or that of something
+ * else. The sample has no frames and RAW_UNREADABLE.
  */
 static void test_entering_nonsense(void **state)
 {
@@ -69,7 +70,7 @@ static void test_entering_nonsense(void **state)
 
 	for (minor = 11; minor <= 12; minor++) {
 		world_init(&w, minor);
-		/* no frame, after one that is not the thread's first */
+		/* a _PyCFrame without a frame whose previous one is not the thread's first */
 		host_mem_map(W_CSTACK + 12288, 64);
 		host_mem_put64(W_CSTACK + 12288 + l->cframe_frame + 8, W_CSTACK + 16384);
 		push_entry(minor);
@@ -86,7 +87,7 @@ static void test_entering_nonsense(void **state)
 	}
 }
 
-/* The caller's _PyCFrame is old, and what it says is, too: its own caller's has changed since. */
+/* The caller's _PyCFrame is stale: other data has overwritten its previous one. */
 static void test_entering_from_the_past(void **state)
 {
 	const u64 caller = W_CSTACK + 12288, gone = W_CSTACK + 16384;
@@ -96,10 +97,10 @@ static void test_entering_from_the_past(void **state)
 	for (minor = 11; minor <= 12; minor++) {
 		world_init(&w, minor);
 		host_mem_map(caller, 64);
-		/* entered from nowhere, like a suspended generator; 3.12: by the first shim */
+		/* without a caller, like a suspended generator; 3.12: from the first shim */
 		world_push(&w, OWNER_THREAD, world_code(&w), 6);
 		if (minor == 11)
-			mark_entry();
+			set_is_entry();
 		world_push(&w, OWNER_THREAD, world_code(&w), 8);
 		world_enter(&w, 0xdead0000, 0);
 		host_mem_put64(W_CSTACK + 8192 + l->cframe_frame + 8, caller);
@@ -114,8 +115,8 @@ static void test_entering_from_the_past(void **state)
 }
 
 /*
- * A frame of a call that is over may lead into objects, which look like frames: each has its
- * type where a frame has its caller, and the last type is its own. The caller's stack is told.
+ * A frame of a call that has ended may lead into objects: an object has its type where a frame has
+ * its caller, and the last type is its own type. The stack is the caller's.
  */
 static void test_entering_among_objects(void **state)
 {
@@ -142,8 +143,8 @@ static void test_entering_among_objects(void **state)
 }
 
 /*
- * A frame that has not begun may have a stale caller. A generator that is suspended is
- * nobody's first frame; one that a thread began with is.
+ * The caller of a frame that has run no instruction may be stale. A suspended generator calls no
+ * frame; a generator that the thread has begun with does.
  */
 static void test_called_by_suspended(void **state)
 {
@@ -155,20 +156,20 @@ static void test_called_by_suspended(void **state)
 		world_push(&w, OWNER_GENERATOR, world_code(&w), 6);
 		host_mem_put64(w.top + w.img.layout.fr_previous, 0);
 		if (minor == 11)
-			mark_entry();
+			set_is_entry();
 		world_push(&w, OWNER_THREAD, world_code(&w), -2);
 		world_expect(&w, 0, RAW_UNREADABLE);
 	}
 	world_init(&w, 11);
 	world_push(&w, OWNER_GENERATOR, world_code(&w), 6);
-	mark_entry();
+	set_is_entry();
 	world_push(&w, OWNER_THREAD, world_code(&w), 0);
 	world_expect(&w, 2, 0);
 }
 
 /*
- * A call makes the new frame current before it says who called it: what stands there is
- * the caller of a frame that lay there before, here by way of frames of C or not.
+ * A call makes the new frame current before it stores the caller. Until then the field has the
+ * caller of an earlier frame at this address, here with a shim or without.
  */
 static void test_called_by_the_past(void **state)
 {
@@ -180,7 +181,7 @@ static void test_called_by_the_past(void **state)
 		w.locals = 4;
 		world_push(&w, OWNER_THREAD, world_code(&w), 6);
 		if (minor == 11)
-			mark_entry();
+			set_is_entry();
 		world_push(&w, OWNER_THREAD, world_code(&w), 8);
 		outer = shim = w.top;
 		world_shim(&w);
@@ -195,13 +196,13 @@ static void test_called_by_the_past(void **state)
 		world_expect(&w, 0, RAW_UNREADABLE);
 		host_mem_put64(w.top + w.img.layout.fr_previous, caller);
 		world_expect(&w, 4, 0);
-		/* It has begun, so it has said so. */
+		/* A frame that has run an instruction has its true caller. */
 		world_push(&w, OWNER_THREAD, world_code(&w), 0);
 		world_expect(&w, 5, 0);
 	}
 }
 
-/* A generator's frame is elsewhere; the one that runs it is next to what it calls. */
+/* A generator's frame is not on the data stack, so the frame that it calls cannot be checked. */
 static void test_called_by_generator(void **state)
 {
 	int minor;
@@ -210,18 +211,18 @@ static void test_called_by_generator(void **state)
 		world_init(&w, minor);
 		world_push(&w, OWNER_THREAD, world_code(&w), 6);
 		if (minor == 11)
-			mark_entry();
+			set_is_entry();
 		world_push(&w, OWNER_GENERATOR, world_code(&w), 8);
 		world_push(&w, OWNER_THREAD, world_code(&w), -2);
 		world_expect(&w, 3, 0);
-		/* So is one in another chunk. */
+		/* Nor can the first frame in a new chunk. */
 		world_new_chunk(&w);
 		world_push(&w, OWNER_THREAD, world_code(&w), -2);
 		world_expect(&w, 4, 0);
 	}
 }
 
-/* 3.12: the shim of a call is in place before it says that it is one. */
+/* 3.12: the shim of a call is in the chain before its owner is stored. */
 static void test_entering_shim(void **state)
 {
 	u64 from, shim;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * test_extra.c - what goes in front of a sample: an exception's type, the kernel's stack.
+ * test_extra.c - RAW_EXTRA, which is sent before a sample: an exception's type, the kernel's stack.
  */
 #include "world.h"
 
@@ -18,7 +18,7 @@ static void set(const volatile bool *setting, bool v)
 	host_set(setting, &v, sizeof(v));
 }
 
-/* An exception, its class, the class of that, and the name. */
+/* Write an exception, its class, its metaclass, and the class' name. */
 static void make_exception(const char *name)
 {
 	u32 header = w.img.layout.str_length;
@@ -70,13 +70,12 @@ static void test_exception(void **state)
 		world_expect(&w, 3, 0);
 		assert_null(extra(NULL));
 		make_exception("ValueError");
-		/* one that propagates: up to 3.11 there is its class, then itself */
+		/* an exception that propagates: up to 3.11 its class, then itself */
 		host_mem_put64(W_TSTATE + l->ts_exc_current, minor <= 11 ? TYPE : VALUE);
 		expect_exception("ValueError");
 		host_mem_put64(W_TSTATE + l->ts_exc_current, 0);
-		/* one that is handled: up to 3.10 its class */
-		host_mem_put64(W_TSTATE + l->ts_exc_state + l->exc_value,
-			       minor <= 10 ? TYPE : VALUE);
+		/* an exception that is handled: up to 3.10 its class */
+		host_mem_put64(W_TSTATE + l->ts_exc_state + l->exc_value, minor <= 10 ? TYPE : VALUE);
 		expect_exception("ValueError");
 	}
 	set(&cfg_exceptions, false);
@@ -84,7 +83,7 @@ static void test_exception(void **state)
 	assert_null(extra(NULL));
 }
 
-/* Whatever cannot be read: the sample is there, and no name that is none. */
+/* The sample is sent whatever is unreadable, and without a wrong name. */
 static void test_exception_unreadable(void **state)
 {
 	const struct py_layout *l = &w.img.layout;
@@ -134,12 +133,12 @@ static void test_kernel_stack(void **state)
 	assert_int_equal(x->kernel[0], host.kernel_stack[0]);
 	assert_int_equal(x->kernel[2], host.kernel_stack[2]);
 	assert_string_equal(x->exception, "");
-	/* What is not told is counted, with and without its stack. */
+	/* A RAW_EXTRA that is lost is counted. */
 	host.ring_room = 0;
 	host_on_switch(false, &host.task, &idle_task);
 	host.ring_room = HOST_RECORDS_MAX;
 	assert_int_equal(host_counter(CNT_EXTRA_LOST), 1);
-	/* Who could run does not wait in the kernel, and a tick is no wait. */
+	/* A runnable thread does not block in the kernel, nor does one at a tick. */
 	host_drop_records();
 	host_on_switch(true, &host.task, &idle_task);
 	assert_null(extra(NULL));

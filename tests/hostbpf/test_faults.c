@@ -2,16 +2,15 @@
 /*
  * test_faults.c - the n-th read of the target's memory fails, for every n.
  *
- * Whatever fails: no frame that is not there, no name that is another's, the
- * tick is counted once, frames that are missing are told, and the next tick is
- * as if nothing had happened.
+ * Whatever fails: the sample has no wrong frame and no wrong name, the tick is counted once,
+ * missing frames set RAW_UNREADABLE, and the ticks after it are not affected.
  */
 #include "world.h"
 
 static struct world w;
 
 #define FRAMES 48
-/* With sanitizers, which are slow, not every read: they find what is wrong in any. */
+/* With sanitizers, which are slow, not every read. */
 #ifdef __SANITIZE_ADDRESS__
 #define STRIDE 5
 #else
@@ -59,7 +58,7 @@ static u64 counted_ends(void)
 	return ends;
 }
 
-/* The frames from the innermost on as they are, their fingerprints or none. */
+/* The frames must be the innermost ones of the stack, each with its fingerprint or none. */
 static void check_sample(const struct raw_sample *s)
 {
 	const u8 all = STATUS_ON_CPU | STATUS_MAIN_THREAD | STATUS_HAS_GIL | STATUS_HAS_EXCEPTION;
@@ -73,7 +72,7 @@ static void check_sample(const struct raw_sample *s)
 		assert_int_equal(s->frames[i].lasti, want->lasti);
 		assert_true(s->frames[i].id == want->id || !s->frames[i].id);
 	}
-	/* Behind the last frame there may be a shim that could not be read. */
+	/* After the last frame there may be a shim that could not be read. */
 	assert_int_equal(s->flags & ~(RAW_GC | RAW_UNREADABLE), 0);
 	assert_true(s->nframes == FRAMES || s->flags & RAW_UNREADABLE);
 	assert_int_equal(s->status & ~all, 0);
@@ -125,7 +124,10 @@ static void check_tick(void)
 	check_codes();
 }
 
-/* Fail the n-th read, or that and all behind it, in a tick of a fresh interpreter. */
+/*
+ * For every n: a new interpreter, and a tick in which the n-th read fails (on: and all later
+ * reads). warm: after another tick.
+ */
 static void fail_each(int minor, bool on, bool warm)
 {
 	u64 n, reads = 1, deferred;
@@ -143,7 +145,7 @@ static void fail_each(int minor, bool on, bool warm)
 		world_sample();
 		if (host.reads > reads)
 			reads = host.reads;
-		/* What failed left nothing behind: frames and fingerprints are right again. */
+		/* After it, frames and fingerprints are right again. */
 		world_sample();
 		deferred = host_counter(CNT_CODE_LOST);
 		assert_in_range(deferred, 0, on ? FRAMES : 1);
@@ -173,7 +175,7 @@ static void test_reads_fail_from_then_on(void **state)
 	}
 }
 
-/* The same through the other ways to a thread state. */
+/* The same with the other ways to find a thread state. */
 static void test_ways_to_the_thread(void **state)
 {
 	static const u8 hows[] = { PY_TSTATE_TLS_TP, PY_TSTATE_TLS_DTV, PY_TSTATE_LIST };
@@ -202,7 +204,7 @@ static void test_ways_to_the_thread(void **state)
 	}
 }
 
-/* Frames that lead up and down: what a failed read left behind is no frame's memory. */
+/* Frames that are not in the order of addresses: a window whose read failed is not used. */
 static void test_up_and_down(void **state)
 {
 	u32 i;

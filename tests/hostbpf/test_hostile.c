@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * test_hostile.c - debug offsets that lie, word by word, and targets that take time:
- * every walk ends, within its bounds, in one of the ways that are counted.
+ * test_hostile.c - wrong debug offsets, word by word, and targets whose walk takes long: every walk
+ * ends within its bounds and is counted once.
  */
 #include "world.h"
 
 static struct world w;
 
-/* MAX_STEPS frames, each with a window, itself, its code object and two names in three reads. */
+/* For each of MAX_STEPS frames: a window, the frame, its code object, two names in three reads. */
 #define READS_MAX (416 * (2 + 1 + 6) + 64 + MAX_NEW_CODES_A_SAMPLE * 9)
 #define MAX_NEW_CODES_A_SAMPLE 32
 
@@ -40,7 +40,7 @@ static size_t read_offsets(int minor, uint8_t *bytes)
 	return len;
 }
 
-/* true: accepted, and the walk goes by them. */
+/* Returns false if the offsets are refused; otherwise runs a tick with them. */
 static bool try_offsets(int minor, const uint8_t *bytes, size_t len)
 {
 	struct cpython_image img = { .major = 3, .minor = minor };
@@ -97,7 +97,7 @@ static void test_every_offset(void **state)
 	}
 }
 
-/* Chains that never end: 1, 2 and 1,000 frames long, and one of shims. */
+/* Cycles of 1, 2 and 1,000 frames, and one of shims. */
 static void test_cycles(void **state)
 {
 	static const u32 lengths[] = { 1, 2, 1000 };
@@ -127,8 +127,8 @@ static void test_cycles(void **state)
 	}
 }
 
-/* The clock runs fast: the walk is cut, told and counted; the next one has its time again. */
-static void test_late(void **state)
+/* A walk over the time limit is cut off, truncated and counted; the next one has its full time. */
+static void test_time_limit(void **state)
 {
 	const struct raw_sample *s;
 	u32 i;
@@ -153,8 +153,8 @@ static void test_late(void **state)
 }
 
 /*
- * What the host of a virtual machine takes is not the sample's: a stall cuts nothing. But
- * where all is that slow, time ends.
+ * Time that the host of a virtual machine takes does not count: a stall cuts nothing off. But on a
+ * machine that is always that slow, the limit holds.
  */
 static void test_stalls(void **state)
 {
@@ -168,13 +168,13 @@ static void test_stalls(void **state)
 	for (i = 0; i < 200; i++)
 		world_push(&w, OWNER_GENERATOR, world_code(&w), 2 * i);
 	set_setting(&cfg_limit_ns, limit);
-	host.stall_after = 3;	/* looks: the tick's own, and two of the walk's */
+	host.stall_after = 3;	/* readings of the clock: one of the tick, two of the walk */
 	host.stall_ns = 50 * limit;
 	host_set(&cfg_self_time, &yes, sizeof(yes));
 	world_expect(&w, 200, 0);
 	assert_int_equal(host.stall_ns, 0);
 	assert_int_equal(host_counter(CNT_CUT_OFF), 0);
-	/* And what the sample is said to have taken is its own. */
+	/* The time that is recorded does not include the stall. */
 	times = bpf_map_lookup_elem(&sample_times, &zero);
 	assert_int_equal(times->stalls, 1);
 	assert_in_range(times->stalled_ns, 50 * limit, 51 * limit);
@@ -189,8 +189,8 @@ static void test_stalls(void **state)
 	set_setting(&cfg_limit_ns, 0);
 }
 
-/* A read that fails costs more than one that does not. */
-static void test_late_by_faults(void **state)
+/* A read that fails counts as several. */
+static void test_time_limit_with_faults(void **state)
 {
 	const struct raw_sample *s;
 	u32 i;
@@ -208,7 +208,7 @@ static void test_late_by_faults(void **state)
 	set_setting(&cfg_limit_ns, 0);
 }
 
-/* Nobody makes us send names without end, and they leave room for samples. */
+/* No process can send code objects without end, and samples have room in the ring buffer. */
 static void test_codes_a_second(void **state)
 {
 	u32 i, sent;
@@ -230,7 +230,7 @@ static void test_codes_a_second(void **state)
 	host.now_ns += 2ull << 30;
 	assert_non_null(world_sample());
 	assert_int_equal(host_counter(CNT_CODE), 4096 + 32);
-	/* Half full is full for names. */
+	/* No code objects are sent when the ring buffer is half full. */
 	set_setting(&cfg_codes_bytes, 8);
 	for (i = 0; i < 32; i++)
 		host_mem_put32(W_CODES + i * W_CODE_STEP + w.img.layout.co_firstlineno, 9999);
@@ -239,7 +239,7 @@ static void test_codes_a_second(void **state)
 	set_setting(&cfg_codes_bytes, UINT32_MAX);
 }
 
-/* Of sample_times: classes tile the nanoseconds. */
+/* The classes of sample_times cover all times without gaps. */
 static void test_time_classes(void **state)
 {
 	u64 ns, end = 0;
@@ -260,9 +260,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_offset),
 		cmocka_unit_test(test_cycles),
-		cmocka_unit_test(test_late),
+		cmocka_unit_test(test_time_limit),
 		cmocka_unit_test(test_stalls),
-		cmocka_unit_test(test_late_by_faults),
+		cmocka_unit_test(test_time_limit_with_faults),
 		cmocka_unit_test(test_codes_a_second),
 		cmocka_unit_test(test_time_classes),
 	};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * test_lifecycle.c - whose tick it is, and what becomes of processes and of their threads' names:
- * bpf/lifecycle and what mode_cpu asks before it walks.
+ * test_lifecycle.c - exec, fork, exit, new names of threads (bpf/lifecycle), and what mode_cpu
+ * checks before it walks.
  */
 #include "world.h"
 
@@ -13,7 +13,7 @@ static void test_not_python(void **state)
 	world_recurse(&w, 3);
 	host.task.pid = host.task.tgid = 0;
 	world_expect_end(CNT_IDLE);
-	host.task.pid = host.task.tgid = 4711;	/* nobody asked for it */
+	host.task.pid = host.task.tgid = 4711;	/* not chosen */
 	world_expect_end(CNT_UNSELECTED);
 	host.task.flags = 0x00200000;
 	world_expect_end(CNT_KERNEL_THREAD);
@@ -42,7 +42,7 @@ static void test_watched(void **state)
 	world_expect_end(CNT_RING_FULL);
 }
 
-/* A pid that came back is a stranger; a start time that was not known is learned. */
+/* The same pid with another start time is another process; a start time of 0 is filled in. */
 static void test_identity(void **state)
 {
 	u32 one = 1, tgid = 1001;
@@ -89,7 +89,7 @@ static const struct raw_rename *renamed(struct task_struct *task, const char *co
 	return host_record(RAW_RENAME, &i, NULL);
 }
 
-/* Told of threads that are recorded, with every byte; of no others, and not what exec sets. */
+/* Sent for threads of admitted processes, with every byte; not for others, and not at an exec. */
 static void test_rename(void **state)
 {
 	static const char hostile[16] = "a\"\x1b[31m\xff<b>;\n";
@@ -104,15 +104,15 @@ static void test_rename(void **state)
 	assert_int_equal(ev->h.start_ns, 77);
 	assert_int_equal(ev->tid, 1007);
 	assert_memory_equal(ev->comm, hostile, sizeof(hostile));
-	/* The kernel's own are shorter; nothing behind them gets out. */
+	/* The kernel's names are shorter: longer ones are cut. */
 	assert_string_equal((const char *)renamed(&host.task, "0123456789abcdefgh")->comm,
 			    "0123456789abcde");
-	world_proc()->state = PY_PROC_ARRIVING;
+	world_proc()->state = PY_PROC_LINKING;
 	assert_non_null(renamed(&host.task, "w"));
 	world_proc()->start_ns = 0;	/* not known yet */
 	assert_non_null(renamed(&host.task, "w"));
 
-	world_proc()->start_ns = 78;	/* its pid came back */
+	world_proc()->start_ns = 78;	/* the pid was used again */
 	assert_null(renamed(&host.task, "w"));
 	world_proc()->start_ns = 77;
 	world_proc()->unselected = UNSELECTED_UID;
@@ -137,10 +137,10 @@ static void test_rename(void **state)
 	assert_int_equal(host_counter(CNT_LIFECYCLE_LOST), 0);
 }
 
-/* However often it does so, user space is told of some. */
+/* Of a process that renames its threads all the time, user space gets some names. */
 static void test_rename_flood(void **state)
 {
-	int i, told = 0;
+	int i, sent = 0;
 
 	world_init(&w, 14);
 	host.mm.start_code = 0x400000;
@@ -148,15 +148,15 @@ static void test_rename_flood(void **state)
 	host.now_ns = 5ull << 30;
 	host.clock_step_ns = 0;
 	for (i = 0; i < 1000; i++)
-		told += !!renamed(&host.task, "w");
-	assert_int_equal(told, NAMES_A_SECOND);
+		sent += !!renamed(&host.task, "w");
+	assert_int_equal(sent, NAMES_A_SECOND);
 	host.now_ns = 6ull << 30;
 	for (i = 0; i < 1000; i++)
-		told += !!renamed(&host.task, "w");
-	assert_int_equal(told, 2 * NAMES_A_SECOND);
+		sent += !!renamed(&host.task, "w");
+	assert_int_equal(sent, 2 * NAMES_A_SECOND);
 }
 
-/* Fork inherits what is known with an identity of its own, exec and exit forget it. */
+/* A fork copies the entry with another identity; exec and exit delete it. */
 static void test_lifecycle(void **state)
 {
 	struct task_struct child = { .pid = 2002, .tgid = 2002, .start_boottime = 99,
@@ -169,7 +169,7 @@ static void test_lifecycle(void **state)
 
 	world_init(&w, 13);
 	host_on_fork(&host.task, &child);
-	assert_int_equal(host.record_cnt, 0);	/* its children were not asked for */
+	assert_int_equal(host.record_cnt, 0);	/* not watched */
 	bpf_map_update_elem(&watched, &parent_tgid, &one, BPF_ANY);
 	world_proc()->ticks = 55;
 	host_on_fork(&host.task, &child);
@@ -178,7 +178,7 @@ static void test_lifecycle(void **state)
 	assert_int_equal(ev->h.tgid, 2002);
 	assert_int_equal(ev->h.start_ns, 99);
 	assert_int_equal(ev->parent_tgid, 1001);
-	assert_int_equal(ev->known, 1);
+	assert_int_equal(ev->admitted, 1);
 	p = bpf_map_lookup_elem(&py_procs, &tgid);
 	assert_non_null(p);
 	assert_int_equal(p->start_ns, 99);
@@ -201,7 +201,7 @@ static void test_lifecycle(void **state)
 	host_drop_records();
 	host.signal.live.counter = 1;
 	host_on_exit(&child);
-	assert_int_equal(host.record_cnt, 0);	/* a thread of it */
+	assert_int_equal(host.record_cnt, 0);	/* not the last thread */
 	host.signal.live.counter = 0;
 	i = 0;
 	host_on_exit(&child);

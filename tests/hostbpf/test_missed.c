@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * test_missed.c - which ticks did not come: with a fixed period, and with one that user space
- * changes between two ticks of the same thread.
+ * test_missed.c - missed ticks: with a fixed period, and with one that user space changes between
+ * two ticks of the same thread.
  */
 #include "world.h"
 
@@ -10,7 +10,7 @@
 
 static struct world w;
 
-/* A thread that is sampled at then; no clock has told of a period of its own. */
+/* A thread is sampled at then. No CPU has a period of its own. */
 static void begin(u64 then)
 {
 	unsigned int period = PERIOD;
@@ -25,6 +25,7 @@ static void begin(u64 then)
 	assert_int_equal(host_counter(CNT_MISSED), 0);
 }
 
+/* Runs a tick at now. Returns how many missed ticks it counts. */
 static u64 missed_at(u64 now)
 {
 	u64 before = host_counter(CNT_MISSED);
@@ -48,7 +49,7 @@ static void test_fixed_period(void **state)
 	assert_int_equal(missed_at(24 * PERIOD + 400 * US), 9);
 }
 
-/* The CPU's own period counts, not the nominal one. */
+/* The CPU's own period counts, not cfg_period_ns. */
 static void test_own_period(void **state)
 {
 	begin(10 * PERIOD);
@@ -60,17 +61,17 @@ static void test_own_period(void **state)
 	assert_int_equal(missed_at(17 * PERIOD + 800 * US), 2);
 }
 
-/* The timer began anew 900 us after a tick: the next one comes 1,300 us after that. */
+/* The timer was restarted 900 us after a tick: the next tick comes 1,300 us after the restart. */
 static void test_changed_in_between(void **state)
 {
 	begin(10 * PERIOD);
 	set_period(10 * PERIOD + 900 * US, PERIOD, 1300 * US);
 	assert_int_equal(missed_at(12 * PERIOD + 200 * US), 0);
-	/* From then on it is a tick like others. */
+	/* The ticks after that are one new period apart. */
 	assert_int_equal(missed_at(13 * PERIOD + 500 * US), 0);
 }
 
-/* Ticks that did not come before the change, and behind it. */
+/* Ticks are missed before the change, and after it. */
 static void test_missed_around_a_change(void **state)
 {
 	begin(10 * PERIOD);
@@ -81,7 +82,7 @@ static void test_missed_around_a_change(void **state)
 	assert_int_equal(missed_at(10 * PERIOD + 500 * US + 4 * 800 * US), 3);
 }
 
-/* The clock began with this period: there was none before it. */
+/* The timer was started between the ticks: there was no period before. */
 static void test_began_in_between(void **state)
 {
 	begin(10 * PERIOD);
@@ -89,7 +90,7 @@ static void test_began_in_between(void **state)
 	assert_int_equal(missed_at(16 * PERIOD), 0);
 }
 
-/* User space is between two of its stores: nobody can tell. */
+/* User space is changing the period: missed ticks are not counted. */
 static void test_while_it_changes(void **state)
 {
 	begin(10 * PERIOD);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Conditions in the kernel: who is let in at exec and fork, whom a tick walks, what happens
- * to those that change their user or their cgroup, and that one that is left out is not read.
+ * test_proc_filter.c - the user's conditions on the BPF side: which processes are selected at exec
+ * and fork, which ticks walk, what happens when a process changes its uid or its cgroup. Nothing
+ * of an excluded process is read.
  */
 #include "world.h"
 
@@ -20,10 +21,11 @@ static struct cgroup cgroups[CGROUPS];
 static struct cgrp_cset_link links[2];
 static struct css_set set;
 
-static void configure(struct select_config cfg)
+/* Set the conditions. */
+static void configure(struct filter_config cfg)
 {
 	cfg.any = true;
-	host_set(&cfg_select, &cfg, sizeof(cfg));
+	host_set(&cfg_filter, &cfg, sizeof(cfg));
 }
 
 static void make_cgroup(int i, int parent, int root)
@@ -34,6 +36,7 @@ static void make_cgroup(int i, int parent, int root)
 	cgroups[i].self.parent = parent < 0 ? NULL : &cgroups[parent].self;
 }
 
+/* Make to a css_set of these two cgroups. */
 static void enter(struct css_set *to, struct cgrp_cset_link link[2], int v2, int v1)
 {
 	link[0] = (struct cgrp_cset_link){ &cgroups[v2], { &link[1].cgrp_link } };
@@ -41,18 +44,18 @@ static void enter(struct css_set *to, struct cgrp_cset_link link[2], int v2, int
 	to->cgrp_links.next = &link[0].cgrp_link;
 }
 
-static void mark(u64 k, u32 value)
+static void put_mark(u64 k, u32 value)
 {
 	assert_int_equal(bpf_map_update_elem(&marks, &k, &value, BPF_ANY), 0);
 }
 
-static u64 cgroup_key(int i)
+static u64 key_of_cgroup(int i)
 {
-	return mark_of_cgroup((u32)cgroups[i].root->hierarchy_id, nodes[i].id);
+	return cgroup_key((u32)cgroups[i].root->hierarchy_id, nodes[i].id);
 }
 
-/* A process of a known executable, before it executes it; every cgroup is judged: nothing. */
-static void before_exec(struct select_config cfg)
+/* A process before it executes a known executable. Every cgroup has the mark 0. */
+static void before_exec(struct filter_config cfg)
 {
 	const unsigned long auxv[] = { 3, 0x5600000040, 0, 0 };
 	u32 tgid = 1001, watch = WATCH_CHILDREN;
@@ -80,7 +83,7 @@ static void before_exec(struct select_config cfg)
 	strcpy(host.task.comm, "python3");
 	configure(cfg);
 	for (i = 0; i < CGROUPS; i++)
-		mark(cgroup_key(i), 0);
+		put_mark(key_of_cgroup(i), 0);
 }
 
 static void make_child(struct task_struct *child)
@@ -99,11 +102,11 @@ static const struct raw_exec *execute(void)
 	return host_record(RAW_EXEC, &i, NULL);
 }
 
-static const struct select_config by_unit = { .cgroups = true, .cgroup_ask = true,
+static const struct filter_config by_unit = { .cgroups = true, .cgroup_ask = true,
 					      .cgroup_kinds = MARK_UNIT };
 
-/* Walked from the first tick on. */
-static void expect_in(void)
+/* The process is admitted at its exec and walked from the first tick on. */
+static void expect_selected(void)
 {
 	const struct raw_exec *ev = execute();
 
@@ -113,8 +116,8 @@ static void expect_in(void)
 	world_expect(&w, 3, 0);
 }
 
-/* No record, no sample, nothing of the process is read, and user space is not asked. */
-static void expect_out(u8 why)
+/* The exec sends no record, the tick no sample and no record. Nothing of the process is read. */
+static void expect_excluded(u8 why)
 {
 	assert_null(execute());
 	assert_non_null(world_proc());
@@ -125,7 +128,7 @@ static void expect_out(u8 why)
 	assert_int_equal(host.record_cnt, 0);
 }
 
-/* Let in on approval: ticks ask, and walk once user space has agreed. */
+/* The process is admitted as UNDECIDED: ticks ask user space, and walk after its verdict. */
 static void expect_asked(void)
 {
 	const struct raw_exec *ev = execute();
@@ -148,58 +151,58 @@ static void test_a_mark_counts_for_all_below(void **state)
 
 	for (i = 0; i < sizeof(places) / sizeof(*places); i++) {
 		before_exec(by_unit);
-		expect_out(UNSELECTED_CGROUP);
+		expect_excluded(UNSELECTED_CGROUP);
 		before_exec(by_unit);
-		mark(cgroup_key(places[i]), MARK_UNIT);
-		expect_in();
-		mark(cgroup_key(APP), MARK_EXCLUDED);
-		assert_non_null(execute());	/* user space knows it: it is told */
+		put_mark(key_of_cgroup(places[i]), MARK_UNIT);
+		expect_selected();
+		put_mark(key_of_cgroup(APP), MARK_EXCLUDED);
+		assert_non_null(execute());	/* user space tracks it, and gets a record */
 		assert_int_equal(world_proc()->unselected, UNSELECTED_CGROUP);
 		world_expect_end(CNT_UNSELECTED);
-		expect_out(UNSELECTED_CGROUP);
+		expect_excluded(UNSELECTED_CGROUP);
 	}
 }
 
 static void test_each_kind_must_be_met(void **state)
 {
-	struct select_config cfg = by_unit;
+	struct filter_config cfg = by_unit;
 
 	cfg.cgroup_kinds = MARK_UNIT | MARK_CONTAINER;
 	before_exec(cfg);
-	mark(cgroup_key(SLICE), MARK_UNIT);
-	expect_out(UNSELECTED_CGROUP);
-	mark(cgroup_key(BOX), MARK_CONTAINER);
-	expect_in();
+	put_mark(key_of_cgroup(SLICE), MARK_UNIT);
+	expect_excluded(UNSELECTED_CGROUP);
+	put_mark(key_of_cgroup(BOX), MARK_CONTAINER);
+	expect_selected();
 }
 
 static void test_a_cgroup_that_is_not_judged_yet(void **state)
 {
-	struct select_config cfg = by_unit;
+	struct filter_config cfg = by_unit;
 	u64 app;
 
 	before_exec(by_unit);
-	app = cgroup_key(APP);
+	app = key_of_cgroup(APP);
 	bpf_map_delete_elem(&marks, &app);
 	expect_asked();
-	mark(cgroup_key(SLICE), MARK_UNIT);	/* below one that is let in */
-	expect_in();
-	mark(cgroup_key(BOX), MARK_EXCLUDED);
+	put_mark(key_of_cgroup(SLICE), MARK_UNIT);	/* a cgroup above it is selected */
+	expect_selected();
+	put_mark(key_of_cgroup(BOX), MARK_EXCLUDED);
 	assert_non_null(execute());
 	assert_int_equal(world_proc()->unselected, UNSELECTED_CGROUP);
-	cfg.cgroup_excludes = true;		/* it might be one of those */
+	cfg.cgroup_excludes = true;		/* it might be excluded */
 	before_exec(cfg);
 	bpf_map_delete_elem(&marks, &app);
-	mark(cgroup_key(SLICE), MARK_UNIT);
+	put_mark(key_of_cgroup(SLICE), MARK_UNIT);
 	expect_asked();
-	cfg.cgroup_ask = false;			/* it cannot */
+	cfg.cgroup_ask = false;			/* without a mark, no condition names it */
 	before_exec(cfg);
 	bpf_map_delete_elem(&marks, &app);
-	expect_out(UNSELECTED_CGROUP);
-	mark(cgroup_key(SLICE), MARK_UNIT);
-	expect_in();
+	expect_excluded(UNSELECTED_CGROUP);
+	put_mark(key_of_cgroup(SLICE), MARK_UNIT);
+	expect_selected();
 }
 
-/* Deeper than is looked: only user space can say. */
+/* More levels than CGROUP_STEPS: user space must judge. */
 static void test_a_very_deep_cgroup(void **state)
 {
 	static struct cgroup deep[400];
@@ -214,26 +217,26 @@ static void test_a_very_deep_cgroup(void **state)
 		deep[i].self.parent = i ? &deep[i - 1].self : &cgroups[APP].self;
 	}
 	links[0].cgrp = &deep[399];
-	mark(mark_of_cgroup(V2, 1399), 0);
+	put_mark(cgroup_key(V2, 1399), 0);
 	expect_asked();
 }
 
 static void test_uids(void **state)
 {
-	struct select_config cfg = { .uids = true, .uid_needed = true };
+	struct filter_config cfg = { .uids = true, .uid_needed = true };
 
 	before_exec(cfg);
-	mark(mark_of_uid(33), MARK_INCLUDED);
-	expect_out(UNSELECTED_UID);
+	put_mark(uid_key(33), MARK_INCLUDED);
+	expect_excluded(UNSELECTED_UID);
 	host.cred.euid.val = 33;
-	expect_in();
+	expect_selected();
 	cfg.uid_needed = false;
 	before_exec(cfg);
-	mark(mark_of_uid(33), MARK_EXCLUDED);
-	expect_in();
+	put_mark(uid_key(33), MARK_EXCLUDED);
+	expect_selected();
 	host.cred.euid.val = 33;
 	assert_non_null(execute());
-	expect_out(UNSELECTED_UID);
+	expect_excluded(UNSELECTED_UID);
 }
 
 /* A server starts as root, forks, and the worker gives up root. */
@@ -242,17 +245,17 @@ static void test_a_uid_changes(void **state)
 	struct task_struct child;
 	u32 tgid = 2002;
 
-	before_exec((struct select_config){ .uids = true, .uid_needed = true });
+	before_exec((struct filter_config){ .uids = true, .uid_needed = true });
 	make_child(&child);
-	mark(mark_of_uid(33), MARK_INCLUDED);
-	expect_out(UNSELECTED_UID);
+	put_mark(uid_key(33), MARK_INCLUDED);
+	expect_excluded(UNSELECTED_UID);
 	host_on_fork(&host.task, &child);
 	assert_non_null(bpf_map_lookup_elem(&py_procs, &tgid));
 	host.task.pid = host.task.tgid = 2002;
 	host.leader.start_boottime = 99;
 	world_expect_end(CNT_UNSELECTED);
 	host.cred.euid.val = 33;
-	world_expect_end(CNT_UNKNOWN);		/* now it is to be looked at */
+	world_expect_end(CNT_UNKNOWN);		/* now it must be inspected */
 	w.proc.start_ns = 99;
 	w.proc.euid = EUID_NEVER;
 	world_put_proc(&w);
@@ -268,38 +271,38 @@ static void test_comms(void **state)
 {
 	static const u8 python[COMM_BYTES] = "python3\0garbage";
 
-	before_exec((struct select_config){ .comms = true });
+	before_exec((struct filter_config){ .comms = true });
 	expect_asked();
-	mark(mark_of_comm(python), MARK_INCLUDED);
-	expect_in();
-	mark(mark_of_comm(python), 0);
+	put_mark(comm_key(python), MARK_INCLUDED);
+	expect_selected();
+	put_mark(comm_key(python), 0);
 	assert_non_null(execute());
-	expect_out(UNSELECTED_NAME);
+	expect_excluded(UNSELECTED_NAME);
 }
 
 static void test_exes_are_user_spaces_to_judge(void **state)
 {
 	static const u8 python[COMM_BYTES] = "python3";
 
-	before_exec((struct select_config){ .exes = true });
+	before_exec((struct filter_config){ .exes = true });
 	expect_asked();
-	before_exec((struct select_config){ .exes = true, .comms = true });
-	mark(mark_of_comm(python), MARK_INCLUDED);
+	before_exec((struct filter_config){ .exes = true, .comms = true });
+	put_mark(comm_key(python), MARK_INCLUDED);
 	expect_asked();
-	before_exec((struct select_config){ .exes = true, .comms = true });
-	mark(mark_of_comm(python), 0);
-	expect_out(UNSELECTED_NAME);
+	before_exec((struct filter_config){ .exes = true, .comms = true });
+	put_mark(comm_key(python), 0);
+	expect_excluded(UNSELECTED_NAME);
 }
 
 static void test_what_is_sure_is_not_asked_about(void **state)
 {
 	u64 app;
 
-	before_exec((struct select_config){ .exes = true, .uids = true, .uid_needed = true,
+	before_exec((struct filter_config){ .exes = true, .uids = true, .uid_needed = true,
 					    .cgroups = true, .cgroup_ask = true });
-	app = cgroup_key(APP);
+	app = key_of_cgroup(APP);
 	bpf_map_delete_elem(&marks, &app);
-	expect_out(UNSELECTED_UID);
+	expect_excluded(UNSELECTED_UID);
 }
 
 static void test_forks(void **state)
@@ -311,8 +314,8 @@ static void test_forks(void **state)
 
 	before_exec(by_unit);
 	make_child(&child);
-	mark(cgroup_key(APP), MARK_UNIT);
-	expect_in();
+	put_mark(key_of_cgroup(APP), MARK_UNIT);
+	expect_selected();
 	host_on_fork(&host.task, &child);
 	assert_non_null(bpf_map_lookup_elem(&py_procs, &tgid));
 	bpf_map_delete_elem(&py_procs, &tgid);
@@ -333,13 +336,13 @@ static void test_an_excluded_pid(void **state)
 			       .unselected = UNSELECTED_PID };
 	u32 own = 1001, tgid = 2002;
 
-	before_exec((struct select_config){ .children = false });
+	before_exec((struct filter_config){ .children = false });
 	make_child(&child);
 	bpf_map_update_elem(&py_procs, &own, &out, BPF_ANY);
-	expect_out(UNSELECTED_PID);		/* an exec changes nothing */
+	expect_excluded(UNSELECTED_PID);	/* an exec changes nothing */
 	host_on_fork(&host.task, &child);
 	assert_null(bpf_map_lookup_elem(&py_procs, &tgid));
-	configure((struct select_config){ .children = true });
+	configure((struct filter_config){ .children = true });
 	host_on_fork(&host.task, &child);
 	assert_non_null(bpf_map_lookup_elem(&py_procs, &tgid));
 }
@@ -349,13 +352,13 @@ static void test_watched_alone(void **state)
 	struct task_struct child;
 	u32 own = 1001, tgid = 2002, alone = WATCH_ALONE;
 
-	before_exec((struct select_config){ .any = true });
+	before_exec((struct filter_config){ .any = true });
 	make_child(&child);
 	host_on_fork(&host.task, &child);
 	assert_non_null(bpf_map_lookup_elem(&watched, &tgid));
 	bpf_map_delete_elem(&watched, &tgid);
 	bpf_map_update_elem(&watched, &own, &alone, BPF_ANY);
-	expect_in();
+	expect_selected();
 	host_on_fork(&host.task, &child);
 	assert_null(bpf_map_lookup_elem(&watched, &tgid));
 	assert_null(bpf_map_lookup_elem(&py_procs, &tgid));
@@ -363,7 +366,7 @@ static void test_watched_alone(void **state)
 
 static void test_min_age(void **state)
 {
-	before_exec((struct select_config){ .min_age_ns = 1000000 });
+	before_exec((struct filter_config){ .min_age_ns = 1000000 });
 	assert_non_null(execute());
 	host.now_ns = 1000;
 	world_expect_end(CNT_UNSELECTED);
@@ -372,7 +375,7 @@ static void test_min_age(void **state)
 	world_expect(&w, 3, 0);
 	bpf_map_delete_elem(&py_procs, &host.task.tgid);
 	host.now_ns = 1000;
-	world_expect_end(CNT_UNSELECTED);	/* not asked about either */
+	world_expect_end(CNT_UNSELECTED);	/* user space is not asked either */
 	host.now_ns = 1000078;
 	world_expect_end(CNT_UNKNOWN);
 }
@@ -382,21 +385,21 @@ static void test_a_process_moves(void **state)
 	u64 box;
 
 	before_exec(by_unit);
-	mark(cgroup_key(APP), MARK_UNIT);
-	expect_in();
+	put_mark(key_of_cgroup(APP), MARK_UNIT);
+	expect_selected();
 	links[0].cgrp = &cgroups[ROOT2];
 	host_on_cgroup_attach(&cgroups[ROOT2], "/", &host.task);
 	world_expect_end(CNT_UNSELECTED);
 	links[0].cgrp = &cgroups[APP];
 	host_on_cgroup_attach(&cgroups[APP], "/slice/app", &host.task);
 	world_expect(&w, 3, 0);
-	box = cgroup_key(BOX);
+	box = key_of_cgroup(BOX);
 	links[0].cgrp = &cgroups[ROOT2];
 	bpf_map_delete_elem(&marks, &box);
 	host_on_cgroup_attach(&cgroups[ROOT2], "/", &host.task);
 	world_expect_end(CNT_UNKNOWN);
-	mark(box, 0);
-	host.task.pid = 1002;			/* one of its threads: it stays what it was */
+	put_mark(box, 0);
+	host.task.pid = 1002;			/* not its first thread: not judged again */
 	host_on_cgroup_attach(&cgroups[ROOT2], "/", &host.task);
 	world_expect_end(CNT_UNKNOWN);
 	host.task.pid = 1001;
@@ -412,7 +415,7 @@ static void test_cgroups_come_and_go(void **state)
 	u64 app;
 
 	before_exec(by_unit);
-	app = cgroup_key(APP);
+	app = key_of_cgroup(APP);
 	host_drop_records();
 	host_on_cgroup_mkdir(&cgroups[BOX], "/box");
 	ev = host_record(RAW_CGROUP, &i, NULL);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * test_stack.c - chains of frames, whole and broken, of every supported CPython.
+ * test_stack.c - intact and broken chains of frames of every supported CPython.
  */
 #include "world.h"
 
@@ -29,7 +29,7 @@ static void test_one_frame(void **state)
 	}
 }
 
-/* However far behind its code's begin a frame is, it is Python's. */
+/* An instruction far from the start of its code does not change the frame's kind. */
 static void test_far_instruction(void **state)
 {
 	static const s32 far[] = {
@@ -72,8 +72,8 @@ static void test_free_threaded(void **state)
 #define TLBC 0x6300000000ull	/* an array of bytecodes, per thread */
 
 /*
- * Give the newest frame's code an array of cnt bytecodes, entry i at 0x7000 + 4096 i, and
- * have the frame be in that of this index, lasti bytes behind its start.
+ * Write an array of bytecode copies for the newest frame's code object: its size is cnt, and copy i
+ * is at 0x7000 + 4096 i. The frame's instruction is lasti bytes after the start of copy index.
  */
 static void own_bytecode_at(u64 cnt, u32 index, u32 lasti)
 {
@@ -89,7 +89,7 @@ static void own_bytecode_at(u64 cnt, u32 index, u32 lasti)
 	host_mem_put64(w.top + l->fr_ip, 0x7000 + 4096 * (u64)index + lasti);
 }
 
-/* 3.14t and on: a frame's instruction is an offset into its thread's own bytecode. */
+/* 3.14t and later: a frame's instruction is in its thread's own copy of the bytecode. */
 static void test_own_bytecode(void **state)
 {
 	int build;
@@ -107,7 +107,7 @@ static void test_own_bytecode(void **state)
 			world_expect(&w, 3, 0);
 		}
 		assert_int_equal(host_counter(CNT_NO_BYTECODE), 0);
-		/* Index 0 is the code's own, whatever the array says. */
+		/* Index 0 is the code object's own bytecode, whatever the array has. */
 		host_mem_put32(w.top + w.img.layout.fr_tlbc_index, 0);
 		host_mem_put64(w.top + w.img.layout.fr_ip, top->code + w.img.layout.co_code + 14);
 		top->lasti = 14;
@@ -115,7 +115,7 @@ static void test_own_bytecode(void **state)
 	}
 }
 
-/* What cannot be read is no line, never a wrong one; it is counted. */
+/* A copy that is unreadable leads to no line, not to a wrong one; it is counted. */
 static void test_own_bytecode_hostile(void **state)
 {
 	const struct py_layout *l = &w.img.layout;
@@ -127,13 +127,13 @@ static void test_own_bytecode_hostile(void **state)
 	top = &w.want[w.want_cnt - 1];
 	top->lasti = RAW_LASTI_NONE;
 	array = top->code + l->co_tlbc;
-	own_bytecode_at(100, 100, 2);		/* behind the end */
+	own_bytecode_at(100, 100, 2);		/* after the end */
 	world_expect(&w, 3, 0);
 	own_bytecode_at(100, UINT32_MAX, 2);
 	world_expect(&w, 3, 0);
 	own_bytecode_at(0, 1, 2);
 	world_expect(&w, 3, 0);
-	own_bytecode_at(UINT64_MAX, 5000, 2);	/* of a size that is not there */
+	own_bytecode_at(UINT64_MAX, 5000, 2);	/* more entries than are mapped */
 	world_expect(&w, 3, 0);
 	own_bytecode_at(100, 1, 2);
 	host_mem_put64(array, 0);
@@ -143,7 +143,7 @@ static void test_own_bytecode_hostile(void **state)
 	own_bytecode_at(100, 1, 2);
 	host_mem_put64(TLBC + 8 + 8, 0);	/* not made yet */
 	world_expect(&w, 3, 0);
-	host_mem_put64(TLBC + 8 + 8, 0x900000);	/* further on than the instruction */
+	host_mem_put64(TLBC + 8 + 8, 0x900000);	/* starts after the instruction */
 	world_expect(&w, 3, 0);
 	assert_int_equal(host_counter(CNT_NO_BYTECODE), 6);
 }
@@ -162,7 +162,7 @@ static void test_no_frames(void **state)
 	}
 }
 
-/* Up to 256 frames all is there; from 257 on the innermost 256, and it is told. */
+/* Up to 256 frames the stack is complete; beyond, it has the innermost 256 and is truncated. */
 static void test_depths(void **state)
 {
 	static const u32 depths[] = { 2, 23, 100, 255, 256, 257, 400, 1000 };
@@ -191,11 +191,11 @@ static void test_reads_per_frame(void **state)
 	world_recurse(&w, 200);
 	world_expect(&w, 200, 0);
 	world_expect(&w, 200, 0);
-	world_expect(&w, 200, 0);	/* all names are told, the epoch stands */
+	world_expect(&w, 200, 0);	/* all code objects were sent, and the epoch is the same */
 	assert_in_range(host.reads, 1, 26);
 }
 
-/* Frames of all sizes over several chunks, up to the last byte of each. */
+/* Frames of all sizes in several chunks, up to the last byte of each. */
 static void test_chunks(void **state)
 {
 	u32 locals;
@@ -229,7 +229,7 @@ static void test_chunk_end(void **state)
 	}
 }
 
-/* A chunk may lie anywhere: below and above the one before it. */
+/* A chunk can be at any address, below or above the one before it. */
 static void test_chunk_below(void **state)
 {
 	int i;
@@ -244,7 +244,7 @@ static void test_chunk_below(void **state)
 	world_expect(&w, 30, 0);
 }
 
-/* Objects begin with two more pointers, and frames are objects up to 3.10. */
+/* Objects have two more pointers at their start, and up to 3.10 frames are objects. */
 static void test_trace_refs(void **state)
 {
 	int minor, i;
@@ -271,12 +271,12 @@ static void test_generators(void **state)
 			world_push(&w, i % 3 ? OWNER_GENERATOR : OWNER_THREAD, world_code(&w),
 				   2 * i);
 		world_expect(&w, 60, 0);
-		world_push(&w, OWNER_GENERATOR, world_code(&w), -2);	/* not begun */
+		world_push(&w, OWNER_GENERATOR, world_code(&w), -2);	/* no instruction yet */
 		world_expect(&w, 61, 0);
 	}
 }
 
-/* Python called from C called from Python: shims are no frames. */
+/* Python code called by C code called by Python code: shims are not shown. */
 static void test_shims(void **state)
 {
 	int minor, i;
@@ -294,7 +294,7 @@ static void test_shims(void **state)
 	}
 }
 
-/* More shims than there are steps: what there is, and that it is not all. */
+/* More shims than steps: the stack is truncated. */
 static void test_too_many_shims(void **state)
 {
 	const struct raw_sample *s;
@@ -312,7 +312,7 @@ static void test_too_many_shims(void **state)
 	world_check_frames(&w, s, s->nframes);
 }
 
-/* References are tagged in 3.14+; before, a code pointer is one. */
+/* References to code objects have a tag from 3.14 on. */
 static void test_tags(void **state)
 {
 	u8 tag;
@@ -342,7 +342,7 @@ static void test_no_code(void **state)
 	world_expect(&w, 4, 0);
 }
 
-/* 3.12+: an intact chain ends at a shim; before there is none. */
+/* An intact chain ends at a shim (3.12+). */
 static void test_broken_end(void **state)
 {
 	int minor;
@@ -376,13 +376,13 @@ static void test_cycles(void **state)
 		for (i = 0; i < s->nframes; i++)
 			assert_memory_equal(&s->frames[i], &w.want[4 - i % 3], sizeof(w.want[0]));
 	}
-	/* Of shims only: nothing to show, and it ends. */
+	/* A cycle of shims: the walk ends without frames. */
 	world_init(&w, 14);
 	host_mem_put64(w.top + w.img.layout.fr_base + w.img.layout.fr_previous, w.top);
 	world_expect_end(CNT_NO_FRAMES);
 }
 
-/* A page in the middle is gone: the inner frames are kept, and it is told. */
+/* A page in the middle is not mapped: the sample has the inner frames and RAW_UNREADABLE. */
 static void test_unmapped_middle(void **state)
 {
 	u32 cut;
@@ -403,7 +403,7 @@ static void test_unmapped_middle(void **state)
 	}
 }
 
-/* The same in a data stack, whose frames are read many at a time. */
+/* The same in a data stack, of which one read brings many frames. */
 static void test_unmapped_chunk_page(void **state)
 {
 	u32 kept = 0;
@@ -426,7 +426,7 @@ static void test_unmapped_chunk_page(void **state)
 	}
 }
 
-/* Not even the first frame: a sample that says so, not an idle thread. */
+/* The first frame is unreadable: a sample without frames and with RAW_UNREADABLE. */
 static void test_unreadable_first(void **state)
 {
 	int minor;
@@ -440,7 +440,7 @@ static void test_unreadable_first(void **state)
 	}
 }
 
-/* Pointers to the zero page, the kernel, nowhere and between things. */
+/* Pointers to the first page, kernel memory, unmapped memory, the middle of objects. */
 static void test_wild_pointers(void **state)
 {
 	static const u64 wild[] = {
@@ -457,15 +457,14 @@ static void test_wild_pointers(void **state)
 			world_no_frames(&w);
 			world_recurse(&w, 40);
 			world_expect(&w, 40, 0);
-			/* What the last sample left in scratch must not be taken for memory. */
+			/* The last sample's window must not be taken for memory. */
 			world_set_frame(&w, wild[i]);
 			world_expect(&w, 0, RAW_UNREADABLE);
 			world_set_frame(&w, w.at[39]);
 			host_mem_put64(w.at[38] + l->fr_base + l->fr_previous, wild[i]);
 			world_expect(&w, 2, RAW_UNREADABLE);
-			/* Neither with a window that could not be read. */
-			host_mem_put64(w.at[38] + l->fr_base + l->fr_previous,
-				       w.at[38] - 0x3000000);
+			/* Nor a window that could not be read. */
+			host_mem_put64(w.at[38] + l->fr_base + l->fr_previous, w.at[38] - 0x3000000);
 			world_expect(&w, 2, RAW_UNREADABLE);
 		}
 	}
@@ -481,7 +480,7 @@ static u64 rnd(void)
 	return seed;
 }
 
-/* Random stacks of all kinds of frames, chunks and shims against what was built. */
+/* Random stacks of frames, generators, chunks and shims. */
 static void test_random_stacks(void **state)
 {
 	int minor, round, i;
@@ -509,7 +508,7 @@ static void test_random_stacks(void **state)
 	}
 }
 
-/* Noise in the frames: anything may come out but a crash and an uncounted tick. */
+/* Random values in the frames: any stack is allowed, but no crash and no uncounted tick. */
 static void test_noise(void **state)
 {
 	int minor, round;

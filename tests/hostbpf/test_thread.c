@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * test_thread.c - from the current thread to its PyThreadState.
+ * test_thread.c - how the current thread's PyThreadState is found.
  */
 #include "world.h"
 
 static struct world w;
 
-/* A thread with three frames, whose state nothing leads to yet. */
+/* A thread with three frames. Nothing leads to its state yet. */
 static void hidden_thread(int minor, u8 how)
 {
 	world_init(&w, minor);
@@ -50,7 +50,7 @@ static void test_tss_second_level(void **state)
 
 		hidden_thread(12, PY_TSTATE_TSS_GLIBC);
 		set_key(keys[i]);
-		/* No block: this thread never set such a key. */
+		/* No block: this thread has set no key of that block. */
 		world_expect_end(CNT_NATIVE_THREAD);
 		host_mem_put64(W_TP + W_TSS + 512 + 8 * (keys[i] / 32), block);
 		world_expect_end(CNT_TSTATE_UNREADABLE);
@@ -77,7 +77,7 @@ static void test_tss_not_ready(void **state)
 	/* The key is read once. */
 	host_mem_put32(rt, 0);
 	world_expect(&w, 3, 0);
-	/* Beyond PTHREAD_KEYS_MAX there is none. */
+	/* A key cannot be PTHREAD_KEYS_MAX or more. */
 	hidden_thread(11, PY_TSTATE_TSS_GLIBC);
 	set_key(1024);
 	world_expect_end(CNT_NATIVE_THREAD);
@@ -101,7 +101,7 @@ static void test_tls_fs(void **state)
 	}
 }
 
-/* musl: one pointer a key, wherever the thread's table is. */
+/* musl: one pointer for each key, in the thread's table. */
 static void test_tss_musl(void **state)
 {
 	static const u32 keys[] = { 0, 1, 5, 63, 127 };
@@ -125,7 +125,7 @@ static void test_tss_musl(void **state)
 			world_expect(&w, 3, 0);
 			assert_int_equal(world_proc()->tss_key, keys[i]);
 		}
-		/* Beyond its PTHREAD_KEYS_MAX there is none. */
+		/* A key cannot be musl's PTHREAD_KEYS_MAX or more. */
 		hidden_thread(minor, PY_TSTATE_TSS_MUSL);
 		set_key(128);
 		host_mem_map(tsd, 4096);
@@ -150,13 +150,13 @@ static void expect_dtv(u8 how, u64 entry, u64 none)
 	world_expect_end(CNT_TSTATE_UNREADABLE);
 	host_mem_put64(W_TP + W_DTV, dtv);
 	world_expect_end(CNT_NATIVE_THREAD);
-	host_mem_put64(dtv + entry * 5, none);	/* not allocated in this thread */
+	host_mem_put64(dtv + entry * 5, none);	/* this thread has no block */
 	world_expect_end(CNT_NATIVE_THREAD);
 	host_mem_put64(dtv + entry * 5, block);
 	world_expect_end(CNT_NATIVE_THREAD);
 	host_mem_put64(block + 0x40 + 24, W_TSTATE);
 	world_expect(&w, 3, 0);
-	host_mem_put64(index, 4097);	/* nobody has so many modules */
+	host_mem_put64(index, 4097);	/* too many modules */
 	world_expect_end(CNT_TSTATE_UNREADABLE);
 }
 
@@ -181,32 +181,32 @@ static void test_tls_desc(void **state)
 	world_put_proc(&w);
 	host_mem_put64(W_TP + 8, 0xbad);
 	host_mem_put64(W_TP + 0x38 + 8, W_TSTATE);
-	/* Not resolved yet. */
+	/* The dynamic linker has not filled in the descriptor yet. */
 	world_expect_end(CNT_NATIVE_THREAD);
 	host_mem_put64(desc + 8, 0x38);
 	world_expect_end(CNT_NATIVE_THREAD);
 	host_mem_put64(desc, 0x7f0000001000);
 	world_expect(&w, 3, 0);
-	/* Loaded later: through the DTV. */
+	/* The library was loaded later: through the DTV. */
 	host_mem_put64(desc + 8, index);
 	host_mem_put64(W_TP + W_DTV, 0);
 	world_expect_end(CNT_TSTATE_UNREADABLE);
 	host_mem_put64(index, 3);
 	host_mem_put64(index + 8, 0x20);
 	host_mem_put64(W_TP + W_DTV, dtv);
-	world_expect_end(CNT_NATIVE_THREAD);	/* no block of its own yet */
+	world_expect_end(CNT_NATIVE_THREAD);	/* the thread has no block yet */
 	host_mem_put64(dtv + 16 * 3, block);
 	world_expect_end(CNT_NATIVE_THREAD);
 	host_mem_put64(block + 0x20 + 8, W_TSTATE);
 	world_expect(&w, 3, 0);
-	/* Neither. */
+	/* The argument is neither an offset nor an address. */
 	host_mem_put64(desc + 8, 0x10000000000);
 	world_expect_end(CNT_TSTATE_UNREADABLE);
 	host_mem_unmap(desc, 4096);
 	world_expect_end(CNT_TSTATE_UNREADABLE);
 }
 
-/* struct pthread lies below the thread pointer. */
+/* arm64: pthread_self() is below the thread pointer. */
 static void test_self_below(void **state)
 {
 	const u64 self = W_TP - 0x740;
@@ -227,7 +227,7 @@ static void test_self_below(void **state)
 	world_expect(&w, 3, 0);
 }
 
-/* A thread pointer that the kernel does not know yet. */
+/* The kernel does not know the thread pointer yet. */
 static void test_no_thread_pointer(void **state)
 {
 	static const u8 hows[] = {
@@ -260,7 +260,7 @@ static void test_no_thread_pointer(void **state)
 	}
 }
 
-/* arm64: the kernel has the one of the program before exec. */
+/* arm64: the kernel has the thread pointer from before the exec. */
 static void test_stale_thread_pointer(void **state)
 {
 	static const u8 hows[] = { PY_TSTATE_TSS_GLIBC, PY_TSTATE_TLS_TP, PY_TSTATE_TLS_DESC };
@@ -273,14 +273,14 @@ static void test_stale_thread_pointer(void **state)
 		world_expect(&w, 3, 0);
 		host_mem_put64(w.proc.interps, 0);
 		world_expect_end(CNT_NOT_READY);
-		/* Who has threads has been switched out: then it is damage. */
+		/* With several threads it is current, so this is a loss. */
 		host_mem_put64(w.proc.interps, W_INTERP);
 		host.signal.nr_threads = 2;
 		world_expect_end(CNT_TSTATE_UNREADABLE);
 	}
 }
 
-/* Interpreters 0..3 with some threads each; the last one's last is ours. */
+/* Interpreters with some threads each. The current thread is the last one of the last one. */
 static void test_list(void **state)
 {
 	const struct py_layout *l = &w.img.layout;
@@ -295,7 +295,7 @@ static void test_list(void **state)
 		world_expect_end(CNT_NATIVE_THREAD);
 		host_mem_put64(W_TSTATE + l->ts_thread_id, W_TP);
 		world_expect(&w, 3, 0);
-		/* Behind three interpreters of ten other threads. */
+		/* After three interpreters with ten other threads each. */
 		for (i = 0; i < 3; i++) {
 			is = W_INTERP + (i + 1) * 0x200000;
 			host_mem_map(is, 256 * 1024);
@@ -314,14 +314,14 @@ static void test_list(void **state)
 		}
 		host_mem_put64(w.proc.interps, W_INTERP + 3 * 0x200000);
 		world_expect(&w, 3, 0);
-		/* Lists that lead in circles end. */
+		/* The search in lists with a cycle ends. */
 		host_mem_put64(prev, W_TSTATE + 21 * 4096);
 		host_mem_put64(W_INTERP + 3 * 0x200000 + l->interp_next, W_INTERP + 3 * 0x200000);
 		world_expect_end(CNT_TSTATE_UNCERTAIN);
 	}
 }
 
-/* Many threads: the list fallback finds the last of 6,000, and says so if it gives up. */
+/* PY_TSTATE_LIST finds the last of 6,000 threads. Of 9,000 the result is uncertain. */
 static void test_long_list(void **state)
 {
 	const struct py_layout *l = &w.img.layout;
@@ -351,7 +351,7 @@ static void test_long_list(void **state)
 	}
 }
 
-/* A state of this thread that it does not run comes first in the list. */
+/* The list first has a state of this thread that the thread does not run. */
 static void test_list_idle_state(void **state)
 {
 	const struct py_layout *l = &w.img.layout;
@@ -365,7 +365,7 @@ static void test_list_idle_state(void **state)
 		host_mem_put64(idle + l->ts_next, W_TSTATE);
 		host_mem_put64(idle + l->ts_thread_id, W_TP);
 		world_expect(&w, 3, 0);
-		/* Both are run: 3.12's may have been made here and be run elsewhere. */
+		/* Both are bound. In 3.12 one may be bound to another thread. */
 		if (minor == 12) {
 			host_mem_put32(idle + l->ts_status, TS_BOUND_GILSTATE);
 			world_expect_end(CNT_TSTATE_UNCERTAIN);
@@ -376,7 +376,7 @@ static void test_list_idle_state(void **state)
 	}
 }
 
-/* A _PyCFrame on the C stack, the only one of a thread state. */
+/* Write a _PyCFrame on the C stack, the only one of the state ts apart from its first. */
 static void put_cframe(u64 ts, u64 addr, u64 frame)
 {
 	const struct py_layout *l = &w.img.layout;
@@ -389,8 +389,8 @@ static void put_cframe(u64 ts, u64 addr, u64 frame)
 }
 
 /*
- * 3.11: the key leads to the thread's first state. What it runs in another interpreter is
- * the state that holds the GIL, or whose C frame lies innermost in its stack.
+ * 3.11: the key leads to the thread's first state. The state that the thread runs in another
+ * interpreter is the one that holds the GIL, or whose _PyCFrame is innermost in its C stack.
  */
 static void test_first_state_is_not_the_one(void **state)
 {
@@ -410,29 +410,29 @@ static void test_first_state_is_not_the_one(void **state)
 	host_mem_put64(other + l->interp_threads_head, sub);
 	host_mem_put64(W_INTERP + l->interp_threads_head, W_TSTATE);
 	host_mem_put64(sub + l->ts_interp, other);
-	host_mem_put64(sub + l->ts_thread_id, 0xdead);		/* who made it */
+	host_mem_put64(sub + l->ts_thread_id, 0xdead);		/* its creator's */
 	host_mem_put64(sub + l->ts_exc_info, sub + l->ts_exc_state);
-	/* Not in user space: nobody knows. */
+	/* The tick was not in user space, so the stack pointer is unknown. */
 	host.regs.cs = 0;
 	world_expect_end(CNT_TSTATE_UNCERTAIN);
 	host.regs.cs = 0x33;
 	host.regs.sp = cframe - 256;
-	/* The other one is idle, its C frame is its own. */
+	/* No thread runs the other state: its _PyCFrame is the one in the state. */
 	host_mem_put64(sub + l->ts_frame, sub + 128);
 	assert_int_equal(world_expect(&w, 3, 0)->interp_id, 6);
-	/* Somebody else runs it, further up or down. */
+	/* Another thread runs it: its _PyCFrame is in another C stack. */
 	host_mem_put64(sub + l->ts_frame, cframe - 257);
 	assert_int_equal(world_expect(&w, 3, 0)->interp_id, 6);
-	/* This thread does: with the same frames, its C frame is further in. */
+	/* This thread runs it: its _PyCFrame is further in. */
 	put_cframe(sub, cframe - 128, w.top);
 	assert_int_equal(world_expect(&w, 3, 0)->interp_id, 5);
 	/* ... and holds the GIL */
 	host_mem_put64(w.proc.current, sub);
 	assert_int_equal(world_expect(&w, 3, 0)->status & STATUS_HAS_GIL, STATUS_HAS_GIL);
-	/* It is back, and holds the GIL. */
+	/* The thread runs its first state again, which holds the GIL. */
 	host_mem_put64(w.proc.current, W_TSTATE);
 	assert_int_equal(world_expect(&w, 3, 0)->interp_id, 6);
-	/* Where C frames do not tell, one thread is sure of who holds the GIL; of two, none. */
+	/* Without ts_cframe the GIL decides, if the process has only one thread. */
 	host_mem_put64(w.proc.current, sub);
 	w.proc.l.ts_cframe = ABI_NO_OFF;
 	world_put_proc(&w);
@@ -468,25 +468,25 @@ static void test_main_thread(void **state)
 		at = by_state ? W_INTERP + l->interp_threads_main : w.proc.main_id;
 		assert_int_equal(l->interp_threads_main != ABI_NO_OFF32, by_state);
 		assert_true(is_main());
-		if (!by_state && !w.proc.main_id) {	/* 3.6, 3.7: the process' first */
+		if (!by_state && !w.proc.main_id) {	/* 3.6, 3.7: the first thread */
 			host.task.pid = 1002;
 			assert_false(is_main());
 			continue;
 		}
-		/* Learned: another state is not it, in another process nothing is known. */
+		/* It was stored. world_put_proc() deletes what was stored. */
 		assert_int_equal(world_proc()->main_thread, by_state ? W_TSTATE : W_TP);
 		world_put_proc(&w);
 		host_mem_put64(at, W_TSTATE + 4096);
 		assert_false(is_main());
-		host_mem_put64(at, 0);	/* a child that was forked by a worker */
+		host_mem_put64(at, 0);	/* a child that another thread has forked */
 		assert_false(is_main());
-		/* Not the first thread, but the one that began Python. */
+		/* Not the first thread, but the one that has initialised Python. */
 		host.task.pid = 1002;
 		host_mem_put64(at, by_state ? W_TSTATE : W_TP);
 		assert_true(is_main());
 		if (!by_state)
 			continue;
-		/* Each interpreter has one; what is known of the first is not for others. */
+		/* Each interpreter has one; what was stored is that of the first. */
 		host_mem_map(other, 256 * 1024);
 		host_mem_put64(other + l->interp_id, 5);
 		host_mem_put64(W_TSTATE + l->ts_interp, other);
@@ -496,7 +496,7 @@ static void test_main_thread(void **state)
 	}
 }
 
-/* Each thread's sample says which interpreter it runs. */
+/* Each sample has the id of the interpreter that the thread runs. */
 static void test_interpreters(void **state)
 {
 	const struct py_layout *l = &w.img.layout;
@@ -535,7 +535,7 @@ static void test_tstate_unreadable(void **state)
 		world_recurse(&w, 3);
 		host_mem_unmap(W_TSTATE, 4096);
 		world_expect_end(CNT_TSTATE_UNREADABLE);
-		host.mm.start_code = 0;		/* its memory is another program's to be */
+		host.mm.start_code = 0;		/* during an exec */
 		world_expect_end(CNT_NOT_READY);
 		host.task.flags = PF_EXITING;
 		world_expect_end(CNT_NATIVE_THREAD);
@@ -549,10 +549,10 @@ static void test_tstate_unreadable(void **state)
 }
 
 /*
- * A thread exits: what its thread pointer leads to may belong to a new thread by now. And its
- * memory may be gone, which is no loss.
+ * A thread exits: its thread pointer may lead to the state of a new thread, and its memory may be
+ * unmapped, which is no loss.
  */
-static void test_on_its_way_out(void **state)
+static void test_exiting_thread(void **state)
 {
 	int minor;
 
@@ -567,7 +567,7 @@ static void test_on_its_way_out(void **state)
 		host_mem_unmap(W_TP - 4096, 4 * 4096);
 		world_expect_end(CNT_NATIVE_THREAD);
 		host.task.flags &= ~PF_EXITING;
-		host.signal.nr_threads = 2;	/* one might not have its thread pointer yet */
+		host.signal.nr_threads = 2;	/* of one, the thread pointer may be unknown */
 		world_expect_end(CNT_TSTATE_UNREADABLE);
 	}
 }
@@ -593,7 +593,7 @@ int main(void)
 		cmocka_unit_test(test_interpreters),
 		cmocka_unit_test(test_unknown_how),
 		cmocka_unit_test(test_tstate_unreadable),
-		cmocka_unit_test(test_on_its_way_out),
+		cmocka_unit_test(test_exiting_thread),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, host_done);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * test_thread_status.c - what a PyThreadState says: GIL, exceptions, garbage collection.
+ * test_thread_status.c - the status from a PyThreadState: GIL, exceptions, garbage collection.
  */
 #include "world.h"
 
@@ -26,7 +26,7 @@ static void test_gil(void **state)
 			assert_int_equal(status_now(), STATUS_ON_CPU);
 			host_mem_put64(w.proc.current, W_TSTATE);
 			assert_int_equal(status_now(), STATUS_ON_CPU | STATUS_HAS_GIL);
-			/* Cannot be read: then it is not known which interpreter it runs. */
+			/* Unreadable: it is unknown which interpreter the thread runs. */
 			host_mem_unmap(W_RUNTIME, 4096);
 			w.proc.tss_key = 3;
 			world_put_proc(&w);
@@ -68,20 +68,20 @@ static void test_exceptions(void **state)
 		world_init(&w, minor);
 		world_recurse(&w, 3);
 		assert_int_equal(status_now(), STATUS_ON_CPU);
-		/* propagating */
+		/* it propagates */
 		host_mem_put64(W_TSTATE + l->ts_exc_current, some);
 		assert_int_equal(status_now(), EXCEPTION);
 		host_mem_put64(W_TSTATE + l->ts_exc_current, 0);
-		/* handled by a function */
+		/* a frame handles it */
 		host_mem_put64(W_TSTATE + l->ts_exc_state + l->exc_value, some);
 		assert_int_equal(status_now(), EXCEPTION);
-		/* left: None in 3.11 and 3.12 */
+		/* the slot is unused: None in 3.11 and 3.12 */
 		host_mem_put64(W_TSTATE + l->ts_exc_state + l->exc_value, W_NONE);
 		assert_int_equal(status_now(), STATUS_ON_CPU);
 	}
 }
 
-/* n generators' items, newest first; item k has value k < n ? values[k] : none. */
+/* Write a chain of n generators' stack items, newest first, all without an exception. */
 static void chain_items(int n)
 {
 	const struct py_layout *l = &w.img.layout;
@@ -105,7 +105,7 @@ static void test_generator_exceptions(void **state)
 	int minor, n, k;
 
 	EACH_MINOR(minor) {
-		if (minor == 6)		/* has one item, in the thread state */
+		if (minor == 6)		/* one item only, in the thread state */
 			continue;
 		world_init(&w, minor);
 		world_recurse(&w, 3);
@@ -123,12 +123,12 @@ static void test_generator_exceptions(void **state)
 			assert_int_equal(status_now(), EXCEPTION);
 			host_mem_put64(W_TSTATE + l->ts_exc_state + l->exc_value, 0);
 		}
-		/* Behind eight items nobody looks for the thread's own. */
+		/* MAX_EXC_ITEMS: after eight items the thread's own is not reached. */
 		chain_items(9);
 		host_mem_put64(W_TSTATE + l->ts_exc_state + l->exc_value, 0x1234560);
 		assert_int_equal(status_now(), STATUS_ON_CPU);
 		host_mem_put64(W_TSTATE + l->ts_exc_state + l->exc_value, 0);
-		/* In a circle, or to nowhere. */
+		/* A cycle, and an address that is not mapped. */
 		host_mem_put64(W_HEAP + 0x500000 + l->exc_previous, W_HEAP + 0x500000);
 		assert_int_equal(status_now(), STATUS_ON_CPU);
 		host_mem_put64(W_HEAP + 0x500000 + l->exc_previous, 0x10);
@@ -147,7 +147,7 @@ static void test_gc(void **state)
 		world_init(&w, minor);
 		world_recurse(&w, 20);
 		host_mem_put32(world_collecting(&w), 1);
-		/* Somebody else collects: this thread does not hold the GIL. */
+		/* Another thread collects: this one does not hold the GIL. */
 		world_expect(&w, 20, 0);
 		if (l->gil_how == PY_GIL_RT_CURRENT)
 			host_mem_put64(w.proc.current, W_TSTATE);
@@ -169,7 +169,10 @@ static void test_gc(void **state)
 	}
 }
 
-/* Free-threaded: others run on while one collects; its frame tells which, from 3.15 on. */
+/*
+ * Free-threaded: other threads run during a collection. From 3.15 on, gc_frame shows which thread
+ * collects.
+ */
 static void test_gc_free_threaded(void **state)
 {
 	const struct py_layout *l = &w.img.layout;
@@ -185,7 +188,7 @@ static void test_gc_free_threaded(void **state)
 			continue;
 		host_mem_put32(world_collecting(&w), 1);
 		world_expect(&w, 20, 0);
-		host_mem_put64(W_INTERP + l->interp_gc_frame, W_HEAP);	/* another thread's */
+		host_mem_put64(W_INTERP + l->interp_gc_frame, W_HEAP);	/* another thread's frame */
 		world_expect(&w, 20, 0);
 		host_mem_put64(W_INTERP + l->interp_gc_frame, w.at[12]);
 		assert_int_equal(world_expect(&w, 20, RAW_GC)->gc_at, 7);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * test_wait.c - threads that leave their CPUs and come back, and those that are away already.
+ * test_wait.c - switch-outs and switch-ins, and threads that were off-CPU before the recording.
  */
 #include "world.h"
 
@@ -14,14 +14,14 @@ static void begin(int minor)
 	host.task.stack = NULL;
 }
 
-static void leave(u32 state, bool preempt)
+static void switch_out(u32 state, bool preempt)
 {
 	host_drop_records();
 	host.task.__state = state;
 	host_on_switch(preempt, &host.task, &idle_task);
 }
 
-static void come(void)
+static void switch_in(void)
 {
 	host_drop_records();
 	host_on_switch(false, &idle_task, &host.task);
@@ -36,7 +36,7 @@ static const void *only_record(u8 kind)
 	return r;
 }
 
-static void test_leaves_and_comes(void **state)
+static void test_switch_out_and_in(void **state)
 {
 	const struct raw_sample *s;
 	const struct raw_switch_in *r;
@@ -46,7 +46,7 @@ static void test_leaves_and_comes(void **state)
 	EACH_MINOR(minor) {
 		begin(minor);
 		world_recurse(&w, 7);
-		leave(1, false);
+		switch_out(1, false);
 		s = only_record(RAW_SWITCH_OUT);
 		assert_int_equal(s->nframes, 7);
 		assert_int_equal(s->tid, 1001);
@@ -58,14 +58,14 @@ static void test_leaves_and_comes(void **state)
 		wake_ns = host.now_ns += 1000;
 		host_on_wakeup(&host.task);
 		host.now_ns += 500;
-		host_on_wakeup(&host.task);	/* it can run already */
-		come();
+		host_on_wakeup(&host.task);	/* it is runnable already */
+		switch_in();
 		r = only_record(RAW_SWITCH_IN);
 		assert_int_equal(r->tid, 1001);
 		assert_int_equal(r->out_ns, out_ns);
 		assert_int_equal(r->wake_ns, wake_ns);
 		assert_true(r->h.time_ns > wake_ns);
-		come();		/* told once */
+		switch_in();		/* sent once */
 		assert_int_equal(host.record_cnt, 0);
 	}
 }
@@ -80,17 +80,17 @@ static void test_preempted(void **state)
 		begin(13);
 		world_recurse(&w, 3);
 		host.user_regs.orig_ax = host.user_regs.syscallno = -1;
-		leave(i, i);	/* it could run, or is made to leave just before it sleeps */
+		switch_out(i, i);	/* runnable, or preempted just before it blocks */
 		s = only_record(RAW_SWITCH_OUT);
 		assert_int_equal(s->h.why, WHY_RUNNABLE);
 		assert_int_equal(s->h.sysno, RAW_SYSNO_NONE);
-		come();
+		switch_in();
 		r = only_record(RAW_SWITCH_IN);
 		assert_int_equal(r->wake_ns, r->out_ns);
 	}
 }
 
-/* Give the world a GIL; its locks' address. */
+/* Add a GIL. Returns the address of its locks. */
 static u64 put_gil(int minor)
 {
 	const u64 gil = 0x2800000;
@@ -111,7 +111,7 @@ static u8 status_on_futex(u64 addr, u64 op)
 	host.user_regs.orig_ax = host.user_regs.syscallno = NR_FUTEX;
 	host.user_regs.di = host.user_regs.orig_x0 = addr;
 	host.user_regs.si = host.user_regs.regs[1] = op;
-	leave(1, false);
+	switch_out(1, false);
 	return ((const struct raw_sample *)only_record(RAW_SWITCH_OUT))->status;
 }
 
@@ -135,13 +135,13 @@ static void test_gil(void **state)
 	}
 }
 
-/* 3.15 says so itself, also on a CPU. */
+/* 3.15 has a field for it, which also counts on-CPU. */
 static void test_gil_requested(void **state)
 {
 	begin(15);
 	world_recurse(&w, 2);
 	host_mem_put32(W_TSTATE + w.img.layout.ts_gil_requested, 1);
-	leave(1, false);
+	switch_out(1, false);
 	assert_int_equal(((const struct raw_sample *)only_record(RAW_SWITCH_OUT))->status,
 			 STATUS_GIL_REQUESTED | STATUS_MAIN_THREAD);
 	host_tick();
@@ -155,17 +155,17 @@ static void test_others(void **state)
 
 	begin(13);
 	world_recurse(&w, 2);
-	host.task.tgid = 4000;		/* not known */
-	leave(1, false);
-	come();
+	host.task.tgid = 4000;		/* not admitted */
+	switch_out(1, false);
+	switch_in();
 	assert_int_equal(host_counter(CNT_SWITCH), 0);
 	host.task.tgid = 1001;
-	host.leader.start_boottime++;	/* the pid came back */
-	leave(1, false);
+	host.leader.start_boottime++;	/* the pid was used again */
+	switch_out(1, false);
 	assert_int_equal(host_counter(CNT_SWITCH), 0);
 	host.leader.start_boottime--;
 	host.task.flags = PF_KTHREAD;
-	leave(1, false);
+	switch_out(1, false);
 	assert_int_equal(host_counter(CNT_SWITCH), 0);
 	(void)other;
 }
@@ -175,19 +175,19 @@ static void test_thread_exit(void **state)
 	begin(13);
 	world_recurse(&w, 2);
 	host.task.flags = PF_EXITING;
-	leave(2, false);
+	switch_out(2, false);
 	assert_int_equal(host.record_cnt, 0);
-	leave(TASK_DEAD, false);
+	switch_out(TASK_DEAD, false);
 	assert_int_equal(((const struct raw_switch_in *)only_record(RAW_THREAD_EXIT))->tid, 1001);
 }
 
 static void test_no_stack(void **state)
 {
 	begin(13);
-	leave(1, false);		/* a thread state without a frame */
+	switch_out(1, false);		/* a thread state without a frame */
 	assert_int_equal(host.record_cnt, 0);
 	assert_int_equal(host_counter(CNT_WAIT_NOT_PYTHON), 1);
-	come();
+	switch_in();
 	assert_int_equal(host.record_cnt, 0);
 }
 
@@ -198,55 +198,55 @@ static void test_ring_full(void **state)
 	begin(13);
 	world_recurse(&w, 2);
 	host.ring_room = 0;
-	leave(1, false);
+	switch_out(1, false);
 	assert_int_equal(host_counter(CNT_WAIT_LOST), 1);
 	host.ring_room = 10;
-	come();		/* tells since when */
+	switch_in();		/* has the time of the lost switch-out */
 	r = only_record(RAW_SWITCH_IN);
-	assert_true(r->untold && r->out_ns && r->out_ns < r->h.time_ns);
-	leave(1, false);
+	assert_true(r->out_lost && r->out_ns && r->out_ns < r->h.time_ns);
+	switch_out(1, false);
 	host.ring_room = 0;
-	come();
+	switch_in();
 	assert_int_equal(host_counter(CNT_SWITCH_IN_LOST), 1);
 }
 
-/* Two threads of one slot: neither's wake-up is the other's. */
+/* Two threads share a slot: neither gets the other's wake-up time. */
 static void test_slot_taken(void **state)
 {
 	begin(13);
 	world_recurse(&w, 2);
-	leave(1, false);
+	switch_out(1, false);
 	host.task.pid += WAIT_SLOTS;
-	leave(1, false);
+	switch_out(1, false);
 	assert_int_equal(host_counter(CNT_WAIT_SLOT_TAKEN), 1);
 	host.task.pid -= WAIT_SLOTS;
 	host_on_wakeup(&host.task);
-	come();
+	switch_in();
 	assert_int_equal(((const struct raw_switch_in *)only_record(RAW_SWITCH_IN))->out_ns, 0);
 	assert_int_equal(((const struct raw_switch_in *)only_record(RAW_SWITCH_IN))->wake_ns, 0);
 }
 
-/* A clock that runs away while it looks: soon there is no time left to look. */
+/* Each walk takes long: soon there is no budget left. */
 static void test_budget(void **state)
 {
 	const struct raw_sample *s;
-	int i, looked = 0;
+	int i, walked = 0;
 
 	begin(13);
 	world_recurse(&w, 2);
 	host.clock_step_ns = 100000;
 	for (i = 0; i < 100; i++) {
-		leave(1, false);
+		switch_out(1, false);
 		s = only_record(RAW_SWITCH_OUT);
-		assert_int_equal(s->flags, s->nframes ? 0 : RAW_NOT_LOOKED);
-		looked += s->nframes != 0;
+		assert_int_equal(s->flags, s->nframes ? 0 : RAW_NOT_WALKED);
+		walked += s->nframes != 0;
 	}
-	assert_in_range(looked, 1, 99);
-	assert_int_equal(host_counter(CNT_WAIT_NOT_LOOKED), 100 - looked);
+	assert_in_range(walked, 1, 99);
+	assert_int_equal(host_counter(CNT_WAIT_NOT_WALKED), 100 - walked);
 }
 
-/* A switch that nobody was told of: when the thread came back, the scheduler knows. */
-static void test_hidden_return(void **state)
+/* on_switch() was not called at a switch-in: its time comes from the scheduler. */
+static void test_missed_switch_in(void **state)
 {
 	const struct raw_switch_in *r;
 	u64 out_ns;
@@ -254,31 +254,30 @@ static void test_hidden_return(void **state)
 
 	begin(13);
 	world_recurse(&w, 2);
-	leave(1, false);
+	switch_out(1, false);
 	out_ns = ((const struct raw_sample *)only_record(RAW_SWITCH_OUT))->h.time_ns;
 	host.now_ns += 100000;
 	host.task.se.sum_exec_runtime = 5030000;
 	host.task.se.prev_sum_exec_runtime = 5000000;
-	leave(1, false);
+	switch_out(1, false);
 	r = only_record(RAW_SWITCH_IN);
 	assert_int_equal(r->out_ns, out_ns);
 	assert_int_equal(r->h.time_ns,
-			 ((const struct raw_sample *)only_record(RAW_SWITCH_OUT))->h.time_ns -
-			 30000);
-	/* Of a thread that the fair scheduler does not know there is only now. */
+			 ((const struct raw_sample *)only_record(RAW_SWITCH_OUT))->h.time_ns - 30000);
+	/* If the fair scheduler does not know it, the time is that of the switch-out. */
 	host.now_ns += 100000;
 	host.task.se.sum_exec_runtime += 200000000;
-	leave(1, false);
+	switch_out(1, false);
 	r = only_record(RAW_SWITCH_IN);
 	assert_int_equal(r->h.time_ns,
 			 ((const struct raw_sample *)only_record(RAW_SWITCH_OUT))->h.time_ns);
-	/* Told, it is not told again. */
-	come();
-	leave(1, false);
+	/* A switch-in that was sent is not sent again. */
+	switch_in();
+	switch_out(1, false);
 	assert_null(host_record(RAW_SWITCH_IN, &i, NULL));
 }
 
-/* The thread's state cannot be read now: that it waits is told all the same. */
+/* The thread state is unreadable at this moment: the RAW_SWITCH_OUT is sent without a stack. */
 static void test_unreadable(void **state)
 {
 	const struct raw_sample *s;
@@ -286,16 +285,16 @@ static void test_unreadable(void **state)
 	begin(13);
 	world_recurse(&w, 2);
 	host_mem_unmap(W_TSTATE, 4096);
-	leave(1, false);
+	switch_out(1, false);
 	s = only_record(RAW_SWITCH_OUT);
-	assert_int_equal(s->flags, RAW_NOT_LOOKED);
+	assert_int_equal(s->flags, RAW_NOT_WALKED);
 	assert_int_equal(s->nframes, 0);
 	assert_int_equal(s->status, STATUS_UNKNOWN);
 	assert_int_equal(host_counter(CNT_WAIT_UNREADABLE), 1);
 	assert_int_equal(host_counter(CNT_WAIT), 1);
 }
 
-static const struct raw_asleep *iterate(void)
+static const struct raw_offcpu_scan *iterate(void)
 {
 	struct bpf_iter_meta meta = { NULL };
 	struct bpf_iter__task ctx = { &meta, &host.task };
@@ -305,9 +304,9 @@ static const struct raw_asleep *iterate(void)
 	return host.record_cnt ? (const void *)host.records[0].data : NULL;
 }
 
-static void test_asleep(void **state)
+static void test_offcpu_scan(void **state)
 {
-	const struct raw_asleep *a;
+	const struct raw_offcpu_scan *a;
 	const struct raw_switch_in *r;
 	u64 since;
 
@@ -315,18 +314,18 @@ static void test_asleep(void **state)
 	host.task.__state = 1;
 	host.task.nvcsw = 5;
 	host.ring_room = 0;
-	assert_null(iterate());		/* shown again, and then nobody was told */
+	assert_null(iterate());		/* no room: the slot is not written */
 	host.ring_room = 10;
 	a = iterate();
 	assert_int_equal(a->tid, 1001);
 	assert_int_equal(a->why, WHY_BLOCKED);
-	assert_int_equal(a->told, 0);
+	assert_int_equal(a->out_sent, 0);
 	assert_int_equal(a->switches, 5);
 	assert_int_equal(a->thread_pointer, W_TP);
 	since = a->time_ns;
 	a = iterate();
-	assert_int_equal(a->told, 1);
-	come();
+	assert_int_equal(a->out_sent, 1);
+	switch_in();
 	r = only_record(RAW_SWITCH_IN);
 	assert_int_equal(r->out_ns, since);
 	host.task.on_cpu = 1;
@@ -338,14 +337,14 @@ static void test_asleep(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_leaves_and_comes), cmocka_unit_test(test_preempted),
+		cmocka_unit_test(test_switch_out_and_in), cmocka_unit_test(test_preempted),
 		cmocka_unit_test(test_gil),	 cmocka_unit_test(test_gil_requested),
 		cmocka_unit_test(test_others),	 cmocka_unit_test(test_thread_exit),
 		cmocka_unit_test(test_no_stack), cmocka_unit_test(test_ring_full),
 		cmocka_unit_test(test_slot_taken), cmocka_unit_test(test_budget),
 		cmocka_unit_test(test_unreadable),
-		cmocka_unit_test(test_hidden_return),
-		cmocka_unit_test(test_asleep),
+		cmocka_unit_test(test_missed_switch_in),
+		cmocka_unit_test(test_offcpu_scan),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, host_done);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * world.h - interpreters for tests: a process image with a thread, its frames
- * and their code objects, laid out as a supported CPython does it, and what the
- * walk has to say about it.
+ * world.h - interpreters for tests: the memory of a process with one thread, its frames and their
+ * code objects, in the layout of a supported CPython; and the frames that the walk must find.
  */
 #ifndef HOSTBPF_WORLD_H
 #define HOSTBPF_WORLD_H
@@ -24,17 +23,17 @@
 
 #define EACH_MINOR(minor) for ((minor) = LAYOUT_MINOR_MIN; (minor) <= LAYOUT_MINOR_MAX; (minor)++)
 
-/* Where things are in the target. */
+/* Addresses in the target. */
 #define W_RUNTIME 0x1000000ull
 #define W_NONE    0x1100000ull
 #define W_INTERP  0x2000000ull
 #define W_TSTATE  0x3000000ull
-#define W_ROOT_CFRAME (W_TSTATE + 344)	/* behind all that is read of it */
+#define W_ROOT_CFRAME (W_TSTATE + 344)	/* after all that is read of the state */
 #define W_TP      0x4000000ull
 #ifdef __TARGET_ARCH_arm64
 #define W_TSS     0x110ull	/* specific_1stblock in struct pthread */
 #define W_MUSL_TSD 0x70ull	/* struct pthread's tsd */
-#define W_DTV     0ull		/* the DTV's address in the TCB */
+#define W_DTV     0ull		/* offset of the DTV's address from the thread pointer */
 #else
 #define W_TSS     0x310ull
 #define W_MUSL_TSD 0x80ull
@@ -43,7 +42,7 @@
 #define W_HEAP    0x5550000000ull	/* generators' frames, exceptions */
 #define W_CODES   0x6000000000ull
 #define W_STRINGS 0x6100000000ull
-#define W_CHUNK   0x7f0000000000ull	/* data stack chunks, apart from each other */
+#define W_CHUNK   0x7f0000000000ull	/* chunks of the data stack, with gaps between them */
 #define W_CSTACK  0x7ffc00000000ull
 
 #define W_CHUNK_BYTES (16 * 1024ull)
@@ -59,21 +58,22 @@ struct world {
 	struct py_proc proc;
 	u64 top;			/* the newest frame */
 	u64 sp, chunk, heap, cstack, strings;
-	u32 locals;			/* words behind every frame */
-	u8 code_tag;			/* low bits that references to code carry */
+	u32 locals;			/* words after every frame */
+	u8 code_tag;			/* low bits (StackRef tag) of references to code */
 	u32 code_cnt;
 	u32 code_ids[W_CODES_MAX];
-	/* Python frames, outermost first, and where each lies. */
+	/* The Python frames that the walk must find, outermost first, and their addresses. */
 	struct raw_frame want[W_FRAMES_MAX];
 	u64 at[W_FRAMES_MAX];
 	u32 want_cnt;
 };
 
-/* Free-threaded builds of 3.13 and on: 13 + FREE_THREADED. */
+/* The free-threaded build of 3.13: 13 + FREE_THREADED. 3.13 and later. */
 #define FREE_THREADED 100
-/* Py_TRACE_REFS builds of 3.6 to 3.12: minor + TRACE_REFS. */
+/* The Py_TRACE_REFS build of 3.12: 12 + TRACE_REFS. 3.6 to 3.12. */
 #define TRACE_REFS 200
 
+/* Fill in the layouts of a build: a minor version, perhaps + FREE_THREADED or TRACE_REFS. */
 static inline void world_image(struct cpython_image *img, int build)
 {
 	int minor = build % FREE_THREADED;
@@ -90,7 +90,7 @@ static inline void world_image(struct cpython_image *img, int build)
 	img->trace_refs = build >= TRACE_REFS;
 	if (minor <= 12) {
 		assert_int_equal(layout_from_table(img), 0);
-		if (minor == 6)	/* static variables: wherever they are */
+		if (minor == 6)	/* static variables, at any addresses */
 			img->rt = (struct py_runtime_layout){ 0, 8, 16, 24, ABI_NO_OFF,
 								 ABI_NO_OFF };
 		return;
@@ -119,7 +119,7 @@ static inline void world_new_chunk(struct world *w)
 		host_mem_put64(W_TSTATE + w->img.layout.ts_datastack, w->chunk);
 }
 
-/* Where the next frame of this owner goes. */
+/* A place for the next frame of this owner. */
 static inline u64 world_frame_place(struct world *w, int owner)
 {
 	u64 at;
@@ -132,7 +132,7 @@ static inline u64 world_frame_place(struct world *w, int owner)
 	} else if (owner == OWNER_GENERATOR) {
 		at = w->heap;
 		host_mem_map(at, 256);
-		w->heap += 10064;	/* nowhere near its neighbours, 16-byte aligned */
+		w->heap += 10064;	/* far from its neighbours, aligned to 16 bytes */
 	} else {
 		w->cstack -= 208;
 		at = w->cstack;
@@ -141,7 +141,7 @@ static inline u64 world_frame_place(struct world *w, int owner)
 	return at;
 }
 
-/* The thread's current frame, through _PyCFrame if this CPython has one. */
+/* Make frame the thread's current frame, through a _PyCFrame if this CPython has one. */
 static inline void world_set_frame(struct world *w, u64 frame)
 {
 	const struct py_layout *l = &w->img.layout;
@@ -151,14 +151,14 @@ static inline void world_set_frame(struct world *w, u64 frame)
 		host_mem_put64(W_TSTATE + l->ts_frame, frame);
 		return;
 	}
-	/* No predecessor: see world_enter(). */
+	/* The _PyCFrame has no previous one: see world_enter(). */
 	host_mem_put64(W_TSTATE + l->ts_frame, W_ROOT_CFRAME);
 	host_mem_put64(W_ROOT_CFRAME + l->cframe_frame, frame);
 }
 
 /*
- * C has called the interpreter: a new _PyCFrame whose current_frame is frame, while
- * its predecessor still has from.
+ * C has called the interpreter: add a new _PyCFrame whose current_frame is frame. The previous
+ * _PyCFrame has from.
  */
 static inline void world_enter(struct world *w, u64 frame, u64 from)
 {
@@ -172,7 +172,7 @@ static inline void world_enter(struct world *w, u64 frame, u64 from)
 	host_mem_put64(W_TSTATE + l->ts_frame, cframe);
 }
 
-/* How much room a code object's frames take, as frame_room() reads it. */
+/* Set the size of a code object's frames, which frame_room() reads. */
 static inline void world_set_room(struct world *w, u64 addr)
 {
 	u32 words = world_frame_bytes(w) / 8;
@@ -185,7 +185,7 @@ static inline void world_set_room(struct world *w, u64 addr)
 	host_mem_put32(addr + 8, w->img.minor == 11 ? 0xdead : words);	/* co_framesize */
 }
 
-/* A new newest frame at a place of the caller's choosing; lasti -2: not begun. */
+/* Add a new current frame at this address. lasti -2: it has run no instruction. */
 static inline void world_push_at(struct world *w, u64 at, int owner, u32 code, s32 lasti)
 {
 	const struct py_layout *l = &w->img.layout;
@@ -217,19 +217,20 @@ static inline void world_push_at(struct world *w, u64 at, int owner, u32 code, s
 	};
 }
 
+/* The same at the next place for this owner. */
 static inline void world_push(struct world *w, int owner, u32 code, s32 lasti)
 {
 	world_push_at(w, world_frame_place(w, owner), owner, code, lasti);
 }
 
-/* A shim where this CPython has them. */
+/* Add a shim if this CPython has shims. */
 static inline void world_shim(struct world *w)
 {
 	if (w->img.layout.end_shim)
 		world_push(w, OWNER_SHIM, 0, 0);
 }
 
-/* A str object at the given place. */
+/* Write a str object at this address. */
 static inline void world_string_at(struct world *w, u64 at, const char *s)
 {
 	const struct py_object_layout *o = &w->img.objects;
@@ -241,23 +242,27 @@ static inline void world_string_at(struct world *w, u64 at, const char *s)
 	host_mem_write(at + o->str_ascii_data, s, strlen(s) + 1);
 }
 
+/* Write a new str object. Returns its address. */
 static inline u64 world_string(struct world *w, const char *s)
 {
 	u64 at = w->strings;
 
-	w->strings += 4096 + 16;	/* so that they lie everywhere in their pages */
+	w->strings += 4096 + 16;	/* each at another offset in its page */
 	world_string_at(w, at, s);
 	return at;
 }
 
-/* Line table entries in the version's own form: each 8 code units, one line further on. */
+/*
+ * Write n line table entries in the version's own form: each for 8 code units, its line one more
+ * than the one before. Returns their size in bytes.
+ */
 static inline u32 world_fill_table(struct world *w, u64 data, u32 n)
 {
 	u32 i, bytes = w->img.minor <= 10 ? 2 : 3;
 
 	for (i = 0; i < n; i++, data += bytes) {
 		if (w->img.minor <= 10) {
-			/* co_lnotab: bytes of code before the line; 3.10: bytes of the line */
+			/* co_lnotab: the code before the line; 3.10: the code of the line. */
 			host_mem_put8(data, w->img.minor <= 9 && !i ? 0 : 16);
 			host_mem_put8(data + 1, 1);
 			continue;
@@ -269,6 +274,7 @@ static inline u32 world_fill_table(struct world *w, u64 data, u32 n)
 	return bytes * n;
 }
 
+/* Write a new line table object with n entries. Returns its address. */
 static inline u64 world_table(struct world *w, u32 n)
 {
 	u64 at = w->strings;
@@ -280,9 +286,8 @@ static inline u64 world_table(struct world *w, u32 n)
 	return at;
 }
 
-/* What the walk must say of the code object as it is in memory now. */
-/* What abi.h says of a name; 0: it cannot be read. */
-static inline u32 world_string_stamp(const struct py_layout *l, u64 str)
+/* string_hash() of the str object; 0: unreadable. */
+static inline u32 world_string_hash(const struct py_layout *l, u64 str)
 {
 	u64 head[STRING_HEAD / 8] = { 0 }, tail[STRING_TAIL / 8] = { 0 }, length;
 
@@ -293,9 +298,10 @@ static inline u32 world_string_stamp(const struct py_layout *l, u64 str)
 	if (length > STRING_HEAD &&
 	    host_mem_read(NULL, str + l->str_data + length - STRING_TAIL, tail, sizeof(tail)))
 		return 0;
-	return string_stamp(length, head, tail);
+	return string_hash(length, head, tail);
 }
 
+/* The fingerprint that the walk must compute for the code object as it is in memory now. */
 static inline u32 world_code_identity(struct world *w, u32 code)
 {
 	const struct py_layout *l = &w->img.layout;
@@ -310,13 +316,13 @@ static inline u32 world_code_identity(struct world *w, u32 code)
 	if (l->co_version != ABI_NO_OFF)
 		assert_int_equal(host_mem_read(NULL, addr + l->co_version, &version, 4), 0);
 	if (!version)
-		version = names_stamp(world_string_stamp(l, f[2]), world_string_stamp(l, f[0]));
+		version = names_hash(world_string_hash(l, f[2]), world_string_hash(l, f[0]));
 	if (!version)
 		return 0;
 	return code_identity(f[0], f[1], f[2], f[3], line, version);
 }
 
-/* A new code object, func_N in file_N.py from line 100 + N on; returns N. */
+/* Add a new code object: func_N in file_N.py from line 100 + N on. Returns N. */
 static inline u32 world_code(struct world *w)
 {
 	const struct py_layout *l = &w->img.layout;
@@ -339,7 +345,7 @@ static inline u32 world_code(struct world *w)
 	return i;
 }
 
-/* Forget the stack, keep the code objects. */
+/* Remove all frames, keep the code objects. */
 static inline void world_no_frames(struct world *w)
 {
 	w->want_cnt = 0;
@@ -351,6 +357,7 @@ static inline void world_no_frames(struct world *w)
 	world_shim(w);
 }
 
+/* Write w->proc into py_procs. */
 static inline void world_put_proc(struct world *w)
 {
 	u32 tgid = host.task.tgid;
@@ -358,6 +365,7 @@ static inline void world_put_proc(struct world *w)
 	assert_int_equal(bpf_map_update_elem(&py_procs, &tgid, &w->proc, BPF_ANY), 0);
 }
 
+/* The process' entry in py_procs, or NULL. */
 static inline struct py_proc *world_proc(void)
 {
 	u32 tgid = host.task.tgid;
@@ -365,7 +373,7 @@ static inline struct py_proc *world_proc(void)
 	return bpf_map_lookup_elem(&py_procs, &tgid);
 }
 
-/* The thread state is found through the pthread key, from 3.15 on in TLS. */
+/* Write what leads to the thread state: the pthread key; from 3.15 on TLS. */
 static inline void world_thread(struct world *w)
 {
 	const struct py_layout *l = &w->img.layout;
@@ -388,7 +396,7 @@ static inline void world_thread(struct world *w)
 		host_mem_put64(W_TSTATE + l->ts_exc_info, W_TSTATE + l->ts_exc_state);
 	if (l->ts_status != ABI_NO_OFF)
 		host_mem_put32(W_TSTATE + l->ts_status, TS_BOUND_GILSTATE);
-	/* It is the main thread. */
+	/* The thread is the main thread. */
 	if (l->interp_threads_main != ABI_NO_OFF32)
 		host_mem_put64(W_INTERP + l->interp_threads_main, W_TSTATE);
 	if (w->img.rt.main_thread != ABI_NO_OFF) {
@@ -397,7 +405,7 @@ static inline void world_thread(struct world *w)
 	}
 }
 
-/* CPython 3.minor with one thread that has no Python frame yet and holds no GIL. */
+/* A new machine with CPython 3.minor and one thread, which has no frame and no GIL. */
 static inline void world_init(struct world *w, int minor)
 {
 	const struct py_layout *l = &w->img.layout;
@@ -435,20 +443,20 @@ static inline void world_init(struct world *w, int minor)
 	world_no_frames(w);
 }
 
-/* What its interpreter says of itself: 3.6 nothing. */
+/* The interpreter's id; 3.6 has none. */
 static inline u32 world_interp_id(const struct world *w)
 {
 	return w->img.layout.interp_id == ABI_NO_OFF32 ? 0 : 6;
 }
 
-/* Where it says that garbage is being collected. */
+/* Address of the int that is not 0 during a collection. */
 static inline u64 world_collecting(const struct world *w)
 {
 	return w->img.layout.interp_gc_collecting == ABI_NO_OFF32 ?
 		       w->proc.collecting : W_INTERP + w->img.layout.interp_gc_collecting;
 }
 
-/* n frames of one code object each (of at most 50), instruction 2 * depth. */
+/* Add n frames of at most 50 code objects, each at another instruction. */
 static inline void world_recurse(struct world *w, u32 n)
 {
 	u32 i;
@@ -460,7 +468,7 @@ static inline void world_recurse(struct world *w, u32 n)
 	}
 }
 
-/* Tick once; the sample, or NULL. */
+/* Runs a tick. Returns the sample, or NULL. */
 static inline const struct raw_sample *world_sample(void)
 {
 	const struct raw_sample *s;
@@ -469,7 +477,7 @@ static inline const struct raw_sample *world_sample(void)
 
 	host_tick();
 	s = host_record(RAW_SAMPLE, &i, &len);
-	if (s) {	/* a tick stands for 1 and needs no room to say so */
+	if (s) {	/* the weight is 1, so the record has no room for it */
 		assert_int_equal(len, offsetof(struct raw_sample, frames) +
 					      s->nframes * sizeof(struct raw_frame));
 		assert_int_equal(len, raw_sample_bytes(s->nframes, s->flags));
@@ -478,7 +486,7 @@ static inline const struct raw_sample *world_sample(void)
 	return s;
 }
 
-/* s holds n frames of the stack as it is wanted, from the innermost on. */
+/* s must have the n innermost frames of the stack. */
 static inline void world_check_frames(const struct world *w, const struct raw_sample *s, u32 n)
 {
 	u32 i;
@@ -494,7 +502,7 @@ static inline void world_check_frames(const struct world *w, const struct raw_sa
 	}
 }
 
-/* The next tick brings n frames and these flags. */
+/* Runs a tick, whose sample must have the n innermost frames and these flags. Returns it. */
 static inline const struct raw_sample *world_expect(const struct world *w, u32 n, u8 flags)
 {
 	const struct raw_sample *s = world_sample();
@@ -505,7 +513,7 @@ static inline const struct raw_sample *world_expect(const struct world *w, u32 n
 	return s;
 }
 
-/* The next tick brings no sample and ends so. */
+/* Runs a tick, which must send no sample and end with this counter. */
 static inline void world_expect_end(enum counter end)
 {
 	u64 before = host_counter(end);

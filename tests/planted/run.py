@@ -1,10 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""make check-planted: are the tests worth anything? Bugs are planted, and the first tier must find each.
+"""make check-planted: plants bugs; tests of the first tier must find each.
 
-run.py [NAME...]: each patch beside this file is applied to a copy of the tree, the copy is
-built, and the named tests are run. Found is what makes them fail; that all pass without a bug
-is looked at first. Exit status 1: a bug was not found.
+run.py [NAME...]: first all tests in PLANTED must pass in a copy of the tree. Then each patch beside
+this file is applied to the copy, the copy is built, and the bug's tests are run. If none fails, the
+bug was not found. Exit status 1: a bug was not found.
 """
 import os
 import shutil
@@ -19,7 +19,7 @@ SMALL = "tests/e2e/capture/test_small_truth.py"
 ACCOUNTS = "tests/e2e/capture/test_accounting.py"
 LEAKS = "tests/e2e/capture/test_leaks.py"
 UNIT = "build/san/tests/unit/resolve/test_process"
-# bug -> tests of the first tier, one of which must find it
+# bug -> tests of the first tier; one of them must fail
 PLANTED = {
     "share": [f"{SMALL}::test_shares"],
     "name": [f"{SMALL}::test_stacks_have_the_right_names"],
@@ -43,7 +43,7 @@ def must(argv, tree):
 
 
 def copy_to(tree):
-    """What git knows or could know, and what is built already."""
+    """Copies all files that git tracks or could add, and build/."""
     listed = subprocess.run(["git", "ls-files", "-coz", "--exclude-standard"], cwd=REPO, check=True,
                             stdout=subprocess.PIPE, text=True).stdout
     for name in filter(None, listed.split("\0")):
@@ -60,7 +60,7 @@ def make(tree, test):
 
 
 def fails(tree, test):
-    """What the test says when it fails; None: it passes."""
+    """The test's output if it fails; None: it passes."""
     if test == UNIT:
         done = run([tree / test], tree)
     else:
@@ -73,14 +73,14 @@ def fails(tree, test):
 
 
 def why(text):
-    """The line that says what was wrong."""
+    """The line of a test's output that says why it failed."""
     lines = [line for line in text.splitlines()
              if line.startswith(("FAILED", "SUMMARY", "ERROR")) or "ERROR: LeakSanitizer" in line]
     return (lines or text.strip().splitlines()[-1:])[-1][:160]
 
 
 def look_for(bug, tree):
-    """Whether one of its tests finds it."""
+    """Plants the bug and runs its tests. Returns whether one of them fails."""
     must(["git", "apply", "--unsafe-paths", "--directory", str(tree), str(HERE / f"{bug}.patch")], "/")
     try:
         for test in PLANTED[bug]:

@@ -37,7 +37,7 @@ struct capture_args {
 	const char *cpu_list;		/* "0-3,7"; NULL: all CPUs */
 	uint32_t sent_codes;		/* code objects that the BPF side remembers as sent;
 					 * a power of two */
-	struct proc_filter *selection;	/* conditions; NULL: none. Outlives the capture */
+	struct proc_filter *proc_filter;	/* conditions; NULL: none. Outlives the capture */
 	struct identities *identities;	/* containers seen so far; outlives the capture */
 	struct observer *observer;	/* receives the events; outlives the capture */
 };

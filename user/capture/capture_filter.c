@@ -16,15 +16,15 @@
 
 int capture_filter_configure(struct capture *s)
 {
-	struct select_config cfg;
+	struct filter_config cfg;
 
-	if (!s->args.selection)
+	if (!s->args.proc_filter)
 		return bpf_map__set_max_entries(s->skel->maps.marks, 1);
-	s->filter_eval = proc_filter_eval_new(s->args.selection);
+	s->filter_eval = proc_filter_eval_new(s->args.proc_filter);
 	if (!s->filter_eval)
 		return -errno;
 	proc_filter_eval_config(s->filter_eval, &cfg);
-	s->skel->rodata->cfg_select = cfg;
+	s->skel->rodata->cfg_filter = cfg;
 	if (cfg.cgroups && cfg.cgroup_ask)
 		bpf_program__set_autoload(s->skel->progs.on_cgroup_mkdir, true);
 	bpf_program__set_autoload(s->skel->progs.on_cgroup_rmdir, cfg.cgroups);

@@ -54,7 +54,7 @@ bool capture_is_admitted(struct capture *s, pid_t tgid, uint64_t start_ns)
 {
 	struct py_proc py;
 
-	return proc_table_get(s->life.table, tgid, &py) && py.exe && !py.strange &&
+	return proc_table_get(s->life.table, tgid, &py) && py.exe && !py.mismatches &&
 	       !py.unselected && (!start_ns || py.start_ns == start_ns);
 }
 

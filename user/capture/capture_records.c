@@ -151,7 +151,7 @@ static void child_identity(struct capture *s, const struct raw_lifecycle *ev,
 	struct proc_info who;
 
 	*out = *process_identity(parent);
-	if (ev->elsewhere) {
+	if (ev->other_cgroups) {
 		*out = (struct identity){ .uid = IDENTITY_NO_UID };
 		if (!proc_info_read(ev->h.tgid, &who))
 			identity_of_process(s->args.identities, &who, out);
@@ -165,7 +165,7 @@ static void take_fork(struct capture *s, const struct raw_lifecycle *ev)
 	struct process_args args;
 	struct tracked *t;
 
-	if (!ev->known)
+	if (!ev->admitted)
 		return;
 	if (!parent) {
 		/* The BPF side knows the parent, user space does not: a record was lost. */
@@ -209,7 +209,7 @@ static void command_of(const struct raw_exec *ev, char out[CMDLINE_MAX])
 }
 
 /* The entry of py_procs that the BPF side wrote (admit_exec.bpf.h, admit_exec()). */
-static struct py_proc arrival(const struct raw_exec *ev, const struct py_exe *exe)
+static struct py_proc entry_of_exec(const struct raw_exec *ev, const struct py_exe *exe)
 {
 	struct py_proc py = exe->proc;
 
@@ -218,7 +218,7 @@ static struct py_proc arrival(const struct raw_exec *ev, const struct py_exe *ex
 	py.euid = EUID_NEVER;
 	py.exe = ev->exe;
 	py.exe_bias = ev->bias;
-	py.state = exe->slot ? PY_PROC_ARRIVING : PY_PROC_PYTHON;
+	py.state = exe->slot ? PY_PROC_LINKING : PY_PROC_PYTHON;
 	if (!exe->slot)
 		py_proc_relocate(&py, &exe->proc, ev->bias);
 	return py;
@@ -234,7 +234,7 @@ static void reinstate(struct capture *s, const struct raw_exec *ev, const struct
 
 	if (!proc_table_get(s->life.table, ev->h.tgid, &py) || py.ident & 1)
 		return;
-	py = arrival(ev, exe);
+	py = entry_of_exec(ev, exe);
 	proc_table_put(s->life.table, ev->h.tgid, &py);
 }
 
@@ -258,7 +258,7 @@ static bool take_admitted(struct capture *s, const struct raw_exec *ev)
 	memcpy(comm, ev->comm, RAW_COMM);
 	command_of(ev, command);
 	reinstate(s, ev, exe);
-	args.py = arrival(ev, exe);
+	args.py = entry_of_exec(ev, exe);
 	if (exe->slot)	/* the BPF side resolves its libpython; user space has no address */
 		args.py.runtime = 0;
 	args.py.state = PY_PROC_PYTHON;

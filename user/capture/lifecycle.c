@@ -152,7 +152,7 @@ static int say_walk_again(struct lifecycle *l, const struct tracked *t, const st
 	struct py_proc py;
 
 	if (proc_table_get(l->table, t->tgid, &py) && !py.unselected &&
-	    (py.state == PY_PROC_PYTHON || py.state == PY_PROC_ARRIVING))
+	    (py.state == PY_PROC_PYTHON || py.state == PY_PROC_LINKING))
 		return 0;
 	return say_walk(l, t, step);
 }
@@ -162,7 +162,7 @@ static bool is_admitted(struct lifecycle *l, const struct tracked *t)
 {
 	struct py_proc py;
 
-	return proc_table_get(l->table, t->tgid, &py) && py.exe && !py.strange &&
+	return proc_table_get(l->table, t->tgid, &py) && py.exe && !py.mismatches &&
 	       !py.unselected && (!t->start_ns || py.start_ns == t->start_ns);
 }
 

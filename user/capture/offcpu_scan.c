@@ -42,14 +42,14 @@ struct shared {
 };
 
 struct job {
-	struct raw_asleep *threads;	/* cnt threads to walk */
+	struct raw_offcpu_scan *threads;	/* cnt threads to walk */
 	size_t cnt;
 	struct py_proc *procs;		/* the process of each thread */
 	struct shared *shared;
 };
 
 /* The *cnt threads that the iterator reports; the caller frees them. NULL with errno. */
-static struct raw_asleep *list_threads(struct tachbpf_bpf *skel, size_t *cnt)
+static struct raw_offcpu_scan *list_threads(struct tachbpf_bpf *skel, size_t *cnt)
 {
 	struct buf b = { 0 };
 	ssize_t n = -1;
@@ -74,8 +74,8 @@ static struct raw_asleep *list_threads(struct tachbpf_bpf *skel, size_t *cnt)
 		buf_free(&b);
 		return NULL;
 	}
-	*cnt = b.len / sizeof(struct raw_asleep);
-	return (struct raw_asleep *)b.data;
+	*cnt = b.len / sizeof(struct raw_offcpu_scan);
+	return (struct raw_offcpu_scan *)b.data;
 }
 
 /* Keep the threads that are to be walked, and fill job->procs. 0 or -ENOMEM. */
@@ -87,9 +87,9 @@ static int choose(struct job *job, offcpu_scan_proc_fn proc, void *ctx)
 	if (!job->procs)
 		return -ENOMEM;
 	for (i = 0; i < job->cnt; i++) {
-		const struct raw_asleep *a = &job->threads[i];
+		const struct raw_offcpu_scan *a = &job->threads[i];
 
-		if (!a->why || a->told || proc(ctx, a->tgid, a->start_ns, &job->procs[kept]))
+		if (!a->why || a->out_sent || proc(ctx, a->tgid, a->start_ns, &job->procs[kept]))
 			continue;
 		job->threads[kept++] = *a;
 	}
@@ -162,7 +162,7 @@ static void hand_on(uint8_t *at, size_t len, offcpu_scan_record_fn record, void 
 	}
 }
 
-static int put_all(struct u64map *m, struct raw_asleep *threads, size_t cnt)
+static int put_all(struct u64map *m, struct raw_offcpu_scan *threads, size_t cnt)
 {
 	size_t i;
 	int err = 0;
@@ -172,9 +172,9 @@ static int put_all(struct u64map *m, struct raw_asleep *threads, size_t cnt)
 	return err;
 }
 
-static bool stood_still(const struct u64map *later, const struct raw_asleep *a)
+static bool stood_still(const struct u64map *later, const struct raw_offcpu_scan *a)
 {
-	const struct raw_asleep *b = u64map_get(later, a->tid);
+	const struct raw_offcpu_scan *b = u64map_get(later, a->tid);
 
 	return b && b->why && b->tgid == a->tgid && b->switches == a->switches;
 }
@@ -205,7 +205,7 @@ static void hand_on_all(const struct job *job, const struct u64map *later,
 int offcpu_scan_run(struct tachbpf_bpf *skel, offcpu_scan_proc_fn proc,
 		     offcpu_scan_record_fn record, void *ctx, struct offcpu_scan_counts *counts)
 {
-	struct raw_asleep *again = NULL;
+	struct raw_offcpu_scan *again = NULL;
 	struct u64map later = { 0 };
 	struct job job = { 0 };
 	size_t cnt = 0;

@@ -29,7 +29,7 @@ struct counters_map counters;
 struct events_map events;
 
 static struct {
-	const struct raw_asleep *who;
+	const struct raw_offcpu_scan *who;
 	struct task_struct task;
 	struct signal_struct signal;
 	struct mm_struct mm;
@@ -103,7 +103,7 @@ struct task_struct *bpf_get_current_task_btf(void)
 	return &now.task;
 }
 
-/* Never called: the registers are in struct raw_asleep. */
+/* Never called: the registers are in struct raw_offcpu_scan. */
 long bpf_task_pt_regs(struct task_struct *task)
 {
 	abort();
@@ -129,7 +129,7 @@ long bpf_ringbuf_output(void *ring, void *data, u64 size, u64 flags)
 
 /* ---- */
 
-static void become(const struct raw_asleep *a)
+static void become(const struct raw_offcpu_scan *a)
 {
 	now.who = a;
 	now.signal.nr_threads = a->nr_threads;
@@ -143,7 +143,8 @@ static void become(const struct raw_asleep *a)
 	};
 }
 
-size_t offcpu_scan_walk(const struct raw_asleep *a, struct py_proc *proc, void *out, size_t room)
+size_t offcpu_scan_walk(const struct raw_offcpu_scan *a, struct py_proc *proc, void *out,
+			size_t room)
 {
 	struct user_call call = {
 		.sp = a->sp,

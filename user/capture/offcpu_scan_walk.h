@@ -16,6 +16,7 @@
  * of bytes; 0: the thread has no Python stack, or room is too small. May never return, because
  * it reads the target's memory (see remote_mem.h).
  */
-size_t offcpu_scan_walk(const struct raw_asleep *a, struct py_proc *proc, void *out, size_t room);
+size_t offcpu_scan_walk(const struct raw_offcpu_scan *a, struct py_proc *proc, void *out,
+			size_t room);
 
 #endif

@@ -33,7 +33,7 @@ struct record {
 	struct identities *identities;
 	struct recording *recording;
 	struct capture *capture;
-	struct proc_filter selection;	/* a copy of the options' conditions, which evaluation
+	struct proc_filter proc_filter;	/* a copy of the options' conditions, which evaluation
 					 * changes */
 	struct spawned child;
 	int child_status;
@@ -75,7 +75,7 @@ static char *selection_text(const struct record_options *o)
 	size_t i;
 
 	if (o->command) {
-		proc_filter_text(&o->selection, &b);
+		proc_filter_text(&o->proc_filter, &b);
 		buf_add(&b, " --", 3);
 	} else {
 		buf_add(&b, o->all ? "-a" : "-p", 2);
@@ -87,7 +87,7 @@ static char *selection_text(const struct record_options *o)
 		buf_add(&b, o->command[i], strlen(o->command[i]));
 	}
 	if (!o->command)
-		proc_filter_text(&o->selection, &b);
+		proc_filter_text(&o->proc_filter, &b);
 	buf_add(&b, "", 1);
 	if (b.data && *b.data == ' ')
 		memmove(b.data, b.data + 1, b.len - 1);
@@ -100,7 +100,7 @@ static int open_recording(struct record *r)
 	struct recording_args args = o->recording;
 	char *selection = selection_text(o);
 
-	args.single_file = o->pid_cnt == 1 && o->selection.children != CHILDREN_YES;
+	args.single_file = o->pid_cnt == 1 && o->proc_filter.children != CHILDREN_YES;
 	args.rate_hz = r->rate_hz;
 	args.mode = &record_modes[o->capture.mode];
 	args.features = FEATURE_ALL_THREADS | (o->capture.gc ? FEATURE_GC : 0) |
@@ -113,7 +113,7 @@ static int open_recording(struct record *r)
 
 static bool has_conditions(const struct record_options *o)
 {
-	return o->selection.cnt || o->selection.min_age_s > 0;
+	return o->proc_filter.cnt || o->proc_filter.min_age_s > 0;
 }
 
 /* --kernel: read the names of the kernel's functions. 0, or -errno after logging. */
@@ -138,10 +138,10 @@ static int open_capture(struct record *r)
 	struct capture_args args = o->capture;
 
 	args.all = o->all;
-	args.children = o->selection.children == CHILDREN_YES;
+	args.children = o->proc_filter.children == CHILDREN_YES;
 	args.rate_hz = r->rate_hz;
 	args.kernel = r->kernel;
-	args.selection = has_conditions(o) ? &r->selection : NULL;
+	args.proc_filter = has_conditions(o) ? &r->proc_filter : NULL;
 	args.identities = r->identities;
 	args.observer = recording_observer(r->recording);
 	r->capture = capture_new(&args);
@@ -154,7 +154,7 @@ static int open_capture(struct record *r)
  */
 static int add_pid(struct record *r, pid_t pid)
 {
-	bool children = r->selection.children == CHILDREN_YES;
+	bool children = r->proc_filter.children == CHILDREN_YES;
 	int err = capture_add(r->capture, pid);
 
 	if (err == -EAGAIN) {
@@ -172,7 +172,7 @@ static int add_pid(struct record *r, pid_t pid)
 
 static int select_processes(struct record *r)
 {
-	enum proc_filter_children children = r->selection.children;
+	enum proc_filter_children children = r->proc_filter.children;
 	size_t i;
 	int err;
 
@@ -237,7 +237,7 @@ static bool any_pid_may_follow(const struct record *r)
 {
 	size_t i;
 
-	if (!has_conditions(r->opts) && r->selection.children != CHILDREN_YES)
+	if (!has_conditions(r->opts) && r->proc_filter.children != CHILDREN_YES)
 		return false;
 	for (i = 0; i < r->opts->pid_cnt; i++)
 		if (!kill(r->opts->pids[i], 0) || errno != ESRCH)
@@ -370,7 +370,7 @@ static int record(struct record *r)
 
 int record_run(const struct record_options *opts)
 {
-	struct record r = { .opts = opts, .selection = opts->selection };
+	struct record r = { .opts = opts, .proc_filter = opts->proc_filter };
 	int err;
 
 	r.rate_hz = opts->rate_hz ? opts->rate_hz : opts->all ? RATE_ALL_HZ : RATE_ONE_HZ;

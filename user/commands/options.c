@@ -38,7 +38,7 @@ static int check_export(const struct export_options *e)
 static int check_record(struct options *o)
 {
 	struct record_options *r = &o->record;
-	const struct proc_filter *s = &r->selection;
+	const struct proc_filter *s = &r->proc_filter;
 	int selected = r->all + (r->pid_cnt > 0) + (r->command != NULL);
 
 	if (!selected && (s->cnt || s->min_age_s > 0)) {
@@ -253,9 +253,9 @@ void options_free(struct options *o)
 {
 	if (o->command == COMMAND_RECORD) {
 		free(o->record.pids);
-		proc_filter_free(&o->record.selection);
+		proc_filter_free(&o->record.proc_filter);
 	} else if (o->command == COMMAND_PS) {
-		proc_filter_free(&o->ps.selection);
+		proc_filter_free(&o->ps.proc_filter);
 	} else if (o->command != COMMAND_DOCTOR) {
 		free(o->input.paths);
 		sample_filter_options_free(&o->input.filter);

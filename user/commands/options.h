@@ -30,7 +30,7 @@ struct record_options {
 	bool all;			/* -a */
 	pid_t *pids;			/* -p; pid_cnt of them */
 	size_t pid_cnt;
-	struct proc_filter selection;	/* --container, --exclude-..., --children, --min-age */
+	struct proc_filter proc_filter;	/* --container, --exclude-..., --children, --min-age */
 	char **command;			/* -- CMD ARGS...; NULL: none; not owned */
 	uint32_t rate_hz;		/* -r; 0: default for the selection */
 	bool kernel;			/* --kernel */
@@ -138,7 +138,7 @@ struct doctor_options {
 };
 
 struct ps_options {
-	struct proc_filter selection;	/* --container, --exclude-..., --min-age */
+	struct proc_filter proc_filter;	/* --container, --exclude-..., --min-age */
 	bool json;			/* --json */
 };
 

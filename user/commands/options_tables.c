@@ -83,10 +83,10 @@ static const enum options_show show_help = SHOW_HELP, show_version = SHOW_VERSIO
 #define CONDITIONS "Which of them (one of each kind given must fit; may be repeated)"
 #define EXCLUSIONS "Which of them are left out (those that fit one of these)"
 #define CONDITION(CMD, NAME, KIND, ARG, HELP)                                                      \
-	{ 0, #NAME, ARG, CONDITIONS, HELP, opt_select, AT(CMD.selection),                          \
+	{ 0, #NAME, ARG, CONDITIONS, HELP, opt_select, AT(CMD.proc_filter),                        \
 	  &(const struct select_option){ KIND, false } }
 #define EXCLUSION(CMD, NAME, KIND, ARG, HELP)                                                      \
-	{ 0, "exclude-" #NAME, ARG, EXCLUSIONS, HELP, opt_select, AT(CMD.selection),               \
+	{ 0, "exclude-" #NAME, ARG, EXCLUSIONS, HELP, opt_select, AT(CMD.proc_filter),             \
 	  &(const struct select_option){ KIND, true } }
 #define CONDITION_OPTIONS(CMD)                                                                     \
 	CONDITION(CMD, container, FILTER_CONTAINER, "ID|NAME",                                     \
@@ -101,7 +101,7 @@ static const enum options_show show_help = SHOW_HELP, show_version = SHOW_VERSIO
 	CONDITION(CMD, exe, FILTER_EXE, "GLOB",                                                    \
 		  "whose executable matches, the path if GLOB has a /"),                           \
 	{ 0, "min-age", "TIME", CONDITIONS, "from this age on: 5, 0.5s, 5m",                       \
-	  opt_min_age, AT(CMD.selection.min_age_s), NULL }
+	  opt_min_age, AT(CMD.proc_filter.min_age_s), NULL }
 #define EXCLUSION_OPTIONS(CMD)                                                                     \
 	EXCLUSION(CMD, container, FILTER_CONTAINER, "ID|NAME", "of this container"),               \
 	EXCLUSION(CMD, pod, FILTER_POD, "UID|NAME", "of this pod"),                                \
@@ -122,9 +122,9 @@ static const struct cli_option record_table[] = {
 	  NULL },
 	CONDITION_OPTIONS(record),
 	{ 0, "children", NULL, CONDITIONS, "-p: also what these processes start", opt_value,
-	  AT(record.selection.children), children_yes },
+	  AT(record.proc_filter.children), children_yes },
 	{ 0, "no-children", NULL, CONDITIONS, "-- COMMAND: without what it starts", opt_value,
-	  AT(record.selection.children), children_no },
+	  AT(record.proc_filter.children), children_no },
 	EXCLUSION_OPTIONS(record),
 	{ 'm', "mode", "MODE", "How to record",
 	  "which time: cpu (default), wall, offcpu, gil,\nexception or all",

@@ -38,8 +38,9 @@ static size_t header_end(const struct py_layout *l)
 	return end;
 }
 
-/* The hash that the BPF side computes (read_string_stamp() in bpf/pycode.bpf.h). 0: unreadable. */
-static uint32_t read_stamp(const struct target_mem *mem, const struct py_layout *l, uint64_t str)
+/* The hash that the BPF side computes (read_string_hash() in bpf/pycode.bpf.h). 0: unreadable. */
+static uint32_t read_string_hash(const struct target_mem *mem, const struct py_layout *l,
+				 uint64_t str)
 {
 	uint64_t head[STRING_HEAD / 8] = { 0 }, tail[STRING_TAIL / 8] = { 0 }, length;
 	uint64_t data = str + l->str_data;
@@ -50,7 +51,7 @@ static uint32_t read_stamp(const struct target_mem *mem, const struct py_layout 
 	if (length > STRING_HEAD &&
 	    mem->read(mem->ctx, data + length - STRING_TAIL, tail, sizeof(tail)))
 		return 0;
-	return string_stamp(length, head, tail);
+	return string_hash(length, head, tail);
 }
 
 static int read_header(const struct target_mem *mem, const struct py_layout *l, uint64_t addr,
@@ -74,8 +75,8 @@ static int read_header(const struct target_mem *mem, const struct py_layout *l, 
 	if (l->co_version != ABI_NO_OFF)
 		memcpy(&h->version, b + l->co_version, 4);
 	if (!h->version)
-		h->version = names_stamp(read_stamp(mem, l, h->qualname),
-					 read_stamp(mem, l, h->filename));
+		h->version = names_hash(read_string_hash(mem, l, h->qualname),
+					read_string_hash(mem, l, h->filename));
 	return 0;
 }
 

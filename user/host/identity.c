@@ -37,7 +37,7 @@ struct entry {
 struct identities {
 	struct u64map by_text;		/* hash of a container's fields -> struct entry */
 	struct u64map by_cgroup;	/* key_of() -> struct entry; &nothing: in no container */
-	struct u64map paths;		/* mark_of_cgroup() -> char * */
+	struct u64map paths;		/* cgroup_key() -> char * */
 	struct entry nothing;
 	uint64_t beyond;
 	bool scanned;			/* the paths of all existing cgroups were added to paths */
@@ -201,7 +201,7 @@ static uint64_t key_of(const struct raw_origin *w)
 
 static void add_path(struct identities *ids, uint32_t hierarchy, uint64_t id, const char *text)
 {
-	uint64_t key = mark_of_cgroup(hierarchy, id);
+	uint64_t key = cgroup_key(hierarchy, id);
 	char *path, *old;
 
 	if (hierarchy > 63 || !(ids->hierarchies >> hierarchy & 1))

@@ -527,7 +527,7 @@ int process_switch_out(struct process *p, const struct raw_sample *raw, size_t l
 	if (!p->waits || len < sizeof(struct raw_head))
 		return -EBADMSG;
 	err = waits_switch_out(p->waits, raw);
-	if (err || raw->flags & RAW_NOT_LOOKED)
+	if (err || raw->flags & RAW_NOT_WALKED)
 		return err;
 	return take_stack(p, raw, len, &t);
 }

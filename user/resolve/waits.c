@@ -3,7 +3,7 @@
  * waits.c - see waits.h.
  *
  * A full ring buffer loses records. If a switch-in was lost, the thread's next record of any kind
- * ends the wait. If a switch-out was lost, the switch-in says so (untold, out_ns), and the wait
+ * ends the wait. If a switch-out was lost, the switch-in says so (out_lost, out_ns), and the wait
  * has the thread's last known stack and STATUS_UNKNOWN.
  */
 #include "resolve/waits.h"
@@ -162,7 +162,7 @@ int waits_switch_out(struct waits *w, const struct raw_sample *raw)
 	if (!t)
 		return -ENOMEM;
 	err = repair(w, t, raw->h.time_ns);
-	if (raw->flags & RAW_NOT_LOOKED) {
+	if (raw->flags & RAW_NOT_WALKED) {
 		if (!t->known)
 			return err;
 		guess(w, t, &raw->h);
@@ -174,10 +174,11 @@ int waits_switch_out(struct waits *w, const struct raw_sample *raw)
 }
 
 /*
- * The thread's last switch-out was not sent (untold); run->out_ns is its time. If the thread is
+ * The thread's last switch-out was not sent (out_lost); run->out_ns is its time. If the thread is
  * still off-CPU, that wait began earlier, and its switch-in was lost, too.
  */
-static int begin_untold(struct waits *w, struct wait_thread *t, const struct raw_switch_in *run)
+static int begin_lost_switch_out(struct waits *w, struct wait_thread *t,
+				 const struct raw_switch_in *run)
 {
 	struct raw_header h = run->h;
 	int err = repair(w, t, run->out_ns);
@@ -192,13 +193,13 @@ static int begin_untold(struct waits *w, struct wait_thread *t, const struct raw
 int waits_switch_in(struct waits *w, const struct raw_switch_in *run)
 {
 	struct wait_thread *t = find_or_add(w, run->tid);
-	bool untold = run->untold && run->out_ns < run->h.time_ns;
+	bool out_lost = run->out_lost && run->out_ns < run->h.time_ns;
 	int err = 0, end_err;
 
 	if (!t)
 		return -ENOMEM;
-	if (untold && (t->out ? run->out_ns > t->out_ns : t->known))
-		err = begin_untold(w, t, run);
+	if (out_lost && (t->out ? run->out_ns > t->out_ns : t->known))
+		err = begin_lost_switch_out(w, t, run);
 	if (!t->out)
 		return err;
 	t->out = false;

@@ -56,7 +56,7 @@ void waits_free(struct waits *w);
 /* Take the sample of a tick. Returns 0, -ENOMEM or the result of fn, as the other functions. */
 int waits_tick(struct waits *w, const struct raw_sample *raw);
 /*
- * Take a thread's switch-out. raw has its stack; with RAW_NOT_LOOKED it has none, and the wait
+ * Take a thread's switch-out. raw has its stack; with RAW_NOT_WALKED it has none, and the wait
  * gets the thread's last stack, if one is known.
  */
 int waits_switch_out(struct waits *w, const struct raw_sample *raw);

@@ -144,7 +144,7 @@ void proc_filter_eval_take_cgroup(struct proc_filter_eval *c, const struct raw_c
 
 	if (memchr(ev->path, '\0', sizeof(ev->path)) &&
 	    judge_path(c, ev->hierarchy, (const char *)ev->path, 0, &bits))
-		put_mark(c, mark_of_cgroup(ev->hierarchy, ev->id), mark_value(bits));
+		put_mark(c, cgroup_key(ev->hierarchy, ev->id), mark_value(bits));
 }
 
 /* ---- cgroups that exist at the start ---- */
@@ -208,7 +208,7 @@ static int add_cgroup(void *ctx, const struct cgroup_dir *dir)
 	add_hints(c, dir);
 	if (sure)
 		c->found[c->found_cnt++] = (struct mark){
-			mark_of_cgroup(dir->hierarchy, dir->id), mark_value(bits)
+			cgroup_key(dir->hierarchy, dir->id), mark_value(bits)
 		};
 	return 0;
 }
@@ -317,9 +317,9 @@ void proc_filter_eval_free(struct proc_filter_eval *c)
 
 /* ---- the BPF side ---- */
 
-void proc_filter_eval_config(const struct proc_filter_eval *c, struct select_config *cfg)
+void proc_filter_eval_config(const struct proc_filter_eval *c, struct filter_config *cfg)
 {
-	*cfg = (struct select_config){
+	*cfg = (struct filter_config){
 		.min_age_ns = (uint64_t)(c->sel->min_age_s * NS_PER_S),
 		.cgroup_kinds = mark_value(c->included),
 		.any = true,
@@ -354,7 +354,7 @@ void proc_filter_eval_start(struct proc_filter_eval *c, struct bpf_map *marks)
 		uint32_t uid = c->sel->rules[i].number;
 
 		if (c->sel->rules[i].kind == FILTER_UID)
-			put_mark(c, mark_of_uid(uid),
+			put_mark(c, uid_key(uid),
 				 proc_filter_judge_uid(c->sel, uid) & FILTER_EXCLUDED ?
 					 MARK_EXCLUDED :
 					 MARK_INCLUDED);
@@ -375,7 +375,7 @@ void proc_filter_eval_take_comm(struct proc_filter_eval *c, const uint8_t comm[C
 		return;
 	c->comms++;
 	snprintf(text, sizeof(text), "%.*s", COMM_BYTES, (const char *)comm);
-	put_mark(c, mark_of_comm(comm), judge_comm(c, text) ? 0 : MARK_INCLUDED);
+	put_mark(c, comm_key(comm), judge_comm(c, text) ? 0 : MARK_INCLUDED);
 }
 
 /* ---- processes ---- */
@@ -396,7 +396,7 @@ static int judge_own_cgroup(void *ctx, uint32_t hierarchy, const char *path, boo
 	j->bits |= bits;
 	id = own && j->c->ask ? cgroups_id(j->c->cgroups, hierarchy, path) : 0;
 	if (id)
-		put_mark(j->c, mark_of_cgroup(hierarchy, id), mark_value(bits));
+		put_mark(j->c, cgroup_key(hierarchy, id), mark_value(bits));
 	return 0;
 }
 

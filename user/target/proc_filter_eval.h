@@ -25,7 +25,7 @@ struct proc_filter_eval *proc_filter_eval_new(struct proc_filter *sel);
 void proc_filter_eval_free(struct proc_filter_eval *c);
 
 /* The settings that the BPF side needs before it is loaded, in *cfg. */
-void proc_filter_eval_config(const struct proc_filter_eval *c, struct select_config *cfg);
+void proc_filter_eval_config(const struct proc_filter_eval *c, struct filter_config *cfg);
 /* Upper bound of entries in the map marks. */
 uint32_t proc_filter_eval_marks_max(const struct proc_filter_eval *c);
 /* After loading: enter the verdicts into the map marks. */

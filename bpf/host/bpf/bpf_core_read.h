@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * bpf_core_read.h - CO-RE on the host: the fields are where the compiler put them.
+ * bpf_core_read.h - libbpf's CO-RE macros for user space: fields are where the compiler put them.
  */
 #ifndef HOSTBPF_CORE_READ_H
 #define HOSTBPF_CORE_READ_H
 
-/* What the kernel under test has: see host.h. */
+/* true: the kernel has the helpers that bpf/ asks for by bpf_core_enum_value_exists(). */
 extern bool host_task_btf;
 
 #define bpf_core_enum_value_exists(type, value) host_task_btf

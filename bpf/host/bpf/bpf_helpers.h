@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * bpf_helpers.h - the helpers that bpf/ calls, served by tests/hostbpf/host.c
- * and by user/capture/offcpu_scan_walk.c.
+ * bpf_helpers.h - the BPF helpers that bpf/ calls, for user space. tests/hostbpf/host.c and
+ * user/capture/offcpu_scan_walk.c implement them.
  *
- * A map's size and kind come from its declaration, as libbpf takes them from BTF.
+ * A map's type and size come from its declaration.
  */
 #ifndef HOSTBPF_HELPERS_H
 #define HOSTBPF_HELPERS_H
@@ -18,8 +18,9 @@
 #define barrier() asm volatile("" ::: "memory")
 #define barrier_var(var) asm volatile("" : "+r"(var))
 
+/* A map, as its declaration describes it. */
 struct host_map_def {
-	const void *map;
+	const void *map;	/* the variable; it identifies the map */
 	u32 type, max_entries, key_size, value_size;
 };
 
@@ -32,6 +33,7 @@ struct host_map_def {
 #define bpf_map_update_elem(m, key, value, flags) host_map_update(HOST_MAP(m), key, value)
 #define bpf_map_delete_elem(m, key) host_map_delete(HOST_MAP(m), key)
 
+/* As bpf_map_lookup_elem(), bpf_map_update_elem() and bpf_map_delete_elem() of the kernel. */
 void *host_map_lookup(const struct host_map_def *def, const void *key);
 int host_map_update(const struct host_map_def *def, const void *key, const void *value);
 int host_map_delete(const struct host_map_def *def, const void *key);

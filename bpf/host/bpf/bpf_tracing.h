@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * bpf_tracing.h - tracing programs are plain functions on the host; prefixed, because
- * C has an on_exit() of its own.
+ * bpf_tracing.h - tracing programs are plain functions in user space. Their names begin with host_,
+ * because the C library has an on_exit(), too.
  */
 #ifndef HOSTBPF_TRACING_H
 #define HOSTBPF_TRACING_H

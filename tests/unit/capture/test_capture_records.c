@@ -90,10 +90,10 @@ static void sample(pid_t tgid, uint64_t start_ns)
 }
 
 static void lifecycle_record(enum raw_kind kind, pid_t tgid, uint64_t start_ns, pid_t parent,
-			     bool known)
+			     bool admitted)
 {
 	struct raw_lifecycle ev = { .h = header(kind, tgid, start_ns), .parent_tgid = parent,
-				    .known = known };
+				    .admitted = admitted };
 
 	capture_take(&capture, &ev, sizeof(ev));
 }

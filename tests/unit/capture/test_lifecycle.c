@@ -225,10 +225,10 @@ static void test_entries(void **state)
 	assert_int_equal(fake_table_state(TGID), PY_PROC_UNSEEN);
 	/* The BPF side has admitted it meanwhile: that entry is not overwritten. */
 	bring_to(PROC_SEEN);
-	py = (struct py_proc){ .start_ns = START, .exe = 9, .ident = 1, .state = PY_PROC_ARRIVING };
+	py = (struct py_proc){ .start_ns = START, .exe = 9, .ident = 1, .state = PY_PROC_LINKING };
 	proc_table_put(NULL, TGID, &py);
 	assert_int_equal(step(PROC_EV_FOUND_NOTHING), 0);
-	assert_int_equal(fake_table_state(TGID), PY_PROC_ARRIVING);
+	assert_int_equal(fake_table_state(TGID), PY_PROC_LINKING);
 }
 
 static void test_no_room(void **state)

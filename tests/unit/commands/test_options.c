@@ -193,7 +193,7 @@ static void test_show(void **state)
 
 static void test_conditions(void **state)
 {
-	const struct proc_filter *s = &o.record.selection;
+	const struct proc_filter *s = &o.record.proc_filter;
 
 	assert_int_equal(parse("--container web --container 0123 --exclude-comm pip* "
 			       "--min-age 1.5"), 0);

@@ -242,13 +242,13 @@ static uint32_t stamp_of(const char *name)
 	memcpy(head, name, len < STRING_HEAD ? len : STRING_HEAD);
 	if (len > STRING_HEAD)
 		memcpy(tail, name + len - STRING_TAIL, STRING_TAIL);
-	return string_stamp(len, head, tail);
+	return string_hash(len, head, tail);
 }
 
 /* What stands for co_version in 3.11: both names. */
 static uint32_t version_of(unsigned int minor)
 {
-	return minor == 11 ? names_stamp(stamp_of("Spam.eggs"), stamp_of("/srv/spam.py")) : 77;
+	return minor == 11 ? names_hash(stamp_of("Spam.eggs"), stamp_of("/srv/spam.py")) : 77;
 }
 
 /* The same pointers, another name behind them: another code object. */

@@ -24,7 +24,7 @@ static void made(struct identities *ids, uint64_t id, const char *path)
 
 static struct raw_origin in(uint64_t id)
 {
-	return (struct raw_origin){ .cgroups = { mark_of_cgroup(0, id) }, .cgroup_cnt = 1,
+	return (struct raw_origin){ .cgroups = { cgroup_key(0, id) }, .cgroup_cnt = 1,
 				    .uid = 1000, .ns_tgid = 7 };
 }
 
@@ -85,7 +85,7 @@ static void test_hierarchies(void **state)
 
 	made(ids, 1ull << 40, "/system.slice/cron.service");
 	made(ids, 3ull << 40, "/docker/" HEX);
-	w.cgroups[1] = mark_of_cgroup(0, 3ull << 40);
+	w.cgroups[1] = cgroup_key(0, 3ull << 40);
 	w.cgroup_cnt = 2;
 	identity_of_origin(ids, GONE, &w, &id);
 	assert_string_equal(id.container->id, HEX);

@@ -10,7 +10,7 @@ static struct wait_stretch got[64];
 static struct raw_head heads[64];
 static size_t got_cnt;
 static uint64_t total;
-static uint32_t untold;	/* for the next come(): its switch-out was lost */
+static uint32_t out_lost;	/* for the next come(): its switch-out was lost */
 
 static int take(void *ctx, const struct wait_stretch *s)
 {
@@ -43,8 +43,8 @@ static void leave(struct waits *w, uint32_t tid, uint64_t at, int why, int statu
 static void come(struct waits *w, uint32_t tid, uint64_t at, uint64_t out, uint64_t wake)
 {
 	struct raw_switch_in r = { .h = { .time_ns = at }, .tid = tid, .out_ns = out,
-				   .wake_ns = wake, .untold = untold };
-	untold = 0;
+				   .wake_ns = wake, .out_lost = out_lost };
+	out_lost = 0;
 
 	assert_int_equal(waits_switch_in(w, &r), 0);
 }
@@ -181,7 +181,7 @@ static void test_lost_records(void **state)
 	tick(w, 5, 15 * MS);
 	expect(0, WAIT_BLOCKED, 11 * MS, 5);
 	/* the switch-out: the wait has the last stack, and its status is unknown */
-	untold = 1;
+	out_lost = 1;
 	come(w, 5, 30 * MS, 20 * MS, 0);
 	expect(1, WAIT_BLOCKED, 21 * MS, 10);
 	assert_int_equal(heads[1].nframes, 3);
@@ -191,7 +191,7 @@ static void test_lost_records(void **state)
 	leave(w, 5, 50 * MS, WHY_BLOCKED, 0, 0);
 	expect(2, WAIT_BLOCKED, 41 * MS, 10);
 	/* a switch-in and the next switch-out: two waits; the second one's status is unknown */
-	untold = 1;
+	out_lost = 1;
 	come(w, 5, 70 * MS, 60 * MS, 0);
 	expect(3, WAIT_BLOCKED, 51 * MS, 10);
 	expect(4, WAIT_BLOCKED, 61 * MS, 10);
@@ -203,9 +203,9 @@ static void test_lost_records(void **state)
 	assert_int_equal(stats.waits, 5);
 	/* threads without an earlier stack get no samples */
 	got_cnt = 0;
-	untold = 1;
+	out_lost = 1;
 	come(w, 9, 30 * MS, 20 * MS, 0);
-	leave(w, 8, 10 * MS, WHY_BLOCKED, STATUS_UNKNOWN, RAW_NOT_LOOKED);
+	leave(w, 8, 10 * MS, WHY_BLOCKED, STATUS_UNKNOWN, RAW_NOT_WALKED);
 	come(w, 8, 30 * MS, 10 * MS, 0);
 	assert_int_equal(got_cnt, 0);
 	waits_free(w);
@@ -216,7 +216,7 @@ static void test_guessed(void **state)
 	struct waits *w = new_waits(0, true);
 
 	tick(w, 5, 5 * MS);
-	leave(w, 5, 10 * MS, WHY_BLOCKED, STATUS_UNKNOWN, RAW_NOT_LOOKED);
+	leave(w, 5, 10 * MS, WHY_BLOCKED, STATUS_UNKNOWN, RAW_NOT_WALKED);
 	come(w, 5, 20 * MS, 10 * MS, 0);
 	expect(0, WAIT_BLOCKED, 11 * MS, 10);
 	assert_int_equal(heads[0].nframes, 3);
