@@ -8,7 +8,7 @@ DESTDIR ?=
 CC      = $(CROSS_$(ARCH))gcc
 AR      = $(CROSS_$(ARCH))ar
 CLANG   ?= clang
-BPFTOOL ?= $(shell command -v bpftool 2>/dev/null || echo /usr/sbin/bpftool)
+BPFTOOL ?= $(shell sh tools/bpftool.sh || echo bpftool)
 
 # x86 or arm64, as the kernel's BPF headers call them; another than this machine's is
 # cross-compiled into a directory of its own, with libraries from SYSROOT.
@@ -34,12 +34,20 @@ override O := $(O)/san
 SANFLAGS := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 endif
 
+# This system's libbpf if it is new enough, else one of our own, made from source (tools/libbpf.sh).
+LIBBPF ?= $(if $(shell sh tools/libbpf_version.sh /usr/include/bpf/libbpf_version.h || echo old),vendor/libbpf)
+ifneq ($(LIBBPF),)
+LIBBPF_INCLUDE := -I$(O)/libbpf/usr/include -I$(LIBBPF)/include/uapi
+LIBBPF_LINK    := -L$(O)/libbpf/usr/lib
+LIBBPF_BUILT   := $(O)/libbpf/usr/lib/libbpf.a
+endif
+
 CFLAGS  ?= -O2 -g
 WARN    := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wno-unused-parameter -Werror
 ALLFLAGS = $(SYSROOT_FLAG) -std=gnu11 $(CFLAGS) $(WARN) $(SANFLAGS) -D_GNU_SOURCE -DTACHBPF_VERSION='"$(VERSION)"' \
-           -I. -Iuser -I$(O) -MMD -MP
-LIBS    := -Wl,-Bstatic -lbpf -lelf -lprotobuf-c -lz -lzstd -lxxhash -Wl,-Bdynamic -lm -lpthread
-BPFFLAGS := -target bpf -D__TARGET_ARCH_$(ARCH) -O2 -g -Wall -Werror -Ivmlinux/$(ARCH) -Ibpf -I. -MMD -MP
+           -I. -Iuser -I$(O) $(LIBBPF_INCLUDE) -MMD -MP
+LIBS     = $(LIBBPF_LINK) $(file <$(O)/libs)
+BPFFLAGS := -target bpf -D__TARGET_ARCH_$(ARCH) -O2 -g -Wall -Werror -Ivmlinux/$(ARCH) -Ibpf -I. $(LIBBPF_INCLUDE) -MMD -MP
 
 LIB_SRC := $(wildcard user/*/*.c user/*/*/*.c)
 LIB_OBJ := $(LIB_SRC:%.c=$(O)/%.o) $(O)/user/formats/pprof/profile.pb-c.o
@@ -61,7 +69,26 @@ $(O)/tachbpf: $(O)/user/main.o $(O)/libtachbpf.a
 	$(E) LINK $@
 	$(Q)$(CC) $(SYSROOT_FLAG) $(CFLAGS) $(SANFLAGS) -o $@ $^ $(LIBS)
 
-$(O)/libtachbpf.a: $(LIB_OBJ)
+# Which libraries can be linked statically here.
+$(O)/libs: tools/libs.sh $(LIBBPF_BUILT) $(if $(SYSROOT_FLAG),| $(SYSROOT)/usr/include)
+	@mkdir -p $(@D)
+	$(E) GEN $@
+	$(Q)sh tools/libs.sh $(CC) $(SYSROOT_FLAG) $(LIBBPF_LINK) >$@
+
+ifneq ($(LIBBPF),)
+$(LIBBPF)/src/libbpf.h:
+	sh tools/libbpf.sh $(LIBBPF)
+
+$(LIBBPF_BUILT): $(LIBBPF)/src/libbpf.h
+	$(E) LIBBPF $@
+	$(Q)$(MAKE) -s -C $(LIBBPF)/src CC="$(CC) $(SYSROOT_FLAG)" CFLAGS="-O2 -g -w" NO_PKG_CONFIG=1 BUILD_STATIC_ONLY=1 \
+		OBJDIR=$(abspath $(O))/libbpf/obj DESTDIR=$(abspath $(O))/libbpf PREFIX=/usr LIBDIR=/usr/lib install >/dev/null
+	$(Q)touch $@
+
+$(LIB_OBJ) $(BPF_OBJ) $(O)/user/main.o: | $(LIBBPF_BUILT)
+endif
+
+$(O)/libtachbpf.a: $(LIB_OBJ) | $(O)/libs
 	$(Q)rm -f $@; $(AR) rcs $@ $^
 
 ifdef SYSROOT_FLAG
@@ -304,6 +331,10 @@ $(O)/libfuzzer/%: tests/fuzz/%.c $(wildcard tests/fuzz/*.h) $(O)/libtachbpf.a
 # --------------------------------------------------------------------------------------------
 
 # --- what people type ------------------------------------------------------------------------
+.PHONY: vendor
+vendor: ## put the source of a libbpf that is new enough into vendor/, for systems whose own is not
+	sh tools/libbpf.sh vendor/libbpf
+
 .PHONY: deps check-deps demo check check-truth check-quick install uninstall
 deps: ## install what the build needs (Debian, Ubuntu; root)
 	@sh tools/deps.sh build

@@ -9,7 +9,7 @@ here=$(dirname "$0")
 
 # The newest Python on PATH that is supported.
 python=
-for minor in 15 14 13 12 11; do
+for minor in 15 14 13 12 11 10 9 8 7 6; do
 	if command -v "python3.$minor" >/dev/null 2>&1 &&
 	   "python3.$minor" -c pass 2>/dev/null; then
 		python=python3.$minor
@@ -17,7 +17,7 @@ for minor in 15 14 13 12 11; do
 	fi
 done
 if [ -z "$python" ]; then
-	echo "demo: no CPython 3.11 to 3.15 on this machine; install python3.11 or newer" >&2
+	echo "demo: no CPython 3.6 to 3.15 on this machine; install python3" >&2
 	exit 1
 fi
 if [ "$(id -u)" != 0 ]; then

@@ -9,12 +9,16 @@ have() { command -v "$1" >/dev/null 2>&1 || [ -x "/usr/sbin/$1" ]; }
 header() { [ -e "/usr/include/$1" ]; }
 need() { missing="$missing $1"; }
 
+here=$(dirname "$0")
+# A package that can be installed: apt-cache show also knows packages without a version.
+candidate() { apt-cache policy "$1" | grep -q '^ *Candidate: [^(]'; }
+
 missing=
 have gcc || need gcc
 header string.h || need libc6-dev
 have clang || need clang
 have llvm-strip || need llvm
-have bpftool || ls /usr/lib/linux-tools/*/bpftool >/dev/null 2>&1 || need bpftool
+sh "$here/bpftool.sh" >/dev/null || need bpftool
 header bpf/libbpf.h || need libbpf-dev
 header gelf.h || need libelf-dev
 header zlib.h || need zlib1g-dev
@@ -57,7 +61,15 @@ if [ "${1:-build}" = check ]; then
 	/usr/bin/python3 -c 'import pytest' 2>/dev/null || need python3-pytest
 	/usr/bin/python3 -c 'import xdist' 2>/dev/null || need python3-pytest-xdist
 fi
-[ -n "$missing" ] || exit 0
+# libbpf is built from source where this system's is too old.
+libbpf_is_here() {
+	sh "$here/libbpf_version.sh" /usr/include/bpf/libbpf_version.h ||
+		[ -e "$here/../vendor/libbpf/src/libbpf.h" ]
+}
+
+if [ -z "$missing" ] && libbpf_is_here; then
+	exit 0
+fi
 
 if ! command -v apt-get >/dev/null 2>&1; then
 	echo "missing:$missing (Debian's names); install them with this system's package manager" >&2
@@ -70,10 +82,20 @@ fi
 echo "installing:$missing"
 export DEBIAN_FRONTEND=noninteractive
 apt-get update -q
-# Ubuntu ships bpftool with its kernel tools.
-case "$missing" in
-*bpftool*) apt-cache show bpftool >/dev/null 2>&1 ||
-	missing=$(echo "$missing" | sed 's/ bpftool/ linux-tools-common linux-tools-generic/') ;;
+# Ubuntu has bpftool in its kernel tools; those of its newer kernels can do more.
+case "$missing " in
+*" bpftool "*)
+	for tools in bpftool linux-tools-generic-hwe-22.04 linux-tools-generic; do
+		if candidate "$tools"; then
+			missing=$(echo "$missing" | sed "s/ bpftool/ $tools/")
+			break
+		fi
+	done
+	;;
 esac
 # shellcheck disable=SC2086
 apt-get install -y -q --no-install-recommends $missing
+if ! libbpf_is_here; then
+	have xz || apt-get install -y -q --no-install-recommends xz-utils
+	sh "$here/libbpf.sh" "$here/../vendor/libbpf"
+fi

@@ -22,7 +22,8 @@ fi
 
 fresh=$dir.new
 rm -rf "$fresh"
-mkdir -p "$fresh/.apt/lists/partial" "$fresh/.apt/archives/partial"
+. "$(dirname "$0")/private_apt.sh"
+mkdir -p "$fresh/.apt"
 trap 'rm -rf "$fresh"' EXIT INT TERM
 apt=$(cd "$fresh/.apt" && pwd)
 
@@ -31,33 +32,8 @@ mirror=$(apt-get indextargets --format '$(SITE) $(ORIGIN)' |
 	awk '$2 == "Debian" || $2 == "Ubuntu" { print $1; exit }')
 [ -n "$mirror" ] || mirror=$(apt-get indextargets --format '$(SITE)' | head -n 1)
 [ -n "$mirror" ] || { echo "sysroot: apt has no mirror; add one to sources.list" >&2; exit 1; }
-
-# How this system reaches its mirrors (proxies, certificates), and none of its hooks.
-apt-config dump | grep '^Acquire::' >"$apt/apt.conf" || true
-cat >>"$apt/apt.conf" <<END
-APT::Architecture "$arch";
-APT::Architectures { "$arch"; };
-APT::Install-Recommends "false";
-APT::Sandbox::User "root";
-Dir::State "$apt";
-Dir::State::lists "$apt/lists";
-Dir::State::status "$apt/status";
-Dir::Cache "$apt";
-Dir::Cache::archives "$apt/archives";
-Dir::Etc::main "/dev/null";
-Dir::Etc::parts "/dev/null";
-Dir::Etc::sourcelist "$apt/sources.list";
-Dir::Etc::sourceparts "/dev/null";
-END
-keys=
-for ring in debian ubuntu; do
-	case $mirror in
-	*$ring*) keys=/usr/share/keyrings/$ring-archive-keyring.gpg ;;
-	esac
-done
-[ -e "$keys" ] && keys="[signed-by=$keys] " || keys=
-echo "deb $keys$mirror $suite main" >"$apt/sources.list"
-: >"$apt/status"
+private_apt "$apt" "$arch"
+echo "deb $(apt_keys "$mirror")$mirror $suite main" >"$apt/sources.list"
 
 say() { echo "sysroot: $*" >&2; }
 say "fetching $arch packages of $suite into $dir"
