@@ -279,6 +279,15 @@ ifeq ($(ARCH)-$(if $(KERNELS),,$(ALL)),x86-1)
 endif
 # ------------------------------------------------------------------------------------------
 
+# --- distributions: README's first command in fresh roots of other systems (tests/distros) -----
+.PHONY: check-distros
+check-distros: PHASE = beside
+check-distros: JOBS = 0
+check-distros: $(if $(PREPARED),,pytest-ready) ## `make demo` on fresh Debian and Ubuntu (root; DISTROS=debian-13,ubuntu-22.04)
+	$(FORGET)
+	DISTROS=$(DISTROS) $(PYTESTS) distros tests/distros $(PYTESTFLAGS)
+# ------------------------------------------------------------------------------------------
+
 # --- fuzz: mutations of known files through the parsers; fuzz-long: libFuzzer -------------
 # A target's seeds: FUZZ_SEEDS_<target>. FUZZ_RUNS mutations take about 2 s.
 FUZZ_RUNS ?= 10000
