@@ -118,7 +118,8 @@ $(O)/syscall_names.inc:
 $(O)/user/host/syscall_name.o: $(O)/syscall_names.inc
 
 # --- pprof's messages, by protobuf-c; what is generated is not held to our warnings --------
-PROTOC_C ?= protoc-c
+# protoc-c is deprecated where protoc can use protobuf-c's plugin.
+PROTOC_C ?= $(if $(and $(shell command -v protoc),$(shell command -v protoc-gen-c)),protoc,protoc-c)
 
 $(O)/user/formats/pprof/profile.pb-c.c $(O)/user/formats/pprof/profile.pb-c.h &: user/formats/pprof/profile.proto
 	@mkdir -p $(@D)

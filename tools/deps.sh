@@ -24,7 +24,8 @@ header gelf.h || need libelf-dev
 header zlib.h || need zlib1g-dev
 header zstd.h || need libzstd-dev
 header protobuf-c/protobuf-c.h || need libprotobuf-c-dev
-have protoc-c || need protobuf-c-compiler
+have protoc-gen-c || need protobuf-c-compiler
+have protoc || need protobuf-compiler
 header xxhash.h || need libxxhash-dev
 have python3 || need python3
 case "${1:-build}-$(uname -m)" in
