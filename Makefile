@@ -69,6 +69,14 @@ $(O)/tachbpf: $(O)/user/main.o $(O)/libtachbpf.a
 	$(E) LINK $@
 	$(Q)$(CC) $(SYSROOT_FLAG) $(CFLAGS) $(SANFLAGS) -o $@ $^ $(LIBS)
 
+# Is all that the build needs here, and new enough?
+$(O)/versions: tools/versions.sh $(LIBBPF_BUILT) $(if $(SYSROOT_FLAG),| $(SYSROOT)/usr/include)
+	@mkdir -p $(@D)
+	$(Q)sh tools/versions.sh $(CLANG) $(BPFTOOL) $(CC) $(SYSROOT_FLAG) $(LIBBPF_INCLUDE)
+	@touch $@
+
+$(LIB_OBJ) $(BPF_OBJ) $(O)/user/main.o: | $(O)/versions
+
 # Which libraries can be linked statically here.
 $(O)/libs: tools/libs.sh $(LIBBPF_BUILT) $(if $(SYSROOT_FLAG),| $(SYSROOT)/usr/include)
 	@mkdir -p $(@D)

@@ -3,7 +3,7 @@
 # bpftool.sh: print the path of a bpftool that works. Ubuntu's /usr/sbin/bpftool is a script that
 # only runs the one of the running kernel; the programs themselves are below /usr/lib, and any of
 # them will do: the newest is taken.
-works() { "$1" version 2>/dev/null | grep -q '^bpftool v'; }
+works() { "$1" version 2>/dev/null | grep -q 'bpftool v[0-9]'; }
 
 for tool in "$(command -v bpftool)" /usr/sbin/bpftool \
 	    $(ls -d ${ROOT-}/usr/lib/linux-tools/*/bpftool ${ROOT-}/usr/lib/linux-*tools-*/bpftool \

@@ -40,3 +40,6 @@ echo
 echo "A flame graph of it, for any browser: $out/flamegraph.html"
 echo "The profile stays in $out/profile: one TACH file per process, and session.json."
 echo "CPython 3.15 reads them too: python3.15 -m profiling.sampling replay --flamegraph FILE"
+libraries=$(ldd "$tachbpf" 2>/dev/null | sed -n 's/^[[:space:]]*\(lib[^ ]*\) =>.*/\1/p' |
+	grep -v -e '^libc\.so' -e '^libm\.so' -e '^libpthread\.so' | tr '\n' ' ')
+[ -z "$libraries" ] || echo "$tachbpf needs these libraries wherever it runs: $libraries"

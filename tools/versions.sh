@@ -1,0 +1,42 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# versions.sh CLANG BPFTOOL CC [FLAG...]: fails with one line that names what is missing or older
+# than the build needs. docs/packaging.md has the same table.
+set -eu
+
+CLANG=14 BPFTOOL=7.0 LIBBPF=1.1 LIBELF=0.176 ZLIB=1.2.11 ZSTD=1.4.0 XXHASH=0.8.0 PROTOBUF_C=1.3.0
+
+clang=$1 bpftool=$2
+shift 2
+bad=
+
+# check NAME HERE NEEDED: HERE is empty if there is none.
+check() {
+	[ -n "$2" ] || { bad="$bad, $1 $3 (there is none)"; return; }
+	oldest=$(printf '%s\n%s\n' "$2" "$3" | sort -V | head -n 1)
+	[ "$oldest" = "$3" ] || bad="$bad, $1 $3 (here: $2)"
+}
+
+# header FILE MACRO...: the values of a header's macros, with dots between them.
+header() {
+	file=$1
+	shift
+	words=$(for m in "$@"; do printf '%s . ' "$m"; done)
+	printf '#include <%s>\n%s\n' "$file" "HERE ${words% . }" | $cc -E -P -x c - 2>/dev/null |
+		sed -n 's/^HERE *\(["0-9]\)/\1/p' | tr -d ' "'
+}
+cc=$*
+
+check clang "$("$clang" --version 2>/dev/null | sed -n 's/.*clang version \([0-9.]*\).*/\1/p')" $CLANG
+check bpftool "$("$bpftool" version 2>/dev/null | sed -n 's/.*bpftool v//p')" $BPFTOOL
+check libbpf "$(header bpf/libbpf_version.h LIBBPF_MAJOR_VERSION LIBBPF_MINOR_VERSION)" $LIBBPF
+check libelf "$(header elfutils/version.h _ELFUTILS_VERSION | sed 's/^/0./')" $LIBELF
+check zlib "$(header zlib.h ZLIB_VERSION)" $ZLIB
+check zstd "$(header zstd.h ZSTD_VERSION_MAJOR ZSTD_VERSION_MINOR ZSTD_VERSION_RELEASE)" $ZSTD
+check xxhash "$(header xxhash.h XXH_VERSION_MAJOR XXH_VERSION_MINOR XXH_VERSION_RELEASE)" $XXHASH
+check protobuf-c "$(header protobuf-c/protobuf-c.h PROTOBUF_C_VERSION)" $PROTOBUF_C
+
+[ -z "$bad" ] || {
+	echo "tachbpf needs at least ${bad#, }; \`sudo make deps\` installs what it can" >&2
+	exit 1
+}
