@@ -34,6 +34,14 @@ override O := $(O)/san
 SANFLAGS := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 endif
 
+# How libraries are linked: auto (statically where that is possible), dynamic, or static: all of
+# them and the C library.
+LINK ?= auto
+ifeq ($(LINK),static)
+override O  := $(O)/static
+STATICFLAGS := -DTACHBPF_STATIC
+endif
+
 # This system's libbpf if it is new enough, else one of our own, made from source (tools/libbpf.sh).
 LIBBPF ?= $(if $(shell sh tools/libbpf_version.sh /usr/include/bpf/libbpf_version.h || echo old),vendor/libbpf)
 ifneq ($(LIBBPF),)
@@ -44,10 +52,12 @@ endif
 
 CFLAGS  ?= -O2 -g
 WARN    := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wno-unused-parameter -Werror
-ALLFLAGS = $(SYSROOT_FLAG) -std=gnu11 $(CFLAGS) $(WARN) $(SANFLAGS) -D_GNU_SOURCE -DTACHBPF_VERSION='"$(VERSION)"' \
-           -I. -Iuser -I$(O) $(LIBBPF_INCLUDE) -MMD -MP
-LIBS     = $(LIBBPF_LINK) $(file <$(O)/libs)
-BPFFLAGS := -target bpf -D__TARGET_ARCH_$(ARCH) -O2 -g -Wall -Werror -Ivmlinux/$(ARCH) -Ibpf -I. $(LIBBPF_INCLUDE) -MMD -MP
+ALLFLAGS = $(SYSROOT_FLAG) -std=gnu11 $(CPPFLAGS) $(CFLAGS) $(WARN) $(SANFLAGS) $(STATICFLAGS) $(NO_PATHS) -D_GNU_SOURCE \
+           -DTACHBPF_VERSION='"$(VERSION)"' -I. -Iuser -I$(O) $(LIBBPF_INCLUDE) -MMD -MP
+# The same bytes wherever the tree is.
+NO_PATHS := -ffile-prefix-map=$(CURDIR)=.
+LIBS     = $(LDFLAGS) $(LIBBPF_LINK) $(file <$(O)/libs)
+BPFFLAGS := -target bpf $(NO_PATHS) -D__TARGET_ARCH_$(ARCH) -O2 -g -Wall -Werror -Ivmlinux/$(ARCH) -Ibpf -I. $(LIBBPF_INCLUDE) -MMD -MP
 
 LIB_SRC := $(wildcard user/*/*.c user/*/*/*.c)
 LIB_OBJ := $(LIB_SRC:%.c=$(O)/%.o) $(O)/user/formats/pprof/profile.pb-c.o
@@ -81,7 +91,7 @@ $(LIB_OBJ) $(BPF_OBJ) $(O)/user/main.o: | $(O)/versions
 $(O)/libs: tools/libs.sh $(LIBBPF_BUILT) $(if $(SYSROOT_FLAG),| $(SYSROOT)/usr/include)
 	@mkdir -p $(@D)
 	$(E) GEN $@
-	$(Q)sh tools/libs.sh $(CC) $(SYSROOT_FLAG) $(LIBBPF_LINK) >$@
+	$(Q)sh tools/libs.sh $(LINK) $(CC) $(SYSROOT_FLAG) $(LIBBPF_LINK) >$@
 
 ifneq ($(LIBBPF),)
 $(LIBBPF)/src/libbpf.h:

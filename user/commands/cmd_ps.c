@@ -6,7 +6,6 @@
 #include "commands/commands.h"
 
 #include <errno.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +16,7 @@
 #include "base/util.h"
 #include "commands/options.h"
 #include "host/identity.h"
+#include "host/users.h"
 #include "target/proc_filter_eval.h"
 #include "target/pythons.h"
 
@@ -107,7 +107,7 @@ static const struct {
 
 static char *user_name(uint32_t uid)
 {
-	struct passwd *pw = uid == IDENTITY_NO_UID ? NULL : getpwuid(uid);
+	struct passwd *pw = uid == IDENTITY_NO_UID ? NULL : user_by_uid(uid);
 	char *out = NULL;
 
 	if (uid == IDENTITY_NO_UID)

@@ -5,12 +5,12 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fnmatch.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "host/containers.h"
+#include "host/users.h"
 
 #define COMM_MAX 15		/* TASK_COMM_LEN without its NUL, include/linux/sched.h */
 #define SHOWN_MAX 128
@@ -38,7 +38,7 @@ static int parse_nothing(struct proc_filter_rule *rule)
 
 static int parse_uid(struct proc_filter_rule *rule)
 {
-	struct passwd *pw = getpwnam(rule->text);
+	struct passwd *pw = user_by_name(rule->text);
 	unsigned long uid;
 	char *end;
 
