@@ -80,9 +80,9 @@ $(O)/tachbpf: $(O)/user/main.o $(O)/libtachbpf.a
 	$(Q)$(CC) $(SYSROOT_FLAG) $(CFLAGS) $(SANFLAGS) -o $@ $^ $(LIBS)
 
 # Is all that the build needs here, and new enough?
-$(O)/versions: tools/versions.sh $(LIBBPF_BUILT) $(if $(SYSROOT_FLAG),| $(SYSROOT)/usr/include)
+$(O)/versions: tools/versions.sh $(LIBBPF_BUILT)
 	@mkdir -p $(@D)
-	$(Q)sh tools/versions.sh $(CLANG) $(BPFTOOL) $(CC) $(SYSROOT_FLAG) $(LIBBPF_INCLUDE)
+	$(Q)sh tools/versions.sh $(if $(GENERATED),- -,$(CLANG) $(BPFTOOL)) $(CC:$(CROSS_$(ARCH))%=%) $(LIBBPF_INCLUDE)
 	@touch $@
 
 $(LIB_OBJ) $(BPF_OBJ) $(O)/user/main.o: | $(O)/versions
@@ -139,10 +139,15 @@ $(O)/user/host/syscall_name.o: $(O)/syscall_names.inc
 # protoc-c is deprecated where protoc can use protobuf-c's plugin.
 PROTOC_C ?= $(if $(and $(shell command -v protoc),$(shell command -v protoc-gen-c)),protoc,protoc-c)
 
+ifneq ($(GENERATED),)
+$(O)/user/formats/pprof/profile.pb-c.c $(O)/user/formats/pprof/profile.pb-c.h &: $(GENERATED)/profile.pb-c.c
+	$(Q)install -D -m 644 -t $(O)/user/formats/pprof $(GENERATED)/profile.pb-c.[ch]
+else
 $(O)/user/formats/pprof/profile.pb-c.c $(O)/user/formats/pprof/profile.pb-c.h &: user/formats/pprof/profile.proto
 	@mkdir -p $(@D)
 	$(E) GEN $@
 	$(Q)$(PROTOC_C) --c_out=$(O) $<
+endif
 
 $(O)/user/formats/pprof/profile.pb-c.o: $(O)/user/formats/pprof/profile.pb-c.c
 	$(Q)$(CC) $(filter-out $(WARN),$(ALLFLAGS)) -c -o $@ $<
@@ -155,6 +160,12 @@ $(O)/%.o: %.c
 	$(E) CC $<
 	$(Q)$(CC) $(ALLFLAGS) -c -o $@ $<
 
+# A source tarball (make dist) brings what clang, bpftool and protoc would make.
+GENERATED ?= $(wildcard generated)
+ifneq ($(GENERATED),)
+$(O)/tachbpf.skel.h: $(GENERATED)/$(ARCH)/tachbpf.skel.h
+	$(Q)install -D -m 644 $< $@
+else
 $(O)/%.bpf.o: %.bpf.c
 	@mkdir -p $(@D)
 	$(E) CLANG $<
@@ -167,6 +178,7 @@ $(O)/tachbpf.bpf.o: $(BPF_OBJ)
 $(O)/tachbpf.skel.h: $(O)/tachbpf.bpf.o
 	$(E) GEN $@
 	$(Q){ echo '#include "bpf/abi.h"'; $(BPFTOOL) gen skeleton $< name tachbpf_bpf; } > $@
+endif
 
 $(O)/tests/unit/%: tests/unit/%.c $(O)/libtachbpf.a
 	@mkdir -p $(@D)
@@ -417,6 +429,8 @@ $(O)/user/formats/html/html_pages.o: user/formats/html/html_pages.S $(HTML_PAGES
 
 $(O)/libtachbpf.a: $(O)/user/formats/html/html_pages.o
 # --------------------------------------------------------------------------------------------
+
+include packaging/packages.mk
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z][a-z0-9-]*:.*## /{printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

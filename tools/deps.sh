@@ -16,16 +16,18 @@ candidate() { apt-cache policy "$1" | grep -q '^ *Candidate: [^(]'; }
 missing=
 have gcc || need gcc
 header string.h || need libc6-dev
-have clang || need clang
-have llvm-strip || need llvm
-sh "$here/bpftool.sh" >/dev/null || need bpftool
+if [ ! -d "$here/../generated" ]; then	# a source tarball has what these make
+	have clang || need clang
+	have llvm-strip || need llvm
+	sh "$here/bpftool.sh" >/dev/null || need bpftool
+	have protoc-gen-c || need protobuf-c-compiler
+	have protoc || need protobuf-compiler
+fi
 header bpf/libbpf.h || need libbpf-dev
 header gelf.h || need libelf-dev
 header zlib.h || need zlib1g-dev
 header zstd.h || need libzstd-dev
 header protobuf-c/protobuf-c.h || need libprotobuf-c-dev
-have protoc-gen-c || need protobuf-c-compiler
-have protoc || need protobuf-compiler
 header xxhash.h || need libxxhash-dev
 have python3 || need python3
 case "${1:-build}-$(uname -m)" in

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # versions.sh CLANG BPFTOOL CC [FLAG...]: fails with one line that names what is missing or older
-# than the build needs. docs/packaging.md has the same table.
+# than the build needs. CLANG, BPFTOOL: "-" if they are not needed. docs/packaging.md has the same
+# table.
 set -eu
 
 CLANG=14 BPFTOOL=7.0 LIBBPF=1.1 LIBELF=0.176 ZLIB=1.2.11 ZSTD=1.4.0 XXHASH=0.8.0 PROTOBUF_C=1.3.0
@@ -27,8 +28,8 @@ header() {
 }
 cc=$*
 
-check clang "$("$clang" --version 2>/dev/null | sed -n 's/.*clang version \([0-9.]*\).*/\1/p')" $CLANG
-check bpftool "$("$bpftool" version 2>/dev/null | sed -n 's/.*bpftool v//p')" $BPFTOOL
+[ "$clang" = - ] || check clang "$("$clang" --version 2>/dev/null | sed -n 's/.*clang version \([0-9.]*\).*/\1/p')" $CLANG
+[ "$bpftool" = - ] || check bpftool "$("$bpftool" version 2>/dev/null | sed -n 's/.*bpftool v//p')" $BPFTOOL
 check libbpf "$(header bpf/libbpf_version.h LIBBPF_MAJOR_VERSION LIBBPF_MINOR_VERSION)" $LIBBPF
 check libelf "$(header elfutils/version.h _ELFUTILS_VERSION | sed 's/^/0./')" $LIBELF
 check zlib "$(header zlib.h ZLIB_VERSION)" $ZLIB

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# How tachbpf gets to machines that do not build it. docs/packaging.md says what each is for.
+
+.PHONY: dist deb rpm image static wheel
+
+# The time that packages carry: that of the last commit, so that they can be made again.
+EPOCH := $(or $(SOURCE_DATE_EPOCH),$(shell cat packaging/epoch 2>/dev/null || git log -1 --format=%ct))
+DIST  := tachbpf-$(VERSION)
+TAR   := tar --sort=name --owner=0 --group=0 --numeric-owner --mtime=@$(EPOCH) --format=gnu
+
+dist: $(O)/$(DIST).tar.xz ## a source tarball with the generated files: a build of it needs no clang, no bpftool, no network
+
+$(O)/$(DIST).tar.xz: $(O)/user/formats/pprof/profile.pb-c.c FORCE
+	$(Q)rm -rf $(O)/dist && mkdir -p $(O)/dist/$(DIST)/generated
+	$(Q)git ls-files -z | $(TAR) --null -T - -cf - | tar -xf - -C $(O)/dist/$(DIST)
+	$(Q)[ ! -d vendor ] || cp -r vendor $(O)/dist/$(DIST)
+	$(Q)echo $(EPOCH) >$(O)/dist/$(DIST)/packaging/epoch
+	$(Q)cp $(O)/user/formats/pprof/profile.pb-c.[ch] $(O)/dist/$(DIST)/generated
+	$(Q)for arch in x86 arm64; do \
+		$(MAKE) --no-print-directory ARCH=$$arch O=$(O)/skeleton GENERATED= skeleton || exit 1; \
+		mkdir $(O)/dist/$(DIST)/generated/$$arch && \
+		cp $(O)/skeleton/$$([ $$arch = $(OWN_ARCH) ] || echo $$arch/)tachbpf.skel.h \
+			$(O)/dist/$(DIST)/generated/$$arch || exit 1; \
+	done
+	$(E) TAR $@
+	$(Q)XZ_OPT=-T1 $(TAR) -C $(O)/dist -cJf $@ $(DIST)
+
+.PHONY: skeleton FORCE
+skeleton: $(O)/tachbpf.skel.h
+
+deb: dist ## Debian packages, by dpkg-buildpackage
+	$(Q)sh packaging/deb.sh $(O) $(VERSION) $(EPOCH)
+
+rpm: dist ## an RPM package, by rpmbuild
+	$(Q)sh packaging/rpm.sh $(O) $(VERSION) $(EPOCH)
+
+static: ## build/static/tachbpf: one file for any Linux of this machine type
+	$(Q)$(MAKE) --no-print-directory LINK=static all
+
+image: static ## a container image of that file, by podman or docker
+	$(Q)$$(command -v podman || command -v docker) build -f packaging/Containerfile -t tachbpf:$(VERSION) $(O)/static
+
+wheel: static ## a Python wheel of that file: pip install tachbpf
+	$(Q)$(PYTHON) packaging/wheel.py $(O)/static/tachbpf $(VERSION) $(EPOCH) $(O)
