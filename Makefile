@@ -50,6 +50,9 @@ LIBBPF_LINK    := -L$(O)/libbpf/usr/lib
 LIBBPF_BUILT   := $(O)/libbpf/usr/lib/libbpf.a
 endif
 
+# A source tarball (make dist) brings what clang, bpftool and protoc would make.
+GENERATED ?= $(wildcard generated)
+
 CFLAGS  ?= -O2 -g
 WARN    := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wno-unused-parameter -Werror
 ALLFLAGS = $(SYSROOT_FLAG) -std=gnu11 $(CPPFLAGS) $(CFLAGS) $(WARN) $(SANFLAGS) $(STATICFLAGS) $(NO_PATHS) -D_GNU_SOURCE \
@@ -160,8 +163,6 @@ $(O)/%.o: %.c
 	$(E) CC $<
 	$(Q)$(CC) $(ALLFLAGS) -c -o $@ $<
 
-# A source tarball (make dist) brings what clang, bpftool and protoc would make.
-GENERATED ?= $(wildcard generated)
 ifneq ($(GENERATED),)
 $(O)/tachbpf.skel.h: $(GENERATED)/$(ARCH)/tachbpf.skel.h
 	$(Q)install -D -m 644 $< $@
