@@ -407,12 +407,28 @@ check-quick: all check-unit $(READY) ## build, unit tests, one interpreter end t
 	$(FORGET)
 	TACHBPF_INTERPRETERS=one $(PYTESTS) quick tests/e2e/capture/test_profile.py -n 0 $(PYTESTFLAGS)
 
-install: all ## put tachbpf and its man page under PREFIX (/usr/local)
-	install -D -m 755 $(O)/tachbpf $(DESTDIR)$(PREFIX)/bin/tachbpf
-	install -D -m 644 docs/tachbpf.1 $(DESTDIR)$(PREFIX)/share/man/man1/tachbpf.1
+# Where systemd looks for the units of packages, and of an administrator's own programs.
+UNITS   ?= $(if $(filter /usr,$(PREFIX)),/usr/lib/systemd/system,/etc/systemd/system)
+CONFIG  := /etc/default/tachbpf
+SHARE   := $(PREFIX)/share
+BASH_COMPLETION := $(SHARE)/bash-completion/completions/tachbpf
+ZSH_COMPLETION  := $(SHARE)/zsh/site-functions/_tachbpf
+FISH_COMPLETION := $(SHARE)/fish/vendor_completions.d/tachbpf.fish
 
-uninstall: ## take them away again
-	rm -f $(DESTDIR)$(PREFIX)/bin/tachbpf $(DESTDIR)$(PREFIX)/share/man/man1/tachbpf.1
+# The completions are made by the binary itself, so it must run on this machine.
+install: all ## put tachbpf, its man page, completions and (disabled) service under PREFIX (/usr/local)
+	install -D -m 755 $(O)/tachbpf $(DESTDIR)$(PREFIX)/bin/tachbpf
+	install -D -m 644 docs/tachbpf.1 $(DESTDIR)$(SHARE)/man/man1/tachbpf.1
+	mkdir -p $(dir $(addprefix $(DESTDIR),$(BASH_COMPLETION) $(ZSH_COMPLETION) $(FISH_COMPLETION) $(UNITS)/))
+	$(O)/tachbpf completion bash >$(DESTDIR)$(BASH_COMPLETION)
+	$(O)/tachbpf completion zsh >$(DESTDIR)$(ZSH_COMPLETION)
+	$(O)/tachbpf completion fish >$(DESTDIR)$(FISH_COMPLETION)
+	sed 's#@PREFIX@#$(PREFIX)#' packaging/tachbpf.service >$(DESTDIR)$(UNITS)/tachbpf.service
+	[ -e $(DESTDIR)$(CONFIG) ] || install -D -m 644 packaging/tachbpf.default $(DESTDIR)$(CONFIG)
+
+uninstall: ## take them away again, but for /etc/default/tachbpf
+	rm -f $(addprefix $(DESTDIR),$(PREFIX)/bin/tachbpf $(SHARE)/man/man1/tachbpf.1 $(UNITS)/tachbpf.service \
+		$(BASH_COMPLETION) $(ZSH_COMPLETION) $(FISH_COMPLETION))
 # --------------------------------------------------------------------------------------------
 
 # --- HTML reports: pages put together here, embedded by html_pages.S -----------------------

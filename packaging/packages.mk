@@ -12,7 +12,7 @@ dist: $(O)/$(DIST).tar.xz ## a source tarball with the generated files: a build 
 
 $(O)/$(DIST).tar.xz: $(O)/user/formats/pprof/profile.pb-c.c FORCE
 	$(Q)rm -rf $(O)/dist && mkdir -p $(O)/dist/$(DIST)/generated
-	$(Q)git ls-files -z | $(TAR) --null -T - -cf - | tar -xf - -C $(O)/dist/$(DIST)
+	$(Q)git ls-files -z | tar --null -T - -cf - | tar -xf - -C $(O)/dist/$(DIST)
 	$(Q)[ ! -d vendor ] || cp -r vendor $(O)/dist/$(DIST)
 	$(Q)echo $(EPOCH) >$(O)/dist/$(DIST)/packaging/epoch
 	$(Q)cp $(O)/user/formats/pprof/profile.pb-c.[ch] $(O)/dist/$(DIST)/generated

@@ -74,6 +74,11 @@ static int run_ps(const struct options *o)
 	return ps_run(&o->ps);
 }
 
+static int run_completion(const struct options *o)
+{
+	return completion_run(&o->completion);
+}
+
 static int (*const run[])(const struct options *o) = {
 	[COMMAND_RECORD] = run_record,
 	[COMMAND_INFO] = run_info,
@@ -88,6 +93,7 @@ static int (*const run[])(const struct options *o) = {
 	[COMMAND_RECOVER] = run_recover,
 	[COMMAND_DOCTOR] = run_doctor,
 	[COMMAND_PS] = run_ps,
+	[COMMAND_COMPLETION] = run_completion,
 };
 
 int main(int argc, char **argv)

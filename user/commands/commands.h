@@ -19,6 +19,7 @@ struct gil_options;
 struct recover_options;
 struct doctor_options;
 struct ps_options;
+struct completion_options;
 
 int info_run(const struct info_options *opts);
 int report_run(const struct report_options *opts);
@@ -34,5 +35,6 @@ int recover_run(const struct recover_options *opts);
 /* These read no files. */
 int doctor_run(const struct doctor_options *opts);
 int ps_run(const struct ps_options *opts);
+int completion_run(const struct completion_options *opts);
 
 #endif

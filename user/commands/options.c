@@ -160,6 +160,14 @@ static int check_diff(struct options *o)
 	return -EINVAL;
 }
 
+static int check_completion(struct options *o)
+{
+	if (o->completion.shell)
+		return 0;
+	log_error("for which shell? give bash, zsh or fish");
+	return -EINVAL;
+}
+
 static int check_recover(struct options *o)
 {
 	int err = check_input(o);
@@ -182,6 +190,7 @@ static int (*const checks[OPTIONS_COMMAND_CNT])(struct options *o) = {
 	[COMMAND_MERGE] = check_merge,
 	[COMMAND_SPLIT] = check_split,
 	[COMMAND_DIFF] = check_diff,
+	[COMMAND_COMPLETION] = check_completion,
 	[COMMAND_GIL] = check_input,
 	[COMMAND_RECOVER] = check_recover,
 };
@@ -256,7 +265,7 @@ void options_free(struct options *o)
 		proc_filter_free(&o->record.proc_filter);
 	} else if (o->command == COMMAND_PS) {
 		proc_filter_free(&o->ps.proc_filter);
-	} else if (o->command != COMMAND_DOCTOR) {
+	} else if (o->command != COMMAND_DOCTOR && o->command != COMMAND_COMPLETION) {
 		free(o->input.paths);
 		sample_filter_options_free(&o->input.filter);
 	}
@@ -277,7 +286,7 @@ static void print_overview(FILE *out)
 	}
 	fprintf(out, "\nProfiles CPython without touching it.\n\nCommands:\n");
 	for (i = 0; i < OPTIONS_COMMAND_CNT; i++)
-		fprintf(out, "  %-10s%s\n", options_commands[i].name, options_commands[i].help);
+		fprintf(out, "  %-12s%s\n", options_commands[i].name, options_commands[i].help);
 	cli_print_options(&options_commands[COMMAND_RECORD], out);
 	cli_print_examples(&options_commands[COMMAND_RECORD], out);
 	fprintf(out, "\ntachbpf COMMAND --help says more about a command.\n");

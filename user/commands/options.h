@@ -142,10 +142,14 @@ struct ps_options {
 	bool json;			/* --json */
 };
 
+struct completion_options {
+	enum shell { SHELL_NONE, SHELL_BASH, SHELL_ZSH, SHELL_FISH } shell;	/* the word */
+};
+
 enum command_id {
 	COMMAND_RECORD, COMMAND_INFO, COMMAND_REPORT, COMMAND_REPLAY, COMMAND_MEM,
 	COMMAND_CONVERT, COMMAND_MERGE, COMMAND_SPLIT, COMMAND_DIFF, COMMAND_GIL,
-	COMMAND_RECOVER, COMMAND_DOCTOR, COMMAND_PS,
+	COMMAND_RECOVER, COMMAND_DOCTOR, COMMAND_PS, COMMAND_COMPLETION,
 };
 
 /* Instead of running the command: print this on stdout. */
@@ -171,6 +175,7 @@ struct options {
 		struct recover_options recover;
 		struct doctor_options doctor;
 		struct ps_options ps;
+		struct completion_options completion;
 	};
 };
 

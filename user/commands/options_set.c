@@ -562,3 +562,23 @@ int opt_no_word(void *target, char *word)
 	log_error("'%s' is too much: this command takes options only", shown);
 	return -EINVAL;
 }
+
+int opt_shell_word(void *target, char *word)
+{
+	static const char *const shells[] = {
+		[SHELL_BASH] = "bash", [SHELL_ZSH] = "zsh", [SHELL_FISH] = "fish",
+	};
+	struct completion_options *o = &((struct options *)target)->completion;
+	char shown[CLI_TEXT_MAX];
+	size_t i;
+
+	for (i = SHELL_BASH; i < ARRAY_SIZE(shells); i++) {
+		if (!strcmp(word, shells[i])) {
+			o->shell = i;
+			return 0;
+		}
+	}
+	escape_text(word, strlen(word), shown, sizeof(shown));
+	log_error("'%s' is no shell that can be completed: give bash, zsh or fish", shown);
+	return -EINVAL;
+}

@@ -65,5 +65,6 @@ int opt_record_word(void *target, char *word);
 int opt_record_rest(void *target, char **words);
 int opt_files_word(void *target, char *word);
 int opt_no_word(void *target, char *word);
+int opt_shell_word(void *target, char *word);
 
 #endif

@@ -329,6 +329,10 @@ static const struct cli_option ps_table[] = {
 	GENERAL_OPTIONS,
 };
 
+static const struct cli_option completion_table[] = {
+	GENERAL_OPTIONS,
+};
+
 static const char *const record_synopsis[] = {
 	"tachbpf [record] -a [OPTIONS]",
 	"tachbpf [record] --container NAME | --unit UNIT | ... [OPTIONS]",
@@ -442,6 +446,13 @@ static const char *const ps_examples[] = {
 	NULL
 };
 
+static const char *const completion_synopsis[] = { "tachbpf completion bash|zsh|fish", NULL };
+static const char *const completion_examples[] = {
+	". <(tachbpf completion bash)",
+	"complete tachbpf's commands and options in this shell",
+	NULL
+};
+
 #define FILE_COMMAND(NAME, HELP)                                                                   \
 	{ #NAME, HELP, NAME##_synopsis, NAME##_examples, NAME##_table, ARRAY_SIZE(NAME##_table),   \
 	  opt_files_word, NULL }
@@ -469,4 +480,7 @@ const struct cli_command options_commands[OPTIONS_COMMAND_CNT] = {
 			     ARRAY_SIZE(doctor_table), opt_no_word, NULL },
 	[COMMAND_PS] = { "ps", "List the Python processes on this host.", ps_synopsis, ps_examples,
 			 ps_table, ARRAY_SIZE(ps_table), opt_no_word, NULL },
+	[COMMAND_COMPLETION] = { "completion", "Print what a shell needs to complete a command line.",
+				 completion_synopsis, completion_examples, completion_table,
+				 ARRAY_SIZE(completion_table), opt_shell_word, NULL },
 };

@@ -102,12 +102,12 @@ def test_ps_and_doctor(podman, target):
 
 def test_containerfile(podman, target):
     """Built as it says, from an image of that name which only has what is mounted into it."""
-    podman("import", podman.home / "tree.tar", "docker.io/library/debian:stable-slim")
+    podman("import", podman.home / "tree.tar", "localhost/base")
     context = podman.home / "context"
-    (context / "build").mkdir(parents=True)
-    shutil.copy(binary(), context / "build" / "tachbpf")
+    context.mkdir(parents=True)
+    shutil.copy(binary(), context / "tachbpf")
     podman("build", "--pull=never", "--isolation=chroot", "-f",
-           REPO / "packaging" / "Containerfile", "-t", "localhost/tachbpf", context)
+           REPO / "packaging" / "Containerfile", "--build-arg", "BASE=localhost/base", "-t", "localhost/tachbpf", context)
     run = [*map(str, podman.base), "run", "--rm", "--runtime", "runc", *LIMITS,
            "--network", "none", "--pid=host", "--privileged", "-v", "/usr/lib:/usr/lib:ro",
            "-v", "/usr/lib64:/usr/lib64:ro", "localhost/tachbpf"]

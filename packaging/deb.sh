@@ -1,0 +1,27 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# deb.sh BUILD VERSION EPOCH: source and binary packages of Debian in BUILD, from BUILD's source
+# tarball, by dpkg-buildpackage.
+set -eu
+
+build=$1 version=$2 epoch=$3
+here=$(cd "$(dirname "$0")" && pwd)
+for tool in dpkg-buildpackage dh; do
+	command -v $tool >/dev/null || {
+		echo "make deb needs $tool: apt-get install dpkg-dev debhelper" >&2
+		exit 1
+	}
+done
+
+rm -rf "$build/deb"
+mkdir -p "$build/deb"
+cp "$build/tachbpf-$version.tar.xz" "$build/deb/tachbpf_$version.orig.tar.xz"
+tar -C "$build/deb" -xf "$build/deb/tachbpf_$version.orig.tar.xz"
+source=$build/deb/tachbpf-$version
+cp -r "$here/debian" "$source/debian"
+sed -e "s/@VERSION@/$version/g" -e "s/@DATE@/$(LC_ALL=C date -u -R -d "@$epoch")/" \
+	"$source/debian/changelog.in" >"$source/debian/changelog"
+rm "$source/debian/changelog.in"
+(cd "$source" && SOURCE_DATE_EPOCH=$epoch dpkg-buildpackage -us -uc)
+mv "$build"/deb/tachbpf*_"$version"-1* "$build"
+ls "$build"/tachbpf*_"$version"-1*.deb

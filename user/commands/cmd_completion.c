@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * cmd_completion.c - tachbpf completion: prints a script with which a shell completes commands,
+ * options and their values. All words come from the tables of options_tables.c.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "commands/commands.h"
+#include "commands/option_words.h"
+#include "commands/options.h"
+#include "commands/options_tables.h"
+
+/* An old name of an option is accepted, and not proposed. */
+static bool is_shown(const struct cli_option *opt)
+{
+	return opt->help != NULL;
+}
+
+/* Call fn for each option that is shown of each command. */
+static void each_option(void (*fn)(enum command_id command, const struct cli_option *opt))
+{
+	const struct cli_command *cmd;
+	size_t i, k;
+
+	for (i = 0; i < OPTIONS_COMMAND_CNT; i++) {
+		cmd = &options_commands[i];
+		for (k = 0; k < cmd->option_cnt; k++)
+			if (is_shown(&cmd->options[k]))
+				fn(i, &cmd->options[k]);
+	}
+}
+
+static void print_word(void *ctx, const char *word)
+{
+	size_t *cnt = ctx;
+
+	printf("%s%s", (*cnt)++ ? " " : "", word);
+}
+
+/* The words that an option takes, with spaces between them. Returns how many. */
+static size_t print_words(enum command_id command, const struct cli_option *opt)
+{
+	size_t cnt = 0;
+
+	option_words(command, opt, print_word, &cnt);
+	return cnt;
+}
+
+static void count_word(void *ctx, const char *word)
+{
+	++*(size_t *)ctx;
+}
+
+static bool has_words(enum command_id command, const struct cli_option *opt)
+{
+	size_t cnt = 0;
+
+	option_words(command, opt, count_word, &cnt);
+	return cnt;
+}
+
+static void print_commands(void)
+{
+	size_t i;
+
+	for (i = 0; i < OPTIONS_COMMAND_CNT; i++)
+		printf("%s%s", i ? " " : "", options_commands[i].name);
+}
+
+/* ---- bash ---- */
+
+/* "COMMAND:OPTION", as the script's case compares it. */
+static void print_bash_case(enum command_id command, const struct cli_option *opt)
+{
+	const char *cmd = options_commands[command].name;
+
+	printf("\t%s:--%s", cmd, opt->name);
+	if (opt->letter)
+		printf("|%s:-%c", cmd, opt->letter);
+	fputs(") ", stdout);
+}
+
+static void bash_value(enum command_id command, const struct cli_option *opt)
+{
+	if (!opt->arg)
+		return;
+	print_bash_case(command, opt);
+	if (has_words(command, opt)) {
+		fputs("COMPREPLY=($(compgen -W '", stdout);
+		print_words(command, opt);
+		fputs("' -- \"$cur\"))", stdout);
+	} else if (option_takes_path(opt)) {
+		fputs("COMPREPLY=($(compgen -f -- \"$cur\"))", stdout);
+	} else {
+		fputs("COMPREPLY=()", stdout);
+	}
+	fputs("; return ;;\n", stdout);
+}
+
+static void bash_options(const struct cli_command *cmd)
+{
+	size_t i;
+
+	printf("\t%s) options='", cmd->name);
+	for (i = 0; i < cmd->option_cnt; i++)
+		if (is_shown(&cmd->options[i]))
+			printf("%s--%s", i ? " " : "", cmd->options[i].name);
+	fputs("' ;;\n", stdout);
+}
+
+static void print_bash(void)
+{
+	size_t i;
+
+	fputs("# bash completion for tachbpf; made by: tachbpf completion bash\n"
+	      "_tachbpf() {\n"
+	      "\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}\n"
+	      "\tlocal command=record options= i word commands='", stdout);
+	print_commands();
+	fputs("'\n"
+	      "\tfor ((i = 1; i < COMP_CWORD; i++)); do\n"
+	      "\t\tword=${COMP_WORDS[i]}\n"
+	      "\t\tif [[ $word == -- ]]; then\n"
+	      "\t\t\tCOMPREPLY=($(compgen -c -f -- \"$cur\")); return\n"
+	      "\t\tfi\n"
+	      "\tdone\n"
+	      "\tif [[ \" $commands \" == *\" ${COMP_WORDS[1]} \"* ]] && ((COMP_CWORD > 1)); then\n"
+	      "\t\tcommand=${COMP_WORDS[1]}\n"
+	      "\tfi\n"
+	      "\tcase $command:$prev in\n", stdout);
+	each_option(bash_value);
+	fputs("\tesac\n"
+	      "\tcase $command in\n", stdout);
+	for (i = 0; i < OPTIONS_COMMAND_CNT; i++)
+		bash_options(&options_commands[i]);
+	fputs("\tesac\n"
+	      "\tif [[ $cur == -* ]]; then\n"
+	      "\t\tCOMPREPLY=($(compgen -W \"$options\" -- \"$cur\"))\n"
+	      "\telif ((COMP_CWORD == 1)); then\n"
+	      "\t\tCOMPREPLY=($(compgen -W \"$commands\" -- \"$cur\"))\n"
+	      "\telse\n"
+	      "\t\tCOMPREPLY=($(compgen -f -- \"$cur\"))\n"
+	      "\tfi\n"
+	      "}\n"
+	      "complete -o filenames -F _tachbpf tachbpf\n", stdout);
+}
+
+/* ---- zsh, fish: an option is shown with its help ---- */
+
+/* The first line of a help text, quoted for '...' in both shells; zsh also reserves [ ] and :. */
+static void print_help_text(const char *help, bool zsh)
+{
+	for (; *help && *help != '\n'; help++) {
+		if (*help == '\'')
+			fputs(zsh ? "'\\''" : "\\'", stdout);
+		else if (zsh && strchr("[]:\\", *help))
+			printf("\\%c", *help);
+		else if (!zsh && *help == '\\')
+			fputs("\\\\", stdout);
+		else
+			putchar(*help);
+	}
+}
+
+static void zsh_option(enum command_id command, const struct cli_option *opt)
+{
+	size_t cnt = 0;
+
+	fputs("\t\t", stdout);
+	if (opt->letter)
+		printf("'*'{-%c,--%s}", opt->letter, opt->name);
+	else
+		printf("'*'--%s", opt->name);
+	fputs("'[", stdout);
+	print_help_text(opt->help, true);
+	fputs("]", stdout);
+	if (opt->arg) {
+		fputs(": :", stdout);
+		if (has_words(command, opt)) {
+			putchar('(');
+			option_words(command, opt, print_word, &cnt);
+			putchar(')');
+		} else if (option_takes_path(opt)) {
+			fputs("_files", stdout);
+		}
+	}
+	fputs("' \\\n", stdout);
+}
+
+static void print_zsh(void)
+{
+	const struct cli_command *cmd;
+	size_t i, k;
+
+	fputs("#compdef tachbpf\n"
+	      "# zsh completion for tachbpf; made by: tachbpf completion zsh\n"
+	      "_tachbpf() {\n"
+	      "\tlocal command=record\n"
+	      "\tlocal -a commands=(\n", stdout);
+	for (i = 0; i < OPTIONS_COMMAND_CNT; i++) {
+		printf("\t\t'%s:", options_commands[i].name);
+		print_help_text(options_commands[i].help, true);
+		fputs("'\n", stdout);
+	}
+	fputs("\t)\n"
+	      "\tif ((CURRENT == 2)) && [[ $words[2] != -* ]]; then\n"
+	      "\t\t_describe command commands\n"
+	      "\t\treturn\n"
+	      "\tfi\n"
+	      "\tif (($commands[(I)$words[2]:*])); then\n"
+	      "\t\tcommand=$words[2]\n"
+	      "\t\tshift words\n"
+	      "\t\t((CURRENT--))\n"
+	      "\tfi\n"
+	      "\tcase $command in\n", stdout);
+	for (i = 0; i < OPTIONS_COMMAND_CNT; i++) {
+		cmd = &options_commands[i];
+		printf("\t%s) _arguments -S \\\n", cmd->name);
+		for (k = 0; k < cmd->option_cnt; k++)
+			if (is_shown(&cmd->options[k]))
+				zsh_option(i, &cmd->options[k]);
+		fputs("\t\t'*:file:_files' ;;\n", stdout);
+	}
+	fputs("\tesac\n}\n_tachbpf \"$@\"\n", stdout);
+}
+
+static void fish_option(enum command_id command, const struct cli_option *opt)
+{
+	const char *cmd = options_commands[command].name;
+
+	/* record is also what tachbpf does without a command. */
+	printf("complete -c tachbpf -n '%s %s' -l %s",
+	       command == COMMAND_RECORD ? "__tachbpf_records" : "__fish_seen_subcommand_from",
+	       command == COMMAND_RECORD ? "" : cmd, opt->name);
+	if (opt->letter)
+		printf(" -s %c", opt->letter);
+	if (opt->arg && has_words(command, opt)) {
+		fputs(" -x -a '", stdout);
+		print_words(command, opt);
+		putchar('\'');
+	} else if (opt->arg) {
+		fputs(option_takes_path(opt) ? " -r -F" : " -x", stdout);
+	}
+	fputs(" -d '", stdout);
+	print_help_text(opt->help, false);
+	fputs("'\n", stdout);
+}
+
+static void print_fish(void)
+{
+	size_t i;
+
+	fputs("# fish completion for tachbpf; made by: tachbpf completion fish\n"
+	      "function __tachbpf_records\n"
+	      "\tset -l words (commandline -opc)\n"
+	      "\ttest (count $words) -lt 2; or not contains -- $words[2]", stdout);
+	for (i = 0; i < OPTIONS_COMMAND_CNT; i++)
+		if (i != COMMAND_RECORD)
+			printf(" %s", options_commands[i].name);
+	fputs("\nend\n", stdout);
+	for (i = 0; i < OPTIONS_COMMAND_CNT; i++) {
+		printf("complete -c tachbpf -n __fish_use_subcommand -a %s -d '",
+		       options_commands[i].name);
+		print_help_text(options_commands[i].help, false);
+		fputs("'\n", stdout);
+	}
+	each_option(fish_option);
+}
+
+int completion_run(const struct completion_options *opts)
+{
+	static void (*const print[])(void) = {
+		[SHELL_BASH] = print_bash, [SHELL_ZSH] = print_zsh, [SHELL_FISH] = print_fish,
+	};
+
+	print[opts->shell]();
+	return fflush(stdout) ? EXIT_FAILURE : EXIT_SUCCESS;
+}
