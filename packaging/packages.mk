@@ -28,10 +28,14 @@ $(O)/$(DIST).tar.xz: $(O)/user/formats/pprof/profile.pb-c.c FORCE
 .PHONY: skeleton FORCE
 skeleton: $(O)/tachbpf.skel.h
 
-deb: dist ## Debian packages, by dpkg-buildpackage
+.PHONY: deb-deps rpm-deps
+deb-deps rpm-deps: %-deps:
+	@sh tools/deps.sh $*
+
+deb: deb-deps dist ## Debian packages, by dpkg-buildpackage
 	$(Q)sh packaging/deb.sh $(O) $(VERSION) $(EPOCH)
 
-rpm: dist ## an RPM package, by rpmbuild
+rpm: rpm-deps dist ## an RPM package, by rpmbuild
 	$(Q)sh packaging/rpm.sh $(O) $(VERSION) $(EPOCH)
 
 static: ## build/static/tachbpf: one file for any Linux of this machine type

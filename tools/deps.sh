@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# deps.sh build|cross|check: install what the build, the build for arm64 (on x86-64), or
-# the tests too, need and lack.
+# deps.sh build|cross|check|deb|rpm: install what is missing of what is needed by the build, also
+# by the build for arm64 (on x86-64), also by the tests, or by the making of packages.
 # Debian and Ubuntu; elsewhere it says what is missing.
 set -eu
 
@@ -34,6 +34,19 @@ case "${1:-build}-$(uname -m)" in
 cross-x86_64 | check-x86_64)
 	have aarch64-linux-gnu-gcc || need gcc-aarch64-linux-gnu
 	have dpkg-deb || need dpkg
+	;;
+esac
+case "${1:-build}" in
+deb)
+	have dpkg-buildpackage || need dpkg-dev
+	[ -e /usr/share/doc/build-essential ] || need build-essential
+	have dh || need debhelper
+	have xz || need xz-utils
+	have lintian || need lintian
+	;;
+rpm)
+	have rpmbuild || need rpm
+	have xz || need xz-utils
 	;;
 esac
 if [ "${1:-build}" = check ]; then
