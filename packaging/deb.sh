@@ -23,5 +23,5 @@ sed -e "s/@VERSION@/$version/g" -e "s/@DATE@/$(LC_ALL=C date -u -R -d "@$epoch")
 	"$source/debian/changelog.in" >"$source/debian/changelog"
 rm "$source/debian/changelog.in"
 (cd "$source" && SOURCE_DATE_EPOCH=$epoch dpkg-buildpackage -us -uc)
-mv "$build"/deb/tachbpf*_"$version"-1* "$build"
+mv "$build"/deb/*.deb "$build"/deb/tachbpf_* "$build"
 ls "$build"/tachbpf*_"$version"-1*.deb
