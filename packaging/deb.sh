@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # deb.sh BUILD VERSION EPOCH: source and binary packages of Debian in BUILD, from BUILD's source
-# tarball, by dpkg-buildpackage.
+# tarball, by dpkg-buildpackage. DEBFULLNAME and DEBEMAIL name the maintainer, as in Debian's own
+# tools.
 set -eu
 
 build=$1 version=$2 epoch=$3
@@ -19,9 +20,14 @@ cp "$build/tachbpf-$version.tar.xz" "$build/deb/tachbpf_$version.orig.tar.xz"
 tar -C "$build/deb" -xf "$build/deb/tachbpf_$version.orig.tar.xz"
 source=$build/deb/tachbpf-$version
 cp -r "$here/debian" "$source/debian"
-sed -e "s/@VERSION@/$version/g" -e "s/@DATE@/$(LC_ALL=C date -u -R -d "@$epoch")/" \
-	"$source/debian/changelog.in" >"$source/debian/changelog"
-rm "$source/debian/changelog.in"
+# Whoever makes a package is its maintainer.
+maintainer="${DEBFULLNAME:-$(git config user.name || echo nobody)} <${DEBEMAIL:-$(git config user.email ||
+	echo nobody@localhost)}>"
+for file in control changelog; do
+	sed -e "s/@VERSION@/$version/g" -e "s/@DATE@/$(LC_ALL=C date -u -R -d "@$epoch")/" \
+		-e "s/@MAINTAINER@/$maintainer/" "$source/debian/$file.in" >"$source/debian/$file"
+	rm "$source/debian/$file.in"
+done
 (cd "$source" && SOURCE_DATE_EPOCH=$epoch dpkg-buildpackage -us -uc)
 mv "$build"/deb/*.deb "$build"/deb/tachbpf_* "$build"
 ls "$build"/tachbpf*_"$version"-1*.deb
