@@ -1,26 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """README's first command on fresh systems of several distributions."""
-import os
 import re
-
-import pytest
-
-from interp import cache
 
 # Functions of tools/demo.py, which uses a CPU all the time.
 DEMO_ROW = re.compile(r"^ *\d+\.\d+ .*/src/tools/demo\.py:\d+$", re.M)
-
-
-@pytest.fixture(scope="session")
-def ready(system):
-    try:
-        system.prepare()
-    except cache.Failed as error:
-        # The machines that CI runs on have the mirrors' own distribution.
-        if os.environ.get("CI") == "true" and system.name == "debian-13":
-            raise
-        pytest.skip(f"{system.name}: its root cannot be had: {error}")
-    return system
 
 
 def test_demo(ready, record_property):
