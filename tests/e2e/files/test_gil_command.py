@@ -259,7 +259,7 @@ def test_hostile_names(tmp_path):
 def test_what_cannot_be_read(tmp_path):
     folded = tmp_path / "x.folded"
     folded.write_text("a;b 3\n")
-    refused(run("gil", folded), "says nothing of the GIL")
+    refused(run("gil", folded), "no data about the GIL")
     writer = Writer()
     samples(writer, [MAIN], 1, HOLDS, 1000, 5)
     writer.write(tmp_path / "1-a.tach", "wall", interval_us=0)
