@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/util.h"
+#include "bpf/abi.h"
 #include "model/intern.h"
 #include "model/thread_map.h"
 
@@ -26,6 +27,7 @@ struct counts {
 	int32_t first_line;
 	uint32_t profile;
 	uint64_t thread_id;
+	bool main;
 };
 
 struct report {
@@ -243,6 +245,7 @@ static int add_to_thread(struct report *r, const struct event *ev)
 		return err;
 	r->rows[r->thread_row_0 + index].profile = r->profile_cnt - 1;
 	r->rows[r->thread_row_0 + index].thread_id = ev->thread_id;
+	r->rows[r->thread_row_0 + index].main |= (ev->status & STATUS_MAIN_THREAD) != 0;
 	r->rows[r->thread_row_0 + index].self += ev->weight;
 	r->rows[r->thread_row_0 + index].total += ev->weight;
 	return 0;
@@ -395,7 +398,7 @@ const struct report_row *report_rows(struct report *r, enum report_sort sort, si
 			.func = f ? names->strings[f->func] : r->labels[c->profile],
 			.kind = f ? f->kind : FRAME_SYNTHETIC,
 			.line = c->first_line,
-			.profile = c->profile, .thread_id = c->thread_id,
+			.profile = c->profile, .thread_id = c->thread_id, .main = c->main,
 			.profile_cnt = 1,
 		};
 	}

@@ -28,6 +28,7 @@ struct report_row {
 	uint32_t profile;
 	uint32_t profile_cnt;	/* by container: number of profiles in it */
 	uint64_t thread_id;
+	bool main;		/* by thread: it has samples as a main thread */
 };
 
 /* NULL with errno. Freed by report_free(). */

@@ -18,6 +18,7 @@
 #include "bpf/abi.h"
 #include "commands/info_other.h"
 #include "commands/info_verify.h"
+#include "commands/limit.h"
 #include "commands/options.h"
 #include "commands/profile_set.h"
 #include "formats/readers.h"
@@ -50,6 +51,7 @@ struct threads {
 struct run {
 	struct profile_set *set;
 	bool as_json;
+	uint32_t limit;			/* of threads in text; 0: all */
 	struct json json;
 	struct threads threads;
 };
@@ -389,31 +391,45 @@ static void print_header(const struct tach_info *info)
 	       bytes_per_sample(info), info->compression ? "zstd" : "not compressed");
 }
 
-static void print_threads(const struct threads *t, const struct thread_names *names)
+static void print_thread(const struct thread *th, const struct thread_names *names)
 {
+	const char *name = thread_names_find(names, th->id);
 	char shown[4 * THREAD_NAME_BYTES];
-	const char *name;
-	uint32_t i;
+
+	printf("  %10" PRIu64 " %6u %10" PRIu64 " %7.2f ", th->id, th->interp_id, th->samples,
+	       percent(th->gil, th->samples));
+	/* The share of those samples whose on-CPU status is known. */
+	if (th->cpu_unknown < th->samples)
+		printf("%9.2f ", percent(th->on_cpu, th->samples - th->cpu_unknown));
+	else
+		printf("%9s ", "?");
+	printf("%12.2f%s%s%s\n", percent(th->exceptions, th->samples), th->main ? "  main" : "",
+	       name ? "  " : "", name ? escape_text(name, strlen(name), shown, sizeof(shown)) : "");
+}
+
+/* Of the threads that are not shown, the first main thread takes the last place that is. */
+static const struct thread *thread_at(const struct threads *t, size_t i, size_t shown)
+{
+	size_t j;
+
+	for (j = i; i + 1 == shown && j < t->cnt; j++)
+		if (t->list[j].main)
+			return &t->list[j];
+	return &t->list[i];
+}
+
+static void print_threads(const struct run *run, const struct thread_names *names)
+{
+	const struct threads *t = &run->threads;
+	size_t i, shown = limit_rows(run->limit, t->cnt);
 
 	if (!t->cnt)
 		return;
 	printf("  %10s %6s %10s %7s %9s %12s\n", "thread", "interp", "samples", "gil %",
 	       "on-cpu %", "exceptions %");
-	for (i = 0; i < t->cnt; i++) {
-		const struct thread *th = &t->list[i];
-
-		printf("  %10" PRIu64 " %6u %10" PRIu64 " %7.2f ", th->id, th->interp_id,
-		       th->samples, percent(th->gil, th->samples));
-		/* The share of those samples whose on-CPU status is known. */
-		if (th->cpu_unknown < th->samples)
-			printf("%9.2f ", percent(th->on_cpu, th->samples - th->cpu_unknown));
-		else
-			printf("%9s ", "?");
-		name = thread_names_find(names, th->id);
-		printf("%12.2f%s%s%s\n", percent(th->exceptions, th->samples),
-		       th->main ? "  main" : "", name ? "  " : "",
-		       name ? escape_text(name, strlen(name), shown, sizeof(shown)) : "");
-	}
+	for (i = 0; i < shown; i++)
+		print_thread(thread_at(t, i, shown), names);
+	limit_print_more("  ", t->cnt, shown);
 }
 
 static void print_identity(const struct profile_file *file)
@@ -433,9 +449,11 @@ static void print_identity(const struct profile_file *file)
 		print_text("unit", file->process.unit);
 }
 
-static void print_file(const struct profile_file *file, const struct tach_info *info,
-		       const struct threads *t)
+static void print_file(const struct run *run, const struct profile_file *file,
+		       const struct tach_info *info)
 {
+	const struct threads *t = &run->threads;
+
 	print_identity(file);
 	if (t->process_cnt)
 		printf("  %-12s %u share this file; report --by process lists them\n", "processes",
@@ -443,7 +461,7 @@ static void print_file(const struct profile_file *file, const struct tach_info *
 	print_header(info);
 	if (file->session)
 		print_losses(file->session, file->name);
-	print_threads(t, file->process.thread_names);
+	print_threads(run, file->process.thread_names);
 	printf("\n");
 }
 
@@ -491,7 +509,7 @@ static void json_other(struct json *j, const struct profile_file *file, const st
 static void show_other(struct run *run, const struct profile_file *file, const struct reader *r)
 {
 	const struct threads *t = &run->threads;
-	uint32_t i;
+	size_t i, shown = limit_rows(run->limit, t->cnt);
 
 	if (run->as_json) {
 		json_other(&run->json, file, r, t);
@@ -501,8 +519,9 @@ static void show_other(struct run *run, const struct profile_file *file, const s
 	info_other_print(r);
 	if (t->cnt)
 		printf("  %10s %16s\n", "thread", profile_unit_name(reader_info(r)->meta.unit));
-	for (i = 0; i < t->cnt; i++)
+	for (i = 0; i < shown; i++)
 		printf("  %10" PRIu64 " %16" PRIu64 "\n", t->list[i].id, t->list[i].samples);
+	limit_print_more("  ", t->cnt, shown);
 	printf("\n");
 }
 
@@ -546,7 +565,7 @@ static int show_file(void *ctx, const struct profile_file *file, struct reader *
 	else if (run->as_json)
 		json_file(&run->json, file, info, t);
 	else
-		print_file(file, info, t);
+		print_file(run, file, info);
 	return 0;
 }
 
@@ -571,7 +590,7 @@ static int show_set(struct run *run)
 int info_run(const struct info_options *opts)
 {
 	struct profile_set set;
-	struct run run = { .set = &set, .as_json = opts->json };
+	struct run run = { .set = &set, .as_json = opts->json, .limit = opts->limit };
 	int err = profile_set_open(&set, opts->input.paths, opts->input.path_cnt,
 				   &opts->input.reader);
 

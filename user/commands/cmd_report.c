@@ -217,10 +217,13 @@ static bool by_code(const struct run *run)
 
 /* ---- JSON ---- */
 
-static void json_thread(struct json *j, const struct profile_file *file, uint64_t tid)
+static void json_thread(struct json *j, const struct profile_file *file,
+			const struct report_row *row)
 {
-	json_uint(j, "thread", tid);
-	json_string(j, "thread_name", thread_names_find(file->process.thread_names, tid));
+	json_uint(j, "thread", row->thread_id);
+	json_string(j, "thread_name",
+		    thread_names_find(file->process.thread_names, row->thread_id));
+	json_bool(j, "main", row->main);
 }
 
 static void json_row(struct json *j, const struct run *run, const struct report_row *row)
@@ -256,7 +259,7 @@ static void json_row(struct json *j, const struct run *run, const struct report_
 		json_string(j, "command", file->process.command);
 		json_string(j, "container", file->process.container);
 		if (run->opts->by == REPORT_BY_THREAD)
-			json_thread(j, file, row->thread_id);
+			json_thread(j, file, row);
 	}
 	json_uint(j, "self", row->self);
 	json_double(j, "self_pct", percent(row->self, samples));
@@ -335,8 +338,9 @@ static int line_of_process(const struct run *run, struct line *line)
 	int n;
 
 	if (run->opts->by == REPORT_BY_THREAD)
-		n = asprintf(&line->id, "%s", thread_label(file->process.thread_names,
-							   line->row->thread_id, "", label));
+		n = asprintf(&line->id, "%s%s", line->row->main ? "main " : "",
+			     thread_label(file->process.thread_names, line->row->thread_id, "",
+					  label));
 	else if (file->process.tgid)
 		n = asprintf(&line->id, "%u", file->process.tgid);
 	else

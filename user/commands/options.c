@@ -196,6 +196,9 @@ static void set_defaults(struct options *o)
 		o->record.capture.sent_codes = SENT_SLOTS;
 		o->record.recording.compress = true;
 		break;
+	case COMMAND_INFO:
+		o->info.limit = ROWS;
+		break;
 	case COMMAND_REPORT:
 		o->report.limit = ROWS;
 		break;

@@ -69,6 +69,7 @@ struct export_options {
 struct info_options {
 	struct input_options input;
 	bool verify;			/* --verify */
+	uint32_t limit;			/* --limit: threads of a file; 0: all */
 	bool json;			/* --json */
 };
 

@@ -215,6 +215,8 @@ static const struct cli_option info_table[] = {
 	INPUT_OPTIONS,
 	{ 0, "verify", NULL, "Output", "check every byte instead, say whether files are sound",
 	  opt_flag, AT(info.verify), NULL },
+	{ 0, "limit", "N", "Output", "this many threads of a file, 0 for all (default: 20)",
+	  opt_limit, AT(info.limit), NULL },
 	{ 0, "json", NULL, "Output", "as JSON", opt_flag, AT(info.json), NULL },
 	GENERAL_OPTIONS,
 };

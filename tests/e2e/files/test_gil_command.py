@@ -94,7 +94,7 @@ def test_limit(tmp_path):
     for rows in ("thread", "line", "matrix", "stack"):
         key = rows if rows == "matrix" else rows + "s"
         assert process[rows + "_rows"] == 3 and len(process[key]) == 1
-    assert good("gil", "--limit", 1, path).count("... 2 more; --limit 0 shows all") == 4
+    assert good("gil", "--limit", 1, path).count("... and 2 more; --limit 0 shows all") == 4
 
 
 def test_conditions_on_code_and_threads_choose_waits(tmp_path):
@@ -259,7 +259,7 @@ def test_hostile_names(tmp_path):
 def test_what_cannot_be_read(tmp_path):
     folded = tmp_path / "x.folded"
     folded.write_text("a;b 3\n")
-    refused(run("gil", folded), "says nothing of the GIL")
+    refused(run("gil", folded), "no data about the GIL")
     writer = Writer()
     samples(writer, [MAIN], 1, HOLDS, 1000, 5)
     writer.write(tmp_path / "1-a.tach", "wall", interval_us=0)
