@@ -22,6 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/pager.h"
 #include "base/util.h"
 
 /* How many bytes of a comm are in a file name; the kernel's has 15. */
@@ -337,6 +338,8 @@ int output_flush_stdout(void)
 	errno = 0;
 	if (fflush(stdout) || ferror(stdout))
 		err = errno ? errno : EIO;
+	if (err == EPIPE && pager_is_started())
+		return 0;	/* the user has seen enough */
 	if (err && err != EPIPE)
 		log_error("cannot write to standard output: %s", strerror(err));
 	return -err;

@@ -51,7 +51,10 @@ int output_open(struct output_file *f, const char *path);
 int output_commit(struct output_file *f);
 void output_abort(struct output_file *f);
 
-/* Flush stdout. 0, or -errno after logging it; -EPIPE (the reader has gone) is not logged. */
+/*
+ * Flush stdout. 0, or -errno after logging it; -EPIPE (the reader has gone) is not logged. A
+ * pager that has ended is no error: 0.
+ */
 int output_flush_stdout(void);
 
 /*

@@ -29,6 +29,9 @@
 #include "model/thread_map.h"
 #include "model/thread_names.h"
 
+#define FACT_COLUMN 15		/* where what the file says begins */
+#define THREAD_COLUMNS 62	/* of a thread's numbers, with their gaps */
+
 struct thread {
 	uint64_t id;
 	uint32_t interp_id;
@@ -313,7 +316,8 @@ static void print_text(const char *heading, const char *s)
 {
 	char *shown = text_escape(s, strlen(s));
 
-	printf("  %-12s %s\n", heading, shown ? shown : "?");
+	printf("  %-12s ", heading);
+	text_wrap(stdout, shown ? shown : "?", FACT_COLUMN, text_terminal_width(stdout));
 	free(shown);
 }
 
@@ -394,6 +398,7 @@ static void print_header(const struct tach_info *info)
 static void print_thread(const struct thread *th, const struct thread_names *names)
 {
 	const char *name = thread_names_find(names, th->id);
+	size_t terminal = text_terminal_width(stdout), used = THREAD_COLUMNS + (th->main ? 6 : 0);
 	char shown[4 * THREAD_NAME_BYTES];
 
 	printf("  %10" PRIu64 " %6u %10" PRIu64 " %7.2f ", th->id, th->interp_id, th->samples,
@@ -403,8 +408,13 @@ static void print_thread(const struct thread *th, const struct thread_names *nam
 		printf("%9.2f ", percent(th->on_cpu, th->samples - th->cpu_unknown));
 	else
 		printf("%9s ", "?");
-	printf("%12.2f%s%s%s\n", percent(th->exceptions, th->samples), th->main ? "  main" : "",
-	       name ? "  " : "", name ? escape_text(name, strlen(name), shown, sizeof(shown)) : "");
+	printf("%12.2f%s", percent(th->exceptions, th->samples), th->main ? "  main" : "");
+	if (name) {
+		printf("  ");
+		text_print(stdout, escape_text(name, strlen(name), shown, sizeof(shown)),
+			   terminal > used + 4 ? terminal - used - 2 : 0, CUT_RIGHT, false);
+	}
+	printf("\n");
 }
 
 /* Of the threads that are not shown, the first main thread takes the last place that is. */

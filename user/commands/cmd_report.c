@@ -3,6 +3,7 @@
  * cmd_report.c - tachbpf report: the rows of analysis/report.h as a table or JSON.
  */
 #include "base/arith.h"
+#include "base/colour.h"
 #include "base/text.h"
 #include "commands/commands.h"
 
@@ -403,7 +404,7 @@ static struct table fit(const struct line *lines, size_t cnt, enum report_by by)
 	return t;
 }
 
-static void print_header(const struct run *run)
+static void put_header(const struct run *run, FILE *out)
 {
 	const struct report_options *opts = run->opts;
 	char *shown = text_escape(opts->input.paths[0], strlen(opts->input.paths[0]));
@@ -412,19 +413,51 @@ static void print_header(const struct run *run)
 
 	snprintf(mode, sizeof(mode), "%s mode", profile_mode_name(run->mode));
 	if (opts->input.path_cnt == 1 && shown)
-		printf("%s", shown);
+		fprintf(out, "%s", shown);
 	if (opts->input.path_cnt == 1 && run->set->many)
-		printf(", ");
+		fprintf(out, ", ");
 	if (opts->input.path_cnt > 1 || run->set->many)
-		printf("%zu %s", run->profile_cnt, one ? "process" : "processes");
-	printf(": %llu %s", (unsigned long long)report_sample_cnt(run->report),
-	       profile_unit_name(run->unit));
+		fprintf(out, "%zu %s", run->profile_cnt, one ? "process" : "processes");
+	fprintf(out, ": %llu %s", (unsigned long long)report_sample_cnt(run->report),
+		profile_unit_name(run->unit));
 	if (run->timed)
-		printf(", %s%.2f s", one ? "" : "up to ", run->longest_s);
+		fprintf(out, ", %s%.2f s", one ? "" : "up to ", run->longest_s);
 	if (run->mode != MODE_UNKNOWN || run->modes_differ)
-		printf(", %s", run->modes_differ ? "several modes" : mode);
-	printf("\n\n");
+		fprintf(out, ", %s", run->modes_differ ? "several modes" : mode);
 	free(shown);
+}
+
+static int print_header(const struct run *run)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
+	int err = -ENOMEM;
+
+	if (out) {
+		put_header(run, out);
+		err = fclose(out) ? -ENOMEM : 0;
+	}
+	if (!err) {
+		text_wrap(stdout, text, 0, text_terminal_width(stdout));
+		printf("\n");
+	}
+	free(text);
+	return err;
+}
+
+/* As perf's report has them: from 5 % on, from 0.5 % on. */
+static enum colour colour_of(double share)
+{
+	return share >= 5 ? COLOUR_RED : share >= 0.5 ? COLOUR_GREEN : COLOUR_NONE;
+}
+
+static void print_share(double share, int width)
+{
+	enum colour colour = colour_of(share);
+
+	printf("%s%*.2f%s", colour_on(stdout, colour), width, share,
+	       colour == COLOUR_NONE ? "" : colour_off(stdout));
 }
 
 static void print_line(const struct run *run, const struct line *line, const struct table *t)
@@ -433,12 +466,13 @@ static void print_line(const struct run *run, const struct line *line, const str
 	const struct report_row *row = line->row;
 
 	if (line->id) {
-		printf("%8.2f  %10llu  ", percent(row->self, samples),
-		       (unsigned long long)row->self);
+		print_share(percent(row->self, samples), 8);
+		printf("  %10llu  ", (unsigned long long)row->self);
 		text_cell(stdout, &t->id, line->id, true);
 	} else {
-		printf("%7.2f %8.2f  %10llu  ", percent(row->self, samples),
-		       percent(row->total, samples), (unsigned long long)row->self);
+		print_share(percent(row->self, samples), 7);
+		print_share(percent(row->total, samples), 9);
+		printf("  %10llu  ", (unsigned long long)row->self);
 	}
 	text_cell(stdout, &t->name, line->name, *line->place);
 	text_cell(stdout, &t->place, line->place, false);
@@ -453,11 +487,13 @@ static void print_lines(const struct run *run, const struct line *lines, size_t 
 	struct table t = fit(lines, cnt, by);
 	size_t i;
 
+	printf("%s", colour_on(stdout, COLOUR_BOLD));
 	if (columns[by].id)
 		printf("%8s  %10s  %*s  ", "share %", what, (int)t.id.width, columns[by].id);
 	else
 		printf("%7s %8s  %10s  ", "self %", "total %", what);
-	printf("%-*s  %s\n", (int)t.name.width, columns[by].name, columns[by].place);
+	printf("%-*s  %s%s\n", (int)t.name.width, columns[by].name, columns[by].place,
+	       colour_off(stdout));
 	for (i = 0; i < cnt; i++)
 		print_line(run, &lines[i], &t);
 }
@@ -475,8 +511,9 @@ static int print_table(const struct run *run, const struct report_row *rows, siz
 		      run->opts->by == REPORT_BY_CONTAINER ? line_of_container(run, &lines[i]) :
 							     line_of_process(run, &lines[i]);
 	}
+	if (!err)
+		err = print_header(run);
 	if (!err) {
-		print_header(run);
 		if (cnt)
 			print_lines(run, lines, cnt);
 		limit_print_more("", all, cnt);

@@ -13,6 +13,7 @@
 
 #include "analysis/diff.h"
 #include "analysis/report.h"
+#include "base/colour.h"
 #include "capture/capture.h"
 #include "capture/sampler.h"
 #include "formats/mlyze/mlyze_rows.h"
@@ -25,6 +26,8 @@
 
 /* Exit status after usage errors; after other errors it is 1. */
 #define EXIT_USAGE 2
+/* Of diff --fail-over: a function's share grew by more. */
+#define EXIT_GROWN 4
 
 struct record_options {
 	bool all;			/* -a */
@@ -119,6 +122,8 @@ struct diff_options {
 	enum diff_sort sort;		/* --sort */
 	uint32_t limit;			/* --limit; 0: all rows */
 	bool json;			/* --json */
+	bool force;			/* --force: also what differs in mode or unit */
+	double fail_over;		/* --fail-over, in percentage points; < 0: not given */
 	const struct sink_ops *format;	/* --format; NULL: a table */
 	const char *output;		/* -o */
 };
@@ -156,6 +161,7 @@ struct options {
 	enum command_id command;
 	enum options_show show;
 	int verbose;			/* -v, -v -v; -1 with -q */
+	enum colour_when colour;	/* --color */
 	bool named;			/* the command's name was given; record may be left out */
 	union {				/* the command's own */
 		struct input_options input;	/* of any command that reads files */

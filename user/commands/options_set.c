@@ -433,6 +433,19 @@ int opt_regex(void *target, const struct cli_option *opt, const char *value)
 	return bad_value(opt, value, why);
 }
 
+/* Percentage points, from 0 to 100. */
+int opt_points(void *target, const struct cli_option *opt, const char *value)
+{
+	double points;
+	const char *end;
+
+	if (parse_number(value, &points, &end) || strcmp(end, *end == '%' ? "%" : "") != 0 ||
+	    points > 100)
+		return bad_value(opt, value, "give percentage points, such as 0.5 or 2");
+	*(double *)place(target, opt) = points;
+	return 0;
+}
+
 int opt_every(void *target, const struct cli_option *opt, const char *value)
 {
 	double seconds;

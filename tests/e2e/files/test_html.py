@@ -419,7 +419,7 @@ def test_usable_with_100000_stacks(show, large, in_time):
 @pytest.fixture
 def diff_page(tmp_path):
     out = tmp_path / "diff.html"
-    said = good("diff", GOLDEN / "cpu_raw.bin", GOLDEN / "wall_zstd.bin", "--format", "flamegraph",
+    said = good("diff", "--force", GOLDEN / "cpu_raw.bin", GOLDEN / "wall_zstd.bin", "--format", "flamegraph",
                 "-o", out)
     assert not said
     assert os.listdir(tmp_path) == ["diff.html"]
