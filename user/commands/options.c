@@ -50,6 +50,10 @@ static int check_record(struct options *o)
 			  "such as -m offcpu or -m wall");
 		return -EINVAL;
 	}
+	if (selected == 1 && r->open && !r->html) {
+		log_error("--open shows what --html writes: give --html FILE, too");
+		return -EINVAL;
+	}
 	if (selected == 1)
 		return 0;
 	if (selected)

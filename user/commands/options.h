@@ -39,6 +39,8 @@ struct record_options {
 	bool kernel;			/* --kernel */
 	double duration_s;		/* -d; 0: until interrupted */
 	bool json;			/* --json: the summary as JSON on stdout */
+	const char *html;		/* --html: a flame graph at the end; NULL: none */
+	bool open;			/* --open: show it */
 	bool ignore_kernel_bugs;	/* --ignore-kernel-bugs: kernels that can freeze */
 	/* Of these two, cmd_record.c sets the members that are no option's. */
 	struct capture_args capture;

@@ -50,6 +50,9 @@ void recording_print(const struct recording *r, const struct capture_counts *cou
 void recording_print_json(const struct recording *r, const struct capture_counts *counts,
 			  FILE *out);
 
+/* The directory or the file that is recorded into. */
+const char *recording_path(const struct recording *r);
+
 /* Processes that have begun so far. */
 size_t recording_process_cnt(const struct recording *r);
 
