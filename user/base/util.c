@@ -45,7 +45,7 @@ static void log_line(const char *prefix, enum colour colour, const char *fmt, va
 		if (log_level < (threshold))                                                       \
 			return;                                                                    \
 		va_start(ap, fmt);                                                                 \
-		log_line(prefix, colour, fmt, ap);                                                         \
+		log_line(prefix, colour, fmt, ap);                                                 \
 		va_end(ap);                                                                        \
 	}
 

@@ -15,8 +15,8 @@
 #include "base/json.h"
 #include "base/output.h"
 #include "base/util.h"
-#include "bpf/abi.h"
 #include "commands/info_other.h"
+#include "commands/info_threads.h"
 #include "commands/info_verify.h"
 #include "commands/limit.h"
 #include "commands/options.h"
@@ -26,101 +26,17 @@
 #include "formats/tach/tach_reader.h"
 #include "model/process_frame.h"
 #include "model/profile_names.h"
-#include "model/thread_map.h"
 #include "model/thread_names.h"
 
 #define FACT_COLUMN 15		/* where what the file says begins */
-#define THREAD_COLUMNS 62	/* of a thread's numbers, with their gaps */
-
-struct thread {
-	uint64_t id;
-	uint32_t interp_id;
-	bool main;
-	uint64_t samples, gil, on_cpu, cpu_unknown, gil_requested, exceptions;
-	uint64_t first_us, last_us;
-};
-
-/* One file's threads. */
-struct threads {
-	struct thread_map *map;
-	struct thread *list;
-	uint32_t cnt, cap;
-	struct process_root root;
-	uint64_t *samples_of;		/* by root frame: samples of its process; NULL: the
-					 * file is of one process */
-	uint32_t process_cnt;
-};
 
 struct run {
 	struct profile_set *set;
 	bool as_json;
 	uint32_t limit;			/* of threads in text; 0: all */
 	struct json json;
-	struct threads threads;
+	struct info_threads threads;
 };
-
-static int need_thread(struct threads *t, uint32_t index)
-{
-	struct thread *list;
-	uint32_t cap;
-
-	if (index < t->cap)
-		return 0;
-	cap = t->cap ? t->cap * 2 : 64;
-	list = cap > index ? reallocarray(t->list, cap, sizeof(*list)) : NULL;
-	if (!list)
-		return -ENOMEM;
-	memset(list + t->cap, 0, (cap - t->cap) * sizeof(*list));
-	t->list = list;
-	t->cap = cap;
-	return 0;
-}
-
-static int on_event(void *ctx, const struct event *ev)
-{
-	struct threads *t = ctx;
-	struct thread *th;
-	uint32_t index;
-	int err;
-
-	err = thread_map_get(t->map, ev->thread_id, ev->interp_id, &index);
-	if (!err)
-		err = need_thread(t, index);
-	if (err)
-		return err;
-	th = &t->list[index];
-	if (!th->samples) {
-		th->id = ev->thread_id;
-		th->interp_id = ev->interp_id;
-		th->first_us = ev->time_us;
-		t->cnt = index + 1;
-	}
-	th->samples += ev->weight;
-	th->last_us = ev->time_us;
-	th->gil += !!(ev->status & STATUS_HAS_GIL);
-	th->on_cpu += !!(ev->status & STATUS_ON_CPU);
-	th->cpu_unknown += !!(ev->status & STATUS_UNKNOWN);
-	th->gil_requested += !!(ev->status & STATUS_GIL_REQUESTED);
-	th->exceptions += !!(ev->status & STATUS_HAS_EXCEPTION);
-	th->main |= !!(ev->status & STATUS_MAIN_THREAD);
-	if (t->samples_of && process_root_of(&t->root, ev)) {
-		t->process_cnt += !t->samples_of[t->root.frame];
-		t->samples_of[t->root.frame] += ev->weight;
-	}
-	return 0;
-}
-
-/* Most samples first; the same samples always give the same order. */
-static int compare_threads(const void *a, const void *b)
-{
-	const struct thread *x = a, *y = b;
-
-	if (x->samples != y->samples)
-		return x->samples < y->samples ? 1 : -1;
-	if (x->id != y->id)
-		return x->id < y->id ? -1 : 1;
-	return (x->interp_id > y->interp_id) - (x->interp_id < y->interp_id);
-}
 
 static bool file_is_little_endian(const struct tach_info *info)
 {
@@ -203,34 +119,7 @@ static void json_header(struct json *j, const struct tach_info *info)
 	json_uint(j, "size_bytes", info->file_size);
 }
 
-static void json_threads(struct json *j, const struct threads *t, const struct thread_names *names)
-{
-	uint32_t i;
-
-	json_array(j, "threads");
-	for (i = 0; i < t->cnt; i++) {
-		const struct thread *th = &t->list[i];
-
-		json_object(j, NULL);
-		json_uint(j, "thread", th->id);
-		json_string(j, "name", thread_names_find(names, th->id));
-		json_uint(j, "interpreter", th->interp_id);
-		json_uint(j, "samples", th->samples);
-		json_uint(j, "has_gil", th->gil);
-		json_uint(j, "on_cpu", th->on_cpu);
-		json_uint(j, "cpu_unknown", th->cpu_unknown);
-		json_uint(j, "gil_requested", th->gil_requested);
-		json_uint(j, "has_exception", th->exceptions);
-		json_bool(j, "main", th->main);
-		json_uint(j, "first_us", th->first_us);
-		json_uint(j, "last_us", th->last_us);
-		json_object_end(j);
-	}
-	json_array_end(j);
-}
-
-/* The processes that share the file; null if it is of one process. */
-static void json_members(struct json *j, const struct threads *t)
+static void json_members(struct json *j, const struct info_threads *t)
 {
 	char comm[PROCESS_FRAME_BYTES];
 	const char *container;
@@ -270,14 +159,14 @@ static void json_identity(struct json *j, const struct profile_file *file)
 }
 
 static void json_file(struct json *j, const struct profile_file *file,
-		      const struct tach_info *info, const struct threads *t)
+		      const struct tach_info *info, const struct info_threads *t)
 {
 	json_object(j, NULL);
 	json_identity(j, file);
 	json_string(j, "format", "tach");
 	json_header(j, info);
 	json_members(j, t);
-	json_threads(j, t, file->process.thread_names);
+	info_threads_json(j, t, file->process.thread_names);
 	if (file->session)
 		json_losses(j, file->session, file->name);
 	else
@@ -395,53 +284,6 @@ static void print_header(const struct tach_info *info)
 	       bytes_per_sample(info), info->compression ? "zstd" : "not compressed");
 }
 
-static void print_thread(const struct thread *th, const struct thread_names *names)
-{
-	const char *name = thread_names_find(names, th->id);
-	size_t terminal = text_terminal_width(stdout), used = THREAD_COLUMNS + (th->main ? 6 : 0);
-	char shown[4 * THREAD_NAME_BYTES];
-
-	printf("  %10" PRIu64 " %6u %10" PRIu64 " %7.2f ", th->id, th->interp_id, th->samples,
-	       percent(th->gil, th->samples));
-	/* The share of those samples whose on-CPU status is known. */
-	if (th->cpu_unknown < th->samples)
-		printf("%9.2f ", percent(th->on_cpu, th->samples - th->cpu_unknown));
-	else
-		printf("%9s ", "?");
-	printf("%12.2f%s", percent(th->exceptions, th->samples), th->main ? "  main" : "");
-	if (name) {
-		printf("  ");
-		text_print(stdout, escape_text(name, strlen(name), shown, sizeof(shown)),
-			   terminal > used + 4 ? terminal - used - 2 : 0, CUT_RIGHT, false);
-	}
-	printf("\n");
-}
-
-/* Of the threads that are not shown, the first main thread takes the last place that is. */
-static const struct thread *thread_at(const struct threads *t, size_t i, size_t shown)
-{
-	size_t j;
-
-	for (j = i; i + 1 == shown && j < t->cnt; j++)
-		if (t->list[j].main)
-			return &t->list[j];
-	return &t->list[i];
-}
-
-static void print_threads(const struct run *run, const struct thread_names *names)
-{
-	const struct threads *t = &run->threads;
-	size_t i, shown = limit_rows(run->limit, t->cnt);
-
-	if (!t->cnt)
-		return;
-	printf("  %10s %6s %10s %7s %9s %12s\n", "thread", "interp", "samples", "gil %",
-	       "on-cpu %", "exceptions %");
-	for (i = 0; i < shown; i++)
-		print_thread(thread_at(t, i, shown), names);
-	limit_print_more("  ", t->cnt, shown);
-}
-
 static void print_identity(const struct profile_file *file)
 {
 	printf("%s\n", file->shown);
@@ -462,7 +304,7 @@ static void print_identity(const struct profile_file *file)
 static void print_file(const struct run *run, const struct profile_file *file,
 		       const struct tach_info *info)
 {
-	const struct threads *t = &run->threads;
+	const struct info_threads *t = &run->threads;
 
 	print_identity(file);
 	if (t->process_cnt)
@@ -471,7 +313,7 @@ static void print_file(const struct run *run, const struct profile_file *file,
 	print_header(info);
 	if (file->session)
 		print_losses(file->session, file->name);
-	print_threads(run, file->process.thread_names);
+	info_threads_print(t, file->process.thread_names, run->limit);
 	printf("\n");
 }
 
@@ -498,7 +340,7 @@ static void print_recordings(const struct profile_set *set)
 /* ---- other formats: of threads only the weight is known ---- */
 
 static void json_other(struct json *j, const struct profile_file *file, const struct reader *r,
-		       const struct threads *t)
+		       const struct info_threads *t)
 {
 	uint32_t i;
 
@@ -518,7 +360,7 @@ static void json_other(struct json *j, const struct profile_file *file, const st
 
 static void show_other(struct run *run, const struct profile_file *file, const struct reader *r)
 {
-	const struct threads *t = &run->threads;
+	const struct info_threads *t = &run->threads;
 	size_t i, shown = limit_rows(run->limit, t->cnt);
 
 	if (run->as_json) {
@@ -537,39 +379,16 @@ static void show_other(struct run *run, const struct profile_file *file, const s
 
 /* ---- */
 
-/* Count samples by process if the file's process is unknown. 0 or -ENOMEM. */
-static int prepare_processes(struct threads *t, const struct profile_file *file,
-			     const struct profile_tables *tables)
-{
-	free(t->samples_of);
-	t->samples_of = NULL;
-	t->process_cnt = 0;
-	t->root = (struct process_root){ .tables = tables };
-	if (file->process.tgid)
-		return 0;
-	t->samples_of = calloc((size_t)tables->frame_cnt + 1, sizeof(*t->samples_of));
-	return t->samples_of ? 0 : -ENOMEM;
-}
-
 static int show_file(void *ctx, const struct profile_file *file, struct reader *r)
 {
 	const struct tach_info *info = reader_tach_info(r);
 	struct run *run = ctx;
-	struct threads *t = &run->threads;
+	struct info_threads *t = &run->threads;
 	int err;
 
-	t->cnt = 0;
-	if (t->list)
-		memset(t->list, 0, t->cap * sizeof(*t->list));
-	t->map = thread_map_new();
-	err = t->map ? prepare_processes(t, file, reader_tables(r)) : -ENOMEM;
-	if (!err)
-		err = profile_set_run(run->set, file, r, on_event, t);
-	thread_map_free(t->map);
+	err = info_threads_read(t, run->set, file, r);
 	if (err)
 		return err;
-	if (t->cnt)
-		qsort(t->list, t->cnt, sizeof(*t->list), compare_threads);
 	if (!info)
 		show_other(run, file, r);
 	else if (run->as_json)
@@ -614,8 +433,7 @@ int info_run(const struct info_options *opts)
 out:
 	if (set.failed)
 		err = -EIO;	/* reported where it happened */
-	free(run.threads.list);
-	free(run.threads.samples_of);
+	info_threads_free(&run.threads);
 	profile_set_free(&set);
 	return err ? EXIT_FAILURE : EXIT_SUCCESS;
 }

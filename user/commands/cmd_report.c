@@ -112,7 +112,8 @@ static void print_json(const struct run *run, const struct report_row *rows, siz
 		json_double(&j, "duration_s", run->read.longest_s);
 	else
 		json_null(&j, "duration_s");
-	json_string(&j, "mode", run->read.modes_differ ? "mixed" : profile_mode_name(run->read.mode));
+	json_string(&j, "mode",
+		    run->read.modes_differ ? "mixed" : profile_mode_name(run->read.mode));
 	json_uint(&j, "row_count", all);
 	json_array(&j, "rows");
 	for (i = 0; i < cnt; i++)
@@ -295,7 +296,8 @@ static void print_line(const struct run *run, const struct line *line, const str
 static void print_lines(const struct run *run, const struct line *lines, size_t cnt)
 {
 	/* The column is too narrow for "nanoseconds". */
-	const char *what = run->read.unit == UNIT_NANOSECONDS ? "ns" : profile_unit_name(run->read.unit);
+	enum profile_unit unit = run->read.unit;
+	const char *what = unit == UNIT_NANOSECONDS ? "ns" : profile_unit_name(unit);
 	enum report_by by = run->opts->by;
 	struct table t = fit(lines, cnt, by);
 	size_t i;

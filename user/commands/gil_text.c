@@ -319,7 +319,7 @@ static void put_summary(const struct gil_section *s, FILE *out)
 	fprintf(out, ", %s mode", profile_mode_name(s->meta->mode));
 }
 
-/* Print what the process is called, and how much of its time the GIL took, or why that is unknown. */
+/* Print what the process is called, and how long the GIL was held, or why that is unknown. */
 static int print_head(const struct page *p)
 {
 	const char *reason = gil_reason(p->s);

@@ -366,7 +366,8 @@ static void print_overview(FILE *out)
 	for (i = 0; i < OPTIONS_COMMAND_CNT; i++)
 		cli_print_row(options_commands[i].name, options_commands[i].help, COMMAND_COLUMN,
 			      out);
-	fprintf(out, "\ntachbpf help COMMAND says more about a command. These are record's options.\n");
+	fprintf(out, "\ntachbpf help COMMAND says more about a command. These are record's "
+		"options.\n");
 	cli_print_options(&options_commands[COMMAND_RECORD], out);
 	cli_print_examples(&options_commands[COMMAND_RECORD], out);
 }

@@ -81,7 +81,7 @@ static const enum options_show show_help = SHOW_HELP, show_version = SHOW_VERSIO
 	  "help lists all",                                                                        \
 	  opt_input_format, 0, NULL },                                                             \
 	{ 0, "value", "VALUE", "Input",                                                            \
-	  "of memory: live (default), allocated, peak; of\ntime: samples", opt_choice,              \
+	  "of memory: live (default), allocated, peak; of\ntime: samples", opt_choice,             \
 	  AT(input.reader.value), values }
 #define SELECTION "What to record (one of these, or -- COMMAND)"
 
@@ -310,8 +310,8 @@ static const struct cli_option diff_table[] = {
 	FILTER_OPTIONS,
 	{ 0, "force", NULL, "Comparison", "compare also different modes or units", opt_flag,
 	  AT(diff.force), NULL },
-	{ 0, "fail-over", "PERCENT", "Comparison", "exit with 4 if a function's share of self grew by "
-	  "more than so many points beyond its noise: for tests", opt_points, AT(diff.fail_over),
+	{ 0, "fail-over", "PERCENT", "Comparison", "exit with 4 if a function's share of self grew "
+	  "by more than so many points beyond its noise: for tests", opt_points, AT(diff.fail_over),
 	  NULL },
 	{ 0, "json", NULL, "Output", "as JSON", opt_flag, AT(diff.json), NULL },
 	{ 0, "format", "FORMAT", "Output", "flamegraph: a page instead of the table; with -o",

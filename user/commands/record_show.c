@@ -21,7 +21,7 @@
 
 #define HOT_ROWS 5
 #ifndef HOT_EVENTS
-#define HOT_EVENTS 3000000	/* stacks of 30 frames, each another one, are read in half a second */
+#define HOT_EVENTS 3000000	/* stacks of 30 frames are read in about half a second */
 #endif
 #define SHARE_COLUMNS 13	/* "  100.00 %  " and a little */
 #define PLACES 2

@@ -17,7 +17,7 @@ struct record_options;
  */
 void record_show_hot(const struct record_options *opts, const char *path);
 
-/* --html: can the file be written? Asked before anything is recorded. 0, or -errno after logging. */
+/* --html: can the file be written? For the beginning. 0, or -errno after logging. */
 int record_check_html(const struct record_options *opts);
 /* Write the flame graph, as replay does, if there are samples. 0, or -EIO after logging. */
 int record_write_html(const struct record_options *opts, const char *path, bool *written);

@@ -169,7 +169,10 @@ static bool any_grew(unsigned int samples, double grown, bool *first)
 	return any;
 }
 
-/* Of a thousand comparisons at most one in a hundred is wrong; a growth of 10 % of the rest is seen. */
+/*
+ * Of a thousand comparisons at most one in a hundred is wrong; a growth by 10 % of the rest is
+ * seen.
+ */
 static void test_false_alarms(void **state)
 {
 	unsigned int i, alarms = 0, seen = 0;

@@ -45,7 +45,8 @@ static void test_wrap(void **state)
 	assert_wrapped("one two\nthree", 0, 20, "one two three\n");
 	assert_wrapped("one", 2, 9, "one\n");
 	assert_wrapped("", 2, 9, "\n");
-	assert_wrapped("a-word-that-is-too-long and more", 2, 9, "a-word-that-is-too-long\n  and\n  more\n");
+	assert_wrapped("a-word-that-is-too-long and more", 2, 9,
+		       "a-word-that-is-too-long\n  and\n  more\n");
 	/* Columns are characters; at no width the text is as it was. */
 	assert_wrapped("n\xc3\xa4\xc3\xafv ab", 0, 7, "n\xc3\xa4\xc3\xafv ab\n");
 	assert_wrapped("two  blanks", 5, 0, "two  blanks\n");
@@ -97,7 +98,8 @@ static void test_widest(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_wrap), cmocka_unit_test(test_left),  cmocka_unit_test(test_right),
+		cmocka_unit_test(test_wrap), cmocka_unit_test(test_left),
+		cmocka_unit_test(test_right),
 		cmocka_unit_test(test_spill), cmocka_unit_test(test_any_width),
 		cmocka_unit_test(test_widest),
 	};

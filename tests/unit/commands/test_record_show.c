@@ -16,7 +16,8 @@
 #define HOT_EVENTS 1400
 #include "user/commands/record_show.c"
 
-static const char small[] = "tests/golden/tach/deep400.bin", large[] = "tests/golden/tach/cpu_raw.bin";
+static const char small[] = "tests/golden/tach/deep400.bin";
+static const char large[] = "tests/golden/tach/cpu_raw.bin";
 
 /* What record_show_hot() prints; valid until the next call. */
 static const char *shown(const struct record_options *opts, const char *path)
@@ -62,7 +63,7 @@ static void test_too_large(void **state)
 static void test_nothing(void **state)
 {
 	assert_string_equal(shown(&(struct record_options){ 0 }, "/nonexistent/x.tach"), "");
-	assert_string_equal(shown(&(struct record_options){ 0 }, "tests/golden/lines_3.6.txt.d"), "");
+	assert_string_equal(shown(&(struct record_options){ 0 }, "tests/golden/none.d"), "");
 }
 
 static void assert_quoted(const char *path, const char *want, const char *page)

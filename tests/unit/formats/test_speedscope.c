@@ -84,7 +84,7 @@ static void test_the_busiest_is_active(void **state)
 	f = export_frame(&t, "a.py", "f", 3);
 	export_begin(&t);
 	for (i = 0; i < 9; i++)
-		export_event(&t, 7, 1000 + i * 1000, 1, 1, &f);		/* asleep, from the first on */
+		export_event(&t, 7, 1000 + i * 1000, 1, 1, &f);	/* asleep all the time */
 	t.status = STATUS_ON_CPU;
 	export_event(&t, 8, 2000, 1, 1, &f);
 	export_event(&t, 9, 2000, 2, 1, &f);
