@@ -2,6 +2,7 @@
 /*
  * cmd_ps.c - `tachbpf ps`: the Python processes on this host, as a table or as JSON.
  */
+#include "base/colour.h"
 #include "base/text.h"
 #include "commands/commands.h"
 
@@ -244,7 +245,9 @@ static void print_rows(char *(*rows)[COLUMNS], size_t cnt)
 	}
 	if (terminal)
 		table[COMMAND].width = make_room(table, rows, cnt, terminal, shown);
+	printf("%s", colour_on(stdout, COLOUR_BOLD));
 	print_row(table, shown, headings);
+	printf("%s", colour_off(stdout));
 	for (i = 0; i < cnt; i++)
 		print_row(table, shown, rows[i]);
 }

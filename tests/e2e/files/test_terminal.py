@@ -32,6 +32,7 @@ MEMORY = TESTS / "golden" / "mlyze" / "random.mlyze"
     (["report", "--limt=3", "x"], ["'--limt'", "did you mean --limit?"]),
     (["-a", "--dur", "3"], ["did you mean --duration?"]),
     (["-a", "--code-cach", "3"], ["'--code-cach'; see: tachbpf record --help"]),   # an old name
+    (["replay", "--format", "flamgraph", "x"], ["did you mean flamegraph?", "replay --format help"]),
     (["diff", "--frobnicate", "a", "b"], ["'--frobnicate'; see: tachbpf diff --help"]),
 ])
 def test_did_you_mean(argv, words):
@@ -132,7 +133,7 @@ def coloured(*argv, **env):
 
 
 def test_colours_are_for_terminals():
-    assert coloured("report", CAPTURE) and coloured("doctor") and coloured("--help")
+    assert coloured("report", CAPTURE) and coloured("doctor") and coloured("ps") and coloured("--help")
     assert coloured("diff", "--force", CAPTURE, GOLDEN / "deep400.bin")
     assert "\x1b" not in good("report", CAPTURE)
     assert not coloured("report", CAPTURE, NO_COLOR="1") and coloured("report", CAPTURE, NO_COLOR="")
