@@ -4,6 +4,9 @@
  */
 #include <stdlib.h>
 
+#include "base/colour.h"
+#include "base/output.h"
+#include "base/pager.h"
 #include "base/util.h"
 #include "commands/cmd_record.h"
 #include "commands/commands.h"
@@ -96,6 +99,24 @@ static int (*const run[])(const struct options *o) = {
 	[COMMAND_COMPLETION] = run_completion,
 };
 
+/* Does the command print what may be longer than a screen? */
+static bool pages(const struct options *o)
+{
+	switch (o->command) {
+	case COMMAND_INFO:
+	case COMMAND_REPORT:
+	case COMMAND_MEM:
+	case COMMAND_GIL:
+	case COMMAND_DOCTOR:
+	case COMMAND_PS:
+		return true;
+	case COMMAND_DIFF:
+		return o->show != SHOW_NOTHING || !o->diff.format;
+	default:
+		return o->show != SHOW_NOTHING;
+	}
+}
+
 int main(int argc, char **argv)
 {
 	int status = EXIT_USAGE;
@@ -103,13 +124,18 @@ int main(int argc, char **argv)
 
 	if (options_parse(&o, argc, argv))
 		goto out;
+	colour_choose(o.colour);
+	log_set_level(o.verbose);
+	if (pages(&o))
+		pager_start();
 	if (o.show != SHOW_NOTHING) {
 		options_print(&o, stdout);
-		status = fflush(stdout) ? EXIT_FAILURE : EXIT_SUCCESS;
-		goto out;
+		status = output_flush_stdout() ? EXIT_FAILURE : EXIT_SUCCESS;
+	} else {
+		status = run[o.command](&o);
 	}
-	log_set_level(o.verbose);
-	status = run[o.command](&o);
+	if (!pager_end() && status == EXIT_SUCCESS)
+		status = EXIT_FAILURE;
 out:
 	options_free(&o);
 	return status;

@@ -19,6 +19,7 @@ struct export_test {
 	struct profile_meta meta;
 	struct intern *in;
 	struct sink *s;
+	uint8_t status;		/* of the events that follow */
 };
 
 static inline void export_open(struct export_test *t, const struct sink_ops *ops)
@@ -52,7 +53,7 @@ static inline void export_event(struct export_test *t, uint64_t tid, uint64_t ti
 				uint64_t weight, uint32_t n, const uint32_t *frames)
 {
 	const struct event ev = { .thread_id = tid, .time_us = time_us, .weight = weight,
-				  .nframes = n, .frames = frames };
+				  .nframes = n, .frames = frames, .status = t->status };
 
 	assert_int_equal(t->s->ops->event(t->s, &ev), 0);
 }

@@ -49,6 +49,7 @@ static int add_side(struct join *j, const struct report_row *rows, size_t cnt, u
 		if (row_of(j, &rows[i], &row))
 			return -ENOMEM;
 		row->self[side] = rows[i].self;
+		row->self_squares[side] = rows[i].self_squares;
 		row->total[side] = rows[i].total;
 		row->self_pct[side] = percent(rows[i].self, samples);
 		row->total_pct[side] = percent(rows[i].total, samples);
@@ -56,6 +57,51 @@ static int add_side(struct join *j, const struct report_row *rows, size_t cnt, u
 			row->line = rows[i].line;
 	}
 	return 0;
+}
+
+/*
+ * The variance of a share that was estimated from events with weights: sum and squares of all, and
+ * own and own_squares of those that count. If all weights are 1, it is p (1 - p) / n. As
+ * Agresti and Caffo (2000) have it, an event of either kind is added: otherwise a share of nothing
+ * would be certain.
+ */
+static double share_variance(double sum, double squares, double own, double own_squares)
+{
+	double one = sum > 0 ? squares / sum : 1;	/* the weight of a usual event */
+	double all = sum + 2 * one, p = (own + one) / all;
+
+	return ((1 - 2 * p) * (own_squares + one * one) + p * p * (squares + 2 * one * one)) /
+	       (all * all);
+}
+
+#define FALSE_ALARMS 0.01	/* in how many comparisons any of the functions may seem to grow */
+
+/*
+ * How many standard errors chance may move one of cnt functions: P(Z > z) < exp(-z^2 / 2) / 2, and
+ * each of them has its part of FALSE_ALARMS.
+ */
+static double errors_allowed(size_t cnt)
+{
+	return sqrt(2 * log((cnt ? cnt : 1) / (2 * FALSE_ALARMS)));
+}
+
+static void add_noise(struct join *j, const struct report *a, const struct report *b)
+{
+	const struct report *sides[] = { a, b };
+	double errors = errors_allowed(j->cnt);
+	size_t i, side;
+
+	for (i = 0; i < j->cnt; i++) {
+		struct diff_row *row = &j->rows[i];
+		double variance = 0;
+
+		for (side = 0; side < 2; side++)
+			variance += share_variance((double)report_sample_cnt(sides[side]),
+						   report_squares(sides[side]),
+						   (double)row->self[side],
+						   row->self_squares[side]);
+		row->self_noise = 100 * errors * sqrt(variance > 0 ? variance : 0);
+	}
 }
 
 static int compare_text(const struct string_ref *a, const struct string_ref *b)
@@ -144,6 +190,8 @@ struct diff_row *diff_rows(struct report *a, struct report *b, enum diff_sort so
 		j.rows[i].self_delta = j.rows[i].self_pct[1] - j.rows[i].self_pct[0];
 		j.rows[i].total_delta = j.rows[i].total_pct[1] - j.rows[i].total_pct[0];
 	}
+	if (!err)
+		add_noise(&j, a, b);
 	if (!err)
 		qsort_r(j.rows, j.cnt, sizeof(*j.rows), compare_rows, (void *)orders[sort]);
 out:

@@ -5,6 +5,12 @@
  *
  * Shares are relative to all samples of their side, so profiles of different lengths can be
  * compared. Functions are the same if kind, file and name are equal.
+ *
+ * Noise is how far chance alone moves the difference of two shares. It is worked out as if events
+ * were drawn independently of each other: then in 99 of 100 comparisons of two recordings of the
+ * same thing not one function's share grows by more than its noise. An event of several samples, a
+ * wait, is one draw. Events of one thread do depend on each other where a function runs for longer
+ * than an interval: then the noise is larger than it is said to be here.
  */
 #ifndef TACHBPF_DIFF_H
 #define TACHBPF_DIFF_H
@@ -21,8 +27,10 @@ struct diff_row {
 	enum frame_kind kind;
 	int32_t line;			/* the lowest line that was sampled; LINE_NONE: none */
 	uint64_t self[2], total[2];	/* samples in A and in B */
+	double self_squares[2];		/* as in struct report_row */
 	double self_pct[2], total_pct[2];
 	double self_delta, total_delta;	/* percentage points, B minus A */
+	double self_noise;		/* of self_delta, in percentage points */
 };
 
 /*
@@ -30,5 +38,11 @@ struct diff_row {
  * are valid until report_free() of either report; NULL: out of memory.
  */
 struct diff_row *diff_rows(struct report *a, struct report *b, enum diff_sort sort, size_t *cnt);
+
+/* Has its share of self grown by more than so many percentage points beyond its noise? */
+static inline bool diff_has_grown(const struct diff_row *row, double points)
+{
+	return row->self_delta - row->self_noise > points;
+}
 
 #endif

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/util.h"
+#include "bpf/abi.h"
 #include "model/intern.h"
 #include "model/thread_map.h"
 
@@ -21,16 +22,19 @@
 
 struct counts {
 	uint64_t self, total;
+	double self_squares;	/* of the weights in self */
 	uint64_t seen;		/* the last stack that was added to the
 				 * row: a recursive function counts once */
 	int32_t first_line;
 	uint32_t profile;
 	uint64_t thread_id;
+	bool main;
 };
 
 struct report {
 	enum report_by by;
 	uint64_t sample_cnt;
+	double squares;			/* sum of the squares of all weights */
 	uint64_t stack_cnt;		/* number of stacks added so far */
 	struct intern *names;		/* by function or line */
 	struct counts *rows;		/* by function or line: indexed by names' frame ids */
@@ -47,6 +51,7 @@ struct report {
 	uint32_t *string_of;		/* string id -> ours; NO_ROW: not translated yet */
 	/* The stack that is being repeated: */
 	uint64_t pending;
+	double pending_squares;
 	uint32_t depth;
 	uint32_t stack[EVENT_MAX_FRAMES];
 };
@@ -220,8 +225,10 @@ static int add_pending(struct report *r)
 		if (row == NO_ROW && row_of_frame(r, r->stack[i], &row))
 			return -ENOMEM;
 		c = &r->rows[row];
-		if (!i)
+		if (!i) {
 			c->self += r->pending;
+			c->self_squares += r->pending_squares;
+		}
 		if (c->seen != r->stack_cnt)
 			c->total += r->pending;
 		c->seen = r->stack_cnt;
@@ -243,6 +250,7 @@ static int add_to_thread(struct report *r, const struct event *ev)
 		return err;
 	r->rows[r->thread_row_0 + index].profile = r->profile_cnt - 1;
 	r->rows[r->thread_row_0 + index].thread_id = ev->thread_id;
+	r->rows[r->thread_row_0 + index].main |= (ev->status & STATUS_MAIN_THREAD) != 0;
 	r->rows[r->thread_row_0 + index].self += ev->weight;
 	r->rows[r->thread_row_0 + index].total += ev->weight;
 	return 0;
@@ -252,9 +260,11 @@ int report_event(void *ctx, const struct event *ev)
 {
 	struct report *r = ctx;
 	size_t bytes = ev->nframes * sizeof(*ev->frames);
+	double square = (double)ev->weight * (double)ev->weight;
 	int err;
 
 	r->sample_cnt += ev->weight;
+	r->squares += square;
 	if (r->by == REPORT_BY_THREAD)
 		return add_to_thread(r, ev);
 	if (by_profile(r)) {
@@ -264,6 +274,7 @@ int report_event(void *ctx, const struct event *ev)
 	}
 	if (ev->nframes == r->depth && !memcmp(ev->frames, r->stack, bytes)) {
 		r->pending += ev->weight;
+		r->pending_squares += square;
 		return 0;
 	}
 	err = add_pending(r);
@@ -272,6 +283,7 @@ int report_event(void *ctx, const struct event *ev)
 	r->depth = ev->nframes;
 	memcpy(r->stack, ev->frames, bytes);
 	r->pending = ev->weight;
+	r->pending_squares = square;
 	return 0;
 }
 
@@ -288,6 +300,11 @@ int report_end(struct report *r)
 uint64_t report_sample_cnt(const struct report *r)
 {
 	return r->sample_cnt;
+}
+
+double report_squares(const struct report *r)
+{
+	return r->squares;
 }
 
 static int compare_text(const struct string_ref *a, const struct string_ref *b)
@@ -391,11 +408,12 @@ const struct report_row *report_rows(struct report *r, enum report_sort sort, si
 
 		r->sorted[i] = (struct report_row){
 			.self = c->self, .total = c->total,
+			.self_squares = c->self_squares,
 			.file = f ? names->strings[f->file] : none,
 			.func = f ? names->strings[f->func] : r->labels[c->profile],
 			.kind = f ? f->kind : FRAME_SYNTHETIC,
 			.line = c->first_line,
-			.profile = c->profile, .thread_id = c->thread_id,
+			.profile = c->profile, .thread_id = c->thread_id, .main = c->main,
 			.profile_cnt = 1,
 		};
 	}

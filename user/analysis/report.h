@@ -19,6 +19,8 @@ struct report;
 
 struct report_row {
 	uint64_t self;		/* weight of samples whose innermost frame it is */
+	double self_squares;	/* by function and line: sum of the squares of the weights in self,
+				 * from which follows how far chance may move it */
 	uint64_t total;		/* weight of samples that have it anywhere, each sample once */
 	struct string_ref file;	/* by function, line */
 	struct string_ref func;	/* by process, thread, container: the profile's label */
@@ -28,6 +30,7 @@ struct report_row {
 	uint32_t profile;
 	uint32_t profile_cnt;	/* by container: number of profiles in it */
 	uint64_t thread_id;
+	bool main;		/* by thread: it has samples as a main thread */
 };
 
 /* NULL with errno. Freed by report_free(). */
@@ -53,6 +56,8 @@ int report_end(struct report *r);
 
 /* Weight of all samples, including those without a frame. */
 uint64_t report_sample_cnt(const struct report *r);
+/* The sum of the squares of their weights. */
+double report_squares(const struct report *r);
 
 /*
  * The sorted rows, *cnt of them; NULL: out of memory. They and their strings are the report's;

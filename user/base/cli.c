@@ -8,12 +8,19 @@
 #include "base/cli.h"
 
 #include <errno.h>
+#include <stdint.h>
 #include <string.h>
 
+#include "base/colour.h"
+#include "base/text.h"
 #include "base/util.h"
 
-/* Where the help text of an option begins. */
+/* Where the help text of an option begins, and that of an example. */
 #define HELP_COLUMN 30
+#define EXAMPLE_COLUMN 6
+
+/* Names that are longer are not compared with what the user wrote. */
+#define NEAR_BYTES 32
 
 struct parser {
 	const struct cli_command *cmd;
@@ -45,12 +52,82 @@ static const struct cli_option *find_letter(const struct cli_command *cmd, char 
 	return NULL;
 }
 
+static size_t min(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+/*
+ * How many letters must be inserted, left out, replaced, or exchanged with their neighbour, to
+ * make b of the len letters at a (optimal string alignment). Both have at most NEAR_BYTES.
+ */
+static size_t edit_distance(const char *a, size_t len, const char *b)
+{
+	size_t rows[3][NEAR_BYTES + 1], b_len = strlen(b), i, j;
+
+	for (j = 0; j <= b_len; j++)
+		rows[0][j] = j;
+	for (i = 1; i <= len; i++) {
+		size_t *row = rows[i % 3], *above = rows[(i + 2) % 3];
+
+		row[0] = i;
+		for (j = 1; j <= b_len; j++) {
+			row[j] = min(min(above[j], row[j - 1]) + 1,
+				     above[j - 1] + (a[i - 1] != b[j - 1]));
+			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+				row[j] = min(row[j], rows[(i + 1) % 3][j - 2] + 1);
+		}
+	}
+	return rows[len % 3][b_len];
+}
+
+const char *cli_nearest(const char *word, size_t len, cli_name_fn at, const void *ctx)
+{
+	const char *name, *nearest = NULL;
+	size_t i, far, best = SIZE_MAX;
+
+	if (len < 2 || len > NEAR_BYTES)
+		return NULL;
+	for (i = 0; (name = at(ctx, i)); i++) {
+		size_t longer = strlen(name);
+
+		if (longer > NEAR_BYTES)
+			continue;
+		far = edit_distance(word, len, name);
+		/* The beginning of a name is as good as one mistake. */
+		if (len > 2 && far && !strncmp(word, name, len))
+			far = 1;
+		longer = longer > len ? longer : len;
+		if (far <= (longer < 6 ? 1 : longer / 3) && far < best) {
+			best = far;
+			nearest = name;
+		}
+	}
+	return nearest;
+}
+
+static const char *option_name(const void *ctx, size_t i)
+{
+	const struct cli_command *cmd = ctx;
+
+	while (i < cmd->option_cnt && !cmd->options[i].help)
+		i++;	/* an old name: the next one, though it comes twice */
+	return i < cmd->option_cnt ? cmd->options[i].name : NULL;
+}
+
+/* text: the word with its dashes, without a value. */
 static int unknown_option(const struct cli_command *cmd, const char *text, size_t len)
 {
+	bool is_long = len > 2 && text[1] == '-';
+	const char *near = is_long ? cli_nearest(text + 2, len - 2, option_name, cmd) : NULL;
 	char shown[CLI_TEXT_MAX];
 
-	log_error("unknown option '%s'; see: tachbpf %s --help",
-		  escape_text(text, len, shown, sizeof(shown)), cmd->name);
+	escape_text(text, len, shown, sizeof(shown));
+	if (near)
+		log_error("unknown option '%s': did you mean --%s? See: tachbpf %s --help", shown,
+			  near, cmd->name);
+	else
+		log_error("unknown option '%s'; see: tachbpf %s --help", shown, cmd->name);
 	return -EINVAL;
 }
 
@@ -143,18 +220,22 @@ int cli_parse(const struct cli_command *cmd, char **argv, void *target)
 	return err;
 }
 
-/* Print the lines of text from HELP_COLUMN on; column: where the first one begins. */
-static void print_lines(const char *text, int column, FILE *out)
+void cli_print_heading(const char *text, FILE *out)
 {
-	for (;;) {
-		size_t len = strcspn(text, "\n");
+	fprintf(out, "\n%s%s:%s\n", colour_on(out, COLOUR_BOLD), text, colour_off(out));
+}
 
-		fprintf(out, "%*s%.*s\n", HELP_COLUMN - column, "", (int)len, text);
-		if (!text[len])
-			return;
-		text += len + 1;
-		column = 0;
-	}
+static void print_option(const struct cli_option *opt, FILE *out)
+{
+	int n = opt->letter ? fprintf(out, "  -%c, --%s", opt->letter, opt->name) :
+			      fprintf(out, "      --%s", opt->name);
+
+	if (opt->arg)
+		n += fprintf(out, " %s", opt->arg);
+	if (n > HELP_COLUMN - 2)
+		n = fprintf(out, "\n") - 1;
+	fprintf(out, "%*s", HELP_COLUMN - n, "");
+	text_wrap(out, opt->help, HELP_COLUMN, TEXT_COLUMNS);
 }
 
 void cli_print_options(const struct cli_command *cmd, FILE *out)
@@ -164,20 +245,13 @@ void cli_print_options(const struct cli_command *cmd, FILE *out)
 
 	for (i = 0; i < cmd->option_cnt; i++) {
 		const struct cli_option *opt = &cmd->options[i];
-		int n;
 
 		if (!opt->help)
 			continue;
 		if (!group || strcmp(group, opt->group))
-			fprintf(out, "\n%s:\n", opt->group);
+			cli_print_heading(opt->group, out);
 		group = opt->group;
-		n = opt->letter ? fprintf(out, "  -%c, --%s", opt->letter, opt->name) :
-				  fprintf(out, "      --%s", opt->name);
-		if (opt->arg)
-			n += fprintf(out, " %s", opt->arg);
-		if (n > HELP_COLUMN - 2)
-			n = fprintf(out, "\n") - 1;
-		print_lines(opt->help, n, out);
+		print_option(opt, out);
 	}
 }
 
@@ -185,18 +259,26 @@ void cli_print_examples(const struct cli_command *cmd, FILE *out)
 {
 	const char *const *line;
 
-	fprintf(out, "\nExamples:\n");
-	for (line = cmd->examples; line[0]; line += 2)
-		fprintf(out, "  %s\n      %s\n", line[0], line[1]);
+	cli_print_heading("Examples", out);
+	for (line = cmd->examples; line[0]; line += 2) {
+		fprintf(out, "  %s\n%*s", line[0], EXAMPLE_COLUMN, "");
+		text_wrap(out, line[1], EXAMPLE_COLUMN, TEXT_COLUMNS);
+	}
 }
 
-void cli_print_help(const struct cli_command *cmd, FILE *out)
+void cli_print_row(const char *name, const char *text, size_t column, FILE *out)
+{
+	int n = fprintf(out, "  %s", name);
+
+	fprintf(out, "%*s", (size_t)n < column ? (int)column - n : 1, "");
+	text_wrap(out, text, column, TEXT_COLUMNS);
+}
+
+void cli_print_usage(const struct cli_command *cmd, FILE *out)
 {
 	const char *const *line;
 
 	for (line = cmd->synopsis; *line; line++)
 		fprintf(out, "%s %s\n", line == cmd->synopsis ? "Usage:" : "      ", *line);
 	fprintf(out, "\n%s\n", cmd->help);
-	cli_print_options(cmd, out);
-	cli_print_examples(cmd, out);
 }

@@ -15,7 +15,8 @@ struct cli_option {
 	const char *name;	/* without the dashes */
 	const char *arg;	/* name of the value in --help; NULL: there is no value */
 	const char *group;	/* heading in --help; options of a group are neighbours */
-	const char *help;	/* up to three short lines; NULL: an old name, not in --help */
+	const char *help;	/* lines are broken where they are full; NULL: an old name, not in
+				 * --help */
 	/* Apply value (NULL if arg is). 0, or -errno after having logged why. */
 	int (*set)(void *target, const struct cli_option *opt, const char *value);
 	size_t off;		/* for set: offset in target */
@@ -44,12 +45,22 @@ struct cli_command {
  */
 int cli_parse(const struct cli_command *cmd, char **argv, void *target);
 
-/* Print usage, options by group, and examples. */
-void cli_print_help(const struct cli_command *cmd, FILE *out);
-
-/* Print only the options, by group; print only the examples. */
+/* The parts of --help: usage and what the command does; the options, by group; examples. */
+void cli_print_usage(const struct cli_command *cmd, FILE *out);
 void cli_print_options(const struct cli_command *cmd, FILE *out);
 void cli_print_examples(const struct cli_command *cmd, FILE *out);
+/* A heading in --help, after an empty line. */
+void cli_print_heading(const char *text, FILE *out);
+/* A row of a list in --help: a name, and from this column on what it is. */
+void cli_print_row(const char *name, const char *text, size_t column, FILE *out);
+
+/*
+ * The name that the user may have meant by a word of len bytes: it is written like it but for one
+ * mistake, in longer words for one in three letters, or it begins with it. NULL: none.
+ * at(ctx, i): the i-th of the names; NULL: no more.
+ */
+typedef const char *(*cli_name_fn)(const void *ctx, size_t i);
+const char *cli_nearest(const char *word, size_t len, cli_name_fn at, const void *ctx);
 
 /* How many bytes of the user's input a message shows. */
 #define CLI_TEXT_MAX 128

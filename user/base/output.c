@@ -22,6 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/pager.h"
 #include "base/util.h"
 
 /* How many bytes of a comm are in a file name; the kernel's has 15. */
@@ -82,8 +83,7 @@ static bool env_id(const char *name, unsigned int *id)
 	return true;
 }
 
-/* The user who called sudo. Only root trusts these variables, because sudo has set them. */
-static bool sudo_user(uid_t *uid, gid_t *gid)
+bool output_sudo_user(uid_t *uid, gid_t *gid)
 {
 	return geteuid() == 0 && env_id("SUDO_UID", uid) && env_id("SUDO_GID", gid);
 }
@@ -93,7 +93,7 @@ static int give_away(int fd, const char *path)
 	uid_t uid;
 	gid_t gid;
 
-	if (sudo_user(&uid, &gid) && fchown(fd, uid, gid))
+	if (output_sudo_user(&uid, &gid) && fchown(fd, uid, gid))
 		return fail("give to the calling user", path, errno);
 	return 0;
 }
@@ -110,7 +110,7 @@ static int check_dir(int dirfd, const char *path)
 		return fail("look at", path, errno);
 	if (!S_ISDIR(st.st_mode))
 		return fail("write into", path, ENOTDIR);
-	if (geteuid() != 0 || st.st_uid == 0 || (sudo_user(&uid, &gid) && st.st_uid == uid))
+	if (geteuid() != 0 || st.st_uid == 0 || (output_sudo_user(&uid, &gid) && st.st_uid == uid))
 		return 0;
 	log_error("directory '%s' belongs to user %u, who could misuse root's writing there; "
 		  "give another place with -o",
@@ -337,6 +337,8 @@ int output_flush_stdout(void)
 	errno = 0;
 	if (fflush(stdout) || ferror(stdout))
 		err = errno ? errno : EIO;
+	if (err == EPIPE && pager_is_started())
+		return 0;	/* the user has seen enough */
 	if (err && err != EPIPE)
 		log_error("cannot write to standard output: %s", strerror(err));
 	return -err;

@@ -9,14 +9,22 @@
 #ifndef TACHBPF_OUTPUT_H
 #define TACHBPF_OUTPUT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 /* Room for output_default_name() and output_file_name(). */
 #define OUTPUT_NAME_MAX 256
 
 /*
- * All of these functions log the reason and the remedy in one line when they fail.
+ * The user who called sudo, to whom what root creates is given. Only root trusts the variables
+ * that say so, because sudo has set them. false: there is none.
+ */
+bool output_sudo_user(uid_t *uid, gid_t *gid);
+
+/*
+ * All functions that follow log the reason and the remedy in one line when they fail.
  *
  * Open a directory, which is created if it does not exist; its parent must exist. One that
  * has a recording already is refused, so that recordings are neither overwritten nor mixed.
@@ -51,7 +59,10 @@ int output_open(struct output_file *f, const char *path);
 int output_commit(struct output_file *f);
 void output_abort(struct output_file *f);
 
-/* Flush stdout. 0, or -errno after logging it; -EPIPE (the reader has gone) is not logged. */
+/*
+ * Flush stdout. 0, or -errno after logging it; -EPIPE (the reader has gone) is not logged. A
+ * pager that has ended is no error: 0.
+ */
 int output_flush_stdout(void);
 
 /*

@@ -38,13 +38,51 @@ size_t text_width(const char *text)
 	return width;
 }
 
+static size_t kept_width;	/* of stdout, if it is a pipe to a pager */
+
 size_t text_terminal_width(FILE *out)
 {
 	struct winsize ws;
 
-	if (!isatty(fileno(out)) || ioctl(fileno(out), TIOCGWINSZ, &ws) || !ws.ws_col)
+	if (kept_width && out == stdout)
+		return kept_width;
+	if (!isatty(fileno(out)))
 		return 0;
+	if (ioctl(fileno(out), TIOCGWINSZ, &ws) || !ws.ws_col)
+		return TEXT_COLUMNS;
 	return ws.ws_col < NARROWEST ? NARROWEST : ws.ws_col;
+}
+
+void text_keep_terminal_width(void)
+{
+	kept_width = text_terminal_width(stdout);
+}
+
+void text_wrap(FILE *out, const char *text, size_t indent, size_t width)
+{
+	size_t used = indent;
+
+	if (!width) {
+		fprintf(out, "%s\n", text);
+		return;
+	}
+	for (text += strspn(text, " \n"); *text; text += strspn(text, " \n")) {
+		size_t len = strcspn(text, " \n"), columns = 0, i;
+
+		for (i = 0; i < len; i++)
+			columns += starts(text[i]);
+		if (used > indent && used + 1 + columns > width) {
+			fprintf(out, "\n%*s", (int)indent, "");
+			used = indent;
+		} else if (used > indent) {
+			fputc(' ', out);
+			used++;
+		}
+		fwrite(text, 1, len, out);
+		used += columns;
+		text += len;
+	}
+	fputc('\n', out);
 }
 
 /* Number of bytes in the first n characters of text. */

@@ -15,8 +15,23 @@ char *text_escape(const char *s, size_t len);
 /* How many columns text takes: one for each character. */
 size_t text_width(const char *text);
 
-/* How wide the terminal is that out goes to; 0: it is not a terminal. */
+/*
+ * How wide the terminal is that out goes to, 80 if it does not say; 0: it is not a terminal, and
+ * nothing need be cut.
+ */
+#define TEXT_COLUMNS 80
 size_t text_terminal_width(FILE *out);
+/*
+ * From now on stdout is as wide as it is now: it is about to become a pipe to a program that shows
+ * it on this terminal.
+ */
+void text_keep_terminal_width(void);
+
+/*
+ * Print text and a newline, in lines of at most width columns, broken at blanks, as which newlines
+ * count; they begin at column indent, to which the caller has moved. 0: text as it is.
+ */
+void text_wrap(FILE *out, const char *text, size_t indent, size_t width);
 
 enum text_cut { CUT_LEFT, CUT_RIGHT };	/* where "…" goes when it is too long */
 

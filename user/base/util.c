@@ -13,6 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/colour.h"
+
 static enum log_level log_level = LOG_NORMAL;
 
 void log_set_level(enum log_level level)
@@ -25,16 +27,17 @@ enum log_level log_get_level(void)
 	return log_level;
 }
 
-static void log_line(const char *prefix, const char *fmt, va_list ap)
+static void log_line(const char *prefix, enum colour colour, const char *fmt, va_list ap)
 {
 	char line[1024];
 
 	/* One write per line, so that lines of several processes do not mix. */
 	vsnprintf(line, sizeof(line), fmt, ap);
-	fprintf(stderr, "tachbpf: %s%s\n", prefix, line);
+	fprintf(stderr, "tachbpf: %s%s%s%s\n", colour_on(stderr, colour), prefix,
+		colour == COLOUR_NONE ? "" : colour_off(stderr), line);
 }
 
-#define DEFINE_LOG(name, threshold, prefix)                                                       \
+#define DEFINE_LOG(name, threshold, prefix, colour)                                                \
 	void name(const char *fmt, ...)                                                            \
 	{                                                                                          \
 		va_list ap;                                                                        \
@@ -42,14 +45,14 @@ static void log_line(const char *prefix, const char *fmt, va_list ap)
 		if (log_level < (threshold))                                                       \
 			return;                                                                    \
 		va_start(ap, fmt);                                                                 \
-		log_line(prefix, fmt, ap);                                                         \
+		log_line(prefix, colour, fmt, ap);                                                 \
 		va_end(ap);                                                                        \
 	}
 
-DEFINE_LOG(log_error, LOG_QUIET, "error: ")
-DEFINE_LOG(log_warn, LOG_NORMAL, "warning: ")
-DEFINE_LOG(log_info, LOG_NORMAL, "")
-DEFINE_LOG(log_debug, LOG_VERBOSE, "debug: ")
+DEFINE_LOG(log_error, LOG_QUIET, "error: ", COLOUR_RED)
+DEFINE_LOG(log_warn, LOG_NORMAL, "warning: ", COLOUR_YELLOW)
+DEFINE_LOG(log_info, LOG_NORMAL, "", COLOUR_NONE)
+DEFINE_LOG(log_debug, LOG_VERBOSE, "debug: ", COLOUR_NONE)
 
 size_t utf8_char(const char *text, size_t len, uint32_t *cp)
 {

@@ -2,10 +2,12 @@
 /*
  * cmd_diff.c - tachbpf diff: the rows of analysis/diff.h as a table or JSON, or a flame graph.
  */
+#include "base/colour.h"
 #include "base/text.h"
 #include "commands/commands.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -26,12 +28,21 @@
 #define NUMBER_COLUMNS 46
 #define NAME_COLUMNS 60
 
+/* What is shown. */
+struct rows {
+	struct diff_row *list;
+	size_t cnt, all;	/* as many as --limit lets through; all */
+	size_t grown;		/* --fail-over: of all, those that grew by more */
+};
+
 /* One of the two sides, A or B. */
 struct side {
 	struct profile_set set;
 	struct report *report;		/* for a table or JSON, else NULL */
 	struct flamegraph *graph;	/* for a flame graph, else NULL */
 	enum profile_unit unit;
+	unsigned int modes;		/* bits 1 << mode of the profiles whose mode is known */
+	double longest_s;		/* of the longest profile; 0: unknown */
 	size_t profile_cnt;
 };
 
@@ -63,6 +74,12 @@ static int add_to_report(struct side *s, const struct profile_file *file, struct
 	return err ? err : report_end(s->report);
 }
 
+static void note_mode(struct side *s, const struct profile_meta *meta)
+{
+	if (profile_mode_known(meta->mode))
+		s->modes |= 1u << meta->mode;
+}
+
 static int add_profile(void *ctx, const struct profile_file *file, struct reader *r)
 {
 	enum profile_unit unit = reader_info(r)->meta.unit;
@@ -75,6 +92,9 @@ static int add_profile(void *ctx, const struct profile_file *file, struct reader
 		return -EIO;
 	}
 	s->unit = unit;
+	note_mode(s, &reader_info(r)->meta);
+	if (reader_info(r)->stats.known && reader_info(r)->stats.duration_s > s->longest_s)
+		s->longest_s = reader_info(r)->stats.duration_s;
 	err = s->graph ? add_to_graph(s, file, r) : add_to_report(s, file, r);
 	s->profile_cnt += !err;
 	return err;
@@ -107,12 +127,25 @@ static void json_row(struct json *j, const struct diff_row *row)
 	json_side(j, "a", row, 0);
 	json_side(j, "b", row, 1);
 	json_double(j, "self_delta", row->self_delta);
+	json_double(j, "self_noise", row->self_noise);
 	json_double(j, "total_delta", row->total_delta);
 	json_object_end(j);
 }
 
+/* The side's mode, "mixed" if it has several; NULL: unknown. */
+static const char *mode_name(const struct side *s)
+{
+	enum profile_mode mode;
+
+	if (!s->modes)
+		return NULL;
+	for (mode = MODE_WALL; !(s->modes & 1u << mode); mode++)
+		;
+	return s->modes == 1u << mode ? profile_mode_name(mode) : "mixed";
+}
+
 static void print_json(const struct diff_options *opts, const struct side *sides,
-		       const struct diff_row *rows, size_t cnt, size_t all)
+		       const struct rows *r)
 {
 	static const char *const keys[] = { "a", "b" };
 	struct json j;
@@ -124,14 +157,19 @@ static void print_json(const struct diff_options *opts, const struct side *sides
 		json_object(&j, keys[i]);
 		json_string(&j, "path", opts->input.paths[i]);
 		json_string(&j, "unit", profile_unit_name(sides[i].unit));
+		json_string(&j, "mode", mode_name(&sides[i]));
 		json_uint(&j, "samples", report_sample_cnt(sides[i].report));
 		json_uint(&j, "profiles", sides[i].profile_cnt);
 		json_object_end(&j);
 	}
-	json_uint(&j, "row_count", all);
+	json_uint(&j, "row_count", r->all);
+	if (opts->fail_over >= 0)
+		json_uint(&j, "grown", r->grown);
+	else
+		json_null(&j, "grown");
 	json_array(&j, "rows");
-	for (i = 0; i < cnt; i++)
-		json_row(&j, &rows[i]);
+	for (i = 0; i < r->cnt; i++)
+		json_row(&j, &r->list[i]);
 	json_array_end(&j);
 	json_object_end(&j);
 }
@@ -154,15 +192,26 @@ static char *place_of(const struct diff_row *row)
 	return place;
 }
 
+static void print_delta(double delta)
+{
+	enum colour colour = delta >= 0.005 ? COLOUR_RED :
+			     delta <= -0.005 ? COLOUR_GREEN : COLOUR_NONE;
+
+	printf(" %s%+7.2f%s", colour_on(stdout, colour), delta,
+	       colour == COLOUR_NONE ? "" : colour_off(stdout));
+}
+
 static int print_row(const struct diff_row *row, const struct text_column *names,
 		     const struct text_column *places)
 {
 	char *name = text_escape(row->func.data, row->func.len), *place = place_of(row);
 
 	if (name && place) {
-		printf("%6.2f %6.2f %+7.2f  %6.2f %6.2f %+7.2f  ", row->self_pct[0],
-		       row->self_pct[1], row->self_delta, row->total_pct[0], row->total_pct[1],
-		       row->total_delta);
+		printf("%6.2f %6.2f", row->self_pct[0], row->self_pct[1]);
+		print_delta(row->self_delta);
+		printf("  %6.2f %6.2f", row->total_pct[0], row->total_pct[1]);
+		print_delta(row->total_delta);
+		printf("  ");
 		text_cell(stdout, names, name, *place);
 		text_cell(stdout, places, place, false);
 		printf("\n");
@@ -172,8 +221,58 @@ static int print_row(const struct diff_row *row, const struct text_column *names
 	return name && place ? 0 : -ENOMEM;
 }
 
+static int print_side(const struct side *s, char letter, const char *path)
+{
+	char *shown = text_escape(path, strlen(path)), *text = NULL;
+	const char *mode = mode_name(s);
+	char seconds[32] = "";
+	int n = -1;
+
+	if (s->longest_s > 0)
+		snprintf(seconds, sizeof(seconds), ", %.2f s", s->longest_s);
+	if (shown)
+		n = asprintf(&text, "%c: %s: %llu %s (100 %%)%s%s%s%s", letter, shown,
+			     (unsigned long long)report_sample_cnt(s->report),
+			     profile_unit_name(s->unit), seconds, mode ? ", " : "",
+			     mode ? mode : "", mode ? " mode" : "");
+	free(shown);
+	if (n < 0)
+		return -ENOMEM;
+	text_wrap(stdout, text, 0, text_terminal_width(stdout));
+	free(text);
+	return 0;
+}
+
+/* --fail-over: the functions that grew, as far as the table may have rows. */
+static int print_grown(const struct diff_options *opts, const struct rows *r)
+{
+	size_t i, shown = 0, most = limit_rows(opts->limit, r->grown);
+
+	printf("\n%zu function%s grew by more than %.2f points beyond %s noise\n", r->grown,
+	       r->grown == 1 ? "" : "s", opts->fail_over, r->grown == 1 ? "its" : "their");
+	for (i = 0; i < r->all && shown < most; i++) {
+		const struct diff_row *row = &r->list[i];
+		char *name, *place;
+
+		if (!diff_has_grown(row, opts->fail_over))
+			continue;
+		name = text_escape(row->func.data, row->func.len);
+		place = place_of(row);
+		if (name && place)
+			printf("  %+.2f, noise %.2f: %s  %s\n", row->self_delta, row->self_noise,
+			       name, place);
+		free(name);
+		free(place);
+		if (!name || !place)
+			return -ENOMEM;
+		shown++;
+	}
+	limit_print_more("  ", r->grown, shown);
+	return 0;
+}
+
 static int print_table(const struct diff_options *opts, const struct side *sides,
-		       const struct diff_row *rows, size_t cnt, size_t all)
+		       const struct rows *r)
 {
 	struct text_column names = { .width = NAME_COLUMNS, .cut = CUT_RIGHT };
 	struct text_column places = { .cut = CUT_LEFT };
@@ -182,43 +281,47 @@ static int print_table(const struct diff_options *opts, const struct side *sides
 
 	/* A long name is cut on a terminal; elsewhere it moves the rest of its row. */
 	names.spill = !terminal;
-	for (i = 0; i < 2; i++) {
-		char *shown = text_escape(opts->input.paths[i], strlen(opts->input.paths[i]));
-
-		printf("%c: %s: %llu %s\n", "AB"[i], shown ? shown : "?",
-		       (unsigned long long)report_sample_cnt(sides[i].report),
-		       profile_unit_name(sides[i].unit));
-		free(shown);
-	}
+	for (i = 0; !err && i < 2; i++)
+		err = print_side(&sides[i], "AB"[i], opts->input.paths[i]);
+	if (err)
+		return err;
 	if (terminal > NUMBER_COLUMNS + 20) {
 		names.width = (terminal - NUMBER_COLUMNS) / 2 - 1;
 		places.width = terminal - NUMBER_COLUMNS - names.width - 2;
 	} else if (terminal) {
 		names.width = places.width = 10;
 	}
-	printf("\nself A      B   delta  totalA      B   delta  %-*s  file:line\n",
-	       (int)names.width, "function");
-	for (i = 0; !err && i < cnt; i++)
-		err = print_row(&rows[i], &names, &places);
+	printf("\n%sself A      B   delta  totalA      B   delta  %-*s  "
+	       "file:line%s\n", colour_on(stdout, COLOUR_BOLD), (int)names.width, "function",
+	       colour_off(stdout));
+	for (i = 0; !err && i < r->cnt; i++)
+		err = print_row(&r->list[i], &names, &places);
 	if (!err)
-		limit_print_more("", all, cnt);
+		limit_print_more("", r->all, r->cnt);
+	if (!err && opts->fail_over >= 0)
+		err = print_grown(opts, r);
 	return err;
 }
 
-static int print(const struct diff_options *opts, struct side *sides)
+/* *grown: --fail-over: how many functions grew by more. */
+static int print(const struct diff_options *opts, struct side *sides, size_t *grown)
 {
-	size_t all, cnt;
-	struct diff_row *rows = diff_rows(sides[0].report, sides[1].report, opts->sort, &all);
+	struct rows r = { 0 };
+	size_t i;
 	int err = 0;
 
-	if (!rows)
+	r.list = diff_rows(sides[0].report, sides[1].report, opts->sort, &r.all);
+	if (!r.list)
 		return -ENOMEM;
-	cnt = limit_rows(opts->limit, all);
+	r.cnt = limit_rows(opts->limit, r.all);
+	for (i = 0; i < r.all; i++)
+		r.grown += opts->fail_over >= 0 && diff_has_grown(&r.list[i], opts->fail_over);
+	*grown = r.grown;
 	if (opts->json)
-		print_json(opts, sides, rows, cnt, all);
+		print_json(opts, sides, &r);
 	else
-		err = print_table(opts, sides, rows, cnt, all);
-	free(rows);
+		err = print_table(opts, sides, &r);
+	free(r.list);
 	return err;
 }
 
@@ -261,22 +364,61 @@ static int write_page(const struct diff_options *opts, struct side *sides)
 	return -EIO;
 }
 
+/* The sides differ in mode or unit: text says how. 0 if the user wants it all the same; -EIO. */
+__attribute__((format(printf, 2, 3)))
+static int refuse(const struct diff_options *opts, const char *text, ...)
+{
+	char shown[128];
+	va_list ap;
+
+	va_start(ap, text);
+	vsnprintf(shown, sizeof(shown), text, ap);
+	va_end(ap);
+	if (opts->force)
+		return 0;
+	log_error("%s: their shares are of different things; --force compares them all the same",
+		  shown);
+	return -EIO;
+}
+
+/* Can the sides be compared? 0; -EIO after logging why not. */
+static int check_sides(const struct diff_options *opts, const struct side *sides)
+{
+	const struct side *a = &sides[0], *b = &sides[1];
+	size_t i;
+	int err = 0;
+
+	if (a->unit != b->unit)
+		err = refuse(opts, "A counts %s and B %s", profile_unit_name(a->unit),
+			     profile_unit_name(b->unit));
+	if (!err && a->modes && b->modes && a->modes != b->modes)
+		err = refuse(opts, "A is of mode %s and B of mode %s", mode_name(a),
+			     mode_name(b));
+	for (i = 0; !err && opts->fail_over >= 0 && i < 2; i++) {
+		if (sides[i].unit == UNIT_SAMPLES && report_sample_cnt(sides[i].report))
+			continue;
+		log_error("--fail-over is for samples, and %c has %s", "AB"[i],
+			  sides[i].unit == UNIT_SAMPLES ? "none" :
+							  profile_unit_name(sides[i].unit));
+		err = -EIO;
+	}
+	return err;
+}
+
 int diff_run(const struct diff_options *opts)
 {
 	struct side sides[2] = { 0 };
+	size_t grown = 0;
 	bool failed;
 	int err, i;
 
 	err = read_side(&sides[0], opts, 0);
 	if (!err)
 		err = read_side(&sides[1], opts, 1);
-	if (!err && sides[0].unit != sides[1].unit) {
-		log_error("A counts %s and B %s: these cannot be compared",
-			  profile_unit_name(sides[0].unit), profile_unit_name(sides[1].unit));
-		err = -EIO;
-	}
 	if (!err)
-		err = opts->format ? write_page(opts, sides) : print(opts, sides);
+		err = check_sides(opts, sides);
+	if (!err)
+		err = opts->format ? write_page(opts, sides) : print(opts, sides, &grown);
 	if (!err)
 		err = output_flush_stdout();
 	else if (err != -EIO)
@@ -287,5 +429,7 @@ int diff_run(const struct diff_options *opts)
 		flamegraph_free(sides[i].graph);
 		profile_set_free(&sides[i].set);
 	}
-	return err || failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	if (err || failed)
+		return EXIT_FAILURE;
+	return grown ? EXIT_GROWN : EXIT_SUCCESS;
 }

@@ -12,7 +12,9 @@
 #include <string.h>
 #include <sys/utsname.h>
 
+#include "base/colour.h"
 #include "base/json.h"
+#include "base/text.h"
 #include "base/util.h"
 #include "commands/commands.h"
 #include "commands/options.h"
@@ -20,6 +22,7 @@
 #include "doctor/doctor.h"
 
 #define CHECKS_MAX 64
+#define TEXT_INDENT 45		/* where what a check found begins */
 
 struct diagnosis {
 	struct finding checks[CHECKS_MAX];
@@ -84,9 +87,20 @@ static void diagnose(struct diagnosis *d)
 
 static void print_finding(const char *name, const struct finding *f)
 {
-	printf("  %-9s%-34s%s\n", verdict_words[f->verdict], name, f->text);
-	if (f->fix[0])
-		printf("  %-9s%-34s-> %s\n", "", "", f->fix);
+	static const enum colour colours[VERDICT_CNT] = {
+		[VERDICT_OK] = COLOUR_GREEN, [VERDICT_OFF] = COLOUR_YELLOW,
+		[VERDICT_BAD] = COLOUR_RED,
+	};
+	size_t width = text_terminal_width(stdout);
+	enum colour c = colours[f->verdict];
+
+	printf("  %s%-9s%s%-34s", colour_on(stdout, c), verdict_words[f->verdict],
+	       c == COLOUR_NONE ? "" : colour_off(stdout), name);
+	text_wrap(stdout, f->text, TEXT_INDENT, width);
+	if (f->fix[0]) {
+		printf("%*s-> ", TEXT_INDENT, "");
+		text_wrap(stdout, f->fix, TEXT_INDENT + 3, width);
+	}
 }
 
 static void print_features(const struct diagnosis *d)
@@ -138,8 +152,8 @@ static void print_census(const struct census *c)
 	for (i = 0; i < c->version_cnt; i++)
 		printf("  %-9s  %-32s%u\n", "", c->versions[i].version, c->versions[i].cnt);
 	if (c->unreadable) {
-		finding_set(&f, VERDICT_UNKNOWN, "%u processes: other users' or protected ones",
-			    c->unreadable);
+		finding_set(&f, VERDICT_UNKNOWN, "%u process%s: other users' or protected ones",
+			    c->unreadable, c->unreadable == 1 ? "" : "es");
 		print_finding("not readable", &f);
 	}
 	if (!c->refused)
@@ -150,7 +164,8 @@ static void print_census(const struct census *c)
 		const struct python_refused *r = &c->not_profilable[i];
 
 		snprintf(name, sizeof(name), "%d (%.48s)", r->pid, r->comm);
-		printf("  %-9s  %-32s%s\n", "", name, r->why);
+		printf("  %-9s  %-32s", "", name);
+		text_wrap(stdout, r->why, TEXT_INDENT, text_terminal_width(stdout));
 	}
 }
 

@@ -15,9 +15,10 @@
 #include "base/json.h"
 #include "base/output.h"
 #include "base/util.h"
-#include "bpf/abi.h"
 #include "commands/info_other.h"
+#include "commands/info_threads.h"
 #include "commands/info_verify.h"
+#include "commands/limit.h"
 #include "commands/options.h"
 #include "commands/profile_set.h"
 #include "formats/readers.h"
@@ -25,97 +26,17 @@
 #include "formats/tach/tach_reader.h"
 #include "model/process_frame.h"
 #include "model/profile_names.h"
-#include "model/thread_map.h"
 #include "model/thread_names.h"
 
-struct thread {
-	uint64_t id;
-	uint32_t interp_id;
-	bool main;
-	uint64_t samples, gil, on_cpu, cpu_unknown, gil_requested, exceptions;
-	uint64_t first_us, last_us;
-};
-
-/* One file's threads. */
-struct threads {
-	struct thread_map *map;
-	struct thread *list;
-	uint32_t cnt, cap;
-	struct process_root root;
-	uint64_t *samples_of;		/* by root frame: samples of its process; NULL: the
-					 * file is of one process */
-	uint32_t process_cnt;
-};
+#define FACT_COLUMN 15		/* where what the file says begins */
 
 struct run {
 	struct profile_set *set;
 	bool as_json;
+	uint32_t limit;			/* of threads in text; 0: all */
 	struct json json;
-	struct threads threads;
+	struct info_threads threads;
 };
-
-static int need_thread(struct threads *t, uint32_t index)
-{
-	struct thread *list;
-	uint32_t cap;
-
-	if (index < t->cap)
-		return 0;
-	cap = t->cap ? t->cap * 2 : 64;
-	list = cap > index ? reallocarray(t->list, cap, sizeof(*list)) : NULL;
-	if (!list)
-		return -ENOMEM;
-	memset(list + t->cap, 0, (cap - t->cap) * sizeof(*list));
-	t->list = list;
-	t->cap = cap;
-	return 0;
-}
-
-static int on_event(void *ctx, const struct event *ev)
-{
-	struct threads *t = ctx;
-	struct thread *th;
-	uint32_t index;
-	int err;
-
-	err = thread_map_get(t->map, ev->thread_id, ev->interp_id, &index);
-	if (!err)
-		err = need_thread(t, index);
-	if (err)
-		return err;
-	th = &t->list[index];
-	if (!th->samples) {
-		th->id = ev->thread_id;
-		th->interp_id = ev->interp_id;
-		th->first_us = ev->time_us;
-		t->cnt = index + 1;
-	}
-	th->samples += ev->weight;
-	th->last_us = ev->time_us;
-	th->gil += !!(ev->status & STATUS_HAS_GIL);
-	th->on_cpu += !!(ev->status & STATUS_ON_CPU);
-	th->cpu_unknown += !!(ev->status & STATUS_UNKNOWN);
-	th->gil_requested += !!(ev->status & STATUS_GIL_REQUESTED);
-	th->exceptions += !!(ev->status & STATUS_HAS_EXCEPTION);
-	th->main |= !!(ev->status & STATUS_MAIN_THREAD);
-	if (t->samples_of && process_root_of(&t->root, ev)) {
-		t->process_cnt += !t->samples_of[t->root.frame];
-		t->samples_of[t->root.frame] += ev->weight;
-	}
-	return 0;
-}
-
-/* Most samples first; the same samples always give the same order. */
-static int compare_threads(const void *a, const void *b)
-{
-	const struct thread *x = a, *y = b;
-
-	if (x->samples != y->samples)
-		return x->samples < y->samples ? 1 : -1;
-	if (x->id != y->id)
-		return x->id < y->id ? -1 : 1;
-	return (x->interp_id > y->interp_id) - (x->interp_id < y->interp_id);
-}
 
 static bool file_is_little_endian(const struct tach_info *info)
 {
@@ -198,34 +119,7 @@ static void json_header(struct json *j, const struct tach_info *info)
 	json_uint(j, "size_bytes", info->file_size);
 }
 
-static void json_threads(struct json *j, const struct threads *t, const struct thread_names *names)
-{
-	uint32_t i;
-
-	json_array(j, "threads");
-	for (i = 0; i < t->cnt; i++) {
-		const struct thread *th = &t->list[i];
-
-		json_object(j, NULL);
-		json_uint(j, "thread", th->id);
-		json_string(j, "name", thread_names_find(names, th->id));
-		json_uint(j, "interpreter", th->interp_id);
-		json_uint(j, "samples", th->samples);
-		json_uint(j, "has_gil", th->gil);
-		json_uint(j, "on_cpu", th->on_cpu);
-		json_uint(j, "cpu_unknown", th->cpu_unknown);
-		json_uint(j, "gil_requested", th->gil_requested);
-		json_uint(j, "has_exception", th->exceptions);
-		json_bool(j, "main", th->main);
-		json_uint(j, "first_us", th->first_us);
-		json_uint(j, "last_us", th->last_us);
-		json_object_end(j);
-	}
-	json_array_end(j);
-}
-
-/* The processes that share the file; null if it is of one process. */
-static void json_members(struct json *j, const struct threads *t)
+static void json_members(struct json *j, const struct info_threads *t)
 {
 	char comm[PROCESS_FRAME_BYTES];
 	const char *container;
@@ -265,14 +159,14 @@ static void json_identity(struct json *j, const struct profile_file *file)
 }
 
 static void json_file(struct json *j, const struct profile_file *file,
-		      const struct tach_info *info, const struct threads *t)
+		      const struct tach_info *info, const struct info_threads *t)
 {
 	json_object(j, NULL);
 	json_identity(j, file);
 	json_string(j, "format", "tach");
 	json_header(j, info);
 	json_members(j, t);
-	json_threads(j, t, file->process.thread_names);
+	info_threads_json(j, t, file->process.thread_names);
 	if (file->session)
 		json_losses(j, file->session, file->name);
 	else
@@ -311,7 +205,8 @@ static void print_text(const char *heading, const char *s)
 {
 	char *shown = text_escape(s, strlen(s));
 
-	printf("  %-12s %s\n", heading, shown ? shown : "?");
+	printf("  %-12s ", heading);
+	text_wrap(stdout, shown ? shown : "?", FACT_COLUMN, text_terminal_width(stdout));
 	free(shown);
 }
 
@@ -389,33 +284,6 @@ static void print_header(const struct tach_info *info)
 	       bytes_per_sample(info), info->compression ? "zstd" : "not compressed");
 }
 
-static void print_threads(const struct threads *t, const struct thread_names *names)
-{
-	char shown[4 * THREAD_NAME_BYTES];
-	const char *name;
-	uint32_t i;
-
-	if (!t->cnt)
-		return;
-	printf("  %10s %6s %10s %7s %9s %12s\n", "thread", "interp", "samples", "gil %",
-	       "on-cpu %", "exceptions %");
-	for (i = 0; i < t->cnt; i++) {
-		const struct thread *th = &t->list[i];
-
-		printf("  %10" PRIu64 " %6u %10" PRIu64 " %7.2f ", th->id, th->interp_id,
-		       th->samples, percent(th->gil, th->samples));
-		/* The share of those samples whose on-CPU status is known. */
-		if (th->cpu_unknown < th->samples)
-			printf("%9.2f ", percent(th->on_cpu, th->samples - th->cpu_unknown));
-		else
-			printf("%9s ", "?");
-		name = thread_names_find(names, th->id);
-		printf("%12.2f%s%s%s\n", percent(th->exceptions, th->samples),
-		       th->main ? "  main" : "", name ? "  " : "",
-		       name ? escape_text(name, strlen(name), shown, sizeof(shown)) : "");
-	}
-}
-
 static void print_identity(const struct profile_file *file)
 {
 	printf("%s\n", file->shown);
@@ -433,9 +301,11 @@ static void print_identity(const struct profile_file *file)
 		print_text("unit", file->process.unit);
 }
 
-static void print_file(const struct profile_file *file, const struct tach_info *info,
-		       const struct threads *t)
+static void print_file(const struct run *run, const struct profile_file *file,
+		       const struct tach_info *info)
 {
+	const struct info_threads *t = &run->threads;
+
 	print_identity(file);
 	if (t->process_cnt)
 		printf("  %-12s %u share this file; report --by process lists them\n", "processes",
@@ -443,7 +313,7 @@ static void print_file(const struct profile_file *file, const struct tach_info *
 	print_header(info);
 	if (file->session)
 		print_losses(file->session, file->name);
-	print_threads(t, file->process.thread_names);
+	info_threads_print(t, file->process.thread_names, run->limit);
 	printf("\n");
 }
 
@@ -470,7 +340,7 @@ static void print_recordings(const struct profile_set *set)
 /* ---- other formats: of threads only the weight is known ---- */
 
 static void json_other(struct json *j, const struct profile_file *file, const struct reader *r,
-		       const struct threads *t)
+		       const struct info_threads *t)
 {
 	uint32_t i;
 
@@ -490,8 +360,8 @@ static void json_other(struct json *j, const struct profile_file *file, const st
 
 static void show_other(struct run *run, const struct profile_file *file, const struct reader *r)
 {
-	const struct threads *t = &run->threads;
-	uint32_t i;
+	const struct info_threads *t = &run->threads;
+	size_t i, shown = limit_rows(run->limit, t->cnt);
 
 	if (run->as_json) {
 		json_other(&run->json, file, r, t);
@@ -501,52 +371,30 @@ static void show_other(struct run *run, const struct profile_file *file, const s
 	info_other_print(r);
 	if (t->cnt)
 		printf("  %10s %16s\n", "thread", profile_unit_name(reader_info(r)->meta.unit));
-	for (i = 0; i < t->cnt; i++)
+	for (i = 0; i < shown; i++)
 		printf("  %10" PRIu64 " %16" PRIu64 "\n", t->list[i].id, t->list[i].samples);
+	limit_print_more("  ", t->cnt, shown);
 	printf("\n");
 }
 
 /* ---- */
 
-/* Count samples by process if the file's process is unknown. 0 or -ENOMEM. */
-static int prepare_processes(struct threads *t, const struct profile_file *file,
-			     const struct profile_tables *tables)
-{
-	free(t->samples_of);
-	t->samples_of = NULL;
-	t->process_cnt = 0;
-	t->root = (struct process_root){ .tables = tables };
-	if (file->process.tgid)
-		return 0;
-	t->samples_of = calloc((size_t)tables->frame_cnt + 1, sizeof(*t->samples_of));
-	return t->samples_of ? 0 : -ENOMEM;
-}
-
 static int show_file(void *ctx, const struct profile_file *file, struct reader *r)
 {
 	const struct tach_info *info = reader_tach_info(r);
 	struct run *run = ctx;
-	struct threads *t = &run->threads;
+	struct info_threads *t = &run->threads;
 	int err;
 
-	t->cnt = 0;
-	if (t->list)
-		memset(t->list, 0, t->cap * sizeof(*t->list));
-	t->map = thread_map_new();
-	err = t->map ? prepare_processes(t, file, reader_tables(r)) : -ENOMEM;
-	if (!err)
-		err = profile_set_run(run->set, file, r, on_event, t);
-	thread_map_free(t->map);
+	err = info_threads_read(t, run->set, file, r);
 	if (err)
 		return err;
-	if (t->cnt)
-		qsort(t->list, t->cnt, sizeof(*t->list), compare_threads);
 	if (!info)
 		show_other(run, file, r);
 	else if (run->as_json)
 		json_file(&run->json, file, info, t);
 	else
-		print_file(file, info, t);
+		print_file(run, file, info);
 	return 0;
 }
 
@@ -571,7 +419,7 @@ static int show_set(struct run *run)
 int info_run(const struct info_options *opts)
 {
 	struct profile_set set;
-	struct run run = { .set = &set, .as_json = opts->json };
+	struct run run = { .set = &set, .as_json = opts->json, .limit = opts->limit };
 	int err = profile_set_open(&set, opts->input.paths, opts->input.path_cnt,
 				   &opts->input.reader);
 
@@ -585,8 +433,7 @@ int info_run(const struct info_options *opts)
 out:
 	if (set.failed)
 		err = -EIO;	/* reported where it happened */
-	free(run.threads.list);
-	free(run.threads.samples_of);
+	info_threads_free(&run.threads);
 	profile_set_free(&set);
 	return err ? EXIT_FAILURE : EXIT_SUCCESS;
 }

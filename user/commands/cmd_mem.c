@@ -192,50 +192,86 @@ static void json_trace(struct run *run, const struct trace *t, const struct mlyz
 
 /* ---- text ---- */
 
-static void print_ref(const struct mlyze_file *f, uint32_t string)
+/* The columns of a table: numbers, then what allocated. */
+struct table {
+	int live, allocated, peak, count;
+	struct text_column name, place;
+};
+
+static int digits(int width, uint64_t n)
+{
+	int own = snprintf(NULL, 0, "%" PRIu64, n);
+
+	return own > width ? own : width;
+}
+
+static int number_columns(const struct table *t)
+{
+	return t->live + t->allocated + t->peak + t->count + 3 + 2;
+}
+
+static struct table fit(const struct mlyze_row *rows, size_t cnt, enum mem_by by)
+{
+	struct table t = { .live = 10, .allocated = 10, .peak = 10, .count = 6,
+			   .place = { .cut = CUT_LEFT } };
+	size_t terminal = text_terminal_width(stdout), left, i;
+
+	for (i = 0; i < cnt; i++) {
+		t.live = digits(t.live, rows[i].sums.live);
+		t.allocated = digits(t.allocated, rows[i].sums.allocated);
+		t.peak = digits(t.peak, rows[i].sums.peak);
+		t.count = digits(t.count, rows[i].sums.count);
+	}
+	if (!terminal)
+		return t;
+	left = terminal > (size_t)number_columns(&t) + 20 ? terminal - number_columns(&t) : 20;
+	t.name = (struct text_column){ .width = left / 2 - 1, .cut = CUT_RIGHT };
+	t.place.width = by == MEM_BY_FILE ? left : left - left / 2 - 1;
+	return t;
+}
+
+/* One cell, and in front of it the gap to the one before. line: 0: none. */
+static void print_ref(const struct mlyze_file *f, uint32_t string, int32_t line,
+		      const struct text_column *column, bool more)
 {
 	const struct string_ref *s = &mlyze_tables(f)->strings[string];
-	char *shown = text_escape(s->data, s->len);
+	char *shown = text_escape(s->data, s->len), *with_line = NULL;
 
-	fputs(shown ? shown : "?", stdout);
+	if (shown && line > 0 && asprintf(&with_line, "%s:%d", shown, line) < 0)
+		with_line = NULL;
+	text_cell(stdout, column, with_line ? with_line : shown ? shown : "?", more);
+	free(with_line);
 	free(shown);
 }
 
-static void print_frame(const struct mlyze_file *f, uint32_t frame)
+static void print_frame(const struct mlyze_file *f, uint32_t frame, enum mem_by by,
+			const struct table *t)
 {
 	const struct frame *fr = &mlyze_tables(f)->frames[frame];
 
-	print_ref(f, fr->func);
-	printf("  ");
-	print_ref(f, fr->file);
-	if (fr->line > 0)
-		printf(":%d", fr->line);
+	if (by != MEM_BY_FILE)
+		print_ref(f, fr->func, 0, &t->name, true);
+	print_ref(f, fr->file, by == MEM_BY_STACK ? fr->line : 0, &t->place, false);
+	printf("\n");
 }
 
-static void print_row(const struct trace *t, const struct mlyze_row *row, enum mem_by by)
+static void print_row(const struct trace *t, const struct mlyze_row *row, enum mem_by by,
+		      const struct table *table)
 {
 	struct mlyze_stack s = mlyze_stack(t->file, row->stack);
-	size_t i;
+	size_t cnt = by == MEM_BY_STACK ? s.frame_cnt : 1, i;
 
-	printf("%14" PRIu64 " %14" PRIu64 " %14" PRIu64 " %10" PRIu64 "  ", row->sums.live,
-	       row->sums.allocated, row->sums.peak, row->sums.count);
+	printf("%*" PRIu64 " %*" PRIu64 " %*" PRIu64 " %*" PRIu64 "  ", table->live, row->sums.live,
+	       table->allocated, row->sums.allocated, table->peak, row->sums.peak, table->count,
+	       row->sums.count);
 	if (!s.frame_cnt) {
 		printf("(no frames)\n");
-	} else if (by == MEM_BY_FILE) {
-		print_ref(t->file, mlyze_tables(t->file)->frames[s.frames[0]].file);
-		printf("\n");
-	} else if (by == MEM_BY_FUNCTION) {
-		print_ref(t->file, mlyze_tables(t->file)->frames[s.frames[0]].func);
-		printf("  ");
-		print_ref(t->file, mlyze_tables(t->file)->frames[s.frames[0]].file);
-		printf("\n");
-	} else {
-		for (i = 0; i < s.frame_cnt; i++) {
-			if (i)
-				printf("%58s", "");
-			print_frame(t->file, s.frames[i]);
-			printf("\n");
-		}
+		return;
+	}
+	for (i = 0; i < cnt; i++) {
+		if (i)
+			printf("%*s", number_columns(table), "");
+		print_frame(t->file, s.frames[i], by, table);
 	}
 }
 
@@ -252,8 +288,8 @@ static void print_totals(const struct trace *t)
 	       st->free_cnt - st->unmatched_frees + st->lost_frees);
 	printf("  %-10s %16" PRIu64 " bytes in %" PRIu64 " allocations at the end\n", "live",
 	       s->live, s->live_count);
-	printf("  %-10s %16" PRIu64 " bytes in %" PRIu64 " allocations, %.6f s after the start\n",
-	       "peak", s->peak, s->peak_count, (st->peak_us - mlyze_start_us(t->file)) / 1e6);
+	printf("  %-10s %16" PRIu64 " bytes in %" PRIu64 " allocations, after %.6f s\n", "peak",
+	       s->peak, s->peak_count, (st->peak_us - mlyze_start_us(t->file)) / 1e6);
 	if (st->gc_cnt)
 		printf("  %-10s %16" PRIu64 " bytes, %" PRIu64 " objects in %" PRIu64
 		       " collections\n", "collected", st->gc_bytes, st->gc_objects, st->gc_cnt);
@@ -268,14 +304,16 @@ static void print_totals(const struct trace *t)
 static void print_trace(const struct run *run, const struct trace *t, const struct mlyze_row *rows,
 			size_t cnt, size_t all)
 {
+	struct table table = fit(rows, cnt, run->opts->by);
 	size_t i;
 
 	print_totals(t);
 	if (cnt)
-		printf("\n%14s %14s %14s %10s  %s\n", "live", "allocated", "peak", "count",
+		printf("\n%*s %*s %*s %*s  %s\n", table.live, "live", table.allocated, "allocated",
+		       table.peak, "peak", table.count, "count",
 		       run->opts->by == MEM_BY_FILE ? "file" : "function, file:line");
 	for (i = 0; i < cnt; i++)
-		print_row(t, &rows[i], run->opts->by);
+		print_row(t, &rows[i], run->opts->by, &table);
 	limit_print_more("", all, cnt);
 	printf("\n");
 }

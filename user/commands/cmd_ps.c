@@ -2,6 +2,7 @@
 /*
  * cmd_ps.c - `tachbpf ps`: the Python processes on this host, as a table or as JSON.
  */
+#include "base/colour.h"
 #include "base/text.h"
 #include "commands/commands.h"
 
@@ -168,39 +169,87 @@ static bool fill_row(const struct python *p, char *row[COLUMNS])
 	return true;
 }
 
-static void print_row(const struct text_column table[COLUMNS], char *const row[COLUMNS])
+static void print_row(const struct text_column table[COLUMNS], const bool shown[COLUMNS],
+		      char *const row[COLUMNS])
 {
 	int c;
 
 	for (c = 0; c < COLUMNS; c++)
-		text_cell(stdout, &table[c], row[c], c + 1 < COLUMNS);
+		if (shown[c])
+			text_cell(stdout, &table[c], row[c], c != COMMAND);
 	printf("\n");
+}
+
+/* How wide a column must be, with the gap behind it; all of it but the command's. */
+static size_t column_width(enum column c, char *(*rows)[COLUMNS], size_t cnt)
+{
+	size_t width = strlen(columns[c].heading), i;
+
+	for (i = 0; i < cnt; i++)
+		width = text_widest(width, rows[i][c]);
+	return width < columns[c].most ? width : columns[c].most;
+}
+
+static bool says_nothing(enum column c, char *(*rows)[COLUMNS], size_t cnt)
+{
+	size_t i;
+
+	for (i = 0; i < cnt; i++)
+		if (strcmp(rows[i][c], UNKNOWN) != 0)
+			return false;
+	return true;
+}
+
+/*
+ * The command says most. Until it has room on the terminal, leave columns out: those that say
+ * nothing of any process first, then what is asked for least. Returns the command's width.
+ */
+static size_t make_room(struct text_column table[COLUMNS], char *(*rows)[COLUMNS], size_t cnt,
+			size_t terminal, bool shown[COLUMNS])
+{
+	static const enum column order[] = { NS_PID, BUILD, CONTAINER, USER, NS_PID, BUILD, THREADS,
+					     USER, CONTAINER, VERSION, CPU };
+	size_t wanted = 0, used = 0, i;
+	int c;
+
+	for (i = 0; i < cnt; i++)
+		wanted = text_widest(wanted, rows[i][COMMAND]);
+	if (wanted > terminal / 2)
+		wanted = terminal / 2;
+	for (c = 0; c < COMMAND; c++)
+		used += table[c].width + 2;
+	for (i = 0; i < ARRAY_SIZE(order) && used + wanted > terminal; i++) {
+		enum column next = order[i];
+
+		if (!shown[next] || (i < 4 && !says_nothing(next, rows, cnt)))
+			continue;
+		shown[next] = false;
+		used -= table[next].width + 2;
+	}
+	return terminal - used;
 }
 
 static void print_rows(char *(*rows)[COLUMNS], size_t cnt)
 {
-	size_t terminal = text_terminal_width(stdout), used = 0, i;
+	size_t terminal = text_terminal_width(stdout), i;
 	struct text_column table[COLUMNS];
 	char *headings[COLUMNS];
+	bool shown[COLUMNS];
 	int c;
 
 	for (c = 0; c < COLUMNS; c++) {
-		size_t width = strlen(columns[c].heading);
-
 		headings[c] = (char *)columns[c].heading;
-		for (i = 0; i < cnt; i++)
-			width = text_widest(width, rows[i][c]);
-		if (columns[c].most && width > columns[c].most)
-			width = columns[c].most;
-		if (columns[c].most)
-			used += width + 2;
-		table[c] = (struct text_column){ .width = width, .cut = CUT_RIGHT,
-						 .right = columns[c].right };
+		shown[c] = true;
+		table[c] = (struct text_column){ .width = column_width(c, rows, cnt),
+						 .cut = CUT_RIGHT, .right = columns[c].right };
 	}
-	table[COMMAND].width = !terminal ? 0 : terminal > used + 8 ? terminal - used : 8;
-	print_row(table, headings);
+	if (terminal)
+		table[COMMAND].width = make_room(table, rows, cnt, terminal, shown);
+	printf("%s", colour_on(stdout, COLOUR_BOLD));
+	print_row(table, shown, headings);
+	printf("%s", colour_off(stdout));
 	for (i = 0; i < cnt; i++)
-		print_row(table, rows[i]);
+		print_row(table, shown, rows[i]);
 }
 
 /* Print why processes cannot be profiled, and other remarks on them. */

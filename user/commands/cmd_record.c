@@ -16,9 +16,11 @@
 #include "base/util.h"
 #include "capture/capture.h"
 #include "commands/options.h"
+#include "commands/record_show.h"
 #include "doctor/precheck.h"
 #include "host/identity.h"
 #include "host/kallsyms.h"
+#include "host/opener.h"
 #include "host/privileges.h"
 #include "host/spawn.h"
 #include "recording/recording.h"
@@ -42,6 +44,7 @@ struct record {
 	uint64_t start_ns, next_housekeep_ns, next_status_ns;
 	bool status_line;
 	struct kallsyms *kernel;	/* NULL: without --kernel */
+	struct opener opener;		/* of --open */
 };
 
 static volatile sig_atomic_t signalled;
@@ -300,6 +303,7 @@ static int conclude(struct record *r)
 {
 	struct capture_counts counts;
 	int err = capture_stop(r->capture), finish_err;
+	bool written = false;
 
 	capture_counts(r->capture, &counts);
 	finish_err = recording_finish(r->recording, &counts);
@@ -309,7 +313,13 @@ static int conclude(struct record *r)
 			finish_err = finish_err ? finish_err : -errno;
 	} else if (log_get_level() >= LOG_NORMAL) {
 		recording_print(r->recording, &counts, stderr);
+		if (!finish_err)
+			record_show_hot(r->opts, recording_path(r->recording));
 	}
+	if (r->opts->html && !finish_err)
+		finish_err = record_write_html(r->opts, recording_path(r->recording), &written);
+	if (r->opts->open && written)
+		opener_show(&r->opener, r->opts->html);
 	return err ? err : finish_err;
 }
 
@@ -345,6 +355,10 @@ static int record(struct record *r)
 	r->identities = identities_new();
 	if (!r->identities)
 		return -ENOMEM;
+	if (!err)
+		err = record_check_html(r->opts);
+	if (!err && r->opts->open)
+		opener_start(&r->opener);
 	if (!err)
 		err = open_recording(r);
 	if (!err)
@@ -383,6 +397,7 @@ int record_run(const struct record_options *opts)
 	recording_free(r.recording);
 	identities_free(r.identities);
 	kallsyms_free(r.kernel);
+	opener_stop(&r.opener);
 	if (err)
 		return EXIT_FAILURE;
 	return r.child_ended ? r.child_status : EXIT_SUCCESS;

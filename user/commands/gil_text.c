@@ -287,48 +287,70 @@ static uint32_t waiting_threads(const struct gil_section *s)
 	return n;
 }
 
-static int print_title(const struct gil_section *s)
+static void put_title(const struct gil_section *s, FILE *out)
 {
 	const char *comm = gil_comm(s);
 	char *name = comm ? text_escape(comm, strlen(comm)) : NULL;
 
-	if (comm && !name)
-		return -ENOMEM;
-	printf("%s", s->file->shown);
+	fprintf(out, "%s", s->file->shown);
 	if (gil_tgid(s))
-		printf(", pid %u", gil_tgid(s));
-	if (name)
-		printf(" %s", name);
-	printf(": ");
+		fprintf(out, ", pid %u", gil_tgid(s));
+	if (comm)
+		fprintf(out, " %s", name ? name : "?");
+	fprintf(out, ": ");
 	free(name);
+}
+
+static void put_summary(const struct gil_section *s, FILE *out)
+{
+	if (!gil_no_holders(s))
+		fprintf(out, "GIL held %.2f %% of ", gil_utilisation(s, s->process->held));
+	fprintf(out, "%.2f s, ", gil_observed_s(s));
+	if (s->process->waited)
+		fprintf(out, "waited for %.3f s by %u of %u threads",
+			gil_seconds(s, s->process->waited), waiting_threads(s),
+			gil_rows_thread_cnt(s->rows, s->number));
+	else
+		fprintf(out, "no wait for it among %llu samples",
+			(unsigned long long)s->process->samples);
+	if (s->exact.known)
+		fprintf(out, " (measured: %.6f s in %llu waits)", s->exact.wait_ns / 1e9,
+			(unsigned long long)s->exact.waits);
+	fprintf(out, ", %s mode", profile_mode_name(s->meta->mode));
+}
+
+/* Print what the process is called, and how long the GIL was held, or why that is unknown. */
+static int print_head(const struct page *p)
+{
+	const char *reason = gil_reason(p->s);
+	char *text = NULL;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
+
+	if (!out)
+		return -ENOMEM;
+	put_title(p->s, out);
+	if (reason)
+		fputs(reason, out);
+	else
+		put_summary(p->s, out);
+	if (fclose(out)) {
+		free(text);
+		return -ENOMEM;
+	}
+	text_wrap(stdout, text, 0, p->terminal);
+	free(text);
 	return 0;
 }
 
 static int print_section(struct page *p)
 {
 	const struct gil_section *s = p->s;
-	const char *reason = gil_reason(s), *no_holders = gil_no_holders(s);
-	int err = print_title(s);
+	const char *no_holders = gil_no_holders(s);
+	int err = print_head(p);
 
-	if (err)
+	if (err || gil_reason(s))
 		return err;
-	if (reason) {
-		printf("%s\n", reason);
-		return 0;
-	}
-	if (!no_holders)
-		printf("GIL held %.2f %% of ", gil_utilisation(s, s->process->held));
-	printf("%.2f s, ", gil_observed_s(s));
-	if (s->process->waited)
-		printf("waited for %.3f s by %u of %u threads", gil_seconds(s, s->process->waited),
-		       waiting_threads(s), gil_rows_thread_cnt(s->rows, s->number));
-	else
-		printf("no wait for it among %llu samples",
-		       (unsigned long long)s->process->samples);
-	if (s->exact.known)
-		printf(" (measured: %.6f s in %llu waits)", s->exact.wait_ns / 1e9,
-		       (unsigned long long)s->exact.waits);
-	printf(", %s mode\n", profile_mode_name(s->meta->mode));
 	print_interps(s);
 	if (!s->process->waited)
 		return 0;

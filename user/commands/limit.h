@@ -19,7 +19,7 @@ static inline size_t limit_rows(uint32_t limit, size_t all)
 static inline void limit_print_more(const char *indent, size_t all, size_t shown)
 {
 	if (shown < all)
-		printf("%s... %zu more; --limit 0 shows all\n", indent, all - shown);
+		printf("%s... and %zu more; --limit 0 shows all\n", indent, all - shown);
 }
 
 #endif

@@ -50,6 +50,10 @@ static int check_record(struct options *o)
 			  "such as -m offcpu or -m wall");
 		return -EINVAL;
 	}
+	if (selected == 1 && r->open && !r->html) {
+		log_error("--open shows what --html writes: give --html FILE, too");
+		return -EINVAL;
+	}
 	if (selected == 1)
 		return 0;
 	if (selected)
@@ -57,6 +61,31 @@ static int check_record(struct options *o)
 	else
 		log_error("nothing to record: give -a, a condition such as "
 			  "--container NAME, -p PID or -- COMMAND; see: tachbpf --help");
+	return -EINVAL;
+}
+
+/* Has the file's name an ending, as in "x.txt"? */
+static bool has_ending(const char *path)
+{
+	const char *name = strrchr(path, '/');
+
+	name = name ? name + 1 : path;
+	return *name && strchr(name + 1, '.');
+}
+
+/* No format's file has such a name: say which names there are. */
+static int unknown_ending(const char *path)
+{
+	char shown[CLI_TEXT_MAX], endings[256] = "";
+	const struct sink_ops *ops;
+	size_t i, len = 0;
+
+	for (i = 0; (ops = sink_at(i)) && len < sizeof(endings); i++)
+		if (ops->suffix)
+			len += snprintf(endings + len, sizeof(endings) - len, "%s%s", i ? ", " : "",
+					ops->suffix);
+	log_error("no format has names like '%s': give --format FORMAT, or end it in one of %s",
+		  escape_text(path, strlen(path), shown, sizeof(shown)), endings);
 	return -EINVAL;
 }
 
@@ -73,6 +102,8 @@ static int choose_format(struct export_options *e)
 		log_error("several formats are JSON: give --format speedscope or --format gecko");
 		return -EINVAL;
 	}
+	if (has_ending(e->output))
+		return unknown_ending(e->output);
 	e->format = &sink_tach;
 	return 0;
 }
@@ -152,6 +183,8 @@ static int check_diff(struct options *o)
 	}
 	if (!d->format != !d->output)
 		bad = "--format flamegraph and -o FILE go together: give both or neither";
+	else if (d->format && d->fail_over >= 0)
+		bad = "--fail-over is for the table: leave it out, or --format and -o";
 	else if (d->format && d->json)
 		bad = "--json is for the table: leave it out, or --format and -o";
 	if (!bad)
@@ -205,6 +238,9 @@ static void set_defaults(struct options *o)
 		o->record.capture.sent_codes = SENT_SLOTS;
 		o->record.recording.compress = true;
 		break;
+	case COMMAND_INFO:
+		o->info.limit = ROWS;
+		break;
 	case COMMAND_REPORT:
 		o->report.limit = ROWS;
 		break;
@@ -227,6 +263,7 @@ static void set_defaults(struct options *o)
 		break;
 	case COMMAND_DIFF:
 		o->diff.limit = ROWS;
+		o->diff.fail_over = -1;
 		break;
 	case COMMAND_GIL:
 		o->gil.limit = ROWS;
@@ -236,21 +273,67 @@ static void set_defaults(struct options *o)
 	}
 }
 
-int options_parse(struct options *o, int argc, char **argv)
+static const char *command_name(const void *ctx, size_t i)
+{
+	return i < OPTIONS_COMMAND_CNT ? options_commands[i].name : NULL;
+}
+
+/* Set o->command if word is a command's name. Returns false if it is none. */
+static bool find_command(struct options *o, const char *word)
 {
 	size_t i;
+
+	for (i = 0; i < OPTIONS_COMMAND_CNT; i++) {
+		if (!strcmp(word, options_commands[i].name)) {
+			o->command = i;
+			o->named = true;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* The first word is neither a command nor an option. */
+static int unknown_command(const char *word, bool help)
+{
+	const char *near = cli_nearest(word, strlen(word), command_name, NULL);
+	char shown[CLI_TEXT_MAX];
+
+	escape_text(word, strlen(word), shown, sizeof(shown));
+	if (help && near)
+		log_error("unknown command '%s': did you mean tachbpf help %s?", shown, near);
+	else if (help)
+		log_error("unknown command '%s'; tachbpf help lists all", shown);
+	else if (near)
+		log_error("unknown command '%s': did you mean tachbpf %s? To start and record a "
+			  "program: tachbpf -- %s ...", shown, near, shown);
+	else
+		log_error("unknown command '%s'; to start and record a program: tachbpf -- %s ...",
+			  shown, shown);
+	return -EINVAL;
+}
+
+/* tachbpf help [COMMAND] */
+static int parse_help(struct options *o, char **words)
+{
+	o->show = SHOW_HELP;
+	if (!*words || find_command(o, *words) || !strcmp(*words, "help") || **words == '-')
+		return 0;
+	return unknown_command(*words, true);
+}
+
+int options_parse(struct options *o, int argc, char **argv)
+{
 	int err;
 
 	memset(o, 0, sizeof(*o));
 	argv += argc > 0;
-	for (i = 0; *argv && i < OPTIONS_COMMAND_CNT; i++) {
-		if (!strcmp(*argv, options_commands[i].name)) {
-			o->command = i;
-			o->named = true;
-			argv++;
-			break;
-		}
-	}
+	if (*argv && !strcmp(*argv, "help"))
+		return parse_help(o, argv + 1);
+	if (*argv && find_command(o, *argv))
+		argv++;
+	else if (*argv && **argv && **argv != '-')
+		return unknown_command(*argv, false);
 	set_defaults(o);
 	err = cli_parse(&options_commands[o->command], argv, o);
 	if (err || o->show != SHOW_NOTHING || !checks[o->command])
@@ -272,6 +355,9 @@ void options_free(struct options *o)
 	memset(o, 0, sizeof(*o));
 }
 
+#define COMMAND_COLUMN 14	/* where what a command does begins */
+#define FORMAT_COLUMN 22	/* and what a format is */
+
 /* tachbpf --help: all commands, and the options of record. */
 static void print_overview(FILE *out)
 {
@@ -284,12 +370,15 @@ static void print_overview(FILE *out)
 			fprintf(out, "%s %s\n", i || line != options_commands[i].synopsis ?
 				"      " : "Usage:", *line);
 	}
-	fprintf(out, "\nProfiles CPython without touching it.\n\nCommands:\n");
+	fprintf(out, "\nProfiles CPython without touching it.\n");
+	cli_print_heading("Commands", out);
 	for (i = 0; i < OPTIONS_COMMAND_CNT; i++)
-		fprintf(out, "  %-12s%s\n", options_commands[i].name, options_commands[i].help);
+		cli_print_row(options_commands[i].name, options_commands[i].help, COMMAND_COLUMN,
+			      out);
+	fprintf(out, "\ntachbpf help COMMAND says more about a command. These are record's "
+		"options.\n");
 	cli_print_options(&options_commands[COMMAND_RECORD], out);
 	cli_print_examples(&options_commands[COMMAND_RECORD], out);
-	fprintf(out, "\ntachbpf COMMAND --help says more about a command.\n");
 }
 
 static void print_formats(const struct options *o, FILE *out)
@@ -302,6 +391,20 @@ static void print_formats(const struct options *o, FILE *out)
 			fprintf(out, "%-18s%s\n", ops->name, ops->help);
 }
 
+/* In the help of the commands that write them all. */
+static void print_formats_help(const struct options *o, FILE *out)
+{
+	const struct sink_ops *ops;
+	size_t i;
+
+	if (o->command != COMMAND_REPLAY && o->command != COMMAND_CONVERT)
+		return;
+	cli_print_heading("Formats (--format FORMAT)", out);
+	for (i = 0; (ops = sink_at(i)); i++)
+		if (options_takes_format(o->command, ops))
+			cli_print_row(ops->name, ops->help, FORMAT_COLUMN, out);
+}
+
 static void print_inputs(FILE *out)
 {
 	const struct reader_ops *ops;
@@ -309,6 +412,16 @@ static void print_inputs(FILE *out)
 
 	for (i = 0; (ops = reader_at(i)); i++)
 		fprintf(out, "%-12s%s\n", ops->name, ops->help);
+}
+
+static void print_help(const struct options *o, FILE *out)
+{
+	const struct cli_command *cmd = &options_commands[o->command];
+
+	cli_print_usage(cmd, out);
+	cli_print_options(cmd, out);
+	print_formats_help(o, out);
+	cli_print_examples(cmd, out);
 }
 
 void options_print(const struct options *o, FILE *out)
@@ -320,7 +433,7 @@ void options_print(const struct options *o, FILE *out)
 	else if (o->show == SHOW_INPUTS)
 		print_inputs(out);
 	else if (o->named)
-		cli_print_help(&options_commands[o->command], out);
+		print_help(o, out);
 	else
 		print_overview(out);
 }

@@ -13,6 +13,7 @@
 
 #include "analysis/diff.h"
 #include "analysis/report.h"
+#include "base/colour.h"
 #include "capture/capture.h"
 #include "capture/sampler.h"
 #include "formats/mlyze/mlyze_rows.h"
@@ -25,6 +26,8 @@
 
 /* Exit status after usage errors; after other errors it is 1. */
 #define EXIT_USAGE 2
+/* Of diff --fail-over: a function's share grew by more. */
+#define EXIT_GROWN 4
 
 struct record_options {
 	bool all;			/* -a */
@@ -36,6 +39,8 @@ struct record_options {
 	bool kernel;			/* --kernel */
 	double duration_s;		/* -d; 0: until interrupted */
 	bool json;			/* --json: the summary as JSON on stdout */
+	const char *html;		/* --html: a flame graph at the end; NULL: none */
+	bool open;			/* --open: show it */
 	bool ignore_kernel_bugs;	/* --ignore-kernel-bugs: kernels that can freeze */
 	/* Of these two, cmd_record.c sets the members that are no option's. */
 	struct capture_args capture;
@@ -69,6 +74,7 @@ struct export_options {
 struct info_options {
 	struct input_options input;
 	bool verify;			/* --verify */
+	uint32_t limit;			/* --limit: threads of a file; 0: all */
 	bool json;			/* --json */
 };
 
@@ -118,6 +124,8 @@ struct diff_options {
 	enum diff_sort sort;		/* --sort */
 	uint32_t limit;			/* --limit; 0: all rows */
 	bool json;			/* --json */
+	bool force;			/* --force: also what differs in mode or unit */
+	double fail_over;		/* --fail-over, in percentage points; < 0: not given */
 	const struct sink_ops *format;	/* --format; NULL: a table */
 	const char *output;		/* -o */
 };
@@ -159,6 +167,7 @@ struct options {
 	enum command_id command;
 	enum options_show show;
 	int verbose;			/* -v, -v -v; -1 with -q */
+	enum colour_when colour;	/* --color */
 	bool named;			/* the command's name was given; record may be left out */
 	union {				/* the command's own */
 		struct input_options input;	/* of any command that reads files */

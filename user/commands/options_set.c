@@ -433,6 +433,19 @@ int opt_regex(void *target, const struct cli_option *opt, const char *value)
 	return bad_value(opt, value, why);
 }
 
+/* Percentage points, from 0 to 100. */
+int opt_points(void *target, const struct cli_option *opt, const char *value)
+{
+	double points;
+	const char *end;
+
+	if (parse_number(value, &points, &end) || strcmp(end, *end == '%' ? "%" : "") != 0 ||
+	    points > 100)
+		return bad_value(opt, value, "give percentage points, such as 0.5 or 2");
+	*(double *)place(target, opt) = points;
+	return 0;
+}
+
 int opt_every(void *target, const struct cli_option *opt, const char *value)
 {
 	double seconds;
@@ -453,10 +466,19 @@ bool options_takes_format(enum command_id command, const struct sink_ops *ops)
 	return command == COMMAND_CONVERT || ops != &sink_tach;
 }
 
+static const char *format_name(const void *ctx, size_t i)
+{
+	const struct sink_ops *ops = sink_at(i);
+
+	return ops ? ops->name : NULL;
+}
+
 int opt_format(void *target, const struct cli_option *opt, const char *value)
 {
 	const struct sink_ops **format = place(target, opt);
 	struct options *o = target;
+	const char *near;
+	char remedy[128];
 
 	if (!strcmp(value, "help")) {
 		o->show = SHOW_FORMATS;
@@ -465,6 +487,13 @@ int opt_format(void *target, const struct cli_option *opt, const char *value)
 	*format = sink_find(value);
 	if (*format && options_takes_format(o->command, *format))
 		return 0;
+	near = cli_nearest(value, strlen(value), format_name, NULL);
+	if (near && o->command != COMMAND_DIFF &&
+	    options_takes_format(o->command, sink_find(near))) {
+		snprintf(remedy, sizeof(remedy), "did you mean %s? See: tachbpf %s --format help",
+			 near, o->command == COMMAND_REPLAY ? "replay" : "convert");
+		return bad_value(opt, value, remedy);
+	}
 	return bad_value(opt, value, o->command == COMMAND_REPLAY ?
 			 "see: tachbpf replay --format help" :
 			 o->command == COMMAND_DIFF ? "flamegraph is the only one, beside a table" :

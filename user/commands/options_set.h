@@ -47,6 +47,7 @@ int opt_min_age(void *target, const struct cli_option *opt, const char *value);
 int opt_limit(void *target, const struct cli_option *opt, const char *value);
 int opt_moment(void *target, const struct cli_option *opt, const char *value);
 int opt_regex(void *target, const struct cli_option *opt, const char *value);
+int opt_points(void *target, const struct cli_option *opt, const char *value);
 int opt_every(void *target, const struct cli_option *opt, const char *value);
 int opt_format(void *target, const struct cli_option *opt, const char *value);
 

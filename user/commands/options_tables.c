@@ -59,13 +59,19 @@ static const struct choice groups[] = {
 	{ "process", GROUP_PROCESS }, { "thread", GROUP_THREAD },
 	{ "container", GROUP_CONTAINER }, { 0 }
 };
+static const struct choice colours[] = {
+	{ "auto", COLOUR_AUTO }, { "always", COLOUR_ALWAYS }, { "never", COLOUR_NEVER }, { 0 }
+};
 static const struct choice lines_apart[] = { { "", LINES_APART }, { 0 } };
 static const struct choice lines_merged[] = { { "", LINES_MERGED }, { 0 } };
 
 static const enum options_show show_help = SHOW_HELP, show_version = SHOW_VERSION;
 
+#define RARE "Rarely needed"
 #define AT(member) offsetof(struct options, member)
 #define GENERAL_OPTIONS                                                                            \
+	{ 0, "color", "WHEN", "General", "auto (default), always or never", opt_choice,            \
+	  AT(colour), colours },                                                                   \
 	{ 'q', "quiet", NULL, "General", "errors and results only", opt_quiet, 0, NULL },          \
 	{ 'v', "verbose", NULL, "General", "say more; twice: everything", opt_verbose, 0, NULL },  \
 	{ 'h', "help", NULL, "General", "this text", opt_show, 0, &show_help },                    \
@@ -75,7 +81,7 @@ static const enum options_show show_help = SHOW_HELP, show_version = SHOW_VERSIO
 	  "help lists all",                                                                        \
 	  opt_input_format, 0, NULL },                                                             \
 	{ 0, "value", "VALUE", "Input",                                                            \
-	  "of memory: live (default), allocated, peak\nof time: samples", opt_choice,              \
+	  "of memory: live (default), allocated, peak; of\ntime: samples", opt_choice,             \
 	  AT(input.reader.value), values }
 #define SELECTION "What to record (one of these, or -- COMMAND)"
 
@@ -145,37 +151,41 @@ static const struct cli_option record_table[] = {
 	  opt_text, AT(record.capture.cpu_list), NULL },
 	{ 'd', "duration", "TIME", "How to record", "stop after 30, 0.5, 30s, 5m, 1h",
 	  opt_duration, AT(record.duration_s), NULL },
-	{ 0, "opcodes", NULL, "How to record", "keep the bytecode instruction of each frame",
-	  opt_flag, AT(record.capture.opcodes), NULL },
-	{ 0, "no-gc", NULL, "How to record", "no <GC> frames", opt_no, AT(record.capture.gc),
-	  NULL },
-	{ 0, "sent-codes", "ENTRIES", "How to record",
-	  "remember so many code objects whose names\nwere sent (default: 65536, 8 bytes each)",
-	  opt_sent_codes, AT(record.capture.sent_codes), NULL },
-	{ 0, "code-cache", "ENTRIES", "How to record", NULL, opt_sent_codes,
-	  AT(record.capture.sent_codes), NULL },
-	{ 0, "self-time", NULL, "How to record",
-	  "measure how long each sample keeps a CPU", opt_flag,
-	  AT(record.capture.self_time), NULL },
-	{ 0, "no-sample-limit", NULL, "How to record",
-	  "let a sample take longer than 60 us\n(emulated machines)",
-	  opt_flag, AT(record.capture.no_sample_limit), NULL },
-	{ 0, "ignore-kernel-bugs", NULL, "How to record",
-	  "record on a kernel that this can freeze", opt_flag,
-	  AT(record.ignore_kernel_bugs), NULL },
 	{ 'o', "output", "PATH", "Output",
 	  "directory, or file when one process is asked for\n(default: tachbpf-HOST-TIME)",
 	  opt_text, AT(record.recording.output), NULL },
-	{ 0, "compression", "METHOD", "Output", "zstd (default) or none", opt_bool,
-	  AT(record.recording.compress), compressions },
-	{ 0, "layout", "LAYOUT", "Output", "release (default), draft1 or draft2", opt_choice,
-	  AT(record.recording.layout), layouts },
-	{ 0, "split", "WHEN", "Output", "auto (default): processes that live less than a\n"
-	  "second share a file by binary and command;\nall: a file for each process", opt_bool,
-	  AT(record.recording.split_all), file_splits },
+	{ 0, "html", "FILE", "Output", "also write a flame graph, when the recording has ended",
+	  opt_text, AT(record.html), NULL },
+	{ 0, "open", NULL, "Output", "show what --html has written in the browser", opt_flag,
+	  AT(record.open), NULL },
 	{ 0, "json", NULL, "Output", "the summary as JSON on standard output", opt_flag,
 	  AT(record.json), NULL },
 	GENERAL_OPTIONS,
+	{ 0, "opcodes", NULL, RARE, "keep the bytecode instruction of each frame",
+	  opt_flag, AT(record.capture.opcodes), NULL },
+	{ 0, "no-gc", NULL, RARE, "no <GC> frames", opt_no, AT(record.capture.gc),
+	  NULL },
+	{ 0, "sent-codes", "ENTRIES", RARE,
+	  "remember so many code objects whose names\nwere sent (default: 65536, 8 bytes each)",
+	  opt_sent_codes, AT(record.capture.sent_codes), NULL },
+	{ 0, "code-cache", "ENTRIES", RARE, NULL, opt_sent_codes,
+	  AT(record.capture.sent_codes), NULL },
+	{ 0, "self-time", NULL, RARE,
+	  "measure how long each sample keeps a CPU", opt_flag,
+	  AT(record.capture.self_time), NULL },
+	{ 0, "no-sample-limit", NULL, RARE,
+	  "let a sample take longer than 60 us\n(emulated machines)",
+	  opt_flag, AT(record.capture.no_sample_limit), NULL },
+	{ 0, "ignore-kernel-bugs", NULL, RARE,
+	  "record on a kernel that this can freeze", opt_flag,
+	  AT(record.ignore_kernel_bugs), NULL },
+	{ 0, "compression", "METHOD", RARE, "zstd (default) or none", opt_bool,
+	  AT(record.recording.compress), compressions },
+	{ 0, "layout", "LAYOUT", RARE, "release (default), draft1 or draft2", opt_choice,
+	  AT(record.recording.layout), layouts },
+	{ 0, "split", "WHEN", RARE, "auto (default): processes that live less than a\n"
+	  "second share a file by binary and command;\nall: a file for each process", opt_bool,
+	  AT(record.recording.split_all), file_splits },
 };
 
 #define SAMPLES "Which samples (all conditions must hold)"
@@ -206,15 +216,17 @@ static const struct cli_option record_table[] = {
 	{ 0, "no-source", NULL, "Output", "heatmap: read no source files", opt_flag,               \
 	  AT(CMD.export.no_source), NULL }
 #define TACH_OPTIONS(PART)                                                                         \
-	{ 0, "compression", "METHOD", "Output", "of TACH files: zstd (default) or none",           \
+	{ 0, "compression", "METHOD", RARE, "of TACH files: zstd (default) or none",               \
 	  opt_bool, AT(PART.compress), compressions },                                             \
-	{ 0, "layout", "LAYOUT", "Output", "of TACH files: release (default), draft1 or draft2",   \
+	{ 0, "layout", "LAYOUT", RARE, "of TACH files: release (default), draft1 or draft2",       \
 	  opt_choice, AT(PART.layout), layouts }
 
 static const struct cli_option info_table[] = {
 	INPUT_OPTIONS,
 	{ 0, "verify", NULL, "Output", "check every byte instead, say whether files are sound",
 	  opt_flag, AT(info.verify), NULL },
+	{ 0, "limit", "N", "Output", "this many threads of a file, 0 for all (default: 20)",
+	  opt_limit, AT(info.limit), NULL },
 	{ 0, "json", NULL, "Output", "as JSON", opt_flag, AT(info.json), NULL },
 	GENERAL_OPTIONS,
 };
@@ -236,7 +248,7 @@ static const struct cli_option report_table[] = {
 static const struct cli_option replay_table[] = {
 	INPUT_OPTIONS,
 	FILTER_OPTIONS,
-	{ 0, "format", "FORMAT", "Output", "default: collapsed; help lists all", opt_format,
+	{ 0, "format", "FORMAT", "Output", "default: collapsed; all are listed below", opt_format,
 	  AT(replay.export.format), NULL },
 	{ 'o', "output", "FILE", "Output", "write here (default: standard output)", opt_text,
 	  AT(replay.export.output), NULL },
@@ -262,18 +274,18 @@ static const struct cli_option convert_table[] = {
 	FILTER_OPTIONS,
 	{ 'o', "output", "FILE", "Output", "write here; - is standard output (not TACH)", opt_text,
 	  AT(convert.export.output), NULL },
-	{ 0, "format", "FORMAT", "Output", "default: what FILE's name says, else tach;\n"
-	  "help lists all", opt_format, AT(convert.export.format), NULL },
+	{ 0, "format", "FORMAT", "Output", "default: what FILE's name says; all are listed\n"
+	  "below", opt_format, AT(convert.export.format), NULL },
 	EXPORT_OPTIONS(convert),
-	TACH_OPTIONS(convert.export.tach),
 	GENERAL_OPTIONS,
+	TACH_OPTIONS(convert.export.tach),
 };
 
 static const struct cli_option merge_table[] = {
 	FILTER_OPTIONS,
 	{ 'o', "output", "FILE", "Output", "write here", opt_text, AT(merge.output), NULL },
-	TACH_OPTIONS(merge.tach),
 	GENERAL_OPTIONS,
+	TACH_OPTIONS(merge.tach),
 };
 
 static const struct cli_option split_table[] = {
@@ -285,8 +297,8 @@ static const struct cli_option split_table[] = {
 	FILTER_OPTIONS,
 	{ 'o', "output", "DIR", "Output", "write here; made if absent", opt_text, AT(split.output),
 	  NULL },
-	TACH_OPTIONS(split.tach),
 	GENERAL_OPTIONS,
+	TACH_OPTIONS(split.tach),
 };
 
 static const struct cli_option diff_table[] = {
@@ -296,6 +308,11 @@ static const struct cli_option diff_table[] = {
 	{ 0, "limit", "N", "Rows", "this many rows, 0 for all (default: 20)", opt_limit,
 	  AT(diff.limit), NULL },
 	FILTER_OPTIONS,
+	{ 0, "force", NULL, "Comparison", "compare also different modes or units", opt_flag,
+	  AT(diff.force), NULL },
+	{ 0, "fail-over", "PERCENT", "Comparison", "exit with 4 if a function's share of self grew "
+	  "by more than so many points beyond its noise: for tests", opt_points, AT(diff.fail_over),
+	  NULL },
 	{ 0, "json", NULL, "Output", "as JSON", opt_flag, AT(diff.json), NULL },
 	{ 0, "format", "FORMAT", "Output", "flamegraph: a page instead of the table; with -o",
 	  opt_format, AT(diff.format), NULL },
@@ -413,6 +430,8 @@ static const char *const diff_examples[] = {
 	"which functions take more, or less, of the time",
 	"tachbpf diff before.tach after.tach --format flamegraph -o diff.html",
 	"the same as a flame graph, coloured by the difference",
+	"tachbpf diff --fail-over 2 main.tach branch.tach",
+	"in a CI job: fails if a function takes 2 % more of all time than before",
 	NULL
 };
 static const char *const gil_synopsis[] = { "tachbpf gil [OPTIONS] FILE|DIR...", NULL };

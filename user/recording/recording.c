@@ -386,6 +386,11 @@ int recording_finish(struct recording *r, const struct capture_counts *counts)
 	return err;
 }
 
+const char *recording_path(const struct recording *r)
+{
+	return r->path;
+}
+
 size_t recording_process_cnt(const struct recording *r)
 {
 	return recording_row_cnt(r);

@@ -56,6 +56,9 @@ void recording_print(const struct recording *r, const struct capture_counts *cou
 void recording_print_json(const struct recording *r, const struct capture_counts *counts,
 			  FILE *out);
 
+/* The directory or the file that is recorded into. */
+const char *recording_path(const struct recording *r);
+
 /* The number of rows: processes with a file of their own, live processes and shared files. */
 size_t recording_process_cnt(const struct recording *r);
 

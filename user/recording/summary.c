@@ -1,30 +1,90 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * summary.c - prints a recording's figures as text.
+ * summary.c - what a recording says about itself, for people: a count in each line, and what it
+ * is a share of.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "base/arith.h"
 #include "recording/totals.h"
 
+#define NAME_COLUMNS 18
+#define COUNT_COLUMNS 12
+
+/* of: what 100 % are, and perhaps more; NULL: there is no share. */
+static void print_count(FILE *out, const char *name, uint64_t cnt, double share, const char *of)
+{
+	fprintf(out, "  %-*s %*llu", NAME_COLUMNS, name, COUNT_COLUMNS, (unsigned long long)cnt);
+	if (of)
+		fprintf(out, "  %7.3f %% of %s", share, of);
+	fprintf(out, "\n");
+}
+
+/* As above, but with a remark instead of a share. */
+static void print_remark(FILE *out, const char *name, uint64_t cnt, const char *remark)
+{
+	fprintf(out, "  %-*s %*llu  %s\n", NAME_COLUMNS, name, COUNT_COLUMNS,
+		(unsigned long long)cnt, remark);
+}
+
 /*
- * Lost samples are not in a file. Missed ticks are listed separately: the clock did not tick,
- * because the virtual CPU did not run.
+ * Lost is what was sampled and is not in a file. Ticks that never came are told
+ * apart: the machine did not run the clock (a virtual CPU that was not scheduled).
  */
 static void print_losses(const struct capture_counts *c, const struct totals *t, FILE *out)
 {
+	uint64_t missed = c->bpf[CNT_MISSED], came = c->bpf[CNT_SAMPLE];
 	int i;
 
-	fprintf(out, "  lost        %llu\n", (unsigned long long)t->lost_total);
+	print_count(out, "lost", t->lost_total, percent(t->lost_total, t->samples + t->lost_total),
+		    "what was sampled");
 	for (i = 0; i < LOSS_CNT; i++)
 		if (t->lost[i])
-			fprintf(out, "    %10llu  %s\n", (unsigned long long)t->lost[i],
-				loss_names[i].text);
-	if (c->bpf[CNT_MISSED])
-		fprintf(out, "  missed      %llu ticks (%.3f %%)\n",
-			(unsigned long long)c->bpf[CNT_MISSED],
-			percent(c->bpf[CNT_MISSED],
-				c->bpf[CNT_MISSED] + c->bpf[CNT_SAMPLE]));
+			fprintf(out, "    %*llu  %s\n", COUNT_COLUMNS,
+				(unsigned long long)t->lost[i], loss_names[i].text);
+	if (missed)
+		print_count(out, "missed ticks", missed, percent(missed, missed + came),
+			    "the ticks that were due");
+}
+
+static void print_stacks(const struct totals *t, FILE *out)
+{
+	print_count(out, "truncated stacks", t->truncated, percent(t->truncated, t->samples),
+		    "the samples");
+	print_count(out, "unreadable stacks", t->unreadable, percent(t->unreadable, t->samples),
+		    "the samples");
+	print_count(out, "unresolved frames", t->unresolved, percent(t->unresolved, t->frames),
+		    "the frames");
+}
+
+static void print_remarks(const struct recording *r, const struct capture_counts *c,
+			  const struct totals *t, FILE *out)
+{
+	uint64_t codes = c->bpf[CNT_CODE];
+
+	if (c->bpf[CNT_SENT_EVICTED] && t->repeated > codes / 10)
+		print_count(out, "names sent again", t->repeated, percent(t->repeated, codes),
+			    "all; give more --sent-codes");
+	if (c->unidentified)
+		print_remark(out, "unidentified ticks", c->unidentified,
+			     "of processes that were gone too early");
+	if (r->refusal_cnt)
+		print_remark(out, "refused Pythons", r->refusal_cnt + r->refusals_more,
+			     "cannot be profiled");
+}
+
+/* --self-time */
+static void print_cost(const struct sample_cost *cost, FILE *out)
+{
+	if (cost->cnt)
+		fprintf(out, "  %-*s %*.2f us mean, 99.9 %% below %.2f, at most %.2f\n",
+			NAME_COLUMNS, "time of a sample", COUNT_COLUMNS, cost->mean_ns / 1e3,
+			cost->p999_ns / 1e3, cost->max_ns / 1e3);
+	if (cost->stalls)
+		fprintf(out, "  %-*s %*llu  times, %.1f ms: not in the time of samples\n",
+			NAME_COLUMNS, "machine stood still", COUNT_COLUMNS - 1,
+			(unsigned long long)cost->stalls, cost->stalled_ns / 1e6);
 }
 
 void recording_print(const struct recording *r, const struct capture_counts *c, FILE *out)
@@ -35,33 +95,11 @@ void recording_print(const struct recording *r, const struct capture_counts *c, 
 	fprintf(out, "%s: %zu file%s, %zu process%s, %.1f s at %u Hz\n", r->path, r->file_cnt,
 		r->file_cnt == 1 ? "" : "s", recording_row_cnt(r),
 		recording_row_cnt(r) == 1 ? "" : "es", t.elapsed_s, r->args.rate_hz);
-	fprintf(out, "  samples     %llu\n", (unsigned long long)t.samples);
+	print_count(out, "samples", t.samples, 0, NULL);
 	print_losses(c, &t, out);
-	fprintf(out, "  truncated   %llu stacks (%.3f %%)\n", (unsigned long long)t.truncated,
-		percent(t.truncated, t.samples));
-	fprintf(out, "  unreadable  %llu stacks (%.3f %%)\n", (unsigned long long)t.unreadable,
-		percent(t.unreadable, t.samples));
-	fprintf(out, "  unresolved  %llu frames (%.3f %%)\n", (unsigned long long)t.unresolved,
-		percent(t.unresolved, t.frames));
-	if (c->bpf[CNT_SENT_EVICTED] && t.repeated > c->bpf[CNT_CODE] / 10)
-		fprintf(out, "  code cache  %llu of %llu records repeated: give a larger "
-			"--sent-codes\n", (unsigned long long)t.repeated,
-			(unsigned long long)c->bpf[CNT_CODE]);
-	if (c->unidentified)
-		fprintf(out, "  unidentified %llu ticks in processes, Python or not, that had "
-			"ended before they were inspected\n",
-			(unsigned long long)c->unidentified);
-	if (r->refusal_cnt)
-		fprintf(out, "  refused     %zu Pythons that cannot be profiled\n",
-			r->refusal_cnt + r->refusals_more);
-	if (c->cost.cnt)
-		fprintf(out, "  sample time %.2f us on average, 99.9 %% below %.2f us, the longest "
-			"%.2f us\n", c->cost.mean_ns / 1e3, c->cost.p999_ns / 1e3,
-			c->cost.max_ns / 1e3);
-	if (c->cost.stalls)
-		fprintf(out, "              not included: the machine stood still %llu times, "
-			"%.1f ms in all\n", (unsigned long long)c->cost.stalls,
-			c->cost.stalled_ns / 1e6);
-	fprintf(out, "  profiler    %.2f %% of one CPU\n",
-		t.elapsed_s > 0 ? 100 * t.cpu_s / t.elapsed_s : 0);
+	print_stacks(&t, out);
+	print_remarks(r, c, &t, out);
+	print_cost(&c->cost, out);
+	fprintf(out, "  %-*s %*s  %7.3f %% of one CPU\n", NAME_COLUMNS, "tachbpf itself",
+		COUNT_COLUMNS, "", t.elapsed_s > 0 ? 100 * t.cpu_s / t.elapsed_s : 0);
 }

@@ -7,10 +7,12 @@ from pathlib import Path
 import pytest
 
 import browser as chromium
+import make_tach
 from captures import GOLDEN
 from command import good
 from html_reports import replay
 from present import absent
+from profiles import HAS_GIL, MAIN_THREAD, ON_CPU
 
 
 @pytest.fixture
@@ -21,6 +23,18 @@ def export(tmp_path):
         good("replay", GOLDEN / name, "--format", fmt, *options, "-o", out)
         return out
     return convert
+
+
+@pytest.fixture
+def many_threads(tmp_path):
+    """A file of process 7 with the threads 100 to 129: of 30 samples, 29, ... and the main thread's one."""
+    w = make_tach.Writer()
+    stack = w.stack([("/srv/app.py", "work", 3)])
+    for i in range(30):
+        for _ in range(30 - i):
+            w.add(stack, tid=100 + i, status=HAS_GIL | ON_CPU | (MAIN_THREAD if i == 29 else 0))
+    w.write(tmp_path / "7-app.tach")
+    return tmp_path / "7-app.tach"
 
 
 @pytest.fixture

@@ -148,7 +148,8 @@ def test_report_table():
 @pytest.mark.parametrize("columns", [60, 80, 100, 200])
 @pytest.mark.parametrize("by", ["function", "line", "process", "thread"])
 def test_report_fits_the_terminal(columns, by):
-    rows = on_terminal(columns, "report", "--by", by, "--limit", 0, GOLDEN / "cpu_raw.bin")[2:]
+    rows = on_terminal(columns, "report", "--by", by, "--limit", 0, GOLDEN / "cpu_raw.bin")
+    rows = rows[rows.index("") + 1:]
     assert max(map(len, rows)) <= columns
     if by == "function" and columns == 80:
         assert any("…" in r for r in rows)
@@ -198,6 +199,23 @@ def test_info_of_threads():
                     "has_exception", "last_us"):
             assert thread[key] == t[key], (thread, key)
         assert thread["main"] == (t["main"] > 0)
+
+
+def test_tables_of_threads_end_after_20(many_threads):
+    """The busiest; of info also the main thread, which is the idlest. Main threads are marked."""
+    rows = good("info", many_threads).splitlines()
+    table = rows[next(i for i, r in enumerate(rows) if r.split()[:1] == ["thread"]) + 1:]
+    assert [r.split()[0] for r in table[:20]] == [str(100 + i) for i in (*range(19), 29)]
+    assert [r.split()[0] for r in table if r.endswith("main")] == ["129"]
+    assert table[20] == "  ... and 10 more; --limit 0 shows all"
+    assert "more" not in good("info", "--limit", 0, many_threads)
+    report = good("report", "--by", "thread", many_threads).splitlines()
+    assert report[-1] == "... and 10 more; --limit 0 shows all" and len(report) == 3 + 20 + 1
+    everything = good("report", "--by", "thread", "--limit", 0, many_threads)
+    assert re.findall(r"main +(\d+)", everything) == ["129"]
+    rows = json.loads(good("report", "--by", "thread", "--json", "--limit", 0, many_threads))["rows"]
+    assert {r["thread"] for r in rows if r["main"]} == {129}
+    assert len(json.loads(good("info", "--json", many_threads))["files"][0]["threads"]) == 30
 
 
 @pytest.mark.parametrize("name", CAPTURES)

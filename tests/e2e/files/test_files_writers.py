@@ -69,6 +69,8 @@ def test_convert_refuses(tmp_path):
     refused(run("convert", *two, "-o", tmp_path / "x.tach"), "split", "merge", "2 profiles")
     refused(run("convert", two[0], "-o", "-"), "standard output")
     refused(run("convert", two[0]), "-o", status=2)
+    refused(run("convert", two[0], "-o", tmp_path / "x.unknown"), "x.unknown", "--format", ".tach",
+            ".folded", ".heatmap.html", status=2)
     refused(run("convert", "-o", tmp_path / "x"), "no file", status=2)
     assert not os.listdir(tmp_path)
 
@@ -278,7 +280,7 @@ def expected(name):
 
 def test_diff_numbers():
     a, b = expected("cpu_raw.bin"), expected("wall_zstd.bin")
-    out = json.loads(good("diff", "--json", "--limit", 0, GOLDEN / "cpu_raw.bin",
+    out = json.loads(good("diff", "--force", "--json", "--limit", 0, GOLDEN / "cpu_raw.bin",
                           GOLDEN / "wall_zstd.bin"))
     assert {(r["function"], r["file"]) for r in out["rows"]} == set(a[1]) | set(b[1])
     assert out["row_count"] == len(out["rows"])
@@ -296,8 +298,8 @@ def test_diff_numbers():
     ("a", lambda r: -r["a"]["self_pct"]), ("b", lambda r: -r["b"]["self_pct"]),
     ("name", lambda r: r["function"].encode()), ("file", lambda r: (r["file"] or "~").encode())])
 def test_diff_order(sort, key):
-    rows = json.loads(good("diff", "--json", "--limit", 0, "--sort", sort, GOLDEN / "cpu_raw.bin",
-                           GOLDEN / "wall_zstd.bin"))["rows"]
+    rows = json.loads(good("diff", "--force", "--json", "--limit", 0, "--sort", sort,
+                           GOLDEN / "cpu_raw.bin", GOLDEN / "wall_zstd.bin"))["rows"]
     keys = [key(r) for r in rows]
     assert keys == sorted(keys)
 
@@ -312,7 +314,7 @@ def test_diff_of_itself_and_of_nothing(tmp_path):
 
 
 def test_diff_table():
-    lines = good("diff", GOLDEN / "cpu_raw.bin", GOLDEN / "wall_zstd.bin").splitlines()
+    lines = good("diff", "--force", GOLDEN / "cpu_raw.bin", GOLDEN / "wall_zstd.bin").splitlines()
     assert lines[0].startswith("A: ") and "467 samples" in lines[0]
     assert lines[1].startswith("B: ") and "2574 samples" in lines[1]
     assert lines[4].split()[:7] == ["46.90", "16.43", "-30.46", "49.25", "16.43", "-32.82",

@@ -94,7 +94,7 @@ def test_limit(tmp_path):
     for rows in ("thread", "line", "matrix", "stack"):
         key = rows if rows == "matrix" else rows + "s"
         assert process[rows + "_rows"] == 3 and len(process[key]) == 1
-    assert good("gil", "--limit", 1, path).count("... 2 more; --limit 0 shows all") == 4
+    assert good("gil", "--limit", 1, path).count("... and 2 more; --limit 0 shows all") == 4
 
 
 def test_conditions_on_code_and_threads_choose_waits(tmp_path):

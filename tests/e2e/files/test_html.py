@@ -153,6 +153,27 @@ def test_thread_selection(show):
     assert page.run("document.getElementById('threads').hidden")
 
 
+def test_the_thread_list_ends_after_20(show, many_threads):
+    page = show(many_threads)
+    page.click("#threads-button")
+    listed = "[...document.querySelectorAll('#thread-list .thread .name')].map(l => l.textContent)"
+    marked = """[...document.querySelectorAll('#thread-list .mark')].map(m =>
+        m.closest('li').textContent)"""
+    # The busiest, and the main thread, which is the idlest of all.
+    assert page.run(listed) == [f"thread {100 + i}" for i in (*range(19), 29)]
+    assert page.text("#thread-list .more") == "and 10 more"
+    assert page.run(marked) == ["thread 129main1"]
+    picture(page, "threads-many")
+    # What is not listed is selected all the same.
+    page.click("#threads-none")
+    page.run("document.querySelector('#thread-list .process input').click()")
+    assert total(page) == sum(range(1, 31))
+    page.run("document.querySelector('#thread-list .more button').click()")
+    assert page.run(listed) == [f"thread {100 + i}" for i in range(30)]
+    assert not page.run("document.querySelectorAll('#thread-list .more').length")
+    assert page.run("[...document.querySelectorAll('#thread-list input')].every(b => b.checked)")
+
+
 def test_process_selection(show, tmp_path):
     for tgid, name in ((7, "cpu_raw"), (9, "deep400"), (12, "wall_zstd")):
         (tmp_path / f"{tgid}-{name}.tach").write_bytes((GOLDEN / f"{name}.bin").read_bytes())
@@ -398,7 +419,7 @@ def test_usable_with_100000_stacks(show, large, in_time):
 @pytest.fixture
 def diff_page(tmp_path):
     out = tmp_path / "diff.html"
-    said = good("diff", GOLDEN / "cpu_raw.bin", GOLDEN / "wall_zstd.bin", "--format", "flamegraph",
+    said = good("diff", "--force", GOLDEN / "cpu_raw.bin", GOLDEN / "wall_zstd.bin", "--format", "flamegraph",
                 "-o", out)
     assert not said
     assert os.listdir(tmp_path) == ["diff.html"]
@@ -418,6 +439,11 @@ def test_differential(browser, diff_page):
             if side:
                 assert got == (side[0][file, name], side[1][file, name])
     assert page.run("[report.graph.view.a[0], report.graph.view.b[0]]") == [467, 2574]
+    assert page.text("#title") == "cpu_raw.bin → wall_zstd.bin"
+    # Their totals differ: shares are compared, until the user wants counts.
+    assert page.run("[report.graph.shares, document.getElementById('scale').value]") == [True, "shares"]
+    assert page.run("report.graph.view.width[0]") == pytest.approx(2 * 2574)
+    page.run("(s => { s.value = 'counts'; s.dispatchEvent(new Event('change')); })(document.getElementById('scale'))")
     for width, want in (("a", 467), ("b", 2574), ("both", 467 + 2574)):
         page.run(f"(s => {{ s.value = '{width}'; s.dispatchEvent(new Event('change')); }})(document.getElementById('width-of'))")
         assert page.run("report.graph.view.width[0]") == want

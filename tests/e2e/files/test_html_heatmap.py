@@ -157,6 +157,39 @@ def test_heat_map_keys(show, sourced):
     assert page.text("#file-name") == first
 
 
+@pytest.fixture
+def long_source(tmp_path):
+    """A profile of two files: one is only passed through, the other is long, its last line the hottest."""
+    (tmp_path / "main.py").write_text("import work\nwork.run()\n")
+    (tmp_path / "work.py").write_text("x = 1\n" * 400)
+    w = make_tach.Writer()
+    for line in (*range(1, 400), 400, 400):
+        w.add(w.stack([(str(tmp_path / "work.py"), "run", line),
+                       (str(tmp_path / "main.py"), "<module>", 2)]))
+    w.write(tmp_path / "x.tach")
+    return tmp_path / "x.tach"
+
+
+@pytest.mark.parametrize("width,height", [(390, 844), (1280, 800)])
+def test_the_heat_map_scrolls_on_a_phone(show, long_source, width, height):
+    page = show(long_source, report="heatmap", width=width, height=height)
+    of_source, visible = page.run("""(e => [e.scrollHeight, e.clientHeight])(
+        document.getElementById('scroller'))""")
+    assert of_source >= 400 * 20 > height > visible
+    assert page.run("document.documentElement.scrollHeight") == height
+    # It opens on the file with the hottest line, which is in view; a wheel moves away from it.
+    assert page.text("#file-name").endswith("/work.py") and page.run("report.map.current") == 400
+    box = page.run("""(r => [r.top, r.bottom])(document.querySelector('[data-line="400"]')
+        .getBoundingClientRect())""")
+    assert 0 < box[0] < box[1] < height
+    before = page.run("document.getElementById('scroller').scrollTop")
+    assert before > 0
+    page.call("Input.dispatchMouseEvent", type="mouseWheel", x=width // 2, y=height - 100, deltaX=0,
+              deltaY=-200)
+    page.until(f"document.getElementById('scroller').scrollTop < {before}")
+    picture(page, f"heatmap-{width}")
+
+
 def test_a_source_that_has_changed_is_told(show, tmp_path):
     (tmp_path / "a.py").write_text("one = 1\n")
     w = make_tach.Writer()

@@ -7,12 +7,10 @@ import re
 
 import pytest
 
-import browser as chromium
 import speedscope
 from browser import picture
 from captures import GOLDEN, stacks
 from command import good
-from present import absent
 
 NAME = "wall_zstd"
 # The page says what it does, and software WebGL that it is slow.
@@ -27,27 +25,28 @@ LISTED, SHOWN = CELLS % "false", CELLS % "true"
 CHART = "[...document.querySelectorAll('canvas')].at(-1).getBoundingClientRect()"
 
 
-@pytest.fixture(scope="module")
-def page(tmp_path_factory):
-    if not chromium.find():
-        absent("no chromium: install Debian's package chromium")
+def opened(browser, directory, name):
     index = speedscope.package() / "dist" / "release" / "index.html"
-    directory = tmp_path_factory.mktemp("speedscope")
     out = directory / "profile.json"
-    good("replay", GOLDEN / f"{NAME}.bin", "--format", "speedscope", "-o", out)
+    good("replay", GOLDEN / f"{name}.bin", "--format", "speedscope", "-o", out)
     # What speedscope's command writes: a script that hands the file to the page.
     script = directory / "profile.js"
     script.write_text("speedscope.loadFileFromBase64(%s, %s)" % (
         json.dumps(out.name), json.dumps(base64.b64encode(out.read_bytes()).decode())))
-    with chromium.Browser() as b:
-        page = b.open(f"file://{index}#localProfilePath={script}", height=1400, wait=False)
-        page.until("document.querySelectorAll('canvas').length >= 3")
-        page.settle()
-        page.profile = json.loads(out.read_text())
-        yield page
-        page.settle()
-        assert not [f for f in page.faults if not f.startswith(HARMLESS)]
-        assert all(url.startswith("file://") for url in page.requests)
+    page = browser.open(f"file://{index}#localProfilePath={script}", height=1400, wait=False)
+    page.until("document.querySelectorAll('canvas').length >= 3")
+    page.settle()
+    page.profile = json.loads(out.read_text())
+    return page
+
+
+@pytest.fixture(scope="module")
+def page(browser, tmp_path_factory):
+    page = opened(browser, tmp_path_factory.mktemp("speedscope"), NAME)
+    yield page
+    page.settle()
+    assert not [f for f in page.faults if not f.startswith(HARMLESS)]
+    assert all(url.startswith("file://") for url in page.requests)
 
 
 def choose(page, i):
@@ -70,6 +69,17 @@ def weights(profile):
     for stack, weight in zip(profile["samples"], profile["weights"]):
         counter[tuple(stack)] += weight
     return 0 if profile["samples"][0] else profile["weights"][0], counter
+
+
+def test_the_busiest_thread_is_shown_first(browser, tmp_path):
+    info, = json.loads(good("info", "--json", GOLDEN / "cpu_raw.bin"))["files"]
+    busiest = f"thread {max(info['threads'], key=lambda t: t['on_cpu'])['thread']}"
+    page = opened(browser, tmp_path, "cpu_raw")
+    names = [p["name"] for p in page.profile["profiles"]]
+    i = names.index(busiest)
+    assert i > 0 and page.profile["activeProfileIndex"] == i
+    assert f"{busiest} ({i + 1}/{len(names)})" in page.run("document.body.innerText")
+    page.close()
 
 
 def test_every_thread_is_listed_with_its_time(page):

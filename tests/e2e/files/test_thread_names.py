@@ -140,7 +140,8 @@ def test_gil_and_html(made, show):
 
 @pytest.mark.parametrize("columns", (60, 80, 200))
 def test_report_fits_the_terminal(made, columns):
-    lines = on_terminal(columns, "report", "--by", "thread", made)[2:]
+    lines = on_terminal(columns, "report", "--by", "thread", made)
+    lines = lines[lines.index("") + 1:]
     assert max(map(len, lines)) <= columns, lines
     assert len({line.index("app") for line in lines[1:]}) == 1, lines
     assert all(any(f"{end}  app" in line for line in lines) for end in ("tid 21)", "tid 22)", "23"))

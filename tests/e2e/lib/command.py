@@ -44,11 +44,20 @@ def on_full_disk(*argv):
                               text=True, timeout=TIMEOUT)
 
 
-def on_terminal(columns, *argv):
-    """What a terminal of so many columns shows."""
+def raw_terminal(columns, *argv, env=(), rows=24, keys=b""):
+    """The bytes that a terminal of this size gets; argv begins with the program.
+
+    env: what differs from ours; None: unset. keys: what the user has typed.
+    """
+    ours = {**os.environ, "TERM": "xterm", "NO_COLOR": None, "PAGER": None, "TACHBPF_PAGER": None,
+            **dict(env)}
     master, slave = pty.openpty()
-    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-    with subprocess.Popen([binary(), *map(str, argv)], stdout=slave, stderr=slave) as process:
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+    os.write(master, keys)
+    with subprocess.Popen([*map(str, argv)], stdin=slave, stdout=slave, stderr=slave,
+                          start_new_session=True, preexec_fn=lambda: fcntl.ioctl(
+                              0, termios.TIOCSCTTY, 0),
+                          env={k: v for k, v in ours.items() if v is not None}) as process:
         os.close(slave)
         shown = b""
         try:
@@ -58,4 +67,10 @@ def on_terminal(columns, *argv):
             assert error.errno == errno.EIO
         os.close(master)
     assert process.returncode == 0, shown
+    return shown
+
+
+def on_terminal(columns, *argv):
+    """The lines that a terminal of so many columns shows, without colours and without a pager."""
+    shown = raw_terminal(columns, binary(), *argv, env={"NO_COLOR": "1", "TACHBPF_PAGER": ""})
     return shown.decode().splitlines()

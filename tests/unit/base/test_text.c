@@ -26,6 +26,32 @@ static void assert_cell(struct text_column column, const char *text, bool more, 
 	free(got);
 }
 
+static void assert_wrapped(const char *text, size_t indent, size_t width, const char *want)
+{
+	char *got = NULL;
+	size_t len;
+	FILE *out = open_memstream(&got, &len);
+
+	assert_non_null(out);
+	text_wrap(out, text, indent, width);
+	assert_int_equal(fclose(out), 0);
+	assert_string_equal(got, want);
+	free(got);
+}
+
+static void test_wrap(void **state)
+{
+	assert_wrapped("one two three", 2, 9, "one two\n  three\n");
+	assert_wrapped("one two\nthree", 0, 20, "one two three\n");
+	assert_wrapped("one", 2, 9, "one\n");
+	assert_wrapped("", 2, 9, "\n");
+	assert_wrapped("a-word-that-is-too-long and more", 2, 9,
+		       "a-word-that-is-too-long\n  and\n  more\n");
+	/* Columns are characters; at no width the text is as it was. */
+	assert_wrapped("n\xc3\xa4\xc3\xafv ab", 0, 7, "n\xc3\xa4\xc3\xafv ab\n");
+	assert_wrapped("two  blanks", 5, 0, "two  blanks\n");
+}
+
 static void test_left(void **state)
 {
 	const struct text_column c = { .width = 5, .cut = CUT_RIGHT };
@@ -72,7 +98,8 @@ static void test_widest(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_left),  cmocka_unit_test(test_right),
+		cmocka_unit_test(test_wrap), cmocka_unit_test(test_left),
+		cmocka_unit_test(test_right),
 		cmocka_unit_test(test_spill), cmocka_unit_test(test_any_width),
 		cmocka_unit_test(test_widest),
 	};

@@ -38,6 +38,37 @@ static int parse(const char *rest)
 	return options_parse(&o, cnt, words);
 }
 
+static void test_help_of_commands(void **state)
+{
+	assert_int_equal(parse("help"), 0);
+	assert_int_equal(o.show, SHOW_HELP);
+	assert_false(o.named);
+	assert_int_equal(parse("help diff"), 0);
+	assert_int_equal(o.command, COMMAND_DIFF);
+	assert_true(o.named && o.show == SHOW_HELP);
+	assert_int_equal(parse("help --color never"), 0);
+	assert_int_equal(parse("help dif"), -EINVAL);
+	assert_int_equal(parse("report --color always a"), 0);
+	assert_int_equal(o.colour, COLOUR_ALWAYS);
+	assert_int_equal(parse("report --color sometimes a"), -EINVAL);
+}
+
+static void test_diff_options(void **state)
+{
+	assert_int_equal(parse("diff a b"), 0);
+	assert_true(o.diff.fail_over < 0 && !o.diff.force);
+	assert_int_equal(parse("diff --fail-over 0.5 --force a b"), 0);
+	assert_true(o.diff.fail_over == 0.5 && o.diff.force);
+	assert_int_equal(parse("diff --fail-over 2% a b"), 0);
+	assert_true(o.diff.fail_over == 2);
+	assert_int_equal(parse("diff --fail-over 0 a b"), 0);
+	assert_int_equal(parse("diff --fail-over 101 a b"), -EINVAL);
+	assert_int_equal(parse("diff --fail-over -1 a b"), -EINVAL);
+	assert_int_equal(parse("diff --fail-over 2%% a b"), -EINVAL);
+	assert_int_equal(parse("diff --fail-over x a b"), -EINVAL);
+	assert_int_equal(parse("diff --fail-over 2 --format flamegraph -o x a b"), -EINVAL);
+}
+
 static void test_rates(void **state)
 {
 	static const struct {
@@ -311,6 +342,11 @@ static void test_writers(void **state)
 	assert_int_equal(parse("convert a -o x"), 0);
 	assert_ptr_equal(o.convert.export.format, &sink_tach);
 	assert_int_equal(parse("convert a -o x.json"), -EINVAL);
+	assert_int_equal(parse("convert a -o x.unknown"), -EINVAL);
+	assert_int_equal(parse("convert a -o x.unknown --format tach"), 0);
+	assert_int_equal(parse("convert a -o d.d/x"), 0);
+	assert_int_equal(parse("convert a -o d/.x"), 0);
+	assert_ptr_equal(o.convert.export.format, &sink_tach);
 	assert_int_equal(parse("convert a -o x.json --format gecko --value samples"), 0);
 	assert_ptr_equal(o.convert.export.format, &sink_gecko);
 	assert_int_equal(parse("convert a -o x.pstats --by thread"), -EINVAL);
@@ -337,6 +373,7 @@ static void test_writers(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_help_of_commands), cmocka_unit_test(test_diff_options),
 		cmocka_unit_test(test_rates),	cmocka_unit_test(test_durations),
 		cmocka_unit_test(test_record),	cmocka_unit_test(test_pids),
 		cmocka_unit_test(test_command), cmocka_unit_test(test_files),

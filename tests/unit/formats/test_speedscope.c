@@ -5,6 +5,7 @@
  */
 #include <sys/resource.h>
 
+#include "bpf/abi.h"
 #include "formats/formats.h"
 #include "tests/unit/export_test.h"
 
@@ -69,6 +70,28 @@ static void test_wall_gaps(void **state)
 	/* The second thread began 1000 later; its last sample stands for three. */
 	assert_json(o, "profiles.1.samples", "[[],[0]]");
 	assert_json(o, "profiles.1.weights", "[1000,3000]");
+	free(o);
+}
+
+/* The busiest: on a CPU for longest, though another one lasted longer, or has more samples. */
+static void test_the_busiest_is_active(void **state)
+{
+	struct export_test t = { .meta = { .interval_us = 1000, .mode = MODE_WALL } };
+	struct json_doc *o;
+	uint32_t f, i;
+
+	export_open(&t, &sink_speedscope);
+	f = export_frame(&t, "a.py", "f", 3);
+	export_begin(&t);
+	for (i = 0; i < 9; i++)
+		export_event(&t, 7, 1000 + i * 1000, 1, 1, &f);	/* asleep all the time */
+	t.status = STATUS_ON_CPU;
+	export_event(&t, 8, 2000, 1, 1, &f);
+	export_event(&t, 9, 2000, 2, 1, &f);
+	export_event(&t, 10, 2000, 5, 0, NULL);				/* no Python stack */
+	o = finish(&t);
+	assert_json(o, "activeProfileIndex", "2");
+	assert_json(o, "profiles.2.name", "\"thread 9\"");
 	free(o);
 }
 
@@ -230,7 +253,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_memory),
 		cmocka_unit_test(test_calls), cmocka_unit_test(test_cpu_gaps),
-		cmocka_unit_test(test_wall_gaps), cmocka_unit_test(test_units),
+		cmocka_unit_test(test_wall_gaps), cmocka_unit_test(test_the_busiest_is_active),
+		cmocka_unit_test(test_units),
 		cmocka_unit_test(test_enormous_weights), cmocka_unit_test(test_lines),
 		cmocka_unit_test(test_by_process), cmocka_unit_test(test_hostile_names),
 		cmocka_unit_test(test_nothing),

@@ -22,6 +22,7 @@
 #include <string.h>
 
 #include "base/u64map.h"
+#include "bpf/abi.h"
 #include "formats/formats.h"
 #include "model/spool.h"
 #include "model/stacks.h"
@@ -41,6 +42,8 @@ struct track {
 	uint64_t stack;			/* stack + 1, not spooled yet; its weight so far: */
 	uint64_t weight;
 	uint64_t total;			/* sum of all weights */
+	uint64_t on_cpu, busy;		/* of samples on a CPU, of all that have a stack: time
+					 * in microseconds, or in another unit weights */
 };
 
 /* The clock of one thread in the current profile. */
@@ -225,6 +228,20 @@ static void set_start(struct speedscope *s, const struct event *ev)
 		s->start_us = s->meta.start_us;
 }
 
+/* Which thread was busiest is counted by samples, not by the time that a stack lasts. */
+static void count_busy(const struct speedscope *s, struct track *t, const struct event *ev)
+{
+	uint64_t interval = s->meta.unit == UNIT_SAMPLES && s->meta.interval_us ?
+				    s->meta.interval_us : 1;
+	uint64_t weight = mul_capped(interval, ev->weight);
+
+	if (!ev->nframes)
+		return;
+	t->busy = add_capped(t->busy, weight);
+	if (ev->status & STATUS_ON_CPU)
+		t->on_cpu = add_capped(t->on_cpu, weight);
+}
+
 static int count_event(struct speedscope *s, const struct event *ev)
 {
 	struct clock *c;
@@ -241,7 +258,10 @@ static int count_event(struct speedscope *s, const struct event *ev)
 	c = u64map_get(&s->clocks, ev->thread_id);
 	if (s->meta.unit != UNIT_SAMPLES) {
 		err = c ? 0 : add_clock(s, ev, &c);
-		return err ? err : put_weight(s, c->track, stack, ev->weight);
+		if (err)
+			return err;
+		count_busy(s, c->track, ev);
+		return put_weight(s, c->track, stack, ev->weight);
 	}
 	if (!c)
 		err = add_clock(s, ev, &c);
@@ -249,6 +269,7 @@ static int count_event(struct speedscope *s, const struct event *ev)
 		err = put_time(s, c, ev->time_us - c->time_us);
 	if (err)
 		return err;
+	count_busy(s, c->track, ev);
 	c->time_us = ev->time_us > c->time_us ? ev->time_us : c->time_us;
 	c->stack = stack;
 	c->weight = ev->weight;
@@ -435,6 +456,20 @@ static void put_process(struct speedscope *s, struct writer *w, uint32_t process
 	json_object_end(&j);
 }
 
+/* The profile that speedscope shows first. 0 if there is none. */
+static uint32_t busiest_track(const struct speedscope *s)
+{
+	uint32_t i, best = 0;
+
+	for (i = 1; i < track_cnt(s); i++) {
+		const struct track *t = track_at(s, i), *b = track_at(s, best);
+
+		if (t->on_cpu > b->on_cpu || (t->on_cpu == b->on_cpu && t->busy > b->busy))
+			best = i;
+	}
+	return best;
+}
+
 static int write_file(struct speedscope *s, struct writer *w)
 {
 	uint32_t i, process_cnt = stacks_process_cnt(s->stacks);
@@ -444,6 +479,8 @@ static int write_file(struct speedscope *s, struct writer *w)
 	writer_text(w, "{\"$schema\":\"" SCHEMA "\",\n\"exporter\":\"tachbpf " TACHBPF_VERSION
 		       "\",\n\"name\":");
 	json_string_in(w, string_of(*name ? name : "tachbpf"));
+	writer_text(w, ",\n\"activeProfileIndex\":");
+	writer_uint(w, busiest_track(s));
 	writer_text(w, ",\n\"tachbpf\":{\"processes\":[");
 	for (i = 0; i < process_cnt; i++) {
 		writer_text(w, i ? ",\n" : "\n");

@@ -5,7 +5,10 @@ const ROW = 20; /* CSS pixels */
 const MIN_WIDTH = 0.5; /* narrower frames are drawn together */
 const TEXT_MIN = 26;
 const TABLE_ROWS = 500;
-const THREAD_ROWS = 1000;
+const PROCESS_ROWS = 200; /* in the list of threads */
+const THREAD_ROWS = 20; /* of each process, until the user asks for more */
+const THREAD_ROWS_MORE = 1000;
+const MAIN_THREAD = 32;
 const REST = -2; /* a box that stands for several narrow frames */
 
 const STATUSES = [
@@ -13,7 +16,7 @@ const STATUSES = [
 	[2, 'on CPU'],
 	[8, 'wants GIL'],
 	[16, 'exception'],
-	[32, 'main thread'],
+	[MAIN_THREAD, 'main thread'],
 	[4, 'CPU unknown'],
 ];
 
@@ -28,7 +31,7 @@ class Graph {
 		this.need = this.avoid = 0; /* status bits */
 		this.colourBy = 'file';
 		this.widthOf = 'both';
-		this.shares = false;
+		this.shares = true; /* of a comparison: not counts */
 		this.sort = { key: 'self', down: true };
 		this.matches = null;
 		this.diff = model.sides !== null;
@@ -56,7 +59,7 @@ class Graph {
 
 	rewiden() {
 		const { tree } = this;
-		/* A profile that is twice as long is compared by shares when the user says so. */
+		/* By shares, a profile that is twice as long as the other has the same width. */
 		this.scaleA =
 			this.diff && this.shares && tree.a[0] ? tree.b[0] / tree.a[0] || 1 : 1;
 		tree.widen(this.widthOf === 'b' ? 0 : this.scaleA, this.widthOf === 'a' ? 0 : 1);

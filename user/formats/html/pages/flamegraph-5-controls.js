@@ -52,11 +52,22 @@ function statusButton(graph, bit, name) {
 	return button;
 }
 
+/* By thread: has it a sample as the main thread of its interpreter? */
+function mainThreads(model) {
+	const main = new Uint8Array(model.threadCnt);
+
+	for (let g = 0; g < model.groupCnt; g++)
+		if (model.groupStatus[g] & MAIN_THREAD) main[model.groupThread[g]] = 1;
+	return main;
+}
+
 function threadList(graph, weights) {
 	const { model } = graph,
 		list = $('thread-list'),
 		ps = model.meta.processes;
-	const byProcess = ps.map(() => []);
+	const byProcess = ps.map(() => []),
+		main = mainThreads(model),
+		unfolded = new Set(); /* processes of which more threads are shown */
 	let boxes = [];
 
 	for (let t = 0; t < model.threadCnt; t++) byProcess[model.process[t]]?.push(t);
@@ -90,7 +101,7 @@ function threadList(graph, weights) {
 		graph.reweigh();
 	}
 
-	function row(kind, name, threads) {
+	function row(kind, name, threads, mark) {
 		const box = el('input', {
 			type: 'checkbox',
 			onchange: () => {
@@ -108,14 +119,49 @@ function threadList(graph, weights) {
 				null,
 				box,
 				el('span', { className: 'name' }, name),
+				mark ? el('span', { className: 'mark' }, mark) : null,
 				el('span', { className: 'count' }, graph.unit.text(sum(threads))),
 			),
+		);
+	}
+
+	const threadRow = (t) => row('thread', threadName(t), [t], main[t] ? 'main' : null);
+
+	/* The busiest threads; the main thread is always among them. */
+	function threadRows(i, wanted) {
+		const cnt = unfolded.has(i) ? THREAD_ROWS_MORE : THREAD_ROWS,
+			shown = wanted.slice(0, cnt),
+			rest = wanted.length - shown.length,
+			hidden = wanted.slice(cnt).find((t) => main[t]);
+
+		if (hidden !== undefined) shown[cnt - 1] = hidden;
+		const rows = shown.map(threadRow);
+
+		if (rest > 0) rows.push(moreRow(i, rest, cnt === THREAD_ROWS));
+		return rows;
+	}
+
+	function moreRow(i, rest, canUnfold) {
+		const text = `and ${count(rest)} more`;
+		const unfold = () => {
+			unfolded.add(i);
+			build();
+			refresh();
+			$('thread-filter').focus();
+		};
+
+		return el(
+			'li',
+			{ className: 'more' },
+			canUnfold ? el('button', { onclick: unfold }, text) : `${text}; filter to see them`,
 		);
 	}
 
 	function build() {
 		const filter = $('thread-filter').value.toLowerCase(),
 			rows = [];
+		let shown = 0,
+			left = 0;
 
 		boxes = [];
 		for (const i of order) {
@@ -125,15 +171,24 @@ function threadList(graph, weights) {
 				? own
 				: own.filter((t) => threadName(t).toLowerCase().includes(filter));
 
-			if (!wanted.length || rows.length > THREAD_ROWS) continue;
+			if (!wanted.length) continue;
+			if (shown === PROCESS_ROWS) {
+				left++;
+				continue;
+			}
+			shown++;
 			if (order.length > 1 || ps[i].comm || ps[i].pid)
 				rows.push(row('process', printable(name), own));
-			rows.push(
-				...wanted
-					.slice(0, THREAD_ROWS)
-					.map((t) => row('thread', threadName(t), [t])),
-			);
+			rows.push(...threadRows(i, wanted));
 		}
+		if (left)
+			rows.push(
+				el(
+					'li',
+					{ className: 'more' },
+					`and ${count(left)} more processes; filter to see them`,
+				),
+			);
 		list.replaceChildren(...rows);
 	}
 	$('thread-filter').addEventListener('input', () => {
@@ -353,6 +408,14 @@ function truncatedWeight(graph) {
 	return sum.a + sum.b;
 }
 
+/* What the two sides are called: the ends of their paths, if these differ. */
+function sideNames(model) {
+	const paths = [model.sides[0] || 'before', model.sides[1] || 'after'],
+		ends = paths.map((p) => p.replace(/\/+$/, '').split('/').at(-1));
+
+	return ends[0] && ends[1] && ends[0] !== ends[1] ? ends : paths;
+}
+
 function showMeta(graph) {
 	const { model, tree, unit } = graph,
 		truncated = truncatedWeight(graph);
@@ -360,7 +423,7 @@ function showMeta(graph) {
 		? `${unit.text(tree.a[0])} → ${unit.text(tree.b[0])}`
 		: unit.text(tree.a[0]);
 	const title = graph.diff
-		? `${model.sides[0] || 'before'} → ${model.sides[1] || 'after'}`
+		? sideNames(model).join(' → ')
 		: model.meta.title ||
 			(model.meta.processes.length === 1 && model.meta.processes[0].comm) ||
 			'Flame graph';

@@ -125,6 +125,11 @@ class Profile {
 			}
 		}
 	}
+
+	/* The file to begin with: it has the line in which most time went. */
+	get hottest() {
+		return this.files.reduce((a, b) => (b.most.self > a.most.self ? b : a));
+	}
 }
 
 /* Where byte `column` of a line's UTF-8 is in the string. */

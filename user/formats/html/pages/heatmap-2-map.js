@@ -117,8 +117,12 @@ class Heatmap {
 		$('scroller').setAttribute('aria-rowcount', file.rows.length);
 		$('scroller').scrollLeft = 0;
 		for (const button of $('files').querySelectorAll('button')) {
-			if (button.title === file.name) button.setAttribute('aria-current', 'true');
-			else button.removeAttribute('aria-current');
+			if (button.title === file.name) {
+				button.setAttribute('aria-current', 'true');
+				button.scrollIntoView({ block: 'nearest' });
+			} else {
+				button.removeAttribute('aria-current');
+			}
 		}
 		this.goTo(line ?? this.hottest());
 	}

@@ -91,6 +91,6 @@ start((reader) => {
 		$('file-name').textContent = 'No samples in source files.';
 		return;
 	}
-	map.open(profile.files[0]);
+	map.open(profile.hottest);
 	keyboard(map, controls(map), startHelp());
 });

@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""What a recording shows when it has ended: the hottest functions, the next commands, a flame graph."""
+import itertools
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+
+import pytest
+
+from paths import binary
+from present import absent
+from processes import TIMEOUT
+from recording import Recording, succeeded, tachbpf
+from target import Target
+
+NOBODY = 65534
+
+
+@pytest.fixture
+def busy(scratch, python):
+    with Target(python, scratch, "shares=600") as target:
+        target.go()
+        yield target
+
+
+def output_of(*argv):
+    return subprocess.run([binary(), *map(str, argv)], capture_output=True, text=True, check=True,
+                          timeout=TIMEOUT).stdout
+
+
+def section(text, heading):
+    """The lines below a heading."""
+    _, found, rest = text.partition(f"\n{heading}")
+    assert found, text
+    return list(itertools.takewhile(lambda line: line.startswith("  "), rest.splitlines()[1:]))
+
+
+def commands(text):
+    """The commands that are proposed, as words."""
+    proposed = [shlex.split(line) for line in section(text, "Next")]
+    assert all(words[0] == "tachbpf" for words in proposed)
+    return [words[1:] for words in proposed if words[0] == "tachbpf"]
+
+
+def test_the_hottest_functions_and_the_next_commands(busy, out, monkeypatch):
+    monkeypatch.chdir(out)
+    said = succeeded(tachbpf("-p", busy.pid, "-d", "1", "-o", "it's mine.tach")).stderr
+    rows = json.loads(output_of("report", "--json", "--limit", 5, "it's mine.tach"))["rows"]
+    rows = [r for r in rows if r["self"]]
+    lines = section(said, "Hottest functions")
+    assert rows and len(lines) == len(rows)
+    for line, row in zip(lines, rows):
+        assert line.split()[:2] == [f"{row['self_pct']:.2f}", "%"]
+        assert row["function"][:30] in line and (not row["file"] or
+                                                 f"{row['file']}:{row['line']}" in line)
+    assert "Busiest processes" not in said
+    report, graph = commands(said)
+    assert report == ["report", "it's mine.tach"] and "total %" in output_of(*report)
+    assert graph == ["replay", "it's mine.tach", "--format", "flamegraph", "-o", "it's mine.html"]
+    output_of(*graph)
+    assert (out / "it's mine.html").read_text().startswith("<!DOCTYPE html>")
+    # No line of what is said is too wide for a terminal, but for names and paths.
+    assert max(len(l) for l in said.splitlines() if "/" not in l and "'" not in l) <= 80
+
+
+def test_all_processes_have_the_busiest(busy, out):
+    said = succeeded(tachbpf("-a", "-d", "1", "-o", out / "x")).stderr
+    shown = [line.split()[:4] for line in section(said, "Busiest processes")]
+    rows = json.loads(output_of("report", "--json", "--by", "process", "--limit", 5, out / "x"))["rows"]
+    assert len(shown) == len([r for r in rows if r["self"]])
+    for (share, _, pid, *_), row in zip(shown, rows):
+        assert share == f"{row['self_pct']:.2f}" and (row["pid"] is None or pid == str(row["pid"]))
+    assert section(said, "Hottest functions")
+
+
+def test_the_summary_says_what_percentages_are_of(busy, out):
+    said = succeeded(tachbpf("-p", busy.pid, "-d", "0.5", "--self-time", "-o", out / "x.tach")).stderr
+    rows = said.split("\n\n")[0].splitlines()[1:]
+    for name in ("samples", "lost", "truncated stacks", "unresolved frames", "tachbpf itself"):
+        assert any(re.match(rf"  {name} +[\d.]+", row) for row in rows), said
+    shares = [row for row in rows if " % of " in row]
+    assert len(shares) >= 5 and len({row.index(" % of ") for row in shares}) == 1
+    counts = [re.match(r"  [a-z ]+? +\d+(?=$|  )", row) for row in rows]
+    assert len({m.end() for m in counts if m}) == 1
+    assert max(map(len, rows)) <= 80
+
+
+@pytest.mark.parametrize("option", ["-q", "--json"])
+def test_nothing_is_shown_to_programs(busy, out, option):
+    finished = succeeded(tachbpf("-p", busy.pid, "-d", "0.5", option, "-o", out / "x.tach"))
+    assert "Hottest" not in finished.stderr + finished.stdout and "Next" not in finished.stderr
+
+
+# ---- --html, --open ----
+
+def test_html_is_what_replay_writes(busy, out):
+    said = succeeded(tachbpf("-p", busy.pid, "-d", "0.5", "-o", out / "x.tach", "--html",
+                             out / "x.html")).stderr
+    output_of("replay", out / "x.tach", "--format", "flamegraph", "-o", out / "same.html")
+    assert (out / "x.html").read_bytes() == (out / "same.html").read_bytes()
+    assert f"flame graph: {out / 'x.html'}" in said
+    # The flame graph is there: only the report is proposed.
+    assert [words[0] for words in commands(said)] == ["report"]
+
+
+def test_html_belongs_to_the_user_behind_sudo(busy, out):
+    os.chown(out, NOBODY, NOBODY)
+    user = {"SUDO_UID": str(NOBODY), "SUDO_GID": str(NOBODY)}
+    succeeded(tachbpf("-q", "-p", busy.pid, "-d", "0.5", "-o", out / "x.tach", "--html", out / "x.html",
+                      env=user))
+    assert (out / "x.html").stat().st_uid == NOBODY
+    (out / "link.html").symlink_to(out / "x.tach")
+    finished = tachbpf("-p", busy.pid, "-d", "0.5", "-o", out / "y.tach", "--html", out / "link.html",
+                       env=user)
+    assert finished.returncode == 1 and "link" in finished.stderr
+
+
+def test_html_that_cannot_be_written_is_refused_before_the_recording(busy, out):
+    finished = tachbpf("-p", busy.pid, "-o", out / "x.tach", "--html", out / "no" / "x.html")
+    assert finished.returncode == 1 and "no/x.html" in finished.stderr
+    assert not list(out.iterdir())
+    finished = tachbpf("-p", busy.pid, "--open")
+    assert finished.returncode == 2 and "--html" in finished.stderr
+
+
+OPENER = """#!/bin/sh
+umask 0
+{ id -u; id -g; id -G; pwd; echo "$1"; head -c 15 "$1"; echo; grep ^Cap /proc/self/status; \
+  readlink /proc/self/fd/0 /proc/self/fd/1 /proc/self/fd/2; ls /proc/self/fd | wc -w; } > %(out)s/part
+env > %(out)s/env
+mv %(out)s/part %(out)s/opened
+"""
+
+
+@pytest.fixture
+def desktop(out):
+    """A prefix for the profiler: in its mount namespace, xdg-open is a script of ours."""
+    program = shutil.which("xdg-open", path="/usr/local/bin:/usr/bin:/bin")
+    if not program:
+        absent("no xdg-open: install Debian's package xdg-utils")
+    script = out / "xdg-open"
+    script.write_text(OPENER % {"out": out})
+    script.chmod(0o755)
+    out.chmod(0o777)
+    return ["unshare", "-m", "sh", "-c", f"mount --bind {script} {program} && exec \"$@\"", "sh"]
+
+
+def record_and_open(busy, out, desktop, **env):
+    env = {"SUDO_UID": str(NOBODY), "SUDO_GID": str(NOBODY), "DISPLAY": ":7", "WAYLAND_DISPLAY": "",
+           **env}
+    with Recording(["-p", busy.pid, "-d", "0.5", "-o", out / "x.tach", "--html", out / "x.html", "--open"],
+                   prefix=desktop, env=env) as recording:
+        return succeeded(recording.wait())
+
+
+def test_open_shows_it_as_the_user_behind_sudo(busy, out, desktop):
+    os.chown(out, NOBODY, NOBODY)
+    finished = record_and_open(busy, out, desktop, SECRET="root's", LD_LIBRARY_PATH="/root/lib",
+                               PATH=f"/root/bin:{os.environ['PATH']}", LANG="C.UTF-8")
+    assert "cannot open" not in finished.stderr
+    # It was started before the profiler ended, and writes this at its end.
+    subprocess.run(["timeout", "30", "sh", "-c", f"until [ -e {out}/opened ]; do :; done"], check=True)
+    uid, gid, groups, where, path, begin, *caps, null0, null1, null2, fds = (
+        (out / "opened").read_text().split("\n")[:-1])
+    assert (uid, gid, groups, where) == (str(NOBODY), str(NOBODY), str(NOBODY), "/")
+    assert path == str(out / "x.html") and begin == "<!DOCTYPE html>"
+    for line in caps:
+        name, bits = line.split()
+        assert name == "CapBnd:" or int(bits, 16) == 0, line
+    assert null0 == "/dev/null" and null2 == "/dev/null" and int(fds) <= 5 and null1
+    env = dict(l.split("=", 1) for l in (out / "env").read_text().splitlines() if "=" in l)
+    assert env["DISPLAY"] == ":7" and env["USER"] == "nobody" and env["LANG"] == "C.UTF-8"
+    assert env["PATH"] == "/usr/local/bin:/usr/bin:/bin"
+    assert not {"SECRET", "LD_LIBRARY_PATH", "SUDO_UID"} & set(env)
+
+
+@pytest.mark.parametrize("env,why", [
+    ({"SUDO_UID": "", "SUDO_GID": ""}, "no user has called sudo"),
+    ({"SUDO_UID": "0", "SUDO_GID": "0"}, "no user has called sudo"),
+    ({"SUDO_UID": "4294967000"}, "not known"),
+    ({"DISPLAY": ""}, "no display")])
+def test_open_without_a_user_or_a_display_says_so(busy, out, desktop, env, why):
+    finished = record_and_open(busy, out, desktop, **env)
+    assert why in finished.stderr and "cannot open" in finished.stderr
+    assert not (out / "opened").exists() and (out / "x.html").exists()
+
+
+def test_open_without_xdg_open_says_so(busy, out, desktop):
+    (out / "xdg-open").write_text("#!/nonexistent\n")
+    finished = record_and_open(busy, out, desktop)
+    assert "xdg-open cannot be run" in finished.stderr and (out / "x.html").exists()

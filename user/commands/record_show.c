@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* record_show.c - see record_show.h. */
+#include "commands/record_show.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/arith.h"
+#include "base/colour.h"
+#include "base/output.h"
+#include "base/text.h"
+#include "base/util.h"
+#include "commands/commands.h"
+#include "commands/options.h"
+#include "commands/report_read.h"
+#include "formats/formats.h"
+
+#define HOT_ROWS 5
+#ifndef HOT_EVENTS
+#define HOT_EVENTS 3000000	/* stacks of 30 frames are read in about half a second */
+#endif
+#define SHARE_COLUMNS 13	/* "  100.00 %  " and a little */
+#define PLACES 2
+
+/* The recording's paths: as a command line would name them. */
+struct places {
+	char *paths[PLACES];
+	size_t cnt;
+	char beside[OUTPUT_NAME_MAX * 4];
+};
+
+static void find_places(struct places *p, const char *path)
+{
+	int n = snprintf(p->beside, sizeof(p->beside), "%s.d", path);
+	struct stat file, dir;
+
+	p->paths[0] = (char *)path;
+	p->paths[1] = p->beside;
+	/* What a command has started is beside its own file. */
+	p->cnt = 1 + (n < (int)sizeof(p->beside) && !stat(path, &file) && S_ISREG(file.st_mode) &&
+		      !stat(p->beside, &dir) && S_ISDIR(dir.st_mode));
+}
+
+/* Is there a profile at path? A process without samples has none. */
+static bool has_profile(const char *path)
+{
+	struct stat st;
+	struct dirent *e;
+	bool found = false;
+	DIR *dir;
+
+	if (stat(path, &st) || !S_ISDIR(st.st_mode))
+		return !stat(path, &st);
+	dir = opendir(path);
+	while (dir && !found && (e = readdir(dir))) {
+		const char *dot = strrchr(e->d_name, '.');
+
+		found = *e->d_name != '.' && dot && !strcmp(dot, ".tach");
+	}
+	if (dir)
+		closedir(dir);
+	return found;
+}
+
+/* The path as a word for a shell, to be freed; NULL: no memory. */
+static char *quoted(const char *path)
+{
+	static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+				    "0123456789_./:@%+=,-";
+	struct buf b = { 0 };
+	char *shown;
+	int err = 0;
+
+	if (*path && path[strspn(path, plain)] == '\0')
+		return strdup(path);
+	err = buf_add(&b, "'", 1);
+	for (; !err && *path; path++)
+		err = *path == '\'' ? buf_add(&b, "'\\''", 4) : buf_add(&b, path, 1);
+	if (!err)
+		err = buf_add(&b, "'", 1);
+	shown = err ? NULL : text_escape((char *)b.data, b.len);
+	buf_free(&b);
+	return shown;
+}
+
+static void print_heading(const char *text)
+{
+	fprintf(stderr, "\n%s%s%s\n", colour_on(stderr, COLOUR_BOLD), text, colour_off(stderr));
+}
+
+static void print_row(double share, const char *name, size_t width, const char *place)
+{
+	struct text_column names = { .width = width, .cut = CUT_RIGHT };
+	struct text_column places = { .cut = CUT_LEFT };
+	size_t terminal = text_terminal_width(stderr), left = (terminal ? terminal : TEXT_COLUMNS);
+
+	left -= SHARE_COLUMNS + width + 2;
+	places.width = terminal ? left : 0;
+	fprintf(stderr, "  %6.2f %%  ", share);
+	text_cell(stderr, &names, name, *place);
+	text_cell(stderr, &places, place, false);
+	fprintf(stderr, "\n");
+}
+
+/* As wide as the widest name, but leave the half of 80 columns to what follows. */
+static size_t name_width(char *const names[HOT_ROWS], size_t cnt)
+{
+	size_t width = 0, i;
+
+	for (i = 0; i < cnt; i++)
+		width = text_widest(width, names[i]);
+	return width < TEXT_COLUMNS / 2 ? width : TEXT_COLUMNS / 2;
+}
+
+/* "1234 app", and its command. 0 or -ENOMEM. */
+static int process_texts(const struct report_read *r, const struct report_row *row, char **name,
+			 char **place)
+{
+	const struct session_process *p = &r->profiles[row->profile]->process;
+	const char *command = p->command ? p->command : "";
+	char *label = text_escape(row->func.data, row->func.len);
+	int n = -1;
+
+	if (label)
+		n = p->tgid ? asprintf(name, "%u %s", p->tgid, label) :
+			      asprintf(name, "%s", label);
+	if (n < 0)
+		*name = NULL;
+	free(label);
+	*place = text_escape(command, strlen(command));
+	return *name && *place ? 0 : -ENOMEM;
+}
+
+static int print_rows(struct report_read *r)
+{
+	bool functions = r->by == REPORT_BY_FUNCTION;
+	char *names[HOT_ROWS] = { 0 }, *places[HOT_ROWS] = { 0 };
+	size_t cnt, i;
+	const struct report_row *rows = report_rows(r->report, REPORT_SORT_SELF, &cnt);
+	int err = rows ? 0 : -ENOMEM;
+
+	for (i = 0; !err && i < cnt && i < HOT_ROWS && rows[i].self; i++) {
+		if (functions) {
+			names[i] = text_escape(rows[i].func.data, rows[i].func.len);
+			places[i] = report_place(&rows[i]);
+			err = names[i] && places[i] ? 0 : -ENOMEM;
+		} else {
+			err = process_texts(r, &rows[i], &names[i], &places[i]);
+		}
+	}
+	if (!err) {
+		size_t shown = i, width = name_width(names, shown);
+
+		print_heading(functions ? "Hottest functions (self, of all samples)" :
+					  "Busiest processes (of all samples)");
+		for (i = 0; i < shown; i++)
+			print_row(percent(rows[i].self, report_sample_cnt(r->report)), names[i],
+				  width, places[i]);
+	}
+	for (i = 0; i < HOT_ROWS; i++) {
+		free(names[i]);
+		free(places[i]);
+	}
+	return err;
+}
+
+/* Returns true if the recording has samples, or too many to be read. */
+static bool print_hot(const struct places *p, enum report_by by)
+{
+	struct input_options input = { .paths = (char **)p->paths, .path_cnt = p->cnt };
+	struct report_read r;
+	int err = report_read(&r, by, &input, HOT_EVENTS);
+	bool any = err == -EFBIG || (!err && report_sample_cnt(r.report));
+
+	if (err == -EFBIG && by == REPORT_BY_FUNCTION)
+		fprintf(stderr, "\nThere are too many samples to be read in a second: the hottest "
+			"functions are not\nshown here.\n");
+	else if (!err && any)
+		print_rows(&r);
+	report_read_free(&r);
+	return any;
+}
+
+/* Where the flame graph of the recording could go: "rec.html" for rec/ and for rec.tach. */
+static char *page_of(const char *path)
+{
+	size_t len = strlen(path);
+	char *page, *word;
+
+	while (len > 1 && path[len - 1] == '/')
+		len--;
+	if (len > 5 && !memcmp(path + len - 5, ".tach", 5))
+		len -= 5;
+	if (asprintf(&page, "%.*s.html", (int)len, path) < 0)
+		return NULL;
+	word = quoted(page);
+	free(page);
+	return word;
+}
+
+static void print_next(const struct record_options *opts, const struct places *p)
+{
+	char *first = quoted(p->paths[0]), *second = p->cnt > 1 ? quoted(p->beside) : strdup("");
+	char *page = page_of(p->paths[0]);
+	const char *gap = p->cnt > 1 ? " " : "";
+
+	if (first && second && page) {
+		print_heading("Next");
+		fprintf(stderr, "  tachbpf report %s%s%s\n", first, gap, second);
+		if (!opts->html)
+			fprintf(stderr, "  tachbpf replay %s%s%s --format flamegraph -o %s\n",
+				first, gap, second, page);
+	}
+	free(first);
+	free(second);
+	free(page);
+}
+
+void record_show_hot(const struct record_options *opts, const char *path)
+{
+	struct places p;
+
+	if (!has_profile(path))
+		return;
+	find_places(&p, path);
+	if (!print_hot(&p, REPORT_BY_FUNCTION))
+		return;
+	if (opts->all)
+		print_hot(&p, REPORT_BY_PROCESS);
+	print_next(opts, &p);
+}
+
+int record_check_html(const struct record_options *opts)
+{
+	struct output_file file;
+	int err = opts->html ? output_open(&file, opts->html) : 0;
+
+	if (opts->html && !err)
+		output_abort(&file);
+	return err;
+}
+
+int record_write_html(const struct record_options *opts, const char *path, bool *written)
+{
+	struct replay_options replay = { .export = { .format = &sink_flamegraph,
+						     .output = opts->html } };
+	char *shown = text_escape(opts->html, strlen(opts->html));
+	const char *name = shown ? shown : "?";
+	struct places p;
+	int err = 0;
+
+	find_places(&p, path);
+	replay.input.paths = p.paths;
+	replay.input.path_cnt = p.cnt;
+	*written = has_profile(path);
+	if (!*written)
+		log_warn("there are no samples, so there is no flame graph: '%s' is not written",
+			 name);
+	else if (replay_run(&replay) != EXIT_SUCCESS)
+		err = -EIO;
+	else
+		log_info("flame graph: %s", name);
+	*written &= !err;
+	free(shown);
+	return err;
+}

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* report_read.c - see report_read.h. */
+#include "commands/report_read.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "base/util.h"
+#include "commands/options.h"
+#include "formats/readers.h"
+#include "model/profile_names.h"
+
+#define EVENTS_PER_PROFILE 1000		/* which take as long as opening a file */
+
+static int append_profile(struct report_read *r, const struct profile_file *file)
+{
+	const struct profile_file **profiles;
+
+	profiles = reallocarray(r->profiles, r->profile_cnt + 1, sizeof(*profiles));
+	if (!profiles)
+		return -ENOMEM;
+	r->profiles = profiles;
+	r->profiles[r->profile_cnt++] = file;
+	return 0;
+}
+
+/* The label of the file's row. By container, "" means that the process is in none. */
+static const char *label_of(const struct report_read *r, const struct profile_file *file)
+{
+	if (r->by == REPORT_BY_CONTAINER)
+		return file->process.container ? file->process.container : "";
+	return file->process.comm ? file->process.comm : file->name;
+}
+
+static bool by_process(const struct report_read *r)
+{
+	return r->by == REPORT_BY_PROCESS || r->by == REPORT_BY_CONTAINER;
+}
+
+/* Make a row for one of the processes in the file; the first one gets the file's own row. */
+static int new_row(struct report_read *r, const struct profile_file *file, uint32_t *row)
+{
+	const char *label = label_of(r, file);
+	int err = 0;
+
+	if (r->spare_row) {
+		r->spare_row = false;
+		r->profiles[r->profile_cnt - 1] = file;
+		report_rename(r->report, label);
+	} else {
+		r->set.many = true;
+		err = append_profile(r, file);
+		if (!err)
+			err = report_begin(r->report, r->root.tables, label);
+	}
+	*row = r->profile_cnt;
+	return err;
+}
+
+/*
+ * By process, in a file of several: select the row of the process in r->root, or of samples
+ * without a process frame. 0 or -ENOMEM.
+ */
+static int select_row(struct report_read *r, bool is_process)
+{
+	uint32_t *row = is_process ? &r->row_of[r->root.frame] : &r->row_of_rest;
+	const struct profile_file *file = r->file;
+	int err = 0;
+
+	if (!*row && is_process) {
+		const char *in = *r->root.container ? r->root.container :
+							file->process.container;
+		struct profile_file *inner = profile_set_inner(&r->set, file, r->root.tgid,
+							       r->root.comm, in);
+
+		if (!inner)
+			return -ENOMEM;
+		inner->process.command = file->process.command;
+		file = inner;
+	}
+	if (!*row)
+		err = new_row(r, file, row);
+	if (!err)
+		report_select(r->report, *row - 1);
+	return err;
+}
+
+static int on_event(void *ctx, const struct event *ev)
+{
+	struct report_read *r = ctx;
+	struct event inner = *ev;
+	bool is_process;
+	int err = 0;
+
+	if (r->limited && !r->left--)
+		return -EFBIG;
+	if (ev->time_us > r->last_us)
+		r->last_us = ev->time_us;
+	if (r->row_of) {
+		is_process = process_root_of(&r->root, ev);
+		inner.nframes -= is_process;	/* its frame is no function */
+		if (by_process(r))
+			err = select_row(r, is_process);
+	}
+	return err ? err : report_event(r->report, &inner);
+}
+
+/* 0; -EMEDIUMTYPE after logging that its unit differs from that of the others; -ENOMEM. */
+static int begin_profile(struct report_read *r, const struct profile_file *file,
+			 const struct reader_info *info)
+{
+	if (r->profile_cnt && r->unit != info->meta.unit) {
+		log_error("'%s': counts %s, what came before it %s: give it a report of its own",
+			  file->shown, profile_unit_name(info->meta.unit),
+			  profile_unit_name(r->unit));
+		r->set.failed = true;
+		return -EMEDIUMTYPE;
+	}
+	if (r->profile_cnt && r->mode != info->meta.mode)
+		r->modes_differ = true;
+	r->mode = info->meta.mode;
+	r->unit = info->meta.unit;
+	r->timed |= info->timed;
+	r->left -= r->left < EVENTS_PER_PROFILE ? r->left : EVENTS_PER_PROFILE;
+	return append_profile(r, file);
+}
+
+/* Prepare for a file; if its process is unknown, it may be of several processes. 0 or -ENOMEM. */
+static int prepare_processes(struct report_read *r, const struct profile_file *file,
+			     const struct profile_tables *tables)
+{
+	r->file = file;
+	r->row_of_rest = 0;
+	r->spare_row = true;
+	free(r->row_of);
+	r->row_of = NULL;
+	r->root = (struct process_root){ .tables = tables };
+	if (file->process.tgid)
+		return 0;
+	r->row_of = calloc((size_t)tables->frame_cnt + 1, sizeof(*r->row_of));
+	return r->row_of ? 0 : -ENOMEM;
+}
+
+static int add_profile(void *ctx, const struct profile_file *file, struct reader *reader)
+{
+	const struct reader_info *info = reader_info(reader);
+	struct report_read *r = ctx;
+	double seconds;
+	int err;
+
+	err = begin_profile(r, file, info);
+	if (err)
+		return err == -EMEDIUMTYPE ? 0 : err;
+	r->last_us = info->meta.start_us;
+	err = prepare_processes(r, file, reader_tables(reader));
+	if (err)
+		return err;
+	err = report_begin(r->report, reader_tables(reader), label_of(r, file));
+	if (!err)
+		err = profile_set_run(&r->set, file, reader, on_event, r);
+	if (!err)
+		err = report_end(r->report);
+	if (!info->timed)
+		return err;
+	seconds = info->stats.known ? info->stats.duration_s :
+				      (r->last_us - info->meta.start_us) / 1e6;
+	if (seconds > r->longest_s)
+		r->longest_s = seconds;
+	return err;
+}
+
+int report_read(struct report_read *r, enum report_by by, const struct input_options *input,
+		uint64_t limit)
+{
+	int err;
+
+	*r = (struct report_read){ .by = by, .limited = limit > 0, .left = limit };
+	if (profile_set_open(&r->set, input->paths, input->path_cnt, &input->reader))
+		return -EIO;
+	r->set.filter = &input->filter;
+	r->report = report_new(by);
+	err = r->report ? profile_set_each(&r->set, add_profile, r) : -ENOMEM;
+	return err || r->profile_cnt ? err : -EIO;	/* logged for each */
+}
+
+void report_read_free(struct report_read *r)
+{
+	report_free(r->report);
+	free(r->row_of);
+	free(r->profiles);
+	profile_set_free(&r->set);
+	memset(r, 0, sizeof(*r));
+}
+
+char *report_place(const struct report_row *row)
+{
+	char *file, *place = NULL;
+
+	if (!frame_kind_has_file(row->kind))
+		return strdup("");
+	file = text_escape(row->file.data, row->file.len);
+	if (!file || row->line <= 0)
+		return file;
+	if (asprintf(&place, "%s:%d", file, row->line) < 0)
+		place = NULL;
+	free(file);
+	return place;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * report_read.h - reads what a command line names into a report (analysis/report.h), and keeps
+ * which profile each row is of. Files that several processes share have a row for each of them.
+ */
+#ifndef TACHBPF_REPORT_READ_H
+#define TACHBPF_REPORT_READ_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analysis/report.h"
+#include "commands/profile_set.h"
+#include "model/process_frame.h"
+
+struct input_options;
+
+struct report_read {
+	enum report_by by;
+	struct profile_set set;
+	struct report *report;
+	const struct profile_file **profiles;	/* by report_row.profile */
+	size_t profile_cnt;
+	enum profile_mode mode;
+	bool modes_differ;
+	enum profile_unit unit;			/* of the first profile: others are refused */
+	bool timed;				/* at least one profile knows how long it took */
+	double longest_s;
+	/* report_read.c's; of the profile being read: */
+	bool limited;
+	uint64_t left;				/* limited: events that may follow */
+	uint64_t last_us;
+	const struct profile_file *file;
+	struct process_root root;
+	uint32_t *row_of;			/* by root frame: 1 + the row of its process, 0:
+						 * none; NULL: the file is of one process */
+	uint32_t row_of_rest;			/* 1 + the row of samples without a process frame,
+						 * 0: none */
+	bool spare_row;				/* the file's own row is not used so far */
+};
+
+/*
+ * Read everything. limit: at most so many events, where opening a file counts as some; 0: all.
+ * Returns 0; -EIO if no profile could be read, which was logged; -EFBIG: there is more than limit;
+ * -ENOMEM. Damage was logged, and is in r->set.failed. The caller calls report_read_free() in any
+ * case.
+ */
+int report_read(struct report_read *r, enum report_by by, const struct input_options *input,
+		uint64_t limit);
+void report_read_free(struct report_read *r);
+
+/* The row's "FILE:LINE", "" if it has no file; to be freed. NULL: out of memory. */
+char *report_place(const struct report_row *row);
+
+#endif
