@@ -360,7 +360,7 @@ static void move_runtime(struct py_proc *p, uint64_t to)
 
 /*
  * Does an interpreter of this CPython exist, that is, is the runtime's list of interpreters
- * not empty? If it cannot be read now, or not by us, the answer is unknown.
+ * not empty? Only what was read, or is not mapped, is an answer.
  */
 static enum ready is_initialised(pid_t tgid, const struct py_proc *p)
 {
@@ -368,7 +368,7 @@ static enum ready is_initialised(pid_t tgid, const struct py_proc *p)
 	int err = remote_mem_read((void *)(intptr_t)tgid, p->interps, &head, sizeof(head));
 
 	if (err)
-		return err == -EFAULT ? READY_NO : READY_UNKNOWN;
+		return err == -EFAULT ? READY_NO : err == -EBUSY ? READY_BUSY : READY_UNKNOWN;
 	return head ? READY_YES : READY_NO;
 }
 
@@ -477,7 +477,7 @@ static int rank(const struct found *f, uint64_t prefer)
 {
 	if (f->proc.runtime == prefer && f->ready != READY_NO)
 		return 3;
-	return f->ready == READY_YES ? 2 : f->ready == READY_UNKNOWN;
+	return f->ready == READY_YES ? 2 : f->ready != READY_NO;
 }
 
 /*
