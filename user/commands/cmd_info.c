@@ -274,7 +274,7 @@ static void json_file(struct json *j, const struct profile_file *file,
 	json_members(j, t);
 	json_threads(j, t, file->process.thread_names);
 	if (file->session)
-		json_losses(j, file->session, file->name);
+		json_losses(j, file->session, profile_file_losses_of(file));
 	else
 		json_null(j, "lost");
 	json_object_end(j);
@@ -442,7 +442,7 @@ static void print_file(const struct profile_file *file, const struct tach_info *
 		       t->process_cnt);
 	print_header(info);
 	if (file->session)
-		print_losses(file->session, file->name);
+		print_losses(file->session, profile_file_losses_of(file));
 	print_threads(t, file->process.thread_names);
 	printf("\n");
 }

@@ -25,6 +25,8 @@
 
 /* Exit status after usage errors; after other errors it is 1. */
 #define EXIT_USAGE 2
+/* record: no Python was seen. */
+#define EXIT_NO_PYTHON 3
 
 struct record_options {
 	bool all;			/* -a */
@@ -35,6 +37,7 @@ struct record_options {
 	uint32_t rate_hz;		/* -r; 0: default for the selection */
 	bool kernel;			/* --kernel */
 	double duration_s;		/* -d; 0: until interrupted */
+	bool kill;			/* --kill: the command ends with the recording */
 	bool json;			/* --json: the summary as JSON on stdout */
 	bool ignore_kernel_bugs;	/* --ignore-kernel-bugs: kernels that can freeze */
 	/* Of these two, cmd_record.c sets the members that are no option's. */

@@ -12,6 +12,7 @@
 #include "base/output.h"
 #include "base/u64map.h"
 #include "recording/recording.h"
+#include "recording/replaced.h"
 #include "recording/shared_profile.h"
 #include "resolve/process.h"
 
@@ -32,6 +33,7 @@ struct row {
 	size_t member_cnt, merged_cnt;
 	struct thread_names *names;	/* NULL: none; once the process has ended */
 	bool ended;			/* nothing changes any more */
+	bool named;			/* its file is the one that the user has named */
 };
 
 struct group;
@@ -46,10 +48,15 @@ struct refusal {
 struct recording {
 	struct observer observer;
 	struct recording_args args;
-	char path[PATH_MAX];
 	char *selection;
-	int dirfd;			/* -1: single file */
+	/* recording_place.c's. */
+	char path[PATH_MAX];		/* what the user has named */
+	char dir_path[PATH_MAX];	/* the directory: path, or with PLACE_COMMAND path.d */
+	int dirfd;			/* -1: there is none, or none yet */
 	bool made_dir;			/* it was not there before */
+	char **named;			/* files beside path, path first; x.1.tach after an exec */
+	size_t named_cnt;
+	struct replaced replaced;
 	struct compressor *compressor;
 	uint64_t start_ns, end_ns;
 	time_t start_time;
@@ -69,7 +76,9 @@ struct recording {
 	struct group **groups;		/* merged files under way, by binary and command */
 	size_t group_cnt;
 	pid_t command_tgid;		/* never merged; 0: none */
+	bool command_seen;		/* it was a Python */
 	bool ending;			/* what is young now may yet have lived long */
+	bool incomplete;		/* a file could not be written */
 };
 
 /* ---- recording_rows.c ---- */
@@ -88,6 +97,30 @@ size_t recording_row_cnt(const struct recording *r);
 void recording_free_rows(struct recording *r);
 /* How many files had a name with this key before: the name's sequence number. */
 unsigned int recording_name_used(struct recording *r, uint64_t key);
+
+/* ---- recording_place.c ---- */
+
+/* Name the place, make room there, make the directory. 0 or -errno; logs why. */
+int recording_open_place(struct recording *r);
+void recording_free_place(struct recording *r);
+/* The directory's descriptor, which stays the recording's; made when needed. Or -errno; logs why. */
+int recording_dir(struct recording *r);
+/* Does the process' profile go to the file that the user has named? */
+bool recording_is_named(const struct recording *r, pid_t tgid);
+/* A file of that name was made beside path. 0 or -ENOMEM. */
+int recording_add_named(struct recording *r, const char *name);
+/* The path of a name beside path, in out. NULL with errno: it is too long. */
+const char *recording_beside(const struct recording *r, const char *name, char out[PATH_MAX]);
+/* Where a row's file is, seen from path if that is a directory, else from path's directory. */
+void recording_row_path(const struct recording *r, const struct row *row, char out[PATH_MAX]);
+/* session.json in the directory, FILE.json beside each named file. 0 or -errno; logs why. */
+int recording_write_session(const struct recording *r, const struct capture_counts *c);
+
+/* ---- session_json_write.c ---- */
+
+/* only: a file's name, of whose process alone it is; NULL: of all. */
+void recording_write_json(const struct recording *r, const struct capture_counts *c,
+			  const char *only, FILE *out);
 
 /* ---- shared_profile_files.c ---- */
 

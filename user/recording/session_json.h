@@ -19,6 +19,8 @@
  *                    }, ... ] }
  *
  * Of a file's path only the last component counts: directories are moved.
+ *
+ * Beside a file that the user has named there is FILE.json, of the same shape with one process.
  */
 #ifndef TACHBPF_SESSION_JSON_H
 #define TACHBPF_SESSION_JSON_H
@@ -28,6 +30,7 @@
 #include <stdint.h>
 
 #define SESSION_FILE_NAME "session.json"
+#define SESSION_BESIDE_SUFFIX ".json"
 
 /*
  * Keys that are written (session_json_write.c) and read back (session_json_read.c). Those of
@@ -62,6 +65,12 @@ struct session_process {
 
 /* NULL with errno: ENOENT without a word, else after logging why. shown: its path, escaped. */
 struct session_json *session_json_read(int dirfd, const char *shown);
+/*
+ * What is beside the profile called file: FILE.json. Whatever that calls the file, all that it
+ * says of a process is of this one: files are renamed. NULL with errno as above; also ENOENT for
+ * a JSON that is of something else. shown: the profile's path, escaped; NULL: log nothing.
+ */
+struct session_json *session_json_read_beside(int dirfd, const char *file, const char *shown);
 /*
  * The text of such a file (hostile), which is taken over and then empty. NULL with errno, and
  * the reason in why: EBADMSG for what is not a JSON object.
