@@ -65,17 +65,6 @@ const char *recording_beside(const struct recording *r, const char *name, char o
 	return NULL;
 }
 
-void recording_row_path(const struct recording *r, const struct row *row, char out[PATH_MAX])
-{
-	const char *slash = strrchr(r->dir_path, '/');
-
-	if (r->args.place != PLACE_COMMAND || row->named)
-		snprintf(out, PATH_MAX, "%s", row->file);
-	else
-		snprintf(out, PATH_MAX, "%.*s/%s", PATH_MAX - OUTPUT_NAME_MAX - 1,
-			 slash ? slash + 1 : r->dir_path, row->file);
-}
-
 /* ---- files that the user has named ---- */
 
 int recording_add_named(struct recording *r, const char *name)

@@ -103,7 +103,7 @@ unsigned int recording_name_used(struct recording *r, uint64_t key);
 /* Name the place, make room there, make the directory. 0 or -errno; logs why. */
 int recording_open_place(struct recording *r);
 void recording_free_place(struct recording *r);
-/* The directory's descriptor, which stays the recording's; made when needed. Or -errno; logs why. */
+/* The directory's descriptor, which stays the recording's, made when needed; -errno; logs why. */
 int recording_dir(struct recording *r);
 /* Does the process' profile go to the file that the user has named? */
 bool recording_is_named(const struct recording *r, pid_t tgid);
@@ -111,8 +111,6 @@ bool recording_is_named(const struct recording *r, pid_t tgid);
 int recording_add_named(struct recording *r, const char *name);
 /* The path of a name beside path, in out. NULL with errno: it is too long. */
 const char *recording_beside(const struct recording *r, const char *name, char out[PATH_MAX]);
-/* Where a row's file is, seen from path if that is a directory, else from path's directory. */
-void recording_row_path(const struct recording *r, const struct row *row, char out[PATH_MAX]);
 /* session.json in the directory, FILE.json beside each named file. 0 or -errno; logs why. */
 int recording_write_session(const struct recording *r, const struct capture_counts *c);
 

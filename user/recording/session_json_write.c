@@ -153,6 +153,18 @@ static bool is_left_out(const struct writing *w, const struct row *row)
 	return w->only && (!row->named || strcmp(w->only, row->file));
 }
 
+/* Where a row's file is, seen from `output` if that is a directory, else from its directory. */
+static void row_path(const struct recording *r, const struct row *row, char out[PATH_MAX])
+{
+	const char *slash = strrchr(r->dir_path, '/');
+
+	if (r->args.place != PLACE_COMMAND || row->named)
+		snprintf(out, PATH_MAX, "%s", row->file);
+	else
+		snprintf(out, PATH_MAX, "%.*s/%s", PATH_MAX - OUTPUT_NAME_MAX - 1,
+			 slash ? slash + 1 : r->dir_path, row->file);
+}
+
 static void json_row(void *ctx, const struct row *row)
 {
 	const struct process_stats *s = &row->stats;
@@ -162,7 +174,7 @@ static void json_row(void *ctx, const struct row *row)
 
 	if (is_left_out(w, row))
 		return;
-	recording_row_path(w->r, row, path);
+	row_path(w->r, row, path);
 	json_object(j, NULL);
 	if (row->file[0])
 		json_string(j, SESSION_FILE, path);

@@ -114,8 +114,10 @@ static void put(const char *name, const char *text)
 /* FILE.json is of FILE, whatever it calls it; what is something else is not used. */
 static void test_beside(void **state)
 {
-	static const char *const foreign[] = { "{}", "[1]", "{\"processes\":[]}",
-					       "{\"processes\":[{\"file\":\"a\"},{\"file\":\"b\"}]}" };
+	static const char *const foreign[] = {
+		"{}", "[1]", "{\"processes\":[]}",
+		"{\"processes\":[{\"file\":\"a\"},{\"file\":\"b\"}]}",
+	};
 	struct session_json *s;
 	struct session_process p;
 	size_t i;
