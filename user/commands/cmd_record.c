@@ -38,7 +38,7 @@ struct record {
 	struct proc_filter selection;	/* a copy of the options' conditions, which evaluation
 					 * changes */
 	struct spawned child;
-	int command_status;		/* once it has ended; or why it could not begin */
+	int command_status;		/* once it has ended; or why nothing could begin */
 	bool started;			/* sampling has begun */
 	struct record_signals ended_by;	/* signals that ended it */
 	struct recording_result result;
@@ -320,6 +320,17 @@ static void raise_priority(void)
 		setpriority(PRIO_PROCESS, 0, -20);
 }
 
+/* A signal that came before sampling: nothing was recorded, and nothing is left behind. */
+static int interrupted(struct record *r)
+{
+	struct record_signals seen = record_signals_seen();
+
+	if (!seen.own && !seen.terminal)
+		return 0;
+	r->command_status = 128 + (seen.own ? seen.last : SIGINT);
+	return -EINTR;
+}
+
 static int record(struct record *r)
 {
 	int err = precheck_record(r->opts->ignore_kernel_bugs), end_err;
@@ -327,6 +338,7 @@ static int record(struct record *r)
 	r->identities = identities_new();
 	if (!r->identities)
 		return -ENOMEM;
+	record_signals_catch(r->opts->command);
 	if (!err)
 		err = open_recording(r);
 	if (!err)
@@ -335,11 +347,12 @@ static int record(struct record *r)
 		err = open_capture(r);
 	if (!err)
 		err = select_processes(r);
+	if (!err)
+		err = interrupted(r);
 	if (err)
 		return err;
 	raise_file_limit();
 	raise_priority();	/* not the command's: it was forked before */
-	record_signals_catch(r->opts->command);
 	err = start(r);
 	if (err)
 		return err;

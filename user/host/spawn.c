@@ -20,6 +20,7 @@ static void run_child(int go, int err_fd, char **argv)
 	signal(SIGINT, SIG_DFL);
 	signal(SIGTERM, SIG_DFL);
 	signal(SIGPIPE, SIG_DFL);
+	signal(SIGXFSZ, SIG_DFL);
 	if (read(go, &c, 1) != 1)
 		_exit(127);
 	execvp(argv[0], argv);

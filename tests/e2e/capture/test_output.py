@@ -3,10 +3,12 @@
 what happens to an earlier recording in its place."""
 import json
 import os
+import signal
+import time
 
 import pytest
 
-from processes import use_cpu
+from processes import TIMEOUT, use_cpu
 from recording import Recording, succeeded, tachbpf
 from summary import files, tach_files
 from target import Target
@@ -98,6 +100,20 @@ def test_a_recording_that_comes_to_nothing_destroys_nothing(busy, out, argv, sta
     done = tachbpf("-o", out / "x.tach", "--force", *argv)
     assert done.returncode == status, repr(done)
     assert {p.name: p.read_bytes() for p in out.iterdir()} == before
+
+
+def test_a_signal_before_the_first_sample_leaves_the_earlier_recording(busy, out):
+    """Whenever it comes: then there is the old recording, or the new one."""
+    recorded(busy, out / "x.tach")
+    with Recording(["-p", busy.pid, "-o", out / "x.tach", "--force"]) as recording:
+        end = time.monotonic() + TIMEOUT
+        while not (out / ".x.tach.replaced").exists():
+            assert time.monotonic() < end and recording.process.poll() is None
+            time.sleep(0.001)
+        status = recording.stop().returncode
+    assert status in (0, 128 + signal.SIGINT)
+    assert sorted(os.listdir(out)) == ["x.tach", "x.tach.json"]
+    assert "sound" in succeeded(tachbpf("info", "--verify", out / "x.tach")).stdout
 
 
 # ---- a command ----

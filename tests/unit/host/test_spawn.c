@@ -61,6 +61,9 @@ static void test_signals(void **state)
 	/* What we ignore is not the command's business. */
 	signal(SIGPIPE, SIG_IGN);
 	assert_int_equal(run_shell("kill -PIPE $$; exit 3"), 128 + SIGPIPE);
+	signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(run_shell("kill -XFSZ $$; exit 3"), 128 + SIGXFSZ);
+	signal(SIGXFSZ, SIG_DFL);
 	signal(SIGINT, SIG_IGN);
 	assert_int_equal(run_shell("kill -INT $$; exit 3"), 128 + SIGINT);
 	signal(SIGINT, SIG_DFL);
