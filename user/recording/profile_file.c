@@ -16,6 +16,7 @@
 #include "formats/formats.h"
 #include "formats/tach/tach_journal.h"
 #include "recording/recording_rows.h"
+#include "recording/session_json.h"
 
 void profile_file_init(struct profile_file *f, struct recording *r, struct row *row,
 		       const struct cpython_image *image, pid_t tgid, const char *comm)
@@ -67,13 +68,21 @@ static void name_named(const struct recording *r, unsigned int seq, char out[OUT
 		 (int)(stem < OUTPUT_NAME_MAX - 24 ? stem : OUTPUT_NAME_MAX - 24), base, seq);
 }
 
-/* Has an earlier recording a file of that name? */
-static bool is_taken(const struct recording *r, const char *name)
+static bool is_there(const struct recording *r, const char *name)
 {
 	char path[PATH_MAX];
 
 	return recording_beside(r, name, path) && !faccessat(AT_FDCWD, path, F_OK,
 							     AT_SYMLINK_NOFOLLOW);
+}
+
+/* Is there a file of that name, or what would be beside it? */
+static bool is_taken(const struct recording *r, const char *name)
+{
+	char json[OUTPUT_NAME_MAX + sizeof(SESSION_BESIDE_SUFFIX)];
+
+	snprintf(json, sizeof(json), "%s" SESSION_BESIDE_SUFFIX, name);
+	return is_there(r, name) || is_there(r, json);
 }
 
 /*

@@ -195,6 +195,22 @@ def test_a_file_keeps_names_and_command(named):
     assert good("report", "--process", row["pid"], named) == good("report", named)
 
 
+def test_a_process_that_is_asked_for_keeps_its_command(busy, out):
+    recorded(busy, out / "x.tach")
+    info, = json.loads(good("info", "--json", out / "x.tach"))["files"]
+    assert info["pid"] == busy.pid and "shares=600" in info["command"]
+
+
+def test_a_file_keeps_its_container(named):
+    beside = named.with_name("named.tach.json")
+    session = json.loads(beside.read_text())
+    assert "container" in session["processes"][0]       # null, or the one that these tests run in
+    session["processes"][0]["container"] = {"label": "web", "image": "shop/web:1"}
+    beside.write_text(json.dumps(session))
+    rows = json.loads(good("report", "--by", "container", "--json", named))["rows"]
+    assert [(r["container"], r["image"]) for r in rows] == [("web", "shop/web:1")]
+
+
 def test_names_follow_a_file_that_is_renamed(named, out):
     for suffix in ("", ".json"):
         os.rename(f"{named}{suffix}", out / f"other.tach{suffix}")

@@ -242,6 +242,32 @@ static void test_single_file(void **state)
 	assert_int_equal(file_cnt("session.json"), 0);
 }
 
+/* After an exec no file is overwritten either: the next number that is free. */
+static void test_single_file_after_an_exec(void **state)
+{
+	struct process *p;
+	char path[128];
+	int i, fd;
+
+	for (i = 1; i < 3; i++) {	/* x.1.tach is another's, and so is x.2.tach.json */
+		snprintf(path, sizeof(path), "%s/x.%d.tach%s", dir, i, i == 2 ? ".json" : "");
+		fd = open(path, O_WRONLY | O_CREAT, 0600);
+		assert_int_equal(write_all(fd, "mine", 4), 0);
+		close(fd);
+	}
+	snprintf(path, sizeof(path), "%s/x.tach", dir);
+	open_recording(path, true);
+	for (i = 0; i < 2; i++) {
+		p = begin(getpid(), OLD_NS, NULL);
+		assert_int_equal(sample(p, 1), 0);
+		assert_int_equal(end(p, 0), 0);
+	}
+	free(finish());
+	check_file("x.tach", 1);
+	check_file("x.3.tach", 1);
+	assert_int_equal(file_cnt("x.2.tach"), 0);
+}
+
 /* The JSON beside a file is of that file's process alone, and readers find it by the name. */
 static void test_json_beside(void **state)
 {
@@ -460,6 +486,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_a_file_for_each_old_process, new_dir, remove_dir),
 		cmocka_unit_test_setup_teardown(test_short_lives_share, new_dir, remove_dir),
 		cmocka_unit_test_setup_teardown(test_single_file, new_dir, remove_dir),
+		cmocka_unit_test_setup_teardown(test_single_file_after_an_exec, new_dir,
+						remove_dir),
 		cmocka_unit_test_setup_teardown(test_json_beside, new_dir, remove_dir),
 		cmocka_unit_test_setup_teardown(test_command_file, new_dir, remove_dir),
 		cmocka_unit_test_setup_teardown(test_force, new_dir, remove_dir),
