@@ -356,6 +356,7 @@ static int record(struct record *r)
 	err = start(r);
 	if (err)
 		return err;
+	record_signals_begun();
 	r->started = true;
 	r->start_ns = now_ns();	/* -d is the duration of sampling, without the start */
 	r->next_housekeep_ns = r->start_ns + NS_PER_S;

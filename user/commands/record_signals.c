@@ -6,11 +6,16 @@
 #include <stddef.h>
 
 static volatile sig_atomic_t own, last, terminal;
+static volatile sig_atomic_t begun;
 static bool shared;	/* the command is in the terminal's foreground, too */
 
 /* The kernel itself sends the SIGINT of a terminal to all of the foreground: SI_KERNEL. */
 static void on_signal(int sig, siginfo_t *info, void *context)
 {
+	if (!begun && (own || terminal)) {
+		signal(sig, SIG_DFL);
+		raise(sig);
+	}
 	if (sig == SIGINT && shared && info->si_code == SI_KERNEL) {
 		terminal++;
 	} else {
@@ -29,6 +34,11 @@ void record_signals_catch(bool with_command)
 	sigaction(SIGINT, &sa, NULL);
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
+}
+
+void record_signals_begun(void)
+{
+	begun = true;
 }
 
 struct record_signals record_signals_seen(void)

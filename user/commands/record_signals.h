@@ -16,8 +16,13 @@ struct record_signals {
 	int terminal;		/* number of Ctrl-C that the command got, too */
 };
 
-/* Catch them from now on, and ignore SIGPIPE and SIGXFSZ: write(2) fails instead. */
+/*
+ * Catch them from now on, and ignore SIGPIPE and SIGXFSZ: write(2) fails instead. Until
+ * record_signals_begun(), which comes when somebody asks what was seen again and again, a second
+ * signal ends tachbpf at once: the start may hang on others' files.
+ */
 void record_signals_catch(bool with_command);
+void record_signals_begun(void);
 
 /* What has come since. */
 struct record_signals record_signals_seen(void);
