@@ -75,7 +75,8 @@ def kernel_cost(pid, cpu, scratch, seconds):
     """
     others = ",".join(str(c) for c in range(online_cpus()) if c != cpu) or str(cpu)
     known = perf_programs()
-    argv = ["-p", pid, "-C", cpu, "-r", KERNEL_RATE, "-o", scratch / "bench.tach", "--json"]
+    argv = ["-p", pid, "-C", cpu, "-r", KERNEL_RATE, "-o", scratch / "bench.tach", "--force",
+            "--json"]
     with Recording(argv, prefix=["taskset", "-c", others]) as recording:
         recording.wait_recording(cpus=1)
         time.sleep(0.3)                 # the first samples resolve every name
@@ -120,7 +121,7 @@ def tool_ours(pid, cpu, scratch, seconds):
     """tachbpf's own CPU %, and the CPU % its BPF program takes from everyone."""
     known = perf_programs()
     with bpf_stats(), Recording(["-p", pid, "-r", TOOL_RATE, "-o", scratch / "tool.tach",
-                                 "--json"]) as recording:
+                                 "--force", "--json"]) as recording:
         recording.wait_recording()
         time.sleep(0.5)
         before = perf_programs()

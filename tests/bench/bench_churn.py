@@ -165,7 +165,7 @@ def code_cost(interpreter, scratch, kind, seconds):
         assert process.stdout.readline() == "ready\n"
         known = perf_programs()
         with bpf_stats(), Recording(["-p", process.pid, "-C", cpu, "-r", 2000, "-o",
-                                     scratch / "code.tach", "--json"]) as recording:
+                                     scratch / "code.tach", "--force", "--json"]) as recording:
             recording.wait_recording(cpus=1)
             before, user = perf_programs(), cpu_s(recording.process.pid)
             time.sleep(seconds)         # the interval that is measured

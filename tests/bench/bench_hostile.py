@@ -30,7 +30,7 @@ def measure(program, scenario, cpu, scratch, seconds):
     output = scratch / "hostile.tach"
     with hostile.Hostile(program, scenario, cpu=cpu) as target:
         argv = ["-p", target.pid, "-C", cpu, "-r", RATE, "-d", seconds, "-o", output,
-                "--self-time", "--json"]
+                "--self-time", "--force", "--json"]
         with Recording(argv, prefix=["taskset", "-c", others]) as recording:
             summary = succeeded(recording.wait()).summary
     output.unlink(missing_ok=True)

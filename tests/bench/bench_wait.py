@@ -121,7 +121,7 @@ def idle(interpreter, scratch, seconds, threads):
         if p.stdout.readline() != "ready\n":
             raise SystemExit(f"bench: {interpreter} did not start")
         with Recording(["-p", p.pid, "-m", "wall", "-r", "999", "-o", scratch / "idle.tach",
-                        "--json"]) as r:
+                        "--force", "--json"]) as r:
             r.wait_recording()
             time.sleep(1)
             user = cpu_s(r.process.pid)

@@ -98,8 +98,7 @@ static int give_away(int fd, const char *path)
 	return 0;
 }
 
-/* May root create files in dirfd? */
-static int check_dir(int dirfd, const char *path)
+int output_check_dir(int dirfd, const char *path)
 {
 	char buf[SHOWN_BYTES];
 	uid_t uid = 0;
@@ -118,11 +117,7 @@ static int check_dir(int dirfd, const char *path)
 	return -EPERM;
 }
 
-/*
- * Split path into its directory, which is opened and checked, and its last component. If
- * dir_wanted, trailing slashes are dropped. Returns the file descriptor or -errno.
- */
-static int open_parent(const char *path, char name[OUTPUT_NAME_MAX], bool dir_wanted)
+int output_open_parent(const char *path, char name[OUTPUT_NAME_MAX], bool dir_wanted)
 {
 	char dir[PATH_MAX], *slash;
 	size_t len = strlen(path);
@@ -149,7 +144,7 @@ static int open_parent(const char *path, char name[OUTPUT_NAME_MAX], bool dir_wa
 	fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return fail("create", path, errno);
-	err = check_dir(fd, dir);
+	err = output_check_dir(fd, dir);
 	if (err) {
 		close(fd);
 		return err;
@@ -202,7 +197,7 @@ int output_create_dir(const char *path)
 	int parent, fd, err = 0;
 	bool made;
 
-	parent = open_parent(path, name, true);
+	parent = output_open_parent(path, name, true);
 	if (parent < 0)
 		return parent;
 	made = !mkdirat(parent, name, 0700);
@@ -213,7 +208,7 @@ int output_create_dir(const char *path)
 	fd = open_dir(parent, name, path);
 	if (fd < 0)
 		goto out;
-	err = check_dir(fd, path);
+	err = output_check_dir(fd, path);
 	if (!err)
 		err = made ? give_away(fd, path) : refuse_recording(fd, path);
 	if (!err && faccessat(fd, ".", W_OK | X_OK, AT_EACCESS))
@@ -227,8 +222,7 @@ out:
 	return fd;
 }
 
-/* May the file called name be replaced? Yes if there is none, or a regular one. */
-static int check_replaceable(int dirfd, const char *name)
+int output_check_replaceable(int dirfd, const char *name)
 {
 	char buf[SHOWN_BYTES];
 	struct stat st;
@@ -262,7 +256,7 @@ static int create_exclusive(int dirfd, const char *name, mode_t mode)
 
 int output_create_file(int dirfd, const char *name)
 {
-	int err = check_replaceable(dirfd, name);
+	int err = output_check_replaceable(dirfd, name);
 
 	if (err)
 		return err;
@@ -274,7 +268,7 @@ int output_create_file(int dirfd, const char *name)
 int output_create_path(const char *path)
 {
 	char name[OUTPUT_NAME_MAX];
-	int dirfd = open_parent(path, name, false), fd;
+	int dirfd = output_open_parent(path, name, false), fd;
 
 	if (dirfd < 0)
 		return dirfd;
@@ -288,10 +282,10 @@ int output_open(struct output_file *f, const char *path)
 	int err;
 
 	f->fd = -1;
-	f->dirfd = open_parent(path, f->name, false);
+	f->dirfd = output_open_parent(path, f->name, false);
 	if (f->dirfd < 0)
 		return f->dirfd;
-	err = check_replaceable(f->dirfd, f->name);
+	err = output_check_replaceable(f->dirfd, f->name);
 	if (err)
 		goto out;
 	/*

@@ -60,6 +60,18 @@ int output_commit(struct output_file *f);
 void output_abort(struct output_file *f);
 
 /*
+ * The steps of the functions above, for callers that check before they write.
+ *
+ * Open the directory of path and check it, and copy path's last component to name. If
+ * dir_wanted, trailing slashes are dropped. Returns the file descriptor or -errno.
+ */
+int output_open_parent(const char *path, char name[OUTPUT_NAME_MAX], bool dir_wanted);
+/* May root create files in this directory? path: its name, for the message. 0 or -errno. */
+int output_check_dir(int dirfd, const char *path);
+/* May the file called name be replaced? 0 if there is none, or a regular one; else -errno. */
+int output_check_replaceable(int dirfd, const char *name);
+
+/*
  * Flush stdout. 0, or -errno after logging it; -EPIPE (the reader has gone) is not logged. A
  * pager that has ended is no error: 0.
  */

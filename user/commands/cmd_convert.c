@@ -141,8 +141,12 @@ static int convert_set(struct convert *c)
 	err = profile_set_each(c->set, convert_profile, c);
 	if (!err && !c->done)
 		err = -ECANCELED;	/* reported for each file */
-	if (c->out.sink)
-		return profile_out_close(&c->out, err);
+	if (c->out.sink) {
+		err = profile_out_close(&c->out, err);
+		if (!err && c->ops == &sink_tach)
+			profile_out_renew(c->opts->export.output, &c->opts->input);
+		return err;
+	}
 	if (err != -ECANCELED)
 		profile_out_complain(c->opts->export.output, err);
 	return err;

@@ -168,7 +168,7 @@ static void json_file(struct json *j, const struct profile_file *file,
 	json_members(j, t);
 	info_threads_json(j, t, file->process.thread_names);
 	if (file->session)
-		json_losses(j, file->session, file->name);
+		json_losses(j, file->session, profile_file_losses_of(file));
 	else
 		json_null(j, "lost");
 	json_object_end(j);
@@ -312,7 +312,7 @@ static void print_file(const struct run *run, const struct profile_file *file,
 		       t->process_cnt);
 	print_header(info);
 	if (file->session)
-		print_losses(file->session, file->name);
+		print_losses(file->session, profile_file_losses_of(file));
 	info_threads_print(t, file->process.thread_names, run->limit);
 	printf("\n");
 }

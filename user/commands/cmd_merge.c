@@ -37,10 +37,13 @@ static void complain(struct merging *j, const struct profile_file *f, const char
 	j->set.failed = true;
 }
 
-/* All files must be of one process, as far as their processes are known. 0, or -EINVAL. */
+/*
+ * All files of recordings' directories must be of one process, as far as their processes are known.
+ * Those that were recorded one by one are of a program that ran several times. 0, or -EINVAL.
+ */
 static int check_process(struct merging *j, const struct profile_file *f)
 {
-	if (!f->process.tgid)
+	if (!f->process.tgid || f->beside)
 		return 0;
 	if (!j->first)
 		j->first = f;
@@ -132,7 +135,10 @@ static int join(struct merging *j)
 	err = profile_out_tach(&out, j->opts->output, &j->opts->tach);
 	if (err)
 		return err;
-	return profile_out_close(&out, write_merged(j, out.sink));
+	err = profile_out_close(&out, write_merged(j, out.sink));
+	if (!err)
+		profile_out_renew(j->opts->output, &j->opts->input);
+	return err;
 }
 
 int merge_run(const struct merge_options *opts)

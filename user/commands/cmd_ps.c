@@ -69,6 +69,7 @@ static void json_python(struct json *j, const struct python *p)
 	json_string(j, "command", p->command);
 	json_bool(j, "profilable", p->profilable);
 	json_string(j, "reason", *p->why ? p->why : NULL);
+	json_string(j, "remark", *p->remark ? p->remark : NULL);
 	json_object_end(j);
 }
 
@@ -260,10 +261,11 @@ static void print_remarks(const struct listing *l, const struct pythons_counts *
 
 	for (i = 0; i < l->cnt; i++) {
 		const struct python *p = &l->list[i];
+		const char *text = p->profilable ? p->remark : p->why;
 
-		if (*p->why)
+		if (*text)
 			printf("%d%s: %s\n", p->tgid, p->profilable ? "" : " cannot be profiled",
-			       escape_text(p->why, strlen(p->why), shown, sizeof(shown)));
+			       escape_text(text, strlen(text), shown, sizeof(shown)));
 	}
 	if (counts->unreadable)
 		printf("%u process%s could not be inspected%s\n", counts->unreadable,

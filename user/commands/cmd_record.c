@@ -16,7 +16,9 @@
 #include "base/util.h"
 #include "capture/capture.h"
 #include "commands/options.h"
+#include "commands/record_end.h"
 #include "commands/record_show.h"
+#include "commands/record_signals.h"
 #include "doctor/precheck.h"
 #include "host/identity.h"
 #include "host/kallsyms.h"
@@ -38,37 +40,16 @@ struct record {
 	struct proc_filter proc_filter;	/* a copy of the options' conditions, which evaluation
 					 * changes */
 	struct spawned child;
-	int child_status;
-	bool child_ended;
+	int command_status;		/* once it has ended; or why nothing could begin */
+	bool started;			/* sampling has begun */
+	struct record_signals ended_by;	/* signals that ended it */
+	struct recording_result result;
 	uint32_t rate_hz;
 	uint64_t start_ns, next_housekeep_ns, next_status_ns;
 	bool status_line;
 	struct kallsyms *kernel;	/* NULL: without --kernel */
 	struct opener opener;		/* of --open */
 };
-
-static volatile sig_atomic_t signalled;
-
-static void on_signal(int sig)
-{
-	signalled = sig;
-}
-
-static void catch_signals(bool with_child)
-{
-	struct sigaction sa = { .sa_handler = on_signal };
-
-	sigaction(SIGTERM, &sa, NULL);
-	sigaction(SIGHUP, &sa, NULL);
-	/*
-	 * Ctrl-C also reaches the command. It decides whether to end, and we end after it, so
-	 * that its end is recorded.
-	 */
-	sa.sa_handler = with_child ? SIG_IGN : on_signal;
-	sigaction(SIGINT, &sa, NULL);
-	signal(SIGPIPE, SIG_IGN);
-	signal(SIGXFSZ, SIG_IGN);	/* write(2) then fails with EFBIG instead */
-}
 
 /* The chosen processes as text for session.json, to be freed; NULL: out of memory. */
 static char *selection_text(const struct record_options *o)
@@ -103,7 +84,6 @@ static int open_recording(struct record *r)
 	struct recording_args args = o->recording;
 	char *selection = selection_text(o);
 
-	args.single_file = o->pid_cnt == 1 && o->proc_filter.children != CHILDREN_YES;
 	args.rate_hz = r->rate_hz;
 	args.mode = &record_modes[o->capture.mode];
 	args.features = FEATURE_ALL_THREADS | (o->capture.gc ? FEATURE_GC : 0) |
@@ -209,8 +189,10 @@ static int start(struct record *r)
 	if (!r->opts->command)
 		return 0;
 	err = spawn_go(&r->child);
-	if (err)
+	if (err) {
 		log_error("cannot run %s: %s", r->opts->command[0], strerror(-err));
+		r->command_status = spawn_exec_status(-err);
+	}
 	return err;
 }
 
@@ -252,15 +234,12 @@ static bool finished(struct record *r)
 {
 	struct capture_counts c;
 
-	if (signalled)
+	if (record_signals_seen().own)
 		return true;
 	if (r->opts->duration_s > 0 && now_ns() - r->start_ns >= r->opts->duration_s * NS_PER_S)
 		return true;
-	if (r->opts->command) {
-		if (spawn_ended(&r->child, &r->child_status))
-			r->child_ended = true;
-		return r->child_ended;
-	}
+	if (r->opts->command)
+		return spawn_ended(&r->child, &r->command_status);
 	if (!r->opts->pid_cnt)
 		return false;
 	capture_counts(r->capture, &c);
@@ -299,27 +278,44 @@ static int loop(struct record *r)
 	return err;
 }
 
+/* Show what is in the files: the hottest functions, and --html. 0, or -errno after logging. */
+static int show_recording(struct record *r)
+{
+	struct recording_paths paths;
+	bool written = false;
+	int err = recording_paths(r->recording, &paths);
+
+	if (err)
+		log_error("cannot read the recording: %s", strerror(-err));
+	if (!err && !r->opts->json && log_get_level() >= LOG_NORMAL)
+		record_show_hot(r->opts, &paths);
+	if (!err && r->opts->html)
+		err = record_write_html(r->opts, &paths, &r->result, &written);
+	if (r->opts->open && written)
+		opener_show(&r->opener, r->opts->html);
+	recording_paths_free(&paths);
+	return err;
+}
+
 static int conclude(struct record *r)
 {
 	struct capture_counts counts;
 	int err = capture_stop(r->capture), finish_err;
-	bool written = false;
 
 	capture_counts(r->capture, &counts);
 	finish_err = recording_finish(r->recording, &counts);
+	recording_result(r->recording, &counts, &r->result);
 	if (r->opts->json) {
 		recording_print_json(r->recording, &counts, stdout);
 		if (fflush(stdout))
 			finish_err = finish_err ? finish_err : -errno;
 	} else if (log_get_level() >= LOG_NORMAL) {
 		recording_print(r->recording, &counts, stderr);
-		if (!finish_err)
-			record_show_hot(r->opts, recording_path(r->recording));
 	}
-	if (r->opts->html && !finish_err)
-		finish_err = record_write_html(r->opts, recording_path(r->recording), &written);
-	if (r->opts->open && written)
-		opener_show(&r->opener, r->opts->html);
+	if (!err && !finish_err)
+		record_explain(r->opts, &r->result);
+	if (!finish_err && r->result.processes)	/* otherwise there is no file */
+		finish_err = show_recording(r);
 	return err ? err : finish_err;
 }
 
@@ -348,6 +344,17 @@ static void raise_priority(void)
 		setpriority(PRIO_PROCESS, 0, -20);
 }
 
+/* A signal that came before sampling: nothing was recorded, and nothing is left behind. */
+static int interrupted(struct record *r)
+{
+	struct record_signals seen = record_signals_seen();
+
+	if (!seen.own && !seen.terminal)
+		return 0;
+	r->command_status = 128 + (seen.own ? seen.last : SIGINT);
+	return -EINTR;
+}
+
 static int record(struct record *r)
 {
 	int err = precheck_record(r->opts->ignore_kernel_bugs), end_err;
@@ -359,6 +366,7 @@ static int record(struct record *r)
 		err = record_check_html(r->opts);
 	if (!err && r->opts->open)
 		opener_start(&r->opener);
+	record_signals_catch(r->opts->command);	/* after the opener, which gets the defaults */
 	if (!err)
 		err = open_recording(r);
 	if (!err)
@@ -367,19 +375,30 @@ static int record(struct record *r)
 		err = open_capture(r);
 	if (!err)
 		err = select_processes(r);
+	if (!err)
+		err = interrupted(r);
 	if (err)
 		return err;
 	raise_file_limit();
 	raise_priority();	/* not the command's: it was forked before */
-	catch_signals(r->opts->command);
 	err = start(r);
 	if (err)
 		return err;
+	record_signals_begun();
+	r->started = true;
 	r->start_ns = now_ns();	/* -d is the duration of sampling, without the start */
 	r->next_housekeep_ns = r->start_ns + NS_PER_S;
 	err = loop(r);
+	r->ended_by = record_signals_seen();
 	end_err = conclude(r);
 	return err ? err : end_err;
+}
+
+/* To be called before the command is waited for: it is not sampled any more. */
+static void end_capture(struct record *r)
+{
+	capture_free(r->capture);
+	r->capture = NULL;
 }
 
 int record_run(const struct record_options *opts)
@@ -390,15 +409,17 @@ int record_run(const struct record_options *opts)
 	r.rate_hz = opts->rate_hz ? opts->rate_hz : opts->all ? RATE_ALL_HZ : RATE_ONE_HZ;
 	r.status_line = isatty(STDERR_FILENO) && log_get_level() >= LOG_NORMAL;
 	err = record(&r);
-	if (err)
+	if (err && !r.started)
 		recording_discard(r.recording);
+	end_capture(&r);
+	if (!err && r.child.pid)
+		r.command_status = record_wait_command(opts, &r.child, &r.ended_by);
 	spawn_abort(&r.child);
-	capture_free(r.capture);
 	recording_free(r.recording);
 	identities_free(r.identities);
 	kallsyms_free(r.kernel);
 	opener_stop(&r.opener);
 	if (err)
-		return EXIT_FAILURE;
-	return r.child_ended ? r.child_status : EXIT_SUCCESS;
+		return r.started || !r.command_status ? EXIT_FAILURE : r.command_status;
+	return record_exit_status(&r.result, r.command_status);
 }

@@ -8,8 +8,9 @@
 struct record_options;
 
 /*
- * Record as opts say. Returns the program's exit status: 0; 1 after logging an error; the exit
- * status of the command that was started and recorded.
+ * Record as opts say. Returns the program's exit status: 1 after logging an error, 126 or 127 if
+ * the command cannot be executed; else the status of the command if that is not 0, 3
+ * (EXIT_NO_PYTHON) after logging that no Python was seen, or 0.
  */
 int record_run(const struct record_options *opts);
 

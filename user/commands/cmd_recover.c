@@ -160,6 +160,8 @@ static int rewrite(struct job *j)
 		return err;
 	if (in_place && recover_source(j->r) == RECOVERY_JOURNAL)
 		unlink(j->journal);
+	if (!in_place)
+		profile_out_renew(to, &j->opts->input);
 	print_result(j, w.samples, why);
 	return 0;
 }

@@ -35,6 +35,18 @@ static int check_export(const struct export_options *e)
 	return -EINVAL;
 }
 
+/* Is -o a directory, one file, or a file for the command and a directory for its children? */
+static void choose_place(struct record_options *r)
+{
+	const char *output = r->recording.output;
+	size_t len = output ? strlen(output) : 0;
+
+	if (r->pid_cnt == 1 && r->proc_filter.children != CHILDREN_YES)
+		r->recording.place = PLACE_FILE;
+	else if (r->command && len > 5 && !strcmp(output + len - 5, ".tach"))
+		r->recording.place = PLACE_COMMAND;
+}
+
 static int check_record(struct options *o)
 {
 	struct record_options *r = &o->record;
@@ -54,8 +66,14 @@ static int check_record(struct options *o)
 		log_error("--open shows what --html writes: give --html FILE, too");
 		return -EINVAL;
 	}
-	if (selected == 1)
+	if (selected == 1 && r->kill && !r->command) {
+		log_error("--kill ends the program that tachbpf started: give -- COMMAND, too");
+		return -EINVAL;
+	}
+	if (selected == 1) {
+		choose_place(r);
 		return 0;
+	}
 	if (selected)
 		log_error("-a, -p and -- COMMAND exclude each other: give only one of them");
 	else

@@ -26,6 +26,8 @@
 
 /* Exit status after usage errors; after other errors it is 1. */
 #define EXIT_USAGE 2
+/* record: no Python was seen. */
+#define EXIT_NO_PYTHON 3
 /* Of diff --fail-over: a function's share grew by more. */
 #define EXIT_GROWN 4
 
@@ -38,6 +40,7 @@ struct record_options {
 	uint32_t rate_hz;		/* -r; 0: default for the selection */
 	bool kernel;			/* --kernel */
 	double duration_s;		/* -d; 0: until interrupted */
+	bool kill;			/* --kill: the command ends with the recording */
 	bool json;			/* --json: the summary as JSON on stdout */
 	const char *html;		/* --html: a flame graph at the end; NULL: none */
 	bool open;			/* --open: show it */

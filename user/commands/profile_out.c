@@ -5,7 +5,11 @@
 #include "commands/profile_out.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/compress.h"
@@ -13,6 +17,7 @@
 #include "commands/options.h"
 #include "formats/formats.h"
 #include "formats/sinks.h"
+#include "recording/session_json.h"
 
 #define SHOWN_BYTES 512
 /*
@@ -94,6 +99,37 @@ int profile_out_tach(struct profile_out *out, const char *path, const struct tac
 	struct sink_args args = { .layout = tach->layout, .frame_bytes = FRAME_BYTES };
 
 	return open_sink(out, &sink_tach, path, &args, tach->compress);
+}
+
+static bool is_same_file(const char *path, const char *other)
+{
+	struct stat a, b;
+
+	return !stat(path, &a) && !stat(other, &b) && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+void profile_out_renew(const char *path, const struct input_options *input)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	char dir[PATH_MAX], beside[OUTPUT_NAME_MAX];
+	struct session_json *old;
+	size_t i;
+	int fd;
+
+	for (i = 0; i < input->path_cnt; i++)
+		if (is_same_file(path, input->paths[i]))
+			return;
+	snprintf(dir, sizeof(dir), "%.*s", slash ? (int)(slash + 1 - path) : 1,
+		 slash ? path : ".");
+	fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	old = session_json_read_beside(fd, name, NULL);
+	if (old && snprintf(beside, sizeof(beside), "%s" SESSION_BESIDE_SUFFIX, name) <
+		   OUTPUT_NAME_MAX)
+		unlinkat(fd, beside, 0);
+	session_json_free(old);
+	close(fd);
 }
 
 int profile_out_close(struct profile_out *out, int err)

@@ -41,6 +41,12 @@ int profile_out_tach(struct profile_out *out, const char *path, const struct tac
  */
 int profile_out_close(struct profile_out *out, int err);
 
+/*
+ * The TACH file at path is written: if it is made of none of these files, a FILE.json beside it is
+ * about a profile that is no more, and is removed.
+ */
+void profile_out_renew(const char *path, const struct input_options *input);
+
 /* The title of reports: the last component of the only path; NULL if there are several. */
 const char *profile_out_title(const struct input_options *input);
 

@@ -54,8 +54,30 @@ static void free_file(struct profile_file *f)
 	free(f->comm);
 }
 
-/* The set takes ownership of path, also if it fails. */
-static int add_file(struct profile_set *set, char *path, const struct session_json *session)
+/* What FILE.json says, if it is there. 0 or -ENOMEM. */
+static int read_beside(struct profile_set *set, int dirfd, struct profile_file *f)
+{
+	struct session_json **list, *session = session_json_read_beside(dirfd, f->name, f->shown);
+
+	if (!session) {
+		set->failed |= errno != ENOENT;
+		return 0;
+	}
+	list = reallocarray(set->beside, set->beside_cnt + 1, sizeof(*list));
+	if (!list) {
+		session_json_free(session);
+		return -ENOMEM;
+	}
+	set->beside = list;
+	set->beside[set->beside_cnt++] = session;
+	f->session = session;
+	f->beside = true;
+	return 0;
+}
+
+/* The set takes ownership of path, also if it fails. dirfd: the directory that path is in. */
+static int add_file(struct profile_set *set, char *path, int dirfd,
+		    const struct session_json *session)
 {
 	struct profile_file *files, f = { .path = path, .session = session };
 	const char *slash;
@@ -68,12 +90,12 @@ static int add_file(struct profile_set *set, char *path, const struct session_js
 	files = reallocarray(set->files, set->file_cnt + 1, sizeof(*files));
 	if (files)
 		set->files = files;
-	if (!files || !f.shown) {
+	if (!files || !f.shown || read_beside(set, dirfd, &f)) {
 		free_file(&f);
 		return -ENOMEM;
 	}
-	if (session)
-		session_json_process(session, f.name, &f.process);
+	if (f.session)
+		session_json_process(f.session, f.name, &f.process);
 	if (!f.process.comm)
 		identity_from_name(&f);
 	set->files[set->file_cnt++] = f;
@@ -104,7 +126,7 @@ static int add_entries(struct profile_set *set, int dirfd, const struct profile_
 
 			if (asprintf(&path, "%s/%s", dir->path, entries[i]->d_name) < 0)
 				path = NULL;
-			err = add_file(set, path, dir->session);
+			err = add_file(set, path, dirfd, dir->session);
 		}
 		free(entries[i]);
 	}
@@ -155,6 +177,20 @@ static int add_dir(struct profile_set *set, int dirfd, const char *path, const c
 	return err;
 }
 
+/* A file that is named by itself. */
+static int add_single(struct profile_set *set, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	char *dir = slash ? strndup(path, (size_t)(slash + 1 - path)) : strdup(".");
+	int dirfd = dir ? open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1, err;
+
+	err = dir ? add_file(set, strdup(path), dirfd, NULL) : -ENOMEM;
+	if (dirfd >= 0)
+		close(dirfd);
+	free(dir);
+	return err;
+}
+
 static int add_path(struct profile_set *set, const char *path)
 {
 	char *shown = escaped(path);
@@ -171,7 +207,7 @@ static int add_path(struct profile_set *set, const char *path)
 	} else if (S_ISDIR(st.st_mode)) {
 		err = add_dir(set, fd, path, shown);
 	} else if (S_ISREG(st.st_mode)) {
-		err = add_file(set, strdup(path), NULL);
+		err = add_single(set, path);
 	} else {
 		log_error("'%s' is neither a file nor a directory: give a .tach file", shown);
 		set->failed = true;
@@ -225,6 +261,9 @@ void profile_set_free(struct profile_set *set)
 		free(set->dirs[i].path);
 		session_json_free(set->dirs[i].session);
 	}
+	for (i = 0; i < set->beside_cnt; i++)
+		session_json_free(set->beside[i]);
+	free(set->beside);
 	for (i = 0; i < set->inner_cnt; i++) {
 		free(set->inner[i]->comm);
 		free(set->inner[i]->container);
@@ -397,7 +436,12 @@ int profile_set_run(struct profile_set *set, const struct profile_file *file,
 	return err == -EBADMSG ? 0 : err;
 }
 
-/* ---- what only session.json knows ---- */
+/* ---- what only session.json and FILE.json know ---- */
+
+const char *profile_file_losses_of(const struct profile_file *file)
+{
+	return file->beside ? NULL : file->name;
+}
 
 static void add_loss(void *ctx, const char *cause, uint64_t cnt)
 {
@@ -424,5 +468,5 @@ void profile_file_context(const struct profile_file *file, struct profile_meta *
 	meta->platform = kernel ? platform : NULL;
 	meta->start_utc_ns = session_json_utc_ns(file->session, meta->start_us);
 	if (stats)
-		session_json_losses(file->session, file->name, add_loss, stats);
+		session_json_losses(file->session, profile_file_losses_of(file), add_loss, stats);
 }

@@ -30,10 +30,11 @@ struct profile_file {
 	char *path;
 	char *shown;			/* path, escaped for terminals */
 	const char *name;		/* path's last component */
-	struct session_process process;	/* from session.json, else from the name */
+	struct session_process process;	/* from FILE.json or session.json, else from the name */
 	/* What process.comm and .container point to if they are not from session.json: */
 	char *comm, *container;
 	const struct session_json *session;	/* NULL: none */
+	bool beside;			/* session is FILE.json: of this file alone */
 };
 
 struct profile_set {
@@ -41,6 +42,8 @@ struct profile_set {
 	size_t file_cnt;
 	struct profile_dir *dirs;
 	size_t dir_cnt;
+	struct session_json **beside;	/* FILE.json of files; beside_cnt of them */
+	size_t beside_cnt;
 	struct profile_file **inner;	/* entries of profile_set_inner() */
 	size_t inner_cnt;
 	struct reader_args reader_args;	/* how files are read; set by profile_set_open() */
@@ -49,6 +52,9 @@ struct profile_set {
 	bool quiet;	/* damaged samples were reported before: do not report them again */
 	const struct sample_filter_options *filter;	/* NULL: everything; set it after opening */
 };
+
+/* Whose losses the session has for it: session_json_losses()'s file. */
+const char *profile_file_losses_of(const struct profile_file *file);
 
 /*
  * Complete meta with the process and the host, and stats (unless NULL) with the losses, from

@@ -24,26 +24,7 @@
 #define HOT_EVENTS 3000000	/* stacks of 30 frames are read in about half a second */
 #endif
 #define SHARE_COLUMNS 13	/* "  100.00 %  " and a little */
-#define PLACES 2
-
-/* The recording's paths: as a command line would name them. */
-struct places {
-	char *paths[PLACES];
-	size_t cnt;
-	char beside[OUTPUT_NAME_MAX * 4];
-};
-
-static void find_places(struct places *p, const char *path)
-{
-	int n = snprintf(p->beside, sizeof(p->beside), "%s.d", path);
-	struct stat file, dir;
-
-	p->paths[0] = (char *)path;
-	p->paths[1] = p->beside;
-	/* What a command has started is beside its own file. */
-	p->cnt = 1 + (n < (int)sizeof(p->beside) && !stat(path, &file) && S_ISREG(file.st_mode) &&
-		      !stat(p->beside, &dir) && S_ISDIR(dir.st_mode));
-}
+#define NEXT_PATHS 8		/* a program that executes others has many files */
 
 /* Is there a profile at path? A process without samples has none. */
 static bool has_profile(const char *path)
@@ -168,10 +149,21 @@ static int print_rows(struct report_read *r)
 	return err;
 }
 
-/* Returns true if the recording has samples, or too many to be read. */
-static bool print_hot(const struct places *p, enum report_by by)
+/* Fill *input with those of the paths that have a profile. input->paths is to be freed. */
+static int find_profiles(const struct recording_paths *p, struct input_options *input)
 {
-	struct input_options input = { .paths = (char **)p->paths, .path_cnt = p->cnt };
+	size_t i;
+
+	*input = (struct input_options){ .paths = calloc(p->cnt + 1, sizeof(char *)) };
+	for (i = 0; input->paths && i < p->cnt; i++)
+		if (has_profile(p->paths[i]))
+			input->paths[input->path_cnt++] = p->paths[i];
+	return input->paths ? 0 : -ENOMEM;
+}
+
+/* Returns true if the recording has samples, or too many to be read. */
+static bool print_hot(struct input_options input, enum report_by by)
+{
 	struct report_read r;
 	int err = report_read(&r, by, &input, HOT_EVENTS);
 	bool any = err == -EFBIG || (!err && report_sample_cnt(r.report));
@@ -185,7 +177,15 @@ static bool print_hot(const struct places *p, enum report_by by)
 	return any;
 }
 
-/* Where the flame graph of the recording could go: "rec.html" for rec/ and for rec.tach. */
+static size_t without(const char *path, size_t len, const char *tail)
+{
+	size_t tail_len = strlen(tail);
+
+	return len > tail_len && !memcmp(path + len - tail_len, tail, tail_len) ? len - tail_len :
+										   len;
+}
+
+/* Where the flame graph could go: "rec.html" for rec/, rec.tach and rec.tach.d. */
 static char *page_of(const char *path)
 {
 	size_t len = strlen(path);
@@ -193,8 +193,7 @@ static char *page_of(const char *path)
 
 	while (len > 1 && path[len - 1] == '/')
 		len--;
-	if (len > 5 && !memcmp(path + len - 5, ".tach", 5))
-		len -= 5;
+	len = without(path, without(path, len, ".tach" PLACE_DIR_SUFFIX), ".tach");
 	if (asprintf(&page, "%.*s.html", (int)len, path) < 0)
 		return NULL;
 	word = quoted(page);
@@ -202,36 +201,49 @@ static char *page_of(const char *path)
 	return word;
 }
 
-static void print_next(const struct record_options *opts, const struct places *p)
+/* The paths as words for a shell, at most NEXT_PATHS of them, each behind a space. */
+static int quote_paths(const struct input_options *input, struct buf *out)
 {
-	char *first = quoted(p->paths[0]), *second = p->cnt > 1 ? quoted(p->beside) : strdup("");
-	char *page = page_of(p->paths[0]);
-	const char *gap = p->cnt > 1 ? " " : "";
+	size_t i;
+	int err = 0;
 
-	if (first && second && page) {
-		print_heading("Next");
-		fprintf(stderr, "  tachbpf report %s%s%s\n", first, gap, second);
-		if (!opts->html)
-			fprintf(stderr, "  tachbpf replay %s%s%s --format flamegraph -o %s\n",
-				first, gap, second, page);
+	for (i = 0; !err && i < input->path_cnt && i < NEXT_PATHS; i++) {
+		char *word = quoted(input->paths[i]);
+
+		err = !word || buf_add(out, " ", 1) || buf_add(out, word, strlen(word)) ? -ENOMEM :
+											   0;
+		free(word);
 	}
-	free(first);
-	free(second);
+	return err ? err : buf_add(out, "", 1);
+}
+
+static void print_next(const struct record_options *opts, const struct input_options *input)
+{
+	char *page = page_of(input->paths[0]);
+	struct buf words = { 0 };
+
+	if (page && !quote_paths(input, &words)) {
+		print_heading("Next");
+		fprintf(stderr, "  tachbpf report%s\n", (char *)words.data);
+		if (!opts->html)
+			fprintf(stderr, "  tachbpf replay%s --format flamegraph -o %s\n",
+				(char *)words.data, page);
+	}
+	buf_free(&words);
 	free(page);
 }
 
-void record_show_hot(const struct record_options *opts, const char *path)
+void record_show_hot(const struct record_options *opts, const struct recording_paths *paths)
 {
-	struct places p;
+	struct input_options input;
 
-	if (!has_profile(path))
-		return;
-	find_places(&p, path);
-	if (!print_hot(&p, REPORT_BY_FUNCTION))
-		return;
-	if (opts->all)
-		print_hot(&p, REPORT_BY_PROCESS);
-	print_next(opts, &p);
+	if (!find_profiles(paths, &input) && input.path_cnt &&
+	    print_hot(input, REPORT_BY_FUNCTION)) {
+		if (opts->all)
+			print_hot(input, REPORT_BY_PROCESS);
+		print_next(opts, &input);
+	}
+	free(input.paths);
 }
 
 int record_check_html(const struct record_options *opts)
@@ -244,20 +256,19 @@ int record_check_html(const struct record_options *opts)
 	return err;
 }
 
-int record_write_html(const struct record_options *opts, const char *path, bool *written)
+int record_write_html(const struct record_options *opts, const struct recording_paths *paths,
+		      const struct recording_result *result, bool *written)
 {
 	struct replay_options replay = { .export = { .format = &sink_flamegraph,
 						     .output = opts->html } };
 	char *shown = text_escape(opts->html, strlen(opts->html));
 	const char *name = shown ? shown : "?";
-	struct places p;
-	int err = 0;
+	int err = find_profiles(paths, &replay.input);
 
-	find_places(&p, path);
-	replay.input.paths = p.paths;
-	replay.input.path_cnt = p.cnt;
-	*written = has_profile(path);
-	if (!*written)
+	*written = !err && result->samples && replay.input.path_cnt;
+	if (err)
+		log_error("cannot write '%s': %s", name, strerror(-err));
+	else if (!*written)
 		log_warn("there are no samples, so there is no flame graph: '%s' is not written",
 			 name);
 	else if (replay_run(&replay) != EXIT_SUCCESS)
@@ -265,6 +276,7 @@ int record_write_html(const struct record_options *opts, const char *path, bool 
 	else
 		log_info("flame graph: %s", name);
 	*written &= !err;
+	free(replay.input.paths);
 	free(shown);
 	return err;
 }

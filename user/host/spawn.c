@@ -4,8 +4,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,6 +20,7 @@ static void run_child(int go, int err_fd, char **argv)
 	signal(SIGINT, SIG_DFL);
 	signal(SIGTERM, SIG_DFL);
 	signal(SIGPIPE, SIG_DFL);
+	signal(SIGXFSZ, SIG_DFL);
 	if (read(go, &c, 1) != 1)
 		_exit(127);
 	execvp(argv[0], argv);
@@ -85,6 +88,35 @@ bool spawn_ended(struct spawned *child, int *status)
 	child->pid = 0;
 	*status = WIFSIGNALED(st) ? 128 + WTERMSIG(st) : WEXITSTATUS(st);
 	return true;
+}
+
+bool spawn_wait(struct spawned *child, int timeout_ms, int *status)
+{
+	struct pollfd ended = { .fd = -1, .events = POLLIN };
+
+	if (spawn_ended(child, status))
+		return true;
+	ended.fd = (int)syscall(SYS_pidfd_open, child->pid, 0);	/* Linux 5.3 */
+	poll(&ended, 1, timeout_ms);
+	if (ended.fd >= 0)
+		close(ended.fd);
+	return spawn_ended(child, status);
+}
+
+void spawn_signal(const struct spawned *child, int sig)
+{
+	if (child->pid)
+		kill(child->pid, sig);
+}
+
+int spawn_exec_status(int err)
+{
+	return err == ENOENT ? 127 : 126;
+}
+
+void spawn_forget(struct spawned *child)
+{
+	child->pid = 0;
 }
 
 void spawn_abort(struct spawned *child)

@@ -25,7 +25,19 @@ int spawn_go(struct spawned *child);
 /* Has it ended? If so, *status is its exit status, or 128 + N if signal N killed it. */
 bool spawn_ended(struct spawned *child, int *status);
 
+/* Wait until it has ended, a signal comes, or timeout_ms are over. As spawn_ended(). */
+bool spawn_wait(struct spawned *child, int timeout_ms, int *status);
+
+/* Send it a signal, if it has not ended. */
+void spawn_signal(const struct spawned *child, int sig);
+
+/* The status that shells give a command that cannot be executed for this errno: 127 or 126. */
+int spawn_exec_status(int err);
+
 /* The command is not needed: if it still runs, ask it to end, and wait. */
 void spawn_abort(struct spawned *child);
+
+/* The command goes on by itself: forget it. */
+void spawn_forget(struct spawned *child);
 
 #endif

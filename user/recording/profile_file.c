@@ -16,6 +16,7 @@
 #include "formats/formats.h"
 #include "formats/tach/tach_journal.h"
 #include "recording/recording_rows.h"
+#include "recording/session_json.h"
 
 void profile_file_init(struct profile_file *f, struct recording *r, struct row *row,
 		       const struct cpython_image *image, pid_t tgid, const char *comm)
@@ -51,39 +52,77 @@ int profile_file_begin(struct profile_file *f, struct sink *sink,
 
 /* ---- the file ---- */
 
-/*
- * The file that the user named. A second profile, after an exec of the process, is "x.1.tach"
- * beside "x.tach", so that the first one is not overwritten.
- */
-static int create_single(const struct recording *r, struct row *row, unsigned int seq)
+/* The name of a file that the user named: "x.tach" for seq 0, then "x.1.tach" and so on. */
+static void name_named(const struct recording *r, unsigned int seq, char out[OUTPUT_NAME_MAX])
 {
 	const char *slash = strrchr(r->path, '/'), *base = slash ? slash + 1 : r->path;
 	size_t stem = strlen(base);
-	char path[PATH_MAX];
 
 	if (!seq) {
-		snprintf(row->file, sizeof(row->file), "%.*s", (int)sizeof(row->file) - 1, base);
-		return output_create_path(r->path);
+		snprintf(out, OUTPUT_NAME_MAX, "%.*s", OUTPUT_NAME_MAX - 1, base);
+		return;
 	}
 	if (stem > 5 && !strcmp(base + stem - 5, ".tach"))
 		stem -= 5;
-	snprintf(row->file, sizeof(row->file), "%.*s.%u.tach",
-		 (int)(stem < sizeof(row->file) - 24 ? stem : sizeof(row->file) - 24), base, seq);
-	if (snprintf(path, sizeof(path), "%.*s%s", (int)(base - r->path), r->path, row->file) >=
-	    (int)sizeof(path))
-		return -ENAMETOOLONG;
-	return output_create_path(path);
+	snprintf(out, OUTPUT_NAME_MAX, "%.*s.%u.tach",
+		 (int)(stem < OUTPUT_NAME_MAX - 24 ? stem : OUTPUT_NAME_MAX - 24), base, seq);
+}
+
+static bool is_there(const struct recording *r, const char *name)
+{
+	char path[PATH_MAX];
+
+	return recording_beside(r, name, path) && !faccessat(AT_FDCWD, path, F_OK,
+							     AT_SYMLINK_NOFOLLOW);
+}
+
+/* Is there a file of that name, or the FILE.json that it would get? */
+static bool is_taken(const struct recording *r, const char *name)
+{
+	char json[OUTPUT_NAME_MAX + sizeof(SESSION_BESIDE_SUFFIX)];
+
+	snprintf(json, sizeof(json), "%s" SESSION_BESIDE_SUFFIX, name);
+	return is_there(r, name) || is_there(r, json);
+}
+
+/*
+ * Create the file that the user named. A second profile, after an exec of the process, is
+ * "x.1.tach" beside "x.tach", so that neither the first one nor one of an earlier recording is
+ * overwritten.
+ */
+static int create_named(struct recording *r, struct row *row)
+{
+	unsigned int seq = recording_name_used(r, row->tgid);
+	char path[PATH_MAX];
+	int fd;
+
+	name_named(r, seq, row->file);
+	while (seq && is_taken(r, row->file)) {
+		seq = recording_name_used(r, row->tgid);
+		name_named(r, seq, row->file);
+	}
+	fd = recording_beside(r, row->file, path) ? output_create_path(path) : -errno;
+	if (fd >= 0 && recording_add_named(r, row->file)) {
+		close(fd);
+		return -ENOMEM;
+	}
+	return fd;
 }
 
 /* The file of a shared profile has its name already. */
 static int create_file(struct recording *r, struct row *row)
 {
-	if (r->args.single_file)
-		return create_single(r, row, recording_name_used(r, row->tgid));
+	int dir;
+
+	if (row->named)
+		return create_named(r, row);
+	dir = recording_dir(r);
+	if (dir < 0)
+		return dir;
 	if (!row->file[0])
 		output_file_name(row->file, row->tgid, row->comm,
 				 recording_name_used(r, row->tgid));
-	return output_create_file(r->dirfd, row->file);
+	return output_create_file(dir, row->file);
 }
 
 /* ---- the journal ---- */
@@ -91,11 +130,15 @@ static int create_file(struct recording *r, struct row *row)
 /* The journal's path, or its name in r->dirfd. Returns false if it would be too long. */
 static bool journal_place(const struct recording *r, const struct row *row, char out[PATH_MAX])
 {
-	const char *base = r->dirfd < 0 ? strrchr(r->path, '/') : NULL;
-	int dir_len = base ? (int)(base + 1 - r->path) : 0, n;
+	char name[OUTPUT_NAME_MAX];
 
-	n = snprintf(out, PATH_MAX, "%.*s.%s" TACH_JOURNAL_SUFFIX, dir_len, r->path, row->file);
-	return n < PATH_MAX && n - dir_len < OUTPUT_NAME_MAX;
+	if (snprintf(name, sizeof(name), ".%s" TACH_JOURNAL_SUFFIX, row->file) >=
+	    OUTPUT_NAME_MAX)
+		return false;
+	if (row->named)
+		return recording_beside(r, name, out);
+	memcpy(out, name, sizeof(name));
+	return true;
 }
 
 static int create_journal(const struct recording *r, const struct row *row)
@@ -108,7 +151,7 @@ static int create_journal(const struct recording *r, const struct row *row)
 			 "recovered", row->file);
 		return -1;
 	}
-	fd = r->dirfd < 0 ? output_create_path(place) : output_create_file(r->dirfd, place);
+	fd = row->named ? output_create_path(place) : output_create_file(r->dirfd, place);
 	if (fd < 0)	/* the reason was logged */
 		return -1;
 	flock(fd, LOCK_EX | LOCK_NB);	/* shows `tachbpf recover` that we still write */
@@ -126,7 +169,7 @@ static void close_journal(struct profile_file *f)
 		return;
 	if (pread(f->fd, &magic, sizeof(magic), 0) == sizeof(magic) && magic &&
 	    journal_place(r, f->row, place))
-		unlinkat(r->dirfd < 0 ? AT_FDCWD : r->dirfd, place, 0);
+		unlinkat(f->row->named ? AT_FDCWD : r->dirfd, place, 0);
 	close(f->journal_fd);
 	f->journal_fd = -1;
 }
@@ -176,12 +219,15 @@ int profile_file_flush(struct profile_file *f)
 static void log_write_error(const struct recording *r, const struct row *row, int err)
 {
 	const char *hint = "what was written before may be readable";
+	char path[PATH_MAX] = "";
 
 	if (err == -ENOSPC || err == -EDQUOT)
 		hint = "free some space or choose another place with -o; "
 		       "what was written before can be read";
-	log_error("cannot write %s%s%s: %s: %s", r->path, r->dirfd >= 0 ? "/" : "",
-		  r->dirfd >= 0 ? row->file : "", strerror(-err), hint);
+	if (row->named)
+		recording_beside(r, row->file, path);
+	log_error("cannot write %s%s%s: %s: %s", row->named ? path : r->dir_path,
+		  row->named ? "" : "/", row->named ? "" : row->file, strerror(-err), hint);
 }
 
 /* The statistics of the whole profile, for the sink's end(). */
@@ -223,6 +269,7 @@ int profile_file_end(struct profile_file *f)
 		keep_first(&f->err, -errno);
 	f->fd = -1;
 	f->row->err = f->err;
+	f->recording->incomplete |= f->err != 0;
 	if (f->err && f->row->file[0])	/* no name: its creation failed, which was logged */
 		log_write_error(f->recording, f->row, f->err);
 	return f->err;

@@ -15,7 +15,7 @@
 #include "base/util.h"
 #include "model/memory_sink.h"
 #include "recording/profile_file.h"
-#include "recording/session_json.h"
+#include "recording/totals.h"
 #include "resolve/process.h"
 
 #define CMDLINE_MAX 4096
@@ -41,7 +41,7 @@ static const struct observer_ops recording_ops;
 struct recording *recording_new(const struct recording_args *args)
 {
 	struct recording *r = calloc(1, sizeof(*r));
-	char name[OUTPUT_NAME_MAX];
+	int err;
 
 	if (!r)
 		return NULL;
@@ -50,27 +50,18 @@ struct recording *recording_new(const struct recording_args *args)
 	r->dirfd = -1;
 	r->start_ns = now_ns();
 	r->start_time = time(NULL);
-	output_default_name(name);
-	snprintf(r->path, sizeof(r->path), "%s%s", args->output ? args->output : name,
-		 !args->output && args->single_file ? ".tach" : "");
 	r->selection = strdup(args->selection);
 	if (args->compress)
 		r->compressor = compressor_new(COMPRESS_LEVEL_LIVE);
 	if (!r->selection || (args->compress && !r->compressor)) {
-		errno = ENOMEM;
-		goto fail;
+		err = -ENOMEM;
+	} else {
+		err = recording_open_place(r);
 	}
-	if (!args->single_file) {
-		r->made_dir = access(r->path, F_OK);
-		r->dirfd = output_create_dir(r->path);
-		if (r->dirfd < 0) {
-			errno = -r->dirfd;
-			goto fail;
-		}
-	}
-	return r;
-fail:
+	if (!err)
+		return r;
 	recording_free(r);
+	errno = -err;
 	return NULL;
 }
 
@@ -96,16 +87,9 @@ void recording_free(struct recording *r)
 	free(r->selection);
 	u64map_free(&r->live);
 	compressor_free(r->compressor);
-	if (r->dirfd >= 0)
-		close(r->dirfd);
+	recording_free_place(r);
 	free(r);
 	errno = err;
-}
-
-void recording_discard(struct recording *r)
-{
-	if (r && r->dirfd >= 0 && r->made_dir)
-		rmdir(r->path);	/* succeeds only if it is empty */
 }
 
 struct observer *recording_observer(struct recording *r)
@@ -139,7 +123,7 @@ void recording_set_command(struct recording *r, pid_t tgid)
 /* Is the process so young that it may share a file? */
 static bool may_share(const struct recording *r, const struct process *p, uint64_t end_ns)
 {
-	return !r->args.single_file && !r->args.split_all &&
+	return r->args.place != PLACE_FILE && !r->args.split_all &&
 	       process_tgid(p) != r->command_tgid && age_ns(p, end_ns) < MERGE_BELOW_NS;
 }
 
@@ -171,6 +155,8 @@ static struct row *add_row(struct recording *r, const struct process *p)
 	if (!row)
 		return NULL;
 	row->tgid = process_tgid(p);
+	row->named = recording_is_named(r, row->tgid);
+	r->command_seen |= row->tgid == r->command_tgid;
 	row->identity = *process_identity(p);
 	snprintf(row->comm, sizeof(row->comm), "%s", process_comm(p));
 	snprintf(row->version, sizeof(row->version), "%s", process_image(p)->version);
@@ -179,8 +165,8 @@ static struct row *add_row(struct recording *r, const struct process *p)
 }
 
 /*
- * A process' file is created when there is something to write. Only a single file is created now,
- * so that an error is reported at once.
+ * A process' file is created when there is something to write. Only one that the user named is
+ * created now, so that an error is reported at once.
  */
 static int on_begin(struct observer *observer, struct process *p)
 {
@@ -199,7 +185,7 @@ static int on_begin(struct observer *observer, struct process *p)
 	o->process = p;
 	profile_file_init(&o->file, r, row, process_image(p), process_tgid(p), process_comm(p));
 	process_set_observed(p, o);
-	return r->args.single_file ? profile_file_create(&o->file, process_tables(p)) : 0;
+	return row->named ? profile_file_create(&o->file, process_tables(p)) : 0;
 }
 
 /* A process that may share a file gets a sink in memory, until its age is known; others a file. */
@@ -363,35 +349,37 @@ static const struct observer_ops recording_ops = {
 
 int recording_finish(struct recording *r, const struct capture_counts *counts)
 {
-	FILE *f;
-	int fd, err = recording_end_groups(r);
+	int err = recording_end_groups(r), json_err;
 
-	if (r->dirfd < 0)
+	if (!recording_row_cnt(r) && !r->refusal_cnt) {
+		recording_discard(r);
 		return err;
-	fd = output_create_file(r->dirfd, SESSION_FILE_NAME);
-	if (fd < 0)
-		return fd;
-	f = fdopen(fd, "w");
-	if (!f) {
-		close(fd);
-		return -errno;
 	}
-	recording_print_json(r, counts, f);
-	if (fflush(f) || ferror(f))
-		err = -errno;
-	if (fclose(f) && !err)
-		err = -errno;
-	if (err)
-		log_error("cannot write %s/%s: %s", r->path, SESSION_FILE_NAME, strerror(-err));
+	json_err = recording_write_session(r, counts);
+	err = err ? err : json_err;
+	if (err || r->incomplete)
+		replaced_keep(&r->replaced);
+	else
+		replaced_remove(&r->replaced);
 	return err;
-}
-
-const char *recording_path(const struct recording *r)
-{
-	return r->path;
 }
 
 size_t recording_process_cnt(const struct recording *r)
 {
 	return recording_row_cnt(r);
+}
+
+void recording_result(const struct recording *r, const struct capture_counts *counts,
+		      struct recording_result *out)
+{
+	struct totals t;
+
+	totals_sum(r, counts, &t);
+	*out = (struct recording_result){
+		.processes = recording_row_cnt(r),
+		.refused = r->refusal_cnt + r->refusals_more,
+		.samples = t.samples,
+		.lost = t.lost_total,
+		.command_seen = r->command_seen,
+	};
 }

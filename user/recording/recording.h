@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * recording.h - the files of a recording: one TACH file per process, and session.json beside
- * them. A recording is an observer (resolve/observer.h), which a capture calls.
+ * them; or one file that the user named, and FILE.json. A recording is an observer
+ * (resolve/observer.h), which a capture calls.
  */
 #ifndef TACHBPF_RECORDING_H
 #define TACHBPF_RECORDING_H
@@ -12,14 +13,16 @@
 
 #include "model/sink.h"
 #include "recording/capture_counts.h"
+#include "recording/replaced.h"
 #include "resolve/observer.h"
 #include "resolve/record_mode.h"
 
 struct recording;
 
 struct recording_args {
-	const char *output;	/* the directory; NULL: a default name */
-	bool single_file;	/* only one process is recorded, and output is its file */
+	const char *output;	/* NULL: a default name */
+	enum place_kind place;	/* what output is */
+	bool force;		/* replace an earlier recording there */
 	bool compress;
 	enum profile_layout layout;
 	bool split_all;		/* each process has its own file, however short it lived */
@@ -30,24 +33,28 @@ struct recording_args {
 };
 
 /*
- * Create the directory. A single file is created when its process begins. NULL with errno; logs
- * why.
+ * Create the directory. A file that the user named is created when its process begins. What is
+ * in the way is refused, or with args->force set aside. NULL with errno; logs why.
  */
 struct recording *recording_new(const struct recording_args *args);
 void recording_free(struct recording *r);
 
-/* Remove the directory if it is new and empty. To be called if nothing was recorded. */
+/* Remove what was created, and put back what was set aside: nothing was recorded. r may be NULL. */
 void recording_discard(struct recording *r);
 
 /* Returns the observer for a capture. Valid as long as the recording. */
 struct observer *recording_observer(struct recording *r);
 
-/* The user's command runs in this process: it gets its own file, however short it lives. */
+/*
+ * The user's command runs in this process: it gets its own file, however short it lives; with
+ * PLACE_COMMAND the one that the user named.
+ */
 void recording_set_command(struct recording *r, pid_t tgid);
 
 /*
- * Finish shared files, and write session.json unless there is a single file. To be called after
- * all processes have ended. 0 or -errno; logs why.
+ * Finish shared files, write session.json and FILE.json, and remove what was replaced; if no
+ * Python was seen, do as recording_discard(). To be called after all processes have ended. 0 or
+ * -errno; logs why.
  */
 int recording_finish(struct recording *r, const struct capture_counts *counts);
 
@@ -56,10 +63,28 @@ void recording_print(const struct recording *r, const struct capture_counts *cou
 void recording_print_json(const struct recording *r, const struct capture_counts *counts,
 			  FILE *out);
 
-/* The directory or the file that is recorded into. */
-const char *recording_path(const struct recording *r);
+/*
+ * Paths from which a reader has all of a recording: the files that the user named (several after
+ * an exec), and the directory; each only if it was created.
+ */
+struct recording_paths {
+	char **paths;		/* cnt of them */
+	size_t cnt;
+};
+/* Fill *out; recording_paths_free() frees it, also after an error. 0 or -errno; logs nothing. */
+int recording_paths(const struct recording *r, struct recording_paths *out);
+void recording_paths_free(struct recording_paths *p);
 
 /* The number of rows: processes with a file of their own, live processes and shared files. */
 size_t recording_process_cnt(const struct recording *r);
+
+/* What was recorded, and what was not: for messages at the end. */
+struct recording_result {
+	size_t processes, refused;	/* Pythons that were recorded, and that cannot be */
+	uint64_t samples, lost;
+	bool command_seen;		/* the command itself was a Python */
+};
+void recording_result(const struct recording *r, const struct capture_counts *counts,
+		      struct recording_result *out);
 
 #endif

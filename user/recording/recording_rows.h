@@ -13,6 +13,7 @@
 #include "base/output.h"
 #include "base/u64map.h"
 #include "recording/recording.h"
+#include "recording/replaced.h"
 #include "recording/shared_profile.h"
 #include "resolve/process.h"
 
@@ -33,6 +34,7 @@ struct row {
 	size_t merged_cnt;		/* merged file: all its processes; otherwise 0 */
 	struct thread_names *names;	/* set when the process has ended; NULL: none */
 	bool ended;			/* the row does not change any more */
+	bool named;			/* its file is the one that the user named */
 };
 
 struct group;
@@ -47,10 +49,16 @@ struct refusal {
 struct recording {
 	struct observer observer;
 	struct recording_args args;
-	char path[PATH_MAX];
 	char *selection;
-	int dirfd;			/* -1: single file */
+	/* recording_place.c sets these: */
+	char path[PATH_MAX];		/* what the user named */
+	char dir_path[PATH_MAX];	/* the directory: path, or with PLACE_COMMAND path.d */
+	int dirfd;			/* -1: there is none, or none yet */
 	bool made_dir;			/* the directory is new */
+	char **named;			/* names of files that the user named: path's, and after
+					 * an exec x.1.tach beside it */
+	size_t named_cnt;
+	struct replaced replaced;
 	struct compressor *compressor;
 	uint64_t start_ns, end_ns;
 	time_t start_time;
@@ -70,8 +78,10 @@ struct recording {
 	struct group **groups;		/* open merged files */
 	size_t group_cnt;
 	pid_t command_tgid;		/* never shares a file; 0: none */
+	bool command_seen;		/* the command was a Python */
 	bool ending;			/* sampling has ended: a young process does not share a file
 					 * any more, because it might have lived on */
+	bool incomplete;		/* a file could not be written */
 };
 
 /* ---- recording_rows.c ---- */
@@ -92,6 +102,28 @@ size_t recording_row_cnt(const struct recording *r);
 void recording_free_rows(struct recording *r);
 /* Returns a sequence number for a file's name: how many files have a name with this key. */
 unsigned int recording_name_used(struct recording *r, uint64_t key);
+
+/* ---- recording_place.c ---- */
+
+/* Name the place, make room there, make the directory. 0 or -errno; logs why. */
+int recording_open_place(struct recording *r);
+void recording_free_place(struct recording *r);
+/* The directory's descriptor, which stays the recording's, made when needed; -errno; logs why. */
+int recording_dir(struct recording *r);
+/* Does the process' profile go to the file that the user has named? */
+bool recording_is_named(const struct recording *r, pid_t tgid);
+/* A file of that name was made beside path. 0 or -ENOMEM. */
+int recording_add_named(struct recording *r, const char *name);
+/* The path of a name beside path, in out. NULL with errno: it is too long. */
+const char *recording_beside(const struct recording *r, const char *name, char out[PATH_MAX]);
+/* session.json in the directory, FILE.json beside each named file. 0 or -errno; logs why. */
+int recording_write_session(const struct recording *r, const struct capture_counts *c);
+
+/* ---- session_json_write.c ---- */
+
+/* only: a file's name, of whose process alone it is; NULL: of all. */
+void recording_write_json(const struct recording *r, const struct capture_counts *c,
+			  const char *only, FILE *out);
 
 /* ---- shared_profile_files.c ---- */
 

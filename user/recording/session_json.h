@@ -19,6 +19,9 @@
  *                    }, ... ] }
  *
  * Of the path in "file" only the last component is used, because directories may be moved.
+ *
+ * Beside a file that the user named there is FILE.json, which has the same members, with one
+ * process.
  */
 #ifndef TACHBPF_SESSION_JSON_H
 #define TACHBPF_SESSION_JSON_H
@@ -28,6 +31,7 @@
 #include <stdint.h>
 
 #define SESSION_FILE_NAME "session.json"
+#define SESSION_BESIDE_SUFFIX ".json"
 
 /*
  * Keys that session_json_write.c writes and session_json_read.c reads. identity.c and
@@ -69,8 +73,15 @@ struct session_process {
  */
 struct session_json *session_json_read(int dirfd, const char *shown);
 /*
- * Parse the text of a session.json, which may have any bytes. The text is moved out of *text.
- * NULL with errno and the reason in why; EBADMSG: the text is not a JSON object.
+ * Read FILE.json, which is beside the profile called file. All that it says of a process is of
+ * this one, whatever it calls the file, because files are renamed. shown: the profile's path,
+ * escaped; NULL: log nothing. NULL with errno as above; also ENOENT: the JSON is of something
+ * else.
+ */
+struct session_json *session_json_read_beside(int dirfd, const char *file, const char *shown);
+/*
+ * Parse the text of such a file, which may have any bytes. The text is moved out of *text. NULL
+ * with errno and the reason in why; EBADMSG: the text is not a JSON object.
  */
 struct session_json *session_json_parse(struct buf *text, char *why, size_t why_size);
 void session_json_free(struct session_json *s);

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,6 +37,7 @@ struct process {
 
 struct session_json {
 	struct buf text;		/* session.json */
+	bool is_beside;			/* it is of one file, whatever that is called */
 	struct json_member top[TOP_CNT];
 	struct buf texts;		/* strings with NUL; the first byte is unused */
 	size_t kernel, start_time;	/* offsets in texts; 0: there is none */
@@ -60,10 +62,10 @@ static const char *text_at(const struct session_json *s, size_t at)
 
 /* ---- reading ---- */
 
-/* Read the whole dirfd/session.json into b. 0 or -errno. */
-static int read_all(int dirfd, struct buf *b)
+/* Read the whole file dirfd/name into b. 0 or -errno. */
+static int read_all(int dirfd, const char *name, struct buf *b)
 {
-	int fd = openat(dirfd, SESSION_FILE_NAME, O_RDONLY | O_NONBLOCK | O_CLOEXEC), err;
+	int fd = openat(dirfd, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC), err;
 
 	if (fd < 0)
 		return -errno;
@@ -267,24 +269,66 @@ struct session_json *session_json_parse(struct buf *text, char *why, size_t why_
 	return NULL;
 }
 
-struct session_json *session_json_read(int dirfd, const char *shown)
+/* NULL with errno, and why. */
+static struct session_json *read_file(int dirfd, const char *name, char *why, size_t why_size)
 {
 	struct session_json *s = NULL;
 	struct buf text = { 0 };
-	char why[128];
-	int err = read_all(dirfd, &text);
+	int err = read_all(dirfd, name, &text);
 
 	if (err) {
-		snprintf(why, sizeof(why), "%s", strerror(-err));
+		snprintf(why, why_size, "%s", strerror(-err));
 	} else {
-		s = session_json_parse(&text, why, sizeof(why));
+		s = session_json_parse(&text, why, why_size);
 		err = s ? 0 : -errno;
 	}
 	buf_free(&text);
-	if (err && err != -ENOENT)
-		log_error("cannot use '%s': %s; names and losses are missing", shown, why);
 	errno = -err;
 	return s;
+}
+
+struct session_json *session_json_read(int dirfd, const char *shown)
+{
+	char why[128];
+	struct session_json *s = read_file(dirfd, SESSION_FILE_NAME, why, sizeof(why));
+	int err = errno;
+
+	if (!s && err != ENOENT)
+		log_error("cannot use '%s': %s; names and losses are missing", shown, why);
+	errno = err;
+	return s;
+}
+
+static bool is_called_tach(const char *file)
+{
+	size_t len = strlen(file);
+
+	return len > 5 && !strcmp(file + len - 5, ".tach");
+}
+
+/* Only the JSON beside a .tach file must be ours; another file's may be anything. */
+struct session_json *session_json_read_beside(int dirfd, const char *file, const char *shown)
+{
+	struct session_json *s = NULL;
+	char name[NAME_MAX + 1], why[128];
+	int err = ENOENT;
+
+	if (snprintf(name, sizeof(name), "%s" SESSION_BESIDE_SUFFIX, file) < (int)sizeof(name)) {
+		s = read_file(dirfd, name, why, sizeof(why));
+		err = errno;
+	}
+	if (s && process_cnt(s) == 1) {
+		s->is_beside = true;
+		return s;
+	}
+	if (s || err == EISDIR || (err == EBADMSG && !is_called_tach(file)))
+		err = ENOENT;
+	session_json_free(s);
+	if (err != ENOENT && shown)
+		log_error("cannot use '%s" SESSION_BESIDE_SUFFIX "': %s; names and losses are "
+			  "missing", shown, why);
+	errno = err;
+	return NULL;
 }
 
 void session_json_free(struct session_json *s)
@@ -309,6 +353,8 @@ static const struct process *find(const struct session_json *s, const char *file
 {
 	uint32_t id;
 
+	if (s->is_beside)
+		return process_at(s, 0);
 	return intern_find_string(s->files, file, strlen(file), &id) ? process_at(s, id) : NULL;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * session_json_write.c - writes a recording's figures as JSON, for session.json and --json.
- * session_json.h has the keys that are also read.
+ * session_json_write.c - writes a recording's figures as JSON, for session.json, FILE.json and
+ * --json. session_json.h has the keys that are also read.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -138,14 +138,45 @@ static void json_cost(struct json *j, const struct capture_counts *c)
 	json_object_end(j);
 }
 
+/* What rows are written to. */
+struct writing {
+	struct json *j;
+	const struct recording *r;
+	const char *only;	/* a file's name: its row alone; NULL: all */
+	char version[sizeof(((struct row *)0)->version)];
+	bool any, several;	/* versions of Python */
+};
+
+static bool is_left_out(const struct writing *w, const struct row *row)
+{
+	return w->only && (!row->named || strcmp(w->only, row->file));
+}
+
+/* Where a row's file is, seen from `output` if that is a directory, else from its directory. */
+static void row_path(const struct recording *r, const struct row *row, char out[PATH_MAX])
+{
+	const char *slash = strrchr(r->dir_path, '/');
+
+	if (r->args.place != PLACE_COMMAND || row->named)
+		snprintf(out, PATH_MAX, "%s", row->file);
+	else
+		snprintf(out, PATH_MAX, "%.*s/%s", PATH_MAX - OUTPUT_NAME_MAX - 1,
+			 slash ? slash + 1 : r->dir_path, row->file);
+}
+
 static void json_row(void *ctx, const struct row *row)
 {
 	const struct process_stats *s = &row->stats;
-	struct json *j = ctx;
+	struct writing *w = ctx;
+	struct json *j = w->j;
+	char path[PATH_MAX];
 
+	if (is_left_out(w, row))
+		return;
+	row_path(w->r, row, path);
 	json_object(j, NULL);
 	if (row->file[0])
-		json_string(j, SESSION_FILE, row->file);
+		json_string(j, SESSION_FILE, path);
 	else
 		json_null(j, SESSION_FILE);
 	if (row->merged_cnt) {
@@ -182,12 +213,12 @@ static void json_row(void *ctx, const struct row *row)
 	json_object_end(j);
 }
 
-static void json_processes(struct json *j, const struct recording *r)
+static void json_processes(struct json *j, const struct recording *r, struct writing *w)
 {
 	size_t i;
 
 	json_array(j, SESSION_PROCESSES);
-	recording_each_row(r, json_row, j);
+	recording_each_row(r, json_row, w);
 	json_array_end(j);
 	json_uint(j, "refused_more", r->refusals_more);	/* that are not named */
 	json_array(j, "refused");
@@ -210,27 +241,22 @@ static void json_platform(struct json *j, const struct utsname *u)
 	json_string(j, "platform", platform);
 }
 
-struct versions {
-	char one[sizeof(((struct row *)0)->version)];
-	bool any, several;
-};
-
 static void add_version(void *ctx, const struct row *row)
 {
-	struct versions *v = ctx;
+	struct writing *w = ctx;
 
-	v->several |= v->any && strcmp(v->one, row->version);
-	v->any = true;
-	memcpy(v->one, row->version, sizeof(v->one));
+	if (is_left_out(w, row))
+		return;
+	w->several |= w->any && strcmp(w->version, row->version);
+	w->any = true;
+	memcpy(w->version, row->version, sizeof(w->version));
 }
 
 /* The Python version of all processes; null: they have several, or there is no process. */
-static void json_python_version(struct json *j, const struct recording *r)
+static void json_python_version(struct json *j, const struct recording *r, struct writing *w)
 {
-	struct versions v = { .any = false };
-
-	recording_each_row(r, add_version, &v);
-	json_string(j, "python_version", v.any && !v.several ? v.one : NULL);
+	recording_each_row(r, add_version, w);
+	json_string(j, "python_version", w->any && !w->several ? w->version : NULL);
 }
 
 /* From the environment that packaging/daemonset.yaml sets. */
@@ -253,7 +279,7 @@ static void json_kubernetes(struct json *j)
 	json_object_end(j);
 }
 
-static void json_where_and_when(struct json *j, const struct recording *r)
+static void json_where_and_when(struct json *j, const struct recording *r, struct writing *w)
 {
 	struct utsname u = { .sysname = "" };
 	char when[32];
@@ -265,7 +291,7 @@ static void json_where_and_when(struct json *j, const struct recording *r)
 	json_kubernetes(j);
 	json_string(j, SESSION_KERNEL, u.release);
 	json_platform(j, &u);
-	json_python_version(j, r);
+	json_python_version(j, r, w);
 	json_string(j, SESSION_START_TIME, when);
 	json_uint(j, SESSION_START_MONOTONIC_US, r->start_ns / 1000);
 	json_string(j, "output", r->path);
@@ -285,15 +311,17 @@ static void json_code_cache(struct json *j, const struct capture_counts *c, cons
 	json_object_end(j);
 }
 
-void recording_print_json(const struct recording *r, const struct capture_counts *c, FILE *out)
+void recording_write_json(const struct recording *r, const struct capture_counts *c,
+			  const char *only, FILE *out)
 {
 	struct totals t;
 	struct json j;
+	struct writing w = { .j = &j, .r = r, .only = only };
 
 	totals_sum(r, c, &t);
 	json_start(&j, out, true);
 	json_object(&j, NULL);
-	json_where_and_when(&j, r);
+	json_where_and_when(&j, r, &w);
 	json_double(&j, SESSION_DURATION_S, t.elapsed_s);
 	json_uint(&j, "files", r->file_cnt);
 	json_uint(&j, "samples", t.samples);
@@ -317,7 +345,12 @@ void recording_print_json(const struct recording *r, const struct capture_counts
 	json_double(&j, "startup_cpu_s", c->startup_cpu_s);
 	json_double(&j, "consumer_cpu_s", t.cpu_s);
 	json_double(&j, "cpu_percent", t.elapsed_s > 0 ? 100 * t.cpu_s / t.elapsed_s : 0);
-	json_processes(&j, r);
+	json_processes(&j, r, &w);
 	json_object_end(&j);
 	fputc('\n', out);
+}
+
+void recording_print_json(const struct recording *r, const struct capture_counts *c, FILE *out)
+{
+	recording_write_json(r, c, NULL, out);
 }

@@ -356,8 +356,8 @@ static void move_runtime(struct py_proc *p, uint64_t to)
 }
 
 /*
- * Has this CPython an interpreter: is the runtime's list of interpreters not empty? If the list
- * cannot be read now, or not by us, it is not known.
+ * Has this CPython an interpreter: is the runtime's list of interpreters not empty? READY_YES and
+ * READY_NO are certain: the list was read, or is not mapped.
  */
 static enum ready is_initialised(pid_t tgid, const struct py_proc *p)
 {
@@ -365,7 +365,7 @@ static enum ready is_initialised(pid_t tgid, const struct py_proc *p)
 	int err = remote_mem_read((void *)(intptr_t)tgid, p->interps, &head, sizeof(head));
 
 	if (err)
-		return err == -EFAULT ? READY_NO : READY_UNKNOWN;
+		return err == -EFAULT ? READY_NO : err == -EBUSY ? READY_BUSY : READY_UNKNOWN;
 	return head ? READY_YES : READY_NO;
 }
 
@@ -475,7 +475,7 @@ static int rank(const struct found *f, uint64_t prefer)
 {
 	if (f->proc.runtime == prefer && f->ready != READY_NO)
 		return 3;
-	return f->ready == READY_YES ? 2 : f->ready == READY_UNKNOWN;
+	return f->ready == READY_YES ? 2 : f->ready != READY_NO;
 }
 
 /*

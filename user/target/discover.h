@@ -29,7 +29,8 @@ void discovery_free(struct discovery *d);
 enum ready {
 	READY_NO,
 	READY_YES,
-	READY_UNKNOWN,		/* its memory cannot be read now */
+	READY_BUSY,		/* its memory could not be read in time: another try may do it */
+	READY_UNKNOWN,		/* its memory cannot be read by us */
 };
 
 struct discovered {

@@ -16,8 +16,16 @@
 #include "host/remote_mem.h"
 #include "target/proc_filter_eval.h"
 
+/*
+ * Memory that cannot be read in time is read again after 50 ms. A process that never delivers
+ * a page makes all of them together wait for so many times, three seconds, at most.
+ */
+#define AGAIN_US 50000
+#define TRIES_AGAIN 60
+
 struct search {
 	struct discovery *discovery;
+	unsigned int tries_left;
 	struct identities *ids;
 	struct proc_filter_eval *filter_eval;
 	struct pythons_counts *counts;
@@ -64,22 +72,31 @@ static double cpu_pct(const struct proc_stat *st)
 	return age > 1 / hz ? 100 * (double)st->cpu_ticks / hz / age : 0;
 }
 
-static const char *readiness(const struct discovered *found)
+void python_describe(struct python *p, int err, const struct discovered *found)
 {
-	switch (found->ready) {
-	case READY_YES:
-		return found->also;
-	case READY_UNKNOWN:
-		return "its memory cannot be read in time: whether its interpreter is initialised "
-		       "is not known";
-	default:
-		return "its interpreter is not initialised (yet)";
+	const char *why = "", *remark = "";
+
+	if (err) {
+		why = found->why;
+	} else {
+		snprintf(p->version, sizeof(p->version), "%s", found->image->version);
+		p->build = build_of(found->image);
+		if (found->ready == READY_NO)
+			why = "its interpreter is not initialised (yet)";
+		else if (found->ready == READY_BUSY)
+			remark = "busy: its memory could not be read in time";
+		else if (found->ready == READY_UNKNOWN)
+			remark = "whether its interpreter is initialised is not known: we may not "
+				 "read its memory";
+		else
+			remark = found->also;
 	}
+	p->profilable = !*why;
+	snprintf(p->why, sizeof(p->why), "%s", why);
+	snprintf(p->remark, sizeof(p->remark), "%s", remark);
 }
 
-/* Describe a Python; err: the result of discovery_inspect(). */
-static void describe(struct search *s, const struct proc_info *who, int err,
-		     const struct discovered *found, struct python *p)
+static void describe(struct search *s, const struct proc_info *who, struct python *p)
 {
 	struct proc_status status;
 
@@ -90,14 +107,21 @@ static void describe(struct search *s, const struct proc_info *who, int err,
 	identity_of_process(s->ids, who, &p->identity);
 	p->threads = proc_status(who->tgid, &status) ? 0 : status.threads;
 	p->cpu_pct = cpu_pct(&who->stat);
-	p->profilable = !err;
-	if (err) {
-		snprintf(p->why, sizeof(p->why), "%s", found->why);
-		return;
+}
+
+/* discovery_inspect(), again as long as the memory could not be read in time. */
+static int inspect(struct search *s, const struct proc_info *who, struct discovered *found)
+{
+	uint64_t files;
+	int err;
+
+	for (;; s->tries_left--) {
+		files = 0;
+		err = discovery_inspect(s->discovery, who, &files, 0, found);
+		if (err || found->ready != READY_BUSY || !s->tries_left)
+			return err;
+		usleep(AGAIN_US);
 	}
-	snprintf(p->version, sizeof(p->version), "%s", found->image->version);
-	p->build = build_of(found->image);
-	snprintf(p->why, sizeof(p->why), "%s", readiness(found));
 }
 
 static int list_if_python(void *ctx, pid_t tgid)
@@ -106,7 +130,6 @@ static int list_if_python(void *ctx, pid_t tgid)
 	struct discovered found;
 	struct proc_info who;
 	struct python p;
-	uint64_t files = 0;
 	int err;
 
 	if (proc_info_read(tgid, &who) || who.stat.kernel_thread)
@@ -115,12 +138,13 @@ static int list_if_python(void *ctx, pid_t tgid)
 			       proc_filter_eval_judge(s->filter_eval, tgid)))
 		return 0;
 	s->counts->processes++;
-	err = discovery_inspect(s->discovery, &who, &files, 0, &found);
+	err = inspect(s, &who, &found);
 	if (err == -EACCES || err == -EPERM)
 		s->counts->unreadable++;
 	if (err && err != -ENOTSUP && err != -EAGAIN)
 		return 0;
-	describe(s, &who, err, &found, &p);
+	describe(s, &who, &p);
+	python_describe(&p, err, &found);
 	s->counts->pythons++;
 	return s->each(s->ctx, &p);
 }
@@ -129,7 +153,7 @@ int pythons_each(struct identities *ids, struct proc_filter_eval *filter_eval,
 		 struct pythons_counts *counts,
 		 int (*each)(void *ctx, const struct python *p), void *ctx)
 {
-	struct search s = { discovery_new(), ids, filter_eval, counts, each, ctx };
+	struct search s = { discovery_new(), TRIES_AGAIN, ids, filter_eval, counts, each, ctx };
 	int err;
 
 	memset(counts, 0, sizeof(*counts));

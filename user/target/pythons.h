@@ -36,9 +36,16 @@ struct python {
 	uint32_t build;			/* PYTHON_* */
 	uint32_t threads;
 	double cpu_pct;			/* in % of one CPU, since it started */
-	bool profilable;
-	char why[DISCOVERY_WHY_MAX];	/* reason, if it cannot be profiled; else a remark, or "" */
+	bool profilable;		/* a recording would have its samples now */
+	char why[DISCOVERY_WHY_MAX];	/* the reason if it is not profilable; else "" */
+	char remark[DISCOVERY_WHY_MAX];	/* of one that is profilable; "": none */
 };
+
+/*
+ * Set p's version, build, profilable, why and remark from err, the result of
+ * discovery_inspect() (0, -ENOTSUP or -EAGAIN), and what that found.
+ */
+void python_describe(struct python *p, int err, const struct discovered *found);
 
 struct pythons_counts {
 	uint32_t processes, pythons, unreadable;	/* numbers; of processes
@@ -49,7 +56,8 @@ struct proc_filter_eval;
 
 /*
  * Call each() for every Python that filter_eval selects (NULL: all), ordered by pid, until
- * it returns non-zero; returns that value. Otherwise 0 or -errno.
+ * it returns non-zero; returns that value. Otherwise 0 or -errno. Takes its time: a Python
+ * whose memory cannot be read in time is read again, for some seconds in all.
  */
 int pythons_each(struct identities *ids, struct proc_filter_eval *filter_eval,
 		 struct pythons_counts *counts,

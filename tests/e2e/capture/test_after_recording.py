@@ -88,10 +88,73 @@ def test_the_summary_says_what_percentages_are_of(busy, out):
     assert max(map(len, rows)) <= 80
 
 
+BURN = """
+import time
+def %s():
+    end = time.process_time() + 0.3
+    while time.process_time() < end: pass
+%s()
+"""
+THEN_EXEC = "import os, sys\nos.execv(sys.executable, [sys.executable, '-c', sys.argv[1]])\n"
+THEN_CHILD = "import subprocess, sys\nsubprocess.run([sys.executable, '-c', sys.argv[1]])\n"
+
+
+@pytest.mark.parametrize("more,there", [
+    ([], ["app.tach"]),
+    ([THEN_CHILD, BURN % ("child", "child")], ["app.tach", "app.tach.d"]),
+    ([THEN_EXEC, BURN % ("later", "later")], ["app.tach", "app.1.tach"]),
+    (None, ["app.tach.d"])], ids=["alone", "children", "exec", "no Python"])
+def test_all_files_of_a_command_are_shown(python, out, monkeypatch, more, there):
+    """Its own, those after an exec, and the directory of its children: what there is of them."""
+    monkeypatch.chdir(out)
+    words = BURN % ("own", "own")
+    names = {"own"}
+    if more is None:
+        (out / "run.sh").write_text('"$@"\ntrue\n')
+        command = ["sh", out / "run.sh", *python.command("-c", words)]
+    else:
+        command = python.command("-c", words + "".join(more[:1]), *more[1:])
+        names |= {name for name in ("child", "later") if any(f"def {name}" in m for m in more)}
+    said = succeeded(tachbpf("-r", "999", "--split", "all", "-o", "app.tach", "--html", "page.html",
+                             "--", *command)).stderr
+    assert {p for p in os.listdir(out) if not p.endswith((".json", ".html", ".sh"))} == set(there)
+    hot = {line.split()[2] for line in section(said, "Hottest functions")}
+    assert names <= hot, said
+    proposed, = commands(said)
+    assert proposed == ["report", *there]
+    output_of("replay", *there, "--format", "flamegraph", "-o", "same.html")
+    assert (out / "page.html").read_bytes() == (out / "same.html").read_bytes()
+
+
+def test_a_directory_beside_a_file_is_not_its_own(busy, out, monkeypatch):
+    """FILE.d of a command, when the file is a process'."""
+    monkeypatch.chdir(out)
+    (out / "x.tach.d").mkdir()
+    (out / "x.tach.d" / "1-old.tach").write_text("something else")
+    said = succeeded(tachbpf("-p", busy.pid, "-d", "0.5", "-o", "x.tach")).stderr
+    assert [words[1] for words in commands(said)] == ["x.tach"] * 2 and "x.tach.d" not in said
+
+
+def test_of_nothing_there_is_nothing_to_show(out):
+    finished = tachbpf("-o", out / "x.tach", "--html", out / "x.html", "--open", "--", "true")
+    assert finished.returncode == 3, repr(finished)
+    assert not os.listdir(out)
+    for words in ("Next", "Hottest", "flame graph", "cannot"):
+        assert words not in finished.stderr, repr(finished)
+
+
 @pytest.mark.parametrize("option", ["-q", "--json"])
 def test_nothing_is_shown_to_programs(busy, out, option):
     finished = succeeded(tachbpf("-p", busy.pid, "-d", "0.5", option, "-o", out / "x.tach"))
     assert "Hottest" not in finished.stderr + finished.stdout and "Next" not in finished.stderr
+
+
+def test_without_samples_there_is_no_page(python, scratch, out):
+    with Target(python, scratch, "shares=600") as sleeper:      # it waits to be let go
+        said = succeeded(tachbpf("-p", sleeper.pid, "-d", "0.3", "-o", out / "x.tach", "--html",
+                                 out / "x.html")).stderr
+    assert "there is no flame graph" in said and "Next" not in said
+    assert sorted(os.listdir(out)) == ["x.tach", "x.tach.json"]
 
 
 # ---- --html, --open ----

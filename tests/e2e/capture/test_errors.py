@@ -178,8 +178,8 @@ NOBODY = ("-a", "--exclude-exe", "*")
 def test_no_python_found_says_so_and_ends_with_the_duration(out):
     finished = tachbpf(*NOBODY, "-d", "1", "-o", out / "none", "--json")
     assert "no python" in finished.stderr.lower(), repr(finished)
-    assert finished.returncode == 0, repr(finished)
-    assert not tach_files(out / "none")
+    assert finished.returncode == 3, repr(finished)
+    assert not (out / "none").exists()
 
 
 def test_no_python_found_keeps_waiting_without_a_duration(out):
@@ -189,7 +189,8 @@ def test_no_python_found_keeps_waiting_without_a_duration(out):
         with pytest.raises(subprocess.TimeoutExpired):
             waiting.process.wait(1)         # it must not end: a second shows that it does not
         waiting.process.send_signal(signal.SIGINT)
-        assert waiting.wait().returncode == 0
+        assert waiting.wait().returncode == 3
+    assert not (out / "none").exists()
 
 
 def test_an_unsupported_python_is_refused_by_name(unsupported, out):

@@ -134,8 +134,18 @@ def test_the_signal_that_ended_the_command_is_passed_on(python, out, signum):
 
 def test_a_command_that_is_not_there(out):
     finished = tachbpf("-o", out / "x", "--", "/no/such/command")
-    assert finished.returncode in (1, 127), repr(finished)
+    assert finished.returncode == 127, repr(finished)
     assert "/no/such/command" in finished.stderr
+    assert not (out / "x").exists()
+
+
+def test_a_command_that_cannot_be_executed(out):
+    (out / "text").write_text("no program")
+    for command in (out / "text", out):
+        finished = tachbpf("-o", out / "x", "--", command)
+        assert finished.returncode == 126, repr(finished)
+        assert str(command) in finished.stderr
+    assert not (out / "x").exists()
 
 
 def test_the_output_of_the_command_is_its_own(python, out):
@@ -221,8 +231,9 @@ def test_the_default_output_is_a_directory_named_after_host_and_time(busy, out):
 
 def test_the_default_output_for_one_process_is_a_file(busy, out):
     summary = succeeded(tachbpf("-p", busy.pid, "-d", "1", "--json", cwd=out)).summary
-    made, = out.iterdir()
+    made, beside = sorted(out.iterdir())
     assert made.suffix == ".tach" and made.is_file()
+    assert beside.name == made.name + ".json"
     assert Path(out, files(summary)[0]["path"]).samefile(made)
 
 

@@ -19,9 +19,11 @@ DISGUISES = {
 }
 
 
-def build(directory, disguise):
+def build(directory, disguise, *more):
+    """more: further flags, such as -DSILENT_RUNTIME: nobody can read its runtime."""
     minor, flags = DISGUISES[disguise]
-    out = directory / f"hostile-{disguise}"
+    flags = (*flags, *more)
+    out = directory / "".join([f"hostile-{disguise}", *more])
     offsets = REPO / "tests" / "golden" / f"debug_offsets_3.{minor}.bin"
     if offsets.exists():
         flags = (*flags, f'-DOFFSETS="{offsets}"')

@@ -85,6 +85,12 @@ class Recording:
                           stderr=err)
         return Finished(self.argv, self.process.returncode, out, err)
 
+    def wait_alone(self, timeout=TIMEOUT):
+        """The exit status, also if what it started goes on and holds the pipes open."""
+        status = self.process.wait(timeout)
+        self.noted.update(exit=status, ended=time.monotonic())
+        return status
+
 
 def tachbpf(*argv, timeout=TIMEOUT, **kwargs):
     """Run the profiler to its end."""

@@ -31,9 +31,9 @@ def lost_of_short_lives(summary):
 def files(summary):
     """The processes of a summary (or of session.json) that have a file, with its path."""
     output = Path(summary["output"])
-    is_file = output.suffix == ".tach" or output.is_file()      # of one process that was asked for
-    return [dict(p, path=output if is_file else output / p["file"])
-            for p in summary["processes"] if p["file"]]
+    # a directory, or a file: then the others' files are beside it
+    where = output if output.is_dir() else output.parent
+    return [dict(p, path=where / p["file"]) for p in summary["processes"] if p["file"]]
 
 
 def tach_files(directory):

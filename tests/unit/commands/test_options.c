@@ -151,6 +151,33 @@ static void test_record(void **state)
 	assert_true(o.record.recording.compress);
 }
 
+/* What -o is: a directory, a file, or a file for the command and a directory for its children. */
+static void test_place(void **state)
+{
+	static const struct {
+		const char *line;
+		enum place_kind place;
+	} lines[] = {
+		{ "-a", PLACE_DIR }, { "-a -o x.tach", PLACE_DIR }, { "-p 1", PLACE_FILE },
+		{ "-p 1 -o x", PLACE_FILE }, { "-p 1,2 -o x.tach", PLACE_DIR },
+		{ "-p 1 --children -o x.tach", PLACE_DIR }, { "-- cmd", PLACE_DIR },
+		{ "-o x -- cmd", PLACE_DIR }, { "-o x.tach -- cmd", PLACE_COMMAND },
+		{ "-o x.tach --no-children -- cmd", PLACE_COMMAND },
+		{ "-o .tach -- cmd", PLACE_DIR }, { "-o x.tach/ -- cmd", PLACE_DIR },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(lines); i++) {
+		assert_int_equal(parse(lines[i].line), 0);
+		assert_int_equal(o.record.recording.place, lines[i].place);
+		assert_false(o.record.recording.force || o.record.kill);
+	}
+	assert_int_equal(parse("--force --kill -d 1 -- cmd"), 0);
+	assert_true(o.record.recording.force && o.record.kill);
+	assert_int_equal(parse("-a --kill"), -EINVAL);
+	assert_int_equal(parse("-p 1 --kill"), -EINVAL);
+}
+
 static void test_pids(void **state)
 {
 	static const pid_t want[] = { 12, 3, 4194304 };
@@ -375,7 +402,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_help_of_commands), cmocka_unit_test(test_diff_options),
 		cmocka_unit_test(test_rates),	cmocka_unit_test(test_durations),
-		cmocka_unit_test(test_record),	cmocka_unit_test(test_pids),
+		cmocka_unit_test(test_record),	cmocka_unit_test(test_place),
+		cmocka_unit_test(test_pids),
 		cmocka_unit_test(test_command), cmocka_unit_test(test_files),
 		cmocka_unit_test(test_show),	cmocka_unit_test(test_conditions),
 		cmocka_unit_test(test_usage_errors),

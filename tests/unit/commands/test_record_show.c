@@ -23,13 +23,14 @@ static const char large[] = "tests/golden/tach/cpu_raw.bin";
 static const char *shown(const struct record_options *opts, const char *path)
 {
 	static char text[8192];
+	struct recording_paths paths = { .paths = (char *[]){ (char *)path }, .cnt = 1 };
 	int saved = dup(STDERR_FILENO), fd = open("/tmp", O_TMPFILE | O_RDWR, 0600);
 	ssize_t n;
 
 	assert_true(saved >= 0 && fd >= 0);
 	fflush(stderr);
 	dup2(fd, STDERR_FILENO);
-	record_show_hot(opts, path);
+	record_show_hot(opts, &paths);
 	fflush(stderr);
 	dup2(saved, STDERR_FILENO);
 	n = pread(fd, text, sizeof(text) - 1, 0);
@@ -81,6 +82,8 @@ static void test_words_for_a_shell(void **state)
 {
 	assert_quoted("rec", "rec", "rec.html");
 	assert_quoted("a/rec.tach", "a/rec.tach", "a/rec.html");
+	assert_quoted("a/rec.tach.d", "a/rec.tach.d", "a/rec.html");
+	assert_quoted("rec.d", "rec.d", "rec.d.html");
 	assert_quoted("rec//", "rec//", "rec.html");
 	assert_quoted("/", "/", "/.html");
 	assert_quoted("it's $HOME", "'it'\\''s $HOME'", "'it'\\''s $HOME.html'");

@@ -61,6 +61,9 @@ static void test_signals(void **state)
 	/* What we ignore is not the command's business. */
 	signal(SIGPIPE, SIG_IGN);
 	assert_int_equal(run_shell("kill -PIPE $$; exit 3"), 128 + SIGPIPE);
+	signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(run_shell("kill -XFSZ $$; exit 3"), 128 + SIGXFSZ);
+	signal(SIGXFSZ, SIG_DFL);
 	signal(SIGINT, SIG_IGN);
 	assert_int_equal(run_shell("kill -INT $$; exit 3"), 128 + SIGINT);
 	signal(SIGINT, SIG_DFL);
@@ -134,6 +137,48 @@ static void test_abort(void **state)
 	assert_int_equal(open_files(), files);
 }
 
+/* The wait ends with the command, and without it after its time. */
+static void test_wait(void **state)
+{
+	char *argv[] = { "sleep", "1000", NULL };
+	struct spawned child;
+	int files = open_files(), status;
+
+	assert_int_equal(spawn_held(&child, argv), 0);
+	assert_int_equal(spawn_go(&child), 0);
+	assert_false(spawn_wait(&child, 1, &status));
+	spawn_signal(&child, SIGTERM);
+	assert_true(spawn_wait(&child, 600000, &status));
+	assert_int_equal(status, 128 + SIGTERM);
+	assert_int_equal(child.pid, 0);
+	spawn_signal(&child, SIGTERM);	/* none */
+	assert_int_equal(open_files(), files);
+}
+
+static void test_forget(void **state)
+{
+	char *argv[] = { "sleep", "1000", NULL };
+	struct spawned child;
+	pid_t pid;
+
+	assert_int_equal(spawn_held(&child, argv), 0);
+	assert_int_equal(spawn_go(&child), 0);
+	pid = child.pid;
+	spawn_forget(&child);
+	spawn_abort(&child);
+	assert_int_equal(waitpid(pid, NULL, WNOHANG), 0);	/* it runs */
+	kill(pid, SIGKILL);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+/* As shells have it. */
+static void test_exec_status(void **state)
+{
+	assert_int_equal(spawn_exec_status(ENOENT), 127);
+	assert_int_equal(spawn_exec_status(EACCES), 126);
+	assert_int_equal(spawn_exec_status(ENOEXEC), 126);
+}
+
 /* Somebody killed it while it was held: an error or its status, but no signal to us. */
 static void test_killed_while_held(void **state)
 {
@@ -162,6 +207,9 @@ int main(void)
 		cmocka_unit_test(test_cannot_exec),
 		cmocka_unit_test(test_held),
 		cmocka_unit_test(test_abort),
+		cmocka_unit_test(test_wait),
+		cmocka_unit_test(test_forget),
+		cmocka_unit_test(test_exec_status),
 		cmocka_unit_test(test_killed_while_held),
 	};
 

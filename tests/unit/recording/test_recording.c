@@ -7,6 +7,7 @@
 
 #include "recording/recording.h"
 #include "recording/recording_rows.h"
+#include "recording/session_json.h"
 #include "resolve/process.h"
 #include "tests/unit/resolve/fake_code.h"
 
@@ -18,11 +19,12 @@ static char dir[64];
 static struct recording *recording;
 static struct observer *observer;
 
-static void open_recording(const char *output, bool single)
+static void open_place(const char *output, enum place_kind place, bool force)
 {
 	struct recording_args args = {
 		.output = output,
-		.single_file = single,
+		.place = place,
+		.force = force,
 		.compress = true,
 		.rate_hz = 100,
 		.mode = &record_modes[RECORD_CPU],
@@ -34,6 +36,11 @@ static void open_recording(const char *output, bool single)
 	assert_non_null(recording);
 	observer = recording_observer(recording);
 	fake_codes_in_self(&fake, CODES);
+}
+
+static void open_recording(const char *output, bool single)
+{
+	open_place(output, single ? PLACE_FILE : PLACE_DIR, false);
 }
 
 static struct process *begin(pid_t tgid, uint64_t start_ns, const char *command)
@@ -67,6 +74,25 @@ static int end(struct process *p, uint64_t end_ns)
 	return err;
 }
 
+/* The last components of recording_paths() when the recording was finished, with a space each. */
+static char finished_paths[256];
+
+static void note_paths(void)
+{
+	struct recording_paths paths;
+	size_t i, len = 0;
+
+	finished_paths[0] = '\0';
+	assert_int_equal(recording_paths(recording, &paths), 0);
+	for (i = 0; i < paths.cnt; i++) {
+		if (recording_process_cnt(recording))
+			assert_int_equal(access(paths.paths[i], F_OK), 0);
+		len += snprintf(finished_paths + len, sizeof(finished_paths) - len, "%s ",
+				strrchr(paths.paths[i], '/') + 1);
+	}
+	recording_paths_free(&paths);
+}
+
 /* session.json's text, for the caller to free; NULL: there is no such file. */
 static char *finish(void)
 {
@@ -75,6 +101,7 @@ static char *finish(void)
 	struct buf b = { 0 };
 
 	assert_int_equal(recording_finish(recording, &counts), 0);
+	note_paths();
 	snprintf(path, sizeof(path), "%s/session.json", dir);
 	if (!access(path, F_OK))
 		b = file_bytes(path);
@@ -231,7 +258,217 @@ static void test_single_file(void **state)
 	free(finish());
 	check_file(path, 1);
 	check_file("x.1.tach", 2);
-	assert_int_equal(file_cnt(".json"), 0);
+	assert_string_equal(finished_paths, "x.tach x.1.tach ");
+	assert_int_equal(file_cnt(".json"), 2);
+	assert_int_equal(file_cnt("session.json"), 0);
+}
+
+/* After an exec no file is overwritten either: the next number that is free. */
+static void test_single_file_after_an_exec(void **state)
+{
+	struct process *p;
+	char path[128];
+	int i, fd;
+
+	for (i = 1; i < 3; i++) {	/* x.1.tach is another's, and so is x.2.tach.json */
+		snprintf(path, sizeof(path), "%s/x.%d.tach%s", dir, i, i == 2 ? ".json" : "");
+		fd = open(path, O_WRONLY | O_CREAT, 0600);
+		assert_int_equal(write_all(fd, "mine", 4), 0);
+		close(fd);
+	}
+	snprintf(path, sizeof(path), "%s/x.tach", dir);
+	open_recording(path, true);
+	for (i = 0; i < 2; i++) {
+		p = begin(getpid(), OLD_NS, NULL);
+		assert_int_equal(sample(p, 1), 0);
+		assert_int_equal(end(p, 0), 0);
+	}
+	free(finish());
+	check_file("x.tach", 1);
+	check_file("x.3.tach", 1);
+	assert_int_equal(file_cnt("x.2.tach"), 0);
+}
+
+/* The JSON beside a file is of that file's process alone, and readers find it by the name. */
+static void test_json_beside(void **state)
+{
+	struct session_json *s;
+	struct session_process said;
+	struct process *p;
+	char path[128];
+	int fd = open(dir, O_RDONLY | O_DIRECTORY), i;
+
+	snprintf(path, sizeof(path), "%s/x.tach", dir);
+	open_recording(path, true);
+	for (i = 0; i < 2; i++) {
+		p = begin(getpid(), OLD_NS, i ? "python3 second.py" : "python3 first.py");
+		assert_int_equal(sample(p, 1), 0);
+		assert_int_equal(end(p, 0), 0);
+	}
+	free(finish());
+	for (i = 0; i < 2; i++) {
+		s = session_json_read_beside(fd, i ? "x.1.tach" : "x.tach", "x");
+		assert_non_null(s);
+		session_json_process(s, "renamed", &said);
+		assert_int_equal(said.tgid, getpid());
+		assert_string_equal(said.command, i ? "python3 second.py" : "python3 first.py");
+		session_json_free(s);
+	}
+	close(fd);
+}
+
+/* The command's own file, and a directory for its children, if there are any. */
+static void test_command_file(void **state)
+{
+	struct process *p, *child;
+	char path[128], children[160];
+	char *json;
+
+	snprintf(path, sizeof(path), "%s/x.tach", dir);
+	snprintf(children, sizeof(children), "%s.d", path);
+	open_place(path, PLACE_COMMAND, false);
+	recording_set_command(recording, 101);
+	p = begin(101, OLD_NS, "python3 app.py");
+	assert_int_equal(file_cnt("x.tach"), 1);
+	assert_int_equal(sample(p, 1), 0);
+	assert_int_equal(access(children, F_OK), -1);
+	child = begin(102, OLD_NS, "python3 child.py");
+	assert_int_equal(sample(child, 1), 0);
+	assert_int_equal(sample(child, 2), 0);
+	assert_int_equal(end(child, 0), 0);
+	assert_int_equal(end(p, 0), 0);
+	free(finish());
+	check_file("x.tach", 1);
+	check_file("x.tach.d/102-python3.tach", 2);
+	assert_string_equal(finished_paths, "x.tach x.tach.d ");
+	strcat(children, "/session.json");
+	json = (char *)file_bytes(children).data;
+	assert_non_null(strstr(json, "\"x.tach.d/102-python3.tach\""));
+	assert_non_null(strstr(json, "\"x.tach\""));
+	free(json);
+	*strrchr(children, '/') = '\0';
+	snprintf(path, sizeof(path), "rm -r '%s'", children);
+	assert_int_equal(system(path), 0);
+}
+
+/* A command that is no Python has no file, and one without children no directory. */
+static void test_command_alone_or_none(void **state)
+{
+	struct process *p;
+	char path[128], children[160];
+
+	snprintf(path, sizeof(path), "%s/x.tach", dir);
+	open_place(path, PLACE_COMMAND, false);
+	recording_set_command(recording, 101);
+	p = begin(101, OLD_NS, "python3 app.py");
+	assert_int_equal(sample(p, 1), 0);
+	assert_int_equal(end(p, 0), 0);
+	free(finish());
+	assert_string_equal(finished_paths, "x.tach ");
+	snprintf(path, sizeof(path), "%s/y.tach", dir);
+	snprintf(children, sizeof(children), "rm -r '%s.d'", path);
+	open_place(path, PLACE_COMMAND, false);
+	recording_set_command(recording, 101);
+	p = begin(102, OLD_NS, "python3 child.py");
+	assert_int_equal(sample(p, 1), 0);
+	assert_int_equal(end(p, 0), 0);
+	free(finish());
+	assert_string_equal(finished_paths, "y.tach.d ");
+	assert_int_equal(system(children), 0);
+}
+
+static void refuse_place(const char *output, enum place_kind place, bool force)
+{
+	struct recording_args args = {
+		.output = output, .place = place, .force = force, .rate_hz = 100,
+		.mode = &record_modes[RECORD_CPU], .selection = "-a",
+	};
+
+	assert_null(recording_new(&args));
+}
+
+/* One sample of a process, whose command is given, into a file. */
+static void record_one(const char *path, bool force, const char *command)
+{
+	struct process *p;
+
+	open_place(path, PLACE_FILE, force);
+	p = begin(getpid(), OLD_NS, command);
+	assert_int_equal(sample(p, 1), 0);
+	assert_int_equal(end(p, 0), 0);
+	free(finish());
+}
+
+static bool json_has(const char *path, const char *text)
+{
+	char json[160];
+	char *said;
+	bool has;
+
+	snprintf(json, sizeof(json), "%s.json", path);
+	said = (char *)file_bytes(json).data;
+	has = strstr(said, text);
+	free(said);
+	return has;
+}
+
+/* Without --force what is there stays; with it, it goes when the new one is finished. */
+static void test_force(void **state)
+{
+	struct process *p;
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/x.tach", dir);
+	record_one(path, false, "python3 old.py");
+	refuse_place(path, PLACE_FILE, false);
+	refuse_place(path, PLACE_DIR, false);
+	refuse_place(path, PLACE_COMMAND, false);
+	check_file("x.tach", 1);
+	open_place(path, PLACE_FILE, true);
+	p = begin(getpid(), OLD_NS, "python3 new.py");
+	check_file(".x.tach.replaced", 1);	/* whole until the new one is */
+	assert_int_equal(sample(p, 1), 0);
+	assert_int_equal(sample(p, 2), 0);
+	assert_int_equal(end(p, 0), 0);
+	free(finish());
+	check_file("x.tach", 2);
+	assert_true(json_has(path, "new.py"));
+	assert_int_equal(file_cnt(""), 4);	/* "." and "..", the profile and its JSON */
+}
+
+/* One that cannot begin, or sees no Python, leaves all as it was. */
+static void test_force_and_nothing_comes(void **state)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/x.tach", dir);
+	record_one(path, false, "python3 old.py");
+	open_place(path, PLACE_FILE, true);
+	process_free(begin(getpid(), OLD_NS, "python3 new.py"));
+	recording_discard(recording);
+	recording_free(recording);
+	fake_codes_free(&fake);
+	check_file("x.tach", 1);
+	open_place(path, PLACE_DIR, true);
+	free(finish());
+	check_file("x.tach", 1);
+	assert_true(json_has(path, "old.py"));
+	assert_int_equal(file_cnt(""), 4);
+}
+
+/* A recording without a Python leaves no directory; one that was there stays. */
+static void test_nothing_seen(void **state)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/new", dir);
+	open_place(path, PLACE_DIR, false);
+	free(finish());
+	assert_int_equal(access(path, F_OK), -1);
+	open_place(dir, PLACE_DIR, false);
+	free(finish());
+	assert_int_equal(access(dir, F_OK), 0);
+	assert_int_equal(file_cnt(""), 2);
 }
 
 /* The second process' file cannot be created: event() and end() return errors. */
@@ -299,6 +536,13 @@ int main(void)
 		TEST(test_a_file_for_each_old_process),
 		TEST(test_short_lives_share),
 		TEST(test_single_file),
+		TEST(test_single_file_after_an_exec),
+		TEST(test_json_beside),
+		TEST(test_command_file),
+		TEST(test_command_alone_or_none),
+		TEST(test_force),
+		TEST(test_force_and_nothing_comes),
+		TEST(test_nothing_seen),
 		TEST(test_errors),
 		TEST(test_promotion_fails),
 		TEST(test_remarks_are_kept_once),

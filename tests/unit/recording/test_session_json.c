@@ -104,6 +104,55 @@ static void test_a_process(void **state)
 	session_json_free(s);
 }
 
+static void put(const char *name, const char *text)
+{
+	int fd = openat(dirfd, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write_all(fd, text, strlen(text)), 0);
+	close(fd);
+}
+
+/* FILE.json is of FILE, whatever it calls it; what is something else is not used. */
+static void test_beside(void **state)
+{
+	static const char *const foreign[] = {
+		"{}", "[1]", "{\"processes\":[]}",
+		"{\"processes\":[{\"file\":\"a\"},{\"file\":\"b\"}]}",
+	};
+	struct session_json *s;
+	struct session_process p;
+	size_t i;
+
+	assert_null(session_json_read_beside(dirfd, "x.tach", "x.tach"));
+	assert_int_equal(errno, ENOENT);
+	put("x.tach.json", "{\"lost\":{\"a\":1},\"processes\":[{\"file\":\"old.tach\",\"pid\":12,"
+	    "\"thread_names\":{\"13\":\"w\"},\"free_threaded\":true,\"lost\":{\"b\":2}}]}");
+	s = session_json_read_beside(dirfd, "x.tach", "x.tach");
+	assert_non_null(s);
+	session_json_process(s, "x.tach", &p);
+	assert_int_equal(p.tgid, 12);
+	assert_string_equal(thread_names_find(p.thread_names, 13), "w");
+	assert_true(session_json_free_threaded(s, "x.tach"));
+	assert_losses(s, NULL, "a=1 ");
+	assert_losses(s, "x.tach", "b=2 ");
+	session_json_free(s);
+	for (i = 0; i < ARRAY_SIZE(foreign); i++) {
+		put("x.folded.json", foreign[i]);
+		assert_null(session_json_read_beside(dirfd, "x.folded", "x.folded"));
+		assert_int_equal(errno, ENOENT);
+	}
+	/* Damage matters where it must be ours. */
+	put("x.folded.json", "{\"pro");
+	assert_null(session_json_read_beside(dirfd, "x.folded", "x.folded"));
+	assert_int_equal(errno, ENOENT);
+	put("x.tach.json", "{\"pro");
+	assert_null(session_json_read_beside(dirfd, "x.tach", "x.tach"));
+	assert_int_equal(errno, EBADMSG);
+	assert_int_equal(unlinkat(dirfd, "x.folded.json", 0), 0);
+	assert_int_equal(unlinkat(dirfd, "x.tach.json", 0), 0);
+}
+
 static int add_thread(void *ctx, uint64_t thread_id, const char *name,
 		      const struct session_gil *gil)
 {
@@ -239,6 +288,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_a_process, make_dir, remove_dir),
+		cmocka_unit_test_setup_teardown(test_beside, make_dir, remove_dir),
 		cmocka_unit_test_setup_teardown(test_gil, make_dir, remove_dir),
 		cmocka_unit_test_setup_teardown(test_duplicates, make_dir, remove_dir),
 		cmocka_unit_test_setup_teardown(test_wrong_types, make_dir, remove_dir),

@@ -385,8 +385,15 @@ static void test_busy(void **state)
 	remote_mem_grant(1000000000);
 	kill(remote_mem_helper(), SIGSTOP);
 	assert_int_equal(inspect_pid(pid, &seen, PLACE + 0x100000 + FAKE_RUNTIME, &found), 0);
-	assert_int_equal(found.ready, READY_UNKNOWN);
+	assert_int_equal(found.ready, READY_BUSY);
 	assert_string_equal(found.image->version, "3.12.1");
+	/* Nor is one when the time for reads is spent: it is a Python that can be admitted. */
+	seen = 0;
+	remote_mem_grant(-1000000000);
+	assert_int_equal(inspect_pid(pid, &seen, 0, &found), 0);
+	assert_int_equal(found.ready, READY_BUSY);
+	assert_string_equal(found.image->version, "3.11.4");
+	assert_true(found.several);	/* so that it is inspected again */
 	remote_mem_hurry(false);
 out:
 	kill(pid, SIGKILL);

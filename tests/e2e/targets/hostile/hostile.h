@@ -55,6 +55,8 @@ void set_tstate(const void *ts);
 /* Threads of Python come with a thread state of their own. */
 void new_tstate(uint8_t *at);
 
+/* From now on whoever reads this memory waits for ever; ends the program if that cannot be had. */
+void silence(void *at, size_t bytes);
 /* Addresses that are strange, from NULL to device-like mappings: how many. */
 size_t strange_addresses(uint64_t *out, size_t max);
 

@@ -269,6 +269,9 @@ int main(int argc, char **argv)
 	s->set_up();
 	if (s->other && pthread_create(&thread, NULL, run_other, (void *)s))
 		return 1;
+#ifdef SILENT_RUNTIME
+	silence(_PyRuntime, RUNTIME_BYTES);
+#endif
 	puts("ready");
 	fflush(stdout);
 	for (;;)

@@ -12,6 +12,7 @@
 #include <linux/perf_event.h>
 #include <linux/userfaultfd.h>
 #include <sched.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,19 +81,33 @@ static uint64_t uring(void)
 		      "io_uring ring");
 }
 
-/* Pages that only an answer of ours can fill, and it never comes. */
-static uint64_t unanswered(void)
+/* Only an answer of ours can fill these pages, and it never comes. */
+static bool answer_never(void *at, size_t bytes)
 {
 	int fd = syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK);
 	struct uffdio_api api = { .api = UFFD_API };
-	struct uffdio_register reg = { .mode = UFFDIO_REGISTER_MODE_MISSING };
+	struct uffdio_register reg = {
+		.mode = UFFDIO_REGISTER_MODE_MISSING,
+		.range = { .start = (uintptr_t)at, .len = bytes },
+	};
+
+	return fd >= 0 && !ioctl(fd, UFFDIO_API, &api) && !ioctl(fd, UFFDIO_REGISTER, &reg);
+}
+
+static uint64_t unanswered(void)
+{
 	void *at = pages(16);
 
-	reg.range.start = (uintptr_t)at;
-	reg.range.len = 16 * PAGE;
-	if (fd < 0 || ioctl(fd, UFFDIO_API, &api) || ioctl(fd, UFFDIO_REGISTER, &reg))
-		return none("userfaultfd");
-	return (uintptr_t)at;
+	return answer_never(at, 16 * PAGE) ? (uintptr_t)at : none("userfaultfd");
+}
+
+void silence(void *at, size_t bytes)
+{
+	if (mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
+		 0) != MAP_FAILED && answer_never(at, bytes))
+		return;
+	none("userfaultfd");
+	exit(3);
 }
 
 /* A file system with one file, which can be opened and mapped but never read. */

@@ -1,0 +1,393 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * replaced.c - see replaced.h.
+ *
+ * Names are checked before they are moved, and a directory that is removed is opened without
+ * following links and must be ours (output.h): others cannot make us remove what is theirs.
+ */
+#include "recording/replaced.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/util.h"
+#include "formats/tach/tach_format.h"
+#include "formats/tach/tach_journal.h"
+#include "recording/session_json.h"
+
+/* Longer than any name: one that does not fit is found when it is used (ENAMETOOLONG). */
+#define NAME_BYTES (OUTPUT_NAME_MAX + 32)
+#define SHOWN_BYTES 512
+
+enum part { MAIN, JSON, JOURNAL, CHILDREN, PART_CNT };
+
+/* What a part of the recording NAME is called, and what it is called aside. */
+static void part_name(const char *name, enum part part, char out[NAME_BYTES])
+{
+	static const struct {
+		const char *before, *after;
+	} around[PART_CNT] = {
+		[MAIN] = { "", "" }, [JSON] = { "", SESSION_BESIDE_SUFFIX },
+		[JOURNAL] = { ".", TACH_JOURNAL_SUFFIX }, [CHILDREN] = { "", PLACE_DIR_SUFFIX },
+	};
+
+	snprintf(out, NAME_BYTES, "%s%s%s", around[part].before, name, around[part].after);
+}
+
+static void aside_name(const char *name, enum part part, char out[NAME_BYTES])
+{
+	char whole[NAME_BYTES];
+
+	part_name(name, part, whole);
+	snprintf(out, NAME_BYTES, ".%.*s.replaced", OUTPUT_NAME_MAX, whole);
+}
+
+static const char *shown(const char *name, char buf[SHOWN_BYTES])
+{
+	return escape_text(name, strlen(name), buf, SHOWN_BYTES);
+}
+
+static bool ends_with(const char *name, const char *tail)
+{
+	size_t len = strlen(name), tail_len = strlen(tail);
+
+	return len > tail_len && !strcmp(name + len - tail_len, tail);
+}
+
+/* ---- is it a recording's? ---- */
+
+static bool is_regular(int dirfd, const char *name)
+{
+	struct stat st;
+
+	return !fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) && S_ISREG(st.st_mode);
+}
+
+/* A TACH file; an empty one; or one whose recording was killed, with its journal. */
+static bool is_profile(int dirfd, const char *name)
+{
+	int fd = openat(dirfd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	char journal[NAME_BYTES];
+	uint32_t magic = 0;
+	ssize_t n = -1;
+
+	if (fd < 0)
+		return false;
+	if (is_regular(dirfd, name))
+		n = read(fd, &magic, sizeof(magic));
+	close(fd);
+	part_name(name, JOURNAL, journal);
+	return !n || (n == sizeof(magic) && (magic == TACH_MAGIC || magic == TACH_MAGIC_SWAPPED ||
+					     (!magic && is_regular(dirfd, journal))));
+}
+
+/* A name that a recording's directory may have, and what has it. */
+static bool is_entry(int dirfd, const char *name)
+{
+	if (!is_regular(dirfd, name))
+		return false;
+	if (ends_with(name, ".tach"))
+		return is_profile(dirfd, name);
+	return !strcmp(name, SESSION_FILE_NAME) || ends_with(name, ".tach" SESSION_BESIDE_SUFFIX) ||
+	       ends_with(name, ".tach.damaged") ||
+	       (*name == '.' && ends_with(name, TACH_JOURNAL_SUFFIX));
+}
+
+static bool is_dot(const char *name)
+{
+	return !strcmp(name, ".") || !strcmp(name, "..");
+}
+
+/* A stream of a directory's entries. NULL with errno: it cannot be opened, or is a link. */
+static DIR *open_dir(int dirfd, const char *name)
+{
+	int fd = openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+
+	if (!d && fd >= 0)
+		close(fd);
+	return d;
+}
+
+/* What of a directory is not a recording's: its name in other; "": all is. 0 or -errno. */
+static int find_other(int parent, const char *name, char other[NAME_BYTES], size_t *entries)
+{
+	DIR *d = open_dir(parent, name);
+	struct dirent *e;
+
+	other[0] = '\0';
+	*entries = 0;
+	if (!d)
+		return -errno;
+	while (!other[0] && (e = readdir(d))) {
+		if (is_dot(e->d_name))
+			continue;
+		++*entries;
+		if (!is_entry(dirfd(d), e->d_name))
+			snprintf(other, NAME_BYTES, "%s", e->d_name);
+	}
+	closedir(d);
+	return 0;
+}
+
+/* Has it a recording, whatever else there is? */
+static bool has_recording(int parent, const char *name)
+{
+	DIR *d = open_dir(parent, name);
+	struct dirent *e;
+	bool found = false;
+
+	while (d && !found && (e = readdir(d)))
+		found = ends_with(e->d_name, ".tach") || !strcmp(e->d_name, SESSION_FILE_NAME);
+	if (d)
+		closedir(d);
+	return found;
+}
+
+/* 0: nothing but a recording's is there; or -errno after logging. */
+static int check_dir(int parent, const char *name)
+{
+	char other[NAME_BYTES], buf[SHOWN_BYTES], buf2[SHOWN_BYTES];
+	size_t entries;
+	int err = find_other(parent, name, other, &entries);
+
+	if (err)
+		log_error("cannot look into '%s': %s", shown(name, buf), strerror(-err));
+	else if (*other)
+		log_error("'%s' has '%s', which is no recording's: --force replaces nothing else; "
+			  "give another name with -o", shown(name, buf), shown(other, buf2));
+	return err ? err : *other ? -EEXIST : 0;
+}
+
+/* As check_dir(), of any part. */
+static int check_part(int parent, const char *name, enum part part, const struct stat *st)
+{
+	struct session_json *session = NULL;
+	char buf[SHOWN_BYTES], file[NAME_BYTES];
+	bool is_ours = false;
+
+	if (S_ISDIR(st->st_mode))
+		return check_dir(parent, name);
+	if (part == MAIN) {
+		is_ours = is_profile(parent, name);
+	} else if (part == JOURNAL) {
+		is_ours = is_regular(parent, name);
+	} else if (part == JSON && is_regular(parent, name)) {
+		snprintf(file, sizeof(file), "%.*s",
+			 (int)(strlen(name) - strlen(SESSION_BESIDE_SUFFIX)), name);
+		session = session_json_read_beside(parent, file, NULL);
+		is_ours = session;
+		session_json_free(session);
+	}
+	if (is_ours)
+		return 0;
+	log_error("'%s' is not a recording's: --force replaces nothing else; give another name "
+		  "with -o", shown(name, buf));
+	return -EEXIST;
+}
+
+/* ---- what is in the way ---- */
+
+struct obstacles {
+	struct stat st[PART_CNT];
+	bool there[PART_CNT], in_the_way[PART_CNT];
+};
+
+/* Is a directory that files are to go to in the way? What else is in it may stay. */
+static bool dir_is_full(int parent, const char *name, const struct stat *st)
+{
+	return S_ISDIR(st->st_mode) ? has_recording(parent, name) : true;
+}
+
+static void find_obstacles(int parent, const char *name, enum place_kind kind,
+			   struct obstacles *o)
+{
+	bool old_file;
+	char part[NAME_BYTES];
+	int i;
+
+	memset(o, 0, sizeof(*o));
+	for (i = 0; i < PART_CNT; i++) {
+		part_name(name, i, part);
+		o->there[i] = !fstatat(parent, part, &o->st[i], AT_SYMLINK_NOFOLLOW);
+	}
+	part_name(name, CHILDREN, part);
+	old_file = o->there[MAIN] && S_ISREG(o->st[MAIN].st_mode);
+	if (o->there[MAIN])
+		o->in_the_way[MAIN] = kind == PLACE_DIR ?
+			dir_is_full(parent, name, &o->st[MAIN]) :
+			!old_file || o->st[MAIN].st_size;
+	if (kind != PLACE_DIR)
+		o->in_the_way[JSON] = o->there[JSON];
+	if (kind == PLACE_COMMAND && o->there[CHILDREN])
+		o->in_the_way[CHILDREN] = dir_is_full(parent, part, &o->st[CHILDREN]);
+	/* The rest of a file's recording goes with it. */
+	if (old_file && o->in_the_way[MAIN]) {
+		o->in_the_way[JSON] = o->there[JSON];
+		o->in_the_way[JOURNAL] = o->there[JOURNAL];
+		if (o->there[CHILDREN] && S_ISDIR(o->st[CHILDREN].st_mode))
+			o->in_the_way[CHILDREN] = has_recording(parent, part);
+	}
+}
+
+/* What is neither a file nor a directory, or the wrong one of them, is not ours to replace. */
+static int refuse_kind(int parent, const char *name, enum place_kind kind, const struct stat *st)
+{
+	char buf[SHOWN_BYTES];
+
+	if (!S_ISREG(st->st_mode) && !S_ISDIR(st->st_mode))
+		return output_check_replaceable(parent, name);
+	if (kind == PLACE_DIR && S_ISREG(st->st_mode)) {
+		log_error("'%s' exists and is not a directory; give another name with -o",
+			  shown(name, buf));
+		return -ENOTDIR;
+	}
+	if (kind != PLACE_DIR && S_ISDIR(st->st_mode))
+		return output_check_replaceable(parent, name);
+	return 0;
+}
+
+static int refuse(int parent, const char *name, enum place_kind kind, const struct obstacles *o)
+{
+	char part[NAME_BYTES], buf[SHOWN_BYTES];
+	int i, err = 0;
+
+	for (i = 0; !o->in_the_way[i]; i++)
+		;
+	part_name(name, i, part);
+	err = refuse_kind(parent, part, i == MAIN ? kind : i == CHILDREN ? PLACE_DIR : PLACE_FILE,
+			  &o->st[i]);
+	if (err)
+		return err;
+	if (S_ISDIR(o->st[i].st_mode))
+		log_error("'%s' already holds a recording; remove it, give another directory with "
+			  "-o, or --force to replace it", shown(part, buf));
+	else
+		log_error("'%s' already exists; remove it, give another name with -o, or --force "
+			  "to replace the recording", shown(part, buf));
+	return -EEXIST;
+}
+
+/* ---- moving and removing ---- */
+
+/* A file, or a directory with what a recording has written to it. Logs what cannot be removed. */
+static void remove_part(int parent, const char *name)
+{
+	char buf[SHOWN_BYTES];
+	DIR *d = open_dir(parent, name);
+	struct dirent *e;
+	int err = 0;
+
+	if (!d) {
+		err = unlinkat(parent, name, 0) && errno != ENOENT ? errno : 0;
+	} else if (!output_check_dir(dirfd(d), name)) {
+		while ((e = readdir(d)))
+			if (!is_dot(e->d_name) && is_entry(dirfd(d), e->d_name))
+				unlinkat(dirfd(d), e->d_name, 0);
+		err = unlinkat(parent, name, AT_REMOVEDIR) ? errno : 0;
+	}
+	if (d)
+		closedir(d);
+	if (err)
+		log_warn("cannot remove '%s': %s", shown(name, buf), strerror(err));
+}
+
+static int set_aside(struct replaced *r, enum part part)
+{
+	char from[NAME_BYTES], to[NAME_BYTES], buf[SHOWN_BYTES];
+	struct stat st;
+	int err;
+
+	part_name(r->name, part, from);
+	aside_name(r->name, part, to);
+	/* Of a recording that was killed while it replaced another. */
+	if (!fstatat(r->dirfd, to, &st, AT_SYMLINK_NOFOLLOW))
+		remove_part(r->dirfd, to);
+	if (renameat(r->dirfd, from, r->dirfd, to)) {
+		err = errno;
+		log_error("cannot set '%s' aside: %s; remove it or give another name with -o",
+			  shown(from, buf), strerror(err));
+		return -err;
+	}
+	r->aside |= 1u << part;
+	return 0;
+}
+
+int replaced_make_room(struct replaced *r, const char *path, enum place_kind kind, bool force)
+{
+	struct obstacles o;
+	char part[NAME_BYTES];
+	int i, err = 0;
+
+	r->aside = 0;
+	r->dirfd = output_open_parent(path, r->name, kind == PLACE_DIR);
+	if (r->dirfd < 0)
+		return r->dirfd;
+	find_obstacles(r->dirfd, r->name, kind, &o);
+	for (i = 0; !err && i < PART_CNT; i++) {
+		part_name(r->name, i, part);
+		if (o.in_the_way[i])
+			err = force ? check_part(r->dirfd, part, i, &o.st[i]) :
+				      refuse(r->dirfd, r->name, kind, &o);
+	}
+	for (i = 0; !err && i < PART_CNT; i++)
+		if (o.in_the_way[i])
+			err = set_aside(r, i);
+	if (err)
+		replaced_restore(r);
+	return err;
+}
+
+static void end(struct replaced *r)
+{
+	if (r->dirfd >= 0)
+		close(r->dirfd);
+	r->dirfd = -1;
+	r->aside = 0;
+}
+
+void replaced_remove(struct replaced *r)
+{
+	char aside[NAME_BYTES];
+	int i;
+
+	for (i = 0; i < PART_CNT; i++) {
+		aside_name(r->name, i, aside);
+		if (r->aside & 1u << i)
+			remove_part(r->dirfd, aside);
+	}
+	end(r);
+}
+
+void replaced_restore(struct replaced *r)
+{
+	char part[NAME_BYTES], aside[NAME_BYTES], buf[SHOWN_BYTES];
+	int i;
+
+	for (i = 0; i < PART_CNT; i++) {
+		part_name(r->name, i, part);
+		aside_name(r->name, i, aside);
+		if (r->aside & 1u << i && renameat(r->dirfd, aside, r->dirfd, part))
+			log_warn("the earlier recording is now '%s': %s", shown(aside, buf),
+				 strerror(errno));
+	}
+	end(r);
+}
+
+void replaced_keep(struct replaced *r)
+{
+	char aside[NAME_BYTES], buf[SHOWN_BYTES];
+	int i;
+
+	for (i = 0; i < PART_CNT; i++) {
+		aside_name(r->name, i, aside);
+		if (r->aside & 1u << i)
+			log_warn("the earlier recording is kept as '%s'", shown(aside, buf));
+	}
+	end(r);
+}
