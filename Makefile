@@ -224,8 +224,8 @@ FORGET  = @[ -n "$$TACHBPF_TALLY" ] || rm -rf $(O)/failed
 
 # --- unit tests (cmocka): no root; Python looks at sources and objects only -------------------------
 # Copies, so that the logs are in build/, too.
-UNIT_PY := $(addprefix $(O)/tests/,rooms.py circles.py imports.py documents.py \
-           $(addprefix unit/,test_rooms.py test_circles.py test_imports.py test_documents.py))
+UNIT_PY := $(addprefix $(O)/,$(addprefix tests/,rooms.py circles.py imports.py documents.py) \
+           $(wildcard tests/unit/*.py tests/unit/*/*.py))
 
 $(O)/tests/%.py: tests/%.py
 	@mkdir -p $(@D)

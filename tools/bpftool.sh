@@ -5,7 +5,7 @@
 # them will do: the newest is taken.
 works() { "$1" version 2>/dev/null | grep -q 'bpftool v[0-9]'; }
 
-for tool in "$(command -v bpftool)" /usr/sbin/bpftool \
+for tool in "$(command -v bpftool)" ${ROOT-}/usr/sbin/bpftool \
 	    $(ls -d ${ROOT-}/usr/lib/linux-tools/*/bpftool ${ROOT-}/usr/lib/linux-*tools-*/bpftool \
 		2>/dev/null | sort -rV); do
 	if [ -n "$tool" ] && works "$tool"; then

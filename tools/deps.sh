@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # deps.sh build|cross|check|deb|rpm: install what is missing of what is needed by the build, also
 # by the build for arm64 (on x86-64), also by the tests, or by the making of packages.
-# Debian and Ubuntu; elsewhere it says what is missing.
+# Debian and Ubuntu, by apt; Fedora and its relatives, by dnf, for all but the tests. Elsewhere it
+# says what is missing.
 set -eu
 
-have() { command -v "$1" >/dev/null 2>&1 || [ -x "/usr/sbin/$1" ]; }
-header() { [ -e "/usr/include/$1" ]; }
+usr=${ROOT-}/usr	# ROOT: tests bring a system of their own
+have() { command -v "$1" >/dev/null 2>&1 || [ -x "$usr/sbin/$1" ]; }
+header() { [ -e "$usr/include/$1" ]; }
 need() { missing="$missing $1"; }
 
 here=$(dirname "$0")
@@ -39,7 +41,7 @@ esac
 case "${1:-build}" in
 deb)
 	have dpkg-buildpackage || need dpkg-dev
-	[ -e /usr/share/doc/build-essential ] || need build-essential
+	[ -e "$usr"/share/doc/build-essential ] || need build-essential
 	have dh || need debhelper
 	have xz || need xz-utils
 	have lintian || need lintian
@@ -55,13 +57,13 @@ if [ "${1:-build}" = check ]; then
 	have debootstrap || need debootstrap
 	have musl-gcc || need musl-tools
 	header ffi.h || header "$(uname -m)-linux-gnu/ffi.h" || need libffi-dev
-	[ -e /usr/share/keyrings/debian-archive-keyring.gpg ] || need debian-archive-keyring
+	[ -e "$usr"/share/keyrings/debian-archive-keyring.gpg ] || need debian-archive-keyring
 	have setpriv || need util-linux
 	have setcap || need libcap2-bin
 	have qemu-system-x86_64 || need qemu-system-x86
 	have qemu-system-aarch64 || need qemu-system-arm
 	have mke2fs || need e2fsprogs
-	[ -e /usr/share/keyrings/debian-archive-keyring.gpg ] || need debian-archive-keyring
+	[ -e "$usr"/share/keyrings/debian-archive-keyring.gpg ] || need debian-archive-keyring
 	have chromium || have chromium-browser || have google-chrome || need chromium
 	# containers, made without a network: 90 MB
 	have podman || need podman
@@ -72,14 +74,14 @@ if [ "${1:-build}" = check ]; then
 	have gdb || need gdb
 	have strace || need strace
 	have uwsgi || need uwsgi-core
-	ls /usr/lib/uwsgi/plugins/python3*_plugin.so >/dev/null 2>&1 || need uwsgi-plugin-python3
-	ls /usr/lib/python3*/config-*/libpython3*.a >/dev/null 2>&1 || need libpython3-dev
+	ls "$usr"/lib/uwsgi/plugins/python3*_plugin.so >/dev/null 2>&1 || need uwsgi-plugin-python3
+	ls "$usr"/lib/python3*/config-*/libpython3*.a >/dev/null 2>&1 || need libpython3-dev
 	/usr/bin/python3 -c 'import pytest' 2>/dev/null || need python3-pytest
 	/usr/bin/python3 -c 'import xdist' 2>/dev/null || need python3-pytest-xdist
 fi
 # libbpf is built from source where this system's is too old.
 libbpf_is_here() {
-	sh "$here/libbpf_version.sh" /usr/include/bpf/libbpf_version.h ||
+	sh "$here/libbpf_version.sh" "$usr/include/bpf/libbpf_version.h" ||
 		[ -e "$here/../vendor/libbpf/src/libbpf.h" ]
 }
 
@@ -87,15 +89,47 @@ if [ -z "$missing" ] && libbpf_is_here; then
 	exit 0
 fi
 
-if ! command -v apt-get >/dev/null 2>&1; then
+# The names that Fedora's packages have; a package without a counterpart keeps Debian's.
+fedora_names() {
+	for package in $missing; do
+		case $package in
+		libc6-dev) echo glibc-devel ;;
+		libbpf-dev) echo libbpf-devel ;;
+		libelf-dev) echo elfutils-libelf-devel ;;
+		zlib1g-dev) echo zlib-devel ;;
+		libzstd-dev) echo libzstd-devel ;;
+		libprotobuf-c-dev) echo protobuf-c-devel ;;
+		libxxhash-dev) echo xxhash-devel ;;
+		xz-utils) echo xz ;;
+		rpm) echo rpm-build ;;
+		gcc-aarch64-linux-gnu | debhelper | dpkg-dev | build-essential) ;;	# Debian's only
+		*) echo "$package" ;;
+		esac
+	done | tr '\n' ' '
+}
+
+if command -v apt-get >/dev/null 2>&1; then
+	install='apt-get install -y -q --no-install-recommends'
+elif command -v dnf >/dev/null 2>&1; then
+	install='dnf install -y -q --setopt=install_weak_deps=False'
+	missing=" $(fedora_names)"
+else
 	echo "missing:$missing (Debian's names); install them with this system's package manager" >&2
 	exit 1
 fi
 if [ "$(id -u)" != 0 ]; then
-	echo "missing:$missing; run \`sudo apt-get install$missing\`, or make with sudo" >&2
+	echo "missing:$missing; run \`sudo ${install%% -*}$missing\`, or make with sudo" >&2
 	exit 1
 fi
 echo "installing:$missing"
+if [ "${install%% *}" = dnf ]; then
+	# RHEL and its rebuilds keep headers in a repository that is off: CRB, or before 9 PowerTools.
+	repos=$(dnf -q repolist --all 2>/dev/null | awk '$1 ~ /^(crb|powertools)$/ { print "--enablerepo=" $1 }')
+	# shellcheck disable=SC2086
+	$install $repos $missing
+	libbpf_is_here || exec sh "$here/libbpf.sh" "$here/../vendor/libbpf"
+	exit 0
+fi
 export DEBIAN_FRONTEND=noninteractive
 apt-get update -q
 # Ubuntu has bpftool in its kernel tools; those of its newer kernels can do more.
@@ -110,8 +144,8 @@ case "$missing " in
 	;;
 esac
 # shellcheck disable=SC2086
-apt-get install -y -q --no-install-recommends $missing
+$install $missing
 if ! libbpf_is_here; then
-	have xz || apt-get install -y -q --no-install-recommends xz-utils
+	have xz || $install xz-utils
 	sh "$here/libbpf.sh" "$here/../vendor/libbpf"
 fi

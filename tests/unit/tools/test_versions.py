@@ -1,0 +1,92 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""test_versions.py - tools/versions.sh refuses what is too old in one line that names it, and
+docs/packaging.md has the same versions."""
+import re
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+SCRIPT = Path("tools/versions.sh").resolve()
+TABLE = Path("docs/packaging.md").resolve()
+# Headers of libraries: file -> text with a version.
+HEADERS = {
+    "bpf/libbpf_version.h": "#define LIBBPF_MAJOR_VERSION {}\n#define LIBBPF_MINOR_VERSION {}\n",
+    "elfutils/version.h": "#define _ELFUTILS_VERSION {}\n",
+    "zlib.h": '#define ZLIB_VERSION "{}.{}.{}"\n',
+    "zstd.h": "#define ZSTD_VERSION_MAJOR {}\n#define ZSTD_VERSION_MINOR {}\n"
+              "#define ZSTD_VERSION_RELEASE {}\n",
+    "xxhash.h": "#define XXH_VERSION_MAJOR {}\n#define XXH_VERSION_MINOR {}\n"
+                "#define XXH_VERSION_RELEASE {}\n",
+    "protobuf-c/protobuf-c.h": '#define PROTOBUF_C_VERSION "{}.{}.{}"\n',
+}
+OLDEST = {"bpf/libbpf_version.h": (1, 1), "elfutils/version.h": (176,), "zlib.h": (1, 2, 11),
+          "zstd.h": (1, 4, 0), "xxhash.h": (0, 8, 0), "protobuf-c/protobuf-c.h": (1, 3, 0)}
+
+
+class Versions(unittest.TestCase):
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.top = Path(scratch.name)
+
+    def tool(self, name, says):
+        path = self.top / name
+        path.write_text(f"#!/bin/sh\necho '{says}'\n")
+        path.chmod(0o755)
+        return path
+
+    def check(self, clang="Debian clang version 14.0.6", bpftool="bpftool v7.0.0", **other):
+        for name, text in HEADERS.items():
+            path = self.top / "include" / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text.format(*other.get(name, OLDEST[name])))
+        return subprocess.run(
+            ["sh", str(SCRIPT), str(self.tool("clang", clang)), str(self.tool("bpftool", bpftool)),
+             "gcc", "-nostdinc", f"-I{self.top}/include"], capture_output=True, text=True)
+
+    def refused(self, what, **versions):
+        done = self.check(**versions)
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual(done.stderr, f"tachbpf needs at least {what}; `sudo make deps` installs "
+                                      "what it can\n")
+
+    def test_the_oldest_that_will_do(self):
+        done = self.check()
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+    def test_an_old_clang(self):
+        self.refused("clang 14 (here: 13.0.1)", clang="Ubuntu clang version 13.0.1-2ubuntu2")
+
+    def test_an_old_bpftool(self):
+        self.refused("bpftool 7.0 (here: 5.15.0)", bpftool="bpftool v5.15.0")
+
+    def test_a_wrapper_of_bpftool_that_refuses(self):
+        self.refused("bpftool 7.0 (there is none)", bpftool="")
+
+    def test_old_libraries(self):
+        for name, here, says in (("bpf/libbpf_version.h", (0, 8), "libbpf 1.1 (here: 0.8)"),
+                                 ("elfutils/version.h", (175,), "libelf 0.176 (here: 0.175)"),
+                                 ("zlib.h", (1, 2, 8), "zlib 1.2.11 (here: 1.2.8)"),
+                                 ("zstd.h", (1, 3, 8), "zstd 1.4.0 (here: 1.3.8)"),
+                                 ("xxhash.h", (0, 7, 4), "xxhash 0.8.0 (here: 0.7.4)"),
+                                 ("protobuf-c/protobuf-c.h", (1, 2, 9),
+                                  "protobuf-c 1.3.0 (here: 1.2.9)")):
+            with self.subTest(name):
+                self.refused(says, **{name: here})
+
+    def test_two_at_once(self):
+        self.refused("clang 14 (here: 11.0.1), zlib 1.2.11 (here: 1.2.8)",
+                     clang="Debian clang version 11.0.1-2", **{"zlib.h": (1, 2, 8)})
+
+    def test_the_documents_table(self):
+        needed = re.findall(r"\b([A-Z_]+)=([0-9.]+)", SCRIPT.read_text())
+        self.assertEqual(len(needed), 8)
+        for name, version in needed:
+            row = rf"^\| {name.lower().replace('_', '-')} \| {re.escape(version)} \|"
+            self.assertRegex(TABLE.read_text(), re.compile(row, re.M))
+
+
+if __name__ == "__main__":
+    unittest.main()
