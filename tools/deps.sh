@@ -70,6 +70,9 @@ if [ "${1:-build}" = check ]; then
 	have conmon || need conmon
 	have runc || need runc
 	/usr/bin/python3 -c 'import yaml' 2>/dev/null || need python3-yaml
+	# shells whose completion is tried
+	have zsh || need zsh
+	have fish || need fish
 	# programs that embed CPython, and the static library to make some: 15 MB
 	have gdb || need gdb
 	have strace || need strace

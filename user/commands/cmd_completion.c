@@ -10,6 +10,7 @@
 #include "commands/commands.h"
 #include "commands/option_words.h"
 #include "commands/options.h"
+#include "commands/options_set.h"
 #include "commands/options_tables.h"
 
 /* An old name of an option is accepted, and not proposed. */
@@ -66,7 +67,16 @@ static void print_commands(void)
 	size_t i;
 
 	for (i = 0; i < OPTIONS_COMMAND_CNT; i++)
-		printf("%s%s", i ? " " : "", options_commands[i].name);
+		printf("%s ", options_commands[i].name);
+	fputs("help", stdout);	/* has no row in the table */
+}
+
+static void print_shells(void)
+{
+	int i;
+
+	for (i = SHELL_BASH; i < SHELL_CNT; i++)
+		printf("%s%s", i > SHELL_BASH ? " " : "", options_shells[i]);
 }
 
 /* ---- bash ---- */
@@ -126,6 +136,12 @@ static void print_bash(void)
 	      "\t\t\tCOMPREPLY=($(compgen -c -f -- \"$cur\")); return\n"
 	      "\t\tfi\n"
 	      "\tdone\n"
+	      "\t# bash cuts --option=value into three words.\n"
+	      "\tif [[ $cur == = ]]; then\n"
+	      "\t\tcur=\n"
+	      "\telif [[ $prev == = ]]; then\n"
+	      "\t\tprev=${COMP_WORDS[COMP_CWORD-2]}\n"
+	      "\tfi\n"
 	      "\tif [[ \" $commands \" == *\" ${COMP_WORDS[1]} \"* ]] && ((COMP_CWORD > 1)); then\n"
 	      "\t\tcommand=${COMP_WORDS[1]}\n"
 	      "\tfi\n"
@@ -138,8 +154,12 @@ static void print_bash(void)
 	fputs("\tesac\n"
 	      "\tif [[ $cur == -* ]]; then\n"
 	      "\t\tCOMPREPLY=($(compgen -W \"$options\" -- \"$cur\"))\n"
-	      "\telif ((COMP_CWORD == 1)); then\n"
+	      "\telif ((COMP_CWORD == 1)) || [[ $command == help ]]; then\n"
 	      "\t\tCOMPREPLY=($(compgen -W \"$commands\" -- \"$cur\"))\n"
+	      "\telif [[ $command == completion ]]; then\n"
+	      "\t\tCOMPREPLY=($(compgen -W '", stdout);
+	print_shells();
+	fputs("' -- \"$cur\"))\n"
 	      "\telse\n"
 	      "\t\tCOMPREPLY=($(compgen -f -- \"$cur\"))\n"
 	      "\tfi\n"
@@ -149,11 +169,13 @@ static void print_bash(void)
 
 /* ---- zsh, fish: an option is shown with its help ---- */
 
-/* The first line of a help text, quoted for '...' in both shells; zsh also reserves [ ] and :. */
+/* A help text as one line, quoted for '...' in both shells; zsh also reserves [ ] and :. */
 static void print_help_text(const char *help, bool zsh)
 {
-	for (; *help && *help != '\n'; help++) {
-		if (*help == '\'')
+	for (; *help; help++) {
+		if (*help == '\n')
+			putchar(' ');
+		else if (*help == '\'')
 			fputs(zsh ? "'\\''" : "\\'", stdout);
 		else if (zsh && strchr("[]:\\", *help))
 			printf("\\%c", *help);
@@ -189,6 +211,18 @@ static void zsh_option(enum command_id command, const struct cli_option *opt)
 	fputs("' \\\n", stdout);
 }
 
+/* What words of a command are that are no options. */
+static void zsh_words(enum command_id command)
+{
+	if (command == COMMAND_COMPLETION) {
+		fputs("\t\t'*:shell:(", stdout);
+		print_shells();
+		fputs(")' ;;\n", stdout);
+	} else {
+		fputs("\t\t'*:file:_files' ;;\n", stdout);
+	}
+}
+
 static void print_zsh(void)
 {
 	const struct cli_command *cmd;
@@ -204,8 +238,9 @@ static void print_zsh(void)
 		print_help_text(options_commands[i].help, true);
 		fputs("'\n", stdout);
 	}
-	fputs("\t)\n"
-	      "\tif ((CURRENT == 2)) && [[ $words[2] != -* ]]; then\n"
+	fputs("\t\t'help:Show the options of a command.'\n"
+	      "\t)\n"
+	      "\tif ((CURRENT == 2)) && [[ $words[2] != -* ]] || [[ $words[2] == help ]]; then\n"
 	      "\t\t_describe command commands\n"
 	      "\t\treturn\n"
 	      "\tfi\n"
@@ -221,7 +256,7 @@ static void print_zsh(void)
 		for (k = 0; k < cmd->option_cnt; k++)
 			if (is_shown(&cmd->options[k]))
 				zsh_option(i, &cmd->options[k]);
-		fputs("\t\t'*:file:_files' ;;\n", stdout);
+		zsh_words(i);
 	}
 	fputs("\tesac\n}\n_tachbpf \"$@\"\n", stdout);
 }
@@ -266,6 +301,12 @@ static void print_fish(void)
 		print_help_text(options_commands[i].help, false);
 		fputs("'\n", stdout);
 	}
+	fputs("complete -c tachbpf -n __fish_use_subcommand -a help -d 'Show the options of a command.'\n"
+	      "complete -c tachbpf -n '__fish_seen_subcommand_from help' -x -a '", stdout);
+	print_commands();
+	fputs("'\ncomplete -c tachbpf -n '__fish_seen_subcommand_from completion' -x -a '", stdout);
+	print_shells();
+	fputs("'\n", stdout);
 	each_option(fish_option);
 }
 

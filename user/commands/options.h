@@ -154,7 +154,7 @@ struct ps_options {
 };
 
 struct completion_options {
-	enum shell { SHELL_NONE, SHELL_BASH, SHELL_ZSH, SHELL_FISH } shell;	/* the word */
+	enum shell { SHELL_NONE, SHELL_BASH, SHELL_ZSH, SHELL_FISH, SHELL_CNT } shell;	/* the word */
 };
 
 enum command_id {

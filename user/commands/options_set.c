@@ -592,17 +592,18 @@ int opt_no_word(void *target, char *word)
 	return -EINVAL;
 }
 
+const char *const options_shells[SHELL_CNT] = {
+	[SHELL_BASH] = "bash", [SHELL_ZSH] = "zsh", [SHELL_FISH] = "fish",
+};
+
 int opt_shell_word(void *target, char *word)
 {
-	static const char *const shells[] = {
-		[SHELL_BASH] = "bash", [SHELL_ZSH] = "zsh", [SHELL_FISH] = "fish",
-	};
 	struct completion_options *o = &((struct options *)target)->completion;
 	char shown[CLI_TEXT_MAX];
 	size_t i;
 
-	for (i = SHELL_BASH; i < ARRAY_SIZE(shells); i++) {
-		if (!strcmp(word, shells[i])) {
+	for (i = SHELL_BASH; i < SHELL_CNT; i++) {
+		if (!strcmp(word, options_shells[i])) {
 			o->shell = i;
 			return 0;
 		}

@@ -68,4 +68,7 @@ int opt_files_word(void *target, char *word);
 int opt_no_word(void *target, char *word);
 int opt_shell_word(void *target, char *word);
 
+/* The words that opt_shell_word() takes, by enum shell from SHELL_BASH on. */
+extern const char *const options_shells[];
+
 #endif
