@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * test_exe_cache.c - which executables are known to run Python: files with the contents of a
+ * CPython in a directory of their own.
+ */
+#include <limits.h>
+#include <sys/stat.h>
+
+#include "host/proc.h"
+#include "target/discover.h"
+#include "target/exe_cache.h"
+#include "tests/unit/cpython/fake_elf.h"
+#include "tests/unit/tach_test.h"
+
+static char dir[PATH_MAX];
+static struct discovery *discovery;
+static struct exe_cache *cache;
+
+/* What the callback got. */
+static int said;
+static uint64_t said_key;
+static struct py_exe said_exe;
+
+static void say(void *ctx, uint64_t key, const struct py_exe *exe)
+{
+	assert_ptr_equal(ctx, &said);
+	said++;
+	said_key = key;
+	said_exe = *exe;
+}
+
+static int set_up(void **state)
+{
+	snprintf(dir, sizeof(dir), "/tmp/tachbpf-test-XXXXXX");
+	assert_non_null(mkdtemp(dir));
+	discovery = discovery_new();
+	cache = exe_cache_new(discovery, say, &said);
+	said = 0;
+	return discovery && cache ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+	char command[PATH_MAX + 16];
+
+	exe_cache_free(cache);
+	discovery_free(discovery);
+	snprintf(command, sizeof(command), "rm -r %s", dir);
+	return system(command);
+}
+
+static const char *path_of(const char *name)
+{
+	static char path[PATH_MAX + 64];
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	return path;
+}
+
+static const char *write_file(const char *name, const void *data, size_t len)
+{
+	const char *path = path_of(name);
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL, 0700);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, data, len), len);
+	close(fd);
+	return path;
+}
+
+static const char *write_python(const char *name, uint32_t hex)
+{
+	static const uint8_t zeros[256];
+	static struct fake_elf f;
+
+	f = (struct fake_elf){ .hex = hex, .runtime = zeros, .runtime_len = sizeof(zeros) };
+	fake_elf_build(&f);
+	return write_file(name, f.image, sizeof(f.image));
+}
+
+static uint64_t key_of(const char *path)
+{
+	int fd = open(path, O_RDONLY);
+	uint64_t key = 0;
+
+	assert_true(fd >= 0);
+	assert_int_equal(exe_key_of(fd, &key), 0);
+	close(fd);
+	return key;
+}
+
+static void test_a_python(void **state)
+{
+	const char *path = write_python("python3.12", 0x030c01f0);
+	const struct cpython_image *image;
+	const struct py_exe *exe = NULL;
+	uint64_t key = key_of(path);
+
+	assert_null(exe_cache_find(cache, key, &exe));
+	exe_cache_learn(cache, path);
+	assert_int_equal(said, 1);
+	assert_true(said_key == key);
+	assert_int_equal(said_exe.proc.state, PY_PROC_OTHER);
+	image = exe_cache_find(cache, key, &exe);
+	assert_non_null(image);
+	assert_string_equal(image->version, "3.12.1");
+	assert_memory_equal(exe, &said_exe, sizeof(*exe));
+	exe_cache_learn(cache, path);		/* known: it is not inspected again */
+	assert_int_equal(said, 1);
+}
+
+static void test_others(void **state)
+{
+	const struct py_exe *exe;
+	const char *path = write_file("script", "#!/bin/sh\n", 10);
+
+	exe_cache_learn(cache, path);
+	assert_null(exe_cache_find(cache, key_of(path), &exe));
+	exe_cache_learn(cache, "/proc/self/exe");
+	assert_null(exe_cache_find(cache, key_of("/proc/self/exe"), &exe));
+	exe_cache_learn(cache, path_of("missing"));
+	exe_cache_learn(cache, dir);
+	path = write_python("python2.7", 0x02070ff0);	/* a Python that is not supported */
+	exe_cache_learn(cache, path);
+	assert_null(exe_cache_find(cache, key_of(path), &exe));
+	assert_int_equal(said, 0);
+}
+
+/* Two files differ by inode, size or contents; a link to a file is that file. */
+static void test_keys(void **state)
+{
+	uint64_t first = key_of(write_python("a", 0x030c01f0));
+	char target[PATH_MAX + 64];
+
+	assert_true(first != key_of(write_python("b", 0x030c01f0)));
+	snprintf(target, sizeof(target), "%s", path_of("a"));
+	assert_int_equal(symlink(target, path_of("c")), 0);
+	assert_true(first == key_of(path_of("c")));
+	assert_int_equal(truncate(target, FAKE_SIZE + 1), 0);
+	assert_true(first != key_of(target));
+}
+
+static void test_keys_of_other_files(void **state)
+{
+	int fd = open(dir, O_RDONLY);
+	uint64_t key;
+
+	assert_int_equal(exe_key_of(fd, &key), -EINVAL);
+	close(fd);
+	assert_int_equal(exe_key_of(-1, &key), -EBADF);
+}
+
+/* This process runs no Python; a process that is gone has no executable. */
+static void test_processes(void **state)
+{
+	const struct py_exe *exe;
+	uint64_t key = key_of("/proc/self/exe");
+
+	exe_cache_learn_process(cache, getpid(), key);
+	exe_cache_learn_process(cache, 0x3fffffff, 1);	/* above any pid_max */
+	assert_null(exe_cache_find(cache, key, &exe));
+	assert_null(exe_cache_find(cache, 1, &exe));
+	assert_int_equal(said, 0);
+}
+
+static void test_the_library_of_an_executable(void **state)
+{
+	int fd = open("/proc/self/exe", O_RDONLY);
+
+	assert_int_equal(exe_open_library(fd, "/proc/self/exe"), -ENOENT);	/* needs none */
+	close(fd);
+	fd = open(write_file("text", "text", 4), O_RDONLY);
+	assert_true(exe_open_library(fd, path_of("text")) < 0);
+	close(fd);
+}
+
+/* The names of the files in our directory that were offered, in the order of the calls. */
+static char offered[256];
+
+static void offer(void *ctx, const char *path)
+{
+	size_t len = strlen(offered);
+
+	if (!strncmp(path, dir, strlen(dir)))
+		snprintf(offered + len, sizeof(offered) - len, "%s ", path + strlen(dir) + 1);
+}
+
+static void test_likely_names(void **state)
+{
+	static const char *const names[] = {
+		"python3.12", "pypy3", "python3.12-config", "python-argcomplete", "xpython3",
+	};
+	char old[4096], target[PATH_MAX + 64];
+	size_t i;
+
+	snprintf(old, sizeof(old), "%s", getenv("PATH") ? getenv("PATH") : "");
+	for (i = 0; i < ARRAY_SIZE(names); i++)
+		write_file(names[i], names[i], strlen(names[i]));
+	snprintf(target, sizeof(target), "%s", path_of("python3.12"));
+	assert_int_equal(symlink(target, path_of("python3")), 0);
+	write_file("python3.9", "x", 1);
+	assert_int_equal(chmod(path_of("python3.9"), 0600), 0);	/* cannot be executed */
+	setenv("PATH", dir, 1);
+	offered[0] = '\0';
+	exe_each_likely(offer, NULL);
+	setenv("PATH", old, 1);
+	assert_string_equal(offered, "python3.12 ");	/* once, although python3 is a link to it */
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_a_python),
+		TEST(test_others),
+		TEST(test_keys),
+		TEST(test_keys_of_other_files),
+		TEST(test_processes),
+		TEST(test_the_library_of_an_executable),
+		TEST(test_likely_names),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
