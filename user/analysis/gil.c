@@ -245,7 +245,7 @@ static void extend_times(uint64_t time_us, uint64_t *first_us, uint64_t *last_us
 }
 
 static int add_holder(struct gil *g, const struct event *ev, uint32_t process, uint32_t thread,
-		       uint32_t n)
+		      uint32_t n)
 {
 	struct gil_process *p = &AT(g->processes, struct gil_process, process);
 	struct gil_thread *th = &AT(g->threads, struct gil_thread, thread);

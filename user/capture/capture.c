@@ -38,7 +38,7 @@
 #define MS_NS 1000000ull
 #define TABLE_SWEEP_S 10
 /* How often open waits are emitted: a killed recording loses at most this much of them. */
-#define SETTLE_S 10
+#define OPEN_WAITS_S 10
 /* Time at the end to read names that there was no time for while samples waited. */
 #define NAMES_AT_STOP_NS 1000000000ll
 /* The clock is read once per this number of records. */
@@ -286,7 +286,7 @@ int capture_housekeep(struct capture *s)
 	sweep(s);
 	if (++s->housekeeps % TABLE_SWEEP_S == 0)
 		proc_table_sweep(s->skel->maps.py_procs);
-	if (s->housekeeps % SETTLE_S == 0)
+	if (s->housekeeps % OPEN_WAITS_S == 0)
 		capture_wait_emit_open(s);
 	while ((t = lifecycle_next_profiled(&s->life, &pos)))
 		lifecycle_fail(&s->life, process_retry_names(t->process));

@@ -50,14 +50,6 @@ void capture_process_args(const struct capture *s, struct process_args *args)
 		};
 }
 
-bool capture_is_admitted(struct capture *s, pid_t tgid, uint64_t start_ns)
-{
-	struct py_proc py;
-
-	return proc_table_get(s->life.table, tgid, &py) && py.exe && !py.mismatches &&
-	       !py.unselected && (!start_ns || py.start_ns == start_ns);
-}
-
 /* ---- what is found ---- */
 
 /* Is it the CPython that is profiled? */
@@ -265,7 +257,7 @@ void capture_inspect(struct capture *s, struct tracked *t)
 
 	if (!capture_filter_admits(s, t))
 		return;
-	if (!t->orphan && !t->process && capture_is_admitted(s, t->tgid, t->start_ns)) {
+	if (!t->orphan && !t->process && lifecycle_bpf_admitted(&s->life, t->tgid, t->start_ns)) {
 		inspect_backoff(&t->schedule, now_ns());	/* its RAW_EXEC will come */
 		return;
 	}

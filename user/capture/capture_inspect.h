@@ -5,22 +5,12 @@
 #ifndef TACHBPF_CAPTURE_INSPECT_H
 #define TACHBPF_CAPTURE_INSPECT_H
 
-#include <stdbool.h>
-#include <stdint.h>
-#include <sys/types.h>
-
 struct capture;
 struct process_args;
 struct tracked;
 
 /* Fill in the members of args that are the same for all processes of the capture. */
 void capture_process_args(const struct capture *s, struct process_args *args);
-
-/*
- * Returns true if the BPF side has admitted the process at its exec, and has found no sign
- * since then that this was wrong. start_ns: 0 if it is not known.
- */
-bool capture_is_admitted(struct capture *s, pid_t tgid, uint64_t start_ns);
 
 /* Inspect a process now, if it meets the conditions. t may be freed. */
 void capture_inspect(struct capture *s, struct tracked *t);

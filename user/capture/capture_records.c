@@ -42,7 +42,7 @@ static void take_unknown(struct capture *s, const struct raw_tick *tick)
 		process_add_discovered_late(t->process, 1);
 		return;
 	}
-	if (capture_is_admitted(s, tick->h.tgid, tick->h.start_ns))
+	if (lifecycle_bpf_admitted(&s->life, tick->h.tgid, tick->h.start_ns))
 		return;
 	t = lifecycle_ask(&s->life, tick->h.tgid, tick->h.start_ns);
 	if (!t)

@@ -157,13 +157,12 @@ static int say_walk_again(struct lifecycle *l, const struct tracked *t, const st
 	return say_walk(l, t, step);
 }
 
-/* Has the BPF side admitted it meanwhile, at an exec whose record was not taken yet? */
-static bool is_admitted(struct lifecycle *l, const struct tracked *t)
+bool lifecycle_bpf_admitted(struct lifecycle *l, pid_t tgid, uint64_t start_ns)
 {
 	struct py_proc py;
 
-	return proc_table_get(l->table, t->tgid, &py) && py.exe && !py.mismatches &&
-	       !py.unselected && (!t->start_ns || py.start_ns == t->start_ns);
+	return proc_table_get(l->table, tgid, &py) && py.exe && !py.mismatches &&
+	       !py.unselected && (!start_ns || py.start_ns == start_ns);
 }
 
 static void say_other(struct lifecycle *l, const struct tracked *t)
@@ -176,7 +175,7 @@ static void say_other(struct lifecycle *l, const struct tracked *t)
 		.state = PY_PROC_OTHER,
 	};
 
-	if (!is_admitted(l, t))
+	if (!lifecycle_bpf_admitted(l, t->tgid, t->start_ns))
 		proc_table_put(l->table, t->tgid, &py);
 }
 

@@ -120,6 +120,13 @@ struct tracked *lifecycle_ask(struct lifecycle *l, pid_t tgid, uint64_t start_ns
 struct tracked *lifecycle_admit(struct lifecycle *l, const struct step *step);
 
 /*
+ * Returns true if the BPF side has admitted the process at its exec, and has found no sign
+ * since then that this was wrong. Its RAW_EXEC may not have been taken yet. start_ns: 0 if it is
+ * not known.
+ */
+bool lifecycle_bpf_admitted(struct lifecycle *l, pid_t tgid, uint64_t start_ns);
+
+/*
  * Make the transition for an event. step: NULL if the event needs nothing. If the new state is
  * PROC_UNKNOWN, t is freed. 0; -EINVAL: the event cannot happen in this state; other -errno: the
  * map py_procs has no room. After an error nothing has changed.

@@ -203,7 +203,7 @@ static void hand_on_all(const struct job *job, const struct u64map *later,
 }
 
 int offcpu_scan_run(struct tachbpf_bpf *skel, offcpu_scan_proc_fn proc,
-		     offcpu_scan_record_fn record, void *ctx, struct offcpu_scan_counts *counts)
+		    offcpu_scan_record_fn record, void *ctx, struct offcpu_scan_counts *counts)
 {
 	struct raw_offcpu_scan *again = NULL;
 	struct u64map later = { 0 };

@@ -28,6 +28,6 @@ typedef void (*offcpu_scan_record_fn)(void *ctx, void *data, size_t len);
  * were attached. Takes a second at most. Adds to *counts. 0 or -errno.
  */
 int offcpu_scan_run(struct tachbpf_bpf *skel, offcpu_scan_proc_fn proc,
-		     offcpu_scan_record_fn record, void *ctx, struct offcpu_scan_counts *counts);
+		    offcpu_scan_record_fn record, void *ctx, struct offcpu_scan_counts *counts);
 
 #endif
