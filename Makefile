@@ -115,7 +115,7 @@ $(O)/libtachbpf.a: $(LIB_OBJ) | $(O)/libs
 ifdef SYSROOT_FLAG
 # Debian's development packages of the other machine type: fetched once, unpacked, not installed.
 CROSS_PACKAGES := libc6-dev libbpf-dev libelf-dev zlib1g-dev libzstd-dev libprotobuf-c-dev \
-                  libxxhash-dev libcmocka-dev
+                  libxxhash-dev libseccomp-dev libcmocka-dev
 
 $(LIB_OBJ) $(O)/user/main.o $(O)/syscall_names.inc: | $(SYSROOT)/usr/include
 

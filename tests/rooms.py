@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 # From the lowest room to the highest. main.c is above all of them.
-ROOMS = ("base", "model", "elf", "cpython", "host", "formats", "target", "resolve", "recording",
+ROOMS = ("base", "model", "worker", "elf", "cpython", "host", "formats", "target", "resolve", "recording",
          "capture", "analysis", "doctor", "commands")
 SKELETON = "tachbpf.skel.h"
 # Files that make generates: they are in no room.

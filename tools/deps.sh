@@ -31,6 +31,7 @@ header zlib.h || need zlib1g-dev
 header zstd.h || need libzstd-dev
 header protobuf-c/protobuf-c.h || need libprotobuf-c-dev
 header xxhash.h || need libxxhash-dev
+header seccomp.h || need libseccomp-dev
 have python3 || need python3
 case "${1:-build}-$(uname -m)" in
 cross-x86_64 | check-x86_64)
@@ -103,6 +104,7 @@ fedora_names() {
 		libzstd-dev) echo libzstd-devel ;;
 		libprotobuf-c-dev) echo protobuf-c-devel ;;
 		libxxhash-dev) echo xxhash-devel ;;
+		libseccomp-dev) echo libseccomp-devel ;;
 		xz-utils) echo xz ;;
 		rpm) echo rpm-build ;;
 		gcc-aarch64-linux-gnu | debhelper | dpkg-dev | build-essential) ;;	# Debian's only

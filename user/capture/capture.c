@@ -28,6 +28,7 @@
 #include "capture/proc_table.h"
 #include "capture/sampler.h"
 #include "host/identity.h"
+#include "host/reader.h"
 #include "host/remote_mem.h"
 #include "resolve/observer.h"
 #include "tachbpf.skel.h"
@@ -213,7 +214,7 @@ void capture_free(struct capture *s)
 	discovery_free(s->discovery);
 	counters_free(&s->counters);
 	proc_filter_eval_free(s->filter_eval);
-	remote_mem_end();
+	reader_end();
 	free(s);
 }
 

@@ -16,7 +16,7 @@
 #include "base/util.h"
 #include "doctor/doctor.h"
 #include "host/proc.h"
-#include "host/remote_mem.h"
+#include "host/reader.h"
 #include "tachbpf.skel.h"
 #include "target/discover.h"
 
@@ -208,5 +208,5 @@ void census_take(struct census *c)
 	memset(c, 0, sizeof(*c));
 	c->err = k.discovery ? proc_each(count_one, &k) : -ENOMEM;
 	discovery_free(k.discovery);
-	remote_mem_end();
+	reader_end();
 }

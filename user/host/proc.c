@@ -139,17 +139,77 @@ static ssize_t read_text(const char *path, char *out, size_t size)
 	return n;
 }
 
-ssize_t proc_read(pid_t tgid, const char *name, char *out, size_t size)
+/* ---- where it is read from ---- */
+
+static void path_of(pid_t tgid, const char *name, char path[128])
 {
-	char path[64], pid[16] = "self";
-	ssize_t n;
+	char pid[16] = "self";
 
 	if (tgid)
 		snprintf(pid, sizeof(pid), "%d", tgid);
-	snprintf(path, sizeof(path), "/proc/%s/%s", pid, name);
-	n = read_text(path, out, size);
+	snprintf(path, 128, "/proc/%s/%s", pid, name);
+}
+
+static ssize_t direct_text(pid_t tgid, const char *name, char *out, size_t size)
+{
+	char path[128];
+
+	path_of(tgid, name, path);
+	return read_text(path, out, size);
+}
+
+static ssize_t direct_link(pid_t tgid, const char *name, char *out, size_t size)
+{
+	char path[128];
+	ssize_t n;
+
+	path_of(tgid, name, path);
+	n = readlink(path, out, size);
+	if (n < 0)
+		return -errno;
+	if ((size_t)n == size)
+		return -ENAMETOOLONG;
+	out[n] = '\0';
+	return n;
+}
+
+static int direct_each(pid_t tgid, proc_each_fn cb, void *ctx)
+{
+	struct dirent *e;
+	char path[64];
+	int err = 0;
+	DIR *d;
+
+	if (tgid)
+		snprintf(path, sizeof(path), "/proc/%d/task", tgid);
+	d = opendir(tgid ? path : "/proc");
+	if (!d)
+		return -errno;
+	while (!err && (e = readdir(d)))
+		if (isdigit((unsigned char)e->d_name[0]))
+			err = cb(ctx, atoi(e->d_name));
+	closedir(d);
+	return err;
+}
+
+const struct proc_source proc_direct = {
+	.text = direct_text, .link = direct_link, .each = direct_each,
+};
+static const struct proc_source *source = &proc_direct;
+
+void proc_set_source(const struct proc_source *s)
+{
+	source = s;
+}
+
+ssize_t proc_read(pid_t tgid, const char *name, char *out, size_t size)
+{
+	ssize_t n = source->text(tgid, name, out, size);
+
 	return n == -ENOENT ? -ESRCH : n;
 }
+
+/* ---- what it says ---- */
 
 int proc_stat(pid_t tgid, struct proc_stat *st)
 {
@@ -238,19 +298,16 @@ int proc_cmdline(pid_t tgid, char *out, size_t size)
 	return 0;
 }
 
+ssize_t proc_link(pid_t tgid, const char *name, char *out, size_t size)
+{
+	return source->link(tgid, name, out, size);
+}
+
 int proc_exe(pid_t tgid, char *path, size_t size)
 {
-	char link[64];
-	ssize_t n;
+	ssize_t n = proc_link(tgid, "exe", path, size);
 
-	snprintf(link, sizeof(link), "/proc/%d/exe", tgid);
-	n = readlink(link, path, size);
-	if (n < 0)
-		return -errno;
-	if ((size_t)n == size)
-		return -ENAMETOOLONG;
-	path[n] = '\0';
-	return 0;
+	return n < 0 ? (int)n : 0;
 }
 
 int proc_euid(pid_t tgid, uint32_t *uid)
@@ -263,42 +320,32 @@ int proc_euid(pid_t tgid, uint32_t *uid)
 	return err;
 }
 
-int proc_each(int (*cb)(void *ctx, pid_t tgid), void *ctx)
+int proc_each(proc_each_fn cb, void *ctx)
 {
-	struct dirent *e;
-	int err = 0;
-	DIR *d = opendir("/proc");
+	return source->each(0, cb, ctx);
+}
 
-	if (!d)
-		return -errno;
-	while (!err && (e = readdir(d)))
-		if (isdigit((unsigned char)e->d_name[0]))
-			err = cb(ctx, atoi(e->d_name));
-	closedir(d);
-	return err;
+struct other_task {
+	pid_t tgid, found;
+};
+
+static int is_other_task(void *ctx, pid_t tid)
+{
+	struct other_task *o = ctx;
+	struct proc_stat st;
+
+	if (tid > 0 && tid != o->tgid && !proc_stat(tid, &st) && !st.ended)
+		o->found = tid;
+	return o->found;
 }
 
 /* A thread that still runs, in a process whose first thread has ended. 0: none. */
 static pid_t other_task(pid_t tgid)
 {
-	struct proc_stat st;
-	struct dirent *e;
-	char path[64];
-	pid_t tid = 0;
-	DIR *d;
+	struct other_task o = { .tgid = tgid };
 
-	snprintf(path, sizeof(path), "/proc/%d/task", tgid);
-	d = opendir(path);
-	if (!d)
-		return 0;
-	while (!tid && (e = readdir(d))) {
-		pid_t one = atoi(e->d_name);
-
-		if (one > 0 && one != tgid && !proc_stat(one, &st) && !st.ended)
-			tid = one;
-	}
-	closedir(d);
-	return tid;
+	source->each(tgid, is_other_task, &o);
+	return o.found;
 }
 
 pid_t proc_living_task(pid_t tgid)

@@ -42,6 +42,22 @@ int proc_stat_mapped(pid_t tgid, const struct proc_map *m, struct stat *st);
  * NUL-terminated. Returns the length, or -errno; -ESRCH: no such process.
  */
 ssize_t proc_read(pid_t tgid, const char *name, char *out, size_t size);
+/* Where the link /proc/PID/name leads, as proc_read(). -ENAMETOOLONG: out is too small. */
+ssize_t proc_link(pid_t tgid, const char *name, char *out, size_t size);
+
+/*
+ * Who reads /proc for these functions, all but proc_maps(), proc_open_mapped(), proc_stat_mapped()
+ * and proc_mem_read(): this process itself (proc_direct), or somebody who has more rights.
+ */
+typedef ssize_t (*proc_read_fn)(pid_t tgid, const char *name, char *out, size_t size);
+typedef int (*proc_each_fn)(void *ctx, pid_t pid);
+struct proc_source {
+	proc_read_fn text, link;
+	/* Call cb for every process, or for every task of a process, until it returns non-zero. */
+	int (*each)(pid_t tgid, proc_each_fn cb, void *ctx);
+};
+extern const struct proc_source proc_direct;
+void proc_set_source(const struct proc_source *source);
 
 /* Fields of /proc/PID/stat. */
 struct proc_stat {
@@ -96,7 +112,7 @@ int proc_exe(pid_t tgid, char *path, size_t size);
 int proc_euid(pid_t tgid, uint32_t *uid);
 
 /* Call cb for every process until it returns non-zero; returns that. Else 0 or -errno. */
-int proc_each(int (*cb)(void *ctx, pid_t tgid), void *ctx);
+int proc_each(proc_each_fn cb, void *ctx);
 
 /*
  * Read len bytes of a process' memory; ctx is its tgid as a pointer. 0 if all were read, or

@@ -13,7 +13,7 @@
 
 #include "base/util.h"
 #include "elf/elf.h"
-#include "host/remote_mem.h"
+#include "host/reader.h"
 #include "target/proc_filter_eval.h"
 
 /*
@@ -159,6 +159,6 @@ int pythons_each(struct identities *ids, struct proc_filter_eval *filter_eval,
 	memset(counts, 0, sizeof(*counts));
 	err = s.discovery ? proc_each(list_if_python, &s) : -ENOMEM;
 	discovery_free(s.discovery);
-	remote_mem_end();
+	reader_end();
 	return err;
 }

@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "base/util.h"
+#include "host/reader.h"
 #include "host/remote_mem.h"
 
 static char text[] = "what the other process has";
@@ -86,7 +87,7 @@ static void test_reads(void **state)
 	assert_int_equal(remote_mem_read(as_ctx(pid), (uintptr_t)text, buf, 1u << 30), -E2BIG);
 	end_other(pid);
 	assert_int_equal(read_patiently(pid, text, buf, 4), -ESRCH);
-	remote_mem_end();
+	reader_end();
 }
 
 static void test_own_memory(void **state)
@@ -161,7 +162,7 @@ static void test_no_answer(void **state)
 	if (err == -EPERM || err == -EFAULT) {
 		end_other(bad);
 		end_other(good);
-		remote_mem_end();
+		reader_end();
 		skip();	/* userfaultfd is for root, or not there */
 	}
 	assert_int_equal(err, -EBUSY);
@@ -183,7 +184,7 @@ static void test_no_answer(void **state)
 	}
 	end_other(bad);
 	end_other(good);
-	remote_mem_end();
+	reader_end();
 }
 
 /* A helper that gets no CPU is given up, and the process, which is not to blame, asked again. */
@@ -198,14 +199,14 @@ static void test_slow_helper(void **state)
 	}
 	remote_mem_hurry(true);
 	remote_mem_grant(1000000000);
-	assert_true(remote_mem_helper() > 0);
-	kill(remote_mem_helper(), SIGSTOP);
+	assert_true(reader_pid() > 0);
+	kill(reader_pid(), SIGSTOP);
 	assert_int_equal(remote_mem_read(as_ctx(pid), (uintptr_t)text, buf, 4), -EBUSY);
 	assert_int_equal(read_again(pid, text, buf, 4), 0);
 	assert_memory_equal(buf, text, 4);
 	remote_mem_hurry(false);
 	end_other(pid);
-	remote_mem_end();
+	reader_end();
 }
 
 /* While samples wait reads have a budget; else they have not, however many there are. */
@@ -229,7 +230,7 @@ static void test_hurry(void **state)
 		remote_mem_hurry(false);
 	}
 	end_other(pid);
-	remote_mem_end();
+	reader_end();
 }
 
 int main(void)

@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include "host/reader.h"
 #include "host/remote_mem.h"
 #include "target/discover.h"
 #include "tests/unit/cpython/fake_elf.h"
@@ -383,7 +384,7 @@ static void test_busy(void **state)
 		goto out;
 	remote_mem_hurry(true);
 	remote_mem_grant(1000000000);
-	kill(remote_mem_helper(), SIGSTOP);
+	kill(reader_pid(), SIGSTOP);
 	assert_int_equal(inspect_pid(pid, &seen, PLACE + 0x100000 + FAKE_RUNTIME, &found), 0);
 	assert_int_equal(found.ready, READY_BUSY);
 	assert_string_equal(found.image->version, "3.12.1");
@@ -398,7 +399,7 @@ static void test_busy(void **state)
 out:
 	kill(pid, SIGKILL);
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
-	remote_mem_end();
+	reader_end();
 	initialised = 0;
 	end();
 }

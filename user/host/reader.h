@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * reader.h - the worker (worker.h) that reads processes: their memory, and those files of /proc
+ * that only show themselves to who may trace a process, or that may wait for the process' memory.
+ */
+#ifndef TACHBPF_READER_H
+#define TACHBPF_READER_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "worker/worker.h"
+
+/* Its longest answer: a code object's largest table, and a little. */
+#define READER_BYTES_MAX ((1u << 20) + 4096)
+
+extern const struct worker_kind reader_kind;
+
+/*
+ * Read len bytes at addr of a process into *bytes, which stay valid until the next call of a function
+ * of this file. hurry: give the reader only a short time, also if the machine is slow. 0, -errno of
+ * proc_mem_read(), -E2BIG, or -EBUSY: nothing was read, try again later.
+ */
+int reader_mem(pid_t tgid, uint64_t addr, size_t len, bool hurry, const void **bytes);
+
+/*
+ * From now on the functions of proc.h ask the reader for the files that it is there for. For a program that
+ * gives up the right to trace.
+ */
+void reader_reads_proc(void);
+
+/* Its pid, for tests; 0: it does not run. */
+pid_t reader_pid(void);
+/* End it. The next call starts another. */
+void reader_end(void);
+
+#endif

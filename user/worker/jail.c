@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* jail.c - see jail.h. The filter is libseccomp's. */
+#include "worker/jail.h"
+
+#include <errno.h>
+#include <linux/capability.h>
+#include <seccomp.h>
+#include <stdbool.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/util.h"
+
+/* Memory, the socket to the client, the clock, the end. What an architecture lacks is left out. */
+static const char *const common_calls[] = {
+	"recvmsg", "sendmsg", "close", "brk", "mmap", "munmap", "mremap", "madvise", "futex",
+	"clock_gettime", "rt_sigreturn", "rt_sigprocmask", "rt_sigaction", "restart_syscall",
+	"getpid", "gettid", "tgkill", "getrandom", "exit", "exit_group", NULL,
+};
+
+int jail_keep_caps(uint64_t caps)
+{
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
+	size_t i;
+
+	if (syscall(SYS_capget, &head, data))
+		return -errno;
+	for (i = 0; i < ARRAY_SIZE(data); i++) {
+		data[i].permitted &= (uint32_t)(caps >> 32 * i);
+		data[i].effective = data[i].permitted;
+		data[i].inheritable = 0;
+	}
+	prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+	return syscall(SYS_capset, &head, data) ? -errno : 0;
+}
+
+#if defined(__SANITIZE_ADDRESS__)
+
+static int limit_memory(uint64_t bytes)
+{
+	return 0;
+}
+
+static int filter_calls(const char *const *calls)
+{
+	return 0;
+}
+
+#else
+
+static int limit_memory(uint64_t bytes)
+{
+	struct rlimit limit = { bytes, bytes };
+
+	return bytes && setrlimit(RLIMIT_AS, &limit) ? -errno : 0;
+}
+
+/* 0 or -errno. */
+static int allow(scmp_filter_ctx filter, const char *const *calls)
+{
+	int nr, err = 0;
+
+	for (; !err && *calls; calls++) {
+		nr = seccomp_syscall_resolve_name(*calls);
+		if (nr != __NR_SCMP_ERROR)
+			err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, nr, 0);
+		if (err == -EDOM)	/* not on this architecture */
+			err = 0;
+	}
+	return err;
+}
+
+static int filter_calls(const char *const *calls)
+{
+	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_KILL_PROCESS);
+	int err = filter ? allow(filter, common_calls) : -ENOMEM;
+
+	if (!err)
+		err = allow(filter, calls);
+	if (!err)
+		err = seccomp_load(filter);
+	seccomp_release(filter);
+	return err;
+}
+
+#endif
+
+int jail_enter(const struct jail *jail)
+{
+	const struct rlimit none = { 0, 0 };
+	int err;
+
+	if (setrlimit(RLIMIT_CORE, &none))	/* memory of others may be in it */
+		return -errno;
+	err = jail_keep_caps(jail->caps);
+	if (!err && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		err = -errno;
+	if (!err)
+		err = limit_memory(jail->memory_bytes);
+	return err ? err : filter_calls(jail->calls);
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * jail.h - what a process of ours may still do: which capabilities it has, which system calls it
+ * may make, how much memory it may use.
+ */
+#ifndef TACHBPF_JAIL_H
+#define TACHBPF_JAIL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct jail {
+	uint64_t caps;			/* bits of the capabilities that it keeps, if it has them */
+	const char *const *calls;	/* names of system calls, ends with NULL; those that every
+					 * process needs to allocate, to answer and to end are added */
+	uint64_t memory_bytes;		/* address space; 0: no limit */
+};
+
+/* Give up all capabilities but these. 0 or -errno. */
+int jail_keep_caps(uint64_t caps);
+
+/*
+ * Enter the jail, for good: the kernel kills the process (SIGSYS) at any other system call. No new
+ * privileges can be gained. Under a sanitizer, which makes calls of its own, there is no filter
+ * of system calls and no limit of memory. 0 or -errno.
+ */
+int jail_enter(const struct jail *jail);
+
+#endif

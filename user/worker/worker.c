@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* worker.c - see worker.h: calls, and what becomes of workers that do not answer. */
+#include "worker/worker.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/util.h"
+#include "worker/worker_start.h"
+
+/* At most so many workers of one place may be blocked. Then no further call is tried. */
+#define STUCK_MAX 8
+/*
+ * After this time, a process that blocked a worker is tried again; the time doubles with each
+ * failure.
+ */
+#define AGAIN_NS 1000000000ull
+#define AGAIN_DOUBLINGS 6
+
+/* A process that has blocked a worker. */
+struct stuck {
+	pid_t about;
+	int pidfd;			/* of the worker that is still blocked; 0: none */
+	unsigned int times;
+	uint64_t again_ns;		/* when it may be tried again */
+};
+
+/* Remove a worker that has ended, if it is our own child. */
+static bool has_ended(int pidfd)
+{
+	struct pollfd p = { .fd = pidfd, .events = POLLIN };
+	siginfo_t info;
+
+	if (poll(&p, 1, 0) <= 0)
+		return false;
+	waitid(3 /* P_PIDFD */, (id_t)pidfd, &info, WEXITED | WNOHANG);
+	return true;
+}
+
+static void forget_ended(struct stuck *s)
+{
+	if (s->pidfd && has_ended(s->pidfd)) {
+		close(s->pidfd);
+		s->pidfd = 0;
+	}
+}
+
+/* Whatever had blocked a worker that has ended has released it. */
+static bool may_ask(struct worker *w, pid_t about, uint64_t now)
+{
+	bool room = false;
+	struct stuck *s;
+
+	for (s = w->stuck; s < w->stuck + STUCK_MAX; s++) {
+		forget_ended(s);
+		if (s->about == about && (s->pidfd || now < s->again_ns))
+			return false;
+		room |= !s->pidfd;
+	}
+	return room;
+}
+
+int worker_ready(struct worker *w, pid_t about)
+{
+	if (!w->stuck)
+		w->stuck = calloc(STUCK_MAX, sizeof(*w->stuck));
+	if (!w->stuck)
+		return -ENOMEM;
+	if (!may_ask(w, about, now_ns()))
+		return -EBUSY;
+	return w->pid ? 0 : worker_start(w);
+}
+
+unsigned int worker_stuck_cnt(struct worker *w)
+{
+	unsigned int cnt = 0;
+	struct stuck *s;
+
+	for (s = w->stuck; s && s < w->stuck + STUCK_MAX; s++) {
+		forget_ended(s);
+		cnt += !!s->pidfd;
+	}
+	return cnt;
+}
+
+/*
+ * Wait until there is an answer. Signals do not prolong the wait. We may have had no CPU for all
+ * that time ourselves, so the socket is checked once more at its end.
+ */
+static int poll_answer(int fd, int timeout_ms)
+{
+	uint64_t end = now_ns() + timeout_ms * 1000000ull, now;
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+	int n;
+
+	do {
+		now = now_ns();
+		n = poll(&p, 1, now < end ? (end - now) / 1000000 + 1 : 0);
+		if (n > 0)
+			return 0;
+		if (n < 0 && errno != EINTR)
+			return -errno;
+	} while (now < end);
+	return -ETIMEDOUT;
+}
+
+int worker_wait(struct worker *w, int timeout_ms)
+{
+	struct worker_answer a;
+	int err;
+
+	do {
+		err = poll_answer(w->fd, timeout_ms);
+		if (!err)
+			err = worker_receive(w->fd, &a, sizeof(a), NULL, 0, 0);
+	} while (!err && a.call != w->calls);
+	if (!err)
+		return a.result;
+	if (err != -ETIMEDOUT) {
+		worker_end(w);
+		err = -EPIPE;
+	}
+	return err;
+}
+
+int worker_call(struct worker *w, unsigned int function, const int *fds, int timeout_ms)
+{
+	struct worker_request r = { .function = function, .call = ++w->calls };
+
+	if (worker_send(w->fd, &r, sizeof(r), fds, fds ? WORKER_FDS_MAX : 0)) {
+		worker_end(w);
+		return -EPIPE;
+	}
+	return worker_wait(w, timeout_ms);
+}
+
+bool worker_is_runnable(const struct worker *w)
+{
+	char path[32], text[512] = "", *state;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", w->pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || read(fd, text, sizeof(text) - 1) < 0)
+		text[0] = '\0';
+	if (fd >= 0)
+		close(fd);
+	state = strrchr(text, ')');
+	return state && !strncmp(state, ") R", 3);
+}
+
+/*
+ * The process' own entry, or the one whose turn comes first. worker_ready() has checked that there
+ * is one.
+ */
+static struct stuck *stuck_entry(struct worker *w, pid_t about)
+{
+	struct stuck *s, *found = NULL;
+
+	for (s = w->stuck; s < w->stuck + STUCK_MAX; s++) {
+		if (s->about == about)
+			return s;
+		if (!s->pidfd && (!found || s->again_ns < found->again_ns))
+			found = s;
+	}
+	*found = (struct stuck){ .about = about };
+	return found;
+}
+
+void worker_give_up(struct worker *w, pid_t about, bool blame)
+{
+	struct stuck *s = stuck_entry(w, about);
+	unsigned int doublings = s->times < AGAIN_DOUBLINGS ? s->times : AGAIN_DOUBLINGS;
+
+	s->again_ns = now_ns();
+	if (blame) {
+		s->again_ns += AGAIN_NS << doublings;
+		s->times++;
+	}
+	s->pidfd = w->pidfd;
+	w->pidfd = -1;
+	syscall(SYS_pidfd_send_signal, s->pidfd, SIGKILL, NULL, 0);
+	worker_end(w);
+	forget_ended(s);
+}
+
+/* A worker that is blocked in the kernel ends when it can; nobody waits for it. */
+void worker_end(struct worker *w)
+{
+	if (!w->pid)
+		return;
+	close(w->fd);
+	munmap(w->shared, w->kind->shared_bytes);
+	if (w->pidfd >= 0) {
+		syscall(SYS_pidfd_send_signal, w->pidfd, SIGKILL, NULL, 0);
+		has_ended(w->pidfd);
+		close(w->pidfd);
+	}
+	w->pid = 0;
+}

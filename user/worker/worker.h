@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * worker.h - calls functions in another process, which is given up if it does not answer.
+ *
+ * Who opens, reads or parses what others name can wait for ever: behind a file or a page there may
+ * be a FUSE server or a userfaultfd that never answers, and not even a signal ends that wait. So a
+ * worker does it: a process with few rights (jail.h), with none of our files open, and with memory
+ * that it shares with us for the input and the output of its functions. A worker that was given
+ * up ends when the kernel lets it; another one takes its place.
+ *
+ * Workers are started by the keeper, a process that has the rights which they need, and which
+ * does nothing else; so the program itself can give these rights up. Without a keeper a worker
+ * is started by its client itself.
+ *
+ * All functions must be called from one thread only.
+ */
+#ifndef TACHBPF_WORKER_H
+#define TACHBPF_WORKER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "worker/jail.h"
+
+/* Descriptors that a call can pass to the worker. */
+#define WORKER_FDS_MAX 2
+
+/*
+ * A function that a worker runs. shared: its input, which it replaces by its output. fds: what the
+ * call passed, WORKER_FDS_MAX of them, -1: none; closed afterwards. Its result is the call's: 0
+ * or -errno.
+ */
+typedef int (*worker_fn)(void *shared, const int *fds);
+
+struct worker_kind {
+	const char *name;		/* of the process: "tachbpf-reader" */
+	const struct jail *jail;
+	const worker_fn *functions;
+	unsigned int function_cnt;
+	size_t shared_bytes;
+};
+
+/* A place for one worker of a kind; zero but for kind: none was started. */
+struct worker {
+	const struct worker_kind *kind;
+	pid_t pid;			/* 0: none */
+	int fd, pidfd;
+	void *shared;
+	uint32_t calls;
+	struct stuck *stuck;		/* STUCK_MAX entries, allocated when they are needed */
+};
+
+/*
+ * Start the keeper of these kinds, before any right is given up. kinds must stay valid. 0 or
+ * -errno; without a keeper nothing but the rights of the program is different.
+ */
+int keeper_start(const struct worker_kind *const kinds[], size_t cnt);
+/* End the keeper, and with it all workers that it started. */
+void keeper_end(void);
+/* The keeper's pid; 0: there is none. */
+pid_t keeper_pid(void);
+
+/*
+ * May the worker be asked about this process: has nothing of it blocked a worker a short time
+ * ago, and may one more worker be lost? If so, start the worker if there is none. 0; -EBUSY: try again
+ * later; other -errno.
+ */
+int worker_ready(struct worker *w, pid_t about);
+
+/*
+ * Call a function of a worker that is ready: the input is in w->shared, the output will be there.
+ * fds: WORKER_FDS_MAX descriptors, -1: none; NULL: none at all. Returns the function's result, or
+ * -ETIMEDOUT: no answer came in time; the worker still works, and w->shared shows how far it came.
+ * -EPIPE: the worker has ended.
+ */
+int worker_call(struct worker *w, unsigned int function, const int *fds, int timeout_ms);
+
+/* Wait another time for the answer of a call that had not come in time. As worker_call(). */
+int worker_wait(struct worker *w, int timeout_ms);
+
+/* Does the worker only wait for a CPU? */
+bool worker_is_runnable(const struct worker *w);
+
+/*
+ * Give up the worker, which did not answer about this process. blame: it will not be asked about
+ * that process for a second, twice as long the next time. Otherwise the machine was slow.
+ */
+void worker_give_up(struct worker *w, pid_t about, bool blame);
+
+/* How many workers of this place are blocked in the kernel, and were given up. */
+unsigned int worker_stuck_cnt(struct worker *w);
+
+/* End the worker. The next worker_ready() starts another. */
+void worker_end(struct worker *w);
+
+#endif
