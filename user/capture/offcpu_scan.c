@@ -1,51 +1,49 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * offcpu_scan.c - lists threads by the kernel's task iterator, walks them in a helper process, and
- * lists them again: a thread with the same number of switches did not run in between, so its
- * stack is valid.
- *
- * The helper reads memory whose owner may never deliver a page (see remote_mem.h). It is given up
- * after WALK_MS_MAX at most, and has none of our files open.
+ * offcpu_scan.c - lists threads by the kernel's task iterator, walks them in a worker (worker.h),
+ * and lists them again: a thread with the same number of switches did not run in between, so its
+ * stack is valid. The worker is given up after WALK_MS_MAX at most; what it has found counts.
  */
 #include "capture/offcpu_scan.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <signal.h>
+#include <linux/capability.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/u64map.h"
 #include "base/util.h"
 #include "capture/offcpu_scan_walk.h"
 #include "tachbpf.skel.h"
+#include "worker/worker.h"
 
 /* Room for the records of 10,000 threads of depth 100, with their code objects. */
 #define OUT_BYTES (64u << 20)
-/* The helper's time: WALK_MS_MIN, and a millisecond for each WALKS_A_MS threads. */
+/* Threads that are walked in one scan; the others are lost. */
+#define THREADS_MAX 32768
+/* The walker's time: WALK_MS_MIN, and a millisecond for each WALKS_A_MS threads. */
 #define WALK_MS_MIN 200
 #define WALK_MS_MAX 1000
 #define WALKS_A_MS 5
 
-/* In memory that we share with the helper. */
+/* In memory that we share with the walker; pages that nobody writes to take no memory. */
 struct shared {
-	size_t used;		/* bytes of out that are complete */
-	size_t done;		/* threads walked so far */
-	uint8_t out[];		/* for each thread: its index and a length (u64), its records */
+	uint64_t cnt;		/* threads to walk, and the process of each */
+	uint64_t used;		/* bytes of out that are complete */
+	uint64_t done;		/* threads walked so far */
+	struct raw_offcpu_scan threads[THREADS_MAX];
+	struct py_proc procs[THREADS_MAX];
+	uint8_t out[OUT_BYTES];	/* for each thread: its index and a length (u64), its records */
 };
 
 struct job {
 	struct raw_offcpu_scan *threads;	/* cnt threads to walk */
 	size_t cnt;
 	struct py_proc *procs;		/* the process of each thread */
-	struct shared *shared;
 };
 
 /* The *cnt threads that the iterator reports; the caller frees them. NULL with errno. */
@@ -97,54 +95,63 @@ static int choose(struct job *job, offcpu_scan_proc_fn proc, void *ctx)
 	return 0;
 }
 
-/* The helper process. Does not return. */
-static void walk_all(const struct job *job)
-{
-	struct shared *s = job->shared;
-	size_t i, room, len;
-	uint64_t head[2];
+/* ---- the walker ---- */
 
-	for (i = 0; i < job->cnt; i++) {
-		room = OUT_BYTES - sizeof(*s) - s->used;
+static int walk_all(void *shared, const int *fds)
+{
+	struct shared *s = shared;
+	uint64_t cnt = s->cnt < THREADS_MAX ? s->cnt : THREADS_MAX, used = 0, head[2];
+	size_t i, room;
+
+	for (i = 0; i < cnt; i++) {
+		room = sizeof(s->out) - used;
 		if (room < sizeof(head))
 			break;
-		len = offcpu_scan_walk(&job->threads[i], &job->procs[i],
-				       s->out + s->used + sizeof(head), room - sizeof(head));
 		head[0] = i;
-		head[1] = len;
-		memcpy(s->out + s->used, head, sizeof(head));
-		__atomic_store_n(&s->used, s->used + sizeof(head) + len, __ATOMIC_RELEASE);
+		head[1] = offcpu_scan_walk(&s->threads[i], &s->procs[i],
+					   s->out + used + sizeof(head), room - sizeof(head));
+		memcpy(s->out + used, head, sizeof(head));
+		used += sizeof(head) + head[1];
+		__atomic_store_n(&s->used, used, __ATOMIC_RELEASE);
 		__atomic_store_n(&s->done, i + 1, __ATOMIC_RELEASE);
-	}
-	_exit(0);
-}
-
-static int walk_in_helper(const struct job *job)
-{
-	uint64_t ms = WALK_MS_MIN + job->cnt / WALKS_A_MS, end;
-	pid_t parent = getpid(), pid = fork();
-	int status;
-
-	if (pid < 0)
-		return -errno;
-	if (!pid) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		if (getppid() != parent)
-			_exit(1);
-		syscall(SYS_close_range, 0, ~0U, 0);
-		walk_all(job);
-	}
-	end = now_ns() + (ms < WALK_MS_MAX ? ms : WALK_MS_MAX) * 1000000;
-	while (!waitpid(pid, &status, WNOHANG)) {
-		if (now_ns() > end) {
-			kill(pid, SIGKILL);
-			waitpid(pid, &status, WNOHANG);
-			break;
-		}
-		usleep(500);
 	}
 	return 0;
 }
+
+static const worker_fn functions[] = { walk_all };
+static const char *const calls[] = { "process_vm_readv", NULL };
+static const struct jail jail = { .caps = 1ull << CAP_SYS_PTRACE, .calls = calls };
+
+const struct worker_kind offcpu_scan_walker = {
+	.name = "tachbpf-walker",
+	.jail = &jail,
+	.functions = functions,
+	.function_cnt = ARRAY_SIZE(functions),
+	.shared_bytes = sizeof(struct shared),
+};
+
+static struct worker walker = { .kind = &offcpu_scan_walker };
+
+/*
+ * Walk the threads of a job; what was walked in time is in walker.shared. 0 or -errno. The walker
+ * is given up by itself, not for a process: the next scan has other threads.
+ */
+static int walk(const struct job *job, size_t cnt)
+{
+	uint64_t ms = WALK_MS_MIN + cnt / WALKS_A_MS;
+	int err = worker_ready(&walker, 0);
+	struct shared *s = walker.shared;
+
+	if (err)
+		return err;
+	s->cnt = cnt;
+	s->used = s->done = 0;
+	memcpy(s->threads, job->threads, cnt * sizeof(*job->threads));
+	memcpy(s->procs, job->procs, cnt * sizeof(*job->procs));
+	return worker_call(&walker, 0, NULL, ms < WALK_MS_MAX ? ms : WALK_MS_MAX);
+}
+
+/* ---- what it found ---- */
 
 /* Pass one thread's records to record(). */
 static void hand_on(uint8_t *at, size_t len, offcpu_scan_record_fn record, void *ctx)
@@ -182,11 +189,11 @@ static bool stood_still(const struct u64map *later, const struct raw_offcpu_scan
 static void hand_on_all(const struct job *job, const struct u64map *later,
 			offcpu_scan_record_fn record, void *ctx, struct offcpu_scan_counts *counts)
 {
-	struct shared *s = job->shared;
+	struct shared *s = walker.shared;
 	size_t used = __atomic_load_n(&s->used, __ATOMIC_ACQUIRE), at = 0;
 	uint64_t head[2];
 
-	while (used - at >= sizeof(head)) {
+	while (used <= sizeof(s->out) && used - at >= sizeof(head)) {
 		memcpy(head, s->out + at, sizeof(head));
 		at += sizeof(head);
 		if (head[0] >= job->cnt || head[1] > used - at)
@@ -202,39 +209,42 @@ static void hand_on_all(const struct job *job, const struct u64map *later,
 	counts->lost += job->cnt - __atomic_load_n(&s->done, __ATOMIC_ACQUIRE);
 }
 
+/* Walk the threads, and pass on what was found of those that have not run meanwhile. */
+static int walk_still(struct tachbpf_bpf *skel, const struct job *job,
+		      offcpu_scan_record_fn record, void *ctx, struct offcpu_scan_counts *counts)
+{
+	size_t walked = job->cnt < THREADS_MAX ? job->cnt : THREADS_MAX, cnt = 0;
+	struct raw_offcpu_scan *again = NULL;
+	struct u64map later = { 0 };
+	int err = walk(job, walked), walk_err = err;
+
+	if (!err || err == -ETIMEDOUT) {
+		again = list_threads(skel, &cnt);
+		err = again ? put_all(&later, again, cnt) : -errno;
+	}
+	if (!err)
+		hand_on_all(job, &later, record, ctx, counts);
+	if (walk_err == -ETIMEDOUT)
+		worker_give_up(&walker, 0, true);
+	worker_end(&walker);	/* its memory is large, and scans are rare */
+	u64map_free(&later);
+	free(again);
+	return err;
+}
+
 int offcpu_scan_run(struct tachbpf_bpf *skel, offcpu_scan_proc_fn proc,
 		    offcpu_scan_record_fn record, void *ctx, struct offcpu_scan_counts *counts)
 {
-	struct raw_offcpu_scan *again = NULL;
-	struct u64map later = { 0 };
 	struct job job = { 0 };
-	size_t cnt = 0;
 	int err;
 
-	job.shared = mmap(NULL, OUT_BYTES, PROT_READ | PROT_WRITE,
-			  MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (job.shared == MAP_FAILED)
-		return -errno;
 	job.threads = list_threads(skel, &job.cnt);
 	err = job.threads || !job.cnt ? 0 : -errno;
 	if (!err)
 		err = choose(&job, proc, ctx);
-	if (err || !job.cnt)
-		goto out;
-	err = walk_in_helper(&job);
-	if (!err)
-		again = list_threads(skel, &cnt);
-	if (!err && !again)
-		err = -errno;
-	if (!err)
-		err = put_all(&later, again, cnt);
-	if (!err)
-		hand_on_all(&job, &later, record, ctx, counts);
-out:
-	u64map_free(&later);
-	free(again);
+	if (!err && job.cnt)
+		err = walk_still(skel, &job, record, ctx, counts);
 	free(job.procs);
 	free(job.threads);
-	munmap(job.shared, OUT_BYTES);
 	return err;
 }

@@ -12,6 +12,10 @@
 #include "recording/capture_counts.h"
 
 struct tachbpf_bpf;
+struct worker_kind;
+
+/* The worker that walks. */
+extern const struct worker_kind offcpu_scan_walker;
 
 /*
  * Select a process. Returns 0 and fills *proc, by which its threads are walked; any other value:

@@ -13,13 +13,6 @@
 
 #include "base/util.h"
 
-/* Memory, the socket to the client, the clock, the end. What an architecture lacks is left out. */
-static const char *const common_calls[] = {
-	"recvmsg", "sendmsg", "close", "brk", "mmap", "munmap", "mremap", "madvise", "futex",
-	"clock_gettime", "rt_sigreturn", "rt_sigprocmask", "rt_sigaction", "restart_syscall",
-	"getpid", "gettid", "tgkill", "getrandom", "exit", "exit_group", NULL,
-};
-
 int jail_keep_caps(uint64_t caps)
 {
 	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
@@ -50,6 +43,13 @@ static int filter_calls(const char *const *calls)
 }
 
 #else
+
+/* Memory, the socket to the client, the clock, the end. What an architecture lacks is left out. */
+static const char *const common_calls[] = {
+	"recvmsg", "sendmsg", "close", "brk", "mmap", "munmap", "mremap", "madvise", "futex",
+	"clock_gettime", "rt_sigreturn", "rt_sigprocmask", "rt_sigaction", "restart_syscall",
+	"getpid", "gettid", "tgkill", "getrandom", "exit", "exit_group", NULL,
+};
 
 static int limit_memory(uint64_t bytes)
 {

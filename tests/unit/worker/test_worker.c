@@ -171,6 +171,7 @@ static void test_has_no_rights(void **state)
 #endif
 }
 
+#if !defined(__SANITIZE_ADDRESS__)
 /* Another one takes its place. */
 static void dies_of(enum function f)
 {
@@ -179,6 +180,7 @@ static void dies_of(enum function f)
 	assert_int_equal(worker.pid, 0);
 	assert_int_equal(twice_of(4), 8);
 }
+#endif
 
 static void test_dies_of_what_it_may_not_do(void **state)
 {
