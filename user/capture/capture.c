@@ -34,6 +34,7 @@
 #include "tachbpf.skel.h"
 #include "target/discover.h"
 #include "target/exe_cache.h"
+#include "target/inspector.h"
 #include "target/proc_filter_eval.h"
 
 #define MS_NS 1000000ull
@@ -215,6 +216,7 @@ void capture_free(struct capture *s)
 	counters_free(&s->counters);
 	proc_filter_eval_free(s->filter_eval);
 	reader_end();
+	inspector_end();
 	free(s);
 }
 

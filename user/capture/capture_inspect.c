@@ -37,6 +37,7 @@ struct finding {
 void capture_process_args(const struct capture *s, struct process_args *args)
 {
 	args->observer = s->args.observer;
+	args->image_mem = discovery_mem;
 	args->unit = s->mode->unit;
 	args->opcodes = s->args.opcodes;
 	args->kernel = s->args.kernel;

@@ -425,6 +425,9 @@ int cpython_image_read(int fd, struct cpython_image *img, char *why, size_t why_
 	if (img->minor >= 11 && (!img->runtime_vaddr ||
 				 elf_file_read(&r.f, img->runtime_vaddr, &first, sizeof(first))))
 		return -ENOENT;
+	img->program = r.f.program;
+	img->needs_glibc = r.f.dyn.needs_glibc;
+	img->needs_musl = r.f.dyn.needs_musl;
 	img->mutexes_extra = libc_mutexes_extra(r.f.machine, r.f.dyn.needs_glibc,
 						r.f.dyn.needs_musl);
 	err = find_layout(&r);
@@ -434,9 +437,4 @@ int cpython_image_read(int fd, struct cpython_image *img, char *why, size_t why_
 		return err;
 	find_rest(&r);
 	return 0;
-}
-
-int cpython_image_mem(const struct cpython_image *img, uint64_t vaddr, void *buf, size_t len)
-{
-	return img->file ? elf_file_read(img->file, vaddr, buf, len) : -EFAULT;
 }

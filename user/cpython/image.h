@@ -30,8 +30,6 @@ struct py_object_layout {
 	uint8_t minor;			/* 3.minor: line table and cache dialect */
 };
 
-struct elf_file;
-
 /* Offsets in _PyRuntimeState; ABI_NO_OFF: this version does not have the field there. */
 struct py_runtime_layout {
 	uint16_t interp_head;
@@ -62,11 +60,9 @@ struct cpython_image {
 	struct py_layout layout;
 	struct py_object_layout objects;
 	struct py_runtime_layout rt;
-	const struct elf_file *file;	/* the file, to read its memory image; NULL: not kept */
+	bool program;			/* it is in an executable, not in a library */
+	bool needs_glibc, needs_musl;	/* C libraries that the file names */
 };
-
-/* Read len bytes of the file's memory image at vaddr. 0 or -errno. */
-int cpython_image_mem(const struct cpython_image *img, uint64_t vaddr, void *buf, size_t len);
 
 /*
  * Inspect the ELF file behind fd, which stays open; its file offset is not used. 0: *img is

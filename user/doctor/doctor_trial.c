@@ -19,6 +19,7 @@
 #include "host/reader.h"
 #include "tachbpf.skel.h"
 #include "target/discover.h"
+#include "target/inspector.h"
 
 /* include/linux/bpf_verifier.h: BPF_LOG_STATS, since 5.2 */
 #define LOG_STATS 4
@@ -209,4 +210,5 @@ void census_take(struct census *c)
 	c->err = k.discovery ? proc_each(count_one, &k) : -ENOMEM;
 	discovery_free(k.discovery);
 	reader_end();
+	inspector_end();
 }

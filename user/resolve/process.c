@@ -70,9 +70,10 @@ static int read_target(void *ctx, uint64_t addr, void *buf, size_t len)
 	const struct cpython_image *image = p->args.image;
 	int err = remote_mem_read((void *)(intptr_t)p->args.tgid, addr, buf, len);
 
-	if (err && err != -EBUSY && p->args.py.runtime)
-		err = cpython_image_mem(image, addr - (p->args.py.runtime - image->runtime_vaddr),
-					buf, len);
+	if (err && err != -EBUSY && p->args.py.runtime && p->args.image_mem)
+		err = p->args.image_mem(image, p->args.tgid,
+					addr - (p->args.py.runtime - image->runtime_vaddr), buf,
+					len);
 	return err;
 }
 

@@ -44,6 +44,9 @@ struct process_args {
 	const char *comm;	/* copied */
 	const char *command;	/* copied; NULL: it is in /proc */
 	const struct cpython_image *image;	/* outlives the process */
+	/* Reads what the image's file has at an address; NULL: it cannot be read. 0 or -errno. */
+	int (*image_mem)(const struct cpython_image *image, pid_t about, uint64_t vaddr, void *buf,
+			 size_t len);
 	struct py_proc py;	/* its entry in py_procs, for forks. runtime 0: not known */
 	bool opcodes;		/* frames get the opcode of their instruction */
 	struct identity identity;

@@ -1,89 +1,33 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * discover.c - finds the CPython in a process' mapped files, and caches what it finds. See
- * discover.h.
- *
- * The interpreter is in the executable, in a library named libpython*, or in any other file
- * that is mapped executable (a plug-in, a program that was started through ld.so); files
- * are inspected in this order. File names have no other influence.
+ * discover.c - see discover.h. The inspector finds the CPythons (inspector.h); this file keeps their
+ * images, finds out which are initialised, and chooses one.
  */
 #include "target/discover.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/u64map.h"
 #include "base/util.h"
-#include "cpython/libc.h"
-#include "elf/elf.h"
-#include "host/proc.h"
 #include "host/remote_mem.h"
+#include "target/inspector.h"
 
-/* What was found in a file. Files are identified by what stat() shows. */
-struct known_file {
-	struct stat st;
-	struct known_file *next;	/* next file with the same hash */
-	int err;			/* of cpython_image_read() */
-	char why[DISCOVERY_WHY_MAX];
-	struct cpython_image image;
-	struct elf_file elf;		/* of an image; the cache owns elf.fd */
-	bool self_read;			/* libc_self_below() was tried: */
-	int self_err;			/* its result */
-	uint16_t self_below;
+/* A CPython that was found. */
+struct known_image {
+	struct cpython_image image;	/* what the others know of it: the first member */
+	struct file_id file;
+	struct known_image *next;	/* next one with the same hash */
 };
 
-/* A file whose beginning a process has mapped. */
-struct mapped {
-	struct proc_map map;
-	char path[256];			/* cut short; map.path points to it */
-	bool code;			/* a part of it is mapped executable */
-};
-
-#define MAPPED_MAX 1024			/* upper bound; a browser maps 250
-					 * files, a desktop program 400 */
-#define FOUND_MAX 8
-
-struct found {
-	const struct cpython_image *image;
-	struct py_proc proc;
-	const struct mapped *file;
-	enum ready ready;
-};
-
-/* The process that is being inspected. */
-struct inspection {
-	pid_t tgid;
-	char exe[PATH_MAX];		/* "": unknown */
-	struct mapped mapped[MAPPED_MAX];
-	size_t mapped_cnt, exe_at;	/* exe_at: index of the executable; MAPPED_MAX: not seen */
-	uint64_t files;			/* hash of all mappings of files */
-	struct found found[FOUND_MAX];
-	size_t found_cnt;
-	uint64_t runtime_copy, none_copy;	/* the executable's copies; 0: none */
-	bool missed;			/* a file could not be opened, so its content is unknown */
-	int err;			/* -ENOENT, or -ENOTSUP with a reason in out->why */
-	char *why;
-};
-
-/*
- * All users can create files. When there are too many files without CPython, they are all
- * forgotten and will be inspected again. CPythons are kept, because processes refer to
- * them; their number is bounded, and so is the number of open ones.
- */
-#define OTHERS_MAX 16384
+/* Processes refer to images, so they are kept; all users can make some. */
 #define IMAGES_MAX 8192
-#define IMAGES_OPEN_MAX 1024
 
 struct discovery {
-	struct u64map files;		/* hash of identity -> chain of known_file */
-	size_t other_cnt, image_cnt;	/* numbers of files without and with a CPython */
-	struct inspection cur;		/* too large for the stack */
+	struct u64map images;		/* hash of file -> chain of known_image */
+	size_t cnt;
 };
 
 struct discovery *discovery_new(void)
@@ -93,267 +37,55 @@ struct discovery *discovery_new(void)
 
 void discovery_free(struct discovery *d)
 {
-	struct known_file *f, *next;
+	struct known_image *k, *next;
 	size_t pos = 0;
 
 	if (!d)
 		return;
-	while ((f = u64map_next(&d->files, &pos)))
-		for (; f; f = next) {
-			next = f->next;
-			if (f->image.file)
-				close(f->elf.fd);
-			free(f);
+	while ((k = u64map_next(&d->images, &pos)))
+		for (; k; k = next) {
+			next = k->next;
+			free(k);
 		}
-	u64map_free(&d->files);
+	u64map_free(&d->images);
 	free(d);
 }
 
-/* ---- files ---- */
+/* ---- images ---- */
 
-static bool same_file(const struct stat *a, const struct stat *b)
+const struct cpython_image *discovery_image(struct discovery *d, const struct file_id *file,
+					    const struct cpython_image *image)
 {
-	return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
-	       a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
-}
+	uint64_t key = hash_bytes(file, sizeof(*file));
+	struct known_image *first = u64map_get(&d->images, key), *k;
 
-static uint64_t file_key(const struct stat *st)
-{
-	return hash_u64(st->st_ino ^ hash_u64(st->st_dev));
-}
-
-static struct known_file *find_known(struct discovery *d, const struct stat *st, uint64_t *key)
-{
-	struct known_file *f;
-
-	*key = file_key(st);
-	for (f = u64map_get(&d->files, *key); f; f = f->next)
-		if (same_file(&f->st, st))
-			return f;
-	return NULL;
-}
-
-/* Keep an image's file open for cpython_image_mem(). */
-static void keep_file(struct known_file *f, int fd)
-{
-	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-
-	if (copy < 0)
-		return;
-	if (elf_file_open(&f->elf, copy))
-		close(copy);
-	else
-		f->image.file = &f->elf;
-}
-
-/* The images of a chain; the other files are freed. */
-static struct known_file *only_images(struct known_file *f)
-{
-	struct known_file *kept = NULL, *next;
-
-	for (; f; f = next) {
-		next = f->next;
-		if (f->err) {
-			free(f);
-			continue;
-		}
-		f->next = kept;
-		kept = f;
-	}
-	return kept;
-}
-
-static int forget_others(struct discovery *d)
-{
-	struct u64map images = { .cnt = 0 };
-	struct known_file *f;
-	size_t pos = 0;
-	int err = 0;
-
-	while ((f = u64map_next(&d->files, &pos))) {
-		uint64_t key = file_key(&f->st);
-
-		f = only_images(f);
-		if (f && !err)
-			err = u64map_put(&images, key, f);
-	}
-	u64map_free(&d->files);
-	d->files = images;
-	d->other_cnt = 0;
-	return err;
-}
-
-/* Inspect a file that is not in the cache. NULL: no memory. */
-static struct known_file *read_new(struct discovery *d, int fd, const struct stat *st,
-				   uint64_t key)
-{
-	struct known_file *f;
-
-	if (d->other_cnt >= OTHERS_MAX && forget_others(d))
+	for (k = first; k; k = k->next)
+		if (!memcmp(&k->file, file, sizeof(*file)))
+			return &k->image;
+	k = d->cnt < IMAGES_MAX ? malloc(sizeof(*k)) : NULL;
+	if (!k)
 		return NULL;
-	f = calloc(1, sizeof(*f));
-	if (!f)
-		return NULL;
-	f->st = *st;
-	f->next = u64map_get(&d->files, key);
-	f->err = cpython_image_read(fd, &f->image, f->why, sizeof(f->why));
-	if (!f->err && d->image_cnt >= IMAGES_MAX) {
-		f->err = -ENOTSUP;
-		snprintf(f->why, sizeof(f->why), "more than %d different CPythons have been seen",
-			 IMAGES_MAX);
-	}
-	if (!f->err && d->image_cnt < IMAGES_OPEN_MAX)
-		keep_file(f, fd);
-	d->image_cnt += !f->err;
-	d->other_cnt += !!f->err;
-	if (u64map_put(&d->files, key, f)) {
-		free(f);
+	*k = (struct known_image){ *image, *file, first };
+	if (u64map_put(&d->images, key, k)) {
+		free(k);
 		return NULL;
 	}
-	return f;
+	d->cnt++;
+	return &k->image;
 }
 
-/* The cache's entry for an open file. NULL with errno. */
-static struct known_file *open_file(struct discovery *d, int fd)
+const struct file_id *discovery_file(const struct cpython_image *image)
 {
-	struct known_file *f;
-	struct stat st;
-	uint64_t key;
-
-	if (fstat(fd, &st))
-		return NULL;
-	f = find_known(d, &st, &key);
-	if (!f && !(f = read_new(d, fd, &st, key)))
-		errno = ENOMEM;
-	return f;
+	return &((const struct known_image *)image)->file;
 }
 
-/* The cache's entry for the file of a mapping. NULL with errno. */
-static struct known_file *known_file(struct discovery *d, const struct mapped *m)
+int discovery_mem(const struct cpython_image *image, pid_t about, uint64_t vaddr, void *buf,
+		  size_t len)
 {
-	struct known_file *f;
-	struct stat st;
-	uint64_t key;
-	int fd;
-
-	if (!proc_stat_mapped(d->cur.tgid, &m->map, &st) && (f = find_known(d, &st, &key)))
-		return f;
-	fd = proc_open_mapped(d->cur.tgid, &m->map);
-	if (fd < 0) {
-		errno = -fd;
-		return NULL;
-	}
-	f = open_file(d, fd);
-	close(fd);
-	return f;
+	return inspector_mem(discovery_file(image), about, vaddr, buf, len);
 }
 
-const struct cpython_image *discovery_image(struct discovery *d, int fd)
-{
-	const struct known_file *f = open_file(d, fd);
-
-	return f && !f->err ? &f->image : NULL;
-}
-
-/* ---- mappings ---- */
-
-/* Compare a path in /proc/PID/maps, where a newline is \012 (fs/proc/task_mmu.c), with a link. */
-static bool same_path(const char *in_maps, const char *link)
-{
-	for (; *link; link++, in_maps++) {
-		if (*in_maps == *link)
-			continue;
-		if (*link != '\n' || strncmp(in_maps, "\\012", 4))
-			return false;
-		in_maps += 3;
-	}
-	return !*in_maps;
-}
-
-static void keep(struct inspection *cur, const struct proc_map *m)
-{
-	struct mapped *f = &cur->mapped[cur->mapped_cnt];
-
-	f->map = *m;
-	snprintf(f->path, sizeof(f->path), "%s", m->path);
-	f->map.path = f->path;
-	f->code = m->exec;
-	/* If the executable is unknown, it is the first mapping: loaders place it lowest. */
-	if (cur->exe_at == MAPPED_MAX && (!cur->exe[0] || same_path(m->path, cur->exe)))
-		cur->exe_at = cur->mapped_cnt;
-	cur->mapped_cnt++;
-}
-
-static bool same_mapped(const struct proc_map *a, const struct proc_map *b)
-{
-	return a->inode == b->inode && a->dev == b->dev;
-}
-
-static int collect(void *ctx, const struct proc_map *m)
-{
-	struct inspection *cur = ctx;
-	struct mapped *last = cur->mapped_cnt ? &cur->mapped[cur->mapped_cnt - 1] : NULL;
-
-	if (m->path[0] != '/')
-		return 0;
-	if (!m->offset)
-		keep(cur, m);
-	else if (m->exec && last && same_mapped(&last->map, m))
-		last->code = true;
-	else
-		return 0;
-	cur->files = hash_u64(cur->files ^ m->start ^ hash_u64(m->inode ^ hash_u64(m->dev)));
-	return cur->mapped_cnt == MAPPED_MAX;
-}
-
-/* Is this a mapping without code, of a file whose code is mapped elsewhere? */
-static bool is_other_view(const struct inspection *cur, const struct mapped *m)
-{
-	size_t i;
-
-	for (i = 0; !m->code && i < cur->mapped_cnt; i++)
-		if (cur->mapped[i].code && same_mapped(&cur->mapped[i].map, &m->map))
-			return true;
-	return false;
-}
-
-/* ---- their content ---- */
-
-void discovery_proc(const struct cpython_image *img, struct py_proc *p)
-{
-	*p = (struct py_proc){
-		.runtime = img->runtime_vaddr,
-		.tss = img->tss_vaddr,
-		.interps = img->interps_vaddr,
-		.current = img->current_vaddr,
-		.collecting = img->collecting_vaddr,
-		.gil = img->gil_vaddr,
-		.main_id = img->main_id_vaddr,
-		.none = img->none_vaddr,
-		.epoch = img->epoch_vaddr,
-		.tls_index = img->tls_index_vaddr,
-		.tls_off = img->tls_off,
-		.tss_key = -1,
-		.state = PY_PROC_PYTHON,
-		.tstate_how = img->tstate_how,
-		.l = img->layout,
-	};
-	if (!p->none && img->minor >= 13)
-		p->none = PY_NONE_NOWHERE;
-}
-
-/* The runtime has another address than in the image: move all that is part of it. */
-static void move_runtime(struct py_proc *p, uint64_t to)
-{
-	uint64_t by = to - p->runtime;
-
-	p->runtime += by;
-	p->tss += p->tss ? by : 0;
-	p->interps += p->interps ? by : 0;
-	p->current += p->current ? by : 0;
-	p->collecting += p->collecting ? by : 0;
-	p->main_id += p->main_id ? by : 0;
-}
+/* ---- the CPythons of a process ---- */
 
 /*
  * Has this CPython an interpreter: is the runtime's list of interpreters not empty? READY_YES and
@@ -369,230 +101,91 @@ static enum ready is_initialised(pid_t tgid, const struct py_proc *p)
 	return head ? READY_YES : READY_NO;
 }
 
-static void add_found(struct inspection *cur, const struct cpython_image *img,
-		      const struct mapped *m, uint64_t bias)
+/* The runtime that is walked now stays, unless it is certainly not initialised. */
+static int rank(const struct inspected_python *p, enum ready ready, uint64_t prefer)
 {
-	struct found *f = &cur->found[cur->found_cnt];
-	struct py_proc file;
-
-	if (cur->found_cnt == FOUND_MAX)
-		return;
-	f->image = img;
-	f->file = m;
-	discovery_proc(img, &file);
-	f->proc = file;
-	py_proc_relocate(&f->proc, &file, bias);
-	if (cur->runtime_copy)
-		move_runtime(&f->proc, cur->runtime_copy);
-	if (cur->none_copy)
-		f->proc.none = cur->none_copy;
-	f->ready = is_initialised(cur->tgid, &f->proc);
-	cur->found_cnt++;
+	if (p->proc.runtime == prefer && ready != READY_NO)
+		return 3;
+	return ready == READY_YES ? 2 : ready != READY_NO;
 }
 
-static bool is_called(const struct mapped *m, const char *name)
+static void describe_other(const struct inspected_python *taken,
+			   const struct inspected_python *other, char *out)
 {
-	return !strncmp(strrchr(m->path, '/') + 1, name, strlen(name));
-}
-
-/* Keep the reason if a file is a Python that is not supported. */
-static void keep_refusal(struct inspection *cur, const struct known_file *f, const struct mapped *m)
-{
-	/* The content of a 32-bit program is unknown; one that is named python counts as Python. */
-	bool python = f->err == -ENOTSUP ||
-		      (f->err == -ENOEXEC && (is_called(m, "python") || is_called(m, "libpython")));
-
-	if (!python || cur->err != -ENOENT)
-		return;
-	snprintf(cur->why, DISCOVERY_WHY_MAX, "%s", f->why);
-	cur->err = -ENOTSUP;
-}
-
-/* Inspect one mapped file. 0, or -ENOMEM. */
-static int inspect_file(struct discovery *d, const struct mapped *m)
-{
-	struct inspection *cur = &d->cur;
-	struct known_file *f = known_file(d, m);
-	uint64_t bias;
-
-	if (!f) {
-		cur->missed |= errno != EINVAL;	/* -EINVAL: a device */
-		return errno == ENOMEM ? -ENOMEM : 0;
-	}
-	bias = m->map.start - f->image.first_load_vaddr;
-	if (!f->err) {
-		add_found(cur, &f->image, m, bias);
-	} else if (f->err == -EXDEV) {
-		cur->runtime_copy = f->image.runtime_vaddr ? f->image.runtime_vaddr + bias : 0;
-		cur->none_copy = f->image.none_vaddr ? f->image.none_vaddr + bias : 0;
-	} else {
-		keep_refusal(cur, f, m);
-	}
-	return 0;
-}
-
-/*
- * Inspect the executable, then libraries named libpython, and if there is no CPython, all
- * other code.
- */
-static int inspect_files(struct discovery *d)
-{
-	struct inspection *cur = &d->cur;
-	size_t i;
-	int err = 0;
-
-	if (cur->exe_at < cur->mapped_cnt)
-		err = inspect_file(d, &cur->mapped[cur->exe_at]);
-	for (i = 0; !err && i < cur->mapped_cnt; i++) {
-		struct mapped *m = &cur->mapped[i];
-
-		if (i != cur->exe_at && is_called(m, "libpython") && !is_other_view(cur, m))
-			err = inspect_file(d, m);
-	}
-	if (cur->found_cnt || cur->err != -ENOENT)
-		return err;
-	for (i = 0; !err && i < cur->mapped_cnt; i++) {
-		struct mapped *m = &cur->mapped[i];
-
-		if (i != cur->exe_at && m->code && !is_called(m, "libpython"))
-			err = inspect_file(d, m);
-	}
-	return err;
-}
-
-static void describe_other(const struct found *taken, const struct found *other, char *out)
-{
-	char path[4 * sizeof(other->file->path)];
-	const char *base = strrchr(other->file->path, '/') + 1;
+	char name[4 * INSPECT_NAME_MAX];
 
 	snprintf(out, DISCOVERY_WHY_MAX, "a second CPython in it (%s in %.100s) runs, too; only "
-		 "%s is profiled", other->image->version,
-		 escape_text(base, strlen(base), path, sizeof(path)), taken->image->version);
-}
-
-/* The runtime that is walked now stays, unless it is certainly not initialised. */
-static int rank(const struct found *f, uint64_t prefer)
-{
-	if (f->proc.runtime == prefer && f->ready != READY_NO)
-		return 3;
-	return f->ready == READY_YES ? 2 : f->ready != READY_NO;
+		 "%s is profiled", other->image.version,
+		 escape_text(other->name, strnlen(other->name, INSPECT_NAME_MAX), name,
+			     sizeof(name)), taken->image.version);
 }
 
 /*
  * Of several CPythons, choose the preferred one or the first that is initialised; if none
  * is, the first one.
  */
-static void choose(const struct inspection *cur, uint64_t prefer, struct discovered *out)
+static const struct inspected_python *choose(pid_t task, const struct inspected *in,
+					     uint64_t prefer, struct discovered *out)
 {
-	const struct found *taken = &cur->found[0], *f;
+	const struct inspected_python *taken = &in->pythons[0], *p;
+	enum ready ready[INSPECT_PYTHONS_MAX];
 	size_t i;
 
-	for (i = 1; i < cur->found_cnt; i++) {
-		f = &cur->found[i];
-		if (rank(f, prefer) > rank(taken, prefer))
-			taken = f;
+	for (i = 0; i < in->python_cnt; i++)
+		ready[i] = is_initialised(task, &in->pythons[i].proc);
+	for (i = 1; i < in->python_cnt; i++)
+		if (rank(&in->pythons[i], ready[i], prefer) >
+		    rank(taken, ready[taken - in->pythons], prefer))
+			taken = &in->pythons[i];
+	for (i = 0; i < in->python_cnt && !out->also[0]; i++) {
+		p = &in->pythons[i];
+		if (ready[i] == READY_YES && p->proc.runtime != taken->proc.runtime)
+			describe_other(taken, p, out->also);
 	}
-	out->also[0] = '\0';
-	for (i = 0; i < cur->found_cnt && !out->also[0]; i++) {
-		f = &cur->found[i];
-		if (f->ready == READY_YES && f->proc.runtime != taken->proc.runtime)
-			describe_other(taken, f, out->also);
-	}
-	out->image = taken->image;
 	out->proc = taken->proc;
-	out->ready = taken->ready;
-	out->several = cur->found_cnt > 1;
-	out->copied = cur->runtime_copy || cur->none_copy;
+	out->ready = ready[taken - in->pythons];
+	out->several = in->python_cnt > 1;
+	out->copied = in->copied;
+	return taken;
 }
 
-/* The C library; or the executable, if it is linked statically or will map one. */
-static const struct mapped *find_libc(const struct inspection *cur, bool *seen)
+/* The distance of pthread_self() below the thread pointer. -EAGAIN: the C library may come. */
+static int take_self(const struct inspected *in, const struct cpython_image *image,
+		     struct discovered *out)
 {
-	size_t i;
+	bool will_come = !in->libc_seen && (image->needs_glibc || image->needs_musl);
 
-	for (i = 0; i < cur->mapped_cnt; i++)
-		if (cur->mapped[i].code &&
-		    libc_is_name(strrchr(cur->mapped[i].path, '/') + 1)) {
-			*seen = true;
-			return &cur->mapped[i];
-		}
-	*seen = false;
-	return cur->exe_at < cur->mapped_cnt ? &cur->mapped[cur->exe_at] : NULL;
-}
-
-static int read_self(struct discovery *d, const struct mapped *m, struct known_file *f)
-{
-	int fd;
-
-	if (f->self_read)
+	if (!in->self_err) {
+		out->proc.self_below = in->self_below;
 		return 0;
-	fd = proc_open_mapped(d->cur.tgid, &m->map);
-	if (fd < 0)
-		return -EAGAIN;
-	f->self_err = libc_self_below(fd, &f->self_below);
-	f->self_read = true;
-	close(fd);
-	return 0;
-}
-
-/*
- * Find the distance of pthread_self() below the thread pointer. -EAGAIN: the C library may
- * still be mapped later.
- */
-static int find_self(struct discovery *d, struct discovered *out)
-{
-	bool seen;
-	const struct mapped *m = find_libc(&d->cur, &seen);
-	const struct elf_file *file = out->image->file;
-	bool will_come = !seen && file && (file->dyn.needs_glibc || file->dyn.needs_musl);
-	struct known_file *f = m ? known_file(d, m) : NULL;
-
-	snprintf(out->why, sizeof(out->why), seen || !will_come ?
+	}
+	snprintf(out->why, sizeof(out->why), "%s", in->libc_seen || !will_come ?
 		 "its C library has no pthread_self() of a known kind" :
 		 "it has no C library that is known (yet)");
-	if (!f)
-		return m && errno == ENOMEM ? -ENOMEM : -EAGAIN;
-	if (read_self(d, m, f))
-		return -EAGAIN;
-	out->proc.self_below = f->self_below;
-	if (!f->self_err)
-		return 0;
-	return will_come ? -EAGAIN : -ENOTSUP;
+	return will_come || in->self_err == -EAGAIN ? -EAGAIN : -ENOTSUP;
 }
 
 int discovery_inspect(struct discovery *d, const struct proc_info *who, uint64_t *files,
 		      uint64_t prefer, struct discovered *out)
 {
-	struct inspection *cur = &d->cur;
-	uint64_t before = *files;
-	int err;
+	const struct inspected_python *taken;
+	const struct inspected *in;
+	int err = inspector_inspect(who, *files, &in);
 
-	cur->tgid = who->task;
-	cur->mapped_cnt = cur->found_cnt = 0;
-	cur->exe_at = MAPPED_MAX;
-	cur->files = 1;
-	cur->runtime_copy = cur->none_copy = 0;
-	cur->missed = false;
-	cur->err = -ENOENT;
-	cur->why = out->why;
-	if (proc_exe(cur->tgid, cur->exe, sizeof(cur->exe)))
-		cur->exe[0] = '\0';
-	err = proc_maps(cur->tgid, collect, cur);
-	snprintf(out->why, sizeof(out->why), "%s", strerror(-err));
-	if (err < 0)
-		return err;
-	*files = cur->files;
-	if (before == cur->files)
-		return -EALREADY;
-	err = inspect_files(d);
+	out->also[0] = '\0';
+	snprintf(out->why, sizeof(out->why), "%s", err == -EBUSY || err == -EBADMSG ?
+		 "its files could not be read in time" : in->why);
+	if (err == -EBUSY || err == -EBADMSG)
+		return -EBUSY;
+	*files = in->files;
 	if (err)
 		return err;
-	if (!cur->found_cnt) {
-		/* A file could not be opened: the next inspection must try again. */
-		if (cur->missed)
-			*files = 0;
-		return cur->err;
+	taken = choose(who->task, in, prefer, out);
+	out->image = discovery_image(d, &taken->file, &taken->image);
+	if (!out->image) {
+		snprintf(out->why, sizeof(out->why), "more than %d different CPythons have been seen",
+			 IMAGES_MAX);
+		return -ENOTSUP;
 	}
-	choose(cur, prefer, out);
-	return out->image->needs_self ? find_self(d, out) : 0;
+	return out->image->needs_self ? take_self(in, out->image, out) : 0;
 }

@@ -2,9 +2,8 @@
 /*
  * discover.h - inspects processes: which of them are Python, and what is needed to walk them.
  *
- * Inspects the files that a process has mapped. cpython/image reads each file once, and its
- * result is cached, also if there is no CPython in the file. If a process has several CPythons,
- * one is chosen whose runtime is initialised.
+ * The inspector (inspector.h) looks for CPythons in the files that a process has mapped. If there are
+ * several, one is chosen whose runtime is initialised.
  */
 #ifndef TACHBPF_DISCOVER_H
 #define TACHBPF_DISCOVER_H
@@ -16,6 +15,7 @@
 #include "bpf/abi.h"
 #include "cpython/image.h"
 #include "host/proc.h"
+#include "target/inspect_files.h"
 
 struct discovery;
 
@@ -23,7 +23,7 @@ struct discovery;
 struct discovery *discovery_new(void);
 void discovery_free(struct discovery *d);
 
-#define DISCOVERY_WHY_MAX 256
+#define DISCOVERY_WHY_MAX INSPECT_WHY_MAX
 
 /* Is a CPython's runtime initialised? */
 enum ready {
@@ -52,17 +52,19 @@ struct discovered {
  * 0: *found is filled. -ENOENT: no Python in it (yet). -EALREADY: as -ENOENT, and its files
  * are those of the last inspection. -ENOTSUP: a Python that is not supported; found->why
  * has the reason. -EAGAIN: a Python that cannot be walked yet. -ESRCH: no such process.
- * Other -errno: it could not be inspected; found->why has the reason.
+ * -EBUSY: its files did not answer in time. Other -errno: it could not be inspected;
+ * found->why has the reason.
  */
 int discovery_inspect(struct discovery *d, const struct proc_info *who, uint64_t *files,
 		      uint64_t prefer, struct discovered *found);
 
-/* Returns the CPython in an open file, owned by d; NULL: there is no supported one. */
-const struct cpython_image *discovery_image(struct discovery *d, int fd);
-/*
- * Fill in what is needed to walk a process of this image, with addresses as in the file
- * (py_proc_relocate()), but without self_below, which depends on the process' C library.
- */
-void discovery_proc(const struct cpython_image *img, struct py_proc *p);
+/* The single copy of an image, owned by d; NULL: there are too many, or no memory. */
+const struct cpython_image *discovery_image(struct discovery *d, const struct file_id *file,
+					    const struct cpython_image *image);
+/* The file of an image that discovery_image() has returned. */
+const struct file_id *discovery_file(const struct cpython_image *image);
+/* Read len bytes of the memory image of its file, in a process about. 0 or -errno. */
+int discovery_mem(const struct cpython_image *image, pid_t about, uint64_t vaddr, void *buf,
+		  size_t len);
 
 #endif

@@ -34,8 +34,7 @@ void exe_cache_free(struct exe_cache *e);
 const struct cpython_image *exe_cache_find(struct exe_cache *e, uint64_t key,
 					   const struct py_exe **exe);
 
-/* Inspect executables before they run: the file at path; those that hosts commonly have. */
-void exe_cache_learn(struct exe_cache *e, const char *path);
+/* Inspect executables that hosts commonly have, before they run. */
 void exe_cache_learn_likely(struct exe_cache *e);
 /* Inspect the executable of a process, if that was not done before. */
 void exe_cache_learn_process(struct exe_cache *e, pid_t tgid, uint64_t key);
@@ -45,25 +44,8 @@ void exe_cache_seen(struct exe_cache *e, const struct proc_info *who,
 
 /* ---- for the functions above, and for tests ---- */
 
-/* exe_key() of an open file. 0 or -errno. */
-int exe_key_of(int fd, uint64_t *key);
-
-/*
- * Describe a process that will run the executable behind exe_fd. Its interpreter is in the
- * library lib; NULL: in the executable itself. proc has addresses as in that file. 0 and
- * *exe; -ENOENT: they cannot be known before it runs; other -errno.
- */
-int exe_describe(int exe_fd, const struct elf_file *lib, const struct py_proc *proc,
-		 struct py_exe *out);
-
-/*
- * Open the libpython that the executable behind fd, at path, will most likely load. Returns
- * a file descriptor for the caller to close; -ENOENT: it needs none, or none was found;
- * other -errno. A wrong guess is detected in the process (struct py_exe, id).
- */
-int exe_open_library(int fd, const char *path);
-
-/* Call cb for every file in PATH and in common directories whose name is that of an interpreter. */
-void exe_each_likely(void (*cb)(void *ctx, const char *path), void *ctx);
+struct learned_exe;
+/* Remember what an executable runs. What was seen in a process replaces a guess. */
+void exe_cache_take(struct exe_cache *e, const struct learned_exe *learned);
 
 #endif

@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "base/util.h"
-#include "elf/elf.h"
 #include "host/reader.h"
+#include "target/inspector.h"
 #include "target/proc_filter_eval.h"
 
 /*
@@ -52,12 +52,9 @@ const char *python_build_word(size_t i, uint32_t *bit)
 
 static uint32_t build_of(const struct cpython_image *img)
 {
-	const struct elf_file *f = img->file;
-
-	return (f ? f->program ? PYTHON_STATIC : PYTHON_SHARED : 0) |
+	return (img->program ? PYTHON_STATIC : PYTHON_SHARED) |
 	       (img->debug ? PYTHON_DEBUG : 0) | (img->free_threaded ? PYTHON_FREE_THREADED : 0) |
-	       (img->trace_refs ? PYTHON_TRACE_REFS : 0) |
-	       (f && f->dyn.needs_musl ? PYTHON_MUSL : 0);
+	       (img->trace_refs ? PYTHON_TRACE_REFS : 0) | (img->needs_musl ? PYTHON_MUSL : 0);
 }
 
 /* CPU use since the process started, as ps(1) computes it, in % of one CPU. */
@@ -160,5 +157,6 @@ int pythons_each(struct identities *ids, struct proc_filter_eval *filter_eval,
 	err = s.discovery ? proc_each(list_if_python, &s) : -ENOMEM;
 	discovery_free(s.discovery);
 	reader_end();
+	inspector_end();
 	return err;
 }

@@ -23,7 +23,7 @@ int jail_keep_caps(uint64_t caps)
 		return -errno;
 	for (i = 0; i < ARRAY_SIZE(data); i++) {
 		data[i].permitted &= (uint32_t)(caps >> 32 * i);
-		data[i].effective = data[i].permitted;
+		data[i].effective &= data[i].permitted;
 		data[i].inheritable = 0;
 	}
 	prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);

@@ -12,6 +12,7 @@
 #include "host/reader.h"
 #include "host/remote_mem.h"
 #include "target/discover.h"
+#include "target/inspector.h"
 #include "tests/unit/cpython/fake_elf.h"
 #include "tests/unit/tach_test.h"
 
@@ -273,6 +274,7 @@ static void may_open_deleted(bool may)
 	data[0].effective = may ? data[0].permitted : data[0].effective & ~(1u << 21);
 	data[1].effective = may ? data[1].permitted : data[1].effective & ~(1u << (40 - 32));
 	assert_int_equal(syscall(SYS_capset, &head, data), 0);
+	inspector_end();	/* the next one has what we have now */
 }
 
 /* A file that could not be opened is inspected again, although no other file was mapped. */

@@ -9,11 +9,15 @@
 #include "host/proc.h"
 #include "target/discover.h"
 #include "target/exe_cache.h"
+#include "target/exe_learn.h"
+#include "target/inspector.h"
+#include "target/parser.h"
 #include "tests/unit/cpython/fake_elf.h"
 #include "tests/unit/tach_test.h"
 
 static char dir[PATH_MAX];
 static struct discovery *discovery;
+static struct file_cache *files;
 static struct exe_cache *cache;
 
 /* What the callback got. */
@@ -34,9 +38,10 @@ static int set_up(void **state)
 	snprintf(dir, sizeof(dir), "/tmp/tachbpf-test-XXXXXX");
 	assert_non_null(mkdtemp(dir));
 	discovery = discovery_new();
+	files = files ? files : file_cache_new();
 	cache = exe_cache_new(discovery, say, &said);
 	said = 0;
-	return discovery && cache ? 0 : -1;
+	return discovery && cache && files ? 0 : -1;
 }
 
 static int tear_down(void **state)
@@ -47,6 +52,15 @@ static int tear_down(void **state)
 	discovery_free(discovery);
 	snprintf(command, sizeof(command), "rm -r %s", dir);
 	return system(command);
+}
+
+/* What the inspector does. */
+static void learn(const char *path)
+{
+	struct learned_exe learned;
+
+	if (!exe_learn_file(files, path, &learned))
+		exe_cache_take(cache, &learned);
 }
 
 static const char *path_of(const char *name)
@@ -97,7 +111,7 @@ static void test_a_python(void **state)
 	uint64_t key = key_of(path);
 
 	assert_null(exe_cache_find(cache, key, &exe));
-	exe_cache_learn(cache, path);
+	learn(path);
 	assert_int_equal(said, 1);
 	assert_true(said_key == key);
 	assert_int_equal(said_exe.proc.state, PY_PROC_OTHER);
@@ -105,7 +119,7 @@ static void test_a_python(void **state)
 	assert_non_null(image);
 	assert_string_equal(image->version, "3.12.1");
 	assert_memory_equal(exe, &said_exe, sizeof(*exe));
-	exe_cache_learn(cache, path);		/* known: it is not inspected again */
+	learn(path);		/* known: it is not inspected again */
 	assert_int_equal(said, 1);
 }
 
@@ -114,14 +128,14 @@ static void test_others(void **state)
 	const struct py_exe *exe;
 	const char *path = write_file("script", "#!/bin/sh\n", 10);
 
-	exe_cache_learn(cache, path);
+	learn(path);
 	assert_null(exe_cache_find(cache, key_of(path), &exe));
-	exe_cache_learn(cache, "/proc/self/exe");
+	learn("/proc/self/exe");
 	assert_null(exe_cache_find(cache, key_of("/proc/self/exe"), &exe));
-	exe_cache_learn(cache, path_of("missing"));
-	exe_cache_learn(cache, dir);
+	learn(path_of("missing"));
+	learn(dir);
 	path = write_python("python2.7", 0x02070ff0);	/* a Python that is not supported */
-	exe_cache_learn(cache, path);
+	learn(path);
 	assert_null(exe_cache_find(cache, key_of(path), &exe));
 	assert_int_equal(said, 0);
 }

@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* exe_learn.c - see exe_learn.h. */
+#include "target/exe_learn.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/util.h"
+#include "target/parser.h"
+
+/*
+ * Open a regular file. A path of others may lead to a device, and even to open one can have an
+ * effect; so the file is looked at before it is opened. -1: there is none.
+ */
+static int open_regular(const char *path)
+{
+	int fd = open(path, O_PATH | O_CLOEXEC), opened = -1;
+	struct stat st;
+	char again[32];
+
+	if (fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode)) {
+		snprintf(again, sizeof(again), "/proc/self/fd/%d", fd);
+		opened = open(again, O_RDONLY | O_CLOEXEC);
+	}
+	if (fd >= 0)
+		close(fd);
+	return opened;
+}
+
+/* Describe a process of the executable that runs this CPython. lib_fd: as of parser_describe(). */
+static int describe(int exe_fd, int lib_fd, const struct cpython_image *image,
+		    const struct file_id *file, const struct py_proc *of, struct learned_exe *out)
+{
+	struct py_proc proc;
+	int err;
+
+	/* Only a process shows which C library counts. */
+	if (image->needs_self && !of)
+		return -ENOENT;
+	py_proc_of_image(image, &proc);
+	proc.self_below = of ? of->self_below : 0;
+	err = parser_describe(exe_fd, lib_fd, &proc, &out->exe);
+	out->runs_python = !err;
+	out->image = *image;
+	out->file = *file;
+	return err;
+}
+
+/*
+ * An executable that does not run, or has just begun: the interpreter is in it, or in the library
+ * that it will load.
+ */
+static int learn_file(struct file_cache *c, int fd, const char *path, struct learned_exe *out)
+{
+	const struct cpython_image *image;
+	struct file_id file;
+	int err = exe_key_of(fd, &out->key), lib;
+
+	if (err)
+		return err;
+	err = file_cache_image(c, fd, &image, &file);
+	if (!err) {
+		out->seen = true;
+		describe(fd, -1, image, &file, NULL, out);
+	}
+	if (err != -ENOENT)
+		return err;
+	lib = exe_open_library(fd, path);
+	if (lib < 0)
+		return lib == -EBUSY ? lib : 0;
+	err = file_cache_image(c, lib, &image, &file);
+	if (!err)
+		describe(fd, lib, image, &file, NULL, out);
+	close(lib);
+	return err == -ENOENT ? 0 : err;
+}
+
+static int open_exe(pid_t task)
+{
+	char link[64];
+
+	snprintf(link, sizeof(link), "/proc/%d/exe", task);
+	return open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK);	/* what runs is a regular file */
+}
+
+int exe_learn_process(struct file_cache *c, pid_t tgid, struct learned_exe *out)
+{
+	int fd = open_exe(proc_living_task(tgid)), err;
+	char path[PATH_MAX];
+
+	*out = (struct learned_exe){ .key = 0 };
+	if (fd < 0)
+		return -errno;
+	if (proc_exe(tgid, path, sizeof(path)))
+		path[0] = '\0';
+	err = learn_file(c, fd, path, out);
+	close(fd);
+	return err;
+}
+
+int exe_learn_seen(struct file_cache *c, const struct proc_info *who, const struct file_id *file,
+		   const struct py_proc *proc, struct learned_exe *out)
+{
+	int fd = open_exe(who->task), lib = file_cache_fd(c, file), err;
+	const struct cpython_image *image;
+	struct file_id its;
+	struct stat st;
+
+	*out = (struct learned_exe){ .seen = true };
+	if (fd < 0)
+		return -errno;
+	err = lib < 0 || fstat(fd, &st) ? -ENOENT : exe_key_of(fd, &out->key);
+	if (!err)
+		err = file_cache_image(c, lib, &image, &its);
+	if (!err)
+		err = describe(fd, st.st_dev == its.dev && st.st_ino == its.ino ? -1 : lib, image,
+			       &its, proc, out);
+	close(fd);
+	return err;
+}
+
+int exe_learn_file(struct file_cache *c, const char *path, struct learned_exe *out)
+{
+	int fd = open_regular(path), err;
+
+	*out = (struct learned_exe){ .key = 0 };
+	if (fd < 0)
+		return -ENOENT;
+	err = learn_file(c, fd, path, out);
+	close(fd);
+	return err;
+}
+
+struct likely_exes {
+	struct file_cache *cache;
+	struct learned_exe *out;
+	size_t cnt, max;
+};
+
+static void learn_likely(void *ctx, const char *path)
+{
+	struct likely_exes *l = ctx;
+
+	if (l->cnt < l->max && !exe_learn_file(l->cache, path, &l->out[l->cnt]))
+		l->cnt++;
+}
+
+size_t exe_learn_likely(struct file_cache *c, struct learned_exe *out, size_t max)
+{
+	struct likely_exes l = { c, out, 0, max };
+
+	exe_each_likely(learn_likely, &l);
+	return l.cnt;
+}
+
+/* ---- executables ---- */
+
+int exe_key_of(int fd, uint64_t *key)
+{
+	uint64_t head[EXE_HEAD / 8] = { 0 };
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return -errno;
+	if (!S_ISREG(st.st_mode))
+		return -EINVAL;
+	/*
+	 * If the file is shorter, the kernel's buffer is zero behind its end (fs/exec.c,
+	 * prepare_binprm()).
+	 */
+	if (pread(fd, head, sizeof(head), 0) < 0)
+		return -errno;
+	*key = exe_key(st.st_ino, (uint64_t)st.st_size, head);
+	return 0;
+}
+
+/* ---- libraries ---- */
+
+/* Open dir/name; $ORIGIN in dir is the directory of path. */
+static int open_in(const char *dir, size_t dir_len, const char *path, const char *name)
+{
+	static const char *const words[] = { "$ORIGIN", "${ORIGIN}" };
+	const char *slash = strrchr(path, '/');
+	int origin_len = slash ? (int)(slash - path) : 0;
+	char full[PATH_MAX];
+	size_t i, skip = 0;
+	int n;
+
+	for (i = 0; i < ARRAY_SIZE(words); i++)
+		if (dir_len >= strlen(words[i]) && !strncmp(dir, words[i], strlen(words[i])))
+			skip = strlen(words[i]);
+	n = snprintf(full, sizeof(full), "%.*s%.*s/%s", skip ? origin_len : 0, path,
+		     (int)(dir_len - skip), dir + skip, name);
+	return n > 0 && n < PATH_MAX && full[0] == '/' ? open_regular(full) : -1;
+}
+
+/* Open name in the first directory of list that has it; directories are separated by colons. */
+static int open_in_list(const char *list, const char *path, const char *name)
+{
+	size_t len;
+	int fd = -1;
+
+	for (; *list && fd < 0; list += len + (list[len] == ':')) {
+		len = strcspn(list, ":");
+		if (len)
+			fd = open_in(list, len, path, name);
+	}
+	return fd;
+}
+
+int exe_open_library(int fd, const char *path)
+{
+	/* Debian and relatives, other distributions, local installations. */
+	static const char places[] = "$ORIGIN/../lib:$ORIGIN/../lib64:/usr/local/lib:"
+				     "/lib/x86_64-linux-gnu:/lib/aarch64-linux-gnu:"
+				     "/usr/lib64:/lib64:/usr/lib:/lib";
+	struct exe_library wanted;
+	int err = parser_library(fd, &wanted), lib;
+
+	if (err)
+		return err;
+	lib = open_in_list(wanted.runpath, path, wanted.name);
+	if (lib < 0)
+		lib = open_in_list(places, path, wanted.name);
+	return lib < 0 ? -ENOENT : lib;
+}
+
+/* ---- likely interpreters ---- */
+
+/* Matches python, python3, python3.11, python3.13t and python3.11-dbg, but not pypy. */
+static bool is_likely_name(const char *path)
+{
+	static const char prefix[] = "python";
+	const char *base = strrchr(path, '/'), *p;
+
+	base = base ? base + 1 : path;
+	if (strncmp(base, prefix, sizeof(prefix) - 1))
+		return false;
+	p = base + sizeof(prefix) - 1;
+	p += strspn(p, "0123456789.");
+	p += strspn(p, "tdmu");
+	return !*p || !strcmp(p, "-dbg");
+}
+
+struct likely {
+	void (*cb)(void *ctx, const char *path);
+	void *ctx;
+	dev_t dev[256];		/* files seen so far: python3 is mostly a link to python3.X */
+	ino_t ino[256];
+	size_t cnt;
+};
+
+static void offer(struct likely *l, const char *path)
+{
+	char real[PATH_MAX];
+	struct stat st;
+	size_t i;
+
+	if (!is_likely_name(path) || stat(path, &st) || !S_ISREG(st.st_mode) ||
+	    !(st.st_mode & 0111) || l->cnt == ARRAY_SIZE(l->dev))
+		return;
+	for (i = 0; i < l->cnt; i++)
+		if (l->dev[i] == st.st_dev && l->ino[i] == st.st_ino)
+			return;
+	l->dev[l->cnt] = st.st_dev;
+	l->ino[l->cnt++] = st.st_ino;
+	if (realpath(path, real))	/* $ORIGIN is the directory of the file, not of a link */
+		l->cb(l->ctx, real);
+}
+
+static void offer_matches(struct likely *l, const char *pattern)
+{
+	glob_t found;
+	size_t i;
+
+	if (glob(pattern, GLOB_NOSORT, NULL, &found))
+		return;
+	for (i = 0; i < found.gl_pathc; i++)
+		offer(l, found.gl_pathv[i]);
+	globfree(&found);
+}
+
+/* In a directory of another user are files that only he trusts. */
+static bool is_ours(const char *dir, size_t len)
+{
+	char path[PATH_MAX];
+	struct stat st;
+
+	return (size_t)snprintf(path, sizeof(path), "%.*s", (int)len, dir) < sizeof(path) &&
+	       !stat(path, &st) && (st.st_uid == 0 || st.st_uid == geteuid());
+}
+
+static void offer_path(struct likely *l)
+{
+	const char *path = getenv("PATH"), *end;
+	char pattern[PATH_MAX];
+	size_t len;
+
+	for (; path && *path; path = *end ? end + 1 : end) {
+		len = strcspn(path, ":");
+		end = path + len;
+		if (*path == '/' && is_ours(path, len) &&
+		    (size_t)snprintf(pattern, sizeof(pattern), "%.*s/python*", (int)len, path) <
+			    sizeof(pattern))
+			offer_matches(l, pattern);
+	}
+}
+
+void exe_each_likely(void (*cb)(void *ctx, const char *path), void *ctx)
+{
+	/* Not in users' homes: what runs there tells. */
+	static const char *const patterns[] = {
+		"/usr/bin/python*", "/usr/local/bin/python*", "/bin/python*",
+		"/opt/*/bin/python*",
+		"/opt/*/*/bin/python*",			/* conda environments, pyenv in /opt */
+		"/usr/local/*/bin/python*",
+	};
+	struct likely *l = calloc(1, sizeof(*l));
+	size_t i;
+
+	if (!l)
+		return;
+	l->cb = cb;
+	l->ctx = ctx;
+	offer_path(l);
+	for (i = 0; i < ARRAY_SIZE(patterns); i++)
+		offer_matches(l, patterns[i]);
+	free(l);
+}

@@ -1,0 +1,519 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * inspect_files.c - finds the CPythons in a process' mapped files, and caches what it finds. See
+ * inspect_files.h.
+ *
+ * The interpreter is in the executable, in a library named libpython*, or in any other file
+ * that is mapped executable (a plug-in, a program that was started through ld.so); files
+ * are inspected in this order. File names have no other influence.
+ */
+#include "target/inspect_files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/u64map.h"
+#include "base/util.h"
+#include "cpython/libc.h"
+#include "host/proc.h"
+#include "target/parser.h"
+
+/* What was found in a file. Files are identified by what stat() shows. */
+struct known_file {
+	struct file_id id;
+	struct known_file *next;	/* next file with the same hash */
+	int err;			/* of cpython_image_read() */
+	char why[INSPECT_WHY_MAX];
+	struct cpython_image image;
+	int fd;				/* of an image, for inspected_mem(); -1: not kept */
+	bool self_read;			/* libc_self_below() was tried: */
+	int self_err;			/* its result */
+	uint16_t self_below;
+};
+
+/* A file whose beginning a process has mapped. */
+struct mapped {
+	struct proc_map map;
+	char path[256];			/* cut short; map.path points to it */
+	bool code;			/* a part of it is mapped executable */
+};
+
+#define MAPPED_MAX 1024			/* upper bound; a browser maps 250
+					 * files, a desktop program 400 */
+/* The process that is being inspected. */
+struct inspection {
+	pid_t tgid;
+	char exe[PATH_MAX];		/* "": unknown */
+	struct mapped mapped[MAPPED_MAX];
+	size_t mapped_cnt, exe_at;	/* exe_at: index of the executable; MAPPED_MAX: not seen */
+	uint64_t runtime_copy, none_copy;	/* the executable's copies; 0: none */
+	bool missed;			/* a file could not be opened, so its content is unknown */
+	int err;			/* -ENOENT, or -ENOTSUP with a reason in out->why */
+	struct inspected *out;
+};
+
+/*
+ * All users can create files. When there are too many files without CPython, they are all
+ * forgotten and will be inspected again. CPythons are kept, because processes refer to
+ * them; their number is bounded, and so is the number of open ones.
+ */
+#define OTHERS_MAX 16384
+#define IMAGES_MAX 8192
+#define IMAGES_OPEN_MAX 1024
+
+struct file_cache {
+	struct u64map files;		/* hash of identity -> chain of known_file */
+	size_t other_cnt, image_cnt;	/* numbers of files without and with a CPython */
+	size_t open_cnt;
+	struct inspection cur;		/* too large for the stack */
+};
+
+struct file_cache *file_cache_new(void)
+{
+	return calloc(1, sizeof(struct file_cache));
+}
+
+/* ---- files ---- */
+
+static struct file_id id_of(const struct stat *st)
+{
+	return (struct file_id){
+		.dev = st->st_dev, .ino = st->st_ino, .size = (uint64_t)st->st_size,
+		.mtime_s = st->st_mtim.tv_sec, .mtime_ns = st->st_mtim.tv_nsec,
+	};
+}
+
+static bool same_file(const struct file_id *a, const struct file_id *b)
+{
+	return a->dev == b->dev && a->ino == b->ino && a->size == b->size &&
+	       a->mtime_s == b->mtime_s && a->mtime_ns == b->mtime_ns;
+}
+
+static uint64_t file_key(const struct file_id *id)
+{
+	return hash_u64(id->ino ^ hash_u64(id->dev));
+}
+
+static struct known_file *find_known(struct file_cache *c, const struct file_id *id)
+{
+	struct known_file *f;
+
+	for (f = u64map_get(&c->files, file_key(id)); f; f = f->next)
+		if (same_file(&f->id, id))
+			return f;
+	return NULL;
+}
+
+/* The images of a chain; the other files are freed. */
+static struct known_file *only_images(struct known_file *f)
+{
+	struct known_file *kept = NULL, *next;
+
+	for (; f; f = next) {
+		next = f->next;
+		if (f->err) {
+			free(f);
+			continue;
+		}
+		f->next = kept;
+		kept = f;
+	}
+	return kept;
+}
+
+static int forget_others(struct file_cache *c)
+{
+	struct u64map images = { .cnt = 0 };
+	struct known_file *f;
+	size_t pos = 0;
+	int err = 0;
+
+	while ((f = u64map_next(&c->files, &pos))) {
+		uint64_t key = file_key(&f->id);
+
+		f = only_images(f);
+		if (f && !err)
+			err = u64map_put(&images, key, f);
+	}
+	u64map_free(&c->files);
+	c->files = images;
+	c->other_cnt = 0;
+	return err;
+}
+
+/* Read a file that is not in the cache. 0 or -errno. */
+static int read_new(struct file_cache *c, int fd, const struct file_id *id,
+		    struct known_file **out)
+{
+	struct known_file *f = calloc(1, sizeof(*f));
+	int err = f ? 0 : -ENOMEM;
+
+	if (!err && c->other_cnt >= OTHERS_MAX)
+		err = forget_others(c);
+	if (!err) {
+		f->id = *id;
+		f->fd = -1;
+		f->err = parser_image(fd, &f->image, f->why, sizeof(f->why));
+		err = f->err == -EBUSY ? -EBUSY : 0;
+	}
+	if (!err && !f->err && c->image_cnt >= IMAGES_MAX) {
+		f->err = -ENOTSUP;
+		snprintf(f->why, sizeof(f->why), "more than %d different CPythons have been seen",
+			 IMAGES_MAX);
+	}
+	if (!err) {
+		f->next = u64map_get(&c->files, file_key(id));
+		err = u64map_put(&c->files, file_key(id), f);
+	}
+	if (err) {
+		free(f);
+		return err;
+	}
+	if (!f->err && c->open_cnt < IMAGES_OPEN_MAX) {
+		f->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+		c->open_cnt += f->fd >= 0;
+	}
+	c->image_cnt += !f->err;
+	c->other_cnt += !!f->err;
+	*out = f;
+	return 0;
+}
+
+/* The cache's entry for an open file. 0 or -errno. */
+static int open_file(struct file_cache *c, int fd, struct known_file **out)
+{
+	struct file_id id;
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return -errno;
+	id = id_of(&st);
+	*out = find_known(c, &id);
+	return *out ? 0 : read_new(c, fd, &id, out);
+}
+
+/* The cache's entry for the file of a mapping. 0 or -errno. */
+static int known_file(struct file_cache *c, const struct mapped *m, struct known_file **out)
+{
+	struct file_id id;
+	struct stat st;
+	int fd, err;
+
+	if (!proc_stat_mapped(c->cur.tgid, &m->map, &st)) {
+		id = id_of(&st);
+		*out = find_known(c, &id);
+		if (*out)
+			return 0;
+	}
+	fd = proc_open_mapped(c->cur.tgid, &m->map);
+	if (fd < 0)
+		return fd;
+	err = open_file(c, fd, out);
+	close(fd);
+	return err;
+}
+
+int file_cache_image(struct file_cache *c, int fd, const struct cpython_image **image,
+		     struct file_id *id)
+{
+	struct known_file *f;
+	int err = open_file(c, fd, &f);
+
+	if (err || f->err)
+		return err ? err : -ENOENT;
+	*image = &f->image;
+	*id = f->id;
+	return 0;
+}
+
+int file_cache_fd(struct file_cache *c, const struct file_id *id)
+{
+	const struct known_file *f = find_known(c, id);
+
+	return f ? f->fd : -1;
+}
+
+/* ---- mappings ---- */
+
+/* Compare a path in /proc/PID/maps, where a newline is \012 (fs/proc/task_mmu.c), with a link. */
+static bool same_path(const char *in_maps, const char *link)
+{
+	for (; *link; link++, in_maps++) {
+		if (*in_maps == *link)
+			continue;
+		if (*link != '\n' || strncmp(in_maps, "\\012", 4))
+			return false;
+		in_maps += 3;
+	}
+	return !*in_maps;
+}
+
+static void keep(struct inspection *cur, const struct proc_map *m)
+{
+	struct mapped *f = &cur->mapped[cur->mapped_cnt];
+
+	f->map = *m;
+	snprintf(f->path, sizeof(f->path), "%s", m->path);
+	f->map.path = f->path;
+	f->code = m->exec;
+	/* If the executable is unknown, it is the first mapping: loaders place it lowest. */
+	if (cur->exe_at == MAPPED_MAX && (!cur->exe[0] || same_path(m->path, cur->exe)))
+		cur->exe_at = cur->mapped_cnt;
+	cur->mapped_cnt++;
+}
+
+static bool same_mapped(const struct proc_map *a, const struct proc_map *b)
+{
+	return a->inode == b->inode && a->dev == b->dev;
+}
+
+static int collect(void *ctx, const struct proc_map *m)
+{
+	struct inspection *cur = ctx;
+	struct mapped *last = cur->mapped_cnt ? &cur->mapped[cur->mapped_cnt - 1] : NULL;
+
+	if (m->path[0] != '/')
+		return 0;
+	if (!m->offset)
+		keep(cur, m);
+	else if (m->exec && last && same_mapped(&last->map, m))
+		last->code = true;
+	else
+		return 0;
+	cur->out->files = hash_u64(cur->out->files ^ m->start ^ hash_u64(m->inode ^ hash_u64(m->dev)));
+	return cur->mapped_cnt == MAPPED_MAX;
+}
+
+/* Is this a mapping without code, of a file whose code is mapped elsewhere? */
+static bool is_other_view(const struct inspection *cur, const struct mapped *m)
+{
+	size_t i;
+
+	for (i = 0; !m->code && i < cur->mapped_cnt; i++)
+		if (cur->mapped[i].code && same_mapped(&cur->mapped[i].map, &m->map))
+			return true;
+	return false;
+}
+
+/* ---- their content ---- */
+
+void py_proc_of_image(const struct cpython_image *img, struct py_proc *p)
+{
+	*p = (struct py_proc){
+		.runtime = img->runtime_vaddr,
+		.tss = img->tss_vaddr,
+		.interps = img->interps_vaddr,
+		.current = img->current_vaddr,
+		.collecting = img->collecting_vaddr,
+		.gil = img->gil_vaddr,
+		.main_id = img->main_id_vaddr,
+		.none = img->none_vaddr,
+		.epoch = img->epoch_vaddr,
+		.tls_index = img->tls_index_vaddr,
+		.tls_off = img->tls_off,
+		.tss_key = -1,
+		.state = PY_PROC_PYTHON,
+		.tstate_how = img->tstate_how,
+		.l = img->layout,
+	};
+	if (!p->none && img->minor >= 13)
+		p->none = PY_NONE_NOWHERE;
+}
+
+/* The runtime has another address than in the image: move all that is part of it. */
+static void move_runtime(struct py_proc *p, uint64_t to)
+{
+	uint64_t by = to - p->runtime;
+
+	p->runtime += by;
+	p->tss += p->tss ? by : 0;
+	p->interps += p->interps ? by : 0;
+	p->current += p->current ? by : 0;
+	p->collecting += p->collecting ? by : 0;
+	p->main_id += p->main_id ? by : 0;
+}
+
+static void add_found(struct inspection *cur, const struct known_file *f, const struct mapped *m,
+		      uint64_t bias)
+{
+	struct inspected_python *p = &cur->out->pythons[cur->out->python_cnt];
+	struct py_proc file;
+
+	if (cur->out->python_cnt == INSPECT_PYTHONS_MAX)
+		return;
+	p->file = f->id;
+	p->image = f->image;
+	snprintf(p->name, sizeof(p->name), "%s", strrchr(m->path, '/') + 1);
+	py_proc_of_image(&f->image, &file);
+	p->proc = file;
+	py_proc_relocate(&p->proc, &file, bias);
+	if (cur->runtime_copy)
+		move_runtime(&p->proc, cur->runtime_copy);
+	if (cur->none_copy)
+		p->proc.none = cur->none_copy;
+	cur->out->python_cnt++;
+}
+
+static bool is_called(const struct mapped *m, const char *name)
+{
+	return !strncmp(strrchr(m->path, '/') + 1, name, strlen(name));
+}
+
+/* Keep the reason if a file is a Python that is not supported. */
+static void keep_refusal(struct inspection *cur, const struct known_file *f, const struct mapped *m)
+{
+	/* The content of a 32-bit program is unknown; one that is named python counts as Python. */
+	bool python = f->err == -ENOTSUP ||
+		      (f->err == -ENOEXEC && (is_called(m, "python") || is_called(m, "libpython")));
+
+	if (!python || cur->err != -ENOENT)
+		return;
+	snprintf(cur->out->why, INSPECT_WHY_MAX, "%s", f->why);
+	cur->err = -ENOTSUP;
+}
+
+/* Inspect one mapped file. 0, -ENOMEM or -EBUSY. */
+static int inspect_file(struct file_cache *c, const struct mapped *m)
+{
+	struct inspection *cur = &c->cur;
+	struct known_file *f;
+	int err = known_file(c, m, &f);
+	uint64_t bias;
+
+	if (err) {
+		cur->missed |= err != -EINVAL;	/* -EINVAL: a device */
+		return err == -ENOMEM || err == -EBUSY ? err : 0;
+	}
+	bias = m->map.start - f->image.first_load_vaddr;
+	if (!f->err) {
+		add_found(cur, f, m, bias);
+	} else if (f->err == -EXDEV) {
+		cur->runtime_copy = f->image.runtime_vaddr ? f->image.runtime_vaddr + bias : 0;
+		cur->none_copy = f->image.none_vaddr ? f->image.none_vaddr + bias : 0;
+	} else {
+		keep_refusal(cur, f, m);
+	}
+	return 0;
+}
+
+/*
+ * Inspect the executable, then libraries named libpython, and if there is no CPython, all
+ * other code.
+ */
+static int inspect_mapped(struct file_cache *c)
+{
+	struct inspection *cur = &c->cur;
+	size_t i;
+	int err = 0;
+
+	if (cur->exe_at < cur->mapped_cnt)
+		err = inspect_file(c, &cur->mapped[cur->exe_at]);
+	for (i = 0; !err && i < cur->mapped_cnt; i++) {
+		struct mapped *m = &cur->mapped[i];
+
+		if (i != cur->exe_at && is_called(m, "libpython") && !is_other_view(cur, m))
+			err = inspect_file(c, m);
+	}
+	if (cur->out->python_cnt || cur->err != -ENOENT)
+		return err;
+	for (i = 0; !err && i < cur->mapped_cnt; i++) {
+		struct mapped *m = &cur->mapped[i];
+
+		if (i != cur->exe_at && m->code && !is_called(m, "libpython"))
+			err = inspect_file(c, m);
+	}
+	return err;
+}
+
+/* The C library; or the executable, if it is linked statically or will map one. */
+static const struct mapped *find_libc(const struct inspection *cur, bool *seen)
+{
+	size_t i;
+
+	for (i = 0; i < cur->mapped_cnt; i++)
+		if (cur->mapped[i].code &&
+		    libc_is_name(strrchr(cur->mapped[i].path, '/') + 1)) {
+			*seen = true;
+			return &cur->mapped[i];
+		}
+	*seen = false;
+	return cur->exe_at < cur->mapped_cnt ? &cur->mapped[cur->exe_at] : NULL;
+}
+
+/* Find the distance of pthread_self() below the thread pointer: out->self_below, self_err. */
+static int find_self(struct file_cache *c)
+{
+	struct inspected *out = c->cur.out;
+	const struct mapped *m = find_libc(&c->cur, &out->libc_seen);
+	struct known_file *f;
+	int fd, err;
+
+	out->self_err = -EAGAIN;
+	if (!m)
+		return 0;
+	err = known_file(c, m, &f);
+	if (err)
+		return err == -ENOMEM || err == -EBUSY ? err : 0;
+	if (!f->self_read) {
+		fd = proc_open_mapped(c->cur.tgid, &m->map);
+		if (fd < 0)
+			return 0;
+		f->self_err = parser_self_below(fd, &f->self_below);
+		f->self_read = f->self_err != -EBUSY;
+		close(fd);
+	}
+	out->self_err = f->self_err;
+	out->self_below = f->self_below;
+	return f->self_read ? 0 : -EBUSY;
+}
+
+static bool needs_self(const struct inspected *out)
+{
+	size_t i;
+
+	for (i = 0; i < out->python_cnt; i++)
+		if (out->pythons[i].image.needs_self)
+			return true;
+	return false;
+}
+
+int inspect_files(struct file_cache *c, const struct proc_info *who, uint64_t before,
+		  struct inspected *out)
+{
+	struct inspection *cur = &c->cur;
+	int err;
+
+	cur->tgid = who->task;
+	cur->mapped_cnt = 0;
+	cur->exe_at = MAPPED_MAX;
+	cur->runtime_copy = cur->none_copy = 0;
+	cur->missed = false;
+	cur->err = -ENOENT;
+	cur->out = out;
+	out->files = 1;
+	out->python_cnt = 0;
+	if (proc_exe(cur->tgid, cur->exe, sizeof(cur->exe)))
+		cur->exe[0] = '\0';
+	err = proc_maps(cur->tgid, collect, cur);
+	snprintf(out->why, sizeof(out->why), "%s", strerror(-err));
+	if (err < 0)
+		return err;
+	if (before == out->files)
+		return -EALREADY;
+	err = inspect_mapped(c);
+	if (err)
+		return err;
+	out->copied = cur->runtime_copy || cur->none_copy;
+	if (out->python_cnt)
+		return needs_self(out) ? find_self(c) : 0;
+	/* A file could not be opened: the next inspection must try again. */
+	if (cur->missed)
+		out->files = 0;
+	return cur->err;
+}

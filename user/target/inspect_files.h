@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * inspect_files.h - finds the CPythons in the files that a process has mapped. For the inspector
+ * (inspector.h), in which it runs: it opens files that others name, and may wait for them for ever.
+ *
+ * The parser reads each file once (parser.h), and its result is cached, also if there is no CPython in
+ * the file.
+ */
+#ifndef TACHBPF_INSPECT_FILES_H
+#define TACHBPF_INSPECT_FILES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bpf/abi.h"
+#include "cpython/image.h"
+#include "host/proc.h"
+
+#define INSPECT_WHY_MAX 256
+#define INSPECT_NAME_MAX 128
+#define INSPECT_PYTHONS_MAX 8
+
+/* What identifies a file, and its content as far as stat() shows it. */
+struct file_id {
+	uint64_t dev, ino, size;
+	int64_t mtime_s, mtime_ns;
+};
+
+struct inspected_python {
+	struct file_id file;
+	struct cpython_image image;
+	struct py_proc proc;		/* complete but for self_below, start_ns, ident, exec_pages */
+	char name[INSPECT_NAME_MAX];	/* of the file, hostile */
+};
+
+struct inspected {
+	struct inspected_python pythons[INSPECT_PYTHONS_MAX];	/* in the order of their mappings */
+	uint32_t python_cnt;
+	uint64_t files;			/* hash of all mapped files */
+	bool copied;			/* the executable has a copy of the runtime, or of None */
+	bool libc_seen;			/* the C library is mapped */
+	int32_t self_err;		/* libc_self_below() of it, or -EAGAIN */
+	uint16_t self_below;
+	char why[INSPECT_WHY_MAX];	/* message of an error; hostile bytes are escaped */
+};
+
+struct file_cache;
+/* NULL with errno. */
+struct file_cache *file_cache_new(void);
+
+/*
+ * Inspect a process. before: out->files of the last inspection of this process, 0: none. 0: *out
+ * is filled. -ENOENT: no Python in it (yet). -EALREADY: as -ENOENT, and its files are those of the
+ * last inspection. -ENOTSUP: a Python that is not supported; out->why has the reason. -ESRCH: no
+ * such process. -EBUSY: a file could not be read in time. Other -errno: it could not be inspected;
+ * out->why has the reason.
+ */
+int inspect_files(struct file_cache *cache, const struct proc_info *who, uint64_t before,
+		  struct inspected *out);
+
+/*
+ * The CPython in an open file. 0: *image, which the cache owns, and *id are set; -ENOENT: there is
+ * no supported one; other -errno.
+ */
+int file_cache_image(struct file_cache *cache, int fd, const struct cpython_image **image,
+		     struct file_id *id);
+/* A descriptor of a file with a CPython, owned by the cache; -1: it is not kept. */
+int file_cache_fd(struct file_cache *cache, const struct file_id *id);
+
+/*
+ * Fill in what is needed to walk a process of this image, with addresses as in the file
+ * (py_proc_relocate()), but without self_below, which depends on the process' C library.
+ */
+void py_proc_of_image(const struct cpython_image *img, struct py_proc *p);
+
+#endif

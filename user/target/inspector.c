@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* inspector.c - see inspector.h: the functions of the worker, and the calls to them. */
+#include "target/inspector.h"
+
+#include <errno.h>
+#include <linux/capability.h>
+#include <string.h>
+
+#include "base/util.h"
+#include "target/parser.h"
+
+/* How long to wait for an answer. The parser may need some time for a large file from a disk. */
+#define ANSWER_MS 1000
+#define LIKELY_MAX 256
+
+/* include/uapi/linux/capability.h, since 5.9; older headers lack it */
+#define CAP_CHECKPOINT_RESTORE_BIT 40
+
+enum function { INSPECT, MEM, LEARN, SEEN, LIKELY };
+
+struct shared {
+	union {
+		struct {
+			struct proc_info who;
+			uint64_t before;
+			struct inspected out;
+		} inspect;
+		struct {
+			struct file_id file;
+			uint64_t vaddr;
+			uint32_t len;
+			uint8_t bytes[PARSER_BYTES_MAX];
+		} mem;
+		struct {
+			struct proc_info who;
+			struct file_id file;
+			struct py_proc proc;
+			struct learned_exe out;
+		} learn;
+		struct {
+			uint32_t cnt;
+			struct learned_exe out[LIKELY_MAX];
+		} likely;
+	};
+};
+
+/* ---- in the worker ---- */
+
+/* Of the worker, from its first call on. */
+static struct file_cache *the_cache(void)
+{
+	static struct file_cache *cache;
+
+	if (!cache)
+		cache = file_cache_new();
+	return cache;
+}
+
+static int inspect(void *shared, const int *fds)
+{
+	struct shared *s = shared;
+	struct file_cache *c = the_cache();
+	struct proc_info who = s->inspect.who;
+
+	return c ? inspect_files(c, &who, s->inspect.before, &s->inspect.out) : -ENOMEM;
+}
+
+static int mem(void *shared, const int *fds)
+{
+	struct shared *s = shared;
+	struct file_cache *c = the_cache();
+	struct file_id file = s->mem.file;
+	uint32_t len = s->mem.len;
+	int fd = c ? file_cache_fd(c, &file) : -1;
+
+	if (fd < 0 || len > sizeof(s->mem.bytes))
+		return fd < 0 ? -EFAULT : -E2BIG;
+	return parser_mem(fd, s->mem.vaddr, s->mem.bytes, len);
+}
+
+static int learn(void *shared, const int *fds)
+{
+	struct shared *s = shared;
+	struct file_cache *c = the_cache();
+
+	return c ? exe_learn_process(c, s->learn.who.tgid, &s->learn.out) : -ENOMEM;
+}
+
+static int seen(void *shared, const int *fds)
+{
+	struct shared *s = shared;
+	struct file_cache *c = the_cache();
+	struct proc_info who = s->learn.who;
+	struct file_id file = s->learn.file;
+	struct py_proc proc = s->learn.proc;
+
+	return c ? exe_learn_seen(c, &who, &file, &proc, &s->learn.out) : -ENOMEM;
+}
+
+static int likely(void *shared, const int *fds)
+{
+	struct shared *s = shared;
+	struct file_cache *c = the_cache();
+
+	s->likely.cnt = c ? exe_learn_likely(c, s->likely.out, LIKELY_MAX) : 0;
+	return c ? 0 : -ENOMEM;
+}
+
+static const worker_fn functions[] = {
+	[INSPECT] = inspect, [MEM] = mem, [LEARN] = learn, [SEEN] = seen, [LIKELY] = likely,
+};
+
+/* It reads /proc and opens files; and it starts its parser, and gives it up. */
+static const char *const calls[] = {
+	"open", "openat", "openat2", "read", "pread64", "readlink", "readlinkat", "stat", "lstat",
+	"newfstatat", "fstat", "statx", "access", "faccessat", "faccessat2", "fcntl", "lseek", "getdents64",
+	"clone", "clone3", "fork", "memfd_create", "ftruncate", "socketpair", "pidfd_open",
+	"pidfd_send_signal", "waitid", "poll", "ppoll", "getppid", "kill", "prctl", "dup2", "dup3",
+	"close_range", "setrlimit", "prlimit64", "capget", "capset", "seccomp",
+	"set_robust_list", "rseq", "getuid", "geteuid", NULL,
+};
+
+static const struct jail jail = {
+	.caps = 1ull << CAP_SYS_PTRACE | 1ull << CAP_DAC_READ_SEARCH |
+		1ull << CAP_CHECKPOINT_RESTORE_BIT,
+	.calls = calls,
+};
+
+const struct worker_kind inspector_kind = {
+	.name = "tachbpf-inspect",
+	.jail = &jail,
+	.functions = functions,
+	.function_cnt = ARRAY_SIZE(functions),
+	.shared_bytes = sizeof(struct shared),
+};
+
+/* ---- in the program ---- */
+
+static struct worker inspector = { .kind = &inspector_kind };
+
+static struct shared *ready(pid_t about, int *err)
+{
+	*err = worker_ready(&inspector, about);
+	return *err ? NULL : inspector.shared;
+}
+
+static int call(enum function f, pid_t about)
+{
+	int err = worker_call(&inspector, f, NULL, ANSWER_MS);
+
+	while (err == -ETIMEDOUT && worker_is_runnable(&inspector))
+		err = worker_wait(&inspector, ANSWER_MS);
+	if (err == -ETIMEDOUT) {
+		log_debug("process %d: its files do not answer", about);
+		worker_give_up(&inspector, about, true);
+	}
+	return err == -ETIMEDOUT || err == -EPIPE ? -EBUSY : err;
+}
+
+int inspector_inspect(const struct proc_info *who, uint64_t before, const struct inspected **out)
+{
+	int err;
+	struct shared *s = ready(who->tgid, &err);
+	struct inspected *i;
+
+	if (!s)
+		return err;
+	s->inspect.who = *who;
+	s->inspect.before = before;
+	err = call(INSPECT, who->tgid);
+	if (err == -EBUSY)
+		return err;
+	i = &s->inspect.out;
+	i->why[sizeof(i->why) - 1] = '\0';
+	if (i->python_cnt > INSPECT_PYTHONS_MAX || (!err && !i->python_cnt))
+		return -EBADMSG;
+	*out = i;
+	return err;
+}
+
+int inspector_mem(const struct file_id *file, pid_t about, uint64_t vaddr, void *buf, size_t len)
+{
+	int err;
+	struct shared *s = ready(about, &err);
+
+	if (!s || len > PARSER_BYTES_MAX)
+		return s ? -E2BIG : err;
+	s->mem.file = *file;
+	s->mem.vaddr = vaddr;
+	s->mem.len = len;
+	err = call(MEM, about);
+	if (!err)
+		memcpy(buf, s->mem.bytes, len);
+	return err;
+}
+
+int inspector_learn(pid_t tgid, struct learned_exe *out)
+{
+	int err;
+	struct shared *s = ready(tgid, &err);
+
+	if (!s)
+		return err;
+	s->learn.who = (struct proc_info){ .tgid = tgid };
+	err = call(LEARN, tgid);
+	if (!err)
+		*out = s->learn.out;
+	return err;
+}
+
+int inspector_seen(const struct proc_info *who, const struct file_id *image,
+		   const struct py_proc *proc, struct learned_exe *out)
+{
+	int err;
+	struct shared *s = ready(who->tgid, &err);
+
+	if (!s)
+		return err;
+	s->learn.who = *who;
+	s->learn.file = *image;
+	s->learn.proc = *proc;
+	err = call(SEEN, who->tgid);
+	if (!err)
+		*out = s->learn.out;
+	return err;
+}
+
+int inspector_likely(const struct learned_exe **out, size_t *cnt)
+{
+	int err;
+	struct shared *s = ready(0, &err);
+
+	if (s)
+		err = call(LIKELY, 0);
+	if (err)
+		return err;
+	*out = s->likely.out;
+	*cnt = s->likely.cnt < LIKELY_MAX ? s->likely.cnt : LIKELY_MAX;
+	return 0;
+}
+
+unsigned int inspector_stuck_cnt(void)
+{
+	return worker_stuck_cnt(&inspector);
+}
+
+pid_t inspector_pid(void)
+{
+	return inspector.pid;
+}
+
+void inspector_end(void)
+{
+	worker_end(&inspector);
+}

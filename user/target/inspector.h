@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * inspector.h - the worker (worker.h) that opens the files which processes have mapped, run, or name: it finds
+ * out which CPython is in them (inspect_files.h, exe_learn.h), with the parser's help (parser.h).
+ *
+ * Errors of all functions: -EBUSY: it did not answer in time, because of a file of this process or
+ * because the machine is busy; it is not asked about this process for a while.
+ */
+#ifndef TACHBPF_INSPECTOR_H
+#define TACHBPF_INSPECTOR_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "target/exe_learn.h"
+#include "target/inspect_files.h"
+#include "worker/worker.h"
+
+extern const struct worker_kind inspector_kind;
+
+/* inspect_files(). *out stays valid until the next call of a function of this file. */
+int inspector_inspect(const struct proc_info *who, uint64_t before, const struct inspected **out);
+
+/* Read len bytes of the memory image of a file with a CPython, that was found in this process. */
+int inspector_mem(const struct file_id *file, pid_t about, uint64_t vaddr, void *buf, size_t len);
+
+/* exe_learn_process(). */
+int inspector_learn(pid_t tgid, struct learned_exe *out);
+/* exe_learn_seen(). */
+int inspector_seen(const struct proc_info *who, const struct file_id *image,
+		   const struct py_proc *proc, struct learned_exe *out);
+/* exe_learn_likely(): *cnt of them, valid until the next call. */
+int inspector_likely(const struct learned_exe **out, size_t *cnt);
+
+/* Number of processes whose files are not answering now. */
+unsigned int inspector_stuck_cnt(void);
+/* Its pid, for tests; 0: it does not run. */
+pid_t inspector_pid(void);
+/* End it. The next call starts another. */
+void inspector_end(void);
+
+#endif

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* parser.c - see parser.h: the functions of the worker, and the calls to them. */
+#include "target/parser.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/util.h"
+#include "cpython/libc.h"
+#include "elf/elf_link.h"
+
+/* A file that comes from a disk, on a busy machine. */
+#define ANSWER_MS 500
+/* A file is parsed for whoever asks: not a process is blamed, the caller blames. */
+#define NOBODY 0
+
+enum function { IMAGE, MEM, SELF_BELOW, DESCRIBE, LIBRARY };
+
+struct shared {
+	union {
+		struct {
+			struct cpython_image image;
+			char why[256];
+		} image;
+		struct {
+			uint64_t vaddr;
+			uint32_t len;
+			uint8_t bytes[PARSER_BYTES_MAX];
+		} mem;
+		uint16_t self_below;
+		struct {
+			bool with_lib;
+			struct py_proc proc;
+			struct py_exe exe;
+		} describe;
+		struct exe_library library;
+	};
+};
+
+/* ---- in the worker ---- */
+
+static int image(void *shared, const int *fds)
+{
+	struct shared *s = shared;
+
+	return cpython_image_read(fds[0], &s->image.image, s->image.why, sizeof(s->image.why));
+}
+
+static int mem(void *shared, const int *fds)
+{
+	struct shared *s = shared;
+	uint32_t len = s->mem.len;
+	struct elf_file f;
+	int err = elf_file_open(&f, fds[0]);
+
+	if (!err && len > sizeof(s->mem.bytes))
+		err = -E2BIG;
+	return err ? err : elf_file_read(&f, s->mem.vaddr, s->mem.bytes, len);
+}
+
+static int self_below(void *shared, const int *fds)
+{
+	struct shared *s = shared;
+
+	return libc_self_below(fds[0], &s->self_below);
+}
+
+static int describe(void *shared, const int *fds)
+{
+	struct shared *s = shared;
+	struct py_exe out = { .proc = s->describe.proc };
+	bool with_lib = s->describe.with_lib;
+	struct elf_file exe, lib;
+	int err = elf_file_open(&exe, fds[0]);
+
+	out.proc.state = PY_PROC_OTHER;
+	if (!err)
+		err = elf_link_phdrs(&exe, &out.phdr);
+	if (!err && with_lib)
+		err = elf_file_open(&lib, fds[1]);
+	if (!err && with_lib)
+		err = elf_link_slot(&exe, &lib, &out.slot, &out.symbol);
+	if (!err && with_lib)
+		err = elf_link_identity(&lib, &out.id_at, out.id, sizeof(out.id));
+	s->describe.exe = out;
+	return err;
+}
+
+static int library(void *shared, const int *fds)
+{
+	struct shared *s = shared;
+	struct elf_file f;
+	int err = elf_file_open(&f, fds[0]);
+
+	if (!err)
+		err = elf_link_needed(&f, "libpython", s->library.name, sizeof(s->library.name));
+	if (!err)
+		elf_link_runpath(&f, s->library.runpath, sizeof(s->library.runpath));
+	return err;
+}
+
+static const worker_fn functions[] = {
+	[IMAGE] = image, [MEM] = mem, [SELF_BELOW] = self_below, [DESCRIBE] = describe,
+	[LIBRARY] = library,
+};
+static const char *const calls[] = { "pread64", "fstat", "newfstatat", NULL };
+static const struct jail jail = { .calls = calls, .memory_bytes = 128u << 20 };
+
+const struct worker_kind parser_kind = {
+	.name = "tachbpf-parser",
+	.jail = &jail,
+	.functions = functions,
+	.function_cnt = ARRAY_SIZE(functions),
+	.shared_bytes = sizeof(struct shared),
+};
+
+/* ---- in its client ---- */
+
+static struct worker parser = { .kind = &parser_kind };
+
+/* NULL: there is no parser. */
+static struct shared *ready(int *err)
+{
+	*err = worker_ready(&parser, NOBODY);
+	return *err ? NULL : parser.shared;
+}
+
+static int call(enum function f, int fd, int fd2)
+{
+	const int fds[WORKER_FDS_MAX] = { fd, fd2 };
+	int err = worker_call(&parser, f, fds, ANSWER_MS);
+
+	while (err == -ETIMEDOUT && worker_is_runnable(&parser))
+		err = worker_wait(&parser, ANSWER_MS);
+	if (err == -ETIMEDOUT)
+		worker_give_up(&parser, NOBODY, false);
+	return err == -ETIMEDOUT || err == -EPIPE ? -EBUSY : err;
+}
+
+int parser_image(int fd, struct cpython_image *img, char *why, size_t why_size)
+{
+	int err;
+	struct shared *s = ready(&err);
+
+	why[0] = '\0';
+	if (s)
+		err = call(IMAGE, fd, -1);
+	if (!s || err == -EBUSY)
+		return err;
+	*img = s->image.image;
+	img->version[sizeof(img->version) - 1] = '\0';
+	snprintf(why, why_size, "%.*s", (int)sizeof(s->image.why) - 1, s->image.why);
+	return err;
+}
+
+int parser_mem(int fd, uint64_t vaddr, void *buf, size_t len)
+{
+	int err;
+	struct shared *s = ready(&err);
+
+	if (!s || len > PARSER_BYTES_MAX)
+		return s ? -E2BIG : err;
+	s->mem.vaddr = vaddr;
+	s->mem.len = len;
+	err = call(MEM, fd, -1);
+	if (!err)
+		memcpy(buf, s->mem.bytes, len);
+	return err;
+}
+
+int parser_self_below(int fd, uint16_t *below)
+{
+	int err;
+	struct shared *s = ready(&err);
+
+	if (s)
+		err = call(SELF_BELOW, fd, -1);
+	if (s && !err)
+		*below = s->self_below;
+	return err;
+}
+
+int parser_describe(int exe_fd, int lib_fd, const struct py_proc *proc, struct py_exe *out)
+{
+	int err;
+	struct shared *s = ready(&err);
+
+	if (!s)
+		return err;
+	s->describe.with_lib = lib_fd >= 0;
+	s->describe.proc = *proc;
+	err = call(DESCRIBE, exe_fd, lib_fd);
+	if (!err)
+		*out = s->describe.exe;
+	return err;
+}
+
+int parser_library(int exe_fd, struct exe_library *out)
+{
+	int err;
+	struct shared *s = ready(&err);
+
+	if (s)
+		err = call(LIBRARY, exe_fd, -1);
+	if (err)
+		return err;
+	*out = s->library;
+	out->name[sizeof(out->name) - 1] = '\0';
+	out->runpath[sizeof(out->runpath) - 1] = '\0';
+	return 0;
+}
+
+pid_t parser_pid(void)
+{
+	return parser.pid;
+}
+
+void parser_end(void)
+{
+	worker_end(&parser);
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * parser.h - reads what is in an ELF file that others have made, in a worker (worker.h) that has no
+ * capability, opens nothing and has little memory.
+ *
+ * All descriptors stay the caller's. Errors of all functions: -EBUSY: the file did not answer in time
+ * (behind it may be a FUSE server that never does); or those of the function that the worker
+ * calls. Not all results of a worker can be believed; they have the form that is
+ * documented here, whatever the file has in it.
+ */
+#ifndef TACHBPF_PARSER_H
+#define TACHBPF_PARSER_H
+
+#include <limits.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bpf/abi.h"
+#include "cpython/image.h"
+#include "worker/worker.h"
+
+extern const struct worker_kind parser_kind;
+
+/* Read the CPython in a file: cpython_image_read(). */
+int parser_image(int fd, struct cpython_image *img, char *why, size_t why_size);
+
+/* Read len bytes of a file's memory image: elf_file_read(). At most PARSER_BYTES_MAX. */
+#define PARSER_BYTES_MAX ((1u << 20) + 4096)
+int parser_mem(int fd, uint64_t vaddr, void *buf, size_t len);
+
+/* Find pthread_self() in a C library: libc_self_below(). */
+int parser_self_below(int fd, uint16_t *below);
+
+/*
+ * Describe a process that will run an executable. Its interpreter is in the library lib_fd; -1: in
+ * the executable itself. proc has addresses as in that file. 0 and *exe; -ENOENT: they cannot be
+ * known before it runs; other -errno.
+ */
+int parser_describe(int exe_fd, int lib_fd, const struct py_proc *proc, struct py_exe *out);
+
+/* The libpython that an executable names, and the directories that it names to find it in. */
+struct exe_library {
+	char name[NAME_MAX];
+	char runpath[PATH_MAX];
+};
+/* 0; -ENOENT: it needs none; other -errno. */
+int parser_library(int exe_fd, struct exe_library *out);
+
+/* The parser's pid, for tests; 0: it does not run. */
+pid_t parser_pid(void);
+/* End it. The next call starts another. */
+void parser_end(void);
+
+#endif
