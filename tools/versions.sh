@@ -5,7 +5,7 @@
 # table.
 set -eu
 
-CLANG=14 BPFTOOL=7.0 LIBBPF=1.1 LIBELF=0.176 ZLIB=1.2.11 ZSTD=1.4.0 XXHASH=0.8.0 PROTOBUF_C=1.3.0 SECCOMP=2.4.0
+CLANG=14 BPFTOOL=7.0 LIBBPF=1.1 LIBELF=0.176 ZLIB=1.2.11 ZSTD=1.4.0 XXHASH=0.8.0 PROTOBUF_C=1.3.0 LIBSECCOMP=2.4.0
 
 clang=$1 bpftool=$2
 shift 2
@@ -36,7 +36,7 @@ check zlib "$(header zlib.h ZLIB_VERSION)" $ZLIB
 check zstd "$(header zstd.h ZSTD_VERSION_MAJOR ZSTD_VERSION_MINOR ZSTD_VERSION_RELEASE)" $ZSTD
 check xxhash "$(header xxhash.h XXH_VERSION_MAJOR XXH_VERSION_MINOR XXH_VERSION_RELEASE)" $XXHASH
 check protobuf-c "$(header protobuf-c/protobuf-c.h PROTOBUF_C_VERSION)" $PROTOBUF_C
-check libseccomp "$(header seccomp.h SCMP_VER_MAJOR SCMP_VER_MINOR SCMP_VER_MICRO)" $SECCOMP
+check libseccomp "$(header seccomp.h SCMP_VER_MAJOR SCMP_VER_MINOR SCMP_VER_MICRO)" $LIBSECCOMP
 
 [ -z "$bad" ] || {
 	echo "tachbpf needs at least ${bad#, }; \`sudo make deps\` installs what it can" >&2

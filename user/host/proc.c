@@ -285,7 +285,7 @@ int proc_status(pid_t tgid, struct proc_status *st)
 
 int proc_cmdline(pid_t tgid, char *out, size_t size)
 {
-	ssize_t n = proc_read(tgid, "cmdline", out, size), i;
+	ssize_t n = tgid ? proc_read(tgid, "cmdline", out, size) : -ESRCH, i;
 
 	if (n < 0)
 		return (int)n;
@@ -305,7 +305,7 @@ ssize_t proc_link(pid_t tgid, const char *name, char *out, size_t size)
 
 int proc_exe(pid_t tgid, char *path, size_t size)
 {
-	ssize_t n = proc_link(tgid, "exe", path, size);
+	ssize_t n = tgid ? proc_link(tgid, "exe", path, size) : -ESRCH;
 
 	return n < 0 ? (int)n : 0;
 }

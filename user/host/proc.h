@@ -102,10 +102,13 @@ struct proc_info {
 /* 0, or -errno; -ESRCH: there is no process, or none of its threads lives. */
 int proc_info_read(pid_t tgid, struct proc_info *info);
 
-/* The arguments, separated by spaces, at most size - 1 bytes; any bytes. 0 or -errno. */
+/*
+ * The arguments, separated by spaces, at most size - 1 bytes; any bytes. 0 or -errno; tgid 0, of
+ * proc_living_task(): -ESRCH.
+ */
 int proc_cmdline(pid_t tgid, char *out, size_t size);
 
-/* The path of a process' executable in the form that proc_maps() uses. 0 or -errno. */
+/* The path of a process' executable in the form that proc_maps() uses. 0 or -errno, as above. */
 int proc_exe(pid_t tgid, char *path, size_t size);
 
 /* The effective uid of a process. 0 or -errno; -ESRCH: no such process. */

@@ -15,7 +15,8 @@ GOLDEN = Path("tests/golden/deps").resolve()
 BASICS = "sh dirname sed awk grep sort ls tr cat uname head"
 # Programs and headers that a build needs, but for bpftool and libbpf.
 PROGRAMS = ("gcc", "clang", "llvm-strip", "protoc-gen-c", "protoc", "python3", "xz")
-HEADERS = ("string.h", "gelf.h", "zlib.h", "zstd.h", "protobuf-c/protobuf-c.h", "xxhash.h")
+HEADERS = ("string.h", "gelf.h", "zlib.h", "zstd.h", "protobuf-c/protobuf-c.h", "xxhash.h",
+           "seccomp.h")
 NEW_LIBBPF = "#define LIBBPF_MAJOR_VERSION 1\n#define LIBBPF_MINOR_VERSION 3\n"
 
 
@@ -115,7 +116,7 @@ class Deps(unittest.TestCase):
         self.assertEqual(installs, [
             "install -y -q --setopt=install_weak_deps=False gcc glibc-devel clang llvm bpftool "
             "protobuf-c-compiler protobuf-compiler libbpf-devel elfutils-libelf-devel zlib-devel "
-            "libzstd-devel protobuf-c-devel xxhash-devel python3"])
+            "libzstd-devel protobuf-c-devel xxhash-devel libseccomp-devel python3"])
 
     def test_rhel_enables_the_repository_of_headers(self):
         system = System(self.top, None, manager=None)

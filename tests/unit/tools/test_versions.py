@@ -20,9 +20,11 @@ HEADERS = {
     "xxhash.h": "#define XXH_VERSION_MAJOR {}\n#define XXH_VERSION_MINOR {}\n"
                 "#define XXH_VERSION_RELEASE {}\n",
     "protobuf-c/protobuf-c.h": '#define PROTOBUF_C_VERSION "{}.{}.{}"\n',
+    "seccomp.h": "#define SCMP_VER_MAJOR {}\n#define SCMP_VER_MINOR {}\n#define SCMP_VER_MICRO {}\n",
 }
 OLDEST = {"bpf/libbpf_version.h": (1, 1), "elfutils/version.h": (176,), "zlib.h": (1, 2, 11),
-          "zstd.h": (1, 4, 0), "xxhash.h": (0, 8, 0), "protobuf-c/protobuf-c.h": (1, 3, 0)}
+          "zstd.h": (1, 4, 0), "xxhash.h": (0, 8, 0), "protobuf-c/protobuf-c.h": (1, 3, 0),
+          "seccomp.h": (2, 4, 0)}
 
 
 class Versions(unittest.TestCase):
@@ -82,7 +84,7 @@ class Versions(unittest.TestCase):
 
     def test_the_documents_table(self):
         needed = re.findall(r"\b([A-Z_]+)=([0-9.]+)", SCRIPT.read_text())
-        self.assertEqual(len(needed), 8)
+        self.assertEqual(len(needed), 9)
         for name, version in needed:
             row = rf"^\| {name.lower().replace('_', '-')} \| {re.escape(version)} \|"
             self.assertRegex(TABLE.read_text(), re.compile(row, re.M))
