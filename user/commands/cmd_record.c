@@ -15,6 +15,7 @@
 
 #include "base/util.h"
 #include "capture/capture.h"
+#include "commands/command_workers.h"
 #include "commands/options.h"
 #include "commands/record_end.h"
 #include "commands/record_show.h"
@@ -26,6 +27,7 @@
 #include "host/privileges.h"
 #include "host/spawn.h"
 #include "recording/recording.h"
+#include "worker/worker.h"
 
 #define RATE_ALL_HZ 99		/* not 100: not in step with code that runs every 10 ms */
 #define RATE_ONE_HZ 999
@@ -47,6 +49,7 @@ struct record {
 	uint32_t rate_hz;
 	uint64_t start_ns, next_housekeep_ns, next_status_ns;
 	bool status_line;
+	bool workers;			/* they have the rights that we give up */
 	struct kallsyms *kernel;	/* NULL: without --kernel */
 	struct opener opener;		/* of --open */
 };
@@ -153,17 +156,12 @@ static int add_pid(struct record *r, pid_t pid)
 	return has_conditions(r->opts) ? capture_watch(r->capture, pid, WATCH_ALONE) : 0;
 }
 
-static int select_processes(struct record *r)
+/* Fork the command, which waits until sampling has begun. */
+static int hold_command(struct record *r)
 {
 	enum proc_filter_children children = r->proc_filter.children;
-	size_t i;
 	int err;
 
-	for (i = 0; i < r->opts->pid_cnt; i++) {
-		err = add_pid(r, r->opts->pids[i]);
-		if (err)
-			return err;
-	}
 	if (!r->opts->command)
 		return 0;
 	err = spawn_held(&r->child, r->opts->command);
@@ -177,17 +175,59 @@ static int select_processes(struct record *r)
 	return err;
 }
 
+/*
+ * Each recorded process takes two open files: its profile and the journal. Called after the
+ * command was forked, which keeps its own limit.
+ */
+static void raise_file_limit(void)
+{
+	struct rlimit lim;
+
+	if (!getrlimit(RLIMIT_NOFILE, &lim) && lim.rlim_cur < lim.rlim_max) {
+		lim.rlim_cur = lim.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &lim);
+	}
+}
+
+/*
+ * On a busy host we must get a CPU soon to empty the ring buffer, or samples and names are lost.
+ * A nice value that the user gave us is kept.
+ */
+static void raise_priority(void)
+{
+	errno = 0;
+	if (!getpriority(PRIO_PROCESS, 0) && !errno)
+		setpriority(PRIO_PROCESS, 0, -20);
+}
+
+/* What the command has, it has from before. */
+static void drop_privileges(struct record *r)
+{
+	int err;
+
+	raise_file_limit();
+	raise_priority();
+	err = r->workers ? privileges_drop_for_recording() : 0;
+	if (err)
+		log_warn("privileges are kept: %s", strerror(-err));
+}
+
+static int select_processes(struct record *r)
+{
+	size_t i;
+	int err = 0;
+
+	for (i = 0; !err && i < r->opts->pid_cnt; i++)
+		err = add_pid(r, r->opts->pids[i]);
+	return err;
+}
+
 static int start(struct record *r)
 {
-	int err = capture_start(r->capture), dropped;
+	int err = capture_start(r->capture);
 
-	if (err)
+	if (err || !r->opts->command)
 		return err;
-	dropped = privileges_drop();
-	if (dropped)
-		log_debug("capabilities are kept: %s", strerror(-dropped));
-	if (!r->opts->command)
-		return 0;
 	err = spawn_go(&r->child);
 	if (err) {
 		log_error("cannot run %s: %s", r->opts->command[0], strerror(-err));
@@ -319,31 +359,6 @@ static int conclude(struct record *r)
 	return err ? err : finish_err;
 }
 
-/*
- * Each recorded process takes two open files: its profile and the journal. Called after the
- * command was forked, which keeps its own limit.
- */
-static void raise_file_limit(void)
-{
-	struct rlimit lim;
-
-	if (!getrlimit(RLIMIT_NOFILE, &lim) && lim.rlim_cur < lim.rlim_max) {
-		lim.rlim_cur = lim.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &lim);
-	}
-}
-
-/*
- * On a busy host we must get a CPU soon to empty the ring buffer, or samples and names are lost.
- * A nice value that the user gave us is kept.
- */
-static void raise_priority(void)
-{
-	errno = 0;
-	if (!getpriority(PRIO_PROCESS, 0) && !errno)
-		setpriority(PRIO_PROCESS, 0, -20);
-}
-
 /* A signal that came before sampling: nothing was recorded, and nothing is left behind. */
 static int interrupted(struct record *r)
 {
@@ -366,6 +381,8 @@ static int record(struct record *r)
 		err = record_check_html(r->opts);
 	if (!err && r->opts->open)
 		opener_start(&r->opener);
+	if (!err)
+		r->workers = !command_workers_start();
 	record_signals_catch(r->opts->command);	/* after the opener, which gets the defaults */
 	if (!err)
 		err = open_recording(r);
@@ -374,14 +391,15 @@ static int record(struct record *r)
 	if (!err)
 		err = open_capture(r);
 	if (!err)
+		err = hold_command(r);
+	if (!err)
+		drop_privileges(r);
+	if (!err)
 		err = select_processes(r);
 	if (!err)
 		err = interrupted(r);
-	if (err)
-		return err;
-	raise_file_limit();
-	raise_priority();	/* not the command's: it was forked before */
-	err = start(r);
+	if (!err)
+		err = start(r);
 	if (err)
 		return err;
 	record_signals_begun();
@@ -419,6 +437,7 @@ int record_run(const struct record_options *opts)
 	identities_free(r.identities);
 	kallsyms_free(r.kernel);
 	opener_stop(&r.opener);
+	keeper_end();
 	if (err)
 		return r.started || !r.command_status ? EXIT_FAILURE : r.command_status;
 	return record_exit_status(&r.result, r.command_status);

@@ -401,14 +401,15 @@ int container_of_cgroup_file(const char *text, size_t len, struct container *out
 
 /* ---- processes ---- */
 
-/* Inode number of a process' pid namespace; 0: unknown. */
+/* The number of a process' pid namespace; tgid 0: of ours. 0: unknown. */
 static uint64_t pid_namespace(pid_t tgid)
 {
-	char path[64];
-	struct stat st;
+	static const char begin[] = "pid:[";
+	char link[64];
+	ssize_t n = proc_link(tgid, "ns/pid", link, sizeof(link));
 
-	snprintf(path, sizeof(path), tgid ? "/proc/%d/ns/pid" : "/proc/self/ns/pid", tgid);
-	return stat(path, &st) ? 0 : st.st_ino;
+	return n > 0 && !strncmp(link, begin, strlen(begin)) ?
+	       strtoull(link + strlen(begin), NULL, 10) : 0;
 }
 
 int container_of_pid(pid_t tgid, struct container *out)

@@ -1,12 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* privileges.h - gives up privileges that are not needed once everything is loaded. */
+/*
+ * privileges.h - what rights this process keeps, and what it gives up.
+ */
 #ifndef TACHBPF_PRIVILEGES_H
 #define TACHBPF_PRIVILEGES_H
 
 /*
- * Give up all capabilities that recording does not need any more, and the ability to gain
- * others (no_new_privs). Commands that were started before keep theirs. 0 or -errno.
+ * For a recording, once everything is loaded and attached, before anything is looked at that others
+ * control: give up all capabilities but those for BPF maps and perf events, and the ability to
+ * gain others (no_new_privs). If a user has called sudo, files are created with that user's rights from
+ * now on. Workers and commands that were started before keep their own rights. 0 or -errno.
  */
-int privileges_drop(void);
+int privileges_drop_for_recording(void);
+
+/* For a program that only reads: give up all capabilities, and the ability to gain others. */
+int privileges_drop_all(void);
 
 #endif

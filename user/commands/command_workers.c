@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* command_workers.c - see command_workers.h. */
+#include "commands/command_workers.h"
+
+#include <string.h>
+
+#include "base/util.h"
+#include "capture/offcpu_scan.h"
+#include "host/reader.h"
+#include "target/inspector.h"
+#include "worker/worker.h"
+
+int command_workers_start(void)
+{
+	static const struct worker_kind *const kinds[] = {
+		&reader_kind, &inspector_kind, &offcpu_scan_walker,
+	};
+	int err = keeper_start(kinds, ARRAY_SIZE(kinds));
+
+	if (err)
+		log_warn("privileges are kept, because no other process can have them: %s",
+			 strerror(-err));
+	else
+		reader_reads_proc();
+	return err;
+}
