@@ -283,6 +283,8 @@ static int print_table(const struct listing *l, const struct pythons_counts *cou
 		err = fill_row(&l->list[i], rows[i]) ? 0 : -ENOMEM;
 	if (!err && l->cnt)
 		print_rows(rows, l->cnt);
+	else if (!err && !counts->processes)
+		printf("no process meets the conditions\n");
 	else if (!err)
 		printf("none of %u %s is Python\n", counts->processes,
 		       text_plural(counts->processes, "process", "processes"));

@@ -381,12 +381,20 @@ def options_of_help(text):
         set(re.findall(r"^  (-\w), --", text, re.M))
 
 
+def man_text(heading):
+    """The lines of one section of the man page."""
+    text = (REPO / "docs" / "tachbpf.1").read_text()
+    return re.search(rf"^\.Sh {heading}$(.*?)(?=^\.Sh )", text, re.M | re.S)[1]
+
+
 def man_sections():
     """The options each section of the man page documents, by its heading."""
     found, heading = collections.defaultdict(set), None
     for line in (REPO / "docs" / "tachbpf.1").read_text().splitlines():
         if line.startswith((".Sh ", ".Ss ")):
             heading = line[4:]
+            if line.startswith(".Ss"):
+                found[heading]          # also one without options
         elif line.startswith(".It Fl "):
             for word in re.findall(r"Fl (\S+)", line):
                 found[heading].add("-" + word.replace("\\-", "-"))
@@ -397,15 +405,38 @@ def test_every_option_is_in_help_and_man_page():
     man = man_sections()
     general = man.pop("General options")
     reading = man.pop("Input options")
-    for command in ("record", "mem", "doctor", "gil", "ps", *COMMANDS, *WRITERS):
+    overview = good("--help")
+    commands = re.findall(r"^  (\w+) +\S", overview.partition("\nCommands:\n")[2].split("\n\n")[0], re.M)
+    assert {"record", "mem", "doctor", "gil", "ps", "completion", *COMMANDS, *WRITERS} == set(commands)
+    for command in commands:
         documented = man.pop(command) | general | (reading if command in READERS else set())
         assert documented == options_of_help(good(command, "--help")), command
+        assert re.search(rf"^\.(Op )?Cm {command}$", man_text("SYNOPSIS"), re.M), command
     assert not man
-    overview = good("--help")
     assert options_of_help(overview) == options_of_help(good("record", "--help"))
-    for command in ("record", "mem", "doctor", "gil", "ps", *COMMANDS, *WRITERS):
-        assert re.search(rf"^  {command} +\S", overview, re.M)
     assert max(map(len, overview.splitlines())) <= 80
+
+
+def sources():
+    return "\n".join(p.read_text() for p in sorted((REPO / "user").rglob("*.[ch]")))
+
+
+def test_man_page_has_every_variable_signal_and_status():
+    """Those that the program's source names."""
+    code = sources()
+    kept = re.search(r"kept\[\] = \{(.*?)\};", code, re.S)[1]       # of --open
+    variables = {*re.findall(r'(?:getenv|env_id)\("(\w+)"', code), *re.findall(r'"(\w+)"', kept),
+                 *re.findall(r'\{ "\w+", "((?:NODE|POD)_\w+)" \}', code)}
+    assert {"PAGER", "NO_COLOR", "SUDO_UID", "BROWSER", "POD_NAME"} <= variables
+    documented = set(re.findall(r"\b[A-Z][A-Z_]+\b", " ".join(
+        line for line in man_text("ENVIRONMENT").splitlines() if line.startswith((".Ev", ".It Ev")))))
+    assert variables - documented == set()
+    caught = set(re.findall(r"\b(SIG[A-Z]+), (?:&sa|SIG_IGN)", code)) - {"SIGQUIT"}
+    assert {"SIGINT", "SIGPIPE"} <= caught
+    assert caught - set(re.findall(r"SIG[A-Z]+", man_text("SIGNALS"))) == set()
+    statuses = set(re.findall(r"^#define EXIT_\w+ (\d+)$", code, re.M)) | {"0", "1", "126", "127"}
+    listed = set(re.findall(r"\d+", " ".join(re.findall(r"^\.It (.*)", man_text("EXIT STATUS"), re.M))))
+    assert statuses == listed - {"128"}
 
 
 @pytest.mark.skipif(not shutil.which("mandoc") and os.environ.get("CI") != "true",
