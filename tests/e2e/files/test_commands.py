@@ -10,6 +10,7 @@ import sys
 
 import pytest
 
+import make_tach
 from captures import CAPTURES, GOLDEN, RELEASE, lines_of, stacks
 from command import good, on_full_disk, on_terminal, refused, run
 from paths import REPO, binary
@@ -81,6 +82,23 @@ def expected(by_line):
         self_count[keys[0]] += 1
         total.update(set(keys))
     return self_count, total
+
+
+def test_one_is_no_plural(tmp_path):
+    one = make_tach.Writer()
+    one.add(one.stack([("a.py", "f", 1)]))
+    one.write(tmp_path / "1.tach")
+    assert ": 1 sample, " in good("report", tmp_path / "1.tach")
+    assert " 1 thread, 2 strings, 1 frame\n" in good("info", tmp_path / "1.tach")
+    assert ": sound: 1 sample, " in good("info", "--verify", tmp_path / "1.tach")
+    assert ": 1 sample (100 %)" in good("diff", *[tmp_path / "1.tach"] * 2)
+    assert "no wait for it among 1 sample," in gil_of(one, tmp_path)
+    refused(run("diff", tmp_path / "1.tach"), "1 profile to compare", status=2)
+
+
+def gil_of(writer, tmp_path):
+    writer.write(tmp_path / "gil.tach", mode="gil")
+    return good("gil", tmp_path / "gil.tach")
 
 
 @pytest.mark.parametrize("layout", ["", ".draft1", ".draft2.swapped", ".release.swapped"])
