@@ -404,6 +404,12 @@ static int check_sides(const struct diff_options *opts, const struct side *sides
 							  profile_unit_name(sides[i].unit));
 		err = -EIO;
 	}
+	for (i = 0; !err && i < 2; i++)
+		if (sides[i].report && !report_sample_cnt(sides[i].report))
+			log_warn("%c has no %s%s: there is nothing to compare with", "AB"[i],
+				 profile_unit_name(sides[i].unit),
+				 sample_filter_is_empty(&opts->input.filter) ? "" :
+				 " that meet the conditions");
 	return err;
 }
 

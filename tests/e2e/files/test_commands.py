@@ -435,6 +435,18 @@ def test_every_option_is_in_help_and_man_page():
     assert max(map(len, overview.splitlines())) <= 80
 
 
+@pytest.mark.parametrize("page", ["README.md", "docs/slow-web-app.md"])
+def test_options_in_what_newcomers_read_exist(page):
+    text = re.sub(r"\$\([^)\n]*\)", "PID", (REPO / page).read_text())
+    commands = re.findall(r"\btachbpf ([^`|\n]*)", text)
+    assert len(commands) > 10
+    for command in commands:
+        words, _, _ = command.partition(" -- ")
+        name = words.split()[0] if words.split()[0] in man_sections() else "record"
+        used = set(re.findall(r"(?<!\S)--?[a-z][\w-]*", words))
+        assert used <= options_of_help(good(name, "--help")), command
+
+
 def sources():
     return "\n".join(p.read_text() for p in sorted((REPO / "user").rglob("*.[ch]")))
 
