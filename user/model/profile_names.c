@@ -72,9 +72,9 @@ const char *profile_unit_name(enum profile_unit unit)
 
 const char *profile_unit_of(uint64_t cnt, enum profile_unit unit)
 {
-	const char *many = profile_unit_name(unit);
+	const char *one = name_of(units_of_one, ARRAY_SIZE(units_of_one), (size_t)unit);
 
-	return text_plural(cnt, name_of(units_of_one, ARRAY_SIZE(units_of_one), (size_t)unit), many);
+	return text_plural(cnt, one, profile_unit_name(unit));
 }
 
 const char *profile_layout_name(enum profile_layout layout)
