@@ -16,7 +16,7 @@ from pathlib import Path
 from interp import cache
 from paths import REPO
 
-DEPS = ("Makefile", *(f"tools/{n}.sh" for n in ("deps", "bpftool", "libbpf", "libbpf_version",
+DEPS = ("Makefile", "packaging/packages.mk", *(f"tools/{n}.sh" for n in ("deps", "bpftool", "libbpf", "libbpf_version",
                                                 "private_apt")))
 # What a root needs of the machine: processes, the kernel's facts, devices. $0: the root, or an
 # overlay over it in $1, both of a mount namespace of their own.
@@ -104,7 +104,7 @@ class Ready:
         return self.system.name + "-deps"
 
     def recipe(self):
-        digest = hashlib.sha256(b"".join((REPO / f).read_bytes() for f in DEPS[1:])).hexdigest()
+        digest = hashlib.sha256(b"".join((REPO / f).read_bytes() for f in DEPS[2:])).hexdigest()
         return f"{self.system} {digest}\n"
 
     def make(self, workshop):

@@ -13,7 +13,6 @@
 #include <grp.h>
 #include <limits.h>
 #include <linux/capability.h>
-#include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,6 +27,7 @@
 
 #include "base/output.h"
 #include "base/util.h"
+#include "host/users.h"
 
 #define PROGRAM "xdg-open"
 #define SAFE_PATH "/usr/local/bin:/usr/bin:/bin"
@@ -203,14 +203,14 @@ void opener_start(struct opener *o)
 			o->why_not = "root has no desktop, and no user has called sudo";
 			return;
 		}
-		pw = getpwuid(uid);
+		pw = user_by_uid(uid);
 		if (!pw) {
 			o->why_not = "the user who called sudo is not known";
 			return;
 		}
 	} else if (getauxval(AT_SECURE)) {
 		/* We have rights that the user has not, and that must not be passed on. */
-		pw = getpwuid(uid);
+		pw = user_by_uid(uid);
 		gid = getgid();
 		if (!pw)
 			o->why_not = "this user has no name";
