@@ -412,7 +412,8 @@ UNITS   ?= $(if $(filter /usr,$(PREFIX)),/usr/lib/systemd/system,/etc/systemd/sy
 CONFIG  := /etc/default/tachbpf
 SHARE   := $(PREFIX)/share
 BASH_COMPLETION := $(SHARE)/bash-completion/completions/tachbpf
-ZSH_COMPLETION  := $(SHARE)/zsh/site-functions/_tachbpf
+ZSH_DIR         ?= $(SHARE)/zsh/site-functions
+ZSH_COMPLETION  := $(ZSH_DIR)/_tachbpf
 FISH_COMPLETION := $(SHARE)/fish/vendor_completions.d/tachbpf.fish
 
 # The completions are made by the binary itself, so it must run on this machine.

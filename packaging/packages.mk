@@ -4,13 +4,14 @@
 .PHONY: dist deb rpm image static wheel
 
 # The time that packages carry: that of the last commit, so that they can be made again.
-EPOCH := $(or $(SOURCE_DATE_EPOCH),$(shell cat packaging/epoch 2>/dev/null || git log -1 --format=%ct))
+EPOCH  = $(or $(SOURCE_DATE_EPOCH),$(shell cat packaging/epoch 2>/dev/null || git log -1 --format=%ct))
 DIST  := tachbpf-$(VERSION)
 TAR   := tar --sort=name --owner=0 --group=0 --numeric-owner --mtime=@$(EPOCH) --format=gnu
 
 dist: $(O)/$(DIST).tar.xz ## a source tarball with the generated files: a build of it needs no clang, no bpftool, no network
 
 $(O)/$(DIST).tar.xz: $(O)/user/formats/pprof/profile.pb-c.c FORCE
+	@[ -e .git ] || { echo "make dist needs the git repository; this tree is a tarball's already" >&2; exit 1; }
 	$(Q)rm -rf $(O)/dist && mkdir -p $(O)/dist/$(DIST)/generated
 	$(Q)git ls-files -z | tar --null -T - -cf - | tar -xf - -C $(O)/dist/$(DIST)
 	$(Q)[ ! -d vendor ] || cp -r vendor $(O)/dist/$(DIST)

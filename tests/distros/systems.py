@@ -2,7 +2,8 @@
 """Fresh systems of several distributions: a root of each, with nothing but make in it.
 
 A root is kept in two states in the cache of the interpreters: as debootstrap makes it, and after
-`make deps` has been run in it. Tests write to an overlay, which goes away with the process.
+`make deps` has been run in it. Tests write to an overlay, which goes away with the process; the
+roots of the interpreters can be entered in the same way.
 """
 import contextlib
 import hashlib
@@ -62,6 +63,45 @@ def copy_tree(to, files):
     subprocess.run(["tar", "-x", "--no-same-owner"], cwd=to, input=packed, check=True)
 
 
+class Fresh:
+    """A root that a test may change: what is written goes to an overlay in a directory."""
+
+    def __init__(self, root, directory):
+        self.root, self.directory = root, Path(directory)
+        for part in ("upper", "work", "root"):
+            (self.directory / part).mkdir(mode=0o755, exist_ok=True)
+
+    def path(self, inside):
+        """Where on this machine a file is that was written there, or is to be there."""
+        return self.directory / "upper" / inside.lstrip("/")
+
+    def __call__(self, *argv, timeout=cache.TIMEOUT):
+        """Run a command there, one at a time. Its output, stderr included, is in .stdout."""
+        return subprocess.run(enter(self.root, self.directory, *argv), stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                              timeout=timeout, env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin",
+                                                    "LC_ALL": "C.UTF-8"})
+
+
+@contextlib.contextmanager
+def fresh(root, tree=()):
+    """A Fresh of a root, with these files of the tree in /src."""
+    with tempfile.TemporaryDirectory(prefix="tachbpf-distro-", dir=cache.cache_dir()) as scratch:
+        system = Fresh(root, scratch)
+        if tree:
+            copy_tree(system.path("/src"), tree)
+        yield system
+
+
+def git_repository(run):
+    """Makes /src of a Fresh a repository with one commit, as packages are made of; from here, so
+    that no git is needed there."""
+    tree = run.path("/src")
+    for argv in (["init", "-q"], ["add", "-A"], ["-c", "user.name=t", "-c", "user.email=t@example.org",
+                                               "commit", "-q", "-m", "t"]):
+        subprocess.run(["git", *argv], cwd=tree, check=True)
+
+
 @dataclass(frozen=True)
 class Bare:
     """A root as debootstrap makes it."""
@@ -111,7 +151,11 @@ class Ready:
         root = Path(workshop.path("root"))
         workshop.run("cp", "-a", cache.path_of(Bare(self.system).name), root)
         copy_tree(root / "src", [f for f in sources() if f in DEPS])
-        workshop.run(*enter(root, "", "make", "-C", "/src", "deps"))
+        workshop.run(*enter(root, "", "apt-get", "update", "-q", "-o", "APT::Update::Error-Mode=any"))
+        try:
+            workshop.run(*enter(root, "", "make", "-C", "/src", "deps"))
+        except cache.Failed as error:           # the packages can be had: it is ours
+            raise AssertionError(f"make deps failed on {self.system.name}: {error}") from None
         workshop.run("rm", "-rf", f"{root}/var/cache/apt/archives")
         os.makedirs(f"{root}/var/cache/apt/archives/partial")
         return str(root)
@@ -131,20 +175,13 @@ class System:
         cache.prepare(Bare(self), jobs)
         cache.prepare(Ready(self), jobs)
 
-    @contextlib.contextmanager
     def fresh(self):
-        """A function that runs a command line in a fresh copy of the root, with the tree in /src."""
-        with tempfile.TemporaryDirectory(prefix="tachbpf-distro-", dir=cache.cache_dir()) as scratch:
-            for part in ("upper", "work", "root"):
-                os.mkdir(f"{scratch}/{part}", 0o755)
-            copy_tree(Path(scratch) / "upper/src", sources())
+        """Its root after `make deps`, with the tree in /src."""
+        return fresh(cache.path_of(Ready(self).name), sources())
 
-            def run(*argv, timeout=cache.TIMEOUT):
-                return subprocess.run(enter(cache.path_of(Ready(self).name), scratch, *argv),
-                                      stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
-                                      stderr=subprocess.STDOUT, timeout=timeout, env={
-                                          "PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C.UTF-8"})
-            yield run
+    def fresh_bare(self):
+        """Its root as debootstrap makes it, without the tree."""
+        return fresh(cache.path_of(Bare(self).name))
 
 
 UBUNTU = ("main", "universe")

@@ -10,7 +10,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <limits.h>
 #include <linux/capability.h>
 #include <signal.h>
@@ -101,7 +100,7 @@ static int become(const struct passwd *pw, gid_t gid)
 	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = { 0 };
 
-	if (geteuid() == 0 && (initgroups(pw->pw_name, gid) || setresgid(gid, gid, gid) ||
+	if (geteuid() == 0 && (user_take_groups(pw->pw_name, gid) || setresgid(gid, gid, gid) ||
 			       setresuid(pw->pw_uid, pw->pw_uid, pw->pw_uid)))
 		return -errno;
 	prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
