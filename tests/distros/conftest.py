@@ -4,11 +4,13 @@
 Its last lines say how long each demo took and which systems could not be had.
 """
 import os
+from types import SimpleNamespace
 
 import pytest
 
 import systems
 import tally
+from here import BUILD, make
 from interp import cache
 
 pytest_plugins = ("grouping", "evidence", "counting")
@@ -43,6 +45,17 @@ def ready(system):
         absent[system.name] = f"{system.name}: its root cannot be had: {error}"
         pytest.skip(absent[system.name])
     return system
+
+
+@pytest.fixture(scope="session")
+def static():
+    """make static, on this machine. .binary; .warnings: the linker's."""
+    done = make("static")
+    if "no static binary can be made here" in done.stdout:
+        pytest.skip(done.stdout.strip().splitlines()[-1])
+    assert done.returncode == 0, done.stdout[-4000:]
+    warnings = [line for line in done.stdout.splitlines() if "warning" in line]
+    return SimpleNamespace(binary=BUILD / "static/tachbpf", warnings=warnings)
 
 
 @pytest.hookimpl(trylast=True)
