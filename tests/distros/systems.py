@@ -49,9 +49,10 @@ def mirror_of(family):
     return re.sub(r"/(debian|ubuntu)/?$", f"/{family}", cache.mirror())
 
 
-def sources():
-    """The files of the tree, as a fresh clone has them, with what is not committed yet."""
-    listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard", "-z"], cwd=REPO,
+def sources(which="-co"):
+    """The files of the tree, as a fresh clone has them, with what is not committed yet. -c: only
+    those that git tracks."""
+    listed = subprocess.run(["git", "ls-files", which, "--exclude-standard", "-z"], cwd=REPO,
                             capture_output=True, check=True).stdout
     return [f for f in listed.decode().split("\0") if f and (REPO / f).is_file()]
 
@@ -79,8 +80,8 @@ class Fresh:
         """Run a command there, one at a time. Its output, stderr included, is in .stdout."""
         return subprocess.run(enter(self.root, self.directory, *argv), stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                              timeout=timeout, env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin",
-                                                    "LC_ALL": "C.UTF-8"})
+                              timeout=timeout, env={"HOME": "/root", "LC_ALL": "C.UTF-8",
+                                                    "PATH": "/usr/sbin:/usr/bin:/sbin:/bin"})
 
 
 @contextlib.contextmanager
@@ -93,13 +94,12 @@ def fresh(root, tree=()):
         yield system
 
 
-def git_repository(run):
-    """Makes /src of a Fresh a repository with one commit, as packages are made of; from here, so
-    that no git is needed there."""
-    tree = run.path("/src")
-    for argv in (["init", "-q"], ["add", "-A"], ["-c", "user.name=t", "-c", "user.email=t@example.org",
-                                               "commit", "-q", "-m", "t"]):
-        subprocess.run(["git", *argv], cwd=tree, check=True)
+def commit(tree):
+    """Makes a directory a repository with one commit: packages are made of those."""
+    subprocess.run(["git", "init", "-q"], cwd=tree, check=True)
+    subprocess.run(["git", "add", "-A"], cwd=tree, check=True)
+    subprocess.run(["git", "-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-qm", "t"],
+                   cwd=tree, check=True)
 
 
 @dataclass(frozen=True)

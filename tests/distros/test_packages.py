@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Packages of distributions: built in a fresh system, looked at, installed, used and removed."""
-from systems import git_repository
+from systems import commit
 
 ONLY = ("debian-12", "debian-13")
 RPM_FILES = {
@@ -61,7 +61,7 @@ echo "the package's binary records"
 
 def build(ready, script):
     with ready.fresh() as run:
-        git_repository(run)
+        commit(run.path("/src"))
         done = run("sh", "-c", script)
     assert done.returncode == 0, done.stdout[-6000:]
     return done.stdout
