@@ -20,6 +20,8 @@ lintian --fail-on error,warning --allow-root build/tachbpf_*.changes
 apt-get install -y -q --no-install-recommends ./build/tachbpf_*-1_*.deb systemd
 cd /
 command -v tachbpf
+python3 -c 'while True: pass' &
+trap "kill $!" EXIT
 tachbpf -a -d 1 -q -o /tmp/first
 tachbpf report /tmp/first >/dev/null
 for file in /usr/share/man/man1/tachbpf.1.gz /usr/share/bash-completion/completions/tachbpf \
@@ -52,6 +54,8 @@ apt-get install -y -q --no-install-recommends cpio
 mkdir /unpacked && cd /unpacked
 rpm2cpio /src/$rpm | cpio -id
 usr/bin/tachbpf --version
+python3 -c 'while True: pass' &
+trap "kill $!" EXIT
 usr/bin/tachbpf -a -d 1 -q -o /tmp/first
 usr/bin/tachbpf report /tmp/first >/dev/null
 ! grep '@' usr/lib/systemd/system/tachbpf.service
