@@ -32,7 +32,7 @@ done
 systemd-analyze verify tachbpf.service
 [ "$(systemctl is-enabled tachbpf)" = disabled ]
 apt-get purge -y -q tachbpf
-! command -v tachbpf
+! command -v tachbpf || exit 1
 left=$(find / -xdev -name '*tachbpf*' -not -path '/src/*' -not -path '/proc/*' -not -path '/tmp/*' \
 	-not -path '/sys/*' -not -name '.tachbpf-recipe')
 [ -z "$left" ] || { echo "left behind: $left"; exit 1; }
@@ -58,7 +58,7 @@ python3 -c 'while True: pass' &
 trap "kill $!" EXIT
 usr/bin/tachbpf -a -d 1 -q -o /tmp/first
 usr/bin/tachbpf report /tmp/first >/dev/null
-! grep '@' usr/lib/systemd/system/tachbpf.service
+! grep '@' usr/lib/systemd/system/tachbpf.service || exit 1
 echo "the package's binary records"
 """
 
