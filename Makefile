@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # tachbpf. `make help` lists the targets.
 
+ifeq ($(filter grouped-target,$(.FEATURES)),)
+$(error tachbpf needs at least make 4.3 (here: $(MAKE_VERSION)))
+endif
+
 VERSION := 0.1.0
 O       ?= build
 PREFIX  ?= /usr/local

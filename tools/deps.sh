@@ -50,6 +50,7 @@ deb)
 rpm)
 	have git || need git
 	have rpmbuild || need rpm
+	have file || need file
 	have xz || need xz-utils
 	;;
 esac

@@ -10,6 +10,7 @@ import pytest
 
 import systems
 import tally
+from grouping import plain_name
 from here import BUILD, make
 from interp import cache
 
@@ -45,6 +46,16 @@ def ready(system):
         absent[system.name] = f"{system.name}: its root cannot be had: {error}"
         pytest.skip(absent[system.name])
     return system
+
+
+@pytest.fixture
+def keep(request):
+    """A function that keeps what a command printed in build/distros, also if the test succeeds."""
+    def write(text):
+        place = BUILD / "distros"
+        place.mkdir(parents=True, exist_ok=True)
+        (place / f"{plain_name(request.node.name)}.txt").write_text(text)
+    return write
 
 
 @pytest.fixture(scope="session")

@@ -14,16 +14,17 @@ echo "== all of its rows"
 """
 
 
-def test_demo(ready, record_property):
+def test_demo(ready, keep, record_property):
     """It builds without a warning, profiles, and shows its own program's functions."""
     with ready.fresh() as run:
         start = time.monotonic()
         done = run("sh", "-c", DEMO)
         record_property("demo", {ready.name: time.monotonic() - start})
-    record_property("output", done.stdout)
+    keep(done.stdout)
     assert done.returncode == 0, done.stdout[-4000:]
     demo, _, rows = done.stdout.partition("== all of its rows\n")
-    complaints = [line for line in demo.splitlines() if COMPLAINT.search(line)]
+    build = demo.partition("\n== ")[0]          # a recording may warn of a busy machine
+    complaints = [line for line in build.splitlines() if COMPLAINT.search(line)]
     assert not complaints, complaints
     assert "/profile\n" in demo and "flame graph" in demo
     assert DEMO_ROW.search(rows), done.stdout[-4000:]

@@ -59,12 +59,12 @@ def test_two_builds_are_the_same(tarball, tmp_path):
     assert sha256(copy / BUILD.relative_to(REPO) / "tachbpf") == sha256(binary())
 
 
-def test_tarball_needs_no_generators_and_no_network(tarball, ready, record_property):
+def test_tarball_needs_no_generators_and_no_network(tarball, ready, keep):
     with ready.fresh_bare() as run:
         run.path("/from").mkdir()
         subprocess.run(["tar", "-C", run.path("/from"), "-xf", tarball], check=True)
         done = run("sh", "-c", BUILD_IT)
-    record_property("output", done.stdout)
+    keep(done.stdout)
     assert done.returncode == 0, done.stdout[-4000:]
     assert "built from the tarball" in done.stdout
 

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Packages of distributions: built in a fresh system, looked at, installed, used and removed."""
+import re
+
 from systems import commit
 
 ONLY = ("debian-12", "debian-13")
@@ -32,9 +34,8 @@ done
 systemd-analyze verify tachbpf.service
 [ "$(systemctl is-enabled tachbpf)" = disabled ]
 apt-get purge -y -q tachbpf
-! command -v tachbpf || exit 1
 left=$(find / -xdev -name '*tachbpf*' -not -path '/src/*' -not -path '/proc/*' -not -path '/tmp/*' \
-	-not -path '/sys/*' -not -name '.tachbpf-recipe')
+	-not -path '/sys/*' -not -path '/var/cache/man/*' -not -name '.tachbpf-recipe')
 [ -z "$left" ] || { echo "left behind: $left"; exit 1; }
 echo "removed without a trace"
 """
@@ -49,6 +50,7 @@ echo BEGIN
 rpm -qlp $rpm
 echo END
 rpm -qp --scripts $rpm
+echo SCRIPTS END
 rpm -qp --requires $rpm
 apt-get install -y -q --no-install-recommends cpio
 mkdir /unpacked && cd /unpacked
@@ -71,18 +73,19 @@ def build(ready, script):
     return done.stdout
 
 
-def test_deb(ready, record_property):
+def test_deb(ready, keep):
     """lintian has nothing to say; the service is there, disabled; purge leaves nothing."""
     said = build(ready, DEB)
-    record_property("output", said)
+    keep(said)
     assert "removed without a trace" in said
 
 
-def test_rpm(ready, record_property):
+def test_rpm(ready, keep):
     said = build(ready, RPM)
-    record_property("output", said)
+    keep(said)
     assert "the package's binary records" in said
     files = set(said.partition("BEGIN\n")[2].partition("END\n")[0].split())
-    ours = {f for f in files if "/.build-id" not in f}
+    # Older ones of rpm have the version in the names of directories.
+    ours = {re.sub(r"/tachbpf-[\d.]+", "/tachbpf", f) for f in files if "/.build-id" not in f}
     assert ours - {"/usr/share/licenses/tachbpf", "/usr/share/doc/tachbpf"} == RPM_FILES
-    assert "@" not in said.partition("END\n")[2].partition("postinstall")[2].splitlines()[0]
+    assert "%" not in said.partition("END\n")[2].partition("SCRIPTS END")[0]      # no macro is left

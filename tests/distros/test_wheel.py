@@ -123,13 +123,13 @@ def test_the_same_bytes_again(wheel):
     assert made(build=BUILD).read_bytes() == before
 
 
-def test_pip(wheel, ready, record_property):
+def test_pip(wheel, ready, keep):
     """In a virtual environment of Debian's Python, without a network; run by sudo as it says."""
     with ready.fresh_bare() as run:
         run.path("/wheel").mkdir()
         shutil.copy(wheel, run.path("/wheel"))
         done = run("sh", "-c", PIP)
-        record_property("output", done.stdout)
+        keep(done.stdout)
         assert done.returncode == 0, done.stdout[-4000:]
         assert "pip is content" in done.stdout
 
