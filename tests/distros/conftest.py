@@ -10,7 +10,6 @@ import pytest
 
 import systems
 import tally
-from grouping import plain_name
 from here import BUILD, make
 from interp import cache
 
@@ -54,7 +53,7 @@ def keep(request):
     def write(text):
         place = BUILD / "distros"
         place.mkdir(parents=True, exist_ok=True)
-        (place / f"{plain_name(request.node.name)}.txt").write_text(text)
+        (place / f"{request.node.name}.txt").write_text(text)
     return write
 
 

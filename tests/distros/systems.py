@@ -19,6 +19,8 @@ from paths import REPO
 
 DEPS = ("Makefile", "packaging/packages.mk", *(f"tools/{n}.sh" for n in ("deps", "bpftool", "libbpf", "libbpf_version",
                                                 "private_apt")))
+# A mirror may stand still: its lists are signed, but older than they say that they are good for.
+APT_CONF = 'Acquire::Check-Valid-Until "false";\n'
 # What a root needs of the machine: processes, the kernel's facts, devices. $0: the root, or an
 # overlay over it in $1, both of a mount namespace of their own.
 ENTER = """
@@ -47,6 +49,13 @@ def enter(root, overlay, *argv):
 def mirror_of(family):
     """The mirror of Debian or Ubuntu: apt's own, or the one beside it on the same host."""
     return re.sub(r"/(debian|ubuntu)/?$", f"/{family}", cache.mirror())
+
+
+def proxies():
+    """How this machine's apt reaches its mirrors."""
+    dump = subprocess.run(["apt-config", "dump"], capture_output=True, text=True, check=True).stdout
+    return "".join(f"{line}\n" for line in dump.splitlines()
+                   if line.startswith(("Acquire::http::", "Acquire::https::")))
 
 
 def sources(which="-co"):
@@ -114,7 +123,7 @@ class Bare:
         return self.system.name + "-bare"
 
     def recipe(self):
-        return f"{self.system} make\n"
+        return f"{self.system} make\n{APT_CONF}"
 
     def make(self, workshop):
         s, root = self.system, workshop.path("root")
@@ -129,6 +138,7 @@ class Bare:
         with open(f"{root}/etc/apt/sources.list", "w") as out:
             for suite in (s.suite, *s.more_suites):
                 out.write(f"deb {mirror} {suite} {' '.join(s.components)}\n")
+        Path(f"{root}/etc/apt/apt.conf.d/90test").write_text(APT_CONF + proxies())
         return root
 
 
@@ -145,7 +155,7 @@ class Ready:
 
     def recipe(self):
         digest = hashlib.sha256(b"".join((REPO / f).read_bytes() for f in DEPS[2:])).hexdigest()
-        return f"{self.system} {digest}\n"
+        return f"{self.system} {digest}\n{APT_CONF}"
 
     def make(self, workshop):
         root = Path(workshop.path("root"))
