@@ -58,13 +58,15 @@ endif
 GENERATED ?= $(wildcard generated)
 
 CFLAGS  ?= -O2 -g
-WARN    := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wno-unused-parameter -Werror
+# A package is also built by compilers that were not there when the release was made.
+WERROR  ?= $(if $(wildcard generated),,-Werror)
+WARN    := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wno-unused-parameter $(WERROR)
 ALLFLAGS = $(SYSROOT_FLAG) -std=gnu11 $(CPPFLAGS) $(CFLAGS) $(WARN) $(SANFLAGS) $(STATICFLAGS) $(NO_PATHS) -D_GNU_SOURCE \
            -DTACHBPF_VERSION='"$(VERSION)"' -I. -Iuser -I$(O) $(LIBBPF_INCLUDE) -MMD -MP
 # The same bytes wherever the tree is.
 NO_PATHS := -ffile-prefix-map=$(CURDIR)=.
 LIBS     = $(LDFLAGS) $(LIBBPF_LINK) $(file <$(O)/libs)
-BPFFLAGS := -target bpf $(NO_PATHS) -D__TARGET_ARCH_$(ARCH) -O2 -g -Wall -Werror -Ivmlinux/$(ARCH) -Ibpf -I. $(LIBBPF_INCLUDE) -MMD -MP
+BPFFLAGS := -target bpf $(NO_PATHS) -D__TARGET_ARCH_$(ARCH) -O2 -g -Wall $(WERROR) -Ivmlinux/$(ARCH) -Ibpf -I. $(LIBBPF_INCLUDE) -MMD -MP
 
 LIB_SRC := $(wildcard user/*/*.c user/*/*/*.c)
 LIB_OBJ := $(LIB_SRC:%.c=$(O)/%.o) $(O)/user/formats/pprof/profile.pb-c.o
