@@ -17,8 +17,10 @@ from pathlib import Path
 from interp import cache
 from paths import REPO
 
-DEPS = ("Makefile", "packaging/packages.mk", *(f"tools/{n}.sh" for n in ("deps", "bpftool", "libbpf", "libbpf_version",
-                                                "private_apt")))
+SCRIPTS = tuple(f"tools/{name}.sh" for name in ("deps", "bpftool", "libbpf", "libbpf_version",
+                                                "private_apt"))
+DEPS = ("Makefile", "packaging/packages.mk", *SCRIPTS)     # all that `make deps` takes
+INSTALL = "apt-get update -q && apt-get install -y -q --no-install-recommends "
 # A mirror may stand still: its lists are signed, but older than they say that they are good for.
 APT_CONF = 'Acquire::Check-Valid-Until "false";\n'
 # What a root needs of the machine: processes, the kernel's facts, devices. $0: the root, or an
@@ -41,7 +43,7 @@ exec chroot "$root" "$@"
 
 
 def enter(root, overlay, *argv):
-    """The command that runs argv in a root; overlay: a directory of its own, "" changes the root."""
+    """The command that runs argv in a root. overlay: a directory of its own; "": in the root."""
     return ["unshare", "--mount", "--propagation", "private", "sh", "-c", ENTER, str(root),
             str(overlay), *argv]
 
@@ -107,8 +109,8 @@ def commit(tree):
     """Makes a directory a repository with one commit: packages are made of those."""
     subprocess.run(["git", "init", "-q"], cwd=tree, check=True)
     subprocess.run(["git", "add", "-A"], cwd=tree, check=True)
-    subprocess.run(["git", "-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-qm", "t"],
-                   cwd=tree, check=True)
+    subprocess.run(["git", "-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-qm",
+                    "t"], cwd=tree, check=True)
 
 
 @dataclass(frozen=True)
@@ -154,14 +156,15 @@ class Ready:
         return self.system.name + "-deps"
 
     def recipe(self):
-        digest = hashlib.sha256(b"".join((REPO / f).read_bytes() for f in DEPS[2:])).hexdigest()
+        digest = hashlib.sha256(b"".join((REPO / f).read_bytes() for f in SCRIPTS)).hexdigest()
         return f"{self.system} {digest}\n{APT_CONF}"
 
     def make(self, workshop):
         root = Path(workshop.path("root"))
         workshop.run("cp", "-a", cache.path_of(Bare(self.system).name), root)
         copy_tree(root / "src", [f for f in sources() if f in DEPS])
-        workshop.run(*enter(root, "", "apt-get", "update", "-q", "-o", "APT::Update::Error-Mode=any"))
+        workshop.run(*enter(root, "", "apt-get", "update", "-q", "-o",
+                            "APT::Update::Error-Mode=any"))
         try:
             workshop.run(*enter(root, "", "make", "-C", "/src", "deps"))
         except cache.Failed as error:           # the packages can be had: it is ours

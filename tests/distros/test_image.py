@@ -38,11 +38,12 @@ def image(podman, static, request):
 def run(podman, *argv):
     return subprocess.run([*map(str, podman.base), "run", "--rm", "--runtime", "runc",
                            *container_runtimes.LIMITS, "--network", "none", "--pid=host",
-                           "--privileged", IMAGE, *argv], capture_output=True, text=True, timeout=120)
+                           "--privileged", IMAGE, *argv], capture_output=True, text=True,
+                          timeout=120)
 
 
 def test_image(podman, image):
-    """Without a command it is the doctor; it records the host's Pythons, and reads what it wrote."""
+    """Without a command it is the doctor; it records the host's Pythons."""
     done = run(podman)
     assert done.returncode == 0 and "everything that recording needs is there" in done.stdout, done
     busy = subprocess.Popen(["/usr/bin/python3", "-c", "while True: pass"], start_new_session=True)

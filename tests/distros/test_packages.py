@@ -86,6 +86,7 @@ def test_rpm(ready, keep):
     assert "the package's binary records" in said
     files = set(said.partition("BEGIN\n")[2].partition("END\n")[0].split())
     # Debian's rpm does not compress man pages; older ones have the version in directories' names.
-    ours = {re.sub(r"/tachbpf-[\d.]+", "/tachbpf", f).removesuffix(".gz") for f in files if "/.build-id" not in f}
+    ours = {re.sub(r"/tachbpf-[\d.]+", "/tachbpf", f).removesuffix(".gz") for f in files
+            if "/.build-id" not in f}
     assert ours - {"/usr/share/licenses/tachbpf", "/usr/share/doc/tachbpf"} == RPM_FILES
     assert "%" not in said.partition("END\n")[2].partition("SCRIPTS END")[0]      # no macro is left

@@ -18,7 +18,8 @@ import json, subprocess, sys
 busy = subprocess.Popen([sys.executable, "-S", "-c", "while True: pass"])
 try:
     print(subprocess.check_output(["/tachbpf", "--version"]).decode(), end="")
-    out = subprocess.check_output(["/tachbpf", "-a", "-d", "1", "-r", "999", "-o", "/recorded", "--json"])
+    out = subprocess.check_output(["/tachbpf", "-a", "-d", "1", "-r", "999", "-o", "/recorded",
+                                   "--json"])
     print(subprocess.check_output(["/tachbpf", "report", "/recorded"]).decode(), end="")
     print(json.dumps({"pid": busy.pid, "summary": json.loads(out.decode())}))
 finally:
@@ -45,7 +46,7 @@ def records_in(root, python, binary):
 
 @pytest.mark.parametrize("name", ROOTS)
 def test_in_debian(static, name):
-    """Debian 11, 12 and 13, whose C libraries are older and newer than the one it was built with."""
+    """Debian 11, 12 and 13, whose C libraries are older and newer than the build's."""
     try:
         cache.prepare(ROOTS[name], cache.Jobs(1))
     except cache.Failed as error:
@@ -63,7 +64,7 @@ def test_where_musl_is_the_c_library(static):
         pytest.skip(str(error))
     with systems.fresh(python) as root:
         musl.furnish(root)
-        glibc = root(musl.PYTHON, "-S", "-c", "import os; print([d for top in ('/bin', '/lib') for d, _, "
-                     "files in os.walk(top) if 'libc.so.6' in files])")
+        glibc = root(musl.PYTHON, "-S", "-c", "import os; print([d for top in ('/bin', '/lib') "
+                     "for d, _, files in os.walk(top) if 'libc.so.6' in files])")
         assert glibc.stdout == "[]\n", glibc.stdout
         records_in(root, musl.PYTHON, static.binary)
