@@ -33,6 +33,8 @@ for file in /usr/share/man/man1/tachbpf.1.gz /usr/share/bash-completion/completi
 done
 systemd-analyze verify tachbpf.service
 [ "$(systemctl is-enabled tachbpf)" = disabled ]
+systemctl enable tachbpf
+[ -e /etc/systemd/system/multi-user.target.wants/tachbpf.service ]
 apt-get purge -y -q tachbpf
 left=$(find / -xdev -name '*tachbpf*' -not -path '/src/*' -not -path '/proc/*' -not -path '/tmp/*' \
 	-not -path '/sys/*' -not -path '/var/cache/man/*' -not -name '.tachbpf-recipe')
