@@ -16,7 +16,9 @@ from pathlib import Path
 
 from interp import cache
 from paths import REPO
+from processes import kill
 
+ENVIRONMENT = {"HOME": "/root", "LC_ALL": "C.UTF-8", "PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}
 SCRIPTS = tuple(f"tools/{name}.sh" for name in ("deps", "bpftool", "libbpf", "libbpf_version",
                                                 "private_apt"))
 DEPS = ("Makefile", "packaging/packages.mk", *SCRIPTS)     # all that `make deps` takes
@@ -88,11 +90,16 @@ class Fresh:
         return self.directory / "upper" / inside.lstrip("/")
 
     def __call__(self, *argv, timeout=cache.TIMEOUT):
-        """Run a command there, one at a time. Its output, stderr included, is in .stdout."""
-        return subprocess.run(enter(self.root, self.directory, *argv), stdin=subprocess.DEVNULL,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                              timeout=timeout, env={"HOME": "/root", "LC_ALL": "C.UTF-8",
-                                                    "PATH": "/usr/sbin:/usr/bin:/sbin:/bin"})
+        """Run a command there, one at a time; what it leaves running is ended. Its output, stderr
+        included, is in .stdout. It has the host's pid namespace: tachbpf needs that."""
+        process = subprocess.Popen(enter(self.root, self.directory, *argv), stdout=subprocess.PIPE,
+                                   stdin=subprocess.DEVNULL, stderr=subprocess.STDOUT, text=True,
+                                   start_new_session=True, env=ENVIRONMENT)
+        try:
+            said, _ = process.communicate(timeout=timeout)
+        finally:
+            kill(process)
+        return subprocess.CompletedProcess(argv, process.returncode, said)
 
 
 @contextlib.contextmanager
