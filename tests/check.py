@@ -75,8 +75,8 @@ def check_plan():
         [[pytest_tier("bpf", "check-bpf", "beside"), pytest_tier("e2e", "check-e2e", "beside")],
          [Tier("unit-san", ("SAN=1", "check-unit"), nice=19), Tier("fuzz", ("fuzz",), nice=19),
           *computing, Tier("kernels", ("check-kernels", "PREPARED=1")),
-          Tier("distro", ("check-distros", "PREPARED=1", "DISTROS=debian-13", f"PYTESTFLAGS=-k '{DISTRO}'"),
-               nice=19)]],
+          Tier("distro", ("check-distros", "PREPARED=1", "DISTROS=debian-13",
+                           f"PYTESTFLAGS=-k '{DISTRO}'"))]],
         [[pytest_tier("bpf-alone", "check-bpf", "alone")]],
     ]
 

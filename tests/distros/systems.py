@@ -6,6 +6,7 @@ A root is kept in two states in the cache of the interpreters: as debootstrap ma
 roots of the interpreters can be entered in the same way.
 """
 import contextlib
+import fcntl
 import hashlib
 import os
 import re
@@ -18,11 +19,19 @@ from interp import cache
 from paths import REPO
 from processes import kill
 
+SCRATCH = "tachbpf-distro-"
 ENVIRONMENT = {"HOME": "/root", "LC_ALL": "C.UTF-8", "PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}
 SCRIPTS = tuple(f"tools/{name}.sh" for name in ("deps", "bpftool", "libbpf", "libbpf_version",
                                                 "private_apt"))
 DEPS = ("Makefile", "packaging/packages.mk", *SCRIPTS)     # all that `make deps` takes
 INSTALL = "apt-get update -q && apt-get install -y -q --no-install-recommends "
+# Shell: a Python that computes until the script ends, from now on.
+BUSY = """
+python3 -c 'open("/tmp/computes", "w")
+while True: pass' &
+trap "kill $!" EXIT
+until [ -e /tmp/computes ]; do sleep 0.1; done
+"""
 # A mirror may stand still: its lists are signed, but older than they say that they are good for.
 APT_CONF = 'Acquire::Check-Valid-Until "false";\n'
 # What a root needs of the machine: processes, the kernel's facts, devices. $0: the root, or an
@@ -102,10 +111,21 @@ class Fresh:
         return subprocess.CompletedProcess(argv, process.returncode, said)
 
 
+def sweep():
+    """Remove what runs that were killed have left."""
+    for left in Path(cache.cache_dir()).glob(SCRATCH + "*"):
+        with contextlib.suppress(OSError), open(left / "lock") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            cache.remove(left)
+
+
 @contextlib.contextmanager
 def fresh(root, tree=()):
     """A Fresh of a root, with these files of the tree in /src."""
-    with tempfile.TemporaryDirectory(prefix="tachbpf-distro-", dir=cache.cache_dir()) as scratch:
+    sweep()
+    with tempfile.TemporaryDirectory(prefix=SCRATCH, dir=cache.cache_dir()) as scratch, \
+            open(f"{scratch}/lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
         system = Fresh(root, scratch)
         if tree:
             copy_tree(system.path("/src"), tree)

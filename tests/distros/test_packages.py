@@ -2,7 +2,7 @@
 """Packages of distributions: built in a fresh system, looked at, installed, used and removed."""
 import re
 
-from systems import commit
+from systems import BUSY, commit
 
 ONLY = ("debian-12", "debian-13")
 RPM_FILES = {
@@ -22,9 +22,8 @@ lintian --fail-on error,warning --allow-root build/tachbpf_*.changes
 apt-get install -y -q --no-install-recommends ./build/tachbpf_*-1_*.deb systemd
 cd /
 command -v tachbpf
-python3 -c 'while True: pass' &
-trap "kill $!" EXIT
-tachbpf -a -d 1 -q -o /tmp/first
+""" + BUSY + """
+tachbpf -a -r 999 -d 1 -q -o /tmp/first
 tachbpf report /tmp/first >/dev/null
 for file in /usr/share/man/man1/tachbpf.1.gz /usr/share/bash-completion/completions/tachbpf \
 	    /usr/share/zsh/vendor-completions/_tachbpf /etc/default/tachbpf \
@@ -58,9 +57,8 @@ apt-get install -y -q --no-install-recommends cpio
 mkdir /unpacked && cd /unpacked
 rpm2cpio /src/$rpm | cpio -id
 usr/bin/tachbpf --version
-python3 -c 'while True: pass' &
-trap "kill $!" EXIT
-usr/bin/tachbpf -a -d 1 -q -o /tmp/first
+""" + BUSY + """
+usr/bin/tachbpf -a -r 999 -d 1 -q -o /tmp/first
 usr/bin/tachbpf report /tmp/first >/dev/null
 ! grep '@' usr/lib/systemd/system/tachbpf.service || exit 1
 echo "the package's binary records"

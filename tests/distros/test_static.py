@@ -15,8 +15,10 @@ ROOTS = {r.name: r for r in roots.ROOTS if r.name in ("bullseye", "bookworm", "t
 # It records everything while a Python of this root computes.
 DRIVER = """
 import json, subprocess, sys
-busy = subprocess.Popen([sys.executable, "-S", "-c", "while True: pass"])
+busy = subprocess.Popen([sys.executable, "-S", "-c", "print(1, flush=True)\\nwhile True: pass"],
+                        stdout=subprocess.PIPE)
 try:
+    busy.stdout.readline()
     print(subprocess.check_output(["/tachbpf", "--version"]).decode(), end="")
     out = subprocess.check_output(["/tachbpf", "-a", "-d", "1", "-r", "999", "-o", "/recorded",
                                    "--json"])

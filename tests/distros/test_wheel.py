@@ -33,9 +33,8 @@ pip check
 [ "$(command -v tachbpf)" = /venv/bin/tachbpf ]
 tachbpf --version
 cd /tmp
-python3 -c 'while True: pass' &
-trap "kill $!" EXIT
-sudo "$(command -v tachbpf)" -a -d 1 -o /tmp/first
+""" + systems.BUSY + """
+sudo "$(command -v tachbpf)" -a -r 999 -d 1 -o /tmp/first
 tachbpf report /tmp/first >/dev/null
 pip uninstall -y tachbpf
 [ ! -e /venv/bin/tachbpf ]
