@@ -30,7 +30,7 @@ for file in /usr/share/man/man1/tachbpf.1.gz /usr/share/bash-completion/completi
 	    /usr/share/fish/vendor_completions.d/tachbpf.fish; do
 	dpkg -S $file
 done
-dpkg -L tachbpf | grep '^\(/usr\)\?/lib/systemd/system/tachbpf.service$'
+dpkg -L tachbpf | grep -E '^(/usr)?/lib/systemd/system/tachbpf.service$'
 systemd-analyze verify tachbpf.service
 [ "$(systemctl is-enabled tachbpf)" = disabled ]
 systemctl enable tachbpf
