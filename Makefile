@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # tachbpf. `make help` lists the targets.
 
+ifeq ($(filter grouped-target,$(.FEATURES)),)
+$(error tachbpf needs at least make 4.3 (here: $(MAKE_VERSION)))
+endif
+
 VERSION := 0.1.0
 O       ?= build
 PREFIX  ?= /usr/local
@@ -54,13 +58,15 @@ endif
 GENERATED ?= $(wildcard generated)
 
 CFLAGS  ?= -O2 -g
-WARN    := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wno-unused-parameter -Werror
+# A package is also built by compilers that were not there when the release was made.
+WERROR  ?= $(if $(wildcard generated),,-Werror)
+WARN    := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wno-unused-parameter $(WERROR)
 ALLFLAGS = $(SYSROOT_FLAG) -std=gnu11 $(CPPFLAGS) $(CFLAGS) $(WARN) $(SANFLAGS) $(STATICFLAGS) $(NO_PATHS) -D_GNU_SOURCE \
            -DTACHBPF_VERSION='"$(VERSION)"' -I. -Iuser -I$(O) $(LIBBPF_INCLUDE) -MMD -MP
 # The same bytes wherever the tree is.
 NO_PATHS := -ffile-prefix-map=$(CURDIR)=.
 LIBS     = $(LDFLAGS) $(LIBBPF_LINK) $(file <$(O)/libs)
-BPFFLAGS := -target bpf $(NO_PATHS) -D__TARGET_ARCH_$(ARCH) -O2 -g -Wall -Werror -Ivmlinux/$(ARCH) -Ibpf -I. $(LIBBPF_INCLUDE) -MMD -MP
+BPFFLAGS := -target bpf $(NO_PATHS) -D__TARGET_ARCH_$(ARCH) -O2 -g -Wall $(WERROR) -Ivmlinux/$(ARCH) -Ibpf -I. $(LIBBPF_INCLUDE) -MMD -MP
 
 LIB_SRC := $(wildcard user/*/*.c user/*/*/*.c)
 LIB_OBJ := $(LIB_SRC:%.c=$(O)/%.o) $(O)/user/formats/pprof/profile.pb-c.o
@@ -412,7 +418,8 @@ UNITS   ?= $(if $(filter /usr,$(PREFIX)),/usr/lib/systemd/system,/etc/systemd/sy
 CONFIG  := /etc/default/tachbpf
 SHARE   := $(PREFIX)/share
 BASH_COMPLETION := $(SHARE)/bash-completion/completions/tachbpf
-ZSH_COMPLETION  := $(SHARE)/zsh/site-functions/_tachbpf
+ZSH_DIR         ?= $(SHARE)/zsh/site-functions
+ZSH_COMPLETION  := $(ZSH_DIR)/_tachbpf
 FISH_COMPLETION := $(SHARE)/fish/vendor_completions.d/tachbpf.fish
 
 # The completions are made by the binary itself, so it must run on this machine.

@@ -29,5 +29,5 @@ for file in control changelog; do
 	rm "$source/debian/$file.in"
 done
 (cd "$source" && SOURCE_DATE_EPOCH=$epoch dpkg-buildpackage -us -uc)
-mv "$build"/deb/*.deb "$build"/deb/tachbpf_* "$build"
+find "$build/deb" -maxdepth 1 -type f -exec mv {} "$build" \;
 ls "$build"/tachbpf*_"$version"-1*.deb

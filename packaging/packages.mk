@@ -4,13 +4,14 @@
 .PHONY: dist deb rpm image static wheel
 
 # The time that packages carry: that of the last commit, so that they can be made again.
-EPOCH := $(or $(SOURCE_DATE_EPOCH),$(shell cat packaging/epoch 2>/dev/null || git log -1 --format=%ct))
+EPOCH  = $(or $(SOURCE_DATE_EPOCH),$(shell cat packaging/epoch 2>/dev/null || git log -1 --format=%ct))
 DIST  := tachbpf-$(VERSION)
-TAR   := tar --sort=name --owner=0 --group=0 --numeric-owner --mtime=@$(EPOCH) --format=gnu
+TAR    = tar --sort=name --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX --mtime=@$(EPOCH) --format=gnu
 
 dist: $(O)/$(DIST).tar.xz ## a source tarball with the generated files: a build of it needs no clang, no bpftool, no network
 
 $(O)/$(DIST).tar.xz: $(O)/user/formats/pprof/profile.pb-c.c FORCE
+	@[ -e .git ] || { echo "make dist needs the git repository; this tree is a tarball's already" >&2; exit 1; }
 	$(Q)rm -rf $(O)/dist && mkdir -p $(O)/dist/$(DIST)/generated
 	$(Q)git ls-files -z | tar --null -T - -cf - | tar -xf - -C $(O)/dist/$(DIST)
 	$(Q)[ ! -d vendor ] || cp -r vendor $(O)/dist/$(DIST)
@@ -41,8 +42,13 @@ rpm: rpm-deps dist ## an RPM package, by rpmbuild
 static: ## build/static/tachbpf: one file for any Linux of this machine type
 	$(Q)$(MAKE) --no-print-directory LINK=static all
 
-image: static ## a container image of that file, by podman or docker
-	$(Q)$$(command -v podman || command -v docker) build -f packaging/Containerfile -t tachbpf:$(VERSION) $(O)/static
+# BASE: the image below it, scratch if nobody needs a shell in it.
+BASE       ?= debian:stable-slim
+CONTAINERS ?= $(shell command -v podman || command -v docker)
+IMAGE      ?= tachbpf:$(VERSION)
+image: static ## a container image of that file, by podman or docker; BASE=scratch: without a shell
+	@[ -n "$(CONTAINERS)" ] || { echo "make image needs podman or docker: apt-get install podman" >&2; exit 1; }
+	$(Q)$(CONTAINERS) build $(IMAGEFLAGS) --build-arg BASE=$(BASE) -f packaging/Containerfile -t $(IMAGE) $(O)/static
 
 wheel: static ## a Python wheel of that file: pip install tachbpf
 	$(Q)$(PYTHON) packaging/wheel.py $(O)/static/tachbpf $(VERSION) $(EPOCH) $(O)

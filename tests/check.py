@@ -5,7 +5,7 @@
 A plan is a list of stages, one after the other; a stage has lanes, side by side; a lane has
 tiers, one after the other. A tier is a target of the Makefile that says its counts by tally.py.
 A tier that fails stops no other, a build that fails stops all. The last line is
-`N passed, N failed, N skipped`. In the environment: BUILD, the build's directory.
+`N passed, N failed, N skipped`, and then the systems that could not be had. In the environment: BUILD, the build's directory.
 """
 import os
 import shutil
@@ -25,6 +25,7 @@ sys.path.insert(0, str(HERE / "e2e" / "lib"))
 import tally  # noqa: E402
 
 CPUS = len(os.sched_getaffinity(0))
+DISTRO = "test_demo or test_static or test_two_builds"
 BUILD = Path(os.environ.get("BUILD", "build")).absolute()
 
 
@@ -42,6 +43,7 @@ class Tier:
     said: dict = field(default_factory=lambda: dict.fromkeys(tally.COUNTS, 0))
     failures: list = field(default_factory=list)
     remarks: list = field(default_factory=list)
+    absent: list = field(default_factory=list)
 
     @property
     def log(self):
@@ -63,7 +65,8 @@ def pytest_tier(name, target, phase):
 def check_plan():
     """Cheap and certain first; then what waits (pytest) beside what computes, at low priority.
 
-    bpf's hostile programs burn all CPUs: not beside e2e, and gone when the kernels begin."""
+    bpf's hostile programs burn all CPUs: not beside e2e, and gone when the kernels begin. Of the
+    distributions' tests there are today's stable Debian, and what takes seconds."""
     computing = [Tier("arm64", ("ARCH=arm64", "all"), counts=False, nice=19)]
     computing = computing if os.uname().machine == "x86_64" else []
     return [
@@ -71,7 +74,9 @@ def check_plan():
         [[Tier("unit", ("check-unit",))], [Tier("interpreters", ("interpreters",), counts=False)]],
         [[pytest_tier("bpf", "check-bpf", "beside"), pytest_tier("e2e", "check-e2e", "beside")],
          [Tier("unit-san", ("SAN=1", "check-unit"), nice=19), Tier("fuzz", ("fuzz",), nice=19),
-          *computing, Tier("kernels", ("check-kernels", "PREPARED=1"))]],
+          *computing, Tier("kernels", ("check-kernels", "PREPARED=1")),
+          Tier("distro", ("check-distros", "PREPARED=1", "DISTROS=debian-13",
+                           f"PYTESTFLAGS=-k '{DISTRO}'"))]],
         [[pytest_tier("bpf-alone", "check-bpf", "alone")]],
     ]
 
@@ -114,6 +119,7 @@ def hear(tier, line):
     for kind in tally.COUNTS:
         tier.said[kind] += line.get(kind, 0)
     tier.failures += line.get("failures", ())
+    tier.absent += line.get("absent", ())
     if "why" in line:
         tier.remarks.append(f"{line.get('test', tier.name)}: {line['why']}")
 
@@ -191,7 +197,9 @@ def summary(done, seconds):
         yield from (f"retried: {why}" for why in tier.remarks)
     if done.total("retried"):
         yield f"{done.total('retried')} retried"
-    yield ", ".join(f"{done.total(k)} {k}" for k in ("passed", "failed", "skipped"))
+    absent = [name for tier in done.tiers for name in tier.absent]
+    yield (", ".join(f"{done.total(k)} {k}" for k in ("passed", "failed", "skipped"))
+           + (f"; could not be had: {', '.join(absent)}" if absent else ""))
 
 
 def main():

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""documents.py [TREE]: files and tests that a document names are there.
+"""documents.py [TREE]: files and tests that a document names are there, and README.md is narrow.
 
 Documents are README.md, CONTRIBUTING.md, docs/*.md and the README.md of each room. Each line of
-output is one name that nothing has.
+output is one name that nothing has, or one line of README.md that is too long.
 """
 import re
 import sys
@@ -13,6 +13,7 @@ from pathlib import Path
 PATH = re.compile(r"(?<![\w/.])(?:user|bpf|tests|docs|tools|packaging|vmlinux)/[\w./*-]*[\w*/]")
 ANY = re.compile("NAME|FORMAT|ROOM|TEST|LAYOUT")
 TEST = re.compile(r"(?<![\w/])(test_\w+)")
+README_COLUMNS = 120
 DEFINED = re.compile(r"(?:def|void|static int) (test_\w+)\(")
 
 
@@ -36,6 +37,8 @@ def complaints(tree):
     for path in documents(tree):
         name = path.relative_to(tree).as_posix()
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            if name == "README.md" and len(line) > README_COLUMNS:
+                yield f"{name}:{number}: {len(line)} columns, at most {README_COLUMNS} are allowed"
             for word in PATH.findall(line):
                 if not any(tree.glob(ANY.sub("*", word).rstrip("/.*") + "*")):
                     yield f"{name}:{number}: there is no {word}"
@@ -46,7 +49,7 @@ def complaints(tree):
 
 def main():
     found = list(complaints(sys.argv[1] if len(sys.argv) > 1 else "."))
-    print("\n".join(found) or "documents name nothing that is not there")
+    print("\n".join(found) or "documents name nothing that is not there, and README.md is narrow")
     return 1 if found else 0
 
 

@@ -41,6 +41,7 @@ cross-x86_64 | check-x86_64)
 esac
 case "${1:-build}" in
 deb)
+	have git || need git
 	have dpkg-buildpackage || need dpkg-dev
 	[ -e "$usr"/share/doc/build-essential ] || need build-essential
 	have dh || need debhelper
@@ -48,7 +49,9 @@ deb)
 	have lintian || need lintian
 	;;
 rpm)
+	have git || need git
 	have rpmbuild || need rpm
+	have file || need file
 	have xz || need xz-utils
 	;;
 esac

@@ -5,7 +5,8 @@
 # table.
 set -eu
 
-CLANG=14 BPFTOOL=7.0 LIBBPF=1.1 LIBELF=0.176 ZLIB=1.2.11 ZSTD=1.4.0 XXHASH=0.8.0 PROTOBUF_C=1.3.0 LIBSECCOMP=2.4.0
+GCC=8 COREUTILS=8.31 CLANG=14 BPFTOOL=7.0 LIBBPF=1.1 LIBELF=0.176 ZLIB=1.2.11 ZSTD=1.4.0 XXHASH=0.8.0 PROTOBUF_C=1.3.0 \
+	LIBSECCOMP=2.4.0
 
 clang=$1 bpftool=$2
 shift 2
@@ -27,7 +28,12 @@ header() {
 		sed -n 's/^HERE *\(["0-9]\)/\1/p' | tr -d ' "'
 }
 cc=$*
+# Empty if it is another compiler, which may also say __GNUC__.
+gcc=$(printf '#ifndef __clang__\nHERE __GNUC__ . __GNUC_MINOR__\n#endif\n' | $cc -E -P -x c - 2>/dev/null |
+	sed -n 's/^HERE *//p' | tr -d ' ')
 
+[ -z "$gcc" ] || check gcc "$gcc" $GCC
+check coreutils "$(basenc --version 2>/dev/null | sed -n '1s/.* //p')" $COREUTILS
 [ "$clang" = - ] || check clang "$("$clang" --version 2>/dev/null | sed -n 's/.*clang version \([0-9.]*\).*/\1/p')" $CLANG
 [ "$bpftool" = - ] || check bpftool "$("$bpftool" version 2>/dev/null | sed -n 's/.*bpftool v//p')" $BPFTOOL
 check libbpf "$(header bpf/libbpf_version.h LIBBPF_MAJOR_VERSION LIBBPF_MINOR_VERSION)" $LIBBPF

@@ -2,9 +2,11 @@
 """Fresh systems of several distributions: a root of each, with nothing but make in it.
 
 A root is kept in two states in the cache of the interpreters: as debootstrap makes it, and after
-`make deps` has been run in it. Tests write to an overlay, which goes away with the process.
+`make deps` has been run in it. Tests write to an overlay, which goes away with the process; the
+roots of the interpreters can be entered in the same way.
 """
 import contextlib
+import fcntl
 import hashlib
 import os
 import re
@@ -15,9 +17,23 @@ from pathlib import Path
 
 from interp import cache
 from paths import REPO
+from processes import kill
 
-DEPS = ("Makefile", *(f"tools/{n}.sh" for n in ("deps", "bpftool", "libbpf", "libbpf_version",
-                                                "private_apt")))
+SCRATCH = "tachbpf-distro-"
+ENVIRONMENT = {"HOME": "/root", "LC_ALL": "C.UTF-8", "PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}
+SCRIPTS = tuple(f"tools/{name}.sh" for name in ("deps", "bpftool", "libbpf", "libbpf_version",
+                                                "private_apt"))
+DEPS = ("Makefile", "packaging/packages.mk", *SCRIPTS)     # all that `make deps` takes
+INSTALL = "apt-get update -q && apt-get install -y -q --no-install-recommends "
+# Shell: a Python that computes until the script ends, from now on.
+BUSY = """
+python3 -c 'open("/tmp/computes", "w")
+while True: pass' &
+trap "kill $!" EXIT
+until [ -e /tmp/computes ]; do sleep 0.1; done
+"""
+# A mirror may stand still: its lists are signed, but older than they say that they are good for.
+APT_CONF = 'Acquire::Check-Valid-Until "false";\n'
 # What a root needs of the machine: processes, the kernel's facts, devices. $0: the root, or an
 # overlay over it in $1, both of a mount namespace of their own.
 ENTER = """
@@ -38,7 +54,7 @@ exec chroot "$root" "$@"
 
 
 def enter(root, overlay, *argv):
-    """The command that runs argv in a root; overlay: a directory of its own, "" changes the root."""
+    """The command that runs argv in a root. overlay: a directory of its own; "": in the root."""
     return ["unshare", "--mount", "--propagation", "private", "sh", "-c", ENTER, str(root),
             str(overlay), *argv]
 
@@ -48,9 +64,17 @@ def mirror_of(family):
     return re.sub(r"/(debian|ubuntu)/?$", f"/{family}", cache.mirror())
 
 
-def sources():
-    """The files of the tree, as a fresh clone has them, with what is not committed yet."""
-    listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard", "-z"], cwd=REPO,
+def proxies():
+    """How this machine's apt reaches its mirrors."""
+    dump = subprocess.run(["apt-config", "dump"], capture_output=True, text=True, check=True).stdout
+    return "".join(f"{line}\n" for line in dump.splitlines()
+                   if line.startswith(("Acquire::http::", "Acquire::https::")))
+
+
+def sources(which="-co"):
+    """The files of the tree, as a fresh clone has them, with what is not committed yet. -c: only
+    those that git tracks."""
+    listed = subprocess.run(["git", "ls-files", which, "--exclude-standard", "-z"], cwd=REPO,
                             capture_output=True, check=True).stdout
     return [f for f in listed.decode().split("\0") if f and (REPO / f).is_file()]
 
@@ -60,6 +84,60 @@ def copy_tree(to, files):
     packed = subprocess.run(["tar", "-c", "--null", "-T", "-"], cwd=REPO, capture_output=True,
                             input="\0".join(files).encode(), check=True).stdout
     subprocess.run(["tar", "-x", "--no-same-owner"], cwd=to, input=packed, check=True)
+
+
+class Fresh:
+    """A root that a test may change: what is written goes to an overlay in a directory."""
+
+    def __init__(self, root, directory):
+        self.root, self.directory = root, Path(directory)
+        for part in ("upper", "work", "root"):
+            (self.directory / part).mkdir(mode=0o755, exist_ok=True)
+
+    def path(self, inside):
+        """Where on this machine a file is that was written there, or is to be there."""
+        return self.directory / "upper" / inside.lstrip("/")
+
+    def __call__(self, *argv, timeout=cache.TIMEOUT):
+        """Run a command there, one at a time; what it leaves running is ended. Its output, stderr
+        included, is in .stdout. It has the host's pid namespace: tachbpf needs that."""
+        process = subprocess.Popen(enter(self.root, self.directory, *argv), stdout=subprocess.PIPE,
+                                   stdin=subprocess.DEVNULL, stderr=subprocess.STDOUT, text=True,
+                                   start_new_session=True, env=ENVIRONMENT)
+        try:
+            said, _ = process.communicate(timeout=timeout)
+        finally:
+            kill(process)
+        return subprocess.CompletedProcess(argv, process.returncode, said)
+
+
+def sweep():
+    """Remove what runs that were killed have left."""
+    for left in Path(cache.cache_dir()).glob(SCRATCH + "*"):
+        with contextlib.suppress(OSError), open(left / "lock") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            cache.remove(left)
+
+
+@contextlib.contextmanager
+def fresh(root, tree=()):
+    """A Fresh of a root, with these files of the tree in /src."""
+    sweep()
+    with tempfile.TemporaryDirectory(prefix=SCRATCH, dir=cache.cache_dir()) as scratch, \
+            open(f"{scratch}/lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        system = Fresh(root, scratch)
+        if tree:
+            copy_tree(system.path("/src"), tree)
+        yield system
+
+
+def commit(tree):
+    """Makes a directory a repository with one commit: packages are made of those."""
+    subprocess.run(["git", "init", "-q"], cwd=tree, check=True)
+    subprocess.run(["git", "add", "-A"], cwd=tree, check=True)
+    subprocess.run(["git", "-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-qm",
+                    "t"], cwd=tree, check=True)
 
 
 @dataclass(frozen=True)
@@ -74,7 +152,7 @@ class Bare:
         return self.system.name + "-bare"
 
     def recipe(self):
-        return f"{self.system} make\n"
+        return f"{self.system} make\n{APT_CONF}"
 
     def make(self, workshop):
         s, root = self.system, workshop.path("root")
@@ -89,6 +167,7 @@ class Bare:
         with open(f"{root}/etc/apt/sources.list", "w") as out:
             for suite in (s.suite, *s.more_suites):
                 out.write(f"deb {mirror} {suite} {' '.join(s.components)}\n")
+        Path(f"{root}/etc/apt/apt.conf.d/90test").write_text(APT_CONF + proxies())
         return root
 
 
@@ -104,14 +183,19 @@ class Ready:
         return self.system.name + "-deps"
 
     def recipe(self):
-        digest = hashlib.sha256(b"".join((REPO / f).read_bytes() for f in DEPS[1:])).hexdigest()
-        return f"{self.system} {digest}\n"
+        digest = hashlib.sha256(b"".join((REPO / f).read_bytes() for f in SCRIPTS)).hexdigest()
+        return f"{self.system} {digest}\n{APT_CONF}"
 
     def make(self, workshop):
         root = Path(workshop.path("root"))
         workshop.run("cp", "-a", cache.path_of(Bare(self.system).name), root)
         copy_tree(root / "src", [f for f in sources() if f in DEPS])
-        workshop.run(*enter(root, "", "make", "-C", "/src", "deps"))
+        workshop.run(*enter(root, "", "apt-get", "update", "-q", "-o",
+                            "APT::Update::Error-Mode=any"))
+        try:
+            workshop.run(*enter(root, "", "make", "-C", "/src", "deps"))
+        except cache.Failed as error:           # the packages can be had: it is ours
+            raise AssertionError(f"make deps failed on {self.system.name}: {error}") from None
         workshop.run("rm", "-rf", f"{root}/var/cache/apt/archives")
         os.makedirs(f"{root}/var/cache/apt/archives/partial")
         return str(root)
@@ -131,20 +215,13 @@ class System:
         cache.prepare(Bare(self), jobs)
         cache.prepare(Ready(self), jobs)
 
-    @contextlib.contextmanager
     def fresh(self):
-        """A function that runs a command line in a fresh copy of the root, with the tree in /src."""
-        with tempfile.TemporaryDirectory(prefix="tachbpf-distro-", dir=cache.cache_dir()) as scratch:
-            for part in ("upper", "work", "root"):
-                os.mkdir(f"{scratch}/{part}", 0o755)
-            copy_tree(Path(scratch) / "upper/src", sources())
+        """Its root after `make deps`, with the tree in /src."""
+        return fresh(cache.path_of(Ready(self).name), sources())
 
-            def run(*argv, timeout=cache.TIMEOUT):
-                return subprocess.run(enter(cache.path_of(Ready(self).name), scratch, *argv),
-                                      stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
-                                      stderr=subprocess.STDOUT, timeout=timeout, env={
-                                          "PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C.UTF-8"})
-            yield run
+    def fresh_bare(self):
+        """Its root as debootstrap makes it, without the tree."""
+        return fresh(cache.path_of(Bare(self).name))
 
 
 UBUNTU = ("main", "universe")

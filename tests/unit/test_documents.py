@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""test_documents.py - tests/documents.py finds names of files and tests that are not there."""
+"""test_documents.py - tests/documents.py finds names of files and tests that are not there, and
+long lines of README.md."""
 import sys
 import tempfile
 import unittest
@@ -38,6 +39,12 @@ class Planted(unittest.TestCase):
     def test_a_test_that_is_not(self):
         self.assertEqual(self.found("`test_util`, `test_none`"),
                          ["docs/planted.md:1: no test is called test_none"])
+
+    def test_a_long_line_of_readme(self):
+        self.assertEqual(self.found("short\n" + "\u00e4" * 120, "README.md"), [])
+        self.assertEqual(self.found("short\n" + "x" * 121, "README.md"),
+                         ["README.md:2: 121 columns, at most 120 are allowed"])
+        self.assertEqual(self.found("x" * 121), [])     # only README.md has the limit
 
 
 if __name__ == "__main__":

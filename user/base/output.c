@@ -324,6 +324,37 @@ void output_abort(struct output_file *f)
 	close(f->dirfd);
 }
 
+/* The directory and the last component of path. false: it has none, or it cannot be looked at. */
+static bool locate(const char *path, struct stat *dir, char name[OUTPUT_NAME_MAX])
+{
+	char parent[PATH_MAX], *slash;
+	size_t len = strlen(path);
+
+	while (len > 1 && path[len - 1] == '/')
+		len--;
+	if (!len || len >= sizeof(parent))
+		return false;
+	memcpy(parent, path, len);
+	parent[len] = '\0';
+	slash = strrchr(parent, '/');
+	if (strlen(slash ? slash + 1 : parent) >= OUTPUT_NAME_MAX)
+		return false;
+	strcpy(name, slash ? slash + 1 : parent);
+	if (slash)
+		slash[1] = '\0';
+	return !stat(slash ? parent : ".", dir);
+}
+
+bool output_same_file(const char *a, const char *b)
+{
+	char name_a[OUTPUT_NAME_MAX], name_b[OUTPUT_NAME_MAX];
+	struct stat dir_a, dir_b;
+
+	return locate(a, &dir_a, name_a) && locate(b, &dir_b, name_b) &&
+	       dir_a.st_dev == dir_b.st_dev && dir_a.st_ino == dir_b.st_ino &&
+	       !strcmp(name_a, name_b);
+}
+
 int output_flush_stdout(void)
 {
 	int err = 0;

@@ -72,6 +72,12 @@ int output_check_dir(int dirfd, const char *path);
 int output_check_replaceable(int dirfd, const char *name);
 
 /*
+ * Would these two paths be the same file, however each is spelled? They need not exist. false if
+ * the directory of one cannot be looked at.
+ */
+bool output_same_file(const char *a, const char *b);
+
+/*
  * Flush stdout. 0, or -errno after logging it; -EPIPE (the reader has gone) is not logged. A
  * pager that has ended is no error: 0.
  */

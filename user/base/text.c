@@ -23,6 +23,11 @@ char *text_escape(const char *s, size_t len)
 	return out ? escape_text(s, len, out, size) : NULL;
 }
 
+const char *text_plural(uint64_t cnt, const char *one, const char *many)
+{
+	return cnt == 1 ? one : many;
+}
+
 /* Is c the first byte of a character? */
 static bool starts(char c)
 {

@@ -7,10 +7,14 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 /* s (hostile) as printable text to be freed; NULL: out of memory. */
 char *text_escape(const char *s, size_t len);
+
+/* The noun behind a number: one if it is 1, else many. For example "process", "processes". */
+const char *text_plural(uint64_t cnt, const char *one, const char *many);
 
 /* How many columns text takes: one for each character. */
 size_t text_width(const char *text);

@@ -224,6 +224,7 @@ static int print_row(const struct diff_row *row, const struct text_column *names
 static int print_side(const struct side *s, char letter, const char *path)
 {
 	char *shown = text_escape(path, strlen(path)), *text = NULL;
+	uint64_t total = report_sample_cnt(s->report);
 	const char *mode = mode_name(s);
 	char seconds[32] = "";
 	int n = -1;
@@ -232,8 +233,8 @@ static int print_side(const struct side *s, char letter, const char *path)
 		snprintf(seconds, sizeof(seconds), ", %.2f s", s->longest_s);
 	if (shown)
 		n = asprintf(&text, "%c: %s: %llu %s (100 %%)%s%s%s%s", letter, shown,
-			     (unsigned long long)report_sample_cnt(s->report),
-			     profile_unit_name(s->unit), seconds, mode ? ", " : "",
+			     (unsigned long long)total, profile_unit_of(total, s->unit), seconds,
+			     mode ? ", " : "",
 			     mode ? mode : "", mode ? " mode" : "");
 	free(shown);
 	if (n < 0)
@@ -248,8 +249,9 @@ static int print_grown(const struct diff_options *opts, const struct rows *r)
 {
 	size_t i, shown = 0, most = limit_rows(opts->limit, r->grown);
 
-	printf("\n%zu function%s grew by more than %.2f points beyond %s noise\n", r->grown,
-	       r->grown == 1 ? "" : "s", opts->fail_over, r->grown == 1 ? "its" : "their");
+	printf("\n%zu %s grew by more than %.2f points beyond %s noise\n", r->grown,
+	       text_plural(r->grown, "function", "functions"), opts->fail_over,
+	       text_plural(r->grown, "its", "their"));
 	for (i = 0; i < r->all && shown < most; i++) {
 		const struct diff_row *row = &r->list[i];
 		char *name, *place;
@@ -402,6 +404,12 @@ static int check_sides(const struct diff_options *opts, const struct side *sides
 							  profile_unit_name(sides[i].unit));
 		err = -EIO;
 	}
+	for (i = 0; !err && i < 2; i++)
+		if (sides[i].report && !report_sample_cnt(sides[i].report))
+			log_warn("%c has no %s%s: there is nothing to compare with", "AB"[i],
+				 profile_unit_name(sides[i].unit),
+				 sample_filter_is_empty(&opts->input.filter) ? "" :
+				 " that meet the conditions");
 	return err;
 }
 

@@ -58,8 +58,9 @@ static void trial_finding(const struct trial *t, struct finding *f)
 	} else {
 		for (i = 0; i < t->cnt; i++)
 			instructions += t->programs[i].instructions;
-		finding_set(f, VERDICT_OK, "all %zu load; the verifier processed %zu instructions",
-			    t->cnt, instructions);
+		finding_set(f, VERDICT_OK, "all %zu load; the verifier processed %zu %s",
+			    t->cnt, instructions,
+			    text_plural(instructions, "instruction", "instructions"));
 	}
 }
 
@@ -133,8 +134,9 @@ static void print_trial(const struct trial *t)
 	trial_finding(t, &f);
 	print_finding("recorder", &f);
 	for (i = 0; !t->err && i < t->cnt; i++)
-		printf("  %-9s  %-32s%llu instructions\n", "", t->programs[i].name,
-		       (unsigned long long)t->programs[i].instructions);
+		printf("  %-9s  %-32s%llu %s\n", "", t->programs[i].name,
+		       (unsigned long long)t->programs[i].instructions,
+		       text_plural(t->programs[i].instructions, "instruction", "instructions"));
 }
 
 static void print_census(const struct census *c)
@@ -147,18 +149,21 @@ static void print_census(const struct census *c)
 	if (c->err)
 		finding_set(&f, VERDICT_UNKNOWN, "/proc: %s", strerror(-c->err));
 	else
-		finding_set(&f, VERDICT_OK, "%u of %u processes", c->profilable, c->processes);
+		finding_set(&f, VERDICT_OK, "%u of %u %s", c->profilable, c->processes,
+			    text_plural(c->processes, "process", "processes"));
 	print_finding("profilable", &f);
 	for (i = 0; i < c->version_cnt; i++)
 		printf("  %-9s  %-32s%u\n", "", c->versions[i].version, c->versions[i].cnt);
 	if (c->unreadable) {
-		finding_set(&f, VERDICT_UNKNOWN, "%u process%s: other users' or protected ones",
-			    c->unreadable, c->unreadable == 1 ? "" : "es");
+		finding_set(&f, VERDICT_UNKNOWN, "%u %s", c->unreadable,
+			    text_plural(c->unreadable, "process: another user's or a protected one",
+					"processes: other users' or protected ones"));
 		print_finding("not readable", &f);
 	}
 	if (!c->refused)
 		return;
-	finding_set(&f, VERDICT_OFF, "%u Pythons", c->refused);
+	finding_set(&f, VERDICT_OFF, "%u %s", c->refused,
+		    text_plural(c->refused, "Python", "Pythons"));
 	print_finding("not profilable", &f);
 	for (i = 0; i < c->refused && i < CENSUS_REFUSED; i++) {
 		const struct python_refused *r = &c->not_profilable[i];
@@ -185,8 +190,8 @@ static void print_text(const struct diagnosis *d)
 	print_trial(&d->trial);
 	print_census(&d->census);
 	if (d->problems)
-		printf("%u problem%s: recording does not work like this\n", d->problems,
-		       d->problems == 1 ? "" : "s");
+		printf("%u %s: recording does not work like this\n", d->problems,
+		       text_plural(d->problems, "problem", "problems"));
 	else
 		printf("everything that recording needs is there\n");
 }

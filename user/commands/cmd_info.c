@@ -278,8 +278,10 @@ static void print_header(const struct tach_info *info)
 	printf("\n  %-12s %.6f s after boot (CLOCK_MONOTONIC)\n", "start", meta->start_us / 1e6);
 	print_stats(&info->stats);
 	printf("  %-12s %" PRIu64 "\n", "samples", info->sample_cnt);
-	printf("  %-12s %u threads, %u strings, %u frames\n", "tables", info->thread_cnt,
-	       info->string_cnt, info->frame_cnt);
+	printf("  %-12s %u %s, %u %s, %u %s\n", "tables", info->thread_cnt,
+	       text_plural(info->thread_cnt, "thread", "threads"), info->string_cnt,
+	       text_plural(info->string_cnt, "string", "strings"), info->frame_cnt,
+	       text_plural(info->frame_cnt, "frame", "frames"));
 	printf("  %-12s %" PRIu64 " bytes, %.1f a sample, %s\n", "size", info->file_size,
 	       bytes_per_sample(info), info->compression ? "zstd" : "not compressed");
 }
@@ -308,7 +310,7 @@ static void print_file(const struct run *run, const struct profile_file *file,
 
 	print_identity(file);
 	if (t->process_cnt)
-		printf("  %-12s %u share this file; report --by process lists them\n", "processes",
+		printf("  %-12s %u in this file; report --by process lists them\n", "processes",
 		       t->process_cnt);
 	print_header(info);
 	if (file->session)

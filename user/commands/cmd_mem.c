@@ -275,30 +275,42 @@ static void print_row(const struct trace *t, const struct mlyze_row *row, enum m
 	}
 }
 
+/* The beginning of a line: so many bytes in so many of what. */
+static void print_total(const char *name, uint64_t bytes, uint64_t cnt, const char *what)
+{
+	printf("  %-10s %16" PRIu64 " %s in %" PRIu64 " %s%s", name, bytes,
+	       text_plural(bytes, "byte", "bytes"), cnt, what, text_plural(cnt, "", "s"));
+}
+
 static void print_totals(const struct trace *t)
 {
 	const struct mlyze_stats *st = &t->stats;
 	const struct mlyze_sums *s = &st->total;
 
-	printf("%s: %.6f s, %" PRIu64 " events\n", t->shown,
-	       (st->end_us - mlyze_start_us(t->file)) / 1e6, st->event_cnt);
-	printf("  %-10s %16" PRIu64 " bytes in %" PRIu64 " allocations\n", "allocated",
-	       s->allocated, s->count);
-	printf("  %-10s %16" PRIu64 " bytes in %" PRIu64 " frees\n", "freed", st->freed,
-	       st->free_cnt - st->unmatched_frees + st->lost_frees);
-	printf("  %-10s %16" PRIu64 " bytes in %" PRIu64 " allocations at the end\n", "live",
-	       s->live, s->live_count);
-	printf("  %-10s %16" PRIu64 " bytes in %" PRIu64 " allocations, after %.6f s\n", "peak",
-	       s->peak, s->peak_count, (st->peak_us - mlyze_start_us(t->file)) / 1e6);
+	printf("%s: %.6f s, %" PRIu64 " %s\n", t->shown,
+	       (st->end_us - mlyze_start_us(t->file)) / 1e6, st->event_cnt,
+	       text_plural(st->event_cnt, "event", "events"));
+	print_total("allocated", s->allocated, s->count, "allocation");
+	printf("\n");
+	print_total("freed", st->freed, st->free_cnt - st->unmatched_frees + st->lost_frees,
+		    "free");
+	printf("\n");
+	print_total("live", s->live, s->live_count, "allocation");
+	printf(" at the end\n");
+	print_total("peak", s->peak, s->peak_count, "allocation");
+	printf(", after %.6f s\n", (st->peak_us - mlyze_start_us(t->file)) / 1e6);
 	if (st->gc_cnt)
-		printf("  %-10s %16" PRIu64 " bytes, %" PRIu64 " objects in %" PRIu64
-		       " collections\n", "collected", st->gc_bytes, st->gc_objects, st->gc_cnt);
+		printf("  %-10s %16" PRIu64 " %s, %" PRIu64 " %s in %" PRIu64 " %s\n",
+		       "collected", st->gc_bytes, text_plural(st->gc_bytes, "byte", "bytes"),
+		       st->gc_objects, text_plural(st->gc_objects, "object", "objects"),
+		       st->gc_cnt, text_plural(st->gc_cnt, "collection", "collections"));
 	if (st->unmatched_frees)
-		printf("  %" PRIu64 " frees of blocks that were allocated before the trace\n",
-		       st->unmatched_frees);
+		printf("  %" PRIu64 " %s allocated before the trace\n", st->unmatched_frees,
+		       text_plural(st->unmatched_frees, "free of a block that was",
+				   "frees of blocks that were"));
 	if (st->lost_frees)
-		printf("  %" PRIu64 " blocks whose address was allocated again without a free\n",
-		       st->lost_frees);
+		printf("  %" PRIu64 " %s whose address was allocated again without a free\n",
+		       st->lost_frees, text_plural(st->lost_frees, "block", "blocks"));
 }
 
 static void print_trace(const struct run *run, const struct trace *t, const struct mlyze_row *rows,

@@ -268,8 +268,9 @@ static void print_remarks(const struct listing *l, const struct pythons_counts *
 			       escape_text(text, strlen(text), shown, sizeof(shown)));
 	}
 	if (counts->unreadable)
-		printf("%u process%s could not be inspected%s\n", counts->unreadable,
-		       counts->unreadable == 1 ? "" : "es", geteuid() ? ": run it as root" : "");
+		printf("%u %s could not be inspected%s\n", counts->unreadable,
+		       text_plural(counts->unreadable, "process", "processes"),
+		       geteuid() ? ": run it as root" : "");
 }
 
 static int print_table(const struct listing *l, const struct pythons_counts *counts)
@@ -282,9 +283,11 @@ static int print_table(const struct listing *l, const struct pythons_counts *cou
 		err = fill_row(&l->list[i], rows[i]) ? 0 : -ENOMEM;
 	if (!err && l->cnt)
 		print_rows(rows, l->cnt);
+	else if (!err && !counts->processes)
+		printf("no process meets the conditions\n");
 	else if (!err)
-		printf("none of %u process%s is Python\n", counts->processes,
-		       counts->processes == 1 ? "" : "es");
+		printf("none of %u %s is Python\n", counts->processes,
+		       text_plural(counts->processes, "process", "processes"));
 	if (!err)
 		print_remarks(l, counts);
 	for (i = 0; rows && i < l->cnt; i++)

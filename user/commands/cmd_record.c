@@ -13,6 +13,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "base/util.h"
 #include "capture/capture.h"
 #include "commands/command_workers.h"
@@ -251,8 +252,9 @@ static void print_status_line(struct record *r)
 		return;
 	r->next_status_ns = now + STATUS_LINE_MS * 1000000ull;
 	capture_counts(r->capture, &c);
-	fprintf(stderr, "\r%6.1f s  %u processes  %llu samples  %llu lost\033[K",
-		(now_ns() - r->start_ns) / 1e9, c.processes_live, (unsigned long long)c.received,
+	fprintf(stderr, "\r%6.1f s  %u %s  %llu %s  %llu lost\033[K", (now - r->start_ns) / 1e9,
+		c.processes_live, text_plural(c.processes_live, "process", "processes"),
+		(unsigned long long)c.received, text_plural(c.received, "sample", "samples"),
 		(unsigned long long)c.bpf[CNT_RING_FULL]);
 	fflush(stderr);
 }

@@ -131,7 +131,8 @@ static void print_result(const struct job *j, uint64_t samples, const char *why)
 {
 	char shown[WHY_BYTES * 2];
 
-	printf("%s: %" PRIu64 " samples recovered%s%s\n", j->shown, samples, *why ? "; then " : "",
+	printf("%s: %" PRIu64 " %s recovered%s%s\n", j->shown, samples,
+	       text_plural(samples, "sample", "samples"), *why ? "; then " : "",
 	       escape_text(why, strlen(why), shown, sizeof(shown)));
 }
 
@@ -182,7 +183,8 @@ static int recover_whole(struct job *j)
 		return rewrite(j);
 	if (!recover_is_live(j->r))
 		unlink(j->journal);
-	printf("%s: nothing to recover, %" PRIu64 " samples are readable\n", j->shown, c.samples);
+	printf("%s: nothing to recover, %" PRIu64 " %s readable\n", j->shown, c.samples,
+	       text_plural(c.samples, "sample is", "samples are"));
 	return 0;
 }
 

@@ -222,6 +222,7 @@ static void put_header(const struct run *run, FILE *out)
 {
 	const struct report_options *opts = run->opts;
 	char *shown = text_escape(opts->input.paths[0], strlen(opts->input.paths[0]));
+	uint64_t total = report_sample_cnt(run->read.report);
 	bool one = run->read.profile_cnt == 1;
 	char mode[32];
 
@@ -231,9 +232,10 @@ static void put_header(const struct run *run, FILE *out)
 	if (opts->input.path_cnt == 1 && run->read.set.many)
 		fprintf(out, ", ");
 	if (opts->input.path_cnt > 1 || run->read.set.many)
-		fprintf(out, "%zu %s", run->read.profile_cnt, one ? "process" : "processes");
-	fprintf(out, ": %llu %s", (unsigned long long)report_sample_cnt(run->read.report),
-		profile_unit_name(run->read.unit));
+		fprintf(out, "%zu %s", run->read.profile_cnt,
+			text_plural(run->read.profile_cnt, "process", "processes"));
+	fprintf(out, ": %llu %s", (unsigned long long)total,
+		profile_unit_of(total, run->read.unit));
 	if (run->read.timed)
 		fprintf(out, ", %s%.2f s", one ? "" : "up to ", run->read.longest_s);
 	if (run->read.mode != MODE_UNKNOWN || run->read.modes_differ)

@@ -87,9 +87,10 @@ static int print_threads(const struct page *p)
 		print_held(p, t->held);
 		printf("%10llu%s%s", (unsigned long long)t->thread_id, *name ? "  " : "", name);
 		if (exact && exact->gil.known)
-			printf("  measured: %.6f s in %llu waits, the longest %.6f s",
+			printf("  measured: %.6f s in %llu %s, the longest %.6f s",
 			       exact->gil.wait_ns / 1e9,
 			       (unsigned long long)exact->gil.waits,
+			       text_plural(exact->gil.waits, "wait", "waits"),
 			       exact->gil.longest_wait_ns / 1e9);
 		printf("\n");
 		free(name);
@@ -273,7 +274,8 @@ static void print_interps(const struct gil_section *s)
 		printf(" waited for %.3f s\n", gil_seconds(s, interps[i].waited));
 	}
 	if (i < cnt)
-		printf("  ... %u more interpreters\n", cnt - i);
+		printf("  ... %u more %s\n", cnt - i,
+		       text_plural(cnt - i, "interpreter", "interpreters"));
 }
 
 static uint32_t waiting_threads(const struct gil_section *s)
@@ -303,19 +305,23 @@ static void put_title(const struct gil_section *s, FILE *out)
 
 static void put_summary(const struct gil_section *s, FILE *out)
 {
+	uint32_t threads = gil_rows_thread_cnt(s->rows, s->number);
+
 	if (!gil_no_holders(s))
 		fprintf(out, "GIL held %.2f %% of ", gil_utilisation(s, s->process->held));
 	fprintf(out, "%.2f s, ", gil_observed_s(s));
 	if (s->process->waited)
-		fprintf(out, "waited for %.3f s by %u of %u threads",
-			gil_seconds(s, s->process->waited), waiting_threads(s),
-			gil_rows_thread_cnt(s->rows, s->number));
+		fprintf(out, "waited for %.3f s by %u of %u %s",
+			gil_seconds(s, s->process->waited), waiting_threads(s), threads,
+			text_plural(threads, "thread", "threads"));
 	else
-		fprintf(out, "no wait for it among %llu samples",
-			(unsigned long long)s->process->samples);
+		fprintf(out, "no wait for it among %llu %s",
+			(unsigned long long)s->process->samples,
+			text_plural(s->process->samples, "sample", "samples"));
 	if (s->exact.known)
-		fprintf(out, " (measured: %.6f s in %llu waits)", s->exact.wait_ns / 1e9,
-			(unsigned long long)s->exact.waits);
+		fprintf(out, " (measured: %.6f s in %llu %s)", s->exact.wait_ns / 1e9,
+			(unsigned long long)s->exact.waits,
+			text_plural(s->exact.waits, "wait", "waits"));
 	fprintf(out, ", %s mode", profile_mode_name(s->meta->mode));
 }
 

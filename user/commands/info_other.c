@@ -161,6 +161,7 @@ static void text_list_end(struct describe *d)
 void info_other_print(const struct reader *r)
 {
 	const struct reader_info *info = reader_info(r);
+	const struct profile_tables *tables = reader_tables(r);
 	struct text_describe d = {
 		.d = { text_text, text_number, text_list, text_item, text_list_end },
 	};
@@ -168,16 +169,18 @@ void info_other_print(const struct reader *r)
 	text_text(&d.d, "format", reader_format(r), strlen(reader_format(r)));
 	if (info->name.len)
 		text_text(&d.d, "name", info->name.data, info->name.len);
-	printf("  %-24s %" PRIu64 " %s in %" PRIu64 " events\n", "total", info->weight_sum,
-	       profile_unit_name(info->meta.unit), info->event_cnt);
+	printf("  %-24s %" PRIu64 " %s in %" PRIu64 " %s\n", "total", info->weight_sum,
+	       profile_unit_of(info->weight_sum, info->meta.unit), info->event_cnt,
+	       text_plural(info->event_cnt, "event", "events"));
 	if (info->truncated_cnt)
 		text_number(&d.d, "truncated stacks", info->truncated_cnt);
 	if (info->timed)
 		printf("  %-24s %.3f s\n", "duration", info->stats.duration_s);
 	if (info->timed && info->meta.unit != UNIT_BYTES)
 		printf("  %-24s %" PRIu64 " us\n", "interval", info->meta.interval_us);
-	printf("  %-24s %u strings, %u frames\n", "tables", reader_tables(r)->string_cnt,
-	       reader_tables(r)->frame_cnt);
+	printf("  %-24s %u %s, %u %s\n", "tables", tables->string_cnt,
+	       text_plural(tables->string_cnt, "string", "strings"), tables->frame_cnt,
+	       text_plural(tables->frame_cnt, "frame", "frames"));
 	printf("  %-24s %" PRIu64 " bytes\n", "size", info->file_size);
 	reader_describe(r, &d.d);
 }

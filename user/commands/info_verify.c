@@ -11,6 +11,7 @@
 
 #include "base/arith.h"
 #include "base/json.h"
+#include "base/text.h"
 #include "base/util.h"
 #include "formats/readers.h"
 #include "formats/tach/tach_profile.h"
@@ -105,7 +106,8 @@ static int verify_file(struct profile_set *set, struct json *j, const struct pro
 	if (j)
 		json_verdict(j, file, &v);
 	else if (!*v.why)
-		printf("%s: sound: %" PRIu64 " samples, %s\n", file->shown, v.samples,
+		printf("%s: sound: %" PRIu64 " %s, %s\n", file->shown, v.samples,
+		       text_plural(v.samples, "sample", "samples"),
 		       v.checksum == TACH_CHECKSUM_NONE ? "no checksum" : "checksum right");
 	if (*v.why) {
 		log_error("'%s': %s", file->shown,

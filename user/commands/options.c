@@ -6,16 +6,21 @@
 #include "commands/options.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cli.h"
+#include "base/output.h"
+#include "base/text.h"
 #include "base/util.h"
 #include "commands/options_set.h"
 #include "commands/options_tables.h"
 #include "formats/formats.h"
 #include "formats/readers.h"
 #include "formats/sinks.h"
+#include "recording/session_json.h"
 
 #define ROWS 20			/* of a table */
 #define SPLIT_EVERY_US 10000000
@@ -47,6 +52,32 @@ static void choose_place(struct record_options *r)
 		r->recording.place = PLACE_COMMAND;
 }
 
+/* --html must not be a file, nor the directory, that the recording itself makes. */
+static int check_html(const struct record_options *r)
+{
+	static const char *const suffixes[] = { "", SESSION_BESIDE_SUFFIX, PLACE_DIR_SUFFIX };
+	const char *output = r->recording.output;
+	char path[PATH_MAX], html[CLI_TEXT_MAX], shown[CLI_TEXT_MAX];
+	size_t i, cnt = r->recording.place == PLACE_COMMAND ? 3 :
+			r->recording.place == PLACE_FILE ? 2 : 1;
+
+	for (i = 0; r->html && output && i < cnt; i++) {
+		if (snprintf(path, sizeof(path), "%s%s", output, suffixes[i]) >= PATH_MAX ||
+		    !output_same_file(path, r->html))
+			continue;
+		escape_text(r->html, strlen(r->html), html, sizeof(html));
+		escape_text(output, strlen(output), shown, sizeof(shown));
+		if (i)
+			log_error("--html '%s' is a name that the recording -o '%s' needs: give "
+				  "the page another name", html, shown);
+		else
+			log_error("--html '%s' and -o '%s' are the same file: give the page "
+				  "another name", html, shown);
+		return -EINVAL;
+	}
+	return 0;
+}
+
 static int check_record(struct options *o)
 {
 	struct record_options *r = &o->record;
@@ -72,7 +103,7 @@ static int check_record(struct options *o)
 	}
 	if (selected == 1) {
 		choose_place(r);
-		return 0;
+		return check_html(r);
 	}
 	if (selected)
 		log_error("-a, -p and -- COMMAND exclude each other: give only one of them");
@@ -195,8 +226,9 @@ static int check_diff(struct options *o)
 	if (err)
 		return err;
 	if (d->input.path_cnt != 2) {
-		log_error("%zu profiles to compare: give two files or recordings' directories",
-			  d->input.path_cnt);
+		log_error("%zu %s to compare: give two files or recordings' directories",
+			  d->input.path_cnt,
+			  text_plural(d->input.path_cnt, "profile", "profiles"));
 		return -EINVAL;
 	}
 	if (!d->format != !d->output)

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "base/util.h"
 #include "commands/options.h"
 #include "commands/record_signals.h"
@@ -53,7 +54,8 @@ static void explain_no_samples(const struct record_options *o, const struct reco
 	const char *who = res->processes == 1 ? "the Python" : "the Pythons";
 
 	if (res->lost)
-		log_warn("no samples: %" PRIu64 " were lost", res->lost);
+		log_warn("no samples: %" PRIu64 " %s lost", res->lost,
+			 text_plural(res->lost, "was", "were"));
 	else if (o->capture.mode == RECORD_CPU)
 		log_warn("no samples: %s slept or waited, or used too little CPU time for one; "
 			 "-m wall records waiting, too", who);

@@ -20,6 +20,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "base/util.h"
 #include "doctor/bpf_features.h"
 #include "doctor/precheck.h"
@@ -340,12 +341,14 @@ static void check_nofile(const struct doctor_check *c, struct finding *f)
 	getrlimit(RLIMIT_NOFILE, &r);
 	/* A perf event for each CPU, a file for each process, and a few dozen others. */
 	if (cnt > 0 && r.rlim_max < (rlim_t)cnt + 128) {
-		finding_set(f, VERDICT_OFF, "%llu open files are few for %d CPUs",
-			    (unsigned long long)r.rlim_max, cnt);
+		finding_set(f, VERDICT_OFF, "%llu open %s few for %d %s",
+			    (unsigned long long)r.rlim_max,
+			    text_plural(r.rlim_max, "file is", "files are"), cnt,
+			    text_plural(cnt, "CPU", "CPUs"));
 		finding_fix(f, "run ulimit -n 65536 first");
 	} else {
-		finding_set(f, VERDICT_OK, "%llu, for %d CPUs",
-			    (unsigned long long)r.rlim_max, cnt);
+		finding_set(f, VERDICT_OK, "%llu, for %d %s",
+			    (unsigned long long)r.rlim_max, cnt, text_plural(cnt, "CPU", "CPUs"));
 	}
 }
 

@@ -10,10 +10,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <limits.h>
 #include <linux/capability.h>
-#include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,6 +26,7 @@
 
 #include "base/output.h"
 #include "base/util.h"
+#include "host/users.h"
 
 #define PROGRAM "xdg-open"
 #define SAFE_PATH "/usr/local/bin:/usr/bin:/bin"
@@ -101,7 +100,7 @@ static int become(const struct passwd *pw, gid_t gid)
 	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = { 0 };
 
-	if (geteuid() == 0 && (initgroups(pw->pw_name, gid) || setresgid(gid, gid, gid) ||
+	if (geteuid() == 0 && (user_take_groups(pw->pw_name, gid) || setresgid(gid, gid, gid) ||
 			       setresuid(pw->pw_uid, pw->pw_uid, pw->pw_uid)))
 		return -errno;
 	prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
@@ -203,14 +202,14 @@ void opener_start(struct opener *o)
 			o->why_not = "root has no desktop, and no user has called sudo";
 			return;
 		}
-		pw = getpwuid(uid);
+		pw = user_by_uid(uid);
 		if (!pw) {
 			o->why_not = "the user who called sudo is not known";
 			return;
 		}
 	} else if (getauxval(AT_SECURE)) {
 		/* We have rights that the user has not, and that must not be passed on. */
-		pw = getpwuid(uid);
+		pw = user_by_uid(uid);
 		gid = getgid();
 		if (!pw)
 			o->why_not = "this user has no name";

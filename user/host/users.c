@@ -4,10 +4,15 @@
  */
 #include "host/users.h"
 
+#include <grp.h>
+
 #ifdef TACHBPF_STATIC
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+
+#define GROUPS_MAX 256
 
 /* name: NULL searches for uid. */
 static struct passwd *search(const char *name, uid_t uid)
@@ -37,7 +42,37 @@ struct passwd *user_by_uid(uid_t uid)
 	return search(NULL, uid);
 }
 
+static bool is_member(const struct group *gr, const char *name)
+{
+	char *const *member = gr->gr_mem;
+
+	while (*member && strcmp(*member, name) != 0)
+		member++;
+	return *member != NULL;
+}
+
+int user_take_groups(const char *name, gid_t gid)
+{
+	static char text[65536];
+	struct group group, *gr = NULL;
+	gid_t ids[GROUPS_MAX] = { gid };
+	FILE *f = fopen("/etc/group", "re");
+	size_t n = 1;
+
+	while (f && n < GROUPS_MAX && !fgetgrent_r(f, &group, text, sizeof(text), &gr) && gr)
+		if (is_member(gr, name))
+			ids[n++] = gr->gr_gid;
+	if (f)
+		fclose(f);
+	return setgroups(n, ids);
+}
+
 #else
+
+int user_take_groups(const char *name, gid_t gid)
+{
+	return initgroups(name, gid);
+}
 
 struct passwd *user_by_name(const char *name)
 {

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "base/util.h"
 #include "bpf/abi.h"
 
@@ -17,6 +18,10 @@ static const char *const modes[] = {
 
 static const char *const units[] = {
 	[UNIT_SAMPLES] = "samples", [UNIT_BYTES] = "bytes", [UNIT_NANOSECONDS] = "nanoseconds",
+};
+
+static const char *const units_of_one[] = {
+	[UNIT_SAMPLES] = "sample", [UNIT_BYTES] = "byte", [UNIT_NANOSECONDS] = "nanosecond",
 };
 
 static const char *const layouts[] = {
@@ -63,6 +68,13 @@ bool profile_mode_known(enum profile_mode mode)
 const char *profile_unit_name(enum profile_unit unit)
 {
 	return name_of(units, ARRAY_SIZE(units), (size_t)unit);
+}
+
+const char *profile_unit_of(uint64_t cnt, enum profile_unit unit)
+{
+	const char *one = name_of(units_of_one, ARRAY_SIZE(units_of_one), (size_t)unit);
+
+	return text_plural(cnt, one, profile_unit_name(unit));
 }
 
 const char *profile_layout_name(enum profile_layout layout)

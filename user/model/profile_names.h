@@ -19,6 +19,8 @@ bool profile_mode_known(enum profile_mode mode);
 
 /* "samples", "bytes" or "nanoseconds"; "unknown" for any other number. */
 const char *profile_unit_name(enum profile_unit unit);
+/* The same behind a number: "sample", ... if it is 1. */
+const char *profile_unit_of(uint64_t cnt, enum profile_unit unit);
 
 /* "release", ...; "unknown" for any other number. */
 const char *profile_layout_name(enum profile_layout layout);

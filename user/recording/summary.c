@@ -4,13 +4,17 @@
  * is a share of.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/arith.h"
+#include "base/text.h"
 #include "recording/totals.h"
 
 #define NAME_COLUMNS 18
 #define COUNT_COLUMNS 12
+#define SHOWN_PATHS 4	/* a program that executes others has many files */
 
 /* of: what 100 % are, and perhaps more; NULL: there is no share. */
 static void print_count(FILE *out, const char *name, uint64_t cnt, double share, const char *of)
@@ -87,14 +91,40 @@ static void print_cost(const struct sample_cost *cost, FILE *out)
 			(unsigned long long)cost->stalls, cost->stalled_ns / 1e6);
 }
 
+/* What there is of the recording's files and its directory; if nothing, what the user named. */
+static void print_place(const struct recording *r, FILE *out)
+{
+	struct recording_paths paths;
+	size_t i, shown = 0;
+	char *text;
+
+	recording_paths(r, &paths);	/* without memory: as many as there are */
+	for (i = 0; i < paths.cnt && shown < SHOWN_PATHS; i++) {
+		text = access(paths.paths[i], F_OK) ? NULL :
+		       text_escape(paths.paths[i], strlen(paths.paths[i]));
+		if (text)
+			fprintf(out, "%s%s", shown++ ? ", " : "", text);
+		free(text);
+	}
+	recording_paths_free(&paths);
+	text = shown ? NULL : text_escape(r->path, strlen(r->path));
+	if (text)
+		fprintf(out, "%s", text);
+	else if (i < paths.cnt)
+		fprintf(out, ", ...");
+	free(text);
+}
+
 void recording_print(const struct recording *r, const struct capture_counts *c, FILE *out)
 {
+	size_t rows = recording_row_cnt(r);
 	struct totals t;
 
 	totals_sum(r, c, &t);
-	fprintf(out, "%s: %zu file%s, %zu process%s, %.1f s at %u Hz\n", r->path, r->file_cnt,
-		r->file_cnt == 1 ? "" : "s", recording_row_cnt(r),
-		recording_row_cnt(r) == 1 ? "" : "es", t.elapsed_s, r->args.rate_hz);
+	print_place(r, out);
+	fprintf(out, ": %zu %s, %zu %s, %.1f s at %u Hz\n", r->file_cnt,
+		text_plural(r->file_cnt, "file", "files"), rows,
+		text_plural(rows, "process", "processes"), t.elapsed_s, r->args.rate_hz);
 	print_count(out, "samples", t.samples, 0, NULL);
 	print_losses(c, &t, out);
 	print_stacks(&t, out);

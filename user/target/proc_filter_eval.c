@@ -223,11 +223,11 @@ static void warn_of_unmet(struct proc_filter_eval *c, const struct proc_filter_r
 	for (i = 0; i < h->cnt; i++)
 		len += (size_t)snprintf(list + len, sizeof(list) - len, "%s%s", i ? ", " : "",
 					h->names[i]);
-	log_warn("there is no %s '%s' now%s%s%s%s; one that comes will be %s", kind,
+	log_warn("there is no %s '%s' now%s%s%s%s; a recording %s one that comes", kind,
 		 escape_text(rule->text, strlen(rule->text), shown, sizeof(shown)),
 		 h->cnt ? " (there are: " : " (there is none at all)", list,
 		 h->more ? ", ..." : "", h->cnt ? ")" : "",
-		 rule->exclude ? "left out" : "recorded");
+		 rule->exclude ? "leaves out" : "takes");
 }
 
 /* Remove the mount point from conditions on paths. */

@@ -122,6 +122,8 @@ def test_all_files_of_a_command_are_shown(python, out, monkeypatch, more, there)
     assert names <= hot, said
     proposed, = commands(said)
     assert proposed == ["report", *there]
+    # What there is, and nothing else: not "app.tach" if there is only app.tach.d/.
+    assert f"\n{', '.join(there)}: " in f"\n{said}", said
     output_of("replay", *there, "--format", "flamegraph", "-o", "same.html")
     assert (out / "page.html").read_bytes() == (out / "same.html").read_bytes()
 

@@ -159,3 +159,15 @@ def test_bad_command_lines_and_a_full_disk(root):
         done = subprocess.run([binary(), "doctor"], stdout=full, stderr=subprocess.PIPE,
                               text=True, timeout=TIMEOUT)
     assert done.returncode == 1 and "standard output" in done.stderr
+
+
+def test_one_is_no_plural(python):
+    """In a pid namespace with nothing else in it."""
+    alone = ["unshare", "--pid", "--fork", "--mount-proc"]
+    assert succeeded(tachbpf("ps", prefix=alone)).stdout == "none of 1 process is Python\n"
+    begin = "import subprocess, sys; subprocess.run(sys.argv[1:])"
+    said = tachbpf("doctor", prefix=[*alone, *python.command("-c", begin)]).stdout
+    assert " 1 of 1 process\n" in said, said
+    assert "\n1 problem: recording does not work like this\n" in said, said
+    said = succeeded(tachbpf("ps", "--comm", "no such name")).stdout
+    assert said == "no process meets the conditions\n"

@@ -10,6 +10,7 @@ import sys
 
 import pytest
 
+import make_tach
 from captures import CAPTURES, GOLDEN, RELEASE, lines_of, stacks
 from command import good, on_full_disk, on_terminal, refused, run
 from paths import REPO, binary
@@ -81,6 +82,23 @@ def expected(by_line):
         self_count[keys[0]] += 1
         total.update(set(keys))
     return self_count, total
+
+
+def test_one_is_no_plural(tmp_path):
+    one = make_tach.Writer()
+    one.add(one.stack([("a.py", "f", 1)]))
+    one.write(tmp_path / "1.tach")
+    assert ": 1 sample, " in good("report", tmp_path / "1.tach")
+    assert " 1 thread, 2 strings, 1 frame\n" in good("info", tmp_path / "1.tach")
+    assert ": sound: 1 sample, " in good("info", "--verify", tmp_path / "1.tach")
+    assert ": 1 sample (100 %)" in good("diff", *[tmp_path / "1.tach"] * 2)
+    assert "no wait for it among 1 sample," in gil_of(one, tmp_path)
+    refused(run("diff", tmp_path / "1.tach"), "1 profile to compare", status=2)
+
+
+def gil_of(writer, tmp_path):
+    writer.write(tmp_path / "gil.tach", mode="gil")
+    return good("gil", tmp_path / "gil.tach")
 
 
 @pytest.mark.parametrize("layout", ["", ".draft1", ".draft2.swapped", ".release.swapped"])
@@ -350,6 +368,10 @@ def test_a_hostile_file_name(tmp_path, command):
     (["-a", "-r", "\x1b"], [r"'\x1b'"]),
     (["-a", "-d", "0"], ["--duration '0'", "30s"]),
     (["-a", "-d"], ["--duration needs a value"]),
+    (["-a", "-o", "x", "--html", "./x"], ["--html './x'", "-o 'x'", "same file", "another name"]),
+    (["-p", "1", "-o", "./x", "--html", "x"], ["--html 'x'", "-o './x'", "same file"]),
+    (["-p", "1", "-o", "x", "--html", "x.json"], ["--html 'x.json'", "-o 'x'", "another name"]),
+    (["-o", "x.tach", "--html", f"{os.getcwd()}/x.tach", "--", "x"], ["x.tach'", "same file"]),
     (["-a", "--nope"], ["unknown option '--nope'", "--help"]),
     (["-a", "--layout", "old"], ["--layout 'old'", "release draft1 draft2"]),
     (["-p", "me"], ["--pid 'me'", "1234"]),
@@ -377,12 +399,20 @@ def options_of_help(text):
         set(re.findall(r"^  (-\w), --", text, re.M))
 
 
+def man_text(heading):
+    """The lines of one section of the man page."""
+    text = (REPO / "docs" / "tachbpf.1").read_text()
+    return re.search(rf"^\.Sh {heading}$(.*?)(?=^\.Sh )", text, re.M | re.S)[1]
+
+
 def man_sections():
     """The options each section of the man page documents, by its heading."""
     found, heading = collections.defaultdict(set), None
     for line in (REPO / "docs" / "tachbpf.1").read_text().splitlines():
         if line.startswith((".Sh ", ".Ss ")):
             heading = line[4:]
+            if line.startswith(".Ss"):
+                found[heading]          # also one without options
         elif line.startswith(".It Fl "):
             for word in re.findall(r"Fl (\S+)", line):
                 found[heading].add("-" + word.replace("\\-", "-"))
@@ -393,15 +423,50 @@ def test_every_option_is_in_help_and_man_page():
     man = man_sections()
     general = man.pop("General options")
     reading = man.pop("Input options")
-    for command in ("record", "mem", "doctor", "gil", "ps", *COMMANDS, *WRITERS):
+    overview = good("--help")
+    commands = re.findall(r"^  (\w+) +\S", overview.partition("\nCommands:\n")[2].split("\n\n")[0], re.M)
+    assert {"record", "mem", "doctor", "gil", "ps", "completion", *COMMANDS, *WRITERS} == set(commands)
+    for command in commands:
         documented = man.pop(command) | general | (reading if command in READERS else set())
         assert documented == options_of_help(good(command, "--help")), command
+        assert re.search(rf"^\.(Op )?Cm {command}$", man_text("SYNOPSIS"), re.M), command
     assert not man
-    overview = good("--help")
     assert options_of_help(overview) == options_of_help(good("record", "--help"))
-    for command in ("record", "mem", "doctor", "gil", "ps", *COMMANDS, *WRITERS):
-        assert re.search(rf"^  {command} +\S", overview, re.M)
     assert max(map(len, overview.splitlines())) <= 80
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/slow-web-app.md"])
+def test_options_in_what_newcomers_read_exist(page):
+    text = re.sub(r"\$\([^)\n]*\)", "PID", (REPO / page).read_text())
+    commands = re.findall(r"\btachbpf ([^`|\n]*)", text)
+    assert len(commands) > 10
+    for command in commands:
+        words, _, _ = command.partition(" -- ")
+        name = words.split()[0] if words.split()[0] in man_sections() else "record"
+        used = set(re.findall(r"(?<!\S)--?[a-z][\w-]*", words))
+        assert used <= options_of_help(good(name, "--help")), command
+
+
+def sources():
+    return "\n".join(p.read_text() for p in sorted((REPO / "user").rglob("*.[ch]")))
+
+
+def test_man_page_has_every_variable_signal_and_status():
+    """Those that the program's source names."""
+    code = sources()
+    kept = re.search(r"kept\[\] = \{(.*?)\};", code, re.S)[1]       # of --open
+    variables = {*re.findall(r'(?:getenv|env_id)\("(\w+)"', code), *re.findall(r'"(\w+)"', kept),
+                 *re.findall(r'\{ "\w+", "((?:NODE|POD)_\w+)" \}', code)}
+    assert {"PAGER", "NO_COLOR", "SUDO_UID", "BROWSER", "POD_NAME"} <= variables
+    documented = set(re.findall(r"\b[A-Z][A-Z_]+\b", " ".join(
+        line for line in man_text("ENVIRONMENT").splitlines() if line.startswith((".Ev", ".It Ev")))))
+    assert variables - documented == set()
+    caught = set(re.findall(r"\b(SIG[A-Z]+), (?:&sa|SIG_IGN)", code)) - {"SIGQUIT"}
+    assert {"SIGINT", "SIGPIPE"} <= caught
+    assert caught - set(re.findall(r"SIG[A-Z]+", man_text("SIGNALS"))) == set()
+    statuses = set(re.findall(r"^#define EXIT_\w+ (\d+)$", code, re.M)) | {"0", "1", "126", "127"}
+    listed = set(re.findall(r"\d+", " ".join(re.findall(r"^\.It (.*)", man_text("EXIT STATUS"), re.M))))
+    assert statuses == listed - {"128"}
 
 
 @pytest.mark.skipif(not shutil.which("mandoc") and os.environ.get("CI") != "true",

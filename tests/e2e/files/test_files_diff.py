@@ -53,6 +53,18 @@ def test_lengths_do_not_matter(tmp_path):
     good("diff", "--fail-over", 0, a, b)
 
 
+def test_a_side_without_samples_is_said(tmp_path):
+    a = profile(tmp_path / "a.tach", {"f": 60})
+    b = profile(tmp_path / "b.tach", {"f": 60, "g": 40})
+    done = run("diff", "--focus", "^g$", a, b)
+    assert done.returncode == 0 and "A has no samples that meet the conditions" in done.stderr
+    done = run("diff", b, profile(tmp_path / "empty.tach", {}))
+    assert done.returncode == 0 and "B has no samples:" in done.stderr
+    assert "has no samples" not in run("diff", a, b).stderr
+    done = run("diff", "--focus", "^g$", a, b, "--format", "flamegraph", "-o", tmp_path / "x.html")
+    assert done.returncode == 0, done.stderr
+
+
 @pytest.mark.parametrize("points,status", [(5, GROWN), (12, 0), (20, 0)])
 def test_fail_over(tmp_path, points, status):
     """f has 30 % of 10,000 samples, then 45 %; its noise is some 2 points."""

@@ -2,8 +2,8 @@
 """How many tests passed, failed and were skipped: each tier says so, tests/check.py adds up.
 
 TACHBPF_TALLY names a file, one for each tier. A line of it is a JSON object: {"tier": ...,
-"passed": n, "failed": n, "skipped": n, "failures": [[test, where its evidence is], ...]}, or
-{"retried": 1, "test": ..., "why": ...}. Without the variable nothing is written.
+"passed": n, "failed": n, "skipped": n, "failures": [[test, where its evidence is], ...]},
+{"retried": 1, "test": ..., "why": ...}, or {"absent": [system that could not be had, ...]}. Without the variable nothing is written.
 """
 import json
 import os

@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -246,6 +247,29 @@ static void test_commit(void **state)
 	assert_int_equal(output_open(&f, in_top("link")), -EEXIST);
 }
 
+static void test_same_file(void **state)
+{
+	char here[PATH_MAX], dotted[200], absent[200];
+
+	assert_int_equal(mkdir(in_top("d"), 0700), 0);
+	assert_int_equal(symlink("d", in_top("to_d")), 0);
+	snprintf(dotted, sizeof(dotted), "%s/./d/../f", top);
+	assert_true(output_same_file(in_top("f"), dotted));
+	assert_true(output_same_file(in_top("f"), in_top("f")));
+	assert_true(output_same_file(in_top("d/"), in_top("d")));
+	assert_true(output_same_file(in_top("to_d/f"), in_top("d/f")));
+	assert_false(output_same_file(in_top("d/f"), in_top("f")));
+	assert_false(output_same_file(in_top("f"), in_top("g")));
+	snprintf(absent, sizeof(absent), "%s/none/f", top);
+	assert_false(output_same_file(absent, absent));
+	assert_false(output_same_file("", ""));
+	assert_non_null(getcwd(here, sizeof(here)));
+	assert_int_equal(chdir(top), 0);
+	assert_true(output_same_file("f", dotted));
+	assert_true(output_same_file("./f", "f"));
+	assert_int_equal(chdir(here), 0);
+}
+
 static void test_names(void **state)
 {
 	static const struct {
@@ -292,6 +316,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_sudo_nonsense, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_foreign_directory, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_commit, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_same_file, setup, teardown),
 		cmocka_unit_test(test_names),
 	};
 

@@ -52,6 +52,14 @@ static void test_wrap(void **state)
 	assert_wrapped("two  blanks", 5, 0, "two  blanks\n");
 }
 
+static void test_plural(void **state)
+{
+	assert_string_equal(text_plural(0, "process", "processes"), "processes");
+	assert_string_equal(text_plural(1, "process", "processes"), "process");
+	assert_string_equal(text_plural(2, "process", "processes"), "processes");
+	assert_string_equal(text_plural(UINT64_MAX, "is", "are"), "are");
+}
+
 static void test_left(void **state)
 {
 	const struct text_column c = { .width = 5, .cut = CUT_RIGHT };
@@ -98,7 +106,8 @@ static void test_widest(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_wrap), cmocka_unit_test(test_left),
+		cmocka_unit_test(test_wrap), cmocka_unit_test(test_plural),
+		cmocka_unit_test(test_left),
 		cmocka_unit_test(test_right),
 		cmocka_unit_test(test_spill), cmocka_unit_test(test_any_width),
 		cmocka_unit_test(test_widest),

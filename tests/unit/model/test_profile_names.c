@@ -30,6 +30,10 @@ static void test_units_and_layouts(void **state)
 	assert_string_equal(profile_unit_name(UNIT_SAMPLES), "samples");
 	assert_string_equal(profile_unit_name(UNIT_NANOSECONDS), "nanoseconds");
 	assert_string_equal(profile_unit_name((enum profile_unit)3), "unknown");
+	assert_string_equal(profile_unit_of(0, UNIT_BYTES), "bytes");
+	assert_string_equal(profile_unit_of(1, UNIT_BYTES), "byte");
+	assert_string_equal(profile_unit_of(2, UNIT_SAMPLES), "samples");
+	assert_string_equal(profile_unit_of(1, (enum profile_unit)3), "unknown");
 	assert_string_equal(profile_layout_name(LAYOUT_DRAFT2), "draft2");
 	assert_string_equal(profile_layout_name((enum profile_layout)77), "unknown");
 }

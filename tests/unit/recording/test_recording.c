@@ -93,6 +93,35 @@ static void note_paths(void)
 	recording_paths_free(&paths);
 }
 
+/* The summary's first line, up to the numbers, with the directory as "DIR". */
+static char summary_begin[256];
+
+static void note_summary(const struct capture_counts *counts)
+{
+	char *text = NULL, *p, *out = summary_begin;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+
+	assert_non_null(f);
+	recording_print(recording, counts, f);
+	assert_int_equal(fclose(f), 0);
+	assert_non_null(strstr(text, ": "));
+	*strstr(text, ": ") = '\0';
+	for (p = text; *p; out++) {
+		bool is_dir = !strncmp(p, dir, strlen(dir));
+
+		assert_true(out < summary_begin + sizeof(summary_begin) - 4);
+		if (is_dir)
+			memcpy(out, "DIR", 3);
+		else
+			*out = *p;
+		p += is_dir ? strlen(dir) : 1;
+		out += is_dir ? 2 : 0;
+	}
+	*out = '\0';
+	free(text);
+}
+
 /* session.json's text, for the caller to free; NULL: there is no such file. */
 static char *finish(void)
 {
@@ -102,6 +131,7 @@ static char *finish(void)
 
 	assert_int_equal(recording_finish(recording, &counts), 0);
 	note_paths();
+	note_summary(&counts);
 	snprintf(path, sizeof(path), "%s/session.json", dir);
 	if (!access(path, F_OK))
 		b = file_bytes(path);
@@ -341,6 +371,7 @@ static void test_command_file(void **state)
 	check_file("x.tach", 1);
 	check_file("x.tach.d/102-python3.tach", 2);
 	assert_string_equal(finished_paths, "x.tach x.tach.d ");
+	assert_string_equal(summary_begin, "DIR/x.tach, DIR/x.tach.d");
 	strcat(children, "/session.json");
 	json = (char *)file_bytes(children).data;
 	assert_non_null(strstr(json, "\"x.tach.d/102-python3.tach\""));
@@ -365,6 +396,7 @@ static void test_command_alone_or_none(void **state)
 	assert_int_equal(end(p, 0), 0);
 	free(finish());
 	assert_string_equal(finished_paths, "x.tach ");
+	assert_string_equal(summary_begin, "DIR/x.tach");
 	snprintf(path, sizeof(path), "%s/y.tach", dir);
 	snprintf(children, sizeof(children), "rm -r '%s.d'", path);
 	open_place(path, PLACE_COMMAND, false);
@@ -374,6 +406,7 @@ static void test_command_alone_or_none(void **state)
 	assert_int_equal(end(p, 0), 0);
 	free(finish());
 	assert_string_equal(finished_paths, "y.tach.d ");
+	assert_string_equal(summary_begin, "DIR/y.tach.d");
 	assert_int_equal(system(children), 0);
 }
 

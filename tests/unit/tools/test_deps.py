@@ -118,6 +118,17 @@ class Deps(unittest.TestCase):
             "protobuf-c-compiler protobuf-compiler libbpf-devel elfutils-libelf-devel zlib-devel "
             "libzstd-devel protobuf-c-devel xxhash-devel libseccomp-devel python3"])
 
+    def test_packages_need_more(self):
+        for what, names in (("deb", "git dpkg-dev build-essential debhelper lintian"),
+                            ("rpm", "git rpm file")):
+            with self.subTest(what), tempfile.TemporaryDirectory() as top:
+                system = System(top, "debian-13")
+                system.fill()
+                system.program("bpftool", "echo bpftool v7.5.0")
+                system.run("deps.sh", what)
+                self.assertEqual([line for line in system.did() if " install " in line],
+                                 ["apt-get install -y -q --no-install-recommends " + names])
+
     def test_rhel_enables_the_repository_of_headers(self):
         system = System(self.top, None, manager=None)
         system.program("dnf", f'case "$*" in *repolist*) printf "repo id  name\\nbaseos  B\\ncrb  C\\n" ;; '

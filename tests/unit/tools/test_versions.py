@@ -3,6 +3,7 @@
 """test_versions.py - tools/versions.sh refuses what is too old in one line that names it, and
 docs/packaging.md has the same versions."""
 import re
+import shutil
 import subprocess
 import tempfile
 import unittest
@@ -39,14 +40,21 @@ class Versions(unittest.TestCase):
         path.chmod(0o755)
         return path
 
-    def check(self, clang="Debian clang version 14.0.6", bpftool="bpftool v7.0.0", **other):
+    def gcc(self, major):
+        """This machine's, that says another version."""
+        path = self.top / "gcc"
+        path.write_text(f"#!/bin/sh\nexec gcc -U__GNUC__ -D__GNUC__={major} \"$@\"\n")
+        path.chmod(0o755)
+        return str(path)
+
+    def check(self, clang="Debian clang version 14.0.6", bpftool="bpftool v7.0.0", cc="gcc", **other):
         for name, text in HEADERS.items():
             path = self.top / "include" / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text.format(*other.get(name, OLDEST[name])))
         return subprocess.run(
             ["sh", str(SCRIPT), str(self.tool("clang", clang)), str(self.tool("bpftool", bpftool)),
-             "gcc", "-nostdinc", f"-I{self.top}/include"], capture_output=True, text=True)
+             cc, "-nostdinc", f"-I{self.top}/include"], capture_output=True, text=True)
 
     def refused(self, what, **versions):
         done = self.check(**versions)
@@ -63,6 +71,14 @@ class Versions(unittest.TestCase):
 
     def test_an_old_bpftool(self):
         self.refused("bpftool 7.0 (here: 5.15.0)", bpftool="bpftool v5.15.0")
+
+    def test_an_old_gcc(self):
+        done = self.check(cc=self.gcc(7))
+        self.assertRegex(done.stderr, r"^tachbpf needs at least gcc 8 \(here: 7\.\d+\); .*\n$")
+
+    def test_another_compiler(self):
+        clang = shutil.which("clang")
+        self.assertEqual(self.check(cc=clang).stderr if clang else "", "")
 
     def test_a_wrapper_of_bpftool_that_refuses(self):
         self.refused("bpftool 7.0 (there is none)", bpftool="")
@@ -84,7 +100,7 @@ class Versions(unittest.TestCase):
 
     def test_the_documents_table(self):
         needed = re.findall(r"\b([A-Z_]+)=([0-9.]+)", SCRIPT.read_text())
-        self.assertEqual(len(needed), 9)
+        self.assertEqual(len(needed), 11)
         for name, version in needed:
             row = rf"^\| {name.lower().replace('_', '-')} \| {re.escape(version)} \|"
             self.assertRegex(TABLE.read_text(), re.compile(row, re.M))

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "base/text.h"
 #include "formats/formats.h"
 #include "formats/qualify.h"
 #include "model/aggregate.h"
@@ -149,8 +150,8 @@ static int put_comments(struct pprof *p, uint32_t process)
 	if (m->platform)
 		snprintf(platform, sizeof(platform), "; platform %.100s", m->platform);
 	if (st->lost_known)
-		snprintf(lost, sizeof(lost), "; lost %llu samples",
-			 (unsigned long long)st->lost_cnt);
+		snprintf(lost, sizeof(lost), "; lost %llu %s", (unsigned long long)st->lost_cnt,
+			 text_plural(st->lost_cnt, "sample", "samples"));
 	if (proc->truncated)
 		snprintf(cut, sizeof(cut), "; truncated %llu",
 			 (unsigned long long)proc->truncated);

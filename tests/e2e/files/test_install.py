@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""make install and make uninstall: what is put where, and that it is nowhere else."""
+import os
+import shutil
+import subprocess
+
+import pytest
+
+from paths import REPO, binary
+from processes import TIMEOUT
+
+CONFIG = "etc/default/tachbpf"
+UNIT = "etc/systemd/system/tachbpf.service"
+FILES = {
+    "usr/local/bin/tachbpf": 0o755,
+    "usr/local/share/man/man1/tachbpf.1": 0o644,
+    "usr/local/share/bash-completion/completions/tachbpf": 0o644,
+    "usr/local/share/zsh/site-functions/_tachbpf": 0o644,
+    "usr/local/share/fish/vendor_completions.d/tachbpf.fish": 0o644,
+    UNIT: 0o644,
+    CONFIG: 0o644,
+}
+# Everything but DESTDIR ($0) can only be read.
+READ_ONLY = """
+set -e
+mount --bind "$0" "$0"
+for where in $(findmnt -rno TARGET -t nosysfs,noproc,nodevtmpfs,nodevpts,nocgroup,nocgroup2); do
+	[ "$where" = "$0" ] || mount -o remount,bind,ro "$where" 2>/dev/null || true
+done
+! touch "$1/written" 2>/dev/null || exit 1
+shift
+exec "$@"
+"""
+
+
+@pytest.fixture
+def make(tmp_path):
+    """Calls make with a DESTDIR; nothing else can be written to."""
+    destdir = tmp_path / "destdir"
+    destdir.mkdir()
+    env = {k: v for k, v in os.environ.items() if not k.startswith(("MAKE", "MFLAGS"))}
+
+    def call(*argv):
+        # -o: the binary under test is installed as it is
+        return subprocess.run(
+            ["unshare", "--mount", "--propagation", "private", "sh", "-c", READ_ONLY, destdir,
+             tmp_path, "make", "-C", REPO, f"O={os.path.relpath(binary().parent, REPO)}", "-o", "all",
+             f"DESTDIR={destdir}", *argv], capture_output=True, text=True, timeout=TIMEOUT, env=env,
+            umask=0o022)
+
+    def good(*argv):
+        done = call(*argv)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return destdir
+
+    return good
+
+
+def installed(destdir):
+    """Each file, its mode; links, too."""
+    return {os.path.relpath(os.path.join(top, name), destdir):
+            os.lstat(os.path.join(top, name)).st_mode & 0o7777
+            for top, _, names in os.walk(destdir) for name in names}
+
+
+def test_install(make):
+    """These files and no others: no link enables the service."""
+    destdir = make("install")
+    assert installed(destdir) == FILES
+    assert (destdir / "usr/local/bin/tachbpf").read_bytes() == binary().read_bytes()
+    assert "ExecStart=/usr/local/bin/tachbpf record" in (destdir / UNIT).read_text()
+    for path in FILES:
+        assert (destdir / path).stat().st_size, path
+
+
+def test_the_prefix_of_packages(make):
+    destdir = make("install", "PREFIX=/usr", "ZSH_DIR=/usr/share/zsh/vendor-completions")
+    files = installed(destdir)
+    assert {"usr/bin/tachbpf", "usr/lib/systemd/system/tachbpf.service", CONFIG,
+            "usr/share/zsh/vendor-completions/_tachbpf"} <= set(files)
+    assert not [path for path in files if path.startswith("usr/local") or path == UNIT]
+
+
+def test_settings_survive(make):
+    """A second installation and the removal leave /etc/default/tachbpf as it was changed."""
+    destdir = make("install")
+    (destdir / CONFIG).write_text('TACHBPF_OPTIONS="--all"\n')
+    (destdir / "usr/local/bin/tachbpf").write_text("an old version")
+    make("install")
+    assert (destdir / CONFIG).read_text() == 'TACHBPF_OPTIONS="--all"\n'
+    assert (destdir / "usr/local/bin/tachbpf").read_bytes() == binary().read_bytes()
+    make("uninstall")
+    assert set(installed(destdir)) == {CONFIG}
+    assert (destdir / CONFIG).read_text() == 'TACHBPF_OPTIONS="--all"\n'
+
+
+def test_systemd_accepts_the_unit(make):
+    if not shutil.which("systemd-analyze"):
+        pytest.skip("systemd-analyze is not installed")
+    destdir = make("install")
+    unit = destdir / UNIT
+    # systemd looks for the program.
+    unit.write_text(unit.read_text().replace("/usr/local/bin/tachbpf", str(binary()))
+                    .replace("man:tachbpf(1)", ""))
+    done = subprocess.run(["systemd-analyze", "verify", unit], capture_output=True, text=True,
+                          timeout=TIMEOUT)
+    assert (done.returncode, done.stdout + done.stderr) == (0, "")
