@@ -9,8 +9,11 @@
 #include "base/util.h"
 #include "target/parser.h"
 
-/* How long to wait for an answer. The parser may need some time for a large file from a disk. */
-#define ANSWER_MS 1000
+/*
+ * How long to wait for an answer. If a disk needs longer, the process is asked about again a second
+ * later, and the file is in memory then.
+ */
+#define ANSWER_MS 200
 #define LIKELY_MAX 256
 
 /* include/uapi/linux/capability.h, since 5.9; older headers lack it */

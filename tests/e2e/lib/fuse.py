@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Processes that have mapped a file which never answers (targets/fuse_server.py)."""
+import contextlib
+import os
+import pwd
+import select
+import signal
+import subprocess
+import sys
+
+from paths import TARGETS
+from processes import TIMEOUT
+
+NOBODY = pwd.getpwnam("nobody").pw_uid
+
+
+class Unanswering:
+    """A process that burns, and its server; use as a context manager. pid: the process."""
+
+    def __init__(self, directory, place, name="libpython3.11.so.1.0", user=None):
+        """place: plain, overlay. user: a uid; the server is then in a user namespace."""
+        directory.mkdir()
+        if user:
+            os.chown(directory, user, user)
+        self.process = subprocess.Popen(
+            [sys.executable, "-B", str(TARGETS / "fuse_server.py"), str(directory), name, place],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+            user=user, group=user)
+
+    def __enter__(self):
+        ready, _, _ = select.select([self.process.stdout], [], [], TIMEOUT)
+        words = self.process.stdout.readline().split() if ready else []
+        if words[:1] != ["ready"]:
+            self.stop()
+            raise AssertionError(f"no FUSE file system: {self.process.stderr.read()}")
+        self.pid = int(words[1])
+        return self
+
+    def stop(self):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+
+    def __exit__(self, *_):
+        self.stop()
