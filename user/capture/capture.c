@@ -289,7 +289,7 @@ int capture_housekeep(struct capture *s)
 	if (s->housekeeps % OPEN_WAITS_S == 0)
 		capture_wait_emit_open(s);
 	while ((t = lifecycle_next_profiled(&s->life, &pos)))
-		lifecycle_fail(&s->life, process_retry_names(t->process));
+		process_retry_names(t->process);
 	if (ops->tick)
 		lifecycle_fail(&s->life, ops->tick(s->args.observer));
 	return s->life.err;
