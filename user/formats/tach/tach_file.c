@@ -161,15 +161,19 @@ static int count_tables(struct tach_file *f)
 	return err;
 }
 
-/* Make sure that so many bytes of samples at off, and the tail, have room. 0 or -errno. */
+/*
+ * Make sure that so many bytes of samples at off, the tail, and the samples' entry in the journal
+ * have room. 0 or -errno.
+ */
 static int reserve(struct tach_file *f, uint64_t off, uint64_t len)
 {
 	int err = f->reserve ? count_tables(f) : 0;
 
-	if (err || !f->reserve ||
-	    !fallocate(f->fd, FALLOC_FL_KEEP_SIZE, (off_t)off,
-		       (off_t)(len + f->tables_len + TAIL_EXTRA_BYTES)))
+	if (err || !f->reserve)
 		return err;
+	if (!fallocate(f->fd, FALLOC_FL_KEEP_SIZE, (off_t)off,
+		       (off_t)(len + f->tables_len + TAIL_EXTRA_BYTES)))
+		return f->journal ? tach_journal_reserve(f->journal, f->tables_len) : 0;
 	if (errno == ENOSPC || errno == EDQUOT || errno == EFBIG)
 		return -errno;
 	f->reserve = false;	/* this file system cannot do it */
