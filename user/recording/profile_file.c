@@ -118,7 +118,7 @@ static int create_named(struct recording *r, struct row *row)
  * Descriptors that profiles leave free: to inspect new processes, to replace a helper, to write
  * session.json. A profile takes two, its file and its journal.
  */
-#define SPARE_FDS 16
+#define SPARE_FDS 8
 #define PROFILE_FDS 2
 
 /* 0, or -EMFILE: too few descriptors are left. New ones have the lowest numbers that are free. */
