@@ -206,6 +206,20 @@ static void close_journal(struct profile_file *f)
 
 /* ---- writing ---- */
 
+static void log_write_error(const struct recording *r, const struct row *row, int err)
+{
+	const char *hint = "what was written before may be readable";
+	char path[PATH_MAX] = "";
+
+	if (err == -ENOSPC || err == -EDQUOT)
+		hint = "free some space or choose another place with -o; "
+		       "what was written before can be read";
+	if (row->named)
+		recording_beside(r, row->file, path);
+	log_error("cannot write %s%s%s: %s: %s", row->named ? path : r->dir_path,
+		  row->named ? "" : "/", row->named ? "" : row->file, strerror(-err), hint);
+}
+
 /* The profile could not even be begun: leave no empty file. Returns f->err. */
 static int undo_create(struct profile_file *f)
 {
@@ -213,6 +227,8 @@ static int undo_create(struct profile_file *f)
 	char place[PATH_MAX];
 
 	profile_file_abandon(f);
+	if (recording_judge_error(f->recording, f->row, f->err))
+		log_write_error(r, f->row, f->err);
 	if (f->row->named)	/* recording_discard() removes it */
 		return f->err;
 	if (journal_place(r, f->row, place))
@@ -261,20 +277,6 @@ int profile_file_flush(struct profile_file *f)
 	if (f->sink && !f->err && f->sink->ops->flush)
 		f->err = f->sink->ops->flush(f->sink);
 	return f->err;
-}
-
-static void log_write_error(const struct recording *r, const struct row *row, int err)
-{
-	const char *hint = "what was written before may be readable";
-	char path[PATH_MAX] = "";
-
-	if (err == -ENOSPC || err == -EDQUOT)
-		hint = "free some space or choose another place with -o; "
-		       "what was written before can be read";
-	if (row->named)
-		recording_beside(r, row->file, path);
-	log_error("cannot write %s%s%s: %s: %s", row->named ? path : r->dir_path,
-		  row->named ? "" : "/", row->named ? "" : row->file, strerror(-err), hint);
 }
 
 /* The statistics of the whole profile, for the sink's end(). */
