@@ -34,7 +34,7 @@ int proc_maps(pid_t tgid, int (*cb)(void *ctx, const struct proc_map *m), void *
 int proc_maps_file(const char *path, int (*cb)(void *ctx, const struct proc_map *m), void *ctx);
 /*
  * A process has at most vm.max_map_count mappings (65,530 by default) and chooses their paths: up
- * to 4 KiB each. So there is room for 65,530 lines of 256 bytes; they take 50 ms to 100 ms.
+ * to 4 KiB each. So there is room for 65,530 lines of 256 bytes, which take some 150 ms.
  */
 #define PROC_MAPS_BYTES_MAX (16 * 1024 * 1024)
 
