@@ -4,10 +4,12 @@ what is written can be read, and one process does not end the others' recording.
 import contextlib
 import json
 import os
+import re
 import subprocess
 
 import pytest
 
+import cgroups
 from processes import kill, online_cpus
 from recording import Recording, succeeded, tachbpf
 from summary import tach_files
@@ -118,3 +120,41 @@ def test_a_process_without_a_file_is_lost_alone(python, out, oracle):
         row, = [r for r in kept if r["file"] == os.path.basename(profile.path)]
         assert profile.replayed == row["samples"] > 0
     assert json.loads((out / "all" / "session.json").read_text())["processes_lost"] == len(lost)
+
+
+# ---- memory ----
+
+@pytest.fixture
+def limited():
+    """Runs the profiler in a cgroup with so much memory, if there is a memory controller here."""
+    mount = cgroups.memory()
+    if not mount:
+        pytest.skip("no cgroup hierarchy with the memory controller can be written to")
+    with cgroups.Tree(mount) as tree:
+        def run(mebibytes, *argv):
+            directory = tree.make(f"{mebibytes}M")
+            cgroups.limit_memory(directory, mebibytes << 20)
+            return tachbpf(*argv, prefix=cgroups.enter(directory, []))
+        yield run
+
+
+def test_too_low_a_memory_limit_is_an_error_and_no_kill(limited, out):
+    finished = limited(20, "-a", "-d", "1", "-o", out / "all")
+    assert finished.returncode == 1, repr(finished)
+    line, = finished.stderr.splitlines()
+    assert "memory limit" in line and "20 MiB" in line and "are needed" in line, line
+    assert not (out / "all").exists()
+
+
+def test_a_lower_memory_limit_gives_a_smaller_ring_buffer(limited, scratch, python, out):
+    needed = limited(20, "-a", "-d", "1", "-r", "10khz", "-o", out / "all").stderr
+    least = int(re.search(r"(\d+) MiB are needed", needed)[1])
+    with Target(python, scratch, "shares=600") as target:
+        target.go()
+        # room for the least ring buffer, and more than its size again, which doubles
+        finished = limited(least + 3, "-p", target.pid, "-d", "1", "-r", "10khz", "-o",
+                           out / "x.tach")
+    assert finished.returncode == 0, repr(finished)
+    assert (out / "x.tach").stat().st_size
+    if online_cpus() > 1:
+        assert "ring buffer" in finished.stderr, repr(finished)
