@@ -50,9 +50,12 @@ static void print_losses(const struct capture_counts *c, const struct totals *t,
 
 static void print_stacks(const struct totals *t, FILE *out)
 {
-	print_count(out, "truncated stacks", t->truncated, percent(t->truncated, t->samples),
+	/* These are counted before samples are written. */
+	uint64_t samples = t->samples + t->write_lost + t->no_file;
+
+	print_count(out, "truncated stacks", t->truncated, percent(t->truncated, samples),
 		    "the samples");
-	print_count(out, "unreadable stacks", t->unreadable, percent(t->unreadable, t->samples),
+	print_count(out, "unreadable stacks", t->unreadable, percent(t->unreadable, samples),
 		    "the samples");
 	print_count(out, "unresolved frames", t->unresolved, percent(t->unresolved, t->frames),
 		    "the frames");

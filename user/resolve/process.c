@@ -568,7 +568,8 @@ int process_code(struct process *p, const struct raw_code *raw, size_t len)
 {
 	int err = symbolizer_learn(p->sym, raw, len);
 
-	return err == -ENOMEM ? 0 : err;	/* its frames are read from memory, or <unresolved> */
+	/* Without memory, its frames are read from the process later, or <unresolved>. */
+	return err == -ENOMEM ? 0 : err;
 }
 
 void process_retry_names(struct process *p)

@@ -99,8 +99,8 @@ void process_rename(struct process *p, uint32_t tid, const char *comm);
 const struct thread_names *process_thread_names(const struct process *p);
 
 /*
- * Take a code object. Its record comes before the first sample that needs it. 0 or -EBADMSG; without
- * memory its frames are resolved later, or <unresolved>.
+ * Take a code object. Its record comes before the first sample that needs it. 0 or -EBADMSG;
+ * without memory its frames are resolved later, or <unresolved>.
  */
 int process_code(struct process *p, const struct raw_code *raw, size_t len);
 

@@ -314,7 +314,8 @@ static void test_reserve(void **state)
 
 static int check_fresh(const char *name, const struct timespec *since)
 {
-	int fd = open(in_top(name), O_RDONLY | O_DIRECTORY), err = output_check_fresh(fd, name, since);
+	int fd = open(in_top(name), O_RDONLY | O_DIRECTORY);
+	int err = output_check_fresh(fd, name, since);
 
 	close(fd);
 	return err;

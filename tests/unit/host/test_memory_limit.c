@@ -49,8 +49,8 @@ static void test_of_self(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_v2), cmocka_unit_test(test_v1), cmocka_unit_test(test_no_stat),
-		cmocka_unit_test(test_of_self),
+		cmocka_unit_test(test_v2), cmocka_unit_test(test_v1),
+		cmocka_unit_test(test_no_stat), cmocka_unit_test(test_of_self),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
