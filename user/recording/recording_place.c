@@ -134,6 +134,7 @@ static int reserve_beside(const struct recording *r, struct named_file *n)
 int recording_add_named(struct recording *r, const char *name)
 {
 	struct named_file *n = reallocarray(r->named, r->named_cnt + 1, sizeof(*n));
+	int err;
 
 	if (!n)
 		return -ENOMEM;
@@ -143,8 +144,12 @@ int recording_add_named(struct recording *r, const char *name)
 	n->json.fd = -1;
 	if (!n->name)
 		return -ENOMEM;
-	r->named_cnt++;
-	return reserve_beside(r, n);
+	err = reserve_beside(r, n);
+	if (err)
+		free(n->name);
+	else
+		r->named_cnt++;
+	return err;
 }
 
 void recording_free_place(struct recording *r)
