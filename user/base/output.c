@@ -6,7 +6,10 @@
  * are created. If there is a link or a file of his with the final name, it is unlinked or
  * refused, and never opened. A directory of his is refused, because he could exchange names
  * in it between our steps. In a sticky directory of root's (/tmp), O_EXCL and O_NOFOLLOW
- * suffice. Parent directories that the user named are trusted, as by cp(1).
+ * suffice. Parent directories that the user named are trusted, as by cp(1). But one that
+ * belongs to the user who called sudo is not: he could rename what we make there before it
+ * is given to him, so that he is given something else. What is given away is an open
+ * descriptor of a new file (O_EXCL), or of a directory that output_check_fresh() has checked.
  */
 #include "base/output.h"
 
@@ -164,20 +167,27 @@ static int open_dir(int parent, const char *name, const char *path)
 	return -ENOTDIR;
 }
 
+/* Open a directory to read its entries. NULL, with errno: it cannot be. */
+static DIR *list_dir(int fd)
+{
+	int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = copy < 0 ? NULL : fdopendir(copy);
+
+	if (!d && copy >= 0)
+		close(copy);
+	return d;
+}
+
 /* Refuse a directory that has a recording. 0, or -EEXIST after logging it. */
 static int refuse_recording(int fd, const char *path)
 {
-	int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), err = 0;
+	DIR *d = list_dir(fd);
 	char buf[SHOWN_BYTES];
 	struct dirent *e;
-	DIR *d = copy < 0 ? NULL : fdopendir(copy);
+	int err = 0;
 
-	if (!d) {
-		err = fail("look into", path, errno);
-		if (copy >= 0)
-			close(copy);
-		return err;
-	}
+	if (!d)
+		return fail("look into", path, errno);
 	while (!err && (e = readdir(d))) {
 		const char *dot = strrchr(e->d_name, '.');
 
@@ -191,15 +201,64 @@ static int refuse_recording(int fd, const char *path)
 	return err;
 }
 
+static bool is_empty(int dirfd)
+{
+	DIR *d = list_dir(dirfd);
+	struct dirent *e;
+	bool empty = d;
+
+	while (d && empty && (e = readdir(d)))
+		empty = !strcmp(e->d_name, ".") || !strcmp(e->d_name, "..");
+	if (d)
+		closedir(d);
+	return empty;
+}
+
+static bool is_before(int64_t s, uint32_t ns, const struct timespec *t)
+{
+	return s < t->tv_sec || (s == t->tv_sec && ns < t->tv_nsec);
+}
+
+int output_check_fresh(int dirfd, const char *path, const struct timespec *since)
+{
+	char buf[SHOWN_BYTES];
+	struct statx st;
+
+	if (statx(dirfd, "", AT_EMPTY_PATH, STATX_BASIC_STATS | STATX_BTIME, &st))
+		return fail("look at", path, errno);
+	/* Root made older directories, too, and the name could have been given to one of them. */
+	if (S_ISDIR(st.stx_mode) && st.stx_uid == geteuid() && !(st.stx_mode & 077) &&
+	    !is_before(st.stx_mtime.tv_sec, st.stx_mtime.tv_nsec, since) &&
+	    (!(st.stx_mask & STATX_BTIME) ||
+	     !is_before(st.stx_btime.tv_sec, st.stx_btime.tv_nsec, since)) && is_empty(dirfd))
+		return 0;
+	log_error("'%s' is not the directory that was just made: somebody has put another in its "
+		  "place; give another place with -o", shown(path, buf));
+	return -EPERM;
+}
+
+/* Is there somebody to give a new directory to? Then check that it is the new one. */
+static int give_new_dir(int fd, const char *path, const struct timespec *since)
+{
+	uid_t uid;
+	gid_t gid;
+	int err = output_sudo_user(&uid, &gid) ? output_check_fresh(fd, path, since) : 0;
+
+	return err ? err : give_away(fd, path);
+}
+
 int output_create_dir(const char *path)
 {
 	char name[OUTPUT_NAME_MAX];
 	int parent, fd, err = 0;
+	struct timespec since;
 	bool made;
 
 	parent = output_open_parent(path, name, true);
 	if (parent < 0)
 		return parent;
+	/* File systems stamp with the coarse clock, or with one that is not behind it. */
+	clock_gettime(CLOCK_REALTIME_COARSE, &since);
 	made = !mkdirat(parent, name, 0700);
 	if (!made && errno != EEXIST) {
 		fd = fail("create directory", path, errno);
@@ -210,7 +269,7 @@ int output_create_dir(const char *path)
 		goto out;
 	err = output_check_dir(fd, path);
 	if (!err)
-		err = made ? give_away(fd, path) : refuse_recording(fd, path);
+		err = made ? give_new_dir(fd, path, &since) : refuse_recording(fd, path);
 	if (!err && faccessat(fd, ".", W_OK | X_OK, AT_EACCESS))
 		err = fail("write into", path, errno);
 	if (err) {
@@ -238,11 +297,11 @@ int output_check_replaceable(int dirfd, const char *name)
 	return S_ISDIR(st.st_mode) ? -EISDIR : -EEXIST;
 }
 
-static int create_exclusive(int dirfd, const char *name, mode_t mode)
+static int create_exclusive(int dirfd, const char *name)
 {
 	int fd, err;
 
-	fd = openat(dirfd, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+	fd = openat(dirfd, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return fail("create", name, errno);
 	err = give_away(fd, name);
@@ -262,7 +321,7 @@ int output_create_file(int dirfd, const char *name)
 		return err;
 	if (unlinkat(dirfd, name, 0) && errno != ENOENT)
 		return fail("replace", name, errno);
-	return create_exclusive(dirfd, name, 0600);
+	return create_exclusive(dirfd, name);
 }
 
 int output_create_path(const char *path)
@@ -277,6 +336,25 @@ int output_create_path(const char *path)
 	return fd;
 }
 
+/*
+ * A name that does not derive from the final one, which may already have the maximum length. A
+ * killed process with the same pid may have left such a file: O_EXCL would fail on it for ever.
+ */
+static void name_temp(struct output_file *f)
+{
+	static unsigned int cnt;
+
+	snprintf(f->temp, sizeof(f->temp), ".tachbpf-%d-%u.tmp", (int)getpid(), cnt++);
+	unlinkat(f->dirfd, f->temp, 0);
+}
+
+static int create_temp(struct output_file *f)
+{
+	name_temp(f);
+	f->fd = create_exclusive(f->dirfd, f->temp);
+	return f->fd < 0 ? f->fd : 0;
+}
+
 int output_open(struct output_file *f, const char *path)
 {
 	int err;
@@ -286,32 +364,89 @@ int output_open(struct output_file *f, const char *path)
 	if (f->dirfd < 0)
 		return f->dirfd;
 	err = output_check_replaceable(f->dirfd, f->name);
-	if (err)
-		goto out;
-	/*
-	 * The name does not derive from the final one,
-	 * which may already have the maximum length.
-	 */
-	snprintf(f->temp, sizeof(f->temp), ".tachbpf-%d.tmp", (int)getpid());
-	/* A killed process with the same pid may have left it: O_EXCL would fail on it for ever. */
-	unlinkat(f->dirfd, f->temp, 0);
-	f->fd = create_exclusive(f->dirfd, f->temp, 0666);
-	err = f->fd < 0 ? f->fd : 0;
-out:
+	if (!err)
+		err = create_temp(f);
 	if (err)
 		close(f->dirfd);
 	return err;
 }
 
+/* A file without a name, or where there are none, with a temporary one. 0 or -errno. */
+static int create_nameless(struct output_file *f)
+{
+	f->temp[0] = '\0';
+	f->fd = openat(f->dirfd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	if (f->fd >= 0)
+		return give_away(f->fd, f->name);
+	/* NFS, older overlayfs; EISDIR: older kernels (open(2)) */
+	if (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL || errno == ENOENT)
+		return create_temp(f);
+	return fail("create", f->name, errno);
+}
+
+int output_reserve_more(const struct output_file *f, uint64_t bytes)
+{
+	/* posix_fallocate() would write zeros where the file system cannot reserve. */
+	if (!fallocate(f->fd, FALLOC_FL_KEEP_SIZE, 0, (off_t)bytes) || errno == EOPNOTSUPP ||
+	    errno == ENOSYS)
+		return 0;
+	return -errno;
+}
+
+int output_reserve(struct output_file *f, int dirfd, const char *name, uint64_t bytes)
+{
+	int err = strlen(name) >= OUTPUT_NAME_MAX ? fail("create", name, ENAMETOOLONG) : 0;
+
+	f->fd = -1;
+	if (err)
+		return err;
+	strcpy(f->name, name);
+	f->dirfd = fcntl(dirfd, F_DUPFD_CLOEXEC, 0);
+	if (f->dirfd < 0)
+		return fail("create", name, errno);
+	err = create_nameless(f);
+	if (err && f->fd < 0) {
+		close(f->dirfd);
+		return err;
+	}
+	if (!err) {
+		err = output_reserve_more(f, bytes);
+		if (err)
+			fail("reserve room for", name, -err);
+	}
+	if (err)
+		output_abort(f);
+	return err;
+}
+
+/* Give a file without a name its temporary one, and give back what was reserved and not used. */
+static int name_nameless(struct output_file *f)
+{
+	char path[64];
+	struct stat st;
+
+	if (!fstat(f->fd, &st) && ftruncate(f->fd, st.st_size))
+		return fail("write", f->name, errno);
+	if (f->temp[0])
+		return 0;
+	name_temp(f);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", f->fd);
+	if (!linkat(AT_FDCWD, path, f->dirfd, f->temp, AT_SYMLINK_FOLLOW))
+		return 0;
+	f->temp[0] = '\0';
+	return fail("create", f->name, errno);
+}
+
 int output_commit(struct output_file *f)
 {
-	int err = 0;
+	int err = name_nameless(f);
 
-	if (close(f->fd))	/* some file systems report a full disk only here */
+	if (close(f->fd) && !err)	/* some file systems report a full disk only here */
 		err = fail("write", f->name, errno);
-	else if (renameat(f->dirfd, f->temp, f->dirfd, f->name))
+	f->fd = -1;
+	if (!err && renameat(f->dirfd, f->temp, f->dirfd, f->name))
 		err = fail("create", f->name, errno);
-	if (err)
+	if (err && f->temp[0])
 		unlinkat(f->dirfd, f->temp, 0);
 	close(f->dirfd);
 	return err;
@@ -319,8 +454,12 @@ int output_commit(struct output_file *f)
 
 void output_abort(struct output_file *f)
 {
+	if (f->fd < 0)
+		return;
 	close(f->fd);
-	unlinkat(f->dirfd, f->temp, 0);
+	f->fd = -1;
+	if (f->temp[0])
+		unlinkat(f->dirfd, f->temp, 0);
 	close(f->dirfd);
 }
 

@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <time.h>
 
 /* Room for output_default_name() and output_file_name(). */
 #define OUTPUT_NAME_MAX 256
@@ -46,18 +47,31 @@ int output_create_path(const char *path);
  * only after output_commit(). output_abort() removes it.
  */
 struct output_file {
-	int fd;
+	int fd;				/* -1: not open; output_abort() then does nothing */
 	int dirfd;
 	char name[OUTPUT_NAME_MAX];	/* final name in dirfd */
-	char temp[OUTPUT_NAME_MAX];	/* name until output_commit() */
+	char temp[OUTPUT_NAME_MAX];	/* name until output_commit(); "": none */
 };
 /*
- * 0 or -errno, which was logged. Only after a successful output_open(), one of the others is
- * called, once.
+ * 0 or -errno, which was logged. Only after a successful output_open() or output_reserve(), one of
+ * the others is called, once.
  */
 int output_open(struct output_file *f, const char *path);
 int output_commit(struct output_file *f);
 void output_abort(struct output_file *f);
+
+/*
+ * As output_open(), for the file called name in dirfd, which stays the caller's; and so many bytes
+ * of the disk are its own before they are written. Until output_commit() it has no name, so a
+ * killed process leaves nothing behind. A file system that has no such files gives it a temporary
+ * name; one that cannot reserve room reserves none.
+ */
+int output_reserve(struct output_file *f, int dirfd, const char *name, uint64_t bytes);
+/*
+ * Make the file's own room larger, so that all of it is so many bytes. 0 or -errno, not logged:
+ * there may be room later.
+ */
+int output_reserve_more(const struct output_file *f, uint64_t bytes);
 
 /*
  * The steps of the functions above, for callers that check before they write.
@@ -68,6 +82,12 @@ void output_abort(struct output_file *f);
 int output_open_parent(const char *path, char name[OUTPUT_NAME_MAX], bool dir_wanted);
 /* May root create files in this directory? path: its name, for the message. 0 or -errno. */
 int output_check_dir(int dirfd, const char *path);
+/*
+ * Is this open directory the one that we have just made, after `since` (CLOCK_REALTIME_COARSE):
+ * ours, private, empty and no older? Who may rename it could have put another in its place.
+ * path: its name, for the message. 0, or -EPERM after logging it.
+ */
+int output_check_fresh(int dirfd, const char *path, const struct timespec *since);
 /* May the file called name be replaced? 0 if there is none, or a regular one; else -errno. */
 int output_check_replaceable(int dirfd, const char *name);
 

@@ -25,6 +25,7 @@
 #include "capture/capture_records.h"
 #include "capture/capture_state.h"
 #include "capture/capture_wait.h"
+#include "capture/memory_need.h"
 #include "capture/proc_table.h"
 #include "capture/sampler.h"
 #include "host/identity.h"
@@ -137,10 +138,22 @@ static int wake_for_sampler(struct capture *s)
 			 &ev) ? -errno : 0;
 }
 
+/* To be called when all other maps have their sizes. 0, or -ENOMEM after logging. */
+static int size_ring(struct capture *s)
+{
+	uint32_t bytes = ring_bytes(libbpf_num_possible_cpus(), s->args.rate_hz);
+
+	bytes = memory_need_check(memory_need_maps(s->skel->obj), bytes, RING_BYTES_MIN);
+	if (!bytes)
+		return -ENOMEM;
+	s->skel->rodata->cfg_codes_bytes = bytes / 2;
+	bpf_map__set_max_entries(s->skel->maps.events, bytes);
+	return 0;
+}
+
 static int load(struct capture *s)
 {
 	struct sampler_args sampling = { s->args.rate_hz, s->args.event, s->args.cpu_list };
-	uint32_t bytes = ring_bytes(libbpf_num_possible_cpus(), s->args.rate_hz);
 	int err;
 
 	s->skel = tachbpf_bpf__open();
@@ -152,7 +165,6 @@ static int load(struct capture *s)
 	capture_wait_configure(s);
 	s->skel->rodata->cfg_all = s->args.all;
 	s->skel->rodata->cfg_gc = s->args.gc;
-	s->skel->rodata->cfg_codes_bytes = bytes / 2;
 	s->skel->rodata->cfg_limit_ns = s->args.no_sample_limit ? 0 : SAMPLE_LIMIT_NS;
 	s->skel->rodata->cfg_self_time = s->args.self_time;
 	s->skel->rodata->cfg_period_ns = sampler_period_ns(s->sampler);
@@ -163,8 +175,9 @@ static int load(struct capture *s)
 	bpf_program__set_autoload(s->skel->progs.on_cgroup_mkdir,
 				  s->args.all && !access("/proc/cgroups", F_OK));
 	bpf_map__set_max_entries(s->skel->maps.sent_codes, s->args.sent_codes);
-	bpf_map__set_max_entries(s->skel->maps.events, bytes);
 	err = capture_filter_configure(s);
+	if (!err)
+		err = size_ring(s);
 	if (err)
 		return err;
 	err = tachbpf_bpf__load(s->skel);
@@ -292,7 +305,7 @@ int capture_housekeep(struct capture *s)
 	if (s->housekeeps % OPEN_WAITS_S == 0)
 		capture_wait_emit_open(s);
 	while ((t = lifecycle_next_profiled(&s->life, &pos)))
-		lifecycle_fail(&s->life, process_retry_names(t->process));
+		process_retry_names(t->process);
 	if (ops->tick)
 		lifecycle_fail(&s->life, ops->tick(s->args.observer));
 	return s->life.err;

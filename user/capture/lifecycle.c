@@ -226,7 +226,7 @@ static void end_process(struct lifecycle *l, struct tracked *t, uint64_t end_ns)
 	t->process = NULL;
 	l->live_cnt--;
 	lifecycle_fail(l, process_emit_open_waits(p, until));
-	lifecycle_fail(l, process_retry_names(p));
+	process_retry_names(p);
 	if (l->observer->ops->end)
 		lifecycle_fail(l, l->observer->ops->end(l->observer, p, end_ns));
 	process_free(p);

@@ -125,5 +125,7 @@ int record_exit_status(const struct recording_result *res, int command_status)
 {
 	if (command_status)
 		return command_status;
+	if (res->lost_processes && !res->samples)
+		return EXIT_FAILURE;	/* nothing was recorded, by an error that was logged */
 	return res->processes ? EXIT_SUCCESS : EXIT_NO_PYTHON;
 }

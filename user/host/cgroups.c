@@ -301,11 +301,11 @@ static const char *below(const char *path, const char *prefix)
 	return path + len;
 }
 
-uint64_t cgroups_id(struct cgroups *c, uint32_t hierarchy, const char *path)
+/* A cgroup's directory, in out. false: it is not mounted, or its path is too long. */
+static bool dir_of(const struct cgroups *c, uint32_t hierarchy, const char *path,
+		   char out[2 * PATH_MAX])
 {
-	char full[2 * PATH_MAX];
 	const char *rest;
-	struct stat st;
 	size_t i;
 
 	for (i = 0; i < c->cnt; i++) {
@@ -314,13 +314,42 @@ uint64_t cgroups_id(struct cgroups *c, uint32_t hierarchy, const char *path)
 		if (m->hierarchy != hierarchy)
 			continue;
 		rest = below(path, m->root);
-		if (!rest || (size_t)snprintf(full, sizeof(full), "%s%s", m->dir, rest) >=
-				     sizeof(full) ||
-		    stat(full, &st) || !S_ISDIR(st.st_mode))
-			return 0;
-		return st.st_ino;
+		return rest && snprintf(out, 2 * PATH_MAX, "%s%s", m->dir, rest) < 2 * PATH_MAX;
 	}
-	return 0;
+	return false;
+}
+
+uint64_t cgroups_id(struct cgroups *c, uint32_t hierarchy, const char *path)
+{
+	char full[2 * PATH_MAX];
+	struct stat st;
+
+	if (!dir_of(c, hierarchy, path, full) || stat(full, &st) || !S_ISDIR(st.st_mode))
+		return 0;
+	return st.st_ino;
+}
+
+bool cgroups_read(struct cgroups *c, uint32_t hierarchy, const char *path, const char *name,
+		  char *out, size_t size)
+{
+	char full[2 * PATH_MAX];
+	ssize_t n = -1;
+	int dir, fd = -1;
+
+	if (!dir_of(c, hierarchy, path, full))
+		return false;
+	dir = open(full, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (dir >= 0)
+		fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd >= 0)
+		n = read(fd, out, size - 1);
+	if (n >= 0)
+		out[n] = '\0';
+	if (fd >= 0)
+		close(fd);
+	if (dir >= 0)
+		close(dir);
+	return n >= 0;
 }
 
 int cgroups_resolve(struct cgroups *c, const char *dir, uint32_t *hierarchy, const char **path)

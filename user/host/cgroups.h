@@ -45,6 +45,13 @@ int cgroups_of_process(pid_t tgid,
 uint64_t cgroups_id(struct cgroups *c, uint32_t hierarchy, const char *path);
 
 /*
+ * Read the file called name of a cgroup: at most size - 1 bytes, NUL-terminated. false: there is
+ * none, or the hierarchy is not mounted.
+ */
+bool cgroups_read(struct cgroups *c, uint32_t hierarchy, const char *path, const char *name,
+		  char *out, size_t size);
+
+/*
  * Find the cgroup of a directory that the user named ("/sys/fs/cgroup/pids/a"). Sets *path
  * ("/a"), which points into dir, and *hierarchy. -ENOENT: dir is below no mount, so it is a
  * cgroup's path itself.

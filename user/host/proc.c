@@ -6,6 +6,7 @@
 
 #include <ctype.h>
 #include <dirent.h>
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -20,45 +21,79 @@
 
 #include "base/util.h"
 
-/* A process has at most vm.max_map_count mappings (65530 by default). More lines are not read. */
-#define MAPS_LINES_MAX 200000
+/* Parse a hexadecimal number and the character that must follow; *p moves behind both. */
+static bool hex(char **p, char then, uint64_t *v)
+{
+	char *end;
 
-/* Parse "start-end perms offset dev inode path"; false: the mapping has no file. */
+	*v = strtoull(*p, &end, 16);
+	if (end == *p || *end != then)
+		return false;
+	*p = end + 1;
+	return true;
+}
+
+/* Parse "start-end perms offset major:minor inode path"; false: the mapping has no file. */
 static bool parse_map(char *line, struct proc_map *m)
 {
-	unsigned int major, minor;
-	char perms[5];
-	int path = 0;
+	uint64_t major, minor;
+	char *p = line;
 
-	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %x:%x %" SCNu64 " %n", &m->start,
-		   &m->end, perms, &m->offset, &major, &minor, &m->inode, &path) < 7 ||
-	    !m->inode || !path)
+	if (!hex(&p, '-', &m->start) || !hex(&p, ' ', &m->end) || strnlen(p, 5) < 5)
 		return false;
-	m->dev = (uint64_t)major << 32 | minor;
-	line[strcspn(line, "\n")] = '\0';
-	m->path = line + path;
-	m->exec = perms[2] == 'x';
+	m->exec = p[2] == 'x';
+	p += 5;
+	if (!hex(&p, ' ', &m->offset) || !hex(&p, ':', &major) || !hex(&p, ' ', &minor))
+		return false;
+	m->inode = strtoull(p, &p, 10);
+	p += strspn(p, " ");
+	if (!m->inode || !*p)
+		return false;
+	m->dev = major << 32 | minor;
+	p[strcspn(p, "\n")] = '\0';
+	m->path = p;
 	return true;
+}
+
+int proc_maps_file(const char *path, int (*cb)(void *ctx, const struct proc_map *m), void *ctx)
+{
+	size_t size = 0, bytes = 0;
+	struct proc_map m;
+	char *line = NULL;
+	ssize_t n = 0;
+	int err = 0;
+	FILE *f;
+
+	f = fopen(path, "re");
+	if (!f)
+		return errno == ENOENT ? -ESRCH : -errno;
+	while (!err && bytes <= PROC_MAPS_BYTES_MAX && (n = getline(&line, &size, f)) > 0) {
+		bytes += (size_t)n;
+		if (parse_map(line, &m))
+			err = cb(ctx, &m);
+	}
+	free(line);
+	fclose(f);
+	return !err && n > 0 ? -EFBIG : err;
 }
 
 int proc_maps(pid_t tgid, int (*cb)(void *ctx, const struct proc_map *m), void *ctx)
 {
-	struct proc_map m;
-	char path[64], *line = NULL;
-	size_t size = 0;
-	int err = 0, n = 0;
-	FILE *f;
+	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/%d/maps", tgid);
-	f = fopen(path, "re");
-	if (!f)
-		return errno == ENOENT ? -ESRCH : -errno;
-	while (!err && n++ < MAPS_LINES_MAX && getline(&line, &size, f) > 0)
-		if (parse_map(line, &m))
-			err = cb(ctx, &m);
-	free(line);
-	fclose(f);
-	return err;
+	return proc_maps_file(path, cb, ctx);
+}
+
+uint64_t proc_phdr(pid_t tgid)
+{
+	uint64_t pairs[2 * 64 + 1];	/* some 25 are there */
+	ssize_t n = proc_read(tgid, "auxv", (char *)pairs, sizeof(pairs)), i;
+
+	for (i = 0; i + 1 < n / 8 && pairs[i] != AT_NULL; i += 2)
+		if (pairs[i] == AT_PHDR)
+			return pairs[i + 1];
+	return 0;
 }
 
 static int open_regular(int dirfd, const char *path, uint64_t resolve)

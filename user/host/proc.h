@@ -25,8 +25,21 @@ struct proc_map {
 	const char *path;	/* as the kernel prints it, including " (deleted)" */
 };
 
-/* Call cb for every mapping of a file until it returns non-zero; returns that. Else 0 or -errno. */
+/*
+ * Call cb for every mapping of a file until it returns non-zero; returns that. Else 0 or -errno.
+ * -EFBIG: the list has more than PROC_MAPS_BYTES_MAX bytes, and cb was called for what is in these.
+ */
 int proc_maps(pid_t tgid, int (*cb)(void *ctx, const struct proc_map *m), void *ctx);
+/* The same for a file with the text of /proc/PID/maps. */
+int proc_maps_file(const char *path, int (*cb)(void *ctx, const struct proc_map *m), void *ctx);
+/*
+ * A process has at most vm.max_map_count mappings (65,530 by default) and chooses their paths: up
+ * to 4 KiB each. So there is room for 65,530 lines of 256 bytes, which take some 150 ms.
+ */
+#define PROC_MAPS_BYTES_MAX (16 * 1024 * 1024)
+
+/* AT_PHDR: where the program headers of the process' executable are in its memory; 0: unknown. */
+uint64_t proc_phdr(pid_t tgid);
 
 /*
  * Open the file of a mapping for reading, even if its path was deleted or is not visible

@@ -8,13 +8,16 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <fcntl.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/arith.h"
 #include "base/util.h"
 #include "formats/formats.h"
 #include "formats/tach/tach_journal.h"
+#include "formats/tach/tach_write.h"
 #include "recording/recording_rows.h"
 #include "recording/session_json.h"
 
@@ -94,7 +97,7 @@ static int create_named(struct recording *r, struct row *row)
 {
 	unsigned int seq = recording_name_used(r, row->tgid);
 	char path[PATH_MAX];
-	int fd;
+	int fd, err;
 
 	name_named(r, seq, row->file);
 	while (seq && is_taken(r, row->file)) {
@@ -102,23 +105,50 @@ static int create_named(struct recording *r, struct row *row)
 		name_named(r, seq, row->file);
 	}
 	fd = recording_beside(r, row->file, path) ? output_create_path(path) : -errno;
-	if (fd >= 0 && recording_add_named(r, row->file)) {
+	err = fd >= 0 ? recording_add_named(r, row->file) : 0;
+	if (err) {
 		close(fd);
-		return -ENOMEM;
+		unlink(path);
+		return err;
 	}
 	return fd;
+}
+
+/*
+ * Descriptors that profiles leave free: to inspect new processes, to replace a helper, to write
+ * session.json. A profile takes two, its file and its journal.
+ */
+#define SPARE_FDS 8
+#define PROFILE_FDS 2
+
+/* 0, or -EMFILE: too few descriptors are left. New ones have the lowest numbers that are free. */
+static int check_descriptors(int fd)
+{
+	int next = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	struct rlimit lim;
+
+	if (next < 0)
+		return -errno;
+	close(next);
+	if (!getrlimit(RLIMIT_NOFILE, &lim) && lim.rlim_cur != RLIM_INFINITY &&
+	    (rlim_t)next + PROFILE_FDS + SPARE_FDS > lim.rlim_cur)
+		return -EMFILE;
+	return 0;
 }
 
 /* The file of a shared profile has its name already. */
 static int create_file(struct recording *r, struct row *row)
 {
-	int dir;
+	int dir, err;
 
 	if (row->named)
 		return create_named(r, row);
 	dir = recording_dir(r);
 	if (dir < 0)
 		return dir;
+	err = check_descriptors(dir);
+	if (err)
+		return err;
 	if (!row->file[0])
 		output_file_name(row->file, row->tgid, row->comm,
 				 recording_name_used(r, row->tgid));
@@ -176,6 +206,39 @@ static void close_journal(struct profile_file *f)
 
 /* ---- writing ---- */
 
+static void log_write_error(const struct recording *r, const struct row *row, int err)
+{
+	const char *hint = "what was written before may be readable";
+	char path[PATH_MAX] = "";
+
+	if (err == -ENOSPC || err == -EDQUOT)
+		hint = "free some space or choose another place with -o; "
+		       "what was written before can be read";
+	if (row->named)
+		recording_beside(r, row->file, path);
+	log_error("cannot write %s%s%s: %s: %s", row->named ? path : r->dir_path,
+		  row->named ? "" : "/", row->named ? "" : row->file, strerror(-err), hint);
+}
+
+/* The profile could not even be begun: leave no empty file. Returns f->err. */
+static int undo_create(struct profile_file *f)
+{
+	const struct recording *r = f->recording;
+	char place[PATH_MAX];
+
+	profile_file_abandon(f);
+	if (recording_judge_error(f->recording, f->row, f->err))
+		log_write_error(r, f->row, f->err);
+	if (f->row->named)	/* recording_discard() removes it */
+		return f->err;
+	if (journal_place(r, f->row, place))
+		unlinkat(r->dirfd, place, 0);
+	unlinkat(r->dirfd, f->row->file, 0);
+	f->recording->file_cnt--;
+	f->row->file[0] = '\0';
+	return f->err;
+}
+
 int profile_file_create(struct profile_file *f, const struct profile_tables *tables)
 {
 	struct recording *r = f->recording;
@@ -195,11 +258,11 @@ int profile_file_create(struct profile_file *f, const struct profile_tables *tab
 	args.journal_fd = f->journal_fd;
 	r->file_cnt++;
 	sink = sink_tach.open(&args);
-	if (!sink) {
+	if (!sink)
 		f->err = -errno;
-		return f->err;
-	}
-	return profile_file_begin(f, sink, tables);
+	if (!f->err)
+		profile_file_begin(f, sink, tables);
+	return f->err ? undo_create(f) : 0;
 }
 
 int profile_file_event(struct profile_file *f, const struct event *ev)
@@ -214,20 +277,6 @@ int profile_file_flush(struct profile_file *f)
 	if (f->sink && !f->err && f->sink->ops->flush)
 		f->err = f->sink->ops->flush(f->sink);
 	return f->err;
-}
-
-static void log_write_error(const struct recording *r, const struct row *row, int err)
-{
-	const char *hint = "what was written before may be readable";
-	char path[PATH_MAX] = "";
-
-	if (err == -ENOSPC || err == -EDQUOT)
-		hint = "free some space or choose another place with -o; "
-		       "what was written before can be read";
-	if (row->named)
-		recording_beside(r, row->file, path);
-	log_error("cannot write %s%s%s: %s: %s", row->named ? path : r->dir_path,
-		  row->named ? "" : "/", row->named ? "" : row->file, strerror(-err), hint);
 }
 
 /* The statistics of the whole profile, for the sink's end(). */
@@ -248,6 +297,25 @@ static void profile_stats(const struct profile_file *f, struct profile_stats *st
 	stats->error_pct = percent(bad, s->samples + s->write_lost);
 }
 
+/*
+ * After an error: what is in the file counts, and the rest of what should be there is lost. Of a
+ * shared file these are the processes that ended last.
+ */
+static void settle(struct row *row, uint64_t kept)
+{
+	struct process_stats *s = &row->stats;
+	uint64_t all = s->samples + s->write_lost;
+	size_t i;
+
+	s->samples = kept < all ? kept : all;
+	s->write_lost = all - s->samples;
+	for (i = 0; i < row->member_cnt; i++) {
+		if (row->members[i].samples > kept)
+			row->members[i].samples = (uint32_t)kept;
+		kept -= row->members[i].samples;
+	}
+}
+
 static void keep_first(int *err, int later)
 {
 	if (!*err)
@@ -257,10 +325,13 @@ static void keep_first(int *err, int later)
 int profile_file_end(struct profile_file *f)
 {
 	struct profile_stats stats;
+	uint64_t kept = 0;
+	int err;
 
 	if (f->sink) {
 		profile_stats(f, &stats);
 		keep_first(&f->err, f->sink->ops->end(f->sink, &stats));
+		kept = tach_sample_cnt(f->sink);
 		keep_first(&f->err, f->sink->ops->close(f->sink));
 		f->sink = NULL;
 	}
@@ -270,9 +341,12 @@ int profile_file_end(struct profile_file *f)
 	f->fd = -1;
 	f->row->err = f->err;
 	f->recording->incomplete |= f->err != 0;
-	if (f->err && f->row->file[0])	/* no name: its creation failed, which was logged */
-		log_write_error(f->recording, f->row, f->err);
-	return f->err;
+	if (f->err)
+		settle(f->row, kept);
+	err = recording_judge_error(f->recording, f->row, f->err);
+	if (err && f->row->file[0])	/* no name: its creation failed, which was logged */
+		log_write_error(f->recording, f->row, err);
+	return err;
 }
 
 void profile_file_abandon(struct profile_file *f)

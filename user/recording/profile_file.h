@@ -35,14 +35,21 @@ void profile_file_init(struct profile_file *f, struct recording *r, struct row *
 int profile_file_begin(struct profile_file *f, struct sink *sink,
 		       const struct profile_tables *tables);
 
-/* Create the file and its journal, and begin the profile there. 0 or -errno; logs why. */
+/*
+ * Create the file and its journal, and begin the profile there. 0 or -errno, and then there is no
+ * file and no sink; logs why, but for -EMFILE of a file that the user has not named.
+ */
 int profile_file_create(struct profile_file *f, const struct profile_tables *tables);
 
 /* Write an event; write what is buffered. 0 or -errno; after an error always that -errno. */
 int profile_file_event(struct profile_file *f, const struct event *ev);
 int profile_file_flush(struct profile_file *f);
 
-/* Write what is buffered and the profile's end; close files. 0 or the first -errno; logs why. */
+/*
+ * Write what is buffered and the profile's end; close files. After an error the row counts what a
+ * reader finds in the file; the rest is lost. 0, or the first -errno if it ends the recording
+ * (recording_judge_error()); logs why. The sink is a TACH file's, or there is none.
+ */
 int profile_file_end(struct profile_file *f);
 
 /* Close all files without writing more: `tachbpf recover` can finish them. */

@@ -33,7 +33,6 @@
 struct observed {
 	struct process *process;
 	struct profile_file file;	/* its sink may be in memory (memory_sink.h) */
-	uint64_t unwritten;		/* samples that were in memory and could not be written */
 };
 
 static const struct observer_ops recording_ops;
@@ -47,7 +46,7 @@ struct recording *recording_new(const struct recording_args *args)
 		return NULL;
 	r->observer.ops = &recording_ops;
 	r->args = *args;
-	r->dirfd = -1;
+	r->dirfd = r->session.fd = -1;
 	r->start_ns = now_ns();
 	r->start_time = time(NULL);
 	r->selection = strdup(args->selection);
@@ -154,6 +153,7 @@ static struct row *add_row(struct recording *r, const struct process *p)
 	row = recording_new_row(r, command ? command : "");
 	if (!row)
 		return NULL;
+	recording_reserve_row(r, row->command);
 	row->tgid = process_tgid(p);
 	row->named = recording_is_named(r, row->tgid);
 	r->command_seen |= row->tgid == r->command_tgid;
@@ -203,25 +203,20 @@ static int open_sink(struct recording *r, struct observed *o)
 static int on_event(struct observer *observer, struct process *p, const struct event *ev)
 {
 	struct observed *o = process_observed(p);
-	int err;
+	struct recording *r = (struct recording *)observer;
 
 	if (!o)
 		return -ENOMEM;	/* as on_begin() returned */
-	if (!o->file.sink && !o->file.err) {
-		err = open_sink((struct recording *)observer, o);
-		if (err)
-			return err;
-	}
-	return profile_file_event(&o->file, ev);
+	if (!o->file.sink && !o->file.err)
+		o->file.err = open_sink(r, o);
+	return recording_judge_error(r, o->file.row, profile_file_event(&o->file, ev));
 }
 
 static int write_held(void *ctx, const struct event *ev)
 {
 	struct observed *o = ctx;
 
-	if (profile_file_event(&o->file, ev))
-		o->unwritten += process_samples_in(o->process, ev);
-	return 0;
+	return profile_file_event(&o->file, ev);
 }
 
 /* Give a process whose samples are in memory a file of its own, and write them there. */
@@ -255,7 +250,7 @@ static int on_tick(struct observer *observer)
 	int err = 0, one;
 
 	while ((o = u64map_next(&r->live, &pos))) {
-		one = flush(o);
+		one = recording_judge_error(r, o->file.row, flush(o));
 		err = err ? err : one;
 	}
 	one = recording_flush_groups(r);
@@ -276,9 +271,7 @@ static int end_file(struct recording *r, struct observed *o)
 
 	row->names = thread_names_keep(process_thread_names(o->process));
 	if (memory_sink_is(o->file.sink))
-		promote(o);
-	row->stats.samples -= o->unwritten;
-	row->stats.write_lost += o->unwritten;
+		recording_judge_error(r, row, promote(o));
 	err = profile_file_end(&o->file);
 	recording_row_ended(r, row);
 	return err;
@@ -380,6 +373,7 @@ void recording_result(const struct recording *r, const struct capture_counts *co
 		.refused = r->refusal_cnt + r->refusals_more,
 		.samples = t.samples,
 		.lost = t.lost_total,
+		.lost_processes = r->lost_cnt,
 		.command_seen = r->command_seen,
 	};
 }

@@ -82,6 +82,7 @@ size_t recording_process_cnt(const struct recording *r);
 struct recording_result {
 	size_t processes, refused;	/* Pythons that were recorded, and that cannot be */
 	uint64_t samples, lost;
+	uint64_t lost_processes;	/* their profiles could not be written */
 	bool command_seen;		/* the command itself was a Python */
 };
 void recording_result(const struct recording *r, const struct capture_counts *counts,

@@ -8,12 +8,23 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sysinfo.h>
 #include <unistd.h>
 
 #include "base/util.h"
 #include "formats/tach/tach_journal.h"
 #include "recording/recording_rows.h"
 #include "recording/session_json.h"
+
+/*
+ * Room that session.json has from the beginning, so that a disk that is full at the end has it:
+ * what is in it without processes, a list of CPUs, and the first processes. It grows in steps of
+ * STEP_BYTES. A row has some 1,000 bytes and its command.
+ */
+#define SESSION_BYTES 12288
+#define CPU_BYTES 256
+#define ROW_BYTES 1500
+#define STEP_BYTES 16384
 
 int recording_open_place(struct recording *r)
 {
@@ -36,16 +47,47 @@ int recording_open_place(struct recording *r)
 	return err < 0 ? err : 0;
 }
 
+static uint64_t json_bytes(void)
+{
+	return SESSION_BYTES + (uint64_t)get_nprocs_conf() * CPU_BYTES;
+}
+
+/* Forget a directory in which there is not even room for session.json. */
+static int unmake_dir(struct recording *r, bool made, int err)
+{
+	close(r->dirfd);
+	r->dirfd = -1;
+	if (made)
+		rmdir(r->dir_path);	/* succeeds only if it is empty */
+	return err;
+}
+
 int recording_dir(struct recording *r)
 {
 	bool is_new;
+	int err;
 
 	if (r->dirfd >= 0)
 		return r->dirfd;
 	is_new = access(r->dir_path, F_OK);
 	r->dirfd = output_create_dir(r->dir_path);
-	r->made_dir = r->dirfd >= 0 && is_new;
+	if (r->dirfd < 0)
+		return r->dirfd;
+	r->session_bytes = r->session_reserved = json_bytes();
+	err = output_reserve(&r->session, r->dirfd, SESSION_FILE_NAME, r->session_reserved);
+	if (err)
+		return unmake_dir(r, is_new, err);
+	r->made_dir = is_new;
 	return r->dirfd;
+}
+
+void recording_reserve_row(struct recording *r, const char *command)
+{
+	r->session_bytes += ROW_BYTES + strlen(command);
+	if (r->session.fd < 0 || r->session_bytes <= r->session_reserved)
+		return;
+	if (!output_reserve_more(&r->session, r->session_bytes + STEP_BYTES))
+		r->session_reserved = r->session_bytes + STEP_BYTES;
 }
 
 bool recording_is_named(const struct recording *r, pid_t tgid)
@@ -67,27 +109,59 @@ const char *recording_beside(const struct recording *r, const char *name, char o
 
 /* ---- files that the user has named ---- */
 
+/* The name of a file's FILE.json. false: it is too long. */
+static bool name_beside(const char *name, char out[OUTPUT_NAME_MAX])
+{
+	return snprintf(out, OUTPUT_NAME_MAX, "%s" SESSION_BESIDE_SUFFIX, name) < OUTPUT_NAME_MAX;
+}
+
+/* Without such a name there will be no FILE.json, which is said at the end. */
+static int reserve_beside(const struct recording *r, struct named_file *n)
+{
+	char json[OUTPUT_NAME_MAX], last[OUTPUT_NAME_MAX], path[PATH_MAX];
+	int dirfd, err;
+
+	if (!name_beside(n->name, json) || !recording_beside(r, json, path))
+		return 0;
+	dirfd = output_open_parent(path, last, false);
+	if (dirfd < 0)
+		return dirfd;
+	err = output_reserve(&n->json, dirfd, last, json_bytes());
+	close(dirfd);
+	return err;
+}
+
 int recording_add_named(struct recording *r, const char *name)
 {
-	char **bigger = reallocarray(r->named, r->named_cnt + 1, sizeof(*bigger));
+	struct named_file *n = reallocarray(r->named, r->named_cnt + 1, sizeof(*n));
+	int err;
 
-	if (!bigger)
+	if (!n)
 		return -ENOMEM;
-	r->named = bigger;
-	r->named[r->named_cnt] = strdup(name);
-	if (!r->named[r->named_cnt])
+	r->named = n;
+	n += r->named_cnt;
+	n->name = strdup(name);
+	n->json.fd = -1;
+	if (!n->name)
 		return -ENOMEM;
-	r->named_cnt++;
-	return 0;
+	err = reserve_beside(r, n);
+	if (err)
+		free(n->name);
+	else
+		r->named_cnt++;
+	return err;
 }
 
 void recording_free_place(struct recording *r)
 {
 	size_t i;
 
-	for (i = 0; i < r->named_cnt; i++)
-		free(r->named[i]);
+	for (i = 0; i < r->named_cnt; i++) {
+		output_abort(&r->named[i].json);
+		free(r->named[i].name);
+	}
 	free(r->named);
+	output_abort(&r->session);
 	if (r->dirfd >= 0)
 		close(r->dirfd);
 }
@@ -101,7 +175,7 @@ int recording_paths(const struct recording *r, struct recording_paths *out)
 	if (!out->paths)
 		return -ENOMEM;
 	for (i = 0; i < r->named_cnt; i++) {
-		if (!recording_beside(r, r->named[i], path))
+		if (!recording_beside(r, r->named[i].name, path))
 			return -errno;
 		out->paths[out->cnt] = strdup(path);
 		if (!out->paths[out->cnt++])
@@ -140,7 +214,7 @@ void recording_discard(struct recording *r)
 	if (!r)
 		return;
 	for (i = 0; i < r->named_cnt; i++)
-		remove_named(r, r->named[i]);
+		remove_named(r, r->named[i].name);
 	if (r->made_dir)
 		rmdir(r->dir_path);	/* succeeds only if it is empty */
 	replaced_restore(&r->replaced);
@@ -148,16 +222,17 @@ void recording_discard(struct recording *r)
 
 /* ---- what it says of itself ---- */
 
-/* only: of this file; NULL: everything. 0 or -errno. */
+/* only: of this file; NULL: everything. Closes a copy of fd. 0 or -errno. */
 static int write_json(const struct recording *r, const struct capture_counts *c, int fd,
 		      const char *only)
 {
-	FILE *f = fdopen(fd, "w");
-	int err = 0;
+	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0), err = 0;
+	FILE *f = copy < 0 ? NULL : fdopen(copy, "w");
 
 	if (!f) {
 		err = -errno;
-		close(fd);
+		if (copy >= 0)
+			close(copy);
 		return err;
 	}
 	recording_write_json(r, c, only, f);
@@ -168,41 +243,35 @@ static int write_json(const struct recording *r, const struct capture_counts *c,
 	return err;
 }
 
-static int write_beside(const struct recording *r, const struct capture_counts *c,
-			const char *name)
+static int write_and_commit(const struct recording *r, const struct capture_counts *c,
+			    struct output_file *f, const char *only)
 {
-	char json[OUTPUT_NAME_MAX], path[PATH_MAX];
-	int fd, err;
+	int err = write_json(r, c, f->fd, only);
 
-	if (snprintf(json, sizeof(json), "%s" SESSION_BESIDE_SUFFIX, name) >= OUTPUT_NAME_MAX ||
-	    !recording_beside(r, json, path)) {
-		log_warn("no " SESSION_BESIDE_SUFFIX " file beside the profile: its name is too "
-			 "long; names of threads and losses are not kept");
-		return 0;
-	}
-	fd = output_create_path(path);
-	if (fd < 0)
-		return fd;
-	err = write_json(r, c, fd, name);
-	if (err)
-		log_error("cannot write %s: %s", path, strerror(-err));
+	if (!err)
+		return output_commit(f);
+	log_error("cannot write %s: %s; the profiles are complete without it", f->name,
+		  strerror(-err));
+	output_abort(f);
 	return err;
 }
 
-int recording_write_session(const struct recording *r, const struct capture_counts *c)
+int recording_write_session(struct recording *r, const struct capture_counts *c)
 {
-	int err = 0, one, fd;
+	struct named_file *n;
+	int err = 0, one;
 	size_t i;
 
-	if (r->dirfd >= 0) {
-		fd = output_create_file(r->dirfd, SESSION_FILE_NAME);
-		err = fd < 0 ? fd : write_json(r, c, fd, NULL);
-		if (err && fd >= 0)
-			log_error("cannot write %s/%s: %s", r->dir_path, SESSION_FILE_NAME,
-				  strerror(-err));
-	}
+	if (r->session.fd >= 0)
+		err = write_and_commit(r, c, &r->session, NULL);
 	for (i = 0; i < r->named_cnt; i++) {
-		one = write_beside(r, c, r->named[i]);
+		n = &r->named[i];
+		if (n->json.fd < 0) {
+			log_warn("no " SESSION_BESIDE_SUFFIX " file beside the profile: its name "
+				 "is too long; names of threads and losses are not kept");
+			continue;
+		}
+		one = write_and_commit(r, c, &n->json, n->name);
 		err = err ? err : one;
 	}
 	return err;

@@ -28,6 +28,7 @@ struct row {
 	double begin_s, end_s;		/* since the recording began */
 	struct process_stats stats;
 	int err;			/* of its file */
+	bool lost;			/* an error that concerns it alone was reported */
 	struct identity identity;	/* merged file: the container, if all members share it */
 	struct shared_profile_member *members;	/* merged file: processes with samples */
 	size_t member_cnt;
@@ -37,6 +38,12 @@ struct row {
 	bool named;			/* its file is the one that the user named */
 };
 
+/* Could the row's file not be created? Then its lost samples have another cause. */
+static inline bool row_has_no_file(const struct row *row)
+{
+	return row->err && !row->file[0];
+}
+
 struct group;
 
 /* A remark on a process: mostly a Python that is not supported. */
@@ -44,6 +51,12 @@ struct refusal {
 	pid_t tgid;
 	char comm[PROC_COMM_MAX];
 	char why[256];
+};
+
+/* A file that the user has named, or after an exec x.1.tach beside it. */
+struct named_file {
+	char *name;
+	struct output_file json;	/* its FILE.json, to be written at the end; fd -1: none */
 };
 
 struct recording {
@@ -55,9 +68,10 @@ struct recording {
 	char dir_path[PATH_MAX];	/* the directory: path, or with PLACE_COMMAND path.d */
 	int dirfd;			/* -1: there is none, or none yet */
 	bool made_dir;			/* the directory is new */
-	char **named;			/* names of files that the user named: path's, and after
-					 * an exec x.1.tach beside it */
+	struct named_file *named;	/* path's, and after an exec x.1.tach beside it */
 	size_t named_cnt;
+	struct output_file session;	/* session.json, to be written at the end; fd -1: none */
+	uint64_t session_bytes, session_reserved;	/* about its size, and room for it */
 	struct replaced replaced;
 	struct compressor *compressor;
 	uint64_t start_ns, end_ns;
@@ -82,7 +96,21 @@ struct recording {
 	bool ending;			/* sampling has ended: a young process does not share a file
 					 * any more, because it might have lived on */
 	bool incomplete;		/* a file could not be written */
+	uint64_t lost_cnt;		/* processes that are lost, and why the first one is */
+	int lost_err;
+	uint64_t lost_said[2];		/* bits: errors that were reported */
 };
+
+/* ---- recording_lost.c ---- */
+
+/*
+ * An error of a row's profile. If it concerns this profile alone, the row counts as lost, that is
+ * said once for each kind of error, and 0 is returned: the recording goes on. Otherwise returns
+ * err: the recording ends. 0 stays 0.
+ */
+int recording_judge_error(struct recording *r, struct row *row, int err);
+/* What the user can do about an error of one profile: "; ..." or "". */
+const char *recording_lost_remedy(int err);
 
 /* ---- recording_rows.c ---- */
 
@@ -112,12 +140,17 @@ void recording_free_place(struct recording *r);
 int recording_dir(struct recording *r);
 /* Does the process' profile go to the file that the user has named? */
 bool recording_is_named(const struct recording *r, pid_t tgid);
-/* A file of that name was made beside path. 0 or -ENOMEM. */
+/* A file of that name was made beside path: make room for its FILE.json. 0 or -errno; logs why. */
 int recording_add_named(struct recording *r, const char *name);
+/* A row with so long a command will be in session.json: make room for it, if there is any. */
+void recording_reserve_row(struct recording *r, const char *command);
 /* The path of a name beside path, in out. NULL with errno: it is too long. */
 const char *recording_beside(const struct recording *r, const char *name, char out[PATH_MAX]);
-/* session.json in the directory, FILE.json beside each named file. 0 or -errno; logs why. */
-int recording_write_session(const struct recording *r, const struct capture_counts *c);
+/*
+ * session.json in the directory, FILE.json beside each named file, each whole or not at all. 0 or
+ * -errno; logs why. To be called once.
+ */
+int recording_write_session(struct recording *r, const struct capture_counts *c);
 
 /* ---- session_json_write.c ---- */
 

@@ -206,7 +206,9 @@ static void json_row(void *ctx, const struct row *row)
 	json_uint(j, "unresolved", s->unresolved);
 	json_object(j, SESSION_LOST);
 	json_uint(j, "late_discovery", s->discovered_late);
-	json_uint(j, "write", s->write_lost);
+	json_uint(j, "write", row_has_no_file(row) ? 0 : s->write_lost);
+	json_uint(j, "no_file", row_has_no_file(row) ? s->write_lost : 0);
+	json_uint(j, "memory", s->memory_lost);
 	json_object_end(j);
 	if (row->err)
 		json_string(j, "error", strerror(-row->err));
@@ -327,6 +329,7 @@ void recording_write_json(const struct recording *r, const struct capture_counts
 	json_uint(&j, "samples", t.samples);
 	json_uint(&j, "frames", t.frames);
 	json_losses(&j, &t);
+	json_uint(&j, "processes_lost", r->lost_cnt);
 	json_uint(&j, "unidentified", c->unidentified);
 	json_uint(&j, "containers_beyond", c->containers_beyond);
 	json_uint(&j, "truncated", t.truncated);

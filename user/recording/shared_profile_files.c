@@ -95,6 +95,7 @@ static struct group *new_group(struct recording *r, const struct row *row, const
 		free(g);
 		return NULL;
 	}
+	recording_reserve_row(r, own->command);
 	own->identity = (struct identity){ .container = container, .uid = IDENTITY_NO_UID };
 	snprintf(own->comm, sizeof(own->comm), "%s", row->comm);
 	snprintf(own->version, sizeof(own->version), "%s", row->version);
@@ -139,12 +140,15 @@ static void name_file(struct recording *r, struct row *row)
 		 name + 1);
 }
 
+/* If it fails, the group's next process tries again: there may be descriptors by then. */
 static int open_group(struct recording *r, struct group *g)
 {
-	g->in = intern_new();
+	if (!g->in)
+		g->in = intern_new();
 	if (!g->in)
 		return -ENOMEM;
 	name_file(r, g->file.row);
+	g->file.err = 0;
 	return profile_file_create(&g->file, intern_tables(g->in));
 }
 
@@ -156,6 +160,8 @@ static int end_group(struct recording *r, struct group *g)
 	row->end_s = recording_since_start(r);
 	if (g->file.sink)
 		err = profile_file_end(&g->file);
+	else
+		row->err = g->file.err;
 	recording_row_ended(r, row);
 	return err;
 }
@@ -180,7 +186,8 @@ int recording_flush_groups(struct recording *r)
 	int err = 0;
 
 	for (i = 0; i < r->group_cnt; i++) {
-		int one = profile_file_flush(&r->groups[i]->file);
+		struct profile_file *f = &r->groups[i]->file;
+		int one = f->sink ? recording_judge_error(r, f->row, profile_file_flush(f)) : 0;
 
 		err = err ? err : one;
 	}
@@ -244,6 +251,7 @@ static void add_stats(struct process_stats *sum, const struct process_stats *s)
 	sum->process_reads += s->process_reads;
 	sum->discovered_late += s->discovered_late;
 	sum->write_lost += s->write_lost;
+	sum->memory_lost += s->memory_lost;
 	sum->threads += s->threads;
 }
 
@@ -251,7 +259,7 @@ static int pour(struct recording *r, struct group *g, const struct row *row,
 		const struct process *p, const struct sink *held)
 {
 	struct shared_profile_pour *pour;
-	int err = g->in ? g->file.err : open_group(r, g);
+	int err = g->file.sink ? g->file.err : open_group(r, g);
 
 	if (err)
 		return err;
@@ -275,6 +283,7 @@ int recording_merge(struct recording *r, struct row *row, const struct process *
 		if (err) {
 			row->stats.write_lost += row->stats.samples;
 			row->stats.samples = 0;
+			err = recording_judge_error(r, row, err);
 		}
 	}
 	if (g) {

@@ -54,12 +54,24 @@ static void print_losses(const struct capture_counts *c, const struct totals *t,
 
 static void print_stacks(const struct totals *t, FILE *out)
 {
-	print_count(out, "truncated stacks", t->truncated, percent(t->truncated, t->samples),
+	/* These are counted before samples are written. */
+	uint64_t samples = t->samples + t->write_lost + t->no_file;
+
+	print_count(out, "truncated stacks", t->truncated, percent(t->truncated, samples),
 		    "the samples");
-	print_count(out, "unreadable stacks", t->unreadable, percent(t->unreadable, t->samples),
+	print_count(out, "unreadable stacks", t->unreadable, percent(t->unreadable, samples),
 		    "the samples");
 	print_count(out, "unresolved frames", t->unresolved, percent(t->unresolved, t->frames),
 		    "the frames");
+}
+
+static void print_lost_processes(const struct recording *r, FILE *out)
+{
+	char remark[256];
+
+	snprintf(remark, sizeof(remark), "whose profiles could not be written: %s%s",
+		 strerror(-r->lost_err), recording_lost_remedy(r->lost_err));
+	print_remark(out, "lost processes", r->lost_cnt, remark);
 }
 
 static void print_remarks(const struct recording *r, const struct capture_counts *c,
@@ -73,6 +85,8 @@ static void print_remarks(const struct recording *r, const struct capture_counts
 	if (c->unidentified)
 		print_remark(out, "unidentified ticks", c->unidentified,
 			     "of processes that were gone too early");
+	if (r->lost_cnt)
+		print_lost_processes(r, out);
 	if (r->refusal_cnt)
 		print_remark(out, "refused Pythons", r->refusal_cnt + r->refusals_more,
 			     "cannot be profiled");

@@ -26,6 +26,9 @@ const struct loss_name loss_names[LOSS_CNT] = {
 	[LOSS_ORPHANS] = { "orphans",
 		"samples of processes that had ended before they were known" },
 	[LOSS_WRITE] = { "write", "samples that could not be written to the file" },
+	[LOSS_NO_FILE] = { "no_file",
+		"samples of processes whose file could not be created" },
+	[LOSS_MEMORY] = { "memory", "samples: no memory" },
 	[LOSS_LIFECYCLE_EVENTS] = { "lifecycle_events",
 		"exec, fork or exit records: the ring buffer was full" },
 	[LOSS_PROCESS_TABLE_FULL] = { "process_table_full",
@@ -43,7 +46,9 @@ static void add_row(void *ctx, const struct row *row)
 	t->unreadable += s->unreadable;
 	t->unresolved += s->unresolved;
 	t->discovered_late += s->discovered_late;
-	t->write_lost += s->write_lost;
+	t->write_lost += row_has_no_file(row) ? 0 : s->write_lost;
+	t->no_file += row_has_no_file(row) ? s->write_lost : 0;
+	t->memory_lost += s->memory_lost;
 	t->repeated += s->code_repeated;
 	t->waits.waits += s->waits.waits;
 	t->waits.repaired += s->waits.repaired;
@@ -64,6 +69,8 @@ static void sum_losses(const struct capture_counts *c, struct totals *t)
 	t->lost[LOSS_THREAD_STATE_UNCERTAIN] = c->bpf[CNT_TSTATE_UNCERTAIN];
 	t->lost[LOSS_ORPHANS] = c->orphans;
 	t->lost[LOSS_WRITE] = t->write_lost;
+	t->lost[LOSS_NO_FILE] = t->no_file;
+	t->lost[LOSS_MEMORY] = t->memory_lost;
 	t->lost[LOSS_LIFECYCLE_EVENTS] = c->bpf[CNT_LIFECYCLE_LOST];
 	t->lost[LOSS_PROCESS_TABLE_FULL] = c->bpf[CNT_PROCS_FULL] + c->table_full;
 	for (i = 0; i < LOSS_CNT; i++)

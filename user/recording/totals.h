@@ -22,6 +22,8 @@ enum loss_cause {
 	LOSS_THREAD_STATE_UNCERTAIN,
 	LOSS_ORPHANS,
 	LOSS_WRITE,
+	LOSS_NO_FILE,
+	LOSS_MEMORY,
 	LOSS_LIFECYCLE_EVENTS,
 	LOSS_PROCESS_TABLE_FULL,
 	LOSS_CNT,
@@ -35,6 +37,7 @@ extern const struct loss_name loss_names[LOSS_CNT];
 
 struct totals {
 	uint64_t samples, frames, truncated, unreadable, unresolved, discovered_late, write_lost;
+	uint64_t no_file, memory_lost;
 	uint64_t repeated;		/* records of code objects that had names already */
 	struct wait_stats waits;
 	double cpu_s, elapsed_s;	/* the profiler's CPU time; the recording's duration */

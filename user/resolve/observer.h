@@ -35,7 +35,8 @@ struct observer_ops {
 	int (*begin)(struct observer *o, struct process *p);
 	/*
 	 * An event of p. ev and its frames are valid during the call; the frames are ids in
-	 * process_tables(p). After an error the event counts as lost.
+	 * process_tables(p). After an error the event counts as lost. That p's own profile cannot
+	 * be written is no error: the observer counts what it did not keep.
 	 */
 	int (*event)(struct observer *o, struct process *p, const struct event *ev);
 	/*

@@ -55,6 +55,7 @@ struct process {
 	struct waits *waits;	/* NULL: the mode has no waits */
 	struct thread_names *names;	/* NULL: none yet */
 	uint32_t exceptions;	/* number of exception types that have a frame */
+	bool ended;		/* the observer has returned an error: the capture ends */
 };
 
 static int take_stretch(void *ctx, const struct wait_stretch *stretch);
@@ -142,11 +143,21 @@ static int deliver(struct process *p, const struct event *ev)
 {
 	int err = p->args.observer->ops->event(p->args.observer, p, ev);
 
+	p->ended |= err != 0;
 	if (err)
 		p->stats.write_lost += process_samples_in(p, ev);
 	else
 		p->stats.samples += process_samples_in(p, ev);
 	return err;
+}
+
+/* A record for which there is no memory is lost; the other processes' recording goes on. */
+static int without_memory(struct process *p, int err)
+{
+	if (err != -ENOMEM || p->ended)
+		return err;
+	p->stats.memory_lost++;
+	return 0;
 }
 
 /* If there is no memory, the name is missing. */
@@ -431,7 +442,7 @@ int process_extra(struct process *p, const struct raw_extra *x, size_t len)
 		return -EBADMSG;
 	t = find_thread(p, x->tid, x->interp_id);
 	if (!t)
-		return -ENOMEM;
+		return without_memory(p, -ENOMEM);
 	memcpy(&t->extra, x,
 	       offsetof(struct raw_extra, kernel) + x->nkernel * sizeof(x->kernel[0]));
 	return 0;
@@ -504,7 +515,7 @@ static int take_stack(struct process *p, const struct raw_sample *raw, size_t le
 	return err ? err : take_extra(p, *t, raw->h.time_ns);
 }
 
-int process_sample(struct process *p, const struct raw_sample *raw, size_t len)
+static int take_sample(struct process *p, const struct raw_sample *raw, size_t len)
 {
 	struct raw_head head;
 	struct thread *t;
@@ -520,6 +531,11 @@ int process_sample(struct process *p, const struct raw_sample *raw, size_t len)
 	return emit(p, t, &head, raw_sample_weight(raw), NULL);
 }
 
+int process_sample(struct process *p, const struct raw_sample *raw, size_t len)
+{
+	return without_memory(p, take_sample(p, raw, len));
+}
+
 int process_switch_out(struct process *p, const struct raw_sample *raw, size_t len)
 {
 	struct thread *t;
@@ -528,14 +544,14 @@ int process_switch_out(struct process *p, const struct raw_sample *raw, size_t l
 	if (!p->waits || len < sizeof(struct raw_head))
 		return -EBADMSG;
 	err = waits_switch_out(p->waits, raw);
-	if (err || raw->flags & RAW_NOT_WALKED)
-		return err;
-	return take_stack(p, raw, len, &t);
+	if (!err && !(raw->flags & RAW_NOT_WALKED))
+		err = take_stack(p, raw, len, &t);
+	return without_memory(p, err);
 }
 
 int process_switch_in(struct process *p, const struct raw_switch_in *run)
 {
-	return p->waits ? waits_switch_in(p->waits, run) : -EBADMSG;
+	return p->waits ? without_memory(p, waits_switch_in(p->waits, run)) : -EBADMSG;
 }
 
 void process_thread_exit(struct process *p, uint32_t tid)
@@ -546,18 +562,21 @@ void process_thread_exit(struct process *p, uint32_t tid)
 
 int process_emit_open_waits(struct process *p, uint64_t now_ns)
 {
-	return p->waits ? waits_emit_open(p->waits, now_ns) : 0;
+	return p->waits ? without_memory(p, waits_emit_open(p->waits, now_ns)) : 0;
 }
 
 int process_code(struct process *p, const struct raw_code *raw, size_t len)
 {
-	return symbolizer_learn(p->sym, raw, len);
+	int err = symbolizer_learn(p->sym, raw, len);
+
+	/* Without memory, its frames are read from the process later, or <unresolved>. */
+	return err == -ENOMEM ? 0 : err;
 }
 
-int process_retry_names(struct process *p)
+void process_retry_names(struct process *p)
 {
 	symbolizer_refill(p->sym);
-	return symbolizer_retry(p->sym);
+	symbolizer_retry(p->sym);	/* without memory, frames stay <unresolved> */
 }
 
 void process_set_admitted(struct process *p, uint64_t inspected_ns, uint64_t time_ns)

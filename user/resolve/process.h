@@ -34,6 +34,7 @@ struct process_stats {
 	uint64_t process_reads;	/* code objects read from the process, not from the ring buffer */
 	uint64_t discovered_late;	/* ticks before the process was found to be Python */
 	uint64_t write_lost;	/* events that the observer could not take (disk full, ...) */
+	uint64_t memory_lost;	/* records for which there was no memory */
 	uint32_t threads;
 	struct wait_stats waits;
 };
@@ -69,14 +70,16 @@ void process_set_observed(struct process *p, void *observed);
 void *process_observed(const struct process *p);
 
 /*
- * Take more about the stack of a thread's next record, which has the same time. 0, -EBADMSG or
- * -ENOMEM.
+ * Take more about the stack of a thread's next record, which has the same time. 0 or -EBADMSG.
+ *
+ * This and the following functions count a record for which there is no memory as lost
+ * (memory_lost), which is no error.
  */
 int process_extra(struct process *p, const struct raw_extra *x, size_t len);
 
 /*
- * Take a sample, a record of len bytes. 0; -EBADMSG; -ENOMEM; or the observer's -errno: then the
- * event counts as lost (write_lost).
+ * Take a sample, a record of len bytes. 0; -EBADMSG; or the observer's -errno: then the event
+ * counts as lost (write_lost).
  */
 int process_sample(struct process *p, const struct raw_sample *raw, size_t len);
 
@@ -98,14 +101,17 @@ void process_rename(struct process *p, uint32_t tid, const char *comm);
  */
 const struct thread_names *process_thread_names(const struct process *p);
 
-/* Take a code object. Its record comes before the first sample that needs it. 0 or -errno. */
+/*
+ * Take a code object. Its record comes before the first sample that needs it. 0 or -EBADMSG;
+ * without memory its frames are resolved later, or <unresolved>.
+ */
 int process_code(struct process *p, const struct raw_code *raw, size_t len);
 
 /*
  * Read the names of frames that are <unresolved> because there was no time for them. To be
- * called once a second, and before the process ends. 0 or -ENOMEM.
+ * called once a second, and before the process ends.
  */
-int process_retry_names(struct process *p);
+void process_retry_names(struct process *p);
 
 /*
  * When user space wrote the process' entry to py_procs (time_ns), and when the inspection before

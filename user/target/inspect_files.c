@@ -22,6 +22,7 @@
 #include "base/util.h"
 #include "cpython/libc.h"
 #include "host/proc.h"
+#include "target/mapped_files.h"
 #include "target/parser.h"
 
 /* What was found in a file. Files are identified by what stat() shows. */
@@ -37,21 +38,10 @@ struct known_file {
 	uint16_t self_below;
 };
 
-/* A file whose beginning a process has mapped. */
-struct mapped {
-	struct proc_map map;
-	char path[256];			/* cut short; map.path points to it */
-	bool code;			/* a part of it is mapped executable */
-};
-
-#define MAPPED_MAX 1024			/* upper bound; a browser maps 250
-					 * files, a desktop program 400 */
 /* The process that is being inspected. */
 struct inspection {
 	pid_t tgid;
-	char exe[PATH_MAX];		/* "": unknown */
-	struct mapped mapped[MAPPED_MAX];
-	size_t mapped_cnt, exe_at;	/* exe_at: index of the executable; MAPPED_MAX: not seen */
+	struct mapped_files mapped;
 	uint64_t runtime_copy, none_copy;	/* the executable's copies; 0: none */
 	bool missed;			/* a file could not be opened, so its content is unknown */
 	int err;			/* -ENOENT, or -ENOTSUP with a reason in out->why */
@@ -239,69 +229,7 @@ int file_cache_fd(struct file_cache *c, const struct file_id *id)
 	return f ? f->fd : -1;
 }
 
-/* ---- mappings ---- */
-
-/* Compare a path in /proc/PID/maps, where a newline is \012 (fs/proc/task_mmu.c), with a link. */
-static bool same_path(const char *in_maps, const char *link)
-{
-	for (; *link; link++, in_maps++) {
-		if (*in_maps == *link)
-			continue;
-		if (*link != '\n' || strncmp(in_maps, "\\012", 4))
-			return false;
-		in_maps += 3;
-	}
-	return !*in_maps;
-}
-
-static void keep(struct inspection *cur, const struct proc_map *m)
-{
-	struct mapped *f = &cur->mapped[cur->mapped_cnt];
-
-	f->map = *m;
-	snprintf(f->path, sizeof(f->path), "%s", m->path);
-	f->map.path = f->path;
-	f->code = m->exec;
-	/* If the executable is unknown, it is the first mapping: loaders place it lowest. */
-	if (cur->exe_at == MAPPED_MAX && (!cur->exe[0] || same_path(m->path, cur->exe)))
-		cur->exe_at = cur->mapped_cnt;
-	cur->mapped_cnt++;
-}
-
-static bool same_mapped(const struct proc_map *a, const struct proc_map *b)
-{
-	return a->inode == b->inode && a->dev == b->dev;
-}
-
-static int collect(void *ctx, const struct proc_map *m)
-{
-	struct inspection *cur = ctx;
-	struct mapped *last = cur->mapped_cnt ? &cur->mapped[cur->mapped_cnt - 1] : NULL;
-
-	if (m->path[0] != '/')
-		return 0;
-	if (!m->offset)
-		keep(cur, m);
-	else if (m->exec && last && same_mapped(&last->map, m))
-		last->code = true;
-	else
-		return 0;
-	cur->out->files = hash_u64(cur->out->files ^ m->start ^ hash_u64(m->inode ^ hash_u64(m->dev)));
-	return cur->mapped_cnt == MAPPED_MAX;
-}
-
-/* Is this a mapping without code, of a file whose code is mapped elsewhere? */
-static bool is_other_view(const struct inspection *cur, const struct mapped *m)
-{
-	size_t i;
-
-	for (i = 0; !m->code && i < cur->mapped_cnt; i++)
-		if (cur->mapped[i].code && same_mapped(&cur->mapped[i].map, &m->map))
-			return true;
-	return false;
-}
-
-/* ---- their content ---- */
+/* ---- what is in the mapped files ---- */
 
 void py_proc_of_image(const struct cpython_image *img, struct py_proc *p)
 {
@@ -360,17 +288,11 @@ static void add_found(struct inspection *cur, const struct known_file *f, const 
 	cur->out->python_cnt++;
 }
 
-static bool is_called(const struct mapped *m, const char *name)
-{
-	return !strncmp(strrchr(m->path, '/') + 1, name, strlen(name));
-}
-
 /* Keep the reason if a file is a Python that is not supported. */
 static void keep_refusal(struct inspection *cur, const struct known_file *f, const struct mapped *m)
 {
 	/* The content of a 32-bit program is unknown; one that is named python counts as Python. */
-	bool python = f->err == -ENOTSUP ||
-		      (f->err == -ENOEXEC && (is_called(m, "python") || is_called(m, "libpython")));
+	bool python = f->err == -ENOTSUP || (f->err == -ENOEXEC && m->python);
 
 	if (!python || cur->err != -ENOENT)
 		return;
@@ -409,48 +331,38 @@ static int inspect_file(struct file_cache *c, const struct mapped *m)
 static int inspect_mapped(struct file_cache *c)
 {
 	struct inspection *cur = &c->cur;
+	struct mapped_files *m = &cur->mapped;
 	size_t i;
 	int err = 0;
 
-	if (cur->exe_at < cur->mapped_cnt)
-		err = inspect_file(c, &cur->mapped[cur->exe_at]);
-	for (i = 0; !err && i < cur->mapped_cnt; i++) {
-		struct mapped *m = &cur->mapped[i];
-
-		if (i != cur->exe_at && is_called(m, "libpython") && !is_other_view(cur, m))
-			err = inspect_file(c, m);
-	}
+	if (m->exe_at != MAPPED_NOWHERE)
+		err = inspect_file(c, &m->files[m->exe_at]);
+	for (i = 0; !err && i < m->cnt; i++)
+		if (i != m->exe_at && m->files[i].libpython &&
+		    !mapped_files_is_other_view(m, &m->files[i]))
+			err = inspect_file(c, &m->files[i]);
 	if (cur->out->python_cnt || cur->err != -ENOENT)
 		return err;
-	for (i = 0; !err && i < cur->mapped_cnt; i++) {
-		struct mapped *m = &cur->mapped[i];
-
-		if (i != cur->exe_at && m->code && !is_called(m, "libpython"))
-			err = inspect_file(c, m);
-	}
+	for (i = 0; !err && i < m->cnt; i++)
+		if (i != m->exe_at && m->files[i].code && !m->files[i].libpython)
+			err = inspect_file(c, &m->files[i]);
 	return err;
 }
 
 /* The C library; or the executable, if it is linked statically or will map one. */
-static const struct mapped *find_libc(const struct inspection *cur, bool *seen)
+static const struct mapped *find_libc(const struct mapped_files *m, bool *seen)
 {
-	size_t i;
+	size_t at = m->libc_at != MAPPED_NOWHERE ? m->libc_at : m->exe_at;
 
-	for (i = 0; i < cur->mapped_cnt; i++)
-		if (cur->mapped[i].code &&
-		    libc_is_name(strrchr(cur->mapped[i].path, '/') + 1)) {
-			*seen = true;
-			return &cur->mapped[i];
-		}
-	*seen = false;
-	return cur->exe_at < cur->mapped_cnt ? &cur->mapped[cur->exe_at] : NULL;
+	*seen = m->libc_at != MAPPED_NOWHERE;
+	return at != MAPPED_NOWHERE ? &m->files[at] : NULL;
 }
 
 /* Find the distance of pthread_self() below the thread pointer: out->self_below, self_err. */
 static int find_self(struct file_cache *c)
 {
 	struct inspected *out = c->cur.out;
-	const struct mapped *m = find_libc(&c->cur, &out->libc_seen);
+	const struct mapped *m = find_libc(&c->cur.mapped, &out->libc_seen);
 	struct known_file *f;
 	int fd, err;
 
@@ -483,37 +395,50 @@ static bool needs_self(const struct inspected *out)
 	return false;
 }
 
+/* Forget the last process. */
+static void begin(struct inspection *cur, pid_t tgid, struct inspected *out)
+{
+	cur->tgid = tgid;
+	cur->runtime_copy = cur->none_copy = 0;
+	cur->missed = false;
+	cur->err = -ENOENT;
+	cur->out = out;
+	out->files = 0;
+	out->python_cnt = 0;
+}
+
+/* No Python was found. */
+static int say_none(const struct inspection *cur)
+{
+	/* A file could not be opened: the next inspection must try again. */
+	if (cur->missed)
+		cur->out->files = 0;
+	if (!cur->mapped.cut || cur->err != -ENOENT)
+		return cur->err;
+	snprintf(cur->out->why, INSPECT_WHY_MAX, "no Python is in the first %d MiB of its list of "
+		 "mappings, and no more of it is read", PROC_MAPS_BYTES_MAX >> 20);
+	return -ENOTSUP;
+}
+
 int inspect_files(struct file_cache *c, const struct proc_info *who, uint64_t before,
 		  struct inspected *out)
 {
 	struct inspection *cur = &c->cur;
 	int err;
 
-	cur->tgid = who->task;
-	cur->mapped_cnt = 0;
-	cur->exe_at = MAPPED_MAX;
-	cur->runtime_copy = cur->none_copy = 0;
-	cur->missed = false;
-	cur->err = -ENOENT;
-	cur->out = out;
-	out->files = 1;
-	out->python_cnt = 0;
-	if (proc_exe(cur->tgid, cur->exe, sizeof(cur->exe)))
-		cur->exe[0] = '\0';
-	err = proc_maps(cur->tgid, collect, cur);
+	begin(cur, who->task, out);
+	err = mapped_files_read(&cur->mapped, cur->tgid);
 	snprintf(out->why, sizeof(out->why), "%s", strerror(-err));
-	if (err < 0)
+	if (err)
 		return err;
+	out->files = cur->mapped.hash;
 	if (before == out->files)
 		return -EALREADY;
 	err = inspect_mapped(c);
 	if (err)
 		return err;
 	out->copied = cur->runtime_copy || cur->none_copy;
-	if (out->python_cnt)
-		return needs_self(out) ? find_self(c) : 0;
-	/* A file could not be opened: the next inspection must try again. */
-	if (cur->missed)
-		out->files = 0;
-	return cur->err;
+	if (!out->python_cnt)
+		return say_none(cur);
+	return needs_self(out) ? find_self(c) : 0;
 }

@@ -380,3 +380,26 @@ def test_pstats_of_a_recording_is_their_sum(two_processes, tmp_path):
 @pytest.mark.parametrize("fmt", BINARIES + ("speedscope", "gecko", "jsonl", "csv"))
 def test_a_full_disk_is_said(fmt):
     refused(on_full_disk("replay", GOLDEN / "cpu_raw.bin", "--format", fmt), "No space left")
+
+
+# ---- who may read them ----
+
+def test_every_export_is_as_private_as_a_recording(tmp_path):
+    formats = [line.split()[0] for line in good("replay", "--format", "help").splitlines()]
+    made = {f"x.{name}" for name in formats if not run("replay", GOLDEN / "cpu_raw.bin", "--format",
+                                                        name, "-o", tmp_path / f"x.{name}").returncode}
+    assert made >= {"x.collapsed", "x.pprof", "x.jsonl", "x.speedscope", "x.flamegraph", "x.heatmap"}
+    good("convert", GOLDEN / "cpu_raw.bin", "-o", tmp_path / "x.tach")
+    run("diff", GOLDEN / "cpu_raw.bin", GOLDEN / "cpu_raw.bin", "--format", "flamegraph", "-o",
+        tmp_path / "diff.html")
+    written = {p.name: oct(p.stat().st_mode & 0o777) for p in tmp_path.iterdir()}
+    assert set(written) == made | {"x.tach", "diff.html"}
+    assert set(written.values()) == {"0o600"}, written
+
+
+def test_what_the_shell_opens_keeps_its_mode(tmp_path):
+    with open(tmp_path / "x.txt", "w") as out:
+        os.fchmod(out.fileno(), 0o644)
+        subprocess.run([binary(), "replay", GOLDEN / "cpu_raw.bin", "--format", "collapsed"],
+                       stdout=out, check=True, timeout=TIMEOUT)
+    assert (tmp_path / "x.txt").stat().st_mode & 0o777 == 0o644

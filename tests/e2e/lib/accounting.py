@@ -39,7 +39,8 @@ def check(summary):
     ticks, lost = summary["ticks"], summary["lost"]
     check_ticks(ticks)
     assert ticks["samples"] == ticks["received"], ticks
-    assert ticks["received"] == summary["samples"] + lost["orphans"] + lost["write"], (ticks, lost)
+    assert ticks["received"] == summary["samples"] + lost["orphans"] + lost["write"] + \
+        lost["no_file"] + lost["memory"], (ticks, lost)
     assert summary["lost_total"] == sum(lost.values())
     for name in BOTH:
         assert lost[name] == ticks[name], name

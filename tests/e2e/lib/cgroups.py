@@ -35,6 +35,27 @@ def v1():
     return None
 
 
+def memory():
+    """Where a hierarchy with the memory controller is mounted in which we can set limits, or None."""
+    for kind, options, directory in mounts():
+        if kind == "cgroup" and "memory" in options and os.access(directory, os.W_OK):
+            return directory
+    top = v2()
+    if top and "memory" in (top / "cgroup.subtree_control").read_text().split():
+        return top
+    return None
+
+
+def limit_memory(directory, size):
+    """Of a cgroup in a Tree."""
+    v1_file = Path(directory) / "memory.limit_in_bytes"
+    if v1_file.exists():
+        v1_file.write_text(str(size))
+    else:
+        (Path(directory).parent / "cgroup.subtree_control").write_text("+memory")
+        (Path(directory) / "memory.max").write_text(str(size))
+
+
 HIERARCHIES = {"v2": v2, "v1": v1}
 
 

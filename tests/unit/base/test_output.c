@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -270,6 +271,103 @@ static void test_same_file(void **state)
 	assert_int_equal(chdir(here), 0);
 }
 
+static mode_t mode_of(const char *path)
+{
+	struct stat st;
+
+	assert_int_equal(lstat(path, &st), 0);
+	return st.st_mode & 07777;
+}
+
+/* What is exported is as private as what is recorded, whatever the umask. */
+static void test_exports_are_private(void **state)
+{
+	struct output_file f;
+
+	umask(0);
+	assert_int_equal(output_open(&f, in_top("f")), 0);
+	assert_int_equal(output_commit(&f), 0);
+	assert_int_equal(mode_of(in_top("f")), 0600);
+	/* Also one that replaces a file of another mode. */
+	assert_int_equal(chmod(in_top("f"), 0644), 0);
+	assert_int_equal(output_open(&f, in_top("f")), 0);
+	assert_int_equal(output_commit(&f), 0);
+	assert_int_equal(mode_of(in_top("f")), 0600);
+}
+
+static int entries(const char *path)
+{
+	DIR *d = opendir(path);
+	int cnt = 0;
+
+	assert_non_null(d);
+	while (readdir(d))
+		cnt++;
+	closedir(d);
+	return cnt - 2;		/* "." and ".." */
+}
+
+static void test_reserve(void **state)
+{
+	int dirfd = open(top, O_RDONLY | O_DIRECTORY);
+	struct output_file f, second;
+	struct stat st;
+
+	assert_int_equal(output_reserve(&f, dirfd, "session.json", 100000), 0);
+	assert_int_equal(entries(top), 0);	/* a kill would leave nothing */
+	assert_int_equal(fstat(f.fd, &st), 0);
+	assert_int_equal(st.st_size, 0);
+	assert_true(st.st_blocks * 512 >= 100000);
+	assert_int_equal(output_reserve_more(&f, 200000), 0);
+	assert_int_equal(fstat(f.fd, &st), 0);
+	assert_true(st.st_blocks * 512 >= 200000);
+	/* Several at once. */
+	assert_int_equal(output_reserve(&second, dirfd, "b.json", 10), 0);
+	put(in_top("session.json"), "old");
+	assert_int_equal(write(f.fd, "new", 3), 3);
+	assert_int_equal(output_commit(&f), 0);
+	assert_content(in_top("session.json"), "new");
+	assert_int_equal(mode_of(in_top("session.json")), 0600);
+	assert_int_equal(lstat(in_top("session.json"), &st), 0);
+	assert_true(st.st_blocks * 512 < 100000);	/* what was not used is given back */
+	output_abort(&second);
+	output_abort(&second);	/* does nothing */
+	assert_int_equal(entries(top), 1);
+	close(dirfd);
+}
+
+static int check_fresh(const char *name, const struct timespec *since)
+{
+	int fd = open(in_top(name), O_RDONLY | O_DIRECTORY);
+	int err = output_check_fresh(fd, name, since);
+
+	close(fd);
+	return err;
+}
+
+/* A directory is given away only if it is the one that was just made. */
+static void test_fresh_directory(void **state)
+{
+	struct timespec before, after;
+
+	clock_gettime(CLOCK_REALTIME_COARSE, &before);
+	assert_int_equal(mkdir(in_top("d"), 0700), 0);
+	assert_int_equal(check_fresh("d", &before), 0);
+	after = before;
+	after.tv_sec += 1000;
+	assert_int_equal(check_fresh("d", &after), -EPERM);	/* it was there before */
+	put(in_top("d/f"), "x");
+	assert_int_equal(check_fresh("d", &before), -EPERM);
+	assert_int_equal(unlink(in_top("d/f")), 0);
+	assert_int_equal(check_fresh("d", &before), 0);
+	assert_int_equal(chmod(in_top("d"), 0755), 0);
+	assert_int_equal(check_fresh("d", &before), -EPERM);
+	assert_int_equal(chmod(in_top("d"), 0700), 0);
+	need_root();
+	assert_int_equal(chown(in_top("d"), OTHER, OTHER), 0);
+	assert_int_equal(check_fresh("d", &before), -EPERM);
+}
+
 static void test_names(void **state)
 {
 	static const struct {
@@ -317,6 +415,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_foreign_directory, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_commit, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_same_file, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_exports_are_private, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_reserve, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_fresh_directory, setup, teardown),
 		cmocka_unit_test(test_names),
 	};
 

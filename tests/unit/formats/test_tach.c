@@ -60,15 +60,22 @@ static struct intern *make_tables(uint32_t cnt, size_t name_len)
 	return in;
 }
 
-static struct sink *start(int fd, enum profile_layout layout, struct compressor *c,
-			  const struct intern *in)
+static struct sink *start_as(int fd, enum profile_layout layout, struct compressor *c,
+			     const struct intern *in, bool live)
 {
-	const struct sink_args args = { .fd = fd, .layout = layout, .compressor = c };
+	const struct sink_args args = { .fd = fd, .layout = layout, .compressor = c,
+					.live = live };
 	struct sink *s = sink_tach.open(&args);
 
 	assert_non_null(s);
 	assert_int_equal(s->ops->begin(s, &meta, intern_tables(in)), 0);
 	return s;
+}
+
+static struct sink *start(int fd, enum profile_layout layout, struct compressor *c,
+			  const struct intern *in)
+{
+	return start_as(fd, layout, c, in, false);
 }
 
 static void finish(struct sink *s)
@@ -474,10 +481,12 @@ static void limit_file_size(rlim_t bytes)
 }
 
 /*
- * Write until the disk is full; what is readable then must be what was written.
+ * Write until the disk is full; what is readable then must be what was written. live: of a
+ * recording, which flushes; then all that was flushed must be readable.
  * Answers how many samples were kept, -1: the file is not readable.
  */
-static int64_t fill(rlim_t limit, uint32_t frames, size_t name_len, struct compressor *c)
+static int64_t fill_as(rlim_t limit, uint32_t frames, size_t name_len, struct compressor *c,
+		       bool live)
 {
 	struct intern *in = make_tables(frames, name_len);
 	struct events want = { 0 }, got = { 0 };
@@ -485,18 +494,24 @@ static int64_t fill(rlim_t limit, uint32_t frames, size_t name_len, struct compr
 	uint64_t seed = 5, kept;
 	char path[PATH_BYTES], why[256];
 	int fd = memory_file(path), err = 0;
-	struct sink *s = start(fd, LAYOUT_RELEASE, c, in);
+	struct sink *s = start_as(fd, LAYOUT_RELEASE, c, in, live);
 	struct tach_reader *r;
-	size_t i;
+	size_t i, flushed = 0;
 
 	start_walks(walks);
 	limit_file_size(limit);
-	while (!err && want.cnt < 1000000)
+	while (!err && want.cnt < 1000000) {
 		err = random_event(s, walks, &seed, frames, &want);
+		if (err || !live || want.cnt % 50)
+			continue;
+		err = s->ops->flush(s);
+		flushed = err ? flushed : want.cnt;
+	}
 	assert_int_equal(err, -EFBIG);
 	assert_int_equal(s->ops->end(s, &stats), -EFBIG);
 	limit_file_size(RLIM_INFINITY);
 	kept = tach_sample_cnt(s);
+	assert_true(kept >= flushed);
 	assert_int_equal(s->ops->close(s), -EFBIG);
 	r = tach_reader_open(path, why, sizeof(why));
 	if (r) {
@@ -523,6 +538,27 @@ static int64_t fill(rlim_t limit, uint32_t frames, size_t name_len, struct compr
 	return r ? (int64_t)kept : -1;
 }
 
+static int64_t fill(rlim_t limit, uint32_t frames, size_t name_len, struct compressor *c)
+{
+	return fill_as(limit, frames, name_len, c, false);
+}
+
+/* A recording's file has room for its tables before it has samples. */
+static void test_full_disk_live(void **state)
+{
+	struct compressor *c = compressor_new(3);
+	rlim_t limit;
+
+	signal(SIGXFSZ, SIG_IGN);
+	for (limit = 1024; limit < 300 * 1024; limit += limit / 7) {
+		assert_true(fill_as(limit, 100, 16, NULL, true) >= 0);
+		assert_true(fill_as(limit, 100, 16, c, true) >= 0);
+		assert_true(fill_as(limit, 1100, 70, c, true) >= 0);
+	}
+	assert_true(fill_as(300 * 1024, 1100, 70, NULL, true) > 0);
+	compressor_free(c);
+}
+
 static void test_full_disk(void **state)
 {
 	struct compressor *c = compressor_new(3);
@@ -537,8 +573,10 @@ static void test_full_disk(void **state)
 	assert_in_range(fill(700 * 1024, 5000, 80, NULL), 1000, kept - 1);
 	/* Just the tables fit. */
 	assert_int_equal(fill(100 * 1024, 1100, 70, NULL), 0);
-	/* Not even they. */
-	assert_int_equal(fill(100 * 1024, 5000, 80, NULL), -1);
+	/* Not even they: without samples no table is needed. */
+	assert_int_equal(fill(100 * 1024, 5000, 80, NULL), 0);
+	/* Only the header fits. */
+	assert_int_equal(fill(100, 100, 16, NULL), -1);
 	compressor_free(c);
 }
 
@@ -655,6 +693,7 @@ int main(void)
 		cmocka_unit_test(test_round_trips), cmocka_unit_test(test_long_run),
 		cmocka_unit_test(test_refusals),    cmocka_unit_test(test_odd_stats),
 		cmocka_unit_test(test_no_space),    cmocka_unit_test(test_full_disk),
+		cmocka_unit_test(test_full_disk_live),
 		cmocka_unit_test(test_checksum),    cmocka_unit_test(test_checksum_value),
 		cmocka_unit_test(test_weights),
 	};

@@ -22,7 +22,7 @@ static const struct profile_meta meta = { .start_us = 1, .interval_us = 1 };
 /* A sink that believes to have written BEFORE samples in FAR bytes. */
 static struct sink *start(int fd, enum profile_layout layout, struct intern *in)
 {
-	const uint64_t mark[2] = { FAR, BEFORE };
+	const uint64_t mark[3] = { FAR, BEFORE };
 	const struct sink_args args = { .fd = fd, .layout = layout };
 	struct sink *s = sink_tach.open(&args);
 	struct tach_sink *t = to_tach(s);

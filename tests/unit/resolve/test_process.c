@@ -2,6 +2,8 @@
 /*
  * test_process.c - raw samples become the right events, whatever the thread's last stack was.
  */
+#include <sys/resource.h>
+
 #include "tests/unit/resolve/process_test.h"
 
 static void test_event(void **state)
@@ -306,6 +308,39 @@ static void test_observer_errors(void **state)
 	end();
 }
 
+/* A record for which there is no memory is lost, and that is no error: others are recorded. */
+static void test_no_memory(void **state)
+{
+#ifndef __SANITIZE_ADDRESS__	/* its allocator ends the program */
+	struct rlimit before, now = { 0 };
+	unsigned long pages;
+	uint64_t lost;
+	uint32_t tid;
+	FILE *f = fopen("/proc/self/statm", "r");
+
+	assert_int_equal(fscanf(f, "%lu", &pages), 1);
+	fclose(f);
+	begin();
+	stack(1, 3, 20);
+	take();
+	assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);
+	now.rlim_cur = pages * 4096 + (1 << 20);
+	now.rlim_max = before.rlim_max;
+	assert_int_equal(setrlimit(RLIMIT_AS, &now), 0);
+	for (tid = 1000; tid < 6000 && !stats_now().memory_lost; tid++) {
+		raw.tid = tid;
+		if (process_sample(p, &raw, raw_len()))
+			break;
+	}
+	lost = stats_now().memory_lost;
+	assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
+	assert_int_equal(lost, 1);
+	assert_true(tid > 1000 && tid < 6000);
+	assert_int_equal(process_sample(p, &raw, raw_len()), 0);
+	end();
+#endif
+}
+
 /* ---- the model: resolves each stack without the last one ---- */
 
 struct model_frame {
@@ -423,7 +458,7 @@ int main(void)
 		cmocka_unit_test(test_no_fingerprint),
 		cmocka_unit_test(test_names_from_records),
 		cmocka_unit_test(test_bad_records),
-		cmocka_unit_test(test_observer_errors),
+		cmocka_unit_test(test_no_memory), cmocka_unit_test(test_observer_errors),
 		cmocka_unit_test(test_random),
 	};
 

@@ -24,6 +24,7 @@ static char dir[] = "/tmp/tachbpf-test-XXXXXX";
 static char paths[FILES_MAX][96];
 static int files;
 static bool unlinked;
+static bool much_data;		/* the first file is mapped as data as often as that is possible */
 static bool as_code;		/* all files are mapped as code */
 static int code_from = FILES_MAX;	/* files from this one on are mapped as code */
 static uint64_t prefer;
@@ -83,9 +84,30 @@ static void remove_files(void)
 	unlinked = false;
 }
 
+/* As many mappings of data below PLACE as the kernel allows, with some left for the rest. */
+#define LEFT 500
+static void map_data(void)
+{
+	char *at = (char *)PLACE - 0x100000;
+	int fd = open(paths[0], O_RDONLY), cnt = 65530;
+	FILE *f = fopen("/proc/sys/vm/max_map_count", "r");
+
+	if (fd < 0 || (f && fscanf(f, "%d", &cnt) != 1))
+		_exit(1);
+	cnt = (cnt < 65530 ? cnt : 65530) - LEFT;
+	/* The same page of a file twice side by side is two mappings. */
+	for (; cnt > 0; cnt--, at -= 4096)
+		if (mmap(at, 4096, PROT_READ, MAP_PRIVATE | MAP_FIXED_NOREPLACE, fd, 0) != at)
+			_exit(2);
+	close(fd);
+}
+
 static void map_files(void)
 {
 	int i, fd;
+
+	if (much_data)
+		map_data();
 
 	for (i = 0; i < files; i++) {
 		void *at = (void *)(PLACE + i * 0x100000ull);
@@ -320,6 +342,19 @@ static void test_many(void **state)
 	end();
 }
 
+/* A Python behind more mappings of data than there are places for files. */
+static void test_much_data(void **state)
+{
+	begin();
+	much_data = true;
+	add_bytes("data", "no", 2);
+	add_python("libpython3.12.so", 0x030c01f0);
+	assert_int_equal(inspect(), 0);
+	assert_int_equal(proc.runtime, PLACE + 0x100000 + FAKE_RUNTIME);
+	much_data = false;
+	end();
+}
+
 /* A file that is mapped as code may have any name. */
 static void test_any_code(void **state)
 {
@@ -466,6 +501,7 @@ int main(void)
 		cmocka_unit_test(test_deleted),
 		cmocka_unit_test(test_missed),
 		cmocka_unit_test(test_many),
+		cmocka_unit_test(test_much_data),
 		cmocka_unit_test(test_any_code),
 		cmocka_unit_test(test_several),
 		cmocka_unit_test(test_busy),

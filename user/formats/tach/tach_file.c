@@ -5,12 +5,20 @@
  * Owns the order in which parts are written, the checksum, and the list of offsets where
  * the file can be cut. After a write error the file is cut back to a flush that succeeded
  * and finished there, so that a full disk only costs the newest samples.
+ *
+ * A file of a live recording has room for its tail behind the samples, from the first flush on:
+ * fallocate() beyond the end of the file, before the samples are written. tmpfs counts these
+ * pages, ext4, XFS and btrfs these blocks as used, so that writing there needs no more room
+ * (btrfs does not copy what is written there for the first time). Where the file system cannot
+ * do that, the file is cut further back until the tail fits.
  */
 #include "formats/tach/tach_file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/compress.h"
@@ -19,11 +27,21 @@
 #include "formats/tach/tach_journal.h"
 #include "formats/tach/tach_tail.h"
 
-/* An offset where the file can be cut: everything before it can be decoded on its own. */
+/*
+ * An offset where the file can be cut: everything before it can be decoded on its own, with so
+ * much of the tables.
+ */
 struct mark {
 	uint64_t off;
 	uint64_t sample_cnt;
+	uint32_t string_cnt, frame_cnt;
 };
+
+/*
+ * Room for the tail beyond the tables' own bytes. A frame that got its name later
+ * (intern_name_later()) may have become longer than when it was counted.
+ */
+#define TAIL_EXTRA_BYTES (TACH_STAT_BYTES + TACH_FOOTER_BYTES + 1024)
 
 static struct mark *last_mark(const struct tach_file *f)
 {
@@ -36,6 +54,7 @@ int tach_file_init(struct tach_file *f, const struct sink_args *args)
 		.fd = args->fd,
 		.layout = args->layout,
 		.compressor = args->compressor,
+		.reserve = args->live,
 		.hash = XXH3_createState(),
 	};
 	if (f->hash && args->journal_fd > 0)
@@ -125,6 +144,49 @@ int tach_file_begin(struct tach_file *f, const struct profile_meta *meta,
 	return err;
 }
 
+/* Count what is new in the tables. 0 or -ENOMEM. */
+static int count_tables(struct tach_file *f)
+{
+	struct buf b = { 0 };
+	int err = tach_tail_strings(&b, f->tables, f->string_cnt);
+
+	if (!err)
+		err = tach_tail_frames(&b, f->layout, f->tables, f->frame_cnt);
+	if (!err) {
+		f->tables_len += b.len;
+		f->string_cnt = f->tables->string_cnt;
+		f->frame_cnt = f->tables->frame_cnt;
+	}
+	buf_free(&b);
+	return err;
+}
+
+/*
+ * Make sure that so many bytes of samples at off, the tail, and the samples' entry in the journal
+ * have room. 0 or -errno.
+ */
+static int reserve(struct tach_file *f, uint64_t off, uint64_t len)
+{
+	int err = f->reserve ? count_tables(f) : 0;
+
+	if (err || !f->reserve)
+		return err;
+	if (!fallocate(f->fd, FALLOC_FL_KEEP_SIZE, (off_t)off,
+		       (off_t)(len + f->tables_len + TAIL_EXTRA_BYTES)))
+		return f->journal ? tach_journal_reserve(f->journal, f->tables_len) : 0;
+	if (errno == ENOSPC || errno == EDQUOT || errno == EFBIG)
+		return -errno;
+	f->reserve = false;	/* this file system cannot do it */
+	return 0;
+}
+
+/* The file is finished and ends at `end`: give back what was reserved behind. */
+static void release(const struct tach_file *f, uint64_t end)
+{
+	if (f->reserve && ftruncate(f->fd, (off_t)end))
+		log_debug("room behind a profile stays reserved: %s", strerror(errno));
+}
+
 int tach_file_append(struct tach_file *f, const void *data, size_t len, uint64_t sample_cnt,
 		     uint32_t thread_cnt)
 {
@@ -136,15 +198,37 @@ int tach_file_append(struct tach_file *f, const void *data, size_t len, uint64_t
 	if (!err && f->compressor)
 		err = compressor_run(f->compressor, data, len, &data, &len);
 	if (!err)
+		err = reserve(f, mark.off, len);
+	if (!err)
 		err = pwrite_all(f->fd, data, len, mark.off);
 	if (err)
 		return err;
 	XXH3_128bits_update(f->hash, data, len);
 	mark.off += len;
 	mark.sample_cnt = sample_cnt;
+	mark.string_cnt = f->tables->string_cnt;
+	mark.frame_cnt = f->tables->frame_cnt;
 	if (f->journal)
 		tach_journal_add(f->journal, mark.off, sample_cnt, thread_cnt, f->hash);
 	return buf_add(&f->marks, &mark, sizeof(mark));
+}
+
+/*
+ * Write the tail. What goes beyond the end of the file comes first: if there is no room for it,
+ * the samples that the rest would overwrite are still there.
+ */
+static int put_tail(const struct tach_file *f, const struct buf *tail, uint64_t off)
+{
+	size_t inside = 0;
+	struct stat st;
+	int err;
+
+	if (!fstat(f->fd, &st) && (uint64_t)st.st_size > off)
+		inside = (uint64_t)st.st_size - off;
+	if (inside > tail->len)
+		inside = tail->len;
+	err = pwrite_all(f->fd, tail->data + inside, tail->len - inside, off + inside);
+	return err ? err : pwrite_all(f->fd, tail->data, inside, off);
 }
 
 /*
@@ -169,7 +253,7 @@ static int write_tail(struct tach_file *f, struct buf *tail, size_t frames_at,
 		if (err)
 			return err;
 	}
-	err = pwrite_all(f->fd, tail->data, tail->len, mark->off);
+	err = put_tail(f, tail, mark->off);
 	if (!err)
 		err = pwrite_all(f->fd, header, sizeof(header), 0);
 	return err;
@@ -183,6 +267,8 @@ int tach_file_finish(struct tach_file *f, uint32_t thread_cnt, const struct prof
 
 	if (!err)
 		err = write_tail(f, &tail, frames_at, thread_cnt, f->hash);
+	if (!err)
+		release(f, last_mark(f)->off + tail.len);
 	buf_free(&tail);
 	return err;
 }
@@ -209,23 +295,61 @@ static bool hash_again(struct tach_file *f)
 }
 
 /*
+ * The tables that the samples before a mark need: as they were then. A frame that got its name
+ * later may need a newer string; then all strings up to that one are there.
+ */
+static struct profile_tables tables_at(const struct tach_file *f, const struct mark *mark)
+{
+	struct profile_tables t = *f->tables;
+	const struct frame *frame;
+	uint32_t i;
+
+	t.string_cnt = mark->string_cnt;
+	t.frame_cnt = mark->frame_cnt;
+	for (i = 0; i < t.frame_cnt; i++) {
+		frame = &t.frames[i];
+		if (frame->file >= t.string_cnt)
+			t.string_cnt = frame->file + 1;
+		if (frame->func >= t.string_cnt)
+			t.string_cnt = frame->func + 1;
+	}
+	return t;
+}
+
+/* Finish the file at the last mark, and cut off what is behind. *len: the tail's size in bytes. */
+static int finish_at_mark(struct tach_file *f, uint32_t thread_cnt,
+			  const struct profile_stats *stats, bool hashed, size_t *len)
+{
+	struct profile_tables tables = tables_at(f, last_mark(f));
+	struct buf tail = { 0 };
+	size_t frames_at = 0;
+	int err = tach_tail_build(&tail, f->layout, &tables, stats, &frames_at);
+
+	*len = tail.len;
+	if (!err)
+		err = write_tail(f, &tail, frames_at, thread_cnt, hashed ? f->hash : NULL);
+	if (!err && ftruncate(f->fd, (off_t)(last_mark(f)->off + tail.len)))
+		err = -errno;
+	buf_free(&tail);
+	return err;
+}
+
+/*
  * Cut the file at the last flush that succeeded; if the tables do not fit then, at earlier
  * ones until there is room for them.
  */
-static int cut(struct tach_file *f, struct buf *tail, size_t frames_at, uint32_t thread_cnt)
+static int cut(struct tach_file *f, uint32_t thread_cnt, const struct profile_stats *stats)
 {
 	uint64_t end = last_mark(f)->off;
 	bool hashed = true;
+	size_t tail_len;
 	int err;
 
 	for (;;) {
-		if (ftruncate(f->fd, (off_t)last_mark(f)->off) < 0)
-			return -errno;
-		err = write_tail(f, tail, frames_at, thread_cnt, hashed ? f->hash : NULL);
-		if (!err || f->marks.len == sizeof(struct mark))
+		err = finish_at_mark(f, thread_cnt, stats, hashed, &tail_len);
+		if (!err || err == -ENOMEM || f->marks.len == sizeof(struct mark))
 			return err;
-		while (f->marks.len > sizeof(struct mark) &&
-		       end - last_mark(f)->off < tail->len)
+		while (f->marks.len > sizeof(struct mark) && end - last_mark(f)->off < tail_len)
 			f->marks.len -= sizeof(struct mark);
 		end = last_mark(f)->off;
 		hashed = hash_again(f);
@@ -235,17 +359,12 @@ static int cut(struct tach_file *f, struct buf *tail, size_t frames_at, uint32_t
 int tach_file_salvage(struct tach_file *f, uint32_t thread_cnt, const struct profile_stats *stats,
 		      uint64_t *sample_cnt)
 {
-	struct buf tail = { 0 };
-	size_t frames_at = 0;
 	int err;
 
 	if (!f->marks.len)
 		return -EIO;	/* the file was not even begun */
-	err = tach_tail_build(&tail, f->layout, f->tables, stats, &frames_at);
-	if (!err)
-		err = cut(f, &tail, frames_at, thread_cnt);
+	err = cut(f, thread_cnt, stats);
 	if (!err)
 		*sample_cnt = last_mark(f)->sample_cnt;
-	buf_free(&tail);
 	return err;
 }

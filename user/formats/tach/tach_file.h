@@ -25,6 +25,9 @@ struct tach_file {
 	struct buf marks;		/* offsets where the file can be cut; see tach_file.c */
 	XXH3_state_t *hash;		/* of the samples up to the last mark */
 	struct tach_journal *journal;	/* NULL: none */
+	bool reserve;			/* keep room for the tail; see tach_file.c */
+	uint32_t string_cnt, frame_cnt;	/* how many of the tables are in tables_len */
+	uint64_t tables_len;		/* encoded, in bytes */
 };
 
 /* Writes nothing yet. 0 or -ENOMEM. */
@@ -39,8 +42,9 @@ int tach_file_begin(struct tach_file *f, const struct profile_meta *meta,
 		    const struct profile_tables *tables);
 
 /*
- * Append encoded samples. sample_cnt and thread_cnt: totals including these. After an error
- * only tach_file_salvage() may be called.
+ * Append encoded samples. sample_cnt and thread_cnt: totals including these. After success, of a
+ * live recording on a file system with fallocate(2), the file can be finished with these samples
+ * however full the disk is then. After an error only tach_file_salvage() may be called.
  */
 int tach_file_append(struct tach_file *f, const void *data, size_t len, uint64_t sample_cnt,
 		     uint32_t thread_cnt);
@@ -50,7 +54,7 @@ int tach_file_finish(struct tach_file *f, uint32_t thread_cnt, const struct prof
 
 /*
  * After a write error: make a valid file of what can be kept. *sample_cnt: the number of
- * samples in it.
+ * samples in it. After an error the samples are as they were: the journal has what they mean.
  */
 int tach_file_salvage(struct tach_file *f, uint32_t thread_cnt, const struct profile_stats *stats,
 		      uint64_t *sample_cnt);

@@ -8,6 +8,8 @@
  */
 #include "formats/tach/tach_journal.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -18,6 +20,8 @@
 
 /* Only the first entries are large: a larger buffer is freed after use. */
 #define KEEP_BYTES 16384
+/* A frame that got its name later may be longer than when it was counted. */
+#define ENTRY_EXTRA_BYTES 256
 
 struct tach_journal {
 	int fd;
@@ -27,6 +31,7 @@ struct tach_journal {
 					 * the head was not written yet */
 	struct tach_journal_head head;
 	uint32_t string_cnt, frame_cnt;	/* numbers of strings and frames in the entries so far */
+	uint64_t tables_len;		/* bytes that these take */
 	struct buf buf;
 };
 
@@ -96,6 +101,18 @@ static int build_entry(struct tach_journal *j, struct tach_journal_entry *e)
 	return buf_add(b, &check, sizeof(check));
 }
 
+int tach_journal_reserve(const struct tach_journal *j, uint64_t tables_len)
+{
+	uint64_t off = j->off ? j->off : sizeof(j->head);
+	uint64_t len = sizeof(struct tach_journal_entry) + sizeof(uint64_t) + ENTRY_EXTRA_BYTES;
+
+	if (tables_len > j->tables_len)
+		len += tables_len - j->tables_len;
+	if (!fallocate(j->fd, FALLOC_FL_KEEP_SIZE, (off_t)off, (off_t)len))
+		return 0;
+	return errno == ENOSPC || errno == EDQUOT ? -errno : 0;
+}
+
 void tach_journal_add(struct tach_journal *j, uint64_t end, uint64_t sample_cnt,
 		      uint32_t thread_cnt, const XXH3_state_t *samples)
 {
@@ -113,6 +130,7 @@ void tach_journal_add(struct tach_journal *j, uint64_t end, uint64_t sample_cnt,
 	tach_checksum_now(samples, e.checksum);
 	if (!build_entry(j, &e) && !pwrite_all(j->fd, j->buf.data, j->buf.len, j->off)) {
 		j->off += j->buf.len;
+		j->tables_len += j->buf.len - sizeof(e) - sizeof(uint64_t);
 		j->string_cnt += e.string_cnt;
 		j->frame_cnt += e.frame_cnt;
 	}

@@ -61,6 +61,11 @@ void tach_journal_free(struct tach_journal *j);
 void tach_journal_begin(struct tach_journal *j, const uint8_t header[TACH_HEADER_BYTES],
 			const struct profile_tables *tables);
 /*
+ * Reserve room for the next entry. tables_len: bytes of all strings and frames so far, encoded. 0;
+ * -ENOSPC or -EDQUOT: the disk is full. A file system that cannot reserve room is no error.
+ */
+int tach_journal_reserve(const struct tach_journal *j, uint64_t tables_len);
+/*
  * Append an entry with what is new in the tables. end: offset of the end of the samples in
  * the file; samples: the checksum's state there. Errors are ignored: see above.
  */

@@ -411,8 +411,11 @@ static int finish(struct tach_sink *t, const struct profile_stats *stats)
 	/* After an error other than a write error, the buffers are still valid. */
 	if (!t->broken)
 		flush_all(t);
+	t->sample_cnt = 0;
 	if (!t->broken) {
 		err = tach_file_finish(&t->file, t->threads.cnt, stats);
+		if (!err)
+			t->sample_cnt = t->buffered_cnt;
 		if (!err || err == -ENOMEM)
 			return err;
 		fail(t, err);

@@ -5,7 +5,10 @@
 
 #include "model/sink.h"
 
-/* Number of samples that the sink has encoded since begin(); the header will have it. */
+/*
+ * Number of samples that the sink has accepted since begin(). After end(), also one that has
+ * failed: how many samples a reader finds in the file; 0 if it is not readable.
+ */
 uint64_t tach_sample_cnt(const struct sink *s);
 
 #endif

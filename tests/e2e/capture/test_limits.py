@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Limits of the profiler itself: disks that are full, descriptors, memory. What is lost is counted,
+what is written can be read, and one process does not end the others' recording."""
+import contextlib
+import json
+import os
+import re
+import subprocess
+
+import pytest
+
+import cgroups
+from processes import kill, online_cpus
+from recording import Recording, succeeded, tachbpf
+from summary import tach_files
+from target import Target
+
+# ---- full disks ----
+
+# The small disk lives in a mount namespace that ends with this shell, which copies what is there.
+DISK = ('mount -t tmpfs -o size=$2 none "$0" || exit 99; kept=$1; shift 2; trap : INT; "$@"; '
+        'status=$?; cp -r "$0" "$kept"; exit $status')
+
+
+def on_disk(size, place, kept):
+    return ["unshare", "--mount", "sh", "-c", DISK, str(place), str(kept), size]
+
+
+@pytest.mark.parametrize("size", ["4k", "20k", "32k", "64k", "128k", "300k"])
+def test_counts_on_a_full_disk_are_what_the_files_hold(scratch, python, out, oracle, size):
+    disk, kept = out / "disk", out / "kept"
+    disk.mkdir()
+    with Target(python, scratch, "recycled=600") as one, \
+            Target(python, scratch, "recycled=600", name="second") as two:
+        one.go()
+        two.go()
+        finished = tachbpf("-p", f"{one.pid},{two.pid}", "-r", "10khz", "--compression", "none",
+                           "-d", "60", "-o", disk / "all", "--json",
+                           prefix=on_disk(size, disk, kept))
+    assert finished.returncode == 1, repr(finished)
+    assert "No space left" in finished.stderr, repr(finished)
+    if not finished.stdout:     # no room for session.json at the beginning: nothing is left
+        assert size in ("4k", "20k") and not (kept / "all").exists(), repr(finished)
+        return
+    session = json.loads((kept / "all" / "session.json").read_text())
+    assert session["samples"] == finished.summary["samples"]
+    assert session["lost"]["write"] + session["lost"]["no_file"] > 0
+    profiles = {os.path.basename(p.path): p for p in oracle.load(*tach_files(kept / "all"))}
+    assert sum(p.replayed for p in profiles.values()) == session["samples"]
+    for row in session["processes"]:
+        if row["file"]:
+            assert profiles[row["file"]].replayed == row["samples"]
+        else:
+            assert not row["samples"]
+
+
+def test_a_named_file_on_a_full_disk_has_its_json(scratch, python, out, oracle):
+    disk, kept = out / "disk", out / "kept"
+    disk.mkdir()
+    with Target(python, scratch, "recycled=600") as target:
+        target.go()
+        finished = tachbpf("-p", target.pid, "-r", "10khz", "--compression", "none", "-d", "60",
+                           "-o", disk / "x.tach", prefix=on_disk("256k", disk, kept))
+    assert finished.returncode == 1, repr(finished)
+    assert sorted(os.listdir(kept)) == ["x.tach", "x.tach.json"]
+    profile, = oracle.load(kept / "x.tach")
+    row, = json.loads((kept / "x.tach.json").read_text())["processes"]
+    assert profile.replayed == row["samples"] > 0
+    assert row["lost"]["write"] > 0
+
+
+# ---- descriptors ----
+
+WORK = ("import sys, time\nend = time.process_time() + 0.1\nwhile time.process_time() < end: pass\n"
+        "print('done', flush=True)\nsys.stdin.read()\n")
+
+
+@contextlib.contextmanager
+def workers(python, count):
+    """Pythons that wait for a line, work, say so and stay."""
+    started = [subprocess.Popen(python.command("-c", "import sys\nsys.stdin.readline()\n" + WORK),
+                                stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                                start_new_session=True) for _ in range(count)]
+    try:
+        yield started
+    finally:
+        for process in started:
+            kill(process)
+
+
+def test_a_process_without_a_file_is_lost_alone(python, out, oracle):
+    # what the profiler opens at its start, and eight descriptors more than it keeps free
+    limit = 60 + 2 * online_cpus()
+    with workers(python, 40) as started:
+        with Recording(["-p", ",".join(str(p.pid) for p in started), "-r", "999", "--json",
+                        "-o", out / "all"],
+                       prefix=["sh", "-c", f'ulimit -n {limit}; exec "$0" "$@"']) as recording:
+            recording.wait_recording()
+            for process in started:
+                process.stdin.write("go\n")
+                process.stdin.flush()
+            for process in started:
+                assert process.stdout.readline() == "done\n"
+            finished = succeeded(recording.stop())
+    summary = finished.summary
+    said = [line for line in finished.stderr.splitlines() if "ulimit -n" in line]
+    assert len(said) == 1, repr(finished)
+    assert "Too many open files" in said[0] and "lost" in said[0], said
+    rows = summary["processes"]
+    lost = [row for row in rows if row.get("error")]
+    assert len(rows) == 40
+    assert summary["processes_lost"] == len(lost) > 0
+    for row in lost:
+        assert row["error"] == "Too many open files" and not row["file"] and not row["samples"]
+        assert row["lost"]["no_file"] > 0 and not row["lost"]["write"]
+    assert summary["lost"]["no_file"] == sum(row["lost"]["no_file"] for row in lost)
+    kept = [row for row in rows if row["file"]]
+    assert kept, "no process was recorded at all"
+    for profile in oracle.load(*tach_files(out / "all")):
+        row, = [r for r in kept if r["file"] == os.path.basename(profile.path)]
+        assert profile.replayed == row["samples"] > 0
+    assert json.loads((out / "all" / "session.json").read_text())["processes_lost"] == len(lost)
+
+
+# ---- memory ----
+
+@pytest.fixture
+def limited():
+    """Runs the profiler in a cgroup with so much memory, if there is a memory controller here."""
+    mount = cgroups.memory()
+    if not mount:
+        pytest.skip("no cgroup hierarchy with the memory controller can be written to")
+    with cgroups.Tree(mount) as tree:
+        def run(mebibytes, *argv):
+            directory = tree.make(f"{mebibytes}M")
+            cgroups.limit_memory(directory, mebibytes << 20)
+            return tachbpf(*argv, prefix=cgroups.enter(directory, []))
+        yield run
+
+
+def test_too_low_a_memory_limit_is_an_error_and_no_kill(limited, out):
+    finished = limited(20, "-a", "-d", "1", "-o", out / "all")
+    assert finished.returncode == 1, repr(finished)
+    line, = finished.stderr.splitlines()
+    assert "memory limit" in line and "20 MiB" in line and "are needed" in line, line
+    assert not (out / "all").exists()
+
+
+def test_a_lower_memory_limit_gives_a_smaller_ring_buffer(limited, scratch, python, out):
+    needed = limited(20, "-a", "-d", "1", "-r", "10khz", "-o", out / "all").stderr
+    least = int(re.search(r"(\d+) MiB are needed", needed)[1])
+    with Target(python, scratch, "shares=600") as target:
+        target.go()
+        # room for the least ring buffer, and more than its size again, which doubles
+        finished = limited(least + 3, "-p", target.pid, "-d", "1", "-r", "10khz", "-o",
+                           out / "x.tach")
+    assert finished.returncode == 0, repr(finished)
+    assert (out / "x.tach").stat().st_size
+    if online_cpus() > 1:
+        assert "ring buffer" in finished.stderr, repr(finished)

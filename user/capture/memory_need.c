@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* memory_need.c - see memory_need.h. */
+#include "capture/memory_need.h"
+
+#include <bpf/libbpf.h>
+#include <stdbool.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/util.h"
+#include "host/memory_limit.h"
+
+/*
+ * What a capture of some processes needs besides its maps: itself (7 MiB), the helper that reads
+ * memory, the programs, and what the verifier takes while it looks at them. Measured: the least
+ * limit at which a recording begins, less the maps.
+ */
+#define BESIDES_BYTES (18ull << 20)
+/* The kernel gives back the maps of a recording that has just ended a little later. */
+#define AGAIN_MAX 20
+#define AGAIN_US 50000
+/* kernel/bpf/hashtab.c: struct htab_elem, struct bucket */
+#define HASH_ELEM_BYTES 48
+#define HASH_BUCKET_BYTES 16
+#define SHOWN_BYTES 512
+
+static uint64_t round_up(uint64_t v, uint64_t to)
+{
+	return (v + to - 1) / to * to;
+}
+
+static uint64_t hash_bytes_of(const struct bpf_map *m)
+{
+	uint64_t cnt = bpf_map__max_entries(m), buckets = 1;
+	uint64_t elem = HASH_ELEM_BYTES + round_up(bpf_map__key_size(m), 8) +
+			round_up(bpf_map__value_size(m), 8);
+
+	while (buckets < cnt)
+		buckets *= 2;
+	return buckets * HASH_BUCKET_BYTES +
+	       (bpf_map__map_flags(m) & BPF_F_NO_PREALLOC ? 0 : cnt * elem);
+}
+
+static uint64_t map_bytes(const struct bpf_map *m)
+{
+	uint64_t values = bpf_map__max_entries(m) * round_up(bpf_map__value_size(m), 8);
+
+	switch (bpf_map__type(m)) {
+	case BPF_MAP_TYPE_HASH:
+		return hash_bytes_of(m);
+	case BPF_MAP_TYPE_ARRAY:
+		return values;
+	case BPF_MAP_TYPE_PERCPU_ARRAY:
+		return values * (uint64_t)libbpf_num_possible_cpus();
+	default:
+		return 0;	/* small, or the ring buffer */
+	}
+}
+
+uint64_t memory_need_maps(const struct bpf_object *obj)
+{
+	const struct bpf_map *m;
+	uint64_t sum = 0;
+
+	bpf_object__for_each_map(m, obj)
+		if (bpf_map__autocreate(m))
+			sum += map_bytes(m);
+	return sum;
+}
+
+static unsigned int mib(uint64_t bytes)
+{
+	return (unsigned int)((bytes + (1 << 20) - 1) >> 20);
+}
+
+uint32_t memory_need_check(uint64_t other_maps, uint32_t ring, uint32_t ring_min)
+{
+	uint64_t others = other_maps + BESIDES_BYTES;
+	uint32_t fits = ring, tries;
+	char path[SHOWN_BYTES];
+	struct memory_limit l;
+
+	log_debug("memory: %u MiB of maps, a ring buffer of %u MiB", mib(other_maps), mib(ring));
+	for (tries = 0; tries < AGAIN_MAX; tries++) {
+		if (!memory_limit_find(&l) || others + ring <= l.left)
+			return ring;
+		usleep(AGAIN_US);
+	}
+	while (fits > ring_min && others + fits > l.left)
+		fits /= 2;
+	escape_text(l.path, strlen(l.path), path, sizeof(path));
+	if (others + fits > l.left) {
+		log_error("the memory limit of the cgroup %s is %u MiB, of which %u MiB are left; "
+			  "%u MiB are needed, or the kernel would kill tachbpf: raise memory.max",
+			  path, mib(l.limit), (unsigned int)(l.left >> 20), mib(others + fits));
+		return 0;
+	}
+	if (fits < ring)
+		log_warn("the memory limit of the cgroup %s, %u MiB, leaves room for a ring buffer "
+			 "of %u MiB instead of %u: samples may be lost (ring_full)",
+			 path, mib(l.limit), mib(fits), mib(ring));
+	return fits;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * memory_need.h - how much memory a capture needs at its start. The kernel charges the BPF maps to
+ * our cgroup, and kills us if that has a lower limit.
+ */
+#ifndef TACHBPF_MEMORY_NEED_H
+#define TACHBPF_MEMORY_NEED_H
+
+#include <stdint.h>
+
+struct bpf_object;
+
+/* About so many bytes the maps of an opened object will have, with the sizes that they have now. */
+uint64_t memory_need_maps(const struct bpf_object *obj);
+
+/*
+ * Is there memory for a ring buffer of ring bytes, and other_maps bytes of other maps? Returns the
+ * size to use: a smaller one, at least ring_min, if the memory limit of our cgroup leaves no room
+ * for more, which is logged. 0: there is not even room for that; logs why.
+ */
+uint32_t memory_need_check(uint64_t other_maps, uint32_t ring, uint32_t ring_min);
+
+#endif

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * mapped_files.h - which of the files that a process has mapped can be a Python: its executable,
+ * what is called libpython, and other code. Knows no file's content.
+ */
+#ifndef TACHBPF_MAPPED_FILES_H
+#define TACHBPF_MAPPED_FILES_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "host/proc.h"
+
+/* A file whose beginning a process has mapped. */
+struct mapped {
+	struct proc_map map;
+	char path[256];			/* cut short; map.path points to it */
+	bool code;			/* a part of it is mapped executable */
+	bool libpython, python, libc;	/* what it is called */
+};
+
+/*
+ * How many files of a process are looked at. A program can map as many files with data as it
+ * likes: they take no place. The executable and the C library have places of their own, and so
+ * have files called libpython. Of other code, a browser maps 250 files, a desktop program 400.
+ */
+#define MAPPED_CODE_MAX 4096
+#define MAPPED_LIBPYTHON_MAX 64
+#define MAPPED_MAX (MAPPED_CODE_MAX + MAPPED_LIBPYTHON_MAX + 3)
+#define MAPPED_NOWHERE MAPPED_MAX
+
+struct mapped_files {
+	struct mapped files[MAPPED_MAX];	/* in order of address */
+	size_t cnt;
+	size_t exe_at, libc_at;		/* indices; MAPPED_NOWHERE: not seen */
+	uint64_t hash;			/* of these mappings */
+	bool cut;			/* the list in /proc was too long to be read to its end */
+	/* While the list is read: */
+	char exe[PATH_MAX];		/* the executable's path; "": unknown */
+	uint64_t phdr;			/* where its program headers are; 0: unknown */
+	size_t code_cnt, libpython_cnt, phdr_at;
+	struct mapped last;		/* the last file whose beginning was mapped */
+	size_t last_at;			/* its index; MAPPED_NOWHERE: it has no place (yet) */
+};
+
+/* Read what the process has mapped into *m. 0 or -errno, as proc_maps(). */
+int mapped_files_read(struct mapped_files *m, pid_t tgid);
+/*
+ * The same from a file with the text of /proc/PID/maps. exe: the executable's path, "": unknown;
+ * phdr: AT_PHDR, 0: unknown.
+ */
+int mapped_files_read_text(struct mapped_files *m, const char *path, const char *exe,
+			   uint64_t phdr);
+
+/* Is f a mapping without code, of a file whose code is mapped elsewhere? */
+bool mapped_files_is_other_view(const struct mapped_files *m, const struct mapped *f);
+
+#endif
