@@ -353,6 +353,7 @@ void capture_counts(struct capture *s, struct capture_counts *out)
 		.orphans = s->orphans,
 		.table_full = s->life.table_full,
 		.unidentified = s->unidentified,
+		.files_stuck = s->files_stuck,
 		.containers_beyond = identities_beyond(s->args.identities),
 		.startup_cpu_s = s->startup_cpu_s,
 		.processes_seen = s->life.begun_cnt,

@@ -194,6 +194,11 @@ static void take_other(struct capture *s, struct tracked *t, const struct findin
 	inspect_backoff(&t->schedule, now_ns());
 	if (t->state == PROC_REFUSED)
 		inspect_no_more(&t->schedule);
+	if (f->err == -ETIMEDOUT && !t->stuck) {
+		t->stuck = true;
+		s->files_stuck++;
+		remark(s, &f->who, " cannot be inspected", f->found.why);
+	}
 	if (f->event == PROC_EV_FOUND_UNSUPPORTED)
 		remark(s, &f->who, " is not profiled", f->found.why);
 	else if (f->event == PROC_EV_INSPECT_FAILED && is_first)

@@ -25,7 +25,7 @@ struct capture {
 	struct lifecycle life;		/* the processes; its err ends the capture */
 	struct counters counters;	/* as of the last read_counters() */
 	double startup_cpu_s;		/* as in struct capture_counts, also the next line */
-	uint64_t orphans, unidentified, received;
+	uint64_t orphans, unidentified, received, files_stuck;
 	uint64_t take_until_ns;		/* when to stop taking records; UINT64_MAX: never */
 	uint32_t taken;			/* records taken so far */
 	uint64_t taken_ns;		/* records from before this time were taken or lost */

@@ -62,6 +62,7 @@ struct tracked {
 	struct process *process;	/* NULL but for PROC_PROFILED and PROC_PAUSED */
 	struct inspect_schedule schedule;
 	bool selected;			/* the user's conditions were checked and are met */
+	bool stuck;			/* a file of it did not answer, and that was said */
 	bool orphan;			/* the BPF side walks it, although it is not profiled */
 	uint64_t asked;			/* its RAW_UNKNOWN and orphans: ticks without an event */
 	uint64_t bpf_ticks;		/* py_proc.ticks at the last inspection */

@@ -140,7 +140,7 @@ int reader_mem(pid_t tgid, uint64_t addr, size_t len, bool hurry, const void **b
 		return -E2BIG;
 	err = worker_ready(&reader, tgid);
 	if (err)
-		return err;
+		return err == -ETIMEDOUT ? -EBUSY : err;
 	s = reader.shared;
 	s->tgid = tgid;
 	s->addr = addr;

@@ -85,6 +85,9 @@ static void print_remarks(const struct recording *r, const struct capture_counts
 	if (c->unidentified)
 		print_remark(out, "unidentified ticks", c->unidentified,
 			     "of processes that were gone too early");
+	if (c->files_stuck)
+		print_remark(out, "files that hang", c->files_stuck,
+			     "processes with a file that did not answer");
 	if (r->lost_cnt)
 		print_lost_processes(r, out);
 	if (r->refusal_cnt)

@@ -173,10 +173,11 @@ int discovery_inspect(struct discovery *d, const struct proc_info *who, uint64_t
 	int err = inspector_inspect(who, *files, &in);
 
 	out->also[0] = '\0';
-	snprintf(out->why, sizeof(out->why), "%s", err == -EBUSY || err == -EBADMSG ?
-		 "its files could not be read in time" : in->why);
-	if (err == -EBUSY || err == -EBADMSG)
-		return -EBUSY;
+	snprintf(out->why, sizeof(out->why), "%s", err == -ETIMEDOUT ?
+		 "a file that it has mapped does not answer" : err == -EBUSY || err == -EBADMSG ?
+		 "there is nobody to inspect it now" : in->why);
+	if (err == -ETIMEDOUT || err == -EBUSY || err == -EBADMSG)
+		return err == -EBADMSG ? -EBUSY : err;
 	*files = in->files;
 	if (err)
 		return err;

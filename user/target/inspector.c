@@ -153,11 +153,13 @@ static int call(enum function f, pid_t about)
 
 	while (err == -ETIMEDOUT && worker_is_runnable(&inspector))
 		err = worker_wait(&inspector, ANSWER_MS);
-	if (err == -ETIMEDOUT) {
-		log_debug("process %d: its files do not answer", about);
+	if (err == -ETIMEDOUT)
 		worker_give_up(&inspector, about, true);
+	if (err == -EBUSY) {	/* the inspector's parser has waited for a file */
+		worker_blame(&inspector, about);
+		err = -ETIMEDOUT;
 	}
-	return err == -ETIMEDOUT || err == -EPIPE ? -EBUSY : err;
+	return err == -EPIPE ? -EBUSY : err;
 }
 
 int inspector_inspect(const struct proc_info *who, uint64_t before, const struct inspected **out)
@@ -171,7 +173,7 @@ int inspector_inspect(const struct proc_info *who, uint64_t before, const struct
 	s->inspect.who = *who;
 	s->inspect.before = before;
 	err = call(INSPECT, who->tgid);
-	if (err == -EBUSY)
+	if (err == -EBUSY || err == -ETIMEDOUT)
 		return err;
 	i = &s->inspect.out;
 	i->why[sizeof(i->why) - 1] = '\0';

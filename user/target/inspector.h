@@ -3,8 +3,8 @@
  * inspector.h - the worker (worker.h) that opens the files which processes have mapped, run, or name: it finds
  * out which CPython is in them (inspect_files.h, exe_learn.h), with the parser's help (parser.h).
  *
- * Errors of all functions: -EBUSY: it did not answer in time, because of a file of this process or
- * because the machine is busy; it is not asked about this process for a while.
+ * Errors of all functions: -ETIMEDOUT: a file of this process does not answer, now or a short time ago;
+ * the inspector is not asked about the process for a while. -EBUSY: there is no inspector, try again.
  */
 #ifndef TACHBPF_INSPECTOR_H
 #define TACHBPF_INSPECTOR_H

@@ -54,8 +54,8 @@ static void forget_ended(struct stuck *s)
 	}
 }
 
-/* Whatever had blocked a worker that has ended has released it. */
-static bool may_ask(struct worker *w, pid_t about, uint64_t now)
+/* Whatever had blocked a worker that has ended has released it. As worker_ready(). */
+static int may_ask(struct worker *w, pid_t about, uint64_t now)
 {
 	bool room = false;
 	struct stuck *s;
@@ -63,21 +63,22 @@ static bool may_ask(struct worker *w, pid_t about, uint64_t now)
 	for (s = w->stuck; s < w->stuck + STUCK_MAX; s++) {
 		forget_ended(s);
 		if (s->about == about && (s->pidfd || now < s->again_ns))
-			return false;
+			return -ETIMEDOUT;
 		room |= !s->pidfd;
 	}
-	return room;
+	return room ? 0 : -EBUSY;
 }
 
 int worker_ready(struct worker *w, pid_t about)
 {
+	int err;
+
 	if (!w->stuck)
 		w->stuck = calloc(STUCK_MAX, sizeof(*w->stuck));
 	if (!w->stuck)
 		return -ENOMEM;
-	if (!may_ask(w, about, now_ns()))
-		return -EBUSY;
-	return w->pid ? 0 : worker_start(w);
+	err = may_ask(w, about, now_ns());
+	return err || w->pid ? err : worker_start(w);
 }
 
 unsigned int worker_stuck_cnt(struct worker *w)
@@ -176,16 +177,26 @@ static struct stuck *stuck_entry(struct worker *w, pid_t about)
 	return found;
 }
 
+static void blame_for(struct stuck *s)
+{
+	s->again_ns = now_ns() +
+		      (AGAIN_NS << (s->times < AGAIN_DOUBLINGS ? s->times : AGAIN_DOUBLINGS));
+	s->times++;
+}
+
+void worker_blame(struct worker *w, pid_t about)
+{
+	blame_for(stuck_entry(w, about));
+}
+
 void worker_give_up(struct worker *w, pid_t about, bool blame)
 {
 	struct stuck *s = stuck_entry(w, about);
-	unsigned int doublings = s->times < AGAIN_DOUBLINGS ? s->times : AGAIN_DOUBLINGS;
 
-	s->again_ns = now_ns();
-	if (blame) {
-		s->again_ns += AGAIN_NS << doublings;
-		s->times++;
-	}
+	if (blame)
+		blame_for(s);
+	else
+		s->again_ns = now_ns();
 	s->pidfd = w->pidfd;
 	w->pidfd = -1;
 	syscall(SYS_pidfd_send_signal, s->pidfd, SIGKILL, NULL, 0);

@@ -63,9 +63,9 @@ void keeper_end(void);
 pid_t keeper_pid(void);
 
 /*
- * May the worker be asked about this process: has nothing of it blocked a worker a short time
- * ago, and may one more worker be lost? If so, start the worker if there is none. 0; -EBUSY: try again
- * later; other -errno.
+ * May the worker be asked about this process? If so, start the worker if there is none. 0;
+ * -ETIMEDOUT: something of the process has blocked a worker a short time ago; -EBUSY: too many workers
+ * are blocked, so no other may be lost; other -errno. Try again later.
  */
 int worker_ready(struct worker *w, pid_t about);
 
@@ -88,6 +88,9 @@ bool worker_is_runnable(const struct worker *w);
  * that process for a second, twice as long the next time. Otherwise the machine was slow.
  */
 void worker_give_up(struct worker *w, pid_t about, bool blame);
+
+/* As if the process had blocked the worker, which has found out by itself that it would. */
+void worker_blame(struct worker *w, pid_t about);
 
 /* How many workers of this place are blocked in the kernel, and were given up. */
 unsigned int worker_stuck_cnt(struct worker *w);

@@ -42,6 +42,8 @@ def test_a_recording_goes_on_and_ends(attackers, scratch, python):
     bad = {a.pid for a in attackers}
     done = succeeded(tachbpf("-a", "-d", 1, "-o", scratch / "timed", "--json"))
     assert not bad & {p["pid"] for p in done.summary["processes"]}
+    assert done.summary["files_stuck"] > 0
+    assert bad & {p["pid"] for p in done.summary["refused"]}
     with Recording(["-a", "-o", scratch / "interrupted", "--json"]) as recording:
         recording.wait_recording()
         with Target(python, scratch, "shares=600") as target:
@@ -61,4 +63,4 @@ def test_ps_ends_and_lists_the_others(attackers, scratch, python):
 def test_a_process_that_is_asked_for_is_named(attackers, scratch):
     done = tachbpf("-p", attackers[0].pid, "-d", 1, "-o", scratch / "one.tach")
     assert done.returncode == 1
-    assert str(attackers[0].pid) in done.stderr and "did not answer" in done.stderr
+    assert str(attackers[0].pid) in done.stderr and "does not answer" in done.stderr

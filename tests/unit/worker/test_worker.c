@@ -209,14 +209,17 @@ static void test_that_does_not_answer_is_given_up(void **state)
 	assert_int_equal(worker_call(&worker, STOP, NULL, SOON_MS), -ETIMEDOUT);
 	assert_false(worker_is_runnable(&worker));
 	worker_give_up(&worker, 7, true);
-	assert_int_equal(worker_ready(&worker, 7), -EBUSY);
+	assert_int_equal(worker_ready(&worker, 7), -ETIMEDOUT);
 	assert_int_equal(twice_of(4), 8);
 	assert_int_not_equal(worker.pid, before);
 	while (worker_stuck_cnt(&worker))	/* SIGKILL ends what is stopped */
 		usleep(1000);
-	assert_int_equal(worker_ready(&worker, 7), -EBUSY);
+	assert_int_equal(worker_ready(&worker, 7), -ETIMEDOUT);
 	while (worker_ready(&worker, 7))	/* a second */
 		usleep(1000);
+	worker_blame(&worker, 7);
+	assert_int_equal(worker_ready(&worker, 7), -ETIMEDOUT);
+	assert_int_equal(twice_of(4), 8);
 }
 
 /* An answer that comes late belongs to its call. */
