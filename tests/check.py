@@ -5,7 +5,8 @@
 A plan is a list of stages, one after the other; a stage has lanes, side by side; a lane has
 tiers, one after the other. A tier is a target of the Makefile that says its counts by tally.py.
 A tier that fails stops no other, a build that fails stops all. The last line is
-`N passed, N failed, N skipped`, and then the systems that could not be had. In the environment: BUILD, the build's directory.
+`N passed, N failed, N skipped`, and then the systems that could not be had. In the environment:
+BUILD, the build's directory.
 """
 import os
 import shutil

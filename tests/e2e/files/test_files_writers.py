@@ -308,7 +308,9 @@ def test_diff_of_itself_and_of_nothing(tmp_path):
     same = json.loads(good("diff", "--json", GOLDEN / "cpu_raw.bin", GOLDEN / "cpu_raw.bin"))
     assert all(r["self_delta"] == r["total_delta"] == 0 for r in same["rows"])
     good("convert", "--thread", 1, GOLDEN / "cpu_raw.bin", "-o", tmp_path / "empty.tach")
-    one = json.loads(good("diff", "--json", tmp_path / "empty.tach", GOLDEN / "cpu_raw.bin"))
+    done = run("diff", "--json", tmp_path / "empty.tach", GOLDEN / "cpu_raw.bin")
+    assert done.returncode == 0 and "A has no samples" in done.stderr, done.stderr
+    one = json.loads(done.stdout)
     assert one["a"]["samples"] == 0 and all(r["self_delta"] == r["b"]["self_pct"]
                                             for r in one["rows"])
 

@@ -161,7 +161,7 @@ def test_mem(trace):
 def test_mem_text():
     text = good("mem", ALL / "mlyze" / "basic.mlyze", ALL / "mlyze" / "extremes.mlyze")
     assert "225 bytes in 5 allocations" in text and "process_data  /other.py:123" in text
-    assert "1 frees of blocks that were allocated before" in text and "\x00" not in text
+    assert "1 free of a block that was allocated before" in text and "\x00" not in text
     assert good("mem", "--validate", ALL / "mlyze" / "basic.mlyze").endswith("basic.mlyze: valid\n")
 
 
