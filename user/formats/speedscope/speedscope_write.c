@@ -62,6 +62,7 @@ struct speedscope {
 	struct stacks *stacks;
 	struct spool *spool;
 	struct buf tracks;		/* struct track * */
+	uint32_t track_0;		/* the current profile's first track */
 	struct buf stats;		/* struct profile_stats, by process */
 	struct u64map clocks;		/* struct clock, by thread */
 	struct profile_meta meta;
@@ -119,6 +120,7 @@ static int speedscope_begin(struct sink *sink, const struct profile_meta *meta,
 	s->err = stacks_begin(s->stacks, meta, tables);
 	s->active = s->begun = !s->err;
 	s->meta = *meta;
+	s->track_0 = track_cnt(s);
 	s->started = false;
 	return s->err;
 }
@@ -301,7 +303,7 @@ static int finish_clocks(struct speedscope *s)
 			err = put_weight(s, c->track, c->stack, mul_capped(interval, c->weight));
 		free(c);
 	}
-	for (i = 0; !err && i < track_cnt(s); i++)
+	for (i = s->track_0; !err && i < track_cnt(s); i++)
 		err = put_pending(s, track_at(s, i));
 	u64map_free(&s->clocks);
 	memset(&s->clocks, 0, sizeof(s->clocks));

@@ -191,12 +191,13 @@ static struct source *source_new(struct merge *m, struct tach_reader *r,
 	s->m = m;
 	s->r = r;
 	s->clock_us = info->meta.start_us;
-	s->filter = sample_filter_new(m->options, &info->meta, tach_reader_tables(r), on_event, s);
+	s->filter = sample_filter_new();
 	s->remap = remap_new(tach_reader_tables(r), m->in);
 	if (!s->filter || !s->remap) {
 		free_source(s);
 		return NULL;
 	}
+	sample_filter_begin(s->filter, m->options, &info->meta, tach_reader_tables(r), on_event, s);
 	return s;
 }
 
@@ -219,11 +220,10 @@ int merge_add(struct merge *m, struct tach_reader *r, char *why, size_t why_size
 	err = tach_reader_run(r, count_read, s, why, why_size);
 	if (err && err != -EBADMSG)
 		return err;
-	sample_filter_free(s->filter);
-	s->filter = sample_filter_new(m->options, &tach_reader_info(r)->meta, tach_reader_tables(r),
-				      enqueue, s);
+	sample_filter_begin(s->filter, m->options, &tach_reader_info(r)->meta,
+			    tach_reader_tables(r), enqueue, s);
 	s->decoder = tach_reader_samples(r, s->why, sizeof(s->why));
-	return s->filter && s->decoder ? err : -ENOMEM;
+	return s->decoder ? err : -ENOMEM;
 }
 
 /* ---- joining ---- */
