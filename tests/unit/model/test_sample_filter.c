@@ -40,6 +40,19 @@ static int count(void *ctx, const struct event *ev)
 	return ++*(int *)ctx == 1000 ? -ECANCELED : 0;
 }
 
+static struct sample_filter *new_filter(const struct sample_filter_options *o,
+					const struct profile_meta *m,
+					const struct profile_tables *t,
+					int (*on_event)(void *ctx, const struct event *ev),
+					void *ctx)
+{
+	struct sample_filter *f = sample_filter_new();
+
+	assert_non_null(f);
+	sample_filter_begin(f, o, m, t, on_event, ctx);
+	return f;
+}
+
 static bool passes(const struct sample_filter_options *o, const struct intern *in,
 		   const struct event *ev)
 {
