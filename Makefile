@@ -231,8 +231,21 @@ $(O)/tests/%.py: tests/%.py
 	@mkdir -p $(@D)
 	$(Q)install -m 755 $< $@
 
+# A tachbpf that counts what it does, for tests of how that grows: the rooms that read and write
+# profiles count.
+WORK_SRC   := user/main.c $(foreach r,base model formats recording analysis commands,$(wildcard user/$r/*.c user/$r/*/*.c))
+WORK_CALLS := memset memcpy memmove malloc calloc realloc reallocarray
+
+$(O)/work/%.o: %.c | $(O)/libtachbpf.a
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALLFLAGS) -I$(O) -fsanitize-coverage=trace-pc -c -o $@ $<
+
+$(O)/work/tachbpf: $(WORK_SRC:%.c=$(O)/work/%.o) $(O)/tests/unit/work_count.o $(O)/libtachbpf.a
+	$(E) LINK $@
+	$(Q)$(CC) $(SYSROOT_FLAG) $(CFLAGS) $(SANFLAGS) $(WORK_CALLS:%=-Wl,--wrap=%) -o $@ $^ $(LIBS)
+
 .PHONY: check-unit
-check-unit: $(UNIT_BIN) $(HOSTBPF_BIN) $(UNIT_PY) ## tests/unit, tests/hostbpf; goes on after a failure, SAN=1 with sanitizers
+check-unit: $(UNIT_BIN) $(HOSTBPF_BIN) $(UNIT_PY) | $(O)/work/tachbpf ## tests/unit, tests/hostbpf; goes on after a failure, SAN=1 with sanitizers
 	$(FORGET)
 	@$(REPORTS) $(PYTHON) tests/programs.py $(or $(TACHBPF_TIER),unit) $^
 # ------------------------------------------------------------------------------------------
