@@ -403,6 +403,25 @@ struct stack_view stacks_get(const struct stacks *s, uint32_t id)
 	return v;
 }
 
+uint64_t stacks_bytes(const struct stacks *s, bool names, uint32_t frame_bytes)
+{
+	const struct profile_tables *t = stacks_tables(s);
+	uint32_t i, k, cnt = stacks_cnt(s);
+	uint64_t bytes = 0;
+
+	for (i = 0; i < cnt; i++) {
+		struct stack_view v = stacks_get(s, i);
+
+		bytes += (uint64_t)v.n * frame_bytes;
+		for (k = 0; names && k < v.n; k++) {
+			const struct frame *f = &t->frames[v.labels[k]];
+
+			bytes += t->strings[f->func].len + path_base(t->strings[f->file]).len;
+		}
+	}
+	return bytes;
+}
+
 const struct profile_tables *stacks_tables(const struct stacks *s)
 {
 	return intern_tables(s->names);
