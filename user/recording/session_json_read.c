@@ -26,7 +26,7 @@
 #include "model/intern.h"
 #include "model/thread_names.h"
 
-/* Of session.json: 100,000 processes take 140 MB. A larger one would take too long. */
+/* Of session.json: 100,000 processes take about 100 MB. A larger one would take too long. */
 #define MAX_BYTES ((size_t)256 << 20)
 /* Of FILE.json, which is about one process and its threads. */
 #define BESIDE_MAX_BYTES ((size_t)4 << 20)
@@ -582,6 +582,16 @@ void session_json_gil(const struct session_json *s, const char *file, struct ses
 	*out = get_gil(m);
 }
 
+/* A thread's name, cut to what other names of threads have room for; NULL: it has none. */
+static const char *thread_name(const struct json_member *m, struct buf *name)
+{
+	if (!json_member_string(m, name))
+		return NULL;
+	if (name->len >= THREAD_NAME_BYTES)
+		name->data[THREAD_NAME_BYTES - 1] = '\0';
+	return (const char *)name->data;
+}
+
 int session_json_gil_threads(const struct session_json *s, const char *file,
 			     int (*each)(void *ctx, uint64_t thread_id, const char *name,
 					 const struct session_gil *gil), void *ctx)
@@ -604,8 +614,7 @@ int session_json_gil_threads(const struct session_json *s, const char *file,
 		gil = get_gil(m);
 		json_member_count(&m[THREAD], &tid);
 		if (gil.known)
-			err = each(ctx, tid, json_member_string(&m[NAME], &name) ?
-					     (const char *)name.data : NULL, &gil);
+			err = each(ctx, tid, thread_name(&m[NAME], &name), &gil);
 	}
 	buf_free(&name);
 	return err;
