@@ -307,6 +307,10 @@ bench-files: $(O)/tachbpf $(O)/tests/bench/bench_files ## reading and writing fi
 	TACHBPF=$(abspath $(O))/tachbpf BENCH_FILES=$(abspath $(O))/tests/bench/bench_files \
 		$(PYTHON) tests/bench/bench_files.py $(BENCHFLAGS)
 
+.PHONY: bench-processes
+bench-processes: $(O)/tachbpf ## what 100,000, 200,000 and 400,000 processes in a file cost each command
+	TACHBPF=$(abspath $(O))/tachbpf $(PYTHON) tests/bench/bench_processes.py $(BENCHFLAGS)
+
 $(O)/tests/bench/%: tests/bench/%.c $(O)/libtachbpf.a
 	@mkdir -p $(@D)
 	$(E) CC $<
