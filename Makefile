@@ -472,5 +472,5 @@ help: ## this list
 clean: ## remove what was built
 	rm -rf $(O)
 
--include $(LIB_OBJ:.o=.d) $(O)/user/main.d $(BPF_OBJ:.o=.d) $(UNIT_BIN:=.d) \
+-include $(LIB_OBJ:.o=.d) $(O)/user/main.d $(WORK_SRC:%.c=$(O)/work/%.d) $(O)/tests/unit/work_count.d $(BPF_OBJ:.o=.d) $(UNIT_BIN:=.d) \
          $(HOSTBPF_OBJ:.o=.d) $(HOSTBPF_BIN:=.d)

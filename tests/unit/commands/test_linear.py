@@ -13,6 +13,7 @@ sys.dont_write_bytecode = True
 PROGRAM = Path(__file__).resolve().parents[3] / "work" / "tachbpf"
 sys.path.insert(0, str(Path("tests/e2e/lib").resolve()))
 
+import make_tach  # noqa: E402
 from many_processes import OF_PROFILES, OF_SHARED, collapsed, shared  # noqa: E402
 
 COUNTS = (1000, 2000, 4000)
@@ -37,6 +38,19 @@ class Linear(unittest.TestCase):
                                   stderr=subprocess.PIPE, text=True, timeout=300)
         self.assertEqual(done.returncode, 0, f"{command}: {done.stderr}")
         return int(counted.read_text())
+
+    def test_files_that_are_merged(self):
+        """Of n files with a thread each."""
+        counted = []
+        for count in (200, 400, 800):
+            top = self.top / str(count)
+            top.mkdir()
+            for i in range(count):
+                writer = make_tach.Writer()
+                writer.add(writer.stack([("app.py", "main", 1)]), tid=i + 1, time_us=1000 * (i + 1))
+                writer.write(top / f"x{i}.tach")
+            counted.append(self.work("merge {} -o out", top))
+        self.assertLess((counted[2] - counted[1]) / (counted[1] - counted[0]), GROWTH)
 
     def check(self, write, commands):
         for count in COUNTS:
