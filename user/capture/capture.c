@@ -338,6 +338,7 @@ void capture_counts(struct capture *s, struct capture_counts *out)
 		.table_full = s->life.table_full,
 		.unidentified = s->unidentified,
 		.containers_beyond = identities_beyond(s->args.identities),
+		.containers_unnamed = identities_unnamed(s->args.identities),
 		.startup_cpu_s = s->startup_cpu_s,
 		.processes_seen = s->life.begun_cnt,
 		.processes_live = s->life.live_cnt,

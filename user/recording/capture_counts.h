@@ -38,6 +38,8 @@ struct capture_counts {
 	uint64_t orphans;		/* samples of processes that user space did not know */
 	uint64_t table_full;		/* times that a process did not fit into py_procs */
 	uint64_t unidentified;		/* ticks of processes that ended before the inspection */
+	uint64_t containers_unnamed;	/* containers whose names were not searched for: a user
+					 * has too many */
 	uint64_t containers_beyond;	/* containers that are not kept: too many */
 	struct sample_cost cost;	/* cnt 0: not measured */
 	struct offcpu_scan_counts scan;
