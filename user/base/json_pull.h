@@ -21,9 +21,10 @@ struct json_pull {
 	const char *data;
 	size_t len, at;
 	size_t base;		/* offset of data in its file, for messages */
-	size_t string_max;	/* strings and keys that are asked for may be as long; 0: any length */
+	size_t string_max;	/* how long strings and keys may be that are asked for; 0: any length */
 	bool mapped;		/* data is a mapped file that nobody writes to: pages behind the
-				 * position are given back, and are read again if a copy goes back */
+				 * position are given back; they are read again if a copy goes
+				 * back to them */
 	size_t dropped;		/* mapped: where those pages end */
 	int depth;
 	bool first;		/* no member of the current object or array was read yet */

@@ -23,8 +23,8 @@ struct writer {
 };
 
 /*
- * max_bytes: write no more, which is the error -EFBIG; 0: no limit. NULL with errno; the caller frees
- * it with free().
+ * max_bytes: write no more, which is the error -EFBIG; 0: no limit. NULL with errno; the caller
+ * frees it with free().
  */
 struct writer *writer_new(int fd, uint64_t max_bytes);
 /* Write what is buffered. 0, or the first error since writer_new(). */

@@ -34,8 +34,8 @@ int profile_out_open(struct profile_out *out, const struct sink_ops *format,
 		     const struct export_options *export, const struct input_options *input,
 		     bool many);
 /*
- * So many events more will follow: is the file too large then? 0, or SINK_REPORTED after logging the
- * size. Only for formats that write each of them.
+ * So many events more will follow: is the file too large then? 0, or SINK_REPORTED after logging
+ * the size. Only for formats that write each of them.
  */
 int profile_out_expect(struct profile_out *out, const struct sink_ops *format,
 		       const struct export_options *export, uint64_t events);

@@ -35,7 +35,7 @@ struct report_read {
 	const struct profile_file *file;
 	struct process_root root;
 	bool shared;				/* the file is of several processes */
-	struct id_map row_of;			/* shared: root frame -> 1 + the row of its process */
+	struct id_map row_of;			/* shared: root frame -> 1 + row of its process */
 	uint32_t row_of_rest;			/* 1 + the row of samples without a process frame,
 						 * 0: none */
 	bool spare_row;				/* the file's own row is not used so far */

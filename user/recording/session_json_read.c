@@ -78,8 +78,8 @@ static bool has_room(struct kept *k, size_t bytes)
 {
 	if (bytes > KEPT_MAX_BYTES - k->bytes) {
 		if (!k->full)
-			log_warn("the JSON of this recording has more than %zu MiB of names: some are "
-				 "left out", KEPT_MAX_BYTES >> 20);
+			log_warn("the JSON of this recording has more than %zu MiB of names: some "
+				 "are left out", KEPT_MAX_BYTES >> 20);
 		k->full = true;
 		return false;
 	}

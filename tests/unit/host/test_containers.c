@@ -468,6 +468,7 @@ static void test_hostile_state(void **state)
 static void test_long_list(void **state)
 {
 	static const char path[] = "/var/lib/containers/storage/overlay-containers/containers.json";
+	static const char last[] = STORED(HEX, "web") "]";
 	static const size_t before[] = { 0, 65536 - 100, 65536 - 30, 65536 + 7, 3000000 };
 	struct container c;
 	struct buf b = { 0 };
@@ -478,7 +479,7 @@ static void test_long_list(void **state)
 		assert_int_equal(buf_add(&b, "[", 1), 0);
 		while (b.len < before[i])
 			assert_int_equal(buf_add(&b, " ", 1), 0);
-		assert_int_equal(buf_add(&b, STORED(HEX, "web") "]", sizeof(STORED(HEX, "web") "]")), 0);
+		assert_int_equal(buf_add(&b, last, sizeof(last)), 0);
 		put(path, (const char *)b.data);
 		c = named("/machine.slice/libpod-" HEX ".scope/container", 0);
 		assert_string_equal(c.name, "web");
@@ -549,8 +550,8 @@ static void test_memory(void **state)
 	named_in_8_mib("/docker/" HEX, "");
 	put_times(docker, "", "[", MIB - 100, "");
 	named_in_8_mib("/docker/" HEX, "");
-	put_times(docker, "{\"Config\":{\"Labels\":{\"0\":\"0\"", ",\"key\":\"value\"", MIB / 16 - 100,
-		  "}},\"Name\":\"web\"}");
+	put_times(docker, "{\"Config\":{\"Labels\":{\"0\":\"0\"", ",\"key\":\"value\"",
+		  MIB / 16 - 100, "}},\"Name\":\"web\"}");
 	named_in_8_mib("/docker/" HEX, "web");
 	put_times(bundle, "{\"annotations\":{\"0\":\"0\"", ",\"key\":\"value\"", 9400000 / 16,
 		  ",\"io.kubernetes.cri.container-name\":\"web\"}}");

@@ -74,7 +74,7 @@ struct merge {
 	size_t thread_cnt, thread_cap;
 	struct source **sources;
 	size_t source_cnt, source_cap;
-	struct source **heap;		/* sources that are not read to their end: see sift_down() */
+	struct source **heap;		/* sources that have more to read: see sift_down() */
 	size_t heap_cnt;
 	size_t queued_bytes;
 	int (*on_event)(void *ctx, const struct event *ev);
