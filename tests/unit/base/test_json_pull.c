@@ -155,7 +155,7 @@ static void test_mapped(void **state)
 
 	assert_non_null(text);
 	memset(text, 'a', size);
-	memcpy(text, "[\"first\",\"", 11);
+	memcpy(text, "[\"first\",\"", 10);
 	memcpy(text + size / 2, "\",[", 3);
 	memset(text + size / 2 + 3, ' ', size / 2 - 5);
 	memcpy(text + size - 2, "]]", 2);
