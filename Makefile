@@ -237,8 +237,21 @@ $(O)/tests/%.py: tests/%.py
 	@mkdir -p $(@D)
 	$(Q)install -m 755 $< $@
 
+# A tachbpf that counts what it does, for tests of how that grows: the rooms that read and write
+# profiles count.
+WORK_SRC   := user/main.c $(foreach r,base model formats recording analysis commands,$(wildcard user/$r/*.c user/$r/*/*.c))
+WORK_CALLS := memset memcpy memmove malloc calloc realloc reallocarray
+
+$(O)/work/%.o: %.c | $(O)/libtachbpf.a
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALLFLAGS) -I$(O) -fsanitize-coverage=trace-pc -c -o $@ $<
+
+$(O)/work/tachbpf: $(WORK_SRC:%.c=$(O)/work/%.o) $(O)/tests/unit/work_count.o $(O)/libtachbpf.a
+	$(E) LINK $@
+	$(Q)$(CC) $(SYSROOT_FLAG) $(CFLAGS) $(SANFLAGS) $(WORK_CALLS:%=-Wl,--wrap=%) -o $@ $^ $(LIBS)
+
 .PHONY: check-unit
-check-unit: $(UNIT_BIN) $(HOSTBPF_BIN) $(UNIT_PY) ## tests/unit, tests/hostbpf; goes on after a failure, SAN=1 with sanitizers
+check-unit: $(UNIT_BIN) $(HOSTBPF_BIN) $(UNIT_PY) | $(O)/work/tachbpf ## tests/unit, tests/hostbpf; goes on after a failure, SAN=1 with sanitizers
 	$(FORGET)
 	@$(REPORTS) $(PYTHON) tests/programs.py $(or $(TACHBPF_TIER),unit) $^
 # ------------------------------------------------------------------------------------------
@@ -299,6 +312,10 @@ bench-period: $(O)/tests/bench/period_change ## what it costs to change the cloc
 bench-files: $(O)/tachbpf $(O)/tests/bench/bench_files ## reading and writing files, beside CPython
 	TACHBPF=$(abspath $(O))/tachbpf BENCH_FILES=$(abspath $(O))/tests/bench/bench_files \
 		$(PYTHON) tests/bench/bench_files.py $(BENCHFLAGS)
+
+.PHONY: bench-processes
+bench-processes: $(O)/tachbpf ## what 100,000, 200,000 and 400,000 processes in a file cost each command
+	TACHBPF=$(abspath $(O))/tachbpf $(PYTHON) tests/bench/bench_processes.py $(BENCHFLAGS)
 
 $(O)/tests/bench/%: tests/bench/%.c $(O)/libtachbpf.a
 	@mkdir -p $(@D)
@@ -462,5 +479,5 @@ help: ## this list
 clean: ## remove what was built
 	rm -rf $(O)
 
--include $(LIB_OBJ:.o=.d) $(O)/user/main.d $(BPF_OBJ:.o=.d) $(UNIT_BIN:=.d) \
+-include $(LIB_OBJ:.o=.d) $(O)/user/main.d $(WORK_SRC:%.c=$(O)/work/%.d) $(O)/tests/unit/work_count.d $(BPF_OBJ:.o=.d) $(UNIT_BIN:=.d) \
          $(HOSTBPF_OBJ:.o=.d) $(HOSTBPF_BIN:=.d)

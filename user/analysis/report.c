@@ -15,10 +15,9 @@
 
 #include "base/util.h"
 #include "bpf/abi.h"
+#include "model/id_map.h"
 #include "model/intern.h"
 #include "model/thread_map.h"
-
-#define NO_ROW UINT32_MAX
 
 struct counts {
 	uint64_t self, total;
@@ -40,15 +39,15 @@ struct report {
 	struct counts *rows;		/* by function or line: indexed by names' frame ids */
 	uint32_t row_cnt, row_cap;
 	struct report_row *sorted;
-	struct string_ref *labels;	/* of the profiles */
+	struct buf labels;		/* struct string_ref, of the profiles */
 	/* The profile that is being added: */
 	uint32_t profile_cnt;
 	const struct profile_tables *tables;
 	uint32_t selected;		/* by process, container: the row for samples */
 	struct thread_map *threads;	/* by thread */
 	uint32_t thread_row_0;		/* row of the profile's first thread */
-	uint32_t *row_of;		/* frame id -> row; NO_ROW: not translated yet */
-	uint32_t *string_of;		/* string id -> ours; NO_ROW: not translated yet */
+	struct id_map row_of;		/* frame id -> row, as far as translated */
+	struct id_map string_of;	/* string id -> ours, as far as translated */
 	/* The stack that is being repeated: */
 	uint64_t pending;
 	double pending_squares;
@@ -75,10 +74,9 @@ struct report *report_new(enum report_by by)
 static void end_profile(struct report *r)
 {
 	thread_map_free(r->threads);
-	free(r->row_of);
-	free(r->string_of);
+	id_map_clear(&r->row_of);
+	id_map_clear(&r->string_of);
 	r->threads = NULL;
-	r->row_of = r->string_of = NULL;
 	r->tables = NULL;
 }
 
@@ -87,10 +85,12 @@ void report_free(struct report *r)
 	if (!r)
 		return;
 	end_profile(r);
+	id_map_free(&r->row_of);
+	id_map_free(&r->string_of);
 	intern_free(r->names);
 	free(r->rows);
 	free(r->sorted);
-	free(r->labels);
+	buf_free(&r->labels);
 	free(r);
 }
 
@@ -119,14 +119,9 @@ static int need_row(struct report *r, uint32_t row)
 	return 0;
 }
 
-/* An array for n ids that are not translated yet. */
-static uint32_t *new_ids(uint32_t n)
+static struct string_ref *label_at(const struct report *r, uint32_t i)
 {
-	uint32_t *ids = malloc(((size_t)n + 1) * sizeof(*ids));
-
-	if (ids)
-		memset(ids, 0xff, (size_t)n * sizeof(*ids));
-	return ids;
+	return (struct string_ref *)(void *)r->labels.data + i;
 }
 
 /* Does each profile have a row? Rows of one container are joined at the end. */
@@ -137,12 +132,11 @@ static bool by_profile(const struct report *r)
 
 int report_begin(struct report *r, const struct profile_tables *tables, const char *label)
 {
-	struct string_ref *labels = reallocarray(r->labels, r->profile_cnt + 1, sizeof(*labels));
+	const struct string_ref text = { label, (uint32_t)strlen(label) };
 
-	if (!labels)
+	if (buf_add(&r->labels, &text, sizeof(text)))
 		return -ENOMEM;
-	r->labels = labels;
-	r->labels[r->profile_cnt++] = (struct string_ref){ label, (uint32_t)strlen(label) };
+	r->profile_cnt++;
 	r->tables = tables;
 	if (r->by == REPORT_BY_THREAD) {
 		r->thread_row_0 = r->row_cnt;
@@ -157,9 +151,7 @@ int report_begin(struct report *r, const struct profile_tables *tables, const ch
 			r->rows[row].profile = r->selected = row;
 		return err;
 	}
-	r->row_of = new_ids(tables->frame_cnt);
-	r->string_of = new_ids(tables->string_cnt);
-	return r->row_of && r->string_of ? 0 : -ENOMEM;
+	return 0;
 }
 
 void report_select(struct report *r, uint32_t profile)
@@ -169,21 +161,18 @@ void report_select(struct report *r, uint32_t profile)
 
 void report_rename(struct report *r, const char *label)
 {
-	r->labels[r->profile_cnt - 1] = (struct string_ref){ label, (uint32_t)strlen(label) };
+	*label_at(r, r->profile_cnt - 1) = (struct string_ref){ label, (uint32_t)strlen(label) };
 }
 
 static int our_string(struct report *r, uint32_t id, uint32_t *ours)
 {
 	const struct string_ref *s = &r->tables->strings[id];
+	int err;
 
-	if (r->string_of[id] == NO_ROW) {
-		int err = intern_string(r->names, s->data, s->len, &r->string_of[id]);
-
-		if (err)
-			return err;
-	}
-	*ours = r->string_of[id];
-	return 0;
+	if (id_map_get(&r->string_of, id, ours))
+		return 0;
+	err = intern_string(r->names, s->data, s->len, ours);
+	return err ? err : id_map_set(&r->string_of, id, *ours);
 }
 
 static int row_of_frame(struct report *r, uint32_t id, uint32_t *row)
@@ -202,9 +191,10 @@ static int row_of_frame(struct report *r, uint32_t id, uint32_t *row)
 		err = intern_frame(r->names, &key, row);
 	if (!err)
 		err = need_row(r, *row);
+	if (!err)
+		err = id_map_set(&r->row_of, id, *row);
 	if (err)
 		return err;
-	r->row_of[id] = *row;
 	if (f->line > 0 && (f->line < r->rows[*row].first_line || r->rows[*row].first_line < 0))
 		r->rows[*row].first_line = f->line;
 	return 0;
@@ -221,8 +211,8 @@ static int add_pending(struct report *r)
 	for (i = 0; i < r->depth; i++) {
 		struct counts *c;
 
-		row = r->row_of[r->stack[i]];
-		if (row == NO_ROW && row_of_frame(r, r->stack[i], &row))
+		if (!id_map_get(&r->row_of, r->stack[i], &row) &&
+		    row_of_frame(r, r->stack[i], &row))
 			return -ENOMEM;
 		c = &r->rows[row];
 		if (!i) {
@@ -410,7 +400,7 @@ const struct report_row *report_rows(struct report *r, enum report_sort sort, si
 			.self = c->self, .total = c->total,
 			.self_squares = c->self_squares,
 			.file = f ? names->strings[f->file] : none,
-			.func = f ? names->strings[f->func] : r->labels[c->profile],
+			.func = f ? names->strings[f->func] : *label_at(r, c->profile),
 			.kind = f ? f->kind : FRAME_SYNTHETIC,
 			.line = c->first_line,
 			.profile = c->profile, .thread_id = c->thread_id, .main = c->main,

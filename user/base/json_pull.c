@@ -7,9 +7,14 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #define OUT_OF_MEMORY "out of memory"
 #define NUMBER_MAX_CHARS 63
+/* Mapped text that may stay in memory behind the position; and how often that is looked at. */
+#define KEPT_BYTES ((size_t)1 << 20)
+#define LOOK_BYTES ((size_t)1 << 16)
 
 void json_pull_start(struct json_pull *j, const void *data, size_t len, size_t base)
 {
@@ -35,6 +40,27 @@ bool json_key_is(const struct buf *key, const char *word)
 	return key->len == strlen(word) && !memcmp(key->data, word, key->len);
 }
 
+/* Give back the pages of a mapped text that were read. */
+static void drop_read(struct json_pull *j)
+{
+	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), from, to;
+
+	if (!j->mapped || j->at - j->dropped < KEPT_BYTES)
+		return;
+	from = ((uintptr_t)j->data + j->dropped + page - 1) / page * page;
+	to = ((uintptr_t)j->data + j->at) / page * page;
+	j->dropped = j->at;
+	if (from < to)
+		madvise((void *)from, to - from, MADV_DONTNEED);
+}
+
+/* Go on by one character. */
+static inline void advance(struct json_pull *j)
+{
+	if (++j->at % LOOK_BYTES == 0)
+		drop_read(j);
+}
+
 static void skip_space(struct json_pull *j)
 {
 	while (j->at < j->len) {
@@ -42,7 +68,7 @@ static void skip_space(struct json_pull *j)
 
 		if (c != ' ' && c != '\n' && c != '\t' && c != '\r')
 			break;
-		j->at++;
+		advance(j);
 	}
 }
 
@@ -101,6 +127,7 @@ static bool next_member(struct json_pull *j, char close)
 
 	if (j->err)
 		return false;
+	drop_read(j);
 	c = peek(j);
 	if (c == close) {
 		j->at++;
@@ -159,9 +186,11 @@ static bool hex4(struct json_pull *j, uint32_t *v)
 
 static bool put(struct json_pull *j, struct buf *s, const void *data, size_t len)
 {
-	if (s && buf_add(s, data, len))
-		return json_pull_fail(j, OUT_OF_MEMORY);
-	return true;
+	if (!s)
+		return true;
+	if (j->string_max && len > j->string_max - s->len)
+		return json_pull_fail(j, "a shorter string");
+	return buf_add(s, data, len) ? json_pull_fail(j, OUT_OF_MEMORY) : true;
 }
 
 static bool put_char(struct json_pull *j, struct buf *s, uint32_t cp)
@@ -237,7 +266,7 @@ static bool string(struct json_pull *j, struct buf *s)
 		from = j->at;
 		while (j->at < j->len && (uint8_t)j->data[j->at] >= ' ' &&
 		       j->data[j->at] != '"' && j->data[j->at] != '\\')
-			j->at++;
+			advance(j);
 		if (!put(j, s, j->data + from, j->at - from))
 			return false;
 		if (j->at == j->len || (uint8_t)j->data[j->at] < ' ')
@@ -259,7 +288,7 @@ static size_t digits(struct json_pull *j)
 	size_t from = j->at;
 
 	while (j->at < j->len && j->data[j->at] >= '0' && j->data[j->at] <= '9')
-		j->at++;
+		advance(j);
 	return j->at - from;
 }
 

@@ -4,6 +4,8 @@
  * tree: large files cost time but no memory.
  *
  * A struct json_pull is a position in the text; a copy of it is a way back. Errors have an offset.
+ * Of hostile text: strings that are asked for can have a limit (string_max), and of a mapped file
+ * only the pages around the position stay in memory (mapped).
  * Nothing is accepted that the RFC does not allow, except a byte order mark at the beginning.
  */
 #ifndef TACHBPF_JSON_PULL_H
@@ -19,6 +21,11 @@ struct json_pull {
 	const char *data;
 	size_t len, at;
 	size_t base;		/* offset of data in its file, for messages */
+	size_t string_max;	/* how long strings and keys may be that are asked for; 0: any length */
+	bool mapped;		/* data is a mapped file that nobody writes to: pages behind the
+				 * position are given back; they are read again if a copy goes
+				 * back to them */
+	size_t dropped;		/* mapped: where those pages end */
 	int depth;
 	bool first;		/* no member of the current object or array was read yet */
 	const char *err;	/* NULL: no error; else what was expected at this position */

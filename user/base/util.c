@@ -115,6 +115,19 @@ char *escape_text(const char *s, size_t len, char *out, size_t out_size)
 	return out;
 }
 
+void *array_grow(void *array, size_t cnt, size_t *cap, size_t elem_bytes)
+{
+	size_t bigger = *cap ? *cap * 2 : 4;
+	void *moved;
+
+	if (cnt < *cap)
+		return array;
+	moved = reallocarray(array, bigger, elem_bytes);
+	if (moved)
+		*cap = bigger;
+	return moved;
+}
+
 int buf_reserve(struct buf *b, size_t more)
 {
 	size_t cap = b->cap ? b->cap : 256;

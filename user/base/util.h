@@ -46,6 +46,13 @@ size_t utf8_char(const char *s, size_t len, uint32_t *cp);
  */
 bool utf8_printable(uint32_t cp);
 
+/*
+ * Make room for one more element in an array of cnt, which has room for *cap: at least twice as
+ * much as before, so that n elements cost n. Returns the array, which may have moved; NULL: no
+ * memory, and the old one is as it was.
+ */
+void *array_grow(void *array, size_t cnt, size_t *cap, size_t elem_bytes);
+
 /* A growing byte buffer. Zero-initialise it; freed by buf_free(). */
 struct buf {
 	uint8_t *data;

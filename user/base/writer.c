@@ -10,13 +10,14 @@
 
 #include "base/util.h"
 
-struct writer *writer_new(int fd)
+struct writer *writer_new(int fd, uint64_t max_bytes)
 {
 	struct writer *w = malloc(sizeof(*w));
 
 	if (w) {
 		w->fd = fd;
 		w->err = 0;
+		w->left = max_bytes ? max_bytes : UINT64_MAX;
 		w->len = 0;
 	}
 	return w;
@@ -24,8 +25,11 @@ struct writer *writer_new(int fd)
 
 int writer_flush(struct writer *w)
 {
+	if (!w->err && w->len > w->left)
+		w->err = -EFBIG;
 	if (!w->err && w->len)
 		w->err = write_all(w->fd, w->data, w->len);
+	w->left -= w->err ? 0 : w->len;
 	w->len = 0;
 	return w->err;
 }

@@ -17,12 +17,16 @@
 struct writer {
 	int fd;			/* owned by the caller */
 	int err;		/* 0 or -errno */
+	uint64_t left;		/* bytes that may still be written */
 	size_t len;
 	char data[WRITER_BYTES];
 };
 
-/* NULL with errno; the caller frees it with free(). */
-struct writer *writer_new(int fd);
+/*
+ * max_bytes: write no more, which is the error -EFBIG; 0: no limit. NULL with errno; the caller
+ * frees it with free().
+ */
+struct writer *writer_new(int fd, uint64_t max_bytes);
 /* Write what is buffered. 0, or the first error since writer_new(). */
 int writer_flush(struct writer *w);
 

@@ -355,6 +355,7 @@ void capture_counts(struct capture *s, struct capture_counts *out)
 		.unidentified = s->unidentified,
 		.files_stuck = s->files_stuck,
 		.containers_beyond = identities_beyond(s->args.identities),
+		.containers_unnamed = identities_unnamed(s->args.identities),
 		.startup_cpu_s = s->startup_cpu_s,
 		.processes_seen = s->life.begun_cnt,
 		.processes_live = s->life.live_cnt,

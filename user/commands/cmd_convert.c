@@ -111,6 +111,9 @@ static int convert_profile(void *ctx, const struct profile_file *file, struct re
 		return -ECANCELED;
 	}
 	err = open_out(c);
+	if (!err && sample_filter_is_empty(&c->opts->input.filter))
+		err = profile_out_expect(&c->out, c->ops, &c->opts->export,
+					 reader_info(r)->event_cnt);
 	if (err)
 		return err;
 	if (c->ops == &sink_tach &&

@@ -123,22 +123,23 @@ static void json_members(struct json *j, const struct info_threads *t)
 {
 	char comm[PROCESS_FRAME_BYTES];
 	const char *container;
-	uint32_t i, tgid;
+	uint32_t tgid;
+	size_t i;
 
 	if (!t->process_cnt) {
 		json_null(j, "processes");
 		return;
 	}
 	json_array(j, "processes");
-	for (i = 0; i < t->root.tables->frame_cnt; i++) {
-		if (!t->samples_of[i] ||
-		    !process_frame_parse(t->root.tables, i, &tgid, comm, &container))
+	for (i = 0; i < t->process_cnt; i++) {
+		if (!process_frame_parse(t->root.tables, t->processes[i].frame, &tgid, comm,
+					 &container))
 			continue;
 		json_object(j, NULL);
 		json_uint(j, "pid", tgid);
 		json_string(j, "comm", comm);
 		json_string(j, "container", *container ? container : NULL);
-		json_uint(j, "samples", t->samples_of[i]);
+		json_uint(j, "samples", t->processes[i].samples);
 		json_object_end(j);
 	}
 	json_array_end(j);
@@ -310,7 +311,7 @@ static void print_file(const struct run *run, const struct profile_file *file,
 
 	print_identity(file);
 	if (t->process_cnt)
-		printf("  %-12s %u in this file; report --by process lists them\n", "processes",
+		printf("  %-12s %zu in this file; report --by process lists them\n", "processes",
 		       t->process_cnt);
 	print_header(info);
 	if (file->session)

@@ -11,6 +11,7 @@
 #include "commands/profile_out.h"
 #include "commands/profile_set.h"
 #include "formats/readers.h"
+#include "model/sample_filter.h"
 
 struct replay {
 	struct profile_set set;
@@ -48,6 +49,10 @@ static int replay_profile(void *ctx, const struct profile_file *file, struct rea
 	struct sink *sink;
 	int err = open_out(re);
 
+	if (err)
+		return err;
+	if (sample_filter_is_empty(&re->opts->input.filter))
+		err = profile_out_expect(&re->out, re->export.format, &re->export, info->event_cnt);
 	if (err)
 		return err;
 	sink = re->out.sink;

@@ -3,8 +3,9 @@
  * cmd_split.c - tachbpf split: one TACH file for each process, thread or span of time, in a
  * directory that is a recording again (it gets a session.json).
  *
- * Pieces are found while reading. AT_ONCE files are open at a time; if there are more pieces,
- * the profile is read again for the next ones. Memory does not grow with the samples.
+ * Pieces are found while reading. The files of the first AT_ONCE pieces are open meanwhile; what
+ * belongs to others waits in a temporary file (spool.h), from which one piece after the other is
+ * written. So a profile is read once, and memory does not grow with the samples.
  */
 #include "commands/commands.h"
 
@@ -26,16 +27,18 @@
 #include "commands/profile_set.h"
 #include "formats/formats.h"
 #include "formats/readers.h"
+#include "model/id_map.h"
 #include "model/intern.h"
 #include "model/process_frame.h"
 #include "model/profile_names.h"
 #include "model/remap.h"
+#include "model/spool.h"
 #include "model/thread_map.h"
 #include "model/thread_names.h"
 
 /* Pieces being written at a time: a file, tables and a buffer each. */
 #define AT_ONCE 128
-/* More are a mistake in --every, or hostile. */
+/* More are a mistake in --every, or hostile. Each has up to 4 KiB of samples in memory. */
 #define PIECES_MAX 100000
 #define STEM_BYTES 200
 
@@ -46,6 +49,8 @@ struct piece {
 	struct sink *sink;
 	struct intern *in;
 	struct remap *remap;
+	struct spool_stream waiting;	/* events, in records: see put_waiting() */
+	struct buf stack;		/* u32: the frames of the last one of them */
 };
 
 /* For session.json. */
@@ -60,7 +65,9 @@ struct split {
 	int dirfd;
 	struct compressor *compressor;
 	struct written *written;
-	size_t written_cnt;
+	size_t written_cnt, written_cap;
+	struct intern *names;		/* of files, before a number is added to them */
+	struct id_map numbers_of;	/* such a name -> the number to try next */
 	/* The profile being read: */
 	const struct profile_file *file;
 	struct reader *r;
@@ -68,7 +75,8 @@ struct split {
 	struct thread_map *numbers;	/* (key, 0) -> number of the piece */
 	struct piece *pieces;
 	size_t piece_cnt, piece_cap;
-	size_t first;			/* [first, first + AT_ONCE) are being written */
+	struct spool *spool;		/* of pieces from AT_ONCE on */
+	struct remap *spare;		/* of a piece that is closed, for the next one; NULL */
 };
 
 static uint64_t key_of(struct split *s, const struct event *ev)
@@ -88,36 +96,56 @@ static uint64_t key_of(struct split *s, const struct event *ev)
 
 /* ---- pieces ---- */
 
-/* Find a name that is free in the directory. session.json will have it. 0 or -errno. */
-static int name_piece(struct split *s, const struct piece *p, char name[OUTPUT_NAME_MAX])
+/* The n-th name of a piece, from 1. 0 or -ENAMETOOLONG. */
+static int nth_name(const struct split *s, const struct piece *p, uint32_t n,
+		    char name[OUTPUT_NAME_MAX])
 {
 	const char *from = p->of->name, *dot = strstr(from, ".tach");
-	int len = dot ? (int)(dot - from) : (int)strlen(from), n, i;
+	int len = dot ? (int)(dot - from) : (int)strlen(from);
 	char what[48] = "", again[16] = "";
-	struct stat st;
 
+	if (p->of != s->file) {
+		output_file_name(name, p->of->process.tgid, p->of->process.comm, (int)n - 1);
+		return 0;
+	}
 	len = len < STEM_BYTES ? len : STEM_BYTES;
 	if (s->opts->by == SPLIT_BY_THREAD)
 		snprintf(what, sizeof(what), ".thread-%" PRIu64, p->key);
 	else if (s->opts->by == SPLIT_BY_TIME)
 		snprintf(what, sizeof(what), ".part-%04" PRIu64, p->key + 1);
-	for (i = 1;; i++) {
-		if (i > 1)
-			snprintf(again, sizeof(again), ".%d", i);
-		if (p->of != s->file)
-			output_file_name(name, p->of->process.tgid, p->of->process.comm, i - 1);
-		n = p->of != s->file ? 0 : snprintf(name, OUTPUT_NAME_MAX, "%.*s%s%s.tach", len,
-						    from, what, again);
-		if (n >= OUTPUT_NAME_MAX)
-			return -ENAMETOOLONG;
-		if (fstatat(s->dirfd, name, &st, AT_SYMLINK_NOFOLLOW))
-			return errno == ENOENT ? 0 : -errno;
-	}
+	if (n > 1)
+		snprintf(again, sizeof(again), ".%u", n);
+	len = snprintf(name, OUTPUT_NAME_MAX, "%.*s%s%s.tach", len, from, what, again);
+	return len < OUTPUT_NAME_MAX ? 0 : -ENAMETOOLONG;
+}
+
+/*
+ * Find a name that is free in the directory. session.json will have it. Numbers that were tried
+ * before are not tried again. 0 or -errno.
+ */
+static int name_piece(struct split *s, const struct piece *p, char name[OUTPUT_NAME_MAX])
+{
+	uint32_t id, n = 1;
+	struct stat st;
+	int err = nth_name(s, p, n, name);
+
+	if (!err)
+		err = intern_string(s->names, name, strlen(name), &id);
+	if (err)
+		return err;
+	if (id_map_get(&s->numbers_of, id, &n))
+		err = nth_name(s, p, n, name);
+	while (!err && !fstatat(s->dirfd, name, &st, AT_SYMLINK_NOFOLLOW))
+		err = nth_name(s, p, ++n, name);
+	if (!err && errno != ENOENT)
+		err = -errno;
+	return err ? err : id_map_set(&s->numbers_of, id, n + 1);
 }
 
 static int add_written(struct split *s, const struct piece *p, const char *name)
 {
-	struct written *bigger = reallocarray(s->written, s->written_cnt + 1, sizeof(*bigger));
+	struct written *bigger = array_grow(s->written, s->written_cnt, &s->written_cap,
+					    sizeof(*bigger));
 
 	if (!bigger)
 		return -ENOMEM;
@@ -167,15 +195,25 @@ static int set_process(struct split *s, struct piece *p)
 	return 0;
 }
 
+/* Its memory may be as long as the profile's table, so that of a closed piece is used again. */
+static struct remap *take_remap(struct split *s, struct intern *in)
+{
+	struct remap *r = s->spare;
+
+	s->spare = NULL;
+	if (!r)
+		return remap_new(reader_tables(s->r), in);
+	remap_begin(r, reader_tables(s->r), in);
+	return r;
+}
+
 static int open_piece(struct split *s, struct piece *p)
 {
 	struct sink_args args = { .layout = s->opts->tach.layout, .compressor = s->compressor };
 	char name[OUTPUT_NAME_MAX];
 	struct profile_meta meta;
-	int err = set_process(s, p);
+	int err = name_piece(s, p, name);
 
-	if (!err)
-		err = name_piece(s, p, name);
 	if (err)
 		return err;
 	p->fd = output_create_file(s->dirfd, name);
@@ -183,7 +221,7 @@ static int open_piece(struct split *s, struct piece *p)
 		return -ECANCELED;	/* logged */
 	args.fd = p->fd;
 	p->in = intern_new();
-	p->remap = p->in ? remap_new(reader_tables(s->r), p->in) : NULL;
+	p->remap = p->in ? take_remap(s, p->in) : NULL;
 	p->sink = p->remap ? sink_tach.open(&args) : NULL;
 	if (!p->sink)
 		return -ENOMEM;
@@ -203,11 +241,93 @@ static int close_piece(struct split *s, struct piece *p, int err)
 	}
 	if (p->sink)
 		p->sink->ops->close(p->sink);
-	remap_free(p->remap);
+	if (p->remap) {
+		remap_free(s->spare);
+		s->spare = p->remap;
+	}
 	intern_free(p->in);
 	if (p->fd >= 0 && close(p->fd) && !err)
 		err = -errno;
+	spool_stream_free(&p->waiting);
+	buf_free(&p->stack);
 	*p = (struct piece){ .key = p->key, .fd = -1 };
+	return err;
+}
+
+/* Write an event to the piece's file, which is opened if it is not. 0 or -errno. */
+static int write_event(struct split *s, struct piece *p, const struct event *ev)
+{
+	struct event inner = *ev, ours;
+	int err = p->sink ? 0 : open_piece(s, p);
+
+	if (err)
+		return err;
+	inner.nframes -= p->of != s->file;	/* its own file needs no root frame */
+	err = remap_event(p->remap, &inner, &ours);
+	return err ? err : p->sink->ops->event(p->sink, &ours);
+}
+
+/* ---- events that wait for their file ---- */
+
+#define HEAD_NUMBERS 7		/* time, thread, interpreter, status, weight, frames, new frames */
+
+/* Keep an event: its numbers, and its frames if they are not those of the piece's last event. */
+static int put_waiting(struct split *s, struct piece *p, const struct event *ev)
+{
+	size_t bytes = ev->nframes * sizeof(*ev->frames);
+	bool same = p->stack.len == bytes && (!bytes || !memcmp(p->stack.data, ev->frames, bytes));
+	const uint64_t head[HEAD_NUMBERS] = { ev->time_us, ev->thread_id, ev->interp_id,
+					      ev->status, ev->weight, ev->nframes, !same };
+	uint64_t frame;
+	uint32_t i;
+	int err;
+
+	if (!s->spool)
+		s->spool = spool_new();
+	err = s->spool ? spool_add(s->spool, &p->waiting, head, HEAD_NUMBERS) : -ENOMEM;
+	for (i = 0; !err && !same && i < ev->nframes; i++) {
+		frame = ev->frames[i];
+		err = spool_add(s->spool, &p->waiting, &frame, 1);
+	}
+	p->stack.len = 0;
+	if (!err && bytes)
+		err = buf_add(&p->stack, ev->frames, bytes);
+	return err;
+}
+
+/* Read the next event that waits; its frames are in frames. 1; 0: there are no more; -errno. */
+static int next_waiting(struct spool_reader *r, struct event *ev,
+			uint32_t frames[EVENT_MAX_FRAMES])
+{
+	uint64_t head[HEAD_NUMBERS], frame;
+	uint32_t i;
+	int more = spool_next(r, head, HEAD_NUMBERS);
+
+	if (more <= 0)
+		return more;
+	*ev = (struct event){ .time_us = head[0], .thread_id = head[1],
+			      .interp_id = (uint32_t)head[2], .status = (uint8_t)head[3],
+			      .weight = head[4], .nframes = (uint32_t)head[5], .frames = frames };
+	for (i = 0; head[6] && i < ev->nframes; i++) {
+		more = spool_next(r, &frame, 1);
+		if (more <= 0)
+			return more ? more : -EIO;
+		frames[i] = (uint32_t)frame;
+	}
+	return 1;
+}
+
+/* Write the file of a piece whose events have waited. 0 or -errno. */
+static int write_waiting(struct split *s, struct piece *p)
+{
+	uint32_t frames[EVENT_MAX_FRAMES];
+	struct spool_reader r;
+	struct event ev;
+	int err = 0, more;
+
+	spool_read(&r, s->spool, &p->waiting);
+	while (!err && (more = next_waiting(&r, &ev, frames)))
+		err = more < 0 ? more : write_event(s, p, &ev);
 	return err;
 }
 
@@ -233,43 +353,35 @@ static int number_of(struct split *s, uint64_t key, size_t *number)
 			return -ENOMEM;
 		s->pieces = bigger;
 	}
-	s->pieces[s->piece_cnt++] = (struct piece){ .key = key, .fd = -1 };
-	return 0;
+	s->pieces[s->piece_cnt] = (struct piece){ .key = key, .fd = -1 };
+	return set_process(s, &s->pieces[s->piece_cnt++]);
 }
 
 static int on_event(void *ctx, const struct event *ev)
 {
 	struct split *s = ctx;
-	struct event inner = *ev, ours;
-	struct piece *p;
 	size_t number;
 	int err = number_of(s, key_of(s, ev), &number);
 
-	if (err || number < s->first || number >= s->first + AT_ONCE)
+	if (err)
 		return err;
-	p = &s->pieces[number];
-	if (!p->sink) {
-		err = open_piece(s, p);
-		if (err)
-			return err;
-	}
-	inner.nframes -= p->of != s->file;	/* its own file needs no root frame */
-	err = remap_event(p->remap, &inner, &ours);
-	return err ? err : p->sink->ops->event(p->sink, &ours);
+	return number < AT_ONCE ? write_event(s, &s->pieces[number], ev) :
+				  put_waiting(s, &s->pieces[number], ev);
 }
 
-static int split_pass(struct split *s)
+static int split_profile(struct split *s)
 {
-	size_t i, end;
-	int err, one;
+	int err = profile_set_run(&s->set, s->file, s->r, on_event, s), one;
+	size_t i;
 
-	s->set.quiet = s->first;	/* the first pass has reported the damage */
-	err = profile_set_run(&s->set, s->file, s->r, on_event, s);
-	end = s->piece_cnt < s->first + AT_ONCE ? s->piece_cnt : s->first + AT_ONCE;
-	for (i = s->first; i < end; i++) {
+	for (i = 0; i < s->piece_cnt; i++) {
+		if (!err && i >= AT_ONCE)
+			err = write_waiting(s, &s->pieces[i]);
 		one = close_piece(s, &s->pieces[i], err);
 		err = err ? err : one;
 	}
+	spool_free(s->spool);
+	s->spool = NULL;
 	return err;
 }
 
@@ -289,17 +401,13 @@ static int split_file(void *ctx, const struct profile_file *file, struct reader 
 	}
 	s->file = file;
 	s->r = r;
-	s->piece_cnt = s->first = 0;
+	s->piece_cnt = 0;
 	s->root = (struct process_root){ .tables = file->process.tgid ? NULL : reader_tables(r) };
 	s->numbers = thread_map_new();
 	if (!s->numbers)
 		return -ENOMEM;
-	do {
-		err = split_pass(s);
-		s->first += AT_ONCE;
-	} while (!err && s->first < s->piece_cnt);
+	err = split_profile(s);
 	thread_map_free(s->numbers);
-	s->set.quiet = false;
 	return err;
 }
 
@@ -364,7 +472,8 @@ static int split_set(struct split *s)
 		if (!s->compressor)
 			return -ENOMEM;
 	}
-	err = profile_set_each(&s->set, split_file, s);
+	s->names = intern_new();
+	err = s->names ? profile_set_each(&s->set, split_file, s) : -ENOMEM;
 	if (!err)
 		err = write_session(s);
 	if (err == -E2BIG)
@@ -396,6 +505,9 @@ int split_run(const struct split_options *opts)
 	for (i = 0; i < s.written_cnt; i++)
 		free(s.written[i].name);
 	free(s.written);
+	remap_free(s.spare);
+	intern_free(s.names);
+	id_map_free(&s.numbers_of);
 	free(s.pieces);
 	if (s.dirfd >= 0)
 		close(s.dirfd);

@@ -36,6 +36,33 @@ static int need_thread(struct info_threads *t, uint32_t index)
 	return 0;
 }
 
+/* Add to the samples of the process whose root frame was found last. 0 or -ENOMEM. */
+static int count_process(struct info_threads *t, uint64_t weight)
+{
+	struct info_process *list;
+	uint32_t i;
+
+	if (!id_map_get(&t->process_of, t->root.frame, &i)) {
+		i = (uint32_t)t->process_cnt;
+		list = array_grow(t->processes, i, &t->process_cap, sizeof(*list));
+		if (!list)
+			return -ENOMEM;
+		t->processes = list;
+		if (id_map_set(&t->process_of, t->root.frame, i))
+			return -ENOMEM;
+		list[t->process_cnt++] = (struct info_process){ .frame = t->root.frame };
+	}
+	t->processes[i].samples += weight;
+	return 0;
+}
+
+static int compare_processes(const void *a, const void *b)
+{
+	const struct info_process *x = a, *y = b;
+
+	return (x->frame > y->frame) - (x->frame < y->frame);
+}
+
 static int on_event(void *ctx, const struct event *ev)
 {
 	struct info_threads *t = ctx;
@@ -63,11 +90,7 @@ static int on_event(void *ctx, const struct event *ev)
 	th->gil_requested += !!(ev->status & STATUS_GIL_REQUESTED);
 	th->exceptions += !!(ev->status & STATUS_HAS_EXCEPTION);
 	th->main |= !!(ev->status & STATUS_MAIN_THREAD);
-	if (t->samples_of && process_root_of(&t->root, ev)) {
-		t->process_cnt += !t->samples_of[t->root.frame];
-		t->samples_of[t->root.frame] += ev->weight;
-	}
-	return 0;
+	return t->shared && process_root_of(&t->root, ev) ? count_process(t, ev->weight) : 0;
 }
 
 /* Most samples first; the same samples always give the same order. */
@@ -82,18 +105,14 @@ static int compare_threads(const void *a, const void *b)
 	return (x->interp_id > y->interp_id) - (x->interp_id < y->interp_id);
 }
 
-/* Count samples by process if the file's process is unknown. 0 or -ENOMEM. */
-static int prepare_processes(struct info_threads *t, const struct profile_file *file,
+/* Count samples by process if the file's process is unknown. */
+static void prepare_processes(struct info_threads *t, const struct profile_file *file,
 			     const struct profile_tables *tables)
 {
-	free(t->samples_of);
-	t->samples_of = NULL;
 	t->process_cnt = 0;
+	id_map_clear(&t->process_of);
 	t->root = (struct process_root){ .tables = tables };
-	if (file->process.tgid)
-		return 0;
-	t->samples_of = calloc((size_t)tables->frame_cnt + 1, sizeof(*t->samples_of));
-	return t->samples_of ? 0 : -ENOMEM;
+	t->shared = !file->process.tgid;
 }
 
 int info_threads_read(struct info_threads *t, struct profile_set *set,
@@ -101,24 +120,26 @@ int info_threads_read(struct info_threads *t, struct profile_set *set,
 {
 	int err;
 
-	t->cnt = 0;
 	if (t->list)
-		memset(t->list, 0, t->cap * sizeof(*t->list));
+		memset(t->list, 0, t->cnt * sizeof(*t->list));
+	t->cnt = 0;
 	t->map = thread_map_new();
-	err = t->map ? prepare_processes(t, file, reader_tables(r)) : -ENOMEM;
-	if (!err)
-		err = profile_set_run(set, file, r, on_event, t);
+	prepare_processes(t, file, reader_tables(r));
+	err = t->map ? profile_set_run(set, file, r, on_event, t) : -ENOMEM;
 	thread_map_free(t->map);
 	t->map = NULL;
 	if (!err && t->cnt)
 		qsort(t->list, t->cnt, sizeof(*t->list), compare_threads);
+	if (!err && t->process_cnt)
+		qsort(t->processes, t->process_cnt, sizeof(*t->processes), compare_processes);
 	return err;
 }
 
 void info_threads_free(struct info_threads *t)
 {
 	free(t->list);
-	free(t->samples_of);
+	id_map_free(&t->process_of);
+	free(t->processes);
 	memset(t, 0, sizeof(*t));
 }
 

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "commands/profile_set.h"
+#include "model/id_map.h"
 #include "model/process_frame.h"
 #include "model/thread_names.h"
 
@@ -25,15 +26,22 @@ struct info_thread {
 	uint64_t first_us, last_us;
 };
 
+/* One of the processes that share a file. */
+struct info_process {
+	uint32_t frame;			/* its root frame */
+	uint64_t samples;
+};
+
 /* One file's threads. */
 struct info_threads {
 	struct thread_map *map;		/* while the file is read */
 	struct info_thread *list;
 	uint32_t cnt, cap;
 	struct process_root root;
-	uint64_t *samples_of;		/* by root frame: samples of its process; NULL: the
-					 * file is of one process */
-	uint32_t process_cnt;
+	bool shared;			/* the file may be of several processes */
+	struct id_map process_of;	/* root frame -> its number in processes */
+	struct info_process *processes;	/* in the order of their root frames */
+	size_t process_cnt, process_cap;
 };
 
 /*

@@ -65,12 +65,16 @@ struct tach_options {
 };
 
 /* How an export is written. */
+/* An export that would be larger is refused. */
+#define EXPORT_MAX_BYTES (1ull << 30)
+
 struct export_options {
 	const struct sink_ops *format;	/* --format; convert, NULL: by -o's file name */
 	const char *output;		/* -o; NULL: stdout */
 	enum sink_lines lines;		/* --lines, --no-lines */
 	enum sink_group group;		/* --by */
 	bool no_source;			/* --no-source */
+	bool force;			/* --force: also more than EXPORT_MAX_BYTES */
 	struct tach_options tach;
 };
 

@@ -219,7 +219,9 @@ static const struct cli_option record_table[] = {
 	{ 0, "no-lines", NULL, "Output", "join the lines of a function; without either:\n"         \
 	  "as the format's users expect", opt_value, AT(CMD.export.lines), lines_merged },         \
 	{ 0, "no-source", NULL, "Output", "heatmap: read no source files", opt_flag,               \
-	  AT(CMD.export.no_source), NULL }
+	  AT(CMD.export.no_source), NULL },                                                        \
+	{ 0, "force", NULL, "Output", "write also more than 1 GiB", opt_flag,                      \
+	  AT(CMD.export.force), NULL }
 #define TACH_OPTIONS(PART)                                                                         \
 	{ 0, "compression", "METHOD", RARE, "of TACH files: zstd (default) or none",               \
 	  opt_bool, AT(PART.compress), compressions },                                             \

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/arith.h"
 #include "base/compress.h"
 #include "base/util.h"
 #include "commands/options.h"
@@ -44,6 +45,9 @@ void profile_out_complain(const char *path, int err)
 		log_error("cannot write '%s': too many samples: the layouts draft1 and draft2 end "
 			  "at 2^32 - 1, and counts that are written out as samples at 2^30 in a "
 			  "file", shown);
+	else if (err == -EFBIG)
+		log_error("cannot write '%s': it would have more than %llu GiB: select samples, or "
+			  "give --force", shown, EXPORT_MAX_BYTES >> 30);
 	else if (err != -EPIPE && err != SINK_REPORTED)
 		log_error("cannot write '%s': %s", shown, strerror(-err));
 }
@@ -88,10 +92,19 @@ int profile_out_open(struct profile_out *out, const struct sink_ops *format,
 				  .frame_bytes = FRAME_BYTES,
 				  .lines = export->lines, .group = export->group,
 				  .no_source = export->no_source,
+				  .max_bytes = export->force ? 0 : EXPORT_MAX_BYTES,
 				  .title = profile_out_title(input) };
 
 	return open_sink(out, format, export->output, &args,
 			 format == &sink_tach && export->tach.compress);
+}
+
+int profile_out_expect(struct profile_out *out, const struct sink_ops *format,
+		       const struct export_options *export, uint64_t events)
+{
+	out->events = add_capped(out->events, events);
+	return sink_check_size(format, export->force ? 0 : EXPORT_MAX_BYTES,
+			       mul_capped(out->events, format->bytes_an_event));
 }
 
 int profile_out_tach(struct profile_out *out, const char *path, const struct tach_options *tach)

@@ -23,6 +23,7 @@ struct profile_out {
 	struct output_file file;
 	struct compressor *compressor;
 	struct sink *sink;
+	uint64_t events;	/* profile_out_expect()'s */
 };
 
 /*
@@ -32,6 +33,12 @@ struct profile_out {
 int profile_out_open(struct profile_out *out, const struct sink_ops *format,
 		     const struct export_options *export, const struct input_options *input,
 		     bool many);
+/*
+ * So many events more will follow: is the file too large then? 0, or SINK_REPORTED after logging
+ * the size. Only for formats that write each of them.
+ */
+int profile_out_expect(struct profile_out *out, const struct sink_ops *format,
+		       const struct export_options *export, uint64_t events);
 /* Open a TACH file at path. 0, or -errno; then there is nothing to close. */
 int profile_out_tach(struct profile_out *out, const char *path, const struct tach_options *tach);
 

@@ -63,7 +63,7 @@ static int read_beside(struct profile_set *set, int dirfd, struct profile_file *
 		set->failed |= errno != ENOENT;
 		return 0;
 	}
-	list = reallocarray(set->beside, set->beside_cnt + 1, sizeof(*list));
+	list = array_grow(set->beside, set->beside_cnt, &set->beside_cap, sizeof(*list));
 	if (!list) {
 		session_json_free(session);
 		return -ENOMEM;
@@ -87,7 +87,7 @@ static int add_file(struct profile_set *set, char *path, int dirfd,
 	slash = strrchr(path, '/');
 	f.name = slash ? slash + 1 : path;
 	f.shown = escaped(path);
-	files = reallocarray(set->files, set->file_cnt + 1, sizeof(*files));
+	files = array_grow(set->files, set->file_cnt, &set->file_cap, sizeof(*files));
 	if (files)
 		set->files = files;
 	if (!files || !f.shown || read_beside(set, dirfd, &f)) {
@@ -270,6 +270,7 @@ void profile_set_free(struct profile_set *set)
 		free(set->inner[i]);
 	}
 	free(set->inner);
+	sample_filter_free(set->running);
 	free(set->files);
 	free(set->dirs);
 	memset(set, 0, sizeof(*set));
@@ -289,7 +290,7 @@ struct profile_file *profile_set_inner(struct profile_set *set, const struct pro
 {
 	struct profile_file **list, *inner;
 
-	list = reallocarray(set->inner, set->inner_cnt + 1, sizeof(*list));
+	list = array_grow(set->inner, set->inner_cnt, &set->inner_cap, sizeof(*list));
 	if (!list)
 		return NULL;
 	set->inner = list;
@@ -335,20 +336,26 @@ static bool wanted(const struct profile_set *set, const struct session_process *
 
 /*
  * Does the filter want the file's process? If the process is unknown, the process frames in the
- * file decide.
+ * file decide: they are the same for all of its profiles. *frames: what they say, 0 or 1; -1: they
+ * were not looked at so far.
  */
 static bool wanted_inside(const struct profile_set *set, const struct profile_file *file,
-			  const struct reader *r)
+			  const struct reader *r, int *frames)
 {
-	return wanted(set, &file->process) ||
-	       (!file->process.tgid && sample_filter_wants_tables(set->filter, reader_tables(r)));
+	if (wanted(set, &file->process))
+		return true;
+	if (file->process.tgid)
+		return false;
+	if (*frames < 0)
+		*frames = sample_filter_wants_tables(set->filter, reader_tables(r));
+	return *frames;
 }
 
 static int visit_profiles(struct walk *w, struct profile_file *file, struct reader *r)
 {
 	struct profile_set *set = w->set;
+	int err = 0, frames = -1;
 	uint32_t i;
-	int err = 0;
 
 	/* Only an open file shows that it has several profiles. */
 	if (reader_profile_cnt(r) > 1)
@@ -360,7 +367,7 @@ static int visit_profiles(struct walk *w, struct profile_file *file, struct read
 		inner = inner_file(set, file, &reader_info(r)->meta);
 		if (!inner)
 			return -ENOMEM;
-		if (!wanted_inside(set, inner, r)) {
+		if (!wanted_inside(set, inner, r, &frames)) {
 			w->skipped++;
 			continue;
 		}
@@ -412,22 +419,22 @@ int profile_set_run(struct profile_set *set, const struct profile_file *file,
 		    struct reader *r, int (*on_event)(void *ctx, const struct event *ev),
 		    void *ctx)
 {
-	struct sample_filter *filter = NULL;
 	char why[WHY_BYTES] = "";
 	int err;
 
 	if (set->filter && !sample_filter_is_empty(set->filter)) {
-		filter = sample_filter_new(set->filter, &reader_info(r)->meta, reader_tables(r),
-					   on_event, ctx);
-		if (!filter)
+		if (!set->running)
+			set->running = sample_filter_new();
+		if (!set->running)
 			return -ENOMEM;
+		sample_filter_begin(set->running, set->filter, &reader_info(r)->meta,
+				    reader_tables(r), on_event, ctx);
 		if (!wanted(set, &file->process))
-			sample_filter_by_process_frames(filter);
+			sample_filter_by_process_frames(set->running);
 		on_event = sample_filter_event;
-		ctx = filter;
+		ctx = set->running;
 	}
 	err = reader_run(r, on_event, ctx, why, sizeof(why));
-	sample_filter_free(filter);
 	/* An error with a reason is the reader's, one without is on_event()'s. */
 	if (!err || !*why)
 		return err;

@@ -17,6 +17,7 @@
 #include "model/reader.h"
 #include "recording/session_json.h"
 
+struct sample_filter;
 struct sample_filter_options;
 struct tach_reader;
 
@@ -39,18 +40,19 @@ struct profile_file {
 
 struct profile_set {
 	struct profile_file *files;
-	size_t file_cnt;
+	size_t file_cnt, file_cap;
 	struct profile_dir *dirs;
 	size_t dir_cnt;
 	struct session_json **beside;	/* FILE.json of files; beside_cnt of them */
-	size_t beside_cnt;
+	size_t beside_cnt, beside_cap;
 	struct profile_file **inner;	/* entries of profile_set_inner() */
-	size_t inner_cnt;
+	size_t inner_cnt, inner_cap;
 	struct reader_args reader_args;	/* how files are read; set by profile_set_open() */
 	bool many;	/* there may be several profiles: output must name them */
 	bool failed;	/* something could not be read, and was reported */
 	bool quiet;	/* damaged samples were reported before: do not report them again */
 	const struct sample_filter_options *filter;	/* NULL: everything; set it after opening */
+	struct sample_filter *running;	/* profile_set_run()'s, kept from profile to profile */
 };
 
 /* Whose losses the session has for it: session_json_losses()'s file. */

@@ -19,7 +19,7 @@ static int append_profile(struct report_read *r, const struct profile_file *file
 {
 	const struct profile_file **profiles;
 
-	profiles = reallocarray(r->profiles, r->profile_cnt + 1, sizeof(*profiles));
+	profiles = array_grow(r->profiles, r->profile_cnt, &r->profile_cap, sizeof(*profiles));
 	if (!profiles)
 		return -ENOMEM;
 	r->profiles = profiles;
@@ -66,11 +66,13 @@ static int new_row(struct report_read *r, const struct profile_file *file, uint3
  */
 static int select_row(struct report_read *r, bool is_process)
 {
-	uint32_t *row = is_process ? &r->row_of[r->root.frame] : &r->row_of_rest;
 	const struct profile_file *file = r->file;
+	uint32_t row = r->row_of_rest;
 	int err = 0;
 
-	if (!*row && is_process) {
+	if (is_process && !id_map_get(&r->row_of, r->root.frame, &row))
+		row = 0;
+	if (!row && is_process) {
 		const char *in = *r->root.container ? r->root.container :
 							file->process.container;
 		struct profile_file *inner = profile_set_inner(&r->set, file, r->root.tgid,
@@ -81,10 +83,15 @@ static int select_row(struct report_read *r, bool is_process)
 		inner->process.command = file->process.command;
 		file = inner;
 	}
-	if (!*row)
-		err = new_row(r, file, row);
+	if (!row) {
+		err = new_row(r, file, &row);
+		if (!is_process)
+			r->row_of_rest = row;
+		else if (!err)
+			err = id_map_set(&r->row_of, r->root.frame, row);
+	}
 	if (!err)
-		report_select(r->report, *row - 1);
+		report_select(r->report, row - 1);
 	return err;
 }
 
@@ -99,7 +106,7 @@ static int on_event(void *ctx, const struct event *ev)
 		return -EFBIG;
 	if (ev->time_us > r->last_us)
 		r->last_us = ev->time_us;
-	if (r->row_of) {
+	if (r->shared) {
 		is_process = process_root_of(&r->root, ev);
 		inner.nframes -= is_process;	/* its frame is no function */
 		if (by_process(r))
@@ -128,20 +135,16 @@ static int begin_profile(struct report_read *r, const struct profile_file *file,
 	return append_profile(r, file);
 }
 
-/* Prepare for a file; if its process is unknown, it may be of several processes. 0 or -ENOMEM. */
-static int prepare_processes(struct report_read *r, const struct profile_file *file,
-			     const struct profile_tables *tables)
+/* Prepare for a file; if its process is unknown, it may be of several processes. */
+static void prepare_processes(struct report_read *r, const struct profile_file *file,
+			      const struct profile_tables *tables)
 {
 	r->file = file;
 	r->row_of_rest = 0;
 	r->spare_row = true;
-	free(r->row_of);
-	r->row_of = NULL;
+	r->shared = !file->process.tgid;
+	id_map_clear(&r->row_of);
 	r->root = (struct process_root){ .tables = tables };
-	if (file->process.tgid)
-		return 0;
-	r->row_of = calloc((size_t)tables->frame_cnt + 1, sizeof(*r->row_of));
-	return r->row_of ? 0 : -ENOMEM;
 }
 
 static int add_profile(void *ctx, const struct profile_file *file, struct reader *reader)
@@ -155,9 +158,7 @@ static int add_profile(void *ctx, const struct profile_file *file, struct reader
 	if (err)
 		return err == -EMEDIUMTYPE ? 0 : err;
 	r->last_us = info->meta.start_us;
-	err = prepare_processes(r, file, reader_tables(reader));
-	if (err)
-		return err;
+	prepare_processes(r, file, reader_tables(reader));
 	err = report_begin(r->report, reader_tables(reader), label_of(r, file));
 	if (!err)
 		err = profile_set_run(&r->set, file, reader, on_event, r);
@@ -189,7 +190,7 @@ int report_read(struct report_read *r, enum report_by by, const struct input_opt
 void report_read_free(struct report_read *r)
 {
 	report_free(r->report);
-	free(r->row_of);
+	id_map_free(&r->row_of);
 	free(r->profiles);
 	profile_set_free(&r->set);
 	memset(r, 0, sizeof(*r));

@@ -12,6 +12,7 @@
 
 #include "analysis/report.h"
 #include "commands/profile_set.h"
+#include "model/id_map.h"
 #include "model/process_frame.h"
 
 struct input_options;
@@ -21,7 +22,7 @@ struct report_read {
 	struct profile_set set;
 	struct report *report;
 	const struct profile_file **profiles;	/* by report_row.profile */
-	size_t profile_cnt;
+	size_t profile_cnt, profile_cap;
 	enum profile_mode mode;
 	bool modes_differ;
 	enum profile_unit unit;			/* of the first profile: others are refused */
@@ -33,8 +34,8 @@ struct report_read {
 	uint64_t last_us;
 	const struct profile_file *file;
 	struct process_root root;
-	uint32_t *row_of;			/* by root frame: 1 + the row of its process, 0:
-						 * none; NULL: the file is of one process */
+	bool shared;				/* the file is of several processes */
+	struct id_map row_of;			/* shared: root frame -> 1 + row of its process */
 	uint32_t row_of_rest;			/* 1 + the row of samples without a process frame,
 						 * 0: none */
 	bool spare_row;				/* the file's own row is not used so far */

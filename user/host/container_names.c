@@ -25,8 +25,16 @@
 #include "base/util.h"
 #include "host/proc.h"
 
-/* podman's list has about 1.2 KB for each container that exists. */
-#define FILE_MAX_BYTES (32u << 20)
+/*
+ * Of a file that is about one container, and of one container's part of podman's list. Users can
+ * write to some of them.
+ */
+#define FILE_MAX_BYTES (1u << 20)
+/* A longer string is none: no name or image has as much. */
+#define STRING_MAX_BYTES 4096
+/* How far podman's list is searched: it has about 1.2 KB for each container that exists. */
+#define LIST_MAX_BYTES (32u << 20)
+#define LIST_WINDOW_BYTES (64u << 10)
 #define ENTRIES_MAX 100000
 #define PARENTS_MAX 64
 #define CONMON_ARGS_BYTES 16384
@@ -69,6 +77,7 @@ static bool read_object(const struct lookup *l, const char *path, struct buf *b,
 	if (read_file(l, path, b))
 		return false;
 	json_pull_start(&j, b->data, b->len, 0);
+	j.string_max = STRING_MAX_BYTES;
 	return json_members(&j, members, cnt);
 }
 
@@ -349,6 +358,42 @@ static void set_stored_name(struct lookup *l, const struct json_member *names)
 }
 
 /*
+ * Find a text in a file, and read from there on at most FILE_MAX_BYTES into b. Only a window of the
+ * file is in memory. Returns false if it is not there.
+ */
+static bool read_from(const struct lookup *l, const char *path, const char *text, struct buf *b)
+{
+	size_t len = strlen(text), max = LIST_WINDOW_BYTES, all = 0;
+	const uint8_t *at = NULL;
+	int fd = open_below(l, path, 0);
+	struct stat st;
+	ssize_t n = 1;
+
+	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode))
+		n = 0;
+	while (n > 0 && b->len < max && all < LIST_MAX_BYTES && !buf_reserve(b, max - b->len)) {
+		n = read(fd, b->data + b->len, max - b->len);
+		b->len += n > 0 ? (size_t)n : 0;
+		all += n > 0 ? (size_t)n : 0;
+		if (at)
+			continue;
+		at = memmem(b->data, b->len, text, len);
+		if (at || b->len >= len) {
+			/* What is in front of it, or cannot be its beginning, is done with. */
+			size_t drop = at ? (size_t)(at - b->data) : b->len - len + 1;
+
+			memmove(b->data, b->data + drop, b->len - drop);
+			b->len -= drop;
+		}
+		if (at)
+			max = FILE_MAX_BYTES;
+	}
+	if (fd >= 0)
+		close(fd);
+	return at;
+}
+
+/*
  * Search the list of all containers, an array of objects that begin with their id. Only the
  * matching object is parsed: parsing a long list for each container would take too much time.
  */
@@ -356,16 +401,14 @@ static bool read_list(struct lookup *l, const char *path)
 {
 	struct json_member m[] = { { .key = "names" }, { .key = "metadata" } };
 	char wanted[sizeof(l->c->id) + 16];
-	const uint8_t *at = NULL;
 	struct buf b = { 0 };
 	struct json_pull j;
 	bool found = false;
 
 	snprintf(wanted, sizeof(wanted), "{\"id\":\"%s\"", l->c->id);
-	if (!read_file(l, path, &b))
-		at = memmem(b.data, b.len, wanted, strlen(wanted));
-	if (at) {
-		json_pull_start(&j, at, (size_t)(b.data + b.len - at), (size_t)(at - b.data));
+	if (read_from(l, path, wanted, &b)) {
+		json_pull_start(&j, b.data, b.len, 0);
+		j.string_max = STRING_MAX_BYTES;
 		found = json_members(&j, m, ARRAY_SIZE(m));
 	}
 	if (found) {

@@ -27,6 +27,8 @@
 #define PATHS_MAX 262144
 /* A runtime may store a container's name after its first process has started. */
 #define NAME_TRIES 3
+/* Users whose quotas are kept; further ones have none left. */
+#define USERS_MAX 65536
 
 struct entry {
 	struct container container;
@@ -34,12 +36,24 @@ struct entry {
 	bool named;
 };
 
+/*
+ * How many containers one user other than root may make us keep, and search the names of: then
+ * others' still have room. Below a user's own service, any cgroup can be made to look like a
+ * container; elsewhere it takes a container that may make cgroups.
+ */
+struct quota {
+	uint32_t containers, tries;
+};
+static const struct quota own_quota = { .containers = 2000, .tries = 1000 };
+static const struct quota other_quota = { .containers = CONTAINERS_MAX / 2, .tries = 20000 };
+
 struct identities {
+	struct u64map quotas;		/* user -> struct quota: what is left of it */
 	struct u64map by_text;		/* hash of a container's fields -> struct entry */
 	struct u64map by_cgroup;	/* key_of() -> struct entry; &nothing: in no container */
 	struct u64map paths;		/* cgroup_key() -> char * */
 	struct entry nothing;
-	uint64_t beyond;
+	uint64_t beyond, unnamed;
 	bool scanned;			/* the paths of all existing cgroups were added to paths */
 	uint64_t hierarchies;
 };
@@ -84,10 +98,15 @@ static void free_paths(struct identities *ids)
 void identities_free(struct identities *ids)
 {
 	struct entry *e;
+	struct quota *q;
 	size_t pos = 0;
 
 	if (!ids)
 		return;
+	while ((q = u64map_next(&ids->quotas, &pos)))
+		free(q);
+	u64map_free(&ids->quotas);
+	pos = 0;
 	while ((e = u64map_next(&ids->by_text, &pos)))
 		free(e);
 	u64map_free(&ids->by_text);
@@ -106,7 +125,37 @@ uint64_t identities_beyond(const struct identities *ids)
 	return ids->beyond;
 }
 
+uint64_t identities_unnamed(const struct identities *ids)
+{
+	return ids->unnamed;
+}
+
 /* ---- containers ---- */
+
+/*
+ * What is left of a user's quota; NULL: root has no limit. A container below a user's service is
+ * that user's, whatever the uid of the process.
+ */
+static struct quota *quota_of(struct identities *ids, const struct container *c, uint32_t uid)
+{
+	static struct quota none;
+	bool own = c->user != CONTAINER_NO_USER;
+	uint64_t key = (uint64_t)(own ? c->user : uid) << 1 | own;
+	struct quota *q;
+
+	if (key >> 1 == 0)
+		return NULL;
+	q = u64map_get(&ids->quotas, key);
+	if (q)
+		return q;
+	q = ids->quotas.cnt < USERS_MAX ? malloc(sizeof(*q)) : NULL;
+	if (!q || u64map_put(&ids->quotas, key, q)) {
+		free(q);
+		return &none;
+	}
+	*q = own ? own_quota : other_quota;
+	return q;
+}
 
 static bool same(const struct container *a, const struct container *b)
 {
@@ -114,32 +163,47 @@ static bool same(const struct container *a, const struct container *b)
 	       !strcmp(a->pod_uid, b->pod_uid) && a->user == b->user;
 }
 
-/* The single entry for a container; NULL: too many, or no memory. */
-static struct entry *intern(struct identities *ids, const struct container *c)
+/* The single entry for a container of a process of uid; NULL: too many, or no memory. */
+static struct entry *intern(struct identities *ids, const struct container *c, uint32_t uid)
 {
 	uint64_t key = hash_bytes(c->id, strlen(c->id)) ^
 		       hash_u64(hash_bytes(c->unit, strlen(c->unit)) + c->user) ^
 		       hash_u64(hash_bytes(c->pod_uid, strlen(c->pod_uid)) + 1);
+	struct quota *q;
 	struct entry *e;
 
 	while ((e = u64map_get(&ids->by_text, key)) && !same(&e->container, c))
 		key = hash_u64(key + 1);
 	if (e)
 		return e;
-	e = ids->by_text.cnt < CONTAINERS_MAX ? calloc(1, sizeof(*e)) : NULL;
+	q = quota_of(ids, c, uid);
+	if (ids->by_text.cnt < CONTAINERS_MAX && (!q || q->containers))
+		e = calloc(1, sizeof(*e));
 	if (!e || u64map_put(&ids->by_text, key, e)) {
 		free(e);
 		ids->beyond++;
 		return NULL;
 	}
 	e->container = *c;
+	if (q)
+		q->containers--;
 	return e;
 }
 
-static void find_names(struct entry *e, pid_t tgid)
+static void find_names(struct identities *ids, struct entry *e, pid_t tgid, uint32_t uid)
 {
+	struct quota *q;
+
 	if (e->named || !container_is(&e->container) || e->tries >= NAME_TRIES)
 		return;
+	q = quota_of(ids, &e->container, uid);
+	if (q && !q->tries) {
+		e->tries = NAME_TRIES;
+		ids->unnamed++;
+		return;
+	}
+	if (q)
+		q->tries--;
 	e->tries++;
 	e->named = !container_names(&e->container, container_host_root(), tgid);
 }
@@ -157,15 +221,17 @@ static struct entry *entry_of_task(struct identities *ids, pid_t task, struct pr
 	*err = container_of_pid(task, &c);
 	if (proc_status(task, st) || !st->has_memory)
 		*err = -ESRCH;
-	return *err ? NULL : intern(ids, &c);
+	return *err ? NULL : intern(ids, &c, st->uid);
 }
 
-static void set_container(struct identity *out, struct entry *e, pid_t tgid)
+/* out->uid is known. */
+static void set_container(struct identities *ids, struct identity *out, struct entry *e,
+			  pid_t tgid)
 {
 	if (!e || (!container_is(&e->container) && !e->container.unit[0] &&
 		   !e->container.pod_uid[0]))
 		return;
-	find_names(e, tgid);
+	find_names(ids, e, tgid, out->uid);
 	out->container = &e->container;
 }
 
@@ -180,8 +246,8 @@ void identity_of_process(struct identities *ids, const struct proc_info *who,
 	e = entry_of_task(ids, who->task, &st, &err);
 	if (err == -ESRCH)
 		return;
-	set_container(out, e, who->task);
 	out->uid = st.uid;
+	set_container(ids, out, e, who->task);
 	if (st.ns_tgid_cnt > 1)
 		out->ns_tgid = st.ns_tgids[st.ns_tgid_cnt - 1];
 }
@@ -256,7 +322,7 @@ static bool entry_of_paths(struct identities *ids, const struct raw_origin *w, s
 	}
 	*out = NULL;
 	if (text.len && !container_of_cgroup_file((char *)text.data, text.len, &c))
-		*out = intern(ids, &c);
+		*out = intern(ids, &c, w->uid);
 	buf_free(&text);
 	return text.len;
 }
@@ -304,5 +370,5 @@ void identity_of_origin(struct identities *ids, pid_t tgid, const struct raw_ori
 	 */
 	if (e == &ids->nothing && origin->ns_tgid)
 		e = entry_of_task(ids, tgid, &st, &err);
-	set_container(out, e, tgid);
+	set_container(ids, out, e, tgid);
 }

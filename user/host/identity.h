@@ -56,5 +56,7 @@ void identity_json(struct json *j, const struct identity *id, pid_t tgid);
 
 /* How many containers were not kept because there were too many. Their processes have none. */
 uint64_t identities_beyond(const struct identities *ids);
+/* How many have no name because their users had as many as were searched for. */
+uint64_t identities_unnamed(const struct identities *ids);
 
 #endif

@@ -82,6 +82,18 @@ int aggregate_event(struct sink *s, const struct event *ev)
 	return a->err = stacks_add(a->stacks, ev, &id);
 }
 
+/* Write the stacks, unless their size is beyond the limit. 0 or -errno. */
+static int write_stacks(struct aggregate *a)
+{
+	const struct aggregate_format *f = a->format;
+	int err;
+
+	if (f->spelled || f->frame_bytes)
+		a->bytes += stacks_bytes(a->stacks, f->spelled, f->frame_bytes);
+	err = sink_check_size(f->ops, a->args.max_bytes, a->bytes);
+	return err ? err : f->write(a);
+}
+
 int aggregate_end(struct sink *s, const struct profile_stats *stats)
 {
 	static const struct profile_stats none;
@@ -96,7 +108,7 @@ int aggregate_end(struct sink *s, const struct profile_stats *stats)
 	a->err = buf_add(&a->stats, stats ? stats : &none, sizeof(*stats));
 	if (a->err || !a->format->each_process)
 		return a->err;
-	a->err = a->format->write(a);
+	a->err = write_stacks(a);
 	a->stats.len = 0;
 	if (!a->err)
 		a->err = stacks_reset(a->stacks);
@@ -109,7 +121,7 @@ int aggregate_close(struct sink *s)
 	int err = a->err;
 
 	if (!err && !a->active && !a->format->each_process)
-		err = a->format->write(a);
+		err = write_stacks(a);
 	stacks_free(a->stacks);
 	buf_free(&a->stats);
 	free(a);

@@ -20,6 +20,9 @@ struct aggregate_format {
 	bool by_status;
 	bool each_process;		/* write at every end(), not at close() */
 	bool one_unit;			/* the format has one unit for all numbers */
+	bool spelled;			/* each stack is written with the names of its frames */
+	uint32_t frame_bytes;		/* about how many bytes a stack takes for each frame;
+					 * 0: only frames are written */
 	const char *no_bytes;		/* NULL, or why UNIT_BYTES cannot be written */
 	/* 0 or -errno. */
 	int (*write)(struct aggregate *a);
@@ -33,6 +36,7 @@ struct aggregate {
 	struct stacks *stacks;
 	struct buf stats;	/* struct profile_stats for each process of the stacks */
 	enum profile_unit unit;	/* of the first process */
+	uint64_t bytes;		/* about as many as were written of processes before */
 	int err;
 	bool active, begun;
 };

@@ -16,7 +16,8 @@ struct joined {
 	struct sink sink;
 	struct sink *inner;
 	struct intern *in;		/* NULL: no joined profile has begun */
-	struct remap *remap;		/* for the current input profile */
+	struct remap *remap;		/* kept from profile to profile */
+	bool reading;			/* an input profile */
 	char *label;			/* of the joined profile */
 	struct profile_meta meta;
 	struct profile_stats stats;
@@ -76,14 +77,17 @@ static int joined_begin(struct sink *s, const struct profile_meta *meta,
 
 	if (j->err)
 		return j->err;
-	if (j->remap)
+	if (j->reading)
 		return -EINVAL;
 	if (!goes_on(j, meta, label))
 		j->err = start(j, meta, label);
-	if (!j->err) {
+	if (!j->err && j->remap)
+		remap_begin(j->remap, tables, j->in);
+	else if (!j->err)
 		j->remap = remap_new(tables, j->in);
-		j->err = j->remap ? 0 : -ENOMEM;
-	}
+	if (!j->err && !j->remap)
+		j->err = -ENOMEM;
+	j->reading = !j->err;
 	return j->err;
 }
 
@@ -94,7 +98,7 @@ static int joined_event(struct sink *s, const struct event *ev)
 
 	if (j->err)
 		return j->err;
-	if (!j->remap)
+	if (!j->reading)
 		return -EINVAL;
 	j->err = remap_event(j->remap, ev, &ours);
 	if (!j->err)
@@ -122,10 +126,9 @@ static int joined_end(struct sink *s, const struct profile_stats *stats)
 
 	if (j->err)
 		return j->err;
-	if (!j->remap)
+	if (!j->reading)
 		return -EINVAL;
-	remap_free(j->remap);
-	j->remap = NULL;
+	j->reading = false;
 	add_stats(&j->stats, stats);
 	return 0;
 }

@@ -11,42 +11,35 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/id_map.h"
+
 #define UNKNOWN UINT32_MAX
 
 struct remap {
 	const struct profile_tables *from;
 	struct intern *into;
-	uint32_t *strings, *frames;	/* their id -> ours; UNKNOWN: not needed yet */
+	struct id_map strings, frames;	/* their id -> ours, as far as needed */
 	uint32_t lost;			/* our id for frames that are not in their tables */
 	uint32_t depth;
 	uint32_t theirs[EVENT_MAX_FRAMES], ours[EVENT_MAX_FRAMES];	/* the last stack */
 };
 
-static uint32_t *unknown_ids(uint32_t cnt)
+void remap_begin(struct remap *r, const struct profile_tables *tables, struct intern *into)
 {
-	uint32_t *ids = malloc(((size_t)cnt + 1) * sizeof(*ids));
-
-	if (ids)
-		memset(ids, 0xff, (size_t)cnt * sizeof(*ids));
-	return ids;
+	r->from = tables;
+	r->into = into;
+	r->lost = UNKNOWN;
+	r->depth = 0;
+	id_map_clear(&r->strings);
+	id_map_clear(&r->frames);
 }
 
 struct remap *remap_new(const struct profile_tables *tables, struct intern *into)
 {
 	struct remap *r = calloc(1, sizeof(*r));
 
-	if (!r)
-		return NULL;
-	r->from = tables;
-	r->into = into;
-	r->lost = UNKNOWN;
-	r->strings = unknown_ids(tables->string_cnt);
-	r->frames = unknown_ids(tables->frame_cnt);
-	if (!r->strings || !r->frames) {
-		remap_free(r);
-		errno = ENOMEM;
-		return NULL;
-	}
+	if (r)
+		remap_begin(r, tables, into);
 	return r;
 }
 
@@ -54,8 +47,8 @@ void remap_free(struct remap *r)
 {
 	if (!r)
 		return;
-	free(r->strings);
-	free(r->frames);
+	id_map_free(&r->strings);
+	id_map_free(&r->frames);
 	free(r);
 }
 
@@ -63,10 +56,11 @@ static int our_string(struct remap *r, uint32_t id, uint32_t *ours)
 {
 	const struct string_ref *s = &r->from->strings[id];
 
-	if (r->strings[id] == UNKNOWN && intern_string(r->into, s->data, s->len, &r->strings[id]))
+	if (id_map_get(&r->strings, id, ours))
+		return 0;
+	if (intern_string(r->into, s->data, s->len, ours))
 		return -ENOMEM;
-	*ours = r->strings[id];
-	return 0;
+	return id_map_set(&r->strings, id, *ours);
 }
 
 static int our_frame(struct remap *r, uint32_t id, uint32_t *ours)
@@ -80,14 +74,13 @@ static int our_frame(struct remap *r, uint32_t id, uint32_t *ours)
 		*ours = r->lost;
 		return 0;
 	}
-	if (r->frames[id] == UNKNOWN) {
-		f = r->from->frames[id];
-		if (our_string(r, f.file, &f.file) || our_string(r, f.func, &f.func) ||
-		    intern_frame(r->into, &f, &r->frames[id]))
-			return -ENOMEM;
-	}
-	*ours = r->frames[id];
-	return 0;
+	if (id_map_get(&r->frames, id, ours))
+		return 0;
+	f = r->from->frames[id];
+	if (our_string(r, f.file, &f.file) || our_string(r, f.func, &f.func) ||
+	    intern_frame(r->into, &f, ours))
+		return -ENOMEM;
+	return id_map_set(&r->frames, id, *ours);
 }
 
 int remap_event(struct remap *r, const struct event *ev, struct event *out)

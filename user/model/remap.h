@@ -17,6 +17,12 @@ struct remap;
 struct remap *remap_new(const struct profile_tables *tables, struct intern *into);
 void remap_free(struct remap *r);
 
+/*
+ * Use it for other tables: as a new one, but its memory is kept. It costs nothing that grows with
+ * the tables, which many profiles may share.
+ */
+void remap_begin(struct remap *r, const struct profile_tables *tables, struct intern *into);
+
 /* Set *out to ev with frames of into, valid until the next call. 0 or -ENOMEM. */
 int remap_event(struct remap *r, const struct event *ev, struct event *out);
 

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/arith.h"
+#include "model/id_map.h"
 #include "model/process_frame.h"
 
 /*
@@ -23,7 +24,7 @@
 #define MATCH_MAX_BYTES 4096
 
 /* What is known of a string or frame. */
-enum verdict { KNOWN = 1, FOCUS = 2, IGNORE = 4 };
+enum verdict { FOCUS = 1, IGNORE = 2 };
 
 struct sample_filter {
 	const struct sample_filter_options *o;
@@ -32,7 +33,7 @@ struct sample_filter {
 					 * moment that is not included */
 	struct process_root root;	/* tables NULL: the whole profile
 					 * is of a selected process */
-	uint8_t *strings, *frames;	/* enum verdict by id; NULL: no expression was given */
+	struct id_map strings, frames;	/* enum verdict by id */
 	/* The result for the last stack: */
 	bool known, passes;
 	uint32_t depth;
@@ -114,40 +115,33 @@ static uint64_t absolute(const struct sample_filter_time *t, const struct profil
 	return add_capped(meta->start_us, t->us);
 }
 
-struct sample_filter *sample_filter_new(const struct sample_filter_options *o,
-					const struct profile_meta *meta,
-					const struct profile_tables *tables,
-					int (*on_event)(void *ctx, const struct event *ev),
-					void *ctx)
+struct sample_filter *sample_filter_new(void)
 {
-	struct sample_filter *f = calloc(1, sizeof(*f));
+	return calloc(1, sizeof(struct sample_filter));
+}
 
-	if (!f)
-		return NULL;
+void sample_filter_begin(struct sample_filter *f, const struct sample_filter_options *o,
+			 const struct profile_meta *meta, const struct profile_tables *tables,
+			 int (*on_event)(void *ctx, const struct event *ev), void *ctx)
+{
+	id_map_clear(&f->strings);
+	id_map_clear(&f->frames);
+	f->known = false;
+	f->root = (struct process_root){ 0 };
 	f->o = o;
 	f->tables = tables;
 	f->from_us = absolute(&o->from, meta, 0);
 	f->to_us = absolute(&o->to, meta, UINT64_MAX);
 	f->on_event = on_event;
 	f->ctx = ctx;
-	if (o->focus || o->ignore) {
-		f->strings = calloc((size_t)tables->string_cnt + 1, 1);
-		f->frames = calloc((size_t)tables->frame_cnt + 1, 1);
-		if (!f->strings || !f->frames) {
-			sample_filter_free(f);
-			errno = ENOMEM;
-			return NULL;
-		}
-	}
-	return f;
 }
 
 void sample_filter_free(struct sample_filter *f)
 {
 	if (!f)
 		return;
-	free(f->strings);
-	free(f->frames);
+	id_map_free(&f->strings);
+	id_map_free(&f->frames);
 	free(f);
 }
 
@@ -169,42 +163,58 @@ static bool matches(const regex_t *re, const struct string_ref *s)
 	return !regexec(re, text, 1, &range, REG_STARTEND);
 }
 
-static uint8_t string_verdict(struct sample_filter *f, uint32_t id)
+/* Add the verdict of a string to *all. 0 or -ENOMEM. */
+static int string_verdict(struct sample_filter *f, uint32_t id, uint32_t *all)
 {
 	const struct string_ref *s = &f->tables->strings[id];
+	uint32_t verdict;
+	int err = 0;
 
-	if (!f->strings[id])
-		f->strings[id] = KNOWN | (matches(f->o->focus, s) ? FOCUS : 0) |
-				 (matches(f->o->ignore, s) ? IGNORE : 0);
-	return f->strings[id];
+	if (!id_map_get(&f->strings, id, &verdict)) {
+		verdict = (matches(f->o->focus, s) ? FOCUS : 0) |
+			  (matches(f->o->ignore, s) ? IGNORE : 0);
+		err = id_map_set(&f->strings, id, verdict);
+	}
+	*all |= verdict;
+	return err;
 }
 
-static uint8_t frame_verdict(struct sample_filter *f, uint32_t id)
+/* Add the verdict of a frame to *all. 0 or -ENOMEM. */
+static int frame_verdict(struct sample_filter *f, uint32_t id, uint32_t *all)
 {
 	const struct frame *fr = &f->tables->frames[id];
+	uint32_t verdict = 0;
+	int err = 0;
 
-	if (!f->frames[id])
-		f->frames[id] = string_verdict(f, fr->func) | string_verdict(f, fr->file);
-	return f->frames[id];
+	if (!id_map_get(&f->frames, id, &verdict)) {
+		err = string_verdict(f, fr->func, &verdict);
+		if (!err)
+			err = string_verdict(f, fr->file, &verdict);
+		if (!err)
+			err = id_map_set(&f->frames, id, verdict);
+	}
+	*all |= verdict;
+	return err;
 }
 
-static bool stack_passes(struct sample_filter *f, const struct event *ev)
+/* Set f->passes for the event's stack. 0 or -ENOMEM. */
+static int judge_stack(struct sample_filter *f, const struct event *ev)
 {
 	size_t bytes = ev->nframes * sizeof(*ev->frames);
-	uint8_t all = 0;
-	uint32_t i;
+	uint32_t all = 0, i;
+	int err = 0;
 
 	if (f->known && ev->nframes == f->depth &&
 	    (!bytes || !memcmp(ev->frames, f->stack, bytes)))
-		return f->passes;
-	for (i = 0; i < ev->nframes; i++)
-		all |= frame_verdict(f, ev->frames[i]);
-	f->known = true;
+		return 0;
+	for (i = 0; !err && i < ev->nframes; i++)
+		err = frame_verdict(f, ev->frames[i], &all);
+	f->known = !err;
 	f->depth = ev->nframes;
 	if (bytes)
 		memcpy(f->stack, ev->frames, bytes);
 	f->passes = !(all & IGNORE) && (!f->o->focus || all & FOCUS);
-	return f->passes;
+	return err;
 }
 
 static bool thread_passes(const struct sample_filter *f, uint64_t thread_id)
@@ -228,11 +238,16 @@ int sample_filter_event(void *ctx, const struct event *ev)
 {
 	struct sample_filter *f = ctx;
 	uint8_t must = f->o->status_set, must_not = f->o->status_clear;
+	int err;
 
 	if ((ev->status & must) != must || ev->status & must_not || ev->time_us < f->from_us ||
 	    (f->o->to.given && ev->time_us >= f->to_us) || !thread_passes(f, ev->thread_id) ||
-	    !process_passes(f, ev) ||
-	    (f->frames && !stack_passes(f, ev)))
+	    !process_passes(f, ev))
 		return 0;
+	if (f->o->focus || f->o->ignore) {
+		err = judge_stack(f, ev);
+		if (err || !f->passes)
+			return err;
+	}
 	return f->on_event(f->ctx, ev);
 }

@@ -51,13 +51,16 @@ struct sample_filter;
 bool sample_filter_wants_tables(const struct sample_filter_options *o,
 				const struct profile_tables *tables);
 
-/* A filter for one profile; meta and tables must outlive it. NULL with errno. */
-struct sample_filter *sample_filter_new(const struct sample_filter_options *o,
-					const struct profile_meta *meta,
-					const struct profile_tables *tables,
-					int (*on_event)(void *ctx, const struct event *ev),
-					void *ctx);
+/* NULL with errno. Freed by sample_filter_free(). */
+struct sample_filter *sample_filter_new(void);
 void sample_filter_free(struct sample_filter *f);
+/*
+ * The following events are of this profile; o, meta and tables must stay valid. What the profile
+ * before it had is forgotten, which costs the same however long the tables are.
+ */
+void sample_filter_begin(struct sample_filter *f, const struct sample_filter_options *o,
+			 const struct profile_meta *meta, const struct profile_tables *tables,
+			 int (*on_event)(void *ctx, const struct event *ev), void *ctx);
 /* The profile has several processes: select samples by their process frames. */
 void sample_filter_by_process_frames(struct sample_filter *f);
 

@@ -1,11 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* sink.c - copies what sinks need of a profile after it has ended. See sink.h. */
+/* sink.c - what sinks share: copies of what they need later, the limit of sizes. See sink.h. */
 #include "model/sink.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/util.h"
 #include "model/thread_names.h"
+
+int sink_check_size(const struct sink_ops *ops, uint64_t max_bytes, uint64_t bytes)
+{
+	const double gib = 1ull << 30;
+
+	if (!max_bytes || bytes <= max_bytes)
+		return 0;
+	log_error("as %s this would have about %.1f GiB, more than %.1f GiB: select samples with "
+		  "--thread, --from and --to, choose a format that adds them up, or give --force",
+		  ops->name, (double)bytes / gib, (double)max_bytes / gib);
+	return SINK_REPORTED;
+}
 
 bool sink_meta_copy(struct profile_meta *to, const struct profile_meta *from)
 {

@@ -47,6 +47,8 @@ struct sink_args {
 	enum sink_lines lines;		/* for formats with SINK_TAKES_LINES */
 	enum sink_group group;		/* for formats with SINK_TAKES_GROUP; see sink_new() */
 
+	uint64_t max_bytes;		/* exports: refuse to write more; 0: no limit */
+
 	/* HTML reports (flamegraph, heatmap). */
 	const char *title;		/* copied; any bytes; NULL: none */
 	bool no_source;			/* heatmap: read no source files */
@@ -72,12 +74,20 @@ struct sink_ops {
 	int (*close)(struct sink *s);
 	const char *suffix;	/* of file names, for -o NAME; NULL: none */
 	bool one_profile;	/* a second begin() is refused */
+	uint32_t bytes_an_event;	/* about how many each event takes in the file; 0: events
+					 * are added up */
 };
 
 /* The first member of every sink. */
 struct sink {
 	const struct sink_ops *ops;
 };
+
+/*
+ * May the sink write about so many bytes? 0, or SINK_REPORTED after logging the size and what to
+ * do. Called before they are written.
+ */
+int sink_check_size(const struct sink_ops *ops, uint64_t max_bytes, uint64_t bytes);
 
 /* A copy with strings of its own; false: no memory, and nothing to free. */
 bool sink_meta_copy(struct profile_meta *to, const struct profile_meta *from);

@@ -16,12 +16,12 @@
 #include "base/arith.h"
 #include "base/hash_index.h"
 #include "base/util.h"
+#include "model/id_map.h"
 #include "model/intern.h"
 
 #define RECENT_CNT 64		/* threads whose last stack is remembered; 2 KiB each */
 
-#define LABEL_NEW 0
-#define LABEL_HIDDEN UINT32_MAX	/* else: frame id + 1 */
+#define LABEL_HIDDEN UINT32_MAX	/* in place of a frame id */
 
 /* The last stack of a thread, root first; nodes[i] is the one that frames[i] led to. */
 struct recent {
@@ -44,8 +44,7 @@ struct stack_tree {
 	struct recent *recent;
 	/* Of the profile that is being read: */
 	const struct profile_tables *tables;
-	uint32_t *labels;	/* indexed by its frame ids */
-	uint32_t label_cap;
+	struct id_map labels;	/* its frame ids -> ours */
 };
 
 static struct stack_node *nodes_of(const struct stack_tree *t)
@@ -191,7 +190,7 @@ void stack_tree_free(struct stack_tree *t)
 	hash_index_free(&t->thread_index);
 	hash_index_free(&t->share_index);
 	free(t->recent);
-	free(t->labels);
+	id_map_free(&t->labels);
 	free(t);
 }
 
@@ -210,27 +209,8 @@ int stack_tree_begin(struct stack_tree *t, const struct profile_tables *tables)
 
 void stack_tree_end(struct stack_tree *t)
 {
-	free(t->labels);
-	t->labels = NULL;
-	t->label_cap = 0;
+	id_map_clear(&t->labels);
 	t->tables = NULL;
-}
-
-/* Make room in labels for all frame ids of the profile. */
-static int grow_labels(struct stack_tree *t)
-{
-	uint32_t cap = t->tables->frame_cnt;
-	uint32_t *labels;
-
-	if (cap < UINT32_MAX / 2 && cap < t->label_cap * 2)
-		cap = t->label_cap * 2;
-	labels = realloc(t->labels, cap * sizeof(*labels));
-	if (!labels)
-		return -ENOMEM;
-	memset(labels + t->label_cap, 0, (cap - t->label_cap) * sizeof(*labels));
-	t->labels = labels;
-	t->label_cap = cap;
-	return 0;
 }
 
 /* A frame of other tables as one of ours. */
@@ -251,40 +231,33 @@ static int adopt_frame(struct stack_tree *t, const struct profile_tables *tables
 	return err;
 }
 
-static int make_label(struct stack_tree *t, uint32_t frame)
+static int make_label(struct stack_tree *t, uint32_t frame, uint32_t *label)
 {
 	const struct frame *f = &t->tables->frames[frame];
-	uint32_t id;
-	int err;
+	int err = 0;
 
-	if (f->file < t->tables->string_cnt && stack_frame_internal(&t->tables->strings[f->file])) {
-		t->labels[frame] = LABEL_HIDDEN;
-		return 0;
-	}
-	err = adopt_frame(t, t->tables, f, &id);
-	if (!err)
-		t->labels[frame] = id + 1;
-	return err;
+	if (f->file < t->tables->string_cnt && stack_frame_internal(&t->tables->strings[f->file]))
+		*label = LABEL_HIDDEN;
+	else
+		err = adopt_frame(t, t->tables, f, label);
+	return err ? err : id_map_set(&t->labels, frame, *label);
 }
 
 /* Find the child of node for a frame of the profile: node itself if the frame is hidden. */
 static int step(struct stack_tree *t, uint32_t node, uint32_t frame, uint32_t *child)
 {
+	uint32_t label;
 	int err;
 
 	if (frame >= t->tables->frame_cnt)
 		return -EINVAL;
-	if (frame >= t->label_cap && grow_labels(t))
-		return -ENOMEM;
-	if (t->labels[frame] == LABEL_NEW) {
-		err = make_label(t, frame);
+	if (!id_map_get(&t->labels, frame, &label)) {
+		err = make_label(t, frame, &label);
 		if (err)
 			return err;
 	}
 	*child = node;
-	if (t->labels[frame] == LABEL_HIDDEN)
-		return 0;
-	return find_node(t, node, t->labels[frame] - 1, child);
+	return label == LABEL_HIDDEN ? 0 : find_node(t, node, label, child);
 }
 
 /* Make r the entry for the event's thread; until walk() it may have another thread's stack. */

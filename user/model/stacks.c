@@ -17,18 +17,14 @@
 
 #include "base/arith.h"
 #include "base/u64map.h"
+#include "model/id_map.h"
 #include "model/intern.h"
 
 /* The recorder's frame for callers beyond EVENT_MAX_FRAMES. */
 #define TRUNCATED "<truncated>"
 
-enum label_state { LABEL_NEW, LABEL_SHOWN, LABEL_HIDDEN };
-
-/* What a frame id of the profile becomes here. */
-struct label {
-	uint32_t id;
-	uint8_t state;
-};
+/* In place of a label: the frame is not shown. */
+#define HIDDEN UINT32_MAX
 
 struct stack_key {
 	uint32_t group;
@@ -60,8 +56,7 @@ struct stacks {
 	struct buf processes;		/* struct stack_process */
 	/* Of the profile that is being read: */
 	const struct profile_tables *tables;
-	struct label *labels;		/* indexed by frame id */
-	uint32_t label_cap;
+	struct id_map labels;		/* frame id -> label, or HIDDEN */
 	struct u64map threads;		/* struct seen_thread */
 	uint64_t last_tid;
 	struct seen_thread *last;	/* the thread last_tid */
@@ -98,9 +93,7 @@ void stacks_end(struct stacks *s)
 	}
 	u64map_free(&s->threads);
 	memset(&s->threads, 0, sizeof(s->threads));
-	free(s->labels);
-	s->labels = NULL;
-	s->label_cap = 0;
+	id_map_clear(&s->labels);
 	s->last = NULL;
 	s->tables = NULL;
 }
@@ -127,6 +120,7 @@ void stacks_free(struct stacks *s)
 	if (!s)
 		return;
 	drop(s);
+	id_map_free(&s->labels);
 	free(s);
 }
 
@@ -222,23 +216,6 @@ static int find_thread(struct stacks *s, uint64_t tid, struct seen_thread **out)
 	return 0;
 }
 
-/* Make room in labels for all frame ids of the profile. */
-static int grow_labels(struct stacks *s)
-{
-	uint32_t cap = s->tables->frame_cnt;
-	struct label *labels;
-
-	if (cap < UINT32_MAX / 2 && cap < s->label_cap * 2)
-		cap = s->label_cap * 2;
-	labels = reallocarray(s->labels, cap, sizeof(*labels));
-	if (!labels)
-		return -ENOMEM;
-	memset(labels + s->label_cap, 0, (size_t)(cap - s->label_cap) * sizeof(*labels));
-	s->labels = labels;
-	s->label_cap = cap;
-	return 0;
-}
-
 /* The frame as a label, without names. What CPython's exports leave out is none here. */
 static struct frame cut_frame(enum stack_detail detail, const struct frame *f)
 {
@@ -267,49 +244,45 @@ static int note_line(struct stacks *s, uint32_t label, int32_t line)
 	return 0;
 }
 
-static int make_label(struct stacks *s, uint32_t id)
+static int make_label(struct stacks *s, uint32_t id, uint32_t *label)
 {
 	const struct frame *f = &s->tables->frames[id];
 	const struct string_ref *file, *func;
 	struct frame cut = cut_frame(s->config.detail, f);
-	struct label *l = &s->labels[id];
 
 	if (f->file >= s->tables->string_cnt || f->func >= s->tables->string_cnt)
 		return -EINVAL;
 	file = &s->tables->strings[f->file];
 	func = &s->tables->strings[f->func];
 	if (stack_frame_internal(file)) {
-		l->state = LABEL_HIDDEN;
-		return 0;
+		*label = HIDDEN;
+		return id_map_set(&s->labels, id, HIDDEN);
 	}
 	/* The function's string first: so ids have the same order as in CPython's JSONL. */
 	if (intern_string(s->names, func->data, func->len, &cut.func) ||
 	    intern_string(s->names, file->data, file->len, &cut.file) ||
-	    intern_frame(s->names, &cut, &l->id) || note_line(s, l->id, f->line))
+	    intern_frame(s->names, &cut, label) || note_line(s, *label, f->line))
 		return -ENOMEM;
-	l->state = LABEL_SHOWN;
-	return 0;
+	return id_map_set(&s->labels, id, *label);
 }
 
 static int fill_key(struct stacks *s, const struct event *ev, struct stack_key *key, uint32_t *n)
 {
-	uint32_t i, frame;
+	uint32_t i, frame, label;
 	int err;
 
 	*n = 0;
 	for (i = 0; i < ev->nframes; i++) {
 		frame = ev->frames[i];
-		if (frame >= s->label_cap || s->labels[frame].state == LABEL_NEW) {
+		if (!id_map_get(&s->labels, frame, &label)) {
 			if (frame >= s->tables->frame_cnt)
 				return -EINVAL;
-			err = frame >= s->label_cap ? grow_labels(s) : 0;
-			if (!err)
-				err = make_label(s, frame);
+			err = make_label(s, frame, &label);
 			if (err)
 				return err;
 		}
-		if (s->labels[frame].state == LABEL_SHOWN)
-			key->labels[(*n)++] = s->labels[frame].id;
+		if (label != HIDDEN)
+			key->labels[(*n)++] = label;
 	}
 	return 0;
 }
@@ -428,6 +401,25 @@ struct stack_view stacks_get(const struct stacks *s, uint32_t id)
 	v.group = head[0];
 	v.status = (uint8_t)head[1];
 	return v;
+}
+
+uint64_t stacks_bytes(const struct stacks *s, bool names, uint32_t frame_bytes)
+{
+	const struct profile_tables *t = stacks_tables(s);
+	uint32_t i, k, cnt = stacks_cnt(s);
+	uint64_t bytes = 0;
+
+	for (i = 0; i < cnt; i++) {
+		struct stack_view v = stacks_get(s, i);
+
+		bytes += (uint64_t)v.n * frame_bytes;
+		for (k = 0; names && k < v.n; k++) {
+			const struct frame *f = &t->frames[v.labels[k]];
+
+			bytes += t->strings[f->func].len + path_base(t->strings[f->file]).len;
+		}
+	}
+	return bytes;
 }
 
 const struct profile_tables *stacks_tables(const struct stacks *s)

@@ -60,6 +60,12 @@ uint32_t stacks_cnt(const struct stacks *s);
 struct stack_view stacks_get(const struct stacks *s, uint32_t id);
 
 /*
+ * About how many bytes all stacks take in a file: frame_bytes for each frame, and with names
+ * also its function and the last component of its file.
+ */
+uint64_t stacks_bytes(const struct stacks *s, bool names, uint32_t frame_bytes);
+
+/*
  * The tables that labels refer to. Fields of frames that the detail excludes are LINE_NONE,
  * COLUMN_NONE and OPCODE_NONE. An unknown line is 0, as in CPython's exports.
  */

@@ -39,6 +39,8 @@ struct capture_counts {
 	uint64_t table_full;		/* times that a process did not fit into py_procs */
 	uint64_t files_stuck;		/* processes a file of which did not answer */
 	uint64_t unidentified;		/* ticks of processes that ended before the inspection */
+	uint64_t containers_unnamed;	/* containers whose names were not searched for: a user
+					 * has too many */
 	uint64_t containers_beyond;	/* containers that are not kept: too many */
 	struct sample_cost cost;	/* cnt 0: not measured */
 	struct offcpu_scan_counts scan;

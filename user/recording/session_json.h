@@ -119,7 +119,8 @@ struct session_gil {
 void session_json_gil(const struct session_json *s, const char *file, struct session_gil *out);
 /*
  * Call each() for each thread of that process, until it returns non-zero; returns that value,
- * otherwise 0. name (NULL: not known) may have any bytes, and is valid until each() returns.
+ * otherwise 0. At most THREAD_NAMES_MAX of them. name (NULL: not known) may have any bytes, and is
+ * valid until each() returns.
  */
 int session_json_gil_threads(const struct session_json *s, const char *file,
 			     int (*each)(void *ctx, uint64_t thread_id, const char *name,

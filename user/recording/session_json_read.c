@@ -2,8 +2,10 @@
 /*
  * session_json_read.c - see session_json.h.
  *
- * The text is kept. Members that all commands need are parsed at once; those that few commands
- * need (losses, waits for the GIL) are parsed when they are asked for.
+ * Whoever made the file may have put anything there, so what is kept of it has limits. At first
+ * only the places of its processes are kept, by their files' names. What it says of one is read
+ * when that is asked for, and only what is wanted is copied. A large file is mapped, and its pages
+ * are given back once they were read (json_pull.h).
  */
 #include "recording/session_json.h"
 
@@ -13,97 +15,118 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/json_members.h"
+#include "base/u64map.h"
 #include "base/util.h"
 #include "model/intern.h"
 #include "model/thread_names.h"
 
-/* 10,000 processes with long command lines need a tenth of this. */
-#define MAX_BYTES (256u << 20)
+/* Of session.json: 100,000 processes take about 100 MB. A larger one would take too long. */
+#define MAX_BYTES ((size_t)256 << 20)
+/* Of FILE.json, which is about one process and its threads. */
+#define BESIDE_MAX_BYTES ((size_t)4 << 20)
+/* A larger file is mapped. */
+#define READ_MAX_BYTES ((size_t)1 << 20)
+/* Files that it may list: each costs 32 bytes. */
+#define FILES_MAX (1u << 18)
+/* A string, and all that are kept. */
+#define STRING_MAX_BYTES ((size_t)16 << 10)
+#define KEPT_MAX_BYTES ((size_t)8 << 20)
+/* Causes of losses, threads with waits for the GIL. */
+#define CAUSES_MAX 256
+#define GIL_THREADS_MAX THREAD_NAMES_MAX
 
 /* Members of the outermost object. */
 enum { DURATION, KERNEL, START_TIME, START_US, LOST, PROCESSES, TOP_CNT };
 
-struct process {
-	size_t comm, command, container, image, unit;	/* offsets in texts; 0: there is none */
-	size_t lost, gil;		/* offsets in text, for later parsing; 0: there is none */
-	struct thread_names *names;
-	uint32_t tgid;
-	bool free_threaded;
+/* Members of a process. */
+enum { FILE_NAME, PID, COMM, COMMAND, UNIT, CONTAINER, LOSSES, NAMES, FREE, GIL, PROCESS_CNT };
+#define PROCESS_MEMBERS                                                                            \
+	{ [FILE_NAME] = { SESSION_FILE }, [PID] = { SESSION_PID }, [COMM] = { SESSION_COMM },      \
+	  [COMMAND] = { SESSION_COMMAND }, [UNIT] = { "unit" }, [CONTAINER] = { "container" },     \
+	  [LOSSES] = { SESSION_LOST }, [NAMES] = { "thread_names" },                               \
+	  [FREE] = { SESSION_FREE_THREADED }, [GIL] = { "gil" } }
+
+/* What was copied, on demand. */
+struct kept {
+	struct intern *strings;
+	struct buf names;		/* struct thread_names *, of processes */
+	size_t bytes;
+	bool full;			/* there was more than KEPT_MAX_BYTES */
 };
 
 struct session_json {
-	struct buf text;		/* session.json */
+	struct buf text;		/* session.json, unless it is mapped */
+	void *map;			/* NULL: it is not */
+	size_t map_bytes;
 	bool is_beside;			/* it is of one file, whatever that is called */
 	struct json_member top[TOP_CNT];
-	struct buf texts;		/* strings with NUL; the first byte is unused */
-	size_t kernel, start_time;	/* offsets in texts; 0: there is none */
-	struct intern *files;		/* names of files; their ids are indices of processes */
-	struct buf processes;		/* array of struct process */
+	struct u64map elements;		/* hash of a file's name -> 1 + offset of its process */
+	size_t last;			/* 1 + offset of the last process; 0: there is none */
+	struct kept *kept;
 };
 
-static struct process *process_at(const struct session_json *s, uint32_t i)
+/* ---- what is kept ---- */
+
+/* May so many bytes more be kept? */
+static bool has_room(struct kept *k, size_t bytes)
 {
-	return (struct process *)(void *)s->processes.data + i;
+	if (bytes > KEPT_MAX_BYTES - k->bytes) {
+		if (!k->full)
+			log_warn("the JSON of this recording has more than %zu MiB of names: some "
+				 "are left out", KEPT_MAX_BYTES >> 20);
+		k->full = true;
+		return false;
+	}
+	k->bytes += bytes;
+	return true;
 }
 
-static uint32_t process_cnt(const struct session_json *s)
+/* A text that stays; NULL: no room. */
+static const char *keep_text(struct kept *k, struct buf *text)
 {
-	return (uint32_t)(s->processes.len / sizeof(struct process));
+	uint32_t id;
+
+	if (intern_find_string(k->strings, (const char *)text->data, text->len, &id))
+		return intern_tables(k->strings)->strings[id].data;
+	if (!has_room(k, text->len + 64) ||
+	    intern_string(k->strings, (const char *)text->data, text->len, &id))
+		return NULL;
+	return intern_tables(k->strings)->strings[id].data;
 }
 
-static const char *text_at(const struct session_json *s, size_t at)
-{
-	return at ? (const char *)s->texts.data + at : NULL;
-}
-
-/* ---- reading ---- */
-
-/* Read the whole file dirfd/name into b. 0 or -errno. */
-static int read_all(int dirfd, const char *name, struct buf *b)
-{
-	int fd = openat(dirfd, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC), err;
-
-	if (fd < 0)
-		return -errno;
-	err = buf_add_file(b, fd, MAX_BYTES);
-	close(fd);
-	return err;
-}
-
-/* Add a text and a NUL to texts; *at is its offset. 0 or -ENOMEM. */
-static int keep_text(struct session_json *s, const struct buf *text, size_t *at)
-{
-	if (!s->texts.len && buf_add(&s->texts, "", 1))
-		return -ENOMEM;
-	*at = s->texts.len;
-	return buf_add(&s->texts, text->data, text->len) || buf_add(&s->texts, "", 1) ? -ENOMEM : 0;
-}
-
-/* Keep a member if it is a string. 0 or -ENOMEM. */
-static int keep_string(struct session_json *s, const struct json_member *m, size_t *at)
+/* A member that is a string; NULL: it is none. */
+static const char *keep_string(struct kept *k, const struct json_member *m)
 {
 	struct buf text = { 0 };
-	int err = json_member_string(m, &text) ? keep_text(s, &text, at) : 0;
+	const char *kept = NULL;
 
+	/* The NUL behind it is kept, too. */
+	if (json_member_string(m, &text)) {
+		text.len++;
+		kept = keep_text(k, &text);
+	}
 	buf_free(&text);
-	return err;
+	return kept;
 }
 
-/* Keep a command: a string, or an array of words, which are joined by spaces. 0 or -ENOMEM. */
-static int keep_command(struct session_json *s, const struct json_member *m, size_t *at)
+/* A command: a string, or an array of words, which are joined by spaces. NULL: neither. */
+static const char *keep_command(struct kept *k, const struct json_member *m)
 {
 	struct buf joined = { 0 }, word = { 0 };
+	const char *kept = NULL;
 	bool first = true;
 	struct json_pull j;
 	int err = 0;
 
 	if (!json_member_enter(m, JT_ARRAY, &j))
-		return keep_string(s, m, at);
-	while (!err && json_pull_element(&j)) {
+		return keep_string(k, m);
+	while (!err && joined.len < STRING_MAX_BYTES && json_pull_element(&j)) {
 		if (!first)
 			err = buf_add(&joined, " ", 1);
 		first = false;
@@ -112,16 +135,16 @@ static int keep_command(struct session_json *s, const struct json_member *m, siz
 		else if (!err && json_pull_string(&j, &word))
 			err = buf_add(&joined, word.data, word.len);
 	}
-	if (!err)
-		err = keep_text(s, &joined, at);
+	if (!err && !buf_add(&joined, "", 1))
+		kept = keep_text(k, &joined);
 	buf_free(&joined);
 	buf_free(&word);
-	return err;
+	return kept;
 }
 
-/* Keep a thread's name if its key is a number and the name a string. 0 or -errno. */
-static int keep_name(struct thread_names *names, const struct buf *key, struct json_pull *j,
-		     struct buf *name)
+/* Add a thread's name if its key is a number and the name a string. 0 or -errno. */
+static int add_name(struct thread_names *names, const struct buf *key, struct json_pull *j,
+		    struct buf *name)
 {
 	const char *digits = (const char *)key->data;
 	char *end;
@@ -131,86 +154,106 @@ static int keep_name(struct thread_names *names, const struct buf *key, struct j
 		json_pull_skip(j);
 		return 0;
 	}
-	if (!json_pull_string(j, name) || buf_add(name, "", 1))
+	if (!json_pull_string(j, name))
+		return 0;
+	if (buf_add(name, "", 1))
 		return -ENOMEM;
 	return thread_names_set(names, tid, (const char *)name->data);
 }
 
-static int keep_names(struct process *p, const struct json_member *m)
+/* A process' names of threads; NULL: it has none, or there is no room. */
+static const struct thread_names *keep_names(struct kept *k, const struct json_member *m)
 {
+	struct thread_names *names = NULL;
 	struct buf key = { 0 }, name = { 0 };
 	struct json_pull j;
 	int err = 0;
 
 	if (!json_member_enter(m, JT_OBJECT, &j))
-		return 0;
+		return NULL;
 	while (!err && json_pull_key(&j, &key)) {
-		if (!p->names)
-			p->names = thread_names_new();
-		err = p->names && !buf_add(&key, "", 1) ? keep_name(p->names, &key, &j, &name) :
-							  -ENOMEM;
+		if (!names)
+			names = thread_names_new();
+		err = names && !buf_add(&key, "", 1) ? add_name(names, &key, &j, &name) : -ENOMEM;
+		if (!err && !has_room(k, 2 * sizeof(struct thread_name)))
+			err = -ENOSPC;
 	}
 	buf_free(&key);
 	buf_free(&name);
-	return err == -ENOSPC ? 0 : err;
+	if (names && buf_add(&k->names, &names, sizeof(names))) {
+		thread_names_drop(names);
+		names = NULL;
+	}
+	return names;
 }
 
-/* The offset in the text of a member that is an object; 0: it is no object. */
-static size_t place_of(const struct json_member *m)
+static struct kept *kept_new(void)
 {
-	return json_member_is(m, JT_OBJECT) ? json_pull_offset(&m->value) : 0;
+	struct kept *k = calloc(1, sizeof(*k));
+
+	if (k)
+		k->strings = intern_new();
+	if (k && k->strings)
+		return k;
+	free(k);
+	return NULL;
 }
 
-/* Keep an element of "processes". If a file is listed twice, the last element counts. */
-static int keep_process(struct session_json *s, struct json_pull *j)
+static void kept_free(struct kept *k)
 {
-	enum { FILE_NAME, PID, COMM, COMMAND, UNIT, CONTAINER, LOSSES, NAMES, FREE, GIL, CNT };
-	struct json_member m[CNT] = {
-		[FILE_NAME] = { SESSION_FILE }, [PID] = { SESSION_PID }, [COMM] = { SESSION_COMM },
-		[COMMAND] = { SESSION_COMMAND }, [UNIT] = { "unit" }, [CONTAINER] = { "container" },
-		[LOSSES] = { SESSION_LOST }, [NAMES] = { "thread_names" },
-		[FREE] = { SESSION_FREE_THREADED },
-		[GIL] = { "gil" },
-	};
-	struct json_member container[2] = { { .key = "label" }, { .key = "image" } };
-	struct buf file = { 0 };
-	struct process p = { 0 };
-	const char *name;
-	uint64_t pid;
-	uint32_t id;
+	size_t i;
+
+	if (!k)
+		return;
+	for (i = 0; i < k->names.len / sizeof(struct thread_names *); i++)
+		thread_names_drop(((struct thread_names **)(void *)k->names.data)[i]);
+	buf_free(&k->names);
+	intern_free(k->strings);
+	free(k);
+}
+
+/* ---- finding processes ---- */
+
+static uint64_t key_of(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+
+	return hash_bytes(name, strlen(name));
+}
+
+/* Start to read the text at an offset. */
+static void start_at(const struct session_json *s, size_t at, struct json_pull *j)
+{
+	const uint8_t *data = s->map ? s->map : s->text.data;
+	size_t len = s->map ? s->map_bytes : s->text.len;
+
+	json_pull_start(j, data, len, 0);
+	j->at = j->dropped = at > j->at ? at : j->at;
+	j->string_max = STRING_MAX_BYTES;
+	j->mapped = s->map;
+}
+
+/* Note where the element of "processes" is that begins here. 0, -ENOMEM or -E2BIG. */
+static int note_process(struct session_json *s, struct json_pull *j)
+{
+	struct json_member file = { .key = SESSION_FILE };
+	size_t at = json_pull_offset(j);
+	struct buf name = { 0 };
 	int err = 0;
 
-	if (!json_members(j, m, CNT))
-		return -ENOMEM;		/* not a JSON error: the text was parsed once before */
-	if (!json_member_string(&m[FILE_NAME], &file))
-		goto out;
-	json_member_object(&m[CONTAINER], container, 2);
-	p.tgid = json_member_count(&m[PID], &pid) && pid <= UINT32_MAX ? (uint32_t)pid : 0;
-	p.free_threaded = json_member_is(&m[FREE], JT_TRUE);
-	p.lost = place_of(&m[LOSSES]);
-	p.gil = place_of(&m[GIL]);
-	if (keep_string(s, &m[COMM], &p.comm) || keep_command(s, &m[COMMAND], &p.command) ||
-	    keep_string(s, &m[UNIT], &p.unit) || keep_string(s, &container[0], &p.container) ||
-	    keep_string(s, &container[1], &p.image) || keep_names(&p, &m[NAMES]))
-		err = -ENOMEM;
-	name = strrchr((const char *)file.data, '/');
-	name = name ? name + 1 : (const char *)file.data;
-	if (!err)
-		err = intern_string(s->files, name, strlen(name), &id);
-	if (!err && id == process_cnt(s)) {
-		err = buf_add(&s->processes, &p, sizeof(p));
-	} else if (!err) {
-		thread_names_drop(process_at(s, id)->names);
-		*process_at(s, id) = p;
+	if (!json_members(j, &file, 1))
+		return -ENOMEM;		/* not a JSON error: the text was read once before */
+	/* If a file is listed twice, the last element counts. */
+	if (json_member_string(&file, &name)) {
+		err = u64map_put(&s->elements, key_of((const char *)name.data),
+				 (void *)(uintptr_t)(at + 1));
+		s->last = at + 1;
 	}
-	if (err)
-		thread_names_drop(p.names);
-out:
-	buf_free(&file);
-	return err;
+	buf_free(&name);
+	return err ? err : s->elements.cnt > FILES_MAX ? -E2BIG : 0;
 }
 
-static int keep_processes(struct session_json *s)
+static int note_processes(struct session_json *s)
 {
 	struct json_pull j;
 	int err = 0;
@@ -219,14 +262,31 @@ static int keep_processes(struct session_json *s)
 		return 0;
 	while (!err && json_pull_element(&j)) {
 		if (json_pull_type(&j) == JT_OBJECT)
-			err = keep_process(s, &j);
+			err = note_process(s, &j);
 		else
 			json_pull_skip(&j);
 	}
 	return err;
 }
 
-/* 0, -ENOMEM, or -EBADMSG with a reason in why. */
+/* Find the members of a file's process. Returns false if the file is not listed. */
+static bool find(const struct session_json *s, const char *file,
+		 struct json_member m[PROCESS_CNT])
+{
+	static const struct json_member wanted[PROCESS_CNT] = PROCESS_MEMBERS;
+	uintptr_t at = s->is_beside ? s->last : (uintptr_t)u64map_get(&s->elements, key_of(file));
+	struct json_pull j;
+
+	memcpy(m, wanted, sizeof(wanted));
+	if (!at)
+		return false;
+	start_at(s, at - 1, &j);
+	return json_members(&j, m, PROCESS_CNT);
+}
+
+/* ---- reading ---- */
+
+/* 0, -ENOMEM, or -EBADMSG or -E2BIG with a reason in why. */
 static int read_text(struct session_json *s, char *why, size_t why_size)
 {
 	static const struct json_member top[TOP_CNT] = {
@@ -236,30 +296,26 @@ static int read_text(struct session_json *s, char *why, size_t why_size)
 		[LOST] = { .key = SESSION_LOST }, [PROCESSES] = { .key = SESSION_PROCESSES },
 	};
 	struct json_pull j;
+	int err;
 
-	json_pull_start(&j, s->text.data, s->text.len, 0);
+	start_at(s, 0, &j);
 	memcpy(s->top, top, sizeof(top));
 	if (!json_members(&j, s->top, TOP_CNT) || !json_pull_finish(&j)) {
 		snprintf(why, why_size, "expected %s at byte %zu", j.err, json_pull_offset(&j));
 		return -EBADMSG;
 	}
-	s->files = intern_new();
-	if (!s->files || keep_string(s, &s->top[KERNEL], &s->kernel) ||
-	    keep_string(s, &s->top[START_TIME], &s->start_time))
-		return -ENOMEM;
-	return keep_processes(s);
+	s->kept = kept_new();
+	err = s->kept ? note_processes(s) : -ENOMEM;
+	if (err == -E2BIG)
+		snprintf(why, why_size, "it lists more than %u files", FILES_MAX);
+	return err;
 }
 
-struct session_json *session_json_parse(struct buf *text, char *why, size_t why_size)
+/* Read what s has the text of. Returns s, or frees it: NULL with errno, and why. */
+static struct session_json *parse(struct session_json *s, char *why, size_t why_size)
 {
-	struct session_json *s = calloc(1, sizeof(*s));
-	int err = -ENOMEM;
+	int err = read_text(s, why, why_size);
 
-	if (s) {
-		s->text = *text;
-		*text = (struct buf){ 0 };
-		err = read_text(s, why, why_size);
-	}
 	if (!err)
 		return s;
 	if (err == -ENOMEM)
@@ -269,28 +325,69 @@ struct session_json *session_json_parse(struct buf *text, char *why, size_t why_
 	return NULL;
 }
 
-/* NULL with errno, and why. */
-static struct session_json *read_file(int dirfd, const char *name, char *why, size_t why_size)
+struct session_json *session_json_parse(struct buf *text, char *why, size_t why_size)
 {
-	struct session_json *s = NULL;
-	struct buf text = { 0 };
-	int err = read_all(dirfd, name, &text);
+	struct session_json *s = calloc(1, sizeof(*s));
 
-	if (err) {
-		snprintf(why, why_size, "%s", strerror(-err));
-	} else {
-		s = session_json_parse(&text, why, why_size);
-		err = s ? 0 : -errno;
+	if (!s) {
+		snprintf(why, why_size, "%s", strerror(ENOMEM));
+		return NULL;
 	}
-	buf_free(&text);
+	s->text = *text;
+	*text = (struct buf){ 0 };
+	return parse(s, why, why_size);
+}
+
+/* Read or map a file of at most max bytes. 0 or -errno. */
+static int get_text(struct session_json *s, int fd, size_t max)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
+		return -EINVAL;
+	if ((uint64_t)st.st_size > max)
+		return -EFBIG;
+	if ((uint64_t)st.st_size <= READ_MAX_BYTES || max <= BESIDE_MAX_BYTES)
+		return buf_add_file(&s->text, fd, max);
+	s->map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (s->map == MAP_FAILED) {
+		s->map = NULL;
+		return -errno;
+	}
+	s->map_bytes = (size_t)st.st_size;
+	return 0;
+}
+
+/* Read the file dirfd/name of at most max bytes. NULL with errno, and why. */
+static struct session_json *read_file(int dirfd, const char *name, size_t max, char *why,
+				      size_t why_size)
+{
+	int fd = openat(dirfd, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC), err;
+	struct session_json *s = NULL;
+
+	if (fd < 0) {
+		err = -errno;
+	} else {
+		s = calloc(1, sizeof(*s));
+		err = s ? get_text(s, fd, max) : -ENOMEM;
+		close(fd);
+	}
+	if (!err)
+		return parse(s, why, why_size);
+	if (err == -EFBIG)
+		snprintf(why, why_size, "it has more than %zu MiB", max >> 20);
+	else
+		snprintf(why, why_size, "%s", strerror(-err));
+	session_json_free(s);
 	errno = -err;
-	return s;
+	return NULL;
 }
 
 struct session_json *session_json_read(int dirfd, const char *shown)
 {
 	char why[128];
-	struct session_json *s = read_file(dirfd, SESSION_FILE_NAME, why, sizeof(why));
+	struct session_json *s = read_file(dirfd, SESSION_FILE_NAME, MAX_BYTES, why,
+					     sizeof(why));
 	int err = errno;
 
 	if (!s && err != ENOENT)
@@ -314,10 +411,10 @@ struct session_json *session_json_read_beside(int dirfd, const char *file, const
 	int err = ENOENT;
 
 	if (snprintf(name, sizeof(name), "%s" SESSION_BESIDE_SUFFIX, file) < (int)sizeof(name)) {
-		s = read_file(dirfd, name, why, sizeof(why));
+		s = read_file(dirfd, name, BESIDE_MAX_BYTES, why, sizeof(why));
 		err = errno;
 	}
-	if (s && process_cnt(s) == 1) {
+	if (s && s->elements.cnt == 1) {
 		s->is_beside = true;
 		return s;
 	}
@@ -333,46 +430,36 @@ struct session_json *session_json_read_beside(int dirfd, const char *file, const
 
 void session_json_free(struct session_json *s)
 {
-	uint32_t i;
-
 	if (!s)
 		return;
-	for (i = 0; i < process_cnt(s); i++)
-		thread_names_drop(process_at(s, i)->names);
+	if (s->map)
+		munmap(s->map, s->map_bytes);
 	buf_free(&s->text);
-	buf_free(&s->texts);
-	buf_free(&s->processes);
-	intern_free(s->files);
+	u64map_free(&s->elements);
+	kept_free(s->kept);
 	free(s);
 }
 
 /* ---- access ---- */
 
-/* Returns NULL if the file is not listed. */
-static const struct process *find(const struct session_json *s, const char *file)
-{
-	uint32_t id;
-
-	if (s->is_beside)
-		return process_at(s, 0);
-	return intern_find_string(s->files, file, strlen(file), &id) ? process_at(s, id) : NULL;
-}
-
 void session_json_process(const struct session_json *s, const char *file,
 			  struct session_process *out)
 {
-	const struct process *p = find(s, file);
+	struct json_member m[PROCESS_CNT];
+	struct json_member container[2] = { { .key = "label" }, { .key = "image" } };
+	uint64_t pid;
 
 	memset(out, 0, sizeof(*out));
-	if (!p)
+	if (!find(s, file, m))
 		return;
-	out->tgid = p->tgid;
-	out->comm = text_at(s, p->comm);
-	out->command = text_at(s, p->command);
-	out->container = text_at(s, p->container);
-	out->image = text_at(s, p->image);
-	out->unit = text_at(s, p->unit);
-	out->thread_names = p->names;
+	json_member_object(&m[CONTAINER], container, 2);
+	out->tgid = json_member_count(&m[PID], &pid) && pid <= UINT32_MAX ? (uint32_t)pid : 0;
+	out->comm = keep_string(s->kept, &m[COMM]);
+	out->command = keep_command(s->kept, &m[COMMAND]);
+	out->container = keep_string(s->kept, &container[0]);
+	out->image = keep_string(s->kept, &container[1]);
+	out->unit = keep_string(s->kept, &m[UNIT]);
+	out->thread_names = keep_names(s->kept, &m[NAMES]);
 }
 
 double session_json_duration(const struct session_json *s)
@@ -387,13 +474,13 @@ double session_json_duration(const struct session_json *s)
 
 const char *session_json_kernel(const struct session_json *s)
 {
-	return text_at(s, s->kernel);
+	return keep_string(s->kept, &s->top[KERNEL]);
 }
 
 uint64_t session_json_utc_ns(const struct session_json *s, uint64_t monotonic_us)
 {
 	struct json_pull start = s->top[START_US].value;
-	const char *when = text_at(s, s->start_time), *end;
+	const char *when = keep_string(s->kept, &s->top[START_TIME]), *end;
 	struct tm tm = { 0 };
 	uint64_t from;
 	int64_t utc_us;
@@ -411,16 +498,6 @@ uint64_t session_json_utc_ns(const struct session_json *s, uint64_t monotonic_us
 	return utc_us > 0 && utc_us < INT64_MAX / 1000 ? (uint64_t)utc_us * 1000 : 0;
 }
 
-/* The object at an offset of the text, as a member; 0: an empty member. */
-static struct json_member object_at(const struct session_json *s, size_t at)
-{
-	struct json_member m = { 0 };
-
-	if (at)
-		json_pull_start(&m.value, s->text.data + at, s->text.len - at, at);
-	return m;
-}
-
 /* Collect losses: cnts[id in causes] is the number of a cause; if it comes twice, the last one. */
 static void add_losses(const struct json_member *lost, struct intern *causes, struct buf *cnts)
 {
@@ -433,7 +510,7 @@ static void add_losses(const struct json_member *lost, struct intern *causes, st
 
 	if (!json_member_enter(lost, JT_OBJECT, &j))
 		return;
-	while (!err && json_pull_key(&j, &key)) {
+	while (!err && cnts->len < CAUSES_MAX * sizeof(cnt) && json_pull_key(&j, &key)) {
 		const struct json_member value = { .value = j };
 
 		json_pull_skip(&j);
@@ -454,12 +531,15 @@ static void add_losses(const struct json_member *lost, struct intern *causes, st
 void session_json_losses(const struct session_json *s, const char *file,
 			 void (*each)(void *ctx, const char *cause, uint64_t cnt), void *ctx)
 {
-	const struct process *p = file ? find(s, file) : NULL;
-	struct json_member lost = file ? object_at(s, p ? p->lost : 0) : s->top[LOST];
+	struct json_member m[PROCESS_CNT] = { 0 }, lost = s->top[LOST];
 	struct intern *causes = intern_new();
 	struct buf cnts = { 0 };
 	uint32_t i;
 
+	if (file) {
+		find(s, file, m);
+		lost = m[LOSSES];
+	}
 	if (causes)
 		add_losses(&lost, causes, &cnts);
 	for (i = 0; i < cnts.len / sizeof(uint64_t); i++)
@@ -488,10 +568,10 @@ static struct session_gil get_gil(const struct json_member m[GIL_CNT])
 static void find_gil(const struct session_json *s, const char *file,
 		     struct json_member m[GIL_CNT])
 {
-	const struct process *p = find(s, file);
-	struct json_member gil = object_at(s, p ? p->gil : 0);
+	struct json_member process[PROCESS_CNT];
 
-	json_member_object(&gil, m, GIL_CNT);
+	find(s, file, process);
+	json_member_object(&process[GIL], m, GIL_CNT);
 }
 
 void session_json_gil(const struct session_json *s, const char *file, struct session_gil *out)
@@ -502,6 +582,16 @@ void session_json_gil(const struct session_json *s, const char *file, struct ses
 	*out = get_gil(m);
 }
 
+/* A thread's name, cut to what other names of threads have room for; NULL: it has none. */
+static const char *thread_name(const struct json_member *m, struct buf *name)
+{
+	if (!json_member_string(m, name))
+		return NULL;
+	if (name->len >= THREAD_NAME_BYTES)
+		name->data[THREAD_NAME_BYTES - 1] = '\0';
+	return (const char *)name->data;
+}
+
 int session_json_gil_threads(const struct session_json *s, const char *file,
 			     int (*each)(void *ctx, uint64_t thread_id, const char *name,
 					 const struct session_gil *gil), void *ctx)
@@ -509,12 +599,12 @@ int session_json_gil_threads(const struct session_json *s, const char *file,
 	struct json_member m[GIL_CNT] = GIL_MEMBERS;
 	struct buf name = { 0 };
 	struct json_pull j;
-	int err = 0;
+	int err = 0, cnt = 0;
 
 	find_gil(s, file, m);
 	if (!json_member_enter(&m[THREADS], JT_ARRAY, &j))
 		return 0;
-	while (!err && json_pull_element(&j)) {
+	while (!err && cnt++ < GIL_THREADS_MAX && json_pull_element(&j)) {
 		const struct json_member element = { .value = j };
 		struct session_gil gil;
 		uint64_t tid = 0;
@@ -524,8 +614,7 @@ int session_json_gil_threads(const struct session_json *s, const char *file,
 		gil = get_gil(m);
 		json_member_count(&m[THREAD], &tid);
 		if (gil.known)
-			err = each(ctx, tid, json_member_string(&m[NAME], &name) ?
-					     (const char *)name.data : NULL, &gil);
+			err = each(ctx, tid, thread_name(&m[NAME], &name), &gil);
 	}
 	buf_free(&name);
 	return err;
@@ -533,7 +622,7 @@ int session_json_gil_threads(const struct session_json *s, const char *file,
 
 bool session_json_free_threaded(const struct session_json *s, const char *file)
 {
-	const struct process *p = find(s, file);
+	struct json_member m[PROCESS_CNT];
 
-	return p && p->free_threaded;
+	return find(s, file, m) && json_member_is(&m[FREE], JT_TRUE);
 }

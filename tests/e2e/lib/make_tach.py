@@ -70,6 +70,34 @@ class Writer:
             f.write(struct.pack("=IIQ16x", len(self.strings), len(self.frames), size))
 
 
+def repeats(path, count):
+    """A small file of so many samples that look the same: 3 us and status 3 are one byte each, and
+    zstd has a block for equal bytes."""
+    block_max = 128 << 10
+    strings, frames = (b"app.py", b"work"), [(0, 1)]
+    head = (struct.pack("=QIB", 7, 0, 1) + varint(3) + b"\3" + varint(1) + varint(0) +
+            struct.pack("=QIB", 7, 0, 0) + varint(count - 1))
+
+    def block(size, kind, data, last=False):
+        return struct.pack("<I", size << 3 | kind << 1 | last)[:3] + data
+
+    samples = b"\x28\xb5\x2f\xfd" + b"\x00\x50" + block(len(head), 0, head)
+    left = 2 * (count - 1)
+    while left:
+        size = min(left, block_max)
+        left -= size
+        samples += block(size, 1, b"\3", not left)
+    strings = b"".join(varint(len(s)) + s for s in strings)
+    frames = b"".join(varint(file) + varint(func) + svarint(1) + svarint(0) + svarint(-1) + svarint(0) +
+                      b"\xff" for file, func in frames)
+    at = 64 + len(samples)
+    with open(path, "wb") as f:
+        f.write(struct.pack("=II4BQQQIQQII", MAGIC, 1, 3, 15, 2, 0, 0, 1000, count, 1, at,
+                            at + len(strings), 1, MODES["cpu"] + 1))
+        f.write(samples + strings + frames)
+        f.write(struct.pack("=IIQ16x", 2, 1, at + len(strings) + len(frames) + 32))
+
+
 def synthetic(path, stacks, samples, depth, seed=1, threads=8):
     """A file of about so many distinct stacks, as a large application's look."""
     rnd = random.Random(seed)

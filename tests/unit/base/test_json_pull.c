@@ -9,8 +9,11 @@
 
 #include <cmocka.h>
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/json_pull.h"
 
@@ -101,11 +104,87 @@ static void test_values(void **state)
 	buf_free(&s);
 }
 
+/* Strings that are asked for have a limit, skipped ones have none. */
+static void test_string_max(void **state)
+{
+	static const char text[] = "[\"12345678\",\"1234\\u00e956789\",\"12345678\"]";
+	struct json_pull j;
+	struct buf s = { 0 };
+
+	json_pull_start(&j, text, strlen(text), 0);
+	j.string_max = 8;
+	assert_true(json_pull_enter(&j, JT_ARRAY) && json_pull_element(&j));
+	assert_true(json_pull_string(&j, &s) && s.len == 8);
+	assert_true(json_pull_element(&j) && json_pull_skip(&j));
+	assert_true(json_pull_element(&j));
+	j.string_max = 7;
+	assert_false(json_pull_string(&j, &s));
+	assert_non_null(j.err);
+	assert_true(s.cap <= 256);
+	buf_free(&s);
+}
+
+/* How many of the pages are in memory, of this mapping and not of the file. */
+static size_t resident_kib(const void *map)
+{
+	char line[256];
+	size_t kib = 0, start;
+	bool here = false;
+	FILE *f = fopen("/proc/self/smaps", "r");
+
+	assert_non_null(f);
+	while (fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "%zx-", &start) == 1 && strchr(line, '-'))
+			here = start == (size_t)map;
+		else if (here && sscanf(line, "Rss: %zu", &kib) == 1)
+			break;
+	}
+	fclose(f);
+	return kib;
+}
+
+/* Of a mapped text only what is near the position stays; a copy of the position can go back. */
+static void test_mapped(void **state)
+{
+	const size_t size = 32 << 20;
+	char path[] = "/tmp/test_json_pull.XXXXXX", *text = malloc(size);
+	struct json_pull j, back;
+	struct buf s = { 0 };
+	int fd = mkstemp(path);
+	void *map;
+
+	assert_non_null(text);
+	memset(text, 'a', size);
+	memcpy(text, "[\"first\",\"", 10);
+	memcpy(text + size / 2, "\",[", 3);
+	memset(text + size / 2 + 3, ' ', size / 2 - 5);
+	memcpy(text + size - 2, "]]", 2);
+	assert_int_equal(write_all(fd, text, size), 0);
+	free(text);
+	map = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
+	assert_true(map != MAP_FAILED);
+	json_pull_start(&j, map, size, 0);
+	j.mapped = true;
+	assert_true(json_pull_enter(&j, JT_ARRAY) && json_pull_element(&j));
+	back = j;
+	assert_true(json_pull_skip(&j) && json_pull_element(&j) && json_pull_skip(&j));
+	assert_true(resident_kib(map) < 4096);
+	assert_true(json_pull_element(&j) && json_pull_skip(&j));
+	assert_true(resident_kib(map) < 4096);
+	assert_false(json_pull_element(&j) || !json_pull_finish(&j));
+	assert_true(json_pull_string(&back, &s) && json_key_is(&s, "first"));
+	munmap(map, size);
+	close(fd);
+	unlink(path);
+	buf_free(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_grammar), cmocka_unit_test(test_depth),
-		cmocka_unit_test(test_values),
+		cmocka_unit_test(test_values), cmocka_unit_test(test_string_max),
+		cmocka_unit_test(test_mapped),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,6 +4,7 @@
 #include <ftw.h>
 #include <limits.h>
 #include <sched.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -463,6 +464,104 @@ static void test_hostile_state(void **state)
 	assert_string_equal(c.name, "linked");
 }
 
+/* A list is longer than what is in memory of it, and the container is anywhere in it. */
+static void test_long_list(void **state)
+{
+	static const char path[] = "/var/lib/containers/storage/overlay-containers/containers.json";
+	static const char last[] = STORED(HEX, "web") "]";
+	static const size_t before[] = { 0, 65536 - 100, 65536 - 30, 65536 + 7, 3000000 };
+	struct container c;
+	struct buf b = { 0 };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(before); i++) {
+		b.len = 0;
+		assert_int_equal(buf_add(&b, "[", 1), 0);
+		while (b.len < before[i])
+			assert_int_equal(buf_add(&b, " ", 1), 0);
+		assert_int_equal(buf_add(&b, last, sizeof(last)), 0);
+		put(path, (const char *)b.data);
+		c = named("/machine.slice/libpod-" HEX ".scope/container", 0);
+		assert_string_equal(c.name, "web");
+	}
+	buf_free(&b);
+}
+
+#define MIB ((size_t)1 << 20)
+
+/* count times the text between two others. */
+static void put_times(const char *path, const char *head, const char *text, size_t count,
+		      const char *tail)
+{
+	struct buf b = { 0 };
+
+	assert_int_equal(buf_add(&b, head, strlen(head)), 0);
+	while (count--)
+		assert_int_equal(buf_add(&b, text, strlen(text)), 0);
+	assert_int_equal(buf_add(&b, tail, strlen(tail) + 1), 0);
+	put(path, (const char *)b.data);
+	buf_free(&b);
+}
+
+/* Look a container up with at most 8 MiB more than we have. Does it get this name? */
+static void named_in_8_mib(const char *cgroup, const char *want)
+{
+	struct container c;
+	struct rlimit limit;
+	unsigned long pages = 0;
+	int status = 1;
+	pid_t pid = fork();
+	FILE *f;
+
+	if (!pid) {
+		f = fopen("/proc/self/statm", "r");
+		if (!f || fscanf(f, "%lu", &pages) != 1 || fclose(f))
+			_exit(2);
+		limit.rlim_cur = limit.rlim_max = pages * (size_t)sysconf(_SC_PAGESIZE) + 8 * MIB;
+		if (setrlimit(RLIMIT_AS, &limit))
+			_exit(3);
+		container_of_cgroup(cgroup, &c);
+		container_names(&c, root, 0);
+		_exit(!!strcmp(c.name, want));
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
+/* Whatever a user puts there: 9.4 MB of it cost 2.45 GB once. */
+static void test_memory(void **state)
+{
+	static const char docker[] = "/var/lib/docker/containers/" HEX "/config.v2.json";
+	static const char bundle[] = "/run/containerd/io.containerd.runtime.v2.task/k8s.io/" HEX
+				     "/config.json";
+	static const char list[] = "/var/lib/containers/storage/overlay-containers/containers.json";
+	static const char name[] = "],\"Name\":\"/web\",\"Config\":{\"Image\":\"i\"}}";
+
+#if defined(__SANITIZE_ADDRESS__)
+	skip();		/* it takes all address space */
+#endif
+	put_times(docker, "{\"x\":[0", ",{}", 9400000 / 3, name);
+	named_in_8_mib("/docker/" HEX, "");		/* too large */
+	put_times(docker, "{\"x\":[0", ",{}", MIB / 3 - 100, name);
+	named_in_8_mib("/docker/" HEX, "web");
+	put_times(docker, "{\"x\":[0", ",\"k\"", MIB / 4 - 100, name);
+	named_in_8_mib("/docker/" HEX, "web");
+	put_times(docker, "{\"Name\":\"", "a", MIB - 100, "\"}");
+	named_in_8_mib("/docker/" HEX, "");
+	put_times(docker, "", "[", MIB - 100, "");
+	named_in_8_mib("/docker/" HEX, "");
+	put_times(docker, "{\"Config\":{\"Labels\":{\"0\":\"0\"", ",\"key\":\"value\"",
+		  MIB / 16 - 100, "}},\"Name\":\"web\"}");
+	named_in_8_mib("/docker/" HEX, "web");
+	put_times(bundle, "{\"annotations\":{\"0\":\"0\"", ",\"key\":\"value\"", 9400000 / 16,
+		  ",\"io.kubernetes.cri.container-name\":\"web\"}}");
+	named_in_8_mib("/kubepods/pod0/cri-containerd-" HEX ".scope", "");
+	put_times(list, "[", "{\"id\":\"" HEX2 "\"},", 9400000 / 74, STORED(HEX, "web") "]");
+	named_in_8_mib("/machine.slice/libpod-" HEX ".scope/container", "web");
+	put_times(list, "[{\"id\":\"" HEX "\",\"names\":[", "\"web\",", 9400000 / 6, "0]}]");
+	named_in_8_mib("/machine.slice/libpod-" HEX ".scope/container", "");
+}
+
 static void test_matches(void **state)
 {
 	struct container c;
@@ -497,6 +596,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_docker, make_root, remove_root),
 		cmocka_unit_test_setup_teardown(test_kubernetes, make_root, remove_root),
 		cmocka_unit_test_setup_teardown(test_podman, make_root, remove_root),
+		cmocka_unit_test_setup_teardown(test_long_list, make_root, remove_root),
+		cmocka_unit_test_setup_teardown(test_memory, make_root, remove_root),
 		cmocka_unit_test_setup_teardown(test_hostile_state, make_root, remove_root),
 		cmocka_unit_test(test_matches),
 	};

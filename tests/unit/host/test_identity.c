@@ -132,11 +132,50 @@ static void test_many(void **state)
 		snprintf(path, sizeof(path), "/docker/%064llx", (unsigned long long)i);
 		made(ids, i << 20, path);
 		w = in(i << 20);
+		w.uid = 0;
 		identity_of_origin(ids, GONE, &w, &id);
 	}
 	assert_null(id.container);	/* no room, and that is counted */
 	assert_int_equal(identities_beyond(ids), 100);
 	w = in(1ull << 20);
+	identity_of_origin(ids, GONE, &w, &id);
+	assert_non_null(id.container);
+	identities_free(ids);
+}
+
+/*
+ * Cgroups that users have made up take the room and the searches that these users have, and no
+ * others': neither below a user's own service nor in a container of the user's.
+ */
+static void test_a_user_takes_not_all_room(void **state)
+{
+	static const char *const forms[] = {
+		"/user.slice/user-1000.slice/user@1000.service/docker-%064llx.scope",
+		"/docker/" HEX "/docker-%064llx.scope",
+	};
+	struct identities *ids = identities_new();
+	struct identity id;
+	struct raw_origin w;
+	char path[256];
+	uint64_t i, cnt = 0;
+	size_t form;
+
+	for (form = 0; form < ARRAY_SIZE(forms); form++) {
+		for (i = 1; i <= 12000; i++) {
+			snprintf(path, sizeof(path), forms[form], (unsigned long long)i);
+			made(ids, ++cnt << 20, path);
+			w = in(cnt << 20);
+			identity_of_origin(ids, GONE, &w, &id);
+			if (i == 1)
+				assert_non_null(id.container);
+		}
+		assert_null(id.container);
+		assert_int_equal(identities_beyond(ids), form ? 10000 + 2000 : 10000);
+	}
+	assert_int_equal(identities_unnamed(ids), 1000);
+	made(ids, ++cnt << 20, "/docker/" HEX);
+	w = in(cnt << 20);
+	w.uid = 1001;
 	identity_of_origin(ids, GONE, &w, &id);
 	assert_non_null(id.container);
 	identities_free(ids);
@@ -170,6 +209,7 @@ int main(void)
 		cmocka_unit_test(test_hierarchies),
 		cmocka_unit_test(test_zombie),
 		cmocka_unit_test(test_many),
+		cmocka_unit_test(test_a_user_takes_not_all_room),
 		cmocka_unit_test(test_status),
 	};
 

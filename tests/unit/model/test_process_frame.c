@@ -106,8 +106,9 @@ static void test_filter(void **state)
 	int passed = 0, i;
 
 	assert_true(sample_filter_wants_tables(&o, intern_tables(in)));
-	f = sample_filter_new(&o, &meta, intern_tables(in), count, &passed);
+	f = sample_filter_new();
 	assert_non_null(f);
+	sample_filter_begin(f, &o, &meta, intern_tables(in), count, &passed);
 	sample_filter_by_process_frames(f);
 	for (i = 0; i < 3; i++) {
 		struct event ev = { .nframes = 2, .frames = stack[i], .weight = 1 };

@@ -40,11 +40,24 @@ static int count(void *ctx, const struct event *ev)
 	return ++*(int *)ctx == 1000 ? -ECANCELED : 0;
 }
 
+static struct sample_filter *new_filter(const struct sample_filter_options *o,
+					const struct profile_meta *m,
+					const struct profile_tables *t,
+					int (*on_event)(void *ctx, const struct event *ev),
+					void *ctx)
+{
+	struct sample_filter *f = sample_filter_new();
+
+	assert_non_null(f);
+	sample_filter_begin(f, o, m, t, on_event, ctx);
+	return f;
+}
+
 static bool passes(const struct sample_filter_options *o, const struct intern *in,
 		   const struct event *ev)
 {
 	int n = 0;
-	struct sample_filter *f = sample_filter_new(o, &meta, intern_tables(in), count, &n);
+	struct sample_filter *f = new_filter(o, &meta, intern_tables(in), count, &n);
 
 	assert_non_null(f);
 	assert_int_equal(sample_filter_event(f, ev), 0);
@@ -161,7 +174,7 @@ static void test_hostile_names(void **state)
 		struct sample_filter_options o = { .focus = regex(cases[i].re) };
 		struct event ev = { .nframes = 1, .frames = &cases[i].frame, .weight = 1 };
 		int n = 0;
-		struct sample_filter *f = sample_filter_new(&o, &meta, &t, count, &n);
+		struct sample_filter *f = new_filter(&o, &meta, &t, count, &n);
 
 		assert_int_equal(sample_filter_event(f, &ev), 0);
 		assert_int_equal(n, cases[i].matches);
@@ -178,7 +191,7 @@ static void test_memory_of_stacks(void **state)
 	struct sample_filter_options o = { .focus = regex("work"), .ignore = regex("recv") };
 	uint64_t seed = 11;
 	int n = 0, want = 0, i, j, err = 0;
-	struct sample_filter *f = sample_filter_new(&o, &meta, intern_tables(in), count, &n);
+	struct sample_filter *f = new_filter(&o, &meta, intern_tables(in), count, &n);
 
 	for (i = 0; !err && i < 100000; i++) {
 		uint32_t stack[3];

@@ -123,7 +123,7 @@ static void test_writer(void **state)
 				   "1.001\"a\\\"\\\\\\u000a\\u0000\xef\xbf\xbd\\u202e\"";
 	char path[PATH_BYTES], big[WRITER_BYTES + 10];
 	int fd = memory_file(path);
-	struct writer *w = writer_new(fd);
+	struct writer *w = writer_new(fd, 0);
 	struct buf b;
 
 	memset(big, 'x', sizeof(big));

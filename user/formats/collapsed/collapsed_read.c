@@ -53,6 +53,7 @@ struct collapsed_reader {
 	struct intern *processes;	/* prefixes of lines: the string's
 					 * id is the index in profiles */
 	struct profile *profiles;
+	size_t profile_cap;
 	struct buf segments;		/* struct segment */
 	uint32_t current;
 	struct buf ids;			/* frame ids of the current line */
@@ -294,7 +295,8 @@ static int add_profile(struct collapsed_reader *c)
 {
 	const struct string_ref *s;
 	uint32_t i = c->reader.profile_cnt;
-	struct profile *profiles = reallocarray(c->profiles, i + 1, sizeof(*profiles)), *p;
+	struct profile *profiles = array_grow(c->profiles, i, &c->profile_cap, sizeof(*profiles));
+	struct profile *p;
 	const char *space;
 
 	if (!profiles)

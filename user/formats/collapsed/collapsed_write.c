@@ -186,7 +186,7 @@ static int collapsed_write(struct aggregate *a)
 	uint32_t i, groups = stacks_group_cnt(a->stacks);
 	struct collapsed c = { .a = a };
 	struct stack_view *lines = calloc((size_t)stacks_cnt(a->stacks) + 1, sizeof(*lines));
-	struct writer *w = writer_new(a->args.fd);
+	struct writer *w = writer_new(a->args.fd, a->args.max_bytes);
 	int err = -ENOMEM;
 
 	c.head_ends = calloc((size_t)groups + 1, sizeof(*c.head_ends));
@@ -215,6 +215,8 @@ static const struct aggregate_format collapsed_format = {
 	.lines = true,
 	.by_thread = true,
 	.each_process = true,
+	.spelled = true,
+	.frame_bytes = 4,
 	.write = collapsed_write,
 };
 

@@ -132,7 +132,7 @@ static int csv_write(struct aggregate *a)
 {
 	uint32_t i, cnt = stacks_cnt(a->stacks);
 	struct row *rows = calloc((size_t)cnt + 1, sizeof(*rows));
-	struct writer *w = writer_new(a->args.fd);
+	struct writer *w = writer_new(a->args.fd, a->args.max_bytes);
 	struct buf text = { 0 };
 	struct fold fold = { 0 };
 	int err = -ENOMEM, write_err;
@@ -164,6 +164,8 @@ static const struct aggregate_format csv_format = {
 	.lines = true,
 	.by_thread = true,
 	.by_status = true,
+	.spelled = true,
+	.frame_bytes = 4,
 	.write = csv_write,
 };
 

@@ -20,6 +20,10 @@
 #include "bpf/abi.h"
 #include "formats/formats.h"
 
+/* What a sample and a marker take in the file, about: a number in each of their columns. */
+#define SAMPLE_BYTES 17
+#define MARKER_BYTES 100
+
 #define GC_FUNCTION "<GC>"
 enum { GC_UNKNOWN, GC_NO, GC_YES };
 
@@ -72,6 +76,7 @@ static int add_marker(struct gecko *g, struct gecko_thread *th, enum gecko_marke
 
 	th->open &= ~(1ull << m);
 	th->marker_cnt++;
+	g->bytes += MARKER_BYTES;
 	return spool_add(g->spool, &th->markers, record, ARRAY_SIZE(record));
 }
 
@@ -255,6 +260,12 @@ static int add_sample(struct gecko *g, struct gecko_thread *th, const struct eve
 		node1, spool_zigzag((int64_t)((uint64_t)now - (uint64_t)th->time_us)), ev->weight,
 	};
 
+	int err;
+
+	g->bytes += SAMPLE_BYTES;
+	err = sink_check_size(&sink_gecko, g->args.max_bytes, g->bytes);
+	if (err)
+		return err;
 	th->time_us = now;
 	th->sample_cnt++;
 	if (ev->weight != 1)
@@ -360,4 +371,5 @@ const struct sink_ops sink_gecko = {
 	.end = gecko_end,
 	.close = gecko_close,
 	.suffix = ".gecko.json",
+	.bytes_an_event = SAMPLE_BYTES,
 };

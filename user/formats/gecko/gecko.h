@@ -55,6 +55,7 @@ struct gecko {
 	struct buf gc;			/* u8 for each stack: GC_* in gecko.c */
 	struct u64map *by_tid;		/* struct gecko_thread, of the current profile */
 	struct gecko_thread *last;
+	uint64_t bytes;			/* about as many as samples and markers take in the file */
 	uint64_t event_cnt;
 	int64_t base_us, first_us, last_us;	/* time zero; times of the current
 						 * profile's first and last event */

@@ -283,7 +283,7 @@ static void put_strings(struct writer *w, struct intern *strings)
 int gecko_write(struct gecko *g)
 {
 	struct gecko_tables x = { .g = g, .t = stacks_tables(g->stacks), .strings = intern_new(),
-			    .w = writer_new(g->args.fd) };
+			    .w = writer_new(g->args.fd, g->args.max_bytes) };
 	uint32_t i, id;
 	int err = -ENOMEM;
 

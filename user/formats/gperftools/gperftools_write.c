@@ -403,7 +403,7 @@ static int write_flavour(struct aggregate *a, enum flavour flavour)
 	int err;
 
 	g.roots = a->args.many || a->config.by_thread || a->args.group == GROUP_PROCESS;
-	g.w = writer_new(a->args.fd);
+	g.w = writer_new(a->args.fd, a->args.max_bytes);
 	g.names = qualifier_new();
 	err = g.w && g.names ? 0 : -ENOMEM;
 	if (!err && flavour == FLAVOUR_NATIVE)
@@ -438,13 +438,16 @@ static int native_write(struct aggregate *a)
 #define NO_BYTES .no_bytes = "it counts ticks of a clock; pprof and speedscope have bytes"
 
 static const struct aggregate_format go_format = {
-	.ops = &sink_gperftools, .apart = DETAIL_LINE, .lines = true, .write = go_write, NO_BYTES,
+	.ops = &sink_gperftools, .apart = DETAIL_LINE, .lines = true, .frame_bytes = 8,
+	.write = go_write, NO_BYTES,
 };
 static const struct aggregate_format perl_format = {
-	.ops = &sink_gperftools_perl, .apart = DETAIL_LINE, .write = perl_write, NO_BYTES,
+	.ops = &sink_gperftools_perl, .apart = DETAIL_LINE, .frame_bytes = 8,
+	.write = perl_write, NO_BYTES,
 };
 static const struct aggregate_format native_format = {
-	.ops = &sink_gperftools_native, .apart = DETAIL_FUNCTION, .write = native_write, NO_BYTES,
+	.ops = &sink_gperftools_native, .apart = DETAIL_FUNCTION, .frame_bytes = 8,
+	.write = native_write, NO_BYTES,
 };
 
 static struct sink *go_open(const struct sink_args *args)

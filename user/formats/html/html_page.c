@@ -181,9 +181,8 @@ int html_json_processes(struct json *j, const struct html_processes *ps)
 int html_processes_add(struct html_processes *ps, const struct profile_meta *meta,
 		       const struct profile_stats *stats, uint32_t side)
 {
-	struct html_process *list, *p;
+	struct html_process *list = array_grow(ps->list, ps->cnt, &ps->cap, sizeof(*list)), *p;
 
-	list = reallocarray(ps->list, ps->cnt + 1, sizeof(*list));
 	if (!list)
 		return -ENOMEM;
 	ps->list = list;

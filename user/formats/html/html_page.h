@@ -52,7 +52,7 @@ struct html_process {
 };
 struct html_processes {
 	struct html_process *list;
-	size_t cnt;
+	size_t cnt, cap;
 };
 /* Append a copy. stats may be NULL. This and the following functions return 0 or -ENOMEM. */
 int html_processes_add(struct html_processes *ps, const struct profile_meta *meta,

@@ -192,7 +192,8 @@ static int jsonl_write(struct aggregate *a)
 	static const struct record strings = { "string_table", "strings", NULL, put_string_entry };
 	static const struct record frames = { "frame_table", "frames", NULL, put_frame_entry };
 	static const struct record counts = { "agg", "entries", put_agg_head, put_count_entry };
-	struct jsonl j = { .w = writer_new(a->args.fd), .a = a, .t = stacks_tables(a->stacks) };
+	struct jsonl j = { .w = writer_new(a->args.fd, a->args.max_bytes), .a = a,
+			   .t = stacks_tables(a->stacks) };
 	int err = make_run_id(&j);
 
 	j.counts = calloc((size_t)j.t->frame_cnt + 1, sizeof(*j.counts));

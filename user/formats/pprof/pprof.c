@@ -36,6 +36,7 @@ struct pprof {
 	struct qualifier *qualifier;
 	struct buf message;
 	z_stream zip;
+	uint64_t written;	/* bytes of the file */
 	uint8_t out[OUT_BYTES];
 };
 
@@ -52,6 +53,9 @@ static int deflate_out(struct pprof *p, const void *data, size_t len, int flush)
 		status = deflate(&p->zip, flush);
 		if (status == Z_STREAM_ERROR)
 			return -EIO;
+		p->written += OUT_BYTES - p->zip.avail_out;
+		if (p->a->args.max_bytes && p->written > p->a->args.max_bytes)
+			return -EFBIG;
 		err = write_all(p->a->args.fd, p->out, OUT_BYTES - p->zip.avail_out);
 		if (err)
 			return err;
@@ -444,6 +448,7 @@ static const struct aggregate_format pprof_format = {
 	.by_thread = true,
 	.one_unit = true,
 	.by_status = true,
+	.frame_bytes = 1,	/* they are compressed */
 	.write = pprof_write,
 };
 

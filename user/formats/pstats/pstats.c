@@ -295,7 +295,7 @@ static int write_stats(struct aggregate *a, bool sampled)
 	uint32_t *starts = calloc(labels + 1, sizeof(*starts));
 	int err = -ENOMEM;
 
-	p.w = writer_new(a->args.fd);
+	p.w = writer_new(a->args.fd, a->args.max_bytes);
 	p.funcs = calloc(labels, sizeof(*p.funcs));
 	p.refs = calloc(labels, sizeof(*p.refs));
 	p.string_refs = calloc((size_t)p.t->string_cnt + 1, sizeof(*p.string_refs));

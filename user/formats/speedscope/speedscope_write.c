@@ -34,6 +34,10 @@
 /* Spooled in place of a stack's number + 1. */
 #define NO_STACK 0
 
+/* What a stack with its weight and each of its frames take in the file, about. */
+#define STACK_BYTES 8
+#define LABEL_BYTES 4
+
 /* A profile in the file: of a thread, or of a process. */
 struct track {
 	uint32_t process;
@@ -62,11 +66,13 @@ struct speedscope {
 	struct stacks *stacks;
 	struct spool *spool;
 	struct buf tracks;		/* struct track * */
+	uint32_t track_0;		/* the current profile's first track */
 	struct buf stats;		/* struct profile_stats, by process */
 	struct u64map clocks;		/* struct clock, by thread */
 	struct profile_meta meta;
 	uint64_t start_us;		/* time zero of the current profile */
 	bool started;
+	uint64_t bytes;			/* about as many as the samples take in the file */
 };
 
 static struct speedscope *to_speedscope(struct sink *s)
@@ -119,6 +125,7 @@ static int speedscope_begin(struct sink *sink, const struct profile_meta *meta,
 	s->err = stacks_begin(s->stacks, meta, tables);
 	s->active = s->begun = !s->err;
 	s->meta = *meta;
+	s->track_0 = track_cnt(s);
 	s->started = false;
 	return s->err;
 }
@@ -126,11 +133,16 @@ static int speedscope_begin(struct sink *sink, const struct profile_meta *meta,
 static int put_pending(struct speedscope *s, struct track *t)
 {
 	const uint64_t pair[] = { t->stack, t->weight };
+	uint32_t n = t->stack == NO_STACK ? 0 :
+					    stacks_get(s->stacks, (uint32_t)(t->stack - 1)).n;
+	int err;
 
 	if (!t->weight)
 		return 0;
 	t->weight = 0;
-	return spool_add(s->spool, &t->stream, pair, 2);
+	s->bytes += STACK_BYTES + (uint64_t)n * LABEL_BYTES;
+	err = sink_check_size(&sink_speedscope, s->args.max_bytes, s->bytes);
+	return err ? err : spool_add(s->spool, &t->stream, pair, 2);
 }
 
 static int put_weight(struct speedscope *s, struct track *t, uint64_t stack, uint64_t weight)
@@ -301,7 +313,7 @@ static int finish_clocks(struct speedscope *s)
 			err = put_weight(s, c->track, c->stack, mul_capped(interval, c->weight));
 		free(c);
 	}
-	for (i = 0; !err && i < track_cnt(s); i++)
+	for (i = s->track_0; !err && i < track_cnt(s); i++)
 		err = put_pending(s, track_at(s, i));
 	u64map_free(&s->clocks);
 	memset(&s->clocks, 0, sizeof(s->clocks));
@@ -500,7 +512,7 @@ static int write_file(struct speedscope *s, struct writer *w)
 static int speedscope_close(struct sink *sink)
 {
 	struct speedscope *s = to_speedscope(sink);
-	struct writer *w = writer_new(s->args.fd);
+	struct writer *w = writer_new(s->args.fd, s->args.max_bytes);
 	int err = s->err, write_err;
 	uint32_t i;
 

@@ -6,6 +6,9 @@
  * of a lane wait in its queue until every other source that still has samples of the thread
  * (they were counted) has delivered its next one; then the oldest is sent. Sources are read
  * in step with their times, which keeps queues as short as the files' own disorder allows.
+ *
+ * There may be many sources, each with few threads: a source has lanes of its own threads only, a
+ * thread knows its lanes, and the source to read next is on top of a heap.
  */
 #include "formats/tach/merge.h"
 
@@ -33,6 +36,7 @@ struct queued {
 };
 
 struct lane {
+	uint32_t thread;	/* its number in the merge */
 	uint64_t left;		/* samples that were not read yet */
 	struct buf queue;	/* each struct queued followed by its frames */
 	size_t head;		/* in queue: what was sent */
@@ -47,14 +51,19 @@ struct source {
 	char why[WHY_BYTES];
 	uint64_t total, read;	/* samples before the first damage; those of them that were read */
 	uint64_t clock_us;	/* the latest time seen */
-	struct lane *lanes;	/* by thread number */
-	uint32_t lane_cap;
+	size_t index;		/* in the merge's sources: the order of equal clocks */
+	struct thread_map *map;	/* (thread, interpreter) -> index in lanes */
+	struct lane **lanes;
+	size_t lane_cnt, lane_cap;
 };
 
 struct thread {
 	uint64_t thread_id;
 	uint32_t interp_id;
 	uint32_t active;	/* sources that still have samples of it, unread or queued */
+	struct lane **lanes;	/* in the order of sources */
+	size_t lane_cnt, lane_cap;
+	size_t ended;		/* lanes in the list that have no more samples */
 };
 
 struct merge {
@@ -62,9 +71,11 @@ struct merge {
 	struct intern *in;
 	struct thread_map *map;		/* (thread, interpreter) -> number */
 	struct thread *threads;
-	uint32_t thread_cnt, thread_cap;
+	size_t thread_cnt, thread_cap;
 	struct source **sources;
-	size_t source_cnt;
+	size_t source_cnt, source_cap;
+	struct source **heap;		/* sources that have more to read: see sift_down() */
+	size_t heap_cnt;
 	size_t queued_bytes;
 	int (*on_event)(void *ctx, const struct event *ev);
 	void *ctx;
@@ -89,13 +100,16 @@ struct merge *merge_new(const struct sample_filter_options *filter, struct inter
 
 static void free_source(struct source *s)
 {
-	uint32_t i;
+	size_t i;
 
 	if (!s)
 		return;
-	for (i = 0; i < s->lane_cap; i++)
-		buf_free(&s->lanes[i].queue);
+	for (i = 0; i < s->lane_cnt; i++) {
+		buf_free(&s->lanes[i]->queue);
+		free(s->lanes[i]);
+	}
 	free(s->lanes);
+	thread_map_free(s->map);
 	tach_decoder_free(s->decoder);
 	sample_filter_free(s->filter);
 	remap_free(s->remap);
@@ -110,7 +124,10 @@ void merge_free(struct merge *m)
 		return;
 	for (i = 0; i < m->source_cnt; i++)
 		free_source(m->sources[i]);
+	for (i = 0; i < m->thread_cnt; i++)
+		free(m->threads[i].lanes);
 	free(m->sources);
+	free(m->heap);
 	free(m->threads);
 	thread_map_free(m->map);
 	free(m);
@@ -118,56 +135,74 @@ void merge_free(struct merge *m)
 
 /* ---- counting ---- */
 
-static int need_lane(struct source *s, uint32_t number)
+/* The number of the event's thread in the merge. 0 or -ENOMEM. */
+static int number_of(struct merge *m, const struct event *ev, uint32_t *number)
 {
-	uint32_t cap = s->lane_cap ? s->lane_cap : 16;
-	struct lane *lanes;
-
-	if (number < s->lane_cap)
-		return 0;
-	while (cap <= number)
-		cap *= 2;
-	lanes = reallocarray(s->lanes, cap, sizeof(*lanes));
-	if (!lanes)
-		return -ENOMEM;
-	memset(lanes + s->lane_cap, 0, (cap - s->lane_cap) * sizeof(*lanes));
-	s->lanes = lanes;
-	s->lane_cap = cap;
-	return 0;
-}
-
-/* The number of the event's thread; makes sure that s has its lane. */
-static int number_of(struct source *s, const struct event *ev, uint32_t *number)
-{
-	struct merge *m = s->m;
 	struct thread *threads;
 	int err = thread_map_get(m->map, ev->thread_id, ev->interp_id, number);
 
+	if (err || *number < m->thread_cnt)
+		return err;
+	threads = array_grow(m->threads, m->thread_cnt, &m->thread_cap, sizeof(*threads));
+	if (!threads)
+		return -ENOMEM;
+	m->threads = threads;
+	m->threads[m->thread_cnt++] = (struct thread){ .thread_id = ev->thread_id,
+						       .interp_id = ev->interp_id };
+	return 0;
+}
+
+/* Add a lane to a list. 0 or -ENOMEM. */
+static int add_lane(struct lane ***list, size_t *cnt, size_t *cap, struct lane *l)
+{
+	struct lane **bigger = array_grow(*list, *cnt, cap, sizeof(*bigger));
+
+	if (!bigger)
+		return -ENOMEM;
+	*list = bigger;
+	bigger[(*cnt)++] = l;
+	return 0;
+}
+
+/* The lane of the event's thread in a source, which is made if there is none. 0 or -ENOMEM. */
+static int lane_of(struct source *s, const struct event *ev, struct lane **lane)
+{
+	struct thread *th;
+	struct lane *l;
+	uint32_t i, n;
+	int err = thread_map_get(s->map, ev->thread_id, ev->interp_id, &i);
+
 	if (err)
 		return err;
-	if (*number == m->thread_cnt) {
-		if (m->thread_cnt == m->thread_cap) {
-			m->thread_cap = m->thread_cap ? m->thread_cap * 2 : 16;
-			threads = reallocarray(m->threads, m->thread_cap, sizeof(*threads));
-			if (!threads)
-				return -ENOMEM;
-			m->threads = threads;
-		}
-		m->threads[m->thread_cnt++] = (struct thread){ ev->thread_id, ev->interp_id, 0 };
+	if (i < s->lane_cnt) {
+		*lane = s->lanes[i];
+		return 0;
 	}
-	return need_lane(s, *number);
+	err = number_of(s->m, ev, &n);
+	l = err ? NULL : calloc(1, sizeof(*l));
+	if (!l)
+		return -ENOMEM;
+	l->thread = n;
+	err = add_lane(&s->lanes, &s->lane_cnt, &s->lane_cap, l);
+	if (err) {
+		free(l);
+		return err;
+	}
+	*lane = l;
+	th = &s->m->threads[n];
+	return add_lane(&th->lanes, &th->lane_cnt, &th->lane_cap, l);
 }
 
 static int count_event(void *ctx, const struct event *ev)
 {
 	struct source *s = ctx;
-	uint32_t n;
-	int err = number_of(s, ev, &n);
+	struct lane *l;
+	int err = lane_of(s, ev, &l);
 
 	if (err)
 		return err;
-	s->m->threads[n].active += !s->lanes[n].left;
-	s->lanes[n].left++;
+	s->m->threads[l->thread].active += !l->left;
+	l->left++;
 	return 0;
 }
 
@@ -191,12 +226,15 @@ static struct source *source_new(struct merge *m, struct tach_reader *r,
 	s->m = m;
 	s->r = r;
 	s->clock_us = info->meta.start_us;
-	s->filter = sample_filter_new(m->options, &info->meta, tach_reader_tables(r), on_event, s);
+	s->index = m->source_cnt;
+	s->map = thread_map_new();
+	s->filter = sample_filter_new();
 	s->remap = remap_new(tach_reader_tables(r), m->in);
-	if (!s->filter || !s->remap) {
+	if (!s->map || !s->filter || !s->remap) {
 		free_source(s);
 		return NULL;
 	}
+	sample_filter_begin(s->filter, m->options, &info->meta, tach_reader_tables(r), on_event, s);
 	return s;
 }
 
@@ -204,7 +242,8 @@ static int enqueue(void *ctx, const struct event *ev);
 
 int merge_add(struct merge *m, struct tach_reader *r, char *why, size_t why_size)
 {
-	struct source **bigger = reallocarray(m->sources, m->source_cnt + 1, sizeof(*bigger));
+	struct source **bigger = array_grow(m->sources, m->source_cnt, &m->source_cap,
+					    sizeof(*bigger));
 	struct source *s;
 	int err;
 
@@ -219,11 +258,10 @@ int merge_add(struct merge *m, struct tach_reader *r, char *why, size_t why_size
 	err = tach_reader_run(r, count_read, s, why, why_size);
 	if (err && err != -EBADMSG)
 		return err;
-	sample_filter_free(s->filter);
-	s->filter = sample_filter_new(m->options, &tach_reader_info(r)->meta, tach_reader_tables(r),
-				      enqueue, s);
+	sample_filter_begin(s->filter, m->options, &tach_reader_info(r)->meta,
+			    tach_reader_tables(r), enqueue, s);
 	s->decoder = tach_reader_samples(r, s->why, sizeof(s->why));
-	return s->filter && s->decoder ? err : -ENOMEM;
+	return s->decoder ? err : -ENOMEM;
 }
 
 /* ---- joining ---- */
@@ -249,9 +287,30 @@ static bool lane_is_empty(const struct lane *l)
 	return l->head == l->queue.len;
 }
 
-/* Send the oldest sample of a lane's queue, which must not be empty. */
-static int send_head(struct merge *m, uint32_t n, struct lane *l)
+static bool lane_has_ended(const struct lane *l)
 {
+	return lane_is_empty(l) && !l->left;
+}
+
+/* A lane of the thread has ended. Those that have leave the list when they are half of it. */
+static void end_lane(struct thread *th)
+{
+	size_t i, left = 0;
+
+	th->active--;
+	if (++th->ended * 2 < th->lane_cnt)
+		return;
+	for (i = 0; i < th->lane_cnt; i++)
+		if (!lane_has_ended(th->lanes[i]))
+			th->lanes[left++] = th->lanes[i];
+	th->lane_cnt = left;
+	th->ended = 0;
+}
+
+/* Send the oldest sample of a lane's queue, which must not be empty. */
+static int send_head(struct merge *m, struct lane *l)
+{
+	struct thread *th = &m->threads[l->thread];
 	const uint8_t *p = l->queue.data + l->head;
 	struct queued q;
 	size_t bytes;
@@ -259,13 +318,14 @@ static int send_head(struct merge *m, uint32_t n, struct lane *l)
 
 	memcpy(&q, p, sizeof(q));
 	bytes = sizeof(q) + q.nframes * sizeof(uint32_t);
-	err = send(m, &m->threads[n], q.time_us, q.status, q.nframes,
+	err = send(m, th, q.time_us, q.status, q.nframes,
 		   (const uint32_t *)(const void *)(p + sizeof(q)));
 	l->head += bytes;
 	m->queued_bytes -= bytes;
 	if (lane_is_empty(l)) {
 		l->head = l->queue.len = 0;
-		m->threads[n].active -= !l->left;
+		if (!l->left)
+			end_lane(th);
 	} else if (l->head > l->queue.len / 2) {
 		memmove(l->queue.data, l->queue.data + l->head, l->queue.len - l->head);
 		l->queue.len -= l->head;
@@ -278,17 +338,16 @@ static int send_head(struct merge *m, uint32_t n, struct lane *l)
  * The lane whose next sample is the oldest; NULL: a source must be read first, or there are
  * no more.
  */
-static struct lane *oldest(struct merge *m, uint32_t n)
+static struct lane *oldest(const struct thread *th)
 {
 	struct lane *best = NULL;
 	uint64_t best_us = 0, us;
 	size_t i;
 
-	for (i = 0; i < m->source_cnt; i++) {
-		struct source *s = m->sources[i];
-		struct lane *l = n < s->lane_cap ? &s->lanes[n] : NULL;
+	for (i = 0; i < th->lane_cnt; i++) {
+		struct lane *l = th->lanes[i];
 
-		if (!l || (lane_is_empty(l) && !l->left))
+		if (lane_has_ended(l))
 			continue;
 		if (lane_is_empty(l))
 			return NULL;
@@ -324,43 +383,65 @@ static int enqueue(void *ctx, const struct event *ev)
 {
 	struct source *s = ctx;
 	struct merge *m = s->m;
+	struct thread *th;
 	struct event ours;
 	struct lane *l;
-	uint32_t n;
-	int err = number_of(s, ev, &n);
+	int err = lane_of(s, ev, &l);
 
 	if (!err)
 		err = remap_event(s->remap, ev, &ours);
 	if (err)
 		return err;
-	l = &s->lanes[n];
+	th = &m->threads[l->thread];
 	if (!l->left)
 		return -EBADMSG;	/* more than were counted: the file has changed */
 	l->left--;
-	if (m->threads[n].active == 1 && lane_is_empty(l)) {
-		m->threads[n].active -= !l->left;
-		return send(m, &m->threads[n], ours.time_us, ours.status, ours.nframes,
+	if (th->active == 1 && lane_is_empty(l)) {
+		if (!l->left)
+			end_lane(th);
+		return send(m, th, ours.time_us, ours.status, ours.nframes,
 			    ours.frames);
 	}
 	err = queue_up(m, l, &ours);
-	while (!err && (l = oldest(m, n)))
-		err = send_head(m, n, l);
+	while (!err && (l = oldest(th)))
+		err = send_head(m, l);
 	return err;
 }
 
-/* The source to read from next; NULL: all were read. */
-static struct source *slowest(struct merge *m)
+static bool is_slower(const struct source *a, const struct source *b)
 {
-	struct source *best = NULL;
+	return a->clock_us != b->clock_us ? a->clock_us < b->clock_us : a->index < b->index;
+}
+
+/* Of heap[i], heap[2i + 1] and heap[2i + 2] the first is the slowest: make it true from i on. */
+static void sift_down(struct merge *m, size_t i)
+{
+	struct source *s = m->heap[i];
+	size_t child;
+
+	for (; (child = 2 * i + 1) < m->heap_cnt; i = child) {
+		if (child + 1 < m->heap_cnt && is_slower(m->heap[child + 1], m->heap[child]))
+			child++;
+		if (!is_slower(m->heap[child], s))
+			break;
+		m->heap[i] = m->heap[child];
+	}
+	m->heap[i] = s;
+}
+
+static int make_heap(struct merge *m)
+{
 	size_t i;
 
-	for (i = 0; i < m->source_cnt; i++) {
-		struct source *s = m->sources[i];
-
-		if (s->read < s->total && (!best || s->clock_us < best->clock_us))
-			best = s;
-	}
-	return best;
+	m->heap = calloc(m->source_cnt + 1, sizeof(struct source *));
+	if (!m->heap)
+		return -ENOMEM;
+	for (i = 0; i < m->source_cnt; i++)
+		if (m->sources[i]->total)
+			m->heap[m->heap_cnt++] = m->sources[i];
+	for (i = m->heap_cnt / 2; i--;)
+		sift_down(m, i);
+	return 0;
 }
 
 static int read_some(struct source *s)
@@ -382,13 +463,17 @@ static int read_some(struct source *s)
 
 int merge_samples(struct merge *m, int (*on_event)(void *ctx, const struct event *ev), void *ctx)
 {
-	struct source *s;
-	int err = 0;
+	int err = make_heap(m);
 
 	m->on_event = on_event;
 	m->ctx = ctx;
-	while (!err && (s = slowest(m)))
-		err = read_some(s);
+	while (!err && m->heap_cnt) {
+		err = read_some(m->heap[0]);
+		if (m->heap[0]->read == m->heap[0]->total)
+			m->heap[0] = m->heap[--m->heap_cnt];
+		if (m->heap_cnt)
+			sift_down(m, 0);
+	}
 	return err;
 }
 
