@@ -2,8 +2,6 @@
 /*
  * cmd_ps.c - `tachbpf ps`: the Python processes on this host, as a table or as JSON.
  */
-#include "base/colour.h"
-#include "base/text.h"
 #include "commands/commands.h"
 
 #include <errno.h>
@@ -12,14 +10,20 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/colour.h"
 #include "base/json.h"
 #include "base/output.h"
+#include "base/text.h"
 #include "base/util.h"
+#include "commands/command_workers.h"
 #include "commands/options.h"
 #include "host/identity.h"
+#include "host/privileges.h"
 #include "host/users.h"
+#include "target/inspector.h"
 #include "target/proc_filter_eval.h"
 #include "target/pythons.h"
+#include "worker/worker.h"
 
 #define BUILD_BYTES 96
 #define UNKNOWN "-"
@@ -309,12 +313,16 @@ static int open_filter(struct proc_filter *s, struct proc_filter_eval **filter_e
 int ps_run(const struct ps_options *opts)
 {
 	struct proc_filter conditions = opts->proc_filter;
-	struct identities *ids = identities_new();
+	struct identities *ids = identities_new(inspector_names);
 	struct proc_filter_eval *filter_eval = NULL;
 	struct pythons_counts counts;
 	struct listing l = { 0 };
-	int err = ids ? open_filter(&conditions, &filter_eval) : -ENOMEM;
+	int err = ids ? 0 : -ENOMEM;
 
+	if (!command_workers_start() && privileges_drop_all())
+		log_debug("privileges are kept");
+	if (!err)
+		err = open_filter(&conditions, &filter_eval);
 	if (!err)
 		err = pythons_each(ids, filter_eval, &counts, keep, &l);
 	if (!err && opts->json)
@@ -328,5 +336,6 @@ int ps_run(const struct ps_options *opts)
 	free(l.list);
 	proc_filter_eval_free(filter_eval);
 	identities_free(ids);
+	keeper_end();
 	return err ? EXIT_FAILURE : EXIT_SUCCESS;
 }

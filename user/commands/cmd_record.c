@@ -28,6 +28,7 @@
 #include "host/privileges.h"
 #include "host/spawn.h"
 #include "recording/recording.h"
+#include "target/inspector.h"
 #include "worker/worker.h"
 
 #define RATE_ALL_HZ 99		/* not 100: not in step with code that runs every 10 ms */
@@ -376,7 +377,7 @@ static int record(struct record *r)
 {
 	int err = precheck_record(r->opts->ignore_kernel_bugs), end_err;
 
-	r->identities = identities_new();
+	r->identities = identities_new(inspector_names);
 	if (!r->identities)
 		return -ENOMEM;
 	if (!err)

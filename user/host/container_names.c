@@ -4,9 +4,9 @@
  * on disk. See containers.h; containers.c finds out which container it is.
  *
  * No daemon is asked. Files are opened below the host's root, wherever their symlinks
- * point, and only if they are regular; sizes are bounded, and strings are escaped.
+ * point, and only if they are regular; what is in them is in container_files.c.
  */
-#include "host/containers.h"
+#include "host/container_files.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -21,20 +21,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/json_members.h"
 #include "base/util.h"
 #include "host/proc.h"
+#include "host/regular.h"
 
-/*
- * Of a file that is about one container, and of one container's part of podman's list. Users can
- * write to some of them.
- */
-#define FILE_MAX_BYTES (1u << 20)
-/* A longer string is none: no name or image has as much. */
-#define STRING_MAX_BYTES 4096
-/* How far podman's list is searched: it has about 1.2 KB for each container that exists. */
-#define LIST_MAX_BYTES (32u << 20)
-#define LIST_WINDOW_BYTES (64u << 10)
 #define ENTRIES_MAX 100000
 #define PARENTS_MAX 64
 #define CONMON_ARGS_BYTES 16384
@@ -43,57 +33,40 @@ struct lookup {
 	struct container *c;
 	int root;		/* O_PATH */
 	pid_t tgid;		/* a process in the container; 0: none is known */
+	container_parse_fn parse;
 };
 
 /* ---- files ---- */
 
-static int open_below(const struct lookup *l, const char *path, int flags)
+/* A regular file; -errno. */
+static int open_below(const struct lookup *l, const char *path)
 {
-	struct open_how how = { .flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | flags,
+	return open_regular(l->root, path, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
+}
+
+/* NULL: there is no such directory. */
+static DIR *open_dir(const struct lookup *l, const char *path)
+{
+	struct open_how how = { .flags = O_RDONLY | O_CLOEXEC | O_DIRECTORY,
 				.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
 	int fd = syscall(SYS_openat2, l->root, path, &how, sizeof(how));
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
 
-	return fd < 0 ? -errno : fd;
+	if (!d && fd >= 0)
+		close(fd);
+	return d;
 }
 
-/* All of a regular file. 0 or -errno. */
-static int read_file(const struct lookup *l, const char *path, struct buf *b)
+/* Take from a file what it says of the container. Returns false if it says nothing. */
+static bool parse(const struct lookup *l, enum container_file what, const char *path)
 {
-	int fd = open_below(l, path, 0), err;
+	int fd = open_below(l, path);
+	bool found = fd >= 0 && l->parse(what, fd, l->c);
 
-	if (fd < 0)
-		return fd;
-	err = buf_add_file(b, fd, FILE_MAX_BYTES);
-	close(fd);
-	return err;
+	if (fd >= 0)
+		close(fd);
+	return found;
 }
-
-/* Members of the object that a file begins with. They stay as long as b, which has the file. */
-static bool read_object(const struct lookup *l, const char *path, struct buf *b,
-			struct json_member *members, size_t cnt)
-{
-	struct json_pull j;
-
-	if (read_file(l, path, b))
-		return false;
-	json_pull_start(&j, b->data, b->len, 0);
-	j.string_max = STRING_MAX_BYTES;
-	return json_members(&j, members, cnt);
-}
-
-/* A member's string into out; false: there is none, or it is empty. */
-static bool set_string(char *out, size_t size, const struct json_member *m)
-{
-	struct buf s = { 0 };
-	bool any = json_member_string(m, &s) && s.len;
-
-	if (any)
-		escape_text((const char *)s.data, s.len, out, size);
-	buf_free(&s);
-	return any;
-}
-
-#define SET(field, m) set_string(l->c->field, sizeof(l->c->field), m)
 
 static void set_runtime(struct lookup *l, const char *runtime)
 {
@@ -104,58 +77,18 @@ static void set_runtime(struct lookup *l, const char *runtime)
 /* ---- Kubernetes ---- */
 
 /*
- * Keys of labels and annotations: CRI-O's, kubelet's, containerd's. CRI-O has a long name
- * where kubelet has the short one: the last one that is there counts.
- */
-static const struct {
-	const char *key;
-	size_t off, size;
-} kube_keys[] = {
-#define KEY(key, field)                                                                            \
-	{ key, offsetof(struct container, field), sizeof(((struct container *)0)->field) }
-	KEY("io.kubernetes.cri-o.ContainerName", name),
-	KEY("io.kubernetes.cri-o.KubeName", pod),
-	KEY("io.kubernetes.cri-o.Namespace", pod_namespace),
-	KEY("io.kubernetes.cri-o.ImageName", image),
-	KEY("io.kubernetes.container.name", name),
-	KEY("io.kubernetes.pod.name", pod),
-	KEY("io.kubernetes.pod.namespace", pod_namespace),
-	KEY("io.kubernetes.cri.container-name", name),
-	KEY("io.kubernetes.cri.sandbox-name", pod),
-	KEY("io.kubernetes.cri.sandbox-namespace", pod_namespace),
-	KEY("io.kubernetes.cri.image-name", image),
-#undef KEY
-};
-
-static bool set_kube(struct lookup *l, const struct json_member *labels)
-{
-	struct json_member m[ARRAY_SIZE(kube_keys)];
-	bool any = false;
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(m); i++)
-		m[i].key = kube_keys[i].key;
-	json_member_object(labels, m, ARRAY_SIZE(m));
-	for (i = 0; i < ARRAY_SIZE(m); i++)
-		any |= set_string((char *)l->c + kube_keys[i].off, kube_keys[i].size, &m[i]);
-	return any;
-}
-
-/*
  * kubelet's symbolic links to logs: "<pod>_<namespace>_<container>-<id>.log". Names in
  * Kubernetes do not contain "_".
  */
 static bool read_log_links(struct lookup *l)
 {
 	struct container *c = l->c;
-	int fd = open_below(l, "/var/log/containers", O_DIRECTORY), cnt = 0;
-	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	DIR *d = open_dir(l, "/var/log/containers");
+	int cnt = 0;
 	char tail[sizeof(c->id) + 8], *ns, *name;
 	struct dirent *e = NULL;
 	size_t len, n = (size_t)snprintf(tail, sizeof(tail), "-%s.log", c->id);
 
-	if (!d && fd >= 0)
-		close(fd);
 	while (d && cnt++ < ENTRIES_MAX && (e = readdir(d))) {
 		len = strlen(e->d_name);
 		if (len > n && !strcmp(e->d_name + len - n, tail))
@@ -182,7 +115,7 @@ static bool home_of_user(const struct lookup *l, char out[PATH_MAX])
 	struct passwd *pw;
 	bool found = false;
 	FILE *f;
-	int fd = open_below(l, "/etc/passwd", 0);
+	int fd = open_below(l, "/etc/passwd");
 
 	f = fd < 0 ? NULL : fdopen(fd, "r");
 	if (!f) {
@@ -197,48 +130,25 @@ static bool home_of_user(const struct lookup *l, char out[PATH_MAX])
 	return found;
 }
 
-/* What docker says of a container. */
-static void set_docker(struct lookup *l, const struct json_member *name,
-		       const struct json_member *config)
-{
-	struct json_member m[] = { { .key = "Image" }, { .key = "Labels" } };
-	char slashed[sizeof(l->c->name)];
-
-	json_member_object(config, m, ARRAY_SIZE(m));
-	SET(image, &m[0]);
-	/* Its names begin with "/". */
-	if (set_string(slashed, sizeof(slashed), name))
-		snprintf(l->c->name, sizeof(l->c->name), "%s", slashed + (slashed[0] == '/'));
-	set_kube(l, &m[1]);
-	set_runtime(l, "docker");
-}
-
 static bool read_docker_at(struct lookup *l, const char *data_root)
 {
-	struct json_member m[] = { { .key = "Name" }, { .key = "Config" } };
 	char path[2 * PATH_MAX];
-	struct buf b = { 0 };
-	bool found;
 
 	if (snprintf(path, sizeof(path), "%s/containers/%s/config.v2.json", data_root, l->c->id) >=
-	    PATH_MAX)
+	    PATH_MAX || !parse(l, CONTAINER_FILE_DOCKER, path))
 		return false;
-	found = read_object(l, path, &b, m, ARRAY_SIZE(m));
-	if (found)
-		set_docker(l, &m[0], &m[1]);
-	buf_free(&b);
-	return found;
+	set_runtime(l, "docker");
+	return true;
 }
 
-/* Where docker's own settings say that its data are. */
+/* Where docker's own settings, which only root can change, say that its data are. */
 static bool configured_root(const struct lookup *l, char *out, size_t size)
 {
-	struct json_member root = { .key = "data-root" };
-	struct buf b = { 0 };
-	bool found = read_object(l, "/etc/docker/daemon.json", &b, &root, 1) &&
-		     set_string(out, size, &root);
+	int fd = open_below(l, "/etc/docker/daemon.json");
+	bool found = fd >= 0 && container_file_docker_root(fd, out, size);
 
-	buf_free(&b);
+	if (fd >= 0)
+		close(fd);
 	return found;
 }
 
@@ -266,33 +176,15 @@ static const char *const containerd_states[] = {
 	"/var/snap/microk8s/common/run/containerd/io.containerd.runtime.v2.task",
 };
 
-static void set_annotations(struct lookup *l, const struct json_member *annotations)
-{
-	struct json_member m[] = { { .key = "nerdctl/name" }, { .key = "nerdctl/image-name" } };
-
-	if (set_kube(l, annotations))
-		return;
-	json_member_object(annotations, m, ARRAY_SIZE(m));
-	SET(name, &m[0]);
-	SET(image, &m[1]);
-}
-
 static bool read_bundle(struct lookup *l, const char *dir, const char *runtime)
 {
-	struct json_member annotations = { .key = "annotations" };
 	char path[PATH_MAX];
-	struct buf b = { 0 };
-	bool found;
 
-	if (snprintf(path, sizeof(path), "%s/config.json", dir) >= PATH_MAX)
+	if (snprintf(path, sizeof(path), "%s/config.json", dir) >= PATH_MAX ||
+	    !parse(l, CONTAINER_FILE_BUNDLE, path))
 		return false;
-	found = read_object(l, path, &b, &annotations, 1);
-	if (found) {
-		set_annotations(l, &annotations);
-		set_runtime(l, runtime);
-	}
-	buf_free(&b);
-	return found;
+	set_runtime(l, runtime);
+	return true;
 }
 
 /* Search each of containerd's namespaces but "moby": docker's own state knows more. */
@@ -301,15 +193,12 @@ static bool read_containerd(struct lookup *l)
 	char bundle[PATH_MAX];
 	struct dirent *e;
 	bool found = false;
-	int fd, cnt;
+	int cnt;
 	size_t i;
 	DIR *d;
 
 	for (i = 0; !found && i < ARRAY_SIZE(containerd_states); i++) {
-		fd = open_below(l, containerd_states[i], O_DIRECTORY);
-		d = fd < 0 ? NULL : fdopendir(fd);
-		if (!d && fd >= 0)
-			close(fd);
+		d = open_dir(l, containerd_states[i]);
 		for (cnt = 0; d && !found && cnt < ENTRIES_MAX && (e = readdir(d)); cnt++) {
 			if (e->d_name[0] == '.' || !strcmp(e->d_name, "moby") ||
 			    snprintf(bundle, sizeof(bundle), "%s/%s/%s", containerd_states[i],
@@ -333,93 +222,6 @@ static const char *const storage_dirs[] = { "overlay-containers", "vfs-container
  */
 static const char *const storage_lists[] = { "containers.json", "volatile-containers.json" };
 
-/* metadata: JSON as a string. */
-static void set_stored_image(struct lookup *l, const struct json_member *metadata)
-{
-	struct json_member image = { .key = "image-name" };
-	struct buf text = { 0 };
-	struct json_pull j;
-
-	if (json_member_string(metadata, &text)) {
-		json_pull_start(&j, text.data, text.len, 0);
-		if (json_members(&j, &image, 1))
-			SET(image, &image);
-	}
-	buf_free(&text);
-}
-
-/* The first of several names. */
-static void set_stored_name(struct lookup *l, const struct json_member *names)
-{
-	struct json_member first = { 0 };
-
-	if (json_member_enter(names, JT_ARRAY, &first.value) && json_pull_element(&first.value))
-		SET(name, &first);
-}
-
-/*
- * Find a text in a file, and read from there on at most FILE_MAX_BYTES into b. Only a window of the
- * file is in memory. Returns false if it is not there.
- */
-static bool read_from(const struct lookup *l, const char *path, const char *text, struct buf *b)
-{
-	size_t len = strlen(text), max = LIST_WINDOW_BYTES, all = 0;
-	const uint8_t *at = NULL;
-	int fd = open_below(l, path, 0);
-	struct stat st;
-	ssize_t n = 1;
-
-	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode))
-		n = 0;
-	while (n > 0 && b->len < max && all < LIST_MAX_BYTES && !buf_reserve(b, max - b->len)) {
-		n = read(fd, b->data + b->len, max - b->len);
-		b->len += n > 0 ? (size_t)n : 0;
-		all += n > 0 ? (size_t)n : 0;
-		if (at)
-			continue;
-		at = memmem(b->data, b->len, text, len);
-		if (at || b->len >= len) {
-			/* What is in front of it, or cannot be its beginning, is done with. */
-			size_t drop = at ? (size_t)(at - b->data) : b->len - len + 1;
-
-			memmove(b->data, b->data + drop, b->len - drop);
-			b->len -= drop;
-		}
-		if (at)
-			max = FILE_MAX_BYTES;
-	}
-	if (fd >= 0)
-		close(fd);
-	return at;
-}
-
-/*
- * Search the list of all containers, an array of objects that begin with their id. Only the
- * matching object is parsed: parsing a long list for each container would take too much time.
- */
-static bool read_list(struct lookup *l, const char *path)
-{
-	struct json_member m[] = { { .key = "names" }, { .key = "metadata" } };
-	char wanted[sizeof(l->c->id) + 16];
-	struct buf b = { 0 };
-	struct json_pull j;
-	bool found = false;
-
-	snprintf(wanted, sizeof(wanted), "{\"id\":\"%s\"", l->c->id);
-	if (read_from(l, path, wanted, &b)) {
-		json_pull_start(&j, b.data, b.len, 0);
-		j.string_max = STRING_MAX_BYTES;
-		found = json_members(&j, m, ARRAY_SIZE(m));
-	}
-	if (found) {
-		set_stored_image(l, &m[1]);
-		if (!l->c->name[0])
-			set_stored_name(l, &m[0]);
-	}
-	buf_free(&b);
-	return found;
-}
-
 static bool read_lists(struct lookup *l, const char *dir)
 {
 	char path[PATH_MAX + 64];
@@ -428,7 +230,7 @@ static bool read_lists(struct lookup *l, const char *dir)
 
 	for (i = 0; !found && i < ARRAY_SIZE(storage_lists); i++) {
 		snprintf(path, sizeof(path), "%s/%s", dir, storage_lists[i]);
-		found = read_list(l, path);
+		found = parse(l, CONTAINER_FILE_LIST, path);
 	}
 	return found;
 }
@@ -596,9 +398,9 @@ static bool id_is_plain(const char *id)
 	return *id && !id[strspn(id, "0123456789abcdef")];
 }
 
-int container_names(struct container *c, const char *root, pid_t tgid)
+int container_names(struct container *c, const char *root, pid_t tgid, container_parse_fn parse_file)
 {
-	struct lookup l = { .c = c, .tgid = tgid };
+	struct lookup l = { .c = c, .tgid = tgid, .parse = parse_file };
 	bool found = false, plain = id_is_plain(c->id);
 	size_t i;
 

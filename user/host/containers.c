@@ -399,6 +399,15 @@ int container_of_cgroup_file(const char *text, size_t len, struct container *out
 	return empty(out) ? -ENOENT : 0;
 }
 
+void container_end_strings(struct container *c)
+{
+	c->runtime[sizeof(c->runtime) - 1] = c->id[sizeof(c->id) - 1] = '\0';
+	c->pod_uid[sizeof(c->pod_uid) - 1] = c->qos[sizeof(c->qos) - 1] = '\0';
+	c->unit[sizeof(c->unit) - 1] = c->name[sizeof(c->name) - 1] = '\0';
+	c->image[sizeof(c->image) - 1] = c->pod[sizeof(c->pod) - 1] = '\0';
+	c->pod_namespace[sizeof(c->pod_namespace) - 1] = '\0';
+}
+
 /* ---- processes ---- */
 
 /* The number of a process' pid namespace; tgid 0: of ours. 0: unknown. */

@@ -57,6 +57,9 @@ int container_of_cgroup_file(const char *text, size_t len, struct container *out
  */
 int container_of_pid(pid_t tgid, struct container *out);
 
+/* Make sure that all strings end, if who filled them in cannot be believed. */
+void container_end_strings(struct container *c);
+
 /* Is it a container, and not only a unit? */
 static inline bool container_is(const struct container *c)
 {
@@ -69,12 +72,22 @@ static inline bool container_is(const struct container *c)
  */
 char *container_label(const struct container *c, char out[CONTAINER_LABEL_BYTES]);
 
+/* Files of the runtimes. */
+enum container_file {
+	CONTAINER_FILE_DOCKER,		/* docker's config.v2.json */
+	CONTAINER_FILE_BUNDLE,		/* config.json of an OCI bundle */
+	CONTAINER_FILE_LIST,		/* containers.json of containers/storage: a list of all */
+};
+/* container_file_parse(), or whoever calls it where a file can do no harm. */
+typedef bool (*container_parse_fn)(enum container_file what, int fd, struct container *c);
 /*
  * Fill in names from the runtimes' state below root: the host's "/", or container_host_root()
  * where we are in a container that has the host's pid namespace. tgid: a process in the container;
- * 0: none is known. Only reads files. 0; -ENOENT: nothing was found.
+ * 0: none is known. Only opens files, which parse reads. 0; -ENOENT: nothing was found.
  */
-int container_names(struct container *c, const char *root, pid_t tgid);
+int container_names(struct container *c, const char *root, pid_t tgid, container_parse_fn parse);
+/* The same on this host, by whoever may look at these files. */
+typedef int (*container_names_fn)(struct container *c, pid_t tgid);
 
 /* "/proc/1/root" if it is accessible, else "". */
 const char *container_host_root(void);

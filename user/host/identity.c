@@ -48,6 +48,7 @@ static const struct quota own_quota = { .containers = 2000, .tries = 1000 };
 static const struct quota other_quota = { .containers = CONTAINERS_MAX / 2, .tries = 20000 };
 
 struct identities {
+	container_names_fn names;
 	struct u64map quotas;		/* user -> struct quota: what is left of it */
 	struct u64map by_text;		/* hash of a container's fields -> struct entry */
 	struct u64map by_cgroup;	/* key_of() -> struct entry; &nothing: in no container */
@@ -75,12 +76,14 @@ static void find_hierarchies(struct identities *ids)
 		fclose(f);
 }
 
-struct identities *identities_new(void)
+struct identities *identities_new(container_names_fn names)
 {
 	struct identities *ids = calloc(1, sizeof(*ids));
 
-	if (ids)
-		find_hierarchies(ids);
+	if (!ids)
+		return NULL;
+	ids->names = names;
+	find_hierarchies(ids);
 	return ids;
 }
 
@@ -205,7 +208,7 @@ static void find_names(struct identities *ids, struct entry *e, pid_t tgid, uint
 	if (q)
 		q->tries--;
 	e->tries++;
-	e->named = !container_names(&e->container, container_host_root(), tgid);
+	e->named = !ids->names(&e->container, tgid);
 }
 
 /*

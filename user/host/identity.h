@@ -29,7 +29,7 @@ struct identity {
 };
 
 /* NULL with errno. Freed by identities_free(). */
-struct identities *identities_new(void);
+struct identities *identities_new(container_names_fn names);
 void identities_free(struct identities *ids);
 
 /* The identity of a process from /proc as it is now; what is unknown stays empty. */

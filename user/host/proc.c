@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/util.h"
+#include "host/regular.h"
 
 /* Parse a hexadecimal number and the character that must follow; *p moves behind both. */
 static bool hex(char **p, char then, uint64_t *v)
@@ -94,22 +95,6 @@ uint64_t proc_phdr(pid_t tgid)
 		if (pairs[i] == AT_PHDR)
 			return pairs[i + 1];
 	return 0;
-}
-
-static int open_regular(int dirfd, const char *path, uint64_t resolve)
-{
-	/* O_NONBLOCK: opening a FIFO must not block. */
-	struct open_how how = { .flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK, .resolve = resolve };
-	struct stat st;
-	int fd = syscall(SYS_openat2, dirfd, path, &how, sizeof(how));
-
-	if (fd < 0)
-		return -errno;
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode)) {
-		close(fd);
-		return -EINVAL;
-	}
-	return fd;
 }
 
 /* Open a path below the root of the process, wherever symlinks point. */

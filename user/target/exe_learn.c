@@ -14,26 +14,8 @@
 #include <unistd.h>
 
 #include "base/util.h"
+#include "host/regular.h"
 #include "target/parser.h"
-
-/*
- * Open a regular file. A path of others may lead to a device, and even to open one can have an
- * effect; so the file is looked at before it is opened. -1: there is none.
- */
-static int open_regular(const char *path)
-{
-	int fd = open(path, O_PATH | O_CLOEXEC), opened = -1;
-	struct stat st;
-	char again[32];
-
-	if (fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode)) {
-		snprintf(again, sizeof(again), "/proc/self/fd/%d", fd);
-		opened = open(again, O_RDONLY | O_CLOEXEC);
-	}
-	if (fd >= 0)
-		close(fd);
-	return opened;
-}
 
 /* Describe a process of the executable that runs this CPython. lib_fd: as of parser_describe(). */
 static int describe(int exe_fd, int lib_fd, const struct cpython_image *image,
@@ -129,7 +111,7 @@ int exe_learn_seen(struct file_cache *c, const struct proc_info *who, const stru
 
 int exe_learn_file(struct file_cache *c, const char *path, struct learned_exe *out)
 {
-	int fd = open_regular(path), err;
+	int fd = open_regular(AT_FDCWD, path, 0), err;
 
 	*out = (struct learned_exe){ .key = 0 };
 	if (fd < 0)
@@ -199,7 +181,7 @@ static int open_in(const char *dir, size_t dir_len, const char *path, const char
 			skip = strlen(words[i]);
 	n = snprintf(full, sizeof(full), "%.*s%.*s/%s", skip ? origin_len : 0, path,
 		     (int)(dir_len - skip), dir + skip, name);
-	return n > 0 && n < PATH_MAX && full[0] == '/' ? open_regular(full) : -1;
+	return n > 0 && n < PATH_MAX && full[0] == '/' ? open_regular(AT_FDCWD, full, 0) : -1;
 }
 
 /* Open name in the first directory of list that has it; directories are separated by colons. */

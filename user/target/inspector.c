@@ -19,7 +19,7 @@
 /* include/uapi/linux/capability.h, since 5.9; older headers lack it */
 #define CAP_CHECKPOINT_RESTORE_BIT 40
 
-enum function { INSPECT, MEM, LEARN, SEEN, LIKELY };
+enum function { INSPECT, MEM, LEARN, SEEN, LIKELY, NAMES };
 
 struct shared {
 	union {
@@ -44,6 +44,10 @@ struct shared {
 			uint32_t cnt;
 			struct learned_exe out[LIKELY_MAX];
 		} likely;
+		struct {
+			pid_t tgid;
+			struct container c;
+		} names;
 	};
 };
 
@@ -109,8 +113,19 @@ static int likely(void *shared, const int *fds)
 	return c ? 0 : -ENOMEM;
 }
 
+static int names(void *shared, const int *fds)
+{
+	struct shared *s = shared;
+	struct container c = s->names.c;
+	int err = container_names(&c, container_host_root(), s->names.tgid, parser_container);
+
+	s->names.c = c;
+	return err;
+}
+
 static const worker_fn functions[] = {
 	[INSPECT] = inspect, [MEM] = mem, [LEARN] = learn, [SEEN] = seen, [LIKELY] = likely,
+	[NAMES] = names,
 };
 
 /* It reads /proc and opens files; and it starts its parser, and gives it up. */
@@ -242,6 +257,23 @@ int inspector_likely(const struct learned_exe **out, size_t *cnt)
 	*out = s->likely.out;
 	*cnt = s->likely.cnt < LIKELY_MAX ? s->likely.cnt : LIKELY_MAX;
 	return 0;
+}
+
+int inspector_names(struct container *c, pid_t tgid)
+{
+	int err;
+	struct shared *s = ready(tgid, &err);
+
+	if (!s)
+		return err;
+	s->names.tgid = tgid;
+	s->names.c = *c;
+	err = call(NAMES, tgid);
+	if (err == -EBUSY || err == -ETIMEDOUT)
+		return err;
+	*c = s->names.c;
+	container_end_strings(c);
+	return err;
 }
 
 unsigned int inspector_stuck_cnt(void)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * inspector.h - the worker (worker.h) that opens the files which processes have mapped, run, or name: it finds
- * out which CPython is in them (inspect_files.h, exe_learn.h), with the parser's help (parser.h).
+ * inspector.h - the worker (worker.h) that opens files which others name: those that processes
+ * have mapped or run, to find out which CPython is in them (inspect_files.h, exe_learn.h); and those in which
+ * container runtimes keep names. The parser reads them (parser.h).
  *
  * Errors of all functions: -ETIMEDOUT: a file of this process does not answer, now or a short time ago;
  * the inspector is not asked about the process for a while. -EBUSY: there is no inspector, try again.
@@ -12,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "host/containers.h"
 #include "target/exe_learn.h"
 #include "target/inspect_files.h"
 #include "worker/worker.h"
@@ -31,6 +33,9 @@ int inspector_seen(const struct proc_info *who, const struct file_id *image,
 		   const struct py_proc *proc, struct learned_exe *out);
 /* exe_learn_likely(): *cnt of them, valid until the next call. */
 int inspector_likely(const struct learned_exe **out, size_t *cnt);
+
+/* container_names() on this host. */
+int inspector_names(struct container *c, pid_t tgid);
 
 /* Number of processes whose files are not answering now. */
 unsigned int inspector_stuck_cnt(void);

@@ -9,13 +9,14 @@
 #include "base/util.h"
 #include "cpython/libc.h"
 #include "elf/elf_link.h"
+#include "host/container_files.h"
 
 /* Shorter than the inspector's client waits for the inspector: then the inspector lives on. */
 #define ANSWER_MS 150
 /* A file is parsed for whoever asks: not a process is blamed, the caller blames. */
 #define NOBODY 0
 
-enum function { IMAGE, MEM, SELF_BELOW, DESCRIBE, LIBRARY };
+enum function { IMAGE, MEM, SELF_BELOW, DESCRIBE, LIBRARY, CONTAINER };
 
 struct shared {
 	union {
@@ -35,6 +36,10 @@ struct shared {
 			struct py_exe exe;
 		} describe;
 		struct exe_library library;
+		struct {
+			enum container_file what;
+			struct container c;
+		} container;
 	};
 };
 
@@ -100,11 +105,21 @@ static int library(void *shared, const int *fds)
 	return err;
 }
 
+static int container(void *shared, const int *fds)
+{
+	struct shared *s = shared;
+	struct container c = s->container.c;
+	bool found = container_file_parse(s->container.what, fds[0], &c);
+
+	s->container.c = c;
+	return found ? 0 : -ENOENT;
+}
+
 static const worker_fn functions[] = {
 	[IMAGE] = image, [MEM] = mem, [SELF_BELOW] = self_below, [DESCRIBE] = describe,
-	[LIBRARY] = library,
+	[LIBRARY] = library, [CONTAINER] = container,
 };
-static const char *const calls[] = { "pread64", "fstat", "newfstatat", NULL };
+static const char *const calls[] = { "pread64", "read", "fstat", "newfstatat", NULL };
 static const struct jail jail = { .calls = calls, .memory_bytes = 128u << 20 };
 
 const struct worker_kind parser_kind = {
@@ -209,6 +224,22 @@ int parser_library(int exe_fd, struct exe_library *out)
 	out->name[sizeof(out->name) - 1] = '\0';
 	out->runpath[sizeof(out->runpath) - 1] = '\0';
 	return 0;
+}
+
+bool parser_container(enum container_file what, int fd, struct container *c)
+{
+	int err;
+	struct shared *s = ready(&err);
+
+	if (!s)
+		return false;
+	s->container.what = what;
+	s->container.c = *c;
+	if (call(CONTAINER, fd, -1))
+		return false;
+	*c = s->container.c;
+	container_end_strings(c);
+	return true;
 }
 
 pid_t parser_pid(void)

@@ -17,6 +17,7 @@
 
 #include "bpf/abi.h"
 #include "cpython/image.h"
+#include "host/containers.h"
 #include "worker/worker.h"
 
 extern const struct worker_kind parser_kind;
@@ -45,6 +46,9 @@ struct exe_library {
 };
 /* 0; -ENOENT: it needs none; other -errno. */
 int parser_library(int exe_fd, struct exe_library *out);
+
+/* Read what a container runtime's file says of a container: container_file_parse(). */
+bool parser_container(enum container_file what, int fd, struct container *c);
 
 /* The parser's pid, for tests; 0: it does not run. */
 pid_t parser_pid(void);

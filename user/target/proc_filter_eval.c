@@ -17,6 +17,7 @@
 #include "host/cgroups.h"
 #include "host/containers.h"
 #include "host/proc.h"
+#include "target/inspector.h"
 
 #define NS_PER_S 1000000000ull
 /* Room in the map marks for cgroups that are made later; the BPF side deletes removed ones. */
@@ -90,7 +91,7 @@ static bool find_container(struct proc_filter_eval *c, const char *path, pid_t t
 	if (container_of_cgroup(path, out) || (!container_is(out) && !out->pod_uid[0]) ||
 	    !c->by_name)
 		return true;
-	sure = !container_names(out, container_host_root(), tgid) || tgid;
+	sure = !inspector_names(out, tgid) || tgid;
 	if (!sure)
 		return false;
 	if (c->containers.cnt >= CONTAINERS_MAX)

@@ -21,6 +21,12 @@
 #define GONE 0x3fffffff		/* above any pid_max */
 #define START 77
 
+/* No runtime knows anything of a container. */
+static int no_names(struct container *c, pid_t tgid)
+{
+	return -ENOENT;
+}
+
 static struct memory_observer observer;
 static struct capture capture;
 static struct fake_codes fake;
@@ -39,7 +45,7 @@ static int set_up(void **state)
 	memset(&capture, 0, sizeof(capture));
 	capture.args.observer = capture.life.observer = &observer.observer;
 	capture.args.rate_hz = 100;
-	capture.args.identities = identities_new();
+	capture.args.identities = identities_new(no_names);
 	capture.mode = &record_modes[RECORD_CPU];
 	capture.discovery = discovery_new();
 	capture.exes = exe_cache_new(capture.discovery, no_exe, NULL);

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "host/container_files.h"
 #include "host/containers.h"
 #include "tests/unit/tach_test.h"
 
@@ -316,7 +317,7 @@ static struct container named(const char *path, int want)
 	struct container c;
 
 	container_of_cgroup(path, &c);
-	assert_int_equal(container_names(&c, root, 0), want);
+	assert_int_equal(container_names(&c, root, 0, container_file_parse), want);
 	return c;
 }
 
@@ -441,7 +442,7 @@ static void test_hostile_state(void **state)
 	for (i = 0; i < ARRAY_SIZE(texts); i++) {
 		put(file, texts[i]);
 		container_of_cgroup("/docker/" HEX, &c);
-		container_names(&c, root, 0);
+		container_names(&c, root, 0, container_file_parse);
 		assert_string_equal(c.name, "");
 		assert_string_equal(c.image, "");
 	}
@@ -521,7 +522,7 @@ static void named_in_8_mib(const char *cgroup, const char *want)
 		if (setrlimit(RLIMIT_AS, &limit))
 			_exit(3);
 		container_of_cgroup(cgroup, &c);
-		container_names(&c, root, 0);
+		container_names(&c, root, 0, container_file_parse);
 		_exit(!!strcmp(c.name, want));
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);

@@ -14,6 +14,12 @@
 #define HEX "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 #define GONE INT_MAX	/* above any pid_max */
 
+/* No runtime knows anything of a container. */
+static int no_names(struct container *c, pid_t tgid)
+{
+	return -ENOENT;
+}
+
 static void made(struct identities *ids, uint64_t id, const char *path)
 {
 	struct raw_cgroup raw = { .id = id };
@@ -30,7 +36,7 @@ static struct raw_origin in(uint64_t id)
 
 static void test_self(void **state)
 {
-	struct identities *ids = identities_new();
+	struct identities *ids = identities_new(no_names);
 	struct identity id;
 	struct proc_info who;
 
@@ -48,7 +54,7 @@ static void test_self(void **state)
 
 static void test_gone_before_we_look(void **state)
 {
-	struct identities *ids = identities_new();
+	struct identities *ids = identities_new(no_names);
 	struct raw_origin w = in(1ull << 40), other = in(3ull << 40), nowhere = in(5ull << 40);
 	struct identity id, again;
 
@@ -79,7 +85,7 @@ static void test_gone_before_we_look(void **state)
 /* Of several hierarchies whichever says more; order and hostile counts do not matter. */
 static void test_hierarchies(void **state)
 {
-	struct identities *ids = identities_new();
+	struct identities *ids = identities_new(no_names);
 	struct raw_origin w = in(1ull << 40);
 	struct identity id;
 
@@ -101,7 +107,7 @@ static void test_hierarchies(void **state)
 /* A zombie is in the root's cgroups: that is not remembered as the place of its cgroup. */
 static void test_zombie(void **state)
 {
-	struct identities *ids = identities_new();
+	struct identities *ids = identities_new(no_names);
 	struct raw_origin w = in(1ull << 40);
 	struct identity id;
 	siginfo_t info;
@@ -122,7 +128,7 @@ static void test_zombie(void **state)
 
 static void test_many(void **state)
 {
-	struct identities *ids = identities_new();
+	struct identities *ids = identities_new(no_names);
 	struct raw_origin w;
 	struct identity id;
 	char path[128];
@@ -153,7 +159,7 @@ static void test_a_user_takes_not_all_room(void **state)
 		"/user.slice/user-1000.slice/user@1000.service/docker-%064llx.scope",
 		"/docker/" HEX "/docker-%064llx.scope",
 	};
-	struct identities *ids = identities_new();
+	struct identities *ids = identities_new(no_names);
 	struct identity id;
 	struct raw_origin w;
 	char path[256];
