@@ -194,7 +194,7 @@ static void take_other(struct capture *s, struct tracked *t, const struct findin
 	inspect_backoff(&t->schedule, now_ns());
 	if (t->state == PROC_REFUSED)
 		inspect_no_more(&t->schedule);
-	if (f->err == -ETIMEDOUT && !t->stuck) {
+	if ((f->err == -ETIMEDOUT || f->err == -EUSERS) && !t->stuck) {
 		t->stuck = true;
 		s->files_stuck++;
 		remark(s, &f->who, " cannot be inspected", f->found.why);

@@ -197,7 +197,7 @@ static int count_one(void *ctx, pid_t tgid)
 		count_version(k->census, found.image->version);
 	else if (err == -ENOTSUP)
 		count_refused(k->census, tgid, who.stat.comm, found.why);
-	else if (err == -EACCES || err == -EPERM || err == -ETIMEDOUT)
+	else if (err == -EACCES || err == -EPERM || err == -ETIMEDOUT || err == -EUSERS)
 		k->census->unreadable++;
 	return 0;
 }

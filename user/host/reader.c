@@ -103,9 +103,17 @@ const struct worker_kind reader_kind = {
 	.functions = functions,
 	.function_cnt = ARRAY_SIZE(functions),
 	.shared_bytes = sizeof(struct shared),
+	.owner = reader_owner,
 };
 
 /* ---- in the program ---- */
+
+uint32_t reader_owner(pid_t tgid)
+{
+	uint32_t uid;
+
+	return tgid && !proc_euid(tgid, &uid) ? uid : 0;
+}
 
 static struct worker reader = { .kind = &reader_kind };
 
@@ -140,7 +148,7 @@ int reader_mem(pid_t tgid, uint64_t addr, size_t len, bool hurry, const void **b
 		return -E2BIG;
 	err = worker_ready(&reader, tgid);
 	if (err)
-		return err == -ETIMEDOUT ? -EBUSY : err;
+		return err == -ETIMEDOUT || err == -EUSERS ? -EBUSY : err;
 	s = reader.shared;
 	s->tgid = tgid;
 	s->addr = addr;

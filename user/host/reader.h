@@ -30,6 +30,9 @@ int reader_mem(pid_t tgid, uint64_t addr, size_t len, bool hurry, const void **b
  */
 void reader_reads_proc(void);
 
+/* For worker_kind.owner: the effective user of a process; 0 if it is gone. */
+uint32_t reader_owner(pid_t tgid);
+
 /* Its pid, for tests; 0: it does not run. */
 pid_t reader_pid(void);
 /* End it. The next call starts another. */

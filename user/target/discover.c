@@ -173,11 +173,14 @@ int discovery_inspect(struct discovery *d, const struct proc_info *who, uint64_t
 	int err = inspector_inspect(who, *files, &in);
 
 	out->also[0] = '\0';
-	snprintf(out->why, sizeof(out->why), "%s", err == -ETIMEDOUT ?
-		 "a file that it has mapped does not answer" : err == -EBUSY || err == -EBADMSG ?
-		 "there is nobody to inspect it now" : in->why);
-	if (err == -ETIMEDOUT || err == -EBUSY || err == -EBADMSG)
+	if (err == -ETIMEDOUT || err == -EUSERS || err == -EBUSY || err == -EBADMSG) {
+		snprintf(out->why, sizeof(out->why), "%s", err == -ETIMEDOUT ?
+			 "a file that it has mapped does not answer" : err == -EUSERS ?
+			 "files of other processes of its user do not answer" :
+			 "there is nobody to inspect it now");
 		return err == -EBADMSG ? -EBUSY : err;
+	}
+	snprintf(out->why, sizeof(out->why), "%s", in->why);
 	*files = in->files;
 	if (err)
 		return err;

@@ -52,7 +52,8 @@ struct discovered {
  * 0: *found is filled. -ENOENT: no Python in it (yet). -EALREADY: as -ENOENT, and its files
  * are those of the last inspection. -ENOTSUP: a Python that is not supported; found->why
  * has the reason. -EAGAIN: a Python that cannot be walked yet. -ESRCH: no such process.
- * -ETIMEDOUT: one of its files does not answer. -EBUSY: try again. Other -errno: it could not be inspected;
+ * -ETIMEDOUT: one of its files does not answer. -EUSERS: nor do files of other processes of its
+ * user, so it is not asked. -EBUSY: try again. Other -errno: it could not be inspected;
  * found->why has the reason.
  */
 int discovery_inspect(struct discovery *d, const struct proc_info *who, uint64_t *files,

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/util.h"
+#include "host/reader.h"
 #include "target/parser.h"
 
 /*
@@ -150,6 +151,7 @@ const struct worker_kind inspector_kind = {
 	.functions = functions,
 	.function_cnt = ARRAY_SIZE(functions),
 	.shared_bytes = sizeof(struct shared),
+	.owner = reader_owner,
 };
 
 /* ---- in the program ---- */
@@ -188,7 +190,7 @@ int inspector_inspect(const struct proc_info *who, uint64_t before, const struct
 	s->inspect.who = *who;
 	s->inspect.before = before;
 	err = call(INSPECT, who->tgid);
-	if (err == -EBUSY || err == -ETIMEDOUT)
+	if (err == -EBUSY || err == -ETIMEDOUT || err == -EUSERS)
 		return err;
 	i = &s->inspect.out;
 	i->why[sizeof(i->why) - 1] = '\0';

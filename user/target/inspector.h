@@ -5,7 +5,8 @@
  * container runtimes keep names. The parser reads them (parser.h).
  *
  * Errors of all functions: -ETIMEDOUT: a file of this process does not answer, now or a short time ago;
- * the inspector is not asked about the process for a while. -EBUSY: there is no inspector, try again.
+ * the inspector is not asked about the process for a while. -EUSERS: so many files of the same user's
+ * processes do not answer that none of them is asked. -EBUSY: there is no inspector, try again.
  */
 #ifndef TACHBPF_INSPECTOR_H
 #define TACHBPF_INSPECTOR_H

@@ -136,7 +136,7 @@ static int list_if_python(void *ctx, pid_t tgid)
 		return 0;
 	s->counts->processes++;
 	err = inspect(s, &who, &found);
-	if (err == -EACCES || err == -EPERM || err == -ETIMEDOUT)
+	if (err == -EACCES || err == -EPERM || err == -ETIMEDOUT || err == -EUSERS)
 		s->counts->unreadable++;
 	if (err && err != -ENOTSUP && err != -EAGAIN)
 		return 0;

@@ -17,8 +17,6 @@
 #include "base/util.h"
 #include "worker/worker_start.h"
 
-/* At most so many workers of one place may be blocked. Then no further call is tried. */
-#define STUCK_MAX 8
 /*
  * After this time, a process that blocked a worker is tried again; the time doubles with each
  * failure.
@@ -29,6 +27,7 @@
 /* A process that has blocked a worker. */
 struct stuck {
 	pid_t about;
+	uint32_t owner;
 	int pidfd;			/* of the worker that is still blocked; 0: none */
 	unsigned int times;
 	uint64_t again_ns;		/* when it may be tried again */
@@ -54,19 +53,37 @@ static void forget_ended(struct stuck *s)
 	}
 }
 
+static uint32_t owner_of(const struct worker *w, pid_t about)
+{
+	return w->kind->owner ? w->kind->owner(about) : 0;
+}
+
+/* Is there room for one more worker to be blocked by a process of this user? As worker_ready(). */
+static int has_room(const struct worker *w, uint32_t owner, unsigned int blocked)
+{
+	unsigned int its = 0;
+	struct stuck *s;
+
+	for (s = w->stuck; s < w->stuck + WORKER_STUCK_MAX; s++)
+		its += s->pidfd && s->owner == owner;
+	if (owner && its >= WORKER_STUCK_OF_USER)
+		return -EUSERS;
+	return blocked < WORKER_STUCK_MAX - (owner ? WORKER_STUCK_OF_ROOT : 0) ? 0 : -EBUSY;
+}
+
 /* Whatever had blocked a worker that has ended has released it. As worker_ready(). */
 static int may_ask(struct worker *w, pid_t about, uint64_t now)
 {
-	bool room = false;
+	unsigned int blocked = 0;
 	struct stuck *s;
 
-	for (s = w->stuck; s < w->stuck + STUCK_MAX; s++) {
+	for (s = w->stuck; s < w->stuck + WORKER_STUCK_MAX; s++) {
 		forget_ended(s);
 		if (s->about == about && (s->pidfd || now < s->again_ns))
 			return -ETIMEDOUT;
-		room |= !s->pidfd;
+		blocked += !!s->pidfd;
 	}
-	return room ? 0 : -EBUSY;
+	return blocked ? has_room(w, owner_of(w, about), blocked) : 0;
 }
 
 int worker_ready(struct worker *w, pid_t about)
@@ -74,7 +91,7 @@ int worker_ready(struct worker *w, pid_t about)
 	int err;
 
 	if (!w->stuck)
-		w->stuck = calloc(STUCK_MAX, sizeof(*w->stuck));
+		w->stuck = calloc(WORKER_STUCK_MAX, sizeof(*w->stuck));
 	if (!w->stuck)
 		return -ENOMEM;
 	err = may_ask(w, about, now_ns());
@@ -86,7 +103,7 @@ unsigned int worker_stuck_cnt(struct worker *w)
 	unsigned int cnt = 0;
 	struct stuck *s;
 
-	for (s = w->stuck; s && s < w->stuck + STUCK_MAX; s++) {
+	for (s = w->stuck; s && s < w->stuck + WORKER_STUCK_MAX; s++) {
 		forget_ended(s);
 		cnt += !!s->pidfd;
 	}
@@ -167,13 +184,13 @@ static struct stuck *stuck_entry(struct worker *w, pid_t about)
 {
 	struct stuck *s, *found = NULL;
 
-	for (s = w->stuck; s < w->stuck + STUCK_MAX; s++) {
+	for (s = w->stuck; s < w->stuck + WORKER_STUCK_MAX; s++) {
 		if (s->about == about)
 			return s;
 		if (!s->pidfd && (!found || s->again_ns < found->again_ns))
 			found = s;
 	}
-	*found = (struct stuck){ .about = about };
+	*found = (struct stuck){ .about = about, .owner = owner_of(w, about) };
 	return found;
 }
 

@@ -24,6 +24,14 @@
 
 #include "worker/jail.h"
 
+/*
+ * So many workers of one place may be blocked; so many by one user's processes; and the last
+ * ones only by root's, which others do not control.
+ */
+#define WORKER_STUCK_MAX 32
+#define WORKER_STUCK_OF_USER 2
+#define WORKER_STUCK_OF_ROOT 4
+
 /* Descriptors that a call can pass to the worker. */
 #define WORKER_FDS_MAX 2
 
@@ -40,6 +48,8 @@ struct worker_kind {
 	const worker_fn *functions;
 	unsigned int function_cnt;
 	size_t shared_bytes;
+	/* The user of a process, who may block some of the workers only; NULL: nobody asks. */
+	uint32_t (*owner)(pid_t about);
 };
 
 /* A place for one worker of a kind; zero but for kind: none was started. */
@@ -49,7 +59,7 @@ struct worker {
 	int fd, pidfd;
 	void *shared;
 	uint32_t calls;
-	struct stuck *stuck;		/* STUCK_MAX entries, allocated when they are needed */
+	struct stuck *stuck;		/* WORKER_STUCK_MAX entries, allocated when they are needed */
 };
 
 /*
@@ -64,8 +74,9 @@ pid_t keeper_pid(void);
 
 /*
  * May the worker be asked about this process? If so, start the worker if there is none. 0;
- * -ETIMEDOUT: something of the process has blocked a worker a short time ago; -EBUSY: too many workers
- * are blocked, so no other may be lost; other -errno. Try again later.
+ * -ETIMEDOUT: something of the process has blocked a worker a short time ago; -EUSERS: processes of the
+ * same user block as many workers as they may; -EBUSY: too many are blocked at all; other -errno.
+ * Try again later.
  */
 int worker_ready(struct worker *w, pid_t about);
 

@@ -3,7 +3,6 @@
 import contextlib
 import json
 import os
-import stat
 from pathlib import Path
 
 import pytest
@@ -17,24 +16,36 @@ from target import Target
 ATTACKERS = 10
 
 
-def may_have_user_namespaces():
-    limit = Path("/proc/sys/user/max_user_namespaces")
-    switch = Path("/proc/sys/kernel/unprivileged_userns_clone")
-    return limit.read_text() != "0\n" and (not switch.exists() or switch.read_text() == "1\n")
-
-
-@pytest.fixture(params=["plain", "overlay"])
-def attackers(request, out, monkeypatch):
-    """Ten of them, of an ordinary user, as far as the machine lets such a user mount FUSE."""
-    user = fuse.NOBODY
+# An ordinary user's FUSE itself refuses others, and root, at once; what is below an overlay is opened
+# with its user's rights, whoever asks.
+@pytest.fixture(params=[("plain", None), ("overlay", fuse.NOBODY)], ids=["plain", "overlay"])
+def attackers(request, out):
+    """Ten of them: of root; of an ordinary user, who needs nothing but a user namespace."""
+    place, user = request.param
     if not os.path.exists("/dev/fuse"):
         absent("no /dev/fuse")
-    if not may_have_user_namespaces() or not os.stat("/dev/fuse").st_mode & stat.S_IWOTH:
-        user = None
+    limit, switch = map(Path, ("/proc/sys/user/max_user_namespaces",
+                               "/proc/sys/kernel/unprivileged_userns_clone"))
+    if limit.read_text() == "0\n" or (switch.exists() and switch.read_text() == "0\n"):
+        absent("no user namespaces for ordinary users")
+    device = fuse.device(out)
     os.chmod(out, 0o755)
     with contextlib.ExitStack() as stack:
-        yield [stack.enter_context(fuse.Unanswering(out / f"fuse{i}", request.param, user=user))
+        yield [stack.enter_context(fuse.Unanswering(device, out / f"fuse{i}", place, user=user))
                for i in range(ATTACKERS)]
+
+
+def children(pid):
+    """(pid, comm) of each, those that were killed and cannot end included."""
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        for child in (task / "children").read_text().split():
+            yield int(child), Path(f"/proc/{child}/comm").read_text().strip()
+
+
+def inspectors(recording):
+    """How many processes of that name a recording has."""
+    keeper, = [pid for pid, comm in children(recording.process.pid) if comm == "tachbpf-keeper"]
+    return [comm for _, comm in children(keeper)].count("tachbpf-inspect")
 
 
 def test_a_recording_goes_on_and_ends(attackers, scratch, python):
@@ -52,6 +63,18 @@ def test_a_recording_goes_on_and_ends(attackers, scratch, python):
         summary = succeeded(recording.stop()).summary
     row, = [p for p in summary["processes"] if p["pid"] == target.pid]
     assert row["samples"] > 0
+
+
+def test_a_user_blocks_two_workers_at_most(attackers, scratch):
+    user = attackers[0].user
+    if user is None:
+        pytest.skip("root may block more")
+    with Recording(["-a", "--uid", user, "-o", scratch / "user", "--json"]) as recording:
+        recording.wait_recording()
+        there = inspectors(recording)
+        summary = succeeded(recording.stop()).summary
+    assert there == 1 + 2  # the one that works, and those that were given up
+    assert summary["files_stuck"] >= ATTACKERS
 
 
 def test_ps_ends_and_lists_the_others(attackers, scratch, python):

@@ -5,6 +5,7 @@ import os
 import pwd
 import select
 import signal
+import stat
 import subprocess
 import sys
 
@@ -14,16 +15,25 @@ from processes import TIMEOUT
 NOBODY = pwd.getpwnam("nobody").pw_uid
 
 
+def device(directory):
+    """/dev/fuse as many systems have it: for everybody."""
+    path = directory / "fuse-device"
+    os.mknod(path, stat.S_IFCHR | 0o666, os.stat("/dev/fuse").st_rdev)
+    path.chmod(0o666)
+    return path
+
+
 class Unanswering:
     """A process that burns, and its server; use as a context manager. pid: the process."""
 
-    def __init__(self, directory, place, name="libpython3.11.so.1.0", user=None):
-        """place: plain, overlay. user: a uid; the server is then in a user namespace."""
+    def __init__(self, dev, directory, place, name="libpython3.11.so.1.0", user=None):
+        """dev: /dev/fuse. place: plain, overlay. user: a uid; the server is then in a user namespace."""
+        self.user = user
         directory.mkdir()
         if user:
             os.chown(directory, user, user)
         self.process = subprocess.Popen(
-            [sys.executable, "-B", str(TARGETS / "fuse_server.py"), str(directory), name, place],
+            [sys.executable, "-B", str(TARGETS / "fuse_server.py"), str(dev), str(directory), name, place],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
             user=user, group=user)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""fuse_server.py DIRECTORY NAME PLACE: a file system whose file stops to answer.
+"""fuse_server.py DEVICE DIRECTORY NAME PLACE: a file system whose file stops to answer.
 
 Mounts a FUSE file system in a mount namespace of its own (and, unless it is root, a user namespace),
 with one file NAME in it. PLACE "plain": at DIRECTORY/fuse; "overlay": below an overlay at
@@ -108,11 +108,11 @@ def map_and_burn(path, ready):
 
 
 def main():
-    directory, name, place = sys.argv[1:]
+    device, directory, name, place = sys.argv[1:]
     isolate()
     fuse, overlay = f"{directory}/fuse", f"{directory}/overlay"
     os.makedirs(fuse, exist_ok=True)
-    fd = os.open("/dev/fuse", os.O_RDWR)
+    fd = os.open(device, os.O_RDWR)
     mount("hostile", fuse, "fuse", MS_NOSUID | MS_NODEV,
           f"fd={fd},rootmode=40000,user_id=0,group_id=0,allow_other")
     server = Server(fd, name)
