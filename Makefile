@@ -18,7 +18,10 @@ BPFTOOL ?= $(shell sh tools/bpftool.sh || echo bpftool)
 # cross-compiled into a directory of its own, with libraries from SYSROOT.
 OWN_ARCH := $(shell uname -m | sed 's/x86_64/x86/; s/aarch64/arm64/')
 ARCH     ?= $(OWN_ARCH)
-SYSROOT  ?= $(or $(TACHBPF_CACHE),/var/cache/tachbpf)/sysroot-$(ARCH)
+# Debian's development packages of the other machine type: fetched once, unpacked, not installed.
+CROSS_PACKAGES := libc6-dev libbpf-dev libelf-dev zlib1g-dev libzstd-dev libprotobuf-c-dev \
+                  libxxhash-dev libseccomp-dev libcmocka-dev
+SYSROOT  ?= $(or $(TACHBPF_CACHE),/var/cache/tachbpf)/sysroot-$(ARCH)-$(firstword $(shell echo $(CROSS_PACKAGES) | cksum))
 ifneq ($(ARCH),$(OWN_ARCH))
 CROSS_arm64 := aarch64-linux-gnu-
 CROSS_x86   := x86_64-linux-gnu-
@@ -119,10 +122,6 @@ $(O)/libtachbpf.a: $(LIB_OBJ) | $(O)/libs
 	$(Q)rm -f $@; $(AR) rcs $@ $^
 
 ifdef SYSROOT_FLAG
-# Debian's development packages of the other machine type: fetched once, unpacked, not installed.
-CROSS_PACKAGES := libc6-dev libbpf-dev libelf-dev zlib1g-dev libzstd-dev libprotobuf-c-dev \
-                  libxxhash-dev libseccomp-dev libcmocka-dev
-
 $(LIB_OBJ) $(O)/user/main.o $(O)/syscall_names.inc: | $(SYSROOT)/usr/include
 
 $(SYSROOT)/usr/include:
