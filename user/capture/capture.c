@@ -26,6 +26,7 @@
 #include "capture/capture_state.h"
 #include "capture/capture_wait.h"
 #include "capture/memory_need.h"
+#include "capture/offcpu_scan.h"
 #include "capture/proc_table.h"
 #include "capture/sampler.h"
 #include "host/identity.h"
@@ -191,6 +192,9 @@ static int load(struct capture *s)
 			  "`tachbpf doctor` what is missing)", strerror(-err), load_hint(err));
 		return err;
 	}
+	err = sampler_open(s->sampler);
+	if (err)
+		return err;
 	s->ring = ring_buffer__new(bpf_map__fd(s->skel->maps.events), take_record, s, NULL);
 	return s->ring ? wake_for_sampler(s) : -errno;
 }
@@ -228,6 +232,7 @@ void capture_free(struct capture *s)
 	discovery_free(s->discovery);
 	counters_free(&s->counters);
 	proc_filter_eval_free(s->filter_eval);
+	offcpu_scan_end();
 	reader_end();
 	inspector_end();
 	free(s);

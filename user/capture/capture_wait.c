@@ -43,6 +43,7 @@ int capture_wait_start(struct capture *s)
 
 	if (!s->mode->waits)
 		return 0;
+	offcpu_scan_prepare();
 	s->skel->links.on_wakeup = bpf_program__attach(s->skel->progs.on_wakeup);
 	if (s->skel->links.on_wakeup)
 		s->skel->links.on_switch = bpf_program__attach(s->skel->progs.on_switch);

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/u64map.h"
@@ -226,10 +227,21 @@ static int walk_still(struct tachbpf_bpf *skel, const struct job *job,
 		hand_on_all(job, &later, record, ctx, counts);
 	if (walk_err == -ETIMEDOUT)
 		worker_give_up(&walker, 0, true);
-	worker_end(&walker);	/* its memory is large, and scans are rare */
+	else if (walker.pid)	/* scans are rare: give the memory back */
+		madvise(walker.shared, sizeof(struct shared), MADV_REMOVE);
 	u64map_free(&later);
 	free(again);
 	return err;
+}
+
+int offcpu_scan_prepare(void)
+{
+	return worker_ready(&walker, 0);
+}
+
+void offcpu_scan_end(void)
+{
+	worker_end(&walker);
 }
 
 int offcpu_scan_run(struct tachbpf_bpf *skel, offcpu_scan_proc_fn proc,

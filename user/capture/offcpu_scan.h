@@ -27,6 +27,14 @@ typedef int (*offcpu_scan_proc_fn)(void *ctx, uint32_t tgid, uint64_t start_ns,
 typedef void (*offcpu_scan_record_fn)(void *ctx, void *data, size_t len);
 
 /*
+ * Start the walker, so that the first scan need not wait for it. 0 or -errno: then the scan tries
+ * again.
+ */
+int offcpu_scan_prepare(void);
+/* End the walker. */
+void offcpu_scan_end(void);
+
+/*
  * Walk all threads that are off-CPU, of the processes that proc() selects, and pass the records
  * that the BPF side sends at a switch-out to record(). To be called after the scheduler programs
  * were attached. Takes a second at most. Adds to *counts. 0 or -errno.

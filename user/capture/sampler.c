@@ -30,7 +30,8 @@
 struct cpu_event {
 	int cpu;
 	int fd;			/* -1: the CPU is offline */
-	struct bpf_link *link;	/* owns fd after it was attached */
+	struct bpf_link *link;	/* owns fd after it was attached; NULL: it does not tick */
+	uint64_t first_period;	/* the period with which it was opened */
 	struct tick_clock clock;
 };
 
@@ -233,7 +234,7 @@ void sampler_vary(struct sampler *s)
 	}
 }
 
-static void start_varying(struct sampler *s)
+static void init_varying(struct sampler *s)
 {
 	uint64_t seed = now_ns();
 
@@ -241,12 +242,25 @@ static void start_varying(struct sampler *s)
 	if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) < 0)
 		log_debug("no random numbers: %s", strerror(errno));
 	tick_jitter_init(&s->jitter, NS_PER_S / s->rate_hz, seed, s->cnt);
-	set_timer(s, tick_jitter_turn(&s->jitter));
 }
 
 /* ---- the events ---- */
 
-static int start_cpu(struct sampler *s, struct cpu_event *e)
+static void stop_cpu(struct cpu_event *e)
+{
+	if (e->fd < 0)
+		return;
+	ioctl(e->fd, PERF_EVENT_IOC_DISABLE, 0);
+	if (e->link)
+		bpf_link__destroy(e->link);	/* closes fd */
+	else
+		close(e->fd);
+	e->fd = -1;
+	e->link = NULL;
+}
+
+/* Open an event, which does not tick yet. 0 or -errno. */
+static int open_cpu(struct sampler *s, struct cpu_event *e)
 {
 	struct perf_event_attr attr = s->attr;
 	uint64_t period = tick_clock_first(&e->clock, &s->jitter);
@@ -257,27 +271,39 @@ static int start_cpu(struct sampler *s, struct cpu_event *e)
 	fd = open_event(&attr, e->cpu);
 	if (fd < 0)
 		return fd;
-	e->link = bpf_program__attach_perf_event(s->skel->progs.on_cpu_tick, fd);
-	if (!e->link) {
-		int err = -errno;
+	e->fd = fd;
+	e->first_period = attr.sample_period;
+	return 0;
+}
 
-		close(fd);
+/* 0 or -errno; then the CPU has no event. */
+static int start_cpu(struct sampler *s, struct cpu_event *e)
+{
+	int err = e->fd < 0 ? open_cpu(s, e) : 0;
+
+	if (err)
+		return err;
+	e->link = bpf_program__attach_perf_event(s->skel->progs.on_cpu_tick, e->fd);
+	if (!e->link) {
+		err = -errno;
+		stop_cpu(e);
 		return err;
 	}
-	e->fd = fd;
-	tick_clock_changed(&e->clock, &s->jitter, now_ns(), attr.sample_period);
+	tick_clock_changed(&e->clock, &s->jitter, now_ns(), e->first_period);
 	publish_period(s, e, 0);
 	return 0;
 }
 
-/* 0; or -errno, and *cpu is the CPU that did not start. After an error no CPU ticks. */
-static int start_all(struct sampler *s, int *cpu)
+/*
+ * Call how() for each CPU. 0; or -errno, and *cpu is the CPU for which it failed: then no CPU
+ * has an event.
+ */
+static int each_cpu(struct sampler *s, int (*how)(struct sampler *s, struct cpu_event *e), int *cpu)
 {
-	int i, err, running = 0;
+	int i, err, done = 0;
 
-	start_varying(s);
 	for (i = 0; i < s->cnt; i++) {
-		err = start_cpu(s, &s->events[i]);
+		err = how(s, &s->events[i]);
 		if (err == -ENODEV && !s->fixed_cpus)
 			continue;	/* it went offline after the CPUs were listed */
 		if (err) {
@@ -285,43 +311,49 @@ static int start_all(struct sampler *s, int *cpu)
 			sampler_stop(s);
 			return err;
 		}
-		running++;
+		done++;
 	}
-	s->started = true;
-	return running ? 0 : -ENODEV;
+	return done ? 0 : -ENODEV;
 }
 
-int sampler_start(struct sampler *s)
+/* Log why a CPU cannot be sampled. Returns err. */
+static int complain(const struct sampler *s, int cpu, int err)
 {
-	int cpu = 0, err = start_all(s, &cpu);
+	log_error("cannot sample CPU %d: %s%s", cpu, strerror(-err),
+		  err == -EPERM || err == -EACCES ?
+			  ": perf_event_open(2) is denied, by a seccomp filter "
+			  "(containers have one) or a security module" :
+		  err == -EMFILE ? ": raise the limit of open files (ulimit -n)" :
+		  err == -ENODEV ? ": it is offline; choose others with -C" :
+		  err == -EINVAL && sampler_is_hardware(s) ?
+			  ": lower -r or raise kernel.perf_event_max_sample_rate" : "");
+	return err;
+}
 
+int sampler_open(struct sampler *s)
+{
+	int cpu = 0, err;
+
+	init_varying(s);
+	err = each_cpu(s, open_cpu, &cpu);
 	/* A CPU may have no free counter, or the kernel may have lowered its limit of the rate. */
 	if (err && err != -EMFILE && sampler_is_hardware(s) && s->event == SAMPLER_ANY) {
 		log_debug("no hardware cycles on CPU %d (%s): the kernel's CPU clock ticks instead",
 			  cpu, strerror(-err));
 		set_clock(&s->attr, s->rate_hz);
-		err = start_all(s, &cpu);
+		err = each_cpu(s, open_cpu, &cpu);
 	}
-	if (err)
-		log_error("cannot sample CPU %d: %s%s", cpu, strerror(-err),
-			  err == -EPERM || err == -EACCES ?
-				  ": perf_event_open(2) is denied, by a seccomp filter "
-				  "(containers have one) or a security module" :
-			  err == -EMFILE ? ": raise the limit of open files (ulimit -n)" :
-			  err == -ENODEV ? ": it is offline; choose others with -C" :
-			  err == -EINVAL && sampler_is_hardware(s) ?
-				  ": lower -r or raise kernel.perf_event_max_sample_rate" : "");
-	return err;
+	return err ? complain(s, cpu, err) : 0;
 }
 
-static void stop_cpu(struct cpu_event *e)
+int sampler_start(struct sampler *s)
 {
-	if (e->fd < 0)
-		return;
-	ioctl(e->fd, PERF_EVENT_IOC_DISABLE, 0);
-	bpf_link__destroy(e->link);	/* closes fd */
-	e->fd = -1;
-	e->link = NULL;
+	int cpu = 0, err;
+
+	set_timer(s, tick_jitter_turn(&s->jitter));
+	err = each_cpu(s, start_cpu, &cpu);
+	s->started = !err;
+	return err ? complain(s, cpu, err) : 0;
 }
 
 static struct cpu_event *find_cpu(struct sampler *s, int cpu)

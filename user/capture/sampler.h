@@ -26,6 +26,12 @@ struct sampler_args {
 /* Choose the event; sampling does not begin yet. NULL with errno; logs why. */
 struct sampler *sampler_new(struct tachbpf_bpf *skel, const struct sampler_args *args);
 
+/*
+ * Open the events, which needs rights that are given up afterwards. 0 or -errno; logs why. Some kernels
+ * want CAP_SYS_ADMIN for it: there, CPUs that come online later do not tick.
+ */
+int sampler_open(struct sampler *s);
+
 /* Start the ticks on every selected CPU. 0 or -errno; logs why. */
 int sampler_start(struct sampler *s);
 
