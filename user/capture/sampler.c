@@ -233,7 +233,7 @@ void sampler_vary(struct sampler *s)
 	}
 }
 
-static void start_varying(struct sampler *s)
+static void init_varying(struct sampler *s)
 {
 	uint64_t seed = now_ns();
 
@@ -241,7 +241,6 @@ static void start_varying(struct sampler *s)
 	if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) < 0)
 		log_debug("no random numbers: %s", strerror(errno));
 	tick_jitter_init(&s->jitter, NS_PER_S / s->rate_hz, seed, s->cnt);
-	set_timer(s, tick_jitter_turn(&s->jitter));
 }
 
 /* ---- the events ---- */
@@ -275,7 +274,7 @@ static int start_all(struct sampler *s, int *cpu)
 {
 	int i, err, running = 0;
 
-	start_varying(s);
+	init_varying(s);
 	for (i = 0; i < s->cnt; i++) {
 		err = start_cpu(s, &s->events[i]);
 		if (err == -ENODEV && !s->fixed_cpus)
@@ -288,6 +287,7 @@ static int start_all(struct sampler *s, int *cpu)
 		running++;
 	}
 	s->started = true;
+	set_timer(s, tick_jitter_turn(&s->jitter));	/* tests see by it that all CPUs tick */
 	return running ? 0 : -ENODEV;
 }
 
