@@ -348,12 +348,13 @@ int sampler_open(struct sampler *s)
 
 int sampler_start(struct sampler *s)
 {
-	int cpu = 0, err;
+	int cpu = 0, err = each_cpu(s, start_cpu, &cpu);
 
-	set_timer(s, tick_jitter_turn(&s->jitter));
-	err = each_cpu(s, start_cpu, &cpu);
-	s->started = !err;
-	return err ? complain(s, cpu, err) : 0;
+	if (err)
+		return complain(s, cpu, err);
+	s->started = true;
+	set_timer(s, tick_jitter_turn(&s->jitter));	/* tests see by it that all CPUs tick */
+	return 0;
 }
 
 static struct cpu_event *find_cpu(struct sampler *s, int cpu)

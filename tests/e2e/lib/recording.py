@@ -60,11 +60,21 @@ class Recording:
                     count += "perf_event" in os.readlink(fd)
         return count
 
+    def ticks(self):
+        """Has the profiler armed the timer that changes the clocks? It does so once all tick."""
+        with contextlib.suppress(FileNotFoundError):
+            for fd in Path(f"/proc/{self.process.pid}/fd").iterdir():
+                with contextlib.suppress(OSError):
+                    if "timerfd" in os.readlink(fd):
+                        info = Path(f"/proc/{self.process.pid}/fdinfo/{fd.name}").read_text()
+                        return not ("ticks: 0\n" in info and "it_value: (0, 0)" in info)
+        return False
+
     def wait_recording(self, cpus=None, timeout=30):
-        """Until one perf event per CPU is open; a condition is polled, nothing is guessed."""
+        """Until one perf event per CPU ticks; a condition is polled, nothing is guessed."""
         cpus = cpus or online_cpus()
         end = time.monotonic() + timeout
-        while self.perf_events() < cpus:
+        while self.perf_events() < cpus or not self.ticks():
             if self.process.poll() is not None:
                 raise AssertionError(f"the profiler ended early: {self.wait()!r}")
             assert time.monotonic() < end, "the profiler does not start recording"
