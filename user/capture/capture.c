@@ -90,12 +90,15 @@ static int take_records(struct capture *s, uint64_t until_ns)
 /* ---- the capture ---- */
 
 /* exe_cache_fn */
-static void add_known_exe(void *ctx, uint64_t key, const struct py_exe *exe)
+static void set_known_exe(void *ctx, uint64_t key, const struct py_exe *exe)
 {
 	struct capture *s = ctx;
+	struct bpf_map *map = s->skel->maps.known_exes;
 
-	bpf_map__update_elem(s->skel->maps.known_exes, &key, sizeof(key), exe, sizeof(*exe),
-			     BPF_ANY);
+	if (exe)
+		bpf_map__update_elem(map, &key, sizeof(key), exe, sizeof(*exe), BPF_ANY);
+	else
+		bpf_map__delete_elem(map, &key, sizeof(key), 0);
 }
 
 static uint32_t ring_bytes(int cpus, unsigned int rate_hz)
@@ -207,7 +210,7 @@ struct capture *capture_new(const struct capture_args *args)
 	s->life.observer = args->observer;
 	libbpf_set_print(print_libbpf);
 	s->discovery = discovery_new();
-	s->exes = s->discovery ? exe_cache_new(s->discovery, add_known_exe, s) : NULL;
+	s->exes = s->discovery ? exe_cache_new(s->discovery, set_known_exe, s) : NULL;
 	err = s->exes ? load(s) : -ENOMEM;
 	if (!err)
 		return s;

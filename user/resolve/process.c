@@ -86,6 +86,8 @@ struct process *process_new(const struct process_args *args)
 	if (!p)
 		return NULL;
 	p->args = *args;
+	if (args->image_hold)
+		args->image_hold(args->image);
 	snprintf(p->comm, sizeof(p->comm), "%s", args->comm);
 	p->args.comm = p->comm;
 	p->gc_frame = p->truncated_frame = p->unreadable_frame = UINT32_MAX;
@@ -119,6 +121,8 @@ void process_free(struct process *p)
 	thread_names_drop(p->names);
 	symbolizer_free(p->sym);
 	intern_free(p->in);
+	if (p->args.image_release)
+		p->args.image_release(p->args.image);
 	free(p->command);
 	free(p);
 }
