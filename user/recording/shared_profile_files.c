@@ -253,6 +253,7 @@ static void add_stats(struct process_stats *sum, const struct process_stats *s)
 	sum->write_lost += s->write_lost;
 	sum->memory_lost += s->memory_lost;
 	sum->threads += s->threads;
+	sum->waits.forgotten += s->waits.forgotten;
 }
 
 static int pour(struct recording *r, struct group *g, const struct row *row,
