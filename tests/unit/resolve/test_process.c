@@ -493,6 +493,7 @@ int main(void)
 		cmocka_unit_test(test_no_fingerprint),
 		cmocka_unit_test(test_names_from_records),
 		cmocka_unit_test(test_bad_records),
+		cmocka_unit_test(test_image_is_held),
 		cmocka_unit_test(test_no_memory), cmocka_unit_test(test_observer_errors),
 		cmocka_unit_test(test_random),
 	};
