@@ -303,8 +303,10 @@ int capture_housekeep(struct capture *s)
 	sampler_refresh(s->sampler);
 	capture_wait_scan(s);
 	sweep(s);
-	if (++s->housekeeps % TABLE_SWEEP_S == 0)
+	if (++s->housekeeps % TABLE_SWEEP_S == 0) {
 		proc_table_sweep(s->skel->maps.py_procs);
+		lifecycle_sweep_gone(&s->life);
+	}
 	if (s->housekeeps % OPEN_WAITS_S == 0)
 		capture_wait_emit_open(s);
 	while ((t = lifecycle_next_profiled(&s->life, &pos)))
