@@ -89,6 +89,8 @@ struct process *process_new(const struct process_args *args)
 	p->in = intern_new();
 	if (p->in && (p->command || !args->command))
 		p->sym = symbolizer_new(args->image, mem, p->in, args->opcodes);
+	if (p->sym)
+		symbolizer_set_owner(p->sym, args->identity.uid);
 	if (p->sym && args->waits.interval_ns)
 		p->waits = waits_new(&args->waits, take_stretch, p);
 	if (!p->sym || (args->waits.interval_ns && !p->waits)) {
