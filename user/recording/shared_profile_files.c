@@ -21,10 +21,12 @@
  * A group with so many members (500 bytes each) or frames is finished; and the one with most of
  * either, if all groups together have so many.
  */
+#ifndef MEMBERS_MAX
 #define MEMBERS_MAX 4000
 #define FRAMES_MAX  200000
 #define ALL_MEMBERS_MAX 40000
 #define ALL_FRAMES_MAX  1000000
+#endif
 /*
  * Groups by binary and command. Further processes share a file by binary alone, up to another
  * GROUPS_MAX groups; after that with any process of the same Python version.
