@@ -48,7 +48,7 @@ void lru_init(struct lru *l, size_t max, size_t owner_max);
 /* Forget all items, which stay the caller's. */
 void lru_free(struct lru *l);
 
-/* Add an item as the one that was used last. Limits are the caller's: lru_excess(). 0 or -ENOMEM. */
+/* Add an item as the one used last. Limits are the caller's: lru_excess(). 0 or -ENOMEM. */
 int lru_add(struct lru *l, struct lru_item *item, uint32_t owner);
 /* The item was used now. */
 void lru_use(struct lru *l, struct lru_item *item);

@@ -137,8 +137,8 @@ void lifecycle_fail(struct lifecycle *l, int err)
 /* ---- the entry in py_procs ---- */
 
 /*
- * py_procs is full: remove the entry of a process that is no Python, whose ticks will ask again what it is.
- * False: there is none.
+ * py_procs is full: remove the entry of a process that is no Python, whose ticks will ask again
+ * what it is. False: there is none.
  */
 static bool make_room(struct lifecycle *l)
 {

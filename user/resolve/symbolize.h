@@ -29,7 +29,7 @@ struct symbolizer_stats {
 struct symbolizer *symbolizer_new(const struct cpython_image *image, struct target_mem mem,
 				  struct intern *in, bool opcodes);
 void symbolizer_free(struct symbolizer *sym);
-/* The process is this user's: its names count in the user's budget (budget.h). To be called first. */
+/* The process is this user's: what it takes counts in budget.h. To be called first. */
 void symbolizer_set_owner(struct symbolizer *sym, uint32_t uid);
 
 /*

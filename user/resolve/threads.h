@@ -2,10 +2,10 @@
 /*
  * threads.h - the last stack of each thread of one process.
  *
- * A thread that has ended gives its record back: for each new thread two others are looked
- * at, whether they still live, beginning with those that were looked at longest ago. So at most about twice as many records
- * are kept as threads live, and never more than THREADS_MAX: beyond that a thread that was not found
- * for long is forgotten.
+ * A thread that has ended gives its record back: for each new thread two others are looked at,
+ * whether they still live, beginning with those that were looked at longest ago. So at most about
+ * twice as many records are kept as threads live, and never more than THREADS_MAX: beyond that a
+ * thread that was not found for long is forgotten.
  */
 #ifndef TACHBPF_THREADS_H
 #define TACHBPF_THREADS_H
@@ -52,7 +52,7 @@ typedef void (*thread_gone_fn)(void *ctx, const struct thread *t, bool lives);
 
 struct threads {
 	pid_t tgid;
-	uint64_t keep_ns;	/* how long a thread that has ended is kept: records of it may come */
+	uint64_t keep_ns;	/* how long an ended thread is kept: records of it may come */
 	thread_gone_fn gone;
 	void *ctx;
 	struct u64map by_key;

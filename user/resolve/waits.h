@@ -65,8 +65,8 @@ int waits_switch_in(struct waits *w, const struct raw_switch_in *run);
 /* The thread has ended. True: *interp_id is the interpreter of its last record with a stack. */
 bool waits_exit(struct waits *w, uint32_t tid, uint32_t *interp_id);
 /*
- * The last stack of a thread in an interpreter is not known any more. If that is where the thread was
- * last, it is forgotten, with the rest of its wait, which counts as lost if the thread lives.
+ * The last stack of a thread in an interpreter is not known any more. If that is where the thread
+ * was last, it is forgotten, with the rest of its wait, which counts as lost if the thread lives.
  */
 void waits_forget(struct waits *w, uint32_t tid, uint32_t interp_id, bool lives);
 

@@ -16,7 +16,7 @@
 
 struct discovery {
 	struct known_images images;
-	const struct cpython_image *last;	/* that discovery_inspect() has found, held; or NULL */
+	const struct cpython_image *last;	/* found last, and held; NULL: none */
 };
 
 struct discovery *discovery_new(void)

@@ -21,8 +21,8 @@ struct exe_cache;
 struct proc_info;
 
 /*
- * Called for every executable that is found to run a supported interpreter; and with exe NULL when it
- * is forgotten, because there are too many: at most MAX_EXES are known at a time.
+ * Called for every executable that is found to run a supported interpreter; and with exe NULL when
+ * it is forgotten, because there are too many: at most MAX_EXES are known at a time.
  */
 typedef void (*exe_cache_fn)(void *ctx, uint64_t key, const struct py_exe *exe);
 
@@ -31,8 +31,9 @@ struct exe_cache *exe_cache_new(struct discovery *d, exe_cache_fn cb, void *ctx)
 void exe_cache_free(struct exe_cache *e);
 
 /*
- * The image, which stays valid until the next call of a function that learns, that the executable with this exe_key() runs, and its description in *exe;
- * NULL: it was not inspected, or runs no supported interpreter.
+ * The image that the executable with this exe_key() runs, and its description in *exe, both valid
+ * until the next call of a function that learns; NULL: it was not inspected, or runs no supported
+ * interpreter.
  */
 const struct cpython_image *exe_cache_find(struct exe_cache *e, uint64_t key,
 					   const struct py_exe **exe);
@@ -40,8 +41,8 @@ const struct cpython_image *exe_cache_find(struct exe_cache *e, uint64_t key,
 /* Inspect executables that hosts commonly have, before they run. */
 void exe_cache_learn_likely(struct exe_cache *e);
 /*
- * Inspect the executable of a process, if that was not done before. uid: the effective user of the process,
- * who has only a part of the cache.
+ * Inspect the executable of a process, if that was not done before. uid: the effective user of the
+ * process, who has only a part of the cache.
  */
 void exe_cache_learn_process(struct exe_cache *e, pid_t tgid, uint32_t uid, uint64_t key);
 /* The process was found to run this image with this description, which replaces any guess. */
@@ -52,8 +53,8 @@ void exe_cache_seen(struct exe_cache *e, const struct proc_info *who,
 
 struct learned_exe;
 /*
- * Remember what an executable runs; owner: the user in whose process that was found. What was seen in a
- * process replaces a guess.
+ * Remember what an executable runs; owner: the user in whose process that was found. What was seen
+ * in a process replaces a guess.
  */
 void exe_cache_take(struct exe_cache *e, const struct learned_exe *learned, uint32_t owner);
 

@@ -50,7 +50,7 @@ struct file_cache;
 /* NULL with errno. */
 struct file_cache *file_cache_new(void);
 void file_cache_free(struct file_cache *cache);
-/* From now on, new files are found in processes of this user, who has only a part of the cache. */
+/* From now on, new files are of processes of this user, who has only a part of the cache. */
 void file_cache_set_owner(struct file_cache *cache, uint32_t owner);
 
 /*
@@ -64,12 +64,12 @@ int inspect_files(struct file_cache *cache, const struct proc_info *who, uint64_
 		  struct inspected *out);
 
 /*
- * The CPython in an open file. 0: *image, which the cache owns until the next call, and *id are set; -ENOENT: there is
- * no supported one; other -errno.
+ * The CPython in an open file. 0: *image, which the cache owns until the next call, and *id are
+ * set; -ENOENT: there is no supported one; other -errno.
  */
 int file_cache_image(struct file_cache *cache, int fd, const struct cpython_image **image,
 		     struct file_id *id);
-/* A descriptor of a file with a CPython, owned by the cache until the next call; -1: none is kept. */
+/* A descriptor of a file with a CPython, the cache's until the next call; -1: none is kept. */
 int file_cache_fd(struct file_cache *cache, const struct file_id *id);
 /* How many files without and with a CPython are known now, and how many of these are open. */
 struct file_cache_counts {

@@ -29,8 +29,8 @@ void known_images_init(struct known_images *k);
 void known_images_free(struct known_images *k);
 
 /*
- * The copy of this image, held by the caller, made if there is none: then its owner is that user. NULL:
- * no memory.
+ * The copy of this image, held by the caller, made if there is none: then its owner is that user.
+ * NULL: no memory.
  */
 const struct cpython_image *known_images_get(struct known_images *k, const struct file_id *file,
 					     const struct cpython_image *image, uint32_t owner);

@@ -248,16 +248,20 @@ static void test_no_room(void **state)
 static void test_a_python_takes_the_place_of_another_program(void **state)
 {
 	struct process_args args;
+	struct tracked *t;
+	struct step with;
 	pid_t tgid;
 
 	fake_table.room = 8;
 	for (tgid = 1; tgid <= 12; tgid++)
-		lifecycle_step(&life, lifecycle_ask(&life, tgid, START), PROC_EV_FOUND_NOTHING, NULL);
+		lifecycle_step(&life, lifecycle_ask(&life, tgid, START), PROC_EV_FOUND_NOTHING,
+			       NULL);
 	assert_int_equal(fake_table_cnt(), 8);
 	for (tgid = 101; tgid <= 108; tgid++) {
 		args = args_of(tgid);
-		assert_int_equal(lifecycle_step(&life, lifecycle_ask(&life, tgid, START), PROC_EV_FOUND,
-						&(struct step){ .args = &args, .inspected_ns = 5 }), 0);
+		t = lifecycle_ask(&life, tgid, START);
+		with = (struct step){ .args = &args, .inspected_ns = 5 };
+		assert_int_equal(lifecycle_step(&life, t, PROC_EV_FOUND, &with), 0);
 		assert_int_equal(fake_table_state(tgid), PY_PROC_PYTHON);
 		assert_int_equal(fake_table_cnt(), 8);
 	}
@@ -276,7 +280,8 @@ static void test_sweep(void **state)
 
 	for (i = 0; i < 50000; i++) {
 		t = lifecycle_ask(&life, gone + i, START);
-		lifecycle_step(&life, t, i % 2 ? PROC_EV_FOUND_UNSUPPORTED : PROC_EV_FOUND_NOTHING, NULL);
+		lifecycle_step(&life, t,
+			       i % 2 ? PROC_EV_FOUND_UNSUPPORTED : PROC_EV_FOUND_NOTHING, NULL);
 		inspect_no_more(&t->schedule);
 		if (i % 40 == 39) {	/* the map has room for as many */
 			lifecycle_sweep_gone(&life);

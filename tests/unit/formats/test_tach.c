@@ -381,7 +381,7 @@ static void test_long_run(void **state)
 	close(fd);
 }
 
-/* Threads without end: a flush frees the stacks of those that are quiet, and none is wrong after it. */
+/* Threads without end: a flush frees the stacks of those that are quiet; none is wrong after it. */
 static void test_quiet_threads(void **state)
 {
 	enum { THREADS = 20000, DEPTH = 200 };

@@ -75,7 +75,8 @@ static void run(int processes, int commands, uint32_t samples)
 {
 	struct recording_args args = {
 		.output = dir, .place = PLACE_DIR, .compress = true, .rate_hz = 100, .force = true,
-		.mode = &record_modes[RECORD_CPU], .features = FEATURE_ALL_THREADS, .selection = "-a",
+		.mode = &record_modes[RECORD_CPU], .features = FEATURE_ALL_THREADS,
+		.selection = "-a",
 	};
 	struct capture_counts counts = { .bpf = (uint64_t[CNT_MAX]){ 0 } };
 	char command[64];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * test_budget.c - the processes of a user share a limit, a small one here: beyond it their frames are
- * <unresolved>, and others' are not.
+ * test_budget.c - the processes of a user share a limit, a small one here: beyond it their frames
+ * are <unresolved>, and others' are not.
  */
 #define NAMES_OF_USER_MAX 65536
 #define CODES_OF_USER_MAX (2u << 20)

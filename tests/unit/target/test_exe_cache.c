@@ -266,7 +266,8 @@ static void test_copies_without_end(void **state)
 	assert_true(is_known(1) && is_known(2) && !is_known(100));
 	take_copy(3, 1001);
 	assert_true(is_known(3));
-	assert_in_range(discovery_images(discovery)->cnt, 3, 3 + MAX_EXES / 8 + IDLE_IMAGES_OF_USER);
+	assert_in_range(discovery_images(discovery)->cnt, 3,
+			3 + MAX_EXES / 8 + IDLE_IMAGES_OF_USER);
 }
 
 /* As many users: the table is full, and what was used last stays. */
