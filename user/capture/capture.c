@@ -305,7 +305,7 @@ int capture_housekeep(struct capture *s)
 	sweep(s);
 	if (++s->housekeeps % TABLE_SWEEP_S == 0) {
 		proc_table_sweep(s->skel->maps.py_procs);
-		lifecycle_sweep_gone(&s->life);
+		s->unidentified += lifecycle_sweep_gone(&s->life);
 	}
 	if (s->housekeeps % OPEN_WAITS_S == 0)
 		capture_wait_emit_open(s);

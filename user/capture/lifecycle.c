@@ -421,14 +421,19 @@ struct tracked *lifecycle_next_profiled(struct lifecycle *l, size_t *pos)
 	return NULL;
 }
 
-void lifecycle_sweep_gone(struct lifecycle *l)
+uint64_t lifecycle_sweep_gone(struct lifecycle *l)
 {
+	uint64_t asked = 0;
 	struct tracked *t;
 	size_t pos = 0;
 
-	while ((t = u64map_next(&l->tracked, &pos)))
-		if (!t->process && kill(t->tgid, 0) && errno == ESRCH)
-			lifecycle_step(l, t, PROC_EV_ENDED, NULL);
+	while ((t = u64map_next(&l->tracked, &pos))) {
+		if (t->process || !kill(t->tgid, 0) || errno != ESRCH)
+			continue;
+		asked += t->schedule.tries ? 0 : t->asked;
+		lifecycle_step(l, t, PROC_EV_ENDED, NULL);
+	}
+	return asked;
 }
 
 struct tracked *lifecycle_next_due(struct lifecycle *l, uint64_t now_ns, size_t *pos)

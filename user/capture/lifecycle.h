@@ -142,9 +142,9 @@ uint64_t lifecycle_new_ident(pid_t tgid);
 /*
  * End the processes without a struct process that no longer exist. Of most of them the end is not
  * reported: they are found when they are inspected again, but one that is refused is not. To be
- * called every few seconds.
+ * called every few seconds. Returns how many ticks asked about those that were never inspected.
  */
-void lifecycle_sweep_gone(struct lifecycle *l);
+uint64_t lifecycle_sweep_gone(struct lifecycle *l);
 
 /*
  * Returns the next process that has a struct process; NULL: no more. Start with *pos = 0. The

@@ -289,8 +289,9 @@ static void test_sweep(void **state)
 			memset(fake_table.tgids, 0, sizeof(fake_table.tgids));
 		}
 	}
+	lifecycle_ask(&life, gone, START)->asked = 3;	/* it was never inspected */
 	t = lifecycle_ask(&life, getpid(), START);
-	lifecycle_sweep_gone(&life);
+	assert_int_equal(lifecycle_sweep_gone(&life), 3);
 	assert_ptr_equal(lifecycle_find(&life, getpid()), t);
 }
 
