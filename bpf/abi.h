@@ -296,6 +296,9 @@ struct py_exe {
 };
 _Static_assert(sizeof(struct py_exe) == 48 + sizeof(struct py_proc), "py_exe is packed");
 
+/* Executables of the host and of the images of its containers. User space chooses which. */
+#define MAX_EXES 4096
+
 /*
  * Key of an executable: a hash of its inode number, its size and its first 256 bytes. The
  * kernel has these bytes at an exec (BINPRM_BUF_SIZE). All three are the same for the kernel

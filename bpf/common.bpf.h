@@ -52,9 +52,6 @@ struct procs_map {
 	__type(key, u32);
 	__type(value, struct py_proc);
 };
-/* Executables of the host and of the images of its containers. */
-#define MAX_EXES 4096
-
 struct exes_map {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, MAX_EXES);

@@ -91,12 +91,15 @@ static int take_records(struct capture *s, uint64_t until_ns)
 /* ---- the capture ---- */
 
 /* exe_cache_fn */
-static void add_known_exe(void *ctx, uint64_t key, const struct py_exe *exe)
+static void set_known_exe(void *ctx, uint64_t key, const struct py_exe *exe)
 {
 	struct capture *s = ctx;
+	struct bpf_map *map = s->skel->maps.known_exes;
 
-	bpf_map__update_elem(s->skel->maps.known_exes, &key, sizeof(key), exe, sizeof(*exe),
-			     BPF_ANY);
+	if (exe)
+		bpf_map__update_elem(map, &key, sizeof(key), exe, sizeof(*exe), BPF_ANY);
+	else
+		bpf_map__delete_elem(map, &key, sizeof(key), 0);
 }
 
 static uint32_t ring_bytes(int cpus, unsigned int rate_hz)
@@ -211,7 +214,7 @@ struct capture *capture_new(const struct capture_args *args)
 	s->life.observer = args->observer;
 	libbpf_set_print(print_libbpf);
 	s->discovery = discovery_new();
-	s->exes = s->discovery ? exe_cache_new(s->discovery, add_known_exe, s) : NULL;
+	s->exes = s->discovery ? exe_cache_new(s->discovery, set_known_exe, s) : NULL;
 	err = s->exes ? load(s) : -ENOMEM;
 	if (!err)
 		return s;
@@ -305,8 +308,10 @@ int capture_housekeep(struct capture *s)
 	sampler_refresh(s->sampler);
 	capture_wait_scan(s);
 	sweep(s);
-	if (++s->housekeeps % TABLE_SWEEP_S == 0)
+	if (++s->housekeeps % TABLE_SWEEP_S == 0) {
 		proc_table_sweep(s->skel->maps.py_procs);
+		s->unidentified += lifecycle_sweep_gone(&s->life);
+	}
 	if (s->housekeeps % OPEN_WAITS_S == 0)
 		capture_wait_emit_open(s);
 	while ((t = lifecycle_next_profiled(&s->life, &pos)))

@@ -38,6 +38,8 @@ void capture_process_args(const struct capture *s, struct process_args *args)
 {
 	args->observer = s->args.observer;
 	args->image_mem = discovery_mem;
+	args->image_hold = known_image_hold;
+	args->image_release = known_image_release;
 	args->unit = s->mode->unit;
 	args->opcodes = s->args.opcodes;
 	args->kernel = s->args.kernel;

@@ -287,7 +287,7 @@ static void take_exec(struct capture *s, const struct raw_exec *ev)
 			lifecycle_step(&s->life, t, PROC_EV_ENDED, NULL);
 		return;
 	}
-	exe_cache_learn_process(s->exes, ev->h.tgid, ev->exe);
+	exe_cache_learn_process(s->exes, ev->h.tgid, ev->origin.uid, ev->exe);
 	if (take_admitted(s, ev))
 		return;
 	t = known(s, &ev->h);

@@ -5,6 +5,7 @@
 #include "capture/lifecycle.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 
 #include "base/util.h"
@@ -135,6 +136,24 @@ void lifecycle_fail(struct lifecycle *l, int err)
 
 /* ---- the entry in py_procs ---- */
 
+/*
+ * py_procs is full: remove the entry of a process that is no Python, whose ticks will ask again
+ * what it is. False: there is none.
+ */
+static bool make_room(struct lifecycle *l)
+{
+	struct tracked *t;
+	size_t pos = 0;
+
+	while ((t = u64map_next(&l->tracked, &pos)))
+		if (t->has_entry && !t->process) {
+			proc_table_remove(l->table, t->tgid);
+			t->has_entry = false;
+			return true;
+		}
+	return false;
+}
+
 static int say_walk(struct lifecycle *l, const struct tracked *t, const struct step *step)
 {
 	struct py_proc py = step->args->py;
@@ -142,7 +161,9 @@ static int say_walk(struct lifecycle *l, const struct tracked *t, const struct s
 
 	py.start_ns = t->start_ns;
 	py.euid = EUID_NEVER;
-	err = proc_table_put(l->table, t->tgid, &py);
+	do
+		err = proc_table_put(l->table, t->tgid, &py);
+	while (err == -E2BIG && make_room(l));
 	l->table_full += err != 0;
 	return err;
 }
@@ -165,7 +186,7 @@ bool lifecycle_bpf_admitted(struct lifecycle *l, pid_t tgid, uint64_t start_ns)
 	       !py.unselected && (!start_ns || py.start_ns == start_ns);
 }
 
-static void say_other(struct lifecycle *l, const struct tracked *t)
+static void say_other(struct lifecycle *l, struct tracked *t)
 {
 	struct py_proc py = {
 		.start_ns = t->start_ns,
@@ -176,7 +197,7 @@ static void say_other(struct lifecycle *l, const struct tracked *t)
 	};
 
 	if (!lifecycle_bpf_admitted(l, t->tgid, t->start_ns))
-		proc_table_put(l->table, t->tgid, &py);
+		t->has_entry = !proc_table_put(l->table, t->tgid, &py);
 }
 
 /* A profiled process keeps its entry, with the reason added; any other gets a new entry. */
@@ -196,7 +217,7 @@ static void say_exclude(struct lifecycle *l, const struct tracked *t, uint8_t un
 	proc_table_put(l->table, t->tgid, &py);
 }
 
-static int say(struct lifecycle *l, const struct tracked *t, enum say what,
+static int say(struct lifecycle *l, struct tracked *t, enum say what,
 	       const struct step *step)
 {
 	switch (what) {
@@ -261,7 +282,7 @@ static bool has_process(enum proc_state state)
 static void forget_program(struct tracked *t)
 {
 	inspect_restart(&t->schedule);
-	t->selected = false;
+	t->selected = t->has_entry = false;
 	t->asked = t->bpf_ticks = t->files = t->exec_pages = 0;
 }
 
@@ -398,6 +419,21 @@ struct tracked *lifecycle_next_profiled(struct lifecycle *l, size_t *pos)
 		if (t->process)
 			return t;
 	return NULL;
+}
+
+uint64_t lifecycle_sweep_gone(struct lifecycle *l)
+{
+	uint64_t asked = 0;
+	struct tracked *t;
+	size_t pos = 0;
+
+	while ((t = u64map_next(&l->tracked, &pos))) {
+		if (t->process || !kill(t->tgid, 0) || errno != ESRCH)
+			continue;
+		asked += t->schedule.tries ? 0 : t->asked;
+		lifecycle_step(l, t, PROC_EV_ENDED, NULL);
+	}
+	return asked;
 }
 
 struct tracked *lifecycle_next_due(struct lifecycle *l, uint64_t now_ns, size_t *pos)

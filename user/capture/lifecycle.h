@@ -63,6 +63,7 @@ struct tracked {
 	struct inspect_schedule schedule;
 	bool selected;			/* the user's conditions were checked and are met */
 	bool stuck;			/* a file of it did not answer, and that was said */
+	bool has_entry;			/* it has an entry in py_procs that others may need more */
 	bool orphan;			/* the BPF side walks it, although it is not profiled */
 	uint64_t asked;			/* its RAW_UNKNOWN and orphans: ticks without an event */
 	uint64_t bpf_ticks;		/* py_proc.ticks at the last inspection */
@@ -137,6 +138,13 @@ int lifecycle_step(struct lifecycle *l, struct tracked *t, enum proc_event event
 
 /* A new value for py_proc.ident. It is even; the BPF side makes odd ones. */
 uint64_t lifecycle_new_ident(pid_t tgid);
+
+/*
+ * End the processes without a struct process that no longer exist. Of most of them the end is not
+ * reported: they are found when they are inspected again, but one that is refused is not. To be
+ * called every few seconds. Returns how many ticks asked about those that were never inspected.
+ */
+uint64_t lifecycle_sweep_gone(struct lifecycle *l);
 
 /*
  * Returns the next process that has a struct process; NULL: no more. Start with *pos = 0. The

@@ -21,10 +21,13 @@
 /* Upper bound; 1.2 KB each. */
 #define CONTAINERS_MAX 20000
 /*
- * Upper bound of paths of new cgroups in which no process was seen yet. Beyond it, all are
- * forgotten.
+ * Upper bounds of paths of new cgroups in which no process was seen yet: their number, and all
+ * their bytes. Beyond either, all are forgotten.
  */
 #define PATHS_MAX 262144
+#ifndef PATHS_BYTES_MAX
+#define PATHS_BYTES_MAX (16u << 20)
+#endif
 /* A runtime may store a container's name after its first process has started. */
 #define NAME_TRIES 3
 /* Users whose quotas are kept; further ones have none left. */
@@ -53,6 +56,7 @@ struct identities {
 	struct u64map by_text;		/* hash of a container's fields -> struct entry */
 	struct u64map by_cgroup;	/* key_of() -> struct entry; &nothing: in no container */
 	struct u64map paths;		/* cgroup_key() -> char * */
+	size_t path_bytes;
 	struct entry nothing;
 	uint64_t beyond, unnamed;
 	bool scanned;			/* the paths of all existing cgroups were added to paths */
@@ -96,6 +100,7 @@ static void free_paths(struct identities *ids)
 		free(path);
 	u64map_free(&ids->paths);
 	memset(&ids->paths, 0, sizeof(ids->paths));
+	ids->path_bytes = 0;
 }
 
 void identities_free(struct identities *ids)
@@ -275,13 +280,17 @@ static void add_path(struct identities *ids, uint32_t hierarchy, uint64_t id, co
 
 	if (hierarchy > 63 || !(ids->hierarchies >> hierarchy & 1))
 		return;
-	if (ids->paths.cnt >= PATHS_MAX)
+	if (ids->paths.cnt >= PATHS_MAX || ids->path_bytes >= PATHS_BYTES_MAX)
 		free_paths(ids);
 	path = strndup(text, RAW_CGROUP_PATH);
 	old = u64map_remove(&ids->paths, key);
+	ids->path_bytes -= old ? strlen(old) : 0;
 	free(old);
-	if (path && u64map_put(&ids->paths, key, path))
+	if (path && u64map_put(&ids->paths, key, path)) {
 		free(path);
+		path = NULL;
+	}
+	ids->path_bytes += path ? strlen(path) : 0;
 }
 
 void identities_cgroup(struct identities *ids, const struct raw_cgroup *raw)

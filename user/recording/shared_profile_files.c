@@ -17,9 +17,16 @@
 #include "recording/profile_file.h"
 #include "recording/recording_rows.h"
 
-/* A group with so many members (500 bytes each) or frames is finished. */
+/*
+ * A group with so many members (500 bytes each) or frames is finished; and the one with most of
+ * either, if all groups together have so many.
+ */
+#ifndef MEMBERS_MAX
 #define MEMBERS_MAX 4000
 #define FRAMES_MAX  200000
+#define ALL_MEMBERS_MAX 40000
+#define ALL_FRAMES_MAX  1000000
+#endif
 /*
  * Groups by binary and command. Further processes share a file by binary alone, up to another
  * GROUPS_MAX groups; after that with any process of the same Python version.
@@ -194,13 +201,49 @@ int recording_flush_groups(struct recording *r)
 	return err;
 }
 
+static size_t members_of(const struct group *g)
+{
+	return g->file.row->member_cnt;
+}
+
+static size_t frames_of(const struct group *g)
+{
+	return g->in ? intern_tables(g->in)->frame_cnt : 0;
+}
+
+/* The group with most by this count, if all together have too many; otherwise NULL. */
+static struct group *fullest(const struct recording *r, size_t (*count)(const struct group *g),
+			     size_t max)
+{
+	struct group *found = NULL;
+	size_t i, sum = 0;
+
+	for (i = 0; i < r->group_cnt; i++) {
+		sum += count(r->groups[i]);
+		if (!found || count(r->groups[i]) > count(found))
+			found = r->groups[i];
+	}
+	return sum >= max ? found : NULL;
+}
+
+/* The group that is to be finished now, after one has got a member; NULL: none. */
+static struct group *full_group(const struct recording *r, struct group *g)
+{
+	struct group *full;
+
+	if (members_of(g) >= MEMBERS_MAX || frames_of(g) >= FRAMES_MAX)
+		return g;
+	full = fullest(r, members_of, ALL_MEMBERS_MAX);
+	return full ? full : fullest(r, frames_of, ALL_FRAMES_MAX);
+}
+
 static int finish_if_full(struct recording *r, struct group *g)
 {
 	size_t i;
 	int err;
 
-	if (g->file.row->member_cnt < MEMBERS_MAX &&
-	    (!g->in || intern_tables(g->in)->frame_cnt < FRAMES_MAX))
+	g = full_group(r, g);
+	if (!g)
 		return 0;
 	for (i = 0; r->groups[i] != g; i++)
 		;
@@ -253,6 +296,7 @@ static void add_stats(struct process_stats *sum, const struct process_stats *s)
 	sum->write_lost += s->write_lost;
 	sum->memory_lost += s->memory_lost;
 	sum->threads += s->threads;
+	sum->waits.forgotten += s->waits.forgotten;
 }
 
 static int pour(struct recording *r, struct group *g, const struct row *row,

@@ -15,6 +15,8 @@ const struct loss_name loss_names[LOSS_CNT] = {
 		"begins or ends of waits: the ring buffer was full" },
 	[LOSS_WAITS_UNREADABLE] = { "waits_unreadable",
 		"stacks of waits: the thread state could not be read" },
+	[LOSS_WAITS_FORGOTTEN] = { "waits_forgotten",
+		"waits: their process has more than 8,192 threads" },
 	[LOSS_EXTRAS_RING_FULL] = { "extras_ring_full",
 		"exception types or kernel stacks: the ring buffer was full" },
 	[LOSS_LATE_DISCOVERY] = { "late_discovery",
@@ -53,6 +55,7 @@ static void add_row(void *ctx, const struct row *row)
 	t->waits.waits += s->waits.waits;
 	t->waits.repaired += s->waits.repaired;
 	t->waits.guessed += s->waits.guessed;
+	t->waits.forgotten += s->waits.forgotten;
 }
 
 static void sum_losses(const struct capture_counts *c, struct totals *t)
@@ -63,6 +66,7 @@ static void sum_losses(const struct capture_counts *c, struct totals *t)
 	t->lost[LOSS_BUSY] = c->bpf[CNT_BUSY];
 	t->lost[LOSS_WAITS_RING_FULL] = c->bpf[CNT_WAIT_LOST] + c->bpf[CNT_SWITCH_IN_LOST];
 	t->lost[LOSS_WAITS_UNREADABLE] = c->bpf[CNT_WAIT_UNREADABLE];
+	t->lost[LOSS_WAITS_FORGOTTEN] = t->waits.forgotten;
 	t->lost[LOSS_EXTRAS_RING_FULL] = c->bpf[CNT_EXTRA_LOST];
 	t->lost[LOSS_LATE_DISCOVERY] = t->discovered_late;
 	t->lost[LOSS_THREAD_STATE_UNREADABLE] = c->bpf[CNT_TSTATE_UNREADABLE];

@@ -14,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/u64map.h"
 #include "base/util.h"
 #include "host/kallsyms.h"
 #include "host/remote_mem.h"
@@ -22,22 +21,13 @@
 #include "model/intern.h"
 #include "resolve/observer.h"
 #include "resolve/symbolize.h"
+#include "resolve/threads.h"
 
 #define US_NS 1000
+/* Where threads have waits, their exit is reported. If that was lost, they are kept for so long. */
+#define KEEP_ENDED_NS 60000000000ull
 /* Flags that add a synthetic frame. */
 #define RAW_SYNTHETIC_FLAGS (RAW_TRUNCATED | RAW_UNREADABLE | RAW_GC | RAW_BROKEN_END)
-
-/* The last stack of one (thread, interpreter), right-aligned. */
-struct thread {
-	uint64_t key;
-	uint32_t known;		/* number of valid frames, counted from the root */
-	uint32_t exception;	/* frame with the exception's type; UINT32_MAX: no exception */
-	uint32_t nkernel;
-	uint32_t kernel[RAW_KERNEL_FRAMES];	/* kernel frames, innermost first */
-	struct raw_extra extra;	/* belongs to the record with the same time */
-	struct raw_frame raw[ABI_MAX_FRAMES];
-	uint32_t ids[ABI_MAX_FRAMES];
-};
 
 struct process {
 	struct process_args args;
@@ -47,8 +37,7 @@ struct process {
 	struct symbolizer *sym;
 	void *observed;		/* the observer's */
 	uint64_t admitted_ns, inspected_ns;
-	struct u64map threads;
-	struct thread *last;
+	struct threads threads;
 	struct process_stats stats;
 	uint32_t gc_frame, truncated_frame, unreadable_frame;	/* UINT32_MAX: not made yet */
 	uint32_t cpu_frame, gil_frame;				/* UINT32_MAX: not made yet */
@@ -59,6 +48,7 @@ struct process {
 };
 
 static int take_stretch(void *ctx, const struct wait_stretch *stretch);
+static void thread_gone(void *ctx, const struct thread *t, bool lives);
 
 /*
  * Read the process' memory. If it has ended, or has not touched the page yet, read the file of
@@ -86,6 +76,10 @@ struct process *process_new(const struct process_args *args)
 	if (!p)
 		return NULL;
 	p->args = *args;
+	if (args->image_hold)
+		args->image_hold(args->image);
+	threads_init(&p->threads, args->tgid, args->waits.interval_ns ? KEEP_ENDED_NS : 0,
+		     thread_gone, p);
 	snprintf(p->comm, sizeof(p->comm), "%s", args->comm);
 	p->args.comm = p->comm;
 	p->gc_frame = p->truncated_frame = p->unreadable_frame = UINT32_MAX;
@@ -95,6 +89,8 @@ struct process *process_new(const struct process_args *args)
 	p->in = intern_new();
 	if (p->in && (p->command || !args->command))
 		p->sym = symbolizer_new(args->image, mem, p->in, args->opcodes);
+	if (p->sym)
+		symbolizer_set_owner(p->sym, args->identity.uid);
 	if (p->sym && args->waits.interval_ns)
 		p->waits = waits_new(&args->waits, take_stretch, p);
 	if (!p->sym || (args->waits.interval_ns && !p->waits)) {
@@ -107,18 +103,15 @@ struct process *process_new(const struct process_args *args)
 
 void process_free(struct process *p)
 {
-	struct thread *t;
-	size_t pos = 0;
-
 	if (!p)
 		return;
-	while ((t = u64map_next(&p->threads, &pos)))
-		free(t);
-	u64map_free(&p->threads);
+	threads_free(&p->threads);
 	waits_free(p->waits);
 	thread_names_drop(p->names);
 	symbolizer_free(p->sym);
 	intern_free(p->in);
+	if (p->args.image_release)
+		p->args.image_release(p->args.image);
 	free(p->command);
 	free(p);
 }
@@ -191,30 +184,29 @@ static void read_thread_name(struct process *p, uint32_t tid)
 	process_rename(p, tid, comm);
 }
 
+/* thread_gone_fn. What waits.c knows of the thread goes with its stack. */
+static void thread_gone(void *ctx, const struct thread *t, bool lives)
+{
+	struct process *p = ctx;
+
+	if (lives)
+		p->stats.threads--;	/* it counts again if it comes back */
+	if (p->waits)
+		waits_forget(p->waits, thread_tid(t), thread_interp(t), lives);
+}
+
 /* The thread's last stack, made if it has none. NULL: no memory. */
 static struct thread *find_thread(struct process *p, uint32_t tid, uint32_t interp_id)
 {
-	uint64_t key = (uint64_t)tid << 32 | interp_id;
-	struct thread *t = p->last;
+	struct thread *t = threads_find(&p->threads, tid, interp_id);
 
-	if (t && t->key == key)
+	if (t)
 		return t;
-	t = u64map_get(&p->threads, key);
-	if (!t) {
-		t = malloc(sizeof(*t));
-		if (!t || u64map_put(&p->threads, key, t)) {
-			free(t);
-			return NULL;
-		}
-		t->key = key;
-		t->known = t->nkernel = 0;
-		t->exception = UINT32_MAX;
-		t->extra.h.time_ns = t->extra.nkernel = 0;
-		t->extra.exception[0] = 0;
+	t = threads_add(&p->threads, tid, interp_id);
+	if (t) {
 		p->stats.threads++;
 		read_thread_name(p, tid);
 	}
-	p->last = t;
 	return t;
 }
 
@@ -428,9 +420,10 @@ static int emit(struct process *p, const struct thread *t, const struct raw_head
 static int take_stretch(void *ctx, const struct wait_stretch *stretch)
 {
 	struct process *p = ctx;
-	struct thread *t = find_thread(p, stretch->head->tid, stretch->head->interp_id);
+	struct thread *t = threads_find(&p->threads, stretch->head->tid, stretch->head->interp_id);
 
-	return t ? emit(p, t, stretch->head, stretch->cnt, stretch) : -ENOMEM;
+	/* There was no memory for the stack: that record counts as lost. */
+	return t ? emit(p, t, stretch->head, stretch->cnt, stretch) : 0;
 }
 
 int process_extra(struct process *p, const struct raw_extra *x, size_t len)
@@ -556,8 +549,10 @@ int process_switch_in(struct process *p, const struct raw_switch_in *run)
 
 void process_thread_exit(struct process *p, uint32_t tid)
 {
-	if (p->waits)
-		waits_exit(p->waits, tid);
+	uint32_t interp_id;
+
+	if (p->waits && waits_exit(p->waits, tid, &interp_id))
+		threads_remove(&p->threads, tid, interp_id);
 }
 
 int process_emit_open_waits(struct process *p, uint64_t now_ns)

@@ -44,7 +44,10 @@ struct process_args {
 	uint64_t start_ns;	/* start_boottime of the process; 0: not known */
 	const char *comm;	/* copied */
 	const char *command;	/* copied; NULL: it is in /proc */
-	const struct cpython_image *image;	/* outlives the process */
+	const struct cpython_image *image;	/* outlives the process, or: */
+	/* Called when the process begins and when it is freed; NULL: the image outlives it. */
+	void (*image_hold)(const struct cpython_image *image);
+	void (*image_release)(const struct cpython_image *image);
 	/* Reads what the image's file has at an address; NULL: it cannot be read. 0 or -errno. */
 	int (*image_mem)(const struct cpython_image *image, pid_t about, uint64_t vaddr, void *buf,
 			 size_t len);

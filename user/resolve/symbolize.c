@@ -11,17 +11,22 @@
 
 #include "base/u64map.h"
 #include "base/util.h"
+#include "resolve/budget.h"
 #include "resolve/frame_cache.h"
 
 /* Upper bounds of the cache: code objects, frames, bytes of code objects. */
 #define KNOWN_MAX (64 * 1024)
 #define KNOWN_BYTES_MAX (256u << 20)
+/* A process may have so many even if its user has too many. */
+#define KNOWN_BYTES_LEAST (1u << 20)
 
 /*
  * Upper bounds for hostile programs: names and frames in the intern table, which stay there until
  * the profile ends, and reads from the process. Beyond them frames are <unresolved>.
  */
 #define NAMES_BYTES_MAX (64u << 20)
+#define NAME_BYTES 32		/* that each name takes in the tables */
+#define FRAME_BYTES 64
 #define FRAMES_MAX (1u << 20)
 #define READS_A_SECOND 4096
 
@@ -59,7 +64,9 @@ struct symbolizer {
 	struct pending *pending;
 	uint32_t pending_cnt, pending_cap;
 	uint32_t reads_left;		/* until symbolizer_refill() */
-	size_t name_bytes;		/* bytes of names added to in */
+	size_t name_bytes;		/* that names added to `in` take */
+	struct budget *budget;		/* of the process' user; NULL: none */
+	size_t budget_names;		/* what this process has taken of it */
 	uint32_t unresolved;		/* frame id of <unresolved> */
 	uint32_t trampoline;		/* symbolizer_trampoline() */
 	struct symbolizer_stats stats;
@@ -99,7 +106,29 @@ static void free_codes(struct symbolizer *sym)
 			free(c);
 		}
 	u64map_free(&sym->codes);
+	if (sym->budget)
+		sym->budget->codes -= sym->code_bytes;
 	sym->code_cnt = sym->code_bytes = 0;
+}
+
+void symbolizer_set_owner(struct symbolizer *sym, uint32_t uid)
+{
+	sym->budget = budget_join(uid);
+}
+
+static void take_names(struct symbolizer *sym, size_t bytes)
+{
+	if (!sym->budget)
+		return;
+	sym->budget->names += bytes;
+	sym->budget_names += bytes;
+}
+
+static void add_code_bytes(struct symbolizer *sym, size_t bytes)
+{
+	sym->code_bytes += bytes;
+	if (sym->budget)
+		sym->budget->codes += bytes;
 }
 
 void symbolizer_free(struct symbolizer *sym)
@@ -107,6 +136,9 @@ void symbolizer_free(struct symbolizer *sym)
 	if (!sym)
 		return;
 	free_codes(sym);
+	if (sym->budget)
+		sym->budget->names -= sym->budget_names;
+	budget_leave(sym->budget);
 	frame_cache_free(&sym->frames);
 	free(sym->pending);
 	free(sym);
@@ -115,7 +147,8 @@ void symbolizer_free(struct symbolizer *sym)
 static bool is_full(const struct symbolizer *sym)
 {
 	return sym->code_cnt >= KNOWN_MAX || sym->frames.table.cnt >= KNOWN_MAX ||
-	       sym->code_bytes >= KNOWN_BYTES_MAX;
+	       sym->code_bytes >= KNOWN_BYTES_MAX ||
+	       (sym->code_bytes >= KNOWN_BYTES_LEAST && budget_codes_full(sym->budget));
 }
 
 /*
@@ -164,8 +197,10 @@ static int intern_name(struct symbolizer *sym, const char *s, uint32_t len, uint
 	uint32_t before = intern_tables(sym->in)->string_cnt;
 	int err = intern_string(sym->in, s, len, id);
 
-	if (!err && intern_tables(sym->in)->string_cnt != before)
-		sym->name_bytes += len;
+	if (!err && intern_tables(sym->in)->string_cnt != before) {
+		sym->name_bytes += len + NAME_BYTES;
+		take_names(sym, len + NAME_BYTES);
+	}
 	return err;
 }
 
@@ -191,7 +226,7 @@ static void drop_code(struct symbolizer *sym, struct known_code *c)
 {
 	if (!c->resolved)
 		return;
-	sym->code_bytes -= code_size(&c->code);
+	add_code_bytes(sym, -code_size(&c->code));
 	sym->stats.without_lines -= c->code.without_lines;
 	code_free(&c->code);
 	c->resolved = false;
@@ -211,7 +246,8 @@ static int name_code(struct symbolizer *sym, struct known_code *c, const struct 
 	int err;
 
 	/* id 0: the BPF side could not compute the fingerprint. */
-	if ((c->id && code->identity != c->id) || sym->name_bytes >= NAMES_BYTES_MAX)
+	if ((c->id && code->identity != c->id) || sym->name_bytes >= NAMES_BYTES_MAX ||
+	    budget_names_full(sym->budget))
 		return -ESTALE;
 	err = intern_name(sym, code->file, code->file_len, &file);
 	if (!err)
@@ -226,7 +262,7 @@ static int name_code(struct symbolizer *sym, struct known_code *c, const struct 
 	c->trampoline = is_trampoline(code);
 	c->resolved = true;
 	sym->stats.without_lines += code->without_lines;
-	sym->code_bytes += code_size(code);
+	add_code_bytes(sym, code_size(code));
 	return 0;
 }
 
@@ -390,6 +426,21 @@ int symbolizer_learn(struct symbolizer *sym, const struct raw_code *raw, size_t 
 	return c->resolved ? 0 : read_snapshot(sym, raw, c);
 }
 
+static int add_frame(struct symbolizer *sym, const struct frame *f, uint32_t *id)
+{
+	uint32_t before = intern_tables(sym->in)->frame_cnt;
+	int err = intern_frame(sym->in, f, id);
+
+	if (intern_tables(sym->in)->frame_cnt != before)
+		take_names(sym, FRAME_BYTES);
+	return err;
+}
+
+static bool has_room_for_frame(const struct symbolizer *sym)
+{
+	return intern_tables(sym->in)->frame_cnt < FRAMES_MAX && !budget_names_full(sym->budget);
+}
+
 static int make_frame(struct symbolizer *sym, const struct known_code *c,
 		      const struct raw_frame *raw, uint32_t *id)
 {
@@ -401,7 +452,7 @@ static int make_frame(struct symbolizer *sym, const struct known_code *c,
 	if (c->trampoline) {
 		f.line = f.end_line = LINE_NONE;
 		f.column = f.end_column = COLUMN_NONE;
-		err = intern_frame(sym->in, &f, id);
+		err = add_frame(sym, &f, id);
 		sym->trampoline = *id;
 		return err;
 	}
@@ -413,7 +464,7 @@ static int make_frame(struct symbolizer *sym, const struct known_code *c,
 	if (sym->opcodes && raw->lasti != RAW_LASTI_NONE && !sym->gone)
 		f.opcode = code_opcode(&mem, &sym->image->layout, c->code.minor, raw->code,
 				       raw->lasti);
-	return intern_frame(sym->in, &f, id);
+	return add_frame(sym, &f, id);
 }
 
 static int unresolved_frame(struct symbolizer *sym, uint32_t *id)
@@ -434,7 +485,7 @@ static void add_pending(struct symbolizer *sym, const struct raw_frame *raw,
 	uint32_t cap = sym->pending_cap ? 2 * sym->pending_cap : 16, id;
 	struct pending *bigger;
 
-	if (sym->pending_cnt == PENDING_MAX)
+	if (sym->pending_cnt == PENDING_MAX || !has_room_for_frame(sym))
 		return;
 	if (sym->pending_cnt == sym->pending_cap) {
 		bigger = reallocarray(sym->pending, cap, sizeof(*bigger));
@@ -445,6 +496,7 @@ static void add_pending(struct symbolizer *sym, const struct raw_frame *raw,
 	}
 	if (intern_later(sym->in, sym->unresolved, &id))
 		return;
+	take_names(sym, FRAME_BYTES);
 	sym->pending[sym->pending_cnt++] = (struct pending){ .raw = *raw, .id = id };
 	slot->pending1 = sym->pending_cnt;
 	slot->id = id;
@@ -487,8 +539,7 @@ static int resolve(struct symbolizer *sym, const struct raw_frame *raw, struct k
 	if (err)
 		return err;
 	slot->raw = *raw;
-	slot->resolved = code && code->resolved &&
-			 intern_tables(sym->in)->frame_cnt < FRAMES_MAX;
+	slot->resolved = code && code->resolved && has_room_for_frame(sym);
 	if (slot->resolved) {
 		err = make_frame(sym, code, raw, &slot->id);
 		if (!err && slot->pending1)

@@ -29,6 +29,8 @@ struct symbolizer_stats {
 struct symbolizer *symbolizer_new(const struct cpython_image *image, struct target_mem mem,
 				  struct intern *in, bool opcodes);
 void symbolizer_free(struct symbolizer *sym);
+/* The process is this user's: what it takes counts in budget.h. To be called first. */
+void symbolizer_set_owner(struct symbolizer *sym, uint32_t uid);
 
 /*
  * Take the BPF side's snapshot of a code object. Afterwards its frames are resolved without the

@@ -156,13 +156,14 @@ static void guess(struct waits *w, struct wait_thread *t, const struct raw_heade
 
 int waits_switch_out(struct waits *w, const struct raw_sample *raw)
 {
-	struct wait_thread *t = find_or_add(w, raw->tid);
+	bool walked = !(raw->flags & RAW_NOT_WALKED);
+	struct wait_thread *t = walked ? find_or_add(w, raw->tid) : find(w, raw->tid);
 	int err;
 
 	if (!t)
-		return -ENOMEM;
+		return walked ? -ENOMEM : 0;
 	err = repair(w, t, raw->h.time_ns);
-	if (raw->flags & RAW_NOT_WALKED) {
+	if (!walked) {
 		if (!t->known)
 			return err;
 		guess(w, t, &raw->h);
@@ -192,12 +193,12 @@ static int begin_lost_switch_out(struct waits *w, struct wait_thread *t,
 
 int waits_switch_in(struct waits *w, const struct raw_switch_in *run)
 {
-	struct wait_thread *t = find_or_add(w, run->tid);
+	struct wait_thread *t = find(w, run->tid);
 	bool out_lost = run->out_lost && run->out_ns < run->h.time_ns;
 	int err = 0, end_err;
 
 	if (!t)
-		return -ENOMEM;
+		return 0;	/* a thread without a stack has no samples */
 	if (out_lost && (t->out ? run->out_ns > t->out_ns : t->known))
 		err = begin_lost_switch_out(w, t, run);
 	if (!t->out)
@@ -207,9 +208,26 @@ int waits_switch_in(struct waits *w, const struct raw_switch_in *run)
 	return err ? err : end_err;
 }
 
-void waits_exit(struct waits *w, uint32_t tid)
+bool waits_exit(struct waits *w, uint32_t tid, uint32_t *interp_id)
 {
-	free(u64map_remove(&w->threads, tid));
+	struct wait_thread *t = u64map_remove(&w->threads, tid);
+	bool known = t && t->known;
+
+	if (known)
+		*interp_id = t->head.interp_id;
+	free(t);
+	return known;
+}
+
+void waits_forget(struct waits *w, uint32_t tid, uint32_t interp_id, bool lives)
+{
+	struct wait_thread *t = find(w, tid);
+
+	if (!t || t->head.interp_id != interp_id)
+		return;
+	w->stats.forgotten += t->out && lives;
+	u64map_remove(&w->threads, tid);
+	free(t);
 }
 
 int waits_emit_open(struct waits *w, uint64_t now_ns)

@@ -47,6 +47,7 @@ struct wait_stats {
 	uint64_t waits;		/* waits that began */
 	uint64_t repaired;	/* waits whose switch-in was lost: the next record ended them */
 	uint64_t guessed;	/* waits that were not walked: they have the stack before them */
+	uint64_t forgotten;	/* waits whose end is lost: their process has too many threads */
 };
 
 /* The functions below call fn. NULL with errno. */
@@ -61,7 +62,13 @@ int waits_tick(struct waits *w, const struct raw_sample *raw);
  */
 int waits_switch_out(struct waits *w, const struct raw_sample *raw);
 int waits_switch_in(struct waits *w, const struct raw_switch_in *run);
-void waits_exit(struct waits *w, uint32_t tid);
+/* The thread has ended. True: *interp_id is the interpreter of its last record with a stack. */
+bool waits_exit(struct waits *w, uint32_t tid, uint32_t *interp_id);
+/*
+ * The last stack of a thread in an interpreter is not known any more. If that is where the thread
+ * was last, it is forgotten, with the rest of its wait, which counts as lost if the thread lives.
+ */
+void waits_forget(struct waits *w, uint32_t tid, uint32_t interp_id, bool lives);
 
 /* Emit the time until now_ns of all waits that have not ended; they may last for hours. */
 int waits_emit_open(struct waits *w, uint64_t now_ns);

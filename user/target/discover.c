@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * discover.c - see discover.h. The inspector finds the CPythons (inspector.h); this file keeps their
- * images, finds out which are initialised, and chooses one.
+ * discover.c - see discover.h. The inspector finds the CPythons (inspector.h); this file finds out
+ * which are initialised, and chooses one. known_images.c keeps their images.
  */
 #include "target/discover.h"
 
@@ -10,79 +10,53 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/u64map.h"
 #include "base/util.h"
 #include "host/remote_mem.h"
 #include "target/inspector.h"
 
-/* A CPython that was found. */
-struct known_image {
-	struct cpython_image image;	/* what the others know of it: the first member */
-	struct file_id file;
-	struct known_image *next;	/* next one with the same hash */
-};
-
-/* Processes refer to images, so they are kept; all users can make some. */
-#define IMAGES_MAX 8192
-
 struct discovery {
-	struct u64map images;		/* hash of file -> chain of known_image */
-	size_t cnt;
+	struct known_images images;
+	const struct cpython_image *last;	/* found last, and held; NULL: none */
 };
 
 struct discovery *discovery_new(void)
 {
-	return calloc(1, sizeof(struct discovery));
+	struct discovery *d = calloc(1, sizeof(*d));
+
+	if (d)
+		known_images_init(&d->images);
+	return d;
 }
 
 void discovery_free(struct discovery *d)
 {
-	struct known_image *k, *next;
-	size_t pos = 0;
-
 	if (!d)
 		return;
-	while ((k = u64map_next(&d->images, &pos)))
-		for (; k; k = next) {
-			next = k->next;
-			free(k);
-		}
-	u64map_free(&d->images);
+	known_images_free(&d->images);
 	free(d);
 }
 
-/* ---- images ---- */
-
-const struct cpython_image *discovery_image(struct discovery *d, const struct file_id *file,
-					    const struct cpython_image *image)
+struct known_images *discovery_images(struct discovery *d)
 {
-	uint64_t key = hash_bytes(file, sizeof(*file));
-	struct known_image *first = u64map_get(&d->images, key), *k;
-
-	for (k = first; k; k = k->next)
-		if (!memcmp(&k->file, file, sizeof(*file)))
-			return &k->image;
-	k = d->cnt < IMAGES_MAX ? malloc(sizeof(*k)) : NULL;
-	if (!k)
-		return NULL;
-	*k = (struct known_image){ *image, *file, first };
-	if (u64map_put(&d->images, key, k)) {
-		free(k);
-		return NULL;
-	}
-	d->cnt++;
-	return &k->image;
+	return &d->images;
 }
 
-const struct file_id *discovery_file(const struct cpython_image *image)
+/* Found: held until the next one is. */
+static const struct cpython_image *keep(struct discovery *d, const struct inspected_python *p,
+					uint32_t owner)
 {
-	return &((const struct known_image *)image)->file;
+	const struct cpython_image *before = d->last;
+
+	d->last = known_images_get(&d->images, &p->file, &p->image, owner);
+	if (before)
+		known_image_release(before);
+	return d->last;
 }
 
 int discovery_mem(const struct cpython_image *image, pid_t about, uint64_t vaddr, void *buf,
 		  size_t len)
 {
-	return inspector_mem(discovery_file(image), about, vaddr, buf, len);
+	return inspector_mem(known_image_file(image), about, vaddr, buf, len);
 }
 
 /* ---- the CPythons of a process ---- */
@@ -170,7 +144,8 @@ int discovery_inspect(struct discovery *d, const struct proc_info *who, uint64_t
 {
 	const struct inspected_python *taken;
 	const struct inspected *in;
-	int err = inspector_inspect(who, *files, &in);
+	uint32_t owner = inspector_owner(who->tgid);
+	int err = inspector_inspect(who, *files, owner, &in);
 
 	out->also[0] = '\0';
 	if (err == -ETIMEDOUT || err == -EUSERS || err == -EBUSY || err == -EBADMSG) {
@@ -185,11 +160,10 @@ int discovery_inspect(struct discovery *d, const struct proc_info *who, uint64_t
 	if (err)
 		return err;
 	taken = choose(who->task, in, prefer, out);
-	out->image = discovery_image(d, &taken->file, &taken->image);
+	out->image = keep(d, taken, owner);
 	if (!out->image) {
-		snprintf(out->why, sizeof(out->why), "more than %d different CPythons have been seen",
-			 IMAGES_MAX);
-		return -ENOTSUP;
+		snprintf(out->why, sizeof(out->why), "%s", strerror(ENOMEM));
+		return -ENOMEM;
 	}
 	return out->image->needs_self ? take_self(in, out->image, out) : 0;
 }

@@ -16,6 +16,7 @@
 #include "cpython/image.h"
 #include "host/proc.h"
 #include "target/inspect_files.h"
+#include "target/known_images.h"
 
 struct discovery;
 
@@ -34,8 +35,8 @@ enum ready {
 };
 
 struct discovered {
-	const struct cpython_image *image;	/* owned by the discovery,
-						 * valid until discovery_free() */
+	const struct cpython_image *image;	/* one of discovery_images(); valid until the next
+						 * inspection, or as long as somebody holds it */
 	struct py_proc proc;		/* complete but for start_ns, ident and exec_pages */
 	enum ready ready;		/* of the CPython that was chosen */
 	bool several;			/* the process has other CPythons, too */
@@ -59,11 +60,8 @@ struct discovered {
 int discovery_inspect(struct discovery *d, const struct proc_info *who, uint64_t *files,
 		      uint64_t prefer, struct discovered *found);
 
-/* The single copy of an image, owned by d; NULL: there are too many, or no memory. */
-const struct cpython_image *discovery_image(struct discovery *d, const struct file_id *file,
-					    const struct cpython_image *image);
-/* The file of an image that discovery_image() has returned. */
-const struct file_id *discovery_file(const struct cpython_image *image);
+/* The images that were found, owned by d. */
+struct known_images *discovery_images(struct discovery *d);
 /* Read len bytes of the memory image of its file, in a process about. 0 or -errno. */
 int discovery_mem(const struct cpython_image *image, pid_t about, uint64_t vaddr, void *buf,
 		  size_t len);

@@ -20,7 +20,10 @@ struct discovery;
 struct exe_cache;
 struct proc_info;
 
-/* Called for every executable that is found to run a supported interpreter. */
+/*
+ * Called for every executable that is found to run a supported interpreter; and with exe NULL when
+ * it is forgotten, because there are too many: at most MAX_EXES are known at a time.
+ */
 typedef void (*exe_cache_fn)(void *ctx, uint64_t key, const struct py_exe *exe);
 
 /* NULL with errno. d must outlive it. Freed by exe_cache_free(). */
@@ -28,16 +31,20 @@ struct exe_cache *exe_cache_new(struct discovery *d, exe_cache_fn cb, void *ctx)
 void exe_cache_free(struct exe_cache *e);
 
 /*
- * The image that the executable with this exe_key() runs, and its description in *exe;
- * NULL: it was not inspected, or runs no supported interpreter.
+ * The image that the executable with this exe_key() runs, and its description in *exe, both valid
+ * until the next call of a function that learns; NULL: it was not inspected, or runs no supported
+ * interpreter.
  */
 const struct cpython_image *exe_cache_find(struct exe_cache *e, uint64_t key,
 					   const struct py_exe **exe);
 
 /* Inspect executables that hosts commonly have, before they run. */
 void exe_cache_learn_likely(struct exe_cache *e);
-/* Inspect the executable of a process, if that was not done before. */
-void exe_cache_learn_process(struct exe_cache *e, pid_t tgid, uint64_t key);
+/*
+ * Inspect the executable of a process, if that was not done before. uid: the effective user of the
+ * process, who has only a part of the cache.
+ */
+void exe_cache_learn_process(struct exe_cache *e, pid_t tgid, uint32_t uid, uint64_t key);
 /* The process was found to run this image with this description, which replaces any guess. */
 void exe_cache_seen(struct exe_cache *e, const struct proc_info *who,
 		    const struct cpython_image *image, const struct py_proc *proc);
@@ -45,7 +52,10 @@ void exe_cache_seen(struct exe_cache *e, const struct proc_info *who,
 /* ---- for the functions above, and for tests ---- */
 
 struct learned_exe;
-/* Remember what an executable runs. What was seen in a process replaces a guess. */
-void exe_cache_take(struct exe_cache *e, const struct learned_exe *learned);
+/*
+ * Remember what an executable runs; owner: the user in whose process that was found. What was seen
+ * in a process replaces a guess.
+ */
+void exe_cache_take(struct exe_cache *e, const struct learned_exe *learned, uint32_t owner);
 
 #endif

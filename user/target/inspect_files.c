@@ -18,6 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/lru.h"
 #include "base/u64map.h"
 #include "base/util.h"
 #include "cpython/libc.h"
@@ -32,6 +33,8 @@ struct known_file {
 	int err;			/* of cpython_image_read() */
 	char why[INSPECT_WHY_MAX];
 	struct cpython_image image;
+	struct lru_item lru;		/* in others or in images */
+	struct lru_item open;		/* if fd is kept */
 	int fd;				/* of an image, for inspected_mem(); -1: not kept */
 	bool self_read;			/* libc_self_below() was tried: */
 	int self_err;			/* its result */
@@ -48,26 +51,23 @@ struct inspection {
 	struct inspected *out;
 };
 
-/*
- * All users can create files. When there are too many files without CPython, they are all
- * forgotten and will be inspected again. CPythons are kept, because processes refer to
- * them; their number is bounded, and so is the number of open ones.
- */
-#define OTHERS_MAX 16384
-#define IMAGES_MAX 8192
+/* All users can create files: limits in all, and of one user. A file takes about 1 KB. */
+#ifndef FILES_MAX
+#define FILES_MAX 16384		/* without and with a CPython */
+#define IMAGES_MAX 2048
 #define IMAGES_OPEN_MAX 1024
+#endif
+#define FILES_OF_USER (FILES_MAX / 4)	/* one process may map 4,160 that count */
+#define IMAGES_OF_USER (IMAGES_MAX / 8)
+#define IMAGES_OPEN_OF_USER (IMAGES_OPEN_MAX / 8)
 
 struct file_cache {
 	struct u64map files;		/* hash of identity -> chain of known_file */
-	size_t other_cnt, image_cnt;	/* numbers of files without and with a CPython */
-	size_t open_cnt;
+	struct lru others, images;	/* files without and with a CPython */
+	struct lru open;		/* images with a descriptor */
+	uint32_t owner;			/* of files that are added now */
 	struct inspection cur;		/* too large for the stack */
 };
-
-struct file_cache *file_cache_new(void)
-{
-	return calloc(1, sizeof(struct file_cache));
-}
 
 /* ---- files ---- */
 
@@ -90,50 +90,84 @@ static uint64_t file_key(const struct file_id *id)
 	return hash_u64(id->ino ^ hash_u64(id->dev));
 }
 
+static struct lru *list_of(struct file_cache *c, const struct known_file *f)
+{
+	return f->err ? &c->others : &c->images;
+}
+
 static struct known_file *find_known(struct file_cache *c, const struct file_id *id)
 {
-	struct known_file *f;
+	struct known_file *f = u64map_get(&c->files, file_key(id));
 
-	for (f = u64map_get(&c->files, file_key(id)); f; f = f->next)
-		if (same_file(&f->id, id))
-			return f;
-	return NULL;
+	while (f && !same_file(&f->id, id))
+		f = f->next;
+	if (!f)
+		return NULL;
+	lru_use(list_of(c, f), &f->lru);
+	lru_use(&c->open, &f->open);
+	return f;
 }
 
-/* The images of a chain; the other files are freed. */
-static struct known_file *only_images(struct known_file *f)
+static void close_kept(struct file_cache *c, struct known_file *f)
 {
-	struct known_file *kept = NULL, *next;
-
-	for (; f; f = next) {
-		next = f->next;
-		if (f->err) {
-			free(f);
-			continue;
-		}
-		f->next = kept;
-		kept = f;
-	}
-	return kept;
+	if (!f || f->fd < 0)
+		return;
+	lru_remove(&c->open, &f->open);
+	close(f->fd);
+	f->fd = -1;
 }
 
-static int forget_others(struct file_cache *c)
+/* Take the file out of its chain. */
+static void unchain(struct file_cache *c, struct known_file *gone)
 {
-	struct u64map images = { .cnt = 0 };
-	struct known_file *f;
-	size_t pos = 0;
-	int err = 0;
+	uint64_t key = file_key(&gone->id);
+	struct known_file *first = u64map_get(&c->files, key), *f;
 
-	while ((f = u64map_next(&c->files, &pos))) {
-		uint64_t key = file_key(&f->id);
-
-		f = only_images(f);
-		if (f && !err)
-			err = u64map_put(&images, key, f);
+	if (first != gone) {
+		for (f = first; f->next != gone; f = f->next)
+			;
+		f->next = gone->next;
+		return;
 	}
-	u64map_free(&c->files);
-	c->files = images;
-	c->other_cnt = 0;
+	u64map_remove(&c->files, key);
+	if (gone->next)		/* a key was removed: there is room for it */
+		u64map_put(&c->files, key, gone->next);
+}
+
+static void forget(struct file_cache *c, struct known_file *f)
+{
+	if (!f)
+		return;
+	close_kept(c, f);
+	unchain(c, f);
+	lru_remove(list_of(c, f), &f->lru);
+	free(f);
+}
+
+/* Keep a descriptor of an image. */
+static void keep_open(struct file_cache *c, struct known_file *f, int fd)
+{
+	close_kept(c, LRU_STRUCT(lru_excess(&c->open, c->owner), struct known_file, open));
+	f->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	if (f->fd >= 0 && lru_add(&c->open, &f->open, c->owner)) {
+		close(f->fd);
+		f->fd = -1;
+	}
+}
+
+/* Make room for a file that was read, and add it. 0 or -ENOMEM. */
+static int add_file(struct file_cache *c, struct known_file *f)
+{
+	struct lru *l = list_of(c, f);
+	int err;
+
+	forget(c, LRU_STRUCT(lru_excess(l, c->owner), struct known_file, lru));
+	f->next = u64map_get(&c->files, file_key(&f->id));
+	err = lru_add(l, &f->lru, c->owner);
+	if (!err)
+		err = u64map_put(&c->files, file_key(&f->id), f);
+	if (err)
+		lru_remove(l, &f->lru);
 	return err;
 }
 
@@ -142,35 +176,20 @@ static int read_new(struct file_cache *c, int fd, const struct file_id *id,
 		    struct known_file **out)
 {
 	struct known_file *f = calloc(1, sizeof(*f));
-	int err = f ? 0 : -ENOMEM;
+	int err;
 
-	if (!err && c->other_cnt >= OTHERS_MAX)
-		err = forget_others(c);
-	if (!err) {
-		f->id = *id;
-		f->fd = -1;
-		f->err = parser_image(fd, &f->image, f->why, sizeof(f->why));
-		err = f->err == -EBUSY ? -EBUSY : 0;
-	}
-	if (!err && !f->err && c->image_cnt >= IMAGES_MAX) {
-		f->err = -ENOTSUP;
-		snprintf(f->why, sizeof(f->why), "more than %d different CPythons have been seen",
-			 IMAGES_MAX);
-	}
-	if (!err) {
-		f->next = u64map_get(&c->files, file_key(id));
-		err = u64map_put(&c->files, file_key(id), f);
-	}
+	if (!f)
+		return -ENOMEM;
+	f->id = *id;
+	f->fd = -1;
+	f->err = parser_image(fd, &f->image, f->why, sizeof(f->why));
+	err = f->err == -EBUSY ? -EBUSY : add_file(c, f);
 	if (err) {
 		free(f);
 		return err;
 	}
-	if (!f->err && c->open_cnt < IMAGES_OPEN_MAX) {
-		f->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-		c->open_cnt += f->fd >= 0;
-	}
-	c->image_cnt += !f->err;
-	c->other_cnt += !!f->err;
+	if (!f->err)
+		keep_open(c, f, fd);
 	*out = f;
 	return 0;
 }
@@ -185,7 +204,11 @@ static int open_file(struct file_cache *c, int fd, struct known_file **out)
 		return -errno;
 	id = id_of(&st);
 	*out = find_known(c, &id);
-	return *out ? 0 : read_new(c, fd, &id, out);
+	if (!*out)
+		return read_new(c, fd, &id, out);
+	if (!(*out)->err && (*out)->fd < 0)
+		keep_open(c, *out, fd);
+	return 0;
 }
 
 /* The cache's entry for the file of a mapping. 0 or -errno. */
@@ -198,7 +221,7 @@ static int known_file(struct file_cache *c, const struct mapped *m, struct known
 	if (!proc_stat_mapped(c->cur.tgid, &m->map, &st)) {
 		id = id_of(&st);
 		*out = find_known(c, &id);
-		if (*out)
+		if (*out && ((*out)->err || (*out)->fd >= 0))
 			return 0;
 	}
 	fd = proc_open_mapped(c->cur.tgid, &m->map);
@@ -224,9 +247,46 @@ int file_cache_image(struct file_cache *c, int fd, const struct cpython_image **
 
 int file_cache_fd(struct file_cache *c, const struct file_id *id)
 {
-	const struct known_file *f = find_known(c, id);
+	struct known_file *f = find_known(c, id);
 
 	return f ? f->fd : -1;
+}
+
+struct file_cache *file_cache_new(void)
+{
+	struct file_cache *c = calloc(1, sizeof(*c));
+
+	if (c) {
+		lru_init(&c->others, FILES_MAX, FILES_OF_USER);
+		lru_init(&c->images, IMAGES_MAX, IMAGES_OF_USER);
+		lru_init(&c->open, IMAGES_OPEN_MAX, IMAGES_OPEN_OF_USER);
+	}
+	return c;
+}
+
+void file_cache_free(struct file_cache *c)
+{
+	struct known_file *f;
+
+	while ((f = LRU_STRUCT(lru_oldest(&c->others), struct known_file, lru)))
+		forget(c, f);
+	while ((f = LRU_STRUCT(lru_oldest(&c->images), struct known_file, lru)))
+		forget(c, f);
+	u64map_free(&c->files);
+	lru_free(&c->others);
+	lru_free(&c->images);
+	lru_free(&c->open);
+	free(c);
+}
+
+void file_cache_set_owner(struct file_cache *c, uint32_t owner)
+{
+	c->owner = owner;
+}
+
+void file_cache_counts(const struct file_cache *c, struct file_cache_counts *out)
+{
+	*out = (struct file_cache_counts){ c->others.cnt, c->images.cnt, c->open.cnt };
 }
 
 /* ---- what is in the mapped files ---- */

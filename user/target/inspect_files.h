@@ -4,7 +4,8 @@
  * (inspector.h), in which it runs: it opens files that others name, and may wait for them for ever.
  *
  * The parser reads each file once (parser.h), and its result is cached, also if there is no CPython in
- * the file.
+ * the file. When there are too many, the file goes whose last use is longest ago, and is read again
+ * when it is needed.
  */
 #ifndef TACHBPF_INSPECT_FILES_H
 #define TACHBPF_INSPECT_FILES_H
@@ -48,6 +49,9 @@ struct inspected {
 struct file_cache;
 /* NULL with errno. */
 struct file_cache *file_cache_new(void);
+void file_cache_free(struct file_cache *cache);
+/* From now on, new files are of processes of this user, who has only a part of the cache. */
+void file_cache_set_owner(struct file_cache *cache, uint32_t owner);
 
 /*
  * Inspect a process. before: out->files of the last inspection of this process, 0: none. 0: *out
@@ -60,13 +64,18 @@ int inspect_files(struct file_cache *cache, const struct proc_info *who, uint64_
 		  struct inspected *out);
 
 /*
- * The CPython in an open file. 0: *image, which the cache owns, and *id are set; -ENOENT: there is
- * no supported one; other -errno.
+ * The CPython in an open file. 0: *image, which the cache owns until the next call, and *id are
+ * set; -ENOENT: there is no supported one; other -errno.
  */
 int file_cache_image(struct file_cache *cache, int fd, const struct cpython_image **image,
 		     struct file_id *id);
-/* A descriptor of a file with a CPython, owned by the cache; -1: it is not kept. */
+/* A descriptor of a file with a CPython, the cache's until the next call; -1: none is kept. */
 int file_cache_fd(struct file_cache *cache, const struct file_id *id);
+/* How many files without and with a CPython are known now, and how many of these are open. */
+struct file_cache_counts {
+	size_t others, images, open;
+};
+void file_cache_counts(const struct file_cache *cache, struct file_cache_counts *out);
 
 /*
  * Fill in what is needed to walk a process of this image, with addresses as in the file

@@ -6,6 +6,7 @@
 #include <linux/capability.h>
 #include <string.h>
 
+#include "base/lru.h"
 #include "base/util.h"
 #include "host/reader.h"
 #include "target/parser.h"
@@ -23,6 +24,7 @@
 enum function { INSPECT, MEM, LEARN, SEEN, LIKELY, NAMES };
 
 struct shared {
+	uint32_t owner;			/* whose the files are that are read for the first time */
 	union {
 		struct {
 			struct proc_info who;
@@ -55,19 +57,21 @@ struct shared {
 /* ---- in the worker ---- */
 
 /* Of the worker, from its first call on. */
-static struct file_cache *the_cache(void)
+static struct file_cache *the_cache(const struct shared *s)
 {
 	static struct file_cache *cache;
 
 	if (!cache)
 		cache = file_cache_new();
+	if (cache)
+		file_cache_set_owner(cache, s->owner);
 	return cache;
 }
 
 static int inspect(void *shared, const int *fds)
 {
 	struct shared *s = shared;
-	struct file_cache *c = the_cache();
+	struct file_cache *c = the_cache(s);
 	struct proc_info who = s->inspect.who;
 
 	return c ? inspect_files(c, &who, s->inspect.before, &s->inspect.out) : -ENOMEM;
@@ -76,7 +80,7 @@ static int inspect(void *shared, const int *fds)
 static int mem(void *shared, const int *fds)
 {
 	struct shared *s = shared;
-	struct file_cache *c = the_cache();
+	struct file_cache *c = the_cache(s);
 	struct file_id file = s->mem.file;
 	uint32_t len = s->mem.len;
 	int fd = c ? file_cache_fd(c, &file) : -1;
@@ -89,7 +93,7 @@ static int mem(void *shared, const int *fds)
 static int learn(void *shared, const int *fds)
 {
 	struct shared *s = shared;
-	struct file_cache *c = the_cache();
+	struct file_cache *c = the_cache(s);
 
 	return c ? exe_learn_process(c, s->learn.who.tgid, &s->learn.out) : -ENOMEM;
 }
@@ -97,7 +101,7 @@ static int learn(void *shared, const int *fds)
 static int seen(void *shared, const int *fds)
 {
 	struct shared *s = shared;
-	struct file_cache *c = the_cache();
+	struct file_cache *c = the_cache(s);
 	struct proc_info who = s->learn.who;
 	struct file_id file = s->learn.file;
 	struct py_proc proc = s->learn.proc;
@@ -108,7 +112,7 @@ static int seen(void *shared, const int *fds)
 static int likely(void *shared, const int *fds)
 {
 	struct shared *s = shared;
-	struct file_cache *c = the_cache();
+	struct file_cache *c = the_cache(s);
 
 	s->likely.cnt = c ? exe_learn_likely(c, s->likely.out, LIKELY_MAX) : 0;
 	return c ? 0 : -ENOMEM;
@@ -158,10 +162,29 @@ const struct worker_kind inspector_kind = {
 
 static struct worker inspector = { .kind = &inspector_kind };
 
+uint32_t inspector_owner(pid_t tgid)
+{
+	uint32_t uid;
+
+	return proc_euid(tgid, &uid) ? LRU_OWNER_UNKNOWN : uid;
+}
+
+static struct shared *ready_for(pid_t about, uint32_t owner, int *err)
+{
+	struct shared *s;
+
+	*err = worker_ready(&inspector, about);
+	if (*err)
+		return NULL;
+	s = inspector.shared;
+	s->owner = owner;
+	return s;
+}
+
+/* The files are known, or the system's. */
 static struct shared *ready(pid_t about, int *err)
 {
-	*err = worker_ready(&inspector, about);
-	return *err ? NULL : inspector.shared;
+	return ready_for(about, LRU_OWNER_ROOT, err);
 }
 
 static int call(enum function f, pid_t about)
@@ -179,10 +202,11 @@ static int call(enum function f, pid_t about)
 	return err == -EPIPE ? -EBUSY : err;
 }
 
-int inspector_inspect(const struct proc_info *who, uint64_t before, const struct inspected **out)
+int inspector_inspect(const struct proc_info *who, uint64_t before, uint32_t owner,
+		      const struct inspected **out)
 {
 	int err;
-	struct shared *s = ready(who->tgid, &err);
+	struct shared *s = ready_for(who->tgid, owner, &err);
 	struct inspected *i;
 
 	if (!s)
@@ -216,10 +240,10 @@ int inspector_mem(const struct file_id *file, pid_t about, uint64_t vaddr, void 
 	return err;
 }
 
-int inspector_learn(pid_t tgid, struct learned_exe *out)
+int inspector_learn(pid_t tgid, uint32_t owner, struct learned_exe *out)
 {
 	int err;
-	struct shared *s = ready(tgid, &err);
+	struct shared *s = ready_for(tgid, owner, &err);
 
 	if (!s)
 		return err;
@@ -230,11 +254,11 @@ int inspector_learn(pid_t tgid, struct learned_exe *out)
 	return err;
 }
 
-int inspector_seen(const struct proc_info *who, const struct file_id *image,
+int inspector_seen(const struct proc_info *who, uint32_t owner, const struct file_id *image,
 		   const struct py_proc *proc, struct learned_exe *out)
 {
 	int err;
-	struct shared *s = ready(who->tgid, &err);
+	struct shared *s = ready_for(who->tgid, owner, &err);
 
 	if (!s)
 		return err;

@@ -21,16 +21,23 @@
 
 extern const struct worker_kind inspector_kind;
 
-/* inspect_files(). *out stays valid until the next call of a function of this file. */
-int inspector_inspect(const struct proc_info *who, uint64_t before, const struct inspected **out);
+/* The effective user of a process, for `owner` below; LRU_OWNER_UNKNOWN: it is gone. */
+uint32_t inspector_owner(pid_t tgid);
+
+/*
+ * inspect_files(). *out stays valid until the next call of a function of this file. owner: whose
+ * part of the inspector's cache the files take that are not in it yet.
+ */
+int inspector_inspect(const struct proc_info *who, uint64_t before, uint32_t owner,
+		      const struct inspected **out);
 
 /* Read len bytes of the memory image of a file with a CPython, that was found in this process. */
 int inspector_mem(const struct file_id *file, pid_t about, uint64_t vaddr, void *buf, size_t len);
 
 /* exe_learn_process(). */
-int inspector_learn(pid_t tgid, struct learned_exe *out);
+int inspector_learn(pid_t tgid, uint32_t owner, struct learned_exe *out);
 /* exe_learn_seen(). */
-int inspector_seen(const struct proc_info *who, const struct file_id *image,
+int inspector_seen(const struct proc_info *who, uint32_t owner, const struct file_id *image,
 		   const struct py_proc *proc, struct learned_exe *out);
 /* exe_learn_likely(): *cnt of them, valid until the next call. */
 int inspector_likely(const struct learned_exe **out, size_t *cnt);

@@ -17,6 +17,7 @@ static struct fake_table {
 	pid_t tgids[FAKE_TABLE_MAX];	/* 0: free */
 	struct py_proc procs[FAKE_TABLE_MAX];
 	int full_err;			/* result of proc_table_put() for a process without entry */
+	int room;			/* more entries do not fit: -E2BIG; 0: FAKE_TABLE_MAX fit */
 } fake_table;
 
 static inline int fake_table_at(pid_t tgid)
@@ -27,6 +28,15 @@ static inline int fake_table_at(pid_t tgid)
 		if (fake_table.tgids[i] == tgid)
 			return i;
 	return -1;
+}
+
+static inline int fake_table_cnt(void)
+{
+	int i, cnt = 0;
+
+	for (i = 0; i < FAKE_TABLE_MAX; i++)
+		cnt += fake_table.tgids[i] != 0;
+	return cnt;
 }
 
 /* enum py_proc_state; 0: the process has no entry. */
@@ -44,6 +54,8 @@ int proc_table_put(struct bpf_map *table, pid_t tgid, const struct py_proc *py)
 	(void)table;
 	if (at < 0 && fake_table.full_err)
 		return fake_table.full_err;
+	if (at < 0 && fake_table.room && fake_table_cnt() >= fake_table.room)
+		return -E2BIG;
 	if (at < 0)
 		at = fake_table_at(0);
 	fake_table.tgids[at] = tgid;

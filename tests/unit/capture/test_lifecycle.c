@@ -244,6 +244,57 @@ static void test_no_room(void **state)
 	assert_string_equal(observer.calls, "begin 4000\n");
 }
 
+/* py_procs is full of programs that are no Python: a Python takes the place of one of them. */
+static void test_a_python_takes_the_place_of_another_program(void **state)
+{
+	struct process_args args;
+	struct tracked *t;
+	struct step with;
+	pid_t tgid;
+
+	fake_table.room = 8;
+	for (tgid = 1; tgid <= 12; tgid++)
+		lifecycle_step(&life, lifecycle_ask(&life, tgid, START), PROC_EV_FOUND_NOTHING,
+			       NULL);
+	assert_int_equal(fake_table_cnt(), 8);
+	for (tgid = 101; tgid <= 108; tgid++) {
+		args = args_of(tgid);
+		t = lifecycle_ask(&life, tgid, START);
+		with = (struct step){ .args = &args, .inspected_ns = 5 };
+		assert_int_equal(lifecycle_step(&life, t, PROC_EV_FOUND, &with), 0);
+		assert_int_equal(fake_table_state(tgid), PY_PROC_PYTHON);
+		assert_int_equal(fake_table_cnt(), 8);
+	}
+	assert_int_equal(life.table_full, 0);
+	bring_to(PROC_SEEN);		/* now it is full of Pythons */
+	assert_int_equal(step(PROC_EV_FOUND), -E2BIG);
+	assert_int_equal(life.table_full, 1);
+}
+
+/* Processes that have ended and are not inspected again: nothing of them stays. */
+static void test_sweep(void **state)
+{
+	const pid_t gone = 0x20000000;	/* above any pid_max; from here on */
+	struct tracked *t;
+	int i;
+
+	for (i = 0; i < 50000; i++) {
+		t = lifecycle_ask(&life, gone + i, START);
+		lifecycle_step(&life, t,
+			       i % 2 ? PROC_EV_FOUND_UNSUPPORTED : PROC_EV_FOUND_NOTHING, NULL);
+		inspect_no_more(&t->schedule);
+		if (i % 40 == 39) {	/* the map has room for as many */
+			lifecycle_sweep_gone(&life);
+			assert_int_equal(life.tracked.cnt, 0);
+			memset(fake_table.tgids, 0, sizeof(fake_table.tgids));
+		}
+	}
+	lifecycle_ask(&life, gone, START)->asked = 3;	/* it was never inspected */
+	t = lifecycle_ask(&life, getpid(), START);
+	assert_int_equal(lifecycle_sweep_gone(&life), 3);
+	assert_ptr_equal(lifecycle_find(&life, getpid()), t);
+}
+
 static void test_observer_refuses(void **state)
 {
 	bring_to(PROC_SEEN);
@@ -326,6 +377,8 @@ int main(void)
 		TEST(test_any_order),
 		TEST(test_entries),
 		TEST(test_no_room),
+		TEST(test_a_python_takes_the_place_of_another_program),
+		TEST(test_sweep),
 		TEST(test_observer_refuses),
 		TEST(test_pid_reuse),
 		TEST(test_end_while_due),

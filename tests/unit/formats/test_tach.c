@@ -7,6 +7,7 @@
 #include "formats/tach/tach_write.h"
 #include "tests/unit/tach_test.h"
 
+#include <malloc.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <xxhash.h>
@@ -380,6 +381,50 @@ static void test_long_run(void **state)
 	close(fd);
 }
 
+/* Threads without end: a flush frees the stacks of those that are quiet; none is wrong after it. */
+static void test_quiet_threads(void **state)
+{
+	enum { THREADS = 20000, DEPTH = 200 };
+	struct intern *in = make_tables(4, 8);
+	uint32_t frames[DEPTH], i;
+	struct events got = { 0 };
+	char path[PATH_BYTES];
+	int fd = memory_file(path);
+	struct sink *s = start_as(fd, LAYOUT_RELEASE, NULL, in, true);
+	size_t before = mallinfo2().uordblks;
+	struct tach_reader *r;
+
+	for (i = 0; i < DEPTH; i++)
+		frames[i] = i % 4;
+	for (i = 0; i < THREADS; i++) {
+		assert_int_equal(put(s, START_US + i, i, 1, DEPTH, frames), 0);
+		if (i % 100 == 0)
+			assert_int_equal(s->ops->flush(s), 0);
+	}
+	/* 1 KiB each would be 20 MiB; so much is left without stacks. */
+	assert_in_range(mallinfo2().uordblks - before, 0, 6 << 20);
+	/* the same stack, none, and half of it, of threads that were quiet */
+	assert_int_equal(put(s, START_US + THREADS, 5, 1, DEPTH, frames), 0);
+	assert_int_equal(put(s, START_US + THREADS, 6, 1, 0, NULL), 0);
+	assert_int_equal(put(s, START_US + THREADS, 7, 1, DEPTH / 2, frames + DEPTH / 2), 0);
+	finish(s);
+	r = open_ok(path);
+	run_ok(r, &got);
+	assert_int_equal(got.cnt, THREADS + 3);
+	for (i = 0; i < got.cnt; i++) {
+		struct event ev = kept_event(&got, i);
+		uint32_t depth = ev.time_us < START_US + THREADS || ev.thread_id == 5 ? DEPTH :
+				 ev.thread_id == 6 ? 0 : DEPTH / 2;
+
+		assert_int_equal(ev.nframes, depth);
+		assert_true(!depth || !memcmp(ev.frames, frames + DEPTH - depth, 4 * depth));
+	}
+	tach_reader_free(r);
+	events_free(&got);
+	intern_free(in);
+	close(fd);
+}
+
 static void test_refusals(void **state)
 {
 	struct intern *in = make_tables(4, 8);
@@ -691,6 +736,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_records),	    cmocka_unit_test(test_same_as_cpython),
 		cmocka_unit_test(test_round_trips), cmocka_unit_test(test_long_run),
+		cmocka_unit_test(test_quiet_threads),
 		cmocka_unit_test(test_refusals),    cmocka_unit_test(test_odd_stats),
 		cmocka_unit_test(test_no_space),    cmocka_unit_test(test_full_disk),
 		cmocka_unit_test(test_full_disk_live),

@@ -3,6 +3,7 @@
  * test_identity.c - whose a process is and where: as /proc says, and by the numbers of cgroups
  * when it is gone.
  */
+#include <malloc.h>
 #include <limits.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -207,6 +208,21 @@ static void test_status(void **state)
 	assert_int_equal(proc_status(GONE, &st), -ESRCH);
 }
 
+/* Cgroups with long paths, made without end: their paths take a bounded part of memory. */
+static void test_paths_without_end(void **state)
+{
+	struct identities *ids = identities_new(no_names);
+	size_t before = mallinfo2().uordblks;
+	char path[1001] = "/";
+	uint64_t i;
+
+	memset(path + 1, 'x', 999);
+	for (i = 0; i < 60000; i++)
+		made(ids, i, path);
+	assert_in_range(mallinfo2().uordblks - before, 0, 24 << 20);
+	identities_free(ids);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -216,6 +232,7 @@ int main(void)
 		cmocka_unit_test(test_zombie),
 		cmocka_unit_test(test_many),
 		cmocka_unit_test(test_a_user_takes_not_all_room),
+		cmocka_unit_test(test_paths_without_end),
 		cmocka_unit_test(test_status),
 	};
 

@@ -308,6 +308,38 @@ static void test_observer_errors(void **state)
 	end();
 }
 
+static int held;
+
+static void hold(const struct cpython_image *image)
+{
+	assert_ptr_equal(image, &fake.img);
+	held++;
+}
+
+static void release(const struct cpython_image *image)
+{
+	assert_ptr_equal(image, &fake.img);
+	held--;
+}
+
+/* A process holds its image as long as it is there. */
+static void test_image_is_held(void **state)
+{
+	struct process_args args = {
+		.tgid = getpid(), .comm = "x", .image = &fake.img,
+		.image_hold = hold, .image_release = release,
+	};
+	struct process *one, *two;
+
+	one = process_new(&args);
+	two = process_new(&args);
+	assert_int_equal(held, 2);
+	process_free(one);
+	assert_int_equal(held, 1);
+	process_free(two);
+	assert_int_equal(held, 0);
+}
+
 /* A record for which there is no memory is lost, and that is no error: others are recorded. */
 static void test_no_memory(void **state)
 {
@@ -320,7 +352,10 @@ static void test_no_memory(void **state)
 
 	assert_int_equal(fscanf(f, "%lu", &pages), 1);
 	fclose(f);
+	/* With waits, threads that do not exist keep their records for a while. */
+	more_args = (struct process_args){ .waits = { .interval_ns = 1000000 } };
 	begin();
+	more_args = (struct process_args){ .unit = UNIT_SAMPLES };
 	stack(1, 3, 20);
 	take();
 	assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);
@@ -458,6 +493,7 @@ int main(void)
 		cmocka_unit_test(test_no_fingerprint),
 		cmocka_unit_test(test_names_from_records),
 		cmocka_unit_test(test_bad_records),
+		cmocka_unit_test(test_image_is_held),
 		cmocka_unit_test(test_no_memory), cmocka_unit_test(test_observer_errors),
 		cmocka_unit_test(test_random),
 	};

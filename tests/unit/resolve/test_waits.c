@@ -156,6 +156,7 @@ static void test_min(void **state)
 static void test_emit_open(void **state)
 {
 	struct waits *w = new_waits(0, true);
+	uint32_t interp_id;
 
 	leave(w, 5, S, WHY_BLOCKED, 0, 0);
 	leave(w, 6, S, WHY_BLOCKED, 0, 0);
@@ -164,7 +165,9 @@ static void test_emit_open(void **state)
 	assert_int_equal(waits_emit_open(w, 1801 * S), 0);
 	assert_int_equal(waits_emit_open(w, 1801 * S), 0);
 	assert_int_equal(got_cnt, 2);
-	waits_exit(w, 6);
+	assert_true(waits_exit(w, 6, &interp_id));
+	assert_int_equal(interp_id, 1);
+	assert_false(waits_exit(w, 6, &interp_id));
 	assert_int_equal(waits_emit_open(w, 3601 * S), 0);
 	assert_int_equal(got_cnt, 3);
 	assert_int_equal(total, 3 * 1800000);

@@ -4,6 +4,7 @@
  * CPython in a directory of their own.
  */
 #include <limits.h>
+#include <malloc.h>
 #include <sys/stat.h>
 
 #include "host/proc.h"
@@ -21,13 +22,18 @@ static struct file_cache *files;
 static struct exe_cache *cache;
 
 /* What the callback got. */
-static int said;
+static int said, forgotten;
 static uint64_t said_key;
 static struct py_exe said_exe;
 
 static void say(void *ctx, uint64_t key, const struct py_exe *exe)
 {
 	assert_ptr_equal(ctx, &said);
+	if (!exe) {
+		forgotten++;
+		said_key = key;
+		return;
+	}
 	said++;
 	said_key = key;
 	said_exe = *exe;
@@ -40,7 +46,7 @@ static int set_up(void **state)
 	discovery = discovery_new();
 	files = files ? files : file_cache_new();
 	cache = exe_cache_new(discovery, say, &said);
-	said = 0;
+	said = forgotten = 0;
 	return discovery && cache && files ? 0 : -1;
 }
 
@@ -60,7 +66,7 @@ static void learn(const char *path)
 	struct learned_exe learned;
 
 	if (!exe_learn_file(files, path, &learned))
-		exe_cache_take(cache, &learned);
+		exe_cache_take(cache, &learned, 1000);
 }
 
 static const char *path_of(const char *name)
@@ -170,8 +176,8 @@ static void test_processes(void **state)
 	const struct py_exe *exe;
 	uint64_t key = key_of("/proc/self/exe");
 
-	exe_cache_learn_process(cache, getpid(), key);
-	exe_cache_learn_process(cache, 0x3fffffff, 1);	/* above any pid_max */
+	exe_cache_learn_process(cache, getpid(), getuid(), key);
+	exe_cache_learn_process(cache, 0x3fffffff, 0, 1);	/* above any pid_max */
 	assert_null(exe_cache_find(cache, key, &exe));
 	assert_null(exe_cache_find(cache, 1, &exe));
 	assert_int_equal(said, 0);
@@ -221,6 +227,75 @@ static void test_likely_names(void **state)
 	assert_string_equal(offered, "python3.12 ");	/* once, although python3 is a link to it */
 }
 
+/* An executable that runs a CPython of its own: the copy of a user who appends a byte. */
+static void take_copy(uint64_t number, uint32_t owner)
+{
+	struct learned_exe l = {
+		.key = number << 1 | 1, .runs_python = true, .seen = true,
+		.file = { .dev = 1, .ino = number, .size = number },
+		.image = { .version = "3.12.1" },
+	};
+
+	exe_cache_take(cache, &l, owner);
+}
+
+static bool is_known(uint64_t number)
+{
+	const struct py_exe *exe;
+
+	return exe_cache_find(cache, number << 1 | 1, &exe);
+}
+
+/*
+ * One user's copies without end: others' executables stay known, a new one of theirs is taken, and
+ * the map known_exes has never more than it has room for. Images are forgotten with them.
+ */
+static void test_copies_without_end(void **state)
+{
+	size_t i;
+
+	take_copy(1, 0);
+	take_copy(2, 1001);
+	for (i = 100; i < 20100; i++) {
+		take_copy(i, 1000);
+		assert_true(said - forgotten <= 2 + MAX_EXES / 8);
+		assert_true(is_known(i));
+	}
+	assert_int_equal(said, 20002);
+	assert_int_equal(said - forgotten, 2 + MAX_EXES / 8);
+	assert_true(is_known(1) && is_known(2) && !is_known(100));
+	take_copy(3, 1001);
+	assert_true(is_known(3));
+	assert_in_range(discovery_images(discovery)->cnt, 3,
+			3 + MAX_EXES / 8 + IDLE_IMAGES_OF_USER);
+}
+
+/* As many users: the table is full, and what was used last stays. */
+static void test_many_users(void **state)
+{
+	uint32_t uid;
+
+	take_copy(1, 0);
+	for (uid = 1; uid < 3 * MAX_EXES; uid++) {
+		take_copy(100 + uid, uid);
+		assert_true(is_known(1));
+		assert_true(said - forgotten <= MAX_EXES);
+	}
+	assert_int_equal(said - forgotten, MAX_EXES);
+	assert_in_range(discovery_images(discovery)->cnt, MAX_EXES, MAX_EXES + IDLE_IMAGES_MAX);
+}
+
+/* Executables without Python are bounded, too; mallinfo2() says by how much memory. */
+static void test_other_programs(void **state)
+{
+	size_t before = mallinfo2().uordblks, i;
+
+	for (i = 1; i <= 300000; i++)
+		exe_cache_take(cache, &(struct learned_exe){ .key = i }, 1000 + i % 100);
+	assert_in_range(mallinfo2().uordblks - before, 0, 16 << 20);
+	assert_int_equal(said + forgotten, 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -233,6 +308,9 @@ int main(void)
 		TEST(test_processes),
 		TEST(test_the_library_of_an_executable),
 		TEST(test_likely_names),
+		TEST(test_copies_without_end),
+		TEST(test_many_users),
+		TEST(test_other_programs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

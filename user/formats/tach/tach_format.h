@@ -129,8 +129,12 @@ struct tach_thread {
 	uint32_t stack_cap;
 	uint32_t pending_cnt;	/* writer: repeats that are not in the buffer yet, */
 	uint32_t pending_len;	/* and the length of their bytes */
+	uint8_t quiet;		/* writer: flushes since its last sample, up to TACH_QUIET; then
+				 * its stack is freed, and the next sample has all of it */
 	uint8_t *pending;
 };
+
+#define TACH_QUIET 2
 
 /* All threads of a file, found by (thread id, interpreter id). Zero-initialise. */
 struct tach_threads {

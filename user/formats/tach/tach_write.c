@@ -41,6 +41,11 @@
  * compression, seconds of work. Live capture has no such limit.
  */
 #define REPEATED_MAX (1ULL << 30)
+/*
+ * With more threads than this, those without a sample since the flush before the last one lose
+ * their stacks: most of them have ended. The largest stack takes 1 KiB.
+ */
+#define STACKS_KEPT 1024
 /* If there are fewer, they go to the thread's run of repeats. */
 #define BULK_MIN 64
 
@@ -281,7 +286,7 @@ static int put_sample(struct tach_sink *t, const struct event *ev)
 			return fail(t, -ENOMEM);
 	}
 	delta = ev->time_us > th->time_us ? ev->time_us - th->time_us : 0;
-	if (ev->nframes == th->depth &&
+	if (ev->nframes == th->depth && th->quiet < TACH_QUIET &&
 	    (!th->depth || !memcmp(ev->frames, th->stack, th->depth * sizeof(*th->stack))))
 		err = put_repeat(t, th, ev->status, delta);
 	else
@@ -289,6 +294,7 @@ static int put_sample(struct tach_sink *t, const struct event *ev)
 	if (err)
 		return err;
 	th->time_us += delta;
+	th->quiet = 0;
 	t->sample_cnt++;
 	return 0;
 }
@@ -322,6 +328,17 @@ static int tach_event(struct sink *s, const struct event *ev)
 	return 0;
 }
 
+/* A reader needs the time of each thread for ever; a stack can be written again. */
+static void drop_quiet_stack(struct tach_thread *th)
+{
+	th->quiet += th->quiet < TACH_QUIET;
+	if (th->quiet < TACH_QUIET)
+		return;
+	free(th->stack);
+	th->stack = NULL;
+	th->stack_cap = th->depth = 0;
+}
+
 /*
  * Write everything that is buffered, including the threads' runs, to the file. The buffers of
  * the runs are freed, because the sink does not know which threads have ended.
@@ -334,14 +351,16 @@ static int flush_all(struct tach_sink *t)
 
 	for (i = 0; i < t->threads.cnt; i++) {
 		th = &t->threads.list[i];
-		if (!th->pending)
-			continue;
-		err = make_room(t);
-		if (err)
-			return err;
-		put_pending(t, th);
-		free(th->pending);
-		th->pending = NULL;
+		if (th->pending) {
+			err = make_room(t);
+			if (err)
+				return err;
+			put_pending(t, th);
+			free(th->pending);
+			th->pending = NULL;
+		}
+		if (t->threads.cnt > STACKS_KEPT)
+			drop_quiet_stack(th);
 	}
 	return write_out(t);
 }

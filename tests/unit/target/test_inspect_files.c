@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * test_inspect_files.c - the inspector's cache has few places here: files that never end, with and
+ * without a CPython.
+ */
+#include <dirent.h>
+#include <sys/stat.h>
+
+#define FILES_MAX 32
+#define IMAGES_MAX 32
+#define IMAGES_OPEN_MAX 16
+#include "user/target/inspect_files.c"
+
+#include "tests/unit/cpython/fake_elf.h"
+#include "tests/unit/tach_test.h"
+
+static struct file_cache *c;
+static char path[] = "/tmp/tachbpf-test-XXXXXX";
+
+/* A file with other contents than all before; python: a CPython. Its id. */
+static struct file_id file(bool python, uint32_t owner)
+{
+	static const uint8_t zeros[256];
+	static struct fake_elf f;
+	static long number;
+	const struct timespec times[2] = { { ++number, 0 }, { number, 0 } };
+	const struct cpython_image *image;
+	struct file_id id = { 0 };
+	struct stat st;
+	int fd = open(path, O_RDWR | O_TRUNC);
+
+	assert_true(fd >= 0);
+	f = (struct fake_elf){ .hex = 0x030c01f0, .runtime = zeros, .runtime_len = sizeof(zeros) };
+	fake_elf_build(&f);
+	if (python)
+		assert_int_equal(write(fd, f.image, sizeof(f.image)), sizeof(f.image));
+	else
+		assert_int_equal(write(fd, "text", 4), 4);
+	assert_int_equal(futimens(fd, times), 0);
+	assert_int_equal(fstat(fd, &st), 0);
+	file_cache_set_owner(c, owner);
+	assert_int_equal(file_cache_image(c, fd, &image, &id), python ? 0 : -ENOENT);
+	close(fd);
+	return id_of(&st);
+}
+
+static size_t open_fds(void)
+{
+	DIR *d = opendir("/proc/self/fd");
+	size_t n = 0;
+
+	assert_non_null(d);
+	while (readdir(d))
+		n++;
+	closedir(d);
+	return n;
+}
+
+static struct file_cache_counts counts(void)
+{
+	struct file_cache_counts now;
+
+	file_cache_counts(c, &now);
+	return now;
+}
+
+static void test_images_and_descriptors(void **state)
+{
+	struct file_id others, roots;
+	size_t before, i;
+
+	c = file_cache_new();
+	file(false, 0);		/* starts the parser, which has descriptors */
+	before = open_fds();
+	others = file(true, 1001);
+	roots = file(true, 0);
+	for (i = 0; i < 300; i++) {
+		struct file_id id = file(true, 1000);
+
+		assert_true(file_cache_fd(c, &id) >= 0);	/* the new one is open */
+		assert_true(counts().images <= 2 + IMAGES_MAX / 8);
+		assert_true(counts().open <= 2 + IMAGES_OPEN_MAX / 8);
+	}
+	assert_int_equal(counts().images, 2 + IMAGES_MAX / 8);
+	assert_int_equal(open_fds(), before + 2 + IMAGES_OPEN_MAX / 8);
+	assert_true(file_cache_fd(c, &others) >= 0);
+	assert_true(file_cache_fd(c, &roots) >= 0);
+	file_cache_free(c);
+	assert_int_equal(open_fds(), before);
+}
+
+static void test_files_without_python(void **state)
+{
+	struct file_id others;
+	size_t i;
+
+	c = file_cache_new();
+	others = file(false, 1001);
+	for (i = 0; i < 300; i++)
+		file(false, 1000);
+	assert_int_equal(counts().others, 1 + FILES_OF_USER);
+	assert_non_null(find_known(c, &others));
+	for (i = 1; i < 300; i++)
+		file(false, 2000 + i);
+	assert_int_equal(counts().others, FILES_MAX);
+	file_cache_free(c);
+}
+
+/* An image whose descriptor went gets one again when it is looked at. */
+static void test_opened_again(void **state)
+{
+	const struct cpython_image *image;
+	struct file_id id, same;
+	int fd;
+
+	c = file_cache_new();
+	id = file(true, 1000);
+	close_kept(c, find_known(c, &id));
+	assert_int_equal(file_cache_fd(c, &id), -1);
+	fd = open(path, O_RDONLY);
+	assert_int_equal(file_cache_image(c, fd, &image, &same), 0);
+	close(fd);
+	assert_true(file_cache_fd(c, &id) >= 0);
+	file_cache_free(c);
+}
+
+static int set_up(void **state)
+{
+	int fd = mkstemp(path);
+
+	close(fd);
+	return fd < 0;
+}
+
+static int tear_down(void **state)
+{
+	return unlink(path);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_images_and_descriptors),
+		cmocka_unit_test(test_files_without_python),
+		cmocka_unit_test(test_opened_again),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* threads.c - see threads.h. */
+#include "resolve/threads.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/util.h"
+
+/* How many threads are looked at for each new one. With one, the records would not become fewer. */
+#define LOOKS_FOR_NEW 2
+
+void threads_init(struct threads *l, pid_t tgid, uint64_t keep_ns, thread_gone_fn gone, void *ctx)
+{
+	*l = (struct threads){ .tgid = tgid, .keep_ns = keep_ns, .gone = gone, .ctx = ctx };
+	lru_init(&l->lru, THREADS_MAX, THREADS_MAX);
+}
+
+void threads_free(struct threads *l)
+{
+	struct thread *t;
+	size_t pos = 0;
+
+	while ((t = u64map_next(&l->by_key, &pos)))
+		free(t);
+	u64map_free(&l->by_key);
+	lru_free(&l->lru);
+}
+
+static uint64_t key_of(uint32_t tid, uint32_t interp_id)
+{
+	return (uint64_t)tid << 32 | interp_id;
+}
+
+struct thread *threads_find(struct threads *l, uint32_t tid, uint32_t interp_id)
+{
+	uint64_t key = key_of(tid, interp_id);
+	struct thread *t = l->last;
+
+	if (t && t->key == key)
+		return t;
+	t = u64map_get(&l->by_key, key);
+	if (t) {
+		t->used = true;
+		l->last = t;
+	}
+	return t;
+}
+
+static void drop(struct threads *l, struct thread *t)
+{
+	u64map_remove(&l->by_key, t->key);
+	lru_remove(&l->lru, &t->lru);
+	if (l->last == t)
+		l->last = NULL;
+	free(t);
+}
+
+/* Another user's thread that lives may not be sent a signal (EPERM), but it is there. */
+static bool lives(const struct threads *l, const struct thread *t)
+{
+	return !syscall(SYS_tgkill, l->tgid, (pid_t)thread_tid(t), 0) || errno != ESRCH;
+}
+
+/* Has it ended, and is not kept any longer? */
+static bool may_go(const struct threads *l, struct thread *t)
+{
+	if (lives(l, t)) {
+		t->ended_ns = 0;
+		return false;
+	}
+	if (!t->ended_ns)
+		t->ended_ns = now_ns();
+	return now_ns() - t->ended_ns >= l->keep_ns;
+}
+
+/*
+ * The thread that was looked at longest ago goes if it has ended; or if there is no more room and
+ * nobody has used it since then.
+ */
+static void look_at_oldest(struct threads *l)
+{
+	struct thread *t = LRU_STRUCT(lru_oldest(&l->lru), struct thread, lru);
+	bool full = l->lru.cnt >= THREADS_MAX, has_ended = may_go(l, t);
+
+	if (has_ended || (full && !t->used)) {
+		l->gone(l->ctx, t, !has_ended);
+		drop(l, t);
+		return;
+	}
+	t->used = t->used && !full;
+	lru_use(&l->lru, &t->lru);
+}
+
+struct thread *threads_add(struct threads *l, uint32_t tid, uint32_t interp_id)
+{
+	struct thread *t;
+	int i;
+
+	for (i = 0; l->lru.cnt >= THREADS_FEW &&
+	     (i < LOOKS_FOR_NEW || l->lru.cnt >= THREADS_MAX); i++)
+		look_at_oldest(l);
+	t = malloc(sizeof(*t));
+	if (!t)
+		return NULL;
+	t->key = key_of(tid, interp_id);
+	t->used = false;
+	t->known = t->nkernel = 0;
+	t->exception = UINT32_MAX;
+	t->ended_ns = t->extra.h.time_ns = t->extra.nkernel = 0;
+	t->extra.exception[0] = 0;
+	if (lru_add(&l->lru, &t->lru, LRU_OWNER_ROOT)) {
+		free(t);
+		return NULL;
+	}
+	if (u64map_put(&l->by_key, t->key, t)) {
+		lru_remove(&l->lru, &t->lru);
+		free(t);
+		return NULL;
+	}
+	l->last = t;
+	return t;
+}
+
+void threads_remove(struct threads *l, uint32_t tid, uint32_t interp_id)
+{
+	struct thread *t = u64map_get(&l->by_key, key_of(tid, interp_id));
+
+	if (t)
+		drop(l, t);
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * threads.h - the last stack of each thread of one process.
+ *
+ * A thread that has ended gives its record back: for each new thread two others are looked at,
+ * whether they still live, beginning with those that were looked at longest ago. So at most about
+ * twice as many records are kept as threads live, and never more than THREADS_MAX: beyond that a
+ * thread that was not found for long is forgotten.
+ */
+#ifndef TACHBPF_THREADS_H
+#define TACHBPF_THREADS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/lru.h"
+#include "bpf/abi.h"
+
+/* Of one process; a record takes 5.4 KiB. */
+#define THREADS_MAX 8192
+/* As long as there are no more, nobody looks which of them live. */
+#define THREADS_FEW 64
+
+/* The last stack of one (thread, interpreter), right-aligned. */
+struct thread {
+	uint64_t key;
+	struct lru_item lru;
+	bool used;		/* since threads.c looked at it last */
+	uint32_t known;		/* number of valid frames, counted from the root */
+	uint32_t exception;	/* frame with the exception's type; UINT32_MAX: no exception */
+	uint32_t nkernel;
+	uint32_t kernel[RAW_KERNEL_FRAMES];	/* kernel frames, innermost first */
+	uint64_t ended_ns;	/* when it was found to have ended (CLOCK_MONOTONIC); 0: not yet */
+	struct raw_extra extra;	/* belongs to the record with the same time */
+	struct raw_frame raw[ABI_MAX_FRAMES];
+	uint32_t ids[ABI_MAX_FRAMES];
+};
+
+static inline uint32_t thread_tid(const struct thread *t)
+{
+	return t->key >> 32;
+}
+
+static inline uint32_t thread_interp(const struct thread *t)
+{
+	return (uint32_t)t->key;
+}
+
+/* A record goes, because the thread has ended, or, if it lives, because there are too many. */
+typedef void (*thread_gone_fn)(void *ctx, const struct thread *t, bool lives);
+
+struct threads {
+	pid_t tgid;
+	uint64_t keep_ns;	/* how long an ended thread is kept: records of it may come */
+	thread_gone_fn gone;
+	void *ctx;
+	struct u64map by_key;
+	struct thread *last;	/* that was found */
+	struct lru lru;		/* the oldest is the one that was looked at longest ago */
+};
+
+/* The struct must not be moved. Freed by threads_free(), which does not call gone(). */
+void threads_init(struct threads *l, pid_t tgid, uint64_t keep_ns, thread_gone_fn gone, void *ctx);
+void threads_free(struct threads *l);
+
+/* NULL: there is none. */
+struct thread *threads_find(struct threads *l, uint32_t tid, uint32_t interp_id);
+/*
+ * Make the record of a thread that has none; others may go. Its stack is not filled in. NULL: no
+ * memory.
+ */
+struct thread *threads_add(struct threads *l, uint32_t tid, uint32_t interp_id);
+/* The thread has ended. Does not call gone(). */
+void threads_remove(struct threads *l, uint32_t tid, uint32_t interp_id);
+
+#endif
