@@ -17,10 +17,11 @@ int command_workers_start(void)
 	};
 	int err = keeper_start(kinds, ARRAY_SIZE(kinds));
 
+	if (!err && jail_filter_works())
+		log_warn("no filter of system calls: the kernel, or a filter that is on already, refuses it; "
+			 "helpers have no capability that they do not need, and that is all");
 	if (err)
 		log_warn("privileges are kept, because no other process can have them: %s",
 			 strerror(-err));
-	else
-		reader_reads_proc();
 	return err;
 }

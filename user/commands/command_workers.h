@@ -4,8 +4,8 @@
 #define TACHBPF_COMMAND_WORKERS_H
 
 /*
- * Start the keeper of all kinds of workers; from now on the reader reads /proc. Without a keeper, which is
- * logged, the program must keep its own rights: -errno.
+ * Start the keeper of all kinds of workers. Without a keeper, which is logged, the program must keep
+ * its own rights: -errno. Once it has given them up: reader_reads_proc().
  */
 int command_workers_start(void);
 

@@ -3,6 +3,7 @@
 #include "host/privileges.h"
 
 #include <errno.h>
+#include <grp.h>
 #include <linux/capability.h>
 #include <stdint.h>
 #include <sys/fsuid.h>
@@ -12,6 +13,7 @@
 
 #include "base/output.h"
 #include "base/util.h"
+#include "host/users.h"
 #include "worker/jail.h"
 
 /* include/uapi/linux/capability.h, since 5.8; older headers lack them */
@@ -34,11 +36,16 @@ int privileges_drop_all(void)
  */
 static int become_for_files(void)
 {
+	struct passwd *pw;
 	uid_t uid;
 	gid_t gid;
 
 	if (!output_sudo_user(&uid, &gid))
 		return 0;
+	pw = user_by_uid(uid);
+	/* Root's groups are not the user's. */
+	if (pw ? user_take_groups(pw->pw_name, gid) : setgroups(0, NULL))
+		return -errno;
 	setfsgid(gid);
 	setfsuid(uid);
 	/* The calls return the id before; another call shows whether they had an effect. */

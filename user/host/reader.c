@@ -175,6 +175,8 @@ static ssize_t take_file(const struct shared *s, char *out, size_t size)
 {
 	size_t len = s->len;
 
+	if (len > READER_BYTES_MAX)
+		len = 0;
 	if (len >= size)
 		len = size - 1;
 	memcpy(out, s->bytes, len);

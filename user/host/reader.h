@@ -3,8 +3,8 @@
  * reader.h - the worker (worker.h) that reads processes: their memory, and those files of /proc
  * that only show themselves to who may trace a process, or that may wait for the process' memory.
  */
-#ifndef TACHBPF_READER_H
-#define TACHBPF_READER_H
+#ifndef TACHBPF_HOST_READER_H
+#define TACHBPF_HOST_READER_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -26,7 +26,7 @@ int reader_mem(pid_t tgid, uint64_t addr, size_t len, bool hurry, const void **b
 
 /*
  * From now on the functions of proc.h ask the reader for the files that it is there for. For a program that
- * gives up the right to trace.
+ * has given up the right to trace; now it is seen what of /proc is hidden without it.
  */
 void reader_reads_proc(void);
 

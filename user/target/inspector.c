@@ -30,6 +30,7 @@ struct shared {
 			struct inspected out;
 		} inspect;
 		struct {
+			pid_t about;
 			struct file_id file;
 			uint64_t vaddr;
 			uint32_t len;
@@ -70,6 +71,7 @@ static int inspect(void *shared, const int *fds)
 	struct file_cache *c = the_cache();
 	struct proc_info who = s->inspect.who;
 
+	parser_for(who.tgid);
 	return c ? inspect_files(c, &who, s->inspect.before, &s->inspect.out) : -ENOMEM;
 }
 
@@ -83,6 +85,7 @@ static int mem(void *shared, const int *fds)
 
 	if (fd < 0 || len > sizeof(s->mem.bytes))
 		return fd < 0 ? -EFAULT : -E2BIG;
+	parser_for(s->mem.about);
 	return parser_mem(fd, s->mem.vaddr, s->mem.bytes, len);
 }
 
@@ -91,6 +94,7 @@ static int learn(void *shared, const int *fds)
 	struct shared *s = shared;
 	struct file_cache *c = the_cache();
 
+	parser_for(s->learn.who.tgid);
 	return c ? exe_learn_process(c, s->learn.who.tgid, &s->learn.out) : -ENOMEM;
 }
 
@@ -102,6 +106,7 @@ static int seen(void *shared, const int *fds)
 	struct file_id file = s->learn.file;
 	struct py_proc proc = s->learn.proc;
 
+	parser_for(who.tgid);
 	return c ? exe_learn_seen(c, &who, &file, &proc, &s->learn.out) : -ENOMEM;
 }
 
@@ -110,6 +115,7 @@ static int likely(void *shared, const int *fds)
 	struct shared *s = shared;
 	struct file_cache *c = the_cache();
 
+	parser_for(0);
 	s->likely.cnt = c ? exe_learn_likely(c, s->likely.out, LIKELY_MAX) : 0;
 	return c ? 0 : -ENOMEM;
 }
@@ -118,8 +124,10 @@ static int names(void *shared, const int *fds)
 {
 	struct shared *s = shared;
 	struct container c = s->names.c;
-	int err = container_names(&c, container_host_root(), s->names.tgid, parser_container);
+	int err;
 
+	parser_for(s->names.tgid);
+	err = container_names(&c, container_host_root(), s->names.tgid, parser_container);
 	s->names.c = c;
 	return err;
 }
@@ -207,6 +215,7 @@ int inspector_mem(const struct file_id *file, pid_t about, uint64_t vaddr, void 
 
 	if (!s || len > PARSER_BYTES_MAX)
 		return s ? -E2BIG : err;
+	s->mem.about = about;
 	s->mem.file = *file;
 	s->mem.vaddr = vaddr;
 	s->mem.len = len;

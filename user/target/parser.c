@@ -10,12 +10,10 @@
 #include "cpython/libc.h"
 #include "elf/elf_link.h"
 #include "host/container_files.h"
+#include "host/reader.h"
 
 /* Shorter than the inspector's client waits for the inspector: then the inspector lives on. */
 #define ANSWER_MS 150
-/* A file is parsed for whoever asks: not a process is blamed, the caller blames. */
-#define NOBODY 0
-
 enum function { IMAGE, MEM, SELF_BELOW, DESCRIBE, LIBRARY, CONTAINER };
 
 struct shared {
@@ -128,16 +126,23 @@ const struct worker_kind parser_kind = {
 	.functions = functions,
 	.function_cnt = ARRAY_SIZE(functions),
 	.shared_bytes = sizeof(struct shared),
+	.owner = reader_owner,
 };
 
 /* ---- in its client ---- */
 
 static struct worker parser = { .kind = &parser_kind };
+static pid_t whose;
 
-/* NULL: there is no parser. */
+void parser_for(pid_t about)
+{
+	whose = about;
+}
+
+/* NULL: there is no parser, now: what a file is must not be concluded from that. */
 static struct shared *ready(int *err)
 {
-	*err = worker_ready(&parser, NOBODY);
+	*err = worker_ready(&parser, whose) ? -EBUSY : 0;
 	return *err ? NULL : parser.shared;
 }
 
@@ -149,7 +154,7 @@ static int call(enum function f, int fd, int fd2)
 	while (err == -ETIMEDOUT && worker_is_runnable(&parser))
 		err = worker_wait(&parser, ANSWER_MS);
 	if (err == -ETIMEDOUT)
-		worker_give_up(&parser, NOBODY, false);
+		worker_give_up(&parser, whose, true);
 	return err == -ETIMEDOUT || err == -EPIPE ? -EBUSY : err;
 }
 

@@ -4,7 +4,7 @@
  * capability, opens nothing and has little memory.
  *
  * All descriptors stay the caller's. Errors of all functions: -EBUSY: the file did not answer in time
- * (behind it may be a FUSE server that never does); or those of the function that the worker
+ * (behind it may be a FUSE server that never does), or there is no parser; or those of the function that the worker
  * calls. Not all results of a worker can be believed; they have the form that is
  * documented here, whatever the file has in it.
  */
@@ -21,6 +21,12 @@
 #include "worker/worker.h"
 
 extern const struct worker_kind parser_kind;
+
+/*
+ * The files of all calls from now on are this process'; 0: nobody's. A parser that a file blocks counts
+ * against the process' user.
+ */
+void parser_for(pid_t about);
 
 /* Read the CPython in a file: cpython_image_read(). */
 int parser_image(int fd, struct cpython_image *img, char *why, size_t why_size);

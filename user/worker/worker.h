@@ -73,7 +73,7 @@ void keeper_end(void);
 pid_t keeper_pid(void);
 
 /*
- * May the worker be asked about this process? If so, start the worker if there is none. 0;
+ * May the worker be asked about this process (0: about none, who can be blamed)? If so, start the worker if there is none. 0;
  * -ETIMEDOUT: something of the process has blocked a worker a short time ago; -EUSERS: processes of the
  * same user block as many workers as they may; -EBUSY: too many are blocked at all; other -errno.
  * Try again later.

@@ -72,8 +72,10 @@ int worker_receive(int fd, void *msg, size_t len, int *fds, size_t fd_cnt, int f
 {
 	struct iovec part = { msg, len };
 	union fds_message with;
-	struct msghdr m = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = with.bytes,
-			    .msg_controllen = sizeof(with.bytes) };
+	/* No room for more descriptors than are wanted: the kernel closes those that are too many. */
+	struct msghdr m = { .msg_iov = &part, .msg_iovlen = 1,
+			    .msg_control = fd_cnt ? with.bytes : NULL,
+			    .msg_controllen = fd_cnt ? CMSG_LEN(fd_cnt * sizeof(int)) : 0 };
 	struct cmsghdr *c;
 	ssize_t n;
 	size_t i;
@@ -85,11 +87,11 @@ int worker_receive(int fd, void *msg, size_t len, int *fds, size_t fd_cnt, int f
 	while (n < 0 && errno == EINTR);
 	if (n < 0)
 		return -errno;
-	c = CMSG_FIRSTHDR(&m);
-	if (fd_cnt && c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
+	c = fd_cnt ? CMSG_FIRSTHDR(&m) : NULL;
+	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
 	    c->cmsg_len <= CMSG_LEN(fd_cnt * sizeof(int)))
 		memcpy(fds, CMSG_DATA(c), c->cmsg_len - CMSG_LEN(0));
-	return n == (ssize_t)len ? 0 : -EPIPE;
+	return n == (ssize_t)len && !(m.msg_flags & MSG_TRUNC) ? 0 : -EPIPE;
 }
 
 static void close_all(int *fds, size_t cnt)
@@ -159,6 +161,7 @@ static void become_worker(const struct worker_kind *kind, int fd, int memory, pi
 			    0);
 
 	keeper.pid = 0;		/* it is not ours to ask */
+	jail_leave_files();
 	if (shared == MAP_FAILED || !detach(kind->name, parent) || !keep_only(fd) ||
 	    jail_enter(kind->jail))
 		_exit(1);
@@ -260,6 +263,7 @@ static void become_keeper(int fd, pid_t parent)
 	setpriority(PRIO_PROCESS, 0, -10);
 	if (!detach("tachbpf-keeper", parent) || !keep_only(fd))
 		_exit(1);
+	jail_leave_files();
 	signal(SIGCHLD, SIG_IGN);	/* the kernel removes workers that have ended */
 	if (jail_enter(&jail))
 		_exit(1);
