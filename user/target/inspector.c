@@ -15,6 +15,8 @@
  * later, and the file is in memory then.
  */
 #define ANSWER_MS 200
+/* Wait so many times as long while it only waits for a CPU: somewhat longer than it for its parser. */
+#define SLOW_TURNS 10
 #define LIKELY_MAX 256
 
 /* include/uapi/linux/capability.h, since 5.9; older headers lack it */
@@ -23,6 +25,7 @@
 enum function { INSPECT, MEM, LEARN, SEEN, LIKELY, NAMES };
 
 struct shared {
+	uint32_t beats;		/* of its parser: parser_for() */
 	union {
 		struct {
 			struct proc_info who;
@@ -71,7 +74,7 @@ static int inspect(void *shared, const int *fds)
 	struct file_cache *c = the_cache();
 	struct proc_info who = s->inspect.who;
 
-	parser_for(who.tgid);
+	parser_for(who.tgid, &s->beats);
 	return c ? inspect_files(c, &who, s->inspect.before, &s->inspect.out) : -ENOMEM;
 }
 
@@ -85,7 +88,7 @@ static int mem(void *shared, const int *fds)
 
 	if (fd < 0 || len > sizeof(s->mem.bytes))
 		return fd < 0 ? -EFAULT : -E2BIG;
-	parser_for(s->mem.about);
+	parser_for(s->mem.about, &s->beats);
 	return parser_mem(fd, s->mem.vaddr, s->mem.bytes, len);
 }
 
@@ -94,7 +97,7 @@ static int learn(void *shared, const int *fds)
 	struct shared *s = shared;
 	struct file_cache *c = the_cache();
 
-	parser_for(s->learn.who.tgid);
+	parser_for(s->learn.who.tgid, &s->beats);
 	return c ? exe_learn_process(c, s->learn.who.tgid, &s->learn.out) : -ENOMEM;
 }
 
@@ -106,7 +109,7 @@ static int seen(void *shared, const int *fds)
 	struct file_id file = s->learn.file;
 	struct py_proc proc = s->learn.proc;
 
-	parser_for(who.tgid);
+	parser_for(who.tgid, &s->beats);
 	return c ? exe_learn_seen(c, &who, &file, &proc, &s->learn.out) : -ENOMEM;
 }
 
@@ -115,7 +118,7 @@ static int likely(void *shared, const int *fds)
 	struct shared *s = shared;
 	struct file_cache *c = the_cache();
 
-	parser_for(0);
+	parser_for(0, &s->beats);
 	s->likely.cnt = c ? exe_learn_likely(c, s->likely.out, LIKELY_MAX) : 0;
 	return c ? 0 : -ENOMEM;
 }
@@ -126,7 +129,7 @@ static int names(void *shared, const int *fds)
 	struct container c = s->names.c;
 	int err;
 
-	parser_for(s->names.tgid);
+	parser_for(s->names.tgid, &s->beats);
 	err = container_names(&c, container_host_root(), s->names.tgid, parser_container);
 	s->names.c = c;
 	return err;
@@ -168,15 +171,32 @@ static struct worker inspector = { .kind = &inspector_kind };
 
 static struct shared *ready(pid_t about, int *err)
 {
+	struct shared *s;
+
 	*err = worker_ready(&inspector, about);
-	return *err ? NULL : inspector.shared;
+	if (*err)
+		return NULL;
+	s = inspector.shared;
+	s->beats = 0;
+	return s;
+}
+
+/* Does the inspector, or the parser for which it waits, only wait for a CPU? */
+static bool makes_progress(uint32_t *beats)
+{
+	const struct shared *s = inspector.shared;
+	uint32_t before = *beats;
+
+	*beats = __atomic_load_n(&s->beats, __ATOMIC_RELAXED);
+	return *beats != before || worker_is_runnable(&inspector);
 }
 
 static int call(enum function f, pid_t about)
 {
-	int err = worker_call(&inspector, f, NULL, ANSWER_MS);
+	int err = worker_call(&inspector, f, NULL, ANSWER_MS), turns = 0;
+	uint32_t beats = 0;
 
-	while (err == -ETIMEDOUT && worker_is_runnable(&inspector))
+	while (err == -ETIMEDOUT && ++turns < SLOW_TURNS && makes_progress(&beats))
 		err = worker_wait(&inspector, ANSWER_MS);
 	if (err == -ETIMEDOUT)
 		worker_give_up(&inspector, about, true);
@@ -285,6 +305,18 @@ int inspector_names(struct container *c, pid_t tgid)
 	*c = s->names.c;
 	container_end_strings(c);
 	return err;
+}
+
+bool inspector_is_helper(const struct proc_info *who)
+{
+	const pid_t helpers[] = { keeper_pid(), reader_pid(), inspector.pid };
+	size_t i;
+
+	/* Their children are the parser, and workers that were given up. */
+	for (i = 0; i < ARRAY_SIZE(helpers); i++)
+		if (helpers[i] && (who->tgid == helpers[i] || who->stat.ppid == helpers[i]))
+			return true;
+	return false;
 }
 
 unsigned int inspector_stuck_cnt(void)

@@ -38,6 +38,9 @@ int inspector_likely(const struct learned_exe **out, size_t *cnt);
 /* container_names() on this host. */
 int inspector_names(struct container *c, pid_t tgid);
 
+/* Is it the inspector, or another process that we have started to look at processes? */
+bool inspector_is_helper(const struct proc_info *who);
+
 /* Number of processes whose files are not answering now. */
 unsigned int inspector_stuck_cnt(void);
 /* Its pid, for tests; 0: it does not run. */

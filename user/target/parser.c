@@ -14,6 +14,8 @@
 
 /* Shorter than the inspector's client waits for the inspector: then the inspector lives on. */
 #define ANSWER_MS 150
+/* Wait so many times as long while it only waits for a CPU, or computes. */
+#define SLOW_TURNS 10
 enum function { IMAGE, MEM, SELF_BELOW, DESCRIBE, LIBRARY, CONTAINER };
 
 struct shared {
@@ -133,10 +135,12 @@ const struct worker_kind parser_kind = {
 
 static struct worker parser = { .kind = &parser_kind };
 static pid_t whose;
+static uint32_t nobody_looks, *beats = &nobody_looks;
 
-void parser_for(pid_t about)
+void parser_for(pid_t about, uint32_t *its_beats)
 {
 	whose = about;
+	beats = its_beats;
 }
 
 /* NULL: there is no parser, now: what a file is must not be concluded from that. */
@@ -149,10 +153,12 @@ static struct shared *ready(int *err)
 static int call(enum function f, int fd, int fd2)
 {
 	const int fds[WORKER_FDS_MAX] = { fd, fd2 };
-	int err = worker_call(&parser, f, fds, ANSWER_MS);
+	int err = worker_call(&parser, f, fds, ANSWER_MS), turns = 0;
 
-	while (err == -ETIMEDOUT && worker_is_runnable(&parser))
+	while (err == -ETIMEDOUT && ++turns < SLOW_TURNS && worker_is_runnable(&parser)) {
+		++*beats;
 		err = worker_wait(&parser, ANSWER_MS);
+	}
 	if (err == -ETIMEDOUT)
 		worker_give_up(&parser, whose, true);
 	return err == -ETIMEDOUT || err == -EPIPE ? -EBUSY : err;

@@ -24,9 +24,10 @@ extern const struct worker_kind parser_kind;
 
 /*
  * The files of all calls from now on are this process'; 0: nobody's. A parser that a file blocks counts
- * against the process' user.
+ * against the process' user. *beats counts up while the parser only waits for a CPU: who waits for
+ * the caller sees that it is not a file that it waits for.
  */
-void parser_for(pid_t about);
+void parser_for(pid_t about, uint32_t *beats);
 
 /* Read the CPython in a file: cpython_image_read(). */
 int parser_image(int fd, struct cpython_image *img, char *why, size_t why_size);

@@ -37,18 +37,23 @@ int jail_keep_caps(uint64_t caps)
 
 /*
  * Not setuid(): then processes of nobody's could stop us. The kernel takes what of our
- * capabilities is for files; jail_enter() takes back what may stay.
+ * capabilities is for files; we take it back.
  */
 void jail_leave_files(void)
 {
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
 	static bool done;	/* also by the process that has started us */
 
 	if (done || geteuid())
 		return;
 	done = true;
+	if (syscall(SYS_capget, &head, data))
+		return;
 	setgroups(0, NULL);
 	setfsgid(NOBODY);
 	setfsuid(NOBODY);
+	syscall(SYS_capset, &head, data);
 }
 
 int jail_filter_works(void)

@@ -18,6 +18,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/util.h"
@@ -261,9 +262,9 @@ static void become_keeper(int fd, pid_t parent)
 	keeper_jail(&jail, calls);
 	/* Workers use little CPU time, and samples wait for them. Fails without CAP_SYS_NICE. */
 	setpriority(PRIO_PROCESS, 0, -10);
+	jail_leave_files();	/* before detach(): it undoes PR_SET_PDEATHSIG */
 	if (!detach("tachbpf-keeper", parent) || !keep_only(fd))
 		_exit(1);
-	jail_leave_files();
 	signal(SIGCHLD, SIG_IGN);	/* the kernel removes workers that have ended */
 	if (jail_enter(&jail))
 		_exit(1);
@@ -297,6 +298,7 @@ void keeper_end(void)
 		return;
 	close(keeper.fd);
 	kill(keeper.pid, SIGKILL);
+	waitpid(keeper.pid, NULL, 0);
 	keeper.pid = 0;
 }
 

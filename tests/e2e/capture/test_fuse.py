@@ -48,16 +48,16 @@ def inspectors(recording):
     return [comm for _, comm in children(keeper)].count("tachbpf-inspect")
 
 
-def test_a_recording_goes_on_and_ends(attackers, scratch, python):
+def test_a_recording_goes_on_and_ends(attackers, out, python):
     """By its duration, and by Ctrl-C; a Python that starts meanwhile is profiled."""
     bad = {a.pid for a in attackers}
-    done = succeeded(tachbpf("-a", "-d", 1, "-o", scratch / "timed", "--json"))
+    done = succeeded(tachbpf("-a", "-d", 1, "-o", out / "timed", "--json"))
     assert not bad & {p["pid"] for p in done.summary["processes"]}
     assert done.summary["files_stuck"] > 0
     assert bad & {p["pid"] for p in done.summary["refused"]}
-    with Recording(["-a", "-o", scratch / "interrupted", "--json"]) as recording:
+    with Recording(["-a", "-o", out / "interrupted", "--json"]) as recording:
         recording.wait_recording()
-        with Target(python, scratch, "shares=600") as target:
+        with Target(python, out, "shares=600") as target:
             target.go()
             use_cpu(target.pid, 0.5)
         summary = succeeded(recording.stop()).summary
@@ -65,11 +65,11 @@ def test_a_recording_goes_on_and_ends(attackers, scratch, python):
     assert row["samples"] > 0
 
 
-def test_a_user_blocks_two_workers_at_most(attackers, scratch):
+def test_a_user_blocks_two_workers_at_most(attackers, out):
     user = attackers[0].user
     if user is None:
         pytest.skip("root may block more")
-    with Recording(["-a", "--uid", user, "-o", scratch / "user", "--json"]) as recording:
+    with Recording(["-a", "--uid", user, "-o", out / "user", "--json"]) as recording:
         recording.wait_recording()
         there = inspectors(recording)
         summary = succeeded(recording.stop()).summary
@@ -77,13 +77,13 @@ def test_a_user_blocks_two_workers_at_most(attackers, scratch):
     assert summary["files_stuck"] >= ATTACKERS
 
 
-def test_ps_ends_and_lists_the_others(attackers, scratch, python):
-    with Target(python, scratch, "shares=600") as target:
+def test_ps_ends_and_lists_the_others(attackers, out, python):
+    with Target(python, out, "shares=600") as target:
         listed = json.loads(succeeded(tachbpf("ps", "--json")).stdout)["pythons"]
         assert target.pid in {p["pid"] for p in listed}
 
 
-def test_a_process_that_is_asked_for_is_named(attackers, scratch):
-    done = tachbpf("-p", attackers[0].pid, "-d", 1, "-o", scratch / "one.tach")
+def test_a_process_that_is_asked_for_is_named(attackers, out):
+    done = tachbpf("-p", attackers[0].pid, "-d", 1, "-o", out / "one.tach")
     assert done.returncode == 1
     assert str(attackers[0].pid) in done.stderr and "does not answer" in done.stderr
