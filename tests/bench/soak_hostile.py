@@ -24,6 +24,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "e2e" / "lib"))
 
 import fuse  # noqa: E402
+from paths import TARGETS  # noqa: E402
 from processes import kill, online_cpus  # noqa: E402
 from recording import Recording  # noqa: E402
 
@@ -79,6 +80,9 @@ class Attacks:
         self.scratch, self.count, self.brief = scratch, {}, []
         self.hostile = scratch / "a\nb\x1b[2J \"'\\"
         self.hostile.mkdir()
+        # no Python, and a file that no other process has: its mapped files are looked at
+        self.burner = scratch / "map_and_burn"
+        subprocess.run(["gcc", "-O", "-o", self.burner, TARGETS / "map_and_burn.c"], check=True)
         self.fuse, self.turn, self.copies = [], 0, 0
         # fuse.device() makes a node for everybody, as /dev/fuse is
         self.device = fuse.device(scratch) if os.path.exists("/dev/fuse") else None
@@ -112,7 +116,7 @@ class Attacks:
         place = "overlay" if self.turn % 40 else "plain"
         with contextlib.suppress(AssertionError):
             self.fuse.append(fuse.Unanswering(self.device, self.scratch / f"fuse{self.turn}", place,
-                                              user=NOBODY).__enter__())
+                                              user=NOBODY, program=self.burner).__enter__())
             self.counted(f"FUSE servers ({place})")
         while len(self.fuse) > FUSE_SERVERS:
             self.fuse.pop(0).stop()
@@ -128,8 +132,8 @@ class Attacks:
         self.start("user and pid namespaces", ["unshare", "--user", "--map-root-user", "--pid", "--fork",
                                                PYTHON, "-c", SHORT_CODE])
 
-    def interpreters(self):
-        """A copy with one more byte: another file, with another identity."""
+    def copy(self):
+        """A Python with one more byte: another file, with another identity. The eighth before goes."""
         path = self.hostile / f"python{self.copies}"
         with contextlib.suppress(OSError):
             (self.hostile / f"python{self.copies - 8}").unlink()
@@ -137,7 +141,10 @@ class Attacks:
         with open(path, "ab") as f:
             f.write(os.urandom(1 + self.copies % 7))
         self.copies += 1
-        self.start("interpreters never seen before", [path, "-c", SHORT_CODE])
+        return path
+
+    def interpreters(self):
+        self.start("interpreters never seen before", [self.copy(), "-c", SHORT_CODE])
 
     def names(self):
         self.start("hostile names", [PYTHON, "-c", NAMES_CODE, "\n\x1b]0;x\x07", "\\\"" * 500],
@@ -256,7 +263,7 @@ def soak(scratch, seconds):
         due = LOOK_S
         while time.monotonic() < begin + seconds:
             attacks.step()
-            time.sleep(PAUSE_S)
+            time.sleep(PAUSE_S)         # the pace of the attacks
             now = time.monotonic() - begin
             if now >= due:
                 due += LOOK_S

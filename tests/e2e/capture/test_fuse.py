@@ -48,7 +48,7 @@ def inspectors(recording):
     return [comm for _, comm in children(keeper)].count("tachbpf-inspect")
 
 
-def test_a_recording_goes_on_and_ends(attackers, out, python):
+def test_a_recording_goes_on_and_ends(attackers, out, scratch, python):
     """By its duration, and by Ctrl-C; a Python that starts meanwhile is profiled."""
     bad = {a.pid for a in attackers}
     done = succeeded(tachbpf("-a", "-d", 1, "-o", out / "timed", "--json"))
@@ -57,7 +57,7 @@ def test_a_recording_goes_on_and_ends(attackers, out, python):
     assert bad & {p["pid"] for p in done.summary["refused"]}
     with Recording(["-a", "-o", out / "interrupted", "--json"]) as recording:
         recording.wait_recording()
-        with Target(python, out, "shares=600") as target:
+        with Target(python, scratch, "shares=600") as target:
             target.go()
             use_cpu(target.pid, 0.5)
         summary = succeeded(recording.stop()).summary
@@ -77,8 +77,8 @@ def test_a_user_blocks_two_workers_at_most(attackers, out):
     assert summary["files_stuck"] >= ATTACKERS
 
 
-def test_ps_ends_and_lists_the_others(attackers, out, python):
-    with Target(python, out, "shares=600") as target:
+def test_ps_ends_and_lists_the_others(attackers, out, scratch, python):
+    with Target(python, scratch, "shares=600") as target:
         listed = json.loads(succeeded(tachbpf("ps", "--json")).stdout)["pythons"]
         assert target.pid in {p["pid"] for p in listed}
 

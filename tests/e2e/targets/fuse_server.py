@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""fuse_server.py DEVICE DIRECTORY NAME PLACE: a file system whose file stops to answer.
+"""fuse_server.py DEVICE DIRECTORY NAME PLACE [PROGRAM]: a file system whose file stops to answer.
 
 Mounts a FUSE file system in a mount namespace of its own (and, unless it is root, a user namespace),
 with one file NAME in it. PLACE "plain": at DIRECTORY/fuse; "overlay": below an overlay at
-DIRECTORY/overlay. A child maps the file as code and then uses the CPU for ever. Once the file is mapped, the
+DIRECTORY/overlay. A child maps the file as code and then uses the CPU for ever,
+itself or in PROGRAM (map_and_burn.c). Once the file is mapped, the
 server prints "ready" and the child's pid, and answers nothing any more: not even the end of the
 recording that waits for it, only its own end, which releases all who wait.
 """
@@ -108,7 +109,7 @@ def map_and_burn(path, ready):
 
 
 def main():
-    device, directory, name, place = sys.argv[1:]
+    device, directory, name, place, *program = sys.argv[1:]
     isolate()
     fuse, overlay = f"{directory}/fuse", f"{directory}/overlay"
     os.makedirs(fuse, exist_ok=True)
@@ -129,7 +130,11 @@ def main():
     child = os.fork()
     if not child:
         os.close(fd)
-        map_and_burn(f"{overlay if place == 'overlay' else fuse}/{name}", ready)
+        path = f"{overlay if place == 'overlay' else fuse}/{name}"
+        if program:
+            os.set_inheritable(ready, True)
+            os.execv(program[0], [*program, path, str(ready)])
+        map_and_burn(path, ready)
     os.read(came, 1)
     server.silent = True
     print("ready", child, flush=True)
