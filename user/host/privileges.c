@@ -52,19 +52,24 @@ static int become_for_files(void)
 	return (uid_t)setfsuid(-1) == uid && (gid_t)setfsgid(-1) == gid ? 0 : -EPERM;
 }
 
+uint64_t privileges_for_recording(uint64_t has)
+{
+	const uint64_t both = 1ull << CAP_PERFMON_BIT | 1ull << CAP_BPF_BIT;
+
+	/* CAP_SYS_ADMIN replaces these two where they are missing. */
+	return has & ((has & both) == both ? both : both | 1ull << CAP_SYS_ADMIN);
+}
+
 int privileges_drop_for_recording(void)
 {
 	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
-	uint64_t keep = 1ull << CAP_PERFMON_BIT | 1ull << CAP_BPF_BIT, has;
+	uint64_t has;
 	int err;
 
 	if (syscall(SYS_capget, &head, data))
 		return -errno;
 	has = data[0].permitted | (uint64_t)data[1].permitted << 32;
-	/* CAP_SYS_ADMIN replaces these two where they are missing. */
-	if ((has & keep) != keep)
-		keep |= 1ull << CAP_SYS_ADMIN;
 	err = become_for_files();
-	return err ? err : keep_caps(keep);
+	return err ? err : keep_caps(privileges_for_recording(has));
 }

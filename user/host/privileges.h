@@ -5,6 +5,11 @@
 #ifndef TACHBPF_PRIVILEGES_H
 #define TACHBPF_PRIVILEGES_H
 
+#include <stdint.h>
+
+/* Which of these capabilities a recording keeps (bits). */
+uint64_t privileges_for_recording(uint64_t has);
+
 /*
  * For a recording, once everything is loaded and attached, before anything is looked at that others
  * control: give up all capabilities but those for BPF maps and perf events, and the ability to

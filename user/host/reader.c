@@ -99,6 +99,7 @@ static const struct jail jail = {
 
 const struct worker_kind reader_kind = {
 	.name = "tachbpf-reader",
+	.does = "reads processes' memory, and what of /proc is not for everybody",
 	.jail = &jail,
 	.functions = functions,
 	.function_cnt = ARRAY_SIZE(functions),

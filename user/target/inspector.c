@@ -158,6 +158,7 @@ static const struct jail jail = {
 
 const struct worker_kind inspector_kind = {
 	.name = "tachbpf-inspect",
+	.does = "opens files that processes have mapped, and those of container runtimes",
 	.jail = &jail,
 	.functions = functions,
 	.function_cnt = ARRAY_SIZE(functions),

@@ -124,6 +124,7 @@ static const struct jail jail = { .calls = calls, .memory_bytes = 128u << 20 };
 
 const struct worker_kind parser_kind = {
 	.name = "tachbpf-parser",
+	.does = "reads ELF files and JSON; opens nothing",
 	.jail = &jail,
 	.functions = functions,
 	.function_cnt = ARRAY_SIZE(functions),

@@ -44,6 +44,7 @@ typedef int (*worker_fn)(void *shared, const int *fds);
 
 struct worker_kind {
 	const char *name;		/* of the process: "tachbpf-reader" */
+	const char *does;		/* for users, in a few words */
 	const struct jail *jail;
 	const worker_fn *functions;
 	unsigned int function_cnt;
@@ -69,6 +70,9 @@ struct worker {
 int keeper_start(const struct worker_kind *const kinds[], size_t cnt);
 /* End the keeper, and with it all workers that it started. */
 void keeper_end(void);
+/* What the keeper of these kinds keeps: what its workers need. */
+#define KEEPER_NAME "tachbpf-keeper"
+uint64_t keeper_caps(const struct worker_kind *const kinds[], size_t cnt);
 /* The keeper's pid; 0: there is none. */
 pid_t keeper_pid(void);
 

@@ -220,18 +220,28 @@ static const char *const keeper_calls[] = {
 };
 #define CALLS_MAX 128
 
+uint64_t keeper_caps(const struct worker_kind *const kinds[], size_t cnt)
+{
+	uint64_t caps = 0;
+	size_t i;
+
+	for (i = 0; i < cnt; i++)
+		caps |= kinds[i]->jail->caps;
+	return caps;
+}
+
 /* The union of what all kinds may do, because workers inherit the keeper's jail. */
 static void keeper_jail(struct jail *jail, const char *calls[CALLS_MAX])
 {
 	size_t i, k, cnt = 0;
 
-	*jail = (struct jail){ .calls = calls };
+	*jail = (struct jail){ .calls = calls,
+			       .caps = keeper_caps(keeper.kinds, keeper.kind_cnt) };
 	for (k = 0; keeper_calls[k]; k++)
 		calls[cnt++] = keeper_calls[k];
 	for (i = 0; i < keeper.kind_cnt; i++) {
 		const struct jail *its = keeper.kinds[i]->jail;
 
-		jail->caps |= its->caps;
 		for (k = 0; its->calls[k] && cnt + 1 < CALLS_MAX; k++)
 			calls[cnt++] = its->calls[k];
 	}
@@ -263,7 +273,7 @@ static void become_keeper(int fd, pid_t parent)
 	/* Workers use little CPU time, and samples wait for them. Fails without CAP_SYS_NICE. */
 	setpriority(PRIO_PROCESS, 0, -10);
 	jail_leave_files();	/* before detach(): it undoes PR_SET_PDEATHSIG */
-	if (!detach("tachbpf-keeper", parent) || !keep_only(fd))
+	if (!detach(KEEPER_NAME, parent) || !keep_only(fd))
 		_exit(1);
 	signal(SIGCHLD, SIG_IGN);	/* the kernel removes workers that have ended */
 	if (jail_enter(&jail))
