@@ -27,9 +27,9 @@ class Unanswering:
 
     def __init__(self, dev, directory, place, name="libpython3.11.so.1.0", user=None,
                  program=None):
-        """dev: /dev/fuse. place: plain, overlay. user: a uid; the server is then in a user namespace.
+        """dev: /dev/fuse. place: plain, overlay, reads. user: a uid; the server is then in a user namespace.
         program: map_and_burn.c, compiled, which is the process then; otherwise it is a Python."""
-        self.user = user
+        self.user, self.place = user, place
         directory.mkdir()
         if user:
             os.chown(directory, user, user)

@@ -3,7 +3,7 @@
 
 Mounts a FUSE file system in a mount namespace of its own (and, unless it is root, a user namespace),
 with one file NAME in it. PLACE "plain": at DIRECTORY/fuse; "overlay": below an overlay at
-DIRECTORY/overlay. A child maps the file as code and then uses the CPU for ever,
+DIRECTORY/overlay; "reads": as overlay, but only reads have no answer, so that the file can be opened. A child maps the file as code and then uses the CPU for ever,
 itself or in PROGRAM (map_and_burn.c). Once the file is mapped, the
 server prints "ready" and the child's pid, and answers nothing any more: not even the end of the
 recording that waits for it, only its own end, which releases all who wait.
@@ -58,7 +58,7 @@ def attr(node):
 
 class Server:
     def __init__(self, fd, name):
-        self.fd, self.name, self.silent = fd, name.encode(), False
+        self.fd, self.name, self.silent, self.only = fd, name.encode(), False, None
 
     def answer(self, unique, data=b"", error=0):
         os.write(self.fd, struct.pack("<IiQ", 16 + len(data), -error, unique) + data)
@@ -72,7 +72,8 @@ class Server:
                     continue
                 return
             _, opcode, unique, node = struct.unpack_from("<IIQQ", request)
-            if not self.silent and opcode not in (FORGET, BATCH_FORGET):
+            is_silent = self.silent and self.only in (None, opcode)
+            if not is_silent and opcode not in (FORGET, BATCH_FORGET):
                 self.handle(opcode, unique, node, request[40:])
 
     def handle(self, opcode, unique, node, body):
@@ -118,7 +119,9 @@ def main():
           f"fd={fd},rootmode=40000,user_id=0,group_id=0,allow_other")
     server = Server(fd, name)
     threading.Thread(target=server.serve, daemon=True).start()
-    if place == "overlay":
+    if place == "reads":
+        server.only = READ
+    if place != "plain":
         for part in (overlay, f"{directory}/tmp"):
             os.makedirs(part, exist_ok=True)
         mount("tmpfs", f"{directory}/tmp", "tmpfs")
@@ -130,7 +133,7 @@ def main():
     child = os.fork()
     if not child:
         os.close(fd)
-        path = f"{overlay if place == 'overlay' else fuse}/{name}"
+        path = f"{fuse if place == 'plain' else overlay}/{name}"
         if program:
             os.set_inheritable(ready, True)
             os.execv(program[0], [*program, path, str(ready)])
