@@ -50,3 +50,19 @@ def test_no_device_is_opened(lured, out, command):
     assert [c for c in met if "O_PATH" not in c] == []
     if command[0] == "-a":
         assert met, "nobody has come near it"
+
+
+@pytest.mark.parametrize("command", ["report", "info", "recover", "replay"])
+def test_no_device_in_a_recordings_place_is_opened(root, out, command):
+    if not shutil.which("strace"):
+        absent("strace is not installed: run make check-deps")
+    made = out / "x"
+    made.mkdir()
+    for name in ("1-python.tach", "1-python.tach.json", "1-python.folded", "session.json"):
+        (made / name).symlink_to("/dev/ptmx")
+    log, more = out / "calls", ["--format", "collapsed", "-o", out / "y"] if command == "replay" else []
+    for place in (made, made / "1-python.tach", made / "1-python.folded"):
+        subprocess.run(["strace", "-f", "-y", "-qq", "-e", "trace=open,openat,openat2", "-o", log,
+                        binary(), command, *more, place], capture_output=True, timeout=TIMEOUT)
+        calls = [c for c in log.read_text().splitlines() if "= -1" not in c]
+        assert [c for c in calls if "ptmx" in c and "O_PATH" not in c] == []
