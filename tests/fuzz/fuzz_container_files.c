@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * fuzz_container_files.c - any bytes as a file of a container runtime. Input: a byte that says which one,
- * then the file. What comes out is terminated UTF-8 without control characters.
+ * fuzz_container_files.c - any bytes as a file of a container runtime. Input: a byte that says
+ * which one, then the file. What comes out is terminated UTF-8 without control characters.
  */
 #include <limits.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * fuzz_elf.c - two hostile ELF files through the ELF reader and what the dynamic linker does with them
- * (elf.h, elf_link.h), as the parser's functions DESCRIBE and LIBRARY call them. Input: u32 length of
- * the executable, the executable, the library.
+ * fuzz_elf.c - two hostile ELF files through the ELF reader and what the dynamic linker does with
+ * them (elf.h, elf_link.h), as the parser's functions DESCRIBE and LIBRARY call them. Input: u32
+ * length of the executable, the executable, the library.
  */
 #include <limits.h>
 #include <stdlib.h>

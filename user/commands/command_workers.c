@@ -20,8 +20,8 @@ int command_workers_start(void)
 	int err = keeper_start(command_workers, COMMAND_WORKERS);
 
 	if (!err && jail_filter_works())
-		log_warn("no filter of system calls: the kernel, or a filter that is on already, refuses it; "
-			 "helpers have no capability that they do not need, and that is all");
+		log_warn("no filter of system calls: the kernel, or a filter that is on already, "
+			 "refuses it; helpers have few capabilities, but may make any call");
 	if (err)
 		log_warn("privileges are kept, because no other process can have them: %s",
 			 strerror(-err));

@@ -12,8 +12,8 @@
 extern const struct worker_kind *const command_workers[COMMAND_WORKERS];
 
 /*
- * Start the keeper of all kinds of workers. Without a keeper, which is logged, the program must keep
- * its own rights: -errno. Once it has given them up: reader_reads_proc().
+ * Start the keeper of all kinds of workers. Without a keeper, which is logged, the program must
+ * keep its own rights: -errno. Once it has given them up: reader_reads_proc().
  */
 int command_workers_start(void);
 

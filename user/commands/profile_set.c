@@ -199,7 +199,7 @@ static int add_path(struct profile_set *set, const char *path)
 
 	if (!shown)
 		return -ENOMEM;
-	/* What it is is seen before it is opened; a directory is the only thing that is opened here. */
+	/* Nothing but a directory is opened here: to open a device can have an effect. */
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0 && errno == ENOTDIR)
 		fd = open(path, O_PATH | O_CLOEXEC);

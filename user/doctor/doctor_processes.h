@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * doctor_processes.h - which processes a recording has, and what each of them may do: from the tables by
- * which they give up the rest.
+ * doctor_processes.h - which processes a recording has, and what each of them may do: from the
+ * tables by which they give up the rest.
  */
 #ifndef TACHBPF_DOCTOR_PROCESSES_H
 #define TACHBPF_DOCTOR_PROCESSES_H
@@ -15,13 +15,13 @@
 struct process_rights {
 	const char *name;		/* as ps shows it */
 	const char *does;
-	uint64_t caps;			/* bits of the capabilities that it keeps, of those we have */
+	uint64_t caps;			/* bits: what it keeps of what we have */
 	bool filter;			/* is there a filter of system calls? */
 };
 
 /*
- * What each process of a recording has: the program itself, the keeper of these kinds, a worker of each
- * kind. Fills out, at most max of them; returns how many.
+ * What each process of a recording has: the program itself, the keeper of these kinds, a worker
+ * of each kind. Fills out, at most max of them; returns how many.
  */
 size_t process_rights(const struct worker_kind *const kinds[], size_t cnt,
 		      struct process_rights *out, size_t max);

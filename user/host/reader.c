@@ -22,7 +22,7 @@ enum function { READ_MEM, READ_TEXT, READ_LINK, READ_LIST };
 /* What both sides see. bytes: of memory, of a text, or an array of pid_t. */
 struct shared {
 	int32_t tgid;
-	uint32_t len;		/* wanted, then found; but for memory, of which all or nothing is read */
+	uint32_t len;		/* wanted, then found; of memory, all or nothing is */
 	uint64_t addr;
 	char name[NAME_BYTES];	/* of a file in /proc/TGID */
 	uint8_t bytes[READER_BYTES_MAX];

@@ -15,7 +15,7 @@
  * later, and the file is in memory then.
  */
 #define ANSWER_MS 200
-/* Wait so many times as long while it only waits for a CPU: somewhat longer than it for its parser. */
+/* Wait so many times as long while it only waits for a CPU: longer than it for its parser. */
 #define SLOW_TURNS 10
 #define LIKELY_MAX 256
 
@@ -143,7 +143,8 @@ static const worker_fn functions[] = {
 /* It reads /proc and opens files; and it starts its parser, and gives it up. */
 static const char *const calls[] = {
 	"open", "openat", "openat2", "read", "pread64", "readlink", "readlinkat", "stat", "lstat",
-	"newfstatat", "fstat", "statx", "access", "faccessat", "faccessat2", "fcntl", "lseek", "getdents64",
+	"newfstatat", "fstat", "statx", "access", "faccessat", "faccessat2", "fcntl", "lseek",
+	"getdents64",
 	"clone", "clone3", "fork", "memfd_create", "ftruncate", "socketpair", "pidfd_open",
 	"pidfd_send_signal", "waitid", "poll", "ppoll", "getppid", "kill", "prctl", "dup2", "dup3",
 	"close_range", "setrlimit", "prlimit64", "capget", "capset", "seccomp",

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * inspector.h - the worker (worker.h) that opens files which others name: those that processes
- * have mapped or run, to find out which CPython is in them (inspect_files.h, exe_learn.h); and those in which
- * container runtimes keep names. The parser reads them (parser.h).
+ * have mapped or run, to find out which CPython is in them (inspect_files.h, exe_learn.h); and
+ * those in which container runtimes keep names. The parser reads them (parser.h).
  *
- * Errors of all functions: -ETIMEDOUT: a file of this process does not answer, now or a short time ago;
- * the inspector is not asked about the process for a while. -EUSERS: so many files of the same user's
- * processes do not answer that none of them is asked. -EBUSY: there is no inspector, try again.
+ * Errors of all functions: -ETIMEDOUT: a file of this process does not answer, now or a short
+ * time ago; the inspector is not asked about the process for a while. -EUSERS: so many files of
+ * the same user's processes do not answer that none of them is asked. -EBUSY: there is no
+ * inspector, try again.
  */
 #ifndef TACHBPF_INSPECTOR_H
 #define TACHBPF_INSPECTOR_H

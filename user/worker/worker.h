@@ -60,7 +60,7 @@ struct worker {
 	int fd, pidfd;
 	void *shared;
 	uint32_t calls;
-	struct stuck *stuck;		/* WORKER_STUCK_MAX entries, allocated when they are needed */
+	struct stuck *stuck;		/* WORKER_STUCK_MAX entries; NULL: not yet needed */
 };
 
 /*
@@ -77,10 +77,10 @@ uint64_t keeper_caps(const struct worker_kind *const kinds[], size_t cnt);
 pid_t keeper_pid(void);
 
 /*
- * May the worker be asked about this process (0: about none, who can be blamed)? If so, start the worker if there is none. 0;
- * -ETIMEDOUT: something of the process has blocked a worker a short time ago; -EUSERS: processes of the
- * same user block as many workers as they may; -EBUSY: too many are blocked at all; other -errno.
- * Try again later.
+ * May the worker be asked about this process (0: about none, who can be blamed)? If so, start the
+ * worker if there is none. 0; -ETIMEDOUT: something of the process has blocked a worker a short
+ * time ago; -EUSERS: processes of the same user block as many workers as they may; -EBUSY: too
+ * many are blocked at all; other -errno. Try again later.
  */
 int worker_ready(struct worker *w, pid_t about);
 

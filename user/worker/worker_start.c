@@ -29,7 +29,7 @@
 struct started {
 	int32_t err;
 	int32_t pid;
-	int fds[FDS_MAX];	/* socket, shared memory, pidfd: not in the message, but beside it */
+	int fds[FDS_MAX];	/* socket, shared memory, pidfd: beside the message */
 };
 #define STARTED_BYTES offsetof(struct started, fds)
 
@@ -73,7 +73,7 @@ int worker_receive(int fd, void *msg, size_t len, int *fds, size_t fd_cnt, int f
 {
 	struct iovec part = { msg, len };
 	union fds_message with;
-	/* No room for more descriptors than are wanted: the kernel closes those that are too many. */
+	/* No room for more descriptors than are wanted: the kernel closes the others. */
 	struct msghdr m = { .msg_iov = &part, .msg_iovlen = 1,
 			    .msg_control = fd_cnt ? with.bytes : NULL,
 			    .msg_controllen = fd_cnt ? CMSG_LEN(fd_cnt * sizeof(int)) : 0 };

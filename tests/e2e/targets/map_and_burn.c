@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * map_and_burn.c FILE FD - what fuse_server.py's child does, in a program that is no Python: maps the
- * file as code, writes a byte to FD, and uses the CPU for ever.
+ * map_and_burn.c FILE FD - what fuse_server.py's child does, in a program that is no Python: maps
+ * the file as code, writes a byte to FD, and uses the CPU for ever.
  */
 #include <fcntl.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * test_jails.c - the jails of the workers that there are: each real one's capabilities, memory and system
- * calls, with functions of the test that try what none of them may do.
+ * test_jails.c - the jails of the workers that there are: each real one's capabilities, memory
+ * and system calls, with functions of the test that try what none of them may do.
  */
 #include <setjmp.h>
 #include <stdarg.h>

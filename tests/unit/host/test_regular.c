@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * test_regular.c - what others name is opened only if it is a regular file. That a file was not opened
- * shows in what its opening does: a new terminal, a writer of a FIFO that goes on.
+ * test_regular.c - what others name is opened only if it is a regular file. That a file was not
+ * opened shows in what its opening does: a new terminal, a writer of a FIFO that goes on.
  */
 #include <setjmp.h>
 #include <stdarg.h>
