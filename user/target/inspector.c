@@ -209,11 +209,29 @@ static int call(enum function f, pid_t about)
 	return err == -EPIPE ? -EBUSY : err;
 }
 
+/* Make sure that what the inspector says has its form, whoever has written it. */
+static bool check_inspected(struct inspected *i, bool found)
+{
+	uint32_t n;
+
+	i->why[sizeof(i->why) - 1] = '\0';
+	if (i->python_cnt > INSPECT_PYTHONS_MAX || (found && !i->python_cnt))
+		return false;
+	for (n = 0; n < i->python_cnt; n++) {
+		struct inspected_python *p = &i->pythons[n];
+
+		p->name[sizeof(p->name) - 1] = '\0';
+		p->image.version[sizeof(p->image.version) - 1] = '\0';
+	}
+	return true;
+}
+
 int inspector_inspect(const struct proc_info *who, uint64_t before, const struct inspected **out)
 {
+	/* A copy: what has been checked does not change any more. */
+	static struct inspected copy;
 	int err;
 	struct shared *s = ready(who->tgid, &err);
-	struct inspected *i;
 
 	if (!s)
 		return err;
@@ -222,12 +240,11 @@ int inspector_inspect(const struct proc_info *who, uint64_t before, const struct
 	err = call(INSPECT, who->tgid);
 	if (err == -EBUSY || err == -ETIMEDOUT || err == -EUSERS)
 		return err;
-	i = &s->inspect.out;
-	i->why[sizeof(i->why) - 1] = '\0';
-	if (i->python_cnt > INSPECT_PYTHONS_MAX || (!err && !i->python_cnt))
-		return -EBADMSG;
-	*out = i;
-	return err;
+	if (!inspector.pid)
+		return -EBUSY;
+	copy = s->inspect.out;
+	*out = &copy;
+	return check_inspected(&copy, !err) ? err : -EBADMSG;
 }
 
 int inspector_mem(const struct file_id *file, pid_t about, uint64_t vaddr, void *buf, size_t len)
@@ -281,14 +298,16 @@ int inspector_seen(const struct proc_info *who, const struct file_id *image,
 int inspector_likely(const struct learned_exe **out, size_t *cnt)
 {
 	int err;
+	uint32_t found;
 	struct shared *s = ready(0, &err);
 
 	if (s)
 		err = call(LIKELY, 0);
 	if (err)
 		return err;
+	found = __atomic_load_n(&s->likely.cnt, __ATOMIC_RELAXED);
 	*out = s->likely.out;
-	*cnt = s->likely.cnt < LIKELY_MAX ? s->likely.cnt : LIKELY_MAX;
+	*cnt = found < LIKELY_MAX ? found : LIKELY_MAX;
 	return 0;
 }
 
