@@ -304,9 +304,13 @@ bench: $(O)/tachbpf interpreters ## what a sample costs, beside the peers (root)
 	TACHBPF=$(abspath $(O))/tachbpf $(PYTHON) tests/bench/bench_select.py
 	TACHBPF=$(abspath $(O))/tachbpf $(PYTHON) tests/bench/bench_wait.py
 
-.PHONY: bench-hostile soak
+.PHONY: bench-hostile soak soak-hostile
 bench-hostile: $(O)/tachbpf ## how long a sample of a hostile target takes at worst (root)
 	TACHBPF=$(abspath $(O))/tachbpf $(PYTHON) tests/bench/bench_hostile.py $(BENCHFLAGS)
+
+SECONDS ?= 1800
+soak-hostile: $(O)/tachbpf ## half an hour of everything that users can do to a recording (root; SECONDS=300)
+	TACHBPF=$(abspath $(O))/tachbpf $(PYTHON) tests/bench/soak_hostile.py --seconds $(SECONDS)
 
 soak: $(O)/tachbpf interpreters ## ten minutes of everything at 10 kHz under stress (root)
 	TACHBPF=$(abspath $(O))/tachbpf $(PYTHON) tests/bench/soak.py $(BENCHFLAGS)
@@ -366,6 +370,9 @@ FUZZ_SEEDS_fuzz_proc_filter      = tests/golden/fuzz_proc_filter/*.txt
 FUZZ_SEEDS_fuzz_resolver    = tests/golden/fuzz_resolver/*.bin
 FUZZ_SEEDS_fuzz_containers  = tests/golden/fuzz_containers/*.txt
 FUZZ_SEEDS_fuzz_session     = tests/golden/fuzz_session/*.json
+FUZZ_SEEDS_fuzz_maps        = tests/golden/fuzz_maps/*.txt
+FUZZ_SEEDS_fuzz_elf         = tests/golden/fuzz_elf/*.bin
+FUZZ_SEEDS_fuzz_container_files = tests/golden/fuzz_container_files/*.bin
 
 $(O)/tests/fuzz/%: tests/fuzz/%.c tests/fuzz/driver.c $(wildcard tests/fuzz/*.h) $(O)/libtachbpf.a
 	@mkdir -p $(@D)

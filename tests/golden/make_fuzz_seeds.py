@@ -1,12 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Makes the seeds of tests/fuzz/fuzz_image.c and fuzz_resolver.c.
+"""Makes the seeds of tests/fuzz/fuzz_image.c, fuzz_resolver.c, fuzz_elf.c, fuzz_maps.c and
+fuzz_container_files.c.
 
     tests/golden/make_fuzz_seeds.py tests/golden
 
 image: each made-up CPython, with a few changes, and an ELF header alone. resolver: a code
 object with its strings and line table, for 3.6, 3.10, 3.11 and 3.12; pointers are offsets in the memory.
+elf: a program and the library that it needs. maps: lists as the kernel prints them. container_files: one
+file of each kind.
 """
+import json
 import os
 import struct
 import sys
@@ -64,8 +68,92 @@ def images():
         yield bytes((which, 0x10, 0, 2, 0x80, 1, 0xff, 0, 3, 1))
 
 
+# ---- elf ----
+
+BASE, TABLES = 0x400000, 0x200
+NT_GNU_BUILD_ID = 3
+
+
+def elf(names, dynamic, defined, relocated=()):
+    """One PT_LOAD with all of it, PT_DYNAMIC, PT_NOTE; symbols 1 to n are names, in one hash bucket."""
+    strings, offsets = b"\0", []
+    for name in [*names, *(value for _, value in dynamic if isinstance(value, str))]:
+        offsets.append(len(strings))
+        strings += name.encode() + b"\0"
+    symbols = bytes(24)
+    for at in offsets[:len(names)]:
+        symbols += struct.pack("<IBBHQQ", at, 0x12, 0, int(defined), BASE + 0x100 if defined else 0, 8)
+    count = len(names)
+    table = struct.pack("<III", 1, count + 1, 1) + b"".join(
+        struct.pack("<I", i + 1 if 0 < i < count else 0) for i in range(count + 1))
+    rela = b"".join(struct.pack("<QQq", BASE + 0x80 + 8 * i, (i + 1) << 32 | 7, 0) for i in relocated)
+    note = struct.pack("<III4s20s", 4, 20, NT_GNU_BUILD_ID, b"GNU", bytes(range(20)))
+    body, places = b"", {}
+    for name, part in (("sym", symbols), ("str", strings), ("hash", table), ("rela", rela), ("note", note)):
+        places[name] = BASE + TABLES + len(body)
+        body += part + bytes(-len(part) % 8)
+    entries, more = [(5, places["str"]), (10, len(strings)), (6, places["sym"]), (4, places["hash"]),
+                     (23, places["rela"]), (2, len(rela)), (30, 8)], iter(offsets[count:])
+    entries += [(tag, next(more) if isinstance(value, str) else value) for tag, value in dynamic]
+    dynamics = b"".join(struct.pack("<qQ", *entry) for entry in [*entries, (0, 0)])
+    at, size = TABLES + len(body), TABLES + len(body) + len(dynamics)
+    head = b"\x7fELF\2\1\1" + bytes(9) + struct.pack("<HHIQQQIHHHHHH", 3, 62, 1, 0, 64, 0, 0, 64, 56, 3, 64, 0, 0)
+    for kind, start, length in ((1, 0, size), (2, at, len(dynamics)),
+                                (4, places["note"] - BASE, len(note))):
+        head += struct.pack("<IIQQQQQQ", kind, 5, start, BASE + start, BASE + start, length, length, 8)
+    return head + bytes(TABLES - len(head)) + body + dynamics
+
+
+def elves():
+    functions = ["Py_BytesMain", "Py_Initialize", "PyRun_SimpleString"]
+    needed, runpath, soname = 1, 29, 14
+    library = elf([*functions, "_PyRuntime", "Py_Version"], [(soname, "libpython3.11.so.1.0")], True)
+    for dynamic in ([(needed, "libc.so.6"), (needed, "libpython3.11.so.1.0"), (runpath, "$ORIGIN/../lib:/opt/lib")],
+                    [(needed, "libpython3.11.so.1.0")], []):
+        program = elf(functions, dynamic, False, range(3))
+        yield struct.pack("<I", len(program)) + program + library
+
+
+# ---- maps ----
+
+def maps():
+    def line(at, perms, offset, inode, path):
+        return b"%08x-%08x %s %08x 08:01 %d                  %s\n" % (at, at + 0x1000, perms, offset, inode, path)
+
+    def code(at, inode, path):
+        return line(at, b"r--p", 0, inode, path) + line(at + 0x1000, b"r-xp", 0x1000, inode, path)
+
+    exe = code(0x400000, 1, b"/usr/bin/python3.11")
+    yield b"400040 /usr/bin/python3.11\n" + exe + code(0x7f0000, 2, b"/lib/libpython3.11.so.1.0") + \
+        code(0x7f8000, 3, b"/lib/x86_64-linux-gnu/libc.so.6") + b"7ffc0000-7ffd0000 rw-p 00000000 00:00 0    [stack]\n"
+    yield b"0 /tmp/a\\012b\n" + code(0x400000, 1, b"/tmp/a\\012b") + code(0x500000, 2, b"/tmp/x (deleted)")
+    yield b"0\n" + b"".join(line(0x1000 * i, b"r--s", 0, i, b"/data/%d" % i) for i in range(1, 50)) + exe
+    yield b"0 /x\n" + line(0, b"r-xp", 0, 1, b"/" + b"long" * 200) + line(1, b"rw-p", 0, 0, b"[heap]")
+
+
+# ---- container_files ----
+
+ID = "0123456789abcdef" * 4
+
+
+def container_files():
+    kube = {"io.kubernetes.container.name": "app", "io.kubernetes.pod.name": "p\n\x1b[2J",
+            "io.kubernetes.pod.namespace": "\u6f22"}
+    texts = [{"ID": ID, "Name": "/busy", "Config": {"Image": "img:1", "Labels": kube}},
+             {"annotations": {"nerdctl/name": "app", "nerdctl/image-name": "img", "io.kubernetes.cri.container-name": "app",
+                              "io.kubernetes.cri.sandbox-name": "p", "io.kubernetes.cri.sandbox-namespace": "n"},
+              "process": {"args": ["a"] * 20}},
+             [{"id": ID, "names": ["busy"], "image": "i", "metadata": json.dumps({"image-name": "img", "name": "b"})},
+              {"id": "f" * 64, "names": []}],
+             {"data-root": "/srv/docker"}]
+    for which, text in enumerate(texts):
+        yield bytes((which,)) + json.dumps(text, separators=(",", ":")).encode()
+
+
 def main(golden):
-    seeds = {"fuzz_image": list(images()), "fuzz_resolver": [
+    seeds = {"fuzz_elf": list(elves()), "fuzz_maps": list(maps()),
+             "fuzz_container_files": list(container_files()),
+             "fuzz_image": list(images()), "fuzz_resolver": [
         resolver(11, ("/srv/spam.py", "eggs", "Spam.eggs")),
         resolver(12, ("/srv/\u6f22.py", "eggs", "\U0001f600.eggs")),
         resolver(6, ("/srv/spam.py", "eggs", "eggs")),
@@ -73,7 +161,7 @@ def main(golden):
     for name, inputs in seeds.items():
         os.makedirs(os.path.join(golden, name), exist_ok=True)
         for i, data in enumerate(inputs):
-            with open(os.path.join(golden, name, "%d.bin" % i), "wb") as f:
+            with open(os.path.join(golden, name, "%d.%s" % (i, "txt" if name == "fuzz_maps" else "bin")), "wb") as f:
                 f.write(data)
 
 

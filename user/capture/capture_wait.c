@@ -72,6 +72,8 @@ static void take_scanned(void *ctx, void *data, size_t len)
 	const struct raw_head *head = data;
 	struct capture *s = ctx;
 
+	if (len < sizeof(*head))
+		return;
 	if (head->h.kind != RAW_SWITCH_OUT || !s->mode->need_status ||
 	    head->status & s->mode->need_status)
 		capture_take(s, data, len);

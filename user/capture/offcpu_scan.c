@@ -125,6 +125,7 @@ static const struct jail jail = { .caps = 1ull << CAP_SYS_PTRACE, .calls = calls
 
 const struct worker_kind offcpu_scan_walker = {
 	.name = "tachbpf-walker",
+	.does = "walks threads that sleep; only while it does so",
 	.jail = &jail,
 	.functions = functions,
 	.function_cnt = ARRAY_SIZE(functions),

@@ -16,10 +16,12 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "base/util.h"
+#include "commands/command_workers.h"
 #include "commands/commands.h"
 #include "commands/options.h"
 #include "doctor/bpf_features.h"
 #include "doctor/doctor.h"
+#include "doctor/doctor_processes.h"
 
 #define CHECKS_MAX 64
 #define TEXT_INDENT 45		/* where what a check found begins */
@@ -29,6 +31,8 @@ struct diagnosis {
 	int features[FEATURE_CNT];
 	struct trial trial;
 	struct census census;
+	struct process_rights processes[COMMAND_WORKERS + 2];
+	size_t process_cnt;
 	unsigned int problems;
 };
 
@@ -82,6 +86,8 @@ static void diagnose(struct diagnosis *d)
 	trial_finding(&d->trial, &trial);
 	d->problems += trial.verdict == VERDICT_BAD;
 	census_take(&d->census);
+	d->process_cnt = process_rights(command_workers, COMMAND_WORKERS, d->processes,
+					ARRAY_SIZE(d->processes));
 }
 
 /* ---- text ---- */
@@ -139,6 +145,24 @@ static void print_trial(const struct trial *t)
 		       text_plural(t->programs[i].instructions, "instruction", "instructions"));
 }
 
+static void print_processes(const struct diagnosis *d)
+{
+	char caps[160], text[320];
+	size_t i;
+
+	printf("processes of a recording\n");
+	for (i = 0; i < d->process_cnt; i++) {
+		const struct process_rights *p = &d->processes[i];
+
+		snprintf(text, sizeof(text), "capabilities: %s; %s; %s",
+			 caps_text(p->caps, caps, sizeof(caps)),
+			 p->filter ? "system calls are filtered" : "no filter of system calls",
+			 p->does);
+		printf("  %-9s  %-32s", "", p->name);
+		text_wrap(stdout, text, TEXT_INDENT, text_terminal_width(stdout));
+	}
+}
+
 static void print_census(const struct census *c)
 {
 	struct finding f = { 0 };
@@ -188,6 +212,7 @@ static void print_text(const struct diagnosis *d)
 	}
 	print_features(d);
 	print_trial(&d->trial);
+	print_processes(d);
 	print_census(&d->census);
 	if (d->problems)
 		printf("%u %s: recording does not work like this\n", d->problems,
@@ -245,6 +270,29 @@ static void json_trial(struct json *j, const struct trial *t)
 	json_object_end(j);
 }
 
+static void json_processes(struct json *j, const struct diagnosis *d)
+{
+	size_t i;
+	int bit;
+
+	json_array(j, "processes");
+	for (i = 0; i < d->process_cnt; i++) {
+		const struct process_rights *p = &d->processes[i];
+
+		json_object(j, NULL);
+		json_string(j, "name", p->name);
+		json_array(j, "capabilities");
+		for (bit = 0; bit < 64; bit++)
+			if (p->caps >> bit & 1 && cap_name(bit))
+				json_string(j, NULL, cap_name(bit));
+		json_array_end(j);
+		json_bool(j, "filter", p->filter);
+		json_string(j, "does", p->does);
+		json_object_end(j);
+	}
+	json_array_end(j);
+}
+
 static void json_census(struct json *j, const struct census *c)
 {
 	size_t i;
@@ -290,6 +338,7 @@ static void print_json(const struct diagnosis *d)
 	json_array_end(&j);
 	json_features(&j, d);
 	json_trial(&j, &d->trial);
+	json_processes(&j, d);
 	json_census(&j, &d->census);
 	json_object_end(&j);
 	putchar('\n');

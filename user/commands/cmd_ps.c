@@ -19,6 +19,7 @@
 #include "commands/options.h"
 #include "host/identity.h"
 #include "host/privileges.h"
+#include "host/reader.h"
 #include "host/users.h"
 #include "target/inspector.h"
 #include "target/proc_filter_eval.h"
@@ -319,8 +320,11 @@ int ps_run(const struct ps_options *opts)
 	struct listing l = { 0 };
 	int err = ids ? 0 : -ENOMEM;
 
-	if (!command_workers_start() && privileges_drop_all())
-		log_debug("privileges are kept");
+	if (!command_workers_start()) {
+		if (privileges_drop_all())
+			log_debug("privileges are kept");
+		reader_reads_proc();
+	}
 	if (!err)
 		err = open_filter(&conditions, &filter_eval);
 	if (!err)

@@ -26,6 +26,7 @@
 #include "host/kallsyms.h"
 #include "host/opener.h"
 #include "host/privileges.h"
+#include "host/reader.h"
 #include "host/spawn.h"
 #include "recording/recording.h"
 #include "target/inspector.h"
@@ -210,6 +211,8 @@ static void drop_privileges(struct record *r)
 	raise_file_limit();
 	raise_priority();
 	err = r->workers ? privileges_drop_for_recording() : 0;
+	if (r->workers)
+		reader_reads_proc();
 	if (err)
 		log_warn("privileges are kept: %s", strerror(-err));
 }

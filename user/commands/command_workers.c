@@ -8,19 +8,22 @@
 #include "capture/offcpu_scan.h"
 #include "host/reader.h"
 #include "target/inspector.h"
+#include "target/parser.h"
 #include "worker/worker.h"
+
+const struct worker_kind *const command_workers[COMMAND_WORKERS] = {
+	&reader_kind, &inspector_kind, &parser_kind, &offcpu_scan_walker,
+};
 
 int command_workers_start(void)
 {
-	static const struct worker_kind *const kinds[] = {
-		&reader_kind, &inspector_kind, &offcpu_scan_walker,
-	};
-	int err = keeper_start(kinds, ARRAY_SIZE(kinds));
+	int err = keeper_start(command_workers, COMMAND_WORKERS);
 
+	if (!err && jail_filter_works())
+		log_warn("no filter of system calls: the kernel, or a filter that is on already, "
+			 "refuses it; helpers have few capabilities, but may make any call");
 	if (err)
 		log_warn("privileges are kept, because no other process can have them: %s",
 			 strerror(-err));
-	else
-		reader_reads_proc();
 	return err;
 }

@@ -3,9 +3,17 @@
 #ifndef TACHBPF_COMMAND_WORKERS_H
 #define TACHBPF_COMMAND_WORKERS_H
 
+#include <stddef.h>
+
+#include "worker/worker.h"
+
+/* All kinds of workers that a recording can have: those of the keeper, and the inspector's own. */
+#define COMMAND_WORKERS 4
+extern const struct worker_kind *const command_workers[COMMAND_WORKERS];
+
 /*
- * Start the keeper of all kinds of workers; from now on the reader reads /proc. Without a keeper, which is
- * logged, the program must keep its own rights: -errno.
+ * Start the keeper of all kinds of workers. Without a keeper, which is logged, the program must
+ * keep its own rights: -errno. Once it has given them up: reader_reads_proc().
  */
 int command_workers_start(void);
 

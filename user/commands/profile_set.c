@@ -199,8 +199,10 @@ static int add_path(struct profile_set *set, const char *path)
 
 	if (!shown)
 		return -ENOMEM;
-	/* O_NONBLOCK: refuse a pipe instead of waiting for its writer. */
-	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	/* Nothing but a directory is opened here: to open a device can have an effect. */
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0 && errno == ENOTDIR)
+		fd = open(path, O_PATH | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &st)) {
 		log_error("cannot open '%s': %s", shown, strerror(errno));
 		set->failed = true;

@@ -189,7 +189,8 @@ static int count_one(void *ctx, pid_t tgid)
 	uint64_t files = 0;
 	int err;
 
-	if (tgid == getpid() || proc_info_read(tgid, &who) || who.stat.kernel_thread)
+	if (tgid == getpid() || proc_info_read(tgid, &who) || who.stat.kernel_thread ||
+	    inspector_is_helper(&who))
 		return 0;
 	k->census->processes++;
 	err = discovery_inspect(k->discovery, &who, &files, 0, &found);

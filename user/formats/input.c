@@ -13,20 +13,25 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Set *size to the file's size. 0, or -errno with a reason in why. */
+#include "host/regular.h"
+
+/* fd: of open_regular(). Set *size to the file's size. 0, or -errno with a reason in why. */
 static int check_file(int fd, size_t *size, char *why, size_t why_size)
 {
 	struct stat st;
 
+	if (fd == -EINVAL) {
+		snprintf(why, why_size, "not a regular file");
+		return -EBADMSG;
+	}
 	if (fd < 0 || fstat(fd, &st)) {
-		int err = errno;
+		int err = fd < 0 ? -fd : errno;
 
 		snprintf(why, why_size, "%s", strerror(err));
 		return -err;
 	}
-	if (!S_ISREG(st.st_mode) || !st.st_size) {
-		snprintf(why, why_size, "%s", S_ISREG(st.st_mode) ? "truncated: the file is empty" :
-							"not a regular file");
+	if (!st.st_size) {
+		snprintf(why, why_size, "truncated: the file is empty");
 		return -EBADMSG;
 	}
 	*size = (size_t)st.st_size;
@@ -35,8 +40,7 @@ static int check_file(int fd, size_t *size, char *why, size_t why_size)
 
 struct input *input_map(const char *path, char *why, size_t why_size)
 {
-	/* O_NONBLOCK: opening a FIFO must not block. */
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), err;
+	int fd = open_regular(AT_FDCWD, path, 0), err;
 	struct input *in = NULL;
 	void *map = MAP_FAILED;
 	size_t size = 0;

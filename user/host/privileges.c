@@ -3,6 +3,7 @@
 #include "host/privileges.h"
 
 #include <errno.h>
+#include <grp.h>
 #include <linux/capability.h>
 #include <stdint.h>
 #include <sys/fsuid.h>
@@ -12,6 +13,7 @@
 
 #include "base/output.h"
 #include "base/util.h"
+#include "host/users.h"
 #include "worker/jail.h"
 
 /* include/uapi/linux/capability.h, since 5.8; older headers lack them */
@@ -34,30 +36,40 @@ int privileges_drop_all(void)
  */
 static int become_for_files(void)
 {
+	struct passwd *pw;
 	uid_t uid;
 	gid_t gid;
 
 	if (!output_sudo_user(&uid, &gid))
 		return 0;
+	pw = user_by_uid(uid);
+	/* Root's groups are not the user's. */
+	if (pw ? user_take_groups(pw->pw_name, gid) : setgroups(0, NULL))
+		return -errno;
 	setfsgid(gid);
 	setfsuid(uid);
 	/* The calls return the id before; another call shows whether they had an effect. */
 	return (uid_t)setfsuid(-1) == uid && (gid_t)setfsgid(-1) == gid ? 0 : -EPERM;
 }
 
+uint64_t privileges_for_recording(uint64_t has)
+{
+	const uint64_t both = 1ull << CAP_PERFMON_BIT | 1ull << CAP_BPF_BIT;
+
+	/* CAP_SYS_ADMIN replaces these two where they are missing. */
+	return has & ((has & both) == both ? both : both | 1ull << CAP_SYS_ADMIN);
+}
+
 int privileges_drop_for_recording(void)
 {
 	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
-	uint64_t keep = 1ull << CAP_PERFMON_BIT | 1ull << CAP_BPF_BIT, has;
+	uint64_t has;
 	int err;
 
 	if (syscall(SYS_capget, &head, data))
 		return -errno;
 	has = data[0].permitted | (uint64_t)data[1].permitted << 32;
-	/* CAP_SYS_ADMIN replaces these two where they are missing. */
-	if ((has & keep) != keep)
-		keep |= 1ull << CAP_SYS_ADMIN;
 	err = become_for_files();
-	return err ? err : keep_caps(keep);
+	return err ? err : keep_caps(privileges_for_recording(has));
 }

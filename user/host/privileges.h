@@ -5,11 +5,17 @@
 #ifndef TACHBPF_PRIVILEGES_H
 #define TACHBPF_PRIVILEGES_H
 
+#include <stdint.h>
+
+/* Which of these capabilities a recording keeps (bits). */
+uint64_t privileges_for_recording(uint64_t has);
+
 /*
- * For a recording, once everything is loaded and attached, before anything is looked at that others
- * control: give up all capabilities but those for BPF maps and perf events, and the ability to
- * gain others (no_new_privs). If a user has called sudo, files are created with that user's rights from
- * now on. Workers and commands that were started before keep their own rights. 0 or -errno.
+ * For a recording, once everything is loaded and attached, before anything is looked at that
+ * others control: give up all capabilities but those for BPF maps and perf events, and the
+ * ability to gain others (no_new_privs). If a user has called sudo, files are created with that
+ * user's rights from now on. Workers and commands that were started before keep their own rights.
+ * 0 or -errno.
  */
 int privileges_drop_for_recording(void);
 

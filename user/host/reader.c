@@ -22,7 +22,7 @@ enum function { READ_MEM, READ_TEXT, READ_LINK, READ_LIST };
 /* What both sides see. bytes: of memory, of a text, or an array of pid_t. */
 struct shared {
 	int32_t tgid;
-	uint32_t len;		/* wanted, then found; but for memory, of which all or nothing is read */
+	uint32_t len;		/* wanted, then found; of memory, all or nothing is */
 	uint64_t addr;
 	char name[NAME_BYTES];	/* of a file in /proc/TGID */
 	uint8_t bytes[READER_BYTES_MAX];
@@ -99,6 +99,7 @@ static const struct jail jail = {
 
 const struct worker_kind reader_kind = {
 	.name = "tachbpf-reader",
+	.does = "reads processes' memory, and what of /proc is not for everybody",
 	.jail = &jail,
 	.functions = functions,
 	.function_cnt = ARRAY_SIZE(functions),
@@ -175,6 +176,8 @@ static ssize_t take_file(const struct shared *s, char *out, size_t size)
 {
 	size_t len = s->len;
 
+	if (len > READER_BYTES_MAX)
+		len = 0;
 	if (len >= size)
 		len = size - 1;
 	memcpy(out, s->bytes, len);

@@ -3,8 +3,8 @@
  * reader.h - the worker (worker.h) that reads processes: their memory, and those files of /proc
  * that only show themselves to who may trace a process, or that may wait for the process' memory.
  */
-#ifndef TACHBPF_READER_H
-#define TACHBPF_READER_H
+#ifndef TACHBPF_HOST_READER_H
+#define TACHBPF_HOST_READER_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -18,15 +18,16 @@
 extern const struct worker_kind reader_kind;
 
 /*
- * Read len bytes at addr of a process into *bytes, which stay valid until the next call of a function
- * of this file. hurry: give the reader only a short time, also if the machine is slow. 0, -errno of
- * proc_mem_read(), -E2BIG, or -EBUSY: nothing was read, try again later.
+ * Read len bytes at addr of a process into *bytes, which stay valid until the next call of a
+ * function of this file. hurry: give the reader only a short time, also if the machine is slow.
+ * 0, -errno of proc_mem_read(), -E2BIG, or -EBUSY: nothing was read, try again later.
  */
 int reader_mem(pid_t tgid, uint64_t addr, size_t len, bool hurry, const void **bytes);
 
 /*
- * From now on the functions of proc.h ask the reader for the files that it is there for. For a program that
- * gives up the right to trace.
+ * From now on the functions of proc.h ask the reader for the files that it is there for. For a
+ * program that has given up the right to trace; now it is seen what of /proc is hidden without
+ * it.
  */
 void reader_reads_proc(void);
 

@@ -10,6 +10,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -18,6 +19,7 @@
 #include "base/util.h"
 #include "formats/tach/tach_format.h"
 #include "formats/tach/tach_journal.h"
+#include "host/regular.h"
 #include "recording/session_json.h"
 
 /* Longer than any name: one that does not fit is found when it is used (ENAMETOOLONG). */
@@ -71,7 +73,7 @@ static bool is_regular(int dirfd, const char *name)
 /* A TACH file; an empty one; or one whose recording was killed, with its journal. */
 static bool is_profile(int dirfd, const char *name)
 {
-	int fd = openat(dirfd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	int fd = open_regular(dirfd, name, RESOLVE_NO_SYMLINKS);
 	char journal[NAME_BYTES];
 	uint32_t magic = 0;
 	ssize_t n = -1;

@@ -23,6 +23,7 @@
 #include "base/json_members.h"
 #include "base/u64map.h"
 #include "base/util.h"
+#include "host/regular.h"
 #include "model/intern.h"
 #include "model/thread_names.h"
 
@@ -362,11 +363,11 @@ static int get_text(struct session_json *s, int fd, size_t max)
 static struct session_json *read_file(int dirfd, const char *name, size_t max, char *why,
 				      size_t why_size)
 {
-	int fd = openat(dirfd, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC), err;
+	int fd = open_regular(dirfd, name, 0), err;
 	struct session_json *s = NULL;
 
 	if (fd < 0) {
-		err = -errno;
+		err = fd;
 	} else {
 		s = calloc(1, sizeof(*s));
 		err = s ? get_text(s, fd, max) : -ENOMEM;

@@ -16,6 +16,8 @@
  * later, and the file is in memory then.
  */
 #define ANSWER_MS 200
+/* Wait so many times as long while it only waits for a CPU: longer than it for its parser. */
+#define SLOW_TURNS 10
 #define LIKELY_MAX 256
 
 /* include/uapi/linux/capability.h, since 5.9; older headers lack it */
@@ -25,6 +27,7 @@ enum function { INSPECT, MEM, LEARN, SEEN, LIKELY, NAMES };
 
 struct shared {
 	uint32_t owner;			/* whose the files are that are read for the first time */
+	uint32_t beats;			/* of its parser: parser_for() */
 	union {
 		struct {
 			struct proc_info who;
@@ -32,6 +35,7 @@ struct shared {
 			struct inspected out;
 		} inspect;
 		struct {
+			pid_t about;
 			struct file_id file;
 			uint64_t vaddr;
 			uint32_t len;
@@ -74,6 +78,7 @@ static int inspect(void *shared, const int *fds)
 	struct file_cache *c = the_cache(s);
 	struct proc_info who = s->inspect.who;
 
+	parser_for(who.tgid, &s->beats);
 	return c ? inspect_files(c, &who, s->inspect.before, &s->inspect.out) : -ENOMEM;
 }
 
@@ -87,6 +92,7 @@ static int mem(void *shared, const int *fds)
 
 	if (fd < 0 || len > sizeof(s->mem.bytes))
 		return fd < 0 ? -EFAULT : -E2BIG;
+	parser_for(s->mem.about, &s->beats);
 	return parser_mem(fd, s->mem.vaddr, s->mem.bytes, len);
 }
 
@@ -95,6 +101,7 @@ static int learn(void *shared, const int *fds)
 	struct shared *s = shared;
 	struct file_cache *c = the_cache(s);
 
+	parser_for(s->learn.who.tgid, &s->beats);
 	return c ? exe_learn_process(c, s->learn.who.tgid, &s->learn.out) : -ENOMEM;
 }
 
@@ -106,6 +113,7 @@ static int seen(void *shared, const int *fds)
 	struct file_id file = s->learn.file;
 	struct py_proc proc = s->learn.proc;
 
+	parser_for(who.tgid, &s->beats);
 	return c ? exe_learn_seen(c, &who, &file, &proc, &s->learn.out) : -ENOMEM;
 }
 
@@ -114,6 +122,7 @@ static int likely(void *shared, const int *fds)
 	struct shared *s = shared;
 	struct file_cache *c = the_cache(s);
 
+	parser_for(0, &s->beats);
 	s->likely.cnt = c ? exe_learn_likely(c, s->likely.out, LIKELY_MAX) : 0;
 	return c ? 0 : -ENOMEM;
 }
@@ -122,8 +131,10 @@ static int names(void *shared, const int *fds)
 {
 	struct shared *s = shared;
 	struct container c = s->names.c;
-	int err = container_names(&c, container_host_root(), s->names.tgid, parser_container);
+	int err;
 
+	parser_for(s->names.tgid, &s->beats);
+	err = container_names(&c, container_host_root(), s->names.tgid, parser_container);
 	s->names.c = c;
 	return err;
 }
@@ -136,7 +147,8 @@ static const worker_fn functions[] = {
 /* It reads /proc and opens files; and it starts its parser, and gives it up. */
 static const char *const calls[] = {
 	"open", "openat", "openat2", "read", "pread64", "readlink", "readlinkat", "stat", "lstat",
-	"newfstatat", "fstat", "statx", "access", "faccessat", "faccessat2", "fcntl", "lseek", "getdents64",
+	"newfstatat", "fstat", "statx", "access", "faccessat", "faccessat2", "fcntl", "lseek",
+	"getdents64",
 	"clone", "clone3", "fork", "memfd_create", "ftruncate", "socketpair", "pidfd_open",
 	"pidfd_send_signal", "waitid", "poll", "ppoll", "getppid", "kill", "prctl", "dup2", "dup3",
 	"close_range", "setrlimit", "prlimit64", "capget", "capset", "seccomp",
@@ -151,6 +163,7 @@ static const struct jail jail = {
 
 const struct worker_kind inspector_kind = {
 	.name = "tachbpf-inspect",
+	.does = "opens files that processes have mapped, and those of container runtimes",
 	.jail = &jail,
 	.functions = functions,
 	.function_cnt = ARRAY_SIZE(functions),
@@ -178,6 +191,7 @@ static struct shared *ready_for(pid_t about, uint32_t owner, int *err)
 		return NULL;
 	s = inspector.shared;
 	s->owner = owner;
+	s->beats = 0;
 	return s;
 }
 
@@ -187,11 +201,22 @@ static struct shared *ready(pid_t about, int *err)
 	return ready_for(about, LRU_OWNER_ROOT, err);
 }
 
+/* Does the inspector, or the parser for which it waits, only wait for a CPU? */
+static bool makes_progress(uint32_t *beats)
+{
+	const struct shared *s = inspector.shared;
+	uint32_t before = *beats;
+
+	*beats = __atomic_load_n(&s->beats, __ATOMIC_RELAXED);
+	return *beats != before || worker_is_runnable(&inspector);
+}
+
 static int call(enum function f, pid_t about)
 {
-	int err = worker_call(&inspector, f, NULL, ANSWER_MS);
+	int err = worker_call(&inspector, f, NULL, ANSWER_MS), turns = 0;
+	uint32_t beats = 0;
 
-	while (err == -ETIMEDOUT && worker_is_runnable(&inspector))
+	while (err == -ETIMEDOUT && ++turns < SLOW_TURNS && makes_progress(&beats))
 		err = worker_wait(&inspector, ANSWER_MS);
 	if (err == -ETIMEDOUT)
 		worker_give_up(&inspector, about, true);
@@ -202,12 +227,30 @@ static int call(enum function f, pid_t about)
 	return err == -EPIPE ? -EBUSY : err;
 }
 
+/* Make sure that what the inspector says has its form, whoever has written it. */
+static bool check_inspected(struct inspected *i, bool found)
+{
+	uint32_t n;
+
+	i->why[sizeof(i->why) - 1] = '\0';
+	if (i->python_cnt > INSPECT_PYTHONS_MAX || (found && !i->python_cnt))
+		return false;
+	for (n = 0; n < i->python_cnt; n++) {
+		struct inspected_python *p = &i->pythons[n];
+
+		p->name[sizeof(p->name) - 1] = '\0';
+		p->image.version[sizeof(p->image.version) - 1] = '\0';
+	}
+	return true;
+}
+
 int inspector_inspect(const struct proc_info *who, uint64_t before, uint32_t owner,
 		      const struct inspected **out)
 {
+	/* A copy: what has been checked does not change any more. */
+	static struct inspected copy;
 	int err;
 	struct shared *s = ready_for(who->tgid, owner, &err);
-	struct inspected *i;
 
 	if (!s)
 		return err;
@@ -216,12 +259,11 @@ int inspector_inspect(const struct proc_info *who, uint64_t before, uint32_t own
 	err = call(INSPECT, who->tgid);
 	if (err == -EBUSY || err == -ETIMEDOUT || err == -EUSERS)
 		return err;
-	i = &s->inspect.out;
-	i->why[sizeof(i->why) - 1] = '\0';
-	if (i->python_cnt > INSPECT_PYTHONS_MAX || (!err && !i->python_cnt))
-		return -EBADMSG;
-	*out = i;
-	return err;
+	if (!inspector.pid)
+		return -EBUSY;
+	copy = s->inspect.out;
+	*out = &copy;
+	return check_inspected(&copy, !err) ? err : -EBADMSG;
 }
 
 int inspector_mem(const struct file_id *file, pid_t about, uint64_t vaddr, void *buf, size_t len)
@@ -231,6 +273,7 @@ int inspector_mem(const struct file_id *file, pid_t about, uint64_t vaddr, void 
 
 	if (!s || len > PARSER_BYTES_MAX)
 		return s ? -E2BIG : err;
+	s->mem.about = about;
 	s->mem.file = *file;
 	s->mem.vaddr = vaddr;
 	s->mem.len = len;
@@ -274,14 +317,16 @@ int inspector_seen(const struct proc_info *who, uint32_t owner, const struct fil
 int inspector_likely(const struct learned_exe **out, size_t *cnt)
 {
 	int err;
+	uint32_t found;
 	struct shared *s = ready(0, &err);
 
 	if (s)
 		err = call(LIKELY, 0);
 	if (err)
 		return err;
+	found = __atomic_load_n(&s->likely.cnt, __ATOMIC_RELAXED);
 	*out = s->likely.out;
-	*cnt = s->likely.cnt < LIKELY_MAX ? s->likely.cnt : LIKELY_MAX;
+	*cnt = found < LIKELY_MAX ? found : LIKELY_MAX;
 	return 0;
 }
 
@@ -300,6 +345,18 @@ int inspector_names(struct container *c, pid_t tgid)
 	*c = s->names.c;
 	container_end_strings(c);
 	return err;
+}
+
+bool inspector_is_helper(const struct proc_info *who)
+{
+	const pid_t helpers[] = { keeper_pid(), reader_pid(), inspector.pid };
+	size_t i;
+
+	/* Their children are the parser, and workers that were given up. */
+	for (i = 0; i < ARRAY_SIZE(helpers); i++)
+		if (helpers[i] && (who->tgid == helpers[i] || who->stat.ppid == helpers[i]))
+			return true;
+	return false;
 }
 
 unsigned int inspector_stuck_cnt(void)

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * inspector.h - the worker (worker.h) that opens files which others name: those that processes
- * have mapped or run, to find out which CPython is in them (inspect_files.h, exe_learn.h); and those in which
- * container runtimes keep names. The parser reads them (parser.h).
+ * have mapped or run, to find out which CPython is in them (inspect_files.h, exe_learn.h); and
+ * those in which container runtimes keep names. The parser reads them (parser.h).
  *
- * Errors of all functions: -ETIMEDOUT: a file of this process does not answer, now or a short time ago;
- * the inspector is not asked about the process for a while. -EUSERS: so many files of the same user's
- * processes do not answer that none of them is asked. -EBUSY: there is no inspector, try again.
+ * Errors of all functions: -ETIMEDOUT: a file of this process does not answer, now or a short
+ * time ago; the inspector is not asked about the process for a while. -EUSERS: so many files of
+ * the same user's processes do not answer that none of them is asked. -EBUSY: there is no
+ * inspector, try again.
  */
 #ifndef TACHBPF_INSPECTOR_H
 #define TACHBPF_INSPECTOR_H
@@ -44,6 +45,9 @@ int inspector_likely(const struct learned_exe **out, size_t *cnt);
 
 /* container_names() on this host. */
 int inspector_names(struct container *c, pid_t tgid);
+
+/* Is it the inspector, or another process that we have started to look at processes? */
+bool inspector_is_helper(const struct proc_info *who);
 
 /* Number of processes whose files are not answering now. */
 unsigned int inspector_stuck_cnt(void);

@@ -10,12 +10,12 @@
 #include "cpython/libc.h"
 #include "elf/elf_link.h"
 #include "host/container_files.h"
+#include "host/reader.h"
 
 /* Shorter than the inspector's client waits for the inspector: then the inspector lives on. */
 #define ANSWER_MS 150
-/* A file is parsed for whoever asks: not a process is blamed, the caller blames. */
-#define NOBODY 0
-
+/* Wait so many times as long while it only waits for a CPU, or computes. */
+#define SLOW_TURNS 10
 enum function { IMAGE, MEM, SELF_BELOW, DESCRIBE, LIBRARY, CONTAINER };
 
 struct shared {
@@ -124,32 +124,44 @@ static const struct jail jail = { .calls = calls, .memory_bytes = 128u << 20 };
 
 const struct worker_kind parser_kind = {
 	.name = "tachbpf-parser",
+	.does = "reads ELF files and JSON; opens nothing",
 	.jail = &jail,
 	.functions = functions,
 	.function_cnt = ARRAY_SIZE(functions),
 	.shared_bytes = sizeof(struct shared),
+	.owner = reader_owner,
 };
 
 /* ---- in its client ---- */
 
 static struct worker parser = { .kind = &parser_kind };
+static pid_t whose;
+static uint32_t nobody_looks, *beats = &nobody_looks;
 
-/* NULL: there is no parser. */
+void parser_for(pid_t about, uint32_t *its_beats)
+{
+	whose = about;
+	beats = its_beats;
+}
+
+/* NULL: there is no parser, now: what a file is must not be concluded from that. */
 static struct shared *ready(int *err)
 {
-	*err = worker_ready(&parser, NOBODY);
+	*err = worker_ready(&parser, whose) ? -EBUSY : 0;
 	return *err ? NULL : parser.shared;
 }
 
 static int call(enum function f, int fd, int fd2)
 {
 	const int fds[WORKER_FDS_MAX] = { fd, fd2 };
-	int err = worker_call(&parser, f, fds, ANSWER_MS);
+	int err = worker_call(&parser, f, fds, ANSWER_MS), turns = 0;
 
-	while (err == -ETIMEDOUT && worker_is_runnable(&parser))
+	while (err == -ETIMEDOUT && ++turns < SLOW_TURNS && worker_is_runnable(&parser)) {
+		++*beats;
 		err = worker_wait(&parser, ANSWER_MS);
+	}
 	if (err == -ETIMEDOUT)
-		worker_give_up(&parser, NOBODY, false);
+		worker_give_up(&parser, whose, true);
 	return err == -ETIMEDOUT || err == -EPIPE ? -EBUSY : err;
 }
 

@@ -3,10 +3,10 @@
  * parser.h - reads what is in an ELF file that others have made, in a worker (worker.h) that has no
  * capability, opens nothing and has little memory.
  *
- * All descriptors stay the caller's. Errors of all functions: -EBUSY: the file did not answer in time
- * (behind it may be a FUSE server that never does); or those of the function that the worker
- * calls. Not all results of a worker can be believed; they have the form that is
- * documented here, whatever the file has in it.
+ * All descriptors stay the caller's. Errors of all functions: -EBUSY: the file did not answer in
+ * time (behind it may be a FUSE server that never does), or there is no parser; or those of the
+ * function that the worker calls. Not all results of a worker can be believed; they have the form
+ * that is documented here, whatever the file has in it.
  */
 #ifndef TACHBPF_PARSER_H
 #define TACHBPF_PARSER_H
@@ -21,6 +21,13 @@
 #include "worker/worker.h"
 
 extern const struct worker_kind parser_kind;
+
+/*
+ * The files of all calls from now on are this process'; 0: nobody's. A parser that a file blocks
+ * counts against the process' user. *beats counts up while the parser only waits for a CPU: who
+ * waits for the caller sees that it is not a file that it waits for.
+ */
+void parser_for(pid_t about, uint32_t *beats);
 
 /* Read the CPython in a file: cpython_image_read(). */
 int parser_image(int fd, struct cpython_image *img, char *why, size_t why_size);

@@ -3,9 +3,12 @@
 #include "worker/jail.h"
 
 #include <errno.h>
+#include <grp.h>
 #include <linux/capability.h>
+#include <linux/seccomp.h>
 #include <seccomp.h>
 #include <stdbool.h>
+#include <sys/fsuid.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -28,6 +31,36 @@ int jail_keep_caps(uint64_t caps)
 	}
 	prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
 	return syscall(SYS_capset, &head, data) ? -errno : 0;
+}
+
+#define NOBODY 65534
+
+/*
+ * Not setuid(): then processes of nobody's could stop us. The kernel takes what of our
+ * capabilities is for files; we take it back.
+ */
+void jail_leave_files(void)
+{
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
+	static bool done;	/* also by the process that has started us */
+
+	if (done || geteuid())
+		return;
+	done = true;
+	if (syscall(SYS_capget, &head, data))
+		return;
+	setgroups(0, NULL);
+	setfsgid(NOBODY);
+	setfsuid(NOBODY);
+	syscall(SYS_capset, &head, data);
+}
+
+int jail_filter_works(void)
+{
+	uint32_t action = SECCOMP_RET_KILL_PROCESS;
+
+	return syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action) ? -errno : 0;
 }
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -75,9 +108,13 @@ static int allow(scmp_filter_ctx filter, const char *const *calls)
 
 static int filter_calls(const char *const *calls)
 {
-	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_KILL_PROCESS);
-	int err = filter ? allow(filter, common_calls) : -ENOMEM;
+	scmp_filter_ctx filter;
+	int err;
 
+	if (jail_filter_works())
+		return 0;
+	filter = seccomp_init(SCMP_ACT_KILL_PROCESS);
+	err = filter ? allow(filter, common_calls) : -ENOMEM;
 	if (!err)
 		err = allow(filter, calls);
 	if (!err)

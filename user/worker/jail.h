@@ -12,7 +12,8 @@
 struct jail {
 	uint64_t caps;			/* bits of the capabilities that it keeps, if it has them */
 	const char *const *calls;	/* names of system calls, ends with NULL; those that every
-					 * process needs to allocate, to answer and to end are added */
+					 * process needs to allocate, to answer and to end are
+					 * added */
 	uint64_t memory_bytes;		/* address space; 0: no limit */
 };
 
@@ -20,9 +21,21 @@ struct jail {
 int jail_keep_caps(uint64_t caps);
 
 /*
- * Enter the jail, for good: the kernel kills the process (SIGSYS) at any other system call. No new
- * privileges can be gained. Under a sanitizer, which makes calls of its own, there is no filter
- * of system calls and no limit of memory. 0 or -errno.
+ * If we are root: give up what its owner and its groups may do with root's files, for good if
+ * setfsuid() is not among the system calls of the jail. Whoever may send us signals stays the
+ * same. To be called before jail_enter(). Does nothing if a process has done it that has started
+ * this one.
+ */
+void jail_leave_files(void);
+
+/* Does the kernel filter system calls? 0, or -errno: then jail_enter() goes on without. */
+int jail_filter_works(void);
+
+/*
+ * Enter the jail, for good: the kernel kills the process (SIGSYS) at any other system call. No
+ * new privileges can be gained. Where the kernel, or a filter that is on already, has no filters,
+ * and under a sanitizer, which makes calls of its own, there is no filter of system calls and no
+ * limit of memory. 0 or -errno.
  */
 int jail_enter(const struct jail *jail);
 

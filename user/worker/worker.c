@@ -24,6 +24,9 @@
 #define AGAIN_NS 1000000000ull
 #define AGAIN_DOUBLINGS 6
 
+/* Who sends answers to no call for so long after the end of a wait is no worker of ours. */
+#define ANSWERS_MS 1000
+
 /* A process that has blocked a worker. */
 struct stuck {
 	pid_t about;
@@ -79,7 +82,7 @@ static int may_ask(struct worker *w, pid_t about, uint64_t now)
 
 	for (s = w->stuck; s < w->stuck + WORKER_STUCK_MAX; s++) {
 		forget_ended(s);
-		if (s->about == about && (s->pidfd || now < s->again_ns))
+		if (about && s->about == about && (s->pidfd || now < s->again_ns))
 			return -ETIMEDOUT;
 		blocked += !!s->pidfd;
 	}
@@ -114,9 +117,9 @@ unsigned int worker_stuck_cnt(struct worker *w)
  * Wait until there is an answer. Signals do not prolong the wait. We may have had no CPU for all
  * that time ourselves, so the socket is checked once more at its end.
  */
-static int poll_answer(int fd, int timeout_ms)
+static int poll_answer(int fd, uint64_t end)
 {
-	uint64_t end = now_ns() + timeout_ms * 1000000ull, now;
+	uint64_t now;
 	struct pollfd p = { .fd = fd, .events = POLLIN };
 	int n;
 
@@ -133,11 +136,14 @@ static int poll_answer(int fd, int timeout_ms)
 
 int worker_wait(struct worker *w, int timeout_ms)
 {
+	uint64_t end = now_ns() + timeout_ms * 1000000ull;
 	struct worker_answer a;
 	int err;
 
-	do {
-		err = poll_answer(w->fd, timeout_ms);
+	do {	/* answers of earlier calls do not prolong the wait */
+		err = poll_answer(w->fd, end);
+		if (!err && now_ns() > end + ANSWERS_MS * 1000000ull)
+			err = -EPIPE;
 		if (!err)
 			err = worker_receive(w->fd, &a, sizeof(a), NULL, 0, 0);
 	} while (!err && a.call != w->calls);
@@ -185,7 +191,7 @@ static struct stuck *stuck_entry(struct worker *w, pid_t about)
 	struct stuck *s, *found = NULL;
 
 	for (s = w->stuck; s < w->stuck + WORKER_STUCK_MAX; s++) {
-		if (s->about == about)
+		if (about && s->about == about)
 			return s;
 		if (!s->pidfd && (!found || s->again_ns < found->again_ns))
 			found = s;

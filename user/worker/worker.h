@@ -44,6 +44,7 @@ typedef int (*worker_fn)(void *shared, const int *fds);
 
 struct worker_kind {
 	const char *name;		/* of the process: "tachbpf-reader" */
+	const char *does;		/* for users, in a few words */
 	const struct jail *jail;
 	const worker_fn *functions;
 	unsigned int function_cnt;
@@ -59,7 +60,7 @@ struct worker {
 	int fd, pidfd;
 	void *shared;
 	uint32_t calls;
-	struct stuck *stuck;		/* WORKER_STUCK_MAX entries, allocated when they are needed */
+	struct stuck *stuck;		/* WORKER_STUCK_MAX entries; NULL: not yet needed */
 };
 
 /*
@@ -69,14 +70,17 @@ struct worker {
 int keeper_start(const struct worker_kind *const kinds[], size_t cnt);
 /* End the keeper, and with it all workers that it started. */
 void keeper_end(void);
+/* What the keeper of these kinds keeps: what its workers need. */
+#define KEEPER_NAME "tachbpf-keeper"
+uint64_t keeper_caps(const struct worker_kind *const kinds[], size_t cnt);
 /* The keeper's pid; 0: there is none. */
 pid_t keeper_pid(void);
 
 /*
- * May the worker be asked about this process? If so, start the worker if there is none. 0;
- * -ETIMEDOUT: something of the process has blocked a worker a short time ago; -EUSERS: processes of the
- * same user block as many workers as they may; -EBUSY: too many are blocked at all; other -errno.
- * Try again later.
+ * May the worker be asked about this process (0: about none, who can be blamed)? If so, start the
+ * worker if there is none. 0; -ETIMEDOUT: something of the process has blocked a worker a short
+ * time ago; -EUSERS: processes of the same user block as many workers as they may; -EBUSY: too
+ * many are blocked at all; other -errno. Try again later.
  */
 int worker_ready(struct worker *w, pid_t about);
 

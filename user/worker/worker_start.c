@@ -18,6 +18,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/util.h"
@@ -28,7 +29,7 @@
 struct started {
 	int32_t err;
 	int32_t pid;
-	int fds[FDS_MAX];	/* socket, shared memory, pidfd: not in the message, but beside it */
+	int fds[FDS_MAX];	/* socket, shared memory, pidfd: beside the message */
 };
 #define STARTED_BYTES offsetof(struct started, fds)
 
@@ -72,8 +73,10 @@ int worker_receive(int fd, void *msg, size_t len, int *fds, size_t fd_cnt, int f
 {
 	struct iovec part = { msg, len };
 	union fds_message with;
-	struct msghdr m = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = with.bytes,
-			    .msg_controllen = sizeof(with.bytes) };
+	/* No room for more descriptors than are wanted: the kernel closes the others. */
+	struct msghdr m = { .msg_iov = &part, .msg_iovlen = 1,
+			    .msg_control = fd_cnt ? with.bytes : NULL,
+			    .msg_controllen = fd_cnt ? CMSG_LEN(fd_cnt * sizeof(int)) : 0 };
 	struct cmsghdr *c;
 	ssize_t n;
 	size_t i;
@@ -85,11 +88,11 @@ int worker_receive(int fd, void *msg, size_t len, int *fds, size_t fd_cnt, int f
 	while (n < 0 && errno == EINTR);
 	if (n < 0)
 		return -errno;
-	c = CMSG_FIRSTHDR(&m);
-	if (fd_cnt && c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
+	c = fd_cnt ? CMSG_FIRSTHDR(&m) : NULL;
+	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
 	    c->cmsg_len <= CMSG_LEN(fd_cnt * sizeof(int)))
 		memcpy(fds, CMSG_DATA(c), c->cmsg_len - CMSG_LEN(0));
-	return n == (ssize_t)len ? 0 : -EPIPE;
+	return n == (ssize_t)len && !(m.msg_flags & MSG_TRUNC) ? 0 : -EPIPE;
 }
 
 static void close_all(int *fds, size_t cnt)
@@ -159,6 +162,7 @@ static void become_worker(const struct worker_kind *kind, int fd, int memory, pi
 			    0);
 
 	keeper.pid = 0;		/* it is not ours to ask */
+	jail_leave_files();
 	if (shared == MAP_FAILED || !detach(kind->name, parent) || !keep_only(fd) ||
 	    jail_enter(kind->jail))
 		_exit(1);
@@ -216,18 +220,28 @@ static const char *const keeper_calls[] = {
 };
 #define CALLS_MAX 128
 
+uint64_t keeper_caps(const struct worker_kind *const kinds[], size_t cnt)
+{
+	uint64_t caps = 0;
+	size_t i;
+
+	for (i = 0; i < cnt; i++)
+		caps |= kinds[i]->jail->caps;
+	return caps;
+}
+
 /* The union of what all kinds may do, because workers inherit the keeper's jail. */
 static void keeper_jail(struct jail *jail, const char *calls[CALLS_MAX])
 {
 	size_t i, k, cnt = 0;
 
-	*jail = (struct jail){ .calls = calls };
+	*jail = (struct jail){ .calls = calls,
+			       .caps = keeper_caps(keeper.kinds, keeper.kind_cnt) };
 	for (k = 0; keeper_calls[k]; k++)
 		calls[cnt++] = keeper_calls[k];
 	for (i = 0; i < keeper.kind_cnt; i++) {
 		const struct jail *its = keeper.kinds[i]->jail;
 
-		jail->caps |= its->caps;
 		for (k = 0; its->calls[k] && cnt + 1 < CALLS_MAX; k++)
 			calls[cnt++] = its->calls[k];
 	}
@@ -258,7 +272,8 @@ static void become_keeper(int fd, pid_t parent)
 	keeper_jail(&jail, calls);
 	/* Workers use little CPU time, and samples wait for them. Fails without CAP_SYS_NICE. */
 	setpriority(PRIO_PROCESS, 0, -10);
-	if (!detach("tachbpf-keeper", parent) || !keep_only(fd))
+	jail_leave_files();	/* before detach(): it undoes PR_SET_PDEATHSIG */
+	if (!detach(KEEPER_NAME, parent) || !keep_only(fd))
 		_exit(1);
 	signal(SIGCHLD, SIG_IGN);	/* the kernel removes workers that have ended */
 	if (jail_enter(&jail))
@@ -293,6 +308,7 @@ void keeper_end(void)
 		return;
 	close(keeper.fd);
 	kill(keeper.pid, SIGKILL);
+	waitpid(keeper.pid, NULL, 0);
 	keeper.pid = 0;
 }
 

@@ -36,11 +36,17 @@ def expect(recording, word):
     assert recording.process.stdout.readline() == f"{word}\n"
 
 
+def comm(pid):
+    with open(f"/proc/{pid}/comm") as f:
+        return f.read().strip()
+
+
 def child(recording):
-    """The command's pid, once it is all that is left of the recording's children."""
+    """The command's pid; beside it there is the keeper, which ends with the recording."""
     task = f"/proc/{recording.process.pid}/task/{recording.process.pid}/children"
     with open(task) as f:
-        return int(f.read().split()[0])
+        pid, = [int(p) for p in f.read().split() if comm(p) != "tachbpf-keeper"]
+    return pid
 
 
 def wait_finished(recording, out, words="the recording has ended"):

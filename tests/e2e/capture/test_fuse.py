@@ -18,7 +18,8 @@ ATTACKERS = 10
 
 # An ordinary user's FUSE itself refuses others, and root, at once; what is below an overlay is opened
 # with its user's rights, whoever asks.
-@pytest.fixture(params=[("plain", None), ("overlay", fuse.NOBODY)], ids=["plain", "overlay"])
+@pytest.fixture(params=[("plain", None), ("overlay", fuse.NOBODY), ("reads", fuse.NOBODY)],
+                ids=["plain", "overlay", "reads"])
 def attackers(request, out):
     """Ten of them: of root; of an ordinary user, who needs nothing but a user namespace."""
     place, user = request.param
@@ -42,20 +43,21 @@ def children(pid):
             yield int(child), Path(f"/proc/{child}/comm").read_text().strip()
 
 
-def inspectors(recording):
-    """How many processes of that name a recording has."""
+def workers(recording):
+    """(inspectors, parsers): how many processes of these names a recording has."""
     keeper, = [pid for pid, comm in children(recording.process.pid) if comm == "tachbpf-keeper"]
-    return [comm for _, comm in children(keeper)].count("tachbpf-inspect")
+    inspectors = [pid for pid, comm in children(keeper) if comm == "tachbpf-inspect"]
+    return len(inspectors), sum(1 for pid in inspectors for _, comm in children(pid))
 
 
-def test_a_recording_goes_on_and_ends(attackers, scratch, python):
+def test_a_recording_goes_on_and_ends(attackers, out, scratch, python):
     """By its duration, and by Ctrl-C; a Python that starts meanwhile is profiled."""
     bad = {a.pid for a in attackers}
-    done = succeeded(tachbpf("-a", "-d", 1, "-o", scratch / "timed", "--json"))
+    done = succeeded(tachbpf("-a", "-d", 1, "-o", out / "timed", "--json"))
     assert not bad & {p["pid"] for p in done.summary["processes"]}
     assert done.summary["files_stuck"] > 0
     assert bad & {p["pid"] for p in done.summary["refused"]}
-    with Recording(["-a", "-o", scratch / "interrupted", "--json"]) as recording:
+    with Recording(["-a", "-o", out / "interrupted", "--json"]) as recording:
         recording.wait_recording()
         with Target(python, scratch, "shares=600") as target:
             target.go()
@@ -65,25 +67,29 @@ def test_a_recording_goes_on_and_ends(attackers, scratch, python):
     assert row["samples"] > 0
 
 
-def test_a_user_blocks_two_workers_at_most(attackers, scratch):
+def test_a_user_blocks_two_workers_at_most(attackers, out):
     user = attackers[0].user
     if user is None:
         pytest.skip("root may block more")
-    with Recording(["-a", "--uid", user, "-o", scratch / "user", "--json"]) as recording:
+    with Recording(["-a", "--uid", user, "-o", out / "user", "--json"]) as recording:
         recording.wait_recording()
-        there = inspectors(recording)
+        inspectors, parsers = workers(recording)
         summary = succeeded(recording.stop()).summary
-    assert there == 1 + 2  # the one that works, and those that were given up
-    assert summary["files_stuck"] >= ATTACKERS
+    # the one that works, and those that were given up
+    if attackers[0].place == "reads":   # of a file that a parser waits for, the next open waits, too
+        assert inspectors <= 1 + 2 and parsers <= inspectors + 2
+    else:
+        assert inspectors == 1 + 2
+    assert summary["files_stuck"] > 0
 
 
-def test_ps_ends_and_lists_the_others(attackers, scratch, python):
+def test_ps_ends_and_lists_the_others(attackers, out, scratch, python):
     with Target(python, scratch, "shares=600") as target:
         listed = json.loads(succeeded(tachbpf("ps", "--json")).stdout)["pythons"]
         assert target.pid in {p["pid"] for p in listed}
 
 
-def test_a_process_that_is_asked_for_is_named(attackers, scratch):
-    done = tachbpf("-p", attackers[0].pid, "-d", 1, "-o", scratch / "one.tach")
+def test_a_process_that_is_asked_for_is_named(attackers, out):
+    done = tachbpf("-p", attackers[0].pid, "-d", 1, "-o", out / "one.tach")
     assert done.returncode == 1
     assert str(attackers[0].pid) in done.stderr and "does not answer" in done.stderr

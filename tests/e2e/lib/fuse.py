@@ -7,7 +7,6 @@ import select
 import signal
 import stat
 import subprocess
-import sys
 
 from paths import TARGETS
 from processes import TIMEOUT
@@ -26,14 +25,17 @@ def device(directory):
 class Unanswering:
     """A process that burns, and its server; use as a context manager. pid: the process."""
 
-    def __init__(self, dev, directory, place, name="libpython3.11.so.1.0", user=None):
-        """dev: /dev/fuse. place: plain, overlay. user: a uid; the server is then in a user namespace."""
-        self.user = user
+    def __init__(self, dev, directory, place, name="libpython3.11.so.1.0", user=None,
+                 program=None):
+        """dev: /dev/fuse. place: plain, overlay, reads. user: a uid; the server is then in a user namespace.
+        program: map_and_burn.c, compiled, which is the process then; otherwise it is a Python."""
+        self.user, self.place = user, place
         directory.mkdir()
         if user:
             os.chown(directory, user, user)
         self.process = subprocess.Popen(
-            [sys.executable, "-B", str(TARGETS / "fuse_server.py"), str(dev), str(directory), name, place],
+            ["/usr/bin/python3", "-B", str(TARGETS / "fuse_server.py"), str(dev), str(directory), name, place,
+             *([str(program)] if program else [])],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
             user=user, group=user)
 

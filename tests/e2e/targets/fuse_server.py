@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""fuse_server.py DEVICE DIRECTORY NAME PLACE: a file system whose file stops to answer.
+"""fuse_server.py DEVICE DIRECTORY NAME PLACE [PROGRAM]: a file system whose file stops to answer.
 
 Mounts a FUSE file system in a mount namespace of its own (and, unless it is root, a user namespace),
 with one file NAME in it. PLACE "plain": at DIRECTORY/fuse; "overlay": below an overlay at
-DIRECTORY/overlay. A child maps the file as code and then uses the CPU for ever. Once the file is mapped, the
+DIRECTORY/overlay; "reads": as overlay, but only reads have no answer, so that the file can be opened. A child maps the file as code and then uses the CPU for ever,
+itself or in PROGRAM (map_and_burn.c). Once the file is mapped, the
 server prints "ready" and the child's pid, and answers nothing any more: not even the end of the
 recording that waits for it, only its own end, which releases all who wait.
 """
@@ -57,7 +58,7 @@ def attr(node):
 
 class Server:
     def __init__(self, fd, name):
-        self.fd, self.name, self.silent = fd, name.encode(), False
+        self.fd, self.name, self.silent, self.only = fd, name.encode(), False, None
 
     def answer(self, unique, data=b"", error=0):
         os.write(self.fd, struct.pack("<IiQ", 16 + len(data), -error, unique) + data)
@@ -71,7 +72,8 @@ class Server:
                     continue
                 return
             _, opcode, unique, node = struct.unpack_from("<IIQQ", request)
-            if not self.silent and opcode not in (FORGET, BATCH_FORGET):
+            is_silent = self.silent and self.only in (None, opcode)
+            if not is_silent and opcode not in (FORGET, BATCH_FORGET):
                 self.handle(opcode, unique, node, request[40:])
 
     def handle(self, opcode, unique, node, body):
@@ -108,7 +110,7 @@ def map_and_burn(path, ready):
 
 
 def main():
-    device, directory, name, place = sys.argv[1:]
+    device, directory, name, place, *program = sys.argv[1:]
     isolate()
     fuse, overlay = f"{directory}/fuse", f"{directory}/overlay"
     os.makedirs(fuse, exist_ok=True)
@@ -117,7 +119,9 @@ def main():
           f"fd={fd},rootmode=40000,user_id=0,group_id=0,allow_other")
     server = Server(fd, name)
     threading.Thread(target=server.serve, daemon=True).start()
-    if place == "overlay":
+    if place == "reads":
+        server.only = READ
+    if place != "plain":
         for part in (overlay, f"{directory}/tmp"):
             os.makedirs(part, exist_ok=True)
         mount("tmpfs", f"{directory}/tmp", "tmpfs")
@@ -129,7 +133,11 @@ def main():
     child = os.fork()
     if not child:
         os.close(fd)
-        map_and_burn(f"{overlay if place == 'overlay' else fuse}/{name}", ready)
+        path = f"{fuse if place == 'plain' else overlay}/{name}"
+        if program:
+            os.set_inheritable(ready, True)
+            os.execv(program[0], [*program, path, str(ready)])
+        map_and_burn(path, ready)
     os.read(came, 1)
     server.silent = True
     print("ready", child, flush=True)

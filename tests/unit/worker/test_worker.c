@@ -22,6 +22,7 @@
 
 #include "base/util.h"
 #include "worker/worker.h"
+#include "worker/worker_start.h"
 
 #define WAIT_MS 20000
 #define SOON_MS 20
@@ -31,7 +32,7 @@ struct shared {
 	char text[256];
 };
 
-enum function { TWICE, STATUS, SIZE_OF_FILE, STOP, EXEC, SOCKET, FILL_MEMORY };
+enum function { TWICE, STATUS, SIZE_OF_FILE, STOP, EXEC, SOCKET, FILL_MEMORY, GIVE, FLOOD };
 
 static int twice(void *shared, const int *fds)
 {
@@ -91,7 +92,26 @@ static int fill_memory(void *shared, const int *fds)
 		       MAP_FAILED ? -errno : 0;
 }
 
+/* What a worker would do that others have taken over. Its socket is descriptor 3. */
+static int give_descriptors(void *shared, const int *fds)
+{
+	struct worker_answer none = { .call = 0 };
+	const int gift[] = { 0, 1 };
+
+	return worker_send(3, &none, sizeof(none), gift, 2);
+}
+
+static int flood(void *shared, const int *fds)
+{
+	struct worker_answer none = { .call = 0 };
+
+	while (!worker_send(3, &none, sizeof(none), NULL, 0))
+		;
+	return 0;
+}
+
 static const worker_fn functions[] = {
+	[GIVE] = give_descriptors, [FLOOD] = flood,
 	[TWICE] = twice, [STATUS] = status, [SIZE_OF_FILE] = size_of_file, [STOP] = stop,
 	[EXEC] = try_exec, [SOCKET] = try_socket, [FILL_MEMORY] = fill_memory,
 };
@@ -157,6 +177,47 @@ static void test_takes_descriptors(void **state)
 	assert_int_equal(ready()->number, 12345);
 	assert_int_equal(worker_call(&worker, SIZE_OF_FILE, NULL, WAIT_MS), -EBADF);
 	close(fds[0]);
+}
+
+static int next_descriptor(void)
+{
+	int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+	close(fd);
+	return fd;
+}
+
+static void test_gifts_are_not_taken(void **state)
+{
+	int before;
+
+	ready();
+	before = next_descriptor();
+	assert_int_equal(worker_call(&worker, GIVE, NULL, WAIT_MS), 0);
+	assert_int_equal(next_descriptor(), before);
+}
+
+/* Answers to nothing do not keep us for ever. */
+static void test_a_flood_of_answers_ends(void **state)
+{
+	int err;
+
+	ready();
+	err = worker_call(&worker, FLOOD, NULL, SOON_MS);
+	assert_true(err == -EPIPE || err == -ETIMEDOUT);	/* whoever is faster */
+	if (err == -ETIMEDOUT)
+		worker_give_up(&worker, 0, false);
+	assert_int_equal(twice_of(4), 8);
+}
+
+/* Who blocks workers about no process blocks no others. */
+static void test_about_none(void **state)
+{
+	assert_int_equal(worker_ready(&worker, 0), 0);
+	assert_int_equal(worker_call(&worker, STOP, NULL, SOON_MS), -ETIMEDOUT);
+	worker_give_up(&worker, 0, true);
+	assert_int_equal(worker_ready(&worker, 0), 0);
+	assert_int_equal(twice_of(4), 8);
 }
 
 static void test_has_no_rights(void **state)
@@ -273,6 +334,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		BOTH(test_answers),
 		BOTH(test_takes_descriptors),
+		BOTH(test_gifts_are_not_taken),
+		BOTH(test_a_flood_of_answers_ends),
+		BOTH(test_about_none),
 		BOTH(test_has_no_rights),
 		BOTH(test_dies_of_what_it_may_not_do),
 		BOTH(test_that_is_killed_is_replaced),

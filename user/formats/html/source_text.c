@@ -13,6 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "host/regular.h"
+
 static bool has_python_name(const char *path, size_t len)
 {
 	static const char *const suffixes[] = { ".py", ".pyw", ".pyx", ".pyi" };
@@ -97,24 +99,15 @@ int source_read(const char *path, size_t len, struct buf *b)
 {
 	size_t before = b->len;
 	char name[PATH_MAX];
-	struct stat st;
 	int fd, state;
 
 	if (!len || path[0] != '/' || len >= sizeof(name) || memchr(path, '\0', len))
 		return SOURCE_NO_FILE;
 	memcpy(name, path, len);
 	name[len] = '\0';
-	/*
-	 * Opening a device can have effects, so it is
-	 * checked first; opening a pipe must not wait.
-	 */
-	if (stat(name, &st))
-		return SOURCE_MISSING;
-	if (!S_ISREG(st.st_mode))
-		return SOURCE_NO_FILE;
-	fd = open(name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	fd = open_regular(AT_FDCWD, name, 0);
 	if (fd < 0)
-		return SOURCE_MISSING;
+		return fd == -EINVAL ? SOURCE_NO_FILE : SOURCE_MISSING;
 	state = read_open(fd, b);
 	close(fd);
 	if (state != SOURCE_READ)

@@ -25,6 +25,7 @@
 #include "formats/tach/tach_format.h"
 #include "formats/tach/tach_journal.h"
 #include "formats/tach/tach_tables.h"
+#include "host/regular.h"
 
 /* The tables grow by so many entries at a time. */
 #define GROW_CNT 4096
@@ -69,14 +70,12 @@ static int no_memory(struct recovery *r)
 /* Map a file; an empty one is not mapped. live: a writer has it locked. 0 or -errno. */
 static int map_file(struct mapping *m, const char *path, bool *live)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), err = 0;
+	int fd = open_regular(AT_FDCWD, path, 0), err = 0;
 	struct stat st;
 	void *map;
 
 	if (fd < 0 || fstat(fd, &st) < 0) {
-		err = -errno;
-	} else if (!S_ISREG(st.st_mode)) {
-		err = -EINVAL;
+		err = fd < 0 ? fd : -errno;
 	} else if (st.st_size) {
 		map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 		if (map == MAP_FAILED) {

@@ -24,6 +24,7 @@
 #include "formats/tach/tach_decode.h"
 #include "formats/tach/tach_format.h"
 #include "formats/tach/tach_tables.h"
+#include "host/regular.h"
 
 struct tach_reader {
 	const uint8_t *map;
@@ -262,16 +263,15 @@ static int parse(struct tach_reader *r)
 
 static int map_file(struct tach_reader *r, const char *path)
 {
-	/* O_NONBLOCK: opening a FIFO must not block. */
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), err = 0;
+	int fd = open_regular(AT_FDCWD, path, 0), err = 0;
 	struct stat st;
 	void *map;
 
-	if (fd < 0 || fstat(fd, &st) < 0) {
-		err = -errno;
-		snprintf(r->why, r->why_size, "%s", strerror(errno));
-	} else if (!S_ISREG(st.st_mode)) {
+	if (fd == -EINVAL) {
 		err = bad(r, "not a regular file");
+	} else if (fd < 0 || fstat(fd, &st) < 0) {
+		err = fd < 0 ? fd : -errno;
+		snprintf(r->why, r->why_size, "%s", strerror(-err));
 	} else if (!st.st_size) {
 		err = bad(r, "truncated: the file is empty");
 	} else {

@@ -1,0 +1,259 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""What each process of a recording may do: as doctor says, and no more."""
+import contextlib
+import json
+import os
+import shutil
+import stat
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from paths import binary
+from present import absent
+from processes import TIMEOUT, kill, use_cpu
+from recording import Recording, succeeded, tachbpf
+from target import Target
+
+BURN = "while True: pass"
+BITS = {"CAP_DAC_READ_SEARCH": 2, "CAP_SYS_PTRACE": 19, "CAP_SYS_ADMIN": 21, "CAP_PERFMON": 38,
+        "CAP_BPF": 39, "CAP_CHECKPOINT_RESTORE": 40}
+LASTING = {"tachbpf", "tachbpf-keeper", "tachbpf-reader", "tachbpf-inspect", "tachbpf-parser"}
+NOBODY, SOMEBODY = 65534, 54321
+
+
+def status(pid):
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return dict(line.split(":\t", 1) for line in lines if ":\t" in line)
+
+
+def family(pid):
+    found = [pid]
+    for one in found:
+        with contextlib.suppress(OSError):
+            for task in Path(f"/proc/{one}/task").iterdir():
+                found += map(int, (task / "children").read_text().split())
+    return found
+
+
+def by_name(pid):
+    """{name: status} of a recording and all processes below it."""
+    found = {}
+    for one in family(pid):
+        with contextlib.suppress(OSError, KeyError):
+            its = status(one)
+            if not its["State"].startswith("Z"):
+                found["tachbpf" if one == pid else its["Name"]] = its
+    return found
+
+
+def when_all_are_there(pid):
+    """Each is in its jail: it was forked with its parent's rights, and gave up what it does not need."""
+    end = time.monotonic() + TIMEOUT
+    while True:
+        found = by_name(pid)
+        if LASTING <= set(found) and all(f["NoNewPrivs"] == "1" for f in found.values()):
+            return found
+        assert time.monotonic() < end, sorted(found)
+        time.sleep(0.01)
+
+
+def table(prefix=(), program=None):
+    """doctor's, by name."""
+    done = subprocess.run([*map(str, prefix), str(program or binary()), "doctor", "--json"], capture_output=True,
+                          text=True, timeout=TIMEOUT)
+    return {p["name"]: p for p in json.loads(done.stdout)["processes"]}
+
+
+def expect_table(found, rows):
+    for name, its in found.items():
+        bits = sum(1 << BITS[word] for word in rows[name]["capabilities"])
+        for line in ("CapEff", "CapPrm"):
+            assert int(its[line], 16) == bits, (name, line, its[line])
+        assert int(its["CapInh"], 16) == int(its["CapAmb"], 16) == 0
+        assert its["Seccomp"] == ("2" if rows[name]["filter"] else "0"), name
+
+
+@pytest.mark.parametrize("options", [["-a"], ["-a", "-m", "wall"]], ids=["cpu", "wall"])
+def test_each_process_has_what_doctor_says(scratch, out, python, options):
+    with Target(python, scratch, "shares=600") as target, \
+            Recording([*options, "-o", out / "x", "--json"]) as recording:
+        recording.wait_recording()
+        target.go()
+        found = when_all_are_there(recording.process.pid)
+        succeeded(recording.stop())
+    rows = table()
+    assert set(rows) == LASTING | {"tachbpf-walker"}
+    assert [n for n, row in rows.items() if not row["filter"]] == ["tachbpf"]
+    expect_table(found, rows)
+    # files are looked at with nobody's rights beside the capabilities, not with root's
+    for name, its in found.items():
+        uids = its["Uid"].split()
+        assert uids == ["0", "0", "0", "0" if name == "tachbpf" else str(NOBODY)]
+        assert name == "tachbpf" or its.get("Groups", "").split() == []
+
+
+def test_text_of_doctor_names_them(root):
+    text = succeeded(tachbpf("doctor")).stdout
+    section = text.split("processes of a recording\n")[1].split("\nPythons that run")[0]
+    assert [line.split()[0] for line in section.splitlines()] == list(table())
+    assert "capabilities: none; system calls are filtered" in section
+
+
+def test_under_sudo_files_are_made_with_the_users_rights(scratch, out, python):
+    """Without CAP_CHOWN, CAP_FOWNER, CAP_DAC_OVERRIDE, and without root's groups."""
+    where = out / "theirs"
+    where.mkdir()
+    os.chown(where, SOMEBODY, SOMEBODY)
+    user = {"SUDO_UID": str(SOMEBODY), "SUDO_GID": str(SOMEBODY)}
+    with Target(python, scratch, "shares=600") as target, \
+            Recording(["-a", "-o", where / "x", "--json"], env=user) as recording:
+        recording.wait_recording()
+        target.go()
+        found = when_all_are_there(recording.process.pid)
+        use_cpu(target.pid, 0.3)
+        summary = succeeded(recording.stop()).summary
+    mine = found.pop("tachbpf")
+    assert mine["Uid"].split() == ["0", "0", "0", str(SOMEBODY)]
+    assert mine["Gid"].split() == ["0", "0", "0", str(SOMEBODY)]
+    assert "0" not in mine.get("Groups", "").split()
+    expect_table({"tachbpf": mine, **found}, table())
+    assert summary["samples"] > 0
+    for path in (where / "x", *(where / "x").iterdir()):
+        its = path.stat()
+        assert (its.st_uid, its.st_gid) == (SOMEBODY, SOMEBODY), path
+        assert stat.S_IMODE(its.st_mode) & 0o077 == 0
+
+
+def test_under_sudo_it_writes_where_the_user_may(out):
+    """Not where root may; the message says so, and nothing is left."""
+    where = out / "roots"
+    where.mkdir(mode=0o755)
+    out.chmod(0o755)
+    done = tachbpf("-a", "-d", "0.3", "-o", where / "x",
+                   env={"SUDO_UID": str(SOMEBODY), "SUDO_GID": str(SOMEBODY)})
+    if done.returncode == 0:    # made before the rights are gone, and given to the user
+        assert (where / "x").stat().st_uid == SOMEBODY
+    else:
+        assert str(where) in done.stderr and not list(where.iterdir())
+
+
+@pytest.fixture
+def of_nobody(system, out):
+    """A busy Python of an ordinary user's."""
+    process = subprocess.Popen(system.command("-c", BURN), start_new_session=True, user=NOBODY, group=NOBODY,
+                               extra_groups=[])
+    yield process
+    kill(process)
+
+
+HIDDEN = ["unshare", "--mount", "sh", "-c", 'mount -t proc -o hidepid=2,gid=4321 proc /proc && exec "$@"', "sh"]
+
+
+@pytest.mark.parametrize("env", [{}, {"SUDO_UID": str(SOMEBODY), "SUDO_GID": str(SOMEBODY)}],
+                         ids=["root", "sudo"])
+def test_a_proc_that_hides_processes(of_nobody, scratch, out, python, env):
+    """hidepid=2: who may not trace a process does not see that there is one. The reader sees it."""
+    if subprocess.run([*HIDDEN, "true"], capture_output=True).returncode:
+        absent("no mount of /proc with hidepid")
+    if env:
+        os.chown(out, SOMEBODY, SOMEBODY)
+    with Target(python, scratch, "shares=600") as target, \
+            Recording(["-a", "-r", 999, "-o", out / "x", "--json"], prefix=HIDDEN, env=env) as recording:
+        recording.wait_recording()
+        target.go()
+        for pid in (of_nobody.pid, target.pid):
+            use_cpu(pid, 0.5)
+        summary = succeeded(recording.stop()).summary
+    for pid, uid in ((of_nobody.pid, NOBODY), (target.pid, 0)):
+        row, = [p for p in summary["processes"] if p["pid"] == pid]
+        assert row["samples"] > 0 and row["uid"] == uid and row["command"]
+    done = succeeded(tachbpf("ps", "--json", prefix=HIDDEN, env=env))
+    row, = [p for p in json.loads(done.stdout)["pythons"] if p["pid"] == of_nobody.pid]
+    assert row["uid"] == NOBODY and row["profilable"]
+
+
+AS_NOBODY = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
+
+
+@pytest.fixture
+def for_anyone(out):
+    """The program where any user can run it."""
+    path = out / "tachbpf"
+    shutil.copy(binary(), path)
+    path.chmod(0o755)
+    out.chmod(0o755)
+    return path
+
+
+def test_by_file_capabilities(scratch, out, python, for_anyone):
+    """docs/containers.md, "Least privilege": not root, by what setcap gave the program."""
+    setcap = shutil.which("setcap", path="/usr/sbin:/sbin:/usr/bin")
+    if not setcap:
+        absent("setcap is not installed: run make check-deps")
+    subprocess.run([setcap, "cap_bpf,cap_perfmon,cap_sys_ptrace,cap_dac_read_search,"
+                    "cap_checkpoint_restore=ep", for_anyone], check=True)
+    mine = out / "mine"
+    mine.mkdir()
+    os.chown(mine, NOBODY, NOBODY)
+    command = [str(for_anyone), "-a", "-r", "999", "-o", str(mine / "x"), "--json"]
+    with Target(python, scratch, "shares=600") as target:
+        process = subprocess.Popen([*AS_NOBODY, *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                   text=True, start_new_session=True)
+        try:
+            found = when_all_are_there(process.pid)
+            target.go()
+            use_cpu(target.pid, 0.5)
+            process.send_signal(2)
+            said, errors = process.communicate(timeout=TIMEOUT)
+        finally:
+            kill(process)
+    assert process.returncode == 0, errors
+    row, = [p for p in json.loads(said)["processes"] if p["pid"] == target.pid]
+    assert row["samples"] > 0
+    assert all(its["Uid"].split() == [str(NOBODY)] * 4 for its in found.values())
+    expect_table(found, table(AS_NOBODY, for_anyone))
+    rows = table(AS_NOBODY, for_anyone)
+    assert rows["tachbpf"]["capabilities"] == ["CAP_PERFMON", "CAP_BPF"]
+    assert rows["tachbpf-inspect"]["capabilities"] == [
+        "CAP_DAC_READ_SEARCH", "CAP_SYS_PTRACE", "CAP_CHECKPOINT_RESTORE"]
+
+
+def test_ps_and_doctor_of_an_ordinary_user(of_nobody, for_anyone):
+    done = subprocess.run([*AS_NOBODY, for_anyone, "ps", "--json"], capture_output=True, text=True,
+                          timeout=TIMEOUT)
+    assert done.returncode == 0 and not done.stderr, done.stderr
+    listed = json.loads(done.stdout)
+    row, = [p for p in listed["pythons"] if p["pid"] == of_nobody.pid]
+    assert row["profilable"] and listed["unreadable"] > 0
+    rows = table(AS_NOBODY, for_anyone)
+    assert all(row["capabilities"] == [] for row in rows.values())
+
+
+# Answers seccomp(2) with EPERM, and the old way too: linux/filter.h, linux/seccomp.h.
+WITHOUT_FILTERS = """
+import ctypes, os, platform, struct, sys
+number = {"x86_64": 317, "aarch64": 277}[platform.machine()]
+rows = [(0x20, 0, 0, 0), (0x15, 0, 1, number), (0x06, 0, 0, 0x00050001), (0x06, 0, 0, 0x7fff0000)]
+code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *r) for r in rows))
+program = ctypes.create_string_buffer(struct.pack("HxxxxxxP", len(rows), ctypes.addressof(code)))
+libc = ctypes.CDLL(None, use_errno=True)
+assert not libc.prctl(22, 2, program, 0, 0)
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+
+
+def test_where_filters_are_refused_it_says_so_once(scratch, out, python):
+    """Some profiles of containers refuse seccomp(2)."""
+    prefix = ["/usr/bin/python3", "-c", WITHOUT_FILTERS]
+    with Target(python, scratch, "shares=600") as target, \
+            Recording(["-a", "-o", out / "x", "--json"], prefix=prefix) as recording:
+        recording.wait_recording()
+        target.go()
+        use_cpu(target.pid, 0.5)
+        done = succeeded(recording.stop())
+    assert done.stderr.count("no filter of system calls") == 1
+    assert [p for p in done.summary["processes"] if p["pid"] == target.pid and p["samples"]]
+    assert not any(row["filter"] for row in table(prefix).values())

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* doctor_processes.c - see doctor_processes.h. */
+#include "doctor/doctor_processes.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/util.h"
+#include "doctor/precheck.h"
+#include "host/privileges.h"
+
+static void add(struct process_rights *out, size_t max, size_t *cnt, struct process_rights row)
+{
+	row.caps &= precheck_caps();
+	if (*cnt < max)
+		out[(*cnt)++] = row;
+}
+
+size_t process_rights(const struct worker_kind *const kinds[], size_t cnt,
+		      struct process_rights *out, size_t max)
+{
+	bool filter = !jail_filter_works();
+	size_t n = 0, i;
+
+	add(out, max, &n, (struct process_rights){
+		"tachbpf", "empties the ring buffer, writes files",
+		privileges_for_recording(precheck_caps()), false });
+	add(out, max, &n, (struct process_rights){
+		KEEPER_NAME, "starts the others, does nothing else", keeper_caps(kinds, cnt),
+		filter });
+	for (i = 0; i < cnt; i++)
+		add(out, max, &n, (struct process_rights){
+			kinds[i]->name, kinds[i]->does, kinds[i]->jail->caps, filter });
+	return n;
+}
+
+/* include/uapi/linux/capability.h; those that a process of ours may have */
+const char *cap_name(int bit)
+{
+	static const char *const names[] = {
+		[2] = "CAP_DAC_READ_SEARCH", [19] = "CAP_SYS_PTRACE", [21] = "CAP_SYS_ADMIN",
+		[38] = "CAP_PERFMON", [39] = "CAP_BPF", [40] = "CAP_CHECKPOINT_RESTORE",
+	};
+
+	return bit >= 0 && (size_t)bit < ARRAY_SIZE(names) ? names[bit] : NULL;
+}
+
+char *caps_text(uint64_t caps, char *out, size_t size)
+{
+	size_t len = 0;
+	int bit;
+
+	snprintf(out, size, "none");
+	for (bit = 0; bit < 64 && len < size; bit++)
+		if (caps >> bit & 1 && cap_name(bit))
+			len += (size_t)snprintf(out + len, size - len, "%s%s", len ? ", " : "",
+						cap_name(bit));
+	return out;
+}
