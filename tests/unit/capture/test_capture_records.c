@@ -10,6 +10,7 @@
 #include "capture/capture_state.h"
 #include "host/identity.h"
 #include "target/discover.h"
+#include "target/known_images.h"
 #include "target/exe_cache.h"
 #include "tests/unit/capture/fake_table.h"
 #include "tests/unit/memory_observer.h"
@@ -20,6 +21,10 @@
 #define CHILD 4001
 #define GONE 0x3fffffff		/* above any pid_max */
 #define START 77
+
+/* Processes hold the image that they run. */
+static struct known_images images;
+static const struct cpython_image *image;
 
 /* No runtime knows anything of a container. */
 static int no_names(struct container *c, pid_t tgid)
@@ -50,7 +55,9 @@ static int set_up(void **state)
 	capture.discovery = discovery_new();
 	capture.exes = exe_cache_new(capture.discovery, no_exe, NULL);
 	fake_codes_in_self(&fake, CODES);
-	return 0;
+	known_images_init(&images);
+	image = known_images_get(&images, &(struct file_id){ .ino = 1 }, &fake.img, 0);
+	return image ? 0 : -1;
 }
 
 static int tear_down(void **state)
@@ -60,6 +67,7 @@ static int tear_down(void **state)
 	discovery_free(capture.discovery);
 	identities_free(capture.args.identities);
 	memory_observer_free(&observer);
+	known_images_free(&images);
 	fake_codes_free(&fake);
 	return 0;
 }
@@ -69,7 +77,7 @@ static struct tracked *profile(pid_t tgid)
 {
 	struct process_args args = {
 		.tgid = tgid, .start_ns = START, .comm = "python3", .command = "python3 x.py",
-		.image = &fake.img, .observer = &observer.observer,
+		.image = image, .observer = &observer.observer,
 		.py = { .state = PY_PROC_PYTHON, .ident = 2, .start_ns = START },
 	};
 	struct tracked *t;
