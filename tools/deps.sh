@@ -67,7 +67,6 @@ if [ "${1:-build}" = check ]; then
 	have qemu-system-x86_64 || need qemu-system-x86
 	have qemu-system-aarch64 || need qemu-system-arm
 	have mke2fs || need e2fsprogs
-	[ -e "$usr"/share/keyrings/debian-archive-keyring.gpg ] || need debian-archive-keyring
 	have chromium || have chromium-browser || have google-chrome || need chromium
 	# containers, made without a network: 90 MB
 	have podman || need podman

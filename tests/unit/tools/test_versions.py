@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """test_versions.py - tools/versions.sh refuses what is too old in one line that names it, and
 docs/packaging.md has the same versions."""
+import os
 import re
 import shutil
 import subprocess
@@ -47,14 +48,15 @@ class Versions(unittest.TestCase):
         path.chmod(0o755)
         return str(path)
 
-    def check(self, clang="Debian clang version 14.0.6", bpftool="bpftool v7.0.0", cc="gcc", **other):
+    def check(self, clang="Debian clang version 14.0.6", bpftool="bpftool v7.0.0", cc="gcc", env=None,
+              **other):
         for name, text in HEADERS.items():
             path = self.top / "include" / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text.format(*other.get(name, OLDEST[name])))
         return subprocess.run(
             ["sh", str(SCRIPT), str(self.tool("clang", clang)), str(self.tool("bpftool", bpftool)),
-             cc, "-nostdinc", f"-I{self.top}/include"], capture_output=True, text=True)
+             cc, "-nostdinc", f"-I{self.top}/include"], capture_output=True, text=True, env=env)
 
     def refused(self, what, **versions):
         done = self.check(**versions)
@@ -71,6 +73,18 @@ class Versions(unittest.TestCase):
 
     def test_an_old_bpftool(self):
         self.refused("bpftool 7.0 (here: 5.15.0)", bpftool="bpftool v5.15.0")
+
+    def test_old_coreutils(self):
+        self.tool("basenc", "basenc (GNU coreutils) 8.30")
+        done = self.check(env={**os.environ, "PATH": f"{self.top}:{os.environ['PATH']}"})
+        self.assertIn("tachbpf needs at least coreutils 8.31 (here: 8.30); ", done.stderr)
+
+    def test_an_old_make(self):
+        """One without what make 4.3 has brought."""
+        done = subprocess.run(["make", ".FEATURES=target-specific", "help"], text=True,
+                              capture_output=True, env={**os.environ, "MAKEFLAGS": ""})
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("tachbpf needs at least make 4.3 (here: ", done.stderr)
 
     def test_an_old_gcc(self):
         done = self.check(cc=self.gcc(7))
