@@ -91,7 +91,7 @@ int exe_learn_process(struct file_cache *c, pid_t tgid, struct learned_exe *out)
 int exe_learn_seen(struct file_cache *c, const struct proc_info *who, const struct file_id *file,
 		   const struct py_proc *proc, struct learned_exe *out)
 {
-	int fd = open_exe(who->task), lib = file_cache_fd(c, file), err;
+	int fd = open_exe(who->task), lib = file_cache_fd(c, file, who->tgid), err;
 	const struct cpython_image *image;
 	struct file_id its;
 	struct stat st;

@@ -245,11 +245,39 @@ int file_cache_image(struct file_cache *c, int fd, const struct cpython_image **
 	return 0;
 }
 
-int file_cache_fd(struct file_cache *c, const struct file_id *id)
+/* Where the process has the file mapped; NULL: nowhere. */
+static const struct mapped *find_mapped(const struct inspection *cur, const struct file_id *id)
+{
+	const struct mapped *m;
+	struct file_id its;
+	struct stat st;
+
+	for (m = cur->mapped.files; m < cur->mapped.files + cur->mapped.cnt; m++) {
+		if (proc_stat_mapped(cur->tgid, &m->map, &st))
+			continue;
+		its = id_of(&st);
+		if (same_file(&its, id))
+			return m;
+	}
+	return NULL;
+}
+
+int file_cache_fd(struct file_cache *c, const struct file_id *id, pid_t about)
 {
 	struct known_file *f = find_known(c, id);
+	const struct mapped *m;
+	int err;
 
-	return f ? f->fd : -1;
+	if (f && f->fd >= 0)
+		return f->fd;
+	c->cur.tgid = proc_living_task(about);
+	err = c->cur.tgid ? mapped_files_read(&c->cur.mapped, c->cur.tgid) : -ENOENT;
+	m = err ? NULL : find_mapped(&c->cur, id);
+	if (!err)
+		err = m ? known_file(c, m, &f) : -ENOENT;
+	if (!err && f->fd < 0)
+		err = -ENOENT;
+	return err ? err : f->fd;
 }
 
 struct file_cache *file_cache_new(void)

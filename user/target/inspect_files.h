@@ -69,8 +69,11 @@ int inspect_files(struct file_cache *cache, const struct proc_info *who, uint64_
  */
 int file_cache_image(struct file_cache *cache, int fd, const struct cpython_image **image,
 		     struct file_id *id);
-/* A descriptor of a file with a CPython, the cache's until the next call; -1: none is kept. */
-int file_cache_fd(struct file_cache *cache, const struct file_id *id);
+/*
+ * A descriptor of a file with a CPython, the cache's until the next call. If none is kept, it is
+ * opened again where this process has it mapped. -ENOENT: there is none; other -errno.
+ */
+int file_cache_fd(struct file_cache *cache, const struct file_id *id, pid_t about);
 /* How many files without and with a CPython are known now, and how many of these are open. */
 struct file_cache_counts {
 	size_t others, images, open;

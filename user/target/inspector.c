@@ -23,11 +23,11 @@
 /* include/uapi/linux/capability.h, since 5.9; older headers lack it */
 #define CAP_CHECKPOINT_RESTORE_BIT 40
 
-enum function { INSPECT, MEM, LEARN, SEEN, LIKELY, NAMES };
+enum function { INSPECT, MEM, LEARN, SEEN, LIKELY, NAMES, SET_PARSER };
 
 struct shared {
 	uint32_t owner;			/* whose the files are that are read for the first time */
-	uint32_t beats;			/* of its parser: parser_for() */
+	struct parser_use parser;
 	union {
 		struct {
 			struct proc_info who;
@@ -55,6 +55,7 @@ struct shared {
 			pid_t tgid;
 			struct container c;
 		} names;
+		pid_t new_parser;
 	};
 };
 
@@ -78,7 +79,7 @@ static int inspect(void *shared, const int *fds)
 	struct file_cache *c = the_cache(s);
 	struct proc_info who = s->inspect.who;
 
-	parser_for(who.tgid, &s->beats);
+	parser_for(who.tgid, &s->parser);
 	return c ? inspect_files(c, &who, s->inspect.before, &s->inspect.out) : -ENOMEM;
 }
 
@@ -88,11 +89,12 @@ static int mem(void *shared, const int *fds)
 	struct file_cache *c = the_cache(s);
 	struct file_id file = s->mem.file;
 	uint32_t len = s->mem.len;
-	int fd = c ? file_cache_fd(c, &file) : -1;
+	int fd;
 
+	parser_for(s->mem.about, &s->parser);
+	fd = c ? file_cache_fd(c, &file, s->mem.about) : -ENOMEM;
 	if (fd < 0 || len > sizeof(s->mem.bytes))
-		return fd < 0 ? -EFAULT : -E2BIG;
-	parser_for(s->mem.about, &s->beats);
+		return fd < 0 ? fd : -E2BIG;
 	return parser_mem(fd, s->mem.vaddr, s->mem.bytes, len);
 }
 
@@ -101,7 +103,7 @@ static int learn(void *shared, const int *fds)
 	struct shared *s = shared;
 	struct file_cache *c = the_cache(s);
 
-	parser_for(s->learn.who.tgid, &s->beats);
+	parser_for(s->learn.who.tgid, &s->parser);
 	return c ? exe_learn_process(c, s->learn.who.tgid, &s->learn.out) : -ENOMEM;
 }
 
@@ -113,7 +115,7 @@ static int seen(void *shared, const int *fds)
 	struct file_id file = s->learn.file;
 	struct py_proc proc = s->learn.proc;
 
-	parser_for(who.tgid, &s->beats);
+	parser_for(who.tgid, &s->parser);
 	return c ? exe_learn_seen(c, &who, &file, &proc, &s->learn.out) : -ENOMEM;
 }
 
@@ -122,7 +124,7 @@ static int likely(void *shared, const int *fds)
 	struct shared *s = shared;
 	struct file_cache *c = the_cache(s);
 
-	parser_for(0, &s->beats);
+	parser_for(0, &s->parser);
 	s->likely.cnt = c ? exe_learn_likely(c, s->likely.out, LIKELY_MAX) : 0;
 	return c ? 0 : -ENOMEM;
 }
@@ -133,26 +135,29 @@ static int names(void *shared, const int *fds)
 	struct container c = s->names.c;
 	int err;
 
-	parser_for(s->names.tgid, &s->beats);
+	parser_for(s->names.tgid, &s->parser);
 	err = container_names(&c, container_host_root(), s->names.tgid, parser_container);
 	s->names.c = c;
 	return err;
 }
 
+static int set_parser(void *shared, const int *fds)
+{
+	const struct shared *s = shared;
+
+	return parser_adopt(fds, s->new_parser);
+}
+
 static const worker_fn functions[] = {
 	[INSPECT] = inspect, [MEM] = mem, [LEARN] = learn, [SEEN] = seen, [LIKELY] = likely,
-	[NAMES] = names,
+	[NAMES] = names, [SET_PARSER] = set_parser,
 };
 
-/* It reads /proc and opens files; and it starts its parser, and gives it up. */
+/* It reads /proc, opens files, and waits for its parser. */
 static const char *const calls[] = {
 	"open", "openat", "openat2", "read", "pread64", "readlink", "readlinkat", "stat", "lstat",
 	"newfstatat", "fstat", "statx", "access", "faccessat", "faccessat2", "fcntl", "lseek",
-	"getdents64",
-	"clone", "clone3", "fork", "memfd_create", "ftruncate", "socketpair", "pidfd_open",
-	"pidfd_send_signal", "waitid", "poll", "ppoll", "getppid", "kill", "prctl", "dup2", "dup3",
-	"close_range", "setrlimit", "prlimit64", "capget", "capset", "seccomp",
-	"set_robust_list", "rseq", "getuid", "geteuid", NULL,
+	"getdents64", "poll", "ppoll", "getuid", "geteuid", NULL,
 };
 
 static const struct jail jail = {
@@ -174,6 +179,8 @@ const struct worker_kind inspector_kind = {
 /* ---- in the program ---- */
 
 static struct worker inspector = { .kind = &inspector_kind };
+/* While it runs, the inspector uses it; it ends with the inspector. */
+static struct worker parser = { .kind = &parser_kind };
 
 uint32_t inspector_owner(pid_t tgid)
 {
@@ -182,16 +189,76 @@ uint32_t inspector_owner(pid_t tgid)
 	return proc_euid(tgid, &uid) ? LRU_OWNER_UNKNOWN : uid;
 }
 
+/* Does the inspector, or the parser for which it waits, only wait for a CPU? */
+static bool makes_progress(uint32_t *beats)
+{
+	const struct shared *s = inspector.shared;
+	uint32_t before = *beats;
+
+	*beats = __atomic_load_n(&s->parser.beats, __ATOMIC_RELAXED);
+	return *beats != before || worker_is_runnable(&inspector);
+}
+
+/* Wait for the inspector as long as it makes progress. As worker_call(). */
+static int call_and_wait(enum function f, const int *fds)
+{
+	int err = worker_call(&inspector, f, fds, ANSWER_MS), turns = 0;
+	uint32_t beats = 0;
+
+	while (err == -ETIMEDOUT && ++turns < SLOW_TURNS && makes_progress(&beats))
+		err = worker_wait(&inspector, ANSWER_MS);
+	return err;
+}
+
+/*
+ * The process' file did not answer: the inspector waits for it, or has waited for its parser until
+ * it gave up. Or one of them has ended.
+ */
+static int call(enum function f, pid_t about, const int *fds)
+{
+	int err = call_and_wait(f, fds);
+	const struct shared *s = inspector.shared;
+	bool lost = inspector.pid && __atomic_load_n(&s->parser.lost, __ATOMIC_RELAXED);
+
+	if (err == -ETIMEDOUT)
+		worker_give_up(&inspector, about, true);
+	if (parser.pid && (lost || !inspector.pid))
+		worker_give_up(&parser, about, lost);
+	if (err && lost)
+		return -ETIMEDOUT;
+	return err == -EPIPE ? -EBUSY : err;
+}
+
+/* Start what does not run of the two. As worker_ready(). */
+static int start_for(pid_t about)
+{
+	int err = worker_ready(&inspector, about), fds[WORKER_FDS_MAX];
+	bool had = parser.pid;
+	struct shared *s = inspector.shared;
+
+	if (!err)
+		err = worker_ready(&parser, about);
+	if (err || had)
+		return err;
+	worker_descriptors(&parser, fds);
+	s->parser = (struct parser_use){ 0 };
+	s->new_parser = parser.pid;
+	err = call(SET_PARSER, 0, fds);
+	if (err && parser.pid)
+		worker_end(&parser);
+	return err ? -EBUSY : 0;
+}
+
 static struct shared *ready_for(pid_t about, uint32_t owner, int *err)
 {
 	struct shared *s;
 
-	*err = worker_ready(&inspector, about);
+	*err = start_for(about);
 	if (*err)
 		return NULL;
 	s = inspector.shared;
 	s->owner = owner;
-	s->beats = 0;
+	s->parser = (struct parser_use){ 0 };
 	return s;
 }
 
@@ -199,32 +266,6 @@ static struct shared *ready_for(pid_t about, uint32_t owner, int *err)
 static struct shared *ready(pid_t about, int *err)
 {
 	return ready_for(about, LRU_OWNER_ROOT, err);
-}
-
-/* Does the inspector, or the parser for which it waits, only wait for a CPU? */
-static bool makes_progress(uint32_t *beats)
-{
-	const struct shared *s = inspector.shared;
-	uint32_t before = *beats;
-
-	*beats = __atomic_load_n(&s->beats, __ATOMIC_RELAXED);
-	return *beats != before || worker_is_runnable(&inspector);
-}
-
-static int call(enum function f, pid_t about)
-{
-	int err = worker_call(&inspector, f, NULL, ANSWER_MS), turns = 0;
-	uint32_t beats = 0;
-
-	while (err == -ETIMEDOUT && ++turns < SLOW_TURNS && makes_progress(&beats))
-		err = worker_wait(&inspector, ANSWER_MS);
-	if (err == -ETIMEDOUT)
-		worker_give_up(&inspector, about, true);
-	if (err == -EBUSY) {	/* the inspector's parser has waited for a file */
-		worker_blame(&inspector, about);
-		err = -ETIMEDOUT;
-	}
-	return err == -EPIPE ? -EBUSY : err;
 }
 
 /* Make sure that what the inspector says has its form, whoever has written it. */
@@ -256,7 +297,7 @@ int inspector_inspect(const struct proc_info *who, uint64_t before, uint32_t own
 		return err;
 	s->inspect.who = *who;
 	s->inspect.before = before;
-	err = call(INSPECT, who->tgid);
+	err = call(INSPECT, who->tgid, NULL);
 	if (err == -EBUSY || err == -ETIMEDOUT || err == -EUSERS)
 		return err;
 	if (!inspector.pid)
@@ -277,7 +318,7 @@ int inspector_mem(const struct file_id *file, pid_t about, uint64_t vaddr, void 
 	s->mem.file = *file;
 	s->mem.vaddr = vaddr;
 	s->mem.len = len;
-	err = call(MEM, about);
+	err = call(MEM, about, NULL);
 	if (!err)
 		memcpy(buf, s->mem.bytes, len);
 	return err;
@@ -291,7 +332,7 @@ int inspector_learn(pid_t tgid, uint32_t owner, struct learned_exe *out)
 	if (!s)
 		return err;
 	s->learn.who = (struct proc_info){ .tgid = tgid };
-	err = call(LEARN, tgid);
+	err = call(LEARN, tgid, NULL);
 	if (!err)
 		*out = s->learn.out;
 	return err;
@@ -308,7 +349,7 @@ int inspector_seen(const struct proc_info *who, uint32_t owner, const struct fil
 	s->learn.who = *who;
 	s->learn.file = *image;
 	s->learn.proc = *proc;
-	err = call(SEEN, who->tgid);
+	err = call(SEEN, who->tgid, NULL);
 	if (!err)
 		*out = s->learn.out;
 	return err;
@@ -321,7 +362,7 @@ int inspector_likely(const struct learned_exe **out, size_t *cnt)
 	struct shared *s = ready(0, &err);
 
 	if (s)
-		err = call(LIKELY, 0);
+		err = call(LIKELY, 0, NULL);
 	if (err)
 		return err;
 	found = __atomic_load_n(&s->likely.cnt, __ATOMIC_RELAXED);
@@ -339,7 +380,7 @@ int inspector_names(struct container *c, pid_t tgid)
 		return err;
 	s->names.tgid = tgid;
 	s->names.c = *c;
-	err = call(NAMES, tgid);
+	err = call(NAMES, tgid, NULL);
 	if (err == -EBUSY || err == -ETIMEDOUT)
 		return err;
 	*c = s->names.c;
@@ -352,7 +393,7 @@ bool inspector_is_helper(const struct proc_info *who)
 	const pid_t helpers[] = { keeper_pid(), reader_pid(), inspector.pid };
 	size_t i;
 
-	/* Their children are the parser, and workers that were given up. */
+	/* The keeper's children are also the parser, and workers that were given up. */
 	for (i = 0; i < ARRAY_SIZE(helpers); i++)
 		if (helpers[i] && (who->tgid == helpers[i] || who->stat.ppid == helpers[i]))
 			return true;
@@ -361,7 +402,7 @@ bool inspector_is_helper(const struct proc_info *who)
 
 unsigned int inspector_stuck_cnt(void)
 {
-	return worker_stuck_cnt(&inspector);
+	return worker_stuck_cnt(&inspector) + worker_stuck_cnt(&parser);
 }
 
 pid_t inspector_pid(void)
@@ -372,4 +413,5 @@ pid_t inspector_pid(void)
 void inspector_end(void)
 {
 	worker_end(&inspector);
+	worker_end(&parser);
 }

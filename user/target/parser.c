@@ -135,19 +135,29 @@ const struct worker_kind parser_kind = {
 /* ---- in its client ---- */
 
 static struct worker parser = { .kind = &parser_kind };
+static bool adopted;
 static pid_t whose;
-static uint32_t nobody_looks, *beats = &nobody_looks;
+static struct parser_use nobody_looks, *use = &nobody_looks;
 
-void parser_for(pid_t about, uint32_t *its_beats)
+int parser_adopt(const int fds[WORKER_FDS_MAX], pid_t pid)
+{
+	adopted = true;
+	return worker_adopt(&parser, fds, pid);
+}
+
+void parser_for(pid_t about, struct parser_use *its_use)
 {
 	whose = about;
-	beats = its_beats;
+	use = its_use;
 }
 
 /* NULL: there is no parser, now: what a file is must not be concluded from that. */
 static struct shared *ready(int *err)
 {
-	*err = worker_ready(&parser, whose) ? -EBUSY : 0;
+	if (adopted)
+		*err = parser.pid ? 0 : -EBUSY;
+	else
+		*err = worker_ready(&parser, whose) ? -EBUSY : 0;
 	return *err ? NULL : parser.shared;
 }
 
@@ -157,12 +167,17 @@ static int call(enum function f, int fd, int fd2)
 	int err = worker_call(&parser, f, fds, ANSWER_MS), turns = 0;
 
 	while (err == -ETIMEDOUT && ++turns < SLOW_TURNS && worker_is_runnable(&parser)) {
-		++*beats;
+		use->beats++;
 		err = worker_wait(&parser, ANSWER_MS);
 	}
-	if (err == -ETIMEDOUT)
+	if (err != -ETIMEDOUT && err != -EPIPE)
+		return err;
+	use->lost = 1;
+	if (adopted)
+		worker_end(&parser);
+	else if (err == -ETIMEDOUT)
 		worker_give_up(&parser, whose, true);
-	return err == -ETIMEDOUT || err == -EPIPE ? -EBUSY : err;
+	return -EBUSY;
 }
 
 int parser_image(int fd, struct cpython_image *img, char *why, size_t why_size)
@@ -252,11 +267,6 @@ bool parser_container(enum container_file what, int fd, struct container *c)
 	*c = s->container.c;
 	container_end_strings(c);
 	return true;
-}
-
-pid_t parser_pid(void)
-{
-	return parser.pid;
 }
 
 void parser_end(void)

@@ -22,12 +22,24 @@
 
 extern const struct worker_kind parser_kind;
 
+/* What the parser's owner wants to know while it waits for the parser's user. */
+struct parser_use {
+	uint32_t beats;		/* counts up while the parser only waits for a CPU, not for a file */
+	uint32_t lost;		/* not 0: the parser did not answer or has ended. The owner has to
+				 * give it up, and to pass another. */
+};
+
+/*
+ * From now on, use a parser that another process owns (worker_adopt()). Who never calls this has
+ * its own. 0 or -errno.
+ */
+int parser_adopt(const int fds[WORKER_FDS_MAX], pid_t pid);
+
 /*
  * The files of all calls from now on are this process'; 0: nobody's. A parser that a file blocks
- * counts against the process' user. *beats counts up while the parser only waits for a CPU: who
- * waits for the caller sees that it is not a file that it waits for.
+ * counts against the process' user. use: what happens to the parser is written there.
  */
-void parser_for(pid_t about, uint32_t *beats);
+void parser_for(pid_t about, struct parser_use *use);
 
 /* Read the CPython in a file: cpython_image_read(). */
 int parser_image(int fd, struct cpython_image *img, char *why, size_t why_size);
@@ -57,9 +69,7 @@ int parser_library(int exe_fd, struct exe_library *out);
 /* Read what a container runtime's file says of a container: container_file_parse(). */
 bool parser_container(enum container_file what, int fd, struct container *c);
 
-/* The parser's pid, for tests; 0: it does not run. */
-pid_t parser_pid(void);
-/* End it. The next call starts another. */
+/* End it. The next call starts another, if it is our own. */
 void parser_end(void);
 
 #endif

@@ -207,11 +207,6 @@ static void blame_for(struct stuck *s)
 	s->times++;
 }
 
-void worker_blame(struct worker *w, pid_t about)
-{
-	blame_for(stuck_entry(w, about));
-}
-
 void worker_give_up(struct worker *w, pid_t about, bool blame)
 {
 	struct stuck *s = stuck_entry(w, about);
@@ -234,10 +229,37 @@ void worker_end(struct worker *w)
 		return;
 	close(w->fd);
 	munmap(w->shared, w->kind->shared_bytes);
+	close(w->memory);
 	if (w->pidfd >= 0) {
 		syscall(SYS_pidfd_send_signal, w->pidfd, SIGKILL, NULL, 0);
 		has_ended(w->pidfd);
 		close(w->pidfd);
 	}
 	w->pid = 0;
+}
+
+/* ---- a worker's worker ---- */
+
+void worker_descriptors(const struct worker *w, int fds[WORKER_FDS_MAX])
+{
+	fds[0] = w->fd;
+	fds[1] = w->memory;
+}
+
+int worker_adopt(struct worker *w, const int fds[WORKER_FDS_MAX], pid_t pid)
+{
+	struct worker its = { .kind = w->kind, .pid = pid, .pidfd = -1 };
+	int err;
+
+	its.fd = fcntl(fds[0], F_DUPFD_CLOEXEC, 0);
+	its.memory = fcntl(fds[1], F_DUPFD_CLOEXEC, 0);
+	err = its.fd < 0 || its.memory < 0 ? -errno : worker_map(&its);
+	if (err) {
+		close(its.fd);
+		close(its.memory);
+		return err;
+	}
+	worker_end(w);
+	*w = its;
+	return 0;
 }

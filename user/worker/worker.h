@@ -57,7 +57,7 @@ struct worker_kind {
 struct worker {
 	const struct worker_kind *kind;
 	pid_t pid;			/* 0: none */
-	int fd, pidfd;
+	int fd, pidfd, memory;		/* memory: of shared */
 	void *shared;
 	uint32_t calls;
 	struct stuck *stuck;		/* WORKER_STUCK_MAX entries; NULL: not yet needed */
@@ -104,13 +104,21 @@ bool worker_is_runnable(const struct worker *w);
  */
 void worker_give_up(struct worker *w, pid_t about, bool blame);
 
-/* As if the process had blocked the worker, which has found out by itself that it would. */
-void worker_blame(struct worker *w, pid_t about);
-
 /* How many workers of this place are blocked in the kernel, and were given up. */
 unsigned int worker_stuck_cnt(struct worker *w);
 
 /* End the worker. The next worker_ready() starts another. */
 void worker_end(struct worker *w);
+
+/*
+ * A worker can work for another worker: its owner passes these descriptors to its user by a call.
+ * The owner alone gives the worker up.
+ */
+void worker_descriptors(const struct worker *w, int fds[WORKER_FDS_MAX]);
+/*
+ * In the user: from now on call the worker behind these descriptors, of which w gets copies. After
+ * worker_end(), the worker goes on until its owner ends it. 0 or -errno.
+ */
+int worker_adopt(struct worker *w, const int fds[WORKER_FDS_MAX], pid_t pid);
 
 #endif

@@ -330,6 +330,17 @@ static void ask_keeper(const struct worker_kind *kind, struct started *out)
 		out->err = worker_receive(keeper.fd, out, STARTED_BYTES, out->fds, FDS_MAX, 0);
 }
 
+int worker_map(struct worker *w)
+{
+	void *shared = mmap(NULL, w->kind->shared_bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
+			    w->memory, 0);
+
+	if (shared == MAP_FAILED)
+		return -errno;
+	w->shared = shared;
+	return 0;
+}
+
 int worker_start(struct worker *w)
 {
 	struct started s = { .fds = { -1, -1, -1 } };
@@ -340,16 +351,13 @@ int worker_start(struct worker *w)
 		fork_worker(w->kind, &s);
 	if (!s.err && s.fds[2] < 0)
 		s.err = -EMFILE;
+	w->memory = s.fds[1];
 	if (!s.err)
-		w->shared = mmap(NULL, w->kind->shared_bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
-				 s.fds[1], 0);
-	if (!s.err && w->shared == MAP_FAILED)
-		s.err = -errno;
+		s.err = worker_map(w);
 	if (s.err) {
 		close_all(s.fds, FDS_MAX);	/* a worker that has started ends */
 		return s.err;
 	}
-	close(s.fds[1]);
 	w->pid = s.pid;
 	w->fd = s.fds[0];
 	w->pidfd = s.fds[2];

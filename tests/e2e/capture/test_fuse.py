@@ -3,6 +3,8 @@
 import contextlib
 import json
 import os
+import signal
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,7 @@ from processes import use_cpu
 from target import Target
 
 ATTACKERS = 10
+INSPECTOR, PARSER = "tachbpf-inspect", "tachbpf-parser"
 
 
 # An ordinary user's FUSE itself refuses others, and root, at once; what is below an overlay is opened
@@ -36,18 +39,15 @@ def attackers(request, out):
                for i in range(ATTACKERS)]
 
 
-def children(pid):
-    """(pid, comm) of each, those that were killed and cannot end included."""
-    for task in Path(f"/proc/{pid}/task").iterdir():
-        for child in (task / "children").read_text().split():
-            yield int(child), Path(f"/proc/{child}/comm").read_text().strip()
-
-
-def workers(recording):
-    """(inspectors, parsers): how many processes of these names a recording has."""
-    keeper, = [pid for pid, comm in children(recording.process.pid) if comm == "tachbpf-keeper"]
-    inspectors = [pid for pid, comm in children(keeper) if comm == "tachbpf-inspect"]
-    return len(inspectors), sum(1 for pid in inspectors for _, comm in children(pid))
+def workers(recording, comm):
+    """The pids of a recording's workers with this name, those that were killed and cannot end included."""
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            pid, rest = path.read_text().split(" (", 1)
+            its, rest = rest.rsplit(") ", 1)
+            state, _, _, session = rest.split()[:4]
+            if its == comm and int(session) == recording.process.pid and state != "Z":
+                yield int(pid)
 
 
 def test_a_recording_goes_on_and_ends(attackers, out, scratch, python):
@@ -73,14 +73,28 @@ def test_a_user_blocks_two_workers_at_most(attackers, out):
         pytest.skip("root may block more")
     with Recording(["-a", "--uid", user, "-o", out / "user", "--json"]) as recording:
         recording.wait_recording()
-        inspectors, parsers = workers(recording)
+        inspectors, parsers = (len(list(workers(recording, name))) for name in (INSPECTOR, PARSER))
         summary = succeeded(recording.stop()).summary
     # the one that works, and those that were given up
     if attackers[0].place == "reads":   # of a file that a parser waits for, the next open waits, too
-        assert inspectors <= 1 + 2 and parsers <= inspectors + 2
+        assert inspectors <= 1 + 2 and parsers <= 1 + 2
     else:
-        assert inspectors == 1 + 2
+        assert inspectors == 1 + 2 and parsers == 1
     assert summary["files_stuck"] > 0
+
+
+@pytest.mark.parametrize("attackers", [("reads", fuse.NOBODY)], ids=["reads"], indirect=True)
+def test_blocked_parsers_count_after_the_end_of_their_inspector(attackers, out):
+    """Each new inspector would lend the user two more parsers."""
+    with Recording(["-a", "--uid", attackers[0].user, "-o", out / "user", "--json"]) as recording:
+        recording.wait_recording()
+        for _ in range(8):
+            for pid in workers(recording, INSPECTOR):
+                os.kill(pid, signal.SIGKILL)
+            # another Python of the user, which is looked at
+            subprocess.run(["/usr/bin/python3", "-c", "sum(range(10**7))"], user=attackers[0].user, check=True)
+            assert len(list(workers(recording, PARSER))) <= 1 + 2
+        succeeded(recording.stop())
 
 
 def test_ps_ends_and_lists_the_others(attackers, out, scratch, python):

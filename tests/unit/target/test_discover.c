@@ -325,6 +325,30 @@ static void test_missed(void **state)
 	end();
 }
 
+/* What an inspector that had to be replaced had open, the next one opens again. */
+static void test_memory_of_an_image_after_the_inspectors_end(void **state)
+{
+	const uint64_t at = FAKE_BASE + FAKE_NONE;
+	uint8_t before[64], after[64];
+	uint64_t seen = 0;
+	pid_t pid;
+
+	begin();
+	add_python("libpython3.12.so", 0x030c01f0);
+	pid = child();
+	assert_int_equal(inspect_pid(pid, &seen, 0, &found), 0);
+	assert_int_equal(discovery_mem(found.image, pid, at, before, sizeof(before)), 0);
+	inspector_end();
+	memset(after, 0xee, sizeof(after));
+	assert_int_equal(discovery_mem(found.image, pid, at, after, sizeof(after)), 0);
+	assert_memory_equal(before, after, sizeof(after));
+	kill(pid, SIGKILL);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	inspector_end();
+	assert_true(discovery_mem(found.image, pid, at, after, sizeof(after)) < 0);
+	end();
+}
+
 /* A Python after many files that are none. */
 static void test_many(void **state)
 {
@@ -500,6 +524,7 @@ int main(void)
 		cmocka_unit_test(test_cache),
 		cmocka_unit_test(test_deleted),
 		cmocka_unit_test(test_missed),
+		cmocka_unit_test(test_memory_of_an_image_after_the_inspectors_end),
 		cmocka_unit_test(test_many),
 		cmocka_unit_test(test_much_data),
 		cmocka_unit_test(test_any_code),

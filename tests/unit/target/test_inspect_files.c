@@ -4,6 +4,7 @@
  * without a CPython.
  */
 #include <dirent.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 
 #define FILES_MAX 32
@@ -77,14 +78,14 @@ static void test_images_and_descriptors(void **state)
 	for (i = 0; i < 300; i++) {
 		struct file_id id = file(true, 1000);
 
-		assert_true(file_cache_fd(c, &id) >= 0);	/* the new one is open */
+		assert_true(file_cache_fd(c, &id, 0) >= 0);	/* the new one is open */
 		assert_true(counts().images <= 2 + IMAGES_MAX / 8);
 		assert_true(counts().open <= 2 + IMAGES_OPEN_MAX / 8);
 	}
 	assert_int_equal(counts().images, 2 + IMAGES_MAX / 8);
 	assert_int_equal(open_fds(), before + 2 + IMAGES_OPEN_MAX / 8);
-	assert_true(file_cache_fd(c, &others) >= 0);
-	assert_true(file_cache_fd(c, &roots) >= 0);
+	assert_true(file_cache_fd(c, &others, 0) >= 0);
+	assert_true(file_cache_fd(c, &roots, 0) >= 0);
 	file_cache_free(c);
 	assert_int_equal(open_fds(), before);
 }
@@ -116,11 +117,34 @@ static void test_opened_again(void **state)
 	c = file_cache_new();
 	id = file(true, 1000);
 	close_kept(c, find_known(c, &id));
-	assert_int_equal(file_cache_fd(c, &id), -1);
+	assert_int_equal(file_cache_fd(c, &id, 0), -ENOENT);
 	fd = open(path, O_RDONLY);
 	assert_int_equal(file_cache_image(c, fd, &image, &same), 0);
 	close(fd);
-	assert_true(file_cache_fd(c, &id) >= 0);
+	assert_true(file_cache_fd(c, &id, 0) >= 0);
+	file_cache_free(c);
+}
+
+/* Nobody keeps the file's descriptor, but a process has it mapped. */
+static void test_opened_where_it_is_mapped(void **state)
+{
+	struct file_id id;
+	void *mapped;
+	int fd;
+
+	c = file_cache_new();
+	id = file(true, 1000);
+	fd = open(path, O_RDONLY);
+	mapped = mmap(NULL, FAKE_SIZE, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+	assert_ptr_not_equal(mapped, MAP_FAILED);
+	close(fd);
+	close_kept(c, find_known(c, &id));
+	assert_true(file_cache_fd(c, &id, getpid()) >= 0);
+	forget(c, find_known(c, &id));
+	assert_true(file_cache_fd(c, &id, getpid()) >= 0);
+	forget(c, find_known(c, &id));
+	assert_int_equal(munmap(mapped, FAKE_SIZE), 0);
+	assert_int_equal(file_cache_fd(c, &id, getpid()), -ENOENT);
 	file_cache_free(c);
 }
 
@@ -143,6 +167,7 @@ int main(void)
 		cmocka_unit_test(test_images_and_descriptors),
 		cmocka_unit_test(test_files_without_python),
 		cmocka_unit_test(test_opened_again),
+		cmocka_unit_test(test_opened_where_it_is_mapped),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

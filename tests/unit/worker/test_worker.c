@@ -278,9 +278,33 @@ static void test_that_does_not_answer_is_given_up(void **state)
 	assert_int_equal(worker_ready(&worker, 7), -ETIMEDOUT);
 	while (worker_ready(&worker, 7))	/* a second */
 		usleep(1000);
-	worker_blame(&worker, 7);
-	assert_int_equal(worker_ready(&worker, 7), -ETIMEDOUT);
+}
+
+/* What one process has started, another one can call; only its owner ends it. */
+static void test_a_workers_worker(void **state)
+{
+	struct worker user = { .kind = &kind };
+	int fds[WORKER_FDS_MAX];
+	pid_t pid;
+
+	ready();
+	pid = worker.pid;
+	worker_descriptors(&worker, fds);
+	assert_int_equal(worker_adopt(&user, fds, pid), 0);
+	((struct shared *)user.shared)->number = 21;
+	assert_int_equal(worker_call(&user, TWICE, NULL, WAIT_MS), 0);
+	assert_int_equal(((struct shared *)user.shared)->number, 42);
+	worker_end(&user);
 	assert_int_equal(twice_of(4), 8);
+	assert_int_equal(worker.pid, pid);
+	/* It ends, and its user sees that. */
+	assert_int_equal(worker_adopt(&user, fds, pid), 0);
+	worker_give_up(&worker, 0, true);
+	assert_int_equal(worker_call(&user, TWICE, NULL, WAIT_MS), -EPIPE);
+	assert_int_equal(user.pid, 0);
+	fds[1] = -1;
+	assert_int_equal(worker_adopt(&user, fds, pid), -EBADF);
+	assert_int_equal(user.pid, 0);
 }
 
 /* An answer that comes late belongs to its call. */
@@ -341,6 +365,7 @@ int main(void)
 		BOTH(test_dies_of_what_it_may_not_do),
 		BOTH(test_that_is_killed_is_replaced),
 		BOTH(test_that_does_not_answer_is_given_up),
+		BOTH(test_a_workers_worker),
 		BOTH(test_late_answer),
 		cmocka_unit_test_setup_teardown(test_the_keeper_has_no_rights, with_keeper, end),
 		cmocka_unit_test_setup_teardown(test_the_keepers_end, with_keeper, end),
