@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Difficult machines: busy, full, with few rights, shared with another tachbpf."""
 import contextlib
+import json
 import os
 import signal
 import subprocess
@@ -144,6 +145,37 @@ def test_a_seccomp_filter_is_named(scratch, python, call):
         output = scratch / f"denied-{call}.tach"
         one_error(tachbpf("-p", target.pid, "-o", output, prefix=[*DENY, call]), call, "seccomp")
     assert not output.exists()
+
+
+# without these no worker starts: user/doctor/worker_calls.c
+@pytest.mark.parametrize("call", ["socketpair", "memfd_create", "pidfd_open", "prctl", "capset"])
+def test_a_call_that_workers_need_is_named(scratch, python, call):
+    """Before anything has begun, by record, ps and doctor; with what to do."""
+    with Target(python, scratch, "shares=600") as target:
+        output = scratch / f"denied-{call}"
+        for argv in (("-p", target.pid, "-o", output), ("-a", "-d", "1", "-o", output), ("ps",)):
+            one_error(tachbpf(*argv, prefix=[*DENY, call]), f"{call}(2) is refused", "seccomp",
+                      "--security-opt seccomp=unconfined", "SystemCallFilter=")
+    assert not output.exists()
+    done = tachbpf("doctor", "--json", prefix=[*DENY, call])
+    found, = [c for c in json.loads(done.stdout)["checks"] if c["name"] == "helper processes"]
+    assert done.returncode == 1 and found["verdict"] == "problem", repr(done)
+    assert f"{call}(2)" in found["text"] and "seccomp=unconfined" in found["fix"]
+
+
+def test_without_filters_of_our_own_it_records_and_says_so_once(scratch, python, oracle):
+    with Target(python, scratch, "shares=600", cpu=0) as target:
+        target.go()
+        output = scratch / "no-seccomp.tach"
+        done = succeeded(tachbpf("-p", target.pid, "-d", "1", "-o", output,
+                                 prefix=[*DENY, "seccomp"]))
+        samples = oracle.load(output)[0].samples
+    said, = [line for line in done.stderr.splitlines() if "warning" in line]
+    assert "seccomp(2) is refused" in said and "--security-opt seccomp=unconfined" in said
+    assert sum(s.frames[0].func != "<unresolved>" for s in samples) > 0.9 * len(samples) > 0
+    done = tachbpf("doctor", "--json", prefix=[*DENY, "seccomp"])
+    found, = [c for c in json.loads(done.stdout)["checks"] if c["name"] == "seccomp"]
+    assert done.returncode == 0 and found["verdict"] == "off", repr(done)
 
 
 def test_without_process_vm_readv_the_kernel_sends_the_names(scratch, python, oracle):
