@@ -188,6 +188,31 @@ def test_without_process_vm_readv_the_kernel_sends_the_names(scratch, python, or
     assert sum(s.frames[0].func != "<unresolved>" for s in samples) > 0.9 * len(samples)
 
 
+def all_named(samples):
+    return samples and all(f.func != "<unresolved>" for s in samples for f in s.frames)
+
+
+# 3 cannot be taken back before a reboot; for us it is a process_vm_readv that is refused: above.
+@pytest.mark.parametrize("scope", [0, 1, 2])
+@pytest.mark.alone
+def test_yama_refuses_root_nothing(scratch, python, oracle, scope):
+    """Whoever may trace whom (kernel.yama.ptrace_scope): all frames have their names, ps its rows."""
+    if not (SYSCTL / "yama/ptrace_scope").exists():
+        pytest.skip("this kernel has no Yama: there is no kernel.yama.ptrace_scope")
+    with sysctl("yama/ptrace_scope", scope), Target(python, scratch, "shares=600", cpu=0) as target:
+        check_all_is_read(scratch / f"yama-{scope}.tach", target, oracle)
+
+
+def check_all_is_read(output, target, oracle):
+    target.go()
+    done = succeeded(tachbpf("-p", target.pid, "-d", "1", "-o", output, "--json"))
+    assert not done.summary["refused"], repr(done)
+    assert all_named(oracle.load(output)[0].samples)
+    row, = [p for p in json.loads(succeeded(tachbpf("ps", "--json")).stdout)["pythons"]
+            if p["pid"] == target.pid]
+    assert row["profilable"] and row["remark"] is None
+
+
 def in_mount_namespace(script):
     return ["unshare", "-m", "sh", "-c", f'{script} && exec "$@"', "sh"]
 
