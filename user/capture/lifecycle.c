@@ -155,8 +155,9 @@ static bool displace(struct lifecycle *l, uint32_t uid)
 }
 
 /*
- * py_procs is full: remove the entry of a process that is no Python, whose ticks will ask again
- * what it is. If there is none, one of another user's Pythons may give way. False: none does.
+ * py_procs is full: remove the entry of a process that is no Python, or is excluded, whose ticks
+ * will ask again what it is. If there is none, one of another user's Pythons may give way. False:
+ * none does.
  */
 static bool make_room(struct lifecycle *l, uint32_t uid)
 {
@@ -169,7 +170,7 @@ static bool make_room(struct lifecycle *l, uint32_t uid)
 			t->has_entry = false;
 			return true;
 		}
-	return displace(l, uid);
+	return proc_table_remove_unseen(l->table, &l->unseen_after) || displace(l, uid);
 }
 
 static int say_walk(struct lifecycle *l, const struct tracked *t, const struct step *step)

@@ -88,6 +88,7 @@ struct lifecycle {
 	struct bpf_map *table;		/* py_procs */
 	struct observer *observer;
 	struct u64map tracked;		/* tgid -> struct tracked */
+	uint32_t unseen_after;		/* for proc_table_remove_unseen() */
 	struct lru places;		/* the processes that are profiled, by their users */
 	uint32_t begun_cnt, live_cnt;	/* processes profiled so far, and now */
 	uint64_t table_full;		/* times that a process did not fit into the table, or gave

@@ -271,6 +271,21 @@ static void test_a_python_takes_the_place_of_another_program(void **state)
 	assert_int_equal(life.table_full, 1);
 }
 
+/* py_procs is full of excluded processes, which user space does not track. */
+static void test_a_python_takes_the_place_of_an_excluded_process(void **state)
+{
+	const struct py_proc unseen = { .state = PY_PROC_UNSEEN, .unselected = UNSELECTED_UID };
+	pid_t tgid;
+
+	fake_table.room = 8;
+	for (tgid = 1; tgid <= 8; tgid++)
+		proc_table_put(NULL, tgid, &unseen);
+	bring_to(PROC_PROFILED);
+	assert_int_equal(fake_table_state(TGID), PY_PROC_PYTHON);
+	assert_int_equal(fake_table_cnt(), 8);
+	assert_int_equal(life.table_full, 0);
+}
+
 /* A Python of this user is found. The result of the step. */
 static int find_of(pid_t tgid, uint32_t uid)
 {
@@ -452,6 +467,7 @@ int main(void)
 		TEST(test_entries),
 		TEST(test_no_room),
 		TEST(test_a_python_takes_the_place_of_another_program),
+		TEST(test_a_python_takes_the_place_of_an_excluded_process),
 		TEST(test_a_user_takes_not_all_places),
 		TEST(test_places_of_admitted_and_of_root),
 		TEST(test_sweep),
