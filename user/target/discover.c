@@ -140,8 +140,8 @@ static int take_self(const struct inspected *in, const struct cpython_image *ima
 }
 
 /*
- * The inspector has not answered, whatever the reason: it may not even have been started. Its errors
- * are no answers about the process, which -ENOENT or -EAGAIN would be.
+ * The inspector has not answered, whatever the reason: it may not even have been started. Its
+ * errors are no answers about the process, which -ENOENT or -EAGAIN would be.
  */
 static int no_answer(int err, struct discovered *out)
 {

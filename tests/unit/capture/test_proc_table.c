@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * test_proc_table.c - which entries of py_procs go. The functions of libbpf are replaced: the map is
- * an array, and its order that of the keys.
+ * test_proc_table.c - which entries of py_procs go. The functions of libbpf are replaced: the map
+ * is an array, and its order that of the keys.
  */
 #include <bpf/libbpf.h>
 #include <errno.h>

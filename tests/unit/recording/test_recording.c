@@ -612,7 +612,7 @@ static void test_remarks_are_kept_once(void **state)
 	free(json);
 }
 
-/* A user's processes leave room for remarks on those of others; root's have no part of their own. */
+/* A user's processes leave room for remarks on those of others; root's may take all. */
 static void test_a_user_takes_not_all_remarks(void **state)
 {
 	const struct observer_ops *ops;
