@@ -7,8 +7,12 @@ import platform
 import struct
 import sys
 
-NUMBERS = {"x86_64": {"bpf": 321, "perf_event_open": 298, "process_vm_readv": 310},
-           "aarch64": {"bpf": 280, "perf_event_open": 241, "process_vm_readv": 270}}
+NUMBERS = {"x86_64": {"bpf": 321, "perf_event_open": 298, "process_vm_readv": 310,
+                      "socketpair": 53, "memfd_create": 319, "pidfd_open": 434, "prctl": 157,
+                      "capset": 126, "seccomp": 317},
+           "aarch64": {"bpf": 280, "perf_event_open": 241, "process_vm_readv": 270,
+                       "socketpair": 199, "memfd_create": 279, "pidfd_open": 434, "prctl": 167,
+                       "capset": 91, "seccomp": 277}}
 PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 38, 22, 2
 RET_ALLOW, RET_ERRNO = 0x7fff0000, 0x00050000
 LD_NR, JEQ, RET = 0x20, 0x15, 0x06

@@ -78,8 +78,8 @@ static inline void memory_observer_stop(struct observer *o, double missed_pct)
 	memory_observer_note((struct memory_observer *)o, "stop", 0);
 }
 
-static inline bool memory_observer_remark(struct observer *o, pid_t tgid, const char *comm,
-					  const char *text)
+static inline bool memory_observer_remark(struct observer *o, pid_t tgid, uint32_t uid,
+					  const char *comm, const char *text)
 {
 	assert_true(comm[0] && text[0]);
 	memory_observer_note((struct memory_observer *)o, "remark", tgid);

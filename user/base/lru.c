@@ -131,3 +131,14 @@ struct lru_item *lru_excess(const struct lru *l, uint32_t owner)
 		return oldest_of(o);
 	return l->cnt >= l->max ? lru_oldest(l) : NULL;
 }
+
+struct lru_item *lru_give_way(const struct lru *l, uint32_t owner)
+{
+	const struct lru_owner *its = u64map_get(&l->owners, owner), *o, *most = NULL;
+	size_t pos = 0;
+
+	while ((o = u64map_next(&l->owners, &pos)))
+		if (o->uid != LRU_OWNER_ROOT && (!most || o->cnt > most->cnt))
+			most = o;
+	return most && most->cnt > (its ? its->cnt : 0) + 1 ? oldest_of(most) : NULL;
+}

@@ -63,5 +63,10 @@ struct lru_item *lru_oldest(const struct lru *l);
  * he may have; else the oldest of all, if the table is full. NULL: there is room.
  */
 struct lru_item *lru_excess(const struct lru *l, uint32_t owner);
+/*
+ * For tables without a part for each owner: the oldest item of the owner who has most, root aside,
+ * if he still has as many as this one after he has given it away. NULL: nobody has.
+ */
+struct lru_item *lru_give_way(const struct lru *l, uint32_t owner);
 
 #endif

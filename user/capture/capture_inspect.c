@@ -21,6 +21,7 @@
 #include "resolve/observer.h"
 #include "target/discover.h"
 #include "target/exe_cache.h"
+#include "target/inspector.h"
 
 /* A Python that cannot be walked yet is inspected again after 2 ms << tries: at most 128 ms. */
 #define UNREADY_TRIES 6
@@ -104,7 +105,8 @@ static void remark(struct capture *s, const struct proc_info *who, const char *b
 
 	if (!text[0])
 		return;
-	if (!o->ops->remark || o->ops->remark(o, who->tgid, comm, text))
+	if (!o->ops->remark ||
+	    o->ops->remark(o, who->tgid, inspector_owner(who->task), comm, text))
 		log_warn("process %d (%s)%s: %s", who->tgid,
 			 escape_text(comm, strlen(comm), escaped, sizeof(escaped)), before, text);
 }

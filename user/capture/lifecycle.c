@@ -31,7 +31,8 @@ struct transition {
 
 /*
  * Events come from capture_records.c (ASKED, EXEC, ADMITTED, ENDED), from capture_filter.c
- * (EXCLUDED), and from capture_inspect.c (all FOUND_..., INSPECT_FAILED, ENDED).
+ * (EXCLUDED), from capture_inspect.c (all FOUND_..., INSPECT_FAILED, ENDED), and from here
+ * (DISPLACED).
  *
  * FOUND and ADMITTED begin a new struct process and end the old one, if there is one. A
  * transition to a state without a struct process ends it, too.
@@ -98,6 +99,7 @@ static const struct transition transitions[PROC_STATE_CNT][PROC_EVENT_CNT] = {
 		[PROC_EV_EXEC]			= TO(SEEN, NOTHING),
 		[PROC_EV_ADMITTED]		= TO(PROFILED, NOTHING),
 		[PROC_EV_EXCLUDED]		= TO(PAUSED, EXCLUDE),
+		[PROC_EV_DISPLACED]		= TO(SEEN, NOTHING),
 		[PROC_EV_FOUND]			= TO(PROFILED, WALK),
 		[PROC_EV_FOUND_SAME]		= TO(PROFILED, NOTHING),
 		[PROC_EV_FOUND_NOTHING]		= TO(PROFILED, NOTHING),
@@ -112,6 +114,7 @@ static const struct transition transitions[PROC_STATE_CNT][PROC_EVENT_CNT] = {
 		[PROC_EV_EXEC]			= TO(SEEN, NOTHING),
 		[PROC_EV_ADMITTED]		= TO(PROFILED, NOTHING),
 		[PROC_EV_EXCLUDED]		= TO(PAUSED, EXCLUDE),
+		[PROC_EV_DISPLACED]		= TO(SEEN, NOTHING),
 		[PROC_EV_FOUND]			= TO(PROFILED, WALK),
 		[PROC_EV_FOUND_SAME]		= TO(PROFILED, WALK_AGAIN),
 		[PROC_EV_FOUND_NOTHING]		= TO(OTHER, OTHER),
@@ -137,10 +140,26 @@ void lifecycle_fail(struct lifecycle *l, int err)
 /* ---- the entry in py_procs ---- */
 
 /*
- * py_procs is full: remove the entry of a process that is no Python, whose ticks will ask again
- * what it is. False: there is none.
+ * Of the Pythons of the user who has most, one gives way to a user who has fewer: so nobody keeps
+ * all others from being profiled. False: nobody has more, but perhaps root, who keeps them.
  */
-static bool make_room(struct lifecycle *l)
+static bool displace(struct lifecycle *l, uint32_t uid)
+{
+	struct tracked *t = LRU_STRUCT(lru_give_way(&l->places, uid), struct tracked, place);
+
+	if (!t)
+		return false;
+	l->table_full++;
+	proc_table_remove(l->table, t->tgid);
+	return !lifecycle_step(l, t, PROC_EV_DISPLACED, NULL);
+}
+
+/*
+ * py_procs is full: remove the entry of a process that is no Python, or is excluded, whose ticks
+ * will ask again what it is. If there is none, one of another user's Pythons may give way. False:
+ * none does.
+ */
+static bool make_room(struct lifecycle *l, uint32_t uid)
 {
 	struct tracked *t;
 	size_t pos = 0;
@@ -151,19 +170,20 @@ static bool make_room(struct lifecycle *l)
 			t->has_entry = false;
 			return true;
 		}
-	return false;
+	return proc_table_remove_unseen(l->table, &l->unseen_after) || displace(l, uid);
 }
 
 static int say_walk(struct lifecycle *l, const struct tracked *t, const struct step *step)
 {
 	struct py_proc py = step->args->py;
+	uint32_t uid = t->process ? process_identity(t->process)->uid : step->args->identity.uid;
 	int err;
 
 	py.start_ns = t->start_ns;
 	py.euid = EUID_NEVER;
 	do
 		err = proc_table_put(l->table, t->tgid, &py);
-	while (err == -E2BIG && make_room(l));
+	while (err == -E2BIG && make_room(l, uid));
 	l->table_full += err != 0;
 	return err;
 }
@@ -245,6 +265,7 @@ static void end_process(struct lifecycle *l, struct tracked *t, uint64_t end_ns)
 	struct process *p = t->process;
 
 	t->process = NULL;
+	lru_remove(&l->places, &t->place);
 	l->live_cnt--;
 	lifecycle_fail(l, process_emit_open_waits(p, until));
 	process_retry_names(p);
@@ -258,11 +279,14 @@ static void begin_process(struct lifecycle *l, struct tracked *t, const struct s
 	struct process_args args = *step->args;
 
 	args.start_ns = t->start_ns;
+	if (!l->places.max)
+		lru_init(&l->places, SIZE_MAX, SIZE_MAX);
 	t->process = process_new(&args);
 	if (!t->process) {
 		lifecycle_fail(l, -ENOMEM);
 		return;
 	}
+	lifecycle_fail(l, lru_add(&l->places, &t->place, args.identity.uid));
 	if (step->inspected_ns)
 		process_set_admitted(t->process, step->inspected_ns, now_ns());
 	l->begun_cnt++;
@@ -319,8 +343,10 @@ int lifecycle_step(struct lifecycle *l, struct tracked *t, enum proc_event event
 		begin_process(l, t, step);
 	t->state = tr->to;
 	t->orphan = t->orphan && !begins;
-	if (event == PROC_EV_EXEC)
+	if (event == PROC_EV_EXEC || event == PROC_EV_DISPLACED)
 		forget_program(t);
+	if (event == PROC_EV_DISPLACED)
+		inspect_backoff(&t->schedule, now_ns());
 	if (event == PROC_EV_ASKED && t->state == PROC_PAUSED)
 		inspect_at_once(t);
 	if (t->state == PROC_UNKNOWN || (begins && !t->process))
@@ -409,6 +435,7 @@ void lifecycle_free(struct lifecycle *l)
 		free(t);
 	}
 	u64map_free(&l->tracked);
+	lru_free(&l->places);
 }
 
 struct tracked *lifecycle_next_profiled(struct lifecycle *l, size_t *pos)

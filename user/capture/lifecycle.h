@@ -17,6 +17,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/lru.h"
 #include "base/u64map.h"
 #include "bpf/abi.h"
 #include "resolve/process.h"
@@ -42,6 +43,8 @@ enum proc_event {
 	PROC_EV_EXEC,		/* it executed a program, and the BPF side did not admit it  */
 	PROC_EV_ADMITTED,	/* the BPF side admitted it, at its exec or its fork         */
 	PROC_EV_EXCLUDED,	/* it does not meet the user's conditions                */
+	PROC_EV_DISPLACED,	/* its place in py_procs goes to a process of another user who
+				 * has fewer                                             */
 	/* Results of an inspection: */
 	PROC_EV_FOUND,		/* a Python, not the one that is profiled                */
 	PROC_EV_FOUND_SAME,	/* the Python that is profiled                           */
@@ -60,6 +63,7 @@ struct tracked {
 	uint64_t start_ns;		/* start_boottime; 0: not known yet */
 	enum proc_state state;
 	struct process *process;	/* NULL but for PROC_PROFILED and PROC_PAUSED */
+	struct lru_item place;		/* in lifecycle.places, if it has a struct process */
 	struct inspect_schedule schedule;
 	bool selected;			/* the user's conditions were checked and are met */
 	bool stuck;			/* a file of it did not answer, and that was said */
@@ -84,8 +88,11 @@ struct lifecycle {
 	struct bpf_map *table;		/* py_procs */
 	struct observer *observer;
 	struct u64map tracked;		/* tgid -> struct tracked */
+	uint32_t unseen_after;		/* for proc_table_remove_unseen() */
+	struct lru places;		/* the processes that are profiled, by their users */
 	uint32_t begun_cnt, live_cnt;	/* processes profiled so far, and now */
-	uint64_t table_full;		/* times that a process did not fit into the table */
+	uint64_t table_full;		/* times that a process did not fit into the table, or gave
+					 * way to another user's */
 	uint64_t stop_ns;		/* when sampling ended (CLOCK_MONOTONIC); 0: it goes on */
 	int err;			/* the first error that ends the capture; 0: none */
 };

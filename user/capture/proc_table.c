@@ -37,6 +37,28 @@ bool proc_table_get(struct bpf_map *table, pid_t tgid, struct py_proc *py)
 	return !bpf_map__lookup_elem(table, &key, sizeof(key), py, sizeof(*py), 0);
 }
 
+#define UNSEEN_LOOKS 256
+
+bool proc_table_remove_unseen(struct bpf_map *table, uint32_t *after)
+{
+	struct py_proc py;
+	uint32_t key;
+	int i;
+
+	for (i = 0; i < UNSEEN_LOOKS; i++) {
+		if (bpf_map__get_next_key(table, *after ? after : NULL, &key, sizeof(key))) {
+			*after = 0;	/* the end: go on at the beginning */
+			continue;
+		}
+		if (proc_table_get(table, key, &py) && py.state == PY_PROC_UNSEEN) {
+			proc_table_remove(table, key);
+			return true;
+		}
+		*after = key;
+	}
+	return false;
+}
+
 static bool is_gone(pid_t tgid)
 {
 	return kill(tgid, 0) && errno == ESRCH;

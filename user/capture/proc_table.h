@@ -24,6 +24,13 @@ bool proc_table_get(struct bpf_map *table, pid_t tgid, struct py_proc *py);
 
 void proc_table_remove(struct bpf_map *table, pid_t tgid);
 
+/*
+ * Look for an entry of an excluded process (PY_PROC_UNSEEN) and remove it: the process' next tick
+ * asks user space again. Looks at a few hundred entries, and begins where the last call has ended:
+ * *after, first 0. False: there was none among these.
+ */
+bool proc_table_remove_unseen(struct bpf_map *table, uint32_t *after);
+
 /* Remove the entries of all processes that have ended. Reads every entry. */
 void proc_table_sweep(struct bpf_map *table);
 

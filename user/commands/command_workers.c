@@ -6,6 +6,7 @@
 
 #include "base/util.h"
 #include "capture/offcpu_scan.h"
+#include "doctor/worker_calls.h"
 #include "host/reader.h"
 #include "target/inspector.h"
 #include "target/parser.h"
@@ -17,11 +18,12 @@ const struct worker_kind *const command_workers[COMMAND_WORKERS] = {
 
 int command_workers_start(void)
 {
-	int err = keeper_start(command_workers, COMMAND_WORKERS);
+	int err = keeper_start(command_workers, COMMAND_WORKERS), filter = jail_filter_works();
 
-	if (!err && jail_filter_works())
-		log_warn("no filter of system calls: the kernel, or a filter that is on already, "
-			 "refuses it; helpers have few capabilities, but may make any call");
+	if (!err && filter)
+		log_warn("seccomp(2) is refused (%s), by the kernel or by a filter that is on "
+			 "already: helpers have few capabilities, but may make any system call; "
+			 "if it is a filter, " WORKER_CALLS_FIX, strerror(-filter));
 	if (err)
 		log_warn("privileges are kept, because no other process can have them: %s",
 			 strerror(-err));

@@ -24,8 +24,10 @@
 #include "base/util.h"
 #include "doctor/bpf_features.h"
 #include "doctor/precheck.h"
+#include "doctor/worker_calls.h"
 #include "host/containers.h"
 #include "host/proc.h"
+#include "worker/jail.h"
 
 #define KVER(a, b, c) ((a) << 16 | (b) << 8 | (c))
 #define CAP_DAC_READ_SEARCH_BIT 2
@@ -267,6 +269,34 @@ static void check_kptr(const struct doctor_check *c, struct finding *f)
 		finding_set(f, VERDICT_OK, "%s: no kernel address is needed", line);
 }
 
+/* Helpers do what can block or be attacked. */
+static void check_workers(const struct doctor_check *c, struct finding *f)
+{
+	const char *name;
+	int err = worker_calls_try(&name);
+
+	if (!err) {
+		finding_set(f, VERDICT_OK, "can be started");
+		return;
+	}
+	finding_set(f, VERDICT_BAD, "cannot be started: %s(2) is refused: %s", name,
+		    strerror(-err));
+	finding_fix(f, "probably by a seccomp filter: " WORKER_CALLS_FIX);
+}
+
+/* Can we have a filter of our own, for helpers? */
+static bool can_filter(struct finding *f)
+{
+	int err = jail_filter_works();
+
+	if (!err)
+		return true;
+	finding_set(f, VERDICT_OFF, "seccomp(2) is refused: %s: helpers may make any system call",
+		    strerror(-err));
+	finding_fix(f, "if it is a filter that refuses: " WORKER_CALLS_FIX);
+	return false;
+}
+
 static void check_seccomp(const struct doctor_check *c, struct finding *f)
 {
 	char line[256];
@@ -278,6 +308,8 @@ static void check_seccomp(const struct doctor_check *c, struct finding *f)
 			break;
 	if (s)
 		fclose(s);
+	if (!can_filter(f))
+		return;
 	if (mode)
 		finding_set(f, VERDICT_NOTE, "a filter is on; the checks above show whether it "
 			    "refuses anything");
@@ -432,6 +464,7 @@ const struct doctor_check doctor_checks[] = {
 	{ "rights", "perf events", check_perf, 0, 0, NULL },
 	{ "rights", "unprivileged_bpf_disabled", check_unprivileged, 0, 0, NULL },
 	{ "rights", "kptr_restrict", check_kptr, 0, 0, NULL },
+	{ "rights", "helper processes", check_workers, 0, 0, NULL },
 	{ "rights", "seccomp", check_seccomp, 0, 0, NULL },
 	{ "rights", "PID namespace", check_pid_ns, 0, 0, NULL },
 	{ "machine", "clock", check_clock, 0, 0, NULL },

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/util.h"
+#include "doctor/worker_calls.h"
 
 #define KVER(a, b, c) ((a) << 16 | (b) << 8 | (c))
 
@@ -137,5 +138,7 @@ int precheck_record(bool ignore_kernel_bugs)
 
 	if (!err)
 		err = check_caps();
+	if (!err)
+		err = worker_calls_check();
 	return err ? err : check_kernel(ignore_kernel_bugs);
 }

@@ -24,8 +24,9 @@
  * are in memory: kill -9 loses them.
  */
 #define MERGE_BELOW_NS 1000000000ull
-/* How many refused processes session.json names. */
+/* How many refused processes session.json names; of one user other than root. */
 #define REFUSALS_MAX 1000
+#define REFUSALS_OF_USER 250
 /* 10,000 samples of depth 20: more than a second of one CPU at any common rate. */
 #define HELD_MAX_BYTES (2u << 20)
 
@@ -296,7 +297,18 @@ static int on_end(struct observer *observer, struct process *p, uint64_t end_ns)
 	return err;
 }
 
-static bool on_remark(struct observer *observer, pid_t tgid, const char *comm, const char *text)
+/* Is there room for one more? One user's processes leave some for those of others. */
+static bool has_room(const struct recording *r, uint32_t uid)
+{
+	size_t i, its = 0;
+
+	for (i = 0; i < r->refusal_cnt; i++)
+		its += r->refusals[i].uid == uid;
+	return r->refusal_cnt < REFUSALS_MAX && (!uid || its < REFUSALS_OF_USER);
+}
+
+static bool on_remark(struct observer *observer, pid_t tgid, uint32_t uid, const char *comm,
+		      const char *text)
 {
 	struct recording *r = (struct recording *)observer;
 	struct refusal *bigger;
@@ -305,7 +317,7 @@ static bool on_remark(struct observer *observer, pid_t tgid, const char *comm, c
 	for (i = 0; i < r->refusal_cnt; i++)
 		if (r->refusals[i].tgid == tgid && !strcmp(r->refusals[i].why, text))
 			return false;
-	if (r->refusal_cnt == REFUSALS_MAX) {
+	if (!has_room(r, uid)) {
 		r->refusals_more++;
 		return false;
 	}
@@ -313,9 +325,11 @@ static bool on_remark(struct observer *observer, pid_t tgid, const char *comm, c
 	if (!bigger)
 		return true;
 	r->refusals = bigger;
-	bigger[r->refusal_cnt].tgid = tgid;
-	snprintf(bigger[r->refusal_cnt].comm, PROC_COMM_MAX, "%s", comm);
-	snprintf(bigger[r->refusal_cnt++].why, sizeof(bigger->why), "%s", text);
+	bigger += r->refusal_cnt++;
+	bigger->tgid = tgid;
+	bigger->uid = uid;
+	snprintf(bigger->comm, PROC_COMM_MAX, "%s", comm);
+	snprintf(bigger->why, sizeof(bigger->why), "%s", text);
 	return true;
 }
 

@@ -49,6 +49,7 @@ struct group;
 /* A remark on a process: mostly a Python that is not supported. */
 struct refusal {
 	pid_t tgid;
+	uint32_t uid;
 	char comm[PROC_COMM_MAX];
 	char why[256];
 };

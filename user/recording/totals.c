@@ -34,7 +34,8 @@ const struct loss_name loss_names[LOSS_CNT] = {
 	[LOSS_LIFECYCLE_EVENTS] = { "lifecycle_events",
 		"exec, fork or exit records: the ring buffer was full" },
 	[LOSS_PROCESS_TABLE_FULL] = { "process_table_full",
-		"processes that were not profiled: the process table was full" },
+		"processes that were not profiled, or not to their end: the process table "
+		"was full" },
 };
 
 static void add_row(void *ctx, const struct row *row)

@@ -49,10 +49,11 @@ struct observer_ops {
 	/* Sampling has ended. missed_pct: share of missed ticks and lost samples, 0 to 100. */
 	void (*stop)(struct observer *o, double missed_pct);
 	/*
-	 * A message for the user: why a process is not profiled, or which part of it is not. comm
-	 * and text are copied. Returns true if this text is new for this process.
+	 * A message for the user: why a process of uid is not profiled, or which part of it is not.
+	 * comm and text are copied. Returns true if this text is new for this process.
 	 */
-	bool (*remark)(struct observer *o, pid_t tgid, const char *comm, const char *text);
+	bool (*remark)(struct observer *o, pid_t tgid, uint32_t uid, const char *comm,
+		       const char *text);
 };
 
 /* An observer embeds this first. */

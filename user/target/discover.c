@@ -139,22 +139,34 @@ static int take_self(const struct inspected *in, const struct cpython_image *ima
 	return will_come || in->self_err == -EAGAIN ? -EAGAIN : -ENOTSUP;
 }
 
-int discovery_inspect(struct discovery *d, const struct proc_info *who, uint64_t *files,
-		      uint64_t prefer, struct discovered *out)
+/*
+ * The inspector has not answered, whatever the reason: it may not even have been started. Its
+ * errors are no answers about the process, which -ENOENT or -EAGAIN would be.
+ */
+static int no_answer(int err, struct discovered *out)
 {
-	const struct inspected_python *taken;
-	const struct inspected *in;
-	uint32_t owner = inspector_owner(who->tgid);
-	int err = inspector_inspect(who, *files, owner, &in);
-
-	out->also[0] = '\0';
-	if (err == -ETIMEDOUT || err == -EUSERS || err == -EBUSY || err == -EBADMSG) {
+	if (err != -ETIMEDOUT && err != -EUSERS && err != -EBUSY && err != -EBADMSG)
+		snprintf(out->why, sizeof(out->why), "it cannot be inspected now: %s",
+			 strerror(-err));
+	else
 		snprintf(out->why, sizeof(out->why), "%s", err == -ETIMEDOUT ?
 			 "a file that it has mapped does not answer" : err == -EUSERS ?
 			 "files of other processes of its user do not answer" :
 			 "there is nobody to inspect it now");
-		return err == -EBADMSG ? -EBUSY : err;
-	}
+	return err == -ETIMEDOUT || err == -EUSERS ? err : -EBUSY;
+}
+
+int discovery_inspect(struct discovery *d, const struct proc_info *who, uint64_t *files,
+		      uint64_t prefer, struct discovered *out)
+{
+	const struct inspected_python *taken;
+	const struct inspected *in = NULL;
+	uint32_t owner = inspector_owner(who->tgid);
+	int err = inspector_inspect(who, *files, owner, &in);
+
+	out->also[0] = '\0';
+	if (!in || err == -EBADMSG)
+		return no_answer(err, out);
 	snprintf(out->why, sizeof(out->why), "%s", in->why);
 	*files = in->files;
 	if (err)

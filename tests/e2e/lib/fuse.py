@@ -7,6 +7,7 @@ import select
 import signal
 import stat
 import subprocess
+from pathlib import Path
 
 from paths import TARGETS
 from processes import TIMEOUT
@@ -28,14 +29,15 @@ class Unanswering:
     def __init__(self, dev, directory, place, name="libpython3.11.so.1.0", user=None,
                  program=None):
         """dev: /dev/fuse. place: plain, overlay, reads. user: a uid; the server is then in a user namespace.
-        program: map_and_burn.c, compiled, which is the process then; otherwise it is a Python."""
+        program: map_and_burn.c, compiled, or another command, which is the process then; otherwise it
+        is a Python."""
         self.user, self.place = user, place
         directory.mkdir()
         if user:
             os.chown(directory, user, user)
         self.process = subprocess.Popen(
             ["/usr/bin/python3", "-B", str(TARGETS / "fuse_server.py"), str(dev), str(directory), name, place,
-             *([str(program)] if program else [])],
+             *map(str, program if isinstance(program, list) else [program] if program else [])],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
             user=user, group=user)
 
@@ -47,6 +49,10 @@ class Unanswering:
             raise AssertionError(f"no FUSE file system: {self.process.stderr.read()}")
         self.pid = int(words[1])
         return self
+
+    def children(self):
+        """Of the process."""
+        return list(map(int, Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split()))
 
     def stop(self):
         with contextlib.suppress(ProcessLookupError):

@@ -79,6 +79,28 @@ static void test_root_and_unknown(void **state)
 	lru_free(&l);
 }
 
+/* Who has most gives his oldest, until he has no more than the other; root gives nothing. */
+static void test_who_has_most_gives_way(void **state)
+{
+	int i;
+
+	begin(40, 40);
+	for (i = 0; i < 10; i++)
+		add(i, i < 8 ? LRU_OWNER_ROOT : 1000);	/* 8 and 2 */
+	assert_null(lru_give_way(&l, 1000));
+	assert_ptr_equal(lru_give_way(&l, 1001), &things[8].lru);
+	assert_null(lru_give_way(&l, LRU_OWNER_ROOT));
+	for (; i < 15; i++)
+		add(i, 1001);
+	assert_ptr_equal(lru_give_way(&l, 1000), &things[10].lru);
+	assert_ptr_equal(lru_give_way(&l, LRU_OWNER_UNKNOWN), &things[10].lru);
+	lru_remove(&l, &things[10].lru);
+	add(15, 1000);		/* 3 and 4: neither would gain */
+	assert_null(lru_give_way(&l, 1000));
+	assert_null(lru_give_way(&l, 1001));
+	lru_free(&l);
+}
+
 /* Owners without items are forgotten; removing twice and using what is in no list is allowed. */
 static void test_owners_go(void **state)
 {
@@ -103,6 +125,7 @@ int main(void)
 		cmocka_unit_test(test_the_oldest_goes),
 		cmocka_unit_test(test_quota),
 		cmocka_unit_test(test_root_and_unknown),
+		cmocka_unit_test(test_who_has_most_gives_way),
 		cmocka_unit_test(test_owners_go),
 	};
 

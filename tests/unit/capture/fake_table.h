@@ -82,6 +82,20 @@ void proc_table_remove(struct bpf_map *table, pid_t tgid)
 		fake_table.tgids[at] = 0;
 }
 
+bool proc_table_remove_unseen(struct bpf_map *table, uint32_t *after)
+{
+	int i;
+
+	(void)table;
+	(void)after;
+	for (i = 0; i < FAKE_TABLE_MAX; i++)
+		if (fake_table.tgids[i] && fake_table.procs[i].state == PY_PROC_UNSEEN) {
+			fake_table.tgids[i] = 0;
+			return true;
+		}
+	return false;
+}
+
 void proc_table_sweep(struct bpf_map *table)
 {
 	(void)table;

@@ -106,24 +106,24 @@ static void test_each_event_in_each_state(void **state)
 {
 #define NEVER PROC_STATE_CNT
 	static const enum proc_state to[PROC_STATE_CNT][PROC_EVENT_CNT] = {
-		/* ASKED, EXEC, ADMITTED, EXCLUDED, FOUND, SAME, NOTHING, UNCHANGED, UNREADY,
-		 * UNSUPPORTED, INSPECT_FAILED, ENDED */
-		[PROC_SEEN] = { PROC_SEEN, PROC_SEEN, PROC_PROFILED, PROC_UNKNOWN, PROC_PROFILED,
-				NEVER, PROC_OTHER, PROC_OTHER, PROC_UNREADY, PROC_REFUSED,
-				PROC_OTHER, PROC_UNKNOWN },
-		[PROC_OTHER] = { PROC_SEEN, PROC_SEEN, PROC_PROFILED, PROC_UNKNOWN, PROC_PROFILED,
-				 NEVER, PROC_OTHER, PROC_OTHER, PROC_UNREADY, PROC_REFUSED,
-				 PROC_OTHER, PROC_UNKNOWN },
-		[PROC_UNREADY] = { PROC_UNREADY, PROC_SEEN, PROC_PROFILED, PROC_UNKNOWN,
+		/* ASKED, EXEC, ADMITTED, EXCLUDED, DISPLACED, FOUND, SAME, NOTHING, UNCHANGED,
+		 * UNREADY, UNSUPPORTED, INSPECT_FAILED, ENDED */
+		[PROC_SEEN] = { PROC_SEEN, PROC_SEEN, PROC_PROFILED, PROC_UNKNOWN, NEVER,
+				PROC_PROFILED, NEVER, PROC_OTHER, PROC_OTHER, PROC_UNREADY,
+				PROC_REFUSED, PROC_OTHER, PROC_UNKNOWN },
+		[PROC_OTHER] = { PROC_SEEN, PROC_SEEN, PROC_PROFILED, PROC_UNKNOWN, NEVER,
+				 PROC_PROFILED, NEVER, PROC_OTHER, PROC_OTHER, PROC_UNREADY,
+				 PROC_REFUSED, PROC_OTHER, PROC_UNKNOWN },
+		[PROC_UNREADY] = { PROC_UNREADY, PROC_SEEN, PROC_PROFILED, PROC_UNKNOWN, NEVER,
 				   PROC_PROFILED, NEVER, PROC_OTHER, PROC_UNREADY, PROC_UNREADY,
 				   PROC_REFUSED, PROC_OTHER, PROC_UNKNOWN },
-		[PROC_REFUSED] = { PROC_REFUSED, PROC_SEEN, PROC_PROFILED, PROC_UNKNOWN,
+		[PROC_REFUSED] = { PROC_REFUSED, PROC_SEEN, PROC_PROFILED, PROC_UNKNOWN, NEVER,
 				   PROC_PROFILED, NEVER, PROC_OTHER, PROC_REFUSED, PROC_UNREADY,
 				   PROC_REFUSED, PROC_REFUSED, PROC_UNKNOWN },
-		[PROC_PROFILED] = { PROC_PAUSED, PROC_SEEN, PROC_PROFILED, PROC_PAUSED,
+		[PROC_PROFILED] = { PROC_PAUSED, PROC_SEEN, PROC_PROFILED, PROC_PAUSED, PROC_SEEN,
 				    PROC_PROFILED, PROC_PROFILED, PROC_PROFILED, PROC_PROFILED,
 				    PROC_PROFILED, PROC_PROFILED, PROC_PROFILED, PROC_UNKNOWN },
-		[PROC_PAUSED] = { PROC_PAUSED, PROC_SEEN, PROC_PROFILED, PROC_PAUSED,
+		[PROC_PAUSED] = { PROC_PAUSED, PROC_SEEN, PROC_PROFILED, PROC_PAUSED, PROC_SEEN,
 				  PROC_PROFILED, PROC_PROFILED, PROC_OTHER, PROC_PAUSED,
 				  PROC_PAUSED, PROC_REFUSED, PROC_PAUSED, PROC_UNKNOWN },
 	};
@@ -271,6 +271,95 @@ static void test_a_python_takes_the_place_of_another_program(void **state)
 	assert_int_equal(life.table_full, 1);
 }
 
+/* py_procs is full of excluded processes, which user space does not track. */
+static void test_a_python_takes_the_place_of_an_excluded_process(void **state)
+{
+	const struct py_proc unseen = { .state = PY_PROC_UNSEEN, .unselected = UNSELECTED_UID };
+	pid_t tgid;
+
+	fake_table.room = 8;
+	for (tgid = 1; tgid <= 8; tgid++)
+		proc_table_put(NULL, tgid, &unseen);
+	bring_to(PROC_PROFILED);
+	assert_int_equal(fake_table_state(TGID), PY_PROC_PYTHON);
+	assert_int_equal(fake_table_cnt(), 8);
+	assert_int_equal(life.table_full, 0);
+}
+
+/* A Python of this user is found. The result of the step. */
+static int find_of(pid_t tgid, uint32_t uid)
+{
+	struct process_args args = args_of(tgid);
+	struct step with = { .args = &args, .inspected_ns = 5 };
+
+	args.identity.uid = uid;
+	return lifecycle_step(&life, lifecycle_ask(&life, tgid, START), PROC_EV_FOUND, &with);
+}
+
+static size_t profiled_of(uint32_t uid)
+{
+	size_t pos = 0, cnt = 0;
+	struct tracked *t;
+
+	while ((t = lifecycle_next_profiled(&life, &pos)))
+		if (process_identity(t->process)->uid == uid) {
+			assert_int_equal(fake_table_state(t->tgid), PY_PROC_PYTHON);
+			cnt++;
+		}
+	return cnt;
+}
+
+/*
+ * py_procs is full of one user's Pythons: another user's take their places until both have as many.
+ * Those that had to go are inspected again, and profiled when there is room.
+ */
+static void test_a_user_takes_not_all_places(void **state)
+{
+	const uint32_t greedy = 1000, other = 1001;
+	struct tracked *first;
+	pid_t tgid;
+
+	fake_table.room = 16;
+	for (tgid = 1; tgid <= 20; tgid++)
+		assert_int_equal(find_of(tgid, greedy), tgid <= 16 ? 0 : -E2BIG);
+	assert_int_equal(life.table_full, 4);
+	for (tgid = 101; tgid <= 110; tgid++)
+		assert_int_equal(find_of(tgid, other), tgid <= 108 ? 0 : -E2BIG);
+	assert_int_equal(profiled_of(greedy), 8);
+	assert_int_equal(profiled_of(other), 8);
+	assert_int_equal(life.table_full, 4 + 8 + 2);
+	first = lifecycle_find(&life, 1);
+	assert_int_equal(first->state, PROC_SEEN);
+	assert_true(first->schedule.next_ns > now_ns() && first->schedule.next_ns != INSPECT_NEVER);
+	assert_int_equal(find_of(1, greedy), -E2BIG);
+	lifecycle_step(&life, lifecycle_find(&life, 108), PROC_EV_ENDED, NULL);
+	proc_table_remove(NULL, 108);	/* as the BPF side does */
+	assert_int_equal(find_of(1, greedy), 0);
+	assert_int_equal(life.err, 0);
+}
+
+/* A fork and an exec that the BPF side admits count for their user; root's Pythons give no way. */
+static void test_places_of_admitted_and_of_root(void **state)
+{
+	struct process_args args;
+	pid_t tgid;
+
+	fake_table.room = 4;
+	for (tgid = 1; tgid <= 4; tgid++) {
+		args = args_of(tgid);
+		args.identity.uid = tgid <= 2 ? 1000 : 0;
+		proc_table_put(NULL, tgid, &args.py);
+		assert_non_null(lifecycle_admit(&life, &(struct step){ .args = &args }));
+	}
+	assert_int_equal(find_of(5, 1001), 0);
+	assert_int_equal(find_of(6, 1001), -E2BIG);
+	assert_int_equal(find_of(7, 1002), -E2BIG);	/* everybody has one, but root */
+	assert_int_equal(find_of(8, 0), -E2BIG);
+	assert_int_equal(profiled_of(0), 2);
+	assert_int_equal(profiled_of(1000), 1);
+	assert_int_equal(profiled_of(1001), 1);
+}
+
 /* Processes that have ended and are not inspected again: nothing of them stays. */
 static void test_sweep(void **state)
 {
@@ -378,6 +467,9 @@ int main(void)
 		TEST(test_entries),
 		TEST(test_no_room),
 		TEST(test_a_python_takes_the_place_of_another_program),
+		TEST(test_a_python_takes_the_place_of_an_excluded_process),
+		TEST(test_a_user_takes_not_all_places),
+		TEST(test_places_of_admitted_and_of_root),
 		TEST(test_sweep),
 		TEST(test_observer_refuses),
 		TEST(test_pid_reuse),

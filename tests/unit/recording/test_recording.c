@@ -603,12 +603,40 @@ static void test_remarks_are_kept_once(void **state)
 	char *json;
 
 	open_recording(dir, false);
-	assert_true(observer->ops->remark(observer, 5, "x", "too old"));
-	assert_false(observer->ops->remark(observer, 5, "x", "too old"));
-	assert_true(observer->ops->remark(observer, 5, "x", "another reason"));
-	assert_true(observer->ops->remark(observer, 6, "x", "too old"));
+	assert_true(observer->ops->remark(observer, 5, 1000, "x", "too old"));
+	assert_false(observer->ops->remark(observer, 5, 1000, "x", "too old"));
+	assert_true(observer->ops->remark(observer, 5, 1000, "x", "another reason"));
+	assert_true(observer->ops->remark(observer, 6, 1000, "x", "too old"));
 	json = finish();
 	assert_non_null(strstr(json, "another reason"));
+	free(json);
+}
+
+/* A user's processes leave room for remarks on those of others; root's may take all. */
+static void test_a_user_takes_not_all_remarks(void **state)
+{
+	const struct observer_ops *ops;
+	size_t kept[3] = { 0 };
+	pid_t pid = 10;
+	char *json;
+	int i;
+
+	open_recording(dir, false);
+	ops = observer->ops;
+	for (i = 0; i < 5000; i++)
+		kept[0] += ops->remark(observer, pid++, 1000, "x", "too old");
+	for (i = 0; i < 5000; i++)
+		kept[1] += ops->remark(observer, pid++, UINT32_MAX, "x", "too old");
+	assert_true(ops->remark(observer, pid++, 1001, "x", "of another"));
+	for (i = 0; i < 5000; i++)
+		kept[2] += ops->remark(observer, pid++, 0, "x", "of root");
+	assert_int_equal(kept[0], 250);
+	assert_int_equal(kept[1], 250);
+	assert_int_equal(kept[2], 1000 - 501);
+	assert_false(ops->remark(observer, pid++, 1001, "x", "of another"));
+	json = finish();
+	assert_non_null(strstr(json, "of another"));
+	assert_non_null(strstr(json, "\"refused_more\": 14002"));
 	free(json);
 }
 
@@ -631,6 +659,7 @@ int main(void)
 		TEST(test_too_few_descriptors),
 		TEST(test_promotion_fails),
 		TEST(test_remarks_are_kept_once),
+		TEST(test_a_user_takes_not_all_remarks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
