@@ -127,17 +127,55 @@ def test_under_sudo_files_are_made_with_the_users_rights(scratch, out, python):
         assert stat.S_IMODE(its.st_mode) & 0o077 == 0
 
 
-def test_under_sudo_it_writes_where_the_user_may(out):
-    """Not where root may; the message says so, and nothing is left."""
+SUDO = {"SUDO_UID": str(SOMEBODY), "SUDO_GID": str(SOMEBODY)}
+BURN_A_WHILE = "import time; end = time.process_time() + 0.5\nwhile time.process_time() < end: pass\n"
+THEN_CHILD = "import subprocess, sys; subprocess.run([sys.executable, '-c', sys.argv[1]])\n"
+THEN_EXEC = "import os, sys; os.execv(sys.executable, [sys.executable, '-c', sys.argv[1]])\n"
+
+
+@pytest.mark.parametrize("mode, owner", [(0o700, SOMEBODY), (0o755, 0), (0o700, 0)])
+def test_under_sudo_a_command_and_its_children(system, out, mode, owner):
+    """Files are the user's in a directory where that user may write, and root's own where not: `sudo -i`
+    in root's home. The directory of the children is made when the rights are gone."""
+    out.chmod(0o755)
+    where = out / "here"
+    where.mkdir()
+    os.chown(where, owner, owner)
+    where.chmod(mode)
+    done = succeeded(tachbpf("--split", "all", "-o", where / "x.tach", "--html", where / "x.html", "--",
+                             *system.command("-c", BURN_A_WHILE + THEN_CHILD, BURN_A_WHILE), env=SUDO))
+    paths = [where / "x.tach", where / "x.tach.json", where / "x.html", where / "x.tach.d",
+             *(where / "x.tach.d").iterdir()]
+    assert (where / "x.tach.d" / "session.json") in paths
+    assert list((where / "x.tach.d").glob("*.tach"))
+    for path in paths:
+        assert path.stat().st_uid == owner, path
+        assert stat.S_IMODE(path.stat().st_mode) & 0o077 == 0, path
+    assert ("the files will be root's" in done.stderr) == (owner == 0)
+
+
+def test_under_sudo_a_directory_in_roots_own(out):
+    """It is made before the rights are gone, and given to the user, who can reach it."""
     where = out / "roots"
     where.mkdir(mode=0o755)
     out.chmod(0o755)
-    done = tachbpf("-a", "-d", "0.3", "-o", where / "x",
-                   env={"SUDO_UID": str(SOMEBODY), "SUDO_GID": str(SOMEBODY)})
-    if done.returncode == 0:    # made before the rights are gone, and given to the user
-        assert (where / "x").stat().st_uid == SOMEBODY
-    else:
-        assert str(where) in done.stderr and not list(where.iterdir())
+    succeeded(tachbpf("-a", "-d", "0.3", "-o", where / "x", env=SUDO))
+    for path in (where / "x", *(where / "x").iterdir()):
+        assert path.stat().st_uid == SOMEBODY
+
+
+def test_under_sudo_nothing_of_an_earlier_recording_is_overwritten(system, out):
+    """In the user's own home, which root may not look into once the rights are gone."""
+    out.chmod(0o755)
+    where = out / "home"
+    where.mkdir(mode=0o700)
+    os.chown(where, SOMEBODY, SOMEBODY)
+    earlier = where / "x.1.tach"
+    earlier.write_text("precious")
+    succeeded(tachbpf("-o", where / "x.tach", "--",
+                      *system.command("-c", BURN_A_WHILE + THEN_EXEC, BURN_A_WHILE), env=SUDO))
+    assert earlier.read_text() == "precious"
+    assert (where / "x.2.tach").stat().st_size
 
 
 @pytest.fixture
