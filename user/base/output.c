@@ -373,7 +373,7 @@ static void name_temp(struct output_file *f)
 {
 	static unsigned int cnt;
 
-	snprintf(f->temp, sizeof(f->temp), ".tachbpf-%d-%u.tmp", (int)getpid(), cnt++);
+	snprintf(f->temp, sizeof(f->temp), OUTPUT_TEMP_PREFIX "%d-%u.tmp", (int)getpid(), cnt++);
 	unlinkat(f->dirfd, f->temp, 0);
 }
 

@@ -60,6 +60,8 @@ struct output_file {
 	char name[OUTPUT_NAME_MAX];	/* final name in dirfd */
 	char temp[OUTPUT_NAME_MAX];	/* name until output_commit(); "": none */
 };
+/* How such a name begins; it ends with ".tmp". A killed process leaves the file. */
+#define OUTPUT_TEMP_PREFIX ".tachbpf-"
 /*
  * 0 or -errno, which was logged. Only after a successful output_open() or output_reserve(), one of
  * the others is called, once.
