@@ -21,7 +21,7 @@ int command_workers_start(void)
 
 	if (!err && jail_filter_works())
 		log_warn("no filter of system calls: the kernel, or a filter that is on already, "
-			 "refuses it; helpers have few capabilities, but may make any call");
+			 "refuses it; workers have few capabilities, but may make any call");
 	if (err)
 		log_warn("privileges are kept, because no other process can have them: %s",
 			 strerror(-err));

@@ -22,8 +22,8 @@ bool privileges_user_may_create(const char *path, bool is_dir);
  * For a recording, once everything is loaded and attached, before anything is looked at that
  * others control: give up all capabilities but those for BPF maps and perf events, and the
  * ability to gain others (no_new_privs). If files belong to the user who called sudo
- * (output_owner()), they are created with that user's rights from now on. Workers and commands that were started before keep their own rights.
- * 0 or -errno.
+ * (output_owner()), they are created with that user's rights from now on. Workers and commands
+ * that were started before keep their own rights. 0 or -errno.
  */
 int privileges_drop_for_recording(void);
 

@@ -117,7 +117,7 @@ static int create_named(struct recording *r, struct row *row)
 }
 
 /*
- * Descriptors that profiles leave free: to inspect new processes, to replace a helper, to write
+ * Descriptors that profiles leave free: to inspect new processes, to start a worker, to write
  * session.json. A profile takes two, its file and its journal.
  */
 #define SPARE_FDS 8
