@@ -3,6 +3,7 @@
 #include "commands/command_workers.h"
 
 #include <string.h>
+#include <sys/resource.h>
 
 #include "base/util.h"
 #include "capture/offcpu_scan.h"
@@ -15,9 +16,28 @@ const struct worker_kind *const command_workers[COMMAND_WORKERS] = {
 	&reader_kind, &inspector_kind, &parser_kind, &offcpu_scan_walker,
 };
 
+/*
+ * With as many descriptors as workers may have at all: the inspector keeps the files of Pythons
+ * open. A command that is started later gets the limit that we have.
+ */
+static int start_keeper(void)
+{
+	struct rlimit own, all;
+	int err;
+
+	if (getrlimit(RLIMIT_NOFILE, &own))
+		return keeper_start(command_workers, COMMAND_WORKERS);
+	all = own;
+	all.rlim_cur = all.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &all);
+	err = keeper_start(command_workers, COMMAND_WORKERS);
+	setrlimit(RLIMIT_NOFILE, &own);
+	return err;
+}
+
 int command_workers_start(void)
 {
-	int err = keeper_start(command_workers, COMMAND_WORKERS);
+	int err = start_keeper();
 
 	if (!err && jail_filter_works())
 		log_warn("no filter of system calls: the kernel, or a filter that is on already, "

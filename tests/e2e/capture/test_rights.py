@@ -89,6 +89,23 @@ def test_each_process_has_what_doctor_says(scratch, out, python, options):
         assert name == "tachbpf" or its.get("Groups", "").split() == []
 
 
+def limit_of_files(pid):
+    """(soft, hard)"""
+    line, = [row for row in Path(f"/proc/{pid}/limits").read_text().splitlines() if row.startswith("Max open files")]
+    return tuple(map(int, line.split()[3:5]))
+
+
+def test_workers_may_open_what_the_hard_limit_allows(out):
+    """The inspector keeps up to 1,024 files open, as many as the soft limit is on most systems."""
+    with Recording(["-a", "-o", out / "x"], prefix=["sh", "-c", 'ulimit -Sn 256; exec "$0" "$@"']) as recording:
+        recording.wait_recording()
+        when_all_are_there(recording.process.pid)
+        for pid in family(recording.process.pid):
+            soft, hard = limit_of_files(pid)
+            assert soft == hard > 256
+        succeeded(recording.stop())
+
+
 def test_text_of_doctor_names_them(root):
     text = succeeded(tachbpf("doctor")).stdout
     section = text.split("processes of a recording\n")[1].split("\nPythons that run")[0]
