@@ -55,7 +55,11 @@ static int become_for_files(void)
 	setfsgid(gid);
 	setfsuid(uid);
 	/* The calls return the id before; another call shows whether they had an effect. */
-	return (uid_t)setfsuid(-1) == uid && (gid_t)setfsgid(-1) == gid ? 0 : -EPERM;
+	if ((uid_t)setfsuid(-1) == uid && (gid_t)setfsgid(-1) == gid)
+		return 0;
+	setfsuid(geteuid());
+	setfsgid(getegid());
+	return -EPERM;
 }
 
 /* Where what is at path is created: its directory; or it itself, if it is one and is there. */

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import re
 import shutil
 import stat
 import subprocess
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import refused_calls
-from paths import binary
+from paths import REPO, binary
 from present import absent
 from processes import TIMEOUT, family, kill, use_cpu
 from recording import Recording, succeeded, tachbpf
@@ -87,6 +88,32 @@ def test_each_process_has_what_doctor_says(scratch, out, python, options):
         uids = its["Uid"].split()
         assert uids == ["0", "0", "0", "0" if name == "tachbpf" else str(NOBODY)]
         assert name == "tachbpf" or its.get("Groups", "").split() == []
+
+
+NUMBERS = {**BITS, "CAP_SETGID": 6, "CAP_SETUID": 7}
+
+
+def in_packaging(name):
+    """The capabilities that a container (daemonset.yaml) or the service leaves us."""
+    text = (REPO / "packaging" / name).read_text()
+    if name == "daemonset.yaml":
+        return {"CAP_" + word for word in re.search(r"add: \[([^]]*)\]", text)[1].split(", ")}
+    return set(re.search(r"^CapabilityBoundingSet=(.*)$", text, re.M)[1].split())
+
+
+@pytest.mark.parametrize("name", ["daemonset.yaml", "tachbpf.service"])
+def test_root_with_the_capabilities_of_our_packages(out, name):
+    """The workers have nobody's rights to files there, too: to change that needs rights that are easily forgotten."""
+    numbers = [NUMBERS[cap] for cap in in_packaging(name) if cap in NUMBERS]
+    bounding = ",".join(["-all", *(f"+cap_{number}" for number in numbers)])
+    with Recording(["-a", "-o", out / "x"],
+                   prefix=["setpriv", f"--bounding-set={bounding}", "--inh-caps=-all"]) as recording:
+        recording.wait_recording()
+        found = when_all_are_there(recording.process.pid)
+        succeeded(recording.stop())
+    for worker in sorted(set(found) - {"tachbpf"}):
+        assert found[worker]["Uid"].split() == ["0", "0", "0", str(NOBODY)], worker
+        assert found[worker].get("Groups", "").split() == []
 
 
 def limit_of_files(pid):
