@@ -24,7 +24,7 @@ BITS = {"CAP_DAC_READ_SEARCH": 2, "CAP_SYS_PTRACE": 19, "CAP_SYS_ADMIN": 21, "CA
         "CAP_BPF": 39, "CAP_CHECKPOINT_RESTORE": 40}
 LASTING = {"tachbpf", "tachbpf-keeper", "tachbpf-reader", "tachbpf-inspect", "tachbpf-parser"}
 NOBODY, SOMEBODY = 65534, 54321
-# Not nobody, whose files other tests (test_fuse.py) keep from answering: a user has a part of the workers.
+# Not nobody, for whose files workers wait in other tests (test_fuse.py): each user may block two.
 ORDINARY = 54323
 
 
@@ -103,7 +103,7 @@ def in_packaging(name):
 
 @pytest.mark.parametrize("name", ["daemonset.yaml", "tachbpf.service"])
 def test_root_with_the_capabilities_of_our_packages(out, name):
-    """The workers have nobody's rights to files there, too: to change that needs rights that are easily forgotten."""
+    """The workers have nobody's rights to files there, too. To take these needs capabilities of its own."""
     numbers = [NUMBERS[cap] for cap in in_packaging(name) if cap in NUMBERS]
     bounding = ",".join(["-all", *(f"+cap_{number}" for number in numbers)])
     with Recording(["-a", "-o", out / "x"],
