@@ -25,7 +25,7 @@ sys.path.insert(0, str(HERE.parent / "e2e" / "lib"))
 
 import fuse  # noqa: E402
 from paths import TARGETS  # noqa: E402
-from processes import kill, online_cpus  # noqa: E402
+from processes import family, kill, online_cpus  # noqa: E402
 from recording import Recording  # noqa: E402
 
 PYTHON = "/usr/bin/python3"
@@ -176,16 +176,6 @@ class Attacks:
             kill(process)
         with contextlib.suppress(OSError):
             self.cgroup.rmdir()
-
-
-def family(pid):
-    """The process and all below it, those included that cannot end."""
-    found = [pid]
-    for one in found:
-        with contextlib.suppress(OSError):
-            for task in Path(f"/proc/{one}/task").iterdir():
-                found += map(int, (task / "children").read_text().split())
-    return found
 
 
 def fields(pid, name, *keys):

@@ -9,26 +9,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "base/util.h"
 #include "host/container_files.h"
+#include "tests/fuzz/shown_text.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define ID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
-
-static void check(const char *s, size_t size)
-{
-	size_t len = strnlen(s, size), n;
-	uint32_t cp;
-
-	if (len == size)
-		abort();
-	for (; len; s += n, len -= n) {
-		n = utf8_char(s, len, &cp);
-		if (!n || !utf8_printable(cp))
-			abort();
-	}
-}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -48,10 +34,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	}
 	container_file_parse(data[0] % 4, fd, &c);
-	check(c.name, sizeof(c.name));
-	check(c.image, sizeof(c.image));
-	check(c.pod, sizeof(c.pod));
-	check(c.pod_namespace, sizeof(c.pod_namespace));
+	check_shown_text(c.name, sizeof(c.name));
+	check_shown_text(c.image, sizeof(c.image));
+	check_shown_text(c.pod, sizeof(c.pod));
+	check_shown_text(c.pod_namespace, sizeof(c.pod_namespace));
 	if (strcmp(c.id, ID))
 		abort();
 	return 0;

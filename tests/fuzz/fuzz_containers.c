@@ -6,22 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/util.h"
 #include "host/containers.h"
-
-static void check(const char *s, size_t size)
-{
-	size_t len = strnlen(s, size), n;
-	uint32_t cp;
-
-	if (len == size)
-		abort();
-	for (; len; s += n, len -= n) {
-		n = utf8_char(s, len, &cp);
-		if (!n || !utf8_printable(cp))
-			abort();
-	}
-}
+#include "tests/fuzz/shown_text.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -31,12 +17,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct container c;
 
 	container_of_cgroup_file((const char *)data, size, &c);
-	check(c.runtime, sizeof(c.runtime));
-	check(c.id, sizeof(c.id));
-	check(c.pod_uid, sizeof(c.pod_uid));
-	check(c.qos, sizeof(c.qos));
-	check(c.unit, sizeof(c.unit));
-	check(container_label(&c, label), sizeof(label));
+	check_shown_text(c.runtime, sizeof(c.runtime));
+	check_shown_text(c.id, sizeof(c.id));
+	check_shown_text(c.pod_uid, sizeof(c.pod_uid));
+	check_shown_text(c.qos, sizeof(c.qos));
+	check_shown_text(c.unit, sizeof(c.unit));
+	check_shown_text(container_label(&c, label), sizeof(label));
 	if (container_is(&c) != !!*label)
 		abort();
 	return 0;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * work_count.c - counts what a program does, whatever the machine is busy with: the branches that
- * it takes (the compiler calls us at each, -fsanitize-coverage=trace-pc), and the words that it sets,
- * copies and allocates (the linker leads those calls here, --wrap). At its end the sum is written
- * to the file that WORK_COUNT names. For build/work/tachbpf; see the Makefile.
+ * it takes (the compiler calls us at each, -fsanitize-coverage=trace-pc), and the words that it
+ * sets, copies and allocates (the linker leads those calls here, --wrap). At its end the sum is
+ * written to the file that WORK_COUNT names. For build/work/tachbpf; see the Makefile.
  */
 #include <stdint.h>
 #include <stdio.h>

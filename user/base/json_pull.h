@@ -21,7 +21,8 @@ struct json_pull {
 	const char *data;
 	size_t len, at;
 	size_t base;		/* offset of data in its file, for messages */
-	size_t string_max;	/* how long strings and keys may be that are asked for; 0: any length */
+	size_t string_max;	/* how long strings and keys may be that are asked for; 0: any
+				 * length */
 	bool mapped;		/* data is a mapped file that nobody writes to: pages behind the
 				 * position are given back; they are read again if a copy goes
 				 * back to them */

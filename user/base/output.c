@@ -21,6 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/fsuid.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -91,12 +92,30 @@ bool output_sudo_user(uid_t *uid, gid_t *gid)
 	return geteuid() == 0 && env_id("SUDO_UID", uid) && env_id("SUDO_GID", gid);
 }
 
+static bool keep_roots;
+
+void output_keep_roots(void)
+{
+	keep_roots = true;
+}
+
+bool output_owner(uid_t *uid, gid_t *gid)
+{
+	return !keep_roots && output_sudo_user(uid, gid);
+}
+
+/* Has what we create to be given to its owner? Not if it is created with the owner's rights. */
+static bool must_give(uid_t *uid, gid_t *gid)
+{
+	return output_owner(uid, gid) && (uid_t)setfsuid(-1) != *uid;
+}
+
 static int give_away(int fd, const char *path)
 {
 	uid_t uid;
 	gid_t gid;
 
-	if (output_sudo_user(&uid, &gid) && fchown(fd, uid, gid))
+	if (must_give(&uid, &gid) && fchown(fd, uid, gid))
 		return fail("give to the calling user", path, errno);
 	return 0;
 }
@@ -120,30 +139,40 @@ int output_check_dir(int dirfd, const char *path)
 	return -EPERM;
 }
 
-int output_open_parent(const char *path, char name[OUTPUT_NAME_MAX], bool dir_wanted)
+/*
+ * Split a path into its directory and its last component, which is empty behind a slash; cut:
+ * without the slashes at its end, then "" means "/". 0 or -errno.
+ */
+static int split_path(const char *path, bool cut, char dir[PATH_MAX], char name[OUTPUT_NAME_MAX])
 {
-	char dir[PATH_MAX], *slash;
 	size_t len = strlen(path);
-	int fd, err;
+	char *slash;
 
-	while (dir_wanted && len > 1 && path[len - 1] == '/')
+	while (cut && len > 1 && path[len - 1] == '/')
 		len--;
-	if (!len || len >= sizeof(dir))
-		return fail("create", path, len ? ENAMETOOLONG : ENOENT);
+	if (!len || len >= PATH_MAX)
+		return len ? -ENAMETOOLONG : -ENOENT;
 	memcpy(dir, path, len);
 	dir[len] = '\0';
 	slash = strrchr(dir, '/');
 	if (strlen(slash ? slash + 1 : dir) >= OUTPUT_NAME_MAX)
-		return fail("create", path, ENAMETOOLONG);
+		return -ENAMETOOLONG;
 	strcpy(name, slash ? slash + 1 : dir);
+	strcpy(slash ? slash + 1 : dir, slash ? "" : ".");
+	return 0;
+}
+
+int output_open_parent(const char *path, char name[OUTPUT_NAME_MAX], bool dir_wanted)
+{
+	char dir[PATH_MAX];
+	int fd, err = split_path(path, dir_wanted, dir, name);
+
+	if (err)
+		return fail("create", path, -err);
 	if (!*name && dir_wanted)
 		strcpy(name, ".");	/* "/" */
 	if (!*name)
 		return fail("create", path, EISDIR);
-	if (slash)
-		slash[1] = '\0';
-	else
-		strcpy(dir, ".");
 	fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return fail("create", path, errno);
@@ -237,30 +266,30 @@ int output_check_fresh(int dirfd, const char *path, const struct timespec *since
 	return -EPERM;
 }
 
-/* Is there somebody to give a new directory to? Then check that it is the new one. */
+/* Must a new directory be given to somebody? Then check that it is the new one. */
 static int give_new_dir(int fd, const char *path, const struct timespec *since)
 {
 	uid_t uid;
 	gid_t gid;
-	int err = output_sudo_user(&uid, &gid) ? output_check_fresh(fd, path, since) : 0;
+	int err = must_give(&uid, &gid) ? output_check_fresh(fd, path, since) : 0;
 
 	return err ? err : give_away(fd, path);
 }
 
-int output_create_dir(const char *path)
+int output_create_dir(const char *path, bool *made)
 {
 	char name[OUTPUT_NAME_MAX];
 	int parent, fd, err = 0;
 	struct timespec since;
-	bool made;
 
+	*made = false;
 	parent = output_open_parent(path, name, true);
 	if (parent < 0)
 		return parent;
 	/* File systems stamp with the coarse clock, or with one that is not behind it. */
 	clock_gettime(CLOCK_REALTIME_COARSE, &since);
-	made = !mkdirat(parent, name, 0700);
-	if (!made && errno != EEXIST) {
+	*made = !mkdirat(parent, name, 0700);
+	if (!*made && errno != EEXIST) {
 		fd = fail("create directory", path, errno);
 		goto out;
 	}
@@ -269,7 +298,7 @@ int output_create_dir(const char *path)
 		goto out;
 	err = output_check_dir(fd, path);
 	if (!err)
-		err = made ? give_new_dir(fd, path, &since) : refuse_recording(fd, path);
+		err = *made ? give_new_dir(fd, path, &since) : refuse_recording(fd, path);
 	if (!err && faccessat(fd, ".", W_OK | X_OK, AT_EACCESS))
 		err = fail("write into", path, errno);
 	if (err) {
@@ -344,7 +373,7 @@ static void name_temp(struct output_file *f)
 {
 	static unsigned int cnt;
 
-	snprintf(f->temp, sizeof(f->temp), ".tachbpf-%d-%u.tmp", (int)getpid(), cnt++);
+	snprintf(f->temp, sizeof(f->temp), OUTPUT_TEMP_PREFIX "%d-%u.tmp", (int)getpid(), cnt++);
 	unlinkat(f->dirfd, f->temp, 0);
 }
 
@@ -466,22 +495,9 @@ void output_abort(struct output_file *f)
 /* The directory and the last component of path. false: it has none, or it cannot be looked at. */
 static bool locate(const char *path, struct stat *dir, char name[OUTPUT_NAME_MAX])
 {
-	char parent[PATH_MAX], *slash;
-	size_t len = strlen(path);
+	char parent[PATH_MAX];
 
-	while (len > 1 && path[len - 1] == '/')
-		len--;
-	if (!len || len >= sizeof(parent))
-		return false;
-	memcpy(parent, path, len);
-	parent[len] = '\0';
-	slash = strrchr(parent, '/');
-	if (strlen(slash ? slash + 1 : parent) >= OUTPUT_NAME_MAX)
-		return false;
-	strcpy(name, slash ? slash + 1 : parent);
-	if (slash)
-		slash[1] = '\0';
-	return !stat(slash ? parent : ".", dir);
+	return !split_path(path, true, parent, name) && !stat(parent, dir);
 }
 
 bool output_same_file(const char *a, const char *b)

@@ -4,7 +4,7 @@
  *
  * No symbolic link is followed in the last component of a path; an existing file is
  * replaced and not written into; what is created under sudo belongs to the user who called
- * it. Everything is private (0600, 0700), like perf.data.
+ * it (output_owner()). Everything is private (0600, 0700), like perf.data.
  */
 #ifndef TACHBPF_OUTPUT_H
 #define TACHBPF_OUTPUT_H
@@ -25,13 +25,21 @@
 bool output_sudo_user(uid_t *uid, gid_t *gid);
 
 /*
+ * Whose files are that are created from now on, if not this process' own: those of the user who
+ * called sudo, unless output_keep_roots() was called. false: they are our own.
+ */
+bool output_owner(uid_t *uid, gid_t *gid);
+/* Give nothing to the user who called sudo: for places where that user may not write. */
+void output_keep_roots(void);
+
+/*
  * All functions that follow log the reason and the remedy in one line when they fail.
  *
  * Open a directory, which is created if it does not exist; its parent must exist. One that
  * has a recording already is refused, so that recordings are neither overwritten nor mixed.
- * Returns the file descriptor or -errno.
+ * Returns the file descriptor or -errno. *made: the directory is new.
  */
-int output_create_dir(const char *path);
+int output_create_dir(const char *path, bool *made);
 
 /*
  * Create the file name in dirfd for writing and reading back; an existing regular file is
@@ -52,6 +60,8 @@ struct output_file {
 	char name[OUTPUT_NAME_MAX];	/* final name in dirfd */
 	char temp[OUTPUT_NAME_MAX];	/* name until output_commit(); "": none */
 };
+/* How such a name begins; it ends with ".tmp". A killed process leaves the file. */
+#define OUTPUT_TEMP_PREFIX ".tachbpf-"
 /*
  * 0 or -errno, which was logged. Only after a successful output_open() or output_reserve(), one of
  * the others is called, once.

@@ -11,9 +11,9 @@
 #include "host/memory_limit.h"
 
 /*
- * What a capture of some processes needs besides its maps: itself (7 MiB), the helper that reads
- * memory, the programs, and what the verifier takes while it looks at them. Measured: the least
- * limit at which a recording begins, less the maps.
+ * What a capture of some processes needs besides its maps: itself (7 MiB), its workers, the
+ * programs, and what the verifier takes while it looks at them. Measured: the least limit at which
+ * a recording begins, less the maps.
  */
 #define BESIDES_BYTES (18ull << 20)
 /* The kernel gives back the maps of a recording that has just ended a little later. */

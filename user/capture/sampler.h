@@ -27,8 +27,8 @@ struct sampler_args {
 struct sampler *sampler_new(struct tachbpf_bpf *skel, const struct sampler_args *args);
 
 /*
- * Open the events, which needs rights that are given up afterwards. 0 or -errno; logs why. Some kernels
- * want CAP_SYS_ADMIN for it: there, CPUs that come online later do not tick.
+ * Open the events, which needs rights that are given up afterwards. 0 or -errno; logs why. Some
+ * kernels want CAP_SYS_ADMIN for it: there, CPUs that come online later do not tick.
  */
 int sampler_open(struct sampler *s);
 

@@ -13,6 +13,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/output.h"
 #include "base/text.h"
 #include "base/util.h"
 #include "capture/capture.h"
@@ -82,6 +83,23 @@ static char *selection_text(const struct record_options *o)
 	if (b.data && *b.data == ' ')
 		memmove(b.data, b.data + 1, b.len - 1);
 	return (char *)b.data;
+}
+
+/*
+ * Under sudo, files belong to the user who called it, and are made with that user's rights. Where
+ * that user may not write, as in root's home (`sudo -i`), they are root's.
+ */
+static void choose_owner(const struct record_options *o)
+{
+	const struct recording_args *rec = &o->recording;
+	/* To replace a directory, another name is needed beside it. */
+	bool is_dir = rec->place == PLACE_DIR && !rec->force;
+
+	if (privileges_user_may_create(rec->output, is_dir) &&
+	    (!o->html || privileges_user_may_create(o->html, false)))
+		return;
+	log_info("the user who called sudo may not write there: the files will be root's");
+	output_keep_roots();
 }
 
 static int open_recording(struct record *r)
@@ -390,6 +408,8 @@ static int record(struct record *r)
 	if (!err)
 		r->workers = !command_workers_start();
 	record_signals_catch(r->opts->command);	/* after the opener, which gets the defaults */
+	if (!err)
+		choose_owner(r->opts);
 	if (!err)
 		err = open_recording(r);
 	if (!err)

@@ -462,9 +462,10 @@ static int write_session(struct split *s)
 
 static int split_set(struct split *s)
 {
+	bool made;
 	int err;
 
-	s->dirfd = output_create_dir(s->opts->output);
+	s->dirfd = output_create_dir(s->opts->output, &made);
 	if (s->dirfd < 0)
 		return s->dirfd;
 	if (s->opts->tach.compress) {

@@ -64,10 +64,10 @@ struct tach_options {
 	bool compress;			/* not --compression none */
 };
 
-/* How an export is written. */
 /* An export that would be larger is refused. */
 #define EXPORT_MAX_BYTES (1ull << 30)
 
+/* How an export is written. */
 struct export_options {
 	const struct sink_ops *format;	/* --format; convert, NULL: by -o's file name */
 	const char *output;		/* -o; NULL: stdout */

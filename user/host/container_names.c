@@ -398,7 +398,8 @@ static bool id_is_plain(const char *id)
 	return *id && !id[strspn(id, "0123456789abcdef")];
 }
 
-int container_names(struct container *c, const char *root, pid_t tgid, container_parse_fn parse_file)
+int container_names(struct container *c, const char *root, pid_t tgid,
+		    container_parse_fn parse_file)
 {
 	struct lookup l = { .c = c, .tgid = tgid, .parse = parse_file };
 	bool found = false, plain = id_is_plain(c->id);

@@ -3,12 +3,18 @@
 #include "host/privileges.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <grp.h>
+#include <limits.h>
 #include <linux/capability.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/fsuid.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/output.h"
@@ -40,7 +46,7 @@ static int become_for_files(void)
 	uid_t uid;
 	gid_t gid;
 
-	if (!output_sudo_user(&uid, &gid))
+	if (!output_owner(&uid, &gid))
 		return 0;
 	pw = user_by_uid(uid);
 	/* Root's groups are not the user's. */
@@ -49,7 +55,50 @@ static int become_for_files(void)
 	setfsgid(gid);
 	setfsuid(uid);
 	/* The calls return the id before; another call shows whether they had an effect. */
-	return (uid_t)setfsuid(-1) == uid && (gid_t)setfsgid(-1) == gid ? 0 : -EPERM;
+	if ((uid_t)setfsuid(-1) == uid && (gid_t)setfsgid(-1) == gid)
+		return 0;
+	setfsuid(geteuid());
+	setfsgid(getegid());
+	return -EPERM;
+}
+
+/* Where what is at path is created: its directory; or it itself, if it is one and is there. */
+static void find_place(const char *path, bool is_dir, char place[PATH_MAX], struct stat *st)
+{
+	const char *slash = path ? strrchr(path, '/') : NULL;
+
+	snprintf(place, PATH_MAX, "%s", path ? path : "");
+	if (is_dir && path && !stat(place, st))
+		return;
+	snprintf(place, PATH_MAX, "%.*s", slash ? (int)(slash - path) + 1 : 1,
+		 slash ? path : ".");
+	if (stat(place, st))
+		st->st_uid = 0;
+}
+
+bool privileges_user_may_create(const char *path, bool is_dir)
+{
+	char place[PATH_MAX];
+	int status = -1, mode;
+	struct stat st;
+	uid_t uid;
+	gid_t gid;
+	pid_t pid;
+
+	if (!output_sudo_user(&uid, &gid))
+		return true;
+	find_place(path, is_dir, place, &st);
+	if (st.st_uid == uid)
+		return true;	/* and root may not, once the rights are gone */
+	/* A new directory is made by root and given away: it must only be possible to reach it. */
+	mode = is_dir && !(path && !strcmp(place, path)) ? X_OK : W_OK | X_OK;
+	/* In a process of its own, because it must take the user's rights to know. */
+	pid = fork();
+	if (!pid)
+		_exit(become_for_files() || faccessat(AT_FDCWD, place, mode, AT_EACCESS));
+	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return status == 0;
 }
 
 uint64_t privileges_for_recording(uint64_t has)

@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/arith.h"
@@ -74,9 +75,10 @@ static void name_named(const struct recording *r, unsigned int seq, char out[OUT
 static bool is_there(const struct recording *r, const char *name)
 {
 	char path[PATH_MAX];
+	struct stat st;
 
-	return recording_beside(r, name, path) && !faccessat(AT_FDCWD, path, F_OK,
-							     AT_SYMLINK_NOFOLLOW);
+	/* Not access(2): under sudo, it would ask for root, who may not look into a user's home. */
+	return recording_beside(r, name, path) && !lstat(path, &st);
 }
 
 /* Is there a file of that name, or the FILE.json that it would get? */
@@ -115,7 +117,7 @@ static int create_named(struct recording *r, struct row *row)
 }
 
 /*
- * Descriptors that profiles leave free: to inspect new processes, to replace a helper, to write
+ * Descriptors that profiles leave free: to inspect new processes, to start a worker, to write
  * session.json. A profile takes two, its file and its journal.
  */
 #define SPARE_FDS 8

@@ -69,8 +69,7 @@ int recording_dir(struct recording *r)
 
 	if (r->dirfd >= 0)
 		return r->dirfd;
-	is_new = access(r->dir_path, F_OK);
-	r->dirfd = output_create_dir(r->dir_path);
+	r->dirfd = output_create_dir(r->dir_path, &is_new);
 	if (r->dirfd < 0)
 		return r->dirfd;
 	r->session_bytes = r->session_reserved = json_bytes();

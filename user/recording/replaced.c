@@ -97,6 +97,8 @@ static bool is_entry(int dirfd, const char *name)
 		return is_profile(dirfd, name);
 	return !strcmp(name, SESSION_FILE_NAME) || ends_with(name, ".tach" SESSION_BESIDE_SUFFIX) ||
 	       ends_with(name, ".tach.damaged") ||
+	       (!strncmp(name, OUTPUT_TEMP_PREFIX, strlen(OUTPUT_TEMP_PREFIX)) &&
+		ends_with(name, ".tmp")) ||
 	       (*name == '.' && ends_with(name, TACH_JOURNAL_SUFFIX));
 }
 

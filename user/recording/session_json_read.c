@@ -26,6 +26,7 @@
 #include "host/regular.h"
 #include "model/intern.h"
 #include "model/thread_names.h"
+#include "recording/session_json_keep.h"
 
 /* Of session.json: 100,000 processes take about 100 MB. A larger one would take too long. */
 #define MAX_BYTES ((size_t)256 << 20)
@@ -35,9 +36,6 @@
 #define READ_MAX_BYTES ((size_t)1 << 20)
 /* Files that it may list: each costs 32 bytes. */
 #define FILES_MAX (1u << 18)
-/* A string, and all that are kept. */
-#define STRING_MAX_BYTES ((size_t)16 << 10)
-#define KEPT_MAX_BYTES ((size_t)8 << 20)
 /* Causes of losses, threads with waits for the GIL. */
 #define CAUSES_MAX 256
 #define GIL_THREADS_MAX THREAD_NAMES_MAX
@@ -53,14 +51,6 @@ enum { FILE_NAME, PID, COMM, COMMAND, UNIT, CONTAINER, LOSSES, NAMES, FREE, GIL,
 	  [LOSSES] = { SESSION_LOST }, [NAMES] = { "thread_names" },                               \
 	  [FREE] = { SESSION_FREE_THREADED }, [GIL] = { "gil" } }
 
-/* What was copied, on demand. */
-struct kept {
-	struct intern *strings;
-	struct buf names;		/* struct thread_names *, of processes */
-	size_t bytes;
-	bool full;			/* there was more than KEPT_MAX_BYTES */
-};
-
 struct session_json {
 	struct buf text;		/* session.json, unless it is mapped */
 	void *map;			/* NULL: it is not */
@@ -71,147 +61,6 @@ struct session_json {
 	size_t last;			/* 1 + offset of the last process; 0: there is none */
 	struct kept *kept;
 };
-
-/* ---- what is kept ---- */
-
-/* May so many bytes more be kept? */
-static bool has_room(struct kept *k, size_t bytes)
-{
-	if (bytes > KEPT_MAX_BYTES - k->bytes) {
-		if (!k->full)
-			log_warn("the JSON of this recording has more than %zu MiB of names: some "
-				 "are left out", KEPT_MAX_BYTES >> 20);
-		k->full = true;
-		return false;
-	}
-	k->bytes += bytes;
-	return true;
-}
-
-/* A text that stays; NULL: no room. */
-static const char *keep_text(struct kept *k, struct buf *text)
-{
-	uint32_t id;
-
-	if (intern_find_string(k->strings, (const char *)text->data, text->len, &id))
-		return intern_tables(k->strings)->strings[id].data;
-	if (!has_room(k, text->len + 64) ||
-	    intern_string(k->strings, (const char *)text->data, text->len, &id))
-		return NULL;
-	return intern_tables(k->strings)->strings[id].data;
-}
-
-/* A member that is a string; NULL: it is none. */
-static const char *keep_string(struct kept *k, const struct json_member *m)
-{
-	struct buf text = { 0 };
-	const char *kept = NULL;
-
-	/* The NUL behind it is kept, too. */
-	if (json_member_string(m, &text)) {
-		text.len++;
-		kept = keep_text(k, &text);
-	}
-	buf_free(&text);
-	return kept;
-}
-
-/* A command: a string, or an array of words, which are joined by spaces. NULL: neither. */
-static const char *keep_command(struct kept *k, const struct json_member *m)
-{
-	struct buf joined = { 0 }, word = { 0 };
-	const char *kept = NULL;
-	bool first = true;
-	struct json_pull j;
-	int err = 0;
-
-	if (!json_member_enter(m, JT_ARRAY, &j))
-		return keep_string(k, m);
-	while (!err && joined.len < STRING_MAX_BYTES && json_pull_element(&j)) {
-		if (!first)
-			err = buf_add(&joined, " ", 1);
-		first = false;
-		if (json_pull_type(&j) != JT_STRING)
-			json_pull_skip(&j);
-		else if (!err && json_pull_string(&j, &word))
-			err = buf_add(&joined, word.data, word.len);
-	}
-	if (!err && !buf_add(&joined, "", 1))
-		kept = keep_text(k, &joined);
-	buf_free(&joined);
-	buf_free(&word);
-	return kept;
-}
-
-/* Add a thread's name if its key is a number and the name a string. 0 or -errno. */
-static int add_name(struct thread_names *names, const struct buf *key, struct json_pull *j,
-		    struct buf *name)
-{
-	const char *digits = (const char *)key->data;
-	char *end;
-	uint64_t tid = strtoull(digits, &end, 10);
-
-	if (*digits < '0' || *digits > '9' || *end || json_pull_type(j) != JT_STRING) {
-		json_pull_skip(j);
-		return 0;
-	}
-	if (!json_pull_string(j, name))
-		return 0;
-	if (buf_add(name, "", 1))
-		return -ENOMEM;
-	return thread_names_set(names, tid, (const char *)name->data);
-}
-
-/* A process' names of threads; NULL: it has none, or there is no room. */
-static const struct thread_names *keep_names(struct kept *k, const struct json_member *m)
-{
-	struct thread_names *names = NULL;
-	struct buf key = { 0 }, name = { 0 };
-	struct json_pull j;
-	int err = 0;
-
-	if (!json_member_enter(m, JT_OBJECT, &j))
-		return NULL;
-	while (!err && json_pull_key(&j, &key)) {
-		if (!names)
-			names = thread_names_new();
-		err = names && !buf_add(&key, "", 1) ? add_name(names, &key, &j, &name) : -ENOMEM;
-		if (!err && !has_room(k, 2 * sizeof(struct thread_name)))
-			err = -ENOSPC;
-	}
-	buf_free(&key);
-	buf_free(&name);
-	if (names && buf_add(&k->names, &names, sizeof(names))) {
-		thread_names_drop(names);
-		names = NULL;
-	}
-	return names;
-}
-
-static struct kept *kept_new(void)
-{
-	struct kept *k = calloc(1, sizeof(*k));
-
-	if (k)
-		k->strings = intern_new();
-	if (k && k->strings)
-		return k;
-	free(k);
-	return NULL;
-}
-
-static void kept_free(struct kept *k)
-{
-	size_t i;
-
-	if (!k)
-		return;
-	for (i = 0; i < k->names.len / sizeof(struct thread_names *); i++)
-		thread_names_drop(((struct thread_names **)(void *)k->names.data)[i]);
-	buf_free(&k->names);
-	intern_free(k->strings);
-	free(k);
-}
 
 /* ---- finding processes ---- */
 
@@ -230,7 +79,7 @@ static void start_at(const struct session_json *s, size_t at, struct json_pull *
 
 	json_pull_start(j, data, len, 0);
 	j->at = j->dropped = at > j->at ? at : j->at;
-	j->string_max = STRING_MAX_BYTES;
+	j->string_max = KEPT_STRING_BYTES;
 	j->mapped = s->map;
 }
 
@@ -455,12 +304,12 @@ void session_json_process(const struct session_json *s, const char *file,
 		return;
 	json_member_object(&m[CONTAINER], container, 2);
 	out->tgid = json_member_count(&m[PID], &pid) && pid <= UINT32_MAX ? (uint32_t)pid : 0;
-	out->comm = keep_string(s->kept, &m[COMM]);
-	out->command = keep_command(s->kept, &m[COMMAND]);
-	out->container = keep_string(s->kept, &container[0]);
-	out->image = keep_string(s->kept, &container[1]);
-	out->unit = keep_string(s->kept, &m[UNIT]);
-	out->thread_names = keep_names(s->kept, &m[NAMES]);
+	out->comm = kept_string(s->kept, &m[COMM]);
+	out->command = kept_command(s->kept, &m[COMMAND]);
+	out->container = kept_string(s->kept, &container[0]);
+	out->image = kept_string(s->kept, &container[1]);
+	out->unit = kept_string(s->kept, &m[UNIT]);
+	out->thread_names = kept_names(s->kept, &m[NAMES]);
 }
 
 double session_json_duration(const struct session_json *s)
@@ -475,13 +324,13 @@ double session_json_duration(const struct session_json *s)
 
 const char *session_json_kernel(const struct session_json *s)
 {
-	return keep_string(s->kept, &s->top[KERNEL]);
+	return kept_string(s->kept, &s->top[KERNEL]);
 }
 
 uint64_t session_json_utc_ns(const struct session_json *s, uint64_t monotonic_us)
 {
 	struct json_pull start = s->top[START_US].value;
-	const char *when = keep_string(s->kept, &s->top[START_TIME]), *end;
+	const char *when = kept_string(s->kept, &s->top[START_TIME]), *end;
 	struct tm tm = { 0 };
 	uint64_t from;
 	int64_t utc_us;

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
 #include "base/arith.h"
 #include "base/text.h"
@@ -112,12 +112,13 @@ static void print_cost(const struct sample_cost *cost, FILE *out)
 static void print_place(const struct recording *r, FILE *out)
 {
 	struct recording_paths paths;
+	struct stat st;
 	size_t i, shown = 0;
 	char *text;
 
 	recording_paths(r, &paths);	/* without memory: as many as there are */
 	for (i = 0; i < paths.cnt && shown < SHOWN_PATHS; i++) {
-		text = access(paths.paths[i], F_OK) ? NULL :
+		text = stat(paths.paths[i], &st) ? NULL :
 		       text_escape(paths.paths[i], strlen(paths.paths[i]));
 		if (text)
 			fprintf(out, "%s%s", shown++ ? ", " : "", text);

@@ -15,11 +15,10 @@
 #include <string.h>
 
 #include "base/util.h"
-#include "host/kallsyms.h"
 #include "host/remote_mem.h"
-#include "host/syscall_name.h"
 #include "model/intern.h"
 #include "resolve/observer.h"
+#include "resolve/other_frames.h"
 #include "resolve/symbolize.h"
 #include "resolve/threads.h"
 
@@ -39,11 +38,9 @@ struct process {
 	uint64_t admitted_ns, inspected_ns;
 	struct threads threads;
 	struct process_stats stats;
-	uint32_t gc_frame, truncated_frame, unreadable_frame;	/* UINT32_MAX: not made yet */
-	uint32_t cpu_frame, gil_frame;				/* UINT32_MAX: not made yet */
+	struct other_frames others;
 	struct waits *waits;	/* NULL: the mode has no waits */
 	struct thread_names *names;	/* NULL: none yet */
-	uint32_t exceptions;	/* number of exception types that have a frame */
 	bool ended;		/* the observer has returned an error: the capture ends */
 };
 
@@ -82,11 +79,10 @@ struct process *process_new(const struct process_args *args)
 		     thread_gone, p);
 	snprintf(p->comm, sizeof(p->comm), "%s", args->comm);
 	p->args.comm = p->comm;
-	p->gc_frame = p->truncated_frame = p->unreadable_frame = UINT32_MAX;
-	p->cpu_frame = p->gil_frame = UINT32_MAX;
 	p->command = args->command ? strdup(args->command) : NULL;
 	p->args.command = p->command;
 	p->in = intern_new();
+	other_frames_init(&p->others, p->in, args->kernel);
 	if (p->in && (p->command || !args->command))
 		p->sym = symbolizer_new(args->image, mem, p->in, args->opcodes);
 	if (p->sym)
@@ -223,15 +219,6 @@ static uint32_t shared_frames(const struct thread *t, const struct raw_frame *fr
 	return i;
 }
 
-static int kernel_frame(struct process *p, uint64_t addr, uint32_t *id)
-{
-	const char *name = p->args.kernel ? kallsyms_name(p->args.kernel, addr) : NULL;
-	char text[256 + 16];
-
-	snprintf(text, sizeof(text), "<kernel %s>", name ? name : "?");
-	return intern_synthetic(p->in, FRAME_KERNEL, text, id);
-}
-
 /* 0, -ENOMEM, or -EBADMSG: the BPF side sends no frame of this kind. */
 static int resolve_frame(struct process *p, const struct raw_frame *raw, uint32_t *id)
 {
@@ -240,9 +227,9 @@ static int resolve_frame(struct process *p, const struct raw_frame *raw, uint32_
 		return symbolizer_frame(p->sym, raw, id);
 	case FRAME_NATIVE:
 		p->stats.native++;
-		return intern_synthetic(p->in, FRAME_NATIVE, "<native>", id);
+		return other_frame(&p->others, FRAME_OF_NATIVE, id);
 	case FRAME_KERNEL:
-		return kernel_frame(p, raw->code, id);
+		return other_frame_of_kernel(&p->others, raw->code, id);
 	default:
 		return -EBADMSG;
 	}
@@ -277,11 +264,6 @@ static int resolve_stack(struct process *p, struct thread *t, const struct raw_s
 	return 0;
 }
 
-static int synthetic(struct process *p, const char *name, uint32_t *cached)
-{
-	return *cached == UINT32_MAX ? intern_synthetic(p->in, FRAME_SYNTHETIC, name, cached) : 0;
-}
-
 /*
  * Add the frames that raw->flags ask for: <GC> where collection began, and as the root
  * <unreadable frame> or <truncated>, which replaces the outermost frame if there is no room. The
@@ -290,27 +272,25 @@ static int synthetic(struct process *p, const char *name, uint32_t *cached)
 static int add_synthetic(struct process *p, const struct raw_head *raw, struct event *ev,
 			 uint32_t *out)
 {
-	uint32_t root = UINT32_MAX, n = 0, i;
+	uint32_t root = UINT32_MAX, gc = UINT32_MAX, n = 0, i;
 	int err = 0;
 
 	if (raw->flags & RAW_UNREADABLE) {
 		p->stats.unreadable += process_samples_in(p, ev);
-		err = synthetic(p, "<unreadable frame>", &p->unreadable_frame);
-		root = p->unreadable_frame;
+		err = other_frame(&p->others, FRAME_OF_UNREADABLE, &root);
 	}
 	if (!err && raw->flags & RAW_GC)
-		err = synthetic(p, "<GC>", &p->gc_frame);
+		err = other_frame(&p->others, FRAME_OF_GC, &gc);
 	for (i = 0; i < ev->nframes && n < EVENT_MAX_FRAMES + 1; i++) {
 		if (raw->flags & RAW_GC && i == raw->gc_at)
-			out[n++] = p->gc_frame;
+			out[n++] = gc;
 		out[n++] = ev->frames[i];
 	}
 	if (raw->flags & (RAW_TRUNCATED | RAW_BROKEN_END) ||
 	    n + (root != UINT32_MAX) > EVENT_MAX_FRAMES) {
 		p->stats.truncated += process_samples_in(p, ev);
 		if (!err && root == UINT32_MAX)
-			err = synthetic(p, "<truncated>", &p->truncated_frame);
-		root = root == UINT32_MAX ? p->truncated_frame : root;
+			err = other_frame(&p->others, FRAME_OF_TRUNCATED, &root);
 	}
 	if (root != UINT32_MAX) {
 		if (n >= EVENT_MAX_FRAMES)
@@ -325,22 +305,14 @@ static int add_synthetic(struct process *p, const struct raw_head *raw, struct e
 /* The frame that says what a thread waits for, its innermost one. *leaf UINT32_MAX: none. */
 static int wait_leaf(struct process *p, const struct wait_stretch *w, uint32_t *leaf)
 {
-	char name[SYSCALL_NAME_MAX + 32], call[SYSCALL_NAME_MAX];
-	int err = 0;
-
 	*leaf = UINT32_MAX;
-	if (w->kind == WAIT_CPU && p->args.runnable_frames) {
-		err = synthetic(p, "<waiting for a CPU>", &p->cpu_frame);
-		*leaf = p->cpu_frame;
-	} else if (w->kind == WAIT_GIL && p->args.wait_frames) {
-		err = synthetic(p, "<waiting for the GIL>", &p->gil_frame);
-		*leaf = p->gil_frame;
-	} else if (w->kind == WAIT_BLOCKED && p->args.wait_frames) {
-		snprintf(name, sizeof(name), "<blocked in %s>",
-			 syscall_name(w->head->h.sysno, call));
-		err = intern_synthetic(p->in, FRAME_SYNTHETIC, name, leaf);
-	}
-	return err;
+	if (w->kind == WAIT_CPU && p->args.runnable_frames)
+		return other_frame(&p->others, FRAME_OF_WAIT_FOR_CPU, leaf);
+	if (w->kind == WAIT_GIL && p->args.wait_frames)
+		return other_frame(&p->others, FRAME_OF_WAIT_FOR_GIL, leaf);
+	if (w->kind == WAIT_BLOCKED && p->args.wait_frames)
+		return other_frame_of_call(&p->others, w->head->h.sysno, leaf);
+	return 0;
 }
 
 /*
@@ -441,36 +413,6 @@ int process_extra(struct process *p, const struct raw_extra *x, size_t len)
 	return 0;
 }
 
-/* The frames before this one lead from the scheduler to the BPF program. */
-static uint32_t first_kernel_frame(const struct process *p, const struct raw_extra *x)
-{
-	const char *name;
-	uint32_t i;
-
-	for (i = 0; i < x->nkernel; i++) {
-		name = kallsyms_name(p->args.kernel, x->kernel[i]);
-		if (name && !strcmp(name, "__schedule"))
-			return i + 1;
-	}
-	return 0;
-}
-
-/* A bound for programs that make ever more types. */
-#define EXCEPTIONS_MAX 1000
-
-static int exception_frame(struct process *p, const char type[RAW_EXCEPTION], uint32_t *id)
-{
-	uint32_t before = intern_tables(p->in)->frame_cnt;
-	char name[4 * RAW_EXCEPTION], text[sizeof(name) + 16];
-	int err;
-
-	escape_text(type, strnlen(type, RAW_EXCEPTION), name, sizeof(name));
-	snprintf(text, sizeof(text), "<exception %s>", p->exceptions < EXCEPTIONS_MAX ? name : "?");
-	err = intern_synthetic(p->in, FRAME_SYNTHETIC, text, id);
-	p->exceptions += intern_tables(p->in)->frame_cnt != before;
-	return err;
-}
-
 /* Set t's exception and kernel stack to those of its RAW_EXTRA with this time, or to none. */
 static int take_extra(struct process *p, struct thread *t, uint64_t time_ns)
 {
@@ -483,10 +425,10 @@ static int take_extra(struct process *p, struct thread *t, uint64_t time_ns)
 	if (x->h.time_ns != time_ns)
 		return 0;
 	if (x->exception[0])
-		err = exception_frame(p, x->exception, &t->exception);
-	i = p->args.kernel ? first_kernel_frame(p, x) : x->nkernel;
+		err = other_frame_of_exception(&p->others, x->exception, &t->exception);
+	i = p->args.kernel ? other_frames_first_of_kernel(&p->others, x) : x->nkernel;
 	for (; !err && i < x->nkernel; i++) {
-		err = kernel_frame(p, x->kernel[i], &t->kernel[t->nkernel]);
+		err = other_frame_of_kernel(&p->others, x->kernel[i], &t->kernel[t->nkernel]);
 		t->nkernel += !err;
 	}
 	return err;

@@ -12,6 +12,7 @@
 #include "base/u64map.h"
 #include "base/util.h"
 #include "resolve/budget.h"
+#include "resolve/code_snapshot.h"
 #include "resolve/frame_cache.h"
 
 /* Upper bounds of the cache: code objects, frames, bytes of code objects. */
@@ -364,28 +365,10 @@ struct snapshot {
 static int snapshot_read(void *ctx, uint64_t addr, void *buf, size_t len)
 {
 	const struct snapshot *snap = ctx;
-	const struct raw_code *raw = snap->raw;
-	const struct {
-		const struct raw_piece *at;
-		const uint8_t *data;
-	} pieces[] = {
-		{ &raw->head_at, raw->head },
-		{ &raw->name_at, raw->name },
-		{ &raw->file_at, raw->file },
-		{ &raw->table_at, raw->table },
-	};
-	size_t i;
+	int err = code_snapshot_read(snap->raw, addr, buf, len);
 
-	for (i = 0; i < ARRAY_SIZE(pieces); i++) {
-		uint64_t off = addr - pieces[i].at->addr;
-
-		if (off <= pieces[i].at->len && len <= pieces[i].at->len - off) {
-			memcpy(buf, pieces[i].data + off, len);
-			return 0;
-		}
-	}
-	if (!snap->may_fill)
-		return -ENODATA;
+	if (!err || !snap->may_fill)
+		return err;
 	if (!snap->sym->gone)
 		snap->sym->stats.process_reads++;
 	return read_process(snap->sym, addr, buf, len);
@@ -412,10 +395,7 @@ int symbolizer_learn(struct symbolizer *sym, const struct raw_code *raw, size_t 
 	struct known_code *c;
 	bool fresh;
 
-	if (len < offsetof(struct raw_code, table) ||
-	    raw->table_at.len > len - offsetof(struct raw_code, table) ||
-	    raw->head_at.len > RAW_CODE_HEAD || raw->name_at.len > RAW_CODE_NAME ||
-	    raw->file_at.len > RAW_CODE_FILE)
+	if (!code_snapshot_is_whole(raw, len))
 		return -EBADMSG;
 	if (is_full(sym))
 		forget_all(sym);

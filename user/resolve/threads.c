@@ -39,9 +39,8 @@ struct thread *threads_find(struct threads *l, uint32_t tid, uint32_t interp_id)
 	uint64_t key = key_of(tid, interp_id);
 	struct thread *t = l->last;
 
-	if (t && t->key == key)
-		return t;
-	t = u64map_get(&l->by_key, key);
+	if (!t || t->key != key)
+		t = u64map_get(&l->by_key, key);
 	if (t) {
 		t->used = true;
 		l->last = t;

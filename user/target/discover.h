@@ -2,8 +2,8 @@
 /*
  * discover.h - inspects processes: which of them are Python, and what is needed to walk them.
  *
- * The inspector (inspector.h) looks for CPythons in the files that a process has mapped. If there are
- * several, one is chosen whose runtime is initialised.
+ * The inspector (inspector.h) looks for CPythons in the files that a process has mapped. If there
+ * are several, one is chosen whose runtime is initialised.
  */
 #ifndef TACHBPF_DISCOVER_H
 #define TACHBPF_DISCOVER_H

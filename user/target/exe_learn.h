@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * exe_learn.h - finds out which interpreter an executable will run, so that a process is known to be
- * Python at its exec. For the inspector (inspector.h), in which it runs.
+ * exe_learn.h - finds out which interpreter an executable will run, so that a process is known to
+ * be Python at its exec. For the inspector (inspector.h), in which it runs.
  */
 #ifndef TACHBPF_EXE_LEARN_H
 #define TACHBPF_EXE_LEARN_H
@@ -48,8 +48,8 @@ int exe_key_of(int fd, uint64_t *key);
 int exe_open_library(int fd, const char *path);
 
 /*
- * Call cb for every file in PATH and in common directories whose name is that of an interpreter, but for
- * directories of other users.
+ * Call cb for every file in PATH and in common directories whose name is that of an interpreter,
+ * but for directories of other users.
  */
 void exe_each_likely(void (*cb)(void *ctx, const char *path), void *ctx);
 

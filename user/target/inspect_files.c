@@ -60,6 +60,8 @@ struct inspection {
 #define FILES_OF_USER (FILES_MAX / 4)	/* one process may map 4,160 that count */
 #define IMAGES_OF_USER (IMAGES_MAX / 8)
 #define IMAGES_OPEN_OF_USER (IMAGES_OPEN_MAX / 8)
+/* More than one inspection has open at a time; where the limit is low, fewer images are kept. */
+#define DESCRIPTORS_LEFT 16
 
 struct file_cache {
 	struct u64map files;		/* hash of identity -> chain of known_file */
@@ -144,12 +146,23 @@ static void forget(struct file_cache *c, struct known_file *f)
 	free(f);
 }
 
+/* Are so many descriptors free that the next files can be opened? They are given out from below. */
+static bool leaves_descriptors(int fd)
+{
+	int spare = fcntl(fd, F_DUPFD_CLOEXEC, fd + DESCRIPTORS_LEFT);
+
+	if (spare >= 0)
+		close(spare);
+	return spare >= 0;
+}
+
 /* Keep a descriptor of an image. */
 static void keep_open(struct file_cache *c, struct known_file *f, int fd)
 {
 	close_kept(c, LRU_STRUCT(lru_excess(&c->open, c->owner), struct known_file, open));
 	f->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-	if (f->fd >= 0 && lru_add(&c->open, &f->open, c->owner)) {
+	if (f->fd >= 0 &&
+	    (!leaves_descriptors(f->fd) || lru_add(&c->open, &f->open, c->owner))) {
 		close(f->fd);
 		f->fd = -1;
 	}

@@ -3,9 +3,9 @@
  * inspect_files.h - finds the CPythons in the files that a process has mapped. For the inspector
  * (inspector.h), in which it runs: it opens files that others name, and may wait for them for ever.
  *
- * The parser reads each file once (parser.h), and its result is cached, also if there is no CPython in
- * the file. When there are too many, the file goes whose last use is longest ago, and is read again
- * when it is needed.
+ * The parser reads each file once (parser.h), and its result is cached, also if there is no CPython
+ * in the file. When there are too many, the file goes whose last use is longest ago, and is read
+ * again when it is needed.
  */
 #ifndef TACHBPF_INSPECT_FILES_H
 #define TACHBPF_INSPECT_FILES_H

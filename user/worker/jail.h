@@ -6,6 +6,7 @@
 #ifndef TACHBPF_JAIL_H
 #define TACHBPF_JAIL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,6 +28,9 @@ int jail_keep_caps(uint64_t caps);
  * this one.
  */
 void jail_leave_files(void);
+
+/* Can jail_leave_files() do that, or need it not? */
+bool jail_can_leave_files(void);
 
 /* Does the kernel filter system calls? 0, or -errno: then jail_enter() goes on without. */
 int jail_filter_works(void);

@@ -184,7 +184,7 @@ bool worker_is_runnable(const struct worker *w)
 
 /*
  * The process' own entry, or the one whose turn comes first. worker_ready() has checked that there
- * is one.
+ * is one; NULL: nobody has asked it.
  */
 static struct stuck *stuck_entry(struct worker *w, pid_t about)
 {
@@ -196,7 +196,8 @@ static struct stuck *stuck_entry(struct worker *w, pid_t about)
 		if (!s->pidfd && (!found || s->again_ns < found->again_ns))
 			found = s;
 	}
-	*found = (struct stuck){ .about = about, .owner = owner_of(w, about) };
+	if (found)
+		*found = (struct stuck){ .about = about, .owner = owner_of(w, about) };
 	return found;
 }
 
@@ -211,6 +212,10 @@ void worker_give_up(struct worker *w, pid_t about, bool blame)
 {
 	struct stuck *s = stuck_entry(w, about);
 
+	if (!s) {
+		worker_end(w);
+		return;
+	}
 	if (blame)
 		blame_for(s);
 	else

@@ -7,26 +7,13 @@ import subprocess
 
 import pytest
 
+import refused_calls
 from paths import binary
 from processes import TIMEOUT
 from recording import succeeded, tachbpf
 from target import Target
 
 IN_OWN_MOUNTS = ["unshare", "--mount", "sh", "-c"]
-# Refuses bpf(2) with EPERM, as container runtimes do: linux/filter.h, linux/seccomp.h.
-WITHOUT_BPF = """
-import ctypes, os, platform, struct, sys
-number = {"x86_64": 321, "aarch64": 280}[platform.machine()]
-rows = [(0x20, 0, 0, 0), (0x15, 0, 1, number), (0x06, 0, 0, 0x00050001), (0x06, 0, 0, 0x7fff0000)]
-code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *r) for r in rows))
-program = ctypes.create_string_buffer(struct.pack("HxxxxxxP", len(rows), ctypes.addressof(code)))
-libc = ctypes.CDLL(None, use_errno=True)
-assert not libc.prctl(38, 1, 0, 0, 0)
-assert not libc.prctl(22, 2, program, 0, 0)
-os.execv(sys.argv[1], sys.argv[1:])
-"""
-
-
 def doctor(prefix=(), status=0, program=None):
     if program:
         done = subprocess.run([*prefix, str(program), "doctor", "--json"], capture_output=True,
@@ -132,7 +119,7 @@ def test_no_type_information(root):
 
 
 def test_a_filter_that_refuses_bpf(root):
-    found = doctor(["/usr/bin/python3", "-c", WITHOUT_BPF], status=1)
+    found = doctor(refused_calls.prefix(x86_64=321, aarch64=280), status=1)   # bpf(2)
     assert verdict(found, "bpf(2)")["verdict"] == "problem"
     assert "seccomp" in verdict(found, "bpf(2)")["fix"]
     assert verdict(found, "seccomp")["verdict"] == "note"

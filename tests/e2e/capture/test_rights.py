@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import re
 import shutil
 import stat
 import subprocess
@@ -11,9 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from paths import binary
+import refused_calls
+from paths import REPO, binary
 from present import absent
-from processes import TIMEOUT, kill, use_cpu
+from processes import TIMEOUT, family, kill, use_cpu
 from recording import Recording, succeeded, tachbpf
 from target import Target
 
@@ -22,20 +24,13 @@ BITS = {"CAP_DAC_READ_SEARCH": 2, "CAP_SYS_PTRACE": 19, "CAP_SYS_ADMIN": 21, "CA
         "CAP_BPF": 39, "CAP_CHECKPOINT_RESTORE": 40}
 LASTING = {"tachbpf", "tachbpf-keeper", "tachbpf-reader", "tachbpf-inspect", "tachbpf-parser"}
 NOBODY, SOMEBODY = 65534, 54321
+# Not nobody, for whose files workers wait in other tests (test_fuse.py): each user may block two.
+ORDINARY = 54323
 
 
 def status(pid):
     lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     return dict(line.split(":\t", 1) for line in lines if ":\t" in line)
-
-
-def family(pid):
-    found = [pid]
-    for one in found:
-        with contextlib.suppress(OSError):
-            for task in Path(f"/proc/{one}/task").iterdir():
-                found += map(int, (task / "children").read_text().split())
-    return found
 
 
 def by_name(pid):
@@ -95,6 +90,49 @@ def test_each_process_has_what_doctor_says(scratch, out, python, options):
         assert name == "tachbpf" or its.get("Groups", "").split() == []
 
 
+NUMBERS = {**BITS, "CAP_SETGID": 6, "CAP_SETUID": 7}
+
+
+def in_packaging(name):
+    """The capabilities that a container (daemonset.yaml) or the service leaves us."""
+    text = (REPO / "packaging" / name).read_text()
+    if name == "daemonset.yaml":
+        return {"CAP_" + word for word in re.search(r"add: \[([^]]*)\]", text)[1].split(", ")}
+    return set(re.search(r"^CapabilityBoundingSet=(.*)$", text, re.M)[1].split())
+
+
+@pytest.mark.parametrize("name", ["daemonset.yaml", "tachbpf.service"])
+def test_root_with_the_capabilities_of_our_packages(out, name):
+    """The workers have nobody's rights to files there, too. To take these needs capabilities of its own."""
+    numbers = [NUMBERS[cap] for cap in in_packaging(name) if cap in NUMBERS]
+    bounding = ",".join(["-all", *(f"+cap_{number}" for number in numbers)])
+    with Recording(["-a", "-o", out / "x"],
+                   prefix=["setpriv", f"--bounding-set={bounding}", "--inh-caps=-all"]) as recording:
+        recording.wait_recording()
+        found = when_all_are_there(recording.process.pid)
+        succeeded(recording.stop())
+    for worker in sorted(set(found) - {"tachbpf"}):
+        assert found[worker]["Uid"].split() == ["0", "0", "0", str(NOBODY)], worker
+        assert found[worker].get("Groups", "").split() == []
+
+
+def limit_of_files(pid):
+    """(soft, hard)"""
+    line, = [row for row in Path(f"/proc/{pid}/limits").read_text().splitlines() if row.startswith("Max open files")]
+    return tuple(map(int, line.split()[3:5]))
+
+
+def test_workers_may_open_what_the_hard_limit_allows(out):
+    """The inspector keeps up to 1,024 files open, as many as the soft limit is on most systems."""
+    with Recording(["-a", "-o", out / "x"], prefix=["sh", "-c", 'ulimit -Sn 256; exec "$0" "$@"']) as recording:
+        recording.wait_recording()
+        when_all_are_there(recording.process.pid)
+        for pid in family(recording.process.pid):
+            soft, hard = limit_of_files(pid)
+            assert soft == hard > 256
+        succeeded(recording.stop())
+
+
 def test_text_of_doctor_names_them(root):
     text = succeeded(tachbpf("doctor")).stdout
     section = text.split("processes of a recording\n")[1].split("\nPythons that run")[0]
@@ -127,23 +165,61 @@ def test_under_sudo_files_are_made_with_the_users_rights(scratch, out, python):
         assert stat.S_IMODE(its.st_mode) & 0o077 == 0
 
 
-def test_under_sudo_it_writes_where_the_user_may(out):
-    """Not where root may; the message says so, and nothing is left."""
+SUDO = {"SUDO_UID": str(SOMEBODY), "SUDO_GID": str(SOMEBODY)}
+BURN_A_WHILE = "import time; end = time.process_time() + 0.5\nwhile time.process_time() < end: pass\n"
+THEN_CHILD = "import subprocess, sys; subprocess.run([sys.executable, '-c', sys.argv[1]])\n"
+THEN_EXEC = "import os, sys; os.execv(sys.executable, [sys.executable, '-c', sys.argv[1]])\n"
+
+
+@pytest.mark.parametrize("mode, owner", [(0o700, SOMEBODY), (0o755, 0), (0o700, 0)])
+def test_under_sudo_a_command_and_its_children(system, out, mode, owner):
+    """Files are the user's in a directory where that user may write, and root's own where not: `sudo -i`
+    in root's home. The directory of the children is made when the rights are gone."""
+    out.chmod(0o755)
+    where = out / "here"
+    where.mkdir()
+    os.chown(where, owner, owner)
+    where.chmod(mode)
+    done = succeeded(tachbpf("--split", "all", "-o", where / "x.tach", "--html", where / "x.html", "--",
+                             *system.command("-c", BURN_A_WHILE + THEN_CHILD, BURN_A_WHILE), env=SUDO))
+    paths = [where / "x.tach", where / "x.tach.json", where / "x.html", where / "x.tach.d",
+             *(where / "x.tach.d").iterdir()]
+    assert (where / "x.tach.d" / "session.json") in paths
+    assert list((where / "x.tach.d").glob("*.tach"))
+    for path in paths:
+        assert path.stat().st_uid == owner, path
+        assert stat.S_IMODE(path.stat().st_mode) & 0o077 == 0, path
+    assert ("the files will be root's" in done.stderr) == (owner == 0)
+
+
+def test_under_sudo_a_directory_in_roots_own(out):
+    """It is made before the rights are gone, and given to the user, who can reach it."""
     where = out / "roots"
     where.mkdir(mode=0o755)
     out.chmod(0o755)
-    done = tachbpf("-a", "-d", "0.3", "-o", where / "x",
-                   env={"SUDO_UID": str(SOMEBODY), "SUDO_GID": str(SOMEBODY)})
-    if done.returncode == 0:    # made before the rights are gone, and given to the user
-        assert (where / "x").stat().st_uid == SOMEBODY
-    else:
-        assert str(where) in done.stderr and not list(where.iterdir())
+    succeeded(tachbpf("-a", "-d", "0.3", "-o", where / "x", env=SUDO))
+    for path in (where / "x", *(where / "x").iterdir()):
+        assert path.stat().st_uid == SOMEBODY
+
+
+def test_under_sudo_nothing_of_an_earlier_recording_is_overwritten(system, out):
+    """In the user's own home, which root may not look into once the rights are gone."""
+    out.chmod(0o755)
+    where = out / "home"
+    where.mkdir(mode=0o700)
+    os.chown(where, SOMEBODY, SOMEBODY)
+    earlier = where / "x.1.tach"
+    earlier.write_text("precious")
+    succeeded(tachbpf("-o", where / "x.tach", "--",
+                      *system.command("-c", BURN_A_WHILE + THEN_EXEC, BURN_A_WHILE), env=SUDO))
+    assert earlier.read_text() == "precious"
+    assert (where / "x.2.tach").stat().st_size
 
 
 @pytest.fixture
-def of_nobody(system, out):
+def of_a_user(system, out):
     """A busy Python of an ordinary user's."""
-    process = subprocess.Popen(system.command("-c", BURN), start_new_session=True, user=NOBODY, group=NOBODY,
+    process = subprocess.Popen(system.command("-c", BURN), start_new_session=True, user=ORDINARY, group=ORDINARY,
                                extra_groups=[])
     yield process
     kill(process)
@@ -154,7 +230,7 @@ HIDDEN = ["unshare", "--mount", "sh", "-c", 'mount -t proc -o hidepid=2,gid=4321
 
 @pytest.mark.parametrize("env", [{}, {"SUDO_UID": str(SOMEBODY), "SUDO_GID": str(SOMEBODY)}],
                          ids=["root", "sudo"])
-def test_a_proc_that_hides_processes(of_nobody, scratch, out, python, env):
+def test_a_proc_that_hides_processes(of_a_user, scratch, out, python, env):
     """hidepid=2: who may not trace a process does not see that there is one. The reader sees it."""
     if subprocess.run([*HIDDEN, "true"], capture_output=True).returncode:
         absent("no mount of /proc with hidepid")
@@ -164,18 +240,18 @@ def test_a_proc_that_hides_processes(of_nobody, scratch, out, python, env):
             Recording(["-a", "-r", 999, "-o", out / "x", "--json"], prefix=HIDDEN, env=env) as recording:
         recording.wait_recording()
         target.go()
-        for pid in (of_nobody.pid, target.pid):
+        for pid in (of_a_user.pid, target.pid):
             use_cpu(pid, 0.5)
         summary = succeeded(recording.stop()).summary
-    for pid, uid in ((of_nobody.pid, NOBODY), (target.pid, 0)):
+    for pid, uid in ((of_a_user.pid, ORDINARY), (target.pid, 0)):
         row, = [p for p in summary["processes"] if p["pid"] == pid]
         assert row["samples"] > 0 and row["uid"] == uid and row["command"]
     done = succeeded(tachbpf("ps", "--json", prefix=HIDDEN, env=env))
-    row, = [p for p in json.loads(done.stdout)["pythons"] if p["pid"] == of_nobody.pid]
-    assert row["uid"] == NOBODY and row["profilable"]
+    row, = [p for p in json.loads(done.stdout)["pythons"] if p["pid"] == of_a_user.pid]
+    assert row["uid"] == ORDINARY and row["profilable"]
 
 
-AS_NOBODY = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
+AS_USER = ["setpriv", f"--reuid={ORDINARY}", f"--regid={ORDINARY}", "--clear-groups"]
 
 
 @pytest.fixture
@@ -197,10 +273,10 @@ def test_by_file_capabilities(scratch, out, python, for_anyone):
                     "cap_checkpoint_restore=ep", for_anyone], check=True)
     mine = out / "mine"
     mine.mkdir()
-    os.chown(mine, NOBODY, NOBODY)
+    os.chown(mine, ORDINARY, ORDINARY)
     command = [str(for_anyone), "-a", "-r", "999", "-o", str(mine / "x"), "--json"]
     with Target(python, scratch, "shares=600") as target:
-        process = subprocess.Popen([*AS_NOBODY, *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        process = subprocess.Popen([*AS_USER, *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                    text=True, start_new_session=True)
         try:
             found = when_all_are_there(process.pid)
@@ -213,41 +289,28 @@ def test_by_file_capabilities(scratch, out, python, for_anyone):
     assert process.returncode == 0, errors
     row, = [p for p in json.loads(said)["processes"] if p["pid"] == target.pid]
     assert row["samples"] > 0
-    assert all(its["Uid"].split() == [str(NOBODY)] * 4 for its in found.values())
-    expect_table(found, table(AS_NOBODY, for_anyone))
-    rows = table(AS_NOBODY, for_anyone)
+    assert all(its["Uid"].split() == [str(ORDINARY)] * 4 for its in found.values())
+    expect_table(found, table(AS_USER, for_anyone))
+    rows = table(AS_USER, for_anyone)
     assert rows["tachbpf"]["capabilities"] == ["CAP_PERFMON", "CAP_BPF"]
     assert rows["tachbpf-inspect"]["capabilities"] == [
         "CAP_DAC_READ_SEARCH", "CAP_SYS_PTRACE", "CAP_CHECKPOINT_RESTORE"]
 
 
-def test_ps_and_doctor_of_an_ordinary_user(of_nobody, for_anyone):
-    done = subprocess.run([*AS_NOBODY, for_anyone, "ps", "--json"], capture_output=True, text=True,
+def test_ps_and_doctor_of_an_ordinary_user(of_a_user, for_anyone):
+    done = subprocess.run([*AS_USER, for_anyone, "ps", "--json"], capture_output=True, text=True,
                           timeout=TIMEOUT)
     assert done.returncode == 0 and not done.stderr, done.stderr
     listed = json.loads(done.stdout)
-    row, = [p for p in listed["pythons"] if p["pid"] == of_nobody.pid]
+    row, = [p for p in listed["pythons"] if p["pid"] == of_a_user.pid]
     assert row["profilable"] and listed["unreadable"] > 0
-    rows = table(AS_NOBODY, for_anyone)
+    rows = table(AS_USER, for_anyone)
     assert all(row["capabilities"] == [] for row in rows.values())
-
-
-# Answers seccomp(2) with EPERM, and the old way too: linux/filter.h, linux/seccomp.h.
-WITHOUT_FILTERS = """
-import ctypes, os, platform, struct, sys
-number = {"x86_64": 317, "aarch64": 277}[platform.machine()]
-rows = [(0x20, 0, 0, 0), (0x15, 0, 1, number), (0x06, 0, 0, 0x00050001), (0x06, 0, 0, 0x7fff0000)]
-code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *r) for r in rows))
-program = ctypes.create_string_buffer(struct.pack("HxxxxxxP", len(rows), ctypes.addressof(code)))
-libc = ctypes.CDLL(None, use_errno=True)
-assert not libc.prctl(22, 2, program, 0, 0)
-os.execv(sys.argv[1], sys.argv[1:])
-"""
 
 
 def test_where_filters_are_refused_it_says_so_once(scratch, out, python):
     """Some profiles of containers refuse seccomp(2)."""
-    prefix = ["/usr/bin/python3", "-c", WITHOUT_FILTERS]
+    prefix = refused_calls.prefix(x86_64=317, aarch64=277)      # seccomp(2), and with it the old way
     with Target(python, scratch, "shares=600") as target, \
             Recording(["-a", "-o", out / "x", "--json"], prefix=prefix) as recording:
         recording.wait_recording()

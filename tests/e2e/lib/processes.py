@@ -24,6 +24,16 @@ def kill(process):
                 stream.close()
 
 
+def family(pid):
+    """The process and all below it, those included that cannot end."""
+    found = [pid]
+    for one in found:
+        with contextlib.suppress(OSError):
+            for task in Path(f"/proc/{one}/task").iterdir():
+                found += map(int, (task / "children").read_text().split())
+    return found
+
+
 def cpu_s(pid):
     """CPU seconds a process has had, from the kernel's own exact count."""
     total = 0

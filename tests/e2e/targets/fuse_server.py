@@ -3,9 +3,9 @@
 
 Mounts a FUSE file system in a mount namespace of its own (and, unless it is root, a user namespace),
 with one file NAME in it. PLACE "plain": at DIRECTORY/fuse; "overlay": below an overlay at
-DIRECTORY/overlay; "reads": as overlay, but only reads have no answer, so that the file can be opened. A child maps the file as code and then uses the CPU for ever,
-itself or in PROGRAM (map_and_burn.c; conmon.py only names it). Once the file is mapped, the
-server prints "ready" and the child's pid, and answers nothing any more: not even the end of the
+DIRECTORY/overlay; "reads": as overlay, but only reads have no answer, so that the file can be
+opened. A child maps the file as code and then uses the CPU for ever, itself or in PROGRAM
+(map_and_burn.c; conmon.py only names it). Once the file is mapped, the server prints "ready" and the child's pid, and answers nothing any more: not even the end of the
 recording that waits for it, only its own end, which releases all who wait.
 """
 import ctypes

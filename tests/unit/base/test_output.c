@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/fsuid.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -42,6 +43,13 @@ static const char *in_top(const char *name)
 
 	snprintf(path, sizeof(paths[0]), "%s/%s", top, name);
 	return path;
+}
+
+static bool made;
+
+static int create_dir(const char *path)
+{
+	return output_create_dir(path, &made);
 }
 
 static void put(const char *path, const char *content)
@@ -137,7 +145,7 @@ static void test_links_and_others(void **state)
 static void test_directory(void **state)
 {
 	struct stat st;
-	int fd = output_create_dir(in_top("d//"));
+	int fd = create_dir(in_top("d//"));
 
 	assert_true(fd >= 0);
 	finish(output_create_file(fd, "1-a.tach"));
@@ -145,19 +153,19 @@ static void test_directory(void **state)
 	close(fd);
 	assert_content(in_top("d/1-a.tach"), "new");
 	/* It holds a recording now: not a place for another one. */
-	assert_int_equal(output_create_dir(in_top("d")), -EEXIST);
+	assert_int_equal(create_dir(in_top("d")), -EEXIST);
 	assert_int_equal(unlink(in_top("d/1-a.tach")), 0);
 	assert_int_equal(stat(in_top("d"), &st), 0);
 	assert_int_equal(st.st_mode & 07777, 0700);
-	fd = output_create_dir(in_top("d"));
+	fd = create_dir(in_top("d"));
 	assert_true(fd >= 0);
 	close(fd);
 	put(in_top("file"), "mine");
 	assert_int_equal(symlink(in_top("d"), in_top("link")), 0);
-	assert_int_equal(output_create_dir(in_top("file")), -ENOTDIR);
-	assert_int_equal(output_create_dir(in_top("link")), -ENOTDIR);
-	assert_int_equal(output_create_dir(in_top("link/")), -ENOTDIR);
-	assert_int_equal(output_create_dir(in_top("no/d")), -ENOENT);
+	assert_int_equal(create_dir(in_top("file")), -ENOTDIR);
+	assert_int_equal(create_dir(in_top("link")), -ENOTDIR);
+	assert_int_equal(create_dir(in_top("link/")), -ENOTDIR);
+	assert_int_equal(create_dir(in_top("no/d")), -ENOENT);
 	assert_content(in_top("file"), "mine");
 }
 
@@ -169,7 +177,7 @@ static void test_sudo(void **state)
 	need_root();
 	setenv("SUDO_UID", "12345", 1);
 	setenv("SUDO_GID", "23456", 1);
-	fd = output_create_dir(in_top("d"));
+	fd = create_dir(in_top("d"));
 	assert_true(fd >= 0);
 	finish(output_create_file(fd, "f"));
 	close(fd);
@@ -179,15 +187,43 @@ static void test_sudo(void **state)
 	assert_int_equal(stat(in_top("d/f"), &st), 0);
 	assert_int_equal(st.st_uid, USER);
 	/* His own directory is as good as root's. */
-	fd = output_create_dir(in_top("d"));
+	fd = create_dir(in_top("d"));
 	assert_true(fd >= 0);
 	close(fd);
 	finish(output_create_path(in_top("d/g")));
 	/* What existed keeps its owner. */
 	assert_int_equal(mkdir(in_top("roots"), 0755), 0);
-	close(output_create_dir(in_top("roots")));
+	close(create_dir(in_top("roots")));
 	assert_int_equal(stat(in_top("roots"), &st), 0);
 	assert_int_equal(st.st_uid, 0);
+}
+
+/* A recording that runs under sudo has the user's rights to files, and none to give files away. */
+static void test_sudo_with_the_users_rights(void **state)
+{
+	struct stat st;
+	int fd;
+
+	need_root();
+	setenv("SUDO_UID", "12345", 1);
+	setenv("SUDO_GID", "23456", 1);
+	assert_int_equal(chown(top, USER, 23456), 0);
+	setfsgid(23456);
+	setfsuid(USER);
+	fd = create_dir(in_top("d"));
+	finish(output_create_file(fd, "f"));
+	close(fd);
+	setfsuid(0);
+	setfsgid(0);
+	assert_true(made);
+	assert_int_equal(stat(in_top("d"), &st), 0);
+	assert_int_equal(st.st_uid, USER);
+	assert_int_equal(stat(in_top("d/f"), &st), 0);
+	assert_int_equal(st.st_uid, USER);
+	close(create_dir(in_top("e")));
+	assert_true(made);
+	close(create_dir(in_top("e")));
+	assert_false(made);
 }
 
 static void test_sudo_nonsense(void **state)
@@ -214,11 +250,11 @@ static void test_foreign_directory(void **state)
 	assert_int_equal(mkdir(in_top("d"), 0777), 0);
 	assert_int_equal(chown(in_top("d"), OTHER, OTHER), 0);
 	assert_int_equal(output_create_path(in_top("d/f")), -EPERM);
-	assert_int_equal(output_create_dir(in_top("d")), -EPERM);
-	assert_int_equal(output_create_dir(in_top("d/new")), -EPERM);
+	assert_int_equal(create_dir(in_top("d")), -EPERM);
+	assert_int_equal(create_dir(in_top("d/new")), -EPERM);
 	setenv("SUDO_UID", "12345", 1);
 	setenv("SUDO_GID", "12345", 1);
-	assert_int_equal(output_create_dir(in_top("d")), -EPERM);
+	assert_int_equal(create_dir(in_top("d")), -EPERM);
 	assert_int_equal(access(in_top("d/new"), F_OK), -1);
 	assert_int_equal(access(in_top("d/f"), F_OK), -1);
 	/* A path that leads there is no different. */
@@ -411,6 +447,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_links_and_others, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_directory, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_sudo, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_sudo_with_the_users_rights, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_sudo_nonsense, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_foreign_directory, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_commit, setup, teardown),

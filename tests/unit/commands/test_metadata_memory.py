@@ -131,10 +131,10 @@ class Memory(unittest.TestCase):
         self.assertLess(kib, LIMIT_KIB)
         files = {Path(f["path"]).name: f for f in json.loads(output)["files"]}
         for i in (1, 50000, 100000):
-            told = files[f"{i}-python3.tach"]
-            self.assertEqual((told["pid"], told["container"], told["lost"]),
+            its = files[f"{i}-python3.tach"]
+            self.assertEqual((its["pid"], its["container"], its["lost"]),
                              (i, "web", {"late_discovery": 1, "write": 0}))
-            self.assertTrue(told["command"].endswith(f"--id {i}"))
+            self.assertTrue(its["command"].endswith(f"--id {i}"))
 
 
 if __name__ == "__main__":

@@ -162,6 +162,14 @@ static void test_a_killed_recording(void **state)
 	fd = open(in_top("x.tach"), O_RDONLY);
 	assert_int_equal(lseek(fd, 0, SEEK_END), 100);
 	close(fd);
+	/* a session.json that was not finished, where files must have a name: output_reserve() */
+	assert_int_equal(mkdir(in_top("d"), 0700), 0);
+	put("d/1-a.tach", TACH);
+	put("d/.tachbpf-7-0.tmp", "");
+	assert_int_equal(make_room("d", PLACE_DIR, true), 0);
+	assert_false(is_there("d"));
+	replaced_restore(&r);
+	assert_true(is("d/1-a.tach", TACH));
 }
 
 /* --force is no rm -r. */

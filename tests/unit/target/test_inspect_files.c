@@ -5,6 +5,7 @@
  */
 #include <dirent.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #define FILES_MAX 32
@@ -90,6 +91,32 @@ static void test_images_and_descriptors(void **state)
 	assert_int_equal(open_fds(), before);
 }
 
+/* Kept descriptors leave some for the files that are opened next. */
+static void test_few_descriptors(void **state)
+{
+	struct rlimit before, few;
+	size_t i;
+	int fd;
+
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	c = file_cache_new();
+	file(false, 0);
+	few = before;
+	few.rlim_cur = open_fds() + DESCRIPTORS_LEFT + 4;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+	for (i = 0; i < 30; i++)
+		file(true, i);
+	assert_in_range(counts().open, 1, 8);
+	for (i = 0; i < DESCRIPTORS_LEFT; i++) {
+		fd = dup(0);
+		assert_true(fd >= 0);
+	}
+	for (; i; i--)
+		close(fd--);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	file_cache_free(c);
+}
+
 static void test_files_without_python(void **state)
 {
 	struct file_id others;
@@ -165,6 +192,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_images_and_descriptors),
+		cmocka_unit_test(test_few_descriptors),
 		cmocka_unit_test(test_files_without_python),
 		cmocka_unit_test(test_opened_again),
 		cmocka_unit_test(test_opened_where_it_is_mapped),

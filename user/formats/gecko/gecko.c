@@ -259,7 +259,6 @@ static int add_sample(struct gecko *g, struct gecko_thread *th, const struct eve
 	const uint64_t record[] = {
 		node1, spool_zigzag((int64_t)((uint64_t)now - (uint64_t)th->time_us)), ev->weight,
 	};
-
 	int err;
 
 	g->bytes += SAMPLE_BYTES;

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* other_frames.c - see other_frames.h. */
+#include "resolve/other_frames.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/util.h"
+#include "host/kallsyms.h"
+#include "host/syscall_name.h"
+#include "model/intern.h"
+
+/* A bound for programs that make ever more types. */
+#define EXCEPTIONS_MAX 1000
+
+void other_frames_init(struct other_frames *o, struct intern *in, const struct kallsyms *kernel)
+{
+	*o = (struct other_frames){ .in = in, .kernel = kernel };
+	memset(o->ids, 0xff, sizeof(o->ids));
+}
+
+int other_frame(struct other_frames *o, enum other_frame which, uint32_t *id)
+{
+	static const char *const names[] = {
+		[FRAME_OF_NATIVE] = "<native>",
+		[FRAME_OF_GC] = "<GC>",
+		[FRAME_OF_TRUNCATED] = "<truncated>",
+		[FRAME_OF_UNREADABLE] = "<unreadable frame>",
+		[FRAME_OF_WAIT_FOR_CPU] = "<waiting for a CPU>",
+		[FRAME_OF_WAIT_FOR_GIL] = "<waiting for the GIL>",
+	};
+	enum frame_kind kind = which == FRAME_OF_NATIVE ? FRAME_NATIVE : FRAME_SYNTHETIC;
+	int err = o->ids[which] != UINT32_MAX ? 0 :
+		  intern_synthetic(o->in, kind, names[which], &o->ids[which]);
+
+	if (!err)
+		*id = o->ids[which];
+	return err;
+}
+
+int other_frame_of_kernel(struct other_frames *o, uint64_t addr, uint32_t *id)
+{
+	const char *name = o->kernel ? kallsyms_name(o->kernel, addr) : NULL;
+	char text[256 + 16];
+
+	snprintf(text, sizeof(text), "<kernel %s>", name ? name : "?");
+	return intern_synthetic(o->in, FRAME_KERNEL, text, id);
+}
+
+int other_frame_of_call(struct other_frames *o, uint16_t sysno, uint32_t *id)
+{
+	char name[SYSCALL_NAME_MAX + 32], call[SYSCALL_NAME_MAX];
+
+	snprintf(name, sizeof(name), "<blocked in %s>", syscall_name(sysno, call));
+	return intern_synthetic(o->in, FRAME_SYNTHETIC, name, id);
+}
+
+int other_frame_of_exception(struct other_frames *o, const char type[RAW_EXCEPTION], uint32_t *id)
+{
+	uint32_t before = intern_tables(o->in)->frame_cnt;
+	char name[4 * RAW_EXCEPTION], text[sizeof(name) + 16];
+	int err;
+
+	escape_text(type, strnlen(type, RAW_EXCEPTION), name, sizeof(name));
+	snprintf(text, sizeof(text), "<exception %s>", o->exceptions < EXCEPTIONS_MAX ? name : "?");
+	err = intern_synthetic(o->in, FRAME_SYNTHETIC, text, id);
+	o->exceptions += intern_tables(o->in)->frame_cnt != before;
+	return err;
+}
+
+uint32_t other_frames_first_of_kernel(const struct other_frames *o, const struct raw_extra *x)
+{
+	const char *name;
+	uint32_t i;
+
+	for (i = 0; i < x->nkernel; i++) {
+		name = kallsyms_name(o->kernel, x->kernel[i]);
+		if (name && !strcmp(name, "__schedule"))
+			return i + 1;
+	}
+	return 0;
+}

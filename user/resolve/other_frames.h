@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * other_frames.h - the frames of a process' stacks that are no Python code: what the BPF side has
+ * marked ("<GC>", "<truncated>"), what a thread waits for, the exception that it handles, native
+ * and kernel functions. Each gets its row of the intern table when it is first needed.
+ */
+#ifndef TACHBPF_OTHER_FRAMES_H
+#define TACHBPF_OTHER_FRAMES_H
+
+#include <stdint.h>
+
+#include "bpf/abi.h"
+
+struct intern;
+struct kallsyms;
+
+/* Those with one name. */
+enum other_frame {
+	FRAME_OF_NATIVE, FRAME_OF_GC, FRAME_OF_TRUNCATED, FRAME_OF_UNREADABLE,
+	FRAME_OF_WAIT_FOR_CPU, FRAME_OF_WAIT_FOR_GIL,
+	OTHER_FRAME_CNT,
+};
+
+struct other_frames {
+	struct intern *in;
+	const struct kallsyms *kernel;	/* NULL: names of kernel functions are not known */
+	uint32_t ids[OTHER_FRAME_CNT];	/* UINT32_MAX: not made yet */
+	uint32_t exceptions;		/* types that have a frame */
+};
+
+/* in and kernel (may be NULL) must stay valid. There is nothing to free. */
+void other_frames_init(struct other_frames *o, struct intern *in, const struct kallsyms *kernel);
+
+/* Set *id. This and the following functions return 0 or -ENOMEM, and then *id is not set. */
+int other_frame(struct other_frames *o, enum other_frame which, uint32_t *id);
+/* "<kernel NAME>" */
+int other_frame_of_kernel(struct other_frames *o, uint64_t addr, uint32_t *id);
+/* "<blocked in NAME>", of a system call. */
+int other_frame_of_call(struct other_frames *o, uint16_t sysno, uint32_t *id);
+/* "<exception NAME>"; beyond 1,000 types of a process "<exception ?>". type may have any bytes. */
+int other_frame_of_exception(struct other_frames *o, const char type[RAW_EXCEPTION], uint32_t *id);
+
+/*
+ * The index of the first of x's kernel frames to show: those before it lead from the scheduler to
+ * the BPF program. Only with names of kernel functions.
+ */
+uint32_t other_frames_first_of_kernel(const struct other_frames *o, const struct raw_extra *x);
+
+#endif
