@@ -24,8 +24,10 @@
 #define MARKS_MORE 16384
 #define MARKS_MAX (1u << 20)
 /* Upper bound of comms in the map marks: processes choose them. */
+#ifndef COMMS_MAX
 #define COMMS_MAX 4096
 #define CONTAINERS_MAX 8192
+#endif
 #define ANCESTORS_MAX 64
 #define HINTS_MAX 8
 #define HINT_BYTES 80
