@@ -226,14 +226,17 @@ static struct py_proc entry_of_exec(const struct raw_exec *ev, const struct py_e
 
 /*
  * User space may have inspected the process before that exec and written its entry after it, over
- * the one of the BPF side. Write the entry of the BPF side again.
+ * the one of the BPF side; or it has changed the entry (capture_filter.c, let_in()) and so written a
+ * copy of what the BPF side had not completed yet. Write the entry of the BPF side again.
  */
 static void reinstate(struct capture *s, const struct raw_exec *ev, const struct py_exe *exe)
 {
 	struct py_proc py;
 
-	if (!proc_table_get(s->life.table, ev->h.tgid, &py) || py.ident & 1)
+	if (!proc_table_get(s->life.table, ev->h.tgid, &py))
 		return;
+	if (py.ident & 1 && (py.ident != ev->ident || py.state != PY_PROC_OTHER))
+		return;		/* whole, or of a later exec */
 	py = entry_of_exec(ev, exe);
 	proc_table_put(s->life.table, ev->h.tgid, &py);
 }

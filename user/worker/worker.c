@@ -234,7 +234,8 @@ void worker_end(struct worker *w)
 		return;
 	close(w->fd);
 	munmap(w->shared, w->kind->shared_bytes);
-	close(w->memory);
+	if (w->memory >= 0)
+		close(w->memory);
 	if (w->pidfd >= 0) {
 		syscall(SYS_pidfd_send_signal, w->pidfd, SIGKILL, NULL, 0);
 		has_ended(w->pidfd);
@@ -253,15 +254,15 @@ void worker_descriptors(const struct worker *w, int fds[WORKER_FDS_MAX])
 
 int worker_adopt(struct worker *w, const int fds[WORKER_FDS_MAX], pid_t pid)
 {
-	struct worker its = { .kind = w->kind, .pid = pid, .pidfd = -1 };
+	struct worker its = { .kind = w->kind, .pid = pid, .pidfd = -1, .memory = -1 };
 	int err;
 
 	its.fd = fcntl(fds[0], F_DUPFD_CLOEXEC, 0);
-	its.memory = fcntl(fds[1], F_DUPFD_CLOEXEC, 0);
-	err = its.fd < 0 || its.memory < 0 ? -errno : worker_map(&its);
+	if (its.fd < 0)
+		return -errno;
+	err = worker_map(&its, fds[1]);
 	if (err) {
 		close(its.fd);
-		close(its.memory);
 		return err;
 	}
 	worker_end(w);

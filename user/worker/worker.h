@@ -57,7 +57,7 @@ struct worker_kind {
 struct worker {
 	const struct worker_kind *kind;
 	pid_t pid;			/* 0: none */
-	int fd, pidfd, memory;		/* memory: of shared */
+	int fd, pidfd, memory;		/* memory: of shared; -1: not kept */
 	void *shared;
 	uint32_t calls;
 	struct stuck *stuck;		/* WORKER_STUCK_MAX entries; NULL: not yet needed */
@@ -116,7 +116,7 @@ void worker_end(struct worker *w);
  */
 void worker_descriptors(const struct worker *w, int fds[WORKER_FDS_MAX]);
 /*
- * In the user: from now on call the worker behind these descriptors, of which w gets copies. After
+ * In the user: from now on call the worker behind these descriptors, which stay the caller's. After
  * worker_end(), the worker goes on until its owner ends it. 0 or -errno.
  */
 int worker_adopt(struct worker *w, const int fds[WORKER_FDS_MAX], pid_t pid);

@@ -330,10 +330,10 @@ static void ask_keeper(const struct worker_kind *kind, struct started *out)
 		out->err = worker_receive(keeper.fd, out, STARTED_BYTES, out->fds, FDS_MAX, 0);
 }
 
-int worker_map(struct worker *w)
+int worker_map(struct worker *w, int memory)
 {
 	void *shared = mmap(NULL, w->kind->shared_bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
-			    w->memory, 0);
+			    memory, 0);
 
 	if (shared == MAP_FAILED)
 		return -errno;
@@ -351,15 +351,15 @@ int worker_start(struct worker *w)
 		fork_worker(w->kind, &s);
 	if (!s.err && s.fds[2] < 0)
 		s.err = -EMFILE;
-	w->memory = s.fds[1];
 	if (!s.err)
-		s.err = worker_map(w);
+		s.err = worker_map(w, s.fds[1]);
 	if (s.err) {
 		close_all(s.fds, FDS_MAX);	/* a worker that has started ends */
 		return s.err;
 	}
 	w->pid = s.pid;
 	w->fd = s.fds[0];
+	w->memory = s.fds[1];
 	w->pidfd = s.fds[2];
 	return 0;
 }

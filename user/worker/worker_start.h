@@ -19,8 +19,8 @@ struct worker_answer {
 
 /* Start a worker of this kind for w, which has none: by the keeper if there is one. 0 or -errno. */
 int worker_start(struct worker *w);
-/* Map the memory of w->memory to w->shared. 0 or -errno. */
-int worker_map(struct worker *w);
+/* Map a worker's memory to w->shared. 0 or -errno. */
+int worker_map(struct worker *w, int memory);
 
 /* Send one message with at most 3 descriptors. 0 or -errno. */
 int worker_send(int fd, const void *msg, size_t len, const int *fds, size_t fd_cnt);

@@ -11,6 +11,7 @@
 #include "host/identity.h"
 #include "target/discover.h"
 #include "target/exe_cache.h"
+#include "target/exe_learn.h"
 #include "target/known_images.h"
 #include "tests/unit/capture/fake_table.h"
 #include "tests/unit/memory_observer.h"
@@ -226,6 +227,45 @@ static void test_exec(void **state)
 	assert_null(lifecycle_find(&capture.life, GONE));
 }
 
+/* What the entry is after the record of an exec at which the BPF side has admitted the process. */
+static const struct py_proc *entry_after_exec(const struct py_proc *before, uint64_t ident)
+{
+	struct raw_exec ev = { .h = header(RAW_EXEC, GONE, START), .exe = 99, .ident = ident,
+			       .bias = 0x1000 };
+
+	assert_int_equal(proc_table_put(NULL, GONE, before), 0);
+	capture_take(&capture, &ev, sizeof(ev));
+	calls("begin 1073741823\n");
+	lifecycle_step(&capture.life, lifecycle_find(&capture.life, GONE), PROC_EV_ENDED, NULL);
+	calls("end 1073741823\n");
+	return &fake_table.procs[fake_table_at(GONE)];
+}
+
+/*
+ * User space has overwritten the entry: by what it found before the exec, or by a copy of what the
+ * BPF side was about to complete. The entry of a later exec stays.
+ */
+static void test_overwritten_entry(void **state)
+{
+	const struct learned_exe learned = { .key = 99, .runs_python = true, .seen = true,
+					     .image = *image, .exe.proc.state = PY_PROC_OTHER };
+	const struct py_proc found = { .state = PY_PROC_OTHER, .ident = 4, .start_ns = START },
+			     copy = { .state = PY_PROC_OTHER, .ident = 7, .start_ns = START },
+			     later = { .state = PY_PROC_OTHER, .ident = 9, .start_ns = START },
+			     whole = { .state = PY_PROC_LINKING, .ident = 7, .start_ns = START };
+	const struct py_proc *py;
+
+	exe_cache_take(capture.exes, &learned, 0);
+	py = entry_after_exec(&found, 7);
+	assert_int_equal(py->state, PY_PROC_PYTHON);
+	assert_int_equal(py->ident, 7);
+	py = entry_after_exec(&copy, 7);
+	assert_int_equal(py->state, PY_PROC_PYTHON);
+	assert_int_equal(py->ident, 7);
+	assert_int_equal(entry_after_exec(&later, 7)->state, PY_PROC_OTHER);
+	assert_int_equal(entry_after_exec(&whole, 7)->state, PY_PROC_LINKING);
+}
+
 /* Ticks from before the process was admitted count as discovered late, and change nothing else. */
 static void test_late_ticks(void **state)
 {
@@ -282,6 +322,7 @@ int main(void)
 		TEST(test_exit_of_another),
 		TEST(test_fork_of_unknown),
 		TEST(test_exec),
+		TEST(test_overwritten_entry),
 		TEST(test_late_ticks),
 		TEST(test_other_program),
 	};
