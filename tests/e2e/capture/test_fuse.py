@@ -76,10 +76,7 @@ def test_a_user_blocks_two_workers_at_most(attackers, out):
         inspectors, parsers = (len(list(workers(recording, name))) for name in (INSPECTOR, PARSER))
         summary = succeeded(recording.stop()).summary
     # the one that works, and those that were given up
-    if attackers[0].place == "reads":   # of a file that a parser waits for, the next open waits, too
-        assert inspectors <= 1 + 2 and parsers <= 1 + 2
-    else:
-        assert inspectors == 1 + 2 and parsers == 1
+    assert inspectors <= 1 + 2 and parsers <= 1 + 2
     assert summary["files_stuck"] > 0
 
 
