@@ -158,7 +158,7 @@ def test_a_call_that_workers_need_is_named(scratch, python, call):
                       "--security-opt seccomp=unconfined", "SystemCallFilter=")
     assert not output.exists()
     done = tachbpf("doctor", "--json", prefix=[*DENY, call])
-    found, = [c for c in json.loads(done.stdout)["checks"] if c["name"] == "helper processes"]
+    found, = [c for c in json.loads(done.stdout)["checks"] if c["name"] == "worker processes"]
     assert done.returncode == 1 and found["verdict"] == "problem", repr(done)
     assert f"{call}(2)" in found["text"] and "seccomp=unconfined" in found["fix"]
 

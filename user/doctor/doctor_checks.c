@@ -269,7 +269,7 @@ static void check_kptr(const struct doctor_check *c, struct finding *f)
 		finding_set(f, VERDICT_OK, "%s: no kernel address is needed", line);
 }
 
-/* Helpers do what can block or be attacked. */
+/* Workers do what can block or be attacked. */
 static void check_workers(const struct doctor_check *c, struct finding *f)
 {
 	const char *name;
@@ -291,7 +291,7 @@ static bool can_filter(struct finding *f)
 
 	if (!err)
 		return true;
-	finding_set(f, VERDICT_OFF, "seccomp(2) is refused: %s: helpers may make any system call",
+	finding_set(f, VERDICT_OFF, "seccomp(2) is refused: %s: workers may make any system call",
 		    strerror(-err));
 	finding_fix(f, "if it is a filter that refuses: " WORKER_CALLS_FIX);
 	return false;
@@ -464,7 +464,7 @@ const struct doctor_check doctor_checks[] = {
 	{ "rights", "perf events", check_perf, 0, 0, NULL },
 	{ "rights", "unprivileged_bpf_disabled", check_unprivileged, 0, 0, NULL },
 	{ "rights", "kptr_restrict", check_kptr, 0, 0, NULL },
-	{ "rights", "helper processes", check_workers, 0, 0, NULL },
+	{ "rights", "worker processes", check_workers, 0, 0, NULL },
 	{ "rights", "seccomp", check_seccomp, 0, 0, NULL },
 	{ "rights", "PID namespace", check_pid_ns, 0, 0, NULL },
 	{ "machine", "clock", check_clock, 0, 0, NULL },

@@ -190,7 +190,7 @@ static int count_one(void *ctx, pid_t tgid)
 	int err;
 
 	if (tgid == getpid() || proc_info_read(tgid, &who) || who.stat.kernel_thread ||
-	    inspector_is_helper(&who))
+	    inspector_is_worker(&who))
 		return 0;
 	k->census->processes++;
 	err = discovery_inspect(k->discovery, &who, &files, 0, &found);

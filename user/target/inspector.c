@@ -388,14 +388,14 @@ int inspector_names(struct container *c, pid_t tgid)
 	return err;
 }
 
-bool inspector_is_helper(const struct proc_info *who)
+bool inspector_is_worker(const struct proc_info *who)
 {
-	const pid_t helpers[] = { keeper_pid(), reader_pid(), inspector.pid };
+	const pid_t ours[] = { keeper_pid(), reader_pid(), inspector.pid };
 	size_t i;
 
 	/* The keeper's children are also the parser, and workers that were given up. */
-	for (i = 0; i < ARRAY_SIZE(helpers); i++)
-		if (helpers[i] && (who->tgid == helpers[i] || who->stat.ppid == helpers[i]))
+	for (i = 0; i < ARRAY_SIZE(ours); i++)
+		if (ours[i] && (who->tgid == ours[i] || who->stat.ppid == ours[i]))
 			return true;
 	return false;
 }

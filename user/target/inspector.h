@@ -47,7 +47,7 @@ int inspector_likely(const struct learned_exe **out, size_t *cnt);
 int inspector_names(struct container *c, pid_t tgid);
 
 /* Is it the inspector, or another process that we have started to look at processes? */
-bool inspector_is_helper(const struct proc_info *who);
+bool inspector_is_worker(const struct proc_info *who);
 
 /* Number of processes whose files are not answering now. */
 unsigned int inspector_stuck_cnt(void);

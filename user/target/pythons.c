@@ -129,7 +129,7 @@ static int list_if_python(void *ctx, pid_t tgid)
 	struct python p;
 	int err;
 
-	if (proc_info_read(tgid, &who) || who.stat.kernel_thread || inspector_is_helper(&who))
+	if (proc_info_read(tgid, &who) || who.stat.kernel_thread || inspector_is_worker(&who))
 		return 0;
 	if (s->filter_eval && (proc_filter_eval_wait_ns(s->filter_eval, tgid, 0) ||
 			       proc_filter_eval_judge(s->filter_eval, tgid)))

@@ -12,7 +12,6 @@ import pytest
 import fuse
 from present import absent
 from recording import Recording, succeeded, tachbpf
-from processes import use_cpu
 from target import Target
 
 ATTACKERS = 10
@@ -57,14 +56,7 @@ def test_a_recording_goes_on_and_ends(attackers, out, scratch, python):
     assert not bad & {p["pid"] for p in done.summary["processes"]}
     assert done.summary["files_stuck"] > 0
     assert bad & {p["pid"] for p in done.summary["refused"]}
-    with Recording(["-a", "-o", out / "interrupted", "--json"]) as recording:
-        recording.wait_recording()
-        with Target(python, scratch, "shares=600") as target:
-            target.go()
-            use_cpu(target.pid, 0.5)
-        summary = succeeded(recording.stop()).summary
-    row, = [p for p in summary["processes"] if p["pid"] == target.pid]
-    assert row["samples"] > 0
+    fuse.recording_meanwhile(out, scratch, python)
 
 
 def test_a_user_blocks_two_workers_at_most(attackers, out):

@@ -10,7 +10,9 @@ import subprocess
 from pathlib import Path
 
 from paths import TARGETS
-from processes import TIMEOUT
+from processes import TIMEOUT, use_cpu
+from recording import Recording, succeeded
+from target import Target
 
 NOBODY = pwd.getpwnam("nobody").pw_uid
 
@@ -61,3 +63,16 @@ class Unanswering:
 
     def __exit__(self, *_):
         self.stop()
+
+
+def recording_meanwhile(out, scratch, python):
+    """The summary of a recording that Ctrl-C ends; a Python that starts during it is profiled."""
+    with Recording(["-a", "-o", out / "interrupted", "--json"]) as recording:
+        recording.wait_recording()
+        with Target(python, scratch, "shares=600") as target:
+            target.go()
+            use_cpu(target.pid, 0.5)
+        summary = succeeded(recording.stop()).summary
+    row, = [p for p in summary["processes"] if p["pid"] == target.pid]
+    assert row["samples"] > 0
+    return summary
