@@ -14,13 +14,22 @@ AR      = $(CROSS_$(ARCH))ar
 CLANG   ?= clang
 BPFTOOL ?= $(shell sh tools/bpftool.sh || echo bpftool)
 
+# How libraries are linked: auto (statically where that is possible), dynamic, or static: all of
+# them and the C library.
+LINK ?= auto
+
+# AGENT=0 builds without tachbpf-agent, and without the libraries that only it needs. They are not
+# linked statically: curl alone would bring twenty others.
+override AGENT := $(if $(filter static,$(LINK)),0,$(or $(AGENT),1))
+
 # x86 or arm64, as the kernel's BPF headers call them; another than this machine's is
 # cross-compiled into a directory of its own, with libraries from SYSROOT.
 OWN_ARCH := $(shell uname -m | sed 's/x86_64/x86/; s/aarch64/arm64/')
 ARCH     ?= $(OWN_ARCH)
 # Debian's development packages of the other machine type: fetched once, unpacked, not installed.
 CROSS_PACKAGES := libc6-dev libbpf-dev libelf-dev zlib1g-dev libzstd-dev libprotobuf-c-dev \
-                  libxxhash-dev libseccomp-dev libcmocka-dev
+                  libxxhash-dev libseccomp-dev libcmocka-dev \
+                  $(if $(filter 0,$(AGENT)),,libcurl4-openssl-dev libyaml-dev libmicrohttpd-dev)
 SYSROOT  ?= $(or $(TACHBPF_CACHE),/var/cache/tachbpf)/sysroot-$(ARCH)-$(firstword $(shell echo $(CROSS_PACKAGES) | cksum))
 ifneq ($(ARCH),$(OWN_ARCH))
 CROSS_arm64 := aarch64-linux-gnu-
@@ -41,9 +50,6 @@ override O := $(O)/san
 SANFLAGS := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 endif
 
-# How libraries are linked: auto (statically where that is possible), dynamic, or static: all of
-# them and the C library.
-LINK ?= auto
 ifeq ($(LINK),static)
 override O  := $(O)/static
 STATICFLAGS := -DTACHBPF_STATIC
@@ -71,33 +77,45 @@ NO_PATHS := -ffile-prefix-map=$(CURDIR)=.
 LIBS     = $(LDFLAGS) $(LIBBPF_LINK) $(file <$(O)/libs)
 BPFFLAGS := -target bpf $(NO_PATHS) -D__TARGET_ARCH_$(ARCH) -O2 -g -Wall $(WERROR) -Ivmlinux/$(ARCH) -Ibpf -I. $(LIBBPF_INCLUDE) -MMD -MP
 
-LIB_SRC := $(wildcard user/*/*.c user/*/*/*.c)
+# What is the agent's: $(call without_agent,FILES) leaves it out if there is none.
+AGENT_ROOMS := delivery config metrics exporters agent
+AGENT_FILES := $(foreach r,$(AGENT_ROOMS),user/$r/% tests/unit/$r/%) tests/fuzz/fuzz_agent_% tests/fuzz/fuzz_sender.c
+without_agent = $(filter-out $(if $(filter 0,$(AGENT)),$(AGENT_FILES)),$(1))
+LIB_SRC := $(call without_agent,$(wildcard user/*/*.c user/*/*/*.c))
+PROGRAMS := $(O)/tachbpf $(if $(filter 0,$(AGENT)),,$(O)/tachbpf-agent)
 LIB_OBJ := $(LIB_SRC:%.c=$(O)/%.o) $(O)/user/formats/pprof/profile.pb-c.o
 # maps first: the linker resolves the others' extern maps against it.
 BPF_SRC := bpf/maps.bpf.c $(filter-out bpf/maps.bpf.c,$(wildcard bpf/*.bpf.c))
 BPF_OBJ := $(BPF_SRC:%.bpf.c=$(O)/%.bpf.o)
-UNIT_SRC := $(wildcard tests/unit/*/test_*.c)
+UNIT_SRC := $(call without_agent,$(wildcard tests/unit/*/test_*.c))
 UNIT_BIN := $(UNIT_SRC:%.c=$(O)/%)
-FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
+FUZZ_SRC := $(call without_agent,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_BIN := $(FUZZ_SRC:%.c=$(O)/%)
 
 .DELETE_ON_ERROR:
 .SECONDARY:
 .PHONY: all help clean
 
-all: $(O)/tachbpf ## build build/tachbpf (the default); ARCH=arm64: cross-build build/arm64/tachbpf
+all: $(PROGRAMS) ## build build/tachbpf (the default); ARCH=arm64: cross-build build/arm64/tachbpf
 
-$(O)/tachbpf: $(O)/user/main.o $(O)/libtachbpf.a
+# What only the agent links.
+AGENT_LIBS := -lcurl -lyaml -lmicrohttpd
+
+$(O)/tachbpf: $(O)/user/main.o
+$(O)/tachbpf-agent: $(O)/user/agent_main.o
+$(O)/tachbpf-agent: LIBS += $(AGENT_LIBS)
+$(O)/tachbpf $(O)/tachbpf-agent: $(O)/libtachbpf.a
 	$(E) LINK $@
-	$(Q)$(CC) $(SYSROOT_FLAG) $(CFLAGS) $(SANFLAGS) -o $@ $^ $(LIBS)
+	$(Q)$(CC) $(SYSROOT_FLAG) $(CFLAGS) $(SANFLAGS) -o $@ $(filter %.o,$^) $(O)/libtachbpf.a $(LIBS)
 
 # Is all that the build needs here, and new enough?
-$(O)/versions: tools/versions.sh $(LIBBPF_BUILT)
+VERSIONS := $(O)/versions$(if $(filter 0,$(AGENT)),-no-agent)
+$(VERSIONS): tools/versions.sh $(LIBBPF_BUILT)
 	@mkdir -p $(@D)
-	$(Q)sh tools/versions.sh $(if $(GENERATED),- -,$(CLANG) $(BPFTOOL)) $(CC:$(CROSS_$(ARCH))%=%) $(LIBBPF_INCLUDE)
+	$(Q)AGENT=$(AGENT) sh tools/versions.sh $(if $(GENERATED),- -,$(CLANG) $(BPFTOOL)) $(CC:$(CROSS_$(ARCH))%=%) $(LIBBPF_INCLUDE)
 	@touch $@
 
-$(LIB_OBJ) $(BPF_OBJ) $(O)/user/main.o: | $(O)/versions
+$(LIB_OBJ) $(BPF_OBJ) $(O)/user/main.o $(O)/user/agent_main.o: | $(VERSIONS)
 
 # Which libraries can be linked statically here.
 $(O)/libs: tools/libs.sh $(LIBBPF_BUILT) $(if $(SYSROOT_FLAG),| $(SYSROOT)/usr/include)
@@ -115,14 +133,14 @@ $(LIBBPF_BUILT): $(LIBBPF)/src/libbpf.h
 		OBJDIR=$(abspath $(O))/libbpf/obj DESTDIR=$(abspath $(O))/libbpf PREFIX=/usr LIBDIR=/usr/lib install >/dev/null
 	$(Q)touch $@
 
-$(LIB_OBJ) $(BPF_OBJ) $(O)/user/main.o: | $(LIBBPF_BUILT)
+$(LIB_OBJ) $(BPF_OBJ) $(O)/user/main.o $(O)/user/agent_main.o: | $(LIBBPF_BUILT)
 endif
 
 $(O)/libtachbpf.a: $(LIB_OBJ) | $(O)/libs
 	$(Q)rm -f $@; $(AR) rcs $@ $^
 
 ifdef SYSROOT_FLAG
-$(LIB_OBJ) $(O)/user/main.o $(O)/syscall_names.inc: | $(SYSROOT)/usr/include
+$(LIB_OBJ) $(O)/user/main.o $(O)/user/agent_main.o $(O)/syscall_names.inc: | $(SYSROOT)/usr/include
 
 $(SYSROOT)/usr/include:
 	sh tools/sysroot.sh $(DEBIAN_$(ARCH)) host $(SYSROOT) $(CROSS_PACKAGES)
@@ -191,6 +209,12 @@ $(O)/tests/unit/%: tests/unit/%.c $(O)/libtachbpf.a
 	$(E) CC $<
 	$(Q)$(CC) $(ALLFLAGS) -DGOLDEN_DIR='"$(CURDIR)/tests/golden"' -o $@ $< $(O)/libtachbpf.a -lcmocka $(LIBS)
 
+$(addprefix $(O)/tests/,$(foreach r,$(AGENT_ROOMS),unit/$r/%) bench/bench_agent_% bench/bench_delivery fuzz/fuzz_agent_%) \
+$(O)/libfuzzer/fuzz_agent_%: LIBS += $(AGENT_LIBS)
+
+# It shares the unit tests' data.
+$(O)/tests/bench/bench_agent_tach: LIBS += -lcmocka
+
 # --- hostbpf: bpf/ compiled for this machine, run against memory images --------------------
 # The BPF code reads unaligned and through its own types, as BPF does.
 HOSTBPF_SRC := $(wildcard tests/hostbpf/test_*.c)
@@ -230,7 +254,7 @@ FORGET  = @[ -n "$$TACHBPF_TALLY" ] || rm -rf $(O)/failed
 # --- unit tests (cmocka): no root; Python looks at sources and objects only -------------------------
 # Copies, so that the logs are in build/, too.
 UNIT_PY := $(addprefix $(O)/,$(addprefix tests/,rooms.py circles.py imports.py documents.py) \
-           $(wildcard tests/unit/*.py tests/unit/*/*.py))
+           $(call without_agent,$(wildcard tests/unit/*.py tests/unit/*/*.py)))
 
 $(O)/tests/%.py: tests/%.py
 	@mkdir -p $(@D)
@@ -249,16 +273,21 @@ $(O)/work/tachbpf: $(WORK_SRC:%.c=$(O)/work/%.o) $(O)/tests/unit/work_count.o $(
 	$(E) LINK $@
 	$(Q)$(CC) $(SYSROOT_FLAG) $(CFLAGS) $(SANFLAGS) $(WORK_CALLS:%=-Wl,--wrap=%) -o $@ $^ $(LIBS)
 
+# It reads what this one writes.
+$(O)/tests/unit/telemetry/test_otlp.py: | $(O)/tests/unit/telemetry/write_windows
+
 # These measure the program's memory and work, not a sanitizer's.
 UNIT_MEASURES := $(O)/tests/unit/commands/test_linear.py $(O)/tests/unit/commands/test_metadata_memory.py
 UNIT_MEASURED := $(O)/tachbpf $(O)/work/tachbpf
+UNIT_DRIVEN   := $(PROGRAMS) $(addprefix $(O)/,$(call without_agent,tests/unit/delivery/delivery_program \
+                 tests/unit/metrics/metrics_program))
 ifeq ($(SAN),1)
 UNIT_PY       := $(filter-out $(UNIT_MEASURES),$(UNIT_PY))
 UNIT_MEASURED :=
 endif
 
 .PHONY: check-unit
-check-unit: $(UNIT_BIN) $(HOSTBPF_BIN) $(UNIT_PY) | $(UNIT_MEASURED) ## tests/unit, tests/hostbpf; goes on after a failure, SAN=1 with sanitizers
+check-unit: $(UNIT_BIN) $(HOSTBPF_BIN) $(UNIT_PY) | $(UNIT_MEASURED) $(UNIT_DRIVEN) ## tests/unit, tests/hostbpf; goes on after a failure, SAN=1 with sanitizers
 	$(FORGET)
 	@$(REPORTS) $(PYTHON) tests/programs.py $(or $(TACHBPF_TIER),unit) $^
 # ------------------------------------------------------------------------------------------
@@ -281,9 +310,16 @@ check-e2e: $(READY) ## profiles of a few real interpreters (root; JOBS=1, PYTEST
 	$(FORGET)
 	$(PYTESTS) e2e tests/e2e $(PYTESTFLAGS)
 
+check-bpf truth-bpf: $(O)/tests/bpf/capture_program
 check-bpf: $(READY) ## the BPF side's own counters (root; JOBS=1, PYTESTFLAGS="-k NAME")
 	$(FORGET)
 	$(PYTESTS) bpf tests/bpf $(PYTESTFLAGS)
+
+# The OpenTelemetry Collector is built the first time: from the Go module proxy, in some minutes.
+.PHONY: check-servers
+check-servers: $(READY) $(filter %-agent,$(PROGRAMS)) $(O)/tests/unit/telemetry/write_windows ## the agent with an OpenTelemetry Collector and a Prometheus (root; PYTESTFLAGS="-k NAME")
+	$(FORGET)
+	$(PYTESTS) servers tests/servers $(PYTESTFLAGS)
 
 # Parts of check-truth.
 .PHONY: truth-e2e truth-bpf check-waiting
@@ -324,11 +360,35 @@ bench-files: $(O)/tachbpf $(O)/tests/bench/bench_files ## reading and writing fi
 	TACHBPF=$(abspath $(O))/tachbpf BENCH_FILES=$(abspath $(O))/tests/bench/bench_files \
 		$(PYTHON) tests/bench/bench_files.py $(BENCHFLAGS)
 
+.PHONY: bench-agent
+bench-agent: $(PROGRAMS) ## what the agent costs a host: CPU, memory, start (root; BENCHFLAGS="--only busy --peer PROGRAM")
+	TACHBPF=$(abspath $(O))/tachbpf $(PYTHON) tests/bench/bench_agent.py $(BENCHFLAGS)
+
+.PHONY: soak-agent bench-fleet bench-collector
+soak-agent: $(PROGRAMS) ## a day of the agent's windows in half an hour, with bad servers (root; SECONDS=300)
+	TACHBPF=$(abspath $(O))/tachbpf $(PYTHON) tests/bench/soak_agent.py --seconds $(SECONDS)
+
+bench-fleet: $(PROGRAMS) ## bytes that an agent sends, by rate and services (root)
+	TACHBPF=$(abspath $(O))/tachbpf $(PYTHON) tests/bench/fleet_bytes.py --keep $(abspath $(O))/fleet $(BENCHFLAGS)
+
+# After bench-fleet; BENCHFLAGS="--hosts 200 --bodies DIRECTORY".
+bench-collector: ## what the output of 200 agents costs an OpenTelemetry Collector
+	TACHBPF=$(abspath $(O))/tachbpf $(PYTHON) tests/bench/replay_hosts.py --bodies $(abspath $(O))/fleet/mixed-20-19 $(BENCHFLAGS)
+
+.PHONY: bench-delivery
+bench-delivery: $(O)/tests/bench/bench_delivery ## what it costs to send 50 requests to a server on this machine
+	$<
+
 .PHONY: bench-processes
 bench-processes: $(O)/tachbpf ## what 100,000, 200,000 and 400,000 processes in a file cost each command
 	TACHBPF=$(abspath $(O))/tachbpf $(PYTHON) tests/bench/bench_processes.py $(BENCHFLAGS)
 
 $(O)/tests/bench/%: tests/bench/%.c $(O)/libtachbpf.a
+	@mkdir -p $(@D)
+	$(E) CC $<
+	$(Q)$(CC) $(ALLFLAGS) -o $@ $< $(O)/libtachbpf.a $(LIBS)
+
+$(O)/tests/bpf/%: tests/bpf/%.c $(O)/libtachbpf.a
 	@mkdir -p $(@D)
 	$(E) CC $<
 	$(Q)$(CC) $(ALLFLAGS) -o $@ $< $(O)/libtachbpf.a $(LIBS)
@@ -372,7 +432,15 @@ FUZZ_SEEDS_fuzz_containers  = tests/golden/fuzz_containers/*.txt
 FUZZ_SEEDS_fuzz_session     = tests/golden/fuzz_session/*.json
 FUZZ_SEEDS_fuzz_maps        = tests/golden/fuzz_maps/*.txt
 FUZZ_SEEDS_fuzz_elf         = tests/golden/fuzz_elf/*.bin
+FUZZ_SEEDS_fuzz_agent_config = tests/golden/fuzz_agent_config/*.yaml
+FUZZ_SEEDS_fuzz_agent_ctl   = tests/golden/fuzz_agent_ctl/*.json
 FUZZ_SEEDS_fuzz_container_files = tests/golden/fuzz_container_files/*.bin
+FUZZ_SEEDS_fuzz_process_ctx = tests/golden/fuzz_process_ctx/*.bin
+FUZZ_SEEDS_fuzz_thread_ctx  = tests/golden/fuzz_thread_ctx/*.bin
+FUZZ_SEEDS_fuzz_service     = tests/golden/fuzz_service/*.bin
+FUZZ_SEEDS_fuzz_otlp_split  = tests/golden/fuzz_otlp_split/*.bin
+FUZZ_SEEDS_fuzz_sender      = tests/golden/fuzz_sender/*.bin
+FUZZ_SEEDS_fuzz_agent_metrics = tests/golden/fuzz_agent_metrics/*.bin
 
 $(O)/tests/fuzz/%: tests/fuzz/%.c tests/fuzz/driver.c $(wildcard tests/fuzz/*.h) $(O)/libtachbpf.a
 	@mkdir -p $(@D)
@@ -413,15 +481,15 @@ $(O)/libfuzzer/%: tests/fuzz/%.c $(wildcard tests/fuzz/*.h) $(O)/libtachbpf.a
 vendor: ## put the source of a libbpf that is new enough into vendor/, for systems whose own is not
 	sh tools/libbpf.sh vendor/libbpf
 
-.PHONY: deps check-deps demo check check-truth check-quick install uninstall
+.PHONY: deps check-deps demo check check-truth check-quick install install-tachbpf install-agent uninstall
 deps: ## install what the build needs (Debian, Ubuntu; root)
-	@sh tools/deps.sh build
+	@AGENT=$(AGENT) sh tools/deps.sh build
 ifdef SYSROOT_FLAG
-	@sh tools/deps.sh cross
+	@AGENT=$(AGENT) sh tools/deps.sh cross
 endif
 
 check-deps: ## install what the tests need, too
-	@sh tools/deps.sh check
+	@AGENT=$(AGENT) sh tools/deps.sh check
 
 demo: deps ## build, profile real Python for 5 seconds, show the result (root)
 	@$(MAKE) --no-print-directory -j$$(nproc) all
@@ -447,14 +515,17 @@ check-quick: all check-unit $(READY) ## build, unit tests, one interpreter end t
 # Where systemd looks for the units of packages, and of an administrator's own programs.
 UNITS   ?= $(if $(filter /usr,$(PREFIX)),/usr/lib/systemd/system,/etc/systemd/system)
 CONFIG  := /etc/default/tachbpf
+AGENT_CONFIG := /etc/tachbpf/agent.yaml
 SHARE   := $(PREFIX)/share
 BASH_COMPLETION := $(SHARE)/bash-completion/completions/tachbpf
 ZSH_DIR         ?= $(SHARE)/zsh/site-functions
 ZSH_COMPLETION  := $(ZSH_DIR)/_tachbpf
 FISH_COMPLETION := $(SHARE)/fish/vendor_completions.d/tachbpf.fish
 
+install: install-tachbpf $(if $(filter 0,$(AGENT)),,install-agent) ## put programs, man pages, completions and (disabled) services under PREFIX (/usr/local)
+
 # The completions are made by the binary itself, so it must run on this machine.
-install: all ## put tachbpf, its man page, completions and (disabled) service under PREFIX (/usr/local)
+install-tachbpf: all
 	install -D -m 755 $(O)/tachbpf $(DESTDIR)$(PREFIX)/bin/tachbpf
 	install -D -m 644 docs/tachbpf.1 $(DESTDIR)$(SHARE)/man/man1/tachbpf.1
 	mkdir -p $(dir $(addprefix $(DESTDIR),$(BASH_COMPLETION) $(ZSH_COMPLETION) $(FISH_COMPLETION) $(UNITS)/))
@@ -464,8 +535,16 @@ install: all ## put tachbpf, its man page, completions and (disabled) service un
 	sed 's#@PREFIX@#$(PREFIX)#' packaging/tachbpf.service >$(DESTDIR)$(UNITS)/tachbpf.service
 	[ -e $(DESTDIR)$(CONFIG) ] || install -D -m 644 packaging/tachbpf.default $(DESTDIR)$(CONFIG)
 
-uninstall: ## take them away again, but for /etc/default/tachbpf
+install-agent: all
+	install -D -m 755 $(O)/tachbpf-agent $(DESTDIR)$(PREFIX)/bin/tachbpf-agent
+	install -D -m 644 docs/tachbpf-agent.8 $(DESTDIR)$(SHARE)/man/man8/tachbpf-agent.8
+	mkdir -p $(DESTDIR)$(UNITS)
+	sed 's#@PREFIX@#$(PREFIX)#' packaging/tachbpf-agent.service >$(DESTDIR)$(UNITS)/tachbpf-agent.service
+	[ -e $(DESTDIR)$(AGENT_CONFIG) ] || install -D -m 644 packaging/agent.yaml $(DESTDIR)$(AGENT_CONFIG)
+
+uninstall: ## take them away again, but for /etc/default/tachbpf and /etc/tachbpf
 	rm -f $(addprefix $(DESTDIR),$(PREFIX)/bin/tachbpf $(SHARE)/man/man1/tachbpf.1 $(UNITS)/tachbpf.service \
+		$(PREFIX)/bin/tachbpf-agent $(SHARE)/man/man8/tachbpf-agent.8 $(UNITS)/tachbpf-agent.service \
 		$(BASH_COMPLETION) $(ZSH_COMPLETION) $(FISH_COMPLETION))
 # --------------------------------------------------------------------------------------------
 

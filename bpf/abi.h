@@ -148,6 +148,21 @@ enum {
 /* py_proc.none from 3.13 on: an exception slot never contains None. */
 #define PY_NONE_NOWHERE 0xffffffffffffffffULL
 
+/* Where a thread keeps the pointer to its thread context (OTEP 4947, otel_thread_ctx_v1). */
+enum thread_ctx_how {
+	THREAD_CTX_NONE = 0,
+	THREAD_CTX_TP = 1,	/* thread pointer + off                               */
+	THREAD_CTX_DTV = 2,	/* dtv[module] + off: glibc                           */
+	THREAD_CTX_DTV_MUSL = 3,	/* the same in musl's dtv                             */
+};
+struct thread_ctx_place {
+	abi_s64 off;
+	abi_u16 module;		/* DTV: the module's number, from 1 */
+	abi_u8 how;		/* enum thread_ctx_how */
+	abi_u8 pad[5];
+};
+_Static_assert(sizeof(struct thread_ctx_place) == 16, "thread_ctx_place has no hidden padding");
+
 /*
  * Value of the map py_procs, whose key is the tgid. User space, on_exec() and on_fork() insert
  * entries.
@@ -185,9 +200,10 @@ struct py_proc {
 	abi_u8 unselected;	/* UNSELECTED_*; 0: it is selected                   */
 	abi_u8 names_second;	/* modulo 256; see may_send_name()                   */
 	abi_u32 euid;		/* the effective uid that was judged last; EUID_NEVER: none */
+	struct thread_ctx_place trace;	/* zero: its threads publish no context */
 	struct py_layout l;
 };
-_Static_assert(sizeof(struct py_proc) == 296, "py_proc has no hidden padding");
+_Static_assert(sizeof(struct py_proc) == 312, "py_proc has no hidden padding");
 
 #define EUID_NEVER 0xffffffffu
 
@@ -414,8 +430,14 @@ enum raw_why {
 /* Every record of the ring buffer starts like this. */
 struct raw_header {
 	abi_u8 kind;		/* enum raw_kind */
-	abi_u8 why;		/* RAW_SWITCH_OUT: enum raw_why */
-	abi_u16 sysno;		/* RAW_SWITCH_OUT: the thread's system call; RAW_SYSNO_NONE */
+	union {
+		abi_u8 why;	/* RAW_SWITCH_OUT: enum raw_why */
+		abi_u8 every;	/* RAW_SAMPLE of a tick: it stands for so many ticks; 0 is 1 */
+	};
+	union {
+		abi_u16 sysno;	/* RAW_SWITCH_OUT: the thread's system call; RAW_SYSNO_NONE */
+		abi_u16 rate_hz;	/* RAW_SAMPLE of a tick: its CPU's nominal rate; 0: unknown */
+	};
 	abi_u32 tgid;
 	abi_u64 time_ns;	/* CLOCK_MONOTONIC */
 	abi_u64 start_ns;	/* group leader's start_boottime: the process' identity */
@@ -435,7 +457,24 @@ enum raw_sample_flags {
 	RAW_NOT_WALKED = 16,	/* RAW_SWITCH_OUT without a stack: no budget, or the thread state
 				 * was unreadable or uncertain                       */
 	RAW_WEIGHED = 32,	/* RAW_SAMPLE: the weight follows the frames; without it: 1 */
+	RAW_TRACED = 64,	/* a struct raw_trace follows, as the record's last part */
 };
+
+/*
+ * The thread context as the thread has it in its memory (OTEP 4947), so all but attrs_bytes, which
+ * is cut to its room, may be anything. Sent if valid is 1 and an id is not 0.
+ */
+#define RAW_TRACE_HEAD 28
+#define RAW_TRACE_ATTRS 612	/* a record has at most 640 bytes, says OTEP 4947 */
+struct raw_trace {
+	abi_u8 trace_id[16];
+	abi_u8 span_id[8];
+	abi_u8 valid;		/* 1 */
+	abi_u8 flags;		/* W3C trace flags */
+	abi_u8 attrs_bytes[2];	/* a number, little endian */
+	abi_u8 attrs[RAW_TRACE_ATTRS];	/* each: key index, length, bytes */
+};
+_Static_assert(sizeof(struct raw_trace) == RAW_TRACE_HEAD + RAW_TRACE_ATTRS, "raw_trace is packed");
 
 /*
  * A frame: its code object, its place in the bytecode, and the code object's fingerprint. The
@@ -487,14 +526,27 @@ struct raw_sample {
 	abi_u16 cpu;
 	abi_u16 gc_at;
 	struct raw_frame frames[ABI_MAX_FRAMES];	/* innermost first; nframes sent */
-	abi_u64 weight_room;	/* so that a weight also fits after ABI_MAX_FRAMES frames */
+	abi_u64 weight_room;	/* so that a weight also fits after ABI_MAX_FRAMES frames, */
+	struct raw_trace trace_room;	/* and a struct raw_trace */
 };
 _Static_assert(sizeof(struct raw_header) == 24, "raw_header has no hidden padding");
 _Static_assert(sizeof(struct raw_frame) == 16, "raw_frame has no hidden padding");
 _Static_assert(sizeof(struct raw_head) == 40, "raw_head has no hidden padding");
-_Static_assert(sizeof(struct raw_sample) == 40 + 16 * ABI_MAX_FRAMES + 8, "raw_sample is packed");
+_Static_assert(sizeof(struct raw_sample) == 40 + 16 * ABI_MAX_FRAMES + 8 +
+	       sizeof(struct raw_trace), "raw_sample is packed");
 
-/* Size in bytes of a RAW_SAMPLE or RAW_SWITCH_OUT in the ring buffer. */
+/*
+ * The time in nanoseconds that a tick's RAW_SAMPLE stands for: so many nominal periods of its CPU
+ * as ticks. 0: unknown. At most 4.29 s, the most that fits.
+ */
+static inline abi_u32 raw_tick_ns(const struct raw_header *h)
+{
+	abi_u64 ns = h->rate_hz ? 1000000000ull * (h->every ? h->every : 1) / h->rate_hz : 0;
+
+	return ns < 0xffffffff ? (abi_u32)ns : 0xffffffff;
+}
+
+/* Size in bytes of a RAW_SAMPLE or RAW_SWITCH_OUT, without a struct raw_trace, which comes next. */
 static inline abi_u64 raw_sample_bytes(abi_u16 nframes, abi_u8 flags)
 {
 	return sizeof(struct raw_head) + nframes * sizeof(struct raw_frame) +
@@ -665,17 +717,28 @@ struct raw_cgroup {
 _Static_assert(sizeof(struct raw_cgroup) == 40 + RAW_CGROUP_PATH, "raw_cgroup is packed");
 
 /*
- * The timer of one CPU's ticks. User space changes its period at random and writes the change
- * here; each change restarts the timer. CPUs from TICK_CPUS_MAX on, and those whose period_ns is
- * 0, have the period cfg_period_ns.
+ * The timer of one CPU's ticks. User space changes its period at random, and its rate at any time;
+ * it writes the change here, and each change restarts the timer. CPUs whose period_ns is 0 have the
+ * period cfg_period_ns. CPUs from TICK_CPUS_MAX on share the slot TICK_CPUS_MAX: their periods do
+ * not change at random.
  */
 #define TICK_CPUS_MAX 1024
+#define TICK_SLOTS (TICK_CPUS_MAX + 1)
+#define THINNING_MAX 255	/* fits raw_header.every */
 #define TICK_PERIOD_CHANGES 1	/* in period_ns: user space writes the struct at this moment */
 struct tick_period {
 	abi_u64 since_ns;	/* when the timer was last restarted (CLOCK_MONOTONIC) */
 	abi_u64 before_ns;	/* the period before since_ns; 0: there was none */
 	abi_u64 period_ns;	/* the period since since_ns */
+	abi_u32 rate_hz;	/* the nominal rate, for raw_header.rate_hz; while it changes, the
+				 * higher of both */
+	abi_u32 pad;
 };
+
+static inline abi_u32 tick_slot(abi_u32 cpu)
+{
+	return cpu < TICK_CPUS_MAX ? cpu : TICK_CPUS_MAX;
+}
 
 /*
  * Counters per CPU: every way in which a tick can end (CNT_IDLE to CNT_RING_FULL, CNT_UNWANTED
@@ -722,6 +785,7 @@ enum counter {
 	CNT_EXTRA_LOST,		/* lost: a RAW_EXTRA; its stack may have been sent   */
 	CNT_WAIT_SLOT_TAKEN,	/* waits without a wake-up time: slot overwritten    */
 	CNT_LIFECYCLE_LOST,	/* lost: a RAW_EXEC, RAW_FORK or RAW_EXIT: ring buffer full */
+	CNT_THINNED,		/* not walked: see tick_thinning */
 	CNT_PROCS_FULL,		/* lost: a process did not fit into py_procs         */
 	CNT_MAX,
 };

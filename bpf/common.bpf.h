@@ -37,11 +37,22 @@ extern const volatile unsigned char cfg_need_status; /* send only samples that h
 						      * STATUS_* bits; 0: send all */
 extern const volatile bool cfg_runnable; /* also send switch-outs of runnable threads        */
 extern const volatile bool cfg_exceptions; /* send the types of exceptions               */
+extern const volatile bool cfg_trace_context; /* send the contexts that threads publish      */
 extern const volatile bool cfg_kernel_stacks; /* send the kernel's stack of blocked threads */
 extern const volatile unsigned int cfg_wait_slots; /* slots in wait_slots, a power of two      */
 
-/* The period of each CPU's ticks, by number of the CPU. User space changes it at any time. */
-extern struct tick_period tick_periods[TICK_CPUS_MAX];
+/* 1: user space wants no samples now. There are no ticks then, and no switch-outs are sent. */
+extern volatile unsigned int capture_paused;
+
+/*
+ * A burst: the ticks are for the processes of the map burst_procs. Another one is walked at one
+ * tick of so many, at random, so that no program keeps step; its sample stands for all of them
+ * (raw_header.every). 0 and 1: there is no burst. At most THINNING_MAX.
+ */
+extern volatile unsigned int tick_thinning;
+
+/* The period of each CPU's ticks, by tick_slot(). User space changes it at any time. */
+extern struct tick_period tick_periods[TICK_SLOTS];
 
 /* At most so many processes at a time: an exit frees the entry. About 300 bytes each. */
 #define MAX_PROCS 16384
@@ -70,6 +81,12 @@ struct marks_map {
 	__type(key, u64);
 	__type(value, u32);
 };
+struct burst_map {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 4096);	/* without bursts user space sets 1 */
+	__type(key, u32);
+	__type(value, u64);
+};
 struct counters_map {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
@@ -95,6 +112,8 @@ extern struct exes_map known_exes SEC(".maps");
 extern struct watched_map watched SEC(".maps");
 /* *_key() -> MARK_*: user space's verdicts on cgroups, uids and comms */
 extern struct marks_map marks SEC(".maps");
+/* tgid -> start_boottime of a process of the burst; 0: it was judged, and is none */
+extern struct burst_map burst_procs SEC(".maps");
 /* 0 -> a CPU's counters, by enum counter */
 extern struct counters_map counters SEC(".maps");
 extern struct sample_times_map sample_times SEC(".maps");

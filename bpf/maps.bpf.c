@@ -16,20 +16,28 @@ const volatile unsigned int cfg_codes_bytes = 0xffffffff;
 const volatile unsigned int cfg_limit_ns = 0;
 const volatile bool cfg_self_time = false;
 const volatile unsigned long long cfg_hierarchies = 1;
-const volatile struct filter_config cfg_filter = {};
+/*
+ * In a map of its own. If the conditions may change, user space puts another map in its place,
+ * which the kernel does not freeze: then the verifier takes no field for a constant.
+ */
+const volatile struct filter_config cfg_filter SEC(".rodata.filter") = {};
 const volatile bool cfg_ticks = true;
 const volatile unsigned char cfg_need_status = 0;
 const volatile bool cfg_runnable = true;
 const volatile bool cfg_exceptions = false;
 const volatile bool cfg_kernel_stacks = false;
+const volatile bool cfg_trace_context = false;
 const volatile unsigned int cfg_wait_slots = WAIT_SLOTS;
 
-struct tick_period tick_periods[TICK_CPUS_MAX] = {};
+volatile unsigned int capture_paused = 0;
+volatile unsigned int tick_thinning = 0;
+struct tick_period tick_periods[TICK_SLOTS] = {};
 
 struct procs_map py_procs SEC(".maps");
 struct exes_map known_exes SEC(".maps");
 struct watched_map watched SEC(".maps");
 struct marks_map marks SEC(".maps");
+struct burst_map burst_procs SEC(".maps");
 struct counters_map counters SEC(".maps");
 struct sample_times_map sample_times SEC(".maps");
 struct events_map events SEC(".maps");

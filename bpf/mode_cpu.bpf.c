@@ -62,6 +62,17 @@ static __always_inline u64 missed_in(u64 gap, u64 period)
 	return gap > period + period / 2 ? (gap + period / 2) / period - 1 : 0;
 }
 
+/* This CPU's slot of tick_periods. 64 bits: of 32, 5.10's verifier forgets what was checked. */
+static __always_inline const volatile struct tick_period *tick_period_here(void)
+{
+	u64 slot = tick_slot(bpf_get_smp_processor_id());
+
+	barrier_var(slot);
+	if (slot >= TICK_SLOTS)	/* never, but the verifier does not know that */
+		slot = 0;
+	return &tick_periods[slot];
+}
+
 /*
  * The number of ticks missed between two ticks. If user space restarted the timer with another
  * period in between, the old period counts until the restart, and the next tick comes one new
@@ -69,16 +80,9 @@ static __always_inline u64 missed_in(u64 gap, u64 period)
  */
 static __always_inline u64 missed_since(u64 then, u64 now)
 {
-	u32 cpu = bpf_get_smp_processor_id();
-	const volatile struct tick_period *t;
-	u64 period = 0, before, since, missed = 0;
+	const volatile struct tick_period *t = tick_period_here();
+	u64 period = t->period_ns, before = t->before_ns, since = t->since_ns, missed = 0;
 
-	if (cpu < TICK_CPUS_MAX) {
-		t = &tick_periods[cpu];
-		period = t->period_ns;
-		since = t->since_ns;
-		before = t->before_ns;
-	}
 	if (period == TICK_PERIOD_CHANGES)
 		return 0;
 	if (!period)
@@ -132,6 +136,20 @@ static __always_inline void record_time(u64 start)
 		t->max_ns = ns;
 }
 
+/* How many ticks a walk at this one stands for; 0: it must not be walked. */
+static __always_inline u32 ticks_of_walk(u32 tgid, u64 start_ns)
+{
+	u32 every = tick_thinning;
+	u64 *chosen;
+
+	if (every <= 1)
+		return 1;
+	chosen = bpf_map_lookup_elem(&burst_procs, &tgid);
+	if (chosen && *chosen == start_ns)
+		return 1;
+	return bpf_get_prandom_u32() % every ? 0 : every;
+}
+
 /* sp: the interrupted stack pointer; 0: unknown. Returns how the tick ends. */
 static __always_inline enum counter walk_and_send(struct py_proc *p, u64 pid_tgid, u64 start_ns,
 						  u64 sp, u64 now)
@@ -139,7 +157,7 @@ static __always_inline enum counter walk_and_send(struct py_proc *p, u64 pid_tgi
 	struct code_cache *cache;
 	struct scratch *s;
 	enum counter end;
-	u32 zero = 0;
+	u32 zero = 0, ticks;
 
 	s = bpf_map_lookup_elem(&scratches, &zero);
 	cache = bpf_map_lookup_elem(&code_caches, &zero);
@@ -148,18 +166,23 @@ static __always_inline enum counter walk_and_send(struct py_proc *p, u64 pid_tgi
 	if (s->busy)
 		return CNT_BUSY;
 	count_missed(&s->last_tick, pid_tgid, now);
+	ticks = ticks_of_walk(pid_tgid >> 32, start_ns);
+	if (!ticks)
+		return CNT_THINNED;
 	start_clock(s, now);
 	end = unwind_python(s, p, sp, NULL);
 	if (end != CNT_SAMPLE)
 		return end;
 	s->sample.h.kind = RAW_SAMPLE;
+	s->sample.h.every = ticks;
+	s->sample.h.rate_hz = tick_period_here()->rate_hz;
 	s->sample.h.tgid = pid_tgid >> 32;
 	s->sample.h.time_ns = now;
 	s->sample.h.start_ns = start_ns;
 	send_new_codes(s, cache, p, &s->sample.h);
 	if (cfg_exceptions)
 		send_extra(NULL, false, s, p);
-	return send_sample(&s->sample, pid_tgid);
+	return send_sample(&s->sample, p, pid_tgid);
 }
 
 static __always_inline enum counter sample_process(struct py_proc *p, u64 pid_tgid, u64 start_ns,
@@ -168,7 +191,7 @@ static __always_inline enum counter sample_process(struct py_proc *p, u64 pid_tg
 	u64 now = bpf_ktime_get_ns();
 	enum counter end = walk_and_send(p, pid_tgid, start_ns, sp, now);
 
-	if (cfg_self_time && end != CNT_BUSY)
+	if (cfg_self_time && end != CNT_BUSY && end != CNT_THINNED)
 		record_time(now);
 	return end;
 }

@@ -119,7 +119,7 @@ static __always_inline enum counter send_switch_out(void *ctx, struct scratch *s
 	} else if (cfg_exceptions || cfg_kernel_stacks) {
 		send_extra(ctx, why == WHY_BLOCKED, s, p);
 	}
-	return wait_counter(send_sample(out, bpf_get_current_pid_tgid()));
+	return wait_counter(send_sample(out, p, bpf_get_current_pid_tgid()));
 }
 
 /*
@@ -208,7 +208,7 @@ static __always_inline void switch_out(void *ctx, struct py_proc *p, struct task
 	slot->wake_ns = state ? 0 : now;
 	count(CNT_SWITCH);
 	s->busy = 1;
-	if (!state && !cfg_runnable) {
+	if (capture_paused || (!state && !cfg_runnable)) {
 		count(CNT_WAIT_UNWANTED);
 	} else {
 		end = send_switch_out(ctx, s, p, prev, state ? WHY_BLOCKED : WHY_RUNNABLE, now);

@@ -125,6 +125,14 @@ struct new_code {
 	u32 pad;
 };
 
+/* Where a thread has its pointer to its thread context; see thread_ctx.bpf.h. */
+#define TRACE_SLOTS 64
+struct trace_slot {
+	u64 thread;	/* tgid and tid; 0: free */
+	u64 place;	/* the process' ident and struct thread_ctx_place, in one number */
+	u64 slot;
+};
+
 struct scratch {
 	u8 ts[2 * 512];		/* PyThreadState: ABI_TS_BYTES at most;
 				 * masked offsets can reach further */
@@ -157,6 +165,7 @@ struct scratch {
 	u32 new_cnt;		/* new_codes that are valid */
 	u32 pad;
 	struct new_code new_codes[MAX_NEW_CODES];
+	struct trace_slot trace_slots[TRACE_SLOTS];
 	struct raw_sample sample;
 };
 

@@ -4,6 +4,7 @@
 #define TACHBPF_PYSEND_H
 
 #include "pyscratch.bpf.h"
+#include "thread_ctx.bpf.h"
 
 /*
  * Flags for the ring buffer: wake user space only if cfg_wakeup_bytes wait. Otherwise user space
@@ -18,9 +19,10 @@ static __always_inline u64 wakeup_flags(void)
 
 /*
  * Complete the record and send it; count its flags. Its header, stack and status must be filled in.
- * Returns CNT_SAMPLE or CNT_RING_FULL.
+ * p: the process' entry; NULL: without its thread's context. Returns CNT_SAMPLE or CNT_RING_FULL.
  */
-static __always_inline enum counter send_sample(struct raw_sample *sample, u64 pid_tgid)
+static __always_inline enum counter send_sample(struct raw_sample *sample,
+						const struct py_proc *p, u64 pid_tgid)
 {
 	u32 n = sample->nframes;
 	u64 size;
@@ -36,6 +38,11 @@ static __always_inline enum counter send_sample(struct raw_sample *sample, u64 p
 	if (n > ABI_MAX_FRAMES)
 		n = ABI_MAX_FRAMES;
 	size = offsetof(struct raw_sample, frames) + n * sizeof(struct raw_frame);
+	barrier_var(size);
+	if (size > offsetof(struct raw_sample, weight_room))
+		return CNT_RING_FULL;
+	if (cfg_trace_context && p && p->trace.how && !(sample->flags & RAW_NOT_WALKED))
+		size += add_trace(sample, size, p);
 	barrier_var(size);
 	if (size > sizeof(*sample))
 		return CNT_RING_FULL;

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # How tachbpf gets to machines that do not build it. docs/packaging.md says what each is for.
 
-.PHONY: dist deb rpm image static wheel
+.PHONY: dist deb rpm image image-agent static wheel
 
 # The time that packages carry: that of the last commit, so that they can be made again.
 EPOCH  = $(or $(SOURCE_DATE_EPOCH),$(shell cat packaging/epoch 2>/dev/null || git log -1 --format=%ct))
@@ -33,22 +33,32 @@ skeleton: $(O)/tachbpf.skel.h
 deb-deps rpm-deps: %-deps:
 	@sh tools/deps.sh $*
 
-deb: deb-deps dist ## Debian packages, by dpkg-buildpackage
+deb: deb-deps dist ## Debian packages tachbpf and tachbpf-agent, by dpkg-buildpackage
 	$(Q)sh packaging/deb.sh $(O) $(VERSION) $(EPOCH)
 
-rpm: rpm-deps dist ## an RPM package, by rpmbuild
+rpm: rpm-deps dist ## RPM packages tachbpf and tachbpf-agent, by rpmbuild
 	$(Q)sh packaging/rpm.sh $(O) $(VERSION) $(EPOCH)
 
 static: ## build/static/tachbpf: one file for any Linux of this machine type
 	$(Q)$(MAKE) --no-print-directory LINK=static all
 
-# BASE: the image below it, scratch if nobody needs a shell in it.
-BASE       ?= debian:stable-slim
+# BASE: the image below it, such as debian:stable-slim for who needs a shell in it.
+BASE       ?= scratch
 CONTAINERS ?= $(shell command -v podman || command -v docker)
 IMAGE      ?= tachbpf:$(VERSION)
-image: static ## a container image of that file, by podman or docker; BASE=scratch: without a shell
-	@[ -n "$(CONTAINERS)" ] || { echo "make image needs podman or docker: apt-get install podman" >&2; exit 1; }
+define need_containers
+@[ -n "$(CONTAINERS)" ] || { echo "make $@ needs podman or docker: apt-get install podman" >&2; exit 1; }
+endef
+image: static ## a container image of that file, by podman or docker; BASE=debian:stable-slim: with a shell
+	$(need_containers)
 	$(Q)$(CONTAINERS) build $(IMAGEFLAGS) --build-arg BASE=$(BASE) -f packaging/Containerfile -t $(IMAGE) $(O)/static
+
+AGENT_IMAGE ?= tachbpf-agent:$(VERSION)
+image-agent: all ## a container image of tachbpf-agent and the libraries that it needs
+	$(need_containers)
+	$(E) ROOT $(O)/image-agent/root
+	$(Q)sh packaging/image_root.sh $(O) $(O)/image-agent/root
+	$(Q)$(CONTAINERS) build $(IMAGEFLAGS) -f packaging/Containerfile.agent -t $(AGENT_IMAGE) $(O)/image-agent
 
 wheel: static ## a Python wheel of that file: pip install tachbpf
 	$(Q)$(PYTHON) packaging/wheel.py $(O)/static/tachbpf $(VERSION) $(EPOCH) $(O)

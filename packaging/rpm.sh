@@ -20,4 +20,4 @@ sed "s/@VERSION@/$version/" "$here/tachbpf.spec.in" >"$build/rpm/SPECS/tachbpf.s
 SOURCE_DATE_EPOCH=$epoch rpmbuild -ba $nodeps --define "_topdir $build/rpm" \
 	"$build/rpm/SPECS/tachbpf.spec"
 find "$build/rpm" -name '*.rpm' -exec mv {} "$build" \;
-ls "$build"/tachbpf-"$version"-*.rpm
+ls "$build"/tachbpf-"$version"-*.rpm "$build"/tachbpf-agent-"$version"-*.rpm

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # deps.sh build|cross|check|deb|rpm: install what is missing of what is needed by the build, also
 # by the build for arm64 (on x86-64), also by the tests, or by the making of packages.
+# AGENT=0 in the environment: without what only tachbpf-agent needs.
 # Debian and Ubuntu, by apt; Fedora and its relatives, by dnf, for all but the tests. Elsewhere it
 # says what is missing.
 set -eu
@@ -32,6 +33,11 @@ header zstd.h || need libzstd-dev
 header protobuf-c/protobuf-c.h || need libprotobuf-c-dev
 header xxhash.h || need libxxhash-dev
 header seccomp.h || need libseccomp-dev
+if [ "${AGENT:-1}" != 0 ]; then
+	header curl/curl.h || header "$(uname -m)-linux-gnu/curl/curl.h" || need libcurl4-openssl-dev
+	header yaml.h || need libyaml-dev
+	header microhttpd.h || need libmicrohttpd-dev
+fi
 have python3 || need python3
 case "${1:-build}-$(uname -m)" in
 cross-x86_64 | check-x86_64)
@@ -73,6 +79,8 @@ if [ "${1:-build}" = check ]; then
 	have conmon || need conmon
 	have runc || need runc
 	/usr/bin/python3 -c 'import yaml' 2>/dev/null || need python3-yaml
+	# checks of the metrics: 90 MB
+	have promtool || need prometheus
 	# shells whose completion is tried
 	have zsh || need zsh
 	have fish || need fish
@@ -107,6 +115,9 @@ fedora_names() {
 		libprotobuf-c-dev) echo protobuf-c-devel ;;
 		libxxhash-dev) echo xxhash-devel ;;
 		libseccomp-dev) echo libseccomp-devel ;;
+		libcurl4-openssl-dev) echo libcurl-devel ;;
+		libyaml-dev) echo libyaml-devel ;;
+		libmicrohttpd-dev) echo libmicrohttpd-devel ;;
 		xz-utils) echo xz ;;
 		rpm) echo rpm-build ;;
 		gcc-aarch64-linux-gnu | debhelper | dpkg-dev | build-essential) ;;	# Debian's only

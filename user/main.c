@@ -77,6 +77,11 @@ static int run_ps(const struct options *o)
 	return ps_run(&o->ps);
 }
 
+static int run_agent(const struct options *o)
+{
+	return agent_command_run(&o->agent);
+}
+
 static int run_completion(const struct options *o)
 {
 	return completion_run(&o->completion);
@@ -96,6 +101,7 @@ static int (*const run[])(const struct options *o) = {
 	[COMMAND_RECOVER] = run_recover,
 	[COMMAND_DOCTOR] = run_doctor,
 	[COMMAND_PS] = run_ps,
+	[COMMAND_AGENT] = run_agent,
 	[COMMAND_COMPLETION] = run_completion,
 };
 

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Makes the seeds of tests/fuzz/fuzz_image.c, fuzz_resolver.c, fuzz_elf.c, fuzz_maps.c and
-fuzz_container_files.c.
+"""Makes the seeds of tests/fuzz/fuzz_image.c, fuzz_resolver.c, fuzz_elf.c, fuzz_maps.c,
+fuzz_container_files.c, fuzz_process_ctx.c and fuzz_service.c.
 
     tests/golden/make_fuzz_seeds.py tests/golden
 
 image: each made-up CPython, with a few changes, and an ELF header alone. resolver: a code
 object with its strings and line table, for 3.6, 3.10, 3.11 and 3.12; pointers are offsets in the memory.
 elf: a program and the library that it needs. maps: lists as the kernel prints them. container_files: one
-file of each kind.
+file of each kind. process_ctx: payloads of process contexts. service: a command line and an environment.
 """
 import json
 import os
@@ -150,9 +150,64 @@ def container_files():
         yield bytes((which,)) + json.dumps(text, separators=(",", ":")).encode()
 
 
+# ---- process_ctx ----
+
+def varint(v):
+    out = bytearray()
+    while v > 0x7f:
+        out.append(v & 0x7f | 0x80)
+        v >>= 7
+    return bytes(out) + bytes((v,))
+
+
+def field(number, value):
+    """A field of a message: an int, a float, or bytes and text."""
+    if isinstance(value, int):
+        return varint(number << 3) + varint(value & (1 << 64) - 1)
+    if isinstance(value, float):
+        return varint(number << 3 | 1) + struct.pack("<d", value)
+    value = value.encode() if isinstance(value, str) else value
+    return varint(number << 3 | 2) + varint(len(value)) + value
+
+
+def any_value(value):
+    if isinstance(value, list):
+        return field(5, b"".join(field(1, any_value(v)) for v in value))
+    kinds = {str: 1, bool: 2, int: 3, float: 4, bytes: 7}
+    return field(kinds[type(value)], int(value) if isinstance(value, bool) else value)
+
+
+def key_values(number, attributes):
+    return b"".join(field(number, field(1, key) + field(2, any_value(value))) for key, value in attributes.items())
+
+
+def process_ctx():
+    resource = {"service.name": "shop", "service.version": "1.4.2", "service.instance.id": "627cc493-f310-47de",
+                "deployment.environment.name": "prod", "telemetry.sdk.language": "python", "host.name": "web1"}
+    threads = {"threadlocal.schema_version": "tlsdesc_v1_dev",
+               "threadlocal.attribute_key_map": ["http.route", "http.request.method", "user.id"]}
+    yield field(1, key_values(1, resource)) + key_values(2, threads)
+    yield field(1, key_values(1, {"a": True, "b": -5, "c": 0.5, "d": ["x", ["y"]], "e": b"\xff\0", "\u6f22": "\x1b[2J\n"}))
+    yield field(1, key_values(1, {"key.%d" % i: "v" * i for i in range(60)})) + field(9, 1)
+    yield key_values(2, dict(threads, **{"threadlocal.attribute_key_map": ["k%d" % i for i in range(80)]}))
+
+
+# ---- service ----
+
+def service():
+    environ = b"PATH=/bin\0OTEL_SERVICE_NAME=shop\0OTEL_RESOURCE_ATTRIBUTES=a=b%20c,service.version=%31,host.name=x\0"
+    yield b"/usr/bin/python3\0-u\0-W\0ignore\0/usr/bin/gunicorn\0app:app\0\n" + environ
+    yield b"gunicorn: master [app]\0\0\0\n"
+    yield b"python3\0-m\0coverage\0run\0--source\0a\0-m\0cProfile\0-o\0f\0/srv/x/__main__.py\0\n" + environ
+    yield b"[celeryd: celery@h:MainProcess] -active- (worker)\nOTEL_SERVICE_NAME=unknown_service:python\0"
+    yield b"/usr/bin/python3 /usr/bin/salt-minion W\0\nOTEL_RESOURCE_ATTRIBUTES=service.name=%e2%82%ac%,=,x\0"
+    yield b"python3\0-c\0from multiprocessing.spawn import spawn_main\0\n"
+
+
 def main(golden):
     seeds = {"fuzz_elf": list(elves()), "fuzz_maps": list(maps()),
              "fuzz_container_files": list(container_files()),
+             "fuzz_process_ctx": list(process_ctx()), "fuzz_service": list(service()),
              "fuzz_image": list(images()), "fuzz_resolver": [
         resolver(11, ("/srv/spam.py", "eggs", "Spam.eggs")),
         resolver(12, ("/srv/\u6f22.py", "eggs", "\U0001f600.eggs")),

@@ -344,6 +344,11 @@ void bpf_ringbuf_discard(void *data, u64 flags)
 	free(host.records[--host.record_cnt].data);
 }
 
+u32 bpf_get_prandom_u32(void)
+{
+	return host.random;
+}
+
 u64 bpf_ringbuf_query(void *ring, u64 flags)
 {
 	return host.record_cnt;

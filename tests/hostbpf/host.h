@@ -40,6 +40,7 @@ struct host {
 	u32 stall_after;	/* ... after so many others */
 	u32 cpu;
 	u64 fail_read;		/* the number (from 1) of the read that fails; 0: none */
+	u32 random;		/* the next random number */
 	bool fail_on;		/* all later reads fail, too */
 	u64 reads;		/* since host_tick() began */
 	u64 mem_version;	/* counts changes of the target's memory map */

@@ -37,7 +37,9 @@ static u64 missed_at(u64 now)
 
 static void set_period(u64 since, u64 before, u64 period)
 {
-	tick_periods[host.cpu] = (struct tick_period){ since, before, period };
+	tick_periods[host.cpu] = (struct tick_period){
+		.since_ns = since, .before_ns = before, .period_ns = period,
+	};
 }
 
 static void test_fixed_period(void **state)
@@ -113,6 +115,69 @@ static void test_other_threads_and_cpus(void **state)
 	assert_int_equal(missed_at(42 * PERIOD), 21);
 }
 
+/* A sample says the rate of its CPU at this moment, and that it stands for one tick. */
+static void test_samples_say_their_rate(void **state)
+{
+	static const unsigned int rates[] = { 19, 999, 50000, 0 };
+	const struct raw_sample *s;
+	size_t i;
+
+	begin(10 * PERIOD);
+	for (i = 0; i < sizeof(rates) / sizeof(rates[0]); i++) {
+		tick_periods[host.cpu].rate_hz = rates[i];
+		host.now_ns += PERIOD;
+		host_tick();
+		s = world_sample();
+		assert_int_equal(s->h.rate_hz, rates[i]);
+		assert_int_equal(s->h.every, 1);
+	}
+}
+
+/* One tick at now with this random number. Returns its sample; NULL: it was not walked. */
+static const struct raw_sample *tick_with(u64 now, u32 random)
+{
+	int i = 0;
+
+	host.now_ns = now;
+	host.random = random;
+	host_tick();
+	return host_record(RAW_SAMPLE, &i, NULL);
+}
+
+/* In a burst others are walked at one tick of so many, which counts for all; none is missed. */
+static void test_thinned_ticks(void **state)
+{
+	u32 tgid;
+	u64 start, thinned, missed;
+
+	begin(10 * PERIOD);
+	tgid = host.task.tgid;
+	start = host.leader.start_boottime;
+	assert_int_equal(tick_with(11 * PERIOD, 7)->h.every, 1);
+	tick_thinning = 10;
+	thinned = host_counter(CNT_THINNED);
+	missed = host_counter(CNT_MISSED);
+	assert_null(tick_with(12 * PERIOD, 7));
+	assert_null(tick_with(13 * PERIOD, 19));
+	assert_int_equal(tick_with(14 * PERIOD, 20)->h.every, 10);
+	assert_int_equal(host_counter(CNT_THINNED), thinned + 2);
+	assert_int_equal(host_counter(CNT_MISSED), missed);
+	/*
+	 * A process of the burst; then one that has its pid, but is another one; one that is none.
+	 */
+	bpf_map_update_elem(&burst_procs, &tgid, &start, BPF_ANY);
+	assert_int_equal(tick_with(15 * PERIOD, 7)->h.every, 1);
+	start++;
+	bpf_map_update_elem(&burst_procs, &tgid, &start, BPF_ANY);
+	assert_null(tick_with(16 * PERIOD, 7));
+	start = 0;
+	bpf_map_update_elem(&burst_procs, &tgid, &start, BPF_ANY);
+	assert_null(tick_with(17 * PERIOD, 7));
+	tick_thinning = 0;
+	assert_int_equal(tick_with(18 * PERIOD, 7)->h.every, 1);
+	assert_int_equal(host_counter(CNT_MISSED), missed);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -123,6 +188,8 @@ int main(void)
 		cmocka_unit_test(test_began_in_between),
 		cmocka_unit_test(test_while_it_changes),
 		cmocka_unit_test(test_other_threads_and_cpus),
+		cmocka_unit_test(test_samples_say_their_rate),
+		cmocka_unit_test(test_thinned_ticks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, host_done);

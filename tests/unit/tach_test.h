@@ -78,6 +78,7 @@ struct kept {
 	uint32_t interp_id, nframes, first;	/* first: index into frames */
 	uint8_t status;
 	uint64_t weight;
+	uint32_t tick_ns;
 };
 
 struct events {
@@ -103,7 +104,7 @@ static inline int keep_event(void *ctx, const struct event *ev)
 	}
 	e->list[e->cnt] = (struct kept){ ev->time_us, ev->thread_id, e->cnt, ev->interp_id,
 					 ev->nframes, (uint32_t)e->frame_cnt, ev->status,
-					 ev->weight };
+					 ev->weight, ev->tick_ns };
 	e->cnt++;
 	if (ev->nframes)
 		memcpy(e->frames + e->frame_cnt, ev->frames, ev->nframes * sizeof(*e->frames));
@@ -118,7 +119,7 @@ static inline struct event kept_event(const struct events *e, size_t i)
 	return (struct event){ .time_us = k->time_us, .thread_id = k->thread_id,
 			       .interp_id = k->interp_id, .nframes = k->nframes,
 			       .frames = e->frames + k->first, .status = k->status,
-			       .weight = k->weight };
+			       .weight = k->weight, .tick_ns = k->tick_ns };
 }
 
 static inline void events_free(struct events *e)

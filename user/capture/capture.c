@@ -24,6 +24,7 @@
 #include "capture/capture_inspect.h"
 #include "capture/capture_records.h"
 #include "capture/capture_state.h"
+#include "capture/capture_thin.h"
 #include "capture/capture_wait.h"
 #include "capture/memory_need.h"
 #include "capture/offcpu_scan.h"
@@ -47,8 +48,12 @@
 #define NAMES_AT_STOP_NS 1000000000ll
 /* The clock is read once per this number of records. */
 #define CLOCK_READ_RECORDS 32
-/* How long a batch may wait that is too small to wake us (cfg_wakeup_bytes). */
+/* How long a batch may wait that is too small to wake us (cfg_wakeup_bytes), if nobody says. */
 #define BATCH_MS 100
+/* Records are taken for so long, before others have their turn. */
+#define TAKE_MS 100
+/* CPUs that have gone online or offline are looked for so often: it costs some files of /sys. */
+#define CPUS_S 4
 /*
  * Room for 1 / RING_LATE_S seconds of stacks of 100 frames: so late user space may get a CPU on
  * an overloaded host (100 ms were measured with four busy threads per CPU).
@@ -133,13 +138,11 @@ static const char *load_hint(int err)
 	}
 }
 
-/* The sampler's timer wakes capture_poll(), too. */
-static int wake_for_sampler(struct capture *s)
+int capture_wake_for(struct capture *s, int fd)
 {
 	struct epoll_event ev = { .events = EPOLLIN };
 
-	return epoll_ctl(ring_buffer__epoll_fd(s->ring), EPOLL_CTL_ADD, sampler_timer(s->sampler),
-			 &ev) ? -errno : 0;
+	return epoll_ctl(ring_buffer__epoll_fd(s->ring), EPOLL_CTL_ADD, fd, &ev) ? -errno : 0;
 }
 
 /* To be called when all other maps have their sizes. 0, or -ENOMEM after logging. */
@@ -170,6 +173,7 @@ static int load(struct capture *s)
 	s->skel->rodata->cfg_all = s->args.all;
 	s->skel->rodata->cfg_gc = s->args.gc;
 	s->skel->rodata->cfg_limit_ns = s->args.no_sample_limit ? 0 : SAMPLE_LIMIT_NS;
+	s->skel->rodata->cfg_trace_context = s->args.trace_context;
 	s->skel->rodata->cfg_self_time = s->args.self_time;
 	s->skel->rodata->cfg_period_ns = sampler_period_ns(s->sampler);
 	s->skel->rodata->cfg_wakeup_bytes = RING_BYTES_MIN / 4;
@@ -178,6 +182,8 @@ static int load(struct capture *s)
 	/* Without -a, user space reads the cgroups of processes from /proc. */
 	bpf_program__set_autoload(s->skel->progs.on_cgroup_mkdir,
 				  s->args.all && !access("/proc/cgroups", F_OK));
+	if (!s->args.bursts)
+		bpf_map__set_max_entries(s->skel->maps.burst_procs, 1);
 	bpf_map__set_max_entries(s->skel->maps.sent_codes, s->args.sent_codes);
 	err = capture_filter_configure(s);
 	if (!err)
@@ -186,8 +192,8 @@ static int load(struct capture *s)
 		return err;
 	err = tachbpf_bpf__load(s->skel);
 	s->life.table = s->skel->maps.py_procs;
-	if (!err && s->filter_eval)
-		proc_filter_eval_start(s->filter_eval, s->skel->maps.marks);
+	if (!err)
+		err = capture_filter_start(s);
 	if (!err)
 		err = tachbpf_bpf__attach(s->skel);
 	if (err) {
@@ -199,7 +205,7 @@ static int load(struct capture *s)
 	if (err)
 		return err;
 	s->ring = ring_buffer__new(bpf_map__fd(s->skel->maps.events), take_record, s, NULL);
-	return s->ring ? wake_for_sampler(s) : -errno;
+	return s->ring ? capture_wake_for(s, sampler_timer(s->sampler)) : -errno;
 }
 
 struct capture *capture_new(const struct capture_args *args)
@@ -210,7 +216,7 @@ struct capture *capture_new(const struct capture_args *args)
 	if (!s)
 		return NULL;
 	s->args = *args;
-	s->mode = &record_modes[args->mode];
+	s->mode = args->mode;
 	s->life.observer = args->observer;
 	libbpf_set_print(print_libbpf);
 	s->discovery = discovery_new();
@@ -264,7 +270,8 @@ int capture_start(struct capture *s)
 
 int capture_poll(struct capture *s, int timeout_ms)
 {
-	int limit = timeout_ms < BATCH_MS ? timeout_ms : BATCH_MS, n;
+	int batch = s->args.batch_ms ? s->args.batch_ms : BATCH_MS, n;
+	int limit = timeout_ms < batch ? timeout_ms : batch;
 	uint64_t wait = lifecycle_wait_ns(&s->life, now_ns(), limit * MS_NS);
 	struct epoll_event ev;
 
@@ -272,9 +279,34 @@ int capture_poll(struct capture *s, int timeout_ms)
 	if (n < 0 && errno != EINTR)
 		return -errno;
 	sampler_vary(s->sampler);
-	lifecycle_fail(&s->life, take_records(s, now_ns() + BATCH_MS * MS_NS));
+	lifecycle_fail(&s->life, take_records(s, now_ns() + TAKE_MS * MS_NS));
 	capture_inspect_due(s);
 	return s->life.err;
+}
+
+int capture_set_rate(struct capture *s, uint32_t hz)
+{
+	return sampler_set_rate(s->sampler, hz);
+}
+
+void capture_pause(struct capture *s, bool pause)
+{
+	capture_wait_pause(s, pause);
+	sampler_pause(s->sampler, pause);
+}
+
+uint64_t capture_walk_ns(struct capture *s)
+{
+	struct sample_cost cost = { 0 };
+
+	if (s->args.self_time)
+		counters_read_cost(&cost, bpf_map__fd(s->skel->maps.sample_times));
+	return cost.cnt * cost.mean_ns;
+}
+
+uint32_t capture_rate(const struct capture *s)
+{
+	return sampler_rate(s->sampler);
 }
 
 static void read_counters(struct capture *s)
@@ -305,9 +337,11 @@ int capture_housekeep(struct capture *s)
 	struct tracked *t;
 	size_t pos = 0;
 
-	sampler_refresh(s->sampler);
+	if (s->housekeeps % CPUS_S == 0)
+		sampler_refresh(s->sampler);
 	capture_wait_scan(s);
 	sweep(s);
+	capture_thin_more(s);
 	if (++s->housekeeps % TABLE_SWEEP_S == 0) {
 		proc_table_sweep(s->skel->maps.py_procs);
 		s->unidentified += lifecycle_sweep_gone(&s->life);

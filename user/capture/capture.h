@@ -17,9 +17,11 @@
 #include "resolve/record_mode.h"
 
 struct kallsyms;
+struct proc_filter;
 struct capture;
 struct identities;
 struct observer;
+struct process;
 
 struct capture_args {
 	bool all;			/* every process on the host */
@@ -27,9 +29,12 @@ struct capture_args {
 	bool gc;			/* stacks get <GC> frames */
 	bool opcodes;			/* frames get the opcode of their instruction */
 	bool self_time;			/* measure how long samples take */
+	bool trace_context;		/* events have their thread's context: capture_trace.h */
+	bool bursts;			/* capture_thin() may be called */
 	bool no_sample_limit;		/* no walk is cut off by the time limit */
 	uint32_t rate_hz;
-	enum record_mode mode;
+	int batch_ms;			/* how long a sample may wait in the ring buffer; 0: 100 ms */
+	const struct record_mode_def *mode;	/* outlives the capture */
 	uint64_t min_wait_ns;		/* shorter waits are not recorded */
 	const struct kallsyms *kernel;	/* names of the kernel's functions; NULL: kernel stacks are
 					 * not recorded. Outlives the capture */
@@ -37,7 +42,11 @@ struct capture_args {
 	const char *cpu_list;		/* "0-3,7"; NULL: all CPUs */
 	uint32_t sent_codes;		/* code objects that the BPF side remembers as sent;
 					 * a power of two */
-	struct proc_filter *proc_filter;	/* conditions; NULL: none. Outlives the capture */
+	struct proc_filter *proc_filter;	/* conditions; NULL: none. Outlives the capture, or
+						 * lives until capture_set_filter() has replaced it */
+	bool filter_may_change;		/* capture_set_filter() may be called. Costs a tick a few ns, and
+					 * 3 MiB of kernel memory; no field of the conditions is a
+					 * constant for the verifier then */
 	struct identities *identities;	/* containers seen so far; outlives the capture */
 	struct observer *observer;	/* receives the events; outlives the capture */
 };
@@ -73,10 +82,70 @@ int capture_start(struct capture *s);
 int capture_poll(struct capture *s, int timeout_ms);
 
 /*
- * Call the observer's tick(), follow CPUs that went online or offline, find ended processes
- * whose exit record was lost. To be called about once a second. Returns as capture_poll().
+ * Change the rate of a capture that was started, in place: every event says by its tick_ns what it
+ * stands for. Intervals of waits keep their length. 0 or -errno as sampler_set_rate(); logs
+ * nothing.
+ */
+int capture_set_rate(struct capture *s, uint32_t hz);
+
+/*
+ * Pause a capture that was started, or let it go on. In a pause there are no samples, and no waits
+ * begin; the waits that are open are emitted up to now at both ends of the pause. The capture
+ * still follows processes by their forks, execs and exits (a process that becomes Python by loading
+ * a library is found at its first tick after the pause). A system call and an interrupt for each
+ * CPU.
+ */
+void capture_pause(struct capture *s, bool pause);
+
+/*
+ * A burst: from now on only chosen processes are walked at every tick, others at one tick of
+ * `every` (at most THINNING_MAX), at random; events say by their tick_ns what they stand for, so
+ * sums stay right. chosen() is called for each process that is profiled: now, and in
+ * capture_housekeep() for those that have come since; so a new process is thinned for a second.
+ * every 0 or 1: all processes are walked at every tick, as before; chosen may be NULL then. Needs
+ * args.bursts; at most 4096 processes are judged, later ones are thinned. 0 or -errno; after an
+ * error nothing is thinned.
+ */
+typedef bool (*capture_chosen_fn)(void *ctx, struct process *p);
+int capture_thin(struct capture *s, unsigned int every, capture_chosen_fn chosen, void *ctx);
+
+/*
+ * The CPU time in ns that the ticks' walks have taken so far, of all CPUs, by their own clock; with
+ * args.self_time only. An interrupt's own time, and that of the programs that follow forks, execs
+ * and switches, are not in it.
+ */
+uint64_t capture_walk_ns(struct capture *s);
+
+/* Returns the rate in force, in Hz. */
+uint32_t capture_rate(const struct capture *s);
+
+/*
+ * Call the observer's tick(), follow CPUs that went online or offline (every few calls), find ended
+ * processes whose exit record was lost. To be called about once a second. Returns as
+ * capture_poll().
  */
 int capture_housekeep(struct capture *s);
+
+/*
+ * capture_poll() returns when this descriptor can be read, too. It may be closed at any time. 0 or
+ * -errno.
+ */
+int capture_wake_for(struct capture *s, int fd);
+
+/*
+ * Replace the conditions; NULL: none. Only with args.filter_may_change, after capture_start() and
+ * before capture_stop(), and not from within a function of the observer: it calls the observer's
+ * event() and end(), and takes records. *filter must live until the next call, or the capture's
+ * end.
+ *
+ * A process that is selected before and after loses no tick and keeps its struct process. One that
+ * was profiled and is excluded now ends (observer: end()); its samples from before come first. With
+ * args.all one that is selected now is inspected within a second, even if it sleeps; without, at
+ * its next tick if it was watched. Takes some 20 ms, and 0.1 ms for each process of the host;
+ * records are taken meanwhile. 0; -ENOTSUP: no filter_may_change; other -errno: the old conditions
+ * stay (logs why), or as capture_poll().
+ */
+int capture_set_filter(struct capture *s, struct proc_filter *filter);
 
 /* Stop sampling, take the records that are left, end every process. Returns as capture_poll(). */
 int capture_stop(struct capture *s);

@@ -5,8 +5,13 @@
  */
 #include "capture/capture_filter.h"
 
+#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <linux/membarrier.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "base/util.h"
 #include "capture/capture_state.h"
@@ -14,23 +19,128 @@
 #include "tachbpf.skel.h"
 #include "target/proc_filter_eval.h"
 
-int capture_filter_configure(struct capture *s)
+/*
+ * Room in the map marks if the conditions may change: 16,384 cgroups that exist and as many that
+ * come, less comms and uids. 80 bytes each.
+ */
+#define MARKS_FOR_ANY 32768
+/* Conditions that a change may bring: all of them may be uids, which must have a mark. */
+#define CHANGED_RULES_MAX (MARKS_FOR_ANY / 2)
+
+/* Longer than a BPF program takes. */
+#define PROGRAM_LASTS_US 10000
+
+static struct proc_filter no_conditions;
+
+/*
+ * Put a map that the kernel does not freeze in place of the one that has cfg_filter: user space
+ * writes to it at any time, and the verifier takes no field for a constant. 0 or -errno.
+ */
+static int make_changeable(struct bpf_map *settings)
+{
+	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_MMAPABLE);
+	int fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "filter", sizeof(uint32_t),
+				bpf_map__value_size(settings), 1, &opts);
+	int err;
+
+	if (fd < 0)
+		return -errno;
+	err = bpf_map__reuse_fd(settings, fd);
+	close(fd);
+	return err;
+}
+
+static int configure_fixed(struct capture *s)
 {
 	struct filter_config cfg;
 
-	if (!s->args.proc_filter)
-		return bpf_map__set_max_entries(s->skel->maps.marks, 1);
-	s->filter_eval = proc_filter_eval_new(s->args.proc_filter);
-	if (!s->filter_eval)
-		return -errno;
 	proc_filter_eval_config(s->filter_eval, &cfg);
-	s->skel->rodata->cfg_filter = cfg;
+	s->skel->rodata_filter->cfg_filter = cfg;
 	if (cfg.cgroups && cfg.cgroup_ask)
 		bpf_program__set_autoload(s->skel->progs.on_cgroup_mkdir, true);
 	bpf_program__set_autoload(s->skel->progs.on_cgroup_rmdir, cfg.cgroups);
 	bpf_program__set_autoload(s->skel->progs.on_cgroup_attach, cfg.cgroups);
 	return bpf_map__set_max_entries(s->skel->maps.marks,
 					proc_filter_eval_marks_max(s->filter_eval));
+}
+
+static int configure_changeable(struct capture *s)
+{
+	uint32_t marks = proc_filter_eval_marks_max(s->filter_eval);
+	int err = make_changeable(s->skel->maps.rodata_filter);
+
+	bpf_program__set_autoload(s->skel->progs.on_cgroup_mkdir, true);
+	bpf_program__set_autoload(s->skel->progs.on_cgroup_rmdir, true);
+	bpf_program__set_autoload(s->skel->progs.on_cgroup_attach, true);
+	return err ? err : bpf_map__set_max_entries(s->skel->maps.marks,
+						    marks > MARKS_FOR_ANY ? marks : MARKS_FOR_ANY);
+}
+
+int capture_filter_configure(struct capture *s)
+{
+	struct proc_filter *filter = s->args.proc_filter;
+
+	if (!filter && !s->args.filter_may_change)
+		return bpf_map__set_max_entries(s->skel->maps.marks, 1);
+	s->filter_eval = proc_filter_eval_new(filter ? filter : &no_conditions);
+	if (!s->filter_eval)
+		return -errno;
+	return s->args.filter_may_change ? configure_changeable(s) : configure_fixed(s);
+}
+
+/* Enter the verdicts first: the settings say how to read them. 0 or -errno. */
+static int enter(struct capture *s, struct proc_filter_eval *eval)
+{
+	int err = proc_filter_eval_start(eval, s->skel->maps.marks);
+	struct filter_config cfg;
+	uint32_t zero = 0;
+
+	if (err || !s->args.filter_may_change)
+		return err;
+	proc_filter_eval_config(eval, &cfg);
+	return bpf_map__update_elem(s->skel->maps.rodata_filter, &zero, sizeof(zero), &cfg,
+				    sizeof(cfg), BPF_ANY);
+}
+
+int capture_filter_start(struct capture *s)
+{
+	return s->filter_eval ? enter(s, s->filter_eval) : 0;
+}
+
+/*
+ * Returns when all BPF programs that ran have ended: they are RCU readers, and this waits for
+ * those. Some kernels (nohz_full) do not offer it.
+ */
+static void wait_for_programs(void)
+{
+	if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0))
+		usleep(PROGRAM_LASTS_US);
+}
+
+int capture_filter_change(struct capture *s, struct proc_filter *filter)
+{
+	struct proc_filter_eval *eval;
+	int err;
+
+	if (!s->args.filter_may_change)
+		return -ENOTSUP;
+	if (filter && filter->cnt > CHANGED_RULES_MAX) {
+		log_error("more than %d conditions on processes: give fewer", CHANGED_RULES_MAX);
+		return -E2BIG;
+	}
+	eval = proc_filter_eval_new(filter ? filter : &no_conditions);
+	if (!eval) {
+		err = -errno;
+		log_error("cannot find the cgroups of this host: %s", strerror(-err));
+		return err;
+	}
+	s->filter_changed_ns = UINT64_MAX;
+	proc_filter_eval_free(s->filter_eval);
+	s->filter_eval = eval;
+	s->args.proc_filter = filter;
+	lifecycle_fail(&s->life, enter(s, eval));
+	wait_for_programs();
+	return 0;
 }
 
 /* Remove the exclusion from the map py_procs: the process meets the conditions. */
@@ -74,6 +184,30 @@ bool capture_filter_admits(struct capture *s, struct tracked *t)
 	return true;
 }
 
+void capture_filter_judge_again(struct capture *s, struct tracked *t)
+{
+	int why = proc_filter_eval_judge(s->filter_eval, t->tgid);
+
+	t->selected = false;
+	if (why < 0)
+		return;		/* it has ended; a record will say so */
+	if (why) {
+		inspect_no_more(&t->schedule);
+		lifecycle_step(&s->life, t, PROC_EV_EXCLUDED,
+			       &(struct step){ .unselected = (uint8_t)why });
+		return;
+	}
+	let_in(s, t->tgid);
+	if (t->state == PROC_PAUSED)
+		lifecycle_step(&s->life, t, PROC_EV_ASKED, NULL);
+}
+
+void capture_filter_judge_admitted(struct capture *s, struct tracked *t, uint64_t time_ns)
+{
+	if (time_ns < s->filter_changed_ns)
+		capture_filter_judge_again(s, t);
+}
+
 bool capture_filter_meets(struct capture *s, pid_t tgid)
 {
 	return !s->filter_eval || (!proc_filter_eval_wait_ns(s->filter_eval, tgid, 0) &&
@@ -91,17 +225,18 @@ static bool has_executed_since(struct capture *s, const struct raw_exec *ev)
 
 bool capture_filter_admits_exec(struct capture *s, const struct raw_exec *ev)
 {
+	bool outdated = ev->h.time_ns < s->filter_changed_ns;
 	struct tracked *t;
 	int why;
 
-	if (!ev->unselected)
+	if (!ev->unselected && !outdated)
 		return true;
-	if (ev->unselected & UNSELECTED_FOR_SURE)
+	if (ev->unselected & UNSELECTED_FOR_SURE && !outdated)
 		return false;
 	proc_filter_eval_take_comm(s->filter_eval, ev->comm);
 	why = proc_filter_eval_judge(s->filter_eval, ev->h.tgid);
 	if (why < 0 || has_executed_since(s, ev))
-		return false;
+		return !ev->unselected;		/* what it executed then was selected */
 	if (!why) {
 		let_in(s, ev->h.tgid);
 		return true;

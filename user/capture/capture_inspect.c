@@ -137,6 +137,8 @@ static int profile(struct capture *s, struct tracked *t, uint64_t inspected_ns, 
 	int err;
 
 	f->found.proc.ident = lifecycle_new_ident(t->tgid);
+	if (f->event == PROC_EV_FOUND_SAME)
+		f->found.proc.trace = process_py(t->process)->trace;
 	args.py = f->found.proc;
 	if (f->event == PROC_EV_FOUND) {
 		proc_cmdline(f->who.task, command, sizeof(command));

@@ -185,7 +185,9 @@ static void take_fork(struct capture *s, const struct raw_lifecycle *ev)
 	};
 	child_identity(s, ev, parent, &args.identity);
 	capture_process_args(s, &args);
-	lifecycle_admit(&s->life, &(struct step){ .args = &args });
+	t = lifecycle_admit(&s->life, &(struct step){ .args = &args });
+	if (t)
+		capture_filter_judge_admitted(s, t, ev->h.time_ns);
 }
 
 /*
@@ -226,8 +228,8 @@ static struct py_proc entry_of_exec(const struct raw_exec *ev, const struct py_e
 
 /*
  * User space may have inspected the process before that exec and written its entry after it, over
- * the one of the BPF side; or it has changed the entry (capture_filter.c, let_in()) and so written a
- * copy of what the BPF side had not completed yet. Write the entry of the BPF side again.
+ * the one of the BPF side; or it has changed the entry (capture_filter.c, let_in()) and so written
+ * a copy of what the BPF side had not completed yet. Write the entry of the BPF side again.
  */
 static void reinstate(struct capture *s, const struct raw_exec *ev, const struct py_exe *exe)
 {

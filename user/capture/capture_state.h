@@ -2,8 +2,8 @@
 /*
  * capture_state.h - struct capture, for the files of this room only.
  *
- * A file calls only later ones of this list: capture.c, capture_wait.c, capture_records.c,
- * capture_inspect.c, capture_filter.c, lifecycle.c.
+ * A file calls only later ones of this list: capture.c, capture_set_filter.c, capture_wait.c,
+ * capture_records.c, capture_inspect.c, capture_filter.c, lifecycle.c.
  */
 #ifndef TACHBPF_CAPTURE_STATE_H
 #define TACHBPF_CAPTURE_STATE_H
@@ -21,7 +21,9 @@ struct capture {
 	struct sampler *sampler;
 	struct discovery *discovery;
 	struct exe_cache *exes;
-	struct proc_filter_eval *filter_eval;	/* NULL: there are no conditions */
+	struct proc_filter_eval *filter_eval;	/* NULL: there are no conditions, and never will be */
+	uint64_t filter_changed_ns;	/* records from before this time are judged again; 0: none,
+					 * UINT64_MAX: all, while the conditions change */
 	struct lifecycle life;		/* the processes; its err ends the capture */
 	struct counters counters;	/* as of the last read_counters() */
 	double startup_cpu_s;		/* as in struct capture_counts, also the next line */
@@ -30,6 +32,8 @@ struct capture {
 	uint32_t taken;			/* records taken so far */
 	uint64_t taken_ns;		/* records from before this time were taken or lost */
 	uint32_t housekeeps;		/* calls of capture_housekeep() */
+	capture_chosen_fn chosen;	/* as in capture_thin(); NULL: there is no burst */
+	void *chosen_ctx;
 	bool scan_due;			/* a process was found whose threads may be off-CPU */
 	uint64_t scanned_ns;		/* begin of the last off-CPU scan; 0: none yet */
 	struct offcpu_scan_counts scan;

@@ -84,7 +84,7 @@ void capture_wait_scan(struct capture *s)
 	uint64_t begin_ns = now_ns();
 	int err;
 
-	if (!s->mode->waits || !s->scan_due)
+	if (!s->mode->waits || !s->scan_due || s->skel->bss->capture_paused)
 		return;
 	s->scan_due = false;
 	err = offcpu_scan_run(s->skel, was_found_since, take_scanned, s, &s->scan);
@@ -108,4 +108,16 @@ void capture_wait_emit_open(struct capture *s)
 
 	while (s->mode->waits && (t = lifecycle_next_profiled(&s->life, &pos)))
 		lifecycle_fail(&s->life, process_emit_open_waits(t->process, s->taken_ns));
+}
+
+void capture_wait_pause(struct capture *s, bool pause)
+{
+	if (s->skel->bss->capture_paused == pause)
+		return;
+	capture_wait_emit_open(s);
+	s->skel->bss->capture_paused = pause;
+	if (pause)
+		return;
+	s->scan_due = true;
+	s->scanned_ns = 0;
 }

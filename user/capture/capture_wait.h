@@ -6,6 +6,8 @@
 #ifndef TACHBPF_CAPTURE_WAIT_H
 #define TACHBPF_CAPTURE_WAIT_H
 
+#include <stdbool.h>
+
 struct capture;
 
 /* Select the programs that the mode needs, and set its constants, before they are loaded. */
@@ -24,5 +26,11 @@ void capture_wait_scan(struct capture *s);
 
 /* Emit the time that threads of all processes have waited so far, as samples. */
 void capture_wait_emit_open(struct capture *s);
+
+/*
+ * Send no switch-outs from now on, or send them again; then a scan finds the threads that fell
+ * asleep in between. Emits the open waits.
+ */
+void capture_wait_pause(struct capture *s, bool pause);
 
 #endif

@@ -19,6 +19,7 @@ enum say {
 	SAY_WALK_AGAIN,	/* the same, unless ticks walk it already */
 	SAY_OTHER,	/* no RAW_UNKNOWN any more: user space inspects it by its own clock */
 	SAY_EXCLUDE,	/* no RAW_UNKNOWN any more: it does not meet the conditions */
+	SAY_UNSEEN,	/* the same, and nothing of its program is kept */
 };
 
 struct transition {
@@ -31,7 +32,8 @@ struct transition {
 
 /*
  * Events come from capture_records.c (ASKED, EXEC, ADMITTED, ENDED), from capture_filter.c
- * (EXCLUDED), from capture_inspect.c (all FOUND_..., INSPECT_FAILED, ENDED), and from here
+ * (EXCLUDED), from capture_set_filter.c (DISMISSED), from capture_inspect.c (all FOUND_...,
+ * INSPECT_FAILED, ENDED), and from here
  * (DISPLACED).
  *
  * FOUND and ADMITTED begin a new struct process and end the old one, if there is one. A
@@ -114,6 +116,7 @@ static const struct transition transitions[PROC_STATE_CNT][PROC_EVENT_CNT] = {
 		[PROC_EV_EXEC]			= TO(SEEN, NOTHING),
 		[PROC_EV_ADMITTED]		= TO(PROFILED, NOTHING),
 		[PROC_EV_EXCLUDED]		= TO(PAUSED, EXCLUDE),
+		[PROC_EV_DISMISSED]		= TO(UNKNOWN, UNSEEN),
 		[PROC_EV_DISPLACED]		= TO(SEEN, NOTHING),
 		[PROC_EV_FOUND]			= TO(PROFILED, WALK),
 		[PROC_EV_FOUND_SAME]		= TO(PROFILED, WALK_AGAIN),
@@ -220,12 +223,12 @@ static void say_other(struct lifecycle *l, struct tracked *t)
 		t->has_entry = !proc_table_put(l->table, t->tgid, &py);
 }
 
-/* A profiled process keeps its entry, with the reason added; any other gets a new entry. */
-static void say_exclude(struct lifecycle *l, const struct tracked *t, uint8_t unselected)
+/* keep: the process keeps its entry, with the reason added. Otherwise it gets a new one. */
+static void say_exclude(struct lifecycle *l, const struct tracked *t, bool keep, uint8_t unselected)
 {
 	struct py_proc py;
 
-	if (!proc_table_get(l->table, t->tgid, &py) || !t->process ||
+	if (!keep || !proc_table_get(l->table, t->tgid, &py) ||
 	    (t->start_ns && py.start_ns != t->start_ns))
 		py = (struct py_proc){
 			.start_ns = t->start_ns,
@@ -251,7 +254,10 @@ static int say(struct lifecycle *l, struct tracked *t, enum say what,
 		say_other(l, t);
 		break;
 	case SAY_EXCLUDE:
-		say_exclude(l, t, step->unselected);
+		say_exclude(l, t, t->process, step->unselected);
+		break;
+	case SAY_UNSEEN:
+		say_exclude(l, t, false, step->unselected);
 		break;
 	}
 	return 0;

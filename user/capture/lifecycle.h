@@ -43,6 +43,8 @@ enum proc_event {
 	PROC_EV_EXEC,		/* it executed a program, and the BPF side did not admit it  */
 	PROC_EV_ADMITTED,	/* the BPF side admitted it, at its exec or its fork         */
 	PROC_EV_EXCLUDED,	/* it does not meet the user's conditions                */
+	PROC_EV_DISMISSED,	/* the conditions have changed, it does not meet them, and its last
+				 * records were taken                                    */
 	PROC_EV_DISPLACED,	/* its place in py_procs goes to a process of another user who
 				 * has fewer                                             */
 	/* Results of an inspection: */
@@ -80,7 +82,7 @@ struct step {
 	const struct process_args *args;	/* ADMITTED, FOUND: the process that begins */
 	uint64_t inspected_ns;	/* FOUND: when the inspection began (CLOCK_MONOTONIC) */
 	uint64_t end_ns;	/* when the process ended (CLOCK_MONOTONIC); 0: now */
-	uint8_t unselected;	/* EXCLUDED: UNSELECTED_* bits */
+	uint8_t unselected;	/* EXCLUDED, DISMISSED: UNSELECTED_* bits */
 };
 
 /* Zero-initialise; then set table and observer, which outlive it. */

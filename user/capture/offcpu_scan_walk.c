@@ -20,6 +20,7 @@
 
 const volatile bool cfg_gc = true;
 const volatile unsigned char cfg_need_status = 0;
+const volatile bool cfg_trace_context = false;
 const volatile unsigned int cfg_sent_slots = OFFCPU_SCAN_SENT_SLOTS;
 const volatile unsigned int cfg_wakeup_bytes = 0;
 const volatile unsigned int cfg_codes_bytes = 0xffffffff;
@@ -170,5 +171,5 @@ size_t offcpu_scan_walk(const struct raw_offcpu_scan *a, struct py_proc *proc, v
 		.start_ns = a->start_ns,
 	};
 	send_new_codes(s, cache, proc, &s->sample.h);
-	return send_sample(&s->sample, bpf_get_current_pid_tgid()) == CNT_SAMPLE ? now.used : 0;
+	return send_sample(&s->sample, NULL, bpf_get_current_pid_tgid()) == CNT_SAMPLE ? now.used : 0;
 }

@@ -59,21 +59,48 @@ bool proc_table_remove_unseen(struct bpf_map *table, uint32_t *after)
 	return false;
 }
 
-static bool is_gone(pid_t tgid)
+static bool is_unseen(struct bpf_map *table, pid_t tgid)
 {
+	struct py_proc py;
+
+	return proc_table_get(table, tgid, &py) && py.state == PY_PROC_UNSEEN;
+}
+
+static bool is_gone(struct bpf_map *table, pid_t tgid)
+{
+	(void)table;
 	return kill(tgid, 0) && errno == ESRCH;
 }
 
-void proc_table_sweep(struct bpf_map *table)
+/* Remove the entries of which this is true. Returns how many were. */
+static uint32_t remove_if(struct bpf_map *table, bool (*is)(struct bpf_map *table, pid_t tgid))
 {
-	uint32_t key, next, left = bpf_map__max_entries(table);
+	uint32_t key, next, removed = 0, left = bpf_map__max_entries(table);
 	int err = bpf_map__get_next_key(table, NULL, &next, sizeof(next));
 
 	/* Read the next key before a removal: after a removed key the iteration restarts. */
 	while (!err && left--) {
 		key = next;
 		err = bpf_map__get_next_key(table, &key, &next, sizeof(next));
-		if (is_gone(key))
-			proc_table_remove(table, key);
+		if (!is(table, key))
+			continue;
+		proc_table_remove(table, key);
+		removed++;
 	}
+	return removed;
+}
+
+#define UNSEEN_ROUNDS 4
+
+void proc_table_remove_all_unseen(struct bpf_map *table)
+{
+	int i = 0;
+
+	while (i++ < UNSEEN_ROUNDS && remove_if(table, is_unseen))
+		;
+}
+
+void proc_table_sweep(struct bpf_map *table)
+{
+	remove_if(table, is_gone);
 }

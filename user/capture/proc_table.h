@@ -31,6 +31,12 @@ void proc_table_remove(struct bpf_map *table, pid_t tgid);
  */
 bool proc_table_remove_unseen(struct bpf_map *table, uint32_t *after);
 
+/*
+ * Remove all entries of excluded processes (PY_PROC_UNSEEN), also those that children of such
+ * processes get meanwhile. Reads every entry.
+ */
+void proc_table_remove_all_unseen(struct bpf_map *table);
+
 /* Remove the entries of all processes that have ended. Reads every entry. */
 void proc_table_sweep(struct bpf_map *table);
 

@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * sampler.c - one perf event per CPU, to which the BPF program is attached. See sampler.h.
- *
- * Periods change at random; tick_jitter.c computes them. The array tick_periods shows them to
- * the BPF side, which counts missed ticks by them.
+ * sampler.c - one perf event per CPU, to which the BPF program is attached. See sampler.h;
+ * sampler_rate.c changes their periods.
  */
-#include "capture/sampler.h"
+#include "capture/sampler_parts.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,31 +18,8 @@
 #include <unistd.h>
 
 #include "base/util.h"
-#include "capture/tick_jitter.h"
 #include "host/proc.h"
 #include "tachbpf.skel.h"
-
-#define NS_PER_S 1000000000ull
-
-struct cpu_event {
-	int cpu;
-	int fd;			/* -1: the CPU is offline */
-	struct bpf_link *link;	/* owns fd after it was attached; NULL: it does not tick */
-	uint64_t first_period;	/* the period with which it was opened */
-	struct tick_clock clock;
-};
-
-struct sampler {
-	struct tachbpf_bpf *skel;
-	struct perf_event_attr attr;
-	uint32_t rate_hz;
-	enum sampler_event event;	/* as in sampler_args */
-	bool fixed_cpus, started;
-	struct cpu_event *events;
-	int cnt;
-	struct tick_jitter jitter;
-	int timer;		/* timerfd; expires when the periods must change */
-};
 
 static int open_event(struct perf_event_attr *attr, int cpu)
 {
@@ -155,85 +129,6 @@ struct sampler *sampler_new(struct tachbpf_bpf *skel, const struct sampler_args 
 	return NULL;
 }
 
-/* ---- periods that change ---- */
-
-/* Show the BPF side a CPU's new period. before_ns: the period before, 0: there was none. */
-static void publish_period(struct sampler *s, const struct cpu_event *e, uint64_t before_ns)
-{
-	struct tick_period *p = &s->skel->bss->tick_periods[e->cpu];
-
-	if (e->cpu >= TICK_CPUS_MAX || sampler_is_hardware(s))
-		return;
-	p->since_ns = e->clock.since_ns;
-	p->before_ns = before_ns;
-	__atomic_store_n(&p->period_ns, e->clock.period_ns, __ATOMIC_RELEASE);
-}
-
-/* Until the next publish_period() the BPF side counts no missed ticks of this CPU. */
-static void publish_change(struct sampler *s, const struct cpu_event *e)
-{
-	__atomic_store_n(&s->skel->bss->tick_periods[e->cpu].period_ns, TICK_PERIOD_CHANGES,
-			 __ATOMIC_RELEASE);
-}
-
-/* Hardware events have a rate that the kernel keeps. It refuses a rate beyond its limit. */
-static void change_frequency(struct sampler *s, struct cpu_event *e)
-{
-	uint64_t hz = s->rate_hz * tick_clock_factor(&e->clock, &s->jitter) + 0.5;
-
-	if (hz)
-		ioctl(e->fd, PERF_EVENT_IOC_PERIOD, &hz);
-}
-
-/* The ioctl restarts the timer at some time between begin and end. */
-static void change_period(struct sampler *s, struct cpu_event *e)
-{
-	uint64_t begin = now_ns(), before = e->clock.period_ns;
-	uint64_t period = tick_clock_next(&e->clock, &s->jitter, begin);
-
-	publish_change(s, e);
-	if (!ioctl(e->fd, PERF_EVENT_IOC_PERIOD, &period)) {
-		uint64_t end = now_ns();
-
-		tick_clock_changed(&e->clock, &s->jitter, begin + (end - begin) / 2, period);
-	}
-	publish_period(s, e, before);
-}
-
-static void set_timer(struct sampler *s, uint64_t ns)
-{
-	struct itimerspec in = {
-		.it_value = { .tv_sec = ns / NS_PER_S, .tv_nsec = ns % NS_PER_S },
-	};
-
-	timerfd_settime(s->timer, 0, &in, NULL);
-}
-
-int sampler_timer(const struct sampler *s)
-{
-	return s->timer;
-}
-
-void sampler_vary(struct sampler *s)
-{
-	uint64_t expired;
-	int i;
-
-	if (!s->started || read(s->timer, &expired, sizeof(expired)) != sizeof(expired))
-		return;
-	set_timer(s, tick_jitter_turn(&s->jitter));
-	for (i = 0; i < s->cnt; i++) {
-		struct cpu_event *e = &s->events[i];
-
-		if (e->fd < 0)
-			continue;
-		if (sampler_is_hardware(s))
-			change_frequency(s, e);
-		else if (e->cpu < TICK_CPUS_MAX)
-			change_period(s, e);
-	}
-}
-
 static void init_varying(struct sampler *s)
 {
 	uint64_t seed = now_ns();
@@ -283,6 +178,7 @@ static int start_cpu(struct sampler *s, struct cpu_event *e)
 
 	if (err)
 		return err;
+	sampler_publish_rate(s, e, s->rate_hz);
 	e->link = bpf_program__attach_perf_event(s->skel->progs.on_cpu_tick, e->fd);
 	if (!e->link) {
 		err = -errno;
@@ -290,7 +186,9 @@ static int start_cpu(struct sampler *s, struct cpu_event *e)
 		return err;
 	}
 	tick_clock_changed(&e->clock, &s->jitter, now_ns(), e->first_period);
-	publish_period(s, e, 0);
+	sampler_publish_period(s, e, 0);
+	if (s->paused)	/* attaching has enabled it */
+		sampler_pause_cpu(s, e);
 	return 0;
 }
 
@@ -353,7 +251,7 @@ int sampler_start(struct sampler *s)
 	if (err)
 		return complain(s, cpu, err);
 	s->started = true;
-	set_timer(s, tick_jitter_turn(&s->jitter));	/* tests see by it that all CPUs tick */
+	sampler_begin_turns(s);	/* tests see by it that all CPUs tick */
 	return 0;
 }
 
@@ -421,14 +319,4 @@ void sampler_free(struct sampler *s)
 		close(s->timer);
 	free(s->events);
 	free(s);
-}
-
-bool sampler_is_hardware(const struct sampler *s)
-{
-	return s->attr.type == PERF_TYPE_HARDWARE;
-}
-
-uint32_t sampler_period_ns(const struct sampler *s)
-{
-	return sampler_is_hardware(s) ? 0 : s->attr.sample_period;
 }

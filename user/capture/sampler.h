@@ -17,6 +17,8 @@ enum sampler_event {
 	SAMPLER_CLOCK,		/* the kernel's cpu-clock */
 };
 
+#define SAMPLER_RATE_MAX_HZ 50000	/* fits raw_header.rate_hz */
+
 struct sampler_args {
 	uint32_t rate_hz;
 	enum sampler_event event;
@@ -43,6 +45,25 @@ int sampler_timer(const struct sampler *s);
 
 /* Give each CPU another period, if it is time for that; see tick_jitter.h. */
 void sampler_vary(struct sampler *s);
+
+/*
+ * Change the rate of all CPUs in place; the ticks go on. Time of a CPU that got no tick because its
+ * timer was restarted is paid back with ticks of the new rate (tick_jitter.h). A system call and an
+ * interrupt for each CPU: 3 us, in virtual machines 30 us. 0; -EINVAL: not started, or not 1 to
+ * SAMPLER_RATE_MAX_HZ; other -errno: hardware cycles, and the kernel refused (more than
+ * kernel.perf_event_max_sample_rate): then the rate stays.
+ */
+int sampler_set_rate(struct sampler *s, uint32_t hz);
+
+/* Returns the nominal rate in Hz. */
+uint32_t sampler_rate(const struct sampler *s);
+
+/*
+ * End the ticks, or let them go on, in place (PERF_EVENT_IOC_DISABLE): a pause costs nothing. A
+ * change of the rate in a pause takes effect at its end. Nothing happens if there is nothing to
+ * change.
+ */
+void sampler_pause(struct sampler *s, bool pause);
 
 /* Follow CPUs that went online or offline. To be called about once a second. */
 void sampler_refresh(struct sampler *s);

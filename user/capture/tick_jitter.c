@@ -20,6 +20,11 @@
 /* A pair pays back 1 / PAY_BACK of what is owed. */
 #define PAY_BACK 4
 
+void tick_jitter_set_period(struct tick_jitter *j, uint64_t period_ns, unsigned int cpus)
+{
+	tick_jitter_init(j, period_ns, j->random, cpus);
+}
+
 void tick_jitter_init(struct tick_jitter *j, uint64_t period_ns, uint64_t seed, unsigned int cpus)
 {
 	uint64_t wait = MEAN_WAIT_NS;
@@ -110,4 +115,9 @@ void tick_clock_changed(struct tick_clock *c, const struct tick_jitter *j, uint6
 	c->owed_ns += unpaid_ns(c, j, now_ns);
 	c->since_ns = now_ns;
 	c->period_ns = period_ns;
+}
+
+void tick_clock_settle(struct tick_clock *c, const struct tick_jitter *j, uint64_t now_ns)
+{
+	tick_clock_changed(c, j, now_ns, c->period_ns);
 }

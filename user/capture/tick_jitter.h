@@ -46,6 +46,12 @@ struct tick_clock {
 void tick_jitter_init(struct tick_jitter *j, uint64_t period_ns, uint64_t seed, unsigned int cpus);
 
 /*
+ * Change the nominal period. The next turn begins a pair. What a clock owes stays owed: call
+ * tick_clock_settle() with the jitter as it was before, and begin a period.
+ */
+void tick_jitter_set_period(struct tick_jitter *j, uint64_t period_ns, unsigned int cpus);
+
+/*
  * Begin the next change. Returns the time until the change after it: 50 ms to 100 ms, longer for
  * slow clocks. It is the same time for both changes of a pair.
  */
@@ -66,5 +72,11 @@ uint64_t tick_clock_next(struct tick_clock *c, struct tick_jitter *j, uint64_t n
 /* Report that the timer was restarted at now_ns with period_ns. Time without ticks is owed. */
 void tick_clock_changed(struct tick_clock *c, const struct tick_jitter *j, uint64_t now_ns,
 			uint64_t period_ns);
+
+/*
+ * Add what the period since the last restart owes up to now_ns; the period goes on as if the timer
+ * had been restarted at now_ns. For a clock that stops, or gets another nominal period.
+ */
+void tick_clock_settle(struct tick_clock *c, const struct tick_jitter *j, uint64_t now_ns);
 
 #endif

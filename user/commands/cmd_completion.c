@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * cmd_completion.c - tachbpf completion: prints a script with which a shell completes commands,
- * options and their values. All words come from the tables of options_tables.c.
+ * options and their values. All words come from the tables of options_tables.c; those of agent from
+ * `tachbpf agent --help`, which the shell runs when they are wanted.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -109,10 +110,18 @@ static void bash_value(enum command_id command, const struct cli_option *opt)
 	fputs("; return ;;\n", stdout);
 }
 
+/* With sed -E: the options in what `tachbpf agent --help` prints, and what each does. */
+#define AGENT_OPTIONS "s/^ +(-[a-z], )?(--[a-z-]+)"
+
 static void bash_options(const struct cli_command *cmd)
 {
 	size_t i;
 
+	if (cmd == &options_commands[COMMAND_AGENT]) {
+		printf("\t%s) options=$(\"${COMP_WORDS[0]}\" agent --help 2>/dev/null |\n"
+		       "\t\tsed -nE '" AGENT_OPTIONS ".*/\\2/p') ;;\n", cmd->name);
+		return;
+	}
 	printf("\t%s) options='", cmd->name);
 	for (i = 0; i < cmd->option_cnt; i++)
 		if (is_shown(&cmd->options[i]))
@@ -156,6 +165,8 @@ static void print_bash(void)
 	      "\t\tCOMPREPLY=($(compgen -W \"$options\" -- \"$cur\"))\n"
 	      "\telif ((COMP_CWORD == 1)) || [[ $command == help ]]; then\n"
 	      "\t\tCOMPREPLY=($(compgen -W \"$commands\" -- \"$cur\"))\n"
+	      "\telif [[ $command == agent ]] && ((COMP_CWORD == 2)); then\n"
+	      "\t\tCOMPREPLY=($(compgen -W ctl -- \"$cur\"))\n"
 	      "\telif [[ $command == completion ]]; then\n"
 	      "\t\tCOMPREPLY=($(compgen -W '", stdout);
 	print_shells();
@@ -211,6 +222,21 @@ static void zsh_option(enum command_id command, const struct cli_option *opt)
 	fputs("' \\\n", stdout);
 }
 
+/* The agent's, from its help. */
+static void print_zsh_agent(void)
+{
+	fputs("\tagent)\n"
+	      "\t\tlocal -a flags=(${(f)\"$($program agent --help 2>/dev/null |\n"
+	      "\t\t\tsed -nE '" AGENT_OPTIONS ".*/\\2/p')\"})\n"
+	      "\t\tif [[ $words[CURRENT] == -* ]]; then\n"
+	      "\t\t\tcompadd -a flags\n"
+	      "\t\telif ((CURRENT == 2)); then\n"
+	      "\t\t\tcompadd ctl\n"
+	      "\t\telse\n"
+	      "\t\t\t_files\n"
+	      "\t\tfi ;;\n", stdout);
+}
+
 /* What words of a command are that are no options. */
 static void zsh_words(enum command_id command)
 {
@@ -231,7 +257,7 @@ static void print_zsh(void)
 	fputs("#compdef tachbpf\n"
 	      "# zsh completion for tachbpf; made by: tachbpf completion zsh\n"
 	      "_tachbpf() {\n"
-	      "\tlocal command=record\n"
+	      "\tlocal command=record program=$words[1]\n"
 	      "\tlocal -a commands=(\n", stdout);
 	for (i = 0; i < OPTIONS_COMMAND_CNT; i++) {
 		printf("\t\t'%s:", options_commands[i].name);
@@ -252,6 +278,10 @@ static void print_zsh(void)
 	      "\tcase $command in\n", stdout);
 	for (i = 0; i < OPTIONS_COMMAND_CNT; i++) {
 		cmd = &options_commands[i];
+		if (i == COMMAND_AGENT) {
+			print_zsh_agent();
+			continue;
+		}
 		printf("\t%s) _arguments -S \\\n", cmd->name);
 		for (k = 0; k < cmd->option_cnt; k++)
 			if (is_shown(&cmd->options[k]))
@@ -283,6 +313,18 @@ static void fish_option(enum command_id command, const struct cli_option *opt)
 	fputs("'\n", stdout);
 }
 
+static void print_fish_agent(void)
+{
+	fputs("function __tachbpf_agent_options\n"
+	      "\tset -l words (commandline -opc)\n"
+	      "\t$words[1] agent --help 2>/dev/null | sed -nE '" AGENT_OPTIONS
+	      "( [^ ]+)? *(.*)/\\2\\t\\4/p'\n"
+	      "end\n"
+	      "complete -c tachbpf -n '__fish_seen_subcommand_from agent' "
+	      "-a '(__tachbpf_agent_options)'\n"
+	      "complete -c tachbpf -n '__fish_seen_subcommand_from agent' -a ctl\n", stdout);
+}
+
 static void print_fish(void)
 {
 	size_t i;
@@ -308,6 +350,7 @@ static void print_fish(void)
 	print_shells();
 	fputs("'\n", stdout);
 	each_option(fish_option);
+	print_fish_agent();
 }
 
 int completion_run(const struct completion_options *opts)

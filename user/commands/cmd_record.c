@@ -10,13 +10,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/output.h"
 #include "base/text.h"
 #include "base/util.h"
 #include "capture/capture.h"
+#include "capture/capture_process.h"
 #include "commands/command_workers.h"
 #include "commands/options.h"
 #include "commands/record_end.h"
@@ -27,7 +27,6 @@
 #include "host/kallsyms.h"
 #include "host/opener.h"
 #include "host/privileges.h"
-#include "host/reader.h"
 #include "host/spawn.h"
 #include "recording/recording.h"
 #include "target/inspector.h"
@@ -109,7 +108,7 @@ static int open_recording(struct record *r)
 	char *selection = selection_text(o);
 
 	args.rate_hz = r->rate_hz;
-	args.mode = &record_modes[o->capture.mode];
+	args.mode = &record_modes[o->mode];
 	args.features = FEATURE_ALL_THREADS | (o->capture.gc ? FEATURE_GC : 0) |
 			(o->capture.opcodes ? FEATURE_OPCODES : 0);
 	args.selection = selection ? selection : "";
@@ -147,6 +146,7 @@ static int open_capture(struct record *r)
 	args.all = o->all;
 	args.children = o->proc_filter.children == CHILDREN_YES;
 	args.rate_hz = r->rate_hz;
+	args.mode = &record_modes[o->mode];
 	args.kernel = r->kernel;
 	args.proc_filter = has_conditions(o) ? &r->proc_filter : NULL;
 	args.identities = r->identities;
@@ -196,44 +196,6 @@ static int hold_command(struct record *r)
 	return err;
 }
 
-/*
- * Each recorded process takes two open files: its profile and the journal. Called after the
- * command was forked, which keeps its own limit.
- */
-static void raise_file_limit(void)
-{
-	struct rlimit lim;
-
-	if (!getrlimit(RLIMIT_NOFILE, &lim) && lim.rlim_cur < lim.rlim_max) {
-		lim.rlim_cur = lim.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &lim);
-	}
-}
-
-/*
- * On a busy host we must get a CPU soon to empty the ring buffer, or samples and names are lost.
- * A nice value that the user gave us is kept.
- */
-static void raise_priority(void)
-{
-	errno = 0;
-	if (!getpriority(PRIO_PROCESS, 0) && !errno)
-		setpriority(PRIO_PROCESS, 0, -20);
-}
-
-/* What the command has, it has from before. */
-static void drop_privileges(struct record *r)
-{
-	int err;
-
-	raise_file_limit();
-	raise_priority();
-	err = r->workers ? privileges_drop_for_recording() : 0;
-	if (r->workers)
-		reader_reads_proc();
-	if (err)
-		log_warn("privileges are kept: %s", strerror(-err));
-}
 
 static int select_processes(struct record *r)
 {
@@ -419,7 +381,7 @@ static int record(struct record *r)
 	if (!err)
 		err = hold_command(r);
 	if (!err)
-		drop_privileges(r);
+		capture_process_prepare(r->workers);	/* the command keeps what it has */
 	if (!err)
 		err = select_processes(r);
 	if (!err)

@@ -20,6 +20,7 @@ struct recover_options;
 struct doctor_options;
 struct ps_options;
 struct completion_options;
+struct agent_command_options;
 
 int info_run(const struct info_options *opts);
 int report_run(const struct report_options *opts);
@@ -36,5 +37,9 @@ int recover_run(const struct recover_options *opts);
 int doctor_run(const struct doctor_options *opts);
 int ps_run(const struct ps_options *opts);
 int completion_run(const struct completion_options *opts);
+/*
+ * Runs another executable in this one's place: returns only if it cannot, as a shell, 126 or 127.
+ */
+int agent_command_run(const struct agent_command_options *opts);
 
 #endif

@@ -88,7 +88,7 @@ static int check_record(struct options *o)
 		r->all = true;
 		selected = 1;
 	}
-	if (selected == 1 && r->kernel && !record_modes[r->capture.mode].waits) {
+	if (selected == 1 && r->kernel && !record_modes[r->mode].waits) {
 		log_error("--kernel shows where threads wait: give a mode that records waiting, "
 			  "such as -m offcpu or -m wall");
 		return -EINVAL;
@@ -363,11 +363,22 @@ static int unknown_command(const char *word, bool help)
 	return -EINVAL;
 }
 
+/* tachbpf agent WORD...: the words are not ours, also not --help. */
+static int take_agent_words(struct options *o, char **words)
+{
+	o->agent.words = words;
+	return 0;
+}
+
 /* tachbpf help [COMMAND] */
 static int parse_help(struct options *o, char **words)
 {
+	static char *agent_help[] = { "--help", NULL };
+
+	if (*words && find_command(o, *words) && o->command == COMMAND_AGENT)
+		return take_agent_words(o, agent_help);
 	o->show = SHOW_HELP;
-	if (!*words || find_command(o, *words) || !strcmp(*words, "help") || **words == '-')
+	if (!*words || o->named || !strcmp(*words, "help") || **words == '-')
 		return 0;
 	return unknown_command(*words, true);
 }
@@ -384,6 +395,8 @@ int options_parse(struct options *o, int argc, char **argv)
 		argv++;
 	else if (*argv && **argv && **argv != '-')
 		return unknown_command(*argv, false);
+	if (o->command == COMMAND_AGENT)
+		return take_agent_words(o, argv);
 	set_defaults(o);
 	err = cli_parse(&options_commands[o->command], argv, o);
 	if (err || o->show != SHOW_NOTHING || !checks[o->command])
@@ -398,7 +411,8 @@ void options_free(struct options *o)
 		proc_filter_free(&o->record.proc_filter);
 	} else if (o->command == COMMAND_PS) {
 		proc_filter_free(&o->ps.proc_filter);
-	} else if (o->command != COMMAND_DOCTOR && o->command != COMMAND_COMPLETION) {
+	} else if (o->command != COMMAND_DOCTOR && o->command != COMMAND_AGENT &&
+		   o->command != COMMAND_COMPLETION) {
 		free(o->input.paths);
 		sample_filter_options_free(&o->input.filter);
 	}

@@ -45,6 +45,7 @@ struct record_options {
 	const char *html;		/* --html: a flame graph at the end; NULL: none */
 	bool open;			/* --open: show it */
 	bool ignore_kernel_bugs;	/* --ignore-kernel-bugs: kernels that can freeze */
+	enum record_mode mode;
 	/* Of these two, cmd_record.c sets the members that are no option's. */
 	struct capture_args capture;
 	struct recording_args recording;
@@ -161,10 +162,14 @@ struct completion_options {
 	enum shell { SHELL_NONE, SHELL_BASH, SHELL_ZSH, SHELL_FISH, SHELL_CNT } shell;	/* the word */
 };
 
+struct agent_command_options {
+	char **words;			/* behind "agent", NULL-terminated; not owned */
+};
+
 enum command_id {
 	COMMAND_RECORD, COMMAND_INFO, COMMAND_REPORT, COMMAND_REPLAY, COMMAND_MEM,
 	COMMAND_CONVERT, COMMAND_MERGE, COMMAND_SPLIT, COMMAND_DIFF, COMMAND_GIL,
-	COMMAND_RECOVER, COMMAND_DOCTOR, COMMAND_PS, COMMAND_COMPLETION,
+	COMMAND_RECOVER, COMMAND_DOCTOR, COMMAND_PS, COMMAND_AGENT, COMMAND_COMPLETION,
 };
 
 /* Instead of running the command: print this on stdout. */
@@ -191,6 +196,7 @@ struct options {
 		struct recover_options recover;
 		struct doctor_options doctor;
 		struct ps_options ps;
+		struct agent_command_options agent;
 		struct completion_options completion;
 	};
 };

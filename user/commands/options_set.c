@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/quantity.h"
 #include "base/util.h"
 #include "formats/formats.h"
 #include "formats/readers.h"
@@ -20,51 +21,14 @@
 #define DURATION_MAX_S (366.0 * 86400)
 #define PID_MAX 4194304		/* PID_MAX_LIMIT, include/linux/threads.h */
 
-/* Parse a non-negative decimal number; *end: the first character after it. 0 or -EINVAL. */
-static int parse_number(const char *text, double *value, const char **end)
-{
-	size_t len = strspn(text, "0123456789.");
-	char digits[32], *stop;
-
-	/* strtod() alone would accept "inf", "0x1p3" and "1e3". */
-	if (!len || len >= sizeof(digits))
-		return -EINVAL;
-	memcpy(digits, text, len);
-	digits[len] = '\0';
-	*value = strtod(digits, &stop);
-	*end = text + len;
-	return *stop ? -EINVAL : 0;
-}
-
-struct unit {
-	const char *name;
-	double factor;
-};
-
-/* Parse a number with one of units, whose last has a NULL name. 0 or -EINVAL. */
-static int parse_quantity(const char *text, const struct unit *units, double *value)
-{
-	const char *end;
-
-	if (parse_number(text, value, &end))
-		return -EINVAL;
-	for (; units->name; units++) {
-		if (!strcasecmp(end, units->name)) {
-			*value *= units->factor;
-			return 0;
-		}
-	}
-	return -EINVAL;
-}
-
 int options_rate(const char *text, uint32_t *hz)
 {
-	static const struct unit units[] = {
+	static const struct quantity_unit units[] = {
 		{ "", 1 }, { "hz", 1 }, { "k", 1000 }, { "khz", 1000 }, { 0 }
 	};
 	double value;
 
-	if (parse_quantity(text, units, &value) || value < 1 || value > RATE_MAX_HZ ||
+	if (quantity_parse(text, units, &value) || value < 1 || value > RATE_MAX_HZ ||
 	    value != (uint32_t)value)
 		return -EINVAL;
 	*hz = (uint32_t)value;
@@ -73,11 +37,12 @@ int options_rate(const char *text, uint32_t *hz)
 
 int options_duration(const char *text, double *seconds)
 {
-	static const struct unit units[] = { { "", 1 }, { "s", 1 }, { "m", 60 }, { "h", 3600 },
-					     { 0 } };
+	static const struct quantity_unit units[] = {
+		{ "", 1 }, { "s", 1 }, { "m", 60 }, { "h", 3600 }, { 0 }
+	};
 	double value;
 
-	if (parse_quantity(text, units, &value) || value <= 0 || value > DURATION_MAX_S)
+	if (quantity_parse(text, units, &value) || value <= 0 || value > DURATION_MAX_S)
 		return -EINVAL;
 	*seconds = value;
 	return 0;
@@ -224,12 +189,12 @@ int opt_sent_codes(void *target, const struct cli_option *opt, const char *value
 
 int opt_min_wait(void *target, const struct cli_option *opt, const char *value)
 {
-	static const struct unit units[] = {
+	static const struct quantity_unit units[] = {
 		{ "", 1e9 }, { "s", 1e9 }, { "ms", 1e6 }, { "us", 1e3 }, { "ns", 1 }, { 0 }
 	};
 	double ns;
 
-	if (parse_quantity(value, units, &ns) || ns > DURATION_MAX_S * 1e9)
+	if (quantity_parse(value, units, &ns) || ns > DURATION_MAX_S * 1e9)
 		return bad_value(opt, value, "give a time such as 500us, 10ms or 1s");
 	*(uint64_t *)place(target, opt) = (uint64_t)(ns + 0.5);
 	return 0;
@@ -396,14 +361,15 @@ int opt_status(void *target, const struct cli_option *opt, const char *value)
 
 int opt_moment(void *target, const struct cli_option *opt, const char *value)
 {
-	static const struct unit units[] = { { "", 1 }, { "s", 1 }, { "ms", 1e-3 }, { "m", 60 },
-					     { "h", 3600 }, { 0 } };
+	static const struct quantity_unit units[] = {
+		{ "", 1 }, { "s", 1 }, { "ms", 1e-3 }, { "m", 60 }, { "h", 3600 }, { 0 }
+	};
 	struct sample_filter_time *t = place(target, opt);
 	double seconds;
 
 	t->absolute = *value == '@';
 	/* Doubles are exact to the microsecond up to 2^53 us, which are 285 years. */
-	if (parse_quantity(value + t->absolute, units, &seconds) || seconds * 1e6 > 0x1p53)
+	if (quantity_parse(value + t->absolute, units, &seconds) || seconds * 1e6 > 0x1p53)
 		return bad_value(opt, value, "give seconds since the profile's start, such as 1.5, "
 				 "500ms or 2m, or with @ the clock's own");
 	t->us = (uint64_t)(seconds * 1e6 + 0.5);
@@ -436,11 +402,10 @@ int opt_regex(void *target, const struct cli_option *opt, const char *value)
 /* Percentage points, from 0 to 100. */
 int opt_points(void *target, const struct cli_option *opt, const char *value)
 {
+	static const struct quantity_unit units[] = { { "", 1 }, { "%", 1 }, { 0 } };
 	double points;
-	const char *end;
 
-	if (parse_number(value, &points, &end) || strcmp(end, *end == '%' ? "%" : "") != 0 ||
-	    points > 100)
+	if (quantity_parse(value, units, &points) || points > 100)
 		return bad_value(opt, value, "give percentage points, such as 0.5 or 2");
 	*(double *)place(target, opt) = points;
 	return 0;

@@ -134,7 +134,7 @@ static const struct cli_option record_table[] = {
 	EXCLUSION_OPTIONS(record),
 	{ 'm', "mode", "MODE", "How to record",
 	  "which time: cpu (default), wall, offcpu, gil,\nexception or all",
-	  opt_mode, AT(record.capture.mode), NULL },
+	  opt_mode, AT(record.mode), NULL },
 	{ 0, "min-wait", "TIME", "How to record",
 	  "leave out shorter waits: 10ms, 500us, 1s", opt_min_wait,
 	  AT(record.capture.min_wait_ns), NULL },
@@ -472,6 +472,10 @@ static const char *const ps_examples[] = {
 	NULL
 };
 
+static const char *const agent_synopsis[] = {
+	"tachbpf agent [--config FILE] [OPTION...]", "tachbpf agent ctl COMMAND", NULL
+};
+
 static const char *const completion_synopsis[] = { "tachbpf completion bash|zsh|fish", NULL };
 static const char *const completion_examples[] = {
 	". <(tachbpf completion bash)",
@@ -506,6 +510,9 @@ const struct cli_command options_commands[OPTIONS_COMMAND_CNT] = {
 			     ARRAY_SIZE(doctor_table), opt_no_word, NULL },
 	[COMMAND_PS] = { "ps", "List the Python processes on this host.", ps_synopsis, ps_examples,
 			 ps_table, ARRAY_SIZE(ps_table), opt_no_word, NULL },
+	/* Its options are those of tachbpf-agent, which parses them (options_parse()). */
+	[COMMAND_AGENT] = { "agent", "Record for ever, and send profiles and metrics to servers.",
+			    agent_synopsis, NULL, NULL, 0, NULL, NULL },
 	[COMMAND_COMPLETION] = { "completion", "Print what a shell needs to complete a command line.",
 				 completion_synopsis, completion_examples, completion_table,
 				 ARRAY_SIZE(completion_table), opt_shell_word, NULL },

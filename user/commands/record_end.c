@@ -50,16 +50,16 @@ static void explain_no_python(const struct record_options *o, const struct recor
 
 static void explain_no_samples(const struct record_options *o, const struct recording_result *res)
 {
-	const struct record_mode_def *mode = &record_modes[o->capture.mode];
+	const struct record_mode_def *mode = &record_modes[o->mode];
 	const char *who = res->processes == 1 ? "the Python" : "the Pythons";
 
 	if (res->lost)
 		log_warn("no samples: %" PRIu64 " %s lost", res->lost,
 			 text_plural(res->lost, "was", "were"));
-	else if (o->capture.mode == RECORD_CPU)
+	else if (o->mode == RECORD_CPU)
 		log_warn("no samples: %s slept or waited, or used too little CPU time for one; "
 			 "-m wall records waiting, too", who);
-	else if (o->capture.mode == RECORD_WALL || o->capture.mode == RECORD_ALL)
+	else if (o->mode == RECORD_WALL || o->mode == RECORD_ALL)
 		log_warn("no samples: %s did not live long enough for one; a higher -r may help",
 			 who);
 	else

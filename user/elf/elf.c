@@ -137,6 +137,21 @@ static void read_dynamic(struct elf_file *f, const Elf64_Phdr *ph)
 		case DT_HASH:
 			f->dyn.sysv_hash = v;
 			break;
+		case DT_RELA:
+			f->dyn.rela = v;
+			break;
+		case DT_RELASZ:
+			f->dyn.rela_bytes = v;
+			break;
+		case DT_RELACOUNT:
+			f->dyn.rela_relative = v;
+			break;
+		case DT_JMPREL:
+			f->dyn.jmprel = v;
+			break;
+		case DT_PLTRELSZ:
+			f->dyn.jmprel_bytes = v;
+			break;
 		case DT_FLAGS_1:
 			f->program |= !!(v & DF_1_PIE);
 			break;

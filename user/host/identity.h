@@ -28,7 +28,7 @@ struct identity {
 	pid_t ns_tgid;		/* in its own pid namespace; 0: in ours, or unknown */
 };
 
-/* NULL with errno. Freed by identities_free(). */
+/* names: not NULL. Returns NULL with errno. Freed by identities_free(). */
 struct identities *identities_new(container_names_fn names);
 void identities_free(struct identities *ids);
 

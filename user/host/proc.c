@@ -34,7 +34,13 @@ static bool hex(char **p, char then, uint64_t *v)
 	return true;
 }
 
-/* Parse "start-end perms offset major:minor inode path"; false: the mapping has no file. */
+/* The line's path for memory without a file that its process has named: fs/proc/task_mmu.c. */
+#define NAMED_MEMORY "[anon:"
+
+/*
+ * Parse "start-end perms offset major:minor inode path"; false: the mapping has no file and no name
+ * of its process' own.
+ */
 static bool parse_map(char *line, struct proc_map *m)
 {
 	uint64_t major, minor;
@@ -48,7 +54,7 @@ static bool parse_map(char *line, struct proc_map *m)
 		return false;
 	m->inode = strtoull(p, &p, 10);
 	p += strspn(p, " ");
-	if (!m->inode || !*p)
+	if (!*p || (!m->inode && strncmp(p, NAMED_MEMORY, strlen(NAMED_MEMORY))))
 		return false;
 	m->dev = major << 32 | minor;
 	p[strcspn(p, "\n")] = '\0';

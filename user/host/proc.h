@@ -16,18 +16,19 @@
 
 #include "model/event.h"
 
-/* One line of /proc/PID/maps, of a mapping that has a file. */
+/* One line of /proc/PID/maps, of a mapping that has a file, or a name "[anon:...]". */
 struct proc_map {
 	uint64_t start, end, offset;
-	uint64_t dev, inode;	/* of the underlying file system;
-				 * stat() may show others (overlayfs) */
+	uint64_t dev, inode;	/* of the underlying file system; stat() may show others
+				 * (overlayfs). 0: there is no file, only a name */
 	bool exec;
 	const char *path;	/* as the kernel prints it, including " (deleted)" */
 };
 
 /*
- * Call cb for every mapping of a file until it returns non-zero; returns that. Else 0 or -errno.
- * -EFBIG: the list has more than PROC_MAPS_BYTES_MAX bytes, and cb was called for what is in these.
+ * Call cb for every mapping of a file, and for every one that its process has given a name
+ * (PR_SET_VMA_ANON_NAME), until it returns non-zero; returns that. Else 0 or -errno. -EFBIG: the
+ * list has more than PROC_MAPS_BYTES_MAX bytes, and cb was called for what is in these.
  */
 int proc_maps(pid_t tgid, int (*cb)(void *ctx, const struct proc_map *m), void *ctx);
 /* The same for a file with the text of /proc/PID/maps. */

@@ -17,7 +17,7 @@
 #define SLOW_TURNS 10
 #define NAME_BYTES 64
 
-enum function { READ_MEM, READ_TEXT, READ_LINK, READ_LIST };
+enum function { READ_MEM, READ_TEXT, READ_LINK, READ_LIST, OTEL_MAPPINGS };
 
 /* What both sides see. bytes: of memory, of a text, or an array of pid_t. */
 struct shared {
@@ -81,9 +81,25 @@ static int read_list(void *shared, const int *fds)
 	return proc_direct.each(s->tgid, add_pid, s);
 }
 
+static int take_mapping(void *ctx, const struct proc_map *map)
+{
+	otel_mappings_take(ctx, map);
+	return 0;
+}
+
+static int otel_mappings(void *shared, const int *fds)
+{
+	struct otel_mappings found = { .cnt = 0 };
+	struct shared *s = shared;
+	int err = proc_maps(s->tgid, take_mapping, &found);
+
+	memcpy(s->bytes, &found, sizeof(found));
+	return err == -EFBIG ? 0 : err;
+}
+
 static const worker_fn functions[] = {
 	[READ_MEM] = read_mem, [READ_TEXT] = read_text, [READ_LINK] = read_link,
-	[READ_LIST] = read_list,
+	[READ_LIST] = read_list, [OTEL_MAPPINGS] = otel_mappings,
 };
 
 static const char *const calls[] = {
@@ -242,6 +258,19 @@ static int each_by_reader(pid_t tgid, proc_each_fn cb, void *ctx)
 	for (i = 0; !err && i < cnt; i++)
 		err = cb(ctx, pids[i]);
 	free(pids);
+	return err;
+}
+
+int reader_otel_mappings(pid_t tgid, bool hurry, struct otel_mappings *out)
+{
+	struct shared *s = shared_for(tgid, "", 0);
+	int err = s ? call(OTEL_MAPPINGS, tgid, hurry) : -EBUSY;
+
+	if (!err)
+		memcpy(out, s->bytes, sizeof(*out));
+	/* Whoever has written it. */
+	if (err || out->cnt > OTEL_MAPPINGS_MAX)
+		out->cnt = 0;
 	return err;
 }
 

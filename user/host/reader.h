@@ -6,10 +6,12 @@
 #ifndef TACHBPF_HOST_READER_H
 #define TACHBPF_HOST_READER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "host/otel_signs.h"
 #include "worker/worker.h"
 
 /* Its longest answer: a code object's largest table, and a little. */
@@ -23,6 +25,13 @@ extern const struct worker_kind reader_kind;
  * 0, -errno of proc_mem_read(), -E2BIG, or -EBUSY: nothing was read, try again later.
  */
 int reader_mem(pid_t tgid, uint64_t addr, size_t len, bool hurry, const void **bytes);
+
+/*
+ * The mappings of a process that may hold a process context, as they are now: the whole list is
+ * read, some 0.1 ms for a usual process. 0; -errno of proc_maps(), but for -EFBIG; -EBUSY: try
+ * again later.
+ */
+int reader_otel_mappings(pid_t tgid, bool hurry, struct otel_mappings *out);
 
 /*
  * From now on the functions of proc.h ask the reader for the files that it is there for. For a

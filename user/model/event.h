@@ -56,6 +56,8 @@ struct profile_tables {
 
 /* Status bits: TACH's, see bpf/abi.h. */
 
+struct trace_context;
+
 /* One sample of one thread. */
 struct event {
 	uint64_t time_us;	/* CLOCK_MONOTONIC; never goes back within a thread */
@@ -64,7 +66,11 @@ struct event {
 	uint32_t nframes;	/* ≤ EVENT_MAX_FRAMES; may be 0 */
 	const uint32_t *frames;	/* frame ids, innermost first */
 	uint64_t weight;	/* in the profile's unit; 1 for a sample of a tick */
+	uint32_t tick_ns;	/* the time that a live tick's sample stands for: the nominal period
+				 * that its CPU had then, times the ticks that it stands for; 0: it
+				 * is no tick's, or the profile comes from a file */
 	uint8_t status;
+	const struct trace_context *trace;	/* valid as long as frames; NULL: none is known */
 };
 
 enum profile_mode {

@@ -15,6 +15,7 @@
 #include <sys/random.h>
 
 #include "base/hash_index.h"
+#include "base/hash_secret.h"
 
 /* Arena chunks double from the first to the second size, in bytes. */
 #define CHUNK_MIN 2048
@@ -36,42 +37,6 @@ struct intern {
 	struct chunk *chunk;	/* the one being filled; older ones behind it */
 };
 
-/* Multiply to 128 bits and fold: the mixing step of wyhash (public domain). */
-static inline uint64_t mix(uint64_t a, uint64_t b)
-{
-	unsigned __int128 r = (unsigned __int128)a * b;
-
-	return (uint64_t)r ^ (uint64_t)(r >> 64);
-}
-
-#define MIX_A 0xa0761d6478bd642fULL
-#define MIX_B 0xe7037ed1a0b428dbULL
-
-static inline uint64_t load64(const char *p)
-{
-	uint64_t v;
-
-	memcpy(&v, p, sizeof(v));
-	return v;
-}
-
-/*
- * Names come from processes that may be hostile: because of the seed they cannot choose
- * names that all collide.
- */
-static uint64_t hash_string(uint64_t seed, const char *s, size_t len)
-{
-	uint64_t h = seed ^ mix(len ^ MIX_A, MIX_B);
-	char tail[16] = { 0 };
-
-	for (; len > 16; s += 16, len -= 16)
-		h = mix(load64(s) ^ MIX_A, load64(s + 8) ^ h);
-	if (len)
-		memcpy(tail, s, len);
-	h = mix(load64(tail) ^ MIX_A, load64(tail + 8) ^ h);
-	return mix(h ^ seed, MIX_B);
-}
-
 static uint64_t hash_frame(uint64_t seed, const struct frame *f)
 {
 	uint64_t names = (uint64_t)f->file << 32 | f->func;
@@ -79,8 +44,8 @@ static uint64_t hash_frame(uint64_t seed, const struct frame *f)
 	uint64_t columns = (uint64_t)(uint32_t)f->column << 32 | (uint32_t)f->end_column;
 	uint64_t h;
 
-	h = mix(names ^ MIX_A, lines ^ seed);
-	return mix(columns ^ MIX_B, h ^ (uint64_t)f->kind << 8 ^ f->opcode);
+	h = hash_secret_mix(names ^ HASH_SECRET_A, lines ^ seed);
+	return hash_secret_mix(columns ^ HASH_SECRET_B, h ^ (uint64_t)f->kind << 8 ^ f->opcode);
 }
 
 static bool frame_equal(const void *frames, uint32_t id, const void *key)
@@ -180,13 +145,13 @@ bool intern_find_string(const struct intern *in, const char *s, size_t len, uint
 {
 	const struct text text = { s, len };
 
-	return hash_index_find(&in->string_index, (uint32_t)hash_string(in->seed, s, len),
+	return hash_index_find(&in->string_index, (uint32_t)hash_secret(in->seed, s, len),
 			       string_equal, in->strings, &text, id);
 }
 
 int intern_string(struct intern *in, const char *s, size_t len, uint32_t *id)
 {
-	uint32_t hash = (uint32_t)hash_string(in->seed, s, len), cnt = in->tables.string_cnt;
+	uint32_t hash = (uint32_t)hash_secret(in->seed, s, len), cnt = in->tables.string_cnt;
 	const struct text text = { s, len };
 	struct hash_index_slot *slot;
 	char *copy;
@@ -210,6 +175,12 @@ int intern_string(struct intern *in, const char *s, size_t len, uint32_t *id)
 	in->tables.string_cnt++;
 	*id = cnt;
 	return 0;
+}
+
+bool intern_find_frame(const struct intern *in, const struct frame *f, uint32_t *id)
+{
+	return hash_index_find(&in->frame_index, (uint32_t)hash_frame(in->seed, f), frame_equal,
+			       in->frames, f, id);
 }
 
 int intern_frame(struct intern *in, const struct frame *f, uint32_t *id)

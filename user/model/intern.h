@@ -25,6 +25,9 @@ bool intern_find_string(const struct intern *in, const char *s, size_t len, uint
 /* Copies the frame, whose file and func are ids of this table. 0 or -ENOMEM. */
 int intern_frame(struct intern *in, const struct frame *f, uint32_t *id);
 
+/* The id of a frame that is there. Returns false if it is not. */
+bool intern_find_frame(const struct intern *in, const struct frame *f, uint32_t *id);
+
 /*
  * The frame of something that is not Python code, of any kind but FRAME_PYTHON: file "~", no
  * line. name: "<GC>", "<kernel schedule>" ... The id in *id; 0 or -ENOMEM.

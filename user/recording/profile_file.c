@@ -208,11 +208,13 @@ static void close_journal(struct profile_file *f)
 
 /* ---- writing ---- */
 
-static void log_write_error(const struct recording *r, const struct row *row, int err)
+static void log_write_error(struct recording *r, const struct row *row, int err)
 {
 	const char *hint = "what was written before may be readable";
 	char path[PATH_MAX] = "";
 
+	if (!recording_error_is_new(r, err) && r->args.terse)
+		return;
 	if (err == -ENOSPC || err == -EDQUOT)
 		hint = "free some space or choose another place with -o; "
 		       "what was written before can be read";
@@ -225,7 +227,7 @@ static void log_write_error(const struct recording *r, const struct row *row, in
 /* The profile could not even be begun: leave no empty file. Returns f->err. */
 static int undo_create(struct profile_file *f)
 {
-	const struct recording *r = f->recording;
+	struct recording *r = f->recording;
 	char place[PATH_MAX];
 
 	profile_file_abandon(f);
@@ -274,10 +276,20 @@ int profile_file_event(struct profile_file *f, const struct event *ev)
 	return f->err;
 }
 
+/* Add to the recording's size what the files have got; they are a TACH file, or nothing. */
+static void count_bytes(struct profile_file *f)
+{
+	uint64_t bytes = f->fd >= 0 && f->sink ? tach_bytes(f->sink) : f->bytes;
+
+	f->recording->bytes += bytes - f->bytes;
+	f->bytes = bytes;
+}
+
 int profile_file_flush(struct profile_file *f)
 {
 	if (f->sink && !f->err && f->sink->ops->flush)
 		f->err = f->sink->ops->flush(f->sink);
+	count_bytes(f);
 	return f->err;
 }
 
@@ -334,6 +346,7 @@ int profile_file_end(struct profile_file *f)
 		profile_stats(f, &stats);
 		keep_first(&f->err, f->sink->ops->end(f->sink, &stats));
 		kept = tach_sample_cnt(f->sink);
+		count_bytes(f);
 		keep_first(&f->err, f->sink->ops->close(f->sink));
 		f->sink = NULL;
 	}

@@ -21,6 +21,7 @@ struct profile_file {
 	struct sink *sink;		/* NULL: nothing is written yet */
 	struct profile_meta meta;	/* the sink has a pointer to it */
 	int fd, journal_fd;		/* -1: none */
+	uint64_t bytes;			/* of these files, in recording.bytes */
 	int err;			/* the first error; nothing is written after it */
 };
 

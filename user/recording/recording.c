@@ -30,10 +30,13 @@
 /* 10,000 samples of depth 20: more than a second of one CPU at any common rate. */
 #define HELD_MAX_BYTES (2u << 20)
 
-/* What the recording attaches to a process. */
+/* What the recording has of a process. */
 struct observed {
 	struct process *process;
 	struct profile_file file;	/* its sink may be in memory (memory_sink.h) */
+	bool joined;			/* by recording_begin(): then these are known, too */
+	struct process_stats before;	/* what the process had counted by then */
+	uint64_t taken, refused;	/* samples, by recording_event() */
 };
 
 static const struct observer_ops recording_ops;
@@ -169,9 +172,8 @@ static struct row *add_row(struct recording *r, const struct process *p)
  * A process' file is created when there is something to write. Only one that the user named is
  * created now, so that an error is reported at once.
  */
-static int on_begin(struct observer *observer, struct process *p)
+static struct observed *observe(struct recording *r, struct process *p)
 {
-	struct recording *r = (struct recording *)observer;
 	struct observed *o = calloc(1, sizeof(*o));
 	struct row *row = o ? add_row(r, p) : NULL;
 
@@ -181,12 +183,34 @@ static int on_begin(struct observer *observer, struct process *p)
 	}
 	if (!row) {
 		free(o);
-		return -ENOMEM;
+		return NULL;
 	}
 	o->process = p;
 	profile_file_init(&o->file, r, row, process_image(p), process_tgid(p), process_comm(p));
+	return o;
+}
+
+static int on_begin(struct observer *observer, struct process *p)
+{
+	struct observed *o = observe((struct recording *)observer, p);
+
+	if (!o)
+		return -ENOMEM;
 	process_set_observed(p, o);
-	return row->named ? profile_file_create(&o->file, process_tables(p)) : 0;
+	return o->file.row->named ? profile_file_create(&o->file, process_tables(p)) : 0;
+}
+
+struct observed *recording_begin(struct recording *r, struct process *p)
+{
+	struct observed *o = observe(r, p);
+
+	if (!o) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	o->joined = true;
+	process_stats(p, &o->before);
+	return o;
 }
 
 /* A process that may share a file gets a sink in memory, until its age is known; others a file. */
@@ -201,16 +225,30 @@ static int open_sink(struct recording *r, struct observed *o)
 	return memory ? profile_file_begin(&o->file, memory, tables) : -ENOMEM;
 }
 
-static int on_event(struct observer *observer, struct process *p, const struct event *ev)
+static inline int write_event(struct recording *r, struct observed *o, const struct event *ev)
 {
-	struct observed *o = process_observed(p);
-	struct recording *r = (struct recording *)observer;
-
-	if (!o)
-		return -ENOMEM;	/* as on_begin() returned */
 	if (!o->file.sink && !o->file.err)
 		o->file.err = open_sink(r, o);
 	return recording_judge_error(r, o->file.row, profile_file_event(&o->file, ev));
+}
+
+static int on_event(struct observer *observer, struct process *p, const struct event *ev)
+{
+	struct observed *o = process_observed(p);
+
+	if (!o)
+		return -ENOMEM;	/* as on_begin() returned */
+	return write_event((struct recording *)observer, o, ev);
+}
+
+int recording_event(struct recording *r, struct observed *o, const struct event *ev)
+{
+	int err = write_event(r, o, ev);
+	uint64_t samples = process_samples_in(o->process, ev);
+
+	o->taken += err ? 0 : samples;
+	o->refused += err ? samples : 0;
+	return err;
 }
 
 static int write_held(void *ctx, const struct event *ev)
@@ -278,23 +316,60 @@ static int end_file(struct recording *r, struct observed *o)
 	return err;
 }
 
+static uint64_t since(uint64_t now, uint64_t before)
+{
+	return now > before ? now - before : 0;
+}
+
+/* The process' statistics, of the time that it was in this recording. */
+static void own_stats(const struct observed *o, struct process_stats *s)
+{
+	const struct process_stats *b = &o->before;
+
+	process_stats(o->process, s);
+	if (!o->joined)
+		return;
+	s->samples = o->taken;
+	s->write_lost = o->refused;
+	s->truncated = since(s->truncated, b->truncated);
+	s->unreadable = since(s->unreadable, b->unreadable);
+	s->unresolved = since(s->unresolved, b->unresolved);
+	s->native = since(s->native, b->native);
+	s->frames = since(s->frames, b->frames);
+	s->code_repeated = since(s->code_repeated, b->code_repeated);
+	s->process_reads = since(s->process_reads, b->process_reads);
+	s->discovered_late = since(s->discovered_late, b->discovered_late);
+	s->memory_lost = since(s->memory_lost, b->memory_lost);
+	s->waits.waits = since(s->waits.waits, b->waits.waits);
+	s->waits.repaired = since(s->waits.repaired, b->waits.repaired);
+	s->waits.guessed = since(s->waits.guessed, b->waits.guessed);
+	s->waits.forgotten = since(s->waits.forgotten, b->waits.forgotten);
+}
+
+int recording_end(struct recording *r, struct observed *o, uint64_t end_ns)
+{
+	int err;
+
+	u64map_remove(&r->live, process_tgid(o->process));
+	own_stats(o, &o->file.row->stats);
+	o->file.row->end_s = recording_since_start(r);
+	if (is_brief(r, o, end_ns))
+		err = recording_merge(r, o->file.row, o->process, o->file.sink);
+	else
+		err = end_file(r, o);
+	free_observed(o);
+	return err;
+}
+
 static int on_end(struct observer *observer, struct process *p, uint64_t end_ns)
 {
 	struct recording *r = (struct recording *)observer;
-	struct observed *o = u64map_remove(&r->live, process_tgid(p));
-	int err;
+	struct observed *o = u64map_get(&r->live, process_tgid(p));
 
 	if (!o)
 		return 0;
-	process_stats(p, &o->file.row->stats);
-	o->file.row->end_s = recording_since_start(r);
-	if (is_brief(r, o, end_ns))
-		err = recording_merge(r, o->file.row, p, o->file.sink);
-	else
-		err = end_file(r, o);
 	process_set_observed(p, NULL);
-	free_observed(o);
-	return err;
+	return recording_end(r, o, end_ns);
 }
 
 /* Is there room for one more? One user's processes leave some for those of others. */
@@ -333,6 +408,18 @@ static bool on_remark(struct observer *observer, pid_t tgid, uint32_t uid, const
 	return true;
 }
 
+void recording_keep_remarks(struct recording *to, const struct recording *from)
+{
+	const struct refusal *one;
+	size_t i;
+
+	for (i = 0; i < from->refusal_cnt; i++) {
+		one = &from->refusals[i];
+		if (proc_living_task(one->tgid))
+			on_remark(&to->observer, one->tgid, one->uid, one->comm, one->why);
+	}
+}
+
 static void on_stop(struct observer *observer, double missed_pct)
 {
 	struct recording *r = (struct recording *)observer;
@@ -369,6 +456,11 @@ int recording_finish(struct recording *r, const struct capture_counts *counts)
 	else
 		replaced_remove(&r->replaced);
 	return err;
+}
+
+uint64_t recording_bytes(const struct recording *r)
+{
+	return r->bytes + r->session_bytes;
 }
 
 size_t recording_process_cnt(const struct recording *r)

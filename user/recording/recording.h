@@ -30,6 +30,7 @@ struct recording_args {
 	const struct record_mode_def *mode;
 	uint32_t features;	/* FEATURE_* */
 	const char *selection;	/* the user's options: "-a", "-p 12,13", "-- cmd"; copied */
+	bool terse;		/* of files with the same error, only the first is logged */
 };
 
 /*
@@ -44,6 +45,30 @@ void recording_discard(struct recording *r);
 
 /* Returns the observer for a capture. Valid as long as the recording. */
 struct observer *recording_observer(struct recording *r);
+
+/* ---- for an observer that writes recordings beside other things ---- */
+/*
+ * A recording may also be used by an observer that has attached data of its own to processes, and
+ * begin and end while they live. That observer calls these functions instead of the observer's
+ * begin(), event() and end(), which they are otherwise like; start(), tick(), stop() and remark()
+ * are called through recording_observer(). Only with PLACE_DIR.
+ */
+struct observed;	/* a process in a recording */
+
+/*
+ * What process_stats() had counted before does not count in this recording. NULL: no memory.
+ * Freed by recording_end(), or with the recording.
+ */
+struct observed *recording_begin(struct recording *r, struct process *p);
+/* ev may differ from what p delivered: the samples in it are what the recording counts. */
+int recording_event(struct recording *r, struct observed *o, const struct event *ev);
+/* end_ns 0: the process may still live. */
+int recording_end(struct recording *r, struct observed *o, uint64_t end_ns);
+/* Of a recording that follows another one: take over remarks on processes that still live. */
+void recording_keep_remarks(struct recording *to, const struct recording *from);
+/* About how many bytes the files have, with what a finished file adds; as of the last tick(). */
+uint64_t recording_bytes(const struct recording *r);
+/* --------------------------------------------------------------------- */
 
 /*
  * The user's command runs in this process: it gets its own file, however short it lives; with

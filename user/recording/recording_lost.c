@@ -51,8 +51,7 @@ static bool is_of_one(int err)
 	}
 }
 
-/* Returns true the first time for each kind of error. */
-static bool is_new(struct recording *r, int err)
+bool recording_error_is_new(struct recording *r, int err)
 {
 	uint64_t *word = &r->lost_said[-err / 64 % 2], bit = 1ull << (-err % 64);
 	bool is_first = !(*word & bit);
@@ -73,7 +72,7 @@ int recording_judge_error(struct recording *r, struct row *row, int err)
 	row->lost = true;
 	r->lost_cnt += row->merged_cnt ? row->member_cnt : 1;
 	r->lost_err = r->lost_err ? r->lost_err : err;
-	if (is_new(r, err))
+	if (recording_error_is_new(r, err))
 		log_warn("the profile of process %d (%s) cannot be written: %s: the process counts "
 			 "as lost, and the recording goes on%s", row->tgid,
 			 escape_text(row->comm, strlen(row->comm), comm, sizeof(comm)),

@@ -87,6 +87,7 @@ struct recording {
 	bool ended_broken;		/* no more rows can be written to disk */
 	struct u64map names;		/* tgid, or hash of a merged file's comm -> files so far */
 	size_t file_cnt;
+	uint64_t bytes;			/* in the profiles' files, as of the last flush of each */
 	struct u64map live;		/* tgid -> struct observed */
 	struct refusal *refusals;
 	size_t refusal_cnt, refusals_more;	/* refusals_more: those that are not kept */
@@ -112,6 +113,8 @@ struct recording {
 int recording_judge_error(struct recording *r, struct row *row, int err);
 /* What the user can do about an error of one profile: "; ..." or "". */
 const char *recording_lost_remedy(int err);
+/* Returns true the first time for each kind of error. */
+bool recording_error_is_new(struct recording *r, int err);
 
 /* ---- recording_rows.c ---- */
 

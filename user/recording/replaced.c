@@ -2,28 +2,23 @@
 /*
  * replaced.c - see replaced.h.
  *
- * Names are checked before they are moved, and a directory that is removed is opened without
- * following links and must be ours (output.h): others cannot make us remove what is theirs.
+ * Names are checked before they are moved; old_recording.c knows what is a recording's.
  */
 #include "recording/replaced.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/util.h"
-#include "formats/tach/tach_format.h"
 #include "formats/tach/tach_journal.h"
-#include "host/regular.h"
+#include "recording/old_recording.h"
 #include "recording/session_json.h"
 
-/* Longer than any name: one that does not fit is found when it is used (ENAMETOOLONG). */
-#define NAME_BYTES (OUTPUT_NAME_MAX + 32)
+#define NAME_BYTES OLD_NAME_BYTES
 #define SHOWN_BYTES 512
 
 enum part { MAIN, JSON, JOURNAL, CHILDREN, PART_CNT };
@@ -54,111 +49,14 @@ static const char *shown(const char *name, char buf[SHOWN_BYTES])
 	return escape_text(name, strlen(name), buf, SHOWN_BYTES);
 }
 
-static bool ends_with(const char *name, const char *tail)
-{
-	size_t len = strlen(name), tail_len = strlen(tail);
-
-	return len > tail_len && !strcmp(name + len - tail_len, tail);
-}
-
 /* ---- is it a recording's? ---- */
-
-static bool is_regular(int dirfd, const char *name)
-{
-	struct stat st;
-
-	return !fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) && S_ISREG(st.st_mode);
-}
-
-/* A TACH file; an empty one; or one whose recording was killed, with its journal. */
-static bool is_profile(int dirfd, const char *name)
-{
-	int fd = open_regular(dirfd, name, RESOLVE_NO_SYMLINKS);
-	char journal[NAME_BYTES];
-	uint32_t magic = 0;
-	ssize_t n = -1;
-
-	if (fd < 0)
-		return false;
-	if (is_regular(dirfd, name))
-		n = read(fd, &magic, sizeof(magic));
-	close(fd);
-	part_name(name, JOURNAL, journal);
-	return !n || (n == sizeof(magic) && (magic == TACH_MAGIC || magic == TACH_MAGIC_SWAPPED ||
-					     (!magic && is_regular(dirfd, journal))));
-}
-
-/* A name that a recording's directory may have, and what has it. */
-static bool is_entry(int dirfd, const char *name)
-{
-	if (!is_regular(dirfd, name))
-		return false;
-	if (ends_with(name, ".tach"))
-		return is_profile(dirfd, name);
-	return !strcmp(name, SESSION_FILE_NAME) || ends_with(name, ".tach" SESSION_BESIDE_SUFFIX) ||
-	       ends_with(name, ".tach.damaged") ||
-	       (!strncmp(name, OUTPUT_TEMP_PREFIX, strlen(OUTPUT_TEMP_PREFIX)) &&
-		ends_with(name, ".tmp")) ||
-	       (*name == '.' && ends_with(name, TACH_JOURNAL_SUFFIX));
-}
-
-static bool is_dot(const char *name)
-{
-	return !strcmp(name, ".") || !strcmp(name, "..");
-}
-
-/* A stream of a directory's entries. NULL with errno: it cannot be opened, or is a link. */
-static DIR *open_dir(int dirfd, const char *name)
-{
-	int fd = openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	DIR *d = fd < 0 ? NULL : fdopendir(fd);
-
-	if (!d && fd >= 0)
-		close(fd);
-	return d;
-}
-
-/* What of a directory is not a recording's: its name in other; "": all is. 0 or -errno. */
-static int find_other(int parent, const char *name, char other[NAME_BYTES], size_t *entries)
-{
-	DIR *d = open_dir(parent, name);
-	struct dirent *e;
-
-	other[0] = '\0';
-	*entries = 0;
-	if (!d)
-		return -errno;
-	while (!other[0] && (e = readdir(d))) {
-		if (is_dot(e->d_name))
-			continue;
-		++*entries;
-		if (!is_entry(dirfd(d), e->d_name))
-			snprintf(other, NAME_BYTES, "%s", e->d_name);
-	}
-	closedir(d);
-	return 0;
-}
-
-/* Has it a recording, whatever else there is? */
-static bool has_recording(int parent, const char *name)
-{
-	DIR *d = open_dir(parent, name);
-	struct dirent *e;
-	bool found = false;
-
-	while (d && !found && (e = readdir(d)))
-		found = ends_with(e->d_name, ".tach") || !strcmp(e->d_name, SESSION_FILE_NAME);
-	if (d)
-		closedir(d);
-	return found;
-}
 
 /* 0: nothing but a recording's is there; or -errno after logging. */
 static int check_dir(int parent, const char *name)
 {
 	char other[NAME_BYTES], buf[SHOWN_BYTES], buf2[SHOWN_BYTES];
 	size_t entries;
-	int err = find_other(parent, name, other, &entries);
+	int err = old_recording_find_other(parent, name, other, &entries);
 
 	if (err)
 		log_error("cannot look into '%s': %s", shown(name, buf), strerror(-err));
@@ -178,10 +76,10 @@ static int check_part(int parent, const char *name, enum part part, const struct
 	if (S_ISDIR(st->st_mode))
 		return check_dir(parent, name);
 	if (part == MAIN) {
-		is_ours = is_profile(parent, name);
+		is_ours = old_recording_is_profile(parent, name);
 	} else if (part == JOURNAL) {
-		is_ours = is_regular(parent, name);
-	} else if (part == JSON && is_regular(parent, name)) {
+		is_ours = old_recording_is_regular(parent, name);
+	} else if (part == JSON && old_recording_is_regular(parent, name)) {
 		snprintf(file, sizeof(file), "%.*s",
 			 (int)(strlen(name) - strlen(SESSION_BESIDE_SUFFIX)), name);
 		session = session_json_read_beside(parent, file, NULL);
@@ -205,7 +103,7 @@ struct obstacles {
 /* Is a directory that files are to go to in the way? What else is in it may stay. */
 static bool dir_is_full(int parent, const char *name, const struct stat *st)
 {
-	return S_ISDIR(st->st_mode) ? has_recording(parent, name) : true;
+	return S_ISDIR(st->st_mode) ? old_recording_is_there(parent, name) : true;
 }
 
 static void find_obstacles(int parent, const char *name, enum place_kind kind,
@@ -235,7 +133,7 @@ static void find_obstacles(int parent, const char *name, enum place_kind kind,
 		o->in_the_way[JSON] = o->there[JSON];
 		o->in_the_way[JOURNAL] = o->there[JOURNAL];
 		if (o->there[CHILDREN] && S_ISDIR(o->st[CHILDREN].st_mode))
-			o->in_the_way[CHILDREN] = has_recording(parent, part);
+			o->in_the_way[CHILDREN] = old_recording_is_there(parent, part);
 	}
 }
 
@@ -282,23 +180,13 @@ static int refuse(int parent, const char *name, enum place_kind kind, const stru
 /* A file, or a directory with what a recording has written to it. Logs what cannot be removed. */
 static void remove_part(int parent, const char *name)
 {
+	int err = old_recording_remove(parent, name);
 	char buf[SHOWN_BYTES];
-	DIR *d = open_dir(parent, name);
-	struct dirent *e;
-	int err = 0;
 
-	if (!d) {
-		err = unlinkat(parent, name, 0) && errno != ENOENT ? errno : 0;
-	} else if (!output_check_dir(dirfd(d), name)) {
-		while ((e = readdir(d)))
-			if (!is_dot(e->d_name) && is_entry(dirfd(d), e->d_name))
-				unlinkat(dirfd(d), e->d_name, 0);
-		err = unlinkat(parent, name, AT_REMOVEDIR) ? errno : 0;
-	}
-	if (d)
-		closedir(d);
-	if (err)
-		log_warn("cannot remove '%s': %s", shown(name, buf), strerror(err));
+	if (err == -ENOTDIR || err == -ELOOP)
+		err = unlinkat(parent, name, 0) ? -errno : 0;
+	if (err && err != -ENOENT && err != -EPERM)
+		log_warn("cannot remove '%s': %s", shown(name, buf), strerror(-err));
 }
 
 static int set_aside(struct replaced *r, enum part part)

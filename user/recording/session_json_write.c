@@ -261,7 +261,7 @@ static void json_python_version(struct json *j, const struct recording *r, struc
 	json_string(j, "python_version", w->any && !w->several ? w->version : NULL);
 }
 
-/* From the environment that packaging/daemonset.yaml sets. */
+/* From the environment that the DaemonSet in packaging/kubernetes sets. */
 static void json_kubernetes(struct json *j)
 {
 	static const struct {

@@ -38,19 +38,16 @@ const struct loss_name loss_names[LOSS_CNT] = {
 		"was full" },
 };
 
-static void add_row(void *ctx, const struct row *row)
+void totals_add(struct totals *t, const struct process_stats *s, bool no_file)
 {
-	const struct process_stats *s = &row->stats;
-	struct totals *t = ctx;
-
 	t->samples += s->samples;
 	t->frames += s->frames;
 	t->truncated += s->truncated;
 	t->unreadable += s->unreadable;
 	t->unresolved += s->unresolved;
 	t->discovered_late += s->discovered_late;
-	t->write_lost += row_has_no_file(row) ? 0 : s->write_lost;
-	t->no_file += row_has_no_file(row) ? s->write_lost : 0;
+	t->write_lost += no_file ? 0 : s->write_lost;
+	t->no_file += no_file ? s->write_lost : 0;
 	t->memory_lost += s->memory_lost;
 	t->repeated += s->code_repeated;
 	t->waits.waits += s->waits.waits;
@@ -59,7 +56,12 @@ static void add_row(void *ctx, const struct row *row)
 	t->waits.forgotten += s->waits.forgotten;
 }
 
-static void sum_losses(const struct capture_counts *c, struct totals *t)
+static void add_row(void *ctx, const struct row *row)
+{
+	totals_add(ctx, &row->stats, row_has_no_file(row));
+}
+
+void totals_losses(struct totals *t, const struct capture_counts *c)
 {
 	int i;
 
@@ -78,6 +80,7 @@ static void sum_losses(const struct capture_counts *c, struct totals *t)
 	t->lost[LOSS_MEMORY] = t->memory_lost;
 	t->lost[LOSS_LIFECYCLE_EVENTS] = c->bpf[CNT_LIFECYCLE_LOST];
 	t->lost[LOSS_PROCESS_TABLE_FULL] = c->bpf[CNT_PROCS_FULL] + c->table_full;
+	t->lost_total = 0;
 	for (i = 0; i < LOSS_CNT; i++)
 		t->lost_total += t->lost[i];
 }
@@ -88,5 +91,5 @@ void totals_sum(const struct recording *r, const struct capture_counts *c, struc
 	recording_each_row(r, add_row, t);
 	t->cpu_s = cpu_time_s() - c->startup_cpu_s;
 	t->elapsed_s = ((r->end_ns ? r->end_ns : now_ns()) - r->start_ns) / 1e9;
-	sum_losses(c, t);
+	totals_losses(t, c);
 }

@@ -45,6 +45,10 @@ struct totals {
 	uint64_t lost[LOSS_CNT], lost_total;
 };
 
+/* Add what happened to a process' samples. no_file: its file could not be created. */
+void totals_add(struct totals *t, const struct process_stats *s, bool no_file);
+/* Set lost and lost_total of what was added and of what the capture counts. */
+void totals_losses(struct totals *t, const struct capture_counts *c);
 /* Fill *t with the sums over all rows and the losses in c. */
 void totals_sum(const struct recording *r, const struct capture_counts *c, struct totals *t);
 

@@ -15,9 +15,10 @@
 struct known_frame {
 	struct raw_frame raw;		/* as the BPF side sent it; code 0: the slot is free */
 	uint32_t id;			/* its frame id */
-	uint32_t pending1;		/* its index + 1 in symbolizer.pending; 0: not there */
+	uint16_t pending1;		/* its index + 1 in symbolizer.pending; 0: not there */
 	bool resolved;
 };
+_Static_assert(sizeof(struct known_frame) == 24, "a process has thousands of slots");
 
 struct frame_cache {
 	struct hash_slots table;	/* of struct known_frame */

@@ -17,6 +17,7 @@
 #include "base/util.h"
 #include "host/remote_mem.h"
 #include "model/intern.h"
+#include "model/trace_context.h"
 #include "resolve/observer.h"
 #include "resolve/other_frames.h"
 #include "resolve/symbolize.h"
@@ -361,6 +362,18 @@ static void drop_trampolines(const struct process *p, struct event *ev, uint32_t
 	ev->nframes = n;
 }
 
+/*
+ * The context of t's last record, in *out; NULL: it has none. A wait that was not walked is of
+ * another time than that record.
+ */
+static const struct trace_context *trace_of(const struct thread *t, const struct event *ev,
+					    struct trace_context *out)
+{
+	bool known = t->trace_len && !(ev->status & STATUS_UNKNOWN);
+
+	return known && trace_context_parse(t->trace, t->trace_len, out) ? out : NULL;
+}
+
 /* Make an event of t's stack. weight: in the profile's unit. wait: NULL for a sample. */
 static int emit(struct process *p, const struct thread *t, const struct raw_head *raw,
 		uint64_t weight, const struct wait_stretch *wait)
@@ -373,8 +386,10 @@ static int emit(struct process *p, const struct thread *t, const struct raw_head
 		.nframes = raw->nframes,
 		.frames = t->ids + ABI_MAX_FRAMES - raw->nframes,
 		.weight = weight,
+		.tick_ns = wait || raw->h.kind != RAW_SAMPLE ? 0 : raw_tick_ns(&raw->h),
 		.status = raw->status,
 	};
+	struct trace_context trace;
 	int err = 0;
 
 	if (raw->flags & RAW_SYNTHETIC_FLAGS)
@@ -384,6 +399,7 @@ static int emit(struct process *p, const struct thread *t, const struct raw_head
 	if (err)
 		return err;
 	drop_trampolines(p, &ev, with_synthetic);
+	ev.trace = trace_of(t, &ev, &trace);
 	p->stats.frames += ev.nframes * process_samples_in(p, &ev);
 	return deliver(p, &ev);
 }
@@ -434,6 +450,15 @@ static int take_extra(struct process *p, struct thread *t, uint64_t time_ns)
 	return err;
 }
 
+/* Keep the context behind the record's stack for the thread's events, or that it has none. */
+static int take_trace(struct thread *t, const struct raw_sample *raw, size_t len)
+{
+	size_t at = raw_sample_bytes(raw->nframes, raw->flags);
+
+	return thread_set_trace(t, (const uint8_t *)raw + at,
+				raw->flags & RAW_TRACED ? len - at : 0);
+}
+
 /* Take the stack of a record; *t is its thread. 0 or -errno. */
 static int take_stack(struct process *p, const struct raw_sample *raw, size_t len,
 		      struct thread **t)
@@ -447,6 +472,8 @@ static int take_stack(struct process *p, const struct raw_sample *raw, size_t le
 	if (!*t)
 		return -ENOMEM;
 	err = resolve_stack(p, *t, raw);
+	if (!err)
+		err = take_trace(*t, raw, len);
 	return err ? err : take_extra(p, *t, raw->h.time_ns);
 }
 
@@ -545,6 +572,11 @@ uint64_t process_start_ns(const struct process *p)
 const struct profile_tables *process_tables(const struct process *p)
 {
 	return intern_tables(p->in);
+}
+
+void process_set_trace(struct process *p, const struct thread_ctx_place *place)
+{
+	p->args.py.trace = *place;
 }
 
 void process_set_start(struct process *p, uint64_t start_ns)

@@ -138,6 +138,8 @@ const char *process_command(const struct process *p);
 const struct identity *process_identity(const struct process *p);
 const struct cpython_image *process_image(const struct process *p);
 const struct py_proc *process_py(const struct process *p);
+/* Where its threads publish their context, for its entry in py_procs and its forks'. */
+void process_set_trace(struct process *p, const struct thread_ctx_place *place);
 /* Fill *out with the statistics so far. */
 void process_stats(const struct process *p, struct process_stats *out);
 void process_add_discovered_late(struct process *p, uint64_t ticks);

@@ -32,7 +32,7 @@
 #define READS_A_SECOND 4096
 
 /* Upper bound of pending frames: each needs a row of its own in the frame table. */
-#define PENDING_MAX 1024
+#define PENDING_MAX 1024	/* fits known_frame.pending1 */
 
 struct known_code {
 	struct code_object code;
@@ -487,7 +487,12 @@ static void drop_pending(struct symbolizer *sym, uint32_t i)
 	const struct pending *last = &sym->pending[--sym->pending_cnt];
 	struct known_frame *slot;
 
-	if (&sym->pending[i] == last)
+	if (!sym->pending_cnt) {
+		free(sym->pending);
+		sym->pending = NULL;
+		sym->pending_cap = 0;
+	}
+	if (i == sym->pending_cnt)
 		return;
 	sym->pending[i] = *last;
 	slot = frame_cache_slot(&sym->frames, &last->raw);

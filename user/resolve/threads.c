@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -18,13 +19,19 @@ void threads_init(struct threads *l, pid_t tgid, uint64_t keep_ns, thread_gone_f
 	lru_init(&l->lru, THREADS_MAX, THREADS_MAX);
 }
 
+static void free_thread(struct thread *t)
+{
+	free(t->trace);
+	free(t);
+}
+
 void threads_free(struct threads *l)
 {
 	struct thread *t;
 	size_t pos = 0;
 
 	while ((t = u64map_next(&l->by_key, &pos)))
-		free(t);
+		free_thread(t);
 	u64map_free(&l->by_key);
 	lru_free(&l->lru);
 }
@@ -54,7 +61,7 @@ static void drop(struct threads *l, struct thread *t)
 	lru_remove(&l->lru, &t->lru);
 	if (l->last == t)
 		l->last = NULL;
-	free(t);
+	free_thread(t);
 }
 
 /* Another user's thread that lives may not be sent a signal (EPERM), but it is there. */
@@ -108,7 +115,8 @@ struct thread *threads_add(struct threads *l, uint32_t tid, uint32_t interp_id)
 	t->used = false;
 	t->known = t->nkernel = 0;
 	t->exception = UINT32_MAX;
-	t->ended_ns = t->extra.h.time_ns = t->extra.nkernel = 0;
+	t->trace = NULL;
+	t->ended_ns = t->extra.h.time_ns = t->extra.nkernel = t->trace_len = 0;
 	t->extra.exception[0] = 0;
 	if (lru_add(&l->lru, &t->lru, LRU_OWNER_ROOT)) {
 		free(t);
@@ -129,4 +137,16 @@ void threads_remove(struct threads *l, uint32_t tid, uint32_t interp_id)
 
 	if (t)
 		drop(l, t);
+}
+
+int thread_set_trace(struct thread *t, const void *trace, size_t len)
+{
+	if (len > sizeof(*t->trace))
+		len = sizeof(*t->trace);
+	if (len && !t->trace)
+		t->trace = malloc(sizeof(*t->trace));
+	t->trace_len = t->trace ? (uint32_t)len : 0;
+	if (t->trace_len)
+		memcpy(t->trace, trace, len);
+	return len && !t->trace ? -ENOMEM : 0;
 }

@@ -11,13 +11,14 @@
 #define TACHBPF_THREADS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 #include "base/lru.h"
 #include "bpf/abi.h"
 
-/* Of one process; a record takes 5.4 KiB. */
+/* Of one process; a record takes 5.4 KiB, and 640 bytes if its thread had a thread context. */
 #define THREADS_MAX 8192
 /* As long as there are no more, nobody looks which of them live. */
 #define THREADS_FEW 64
@@ -33,6 +34,8 @@ struct thread {
 	uint32_t kernel[RAW_KERNEL_FRAMES];	/* kernel frames, innermost first */
 	uint64_t ended_ns;	/* when it was found to have ended (CLOCK_MONOTONIC); 0: not yet */
 	struct raw_extra extra;	/* belongs to the record with the same time */
+	struct raw_trace *trace;	/* its own; NULL: it never had a context */
+	uint32_t trace_len;	/* valid bytes of the last record's context; 0: it has none */
 	struct raw_frame raw[ABI_MAX_FRAMES];
 	uint32_t ids[ABI_MAX_FRAMES];
 };
@@ -71,6 +74,8 @@ struct thread *threads_find(struct threads *l, uint32_t tid, uint32_t interp_id)
  * memory.
  */
 struct thread *threads_add(struct threads *l, uint32_t tid, uint32_t interp_id);
+/* Keep the context of a thread's last record; len 0: it has none. 0 or -ENOMEM. */
+int thread_set_trace(struct thread *t, const void *trace, size_t len);
 /* The thread has ended. Does not call gone(). */
 void threads_remove(struct threads *l, uint32_t tid, uint32_t interp_id);
 

@@ -165,10 +165,12 @@ int discovery_inspect(struct discovery *d, const struct proc_info *who, uint64_t
 	int err = inspector_inspect(who, *files, owner, &in);
 
 	out->also[0] = '\0';
+	out->otel.cnt = 0;
 	if (!in || err == -EBADMSG)
 		return no_answer(err, out);
 	snprintf(out->why, sizeof(out->why), "%s", in->why);
 	*files = in->files;
+	out->otel = in->otel;
 	if (err)
 		return err;
 	taken = choose(who->task, in, prefer, out);

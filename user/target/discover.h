@@ -41,6 +41,7 @@ struct discovered {
 	enum ready ready;		/* of the CPython that was chosen */
 	bool several;			/* the process has other CPythons, too */
 	bool copied;			/* the executable has a copy of the runtime, or of None */
+	struct otel_mappings otel;	/* where a process context may be, so far */
 	char also[DISCOVERY_WHY_MAX];	/* message: another CPython is initialised, too; or "" */
 	char why[DISCOVERY_WHY_MAX];	/* message of an error; hostile bytes are escaped */
 };

@@ -39,6 +39,9 @@ struct known_file {
 	bool self_read;			/* libc_self_below() was tried: */
 	int self_err;			/* its result */
 	uint16_t self_below;
+	bool tls_read;			/* parser_thread_ctx() was tried: */
+	int tls_err;			/* its result */
+	struct elf_tls tls;
 };
 
 /* The process that is being inspected. */
@@ -505,6 +508,7 @@ static void begin(struct inspection *cur, pid_t tgid, struct inspected *out)
 	cur->err = -ENOENT;
 	cur->out = out;
 	out->files = 0;
+	out->otel.cnt = 0;
 	out->python_cnt = 0;
 }
 
@@ -521,6 +525,61 @@ static int say_none(const struct inspection *cur)
 	return -ENOTSUP;
 }
 
+/* Has the file the thread context's variable? 0: *tls; -ENOENT; -EBUSY; other -errno. */
+static int tls_of(struct file_cache *c, const struct mapped *m, struct elf_tls *tls)
+{
+	struct known_file *f;
+	int err = known_file(c, m, &f), fd;
+
+	if (err)
+		return err;
+	if (!f->tls_read) {
+		fd = proc_open_mapped(c->cur.tgid, &m->map);
+		if (fd < 0)
+			return fd;
+		f->tls_err = parser_thread_ctx(fd, &f->tls);
+		f->tls_read = f->tls_err != -EBUSY;
+		close(fd);
+	}
+	*tls = f->tls;
+	return f->tls_err;
+}
+
+/* The C library of a file that names none. */
+static bool has_musl(const struct mapped_files *m)
+{
+	return m->libc_at != MAPPED_NOWHERE && strstr(m->files[m->libc_at].path, "/ld-musl-");
+}
+
+int inspect_thread_ctx(struct file_cache *c, pid_t task, struct inspected_tls *out)
+{
+	struct mapped_files *m = &c->cur.mapped;
+	const struct mapped *f;
+	size_t i, at = 0;
+	int err, none = -ENOENT;
+
+	c->cur.tgid = task;
+	err = mapped_files_read(m, task);
+	if (err)
+		return err;
+	for (i = 0; i <= m->cnt; i++) {
+		at = i ? i - 1 : m->exe_at;	/* the executable first */
+		if (at >= m->cnt || (i && (at == m->exe_at || !m->files[at].code)))
+			continue;
+		err = tls_of(c, &m->files[at], &out->tls);
+		if (!err)
+			break;
+		if (err == -EBUSY || err == -ENOMEM)
+			none = err;
+	}
+	if (i > m->cnt)
+		return none;
+	f = &m->files[at];
+	out->bias = f->map.start - out->tls.first_load;
+	out->musl = out->tls.musl || (!out->tls.glibc && has_musl(m));
+	return 0;
+}
+
 int inspect_files(struct file_cache *c, const struct proc_info *who, uint64_t before,
 		  struct inspected *out)
 {
@@ -533,6 +592,7 @@ int inspect_files(struct file_cache *c, const struct proc_info *who, uint64_t be
 	if (err)
 		return err;
 	out->files = cur->mapped.hash;
+	out->otel = cur->mapped.otel;
 	if (before == out->files)
 		return -EALREADY;
 	err = inspect_mapped(c);

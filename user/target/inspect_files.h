@@ -16,6 +16,8 @@
 
 #include "bpf/abi.h"
 #include "cpython/image.h"
+#include "elf/elf_tls.h"
+#include "host/otel_signs.h"
 #include "host/proc.h"
 
 #define INSPECT_WHY_MAX 256
@@ -39,6 +41,7 @@ struct inspected {
 	struct inspected_python pythons[INSPECT_PYTHONS_MAX];	/* in the order of their mappings */
 	uint32_t python_cnt;
 	uint64_t files;			/* hash of all mapped files */
+	struct otel_mappings otel;	/* where a process context may be; also if no Python is */
 	bool copied;			/* the executable has a copy of the runtime, or of None */
 	bool libc_seen;			/* the C library is mapped */
 	int32_t self_err;		/* libc_self_below() of it, or -EAGAIN */
@@ -62,6 +65,20 @@ void file_cache_set_owner(struct file_cache *cache, uint32_t owner);
  */
 int inspect_files(struct file_cache *cache, const struct proc_info *who, uint64_t before,
 		  struct inspected *out);
+
+/* The file with the variable OTEL_THREAD_CTX_SYMBOL in a process. */
+struct inspected_tls {
+	struct elf_tls tls;
+	uint64_t bias;			/* the file's load bias */
+	bool musl;			/* the process' C library is musl */
+};
+
+/*
+ * Find it: in the executable, or in the first file of /proc/PID/maps that has code and the
+ * variable. task: proc_living_task(). 0; -ENOENT: none has it (yet); -EBUSY: a file could not be
+ * read in time; -ESRCH; other -errno. Files are read once, as by inspect_files().
+ */
+int inspect_thread_ctx(struct file_cache *cache, pid_t task, struct inspected_tls *out);
 
 /*
  * The CPython in an open file. 0: *image, which the cache owns until the next call, and *id are

@@ -23,7 +23,7 @@
 /* include/uapi/linux/capability.h, since 5.9; older headers lack it */
 #define CAP_CHECKPOINT_RESTORE_BIT 40
 
-enum function { INSPECT, MEM, LEARN, SEEN, LIKELY, NAMES, SET_PARSER };
+enum function { INSPECT, MEM, LEARN, SEEN, LIKELY, NAMES, ENVIRON, THREAD_CTX, SET_PARSER };
 
 struct shared {
 	uint32_t owner;			/* whose the files are that are read for the first time */
@@ -55,6 +55,14 @@ struct shared {
 			pid_t tgid;
 			struct container c;
 		} names;
+		struct {
+			pid_t tgid;
+			struct otel_environ out;
+		} env;
+		struct {
+			pid_t tgid, task;
+			struct inspected_tls out;
+		} thread_ctx;
 		pid_t new_parser;
 	};
 };
@@ -141,6 +149,37 @@ static int names(void *shared, const int *fds)
 	return err;
 }
 
+/* The environment stays here, in memory that is not shared, and not longer than needed. */
+static int environment(void *shared, const int *fds)
+{
+	static char text[OTEL_ENVIRON_BYTES_MAX + 1];
+	struct shared *s = shared;
+	struct otel_environ found;
+	ssize_t n = proc_direct.text(s->env.tgid, "environ", text, sizeof(text));
+
+	if (n < 0)
+		return n == -ENOENT ? -ESRCH : (int)n;
+	otel_environ_find(text, (size_t)n, &found);
+	explicit_bzero(text, (size_t)n);
+	s->env.out = found;
+	return 0;
+}
+
+static int thread_ctx(void *shared, const int *fds)
+{
+	struct shared *s = shared;
+	struct file_cache *c = the_cache(s);
+	struct inspected_tls found;
+	int err = -ENOMEM;
+
+	parser_for(s->thread_ctx.tgid, &s->parser);
+	if (c)
+		err = inspect_thread_ctx(c, s->thread_ctx.task, &found);
+	if (!err)
+		s->thread_ctx.out = found;
+	return err;
+}
+
 static int set_parser(void *shared, const int *fds)
 {
 	const struct shared *s = shared;
@@ -150,7 +189,8 @@ static int set_parser(void *shared, const int *fds)
 
 static const worker_fn functions[] = {
 	[INSPECT] = inspect, [MEM] = mem, [LEARN] = learn, [SEEN] = seen, [LIKELY] = likely,
-	[NAMES] = names, [SET_PARSER] = set_parser,
+	[NAMES] = names, [ENVIRON] = environment, [THREAD_CTX] = thread_ctx,
+	[SET_PARSER] = set_parser,
 };
 
 /* It reads /proc, opens files, and waits for its parser. */
@@ -274,7 +314,8 @@ static bool check_inspected(struct inspected *i, bool found)
 	uint32_t n;
 
 	i->why[sizeof(i->why) - 1] = '\0';
-	if (i->python_cnt > INSPECT_PYTHONS_MAX || (found && !i->python_cnt))
+	if (i->python_cnt > INSPECT_PYTHONS_MAX || i->otel.cnt > OTEL_MAPPINGS_MAX ||
+	    (found && !i->python_cnt))
 		return false;
 	for (n = 0; n < i->python_cnt; n++) {
 		struct inspected_python *p = &i->pythons[n];
@@ -385,6 +426,40 @@ int inspector_names(struct container *c, pid_t tgid)
 		return err;
 	*c = s->names.c;
 	container_end_strings(c);
+	return err;
+}
+
+int inspector_environ(pid_t tgid, struct otel_environ *out)
+{
+	int err;
+	struct shared *s = ready(tgid, &err);
+
+	memset(out, 0, sizeof(*out));
+	if (s) {
+		s->env.tgid = tgid;
+		err = call(ENVIRON, tgid, NULL);
+	}
+	if (err)
+		return err;
+	*out = s->env.out;
+	out->service_name[sizeof(out->service_name) - 1] = '\0';
+	out->resource[sizeof(out->resource) - 1] = '\0';
+	return 0;
+}
+
+int inspector_thread_ctx(pid_t tgid, struct inspected_tls *out)
+{
+	pid_t task = proc_living_task(tgid);
+	int err;
+	struct shared *s = task ? ready_for(tgid, inspector_owner(tgid), &err) : NULL;
+
+	if (!s)
+		return task ? err : -ESRCH;
+	s->thread_ctx.tgid = tgid;
+	s->thread_ctx.task = task;
+	err = call(THREAD_CTX, tgid, NULL);
+	if (!err)
+		*out = s->thread_ctx.out;
 	return err;
 }
 

@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "host/containers.h"
+#include "host/otel_signs.h"
 #include "target/exe_learn.h"
 #include "target/inspect_files.h"
 #include "worker/worker.h"
@@ -42,6 +43,19 @@ int inspector_seen(const struct proc_info *who, uint32_t owner, const struct fil
 		   const struct py_proc *proc, struct learned_exe *out);
 /* exe_learn_likely(): *cnt of them, valid until the next call. */
 int inspector_likely(const struct learned_exe **out, size_t *cnt);
+
+/*
+ * OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES of the environment that a process was started
+ * with. The rest of it, which may hold secrets, does not leave the worker, which wipes it. 0, and
+ * -errno as above, or of proc_read(): then *out is empty.
+ */
+int inspector_environ(pid_t tgid, struct otel_environ *out);
+
+/*
+ * inspect_thread_ctx() of a process. What *out says is as little to be believed as the process: all
+ * of it only says which of the process' own words are read.
+ */
+int inspector_thread_ctx(pid_t tgid, struct inspected_tls *out);
 
 /* container_names() on this host. */
 int inspector_names(struct container *c, pid_t tgid);

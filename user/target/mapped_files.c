@@ -132,6 +132,7 @@ static int collect(void *ctx, const struct proc_map *map)
 {
 	struct mapped_files *m = ctx;
 
+	otel_mappings_take(&m->otel, map);
 	if (map->path[0] != '/')
 		return 0;
 	if (!map->offset)
@@ -146,6 +147,7 @@ static void begin(struct mapped_files *m, const char *exe, uint64_t phdr)
 	m->cnt = m->code_cnt = m->libpython_cnt = 0;
 	m->exe_at = m->phdr_at = m->libc_at = m->last_at = MAPPED_NOWHERE;
 	m->last.map.inode = 0;
+	m->otel.cnt = 0;
 	m->hash = 1;
 	m->phdr = phdr;
 	snprintf(m->exe, sizeof(m->exe), "%s", exe);

@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "host/otel_signs.h"
 #include "host/proc.h"
 
 /* A file whose beginning a process has mapped. */
@@ -37,6 +38,7 @@ struct mapped_files {
 	size_t cnt;
 	size_t exe_at, libc_at;		/* indices; MAPPED_NOWHERE: not seen */
 	uint64_t hash;			/* of these mappings */
+	struct otel_mappings otel;	/* where a process context may be; not part of the hash */
 	bool cut;			/* the list in /proc was too long to be read to its end */
 	/* While the list is read: */
 	char exe[PATH_MAX];		/* the executable's path; "": unknown */

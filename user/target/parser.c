@@ -10,13 +10,14 @@
 #include "cpython/libc.h"
 #include "elf/elf_link.h"
 #include "host/container_files.h"
+#include "host/otel_signs.h"
 #include "host/reader.h"
 
 /* Shorter than the inspector's client waits for the inspector: then the inspector lives on. */
 #define ANSWER_MS 150
 /* Wait so many times as long while it only waits for a CPU, or computes. */
 #define SLOW_TURNS 10
-enum function { IMAGE, MEM, SELF_BELOW, DESCRIBE, LIBRARY, CONTAINER };
+enum function { IMAGE, MEM, SELF_BELOW, DESCRIBE, LIBRARY, CONTAINER, THREAD_CTX };
 
 struct shared {
 	union {
@@ -40,6 +41,7 @@ struct shared {
 			enum container_file what;
 			struct container c;
 		} container;
+		struct elf_tls tls;
 	};
 };
 
@@ -115,9 +117,24 @@ static int container(void *shared, const int *fds)
 	return found ? 0 : -ENOENT;
 }
 
+static int thread_ctx(void *shared, const int *fds)
+{
+	struct shared *s = shared;
+	struct elf_tls found;
+	struct elf_file f;
+	int err = elf_file_open(&f, fds[0]);
+
+	if (!err)
+		err = elf_tls_find(&f, OTEL_THREAD_CTX_SYMBOL, &found);
+	if (!err)
+		s->tls = found;
+	return err;
+}
+
 static const worker_fn functions[] = {
 	[IMAGE] = image, [MEM] = mem, [SELF_BELOW] = self_below, [DESCRIBE] = describe,
 	[LIBRARY] = library, [CONTAINER] = container,
+	[THREAD_CTX] = thread_ctx,
 };
 static const char *const calls[] = { "pread64", "read", "fstat", "newfstatat", NULL };
 static const struct jail jail = { .calls = calls, .memory_bytes = 128u << 20 };
@@ -267,6 +284,18 @@ bool parser_container(enum container_file what, int fd, struct container *c)
 	*c = s->container.c;
 	container_end_strings(c);
 	return true;
+}
+
+int parser_thread_ctx(int fd, struct elf_tls *out)
+{
+	int err;
+	struct shared *s = ready(&err);
+
+	if (s)
+		err = call(THREAD_CTX, fd, -1);
+	if (s && !err)
+		*out = s->tls;
+	return err;
 }
 
 void parser_end(void)

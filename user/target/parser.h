@@ -17,6 +17,7 @@
 
 #include "bpf/abi.h"
 #include "cpython/image.h"
+#include "elf/elf_tls.h"
 #include "host/containers.h"
 #include "worker/worker.h"
 
@@ -68,6 +69,9 @@ int parser_library(int exe_fd, struct exe_library *out);
 
 /* Read what a container runtime's file says of a container: container_file_parse(). */
 bool parser_container(enum container_file what, int fd, struct container *c);
+
+/* Find the variable OTEL_THREAD_CTX_SYMBOL: elf_tls_find(). */
+int parser_thread_ctx(int fd, struct elf_tls *out);
 
 /* End it. The next call starts another, if it is our own. */
 void parser_end(void);

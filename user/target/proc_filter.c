@@ -27,9 +27,13 @@ static int out_of_memory(void)
 	return -ENOMEM;
 }
 
-static int bad(const struct proc_filter_rule *rule, const char *remedy);
+static int bad(struct proc_filter_rule *rule, const char *remedy)
+{
+	rule->remedy = remedy;
+	return -EINVAL;
+}
 
-/* ---- kinds: how the user's text becomes what is compared. 0, or -errno: logs why ---- */
+/* ---- kinds: how the user's text becomes what is compared. 0, -ENOMEM (logged), or bad() ---- */
 
 static int parse_nothing(struct proc_filter_rule *rule)
 {
@@ -156,15 +160,6 @@ const char *proc_filter_kind_name(enum proc_filter_kind kind)
 	return kinds[kind].name;
 }
 
-static int bad(const struct proc_filter_rule *rule, const char *remedy)
-{
-	char shown[SHOWN_MAX];
-
-	log_error("bad --%s%s '%s': %s", rule->exclude ? "exclude-" : "", kinds[rule->kind].name,
-		  escape_text(rule->text, strlen(rule->text), shown, sizeof(shown)), remedy);
-	return -EINVAL;
-}
-
 /* ---- conditions ---- */
 
 static void free_rule(struct proc_filter_rule *rule)
@@ -173,7 +168,8 @@ static void free_rule(struct proc_filter_rule *rule)
 	free(rule->text);
 }
 
-static int add_one(struct proc_filter *s, struct proc_filter_rule rule, const char *text,
+/* *rule, which has its text as far as there was memory for it, is the caller's after a failure. */
+static int add_one(struct proc_filter *s, struct proc_filter_rule *rule, const char *text,
 		   size_t len)
 {
 	struct proc_filter_rule *rules = reallocarray(s->rules, s->cnt + 1, sizeof(*rules));
@@ -182,31 +178,59 @@ static int add_one(struct proc_filter *s, struct proc_filter_rule rule, const ch
 	if (!rules)
 		return out_of_memory();
 	s->rules = rules;
-	rule.text = strndup(text, len);
-	if (!rule.text)
+	rule->text = strndup(text, len);
+	if (!rule->text)
 		return out_of_memory();
-	err = *rule.text ? kinds[rule.kind].parse(&rule) : bad(&rule, "it is empty");
-	if (err) {
-		free_rule(&rule);
-		return err;
-	}
-	rules[s->cnt++] = rule;
-	return 0;
+	err = *rule->text ? kinds[rule->kind].parse(rule) : bad(rule, "it is empty");
+	if (!err)
+		rules[s->cnt++] = *rule;
+	return err;
 }
 
-int proc_filter_add(struct proc_filter *s, enum proc_filter_kind kind, bool exclude,
-		    const char *text)
+/* Add each condition of a list. *wrong, to be freed by free_rule(): the one that failed. */
+static int add_all(struct proc_filter *s, enum proc_filter_kind kind, bool exclude,
+		   const char *text, struct proc_filter_rule *wrong)
 {
-	const struct proc_filter_rule rule = { .kind = kind, .exclude = exclude };
 	size_t len;
 	int err;
 
 	for (;; text += len + 1) {
 		len = kinds[kind].is_list ? strcspn(text, ",") : strlen(text);
-		err = add_one(s, rule, text, len);
+		*wrong = (struct proc_filter_rule){ .kind = kind, .exclude = exclude };
+		err = add_one(s, wrong, text, len);
 		if (err || !text[len])
 			return err;
 	}
+}
+
+int proc_filter_try(struct proc_filter *s, enum proc_filter_kind kind, bool exclude,
+		    const char *text, const char **remedy)
+{
+	struct proc_filter_rule wrong;
+	int err = add_all(s, kind, exclude, text, &wrong);
+
+	if (!err)
+		return 0;
+	*remedy = wrong.remedy;
+	free_rule(&wrong);
+	return err;
+}
+
+int proc_filter_add(struct proc_filter *s, enum proc_filter_kind kind, bool exclude,
+		    const char *text)
+{
+	struct proc_filter_rule wrong;
+	char shown[SHOWN_MAX];
+	int err = add_all(s, kind, exclude, text, &wrong);
+
+	if (!err)
+		return 0;
+	if (err == -EINVAL)
+		log_error("bad --%s%s '%s': %s", exclude ? "exclude-" : "", kinds[kind].name,
+			  escape_text(wrong.text, strlen(wrong.text), shown, sizeof(shown)),
+			  wrong.remedy);
+	free_rule(&wrong);
+	return err;
 }
 
 void proc_filter_free(struct proc_filter *s)

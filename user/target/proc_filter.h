@@ -35,6 +35,7 @@ struct proc_filter_rule {
 				 * a unit's full name, a glob; NULL: text itself */
 	uint32_t number;	/* for FILTER_PID, FILTER_UID; FILTER_CGROUP:
 				 * the hierarchy, or FILTER_ANY_HIERARCHY */
+	const char *remedy;	/* the text was no good: what is allowed */
 	bool met;		/* something has met it; only kept for included cgroup conditions */
 };
 
@@ -52,6 +53,12 @@ const char *proc_filter_kind_name(enum proc_filter_kind kind);
 /* Add one condition; for pids and uids a list of them. 0, or -errno: logs why. */
 int proc_filter_add(struct proc_filter *s, enum proc_filter_kind kind, bool exclude,
 		    const char *text);
+/*
+ * As proc_filter_add(), but logs nothing of a condition that is no good: *remedy is static text
+ * that says what is allowed, if the answer is -EINVAL.
+ */
+int proc_filter_try(struct proc_filter *s, enum proc_filter_kind kind, bool exclude,
+		    const char *text, const char **remedy);
 
 /* The kinds that have a condition, as 1 << kind: included or excluded ones. */
 uint32_t proc_filter_kinds(const struct proc_filter *s, bool exclude);

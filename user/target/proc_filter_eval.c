@@ -134,11 +134,11 @@ static uint32_t mark_value(uint32_t bits)
 	return value;
 }
 
-static void put_mark(struct proc_filter_eval *c, uint64_t key, uint32_t value)
+/* 0 or -errno. If the mark of a cgroup or comm does not fit, the BPF side asks user space. */
+static int put_mark(struct proc_filter_eval *c, uint64_t key, uint32_t value)
 {
-	/* If it does not fit, the BPF side asks user space. */
-	if (c->marks)
-		bpf_map__update_elem(c->marks, &key, sizeof(key), &value, sizeof(value), BPF_ANY);
+	return c->marks ? bpf_map__update_elem(c->marks, &key, sizeof(key), &value, sizeof(value),
+					       BPF_ANY) : 0;
 }
 
 void proc_filter_eval_take_cgroup(struct proc_filter_eval *c, const struct raw_cgroup *ev)
@@ -346,22 +346,48 @@ uint32_t proc_filter_eval_marks_max(const struct proc_filter_eval *c)
 	return want < MARKS_MAX ? (uint32_t)want : MARKS_MAX;
 }
 
-void proc_filter_eval_start(struct proc_filter_eval *c, struct bpf_map *marks)
+static void remove_marks(struct bpf_map *marks)
 {
+	uint32_t left = bpf_map__max_entries(marks);
+	uint64_t key;
+
+	while (left-- && !bpf_map__get_next_key(marks, NULL, &key, sizeof(key)))
+		bpf_map__delete_elem(marks, &key, sizeof(key), 0);
+}
+
+static int put_uids(struct proc_filter_eval *c)
+{
+	int err = 0;
 	size_t i;
 
-	c->marks = marks;
-	for (i = 0; i < c->found_cnt; i++)
-		put_mark(c, c->found[i].key, c->found[i].value);
-	for (i = 0; i < c->sel->cnt; i++) {
+	for (i = 0; !err && i < c->sel->cnt; i++) {
 		uint32_t uid = c->sel->rules[i].number;
 
 		if (c->sel->rules[i].kind == FILTER_UID)
-			put_mark(c, uid_key(uid),
-				 proc_filter_judge_uid(c->sel, uid) & FILTER_EXCLUDED ?
-					 MARK_EXCLUDED :
-					 MARK_INCLUDED);
+			err = put_mark(c, uid_key(uid),
+				       proc_filter_judge_uid(c->sel, uid) & FILTER_EXCLUDED ?
+					       MARK_EXCLUDED :
+					       MARK_INCLUDED);
 	}
+	return err;
+}
+
+int proc_filter_eval_start(struct proc_filter_eval *c, struct bpf_map *marks)
+{
+	size_t i, without = 0;
+	int err;
+
+	remove_marks(marks);
+	c->marks = marks;
+	err = put_uids(c);	/* first: the BPF side does not ask about uids */
+	for (i = 0; !err && i < c->found_cnt; i++)
+		without += put_mark(c, c->found[i].key, c->found[i].value) != 0;
+	if (!without)
+		return err;
+	c->ask = true;
+	log_warn("%zu of %zu cgroups have no room in the BPF programs' table of conditions: "
+		 "processes in them are judged one by one", without, c->found_cnt);
+	return 0;
 }
 
 static uint32_t judge_comm(struct proc_filter_eval *c, const char *comm)

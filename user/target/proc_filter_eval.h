@@ -28,8 +28,12 @@ void proc_filter_eval_free(struct proc_filter_eval *c);
 void proc_filter_eval_config(const struct proc_filter_eval *c, struct filter_config *cfg);
 /* Upper bound of entries in the map marks. */
 uint32_t proc_filter_eval_marks_max(const struct proc_filter_eval *c);
-/* After loading: enter the verdicts into the map marks. */
-void proc_filter_eval_start(struct proc_filter_eval *c, struct bpf_map *marks);
+/*
+ * After loading: replace what the map marks has by the verdicts. May change the settings: if not
+ * all verdicts on cgroups have room, the BPF side must ask; logs how many have none. 0; -errno: a
+ * uid has none, which cannot happen if the map has room for all conditions.
+ */
+int proc_filter_eval_start(struct proc_filter_eval *c, struct bpf_map *marks);
 
 /* Judge a new cgroup, and a comm that a process has now; enter the verdict into the map. */
 void proc_filter_eval_take_cgroup(struct proc_filter_eval *c, const struct raw_cgroup *ev);

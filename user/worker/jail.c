@@ -3,18 +3,24 @@
 #include "worker/jail.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <grp.h>
 #include <linux/capability.h>
+#include <linux/netlink.h>
 #include <linux/seccomp.h>
+#include <sched.h>
 #include <seccomp.h>
 #include <stdbool.h>
 #include <sys/fsuid.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/util.h"
+#include "worker/landlock.h"
 
 int jail_keep_caps(uint64_t caps)
 {
@@ -80,7 +86,12 @@ static int limit_memory(uint64_t bytes)
 	return 0;
 }
 
-static int filter_calls(const char *const *calls)
+static int filter_calls(const struct jail *jail)
+{
+	return 0;
+}
+
+static int limit_files(const char *const *dirs)
 {
 	return 0;
 }
@@ -116,7 +127,64 @@ static int allow(scmp_filter_ctx filter, const char *const *calls)
 	return err;
 }
 
-static int filter_calls(const char *const *calls)
+/* Open a file for reading, and no new one: flags are the argument with this index. */
+static int allow_reading(scmp_filter_ctx filter)
+{
+	const scmp_datum_t writes = O_ACCMODE | O_CREAT | O_TRUNC;
+	int err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(openat), 1,
+				   SCMP_A2(SCMP_CMP_MASKED_EQ, writes, O_RDONLY));
+
+	if (!err)
+		err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(open), 1,
+				       SCMP_A1(SCMP_CMP_MASKED_EQ, writes, O_RDONLY));
+	return err == -EDOM ? 0 : err;
+}
+
+/*
+ * A socket of AF_UNIX would lead to services that take its user for root. The C library's resolver
+ * tries one, and goes on if it fails.
+ */
+static int allow_internet(scmp_filter_ctx filter)
+{
+	const uint32_t no = SCMP_ACT_ERRNO(EAFNOSUPPORT);
+	int err = seccomp_rule_add(filter, no, SCMP_SYS(socket), 1, SCMP_A0(SCMP_CMP_EQ, AF_UNIX));
+
+	if (!err)
+		err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(socket), 1,
+				       SCMP_A0(SCMP_CMP_EQ, AF_INET));
+	if (!err)
+		err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(socket), 1,
+				       SCMP_A0(SCMP_CMP_EQ, AF_INET6));
+	if (!err)
+		err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(socket), 2,
+				       SCMP_A0(SCMP_CMP_EQ, AF_NETLINK),
+				       SCMP_A2(SCMP_CMP_EQ, NETLINK_ROUTE));
+	if (!err)
+		err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(ioctl), 1,
+				       SCMP_A1(SCMP_CMP_EQ, FIONREAD));
+	return err;
+}
+
+/* clone3() has its flags where no filter can see them; the C library then uses clone(). */
+static int allow_threads(scmp_filter_ctx filter)
+{
+	int err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(clone), 1,
+				   SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, CLONE_THREAD));
+
+	if (!err)
+		err = seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
+	return err;
+}
+
+/* Where libseccomp does not know the calls, a filter that is on already does not, either. */
+static int limit_files(const char *const *dirs)
+{
+	if (!dirs || seccomp_syscall_resolve_name("landlock_restrict_self") == __NR_SCMP_ERROR)
+		return 0;
+	return landlock_read_below(dirs);
+}
+
+static int filter_calls(const struct jail *jail)
 {
 	scmp_filter_ctx filter;
 	int err;
@@ -126,7 +194,13 @@ static int filter_calls(const char *const *calls)
 	filter = seccomp_init(SCMP_ACT_KILL_PROCESS);
 	err = filter ? allow(filter, common_calls) : -ENOMEM;
 	if (!err)
-		err = allow(filter, calls);
+		err = allow(filter, jail->calls);
+	if (!err && jail->reads_below)
+		err = allow_reading(filter);
+	if (!err && jail->internet)
+		err = allow_internet(filter);
+	if (!err && jail->threads)
+		err = allow_threads(filter);
 	if (!err)
 		err = seccomp_load(filter);
 	seccomp_release(filter);
@@ -145,7 +219,11 @@ int jail_enter(const struct jail *jail)
 	err = jail_keep_caps(jail->caps);
 	if (!err && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		err = -errno;
+	if (!err && jail->secret && prctl(PR_SET_DUMPABLE, 0, 0, 0, 0))
+		err = -errno;
 	if (!err)
 		err = limit_memory(jail->memory_bytes);
-	return err ? err : filter_calls(jail->calls);
+	if (!err)
+		err = limit_files(jail->reads_below);
+	return err ? err : filter_calls(jail);
 }

@@ -16,6 +16,15 @@ struct jail {
 					 * process needs to allocate, to answer and to end are
 					 * added */
 	uint64_t memory_bytes;		/* address space; 0: no limit */
+	/*
+	 * Directories below which it may open files, for reading only; ends with NULL. Where the
+	 * kernel has no Landlock, it may open others for reading, too. NULL: what calls says.
+	 */
+	const char *const *reads_below;
+	bool internet;			/* sockets of IPv4 and IPv6, and to ask the kernel for
+					 * its addresses; to make others fails */
+	bool threads;			/* more threads, not processes */
+	bool secret;			/* no process may look at its memory, but for root's */
 };
 
 /* Give up all capabilities but these. 0 or -errno. */

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -132,6 +133,35 @@ static int poll_answer(int fd, uint64_t end)
 			return -errno;
 	} while (now < end);
 	return -ETIMEDOUT;
+}
+
+static int call_with_socket(struct worker *w, int passed, int *fd)
+{
+	int pair[2], fds[WORKER_FDS_MAX] = { -1, passed }, err;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair))
+		return -errno;
+	fds[0] = pair[1];
+	err = worker_call(w, 0, fds, 0);
+	close(pair[1]);
+	if (err == -ETIMEDOUT) {
+		*fd = pair[0];
+		return 0;
+	}
+	close(pair[0]);
+	return err < 0 ? err : -EPIPE;
+}
+
+int worker_converse(struct worker *w, int passed, int *fd)
+{
+	int err = worker_ready(w, 0);
+
+	if (err)
+		return err;
+	err = call_with_socket(w, passed, fd);
+	if (err)
+		worker_end(w);
+	return err;
 }
 
 int worker_wait(struct worker *w, int timeout_ms)

@@ -92,6 +92,13 @@ int worker_ready(struct worker *w, pid_t about);
  */
 int worker_call(struct worker *w, unsigned int function, const int *fds, int timeout_ms);
 
+/*
+ * Start a worker whose first function never ends, and gives no answer: it gets a socket
+ * (SOCK_SEQPACKET) as fds[0] and the descriptor `passed` (-1: none) as fds[1]. *fd: our end, which
+ * does not block, and is the caller's. 0 or -errno: there is no worker. End it by worker_give_up().
+ */
+int worker_converse(struct worker *w, int passed, int *fd);
+
 /* Wait another time for the answer of a call that had not come in time. As worker_call(). */
 int worker_wait(struct worker *w, int timeout_ms);
 

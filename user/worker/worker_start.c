@@ -216,9 +216,10 @@ static void fork_worker(const struct worker_kind *kind, struct started *out)
 static const char *const keeper_calls[] = {
 	"clone", "clone3", "fork", "wait4", "memfd_create", "ftruncate", "fcntl", "socketpair",
 	"pidfd_open", "kill", "getppid", "prctl", "openat", "open", "dup2", "dup3", "close_range",
-	"setrlimit", "prlimit64", "capget", "capset", "seccomp", "set_robust_list", "rseq", NULL,
+	"setrlimit", "prlimit64", "capget", "capset", "seccomp", "set_robust_list", "rseq",
+	"landlock_create_ruleset", "landlock_add_rule", "landlock_restrict_self", NULL,
 };
-#define CALLS_MAX 128
+#define CALLS_MAX 256
 
 uint64_t keeper_caps(const struct worker_kind *const kinds[], size_t cnt)
 {
@@ -244,6 +245,7 @@ static void keeper_jail(struct jail *jail, const char *calls[CALLS_MAX])
 
 		for (k = 0; its->calls[k] && cnt + 1 < CALLS_MAX; k++)
 			calls[cnt++] = its->calls[k];
+		jail->internet |= its->internet;
 	}
 	calls[cnt] = NULL;
 }

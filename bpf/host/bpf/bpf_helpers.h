@@ -47,6 +47,7 @@ void *bpf_ringbuf_reserve(void *ring, u64 size, u64 flags);
 void bpf_ringbuf_submit(void *data, u64 flags);
 void bpf_ringbuf_discard(void *data, u64 flags);
 u64 bpf_ringbuf_query(void *ring, u64 flags);
+u32 bpf_get_prandom_u32(void);
 u64 bpf_ktime_get_ns(void);
 u64 bpf_ktime_get_boot_ns(void);
 long bpf_probe_read_kernel_str(void *dst, u32 size, const void *addr);

@@ -94,14 +94,14 @@ NUMBERS = {**BITS, "CAP_SETGID": 6, "CAP_SETUID": 7}
 
 
 def in_packaging(name):
-    """The capabilities that a container (daemonset.yaml) or the service leaves us."""
+    """The capabilities that a container (of the DaemonSet) or a service leaves us."""
     text = (REPO / "packaging" / name).read_text()
-    if name == "daemonset.yaml":
+    if name.endswith(".yaml"):
         return {"CAP_" + word for word in re.search(r"add: \[([^]]*)\]", text)[1].split(", ")}
     return set(re.search(r"^CapabilityBoundingSet=(.*)$", text, re.M)[1].split())
 
 
-@pytest.mark.parametrize("name", ["daemonset.yaml", "tachbpf.service"])
+@pytest.mark.parametrize("name", ["kubernetes/tachbpf-agent.yaml", "tachbpf-agent.service", "tachbpf.service"])
 def test_root_with_the_capabilities_of_our_packages(out, name):
     """The workers have nobody's rights to files there, too. To take these needs capabilities of its own."""
     numbers = [NUMBERS[cap] for cap in in_packaging(name) if cap in NUMBERS]

@@ -57,11 +57,13 @@ def test_privileged(podman, target):
 
 def daemonset():
     yaml = pytest.importorskip("yaml", reason="python3-yaml is not installed")
-    return yaml.safe_load((REPO / "packaging" / "daemonset.yaml").read_text())
+    documents = yaml.safe_load_all((REPO / "packaging/kubernetes/tachbpf-agent.yaml").read_text())
+    found, = [d for d in documents if d["kind"] == "DaemonSet"]
+    return found
 
 
 def test_as_the_daemonset_runs_it(podman, target):
-    """The example's own rights and environment."""
+    """A recording with the agent's rights and environment."""
     pod = daemonset()["spec"]["template"]["spec"]
     assert pod["hostPID"] is True
     container, = pod["containers"]
@@ -72,14 +74,14 @@ def test_as_the_daemonset_runs_it(podman, target):
                "--security-opt", "no-new-privileges"]
     options += [f"--cap-add={name}" for name in rights["capabilities"]["add"]]
     values = {"spec.nodeName": "node-7", "metadata.name": "tachbpf-x",
-              "metadata.namespace": "kube-system"}
+              "metadata.namespace": "tachbpf"}
     for entry in container["env"]:
-        options += ["-e", f"{entry['name']}="
-                    f"{values[entry['valueFrom']['fieldRef']['fieldPath']]}"]
+        value = values[entry["valueFrom"]["fieldRef"]["fieldPath"]] if "valueFrom" in entry else entry["value"]
+        options += ["-e", f"{entry['name']}={value}"]
     summary = json.loads(profiler(podman, RECORD, *options).stdout)
     expect_target(summary, target)
     assert summary["kubernetes"] == {"node": "node-7", "pod": "tachbpf-x",
-                                     "namespace": "kube-system"}
+                                     "namespace": "tachbpf"}
 
 
 def test_without_the_hosts_pid_namespace(podman):

@@ -15,7 +15,7 @@ from paths import binary
 from processes import TIMEOUT
 
 COMMANDS = {"record", "info", "report", "replay", "mem", "convert", "merge", "split", "diff", "gil",
-            "recover", "doctor", "ps", "completion", "help"}
+            "recover", "doctor", "ps", "agent", "completion", "help"}
 
 # bash calls the function as it does when the user types a tab after the last word.
 BASH = r"""
@@ -136,6 +136,21 @@ def test_options_are_those_of_the_command(shell, shell_home):
         got = {word for word in shell(command, "--") if word.startswith("--")}
         assert len(helped) > 10 and helped == got - {"--"}
     assert {"--duration", "--rate"} <= shell("--")      # without a command: record's
+
+
+@SHELLS
+def test_options_of_the_agent(shell, shell_home, monkeypatch):
+    """They are the agent's own, from its help."""
+    agent = shell_home / "tachbpf"
+    agent.write_text("#!/bin/sh\n[ \"$1\" = agent ] && exec \"$0-agent\" --help\n"
+                     f"exec {binary()} \"$@\"\n")
+    (shell_home / "tachbpf-agent").write_text("#!/bin/sh\ncat <<'END'\nGeneral:\n      --config FILE  a file\n"
+                                              "  -h, --help     this text\nEND\n")
+    for program in ("tachbpf", "tachbpf-agent"):
+        (shell_home / program).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{shell_home}:{os.environ['PATH']}")
+    assert {"--config", "--help"} == {w for w in shell("agent", "--") if w.startswith("--")} - {"--"}
+    assert "ctl" in shell("agent", "")
 
 
 @SHELLS

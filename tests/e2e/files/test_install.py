@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """make install and make uninstall: what is put where, and that it is nowhere else."""
 import os
+import re
 import shutil
 import subprocess
 
@@ -10,7 +11,15 @@ from paths import REPO, binary
 from processes import TIMEOUT
 
 CONFIG = "etc/default/tachbpf"
+AGENT_CONFIG = "etc/tachbpf/agent.yaml"
 UNIT = "etc/systemd/system/tachbpf.service"
+AGENT_UNIT = "etc/systemd/system/tachbpf-agent.service"
+AGENT_FILES = {
+    "usr/local/bin/tachbpf-agent": 0o755,
+    "usr/local/share/man/man8/tachbpf-agent.8": 0o644,
+    AGENT_UNIT: 0o644,
+    AGENT_CONFIG: 0o644,
+}
 FILES = {
     "usr/local/bin/tachbpf": 0o755,
     "usr/local/share/man/man1/tachbpf.1": 0o644,
@@ -66,11 +75,17 @@ def installed(destdir):
 def test_install(make):
     """These files and no others: no link enables the service."""
     destdir = make("install")
-    assert installed(destdir) == FILES
+    assert installed(destdir) == FILES | AGENT_FILES
     assert (destdir / "usr/local/bin/tachbpf").read_bytes() == binary().read_bytes()
     assert "ExecStart=/usr/local/bin/tachbpf record" in (destdir / UNIT).read_text()
-    for path in FILES:
+    assert "ExecStart=/usr/local/bin/tachbpf-agent --config /etc/tachbpf/agent.yaml\n" in \
+        (destdir / AGENT_UNIT).read_text()
+    for path in FILES | AGENT_FILES:
         assert (destdir / path).stat().st_size, path
+
+
+def test_without_the_agent(make):
+    assert installed(make("install", "AGENT=0")) == FILES
 
 
 def test_the_prefix_of_packages(make):
@@ -82,26 +97,29 @@ def test_the_prefix_of_packages(make):
 
 
 def test_settings_survive(make):
-    """A second installation and the removal leave /etc/default/tachbpf as it was changed."""
+    """A second installation and the removal leave what is in /etc as it was changed."""
     destdir = make("install")
+    (destdir / AGENT_CONFIG).write_text("rate: 99\n")
     (destdir / CONFIG).write_text('TACHBPF_OPTIONS="--all"\n')
     (destdir / "usr/local/bin/tachbpf").write_text("an old version")
     make("install")
     assert (destdir / CONFIG).read_text() == 'TACHBPF_OPTIONS="--all"\n'
     assert (destdir / "usr/local/bin/tachbpf").read_bytes() == binary().read_bytes()
     make("uninstall")
-    assert set(installed(destdir)) == {CONFIG}
+    assert set(installed(destdir)) == {CONFIG, AGENT_CONFIG}
+    assert (destdir / AGENT_CONFIG).read_text() == "rate: 99\n"
     assert (destdir / CONFIG).read_text() == 'TACHBPF_OPTIONS="--all"\n'
 
 
-def test_systemd_accepts_the_unit(make):
+@pytest.mark.parametrize("name", [UNIT, AGENT_UNIT])
+def test_systemd_accepts_the_unit(make, name):
     if not shutil.which("systemd-analyze"):
         pytest.skip("systemd-analyze is not installed")
     destdir = make("install")
-    unit = destdir / UNIT
-    # systemd looks for the program.
-    unit.write_text(unit.read_text().replace("/usr/local/bin/tachbpf", str(binary()))
-                    .replace("man:tachbpf(1)", ""))
+    unit = destdir / name
+    # systemd looks for the program and its man page.
+    text = unit.read_text().replace("/usr/local/bin/", f"{binary().parent}/")
+    unit.write_text(re.sub("(?m)^Documentation=.*\n", "", text))
     done = subprocess.run(["systemd-analyze", "verify", unit], capture_output=True, text=True,
                           timeout=TIMEOUT)
     assert (done.returncode, done.stdout + done.stderr) == (0, "")

@@ -26,22 +26,10 @@
 #include "host/reader.h"
 #include "target/inspector.h"
 #include "target/parser.h"
+#include "tests/unit/jail_tries.h"
 #include "worker/worker.h"
 
-#define WAIT_MS 20000
 #define KINDS 4
-
-static int nothing(void *shared, const int *fds)
-{
-	return 0;
-}
-
-static int try_exec(void *shared, const int *fds)
-{
-	char *argv[] = { "true", NULL };
-
-	return execv("/bin/true", argv);
-}
 
 static int try_socket(void *shared, const int *fds)
 {
@@ -59,16 +47,6 @@ static int try_write_memory(void *shared, const int *fds)
 	struct iovec part = { &byte, 1 };
 
 	return process_vm_writev(getpid(), &part, 1, &part, 1, 0) == 1 ? 0 : -errno;
-}
-
-static int try_ptrace(void *shared, const int *fds)
-{
-	return ptrace(PTRACE_TRACEME, 0, 0, 0) ? -errno : 0;
-}
-
-static int try_fsuid(void *shared, const int *fds)
-{
-	return setfsuid(0);
 }
 
 /* What each of them is killed for. */
@@ -111,42 +89,21 @@ static void test_each_dies_of_what_it_may_not_do(void **state)
 #if defined(__SANITIZE_ADDRESS__)
 	skip();		/* the filter is off */
 #else
-	size_t i, f;
+	size_t i;
 
 	for (i = 0; i < KINDS; i++) {
 		struct worker w = { .kind = &kinds[i] };
 
-		for (f = 0; f < ARRAY_SIZE(functions); f++) {
-			assert_int_equal(worker_ready(&w, 0), 0);
-			if (worker_call(&w, f, NULL, WAIT_MS) != (f ? -EPIPE : 0))
-				fail_msg("%s: function %zu", kinds[i].name, f);
-		}
+		dies_of_each(&w, ARRAY_SIZE(functions));
 		worker_end(&w);
 		free(w.stuck);
 	}
 #endif
 }
 
-/* The value of a line of /proc/PID/status; 0: there is none. */
-static uint64_t status(pid_t pid, const char *name, int base)
-{
-	char path[64], line[256];
-	uint64_t v = 0;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/status", pid);
-	f = fopen(path, "re");
-	assert_non_null(f);
-	while (fgets(line, sizeof(line), f))
-		if (!strncmp(line, name, strlen(name)))
-			v = strtoull(line + strlen(name), NULL, base);
-	fclose(f);
-	return v;
-}
-
 static void test_each_has_its_capabilities_and_no_more(void **state)
 {
-	uint64_t has = status(getpid(), "CapEff:", 16);
+	uint64_t has = process_status(getpid(), "CapEff:", 16);
 	size_t i;
 
 	for (i = 0; i < KINDS; i++) {
@@ -154,11 +111,11 @@ static void test_each_has_its_capabilities_and_no_more(void **state)
 
 		assert_int_equal(worker_ready(&w, 0), 0);
 		assert_int_equal(worker_call(&w, 0, NULL, WAIT_MS), 0);
-		assert_int_equal(status(w.pid, "CapEff:", 16), kinds[i].jail->caps & has);
-		assert_int_equal(status(w.pid, "CapPrm:", 16), kinds[i].jail->caps & has);
-		assert_int_equal(status(w.pid, "CapInh:", 16), 0);
-		assert_int_equal(status(w.pid, "CapAmb:", 16), 0);
-		assert_int_equal(status(w.pid, "NoNewPrivs:", 10), 1);
+		assert_int_equal(process_status(w.pid, "CapEff:", 16), kinds[i].jail->caps & has);
+		assert_int_equal(process_status(w.pid, "CapPrm:", 16), kinds[i].jail->caps & has);
+		assert_int_equal(process_status(w.pid, "CapInh:", 16), 0);
+		assert_int_equal(process_status(w.pid, "CapAmb:", 16), 0);
+		assert_int_equal(process_status(w.pid, "NoNewPrivs:", 10), 1);
 		worker_end(&w);
 		free(w.stuck);
 	}

@@ -89,11 +89,24 @@ static void test_one_among_many(void **state)
 	assert_false(proc_table_remove_unseen(NULL, &after));
 }
 
+static void test_all_the_unseen_go(void **state)
+{
+	uint32_t i;
+
+	for (i = 1; i < PIDS; i++)
+		states[i] = i % 3 ? PY_PROC_PYTHON : PY_PROC_UNSEEN;
+	proc_table_remove_all_unseen(NULL);
+	for (i = 1; i < PIDS; i++)
+		assert_int_equal(states[i], i % 3 ? PY_PROC_PYTHON : 0);
+	memset(states, 0, sizeof(states));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_the_unseen_go),
 		cmocka_unit_test(test_one_among_many),
+		cmocka_unit_test(test_all_the_unseen_go),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -146,6 +146,52 @@ static void test_changes_are_few(void **state)
 	}
 }
 
+/* Change the rate late_ns after a tick, as sampler_set_rate() does. */
+static void play_rate(struct play *p, uint64_t period_ns, uint64_t late_ns)
+{
+	struct tick_jitter before = p->j;
+	uint64_t end = p->now_ns + late_ns, t, period;
+
+	for (t = p->now_ns + p->c.period_ns; t <= end; t += p->c.period_ns)
+		p->ticks += before.period_ns;	/* here: the time that ticks stand for */
+	tick_jitter_set_period(&p->j, period_ns, 4);
+	tick_clock_settle(&p->c, &before, end);
+	period = tick_clock_next(&p->c, &p->j, end);
+	tick_clock_changed(&p->c, &before, end, period);
+	p->now_ns = end;
+}
+
+/*
+ * However often the rate changes, and even if it changes before a period of the old rate is over:
+ * the time that all ticks stand for stays the time that passed.
+ */
+static void test_the_rate_changes(void **state)
+{
+	static const unsigned int rates[] = { 19, 999, 99, 1, 19, 2, 999, 50000, 99, 4999, 19 };
+	uint64_t i, turn, whole;
+	struct play p;
+	double off;
+
+	play_begin(&p, S / 19, SEED, 4);
+	for (i = 0; i < 3000; i++) {
+		uint64_t period = S / rates[i % ARRAY_SIZE(rates)];
+
+		play_rate(&p, period, i * 104729 * 977 % (p.j.period_ns * 3));
+		for (turn = 0; turn < i % 5 * 40; turn++) {
+			uint64_t before = p.ticks;
+
+			play_turn(&p, 1e9, 0);
+			p.ticks = before + (p.ticks - before) * period;
+		}
+	}
+	whole = p.now_ns;
+	off = (double)p.ticks - (double)whole;
+	assert_true(whole > 3600 * S);
+	/* At most some seconds are owed of the 1 Hz rate: its pairs last 16 s. */
+	if (fabs(off) > 20e9)
+		fail_msg("%.3f s of %.3f s", p.ticks / 1e9, whole / 1e9);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -153,6 +199,7 @@ int main(void)
 		cmocka_unit_test(test_no_program_keeps_step),
 		cmocka_unit_test(test_pairs_cancel),
 		cmocka_unit_test(test_changes_are_few),
+		cmocka_unit_test(test_the_rate_changes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

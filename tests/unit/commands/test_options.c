@@ -53,6 +53,21 @@ static void test_help_of_commands(void **state)
 	assert_int_equal(parse("report --color sometimes a"), -EINVAL);
 }
 
+/* Its words are not ours: they are neither parsed nor answered. */
+static void test_agent_takes_all_words(void **state)
+{
+	assert_int_equal(parse("agent --help --no-such-option ctl -- x"), 0);
+	assert_int_equal(o.command, COMMAND_AGENT);
+	assert_int_equal(o.show, SHOW_NOTHING);
+	assert_string_equal(o.agent.words[0], "--help");
+	assert_string_equal(o.agent.words[4], "x");
+	assert_null(o.agent.words[5]);
+	assert_int_equal(parse("help agent"), 0);
+	assert_int_equal(o.show, SHOW_NOTHING);
+	assert_string_equal(o.agent.words[0], "--help");
+	assert_null(o.agent.words[1]);
+}
+
 static void test_diff_options(void **state)
 {
 	assert_int_equal(parse("diff a b"), 0);
@@ -403,7 +418,8 @@ static void test_writers(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_help_of_commands), cmocka_unit_test(test_diff_options),
+		cmocka_unit_test(test_help_of_commands),
+		cmocka_unit_test(test_agent_takes_all_words), cmocka_unit_test(test_diff_options),
 		cmocka_unit_test(test_rates),	cmocka_unit_test(test_durations),
 		cmocka_unit_test(test_record),	cmocka_unit_test(test_place),
 		cmocka_unit_test(test_pids),

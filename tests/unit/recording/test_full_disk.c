@@ -4,13 +4,9 @@
  * what was flushed can be read, session.json is whole, and a recording that is killed on a full
  * disk can be recovered.
  *
- * The disks are tmpfs in a mount namespace of our own. Its sizes are pages, so that every size
- * up to SIZE_MAX_KB is tried.
+ * Sizes of the disks (small_disk.h) are pages, so that every size up to SIZE_MAX_KB is tried.
  */
 #include <dirent.h>
-#include <sched.h>
-#include <sys/mount.h>
-#include <sys/wait.h>
 
 #include "formats/tach/recover.h"
 #include "recording/recording.h"
@@ -18,9 +14,9 @@
 #include "recording/session_json.h"
 #include "resolve/process.h"
 #include "tests/unit/resolve/fake_code.h"
+#include "tests/unit/small_disk.h"
 
 #define SIZE_MAX_KB 300
-#define PAGE_KB 4
 #define CODES 200
 #define PROCESSES 3
 #define BATCH 60	/* samples of a process between two flushes */
@@ -42,34 +38,9 @@ static struct sent sent[PROCESSES];
 
 static bool may_mount;
 
-static void put_text(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY);
-
-	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
-	close(fd);
-}
-
-/* Become root of a user namespace. */
-static bool own_users(void)
-{
-	unsigned int uid = getuid(), gid = getgid();
-	char map[32];
-
-	if (unshare(CLONE_NEWUSER | CLONE_NEWNS))
-		return false;
-	put_text("/proc/self/setgroups", "deny");
-	snprintf(map, sizeof(map), "0 %u 1", uid);
-	put_text("/proc/self/uid_map", map);
-	snprintf(map, sizeof(map), "0 %u 1", gid);
-	put_text("/proc/self/gid_map", map);
-	return true;
-}
-
 static int setup(void **state)
 {
-	may_mount = (!unshare(CLONE_NEWNS) || own_users()) &&
-		    !mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) && mkdtemp(disk);
+	may_mount = small_disk_possible() && mkdtemp(disk);
 	fake_codes_in_self(&fake, CODES);
 	log_set_level(LOG_QUIET);
 	return 0;
@@ -80,21 +51,6 @@ static int teardown(void **state)
 	fake_codes_free(&fake);
 	rmdir(disk);
 	return 0;
-}
-
-/* A page more than so many KiB, which a file takes: size=0 would mean without a limit. */
-static void mount_disk(unsigned int kb)
-{
-	char options[32], path[80], page[PAGE_KB * 1024] = "";
-	int fd;
-
-	snprintf(options, sizeof(options), "size=%uk", kb + PAGE_KB);
-	assert_int_equal(mount("none", disk, "tmpfs", 0, options), 0);
-	snprintf(path, sizeof(path), "%s/filler", disk);
-	fd = open(path, O_CREAT | O_WRONLY, 0600);
-	assert_int_equal(write(fd, page, sizeof(page)), sizeof(page));
-	close(fd);
-	snprintf(dir, sizeof(dir), "%s/recording", disk);
 }
 
 static void begin(bool compress)
@@ -271,7 +227,8 @@ static uint64_t on_disk(unsigned int kb, bool compress, void (*then)(void))
 {
 	uint64_t flushed = 0;
 
-	mount_disk(kb);
+	small_disk_mount(disk, kb);
+	snprintf(dir, sizeof(dir), "%s/recording", disk);
 	begin(compress);
 	if (recording) {	/* otherwise there was not even room for session.json */
 		record();
@@ -282,7 +239,7 @@ static uint64_t on_disk(unsigned int kb, bool compress, void (*then)(void))
 		assert_int_equal(access(dir, F_OK), -1);
 		assert_true(kb < 64);
 	}
-	assert_int_equal(umount2(disk, MNT_DETACH), 0);
+	small_disk_unmount(disk);
 	return flushed;
 }
 
@@ -293,7 +250,7 @@ static void all_sizes(bool compress, void (*then)(void))
 
 	if (!may_mount)
 		skip();
-	for (kb = 0; kb <= SIZE_MAX_KB; kb += PAGE_KB) {
+	for (kb = 0; kb <= SIZE_MAX_KB; kb += SMALL_DISK_PAGE_KB) {
 		flushed = on_disk(kb, compress, then);
 		most = flushed > most ? flushed : most;
 	}

@@ -196,6 +196,30 @@ static void weigh(uint64_t weight)
 	memcpy(&raw.frames[raw.nframes], &weight, sizeof(weight));
 }
 
+/* A tick's event says what time it stands for; one of memory, or of a wait, says 0. */
+static void test_tick_time(void **state)
+{
+	static const struct {
+		uint8_t every;
+		uint16_t rate_hz;
+		uint32_t ns;
+	} ticks[] = {
+		{ 0, 0, 0 }, { 1, 0, 0 }, { 0, 99, 10101010 }, { 1, 19, 52631578 },
+		{ 53, 999, 53053053 }, { 1, 50000, 20000 }, { 255, 1, UINT32_MAX },
+	};
+	size_t i;
+
+	begin();
+	for (i = 0; i < ARRAY_SIZE(ticks); i++) {
+		stack(7, 3, 1);
+		raw.h.every = ticks[i].every;
+		raw.h.rate_hz = ticks[i].rate_hz;
+		assert_int_equal(take().tick_ns, ticks[i].ns);
+		assert_int_equal(take().weight, 1);
+	}
+	end();
+}
+
 /* An event has its record's weight, or 1; statistics count samples whatever the unit is. */
 static void test_weight(void **state)
 {
@@ -362,6 +386,7 @@ int main(void)
 		cmocka_unit_test(test_waits),
 		cmocka_unit_test(test_kinds),
 		cmocka_unit_test(test_nameless_kernel),
+		cmocka_unit_test(test_tick_time),
 		cmocka_unit_test(test_weight),
 		cmocka_unit_test(test_extra),
 		cmocka_unit_test(test_thread_names),

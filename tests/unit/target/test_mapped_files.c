@@ -233,6 +233,32 @@ static void test_lines_that_are_none(void **state)
 	assert_int_equal(m.cnt, 0);
 }
 
+/* Where a process context may be is seen on the way; it is no file, and changes nothing else. */
+static void test_process_contexts(void **state)
+{
+	uint64_t contexts[3], hash;
+
+	begin();
+	code(EXE);
+	finish(EXE, 0);
+	hash = m.hash;
+	assert_int_equal(m.otel.cnt, 0);
+	begin();
+	code(EXE);
+	contexts[0] = at;
+	line("rw-p", 0, 0, "[anon:OTEL_CTX]");
+	line("rw-p", 0, 0, "[anon:malloc]");
+	contexts[1] = at;
+	line("rw-s", 0, inode++, "[anon_shmem:OTEL_CTX]");
+	contexts[2] = at;
+	line("rw-p", 0, inode++, "/memfd:OTEL_CTX (deleted)");
+	finish(EXE, 0);
+	assert_int_equal(m.otel.cnt, 3);
+	assert_memory_equal(m.otel.at, contexts, sizeof(contexts));
+	assert_int_equal(m.cnt, 1);
+	assert_true(m.hash == hash);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -241,6 +267,7 @@ int main(void)
 		cmocka_unit_test(test_many_called_libpython),
 		cmocka_unit_test(test_another_view_of_the_executable),
 		cmocka_unit_test(test_hash),
+		cmocka_unit_test(test_process_contexts),
 		cmocka_unit_test(test_too_long_a_list),
 		cmocka_unit_test(test_lines_that_are_none),
 	};

@@ -271,6 +271,23 @@ static int done(void **state)
 	return 0;
 }
 
+static void test_a_condition_is_tried_without_a_message(void **state)
+{
+	struct proc_filter tried = { .rules = NULL };
+	const char *remedy = NULL;
+
+	assert_int_equal(proc_filter_try(&tried, FILTER_UNIT, true, "cron", &remedy), 0);
+	assert_null(remedy);
+	assert_int_equal(proc_filter_try(&tried, FILTER_UNIT, false, "a/b", &remedy), -EINVAL);
+	assert_non_null(strstr(remedy, "give a unit's name"));
+	assert_int_equal(proc_filter_try(&tried, FILTER_PID, true, "1,x", &remedy), -EINVAL);
+	assert_string_equal(remedy, "give process ids, such as 1234 or 1234,5678");
+	/* Of a list, what came before the mistake. */
+	assert_int_equal(tried.cnt, 2);
+	assert_string_equal(tried.rules[0].pattern, "cron.service");
+	proc_filter_free(&tried);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -286,6 +303,7 @@ int main(void)
 		cmocka_unit_test(test_text),
 		cmocka_unit_test(test_cgroups_of_this_process),
 		cmocka_unit_test(test_each_cgroup_is_found_again),
+		cmocka_unit_test(test_a_condition_is_tried_without_a_message),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, done);

@@ -4,6 +4,7 @@
 
 tests/golden/deps has what apt-cache policy and Ubuntu's wrapper of bpftool print on these systems.
 """
+import os
 import shutil
 import subprocess
 import tempfile
@@ -17,6 +18,7 @@ BASICS = "sh dirname sed awk grep sort ls tr cat uname head"
 PROGRAMS = ("gcc", "clang", "llvm-strip", "protoc-gen-c", "protoc", "python3", "xz")
 HEADERS = ("string.h", "gelf.h", "zlib.h", "zstd.h", "protobuf-c/protobuf-c.h", "xxhash.h",
            "seccomp.h")
+AGENT_HEADERS = ("curl/curl.h", "yaml.h", "microhttpd.h")
 NEW_LIBBPF = "#define LIBBPF_MAJOR_VERSION 1\n#define LIBBPF_MINOR_VERSION 3\n"
 
 
@@ -51,19 +53,20 @@ class System:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
 
-    def fill(self, libbpf=NEW_LIBBPF):
+    def fill(self, libbpf=NEW_LIBBPF, headers=HEADERS + AGENT_HEADERS):
         """All that a build needs, but for bpftool."""
         for name in PROGRAMS:
             self.program(name)
-        for name in HEADERS:
+        for name in headers:
             self.header(name)
         self.header("bpf/libbpf.h")
         if libbpf:
             self.header("bpf/libbpf_version.h", libbpf)
 
-    def run(self, script="deps.sh", *args):
+    def run(self, script="deps.sh", *args, **env):
         return subprocess.run(["sh", str(self.top / "tree/tools" / script), *args], text=True,
-                              capture_output=True, env={"PATH": str(self.bin), "ROOT": str(self.top)})
+                              capture_output=True,
+                              env={"PATH": str(self.bin), "ROOT": str(self.top), **env})
 
     def did(self):
         return self.log.read_text().splitlines()
@@ -116,7 +119,25 @@ class Deps(unittest.TestCase):
         self.assertEqual(installs, [
             "install -y -q --setopt=install_weak_deps=False gcc glibc-devel clang llvm bpftool "
             "protobuf-c-compiler protobuf-compiler libbpf-devel elfutils-libelf-devel zlib-devel "
-            "libzstd-devel protobuf-c-devel xxhash-devel libseccomp-devel python3"])
+            "libzstd-devel protobuf-c-devel xxhash-devel libseccomp-devel libcurl-devel libyaml-devel "
+            "libmicrohttpd-devel python3"])
+
+    def test_what_only_the_agent_needs(self):
+        for agent, names in (("1", "libcurl4-openssl-dev libyaml-dev libmicrohttpd-dev"), ("0", None)):
+            with self.subTest(agent), tempfile.TemporaryDirectory() as top:
+                system = System(top, "debian-13")
+                system.fill(headers=HEADERS)
+                system.program("bpftool", "echo bpftool v7.5.0")
+                system.run("deps.sh", "build", AGENT=agent)
+                self.assertEqual([line for line in system.did() if " install " in line],
+                                 [f"apt-get install -y -q --no-install-recommends {names}"] * bool(names))
+
+    def test_curls_headers_where_debian_has_them(self):
+        system = System(self.top, "debian-13")
+        system.fill(headers=(*HEADERS, "yaml.h", "microhttpd.h", f"{os.uname().machine}-linux-gnu/curl/curl.h"))
+        system.program("bpftool", "echo bpftool v7.5.0")
+        self.assertEqual(system.run("deps.sh", "build").returncode, 0)
+        self.assertEqual(system.did(), [])
 
     def test_packages_need_more(self):
         for what, names in (("deb", "git dpkg-dev build-essential debhelper lintian"),

@@ -23,10 +23,15 @@ HEADERS = {
                 "#define XXH_VERSION_RELEASE {}\n",
     "protobuf-c/protobuf-c.h": '#define PROTOBUF_C_VERSION "{}.{}.{}"\n',
     "seccomp.h": "#define SCMP_VER_MAJOR {}\n#define SCMP_VER_MINOR {}\n#define SCMP_VER_MICRO {}\n",
+    "curl/curlver.h": '#define LIBCURL_VERSION "{}.{}.{}"\n',
+    "yaml.h": "",
+    "microhttpd.h": "#define MHD_VERSION 0x{:02}{:02}{:02}00\n",
 }
 OLDEST = {"bpf/libbpf_version.h": (1, 1), "elfutils/version.h": (176,), "zlib.h": (1, 2, 11),
           "zstd.h": (1, 4, 0), "xxhash.h": (0, 8, 0), "protobuf-c/protobuf-c.h": (1, 3, 0),
-          "seccomp.h": (2, 4, 0)}
+          "seccomp.h": (2, 4, 0), "curl/curlver.h": (7, 77, 0), "yaml.h": (),
+          "microhttpd.h": (0, 9, 71)}
+WITHOUT = ", and make AGENT=0 builds without the agent"
 
 
 class Versions(unittest.TestCase):
@@ -49,20 +54,22 @@ class Versions(unittest.TestCase):
         return str(path)
 
     def check(self, clang="Debian clang version 14.0.6", bpftool="bpftool v7.0.0", cc="gcc", env=None,
-              **other):
+              absent=(), **other):
         for name, text in HEADERS.items():
             path = self.top / "include" / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text.format(*other.get(name, OLDEST[name])))
+        for name in absent:
+            (self.top / "include" / name).unlink()
         return subprocess.run(
             ["sh", str(SCRIPT), str(self.tool("clang", clang)), str(self.tool("bpftool", bpftool)),
              cc, "-nostdinc", f"-I{self.top}/include"], capture_output=True, text=True, env=env)
 
-    def refused(self, what, **versions):
+    def refused(self, what, without="", **versions):
         done = self.check(**versions)
         self.assertEqual(done.returncode, 1)
         self.assertEqual(done.stderr, f"tachbpf needs at least {what}; `sudo make deps` installs "
-                                      "what it can\n")
+                                      f"what it can{without}\n")
 
     def test_the_oldest_that_will_do(self):
         done = self.check()
@@ -108,13 +115,26 @@ class Versions(unittest.TestCase):
             with self.subTest(name):
                 self.refused(says, **{name: here})
 
+    def test_the_agents_libraries(self):
+        """They are named, and so is the way without them; with AGENT=0 they may be old or not there."""
+        for name, here, says in (("curl/curlver.h", (7, 76, 1), "libcurl 7.77.0 (here: 7.76.1)"),
+                                 ("microhttpd.h", (0, 9, 59), "libmicrohttpd 0.9.71 (here: 0.9.59)")):
+            with self.subTest(name):
+                self.refused(says, WITHOUT, **{name: here})
+        self.refused("libyaml 0.2 (there is none)", WITHOUT, absent=("yaml.h",))
+        done = self.check(absent=("yaml.h", "curl/curlver.h"), env={**os.environ, "AGENT": "0"})
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+    def test_a_newer_microhttpd(self):
+        self.assertEqual(self.check(**{"microhttpd.h": (1, 0, 2)}).returncode, 0)
+
     def test_two_at_once(self):
         self.refused("clang 14 (here: 11.0.1), zlib 1.2.11 (here: 1.2.8)",
                      clang="Debian clang version 11.0.1-2", **{"zlib.h": (1, 2, 8)})
 
     def test_the_documents_table(self):
-        needed = re.findall(r"\b([A-Z_]+)=([0-9.]+)", SCRIPT.read_text())
-        self.assertEqual(len(needed), 11)
+        needed = [n for n in re.findall(r"\b([A-Z_]+)=([0-9.]+)", SCRIPT.read_text()) if n[0] != "AGENT"]
+        self.assertEqual(len(needed), 14)
         for name, version in needed:
             row = rf"^\| {name.lower().replace('_', '-')} \| {re.escape(version)} \|"
             self.assertRegex(TABLE.read_text(), re.compile(row, re.M))

@@ -213,6 +213,13 @@ int tach_file_append(struct tach_file *f, const void *data, size_t len, uint64_t
 	return buf_add(&f->marks, &mark, sizeof(mark));
 }
 
+uint64_t tach_file_bytes(const struct tach_file *f)
+{
+	uint64_t samples = f->marks.len ? last_mark(f)->off : 0;
+
+	return samples + f->tables_len * (f->journal ? 2 : 1);
+}
+
 /*
  * Write the tail. What goes beyond the end of the file comes first: if there is no room for it,
  * the samples that the rest would overwrite are still there.

@@ -49,6 +49,9 @@ int tach_file_begin(struct tach_file *f, const struct profile_meta *meta,
 int tach_file_append(struct tach_file *f, const void *data, size_t len, uint64_t sample_cnt,
 		     uint32_t thread_cnt);
 
+/* About how many bytes of disk the file and its journal take, with the tail. */
+uint64_t tach_file_bytes(const struct tach_file *f);
+
 /* Write the rest, so that the file is valid. */
 int tach_file_finish(struct tach_file *f, uint32_t thread_cnt, const struct profile_stats *stats);
 

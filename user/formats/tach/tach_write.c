@@ -474,6 +474,11 @@ uint64_t tach_sample_cnt(const struct sink *s)
 	return ((const struct tach_sink *)s)->sample_cnt;
 }
 
+uint64_t tach_bytes(const struct sink *s)
+{
+	return tach_file_bytes(&((const struct tach_sink *)s)->file);
+}
+
 const struct sink_ops sink_tach = {
 	.name = "tach",
 	.help = "binary profile of CPython 3.15's profiling.sampling (one process a file)",

@@ -11,4 +11,10 @@
  */
 uint64_t tach_sample_cnt(const struct sink *s);
 
+/*
+ * About how many bytes of disk a live recording's file and its journal take: the samples that were
+ * flushed, and the tables twice.
+ */
+uint64_t tach_bytes(const struct sink *s);
+
 #endif

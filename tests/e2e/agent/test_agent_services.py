@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Who a process is called, and what else is said of it."""
+import os
+
+from agent import profiles
+
+ID = os.urandom(32).hex()
+RATE = 999
+BURN_S = 0.6        # some hundred samples
+
+
+def test_names(rig, sink, scratch):
+    started = rig.start("--rate", RATE, "--otlp-endpoint", sink.url,
+                        "--label", "deployment.environment.name=testing")
+    docker = rig.place.make("system.slice", f"docker-{ID}.scope")
+    targets = {
+        "train.py": rig.target("train.py"),
+        "gunicorn": rig.target("gunicorn"),
+        "shop": rig.target("named.py", env={
+            "OTEL_SERVICE_NAME": "shop", "OTEL_RESOURCE_ATTRIBUTES": "service.version=1.2",
+            "SECRET_TOKEN": "do-not-send-me"}),
+        "pay": rig.target("pay.py", env={"OTEL_RESOURCE_ATTRIBUTES": "service.name=pay"}),
+        None: rig.target("in-container.py", cgroup=docker),
+    }
+    for target in targets.values():
+        target.begin(BURN_S)
+    for target in targets.values():
+        target.done()
+    started.end()
+    sink.settle()
+    by_name = {a["service.name"]: a for a, _ in profiles(sink)}
+    contained = [a for a in by_name.values() if a.get("container.id") == ID]
+    assert len(contained) == 1, by_name
+    assert by_name.keys() - {contained[0]["service.name"]} == targets.keys() - {None}
+    assert by_name["shop"]["service.version"] == "1.2"
+    for attributes in by_name.values():
+        assert attributes["deployment.environment.name"] == "testing"
+        assert attributes["host.name"] == os.uname().nodename
+    assert "container.id" not in by_name["train.py"]
+    assert not any(b"do-not-send-me" in posted.body for posted in sink.taken())
+
+
+def test_privacy(rig, sink):
+    """Command lines and whole paths stay here if that is wanted."""
+    started = rig.start("--rate", RATE, "--otlp-endpoint", sink.url, "--no-command-line",
+                        "--paths", "base", "--no-host-name", "--no-usernames")
+    rig.target("private.py").spend(BURN_S)
+    started.end()
+    sink.settle()
+    assert list(profiles(sink, "private.py"))
+    for posted in sink.taken():
+        for word in (str(rig.out).encode(), os.uname().nodename.encode()):
+            assert word not in posted.body

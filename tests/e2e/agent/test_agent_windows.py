@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""What a server gets is what processes used."""
+import subprocess
+from collections import Counter
+
+import noise
+from agent import bound_s, profile_ids, profiles, seconds_of
+from otlp_decode import CPU
+from paths import binary
+
+RATE = 999
+SECOND = 10**9
+
+
+def test_cpu_time_of_each_service(rig, sink):
+    """Also at a low rate: a sample stands for the time between two ticks."""
+    for rate in (RATE, 99):
+        started = rig.start("--rate", rate, "--otlp-endpoint", sink.url)
+        stolen = noise.stolen_s()
+        names = [f"first-{rate}.py", f"second-{rate}.py"]
+        targets = [rig.target(name) for name in names]
+        for target, seconds in zip(targets, (3, 1.5)):
+            target.begin(seconds)
+        spent = [target.done() for target in targets]
+        stolen = noise.stolen_s() - stolen
+        started.end()
+        sink.settle()
+        for name, used in zip(names, spent):
+            assert seconds_of(sink, name) in bound_s(used, rate, stolen), (name, used)
+
+
+def test_stacks_and_windows(rig, sink):
+    started = rig.start("--rate", RATE, "--otlp-endpoint", sink.url)
+    target = rig.target()
+    target.spend(2.5)
+    started.end()
+    sink.settle()
+    stacks, ends = {}, []
+    for attributes, profile in profiles(sink, "spend.py"):
+        assert attributes["process.runtime.name"] == "cpython"
+        assert profile["period_type"] == CPU
+        assert abs(profile["period"] - SECOND / RATE) < 1000        # whole microseconds
+        end = profile["time"] + profile["duration"]
+        assert profile["duration"] <= SECOND
+        ends.append(end)
+        for stack, value, _ in profile["samples"]:
+            key = tuple(frame[0] for frame in stack)
+            stacks[key] = stacks.get(key, 0) + value
+    # all but the last one, which SIGTERM cut, end with a second of the wall clock
+    assert len(ends) >= 3 and all(end % SECOND == 0 for end in sorted(ends)[:-1])
+    expected = ("burn", "main", "<module>")
+    assert stacks[expected] > 0.9 * sum(stacks.values()), stacks
+    ids = profile_ids(sink)
+    assert len(ids) == len(set(ids))
+
+
+def test_a_recording_says_the_same(rig, sink):
+    """The same events as OTLP and as TACH, which tachbpf's reader decodes: each stack has as many
+    samples in both."""
+    out = rig.out / "recordings"
+    started = rig.start("--rate", RATE, "--otlp-endpoint", sink.url, "--tach-dir", out)
+    rig.target().spend(1.5)
+    started.end()
+    sink.settle()
+    sent, recorded = Counter(), Counter()
+    for _, profile in profiles(sink, "spend.py"):
+        for stack, value, _ in profile["samples"]:
+            sent[tuple(f"{name}:{line}" for name, _, line, _ in reversed(stack))] += value
+    recording, = out.iterdir()
+    for path in recording.glob("*.tach"):
+        done = subprocess.run([binary(), "convert", path, "--format", "collapsed", "--lines", "-o", "-"],
+                              check=True, capture_output=True, text=True)
+        for text in done.stdout.splitlines():
+            stack, _, count = text.rpartition(" ")
+            frames = [frame.rsplit(":", 2) for frame in stack.split(";") if frame.count(":") >= 2]
+            # no line: <GC>
+            recorded[tuple(f"{name}:{max(int(line), 0)}" for _, name, line in frames)] += int(count)
+    assert sent == recorded and sum(sent.values()) > RATE

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Servers that others made, as processes: started, awaited, ended; what they said is kept."""
+import contextlib
+import subprocess
+import time
+
+from agent import free_port
+from notes import note
+from processes import TIMEOUT, kill
+
+
+class Service:
+    """A server; `with` starts it and waits until its log says `ready`."""
+    ready = ""
+
+    def __init__(self, directory):
+        self.directory, self.port = directory, free_port()
+        self.url, self.log = f"http://127.0.0.1:{self.port}", directory / "log"
+
+    def argv(self):
+        raise NotImplementedError
+
+    def __enter__(self):
+        argv = [*map(str, self.argv())]
+        with open(self.log, "w") as log:
+            self.process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                                            cwd=self.directory, start_new_session=True)
+        note(argv, pid=self.process.pid, files=[self.log])
+        with contextlib.ExitStack() as stack:
+            stack.callback(kill, self.process)
+            self.wait_said(self.ready)
+            stack.pop_all()
+        return self
+
+    def __exit__(self, *_):
+        kill(self.process)
+
+    def said(self):
+        return self.log.read_text(errors="replace")
+
+    def wait_said(self, words, timeout=TIMEOUT):
+        end = time.monotonic() + timeout
+        while words not in self.said():
+            assert self.process.poll() is None, f"it ended: {self.said()[-4000:]}"
+            assert time.monotonic() < end, f"it does not say {words!r}: {self.said()[-4000:]}"
+            time.sleep(0.02)
+
+
+class Collector(Service):
+    """The OpenTelemetry Collector: takes OTLP/HTTP, prints it (debug), and forwards it."""
+    ready = "Everything is ready"
+
+    def __init__(self, directory, program, forward_to, debug="detailed"):
+        super().__init__(directory)
+        self.program, self.forward_to, self.debug = program, forward_to, debug
+        self.grpc = free_port()
+
+    def config(self):
+        return f"""
+receivers:
+  otlp:
+    protocols:
+      http: {{endpoint: "127.0.0.1:{self.port}"}}
+      grpc: {{endpoint: "127.0.0.1:{self.grpc}"}}
+exporters:
+  debug: {{verbosity: {self.debug}, use_internal_logger: false}}
+  otlp_http: {{endpoint: "{self.forward_to}", retry_on_failure: {{enabled: false}}}}
+service:
+  telemetry: {{metrics: {{level: none}}}}
+  pipelines:
+    profiles: {{receivers: [otlp], exporters: [debug, otlp_http]}}
+"""
+
+    def argv(self):
+        path = self.directory / "collector.yaml"
+        path.write_text(self.config())
+        return [self.program, "--config", path, "--feature-gates=service.profilesSupport"]
+
+
+class Prometheus(Service):
+    """Scrapes one target each second."""
+    ready = "Server is ready to receive web requests"
+
+    def __init__(self, directory, target):
+        super().__init__(directory)
+        self.target = target
+
+    def argv(self):
+        path = self.directory / "prometheus.yml"
+        path.write_text(f"""
+global: {{scrape_interval: 1s, scrape_timeout: 1s}}
+scrape_configs:
+- job_name: tachbpf
+  static_configs: [{{targets: ["{self.target}"]}}]
+""")
+        return ["prometheus", f"--config.file={path}", f"--storage.tsdb.path={self.directory}/data",
+                f"--web.listen-address=127.0.0.1:{self.port}", "--log.level=info"]

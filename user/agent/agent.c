@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * agent.c - see agent.h: drives the parts in one loop, and ends them in order.
+ *
+ * One thread does everything. What waits for others is in workers; each part gives a descriptor
+ * that wakes capture_poll(), or a time, and has a function that never waits.
+ */
+#include "agent/agent.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "agent/agent_signals.h"
+#include "agent/agent_state.h"
+#include "config/config.h"
+#include "config/config_flags.h"
+#include "base/util.h"
+#include "capture/capture.h"
+
+#define NS_PER_S 1000000000ull
+#define NS_PER_MS 1000000ull
+/* At the end: for what is in flight to servers. systemd and Kubernetes give us longer. */
+#define FINISH_MS 4000
+
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Until something is due without a descriptor that says so. */
+static int wait_ms(struct agent *a)
+{
+	uint64_t now = now_ns(), next;
+	bool some_new = agent_processes_some_new(agent_windows_processes(a->windows), now);
+	int window = agent_windows_left_ms(a->windows), limit;
+
+	next = now + (some_new ? AGENT_BATCH_NEW_MS : AGENT_BATCH_MS) * NS_PER_MS;
+	next = earlier(next, delivery_next_ns(agent_exports_delivery(a->exports), now));
+	if (a->server)
+		next = earlier(next, metrics_server_next_ns(a->server));
+	limit = next > now ? (int)((next - now + NS_PER_MS - 1) / NS_PER_MS) : 0;
+	return window < limit ? window : limit;
+}
+
+static int once_a_second(struct agent *a)
+{
+	uint64_t now = now_ns();
+	int err;
+
+	if (now < a->next_housekeep_ns)
+		return 0;
+	a->next_housekeep_ns = now + NS_PER_S;
+	err = capture_housekeep(a->capture);
+	notify_tick(&a->notify, now);
+	return err;
+}
+
+static int run(struct agent *a)
+{
+	int err = 0;
+	bool cut;
+
+	while (!err && !agent_signals_end()) {
+		err = capture_poll(a->capture, wait_ms(a));
+		if (!err)
+			err = once_a_second(a);
+		cut = agent_rate_tick(a->rate, now_ns(), agent_exports_counts(a->exports)->bytes);
+		if (cut || !agent_windows_left_ms(a->windows)) {
+			agent_end_window(a);
+			agent_begin_window(a);
+		}
+		delivery_tick(agent_exports_delivery(a->exports), now_ns());
+		metrics_server_tick(a->server, now_ns(), agent_figures_render, a);
+		if (a->ctl)
+			ctl_tick(a->ctl, now_ns());
+		if (agent_signals_reload())
+			agent_reload(a);
+	}
+	return err;
+}
+
+/* The open window is finished, and sent if its server takes it at once; else it is in the spool. */
+static int finish(struct agent *a)
+{
+	int err;
+
+	notify_stopping(&a->notify);
+	err = capture_stop(a->capture);
+	agent_end_window(a);
+	delivery_finish(agent_exports_delivery(a->exports), FINISH_MS);
+	return err;
+}
+
+int agent_run(const struct agent_options *options, struct agent_config *config)
+{
+	struct agent *a = calloc(1, sizeof(*a));
+	int err = -ENOMEM, end_err;
+
+	if (a) {
+		a->options = options;
+		a->config = config;
+		a->notify.fd = -1;
+		log_set_level(config->log_level);
+		agent_take_services(a);
+		err = agent_start(a);
+		config = a->config;
+	}
+	if (a && !err) {
+		agent_signals_begun();
+		notify_ready(&a->notify);
+		log_info("sampling %u times a second on each CPU", a->config->rate_hz);
+		err = run(a);
+		end_err = finish(a);
+		err = err ? err : end_err;
+		config = a->config;
+	}
+	if (a)
+		agent_free(a);
+	free(a);
+	agent_config_free(config);
+	return err ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* agent.h - the agent: a capture that runs for ever, and what it sees goes to the exporters. */
+#ifndef TACHBPF_AGENT_H
+#define TACHBPF_AGENT_H
+
+struct agent_config;
+struct agent_options;
+
+/*
+ * Run until SIGTERM or SIGINT. options: for reloads (SIGHUP); they stay the caller's. config: what
+ * is in force at first; it is freed. Returns the program's exit status; errors are logged.
+ */
+int agent_run(const struct agent_options *options, struct agent_config *config);
+
+#endif

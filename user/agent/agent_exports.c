@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* agent_exports.c - see agent_exports.h. */
+#include "agent/agent_exports.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/config.h"
+#include "exporters/exporter_servers.h"
+#include "exporters/pyroscope_query.h"
+#include "base/util.h"
+#include "telemetry/gzip.h"
+#include "telemetry/window_pprof.h"
+
+#define CONTENT_PROTOBUF "application/x-protobuf"
+/*
+ * A spooled request is not larger when it is decompressed: max_request_bytes' upper bound. To split
+ * it takes 14 times as much memory.
+ */
+#define REQUEST_BYTES_MAX (16u << 20)
+
+struct agent_exports {
+	const struct agent_config *config;
+	struct delivery *delivery;
+	int otlp, pyroscope;			/* indices of exporters; -1: off */
+	const char *names[EXPORTER_SERVERS_MAX];
+	size_t cnt;
+	uint64_t servers_hash;
+	struct buf zipped;
+	struct agent_exports_counts counts;
+	/* While a window is encoded: */
+	const struct window *window;
+	const struct agent_services *services;
+};
+
+/* ---- configuration ---- */
+
+static bool writes_files(const struct agent_config *c)
+{
+	return *c->exporters.tach.dir || *c->exporters.pprof.dir;
+}
+
+static void take_names(struct agent_exports *x, const struct exporter_servers *servers)
+{
+	size_t i;
+
+	x->otlp = x->pyroscope = -1;
+	x->cnt = servers->cnt;
+	for (i = 0; i < servers->cnt; i++) {
+		x->names[i] = servers->exporters[i].name;
+		if (!strcmp(x->names[i], EXPORTER_PYROSCOPE))
+			x->pyroscope = (int)i;
+		else if (servers->exporters[i].server.url || !writes_files(x->config))
+			x->otlp = (int)i;
+	}
+}
+
+/*
+ * The server says that a request is too large: send its halves. Their figures are halves, too:
+ * which samples went where is not looked at, and the sums stay.
+ */
+static int split(void *ctx, struct delivery *d, size_t exporter, const struct request_info *info,
+		 const void *payload, size_t len)
+{
+	struct buf whole = { 0 }, parts[2] = { { 0 }, { 0 } }, zipped = { 0 };
+	bool gzip = !strcmp(info->encoding, "gzip");
+	struct request_info its = *info;
+	int err, i;
+
+	if (info->path != REQUEST_OTLP)
+		return -ENOTSUP;
+	err = gzip ? gunzip_bytes(payload, len, REQUEST_BYTES_MAX, &whole) :
+		     buf_add(&whole, payload, len);
+	if (!err)
+		err = otlp_split(whole.data, whole.len, parts);
+	for (i = 0; !err && i < 2; i++) {
+		its.samples = i ? info->samples - info->samples / 2 : info->samples / 2;
+		its.weight = i ? info->weight - info->weight / 2 : info->weight / 2;
+		zipped.len = 0;
+		if (gzip)
+			err = gzip_bytes(parts[i].data, parts[i].len, GZIP_LEVEL, &zipped);
+		if (!err)
+			err = delivery_offer(d, exporter, &its,
+					     gzip ? zipped.data : parts[i].data,
+					     gzip ? zipped.len : parts[i].len, now_ns());
+	}
+	buf_free(&whole);
+	buf_free(&parts[0]);
+	buf_free(&parts[1]);
+	buf_free(&zipped);
+	return err;
+}
+
+int agent_exports_new(struct agent_exports **out, const struct agent_config *c)
+{
+	struct agent_exports *x = calloc(1, sizeof(*x));
+	struct exporter_servers servers;
+	struct delivery_args args = {
+		.spool = c->spool.dir, .limits = { .bytes = c->spool.size_bytes }, .split = split,
+	};
+	int err = x ? exporter_servers_make(c, &servers) : -ENOMEM;
+
+	if (!x)
+		return err;
+	x->config = c;
+	args.exporters = servers.exporters;
+	args.exporter_cnt = servers.cnt;
+	if (!err)
+		err = delivery_new(&x->delivery, &args);
+	if (!err) {
+		x->servers_hash = servers.hash;
+		take_names(x, &servers);
+	}
+	exporter_servers_free(&servers);
+	if (err)
+		agent_exports_free(x);
+	else
+		*out = x;
+	return err;
+}
+
+void agent_exports_free(struct agent_exports *x)
+{
+	if (!x)
+		return;
+	delivery_free(x->delivery);
+	buf_free(&x->zipped);
+	free(x);
+}
+
+int agent_exports_set(struct agent_exports *x, const struct agent_config *c)
+{
+	struct spool_limits limits = { .bytes = c->spool.size_bytes };
+	struct exporter_servers servers;
+	int err = exporter_servers_make(c, &servers);
+
+	if (!err && servers.hash != x->servers_hash)
+		err = delivery_set_exporters(x->delivery, servers.exporters, servers.cnt);
+	if (!err) {
+		x->config = c;
+		x->servers_hash = servers.hash;
+		take_names(x, &servers);
+		delivery_set_limits(x->delivery, &limits);
+	}
+	exporter_servers_free(&servers);
+	return err;
+}
+
+/* ---- windows ---- */
+
+static struct request_info info_of(const struct agent_exports *x, uint32_t path)
+{
+	return (struct request_info){
+		.content_type = CONTENT_PROTOBUF, .path = path,
+		.begin_ns = window_begin_ns(x->window), .end_ns = window_end_ns(x->window),
+	};
+}
+
+static int offer(struct agent_exports *x, int exporter, const struct request_info *info,
+		 const void *bytes, size_t len)
+{
+	x->counts.requests++;
+	x->counts.bytes += len;
+	return delivery_offer(x->delivery, (size_t)exporter, info, bytes, len, now_ns());
+}
+
+static int emit_otlp(void *ctx, const struct otlp_request *r)
+{
+	struct agent_exports *x = ctx;
+	struct request_info info = info_of(x, REQUEST_OTLP);
+	int err;
+
+	info.samples = r->taken;
+	info.weight = r->time_ns;
+	if (x->config->exporters.otlp.compression == AGENT_COMPRESSION_NONE)
+		return offer(x, x->otlp, &info, r->bytes, r->len);
+	strcpy(info.encoding, "gzip");
+	x->zipped.len = 0;
+	err = gzip_bytes(r->bytes, r->len, GZIP_LEVEL, &x->zipped);
+	return err ? err : offer(x, x->otlp, &info, x->zipped.data, x->zipped.len);
+}
+
+static int emit_pyroscope(void *ctx, const struct window_pprof *p)
+{
+	struct agent_exports *x = ctx;
+	struct request_info info = info_of(x, REQUEST_PYROSCOPE);
+
+	info.samples = p->taken;
+	info.weight = p->value;
+	pyroscope_query(agent_services_get(x->services, p->service), &x->config->labels,
+			info.begin_ns, info.end_ns, info.query);
+	return offer(x, x->pyroscope, &info, p->bytes, p->len);
+}
+
+/* The attributes of a service, then the configuration's labels: of one key, the first counts. */
+static uint32_t attributes_of(const struct agent_exports *x, const struct service *service,
+			      struct otlp_attribute *out)
+{
+	const struct attrs *a = service ? &service->resource : NULL;
+	const struct agent_map *labels = &x->config->labels;
+	uint32_t cnt = 0;
+	size_t i;
+
+	if (!a)
+		out[cnt++] = (struct otlp_attribute){ "service.name", SERVICE_OTHER_NAME, 0 };
+	for (i = 0; a && i < a->cnt; i++) {
+		const struct attr *at = &a->items[i];
+
+		out[cnt++] = (struct otlp_attribute){
+			attr_key(a, at), at->is_number ? NULL : attr_value(a, at), at->number,
+		};
+	}
+	for (i = 0; i < labels->cnt; i++)
+		if (!a || !attrs_find(a, labels->pairs[i].name))
+			out[cnt++] = (struct otlp_attribute){ labels->pairs[i].name,
+							      labels->pairs[i].value, 0 };
+	return cnt;
+}
+
+/* Descriptions of all services of the window, in one piece of memory. NULL: no memory. */
+static struct otlp_service *describe(const struct agent_exports *x, uint32_t cnt)
+{
+	size_t each = ATTRS_MAX + x->config->labels.cnt + 1, i;
+	struct otlp_service *all = calloc(1, cnt * (sizeof(*all) + each * sizeof(struct otlp_attribute)));
+	struct otlp_attribute *attributes = (void *)(all ? all + cnt : NULL);
+
+	for (i = 0; all && i < cnt; i++, attributes += each) {
+		all[i].attributes = attributes;
+		all[i].attribute_cnt =
+			attributes_of(x, agent_services_get(x->services, (uint32_t)i), attributes);
+	}
+	return all;
+}
+
+static int encode_otlp(struct agent_exports *x, const struct agent_window_facts *facts)
+{
+	uint32_t cnt = window_service_cnt(x->window);
+	struct otlp_args args = {
+		.service_cnt = cnt, .version = TACHBPF_VERSION, .period_ns = facts->period_ns,
+		.max_bytes = x->config->exporters.otlp.http.max_request_bytes,
+		.emit = emit_otlp, .ctx = x,
+	};
+	struct otlp_result result;
+	struct otlp_service *services = describe(x, cnt);
+	int err;
+
+	if (!services)
+		return cnt ? -ENOMEM : 0;
+	args.services = services;
+	if (facts->links)
+		window_links_table(facts->links, &args);
+	err = otlp_encode(x->window, &args, &result);
+	x->counts.too_large += result.too_large;
+	free(services);
+	return err;
+}
+
+static void note_failure(struct agent_exports *x, const char *exporter, int err)
+{
+	if (!err)
+		return;
+	x->counts.failed++;
+	log_warn("exporter %s: a window, or the rest of one, is lost: %s", exporter, strerror(-err));
+}
+
+void agent_exports_window(struct agent_exports *x, const struct window *w,
+			  const struct agent_services *services,
+			  const struct agent_window_facts *facts)
+{
+	struct window_pprof_args pprof = {
+		.period_ns = facts->period_ns, .emit = emit_pyroscope, .ctx = x,
+		.max_bytes = x->config->exporters.pyroscope.http.max_request_bytes,
+	};
+	double begin_s = cpu_time_s();
+
+	x->window = w;
+	x->services = services;
+	if (x->otlp >= 0)
+		note_failure(x, EXPORTER_OTLP, encode_otlp(x, facts));
+	if (x->pyroscope >= 0)
+		note_failure(x, EXPORTER_PYROSCOPE, window_pprof(w, &pprof));
+	buf_free(&x->zipped);
+	x->counts.encode_ns += (uint64_t)((cpu_time_s() - begin_s) * 1e9);
+}
+
+struct delivery *agent_exports_delivery(const struct agent_exports *x)
+{
+	return x->delivery;
+}
+
+size_t agent_exports_cnt(const struct agent_exports *x)
+{
+	return x->cnt;
+}
+
+const char *agent_exports_name(const struct agent_exports *x, size_t exporter)
+{
+	return x->names[exporter];
+}
+
+const struct agent_exports_counts *agent_exports_counts(const struct agent_exports *x)
+{
+	return &x->counts;
+}

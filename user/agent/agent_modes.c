@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* agent_modes.c - see agent_modes.h. */
+#include "agent/agent_modes.h"
+
+#include <stdbool.h>
+
+#include "config/config.h"
+#include "bpf/abi.h"
+
+void agent_modes_record(uint32_t modes, struct record_mode_def *out)
+{
+	bool off_cpu = modes & AGENT_OFFCPU, gil = modes & AGENT_GIL;
+	bool exception = modes & AGENT_EXCEPTION;
+
+	*out = (struct record_mode_def){
+		.name = "agent",
+		.header = modes == AGENT_CPU ? MODE_CPU : MODE_ALL,
+		.unit = UNIT_SAMPLES,
+		.ticks = modes & (AGENT_CPU | AGENT_GIL | AGENT_EXCEPTION),
+		.waits = off_cpu || gil || exception,
+		.runnable = off_cpu || gil || exception,
+		.wait_frames = off_cpu,
+		.runnable_frames = off_cpu,
+		.exceptions = exception,
+	};
+	/* Whoever wants no other time does not pay for it. */
+	if (modes == AGENT_GIL)
+		out->need_status = STATUS_HAS_GIL | STATUS_GIL_REQUESTED;
+	else if (modes == AGENT_EXCEPTION)
+		out->need_status = STATUS_HAS_EXCEPTION;
+}
+
+unsigned int agent_modes_kinds(uint32_t modes, const struct event *ev,
+			       enum window_kind kinds[WINDOW_KIND_CNT])
+{
+	unsigned int cnt = 0;
+
+	if (ev->status & STATUS_ON_CPU) {
+		if (modes & AGENT_CPU)
+			kinds[cnt++] = WINDOW_CPU;
+	} else {
+		if (modes & AGENT_OFFCPU)
+			kinds[cnt++] = WINDOW_OFF_CPU;
+		if (modes & AGENT_GIL && ev->status & STATUS_GIL_REQUESTED)
+			kinds[cnt++] = WINDOW_GIL_WAIT;
+	}
+	if (modes & AGENT_EXCEPTION && ev->status & STATUS_HAS_EXCEPTION)
+		kinds[cnt++] = WINDOW_EXCEPTION;
+	return cnt;
+}

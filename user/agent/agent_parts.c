@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * agent_parts.c - what the loop and a reload do with the parts: a window ends and begins, parts
+ * take the configuration. See agent_state.h.
+ */
+#include "agent/agent_state.h"
+#include "config/config.h"
+#include "capture/capture.h"
+
+/* ---- the configuration as the parts want it ---- */
+
+void agent_take_services(struct agent *a)
+{
+	const struct agent_privacy *p = &a->config->privacy;
+
+	a->services = (struct service_config){
+		.rules = a->config->service_rules.rules,
+		.rule_cnt = a->config->service_rules.cnt,
+		.privacy = {
+			.command_line = p->command_line, .paths = p->paths == AGENT_PATHS_FULL,
+			.host_name = p->host_name, .user = p->usernames,
+			.containers = p->containers, .others = true,
+		},
+	};
+}
+
+struct proc_filter *agent_filter(struct agent *a)
+{
+	struct proc_filter *f = &a->filters[a->filter];
+
+	return f->cnt || f->min_age_s > 0 ? f : NULL;
+}
+
+struct window_privacy agent_window_privacy(const struct agent_config *c)
+{
+	return (struct window_privacy){
+		.no_directories = c->privacy.paths == AGENT_PATHS_BASE,
+		.no_exceptions = !c->privacy.exception_types,
+	};
+}
+
+/* ---- windows ---- */
+
+void agent_end_window(struct agent *a)
+{
+	struct agent_window_facts facts = {
+		.period_ns = sampling_interval_us(capture_rate(a->capture)) * 1000,
+		.links = agent_windows_links(a->windows),
+	};
+	const struct window *w = agent_windows_finish(a->windows);
+	const struct agent_services *services = agent_windows_services(a->windows);
+
+	agent_exports_window(a->exports, w, services, &facts);
+	agent_files_window(a->files, w, services, facts.period_ns);
+}
+
+void agent_begin_window(struct agent *a)
+{
+	struct agent_weight weight;
+
+	agent_windows_next(a->windows);
+	weight = agent_rate_window(a->rate, agent_windows_aligned_ns(a->windows));
+	agent_windows_set_weight(a->windows, weight.mul, weight.div);
+}

@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* agent_processes.c - see agent_processes.h. */
+#include "agent/agent_processes.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/u64map.h"
+#include "base/util.h"
+#include "host/users.h"
+#include "resolve/process.h"
+#include "telemetry/process_facts.h"
+
+/* A process whose files do not answer is asked again at so many ticks. */
+#define NAME_TRIES 5
+/* multiprocessing's helpers are children, or children of children, of the program. */
+#define PARENTS_MAX 3
+/* A tick looks at processes for so long; the others wait for the next one. */
+#define TICK_NS 20000000ull
+#define NS_PER_S 1000000000ull
+
+struct agent_processes {
+	struct agent_processes_args args;
+	struct agent_process *first;
+	struct agent_process *next_look;	/* where the last tick ended; NULL: at the first */
+	uint64_t begun_ns;			/* when the last one began */
+	struct u64map by_tgid;
+	char host_name[HOST_NAME_MAX + 1];
+	/* For one process at a time: too large for the stack. */
+	struct process_facts facts;
+	struct process_ctx context;
+	struct service service;
+};
+
+struct agent_processes *agent_processes_new(const struct agent_processes_args *args)
+{
+	struct agent_processes *a = calloc(1, sizeof(*a));
+
+	if (!a)
+		return NULL;
+	a->args = *args;
+	if (gethostname(a->host_name, HOST_NAME_MAX))
+		a->host_name[0] = '\0';
+	return a;
+}
+
+void agent_processes_free(struct agent_processes *a)
+{
+	if (!a)
+		return;
+	u64map_free(&a->by_tgid);
+	free(a);
+}
+
+struct agent_process *agent_processes_begin(struct agent_processes *a, struct process *process)
+{
+	struct agent_process *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return NULL;
+	p->process = process;
+	if (u64map_put(&a->by_tgid, (uint64_t)process_tgid(process), p)) {
+		free(p);
+		errno = ENOMEM;
+		return NULL;
+	}
+	p->next = a->first;
+	if (a->first)
+		a->first->prev = p;
+	a->first = p;
+	a->begun_ns = now_ns();
+	return p;
+}
+
+bool agent_processes_some_new(const struct agent_processes *a, uint64_t now)
+{
+	return now - a->begun_ns < NS_PER_S;
+}
+
+void agent_processes_end(struct agent_processes *a, struct agent_process *p)
+{
+	uint64_t tgid = (uint64_t)process_tgid(p->process);
+
+	if (u64map_get(&a->by_tgid, tgid) == p)
+		u64map_remove(&a->by_tgid, tgid);
+	if (a->next_look == p)
+		a->next_look = p->next;
+	if (p->prev)
+		p->prev->next = p->next;
+	else
+		a->first = p->next;
+	if (p->next)
+		p->next->prev = p->prev;
+	agent_services_leave(a->args.services, p->service);
+	window_map_free(p->map);
+	free(p->keys);
+	free(p);
+}
+
+struct agent_process *agent_processes_first(const struct agent_processes *a)
+{
+	return a->first;
+}
+
+/* ---- names ---- */
+
+/* What is known without a look at the process: of one that has ended, all there is. */
+static void known_facts(struct agent_processes *a, const struct agent_process *p,
+			struct service_facts *f)
+{
+	const struct identity *id = process_identity(p->process);
+	const struct cpython_image *image = process_image(p->process);
+	struct passwd *user = NULL;
+
+	if (a->args.config->privacy.user || a->args.config->rule_cnt)
+		user = id->uid == IDENTITY_NO_UID ? NULL : user_by_uid(id->uid);
+	*f = (struct service_facts){
+		.container = id->container, .comm = process_comm(p->process),
+		.python = image ? image->version : NULL,
+		.user = user ? user->pw_name : NULL, .host_name = a->host_name,
+	};
+}
+
+/* The name of its parent's service if that is a Python, too; for multiprocessing's helpers. */
+static const char *parent_name(struct agent_processes *a, pid_t ppid)
+{
+	const struct agent_process *parent = u64map_get(&a->by_tgid, (uint64_t)ppid);
+
+	return parent && parent->service ? agent_services_name(a->args.services, parent->service) :
+					   NULL;
+}
+
+/* A parent has another name: its children may have been named after it. */
+static void rename_children(struct agent_processes *a, pid_t parent)
+{
+	struct agent_process *p;
+
+	for (p = a->first; p; p = p->next) {
+		if (p->parent != parent)
+			continue;
+		p->named = false;
+		p->tries = 0;
+	}
+}
+
+/* Enter the service that the facts make. */
+static void enter(struct agent_processes *a, struct agent_process *p,
+		  const struct service_facts *facts)
+{
+	uint32_t old = p->service;
+
+	service_make(facts, a->args.config, &a->service);
+	p->service = agent_services_enter(a->args.services, &a->service);
+	agent_services_leave(a->args.services, old);
+	if (p->service == old)
+		return;
+	if (a->args.moved)
+		a->args.moved(a->args.ctx, p, old);
+	if (old != SERVICE_NUMBER_OTHER)
+		rename_children(a, process_tgid(p->process));
+}
+
+static void name(struct agent_processes *a, struct agent_process *p,
+		 const struct process_ctx *context, unsigned int parents);
+
+/* Its name may be its parent's: so that is named first, and before it its own parent. */
+static void name_parent(struct agent_processes *a, pid_t ppid, unsigned int parents)
+{
+	struct agent_process *parent = u64map_get(&a->by_tgid, (uint64_t)ppid);
+
+	if (parents && parent && !parent->named && !parent->tries && !parent->service)
+		name(a, parent, NULL, parents - 1);
+}
+
+/* context: the process publishes it; NULL: not known. parents: so many may be named before. */
+static void name(struct agent_processes *a, struct agent_process *p,
+		 const struct process_ctx *context, unsigned int parents)
+{
+	struct service_facts facts;
+	struct proc_info who;
+	bool again = false, lives = !proc_info_read(process_tgid(p->process), &who);
+
+	if (lives)
+		name_parent(a, who.stat.ppid, parents);
+	known_facts(a, p, &facts);
+	if (lives) {
+		again = process_facts_read(&who, &a->facts) == -EBUSY;
+		process_facts_fill(&a->facts, &facts);
+		facts.parent = parent_name(a, who.stat.ppid);
+	}
+	p->parent = facts.parent ? who.stat.ppid : 0;
+	facts.context = context ? &context->resource : NULL;
+	enter(a, p, &facts);
+	p->tries += again;
+	p->named = !again || p->tries >= NAME_TRIES;
+}
+
+void agent_processes_name(struct agent_processes *a, struct agent_process *p)
+{
+	/* One that has a service keeps it until the tick, which looks for a context, too. */
+	if (!p->named && !p->tries && !p->service)
+		name(a, p, NULL, PARENTS_MAX);
+}
+
+/* What the context says of threads; without memory, nothing. */
+static void take_keys(struct agent_processes *a, struct agent_process *p)
+{
+	free(p->keys);
+	p->keys = a->args.trace && a->context.threads.schema[0] ? malloc(sizeof(*p->keys)) : NULL;
+	if (p->keys)
+		*p->keys = a->context.threads;
+}
+
+static void trace(struct agent_processes *a, struct agent_process *p, uint64_t now)
+{
+	int err = p->keys ? a->args.trace(a->args.ctx, p) : 0;
+
+	if (err == -EAGAIN || err == -EBUSY)
+		p->watch.due_ns = now + NS_PER_S;
+}
+
+/* Look for a context; a new one names the process again. */
+static void look(struct agent_processes *a, struct agent_process *p, uint64_t now)
+{
+	pid_t task = proc_living_task(process_tgid(p->process));
+	int err = task > 0 ? process_ctx_look(&p->watch, task, now, true, &a->context) : -ESRCH;
+
+	if (!err) {
+		name(a, p, &a->context, PARENTS_MAX);
+		take_keys(a, p);
+	}
+	if (!err || err == -EALREADY)
+		trace(a, p, now);
+}
+
+/* Read the context at the next look, even if it is the one that is known. */
+static void forget_context(struct agent_process *p)
+{
+	p->watch.known_ns = 0;
+	p->watch.due_ns = 0;
+	p->watch.wait_s = 0;
+}
+
+static void tick_one(struct agent_processes *a, struct agent_process *p, uint64_t now)
+{
+	/* When its context was read, its files did not answer: both are needed at once. */
+	if (!p->named && p->watch.known_ns)
+		forget_context(p);
+	if (process_ctx_due(&p->watch, now))
+		look(a, p, now);
+	if (!p->named && !p->watch.known_ns)
+		name(a, p, NULL, PARENTS_MAX);
+}
+
+void agent_processes_tick(struct agent_processes *a, uint64_t now)
+{
+	struct agent_process *p = a->next_look ? a->next_look : a->first;
+	struct agent_process *next;
+
+	for (; p && now_ns() - now < TICK_NS; p = next) {
+		next = p->next;
+		tick_one(a, p, now);
+	}
+	a->next_look = p;
+}
+
+void agent_processes_rename(struct agent_processes *a)
+{
+	struct agent_process *p;
+
+	for (p = a->first; p; p = p->next) {
+		p->named = false;
+		p->tries = 0;
+		forget_context(p);
+	}
+}
+
+void agent_processes_retry_other(struct agent_processes *a)
+{
+	struct agent_process *p;
+
+	for (p = a->first; p; p = p->next) {
+		if (!p->named || p->service != SERVICE_NUMBER_OTHER)
+			continue;
+		p->named = false;
+		p->tries = 0;
+	}
+}

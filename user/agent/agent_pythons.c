@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* agent_pythons.c - see agent_pythons.h. */
+#include "agent/agent_pythons.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "agent/agent_modes.h"
+#include "config/config.h"
+#include "base/util.h"
+#include "resolve/process.h"
+
+struct agent_pythons {
+	struct python_metrics *metrics;
+	uint64_t boot_ns;		/* when the agent began, as processes' start times are */
+};
+
+/* What these modes see whole: as agent_modes_record() has it. */
+static unsigned int what_of(uint32_t modes)
+{
+	struct record_mode_def mode;
+	unsigned int what = PYTHON_METRICS_GC;
+
+	agent_modes_record(modes, &mode);
+	if (mode.ticks && !mode.need_status)
+		what |= PYTHON_METRICS_CPU;
+	if (mode.ticks && modes != AGENT_EXCEPTION)
+		what |= PYTHON_METRICS_GIL;
+	if (mode.waits && modes != AGENT_EXCEPTION)
+		what |= PYTHON_METRICS_GIL_WAIT;
+	if (mode.wait_frames)
+		what |= PYTHON_METRICS_OFF_CPU;
+	if (mode.ticks && modes != AGENT_GIL)
+		what |= PYTHON_METRICS_EXCEPTIONS;
+	return what;
+}
+
+struct agent_pythons *agent_pythons_new(uint32_t rows, uint32_t modes)
+{
+	struct agent_pythons *a = calloc(1, sizeof(*a));
+	struct timespec t;
+
+	if (!a)
+		return NULL;
+	clock_gettime(CLOCK_BOOTTIME, &t);
+	a->boot_ns = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+	a->metrics = python_metrics_new(rows, what_of(modes));
+	if (a->metrics)
+		return a;
+	free(a);
+	errno = ENOMEM;
+	return NULL;
+}
+
+void agent_pythons_free(struct agent_pythons *a)
+{
+	if (!a)
+		return;
+	python_metrics_free(a->metrics);
+	free(a);
+}
+
+void agent_pythons_set(struct agent_pythons *a, uint32_t rows, uint32_t modes)
+{
+	python_metrics_set_rows(a->metrics, rows);
+	python_metrics_set_what(a->metrics, what_of(modes));
+}
+
+void agent_pythons_render(const struct agent_pythons *a, struct metrics_text *t)
+{
+	python_metrics_render(a->metrics, t);
+}
+
+static void begin(struct agent_pythons *a, struct agent_process *p, const char *service)
+{
+	const struct cpython_image *image = process_image(p->process);
+	const struct python_process_args args = {
+		.service = service, .tables = process_tables(p->process),
+		.tgid = process_tgid(p->process),
+		.major = image->major, .minor = image->minor,
+		.free_threaded = image->free_threaded,
+		.started = process_start_ns(p->process) >= a->boot_ns,
+	};
+
+	p->metrics = python_metrics_begin(a->metrics, &args);
+}
+
+void agent_pythons_moved(struct agent_pythons *a, struct agent_process *p, const char *service)
+{
+	if (p->metrics)
+		python_metrics_rename(p->metrics, service);
+	else
+		begin(a, p, service);
+}
+
+/* ---- the viewer ---- */
+
+static void view_event(void *ctx, struct agent_process *p, const struct event *ev,
+		       uint64_t value_ns)
+{
+	python_metrics_event(p->metrics, ev, value_ns);
+}
+
+static void view_end(void *ctx, struct agent_process *p, uint64_t end_ns)
+{
+	if (!p->metrics)
+		begin(ctx, p, SERVICE_OTHER_NAME);
+	python_metrics_end(p->metrics);
+	p->metrics = NULL;
+}
+
+static void view_tick(void *ctx)
+{
+	struct agent_pythons *a = ctx;
+
+	python_metrics_tick(a->metrics, now_ns());
+}
+
+struct agent_viewer agent_pythons_viewer(struct agent_pythons *a)
+{
+	return (struct agent_viewer){
+		.event = view_event, .end = view_end, .tick = view_tick,
+		.ctx = a,
+	};
+}

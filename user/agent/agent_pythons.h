@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * agent_pythons.h - brings what the agent's observer sees to the metrics of the Pythons: a viewer
+ * of agent_windows.h.
+ *
+ * A process has a row from its first name on, so that it counts where it belongs; one that ends
+ * without a name counts as SERVICE_OTHER_NAME. In the main process. A process without memory for
+ * its metrics has none.
+ */
+#ifndef TACHBPF_AGENT_PYTHONS_H
+#define TACHBPF_AGENT_PYTHONS_H
+
+#include "agent/agent_windows.h"
+#include "metrics/python_metrics.h"
+
+struct agent_pythons;
+
+/*
+ * rows: metrics.services; modes: enum agent_mode. NULL with errno. Freed by agent_pythons_free(),
+ * after the capture.
+ */
+struct agent_pythons *agent_pythons_new(uint32_t rows, uint32_t modes);
+void agent_pythons_free(struct agent_pythons *a);
+
+/* For agent_windows_args.viewers. Its tick is the metrics'. */
+struct agent_viewer agent_pythons_viewer(struct agent_pythons *a);
+/* For agent_windows_args.moved: the process has another service, with this name, from now on. */
+void agent_pythons_moved(struct agent_pythons *a, struct agent_process *p, const char *service);
+
+/* After a reload. */
+void agent_pythons_set(struct agent_pythons *a, uint32_t rows, uint32_t modes);
+/* Write the families tachbpf_python_*. */
+void agent_pythons_render(const struct agent_pythons *a, struct metrics_text *t);
+
+#endif

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* agent_reload.c - what SIGHUP and `ctl reload` do: another configuration in a running agent. */
+#include <string.h>
+#include <time.h>
+
+#include "agent/agent_state.h"
+#include "config/config.h"
+#include "config/config_flags.h"
+#include "base/util.h"
+#include "capture/capture.h"
+
+/*
+ * The parts that can refuse, all of them or none. 0 or -errno after logging. Requests that were
+ * made before keep the place that they had. The exporters point into their configuration, and
+ * setting them back might fail: so they are the last that can refuse.
+ */
+static int exchange_exporters(struct agent *a, const struct agent_config *new)
+{
+	int err = agent_files_set(a->files, new);
+
+	if (!err)
+		err = agent_exports_set(a->exports, new);
+	if (err)
+		agent_files_set(a->files, a->config);
+	return err;
+}
+
+/* 0 or -errno after logging: the old selection is in force. */
+static int exchange_selection(struct agent *a, const struct agent_config *new)
+{
+	int old = a->filter, err;
+
+	memset(&a->filters[!old], 0, sizeof(a->filters[!old]));
+	err = agent_config_selection(new, &a->filters[!old]);
+	a->filter = !old;
+	if (!err)
+		err = capture_set_filter(a->capture, agent_filter(a));
+	if (err)
+		a->filter = old;
+	proc_filter_free(&a->filters[!a->filter]);
+	return err;
+}
+
+/* All that can fail, or nothing. */
+static int exchange_parts(struct agent *a, const struct agent_config *new,
+			  const struct agent_changes *changes)
+{
+	bool selection = agent_config_changed(changes, "selection");
+	int err = selection ? exchange_selection(a, new) : 0;
+
+	if (err)
+		return err;
+	err = exchange_exporters(a, new);
+	if (err && selection)
+		exchange_selection(a, a->config);
+	return err;
+}
+
+static void take(struct agent *a, const struct agent_changes *changes)
+{
+	const struct agent_config *c = a->config;
+	struct window_privacy privacy = agent_window_privacy(c);
+
+	agent_take_services(a);
+	log_set_level(c->log_level);
+	agent_windows_set_length(a->windows, c->window_ns);
+	agent_windows_set_privacy(a->windows, &privacy);
+	if (agent_config_changed(changes, "service_rules") ||
+	    agent_config_changed(changes, "privacy"))
+		agent_windows_renamed(a->windows);
+	agent_pythons_set(a->pythons, c->metrics.services, c->modes);
+	agent_rate_configure(a->rate, c);
+}
+
+/* What was sampled until now is of the old configuration. */
+static bool exchange(struct agent *a, struct agent_config *new,
+		     const struct agent_changes *changes)
+{
+	struct agent_config *old = a->config;
+
+	agent_end_window(a);
+	if (exchange_parts(a, new, changes)) {
+		agent_begin_window(a);
+		return false;
+	}
+	a->config = new;
+	take(a, changes);
+	agent_begin_window(a);
+	agent_config_free(old);
+	return true;
+}
+
+bool agent_reload(struct agent *a)
+{
+	struct agent_changes changes = { .cnt = 0 };
+	struct agent_config *new;
+	struct timespec t;
+
+	notify_reloading(&a->notify);
+	a->reloads++;
+	new = agent_config_load(a->options);
+	a->reload_ok = new && !agent_config_diff(a->config, new, &changes) &&
+		       exchange(a, new, &changes);
+	if (!a->reload_ok)
+		agent_config_free(new);
+	if (a->reload_ok) {
+		clock_gettime(CLOCK_REALTIME, &t);
+		a->reload_wall_ns = (uint64_t)t.tv_sec * 1000000000ull + (uint64_t)t.tv_nsec;
+		log_info("the configuration was reloaded: %zu keys have changed", changes.cnt);
+	} else {
+		log_error("the configuration was not reloaded: the old one is in force");
+	}
+	notify_ready(&a->notify);
+	return a->reload_ok;
+}

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* agent_setup.c - the parts of a running agent: how they begin and end. See agent_state.h. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent/agent_modes.h"
+#include "agent/agent_signals.h"
+#include "agent/agent_state.h"
+#include "config/config.h"
+#include "base/output.h"
+#include "base/util.h"
+#include "capture/capture.h"
+#include "capture/capture_process.h"
+#include "capture/capture_trace.h"
+#include "delivery/sender.h"
+#include "doctor/precheck.h"
+#include "doctor/workers_start.h"
+#include "host/identity.h"
+#include "resolve/process.h"
+
+static const struct worker_kind *const agent_workers[] = {
+	CAPTURE_WORKERS, &sender_kind, &metrics_server_kind,
+};
+
+static uint64_t clock_ns(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return (uint64_t)t.tv_sec * 1000000000ull + (uint64_t)t.tv_nsec;
+}
+
+/* ---- parts ---- */
+
+/* Before the capture is there, all are 0. */
+static void read_counts(void *ctx, struct capture_counts *out)
+{
+	static const uint64_t none[CNT_MAX];
+	const struct agent *a = ctx;
+
+	*out = (struct capture_counts){ .bpf = none };
+	if (a->capture)
+		capture_counts(a->capture, out);
+}
+
+static int open_files(struct agent *a)
+{
+	struct agent_files_args args = {
+		.config = a->config, .mode = &a->mode, .counts = read_counts, .ctx = a,
+	};
+
+	agent_modes_record(a->config->modes, &a->mode);
+	return agent_files_new(&a->files, &args);
+}
+
+/* A process has another service. */
+static void moved(void *ctx, struct agent_process *p, uint32_t old)
+{
+	struct agent *a = ctx;
+
+	agent_pythons_moved(a->pythons, p,
+			    agent_services_name(agent_windows_services(a->windows), p->service));
+}
+
+static int trace(void *ctx, const struct agent_process *p)
+{
+	struct agent *a = ctx;
+
+	return capture_trace_process(a->capture, process_tgid(p->process));
+}
+
+static int open_windows(struct agent *a)
+{
+	struct agent_windows_args args = {
+		.modes = a->config->modes, .window_ns = a->config->window_ns,
+		.interval_ns = sampling_interval_us(a->config->rate_hz) * 1000,
+		.services = &a->services, .privacy = agent_window_privacy(a->config),
+		.viewers = { agent_figures_viewer(a), agent_pythons_viewer(a->pythons),
+			     agent_files_viewer(a->files) },
+		.viewer_cnt = 3, .moved = moved,
+		.trace = a->config->trace_context ? trace : NULL, .ctx = a,
+	};
+
+	a->windows = agent_windows_new(&args);
+	return a->windows ? 0 : -errno;
+}
+
+static int open_metrics(struct agent *a)
+{
+	a->pythons = agent_pythons_new(a->config->metrics.services, a->config->modes);
+	if (!a->pythons)
+		return -errno;
+	return *a->config->metrics.listen ?
+	       metrics_server_start(&a->server, a->config->metrics.listen) : 0;
+}
+
+static int open_ctl(struct agent *a)
+{
+	if (!*a->config->ctl.socket)
+		return 0;
+	a->ctl = ctl_new(a->config->ctl.socket, agent_obey, a);
+	return a->ctl ? 0 : -errno;
+}
+
+static int open_capture(struct agent *a)
+{
+	static const enum sampler_event events[] = {
+		[AGENT_EVENT_AUTO] = SAMPLER_ANY, [AGENT_EVENT_CYCLES] = SAMPLER_CYCLES,
+		[AGENT_EVENT_CLOCK] = SAMPLER_CLOCK,
+	};
+	struct capture_args args = {
+		.all = true, .gc = true, .self_time = a->config->budget.cpu_percent > 0,
+		.batch_ms = AGENT_BATCH_MS, .bursts = a->ctl,
+		.trace_context = a->config->trace_context, .rate_hz = a->config->rate_hz,
+		.mode = &a->mode, .min_wait_ns = a->config->min_wait_ns,
+		.event = events[a->config->event], .sent_codes = SENT_SLOTS,
+		.identities = a->identities, .observer = agent_windows_observer(a->windows),
+		.proc_filter = agent_filter(a), .filter_may_change = true,
+	};
+
+	a->capture = capture_new(&args);
+	return a->capture ? 0 : -errno;
+}
+
+static int open_parts(struct agent *a)
+{
+	int err = agent_config_selection(a->config, &a->filters[0]);
+
+	if (!err)
+		err = agent_exports_new(&a->exports, a->config);
+	if (!err)
+		err = open_files(a);
+	if (!err)
+		err = open_metrics(a);
+	if (!err)
+		err = open_ctl(a);
+	if (!err)
+		err = open_windows(a);
+	return err ? err : open_capture(a);
+}
+
+/* All descriptors for which the loop does something. */
+static int wake_for_parts(struct agent *a)
+{
+	int err = capture_wake_for(a->capture, delivery_fd(agent_exports_delivery(a->exports)));
+
+	if (!err && a->server)
+		err = capture_wake_for(a->capture, metrics_server_fd(a->server));
+	if (!err && a->ctl)
+		err = capture_wake_for(a->capture, ctl_fd(a->ctl));
+	return err;
+}
+
+/* The same after a restart, another one on each host: for the probability. */
+static uint64_t host_number(void)
+{
+	char id[64] = "";
+	FILE *f = fopen("/etc/machine-id", "re");
+
+	if (!f || !fgets(id, sizeof(id), f))
+		gethostname(id, sizeof(id) - 1);
+	if (f)
+		fclose(f);
+	return hash_bytes(id, strlen(id));
+}
+
+int agent_start(struct agent *a)
+{
+	int err = precheck_record(false);
+
+	if (err)
+		return err;
+	a->started_wall_ns = a->reload_wall_ns = clock_ns(CLOCK_REALTIME);
+	a->reload_ok = true;
+	notify_begin(&a->notify);
+	output_keep_roots();	/* under sudo, too: the agent belongs to the host */
+	a->workers = !workers_start(agent_workers, ARRAY_SIZE(agent_workers));
+	agent_signals_catch();
+	a->identities = identities_new(inspector_names);
+	err = a->identities ? open_parts(a) : -ENOMEM;
+	if (err)
+		return err;
+	capture_process_prepare(a->workers);
+	err = wake_for_parts(a);
+	if (!err)
+		err = agent_signals_end() ? -EINTR : capture_start(a->capture);
+	if (err)
+		return err;
+	a->rate = agent_rate_new(a->capture, a->config, host_number());
+	return a->rate ? 0 : -errno;
+}
+
+void agent_free(struct agent *a)
+{
+	ctl_free(a->ctl);
+	metrics_server_end(a->server);
+	agent_rate_free(a->rate);
+	agent_files_free(a->files);	/* it asks the capture for its counts */
+	capture_free(a->capture);
+	agent_exports_free(a->exports);
+	agent_windows_free(a->windows);
+	agent_pythons_free(a->pythons);
+	identities_free(a->identities);
+	proc_filter_free(&a->filters[0]);
+	proc_filter_free(&a->filters[1]);
+	notify_end(&a->notify);
+	keeper_end();
+}

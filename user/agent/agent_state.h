@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* agent_state.h - what the files of the running agent share. For agent*.c. */
+#ifndef TACHBPF_AGENT_STATE_H
+#define TACHBPF_AGENT_STATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "agent/agent_exports.h"
+#include "agent/agent_files.h"
+#include "agent/agent_windows.h"
+#include "agent/agent_pythons.h"
+#include "agent/agent_rate.h"
+#include "agent/ctl.h"
+#include "metrics/metrics_server.h"
+#include "agent/notify.h"
+#include "recording/totals.h"
+#include "resolve/record_mode.h"
+#include "target/proc_filter.h"
+#include "telemetry/service.h"
+
+struct agent_config;
+struct agent_options;
+struct capture;
+struct identities;
+
+/*
+ * How long samples wait in the ring buffer: a wake-up of the agent costs some 30 us. While processes
+ * are new they wait less long: a process that has ended meanwhile has no name in /proc any more.
+ */
+#define AGENT_BATCH_MS 500
+#define AGENT_BATCH_NEW_MS 100
+
+struct agent {
+	const struct agent_options *options;
+	struct agent_config *config;		/* in force */
+	struct service_config services;
+	struct record_mode_def mode;
+	struct proc_filter filters[2];		/* a reload makes the other one */
+	int filter;				/* which is in force */
+	struct identities *identities;
+	struct agent_windows *windows;
+	struct agent_exports *exports;
+	struct agent_files *files;
+	struct agent_pythons *pythons;
+	struct metrics_server *server;		/* NULL: no metrics */
+	struct ctl *ctl;			/* NULL: no socket */
+	struct notify notify;
+	struct capture *capture;
+	bool workers;				/* they have the rights that we give up */
+	uint64_t started_wall_ns;
+	uint64_t next_housekeep_ns;
+
+	struct agent_rate *rate;
+
+	/* agent_figures.c */
+	struct totals ended;			/* of processes that have ended */
+	uint64_t reloads, reload_wall_ns;
+	bool reload_ok;
+};
+
+/* ---- agent_setup.c ---- */
+
+/* All that needs rights, then give them up, then sample. 0 or -errno after logging. */
+int agent_start(struct agent *a);
+void agent_free(struct agent *a);
+
+/* ---- agent_parts.c ---- */
+
+/* What the configuration says, as the parts want it. */
+void agent_take_services(struct agent *a);
+/* The conditions on processes that are in force; NULL: none. */
+struct proc_filter *agent_filter(struct agent *a);
+struct window_privacy agent_window_privacy(const struct agent_config *c);
+/* The window is over: to the exporters. agent_begin_window() follows. */
+void agent_end_window(struct agent *a);
+/* The next window: is it profiled, and what do its samples stand for? */
+void agent_begin_window(struct agent *a);
+
+/* ---- agent_reload.c ---- */
+
+/* Read the configuration again. Returns false, after logging, if the old one is in force. */
+bool agent_reload(struct agent *a);
+
+/* ---- agent_figures.c, agent_status.c ---- */
+
+/* Write all metrics: metrics_render_fn. */
+void agent_figures_render(void *ctx, struct metrics_text *t);
+/* What was sampled and lost so far, of all processes; and what the capture counts. */
+struct capture_counts;
+void agent_totals(const struct agent *a, struct totals *t, struct capture_counts *c);
+/* The state for `ctl status`, for people or as JSON. Exit status. */
+int agent_status(struct agent *a, bool json, struct buf *out);
+/* Adds up what processes had when they end. */
+struct agent_viewer agent_figures_viewer(struct agent *a);
+
+/* ---- agent_ctl.c ---- */
+
+/* ctl_obey_fn */
+int agent_obey(void *ctx, struct ctl_request *r, struct buf *out);
+
+#endif

@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* agent_windows.c - see agent_windows.h. */
+#include "agent/agent_windows.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "agent/agent_modes.h"
+#include "base/arith.h"
+#include "base/util.h"
+#include "resolve/process.h"
+
+#define NS_PER_S 1000000000ull
+#define NS_PER_MS 1000000ull
+/* The two clocks may differ by so much in a window without a jump. */
+#define CLOCK_SLACK_NS NS_PER_S
+
+struct agent_windows {
+	struct observer observer;
+	struct agent_windows_args args;
+	struct agent_services *services;
+	struct agent_processes *processes;
+	struct window *window;
+	struct window_links *links;	/* NULL: without traces */
+	uint64_t mul, div;		/* of values, without the interval */
+	uint64_t begin_mono_ns;		/* when the window began, by the monotonic clock */
+	uint64_t remarks;
+	struct agent_windows_counts counts;
+};
+
+static uint64_t wall_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
+}
+
+/* The end of the window that a time is in. */
+static uint64_t end_of(const struct agent_windows *a, uint64_t time_ns)
+{
+	return (time_ns / a->args.window_ns + 1) * a->args.window_ns;
+}
+
+/* ---- the observer ---- */
+
+static struct agent_windows *of(struct observer *o)
+{
+	return (struct agent_windows *)(void *)o;
+}
+
+static int observe_begin(struct observer *o, struct process *process)
+{
+	struct agent_windows *a = of(o);
+	struct agent_process *p = agent_processes_begin(a->processes, process);
+	size_t i;
+
+	process_set_observed(process, p);
+	for (i = 0; p && i < a->args.viewer_cnt; i++)
+		if (a->args.viewers[i].begin)
+			a->args.viewers[i].begin(a->args.viewers[i].ctx, p);
+	return 0;
+}
+
+/* Returns false if there is no memory. */
+static bool ready(struct agent_windows *a, struct agent_process *p)
+{
+	if (!p)
+		return false;
+	if (!p->map)
+		p->map = window_map_new(process_tables(p->process));
+	agent_processes_name(a->processes, p);
+	return p->map;
+}
+
+/* The time that one unit of the event's weight stands for. */
+static uint64_t unit_ns(const struct agent_windows *a, const struct event *ev)
+{
+	return ev->tick_ns ? ev->tick_ns / (ev->weight ? ev->weight : 1) : a->args.interval_ns;
+}
+
+static int observe_event(struct observer *o, struct process *process, const struct event *ev)
+{
+	struct agent_windows *a = of(o);
+	struct agent_process *p = process_observed(process);
+	uint64_t samples = process_samples_in(process, ev), unit = unit_ns(a, ev), value_ns;
+	enum window_kind kinds[WINDOW_KIND_CNT];
+	unsigned int i, cnt;
+	uint32_t link;
+	size_t v;
+
+	if (!ready(a, p)) {
+		a->counts.no_memory += samples;
+		return 0;
+	}
+	cnt = agent_modes_kinds(a->args.modes, ev, kinds);
+	link = a->links && cnt ? window_links_add(a->links, ev->trace, p->keys) : 0;
+	for (i = 0; i < cnt; i++) {
+		struct window_place at = {
+			.service = p->service, .kind = kinds[i], .samples = samples,
+			.mul = mul_capped(unit, a->mul), .div = a->div, .link = link,
+		};
+
+		window_add(a->window, p->map, ev, &at);
+		a->counts.samples[kinds[i]] += samples;
+	}
+	value_ns = mul_capped(mul_capped(ev->weight, unit), a->mul) / a->div;
+	for (v = 0; v < a->args.viewer_cnt; v++)
+		if (a->args.viewers[v].event)
+			a->args.viewers[v].event(a->args.viewers[v].ctx, p, ev, value_ns);
+	return 0;
+}
+
+static int observe_end(struct observer *o, struct process *process, uint64_t end_ns)
+{
+	struct agent_windows *a = of(o);
+	struct agent_process *p = process_observed(process);
+	size_t i;
+
+	for (i = 0; p && i < a->args.viewer_cnt; i++)
+		if (a->args.viewers[i].end)
+			a->args.viewers[i].end(a->args.viewers[i].ctx, p, end_ns);
+	if (p)
+		agent_processes_end(a->processes, p);
+	return 0;
+}
+
+static int observe_tick(struct observer *o)
+{
+	struct agent_windows *a = of(o);
+	size_t i;
+
+	agent_processes_tick(a->processes, now_ns());
+	for (i = 0; i < a->args.viewer_cnt; i++)
+		if (a->args.viewers[i].tick)
+			a->args.viewers[i].tick(a->args.viewers[i].ctx);
+	return 0;
+}
+
+static bool observe_remark(struct observer *o, pid_t tgid, uint32_t uid, const char *comm,
+			   const char *text)
+{
+	struct agent_windows *a = of(o);
+	char shown[PROC_COMM_MAX * 4];
+	size_t i;
+
+	for (i = 0; i < a->args.viewer_cnt; i++)
+		if (a->args.viewers[i].remark)
+			a->args.viewers[i].remark(a->args.viewers[i].ctx, tgid, uid, comm, text);
+	if (a->remarks++ >= AGENT_REMARKS_MAX)
+		return false;
+	log_info("process %d (%s): %s%s", tgid,
+		 escape_text(comm, strlen(comm), shown, sizeof(shown)), text,
+		 a->remarks == AGENT_REMARKS_MAX ? "; no more of these messages follow" : "");
+	return false;
+}
+
+static const struct observer_ops observer_ops = {
+	.begin = observe_begin, .event = observe_event, .end = observe_end,
+	.tick = observe_tick, .remark = observe_remark,
+};
+
+struct observer *agent_windows_observer(struct agent_windows *a)
+{
+	return &a->observer;
+}
+
+/* ---- windows ---- */
+
+struct agent_windows *agent_windows_new(const struct agent_windows_args *args)
+{
+	struct agent_windows *a = calloc(1, sizeof(*a));
+	struct agent_processes_args processes;
+	uint64_t now;
+
+	if (!a)
+		return NULL;
+	a->observer.ops = &observer_ops;
+	a->args = *args;
+	a->args.wall_ns = args->wall_ns ? args->wall_ns : wall_ns;
+	a->args.mono_ns = args->mono_ns ? args->mono_ns : now_ns;
+	now = a->args.wall_ns();
+	a->mul = a->div = 1;
+	a->window = window_new(&window_limits_default, now, end_of(a, now));
+	a->begin_mono_ns = a->args.mono_ns();
+	a->services = agent_services_new(window_limits_default.services);
+	processes = (struct agent_processes_args){
+		.services = a->services, .config = args->services, .moved = args->moved,
+		.trace = args->trace, .ctx = args->ctx,
+	};
+	a->processes = agent_processes_new(&processes);
+	a->links = args->trace ? window_links_new(true) : NULL;
+	if (a->window && a->services && a->processes && (a->links || !args->trace)) {
+		window_hide(a->window, &args->privacy);
+		return a;
+	}
+	agent_windows_free(a);
+	errno = ENOMEM;
+	return NULL;
+}
+
+void agent_windows_free(struct agent_windows *a)
+{
+	if (!a)
+		return;
+	window_free(a->window);
+	window_links_free(a->links);
+	agent_processes_free(a->processes);
+	agent_services_free(a->services);
+	free(a);
+}
+
+/* How far the wall clock has gone another way than the monotonic one since the window began. */
+static uint64_t clocks_differ(const struct agent_windows *a, uint64_t wall, uint64_t mono)
+{
+	uint64_t expected = window_begin_ns(a->window) + (mono - a->begin_mono_ns);
+
+	return wall > expected ? wall - expected : expected - wall;
+}
+
+int agent_windows_left_ms(struct agent_windows *a)
+{
+	uint64_t wall = a->args.wall_ns(), mono = a->args.mono_ns(), end = window_end_ns(a->window);
+
+	if (wall >= end || mono - a->begin_mono_ns >= a->args.window_ns ||
+	    clocks_differ(a, wall, mono) > CLOCK_SLACK_NS)
+		return 0;
+	return (int)((end - wall + NS_PER_MS - 1) / NS_PER_MS);
+}
+
+const struct window *agent_windows_finish(struct agent_windows *a)
+{
+	uint64_t wall = a->args.wall_ns(), mono = a->args.mono_ns(), end = window_end_ns(a->window);
+
+	/* What was measured took as long as the monotonic clock says. */
+	if (clocks_differ(a, wall, mono) > CLOCK_SLACK_NS) {
+		a->counts.clock_jumps++;
+		window_end_at(a->window, window_begin_ns(a->window) + (mono - a->begin_mono_ns));
+	} else if (wall < end) {
+		window_end_at(a->window, wall);
+	}
+	a->counts.finished++;
+	a->counts.stacks = window_stack_cnt(a->window);
+	a->counts.bytes = window_bytes(a->window);
+	return a->window;
+}
+
+void agent_windows_next(struct agent_windows *a)
+{
+	uint64_t end = window_end_ns(a->window), wall = a->args.wall_ns(), begin;
+
+	/* Windows follow one another without gaps, but after a jump of the clock or a halt. */
+	begin = wall - end < CLOCK_SLACK_NS ? end : wall;
+	if (agent_services_sweep(a->services))
+		agent_processes_retry_other(a->processes);
+	a->begin_mono_ns = a->args.mono_ns() - (wall - begin);
+	window_reset(a->window, begin, end_of(a, begin));
+	window_hide(a->window, &a->args.privacy);
+	if (a->links)
+		window_links_reset(a->links);
+}
+
+const struct window_links *agent_windows_links(const struct agent_windows *a)
+{
+	return a->links;
+}
+
+uint64_t agent_windows_aligned_ns(const struct agent_windows *a)
+{
+	uint64_t begin = window_begin_ns(a->window);
+
+	return begin - begin % a->args.window_ns;
+}
+
+void agent_windows_set_length(struct agent_windows *a, uint64_t window_ns)
+{
+	a->args.window_ns = window_ns;
+}
+
+void agent_windows_set_privacy(struct agent_windows *a, const struct window_privacy *privacy)
+{
+	a->args.privacy = *privacy;
+}
+
+void agent_windows_renamed(struct agent_windows *a)
+{
+	agent_processes_rename(a->processes);
+}
+
+void agent_windows_set_weight(struct agent_windows *a, uint64_t mul, uint64_t div)
+{
+	a->mul = mul;
+	a->div = div ? div : 1;
+}
+
+const struct agent_services *agent_windows_services(const struct agent_windows *a)
+{
+	return a->services;
+}
+
+struct agent_processes *agent_windows_processes(const struct agent_windows *a)
+{
+	return a->processes;
+}
+
+void agent_windows_counts(const struct agent_windows *a, struct agent_windows_counts *out)
+{
+	enum window_other cause;
+
+	*out = a->counts;
+	out->links_beyond = a->links ? window_links_beyond(a->links) : 0;
+	for (cause = 0; cause < WINDOW_OTHER_CNT; cause++)
+		out->others[cause] = window_others(a->window, cause);
+}

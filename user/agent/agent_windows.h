@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * agent_windows.h - the agent's observer of the capture: adds events up in windows of time.
+ *
+ * Windows begin and end at multiples of their length on the wall clock. The first one, and one that
+ * a reload or the end of the agent cuts, are shorter. A sample belongs to the window in which it is
+ * taken from the ring buffer, at most 0.25 s after its time.
+ */
+#ifndef TACHBPF_AGENT_WINDOWS_H
+#define TACHBPF_AGENT_WINDOWS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "agent/agent_processes.h"
+#include "resolve/observer.h"
+#include "telemetry/window.h"
+#include "telemetry/window_links.h"
+
+struct agent_windows;
+
+/* Others that see what the observer sees; each may be NULL. As in struct observer_ops. */
+struct agent_viewer {
+	void (*begin)(void *ctx, struct agent_process *p);
+	/* value_ns: the time that the event stands for. */
+	void (*event)(void *ctx, struct agent_process *p, const struct event *ev,
+		      uint64_t value_ns);
+	void (*end)(void *ctx, struct agent_process *p, uint64_t end_ns);
+	void (*tick)(void *ctx);
+	void (*remark)(void *ctx, pid_t tgid, uint32_t uid, const char *comm, const char *text);
+	void *ctx;
+};
+#define AGENT_VIEWERS_MAX 4
+
+/*
+ * Messages of the capture about processes that are logged; a program that runs for ever bounds
+ * them.
+ */
+#define AGENT_REMARKS_MAX 100
+
+struct agent_windows_args {
+	uint32_t modes;				/* enum agent_mode */
+	uint64_t window_ns;
+	uint64_t interval_ns;			/* nominal time of a sample */
+	const struct service_config *services;	/* outlives the windows; see agent_windows_renamed() */
+	struct window_privacy privacy;
+	struct agent_viewer viewers[AGENT_VIEWERS_MAX];
+	size_t viewer_cnt;
+	/* See agent_processes_args; NULL: nobody. */
+	void (*moved)(void *ctx, struct agent_process *p, uint32_t old);
+	/* The same; NULL: samples have no links to traces. */
+	int (*trace)(void *ctx, const struct agent_process *p);
+	/* For tests: clocks in ns; NULL: the system's. */
+	uint64_t (*wall_ns)(void);
+	uint64_t (*mono_ns)(void);
+	void *ctx;
+};
+
+/* NULL with errno. Freed by agent_windows_free(), after the capture has ended. */
+struct agent_windows *agent_windows_new(const struct agent_windows_args *args);
+void agent_windows_free(struct agent_windows *a);
+
+/* For struct capture_args. */
+struct observer *agent_windows_observer(struct agent_windows *a);
+
+/* Is the window over? In ms until it is; 0: now. Wall clock and monotonic clock are read. */
+int agent_windows_left_ms(struct agent_windows *a);
+
+/*
+ * The window ends now, and is returned for the caller to encode. Then agent_windows_next() begins
+ * another one, and forgets services that are gone. It begins where the last one ended, or now if
+ * that is more than a second ago.
+ */
+const struct window *agent_windows_finish(struct agent_windows *a);
+void agent_windows_next(struct agent_windows *a);
+
+/* When the window would have begun if nothing had cut it: a multiple of its length. */
+uint64_t agent_windows_aligned_ns(const struct agent_windows *a);
+
+/* Between agent_windows_finish() and agent_windows_next(): what a reload brings. */
+void agent_windows_set_length(struct agent_windows *a, uint64_t window_ns);
+void agent_windows_set_privacy(struct agent_windows *a, const struct window_privacy *privacy);
+/* The services' configuration has changed. */
+void agent_windows_renamed(struct agent_windows *a);
+
+/* All values of the window are multiplied by mul / div: only a part of the windows is profiled. */
+void agent_windows_set_weight(struct agent_windows *a, uint64_t mul, uint64_t div);
+
+/* The traces of the window's samples; NULL: without them. As the window, until the next one. */
+const struct window_links *agent_windows_links(const struct agent_windows *a);
+const struct agent_services *agent_windows_services(const struct agent_windows *a);
+struct agent_processes *agent_windows_processes(const struct agent_windows *a);
+
+/* Figures; they grow. */
+struct agent_windows_counts {
+	uint64_t finished;		/* windows */
+	uint64_t samples[WINDOW_KIND_CNT];	/* that were added to windows */
+	uint64_t no_memory;		/* events of processes for which there was no memory */
+	uint64_t clock_jumps;		/* the wall clock went another way than the monotonic one */
+	uint64_t others[WINDOW_OTHER_CNT];
+	uint64_t links_beyond;		/* events whose trace found no room */
+	size_t bytes;			/* of the window's tables, now */
+	uint32_t stacks;		/* of the last window */
+};
+void agent_windows_counts(const struct agent_windows *a, struct agent_windows_counts *out);
+
+#endif

@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* ctl.c - see ctl.h. */
+#include "agent/ctl.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define EXIT_DENIED 77		/* EX_NOPERM of sysexits.h */
+#define EXIT_BUSY 75		/* EX_TEMPFAIL */
+#define EXIT_BAD 2
+/* Clients taken in one tick: the loop has other work, too. */
+#define ACCEPTS_A_TICK 32
+
+struct client {
+	int fd;			/* -1: free */
+	uint64_t until_ns;
+	size_t len;		/* of line */
+	char line[CTL_REQUEST_MAX];
+	struct buf answer;	/* len 0: the line is not whole yet */
+	size_t sent;
+};
+
+struct ctl {
+	ctl_obey_fn obey;
+	void *ctx;
+	int listener, epoll;
+	char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
+	dev_t dev;		/* of the socket, so that we remove no other one */
+	ino_t ino;
+	uint64_t now_ns;
+	struct client clients[CTL_CLIENTS_MAX];
+	struct ctl_counts counts;
+};
+
+/* ---- the socket ---- */
+
+/* Is there a process that listens? */
+static bool somebody_listens(const struct sockaddr_un *at)
+{
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	bool yes;
+
+	if (fd < 0)
+		return true;
+	yes = !connect(fd, (const struct sockaddr *)at, sizeof(*at)) || errno == EAGAIN;
+	close(fd);
+	return yes;
+}
+
+/* Remove the socket of an agent that has ended. 0 or -errno. */
+static int remove_stale(const struct sockaddr_un *at)
+{
+	struct stat st;
+
+	if (lstat(at->sun_path, &st))
+		return errno == ENOENT ? 0 : -errno;
+	if (!S_ISSOCK(st.st_mode))
+		return -ENOTSOCK;
+	if (somebody_listens(at))
+		return -EADDRINUSE;
+	return unlink(at->sun_path) && errno != ENOENT ? -errno : 0;
+}
+
+/* Only the last directory: that its parent is missing is a mistake of the configuration. */
+static void make_directory(const char *path)
+{
+	char dir[PATH_MAX];
+	char *slash;
+
+	snprintf(dir, sizeof(dir), "%s", path);
+	slash = strrchr(dir, '/');
+	if (!slash || slash == dir)
+		return;
+	*slash = '\0';
+	mkdir(dir, 0755);	/* if it fails, bind() says why */
+}
+
+static int listen_at(struct ctl *c)
+{
+	struct sockaddr_un at = { .sun_family = AF_UNIX };
+	mode_t before;
+	struct stat st;
+	int err;
+
+	memcpy(at.sun_path, c->path, sizeof(at.sun_path));
+	make_directory(c->path);
+	err = remove_stale(&at);
+	if (err)
+		return err;
+	c->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (c->listener < 0)
+		return -errno;
+	before = umask(0177);
+	err = bind(c->listener, (struct sockaddr *)&at, sizeof(at)) ? -errno : 0;
+	umask(before);
+	if (err)
+		return err;
+	if (!lstat(c->path, &st)) {
+		c->dev = st.st_dev;
+		c->ino = st.st_ino;
+	}
+	return listen(c->listener, SOMAXCONN) ? -errno : 0;
+}
+
+static const char *hint(int err)
+{
+	return err == -EADDRINUSE ? ": another agent listens there" :
+	       err == -ENOTSOCK ? ": something else has this name" :
+	       err == -ENAMETOOLONG ? ": a socket's path has at most 107 bytes" :
+	       err == -ENOENT ? ": its directory does not exist" : "";
+}
+
+static int watch(struct ctl *c, int fd, uint32_t events, struct client *client, int how)
+{
+	struct epoll_event ev = { .events = events, .data.ptr = client };
+
+	return epoll_ctl(c->epoll, how, fd, &ev) ? -errno : 0;
+}
+
+struct ctl *ctl_new(const char *path, ctl_obey_fn obey, void *ctx)
+{
+	struct ctl *c = calloc(1, sizeof(*c));
+	size_t i;
+	int err;
+
+	if (!c)
+		return NULL;
+	*c = (struct ctl){ .obey = obey, .ctx = ctx, .listener = -1 };
+	for (i = 0; i < CTL_CLIENTS_MAX; i++)
+		c->clients[i].fd = -1;
+	c->epoll = epoll_create1(EPOLL_CLOEXEC);
+	err = c->epoll < 0 ? -errno : strlen(path) >= sizeof(c->path) ? -ENAMETOOLONG : 0;
+	if (!err) {
+		memcpy(c->path, path, strlen(path) + 1);
+		err = listen_at(c);
+	}
+	if (!err)
+		err = watch(c, c->listener, EPOLLIN, NULL, EPOLL_CTL_ADD);
+	if (!err)
+		return c;
+	log_error("cannot listen on %s for `tachbpf agent ctl`: %s%s", path, strerror(-err),
+		  hint(err));
+	ctl_free(c);
+	errno = -err;
+	return NULL;
+}
+
+int ctl_fd(const struct ctl *c)
+{
+	return c->epoll;
+}
+
+void ctl_counts(const struct ctl *c, struct ctl_counts *out)
+{
+	*out = c->counts;
+}
+
+/* ---- clients ---- */
+
+static void end_client(struct client *client)
+{
+	close(client->fd);
+	client->fd = -1;
+	buf_free(&client->answer);
+}
+
+void ctl_free(struct ctl *c)
+{
+	struct stat st;
+	size_t i;
+
+	if (!c)
+		return;
+	for (i = 0; i < CTL_CLIENTS_MAX; i++)
+		if (c->clients[i].fd >= 0)
+			end_client(&c->clients[i]);
+	if (c->ino && !lstat(c->path, &st) && st.st_dev == c->dev && st.st_ino == c->ino)
+		unlink(c->path);
+	if (c->listener >= 0)
+		close(c->listener);
+	if (c->epoll >= 0)
+		close(c->epoll);
+	free(c);
+}
+
+/* Send what is left of the answer; at its end the client is done. */
+static void send_answer(struct ctl *c, struct client *client)
+{
+	ssize_t n = send(client->fd, client->answer.data + client->sent,
+			 client->answer.len - client->sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
+		watch(c, client->fd, EPOLLOUT, client, EPOLL_CTL_MOD);
+		return;
+	}
+	client->sent += n > 0 ? n : 0;
+	if (n <= 0 || client->sent == client->answer.len)
+		end_client(client);
+	else
+		watch(c, client->fd, EPOLLOUT, client, EPOLL_CTL_MOD);
+}
+
+static void answer(struct ctl *c, struct client *client, int status, const void *text, size_t len)
+{
+	if (ctl_answer_write(status, text, len, &client->answer))
+		end_client(client);
+	else
+		send_answer(c, client);
+}
+
+static void answer_text(struct ctl *c, struct client *client, int status, const char *text)
+{
+	answer(c, client, status, text, strlen(text));
+}
+
+/* The line is whole: len bytes without the newline. */
+static void obey(struct ctl *c, struct client *client, size_t len)
+{
+	char why[CTL_WHY_BYTES];
+	struct ctl_request r;
+	struct buf out = { 0 };
+	int status;
+
+	if (ctl_request_read(&r, client->line, len, why)) {
+		c->counts.bad++;
+		answer_text(c, client, EXIT_BAD, why);
+	} else {
+		c->counts.requests++;
+		status = c->obey(c->ctx, &r, &out);
+		if (out.len > CTL_ANSWER_MAX)
+			out.len = CTL_ANSWER_MAX;
+		answer(c, client, status, out.data, out.len);
+	}
+	buf_free(&out);
+	ctl_request_free(&r);
+}
+
+static void read_line(struct ctl *c, struct client *client)
+{
+	ssize_t n = recv(client->fd, client->line + client->len,
+			 sizeof(client->line) - client->len, MSG_DONTWAIT);
+	char *end;
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n <= 0) {
+		c->counts.bad++;
+		end_client(client);
+		return;
+	}
+	client->len += n;
+	end = memchr(client->line, '\n', client->len);
+	if (end) {
+		obey(c, client, end - client->line);
+	} else if (client->len == sizeof(client->line)) {
+		c->counts.bad++;
+		answer_text(c, client, EXIT_BAD, "the request is too long");
+	}
+}
+
+/* Root, or the user that the agent runs as. */
+static bool may_ask(int fd)
+{
+	struct ucred peer;
+	socklen_t len = sizeof(peer);
+
+	return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) &&
+	       (!peer.uid || peer.uid == geteuid());
+}
+
+static struct client *free_client(struct ctl *c)
+{
+	size_t i;
+
+	for (i = 0; i < CTL_CLIENTS_MAX; i++)
+		if (c->clients[i].fd < 0)
+			return &c->clients[i];
+	return NULL;
+}
+
+/* Answer once without waiting, whether it arrives or not, and hang up. */
+static void turn_away(int fd, int status, const char *text)
+{
+	struct buf line = { 0 };
+
+	if (!ctl_answer_write(status, text, strlen(text), &line))
+		send(fd, line.data, line.len, MSG_NOSIGNAL | MSG_DONTWAIT);
+	buf_free(&line);
+	close(fd);
+}
+
+static void take_client(struct ctl *c, int fd)
+{
+	struct client *client = free_client(c);
+
+	if (!may_ask(fd)) {
+		c->counts.denied++;
+		turn_away(fd, EXIT_DENIED, "only root may ask this agent");
+		return;
+	}
+	if (!client) {
+		c->counts.busy++;
+		turn_away(fd, EXIT_BUSY, "the agent is busy with other requests: try again");
+		return;
+	}
+	*client = (struct client){ .fd = fd, .until_ns = c->now_ns + CTL_CLIENT_NS };
+	if (watch(c, fd, EPOLLIN, client, EPOLL_CTL_ADD))
+		end_client(client);
+}
+
+static void take_clients(struct ctl *c)
+{
+	int i, fd;
+
+	for (i = 0; i < ACCEPTS_A_TICK; i++) {
+		fd = accept4(c->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+		if (fd < 0)
+			return;
+		take_client(c, fd);
+	}
+}
+
+void ctl_tick(struct ctl *c, uint64_t now_ns)
+{
+	struct epoll_event evs[CTL_CLIENTS_MAX + 1];
+	int n = epoll_wait(c->epoll, evs, CTL_CLIENTS_MAX + 1, 0), i;
+	bool more = false;
+	size_t k;
+
+	c->now_ns = now_ns;
+	for (i = 0; i < n; i++) {
+		struct client *client = evs[i].data.ptr;
+
+		if (!client)
+			more = true;
+		else if (client->answer.len)
+			send_answer(c, client);
+		else
+			read_line(c, client);
+	}
+	for (k = 0; k < CTL_CLIENTS_MAX; k++)
+		if (c->clients[k].fd >= 0 && now_ns > c->clients[k].until_ns) {
+			c->counts.late++;
+			end_client(&c->clients[k]);
+		}
+	if (more)	/* last: now there may be room */
+		take_clients(c);
+}

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * config.c - brings defaults, file, environment and flags together; what must fit together; what a
+ * reload changes. See config.h.
+ */
+#include "config/config.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/config_env.h"
+#include "config/config_file.h"
+#include "config/config_flags.h"
+#include "config/config_keys.h"
+#include "config/config_set.h"
+
+/* ---- what must fit together ---- */
+
+/* Complain at the origin of a key. */
+static void complain_of(struct config_loading *l, const char *path, const char *what)
+{
+	const struct config_key *key = config_key_find(path);
+
+	config_complain(l, &l->config->origin[key - agent_keys], "%s", what);
+}
+
+static void check_http(struct config_loading *l, const struct agent_http *http, const char *group)
+{
+	char path[CONFIG_PATH_BYTES], what[256];
+
+	if (!*http->cert_file != !*http->key_file) {
+		snprintf(path, sizeof(path), "%s.%s", group,
+			 *http->cert_file ? "cert_file" : "key_file");
+		snprintf(what, sizeof(what), "%s needs %s.%s, too", path, group,
+			 *http->cert_file ? "key_file" : "cert_file");
+		complain_of(l, path, what);
+	}
+	if (*http->bearer_token_file && *http->basic_auth_file) {
+		snprintf(path, sizeof(path), "%s.basic_auth_file", group);
+		snprintf(what, sizeof(what), "%s and %s.bearer_token_file are two answers to one "
+			 "question: give one", path, group);
+		complain_of(l, path, what);
+	}
+}
+
+static void check_together(struct config_loading *l)
+{
+	const struct agent_config *c = l->config;
+
+	if (!c->modes)
+		complain_of(l, "modes", "modes is empty: name at least one, such as cpu");
+	if (c->budget.min_rate_hz > c->rate_hz)
+		complain_of(l, "budget.min_rate", "budget.min_rate is more than rate");
+	if (c->retry.initial_ns > c->retry.max_ns)
+		complain_of(l, "retry.initial", "retry.initial is more than retry.max");
+	check_http(l, &c->exporters.otlp.http, "exporters.otlp");
+	check_http(l, &c->exporters.pyroscope.http, "exporters.pyroscope");
+}
+
+/* ---- loading ---- */
+
+static void apply_presets(struct config_loading *l)
+{
+	static const struct agent_origin preset = { .source = AGENT_DEFAULT };
+	size_t i;
+
+	for (i = 0; i < agent_key_cnt; i++)
+		if (agent_keys[i].preset)
+			config_set(l, &agent_keys[i], &preset, agent_keys[i].preset);
+}
+
+/* With the defaults. NULL: no memory. */
+static struct agent_config *new_config(const char *path)
+{
+	struct config_loading l = { .config = calloc(1, sizeof(*l.config)) };
+
+	if (!l.config)
+		return NULL;
+	apply_presets(&l);
+	if (path) {
+		l.config->path = strdup(path);
+		l.no_memory |= !l.config->path;
+	}
+	if (!l.no_memory)
+		return l.config;
+	agent_config_free(l.config);
+	return NULL;
+}
+
+/* What has been loaded, if nothing was wrong; else NULL with errno. err: of the file. */
+static struct agent_config *finish(struct config_loading *l, int err)
+{
+	if (!err && !l->no_memory)
+		check_together(l);
+	if (!err && !l->errors)
+		return l->config;
+	if (l->no_memory)
+		log_error("out of memory");
+	agent_config_free(l->config);
+	errno = l->no_memory ? ENOMEM : err ? -err : EINVAL;
+	return NULL;
+}
+
+struct agent_config *agent_config_load(const struct agent_options *o)
+{
+	struct config_loading l = { .config = new_config(o->path), .path = o->path };
+	int err = 0;
+
+	if (!l.config) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	if (o->path)
+		err = config_file_load(&l);
+	config_env_apply(&l);
+	agent_options_apply(o, &l);
+	return finish(&l, err);
+}
+
+struct agent_config *agent_config_parse(const char *path, const void *text, size_t len)
+{
+	struct config_loading l = { .config = new_config(path), .path = path };
+
+	if (!l.config) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	config_file_apply(&l, text, len);
+	return finish(&l, 0);
+}
+
+void agent_config_free(struct agent_config *c)
+{
+	if (!c)
+		return;
+	config_clear(c);
+	free(c->path);
+	free(c);
+}
+
+/* ---- what a reload changes ---- */
+
+static bool same_value(const struct config_key *key, const struct agent_config *a,
+		       const struct agent_config *b)
+{
+	const void *x = config_field_of(a, key), *y = config_field_of(b, key);
+
+	return key->type->equal ? key->type->equal(x, y) : !memcmp(x, y, key->type->bytes);
+}
+
+int agent_config_diff(const struct agent_config *old, const struct agent_config *new,
+		      struct agent_changes *changes)
+{
+	char names[512] = "";
+	size_t i, len;
+
+	memset(changes, 0, sizeof(*changes));
+	for (i = 0; i < agent_key_cnt; i++) {
+		if (same_value(&agent_keys[i], old, new))
+			continue;
+		changes->changed[i] = true;
+		changes->cnt++;
+		len = strlen(names);
+		if (agent_keys[i].restart)
+			snprintf(names + len, sizeof(names) - len, "%s%s", len ? ", " : "",
+				 agent_keys[i].path);
+	}
+	if (!*names)
+		return 0;
+	log_error("not reloaded: only a restart changes %s", names);
+	return -EBUSY;
+}
+
+bool agent_config_changed(const struct agent_changes *changes, const char *path)
+{
+	size_t i, len = strlen(path);
+
+	for (i = 0; i < agent_key_cnt; i++)
+		if (changes->changed[i] && !strncmp(agent_keys[i].path, path, len) &&
+		    (!agent_keys[i].path[len] || agent_keys[i].path[len] == '.'))
+			return true;
+	return false;
+}
+
+/* ---- what others ask ---- */
+
+static int add_conditions(const struct agent_list *list, enum proc_filter_kind kind, bool exclude,
+			  struct proc_filter *filter)
+{
+	size_t i;
+	int err = 0;
+
+	for (i = 0; !err && i < list->cnt; i++)
+		err = proc_filter_add(filter, kind, exclude, list->items[i]);
+	return err;
+}
+
+int agent_config_selection(const struct agent_config *c, struct proc_filter *filter)
+{
+	enum proc_filter_kind kind;
+	int err = 0;
+
+	for (kind = 0; !err && kind < FILTER_KINDS; kind++) {
+		err = add_conditions(&c->select[0][kind], kind, false, filter);
+		if (!err)
+			err = add_conditions(&c->select[1][kind], kind, true, filter);
+	}
+	filter->min_age_s = (double)c->min_age_ns / 1e9;
+	return err;
+}
+
+bool agent_config_has_otlp(const struct agent_config *c)
+{
+	return *c->exporters.otlp.endpoint || *c->exporters.otlp.profiles_endpoint;
+}
+
+char *agent_config_otlp_url(const struct agent_config *c)
+{
+	const char *base = c->exporters.otlp.endpoint, *whole = c->exporters.otlp.profiles_endpoint;
+	size_t len = strlen(base);
+	char *url;
+
+	if (!agent_config_has_otlp(c)) {
+		errno = ENOENT;
+		return NULL;
+	}
+	if (*whole)
+		return strdup(whole);
+	while (len && base[len - 1] == '/')
+		len--;
+	if (asprintf(&url, "%.*s/v1development/profiles", (int)len, base) >= 0)
+		return url;
+	errno = ENOMEM;
+	return NULL;
+}

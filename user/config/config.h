@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * config.h - the agent's configuration: what is in force, where each value came from, and what a
+ * reload may change.
+ *
+ * A value is, by precedence, a flag's, an environment variable's, the file's, or the default.
+ * Of a list, the strongest source that has the key gives all of it. Maps are joined: of one name,
+ * the strongest source gives the value. config_keys.c has the table of all keys, config_flags.h the
+ * command line. docs/agent-config.md is the table for users.
+ *
+ * All of it runs in the agent's main process, before the start and at each SIGHUP; it is not
+ * thread-safe. Nothing here opens a file but the configuration: what the *_file keys name is read
+ * by who needs it.
+ */
+#ifndef TACHBPF_AGENT_CONFIG_H
+#define TACHBPF_AGENT_CONFIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/util.h"
+#include "target/proc_filter.h"
+#include "telemetry/service.h"
+
+/* Texts of the user's: never empty, no control characters, at most AGENT_TEXT_MAX bytes each. */
+#define AGENT_TEXT_MAX 4096
+struct agent_list {
+	char **items;
+	size_t cnt;
+};
+
+/* Names are unique, in the order in which they were first given. */
+struct agent_map {
+	struct agent_pair {
+		char *name;
+		char *value;	/* may be empty */
+	} *pairs;
+	size_t cnt;
+};
+
+/* Rules are service_rule_check()ed; the first one that fits counts. */
+struct agent_rules {
+	struct service_rule *rules;
+	size_t cnt;
+};
+
+/* As sample types; bits of agent_config.modes. */
+enum agent_mode {
+	AGENT_CPU = 1 << 0, AGENT_OFFCPU = 1 << 1, AGENT_GIL = 1 << 2, AGENT_EXCEPTION = 1 << 3,
+};
+
+enum agent_paths { AGENT_PATHS_FULL, AGENT_PATHS_BASE };
+enum agent_compression { AGENT_COMPRESSION_NONE, AGENT_COMPRESSION_GZIP };
+enum agent_protocol { AGENT_HTTP_PROTOBUF };
+enum agent_event { AGENT_EVENT_AUTO, AGENT_EVENT_CYCLES, AGENT_EVENT_CLOCK };
+
+/* How a server is talked to. Of all strings in this file: "" stands for "not given", never NULL. */
+struct agent_http {
+	struct agent_map headers;	/* SECRET: values may be */
+	char *headers_file;		/* lines "Name: value" */
+	char *bearer_token_file;	/* the token, and perhaps a newline */
+	char *basic_auth_file;		/* USER:PASSWORD, and perhaps a newline */
+	uint64_t timeout_ns;		/* of one request */
+	char *ca_file, *cert_file, *key_file;	/* PEM; cert and key are given both, or neither */
+	bool insecure;			/* the server's certificate is not checked */
+	char *proxy;			/* SECRET: may have USER:PASSWORD@ */
+	uint64_t max_request_bytes;	/* of a request's body before compression */
+};
+
+/* What of a process may leave the machine, beside names of services, functions and files. */
+struct agent_privacy {
+	bool command_line;	/* process.command_line */
+	enum agent_paths paths;	/* of files in frames, and of the executable */
+	bool usernames;		/* process.owner */
+	bool host_name;		/* host.name, host.id */
+	bool containers;	/* container.*, k8s.*: names and ids */
+	bool exception_types;	/* frames <exception NAME>, else <exception> */
+};
+
+#define AGENT_KEYS_MAX 112
+
+/* From the weakest to the strongest. */
+enum agent_source { AGENT_DEFAULT, AGENT_FILE, AGENT_ENV, AGENT_FLAG };
+struct agent_origin {
+	enum agent_source source;	/* of a map: the strongest that gave one of its names */
+	uint32_t line, column;		/* of AGENT_FILE; from 1 */
+	const char *name;		/* of AGENT_ENV, AGENT_FLAG: variable, flag; static */
+};
+
+/* Times are in ns, sizes in bytes. docs/agent-config.md says what each key means. */
+struct agent_config {
+	uint32_t rate_hz;
+	uint64_t window_ns;
+	uint32_t modes;			/* enum agent_mode; at least one */
+	uint64_t min_wait_ns;
+	enum agent_event event;
+	double probability;		/* > 0, <= 1 */
+	bool trace_context;
+	enum log_level log_level;
+	struct agent_map labels;
+	struct agent_rules service_rules;
+	/* Conditions by kind and, in the second row, exclusions; FILTER_PID has none. Their text
+	 * has been tried: agent_config_selection() makes a filter of it. */
+	struct agent_list select[2][FILTER_KINDS];
+	uint64_t min_age_ns;
+	struct agent_privacy privacy;
+	struct {
+		struct agent_otlp {
+			char *endpoint;		/* base URL: agent_config_otlp_url() */
+			char *profiles_endpoint; /* whole URL, used as it is */
+			enum agent_protocol protocol;
+			enum agent_compression compression;
+			struct agent_http http;
+		} otlp;
+		struct agent_pyroscope {
+			char *url;		/* base URL; "": off */
+			char *tenant_id;	/* X-Scope-OrgID */
+			struct agent_http http;
+		} pyroscope;
+		struct agent_tach {
+			char *dir;		/* "": off */
+			uint64_t rotate_time_ns, rotate_size_bytes;
+			uint32_t keep;		/* recordings */
+		} tach;
+		struct agent_pprof {
+			char *dir;		/* "": off */
+			uint32_t keep;		/* files */
+		} pprof;
+	} exporters;
+	struct {
+		uint64_t initial_ns, max_ns;	/* initial_ns <= max_ns */
+	} retry;
+	struct {
+		char *dir;			/* not empty */
+		uint64_t size_bytes;
+	} spool;
+	struct {
+		double cpu_percent;		/* of all CPUs of this host; 0: no limit */
+		uint64_t bytes_per_minute;	/* 0: no limit */
+		uint32_t min_rate_hz;		/* <= rate_hz */
+	} budget;
+	struct {
+		char *listen;			/* ADDRESS:PORT as in docs; "": off */
+		uint32_t services;
+	} metrics;
+	struct {
+		char *socket;			/* "": off */
+	} ctl;
+
+	char *path;				/* of the file; NULL: none was read */
+	struct agent_origin origin[AGENT_KEYS_MAX];	/* by the keys' order in agent_keys[] */
+};
+
+struct agent_options;	/* agent/config_flags.h */
+
+/*
+ * Read what the options, the environment and the file say. All that is wrong is logged, a line
+ * each, as FILE:LINE:COLUMN or by the flag or variable. NULL with errno: EINVAL for wrong values,
+ * ENOMEM, or why the file cannot be read (logged, too).
+ */
+struct agent_config *agent_config_load(const struct agent_options *o);
+/* The same of a file's text, without flags and environment. path: for messages. */
+struct agent_config *agent_config_parse(const char *path, const void *text, size_t len);
+void agent_config_free(struct agent_config *c);	/* c may be NULL */
+
+/* What differs between two configurations. */
+struct agent_changes {
+	bool changed[AGENT_KEYS_MAX];	/* by the keys' order in agent_keys[] */
+	size_t cnt;
+};
+/*
+ * Compare what is in force with what a reload brings. 0; or -EBUSY if a key differs that only a
+ * restart can change: one line that names all of these is logged, and old should stay in force.
+ * *changes is filled in both cases.
+ */
+int agent_config_diff(const struct agent_config *old, const struct agent_config *new,
+		      struct agent_changes *changes);
+/* Has this key changed, or one below it? For example "rate", "exporters.otlp". */
+bool agent_config_changed(const struct agent_changes *changes, const char *path);
+
+/*
+ * The conditions on processes. 0, -ENOMEM, or -EINVAL if a user is not known any more; logs why.
+ * *filter is zero before, and the caller frees it by proc_filter_free() in any case.
+ */
+int agent_config_selection(const struct agent_config *c, struct proc_filter *filter);
+
+/* Where OTLP profiles are posted, to be freed; NULL with errno: ENOENT if the exporter is off. */
+char *agent_config_otlp_url(const struct agent_config *c);
+bool agent_config_has_otlp(const struct agent_config *c);
+
+/*
+ * Write the configuration in force as YAML with each value's origin behind it, which loads again.
+ * Secrets are <secret>. The caller checks ferror().
+ */
+void agent_config_print(const struct agent_config *c, FILE *out);
+
+#endif

@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * config_keys.c - the table of all keys of the agent's configuration, and what is looked up in it.
+ * See config_keys.h. A new key is a row here, a field in config.h, and `build/tests/unit/agent/
+ * test_config_docs print` for docs/agent-config.md.
+ */
+#include "config/config_keys.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "config/config.h"
+#include "config/config_lists.h"
+#include "config/config_types.h"
+#include "base/cli.h"
+#include "base/util.h"
+
+#define MS 1e6			/* in ns */
+#define SECOND 1e9
+#define HOUR (3600 * SECOND)
+#define DAY (24 * HOUR)
+#define KIB 0x1p10
+#define MIB 0x1p20
+#define GIB 0x1p30
+#define TIB 0x1p40
+
+static const struct config_word modes[] = {
+	{ "cpu", AGENT_CPU }, { "offcpu", AGENT_OFFCPU }, { "gil", AGENT_GIL },
+	{ "exception", AGENT_EXCEPTION }, { 0 }
+};
+static const struct config_word events[] = {
+	{ "auto", AGENT_EVENT_AUTO }, { "cycles", AGENT_EVENT_CYCLES },
+	{ "cpu-clock", AGENT_EVENT_CLOCK }, { 0 }
+};
+static const struct config_word levels[] = {
+	{ "error", LOG_QUIET }, { "info", LOG_NORMAL }, { "debug", LOG_VERBOSE },
+	{ "trace", LOG_DEBUG }, { 0 }
+};
+static const struct config_word paths[] = {
+	{ "full", AGENT_PATHS_FULL }, { "base", AGENT_PATHS_BASE }, { 0 }
+};
+static const struct config_word compressions[] = {
+	{ "gzip", AGENT_COMPRESSION_GZIP }, { "none", AGENT_COMPRESSION_NONE }, { 0 }
+};
+static const struct config_word protocols[] = { { "http/protobuf", AGENT_HTTP_PROTOBUF }, { 0 } };
+_Static_assert(sizeof(enum agent_event) == sizeof(int) && sizeof(enum log_level) == sizeof(int) &&
+	       sizeof(enum agent_paths) == sizeof(int) &&
+	       sizeof(enum agent_protocol) == sizeof(int) &&
+	       sizeof(enum agent_compression) == sizeof(int), "config_choice writes an int");
+
+/* ---- what a text must be beyond its type ---- */
+
+/* The only names that are no service's own to have: a label would give all services one name. */
+static int check_label(const struct config_key *key, const char *name, struct config_why *why)
+{
+	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				      "0123456789._-/";
+
+	if (!strcmp(name, "service.name"))
+		return config_why(why, "each service has its own: see service_rules");
+	if (name[strspn(name, allowed)])
+		return config_why(why, "a label's name has letters, digits and . _ - / only");
+	return 0;
+}
+
+/* A token of RFC 9110, 5.6.2. */
+static int check_header(const struct config_key *key, const char *name, struct config_why *why)
+{
+	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				      "0123456789!#$%&'*+-.^_`|~";
+
+	if (name[strspn(name, allowed)])
+		return config_why(why, "this is no name of an HTTP header");
+	return 0;
+}
+
+static int check_condition(const struct config_key *key, const char *text, struct config_why *why)
+{
+	struct proc_filter filter = { .rules = NULL };
+	bool exclude = key->select < 0;
+	const char *remedy;
+	int err = proc_filter_try(&filter, (exclude ? -key->select : key->select) - 1, exclude,
+				  text, &remedy);
+
+	proc_filter_free(&filter);
+	return err == -EINVAL ? config_why(why, "%s", remedy) : err;
+}
+
+/* ---- the table ---- */
+
+#define AT(member) .off = offsetof(struct agent_config, member)
+#define SAMPLING .group = "What to sample"
+#define SELECTION .group = "Which Pythons (one condition of each kind must be met)"
+#define EXCLUSION .group = "Which Pythons are left out (those that meet one of these)"
+#define NAMES .group = "Names and labels"
+#define PRIVACY .group = "What leaves the machine"
+#define OTLP .group = "Exporter: OpenTelemetry (on if there is an endpoint)"
+#define PYROSCOPE .group = "Exporter: Pyroscope (on if there is a URL)"
+#define FILES .group = "Exporters: files (on if there is a directory)"
+#define SENDING .group = "When a server does not answer"
+#define BUDGET .group = "The agent's own cost"
+#define SERVING .group = "Metrics, control"
+
+#define CONDITION(NAME, KIND, HELP)                                                                \
+	{ "selection." NAME, NAME, .type = &config_list, AT(select[0][KIND]),                      \
+	  .check = check_condition, .select = 1 + (KIND), SELECTION, .help = HELP }
+#define EXCLUDED(NAME, KIND, HELP)                                                                 \
+	{ "selection.exclude." NAME, "exclude-" NAME, .type = &config_list, AT(select[1][KIND]),   \
+	  .check = check_condition, .select = -1 - (KIND), EXCLUSION, .help = HELP }
+
+/* OpenTelemetry's variables: for profiles, and for all signals. */
+#define OTEL(NAME) .env = { "OTEL_EXPORTER_OTLP_PROFILES_" NAME, "OTEL_EXPORTER_OTLP_" NAME }
+#define NO_ENV(NAME) .env = { NULL }
+
+/* What every exporter that sends has. */
+#define HTTP_KEYS(PATH, FLAG, MEMBER, GROUP, ENV)                                                  \
+	{ PATH ".headers", FLAG "-headers", ENV("HEADERS"), .type = &config_map,                   \
+	  AT(MEMBER.headers), .check = check_header, .secret = true, GROUP,                        \
+	  .help = "sent with each request" },                                                      \
+	{ PATH ".headers_file", FLAG "-headers-file", .type = &config_path,                        \
+	  AT(MEMBER.headers_file), .preset = "", GROUP,                                            \
+	  .help = "more headers: lines NAME: VALUE" },                                             \
+	{ PATH ".bearer_token_file", FLAG "-bearer-token-file", .type = &config_path,              \
+	  AT(MEMBER.bearer_token_file), .preset = "", GROUP,                                       \
+	  .help = "file with the token for Authorization: Bearer" },                               \
+	{ PATH ".basic_auth_file", FLAG "-basic-auth-file", .type = &config_path,                  \
+	  AT(MEMBER.basic_auth_file), .preset = "", GROUP,                                         \
+	  .help = "file with USER:PASSWORD for Authorization: Basic" },                            \
+	{ PATH ".timeout", FLAG "-timeout", ENV("TIMEOUT"), .type = &config_duration,              \
+	  AT(MEMBER.timeout_ns), .preset = "10s", .min = 100 * MS, .max = HOUR, GROUP,             \
+	  .help = "a request that takes longer has failed" },                                      \
+	{ PATH ".ca_file", FLAG "-ca-file", ENV("CERTIFICATE"), .type = &config_path,              \
+	  AT(MEMBER.ca_file), .preset = "", GROUP,                                                 \
+	  .help = "PEM file of authorities to trust instead of the system's" },                    \
+	{ PATH ".cert_file", FLAG "-cert-file", ENV("CLIENT_CERTIFICATE"), .type = &config_path,   \
+	  AT(MEMBER.cert_file), .preset = "", GROUP,                                               \
+	  .help = "PEM file of our own certificate" },                                             \
+	{ PATH ".key_file", FLAG "-key-file", ENV("CLIENT_KEY"), .type = &config_path,             \
+	  AT(MEMBER.key_file), .preset = "", GROUP,                                                \
+	  .help = "PEM file of its private key" },                                                 \
+	{ PATH ".insecure", FLAG "-insecure", .type = &config_boolean, AT(MEMBER.insecure), GROUP, \
+	  .help = "do not check the server's certificate" },                                       \
+	{ PATH ".proxy", FLAG "-proxy", .type = &config_proxy, AT(MEMBER.proxy), .preset = "",     \
+	  GROUP, .help = "through this proxy; a user only in the file" },                          \
+	{ PATH ".max_request_bytes", FLAG "-max-request-bytes", .type = &config_size,              \
+	  AT(MEMBER.max_request_bytes), .preset = "4MiB", .min = 64 * KIB, .max = 16 * MIB, GROUP, \
+	  .help = "of a request, before compression; larger windows are split" }
+
+const struct config_key agent_keys[] = {
+	{ "rate", "rate", .type = &config_integer, AT(rate_hz), .preset = "19", .min = 1,
+	  .max = 50000, SAMPLING, .help = "samples a second and CPU; the budget may lower it" },
+	{ "window", "window", .type = &config_duration, AT(window_ns), .preset = "15s",
+	  .min = SECOND, .max = HOUR, SAMPLING, .help = "how long one profile is" },
+	{ "modes", "modes", .type = &config_choices, AT(modes), .preset = "cpu", .words = modes,
+	  .restart = true, SAMPLING, .help = "which times: on a CPU, off it, waiting for the GIL, "
+	  "handling exceptions" },
+	{ "min_wait", "min-wait", .type = &config_duration, AT(min_wait_ns), .max = HOUR,
+	  .preset = "0", .restart = true, SAMPLING, .help = "leave out shorter waits" },
+	{ "event", "event", .type = &config_choice, AT(event), .preset = "auto", .words = events,
+	  .restart = true, SAMPLING, .help = "what ticks: hardware cycles, or the kernel's clock" },
+	{ "probability", "probability", .type = &config_number, AT(probability), .preset = "1",
+	  .min = 0.0001, .max = 1, SAMPLING, .help = "the share of windows that are profiled; "
+	  "weights are corrected" },
+	{ "trace_context", "trace-context", .type = &config_boolean, AT(trace_context),
+	  .restart = true, SAMPLING, .help = "link samples to the trace and span that their "
+	  "thread works on" },
+
+	CONDITION("container", FILTER_CONTAINER, "of this container: name, or beginning of its id"),
+	CONDITION("pod", FILTER_POD, "of this pod: uid, name or NAMESPACE/NAME"),
+	CONDITION("cgroup", FILTER_CGROUP, "in this cgroup or below it"),
+	CONDITION("unit", FILTER_UNIT, "of this systemd unit: nginx, user-*.slice"),
+	CONDITION("uid", FILTER_UID, "acting as this user: name or number"),
+	CONDITION("comm", FILTER_COMM, "whose name matches this glob"),
+	CONDITION("exe", FILTER_EXE, "whose executable matches this glob, its path if it has a /"),
+	{ "selection.min_age", "min-age", .type = &config_duration, AT(min_age_ns), .preset = "0",
+	  .max = 366 * DAY, SELECTION, .help = "from this age on" },
+	EXCLUDED("container", FILTER_CONTAINER, "of this container"),
+	EXCLUDED("pod", FILTER_POD, "of this pod"),
+	EXCLUDED("cgroup", FILTER_CGROUP, "in this cgroup or below it"),
+	EXCLUDED("unit", FILTER_UNIT, "of this systemd unit"),
+	EXCLUDED("uid", FILTER_UID, "acting as this user"),
+	EXCLUDED("comm", FILTER_COMM, "whose name matches"),
+	EXCLUDED("exe", FILTER_EXE, "whose executable matches"),
+
+	{ "labels", "label", .env = { "OTEL_RESOURCE_ATTRIBUTES" }, .type = &config_map, AT(labels),
+	  .check = check_label, NAMES, .help = "resource attribute of every service, such as "
+	  "deployment.environment.name" },
+	{ "service_rules", "service-rule", .type = &config_rules, AT(service_rules), NAMES,
+	  .help = "names services; the first rule that fits counts" },
+
+	{ "privacy.command_line", "command-line", .type = &config_boolean,
+	  AT(privacy.command_line), PRIVACY, .help = "command lines" },
+	{ "privacy.paths", "paths", .type = &config_choice, AT(privacy.paths), .preset = "full",
+	  .words = paths, PRIVACY, .help = "of files: whole paths, or names only" },
+	{ "privacy.usernames", "usernames", .type = &config_boolean, AT(privacy.usernames),
+	  PRIVACY, .help = "names of users that processes act as" },
+	{ "privacy.host_name", "host-name", .type = &config_boolean, AT(privacy.host_name),
+	  .preset = "true", PRIVACY, .help = "this host's name and id" },
+	{ "privacy.containers", "containers", .type = &config_boolean, AT(privacy.containers),
+	  .preset = "true", PRIVACY, .help = "names and ids of containers and pods" },
+	{ "privacy.exception_types", "exception-types", .type = &config_boolean,
+	  AT(privacy.exception_types), .preset = "true", PRIVACY, .help = "names of exceptions" },
+
+	{ "exporters.otlp.endpoint", "otlp-endpoint", .env = { "OTEL_EXPORTER_OTLP_ENDPOINT" },
+	  .type = &config_url, AT(exporters.otlp.endpoint), .preset = "", OTLP,
+	  .help = "base URL; /v1development/profiles is added" },
+	{ "exporters.otlp.profiles_endpoint", "otlp-profiles-endpoint",
+	  .env = { "OTEL_EXPORTER_OTLP_PROFILES_ENDPOINT" }, .type = &config_url,
+	  AT(exporters.otlp.profiles_endpoint), .preset = "", OTLP,
+	  .help = "whole URL, instead of the endpoint" },
+	{ "exporters.otlp.protocol", "otlp-protocol", OTEL("PROTOCOL"), .type = &config_choice,
+	  AT(exporters.otlp.protocol), .preset = "http/protobuf", .words = protocols, OTLP,
+	  .help = "the only one: there is no gRPC" },
+	{ "exporters.otlp.compression", "otlp-compression", OTEL("COMPRESSION"),
+	  .type = &config_choice, AT(exporters.otlp.compression), .preset = "gzip",
+	  .words = compressions, OTLP, .help = "of requests" },
+	HTTP_KEYS("exporters.otlp", "otlp", exporters.otlp.http, OTLP, OTEL),
+
+	{ "exporters.pyroscope.url", "pyroscope-url", .type = &config_url,
+	  AT(exporters.pyroscope.url), .preset = "", PYROSCOPE, .help = "base URL; /ingest is "
+	  "added" },
+	{ "exporters.pyroscope.tenant_id", "pyroscope-tenant-id", .type = &config_string,
+	  AT(exporters.pyroscope.tenant_id), .preset = "", PYROSCOPE,
+	  .help = "sent as X-Scope-OrgID" },
+	HTTP_KEYS("exporters.pyroscope", "pyroscope", exporters.pyroscope.http, PYROSCOPE, NO_ENV),
+
+	{ "exporters.tach.dir", "tach-dir", .type = &config_path, AT(exporters.tach.dir),
+	  .preset = "", FILES, .help = "recordings as of tachbpf record, in this directory" },
+	{ "exporters.tach.rotate_time", "tach-rotate-time", .type = &config_duration,
+	  AT(exporters.tach.rotate_time_ns), .preset = "1h", .min = 10 * SECOND, .max = 31 * DAY,
+	  FILES, .help = "a new recording after this time" },
+	{ "exporters.tach.rotate_size", "tach-rotate-size", .type = &config_size,
+	  AT(exporters.tach.rotate_size_bytes), .preset = "64MiB", .min = MIB, .max = TIB, FILES,
+	  .help = "a new recording at this size" },
+	{ "exporters.tach.keep", "tach-keep", .type = &config_integer, AT(exporters.tach.keep),
+	  .preset = "24", .min = 1, .max = 1e6, FILES, .help = "recordings; the oldest goes" },
+	{ "exporters.pprof.dir", "pprof-dir", .type = &config_path, AT(exporters.pprof.dir),
+	  .preset = "", FILES, .help = "pprof files, one a service and window, in this directory" },
+	{ "exporters.pprof.keep", "pprof-keep", .type = &config_integer, AT(exporters.pprof.keep),
+	  .preset = "1000", .min = 1, .max = 1e6, FILES, .help = "files; the oldest goes" },
+
+	{ "retry.initial", "retry-initial", .type = &config_duration, AT(retry.initial_ns),
+	  .preset = "1s", .min = 10 * MS, .max = HOUR, SENDING,
+	  .help = "until the first retry, if the server does not say; then twice as long each "
+	  "time" },
+	{ "retry.max", "retry-max", .type = &config_duration, AT(retry.max_ns), .preset = "1m",
+	  .min = 10 * MS, .max = DAY, SENDING, .help = "the longest time between two retries" },
+	{ "spool.dir", "spool-dir", .type = &config_path, AT(spool.dir), .needed = true,
+	  .preset = "/var/lib/tachbpf/spool", .restart = true, SENDING,
+	  .help = "what was not sent yet, in this directory" },
+	{ "spool.size", "spool-size", .type = &config_size, AT(spool.size_bytes),
+	  .preset = "256MiB", .min = MIB, .max = TIB, SENDING,
+	  .help = "of all that is not sent; the oldest goes" },
+
+	{ "budget.cpu", "budget-cpu", .type = &config_percent, AT(budget.cpu_percent),
+	  .preset = "0.5%", .max = 100, BUDGET, .help = "of this host's CPUs; the rate is lowered "
+	  "to keep it; 0: no limit" },
+	{ "budget.bytes_per_minute", "budget-bytes-per-minute", .type = &config_size,
+	  AT(budget.bytes_per_minute), .preset = "0", .max = TIB, BUDGET,
+	  .help = "of what is exported; the rate is lowered to keep it; 0: no limit" },
+	{ "budget.min_rate", "budget-min-rate", .type = &config_integer, AT(budget.min_rate_hz),
+	  .preset = "1", .min = 1, .max = 50000, BUDGET,
+	  .help = "the rate is not lowered further" },
+
+	{ "metrics.listen", "metrics-listen", .type = &config_address, AT(metrics.listen),
+	  .preset = "127.0.0.1:9419", SERVING, .restart = true,
+	  .help = "Prometheus metrics by HTTP; empty: none" },
+	{ "metrics.services", "metrics-services", .type = &config_integer, AT(metrics.services),
+	  .preset = "100", .max = 10000, SERVING,
+	  .help = "with metrics of their own, those that use most CPU; the others are one" },
+	{ "ctl.socket", "ctl-socket", .type = &config_path, AT(ctl.socket), .restart = true,
+	  .preset = "/run/tachbpf/agent.sock", SERVING,
+	  .help = "for tachbpf agent ctl; empty: none" },
+	{ "log_level", "log-level", .type = &config_choice, AT(log_level), .preset = "info",
+	  .words = levels, SERVING, .help = "what goes to standard error" },
+};
+const size_t agent_key_cnt = ARRAY_SIZE(agent_keys);
+_Static_assert(ARRAY_SIZE(agent_keys) <= AGENT_KEYS_MAX, "there is an origin of each");
+
+/* ---- looking up ---- */
+
+void *config_field(struct agent_config *c, const struct config_key *key)
+{
+	return (char *)c + key->off;
+}
+
+const void *config_field_of(const struct agent_config *c, const struct config_key *key)
+{
+	return (const char *)c + key->off;
+}
+
+const struct config_key *config_key_find(const char *path)
+{
+	size_t i;
+
+	for (i = 0; i < agent_key_cnt; i++)
+		if (!strcmp(agent_keys[i].path, path))
+			return &agent_keys[i];
+	return NULL;
+}
+
+/* What of path comes behind the group and its dot; NULL: it is not below the group. */
+static const char *below(const char *path, const char *group)
+{
+	size_t len = strlen(group);
+
+	if (!len)
+		return path;
+	return !strncmp(path, group, len) && path[len] == '.' ? path + len + 1 : NULL;
+}
+
+bool config_key_is_group(const char *path)
+{
+	size_t i;
+
+	for (i = 0; i < agent_key_cnt; i++)
+		if (below(agent_keys[i].path, path))
+			return true;
+	return false;
+}
+
+/* The names below a group, for cli_nearest(). */
+struct names {
+	char list[AGENT_KEYS_MAX][CONFIG_PATH_BYTES];
+	size_t cnt;
+};
+
+static void names_below(const char *group, struct names *names)
+{
+	const char *rest;
+	size_t i;
+
+	names->cnt = 0;
+	for (i = 0; i < agent_key_cnt; i++) {
+		rest = below(agent_keys[i].path, group);
+		if (rest)
+			snprintf(names->list[names->cnt++], CONFIG_PATH_BYTES, "%.*s",
+				 (int)strcspn(rest, "."), rest);
+	}
+}
+
+static const char *name_at(const void *ctx, size_t i)
+{
+	const struct names *names = ctx;
+
+	return i < names->cnt ? names->list[i] : NULL;
+}
+
+static const char *last_name(const char *path)
+{
+	const char *dot = strrchr(path, '.');
+
+	return dot ? dot + 1 : path;
+}
+
+void config_key_nearest(const char *group, const char *name, char near[CONFIG_PATH_BYTES])
+{
+	struct names names;
+	const char *found;
+	size_t i;
+
+	*near = '\0';
+	names_below(group, &names);
+	found = cli_nearest(name, strlen(name), name_at, &names);
+	if (found) {
+		snprintf(near, CONFIG_PATH_BYTES, "%s%s%s", group, *group ? "." : "", found);
+		return;
+	}
+	/* A key that belongs elsewhere, or a flag's name. */
+	for (i = 0; i < agent_key_cnt; i++) {
+		if (strcmp(last_name(agent_keys[i].path), name) != 0 &&
+		    strcmp(agent_keys[i].flag, name) != 0)
+			continue;
+		snprintf(near, CONFIG_PATH_BYTES, "%s", agent_keys[i].path);
+		return;
+	}
+}

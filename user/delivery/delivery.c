@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* delivery.c - see delivery.h: what is sent when. */
+#include "delivery/delivery.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "delivery/delivery_parts.h"
+
+/* A sender that has not answered so long after a transfer's timeout hangs. */
+#define GRACE_NS 5000000000ull
+/* While a server takes requests, so much waits for its turn in memory, and no longer. */
+#define WAIT_BYTES (4u << 20)
+#define WAIT_NS 1000000000ull
+#define DISK_PAUSE_NS 10000000000ull
+/* A sender whose socket is full, or a table of files that is, gets so long. */
+#define FULL_PAUSE_NS 100000000ull
+
+static uint64_t wall_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	return t.tv_sec * 1000000000ull + t.tv_nsec;
+}
+
+/* 0: it is in flight. -EBADMSG: it is gone. -EAGAIN: not now. -EPIPE: there is no sender. */
+static int depart(struct delivery *d, size_t exporter, struct item *i, uint64_t now)
+{
+	struct request_info info;
+	struct sender_job job = {
+		.id = d->jobs + 1, .exporter = (uint32_t)exporter, .length = i->bytes,
+		.timeout_ms = i->queue->timeout_ms, .fd = i->fd, .info = i->info,
+	};
+	int err;
+
+	if (i->entry) {
+		job.fd = spool_dir_get(d->spool, i->entry, &info);
+		job.offset = i->entry->head_bytes;
+		job.info = &info;
+		if (job.fd == -EMFILE || job.fd == -ENFILE || job.fd == -ENOMEM)
+			return -EAGAIN;
+		if (job.fd < 0) {
+			delivery_drop(d, i, DROP_DAMAGED);
+			return -EBADMSG;
+		}
+	}
+	err = sender_send(&d->sender, &job);
+	if (i->entry)
+		close(job.fd);
+	if (err)
+		return err == -EAGAIN ? err : -EPIPE;
+	d->jobs++;
+	queue_depart(i, job.id, now, GRACE_NS);
+	return 0;
+}
+
+static void depart_all(struct delivery *d, uint64_t now)
+{
+	struct item *i;
+	int err = 0;
+	size_t q;
+
+	for (q = 0; q < d->cnt && sender_is_running(&d->sender) && now >= d->full_until; q++) {
+		while ((i = queue_next(d->queues[q], now)) && !(d->finishing && i->entry)) {
+			err = depart(d, q, i, now);
+			if (err && err != -EBADMSG)
+				break;
+		}
+		if (err == -EAGAIN)
+			d->full_until = now + FULL_PAUSE_NS;
+		if (err == -EPIPE)
+			delivery_lose_sender(d, now, "has ended");
+	}
+}
+
+/* Can it go past the disk? Where older ones are in the spool, it waits there, behind them. */
+static bool may_go_straight(const struct delivery *d, const struct queue *q, size_t len)
+{
+	uint64_t max = d->memory_max < WAIT_BYTES ? d->memory_max : WAIT_BYTES;
+
+	return sender_is_running(&d->sender) && !q->held && !q->failures && !q->spooled_cnt &&
+	       delivery_memory_bytes(d) + len <= max;
+}
+
+int delivery_offer(struct delivery *d, size_t exporter, const struct request_info *info,
+		   const void *payload, size_t len, uint64_t now)
+{
+	struct request_info its = *info;
+	struct item *i = NULL;
+	struct queue *q;
+	uint64_t seq;
+
+	if (exporter >= d->cnt)
+		return -EINVAL;
+	q = d->queues[exporter];
+	strcpy(its.exporter, q->name);
+	its.created_ns = wall_ns();
+	if (request_info_check(&its))
+		return -EINVAL;
+	queue_count(&q->counts.offered, &(struct item){ .samples = its.samples,
+							.weight = its.weight });
+	seq = spool_dir_take_seq(d->spool);
+	if (may_go_straight(d, q, len))
+		i = queue_new_memory(q, seq, &its, payload, len);
+	if (!i) {
+		delivery_store(d, q, &its, payload, len, seq);
+		return 0;
+	}
+	i->spool_at = now + WAIT_NS;
+	if (queue_next(q, now) == i)
+		depart(d, exporter, i, now);	/* if that fails, delivery_tick() sees why */
+	return 0;
+}
+
+/* Has one of the transfers not been answered, though its time is over? */
+static bool hangs(const struct delivery *d, uint64_t now)
+{
+	size_t q, f;
+
+	for (q = 0; q < d->cnt; q++)
+		for (f = 0; f < DELIVERY_TRANSFERS_MAX; f++)
+			if (d->queues[q]->flights[f] && now >= d->queues[q]->flights[f]->deadline)
+				return true;
+	return false;
+}
+
+/* What has waited in memory long enough goes to the spool, so that it survives our end. */
+static void spool_waiting(struct delivery *d, uint64_t now)
+{
+	const struct item *i;
+	size_t q;
+
+	for (q = 0; q < d->cnt; q++) {
+		i = queue_oldest_in_memory(d->queues[q]);
+		if (i && now >= i->spool_at && now >= d->disk_again &&
+		    !delivery_all_to_spool(d, d->queues[q]))
+			d->disk_again = now + DISK_PAUSE_NS;
+	}
+}
+
+void delivery_tick(struct delivery *d, uint64_t now)
+{
+	if (sender_is_running(&d->sender))
+		delivery_take_answers(d, now);
+	if (sender_is_running(&d->sender) && hangs(d, now))
+		delivery_lose_sender(d, now, "does not answer");
+	delivery_start_sender(d, now);
+	depart_all(d, now);
+	spool_waiting(d, now);
+}
+
+uint64_t delivery_next_ns(const struct delivery *d, uint64_t now)
+{
+	bool running = sender_is_running(&d->sender);
+	uint64_t next = running || !delivery_has_servers(d) ? UINT64_MAX : d->sender_again, its;
+	const struct item *waits;
+	const struct queue *q;
+	size_t i, f;
+
+	for (i = 0; i < d->cnt; i++) {
+		q = d->queues[i];
+		waits = queue_oldest_in_memory(q);
+		its = waits ? waits->spool_at : UINT64_MAX;
+		its = its > d->disk_again ? its : d->disk_again;
+		next = its < next ? its : next;
+		its = running && !d->finishing ? queue_next_ns(q) : UINT64_MAX;
+		its = its > d->full_until ? its : d->full_until;
+		next = its < next ? its : next;
+		for (f = 0; f < DELIVERY_TRANSFERS_MAX; f++)
+			if (q->flights[f] && q->flights[f]->deadline < next)
+				next = q->flights[f]->deadline;
+	}
+	return next < now ? now : next;
+}
+
+int delivery_fd(const struct delivery *d)
+{
+	return d->epoll;
+}
+
+/* Is there something for whose answer, or departure, an ending agent waits? */
+static bool is_pending(const struct delivery *d, uint64_t now)
+{
+	const struct item *i;
+	size_t q;
+
+	for (q = 0; q < d->cnt; q++) {
+		i = queue_next(d->queues[q], now);
+		if (d->queues[q]->flight_cnt || (i && !i->entry))
+			return true;
+	}
+	return false;
+}
+
+void delivery_finish(struct delivery *d, int timeout_ms)
+{
+	uint64_t now = now_ns(), end = now + timeout_ms * 1000000ull, next;
+	struct pollfd p = { .fd = d->epoll, .events = POLLIN };
+
+	d->finishing = true;
+	for (; now < end && is_pending(d, now); now = now_ns()) {
+		delivery_tick(d, now);
+		next = delivery_next_ns(d, now);
+		if (is_pending(d, now))
+			poll(&p, 1, (int)(((next < end ? next : end) - now) / 1000000 + 1));
+	}
+}

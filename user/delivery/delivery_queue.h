@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * delivery_queue.h - one exporter's requests in their order, what is in flight, and when the server
+ * is asked again. For delivery.c. Knows no sender and no clock.
+ */
+#ifndef TACHBPF_DELIVERY_QUEUE_H
+#define TACHBPF_DELIVERY_QUEUE_H
+
+#include "delivery/delivery.h"
+
+/* A server has refused a request so often: others go first. */
+#define TRIES_FIRST 5
+
+struct queue;
+
+/* A request: in the spool, or in memory. */
+struct item {
+	struct item *older, *newer;
+	struct queue *queue;
+	struct spool_entry *entry;	/* NULL: it is in memory */
+	struct request_info *info;	/* in memory only; the item's */
+	int fd;				/* the payload in memory: a sealed file; -1: none */
+	uint64_t seq;			/* its number in the spool */
+	uint64_t bytes, samples, weight, created_ns;
+	uint32_t tries;			/* how often the server has refused it */
+	bool passed;			/* others have gone first */
+	uint64_t job;			/* 0: it is not in flight */
+	uint64_t started, deadline;	/* of its transfer */
+	uint64_t spool_at;		/* in memory: when it goes to the spool if it still waits */
+};
+
+struct queue {
+	char *name;
+	uint32_t timeout_ms, transfers;
+	bool held;			/* there is no server */
+	uint64_t pause_ns, pause_max_ns;
+	struct item *oldest, *newest;
+	struct item *flights[DELIVERY_TRANSFERS_MAX];	/* NULL: free */
+	size_t cnt, flight_cnt, spooled_cnt;
+	uint64_t bytes, memory_bytes;
+	uint32_t failures;		/* in a row; 0: the server takes requests */
+	uint64_t failed, again;		/* when it failed last, when it is asked again */
+	uint32_t last_status, last_cause;
+	char last_text[SENDER_TEXT_BYTES];
+	struct delivery_counts counts;
+};
+
+/* 0 or -ENOMEM. queue: zero, or one to be given other settings. */
+int queue_set_up(struct queue *q, const struct delivery_exporter *e);
+
+/* An item in memory; what it owns is freed by queue_free_item(). NULL: no memory. */
+struct item *queue_new_memory(struct queue *q, uint64_t seq, const struct request_info *info,
+			      const void *payload, size_t len);
+/* An item of the spool. NULL: no memory. */
+struct item *queue_new_spooled(struct queue *q, struct spool_entry *e);
+/* It is in the spool from now on. */
+void queue_now_spooled(struct item *i, struct spool_entry *e);
+/* The oldest that is in memory and not in flight; NULL: none. */
+struct item *queue_oldest_in_memory(const struct queue *q);
+/* Take it from its queue, and free it; its entry stays. */
+void queue_free_item(struct item *i);
+
+/* Count a request, or take over its figures. */
+void queue_count(struct delivery_sum *sum, const struct item *i);
+
+/* The next request to be sent now; NULL: none. */
+struct item *queue_next(const struct queue *q, uint64_t now);
+/* When there may be one; UINT64_MAX: not before another request or answer. */
+uint64_t queue_next_ns(const struct queue *q);
+/* It is in flight from now on, or no more. */
+void queue_depart(struct item *i, uint64_t job, uint64_t now, uint64_t grace_ns);
+void queue_land(struct item *i);
+struct item *queue_find(const struct queue *q, uint64_t job);
+
+/* The server takes requests. */
+void queue_is_well(struct queue *q);
+/*
+ * A transfer that had begun at this time had no success: pause. after_ms: what the server asks for.
+ * chance: any number.
+ */
+void queue_failed(struct queue *q, uint64_t started, uint64_t now, uint32_t after_ms,
+		  uint64_t chance);
+
+#endif

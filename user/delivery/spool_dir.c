@@ -1,0 +1,477 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* spool_dir.c - see spool_dir.h: the directory's entries, their number and their bounds. */
+#include "delivery/spool_dir.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "delivery/spool_place.h"
+
+#define NAME_BYTES 24
+#define SEQ_DIGITS 16
+/* A higher number in a name was not made by counting. */
+#define SEQ_MAX (UINT64_MAX / 2)
+#define PAGE 4096u
+/* A disk that has refused an entry takes requests again if it took so many more. */
+#define WELL_AFTER 16
+/* So many exporters' names are remembered; entries of others are of no use. */
+#define EXPORTERS_MAX 256
+
+struct spool_dir {
+	int fd, lock;
+	struct spool_limits limits;
+	struct spool_entry *oldest, *newest;
+	size_t cnt;
+	uint64_t bytes, next_seq;
+	char (*exporters)[SPOOL_EXPORTER_BYTES];
+	size_t exporter_cnt, exporter_cap;
+	struct spool_counts counts;
+	unsigned int failing;		/* so many entries more, and the disk is said to be well */
+	spool_gone_fn gone;
+	void *ctx;
+};
+
+static void name_of(char out[NAME_BYTES], uint64_t seq, const char *suffix)
+{
+	snprintf(out, NAME_BYTES, "%016llx%s", (unsigned long long)seq, suffix);
+}
+
+/* The number in a name of ours with this suffix. */
+static bool seq_of(const char *name, const char *suffix, uint64_t *seq)
+{
+	char *end;
+
+	if (strlen(name) != SEQ_DIGITS + strlen(suffix) || strcmp(name + SEQ_DIGITS, suffix) ||
+	    strspn(name, "0123456789abcdef") != SEQ_DIGITS)
+		return false;
+	*seq = strtoull(name, &end, 16);
+	return *seq <= SEQ_MAX;
+}
+
+/* What a file of so many bytes takes of the disk. */
+static uint64_t disk_bytes(uint64_t head, uint64_t payload)
+{
+	return (head + payload + PAGE - 1) / PAGE * PAGE;
+}
+
+/* ---- entries in memory ---- */
+
+/* The index of a name; -1: there are too many. */
+static int exporter_index(struct spool_dir *s, const char *name)
+{
+	void *grown;
+	size_t i;
+
+	for (i = 0; i < s->exporter_cnt; i++)
+		if (!strcmp(s->exporters[i], name))
+			return (int)i;
+	if (i == EXPORTERS_MAX)
+		return -1;
+	grown = array_grow(s->exporters, i, &s->exporter_cap, sizeof(*s->exporters));
+	if (!grown)
+		return -1;
+	s->exporters = grown;
+	snprintf(s->exporters[i], SPOOL_EXPORTER_BYTES, "%s", name);
+	s->exporter_cnt++;
+	return (int)i;
+}
+
+/* An entry that is in no list. NULL: no memory, or too many exporters. */
+static struct spool_entry *entry_new(struct spool_dir *s, uint64_t seq,
+				     const struct request_info *info,
+				     const struct spool_sizes *sizes)
+{
+	int exporter = exporter_index(s, info->exporter);
+	struct spool_entry *e = exporter < 0 ? NULL : calloc(1, sizeof(*e));
+
+	if (!e)
+		return NULL;
+	*e = (struct spool_entry){
+		.seq = seq, .disk_bytes = disk_bytes(sizes->head_bytes, sizes->payload_bytes),
+		.created_ns = info->created_ns, .samples = info->samples, .weight = info->weight,
+		.head_bytes = (uint32_t)sizes->head_bytes,
+		.payload_bytes = (uint32_t)sizes->payload_bytes,
+		.payload_crc = sizes->payload_crc, .exporter = (uint16_t)exporter,
+	};
+	return e;
+}
+
+/* In the order of numbers: almost always the newest. */
+static void link_entry(struct spool_dir *s, struct spool_entry *e)
+{
+	struct spool_entry *older = s->newest;
+
+	while (older && older->seq > e->seq)
+		older = older->older;
+	e->older = older;
+	e->newer = older ? older->newer : s->oldest;
+	if (older)
+		older->newer = e;
+	else
+		s->oldest = e;
+	if (e->newer)
+		e->newer->older = e;
+	else
+		s->newest = e;
+	s->cnt++;
+	s->bytes += e->disk_bytes;
+}
+
+static void unlink_entry(struct spool_dir *s, struct spool_entry *e)
+{
+	if (e->older)
+		e->older->newer = e->newer;
+	else
+		s->oldest = e->newer;
+	if (e->newer)
+		e->newer->older = e->older;
+	else
+		s->newest = e->older;
+	s->cnt--;
+	s->bytes -= e->disk_bytes;
+}
+
+void spool_dir_remove(struct spool_dir *s, struct spool_entry *e)
+{
+	char name[NAME_BYTES];
+
+	name_of(name, e->seq, ".spool");
+	unlinkat(s->fd, name, 0);
+	unlink_entry(s, e);
+	free(e);
+}
+
+/* Remove the oldest that may go until so many bytes fit. false: they cannot. */
+static bool make_room(struct spool_dir *s, uint64_t bytes, size_t entries)
+{
+	struct spool_entry *e = s->oldest, *next;
+
+	if (bytes > s->limits.bytes)
+		return false;
+	for (; e && (s->bytes + bytes > s->limits.bytes || s->cnt + entries > s->limits.entries);
+	     e = next) {
+		next = e->newer;
+		if (e->busy)
+			continue;
+		if (s->gone)
+			s->gone(s->ctx, e);
+		spool_dir_remove(s, e);
+	}
+	return s->bytes + bytes <= s->limits.bytes && s->cnt + entries <= s->limits.entries;
+}
+
+void spool_dir_set_limits(struct spool_dir *s, const struct spool_limits *limits)
+{
+	s->limits.bytes = limits->bytes ? limits->bytes : SPOOL_BYTES_DEFAULT;
+	s->limits.entries = limits->entries ? limits->entries : SPOOL_ENTRIES_DEFAULT;
+	make_room(s, 0, 0);
+}
+
+/* ---- entries on the disk ---- */
+
+/* Read and check the header of an open entry, and its size. As spool_entry_parse(), or -errno. */
+static int read_head(int fd, struct request_info *info, struct spool_sizes *sizes)
+{
+	uint8_t head[SPOOL_HEAD_MAX];
+	struct stat st;
+	ssize_t n;
+	int err;
+
+	if (fstat(fd, &st))
+		return -errno;
+	n = S_ISREG(st.st_mode) ? pread(fd, head, sizeof(head), 0) : 0;
+	if (n < 0)
+		return -errno;
+	err = spool_entry_parse(head, (size_t)n, info, sizes);
+	if (!err && (sizes->payload_bytes > UINT32_MAX ||
+		     sizes->head_bytes + sizes->payload_bytes != (uint64_t)st.st_size))
+		err = -EBADMSG;
+	return err;
+}
+
+static int open_entry(const struct spool_dir *s, uint64_t seq)
+{
+	char name[NAME_BYTES];
+	int fd;
+
+	name_of(name, seq, ".spool");
+	fd = openat(s->fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+/* Does the payload have its checksum? */
+static bool payload_whole(int fd, const struct spool_sizes *sizes)
+{
+	uint64_t at = sizes->head_bytes, end = at + sizes->payload_bytes;
+	uint8_t part[16384];
+	uint32_t crc = 0;
+	ssize_t n = 1;
+
+	for (; at < end && n > 0; at += (uint64_t)n) {
+		n = pread(fd, part, end - at < sizeof(part) ? end - at : sizeof(part), (off_t)at);
+		if (n > 0)
+			crc = spool_entry_crc(crc, part, (size_t)n);
+	}
+	return at == end && n > 0 && crc == sizes->payload_crc;
+}
+
+int spool_dir_get(struct spool_dir *s, const struct spool_entry *e, struct request_info *info)
+{
+	struct spool_sizes sizes;
+	int fd = open_entry(s, e->seq), err;
+
+	if (fd < 0)
+		return fd;
+	err = read_head(fd, info, &sizes);
+	if (!err && (sizes.head_bytes != e->head_bytes ||
+		     sizes.payload_bytes != e->payload_bytes || !payload_whole(fd, &sizes)))
+		err = -EBADMSG;
+	if (!err)
+		return fd;
+	if (err == -EBADMSG)
+		s->counts.damaged++;
+	close(fd);
+	return err;
+}
+
+/*
+ * One line when the disk begins to refuse entries, one when it takes them again: not by turns, when
+ * it has room for some.
+ */
+static void say_disk(struct spool_dir *s, int err)
+{
+	if (err && !s->failing)
+		log_warn("the spool's disk does not take requests (%s): they are kept in memory, "
+			 "and the oldest are lost when that is full; make room", strerror(-err));
+	if (!err && s->failing == 1)
+		log_info("the spool's disk takes requests again");
+	s->failing = err ? WELL_AFTER : s->failing ? s->failing - 1 : 0;
+	s->counts.disk_failures += !!err;
+}
+
+static int write_file(int fd, const void *head, size_t head_len, const void *payload, size_t len)
+{
+	int err = write_all(fd, head, head_len);
+
+	if (!err)
+		err = write_all(fd, payload, len);
+	if (close(fd) && !err)	/* some file systems report a full disk only here */
+		err = -errno;
+	return err;
+}
+
+/* Make the file of an entry: all of it, or nothing. 0 or -errno. */
+static int write_entry(struct spool_dir *s, uint64_t seq, const void *head, size_t head_len,
+		       const void *payload, size_t len)
+{
+	char temp[NAME_BYTES], name[NAME_BYTES];
+	int fd, err;
+
+	name_of(temp, seq, ".tmp");
+	name_of(name, seq, ".spool");
+	fd = openat(s->fd, temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return -errno;
+	err = write_file(fd, head, head_len, payload, len);
+	if (!err && renameat(s->fd, temp, s->fd, name))
+		err = -errno;
+	if (err)
+		unlinkat(s->fd, temp, 0);
+	return err;
+}
+
+uint64_t spool_dir_take_seq(struct spool_dir *s)
+{
+	return s->next_seq++;
+}
+
+int spool_dir_put(struct spool_dir *s, uint64_t seq, const struct request_info *info,
+		  const void *payload, size_t len, struct spool_entry **out)
+{
+	uint8_t head[SPOOL_HEAD_MAX];
+	struct spool_sizes sizes = { .payload_bytes = len };
+	struct spool_entry *e;
+	size_t head_len;
+	int err = spool_entry_head(head, &head_len, info, payload, len);
+
+	if (err)
+		return err;
+	sizes.head_bytes = head_len;
+	sizes.payload_crc = spool_entry_crc(0, payload, len);
+	if (len > UINT32_MAX || !make_room(s, disk_bytes(head_len, len), 1))
+		return -EFBIG;
+	e = entry_new(s, seq, info, &sizes);
+	if (!e)
+		return -ENOMEM;
+	err = write_entry(s, e->seq, head, head_len, payload, len);
+	say_disk(s, err);
+	if (err) {
+		free(e);
+		return err;
+	}
+	link_entry(s, e);
+	*out = e;
+	return 0;
+}
+
+/* ---- the start ---- */
+
+static int by_seq(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Collect the numbers of all entries, and remove unfinished ones. 0 or -errno. */
+static int list_entries(struct spool_dir *s, uint64_t **seqs, size_t *cnt)
+{
+	int fd = openat(s->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	size_t cap = 0;
+	struct dirent *e;
+	uint64_t seq;
+	void *grown;
+
+	if (!d) {
+		if (fd >= 0)
+			close(fd);
+		return -errno;
+	}
+	while ((e = readdir(d))) {
+		if (seq_of(e->d_name, ".tmp", &seq)) {
+			s->counts.leftovers += !unlinkat(s->fd, e->d_name, 0);
+			continue;
+		}
+		if (!seq_of(e->d_name, ".spool", &seq))
+			continue;	/* not ours */
+		grown = array_grow(*seqs, *cnt, &cap, sizeof(**seqs));
+		if (!grown)
+			break;
+		*seqs = grown;
+		(*seqs)[(*cnt)++] = seq;
+	}
+	closedir(d);
+	return e ? -ENOMEM : 0;
+}
+
+/*
+ * Read one entry's header. Its payload is checked when it is sent: reading the whole spool now
+ * would hold up the start. What cannot be used is counted and removed.
+ */
+static void load_entry(struct spool_dir *s, uint64_t seq)
+{
+	struct spool_entry *e = NULL;
+	struct request_info info;
+	struct spool_sizes sizes;
+	char name[NAME_BYTES];
+	int fd = open_entry(s, seq), err = fd < 0 ? fd : read_head(fd, &info, &sizes);
+
+	if (fd >= 0)
+		close(fd);
+	if (!err)
+		e = entry_new(s, seq, &info, &sizes);
+	if (e) {
+		link_entry(s, e);
+		s->counts.found++;
+		return;
+	}
+	if (err == -EPROTONOSUPPORT)
+		s->counts.other_version++;
+	else
+		s->counts.damaged++;
+	name_of(name, seq, ".spool");
+	unlinkat(s->fd, name, 0);
+}
+
+static int load(struct spool_dir *s)
+{
+	uint64_t *seqs = NULL;
+	size_t cnt = 0, i;
+	int err = list_entries(s, &seqs, &cnt);
+
+	if (cnt)
+		qsort(seqs, cnt, sizeof(*seqs), by_seq);
+	for (i = 0; !err && i < cnt; i++)
+		load_entry(s, seqs[i]);
+	s->next_seq = cnt ? seqs[cnt - 1] + 1 : 1;
+	free(seqs);
+	if (s->counts.damaged || s->counts.other_version)
+		log_warn("the spool had %llu damaged entries and %llu of another version; they are "
+			 "removed", (unsigned long long)s->counts.damaged,
+			 (unsigned long long)s->counts.other_version);
+	return err;
+}
+
+int spool_dir_open(struct spool_dir **out, const char *path, const struct spool_limits *limits,
+		   spool_gone_fn gone, void *ctx)
+{
+	struct spool_dir *s = calloc(1, sizeof(*s));
+	int err;
+
+	if (!s)
+		return -ENOMEM;
+	s->gone = gone;
+	s->ctx = ctx;
+	err = spool_place_open(path, &s->fd, &s->lock);
+	if (err) {
+		free(s);
+		return err;
+	}
+	err = load(s);
+	if (err) {
+		log_error("cannot read the spool '%s': %s", path, strerror(-err));
+		spool_dir_close(s);
+		return err;
+	}
+	spool_dir_set_limits(s, limits);
+	*out = s;
+	return 0;
+}
+
+void spool_dir_close(struct spool_dir *s)
+{
+	struct spool_entry *e, *next;
+
+	if (!s)
+		return;
+	for (e = s->oldest; e; e = next) {
+		next = e->newer;
+		free(e);
+	}
+	close(s->lock);
+	close(s->fd);
+	free(s->exporters);
+	free(s);
+}
+
+struct spool_entry *spool_dir_oldest(const struct spool_dir *s)
+{
+	return s->oldest;
+}
+
+const char *spool_dir_exporter(const struct spool_dir *s, const struct spool_entry *e)
+{
+	return s->exporters[e->exporter];
+}
+
+uint64_t spool_dir_bytes(const struct spool_dir *s)
+{
+	return s->bytes;
+}
+
+size_t spool_dir_cnt(const struct spool_dir *s)
+{
+	return s->cnt;
+}
+
+const struct spool_counts *spool_dir_counts(const struct spool_dir *s)
+{
+	return &s->counts;
+}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* spool_place.c - see spool_place.h. */
+#include "delivery/spool_place.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/util.h"
+
+#define SHOWN_BYTES 512
+#define LOCK_NAME "lock"
+
+static int fail(const char *what, const char *path, int err)
+{
+	char shown[SHOWN_BYTES];
+
+	escape_text(path, strlen(path), shown, sizeof(shown));
+	log_error("cannot %s the spool's directory '%s': %s; give the spool a directory of its "
+		  "own", what, shown, strerror(err));
+	return -err;
+}
+
+/* Whose may it be, and who may do what there? 0, or -EPERM after logging it. */
+static int check_owner(int fd, const char *path, mode_t forbidden)
+{
+	char shown[SHOWN_BYTES];
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return fail("look at", path, errno);
+	/* In a sticky directory only the owner of a name can take it away. */
+	if ((st.st_uid == 0 || st.st_uid == geteuid()) &&
+	    (!(st.st_mode & forbidden) || (forbidden == 022 && st.st_mode & S_ISVTX)))
+		return 0;
+	escape_text(path, strlen(path), shown, sizeof(shown));
+	if (st.st_uid && st.st_uid != geteuid())
+		log_error("'%s' belongs to user %u, who could change what is sent; give the spool "
+			  "another directory", shown, st.st_uid);
+	else
+		log_error("other users may use '%s' (mode %03o); run: chmod %s '%s'", shown,
+			  st.st_mode & 0777, forbidden == 022 ? "go-w" : "700", shown);
+	return -EPERM;
+}
+
+/* Split the path: its directory, and its last component. 0 or -errno. */
+static int split(const char *path, char dir[PATH_MAX], const char **name)
+{
+	size_t len = strlen(path);
+	char *slash;
+
+	if (!len || len >= PATH_MAX || path[len - 1] == '/')
+		return fail("use", path, len >= PATH_MAX ? ENAMETOOLONG : EINVAL);
+	strcpy(dir, path);
+	slash = strrchr(dir, '/');
+	*name = slash ? path + (slash - dir) + 1 : path;
+	strcpy(slash ? slash + 1 : dir, slash ? "" : ".");
+	return 0;
+}
+
+/* Returns the descriptor or -errno, which was logged. */
+static int open_dir(const char *path)
+{
+	char parent[PATH_MAX];
+	const char *name;
+	int fd, up, err = split(path, parent, &name);
+
+	if (err)
+		return err;
+	mkdir(parent, 0700);		/* usually it exists; if not, the next step says why */
+	up = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (up < 0)
+		return fail("open the parent of", path, errno);
+	err = check_owner(up, parent, 022);
+	if (!err && mkdirat(up, name, 0700) && errno != EEXIST)
+		err = fail("create", path, errno);
+	fd = err ? -1 : openat(up, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (!err && fd < 0)
+		err = fail("open", path, errno);
+	close(up);
+	if (!err)
+		err = check_owner(fd, path, 077);
+	if (err && fd >= 0)
+		close(fd);
+	return err ? err : fd;
+}
+
+int spool_place_open(const char *path, int *dirfd, int *lock)
+{
+	int fd = open_dir(path), err = 0;
+
+	if (fd < 0)
+		return fd;
+	*lock = openat(fd, LOCK_NAME, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (*lock < 0)
+		err = fail("lock", path, errno);
+	else if (flock(*lock, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
+		err = -EBUSY;
+	else if (!err && flock(*lock, LOCK_EX | LOCK_NB))
+		err = fail("lock", path, errno);
+	if (err == -EBUSY)
+		log_error("another tachbpf agent uses the spool's directory '%s'; end it, or give "
+			  "this one a directory of its own", path);
+	if (err) {
+		if (*lock >= 0)
+			close(*lock);
+		close(fd);
+		return err;
+	}
+	*dirfd = fd;
+	return 0;
+}

@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * transfer.c - see transfer.h.
+ *
+ * A status decides, whatever becomes of the rest of the answer: who has read "200" knows that the
+ * server has the request, even if its body never ends. No answer is unpacked (we ask for no
+ * encoding), no redirection followed, no cookie kept.
+ */
+#include "delivery/transfer.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "delivery/otlp_reply.h"
+
+#define CONNECT_MS 10000
+#define STALL_MS 10000
+/* Slower than so many bytes a second counts as no progress. */
+#define STALL_BYTES 64
+
+struct transfer {
+	CURL *easy;
+	struct curl_slist *headers;
+	uint64_t job, offset, length, at;
+	enum request_path path;
+	int fd;
+	size_t header_bytes, body_len;
+	uint8_t body[TRANSFER_BODY_MAX];
+};
+
+/* ---- libcurl's questions ---- */
+
+static size_t read_payload(char *out, size_t size, size_t cnt, void *ctx)
+{
+	struct transfer *t = ctx;
+	size_t want = size * cnt;
+	ssize_t n;
+
+	if (want > t->length - t->at)
+		want = t->length - t->at;
+	n = want ? pread(t->fd, out, want, (off_t)(t->offset + t->at)) : 0;
+	if (n < 0 || (want && !n))
+		return CURL_READFUNC_ABORT;
+	t->at += (uint64_t)n;
+	return (size_t)n;
+}
+
+/* A kept connection that was closed meanwhile: libcurl begins again on a new one. */
+static int seek_payload(void *ctx, curl_off_t off, int origin)
+{
+	struct transfer *t = ctx;
+
+	if (origin != SEEK_SET || off < 0 || (uint64_t)off > t->length)
+		return CURL_SEEKFUNC_FAIL;
+	t->at = (uint64_t)off;
+	return CURL_SEEKFUNC_OK;
+}
+
+/* Less than all of it: libcurl ends the transfer. */
+static size_t take_body(char *data, size_t size, size_t cnt, void *ctx)
+{
+	struct transfer *t = ctx;
+	size_t len = size * cnt, room = sizeof(t->body) - t->body_len;
+	size_t take = len < room ? len : room;
+
+	memcpy(t->body + t->body_len, data, take);
+	t->body_len += take;
+	return take;
+}
+
+static size_t take_header(char *data, size_t size, size_t cnt, void *ctx)
+{
+	struct transfer *t = ctx;
+	size_t len = size * cnt;
+
+	t->header_bytes += len;
+	return t->header_bytes > TRANSFER_HEADERS_MAX ? 0 : len;
+}
+
+/* ---- the request ---- */
+
+static bool add_header(struct transfer *t, const char *line)
+{
+	struct curl_slist *more = curl_slist_append(t->headers, line);
+
+	if (more)
+		t->headers = more;
+	return more;
+}
+
+static bool add_named(struct transfer *t, const char *name, const char *value)
+{
+	char *line = NULL;
+	bool ok;
+
+	if (!value || !*value)
+		return true;
+	ok = asprintf(&line, "%s: %s", name, value) >= 0 && add_header(t, line);
+	free(line);
+	return ok;
+}
+
+/* The user's own headers, one a line. */
+static bool add_lines(struct transfer *t, const char *lines)
+{
+	bool ok = true;
+	char *line;
+	size_t len;
+
+	for (; ok && lines && *lines; lines += len + !!lines[len]) {
+		len = strcspn(lines, "\n");
+		line = strndup(lines, len);
+		ok = line && (!len || add_header(t, line));
+		free(line);
+	}
+	return ok;
+}
+
+static bool make_headers(struct transfer *t, const struct sender_server *s,
+			 const struct request_info *info)
+{
+	char *token = NULL;
+	bool ok;
+
+	if (s->bearer && asprintf(&token, "Bearer %s", s->bearer) < 0)
+		return false;
+	ok = add_header(t, "Expect:") && add_header(t, "Accept:") &&
+	     add_named(t, "Content-Type", info->content_type) &&
+	     add_named(t, "Content-Encoding", info->encoding) &&
+	     add_named(t, "Authorization", token) && add_lines(t, s->headers);
+	free(token);
+	return ok;
+}
+
+static CURLcode set_url(struct transfer *t, const struct sender_server *s,
+			const struct request_info *info)
+{
+	const char *query = info->query, *between = *query ? "?" : "";
+	size_t len = strlen(s->url);
+	char *url = NULL;
+	CURLcode code;
+
+	while (info->path == REQUEST_PYROSCOPE && len && s->url[len - 1] == '/')
+		len--;
+	if (asprintf(&url, "%.*s%s%s%s", (int)len, s->url,
+		     info->path == REQUEST_PYROSCOPE ? "/ingest" : "", between, query) < 0)
+		return CURLE_OUT_OF_MEMORY;
+	code = curl_easy_setopt(t->easy, CURLOPT_URL, url);
+	free(url);
+	return code;
+}
+
+static CURLcode set_blob(CURL *easy, CURLoption option, const char *pem)
+{
+	struct curl_blob blob = { .data = (void *)pem, .len = pem ? strlen(pem) : 0,
+				  .flags = CURL_BLOB_NOCOPY };
+
+	return pem ? curl_easy_setopt(easy, option, &blob) : CURLE_OK;
+}
+
+/* An option that older versions of libcurl lack does no harm if it is not set. */
+static void set_tls(CURL *easy, const struct sender_server *s, CURLcode *code)
+{
+	*code |= curl_easy_setopt(easy, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
+	*code |= curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, s->insecure ? 0L : 1L);
+	*code |= curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, s->insecure ? 0L : 2L);
+	*code |= set_blob(easy, CURLOPT_CAINFO_BLOB, s->ca);
+	if (s->ca)
+		curl_easy_setopt(easy, CURLOPT_CAPATH, NULL);
+	*code |= set_blob(easy, CURLOPT_SSLCERT_BLOB, s->certificate);
+	*code |= set_blob(easy, CURLOPT_SSLKEY_BLOB, s->key);
+}
+
+static void set_bounds(CURL *easy, const struct sender_server *s, uint32_t timeout_ms,
+		       CURLcode *code)
+{
+	uint32_t stall_ms = s->stall_ms ? s->stall_ms : STALL_MS;
+	uint32_t connect_ms = timeout_ms < CONNECT_MS ? timeout_ms : CONNECT_MS;
+
+	*code |= curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, (long)timeout_ms);
+	*code |= curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)connect_ms);
+	*code |= curl_easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, (long)STALL_BYTES);
+	*code |= curl_easy_setopt(easy, CURLOPT_LOW_SPEED_TIME, (long)(stall_ms + 999) / 1000);
+	*code |= curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+	*code |= curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
+	*code |= curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+#if LIBCURL_VERSION_NUM >= 0x075500
+	*code |= curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+#else
+	*code |= curl_easy_setopt(easy, CURLOPT_PROTOCOLS,
+				  (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
+#endif
+#if LIBCURL_VERSION_NUM >= 0x075700
+	/* A name server that does not answer holds up its own thread only. */
+	*code |= curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
+#endif
+}
+
+static void set_callbacks(struct transfer *t, CURLcode *code)
+{
+	CURL *easy = t->easy;
+
+	*code |= curl_easy_setopt(easy, CURLOPT_PRIVATE, t);
+	*code |= curl_easy_setopt(easy, CURLOPT_POST, 1L);
+	*code |= curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)t->length);
+	*code |= curl_easy_setopt(easy, CURLOPT_READFUNCTION, read_payload);
+	*code |= curl_easy_setopt(easy, CURLOPT_READDATA, t);
+	*code |= curl_easy_setopt(easy, CURLOPT_SEEKFUNCTION, seek_payload);
+	*code |= curl_easy_setopt(easy, CURLOPT_SEEKDATA, t);
+	*code |= curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, take_body);
+	*code |= curl_easy_setopt(easy, CURLOPT_WRITEDATA, t);
+	*code |= curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, take_header);
+	*code |= curl_easy_setopt(easy, CURLOPT_HEADERDATA, t);
+	*code |= curl_easy_setopt(easy, CURLOPT_HTTPHEADER, t->headers);
+	*code |= curl_easy_setopt(easy, CURLOPT_USERAGENT, "tachbpf-agent/" TACHBPF_VERSION);
+}
+
+static bool set_up(struct transfer *t, const struct sender_server *s,
+		   const struct sender_message *m)
+{
+	CURLcode code = CURLE_OK;
+
+	t->easy = curl_easy_init();
+	if (!t->easy || !make_headers(t, s, &m->info))
+		return false;
+	set_callbacks(t, &code);
+	set_bounds(t->easy, s, m->timeout_ms, &code);
+	set_tls(t->easy, s, &code);
+	if (s->user) {
+		code |= curl_easy_setopt(t->easy, CURLOPT_HTTPAUTH, (long)CURLAUTH_BASIC);
+		code |= curl_easy_setopt(t->easy, CURLOPT_USERNAME, s->user);
+		code |= curl_easy_setopt(t->easy, CURLOPT_PASSWORD, s->password ? s->password : "");
+	}
+	if (s->proxy)
+		code |= curl_easy_setopt(t->easy, CURLOPT_PROXY, s->proxy);
+	code |= set_url(t, s, &m->info);
+	return code == CURLE_OK;
+}
+
+struct transfer *transfer_new(const struct sender_server *server, const struct sender_message *m,
+			      int fd)
+{
+	struct transfer *t = calloc(1, sizeof(*t));
+
+	if (!t) {
+		close(fd);
+		return NULL;
+	}
+	t->fd = fd;
+	t->job = m->job;
+	t->offset = m->offset;
+	t->length = m->length;
+	t->path = (enum request_path)m->info.path;
+	if (set_up(t, server, m))
+		return t;
+	transfer_free(t);
+	return NULL;
+}
+
+void transfer_free(struct transfer *t)
+{
+	if (!t)
+		return;
+	curl_easy_cleanup(t->easy);
+	curl_slist_free_all(t->headers);
+	close(t->fd);
+	free(t);
+}
+
+CURL *transfer_easy(struct transfer *t)
+{
+	return t->easy;
+}
+
+/* ---- the answer ---- */
+
+enum send_result transfer_judge(enum request_path path, uint32_t status)
+{
+	if (status >= 200 && status < 300)
+		return SEND_DONE;
+	if (status == 413)
+		return SEND_TOO_LARGE;
+	if (status == 429 || status == 502 || status == 503 || status == 504 || status < 200)
+		return SEND_RETRY;
+	/* OTLP says which statuses may be tried again; for Pyroscope a fault of its own may. */
+	return path == REQUEST_PYROSCOPE && status >= 500 ? SEND_RETRY : SEND_DROP;
+}
+
+static enum send_cause cause_of(CURLcode code)
+{
+	switch (code) {
+	case CURLE_COULDNT_RESOLVE_HOST:
+	case CURLE_COULDNT_RESOLVE_PROXY:
+		return CAUSE_DNS;
+	case CURLE_COULDNT_CONNECT:
+		return CAUSE_CONNECT;
+	case CURLE_SSL_CONNECT_ERROR:
+	case CURLE_PEER_FAILED_VERIFICATION:
+	case CURLE_SSL_CERTPROBLEM:
+	case CURLE_SSL_CIPHER:
+	case CURLE_SSL_CACERT_BADFILE:
+	case CURLE_SSL_ISSUER_ERROR:
+		return CAUSE_TLS;
+	case CURLE_OPERATION_TIMEDOUT:
+		return CAUSE_TIMEOUT;
+	case CURLE_GOT_NOTHING:
+	case CURLE_SEND_ERROR:
+	case CURLE_RECV_ERROR:
+	case CURLE_PARTIAL_FILE:
+		return CAUSE_CLOSED;
+	default:
+		return CAUSE_OTHER;
+	}
+}
+
+static void put_text(struct sender_answer *out, const void *text, size_t len)
+{
+	escape_text(text, len, out->text, sizeof(out->text));
+}
+
+/* What the server says about it, in its answer's body. */
+static void read_body(const struct transfer *t, struct sender_answer *out)
+{
+	struct otlp_reply reply = { 0 };
+	int err = -1;
+
+	if (t->path == REQUEST_OTLP)
+		err = out->result == SEND_DONE ? otlp_reply_success(t->body, t->body_len, &reply) :
+						 otlp_reply_error(t->body, t->body_len, &reply);
+	out->rejected = (uint64_t)reply.rejected;
+	if (!err && reply.text)
+		put_text(out, reply.text, reply.text_len);
+	else if (out->result != SEND_DONE)
+		put_text(out, t->body, t->body_len);
+}
+
+static uint32_t retry_after_ms(CURL *easy)
+{
+	curl_off_t seconds = 0;
+
+	curl_easy_getinfo(easy, CURLINFO_RETRY_AFTER, &seconds);
+	if (seconds <= 0)
+		return 0;
+	return seconds < SENDER_RETRY_AFTER_MAX_MS / 1000 ? (uint32_t)seconds * 1000 :
+							     SENDER_RETRY_AFTER_MAX_MS;
+}
+
+void transfer_answer(struct transfer *t, CURLcode code, struct sender_answer *out)
+{
+	const char *why = curl_easy_strerror(code);
+	curl_off_t sent = 0;
+	long status = 0;
+
+	memset(out, 0, sizeof(*out));
+	curl_easy_getinfo(t->easy, CURLINFO_RESPONSE_CODE, &status);
+	curl_easy_getinfo(t->easy, CURLINFO_SIZE_UPLOAD_T, &sent);
+	out->job = t->job;
+	out->sent_bytes = (uint64_t)sent;
+	out->status = status >= 200 && status < 1000 ? (uint32_t)status : 0;
+	if (out->status) {
+		out->result = transfer_judge(t->path, out->status);
+		out->cause = out->result == SEND_DONE ? CAUSE_NONE : CAUSE_STATUS;
+		out->retry_after_ms = out->result == SEND_RETRY ? retry_after_ms(t->easy) : 0;
+		read_body(t, out);
+		return;
+	}
+	out->result = SEND_RETRY;
+	out->cause = code == CURLE_OK ? CAUSE_CLOSED : cause_of(code);
+	put_text(out, why, strlen(why));
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * transfer.h - one request to one server by libcurl: its settings, its payload, what the server's
+ * answer means. Runs in the sender.
+ */
+#ifndef TACHBPF_TRANSFER_H
+#define TACHBPF_TRANSFER_H
+
+#include <curl/curl.h>
+
+#include "delivery/sender_wire.h"
+
+/* Of a server's answer, no more is read. */
+#define TRANSFER_BODY_MAX (64u << 10)
+#define TRANSFER_HEADERS_MAX (64u << 10)
+
+struct transfer;
+
+/*
+ * A transfer to be added to a multi handle. fd becomes the transfer's in any case. NULL: no memory.
+ * server must stay valid.
+ */
+struct transfer *transfer_new(const struct sender_server *server, const struct sender_message *m,
+			      int fd);
+CURL *transfer_easy(struct transfer *t);
+/* The transfer has ended with this code: fill the answer. */
+void transfer_answer(struct transfer *t, CURLcode code, struct sender_answer *out);
+/* NULL: nothing. It must be in no multi handle. */
+void transfer_free(struct transfer *t);
+
+/* What a status means for a request of this path; for tests. */
+enum send_result transfer_judge(enum request_path path, uint32_t status);
+
+#endif

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * elf_tls.c - see elf_tls.h. The file is hostile: tables are bounded.
+ *
+ * A relocation names the variable itself, or only its file (symbol 0): then its addend is the
+ * offset of what it leads to, and the variable is so many bytes from there.
+ */
+#include "elf/elf_tls.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define PAGE_MASK_4K 4095ull
+#define NAME_BYTES_MAX 64
+/*
+ * Of both tables. PyTorch's largest library has 600,000, most of them relative: these are skipped.
+ */
+#define RELAS_MAX (32u * 1024 * 1024 / sizeof(Elf64_Rela))
+#define RELAS_A_READ 128
+/* The thread control block of arm64 (variant I), which the executable's TLS follows. */
+#define ARM64_TCB_BYTES 16
+
+struct search {
+	const struct elf_file *f;
+	const char *name;
+	uint64_t value;		/* the variable's offset in the TLS segment */
+	int rank;		/* of what was found; 0: nothing */
+	uint64_t left;		/* relocations that may still be read */
+	struct elf_tls *out;
+};
+
+/* R_X86_64_DTPMOD64, TPOFF64, TLSDESC; R_AARCH64_TLS_DTPMOD, TLS_TPREL, TLSDESC */
+static bool model_of(uint32_t type, enum elf_tls_model *model)
+{
+	switch (type) {
+	case 16:
+	case 1028:
+		*model = ELF_TLS_INDEX;
+		return true;
+	case 18:
+	case 1030:
+		*model = ELF_TLS_OFFSET;
+		return true;
+	case 36:
+	case 1031:
+		*model = ELF_TLS_DESC;
+		return true;
+	}
+	return false;
+}
+
+static bool names_it(const struct search *s, uint32_t symbol)
+{
+	const struct elf_dynamic *d = &s->f->dyn;
+	size_t len = strlen(s->name) + 1;
+	char buf[NAME_BYTES_MAX];
+	Elf64_Sym sym;
+
+	return len <= sizeof(buf) &&
+	       !elf_file_read(s->f, d->symtab + symbol * (uint64_t)sizeof(sym), &sym, sizeof(sym)) &&
+	       sym.st_name < d->strtab_bytes &&
+	       !elf_file_read(s->f, d->strtab + sym.st_name, buf, len) && !memcmp(buf, s->name, len);
+}
+
+/*
+ * The best relocation: one that names the variable leads to it even if the linker has chosen
+ * another file's; a descriptor may be empty until the variable is first used.
+ */
+static int rank_of(enum elf_tls_model model, bool named)
+{
+	return (named ? 4 : 0) + (model == ELF_TLS_DESC ? 1 : 2);
+}
+
+static void consider(struct search *s, const Elf64_Rela *r)
+{
+	uint32_t symbol = ELF64_R_SYM(r->r_info);
+	enum elf_tls_model model;
+	int rank;
+
+	if (!model_of(ELF64_R_TYPE(r->r_info), &model) || !r->r_offset)
+		return;
+	rank = rank_of(model, symbol);
+	if (rank <= s->rank || (symbol && !names_it(s, symbol)))
+		return;
+	s->rank = rank;
+	s->out->vaddr = r->r_offset;
+	s->out->model = model;
+	s->out->add = symbol ? -r->r_addend : (int64_t)(s->value - (uint64_t)r->r_addend);
+	if (model != ELF_TLS_INDEX)
+		return;
+	/* The module's word takes no addend; the offset's word may have another variable's. */
+	s->out->add = symbol ? 0 : (int64_t)s->value;
+	s->out->model = symbol ? ELF_TLS_INDEX : ELF_TLS_MODULE;
+}
+
+static void search_table(struct search *s, uint64_t vaddr, uint64_t bytes, uint64_t skip)
+{
+	Elf64_Rela r[RELAS_A_READ];
+	uint64_t left = bytes / sizeof(*r), n, i;
+
+	if (!vaddr || skip > left)
+		return;
+	vaddr += skip * sizeof(*r);
+	left -= skip;
+	if (left > s->left)
+		left = s->left;
+	s->left -= left;
+	for (; left; left -= n, vaddr += n * sizeof(*r)) {
+		n = left < RELAS_A_READ ? left : RELAS_A_READ;
+		if (elf_file_read(s->f, vaddr, r, n * sizeof(*r)))
+			return;
+		for (i = 0; i < n; i++)
+			consider(s, &r[i]);
+	}
+}
+
+/*
+ * The offset from the thread pointer of a variable of the executable: on arm64 its segment lies
+ * behind the thread control block, on x86-64 it ends at the thread pointer.
+ */
+static int64_t fixed_offset(const struct elf_file *f, uint64_t value)
+{
+	uint64_t align = f->tls_align ? f->tls_align : 1;
+
+	if (f->machine == EM_AARCH64)
+		return (int64_t)((ARM64_TCB_BYTES + align - 1) / align * align + value);
+	return (int64_t)(value - (f->tls_memsz + align - 1) / align * align);
+}
+
+static uint64_t first_load_of(const struct elf_file *f)
+{
+	unsigned int i;
+
+	for (i = 0; i < f->load_cnt; i++)
+		if (f->loads[i].off <= PAGE_MASK_4K)
+			return f->loads[i].vaddr & ~PAGE_MASK_4K;
+	return 0;
+}
+
+int elf_tls_find(const struct elf_file *f, const char *name, struct elf_tls *out)
+{
+	struct search s = { .f = f, .name = name, .left = RELAS_MAX, .out = out };
+	struct elf_symbol sym;
+	int err = elf_file_dynsym(f, name, &sym);
+
+	if (err || sym.type != STT_TLS || !f->tls_memsz || sym.value >= f->tls_memsz)
+		return err ? err : -ENOENT;
+	*out = (struct elf_tls){ .musl = f->dyn.needs_musl, .glibc = f->dyn.needs_glibc,
+				 .first_load = first_load_of(f) };
+	s.value = sym.value;
+	if (f->program) {
+		out->model = ELF_TLS_FIXED;
+		out->add = fixed_offset(f, sym.value);
+		return 0;
+	}
+	search_table(&s, f->dyn.rela, f->dyn.rela_bytes, f->dyn.rela_relative);
+	search_table(&s, f->dyn.jmprel, f->dyn.jmprel_bytes, 0);
+	return s.rank ? 0 : -ENOENT;
+}

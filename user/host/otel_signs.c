@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* otel_signs.c - see otel_signs.h. */
+#include "host/otel_signs.h"
+
+#include <string.h>
+
+#include "base/util.h"
+
+/* How the path of such a mapping begins: OTEP 4719. " (deleted)" can follow. */
+static const char *const names[] = { "[anon_shmem:OTEL_CTX]", "[anon:OTEL_CTX]",
+				     "/memfd:OTEL_CTX" };
+
+void otel_mappings_take(struct otel_mappings *m, const struct proc_map *map)
+{
+	const char *path = map->path;
+	size_t i;
+
+	/* Nearly all paths go here: they begin with a directory that is not called memfd:... */
+	if (path[0] == '/' ? path[1] != 'm' : path[0] != '[')
+		return;
+	for (i = 0; i < ARRAY_SIZE(names) && m->cnt < OTEL_MAPPINGS_MAX; i++) {
+		if (strncmp(path, names[i], strlen(names[i])))
+			continue;
+		m->at[m->cnt++] = map->start;
+		return;
+	}
+}
+
+/* The value of "NAME=value"; NULL: it is another variable. */
+static const char *value_of(const char *var, size_t len, const char *name, size_t *value_len)
+{
+	size_t name_len = strlen(name);
+
+	if (len <= name_len || var[name_len] != '=' || memcmp(var, name, name_len))
+		return NULL;
+	*value_len = len - name_len - 1;
+	return var + name_len + 1;
+}
+
+/* Keep the value if it is the first one. Returns how much of it was kept. */
+static size_t keep(char *out, size_t size, const char *value, size_t len)
+{
+	size_t kept = len < size ? len : size - 1;
+
+	memcpy(out, value, kept);
+	out[kept] = '\0';
+	return kept;
+}
+
+static void take_variable(struct otel_environ *out, const char *var, size_t len, bool seen[2])
+{
+	const char *value, *comma;
+	size_t value_len;
+
+	if (len < 5 || memcmp(var, "OTEL_", 5))
+		return;
+	value = value_of(var, len, "OTEL_SERVICE_NAME", &value_len);
+	if (value && !seen[0]) {
+		seen[0] = true;
+		out->cut |= keep(out->service_name, sizeof(out->service_name), value, value_len) <
+			    value_len;
+	}
+	value = value_of(var, len, "OTEL_RESOURCE_ATTRIBUTES", &value_len);
+	if (!value || seen[1])
+		return;
+	seen[1] = true;
+	if (keep(out->resource, sizeof(out->resource), value, value_len) == value_len)
+		return;
+	out->cut = true;
+	comma = strrchr(out->resource, ',');
+	out->resource[comma ? comma - out->resource : 0] = '\0';
+}
+
+void otel_environ_find(const char *text, size_t len, struct otel_environ *out)
+{
+	const char *end = text + len, *var, *nul;
+	bool seen[2] = { false, false };
+
+	memset(out, 0, sizeof(*out));
+	for (var = text; var < end; var = nul + 1) {
+		nul = memchr(var, '\0', (size_t)(end - var));
+		if (!nul && len >= OTEL_ENVIRON_BYTES_MAX) {
+			out->cut = true;
+			return;
+		}
+		if (!nul)
+			nul = end;
+		take_variable(out, var, (size_t)(nul - var), seen);
+	}
+}

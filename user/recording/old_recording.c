@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * old_recording.c - see old_recording.h.
+ *
+ * A directory that is removed is opened without following links and must be ours (output.h):
+ * others cannot make us remove what is theirs.
+ */
+#include "recording/old_recording.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "formats/tach/tach_format.h"
+#include "formats/tach/tach_journal.h"
+#include "host/regular.h"
+#include "recording/session_json.h"
+
+static bool ends_with(const char *name, const char *tail)
+{
+	size_t len = strlen(name), tail_len = strlen(tail);
+
+	return len > tail_len && !strcmp(name + len - tail_len, tail);
+}
+
+bool old_recording_is_regular(int dirfd, const char *name)
+{
+	struct stat st;
+
+	return !fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) && S_ISREG(st.st_mode);
+}
+
+static void journal_name(const char *name, char out[OLD_NAME_BYTES])
+{
+	snprintf(out, OLD_NAME_BYTES, ".%s" TACH_JOURNAL_SUFFIX, name);
+}
+
+bool old_recording_is_profile(int dirfd, const char *name)
+{
+	int fd = open_regular(dirfd, name, RESOLVE_NO_SYMLINKS);
+	char journal[OLD_NAME_BYTES];
+	uint32_t magic = 0;
+	ssize_t n = -1;
+
+	if (fd < 0)
+		return false;
+	if (old_recording_is_regular(dirfd, name))
+		n = read(fd, &magic, sizeof(magic));
+	close(fd);
+	journal_name(name, journal);
+	return !n || (n == sizeof(magic) && (magic == TACH_MAGIC || magic == TACH_MAGIC_SWAPPED ||
+					     (!magic && old_recording_is_regular(dirfd, journal))));
+}
+
+/* A name that a recording's directory may have, and what has it. */
+static bool is_entry(int dirfd, const char *name)
+{
+	if (!old_recording_is_regular(dirfd, name))
+		return false;
+	if (ends_with(name, ".tach"))
+		return old_recording_is_profile(dirfd, name);
+	return !strcmp(name, SESSION_FILE_NAME) || ends_with(name, ".tach" SESSION_BESIDE_SUFFIX) ||
+	       ends_with(name, ".tach.damaged") ||
+	       (!strncmp(name, OUTPUT_TEMP_PREFIX, strlen(OUTPUT_TEMP_PREFIX)) &&
+		ends_with(name, ".tmp")) ||
+	       (*name == '.' && ends_with(name, TACH_JOURNAL_SUFFIX));
+}
+
+static bool is_dot(const char *name)
+{
+	return !strcmp(name, ".") || !strcmp(name, "..");
+}
+
+/* A stream of a directory's entries. NULL with errno: it cannot be opened, or is a link. */
+static DIR *open_dir(int dirfd, const char *name)
+{
+	int fd = openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+
+	if (!d && fd >= 0)
+		close(fd);
+	return d;
+}
+
+int old_recording_find_other(int parent, const char *name, char other[OLD_NAME_BYTES],
+			     size_t *entries)
+{
+	DIR *d = open_dir(parent, name);
+	struct dirent *e;
+
+	other[0] = '\0';
+	*entries = 0;
+	if (!d)
+		return -errno;
+	while (!other[0] && (e = readdir(d))) {
+		if (is_dot(e->d_name))
+			continue;
+		++*entries;
+		if (!is_entry(dirfd(d), e->d_name))
+			snprintf(other, OLD_NAME_BYTES, "%s", e->d_name);
+	}
+	closedir(d);
+	return 0;
+}
+
+bool old_recording_is_there(int parent, const char *name)
+{
+	DIR *d = open_dir(parent, name);
+	struct dirent *e;
+	bool found = false;
+
+	while (d && !found && (e = readdir(d)))
+		found = ends_with(e->d_name, ".tach") || !strcmp(e->d_name, SESSION_FILE_NAME);
+	if (d)
+		closedir(d);
+	return found;
+}
+
+int old_recording_remove(int parent, const char *name)
+{
+	DIR *d = open_dir(parent, name);
+	struct dirent *e;
+	int err;
+
+	if (!d)
+		return -errno;
+	err = output_check_dir(dirfd(d), name);
+	while (!err && (e = readdir(d)))
+		if (!is_dot(e->d_name) && is_entry(dirfd(d), e->d_name))
+			unlinkat(dirfd(d), e->d_name, 0);
+	if (!err && unlinkat(parent, name, AT_REMOVEDIR))
+		err = -errno;
+	closedir(d);
+	return err;
+}

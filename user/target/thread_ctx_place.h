@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * thread_ctx_place.h - where the threads of a process keep the pointer to their thread context
+ * (OTEP 4947): for the BPF side, which reads it at each sample.
+ *
+ * The inspector finds the file that has the variable and how the dynamic linker says where it is;
+ * the reader reads what the linker has said. It is the same for all threads, also for those of a
+ * child after fork(), whose memory is a copy.
+ */
+#ifndef TACHBPF_THREAD_CTX_PLACE_H
+#define TACHBPF_THREAD_CTX_PLACE_H
+
+#include "bpf/abi.h"
+#include "cpython/code.h"
+#include "target/inspect_files.h"
+
+/*
+ * Find the place in a process. In the main process; some ms when its files are seen for the first
+ * time, else 1 ms. 0 and *out. -ENOENT: no file of the process has the variable (yet). -EAGAIN: the
+ * dynamic linker has not said where it is yet, or says what cannot be. Else as inspector.h and
+ * remote_mem_read(): -EBUSY, -ETIMEDOUT, -EUSERS, -ESRCH. After all but -ENOENT and -ESRCH another
+ * try a second later may do it.
+ */
+int thread_ctx_find(pid_t tgid, struct thread_ctx_place *out);
+
+/* The second half: from a file's entry and the process' memory. 0, -EAGAIN or mem's -errno. */
+int thread_ctx_place(const struct inspected_tls *tls, const struct target_mem *mem,
+		     struct thread_ctx_place *out);
+
+#endif

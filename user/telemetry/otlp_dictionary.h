@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * otlp_dictionary.h - the dictionary of one OTLP request: strings, functions, locations, stacks and
+ * links of a window, each entered when it is first asked for.
+ *
+ * Errors are kept (otlp_dictionary_error()); indices mean nothing then.
+ */
+#ifndef TACHBPF_OTLP_DICTIONARY_H
+#define TACHBPF_OTLP_DICTIONARY_H
+
+#include "telemetry/otlp.h"
+#include "telemetry/otlp_fields.h"
+#include "telemetry/proto_out.h"
+
+#define OTLP_TEXTS_MAX 16
+
+struct otlp_dictionary {
+	const struct window *w;
+	const struct otlp_link *links;
+	uint32_t link_cnt;
+	const struct otlp_sample_attribute *attributes;
+	uint32_t attribute_cnt;
+	const struct profile_tables *names, *functions;
+	const uint32_t *function_of;
+	int err;
+	/* Of the request: */
+	struct proto_out tables[TABLE_CNT];	/* entries, with their keys */
+	struct id_map ids[TABLE_CNT];		/* the window's id -> index in the table */
+	struct id_map keys;			/* a key's first attribute -> its string's index */
+	uint32_t cnt[TABLE_CNT];
+	struct {
+		const char *text;
+		uint32_t index;
+	} texts[OTLP_TEXTS_MAX];		/* of otlp_text() */
+	uint32_t text_cnt, other_stack;
+};
+
+/* d: zeroed. The window, the links and the attributes of args must outlive it. Begins a request. */
+void otlp_dictionary_init(struct otlp_dictionary *d, const struct window *w,
+			  const struct otlp_args *args);
+void otlp_dictionary_free(struct otlp_dictionary *d);
+
+/* Begin another request: only the zero values and the kinds of frames are there. */
+void otlp_dictionary_begin(struct otlp_dictionary *d);
+
+/* The index of a text of ours, at most OTLP_TEXTS_MAX different ones; it must stay valid. */
+uint32_t otlp_text(struct otlp_dictionary *d, const char *text);
+/* The index of a stack of the window. */
+uint32_t otlp_stack(struct otlp_dictionary *d, uint32_t id);
+/* The index of the stack <other>, for which the window's names need no room. */
+uint32_t otlp_other_stack(struct otlp_dictionary *d);
+/* The index of a sample's link (window_place.link); 0: none. */
+uint32_t otlp_link(struct otlp_dictionary *d, uint32_t link);
+
+/*
+ * The indices of the attributes of a sample with this link, at most OTLP_LINK_ATTRIBUTES_MAX.
+ * Returns how many.
+ */
+uint32_t otlp_link_attributes(struct otlp_dictionary *d, uint32_t link, uint32_t *indices);
+
+/* Bytes of all tables. */
+size_t otlp_dictionary_bytes(const struct otlp_dictionary *d);
+
+/*
+ * Take back what was entered since the mark. Only otlp_dictionary_put() may follow, and then
+ * otlp_dictionary_begin(): it is not forgotten which index each had.
+ */
+struct otlp_dictionary_mark {
+	size_t bytes[TABLE_CNT];
+};
+struct otlp_dictionary_mark otlp_dictionary_mark(const struct otlp_dictionary *d);
+void otlp_dictionary_cut(struct otlp_dictionary *d, const struct otlp_dictionary_mark *m);
+
+/* Write it as the request's field. */
+void otlp_dictionary_put(const struct otlp_dictionary *d, struct proto_out *out);
+/* 0, -ENOMEM, or -EINVAL for too many texts. */
+int otlp_dictionary_error(const struct otlp_dictionary *d);
+
+#endif

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * otlp_fields.h - the numbers of the fields that we write of OTLP's profiles
+ * (opentelemetry-proto, opentelemetry/proto/profiles/v1development/profiles.proto, 2026-08;
+ * tests/unit/telemetry/test_otlp.py reads what we write by the published package).
+ */
+#ifndef TACHBPF_OTLP_FIELDS_H
+#define TACHBPF_OTLP_FIELDS_H
+
+/* ExportProfilesServiceRequest, which is the same as ProfilesData. */
+enum { REQUEST_RESOURCE_PROFILES = 1, REQUEST_DICTIONARY = 2 };
+
+/* ProfilesDictionary; also the numbers of our tables. Entry 0 of each is its zero value. */
+enum otlp_table {
+	TABLE_MAPPING = 1,
+	TABLE_LOCATION = 2,
+	TABLE_FUNCTION = 3,
+	TABLE_LINK = 4,
+	TABLE_STRING = 5,
+	TABLE_ATTRIBUTE = 6,
+	TABLE_STACK = 7,
+	TABLE_CNT
+};
+
+enum { RESOURCE_PROFILES_RESOURCE = 1, RESOURCE_PROFILES_SCOPE_PROFILES = 2 };
+enum { SCOPE_PROFILES_SCOPE = 1, SCOPE_PROFILES_PROFILES = 2 };
+enum { RESOURCE_ATTRIBUTES = 1, RESOURCE_DROPPED_ATTRIBUTES = 2 };
+enum { KEY_VALUE_KEY = 1, KEY_VALUE_VALUE = 2, KEY_VALUE_KEY_STRINDEX = 3 };
+enum { ANY_VALUE_STRING = 1, ANY_VALUE_INT = 3, ANY_VALUE_STRINDEX = 8 };
+enum { SCOPE_NAME = 1, SCOPE_VERSION = 2 };
+enum {
+	PROFILE_SAMPLE_TYPE = 1,
+	PROFILE_SAMPLES = 2,
+	PROFILE_TIME = 3,
+	PROFILE_DURATION = 4,
+	PROFILE_PERIOD_TYPE = 5,
+	PROFILE_PERIOD = 6,
+	PROFILE_ID = 7,
+	PROFILE_ATTRIBUTES = 11,
+};
+enum { SAMPLE_STACK = 1, SAMPLE_ATTRIBUTES = 2, SAMPLE_LINK = 3, SAMPLE_VALUES = 4 };
+enum { VALUE_TYPE_TYPE = 1, VALUE_TYPE_UNIT = 2 };
+enum { STACK_LOCATIONS = 1 };
+enum { LOCATION_MAPPING = 1, LOCATION_LINES = 3, LOCATION_ATTRIBUTES = 4 };
+enum { LINE_FUNCTION = 1, LINE_LINE = 2 };
+enum { FUNCTION_NAME = 1, FUNCTION_SYSTEM_NAME = 2, FUNCTION_FILENAME = 3 };
+enum { MAPPING_FILENAME = 4, MAPPING_ATTRIBUTES = 5 };
+enum { ATTRIBUTE_KEY = 1, ATTRIBUTE_VALUE = 2, ATTRIBUTE_UNIT = 3 };
+enum { LINK_TRACE_ID = 1, LINK_SPAN_ID = 2 };
+
+#define OTLP_PROFILE_ID_BYTES 16
+
+#endif

@@ -1,0 +1,465 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * otlp_split.c - cuts an encoded request in two. See otlp.h.
+ *
+ * The bytes may come from a file, so nothing of them is believed. A message is copied field by
+ * field: a table of rules says which fields are indices into the dictionary, which get the half's
+ * own number when they are first seen, and which are messages with rules of their own. Other
+ * fields are copied as they are.
+ */
+#include "telemetry/otlp.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash_secret.h"
+#include "telemetry/otlp_fields.h"
+#include "telemetry/proto_out.h"
+
+#define WIRE_VARINT 0
+#define WIRE_FIXED64 1
+#define WIRE_BYTES 2
+#define WIRE_FIXED32 5
+
+/* The rules below make no circle: no bytes can nest deeper than they do. */
+enum message {
+	MSG_RESOURCE_PROFILES, MSG_RESOURCE, MSG_SCOPE_PROFILES, MSG_SCOPE, MSG_PROFILE, MSG_SAMPLE,
+	MSG_VALUE_TYPE, MSG_KEY_VALUE, MSG_ANY_VALUE, MSG_LINE,
+	/* Entries of tables. */
+	MSG_MAPPING, MSG_LOCATION, MSG_FUNCTION, MSG_LINK, MSG_STRING, MSG_ATTRIBUTE, MSG_STACK,
+	MSG_NONE
+};
+
+/* A field that is an index (or many) into a table, or a message. */
+struct rule {
+	uint8_t message, field, table, into;
+};
+
+static const struct rule rules[] = {
+	{ MSG_RESOURCE_PROFILES, RESOURCE_PROFILES_RESOURCE, 0, MSG_RESOURCE },
+	{ MSG_RESOURCE_PROFILES, RESOURCE_PROFILES_SCOPE_PROFILES, 0, MSG_SCOPE_PROFILES },
+	{ MSG_RESOURCE, RESOURCE_ATTRIBUTES, 0, MSG_KEY_VALUE },
+	{ MSG_KEY_VALUE, KEY_VALUE_VALUE, 0, MSG_ANY_VALUE },
+	{ MSG_KEY_VALUE, KEY_VALUE_KEY_STRINDEX, TABLE_STRING, 0 },
+	{ MSG_ANY_VALUE, ANY_VALUE_STRINDEX, TABLE_STRING, 0 },
+	{ MSG_SCOPE_PROFILES, SCOPE_PROFILES_PROFILES, 0, MSG_PROFILE },
+	{ MSG_PROFILE, PROFILE_SAMPLE_TYPE, 0, MSG_VALUE_TYPE },
+	{ MSG_PROFILE, PROFILE_SAMPLES, 0, MSG_SAMPLE },
+	{ MSG_PROFILE, PROFILE_PERIOD_TYPE, 0, MSG_VALUE_TYPE },
+	{ MSG_PROFILE, PROFILE_ATTRIBUTES, TABLE_ATTRIBUTE, 0 },
+	{ MSG_VALUE_TYPE, VALUE_TYPE_TYPE, TABLE_STRING, 0 },
+	{ MSG_VALUE_TYPE, VALUE_TYPE_UNIT, TABLE_STRING, 0 },
+	{ MSG_SAMPLE, SAMPLE_STACK, TABLE_STACK, 0 },
+	{ MSG_SAMPLE, SAMPLE_ATTRIBUTES, TABLE_ATTRIBUTE, 0 },
+	{ MSG_SAMPLE, SAMPLE_LINK, TABLE_LINK, 0 },
+	{ MSG_STACK, STACK_LOCATIONS, TABLE_LOCATION, 0 },
+	{ MSG_LOCATION, LOCATION_MAPPING, TABLE_MAPPING, 0 },
+	{ MSG_LOCATION, LOCATION_LINES, 0, MSG_LINE },
+	{ MSG_LOCATION, LOCATION_ATTRIBUTES, TABLE_ATTRIBUTE, 0 },
+	{ MSG_LINE, LINE_FUNCTION, TABLE_FUNCTION, 0 },
+	{ MSG_FUNCTION, FUNCTION_NAME, TABLE_STRING, 0 },
+	{ MSG_FUNCTION, FUNCTION_SYSTEM_NAME, TABLE_STRING, 0 },
+	{ MSG_FUNCTION, FUNCTION_FILENAME, TABLE_STRING, 0 },
+	{ MSG_MAPPING, MAPPING_FILENAME, TABLE_STRING, 0 },
+	{ MSG_MAPPING, MAPPING_ATTRIBUTES, TABLE_ATTRIBUTE, 0 },
+	{ MSG_ATTRIBUTE, ATTRIBUTE_KEY, TABLE_STRING, 0 },
+	{ MSG_ATTRIBUTE, ATTRIBUTE_VALUE, 0, MSG_ANY_VALUE },
+	{ MSG_ATTRIBUTE, ATTRIBUTE_UNIT, TABLE_STRING, 0 },
+};
+
+/* Bytes of a message. */
+struct span {
+	const uint8_t *p, *end;
+};
+
+struct field {
+	uint32_t number, wire;
+	uint64_t value;		/* of a varint */
+	struct span body;	/* of what has bytes */
+	struct span whole;	/* with its key */
+};
+
+/* One of the dictionary's tables, and what the half needs of it. */
+struct table {
+	struct span *entries;
+	size_t cnt, cap;
+	uint32_t *index;	/* the half's index of an entry; 0: none yet */
+	struct buf used;	/* u32: entries in the order of the half's indices, from 1 */
+};
+
+struct split {
+	struct table tables[TABLE_CNT];
+	uint64_t from, to;	/* the half's samples, by their number in the request */
+	uint64_t sample;	/* the next one's number */
+};
+
+/* The next field of a message. 1: there is one, 0: no more, -EBADMSG. */
+static int next_field(struct span *s, struct field *f)
+{
+	uint64_t key, len;
+
+	if (s->p == s->end)
+		return 0;
+	f->whole.p = s->p;
+	s->p = varint_get(s->p, s->end, &key);
+	if (!s->p || key >> 3 == 0 || key >> 3 > UINT32_MAX)
+		return -EBADMSG;
+	f->number = (uint32_t)(key >> 3);
+	f->wire = key & 7;
+	switch (f->wire) {
+	case WIRE_VARINT:
+		s->p = varint_get(s->p, s->end, &f->value);
+		if (!s->p)
+			return -EBADMSG;
+		len = 0;
+		break;
+	case WIRE_BYTES:
+		s->p = varint_get(s->p, s->end, &len);
+		break;
+	case WIRE_FIXED64:
+		len = 8;
+		break;
+	case WIRE_FIXED32:
+		len = 4;
+		break;
+	default:
+		return -EBADMSG;
+	}
+	if (!s->p || len > (uint64_t)(s->end - s->p))
+		return -EBADMSG;
+	f->body = (struct span){ s->p, s->p + len };
+	s->p += len;
+	f->whole.end = s->p;
+	return 1;
+}
+
+/* The half's index of an entry, which is its next one if it is new. */
+static int use(struct split *sp, uint32_t table, uint64_t entry, uint32_t *index)
+{
+	struct table *t = &sp->tables[table];
+	uint32_t number = (uint32_t)entry;
+
+	*index = 0;
+	if (!entry)
+		return 0;
+	if (entry >= t->cnt)
+		return -EBADMSG;
+	if (!t->index[entry]) {
+		if (buf_add(&t->used, &number, sizeof(number)))
+			return -ENOMEM;
+		t->index[entry] = (uint32_t)(t->used.len / sizeof(number));
+	}
+	*index = t->index[entry];
+	return 0;
+}
+
+static int copy_index(struct split *sp, const struct field *f, uint32_t table,
+		      struct proto_out *out)
+{
+	struct buf list = { 0 };
+	struct span s = f->body;
+	uint64_t entry = f->value;
+	uint32_t index;
+	int err;
+
+	if (f->wire == WIRE_VARINT) {
+		err = use(sp, table, entry, &index);
+		if (!err)
+			proto_number_or_0(out, f->number, index);
+		return err;
+	}
+	err = f->wire == WIRE_BYTES ? 0 : -EBADMSG;
+	while (!err && s.p != s.end) {
+		s.p = varint_get(s.p, s.end, &entry);
+		err = s.p ? use(sp, table, entry, &index) : -EBADMSG;
+		if (!err)
+			err = buf_add(&list, &index, sizeof(index));
+	}
+	if (!err && list.len)
+		proto_packed(out, f->number, (uint32_t *)(void *)list.data,
+			     (uint32_t)(list.len / sizeof(index)));
+	buf_free(&list);
+	return err;
+}
+
+static const struct rule *rule_of(enum message message, uint32_t field)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rules); i++) {
+		if (rules[i].message == message && rules[i].field == field)
+			return &rules[i];
+	}
+	return NULL;
+}
+
+static uint64_t load64(const uint8_t *p)
+{
+	uint64_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return v;
+}
+
+/* The profile_id of a half of a profile: another one of each, also if halves are cut again. */
+static void copy_half_id(const struct split *sp, const struct field *f, struct proto_out *out)
+{
+	uint64_t id[2];
+
+	if (f->wire != WIRE_BYTES || f->body.end - f->body.p != sizeof(id))
+		return;
+	id[0] = hash_secret_mix(load64(f->body.p) ^ HASH_SECRET_A,
+				load64(f->body.p + 8) ^ (sp->from ? 1 : 2));
+	id[1] = hash_secret_mix(load64(f->body.p + 8) ^ HASH_SECRET_B, id[0]);
+	proto_bytes(out, f->number, id, sizeof(id));
+}
+
+/* How many samples are in a message, which is a profile or has some. */
+static int count_samples(enum message message, struct span s, uint64_t *cnt)
+{
+	const struct rule *rule;
+	struct field f;
+	int err;
+
+	while ((err = next_field(&s, &f)) > 0) {
+		rule = rule_of(message, f.number);
+		if (!rule || f.wire != WIRE_BYTES)
+			continue;
+		if (rule->into == MSG_SAMPLE)
+			(*cnt)++;
+		else if (rule->into == MSG_SCOPE_PROFILES || rule->into == MSG_PROFILE)
+			err = count_samples(rule->into, f.body, cnt);
+		if (err < 0)
+			return err;
+	}
+	return err;
+}
+
+/* How many samples are in a field with this message. Returns false if the message can have none. */
+static bool samples_in(enum message message, struct span s, uint64_t *cnt, int *err)
+{
+	*cnt = message == MSG_SAMPLE;
+	*err = 0;
+	if (message != MSG_RESOURCE_PROFILES && message != MSG_SCOPE_PROFILES &&
+	    message != MSG_PROFILE)
+		return message == MSG_SAMPLE;
+	*err = count_samples(message, s, cnt);
+	return true;
+}
+
+static int copy_message(struct split *sp, enum message message, struct span s,
+			struct proto_out *out);
+
+/* Copy a message in a field, if it has samples of this half, or can have none. */
+static int copy_field(struct split *sp, enum message message, const struct field *f,
+		      struct proto_out *out)
+{
+	uint64_t cnt;
+	size_t begin;
+	int err;
+
+	if (f->wire != WIRE_BYTES)
+		return -EBADMSG;
+	if (samples_in(message, f->body, &cnt, &err)) {
+		if (err)
+			return err;
+		if (sp->sample >= sp->to || sp->sample + cnt <= sp->from) {
+			sp->sample += cnt;
+			return 0;
+		}
+		sp->sample += message == MSG_SAMPLE;
+	}
+	begin = proto_begin(out, f->number);
+	err = copy_message(sp, message, f->body, out);
+	proto_end(out, begin);
+	return err;
+}
+
+/* Are some samples of the profile that comes next in the other half? */
+static int is_cut(const struct split *sp, struct span profile, bool *cut)
+{
+	uint64_t cnt = 0;
+	int err = count_samples(MSG_PROFILE, profile, &cnt);
+
+	*cut = sp->sample < sp->from || sp->sample + cnt > sp->to;
+	return err;
+}
+
+static int copy_message(struct split *sp, enum message message, struct span s,
+			struct proto_out *out)
+{
+	const struct rule *rule;
+	struct field f;
+	bool cut = false;
+	int more, err = 0;
+
+	if (message == MSG_PROFILE)
+		err = is_cut(sp, s, &cut);
+
+	while (!err && (more = next_field(&s, &f))) {
+		if (more < 0)
+			return more;
+		rule = rule_of(message, f.number);
+		if (rule && rule->table)
+			err = copy_index(sp, &f, rule->table, out);
+		else if (rule)
+			err = copy_field(sp, rule->into, &f, out);
+		else if (cut && f.number == PROFILE_ID)
+			copy_half_id(sp, &f, out);
+		else if (buf_add(&out->b, f.whole.p, (size_t)(f.whole.end - f.whole.p)))
+			err = -ENOMEM;
+	}
+	return err;
+}
+
+/* What the half uses of the tables: each refers to later ones only. */
+static int copy_tables(struct split *sp, struct proto_out *out)
+{
+	static const struct {
+		uint8_t table, message;
+	} order[] = {
+		{ TABLE_STACK, MSG_STACK }, { TABLE_LOCATION, MSG_LOCATION },
+		{ TABLE_MAPPING, MSG_MAPPING }, { TABLE_FUNCTION, MSG_FUNCTION },
+		{ TABLE_LINK, MSG_LINK }, { TABLE_ATTRIBUTE, MSG_ATTRIBUTE },
+		{ TABLE_STRING, MSG_STRING },
+	};
+	struct field entry = { .wire = WIRE_BYTES };
+	size_t i, k;
+	int err = 0;
+
+	for (i = 0; i < ARRAY_SIZE(order); i++) {
+		struct table *t = &sp->tables[order[i].table];
+
+		entry.number = order[i].table;
+		proto_entry(out, entry.number, NULL, 0);
+		for (k = 0; !err && k < t->used.len / sizeof(uint32_t); k++) {
+			entry.body = t->entries[((uint32_t *)(void *)t->used.data)[k]];
+			if (order[i].message == MSG_STRING)
+				proto_entry(out, entry.number, entry.body.p,
+					    (size_t)(entry.body.end - entry.body.p));
+			else
+				err = copy_field(sp, order[i].message, &entry, out);
+		}
+	}
+	return err;
+}
+
+static void forget_used(struct split *sp)
+{
+	uint32_t t;
+
+	for (t = TABLE_MAPPING; t < TABLE_CNT; t++) {
+		memset(sp->tables[t].index, 0, sp->tables[t].cnt * sizeof(uint32_t));
+		sp->tables[t].used.len = 0;
+	}
+	sp->sample = 0;
+}
+
+static int copy_half(struct split *sp, struct span s, struct proto_out *out)
+{
+	struct field f;
+	size_t begin;
+	int more, err = 0;
+
+	forget_used(sp);
+	while (!err && (more = next_field(&s, &f))) {
+		if (more < 0)
+			return more;
+		if (f.number == REQUEST_RESOURCE_PROFILES)
+			err = copy_field(sp, MSG_RESOURCE_PROFILES, &f, out);
+	}
+	if (err)
+		return err;
+	begin = proto_begin(out, REQUEST_DICTIONARY);
+	err = copy_tables(sp, out);
+	proto_end(out, begin);
+	return err ? err : out->err;
+}
+
+/* Add the entries of a dictionary to the tables. */
+static int read_dictionary(struct split *sp, struct span s)
+{
+	struct field f;
+	struct table *t;
+	void *entries;
+	int more;
+
+	while ((more = next_field(&s, &f)) > 0) {
+		if (f.number >= TABLE_CNT)
+			continue;
+		if (f.wire != WIRE_BYTES)
+			return -EBADMSG;
+		t = &sp->tables[f.number];
+		entries = array_grow(t->entries, t->cnt, &t->cap, sizeof(*t->entries));
+		if (!entries)
+			return -ENOMEM;
+		t->entries = entries;
+		t->entries[t->cnt++] = f.body;
+	}
+	return more;
+}
+
+/* Read the tables, and count the samples. */
+static int read_request(struct split *sp, struct span s, uint64_t *samples)
+{
+	struct field f;
+	int more, err = 0;
+	uint32_t t;
+
+	while (!err && (more = next_field(&s, &f))) {
+		if (more < 0)
+			return more;
+		if (f.number != REQUEST_RESOURCE_PROFILES && f.number != REQUEST_DICTIONARY)
+			continue;
+		if (f.wire != WIRE_BYTES)
+			return -EBADMSG;
+		err = f.number == REQUEST_DICTIONARY ? read_dictionary(sp, f.body) :
+			count_samples(MSG_RESOURCE_PROFILES, f.body, samples);
+	}
+	for (t = TABLE_MAPPING; !err && t < TABLE_CNT; t++) {
+		sp->tables[t].index = calloc(sp->tables[t].cnt + 1, sizeof(uint32_t));
+		if (!sp->tables[t].index)
+			err = -ENOMEM;
+	}
+	return err;
+}
+
+static void free_split(struct split *sp)
+{
+	uint32_t t;
+
+	for (t = TABLE_MAPPING; t < TABLE_CNT; t++) {
+		free(sp->tables[t].entries);
+		free(sp->tables[t].index);
+		buf_free(&sp->tables[t].used);
+	}
+}
+
+int otlp_split(const void *bytes, size_t len, struct buf parts[2])
+{
+	struct span s = { bytes, (const uint8_t *)bytes + len };
+	struct proto_out out[2] = { 0 };
+	struct split sp = { 0 };
+	uint64_t samples = 0;
+	uint32_t i;
+	int err = len > INT32_MAX ? -EBADMSG : read_request(&sp, s, &samples);
+
+	if (!err && samples < 2)
+		err = -ERANGE;
+	for (i = 0; !err && i < 2; i++) {
+		sp.from = i ? samples / 2 : 0;
+		sp.to = i ? samples : samples / 2;
+		err = copy_half(&sp, s, &out[i]);
+	}
+	if (!err)
+		err = buf_reserve(&parts[0], out[0].b.len);
+	if (!err)
+		err = buf_reserve(&parts[1], out[1].b.len);
+	for (i = 0; !err && i < 2; i++)
+		err = buf_add(&parts[i], out[i].b.data, out[i].b.len);
+	proto_out_free(&out[0]);
+	proto_out_free(&out[1]);
+	free_split(&sp);
+	return err;
+}

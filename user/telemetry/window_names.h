@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * window_names.h - the frames of all processes in one table with a bound: a frame that two
+ * processes have is there once.
+ *
+ * Names are made printable UTF-8 when they come in. Of a frame, the function and its line count
+ * (DETAIL_LINE). The table outlives a window, so a frame costs its names once and not once a
+ * window; window_names_trim() makes it empty between two windows when it is nearly full.
+ */
+#ifndef TACHBPF_WINDOW_NAMES_H
+#define TACHBPF_WINDOW_NAMES_H
+
+#include "model/event.h"
+#include "model/id_map.h"
+
+/* A name has at most this many bytes; the rest is cut off. */
+#define WINDOW_NAME_BYTES 4096
+
+struct window_names;
+
+/* What a service has entered. It may have as much as is free, so there is room for others. */
+struct window_names_share {
+	uint32_t frames, bytes;
+};
+
+/* The ids of one process' frames in the table. */
+struct window_map {
+	const struct profile_tables *tables;	/* the process' own; outlive the map */
+	struct id_map frames;	/* its frame id -> ours, and WINDOW_MAP_SYNTHETIC */
+	uint32_t round;		/* of the table when they were entered */
+};
+
+/*
+ * Beside our id: the frame is synthetic. The process' frame of that id may get its real name
+ * later (intern_later()), so it is looked at each time.
+ */
+#define WINDOW_MAP_SYNTHETIC 0x80000000U
+
+/* frames_max: at most 2^24 - 1; string_bytes_max: of all names. NULL with errno. */
+struct window_names *window_names_new(uint32_t frames_max, size_t string_bytes_max);
+void window_names_free(struct window_names *n);
+
+/*
+ * Forget all frames if three quarters of a bound are used; their ids mean nothing then, and what
+ * services have is 0. Returns true if it did.
+ */
+bool window_names_trim(struct window_names *n);
+
+/* The map is about to be used: forget what it has of a table that was emptied meanwhile. */
+void window_names_meet(const struct window_names *n, struct window_map *map);
+
+/* What of names may not leave the machine. */
+struct window_privacy {
+	bool no_directories;	/* of a file's path, its last part only */
+	bool no_exceptions;	/* <exception ValueError> is <exception> */
+};
+/*
+ * From now on. A change makes the table empty, so it is for the time between two windows. Returns
+ * true if it did.
+ */
+bool window_names_hide(struct window_names *n, const struct window_privacy *privacy);
+
+/* Our id for a process' frame if it is in its map. */
+static inline bool window_names_known(const struct window_map *map, uint32_t frame, uint32_t *id)
+{
+	if (!id_map_get(&map->frames, frame, id))
+		return false;
+	if (*id & WINDOW_MAP_SYNTHETIC) {
+		*id &= ~WINDOW_MAP_SYNTHETIC;
+		return map->tables->frames[frame].kind == FRAME_SYNTHETIC;
+	}
+	return true;
+}
+
+/*
+ * Enter a process' frame that is not known, for a service. 0; -ENOSPC: there is no room for a
+ * frame; -EFBIG: none for its names; -ENOMEM. A frame that the process' tables do not have is
+ * "<lost frame>".
+ */
+int window_names_learn(struct window_names *n, struct window_names_share *share,
+		       struct window_map *map, uint32_t frame, uint32_t *id);
+
+/* Our frame for a name: "<no frames>". 0 or as above. */
+int window_names_synthetic(struct window_names *n, struct window_names_share *share,
+			   const char *name, uint32_t *id);
+
+/* The table; valid until the next call that changes it. */
+const struct profile_tables *window_names_tables(const struct window_names *n);
+
+/*
+ * The functions that the frames are in, numbered from 0: frames with file, func and kind only.
+ * *function_of has the number of each frame's. Valid as the table.
+ */
+const struct profile_tables *window_names_functions(const struct window_names *n,
+						    const uint32_t **function_of);
+
+/* Bytes of all names. */
+size_t window_names_bytes(const struct window_names *n);
+
+#endif
