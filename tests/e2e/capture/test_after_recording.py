@@ -253,7 +253,14 @@ def test_open_without_a_user_or_a_display_says_so(busy, out, desktop, env, why):
     assert not (out / "opened").exists() and (out / "x.html").exists()
 
 
-def test_open_without_xdg_open_says_so(busy, out, desktop):
-    (out / "xdg-open").write_text("#!/nonexistent\n")
+def test_an_xdg_open_that_cannot_be_run_is_an_error(busy, out, desktop):
+    (out / "xdg-open").chmod(0o644)
     finished = record_and_open(busy, out, desktop)
     assert "xdg-open cannot be run" in finished.stderr and (out / "x.html").exists()
+
+
+def test_open_without_xdg_open_says_so(busy, out, desktop):
+    # execve() answers ENOENT, as if there were no file
+    (out / "xdg-open").write_text(f"#!{out}/absent\n")
+    finished = record_and_open(busy, out, desktop)
+    assert "there is no xdg-open" in finished.stderr and (out / "x.html").exists()

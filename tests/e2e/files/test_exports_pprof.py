@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """The exports that Go's pprof and google-pprof read, against CPython's answers."""
 import collections
+import fcntl
 import json
 import os
 import re
@@ -13,7 +14,9 @@ import pytest
 from captures import (GOLDEN, RELEASE, call_statistics, drop, drop_line, said, samples_of,
                       status_text, word)
 from command import good, refused, run
+from interp.cache import path_of
 from pprof_decode import Pprof
+from processes import TIMEOUT
 
 
 # ---- pprof ----
@@ -71,13 +74,18 @@ def test_pprof_names_tell_modules_apart(export):
 
 
 def go_pprof(*argv):
+    """go tool pprof. Go builds it at its first use, which takes a minute of CPU time."""
     go = shutil.which("go") or "/usr/local/go/bin/go"
     if not os.access(go, os.X_OK):
         pytest.skip("no Go toolchain: go tool pprof cannot run")
-    env = {**os.environ, "PPROF_TMPDIR": "/nonexistent", "HOME": "/nonexistent",
-           "GOCACHE": "/nonexistent", "GOFLAGS": "-mod=mod"}
-    done = subprocess.run([go, "tool", "pprof", *map(str, argv)], capture_output=True, text=True,
-                          timeout=120, env=env)
+    home = path_of("go")
+    os.makedirs(home, exist_ok=True)
+    env = {**os.environ, "PPROF_TMPDIR": home, "HOME": home, "GOCACHE": home + "/cache",
+           "GOFLAGS": "-mod=mod"}
+    with open(home + ".lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)        # one worker builds it, not each
+        done = subprocess.run([go, "tool", "pprof", *map(str, argv)], capture_output=True,
+                              text=True, timeout=TIMEOUT, env=env)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
