@@ -49,6 +49,17 @@ static inline uint32_t export_frame(struct export_test *t, const char *file, con
 	return id;
 }
 
+/* The same frame of a function with this first line. */
+static inline uint32_t export_first_line(struct export_test *t, uint32_t frame, int32_t first_line)
+{
+	struct frame f = intern_tables(t->in)->frames[frame];
+	uint32_t id;
+
+	f.first_line = first_line;
+	assert_int_equal(intern_frame(t->in, &f, &id), 0);
+	return id;
+}
+
 static inline void export_event(struct export_test *t, uint64_t tid, uint64_t time_us,
 				uint64_t weight, uint32_t n, const uint32_t *frames)
 {

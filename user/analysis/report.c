@@ -17,6 +17,7 @@
 #include "bpf/abi.h"
 #include "model/id_map.h"
 #include "model/intern.h"
+#include "model/self_frame.h"
 #include "model/thread_map.h"
 
 struct counts {
@@ -24,7 +25,8 @@ struct counts {
 	double self_squares;	/* of the weights in self */
 	uint64_t seen;		/* the last stack that was added to the
 				 * row: a recursive function counts once */
-	int32_t first_line;
+	int32_t first_line;	/* of the function; LINE_NONE: unknown */
+	int32_t lowest_line;	/* that was sampled; LINE_NONE */
 	uint32_t profile;
 	uint64_t thread_id;
 	bool main;
@@ -32,6 +34,7 @@ struct counts {
 
 struct report {
 	enum report_by by;
+	bool detail;
 	uint64_t sample_cnt;
 	double squares;			/* sum of the squares of all weights */
 	uint64_t stack_cnt;		/* number of stacks added so far */
@@ -69,6 +72,11 @@ struct report *report_new(enum report_by by)
 		return NULL;
 	}
 	return r;
+}
+
+void report_show_detail(struct report *r)
+{
+	r->detail = true;
 }
 
 static void end_profile(struct report *r)
@@ -115,7 +123,8 @@ static int need_row(struct report *r, uint32_t row)
 		r->row_cap = cap;
 	}
 	for (; r->row_cnt <= row; r->row_cnt++)
-		r->rows[r->row_cnt] = (struct counts){ .first_line = LINE_NONE };
+		r->rows[r->row_cnt] = (struct counts){ .first_line = LINE_NONE,
+						      .lowest_line = LINE_NONE };
 	return 0;
 }
 
@@ -175,6 +184,12 @@ static int our_string(struct report *r, uint32_t id, uint32_t *ours)
 	return err ? err : id_map_set(&r->string_of, id, *ours);
 }
 
+static void note_lowest(int32_t *lowest, int32_t line)
+{
+	if (line > 0 && (line < *lowest || *lowest < 0))
+		*lowest = line;
+}
+
 static int row_of_frame(struct report *r, uint32_t id, uint32_t *row)
 {
 	const struct frame *f = &r->tables->frames[id];
@@ -195,27 +210,31 @@ static int row_of_frame(struct report *r, uint32_t id, uint32_t *row)
 		err = id_map_set(&r->row_of, id, *row);
 	if (err)
 		return err;
-	if (f->line > 0 && (f->line < r->rows[*row].first_line || r->rows[*row].first_line < 0))
-		r->rows[*row].first_line = f->line;
+	note_lowest(&r->rows[*row].lowest_line, f->line);
+	if (r->by == REPORT_BY_FUNCTION)
+		note_lowest(&r->rows[*row].first_line, f->first_line);
 	return 0;
 }
 
 /* Add the count of the repeated stack to its rows. */
 static int add_pending(struct report *r)
 {
-	uint32_t i, row;
+	uint32_t i, row, self;
 
 	if (!r->pending)
 		return 0;
 	r->stack_cnt++;
-	for (i = 0; i < r->depth; i++) {
+	self = r->detail ? 0 : self_frame(r->tables, r->stack, r->depth);
+	for (i = self; i < r->depth; i++) {
 		struct counts *c;
 
+		if (i > self && !r->detail && frame_is_detail(r->tables, r->stack[i]))
+			continue;
 		if (!id_map_get(&r->row_of, r->stack[i], &row) &&
 		    row_of_frame(r, r->stack[i], &row))
 			return -ENOMEM;
 		c = &r->rows[row];
-		if (!i) {
+		if (i == self) {
 			c->self += r->pending;
 			c->self_squares += r->pending_squares;
 		}
@@ -402,7 +421,7 @@ const struct report_row *report_rows(struct report *r, enum report_sort sort, si
 			.file = f ? names->strings[f->file] : none,
 			.func = f ? names->strings[f->func] : *label_at(r, c->profile),
 			.kind = f ? f->kind : FRAME_SYNTHETIC,
-			.line = c->first_line,
+			.line = c->first_line > 0 ? c->first_line : c->lowest_line,
 			.profile = c->profile, .thread_id = c->thread_id, .main = c->main,
 			.profile_cnt = 1,
 		};

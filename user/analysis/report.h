@@ -18,14 +18,16 @@ enum report_sort { REPORT_SORT_SELF, REPORT_SORT_TOTAL, REPORT_SORT_NAME, REPORT
 struct report;
 
 struct report_row {
-	uint64_t self;		/* weight of samples whose innermost frame it is */
+	uint64_t self;		/* weight of samples whose innermost function it is
+				 * (self_frame.h); with details, whose innermost frame */
 	double self_squares;	/* by function and line: sum of the squares of the weights in self,
 				 * from which follows how far chance may move it */
 	uint64_t total;		/* weight of samples that have it anywhere, each sample once */
 	struct string_ref file;	/* by function, line */
 	struct string_ref func;	/* by process, thread, container: the profile's label */
 	enum frame_kind kind;	/* by function and line */
-	int32_t line;		/* by function: the lowest one that was sampled; LINE_NONE */
+	int32_t line;		/* by function: its first or, if that is unknown, the lowest
+				 * one that was sampled; LINE_NONE */
 	/* by process, thread: index of its report_begin(); by container: the lowest of them */
 	uint32_t profile;
 	uint32_t profile_cnt;	/* by container: number of profiles in it */
@@ -36,6 +38,12 @@ struct report_row {
 /* NULL with errno. Freed by report_free(). */
 struct report *report_new(enum report_by by);
 void report_free(struct report *r);
+
+/*
+ * By function and line: details (self_frame.h) get rows of their own, and the self of samples in
+ * which they are innermost. To be called before report_begin().
+ */
+void report_show_detail(struct report *r);
 
 /*
  * A profile begins. tables must stay valid until report_end(), and label (what its process

@@ -339,6 +339,8 @@ static int read_side(struct side *s, const struct diff_options *opts, size_t i)
 		s->graph = flamegraph_new();
 	else
 		s->report = report_new(REPORT_BY_FUNCTION);
+	if (s->report && opts->detail)
+		report_show_detail(s->report);
 	if (!s->report && !s->graph)
 		return -ENOMEM;
 	err = profile_set_each(&s->set, add_profile, s);

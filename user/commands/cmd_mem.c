@@ -117,6 +117,7 @@ static void json_row(struct json *j, const struct trace *t, const struct mlyze_r
 {
 	struct mlyze_stack s = mlyze_stack(t->file, row->stack);
 	const struct frame *frames = mlyze_tables(t->file)->frames;
+	const struct frame *own = mlyze_row_frame(t->file, row);
 	size_t i;
 
 	json_object(j, NULL);
@@ -130,12 +131,12 @@ static void json_row(struct json *j, const struct trace *t, const struct mlyze_r
 			json_object_end(j);
 		}
 		json_array_end(j);
-	} else if (!s.frame_cnt) {
+	} else if (!own) {
 		json_null(j, "file");
 	} else {
-		json_ref(j, "file", t->file, frames[s.frames[0]].file);
+		json_ref(j, "file", t->file, own->file);
 		if (by == MEM_BY_FUNCTION)
-			json_ref(j, "function", t->file, frames[s.frames[0]].func);
+			json_ref(j, "function", t->file, own->func);
 	}
 	json_object_end(j);
 }
@@ -244,11 +245,9 @@ static void print_ref(const struct mlyze_file *f, uint32_t string, int32_t line,
 	free(shown);
 }
 
-static void print_frame(const struct mlyze_file *f, uint32_t frame, enum mem_by by,
+static void print_frame(const struct mlyze_file *f, const struct frame *fr, enum mem_by by,
 			const struct table *t)
 {
-	const struct frame *fr = &mlyze_tables(f)->frames[frame];
-
 	if (by != MEM_BY_FILE)
 		print_ref(f, fr->func, 0, &t->name, true);
 	print_ref(f, fr->file, by == MEM_BY_STACK ? fr->line : 0, &t->place, false);
@@ -259,7 +258,7 @@ static void print_row(const struct trace *t, const struct mlyze_row *row, enum m
 		      const struct table *table)
 {
 	struct mlyze_stack s = mlyze_stack(t->file, row->stack);
-	size_t cnt = by == MEM_BY_STACK ? s.frame_cnt : 1, i;
+	size_t i;
 
 	printf("%*" PRIu64 " %*" PRIu64 " %*" PRIu64 " %*" PRIu64 "  ", table->live, row->sums.live,
 	       table->allocated, row->sums.allocated, table->peak, row->sums.peak, table->count,
@@ -268,10 +267,12 @@ static void print_row(const struct trace *t, const struct mlyze_row *row, enum m
 		printf("(no frames)\n");
 		return;
 	}
-	for (i = 0; i < cnt; i++) {
+	if (by != MEM_BY_STACK)
+		print_frame(t->file, mlyze_row_frame(t->file, row), by, table);
+	for (i = 0; by == MEM_BY_STACK && i < s.frame_cnt; i++) {
 		if (i)
 			printf("%*s", number_columns(table), "");
-		print_frame(t->file, s.frames[i], by, table);
+		print_frame(t->file, &mlyze_tables(t->file)->frames[s.frames[i]], by, table);
 	}
 }
 

@@ -274,9 +274,10 @@ static void print_remarks(const struct listing *l, const struct pythons_counts *
 			       escape_text(text, strlen(text), shown, sizeof(shown)));
 	}
 	if (counts->unreadable)
-		printf("%u %s could not be inspected%s\n", counts->unreadable,
+		printf("%u %s could not be inspected%s%s\n", counts->unreadable,
 		       text_plural(counts->unreadable, "process", "processes"),
-		       geteuid() ? ": run it as root" : "");
+		       geteuid() ? ": run it as root" : "",
+		       log_get_level() < LOG_VERBOSE ? " (-v names them)" : "");
 }
 
 static int print_table(const struct listing *l, const struct pythons_counts *counts)

@@ -368,7 +368,7 @@ int report_run(const struct report_options *opts)
 
 	if (opts->by == REPORT_BY_GIL)
 		return gil_run(&(struct gil_options){ opts->input, opts->limit, opts->json });
-	err = report_read(&run.read, opts->by, &opts->input, 0);
+	err = report_read(&run.read, opts->by, opts->detail, &opts->input, 0);
 	if (!err)
 		err = print(&run);
 	if (!err)

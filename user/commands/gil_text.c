@@ -18,7 +18,8 @@
 /* Columns of two numbers and their gaps, and of three, before the places. */
 #define PAIR_COLUMNS 24
 #define LINE_COLUMNS 36
-#define ALIGN_COLUMNS 60
+/* The widest text of a column that what follows in its row is aligned to, without a terminal. */
+#define ALIGN_COLUMNS 512
 /* The narrowest column for places on a terminal, even if lines wrap then. */
 #define PLACE_MIN 16
 
@@ -65,29 +66,56 @@ static void print_held(const struct page *p, uint64_t held)
 		printf("%10s  ", "-");
 }
 
+/* What a thread is called, to be freed; NULL: out of memory. */
+static char *thread_text(const struct gil_section *s, const struct gil_thread *t)
+{
+	const char *name = gil_thread_name(s, t->thread_id);
+
+	name = name ? name : t->is_main ? "main" : "";
+	return text_escape(name, strlen(name));
+}
+
+/* How wide the names of the first `shown` threads are; 0: none has one, or out of memory. */
+static size_t names_width(const struct page *p, const struct gil_order *order, uint32_t shown)
+{
+	uint32_t i, cnt;
+	const struct gil_thread *threads = gil_threads(p->s->gil, &cnt);
+	size_t width = 0;
+
+	for (i = 0; i < shown; i++) {
+		char *name = thread_text(p->s, &threads[order->ids[i]]);
+
+		width = name ? text_widest(width, name) : width;
+		free(name);
+	}
+	return width < ALIGN_COLUMNS ? width : ALIGN_COLUMNS;
+}
+
 static int print_threads(const struct page *p)
 {
 	struct gil_order order = gil_rows_threads(p->s->rows, p->s->number);
 	uint32_t i, cnt, shown = gil_shown(p->r, order.cnt);
 	const struct gil_thread *threads = gil_threads(p->s->gil, &cnt);
+	const struct text_column names = { .width = names_width(p, &order, shown), .spill = true };
 
 	printf("\n%10s  %8s  %10s  %10s  %s\n", "waited s", "share %", "held s", "thread", "name");
 	for (i = 0; i < shown; i++) {
 		const struct gil_thread *t = &threads[order.ids[i]];
 		const struct gil_exact_thread *exact = gil_exact(p->s, t->thread_id);
-		const char *known = gil_thread_name(p->s, t->thread_id);
-		char *name;
+		bool measured = exact && exact->gil.known;
+		char *name = thread_text(p->s, t);
 
-		known = known ? known : t->is_main ? "main" : "";
-		name = text_escape(known, strlen(known));
 		if (!name)
 			return -ENOMEM;
 		printf("%10.3f  %8.2f  ", gil_seconds(p->s, t->waited),
 		       percent(t->waited, p->s->process->waited));
 		print_held(p, t->held);
-		printf("%10llu%s%s", (unsigned long long)t->thread_id, *name ? "  " : "", name);
-		if (exact && exact->gil.known)
-			printf("  measured: %.6f s in %llu %s, the longest %.6f s",
+		printf("%10llu%s", (unsigned long long)t->thread_id,
+		       *name || measured ? "  " : "");
+		if (names.width)
+			text_cell(stdout, &names, name, measured);
+		if (measured)
+			printf("measured: %.6f s in %llu %s, the longest %.6f s",
 			       exact->gil.wait_ns / 1e9,
 			       (unsigned long long)exact->gil.waits,
 			       text_plural(exact->gil.waits, "wait", "waits"),
@@ -99,7 +127,10 @@ static int print_threads(const struct page *p)
 	return 0;
 }
 
-/* The width of the first of two columns of places: its widest text, at most half of both. */
+/*
+ * The width of the first of two columns of places: its widest text; on a terminal at most half of
+ * both.
+ */
 static size_t first_width(const struct page *p, char *const *texts, uint32_t cnt, size_t heading)
 {
 	size_t widest = heading, most = ALIGN_COLUMNS;
@@ -116,7 +147,7 @@ static size_t first_width(const struct page *p, char *const *texts, uint32_t cnt
 static void print_pair(const struct page *p, const struct gil_pair *pair, char *const *texts,
 		       size_t width)
 {
-	/* A long place is cut on a terminal; elsewhere it moves the second one. */
+	/* What is wider is cut on a terminal; elsewhere it moves the second one. */
 	struct text_column first = { .width = width, .cut = CUT_LEFT, .spill = !p->terminal };
 	struct text_column second = { .cut = CUT_LEFT };
 

@@ -180,11 +180,19 @@ static int check_output(struct options *o, const char *output)
 
 static int check_report(struct options *o)
 {
+	const struct report_options *r = &o->report;
+	const char *bad = NULL;
 	int err = check_input(o);
 
-	if (err || o->report.by != REPORT_BY_GIL || o->report.sort == REPORT_SORT_SELF)
+	if (err)
 		return err;
-	log_error("--by gil is sorted by waits: leave --sort out");
+	if (r->by == REPORT_BY_GIL && r->sort != REPORT_SORT_SELF)
+		bad = "--by gil is sorted by waits: leave --sort out";
+	else if (r->detail && r->by != REPORT_BY_FUNCTION && r->by != REPORT_BY_LINE)
+		bad = "--detail is for rows of functions and lines: leave it out, or --by";
+	if (!bad)
+		return 0;
+	log_error("%s", bad);
 	return -EINVAL;
 }
 
@@ -237,6 +245,8 @@ static int check_diff(struct options *o)
 		bad = "--fail-over is for the table: leave it out, or --format and -o";
 	else if (d->format && d->json)
 		bad = "--json is for the table: leave it out, or --format and -o";
+	else if (d->format && d->detail)
+		bad = "--detail is for the table, the page has all frames: leave it out";
 	if (!bad)
 		return 0;
 	log_error("%s", bad);

@@ -91,6 +91,7 @@ struct report_options {
 	enum report_by by;		/* --by */
 	enum report_sort sort;		/* --sort */
 	uint32_t limit;			/* --limit; 0: all rows */
+	bool detail;			/* --detail */
 	bool json;			/* --json */
 };
 
@@ -131,6 +132,7 @@ struct diff_options {
 	struct input_options input;
 	enum diff_sort sort;		/* --sort */
 	uint32_t limit;			/* --limit; 0: all rows */
+	bool detail;			/* --detail */
 	bool json;			/* --json */
 	bool force;			/* --force: also what differs in mode or unit */
 	double fail_over;		/* --fail-over, in percentage points; < 0: not given */

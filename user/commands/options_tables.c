@@ -238,6 +238,10 @@ static const struct cli_option info_table[] = {
 	GENERAL_OPTIONS,
 };
 
+#define DETAIL_OPTION(command)                                                                    \
+	{ 0, "detail", NULL, "Rows", "rows also for what is no Python function: <GC>,\n"           \
+	  "<blocked in read>, ...: they have the self then", opt_flag, AT(command.detail), NULL }
+
 static const struct cli_option report_table[] = {
 	INPUT_OPTIONS,
 	{ 0, "by", "KEY", "Rows", "function (default), line, process, thread,\n"
@@ -247,6 +251,7 @@ static const struct cli_option report_table[] = {
 	  AT(report.sort), sorts },
 	{ 0, "limit", "N", "Rows", "this many rows, 0 for all (default: 20)", opt_limit,
 	  AT(report.limit), NULL },
+	DETAIL_OPTION(report),
 	FILTER_OPTIONS,
 	{ 0, "json", NULL, "Output", "as JSON", opt_flag, AT(report.json), NULL },
 	GENERAL_OPTIONS,
@@ -314,6 +319,7 @@ static const struct cli_option diff_table[] = {
 	  "name or file", opt_choice, AT(diff.sort), diff_sorts },
 	{ 0, "limit", "N", "Rows", "this many rows, 0 for all (default: 20)", opt_limit,
 	  AT(diff.limit), NULL },
+	DETAIL_OPTION(diff),
 	FILTER_OPTIONS,
 	{ 0, "force", NULL, "Comparison", "compare also different modes or units", opt_flag,
 	  AT(diff.force), NULL },

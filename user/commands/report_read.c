@@ -173,8 +173,8 @@ static int add_profile(void *ctx, const struct profile_file *file, struct reader
 	return err;
 }
 
-int report_read(struct report_read *r, enum report_by by, const struct input_options *input,
-		uint64_t limit)
+int report_read(struct report_read *r, enum report_by by, bool detail,
+		const struct input_options *input, uint64_t limit)
 {
 	int err;
 
@@ -183,6 +183,8 @@ int report_read(struct report_read *r, enum report_by by, const struct input_opt
 		return -EIO;
 	r->set.filter = &input->filter;
 	r->report = report_new(by);
+	if (r->report && detail)
+		report_show_detail(r->report);
 	err = r->report ? profile_set_each(&r->set, add_profile, r) : -ENOMEM;
 	return err || r->profile_cnt ? err : -EIO;	/* logged for each */
 }

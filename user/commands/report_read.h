@@ -42,13 +42,14 @@ struct report_read {
 };
 
 /*
- * Read everything. limit: at most so many events, where opening a file counts as some; 0: all.
+ * Read everything. detail: as report_show_detail(). limit: at most so many events, where opening a
+ * file counts as some; 0: all.
  * Returns 0; -EIO if no profile could be read, which was logged; -EFBIG: there is more than limit;
  * -ENOMEM. Damage was logged, and is in r->set.failed. The caller calls report_read_free() in any
  * case.
  */
-int report_read(struct report_read *r, enum report_by by, const struct input_options *input,
-		uint64_t limit);
+int report_read(struct report_read *r, enum report_by by, bool detail,
+		const struct input_options *input, uint64_t limit);
 void report_read_free(struct report_read *r);
 
 /* The row's "FILE:LINE", "" if it has no file; to be freed. NULL: out of memory. */

@@ -38,8 +38,9 @@ struct frame {
 	int32_t end_column;	/* COLUMN_NONE if column is */
 	uint8_t opcode;		/* OPCODE_NONE */
 	uint8_t kind;		/* enum frame_kind */
+	int32_t first_line;	/* of the function, from 1; 0: unknown */
 };
-_Static_assert(sizeof(struct frame) == 28, "struct frame has room for its kind beside opcode");
+_Static_assert(sizeof(struct frame) == 32, "struct frame has room for its kind beside opcode");
 
 /* Does a frame of this kind lie in a file? If not, its name is all there is to show. */
 static inline bool frame_kind_has_file(enum frame_kind kind)

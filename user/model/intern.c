@@ -45,7 +45,8 @@ static uint64_t hash_frame(uint64_t seed, const struct frame *f)
 	uint64_t h;
 
 	h = hash_secret_mix(names ^ HASH_SECRET_A, lines ^ seed);
-	return hash_secret_mix(columns ^ HASH_SECRET_B, h ^ (uint64_t)f->kind << 8 ^ f->opcode);
+	h ^= (uint64_t)(uint32_t)f->first_line << 16 ^ (uint64_t)f->kind << 8 ^ f->opcode;
+	return hash_secret_mix(columns ^ HASH_SECRET_B, h);
 }
 
 static bool frame_equal(const void *frames, uint32_t id, const void *key)
@@ -54,7 +55,8 @@ static bool frame_equal(const void *frames, uint32_t id, const void *key)
 
 	return a->file == b->file && a->func == b->func && a->line == b->line &&
 	       a->end_line == b->end_line && a->column == b->column &&
-	       a->end_column == b->end_column && a->opcode == b->opcode && a->kind == b->kind;
+	       a->end_column == b->end_column && a->opcode == b->opcode && a->kind == b->kind &&
+	       a->first_line == b->first_line;
 }
 
 /* Of names that may be longer than a string_ref has. */

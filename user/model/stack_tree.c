@@ -38,6 +38,7 @@ struct stack_tree {
 	enum stack_detail detail;
 	uint64_t seed;
 	struct intern *names;
+	struct buf first_lines;		/* int32_t, indexed by names' frame ids: view.first_lines */
 	struct buf nodes, threads, shares;	/* arrays of the structures */
 	struct hash_index node_index, thread_index, share_index;
 	uint32_t process_cnt;
@@ -67,6 +68,7 @@ struct stack_tree_view stack_tree_view(const struct stack_tree *t)
 	return (struct stack_tree_view){
 		.nodes = nodes_of(t), .threads = threads_of(t), .shares = shares_of(t),
 		.tables = intern_tables(t->names),
+		.first_lines = (const int32_t *)(const void *)t->first_lines.data,
 		.node_cnt = t->nodes.len / sizeof(struct stack_node),
 		.thread_cnt = t->threads.len / sizeof(struct stack_thread),
 		.share_cnt = t->shares.len / sizeof(struct stack_share),
@@ -183,6 +185,7 @@ void stack_tree_free(struct stack_tree *t)
 	if (!t)
 		return;
 	intern_free(t->names);
+	buf_free(&t->first_lines);
 	buf_free(&t->nodes);
 	buf_free(&t->threads);
 	buf_free(&t->shares);
@@ -213,9 +216,23 @@ void stack_tree_end(struct stack_tree *t)
 	t->tables = NULL;
 }
 
-/* A frame of other tables as one of ours. */
+static int note_first_line(struct stack_tree *t, uint32_t frame, int32_t line)
+{
+	const int32_t none = 0;
+	int32_t *lowest;
+
+	if (frame == t->first_lines.len / sizeof(none) &&
+	    buf_add(&t->first_lines, &none, sizeof(none)))
+		return -ENOMEM;
+	lowest = (int32_t *)(void *)t->first_lines.data + frame;
+	if (line > 0 && (!*lowest || line < *lowest))
+		*lowest = line;
+	return 0;
+}
+
+/* A frame of other tables as one of ours. first_line: of its function; 0: unknown. */
 static int adopt_frame(struct stack_tree *t, const struct profile_tables *tables,
-		       const struct frame *f, uint32_t *id)
+		       const struct frame *f, int32_t first_line, uint32_t *id)
 {
 	struct frame own = stack_frame_cut(t->detail, f);
 	const struct string_ref *s = tables->strings;
@@ -228,7 +245,7 @@ static int adopt_frame(struct stack_tree *t, const struct profile_tables *tables
 		err = intern_string(t->names, s[f->func].data, s[f->func].len, &own.func);
 	if (!err)
 		err = intern_frame(t->names, &own, id);
-	return err;
+	return err ? err : note_first_line(t, *id, first_line);
 }
 
 static int make_label(struct stack_tree *t, uint32_t frame, uint32_t *label)
@@ -239,7 +256,7 @@ static int make_label(struct stack_tree *t, uint32_t frame, uint32_t *label)
 	if (f->file < t->tables->string_cnt && stack_frame_internal(&t->tables->strings[f->file]))
 		*label = LABEL_HIDDEN;
 	else
-		err = adopt_frame(t, t->tables, f, label);
+		err = adopt_frame(t, t->tables, f, f->first_line, label);
 	return err ? err : id_map_set(&t->labels, frame, *label);
 }
 
@@ -343,7 +360,8 @@ static int merge_nodes(struct stack_tree *dst, const struct stack_tree *src, uin
 
 	map[0] = 0;
 	for (i = 1; i < v.node_cnt; i++) {
-		err = adopt_frame(dst, v.tables, &v.tables->frames[v.nodes[i].frame], &frame);
+		err = adopt_frame(dst, v.tables, &v.tables->frames[v.nodes[i].frame],
+				  v.first_lines[v.nodes[i].frame], &frame);
 		if (!err)
 			err = find_node(dst, map[v.nodes[i].parent], frame, &map[i]);
 		if (err)

@@ -39,6 +39,7 @@ struct stack_tree_view {
 	const struct stack_thread *threads;
 	const struct stack_share *shares;
 	const struct profile_tables *tables;	/* what the nodes' frames mean */
+	const int32_t *first_lines;	/* of the functions of these frames; 0: unknown */
 	uint32_t node_cnt, thread_cnt, share_cnt;
 };
 

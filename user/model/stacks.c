@@ -46,12 +46,18 @@ struct total {
 	uint64_t weight, events;
 };
 
+/* Of all frames that are a label. 0: unknown. */
+struct label_lines {
+	uint32_t lowest;	/* that was sampled */
+	uint32_t first;		/* of the function; of functions with the same name, the lowest */
+};
+
 struct stacks {
 	struct stacks_config config;
 	struct intern *names;		/* labels as frames, and their strings */
 	struct intern *keys;		/* strings: struct stack_key */
 	struct buf totals;		/* struct total, indexed by the key's id */
-	struct buf lines;		/* u32, indexed by label: the lowest line; 0: none */
+	struct buf lines;		/* struct label_lines, indexed by label */
 	struct buf groups;		/* struct stack_group */
 	struct buf processes;		/* struct stack_process */
 	/* Of the profile that is being read: */
@@ -232,15 +238,22 @@ static struct frame cut_frame(enum stack_detail detail, const struct frame *f)
 	return cut;
 }
 
-static int note_line(struct stacks *s, uint32_t label, int32_t line)
+static void note_lowest(uint32_t *lowest, int32_t line)
 {
-	uint32_t *lowest, none = 0;
-
-	if (label == COUNT(s->lines, uint32_t) && buf_add(&s->lines, &none, sizeof(none)))
-		return -ENOMEM;
-	lowest = &AT(s->lines, uint32_t, label);
 	if (line > 0 && (!*lowest || (uint32_t)line < *lowest))
 		*lowest = (uint32_t)line;
+}
+
+static int note_lines(struct stacks *s, uint32_t label, const struct frame *f)
+{
+	const struct label_lines none = { 0 };
+	struct label_lines *lines;
+
+	if (label == COUNT(s->lines, struct label_lines) && buf_add(&s->lines, &none, sizeof(none)))
+		return -ENOMEM;
+	lines = &AT(s->lines, struct label_lines, label);
+	note_lowest(&lines->lowest, f->line);
+	note_lowest(&lines->first, f->first_line);
 	return 0;
 }
 
@@ -261,7 +274,7 @@ static int make_label(struct stacks *s, uint32_t id, uint32_t *label)
 	/* The function's string first: so ids have the same order as in CPython's JSONL. */
 	if (intern_string(s->names, func->data, func->len, &cut.func) ||
 	    intern_string(s->names, file->data, file->len, &cut.file) ||
-	    intern_frame(s->names, &cut, label) || note_line(s, *label, f->line))
+	    intern_frame(s->names, &cut, label) || note_lines(s, *label, f))
 		return -ENOMEM;
 	return id_map_set(&s->labels, id, *label);
 }
@@ -429,7 +442,14 @@ const struct profile_tables *stacks_tables(const struct stacks *s)
 
 uint32_t stacks_line(const struct stacks *s, uint32_t label)
 {
-	return AT(s->lines, uint32_t, label);
+	const struct label_lines *lines = &AT(s->lines, struct label_lines, label);
+
+	return s->config.detail == DETAIL_FUNCTION && lines->first ? lines->first : lines->lowest;
+}
+
+uint32_t stacks_first_line(const struct stacks *s, uint32_t label)
+{
+	return AT(s->lines, struct label_lines, label).first;
 }
 
 uint32_t stacks_group_cnt(const struct stacks *s)

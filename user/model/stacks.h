@@ -70,8 +70,13 @@ uint64_t stacks_bytes(const struct stacks *s, bool names, uint32_t frame_bytes);
  * COLUMN_NONE and OPCODE_NONE. An unknown line is 0, as in CPython's exports.
  */
 const struct profile_tables *stacks_tables(const struct stacks *s);
-/* The label's line; with DETAIL_FUNCTION the lowest that was sampled; 0: unknown. */
+/*
+ * The label's line; with DETAIL_FUNCTION the function's first line or, if that is unknown, the
+ * lowest that was sampled. 0: unknown.
+ */
 uint32_t stacks_line(const struct stacks *s, uint32_t label);
+/* The first line of the label's function; 0: unknown. */
+uint32_t stacks_first_line(const struct stacks *s, uint32_t label);
 
 /* Groups and processes, by index; valid until the next stacks_begin() or stacks_add(). */
 uint32_t stacks_group_cnt(const struct stacks *s);

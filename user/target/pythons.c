@@ -121,6 +121,24 @@ static int inspect(struct search *s, const struct proc_info *who, struct discove
 	}
 }
 
+/* Is this a result of discovery_inspect() that says nothing about the process? */
+static bool says_nothing(int err)
+{
+	return err && err != -ENOENT && err != -EALREADY && err != -ENOTSUP && err != -EAGAIN &&
+	       err != -ESRCH;
+}
+
+static void count_unreadable(struct search *s, const struct proc_info *who, int err,
+			     const struct discovered *found)
+{
+	char comm[4 * PROC_COMM_MAX];
+
+	s->counts->unreadable++;
+	log_debug("%d %s could not be inspected: %s", who->tgid,
+		  escape_text(who->stat.comm, strlen(who->stat.comm), comm, sizeof(comm)),
+		  *found->why ? found->why : strerror(-err));
+}
+
 static int list_if_python(void *ctx, pid_t tgid)
 {
 	struct search *s = ctx;
@@ -136,8 +154,8 @@ static int list_if_python(void *ctx, pid_t tgid)
 		return 0;
 	s->counts->processes++;
 	err = inspect(s, &who, &found);
-	if (err == -EACCES || err == -EPERM || err == -ETIMEDOUT || err == -EUSERS)
-		s->counts->unreadable++;
+	if (says_nothing(err))
+		count_unreadable(s, &who, err, &found);
 	if (err && err != -ENOTSUP && err != -EAGAIN)
 		return 0;
 	describe(s, &who, &p);

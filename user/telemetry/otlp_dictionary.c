@@ -49,13 +49,16 @@ static uint32_t string_index(struct otlp_dictionary *d, uint32_t id)
 	return index;
 }
 
-static void put_function(struct otlp_dictionary *d, uint32_t name, uint32_t file)
+/* first_line: 0: unknown. */
+static void put_function(struct otlp_dictionary *d, uint32_t name, uint32_t file,
+			 int32_t first_line)
 {
 	struct proto_out *o = &d->tables[TABLE_FUNCTION];
 	size_t begin = proto_begin(o, TABLE_FUNCTION);
 
 	proto_number(o, FUNCTION_NAME, name);
 	proto_number(o, FUNCTION_FILENAME, file);
+	proto_number(o, FUNCTION_START_LINE, (uint64_t)first_line);
 	proto_end(o, begin);
 }
 
@@ -66,7 +69,8 @@ static uint32_t function_index(struct otlp_dictionary *d, uint32_t id)
 
 	if (!known(d, TABLE_FUNCTION, id, &index))
 		put_function(d, string_index(d, f->func),
-			     frame_kind_has_file(f->kind) ? string_index(d, f->file) : 0);
+			     frame_kind_has_file(f->kind) ? string_index(d, f->file) : 0,
+			     f->first_line);
 	return index;
 }
 
@@ -150,7 +154,7 @@ uint32_t otlp_other_stack(struct otlp_dictionary *d)
 
 	if (d->other_stack)
 		return d->other_stack;
-	put_function(d, otlp_text(d, WINDOW_OTHER_NAME), 0);
+	put_function(d, otlp_text(d, WINDOW_OTHER_NAME), 0, 0);
 	location = d->cnt[TABLE_LOCATION]++;
 	put_location(d, d->cnt[TABLE_FUNCTION]++, LINE_NONE, 0);
 	put_stack(d, &location, 1);

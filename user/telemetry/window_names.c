@@ -141,6 +141,7 @@ static int learn_function(struct window_names *n, const struct frame *f, uint32_
 {
 	struct frame function = stack_frame_cut(DETAIL_FUNCTION, f);
 
+	function.first_line = f->first_line;
 	return intern_frame(n->functions, &function, id);
 }
 
@@ -211,6 +212,7 @@ int window_names_learn(struct window_names *n, struct window_names_share *share,
 	    t->frames[frame].func >= t->string_cnt)
 		return window_names_synthetic(n, share, "<lost frame>", id);
 	f = stack_frame_cut(DETAIL_LINE, &t->frames[frame]);
+	f.first_line = t->frames[frame].first_line;
 	file = shown_file(n, t->strings[f.file]);
 	func = f.kind == FRAME_SYNTHETIC ? shown_synthetic(n, t->strings[f.func]) :
 					   t->strings[f.func];

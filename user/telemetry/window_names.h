@@ -88,7 +88,8 @@ int window_names_synthetic(struct window_names *n, struct window_names_share *sh
 const struct profile_tables *window_names_tables(const struct window_names *n);
 
 /*
- * The functions that the frames are in, numbered from 0: frames with file, func and kind only.
+ * The functions that the frames are in, numbered from 0: frames with file, func,
+ * kind and first line only.
  * *function_of has the number of each frame's. Valid as the table.
  */
 const struct profile_tables *window_names_functions(const struct window_names *n,

@@ -33,7 +33,8 @@ enum { MAPPING_ID = 1, MAPPING_FILENAME = 5, MAPPING_HAS_FUNCTIONS = 7, MAPPING_
        MAPPING_HAS_LINES = 9 };
 enum { LOCATION_ID = 1, LOCATION_MAPPING = 2, LOCATION_LINE = 4 };
 enum { LINE_FUNCTION = 1, LINE_LINE = 2 };
-enum { FUNCTION_ID = 1, FUNCTION_NAME = 2, FUNCTION_SYSTEM_NAME = 3, FUNCTION_FILENAME = 4 };
+enum { FUNCTION_ID = 1, FUNCTION_NAME = 2, FUNCTION_SYSTEM_NAME = 3, FUNCTION_FILENAME = 4,
+       FUNCTION_START_LINE = 5 };
 
 struct pprof {
 	const struct window *w;
@@ -135,8 +136,9 @@ static uint32_t string_number(struct pprof *p, uint32_t id)
 	return p->string_cnt++;
 }
 
+/* first_line: 0: unknown. */
 static void put_function(struct pprof *p, uint32_t id, uint32_t name, uint32_t system_name,
-			 uint32_t file)
+			 uint32_t file, int32_t first_line)
 {
 	size_t begin = proto_begin(&p->out, PROFILE_FUNCTION);
 
@@ -144,6 +146,7 @@ static void put_function(struct pprof *p, uint32_t id, uint32_t name, uint32_t s
 	proto_number(&p->out, FUNCTION_NAME, name);
 	proto_number(&p->out, FUNCTION_SYSTEM_NAME, system_name);
 	proto_number(&p->out, FUNCTION_FILENAME, file);
+	proto_number(&p->out, FUNCTION_START_LINE, (uint64_t)first_line);
 	proto_end(&p->out, begin);
 }
 
@@ -166,14 +169,14 @@ static uint32_t function_number(struct pprof *p, uint32_t id)
 	if (known(p, &p->function_ids, &p->function_cnt, id, &number))
 		return number;
 	if (!frame_kind_has_file(f->kind)) {
-		put_function(p, number, string_number(p, f->func), 0, 0);
+		put_function(p, number, string_number(p, f->func), 0, 0, 0);
 		return number;
 	}
 	copy_name(p, f->file, path);
 	copy_name(p, f->func, func);
 	window_pprof_name(path, func, name, sizeof(name));
 	put_function(p, number, put_text(p, name), string_number(p, f->func),
-		     string_number(p, f->file));
+		     string_number(p, f->file), f->first_line);
 	return number;
 }
 
@@ -346,7 +349,7 @@ static void put_samples(struct pprof *p, const struct window_series *s)
 		return;
 	make_room(p, SAMPLE_BYTES + FRAME_BYTES + sizeof(WINDOW_OTHER_NAME));
 	ids[0] = ++p->location_cnt;
-	put_function(p, ++p->function_cnt, put_text(p, WINDOW_OTHER_NAME), 0, 0);
+	put_function(p, ++p->function_cnt, put_text(p, WINDOW_OTHER_NAME), 0, 0, 0);
 	put_location(p, ids[0], p->function_cnt, LINE_NONE);
 	put_sample(p, ids, 1, s->other_value, s->other_samples);
 }

@@ -308,6 +308,18 @@ def test_ps_and_doctor_of_an_ordinary_user(of_a_user, for_anyone):
     assert all(row["capabilities"] == [] for row in rows.values())
 
 
+def test_ps_v_names_what_it_cannot_inspect(of_a_user, for_anyone):
+    """Each that the last line counts, by its pid and name, and why."""
+    plain, told = (subprocess.run([*AS_USER, for_anyone, "ps", *more], capture_output=True, text=True,
+                                  timeout=TIMEOUT) for more in ((), ("-v",)))
+    assert plain.returncode == told.returncode == 0, (plain.stderr, told.stderr)
+    assert not plain.stderr and plain.stdout.endswith("run it as root (-v names them)\n")
+    count, = re.findall(r"^(\d+) process(?:es)? could not be inspected: run it as root$", told.stdout, re.M)
+    named = re.findall(r" (\d+) .+ could not be inspected: Permission denied$", told.stderr, re.M)
+    assert len(named) == int(count) == len(set(named)) and str(os.getpid()) in named
+    assert str(of_a_user.pid) not in named
+
+
 def test_where_filters_are_refused_no_process_has_one(scratch, out, python):
     """Some profiles of containers refuse seccomp(2)."""
     prefix = refused_calls.prefix(x86_64=317, aarch64=277)      # seccomp(2), and with it the old way

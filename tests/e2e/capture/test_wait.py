@@ -125,6 +125,24 @@ def test_every_mode_has_what_it_is_about(python, scratch, out, oracle):
     assert not of_thread(profile, nap)
 
 
+@pytest.mark.parametrize("mode, kinds", [("offcpu", ("nap", "read")), ("exception", ("handle",))])
+def test_self_is_that_of_the_python_function(python, scratch, out, oracle, mode, kinds):
+    """What it waits for, and which exception it handles, are rows with --detail only."""
+    def rows(*more):
+        done = succeeded(tachbpf("report", "--json", "--limit", 0, *more, out / f"{mode}.tach")).stdout
+        return {(r["file"], r["function"]): r["self"] for r in json.loads(done)["rows"]}
+    _, _, profile = record(python, scratch, out, oracle, mode, *kinds, seconds=1)
+    plain, detailed = rows(), rows("--detail")
+    nobodys = sum(not any(f.file != SYNTHETIC for f in s.frames) for s in profile.samples)
+    functions = sum(n for (file, _), n in plain.items() if file)
+    assert functions >= len(profile.samples) - nobodys > 0
+    details = {name for file, name in detailed if not file} - {name for file, name in plain if not file}
+    assert details and all(name.startswith(("<blocked in ", "<waiting for ", "<exception ", "<GC>"))
+                           for name in details), details
+    leaves = Counter(s.frames[0].func for s in profile.samples if s.frames and s.frames[0].file == SYNTHETIC)
+    assert {name: detailed[None, name] for name in details} == {name: leaves[name] for name in details}
+
+
 @pytest.mark.truth
 def test_wall_sees_every_thread_all_the_time(any_interpreter, scratch, out, oracle):
     truth, summary, profile = record(any_interpreter, scratch, out, oracle, "wall", *WAITS)

@@ -73,10 +73,11 @@ def test_a_reader_that_goes_away_is_no_error(command, ignored):
 
 # ---- report ----
 
-def expected(by_line):
-    """self and total of cpu_raw, from the decoded samples."""
+def expected(by_line, detail=True):
+    """self and total of cpu_raw with or without --detail, from the decoded samples."""
     self_count, total = collections.Counter(), collections.Counter()
     for *_, frames in lines_of("cpu_raw.lines.txt"):
+        frames = [f for f in frames if detail or f[1] != "<GC>"]
         keys = [(f[1], None if f[0] == "~" else f[0], f[2] if by_line else None) for f in frames]
         keys = [(func, file, None if line == -1 else line) for func, file, line in keys]
         self_count[keys[0]] += 1
@@ -105,7 +106,7 @@ def gil_of(writer, tmp_path):
 @pytest.mark.parametrize("by", ["function", "line"])
 def test_report_numbers(by, layout):
     self_count, total = expected(by == "line")
-    report = json.loads(good("report", "--json", "--limit", 0, "--by", by,
+    report = json.loads(good("report", "--json", "--limit", 0, "--by", by, "--detail",
                              GOLDEN / f"cpu_raw{layout}.bin"))
     rows = {(r["function"], r["file"], r["line"] if by == "line" else None): r
             for r in report["rows"]}
@@ -115,6 +116,24 @@ def test_report_numbers(by, layout):
     for row in rows.values():
         assert abs(row["self_pct"] - 100 * row["self"] / 467) < 1e-9
         assert abs(row["total_pct"] - 100 * row["total"] / 467) < 1e-9
+
+
+@pytest.mark.parametrize("by", ["function", "line"])
+def test_self_is_that_of_the_python_function(by):
+    """Without --detail, <GC> has no row, and its self is that of the function below it."""
+    self_count, total = expected(by == "line", detail=False)
+    rows = json.loads(good("report", "--json", "--limit", 0, "--by", by, GOLDEN / "cpu_raw.bin"))["rows"]
+    rows = {(r["function"], r["file"], r["line"] if by == "line" else None): r for r in rows}
+    assert {k: r["total"] for k, r in rows.items()} == total
+    assert {k: r["self"] for k, r in rows.items() if r["self"]} == self_count
+    assert sum(self_count.values()) == 467
+    # diff shows the same shares
+    same = json.loads(good("diff", "--json", "--limit", 0, *[GOLDEN / "cpu_raw.bin"] * 2))["rows"]
+    named = {(r["function"], r["file"], None): r["a"]["self"] for r in same}
+    detailed = json.loads(good("diff", "--json", "--limit", 0, "--detail", *[GOLDEN / "cpu_raw.bin"] * 2))["rows"]
+    assert "<GC>" not in {func for func, *_ in named} and "<GC>" in {r["function"] for r in detailed}
+    if by == "function":
+        assert {k: n for k, n in named.items() if n} == self_count
 
 
 def test_report_counts_recursion_once():
@@ -154,7 +173,7 @@ def test_report_order_and_limit(sort, key, reverse):
 
 
 def test_report_table():
-    first, empty, head, *rows = good("report", GOLDEN / "cpu_raw.bin").splitlines()
+    first, empty, head, *rows = good("report", "--detail", GOLDEN / "cpu_raw.bin").splitlines()
     assert first.endswith("cpu_raw.bin: 467 samples, 0.85 s, cpu mode") and not empty
     assert head.split() == ["self", "%", "total", "%", "samples", "function", "file:line"]
     assert rows[0].split() == ["46.90", "49.25", "219", "garbage", "/w/fx/mix.py:21"]

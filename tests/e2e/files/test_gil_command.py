@@ -195,6 +195,29 @@ def test_a_directory_has_the_longest_waits_first(tmp_path):
     assert part["exact"] is None and part["threads"][0]["exact"] is None
 
 
+def test_columns_stay_in_a_pipe(tmp_path):
+    """Long paths and names of threads move nothing: what is in a column begins below its heading."""
+    writer = Writer()
+    far = f"/srv/{'directory/' * 12}app.py"
+    for number, (file, tid) in enumerate((("/a.py", 2), (far, 3))):
+        samples(writer, [(file, f"hold{number}", 10)], 1, HOLDS, 1000 * number, 100)
+        samples(writer, [(file, f"want{number}", 20)], tid, WAITS, 1000 * number, 50 + 10 * number)
+    writer.write(tmp_path / "7-app.tach", "gil")
+    waits = [{"thread": tid, "name": name, "wait_ns": 10 ** 7, "waits": 3, "longest_wait_ns": 10 ** 6}
+             for tid, name in ((2, "a"), (3, "a-long-name-of-it"))]
+    (tmp_path / "session.json").write_text(json.dumps({"processes": [
+        {"file": "7-app.tach", "pid": 7, "comm": "app", "gil": {
+            "wait_ns": 2 * 10 ** 7, "waits": 6, "longest_wait_ns": 10 ** 6, "threads": waits}}]}))
+    lines = good("gil", tmp_path).splitlines()
+    head = next(i for i, line in enumerate(lines) if "while it was held at" in line)
+    at = lines[head].index("waited at")
+    cells = [line[at:] for line in lines[head + 1:head + 3]]
+    assert sorted(cells) == sorted(["/a.py:20 want0", f"{far}:20 want1"]), cells
+    assert all(line[at - 2:at] == "  " for line in lines[head + 1:head + 3])
+    measured = {line.index("measured:") for line in lines if "measured: 0.010000" in line}
+    assert len(measured) == 1 and sum("measured: 0.010000" in line for line in lines) == 2
+
+
 def test_a_file_of_several_processes(tmp_path):
     writer = Writer()
     one, two = ("~", "<process 11 one>"), ("~", "<process 22 two>")

@@ -12,8 +12,8 @@ import pytest
 import interpreters
 import make_tach
 from browser import picture
-from captures import DECODED, GOLDEN
-from html_reports import CAPTURES, counted, samples
+from captures import DECODED, GOLDEN, said
+from html_reports import CAPTURES, samples, self_of
 from present import absent
 
 
@@ -28,12 +28,11 @@ def is_source(file):
 
 @pytest.mark.parametrize("name", DECODED)
 def test_heat_of_lines(show, name):
-    self_count, totals = counted((s for *_, s in samples(name)), True)
     want = collections.defaultdict(dict)
     places, leaves = collections.Counter(), collections.Counter()
     for *_, stack in samples(name):
         places.update({(f, line) for f, _, line in stack if is_source(f)})
-        leaves[stack[-1][0], stack[-1][2]] += 1
+        leaves[self_of(stack)[0], self_of(stack)[2]] += 1
     for (file, line), n in places.items():
         want[file][line] = (n, leaves[file, line])
     assert lines_of(show(GOLDEN / f"{name}.bin", report="heatmap")) == want
@@ -71,9 +70,19 @@ def cpython():
 @pytest.mark.parametrize("name", CAPTURES)
 def test_heat_is_what_cpython_says(show, cpython, name):
     theirs = json.loads(cpython(CPYTHON_HEAT, GOLDEN / f"{name}.bin"))
-    want = {f: {max(int(line), 0): tuple(n) for line, n in lines.items()}
-            for f, lines in theirs.items() if is_source(f)}
-    assert lines_of(show(GOLDEN / f"{name}.bin", report="heatmap")) == want
+    want = {(f, max(int(line), 0)): tuple(n) for f, lines in theirs.items() if is_source(f)
+            for line, n in lines.items()}
+    page = lines_of(show(GOLDEN / f"{name}.bin", report="heatmap"))
+    got = {(f, line): n for f, lines in page.items() for line, n in lines.items()}
+    assert {at: total for at, (total, _) in got.items()} == {at: total for at, (total, _) in want.items()}
+    # Theirs is nobody's self if something is on top of the function; ours is that of its line.
+    on_top, lines = 0, {(os.path.basename(f), str(line)) for f, line in want}
+    for words, n in said(name).items():
+        stack = [word.rsplit(":", 2) for word in words[1]]
+        below = next((w for w in reversed(stack) if len(w) == 3), ["", "", ""])
+        on_top += n if len(stack[-1]) < 3 and (below[0], below[2]) in lines else 0
+    assert all(got[at][1] >= theirs for at, (_, theirs) in want.items())
+    assert sum(s for _, s in got.values()) - sum(s for _, s in want.values()) == on_top
 
 
 SOURCE = """#!/usr/bin/python3

@@ -19,11 +19,22 @@ def samples(name):
         yield tid, status, tuple(reversed(frames))
 
 
+def is_detail(frame):
+    """Is it no Python function, and stands for none: <GC>, not <truncated>?"""
+    return frame[0] == "~" and frame[1] not in ("<unresolved>", "<unreadable frame>", "<lost frame>",
+                                                "<truncated>")
+
+
+def self_of(stack):
+    """Whose self a sample with this stack, root first, is."""
+    return next((f for f in reversed(stack) if not is_detail(f)), stack[0])
+
+
 def counted(stacks, by_line=False):
     """self and total of each function (or line) in the stacks."""
     self_count, total = collections.Counter(), collections.Counter()
     for stack in stacks:
         keys = [s if by_line else s[:2] for s in stack]
-        self_count[keys[-1]] += 1
+        self_count[self_of(keys)] += 1
         total.update(set(keys))
     return self_count, total

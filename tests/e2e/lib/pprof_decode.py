@@ -76,6 +76,7 @@ class Pprof:
         self.functions = {one(x, 1): (self.strings[one(x, 2)], self.strings[one(x, 3)],
                                       self.strings[one(x, 4)])
                           for x in map(message, m.get(5, []))}
+        self.first_lines = {one(x, 1): one(x, 5) for x in map(message, m.get(5, []))}
         self.locations = {}
         for x in map(message, m.get(4, [])):
             line, = map(message, x[4])

@@ -90,12 +90,14 @@ static void assert_row(const struct report_row *rows, size_t cnt, const char *fu
 }
 
 /* Two profiles with different ids for the same things, recursion, an empty stack. */
-static struct report *fill(enum report_by by, struct profile p[2])
+static struct report *fill(enum report_by by, bool detail, struct profile p[2])
 {
 	struct report *r = report_new(by);
 	int i;
 
 	assert_non_null(r);
+	if (detail)
+		report_show_detail(r);
 	for (i = 0; i < 2; i++) {
 		p[i] = new_profile(i == 1);
 		assert_int_equal(report_begin(r, intern_tables(p[i].in), i ? "two" : "one"), 0);
@@ -120,7 +122,22 @@ static void clean(struct report *r, struct profile p[2])
 static void test_by_function(void **state)
 {
 	struct profile p[2];
-	struct report *r = fill(REPORT_BY_FUNCTION, p);
+	struct report *r = fill(REPORT_BY_FUNCTION, false, p);
+	const struct report_row *rows;
+	size_t cnt;
+
+	rows = report_rows(r, REPORT_SORT_SELF, &cnt);
+	assert_int_equal(cnt, 2);
+	/* What <GC> was on top of had the self. */
+	assert_row(rows, cnt, "a", 1, 14, 14);
+	assert_row(rows, cnt, "b", 10, 0, 14);
+	clean(r, p);
+}
+
+static void test_detail(void **state)
+{
+	struct profile p[2];
+	struct report *r = fill(REPORT_BY_FUNCTION, true, p);
 	const struct report_row *rows;
 	size_t cnt;
 
@@ -139,17 +156,68 @@ static void test_by_function(void **state)
 	clean(r, p);
 }
 
+/* Stacks without a Python function: the self is the root's, and nothing else has a row. */
+static void test_no_function(void **state)
+{
+	struct report *r = report_new(REPORT_BY_FUNCTION);
+	struct intern *in = intern_new();
+	const struct report_row *rows;
+	uint32_t kernel, root, cut, b;
+	size_t cnt;
+
+	b = add(in, "b", 10);
+	assert_int_equal(intern_synthetic(in, FRAME_KERNEL, "<kernel read>", &kernel), 0);
+	assert_int_equal(intern_synthetic(in, FRAME_SYNTHETIC, "<native thread x>", &root), 0);
+	assert_int_equal(intern_synthetic(in, FRAME_SYNTHETIC, "<truncated>", &cut), 0);
+	assert_int_equal(report_begin(r, intern_tables(in), "x"), 0);
+	sample(r, 3, 7, 1, root);
+	sample(r, 4, 7, 2, kernel, root);
+	sample(r, 5, 7, 3, kernel, b, cut);
+	assert_int_equal(report_end(r), 0);
+	rows = report_rows(r, REPORT_SORT_SELF, &cnt);
+	assert_int_equal(cnt, 3);
+	assert_row(rows, cnt, "<native thread x>", LINE_NONE, 7, 7);
+	assert_row(rows, cnt, "b", 10, 5, 5);
+	assert_row(rows, cnt, "<truncated>", LINE_NONE, 0, 5);
+	report_free(r);
+	intern_free(in);
+}
+
+/* By function, a row has the first line, even if another recording does not know it. */
+static void test_first_line(void **state)
+{
+	struct report *r = report_new(REPORT_BY_FUNCTION);
+	struct intern *in = intern_new();
+	uint32_t ids[3], id, i;
+	struct frame f;
+	size_t cnt;
+
+	for (i = 0; i < 3; i++) {
+		id = add(in, i ? "a" : "unknown", 20 + (int)i);
+		f = intern_tables(in)->frames[id];
+		f.first_line = i == 1 ? 17 : 0;
+		assert_int_equal(intern_frame(in, &f, &ids[i]), 0);
+	}
+	assert_int_equal(report_begin(r, intern_tables(in), "x"), 0);
+	sample(r, 1, 7, 3, ids[0], ids[1], ids[2]);
+	assert_int_equal(report_end(r), 0);
+	assert_row(report_rows(r, REPORT_SORT_SELF, &cnt), cnt, "a", 17, 0, 1);
+	assert_row(report_rows(r, REPORT_SORT_SELF, &cnt), cnt, "unknown", 20, 1, 1);
+	report_free(r);
+	intern_free(in);
+}
+
 static void test_by_line(void **state)
 {
 	struct profile p[2];
-	struct report *r = fill(REPORT_BY_LINE, p);
+	struct report *r = fill(REPORT_BY_LINE, false, p);
 	const struct report_row *rows;
 	size_t cnt;
 
 	rows = report_rows(r, REPORT_SORT_SELF, &cnt);
-	assert_int_equal(cnt, 4);
+	assert_int_equal(cnt, 3);
 	assert_row(rows, cnt, "a", 1, 12, 12);
-	assert_row(rows, cnt, "a", 2, 0, 6);
+	assert_row(rows, cnt, "a", 2, 2, 6);
 	assert_row(rows, cnt, "b", 10, 0, 14);
 	clean(r, p);
 }
@@ -157,7 +225,7 @@ static void test_by_line(void **state)
 static void test_by_process(void **state)
 {
 	struct profile p[2];
-	struct report *r = fill(REPORT_BY_PROCESS, p);
+	struct report *r = fill(REPORT_BY_PROCESS, false, p);
 	const struct report_row *rows;
 	size_t cnt;
 
@@ -172,7 +240,7 @@ static void test_by_process(void **state)
 static void test_by_thread(void **state)
 {
 	struct profile p[2];
-	struct report *r = fill(REPORT_BY_THREAD, p);
+	struct report *r = fill(REPORT_BY_THREAD, false, p);
 	const struct report_row *rows;
 	size_t cnt;
 
@@ -218,6 +286,8 @@ int main(void)
 		cmocka_unit_test(test_by_function), cmocka_unit_test(test_by_line),
 		cmocka_unit_test(test_by_process),  cmocka_unit_test(test_by_thread),
 		cmocka_unit_test(test_nothing),	    cmocka_unit_test(test_thread_map),
+		cmocka_unit_test(test_detail),	    cmocka_unit_test(test_no_function),
+		cmocka_unit_test(test_first_line),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

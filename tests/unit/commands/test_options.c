@@ -227,6 +227,11 @@ static void test_files(void **state)
 	assert_int_equal(o.report.limit, 20);
 	assert_int_equal(o.report.by, REPORT_BY_FUNCTION);
 	assert_int_equal(o.report.sort, REPORT_SORT_SELF);
+	assert_false(o.report.detail);
+	assert_int_equal(parse("report a --detail --by line"), 0);
+	assert_true(o.report.detail);
+	assert_int_equal(parse("diff a b --detail"), 0);
+	assert_true(o.diff.detail);
 	assert_int_equal(parse("report a --by thread --sort=file --limit 0 -- -b"), 0);
 	assert_int_equal(o.report.limit, 0);
 	assert_int_equal(o.report.by, REPORT_BY_THREAD);
@@ -325,6 +330,8 @@ static void test_usage_errors(void **state)
 		"info --thread 1 a", "recover --thread 1 a", "report --thread x a",
 		"report --status gil,!gil a", "report --status nogil a", "report --from 1e9 a",
 		"report --to @ a", "report --focus ( a", "report --focus a --focus b c",
+		"report --detail --by thread a", "report --detail --by gil a",
+		"diff a b --format flamegraph -o x --detail", "replay --detail a",
 		"report --ignore [ a", "merge --format tach a -o x",
 	};
 	size_t i;

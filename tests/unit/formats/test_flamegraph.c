@@ -15,7 +15,7 @@
 struct flame_data {
 	struct html_reader r;
 	uint64_t *file, *func, *line, *process, *interp, *tid, *node, *thread, *status, *weight;
-	uint64_t *frame, *parent;
+	uint64_t *first_line, *frame, *parent;
 	uint64_t frame_cnt, thread_cnt, node_cnt, group_cnt;
 };
 
@@ -28,6 +28,7 @@ static void read_flame(const char *path, struct flame_data *d)
 	d->file = html_column(&d->r, d->frame_cnt);
 	d->func = html_column(&d->r, d->frame_cnt);
 	d->line = html_column(&d->r, d->frame_cnt);
+	d->first_line = html_column(&d->r, d->frame_cnt);
 	d->thread_cnt = html_read(&d->r);
 	d->process = html_column(&d->r, d->thread_cnt);
 	d->interp = html_column(&d->r, d->thread_cnt);
@@ -59,7 +60,8 @@ static void free_flame(struct flame_data *d)
 {
 	uint64_t **const columns[] = { &d->file,   &d->func,   &d->line, &d->process,
 				       &d->interp, &d->tid,    &d->node, &d->thread,
-				       &d->status, &d->weight, &d->frame, &d->parent };
+				       &d->status, &d->weight, &d->frame, &d->parent,
+				       &d->first_line };
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(columns); i++)
@@ -287,7 +289,9 @@ static void test_many(void **state)
 	for (round = 0; round < 2; round++) {
 		struct intern *in = intern_new();
 		struct profile_meta meta = { .tgid = 5 + round, .comm = "</script>\n" };
-		struct frame f = { .line = 3, .column = (int32_t)round };
+		/* The first profile does not know where the function begins. */
+		struct frame f = { .line = 3, .column = (int32_t)round,
+				   .first_line = round ? 2 : 0 };
 		struct event ev = { .thread_id = 9, .frames = &id, .nframes = 1, .weight = 2 };
 
 		/* Other ids for the same names. */
@@ -304,6 +308,8 @@ static void test_many(void **state)
 	assert_int_equal(s->ops->close(s), 0);
 	read_flame(path, &d);
 	assert_int_equal(d.frame_cnt, 1);
+	assert_int_equal(d.line[0], 3);
+	assert_int_equal(d.first_line[0], 2);
 	assert_int_equal(d.node_cnt, 2);
 	assert_int_equal(d.thread_cnt, 2);
 	assert_int_equal(d.process[0] + d.process[1], 1);

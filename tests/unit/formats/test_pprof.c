@@ -136,6 +136,7 @@ static void test_names(void **state)
 	f[1] = export_frame(&t, "/y/other/__init__.py", "<module>", 3);
 	f[2] = export_frame(&t, "/z/other/__init__.py", "<module>", 3);
 	assert_int_equal(intern_synthetic(t.in, FRAME_SYNTHETIC, "<GC>", &f[3]), 0);
+	f[1] = export_first_line(&t, f[1], 2);
 	export_begin(&t);
 	export_event(&t, 7, 1, 1, 4, f);
 	p = finish(&t);
@@ -146,6 +147,8 @@ static void test_names(void **state)
 	assert_string_equal(string_at(p, p->function[2]->system_name), "<module>");
 	assert_string_equal(string_at(p, p->function[3]->name), "<GC>");
 	assert_int_equal(p->function[3]->system_name, 0);
+	assert_int_equal(p->function[0]->start_line, 0);
+	assert_int_equal(p->function[1]->start_line, 2);
 	done(p);
 }
 

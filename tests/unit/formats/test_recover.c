@@ -102,6 +102,7 @@ static uint32_t random_frame(struct source *s)
 	snprintf(name, sizeof(name), "/f%u.py", (unsigned int)(rnd(&s->seed) % 9));
 	assert_int_equal(intern_string(s->in, name, strlen(name), &f.file), 0);
 	f.line = f.end_line = 1 + (int32_t)(rnd(&s->seed) % 5);
+	f.first_line = f.opcode % 3;
 	assert_int_equal(intern_frame(s->in, &f, &id), 0);
 	return id;
 }
@@ -195,7 +196,8 @@ static void assert_same_stack(const struct source *s, const struct kept *want,
 		assert_true(y < t->frame_cnt);
 		assert_true(same_name(ours, ours->frames[x].func, t, t->frames[y].func) &&
 			    same_name(ours, ours->frames[x].file, t, t->frames[y].file) &&
-			    ours->frames[x].line == t->frames[y].line);
+			    ours->frames[x].line == t->frames[y].line &&
+			    ours->frames[x].first_line == t->frames[y].first_line);
 	}
 }
 

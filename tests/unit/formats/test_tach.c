@@ -4,6 +4,7 @@
  * goes in comes out again: all layouts, plain and compressed, on full disks too.
  */
 #include "formats/formats.h"
+#include "formats/tach/tach_format.h"
 #include "formats/tach/tach_write.h"
 #include "tests/unit/tach_test.h"
 
@@ -44,7 +45,8 @@ static struct intern *make_tables(uint32_t cnt, size_t name_len)
 	for (i = 0; i < cnt; i++) {
 		struct frame f = { .line = (int32_t)i, .end_line = (int32_t)i + (i & 1),
 				   .column = 4, .end_column = 20 - (int32_t)(i & 31),
-				   .opcode = (uint8_t)i };
+				   .opcode = (uint8_t)i,
+				   .first_line = i % 5 ? (int32_t)(i * 37 % 3000) : 0 };
 
 		if (i % 7 == 0)
 			f.line = f.end_line = f.column = f.end_column = -1;
@@ -262,6 +264,7 @@ static void assert_tables(const struct profile_tables *a, const struct profile_t
 		struct frame f = a->frames[i], g = b->frames[i];
 
 		assert_true(f.file == g.file && f.func == g.func && f.line == g.line);
+		assert_int_equal(f.first_line, g.first_line);
 		if (layout == LAYOUT_DRAFT2) {
 			assert_true(g.column == COLUMN_NONE && g.opcode == OPCODE_NONE);
 			continue;
@@ -327,6 +330,89 @@ static void round_trip(enum profile_layout layout, struct compressor *c, uint64_
 	tach_reader_free(r);
 	events_free(&want);
 	events_free(&got);
+	intern_free(in);
+	close(fd);
+}
+
+/* A file with the given frames and a sample of the first. */
+static void write_frames(int fd, const struct intern *in)
+{
+	const uint32_t first = 0;
+	struct sink *s = start(fd, LAYOUT_RELEASE, NULL, in);
+
+	assert_int_equal(put(s, 1, 9, 1, 1, &first), 0);
+	finish(s);
+}
+
+/* The first lines of functions, as far as they are known; they are no string of the profile. */
+static void test_first_lines(void **state)
+{
+	static const int32_t lines[][2] = {
+		{ 7, 7 }, { 7, 0 }, { 8, 7 }, { 7, 8 }, { LINE_NONE, 5 }, { INT32_MAX, 1 },
+		{ 1, INT32_MAX }, { LINE_NONE, INT32_MAX }, { 40, 8 }, { 4711, 12 },
+	};
+	static const uint8_t damage[] = {
+		0xff, TACH_FIRST_LINE_ZERO + TACH_FIRST_LINE_MORE,	/* joins two numbers */
+	};
+	struct intern *in = intern_new();
+	char path[PATH_BYTES];
+	int fd = memory_file(path);
+	struct tach_reader *r;
+	struct buf b;
+	uint8_t *at;
+	uint32_t i, id;
+	size_t n;
+
+	for (i = 0; i < ARRAY_SIZE(lines); i++) {
+		struct frame f = { .line = lines[i][0], .end_line = lines[i][0],
+				   .column = COLUMN_NONE, .end_column = COLUMN_NONE,
+				   .opcode = OPCODE_NONE, .first_line = lines[i][1] };
+
+		assert_int_equal(intern_string(in, "f", 1, &f.func), 0);
+		assert_int_equal(intern_string(in, "a.py", 4, &f.file), 0);
+		assert_int_equal(intern_frame(in, &f, &id), 0);
+	}
+	write_frames(fd, in);
+	r = open_ok(path);
+	assert_tables(intern_tables(in), tach_reader_tables(r), LAYOUT_RELEASE);
+	assert_int_equal(tach_reader_info(r)->string_cnt, 2);
+	tach_reader_free(r);
+
+	/* Damaged, or of other frames: the file is good, and none is known. */
+	b = file_bytes(path);
+	at = memmem(b.data, b.len, TACH_FIRST_LINES, strlen(TACH_FIRST_LINES));
+	assert_non_null(at);
+	for (n = 0; n < ARRAY_SIZE(damage); n++) {
+		at[strlen(TACH_FIRST_LINES) + 2] = damage[n];
+		set_file(fd, b.data, b.len);
+		r = open_ok(path);
+		for (i = 0; i < ARRAY_SIZE(lines); i++)
+			assert_int_equal(tach_reader_tables(r)->frames[i].first_line, 0);
+		tach_reader_free(r);
+	}
+	buf_free(&b);
+	intern_free(in);
+	close(fd);
+}
+
+/* A program calls a function as if it were the first lines: it is a name. */
+static void test_name_like_first_lines(void **state)
+{
+	static const char name[] = TACH_FIRST_LINES "1";
+	struct intern *in = intern_new();
+	struct frame f = { .line = 3, .end_line = 3, .opcode = OPCODE_NONE };
+	char path[PATH_BYTES];
+	int fd = memory_file(path);
+	struct tach_reader *r;
+	uint32_t id;
+
+	assert_int_equal(intern_string(in, "a.py", 4, &f.file), 0);
+	assert_int_equal(intern_string(in, name, strlen(name), &f.func), 0);
+	assert_int_equal(intern_frame(in, &f, &id), 0);
+	write_frames(fd, in);
+	r = open_ok(path);
+	assert_tables(intern_tables(in), tach_reader_tables(r), LAYOUT_RELEASE);
+	tach_reader_free(r);
 	intern_free(in);
 	close(fd);
 }
@@ -737,6 +823,7 @@ int main(void)
 		cmocka_unit_test(test_records),	    cmocka_unit_test(test_same_as_cpython),
 		cmocka_unit_test(test_round_trips), cmocka_unit_test(test_long_run),
 		cmocka_unit_test(test_quiet_threads),
+		cmocka_unit_test(test_first_lines), cmocka_unit_test(test_name_like_first_lines),
 		cmocka_unit_test(test_refusals),    cmocka_unit_test(test_odd_stats),
 		cmocka_unit_test(test_no_space),    cmocka_unit_test(test_full_disk),
 		cmocka_unit_test(test_full_disk_live),

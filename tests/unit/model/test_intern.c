@@ -56,13 +56,13 @@ static void test_frames(void **state)
 {
 	struct intern *in = intern_new();
 	const struct profile_tables *t = intern_tables(in);
-	const struct frame base = { 1, 2, 3, 4, 5, 6, 7, FRAME_NATIVE };
+	const struct frame base = { 1, 2, 3, 4, 5, 6, 7, FRAME_NATIVE, 8 };
 	struct frame f;
 	uint32_t i, id, first;
 
 	assert_int_equal(intern_frame(in, &base, &first), 0);
 	/* Every field counts, the padding does not. */
-	for (i = 0; i < 8; i++) {
+	for (i = 0; i < 9; i++) {
 		memset(&f, 0xff, sizeof(f));
 		f.file = base.file + (i == 0);
 		f.func = base.func + (i == 1);
@@ -72,15 +72,16 @@ static void test_frames(void **state)
 		f.end_column = base.end_column + (i == 5);
 		f.opcode = base.opcode + (i == 6);
 		f.kind = base.kind + (i == 7);
+		f.first_line = base.first_line + (i == 8);
 		assert_int_equal(intern_frame(in, &f, &id), 0);
 		assert_int_equal(id, i + 1);
 	}
 	memset(&f, 0xaa, sizeof(f));
 	f.file = 1, f.func = 2, f.line = 3, f.end_line = 4, f.column = 5, f.end_column = 6;
-	f.opcode = 7, f.kind = FRAME_NATIVE;
+	f.opcode = 7, f.kind = FRAME_NATIVE, f.first_line = 8;
 	assert_int_equal(intern_frame(in, &f, &id), 0);
 	assert_int_equal(id, first);
-	for (i = 9; i < 50000; i++) {
+	for (i = 10; i < 50000; i++) {
 		f.line = (int32_t)i * 10;
 		assert_int_equal(intern_frame(in, &f, &id), 0);
 		assert_int_equal(id, i);

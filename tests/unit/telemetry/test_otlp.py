@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path("tests/e2e/lib").resolve()))
 
 from otlp_decode import (ExportProfilesServiceRequest, Published, Request,  # noqa: E402
                          stacks_of, totals_of)
-from pprof_decode import Pprof  # noqa: E402
+from pprof_decode import Pprof, message, one  # noqa: E402
 
 BEGIN_NS, SECOND = 1700000000 * 10**9, 10**9
 REQUEST_MIN = 64 * 1024
@@ -178,6 +178,15 @@ class Windows(unittest.TestCase):
             ([("<GC>", "", "", 0), ("<kernel schedule>", "", "", 0), ("<native>", "", "", 0),
               views, main], [3, 3000], {}),
             ([views, main], [1, 1000], {})])
+
+    def test_first_lines(self):
+        """A Python function has its first line; others have none."""
+        p = Pprof(self.top / "small-0-cpu.pprof")
+        self.assertEqual({f[2] != "": p.first_lines[i] for i, f in p.functions.items()}, {True: 1, False: 0})
+        for data in self.bytes_of("small"):
+            dictionary = message(one(message(data), 2))
+            functions = [message(f) for f in dictionary[3]][1:]
+            self.assertEqual({(one(f, 3) != 0, one(f, 4)) for f in functions}, {(True, 1), (False, 0)})
 
 
 if __name__ == "__main__":

@@ -35,7 +35,7 @@ static inline uint32_t frame_bytes(struct fake_process *p, const char *file, siz
 				   const char *func, size_t func_len, int32_t line)
 {
 	struct frame f = { .line = line, .end_line = line, .column = 4, .end_column = 9,
-			   .opcode = OPCODE_NONE, .kind = FRAME_PYTHON };
+			   .opcode = OPCODE_NONE, .kind = FRAME_PYTHON, .first_line = 1 };
 	uint32_t id = 0;
 
 	if (intern_string(p->in, file, file_len, &f.file) ||

@@ -83,7 +83,7 @@ struct gecko_tables {
 	struct intern *strings;			/* shared by all threads */
 	struct intern *frames;			/* labels of the frames: strings of u32 */
 	struct intern *funcs;			/* functions as frames with file and
-						 * func; line: of the first label */
+						 * func */
 	struct intern *resources;		/* files: strings of u32 */
 	struct buf func_lines;			/* i32 for each function */
 	struct writer *w;

@@ -45,6 +45,16 @@ static uint32_t value_of(struct intern *in, uint32_t number)
 	return value;
 }
 
+/* A new function's line: its first or, if that is unknown, that of the label, its first one. */
+static int add_func_line(struct gecko_tables *x, uint32_t label)
+{
+	int32_t line = (int32_t)stacks_first_line(x->g->stacks, label);
+
+	if (!line)
+		line = x->t->frames[label].line;
+	return buf_add(&x->func_lines, &line, sizeof(line));
+}
+
 /* Collect a thread's frames, functions and files, in the order in which its stacks use them. */
 static int fill_tables(struct gecko_tables *x)
 {
@@ -61,7 +71,7 @@ static int fill_tables(struct gecko_tables *x)
 		if (!err)
 			err = intern_frame(x->funcs, &func, &number);
 		if (!err && number == known)
-			err = buf_add(&x->func_lines, &f->line, sizeof(f->line));
+			err = add_func_line(x, label);
 		if (!err)
 			err = number_of(x->resources, f->file, &number);
 	}

@@ -18,7 +18,7 @@
 #include "model/sink.h"
 #include "model/stack_tree.h"
 
-#define DATA_VERSION 1
+#define DATA_VERSION 2
 
 struct flamegraph {
 	struct stack_tree *tree;
@@ -100,8 +100,9 @@ static int put_meta(struct json *j, const void *ctx)
 	return err ? err : html_json_processes(j, &m->graph->processes);
 }
 
-static void put_frames(struct html_data *d, const struct profile_tables *tables)
+static void put_frames(struct html_data *d, const struct stack_tree_view *v)
 {
+	const struct profile_tables *tables = v->tables;
 	uint32_t i;
 
 	html_varint(d, tables->frame_cnt);
@@ -112,6 +113,8 @@ static void put_frames(struct html_data *d, const struct profile_tables *tables)
 	/* LINE_NONE becomes 0. */
 	for (i = 0; i < tables->frame_cnt; i++)
 		html_varint(d, tables->frames[i].line < 0 ? 0 : tables->frames[i].line);
+	for (i = 0; i < tables->frame_cnt; i++)
+		html_varint(d, (uint32_t)v->first_lines[i]);
 }
 
 static void put_threads(struct html_data *d, const struct stack_tree_view *v)
@@ -201,7 +204,7 @@ static int write_page(int fd, const struct meta_ctx *m)
 		return -ENOMEM;
 	html_json(&d, put_meta, m);
 	html_strings(&d, v.tables);
-	put_frames(&d, v.tables);
+	put_frames(&d, &v);
 	put_threads(&d, &v);
 	put_nodes(&d, &v, order, depths);
 	put_shares(&d, &v, order);

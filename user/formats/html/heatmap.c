@@ -5,7 +5,8 @@
  *
  * Collects a call tree like a flame graph. The counts of lines are computed at the end,
  * once for each distinct stack. They are those of CPython 3.15's `replay --heatmap`
- * (Lib/profiling/sampling/heatmap_collector.py).
+ * (Lib/profiling/sampling/heatmap_collector.py), but for the self of samples whose innermost frame
+ * is a detail (model/self_frame.h).
  */
 #include "base/arith.h"
 #include "model/sink.h"
@@ -18,6 +19,7 @@
 #include "formats/formats.h"
 #include "formats/html/html_page.h"
 #include "formats/html/source_text.h"
+#include "model/self_frame.h"
 #include "model/stack_tree.h"
 
 #define DATA_VERSION 1
@@ -180,16 +182,19 @@ static void leave(struct heat *h, uint32_t frame)
 
 static void count_self(struct heat *h, const struct stack_tree_view *v)
 {
-	uint32_t i, kind;
+	uint32_t i, kind, node;
 
 	for (i = 0; i < v->share_cnt; i++) {
 		const struct stack_share *g = &v->shares[i];
 
-		if (!g->node)
+		node = g->node;
+		while (node && frame_is_detail(h->tables, v->nodes[node].frame))
+			node = v->nodes[node].parent;
+		if (!node)
 			continue;
 		for (kind = 0; kind < PLACE_KINDS; kind++) {
 			struct places *p = &h->places[kind];
-			uint32_t place = p->of_frame[v->nodes[g->node].frame];
+			uint32_t place = p->of_frame[v->nodes[node].frame];
 
 			if (place != NO_FILE)
 				p->counts[place].self = add_capped(p->counts[place].self,

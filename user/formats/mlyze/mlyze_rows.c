@@ -9,6 +9,7 @@
 #include "base/arith.h"
 #include "base/util.h"
 #include "model/intern.h"
+#include "model/self_frame.h"
 
 static void add_sums(struct mlyze_sums *to, const struct mlyze_sums *s)
 {
@@ -20,20 +21,32 @@ static void add_sums(struct mlyze_sums *to, const struct mlyze_sums *s)
 	to->peak = add_capped(to->peak, s->peak);
 }
 
+/* The frame that allocated; NULL: the stack has none. */
+static const struct frame *allocator(const struct mlyze_file *f, uint32_t stack)
+{
+	const struct profile_tables *t = mlyze_tables(f);
+	struct mlyze_stack s = mlyze_stack(f, stack);
+
+	return s.frame_cnt ? &t->frames[s.frames[self_frame(t, s.frames, s.frame_cnt)]] : NULL;
+}
+
+const struct frame *mlyze_row_frame(const struct mlyze_file *f, const struct mlyze_row *row)
+{
+	return allocator(f, row->stack);
+}
+
 /* The fields that distinguish rows; the others have no value. */
 static struct frame key_of(const struct mlyze_file *f, uint32_t stack, enum mem_by by)
 {
-	struct mlyze_stack s = mlyze_stack(f, stack);
+	const struct frame *frame = allocator(f, stack);
 	struct frame key = { .file = UINT32_MAX, .func = UINT32_MAX };
 
 	if (by == MEM_BY_STACK) {
 		key.file = stack;
-	} else if (s.frame_cnt) {
-		const struct frame *innermost = &mlyze_tables(f)->frames[s.frames[0]];
-
-		key.file = innermost->file;
+	} else if (frame) {
+		key.file = frame->file;
 		if (by == MEM_BY_FUNCTION)
-			key.func = innermost->func;
+			key.func = frame->func;
 	}
 	return key;
 }

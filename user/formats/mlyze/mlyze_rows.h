@@ -2,7 +2,8 @@
 /*
  * mlyze_rows.h - the sums of a trace by stack, file or function, sorted.
  *
- * By file and function, bytes belong to the innermost frame, which allocated them.
+ * By file and function, bytes belong to the innermost function, which allocated them
+ * (model/self_frame.h).
  */
 #ifndef TACHBPF_MLYZE_ROWS_H
 #define TACHBPF_MLYZE_ROWS_H
@@ -21,5 +22,8 @@ struct mlyze_row {
 /* The rows with at least one allocation, for the caller to free; NULL: out of memory. */
 struct mlyze_row *mlyze_rows(const struct mlyze_file *f, const struct mlyze_stats *stats,
 			     enum mem_by by, enum mem_sort sort, size_t *cnt);
+
+/* By file and function: the frame that a row is of. NULL: of stacks without frames. */
+const struct frame *mlyze_row_frame(const struct mlyze_file *f, const struct mlyze_row *row);
 
 #endif

@@ -252,13 +252,15 @@ static int set_names(struct pprof *p, const struct frame *f, Tachbpf__PprofFunct
 	return err;
 }
 
-static int put_function(struct pprof *p, const struct frame *f, uint64_t id)
+/* first_line: 0: unknown. */
+static int put_function(struct pprof *p, const struct frame *f, uint64_t id, uint32_t first_line)
 {
 	Tachbpf__PprofFunction func = TACHBPF__PPROF_FUNCTION__INIT, *funcs = &func;
 	profile_msg msg = TACHBPF__PPROF_PROFILE__INIT;
 	int err = set_names(p, f, &func);
 
 	func.id = id;
+	func.start_line = first_line;
 	msg.function = &funcs;
 	msg.n_function = 1;
 	return err ? err : emit(p, &msg);
@@ -294,7 +296,8 @@ static int put_locations(struct pprof *p)
 		known = intern_tables(functions)->frame_cnt;
 		err = intern_frame(functions, &key, &id);
 		if (!err && id == known)
-			err = put_function(p, &p->t->frames[i], (uint64_t)id + 1);
+			err = put_function(p, &p->t->frames[i], (uint64_t)id + 1,
+					   stacks_first_line(p->a->stacks, i));
 		if (!err)
 			err = put_location(p, i, (uint64_t)id + 1);
 	}

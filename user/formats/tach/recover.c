@@ -238,7 +238,9 @@ static int take_entry(struct recovery *r, const struct tach_journal_entry *e, co
 		err = -EBADMSG;
 	if (!err)
 		err = take_frames(r, frames, frames + e->frames_len, e->frame_cnt, &got, &at);
-	if (!err && (got != e->frame_cnt || at != frames + e->frames_len))
+	if (!err && (got != e->frame_cnt ||
+		     !tach_take_first_lines(at, frames + e->frames_len,
+					    r->frames + before.frame_cnt, got)))
 		err = -EBADMSG;
 	if (err) {
 		r->tables.string_cnt = before.string_cnt;
@@ -346,6 +348,10 @@ static int try_layout(struct recovery *r, enum profile_layout layout, bool *exac
 	if (data + o.frames > end)
 		return -EBADMSG;
 	err = take_frames(r, data + o.frames, end, said, &got, &at);
+	if (!err)
+		r->tables.string_cnt -= tach_take_first_line_string(r->tables.strings,
+								    r->tables.string_cnt,
+								    r->frames, got);
 	/* Whatever frame id a sample has: lost frames get a name of their own. */
 	r->info.frame_cnt = UINT32_MAX;
 	return !err && !got && o.strings > TACH_HEADER_BYTES ? -EBADMSG : err;

@@ -144,7 +144,10 @@ int tach_file_begin(struct tach_file *f, const struct profile_meta *meta,
 	return err;
 }
 
-/* Count what is new in the tables. 0 or -ENOMEM. */
+/*
+ * Count what is new in the tables. A first line that is not known takes a byte, unless none is
+ * known. 0 or -ENOMEM.
+ */
 static int count_tables(struct tach_file *f)
 {
 	struct buf b = { 0 };
@@ -152,8 +155,10 @@ static int count_tables(struct tach_file *f)
 
 	if (!err)
 		err = tach_tail_frames(&b, f->layout, f->tables, f->frame_cnt);
+	if (!err)
+		err = tach_tail_first_lines(&b, f->tables, f->frame_cnt);
 	if (!err) {
-		f->tables_len += b.len;
+		f->tables_len += b.len + (f->tables->frame_cnt - f->frame_cnt);
 		f->string_cnt = f->tables->string_cnt;
 		f->frame_cnt = f->tables->frame_cnt;
 	}

@@ -75,6 +75,15 @@ enum tach_field {
 #define TACH_STAT_HAS_ERROR 1u
 #define TACH_STAT_HAS_MISSED 2u
 
+/*
+ * The first lines of functions: behind the strings that frames name, a string that begins with
+ * this. Then each frame has a number, least significant digit first, each digit a character:
+ * TACH_FIRST_LINE_ZERO + 5 bits, and TACH_FIRST_LINE_MORE if another digit follows.
+ */
+#define TACH_FIRST_LINES "tachbpf: first lines of functions: "
+#define TACH_FIRST_LINE_ZERO '0'
+#define TACH_FIRST_LINE_MORE 32
+
 /* The version number in the header; draft2 is the oldest in spite of its number. */
 uint32_t tach_layout_version(enum profile_layout layout);
 /* The layout's name in messages and for --layout: "release", ... */

@@ -91,6 +91,8 @@ static int build_entry(struct tach_journal *j, struct tach_journal_entry *e)
 		return -EOVERFLOW;
 	e->strings_len = (uint32_t)(b->len - sizeof(*e));
 	err = tach_tail_frames(b, j->layout, j->tables, j->frame_cnt);
+	if (!err)
+		err = tach_tail_first_lines(b, j->tables, j->frame_cnt);
 	if (err)
 		return err;
 	if (b->len - sizeof(*e) - e->strings_len > UINT32_MAX)

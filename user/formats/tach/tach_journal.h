@@ -21,7 +21,7 @@
 #define TACH_JOURNAL_SUFFIX ".journal"
 
 #define TACH_JOURNAL_MAGIC "TACHJRNL"
-#define TACH_JOURNAL_VERSION 1
+#define TACH_JOURNAL_VERSION 2
 #define TACH_JOURNAL_ENTRY_MAGIC 0x544e454au	/* "JENT" on little-endian machines */
 
 /* The beginning of the journal. All numbers are in the writer's byte order. */
@@ -37,7 +37,8 @@ struct tach_journal_head {
 _Static_assert(sizeof(struct tach_journal_head) == 96, "docs/tach.md says so");
 
 /*
- * An entry begins with this. New strings and new frames follow, encoded as in the tables,
+ * An entry begins with this. New strings and new frames follow, encoded as in the tables, the
+ * first lines of the frames' functions (TACH_FIRST_LINES) without a head, or nothing,
  * and then a u64: XXH3-64 of the whole entry, seeded with the journal's id.
  */
 struct tach_journal_entry {

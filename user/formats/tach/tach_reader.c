@@ -93,6 +93,8 @@ static int parse_frames(struct tach_reader *r, uint64_t *end_off)
 		return bad(r, "damaged: frame %u of %u, at byte %zu", i, cnt,
 			   (size_t)(p - r->map));
 	*end_off = p - r->map;
+	r->info.string_cnt -= tach_take_first_line_string(r->strings, r->info.string_cnt,
+							  r->frames, cnt);
 	return 0;
 }
 

@@ -3,6 +3,7 @@
 #include "formats/tach/tach_tables.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "base/util.h"
 #include "formats/tach/tach_format.h"
@@ -86,6 +87,62 @@ uint32_t tach_take_frames(const uint8_t **p, const uint8_t *end, uint32_t cnt,
 		*p = at;
 	}
 	return i;
+}
+
+/* Decode a number, at most 40 bits of it; *p is then behind it. false: [*p, end) has none. */
+static bool get_number(const uint8_t **p, const uint8_t *end, uint64_t *number)
+{
+	uint32_t shift, digit;
+
+	*number = 0;
+	for (shift = 0; *p < end && shift < 40; shift += 5) {
+		digit = (uint32_t)*(*p)++ - TACH_FIRST_LINE_ZERO;
+		if (digit >= 2 * TACH_FIRST_LINE_MORE)
+			return false;
+		*number |= (uint64_t)(digit % TACH_FIRST_LINE_MORE) << shift;
+		if (digit < TACH_FIRST_LINE_MORE)
+			return true;
+	}
+	return false;
+}
+
+bool tach_take_first_lines(const uint8_t *p, const uint8_t *end, struct frame *frames, uint32_t cnt)
+{
+	const uint8_t *at = p;
+	uint64_t number;
+	int64_t first;
+	uint32_t i;
+
+	for (i = 0; i < cnt && p < end; i++)
+		if (!get_number(&at, end, &number))
+			return false;
+	if (at != end)
+		return false;
+	for (i = 0; i < cnt && p < end; i++) {
+		get_number(&p, end, &number);
+		first = frames[i].line - (int64_t)(number % 2 ? number / 2 : -(number / 2));
+		frames[i].first_line = number && first > 0 && first <= INT32_MAX ?
+				       (int32_t)first : 0;
+	}
+	return true;
+}
+
+bool tach_take_first_line_string(const struct string_ref *strings, uint32_t string_cnt,
+				 struct frame *frames, uint32_t frame_cnt)
+{
+	const struct string_ref *last = string_cnt ? &strings[string_cnt - 1] : NULL;
+	size_t head = strlen(TACH_FIRST_LINES);
+	const uint8_t *data;
+	uint32_t i;
+
+	if (!last || last->len < head || memcmp(last->data, TACH_FIRST_LINES, head))
+		return false;
+	for (i = 0; i < frame_cnt; i++)
+		if (frames[i].file == string_cnt - 1 || frames[i].func == string_cnt - 1)
+			return false;
+	data = (const uint8_t *)last->data;
+	tach_take_first_lines(data + head, data + last->len, frames, frame_cnt);
+	return true;
 }
 
 int tach_take_meta(const uint8_t *header, enum profile_layout layout, bool swapped,

@@ -27,6 +27,22 @@ uint32_t tach_take_frames(const uint8_t **p, const uint8_t *end, uint32_t cnt,
 			  enum profile_layout layout, const struct string_ref *strings,
 			  uint32_t string_cnt, struct frame *out);
 
+/*
+ * Decode the first lines of the functions of cnt frames from [p, end), as in TACH_FIRST_LINES but
+ * without its beginning; no bytes: none is known. false: these are not cnt numbers, and the frames
+ * are as they were.
+ */
+bool tach_take_first_lines(const uint8_t *p, const uint8_t *end, struct frame *frames,
+			   uint32_t cnt);
+
+/*
+ * If the last string has the first lines of the functions: enter them in frames if it has one for
+ * each, and return true: it is no name. Nothing that a program calls itself is taken for it: frames
+ * refer to names.
+ */
+bool tach_take_first_line_string(const struct string_ref *strings, uint32_t string_cnt,
+				 struct frame *frames, uint32_t frame_cnt);
+
 /* Read what the header has besides counts and offsets. 0; -EBADMSG: invalid mode. */
 int tach_take_meta(const uint8_t *header, enum profile_layout layout, bool swapped,
 		   struct profile_meta *meta, uint32_t *mode);

@@ -90,18 +90,66 @@ int tach_tail_frames(struct buf *b, enum profile_layout layout, const struct pro
 	return err;
 }
 
+/* 0: unknown; else how far the frame's line is from the first, folded as in a svarint, + 1. */
+static uint64_t first_line_number(const struct frame *f)
+{
+	int64_t diff = (int64_t)f->line - f->first_line;
+
+	return f->first_line <= 0 ? 0 : diff < 0 ? (uint64_t)-diff * 2 : (uint64_t)diff * 2 + 1;
+}
+
+int tach_tail_first_lines(struct buf *b, const struct profile_tables *tables, uint32_t from)
+{
+	uint32_t i;
+
+	for (i = from; i < tables->frame_cnt && tables->frames[i].first_line <= 0; i++)
+		;
+	if (i == tables->frame_cnt)
+		return 0;
+	for (i = from; i < tables->frame_cnt; i++) {
+		uint64_t number = first_line_number(&tables->frames[i]);
+
+		if (buf_reserve(b, VARINT_MAX))
+			return -ENOMEM;
+		for (; number >= TACH_FIRST_LINE_MORE; number /= TACH_FIRST_LINE_MORE)
+			b->data[b->len++] = (uint8_t)(TACH_FIRST_LINE_ZERO + TACH_FIRST_LINE_MORE +
+						      number % TACH_FIRST_LINE_MORE);
+		b->data[b->len++] = (uint8_t)(TACH_FIRST_LINE_ZERO + number);
+	}
+	return 0;
+}
+
+/* Append the first lines as a string behind the others. *cnt: 1 if there is one. 0 or -ENOMEM. */
+static int add_first_lines(struct buf *b, const struct profile_tables *tables, uint32_t *cnt)
+{
+	struct buf text = { 0 };
+	int err = buf_add(&text, TACH_FIRST_LINES, strlen(TACH_FIRST_LINES));
+
+	if (!err)
+		err = tach_tail_first_lines(&text, tables, 0);
+	*cnt = text.len > strlen(TACH_FIRST_LINES) && text.len <= UINT32_MAX;
+	if (!err && *cnt)
+		err = add_string(b, &(struct string_ref){ (char *)text.data, (uint32_t)text.len });
+	buf_free(&text);
+	return err;
+}
+
 int tach_tail_build(struct buf *b, enum profile_layout layout, const struct profile_tables *tables,
 		    const struct profile_stats *stats, size_t *frames_at)
 {
 	uint8_t footer[TACH_FOOTER_BYTES] = { 0 };
+	uint32_t string_cnt = tables->string_cnt, more = 0;
 	int err = tach_tail_strings(b, tables, 0);
 
+	if (!err && string_cnt < UINT32_MAX)
+		err = add_first_lines(b, tables, &more);
+	string_cnt += more;
 	*frames_at = b->len;
 	if (!err)
 		err = tach_tail_frames(b, layout, tables, 0);
 	if (!err && layout == LAYOUT_RELEASE)
 		err = add_stats(b, stats);
-	memcpy(footer + TACH_FOOTER_STRINGS, &tables->string_cnt, 4);
+	memcpy(footer + TACH_FOOTER_STRINGS, &string_cnt, 4);
 	memcpy(footer + TACH_FOOTER_FRAMES, &tables->frame_cnt, 4);
 	return err ? err : buf_add(b, footer, sizeof(footer));
 }

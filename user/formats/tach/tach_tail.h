@@ -18,6 +18,12 @@ int tach_tail_frames(struct buf *b, enum profile_layout layout, const struct pro
 		     uint32_t from);
 
 /*
+ * Append the first lines of the functions of frames, from number `from` on, in characters
+ * (TACH_FIRST_LINES); nothing if none of them is known. 0 or -ENOMEM.
+ */
+int tach_tail_first_lines(struct buf *b, const struct profile_tables *tables, uint32_t from);
+
+/*
  * Append the whole tail to b. The footer's file size and checksum stay 0: the caller fills
  * them in. *frames_at: offset of the frame table in b, in bytes. 0 or -ENOMEM.
  */

@@ -9,6 +9,7 @@ class Model {
 		this.file = r.column(this.frameCnt, Uint32Array);
 		this.func = r.column(this.frameCnt, Uint32Array);
 		this.line = r.column(this.frameCnt, Uint32Array);
+		this.firstLine = r.column(this.frameCnt, Uint32Array); /* of the function */
 		this.threadCnt = r.count();
 		this.process = r.column(this.threadCnt, Uint32Array);
 		this.interp = r.column(this.threadCnt, Uint32Array);
@@ -53,6 +54,14 @@ class Model {
 	}
 }
 
+/* What has no file and is no detail of the function below it: user/model/self_frame.c. */
+const STANDS_FOR_PYTHON = new Set([
+	'<unresolved>',
+	'<unreadable frame>',
+	'<lost frame>',
+	'<truncated>',
+]);
+
 /*
  * A call tree in one detail: by line as it is in the data, or by function, with
  * the nodes that differ in lines only merged. Its shape never changes; weights
@@ -92,6 +101,7 @@ class Tree {
 		this.labelLine = [];
 		for (let f = 0; f < m.frameCnt; f++) {
 			const key = m.file[f] * 4294967296 + m.func[f];
+			const line = (this.byFunction && m.firstLine[f]) || m.line[f];
 			let id = this.byFunction ? ids.get(key) : undefined;
 
 			if (id === undefined) {
@@ -99,16 +109,18 @@ class Tree {
 				ids.set(key, id);
 				this.labelFile.push(m.file[f]);
 				this.labelFunc.push(m.func[f]);
-				this.labelLine.push(m.line[f]);
-			} else if (
-				m.line[f] &&
-				(!this.labelLine[id] || m.line[f] < this.labelLine[id])
-			) {
-				this.labelLine[id] = m.line[f];
+				this.labelLine.push(line);
+			} else if (line && (!this.labelLine[id] || line < this.labelLine[id])) {
+				this.labelLine[id] = line;
 			}
 			this.labelOf[f] = id;
 		}
 		this.labelCnt = this.labelFile.length;
+		this.labelIsDetail = this.labelFile.map(
+			(file, l) =>
+				m.str(file) === '~' &&
+				!STANDS_FOR_PYTHON.has(m.str(this.labelFunc[l])),
+		);
 	}
 
 	/* map: the node of this tree that each node of the data became. */
@@ -192,11 +204,15 @@ class Tree {
 		this.sorted.fill(0);
 	}
 
-	/* Self and total of each label; a stack counts once, however often the label is in it. */
+	/*
+	 * Self and total of each label; a stack counts once, however often the label is in it. The
+	 * self of a detail is that of the function below it; without one, that of the root.
+	 */
 	functions() {
 		const n = this.labelCnt,
 			onPath = new Int32Array(n),
-			path = [];
+			path = [],
+			owners = []; /* by depth: the label that has the self of stacks ending there */
 		const out = {
 			selfA: new Float64Array(n),
 			selfB: new Float64Array(n),
@@ -209,8 +225,10 @@ class Tree {
 
 			while (path.length >= depth) onPath[path.pop()]--;
 			path.push(l);
-			out.selfA[l] += this.selfA[node];
-			out.selfB[l] += this.selfB[node];
+			owners.length = path.length - 1;
+			owners.push(owners.length && this.labelIsDetail[l] ? owners.at(-1) : l);
+			out.selfA[owners.at(-1)] += this.selfA[node];
+			out.selfB[owners.at(-1)] += this.selfB[node];
 			if (!onPath[l]++) {
 				out.a[l] += this.a[node];
 				out.b[l] += this.b[node];

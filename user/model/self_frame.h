@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * self_frame.h - to which frame of a stack a sample's self belongs, where functions are listed.
+ *
+ * What is on top of a Python function and is none itself says what the function does at that
+ * moment: <GC>, <blocked in read>, <exception KeyError>, <kernel schedule>, C code. It is a detail
+ * of the function, whose self the sample is. Stacks keep all their frames.
+ */
+#ifndef TACHBPF_SELF_FRAME_H
+#define TACHBPF_SELF_FRAME_H
+
+#include <stdbool.h>
+
+#include "model/event.h"
+
+/*
+ * Is this frame a detail? Those that stand for a Python function or for several are not:
+ * <unresolved>, <unreadable frame>, <lost frame>, <truncated>.
+ */
+bool frame_is_detail(const struct profile_tables *tables, uint32_t frame);
+
+/*
+ * The index of the frame that has the self of a stack, innermost frame first: the first that is
+ * no detail, else the root. 0 of an empty stack.
+ */
+uint32_t self_frame(const struct profile_tables *tables, const uint32_t *frames, uint32_t n);
+
+#endif
