@@ -40,6 +40,7 @@ LAYOUT = (
 OBJECTS = (
     "bytes_size bytes_data str_length str_state str_ascii_data str_compact_data",
     "str_kind_mask str_kind_shift str_compact_bit str_ascii_bit",
+    "interp_modules type_cached_keys",
 )
 RUNTIME = ("interp_head? tss_key? gil? collecting? main_thread? ceval_gil?",)
 # In the headers, but not in a row: said twice, or a matter of free-threaded builds.

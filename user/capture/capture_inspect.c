@@ -35,12 +35,20 @@ struct finding {
 	struct discovered found;
 };
 
+/* process_args.entry */
+static int entry_of(void *ctx, pid_t tgid, struct py_proc *out)
+{
+	return proc_table_get(ctx, tgid, out) ? 0 : -ENOENT;
+}
+
 void capture_process_args(const struct capture *s, struct process_args *args)
 {
 	args->observer = s->args.observer;
 	args->image_mem = discovery_mem;
 	args->image_hold = known_image_hold;
 	args->image_release = known_image_release;
+	args->entry = entry_of;
+	args->entry_ctx = s->life.table;
 	args->unit = s->mode->unit;
 	args->opcodes = s->args.opcodes;
 	args->kernel = s->args.kernel;

@@ -92,6 +92,12 @@ static void json_known(struct json *j, const char *key, bool known, double value
 		json_null(j, key);
 }
 
+/* Were traces of CPython's JIT sampled? Their lines are less exact: docs/reading.md. */
+static bool has_jit(const struct profile_file *file)
+{
+	return file->session && session_json_jit(file->session, file->name);
+}
+
 static void json_header(struct json *j, const struct tach_info *info)
 {
 	const struct profile_meta *meta = &info->meta;
@@ -166,6 +172,7 @@ static void json_file(struct json *j, const struct profile_file *file,
 	json_identity(j, file);
 	json_string(j, "format", "tach");
 	json_header(j, info);
+	json_bool(j, "jit", has_jit(file));
 	json_members(j, t);
 	info_threads_json(j, t, file->process.thread_names);
 	if (file->session)
@@ -314,6 +321,9 @@ static void print_file(const struct run *run, const struct profile_file *file,
 		printf("  %-12s %zu in this file; report --by process lists them\n", "processes",
 		       t->process_cnt);
 	print_header(info);
+	if (has_jit(file))
+		print_text("jit", "runs CPython's JIT: lines are where a trace was entered, "
+			   "called or left");
 	if (file->session)
 		print_losses(file->session, profile_file_losses_of(file));
 	info_threads_print(t, file->process.thread_names, run->limit);

@@ -24,6 +24,7 @@ struct debug_offsets {
 	uint64_t rt_finalizing, rt_interp_head;
 	uint64_t is_bytes;	/* sizeof(PyInterpreterState) */
 	uint64_t interp_id, interp_next, interp_threads_head, interp_threads_main, interp_gc;
+	uint64_t interp_modules;
 	uint64_t interp_code_generation;
 	uint64_t ts_next, ts_interp, ts_frame, ts_thread_id, ts_native_id, ts_status;
 	uint64_t ts_datastack;

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <linux/capability.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -17,7 +18,7 @@
 #define SLOW_TURNS 10
 #define NAME_BYTES 64
 
-enum function { READ_MEM, READ_TEXT, READ_LINK, READ_LIST, OTEL_MAPPINGS };
+enum function { READ_MEM, READ_TEXT, READ_LINK, READ_LIST, OTEL_MAPPINGS, PYTHON_THREADS };
 
 /* What both sides see. bytes: of memory, of a text, or an array of pid_t. */
 struct shared {
@@ -97,9 +98,28 @@ static int otel_mappings(void *shared, const int *fds)
 	return err == -EFBIG ? 0 : err;
 }
 
+_Static_assert(sizeof(struct python_threads) <= READER_BYTES_MAX, "an answer fits");
+
+/* The input is in s->bytes, which the output replaces. */
+static int python_threads(void *shared, const int *fds)
+{
+	static struct python_threads found;
+	struct shared *s = shared;
+	const struct target_mem mem = { proc_mem_read, (void *)(intptr_t)s->tgid };
+	struct python_threads_at at;
+	int err;
+
+	memcpy(&at, s->bytes, sizeof(at));
+	err = python_threads_read(&mem, &at, &found);
+	memcpy(s->bytes, &found,
+	       offsetof(struct python_threads, list) + found.cnt * sizeof(found.list[0]));
+	return found.cnt ? 0 : err;
+}
+
 static const worker_fn functions[] = {
 	[READ_MEM] = read_mem, [READ_TEXT] = read_text, [READ_LINK] = read_link,
 	[READ_LIST] = read_list, [OTEL_MAPPINGS] = otel_mappings,
+	[PYTHON_THREADS] = python_threads,
 };
 
 static const char *const calls[] = {
@@ -272,6 +292,31 @@ int reader_otel_mappings(pid_t tgid, bool hurry, struct otel_mappings *out)
 	if (err || out->cnt > OTEL_MAPPINGS_MAX)
 		out->cnt = 0;
 	return err;
+}
+
+int reader_python_threads(pid_t tgid, const struct python_threads_at *at, bool hurry,
+			  const struct python_threads **out)
+{
+	/* A copy: what has been checked does not change any more. */
+	static struct python_threads copy;
+	struct shared *s = shared_for(tgid, "", 0);
+	uint32_t i;
+	int err;
+
+	if (!s)
+		return -EBUSY;
+	memcpy(s->bytes, at, sizeof(*at));
+	err = call(PYTHON_THREADS, tgid, hurry);
+	if (err)
+		return err;
+	memcpy(&copy, s->bytes, sizeof(copy));
+	/* Whoever has written it. */
+	if (copy.cnt > PYTHON_THREADS_MAX)
+		return -EBADMSG;
+	for (i = 0; i < copy.cnt; i++)
+		copy.list[i].name[PYTHON_THREAD_BYTES - 1] = '\0';
+	*out = &copy;
+	return 0;
 }
 
 void reader_reads_proc(void)

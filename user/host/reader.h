@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "cpython/python_threads.h"
 #include "host/otel_signs.h"
 #include "worker/worker.h"
 
@@ -32,6 +33,14 @@ int reader_mem(pid_t tgid, uint64_t addr, size_t len, bool hurry, const void **b
  * again later.
  */
 int reader_otel_mappings(pid_t tgid, bool hurry, struct otel_mappings *out);
+
+/*
+ * python_threads_read() of a process, in the reader: there are some ten reads for each thread, and
+ * what they find is not parsed where it could do harm. *out is valid until the next call of this
+ * function, and well-formed. Its -errno, or -EBUSY: try again later.
+ */
+int reader_python_threads(pid_t tgid, const struct python_threads_at *at, bool hurry,
+			  const struct python_threads **out);
 
 /*
  * From now on the functions of proc.h ask the reader for the files that it is there for. For a

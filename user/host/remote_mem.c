@@ -57,6 +57,25 @@ int remote_mem_read(void *ctx, uint64_t addr, void *buf, size_t len)
 	return err;
 }
 
+int remote_python_threads(pid_t tgid, const struct python_threads_at *at,
+			  const struct python_threads **out)
+{
+	static struct python_threads own;
+	const struct target_mem mem = { proc_mem_read, (void *)(intptr_t)tgid };
+	uint64_t start_ns = now_ns();
+	int err;
+
+	*out = &own;
+	if (tgid == getpid())
+		return python_threads_read(&mem, at, &own);
+	if (!may_wait(start_ns))
+		return -EBUSY;
+	err = reader_python_threads(tgid, at, budget.hurry, out);
+	if (budget.hurry)
+		budget.wait_ns -= now_ns() - start_ns;
+	return err;
+}
+
 void remote_mem_hurry(bool hurry)
 {
 	budget.hurry = hurry;

@@ -9,6 +9,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
+
+#include "cpython/python_threads.h"
 
 /*
  * Read len bytes at addr of the process whose tgid is in ctx (as struct target_mem requires). 0;
@@ -16,6 +19,13 @@
  * because too much time went into reads or because this process blocks a worker.
  */
 int remote_mem_read(void *ctx, uint64_t addr, void *buf, size_t len);
+
+/*
+ * python_threads_read() of a process, within the same time. *out is valid until the next call. Its
+ * -errno, or as remote_mem_read().
+ */
+int remote_python_threads(pid_t tgid, const struct python_threads_at *at,
+			  const struct python_threads **out);
 
 /*
  * hurry: samples wait, so only a part of the time may go into reads. At the start, without

@@ -12,7 +12,7 @@
  *                      "container": { "label": "web", "image": "shop/web:1" },
  *                      "lost": { CAUSE: COUNT, ... },
  *                      "thread_names": { "13": "worker", ... },
- *                      "free_threaded": false,
+ *                      "free_threaded": false, "jit": false,
  *                      "gil": { "wait_ns": 3, "waits": 2, "longest_wait_ns": 2,
  *                               "threads": [ { "thread": 12, "name": "worker", "wait_ns": 3,
  *                                              "waits": 2, "longest_wait_ns": 2 }, ... ] }
@@ -48,6 +48,7 @@
 #define SESSION_COMM                "comm"
 #define SESSION_COMMAND             "command"
 #define SESSION_FREE_THREADED       "free_threaded"
+#define SESSION_JIT                 "jit"
 
 struct buf;
 struct session_json;
@@ -127,5 +128,7 @@ int session_json_gil_threads(const struct session_json *s, const char *file,
 					 const struct session_gil *gil), void *ctx);
 /* Returns true if session.json says that the process has a free-threaded build. */
 bool session_json_free_threaded(const struct session_json *s, const char *file);
+/* Did the process run CPython's JIT? See resolve/jit_watch.h. */
+bool session_json_jit(const struct session_json *s, const char *file);
 
 #endif

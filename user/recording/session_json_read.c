@@ -44,12 +44,13 @@
 enum { DURATION, KERNEL, START_TIME, START_US, LOST, PROCESSES, TOP_CNT };
 
 /* Members of a process. */
-enum { FILE_NAME, PID, COMM, COMMAND, UNIT, CONTAINER, LOSSES, NAMES, FREE, GIL, PROCESS_CNT };
+enum { FILE_NAME, PID, COMM, COMMAND, UNIT, CONTAINER, LOSSES, NAMES, FREE, JIT, GIL,
+       PROCESS_CNT };
 #define PROCESS_MEMBERS                                                                            \
 	{ [FILE_NAME] = { SESSION_FILE }, [PID] = { SESSION_PID }, [COMM] = { SESSION_COMM },      \
 	  [COMMAND] = { SESSION_COMMAND }, [UNIT] = { "unit" }, [CONTAINER] = { "container" },     \
 	  [LOSSES] = { SESSION_LOST }, [NAMES] = { "thread_names" },                               \
-	  [FREE] = { SESSION_FREE_THREADED }, [GIL] = { "gil" } }
+	  [FREE] = { SESSION_FREE_THREADED }, [JIT] = { SESSION_JIT }, [GIL] = { "gil" } }
 
 struct session_json {
 	struct buf text;		/* session.json, unless it is mapped */
@@ -475,4 +476,11 @@ bool session_json_free_threaded(const struct session_json *s, const char *file)
 	struct json_member m[PROCESS_CNT];
 
 	return find(s, file, m) && json_member_is(&m[FREE], JT_TRUE);
+}
+
+bool session_json_jit(const struct session_json *s, const char *file)
+{
+	struct json_member m[PROCESS_CNT];
+
+	return find(s, file, m) && json_member_is(&m[JIT], JT_TRUE);
 }

@@ -193,6 +193,7 @@ static void json_row(void *ctx, const struct row *row)
 	container_json(j, row->identity.container);
 	json_string(j, "python", row->version);
 	json_bool(j, SESSION_FREE_THREADED, row->free_threaded);
+	json_bool(j, SESSION_JIT, s->jit);
 	json_double(j, "begin_s", row->begin_s);
 	json_double(j, "end_s", row->end_s);
 	json_uint(j, "samples", s->samples);

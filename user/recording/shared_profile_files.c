@@ -296,6 +296,7 @@ static void add_stats(struct process_stats *sum, const struct process_stats *s)
 	sum->write_lost += s->write_lost;
 	sum->memory_lost += s->memory_lost;
 	sum->threads += s->threads;
+	sum->jit |= s->jit;
 	sum->waits.forgotten += s->waits.forgotten;
 }
 

@@ -18,8 +18,10 @@
 #include "host/remote_mem.h"
 #include "model/intern.h"
 #include "model/trace_context.h"
+#include "resolve/jit_watch.h"
 #include "resolve/observer.h"
 #include "resolve/other_frames.h"
+#include "resolve/python_names.h"
 #include "resolve/symbolize.h"
 #include "resolve/threads.h"
 
@@ -42,11 +44,15 @@ struct process {
 	struct other_frames others;
 	struct waits *waits;	/* NULL: the mode has no waits */
 	struct thread_names *names;	/* NULL: none yet */
+	struct thread_names *given;	/* those that the Python program gave; NULL: none yet */
+	struct python_names python;
+	struct jit_watch jit;
 	bool ended;		/* the observer has returned an error: the capture ends */
 };
 
 static int take_stretch(void *ctx, const struct wait_stretch *stretch);
 static void thread_gone(void *ctx, const struct thread *t, bool lives);
+static void init_python_names(struct process *p);
 
 /*
  * Read the process' memory. If it has ended, or has not touched the page yet, read the file of
@@ -88,6 +94,7 @@ struct process *process_new(const struct process_args *args)
 		p->sym = symbolizer_new(args->image, mem, p->in, args->opcodes);
 	if (p->sym)
 		symbolizer_set_owner(p->sym, args->identity.uid);
+	init_python_names(p);
 	if (p->sym && args->waits.interval_ns)
 		p->waits = waits_new(&args->waits, take_stretch, p);
 	if (!p->sym || (args->waits.interval_ns && !p->waits)) {
@@ -105,6 +112,8 @@ void process_free(struct process *p)
 	threads_free(&p->threads);
 	waits_free(p->waits);
 	thread_names_drop(p->names);
+	thread_names_drop(p->given);
+	python_names_free(&p->python);
 	symbolizer_free(p->sym);
 	intern_free(p->in);
 	if (p->args.image_release)
@@ -155,6 +164,8 @@ void process_rename(struct process *p, uint32_t tid, const char *comm)
 {
 	bool own = strcmp(comm, p->comm);
 
+	if (thread_names_find(p->given, tid))
+		return;
 	if (!p->names && own)
 		p->names = thread_names_new();
 	if (p->names)
@@ -181,6 +192,43 @@ static void read_thread_name(struct process *p, uint32_t tid)
 	process_rename(p, tid, comm);
 }
 
+/* python_named_fn. What the program calls its thread is the best name, a number the worst. */
+static void python_named(void *ctx, uint32_t tid, const char *name, bool given)
+{
+	struct process *p = ctx;
+
+	if (!strcmp(name, p->comm) || (!given && thread_names_find(p->names, tid)))
+		return;
+	process_rename(p, tid, name);
+	if (given && !p->given)
+		p->given = thread_names_new();
+	if (given && p->given)
+		thread_names_set(p->given, tid, name);
+}
+
+/* python_interps_fn. If the BPF side has admitted the process, it has found out where it is. */
+static uint64_t interps_of(void *ctx)
+{
+	struct process *p = ctx;
+	struct py_proc py;
+
+	if (!p->args.py.runtime && p->args.entry &&
+	    !p->args.entry(p->args.entry_ctx, p->args.tgid, &py) && py.state == PY_PROC_PYTHON)
+		return py.interps;
+	return p->args.py.runtime ? p->args.py.interps : 0;
+}
+
+static void init_python_names(struct process *p)
+{
+	const struct cpython_image *image = p->args.image;
+	const struct python_threads_at at = {
+		.interp_next = image->layout.interp_next, .objects = image->objects,
+		.musl = image->needs_musl || image->tstate_how == PY_TSTATE_TSS_MUSL,
+	};
+
+	python_names_init(&p->python, p->args.tgid, &at, python_named, interps_of, p);
+}
+
 /* thread_gone_fn. What waits.c knows of the thread goes with its stack. */
 static void thread_gone(void *ctx, const struct thread *t, bool lives)
 {
@@ -203,6 +251,8 @@ static struct thread *find_thread(struct process *p, uint32_t tid, uint32_t inte
 	if (t) {
 		p->stats.threads++;
 		read_thread_name(p, tid);
+		if (p->stats.threads <= THREAD_NAMES_MAX)
+			python_names_thread(&p->python, tid);
 	}
 	return t;
 }
@@ -539,7 +589,11 @@ int process_code(struct process *p, const struct raw_code *raw, size_t len)
 
 void process_retry_names(struct process *p)
 {
+	const struct target_mem mem = { read_target, p };
+
+	python_names_retry(&p->python);
 	symbolizer_refill(p->sym);
+	jit_watch_look(&p->jit, &mem, p->args.image, &p->threads);
 	symbolizer_retry(p->sym);	/* without memory, frames stay <unresolved> */
 }
 
@@ -619,6 +673,7 @@ void process_stats(const struct process *p, struct process_stats *out)
 	const struct symbolizer_stats *sym = symbolizer_stats(p->sym);
 
 	*out = p->stats;
+	out->jit = p->jit.found;
 	out->unresolved = sym->unresolved;
 	out->code_cnt = sym->code_cnt;
 	out->code_without_lines = sym->without_lines;

@@ -36,6 +36,7 @@ struct process_stats {
 	uint64_t write_lost;	/* events that the observer could not take (disk full, ...) */
 	uint64_t memory_lost;	/* records for which there was no memory */
 	uint32_t threads;
+	bool jit;		/* some of its lines are those of a JIT's traces: jit_watch.h */
 	struct wait_stats waits;
 };
 
@@ -52,6 +53,9 @@ struct process_args {
 	int (*image_mem)(const struct cpython_image *image, pid_t about, uint64_t vaddr, void *buf,
 			 size_t len);
 	struct py_proc py;	/* its entry in py_procs, for forks. runtime 0: not known */
+	/* Its entry in py_procs now, if py.runtime is not known; NULL: nobody tells. 0 or -errno. */
+	int (*entry)(void *ctx, pid_t tgid, struct py_proc *out);
+	void *entry_ctx;
 	bool opcodes;		/* frames get the opcode of their instruction */
 	struct identity identity;
 	struct observer *observer;	/* receives the events; outlives the process */

@@ -58,6 +58,15 @@ def test_the_interpreter_is_the_one_that_runs(run):
     assert not away, away[:3]
 
 
+def test_an_interpreter_is_that_of_the_stack(run):
+    """While a thread starts, and makes or ends a sub-interpreter, it runs the main interpreter:
+    these are all of its samples that say so. What a sub-interpreter imports first is its own."""
+    workers = set(run.tids.values())
+    for s in run.samples:
+        home = s.frames[-1].func.endswith("_bootstrap")
+        assert s.tid not in workers or home == (s.interp == 0), s
+
+
 def test_the_thread_is_the_one_that_runs_it(run):
     assert len(run.tids) == 6
     wrong = [s for s in run.samples

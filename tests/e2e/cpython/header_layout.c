@@ -119,6 +119,9 @@ static void code_object(void)
 #if PY_VERSION_HEX >= 0x030c0000
 	OFF("co_version", PyCodeObject, co_version);
 #endif
+#if PY_VERSION_HEX >= 0x030e0000
+	OFF("co_executors", PyCodeObject, co_executors);
+#endif
 }
 
 static void runtime(void)
@@ -143,6 +146,15 @@ static void runtime(void)
 	IS("interp_id", id);
 	IS("interp_next", next);
 	IS("interp_threads_head", threads.head);
+#if PY_VERSION_HEX < 0x030c0000
+	IS("interp_modules", modules);
+#elif PY_VERSION_HEX < 0x030e0000
+	IS("interp_modules", imports.modules);
+#endif
+#if PY_VERSION_HEX < 0x030e0000
+	PRINT("type_cached_keys",
+	      offsetof(PyHeapTypeObject, ht_cached_keys) + 16 - sizeof(PyObject));
+#endif
 #if !defined(Py_GIL_DISABLED) || PY_VERSION_HEX >= 0x030f0000
 	IS("interp_gc_collecting", gc.collecting);
 #endif

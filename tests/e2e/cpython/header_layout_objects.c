@@ -100,6 +100,7 @@ static void runtime(void)
 	RT("rt_collecting", gc.collecting);
 #endif
 	PRINT("gc_by_frame", 0);
+	IS("interp_modules", modules);
 }
 
 /* A one-bit-at-a-time look at PyASCIIObject.state. */

@@ -74,7 +74,7 @@ static void test_a_process(void **state)
 		"\"command\":[\"app\",7,\"-x\"],"
 		"\"container\":{\"label\":\"web\",\"image\":\"i:1\"},"
 		"\"lost\":{\"c\":18446744073709551615},\"thread_names\":{\"13\":\"w\",\"x\":\"no\","
-		"\"14\":5,\"15x\":\"no\"},\"free_threaded\":true},"
+		"\"14\":5,\"15x\":\"no\"},\"free_threaded\":true,\"jit\":true},"
 		"{\"file\":\"13-b.tach\",\"command\":\"b -y\"}]}");
 	struct session_process p;
 
@@ -91,6 +91,7 @@ static void test_a_process(void **state)
 	assert_null(thread_names_find(p.thread_names, 14));
 	assert_null(thread_names_find(p.thread_names, 15));
 	assert_true(session_json_free_threaded(s, "12-app.tach"));
+	assert_true(session_json_jit(s, "12-app.tach"));
 	assert_losses(s, NULL, "a=1 b=0 ");
 	assert_losses(s, "12-app.tach", "c=18446744073709551615 ");
 	session_json_process(s, "13-b.tach", &p);
@@ -98,6 +99,7 @@ static void test_a_process(void **state)
 	assert_null(p.comm);
 	assert_null(p.thread_names);
 	assert_false(session_json_free_threaded(s, "13-b.tach"));
+	assert_false(session_json_jit(s, "13-b.tach"));
 	session_json_process(s, "14-c.tach", &p);
 	assert_null(p.command);
 	assert_losses(s, "14-c.tach", "");

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* python_names.c - see python_names.h. */
+#include "resolve/python_names.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/util.h"
+#include "host/proc.h"
+#include "host/remote_mem.h"
+
+/* A thread is asked about so many times. */
+#define TRIES 4
+/* Records of threads that began together come together. No tid is used again that soon. */
+#define FRESH_NS 100000000ull
+/* Reading takes one part of so many of the time, and there is a pause of at least PAUSE_NS. */
+#define SHARE 20
+#define PAUSE_NS 20000000ull
+
+void python_names_init(struct python_names *n, pid_t tgid, const struct python_threads_at *at,
+		       python_named_fn named, python_interps_fn interps, void *ctx)
+{
+	*n = (struct python_names){
+		.tgid = tgid, .named = named, .interps = interps, .ctx = ctx, .at = *at,
+		.nested = -1,
+	};
+}
+
+void python_names_free(struct python_names *n)
+{
+	thread_names_drop(n->found);
+	n->found = NULL;
+}
+
+/* The thread's id in the process' own pid namespace; 0: it has ended. */
+static uint32_t own_tid(struct python_names *n, uint32_t tid)
+{
+	char path[32], status[4096], *line;
+	struct proc_status st;
+	uint32_t own = 0;
+	int used;
+
+	if (n->nested < 0)
+		n->nested = !proc_status(n->tgid, &st) && st.ns_tgid_cnt > 1;
+	if (!n->nested)
+		return tid;
+	snprintf(path, sizeof(path), "task/%u/status", tid);
+	if (proc_read(n->tgid, path, status, sizeof(status)) <= 0)
+		return 0;
+	line = strstr(status, "\nNSpid:");
+	line = line ? line + strlen("\nNSpid:") : "";
+	while (sscanf(line, " %u%n", &own, &used) == 1)
+		line += used;
+	return own;
+}
+
+static void keep(struct python_names *n, const struct python_threads *threads)
+{
+	uint32_t i;
+
+	thread_names_drop(n->found);
+	n->found = thread_names_new();
+	for (i = 0; n->found && i < threads->cnt; i++)
+		thread_names_set(n->found, threads->list[i].tid, threads->list[i].name);
+}
+
+/* Read the names, if it is time to. Returns whether they were read. */
+static bool read_names(struct python_names *n)
+{
+	const struct python_threads *threads;
+	uint64_t now = now_ns(), took;
+
+	if (now < n->next_ns)
+		return false;
+	n->at.interps = n->interps(n->ctx);
+	if (!n->at.interps || remote_python_threads(n->tgid, &n->at, &threads)) {
+		n->at.active = 0;
+		threads = NULL;
+	}
+	took = now_ns() - now;
+	n->next_ns = now + took + (took * SHARE > PAUSE_NS ? took * SHARE : PAUSE_NS);
+	if (!threads)
+		return false;
+	n->at.active = threads->active;
+	n->found_ns = now;
+	keep(n, threads);
+	return true;
+}
+
+/* Returns whether the thread has a name among those that were read. */
+static bool name_thread(struct python_names *n, uint32_t tid)
+{
+	uint32_t own = own_tid(n, tid);
+	const char *name = own ? thread_names_find(n->found, own) : NULL;
+
+	if (name && !python_thread_is_dummy(name))
+		n->named(n->ctx, tid, name, !python_thread_is_numbered(name));
+	return name || !own;
+}
+
+static void add_again(struct python_names *n, uint32_t tid)
+{
+	uint32_t i;
+
+	for (i = 0; i < n->again_cnt; i++)
+		if (n->again[i].tid == tid)
+			return;
+	if (n->again_cnt == PYTHON_NAMES_AGAIN)
+		return;
+	n->again[n->again_cnt].tries = TRIES;
+	n->again[n->again_cnt++].tid = tid;
+}
+
+/* Name those that have to be asked about again, if they have a name now. */
+static void name_rest(struct python_names *n)
+{
+	uint32_t i, kept = 0;
+
+	for (i = 0; i < n->again_cnt; i++)
+		if (!name_thread(n, n->again[i].tid))
+			n->again[kept++] = n->again[i];
+	n->again_cnt = kept;
+}
+
+void python_names_thread(struct python_names *n, uint32_t tid)
+{
+	bool fresh = n->found_ns && now_ns() - n->found_ns < FRESH_NS;
+
+	if (!python_threads_known(&n->at.objects) || tid == (uint32_t)n->tgid)
+		return;
+	if (fresh && name_thread(n, tid))
+		return;
+	add_again(n, tid);
+	if (read_names(n))
+		name_rest(n);
+}
+
+void python_names_retry(struct python_names *n)
+{
+	uint32_t i, kept = 0;
+
+	if (n->again_cnt && read_names(n))
+		name_rest(n);
+	for (i = 0; i < n->again_cnt; i++)
+		if (--n->again[i].tries)
+			n->again[kept++] = n->again[i];
+	n->again_cnt = kept;
+}
