@@ -15,7 +15,7 @@
 /* Records of threads that began together come together. No tid is used again that soon. */
 #define FRESH_NS 100000000ull
 /* Reading takes one part of so many of the time, and there is a pause of at least PAUSE_NS. */
-#define SHARE 20
+#define SHARE 100
 #define PAUSE_NS 20000000ull
 
 void python_names_init(struct python_names *n, pid_t tgid, const struct python_threads_at *at,

@@ -173,9 +173,9 @@ static int parse_journal_head(struct recovery *r, struct tach_journal_head *head
 	memcpy(head, r->journal.data, sizeof(*head));
 	if (memcmp(head->magic, TACH_JOURNAL_MAGIC, sizeof(head->magic)))
 		return bad(r, "what should be its journal is none");
-	if (head->version != TACH_JOURNAL_VERSION)
+	if (!head->version || head->version > TACH_JOURNAL_VERSION)
 		return bad(r, "its journal has version %u or comes from a machine of another byte "
-			      "order: this needs version %u", head->version, TACH_JOURNAL_VERSION);
+			      "order: this reads versions up to %u", head->version, TACH_JOURNAL_VERSION);
 	if (XXH3_64bits(head, offsetof(struct tach_journal_head, check)) != head->check)
 		return bad(r, "the beginning of its journal is damaged");
 	layout = head->layout;

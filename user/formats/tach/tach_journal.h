@@ -21,7 +21,7 @@
 #define TACH_JOURNAL_SUFFIX ".journal"
 
 #define TACH_JOURNAL_MAGIC "TACHJRNL"
-#define TACH_JOURNAL_VERSION 2
+#define TACH_JOURNAL_VERSION 2	/* 1: its entries have no first lines */
 #define TACH_JOURNAL_ENTRY_MAGIC 0x544e454au	/* "JENT" on little-endian machines */
 
 /* The beginning of the journal. All numbers are in the writer's byte order. */
