@@ -154,14 +154,12 @@ static __always_inline u32 ticks_of_walk(u32 tgid, u64 start_ns)
 static __always_inline enum counter walk_and_send(struct py_proc *p, u64 pid_tgid, u64 start_ns,
 						  u64 sp, u64 now)
 {
-	struct code_cache *cache;
 	struct scratch *s;
 	enum counter end;
 	u32 zero = 0, ticks;
 
 	s = bpf_map_lookup_elem(&scratches, &zero);
-	cache = bpf_map_lookup_elem(&code_caches, &zero);
-	if (!s || !cache)
+	if (!s)
 		return CNT_TSTATE_UNREADABLE;
 	if (s->busy)
 		return CNT_BUSY;
@@ -179,7 +177,7 @@ static __always_inline enum counter walk_and_send(struct py_proc *p, u64 pid_tgi
 	s->sample.h.tgid = pid_tgid >> 32;
 	s->sample.h.time_ns = now;
 	s->sample.h.start_ns = start_ns;
-	send_new_codes(s, cache, p, &s->sample.h);
+	send_new_codes(s, p, &s->sample.h);
 	if (cfg_exceptions)
 		send_extra(NULL, false, s, p);
 	return send_sample(&s->sample, p, pid_tgid);

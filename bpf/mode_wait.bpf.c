@@ -57,17 +57,12 @@ static __always_inline enum counter wait_counter(enum counter end)
 static __always_inline enum counter walk(struct scratch *s, struct py_proc *p,
 					 const struct user_call *call, u64 now)
 {
-	struct code_cache *cache;
 	enum counter end;
-	u32 zero = 0;
 
-	cache = bpf_map_lookup_elem(&code_caches, &zero);
-	if (!cache)
-		return CNT_TSTATE_UNREADABLE;
 	start_clock(s, now);
 	end = unwind_python(s, p, call->sp, call);
 	if (end == CNT_SAMPLE)
-		send_new_codes(s, cache, p, &s->sample.h);
+		send_new_codes(s, p, &s->sample.h);
 	return end;
 }
 

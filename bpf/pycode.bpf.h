@@ -251,13 +251,13 @@ static __always_inline u64 head_u64(const struct raw_code *rec, u32 off)
  * Read the line table's object, and at least RAW_CODE_TABLE_MIN bytes if they can be read.
  * Returns how many bytes of rec->table to send.
  */
-static __always_inline u32 read_table(struct raw_code *rec, struct py_proc *p, u64 table)
+static __always_inline u32 read_table(struct raw_code *rec, const struct py_layout *l, u64 table)
 {
 	u32 on_page = 4096 - (table & 4095), len;
 	u64 size = 0;
 
-	read_user(&size, sizeof(size), table + p->l.bytes_size);
-	size += p->l.bytes_data;
+	read_user(&size, sizeof(size), table + l->bytes_size);
+	size += l->bytes_data;
 	if (size > RAW_CODE_TABLE)
 		size = RAW_CODE_TABLE;
 	len = size < RAW_CODE_TABLE_MIN ? RAW_CODE_TABLE_MIN : size;
@@ -287,7 +287,7 @@ static __always_inline void defer_code(struct code_cache *cache, const struct ne
 
 /* Send a RAW_CODE. rec: its memory, with the header filled in. */
 static __always_inline void send_code(struct raw_code *rec, struct code_cache *cache,
-				      struct py_proc *p, const struct new_code *code)
+				      const struct py_layout *l, const struct new_code *code)
 {
 	u64 *sent;
 	u32 len;
@@ -300,10 +300,9 @@ static __always_inline void send_code(struct raw_code *rec, struct code_cache *c
 		return;
 	}
 	read_piece(&rec->name_at, rec->name, RAW_CODE_NAME,
-		   head_u64(rec, p->l.co_qualname == ABI_NO_OFF ? p->l.co_name :
-								   p->l.co_qualname));
-	read_piece(&rec->file_at, rec->file, RAW_CODE_FILE, head_u64(rec, p->l.co_filename));
-	len = read_table(rec, p, head_u64(rec, p->l.co_linetable));
+		   head_u64(rec, l->co_qualname == ABI_NO_OFF ? l->co_name : l->co_qualname));
+	read_piece(&rec->file_at, rec->file, RAW_CODE_FILE, head_u64(rec, l->co_filename));
+	len = read_table(rec, l, head_u64(rec, l->co_linetable));
 	if (len > RAW_CODE_TABLE)
 		return;
 	if (bpf_ringbuf_output(&events, rec, offsetof(struct raw_code, table) + len,
@@ -332,33 +331,97 @@ static __always_inline void send_code(struct raw_code *rec, struct code_cache *c
 }
 
 /*
+ * Time that a sample may use for names once its time limit has passed: NAMES_NS, and what this CPU
+ * has put aside. The first sample of a process has all its names to send, and may be its only one.
+ */
+static __always_inline u64 time_for_names(struct scratch *s, u64 now)
+{
+	u64 since = now - s->names_at_ns;
+
+	s->names_at_ns = now;
+	s->names_ns += since < NAMES_SHARE * NAMES_SPARE_NS ? since / NAMES_SHARE : NAMES_SPARE_NS;
+	if (s->names_ns > NAMES_SPARE_NS)
+		s->names_ns = NAMES_SPARE_NS;
+	return NAMES_NS + s->names_ns;
+}
+
+/* The sample's names were sent at now, which is after its time limit or not. */
+static __always_inline void spend_time_for_names(struct scratch *s, u64 now)
+{
+	u64 end = s->deadline + NAMES_NS, used = now > end ? now - end : 0;
+
+	s->names_ns -= used < s->names_ns ? used : s->names_ns;
+}
+
+/*
  * May one more code object be sent now? True if time is left, if the process has not sent too
  * many in this second, and if at least half of the ring buffer is free for samples.
  */
-static __always_inline bool may_send_code(struct scratch *s, struct py_proc *p)
+static __always_inline bool may_send_code(struct scratch *s)
 {
-	u64 now = bpf_ktime_get_ns();
-	u32 second = now >> 30;
-
-	if (is_out_of_time(s, now, NAMES_NS))
+	if (!s->codes_left || is_out_of_time(s, bpf_ktime_get_ns(), s->names_time))
 		return false;
+	s->codes_left--;
+	return bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA) <= cfg_codes_bytes;
+}
+
+u32 send_codes(u32 from);
+
+/*
+ * Send CODES_A_CALL of the sample's new code objects, from this one on; those for which there is
+ * no time or room are deferred. The header of the code_records entry must be filled in. Returns
+ * the number of the next one. With external linkage, so that the verifier checks it once.
+ */
+__weak __noinline u32 send_codes(u32 from)
+{
+	struct code_cache *cache;
+	struct raw_code *rec;
+	struct scratch *s;
+	u32 zero = 0, i, n;
+
+	s = bpf_map_lookup_elem(&scratches, &zero);
+	cache = bpf_map_lookup_elem(&code_caches, &zero);
+	rec = bpf_map_lookup_elem(&code_records, &zero);
+	if (!s || !cache || !rec)
+		return MAX_NEW_CODES;
+#pragma clang loop unroll(disable)
+	for (i = 0; i < CODES_A_CALL; i++) {
+		n = from + i;
+		if (n >= s->new_cnt)
+			break;
+		n &= MAX_NEW_CODES - 1;
+		barrier_var(n);
+		if (may_send_code(s))
+			send_code(rec, cache, &s->l, &s->new_codes[n]);
+		else
+			defer_code(cache, &s->new_codes[n]);
+	}
+	return from + CODES_A_CALL;
+}
+
+/* How many code objects the process may still send in this second. */
+static __always_inline u32 codes_left(struct py_proc *p, u64 now)
+{
+	u32 second = now >> 30, sent;
+
 	if (p->codes_second != second) {
 		p->codes_second = second;
 		p->codes_sent = 0;
 	}
-	return p->codes_sent++ < MAX_CODES_A_SECOND &&
-	       bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA) <= cfg_codes_bytes;
+	sent = p->codes_sent;	/* another CPU may change it meanwhile */
+	return sent < MAX_CODES_A_SECOND ? MAX_CODES_A_SECOND - sent : 0;
 }
 
 /*
  * Send the sample's new code objects. h: the sample's header. Call it before the sample is sent, so
  * that user space knows the names when it gets the sample.
  */
-static __always_inline void send_new_codes(struct scratch *s, struct code_cache *cache,
-					   struct py_proc *p, const struct raw_header *h)
+static __always_inline void send_new_codes(struct scratch *s, struct py_proc *p,
+					   const struct raw_header *h)
 {
 	struct raw_code *rec;
-	u32 zero = 0, i;
+	u32 zero = 0, from = 0, before, i;
+	u64 now;
 
 	if (!s->new_cnt)
 		return;
@@ -367,15 +430,17 @@ static __always_inline void send_new_codes(struct scratch *s, struct code_cache 
 		return;
 	rec->h = *h;
 	rec->h.kind = RAW_CODE;
+	now = bpf_ktime_get_ns();
+	s->names_time = time_for_names(s, now);
+	s->codes_left = before = codes_left(p, now);
 #pragma clang loop unroll(disable)
-	for (i = 0; i < MAX_NEW_CODES; i++) {
-		if (i >= s->new_cnt)
+	for (i = 0; i < MAX_NEW_CODES / CODES_A_CALL; i++) {
+		if (from >= s->new_cnt)
 			break;
-		if (may_send_code(s, p))
-			send_code(rec, cache, p, &s->new_codes[i]);
-		else
-			defer_code(cache, &s->new_codes[i]);
+		from = send_codes(from);
 	}
+	p->codes_sent += before - s->codes_left;
+	spend_time_for_names(s, bpf_ktime_get_ns());
 }
 
 #endif

@@ -39,8 +39,13 @@
  */
 #define STALL_NS 50000
 #define STALLS_MAX 2
-/* Time after the limit in which code objects may still be sent. */
+/*
+ * Time after the limit in which code objects may still be sent; and what each CPU puts aside for
+ * this, a 512th of its time, until it has so much: see time_for_names().
+ */
 #define NAMES_NS 5000
+#define NAMES_SHARE 512
+#define NAMES_SPARE_NS 200000
 /* Steps of a walk (frames and shims) in one call of walk_steps(), and in all. */
 #define STEPS_A_CALL 16
 #define MAX_STEPS (ABI_MAX_FRAMES + 10 * STEPS_A_CALL)
@@ -115,7 +120,8 @@ struct last_tick {
 };
 
 /* At most so many new code objects are sent with one sample; a later sample sends the others. */
-#define MAX_NEW_CODES 32
+#define MAX_NEW_CODES 128
+#define CODES_A_CALL 16
 /* At most so many of one process in a second (2^30 ns), for a process that always makes code. */
 #define MAX_CODES_A_SECOND 4096
 struct new_code {
@@ -162,8 +168,11 @@ struct scratch {
 	u64 ident;		/* py_proc.ident and layout of the process, for functions
 				 * that the verifier checks separately */
 	struct py_layout l;
+	u64 names_ns;		/* put aside for names; see time_for_names() */
+	u64 names_at_ns;	/* when something was last put aside */
+	u64 names_time;		/* time_for_names() of this sample */
 	u32 new_cnt;		/* new_codes that are valid */
-	u32 pad;
+	u32 codes_left;		/* that its process may still send in this second */
 	struct new_code new_codes[MAX_NEW_CODES];
 	struct trace_slot trace_slots[TRACE_SLOTS];
 	struct raw_sample sample;

@@ -10,7 +10,8 @@
 static struct world w;
 
 #define EACH_MINOR(minor) for ((minor) = LAYOUT_MINOR_MIN; (minor) <= LAYOUT_MINOR_MAX; (minor)++)
-#define NEW_CODES_MAX 32	/* of one sample */
+#define NEW_CODES_MAX 128	/* of one sample */
+#define DEFERRED_CODES 200
 
 static u64 code_addr(u32 code)
 {
@@ -155,26 +156,27 @@ static void test_unverified(void **state)
 	}
 }
 
-/* Each code object is sent once. A sample sends 32 at most, the next samples the others. */
+/* Each code object is sent once. A sample sends 128 at most, the next samples the others. */
 static void test_deferred(void **state)
 {
-	bool sent[100] = { false };
+	bool sent[DEFERRED_CODES] = { false };
 	int minor, sample, i;
 
 	EACH_MINOR(minor) {
 		world_init(&w, minor);
 		memset(sent, 0, sizeof(sent));
-		for (i = 0; i < 100; i++)
+		for (i = 0; i < DEFERRED_CODES; i++)
 			world_push(&w, OWNER_THREAD, world_code(&w), 2);
-		for (sample = 0; sample < 4; sample++) {
+		for (sample = 0; sample < 2; sample++) {
 			const struct raw_code *c;
 
-			world_expect(&w, 100, 0);
-			assert_int_equal(code_records(), sample < 3 ? NEW_CODES_MAX : 4);
+			world_expect(&w, DEFERRED_CODES, 0);
+			assert_int_equal(code_records(), sample ? DEFERRED_CODES - NEW_CODES_MAX :
+								  NEW_CODES_MAX);
 			for (i = 0; (c = host_record(RAW_CODE, &i, NULL));) {
 				u32 n = (c->code - W_CODES) / W_CODE_STEP;
 
-				assert_in_range(n, 0, 99);
+				assert_in_range(n, 0, DEFERRED_CODES - 1);
 				assert_false(sent[n]);
 				sent[n] = true;
 				assert_int_equal(c->id, w.code_ids[n]);
@@ -184,11 +186,46 @@ static void test_deferred(void **state)
 			/* before the sample */
 			assert_int_equal(host.records[host.record_cnt - 1].data[0], RAW_SAMPLE);
 		}
-		world_expect(&w, 100, 0);
+		world_expect(&w, DEFERRED_CODES, 0);
 		assert_int_equal(code_records(), 0);
-		assert_int_equal(host_counter(CNT_CODE), 100);
+		assert_int_equal(host_counter(CNT_CODE), DEFERRED_CODES);
 		assert_int_equal(host_counter(CNT_CODE_LOST), 0);
 	}
+}
+
+/*
+ * The first sample of a process may be its only one: what its CPU has put aside is used for names
+ * when the time limit has passed. It is put aside again with time.
+ */
+static void test_names_after_the_limit(void **state)
+{
+	unsigned int limit = 60000, none = 0;
+	int i, sent;
+
+	world_init(&w, 11);
+	for (i = 0; i < 60; i++)
+		world_push(&w, OWNER_THREAD, world_code(&w), 2);
+	host_set(&cfg_limit_ns, &limit, sizeof(limit));
+	host.now_ns += 1ull << 30;
+	host.clock_step_ns = 3000;	/* a reading of the clock for each code object */
+	assert_non_null(world_sample());
+	assert_int_equal(code_records(), 60);
+	assert_int_equal(host_counter(CNT_CODE_LOST), 0);
+	for (i = 0; i < 5; i++) {	/* now others, again and again: nothing is left */
+		w.proc.ident += 2;
+		world_put_proc(&w);
+		assert_non_null(world_sample());
+	}
+	assert_in_range(code_records(), 5, 15);
+	sent = code_records();
+	assert_int_not_equal(host_counter(CNT_CODE_LOST), 0);
+	host.now_ns += 512 * 60000;
+	w.proc.ident += 2;
+	world_put_proc(&w);
+	assert_non_null(world_sample());
+	assert_in_range(code_records(), sent + 15, sent + 25);
+	host.clock_step_ns = 0;
+	host_set(&cfg_limit_ns, &none, sizeof(none));
 }
 
 /* A code object for which the ring buffer had no room is sent later, with or without an epoch. */
@@ -445,6 +482,7 @@ int main(void)
 		cmocka_unit_test(test_epochs_apart),
 		cmocka_unit_test(test_unverified),
 		cmocka_unit_test(test_deferred),
+		cmocka_unit_test(test_names_after_the_limit),
 		cmocka_unit_test(test_ring_full),
 		cmocka_unit_test(test_two_cpus),
 		cmocka_unit_test(test_same_slot),

@@ -353,6 +353,20 @@ int output_create_file(int dirfd, const char *name)
 	return create_exclusive(dirfd, name);
 }
 
+int output_reopen_file(int dirfd, const char *name, const struct stat *was)
+{
+	int fd = openat(dirfd, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0)
+		return errno == EMFILE || errno == ENFILE || errno == ENOMEM ? -errno : -ESTALE;
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_dev == was->st_dev &&
+	    st.st_ino == was->st_ino)
+		return fd;
+	close(fd);
+	return -ESTALE;
+}
+
 int output_create_path(const char *path)
 {
 	char name[OUTPUT_NAME_MAX];

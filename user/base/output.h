@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 #include <time.h>
 
@@ -46,6 +47,13 @@ int output_create_dir(const char *path, bool *made);
  * unlinked first. Returns the file descriptor or -errno.
  */
 int output_create_file(int dirfd, const char *name);
+
+/*
+ * Open a file again that output_create_file() has created and that was closed meanwhile; was: what
+ * fstat() said of it then. Returns the file descriptor; -EMFILE, -ENFILE, -ENOMEM; or -ESTALE: it
+ * is gone, or another file has its name.
+ */
+int output_reopen_file(int dirfd, const char *name, const struct stat *was);
 
 /* As output_create_file(), for a path whose directory must exist. */
 int output_create_path(const char *path);

@@ -154,7 +154,6 @@ size_t offcpu_scan_walk(const struct raw_offcpu_scan *a, struct py_proc *proc, v
 	};
 	u32 zero = 0;
 	struct scratch *s = bpf_map_lookup_elem(&scratches, &zero);
-	struct code_cache *cache = bpf_map_lookup_elem(&code_caches, &zero);
 
 	become(a);
 	now.out = out;
@@ -170,6 +169,6 @@ size_t offcpu_scan_walk(const struct raw_offcpu_scan *a, struct py_proc *proc, v
 		.time_ns = a->time_ns,
 		.start_ns = a->start_ns,
 	};
-	send_new_codes(s, cache, proc, &s->sample.h);
+	send_new_codes(s, proc, &s->sample.h);
 	return send_sample(&s->sample, NULL, bpf_get_current_pid_tgid()) == CNT_SAMPLE ? now.used : 0;
 }

@@ -189,7 +189,8 @@ static const struct cli_option record_table[] = {
 	{ 0, "layout", "LAYOUT", RARE, "release (default), draft1 or draft2", opt_choice,
 	  AT(record.recording.layout), layouts },
 	{ 0, "split", "WHEN", RARE, "auto (default): processes that live less than a\n"
-	  "second share a file by binary and command;\nall: a file for each process", opt_bool,
+	  "second, or only wait (-m wall), share a file by\n"
+	  "binary and command; all: a file for each process", opt_bool,
 	  AT(record.recording.split_all), file_splits },
 };
 

@@ -82,6 +82,11 @@ size_t memory_sink_bytes(const struct sink *s)
 	return ((const struct memory_sink *)s)->samples.len;
 }
 
+void memory_sink_empty(struct sink *s)
+{
+	buf_free(&((struct memory_sink *)s)->samples);
+}
+
 int memory_sink_replay(const struct sink *s, int (*event)(void *ctx, const struct event *ev),
 		       void *ctx)
 {

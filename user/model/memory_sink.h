@@ -16,6 +16,8 @@ struct sink *memory_sink_new(void);
 /* Is this sink one of these? And how many bytes does it hold? */
 bool memory_sink_is(const struct sink *s);
 size_t memory_sink_bytes(const struct sink *s);
+/* Forget all samples. */
+void memory_sink_empty(struct sink *s);
 
 /* Call event() for every sample in order, until it returns non-zero; returns that value, or 0. */
 int memory_sink_replay(const struct sink *s, int (*event)(void *ctx, const struct event *ev),

@@ -44,6 +44,12 @@ struct sink_args {
 					 * are time that has passed */
 	int journal_fd;			/* tach: > 0: where to write the
 					 * recovery journal; owned by the caller */
+	/*
+	 * tach: called before the file is written: opens it and the journal again if the caller
+	 * has closed them, and sets the descriptors. 0 or -errno. NULL: they stay open.
+	 */
+	int (*ready)(void *ctx, int *fd, int *journal_fd);
+	void *ready_ctx;
 	enum sink_lines lines;		/* for formats with SINK_TAKES_LINES */
 	enum sink_group group;		/* for formats with SINK_TAKES_GROUP; see sink_new() */
 

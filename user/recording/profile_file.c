@@ -10,7 +10,6 @@
 #include <string.h>
 #include <fcntl.h>
 #include <sys/file.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -19,6 +18,7 @@
 #include "formats/formats.h"
 #include "formats/tach/tach_journal.h"
 #include "formats/tach/tach_write.h"
+#include "recording/open_files.h"
 #include "recording/recording_rows.h"
 #include "recording/session_json.h"
 
@@ -116,28 +116,6 @@ static int create_named(struct recording *r, struct row *row)
 	return fd;
 }
 
-/*
- * Descriptors that profiles leave free: to inspect new processes, to start a worker, to write
- * session.json. A profile takes two, its file and its journal.
- */
-#define SPARE_FDS 8
-#define PROFILE_FDS 2
-
-/* 0, or -EMFILE: too few descriptors are left. New ones have the lowest numbers that are free. */
-static int check_descriptors(int fd)
-{
-	int next = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-	struct rlimit lim;
-
-	if (next < 0)
-		return -errno;
-	close(next);
-	if (!getrlimit(RLIMIT_NOFILE, &lim) && lim.rlim_cur != RLIM_INFINITY &&
-	    (rlim_t)next + PROFILE_FDS + SPARE_FDS > lim.rlim_cur)
-		return -EMFILE;
-	return 0;
-}
-
 /* The file of a shared profile has its name already. */
 static int create_file(struct recording *r, struct row *row)
 {
@@ -148,7 +126,7 @@ static int create_file(struct recording *r, struct row *row)
 	dir = recording_dir(r);
 	if (dir < 0)
 		return dir;
-	err = check_descriptors(dir);
+	err = open_files_make_room(r);
 	if (err)
 		return err;
 	if (!row->file[0])
@@ -159,7 +137,6 @@ static int create_file(struct recording *r, struct row *row)
 
 /* ---- the journal ---- */
 
-/* The journal's path, or its name in r->dirfd. Returns false if it would be too long. */
 static bool journal_place(const struct recording *r, const struct row *row, char out[PATH_MAX])
 {
 	char name[OUTPUT_NAME_MAX];
@@ -171,6 +148,11 @@ static bool journal_place(const struct recording *r, const struct row *row, char
 		return recording_beside(r, name, out);
 	memcpy(out, name, sizeof(name));
 	return true;
+}
+
+bool profile_file_journal(const struct profile_file *f, char out[PATH_MAX])
+{
+	return journal_place(f->recording, f->row, out);
 }
 
 static int create_journal(const struct recording *r, const struct row *row)
@@ -197,13 +179,15 @@ static void close_journal(struct profile_file *f)
 	char place[PATH_MAX];
 	uint32_t magic = 0;
 
-	if (f->journal_fd < 0)
+	if (!f->has_journal)
 		return;
-	if (pread(f->fd, &magic, sizeof(magic), 0) == sizeof(magic) && magic &&
+	if (f->fd >= 0 && pread(f->fd, &magic, sizeof(magic), 0) == sizeof(magic) && magic &&
 	    journal_place(r, f->row, place))
 		unlinkat(f->row->named ? AT_FDCWD : r->dirfd, place, 0);
-	close(f->journal_fd);
+	if (f->journal_fd >= 0)
+		close(f->journal_fd);
 	f->journal_fd = -1;
+	f->has_journal = false;
 }
 
 /* ---- writing ---- */
@@ -243,11 +227,35 @@ static int undo_create(struct profile_file *f)
 	return f->err;
 }
 
+/* sink_args.ready */
+static int make_ready(void *ctx, int *fd, int *journal_fd)
+{
+	struct profile_file *f = ctx;
+	int err = open_files_ready(f);
+
+	*fd = f->fd;
+	*journal_fd = f->journal_fd;
+	return err;
+}
+
+/* The file and its journal are there and open. 0 or -errno. */
+static int note_files(struct profile_file *f)
+{
+	f->made = true;
+	f->has_journal = f->journal_fd >= 0;
+	if (fstat(f->fd, &f->was) || (f->has_journal && fstat(f->journal_fd, &f->journal_was)))
+		return -errno;
+	if (!f->row->named)
+		open_files_add(f);
+	return 0;
+}
+
 int profile_file_create(struct profile_file *f, const struct profile_tables *tables)
 {
 	struct recording *r = f->recording;
 	struct sink_args args = {
 		.layout = r->args.layout, .compressor = r->compressor, .live = true,
+		.ready = make_ready, .ready_ctx = f,
 	};
 	struct sink *sink;
 
@@ -261,8 +269,9 @@ int profile_file_create(struct profile_file *f, const struct profile_tables *tab
 	args.fd = f->fd;
 	args.journal_fd = f->journal_fd;
 	r->file_cnt++;
-	sink = sink_tach.open(&args);
-	if (!sink)
+	f->err = note_files(f);
+	sink = f->err ? NULL : sink_tach.open(&args);
+	if (!f->err && !sink)
 		f->err = -errno;
 	if (!f->err)
 		profile_file_begin(f, sink, tables);
@@ -279,7 +288,7 @@ int profile_file_event(struct profile_file *f, const struct event *ev)
 /* Add to the recording's size what the files have got; they are a TACH file, or nothing. */
 static void count_bytes(struct profile_file *f)
 {
-	uint64_t bytes = f->fd >= 0 && f->sink ? tach_bytes(f->sink) : f->bytes;
+	uint64_t bytes = f->made && f->sink ? tach_bytes(f->sink) : f->bytes;
 
 	f->recording->bytes += bytes - f->bytes;
 	f->bytes = bytes;
@@ -351,6 +360,7 @@ int profile_file_end(struct profile_file *f)
 		f->sink = NULL;
 	}
 	close_journal(f);
+	open_files_remove(f);
 	if (f->fd >= 0 && close(f->fd))
 		keep_first(&f->err, -errno);
 	f->fd = -1;
@@ -368,6 +378,7 @@ void profile_file_abandon(struct profile_file *f)
 {
 	if (f->sink)
 		f->sink->ops->close(f->sink);
+	open_files_remove(f);
 	if (f->journal_fd >= 0)
 		close(f->journal_fd);
 	if (f->fd >= 0)

@@ -7,6 +7,8 @@
 #ifndef TACHBPF_PROFILE_FILE_H
 #define TACHBPF_PROFILE_FILE_H
 
+#include <limits.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include "model/sink.h"
@@ -20,7 +22,11 @@ struct profile_file {
 	struct row *row;		/* its row in session.json; gets the file's name */
 	struct sink *sink;		/* NULL: nothing is written yet */
 	struct profile_meta meta;	/* the sink has a pointer to it */
-	int fd, journal_fd;		/* -1: none */
+	int fd, journal_fd;		/* -1: none, or closed for now (open_files.h) */
+	bool made, has_journal;		/* there is a file, a journal */
+	struct stat was, journal_was;	/* fstat() of them, to know them again */
+	struct profile_file *newer, *older;	/* open_files.c */
+	bool listed;
 	uint64_t bytes;			/* of these files, in recording.bytes */
 	int err;			/* the first error; nothing is written after it */
 };
@@ -52,6 +58,9 @@ int profile_file_flush(struct profile_file *f);
  * (recording_judge_error()); logs why. The sink is a TACH file's, or there is none.
  */
 int profile_file_end(struct profile_file *f);
+
+/* The journal's path, or its name in the recording's directory. Returns false: it is too long. */
+bool profile_file_journal(const struct profile_file *f, char out[PATH_MAX]);
 
 /* Close all files without writing more: `tachbpf recover` can finish them. */
 void profile_file_abandon(struct profile_file *f);

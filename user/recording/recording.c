@@ -24,6 +24,12 @@
  * are in memory: kill -9 loses them.
  */
 #define MERGE_BELOW_NS 1000000000ull
+/*
+ * In a mode with ticks and waits, a process that was never seen on a CPU shares a file with similar
+ * ones. Its samples are in memory for this long, in case that it runs soon; then they are written
+ * there once a second.
+ */
+#define IDLE_HELD_NS 10000000000ull
 /* How many refused processes session.json names; of one user other than root. */
 #define REFUSALS_MAX 1000
 #define REFUSALS_OF_USER 250
@@ -37,6 +43,9 @@ struct observed {
 	bool joined;			/* by recording_begin(): then these are known, too */
 	struct process_stats before;	/* what the process had counted by then */
 	uint64_t taken, refused;	/* samples, by recording_event() */
+	bool ran;			/* it has a sample on a CPU */
+	uint64_t since_ns;		/* when the recording began to observe it */
+	uint64_t held, shared;		/* samples in memory; in shared files, while it still lived */
 };
 
 static const struct observer_ops recording_ops;
@@ -130,6 +139,16 @@ static bool may_share(const struct recording *r, const struct process *p, uint64
 	       process_tgid(p) != r->command_tgid && age_ns(p, end_ns) < MERGE_BELOW_NS;
 }
 
+/* Has the process not been on a CPU so far, and may such processes share a file? */
+static bool is_idle(const struct recording *r, const struct observed *o)
+{
+	const struct record_mode_def *mode = r->args.mode;
+
+	return !o->ran && mode->ticks && mode->waits && !mode->need_status &&
+	       r->args.place != PLACE_FILE && !r->args.split_all &&
+	       process_tgid(o->process) != r->command_tgid;
+}
+
 /* ---- the observer: what a capture calls ---- */
 
 /* Sets time zero of all profiles; none has a sample yet. */
@@ -186,6 +205,7 @@ static struct observed *observe(struct recording *r, struct process *p)
 		return NULL;
 	}
 	o->process = p;
+	o->since_ns = now_ns();
 	profile_file_init(&o->file, r, row, process_image(p), process_tgid(p), process_comm(p));
 	return o;
 }
@@ -213,13 +233,13 @@ struct observed *recording_begin(struct recording *r, struct process *p)
 	return o;
 }
 
-/* A process that may share a file gets a sink in memory, until its age is known; others a file. */
+/* A process that may share a file gets a sink in memory, until that is known; others a file. */
 static int open_sink(struct recording *r, struct observed *o)
 {
 	const struct profile_tables *tables = process_tables(o->process);
 	struct sink *memory;
 
-	if (!may_share(r, o->process, 0))
+	if (!may_share(r, o->process, 0) && !is_idle(r, o))
 		return profile_file_create(&o->file, tables);
 	memory = memory_sink_new();
 	return memory ? profile_file_begin(&o->file, memory, tables) : -ENOMEM;
@@ -227,9 +247,14 @@ static int open_sink(struct recording *r, struct observed *o)
 
 static inline int write_event(struct recording *r, struct observed *o, const struct event *ev)
 {
+	int err;
+
+	o->ran |= (ev->status & STATUS_ON_CPU) != 0;
 	if (!o->file.sink && !o->file.err)
 		o->file.err = open_sink(r, o);
-	return recording_judge_error(r, o->file.row, profile_file_event(&o->file, ev));
+	err = profile_file_event(&o->file, ev);
+	o->held += err ? 0 : process_samples_in(o->process, ev);
+	return recording_judge_error(r, o->file.row, err);
 }
 
 static int on_event(struct observer *observer, struct process *p, const struct event *ev)
@@ -270,12 +295,31 @@ static int promote(struct observed *o)
 	return o->file.err;
 }
 
-static int flush(struct observed *o)
+/* Write what is in memory of a process that has not run to the file that it shares. */
+static int flush_idle(struct recording *r, struct observed *o)
+{
+	int err;
+
+	if (!memory_sink_bytes(o->file.sink))
+		return 0;
+	err = recording_share(r, o->file.row, o->process, o->file.sink, o->held);
+	memory_sink_empty(o->file.sink);
+	o->shared += o->held;
+	o->held = 0;
+	return err;
+}
+
+static int flush(struct recording *r, struct observed *o)
 {
 	const struct sink *sink = o->file.sink;
 
 	if (!memory_sink_is(sink))
 		return profile_file_flush(&o->file);
+	if (is_idle(r, o) && (now_ns() - o->since_ns >= IDLE_HELD_NS ||
+			      memory_sink_bytes(sink) >= HELD_MAX_BYTES))
+		return flush_idle(r, o);
+	if (is_idle(r, o))
+		return 0;
 	if (age_ns(o->process, 0) < MERGE_BELOW_NS && memory_sink_bytes(sink) < HELD_MAX_BYTES)
 		return 0;
 	return promote(o);
@@ -289,16 +333,18 @@ static int on_tick(struct observer *observer)
 	int err = 0, one;
 
 	while ((o = u64map_next(&r->live, &pos))) {
-		one = recording_judge_error(r, o->file.row, flush(o));
+		one = recording_judge_error(r, o->file.row, flush(r, o));
 		err = err ? err : one;
 	}
 	one = recording_flush_groups(r);
 	return err ? err : one;
 }
 
-/* Does an ended process share a file? It was young, and has no file yet. */
-static bool is_brief(const struct recording *r, const struct observed *o, uint64_t end_ns)
+/* Does an ended process share a file? It was young, or never ran, and has no file yet. */
+static bool shares(const struct recording *r, const struct observed *o, uint64_t end_ns)
 {
+	if (memory_sink_is(o->file.sink) && is_idle(r, o))
+		return true;
 	return !r->ending && may_share(r, o->process, end_ns) &&
 	       (!o->file.sink || memory_sink_is(o->file.sink));
 }
@@ -352,8 +398,9 @@ int recording_end(struct recording *r, struct observed *o, uint64_t end_ns)
 
 	u64map_remove(&r->live, process_tgid(o->process));
 	own_stats(o, &o->file.row->stats);
+	o->file.row->stats.samples -= o->shared;	/* they count there */
 	o->file.row->end_s = recording_since_start(r);
-	if (is_brief(r, o, end_ns))
+	if (shares(r, o, end_ns))
 		err = recording_merge(r, o->file.row, o->process, o->file.sink);
 	else
 		err = end_file(r, o);

@@ -24,6 +24,8 @@ const char *recording_lost_remedy(int err)
 		return "; raise the memory limit (ulimit -v, memory.max)";
 	case EOVERFLOW:
 		return "; --layout release has room for more samples";
+	case ESTALE:
+		return "; it was moved or removed while it was closed";
 	case EFBIG:
 		return "; raise the limit of file sizes (ulimit -f)";
 	default:
@@ -37,6 +39,7 @@ static bool is_of_one(int err)
 	case EMFILE:		/* there may be descriptors again when other processes have ended */
 	case ENFILE:
 	case ENOMEM:
+	case ESTALE:		/* this file was moved or removed (open_files.h) */
 	case EOVERFLOW:		/* too many samples for the layout */
 	case EFBIG:
 	case EINVAL:		/* of the sink: an event that it cannot take */

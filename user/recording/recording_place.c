@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
@@ -72,6 +73,8 @@ int recording_dir(struct recording *r)
 	r->dirfd = output_create_dir(r->dir_path, &is_new);
 	if (r->dirfd < 0)
 		return r->dirfd;
+	/* Shows `tachbpf recover` that files in it are still written (open_files.c). */
+	flock(r->dirfd, LOCK_EX | LOCK_NB);
 	r->session_bytes = r->session_reserved = json_bytes();
 	err = output_reserve(&r->session, r->dirfd, SESSION_FILE_NAME, r->session_reserved);
 	if (err)

@@ -33,6 +33,8 @@ struct row {
 	struct shared_profile_member *members;	/* merged file: processes with samples */
 	size_t member_cnt;
 	size_t merged_cnt;		/* merged file: all its processes; otherwise 0 */
+	unsigned int in_group;		/* shared files: the group of which it is a member, 0: none; */
+	size_t member_at;		/* and where it is there */
 	struct thread_names *names;	/* set when the process has ended; NULL: none */
 	bool ended;			/* the row does not change any more */
 	bool named;			/* its file is the one that the user named */
@@ -45,6 +47,7 @@ static inline bool row_has_no_file(const struct row *row)
 }
 
 struct group;
+struct profile_file;
 
 /* A remark on a process: mostly a Python that is not supported. */
 struct refusal {
@@ -58,6 +61,12 @@ struct refusal {
 struct named_file {
 	char *name;
 	struct output_file json;	/* its FILE.json, to be written at the end; fd -1: none */
+};
+
+/* open_files.c: profiles with open files, by their last use. */
+struct open_files {
+	struct profile_file *newest, *oldest;
+	size_t cnt;
 };
 
 struct recording {
@@ -88,11 +97,13 @@ struct recording {
 	struct u64map names;		/* tgid, or hash of a merged file's comm -> files so far */
 	size_t file_cnt;
 	uint64_t bytes;			/* in the profiles' files, as of the last flush of each */
+	struct open_files open;
 	struct u64map live;		/* tgid -> struct observed */
 	struct refusal *refusals;
 	size_t refusal_cnt, refusals_more;	/* refusals_more: those that are not kept */
 	struct group **groups;		/* open merged files */
 	size_t group_cnt;
+	unsigned int groups_made;
 	pid_t command_tgid;		/* never shares a file; 0: none */
 	bool command_seen;		/* the command was a Python */
 	bool ending;			/* sampling has ended: a young process does not share a file
@@ -170,6 +181,12 @@ void recording_write_json(const struct recording *r, const struct capture_counts
  */
 int recording_merge(struct recording *r, struct row *row, const struct process *p,
 		    const struct sink *held);
+/*
+ * Write the samples of a process that still lives, so many, from the memory sink `held` to such a
+ * file. row stays, and is not changed but for its membership. 0 or -errno.
+ */
+int recording_share(struct recording *r, struct row *row, const struct process *p,
+		    const struct sink *held, uint64_t samples);
 /* Write what is buffered for shared files. 0 or the first -errno. */
 int recording_flush_groups(struct recording *r);
 /* Finish all shared files. 0 or the first -errno. */

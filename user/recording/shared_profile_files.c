@@ -39,6 +39,7 @@ struct group {
 	char command[COMMAND_BYTES];	/* shared_profile_command() */
 	const struct container *container;	/* of all members; NULL: none, or several */
 	struct profile_file file;
+	unsigned int id;		/* row.in_group of its members; not 0 */
 	struct intern *in;		/* NULL: nothing is written yet */
 	size_t member_cap;
 };
@@ -97,6 +98,7 @@ static struct group *new_group(struct recording *r, const struct row *row, const
 	snprintf(g->version, sizeof(g->version), "%s", row->version);
 	snprintf(g->command, sizeof(g->command), "%s", command);
 	g->container = container;
+	g->id = ++r->groups_made;
 	own = recording_new_row(r, command);
 	if (!own) {
 		free(g);
@@ -257,9 +259,15 @@ static int finish_if_full(struct recording *r, struct group *g)
 
 /* ---- members ---- */
 
-static int add_member(struct group *g, const struct row *row)
+static int add_member(struct group *g, struct row *row)
 {
 	struct shared_profile_member *bigger;
+
+	if (row->in_group == g->id) {	/* it was one when it lived */
+		g->file.row->members[row->member_at].samples += (uint32_t)row->stats.samples;
+		g->file.row->members[row->member_at].end_s = (float)row->end_s;
+		return 0;
+	}
 
 	if (g->file.row->member_cnt == g->member_cap) {
 		size_t cap = g->member_cap ? 2 * g->member_cap : 16;
@@ -270,6 +278,8 @@ static int add_member(struct group *g, const struct row *row)
 		g->file.row->members = bigger;
 		g->member_cap = cap;
 	}
+	row->in_group = g->id;
+	row->member_at = g->file.row->member_cnt;
 	g->file.row->members[g->file.row->member_cnt++] = (struct shared_profile_member){
 		.tgid = row->tgid,
 		.samples = (uint32_t)row->stats.samples,
@@ -300,7 +310,7 @@ static void add_stats(struct process_stats *sum, const struct process_stats *s)
 	sum->waits.forgotten += s->waits.forgotten;
 }
 
-static int pour(struct recording *r, struct group *g, const struct row *row,
+static int pour(struct recording *r, struct group *g, struct row *row,
 		const struct process *p, const struct sink *held)
 {
 	struct shared_profile_pour *pour;
@@ -315,24 +325,53 @@ static int pour(struct recording *r, struct group *g, const struct row *row,
 	return err ? err : add_member(g, row);
 }
 
+/* pour(); if it fails, the row's samples are lost. 0 or -errno. */
+static int pour_or_lose(struct recording *r, struct group *g, struct row *row,
+			const struct process *p, const struct sink *held)
+{
+	int err = pour(r, g, row, p, held);
+
+	if (!g->file.err)
+		g->file.err = err;
+	if (!err)
+		return 0;
+	row->stats.write_lost += row->stats.samples;
+	row->stats.samples = 0;
+	return recording_judge_error(r, row, err);
+}
+
+int recording_share(struct recording *r, struct row *row, const struct process *p,
+		    const struct sink *held, uint64_t samples)
+{
+	const struct process_stats none = { 0 };
+	struct group *g = group_of(r, row, process_image(p));
+	bool is_new;
+	int err;
+
+	if (!g)
+		return -ENOMEM;
+	is_new = row->in_group != g->id;
+	row->end_s = recording_since_start(r);
+	row->stats = (struct process_stats){ .samples = samples };
+	err = pour_or_lose(r, g, row, p, held);
+	g->file.row->merged_cnt += is_new;
+	add_stats(&g->file.row->stats, &row->stats);
+	row->stats = none;
+	return err ? err : finish_if_full(r, g);
+}
+
 int recording_merge(struct recording *r, struct row *row, const struct process *p,
 		    const struct sink *held)
 {
 	struct group *g = group_of(r, row, process_image(p));
 	int err = g ? 0 : -ENOMEM;
 
-	if (g && held && row->stats.samples) {
-		err = pour(r, g, row, p, held);
-		if (!g->file.err)
-			g->file.err = err;
-		if (err) {
-			row->stats.write_lost += row->stats.samples;
-			row->stats.samples = 0;
-			err = recording_judge_error(r, row, err);
-		}
-	}
+	bool is_new = g && row->in_group != g->id;
+
+	if (g && held && row->stats.samples)
+		err = pour_or_lose(r, g, row, p, held);
 	if (g) {
-		g->file.row->merged_cnt++;
+		g->file.row->merged_cnt += is_new;
 		add_stats(&g->file.row->stats, &row->stats);
 	}
 	recording_remove_row(r, row);

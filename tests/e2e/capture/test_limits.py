@@ -6,6 +6,7 @@ import json
 import os
 import re
 import subprocess
+import time
 
 import pytest
 
@@ -88,7 +89,7 @@ def workers(python, count):
             kill(process)
 
 
-def test_a_process_without_a_file_is_lost_alone(python, out, oracle):
+def test_more_processes_than_descriptors(python, out, oracle):
     # what the profiler opens at its start, and eight descriptors more than it keeps free
     limit = 60 + 2 * online_cpus()
     with workers(python, 40) as started:
@@ -102,24 +103,51 @@ def test_a_process_without_a_file_is_lost_alone(python, out, oracle):
             for process in started:
                 assert process.stdout.readline() == "done\n"
             finished = succeeded(recording.stop())
-    summary = finished.summary
-    said = [line for line in finished.stderr.splitlines() if "ulimit -n" in line]
-    assert len(said) == 1, repr(finished)
-    assert "Too many open files" in said[0] and "lost" in said[0], said
-    rows = summary["processes"]
-    lost = [row for row in rows if row.get("error")]
-    assert len(rows) == 40
-    assert summary["processes_lost"] == len(lost) > 0
-    for row in lost:
-        assert row["error"] == "Too many open files" and not row["file"] and not row["samples"]
-        assert row["lost"]["no_file"] > 0 and not row["lost"]["write"]
-    assert summary["lost"]["no_file"] == sum(row["lost"]["no_file"] for row in lost)
-    kept = [row for row in rows if row["file"]]
-    assert kept, "no process was recorded at all"
+    rows = finished.summary["processes"]
+    assert len(rows) == 40 and not [row for row in rows if row.get("error")]
+    assert not finished.summary["processes_lost"] and not finished.summary["lost"]["no_file"]
+    files = {row["file"]: row["samples"] for row in rows}
+    assert len(files) == 40
     for profile in oracle.load(*tach_files(out / "all")):
-        row, = [r for r in kept if r["file"] == os.path.basename(profile.path)]
-        assert profile.replayed == row["samples"] > 0
-    assert json.loads((out / "all" / "session.json").read_text())["processes_lost"] == len(lost)
+        assert profile.replayed == files[os.path.basename(profile.path)] > 0
+
+
+BROOD = """
+import os, sys, time
+for _ in range(2000):
+    if not os.fork():
+        time.sleep(3600)
+print("ready", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_two_thousand_idle_processes_and_few_descriptors(python, out, oracle):
+    """They share files, whoever was never on a CPU; descriptors are bounded; no sample is lost for it."""
+    parent = subprocess.Popen(python.command("-S", "-c", BROOD), stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE, text=True, start_new_session=True)
+    try:
+        assert parent.stdout.readline() == "ready\n"
+        # the waits that are open become samples every ten seconds, and at the end
+        with Recording(["-m", "wall", "-r", 19, "-p", parent.pid, "--children", "--json", "-o", out / "p"],
+                       prefix=["sh", "-c", 'ulimit -n 256; exec "$0" "$@"']) as recording:
+            recording.wait_recording()
+            time.sleep(13)
+            open_files = len(os.listdir(f"/proc/{recording.process.pid}/fd"))
+            finished = succeeded(recording.stop())
+    finally:
+        kill(parent)
+    summary = finished.summary
+    assert not summary["processes_lost"] and not summary["lost"]["no_file"]
+    assert not summary["lost"]["write"]
+    assert open_files < 256
+    assert sum(row.get("merged", 1) for row in summary["processes"]) >= 2001
+    rows = [row for row in summary["processes"] if row["file"]]
+    assert sum(len(row.get("members", ())) for row in rows) > 1000
+    assert len(rows) < 200, len(rows)
+    for profile in oracle.load(*tach_files(out / "p")):
+        row, = [r for r in rows if r["file"] == os.path.basename(profile.path)]
+        assert profile.replayed == row["samples"]
 
 
 # ---- memory ----

@@ -107,6 +107,18 @@ def test_five_hundred_children_of_a_fork_server(name, scratch, out, oracle):
     assert sum(p.get("merged", 1) for p in brood.summary["processes"]) == 501
 
 
+@pytest.mark.parametrize("rate, per_second", ((19, 40), (99, 40), (999, 200)))
+def test_starts_at_any_rate_are_named(scratch, out, rate, per_second):
+    """Whose first sample is the only one, with deep stacks of what was never seen: all frames have names.
+
+    A machine that is busy starts fewer a second; that changes nothing of what is shown.
+    """
+    argv = need("pyenv-3.11.7").command(scratch / "targets" / "starts.py", 40, per_second, 15)
+    summary = succeeded(tachbpf("-r", rate, "-o", out / "p", "--json", "--", *argv)).summary
+    assert summary["frames"] > 500
+    assert summary["unresolved"] <= 0.0001 * summary["frames"], summary["code_records_deferred"]
+
+
 # Short is what lives for less than a second: on a busy machine some live longer, in files of their own.
 @pytest.mark.parametrize("all_short", [False, pytest.param(True, marks=pytest.mark.truth)])
 def test_short_processes_share_a_file_and_keep_their_names(python, scratch, out, oracle, all_short):

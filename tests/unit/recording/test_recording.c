@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <sys/resource.h>
 
+#include "formats/tach/recover.h"
 #include "recording/recording.h"
 #include "recording/recording_rows.h"
 #include "recording/session_json.h"
@@ -579,6 +580,143 @@ static void test_too_few_descriptors(void **state)
 	assert_int_equal(file_cnt(".tach"), 2);
 }
 
+/* In a mode with waits: a sample of a thread that waits, or is on a CPU. */
+static void wall_sample(struct process *p, bool on_cpu)
+{
+	struct raw_sample raw = {
+		.h = { .kind = RAW_SAMPLE, .time_ns = now_ns() }, .tid = 7, .nframes = 1,
+		.status = on_cpu ? STATUS_ON_CPU : 0,
+		.frames = { fake_frame(&fake, 1, 2) },
+	};
+
+	assert_int_equal(process_sample(p, &raw, raw_sample_bytes(1, 0)), 0);
+}
+
+/* Processes that never ran share a file; one that runs later has its own from then on. */
+static void test_the_idle_share(void **state)
+{
+	const int held = 40000;		/* more than is kept in memory */
+	struct process *p[4];
+	char *json;
+	int i;
+
+	open_recording(dir, false);
+	recording->args.mode = &record_modes[RECORD_WALL];
+	for (i = 0; i < 4; i++) {
+		p[i] = begin(101 + i, OLD_NS, "a");
+		wall_sample(p[i], i == 3);
+	}
+	for (i = 0; i < held; i++)
+		wall_sample(p[2], false);
+	assert_int_equal(observer->ops->tick(observer), 0);
+	assert_int_equal(file_cnt(".tach"), 2);	/* of 104; the shared one, with samples of 103 */
+	for (i = 0; i < held; i++)
+		wall_sample(p[1], false);
+	assert_int_equal(observer->ops->tick(observer), 0);
+	wall_sample(p[1], false);
+	wall_sample(p[2], true);
+	assert_int_equal(observer->ops->tick(observer), 0);
+	assert_int_equal(file_cnt(".tach"), 3);
+	assert_int_equal(end(p[0], now_ns()), 0);
+	observer->ops->stop(observer, 0);
+	for (i = 1; i < 4; i++)
+		assert_int_equal(end(p[i], 0), 0);
+	json = finish();
+	assert_non_null(strstr(json, "\"merged\": 3"));
+	assert_non_null(strstr(json, "\"samples\": 80006"));	/* all */
+	assert_non_null(strstr(json, "\"samples\": 80004"));	/* of the shared file */
+	assert_non_null(strstr(json, "\"samples\": 40002"));	/* of 102 in it */
+	free(json);
+	check_file("merged-python3.tach", 2 * held + 4);
+	check_file("103-python3.tach", 1);
+	check_file("104-python3.tach", 1);
+}
+
+/* With --split all, and in a mode without waits, each has a file. */
+static void test_the_idle_apart(void **state)
+{
+	struct process *p;
+	int i;
+
+	open_recording(dir, false);
+	for (i = 0; i < 2; i++) {
+		recording->args.mode = &record_modes[i ? RECORD_WALL : RECORD_CPU];
+		recording->args.split_all = i;
+		p = begin(101 + i, OLD_NS, "a");
+		wall_sample(p, false);
+		assert_int_equal(end(p, now_ns()), 0);
+	}
+	free(finish());
+	check_file("101-python3.tach", 1);
+	check_file("102-python3.tach", 1);
+}
+
+#define MANY 60
+#define FEW_FDS 48
+
+static int count_event(void *ctx, const struct event *ev)
+{
+	(void)ev;
+	(*(uint64_t *)ctx)++;
+	return 0;
+}
+
+static uint64_t recovered(const char *name, bool *live)
+{
+	char path[256], journal[256], why[128];
+	struct recovery *r;
+	uint64_t cnt = 0;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	snprintf(journal, sizeof(journal), "%s/.%s.journal", dir, name);
+	r = recover_open(path, journal, why, sizeof(why));
+	assert_non_null(r);
+	*live = recover_is_live(r);
+	assert_int_equal(recover_samples(r, count_event, &cnt, why, sizeof(why)), 0);
+	recover_free(r);
+	return cnt;
+}
+
+/* More processes than descriptors: what was written longest ago is closed, and opened again. */
+static void test_more_processes_than_descriptors(void **state)
+{
+	struct process *p[MANY];
+	char name[128];
+	int i, round;
+	bool live;
+
+	open_recording(dir, false);
+	limit_descriptors(FEW_FDS);
+	for (i = 0; i < MANY; i++)
+		p[i] = begin(101 + i, OLD_NS, "a");
+	for (round = 0; round < 3; round++) {
+		for (i = 0; i < MANY; i++)
+			assert_int_equal(sample(p[i], round), 0);
+		assert_int_equal(observer->ops->tick(observer), 0);
+		assert_true(recording->open.cnt <= FEW_FDS / 4);
+	}
+	for (i = 0; i < MANY; i++) {	/* as a recording that is killed now leaves them */
+		snprintf(name, sizeof(name), "%d-python3.tach", 101 + i);
+		assert_int_equal(recovered(name, &live), 3);
+		assert_true(live);
+	}
+	snprintf(name, sizeof(name), "%s/103-python3.tach", dir);	/* the user removes it */
+	assert_int_equal(unlink(name), 0);
+	assert_int_equal(sample(p[2], 7), 0);
+	observer->ops->stop(observer, 0);
+	for (i = 0; i < MANY; i++)
+		assert_int_equal(end(p[i], 0), 0);
+	limit_descriptors(RLIM_INFINITY);
+	assert_int_equal(recording->lost_cnt, 1);
+	assert_int_equal(recording->rows[2]->err, -ESTALE);
+	free(finish());
+	for (i = 0; i < MANY; i++) {
+		snprintf(name, sizeof(name), "%d-python3.tach", 101 + i);
+		if (i != 2)
+			check_file(name, 3);
+	}
+}
+
 /* Samples in memory that cannot be written count as lost. */
 static void test_promotion_fails(void **state)
 {
@@ -656,6 +794,9 @@ int main(void)
 		TEST(test_force_and_nothing_comes),
 		TEST(test_nothing_seen),
 		TEST(test_errors),
+		TEST(test_the_idle_share),
+		TEST(test_the_idle_apart),
+		TEST(test_more_processes_than_descriptors),
 		TEST(test_too_few_descriptors),
 		TEST(test_promotion_fails),
 		TEST(test_remarks_are_kept_once),

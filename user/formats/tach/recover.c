@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -97,6 +98,28 @@ static void unmap(struct mapping *m)
 	if (m->data)
 		munmap((void *)m->data, m->size);
 	*m = (struct mapping){ 0 };
+}
+
+/*
+ * Is the directory of this file that of a recording which still goes on? It has it locked; not all
+ * of its journals are (user/recording/open_files.c).
+ */
+static bool is_in_recording(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	char dir[PATH_MAX];
+	bool locked;
+	int fd;
+
+	if (snprintf(dir, sizeof(dir), "%.*s", slash ? (int)(slash - path) + 1 : 1,
+		     slash ? path : ".") >= (int)sizeof(dir))
+		return false;
+	fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	locked = flock(fd, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK;
+	close(fd);
+	return locked;
 }
 
 /* ---- tables ---- */
@@ -418,6 +441,7 @@ static int open_recovery(struct recovery *r, const char *path, const char *journ
 
 	r->whole = tach_reader_open(path, why, sizeof(why));
 	err = map_file(&r->journal, journal, &r->live);
+	r->live = r->live || (!err && is_in_recording(journal));
 	if (err && err != -ENOENT && !r->whole)
 		return bad(r, "cannot read its journal: %s", strerror(-err));
 	if (r->whole) {

@@ -29,7 +29,7 @@ void recover_free(struct recovery *r);
 
 /* Where the tables are from. */
 enum recovery_source recover_source(const struct recovery *r);
-/* Has a writer locked the journal? */
+/* Is the file still written: has a writer locked the journal or its directory? */
 bool recover_is_live(const struct recovery *r);
 /* The counts in it are meaningless. */
 const struct tach_info *recover_info(const struct recovery *r);

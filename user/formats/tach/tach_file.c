@@ -55,6 +55,8 @@ int tach_file_init(struct tach_file *f, const struct sink_args *args)
 		.layout = args->layout,
 		.compressor = args->compressor,
 		.reserve = args->live,
+		.ready = args->ready,
+		.ready_ctx = args->ready_ctx,
 		.hash = XXH3_createState(),
 	};
 	if (f->hash && args->journal_fd > 0)
@@ -192,14 +194,29 @@ static void release(const struct tach_file *f, uint64_t end)
 		log_debug("room behind a profile stays reserved: %s", strerror(errno));
 }
 
+/* To be called before the file is written. 0 or -errno. */
+static int make_ready(struct tach_file *f)
+{
+	int journal_fd = -1, err;
+
+	if (!f->ready)
+		return 0;
+	err = f->ready(f->ready_ctx, &f->fd, &journal_fd);
+	if (f->journal)
+		tach_journal_set_fd(f->journal, journal_fd);
+	return err;
+}
+
 int tach_file_append(struct tach_file *f, const void *data, size_t len, uint64_t sample_cnt,
 		     uint32_t thread_cnt)
 {
 	struct mark mark = *last_mark(f);
 	int err;
 
+	err = make_ready(f);
 	/* Reserved first, so that there is a mark for everything that was written. */
-	err = buf_reserve(&f->marks, sizeof(mark));
+	if (!err)
+		err = buf_reserve(&f->marks, sizeof(mark));
 	if (!err && f->compressor)
 		err = compressor_run(f->compressor, data, len, &data, &len);
 	if (!err)
@@ -275,8 +292,10 @@ int tach_file_finish(struct tach_file *f, uint32_t thread_cnt, const struct prof
 {
 	struct buf tail = { 0 };
 	size_t frames_at = 0;
-	int err = tach_tail_build(&tail, f->layout, f->tables, stats, &frames_at);
+	int err = make_ready(f);
 
+	if (!err)
+		err = tach_tail_build(&tail, f->layout, f->tables, stats, &frames_at);
 	if (!err)
 		err = write_tail(f, &tail, frames_at, thread_cnt, f->hash);
 	if (!err)
@@ -375,7 +394,9 @@ int tach_file_salvage(struct tach_file *f, uint32_t thread_cnt, const struct pro
 
 	if (!f->marks.len)
 		return -EIO;	/* the file was not even begun */
-	err = cut(f, thread_cnt, stats);
+	err = make_ready(f);
+	if (!err)
+		err = cut(f, thread_cnt, stats);
 	if (!err)
 		*sample_cnt = last_mark(f)->sample_cnt;
 	return err;

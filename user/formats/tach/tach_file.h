@@ -25,6 +25,8 @@ struct tach_file {
 	struct buf marks;		/* offsets where the file can be cut; see tach_file.c */
 	XXH3_state_t *hash;		/* of the samples up to the last mark */
 	struct tach_journal *journal;	/* NULL: none */
+	int (*ready)(void *ctx, int *fd, int *journal_fd);	/* see sink_args */
+	void *ready_ctx;
 	bool reserve;			/* keep room for the tail; see tach_file.c */
 	uint32_t string_cnt, frame_cnt;	/* how many of the tables are in tables_len */
 	uint64_t tables_len;		/* encoded, in bytes */

@@ -54,6 +54,11 @@ void tach_journal_free(struct tach_journal *j)
 	free(j);
 }
 
+void tach_journal_set_fd(struct tach_journal *j, int fd)
+{
+	j->fd = fd;
+}
+
 static bool write_head(struct tach_journal *j)
 {
 	if (!j->off && !pwrite_all(j->fd, &j->head, sizeof(j->head), 0))

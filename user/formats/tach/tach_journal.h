@@ -57,6 +57,8 @@ struct tach_journal;
 /* The caller owns fd. NULL: out of memory. Freed by tach_journal_free(). */
 struct tach_journal *tach_journal_new(int fd, enum profile_layout layout);
 void tach_journal_free(struct tach_journal *j);
+/* It was closed and opened again; -1: it cannot be, and nothing more is written. */
+void tach_journal_set_fd(struct tach_journal *j, int fd);
 
 /* Write the beginning. tables: what entries take strings and frames from; kept. */
 void tach_journal_begin(struct tach_journal *j, const uint8_t header[TACH_HEADER_BYTES],
