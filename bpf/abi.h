@@ -83,6 +83,8 @@ struct py_layout {
 	abi_u16 fr_is_entry;	/* one byte, 1: C code called the interpreter with it (3.11) */
 	abi_u16 fr_tlbc_index;	/* int: index into co_tlbc; ABI_NO_OFF: there is none */
 	abi_u16 fr_bytes;	/* bytes that include all of the above                  */
+	abi_u16 fr_object;	/* frame_obj -> PyFrameObject; ABI_NO_OFF up to 3.10   */
+	abi_u16 fo_data;	/* PyFrameObject._f_frame_data; ABI_NO_OFF up to 3.11  */
 	/* PyCodeObject */
 	abi_u16 co_firstlineno;	/* int */
 	abi_u16 co_version;	/* u32; ABI_NO_OFF in 3.11                           */
@@ -122,8 +124,9 @@ struct py_layout {
 	abi_u32 interp_gil;	/* pointer to the GIL (3.12+); 0: see py_proc.gil     */
 	abi_u16 gil_cond;	/* offset of the locks in the GIL's struct             */
 	abi_u16 gil_locks;	/* size of the locks in bytes; 0: unknown             */
+	abi_u32 pad;
 };
-_Static_assert(sizeof(struct py_layout) == 120, "py_layout has no hidden padding");
+_Static_assert(sizeof(struct py_layout) == 128, "py_layout has no hidden padding");
 
 /* Bit of PyThreadState._status: the state is bound to its thread, attached or detached (3.12+). */
 #define TS_BOUND_GILSTATE (1u << 3)
@@ -203,7 +206,7 @@ struct py_proc {
 	struct thread_ctx_place trace;	/* zero: its threads publish no context */
 	struct py_layout l;
 };
-_Static_assert(sizeof(struct py_proc) == 312, "py_proc has no hidden padding");
+_Static_assert(sizeof(struct py_proc) == 320, "py_proc has no hidden padding");
 
 #define EUID_NEVER 0xffffffffu
 
@@ -458,6 +461,8 @@ enum raw_sample_flags {
 				 * was unreadable or uncertain                       */
 	RAW_WEIGHED = 32,	/* RAW_SAMPLE: the weight follows the frames; without it: 1 */
 	RAW_TRACED = 64,	/* a struct raw_trace follows, as the record's last part */
+	RAW_SWITCHING = 128,	/* greenlet switches: the frames in the record are valid, and
+				 * there may be others between and outside them       */
 };
 
 /*
@@ -762,6 +767,7 @@ enum counter {
 	CNT_TRUNCATED,		/* samples with RAW_TRUNCATED                        */
 	CNT_UNREADABLE_FRAME,	/* samples with RAW_UNREADABLE                       */
 	CNT_BROKEN_END,		/* samples with RAW_BROKEN_END                       */
+	CNT_SWITCHING,		/* samples with RAW_SWITCHING                        */
 	CNT_ENTERING,		/* the newest frame was incomplete: the caller's stack, or none */
 	CNT_MISSED,		/* ticks that did not come while one thread kept the CPU  */
 	CNT_CODE,		/* code objects sent                                 */

@@ -25,6 +25,13 @@
 #define FIELD_MASK (SINGLE_BYTES - 1)
 /* A caller that lies less than this below a frame of the data stack is assumed to be in it. */
 #define NEAR_BYTES (64 * 1024)
+/* A C stack is assumed to reach less than this below and above the stack pointer. */
+#define C_STACK_BYTES (8 * 1024 * 1024)
+/* Variables of one C function are less than this apart. */
+#define NEAR_CFRAME_BYTES 4096
+/* So much of the C stack is searched for a _PyCFrame, in steps of one word. */
+#define FIND_BYTES 8192
+#define FIND_STEPS 8
 /*
  * A sample has a time limit, counted from the tick (cfg_limit_ns): the target determines how far
  * apart its objects are in memory, and each read can miss every cache, or fault. The clock is
@@ -83,8 +90,14 @@ struct walk {
 	u64 low;	/* lowest frame of the data stack so far; its callers are below it */
 	u64 stamp;	/* see code_id() */
 	u64 gc_frame;	/* the frame that was current when a collection began */
+	u64 last;	/* the last frame of the stack so far */
+	/* The C stack; see is_on_c_stack(). */
+	u64 sp;		/* 0: unknown */
+	u64 self;	/* pthread_self() */
 	/* For walk_from_caller(): */
+	u64 cframe;		/* the _PyCFrame whose frames these are; 0: there is none */
 	u64 entered_from;	/* the caller's current frame, from its _PyCFrame */
+	u64 from_cframe;	/* that _PyCFrame */
 	u64 caller_cframe;	/* the caller's caller's _PyCFrame; 0: none */
 	u64 entered;	/* the first frame, if it has run no instruction and is_caller()
 			 * must check its caller; 0: nothing to check */
@@ -92,8 +105,7 @@ struct walk {
 	u32 shim;	/* 1: the last step was a shim */
 	u32 unchecked;	/* 1: no entry frame has confirmed the chain yet */
 	u32 from_caller;	/* 1: there is no further chain to try */
-	u32 by_generator;	/* 1: the last frame is a generator's and not the first
-				 * of the stack */
+	u32 owner;	/* _PyInterpreterFrame.owner of the last frame */
 	u32 reads;	/* reads of memory since the clock was last read */
 	u32 out_of_time;	/* 1: the time limit has passed */
 };

@@ -35,6 +35,8 @@ static __always_inline enum counter send_sample(struct raw_sample *sample,
 		count(CNT_UNREADABLE_FRAME);
 	if (sample->flags & RAW_BROKEN_END)
 		count(CNT_BROKEN_END);
+	if (sample->flags & RAW_SWITCHING)
+		count(CNT_SWITCHING);
 	if (n > ABI_MAX_FRAMES)
 		n = ABI_MAX_FRAMES;
 	size = offsetof(struct raw_sample, frames) + n * sizeof(struct raw_frame);

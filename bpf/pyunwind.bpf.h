@@ -11,6 +11,7 @@
 #define TACHBPF_PYUNWIND_H
 
 #include "pycode.bpf.h"
+#include "pygreenlet.bpf.h"
 #include "pythread.bpf.h"
 
 /*
@@ -57,6 +58,7 @@ static __always_inline s32 fetch_frame(struct scratch *s, struct walk *w)
 }
 
 /* _PyInterpreterFrame.owner (3.11+, Include/internal/pycore_frame.h) */
+#define FRAME_OWNED_BY_THREAD 0
 #define FRAME_OWNED_BY_GENERATOR 1
 
 /* End the walk without frames: the memory does not contain a stack. Returns as walk_step(). */
@@ -66,23 +68,6 @@ static __always_inline int discard_stack(struct scratch *s, struct walk *w)
 	s->sample.flags = (s->sample.flags & RAW_GC) | RAW_UNREADABLE;
 	s->sample.gc_at = 0;
 	return 1;
-}
-
-/* _PyCFrame from current_frame on. */
-struct cframe {
-	u64 frame, previous;
-};
-
-/*
- * Is this a valid _PyCFrame of the state ts? Only the first one, which is part of PyThreadState,
- * has no previous one and no frame. greenlet makes another one without a frame; its previous one
- * is the first.
- */
-static __always_inline bool is_cframe(const struct cframe *c, u64 addr, u64 ts)
-{
-	if (addr - ts < ABI_TS_BYTES)
-		return true;
-	return c->frame ? c->previous : c->previous - ts < ABI_TS_BYTES;
 }
 
 /*
@@ -108,6 +93,7 @@ static __always_inline int walk_from_caller(struct scratch *s, struct walk *w)
 	w->shim = 1;
 	w->fr = w->entered_from;
 	w->low = w->fr + 1;
+	w->cframe = w->from_cframe;
 	w->unchecked = w->caller_cframe != 0;
 	if (!w->caller_cframe)
 		return 0;
@@ -182,10 +168,25 @@ static __always_inline bool has_not_begun(const struct scratch *s, const struct 
 static __always_inline int end_of_chain(struct scratch *s, struct walk *w)
 {
 	struct raw_sample *out = &s->sample;
+	u64 kept;
 
+	if (s->l.end_shim && !w->shim && w->n && w->owner == FRAME_OWNED_BY_THREAD) {
+		kept = kept_of(w->last);
+		if (kept) {
+			if (w->unchecked || !is_on_c_stack(w, kept))
+				out->flags |= RAW_SWITCHING;
+			return 1;
+		}
+	}
 	if (w->unchecked)
 		return walk_from_caller(s, w);
-	if (w->by_generator && out->frames[0].lasti == RAW_LASTI_NONE)
+	/*
+	 * A call makes the new frame current before it stores the caller (3.11.2 built by gcc 12).
+	 * Until then the field has the caller of an earlier frame at this address. If that was a
+	 * generator that is suspended now, the chain ends at the generator's frame.
+	 */
+	if (w->owner == FRAME_OWNED_BY_GENERATOR && w->n > 1 &&
+	    out->frames[0].lasti == RAW_LASTI_NONE)
 		return discard_stack(s, w);
 	if (s->l.end_shim && !w->shim)
 		out->flags |= RAW_BROKEN_END;
@@ -197,15 +198,35 @@ static __always_inline void keep_frame(struct scratch *s, struct walk *w, u64 fr
 				       struct raw_frame raw)
 {
 	s->sample.frames[w->n & (ABI_MAX_FRAMES - 1)] = raw;
-	/*
-	 * A call makes the new frame current before it stores the caller (3.11.2 built by gcc 12).
-	 * Until then the field has the caller of an earlier frame at this address. If that was a
-	 * generator that is suspended now, the chain ends at the generator's frame.
-	 */
-	w->by_generator = w->n && owner == FRAME_OWNED_BY_GENERATOR;
+	w->owner = owner;
+	w->last = fr;
 	if (!w->n && !owner && has_not_begun(s, w, fr))
 		w->entered = fr;
 	w->n++;
+}
+
+int judge_entry(u64 fr);
+/*
+ * The frame fr has the caller that the call of w->cframe was entered from (3.12), so it is the
+ * shim of that call, whose owner may not be stored yet; or greenlet has taken the shim off the
+ * chain, and the chain is confirmed. Returns 0. The function has external linkage, so the verifier
+ * checks it only once.
+ */
+__weak __noinline int judge_entry(u64 fr)
+{
+	struct scratch *s;
+	struct walk *w;
+	u32 zero = 0;
+
+	s = bpf_map_lookup_elem(&scratches, &zero);
+	if (!s)
+		return 0;
+	w = &s->walk;
+	if (w->fr && is_near_cframe(w, fr))
+		w->shim = 1;
+	else if (!w->shim && is_near_cframe(w, kept_of(fr)))
+		w->unchecked = 0;
+	return 0;
 }
 
 /* One step: the frame at w->fr. Returns 0 to go on; 1: the chain ends or cannot be followed. */
@@ -245,9 +266,8 @@ static __always_inline int walk_step(struct scratch *s, struct code_cache *cache
 		tlbc = FRAME_FIELD(u32, fr_tlbc_index);
 	w->fr = FRAME_FIELD(u64, fr_previous);
 	w->shim = owner >= s->l.skip_owner;
-	/* In 3.12 an entry frame is a shim, whose owner may not be stored yet. */
-	if (w->unchecked && s->l.end_shim && w->fr && w->fr == w->entered_from)
-		w->shim = 1;
+	if (w->unchecked && s->l.end_shim && w->fr == w->entered_from)
+		judge_entry(fr);
 	if (w->unchecked &&
 	    (w->shim || (s->l.fr_is_entry != ABI_NO_OFF && FRAME_FIELD(u8, fr_is_entry)))) {
 		if (w->fr != w->entered_from)
@@ -343,24 +363,74 @@ static __always_inline void find_gc(struct scratch *s, struct py_proc *p, u64 is
  * Replace w->fr, which is a _PyCFrame's address, by its frame, and prepare the checks of
  * walk_from_caller() with the previous _PyCFrame. Returns 0, or -1 if it is unreadable.
  */
-static __always_inline int read_cframe(struct py_proc *p, struct walk *w, u64 ts)
+static __always_inline int read_cframe(struct scratch *s, struct walk *w, u64 ts)
 {
 	struct cframe c, caller;
 	u64 addr = w->fr;
 
-	if (read_user(&c, sizeof(c), addr + p->l.cframe_frame))
+	if (read_user(&c, sizeof(c), addr + s->l.cframe_frame))
 		return -1;
 	w->fr = c.frame;
+	w->cframe = addr;
 	w->unchecked = c.previous || !is_cframe(&c, addr, ts);
 	w->from_caller = !c.previous ||
-			 read_user(&caller, sizeof(caller), c.previous + p->l.cframe_frame) ||
+			 read_user(&caller, sizeof(caller), c.previous + s->l.cframe_frame) ||
 			 !is_cframe(&caller, c.previous, ts);
 	w->entered_from = 1;	/* no frame has this address */
 	if (w->from_caller)
 		return 0;
 	w->entered_from = caller.frame;
+	w->from_cframe = c.previous;
 	if (caller.previous)
 		w->caller_cframe = caller.previous;
+	return 0;
+}
+
+/* Set the walk to its beginning, at fr, but for what it has used of the sample's time. */
+static __always_inline void restart_walk(struct walk *w, u64 fr)
+{
+	w->fr = fr;
+	w->win_last = 0;
+	w->caller_cframe = 0;
+	w->from_cframe = 0;
+	w->entered = 0;
+	w->n = 0;
+	w->shim = 0;
+	w->owner = 0;
+}
+
+int walk_entered_greenlet(u64 ts);
+/*
+ * The walk from the _PyCFrame of the state ts has failed: another greenlet's C stack may be in its
+ * place (3.11, 3.12). Walk the greenlet that is entered, if its _PyCFrame is found. Returns 0. The
+ * function has external linkage, so the verifier checks it only once.
+ */
+__weak __noinline int walk_entered_greenlet(u64 ts)
+{
+	u64 cframe, found;
+	struct scratch *s;
+	struct walk *w;
+	u32 zero = 0;
+
+	s = bpf_map_lookup_elem(&scratches, &zero);
+	if (!s)
+		return 0;
+	w = &s->walk;
+	cframe = ts_u64(s, s->l.ts_frame);
+	found = find_cframe(s, w);
+	if (found && found != cframe) {
+		restart_walk(w, found);
+		s->sample.flags &= RAW_GC;
+		s->sample.gc_at = 0;
+		if (read_cframe(s, w, ts))
+			return discard_stack(s, w);
+		w->low = w->fr + 1;
+		walk_frames(s);
+	}
+	/* A _PyCFrame in use is not below the stack pointer. */
+	if (!w->n && s->sample.flags & RAW_UNREADABLE && cframe < w->sp &&
+	    is_on_c_stack(w, cframe))
+		s->sample.flags ^= RAW_UNREADABLE | RAW_SWITCHING;
 	return 0;
 }
 
@@ -541,9 +611,11 @@ static __always_inline enum counter unwind_python(struct scratch *s, struct py_p
 		.fr = ts_u64(s, p->l.ts_frame),
 		.ts = ts,
 		.chunk = ts_u64(s, p->l.ts_datastack),
+		.sp = sp,
+		.self = self,
 		.stamp = code_stamp(s, p, is),
 	};
-	if (p->l.cframe_frame != ABI_NO_OFF && w->fr && read_cframe(p, w, ts))
+	if (p->l.cframe_frame != ABI_NO_OFF && w->fr && read_cframe(s, w, ts))
 		return CNT_TSTATE_UNREADABLE;
 	w->low = w->fr + 1;	/* the first frame may use a window */
 
@@ -568,9 +640,11 @@ static __always_inline enum counter unwind_python(struct scratch *s, struct py_p
 	if (cfg_gc && (out->status & STATUS_HAS_GIL))
 		find_gc(s, p, is, w);
 	walk_frames(s);
+	if (w->cframe && (out->flags & RAW_SWITCHING || (!w->n && out->flags & RAW_UNREADABLE)))
+		walk_entered_greenlet(ts);
 	out->nframes = w->n;
 	/* A stack whose first frame could not be read is sent, too. */
-	return w->n || out->flags & RAW_UNREADABLE ? CNT_SAMPLE : CNT_NO_FRAMES;
+	return w->n || out->flags & (RAW_UNREADABLE | RAW_SWITCHING) ? CNT_SAMPLE : CNT_NO_FRAMES;
 }
 
 #endif

@@ -29,7 +29,7 @@ LAYOUT = (
     "ts_status? ts_cframe? ts_gil? ts_gil_mask ts_datastack?",
     "ts_exc_current ts_exc_info? ts_exc_state exc_value exc_previous",
     "fr_base fr_code fr_previous fr_ip fr_owner? fr_is_entry? fr_tlbc_index?",
-    "fr_bytes lasti_unit",
+    "fr_bytes lasti_unit fr_object? fo_data?",
     "co_firstlineno co_version? co_filename co_name co_qualname co_linetable",
     "co_code co_tlbc?",
     "interp_id? interp_next interp_threads_head interp_threads_main? interp_gc_collecting?",
@@ -45,7 +45,7 @@ OBJECTS = (
 RUNTIME = ("interp_head? tss_key? gil? collecting? main_thread? ceval_gil?",)
 # In the headers, but not in a row: said twice, or a matter of free-threaded builds.
 NOT_IN_A_ROW = {"minor", "layout_bytes_size", "layout_bytes_data", "str_data_pointer",
-                "gc_by_frame"}
+                "gc_by_frame", "fo_frame"}
 GIL_HOW = {1: "PY_GIL_RT_CURRENT", 2: "PY_GIL_TS_MASK"}
 
 

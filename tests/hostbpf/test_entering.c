@@ -231,8 +231,9 @@ static void test_entering_shim(void **state)
 	push_entry(12);
 	world_push(&w, OWNER_THREAD, world_code(&w), 8);
 	from = w.top;
-	world_push(&w, OWNER_SHIM, 0, 0);
-	shim = w.top;
+	shim = W_CSTACK + 8192 + 64;	/* beside the new _PyCFrame */
+	host_mem_map(shim, 128);
+	world_push_at(&w, shim, OWNER_SHIM, 0, 0);
 	world_push(&w, OWNER_THREAD, world_code(&w), 6);
 	host_mem_put8(shim + w.img.layout.fr_owner, OWNER_THREAD);
 	host_mem_put64(shim + w.img.layout.fr_code, w.want[0].code);

@@ -145,7 +145,7 @@ static void shift_objects(struct cpython_image *img)
 	struct py_object_layout *o = &img->objects;
 	uint16_t *const code[] = {
 		&l->co_firstlineno, &l->co_version, &l->co_filename, &l->co_name, &l->co_qualname,
-		&l->co_linetable, &l->co_code,
+		&l->co_linetable, &l->co_code, &l->fo_data,
 		&o->bytes_size, &o->bytes_data, &o->str_length, &o->str_state,
 		&o->str_ascii_data, &o->str_compact_data,
 	};
@@ -203,28 +203,29 @@ static const struct undocumented {
 	uint16_t gil;
 	uint32_t gil_mask;
 	uint16_t co_version;
+	uint16_t fr_object, fo_data;
 	uint8_t code_tag_mask;
 	uint8_t str_shift;	/* distance of the bits kind, compact
 				 * and ascii from where 3.12 has them */
 } undocumented[2][16] = {
 	{
 		[13] = { 152, 32, 232, 68, 40, 0, 112, 120, 256, 1552,
-			 32, STATUS_BIT_HOLDS_GIL, 92, 0, 0 },
+			 32, STATUS_BIT_HOLDS_GIL, 92, 48, 64, 0, 0 },
 		[14] = { 152, 32, 232, 68, 40, 0, 112, 120, 256, 1552,
-			 36, UINT32_MAX, 92, STACKREF_TAG_MASK, 0 },
+			 36, UINT32_MAX, 92, 48, 72, STACKREF_TAG_MASK, 0 },
 		[15] = { 176, 32, 256, 68, 40, 36, 136, 144, 288, ABI_NO_OFF,
-			 36, UINT32_MAX, 92, STACKREF_TAG_MASK, 0 },
+			 36, UINT32_MAX, 92, 48, 72, STACKREF_TAG_MASK, 0 },
 	}, {	/*
 		 * Free-threaded builds. For CPython's own profiler, the thread that "holds the
 		 * GIL" there is one that is attached (v3.15.0, Modules/_remote_debugging/
 		 * threads.c). If the GIL was switched on at run time, it is the same thread.
 		 */
 		[13] = { 152, 32, 232, 84, 56, 0, 112, 120, 256, 1552,
-			 32, STATUS_BIT_ACTIVE, 108, 0, 0 },
+			 32, STATUS_BIT_ACTIVE, 108, 48, 80, 0, 0 },
 		[14] = { 152, 32, 232, 84, 56, 0, 112, 120, 256, 1552,
-			 32, STATUS_BIT_ACTIVE, 108, STACKREF_TAG_MASK, 6 },
+			 32, STATUS_BIT_ACTIVE, 108, 48, 88, STACKREF_TAG_MASK, 6 },
 		[15] = { 176, 32, 256, 84, 56, 36, 136, 144, 288, ABI_NO_OFF,
-			 32, STATUS_BIT_ACTIVE, 108, STACKREF_TAG_MASK, 6 },
+			 32, STATUS_BIT_ACTIVE, 108, 48, 88, STACKREF_TAG_MASK, 6 },
 	},
 };
 
@@ -309,6 +310,7 @@ int layout_from_debug_offsets(struct cpython_image *img, unsigned int minor,
 		.exc_value = 0, .exc_previous = 8,
 		.fr_code = d->fr_code, .fr_previous = d->fr_previous, .fr_ip = d->fr_ip,
 		.fr_owner = d->fr_owner, .fr_is_entry = ABI_NO_OFF, .fr_bytes = frame_bytes(d),
+		.fr_object = u->fr_object, .fo_data = u->fo_data,
 		.co_firstlineno = d->co_firstlineno, .co_version = u->co_version,
 		.co_filename = d->co_filename, .co_name = d->co_name,
 		.co_qualname = d->co_qualname, .co_linetable = d->co_linetable,

@@ -8,7 +8,7 @@
 
 /* resolve/ and model/remap.c make these. */
 static const char *const python_functions[] = {
-	"<unresolved>", "<unreadable frame>", "<lost frame>", "<truncated>",
+	"<unresolved>", "<unreadable frame>", "<lost frame>", "<truncated>", "<switching>",
 };
 
 bool frame_is_detail(const struct profile_tables *tables, uint32_t frame)

@@ -15,7 +15,7 @@
 
 /*
  * Is this frame a detail? Those that stand for a Python function or for several are not:
- * <unresolved>, <unreadable frame>, <lost frame>, <truncated>.
+ * <unresolved>, <unreadable frame>, <lost frame>, <truncated>, <switching>.
  */
 bool frame_is_detail(const struct profile_tables *tables, uint32_t frame);
 

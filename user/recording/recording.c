@@ -379,6 +379,7 @@ static void own_stats(const struct observed *o, struct process_stats *s)
 	s->write_lost = o->refused;
 	s->truncated = since(s->truncated, b->truncated);
 	s->unreadable = since(s->unreadable, b->unreadable);
+	s->switching = since(s->switching, b->switching);
 	s->unresolved = since(s->unresolved, b->unresolved);
 	s->native = since(s->native, b->native);
 	s->frames = since(s->frames, b->frames);

@@ -204,6 +204,7 @@ static void json_row(void *ctx, const struct row *row)
 	json_uint(j, "process_reads", s->process_reads);
 	json_uint(j, "truncated", s->truncated);
 	json_uint(j, "unreadable", s->unreadable);
+	json_uint(j, "switching", s->switching);
 	json_uint(j, "unresolved", s->unresolved);
 	json_object(j, SESSION_LOST);
 	json_uint(j, "late_discovery", s->discovered_late);
@@ -337,6 +338,7 @@ void recording_write_json(const struct recording *r, const struct capture_counts
 	json_uint(&j, "containers_unnamed", c->containers_unnamed);
 	json_uint(&j, "truncated", t.truncated);
 	json_uint(&j, "unreadable", t.unreadable);
+	json_uint(&j, "switching", t.switching);
 	json_uint(&j, "unresolved", t.unresolved);
 	json_uint(&j, "unverified_code", c->bpf[CNT_UNVERIFIED_CODE]);
 	json_uint(&j, "unknown_bytecode", c->bpf[CNT_NO_BYTECODE]);

@@ -295,6 +295,7 @@ static void add_stats(struct process_stats *sum, const struct process_stats *s)
 	sum->samples += s->samples;
 	sum->truncated += s->truncated;
 	sum->unreadable += s->unreadable;
+	sum->switching += s->switching;
 	sum->unresolved += s->unresolved;
 	sum->native += s->native;
 	sum->frames += s->frames;

@@ -61,6 +61,9 @@ static void print_stacks(const struct totals *t, FILE *out)
 		    "the samples");
 	print_count(out, "unreadable stacks", t->unreadable, percent(t->unreadable, samples),
 		    "the samples");
+	if (t->switching)
+		print_count(out, "switching stacks", t->switching, percent(t->switching, samples),
+			    "the samples");
 	print_count(out, "unresolved frames", t->unresolved, percent(t->unresolved, t->frames),
 		    "the frames");
 }

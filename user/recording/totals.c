@@ -44,6 +44,7 @@ void totals_add(struct totals *t, const struct process_stats *s, bool no_file)
 	t->frames += s->frames;
 	t->truncated += s->truncated;
 	t->unreadable += s->unreadable;
+	t->switching += s->switching;
 	t->unresolved += s->unresolved;
 	t->discovered_late += s->discovered_late;
 	t->write_lost += no_file ? 0 : s->write_lost;

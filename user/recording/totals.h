@@ -37,8 +37,8 @@ struct loss_name {
 extern const struct loss_name loss_names[LOSS_CNT];
 
 struct totals {
-	uint64_t samples, frames, truncated, unreadable, unresolved, discovered_late, write_lost;
-	uint64_t no_file, memory_lost;
+	uint64_t samples, frames, truncated, unreadable, switching, unresolved;
+	uint64_t discovered_late, write_lost, no_file, memory_lost;
 	uint64_t repeated;		/* records of code objects that had names already */
 	struct wait_stats waits;
 	double cpu_s, elapsed_s;	/* the profiler's CPU time; the recording's duration */

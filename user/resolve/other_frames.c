@@ -26,6 +26,7 @@ int other_frame(struct other_frames *o, enum other_frame which, uint32_t *id)
 		[FRAME_OF_GC] = "<GC>",
 		[FRAME_OF_TRUNCATED] = "<truncated>",
 		[FRAME_OF_UNREADABLE] = "<unreadable frame>",
+		[FRAME_OF_SWITCHING] = "<switching>",
 		[FRAME_OF_WAIT_FOR_CPU] = "<waiting for a CPU>",
 		[FRAME_OF_WAIT_FOR_GIL] = "<waiting for the GIL>",
 	};

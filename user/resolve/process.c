@@ -29,7 +29,8 @@
 /* Where threads have waits, their exit is reported. If that was lost, they are kept for so long. */
 #define KEEP_ENDED_NS 60000000000ull
 /* Flags that add a synthetic frame. */
-#define RAW_SYNTHETIC_FLAGS (RAW_TRUNCATED | RAW_UNREADABLE | RAW_GC | RAW_BROKEN_END)
+#define RAW_SYNTHETIC_FLAGS \
+	(RAW_TRUNCATED | RAW_UNREADABLE | RAW_GC | RAW_BROKEN_END | RAW_SWITCHING)
 
 struct process {
 	struct process_args args;
@@ -317,8 +318,8 @@ static int resolve_stack(struct process *p, struct thread *t, const struct raw_s
 
 /*
  * Add the frames that raw->flags ask for: <GC> where collection began, and as the root
- * <unreadable frame> or <truncated>, which replaces the outermost frame if there is no room. The
- * stack is copied to out.
+ * <unreadable frame>, <switching> or <truncated>, which replaces the outermost frame if there is
+ * no room. The stack is copied to out.
  */
 static int add_synthetic(struct process *p, const struct raw_head *raw, struct event *ev,
 			 uint32_t *out)
@@ -329,6 +330,9 @@ static int add_synthetic(struct process *p, const struct raw_head *raw, struct e
 	if (raw->flags & RAW_UNREADABLE) {
 		p->stats.unreadable += process_samples_in(p, ev);
 		err = other_frame(&p->others, FRAME_OF_UNREADABLE, &root);
+	} else if (raw->flags & RAW_SWITCHING) {
+		p->stats.switching += process_samples_in(p, ev);
+		err = other_frame(&p->others, FRAME_OF_SWITCHING, &root);
 	}
 	if (!err && raw->flags & RAW_GC)
 		err = other_frame(&p->others, FRAME_OF_GC, &gc);

@@ -25,6 +25,7 @@ struct process_stats {
 	uint64_t samples;	/* events that the observer took */
 	uint64_t truncated;	/* stacks deeper than EVENT_MAX_FRAMES, or with a broken end */
 	uint64_t unreadable;	/* stacks with an <unreadable frame> */
+	uint64_t switching;	/* stacks with <switching> */
 	uint64_t unresolved;	/* frames that are <unresolved> */
 	uint64_t native;	/* frames of machine code, which are all called <native> */
 	uint64_t frames;	/* all frames */

@@ -23,20 +23,18 @@ pytestmark = pytest.mark.interpreters("two")      # the others in the second tie
 RATE = 9999
 SECONDS = 0.2           # of CPU, for each behaviour
 # Threads that start and end are not Python's for a good part of their time.
-MORE_SECONDS = {"st_threads": 0.6}
+MORE_SECONDS = {"st_threads": 0.6, "st_switches": 0.5}
 MIN_POINTS = 1000
 FEW_POINTS = noise.samples_needed(0.05)     # show what is wrong in one of twenty, for certain
 AT_ONCE = 6             # more make each other's names and samples late
 MIN_LEAF = 5
 MAX_UNREADABLE = 0.001
+MAX_SWITCHING = 0.005   # of a program that does nothing but switch greenlets
 
 BEHAVIOURS = ("st_generators", "st_coroutines", "st_callbacks", "st_alternations", "st_recursion",
               "st_signals", "st_tracing", "st_dynamic", "st_exceptions", "st_finalizers",
               "st_threads", "st_names", "st_greenlets")
-# While greenlets are switched, greenlet itself (3.12+) takes the frames between C and Python
-# off the chain. That looks like a chain that is cut, in 3.12 like none at all: such stacks
-# are marked, and what there is of them is right.
-MAY_BE_CUT = {"st_greenlets"}
+SWITCHES = "st_switches"
 
 
 class Played:
@@ -69,9 +67,9 @@ class Played:
         return phase
 
 
-def play(interpreters, scratch, out):
+def play(interpreters, scratch, out, behaviours=BEHAVIOURS):
     """One recording. Interpreter name -> its truth, and pid -> file."""
-    plan = [f"{name}={MORE_SECONDS.get(name, SECONDS)}" for name in BEHAVIOURS]
+    plan = [f"{name}={MORE_SECONDS.get(name, SECONDS)}" for name in behaviours]
     with contextlib.ExitStack() as stack:
         targets = [stack.enter_context(Target(i, scratch, *plan, name="stacks"))
                    for i in interpreters]
@@ -93,16 +91,24 @@ def play(interpreters, scratch, out):
     return truths, {f["pid"]: f["path"] for f in files(summary)}
 
 
-@pytest.fixture(scope="session")
-def played(scratch, oracle):
+def play_all(players, scratch, oracle, name, behaviours):
     greenlets.provide(scratch)
     truths, paths = {}, {}
-    players = covered("two")
     for i in range(0, len(players), AT_ONCE):
-        some = play(players[i:i + AT_ONCE], scratch, scratch / f"stacks-{i}")
+        some = play(players[i:i + AT_ONCE], scratch, scratch / f"{name}-{i}", behaviours)
         truths.update(some[0])
         paths.update(some[1])
     return Played(truths, paths, oracle)
+
+
+@pytest.fixture(scope="session")
+def played(scratch, oracle):
+    return play_all(covered("two"), scratch, oracle, "stacks", BEHAVIOURS)
+
+
+@pytest.fixture(scope="session")
+def switched(scratch, oracle):
+    return play_all(covered("few"), scratch, oracle, "switches", [SWITCHES])
 
 
 def last_name(leaf, interpreter):
@@ -116,7 +122,7 @@ def test_no_stack_is_wrong(played, interpreter, behaviour):
     seen = played.judged(interpreter)[behaviour]
     assert not seen.wrong, f"{seen.wrong} of {seen.points} wrong\n{seen.report()}"
     assert seen.points >= FEW_POINTS
-    assert behaviour in MAY_BE_CUT or not seen.cut, seen.report()
+    assert not seen.cut, seen.report()
 
 
 @pytest.mark.truth
@@ -135,12 +141,25 @@ def test_unreadable_stacks_are_rare(played, interpreter, capsys):
     judged = played.judged(interpreter)
     points = sum(v.points for v in judged.values())
     wrong = sum(v.wrong for v in judged.values())
-    unreadable = sum(v.unreadable for name, v in judged.items() if name not in MAY_BE_CUT)
+    unreadable = sum(v.unreadable for v in judged.values())
     with capsys.disabled():
         print(f"\n{interpreter.name}: {points} points of {len(judged)} behaviours, {wrong} wrong, "
               f"{unreadable} unreadable, {sum(v.cut for v in judged.values())} cut")
     assert points >= FEW_POINTS * len(judged)
     assert unreadable <= noise.few_bound(points, MAX_UNREADABLE), {n: v.unreadable for n, v in judged.items() if v.unreadable}
+
+
+@pytest.mark.interpreters("few")
+def test_switches_of_greenlets(switched, interpreter, capsys):
+    """Whole stacks also in the middle of a switch: as they are before it, or after it."""
+    switched.phase(interpreter, SWITCHES)
+    seen = switched.judged(interpreter)[SWITCHES]
+    with capsys.disabled():
+        print(f"\n{interpreter.name}: {seen.points} points, {seen.wrong} wrong, {seen.cut} cut, "
+              f"{seen.unreadable} unreadable")
+    assert seen.points >= FEW_POINTS
+    assert not seen.wrong and not seen.cut, seen.report()
+    assert seen.unreadable <= noise.few_bound(seen.points, MAX_SWITCHING), seen.report()
 
 
 @pytest.mark.parametrize("fmt", ["collapsed", "speedscope", "gecko", "jsonl", "csv", "pprof"])

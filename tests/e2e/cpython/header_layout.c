@@ -103,6 +103,11 @@ static void frame(void)
 	PRINT("skip_owner", FRAME_OWNED_BY_CSTACK);
 #endif
 	PRINT("end_shim", PY_VERSION_HEX >= 0x030c0000);
+	FR("fr_object", frame_obj);
+	OFF("fo_frame", PyFrameObject, f_frame);
+#if PY_VERSION_HEX >= 0x030c0000
+	OFF("fo_data", PyFrameObject, _f_frame_data);
+#endif
 }
 
 static void code_object(void)

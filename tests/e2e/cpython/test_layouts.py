@@ -59,7 +59,7 @@ def compare(want, got):
     # What the headers of this version do not have must be marked so.
     for name in ("cframe_frame", "co_version", "rt_gil", "rt_tss_key", "ts_gil",
                  "fr_tlbc_index", "co_tlbc", "rt_collecting", "rt_main_thread", "fr_is_entry",
-                 "ts_cframe", "ts_status", "ts_exc_info"):
+                 "ts_cframe", "ts_status", "ts_exc_info", "fr_object", "fo_data"):
         if name not in want and got[name] != NO_OFF:
             wrong.append("%s: not in the headers, layout.c %d" % (name, got[name]))
     for name in ("interp_epoch", "interp_gc_frame", "interp_gc_collecting", "interp_threads_main",

@@ -160,6 +160,29 @@ static void test_unreadable(void **state)
 	end();
 }
 
+/* greenlet switches: marked at the root, with frames or without, and counted by itself. */
+static void test_switching(void **state)
+{
+	struct event ev;
+
+	begin();
+	stack(1, 3, 10);
+	raw.flags = RAW_SWITCHING;
+	ev = take();
+	assert_int_equal(ev.nframes, 4);
+	check_code(&ev, 2, 12);
+	check_name(&ev, 3, "<switching>");
+	stack(1, 0, 0);
+	raw.flags = RAW_SWITCHING;
+	ev = take();
+	assert_int_equal(ev.nframes, 1);
+	check_name(&ev, 0, "<switching>");
+	assert_int_equal(stats_now().switching, 2);
+	assert_int_equal(stats_now().unreadable, 0);
+	assert_int_equal(stats_now().truncated, 0);
+	end();
+}
+
 static void test_broken_end(void **state)
 {
 	struct event ev;
@@ -487,6 +510,7 @@ int main(void)
 		cmocka_unit_test(test_gc),
 		cmocka_unit_test(test_truncated),
 		cmocka_unit_test(test_unreadable),
+		cmocka_unit_test(test_switching),
 		cmocka_unit_test(test_broken_end),
 		cmocka_unit_test(test_unresolved),
 		cmocka_unit_test(test_trampoline),

@@ -60,6 +60,7 @@ const STANDS_FOR_PYTHON = new Set([
 	'<unreadable frame>',
 	'<lost frame>',
 	'<truncated>',
+	'<switching>',
 ]);
 
 /*
