@@ -321,6 +321,15 @@ check-servers: $(READY) $(filter %-agent,$(PROGRAMS)) $(O)/tests/unit/telemetry/
 	$(FORGET)
 	$(PYTESTS) servers tests/servers $(PYTESTFLAGS)
 
+# By hand, and before a release; one program after the other. DOCS=1: the table goes to docs/testing.md.
+.PHONY: check-zoo
+check-zoo: PHASE = beside
+check-zoo: JOBS = 0
+check-zoo: export DOCS := $(DOCS)
+check-zoo: $(READY) ## real programs from PyPI and Debian, each with its truth (root; DOCS=1, PYTESTFLAGS="-k NAME")
+	$(FORGET)
+	$(PYTESTS) zoo tests/zoo $(PYTESTFLAGS)
+
 # Parts of check-truth.
 .PHONY: truth-e2e truth-bpf check-waiting
 truth-e2e truth-bpf check-waiting: export TACHBPF_INTERPRETERS ?= all

@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """CPUs go offline and online again during a recording."""
+import json
+import os
+import signal
 import time
 from pathlib import Path
 
 import pytest
 
 import accounting
+from command import good
 from processes import online_cpus, use_cpu
 from recording import Recording, succeeded
 from target import Target
@@ -57,3 +61,33 @@ def test_a_cpu_that_is_online_again_is_sampled_again(scratch, python, last_cpu):
     accounting.check(finished.summary)
     assert finished.summary["samples"] > 0
     assert not any(finished.summary["lost"].values())
+
+
+def cpu_of(control):
+    return int(control.parent.name[len("cpu"):])
+
+
+def test_a_cpu_that_was_offline_while_nobody_looked_is_sampled_again(scratch, python, last_cpu):
+    """Its event is dead, and both times that the profiler looks the CPU is online. The profiler is
+    stopped meanwhile. How many ticks were missed is said, too."""
+    path = scratch / "unseen.tach"
+    with Target(python, scratch, "shares=600") as target:
+        target.go()
+        with Recording(["-p", target.pid, "-r", "99", "-d", PATIENCE_S, "-o", path, "--json",
+                        "-vv"]) as recording:
+            recording.wait_recording()
+            recording.process.send_signal(signal.SIGSTOP)
+            switch(last_cpu, False)
+            switch(last_cpu, True)
+            recording.process.send_signal(signal.SIGCONT)
+            os.sched_setaffinity(target.pid, {cpu_of(last_cpu)})
+            assert any("came online" in line for line in recording.process.stderr), \
+                "the event was not opened again"
+            again = time.monotonic()
+            use_cpu(target.pid, 0.5)        # 50 samples
+            finished = succeeded(recording.stop())
+    accounting.check(finished.summary)
+    row, = [c for c in finished.summary["ticks"]["cpus"] if c["cpu"] == cpu_of(last_cpu)]
+    assert row["missed"] > 0
+    said = json.loads(good("report", "--json", "--from", f"@{again:.6f}", path))
+    assert said["samples"] > 0

@@ -311,7 +311,16 @@ uint32_t capture_rate(const struct capture *s)
 
 static void read_counters(struct capture *s)
 {
-	counters_read(&s->counters, bpf_map__fd(s->skel->maps.counters));
+	struct counters *c = &s->counters;
+	size_t i;
+
+	counters_read(c, bpf_map__fd(s->skel->maps.counters));
+	for (i = 0; i < c->cpu_cnt; i++) {
+		uint64_t missed = sampler_missed(s->sampler, c->cpus[i].cpu);
+
+		c->cpus[i].missed += missed;
+		c->sum[CNT_MISSED] += missed;
+	}
 }
 
 /*

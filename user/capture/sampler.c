@@ -21,6 +21,9 @@
 #include "host/proc.h"
 #include "tachbpf.skel.h"
 
+/* Some kernels' clock of perf events is as coarse as their timer interrupt. */
+#define CLOCK_GRAIN_NS 20000000ull
+
 static int open_event(struct perf_event_attr *attr, int cpu)
 {
 	int fd = syscall(SYS_perf_event_open, attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
@@ -161,6 +164,7 @@ static int open_cpu(struct sampler *s, struct cpu_event *e)
 	uint64_t period = tick_clock_first(&e->clock, &s->jitter);
 	int fd;
 
+	attr.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED;
 	if (!sampler_is_hardware(s) && e->cpu < TICK_CPUS_MAX)
 		attr.sample_period = period;
 	fd = open_event(&attr, e->cpu);
@@ -185,7 +189,9 @@ static int start_cpu(struct sampler *s, struct cpu_event *e)
 		stop_cpu(e);
 		return err;
 	}
-	tick_clock_changed(&e->clock, &s->jitter, now_ns(), e->first_period);
+	e->seen_ns = now_ns();
+	e->seen_enabled_ns = 0;
+	tick_clock_changed(&e->clock, &s->jitter, e->seen_ns, e->first_period);
 	sampler_publish_period(s, e, 0);
 	if (s->paused)	/* attaching has enabled it */
 		sampler_pause_cpu(s, e);
@@ -251,11 +257,12 @@ int sampler_start(struct sampler *s)
 	if (err)
 		return complain(s, cpu, err);
 	s->started = true;
+	s->refreshed_ns = now_ns();
 	sampler_begin_turns(s);	/* tests see by it that all CPUs tick */
 	return 0;
 }
 
-static struct cpu_event *find_cpu(struct sampler *s, int cpu)
+static struct cpu_event *find_cpu(const struct sampler *s, int cpu)
 {
 	int i;
 
@@ -276,29 +283,92 @@ static struct cpu_event *add_cpu(struct sampler *s, int cpu)
 	return &s->events[s->cnt++];
 }
 
+/* How long an event has been enabled: the kernel counts it, also while the CPU is idle. */
+static bool read_enabled(const struct cpu_event *e, uint64_t *ns)
+{
+	uint64_t value[2];	/* of read(2): the count, then the time */
+
+	if (read(e->fd, value, sizeof(value)) != sizeof(value))
+		return false;
+	*ns = value[1];
+	return true;
+}
+
+/*
+ * An event ends when its CPU goes offline, and stays so when the CPU is online again: then the time
+ * for which it has been enabled stands still. Between the end of one read and the begin of the next
+ * one less time passes than the event counts, however long this thread waits for its CPU.
+ */
+static bool stands_still(struct sampler *s, struct cpu_event *e)
+{
+	uint64_t begin = now_ns(), enabled, counted;
+
+	if (s->paused || !read_enabled(e, &enabled))
+		return false;
+	counted = enabled - e->seen_enabled_ns;
+	if (e->seen_ns && counted + CLOCK_GRAIN_NS < begin - e->seen_ns) {
+		e->seen_ns += counted;
+		return true;
+	}
+	e->seen_ns = now_ns();
+	e->seen_enabled_ns = enabled;
+	return false;
+}
+
+static void stop_ended(struct sampler *s, const int *cpus, int cnt)
+{
+	int i, k;
+
+	for (i = 0; i < s->cnt; i++) {
+		struct cpu_event *e = &s->events[i];
+
+		if (e->fd < 0)
+			continue;
+		for (k = 0; k < cnt && cpus[k] != e->cpu; k++)
+			;
+		if (k == cnt || stands_still(s, e))
+			stop_cpu(e);
+	}
+}
+
+/* The CPU is online, and had no event, or one that had ended, since then. */
+static void start_again(struct sampler *s, struct cpu_event *e, uint64_t now)
+{
+	uint64_t since = e->seen_ns > s->refreshed_ns ? e->seen_ns : s->refreshed_ns;
+
+	if (start_cpu(s, e))
+		return;
+	log_debug("CPU %d came online", e->cpu);
+	e->missed += (now - since) * s->rate_hz / NS_PER_S;
+}
+
 void sampler_refresh(struct sampler *s)
 {
-	int *cpus = NULL, cnt, i, k;
+	uint64_t now = now_ns();
+	int *cpus = NULL, cnt, k;
 
-	if (s->fixed_cpus || !s->started)
+	if (!s->started)
 		return;
 	cnt = proc_online_cpus(&cpus);
-	/* An event ends when its CPU goes offline. */
-	for (i = 0; cnt > 0 && i < s->cnt; i++) {
-		for (k = 0; k < cnt && cpus[k] != s->events[i].cpu; k++)
-			;
-		if (k == cnt)
-			stop_cpu(&s->events[i]);
-	}
+	if (cnt > 0)
+		stop_ended(s, cpus, cnt);
 	for (k = 0; k < cnt; k++) {
 		struct cpu_event *e = find_cpu(s, cpus[k]);
 
-		if (!e)
+		if (!e && !s->fixed_cpus)
 			e = add_cpu(s, cpus[k]);
-		if (e && e->fd < 0 && !start_cpu(s, e))
-			log_debug("CPU %d came online", cpus[k]);
+		if (e && e->fd < 0)
+			start_again(s, e, now);
 	}
 	free(cpus);
+	s->refreshed_ns = now;
+}
+
+uint64_t sampler_missed(const struct sampler *s, int cpu)
+{
+	const struct cpu_event *e = find_cpu(s, cpu);
+
+	return e ? e->missed : 0;
 }
 
 void sampler_stop(struct sampler *s)

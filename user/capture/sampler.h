@@ -65,8 +65,17 @@ uint32_t sampler_rate(const struct sampler *s);
  */
 void sampler_pause(struct sampler *s, bool pause);
 
-/* Follow CPUs that went online or offline. To be called about once a second. */
+/*
+ * Follow CPUs that went online or offline, also those that did both since the last call. To be
+ * called about once a second.
+ */
 void sampler_refresh(struct sampler *s);
+
+/*
+ * The ticks that a CPU did not have, at most, because it was online before sampler_refresh() gave it
+ * a new event. How much of that time it was idle is not known.
+ */
+uint64_t sampler_missed(const struct sampler *s, int cpu);
 
 /* End the ticks on all CPUs. */
 void sampler_stop(struct sampler *s);

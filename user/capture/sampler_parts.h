@@ -20,6 +20,9 @@ struct cpu_event {
 	int fd;			/* -1: the CPU is offline */
 	struct bpf_link *link;	/* owns fd after it was attached; NULL: it does not tick */
 	uint64_t first_period;	/* the period with which it was opened */
+	uint64_t seen_ns;	/* when it was last found to tick; 0: not since a pause */
+	uint64_t seen_enabled_ns;	/* for how long it had been enabled then */
+	uint64_t missed;	/* see sampler_missed() */
 	struct tick_clock clock;
 };
 
@@ -29,6 +32,7 @@ struct sampler {
 	uint32_t rate_hz;
 	enum sampler_event event;	/* as in sampler_args */
 	bool fixed_cpus, started, paused;
+	uint64_t refreshed_ns;	/* when the list of CPUs was last looked at */
 	struct cpu_event *events;
 	int cnt;
 	struct tick_jitter jitter;

@@ -239,6 +239,7 @@ uint32_t sampler_rate(const struct sampler *s)
 void sampler_pause_cpu(struct sampler *s, struct cpu_event *e)
 {
 	ioctl(e->fd, PERF_EVENT_IOC_DISABLE, 0);
+	e->seen_ns = 0;
 	if (varies(s, e))
 		publish_change(s, e);
 	tick_clock_settle(&e->clock, &s->jitter, now_ns());
