@@ -203,10 +203,13 @@ struct py_proc {
 	abi_u8 unselected;	/* UNSELECTED_*; 0: it is selected                   */
 	abi_u8 names_second;	/* modulo 256; see may_send_name()                   */
 	abi_u32 euid;		/* the effective uid that was judged last; EUID_NEVER: none */
+	abi_u8 by_hand;		/* 1: a thread ran a state that its key does not lead to (up to
+				 * 3.11); see running_tstate() */
+	abi_u8 pad[7];
 	struct thread_ctx_place trace;	/* zero: its threads publish no context */
 	struct py_layout l;
 };
-_Static_assert(sizeof(struct py_proc) == 320, "py_proc has no hidden padding");
+_Static_assert(sizeof(struct py_proc) == 328, "py_proc has no hidden padding");
 
 #define EUID_NEVER 0xffffffffu
 

@@ -88,6 +88,22 @@ static __always_inline u64 interrupted_user_sp(const struct bpf_perf_event_data 
 						  bpf_core_type_size(struct pt_regs)),             \
 			       field))
 
+/*
+ * Stack pointer with which the current thread has entered the kernel: for a tick that has
+ * interrupted the kernel.
+ */
+static __always_inline u64 current_user_sp(void)
+{
+	u64 stack;
+
+	if (HAVE_TASK_PT_REGS)
+		return ((struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf()))->sp;
+	stack = (u64)BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), stack);
+	return BPF_CORE_READ((struct pt_regs *)(stack + THREAD_BYTES -
+						bpf_core_type_size(struct pt_regs)),
+			     sp);
+}
+
 /* How a task has entered the kernel. */
 struct user_call {
 	u64 sp;

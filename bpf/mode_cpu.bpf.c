@@ -194,6 +194,26 @@ static __always_inline enum counter sample_process(struct py_proc *p, u64 pid_tg
 	return end;
 }
 
+/*
+ * A tick that only discovers: also whether this thread runs a state that was swapped in by hand,
+ * which it mostly does with the GIL, and so seldom at a switch-out: see running_tstate().
+ */
+static __always_inline void discover_by_hand(struct py_proc *p, u64 sp)
+{
+	u64 tp = thread_pointer(), ts;
+	struct scratch *s;
+	u32 zero = 0;
+
+	if (p->l.gil_how != PY_GIL_RT_CURRENT || p->by_hand)
+		return;
+	s = bpf_map_lookup_elem(&scratches, &zero);
+	if (!s || s->busy)
+		return;
+	s->l = p->l;
+	start_clock(s, bpf_ktime_get_ns());
+	read_tstate(s, p, tp, self_of(p, tp), sp, &ts);
+}
+
 /* A tick in a selected process that has an entry. Returns how the tick ends. */
 static __always_inline enum counter sample_known(struct py_proc *p, u64 pid_tgid, u64 start_ns,
 						 u64 sp)
@@ -208,8 +228,10 @@ static __always_inline enum counter sample_known(struct py_proc *p, u64 pid_tgid
 		if (found <= 0)
 			return found ? report_unknown(tgid) : CNT_NOT_READY;
 	}
-	if (!cfg_ticks)
+	if (!cfg_ticks) {
+		discover_by_hand(p, sp);
 		return CNT_UNWANTED;
+	}
 	return sample_process(p, pid_tgid, start_ns, sp);
 }
 

@@ -64,6 +64,11 @@
 #define LIST_STEPS_A_CALL 32
 #define LIST_CALLS 256
 /*
+ * How far above the stack pointer the innermost _PyCFrame of a thread is looked for that has no
+ * state by its key. C code that is called from Python and takes more of the stack is rare.
+ */
+#define NEAR_C_STACK_BYTES (1024 * 1024)
+/*
  * Bytes of PyCodeObject that are read for a fingerprint, from co_firstlineno on. Free-threaded
  * builds need most: 72 bytes and a pointer.
  */
@@ -110,18 +115,26 @@ struct walk {
 	u32 out_of_time;	/* 1: the time limit has passed */
 };
 
+/* What distinguishes the current thread's state in the thread lists. */
+enum list_how {
+	LIST_BY_ID = 0,		/* its thread_id, and that it is bound to the thread (3.12+) */
+	LIST_BY_ID_AND_FRAMES = 1,	/* its thread_id, and that it runs Python (up to 3.9) */
+	LIST_BY_C_STACK = 2,	/* its _PyCFrame is the innermost in the thread's C stack */
+};
+
 /* Cursor of the search through the thread lists; in map memory for the same reason. */
 struct list_walk {
 	u64 is;		/* next interpreter */
 	u64 ts;		/* next thread state; 0: go on with is */
 	u64 self;	/* pthread_self() of the current thread */
-	u64 sp;		/* stack pointer of its C stack; 0: compare thread_id instead */
+	u64 sp;		/* LIST_BY_C_STACK: where its C stack begins (the stack pointer) ... */
+	u64 sp_end;	/* ... and where it ends */
 	u64 found;
 	u64 cframe;	/* address of found's _PyCFrame */
 	u32 cnt;	/* number of matching states */
 	u32 unbound;	/* number of states that have its thread_id but are not bound to it */
 	u32 unreadable;	/* 1: a list could not be read further */
-	u32 pad;
+	u32 how;	/* enum list_how */
 };
 
 /* The last tick of an admitted process on this CPU, for count_missed(). */

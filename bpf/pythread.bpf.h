@@ -163,21 +163,39 @@ static __always_inline u64 tstate_by_desc(struct py_proc *p, u64 tp)
 	return tstate_at(tp + desc.arg + p->tls_off);
 }
 
+/*
+ * Does the thread with this state run Python, and is the state the current thread's, by its
+ * thread_id?
+ */
+static __always_inline bool has_id_and_frames(struct scratch *s, const struct list_walk *w)
+{
+	u64 id, frame;
+
+	return !read_user(&id, 8, w->ts + s->l.ts_thread_id) && id == w->self &&
+	       !read_user(&frame, 8, w->ts + s->l.ts_frame) && frame;
+}
+
 /* Is the state at w->ts the current thread's? Counts it in *w. Returns 1 to end the search. */
 static __always_inline int list_check(struct scratch *s, struct list_walk *w)
 {
 	u64 id, cframe;
 	u32 status;
 
-	if (w->sp) {
+	if (w->how == LIST_BY_C_STACK) {
 		/* Of the states whose _PyCFrame is in this thread's C stack, take the innermost. */
 		if (read_user(&cframe, 8, w->ts + s->l.ts_cframe))
 			return 0;
-		if (cframe >= w->sp && (w->self < w->sp || cframe < w->self) &&
-		    (!w->cnt || cframe < w->cframe)) {
+		if (cframe >= w->sp && cframe < w->sp_end && (!w->cnt || cframe < w->cframe)) {
 			w->cframe = cframe;
 			w->found = w->ts;
 			w->cnt = 1;
+		}
+		return 0;
+	}
+	if (w->how == LIST_BY_ID_AND_FRAMES) {
+		if (has_id_and_frames(s, w)) {
+			w->found = w->ts;
+			w->cnt++;
 		}
 		return 0;
 	}
@@ -234,17 +252,16 @@ __weak __noinline int list_steps(void)
 }
 
 /*
- * PY_TSTATE_LIST: search the interpreters' thread lists for the state of this thread, by its
- * thread_id (self) or, if sp is not 0, by its C stack. Other threads may change the lists at the
- * same time, so a result is only certain if the lists were read to their ends.
+ * Search the interpreters' thread lists for the state of this thread. s->list says how. Other
+ * threads may change the lists at the same time, so a result is only certain if the lists were
+ * read to their ends.
  */
-static __always_inline u64 tstate_by_list(struct scratch *s, struct py_proc *p, u64 self, u64 sp)
+static __always_inline u64 search_lists(struct scratch *s, struct py_proc *p)
 {
 	struct list_walk *w = &s->list;
 	bool whole = false;
 	u32 i;
 
-	*w = (struct list_walk){ .self = self, .sp = sp };
 	if (read_user(&w->is, 8, p->interps))
 		return TSTATE_UNREADABLE;
 #pragma clang loop unroll(disable)
@@ -262,11 +279,18 @@ static __always_inline u64 tstate_by_list(struct scratch *s, struct py_proc *p, 
 	 * running_tstate() then finds the state that runs. In 3.12 a state has a bit if it is
 	 * bound to a thread, but its thread_id may be that of the thread that created it.
 	 */
-	if (w->cnt > 1 && p->l.ts_status != ABI_NO_OFF)
+	if (w->cnt > 1 && (w->how == LIST_BY_ID_AND_FRAMES || p->l.ts_status != ABI_NO_OFF))
 		return TSTATE_UNCERTAIN;
 	if (!w->cnt && w->unbound)
 		return TSTATE_UNCERTAIN;
 	return w->cnt ? w->found : TSTATE_NONE;
+}
+
+/* PY_TSTATE_LIST: by the thread_id. */
+static __always_inline u64 tstate_by_list(struct scratch *s, struct py_proc *p, u64 self)
+{
+	s->list = (struct list_walk){ .how = LIST_BY_ID, .self = self };
+	return search_lists(s, p);
 }
 
 /* For an unknown thread pointer: the only state of a process with one thread and interpreter. */
@@ -308,43 +332,106 @@ static __always_inline u64 find_tstate(struct scratch *s, struct py_proc *p, u64
 	case PY_TSTATE_TLS_DESC:
 		return WITH_ARM64 ? tstate_by_desc(p, tp) : TSTATE_NONE;
 	case PY_TSTATE_LIST:
-		return tstate_by_list(s, p, self, 0);
+		return tstate_by_list(s, p, self);
 	}
 	return TSTATE_NONE;
 }
 
 /*
+ * Where the C stack of the current thread ends, which has the stack pointer sp: below its struct
+ * pthread, or (the main thread) anywhere. near: a thread without a known state may have changed
+ * to a stack of its own making, behind which are other threads' stacks, so only what is near sp
+ * counts.
+ */
+static __always_inline u64 c_stack_end(u64 self, u64 sp, bool near)
+{
+	u64 end = self < sp ? ~0ULL : self;
+
+	return near && end - sp > NEAR_C_STACK_BYTES ? sp + NEAR_C_STACK_BYTES : end;
+}
+
+/*
+ * Does the current thread run the state holder, which holds the GIL? Then the holder's _PyCFrame
+ * is in this thread's C stack. Without ts_cframe (or sp) only its thread_id tells, which may be
+ * that of the state's creator: enough for a thread whose key leads to no state (ts is 0), or if
+ * there is no other thread. Returns holder, TSTATE_NONE or TSTATE_UNCERTAIN.
+ */
+static __always_inline u64 holder_of_self(struct scratch *s, u64 holder, u64 self, u64 sp, u64 ts)
+{
+	bool by_stack = s->l.ts_cframe != ABI_NO_OFF && sp;
+	u64 word;
+
+	if (!holder ||
+	    read_user(&word, 8, holder + (by_stack ? s->l.ts_cframe : s->l.ts_thread_id)))
+		return TSTATE_NONE;
+	if (by_stack)
+		return word >= sp && word < c_stack_end(self, sp, true) ? holder : TSTATE_NONE;
+	if (word != self)
+		return TSTATE_NONE;
+	return ts && !current_is_alone() ? TSTATE_UNCERTAIN : holder;
+}
+
+/* Search the lists for the state that the thread runs: see running_tstate(). */
+static __always_inline u64 running_by_list(struct scratch *s, struct py_proc *p, u64 self, u64 sp,
+					   u64 ts)
+{
+	bool by_stack = p->l.ts_cframe != ABI_NO_OFF;
+	u64 found;
+
+	if (by_stack ? !sp : !!ts)
+		return TSTATE_UNCERTAIN;
+	s->list = (struct list_walk){
+		.how = by_stack ? LIST_BY_C_STACK : LIST_BY_ID_AND_FRAMES,
+		.self = self,
+		.sp = sp,
+		.sp_end = c_stack_end(self, sp, !ts),
+	};
+	found = search_lists(s, p);
+	return found ? found : ts;	/* ts if the thread runs no Python */
+}
+
+/*
  * The state that the thread runs (up to 3.11). ts is what find_tstate() has found, and must be in
  * s->ts: the first state that the thread ever had, whatever interpreter it runs now (v3.11.0,
- * Python/pystate.c, _PyGILState_NoteThreadStateCore()). ts is the right state if it holds the GIL
- * or if there is only one interpreter. Otherwise the right state is the innermost one whose
- * _PyCFrame is in this thread's C stack (with ts_cframe) or, without ts_cframe and if the process
- * has only one thread, the state that holds the GIL. sp: the thread's stack pointer; 0: unknown.
+ * Python/pystate.c, _PyGILState_NoteThreadStateCore()). ts is TSTATE_NONE if the thread never had
+ * one, or if that was deleted: mod_wsgi makes a second state, deletes the first, and swaps in the
+ * second. p->by_hand says that a thread of this process has swapped in a state like that. sp: the
+ * thread's stack pointer; 0: unknown.
+ *
+ * The right state is the GIL's holder, if ts or holder_of_self() says so. Otherwise it is ts, if
+ * there is only one interpreter. Otherwise it is the innermost state whose _PyCFrame is in this
+ * thread's C stack. Without ts_cframe it is the GIL's holder if the process has only one thread,
+ * or, for a thread without ts, the only state that has the thread's id and frames.
  */
 static __always_inline u64 running_tstate(struct scratch *s, struct py_proc *p, u64 self, u64 sp,
 					  u64 ts)
 {
-	u64 current, head, next;
+	bool by_stack = p->l.ts_cframe != ABI_NO_OFF;
+	u64 current, head, next, found;
 
 	if (read_user(&current, 8, p->current))
-		return TSTATE_UNREADABLE;
+		return ts ? TSTATE_UNREADABLE : TSTATE_NONE;
 	s->gil_holder = current;
-	if (current == ts)
+	if (ts && current == ts)
 		return ts;
+	if (!sp)
+		sp = current_user_sp();
+	found = holder_of_self(s, current, self, sp, ts);
+	if (found > TSTATE_UNCERTAIN)
+		p->by_hand = 1;
+	if (found || (!ts && !p->by_hand))
+		return found;
 	if (read_user(&head, 8, p->interps))
 		return TSTATE_UNREADABLE;
 	if (!head)	/* after Py_Finalize(); the key keeps its value */
 		return TSTATE_NONE;
 	if (read_user(&next, 8, head + p->l.interp_next))
 		return TSTATE_UNREADABLE;
-	if (!next && head == ts_u64(s, p->l.ts_interp))
+	if (ts && !next && head == ts_u64(s, p->l.ts_interp) && !(by_stack && p->by_hand))
 		return ts;
-	if (p->l.ts_cframe == ABI_NO_OFF)
-		return current && current_is_alone() ? current : TSTATE_UNCERTAIN;
-	if (!sp)
-		return TSTATE_UNCERTAIN;
-	current = tstate_by_list(s, p, self, sp);
-	return current ? current : ts;	/* ts if the thread runs no Python */
+	if (ts && !by_stack && current && current_is_alone())
+		return current;
+	return running_by_list(s, p, self, sp, ts);
 }
 
 /* ---- status ---- */

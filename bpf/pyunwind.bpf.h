@@ -506,22 +506,19 @@ static __always_inline enum counter read_tstate(struct scratch *s, struct py_pro
 	if (current_flags() & PF_EXITING)
 		return CNT_NATIVE_THREAD;
 	ts = find_tstate(s, p, tp, self);
-	if (ts > TSTATE_UNCERTAIN) {
-		*tstate = ts;
-		if (read_state(s, p, ts))
-			ts = TSTATE_UNREADABLE;
-	}
-	if (ts > TSTATE_UNCERTAIN) {
-		if (p->l.gil_how != PY_GIL_RT_CURRENT)
-			return CNT_SAMPLE;
+	*tstate = ts;
+	if (ts > TSTATE_UNCERTAIN && read_state(s, p, ts))
+		ts = TSTATE_UNREADABLE;
+	if (p->l.gil_how == PY_GIL_RT_CURRENT &&
+	    (ts > TSTATE_UNCERTAIN || (ts == TSTATE_NONE && !is_unknown(tp)))) {
 		running = running_tstate(s, p, self, sp, ts);
-		if (running == ts)
-			return CNT_SAMPLE;
+		if (running > TSTATE_UNCERTAIN && running != ts && read_state(s, p, running))
+			running = TSTATE_UNREADABLE;
 		ts = running;
 		*tstate = ts;
-		if (ts > TSTATE_UNCERTAIN)
-			return read_state(s, p, ts) ? why_unreadable(p, tp) : CNT_SAMPLE;
 	}
+	if (ts > TSTATE_UNCERTAIN)
+		return CNT_SAMPLE;
 	if (ts == TSTATE_UNREADABLE)
 		return why_unreadable(p, tp);
 	if (ts == TSTATE_UNCERTAIN)

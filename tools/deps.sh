@@ -89,6 +89,8 @@ if [ "${1:-build}" = check ]; then
 	have strace || need strace
 	have uwsgi || need uwsgi-core
 	ls "$usr"/lib/uwsgi/plugins/python3*_plugin.so >/dev/null 2>&1 || need uwsgi-plugin-python3
+	have apache2 || need apache2-bin
+	[ -e "$usr"/lib/apache2/modules/mod_wsgi.so ] || need libapache2-mod-wsgi-py3
 	ls "$usr"/lib/python3*/config-*/libpython3*.a >/dev/null 2>&1 || need libpython3-dev
 	/usr/bin/python3 -c 'import pytest' 2>/dev/null || need python3-pytest
 	/usr/bin/python3 -c 'import xdist' 2>/dev/null || need python3-pytest-xdist

@@ -90,13 +90,13 @@ def test_nothing_is_missing_that_is_not_counted(run, interpreter):
             for interp in run.tids if interp}
     seen[0] = sum(s.frames[0].func == "at_home" for s in run.samples)
     missed = noise.missed(run.summary)
-    if interpreter.minor <= (3, 10):
+    if interpreter.minor <= (3, 9):
         # which thread runs a state is told by nothing; see docs/cpython-support.md
         uncertain = run.summary["lost"]["thread_state_uncertain"]
         assert sum(seen.values()) + uncertain >= noise.least(6 * run.each, RATE, missed)
         return
-    # 3.11 looks for the thread's C frames: in kernel context its stack is not at hand
-    few = noise.few_bound(len(run.samples), 0.03) if interpreter.minor == (3, 11) else 0
+    # up to 3.11 the thread's C frames tell, in lists that may change meanwhile
+    few = noise.few_bound(len(run.samples), 0.001) if interpreter.minor <= (3, 11) else 0
     causes = ("thread_state_uncertain", "thread_state_unreadable")
     assert set(lost(run.summary)) <= set(causes), run.summary["lost"]
     assert sum(run.summary["lost"][cause] for cause in causes) <= few, run.summary["lost"]
@@ -106,6 +106,6 @@ def test_nothing_is_missing_that_is_not_counted(run, interpreter):
 
 def test_each_holds_a_gil(run, interpreter):
     mine = [s for s in run.samples if burns_in(s) is not None]
-    if interpreter.minor <= (3, 10) and not mine:
+    if interpreter.minor <= (3, 9) and not mine:
         pytest.skip("no sample is certain where states do not tell their thread")
     assert sum(bool(s.status & HAS_GIL) for s in mine) >= noise.most_bound(len(mine), 0.98)

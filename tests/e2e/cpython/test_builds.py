@@ -8,11 +8,14 @@ import shutil
 import signal
 import socket
 import subprocess
+import tempfile
 import time
 import urllib.error
 import urllib.request
 import zipapp
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
@@ -122,6 +125,73 @@ def test_a_program_linked_to_libpython(kit, scratch, out, oracle):
         assert not [s for s in during(profile, run)[5:] if s.status & 16], "no exception was there"
     tids = {s.tid for s in during(profile, runs[1])}
     assert len(tids) == 1 and program.pid not in tids
+
+
+# ---- thread states made by hand ----
+
+RAN_BY_HAND = ("holds_the_gil", "is_without_the_gil", "sleeps")
+NO_STACK = ("native_thread", "no_frames", "thread_state_unreadable", "thread_state_uncertain")
+
+
+def record_by_hand(kit, scratch, out, oracle, *steps, mode="cpu"):
+    """(finished, how -> Swapped, tid -> samples of by_hand.py) of an embedder's step "swap"."""
+    exe = build(link_shared, kit, out / "by-hand")
+    script = burn_in(scratch, embedders.BY_HAND)
+    with Embedder(kit, exe, "init=0", *steps, f"swap=0:{script}", "pause") as program:
+        finished, _ = record_runs(program, ["-p", program.pid, "--mode", mode], out / "p.tach")
+        threads = program.swapped()
+    samples = {thread.tid: [] for thread in threads.values()}
+    for sample in oracle.load(out / "p.tach")[0].samples:
+        if sample.tid in samples and any(frame.func == "made_by_hand" for frame in sample.frames):
+            samples[sample.tid].append(sample)
+    return finished, threads, samples
+
+
+def has_all(samples, thread, finished):
+    """As many as its CPU time tells, and each is the stack of this thread."""
+    all_there(samples, thread, finished)
+    for sample in samples:
+        stack = [name for _, name in names(sample)][-3:]
+        assert stack[-2:] == ["made_by_hand", "<module>"] and \
+            (len(stack) == 2 or stack[0] in RAN_BY_HAND), names(sample)
+
+
+@pytest.mark.interpreters("few")
+def test_thread_states_that_are_made_by_hand(kit, scratch, out, oracle):
+    """As mod_wsgi makes them: the thread's first state is deleted, another is swapped in, of the
+    main interpreter or of a new one."""
+    finished, threads, samples = record_by_hand(kit, scratch, out, oracle)
+    assert len(threads) == 3
+    for thread in threads.values():
+        has_all(samples[thread.tid], thread, finished)
+        seen = {names(s)[0][1] for s in samples[thread.tid]}
+        assert {"holds_the_gil", "is_without_the_gil"} <= seen, seen
+    ticks = finished.summary["ticks"]
+    without = sum(ticks[cause] for cause in NO_STACK)
+    assert without <= noise.few_bound(ticks["samples"] + without, 0.01), ticks
+
+
+@pytest.mark.interpreters("few")
+@pytest.mark.parametrize("mode", ["wall", "offcpu"])
+def test_waits_with_a_state_made_by_hand(kit, mode, scratch, out, oracle):
+    """by_hand.py sleeps for 0.3 s at least."""
+    _, threads, samples = record_by_hand(kit, scratch, out, oracle, mode=mode)
+    for thread in threads.values():
+        asleep = [s for s in samples[thread.tid] if any(f.func == "sleeps" for f in s.frames)]
+        assert len(asleep) >= 0.3 * RATE * 0.99 - noise.ENDS, (thread.how, len(asleep))
+
+
+@pytest.mark.interpreters("few")
+def test_a_state_that_another_thread_has_made(kit, scratch, out, oracle):
+    """It has that thread's id. From 3.10 on its _PyCFrame says whose it is. A thread beside it
+    that has no Python gets no stack."""
+    finished, threads, samples = record_by_hand(kit, scratch, out, oracle, "lend=500")
+    lent, native = threads[embedders.Swapped.LENT], threads[embedders.Swapped.NATIVE]
+    assert not samples[native.tid], names(samples[native.tid][0])
+    if kit.interpreter.minor <= (3, 9):
+        assert not samples[lent.tid], "nothing tells that it is this thread's"
+        return
+    has_all(samples[lent.tid], lent, finished)
 
 
 # ---- programs that load it late ----
@@ -392,15 +462,54 @@ def test_gdb(out, oracle):
 
 
 WSGI = """
-import time
+import os, threading, time
 def wsgi_leaf(end):
     while time.thread_time() < end:
         sum(range(100))
 def application(environ, start_response):
-    wsgi_leaf(time.thread_time() + 0.4)
+    start = time.thread_time()
+    wsgi_leaf(start + 0.2)
+    used = time.thread_time() - start
     start_response("200 OK", [("Content-Type", "text/plain")])
-    return [b"done"]
+    return [b"%d %d %f" % (os.getpid(), threading.get_native_id(), used)]
 """
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+def record_server(command, requests, out, oracle):
+    """Profile a WSGI server that says in each answer who has used how much CPU time for it.
+    (finished, all its samples of wsgi_leaf, (pid, tid) -> seconds)"""
+    port, used = free_port(), Counter()
+    with Recording(["-r", RATE, "-o", out / "dir", "--json", "--", *command(port)]) as recording:
+        recording.wait_recording()
+        with ThreadPoolExecutor(8) as pool:
+            for answer in pool.map(fetch, [port] * requests):
+                pid, tid, seconds = answer.split()
+                used[int(pid), int(tid)] += float(seconds)
+        for child in subprocess.run(["pgrep", "-P", str(recording.process.pid)], text=True,
+                                    capture_output=True).stdout.split():
+            os.kill(int(child), signal.SIGTERM)
+        finished = recording.wait()
+    samples = [((pid, s.tid), s) for pid, p in profiles_of(finished, oracle).items()
+               for s in p.samples if s.frames and s.frames[0].func == "wsgi_leaf"]
+    return finished, samples, used
+
+
+def each_thread_has_its_own(finished, samples, used, script):
+    """As many samples as it has used CPU time, and its stack."""
+    away = noise.missed(finished.summary) + finished.summary["lost_total"]
+    count = Counter(who for who, _ in samples)
+    assert set(count) <= set(used), (count, used)
+    for who, seconds in used.items():
+        assert count[who] in noise.count_bound(seconds, RATE, away), (who, count, used)
+    wrong = [s for _, s in samples if names(s) != [(str(script), "wsgi_leaf"),
+                                                   (str(script), "application")]]
+    assert len(wrong) <= 0.01 * len(samples), names(wrong[0])
 
 
 def test_uwsgi(scratch, out, oracle):
@@ -408,27 +517,64 @@ def test_uwsgi(scratch, out, oracle):
     that C made."""
     if not shutil.which("uwsgi") or not glob.glob("/usr/lib/uwsgi/plugins/python3*_plugin.so"):
         pytest.skip("uwsgi-core and uwsgi-plugin-python3 are not installed")
-    (out / "wsgi.py").write_text(WSGI)
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        port = s.getsockname()[1]
-    command = ["uwsgi", "--plugin", "python3", "--http-socket", f"127.0.0.1:{port}", "--master",
-               "--processes", "2", "--threads", "2", "--wsgi-file", out / "wsgi.py", "--die-on-term"]
-    with Recording(["-r", RATE, "-o", out / "dir", "--json", "--", *command]) as recording:
-        recording.wait_recording()
-        with ThreadPoolExecutor(4) as pool:
-            assert list(pool.map(fetch, [port] * 8)) == [b"done"] * 8
-        for child in subprocess.run(["pgrep", "-P", str(recording.process.pid)], text=True,
-                                    capture_output=True).stdout.split():
-            os.kill(int(child), signal.SIGTERM)
-        finished = recording.wait()
-    samples = [s for p in profiles_of(finished, oracle).values() for s in p.samples]
-    mine = [s for s in samples if s.frames and s.frames[0].func == "wsgi_leaf"]
-    away = noise.missed(finished.summary) + finished.summary["lost_total"]
-    assert len(mine) >= noise.least(8 * 0.4, RATE, away)
-    wrong = [s for s in mine if names(s) != [(str(out / "wsgi.py"), "wsgi_leaf"),
-                                             (str(out / "wsgi.py"), "application")]]
-    assert len(wrong) <= 0.01 * len(mine), names(wrong[0])
+    script = out / "wsgi.py"
+    script.write_text(WSGI)
+
+    def command(port):
+        return ["uwsgi", "--plugin", "python3", "--http-socket", f"127.0.0.1:{port}", "--master",
+                "--processes", "2", "--threads", "2", "--wsgi-file", script, "--die-on-term"]
+    finished, samples, used = record_server(command, 16, out, oracle)
+    each_thread_has_its_own(finished, samples, used, script)
+
+
+HTTPD = """
+ServerRoot {home}
+ServerName localhost
+Listen 127.0.0.1:{port}
+PidFile {home}/pid
+ErrorLog {home}/error.log
+User nobody
+Group nogroup
+LoadModule mpm_event_module {modules}/mod_mpm_event.so
+LoadModule authz_core_module {modules}/mod_authz_core.so
+LoadModule wsgi_module {modules}/mod_wsgi.so
+WSGISocketPrefix {home}/wsgi
+WSGIDaemonProcess app processes=2 threads=4
+WSGIProcessGroup app
+WSGIScriptAlias / {home}/wsgi.py
+<Directory {home}>
+Require all granted
+</Directory>
+"""
+
+
+@pytest.fixture
+def apache_home():
+    """A directory that any user sees, as a server's processes give up their rights."""
+    with tempfile.TemporaryDirectory(prefix="tachbpf-apache-") as home:
+        os.chmod(home, 0o755)
+        yield Path(home)
+
+
+def test_apache(apache_home, out, oracle):
+    """mod_wsgi makes an interpreter and thread states by hand. One thread in each of its processes
+    then has no state by its key, up to 3.11."""
+    modules = Path("/usr/lib/apache2/modules")
+    apache = shutil.which("apache2", path="/usr/sbin:/usr/bin")
+    if not apache or not (modules / "mod_wsgi.so").exists():
+        pytest.skip("apache2-bin and libapache2-mod-wsgi-py3 are not installed")
+    (apache_home / "wsgi.py").write_text(WSGI)
+
+    def command(port):
+        (apache_home / "httpd.conf").write_text(
+            HTTPD.format(home=apache_home, modules=modules, port=port))
+        return [apache, "-f", apache_home / "httpd.conf", "-DFOREGROUND"]
+    finished, samples, used = record_server(command, 48, out, oracle)
+    assert len({pid for pid, _ in used}) == 2 and len(used) >= 4, used
+    each_thread_has_its_own(finished, samples, used, apache_home / "wsgi.py")
+    ticks = finished.summary["ticks"]
+    unsure = ticks["thread_state_uncertain"] + ticks["thread_state_unreadable"]
+    assert unsure <= noise.few_bound(ticks["samples"] + unsure, 0.01), ticks
 
 
 def fetch(port):

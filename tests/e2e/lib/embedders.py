@@ -16,6 +16,7 @@ from processes import TIMEOUT, kill
 NO_LIBRARY = "it has no libpython.so"
 SOURCE = E2E / "targets" / "embed" / "embed.c"
 BURN = E2E / "targets" / "embed" / "burn.py"
+BY_HAND = E2E / "targets" / "embed" / "by_hand.py"
 
 ASK = """
 import json, os, sys, sysconfig as s
@@ -134,6 +135,16 @@ class Ran:
         return (self.cpu_end - self.cpu_start) / 1e9
 
 
+class Swapped(Ran):
+    """What one thread of the step "swap" did: how it got its state, its tid, its own clocks."""
+
+    MAIN, NEW_INTERPRETER, OF_NEW_INTERPRETER, LENT, NATIVE = range(5)
+
+    def __init__(self, words):
+        self.how, self.tid = map(int, words[:2])
+        super().__init__(words[1:])
+
+
 class Embedder:
     """A program of ours at its steps; use as a context manager. It begins with "wait"."""
 
@@ -178,14 +189,18 @@ class Embedder:
     def runs(self):
         return [Ran(words[1:]) for words in self.said if words[0] == "ran"]
 
+    def swapped(self):
+        """How -> Swapped."""
+        return {s.how: s for s in (Swapped(w[1:]) for w in self.said if w[0] == "swapped")}
+
     def leave(self):
         self.process.stdin.close()
         assert self.process.wait(TIMEOUT) == 0
 
 
-def burn_in(scratch):
-    """burn.py where every root sees it."""
-    path = Path(scratch) / "burn.py"
+def burn_in(scratch, script=BURN):
+    """A script where every root sees it."""
+    path = Path(scratch) / script.name
     if not path.exists():
-        shutil.copy(BURN, path)
+        shutil.copy(script, path)
     return path

@@ -21,8 +21,8 @@ def samples(name):
 
 def is_detail(frame):
     """Is it no Python function, and stands for none: <GC>, not <truncated>?"""
-    return frame[0] == "~" and frame[1] not in ("<unresolved>", "<unreadable frame>", "<lost frame>", "<switching>",
-                                                "<truncated>")
+    return frame[0] == "~" and frame[1] not in ("<unresolved>", "<unreadable frame>", "<lost frame>",
+                                                "<truncated>", "<switching>")
 
 
 def self_of(stack):

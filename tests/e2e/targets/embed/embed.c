@@ -12,16 +12,25 @@
  *   run=N:FILE		run a Python file in the main thread
  *   thread=N:FILE	run it in a thread made here, by PyGILState_Ensure()
  *   fini=N		Py_FinalizeEx()
+ *   swap=N:FILE	run it in three threads made here at the same time, with states made by
+ *			hand, as mod_wsgi does: see swap_main(). Says "ready" when they are made,
+ *			and waits for a line on stdin
+ *   lend=MS		swap has two threads more: one has a state that the main thread has made,
+ *			one has no Python and burns CPU in C
  *   pause		say "done" and wait for a line on stdin
- * Each run says "ran N" and its CPU and wall clocks (ns) at its beginning and end. -DREFER makes
+ * Each run says "ran N" and its CPU and wall clocks (ns) at its beginning and end; each thread of
+ * swap says "swapped HOW", its tid, and the clocks, of its own CPU time. -DREFER makes
  * the linker copy _PyRuntime into this program, when it is linked without -fPIE.
  */
 #include <dlfcn.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #ifdef LINKED
 void Py_InitializeEx(int);
@@ -31,6 +40,10 @@ int PyGILState_Ensure(void);
 void PyGILState_Release(int);
 void *PyEval_SaveThread(void);
 void PyEval_RestoreThread(void *);
+void *PyInterpreterState_Head(void);
+void *PyThreadState_New(void *);
+void *PyThreadState_Swap(void *);
+void *Py_NewInterpreter(void);
 #endif
 #ifdef REFER
 extern char _PyRuntime[];
@@ -45,6 +58,10 @@ static struct python {
 	void (*release)(int);
 	void *(*save)(void);
 	void (*restore)(void *);
+	void *(*head)(void);
+	void *(*new)(void *);
+	void *(*swap)(void *);
+	void *(*interpreter)(void);
 } pythons[8];
 static int python_cnt;
 
@@ -76,6 +93,10 @@ static void load(const char *file, int flags)
 	p->release = (void (*)(int))dlsym(lib, "PyGILState_Release");
 	p->save = (void *(*)(void))dlsym(lib, "PyEval_SaveThread");
 	p->restore = (void (*)(void *))dlsym(lib, "PyEval_RestoreThread");
+	p->head = (void *(*)(void))dlsym(lib, "PyInterpreterState_Head");
+	p->new = (void *(*)(void *))dlsym(lib, "PyThreadState_New");
+	p->swap = (void *(*)(void *))dlsym(lib, "PyThreadState_Swap");
+	p->interpreter = (void *(*)(void))dlsym(lib, "Py_NewInterpreter");
 	if (!p->init || !p->run || !p->ensure || !p->release || !p->save || !p->restore)
 		die(file, "is no libpython");
 }
@@ -129,6 +150,105 @@ static void run_in_thread(int n, const char *file)
 	pythons[n].restore(saved);
 }
 
+/* How a thread of swap gets its state. */
+enum how {
+	OF_MAIN,		/* PyThreadState_New() of the main interpreter */
+	NEW_INTERPRETER,	/* Py_NewInterpreter() */
+	OF_NEW_INTERPRETER,	/* PyThreadState_New() of that interpreter */
+	LENT,			/* the main thread has made it */
+	NATIVE,			/* it has none */
+};
+
+static struct swapping {
+	int n, native_ms;
+	const char *file;
+	void *main, *new, *lent;	/* interpreters, a state */
+	sem_t made, go;
+} swapping;
+
+static void spin_thread(int ms)
+{
+	long long end = clock_ns(CLOCK_THREAD_CPUTIME_ID) + ms * 1000000ll;
+
+	while (clock_ns(CLOCK_THREAD_CPUTIME_ID) < end)
+		;
+}
+
+/*
+ * Make a state while the thread has another, its first, which is deleted then: up to 3.11
+ * PyGILState_GetThisThreadState() is NULL from now on.
+ */
+static void *make_state(const struct python *p, enum how how)
+{
+	int first = p->ensure();
+	void *ts, *mine = p->swap(NULL);
+
+	p->swap(mine);
+	if (how == NEW_INTERPRETER)
+		ts = p->interpreter();
+	else
+		ts = p->new(how == OF_MAIN ? swapping.main : swapping.new);
+	if (how == NEW_INTERPRETER)
+		swapping.new = p->head();
+	p->swap(mine);
+	p->release(first);
+	return ts;
+}
+
+static void *swap_main(void *arg)
+{
+	const struct python *p = &pythons[swapping.n];
+	enum how how = (long)arg;
+	char *text = read_file(swapping.file);
+	long long cpu, wall;
+	void *ts = how == LENT ? swapping.lent : how == NATIVE ? NULL : make_state(p, how);
+
+	sem_post(&swapping.made);
+	sem_wait(&swapping.go);
+	cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	wall = clock_ns(CLOCK_MONOTONIC);
+	if (how == NATIVE) {
+		spin_thread(swapping.native_ms);
+	} else {
+		p->restore(ts);
+		if (p->run(text))
+			die(swapping.file, "failed");
+		p->save();
+	}
+	printf("swapped %d %ld %lld %lld %lld %lld\n", how, syscall(SYS_gettid), cpu,
+	       clock_ns(CLOCK_THREAD_CPUTIME_ID), wall, clock_ns(CLOCK_MONOTONIC));
+	free(text);
+	return NULL;
+}
+
+static void say_and_wait(const char *word);
+
+static void swap(int n, const char *file)
+{
+	enum how how, cnt = swapping.native_ms ? NATIVE + 1 : LENT;
+	pthread_t threads[NATIVE + 1];
+	void *saved;
+
+	swapping.n = n;
+	swapping.file = file;
+	swapping.main = pythons[n].head();
+	swapping.lent = pythons[n].new(swapping.main);
+	saved = pythons[n].save();
+	sem_init(&swapping.made, 0, 0);
+	sem_init(&swapping.go, 0, 0);
+	for (how = 0; how < cnt; how++) {
+		if (pthread_create(&threads[how], NULL, swap_main, (void *)(long)how))
+			die("pthread_create", "failed");
+		sem_wait(&swapping.made);
+	}
+	say_and_wait("ready");
+	for (how = 0; how < cnt; how++)
+		sem_post(&swapping.go);
+	for (how = 0; how < cnt; how++)
+		pthread_join(threads[how], NULL);
+	pythons[n].restore(saved);
+}
+
 static void spin(int ms)
 {
 	long long end = clock_ns(CLOCK_PROCESS_CPUTIME_ID) + ms * 1000000ll;
@@ -170,6 +290,10 @@ static void step(const char *name, const char *arg)
 		pythons[n].fini();
 	else if (!strcmp(name, "run"))
 		run(n, file);
+	else if (!strcmp(name, "lend"))
+		swapping.native_ms = n;
+	else if (!strcmp(name, "swap"))
+		swap(n, file);
 	else if (!strcmp(name, "thread"))
 		run_in_thread(n, file);
 	else
@@ -184,6 +308,7 @@ int main(int argc, char **argv)
 	pythons[python_cnt++] = (struct python){
 		Py_InitializeEx, Py_FinalizeEx, PyRun_SimpleString, PyGILState_Ensure,
 		PyGILState_Release, PyEval_SaveThread, PyEval_RestoreThread,
+		PyInterpreterState_Head, PyThreadState_New, PyThreadState_Swap, Py_NewInterpreter,
 	};
 #endif
 #ifdef REFER
