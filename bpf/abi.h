@@ -749,8 +749,8 @@ static inline abi_u32 tick_slot(abi_u32 cpu)
 }
 
 /*
- * Counters per CPU: every way in which a tick can end (CNT_IDLE to CNT_RING_FULL, CNT_UNWANTED
- * and CNT_BUSY), and every loss. User space adds them up over all CPUs for the summary and
+ * Counters per CPU: every way in which a tick can end (CNT_IDLE to CNT_UNWANTED, and the losses
+ * up to CNT_BUSY), and every loss. User space adds them up over all CPUs for the summary and
  * session.json.
  */
 enum counter {
@@ -763,10 +763,9 @@ enum counter {
 	CNT_NOT_READY,		/* interpreter not initialised, or thread pointer not set yet */
 	CNT_NATIVE_THREAD,	/* the thread has no PyThreadState                   */
 	CNT_NO_FRAMES,		/* its PyThreadState has no Python frame             */
-	CNT_TSTATE_UNREADABLE,	/* lost: PyThreadState could not be read             */
-	CNT_TSTATE_UNCERTAIN,	/* lost: the thread may run one of several interpreters */
 	CNT_SAMPLE,		/* a RAW_SAMPLE was sent                             */
-	CNT_RING_FULL,		/* lost: no room in the ring buffer                  */
+	CNT_THINNED,		/* not walked: see tick_thinning */
+	CNT_UNWANTED,		/* samples that the mode leaves out                  */
 	CNT_TRUNCATED,		/* samples with RAW_TRUNCATED                        */
 	CNT_UNREADABLE_FRAME,	/* samples with RAW_UNREADABLE                       */
 	CNT_BROKEN_END,		/* samples with RAW_BROKEN_END                       */
@@ -781,22 +780,52 @@ enum counter {
 	CNT_CUT_OFF,		/* walks cut off by the time limit                       */
 	CNT_UNVERIFIED_CODE,	/* frames whose code object could not be read        */
 	CNT_ADMITTED_AT_EXEC,	/* processes of known executables                    */
-	CNT_UNWANTED,		/* samples that the mode leaves out                  */
-	CNT_BUSY,		/* lost: a non-maskable tick interrupted on_switch() */
 	CNT_SWITCH,		/* a thread of a Python process left its CPU           */
 	CNT_WAIT,		/* ... and a RAW_SWITCH_OUT was sent                 */
 	CNT_WAIT_NOT_PYTHON,	/* ... and it had no Python stack                    */
 	CNT_WAIT_UNWANTED,	/* ... and the mode leaves the wait out              */
-	CNT_WAIT_NOT_WALKED,	/* lost: ... and its stack, because no budget was left */
-	CNT_WAIT_UNREADABLE,	/* lost: ... and its stack: thread state unreadable  */
-	CNT_WAIT_LOST,		/* lost: ... and a RAW_SWITCH_OUT: ring buffer full  */
-	CNT_SWITCH_IN_LOST,	/* lost: a RAW_SWITCH_IN or RAW_THREAD_EXIT: ring buffer full */
-	CNT_EXTRA_LOST,		/* lost: a RAW_EXTRA; its stack may have been sent   */
+	CNT_WAIT_NOT_WALKED,	/* ... and its stack is the last one: no budget was left */
 	CNT_WAIT_SLOT_TAKEN,	/* waits without a wake-up time: slot overwritten    */
-	CNT_LIFECYCLE_LOST,	/* lost: a RAW_EXEC, RAW_FORK or RAW_EXIT: ring buffer full */
-	CNT_THINNED,		/* not walked: see tick_thinning */
-	CNT_PROCS_FULL,		/* lost: a process did not fit into py_procs         */
+	/*
+	 * From here on: losses, which struct loss_table has by process and thread, too. User
+	 * space has their names in resolve/losses.c.
+	 */
+	CNT_LOSSES,
+	CNT_TSTATE_UNREADABLE = CNT_LOSSES,	/* PyThreadState could not be read   */
+	CNT_TSTATE_UNCERTAIN,	/* the thread may run one of several interpreters    */
+	CNT_RING_FULL,		/* no room in the ring buffer                        */
+	CNT_BUSY,		/* a non-maskable tick interrupted on_switch()       */
+	CNT_WAIT_UNREADABLE,	/* a switch-out's stack: thread state unreadable     */
+	CNT_WAIT_LOST,		/* a RAW_SWITCH_OUT: ring buffer full                */
+	CNT_SWITCH_IN_LOST,	/* a RAW_SWITCH_IN or RAW_THREAD_EXIT: ring buffer full */
+	CNT_EXTRA_LOST,		/* a RAW_EXTRA; its stack may have been sent         */
+	CNT_LIFECYCLE_LOST,	/* a RAW_EXEC, RAW_FORK or RAW_EXIT: ring buffer full */
+	CNT_PROCS_FULL,		/* a process did not fit into py_procs               */
 	CNT_MAX,
+};
+
+/*
+ * Value of the map losses, whose key is the CPU: whose the CPU's losses were. A thread's are in one
+ * of the first LOSS_SLOTS slots; if none is free, its process' slot, of the others, counts them. If
+ * that has none either, only the counters have the loss. The map is in user space's memory
+ * (capture/loss_table.c), so nothing is read, and nothing costs time, while nothing is lost.
+ */
+#define LOSS_KINDS (CNT_MAX - CNT_LOSSES)
+#define LOSS_SLOTS 128		/* of threads, and as many of processes; a power of two */
+#define LOSS_KEPT_NS 5000000000ull	/* a slot without a new loss for so long may be reused */
+struct loss_slot {
+	abi_u64 start_ns;	/* of the process, as raw_header.start_ns */
+	abi_u64 last_ns;	/* when the last loss was (CLOCK_MONOTONIC); 0: never used */
+	abi_u32 tgid;
+	abi_u32 tid;		/* 0: of threads that have no slot of their own */
+	abi_u32 cnt[LOSS_KINDS];	/* by enum counter, from CNT_LOSSES on */
+};
+struct loss_table {
+	abi_u64 seq;		/* changes with each loss */
+	abi_u32 busy;		/* 1: a program of this CPU is writing; one that interrupts it
+				 * notes nothing */
+	abi_u32 pad;
+	struct loss_slot slots[2 * LOSS_SLOTS];
 };
 
 /*

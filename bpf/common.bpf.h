@@ -120,7 +120,8 @@ extern struct sample_times_map sample_times SEC(".maps");
 /* the ring buffer of all records */
 extern struct events_map events SEC(".maps");
 
-static __always_inline void count_n(enum counter which, u64 n)
+/* which: an enum counter */
+static __always_inline void count_n(u64 which, u64 n)
 {
 	u32 zero = 0;
 	u64 *c = bpf_map_lookup_elem(&counters, &zero);

@@ -7,6 +7,7 @@
  * context, so they may insert and delete entries of hash maps.
  */
 #include "admit_exec.bpf.h"
+#include "losses.bpf.h"
 #include "proc_filter.bpf.h"
 #include "origin.bpf.h"
 
@@ -14,7 +15,7 @@ static __always_inline void send_lifecycle(struct raw_lifecycle *ev)
 {
 	ev->h.time_ns = bpf_ktime_get_ns();
 	if (bpf_ringbuf_output(&events, ev, sizeof(*ev), BPF_RB_FORCE_WAKEUP))
-		count(CNT_LIFECYCLE_LOST);
+		count_loss(CNT_LIFECYCLE_LOST, ev->h.tgid, 0, ev->h.start_ns);
 }
 
 /* Read the arguments into ev. They are on the new stack, which the kernel has just written. */
@@ -68,7 +69,7 @@ int BPF_PROG(on_exec, struct task_struct *p, pid_t old_pid, struct linux_binprm 
 	}
 	ev = bpf_ringbuf_reserve(&events, sizeof(*ev), 0);
 	if (!ev) {
-		count(CNT_LIFECYCLE_LOST);
+		count_loss(CNT_LIFECYCLE_LOST, tgid, 0, start_ns);
 		return 0;
 	}
 	__builtin_memset(ev, 0, offsetof(struct raw_exec, command));

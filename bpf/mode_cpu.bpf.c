@@ -5,6 +5,7 @@
  * Walks the thread if its process is admitted, and sends the sample. Runs in interrupt or NMI
  * context, so it inserts and deletes no entry of a hash map, and only changes values in place.
  */
+#include "losses.bpf.h"
 #include "pyextra.bpf.h"
 #include "pysend.bpf.h"
 #include "resolve_libpython.bpf.h"
@@ -270,6 +271,6 @@ SEC("perf_event")
 int on_cpu_tick(struct bpf_perf_event_data *ctx)
 {
 	count(CNT_TICK);
-	count(tick(interrupted_user_sp(ctx)));
+	count_end(tick(interrupted_user_sp(ctx)));
 	return 0;
 }

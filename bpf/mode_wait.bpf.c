@@ -7,6 +7,7 @@
  * and deletes no entry of a hash map. The thread that leaves is still the current one, so its
  * memory can be read. A switch between threads of other processes costs two look-ups.
  */
+#include "losses.bpf.h"
 #include "pyextra.bpf.h"
 #include "pysend.bpf.h"
 #include "resolve_libpython.bpf.h"
@@ -105,7 +106,7 @@ static __always_inline enum counter send_switch_out(void *ctx, struct scratch *s
 	if (end == CNT_TSTATE_UNREADABLE || end == CNT_TSTATE_UNCERTAIN)
 		end = CNT_WAIT_UNREADABLE;
 	if (end == CNT_WAIT_UNREADABLE || end == CNT_WAIT_NOT_WALKED) {
-		count(end);
+		count_end(end);
 		if (cfg_need_status)
 			return CNT_WAIT_UNWANTED;
 		clear_stack(out);
@@ -127,7 +128,8 @@ static __always_inline void send_switch_in(enum raw_kind kind, const struct task
 	struct raw_switch_in *r = bpf_ringbuf_reserve(&events, sizeof(*r), 0);
 
 	if (!r) {
-		count(CNT_SWITCH_IN_LOST);
+		count_loss(CNT_SWITCH_IN_LOST, task->tgid, task->pid,
+			   task->group_leader->start_boottime);
 		return;
 	}
 	r->h = (struct raw_header){
@@ -207,7 +209,7 @@ static __always_inline void switch_out(void *ctx, struct py_proc *p, struct task
 		count(CNT_WAIT_UNWANTED);
 	} else {
 		end = send_switch_out(ctx, s, p, prev, state ? WHY_BLOCKED : WHY_RUNNABLE, now);
-		count(end);
+		count_end(end);
 		if (end == CNT_WAIT || end == CNT_WAIT_LOST)
 			sent_ns = now;
 		slot->out_lost = end == CNT_WAIT_LOST;

@@ -8,6 +8,7 @@
 #ifndef TACHBPF_PYEXTRA_H
 #define TACHBPF_PYEXTRA_H
 
+#include "losses.bpf.h"
 #include "pyscratch.bpf.h"
 
 /* The context argument of a BPF_PROG(). */
@@ -73,7 +74,7 @@ static __always_inline void send_extra(void *ctx, bool kernel, struct scratch *s
 	size += offsetof(struct raw_extra, kernel);
 	barrier_var(size);
 	if (size <= sizeof(*x) && bpf_ringbuf_output(&events, x, size, BPF_RB_NO_WAKEUP))
-		count(CNT_EXTRA_LOST);
+		count_end(CNT_EXTRA_LOST);
 }
 
 #endif

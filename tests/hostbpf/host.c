@@ -17,7 +17,7 @@
 
 #define PAGE 4096ull
 #define PAGES_MAX 65536		/* hash of target pages, at most half full */
-#define MAPS_MAX 16
+#define MAPS_MAX 24
 
 struct page {
 	u64 addr;		/* of its first byte; valid if data */

@@ -21,7 +21,9 @@ static u64 counted_ends(void)
 	u64 ends = 0;
 	int i;
 
-	for (i = CNT_IDLE; i <= CNT_RING_FULL; i++)
+	for (i = CNT_IDLE; i <= CNT_UNWANTED; i++)
+		ends += host_counter(i);
+	for (i = CNT_LOSSES; i <= CNT_BUSY; i++)
 		ends += host_counter(i);
 	return ends;
 }

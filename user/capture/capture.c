@@ -22,6 +22,7 @@
 #include "base/util.h"
 #include "capture/capture_filter.h"
 #include "capture/capture_inspect.h"
+#include "capture/capture_losses.h"
 #include "capture/capture_records.h"
 #include "capture/capture_state.h"
 #include "capture/capture_thin.h"
@@ -185,6 +186,7 @@ static int load(struct capture *s)
 	if (!s->args.bursts)
 		bpf_map__set_max_entries(s->skel->maps.burst_procs, 1);
 	bpf_map__set_max_entries(s->skel->maps.sent_codes, s->args.sent_codes);
+	capture_losses_configure(s);
 	err = capture_filter_configure(s);
 	if (!err)
 		err = size_ring(s);
@@ -194,6 +196,8 @@ static int load(struct capture *s)
 	s->life.table = s->skel->maps.py_procs;
 	if (!err)
 		err = capture_filter_start(s);
+	if (!err)
+		err = capture_losses_start(s);
 	if (!err)
 		err = tachbpf_bpf__attach(s->skel);
 	if (err) {
@@ -235,6 +239,7 @@ void capture_free(struct capture *s)
 		return;
 	sampler_free(s->sampler);
 	ring_buffer__free(s->ring);
+	capture_losses_free(s);
 	tachbpf_bpf__destroy(s->skel);
 	lifecycle_free(&s->life);
 	exe_cache_free(s->exes);
@@ -349,6 +354,7 @@ int capture_housekeep(struct capture *s)
 	if (s->housekeeps % CPUS_S == 0)
 		sampler_refresh(s->sampler);
 	capture_wait_scan(s);
+	capture_take_losses(s);
 	sweep(s);
 	capture_thin_more(s);
 	if (++s->housekeeps % TABLE_SWEEP_S == 0) {
@@ -386,6 +392,7 @@ int capture_stop(struct capture *s)
 	capture_wait_stop(s);
 	s->life.stop_ns = now_ns();
 	lifecycle_fail(&s->life, take_records(s, UINT64_MAX));
+	capture_take_losses(s);
 	if (ops->stop)
 		ops->stop(s->args.observer, missed_pct(s));
 	remote_mem_grant(NAMES_AT_STOP_NS);

@@ -158,7 +158,7 @@ static int profile(struct capture *s, struct tracked *t, uint64_t inspected_ns, 
 		return err ? err : s->life.err;
 	if (f->event == PROC_EV_FOUND) {
 		log_debug("process %d: CPython %s", t->tgid, f->found.image->version);
-		process_add_discovered_late(t->process, late);
+		process_add_lost(t->process, 0, LOSS_LATE_DISCOVERY, late);
 		s->scan_due = true;
 	}
 	t->asked = 0;

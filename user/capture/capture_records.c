@@ -10,6 +10,7 @@
 #include "base/util.h"
 #include "capture/capture_filter.h"
 #include "capture/capture_inspect.h"
+#include "capture/capture_losses.h"
 #include "capture/capture_state.h"
 #include "capture/proc_table.h"
 #include "host/identity.h"
@@ -39,7 +40,7 @@ static void take_unknown(struct capture *s, const struct raw_tick *tick)
 	struct tracked *t = profiled(s, &tick->h);
 
 	if (t && tick->h.time_ns < process_admitted_ns(t->process)) {
-		process_add_discovered_late(t->process, 1);
+		process_add_lost(t->process, 0, LOSS_LATE_DISCOVERY, 1);
 		return;
 	}
 	if (lifecycle_bpf_admitted(&s->life, tick->h.tgid, tick->h.start_ns))
@@ -282,6 +283,7 @@ static void take_exec(struct capture *s, const struct raw_exec *ev)
 
 	if (t && ev->h.time_ns < process_inspected_ns(t->process))
 		return;
+	capture_take_losses(s);
 	t = lifecycle_find(&s->life, ev->h.tgid);
 	if (t)
 		lifecycle_step(&s->life, t, PROC_EV_EXEC,
@@ -307,6 +309,7 @@ static void take_exit(struct capture *s, const struct raw_header *h)
 	if (!t || !lifecycle_confirm_start(t, h->start_ns))
 		return;
 	s->unidentified += t->schedule.tries ? 0 : t->asked;
+	capture_take_losses(s);
 	lifecycle_step(&s->life, t, PROC_EV_ENDED, &(struct step){ .end_ns = h->time_ns });
 }
 

@@ -11,6 +11,7 @@
 
 #include "base/util.h"
 #include "capture/capture_filter.h"
+#include "capture/capture_losses.h"
 #include "capture/capture_state.h"
 #include "capture/proc_table.h"
 #include "host/proc.h"
@@ -98,6 +99,7 @@ int capture_set_filter(struct capture *s, struct proc_filter *filter)
 	lifecycle_fail(&s->life, proc_each(judge, &c));
 	s->filter_changed_ns = now_ns();
 	take_records(s, TAKE_LAST_NS);
+	capture_take_losses(s);
 	dismiss(s);
 	log_debug("conditions changed in %.1f ms: %u processes judged, %u newly selected",
 		  (now_ns() - c.begin_ns) / 1e6, c.judged, c.selected);

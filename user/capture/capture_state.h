@@ -3,7 +3,7 @@
  * capture_state.h - struct capture, for the files of this room only.
  *
  * A file calls only later ones of this list: capture.c, capture_set_filter.c, capture_wait.c,
- * capture_records.c, capture_inspect.c, capture_filter.c, lifecycle.c.
+ * capture_records.c, capture_inspect.c, capture_filter.c, capture_losses.c, lifecycle.c.
  */
 #ifndef TACHBPF_CAPTURE_STATE_H
 #define TACHBPF_CAPTURE_STATE_H
@@ -26,6 +26,9 @@ struct capture {
 					 * UINT64_MAX: all, while the conditions change */
 	struct lifecycle life;		/* the processes; its err ends the capture */
 	struct counters counters;	/* as of the last read_counters() */
+	struct loss_reader *losses;	/* NULL: there are no BPF programs, in a test */
+	void *loss_tables;		/* what it reads */
+	size_t loss_tables_bytes;
 	double startup_cpu_s;		/* as in struct capture_counts, also the next line */
 	uint64_t orphans, unidentified, received, files_stuck;
 	uint64_t take_until_ns;		/* when to stop taking records; UINT64_MAX: never */

@@ -21,6 +21,7 @@
 #include "commands/limit.h"
 #include "commands/options.h"
 #include "commands/profile_set.h"
+#include "commands/show_losses.h"
 #include "formats/readers.h"
 #include "formats/tach/tach_profile.h"
 #include "formats/tach/tach_reader.h"
@@ -54,18 +55,6 @@ static bool python_known(const struct tach_info *info)
 }
 
 /* ---- JSON ---- */
-
-static void json_loss(void *ctx, const char *cause, uint64_t cnt)
-{
-	json_uint(ctx, cause, cnt);
-}
-
-static void json_losses(struct json *j, const struct session_json *session, const char *file)
-{
-	json_object(j, "lost");
-	session_json_losses(session, file, json_loss, j);
-	json_object_end(j);
-}
 
 static void json_features(struct json *j, const struct profile_meta *meta)
 {
@@ -175,10 +164,13 @@ static void json_file(struct json *j, const struct profile_file *file,
 	json_bool(j, "jit", has_jit(file));
 	json_members(j, t);
 	info_threads_json(j, t, file->process.thread_names);
-	if (file->session)
-		json_losses(j, file->session, profile_file_losses_of(file));
-	else
+	if (file->session) {
+		losses_json(j, file->session, profile_file_losses_of(file));
+		losses_json_threads(j, file);
+	} else {
 		json_null(j, "lost");
+		json_null(j, "lost_threads");
+	}
 	json_object_end(j);
 }
 
@@ -196,7 +188,7 @@ static void json_recordings(struct json *j, const struct profile_set *set)
 			double seconds = session_json_duration(session);
 
 			json_known(j, "duration_s", seconds > 0, seconds);
-			json_losses(j, session, NULL);
+			losses_json(j, session, NULL);
 		} else {
 			json_null(j, "duration_s");
 			json_null(j, "lost");
@@ -216,30 +208,6 @@ static void print_text(const char *heading, const char *s)
 	printf("  %-12s ", heading);
 	text_wrap(stdout, shown ? shown : "?", FACT_COLUMN, text_terminal_width(stdout));
 	free(shown);
-}
-
-struct loss_list {
-	bool any;
-};
-
-static void print_loss(void *ctx, const char *cause, uint64_t cnt)
-{
-	char *shown = text_escape(cause, strlen(cause));
-	struct loss_list *list = ctx;
-
-	if (cnt)
-		printf("%s%" PRIu64 " %s", list->any ? ", " : "", cnt, shown ? shown : "?");
-	list->any |= cnt > 0;
-	free(shown);
-}
-
-static void print_losses(const struct session_json *session, const char *file)
-{
-	struct loss_list list = { 0 };
-
-	printf("  %-12s ", "lost");
-	session_json_losses(session, file, print_loss, &list);
-	printf("%s\n", list.any ? "" : "nothing");
 }
 
 static void print_features(const struct profile_meta *meta)
@@ -324,8 +292,11 @@ static void print_file(const struct run *run, const struct profile_file *file,
 	if (has_jit(file))
 		print_text("jit", "runs CPython's JIT: lines are where a trace was entered, "
 			   "called or left");
-	if (file->session)
-		print_losses(file->session, profile_file_losses_of(file));
+	if (file->session) {
+		printf("  %-12s ", "lost");
+		losses_print(file->session, profile_file_losses_of(file));
+		losses_print_threads(file, "               in ", run->limit);
+	}
 	info_threads_print(t, file->process.thread_names, run->limit);
 	printf("\n");
 }
@@ -343,7 +314,8 @@ static void print_recordings(const struct profile_set *set)
 			if (session_json_duration(session) > 0)
 				printf("  %-12s %.3f s\n", "duration",
 				       session_json_duration(session));
-			print_losses(session, NULL);
+			printf("  %-12s ", "lost");
+			losses_print(session, NULL);
 			printf("\n");
 		}
 		free(shown);

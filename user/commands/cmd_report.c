@@ -18,6 +18,7 @@
 #include "commands/limit.h"
 #include "commands/options.h"
 #include "commands/report_read.h"
+#include "commands/show_losses.h"
 #include "model/profile_names.h"
 #include "model/thread_names.h"
 
@@ -119,6 +120,7 @@ static void print_json(const struct run *run, const struct report_row *rows, siz
 	for (i = 0; i < cnt; i++)
 		json_row(&j, run, &rows[i]);
 	json_array_end(&j);
+	losses_json_foot(&j, run->read.profiles, run->read.profile_cnt);
 	json_object_end(&j);
 }
 
@@ -334,6 +336,8 @@ static int print_table(const struct run *run, const struct report_row *rows, siz
 		if (cnt)
 			print_lines(run, lines, cnt);
 		limit_print_more("", all, cnt);
+		losses_print_foot(run->read.profiles, run->read.profile_cnt, run->opts->limit,
+				  run->opts->by == REPORT_BY_THREAD);
 	}
 	for (i = 0; lines && i < cnt; i++) {
 		free(lines[i].id);

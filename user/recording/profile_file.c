@@ -307,7 +307,7 @@ static void profile_stats(const struct profile_file *f, struct profile_stats *st
 {
 	const struct process_stats *s = &f->row->stats;
 	const struct recording *r = f->recording;
-	uint64_t bad = s->unreadable + s->write_lost;
+	uint64_t bad = s->unreadable + s->lost[LOSS_WRITE];
 
 	*stats = (struct profile_stats){
 		.known = true,
@@ -317,7 +317,7 @@ static void profile_stats(const struct profile_file *f, struct profile_stats *st
 		.missed_known = true,
 		.missed_pct = r->missed_pct,
 	};
-	stats->error_pct = percent(bad, s->samples + s->write_lost);
+	stats->error_pct = percent(bad, s->samples + s->lost[LOSS_WRITE]);
 }
 
 /*
@@ -327,11 +327,11 @@ static void profile_stats(const struct profile_file *f, struct profile_stats *st
 static void settle(struct row *row, uint64_t kept)
 {
 	struct process_stats *s = &row->stats;
-	uint64_t all = s->samples + s->write_lost;
+	uint64_t all = s->samples + s->lost[LOSS_WRITE];
 	size_t i;
 
 	s->samples = kept < all ? kept : all;
-	s->write_lost = all - s->samples;
+	s->lost[LOSS_WRITE] = all - s->samples;
 	for (i = 0; i < row->member_cnt; i++) {
 		if (row->members[i].samples > kept)
 			row->members[i].samples = (uint32_t)kept;

@@ -42,6 +42,7 @@ struct observed {
 	struct profile_file file;	/* its sink may be in memory (memory_sink.h) */
 	bool joined;			/* by recording_begin(): then these are known, too */
 	struct process_stats before;	/* what the process had counted by then */
+	struct losses_of_threads *lost_before;
 	uint64_t taken, refused;	/* samples, by recording_event() */
 	bool ran;			/* it has a sample on a CPU */
 	uint64_t since_ns;		/* when the recording began to observe it */
@@ -80,6 +81,7 @@ struct recording *recording_new(const struct recording_args *args)
 static void free_observed(struct observed *o)
 {
 	profile_file_abandon(&o->file);
+	free(o->lost_before);
 	free(o);
 }
 
@@ -230,6 +232,7 @@ struct observed *recording_begin(struct recording *r, struct process *p)
 	}
 	o->joined = true;
 	process_stats(p, &o->before);
+	losses_add_since(&o->lost_before, process_thread_losses(p), NULL);
 	return o;
 }
 
@@ -372,11 +375,15 @@ static void own_stats(const struct observed *o, struct process_stats *s)
 {
 	const struct process_stats *b = &o->before;
 
+	int cause;
+
 	process_stats(o->process, s);
 	if (!o->joined)
 		return;
 	s->samples = o->taken;
-	s->write_lost = o->refused;
+	for (cause = 0; cause < LOSS_CNT; cause++)
+		s->lost[cause] = since(s->lost[cause], b->lost[cause]);
+	s->lost[LOSS_WRITE] = o->refused;
 	s->truncated = since(s->truncated, b->truncated);
 	s->unreadable = since(s->unreadable, b->unreadable);
 	s->switching = since(s->switching, b->switching);
@@ -385,12 +392,9 @@ static void own_stats(const struct observed *o, struct process_stats *s)
 	s->frames = since(s->frames, b->frames);
 	s->code_repeated = since(s->code_repeated, b->code_repeated);
 	s->process_reads = since(s->process_reads, b->process_reads);
-	s->discovered_late = since(s->discovered_late, b->discovered_late);
-	s->memory_lost = since(s->memory_lost, b->memory_lost);
 	s->waits.waits = since(s->waits.waits, b->waits.waits);
 	s->waits.repaired = since(s->waits.repaired, b->waits.repaired);
 	s->waits.guessed = since(s->waits.guessed, b->waits.guessed);
-	s->waits.forgotten = since(s->waits.forgotten, b->waits.forgotten);
 }
 
 int recording_end(struct recording *r, struct observed *o, uint64_t end_ns)
@@ -400,6 +404,7 @@ int recording_end(struct recording *r, struct observed *o, uint64_t end_ns)
 	u64map_remove(&r->live, process_tgid(o->process));
 	own_stats(o, &o->file.row->stats);
 	o->file.row->stats.samples -= o->shared;	/* they count there */
+	losses_add_since(&o->file.row->losses, process_thread_losses(o->process), o->lost_before);
 	o->file.row->end_s = recording_since_start(r);
 	if (shares(r, o, end_ns))
 		err = recording_merge(r, o->file.row, o->process, o->file.sink);

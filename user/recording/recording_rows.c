@@ -5,7 +5,7 @@
  * recording_rows.h.
  *
  * The file has no name, and only this process reads it. So a row is written as it is in memory,
- * followed by its command, its members and its threads' names.
+ * followed by its command, its members, its threads' names and losses.
  */
 #include "recording/recording_rows.h"
 
@@ -47,6 +47,7 @@ static void free_row(struct row *row)
 	free(row->command);
 	free(row->members);
 	thread_names_drop(row->names);
+	free(row->losses);
 	free(row);
 }
 
@@ -104,8 +105,8 @@ static int write_row(FILE *f, const struct row *row)
 	return write_list(f, row, sizeof(*row), 1) &&
 	       write_list(f, row->command, strlen(row->command) + 1, 1) &&
 	       write_list(f, row->members, sizeof(*row->members), row->member_cnt) &&
-	       write_list(f, &cnt, sizeof(cnt), 1) && write_list(f, names, sizeof(*names), cnt) ?
-		       0 : -EIO;
+	       write_list(f, &cnt, sizeof(cnt), 1) && write_list(f, names, sizeof(*names), cnt) &&
+	       write_list(f, row->losses, sizeof(*row->losses), row->losses ? 1 : 0) ? 0 : -EIO;
 }
 
 static bool read_names(struct row *row, FILE *f)
@@ -123,11 +124,19 @@ static bool read_names(struct row *row, FILE *f)
 	return true;
 }
 
+/* had: the row has losses of its threads. */
+static bool read_losses(struct row *row, FILE *f, bool had)
+{
+	row->losses = had ? calloc(1, sizeof(*row->losses)) : NULL;
+	return !had || (row->losses && fread(row->losses, sizeof(*row->losses), 1, f) == 1);
+}
+
 /* Read the next row; the caller frees it. NULL: the end of the file, or an error. */
 static struct row *read_row(FILE *f)
 {
 	struct row *row = calloc(1, sizeof(*row));
 	size_t size = 0, cnt;
+	bool had_losses;
 
 	if (!row || fread(row, sizeof(*row), 1, f) != 1) {
 		free(row);
@@ -136,10 +145,12 @@ static struct row *read_row(FILE *f)
 	cnt = row->member_cnt;
 	row->command = NULL;
 	row->names = NULL;
+	had_losses = row->losses;
+	row->losses = NULL;
 	row->members = cnt ? calloc(cnt, sizeof(*row->members)) : NULL;
 	if (getdelim(&row->command, &size, '\0', f) > 0 && (!cnt || row->members) &&
 	    (!cnt || fread(row->members, sizeof(*row->members), cnt, f) == cnt) &&
-	    read_names(row, f))
+	    read_names(row, f) && read_losses(row, f, had_losses))
 		return row;
 	free_row(row);
 	return NULL;
@@ -167,7 +178,7 @@ static size_t row_bytes(const struct row *row)
 
 	thread_names_list(row->names, &names);
 	return sizeof(*row) + row->member_cnt * sizeof(*row->members) +
-	       names * sizeof(struct thread_name);
+	       names * sizeof(struct thread_name) + (row->losses ? sizeof(*row->losses) : 0);
 }
 
 void recording_row_ended(struct recording *r, struct row *row)

@@ -36,6 +36,7 @@ struct row {
 	unsigned int in_group;		/* shared files: the group of which it is a member, 0: none; */
 	size_t member_at;		/* and where it is there */
 	struct thread_names *names;	/* set when the process has ended; NULL: none */
+	struct losses_of_threads *losses;	/* as names; in stats.lost, too */
 	bool ended;			/* the row does not change any more */
 	bool named;			/* its file is the one that the user named */
 };
@@ -44,6 +45,14 @@ struct row {
 static inline bool row_has_no_file(const struct row *row)
 {
 	return row->err && !row->file[0];
+}
+
+/* The losses in s by a cause. no_file: there is no file that could be written. */
+static inline uint64_t row_lost(const struct process_stats *s, enum loss_cause cause, bool no_file)
+{
+	if (cause == LOSS_NO_FILE)
+		return no_file ? s->lost[LOSS_WRITE] : 0;
+	return cause == LOSS_WRITE && no_file ? 0 : s->lost[cause];
 }
 
 struct group;

@@ -11,6 +11,7 @@
  *                      "command": "app -x" or ["app", "-x"], "unit": "web.service",
  *                      "container": { "label": "web", "image": "shop/web:1" },
  *                      "lost": { CAUSE: COUNT, ... },
+ *                      "lost_threads": { "13": { CAUSE: COUNT, ... }, ... },
  *                      "thread_names": { "13": "worker", ... },
  *                      "free_threaded": false, "jit": false,
  *                      "gil": { "wait_ns": 3, "waits": 2, "longest_wait_ns": 2,
@@ -42,6 +43,7 @@
 #define SESSION_START_TIME          "start_time"
 #define SESSION_START_MONOTONIC_US  "start_monotonic_us"
 #define SESSION_LOST                "lost"
+#define SESSION_LOST_THREADS        "lost_threads"
 #define SESSION_PROCESSES           "processes"
 #define SESSION_FILE                "file"
 #define SESSION_PID                 "pid"
@@ -109,6 +111,14 @@ uint64_t session_json_utc_ns(const struct session_json *s, uint64_t monotonic_us
  */
 void session_json_losses(const struct session_json *s, const char *file,
 			 void (*each)(void *ctx, const char *cause, uint64_t cnt), void *ctx);
+
+/*
+ * Call each() for each loss of each thread of a file whose losses are known by thread. At most
+ * THREAD_NAMES_MAX threads; of each, the losses come together.
+ */
+void session_json_thread_losses(const struct session_json *s, const char *file,
+				void (*each)(void *ctx, uint64_t thread_id, const char *cause,
+					     uint64_t cnt), void *ctx);
 
 /* Waits for the GIL that a recorder has measured, independent of samples. */
 struct session_gil {

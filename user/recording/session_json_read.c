@@ -44,13 +44,14 @@
 enum { DURATION, KERNEL, START_TIME, START_US, LOST, PROCESSES, TOP_CNT };
 
 /* Members of a process. */
-enum { FILE_NAME, PID, COMM, COMMAND, UNIT, CONTAINER, LOSSES, NAMES, FREE, JIT, GIL,
-       PROCESS_CNT };
+enum { FILE_NAME, PID, COMM, COMMAND, UNIT, CONTAINER, LOSSES, LOST_THREADS, NAMES, FREE, JIT,
+       GIL, PROCESS_CNT };
 #define PROCESS_MEMBERS                                                                            \
 	{ [FILE_NAME] = { SESSION_FILE }, [PID] = { SESSION_PID }, [COMM] = { SESSION_COMM },      \
 	  [COMMAND] = { SESSION_COMMAND }, [UNIT] = { "unit" }, [CONTAINER] = { "container" },     \
-	  [LOSSES] = { SESSION_LOST }, [NAMES] = { "thread_names" },                               \
-	  [FREE] = { SESSION_FREE_THREADED }, [JIT] = { SESSION_JIT }, [GIL] = { "gil" } }
+	  [LOSSES] = { SESSION_LOST }, [LOST_THREADS] = { SESSION_LOST_THREADS },                  \
+	  [NAMES] = { "thread_names" }, [FREE] = { SESSION_FREE_THREADED },                        \
+	  [JIT] = { SESSION_JIT }, [GIL] = { "gil" } }
 
 struct session_json {
 	struct buf text;		/* session.json, unless it is mapped */
@@ -379,25 +380,66 @@ static void add_losses(const struct json_member *lost, struct intern *causes, st
 	buf_free(&key);
 }
 
-void session_json_losses(const struct session_json *s, const char *file,
-			 void (*each)(void *ctx, const char *cause, uint64_t cnt), void *ctx)
+static void each_loss(const struct json_member *lost,
+		      void (*each)(void *ctx, const char *cause, uint64_t cnt), void *ctx)
 {
-	struct json_member m[PROCESS_CNT] = { 0 }, lost = s->top[LOST];
 	struct intern *causes = intern_new();
 	struct buf cnts = { 0 };
 	uint32_t i;
 
-	if (file) {
-		find(s, file, m);
-		lost = m[LOSSES];
-	}
 	if (causes)
-		add_losses(&lost, causes, &cnts);
+		add_losses(lost, causes, &cnts);
 	for (i = 0; i < cnts.len / sizeof(uint64_t); i++)
 		each(ctx, intern_tables(causes)->strings[i].data,
 		     ((uint64_t *)(void *)cnts.data)[i]);
 	buf_free(&cnts);
 	intern_free(causes);
+}
+
+void session_json_losses(const struct session_json *s, const char *file,
+			 void (*each)(void *ctx, const char *cause, uint64_t cnt), void *ctx)
+{
+	struct json_member m[PROCESS_CNT] = { 0 };
+
+	if (file)
+		find(s, file, m);
+	each_loss(file ? &m[LOSSES] : &s->top[LOST], each, ctx);
+}
+
+/* Passes the thread on with each of its losses. */
+struct of_thread {
+	uint64_t id;
+	void (*each)(void *ctx, uint64_t thread_id, const char *cause, uint64_t cnt);
+	void *ctx;
+};
+
+static void pass_on(void *ctx, const char *cause, uint64_t cnt)
+{
+	const struct of_thread *t = ctx;
+
+	t->each(t->ctx, t->id, cause, cnt);
+}
+
+void session_json_thread_losses(const struct session_json *s, const char *file,
+				void (*each)(void *ctx, uint64_t thread_id, const char *cause,
+					     uint64_t cnt), void *ctx)
+{
+	struct of_thread t = { .each = each, .ctx = ctx };
+	struct json_member m[PROCESS_CNT];
+	struct buf key = { 0 };
+	struct json_pull j;
+	int cnt = 0;
+
+	if (!find(s, file, m) || !json_member_enter(&m[LOST_THREADS], JT_OBJECT, &j))
+		return;
+	while (cnt++ < THREAD_NAMES_MAX && json_pull_key(&j, &key) && !buf_add(&key, "", 1)) {
+		const struct json_member of_one = { .value = j };
+
+		json_pull_skip(&j);
+		t.id = strtoull((const char *)key.data, NULL, 10);
+		each_loss(&of_one, pass_on, &t);
+	}
+	buf_free(&key);
 }
 
 /* Members of "gil" of a process, and of its threads. */

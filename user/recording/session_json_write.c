@@ -22,6 +22,76 @@ static void json_losses(struct json *j, const struct totals *t)
 		json_uint(j, loss_names[i].key, t->lost[i]);
 	json_object_end(j);
 	json_uint(j, "lost_total", t->lost_total);
+	json_object(j, "lost_unnamed");
+	for (i = 0; i < LOSS_CNT; i++)
+		if (t->lost[i] > t->named[i])
+			json_uint(j, loss_names[i].key, t->lost[i] - t->named[i]);
+	json_object_end(j);
+}
+
+/* Causes that each process has, also if nothing was lost. */
+static bool is_always_there(enum loss_cause cause)
+{
+	return cause == LOSS_LATE_DISCOVERY || cause == LOSS_WRITE || cause == LOSS_NO_FILE ||
+	       cause == LOSS_MEMORY;
+}
+
+/* What the row's threads have lost, as far as that is known. Often there is nothing. */
+static void json_thread_losses(struct json *j, const struct row *row)
+{
+	bool no_file = row_has_no_file(row);
+	const struct thread_losses *t;
+	uint32_t n;
+	char tid[16];
+	int i;
+
+	if (!row->losses)
+		return;
+	json_object(j, SESSION_LOST_THREADS);
+	for (n = 0; n < row->losses->cnt; n++) {
+		t = &row->losses->list[n];
+		snprintf(tid, sizeof(tid), "%u", t->tid);
+		json_object(j, tid);
+		for (i = 0; i < LOSS_CNT; i++)
+			if (t->lost[i])
+				json_uint(j, loss_names[i == LOSS_WRITE && no_file ? LOSS_NO_FILE :
+								i].key, t->lost[i]);
+		json_object_end(j);
+	}
+	json_object_end(j);
+}
+
+static void json_row_losses(struct json *j, const struct row *row)
+{
+	bool no_file = row_has_no_file(row);
+	uint64_t cnt;
+	int i;
+
+	json_object(j, SESSION_LOST);
+	for (i = 0; i < LOSS_CNT; i++) {
+		cnt = row_lost(&row->stats, i, no_file);
+		if (cnt || is_always_there(i))
+			json_uint(j, loss_names[i].key, cnt);
+	}
+	json_object_end(j);
+	json_thread_losses(j, row);
+}
+
+static void json_member_losses(struct json *j, const struct shared_profile_member *m)
+{
+	bool any = false;
+	int i;
+
+	for (i = 0; i < LOSS_CNT; i++) {
+		if (!m->lost[i])
+			continue;
+		if (!any)
+			json_object(j, SESSION_LOST);
+		any = true;
+		json_uint(j, loss_names[i].key, m->lost[i]);
+	}
+	if (any)
+		json_object_end(j);
 }
 
 /* Each delivered tick counts in exactly one member of "ticks" from `ends`. */
@@ -119,6 +189,7 @@ static void json_members(struct json *j, const struct row *row)
 		json_double(j, "begin_s", row->members[i].begin_s);
 		json_double(j, "end_s", row->members[i].end_s);
 		json_uint(j, "samples", row->members[i].samples);
+		json_member_losses(j, &row->members[i]);
 		json_object_end(j);
 	}
 	json_array_end(j);
@@ -206,12 +277,7 @@ static void json_row(void *ctx, const struct row *row)
 	json_uint(j, "unreadable", s->unreadable);
 	json_uint(j, "switching", s->switching);
 	json_uint(j, "unresolved", s->unresolved);
-	json_object(j, SESSION_LOST);
-	json_uint(j, "late_discovery", s->discovered_late);
-	json_uint(j, "write", row_has_no_file(row) ? 0 : s->write_lost);
-	json_uint(j, "no_file", row_has_no_file(row) ? s->write_lost : 0);
-	json_uint(j, "memory", s->memory_lost);
-	json_object_end(j);
+	json_row_losses(j, row);
 	if (row->err)
 		json_string(j, "error", strerror(-row->err));
 	json_object_end(j);

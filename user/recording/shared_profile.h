@@ -16,6 +16,7 @@
 #include "model/event.h"
 #include "model/intern.h"
 #include "model/sink.h"
+#include "resolve/losses.h"
 
 /* One process of a merged file. Times are since the recording began. */
 struct shared_profile_member {
@@ -23,6 +24,7 @@ struct shared_profile_member {
 	uint32_t samples;
 	float begin_s, end_s;
 	struct identity identity;
+	uint32_t lost[LOSS_CNT];	/* by enum loss_cause; not what was lost with the file */
 };
 
 /*

@@ -259,39 +259,52 @@ static int finish_if_full(struct recording *r, struct group *g)
 
 /* ---- members ---- */
 
-static int add_member(struct group *g, struct row *row)
+/* A new member of the group's file, all zero; NULL: out of memory. */
+static struct shared_profile_member *new_member(struct group *g, struct row *row)
 {
+	struct row *all = g->file.row;
 	struct shared_profile_member *bigger;
 
-	if (row->in_group == g->id) {	/* it was one when it lived */
-		g->file.row->members[row->member_at].samples += (uint32_t)row->stats.samples;
-		g->file.row->members[row->member_at].end_s = (float)row->end_s;
-		return 0;
-	}
-
-	if (g->file.row->member_cnt == g->member_cap) {
+	if (all->member_cnt == g->member_cap) {
 		size_t cap = g->member_cap ? 2 * g->member_cap : 16;
 
-		bigger = realloc(g->file.row->members, cap * sizeof(*bigger));
+		bigger = realloc(all->members, cap * sizeof(*bigger));
 		if (!bigger)
-			return -ENOMEM;
-		g->file.row->members = bigger;
+			return NULL;
+		all->members = bigger;
 		g->member_cap = cap;
 	}
 	row->in_group = g->id;
-	row->member_at = g->file.row->member_cnt;
-	g->file.row->members[g->file.row->member_cnt++] = (struct shared_profile_member){
-		.tgid = row->tgid,
-		.samples = (uint32_t)row->stats.samples,
-		.begin_s = (float)row->begin_s,
-		.end_s = (float)row->end_s,
-		.identity = row->identity,
-	};
+	row->member_at = all->member_cnt;
+	bigger = &all->members[all->member_cnt++];
+	*bigger = (struct shared_profile_member){ 0 };
+	return bigger;
+}
+
+/* Add what a process has had since it was last added. It may have been a member when it lived. */
+static int add_member(struct group *g, struct row *row)
+{
+	struct shared_profile_member *m = row->in_group == g->id ?
+						 &g->file.row->members[row->member_at] :
+						 new_member(g, row);
+	int cause;
+
+	if (!m)
+		return -ENOMEM;
+	m->tgid = row->tgid;
+	m->samples += (uint32_t)row->stats.samples;
+	m->begin_s = (float)row->begin_s;
+	m->end_s = (float)row->end_s;
+	m->identity = row->identity;
+	for (cause = 0; cause < LOSS_CNT; cause++)
+		m->lost[cause] += (uint32_t)row->stats.lost[cause];
 	return 0;
 }
 
 static void add_stats(struct process_stats *sum, const struct process_stats *s)
 {
+	int cause;
+
 	sum->samples += s->samples;
 	sum->truncated += s->truncated;
 	sum->unreadable += s->unreadable;
@@ -303,12 +316,10 @@ static void add_stats(struct process_stats *sum, const struct process_stats *s)
 	sum->code_without_lines += s->code_without_lines;
 	sum->code_repeated += s->code_repeated;
 	sum->process_reads += s->process_reads;
-	sum->discovered_late += s->discovered_late;
-	sum->write_lost += s->write_lost;
-	sum->memory_lost += s->memory_lost;
 	sum->threads += s->threads;
 	sum->jit |= s->jit;
-	sum->waits.forgotten += s->waits.forgotten;
+	for (cause = 0; cause < LOSS_CNT; cause++)
+		sum->lost[cause] += s->lost[cause];
 }
 
 static int pour(struct recording *r, struct group *g, struct row *row,
@@ -336,7 +347,7 @@ static int pour_or_lose(struct recording *r, struct group *g, struct row *row,
 		g->file.err = err;
 	if (!err)
 		return 0;
-	row->stats.write_lost += row->stats.samples;
+	row->stats.lost[LOSS_WRITE] += row->stats.samples;
 	row->stats.samples = 0;
 	return recording_judge_error(r, row, err);
 }
@@ -371,9 +382,12 @@ int recording_merge(struct recording *r, struct row *row, const struct process *
 
 	if (g && held && row->stats.samples)
 		err = pour_or_lose(r, g, row, p, held);
+	else if (g && !is_new)
+		err = add_member(g, row);
 	if (g) {
 		g->file.row->merged_cnt += is_new;
 		add_stats(&g->file.row->stats, &row->stats);
+		losses_add_since(&g->file.row->losses, row->losses, NULL);
 	}
 	recording_remove_row(r, row);
 	return err ? err : g ? finish_if_full(r, g) : 0;

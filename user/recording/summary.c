@@ -10,10 +10,12 @@
 
 #include "base/arith.h"
 #include "base/text.h"
+#include "base/util.h"
 #include "recording/totals.h"
 
 #define NAME_COLUMNS 18
 #define COUNT_COLUMNS 12
+#define LOSERS 5	/* processes whose losses are shown */
 #define SHOWN_PATHS 4	/* a program that executes others has many files */
 
 /* of: what 100 % are, and perhaps more; NULL: there is no share. */
@@ -32,11 +34,111 @@ static void print_remark(FILE *out, const char *name, uint64_t cnt, const char *
 		(unsigned long long)cnt, remark);
 }
 
+/* A process that has lost something, or processes that share a file. */
+struct loser {
+	pid_t tgid;		/* 0: several */
+	char comm[PROC_COMM_MAX];
+	uint64_t lost[LOSS_CNT], total;
+	uint32_t worst_tid;	/* the thread that has lost most; 0: not known */
+	uint64_t worst;
+};
+
+struct losers {
+	struct loser list[LOSERS];	/* those that have lost most come first */
+	size_t cnt;			/* of all */
+};
+
+static void find_worst_thread(struct loser *one, const struct losses_of_threads *threads)
+{
+	uint64_t sum;
+	uint32_t n;
+	int i;
+
+	for (n = 0; threads && n < threads->cnt; n++) {
+		for (sum = 0, i = 0; i < LOSS_CNT; i++)
+			sum += threads->list[n].lost[i];
+		if (sum > one->worst) {
+			one->worst = sum;
+			one->worst_tid = threads->list[n].tid;
+		}
+	}
+}
+
+static void add_loser(void *ctx, const struct row *row)
+{
+	struct losers *l = ctx;
+	struct loser one = { .tgid = row->merged_cnt ? 0 : row->tgid };
+	size_t at;
+	int i;
+
+	for (i = 0; i < LOSS_CNT; i++) {
+		one.lost[i] = row_lost(&row->stats, i, row_has_no_file(row));
+		one.total += one.lost[i];
+	}
+	if (!one.total)
+		return;
+	memcpy(one.comm, row->comm, sizeof(one.comm));
+	find_worst_thread(&one, row->losses);
+	at = l->cnt < LOSERS ? l->cnt : LOSERS;
+	l->cnt++;
+	for (; at && one.total > l->list[at - 1].total; at--)
+		if (at < LOSERS)
+			l->list[at] = l->list[at - 1];
+	if (at < LOSERS)
+		l->list[at] = one;
+}
+
+static void print_loser(const struct loser *one, FILE *out)
+{
+	char comm[4 * PROC_COMM_MAX];
+	bool any = false;
+	int i;
+
+	escape_text(one->comm, strlen(one->comm), comm, sizeof(comm));
+	fprintf(out, "    %*llu  of ", COUNT_COLUMNS, (unsigned long long)one->total);
+	if (one->tgid)
+		fprintf(out, "process %d (%s): ", one->tgid, comm);
+	else
+		fprintf(out, "short-lived processes (%s): ", comm);
+	for (i = 0; i < LOSS_CNT; i++) {
+		if (!one->lost[i])
+			continue;
+		fprintf(out, "%s%llu %s", any ? ", " : "", (unsigned long long)one->lost[i],
+			loss_names[i].key);
+		any = true;
+	}
+	if (one->worst_tid)
+		fprintf(out, "; most in thread %u: %llu", one->worst_tid,
+			(unsigned long long)one->worst);
+	fprintf(out, "\n");
+}
+
+/* Whose the losses are, as far as that is known. */
+static void print_losers(const struct recording *r, const struct totals *t, FILE *out)
+{
+	struct losers losers = { .cnt = 0 };
+	uint64_t unnamed = t->lost_total;
+	size_t i;
+
+	recording_each_row(r, add_loser, &losers);
+	for (i = 0; i < LOSS_CNT; i++)
+		unnamed -= t->named[i];
+	for (i = 0; i < losers.cnt && i < LOSERS; i++)
+		print_loser(&losers.list[i], out);
+	if (losers.cnt > LOSERS)
+		fprintf(out, "    %*s  and of %zu more: `tachbpf info` lists them\n", COUNT_COLUMNS,
+			"", losers.cnt - LOSERS);
+	if (losers.cnt && unnamed)
+		fprintf(out, "    %*llu  of processes that are not known\n", COUNT_COLUMNS,
+			(unsigned long long)unnamed);
+}
+
 /*
  * Lost is what was sampled and is not in a file. Ticks that never came are told
  * apart: the machine did not run the clock (a virtual CPU that was not scheduled).
  */
-static void print_losses(const struct capture_counts *c, const struct totals *t, FILE *out)
+static void print_losses(const struct recording *r, const struct capture_counts *c,
+			 const struct totals *t, FILE *out)
 {
 	uint64_t missed = c->bpf[CNT_MISSED], came = c->bpf[CNT_SAMPLE];
 	int i;
@@ -47,6 +149,7 @@ static void print_losses(const struct capture_counts *c, const struct totals *t,
 		if (t->lost[i])
 			fprintf(out, "    %*llu  %s\n", COUNT_COLUMNS,
 				(unsigned long long)t->lost[i], loss_names[i].text);
+	print_losers(r, t, out);
 	if (missed)
 		print_count(out, "missed ticks", missed, percent(missed, missed + came),
 			    "the ticks that were due");
@@ -55,7 +158,7 @@ static void print_losses(const struct capture_counts *c, const struct totals *t,
 static void print_stacks(const struct totals *t, FILE *out)
 {
 	/* These are counted before samples are written. */
-	uint64_t samples = t->samples + t->write_lost + t->no_file;
+	uint64_t samples = t->samples + t->lost[LOSS_WRITE] + t->lost[LOSS_NO_FILE];
 
 	print_count(out, "truncated stacks", t->truncated, percent(t->truncated, samples),
 		    "the samples");
@@ -77,14 +180,25 @@ static void print_lost_processes(const struct recording *r, FILE *out)
 	print_remark(out, "lost processes", r->lost_cnt, remark);
 }
 
+/*
+ * A larger table helps only if records were repeated because their slots were overwritten. Others
+ * are repeated whatever its size: a process that has just forked or begun has pages that cannot be
+ * read at that moment, so its names are sent once more.
+ */
+static void print_repeated(const struct capture_counts *c, const struct totals *t, FILE *out)
+{
+	uint64_t codes = c->bpf[CNT_CODE], evicted = c->bpf[CNT_SENT_EVICTED];
+	uint64_t overwritten = t->repeated < evicted ? t->repeated : evicted;
+
+	if (overwritten > codes / 10)
+		print_count(out, "names sent again", overwritten, percent(overwritten, codes),
+			    "all; give more --sent-codes");
+}
+
 static void print_remarks(const struct recording *r, const struct capture_counts *c,
 			  const struct totals *t, FILE *out)
 {
-	uint64_t codes = c->bpf[CNT_CODE];
-
-	if (c->bpf[CNT_SENT_EVICTED] && t->repeated > codes / 10)
-		print_count(out, "names sent again", t->repeated, percent(t->repeated, codes),
-			    "all; give more --sent-codes");
+	print_repeated(c, t, out);
 	if (c->unidentified)
 		print_remark(out, "unidentified ticks", c->unidentified,
 			     "of processes that were gone too early");
@@ -147,7 +261,7 @@ void recording_print(const struct recording *r, const struct capture_counts *c, 
 		text_plural(r->file_cnt, "file", "files"), rows,
 		text_plural(rows, "process", "processes"), t.elapsed_s, r->args.rate_hz);
 	print_count(out, "samples", t.samples, 0, NULL);
-	print_losses(c, &t, out);
+	print_losses(r, c, &t, out);
 	print_stacks(&t, out);
 	print_remarks(r, c, &t, out);
 	print_cost(&c->cost, out);

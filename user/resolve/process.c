@@ -42,6 +42,7 @@ struct process {
 	uint64_t admitted_ns, inspected_ns;
 	struct threads threads;
 	struct process_stats stats;
+	struct losses_of_threads *losses;	/* NULL: none yet */
 	struct other_frames others;
 	struct waits *waits;	/* NULL: the mode has no waits */
 	struct thread_names *names;	/* NULL: none yet */
@@ -115,6 +116,7 @@ void process_free(struct process *p)
 	thread_names_drop(p->names);
 	thread_names_drop(p->given);
 	python_names_free(&p->python);
+	free(p->losses);
 	symbolizer_free(p->sym);
 	intern_free(p->in);
 	if (p->args.image_release)
@@ -145,18 +147,21 @@ static int deliver(struct process *p, const struct event *ev)
 
 	p->ended |= err != 0;
 	if (err)
-		p->stats.write_lost += process_samples_in(p, ev);
+		process_add_lost(p, (uint32_t)ev->thread_id, LOSS_WRITE, process_samples_in(p, ev));
 	else
 		p->stats.samples += process_samples_in(p, ev);
 	return err;
 }
 
-/* A record for which there is no memory is lost; the other processes' recording goes on. */
-static int without_memory(struct process *p, int err)
+/*
+ * A record for which there is no memory is lost; the other processes' recording goes on. tid: whose
+ * it is; 0: of several threads.
+ */
+static int without_memory(struct process *p, uint32_t tid, int err)
 {
 	if (err != -ENOMEM || p->ended)
 		return err;
-	p->stats.memory_lost++;
+	process_add_lost(p, tid, LOSS_MEMORY, 1);
 	return 0;
 }
 
@@ -477,7 +482,7 @@ int process_extra(struct process *p, const struct raw_extra *x, size_t len)
 		return -EBADMSG;
 	t = find_thread(p, x->tid, x->interp_id);
 	if (!t)
-		return without_memory(p, -ENOMEM);
+		return without_memory(p, x->tid, -ENOMEM);
 	memcpy(&t->extra, x,
 	       offsetof(struct raw_extra, kernel) + x->nkernel * sizeof(x->kernel[0]));
 	return 0;
@@ -549,7 +554,7 @@ static int take_sample(struct process *p, const struct raw_sample *raw, size_t l
 
 int process_sample(struct process *p, const struct raw_sample *raw, size_t len)
 {
-	return without_memory(p, take_sample(p, raw, len));
+	return without_memory(p, raw->tid, take_sample(p, raw, len));
 }
 
 int process_switch_out(struct process *p, const struct raw_sample *raw, size_t len)
@@ -562,12 +567,12 @@ int process_switch_out(struct process *p, const struct raw_sample *raw, size_t l
 	err = waits_switch_out(p->waits, raw);
 	if (!err && !(raw->flags & RAW_NOT_WALKED))
 		err = take_stack(p, raw, len, &t);
-	return without_memory(p, err);
+	return without_memory(p, raw->tid, err);
 }
 
 int process_switch_in(struct process *p, const struct raw_switch_in *run)
 {
-	return p->waits ? without_memory(p, waits_switch_in(p->waits, run)) : -EBADMSG;
+	return p->waits ? without_memory(p, run->tid, waits_switch_in(p->waits, run)) : -EBADMSG;
 }
 
 void process_thread_exit(struct process *p, uint32_t tid)
@@ -580,7 +585,7 @@ void process_thread_exit(struct process *p, uint32_t tid)
 
 int process_emit_open_waits(struct process *p, uint64_t now_ns)
 {
-	return p->waits ? without_memory(p, waits_emit_open(p->waits, now_ns)) : 0;
+	return p->waits ? without_memory(p, 0, waits_emit_open(p->waits, now_ns)) : 0;
 }
 
 int process_code(struct process *p, const struct raw_code *raw, size_t len)
@@ -685,9 +690,16 @@ void process_stats(const struct process *p, struct process_stats *out)
 	out->process_reads = sym->process_reads;
 	if (p->waits)
 		waits_stats(p->waits, &out->waits);
+	out->lost[LOSS_WAITS_FORGOTTEN] = out->waits.forgotten;
 }
 
-void process_add_discovered_late(struct process *p, uint64_t ticks)
+void process_add_lost(struct process *p, uint32_t tid, enum loss_cause cause, uint64_t cnt)
 {
-	p->stats.discovered_late += ticks;
+	p->stats.lost[cause] += cnt;
+	losses_add(&p->losses, tid, cause, cnt);
+}
+
+const struct losses_of_threads *process_thread_losses(const struct process *p)
+{
+	return p->losses;
 }

@@ -14,6 +14,7 @@
 #include "host/proc.h"
 #include "model/event.h"
 #include "model/thread_names.h"
+#include "resolve/losses.h"
 #include "resolve/waits.h"
 
 struct kallsyms;
@@ -33,9 +34,8 @@ struct process_stats {
 	uint64_t code_without_lines;	/* code objects with names, but no line table */
 	uint64_t code_repeated;	/* records of code objects that had names already */
 	uint64_t process_reads;	/* code objects read from the process, not from the ring buffer */
-	uint64_t discovered_late;	/* ticks before the process was found to be Python */
-	uint64_t write_lost;	/* events that the observer could not take (disk full, ...) */
-	uint64_t memory_lost;	/* records for which there was no memory */
+	uint64_t lost[LOSS_CNT];	/* by enum loss_cause. LOSS_WRITE: events that the observer
+					 * could not take; LOSS_MEMORY: records without memory */
 	uint32_t threads;
 	bool jit;		/* some of its lines are those of a JIT's traces: jit_watch.h */
 	struct wait_stats waits;
@@ -81,13 +81,13 @@ void *process_observed(const struct process *p);
  * Take more about the stack of a thread's next record, which has the same time. 0 or -EBADMSG.
  *
  * This and the following functions count a record for which there is no memory as lost
- * (memory_lost), which is no error.
+ * (LOSS_MEMORY), which is no error.
  */
 int process_extra(struct process *p, const struct raw_extra *x, size_t len);
 
 /*
  * Take a sample, a record of len bytes. 0; -EBADMSG; or the observer's -errno: then the event
- * counts as lost (write_lost).
+ * counts as lost (LOSS_WRITE).
  */
 int process_sample(struct process *p, const struct raw_sample *raw, size_t len);
 
@@ -147,6 +147,9 @@ const struct py_proc *process_py(const struct process *p);
 void process_set_trace(struct process *p, const struct thread_ctx_place *place);
 /* Fill *out with the statistics so far. */
 void process_stats(const struct process *p, struct process_stats *out);
-void process_add_discovered_late(struct process *p, uint64_t ticks);
+/* Count what was lost of the process. tid: of this thread; 0: it is not known. */
+void process_add_lost(struct process *p, uint32_t tid, enum loss_cause cause, uint64_t cnt);
+/* What was lost of its threads so far; NULL: of none. Valid until process_free(). */
+const struct losses_of_threads *process_thread_losses(const struct process *p);
 
 #endif

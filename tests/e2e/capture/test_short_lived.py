@@ -181,3 +181,19 @@ def test_a_merged_file_is_its_processes(python, scratch, out, oracle):
     lines = oracle.replay("collapsed", merged).read_text().splitlines()
     assert sum(int(line.rsplit(" ", 1)[1]) for line in lines) == info["samples"]
     assert all(re.search(r"<process \d+ ", line) for line in lines)
+
+
+STARTS = """
+import os, sys
+for _ in range(30):
+    os.waitpid(os.posix_spawn(sys.executable, [sys.executable, "-c", "import json, argparse"],
+                              os.environ), 0)
+"""
+
+
+def test_new_processes_are_no_reason_for_a_larger_table(python, scratch):
+    """Each process has its names sent anew: no size of the table changes that."""
+    out = scratch / "starts"
+    finished = succeeded(tachbpf("-r", 999, "-o", out, "--", *python.command("-c", STARTS)))
+    assert json.loads((out / "session.json").read_text())["code_records"] > 0
+    assert "names sent again" not in finished.stderr and "--sent-codes" not in finished.stderr

@@ -104,6 +104,18 @@ def test_nothing_is_missing_that_is_not_counted(run, interpreter):
         assert count >= noise.least(run.each, RATE, missed + few), (interp, count, seen)
 
 
+def test_losses_have_their_process_and_thread(run, interpreter):
+    row, = run.summary["processes"]
+    assert run.summary["lost_unnamed"] == {}
+    for cause, count in lost(run.summary).items():
+        assert row["lost"][cause] == count, (cause, row["lost"], run.summary["lost"])
+    of_threads = row.get("lost_threads", {})
+    for cause in ("thread_state_uncertain", "thread_state_unreadable"):
+        assert sum(of.get(cause, 0) for of in of_threads.values()) == run.summary["lost"][cause]
+    if interpreter.minor <= (3, 10):
+        assert {int(tid) for tid in of_threads} & set(run.tids.values())
+
+
 def test_each_holds_a_gil(run, interpreter):
     mine = [s for s in run.samples if burns_in(s) is not None]
     if interpreter.minor <= (3, 9) and not mine:

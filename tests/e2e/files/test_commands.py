@@ -304,7 +304,11 @@ def test_report_of_a_directory(recording):
     assert [(r["pid"], r["self"]) for r in report["rows"]] == [(7, 2574), (12, 467), (100, 160)]
     text = good("report", "--by", "process", recording)
     assert "3 processes: 3201 samples" in text and "\x1b" not in text and "\u202e" not in text
-    assert len(good("report", "--by", "thread", "--limit", 0, recording).splitlines()) == 16
+    table, foot = good("report", "--by", "thread", "--limit", 0, recording).split("\n\nLost:\n")
+    assert len(table.splitlines()) == 16
+    assert foot.startswith(r"  12 a\x0a\x1b[31m") and foot.endswith(": 3 ring_full\n")
+    lost, = report["lost"]
+    assert (lost["pid"], lost["lost"], lost["lost_threads"]) == (12, {"ring_full": 3}, {})
 
 
 def test_replay_of_a_directory(recording):

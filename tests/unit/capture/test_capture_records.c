@@ -7,7 +7,9 @@
 #include <sys/wait.h>
 
 #include "capture/capture_records.h"
+#include "capture/capture_losses.h"
 #include "capture/capture_state.h"
+#include "capture/loss_table.h"
 #include "host/identity.h"
 #include "target/discover.h"
 #include "target/exe_cache.h"
@@ -276,7 +278,7 @@ static void test_late_ticks(void **state)
 	unknown_tick(PARENT, START, 1999);
 	unknown_tick(PARENT, START, 2000);
 	process_stats(t->process, &stats);
-	assert_int_equal(stats.discovered_late, 2);
+	assert_int_equal(stats.lost[LOSS_LATE_DISCOVERY], 2);
 	assert_int_equal(t->state, PROC_PROFILED);
 	calls("begin 4000\n");
 }
@@ -310,6 +312,63 @@ static void test_other_program(void **state)
 	calls("");
 }
 
+static struct loss_table table;
+
+static void lose(pid_t tgid, uint32_t tid, enum counter which)
+{
+	struct loss_slot *slot = &table.slots[tid % LOSS_SLOTS];
+
+	*slot = (struct loss_slot){ .tgid = tgid, .tid = tid, .start_ns = START,
+				    .last_ns = now_ns() };
+	slot->cnt[which - CNT_LOSSES] = 3;
+	table.seq++;
+}
+
+static struct process_stats ended;
+static uint32_t ended_threads;
+
+static int note_stats(struct observer *o, struct process *p, uint64_t end_ns)
+{
+	process_stats(p, &ended);
+	ended_threads = process_thread_losses(p) ? process_thread_losses(p)->cnt : 0;
+	return memory_observer_end(o, p, end_ns);
+}
+
+/* A process that ends has what was lost of it until then, and so has one that executes a file. */
+static void test_losses(void **state)
+{
+	struct raw_exec ev = { .h = header(RAW_EXEC, PARENT, START) };
+	struct observer_ops ops = *observer.observer.ops;
+	struct process_stats stats;
+	struct tracked *t;
+
+	ops.end = note_stats;
+	observer.observer.ops = &ops;
+	memset(&table, 0, sizeof(table));
+	capture.losses = loss_reader_new(&table, 1);
+	lose(PARENT, PARENT, CNT_TSTATE_UNCERTAIN);
+	capture_take_losses(&capture);		/* its exec or fork has not come */
+	t = profile(PARENT);
+	capture_take_losses(&capture);
+	process_stats(t->process, &stats);
+	assert_int_equal(stats.lost[LOSS_THREAD_STATE_UNCERTAIN], 3);
+	assert_int_equal(process_thread_losses(t->process)->list[0].tid, PARENT);
+	lose(PARENT, PARENT + 1, CNT_RING_FULL);
+	ev.h.time_ns = now_ns();
+	capture_take(&capture, &ev, sizeof(ev));
+	assert_int_equal(ended.lost[LOSS_RING_FULL], 3);
+	assert_int_equal(ended_threads, 2);
+	profile(CHILD);
+	lose(CHILD, CHILD, CNT_WAIT_LOST);
+	lifecycle_record(RAW_EXIT, CHILD, START, 0, false);
+	assert_int_equal(ended.lost[LOSS_WAITS_RING_FULL], 3);
+	assert_int_equal(ended.lost[LOSS_RING_FULL], 0);
+	loss_reader_free(capture.losses);
+	capture.losses = NULL;
+	memory_observer_free(&observer);
+	observer = (struct memory_observer)MEMORY_OBSERVER;
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -325,6 +384,7 @@ int main(void)
 		TEST(test_overwritten_entry),
 		TEST(test_late_ticks),
 		TEST(test_other_program),
+		TEST(test_losses),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -131,7 +131,7 @@ static void check_row(const struct row *row, const struct sent *s)
 	char path[512];
 
 	snprintf(path, sizeof(path), "%s/%s", dir, row->file);
-	assert_int_equal(row->stats.samples + row->stats.write_lost, s->samples);
+	assert_int_equal(row->stats.samples + row->stats.lost[LOSS_WRITE], s->samples);
 	assert_int_equal(row->file[0] ? readable(path) : 0, row->stats.samples);
 	assert_true(row->stats.samples >= s->flushed);
 }

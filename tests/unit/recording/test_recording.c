@@ -11,6 +11,7 @@
 #include "recording/recording_rows.h"
 #include "recording/session_json.h"
 #include "resolve/process.h"
+#include "tests/unit/json_doc.h"
 #include "tests/unit/resolve/fake_code.h"
 
 #define CODES 40
@@ -98,15 +99,23 @@ static void note_paths(void)
 /* The summary's first line, up to the numbers, with the directory as "DIR". */
 static char summary_begin[256];
 
-static void note_summary(const struct capture_counts *counts)
+/* To be freed. */
+static char *summary_text(const struct capture_counts *counts)
 {
-	char *text = NULL, *p, *out = summary_begin;
+	char *text = NULL;
 	size_t len;
 	FILE *f = open_memstream(&text, &len);
 
 	assert_non_null(f);
 	recording_print(recording, counts, f);
 	assert_int_equal(fclose(f), 0);
+	return text;
+}
+
+static void note_summary(const struct capture_counts *counts)
+{
+	char *text = summary_text(counts), *p, *out = summary_begin;
+
 	assert_non_null(strstr(text, ": "));
 	*strstr(text, ": ") = '\0';
 	for (p = text; *p; out++) {
@@ -235,6 +244,90 @@ static void test_a_file_for_each_old_process(void **state)
 	check_file("102-python3.tach", 3);
 	assert_non_null(strstr(json, "python3 idle.py"));
 	free(json);
+}
+
+/* Whose a loss is, in session.json and the summary; what the BPF side counts beyond is no one's. */
+static void test_losses_of_processes(void **state)
+{
+	uint64_t bpf[CNT_MAX] = { [CNT_RING_FULL] = 12, [CNT_WAIT_LOST] = 2, [CNT_BUSY] = 1 };
+	struct capture_counts counts = { .bpf = bpf };
+	struct process *a, *b;
+	struct json_doc *doc;
+	char path[128], *summary;
+	struct buf text;
+
+	open_recording(dir, false);
+	a = begin(101, OLD_NS, "python3 a.py");
+	b = begin(102, OLD_NS, "python3 b.py");
+	observer->ops->start(observer, now_ns());
+	assert_int_equal(sample(a, 1), 0);
+	process_add_lost(a, 7, LOSS_RING_FULL, 5);
+	process_add_lost(a, 8, LOSS_RING_FULL, 1);
+	process_add_lost(a, 0, LOSS_LATE_DISCOVERY, 4);
+	process_add_lost(b, 9, LOSS_RING_FULL, 4);
+	process_add_lost(b, 9, LOSS_WAITS_RING_FULL, 2);
+	observer->ops->stop(observer, 0);
+	assert_int_equal(end(a, 0), 0);
+	assert_int_equal(end(b, 0), 0);
+	assert_int_equal(recording_finish(recording, &counts), 0);
+	snprintf(path, sizeof(path), "%s/session.json", dir);
+	text = file_bytes(path);
+	doc = parse_json(&text);
+	assert_int_equal(json_number(doc, "lost_total"), 12 + 2 + 1 + 4);
+	assert_int_equal(json_length(doc, "lost_unnamed"), 2);
+	assert_int_equal(json_number(doc, "lost_unnamed.ring_full"), 12 - 6 - 4);
+	assert_int_equal(json_number(doc, "lost_unnamed.busy"), 1);
+	assert_int_equal(json_number(doc, "processes.0.lost.ring_full"), 6);
+	assert_int_equal(json_number(doc, "processes.0.lost.late_discovery"), 4);
+	assert_int_equal(json_length(doc, "processes.0.lost_threads"), 2);
+	assert_int_equal(json_number(doc, "processes.0.lost_threads.7.ring_full"), 5);
+	assert_int_equal(json_number(doc, "processes.0.lost_threads.8.ring_full"), 1);
+	assert_int_equal(json_number(doc, "processes.1.lost.waits_ring_full"), 2);
+	assert_int_equal(json_number(doc, "processes.1.lost_threads.9.waits_ring_full"), 2);
+	free(doc);
+	buf_free(&text);
+	summary = summary_text(&counts);
+	assert_non_null(strstr(summary, "10  of process 101 (python3): 6 ring_full, 4 "
+				       "late_discovery; most in thread 7: 5\n"));
+	assert_non_null(strstr(summary, " 6  of process 102 (python3): 4 ring_full, 2 "
+				       "waits_ring_full; most in thread 9: 6\n"));
+	assert_non_null(strstr(summary, " 3  of processes that are not known\n"));
+	free(summary);
+	recording_free(recording);
+	fake_codes_free(&fake);
+}
+
+/* Does the summary advise a larger table, after 657 records? */
+static bool advises(uint64_t repeated, uint64_t evicted)
+{
+	uint64_t bpf[CNT_MAX] = { [CNT_CODE] = 657, [CNT_SENT_EVICTED] = evicted };
+	struct capture_counts counts = { .bpf = bpf };
+	char *text;
+	bool does;
+
+	recording->rows[0]->stats.code_repeated = repeated;
+	text = summary_text(&counts);
+	does = strstr(text, "--sent-codes");
+	free(text);
+	return does;
+}
+
+/* Names of new processes are sent again whatever the table's size. */
+static void test_advice_on_the_table(void **state)
+{
+	struct process *p;
+
+	open_recording(dir, false);
+	p = begin(101, OLD_NS, "python3 a.py");
+	observer->ops->start(observer, now_ns());
+	assert_int_equal(sample(p, 1), 0);
+	observer->ops->stop(observer, 0);
+	assert_int_equal(end(p, 0), 0);
+	assert_false(advises(461, 0));
+	assert_false(advises(461, 3));
+	assert_false(advises(3, 461));
+	assert_true(advises(461, 461));
+	free(finish());
 }
 
 /* Processes that live for less than a second share a file; one that still lives gets its own. */
@@ -526,7 +619,7 @@ static void test_errors(void **state)
 	assert_int_equal(recording_process_cnt(recording), 2);
 	assert_int_equal(recording->rows[0]->stats.samples, 2);
 	assert_int_equal(recording->rows[1]->stats.samples, 0);
-	assert_int_equal(recording->rows[1]->stats.write_lost, 2);
+	assert_int_equal(recording->rows[1]->stats.lost[LOSS_WRITE], 2);
 	free(finish());
 	check_file("101-python3.tach", 2);
 }
@@ -732,7 +825,7 @@ static void test_promotion_fails(void **state)
 	observer->ops->stop(observer, 0);
 	assert_int_equal(end(p, 0), 0);
 	assert_int_equal(recording->rows[0]->stats.samples, 0);
-	assert_int_equal(recording->rows[0]->stats.write_lost, 2);
+	assert_int_equal(recording->rows[0]->stats.lost[LOSS_WRITE], 2);
 	free(finish());
 }
 
@@ -784,6 +877,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_a_file_for_each_old_process),
+		TEST(test_losses_of_processes),
+		TEST(test_advice_on_the_table),
 		TEST(test_short_lives_share),
 		TEST(test_single_file),
 		TEST(test_single_file_after_an_exec),

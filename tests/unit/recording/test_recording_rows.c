@@ -21,7 +21,7 @@
 
 static int row_of_pid[ROWS + 1];
 
-/* Row i has i % 3 members and i % 5 names. */
+/* Row i has i % 3 members and i % 5 names; each second one lost something of thread i. */
 static void add(struct recording *r, pid_t i)
 {
 	char text[64];
@@ -42,6 +42,7 @@ static void add(struct recording *r, pid_t i)
 		snprintf(text, sizeof(text), "w\n\xff-%d", 10 * i + k);
 		assert_int_equal(thread_names_set(row->names, 10 * i + k, text), 0);
 	}
+	losses_add(&row->losses, i, LOSS_BUSY, i % 2);
 	if (i % 7)
 		recording_row_ended(r, row);
 }
@@ -65,6 +66,9 @@ static void check(void *ctx, const struct row *row)
 		assert_int_equal(names[k].tid, 10 * i + k);
 		assert_string_equal(names[k].name, text);
 	}
+	assert_int_equal(row->losses != NULL, i % 2);
+	if (row->losses)
+		assert_int_equal(row->losses->list[0].tid, i);
 	++*(int *)ctx;
 }
 

@@ -65,6 +65,37 @@ static void assert_losses(const struct session_json *s, const char *file, const 
 	assert_string_equal(text, want);
 }
 
+static void add_thread_text(void *ctx, uint64_t tid, const char *cause, uint64_t cnt)
+{
+	char *text = ctx;
+	size_t len = strlen(text);
+
+	snprintf(text + len, 256 - len, "%llu:%s=%llu ", (unsigned long long)tid, cause,
+		 (unsigned long long)cnt);
+}
+
+static void assert_thread_losses(const struct session_json *s, const char *file, const char *want)
+{
+	char text[256] = "";
+
+	session_json_thread_losses(s, file, add_thread_text, text);
+	assert_string_equal(text, want);
+}
+
+static void test_losses_of_threads(void **state)
+{
+	struct session_json *s = good(
+		"{\"processes\":[{\"file\":\"a\",\"lost\":{\"x\":3},\"lost_threads\":"
+		"{\"13\":{\"x\":1,\"y\":2},\"14\":[],\"15\":{\"x\":\"1\"},\"16\":{\"x\":1}}},"
+		"{\"file\":\"b\",\"lost_threads\":[]},{\"file\":\"c\"}]}");
+
+	assert_thread_losses(s, "a", "13:x=1 13:y=2 16:x=1 ");
+	assert_thread_losses(s, "b", "");
+	assert_thread_losses(s, "c", "");
+	assert_thread_losses(s, "d", "");
+	session_json_free(s);
+}
+
 static void test_a_process(void **state)
 {
 	struct session_json *s = good(
@@ -290,6 +321,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_a_process, make_dir, remove_dir),
+		cmocka_unit_test_setup_teardown(test_losses_of_threads, make_dir, remove_dir),
 		cmocka_unit_test_setup_teardown(test_beside, make_dir, remove_dir),
 		cmocka_unit_test_setup_teardown(test_gil, make_dir, remove_dir),
 		cmocka_unit_test_setup_teardown(test_duplicates, make_dir, remove_dir),

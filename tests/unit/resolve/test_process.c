@@ -323,7 +323,7 @@ static void test_observer_errors(void **state)
 	assert_int_equal(process_sample(p, &raw, raw_len()), -ENOSPC);
 	assert_int_equal(process_sample(p, &raw, raw_len()), -ENOSPC);
 	assert_int_equal(stats_now().samples, 1);
-	assert_int_equal(stats_now().write_lost, 2);
+	assert_int_equal(stats_now().lost[LOSS_WRITE], 2);
 	observer.event_err = 0;
 	take();
 	assert_int_equal(stats_now().samples, 2);
@@ -385,12 +385,12 @@ static void test_no_memory(void **state)
 	now.rlim_cur = pages * 4096 + (1 << 20);
 	now.rlim_max = before.rlim_max;
 	assert_int_equal(setrlimit(RLIMIT_AS, &now), 0);
-	for (tid = 1000; tid < 6000 && !stats_now().memory_lost; tid++) {
+	for (tid = 1000; tid < 6000 && !stats_now().lost[LOSS_MEMORY]; tid++) {
 		raw.tid = tid;
 		if (process_sample(p, &raw, raw_len()))
 			break;
 	}
-	lost = stats_now().memory_lost;
+	lost = stats_now().lost[LOSS_MEMORY];
 	assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
 	assert_int_equal(lost, 1);
 	assert_true(tid > 1000 && tid < 6000);

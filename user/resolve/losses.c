@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * losses.c - see losses.h.
+ */
+#include "resolve/losses.h"
+
+#include <stdlib.h>
+
+const struct loss_name loss_names[LOSS_CNT] = {
+	[LOSS_RING_FULL] = { "ring_full", "samples: the ring buffer was full",
+		{ CNT_RING_FULL } },
+	[LOSS_BUSY] = { "busy", "samples: the tick interrupted another BPF program",
+		{ CNT_BUSY } },
+	[LOSS_WAITS_RING_FULL] = { "waits_ring_full",
+		"begins or ends of waits: the ring buffer was full",
+		{ CNT_WAIT_LOST, CNT_SWITCH_IN_LOST } },
+	[LOSS_WAITS_UNREADABLE] = { "waits_unreadable",
+		"stacks of waits: the thread state could not be read",
+		{ CNT_WAIT_UNREADABLE } },
+	[LOSS_WAITS_FORGOTTEN] = { "waits_forgotten",
+		"waits: their process has more than 8,192 threads", { 0 } },
+	[LOSS_EXTRAS_RING_FULL] = { "extras_ring_full",
+		"exception types or kernel stacks: the ring buffer was full",
+		{ CNT_EXTRA_LOST } },
+	[LOSS_LATE_DISCOVERY] = { "late_discovery",
+		"samples: the process was not yet known to be Python", { 0 } },
+	[LOSS_THREAD_STATE_UNREADABLE] = { "thread_state_unreadable",
+		"samples: the thread state could not be read",
+		{ CNT_TSTATE_UNREADABLE } },
+	[LOSS_THREAD_STATE_UNCERTAIN] = { "thread_state_uncertain",
+		"samples: it is not known which thread state belongs to the thread",
+		{ CNT_TSTATE_UNCERTAIN } },
+	[LOSS_ORPHANS] = { "orphans",
+		"samples of processes that had ended before they were known", { 0 } },
+	[LOSS_WRITE] = { "write", "samples that could not be written to the file", { 0 } },
+	[LOSS_NO_FILE] = { "no_file",
+		"samples of processes whose file could not be created", { 0 } },
+	[LOSS_MEMORY] = { "memory", "samples: no memory", { 0 } },
+	[LOSS_LIFECYCLE_EVENTS] = { "lifecycle_events",
+		"exec, fork or exit records: the ring buffer was full",
+		{ CNT_LIFECYCLE_LOST } },
+	[LOSS_PROCESS_TABLE_FULL] = { "process_table_full",
+		"processes that were not profiled, or not to their end: the process table "
+		"was full",
+		{ CNT_PROCS_FULL } },
+};
+
+enum loss_cause loss_of_counter(enum counter which)
+{
+	int cause, i;
+
+	for (cause = 0; which && cause < LOSS_CNT; cause++)
+		for (i = 0; i < LOSS_COUNTERS; i++)
+			if (loss_names[cause].counters[i] == which)
+				return cause;
+	return LOSS_CNT;
+}
+
+uint64_t losses_counted(enum loss_cause cause, const uint64_t *bpf)
+{
+	const enum counter *counters = loss_names[cause].counters;
+	uint64_t sum = 0;
+	int i;
+
+	for (i = 0; i < LOSS_COUNTERS; i++)
+		sum += counters[i] ? bpf[counters[i]] : 0;
+	return sum;
+}
+
+/* The thread's row, made if there is room. NULL: there is none. */
+static struct thread_losses *row_of(struct losses_of_threads *l, uint32_t tid)
+{
+	uint32_t i;
+
+	for (i = 0; i < l->cnt; i++)
+		if (l->list[i].tid == tid)
+			return &l->list[i];
+	if (l->cnt == LOSS_THREADS_MAX)
+		return NULL;
+	l->list[l->cnt].tid = tid;
+	return &l->list[l->cnt++];
+}
+
+static const struct thread_losses *find(const struct losses_of_threads *l, uint32_t tid)
+{
+	uint32_t i;
+
+	for (i = 0; l && i < l->cnt; i++)
+		if (l->list[i].tid == tid)
+			return &l->list[i];
+	return NULL;
+}
+
+void losses_add(struct losses_of_threads **l, uint32_t tid, enum loss_cause cause, uint64_t cnt)
+{
+	struct thread_losses *row;
+
+	if (!cnt || !tid)
+		return;
+	if (!*l)
+		*l = calloc(1, sizeof(**l));
+	row = *l ? row_of(*l, tid) : NULL;
+	if (row)
+		row->lost[cause] += (uint32_t)cnt;
+}
+
+void losses_add_since(struct losses_of_threads **l, const struct losses_of_threads *from,
+		      const struct losses_of_threads *before)
+{
+	const struct thread_losses *now, *then;
+	uint32_t i;
+	int cause;
+
+	for (i = 0; from && i < from->cnt; i++) {
+		now = &from->list[i];
+		then = find(before, now->tid);
+		for (cause = 0; cause < LOSS_CNT; cause++)
+			losses_add(l, now->tid, cause,
+				   now->lost[cause] - (then ? then->lost[cause] : 0));
+	}
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * losses.h - why samples are missing, and of which threads of a process.
+ *
+ * A new cause of loss is a member of enum loss_cause and a line in losses.c. One that the BPF side
+ * counts is also a member of enum counter (abi.h), from CNT_LOSSES on.
+ */
+#ifndef TACHBPF_LOSSES_H
+#define TACHBPF_LOSSES_H
+
+#include <stdint.h>
+
+#include "bpf/abi.h"
+
+/* Why a sample that should be in a file is missing. */
+enum loss_cause {
+	LOSS_RING_FULL,
+	LOSS_BUSY,
+	LOSS_WAITS_RING_FULL,
+	LOSS_WAITS_UNREADABLE,
+	LOSS_WAITS_FORGOTTEN,
+	LOSS_EXTRAS_RING_FULL,
+	LOSS_LATE_DISCOVERY,
+	LOSS_THREAD_STATE_UNREADABLE,
+	LOSS_THREAD_STATE_UNCERTAIN,
+	LOSS_ORPHANS,
+	LOSS_WRITE,
+	LOSS_NO_FILE,
+	LOSS_MEMORY,
+	LOSS_LIFECYCLE_EVENTS,
+	LOSS_PROCESS_TABLE_FULL,
+	LOSS_CNT,
+};
+
+#define LOSS_COUNTERS 2
+struct loss_name {
+	const char *key;	/* in session.json */
+	const char *text;	/* in the summary */
+	enum counter counters[LOSS_COUNTERS];	/* of the BPF side; 0: none */
+};
+extern const struct loss_name loss_names[LOSS_CNT];
+
+/* The cause that a counter of the BPF side counts; LOSS_CNT: it counts no loss. */
+enum loss_cause loss_of_counter(enum counter which);
+/* How many losses of a cause the BPF side has counted. bpf: its CNT_MAX counters. */
+uint64_t losses_counted(enum loss_cause cause, const uint64_t *bpf);
+
+/* The losses of one process' threads: the first LOSS_THREADS_MAX threads that lost something. */
+#define LOSS_THREADS_MAX 64
+struct thread_losses {
+	uint32_t tid;
+	uint32_t lost[LOSS_CNT];
+};
+struct losses_of_threads {
+	uint32_t cnt;
+	struct thread_losses list[LOSS_THREADS_MAX];
+};
+
+/*
+ * Add losses of a thread to *l, which is made if it is NULL; the caller frees it. Of further
+ * threads, and without memory, nothing is added: the process' own sum has them.
+ */
+void losses_add(struct losses_of_threads **l, uint32_t tid, enum loss_cause cause, uint64_t cnt);
+/* Add all losses of from, which may be NULL, less those of before, which may be NULL, too. */
+void losses_add_since(struct losses_of_threads **l, const struct losses_of_threads *from,
+		      const struct losses_of_threads *before);
+
+#endif
