@@ -421,6 +421,11 @@ enum raw_kind {
 	 * with the same time, tid and CPU. User space adds it to the event of that record.
 	 */
 	RAW_EXTRA = 13,
+	/*
+	 * struct raw_no_stack. on_cpu_tick(), at a tick in a thread of an admitted process that has
+	 * no Python stack. User space makes an event with one frame, which says so.
+	 */
+	RAW_NO_STACK = 14,
 };
 
 /* RAW_SWITCH_OUT: why the thread left its CPU. */
@@ -438,11 +443,13 @@ struct raw_header {
 	abi_u8 kind;		/* enum raw_kind */
 	union {
 		abi_u8 why;	/* RAW_SWITCH_OUT: enum raw_why */
-		abi_u8 every;	/* RAW_SAMPLE of a tick: it stands for so many ticks; 0 is 1 */
+		abi_u8 every;	/* RAW_SAMPLE of a tick, RAW_NO_STACK: it stands for so many
+				 * ticks; 0 is 1 */
 	};
 	union {
 		abi_u16 sysno;	/* RAW_SWITCH_OUT: the thread's system call; RAW_SYSNO_NONE */
-		abi_u16 rate_hz;	/* RAW_SAMPLE of a tick: its CPU's nominal rate; 0: unknown */
+		abi_u16 rate_hz;	/* RAW_SAMPLE of a tick, RAW_NO_STACK: its CPU's nominal
+					 * rate; 0: unknown */
 	};
 	abi_u32 tgid;
 	abi_u64 time_ns;	/* CLOCK_MONOTONIC */
@@ -587,6 +594,19 @@ struct raw_extra {
 };
 _Static_assert(sizeof(struct raw_extra) == 40 + RAW_EXCEPTION + 8 * RAW_KERNEL_FRAMES,
 	       "raw_extra has no hidden padding");
+
+/* RAW_NO_STACK */
+struct raw_no_stack {
+	struct raw_header h;
+	abi_u32 tid;
+	abi_u32 interp_id;	/* 0 if the thread has no PyThreadState */
+	abi_u16 cpu;
+	abi_u8 status;		/* STATUS_* */
+	abi_u8 end;		/* CNT_NATIVE_THREAD, CNT_NO_FRAMES or CNT_NOT_READY */
+	abi_u32 pad;
+	abi_u8 comm[COMM_BYTES];	/* the thread's; NUL-terminated, any bytes */
+};
+_Static_assert(sizeof(struct raw_no_stack) == 40 + COMM_BYTES, "raw_no_stack is packed");
 
 /* RAW_SWITCH_IN; RAW_THREAD_EXIT, where all fields after tid are 0 */
 struct raw_switch_in {
@@ -786,6 +806,7 @@ enum counter {
 	CNT_WAIT_UNWANTED,	/* ... and the mode leaves the wait out              */
 	CNT_WAIT_NOT_WALKED,	/* ... and its stack is the last one: no budget was left */
 	CNT_WAIT_SLOT_TAKEN,	/* waits without a wake-up time: slot overwritten    */
+	CNT_NO_STACK,		/* ticks without a Python stack of which a RAW_NO_STACK was sent */
 	/*
 	 * From here on: losses, which struct loss_table has by process and thread, too. User
 	 * space has their names in resolve/losses.c.

@@ -35,6 +35,7 @@ extern const volatile struct filter_config cfg_filter; /* the user's conditions 
 extern const volatile bool cfg_ticks;	/* ticks walk; without it they only discover processes */
 extern const volatile unsigned char cfg_need_status; /* send only samples that have one of these
 						      * STATUS_* bits; 0: send all */
+extern const volatile bool cfg_native_threads; /* send ticks of threads without a Python stack */
 extern const volatile bool cfg_runnable; /* also send switch-outs of runnable threads        */
 extern const volatile bool cfg_exceptions; /* send the types of exceptions               */
 extern const volatile bool cfg_trace_context; /* send the contexts that threads publish      */

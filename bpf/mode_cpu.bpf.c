@@ -151,6 +151,45 @@ static __always_inline u32 ticks_of_walk(u32 tgid, u64 start_ns)
 	return bpf_get_prandom_u32() % every ? 0 : every;
 }
 
+int send_no_stack(u64 end);
+/*
+ * The walk has found no Python stack, and so ended with `end`: send that. The header in this CPU's
+ * struct scratch must be filled in but for its kind. During an exec the CPU is neither program's,
+ * so nothing is sent. Returns 0, or -1 if the ring buffer has no room. The function has external
+ * linkage, so the verifier checks it only once, not for each way in which a walk can end.
+ */
+__weak __noinline int send_no_stack(u64 end)
+{
+	struct raw_no_stack raw = {};
+	struct scratch *s;
+	u32 zero = 0;
+
+	s = bpf_map_lookup_elem(&scratches, &zero);
+	if (!s || (end == CNT_NOT_READY && current_is_in_exec()))
+		return 0;
+	raw.h = s->sample.h;
+	raw.h.kind = RAW_NO_STACK;
+	raw.tid = (u32)bpf_get_current_pid_tgid();
+	raw.cpu = bpf_get_smp_processor_id();
+	raw.end = end;
+	raw.status = STATUS_ON_CPU;
+	if (end == CNT_NO_FRAMES) {	/* the state is known, and so what it says */
+		raw.status = s->sample.status;
+		raw.interp_id = s->sample.interp_id;
+	}
+	bpf_get_current_comm(raw.comm, sizeof(raw.comm));
+	if (bpf_ringbuf_output(&events, &raw, sizeof(raw), wakeup_flags()))
+		return -1;
+	count(CNT_NO_STACK);
+	return 0;
+}
+
+/* Is it a thread of a Python process that has no Python stack? Else the walk has failed. */
+static __always_inline bool is_without_stack(enum counter end)
+{
+	return end == CNT_NATIVE_THREAD || end == CNT_NO_FRAMES || end == CNT_NOT_READY;
+}
+
 /* sp: the interrupted stack pointer; 0: unknown. Returns how the tick ends. */
 static __always_inline enum counter walk_and_send(struct py_proc *p, u64 pid_tgid, u64 start_ns,
 						  u64 sp, u64 now)
@@ -170,14 +209,15 @@ static __always_inline enum counter walk_and_send(struct py_proc *p, u64 pid_tgi
 		return CNT_THINNED;
 	start_clock(s, now);
 	end = unwind_python(s, p, sp, NULL);
-	if (end != CNT_SAMPLE)
-		return end;
 	s->sample.h.kind = RAW_SAMPLE;
 	s->sample.h.every = ticks;
 	s->sample.h.rate_hz = tick_period_here()->rate_hz;
 	s->sample.h.tgid = pid_tgid >> 32;
 	s->sample.h.time_ns = now;
 	s->sample.h.start_ns = start_ns;
+	if (end != CNT_SAMPLE)
+		return cfg_native_threads && is_without_stack(end) && send_no_stack(end) ?
+			       CNT_RING_FULL : end;
 	send_new_codes(s, p, &s->sample.h);
 	if (cfg_exceptions)
 		send_extra(NULL, false, s, p);

@@ -398,6 +398,12 @@ u64 bpf_get_current_pid_tgid(void)
 	return (u64)host.task.tgid << 32 | (u32)host.task.pid;
 }
 
+long bpf_get_current_comm(void *buf, u32 size)
+{
+	memcpy(buf, host.task.comm, size < sizeof(host.task.comm) ? size : sizeof(host.task.comm));
+	return 0;
+}
+
 u32 bpf_get_smp_processor_id(void)
 {
 	return host.cpu;

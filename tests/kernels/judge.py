@@ -24,7 +24,7 @@ GROWTH = 1.20           # of the instructions that the verifier looked at
 # Counted, and not to be helped: before it was known.
 MAY_LOSE = {"late_discovery": 100}
 # Of the summary's ticks: all others are ways a tick can end.
-NO_ENDS = ("delivered", "missed", "expected", "source", "received", "cpus")
+NO_ENDS = ("delivered", "missed", "expected", "source", "without_stack", "received", "cpus")
 STEPS = ("doctor", "command", "one_pid", "everything", "chosen", "waiting", "cycles")
 # The kernel's, of things that are wrong; emulation under load does make it complain of time.
 WRONG = re.compile(r"WARNING:|BUG:|Oops|general protection|KASAN|deadlock|refcount_t")

@@ -22,6 +22,7 @@
 
 #define NOWHERE "<no Python frame>"
 #define COLLECTING "<GC>"
+#define NATIVE_THREAD "<native thread"
 #define NOT_YET UINT32_MAX
 /* The last minor version of Python 3 whose interpreters all share one GIL. */
 #define ONE_GIL_MINOR 11
@@ -264,6 +265,17 @@ static int add_holder(struct gil *g, const struct event *ev, uint32_t process, u
 	return 0;
 }
 
+/* A sample of a thread that has no Python state: such a thread never has to do with the GIL. */
+static bool is_of_native_thread(const struct gil *g, const struct event *ev, uint32_t n)
+{
+	const struct frame *f = n == 1 ? &g->tables->frames[ev->frames[0]] : NULL;
+	const struct string_ref *name = f ? &g->tables->strings[f->func] : NULL;
+
+	return f && ev->status == STATUS_ON_CPU && f->kind == FRAME_SYNTHETIC &&
+	       name->len >= strlen(NATIVE_THREAD) &&
+	       !memcmp(name->data, NATIVE_THREAD, strlen(NATIVE_THREAD));
+}
+
 int gil_hold_event(void *ctx, const struct event *ev)
 {
 	uint32_t process, thread, n;
@@ -273,19 +285,22 @@ int gil_hold_event(void *ctx, const struct event *ev)
 	int err;
 
 	err = find_process(g, ev, &process, &n);
-	if (!err)
-		err = find_thread(g, ev, process, &thread);
 	if (err)
 		return err;
 	p = &AT(g->processes, struct gil_process, process);
-	th = &AT(g->threads, struct gil_thread, thread);
 	p->samples += ev->weight;
-	th->samples += ev->weight;
-	th->is_main |= !!(ev->status & STATUS_MAIN_THREAD);
 	extend_times(ev->time_us, &p->first_us, &p->last_us);
-	extend_times(ev->time_us, &th->first_us, &th->last_us);
 	if (ev->status & (STATUS_ON_CPU | STATUS_UNKNOWN))
 		p->on_cpu += ev->weight;
+	if (is_of_native_thread(g, ev, n))
+		return 0;
+	err = find_thread(g, ev, process, &thread);
+	if (err)
+		return err;
+	th = &AT(g->threads, struct gil_thread, thread);
+	th->samples += ev->weight;
+	th->is_main |= !!(ev->status & STATUS_MAIN_THREAD);
+	extend_times(ev->time_us, &th->first_us, &th->last_us);
 	if (ev->status & STATUS_HAS_GIL)
 		return add_holder(g, ev, process, thread, n);
 	if (ev->status & STATUS_GIL_REQUESTED)

@@ -174,6 +174,8 @@ static int load(struct capture *s)
 	s->skel->rodata->cfg_all = s->args.all;
 	s->skel->rodata->cfg_gc = s->args.gc;
 	s->skel->rodata->cfg_limit_ns = s->args.no_sample_limit ? 0 : SAMPLE_LIMIT_NS;
+	/* A mode that wants a status wants none of these threads. */
+	s->skel->rodata->cfg_native_threads = s->args.native_threads && !s->mode->need_status;
 	s->skel->rodata->cfg_trace_context = s->args.trace_context;
 	s->skel->rodata->cfg_self_time = s->args.self_time;
 	s->skel->rodata->cfg_period_ns = sampler_period_ns(s->sampler);
@@ -377,7 +379,7 @@ static double missed_pct(struct capture *s)
 	double taken, missed;
 
 	read_counters(s);
-	taken = sum[CNT_SAMPLE];
+	taken = sum[CNT_SAMPLE] + sum[CNT_NO_STACK];
 	missed = sum[CNT_MISSED] + sum[CNT_RING_FULL];
 	return taken ? 100 * missed / (taken + missed) : 0;
 }

@@ -28,6 +28,7 @@ struct capture_args {
 	bool children;			/* the user wants the children of selected processes */
 	bool gc;			/* stacks get <GC> frames */
 	bool opcodes;			/* frames get the opcode of their instruction */
+	bool native_threads;		/* ticks in threads without a Python stack are events, too */
 	bool self_time;			/* measure how long samples take */
 	bool trace_context;		/* events have their thread's context: capture_trace.h */
 	bool bursts;			/* capture_thin() may be called */

@@ -102,6 +102,17 @@ static void take_sample(struct capture *s, const struct raw_sample *raw, size_t 
 		lifecycle_fail(&s->life, process_sample(t->process, raw, len));
 }
 
+static void take_no_stack(struct capture *s, const struct raw_no_stack *raw)
+{
+	struct tracked *t = profiled(s, &raw->h);
+
+	s->received++;
+	if (t)
+		lifecycle_fail(&s->life, process_no_stack(t->process, raw));
+	else
+		take_orphan(s, &raw->h);
+}
+
 /* If the process is not profiled, nothing is lost: the begin of the wait is not known either. */
 static void take_switch_in(struct capture *s, const struct raw_switch_in *run)
 {
@@ -361,6 +372,10 @@ void capture_take(struct capture *s, const void *data, size_t len)
 	case RAW_EXTRA:
 		if (len >= offsetof(struct raw_extra, kernel))
 			take_extra(s, data, len);
+		break;
+	case RAW_NO_STACK:
+		if (len >= sizeof(struct raw_no_stack))
+			take_no_stack(s, data);
 		break;
 	case RAW_RENAME:
 		if (len >= sizeof(struct raw_rename))

@@ -295,6 +295,7 @@ static void set_defaults(struct options *o)
 	switch (o->command) {
 	case COMMAND_RECORD:
 		o->record.capture.gc = true;
+		o->record.capture.native_threads = true;
 		o->record.capture.sent_codes = SENT_SLOTS;
 		o->record.recording.compress = true;
 		break;

@@ -97,6 +97,7 @@ struct agent_config {
 	uint64_t min_wait_ns;
 	enum agent_event event;
 	double probability;		/* > 0, <= 1 */
+	bool native_threads;
 	bool trace_context;
 	enum log_level log_level;
 	struct agent_map labels;

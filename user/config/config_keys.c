@@ -161,6 +161,9 @@ const struct config_key agent_keys[] = {
 	{ "probability", "probability", .type = &config_number, AT(probability), .preset = "1",
 	  .min = 0.0001, .max = 1, SAMPLING, .help = "the share of windows that are profiled; "
 	  "weights are corrected" },
+	{ "native_threads", "native-threads", .type = &config_boolean, AT(native_threads),
+	  .preset = "true", .restart = true, SAMPLING, .help = "CPU time of threads that run no "
+	  "Python" },
 	{ "trace_context", "trace-context", .type = &config_boolean, AT(trace_context),
 	  .restart = true, SAMPLING, .help = "link samples to the trace and span that their "
 	  "thread works on" },

@@ -19,7 +19,8 @@ struct counter_row {
 
 static const struct counter_row rows[] = {
 	{ "tachbpf_python_cpu_seconds", PYTHON_CPU, PYTHON_METRICS_CPU, true,
-	  .help = "CPU time of threads with Python code on their stack, sampled." },
+	  .help = "CPU time of all threads, sampled; with native_threads: false of those that "
+		  "run Python." },
 	{ "tachbpf_python_gil_held_seconds", PYTHON_GIL_ON_CPU, PYTHON_METRICS_GIL, true,
 	  .label = "state", .values = { "on_cpu", "off_cpu" }, .others = PYTHON_METRICS_GIL_WAIT,
 	  .help = "Time for which a thread held the GIL, by whether it was on a CPU." },

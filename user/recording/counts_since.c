@@ -101,5 +101,5 @@ double counts_since(struct counts_since *s, const struct capture_counts *now,
 	out->scan.lost = grown(now->scan.lost, s->then.scan.lost);
 	out->startup_cpu_s = s->then.startup_cpu_s;
 	missed = out->bpf[CNT_MISSED] + out->bpf[CNT_RING_FULL];
-	return percent(missed, out->bpf[CNT_SAMPLE] + missed);
+	return percent(missed, out->bpf[CNT_SAMPLE] + out->bpf[CNT_NO_STACK] + missed);
 }

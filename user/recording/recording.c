@@ -390,6 +390,8 @@ static void own_stats(const struct observed *o, struct process_stats *s)
 	s->unresolved = since(s->unresolved, b->unresolved);
 	s->native = since(s->native, b->native);
 	s->frames = since(s->frames, b->frames);
+	s->native_thread = since(s->native_thread, b->native_thread);
+	s->no_frames = since(s->no_frames, b->no_frames);
 	s->code_repeated = since(s->code_repeated, b->code_repeated);
 	s->process_reads = since(s->process_reads, b->process_reads);
 	s->waits.waits = since(s->waits.waits, b->waits.waits);

@@ -125,6 +125,7 @@ static void json_ticks(struct json *j, const struct capture_counts *c)
 	json_string(j, "source", c->hardware_cycles ? "cycles" : "cpu-clock");
 	for (i = 0; i < ARRAY_SIZE(ends); i++)
 		json_uint(j, ends[i].key, c->bpf[ends[i].cnt]);
+	json_uint(j, "without_stack", c->bpf[CNT_NO_STACK]);
 	json_uint(j, "received", c->received);
 	json_array(j, "cpus");
 	for (i = 0; i < c->cpu_cnt; i++) {
@@ -268,6 +269,8 @@ static void json_row(void *ctx, const struct row *row)
 	json_double(j, "begin_s", row->begin_s);
 	json_double(j, "end_s", row->end_s);
 	json_uint(j, "samples", s->samples);
+	json_uint(j, "native_thread", s->native_thread);
+	json_uint(j, "no_frames", s->no_frames);
 	json_uint(j, "threads", s->threads);
 	thread_names_json(j, row->names);
 	json_uint(j, "code_objects", s->code_cnt);

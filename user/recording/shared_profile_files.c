@@ -312,6 +312,8 @@ static void add_stats(struct process_stats *sum, const struct process_stats *s)
 	sum->unresolved += s->unresolved;
 	sum->native += s->native;
 	sum->frames += s->frames;
+	sum->native_thread += s->native_thread;
+	sum->no_frames += s->no_frames;
 	sum->code_cnt += s->code_cnt;
 	sum->code_without_lines += s->code_without_lines;
 	sum->code_repeated += s->code_repeated;
@@ -376,9 +378,8 @@ int recording_merge(struct recording *r, struct row *row, const struct process *
 		    const struct sink *held)
 {
 	struct group *g = group_of(r, row, process_image(p));
-	int err = g ? 0 : -ENOMEM;
-
 	bool is_new = g && row->in_group != g->id;
+	int err = g ? 0 : -ENOMEM;
 
 	if (g && held && row->stats.samples)
 		err = pour_or_lose(r, g, row, p, held);

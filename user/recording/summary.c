@@ -16,6 +16,7 @@
 #define NAME_COLUMNS 18
 #define COUNT_COLUMNS 12
 #define LOSERS 5	/* processes whose losses are shown */
+#define OUTSIDE_PCT 1	/* less CPU time outside Python is not worth a line */
 #define SHOWN_PATHS 4	/* a program that executes others has many files */
 
 /* of: what 100 % are, and perhaps more; NULL: there is no share. */
@@ -140,7 +141,7 @@ static void print_losers(const struct recording *r, const struct totals *t, FILE
 static void print_losses(const struct recording *r, const struct capture_counts *c,
 			 const struct totals *t, FILE *out)
 {
-	uint64_t missed = c->bpf[CNT_MISSED], came = c->bpf[CNT_SAMPLE];
+	uint64_t missed = c->bpf[CNT_MISSED], came = c->bpf[CNT_SAMPLE] + c->bpf[CNT_NO_STACK];
 	int i;
 
 	print_count(out, "lost", t->lost_total, percent(t->lost_total, t->samples + t->lost_total),
@@ -169,6 +170,20 @@ static void print_stacks(const struct totals *t, FILE *out)
 			    "the samples");
 	print_count(out, "unresolved frames", t->unresolved, percent(t->unresolved, t->frames),
 		    "the frames");
+}
+
+/* What had no Python stack: samples, or with --no-native-threads ticks that are in no file. */
+static void print_outside(const struct capture_counts *c, FILE *out)
+{
+	uint64_t sent = c->bpf[CNT_NO_STACK];
+	uint64_t cnt = sent ? sent : c->bpf[CNT_NATIVE_THREAD] + c->bpf[CNT_NO_FRAMES];
+	double share = percent(cnt, c->bpf[CNT_SAMPLE] + c->bpf[CNT_UNWANTED] + cnt);
+
+	if (share >= OUTSIDE_PCT)
+		print_count(out, "without a stack", cnt, share,
+			    sent ? "the CPU time of these processes was outside Python" :
+				   "the CPU time of these processes was outside Python, and is "
+				   "not in the files");
 }
 
 static void print_lost_processes(const struct recording *r, FILE *out)
@@ -263,6 +278,7 @@ void recording_print(const struct recording *r, const struct capture_counts *c, 
 	print_count(out, "samples", t.samples, 0, NULL);
 	print_losses(r, c, &t, out);
 	print_stacks(&t, out);
+	print_outside(c, out);
 	print_remarks(r, c, &t, out);
 	print_cost(&c->cost, out);
 	fprintf(out, "  %-*s %*s  %7.3f %% of one CPU\n", NAME_COLUMNS, "tachbpf itself",

@@ -12,6 +12,8 @@
 
 /* A bound for programs that make ever more types. */
 #define EXCEPTIONS_MAX 1000
+/* And for those that name their threads anew again and again, or give each a number. */
+#define NATIVE_NAMES_MAX 256
 
 void other_frames_init(struct other_frames *o, struct intern *in, const struct kallsyms *kernel)
 {
@@ -27,6 +29,7 @@ int other_frame(struct other_frames *o, enum other_frame which, uint32_t *id)
 		[FRAME_OF_TRUNCATED] = "<truncated>",
 		[FRAME_OF_UNREADABLE] = "<unreadable frame>",
 		[FRAME_OF_SWITCHING] = "<switching>",
+		[FRAME_OF_NO_PYTHON] = "<no Python frame>",
 		[FRAME_OF_WAIT_FOR_CPU] = "<waiting for a CPU>",
 		[FRAME_OF_WAIT_FOR_GIL] = "<waiting for the GIL>",
 	};
@@ -66,6 +69,22 @@ int other_frame_of_exception(struct other_frames *o, const char type[RAW_EXCEPTI
 	snprintf(text, sizeof(text), "<exception %s>", o->exceptions < EXCEPTIONS_MAX ? name : "?");
 	err = intern_synthetic(o->in, FRAME_SYNTHETIC, text, id);
 	o->exceptions += intern_tables(o->in)->frame_cnt != before;
+	return err;
+}
+
+int other_frame_of_native_thread(struct other_frames *o, const char *comm, uint32_t *id)
+{
+	uint32_t before = intern_tables(o->in)->frame_cnt, known;
+	char name[4 * COMM_BYTES], text[sizeof(name) + 24];
+	int err;
+
+	escape_text(comm, strnlen(comm, COMM_BYTES), name, sizeof(name));
+	snprintf(text, sizeof(text), "<native thread %s>", name);
+	if (!*name || (o->native_names >= NATIVE_NAMES_MAX &&
+		       !intern_find_string(o->in, text, strlen(text), &known)))
+		snprintf(text, sizeof(text), "<native thread>");
+	err = intern_synthetic(o->in, FRAME_SYNTHETIC, text, id);
+	o->native_names += intern_tables(o->in)->frame_cnt != before;
 	return err;
 }
 

@@ -17,7 +17,7 @@ struct kallsyms;
 /* Those with one name. */
 enum other_frame {
 	FRAME_OF_NATIVE, FRAME_OF_GC, FRAME_OF_TRUNCATED, FRAME_OF_UNREADABLE, FRAME_OF_SWITCHING,
-	FRAME_OF_WAIT_FOR_CPU, FRAME_OF_WAIT_FOR_GIL,
+	FRAME_OF_NO_PYTHON, FRAME_OF_WAIT_FOR_CPU, FRAME_OF_WAIT_FOR_GIL,
 	OTHER_FRAME_CNT,
 };
 
@@ -26,6 +26,7 @@ struct other_frames {
 	const struct kallsyms *kernel;	/* NULL: names of kernel functions are not known */
 	uint32_t ids[OTHER_FRAME_CNT];	/* UINT32_MAX: not made yet */
 	uint32_t exceptions;		/* types that have a frame */
+	uint32_t native_names;		/* of native threads that have a frame */
 };
 
 /* in and kernel (may be NULL) must stay valid. There is nothing to free. */
@@ -39,6 +40,11 @@ int other_frame_of_kernel(struct other_frames *o, uint64_t addr, uint32_t *id);
 int other_frame_of_call(struct other_frames *o, uint16_t sysno, uint32_t *id);
 /* "<exception NAME>"; beyond 1,000 types of a process "<exception ?>". type may have any bytes. */
 int other_frame_of_exception(struct other_frames *o, const char type[RAW_EXCEPTION], uint32_t *id);
+/*
+ * "<native thread COMM>"; beyond 256 different names of a process, and without a name, "<native
+ * thread>". comm may have any bytes.
+ */
+int other_frame_of_native_thread(struct other_frames *o, const char *comm, uint32_t *id);
 
 /*
  * The index of the first of x's kernel frames to show: those before it lead from the scheduler to

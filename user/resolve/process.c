@@ -557,6 +557,51 @@ int process_sample(struct process *p, const struct raw_sample *raw, size_t len)
 	return without_memory(p, raw->tid, take_sample(p, raw, len));
 }
 
+/* A main thread that runs Python has no state before the interpreter begins and after it ends. */
+static bool runs_python(struct process *p, uint32_t tid)
+{
+	return tid == (uint32_t)p->args.tgid && (threads_find(&p->threads, tid, 0) ||
+						 (p->args.py.exe && !p->stats.threads));
+}
+
+static int take_no_stack(struct process *p, const struct raw_no_stack *raw)
+{
+	bool native = raw->end == CNT_NATIVE_THREAD && !runs_python(p, raw->tid);
+	uint64_t *cnt = native ? &p->stats.native_thread : &p->stats.no_frames;
+	char comm[COMM_BYTES + 1] = "";
+	uint32_t frame;
+	struct event ev = {
+		.time_us = raw->h.time_ns / US_NS,
+		.thread_id = raw->tid,
+		.interp_id = raw->interp_id,
+		.nframes = 1,
+		.frames = &frame,
+		.weight = 1,
+		.tick_ns = raw_tick_ns(&raw->h),
+		.status = raw->status,
+	};
+	int err = p->waits ? waits_no_stack(p->waits, raw->tid, raw->h.time_ns) : 0;
+
+	memcpy(comm, raw->comm, COMM_BYTES);
+	/* The process' comm is no name of a thread's own: Python may have given it one. */
+	if (raw->tid != (uint32_t)p->args.tgid && strcmp(comm, p->comm))
+		process_rename(p, raw->tid, comm);
+	if (!err)
+		err = native ? other_frame_of_native_thread(&p->others, comm, &frame) :
+			       other_frame(&p->others, FRAME_OF_NO_PYTHON, &frame);
+	if (!err) {
+		p->stats.frames++;
+		err = deliver(p, &ev);
+	}
+	*cnt += !err;
+	return err;
+}
+
+int process_no_stack(struct process *p, const struct raw_no_stack *raw)
+{
+	return without_memory(p, raw->tid, take_no_stack(p, raw));
+}
+
 int process_switch_out(struct process *p, const struct raw_sample *raw, size_t len)
 {
 	struct thread *t;

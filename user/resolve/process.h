@@ -30,6 +30,8 @@ struct process_stats {
 	uint64_t unresolved;	/* frames that are <unresolved> */
 	uint64_t native;	/* frames of machine code, which are all called <native> */
 	uint64_t frames;	/* all frames */
+	uint64_t native_thread;	/* samples with the frame <native thread NAME> */
+	uint64_t no_frames;	/* samples with the frame <no Python frame> */
 	uint64_t code_cnt;	/* code objects with names */
 	uint64_t code_without_lines;	/* code objects with names, but no line table */
 	uint64_t code_repeated;	/* records of code objects that had names already */
@@ -90,6 +92,12 @@ int process_extra(struct process *p, const struct raw_extra *x, size_t len);
  * counts as lost (LOSS_WRITE).
  */
 int process_sample(struct process *p, const struct raw_sample *raw, size_t len);
+
+/*
+ * Take a tick in a thread without a Python stack: an event with one frame, "<native thread NAME>"
+ * or "<no Python frame>". Errors as process_sample().
+ */
+int process_no_stack(struct process *p, const struct raw_no_stack *raw);
 
 /*
  * Take a thread's switch-out, switch-in, exit. The time between switch-out and switch-in becomes

@@ -139,6 +139,13 @@ int waits_tick(struct waits *w, const struct raw_sample *raw)
 	return err;
 }
 
+int waits_no_stack(struct waits *w, uint32_t tid, uint64_t now_ns)
+{
+	struct wait_thread *t = find(w, tid);
+
+	return t ? repair(w, t, now_ns) : 0;
+}
+
 static void begin(struct waits *w, struct wait_thread *t, uint64_t out_ns)
 {
 	t->out = true;

@@ -56,6 +56,8 @@ void waits_free(struct waits *w);
 
 /* Take the sample of a tick. Returns 0, -ENOMEM or the result of fn, as the other functions. */
 int waits_tick(struct waits *w, const struct raw_sample *raw);
+/* A tick in the thread, which has no Python stack now: a wait that has not ended ends. */
+int waits_no_stack(struct waits *w, uint32_t tid, uint64_t now_ns);
 /*
  * Take a thread's switch-out. raw has its stack; with RAW_NOT_WALKED it has none, and the wait
  * gets the thread's last stack, if one is known.

@@ -3,6 +3,8 @@
 import subprocess
 from collections import Counter
 
+import pytest
+
 import noise
 from agent import bound_s, profile_ids, profiles, seconds_of
 from otlp_decode import CPU
@@ -10,6 +12,18 @@ from paths import binary
 
 RATE = 999
 SECOND = 10**9
+# As targets/spend.py, but a thread that knows no Python uses the CPU: libc's atoi, of 32 MB.
+NATIVE = """
+import ctypes, sys, time
+libc, digits = ctypes.CDLL(None), ctypes.create_string_buffer(b"0" * (32 << 20))
+print("ready", flush=True)
+for line in iter(sys.stdin.readline, ""):
+    start, thread = time.process_time(), ctypes.c_ulong()
+    while time.process_time() < start + float(line):
+        libc.pthread_create(ctypes.byref(thread), None, libc.atoi, digits)
+        libc.pthread_join(thread, None)
+    print(time.process_time() - start, 1 << 30, flush=True)
+"""
 
 
 def test_cpu_time_of_each_service(rig, sink):
@@ -84,3 +98,24 @@ def test_a_recording_says_the_same(rig, sink):
             stack, _, count = text.rpartition(" ")
             recorded[tuple(named_frames(stack))] += int(count)
     assert sent == recorded and sum(sent.values()) > RATE
+
+
+@pytest.mark.parametrize("options", [(), ("--no-native-threads",)])
+def test_cpu_time_outside_python(rig, sink, options):
+    """Of the service, unless it is not wanted."""
+    (rig.out / "native.py").write_text(NATIVE)
+    started = rig.start("--rate", RATE, "--otlp-endpoint", sink.url, *options)
+    stolen = noise.stolen_s()
+    target = rig.target("native.py")
+    used = target.spend(2)
+    stolen = noise.stolen_s() - stolen
+    started.end()
+    sink.settle()
+    native = sum(value * profile["period"] for _, profile in profiles(sink, "native.py")
+                 for (*_, root), value, _ in profile["samples"]
+                 if root[0].startswith("<native thread python3")) / SECOND
+    if options:
+        assert native == 0 and seconds_of(sink, "native.py") < 0.5 * used.cpu_s
+    else:
+        assert native > 0.5 * used.cpu_s
+        assert seconds_of(sink, "native.py") in bound_s(used, RATE, stolen)

@@ -8,7 +8,7 @@ import pytest
 import noise
 from per_interpreter import of_all, record_target
 from present import covered
-from profiles import MAIN_THREAD
+from profiles import HAS_GIL, MAIN_THREAD, ON_CPU, inside_python, outside_python
 from recording import Recording, succeeded
 from summary import files, lost
 
@@ -81,13 +81,19 @@ def children(interpreter, all_children):
 def test_a_thread_of_c_has_a_stack_while_it_runs_python(foreign):
     phase = foreign.truth["phases"]["foreign"]
     tid, = set(phase["tids"])
-    mine = [s for s in foreign.profile.samples if s.tid == tid]
+    all_of_it = [s for s in foreign.profile.samples if s.tid == tid]
+    mine = inside_python(all_of_it)
     home = foreign.truth.stack("from_c")
     assert len(home) == 1, "C began the thread"
-    # two calls; nothing of what C burnt before, between and behind them
+    # two calls: what C burnt before, between and behind them has no stack of Python
     bound = noise.count_bound(2 * phase["each_s"], RATE, noise.missed(foreign.summary) +
                               foreign.summary["lost_total"])
     assert len(mine) in bound, (len(mine), str(bound))
+    # and of what C burnt, all: before, between and behind the calls it has no thread state
+    outside = [s for s in all_of_it if outside_python(s)]
+    assert len(outside) in noise.count_bound(2 * phase["each_s"], RATE,
+                                             noise.missed(foreign.summary)), len(outside)
+    assert {s.status for s in outside} <= {ON_CPU, ON_CPU | HAS_GIL}
     # on top of it may be what notes the truth
     wrong = [s for s in mine if [(f.file, f.func) for f in s.frames][-1:] != home]
     assert not wrong, (len(wrong), wrong[:2])

@@ -72,7 +72,9 @@ def test_a_split_keeps_them_and_a_lone_file_has_none(named, tmp_path):
     lone = tmp_path / "lone.tach"
     lone.write_bytes((named.path / named.process["file"]).read_bytes())
     for fmt in ("speedscope", "gecko", "collapsed"):
-        assert "worker-1" not in good("convert", lone, "--format", fmt, "-o", "-")
+        text = good("convert", lone, "--format", fmt, "-o", "-")
+        # a thread that has no Python state yet, or no more, has its name in a frame
+        assert "worker-1" not in text.replace("<native thread worker-1>", "")
     # What CPython writes likewise is the same with names and without.
     assert sorted(good("replay", lone).splitlines()) == sorted(
         line.split(";", 1)[1] if line.startswith("process:") else line

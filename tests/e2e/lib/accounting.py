@@ -16,7 +16,7 @@ import re
 from summary import files
 
 # Of the summary's ticks: all others are ways a tick can end.
-NO_ENDS = ("delivered", "expected", "missed", "source", "received", "cpus")
+NO_ENDS = ("delivered", "expected", "missed", "source", "without_stack", "received", "cpus")
 # Ends of ticks that are losses by the same name.
 BOTH = ("ring_full", "busy", "thread_state_unreadable", "thread_state_uncertain")
 
@@ -38,7 +38,10 @@ def check(summary):
     as lost, and each loss is in the sum."""
     ticks, lost = summary["ticks"], summary["lost"]
     check_ticks(ticks)
-    assert ticks["samples"] == ticks["received"], ticks
+    assert ticks["samples"] + ticks["without_stack"] == ticks["received"], ticks
+    # the rest of not_ready is of processes whose libpython was not found yet
+    assert 0 <= ticks["native_thread"] + ticks["no_frames"] + ticks["not_ready"] - \
+        ticks["without_stack"] <= ticks["not_ready"], ticks
     assert ticks["received"] == summary["samples"] + lost["orphans"] + lost["write"] + \
         lost["no_file"] + lost["memory"], (ticks, lost)
     assert summary["lost_total"] == sum(lost.values())

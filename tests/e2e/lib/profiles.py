@@ -18,6 +18,7 @@ SYNTHETIC = "~"
 GC = (SYNTHETIC, "<GC>")
 TRUNCATED = "<truncated>"
 UNREADABLE = "<unreadable frame>"
+NO_PYTHON, NATIVE_THREAD = "<no Python frame>", "<native thread"
 
 
 class Profile:
@@ -47,6 +48,17 @@ def leaf_is(sample, function):
 
 def names(sample):
     return [(f.file, f.func) for f in sample.frames]
+
+
+def outside_python(sample):
+    """Is it CPU time of a thread that had no Python frame? Below a frame of its process at most."""
+    inner = sample.frames[0] if sample.frames else None
+    return bool(inner) and inner.file == SYNTHETIC and inner.func.startswith(
+        (NO_PYTHON, NATIVE_THREAD))
+
+
+def inside_python(samples):
+    return [s for s in samples if not outside_python(s)]
 
 
 def without_gc(sample):

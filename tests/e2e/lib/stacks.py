@@ -7,7 +7,7 @@ else is known here, neither the profiler nor CPython's versions.
 """
 import collections
 
-from profiles import GC, MAX_FRAMES, SYNTHETIC, TRUNCATED
+from profiles import GC, MAX_FRAMES, SYNTHETIC, TRUNCATED, inside_python
 
 RIGHT, WRONG, CUT, UNREADABLE = "right", "wrong", "cut", "unreadable"
 STRING_MAX = 4096       # bytes of a name that a profile holds
@@ -117,9 +117,11 @@ class Known:
 
 
 class Verdict:
-    """Of one behaviour: how many points, how many of them wrong, and why."""
+    """Of one behaviour: how many points, how many of them wrong, and why. CPU time outside Python
+    has no stack to be judged."""
 
     def __init__(self, samples, known):
+        samples = inside_python(samples)
         self.points, self.verdicts = len(samples), collections.Counter()
         self.examples, self.leaves = collections.Counter(), collections.Counter()
         cache = {}

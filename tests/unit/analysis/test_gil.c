@@ -419,6 +419,27 @@ static void test_holders_not_recorded(void **state)
 }
 
 /* Two threads that hold the GIL at the same time, and two that take turns with each sample. */
+/* Threads of C count as time of the process, and not as threads that could want the GIL. */
+static void test_native_threads(void **state)
+{
+	struct made m = start(MODE_WALL, 12);
+	uint32_t f = frame(&m, "f", 10, 0), native = frame(&m, "<native thread blas>", -1, -1);
+	uint32_t none = frame(&m, "<no Python frame>", -1, -1), cnt;
+
+	samples(&m, 1, 0, 0, 10, HOLDS, 1, f);
+	samples(&m, 2, 0, 0, 20, STATUS_ON_CPU, 1, native);
+	samples(&m, 3, 0, 0, 5, STATUS_ON_CPU, 1, none);
+	finish(&m);
+	assert_int_equal(process(&m, 0)->samples, 35);
+	assert_int_equal(process(&m, 0)->on_cpu, 35);
+	assert_int_equal(process(&m, 0)->held, 10);
+	assert_int_equal(process(&m, 0)->last_us, 19 * STEP);
+	gil_threads(m.gil, &cnt);
+	assert_int_equal(cnt, 2);
+	assert_int_equal(gil_rows_thread_cnt(m.rows, 0), 2);
+	clean(&m);
+}
+
 static void test_crowds(void **state)
 {
 	int parallel;
@@ -570,6 +591,7 @@ int main(void)
 		cmocka_unit_test(test_chosen_waits),
 		cmocka_unit_test(test_what_is_known),
 		cmocka_unit_test(test_holders_not_recorded),
+		cmocka_unit_test(test_native_threads),
 		cmocka_unit_test(test_crowds),
 		cmocka_unit_test(test_holders_are_bounded),
 		cmocka_unit_test(test_extreme_times),

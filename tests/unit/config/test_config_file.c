@@ -20,6 +20,7 @@ static void test_nothing_is_the_defaults(void **state)
 		assert_int_equal(c->modes, AGENT_CPU);
 		assert_true(c->probability == 1);
 		assert_false(c->trace_context);
+		assert_true(c->native_threads);
 		assert_false(c->privacy.command_line);
 		assert_int_equal(c->privacy.paths, AGENT_PATHS_FULL);
 		assert_false(agent_config_has_otlp(c));

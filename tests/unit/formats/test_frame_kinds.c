@@ -13,6 +13,7 @@ static const struct {
 } stack[] = {
 	{ "<kernel pipe_read>", FRAME_KERNEL },
 	{ "<blocked in read>", FRAME_SYNTHETIC },
+	{ "<native thread blas>", FRAME_SYNTHETIC },
 	{ "<native>", FRAME_NATIVE },
 	{ "0x7f001234", FRAME_NATIVE },
 	{ "work", FRAME_PYTHON },

@@ -39,6 +39,7 @@ static void test_names(void **state)
 		{ "~", "<kernel schedule>", LINE_NONE, FRAME_KERNEL },
 		{ "~", "<kernel ", LINE_NONE, FRAME_KERNEL },
 		{ "~", "<native>", LINE_NONE, FRAME_NATIVE },
+		{ "~", "<native thread blas>", LINE_NONE, FRAME_SYNTHETIC },
 		{ "~", "0x55d1c0de", LINE_NONE, FRAME_NATIVE },
 	};
 	const struct string_ref nothing = { 0 }, tilde = ref("~");

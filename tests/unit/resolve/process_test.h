@@ -17,7 +17,7 @@ static struct memory_observer observer;
 static struct process *p;
 static struct raw_sample raw;
 
-static struct process_args more_args;	/* unit, waits, frames of waits, kernel: for begin() */
+static struct process_args more_args;	/* unit, waits, frames of waits, kernel, py: for begin() */
 
 static inline void begin(void)
 {
@@ -27,6 +27,7 @@ static inline void begin(void)
 		.unit = more_args.unit,
 		.waits = more_args.waits, .wait_frames = more_args.wait_frames,
 		.runnable_frames = more_args.runnable_frames, .kernel = more_args.kernel,
+		.py = more_args.py,
 	};
 
 	fake_codes_in_self(&fake, CODES);

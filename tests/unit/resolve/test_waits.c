@@ -95,6 +95,21 @@ static void test_short_waits(void **state)
 	waits_free(w);
 }
 
+/* A tick without a Python stack ends a wait whose switch-in was lost; its stack stays. */
+static void test_no_stack(void **state)
+{
+	struct waits *w = new_waits(0, true);
+
+	assert_int_equal(waits_no_stack(w, 5, 5 * MS), 0);	/* nobody knows the thread */
+	leave(w, 5, 10 * MS, WHY_BLOCKED, 0, 0);
+	assert_int_equal(waits_no_stack(w, 5, 20 * MS), 0);
+	assert_int_equal(waits_no_stack(w, 5, 25 * MS), 0);
+	come(w, 5, 30 * MS, 10 * MS, 0);
+	expect(0, WAIT_BLOCKED, 11 * MS, 10);
+	assert_int_equal(got_cnt, 1);
+	waits_free(w);
+}
+
 static void test_runnable(void **state)
 {
 	struct waits *w = new_waits(0, true);
@@ -245,6 +260,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_one_wait),     cmocka_unit_test(test_short_waits),
+		cmocka_unit_test(test_no_stack),
 		cmocka_unit_test(test_runnable),     cmocka_unit_test(test_gil),
 		cmocka_unit_test(test_min),	     cmocka_unit_test(test_emit_open),
 		cmocka_unit_test(test_lost_records), cmocka_unit_test(test_guessed),
