@@ -108,7 +108,7 @@ int open_files_ready(struct profile_file *f)
 		f->fd = output_reopen_file(r->dirfd, f->row->file, &f->was);
 		if (f->fd < 0)
 			return f->fd;
-		if (f->has_journal && profile_file_journal(f, journal))
+		if (f->has_journal && recording_journal(r, f->row, journal))
 			f->journal_fd = output_reopen_file(r->dirfd, journal, &f->journal_was);
 		if (f->journal_fd >= 0)
 			flock(f->journal_fd, LOCK_EX | LOCK_NB);

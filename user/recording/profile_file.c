@@ -16,7 +16,6 @@
 #include "base/arith.h"
 #include "base/util.h"
 #include "formats/formats.h"
-#include "formats/tach/tach_journal.h"
 #include "formats/tach/tach_write.h"
 #include "recording/open_files.h"
 #include "recording/recording_rows.h"
@@ -137,30 +136,12 @@ static int create_file(struct recording *r, struct row *row)
 
 /* ---- the journal ---- */
 
-static bool journal_place(const struct recording *r, const struct row *row, char out[PATH_MAX])
-{
-	char name[OUTPUT_NAME_MAX];
-
-	if (snprintf(name, sizeof(name), ".%s" TACH_JOURNAL_SUFFIX, row->file) >=
-	    OUTPUT_NAME_MAX)
-		return false;
-	if (row->named)
-		return recording_beside(r, name, out);
-	memcpy(out, name, sizeof(name));
-	return true;
-}
-
-bool profile_file_journal(const struct profile_file *f, char out[PATH_MAX])
-{
-	return journal_place(f->recording, f->row, out);
-}
-
 static int create_journal(const struct recording *r, const struct row *row)
 {
 	char place[PATH_MAX];
 	int fd;
 
-	if (!journal_place(r, row, place)) {
+	if (!recording_journal(r, row, place)) {
 		log_warn("no journal for '%s': its name is too long; a killed recording cannot be "
 			 "recovered", row->file);
 		return -1;
@@ -182,7 +163,7 @@ static void close_journal(struct profile_file *f)
 	if (!f->has_journal)
 		return;
 	if (f->fd >= 0 && pread(f->fd, &magic, sizeof(magic), 0) == sizeof(magic) && magic &&
-	    journal_place(r, f->row, place))
+	    recording_journal(r, f->row, place))
 		unlinkat(f->row->named ? AT_FDCWD : r->dirfd, place, 0);
 	if (f->journal_fd >= 0)
 		close(f->journal_fd);
@@ -219,7 +200,7 @@ static int undo_create(struct profile_file *f)
 		log_write_error(r, f->row, f->err);
 	if (f->row->named)	/* recording_discard() removes it */
 		return f->err;
-	if (journal_place(r, f->row, place))
+	if (recording_journal(r, f->row, place))
 		unlinkat(r->dirfd, place, 0);
 	unlinkat(r->dirfd, f->row->file, 0);
 	f->recording->file_cnt--;

@@ -7,7 +7,6 @@
 #ifndef TACHBPF_PROFILE_FILE_H
 #define TACHBPF_PROFILE_FILE_H
 
-#include <limits.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 
@@ -58,9 +57,6 @@ int profile_file_flush(struct profile_file *f);
  * (recording_judge_error()); logs why. The sink is a TACH file's, or there is none.
  */
 int profile_file_end(struct profile_file *f);
-
-/* The journal's path, or its name in the recording's directory. Returns false: it is too long. */
-bool profile_file_journal(const struct profile_file *f, char out[PATH_MAX]);
 
 /* Close all files without writing more: `tachbpf recover` can finish them. */
 void profile_file_abandon(struct profile_file *f);

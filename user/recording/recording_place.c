@@ -109,6 +109,19 @@ const char *recording_beside(const struct recording *r, const char *name, char o
 	return NULL;
 }
 
+bool recording_journal(const struct recording *r, const struct row *row, char out[PATH_MAX])
+{
+	char name[OUTPUT_NAME_MAX];
+
+	if (snprintf(name, sizeof(name), ".%s" TACH_JOURNAL_SUFFIX, row->file) >=
+	    OUTPUT_NAME_MAX)
+		return false;
+	if (row->named)
+		return recording_beside(r, name, out);
+	memcpy(out, name, sizeof(name));
+	return true;
+}
+
 /* ---- files that the user has named ---- */
 
 /* The name of a file's FILE.json. false: it is too long. */

@@ -170,6 +170,8 @@ int recording_add_named(struct recording *r, const char *name);
 void recording_reserve_row(struct recording *r, const char *command);
 /* The path of a name beside path, in out. NULL with errno: it is too long. */
 const char *recording_beside(const struct recording *r, const char *name, char out[PATH_MAX]);
+/* The journal of a row's file: its path, or its name in r->dirfd. false: it would be too long. */
+bool recording_journal(const struct recording *r, const struct row *row, char out[PATH_MAX]);
 /*
  * session.json in the directory, FILE.json beside each named file, each whole or not at all. 0 or
  * -errno; logs why. To be called once.

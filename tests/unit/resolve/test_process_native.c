@@ -139,7 +139,7 @@ static void test_write_error(void **state)
 	begin();
 	observer.event_err = -ENOSPC;
 	assert_int_equal(process_no_stack(p, &r), -ENOSPC);
-	assert_int_equal(stats_now().write_lost, 1);
+	assert_int_equal(stats_now().lost[LOSS_WRITE], 1);
 	assert_int_equal(stats_now().native_thread, 0);
 	end();
 }
