@@ -45,12 +45,16 @@ static __always_inline enum counter report_unknown(u32 tgid)
 /*
  * This thread has no Python stack. If the process has mapped other code since user space
  * inspected it, it may have become Python, or have loaded another CPython: send a RAW_CHANGED.
- * If the ring buffer has no room, the next tick tries again.
+ * If the ring buffer has no room, the next tick tries again. At its exit and in an exec a process
+ * loses what it has mapped, and a record of that comes.
  */
 static __always_inline void report_changed(struct py_proc *p, u32 tgid)
 {
-	u64 pages = current_exec_pages();
+	u64 pages;
 
+	if (current_flags() & PF_EXITING || current_is_in_exec())
+		return;
+	pages = current_exec_pages();
 	if (p->exe && !p->exec_pages)	/* admitted at its exec, never inspected */
 		p->exec_pages = pages;
 	if (p->exec_pages != pages && !send_tick(RAW_CHANGED, tgid, pages))

@@ -399,13 +399,13 @@ static __always_inline void restart_walk(struct walk *w, u64 fr)
 	w->owner = 0;
 }
 
-int walk_entered_greenlet(u64 ts);
+int enter_greenlet(u64 ts);
 /*
  * The walk from the _PyCFrame of the state ts has failed: another greenlet's C stack may be in its
- * place (3.11, 3.12). Walk the greenlet that is entered, if its _PyCFrame is found. Returns 0. The
- * function has external linkage, so the verifier checks it only once.
+ * place (3.11, 3.12). Prepare the walk of the greenlet that is entered. Returns 0: its _PyCFrame is
+ * not found. The function has external linkage, so the verifier checks it only once.
  */
-__weak __noinline int walk_entered_greenlet(u64 ts)
+__weak __noinline int enter_greenlet(u64 ts)
 {
 	u64 cframe, found;
 	struct scratch *s;
@@ -418,20 +418,30 @@ __weak __noinline int walk_entered_greenlet(u64 ts)
 	w = &s->walk;
 	cframe = ts_u64(s, s->l.ts_frame);
 	found = find_cframe(s, w);
-	if (found && found != cframe) {
-		restart_walk(w, found);
-		s->sample.flags &= RAW_GC;
-		s->sample.gc_at = 0;
-		if (read_cframe(s, w, ts))
-			return discard_stack(s, w);
-		w->low = w->fr + 1;
-		walk_frames(s);
+	if (!found || found == cframe)
+		return 0;
+	restart_walk(w, found);
+	s->sample.flags &= RAW_GC;
+	s->sample.gc_at = 0;
+	if (read_cframe(s, w, ts)) {
+		discard_stack(s, w);
+		return 0;
 	}
+	w->low = w->fr + 1;
+	return 1;
+}
+
+/* The walk from the _PyCFrame of the state ts has failed: walk the greenlet that is entered. */
+static __always_inline void walk_entered_greenlet(struct scratch *s, struct walk *w, u64 ts)
+{
+	u64 cframe = ts_u64(s, s->l.ts_frame);
+
+	if (enter_greenlet(ts))
+		walk_frames(s);
 	/* A _PyCFrame in use is not below the stack pointer. */
 	if (!w->n && s->sample.flags & RAW_UNREADABLE && cframe < w->sp &&
 	    is_on_c_stack(w, cframe))
 		s->sample.flags ^= RAW_UNREADABLE | RAW_SWITCHING;
-	return 0;
 }
 
 /* Id of the interpreter is; 0 also if it is unknown. */
@@ -638,7 +648,7 @@ static __always_inline enum counter unwind_python(struct scratch *s, struct py_p
 		find_gc(s, p, is, w);
 	walk_frames(s);
 	if (w->cframe && (out->flags & RAW_SWITCHING || (!w->n && out->flags & RAW_UNREADABLE)))
-		walk_entered_greenlet(ts);
+		walk_entered_greenlet(s, w, ts);
 	out->nframes = w->n;
 	/* A stack whose first frame could not be read is sent, too. */
 	return w->n || out->flags & (RAW_UNREADABLE | RAW_SWITCHING) ? CNT_SAMPLE : CNT_NO_FRAMES;

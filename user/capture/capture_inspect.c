@@ -219,6 +219,12 @@ static void take_other(struct capture *s, struct tracked *t, const struct findin
 		log_debug("process %d: %s", t->tgid, f->found.why);
 }
 
+/* A profiled process has released its memory. Its last ticks, and then its RAW_EXIT, come yet. */
+static bool will_report_its_end(const struct capture *s, const struct tracked *t)
+{
+	return t->process && !s->counters.sum[CNT_LIFECYCLE_LOST];
+}
+
 static void take_finding(struct capture *s, struct tracked *t, uint64_t inspected_ns,
 			 struct finding *f)
 {
@@ -235,6 +241,10 @@ static void take_finding(struct capture *s, struct tracked *t, uint64_t inspecte
 		inspect_again_soon(t);
 		break;
 	case PROC_EV_ENDED:
+		if (will_report_its_end(s, t)) {
+			inspect_backoff(&t->schedule, now_ns());
+			break;
+		}
 		s->unidentified += t->asked;
 		lifecycle_step(&s->life, t, f->event, NULL);
 		break;
