@@ -79,7 +79,7 @@ def test_a_target_that_waits_misses_no_ticks(scratch, python):
     assert summary["ticks"]["missed"] == 0
 
 
-def test_threads_without_python_are_counted_not_sampled(scratch, python):
+def test_threads_without_python_are_counted(scratch, python):
     stolen = noise.stolen_s()
     with Target(python, scratch, "native=1") as target:
         with Recording(["-p", target.pid, "-r", RATE, "-o", scratch / "native.tach",

@@ -133,7 +133,7 @@ def test_info_and_report_show_them(lossy):
         for shown in (of_file, of_report):
             assert shown["lost"] == row["lost"] and shown["lost_threads"] == row["lost_threads"]
         for tid, lost in row["lost_threads"].items():
-            said = rf"thread {tid}: .*\b{lost['waits_ring_full']} waits_ring_full"
+            said = rf"(thread|tid) {tid}\)?: .*\b{lost['waits_ring_full']} waits_ring_full"
             assert re.search(said, text) and re.search(said, foot), (said, foot)
         assert re.search(rf"^  {row['pid']} .*{row['lost']['waits_ring_full']} waits_ring_full",
                          foot, re.M), foot
