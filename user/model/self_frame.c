@@ -6,9 +6,9 @@
 
 #include "base/util.h"
 
-/* resolve/ and model/remap.c make these. */
-static const char *const python_functions[] = {
-	"<unresolved>", "<unreadable frame>", "<lost frame>", "<truncated>", "<switching>",
+/* How their names begin. Other profilers' frames without a file have names like any function. */
+static const char *const details[] = {
+	"<GC>", "<native>", "<blocked in ", "<exception ", "<kernel ", "<waiting for ",
 };
 
 bool frame_is_detail(const struct profile_tables *tables, uint32_t frame)
@@ -17,13 +17,11 @@ bool frame_is_detail(const struct profile_tables *tables, uint32_t frame)
 	const struct string_ref *name = &tables->strings[f->func];
 	size_t i;
 
-	if (f->kind == FRAME_PYTHON)
-		return false;
-	for (i = 0; f->kind == FRAME_SYNTHETIC && i < ARRAY_SIZE(python_functions); i++)
-		if (name->len == strlen(python_functions[i]) &&
-		    !memcmp(name->data, python_functions[i], name->len))
-			return false;
-	return true;
+	for (i = 0; f->kind != FRAME_PYTHON && i < ARRAY_SIZE(details); i++)
+		if (name->len >= strlen(details[i]) &&
+		    !memcmp(name->data, details[i], strlen(details[i])))
+			return true;
+	return false;
 }
 
 uint32_t self_frame(const struct profile_tables *tables, const uint32_t *frames, uint32_t n)

@@ -14,8 +14,9 @@
 #include "model/event.h"
 
 /*
- * Is this frame a detail? Those that stand for a Python function or for several are not:
- * <unresolved>, <unreadable frame>, <lost frame>, <truncated>, <switching>.
+ * Is this frame a detail? Those that stand for a Python function or for several are not
+ * (<unresolved>, <unreadable frame>, <lost frame>, <truncated>, <switching>), nor those of threads
+ * without a Python stack, nor functions of other profilers that have no file.
  */
 bool frame_is_detail(const struct profile_tables *tables, uint32_t frame);
 

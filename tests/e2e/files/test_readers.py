@@ -13,6 +13,7 @@ import pytest
 
 from captures import stacks
 from command import good, refused, run
+from html_reports import is_detail, self_of
 from paths import TESTS, binary
 from processes import TIMEOUT
 
@@ -61,6 +62,10 @@ def test_info(path):
     assert "\x1b" not in text and path.name in text and path.parent.name in text
 
 
+def key_of(frame):
+    return frame[1], None if frame[0] == "~" else frame[0]
+
+
 @pytest.mark.parametrize("path", FILES, ids=ids(FILES))
 def test_report(path):
     want = answers(path)
@@ -73,10 +78,11 @@ def test_report(path):
     self_count, total = collections.Counter(), collections.Counter()
     for _, events in want:
         for _, _, weight, frames in events:
-            keys = [(f[1], None if f[0] == "~" else f[0]) for f in frames]
-            if keys:
-                self_count[keys[0]] += weight
-            total.update({key: weight for key in set(keys)})
+            if not frames:
+                continue
+            own = self_of(frames[::-1])
+            self_count[key_of(own)] += weight
+            total.update({key_of(f): weight for f in frames if f == own or not is_detail(f)})
     report = json.loads(done.stdout)
     assert report["unit"] == want[0][0][0]
     assert report["samples"] == sum(e[2] for _, events in want for e in events)

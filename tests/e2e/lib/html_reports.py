@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """The HTML reports: how tests make them, and the numbers that they must show."""
 import collections
+import re
 
 from captures import samples_of
 from command import good
 
+# How the names of details begin, as in user/model/self_frame.c.
+DETAIL = re.compile("<(GC>|native>|blocked in |exception |kernel |waiting for )")
 CAPTURES = ("cpu_raw", "wall_zstd", "native_opcodes", "deep400")
 
 
@@ -20,9 +23,8 @@ def samples(name):
 
 
 def is_detail(frame):
-    """Is it no Python function, and stands for none: <GC>, not <truncated>?"""
-    return frame[0] == "~" and frame[1] not in ("<unresolved>", "<unreadable frame>", "<lost frame>",
-                                                "<truncated>", "<switching>")
+    """Does it say what the Python function below it does: <GC>, not <truncated>?"""
+    return frame[0] == "~" and bool(DETAIL.match(frame[1]))
 
 
 def self_of(stack):

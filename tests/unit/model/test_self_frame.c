@@ -14,8 +14,8 @@
 #include "model/intern.h"
 #include "model/self_frame.h"
 
-enum { GC, BLOCKED, EXCEPTION, KERNEL, NATIVE, UNRESOLVED, UNREADABLE, LOST, TRUNCATED, LIKE_GC,
-       FUNCTION, FRAMES };
+enum { GC, BLOCKED, EXCEPTION, KERNEL, NATIVE, UNRESOLVED, UNREADABLE, LOST, TRUNCATED, SWITCHING,
+       ALONE, FOREIGN, LIKE_GC, FUNCTION, FRAMES };
 
 static const struct {
 	enum frame_kind kind;
@@ -32,6 +32,10 @@ static const struct {
 	[UNREADABLE] = { FRAME_SYNTHETIC, "<unreadable frame>", false },
 	[LOST] = { FRAME_SYNTHETIC, "<lost frame>", false },
 	[TRUNCATED] = { FRAME_SYNTHETIC, "<truncated>", false },
+	[SWITCHING] = { FRAME_SYNTHETIC, "<switching>", false },
+	[ALONE] = { FRAME_SYNTHETIC, "<native thread blas>", false },
+	/* Other profilers' functions have no file, either. */
+	[FOREIGN] = { FRAME_SYNTHETIC, "main.leaf", false },
 	[LIKE_GC] = { FRAME_PYTHON, "<GC>", false },
 	[FUNCTION] = { FRAME_PYTHON, "f", false },
 };

@@ -54,14 +54,8 @@ class Model {
 	}
 }
 
-/* What has no file and is no detail of the function below it: user/model/self_frame.c. */
-const STANDS_FOR_PYTHON = new Set([
-	'<unresolved>',
-	'<unreadable frame>',
-	'<lost frame>',
-	'<truncated>',
-	'<switching>',
-]);
+/* How the names of details of the function below begin: user/model/self_frame.c. */
+const DETAILS = /^<(GC>|native>|blocked in |exception |kernel |waiting for )/;
 
 /*
  * A call tree in one detail: by line as it is in the data, or by function, with
@@ -118,9 +112,7 @@ class Tree {
 		}
 		this.labelCnt = this.labelFile.length;
 		this.labelIsDetail = this.labelFile.map(
-			(file, l) =>
-				m.str(file) === '~' &&
-				!STANDS_FOR_PYTHON.has(m.str(this.labelFunc[l])),
+			(file, l) => m.str(file) === '~' && DETAILS.test(m.str(this.labelFunc[l])),
 		);
 	}
 
