@@ -10,7 +10,7 @@ MANY, SECONDS = 50, 3
 
 @counted
 def step():
-    sum(range(300))
+    sum(range(3000))
 
 
 def steps(pause):
