@@ -5,7 +5,7 @@ import pytest
 import noise
 from per_interpreter import of_all, record_target
 from present import covered
-from profiles import HAS_GIL
+from profiles import HAS_GIL, inside_python
 from summary import lost
 
 pytestmark = pytest.mark.interpreters("two")      # the others in the second tier
@@ -62,7 +62,7 @@ def test_an_interpreter_is_that_of_the_stack(run):
     """While a thread starts, and makes or ends a sub-interpreter, it runs the main interpreter:
     these are all of its samples that say so. What a sub-interpreter imports first is its own."""
     workers = set(run.tids.values())
-    for s in run.samples:
+    for s in inside_python(run.samples):
         home = s.frames[-1].func.endswith("_bootstrap")
         assert s.tid not in workers or home == (s.interp == 0), s
 
