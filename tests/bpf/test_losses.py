@@ -70,7 +70,7 @@ def lossy(scratch, python):
         for _ in range(3):
             switchers.append(Switcher(python))
         pids = ",".join(str(s.pid) for s in switchers)
-        with Recording(["-p", pids, "-m", "wall", "-r", "99", "--split", "all", "-o", out]) as recording:
+        with Recording(["-p", pids, "-m", "wall", "-r", "99", "-o", out]) as recording:
             recording.wait_recording()
             recording.process.send_signal(signal.SIGSTOP)
             for one in switchers:

@@ -108,6 +108,7 @@ static int open_recording(struct record *r)
 	char *selection = selection_text(o);
 
 	args.rate_hz = r->rate_hz;
+	args.by_pid = o->pid_cnt && o->proc_filter.children != CHILDREN_YES;
 	args.mode = &record_modes[o->mode];
 	args.features = FEATURE_ALL_THREADS | (o->capture.gc ? FEATURE_GC : 0) |
 			(o->capture.opcodes ? FEATURE_OPCODES : 0);

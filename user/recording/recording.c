@@ -147,7 +147,7 @@ static bool is_idle(const struct recording *r, const struct observed *o)
 	const struct record_mode_def *mode = r->args.mode;
 
 	return !o->ran && mode->ticks && mode->waits && !mode->need_status &&
-	       r->args.place != PLACE_FILE && !r->args.split_all &&
+	       r->args.place != PLACE_FILE && !r->args.split_all && !r->args.by_pid &&
 	       process_tgid(o->process) != r->command_tgid;
 }
 

@@ -26,6 +26,7 @@ struct recording_args {
 	bool compress;
 	enum profile_layout layout;
 	bool split_all;		/* each process has its own file, however short it lived */
+	bool by_pid;		/* the user has named each process: the idle share no file */
 	uint32_t rate_hz;
 	const struct record_mode_def *mode;
 	uint32_t features;	/* FEATURE_* */

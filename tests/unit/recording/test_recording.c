@@ -732,9 +732,10 @@ static void test_the_idle_apart(void **state)
 	int i;
 
 	open_recording(dir, false);
-	for (i = 0; i < 2; i++) {
+	for (i = 0; i < 3; i++) {
 		recording->args.mode = &record_modes[i ? RECORD_WALL : RECORD_CPU];
-		recording->args.split_all = i;
+		recording->args.split_all = i == 1;
+		recording->args.by_pid = i == 2;
 		p = begin(101 + i, OLD_NS, "a");
 		wall_sample(p, false);
 		assert_int_equal(end(p, now_ns()), 0);
@@ -742,6 +743,7 @@ static void test_the_idle_apart(void **state)
 	free(finish());
 	check_file("101-python3.tach", 1);
 	check_file("102-python3.tach", 1);
+	check_file("103-python3.tach", 1);
 }
 
 #define MANY 60
