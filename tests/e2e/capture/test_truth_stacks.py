@@ -11,6 +11,7 @@ import pytest
 
 import greenlets
 import noise
+from grouping import each_worker
 from present import covered
 from processes import TIMEOUT
 from recording import Recording, succeeded, tachbpf
@@ -92,7 +93,6 @@ def play(interpreters, scratch, out, behaviours=BEHAVIOURS):
 
 
 def play_all(players, scratch, oracle, name, behaviours):
-    greenlets.provide(scratch)
     truths, paths = {}, {}
     for i in range(0, len(players), AT_ONCE):
         some = play(players[i:i + AT_ONCE], scratch, scratch / f"{name}-{i}", behaviours)
@@ -101,13 +101,19 @@ def play_all(players, scratch, oracle, name, behaviours):
     return Played(truths, paths, oracle)
 
 
+@each_worker
+def greenlet_modules(scratch):
+    """What targets import: copied once, though one worker may make both recordings."""
+    greenlets.provide(scratch)
+
+
 @pytest.fixture(scope="session")
-def played(scratch, oracle):
+def played(scratch, greenlet_modules, oracle):
     return play_all(covered("two"), scratch, oracle, "stacks", BEHAVIOURS)
 
 
 @pytest.fixture(scope="session")
-def switched(scratch, oracle):
+def switched(scratch, greenlet_modules, oracle):
     return play_all(covered("few"), scratch, oracle, "switches", [SWITCHES])
 
 
