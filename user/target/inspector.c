@@ -12,11 +12,11 @@
 #include "target/parser.h"
 
 /*
- * How long to wait for an answer. If a disk needs longer, the process is asked about again a second
- * later, and the file is in memory then.
+ * How long to wait for an answer. If the files need longer, the process is asked about again a
+ * second later.
  */
 #define ANSWER_MS 200
-/* Wait so many times as long while it only waits for a CPU: longer than it for its parser. */
+/* Wait so many times as long while it makes progress: longer than it waits for its parser. */
 #define SLOW_TURNS 10
 #define LIKELY_MAX 256
 
@@ -229,7 +229,7 @@ uint32_t inspector_owner(pid_t tgid)
 	return proc_euid(tgid, &uid) ? LRU_OWNER_UNKNOWN : uid;
 }
 
-/* Does the inspector, or the parser for which it waits, only wait for a CPU? */
+/* Does the inspector only wait for a CPU, or its parser for a CPU or a disk? */
 static bool makes_progress(uint32_t *beats)
 {
 	const struct shared *s = inspector.shared;

@@ -13,10 +13,15 @@
 #include "host/otel_signs.h"
 #include "host/reader.h"
 
-/* Shorter than the inspector's client waits for the inspector: then the inspector lives on. */
-#define ANSWER_MS 150
-/* Wait so many times as long while it only waits for a CPU, or computes. */
-#define SLOW_TURNS 10
+/*
+ * It must answer in so many turns; in more while it waits for a CPU or a disk, or computes. Both are
+ * shorter than the inspector's client waits for the inspector: then the inspector lives on.
+ */
+#define TURN_MS 50
+#define IDLE_TURNS 3
+#define SLOW_TURNS 30
+/* Many calls can be short, and take long together. */
+#define BRIEF_NS 5000000ull
 enum function { IMAGE, MEM, SELF_BELOW, DESCRIBE, LIBRARY, CONTAINER, THREAD_CTX };
 
 struct shared {
@@ -178,15 +183,40 @@ static struct shared *ready(int *err)
 	return *err ? NULL : parser.shared;
 }
 
+/*
+ * Does it make progress? A call that has asked a disk waits for that disk: the file is then on no
+ * file system that a process serves, and the bytes come. disk_before: worker_disk_bytes() then.
+ */
+static bool makes_progress(uint64_t disk_before)
+{
+	bool progress = worker_is_runnable(&parser) || worker_disk_bytes(&parser) > disk_before;
+
+	use->beats += progress;
+	return progress;
+}
+
+/* Wait as long as it makes progress. As worker_call(). */
+static int call_and_wait(enum function f, const int *fds)
+{
+	uint64_t disk_before = worker_disk_bytes(&parser), began = now_ns();
+	int err = worker_call(&parser, f, fds, TURN_MS), turns = 0, idle = 0;
+
+	while (err == -ETIMEDOUT && ++turns < SLOW_TURNS) {
+		idle = makes_progress(disk_before) ? 0 : idle + 1;
+		if (idle == IDLE_TURNS)
+			break;
+		err = worker_wait(&parser, TURN_MS);
+	}
+	if (!err && now_ns() - began > BRIEF_NS)
+		makes_progress(disk_before);
+	return err;
+}
+
 static int call(enum function f, int fd, int fd2)
 {
 	const int fds[WORKER_FDS_MAX] = { fd, fd2 };
-	int err = worker_call(&parser, f, fds, ANSWER_MS), turns = 0;
+	int err = call_and_wait(f, fds);
 
-	while (err == -ETIMEDOUT && ++turns < SLOW_TURNS && worker_is_runnable(&parser)) {
-		use->beats++;
-		err = worker_wait(&parser, ANSWER_MS);
-	}
 	if (err != -ETIMEDOUT && err != -EPIPE)
 		return err;
 	use->lost = 1;

@@ -25,7 +25,7 @@ extern const struct worker_kind parser_kind;
 
 /* What the parser's owner wants to know while it waits for the parser's user. */
 struct parser_use {
-	uint32_t beats;		/* counts up while the parser only waits for a CPU, not for a file */
+	uint32_t beats;		/* counts up while the parser computes, or waits for a disk */
 	uint32_t lost;		/* not 0: the parser did not answer or has ended. The owner has to
 				 * give it up, and to pass another. */
 };

@@ -197,19 +197,39 @@ int worker_call(struct worker *w, unsigned int function, const int *fds, int tim
 	return worker_wait(w, timeout_ms);
 }
 
-bool worker_is_runnable(const struct worker *w)
+/* The text of a file of the worker in /proc; "": it cannot be read. */
+static void read_proc(const struct worker *w, const char *name, char *text, size_t size)
 {
-	char path[32], text[512] = "", *state;
+	char path[32];
+	ssize_t n = -1;
 	int fd;
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", w->pid);
+	snprintf(path, sizeof(path), "/proc/%d/%s", w->pid, name);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0 || read(fd, text, sizeof(text) - 1) < 0)
-		text[0] = '\0';
-	if (fd >= 0)
+	if (fd >= 0) {
+		n = read(fd, text, size - 1);
 		close(fd);
+	}
+	text[n > 0 ? n : 0] = '\0';
+}
+
+bool worker_is_runnable(const struct worker *w)
+{
+	char text[512], *state;
+
+	read_proc(w, "stat", text, sizeof(text));
 	state = strrchr(text, ')');
 	return state && !strncmp(state, ") R", 3);
+}
+
+uint64_t worker_disk_bytes(const struct worker *w)
+{
+	static const char key[] = "\nread_bytes: ";
+	char text[512], *found;
+
+	read_proc(w, "io", text, sizeof(text));
+	found = strstr(text, key);
+	return found ? strtoull(found + strlen(key), NULL, 10) : 0;
 }
 
 /*

@@ -106,6 +106,12 @@ int worker_wait(struct worker *w, int timeout_ms);
 bool worker_is_runnable(const struct worker *w);
 
 /*
+ * The bytes that were asked of disks for the worker since it was started. Only block devices count:
+ * neither FUSE nor a network. 0 also if we have not the rights to know.
+ */
+uint64_t worker_disk_bytes(const struct worker *w);
+
+/*
  * Give up the worker, which did not answer about this process. blame: it will not be asked about
  * that process for a second, twice as long the next time. Otherwise the machine was slow.
  */

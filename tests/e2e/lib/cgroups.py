@@ -56,6 +56,28 @@ def limit_memory(directory, size):
         (Path(directory) / "memory.max").write_text(str(size))
 
 
+def disks():
+    """Where a hierarchy is mounted that can limit how fast its processes read, or None."""
+    for kind, options, directory in mounts():
+        if kind == "cgroup" and "blkio" in options and \
+                list(directory.glob("blkio.throttle.read_bps_device")):
+            return directory
+    top = v2()
+    if top and "io" in (top / "cgroup.subtree_control").read_text().split():
+        return top
+    return None
+
+
+def limit_disk(directory, device, speed):
+    """Of a cgroup in a Tree: bytes a second that it reads of a disk ("254:0")."""
+    v1_file = Path(directory) / "blkio.throttle.read_bps_device"
+    if v1_file.exists():
+        v1_file.write_text(f"{device} {speed}")
+    else:
+        (Path(directory).parent / "cgroup.subtree_control").write_text("+io")
+        (Path(directory) / "io.max").write_text(f"{device} rbps={speed}")
+
+
 HIERARCHIES = {"v2": v2, "v1": v1}
 
 
