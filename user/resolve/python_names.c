@@ -140,7 +140,9 @@ void python_names_retry(struct python_names *n)
 {
 	uint32_t i, kept = 0;
 
-	if (n->again_cnt && read_names(n))
+	if (!n->again_cnt || now_ns() < n->next_ns)
+		return;		/* not a try */
+	if (read_names(n))
 		name_rest(n);
 	for (i = 0; i < n->again_cnt; i++)
 		if (--n->again[i].tries)

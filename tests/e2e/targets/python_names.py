@@ -4,12 +4,14 @@
 "given" has a name from the program, and "both" tells the kernel another one; "late" starts when
 others have been sampled for long. "numbered" has threading's own name, and "comm" such a name and
 one that it tells the kernel. "renamed" has too many attributes for keys that objects share.
+All live on for some seconds: on a busy machine their names are asked for again once a second.
 """
 import threading
 import time
 
 from truth import tid
 
+LIVE_ON = 3             # seconds
 NAMES = {"given": "given-\u00e9\x1b[31m<b>", "both": "a name of more than 15 bytes",
          "late": "late"}
 
@@ -30,27 +32,31 @@ def burn(seconds):
         sum(range(500))
 
 
-def work(role, seconds, tids):
+def work(role, seconds, tids, end):
     tids[role] = tid()
     if role in ("both", "comm"):
         with open("/proc/self/task/%d/comm" % tid(), "w") as f:
             f.write("kernel's")
     burn(seconds)
+    end.wait()
 
 
-def start(role, seconds, tids):
+def start(role, *args):
     kind = Renamed if role == "renamed" else threading.Thread
-    thread = kind(target=work, args=(role, seconds, tids), name=NAMES.get(role))
+    thread = kind(target=work, args=(role,) + args, name=NAMES.get(role))
     thread.start()
     return thread
 
 
 def run(seconds):
-    tids, each = {}, seconds / 7
-    threads = [start(role, each, tids)
+    tids, each, end = {}, seconds / 8, threading.Event()
+    threads = [start(role, each, tids, end)
                for role in ("given", "both", "numbered", "comm", "renamed")]
     burn(each)
-    threads.append(start("late", each, tids))
+    threads.append(start("late", each, tids, end))
+    burn(each)
+    time.sleep(LIVE_ON)
+    end.set()
     for thread in threads:
         thread.join()
     return {"tids": tids}
