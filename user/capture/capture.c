@@ -343,7 +343,7 @@ static void sweep(struct capture *s)
 	if (!s->counters.sum[CNT_LIFECYCLE_LOST])
 		return;
 	while ((t = lifecycle_next_profiled(&s->life, &pos)))
-		if (kill(t->tgid, 0) && errno == ESRCH)
+		if (kill(t->tgid, 0) && errno == ESRCH && capture_took_last(s, t))
 			lifecycle_step(&s->life, t, PROC_EV_ENDED, NULL);
 }
 

@@ -219,10 +219,22 @@ static void take_other(struct capture *s, struct tracked *t, const struct findin
 		log_debug("process %d: %s", t->tgid, f->found.why);
 }
 
-/* A profiled process has released its memory. Its last ticks, and then its RAW_EXIT, come yet. */
-static bool will_report_its_end(const struct capture *s, const struct tracked *t)
+bool capture_took_last(const struct capture *s, struct tracked *t)
 {
-	return t->process && !s->counters.sum[CNT_LIFECYCLE_LOST];
+	if (!t->process)
+		return true;
+	if (!t->gone_ns)
+		t->gone_ns = now_ns();
+	return s->taken_ns > t->gone_ns;
+}
+
+/*
+ * A profiled process has released its memory. Its last ticks, and then its RAW_EXIT, come yet,
+ * unless such a record was lost.
+ */
+static bool will_report_its_end(const struct capture *s, struct tracked *t)
+{
+	return t->process && (!s->counters.sum[CNT_LIFECYCLE_LOST] || !capture_took_last(s, t));
 }
 
 static void take_finding(struct capture *s, struct tracked *t, uint64_t inspected_ns,
@@ -295,7 +307,7 @@ void capture_inspect(struct capture *s, struct tracked *t)
 	if (!is_idle(t, bpf_ticks)) {
 		t->bpf_ticks = bpf_ticks;
 		inspect_timed(s, t);
-	} else if (kill(t->tgid, 0) && errno == ESRCH) {
+	} else if (kill(t->tgid, 0) && errno == ESRCH && capture_took_last(s, t)) {
 		lifecycle_step(&s->life, t, PROC_EV_ENDED, NULL);
 	} else {
 		inspect_backoff(&t->schedule, now_ns());

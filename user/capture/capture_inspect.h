@@ -5,6 +5,8 @@
 #ifndef TACHBPF_CAPTURE_INSPECT_H
 #define TACHBPF_CAPTURE_INSPECT_H
 
+#include <stdbool.h>
+
 struct capture;
 struct process_args;
 struct tracked;
@@ -20,6 +22,12 @@ void capture_inspect_if_due(struct capture *s, struct tracked *t);
 
 /* Inspect all processes whose inspection is due. */
 void capture_inspect_due(struct capture *s);
+
+/*
+ * To be called when a process was found to have ended. Were all its records taken, too? Those of a
+ * profiled process may be in the ring buffer still: then the answer is false until they are taken.
+ */
+bool capture_took_last(const struct capture *s, struct tracked *t);
 
 /* Inspect all processes of the host. 0 or -errno. */
 int capture_inspect_all(struct capture *s);

@@ -73,6 +73,7 @@ struct tracked {
 	bool orphan;			/* the BPF side walks it, although it is not profiled */
 	uint64_t asked;			/* its RAW_UNKNOWN and orphans: ticks without an event */
 	uint64_t bpf_ticks;		/* py_proc.ticks at the last inspection */
+	uint64_t gone_ns;		/* when it was first found to have ended; 0: not yet */
 	uint64_t files;			/* hash of its files, by discovery_inspect(); 0: none */
 	uint64_t exec_pages;		/* for py_proc.exec_pages; 0: not known */
 };

@@ -137,8 +137,10 @@ static void test_never(void **state)
 	for (i = 0; i < 3 * PYTHON_NAMES_AGAIN; i++)
 		python_names_thread(&n, 5000 + i);
 	assert_int_equal(n.again_cnt, PYTHON_NAMES_AGAIN);
-	for (i = 0; i < 10; i++)
+	for (i = 0; i < 10; i++) {
+		n.next_ns = 0;
 		python_names_retry(&n);
+	}
 	assert_int_equal(n.again_cnt, 0);
 	assert_int_equal(calls, 0);
 }
