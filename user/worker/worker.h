@@ -106,8 +106,8 @@ int worker_wait(struct worker *w, int timeout_ms);
 bool worker_is_runnable(const struct worker *w);
 
 /*
- * The bytes that were asked of disks for the worker since it was started. Only block devices count:
- * neither FUSE nor a network. 0 also if we have not the rights to know.
+ * The bytes that were asked of disks for the worker since it was started; what a FUSE server brings
+ * does not count. 0 also if we have not the rights to know.
  */
 uint64_t worker_disk_bytes(const struct worker *w);
 
