@@ -8,7 +8,7 @@ import pytest
 import cgroups
 import noise
 from grouping import same_worker
-from processes import use_cpu
+from processes import TIMEOUT, use_cpu
 from recording import Recording, succeeded, tachbpf
 from selecting import RATE, Burner, away, cpu_of, expect, record, recorded, run_in, working
 from summary import files, lost_once_known
@@ -185,6 +185,13 @@ SHAPES = [
 ]
 
 
+def wait_for_file_of(process, recorded_to):
+    end = time.monotonic() + TIMEOUT
+    while not list(recorded_to.glob(f"{process.pid}-*")):
+        assert time.monotonic() < end, "the process is not recorded"
+        time.sleep(0.01)
+
+
 @SAME_NAMES
 @pytest.mark.parametrize("argv,inside,outside", SHAPES,
                          ids=[f"{n}-{'-'.join(a)[2:24]}" for n, (a, _, _) in enumerate(SHAPES)])
@@ -195,9 +202,11 @@ def test_by_the_shape_of_a_path(tree, python, recording, out, oracle, argv, insi
     with Burner(python, cgroups.enter(here, [])) as a, \
             Burner(python, cgroups.enter(there, [])):
         under_way = recording(*argv)
-        later = run_in(tree.make("b", *inside), python, 0.3)
+        later = run_in(tree.make("b", *inside), python, 0.3, out / "known")
         other = run_in(tree.make("b", *outside), python, 0.3)
         cpu_of(other)
+        wait_for_file_of(later, out / "x")      # a disk may hold up the recorder
+        (out / "known").touch()
         cpu_of(later)
         summary = succeeded(under_way.stop()).summary
     seen = recorded(summary)

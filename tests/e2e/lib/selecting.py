@@ -16,12 +16,13 @@ from summary import lost_once_known, owners
 RATE = 999
 # Says "ready", and works from a line on stdin on.
 BURN = "import sys\nprint('ready', flush=True)\nsys.stdin.readline()\nwhile True: pass\n"
-# Uses so many seconds of CPU in work().
+# Uses so many seconds of CPU in work(); before that it is busy until the file of argv[2] is there.
 WORK = """
-import sys, time
+import os, sys, time
 def work():
     end = time.process_time() + float(sys.argv[1])
     while time.process_time() < end: pass
+while sys.argv[2:] and not os.path.exists(sys.argv[2]): pass
 work()
 """
 
@@ -118,8 +119,9 @@ def expect(summary, *burners, others=True):
         pytest.skip(f"the machine had no CPU for any of these: {given}")
 
 
-def run_in(directory, python, seconds):
-    return subprocess.Popen(cgroups.enter(directory, python.command("-c", WORK, seconds)),
+def run_in(directory, python, *args):
+    """args: those of WORK."""
+    return subprocess.Popen(cgroups.enter(directory, python.command("-c", WORK, *args)),
                             stdout=subprocess.PIPE, text=True, start_new_session=True)
 
 
