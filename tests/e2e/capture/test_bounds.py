@@ -21,13 +21,22 @@ WORKERS, COPIES = 3, 200        # 600 executables, of one user who may have 512
 ATTACKER, OTHER = 54321, 54322
 THREADS = 20000
 
-# Each turn is another executable: the same file, a byte longer.
+# Each turn is another executable: the same file, a byte longer. It cannot be written (ETXTBSY) while
+# somebody reads in /proc of a process that has executed it and has just ended.
 WORKER = """
-import subprocess, sys
+import errno, subprocess, sys, time
 copy, count = sys.argv[1], int(sys.argv[2])
+def grow():
+    try:
+        with open(copy, "ab") as f:
+            f.write(b"x")
+        return True
+    except OSError as error:
+        if error.errno != errno.ETXTBSY:
+            raise
 for i in range(count):
-    with open(copy, "ab") as f:
-        f.write(b"x")
+    while not grow():
+        time.sleep(0.001)
     subprocess.run([copy, "-S", "-c", "sum(range(100000))"], check=True)
 print("done", flush=True)
 """

@@ -129,7 +129,7 @@ def test_a_program_linked_to_libpython(kit, scratch, out, oracle):
 
 # ---- thread states made by hand ----
 
-RAN_BY_HAND = ("holds_the_gil", "is_without_the_gil", "sleeps")
+RAN_BY_HAND = ("clock", "holds_the_gil", "is_without_the_gil", "sleeps")
 NO_STACK = ("native_thread", "no_frames", "thread_state_unreadable", "thread_state_uncertain")
 
 
