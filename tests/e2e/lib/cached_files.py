@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """pytest plugin: keeps the interpreters' files in the page cache.
 
-A libpython has up to 30 MB. From a slow disk that takes longer than the 200 ms in which a file must
-answer, and the process is then asked again a second later. What that does is for tests of their own
-(test_fuse.py); no other test should depend on what the kernel has dropped meanwhile.
+A libpython has up to 30 MB, for which a slow disk takes half a second, and the recorder waits. What
+that does is for tests of its own (test_slow_disk.py); no other test should depend on what the kernel
+has dropped meanwhile.
 """
 import functools
 import time
