@@ -16,6 +16,7 @@ typedef __u8 abi_u8;
 typedef __u16 abi_u16;
 typedef __u32 abi_u32;
 typedef __u64 abi_u64;
+typedef __s16 abi_s16;
 typedef __s32 abi_s32;
 typedef __s64 abi_s64;
 #else
@@ -24,6 +25,7 @@ typedef uint8_t abi_u8;
 typedef uint16_t abi_u16;
 typedef uint32_t abi_u32;
 typedef uint64_t abi_u64;
+typedef int16_t abi_s16;
 typedef int32_t abi_s32;
 typedef int64_t abi_s64;
 #endif
@@ -426,6 +428,12 @@ enum raw_kind {
 	 * no Python stack. User space makes an event with one frame, which says so.
 	 */
 	RAW_NO_STACK = 14,
+	/*
+	 * struct raw_native (abi_native.h). send_native(), immediately before the RAW_SAMPLE,
+	 * RAW_SWITCH_OUT or RAW_NO_STACK with the same time, tid and CPU, with --native only. User
+	 * space merges its frames into that record's stack.
+	 */
+	RAW_NATIVE = 15,
 };
 
 /* RAW_SWITCH_OUT: why the thread left its CPU. */
@@ -820,6 +828,7 @@ enum counter {
 	CNT_WAIT_LOST,		/* a RAW_SWITCH_OUT: ring buffer full                */
 	CNT_SWITCH_IN_LOST,	/* a RAW_SWITCH_IN or RAW_THREAD_EXIT: ring buffer full */
 	CNT_EXTRA_LOST,		/* a RAW_EXTRA; its stack may have been sent         */
+	CNT_NATIVE_LOST,	/* a RAW_NATIVE; the same                            */
 	CNT_LIFECYCLE_LOST,	/* a RAW_EXEC, RAW_FORK or RAW_EXIT: ring buffer full */
 	CNT_PROCS_FULL,		/* a process did not fit into py_procs               */
 	CNT_MAX,

@@ -184,11 +184,14 @@ static int read_phdrs(struct elf_file *f, const Elf64_Ehdr *eh)
 				.vaddr = ph[i].p_vaddr, .off = ph[i].p_offset,
 				.filesz = ph[i].p_filesz, .memsz = ph[i].p_memsz,
 				.writable = ph[i].p_flags & PF_W,
+				.executable = ph[i].p_flags & PF_X,
 			};
 		else if (ph[i].p_type == PT_DYNAMIC)
 			dynamic = &ph[i];
 		else if (ph[i].p_type == PT_INTERP)
 			f->program = true;
+		else if (ph[i].p_type == PT_GNU_EH_FRAME)
+			f->eh_frame_hdr = ph[i].p_vaddr;
 		else if (ph[i].p_type == PT_TLS) {
 			f->tls_align = ph[i].p_align;
 			f->tls_memsz = ph[i].p_memsz;
@@ -272,7 +275,7 @@ int elf_file_section(const struct elf_file *f, const char *name, struct elf_rang
 		*r = (struct elf_range){
 			.vaddr = sh[i].sh_addr, .off = sh[i].sh_offset,
 			.size = sh[i].sh_type == SHT_NOBITS ? 0 : sh[i].sh_size,
-			.link = sh[i].sh_link,
+			.link = sh[i].sh_link, .flags = sh[i].sh_flags,
 		};
 		err = 0;
 		break;

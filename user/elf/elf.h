@@ -29,7 +29,7 @@
 /* A part of the file as the loader maps it. Memory beyond filesz is zero (bss). */
 struct elf_load {
 	uint64_t vaddr, off, filesz, memsz;
-	bool writable;
+	bool writable, executable;
 };
 
 /* Pointers of the dynamic section (virtual addresses; 0: not there). */
@@ -54,11 +54,13 @@ struct elf_file {
 	unsigned int load_cnt;
 	struct elf_dynamic dyn;
 	uint64_t tls_align, tls_memsz;	/* PT_TLS */
+	uint64_t eh_frame_hdr;	/* PT_GNU_EH_FRAME: virtual address; 0: not there */
 };
 
 struct elf_range {
 	uint64_t vaddr, off, size;
 	uint32_t link;		/* sh_link */
+	uint64_t flags;		/* sh_flags */
 };
 
 struct elf_symbol {
