@@ -22,6 +22,10 @@ LINK ?= auto
 # linked statically: curl alone would bring twenty others.
 override AGENT := $(if $(filter static,$(LINK)),0,$(or $(AGENT),1))
 
+# NATIVE=0 builds without tachbpf-elf, which reads ELF files for --native, and without the libraries
+# that only it needs.
+override NATIVE := $(or $(NATIVE),1)
+
 # x86 or arm64, as the kernel's BPF headers call them; another than this machine's is
 # cross-compiled into a directory of its own, with libraries from SYSROOT.
 OWN_ARCH := $(shell uname -m | sed 's/x86_64/x86/; s/aarch64/arm64/')
@@ -29,6 +33,7 @@ ARCH     ?= $(OWN_ARCH)
 # Debian's development packages of the other machine type: fetched once, unpacked, not installed.
 CROSS_PACKAGES := libc6-dev libbpf-dev libelf-dev zlib1g-dev libzstd-dev libprotobuf-c-dev \
                   libxxhash-dev libseccomp-dev libcmocka-dev \
+                  $(if $(filter 0,$(NATIVE)),,libdw-dev libiberty-dev liblzma-dev) \
                   $(if $(filter 0,$(AGENT)),,libcurl4-openssl-dev libyaml-dev libmicrohttpd-dev)
 SYSROOT  ?= $(or $(TACHBPF_CACHE),/var/cache/tachbpf)/sysroot-$(ARCH)-$(firstword $(shell echo $(CROSS_PACKAGES) | cksum))
 ifneq ($(ARCH),$(OWN_ARCH))
@@ -53,6 +58,8 @@ endif
 ifeq ($(LINK),static)
 override O  := $(O)/static
 STATICFLAGS := -DTACHBPF_STATIC
+# Without static archives of elfutils there is no tachbpf-elf, and --native says so.
+override NATIVE := $(if $(filter 0,$(NATIVE)),0,$(shell sh tools/static_elf.sh $(CC) $(SYSROOT_FLAG)))
 endif
 
 # This system's libbpf if it is new enough, else one of our own, made from source (tools/libbpf.sh).
@@ -81,22 +88,28 @@ BPFFLAGS := -target bpf $(NO_PATHS) -D__TARGET_ARCH_$(ARCH) -O2 -g -Wall $(WERRO
 AGENT_ROOMS := delivery config metrics exporters agent
 AGENT_FILES := $(foreach r,$(AGENT_ROOMS),user/$r/% tests/unit/$r/%) tests/fuzz/fuzz_agent_% tests/fuzz/fuzz_sender.c
 without_agent = $(filter-out $(if $(filter 0,$(AGENT)),$(AGENT_FILES)),$(1))
-LIB_SRC := $(call without_agent,$(wildcard user/*/*.c user/*/*/*.c))
-PROGRAMS := $(O)/tachbpf $(if $(filter 0,$(AGENT)),,$(O)/tachbpf-agent)
+# What is tachbpf-elf's alone: it starts by elf_start.c, and elf_channel.c needs no library.
+ELF_FILES := $(filter-out %/elf_start.c %/elf_channel.c,$(wildcard user/elf_helper/*.c)) tests/unit/elf_helper/% \
+             tests/fuzz/fuzz_elf_symbols.c tests/fuzz/fuzz_elf_wire.c tests/fuzz/fuzz_perf_map.c \
+             tests/unit/unwind/test_unwind_truth.c tests/unit/native/test_native_live.c
+without_native = $(filter-out $(if $(filter 0,$(NATIVE)),$(ELF_FILES)),$(call without_agent,$(1)))
+LIB_SRC := $(call without_native,$(wildcard user/*/*.c user/*/*/*.c))
+ELF_PROGRAM := $(if $(filter 0,$(NATIVE)),,$(O)/tachbpf-elf)
+PROGRAMS := $(O)/tachbpf $(if $(filter 0,$(AGENT)),,$(O)/tachbpf-agent) $(ELF_PROGRAM)
 LIB_OBJ := $(LIB_SRC:%.c=$(O)/%.o) $(O)/user/formats/pprof/profile.pb-c.o
 # maps first: the linker resolves the others' extern maps against it.
 BPF_SRC := bpf/maps.bpf.c $(filter-out bpf/maps.bpf.c,$(wildcard bpf/*.bpf.c))
 BPF_OBJ := $(BPF_SRC:%.bpf.c=$(O)/%.bpf.o)
-UNIT_SRC := $(call without_agent,$(wildcard tests/unit/*/test_*.c))
+UNIT_SRC := $(call without_native,$(wildcard tests/unit/*/test_*.c))
 UNIT_BIN := $(UNIT_SRC:%.c=$(O)/%)
-FUZZ_SRC := $(call without_agent,$(wildcard tests/fuzz/fuzz_*.c))
+FUZZ_SRC := $(call without_native,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_BIN := $(FUZZ_SRC:%.c=$(O)/%)
 
 .DELETE_ON_ERROR:
 .SECONDARY:
 .PHONY: all help clean
 
-all: $(PROGRAMS) ## build build/tachbpf (the default); ARCH=arm64: cross-build build/arm64/tachbpf
+all: $(PROGRAMS) ## build build/tachbpf (the default; NATIVE=0: without what --native needs); ARCH=arm64: cross-build build/arm64/tachbpf
 
 # What only the agent links.
 AGENT_LIBS := -lcurl -lyaml -lmicrohttpd
@@ -108,14 +121,21 @@ $(O)/tachbpf $(O)/tachbpf-agent: $(O)/libtachbpf.a
 	$(E) LINK $@
 	$(Q)$(CC) $(SYSROOT_FLAG) $(CFLAGS) $(SANFLAGS) -o $@ $(filter %.o,$^) $(O)/libtachbpf.a $(LIBS)
 
+# What only tachbpf-elf links. One libelf for us and for libdw.
+ELF_LIBS := $(if $(filter static,$(LINK)),-static) -ldw -lelf -liberty -llzma -lseccomp -lz -lxxhash $(if $(filter static,$(LINK)),-lzstd)
+
+$(O)/tachbpf-elf: $(O)/user/elf_main.o $(O)/libtachbpf.a
+	$(E) LINK $@
+	$(Q)$(CC) $(SYSROOT_FLAG) $(CFLAGS) $(SANFLAGS) -o $@ $^ $(LDFLAGS) $(ELF_LIBS)
+
 # Is all that the build needs here, and new enough?
-VERSIONS := $(O)/versions$(if $(filter 0,$(AGENT)),-no-agent)
+VERSIONS := $(O)/versions$(if $(filter 0,$(AGENT)),-no-agent)$(if $(filter 0,$(NATIVE)),-no-native)
 $(VERSIONS): tools/versions.sh $(LIBBPF_BUILT)
 	@mkdir -p $(@D)
-	$(Q)AGENT=$(AGENT) sh tools/versions.sh $(if $(GENERATED),- -,$(CLANG) $(BPFTOOL)) $(CC:$(CROSS_$(ARCH))%=%) $(LIBBPF_INCLUDE)
+	$(Q)AGENT=$(AGENT) NATIVE=$(NATIVE) sh tools/versions.sh $(if $(GENERATED),- -,$(CLANG) $(BPFTOOL)) $(CC:$(CROSS_$(ARCH))%=%) $(LIBBPF_INCLUDE)
 	@touch $@
 
-$(LIB_OBJ) $(BPF_OBJ) $(O)/user/main.o $(O)/user/agent_main.o: | $(VERSIONS)
+$(LIB_OBJ) $(BPF_OBJ) $(O)/user/main.o $(O)/user/agent_main.o $(O)/user/elf_main.o: | $(VERSIONS)
 
 # Which libraries can be linked statically here.
 $(O)/libs: tools/libs.sh $(LIBBPF_BUILT) $(if $(SYSROOT_FLAG),| $(SYSROOT)/usr/include)
@@ -133,14 +153,14 @@ $(LIBBPF_BUILT): $(LIBBPF)/src/libbpf.h
 		OBJDIR=$(abspath $(O))/libbpf/obj DESTDIR=$(abspath $(O))/libbpf PREFIX=/usr LIBDIR=/usr/lib install >/dev/null
 	$(Q)touch $@
 
-$(LIB_OBJ) $(BPF_OBJ) $(O)/user/main.o $(O)/user/agent_main.o: | $(LIBBPF_BUILT)
+$(LIB_OBJ) $(BPF_OBJ) $(O)/user/main.o $(O)/user/agent_main.o $(O)/user/elf_main.o: | $(LIBBPF_BUILT)
 endif
 
 $(O)/libtachbpf.a: $(LIB_OBJ) | $(O)/libs
 	$(Q)rm -f $@; $(AR) rcs $@ $^
 
 ifdef SYSROOT_FLAG
-$(LIB_OBJ) $(O)/user/main.o $(O)/user/agent_main.o $(O)/syscall_names.inc: | $(SYSROOT)/usr/include
+$(LIB_OBJ) $(O)/user/main.o $(O)/user/agent_main.o $(O)/user/elf_main.o $(O)/syscall_names.inc: | $(SYSROOT)/usr/include
 
 $(SYSROOT)/usr/include:
 	sh tools/sysroot.sh $(DEBIAN_$(ARCH)) host $(SYSROOT) $(CROSS_PACKAGES)
@@ -212,8 +232,13 @@ $(O)/tests/unit/%: tests/unit/%.c $(O)/libtachbpf.a
 $(addprefix $(O)/tests/,$(foreach r,$(AGENT_ROOMS),unit/$r/%) bench/bench_agent_% bench/bench_delivery fuzz/fuzz_agent_%) \
 $(O)/libfuzzer/fuzz_agent_%: LIBS += $(AGENT_LIBS)
 
+$(O)/tests/unit/elf_helper/% $(addprefix $(O)/tests/fuzz/,fuzz_elf_symbols fuzz_elf_wire fuzz_perf_map) \
+$(addprefix $(O)/libfuzzer/,fuzz_elf_symbols fuzz_elf_wire fuzz_perf_map): LIBS = $(LDFLAGS) $(ELF_LIBS)
+# Its second opinion is elfutils', which brings its own libelf.
+$(O)/tests/unit/unwind/test_unwind_truth: LIBS = $(LDFLAGS) -ldw -lelf -lz -lxxhash
+
 # It shares the unit tests' data.
-$(O)/tests/bench/bench_agent_tach: LIBS += -lcmocka
+$(O)/tests/bench/bench_agent_tach $(O)/tests/bench/bench_native_merge: LIBS += -lcmocka
 
 # --- hostbpf: bpf/ compiled for this machine, run against memory images --------------------
 # The BPF code reads unaligned and through its own types, as BPF does.
@@ -254,7 +279,7 @@ FORGET  = @[ -n "$$TACHBPF_TALLY" ] || rm -rf $(O)/failed
 # --- unit tests (cmocka): no root; Python looks at sources and objects only -------------------------
 # Copies, so that the logs are in build/, too.
 UNIT_PY := $(addprefix $(O)/,$(addprefix tests/,rooms.py circles.py imports.py documents.py) \
-           $(call without_agent,$(wildcard tests/unit/*.py tests/unit/*/*.py)))
+           $(call without_native,$(wildcard tests/unit/*.py tests/unit/*/*.py)))
 
 $(O)/tests/%.py: tests/%.py
 	@mkdir -p $(@D)
@@ -296,7 +321,7 @@ check-unit: $(UNIT_BIN) $(HOSTBPF_BIN) $(UNIT_PY) | $(UNIT_MEASURED) $(UNIT_DRIV
 # pytest and xdist are Debian's, so that nothing comes from PyPI; caches stay out of the tree.
 # JOBS: how many tests at a time, 0 without xdist. PREPARED: tests/check.py did it before.
 PYTESTS = TACHBPF=$(abspath $(O))/tachbpf $(REPORTS) PHASE=$(PHASE) $(PYTHON) tests/pytests.py
-READY   = $(O)/tachbpf $(if $(PREPARED),,interpreters pytest-ready)
+READY   = $(O)/tachbpf $(ELF_PROGRAM) $(if $(PREPARED),,interpreters pytest-ready)
 .PHONY: interpreters pytest-ready check-e2e check-bpf bench
 
 interpreters: ## find and prepare the real Pythons that check-e2e and bench use (root; MORE=name)
@@ -310,7 +335,7 @@ check-e2e: $(READY) ## profiles of a few real interpreters (root; JOBS=1, PYTEST
 	$(FORGET)
 	$(PYTESTS) e2e tests/e2e $(PYTESTFLAGS)
 
-check-bpf truth-bpf: $(O)/tests/bpf/capture_program
+check-bpf truth-bpf: $(O)/tests/bpf/capture_program $(O)/tests/bpf/native_program
 check-bpf: $(READY) ## the BPF side's own counters (root; JOBS=1, PYTESTFLAGS="-k NAME")
 	$(FORGET)
 	$(PYTESTS) bpf tests/bpf $(PYTESTFLAGS)
@@ -388,6 +413,18 @@ bench-collector: ## what the output of 200 agents costs an OpenTelemetry Collect
 bench-delivery: $(O)/tests/bench/bench_delivery ## what it costs to send 50 requests to a server on this machine
 	$<
 
+.PHONY: bench-unwind
+bench-unwind: $(O)/tests/bench/bench_unwind_build ## how long unwind tables take to build (BENCHFLAGS="FILE...")
+	BENCH_UNWIND_BUILD=$(abspath $<) $(PYTHON) tests/bench/bench_unwind.py $(BENCHFLAGS)
+
+.PHONY: bench-native-merge
+bench-native-merge: $(O)/tests/bench/bench_native_merge ## what machine code costs user space for each sample
+	$<
+
+.PHONY: bench-native
+bench-native: $(O)/tachbpf $(ELF_PROGRAM) interpreters ## what frames of machine code cost, beside the peers (root; BENCHFLAGS="--only kernel --peer PROGRAM")
+	TACHBPF=$(abspath $(O))/tachbpf $(PYTHON) tests/bench/bench_native.py $(BENCHFLAGS)
+
 .PHONY: bench-processes
 bench-processes: $(O)/tachbpf ## what 100,000, 200,000 and 400,000 processes in a file cost each command
 	TACHBPF=$(abspath $(O))/tachbpf $(PYTHON) tests/bench/bench_processes.py $(BENCHFLAGS)
@@ -426,9 +463,9 @@ check-distros: $(if $(PREPARED),,pytest-ready) ## `make demo` on fresh Debian an
 # --- fuzz: mutations of known files through the parsers; fuzz-long: libFuzzer -------------
 # A target's seeds: FUZZ_SEEDS_<target>. FUZZ_RUNS mutations take about 2 s.
 FUZZ_RUNS ?= 10000
-FUZZ_SEEDS_fuzz_tach_reader = tests/golden/tach/*.bin
+FUZZ_SEEDS_fuzz_tach_reader = tests/golden/tach/*.bin tests/golden/native/*.bin
 FUZZ_SEEDS_fuzz_gil         = tests/golden/tach/*.bin
-FUZZ_SEEDS_fuzz_collapsed = tests/golden/collapsed/*.folded
+FUZZ_SEEDS_fuzz_collapsed = tests/golden/collapsed/*.folded tests/golden/native/*.folded
 FUZZ_SEEDS_fuzz_speedscope = tests/golden/speedscope/*.json
 FUZZ_SEEDS_fuzz_gperftools = tests/golden/gperftools/*.prof
 FUZZ_SEEDS_fuzz_mlyze = tests/golden/mlyze/*.mlyze
@@ -441,6 +478,9 @@ FUZZ_SEEDS_fuzz_containers  = tests/golden/fuzz_containers/*.txt
 FUZZ_SEEDS_fuzz_session     = tests/golden/fuzz_session/*.json
 FUZZ_SEEDS_fuzz_maps        = tests/golden/fuzz_maps/*.txt
 FUZZ_SEEDS_fuzz_elf         = tests/golden/fuzz_elf/*.bin
+FUZZ_SEEDS_fuzz_elf_symbols = tests/golden/fuzz_elf_symbols/*.bin
+FUZZ_SEEDS_fuzz_elf_wire    = tests/golden/fuzz_elf_wire/*.bin
+FUZZ_SEEDS_fuzz_perf_map    = tests/golden/fuzz_perf_map/*.txt
 FUZZ_SEEDS_fuzz_agent_config = tests/golden/fuzz_agent_config/*.yaml
 FUZZ_SEEDS_fuzz_agent_ctl   = tests/golden/fuzz_agent_ctl/*.json
 FUZZ_SEEDS_fuzz_container_files = tests/golden/fuzz_container_files/*.bin
@@ -450,11 +490,26 @@ FUZZ_SEEDS_fuzz_python_threads = tests/golden/fuzz_python_threads/*.bin
 FUZZ_SEEDS_fuzz_service     = tests/golden/fuzz_service/*.bin
 FUZZ_SEEDS_fuzz_otlp_split  = tests/golden/fuzz_otlp_split/*.bin
 FUZZ_SEEDS_fuzz_sender      = tests/golden/fuzz_sender/*.bin
+FUZZ_SEEDS_fuzz_native_record = tests/golden/fuzz_native_record/*.bin
 FUZZ_SEEDS_fuzz_agent_metrics = tests/golden/fuzz_agent_metrics/*.bin
+FUZZ_SEEDS_fuzz_native_wire = tests/golden/fuzz_native_wire/*.bin
+FUZZ_SEEDS_fuzz_unwind_build = $(O)/tests/fuzz/unwind_seed.so
+FUZZ_SEEDS_fuzz_native_walk = tests/golden/fuzz_native_walk/*.bin
+
+# It runs bpf/, too, as tests/hostbpf does.
+$(O)/tests/fuzz/fuzz_native_walk: tests/fuzz/fuzz_native_walk.c tests/fuzz/driver.c $(HOSTBPF_OBJ) $(O)/libtachbpf.a
+	@mkdir -p $(@D)
+	$(CC) $(HOSTBPF_FLAGS) -DGOLDEN_DIR='"$(CURDIR)/tests/golden"' -o $@ $< tests/fuzz/driver.c $(HOSTBPF_OBJ) \
+		$(O)/libtachbpf.a -lcmocka $(LIBS)
 
 $(O)/tests/fuzz/%: tests/fuzz/%.c tests/fuzz/driver.c $(wildcard tests/fuzz/*.h) $(O)/libtachbpf.a
 	@mkdir -p $(@D)
 	$(CC) $(ALLFLAGS) -o $@ $< tests/fuzz/driver.c $(O)/libtachbpf.a $(LIBS)
+
+$(O)/tests/fuzz/fuzz_unwind_build: | $(O)/tests/fuzz/unwind_seed.so
+$(O)/tests/fuzz/unwind_seed.so: tests/fuzz/unwind_seed.S
+	@mkdir -p $(@D)
+	$(CC) $(SYSROOT_FLAG) -shared -nostdlib -Wl,-z,noseparate-code -o $@ $<
 
 .PHONY: fuzz
 ifeq ($(SAN),1)
@@ -493,13 +548,13 @@ vendor: ## put the source of a libbpf that is new enough into vendor/, for syste
 
 .PHONY: deps check-deps demo check check-truth check-quick install install-tachbpf install-agent uninstall
 deps: ## install what the build needs (Debian, Ubuntu; root)
-	@AGENT=$(AGENT) sh tools/deps.sh build
+	@AGENT=$(AGENT) NATIVE=$(NATIVE) sh tools/deps.sh build
 ifdef SYSROOT_FLAG
-	@AGENT=$(AGENT) sh tools/deps.sh cross
+	@AGENT=$(AGENT) NATIVE=$(NATIVE) sh tools/deps.sh cross
 endif
 
 check-deps: ## install what the tests need, too
-	@AGENT=$(AGENT) sh tools/deps.sh check
+	@AGENT=$(AGENT) NATIVE=$(NATIVE) sh tools/deps.sh check
 
 demo: deps ## build, profile real Python for 5 seconds, show the result (root)
 	@$(MAKE) --no-print-directory -j$$(nproc) all
@@ -537,6 +592,9 @@ install: install-tachbpf $(if $(filter 0,$(AGENT)),,install-agent) ## put progra
 # The completions are made by the binary itself, so it must run on this machine.
 install-tachbpf: all
 	install -D -m 755 $(O)/tachbpf $(DESTDIR)$(PREFIX)/bin/tachbpf
+ifneq ($(NATIVE),0)
+	install -D -m 755 $(O)/tachbpf-elf $(DESTDIR)$(PREFIX)/libexec/tachbpf/tachbpf-elf
+endif
 	install -D -m 644 docs/tachbpf.1 $(DESTDIR)$(SHARE)/man/man1/tachbpf.1
 	mkdir -p $(dir $(addprefix $(DESTDIR),$(BASH_COMPLETION) $(ZSH_COMPLETION) $(FISH_COMPLETION) $(UNITS)/))
 	$(O)/tachbpf completion bash >$(DESTDIR)$(BASH_COMPLETION)
@@ -554,8 +612,9 @@ install-agent: all
 
 uninstall: ## take them away again, but for /etc/default/tachbpf and /etc/tachbpf
 	rm -f $(addprefix $(DESTDIR),$(PREFIX)/bin/tachbpf $(SHARE)/man/man1/tachbpf.1 $(UNITS)/tachbpf.service \
-		$(PREFIX)/bin/tachbpf-agent $(SHARE)/man/man8/tachbpf-agent.8 $(UNITS)/tachbpf-agent.service \
+		$(PREFIX)/libexec/tachbpf/tachbpf-elf $(PREFIX)/bin/tachbpf-agent $(SHARE)/man/man8/tachbpf-agent.8 $(UNITS)/tachbpf-agent.service \
 		$(BASH_COMPLETION) $(ZSH_COMPLETION) $(FISH_COMPLETION))
+	rmdir $(DESTDIR)$(PREFIX)/libexec/tachbpf 2>/dev/null || true
 # --------------------------------------------------------------------------------------------
 
 # --- HTML reports: pages put together here, embedded by html_pages.S -----------------------
@@ -582,5 +641,5 @@ help: ## this list
 clean: ## remove what was built
 	rm -rf $(O)
 
--include $(LIB_OBJ:.o=.d) $(O)/user/main.d $(WORK_SRC:%.c=$(O)/work/%.d) $(O)/tests/unit/work_count.d $(BPF_OBJ:.o=.d) $(UNIT_BIN:=.d) \
+-include $(LIB_OBJ:.o=.d) $(O)/user/main.d $(O)/user/elf_main.d $(WORK_SRC:%.c=$(O)/work/%.d) $(O)/tests/unit/work_count.d $(BPF_OBJ:.o=.d) $(UNIT_BIN:=.d) \
          $(HOSTBPF_OBJ:.o=.d) $(HOSTBPF_BIN:=.d)

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# image_root.sh BUILD ROOT: put tachbpf-agent and tachbpf of BUILD into the directory ROOT, with all
+# image_root.sh BUILD ROOT: put tachbpf-agent, tachbpf and tachbpf-elf of BUILD into the directory ROOT, with all
 # that they need to run there alone: libraries, the dynamic linker, certificate authorities. The
 # licences of the libraries come along.
 set -eu
@@ -13,10 +13,14 @@ chmod 1777 "$root/tmp"
 for dir in bin lib lib64; do
 	[ ! -L "/$dir" ] || { mkdir -p "$root/usr/$dir" && ln -s "usr/$dir" "$root/$dir"; }
 done
-install -m 755 "$build/tachbpf-agent" "$build/tachbpf" "$root/usr/local/bin"
+programs="$build/tachbpf-agent $build/tachbpf"
+[ ! -e "$build/tachbpf-elf" ] || programs="$programs $build/tachbpf-elf"	# NATIVE=0: there is none
+# shellcheck disable=SC2086
+install -m 755 $programs "$root/usr/local/bin"
 
 # ldd: "NAME => PATH (ADDRESS)" or "PATH (ADDRESS)". glibc before 2.34 loads the resolver by name.
-libraries=$(ldd "$build/tachbpf-agent" "$build/tachbpf" | grep -o '/[^ ]*/[^ ]* (0x' | sed 's/ .*//' | sort -u)
+# shellcheck disable=SC2086
+libraries=$(ldd $programs | grep -o '/[^ ]*/[^ ]* (0x' | sed 's/ .*//' | sort -u)
 for library in $libraries $(ls "$(dirname "$(ldd "$build/tachbpf-agent" |
 		sed -n 's/.*libc\.so\.6 => \([^ ]*\).*/\1/p')")"/libnss_dns.so.2 2>/dev/null || true); do
 	mkdir -p "$root$(dirname "$library")"

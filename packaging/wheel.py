@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""wheel.py BINARY VERSION EPOCH DIRECTORY: a Python wheel that carries a static tachbpf as a command.
+"""wheel.py BINARY VERSION EPOCH DIRECTORY: a Python wheel that carries a static tachbpf as a command,
+and the tachbpf-elf beside it, which --native needs.
 
 The file needs no C library, so one wheel has the tags of glibc's and of musl's systems. The same
 arguments give the same bytes.
@@ -61,6 +62,9 @@ def main():
                            + "".join(f"Tag: {t}\n" for t in tags)).encode(), 0o644),
         f"{info}/LICENSE": ((HERE.parent / "LICENSE").read_bytes(), 0o644),
     }
+    helper = Path(path).with_name("tachbpf-elf")
+    if helper.exists():         # not with NATIVE=0
+        files[f"tachbpf-{version}.data/scripts/tachbpf-elf"] = (helper.read_bytes(), 0o755)
     record = "".join(record_line(n, data) for n, (data, _) in files.items()) + f"{info}/RECORD,,\n"
     files[f"{info}/RECORD"] = (record.encode(), 0o644)
     when = time.gmtime(max(int(epoch), 315532800))[:6]       # zip files begin in 1980

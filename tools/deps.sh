@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # deps.sh build|cross|check|deb|rpm: install what is missing of what is needed by the build, also
 # by the build for arm64 (on x86-64), also by the tests, or by the making of packages.
-# AGENT=0 in the environment: without what only tachbpf-agent needs.
+# AGENT=0, NATIVE=0 in the environment: without what only tachbpf-agent, only tachbpf-elf needs.
 # Debian and Ubuntu, by apt; Fedora and its relatives, by dnf, for all but the tests. Elsewhere it
 # says what is missing.
 set -eu
@@ -33,6 +33,11 @@ header zstd.h || need libzstd-dev
 header protobuf-c/protobuf-c.h || need libprotobuf-c-dev
 header xxhash.h || need libxxhash-dev
 header seccomp.h || need libseccomp-dev
+if [ "${NATIVE:-1}" != 0 ]; then
+	header elfutils/libdw.h || need libdw-dev
+	header libiberty/demangle.h || need libiberty-dev
+	header lzma.h || need liblzma-dev
+fi
 if [ "${AGENT:-1}" != 0 ]; then
 	header curl/curl.h || header "$(uname -m)-linux-gnu/curl/curl.h" || need libcurl4-openssl-dev
 	header yaml.h || need libyaml-dev
@@ -81,6 +86,11 @@ if [ "${1:-build}" = check ]; then
 	/usr/bin/python3 -c 'import yaml' 2>/dev/null || need python3-yaml
 	# checks of the metrics: 90 MB
 	have promtool || need prometheus
+	# what says whether names and lines are right
+	have eu-addr2line || need elfutils
+	have g++ || need g++
+	have dwz || need dwz
+	have xz || need xz-utils
 	# shells whose completion is tried
 	have zsh || need zsh
 	have fish || need fish
@@ -117,6 +127,9 @@ fedora_names() {
 		libprotobuf-c-dev) echo protobuf-c-devel ;;
 		libxxhash-dev) echo xxhash-devel ;;
 		libseccomp-dev) echo libseccomp-devel ;;
+		libdw-dev) echo elfutils-devel ;;
+		libiberty-dev) echo binutils-devel ;;
+		liblzma-dev) echo xz-devel ;;
 		libcurl4-openssl-dev) echo libcurl-devel ;;
 		libyaml-dev) echo libyaml-devel ;;
 		libmicrohttpd-dev) echo libmicrohttpd-devel ;;

@@ -1,12 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # versions.sh CLANG BPFTOOL CC [FLAG...]: fails with one line that names what is missing or older
-# than the build needs. CLANG, BPFTOOL: "-" if they are not needed. AGENT=0 in the environment: also
-# not what only tachbpf-agent needs. docs/packaging.md has the same table.
+# than the build needs. CLANG, BPFTOOL: "-" if they are not needed. AGENT=0, NATIVE=0 in the
+# environment: not what only tachbpf-agent, only tachbpf-elf needs. docs/packaging.md has the same table.
 set -eu
 
 GCC=8 COREUTILS=8.31 CLANG=14 BPFTOOL=7.0 LIBBPF=1.1 LIBELF=0.176 ZLIB=1.2.11 ZSTD=1.4.0 XXHASH=0.8.0 PROTOBUF_C=1.3.0 \
 	LIBSECCOMP=2.4.0
+LIBDW=0.176 LIBIBERTY=2.30 LIBLZMA=5.2.0	# those of tachbpf-elf
 LIBCURL=7.77.0 LIBYAML=0.2 LIBMICROHTTPD=0.9.71	# the agent's
 
 clang=$1 bpftool=$2
@@ -46,6 +47,14 @@ check protobuf-c "$(header protobuf-c/protobuf-c.h PROTOBUF_C_VERSION)" $PROTOBU
 check libseccomp "$(header seccomp.h SCMP_VER_MAJOR SCMP_VER_MINOR SCMP_VER_MICRO)" $LIBSECCOMP
 
 without=
+if [ "${NATIVE:-1}" != 0 ]; then
+	others=$bad
+	# The version is that of libelf; it is there, or not. So is libiberty, which has none.
+	check libdw "$(header elfutils/libdw.h $LIBDW)" $LIBDW
+	check libiberty "$(header libiberty/demangle.h $LIBIBERTY)" $LIBIBERTY
+	check liblzma "$(header lzma.h LZMA_VERSION_MAJOR LZMA_VERSION_MINOR LZMA_VERSION_PATCH)" $LIBLZMA
+	[ "$others" = "$bad" ] || without=', and make NATIVE=0 builds without what --native needs'
+fi
 if [ "${AGENT:-1}" != 0 ]; then
 	others=$bad
 	check libcurl "$(header curl/curlver.h LIBCURL_VERSION)" $LIBCURL
@@ -54,7 +63,7 @@ if [ "${AGENT:-1}" != 0 ]; then
 	# 0x00097500 is 0.9.75.
 	check libmicrohttpd "$(header microhttpd.h MHD_VERSION |
 		sed 's/^0x\(..\)\(..\)\(..\)..$/\1.\2.\3/; s/\(^\|\.\)0/\1/g')" $LIBMICROHTTPD
-	[ "$others" = "$bad" ] || without=', and make AGENT=0 builds without the agent'
+	[ "$others" = "$bad" ] || without="$without, and make AGENT=0 builds without the agent"
 fi
 
 [ -z "$bad" ] || {

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Makes the seeds of tests/fuzz/fuzz_image.c, fuzz_resolver.c, fuzz_elf.c, fuzz_maps.c,
-fuzz_container_files.c, fuzz_process_ctx.c and fuzz_service.c.
+fuzz_container_files.c, fuzz_process_ctx.c, fuzz_service.c, fuzz_native_record.c and fuzz_native_walk.c.
 
     tests/golden/make_fuzz_seeds.py tests/golden
 
@@ -9,6 +9,8 @@ image: each made-up CPython, with a few changes, and an ELF header alone. resolv
 object with its strings and line table, for 3.6, 3.10, 3.11 and 3.12; pointers are offsets in the memory.
 elf: a program and the library that it needs. maps: lists as the kernel prints them. container_files: one
 file of each kind. process_ctx: payloads of process contexts. service: a command line and an environment.
+native_record: machine code that calls Python, with entries, without, and cut off.
+native_walk: a process with two files, and stacks.
 """
 import json
 import os
@@ -204,10 +206,71 @@ def service():
     yield b"python3\0-c\0from multiprocessing.spawn import spawn_main\0\n"
 
 
+# ---- native_record ----
+
+# enum native_class, in fake_native.h's libpython the lowest digit of an address
+CODE, EVAL, PLUMBING, START = range(4)
+FULL, LATER, NAMELESS, LINES, VERSION_3_10, NO_STACK = (1 << bit for bit in range(6))
+SP = 0x7ffd00001000
+
+
+def native_record(python, special, flags, classes, entries=(), end=0, gc_at=0):
+    """entries: (C frame, Python frames). The record from raw_native.nframes on."""
+    head = bytes((python - 1, special, flags, gc_at)) + struct.pack("<HHBB", len(classes), len(entries), end, 0)
+    frames = [struct.pack("<QII", 0x65000 + c, 64 * (i + 1), 1 if c == CODE else 2) for i, c in enumerate(classes)]
+    return head + b"".join(frames) + b"".join(struct.pack("<QII", SP + 64 * at + 8, n, 0) for at, n in entries)
+
+
+def native_records():
+    nested = [CODE, CODE, PLUMBING, EVAL, PLUMBING, CODE, EVAL, START, CODE]
+    yield native_record(5, 0, 0, nested, [(3, 2), (6, 5)])
+    yield native_record(5, FULL | LINES, 4, nested, [(3, 2), (6, 5)], gc_at=2)
+    yield native_record(2, VERSION_3_10, 0, nested)
+    yield native_record(9, LATER, 1, nested[:3], [(3, 2), (6, 5)], end=5)
+    yield native_record(1, NO_STACK | NAMELESS, 0, nested)
+    yield native_record(256, LATER | LINES, 128, [CODE] * 127 + [EVAL], [(127, 256)])
+
+
+# ---- native_walk ----
+
+MAPPED, FILE, STACK, ROW = 0x700000000000, 0x4000, 0x7ff000000000, 64
+SP_RULE, FP_RULE, EXT, SIGNAL, END, PLT = 1, 2, 3, 4, 5, 7     # enum unwind_cfa
+
+
+def native_table(stamp):
+    return struct.pack("<Q6IHBBI", FILE, 8 * ROW, 1, 8, 64, 32, 1, 8, 0, 0, stamp)
+
+
+def native_walk():
+    def frame(base, off, fp=0):
+        return base | off // 8 << 3 | fp << 16 | 1 << 24
+    rules = (frame(SP_RULE, 8), frame(SP_RULE, 48, 2), frame(FP_RULE, 16, 2), PLT | 11 << 3, EXT, SIGNAL, END, 0)
+    rows = b"".join(struct.pack("<II", i * ROW, rule) for i, rule in enumerate(rules)).ljust(256, b"\0")
+    rows += struct.pack("<3I", 0, 4, 7).ljust(256, b"\0") + struct.pack("<4BihhI", 8, 2, 1, 0, 8, 0, -8, 0)
+    mappings = b"".join(struct.pack("<3Q2I", at, at + 0x80000, at - FILE, i + 1, i + 10)
+                        for i, at in enumerate((MAPPED, MAPPED + 0x100000)))
+    tables = b"".join(map(native_table, (1, 2))).ljust(160, b"\0")
+
+    def at(row, off=16):
+        return MAPPED + row * ROW + off
+
+    def walk(pc, words):
+        stack = [0] * 512
+        for i, word in words.items():
+            stack[i] = word
+        return (struct.pack("<3Q4I", pc, STACK + 256, STACK + 512, 0, 2, 1, 0) + tables + mappings.ljust(256, b"\0") +
+                rows.ljust(3072, b"\0") + struct.pack("<512Q", *stack))
+    yield walk(at(0), {32: at(1), 37: STACK + 1024, 38: at(2), 128: 0, 129: at(6)})
+    yield walk(at(3, 27), {33: at(0), 34: at(2), 64: STACK + 1024, 65: at(4), 67: STACK + 1024, 127: at(6)})
+    yield walk(at(0), {32: at(5), 48: STACK + 2048, 53: STACK + 1024, 54: at(2, 0), 256: 0, 257: at(6)})
+
+
 def main(golden):
     seeds = {"fuzz_elf": list(elves()), "fuzz_maps": list(maps()),
              "fuzz_container_files": list(container_files()),
              "fuzz_process_ctx": list(process_ctx()), "fuzz_service": list(service()),
+             "fuzz_native_record": list(native_records()),
+             "fuzz_native_walk": list(native_walk()),
              "fuzz_image": list(images()), "fuzz_resolver": [
         resolver(11, ("/srv/spam.py", "eggs", "Spam.eggs")),
         resolver(12, ("/srv/\u6f22.py", "eggs", "\U0001f600.eggs")),

@@ -112,15 +112,15 @@ static int limit_memory(uint64_t bytes)
 	return bytes && setrlimit(RLIMIT_AS, &limit) ? -errno : 0;
 }
 
-/* 0 or -errno. */
-static int allow(scmp_filter_ctx filter, const char *const *calls)
+/* What becomes of these calls. 0 or -errno. */
+static int rule_calls(scmp_filter_ctx filter, uint32_t action, const char *const *calls)
 {
 	int nr, err = 0;
 
-	for (; !err && *calls; calls++) {
+	for (; !err && calls && *calls; calls++) {
 		nr = seccomp_syscall_resolve_name(*calls);
 		if (nr != __NR_SCMP_ERROR)
-			err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, nr, 0);
+			err = seccomp_rule_add(filter, action, nr, 0);
 		if (err == -EDOM)	/* not on this architecture */
 			err = 0;
 	}
@@ -192,9 +192,11 @@ static int filter_calls(const struct jail *jail)
 	if (jail_filter_works())
 		return 0;
 	filter = seccomp_init(SCMP_ACT_KILL_PROCESS);
-	err = filter ? allow(filter, common_calls) : -ENOMEM;
+	err = filter ? rule_calls(filter, SCMP_ACT_ALLOW, common_calls) : -ENOMEM;
 	if (!err)
-		err = allow(filter, jail->calls);
+		err = rule_calls(filter, SCMP_ACT_ALLOW, jail->calls);
+	if (!err)
+		err = rule_calls(filter, SCMP_ACT_ERRNO(EACCES), jail->refused);
 	if (!err && jail->reads_below)
 		err = allow_reading(filter);
 	if (!err && jail->internet)

@@ -15,6 +15,10 @@ struct jail {
 	const char *const *calls;	/* names of system calls, ends with NULL; those that every
 					 * process needs to allocate, to answer and to end are
 					 * added */
+	const char *const *refused;	/* names of further calls, which fail with EACCES and do not
+					 * kill: what libraries try, and can do without. Ends with
+					 * NULL; NULL: none. Not for a worker that the keeper
+					 * starts: it is in the keeper's jail, too */
 	uint64_t memory_bytes;		/* address space; 0: no limit */
 	/*
 	 * Directories below which it may open files, for reading only; ends with NULL. Where the

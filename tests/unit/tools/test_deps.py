@@ -17,7 +17,7 @@ BASICS = "sh dirname sed awk grep sort ls tr cat uname head"
 # Programs and headers that a build needs, but for bpftool and libbpf.
 PROGRAMS = ("gcc", "clang", "llvm-strip", "protoc-gen-c", "protoc", "python3", "xz")
 HEADERS = ("string.h", "gelf.h", "zlib.h", "zstd.h", "protobuf-c/protobuf-c.h", "xxhash.h",
-           "seccomp.h")
+           "seccomp.h", "elfutils/libdw.h", "libiberty/demangle.h", "lzma.h")
 AGENT_HEADERS = ("curl/curl.h", "yaml.h", "microhttpd.h")
 NEW_LIBBPF = "#define LIBBPF_MAJOR_VERSION 1\n#define LIBBPF_MINOR_VERSION 3\n"
 
@@ -119,8 +119,8 @@ class Deps(unittest.TestCase):
         self.assertEqual(installs, [
             "install -y -q --setopt=install_weak_deps=False gcc glibc-devel clang llvm bpftool "
             "protobuf-c-compiler protobuf-compiler libbpf-devel elfutils-libelf-devel zlib-devel "
-            "libzstd-devel protobuf-c-devel xxhash-devel libseccomp-devel libcurl-devel libyaml-devel "
-            "libmicrohttpd-devel python3"])
+            "libzstd-devel protobuf-c-devel xxhash-devel libseccomp-devel elfutils-devel "
+            "binutils-devel xz-devel libcurl-devel libyaml-devel libmicrohttpd-devel python3"])
 
     def test_what_only_the_agent_needs(self):
         for agent, names in (("1", "libcurl4-openssl-dev libyaml-dev libmicrohttpd-dev"), ("0", None)):
@@ -129,6 +129,16 @@ class Deps(unittest.TestCase):
                 system.fill(headers=HEADERS)
                 system.program("bpftool", "echo bpftool v7.5.0")
                 system.run("deps.sh", "build", AGENT=agent)
+                self.assertEqual([line for line in system.did() if " install " in line],
+                                 [f"apt-get install -y -q --no-install-recommends {names}"] * bool(names))
+
+    def test_what_only_native_needs(self):
+        for native, names in (("1", "libdw-dev libiberty-dev liblzma-dev"), ("0", None)):
+            with self.subTest(native), tempfile.TemporaryDirectory() as top:
+                system = System(top, "debian-13")
+                system.fill(headers=HEADERS[:-3] + AGENT_HEADERS)
+                system.program("bpftool", "echo bpftool v7.5.0")
+                system.run("deps.sh", "build", NATIVE=native)
                 self.assertEqual([line for line in system.did() if " install " in line],
                                  [f"apt-get install -y -q --no-install-recommends {names}"] * bool(names))
 

@@ -23,14 +23,19 @@ HEADERS = {
                 "#define XXH_VERSION_RELEASE {}\n",
     "protobuf-c/protobuf-c.h": '#define PROTOBUF_C_VERSION "{}.{}.{}"\n',
     "seccomp.h": "#define SCMP_VER_MAJOR {}\n#define SCMP_VER_MINOR {}\n#define SCMP_VER_MICRO {}\n",
+    "elfutils/libdw.h": "",
+    "libiberty/demangle.h": "",
+    "lzma.h": "#define LZMA_VERSION_MAJOR {}\n#define LZMA_VERSION_MINOR {}\n#define LZMA_VERSION_PATCH {}\n",
     "curl/curlver.h": '#define LIBCURL_VERSION "{}.{}.{}"\n',
     "yaml.h": "",
     "microhttpd.h": "#define MHD_VERSION 0x{:02}{:02}{:02}00\n",
 }
 OLDEST = {"bpf/libbpf_version.h": (1, 1), "elfutils/version.h": (176,), "zlib.h": (1, 2, 11),
           "zstd.h": (1, 4, 0), "xxhash.h": (0, 8, 0), "protobuf-c/protobuf-c.h": (1, 3, 0),
-          "seccomp.h": (2, 4, 0), "curl/curlver.h": (7, 77, 0), "yaml.h": (),
+          "seccomp.h": (2, 4, 0), "elfutils/libdw.h": (), "libiberty/demangle.h": (), "lzma.h": (5, 2, 0),
+          "curl/curlver.h": (7, 77, 0), "yaml.h": (),
           "microhttpd.h": (0, 9, 71)}
+WITHOUT_NATIVE = ", and make NATIVE=0 builds without what --native needs"
 WITHOUT = ", and make AGENT=0 builds without the agent"
 
 
@@ -125,6 +130,16 @@ class Versions(unittest.TestCase):
         done = self.check(absent=("yaml.h", "curl/curlver.h"), env={**os.environ, "AGENT": "0"})
         self.assertEqual((done.returncode, done.stderr), (0, ""))
 
+    def test_the_libraries_of_native(self):
+        """Like those of the agent."""
+        self.refused("liblzma 5.2.0 (here: 5.1.9)", WITHOUT_NATIVE, **{"lzma.h": (5, 1, 9)})
+        for name, says in (("elfutils/libdw.h", "libdw 0.176"), ("libiberty/demangle.h", "libiberty 2.30")):
+            with self.subTest(name):
+                self.refused(f"{says} (there is none)", WITHOUT_NATIVE, absent=(name,))
+        done = self.check(absent=("elfutils/libdw.h", "libiberty/demangle.h", "lzma.h"),
+                          env={**os.environ, "NATIVE": "0"})
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+
     def test_a_newer_microhttpd(self):
         self.assertEqual(self.check(**{"microhttpd.h": (1, 0, 2)}).returncode, 0)
 
@@ -133,8 +148,8 @@ class Versions(unittest.TestCase):
                      clang="Debian clang version 11.0.1-2", **{"zlib.h": (1, 2, 8)})
 
     def test_the_documents_table(self):
-        needed = [n for n in re.findall(r"\b([A-Z_]+)=([0-9.]+)", SCRIPT.read_text()) if n[0] != "AGENT"]
-        self.assertEqual(len(needed), 14)
+        needed = [n for n in re.findall(r"\b([A-Z_]+)=([0-9.]+)", SCRIPT.read_text()) if n[0] not in ("AGENT", "NATIVE")]
+        self.assertEqual(len(needed), 17)
         for name, version in needed:
             row = rf"^\| {name.lower().replace('_', '-')} \| {re.escape(version)} \|"
             self.assertRegex(TABLE.read_text(), re.compile(row, re.M))

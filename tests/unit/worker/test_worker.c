@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -253,6 +254,39 @@ static void test_dies_of_what_it_may_not_do(void **state)
 #endif
 }
 
+#if !defined(__SANITIZE_ADDRESS__)
+static int try_getcwd(void *shared, const int *fds)
+{
+	char path[64];
+
+	return getcwd(path, sizeof(path)) ? 0 : -errno;
+}
+#endif
+
+/* What its libraries may try fails, and the worker goes on. */
+static void test_what_is_refused(void **state)
+{
+#if defined(__SANITIZE_ADDRESS__)
+	skip();		/* the filter is off */
+#else
+	static const char *const refused[] = { "getcwd", NULL };
+	static const struct jail its_jail = { .calls = calls, .refused = refused };
+	static const worker_fn its_functions[] = { try_getcwd, try_socket };
+	static const struct worker_kind its_kind = {
+		.name = "test-refused", .jail = &its_jail, .functions = its_functions,
+		.function_cnt = 2, .shared_bytes = 4096,
+	};
+	struct worker w = { .kind = &its_kind };
+
+	assert_int_equal(worker_ready(&w, 0), 0);
+	assert_int_equal(worker_call(&w, 0, NULL, WAIT_MS), -EACCES);
+	assert_int_equal(worker_call(&w, 0, NULL, WAIT_MS), -EACCES);
+	assert_int_equal(worker_call(&w, 1, NULL, WAIT_MS), -EPIPE);
+	worker_end(&w);
+	free(w.stuck);
+#endif
+}
+
 static void test_that_is_killed_is_replaced(void **state)
 {
 	ready();
@@ -368,6 +402,7 @@ int main(void)
 		BOTH(test_that_does_not_answer_is_given_up),
 		BOTH(test_a_workers_worker),
 		BOTH(test_late_answer),
+		cmocka_unit_test(test_what_is_refused),
 		cmocka_unit_test_setup_teardown(test_the_keeper_has_no_rights, with_keeper, end),
 		cmocka_unit_test_setup_teardown(test_the_keepers_end, with_keeper, end),
 	};

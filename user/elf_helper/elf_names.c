@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* elf_names.c - see elf_names.h. */
+#include "elf_helper/elf_names.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/util.h"
+#include "elf_helper/elf_demangle.h"
+#include "elf_helper/elf_load.h"
+
+#define MATCHES_MAX (ELF_WIRE_BYTES / sizeof(struct elf_match))
+/* The functions of one address, with their texts. */
+#define ONE_MAX (ELF_INLINED_MAX * (sizeof(struct elf_name) + 2 * ELF_NAME_BYTES))
+_Static_assert(ONE_MAX <= ELF_WIRE_BYTES, "the functions of one address fit a message");
+
+/* An answer while it is put together. */
+struct answer {
+	int fd;
+	struct elf_message head;
+	uint8_t data[ELF_WIRE_BYTES];
+};
+
+static void begin(struct answer *a, int fd, uint32_t kind, const struct elf_message *question)
+{
+	a->fd = fd;
+	a->head = (struct elf_message){ .kind = kind, .file = question->file,
+					.request = question->request };
+}
+
+static int send_answer(struct answer *a, bool more)
+{
+	int err;
+
+	a->head.more = more;
+	err = elf_channel_send(a->fd, &a->head, a->data, -1);
+	a->head.cnt = a->head.bytes = 0;
+	return err;
+}
+
+static void add(struct answer *a, const void *data, size_t bytes)
+{
+	memcpy(a->data + a->head.bytes, data, bytes);
+	a->head.bytes += (uint32_t)bytes;
+}
+
+/* ---- names ---- */
+
+/* The end of a path says more than its beginning. */
+static size_t cut_path(const char *path, char *out)
+{
+	size_t len = strlen(path), skip;
+
+	if (len < ELF_NAME_BYTES) {
+		memcpy(out, path, len + 1);
+		return len;
+	}
+	skip = len - (ELF_NAME_BYTES - 1) + 3;
+	memcpy(out, "...", 3);
+	memcpy(out + 3, path + skip, len - skip + 1);
+	return ELF_NAME_BYTES - 1;
+}
+
+/* Add one function. name: as the file has it; source: NULL: not known. */
+static void add_name(struct answer *a, struct elf_name n, const char *name, const char *source)
+{
+	char text[ELF_NAME_BYTES], path[ELF_NAME_BYTES];
+
+	n.name_bytes = (uint16_t)(elf_demangle(name, text, sizeof(text)) + 1);
+	n.source_bytes = source && *source ? (uint16_t)(cut_path(source, path) + 1) : 0;
+	add(a, &n, sizeof(n));
+	add(a, text, n.name_bytes);
+	add(a, path, n.source_bytes);
+	a->head.cnt++;
+}
+
+/* The symbol is the name of the outermost function: with and without lines it is the same. */
+static void add_elf_name(struct answer *a, const struct elf_held *h, uint64_t addr)
+{
+	char symbol[ELF_MANGLED_BYTES] = "";
+	struct elf_name n = { .addr = addr };
+	struct elf_line lines[ELF_INLINED_MAX];
+	unsigned int cnt = 0, i;
+
+	if (!h->symbols || !elf_symbols_find(h->symbols, addr, symbol, &n.start))
+		n.start = elf_segments_start(&h->elf, &h->segments, addr);
+	if (h->lines)
+		cnt = elf_lines_find(h->lines, addr, lines);
+	for (i = 0; i + 1 < cnt; i++) {
+		n.inlined = 1;
+		n.line = lines[i].line;
+		add_name(a, n, lines[i].name ? lines[i].name : "", lines[i].source);
+	}
+	n.inlined = 0;
+	n.line = cnt ? lines[i].line : 0;
+	add_name(a, n, *symbol || !cnt || !lines[i].name ? symbol : lines[i].name,
+		 cnt ? lines[i].source : NULL);
+}
+
+static void add_perf_name(struct answer *a, const struct elf_held *h, uint64_t addr)
+{
+	struct elf_name n = { .addr = addr };
+	char name[ELF_MANGLED_BYTES] = "";
+
+	if (h->perf)
+		perf_map_find(h->perf, addr, name, sizeof(name), &n.start);
+	add_name(a, n, name, NULL);
+}
+
+static bool is_question(const struct elf_packet *q)
+{
+	return q->head.cnt <= ELF_NAMES_MAX && q->head.bytes == q->head.cnt * sizeof(uint64_t);
+}
+
+int elf_names_answer(int main_fd, struct elf_opener *o, struct elf_held *h,
+		     const struct elf_packet *question)
+{
+	bool perf = question->head.kind == HELPER_PERF_NAMES;
+	const uint64_t *addrs = (const uint64_t *)question->data;
+	static struct answer a;
+	uint32_t i;
+	int err = 0;
+
+	if (!is_question(question))
+		return -EBADMSG;
+	begin(&a, main_fd, NAMES, &question->head);
+	if (perf)
+		elf_load_perf(o, h);
+	else
+		elf_load_symbols(o, h);
+	if (!perf && question->head.flags & ELF_LINES)
+		elf_load_lines(o, h);
+	for (i = 0; !err && i < question->head.cnt; i++) {
+		if (sizeof(a.data) - a.head.bytes < ONE_MAX)
+			err = send_answer(&a, true);
+		if (perf)
+			add_perf_name(&a, h, addrs[i]);
+		else
+			add_elf_name(&a, h, addrs[i]);
+	}
+	return err ? err : send_answer(&a, false);
+}
+
+/* ---- matches ---- */
+
+/* Are there cnt patterns, each with its NUL? */
+static bool are_patterns(const struct elf_packet *q)
+{
+	uint32_t cnt = 0, i;
+
+	for (i = 0; i < q->head.bytes; i++)
+		cnt += !q->data[i];
+	return q->head.bytes && !q->data[q->head.bytes - 1] && cnt == q->head.cnt;
+}
+
+int elf_names_match(int main_fd, struct elf_opener *o, struct elf_held *h,
+		    const struct elf_packet *question)
+{
+	struct elf_match *found = NULL;
+	static struct answer a;
+	int cnt = 0, i, err = 0;
+
+	if (!are_patterns(question))
+		return -EBADMSG;
+	begin(&a, main_fd, MATCHES, &question->head);
+	elf_load_symbols(o, h);
+	if (h->symbols)
+		cnt = elf_symbols_match(h->symbols, (const char *)question->data,
+					question->head.cnt, &found);
+	if (cnt < 0)
+		a.head.result = cnt;
+	for (i = 0; !err && i < cnt; i++) {
+		if (a.head.cnt == MATCHES_MAX)
+			err = send_answer(&a, true);
+		add(&a, &found[i], sizeof(found[i]));
+		a.head.cnt++;
+	}
+	free(found);
+	return err ? err : send_answer(&a, false);
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* elf_opener.c - see elf_opener.h. */
+#include "elf_helper/elf_opener.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/util.h"
+
+static int close_passed(int passed, int err)
+{
+	if (passed >= 0)
+		close(passed);
+	return err;
+}
+
+/*
+ * One message; *answer: the descriptor that answers the last question, or -ENOENT: there is none.
+ * An answer to an earlier question comes too late. 1: it was the answer; 0; -errno.
+ */
+static int take_one(struct elf_opener *o, int *answer)
+{
+	static struct elf_packet p;
+	int passed, err = elf_channel_receive(o->fd, &p, &passed, MSG_DONTWAIT);
+
+	if (err)
+		return err;
+	if (p.head.kind == PASS_FILE) {
+		if (passed < 0 || !p.head.file)	/* or we have too many files open */
+			return close_passed(passed, 0);
+		elf_files_put(o->files, p.head.file, passed);
+		return 0;
+	}
+	if (p.head.kind != PASS_MORE)
+		return close_passed(passed, -EBADMSG);
+	if (!p.head.file) {
+		if (p.head.bytes != ELF_SECRET_BYTES)
+			return close_passed(passed, -EBADMSG);
+		memcpy(o->secret, p.data, ELF_SECRET_BYTES);
+		o->has_secret = true;
+		return close_passed(passed, 0);
+	}
+	if (!answer || p.head.request != o->request)
+		return close_passed(passed, 0);
+	*answer = passed >= 0 ? passed : -ENOENT;
+	return 1;
+}
+
+int elf_opener_take(struct elf_opener *o)
+{
+	int err;
+
+	while (!(err = take_one(o, NULL)))
+		;
+	return err == -EAGAIN ? 0 : err;
+}
+
+static int wait_answer(struct elf_opener *o)
+{
+	uint64_t end = now_ns() + ELF_OPENER_WAIT_MS * 1000000ull, now;
+	struct pollfd p = { .fd = o->fd, .events = POLLIN };
+	int answer = -ENOENT, err;
+
+	while ((now = now_ns()) < end) {
+		if (poll(&p, 1, (int)((end - now) / 1000000) + 1) < 0 && errno != EINTR)
+			return -errno;
+		err = take_one(o, &answer);
+		if (err == 1)
+			return answer;
+		if (err && err != -EAGAIN)
+			return err;
+	}
+	return -ETIMEDOUT;
+}
+
+int elf_opener_ask(struct elf_opener *o, uint32_t kind, uint32_t file, const void *data,
+		   size_t bytes)
+{
+	struct elf_message m = { .kind = kind, .file = file, .request = ++o->request,
+				 .bytes = (uint32_t)bytes };
+	int err = elf_channel_send(o->fd, &m, data, -1);
+
+	return err ? err : wait_answer(o);
+}
+
+int elf_opener_store(struct elf_opener *o, uint32_t file, const uint64_t hash[2], int table)
+{
+	struct elf_message m = { .kind = STORE_CACHE, .file = file, .request = ++o->request,
+				 .bytes = 2 * sizeof(*hash) };
+
+	return elf_channel_send(o->fd, &m, hash, table);
+}

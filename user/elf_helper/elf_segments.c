@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* elf_segments.c - see elf_segments.h. */
+#include "elf_helper/elf_segments.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/util.h"
+
+#define MAX_PHDRS 128
+#define MAX_NOTES 4096	/* bytes of one segment of notes */
+#define ALIGN4(n) (((n) + 3u) & ~3u)
+
+static void add_text(struct elf_segments *s, const Elf64_Phdr *ph)
+{
+	if (!(ph->p_flags & PF_X) || s->text_cnt == ARRAY_SIZE(s->text))
+		return;
+	s->text[s->text_cnt++] = (struct elf_load){
+		.vaddr = ph->p_vaddr, .off = ph->p_offset, .filesz = ph->p_filesz,
+		.memsz = ph->p_memsz, .writable = ph->p_flags & PF_W,
+	};
+}
+
+/* Find NT_GNU_BUILD_ID among len bytes of notes. */
+static void scan_notes(struct elf_segments *s, const uint8_t *notes, size_t len)
+{
+	size_t at = 0, name, desc;
+	Elf64_Nhdr n;
+
+	while (len - at >= sizeof(n)) {
+		memcpy(&n, notes + at, sizeof(n));
+		at += sizeof(n);
+		if (n.n_namesz > len || n.n_descsz > len)
+			return;
+		name = at;
+		desc = at + ALIGN4(n.n_namesz);
+		at = desc + ALIGN4(n.n_descsz);
+		if (at > len)
+			return;
+		if (n.n_type == NT_GNU_BUILD_ID && n.n_namesz == 4 && n.n_descsz &&
+		    n.n_descsz <= sizeof(s->build_id) && !memcmp(notes + name, "GNU", 4)) {
+			memcpy(s->build_id, notes + desc, n.n_descsz);
+			s->build_id_bytes = n.n_descsz;
+			return;
+		}
+	}
+}
+
+static void read_notes(const struct elf_file *f, const Elf64_Phdr *ph, struct elf_segments *s)
+{
+	uint8_t notes[MAX_NOTES];
+	size_t len = ph->p_filesz < sizeof(notes) ? ph->p_filesz : sizeof(notes);
+
+	if (!s->build_id_bytes && !elf_file_pread(f, ph->p_offset, notes, len))
+		scan_notes(s, notes, len);
+}
+
+int elf_segments_read(const struct elf_file *f, struct elf_segments *out)
+{
+	Elf64_Phdr ph[MAX_PHDRS];
+	Elf64_Ehdr eh;
+	unsigned int i;
+	int err;
+
+	memset(out, 0, sizeof(*out));
+	err = elf_file_pread(f, 0, &eh, sizeof(eh));
+	if (err)
+		return err;
+	if (eh.e_phnum > MAX_PHDRS || eh.e_phentsize != sizeof(ph[0]))
+		return -EBADMSG;
+	err = elf_file_pread(f, eh.e_phoff, ph, eh.e_phnum * sizeof(ph[0]));
+	if (err)
+		return err;
+	for (i = 0; i < eh.e_phnum; i++) {
+		if (ph[i].p_type == PT_LOAD)
+			add_text(out, &ph[i]);
+		else if (ph[i].p_type == PT_NOTE)
+			read_notes(f, &ph[i], out);
+		else if (ph[i].p_type == PT_GNU_EH_FRAME)
+			out->frame_hdr = ph[i].p_vaddr;
+	}
+	return 0;
+}
+
+/* The encodings that all linkers use: the table has signed offsets from its own section. */
+static bool is_searchable(const uint8_t hdr[12])
+{
+	return hdr[0] == 1 && (hdr[2] & 0x0f) == 0x03 && hdr[3] == 0x3b;
+}
+
+/* First address of the table's row i. */
+static bool row_start(const struct elf_file *f, const struct elf_segments *s, uint32_t i,
+		      uint64_t *start)
+{
+	int32_t off;
+
+	if (elf_file_read(f, s->frame_hdr + 12 + i * 8ull, &off, sizeof(off)))
+		return false;
+	*start = s->frame_hdr + (int64_t)off;
+	return true;
+}
+
+uint64_t elf_segments_start(const struct elf_file *f, const struct elf_segments *s, uint64_t addr)
+{
+	uint64_t start = 0, found = 0;
+	uint32_t low = 0, high, middle;
+	uint8_t hdr[12];
+
+	if (!s->frame_hdr || elf_file_read(f, s->frame_hdr, hdr, sizeof(hdr)) ||
+	    !is_searchable(hdr))
+		return 0;
+	memcpy(&high, hdr + 8, sizeof(high));
+	while (low < high) {
+		middle = low + (high - low) / 2;
+		if (!row_start(f, s, middle, &start))
+			return 0;
+		if (start <= addr) {
+			found = start;
+			low = middle + 1;
+		} else {
+			high = middle;
+		}
+	}
+	return found;
+}
+
+void elf_facts_fill(const struct elf_file *f, const struct elf_segments *s, struct elf_facts *out)
+{
+	struct elf_symbol eval;
+	uint32_t i;
+
+	memset(out, 0, sizeof(*out));
+	memcpy(out->build_id, s->build_id, sizeof(out->build_id));
+	out->build_id_bytes = s->build_id_bytes;
+	out->machine = f->machine;
+	out->load_cnt = s->text_cnt;
+	for (i = 0; i < s->text_cnt; i++) {
+		const struct elf_load *l = &s->text[i];
+		uint64_t end = l->vaddr + l->memsz;
+
+		out->loads[i].off = l->off;
+		out->loads[i].vaddr = l->vaddr;
+		out->loads[i].filesz = l->filesz;
+		if (!i || l->vaddr < out->text_start)
+			out->text_start = l->vaddr;
+		if (end > out->text_end)
+			out->text_end = end;
+	}
+	if (!elf_file_dynsym(f, "_PyEval_EvalFrameDefault", &eval) && eval.value) {
+		out->eval_start = eval.value;
+		out->eval_end = eval.value + eval.size;
+	}
+}

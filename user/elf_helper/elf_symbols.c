@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* elf_symbols.c - see elf_symbols.h. System V gABI, chapter 4, "Symbol Table". */
+#include "elf_helper/elf_symbols.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arith.h"
+#include "base/util.h"
+#include "elf/elf.h"
+
+#define SOURCES_MAX 4
+#define READ_MAX (2ull * ELF_SYMBOLS_MAX)	/* of one table, data and labels included */
+#define CHUNK 2048	/* symbols that are read at a time */
+/* A function that covers an address is one of so many before it, or none. */
+#define STEPS_MAX 4096
+#define MATCHES_MAX 65536
+
+/* A string table in a file. */
+struct source {
+	struct elf_file file;
+	uint64_t off, bytes;
+};
+
+struct entry {
+	uint64_t start;
+	uint32_t size;		/* not sized: up to the end of its section, at first */
+	uint32_t name;		/* in the source's string table */
+	uint8_t source;
+	uint8_t rank;		/* the highest one of an address is its name */
+	bool sized;
+};
+
+struct elf_symbols {
+	struct source sources[SOURCES_MAX];
+	unsigned int source_cnt;
+	struct entry *entries;
+	size_t cnt, cap;
+};
+
+struct elf_symbols *elf_symbols_new(void)
+{
+	return calloc(1, sizeof(struct elf_symbols));
+}
+
+void elf_symbols_free(struct elf_symbols *s)
+{
+	if (!s)
+		return;
+	free(s->entries);
+	free(s);
+}
+
+size_t elf_symbols_bytes(const struct elf_symbols *s)
+{
+	return sizeof(*s) + s->cap * sizeof(*s->entries);
+}
+
+/* ---- reading a table ---- */
+
+static uint32_t clamp32(uint64_t v)
+{
+	return v < UINT32_MAX ? (uint32_t)v : UINT32_MAX;
+}
+
+static uint8_t rank_of(const Elf64_Sym *sym)
+{
+	uint8_t type = ELF64_ST_TYPE(sym->st_info), bind = ELF64_ST_BIND(sym->st_info);
+	uint8_t rank = bind == STB_LOCAL ? 1 : bind == STB_WEAK ? 2 : 3;
+
+	if (type != STT_NOTYPE)
+		rank += 4;
+	return sym->st_size ? rank + 8 : rank;
+}
+
+/* Is it a function? arm64 marks code and data by local symbols without a type. */
+static bool is_code(const struct elf_file *f, const Elf64_Sym *sym)
+{
+	switch (ELF64_ST_TYPE(sym->st_info)) {
+	case STT_FUNC:
+	case STT_GNU_IFUNC:
+		return true;
+	case STT_NOTYPE:
+		return f->machine != EM_AARCH64 || ELF64_ST_BIND(sym->st_info) != STB_LOCAL;
+	}
+	return false;
+}
+
+/* 0, also if it is no function; or -ENOMEM. */
+static int add_symbol(struct elf_symbols *s, const Elf64_Shdr *sections, const Elf64_Sym *sym)
+{
+	const struct source *src = &s->sources[s->source_cnt];
+	const Elf64_Shdr *in;
+	struct entry *grown;
+	uint64_t room;
+
+	if (!sym->st_shndx || sym->st_shndx >= src->file.shnum || !is_code(&src->file, sym) ||
+	    !sym->st_name || sym->st_name >= src->bytes)
+		return 0;
+	in = &sections[sym->st_shndx];
+	room = in->sh_size - (sym->st_value - in->sh_addr);
+	if (!(in->sh_flags & SHF_EXECINSTR) || sym->st_value < in->sh_addr ||
+	    sym->st_value - in->sh_addr >= in->sh_size)
+		return 0;
+	if (s->cnt == s->cap) {
+		grown = array_grow(s->entries, s->cnt, &s->cap, sizeof(*s->entries));
+		if (!grown)
+			return -ENOMEM;
+		s->entries = grown;
+	}
+	s->entries[s->cnt++] = (struct entry){
+		.start = sym->st_value, .size = clamp32(sym->st_size ? sym->st_size : room),
+		.name = sym->st_name, .source = (uint8_t)s->source_cnt, .rank = rank_of(sym),
+		.sized = sym->st_size,
+	};
+	return 0;
+}
+
+static int read_table(struct elf_symbols *s, const Elf64_Shdr *sections, const Elf64_Shdr *table)
+{
+	const struct source *src = &s->sources[s->source_cnt];
+	static Elf64_Sym syms[CHUNK];
+	uint64_t cnt = table->sh_size / sizeof(syms[0]), done, some, i;
+	int err = 0;
+
+	if (cnt > READ_MAX)
+		cnt = READ_MAX;
+	for (done = 0; !err && done < cnt && s->cnt < ELF_SYMBOLS_MAX; done += some) {
+		some = cnt - done < CHUNK ? cnt - done : CHUNK;
+		err = elf_file_pread(&src->file, table->sh_offset + done * sizeof(syms[0]), syms,
+				     some * sizeof(syms[0]));
+		for (i = 0; !err && i < some; i++)
+			err = add_symbol(s, sections, &syms[i]);
+	}
+	return err;
+}
+
+/* The section headers, to be freed; NULL: there are none, or no memory. */
+static Elf64_Shdr *read_sections(const struct elf_file *f)
+{
+	Elf64_Shdr *sections = f->shnum ? calloc(f->shnum, sizeof(*sections)) : NULL;
+
+	if (sections && !elf_file_pread(f, f->shoff, sections, f->shnum * sizeof(*sections)))
+		return sections;
+	free(sections);
+	return NULL;
+}
+
+static const Elf64_Shdr *find_table(const struct elf_file *f, const Elf64_Shdr *sections,
+				    uint32_t type)
+{
+	uint32_t i;
+
+	for (i = 0; i < f->shnum; i++)
+		if (sections[i].sh_type == type && sections[i].sh_link < f->shnum &&
+		    sections[i].sh_entsize == sizeof(Elf64_Sym))
+			return &sections[i];
+	return NULL;
+}
+
+int elf_symbols_add(struct elf_symbols *s, int fd, uint32_t type)
+{
+	struct source *src = &s->sources[s->source_cnt];
+	const Elf64_Shdr *table, *names;
+	Elf64_Shdr *sections;
+	size_t before = s->cnt;
+	int err;
+
+	if (s->source_cnt == SOURCES_MAX)
+		return -ENOSPC;
+	err = elf_file_open(&src->file, fd);
+	if (err)
+		return err;
+	sections = read_sections(&src->file);
+	table = sections ? find_table(&src->file, sections, type) : NULL;
+	if (!table || table->sh_offset > src->file.size) {
+		free(sections);
+		return -ENOENT;
+	}
+	names = &sections[table->sh_link];
+	src->off = names->sh_offset;
+	src->bytes = names->sh_size;
+	err = read_table(s, sections, table);
+	free(sections);
+	s->source_cnt++;
+	/* A table that ends too early has those before. */
+	return s->cnt > before || !err ? (int)(s->cnt - before) : err;
+}
+
+/* ---- their order ---- */
+
+static int by_address(const void *a, const void *b)
+{
+	const struct entry *x = a, *y = b;
+
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	if (x->rank != y->rank)
+		return x->rank > y->rank ? -1 : 1;
+	if (x->source != y->source)
+		return x->source < y->source ? -1 : 1;
+	return x->name < y->name ? -1 : x->name > y->name;
+}
+
+/*
+ * What has no size goes up to the next function; labels inside of functions are none. Entries of
+ * the same address are an alternative to each other.
+ */
+void elf_symbols_sort(struct elf_symbols *s)
+{
+	uint64_t covered = 0, next = UINT64_MAX;
+	size_t i, kept = 0;
+
+	if (!s->cnt)
+		return;
+	qsort(s->entries, s->cnt, sizeof(*s->entries), by_address);
+	for (i = s->cnt; i--;) {
+		struct entry *e = &s->entries[i];
+
+		if (i + 1 < s->cnt && s->entries[i + 1].start != e->start)
+			next = s->entries[i + 1].start;
+		if (!e->sized && next - e->start < e->size)
+			e->size = (uint32_t)(next - e->start);
+	}
+	for (i = 0; i < s->cnt; i++) {
+		const struct entry *e = &s->entries[i];
+
+		if (!e->sized && e->start < covered)
+			continue;
+		if (e->sized && add_capped(e->start, e->size) > covered)
+			covered = add_capped(e->start, e->size);
+		s->entries[kept++] = *e;
+	}
+	s->cnt = kept;
+}
+
+/* ---- questions ---- */
+
+/* Read an entry's name into ELF_MANGLED_BYTES. Returns false if it has none. */
+static bool read_name(const struct elf_symbols *s, const struct entry *e, char *name)
+{
+	const struct source *src = &s->sources[e->source];
+	uint64_t len = src->bytes - e->name, some;
+	size_t got = 0;
+	char *version;
+
+	if (len > ELF_MANGLED_BYTES - 1)
+		len = ELF_MANGLED_BYTES - 1;
+	while (got < len) {	/* most names are short */
+		some = len - got < 128 ? len - got : got ? len - got : 128;
+		if (elf_file_pread(&src->file, src->off + e->name + got, name + got, some))
+			return false;
+		if (memchr(name + got, '\0', some))
+			break;
+		got += some;
+	}
+	name[len] = '\0';
+	version = strchr(name, '@');
+	if (version && version != name)
+		*version = '\0';
+	return *name;
+}
+
+/* Number of the first entry behind the address. */
+static size_t behind(const struct elf_symbols *s, uint64_t addr)
+{
+	size_t low = 0, high = s->cnt, middle;
+
+	while (low < high) {
+		middle = low + (high - low) / 2;
+		if (s->entries[middle].start <= addr)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+bool elf_symbols_find(const struct elf_symbols *s, uint64_t addr, char *name, uint64_t *start)
+{
+	const struct entry *best = NULL;
+	size_t i = behind(s, addr), steps;
+
+	for (steps = 0; i && steps < STEPS_MAX; steps++) {
+		const struct entry *e = &s->entries[--i];
+
+		if (best && e->start != best->start)
+			break;
+		if (addr - e->start < e->size)
+			best = e;	/* of one address the best is the first */
+	}
+	if (!best || !read_name(s, best, name))
+		return false;
+	*start = best->start;
+	return true;
+}
+
+/* Number of the first pattern that the name has, or -1. */
+static int pattern_of(const char *name, const char *patterns, uint32_t cnt)
+{
+	uint32_t i;
+
+	for (i = 0; i < cnt; i++) {
+		size_t len = strlen(patterns);
+
+		if (len && patterns[len - 1] == '*' ? !strncmp(name, patterns, len - 1) :
+						      !strcmp(name, patterns))
+			return (int)i;
+		patterns += len + 1;
+	}
+	return -1;
+}
+
+int elf_symbols_match(const struct elf_symbols *s, const char *patterns, uint32_t cnt,
+		      struct elf_match **out)
+{
+	struct elf_match *found = NULL, *grown;
+	size_t found_cnt = 0, cap = 0, i;
+	char name[ELF_MANGLED_BYTES];
+
+	for (i = 0; i < s->cnt && found_cnt < MATCHES_MAX; i++) {
+		const struct entry *e = &s->entries[i];
+		int pattern = read_name(s, e, name) ? pattern_of(name, patterns, cnt) : -1;
+
+		if (pattern < 0)
+			continue;
+		if (found_cnt == cap) {
+			grown = array_grow(found, found_cnt, &cap, sizeof(*found));
+			if (!grown) {
+				free(found);
+				return -ENOMEM;
+			}
+			found = grown;
+		}
+		found[found_cnt++] = (struct elf_match){ e->start, add_capped(e->start, e->size),
+							 (uint32_t)pattern, 0 };
+	}
+	*out = found;
+	return (int)found_cnt;
+}
