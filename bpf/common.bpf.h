@@ -39,7 +39,9 @@ extern const volatile bool cfg_native_threads; /* send ticks of threads without 
 extern const volatile bool cfg_runnable; /* also send switch-outs of runnable threads        */
 extern const volatile bool cfg_exceptions; /* send the types of exceptions               */
 extern const volatile bool cfg_trace_context; /* send the contexts that threads publish      */
-extern const volatile bool cfg_kernel_stacks; /* send the kernel's stack of blocked threads */
+extern const volatile bool cfg_kernel_stacks; /* send the kernel's stack: of blocked threads, and
+					     * of ticks that interrupted the kernel */
+extern const volatile bool cfg_native;	/* walk and send the machine code's frames, too */
 extern const volatile unsigned int cfg_wait_slots; /* slots in wait_slots, a power of two      */
 
 /* 1: user space wants no samples now. There are no ticks then, and no switch-outs are sent. */

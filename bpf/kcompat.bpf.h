@@ -104,6 +104,95 @@ static __always_inline u64 current_user_sp(void)
 			     sp);
 }
 
+/*
+ * The registers of user space that a walk of machine code starts from. pc 0: they are not known,
+ * because the thread has none or runs a 32-bit program.
+ */
+struct user_regs {
+	u64 pc, sp;
+	u64 fp;			/* x86-64: rbp; arm64: x29 */
+	u64 lr;			/* arm64: x30 */
+};
+
+/*
+ * Those of the interrupted thread. As in interrupted_user_sp(): x86-64: rbp is the 5th word, ip the
+ * 17th. arm64: x29 and x30 are the 30th and 31st, pc is the 33rd. False: it was in the kernel.
+ */
+#define USER32_CS 0x23		/* arch/x86/include/asm/segment.h, __USER32_CS */
+#define USER32_MODE 0x10	/* PSR_MODE32_BIT: arch/arm64/include/uapi/asm/ptrace.h */
+static __always_inline bool interrupted_user_regs(const struct bpf_perf_event_data *ctx,
+						  struct user_regs *r)
+{
+	const u64 *regs = (const void *)ctx;
+
+#ifdef __TARGET_ARCH_x86
+	u64 cs = regs[17];
+
+	if (!(cs & 3))
+		return false;
+	r->pc = (cs & 0xffff) == USER32_CS ? 0 : regs[16];
+	r->sp = regs[19];
+	r->fp = regs[4];
+	r->lr = 0;
+#else
+	if (regs[33] & 0x1f)
+		return false;
+	r->pc = regs[32];
+	r->sp = regs[31];
+	r->fp = regs[29];
+	r->lr = regs[30];
+#endif
+	return true;
+}
+
+/* Those with which a task has entered the kernel. task: off-CPU, or the current one. */
+static __always_inline void entry_user_regs(struct task_struct *task, struct user_regs *r)
+{
+#ifdef __TARGET_ARCH_arm64
+	u64 mode = REGS_READ(task, pstate);
+
+	r->pc = REGS_READ(task, pc);
+	r->fp = REGS_READ(task, regs[29]);
+	r->lr = REGS_READ(task, regs[30]);
+	if (mode & USER32_MODE)
+		r->pc = 0;
+#else
+	u64 cs = REGS_READ(task, cs);
+
+	r->pc = REGS_READ(task, ip);
+	r->fp = REGS_READ(task, bp);
+	r->lr = 0;
+	if ((cs & 0xffff) == USER32_CS)
+		r->pc = 0;
+#endif
+	r->sp = REGS_READ(task, sp);
+}
+
+/* The same of the current thread, for a tick that has interrupted the kernel. */
+static __always_inline void current_entry_regs(struct user_regs *r)
+{
+	struct task_struct *task;
+	struct pt_regs *regs;
+
+	if (HAVE_TASK_PT_REGS) {
+		entry_user_regs(bpf_get_current_task_btf(), r);
+		return;
+	}
+	task = (struct task_struct *)bpf_get_current_task();
+	regs = (struct pt_regs *)((u64)BPF_CORE_READ(task, stack) + THREAD_BYTES -
+				  bpf_core_type_size(struct pt_regs));
+#ifdef __TARGET_ARCH_arm64
+	r->pc = BPF_CORE_READ(regs, pstate) & USER32_MODE ? 0 : BPF_CORE_READ(regs, pc);
+	r->fp = BPF_CORE_READ(regs, regs[29]);
+	r->lr = BPF_CORE_READ(regs, regs[30]);
+#else
+	r->pc = BPF_CORE_READ(regs, cs) == USER32_CS ? 0 : BPF_CORE_READ(regs, ip);
+	r->fp = BPF_CORE_READ(regs, bp);
+	r->lr = 0;
+#endif
+	r->sp = BPF_CORE_READ(regs, sp);
+}
+
 /* How a task has entered the kernel. */
 struct user_call {
 	u64 sp;

@@ -8,6 +8,7 @@
  */
 #include "admit_exec.bpf.h"
 #include "losses.bpf.h"
+#include "native.bpf.h"
 #include "proc_filter.bpf.h"
 #include "origin.bpf.h"
 
@@ -56,6 +57,8 @@ int BPF_PROG(on_exec, struct task_struct *p, pid_t old_pid, struct linux_binprm 
 
 	if (!cfg_all && !known && !bpf_map_lookup_elem(&watched, &tgid))
 		return 0;
+	if (cfg_native)
+		bpf_map_delete_elem(&native_places, &tgid);
 	if (cfg_filter.any)
 		unselected = judge_task(p, known);
 	if (unselected & UNSELECTED_FOR_SURE) {
@@ -86,6 +89,17 @@ int BPF_PROG(on_exec, struct task_struct *p, pid_t old_pid, struct linux_binprm 
 		admit_exec(ev, p);
 	bpf_ringbuf_submit(ev, BPF_RB_FORCE_WAKEUP);
 	return 0;
+}
+
+/* The child has the mappings of its parent. If the map is full, user space writes the entry. */
+static __always_inline void inherit_place(u32 parent_tgid, u32 tgid)
+{
+	struct native_place *known = bpf_map_lookup_elem(&native_places, &parent_tgid), copy;
+
+	if (!known)
+		return;
+	copy = *known;
+	bpf_map_update_elem(&native_places, &tgid, &copy, BPF_ANY);
 }
 
 /* Copy the parent's entry to the child, with another identity, and send a RAW_FORK. */
@@ -126,6 +140,8 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 		count(CNT_PROCS_FULL);
 	else
 		ev.admitted = 1;
+	if (cfg_native && ev.admitted)
+		inherit_place(parent_tgid, tgid);
 	ev.ident = copy.ident;
 	ev.ns_tgid = task_ns_pid(child);
 	ev.other_cgroups = cgroups_of(parent) != cgroups_of(child);
@@ -146,6 +162,8 @@ int BPF_PROG(on_exit, struct task_struct *p)
 		return 0;	/* other threads still run */
 	known = bpf_map_lookup_elem(&py_procs, &tgid);
 	is_tracked = known && known->state != PY_PROC_OTHER && known->state != PY_PROC_UNSEEN;
+	if (cfg_native)
+		bpf_map_delete_elem(&native_places, &tgid);
 	if (known)
 		bpf_map_delete_elem(&py_procs, &tgid);
 	if (!bpf_map_delete_elem(&watched, &tgid))

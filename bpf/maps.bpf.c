@@ -27,6 +27,7 @@ const volatile bool cfg_native_threads = false;
 const volatile bool cfg_runnable = true;
 const volatile bool cfg_exceptions = false;
 const volatile bool cfg_kernel_stacks = false;
+const volatile bool cfg_native = false;
 const volatile bool cfg_trace_context = false;
 const volatile unsigned int cfg_wait_slots = WAIT_SLOTS;
 

@@ -6,6 +6,7 @@
  * context, so it inserts and deletes no entry of a hash map, and only changes values in place.
  */
 #include "losses.bpf.h"
+#include "native_walk.bpf.h"
 #include "pyextra.bpf.h"
 #include "pysend.bpf.h"
 #include "resolve_libpython.bpf.h"
@@ -194,10 +195,40 @@ static __always_inline bool is_without_stack(enum counter end)
 	return end == CNT_NATIVE_THREAD || end == CNT_NO_FRAMES || end == CNT_NOT_READY;
 }
 
+/* Walk the machine code of the interrupted thread. Was the kernel interrupted? */
+static __always_inline bool walk_interrupted(const struct bpf_perf_event_data *ctx)
+{
+	struct native_scratch *ns = native_scratch();
+	bool kernel;
+
+	if (!ns)
+		return false;
+	kernel = !interrupted_user_regs(ctx, &ns->regs);
+	if (kernel)
+		current_entry_regs(&ns->regs);
+	native_walk();
+	return kernel;
+}
+
+/* There is no sample, the walk has ended with `end`. Returns how the tick ends. */
+static __always_inline enum counter end_without_sample(const struct bpf_perf_event_data *ctx,
+						       enum counter end)
+{
+	if (!cfg_native_threads || !is_without_stack(end))
+		return end;
+	if (cfg_native && !current_is_in_exec()) {
+		walk_interrupted(ctx);
+		send_native(0);
+	}
+	return send_no_stack(end) ? CNT_RING_FULL : end;
+}
+
 /* sp: the interrupted stack pointer; 0: unknown. Returns how the tick ends. */
-static __always_inline enum counter walk_and_send(struct py_proc *p, u64 pid_tgid, u64 start_ns,
+static __always_inline enum counter walk_and_send(struct bpf_perf_event_data *ctx,
+						  struct py_proc *p, u64 pid_tgid, u64 start_ns,
 						  u64 sp, u64 now)
 {
+	bool kernel = false;
 	struct scratch *s;
 	enum counter end;
 	u32 zero = 0, ticks;
@@ -220,19 +251,23 @@ static __always_inline enum counter walk_and_send(struct py_proc *p, u64 pid_tgi
 	s->sample.h.time_ns = now;
 	s->sample.h.start_ns = start_ns;
 	if (end != CNT_SAMPLE)
-		return cfg_native_threads && is_without_stack(end) && send_no_stack(end) ?
-			       CNT_RING_FULL : end;
+		return end_without_sample(ctx, end);
+	if (cfg_native)	/* before the code objects, which may use up the sample's time */
+		kernel = walk_interrupted(ctx);
 	send_new_codes(s, p, &s->sample.h);
-	if (cfg_exceptions)
-		send_extra(NULL, false, s, p);
+	if (cfg_native)
+		send_native(1);
+	if (cfg_exceptions || cfg_kernel_stacks)
+		send_extra(ctx, cfg_native ? kernel : !sp, s, p);
 	return send_sample(&s->sample, p, pid_tgid);
 }
 
-static __always_inline enum counter sample_process(struct py_proc *p, u64 pid_tgid, u64 start_ns,
+static __always_inline enum counter sample_process(struct bpf_perf_event_data *ctx,
+						   struct py_proc *p, u64 pid_tgid, u64 start_ns,
 						   u64 sp)
 {
 	u64 now = bpf_ktime_get_ns();
-	enum counter end = walk_and_send(p, pid_tgid, start_ns, sp, now);
+	enum counter end = walk_and_send(ctx, p, pid_tgid, start_ns, sp, now);
 
 	if (cfg_self_time && end != CNT_BUSY && end != CNT_THINNED)
 		record_time(now);
@@ -260,8 +295,8 @@ static __always_inline void discover_by_hand(struct py_proc *p, u64 sp)
 }
 
 /* A tick in a selected process that has an entry. Returns how the tick ends. */
-static __always_inline enum counter sample_known(struct py_proc *p, u64 pid_tgid, u64 start_ns,
-						 u64 sp)
+static __always_inline enum counter sample_known(struct bpf_perf_event_data *ctx, struct py_proc *p,
+						 u64 pid_tgid, u64 start_ns, u64 sp)
 {
 	u32 tgid = pid_tgid >> 32;
 	int found;
@@ -277,13 +312,13 @@ static __always_inline enum counter sample_known(struct py_proc *p, u64 pid_tgid
 		discover_by_hand(p, sp);
 		return CNT_UNWANTED;
 	}
-	return sample_process(p, pid_tgid, start_ns, sp);
+	return sample_process(ctx, p, pid_tgid, start_ns, sp);
 }
 
 /* Returns how the tick ends. */
-static __always_inline enum counter tick(u64 sp)
+static __always_inline enum counter tick(struct bpf_perf_event_data *ctx)
 {
-	u64 pid_tgid = bpf_get_current_pid_tgid(), start_ns;
+	u64 pid_tgid = bpf_get_current_pid_tgid(), sp = interrupted_user_sp(ctx), start_ns;
 	u32 tgid = pid_tgid >> 32;
 	struct py_proc *p;
 	enum counter end;
@@ -305,7 +340,7 @@ static __always_inline enum counter tick(u64 sp)
 			return report_unknown(tgid);
 	}
 	p->ticks++;
-	end = sample_known(p, pid_tgid, start_ns, sp);
+	end = sample_known(ctx, p, pid_tgid, start_ns, sp);
 	if (end == CNT_OTHER || end == CNT_NOT_READY || end == CNT_NATIVE_THREAD)
 		report_changed(p, tgid);
 	return end;
@@ -315,6 +350,6 @@ SEC("perf_event")
 int on_cpu_tick(struct bpf_perf_event_data *ctx)
 {
 	count(CNT_TICK);
-	count_end(tick(interrupted_user_sp(ctx)));
+	count_end(tick(ctx));
 	return 0;
 }

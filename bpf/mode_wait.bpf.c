@@ -8,6 +8,7 @@
  * memory can be read. A switch between threads of other processes costs two look-ups.
  */
 #include "losses.bpf.h"
+#include "native_walk.bpf.h"
 #include "pyextra.bpf.h"
 #include "pysend.bpf.h"
 #include "resolve_libpython.bpf.h"
@@ -54,16 +55,24 @@ static __always_inline enum counter wait_counter(enum counter end)
 	}
 }
 
-/* Walk the current thread and send its new code objects. Returns as unwind_python(). */
+/* Walk the current thread prev and send its new code objects. Returns as unwind_python(). */
 static __always_inline enum counter walk(struct scratch *s, struct py_proc *p,
-					 const struct user_call *call, u64 now)
+					 struct task_struct *prev, const struct user_call *call,
+					 u64 now)
 {
+	struct native_scratch *ns;
 	enum counter end;
 
 	start_clock(s, now);
 	end = unwind_python(s, p, call->sp, call);
-	if (end == CNT_SAMPLE)
-		send_new_codes(s, p, &s->sample.h);
+	if (end != CNT_SAMPLE)
+		return end;
+	ns = cfg_native ? native_scratch() : NULL;
+	if (ns) {
+		entry_user_regs(prev, &ns->regs);
+		native_walk();
+	}
+	send_new_codes(s, p, &s->sample.h);
 	return end;
 }
 
@@ -102,7 +111,7 @@ static __always_inline enum counter send_switch_out(void *ctx, struct scratch *s
 		.start_ns = current_start_ns(),
 	};
 	if (has_budget(s, now))
-		end = walk(s, p, &call, now);
+		end = walk(s, p, prev, &call, now);
 	if (end == CNT_TSTATE_UNREADABLE || end == CNT_TSTATE_UNCERTAIN)
 		end = CNT_WAIT_UNREADABLE;
 	if (end == CNT_WAIT_UNREADABLE || end == CNT_WAIT_NOT_WALKED) {
@@ -112,7 +121,9 @@ static __always_inline enum counter send_switch_out(void *ctx, struct scratch *s
 		clear_stack(out);
 	} else if (end != CNT_SAMPLE) {
 		return wait_counter(end);
-	} else if (cfg_exceptions || cfg_kernel_stacks) {
+	} else if (cfg_native || cfg_exceptions || cfg_kernel_stacks) {
+		if (cfg_native)
+			send_native(1);
 		send_extra(ctx, why == WHY_BLOCKED, s, p);
 	}
 	return wait_counter(send_sample(out, p, bpf_get_current_pid_tgid()));

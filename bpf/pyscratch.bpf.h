@@ -113,6 +113,7 @@ struct walk {
 	u32 owner;	/* _PyInterpreterFrame.owner of the last frame */
 	u32 reads;	/* reads of memory since the clock was last read */
 	u32 out_of_time;	/* 1: the time limit has passed */
+	u32 entries;	/* calls from C so far, with cfg_native: see note_entry() */
 };
 
 /* What distinguishes the current thread's state in the thread lists. */

@@ -10,6 +10,7 @@
 #ifndef TACHBPF_PYUNWIND_H
 #define TACHBPF_PYUNWIND_H
 
+#include "native.bpf.h"
 #include "pycode.bpf.h"
 #include "pygreenlet.bpf.h"
 #include "pythread.bpf.h"
@@ -65,6 +66,7 @@ static __always_inline s32 fetch_frame(struct scratch *s, struct walk *w)
 static __always_inline int discard_stack(struct scratch *s, struct walk *w)
 {
 	w->n = 0;
+	w->entries = 0;
 	s->sample.flags = (s->sample.flags & RAW_GC) | RAW_UNREADABLE;
 	s->sample.gc_at = 0;
 	return 1;
@@ -90,6 +92,7 @@ static __always_inline int walk_from_caller(struct scratch *s, struct walk *w)
 	w->from_caller = 1;
 	w->entered = 0;
 	w->n = 0;
+	w->entries = 0;
 	w->shim = 1;
 	w->fr = w->entered_from;
 	w->low = w->fr + 1;
@@ -236,6 +239,7 @@ static __always_inline int walk_step(struct scratch *s, struct code_cache *cache
 	struct raw_sample *out = &s->sample;
 	u64 code, ip, fr = w->fr;
 	u32 pos, id, owner = 0, tlbc = 0;
+	bool is_entry = false;
 	s32 at;
 
 	if (w->out_of_time) {
@@ -274,6 +278,10 @@ static __always_inline int walk_step(struct scratch *s, struct code_cache *cache
 			return walk_from_caller(s, w);
 		w->unchecked = 0;
 	}
+	if (cfg_native && w->shim)
+		note_entry(fr);
+	if (cfg_native && s->l.fr_is_entry != ABI_NO_OFF)
+		is_entry = FRAME_FIELD(u8, fr_is_entry);
 #undef FRAME_FIELD
 	if (w->shim || !code)
 		return 0;
@@ -300,6 +308,8 @@ static __always_inline int walk_step(struct scratch *s, struct code_cache *cache
 		.lasti = offset_of(s, code, ip, tlbc),
 		.id = id,
 	});
+	if (cfg_native && is_entry)
+		note_entry(0);
 	return 0;
 }
 
@@ -395,6 +405,7 @@ static __always_inline void restart_walk(struct walk *w, u64 fr)
 	w->from_cframe = 0;
 	w->entered = 0;
 	w->n = 0;
+	w->entries = 0;
 	w->shim = 0;
 	w->owner = 0;
 }

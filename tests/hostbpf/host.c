@@ -17,7 +17,7 @@
 
 #define PAGE 4096ull
 #define PAGES_MAX 65536		/* hash of target pages, at most half full */
-#define MAPS_MAX 24
+#define MAPS_MAX 64
 
 struct page {
 	u64 addr;		/* of its first byte; valid if data */
@@ -33,6 +33,13 @@ struct map {
 	u8 *keys;
 	bool *used;
 };
+
+/* Sizes in place of those in the maps' declarations. */
+static struct {
+	const void *map;
+	u32 max_entries;
+} sizes[MAPS_MAX];
+static int size_cnt;
 
 struct host host;
 bool host_task_btf = true;
@@ -221,6 +228,14 @@ static bool is_hash(const struct host_map_def *def)
 	return def->type == BPF_MAP_TYPE_HASH;
 }
 
+void host_map_size(const void *map, u32 max_entries)
+{
+	if (size_cnt == MAPS_MAX)
+		die("too many sizes", size_cnt);
+	sizes[size_cnt].map = map;
+	sizes[size_cnt++].max_entries = max_entries;
+}
+
 static struct map *map_of(const struct host_map_def *def)
 {
 	u32 cpus = def->type == BPF_MAP_TYPE_PERCPU_ARRAY ? HOST_CPUS : 1;
@@ -235,7 +250,11 @@ static struct map *map_of(const struct host_map_def *def)
 	m = &maps[map_cnt++];
 	m->def = *def;
 	m->cnt = 0;
-	m->values = calloc(cpus * def->max_entries, def->value_size);
+	for (i = 0; i < size_cnt; i++)
+		if (sizes[i].map == def->map)
+			m->def.max_entries = sizes[i].max_entries;
+	def = &m->def;
+	m->values = calloc((size_t)cpus * def->max_entries, def->value_size);
 	m->keys = is_hash(def) ? calloc(def->max_entries, def->key_size) : NULL;
 	m->used = is_hash(def) ? calloc(def->max_entries, sizeof(bool)) : NULL;
 	return m;
@@ -264,10 +283,13 @@ void *host_map_lookup(const struct host_map_def *def, const void *key)
 		return i < 0 ? NULL : m->values + (size_t)i * def->value_size;
 	}
 	i = *(const u32 *)key;
-	if ((u32)i >= def->max_entries)
+	if ((u32)i >= m->def.max_entries)
+		return NULL;
+	/* Of an array of maps, the value's address identifies the inner map. */
+	if (def->type == BPF_MAP_TYPE_ARRAY_OF_MAPS && (u32)i >= host.inner_maps)
 		return NULL;
 	if (def->type == BPF_MAP_TYPE_PERCPU_ARRAY)
-		i += host.cpu * def->max_entries;
+		i += host.cpu * m->def.max_entries;
 	return m->values + (size_t)i * def->value_size;
 }
 
@@ -280,7 +302,7 @@ int host_map_update(const struct host_map_def *def, const void *key, const void 
 		die("update of an array", def->type);
 	i = hash_index(m, key);
 	if (i < 0) {
-		if (m->cnt == def->max_entries)
+		if (m->cnt == m->def.max_entries)
 			return -E2BIG;
 		for (i = 0; m->used[i]; i++)
 			;
@@ -462,6 +484,7 @@ static void free_maps(void)
 		free(m->keys);
 		free(m->used);
 	}
+	size_cnt = 0;
 }
 
 void host_free(void)

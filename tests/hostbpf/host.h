@@ -44,6 +44,7 @@ struct host {
 	bool fail_on;		/* all later reads fail, too */
 	u64 reads;		/* since host_tick() began */
 	u64 mem_version;	/* counts changes of the target's memory map */
+	u32 inner_maps;		/* the first elements of an array of maps that have a map */
 	int ring_room;		/* so many records fit into the ring buffer */
 	struct {
 		u8 *data;
@@ -70,6 +71,9 @@ void host_mem_put32(u64 addr, u32 v);
 void host_mem_put8(u64 addr, u8 v);
 /* Read the target's memory. Returns 0 or -EFAULT. The signature is that of struct target_mem. */
 int host_mem_read(void *ctx, uint64_t addr, void *buf, size_t len);
+
+/* The map has this size, not that of its declaration, until host_reset(). Before its first use. */
+void host_map_size(const void *map, u32 max_entries);
 
 /* Drops all records, then runs a tick on host.cpu. */
 void host_tick(void);

@@ -138,12 +138,19 @@ static void test_kernel_stack(void **state)
 	host_on_switch(false, &host.task, &idle_task);
 	host.ring_room = HOST_RECORDS_MAX;
 	assert_int_equal(host_counter(CNT_EXTRA_LOST), 1);
-	/* A runnable thread does not block in the kernel, nor does one at a tick. */
+	/* A runnable thread does not block in the kernel. */
 	host_drop_records();
 	host_on_switch(true, &host.task, &idle_task);
 	assert_null(extra(NULL));
+	/* A tick has the kernel's stack if it has interrupted the kernel. */
+	host.regs.cs = 0x10;
+	world_sample();
+	assert_int_equal(extra(NULL)->nkernel, 3);
+	host.regs.cs = 0x33;
+	host.regs.sp = 4096;
 	world_sample();
 	assert_null(extra(NULL));
+	host.regs.sp = 0;
 	set(&cfg_kernel_stacks, false);
 }
 

@@ -29,6 +29,7 @@ enum bpf_map_type {
 	BPF_MAP_TYPE_HASH = 1,
 	BPF_MAP_TYPE_ARRAY = 2,
 	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
+	BPF_MAP_TYPE_ARRAY_OF_MAPS = 12,
 	BPF_MAP_TYPE_RINGBUF = 27,
 };
 enum {
@@ -169,6 +170,8 @@ struct task_struct {
 struct pt_regs {
 	u64 regs[31];
 	u64 sp;
+	u64 pc;
+	u64 pstate;
 	u64 orig_x0;
 	s32 syscallno;
 };

@@ -29,6 +29,7 @@ enum bpf_map_type {
 	BPF_MAP_TYPE_HASH = 1,
 	BPF_MAP_TYPE_ARRAY = 2,
 	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
+	BPF_MAP_TYPE_ARRAY_OF_MAPS = 12,
 	BPF_MAP_TYPE_RINGBUF = 27,
 };
 enum {
@@ -165,9 +166,12 @@ struct task_struct {
 };
 
 struct pt_regs {
+	unsigned long bp;
 	unsigned long di;
 	unsigned long si;
 	unsigned long orig_ax;
+	unsigned long ip;
+	unsigned short cs;	/* up to 6.8 unsigned long */
 	unsigned long sp;
 };
 

@@ -13,6 +13,7 @@
 #define SEC(name)
 #define __uint(name, val) int(*name)[val]
 #define __type(name, val) typeof(val) *name
+#define __array(name, val) typeof(val) *name[]
 #define __noinline __attribute__((noinline))
 #define __weak __attribute__((weak))
 #define barrier() asm volatile("" ::: "memory")

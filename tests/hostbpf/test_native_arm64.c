@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * test_native_arm64.c - the walk of machine code as arm64 has it: a return address may still be in
+ * its register, and may be signed. On any machine: the walk is compiled once more, by other names.
+ */
+#include "tests/hostbpf/native_world.h"
+
+#ifndef __TARGET_ARCH_arm64
+#define __TARGET_ARCH_arm64
+#endif
+#define native_find(...) arm64_find(__VA_ARGS__)
+#define native_signal(...) arm64_signal(__VA_ARGS__)
+#define native_steps(...) arm64_steps(__VA_ARGS__)
+#define native_walk(...) arm64_walk(__VA_ARGS__)
+#define send_native(...) arm64_send(__VA_ARGS__)
+#include "bpf/native_walk.bpf.h"
+
+static struct world w;
+
+#define SP (N_STACK + 1024)
+#define SIGNATURE 0x002a000000000000ull	/* in bits that no address has */
+#define ROW(cfa, off, fp, ra) ((u32)((cfa) | (off) / 8 << 3 | (fp) << 16 | (ra) << 24))
+
+enum { LEAF, ROOM, FRAMED, SIGNAL, START, RULES };
+
+static void make_world(void)
+{
+	static const u32 rules[RULES] = {
+		[LEAF] = ROW(UNWIND_SP, 0, 0, 0),
+		[ROOM] = ROW(UNWIND_SP, 64, 0, 0),
+		[FRAMED] = ROW(UNWIND_FP, 32, 4, 3),
+		[SIGNAL] = UNWIND_SIGNAL,
+		[START] = UNWIND_END,
+	};
+
+	native_world(&w, 13, 1);
+	put_table(0, rules, RULES, 1);
+}
+
+/* The walk from these registers must end so, after so many frames. */
+static const struct raw_native *expect(u64 pc, u64 fp, u64 lr, enum native_end end, u32 frames)
+{
+	struct native_scratch *ns = native_scratch();
+
+	ns->regs = (struct user_regs){ pc, SP, fp, lr };
+	arm64_walk();
+	assert_int_equal(ns->raw.end, end);
+	assert_int_equal(ns->raw.nframes, frames);
+	return &ns->raw;
+}
+
+/* A function that has saved nothing, with and without room on the stack, called by one with FP. */
+static void test_link_register(void **state)
+{
+	const struct raw_native *r;
+
+	make_world();
+	host_mem_put64(SP + 512 + 8, code_at(0, START) | SIGNATURE);
+	r = expect(code_at(0, LEAF), SP + 512, code_at(0, FRAMED), NATIVE_WHOLE, 3);
+	check_frame(r, 0, 0, LEAF, 0);
+	check_frame(r, 1, 0, FRAMED, 544);
+	assert_int_equal(r->frames[1].addr, N_FILE + FRAMED * N_ROW + 15);
+	check_frame(r, 2, 0, START, 544);
+	r = expect(code_at(0, ROOM), SP + 512, code_at(0, FRAMED) | SIGNATURE, NATIVE_WHOLE,
+		   3);
+	check_frame(r, 0, 0, ROOM, 64);
+	assert_int_equal(r->frames[1].addr, N_FILE + FRAMED * N_ROW + 15);
+}
+
+/* Only the innermost function can have it there: another one's call has overwritten it. */
+static void test_lost_link_register(void **state)
+{
+	make_world();
+	expect(code_at(0, LEAF), 0, code_at(0, ROOM), NATIVE_NO_PROGRESS, 2);
+	expect(code_at(0, LEAF), 0, code_at(0, LEAF), NATIVE_NO_PROGRESS, 1);
+	expect(code_at(0, LEAF), 0, 0, NATIVE_WHOLE, 1);
+}
+
+/* A signal may interrupt a function that has saved nothing. */
+static void test_signal(void **state)
+{
+	u64 x0 = SP + 128 + 184;	/* siginfo; the ucontext's head */
+	const struct raw_native *r;
+
+	make_world();
+	host_mem_put64(x0 + 8 * 29, SP + 2048);
+	host_mem_put64(x0 + 8 * 30, code_at(0, FRAMED));
+	host_mem_put64(x0 + 8 * 31, SP + 1024);
+	host_mem_put64(x0 + 8 * 32, code_at(0, ROOM));
+	host_mem_put64(SP + 2048 + 32 - 24, code_at(0, START));
+	r = expect(code_at(0, LEAF), 0, code_at(0, SIGNAL), NATIVE_WHOLE, 5);
+	check_frame(r, 1, 0, SIGNAL, 1024);
+	check_frame(r, 2, 0, ROOM, 1024 + 64);
+	assert_int_equal(r->frames[2].addr, N_FILE + ROOM * N_ROW + 16);
+	check_frame(r, 3, 0, FRAMED, 2048 + 32);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_link_register),
+		cmocka_unit_test(test_lost_link_register),
+		cmocka_unit_test(test_signal),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, host_done);
+}
