@@ -37,10 +37,18 @@ static bool hex(char **p, char then, uint64_t *v)
 /* The line's path for memory without a file that its process has named: fs/proc/task_mmu.c. */
 #define NAMED_MEMORY "[anon:"
 
-/*
- * Parse "start-end perms offset major:minor inode path"; false: the mapping has no file and no name
- * of its process' own.
- */
+/* Has the mapping a file, or a name of its process' own? */
+static bool has_name(const struct proc_map *m)
+{
+	return *m->path && (m->inode || !strncmp(m->path, NAMED_MEMORY, strlen(NAMED_MEMORY)));
+}
+
+static bool has_code(const struct proc_map *m)
+{
+	return m->exec;
+}
+
+/* Parse "start-end perms offset major:minor inode path". */
 static bool parse_map(char *line, struct proc_map *m)
 {
 	uint64_t major, minor;
@@ -54,15 +62,14 @@ static bool parse_map(char *line, struct proc_map *m)
 		return false;
 	m->inode = strtoull(p, &p, 10);
 	p += strspn(p, " ");
-	if (!*p || (!m->inode && strncmp(p, NAMED_MEMORY, strlen(NAMED_MEMORY))))
-		return false;
 	m->dev = major << 32 | minor;
 	p[strcspn(p, "\n")] = '\0';
 	m->path = p;
 	return true;
 }
 
-int proc_maps_file(const char *path, int (*cb)(void *ctx, const struct proc_map *m), void *ctx)
+static int each_map(const char *path, bool (*wanted)(const struct proc_map *m),
+		    int (*cb)(void *ctx, const struct proc_map *m), void *ctx)
 {
 	size_t size = 0, bytes = 0;
 	struct proc_map m;
@@ -76,7 +83,7 @@ int proc_maps_file(const char *path, int (*cb)(void *ctx, const struct proc_map 
 		return errno == ENOENT ? -ESRCH : -errno;
 	while (!err && bytes <= PROC_MAPS_BYTES_MAX && (n = getline(&line, &size, f)) > 0) {
 		bytes += (size_t)n;
-		if (parse_map(line, &m))
+		if (parse_map(line, &m) && wanted(&m))
 			err = cb(ctx, &m);
 	}
 	free(line);
@@ -84,12 +91,25 @@ int proc_maps_file(const char *path, int (*cb)(void *ctx, const struct proc_map 
 	return !err && n > 0 ? -EFBIG : err;
 }
 
+int proc_maps_file(const char *path, int (*cb)(void *ctx, const struct proc_map *m), void *ctx)
+{
+	return each_map(path, has_name, cb, ctx);
+}
+
 int proc_maps(pid_t tgid, int (*cb)(void *ctx, const struct proc_map *m), void *ctx)
 {
 	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/%d/maps", tgid);
-	return proc_maps_file(path, cb, ctx);
+	return each_map(path, has_name, cb, ctx);
+}
+
+int proc_code_maps(pid_t tgid, int (*cb)(void *ctx, const struct proc_map *m), void *ctx)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", tgid);
+	return each_map(path, has_code, cb, ctx);
 }
 
 uint64_t proc_phdr(pid_t tgid)

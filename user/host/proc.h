@@ -31,6 +31,8 @@ struct proc_map {
  * list has more than PROC_MAPS_BYTES_MAX bytes, and cb was called for what is in these.
  */
 int proc_maps(pid_t tgid, int (*cb)(void *ctx, const struct proc_map *m), void *ctx);
+/* The same for every executable mapping, also for one without a file or name: its path is "". */
+int proc_code_maps(pid_t tgid, int (*cb)(void *ctx, const struct proc_map *m), void *ctx);
 /* The same for a file with the text of /proc/PID/maps. */
 int proc_maps_file(const char *path, int (*cb)(void *ctx, const struct proc_map *m), void *ctx);
 /*

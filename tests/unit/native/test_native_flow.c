@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* test_native_flow.c - from a process to tables, mappings, classes and names. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* cmocka needs the headers above */
+#include <cmocka.h>
+
+#include <stdio.h>
+
+#include "fake_parties.h"
+#include "native/native_patterns.h"
+
+static void test_a_table_is_installed(void **state)
+{
+	struct native *n = begin(1, 0);
+	struct native_counts counts;
+	const struct native_mapping *m;
+	uint32_t file;
+
+	/* The list is there at once, and says that the table is not. */
+	STEP_UNTIL(n, maps.places[0].cnt == 1);
+	assert_int_equal(mapping(TGID, 0)->table, TABLE_NO_TABLE);
+	assert_int_equal(mapping(TGID, 0)->file, 0);
+	assert_int_equal(maps.tables[TABLE_NO_TABLE].why, NATIVE_NO_TABLE);
+	file = give_table(n, false, 100);
+	STEP_UNTIL(n, maps.places[0].cnt == 1 && mapping(TGID, 0)->file);
+	m = mapping(TGID, 0);
+	assert_int_equal(m->file, file);
+	assert_int_equal(m->start, 0x10000);
+	assert_int_equal(m->end, 0x18000);
+	assert_int_equal(m->bias, 0x10000 - 0x401000ull);
+	STEP_UNTIL(n, maps.tables[m->table].row_cnt);
+	assert_int_equal(maps.tables[m->table].row_cnt, 100);
+	assert_string_equal((char *)chunk_at(maps.tables[m->table].chunk), "first row");
+	assert_string_equal(native_file(n, file)->library, "liba.so");
+	native_counts(n, &counts);
+	assert_int_equal(counts.tables, 1);
+	assert_int_equal(counts.helper_restarts, 0);
+	native_free(n);
+}
+
+static void test_a_cpython_waits_for_its_functions(void **state)
+{
+	static const struct elf_match found[] = {
+		{ 0x401000, 0x401050, 2, 0 }, { 0x401100, 0x401200, 0, 0 },
+		{ 0x403000, 0x403100, 0, 0 }, { 0x404000, 0x404000, 0, 0 },
+		{ 0x405000, 0x405100, 1000000, 0 },
+	};
+	struct native *n = begin(1, 0);
+	uint32_t file = give_table(n, true, 10);
+	struct elf_message m = question(n, ELF_ROLE_NAMES);
+	uint32_t cnt, bytes;
+
+	assert_int_equal(m.kind, HELPER_MATCH);
+	assert_int_equal(m.file, file);
+	assert_memory_equal(fake_data, native_patterns(&cnt, &bytes), bytes);
+	assert_int_equal(m.bytes, bytes);
+	STEP_UNTIL(n, maps.places[0].cnt == 1);
+	assert_int_equal(mapping(TGID, 0)->file, 0);
+	assert_int_equal(mapping(TGID, 0)->table, TABLE_NO_TABLE);
+	answer(ELF_ROLE_NAMES, &m, MATCHES, found, sizeof(found), ARRAY_SIZE(found), -1);
+	STEP_UNTIL(n, mapping(TGID, 0)->file == file &&
+		   maps.tables[mapping(TGID, 0)->table].row_cnt);
+	assert_int_equal(native_class(n, file, 0x401010), NATIVE_PLUMBING);
+	assert_int_equal(native_class(n, file, 0x401050), NATIVE_CODE);
+	assert_int_equal(native_class(n, file, 0x401100), NATIVE_EVAL);
+	assert_int_equal(native_class(n, file, 0x4011ff), NATIVE_EVAL);
+	assert_int_equal(native_class(n, file, 0x401200), NATIVE_CODE);
+	assert_int_equal(native_class(n, file, 0x403050), NATIVE_EVAL);
+	assert_int_equal(native_class(n, file, 0x404000), NATIVE_CODE);
+	assert_int_equal(native_class(n, file, 0x405000), NATIVE_CODE);
+	assert_int_equal(native_class(n, 0, 0x401100), NATIVE_CODE);
+	assert_int_equal(native_class(n, 999, 0x401100), NATIVE_CODE);
+	native_free(n);
+}
+
+static void say_name(const struct elf_message *asked, uint64_t addr, const char *name)
+{
+	struct { struct elf_name n; char name[32]; } text = {
+		.n = { .addr = addr, .start = addr & ~15ull },
+	};
+
+	text.n.name_bytes = (uint16_t)(strlen(name) + 1);
+	snprintf(text.name, sizeof(text.name), "%s", name);
+	answer(ELF_ROLE_NAMES, asked, NAMES, &text, sizeof(text.n) + text.n.name_bytes, 1, -1);
+}
+
+static void test_names(void **state)
+{
+	struct native *n = begin(1, 0);
+	uint32_t file = give_table(n, false, 10);
+	struct native_name name;
+	struct elf_message m;
+
+	STEP_UNTIL(n, maps.places[0].cnt == 1 && mapping(TGID, 0)->file);
+	assert_int_equal(native_name(n, TGID, file, 0x401010, &name), -EAGAIN);
+	assert_string_equal(name.library, "liba.so");
+	assert_string_equal(name.functions[0].name, "liba.so+0x401010");
+	assert_int_equal(native_name(n, TGID, file, 0x401010, &name), -EAGAIN);
+	m = question(n, ELF_ROLE_NAMES);
+	assert_int_equal(m.kind, HELPER_NAMES);
+	assert_int_equal(m.cnt, 1);
+	say_name(&m, 0x401010, "foo");
+	STEP_UNTIL(n, !native_name(n, TGID, file, 0x401010, &name));
+	assert_string_equal(name.functions[0].name, "foo");
+	/* An address in the process, from before the file was known. */
+	assert_int_equal(native_name(n, TGID, 0, 0x10010, &name), 0);
+	assert_string_equal(name.functions[0].name, "foo");
+	assert_int_equal(native_name(n, TGID, 999, 1, &name), -ENOENT);
+	native_free(n);
+}
+
+/* The helper has closed the file meanwhile: it gets it once more. */
+static void test_names_of_a_file_that_the_helper_has_not(void **state)
+{
+	struct native *n = begin(1, 0);
+	uint32_t file = give_table(n, false, 10), opened;
+	struct native_name name;
+	struct elf_message m;
+
+	STEP_UNTIL(n, maps.places[0].cnt == 1 && mapping(TGID, 0)->file);
+	native_name(n, TGID, file, 0x401010, &name);
+	m = question(n, ELF_ROLE_NAMES);
+	opened = opener_of(n)->opened;
+	answer(ELF_ROLE_NAMES, &m, NO_FILE, NULL, 0, 0, -1);
+	m = question(n, ELF_ROLE_NAMES);
+	assert_int_equal(opener_of(n)->opened, opened + 1);
+	assert_int_equal(m.kind, HELPER_NAMES);
+	assert_int_equal(m.cnt, 1);
+	say_name(&m, 0x401010, "foo");
+	STEP_UNTIL(n, !native_name(n, TGID, file, 0x401010, &name));
+	native_free(n);
+}
+
+static void test_a_child_has_its_parents_list(void **state)
+{
+	struct native *n = begin(2, 0);
+	uint32_t asked;
+
+	STEP_UNTIL(n, maps.places[0].cnt == 2);
+	asked = opener_of(n)->maps_asked;
+	assert_int_equal(native_begin(n, TGID + 1, 2, 1000, TGID), 0);
+	STEP_UNTIL(n, maps.places[1].cnt == 2);
+	assert_int_equal(maps.places[0].chunk, maps.places[1].chunk);
+	assert_int_equal(opener_of(n)->maps_asked, asked);
+	/* The list stays while one of them is there. */
+	native_end(n, TGID);
+	assert_int_equal(maps.places[0].cnt, 0);
+	give_table(n, false, 10);
+	STEP_UNTIL(n, mapping(TGID + 1, 0)->file);
+	native_free(n);
+}
+
+/* As long as the same file is there, nothing is built again; another one is another file. */
+static void test_another_file_with_the_same_inode(void **state)
+{
+	struct native *n = begin(1, 0);
+	uint32_t file = give_table(n, false, 10), other;
+
+	STEP_UNTIL(n, maps.places[0].cnt == 1 && mapping(TGID, 0)->file == file);
+	STEP_UNTIL(n, maps.tables[mapping(TGID, 0)->table].row_cnt);
+	native_end(n, TGID);
+	assert_int_equal(native_begin(n, TGID, 2, 1000, 0), 0);
+	STEP_UNTIL(n, maps.places[0].cnt == 1 && mapping(TGID, 0)->file == file);
+	assert_int_equal(maps.tables[mapping(TGID, 0)->table].row_cnt, 10);
+	native_end(n, TGID);
+	opener_of(n)->mtime++;
+	assert_int_equal(native_begin(n, TGID, 3, 1000, 0), 0);
+	other = give_table(n, false, 20);
+	assert_int_not_equal(other, file);
+	STEP_UNTIL(n, maps.places[0].cnt == 1 && mapping(TGID, 0)->file == other);
+	STEP_UNTIL(n, maps.tables[mapping(TGID, 0)->table].row_cnt == 20);
+	native_free(n);
+}
+
+/* Each reading that changes nothing doubles the pause before the next. */
+static void test_mappings_are_read_ever_less_often(void **state)
+{
+	struct native *n = begin(1, 0);
+	struct process *p = process_find(n, TGID);
+	uint64_t read_ns, pause_ns;
+	uint32_t i;
+
+	STEP_UNTIL(n, p->list && !p->waits);
+	/* The time that it took counts, too. */
+	assert_in_range(p->pause_ns, REREAD_NS, REREAD_MAX_NS);
+	p->pause_ns = REREAD_NS;
+	for (i = 1; i <= 3; i++) {
+		read_ns = p->read_ns;
+		pause_ns = p->pause_ns;
+		native_stale(n, TGID);
+		native_stale(n, TGID);
+		assert_true(p->waits && p->due_ns >= read_ns + pause_ns);
+		STEP_UNTIL(n, opener_of(n)->maps_asked == 1 + i && !p->waits);
+		assert_int_equal(p->pause_ns, 2 * pause_ns);
+	}
+	opener_of(n)->map_cnt = 2;
+	native_stale(n, TGID);
+	STEP_UNTIL(n, maps.places[0].cnt == 2);
+	assert_in_range(p->pause_ns, REREAD_NS, REREAD_MAX_NS);
+	p->pause_ns = REREAD_MAX_NS - 1;
+	p->read_ns = 0;
+	native_stale(n, TGID);
+	STEP_UNTIL(n, !p->waits);
+	assert_int_equal(p->pause_ns, REREAD_MAX_NS);
+	native_stale(n, 1);
+	native_free(n);
+}
+
+/* Two tables of 3 MiB in 4 MiB: the one that is used stays, the one that is not used goes. */
+static void test_eviction(void **state)
+{
+	struct native *n = begin(2, 4 << 20);
+	uint32_t first = give_table(n, false, 380000), second;
+	struct file *a, *b;
+	struct elf_message m;
+
+	a = n->files[first - 1];
+	STEP_UNTIL(n, a->stage == FILE_READY);
+	second = give_table(n, false, 380000);
+	b = n->files[second - 1];
+	STEP_UNTIL(n, b->stage == FILE_EVICTED);
+	assert_int_equal(n->counts.tables_failed, 1);
+	assert_int_equal(a->stage, FILE_READY);
+	/* The first is not used any more; the second is, and may be tried again. */
+	a->used_ns = 0;
+	b->again_ns = 0;
+	native_used(n, second);
+	give_table(n, false, 380000);
+	STEP_UNTIL(n, b->stage == FILE_READY);
+	assert_int_equal(a->stage, FILE_EVICTED);
+	assert_int_equal(maps.tables[a->table].row_cnt, 0);
+	assert_int_equal(maps.tables[a->table].why, NATIVE_NO_TABLE);
+	assert_int_equal(maps.tables[b->table].row_cnt, 380000);
+	assert_int_equal(n->counts.tables_evicted, 1);
+	/* It is asked for again when it is used. */
+	native_used(n, first);
+	m = question(n, ELF_ROLE_TABLES);
+	assert_int_equal(m.kind, HELPER_TABLE);
+	assert_int_equal(m.file, first);
+	native_free(n);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_table_is_installed),
+		cmocka_unit_test(test_a_cpython_waits_for_its_functions),
+		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_names_of_a_file_that_the_helper_has_not),
+		cmocka_unit_test(test_a_child_has_its_parents_list),
+		cmocka_unit_test(test_another_file_with_the_same_inode),
+		cmocka_unit_test(test_mappings_are_read_ever_less_often),
+		cmocka_unit_test(test_eviction),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * cache_keeper.c - a worker (worker_converse()) that keeps the cache of tables (table_cache.h). It
+ * alone writes files of root's, and it opens nothing that others name: the main process has given
+ * up the one, and the opener and the helpers see what is hostile.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/fsuid.h>
+#include <unistd.h>
+
+#include "base/util.h"
+#include "native/native.h"
+#include "native/table_cache.h"
+
+/* The directory is looked through after so many new tables. */
+#define PRUNE_EVERY 64
+
+static struct {
+	int fd, dir;
+	unsigned int stored;
+	_Alignas(8) uint8_t data[ELF_WIRE_BYTES];
+} self;
+
+static void answer(const struct elf_message *m, const void *data, int fd)
+{
+	struct pollfd p = { .fd = self.fd, .events = POLLOUT };
+	int err;
+
+	while ((err = native_send(self.fd, m, data, fd)) == -EAGAIN)
+		poll(&p, 1, -1);
+	if (err)
+		_exit(0);
+}
+
+/* Workers have left root's files (jail_leave_files()); this one takes them back. */
+static void take_files_back(void)
+{
+	if (geteuid())
+		return;
+	setfsuid(0);
+	setfsgid(0);
+}
+
+static void begin(const struct elf_message *asked)
+{
+	struct elf_message m = { .kind = CACHE_READY, .bytes = NATIVE_SECRET_BYTES };
+	uint8_t secret[NATIVE_SECRET_BYTES] = { 0 };
+
+	self.data[asked->bytes < sizeof(self.data) ? asked->bytes : sizeof(self.data) - 1] = '\0';
+	take_files_back();
+	self.dir = table_cache_open((const char *)self.data);
+	m.result = self.dir < 0 ? self.dir : table_cache_secret(self.dir, secret);
+	if (!m.result)
+		table_cache_prune(self.dir, TABLE_CACHE_BYTES, TABLE_CACHE_FILES);
+	answer(&m, secret, -1);
+}
+
+static void find(const struct elf_message *asked)
+{
+	struct elf_message m = *asked;
+	uint64_t hash[2];
+	int fd;
+
+	memcpy(hash, self.data, sizeof(hash));
+	fd = table_cache_find(self.dir, hash);
+	m.kind = CACHE_OPENED;
+	m.bytes = 0;
+	m.result = fd < 0 ? fd : 0;
+	answer(&m, NULL, fd);
+	if (fd >= 0)
+		close(fd);
+}
+
+static void store(int fd)
+{
+	uint64_t hash[2];
+
+	memcpy(hash, self.data, sizeof(hash));
+	if (table_cache_store(self.dir, hash, fd) || ++self.stored % PRUNE_EVERY)
+		return;
+	table_cache_prune(self.dir, TABLE_CACHE_BYTES, TABLE_CACHE_FILES);
+}
+
+static void take(const struct elf_message *m, int fd)
+{
+	if (m->kind == CACHE_BEGIN && self.dir < 0)
+		begin(m);
+	else if (m->kind == CACHE_OPEN && m->bytes == 16)
+		find(m);
+	else if (m->kind == CACHE_STORE && m->bytes == 16 && fd >= 0)
+		store(fd);
+}
+
+static int converse(void *shared, const int *fds)
+{
+	struct pollfd p = { .fd = fds[0], .events = POLLIN };
+	struct elf_message m;
+	int err, fd;
+
+	self.fd = fds[0];
+	self.dir = -1;
+	for (;;) {
+		err = native_receive(self.fd, &m, self.data, &fd);
+		if (!err)
+			take(&m, fd);
+		if (fd >= 0)
+			close(fd);
+		if (err == -EAGAIN)
+			poll(&p, 1, -1);
+		else if (err)
+			_exit(0);
+	}
+}
+
+static const worker_fn functions[] = { converse };
+
+static const char *const calls[] = {
+	"open", "openat", "read", "pread64", "write", "fstat", "newfstatat", "statx", "getdents64",
+	"mkdir", "mkdirat", "rename", "renameat", "renameat2", "unlink", "unlinkat", "utimensat",
+	"fcntl", "lseek", "geteuid", "setfsuid", "setfsgid", "poll", "ppoll",
+	"sysinfo",	/* glibc's qsort() asks how much memory there is */
+	NULL,
+};
+
+static const struct jail jail = { .calls = calls, .memory_bytes = 256u << 20 };
+
+const struct worker_kind native_cache_kind = {
+	.name = "tachbpf-cache",
+	.does = "keeps unwind tables on disk",
+	.jail = &jail,
+	.functions = functions,
+	.function_cnt = ARRAY_SIZE(functions),
+	.shared_bytes = 4096,
+};

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * file_opener.h - the opener, a worker (worker_converse()) that opens what processes name, and
+ * passes it to the helpers. It parses nothing, but /proc.
+ */
+#ifndef TACHBPF_FILE_OPENER_H
+#define TACHBPF_FILE_OPENER_H
+
+#include <stdint.h>
+
+#include "native/native.h"
+
+/*
+ * Of the worker's shared memory: what it does. About what process it opens a file now, 0: it opens
+ * none; step changes with each file. Written without locks, and believed only for blame.
+ */
+struct file_opener_at {
+	uint32_t about, step;
+};
+
+#endif

@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* native.c - see native.h: the poll, and who lives how long. */
+#include "native/native.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "base/util.h"
+#include "native/native_answers.h"
+#include "native/native_ask.h"
+#include "native/native_files.h"
+#include "native/native_mappings.h"
+#include "native/native_parties.h"
+#include "native/native_places.h"
+#include "native/native_state.h"
+#include "native/native_tables.h"
+#include "native/native_texts.h"
+#include "native/native_vdso.h"
+
+#define MEMORY_BYTES (128u << 20)
+#define POLL_NS MS_NS
+/* What waits for a time is looked at so often; what waits for nothing, as soon as possible. */
+#define SOON_NS (20 * MS_NS)
+#define AT_ONCE_NS (MS_NS / 4)
+
+/* ---- beginning and end ---- */
+
+static int start_helpers(struct native *n)
+{
+	int i, err = 0;
+
+	for (i = 0; i < HELPERS && !err; i++)
+		err = helper_start(n, &n->helpers[i]);
+	if (err == -ENOENT)
+		log_error("machine code needs the program tachbpf-elf, which is not there: it was "
+			  "built without (NATIVE=0), or not installed");
+	else if (err)
+		log_error("cannot start tachbpf-elf: %s", strerror(-err));
+	return err;
+}
+
+static void add_vdso(struct native *n)
+{
+	n->vdso_fd = vdso_copy(&n->vdso_bytes);
+	if (n->vdso_fd >= 0)
+		n->vdso = files_add(n, FILE_VDSO, "[vdso]");
+	/* Nobody can map another one in its place. */
+	if (n->vdso)
+		file_push(n, QUEUE_OPEN, n->vdso);
+}
+
+static int set_up(struct native *n, const struct native_args *args)
+{
+	struct epoll_event ev = { .events = EPOLLIN };
+	int i;
+
+	n->args = *args;
+	n->now = now_ns();
+	n->places_ns = UINT64_MAX;
+	n->opener.worker.kind = &native_opener_kind;
+	n->cache.worker.kind = &native_cache_kind;
+	n->opener.fd = n->cache.fd = n->vdso_fd = -1;
+	for (i = 0; i < HELPERS; i++)
+		n->helpers[i] = (struct helper){ .role = i, .pidfd = -1, .fd = -1,
+						 .opener_end = -1 };
+	n->epoll = epoll_create1(EPOLL_CLOEXEC);
+	n->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (n->epoll < 0 || n->timer < 0 || epoll_ctl(n->epoll, EPOLL_CTL_ADD, n->timer, &ev))
+		return -errno;
+	n->memory = native_memory_new(args->maps.add_slab, args->maps.ctx,
+				      args->memory_bytes ? args->memory_bytes : MEMORY_BYTES);
+	n->names.texts = intern_new();
+	n->cache_dir = args->cache ? strdup(args->cache) : NULL;
+	return n->memory && n->names.texts && (n->cache_dir || !args->cache) ? 0 : -ENOMEM;
+}
+
+struct native *native_new(const struct native_args *args)
+{
+	struct native *n = calloc(1, sizeof(*n));
+	int err = n ? 0 : -ENOMEM;
+
+	if (n) {
+		err = set_up(n, args);
+		if (err)
+			log_error("cannot look at machine code: %s", strerror(-err));
+		else
+			err = start_helpers(n);
+	}
+	if (err) {
+		native_free(n);
+		errno = -err;
+		return NULL;
+	}
+	add_vdso(n);
+	parties_start(n);
+	return n;
+}
+
+static void close_fd(int fd)
+{
+	if (fd >= 0)
+		close(fd);
+}
+
+void native_free(struct native *n)
+{
+	if (!n)
+		return;
+	parties_end(n);
+	processes_free(n);
+	files_free(n);
+	texts_forget(&n->texts);
+	if (n->names.texts)
+		intern_free(n->names.texts);
+	native_memory_free(n->memory);
+	free(n->opener.worker.stuck);
+	free(n->cache.worker.stuck);
+	free(n->cache_dir);
+	close_fd(n->vdso_fd);
+	close_fd(n->timer);
+	close_fd(n->epoll);
+	free(n);
+}
+
+/* ---- processes ---- */
+
+/* What was not asked about at once is asked at the next poll, which is soon. */
+static void poll_soon(struct native *n)
+{
+	const struct itimerspec at = { .it_value.tv_nsec = AT_ONCE_NS };
+
+	timerfd_settime(n->timer, 0, &at, NULL);
+}
+
+int native_begin(struct native *n, pid_t tgid, uint64_t start_ns, uint32_t uid, pid_t parent)
+{
+	n->now = now_ns();
+	poll_soon(n);
+	return process_begin(n, tgid, start_ns, uid, parent);
+}
+
+void native_end(struct native *n, pid_t tgid)
+{
+	n->now = now_ns();
+	process_end(n, tgid);
+}
+
+void native_stale(struct native *n, pid_t tgid)
+{
+	struct process *p = process_find(n, tgid);
+
+	if (p && (!p->waits || (p->request && !p->again)))
+		process_stale(n, p);
+}
+
+/* ---- answers ---- */
+
+static void secret_known(struct native *n, const struct elf_message *m)
+{
+	if (m->result || m->bytes != sizeof(n->secret) || n->has_secret) {
+		log_warn("cannot use %s: %s; each run builds its tables anew", n->cache_dir,
+			 strerror(m->result < 0 ? -m->result : EBADMSG));
+		cache_end(n);
+		return;
+	}
+	memcpy(n->secret, n->data, sizeof(n->secret));
+	n->has_secret = n->cache.ready = true;
+}
+
+/* The opener passes it to the helper that wants it. */
+static void cached(struct native *n, const struct elf_message *m, int fd)
+{
+	struct elf_message to = *m;
+
+	to.kind = OPENER_CACHED;
+	to.bytes = 0;
+	native_send(n->opener.fd, &to, NULL, fd);
+}
+
+static void want_cached(struct native *n, const struct elf_message *m)
+{
+	struct elf_message to = *m;
+
+	to.kind = CACHE_OPEN;
+	if (n->cache.ready && m->bytes == 16 && !cache_ask(n, &to, n->data, -1))
+		return;
+	to.result = -ENOENT;
+	cached(n, &to, -1);
+}
+
+/* 0; -EAGAIN: there is nothing more; else the party has ended. */
+static int take_cache(struct native *n)
+{
+	struct elf_message m;
+	int fd, err = native_receive(n->cache.fd, &m, n->data, &fd);
+
+	if (!err && m.kind == CACHE_READY)
+		secret_known(n, &m);
+	else if (!err && m.kind == CACHE_OPENED)
+		cached(n, &m, fd);
+	close_fd(fd);
+	return err;
+}
+
+static int take_opener(struct native *n)
+{
+	struct elf_message m;
+	int fd, err = native_receive(n->opener.fd, &m, n->data, &fd);
+
+	close_fd(fd);
+	if (!err && m.kind == OPENED)
+		file_opened(n, &m);
+	else if (!err && m.kind == WANT_CACHE)
+		want_cached(n, &m);
+	else if (!err && m.kind == MAPS) {
+		if (!m.more)
+			opener_answered(n);
+		mappings_take(n, &m, n->data);
+	}
+	return err;
+}
+
+static int take_helper(struct native *n, struct helper *h)
+{
+	struct elf_message m;
+	int fd, err = native_receive(h->fd, &m, n->data, &fd);
+
+	return err ? err : helper_answered(n, h, &m, fd);
+}
+
+static void opener_gone(struct native *n, bool ended)
+{
+	if (!opener_is_lost(n, ended))
+		return;
+	files_lost(n);
+	mappings_lost(n);
+}
+
+static void take_answers(struct native *n, uint64_t until)
+{
+	int err = 0, i;
+
+	while (n->cache.worker.pid && !err && now_ns() < until)
+		err = take_cache(n);
+	if (err && err != -EAGAIN)
+		cache_end(n);
+	for (i = 0, err = 0; i < HELPERS; i++, err = 0) {
+		struct helper *h = &n->helpers[i];
+
+		while (h->pid && !err && now_ns() < until)
+			err = take_helper(n, h);
+		if (h->pid && ((err && err != -EAGAIN) || helper_is_late(n, h)))
+			helper_lost(n, h, err == -EAGAIN || !err);
+		n->more |= !err && h->pid;
+	}
+	while (n->opener.worker.pid && !err && now_ns() < until)
+		err = take_opener(n);
+	n->more |= !err && n->opener.worker.pid;
+	opener_gone(n, err && err != -EAGAIN);
+}
+
+/* ---- the poll ---- */
+
+static bool waits_for_time(const struct native *n)
+{
+	return n->lists_stale || n->waiting || file_waits(n, QUEUE_OPEN) ||
+	       file_waits(n, QUEUE_COPY) || !n->has_secret || !n->shared_put;
+}
+
+static void set_timer(struct native *n)
+{
+	struct itimerspec at = { .it_value.tv_sec = 1 };
+	uint64_t ns = n->more ? AT_ONCE_NS : waits_for_time(n) ? SOON_NS : SECOND_NS;
+
+	at.it_value.tv_sec = (time_t)(ns / SECOND_NS);
+	at.it_value.tv_nsec = (long)(ns % SECOND_NS);
+	timerfd_settime(n->timer, 0, &at, NULL);
+}
+
+void native_poll(struct native *n)
+{
+	uint64_t until = now_ns() + POLL_NS;
+
+	n->now = until - POLL_NS;
+	n->more = false;
+	texts_forget(&n->texts);
+	native_memory_settle(n->memory, n->now);
+	take_answers(n, until);
+	parties_start(n);
+	if (!tables_begin(n)) {
+		mappings_ask(n);
+		files_ask(n);
+		tables_copy(n, until);
+		places_write(n);
+	}
+	set_timer(n);
+}
+
+int native_fd(const struct native *n)
+{
+	return n->epoll;
+}
+
+/* ---- waiting for names ---- */
+
+static bool waits_for_names(const struct native *n)
+{
+	const struct helper *h = &n->helpers[ELF_ROLE_NAMES];
+	size_t i;
+
+	if (h->request || file_waits(n, QUEUE_NAMES))
+		return true;
+	for (i = 0; i < n->file_cnt; i++)
+		if (n->files[i]->wanted_cnt)
+			return true;
+	return false;
+}
+
+/* For tables of the processes that are known: for all that comes before FILE_READY. */
+static bool waits_for_tables(const struct native *n)
+{
+	size_t i;
+
+	if (n->waiting || n->opener.asked || n->lists_stale || !n->shared_put)
+		return true;
+	for (i = 0; i < n->file_cnt; i++)
+		if (n->files[i]->refs && n->files[i]->stage < FILE_READY)
+			return true;
+	return false;
+}
+
+static void poll_while(struct native *n, bool (*waits)(const struct native *), int timeout_ms)
+{
+	uint64_t end = now_ns() + (uint64_t)timeout_ms * MS_NS;
+	struct pollfd p = { .fd = n->epoll, .events = POLLIN };
+
+	do {
+		native_poll(n);
+		if (!waits(n) || now_ns() >= end)
+			return;
+		poll(&p, 1, 20);
+	} while (now_ns() < end);
+}
+
+void native_settle(struct native *n, int timeout_ms)
+{
+	poll_while(n, waits_for_names, timeout_ms);
+}
+
+void native_prepare(struct native *n, int timeout_ms)
+{
+	poll_while(n, waits_for_tables, timeout_ms);
+}

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* native_answers.c - see native_answers.h. */
+#include "native/native_answers.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/util.h"
+#include "native/native_build.h"
+#include "native/native_files.h"
+#include "native/native_parties.h"
+#include "native/native_patterns.h"
+
+#define MISSING_MAX 3
+
+static void put_back(struct native *n, struct helper *h, bool known)
+{
+	struct file *f = h->file;
+	uint32_t i;
+
+	for (i = 0; i < h->asked_cnt; i++)
+		native_names_give_up(&f->names, h->asked[i], known);
+	h->asked_cnt = 0;
+}
+
+static void end_request(struct helper *h)
+{
+	h->request = 0;
+	h->file = NULL;
+	h->asked_cnt = 0;
+}
+
+static int table(struct native *n, struct helper *h, const struct elf_message *m, int fd)
+{
+	struct file *f = h->file;
+
+	if (h->kind != HELPER_TABLE) {
+		if (fd >= 0)
+			close(fd);
+		return -EBADMSG;
+	}
+	end_request(h);
+	helper_tell(n, h->role, HELPER_FORGET, f->number);
+	file_built(n, f, m, fd);
+	return 0;
+}
+
+static int names(struct native *n, struct helper *h, const struct elf_message *m)
+{
+	struct file *f = h->file;
+	int err = h->kind == HELPER_NAMES || h->kind == HELPER_PERF_NAMES ? 0 : -EBADMSG;
+
+	if (!err)
+		err = native_names_take(&f->names, &n->names, f->info.library, m, n->data);
+	if (err)
+		return -EBADMSG;
+	if (m->more)
+		return 0;
+	f->missing = 0;
+	put_back(n, h, true);	/* those of which it has said nothing */
+	end_request(h);
+	return 0;
+}
+
+static int matches(struct native *n, struct helper *h, const struct elf_message *m)
+{
+	struct file *f = h->file;
+	struct elf_match match;
+	uint32_t i;
+
+	if (h->kind != HELPER_MATCH || m->bytes != (uint64_t)m->cnt * sizeof(match))
+		return -EBADMSG;
+	for (i = 0; i < m->cnt; i++) {
+		memcpy(&match, n->data + i * sizeof(match), sizeof(match));
+		file_add_class(f, match.start, match.end, native_pattern_class(match.pattern));
+	}
+	if (m->more)
+		return 0;
+	f->missing = 0;
+	end_request(h);
+	file_matched(n, f);
+	return 0;
+}
+
+/* What was asked of the file is asked again, when the helper has it. */
+static void ask_again(struct native *n, struct helper *h)
+{
+	struct file *f = h->file;
+
+	if (h->role == ELF_ROLE_TABLES) {
+		f->stage = FILE_NEW;
+		file_push(n, QUEUE_OPEN, f);
+		return;
+	}
+	f->at_names = false;
+	if (h->kind == HELPER_MATCH)
+		f->class_cnt = 0;
+	file_push(n, h->kind == HELPER_MATCH ? QUEUE_MATCH : QUEUE_NAMES, f);
+	while (h->asked_cnt && f->wanted_cnt < f->wanted_cap)
+		f->wanted[f->wanted_cnt++] = h->asked[--h->asked_cnt];
+	put_back(n, h, false);
+}
+
+/* Nothing more is asked of the file. */
+static void refuse(struct native *n, struct helper *h)
+{
+	struct file *f = h->file;
+
+	if (h->role == ELF_ROLE_TABLES) {
+		file_refuse(n, f, NATIVE_NO_TABLE);
+		return;
+	}
+	f->no_names = true;
+	put_back(n, h, true);
+	file_drop_wanted(f, true);
+	if (h->kind == HELPER_MATCH)
+		file_matched(n, f);
+}
+
+static int no_file(struct native *n, struct helper *h)
+{
+	if (++h->file->missing > MISSING_MAX)
+		refuse(n, h);
+	else
+		ask_again(n, h);
+	end_request(h);
+	return 0;
+}
+
+int helper_answered(struct native *n, struct helper *h, const struct elf_message *m, int fd)
+{
+	bool asked = h->request && m->request == h->request && m->file == h->file->number;
+
+	if (asked && m->kind == TABLE)
+		return table(n, h, m, fd);
+	if (fd >= 0)
+		close(fd);
+	if (!asked)
+		return -EBADMSG;
+	return m->kind == NAMES ? names(n, h, m) : m->kind == MATCHES ? matches(n, h, m) :
+	       m->kind == NO_FILE ? no_file(n, h) : -EBADMSG;
+}
+
+/* ---- helpers that end ---- */
+
+static void forget_passed(struct native *n)
+{
+	size_t i;
+
+	for (i = 0; i < n->file_cnt; i++)
+		n->files[i]->at_names = false;
+}
+
+/* What was passed to a helper for tables, and not asked for yet. */
+static void pass_again(struct native *n)
+{
+	struct file *f;
+
+	while ((f = file_pop(n, QUEUE_BUILD))) {
+		f->stage = FILE_NEW;
+		file_push(n, QUEUE_OPEN, f);
+	}
+}
+
+void helper_lost(struct native *n, struct helper *h, bool late)
+{
+	struct file *f = h->file;
+
+	log_debug("tachbpf-elf %s%s%s", late ? "takes too long" : "has ended", f ? ", at " : "",
+		  f ? "a file" : "");
+	n->counts.stuck += late;
+	if (h->role == ELF_ROLE_NAMES)
+		forget_passed(n);
+	if (f && (late || ++f->strikes >= STRIKES_MAX))
+		refuse(n, h);
+	else if (f)
+		ask_again(n, h);
+	if (h->role == ELF_ROLE_TABLES)
+		pass_again(n);
+	helper_end(n, h);
+}
+
+bool helper_is_late(const struct native *n, const struct helper *h)
+{
+	uint64_t ms = h->role == ELF_ROLE_TABLES ? TABLE_MS :
+		      n->args.lines && h->kind == HELPER_NAMES ? LINES_MS : NAMES_MS;
+
+	return h->request && n->now - h->asked_ns >= ms * MS_NS;
+}

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* native_lookup.c - see native.h: what addresses mean, and what is counted. */
+#include <errno.h>
+
+#include "native/native_ask.h"
+#include "native/native_files.h"
+#include "native/native_mappings.h"
+#include "native/native_texts.h"
+
+void native_used(struct native *n, uint32_t file)
+{
+	struct file *f = files_find(n, file);
+
+	if (!f)
+		return;
+	f->used_ns = n->now;
+	if (f->stage != FILE_EVICTED || n->now < f->again_ns)
+		return;
+	f->stage = FILE_NEW;
+	if (!f->opening)
+		file_push(n, QUEUE_OPEN, f);
+	n->more = true;
+}
+
+enum native_class native_class(const struct native *n, uint32_t file, uint64_t addr)
+{
+	struct file *f = files_find(n, file);
+
+	if (!f)
+		return NATIVE_CODE;
+	f->used_ns = n->now;
+	return file_class(f, addr);
+}
+
+const struct native_file *native_file(const struct native *n, uint32_t file)
+{
+	const struct file *f = files_find(n, file);
+
+	return f ? &f->info : NULL;
+}
+
+/* ---- names ---- */
+
+static int unnamed(struct native *n, const char *library, uint64_t addr, struct native_name *out)
+{
+	*out = (struct native_name){ .library = library, .cnt = 1 };
+	out->functions[0].name = texts_address(&n->texts, library, addr);
+	return -ENOENT;
+}
+
+/* A perf map may have the name by now. */
+static bool may_ask_again(const struct native *n, const struct file *f)
+{
+	return f->kind == FILE_PERF_MAP && n->now - f->passed_ns >= PERF_MAP_NS;
+}
+
+static int name_in(struct native *n, struct file *f, uint64_t addr, struct native_name *out)
+{
+	enum native_name_state state = native_names_get(&f->names, &n->names, addr, out);
+
+	f->used_ns = n->now;
+	out->library = f->info.library;
+	if (state == NAME_KNOWN)
+		return 0;
+	unnamed(n, f->info.library, addr, out);
+	if (state == NAME_ASKED)
+		return -EAGAIN;
+	if (f->no_names || state == NAME_FULL ||
+	    (state == NAME_UNKNOWN && !may_ask_again(n, f)))
+		return -ENOENT;
+	return name_ask(n, f, addr) ? -ENOENT : -EAGAIN;
+}
+
+static struct file *perf_map_of(struct native *n, struct process *p)
+{
+	if (p->perf_map)
+		return p->perf_map;
+	p->perf_map = files_add(n, FILE_PERF_MAP, "JIT");
+	if (p->perf_map)
+		p->perf_map->place = (struct elf_place){
+			.tgid = (uint32_t)p->tgid, .uid = p->uid, .start_ns = p->start_ns,
+		};
+	return p->perf_map;
+}
+
+/* An address in the process: of JIT code, or of a file of which nothing was known. */
+static int name_in_process(struct native *n, pid_t tgid, uint64_t addr, struct native_name *out)
+{
+	struct process *p = process_find(n, tgid);
+	const struct mapping *m = p ? mappings_at(p, addr) : NULL;
+	struct file *f = m ? m->file : NULL;
+	uint64_t bias;
+
+	if (f && file_bias(f, m, &bias))
+		return name_in(n, f, addr - bias, out);
+	if (f && f->stage != FILE_REFUSED)
+		return unnamed(n, f->info.library, addr, out), -EAGAIN;
+	if (f && f->why != NATIVE_JIT)
+		return unnamed(n, f->info.library, addr, out);
+	f = p ? perf_map_of(n, p) : NULL;
+	return f ? name_in(n, f, addr, out) : unnamed(n, "JIT", addr, out);
+}
+
+int native_name(struct native *n, pid_t tgid, uint32_t file, uint64_t addr,
+		struct native_name *out)
+{
+	struct file *f = files_find(n, file);
+
+	if (!file)
+		return name_in_process(n, tgid, addr, out);
+	return f ? name_in(n, f, addr, out) : unnamed(n, "?", addr, out);
+}
+
+/* ---- counts ---- */
+
+void native_counts(const struct native *n, struct native_counts *out)
+{
+	*out = n->counts;
+	out->memory_bytes = native_memory_used(n->memory);
+	out->names = n->names.names;
+	out->names_unknown = n->names.unknown;
+}

@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* native_mappings.c - see native_mappings.h. */
+#include "native/native_mappings.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/util.h"
+#include "native/native_files.h"
+#include "native/native_lists.h"
+#include "native/native_parties.h"
+
+struct process *process_find(const struct native *n, pid_t tgid)
+{
+	return u64map_get(&n->processes, (uint32_t)tgid);
+}
+
+/* ---- reading them ---- */
+
+static void wait_for_read(struct native *n, struct process *p, uint64_t due)
+{
+	if (p->waits) {
+		p->again = true;
+		return;
+	}
+	p->waits = true;
+	p->again = false;
+	p->request = 0;
+	p->due_ns = due;
+	p->next = n->waiting;
+	n->waiting = p;
+}
+
+static void stop_waiting(struct native *n, struct process *p)
+{
+	struct process **at = &n->waiting;
+
+	while (p->waits && *at != p)
+		at = &(*at)->next;
+	if (p->waits)
+		*at = p->next;
+	p->waits = false;
+}
+
+void process_stale(struct native *n, struct process *p)
+{
+	uint64_t due = p->read_ns + p->pause_ns;
+
+	/* What was asked for already may have been read before the change. */
+	if (!p->waits || p->request)
+		wait_for_read(n, p, due > n->now ? due : n->now);
+}
+
+static bool may_read(struct native *n)
+{
+	if (n->now - n->read_second_ns >= SECOND_NS) {
+		n->read_second_ns = n->now;
+		n->reads = 0;
+	}
+	return n->reads < READS_A_SECOND;
+}
+
+/* 0; -EBUSY: nobody can be asked now; other -errno: not about this process. */
+static int ask(struct native *n, struct process *p)
+{
+	const struct elf_place place = { .tgid = (uint32_t)p->tgid, .uid = p->uid,
+					 .start_ns = p->start_ns };
+	struct elf_message m = { .kind = OPENER_MAPS, .file = (uint32_t)p->tgid,
+				 .bytes = sizeof(place) };
+	int err = may_read(n) ? opener_ready(n, p->tgid) : -EBUSY;
+
+	if (!err && opener_ask(n, &m, &place, -1))
+		err = -EBUSY;
+	if (err)
+		return err;
+	p->request = m.request;
+	p->asked_ns = n->now;
+	p->again = false;
+	n->reads++;
+	return 0;
+}
+
+void mappings_ask(struct native *n)
+{
+	struct process *p;
+	int err;
+
+	for (p = n->waiting; p; p = p->next) {
+		if (p->request || n->now < p->due_ns)
+			continue;
+		err = ask(n, p);
+		if (err == -EBUSY)
+			return;
+		if (err)
+			p->due_ns = n->now + SECOND_NS;
+	}
+}
+
+void mappings_lost(struct native *n)
+{
+	struct process *p;
+
+	for (p = n->waiting; p; p = p->next)
+		p->request = 0;
+	n->incoming.request = 0;
+}
+
+/* ---- taking them ---- */
+
+static bool is_vdso(const struct native *n, const struct opener_map *map, const char *path)
+{
+	return n->vdso && !map->ino && !strcmp(path, "[vdso]") &&
+	       map->end - map->start == n->vdso_bytes;
+}
+
+/* What the opener has told of a mapping. */
+static struct mapping judge(struct native *n, const struct process *p,
+			    const struct opener_map *map, const char *path)
+{
+	struct mapping m = { .start = map->start, .end = map->end, .offset = map->offset };
+
+	if (is_vdso(n, map, path)) {
+		m.offset = 0;
+		m.file = n->vdso;
+		return m;
+	}
+	m.why = *path == '[' && strncmp(path, "[anon", 5) && strcmp(path, "[heap]") &&
+		strcmp(path, "[stack]") ? NATIVE_NO_ROW : NATIVE_JIT;
+	if (!map->ino)
+		return m;
+	m.why = NATIVE_NO_TABLE;
+	m.file = files_get(n, map->dev, map->ino, path);
+	if (m.file)
+		m.file->place = (struct elf_place){
+			.tgid = (uint32_t)p->tgid, .uid = p->uid, .start_ns = p->start_ns,
+			.start = map->start, .end = map->end, .dev = map->dev, .ino = map->ino,
+		};
+	return m;
+}
+
+/* Sorted, not overlapping, and not too many: whoever has told it. */
+static int add_incoming(struct native *n, const struct mapping *m)
+{
+	struct mapping *maps = n->incoming.maps;
+	size_t cnt = n->incoming.cnt;
+
+	if (cnt >= NATIVE_MAPPINGS || (cnt && m->start < maps[cnt - 1].end))
+		return 0;
+	if (cnt && !m->file && !maps[cnt - 1].file && maps[cnt - 1].end == m->start &&
+	    maps[cnt - 1].why == m->why) {
+		maps[cnt - 1].end = m->end;
+		return 0;
+	}
+	maps = array_grow(maps, cnt, &n->incoming.cap, sizeof(*maps));
+	if (!maps)
+		return -ENOMEM;
+	n->incoming.maps = maps;
+	maps[n->incoming.cnt++] = *m;
+	return 0;
+}
+
+static bool same_maps(const struct list *l, const struct mapping *maps, size_t cnt)
+{
+	size_t i;
+
+	for (i = 0; i < cnt && l->cnt == cnt; i++) {
+		const struct mapping *a = &l->maps[i], *b = &maps[i];
+
+		if (a->start != b->start || a->end != b->end || a->offset != b->offset ||
+		    a->file != b->file || a->why != b->why)
+			return false;
+	}
+	return l->cnt == cnt;
+}
+
+/* A file that was mapped by nobody has to be confirmed; a new one has to be opened. */
+static void open_files(struct native *n, const struct list *l)
+{
+	uint32_t i;
+
+	for (i = 0; i < l->cnt; i++) {
+		struct file *f = l->maps[i].file;
+
+		if (f && !f->confirmed && !f->opening)
+			file_push(n, QUEUE_OPEN, f);
+	}
+}
+
+static uint64_t least_pause(const struct native *n, const struct process *p)
+{
+	uint64_t took = (n->now - p->asked_ns) * REREAD_TIMES;
+
+	return took < REREAD_NS ? REREAD_NS : took < REREAD_MAX_NS ? took : REREAD_MAX_NS;
+}
+
+static void use_incoming(struct native *n, struct process *p)
+{
+	struct list *l;
+
+	if (p->list && same_maps(p->list, n->incoming.maps, n->incoming.cnt)) {
+		p->pause_ns = p->pause_ns * 2 < REREAD_MAX_NS ? p->pause_ns * 2 : REREAD_MAX_NS;
+		return;
+	}
+	p->pause_ns = least_pause(n, p);
+	l = list_new(n, n->incoming.maps, (uint32_t)n->incoming.cnt);
+	if (!l)
+		return;
+	list_put(n, p->list);
+	p->list = l;
+	n->lists_stale = true;
+	n->lists_ns = 0;
+	open_files(n, l);
+}
+
+static void finish(struct native *n, struct process *p, int result)
+{
+	bool again = p->again;
+
+	n->incoming.request = 0;
+	p->request = 0;
+	p->read_ns = n->now;
+	stop_waiting(n, p);
+	n->counts.processes_cut += result == -E2BIG;
+	if (!result || result == -E2BIG || result == -EFBIG)
+		use_incoming(n, p);
+	if (again)
+		process_stale(n, p);
+}
+
+void mappings_take(struct native *n, const struct elf_message *m, const void *data)
+{
+	struct process *p = process_find(n, (pid_t)m->file);
+	const struct opener_map *map;
+	struct mapping taken;
+	uint32_t at = 0, i;
+	const char *path;
+
+	if (!p || !p->request || p->request != m->request || !opener_maps_ok(m, data))
+		return;
+	if (n->incoming.request != m->request)
+		n->incoming.cnt = 0;
+	n->incoming.request = m->request;
+	for (i = 0; i < m->cnt; i++) {
+		map = opener_maps_next(data, &at, &path);
+		taken = judge(n, p, map, path);
+		if (add_incoming(n, &taken))
+			break;
+	}
+	if (!m->more)
+		finish(n, p, m->result);
+}
+
+/* ---- processes ---- */
+
+static void share_list(struct native *n, struct process *p, pid_t parent)
+{
+	const struct process *its = parent ? process_find(n, parent) : NULL;
+
+	if (!its || !its->list) {
+		wait_for_read(n, p, n->now);
+		return;
+	}
+	p->list = its->list;
+	p->list->refs++;
+	p->read_ns = n->now;
+	n->places_ns = 0;
+}
+
+int process_begin(struct native *n, pid_t tgid, uint64_t start_ns, uint32_t uid, pid_t parent)
+{
+	struct process *p;
+
+	process_end(n, tgid);
+	p = calloc(1, sizeof(*p));
+	if (!p || u64map_put(&n->processes, (uint32_t)tgid, p)) {
+		free(p);
+		return -ENOMEM;
+	}
+	p->tgid = tgid;
+	p->start_ns = start_ns;
+	p->uid = uid;
+	p->pause_ns = REREAD_NS;
+	share_list(n, p, parent);
+	return 0;
+}
+
+static void free_process(struct native *n, struct process *p)
+{
+	stop_waiting(n, p);
+	list_put(n, p->list);
+	free(p);
+}
+
+void process_end(struct native *n, pid_t tgid)
+{
+	struct process *p = u64map_remove(&n->processes, (uint32_t)tgid);
+
+	if (!p)
+		return;
+	if (p->placed)
+		n->args.maps.drop_place(n->args.maps.ctx, tgid);
+	free_process(n, p);
+}
+
+void processes_free(struct native *n)
+{
+	struct process *p;
+	size_t pos = 0;
+
+	while ((p = u64map_next(&n->processes, &pos)))
+		free_process(n, p);
+	u64map_free(&n->processes);
+	free(n->incoming.maps);
+}
+
+/* ---- looking at them ---- */
+
+bool mappings_place(const struct native *n, const struct file *f, struct elf_place *out)
+{
+	struct process *p;
+	size_t pos = 0;
+	uint32_t i;
+
+	while ((p = u64map_next(&n->processes, &pos)))
+		for (i = 0; p->list && i < p->list->cnt; i++) {
+			const struct mapping *m = &p->list->maps[i];
+
+			if (m->file != f)
+				continue;
+			*out = (struct elf_place){
+				.tgid = (uint32_t)p->tgid, .uid = p->uid,
+				.start_ns = p->start_ns, .start = m->start, .end = m->end,
+				.dev = f->dev, .ino = f->ino,
+			};
+			return true;
+		}
+	return false;
+}
+
+void mappings_replace(struct native *n, struct file *old, struct file *f)
+{
+	struct list *l;
+	uint32_t i;
+
+	for (l = n->lists; l; l = l->next)
+		for (i = 0; i < l->cnt; i++)
+			if (l->maps[i].file == old) {
+				l->maps[i].file = f;
+				old->refs--;
+				f->refs++;
+			}
+	n->lists_stale = true;
+}
+
+const struct mapping *mappings_at(const struct process *p, uint64_t addr)
+{
+	uint32_t low = 0, high = p->list ? p->list->cnt : 0;
+
+	while (low < high) {
+		uint32_t mid = low + (high - low) / 2;
+
+		if (p->list->maps[mid].end <= addr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return p->list && low < p->list->cnt && p->list->maps[low].start <= addr ?
+		       &p->list->maps[low] : NULL;
+}

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* opener_files.c - see opener_files.h. */
+#include "native/opener_files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <linux/magic.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "base/util.h"
+#include "host/regular.h"
+
+#define TICK_NS 10000000ull	/* of /proc/PID/stat: USER_HZ is 100 */
+
+int opener_same_process(const struct elf_place *place)
+{
+	struct proc_stat st;
+	int err = proc_stat((pid_t)place->tgid, &st);
+
+	if (err)
+		return err;
+	return !place->start_ns || place->start_ns / TICK_NS == st.start_ticks ? 0 : -ESRCH;
+}
+
+static void describe(const struct stat *st, struct elf_opened *out)
+{
+	*out = (struct elf_opened){
+		.dev = st->st_dev, .ino = st->st_ino, .size = (uint64_t)st->st_size,
+		.mtime_ns = (uint64_t)st->st_mtim.tv_sec * 1000000000u +
+			    (uint64_t)st->st_mtim.tv_nsec,
+		.ctime_ns = (uint64_t)st->st_ctim.tv_sec * 1000000000u +
+			    (uint64_t)st->st_ctim.tv_nsec,
+	};
+}
+
+/*
+ * On overlayfs and btrfs stat() shows another device than /proc/PID/maps, and the same inode
+ * (Documentation/filesystems/overlayfs.rst, "Inode properties").
+ */
+static bool has_other_devices(int fd)
+{
+	struct statfs fs;
+
+	return !fstatfs(fd, &fs) && (fs.f_type == OVERLAYFS_SUPER_MAGIC ||
+				     (uint32_t)fs.f_type == BTRFS_SUPER_MAGIC);
+}
+
+/* 0 or -ESTALE: it is not the file of the mapping. */
+static int check_file(const struct elf_place *place, int fd, const struct stat *st)
+{
+	uint64_t dev = (uint64_t)major(st->st_dev) << 32 | minor(st->st_dev);
+
+	if (st->st_ino != place->ino)
+		return -ESTALE;
+	return dev == place->dev || has_other_devices(fd) ? 0 : -ESTALE;
+}
+
+int opener_mapped(const struct elf_place *place, struct elf_opened *out)
+{
+	/* Without the right to use map_files: by no path, which others can change meanwhile. */
+	const struct proc_map map = { .start = place->start, .end = place->end, .path = "" };
+	int err = opener_same_process(place), fd;
+	struct stat st;
+
+	if (err)
+		return err;
+	fd = proc_open_mapped((pid_t)place->tgid, &map);
+	if (fd < 0)
+		return fd;
+	err = fstat(fd, &st) ? -errno : S_ISREG(st.st_mode) ? 0 : -EINVAL;
+	if (!err)
+		err = check_file(place, fd, &st);
+	if (!err)
+		err = opener_same_process(place);
+	if (err) {
+		close(fd);
+		return err;
+	}
+	describe(&st, out);
+	return fd;
+}
+
+/* ---- separate debug files ---- */
+
+#define BELOW (RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS)
+
+static int open_root(pid_t tgid)
+{
+	char path[64] = "/";
+	int fd;
+
+	if (tgid)
+		snprintf(path, sizeof(path), "/proc/%d/root", tgid);
+	fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+static int by_build_id(int root, const struct elf_want_debug *want)
+{
+	char path[128] = "usr/lib/debug/.build-id/";
+	size_t at = strlen(path);
+	uint32_t i;
+
+	if (want->id_bytes < 2 || want->id_bytes > sizeof(want->id))
+		return -ENOENT;
+	for (i = 0; i < want->id_bytes; i++) {
+		at += (size_t)snprintf(path + at, sizeof(path) - at, "%02x", want->id[i]);
+		if (!i)
+			path[at++] = '/';
+	}
+	snprintf(path + at, sizeof(path) - at, ".debug");
+	return open_regular(root, path, BELOW);
+}
+
+/* A name that leads into no other directory. */
+static bool is_plain(const char *name, size_t size)
+{
+	return memchr(name, '\0', size) && *name && !strchr(name, '/') && strcmp(name, ".") &&
+	       strcmp(name, "..");
+}
+
+/* The directory of the mapping's file, as its process has it, without the '/' at its beginning. */
+static bool directory_of(const struct elf_place *place, char dir[PATH_MAX])
+{
+	char link[128], path[PATH_MAX], *end;
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/%u/map_files/%" PRIx64 "-%" PRIx64, place->tgid,
+		 place->start, place->end);
+	n = readlink(link, path, sizeof(path) - 1);
+	if (n <= 0)
+		return false;
+	path[n] = '\0';
+	end = strrchr(path, '/');
+	if (*path != '/' || !end)
+		return false;
+	*end = '\0';
+	snprintf(dir, PATH_MAX, "%s", end == path ? "" : path + 1);
+	return true;
+}
+
+static int by_name(int root, const char *dir, const char *name)
+{
+	static const char *const places[][2] = {
+		{ "", "/.debug" }, { "usr/lib/debug/", "" }, { "", "" },
+	};
+	char path[PATH_MAX + 512];
+	int fd = -ENOENT;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(places) && fd < 0; i++) {
+		snprintf(path, sizeof(path), "%s%s%s/%s", places[i][0], dir, places[i][1], name);
+		fd = open_regular(root, path, BELOW);
+	}
+	return fd;
+}
+
+static int debug_in(pid_t tgid, const char *dir, const struct elf_want_debug *want)
+{
+	int root = open_root(tgid), fd;
+
+	if (root < 0)
+		return root;
+	fd = by_build_id(root, want);
+	if (fd < 0 && dir && is_plain(want->name, sizeof(want->name)))
+		fd = by_name(root, dir, want->name);
+	close(root);
+	return fd;
+}
+
+int opener_debug(const struct elf_place *place, const struct elf_want_debug *want)
+{
+	char path[PATH_MAX];
+	const char *dir = NULL;
+	int fd = -ENOENT;
+
+	if (place && !opener_same_process(place)) {
+		dir = directory_of(place, path) ? path : NULL;
+		fd = debug_in((pid_t)place->tgid, dir, want);
+	}
+	if (fd < 0)
+		fd = debug_in(0, dir, want);
+	return fd < 0 ? -ENOENT : fd;
+}
+
+/* ---- perf maps ---- */
+
+int opener_perf_map(const struct elf_place *place, struct elf_opened *out)
+{
+	int err = opener_same_process(place), root, fd;
+	struct proc_status status;
+	char path[64];
+	struct stat st;
+
+	if (!err)
+		err = proc_status((pid_t)place->tgid, &status);
+	if (err)
+		return err;
+	snprintf(path, sizeof(path), "tmp/perf-%d.map",
+		 status.ns_tgid_cnt ? status.ns_tgids[status.ns_tgid_cnt - 1] : (int)place->tgid);
+	root = open_root((pid_t)place->tgid);
+	if (root < 0)
+		return root;
+	fd = open_regular(root, path, RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS);
+	close(root);
+	if (fd < 0)
+		return fd;
+	err = fstat(fd, &st) ? -errno : 0;
+	if (!err && st.st_uid && st.st_uid != status.uid)
+		err = -EPERM;
+	if (!err && st.st_size > OPENER_PERF_MAP_MAX)
+		err = -EFBIG;
+	if (err)
+		close(fd);
+	else
+		describe(&st, out);
+	return err ? err : fd;
+}
