@@ -188,7 +188,7 @@ static bool is(const struct string_ref *s, const char *text)
 /* Does the frame have a place in the program? C and kernel frames have none. */
 static bool has_place(const struct gil *g, const struct frame *f)
 {
-	return f->line > 0 || (f->kind == FRAME_SYNTHETIC &&
+	return (f->line > 0 && f->kind == FRAME_PYTHON) || (f->kind == FRAME_SYNTHETIC &&
 			       is(&g->tables->strings[f->func], COLLECTING));
 }
 
@@ -268,7 +268,7 @@ static int add_holder(struct gil *g, const struct event *ev, uint32_t process, u
 /* A sample of a thread that has no Python state: such a thread never has to do with the GIL. */
 static bool is_of_native_thread(const struct gil *g, const struct event *ev, uint32_t n)
 {
-	const struct frame *f = n == 1 ? &g->tables->frames[ev->frames[0]] : NULL;
+	const struct frame *f = n ? &g->tables->frames[ev->frames[n - 1]] : NULL;
 	const struct string_ref *name = f ? &g->tables->strings[f->func] : NULL;
 
 	return f && ev->status == STATUS_ON_CPU && f->kind == FRAME_SYNTHETIC &&

@@ -17,6 +17,7 @@
 #include "bpf/abi.h"
 #include "model/id_map.h"
 #include "model/intern.h"
+#include "model/native_frame.h"
 #include "model/self_frame.h"
 #include "model/thread_map.h"
 
@@ -35,6 +36,8 @@ struct counts {
 struct report {
 	enum report_by by;
 	bool detail;
+	enum self_of self_of;
+	bool hides_native;
 	uint64_t sample_cnt;
 	double squares;			/* sum of the squares of all weights */
 	uint64_t stack_cnt;		/* number of stacks added so far */
@@ -77,6 +80,11 @@ struct report *report_new(enum report_by by)
 void report_show_detail(struct report *r)
 {
 	r->detail = true;
+}
+
+void report_show_native(struct report *r)
+{
+	r->self_of = SELF_OF_FUNCTIONS;
 }
 
 static void end_profile(struct report *r)
@@ -216,6 +224,12 @@ static int row_of_frame(struct report *r, uint32_t id, uint32_t *row)
 	return 0;
 }
 
+static void note_hidden(struct report *r, uint32_t frame)
+{
+	r->hides_native |= r->self_of == SELF_OF_PYTHON &&
+			   frame_is_native(r->tables, &r->tables->frames[frame]);
+}
+
 /* Add the count of the repeated stack to its rows. */
 static int add_pending(struct report *r)
 {
@@ -224,12 +238,15 @@ static int add_pending(struct report *r)
 	if (!r->pending)
 		return 0;
 	r->stack_cnt++;
-	self = r->detail ? 0 : self_frame(r->tables, r->stack, r->depth);
-	for (i = self; i < r->depth; i++) {
+	self = r->detail ? 0 : self_frame(r->tables, r->stack, r->depth, r->self_of);
+	for (i = 0; i < r->depth; i++) {
 		struct counts *c;
 
-		if (i > self && !r->detail && frame_is_detail(r->tables, r->stack[i]))
+		if (i < self || (i > self && !r->detail &&
+				 frame_is_detail(r->tables, r->stack[i], r->self_of))) {
+			note_hidden(r, r->stack[i]);
 			continue;
+		}
 		if (!id_map_get(&r->row_of, r->stack[i], &row) &&
 		    row_of_frame(r, r->stack[i], &row))
 			return -ENOMEM;
@@ -309,6 +326,11 @@ int report_end(struct report *r)
 uint64_t report_sample_cnt(const struct report *r)
 {
 	return r->sample_cnt;
+}
+
+bool report_hides_native(const struct report *r)
+{
+	return r->hides_native;
 }
 
 double report_squares(const struct report *r)

@@ -19,13 +19,14 @@ struct report;
 
 struct report_row {
 	uint64_t self;		/* weight of samples whose innermost function it is
-				 * (self_frame.h); with details, whose innermost frame */
+				 * (self_frame.h), by default whose innermost Python function;
+				 * with details, whose innermost frame */
 	double self_squares;	/* by function and line: sum of the squares of the weights in self,
 				 * from which follows how far chance may move it */
 	uint64_t total;		/* weight of samples that have it anywhere, each sample once */
 	struct string_ref file;	/* by function, line */
 	struct string_ref func;	/* by process, thread, container: the profile's label */
-	enum frame_kind kind;	/* by function and line */
+	enum frame_kind kind;	/* by function and line; else FRAME_SYNTHETIC */
 	int32_t line;		/* by function: its first or, if that is unknown, the lowest
 				 * one that was sampled; LINE_NONE */
 	/* by process, thread: index of its report_begin(); by container: the lowest of them */
@@ -44,6 +45,11 @@ void report_free(struct report *r);
  * which they are innermost. To be called before report_begin().
  */
 void report_show_detail(struct report *r);
+/*
+ * By function and line: functions in machine code get rows, and the self of samples in which they
+ * are innermost. To be called before report_begin().
+ */
+void report_show_native(struct report *r);
 
 /*
  * A profile begins. tables must stay valid until report_end(), and label (what its process
@@ -64,6 +70,8 @@ int report_end(struct report *r);
 
 /* Weight of all samples, including those without a frame. */
 uint64_t report_sample_cnt(const struct report *r);
+/* Have they functions in machine code that have no rows, because nobody asked for them? */
+bool report_hides_native(const struct report *r);
 /* The sum of the squares of their weights. */
 double report_squares(const struct report *r);
 

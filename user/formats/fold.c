@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "model/native_frame.h"
+
 int fold_add(struct buf *b, struct string_ref s)
 {
 	/* escape_text() makes at most four bytes of each one, and adds a NUL. */
@@ -21,14 +23,39 @@ int fold_add(struct buf *b, struct string_ref s)
 	return 0;
 }
 
+/* "f ([libfoo.so.1])", "f ([libfoo.so.1] foo.c:3)": as py-spy's, with brackets. */
+static int add_native(struct buf *b, const struct profile_tables *t, const struct frame *f,
+		      bool lines)
+{
+	struct string_ref file = t->strings[f->file], source = native_source(&file);
+	char line[16];
+	int err = fold_add(b, t->strings[f->func]);
+
+	if (!err)
+		err = buf_add(b, " (", 2);
+	file.len = native_library(&file).len + 2;
+	if (!err)
+		err = fold_add(b, file);
+	if (!err && source.len && lines && f->line > 0) {
+		err = buf_add(b, " ", 1);
+		if (!err)
+			err = fold_add(b, path_base(source));
+		if (!err)
+			err = buf_add(b, line, snprintf(line, sizeof(line), ":%d", f->line));
+	}
+	return err ? err : buf_add(b, ")", 1);
+}
+
 static int add_word(struct buf *b, const struct profile_tables *t, const struct frame *f,
 		    bool lines)
 {
 	char line[16];
 	int err;
 
-	if (!frame_kind_has_file(f->kind))
+	if (!frame_has_file(f->kind, &t->strings[f->file]))
 		return fold_add(b, t->strings[f->func]);
+	if (f->kind == FRAME_NATIVE)
+		return add_native(b, t, f, lines);
 	err = fold_add(b, path_base(t->strings[f->file]));
 	if (!err)
 		err = buf_add(b, ":", 1);

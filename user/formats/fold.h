@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * fold.h - frames as words of folded stacks: "a.py:f:3", "<GC>". Each word is made once,
- * however many stacks have it.
+ * fold.h - frames as words of folded stacks: "a.py:f:3", "<GC>", "f ([libfoo.so.1])". Each word
+ * is made once, however many stacks have it.
  *
  * Words contain no ";", no control character and no invalid UTF-8: ";" becomes ":", and the
  * others are escaped as \xNN.

@@ -104,8 +104,11 @@ int aggregate_end(struct sink *s, const struct profile_stats *stats)
 	if (!a->active)
 		return -EINVAL;
 	a->active = false;
+	if (a->format->libraries)
+		a->err = stacks_libraries(a->stacks);
 	stacks_end(a->stacks);
-	a->err = buf_add(&a->stats, stats ? stats : &none, sizeof(*stats));
+	if (!a->err)
+		a->err = buf_add(&a->stats, stats ? stats : &none, sizeof(*stats));
 	if (a->err || !a->format->each_process)
 		return a->err;
 	a->err = write_stacks(a);

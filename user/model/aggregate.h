@@ -20,6 +20,7 @@ struct aggregate_format {
 	bool by_status;
 	bool each_process;		/* write at every end(), not at close() */
 	bool one_unit;			/* the format has one unit for all numbers */
+	bool libraries;			/* it says what is known of libraries */
 	bool spelled;			/* each stack is written with the names of its frames */
 	uint32_t frame_bytes;		/* about how many bytes a stack takes for each frame;
 					 * 0: only frames are written */

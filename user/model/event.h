@@ -23,8 +23,9 @@
 #define OPCODE_NONE 255
 
 /*
- * The file of a frame that is not Python code, in memory as in every file format: the frame has
- * a name ("<GC>" and similar) and neither file nor line. Its kind says what it is.
+ * The file of a frame that is neither Python code nor machine code of a known library
+ * (native_frame.h), in memory as in every file format: the frame has a name ("<GC>" and similar)
+ * and neither file nor line. Its kind says what it is.
  */
 #define SYNTHETIC_FILE "~"
 
@@ -42,17 +43,14 @@ struct frame {
 };
 _Static_assert(sizeof(struct frame) == 32, "struct frame has room for its kind beside opcode");
 
-/* Does a frame of this kind lie in a file? If not, its name is all there is to show. */
-static inline bool frame_kind_has_file(enum frame_kind kind)
-{
-	return kind == FRAME_PYTHON;
-}
-
 /* What the ids in events and frames mean. Grows while a profile is being made. */
 struct profile_tables {
 	const struct frame *frames;
 	const struct string_ref *strings;
 	uint32_t frame_cnt, string_cnt;
+	const uint32_t *libraries;	/* ids of strings that say what is known of a library:
+					 * native_library.h */
+	uint32_t library_cnt;
 };
 
 /* Status bits: TACH's, see bpf/abi.h. */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/util.h"
+#include "model/native_frame.h"
 
 enum frame_kind frame_kind_of_names(const struct string_ref *file, const struct string_ref *func,
 				    int32_t line)
@@ -21,6 +22,9 @@ enum frame_kind frame_kind_of_names(const struct string_ref *file, const struct 
 	};
 	size_t i, len;
 
+	/* A line without a source is Python's: its code can be compiled under any name. */
+	if (native_library(file).len && (line <= 0 || native_source(file).len))
+		return FRAME_NATIVE;
 	if (line > 0 || file->len != strlen(SYNTHETIC_FILE) ||
 	    memcmp(file->data, SYNTHETIC_FILE, file->len))
 		return FRAME_PYTHON;

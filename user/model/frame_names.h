@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * frame_names.h - what the names of a frame say of its kind. No file format has room for the
- * kind itself: a frame that is not Python's has the file "~" and no line in every format.
+ * kind itself: a frame that is not Python's has the file "~" and no line in every format, or that
+ * of machine code (native_frame.h). Python code that was compiled under the name "[x]" is Python if
+ * it has a line, as nearly all Python frames have; under "[x] y.py" it is taken for machine code.
  *
  * Only readers of files ask this. Who makes a frame knows its kind.
  */

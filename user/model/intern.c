@@ -16,6 +16,7 @@
 
 #include "base/hash_index.h"
 #include "base/hash_secret.h"
+#include "model/native_frame.h"
 
 /* Arena chunks double from the first to the second size, in bytes. */
 #define CHUNK_MIN 2048
@@ -32,7 +33,8 @@ struct intern {
 	struct profile_tables tables;
 	struct frame *frames;
 	struct string_ref *strings;
-	uint32_t frame_cap, string_cap;
+	uint32_t *libraries;
+	uint32_t frame_cap, string_cap, library_cap;
 	struct hash_index frame_index, string_index;
 	struct chunk *chunk;	/* the one being filled; older ones behind it */
 };
@@ -140,6 +142,7 @@ void intern_free(struct intern *in)
 	hash_index_free(&in->string_index);
 	free(in->frames);
 	free(in->strings);
+	free(in->libraries);
 	free(in);
 }
 
@@ -176,6 +179,25 @@ int intern_string(struct intern *in, const char *s, size_t len, uint32_t *id)
 	hash_index_fill(&in->string_index, slot, hash, cnt);
 	in->tables.string_cnt++;
 	*id = cnt;
+	return 0;
+}
+
+int intern_library(struct intern *in, const char *s, size_t len)
+{
+	uint32_t cnt = in->tables.library_cnt, id, i;
+
+	if (intern_string(in, s, len, &id))
+		return -ENOMEM;
+	for (i = 0; i < cnt; i++)
+		if (in->libraries[i] == id)
+			return 0;
+	if (cnt == NATIVE_LIBRARIES_MAX)
+		return 0;
+	if (array_reserve((void **)&in->libraries, &in->library_cap, cnt, sizeof(id)))
+		return -ENOMEM;
+	in->libraries[cnt] = id;
+	in->tables.libraries = in->libraries;
+	in->tables.library_cnt++;
 	return 0;
 }
 
@@ -236,6 +258,26 @@ int intern_synthetic(struct intern *in, enum frame_kind kind, const char *name, 
 	};
 
 	if (intern_string(in, SYNTHETIC_FILE, strlen(SYNTHETIC_FILE), &f.file) ||
+	    intern_string(in, name, strlen(name), &f.func))
+		return -ENOMEM;
+	return intern_frame(in, &f, id);
+}
+
+int intern_native(struct intern *in, const char *library, const char *source, const char *name,
+		  int32_t line, uint32_t *id)
+{
+	struct frame f = {
+		.line = source && *source && line > 0 ? line : LINE_NONE,
+		.column = COLUMN_NONE,
+		.end_column = COLUMN_NONE,
+		.opcode = OPCODE_NONE,
+		.kind = FRAME_NATIVE,
+	};
+	char file[NATIVE_FILE_BYTES];
+
+	f.end_line = f.line;
+	native_file_name(library, source, file);
+	if (intern_string(in, file, strlen(file), &f.file) ||
 	    intern_string(in, name, strlen(name), &f.func))
 		return -ENOMEM;
 	return intern_frame(in, &f, id);

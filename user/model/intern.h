@@ -19,6 +19,9 @@ void intern_free(struct intern *in);
 /* Copy the bytes and set *id. 0 or -ENOMEM. */
 int intern_string(struct intern *in, const char *s, size_t len, uint32_t *id);
 
+/* A string that says what is known of a library: for native_library.h. 0 or -ENOMEM. */
+int intern_library(struct intern *in, const char *s, size_t len);
+
 /* The id of a string that is there. Returns false if it is not. */
 bool intern_find_string(const struct intern *in, const char *s, size_t len, uint32_t *id);
 
@@ -33,6 +36,14 @@ bool intern_find_frame(const struct intern *in, const struct frame *f, uint32_t 
  * line. name: "<GC>", "<kernel schedule>" ... The id in *id; 0 or -ENOMEM.
  */
 int intern_synthetic(struct intern *in, enum frame_kind kind, const char *name, uint32_t *id);
+
+/*
+ * The frame of a function in machine code: name in library ("libfoo.so.1", "[vdso]", "JIT"), at a
+ * line of source; source NULL: not known, LINE_NONE or 0: no line. native_frame.h says what its
+ * file is. The id in *id; 0 or -ENOMEM.
+ */
+int intern_native(struct intern *in, const char *library, const char *source, const char *name,
+		  int32_t line, uint32_t *id);
 
 /*
  * Add a frame whose name may become known later. Until intern_name_later() defines it, it is a

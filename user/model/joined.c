@@ -130,7 +130,7 @@ static int joined_end(struct sink *s, const struct profile_stats *stats)
 		return -EINVAL;
 	j->reading = false;
 	add_stats(&j->stats, stats);
-	return 0;
+	return j->err = remap_libraries(j->remap);
 }
 
 static int joined_close(struct sink *s)

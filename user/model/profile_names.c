@@ -28,6 +28,11 @@ static const char *const layouts[] = {
 	[LAYOUT_RELEASE] = "release", [LAYOUT_DRAFT1] = "draft1", [LAYOUT_DRAFT2] = "draft2",
 };
 
+static const char *const frame_kinds[] = {
+	[FRAME_PYTHON] = "python", [FRAME_NATIVE] = "native", [FRAME_KERNEL] = "kernel",
+	[FRAME_SYNTHETIC] = "synthetic",
+};
+
 static const struct {
 	const char *name;
 	uint32_t bit;
@@ -80,6 +85,11 @@ const char *profile_unit_of(uint64_t cnt, enum profile_unit unit)
 const char *profile_layout_name(enum profile_layout layout)
 {
 	return name_of(layouts, ARRAY_SIZE(layouts), (size_t)layout);
+}
+
+const char *profile_frame_kind_name(enum frame_kind kind)
+{
+	return name_of(frame_kinds, ARRAY_SIZE(frame_kinds), (size_t)kind);
 }
 
 const char *profile_feature_at(size_t i, uint32_t *bit)

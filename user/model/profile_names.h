@@ -28,6 +28,9 @@ const char *profile_layout_name(enum profile_layout layout);
 /* The i-th feature and its FEATURE_* bit; NULL behind the last. */
 const char *profile_feature_at(size_t i, uint32_t *bit);
 
+/* What a frame is: "python", "native", "kernel" or "synthetic". */
+const char *profile_frame_kind_name(enum frame_kind kind);
+
 #define PROFILE_STATUS_BYTES 64
 /* The status bits by name in text, which is returned: "gil+on-cpu"; "none" without any bit. */
 const char *profile_status_text(uint8_t status, char text[PROFILE_STATUS_BYTES]);

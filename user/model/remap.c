@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "model/id_map.h"
+#include "model/native_library.h"
 
 #define UNKNOWN UINT32_MAX
 
@@ -20,6 +21,7 @@ struct remap {
 	struct intern *into;
 	struct id_map strings, frames;	/* their id -> ours, as far as needed */
 	uint32_t lost;			/* our id for frames that are not in their tables */
+	bool native;			/* a frame of a library was translated */
 	uint32_t depth;
 	uint32_t theirs[EVENT_MAX_FRAMES], ours[EVENT_MAX_FRAMES];	/* the last stack */
 };
@@ -30,6 +32,7 @@ void remap_begin(struct remap *r, const struct profile_tables *tables, struct in
 	r->into = into;
 	r->lost = UNKNOWN;
 	r->depth = 0;
+	r->native = false;
 	id_map_clear(&r->strings);
 	id_map_clear(&r->frames);
 }
@@ -77,10 +80,16 @@ static int our_frame(struct remap *r, uint32_t id, uint32_t *ours)
 	if (id_map_get(&r->frames, id, ours))
 		return 0;
 	f = r->from->frames[id];
+	r->native |= f.kind == FRAME_NATIVE;
 	if (our_string(r, f.file, &f.file) || our_string(r, f.func, &f.func) ||
 	    intern_frame(r->into, &f, ours))
 		return -ENOMEM;
 	return id_map_set(&r->frames, id, *ours);
+}
+
+int remap_libraries(const struct remap *r)
+{
+	return r->native ? native_libraries_copy(r->from, r->into) : 0;
 }
 
 int remap_event(struct remap *r, const struct event *ev, struct event *out)

@@ -23,6 +23,12 @@ void remap_free(struct remap *r);
  */
 void remap_begin(struct remap *r, const struct profile_tables *tables, struct intern *into);
 
+/*
+ * Enter in into what the tables say of libraries (native_library.h), if frames of any were
+ * translated: when the tables are complete. 0 or -ENOMEM.
+ */
+int remap_libraries(const struct remap *r);
+
 /* Set *out to ev with frames of into, valid until the next call. 0 or -ENOMEM. */
 int remap_event(struct remap *r, const struct event *ev, struct event *out);
 

@@ -5,18 +5,22 @@
 #include <string.h>
 
 #include "base/util.h"
+#include "model/native_frame.h"
 
 /* How their names begin. Other profilers' frames without a file have names like any function. */
 static const char *const details[] = {
 	"<GC>", "<native>", "<blocked in ", "<exception ", "<kernel ", "<waiting for ",
+	"<unwound no further",
 };
 
-bool frame_is_detail(const struct profile_tables *tables, uint32_t frame)
+bool frame_is_detail(const struct profile_tables *tables, uint32_t frame, enum self_of of)
 {
 	const struct frame *f = &tables->frames[frame];
 	const struct string_ref *name = &tables->strings[f->func];
 	size_t i;
 
+	if (frame_is_native(tables, f))
+		return of == SELF_OF_PYTHON;
 	for (i = 0; f->kind != FRAME_PYTHON && i < ARRAY_SIZE(details); i++)
 		if (name->len >= strlen(details[i]) &&
 		    !memcmp(name->data, details[i], strlen(details[i])))
@@ -24,12 +28,13 @@ bool frame_is_detail(const struct profile_tables *tables, uint32_t frame)
 	return false;
 }
 
-uint32_t self_frame(const struct profile_tables *tables, const uint32_t *frames, uint32_t n)
+uint32_t self_frame(const struct profile_tables *tables, const uint32_t *frames, uint32_t n,
+		    enum self_of of)
 {
 	uint32_t i;
 
 	for (i = 0; i < n; i++)
-		if (!frame_is_detail(tables, frames[i]))
+		if (!frame_is_detail(tables, frames[i], of))
 			return i;
 	return n ? n - 1 : 0;
 }

@@ -19,6 +19,7 @@
 #include "base/u64map.h"
 #include "model/id_map.h"
 #include "model/intern.h"
+#include "model/native_library.h"
 
 /* The recorder's frame for callers beyond EVENT_MAX_FRAMES. */
 #define TRUNCATED "<truncated>"
@@ -86,6 +87,11 @@ struct stacks *stacks_new(const struct stacks_config *config)
 		return NULL;
 	}
 	return s;
+}
+
+int stacks_libraries(struct stacks *s)
+{
+	return s->tables ? native_libraries_copy(s->tables, s->names) : 0;
 }
 
 void stacks_end(struct stacks *s)

@@ -51,6 +51,8 @@ int stacks_begin(struct stacks *s, const struct profile_meta *meta,
 		 const struct profile_tables *tables);
 /* Add an event; *id is its stack's number (dense, in order of first occurrence). */
 int stacks_add(struct stacks *s, const struct event *ev, uint32_t *id);
+/* Take what the profile knows of libraries, when it is complete: before stacks_end(). */
+int stacks_libraries(struct stacks *s);
 void stacks_end(struct stacks *s);
 /* Remove everything, as after stacks_new(). */
 int stacks_reset(struct stacks *s);

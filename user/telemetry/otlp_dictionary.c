@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "model/native_frame.h"
+
 static void note(struct otlp_dictionary *d, int err)
 {
 	if (err && !d->err)
@@ -49,6 +51,26 @@ static uint32_t string_index(struct otlp_dictionary *d, uint32_t id)
 	return index;
 }
 
+/* The source of machine code goes by the id of its frame's file, which has the library, too. */
+static uint32_t source_index(struct otlp_dictionary *d, uint32_t file)
+{
+	struct string_ref source = native_source(&d->names->strings[file]);
+	uint32_t index;
+
+	if (!source.len)
+		return 0;
+	if (!known(d, TABLE_STRING, file, &index))
+		proto_entry(&d->tables[TABLE_STRING], TABLE_STRING, source.data, source.len);
+	return index;
+}
+
+static uint32_t file_index(struct otlp_dictionary *d, const struct frame *f)
+{
+	if (f->kind == FRAME_PYTHON)
+		return string_index(d, f->file);
+	return f->kind == FRAME_NATIVE ? source_index(d, f->file) : 0;
+}
+
 /* first_line: 0: unknown. */
 static void put_function(struct otlp_dictionary *d, uint32_t name, uint32_t file,
 			 int32_t first_line)
@@ -68,9 +90,7 @@ static uint32_t function_index(struct otlp_dictionary *d, uint32_t id)
 	uint32_t index;
 
 	if (!known(d, TABLE_FUNCTION, id, &index))
-		put_function(d, string_index(d, f->func),
-			     frame_kind_has_file(f->kind) ? string_index(d, f->file) : 0,
-			     f->first_line);
+		put_function(d, string_index(d, f->func), file_index(d, f), f->first_line);
 	return index;
 }
 
@@ -100,12 +120,47 @@ static void put_frame_types(struct otlp_dictionary *d)
 		put_attribute(d, key, frame_types[i]);
 }
 
+/* A library is a mapping; its addresses are not known. */
+static void put_mapping(struct otlp_dictionary *d, const struct native_library *l)
+{
+	const struct string_ref file = l->path.len ? l->path : l->name;
+	uint32_t name = d->cnt[TABLE_STRING]++, attribute = 0;
+	struct proto_out *o = &d->tables[TABLE_MAPPING];
+	char build_id[NATIVE_BUILD_ID_TEXT];
+	size_t begin;
+
+	proto_entry(&d->tables[TABLE_STRING], TABLE_STRING, file.data, file.len);
+	if (l->build_id_bytes) {
+		put_attribute(d, otlp_text(d, "process.executable.build_id.gnu"),
+			      native_build_id_text(l, build_id));
+		attribute = d->cnt[TABLE_ATTRIBUTE]++;
+	}
+	begin = proto_begin(o, TABLE_MAPPING);
+	proto_number(o, MAPPING_FILENAME, name);
+	if (attribute)
+		proto_packed_number(o, MAPPING_ATTRIBUTES, attribute);
+	proto_end(o, begin);
+}
+
+static uint32_t mapping_index(struct otlp_dictionary *d, const struct frame *f)
+{
+	uint32_t library = native_index_of(&d->libraries, f), index;
+
+	if (!library)
+		return 0;
+	if (!known(d, TABLE_MAPPING, library, &index))
+		put_mapping(d, &d->libraries.list[library - 1]);
+	return index;
+}
+
 static void put_location(struct otlp_dictionary *d, uint32_t function, int32_t line,
-			 uint32_t attribute)
+			 uint32_t mapping, uint32_t attribute)
 {
 	struct proto_out *o = &d->tables[TABLE_LOCATION];
-	size_t begin = proto_begin(o, TABLE_LOCATION), lines = proto_begin(o, LOCATION_LINES);
+	size_t begin = proto_begin(o, TABLE_LOCATION), lines;
 
+	proto_number(o, LOCATION_MAPPING, mapping);
+	lines = proto_begin(o, LOCATION_LINES);
 	proto_number(o, LINE_FUNCTION, function);
 	proto_number(o, LINE_LINE, line > 0 ? (uint64_t)line : 0);
 	proto_end(o, lines);
@@ -121,7 +176,7 @@ static uint32_t location_index(struct otlp_dictionary *d, uint32_t id)
 
 	if (!known(d, TABLE_LOCATION, id, &index))
 		put_location(d, function_index(d, d->function_of[id]), f->line,
-			     f->kind < ARRAY_SIZE(frame_types) ? f->kind + 1U : 0);
+			     mapping_index(d, f), f->kind < ARRAY_SIZE(frame_types) ? f->kind + 1U : 0);
 	return index;
 }
 
@@ -156,7 +211,7 @@ uint32_t otlp_other_stack(struct otlp_dictionary *d)
 		return d->other_stack;
 	put_function(d, otlp_text(d, WINDOW_OTHER_NAME), 0, 0);
 	location = d->cnt[TABLE_LOCATION]++;
-	put_location(d, d->cnt[TABLE_FUNCTION]++, LINE_NONE, 0);
+	put_location(d, d->cnt[TABLE_FUNCTION]++, LINE_NONE, 0, 0);
 	put_stack(d, &location, 1);
 	d->other_stack = d->cnt[TABLE_STACK]++;
 	return d->other_stack;
@@ -233,6 +288,7 @@ void otlp_dictionary_init(struct otlp_dictionary *d, const struct window *w,
 	d->attribute_cnt = args->sample_attribute_cnt;
 	d->names = window_names_tables(window_names(w));
 	d->functions = window_names_functions(window_names(w), &d->function_of);
+	note(d, native_index_make(&d->libraries, d->names));
 	otlp_dictionary_begin(d);
 }
 
@@ -240,6 +296,7 @@ void otlp_dictionary_free(struct otlp_dictionary *d)
 {
 	uint32_t t;
 
+	native_index_free(&d->libraries);
 	for (t = TABLE_MAPPING; t < TABLE_CNT; t++) {
 		proto_out_free(&d->tables[t]);
 		id_map_free(&d->ids[t]);

@@ -8,6 +8,7 @@
 #ifndef TACHBPF_OTLP_DICTIONARY_H
 #define TACHBPF_OTLP_DICTIONARY_H
 
+#include "model/native_library.h"
 #include "telemetry/otlp.h"
 #include "telemetry/otlp_fields.h"
 #include "telemetry/proto_out.h"
@@ -22,6 +23,7 @@ struct otlp_dictionary {
 	uint32_t attribute_cnt;
 	const struct profile_tables *names, *functions;
 	const uint32_t *function_of;
+	struct native_index libraries;		/* of names */
 	int err;
 	/* Of the request: */
 	struct proto_out tables[TABLE_CNT];	/* entries, with their keys */

@@ -8,11 +8,14 @@
 #include "telemetry/window_names.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/util.h"
 #include "model/intern.h"
+#include "model/native_frame.h"
+#include "model/native_library.h"
 #include "model/stack_frame.h"
 
 #define FRAMES_LIMIT ((1U << 24) - 1)
@@ -105,6 +108,7 @@ void window_names_meet(const struct window_names *n, struct window_map *map)
 	if (map->round == n->round)
 		return;
 	id_map_clear(&map->frames);
+	map->libraries = 0;
 	map->round = n->round;
 }
 
@@ -178,7 +182,7 @@ int window_names_synthetic(struct window_names *n, struct window_names_share *sh
 	return err ? err : learn_frame(n, share, &f, id);
 }
 
-static struct string_ref shown_file(const struct window_names *n, struct string_ref path)
+static struct string_ref shown_path(const struct window_names *n, struct string_ref path)
 {
 	const char *slash = n->privacy.no_directories && path.len ?
 			    memrchr(path.data, '/', path.len) : NULL;
@@ -188,6 +192,46 @@ static struct string_ref shown_file(const struct window_names *n, struct string_
 		path.data = slash + 1;
 	}
 	return path;
+}
+
+/* The id of a frame's file as it may be shown. */
+static int learn_file(struct window_names *n, struct window_names_share *share,
+		      const struct profile_tables *t, const struct frame *f, uint32_t *id)
+{
+	struct string_ref file = t->strings[f->file], source;
+	char name[NATIVE_FILE_BYTES];
+
+	source = f->kind == FRAME_NATIVE ? native_source(&file) : (struct string_ref){ 0 };
+	if (source.len) {
+		source = shown_path(n, source);
+		snprintf(name, sizeof(name), "[%.*s] %.*s", (int)native_library(&file).len,
+			 native_library(&file).data, (int)source.len, source.data);
+		file = string_of(name);
+	} else if (f->kind != FRAME_NATIVE) {
+		file = shown_path(n, file);
+	}
+	return learn_string(n, share, file.data, file.len, id);
+}
+
+/* What a process' tables say of libraries, as far as there is room. */
+static void learn_libraries(struct window_names *n, struct window_names_share *share,
+			    struct window_map *map)
+{
+	char text[2 * NATIVE_FILE_BYTES];
+	const struct profile_tables *t = map->tables;
+	struct native_library l;
+	uint32_t id;
+
+	for (; map->libraries < t->library_cnt; map->libraries++) {
+		if (!native_library_parse(&t->strings[t->libraries[map->libraries]], &l))
+			continue;
+		l.path = shown_path(n, l.path);
+		native_library_text(&l, text, sizeof(text));
+		/* With the bounds of names; then it is a library. */
+		if (learn_string(n, share, text, strlen(text), &id) ||
+		    intern_library(n->in, n->text, strlen(n->text)))
+			return;
+	}
 }
 
 static struct string_ref shown_synthetic(const struct window_names *n, struct string_ref name)
@@ -204,7 +248,7 @@ int window_names_learn(struct window_names *n, struct window_names_share *share,
 		       struct window_map *map, uint32_t frame, uint32_t *id)
 {
 	const struct profile_tables *t = map->tables;
-	struct string_ref file, func;
+	struct string_ref func;
 	struct frame f;
 	int err;
 
@@ -213,10 +257,11 @@ int window_names_learn(struct window_names *n, struct window_names_share *share,
 		return window_names_synthetic(n, share, "<lost frame>", id);
 	f = stack_frame_cut(DETAIL_LINE, &t->frames[frame]);
 	f.first_line = t->frames[frame].first_line;
-	file = shown_file(n, t->strings[f.file]);
 	func = f.kind == FRAME_SYNTHETIC ? shown_synthetic(n, t->strings[f.func]) :
 					   t->strings[f.func];
-	err = learn_string(n, share, file.data, file.len, &f.file);
+	err = learn_file(n, share, t, &t->frames[frame], &f.file);
+	if (!err && f.kind == FRAME_NATIVE)
+		learn_libraries(n, share, map);
 	if (!err)
 		err = learn_string(n, share, func.data, func.len, &f.func);
 	if (!err)

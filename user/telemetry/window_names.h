@@ -27,6 +27,7 @@ struct window_names_share {
 struct window_map {
 	const struct profile_tables *tables;	/* the process' own; outlive the map */
 	struct id_map frames;	/* its frame id -> ours, and WINDOW_MAP_SYNTHETIC */
+	uint32_t libraries;	/* of its libraries, so many were entered */
 	uint32_t round;		/* of the table when they were entered */
 };
 

@@ -11,6 +11,8 @@
 #include <string.h>
 
 #include "base/arith.h"
+#include "model/native_frame.h"
+#include "model/native_library.h"
 #include "telemetry/gzip.h"
 #include "telemetry/proto_out.h"
 
@@ -29,8 +31,8 @@ enum {
 };
 enum { VALUE_TYPE_TYPE = 1, VALUE_TYPE_UNIT = 2 };
 enum { SAMPLE_LOCATION = 1, SAMPLE_VALUE = 2 };
-enum { MAPPING_ID = 1, MAPPING_FILENAME = 5, MAPPING_HAS_FUNCTIONS = 7, MAPPING_HAS_FILENAMES = 8,
-       MAPPING_HAS_LINES = 9 };
+enum { MAPPING_ID = 1, MAPPING_FILENAME = 5, MAPPING_BUILD_ID = 6, MAPPING_HAS_FUNCTIONS = 7,
+       MAPPING_HAS_FILENAMES = 8, MAPPING_HAS_LINES = 9 };
 enum { LOCATION_ID = 1, LOCATION_MAPPING = 2, LOCATION_LINE = 4 };
 enum { LINE_FUNCTION = 1, LINE_LINE = 2 };
 enum { FUNCTION_ID = 1, FUNCTION_NAME = 2, FUNCTION_SYSTEM_NAME = 3, FUNCTION_FILENAME = 4,
@@ -41,11 +43,12 @@ struct pprof {
 	const struct window_pprof_args *args;
 	const struct profile_tables *names, *functions;
 	const uint32_t *function_of;
+	struct native_index libraries;	/* of names */
 	int err;
 	/* Of the profile: */
 	struct proto_out out, strings;
-	struct id_map string_ids, function_ids, location_ids;
-	uint32_t string_cnt, function_cnt, location_cnt;
+	struct id_map string_ids, function_ids, location_ids, mapping_ids;
+	uint32_t string_cnt, function_cnt, location_cnt, mapping_cnt;
 	struct window_pprof profile;
 	bool two;		/* samples have two values */
 	struct buf zipped;
@@ -124,9 +127,9 @@ static uint32_t put_text(struct pprof *p, const char *text)
 	return p->string_cnt++;
 }
 
-static uint32_t string_number(struct pprof *p, uint32_t id)
+/* An id always has the same text in a profile. */
+static uint32_t text_number(struct pprof *p, uint32_t id, const struct string_ref *s)
 {
-	const struct string_ref *s = &p->names->strings[id];
 	uint32_t number;
 
 	if (id_map_get(&p->string_ids, id, &number))
@@ -134,6 +137,20 @@ static uint32_t string_number(struct pprof *p, uint32_t id)
 	note(p, id_map_set(&p->string_ids, id, p->string_cnt));
 	proto_entry(&p->strings, PROFILE_STRING, s->data, s->len);
 	return p->string_cnt++;
+}
+
+static uint32_t string_number(struct pprof *p, uint32_t id)
+{
+	return text_number(p, id, &p->names->strings[id]);
+}
+
+/* The file of machine code: its source or, if that is unknown, the library; 0: neither. */
+static uint32_t native_file(struct pprof *p, uint32_t id)
+{
+	const struct string_ref *file = &p->names->strings[id];
+	const struct string_ref source = native_source(file);
+
+	return native_library(file).len ? text_number(p, id, source.len ? &source : file) : 0;
 }
 
 /* first_line: 0: unknown. */
@@ -168,8 +185,9 @@ static uint32_t function_number(struct pprof *p, uint32_t id)
 
 	if (known(p, &p->function_ids, &p->function_cnt, id, &number))
 		return number;
-	if (!frame_kind_has_file(f->kind)) {
-		put_function(p, number, string_number(p, f->func), 0, 0, 0);
+	if (f->kind != FRAME_PYTHON) {
+		put_function(p, number, string_number(p, f->func), 0,
+			     f->kind == FRAME_NATIVE ? native_file(p, f->file) : 0, 0);
 		return number;
 	}
 	copy_name(p, f->file, path);
@@ -180,12 +198,45 @@ static uint32_t function_number(struct pprof *p, uint32_t id)
 	return number;
 }
 
-static void put_location(struct pprof *p, uint32_t id, uint32_t function, int32_t line)
+/* pprof wants every location in a mapping, and must not try to symbolize. */
+static void put_mapping(struct pprof *p, uint32_t id, struct string_ref file, const char *build_id)
+{
+	uint32_t name = p->string_cnt++, build;
+	size_t begin;
+
+	proto_entry(&p->strings, PROFILE_STRING, file.data, file.len);
+	build = *build_id ? put_text(p, build_id) : 0;
+	begin = proto_begin(&p->out, PROFILE_MAPPING);
+	proto_number(&p->out, MAPPING_ID, id);
+	proto_number(&p->out, MAPPING_FILENAME, name);
+	proto_number(&p->out, MAPPING_BUILD_ID, build);
+	proto_number(&p->out, MAPPING_HAS_FUNCTIONS, 1);
+	proto_number(&p->out, MAPPING_HAS_FILENAMES, 1);
+	proto_number(&p->out, MAPPING_HAS_LINES, 1);
+	proto_end(&p->out, begin);
+}
+
+/* The number of a library's mapping; 1 is that of all other frames. */
+static uint32_t mapping_number(struct pprof *p, const struct frame *f)
+{
+	uint32_t library = native_index_of(&p->libraries, f), number;
+	const struct native_library *l;
+	char build_id[NATIVE_BUILD_ID_TEXT];
+
+	if (!library || known(p, &p->mapping_ids, &p->mapping_cnt, library, &number))
+		return library ? number : 1;
+	l = &p->libraries.list[library - 1];
+	put_mapping(p, number, l->path.len ? l->path : l->name, native_build_id_text(l, build_id));
+	return number;
+}
+
+static void put_location(struct pprof *p, uint32_t id, uint32_t function, int32_t line,
+			 uint32_t mapping)
 {
 	size_t begin = proto_begin(&p->out, PROFILE_LOCATION), inner;
 
 	proto_number(&p->out, LOCATION_ID, id);
-	proto_number(&p->out, LOCATION_MAPPING, 1);
+	proto_number(&p->out, LOCATION_MAPPING, mapping);
 	inner = proto_begin(&p->out, LOCATION_LINE);
 	proto_number(&p->out, LINE_FUNCTION, function);
 	proto_number(&p->out, LINE_LINE, line > 0 ? (uint64_t)line : 0);
@@ -199,7 +250,8 @@ static uint32_t location_number(struct pprof *p, uint32_t id)
 
 	if (!known(p, &p->location_ids, &p->location_cnt, id, &number))
 		put_location(p, number, function_number(p, p->function_of[id]),
-			     p->names->frames[id].line);
+			     p->names->frames[id].line,
+			     mapping_number(p, &p->names->frames[id]));
 	return number;
 }
 
@@ -234,20 +286,6 @@ static void put_value_type(struct pprof *p, uint32_t field, uint32_t type, uint3
 	proto_end(&p->out, begin);
 }
 
-/* pprof wants every location in a mapping, and must not try to symbolize. */
-static void put_mapping(struct pprof *p)
-{
-	uint32_t name = put_text(p, "python");
-	size_t begin = proto_begin(&p->out, PROFILE_MAPPING);
-
-	proto_number(&p->out, MAPPING_ID, 1);
-	proto_number(&p->out, MAPPING_FILENAME, name);
-	proto_number(&p->out, MAPPING_HAS_FUNCTIONS, 1);
-	proto_number(&p->out, MAPPING_HAS_FILENAMES, 1);
-	proto_number(&p->out, MAPPING_HAS_LINES, 1);
-	proto_end(&p->out, begin);
-}
-
 static void put_head(struct pprof *p, enum window_kind kind)
 {
 	uint64_t begin_ns = window_begin_ns(p->w), end_ns = window_end_ns(p->w);
@@ -269,7 +307,7 @@ static void put_head(struct pprof *p, enum window_kind kind)
 	}
 	put_value_type(p, PROFILE_PERIOD_TYPE, cpu, ns);
 	proto_number(&p->out, PROFILE_PERIOD, p->args->period_ns);
-	put_mapping(p);
+	put_mapping(p, ++p->mapping_cnt, string_of("python"), "");
 }
 
 static void begin_profile(struct pprof *p, enum window_kind kind)
@@ -277,7 +315,8 @@ static void begin_profile(struct pprof *p, enum window_kind kind)
 	id_map_clear(&p->string_ids);
 	id_map_clear(&p->function_ids);
 	id_map_clear(&p->location_ids);
-	p->string_cnt = p->function_cnt = p->location_cnt = 0;
+	id_map_clear(&p->mapping_ids);
+	p->string_cnt = p->function_cnt = p->location_cnt = p->mapping_cnt = 0;
 	p->profile.samples = 0;
 	p->profile.taken = p->profile.value = 0;
 	p->out.b.len = p->strings.b.len = p->zipped.len = 0;
@@ -301,6 +340,8 @@ static void end_profile(struct pprof *p)
 
 /* At most so many bytes does a frame add that the profile does not have yet, besides its names. */
 #define FRAME_BYTES 96
+/* A library's mapping with its name and build id, without its path. */
+#define LIBRARY_BYTES (NATIVE_LIBRARY_BYTES + 96)
 /* And of a sample: its values and lengths, and a location's number. */
 #define SAMPLE_BYTES 48
 
@@ -308,7 +349,7 @@ static void end_profile(struct pprof *p)
 static size_t bytes_of(const struct pprof *p, const uint32_t *ids, uint32_t n)
 {
 	size_t bytes = SAMPLE_BYTES + (size_t)n * VARINT_MAX;
-	uint32_t i, number;
+	uint32_t i, number, library;
 
 	for (i = 0; i < n; i++) {
 		const struct frame *f = &p->names->frames[ids[i]];
@@ -317,7 +358,10 @@ static size_t bytes_of(const struct pprof *p, const uint32_t *ids, uint32_t n)
 			continue;
 		/* A function has its own name, and one with the module's. */
 		bytes += FRAME_BYTES + 2 * (size_t)p->names->strings[f->func].len;
-		if (frame_kind_has_file(f->kind))
+		library = native_index_of(&p->libraries, f);
+		if (library && !id_map_get(&p->mapping_ids, library, &number))
+			bytes += LIBRARY_BYTES + p->libraries.list[library - 1].path.len;
+		if (frame_has_file(f->kind, &p->names->strings[f->file]))
 			bytes += 2 * (size_t)p->names->strings[f->file].len;
 	}
 	return bytes;
@@ -350,7 +394,7 @@ static void put_samples(struct pprof *p, const struct window_series *s)
 	make_room(p, SAMPLE_BYTES + FRAME_BYTES + sizeof(WINDOW_OTHER_NAME));
 	ids[0] = ++p->location_cnt;
 	put_function(p, ++p->function_cnt, put_text(p, WINDOW_OTHER_NAME), 0, 0, 0);
-	put_location(p, ids[0], p->function_cnt, LINE_NONE);
+	put_location(p, ids[0], p->function_cnt, LINE_NONE, 1);
 	put_sample(p, ids, 1, s->other_value, s->other_samples);
 }
 
@@ -379,6 +423,7 @@ int window_pprof(const struct window *w, const struct window_pprof_args *args)
 	p->args = args;
 	p->names = window_names_tables(window_names(w));
 	p->functions = window_names_functions(window_names(w), &p->function_of);
+	note(p, native_index_make(&p->libraries, p->names));
 	for (i = 0; i < window_service_cnt(w); i++) {
 		for (kind = 0; kind < WINDOW_KIND_CNT && !p->err; kind++)
 			put_series(p, i, kind);
@@ -390,6 +435,8 @@ int window_pprof(const struct window *w, const struct window_pprof_args *args)
 	id_map_free(&p->string_ids);
 	id_map_free(&p->function_ids);
 	id_map_free(&p->location_ids);
+	id_map_free(&p->mapping_ids);
+	native_index_free(&p->libraries);
 	free(p);
 	return err;
 }

@@ -287,9 +287,10 @@ static void test_places(void **state)
 {
 	struct made m = start(MODE_WALL, 14);
 	uint32_t py = frame(&m, "py", 7, 0), gc = frame(&m, "<GC>", -1, 0);
-	uint32_t native = frame(&m, "<native>", -1, 0);
+	uint32_t native = frame(&m, "<native>", -1, 0), code;
 
-	samples(&m, 1, 0, 1000, 3, HOLDS, 2, native, py);
+	assert_int_equal(intern_native(m.in, "libfoo.so", "foo.c", "foo", 7, &code), 0);
+	samples(&m, 1, 0, 1000, 3, HOLDS, 3, native, code, py);
 	samples(&m, 1, 0, 4000, 3, HOLDS, 2, gc, py);
 	samples(&m, 2, 0, 1000, 3, WAITS, 0);
 	samples(&m, 2, 0, 4000, 3, WAITS, 1, native);
@@ -424,14 +425,17 @@ static void test_native_threads(void **state)
 {
 	struct made m = start(MODE_WALL, 12);
 	uint32_t f = frame(&m, "f", 10, 0), native = frame(&m, "<native thread blas>", -1, -1);
-	uint32_t none = frame(&m, "<no Python frame>", -1, -1), cnt;
+	uint32_t code, none = frame(&m, "<no Python frame>", -1, -1), cnt;
 
 	samples(&m, 1, 0, 0, 10, HOLDS, 1, f);
 	samples(&m, 2, 0, 0, 20, STATUS_ON_CPU, 1, native);
 	samples(&m, 3, 0, 0, 5, STATUS_ON_CPU, 1, none);
+	/* With its machine code. */
+	assert_int_equal(intern_native(m.in, "libblas.so", "d.c", "dgemm", 7, &code), 0);
+	samples(&m, 4, 0, 0, 4, STATUS_ON_CPU, 2, code, native);
 	finish(&m);
-	assert_int_equal(process(&m, 0)->samples, 35);
-	assert_int_equal(process(&m, 0)->on_cpu, 35);
+	assert_int_equal(process(&m, 0)->samples, 39);
+	assert_int_equal(process(&m, 0)->on_cpu, 39);
 	assert_int_equal(process(&m, 0)->held, 10);
 	assert_int_equal(process(&m, 0)->last_us, 19 * STEP);
 	gil_threads(m.gil, &cnt);

@@ -183,6 +183,51 @@ static void test_no_function(void **state)
 	intern_free(in);
 }
 
+/* Machine code is the Python function's that called it, or has rows of its own. */
+static void check_native(bool shown)
+{
+	struct report *r = report_new(REPORT_BY_FUNCTION);
+	struct intern *in = intern_new();
+	const struct report_row *rows;
+	uint32_t kernel, c, other, root, b;
+	size_t cnt;
+
+	if (shown)
+		report_show_native(r);
+	b = add(in, "b", 10);
+	assert_int_equal(intern_synthetic(in, FRAME_KERNEL, "<kernel read>", &kernel), 0);
+	assert_int_equal(intern_synthetic(in, FRAME_SYNTHETIC, "<native thread x>", &root), 0);
+	assert_int_equal(intern_native(in, "libfoo.so", NULL, "c", 0, &c), 0);
+	assert_int_equal(intern_native(in, "libbar.so", NULL, "c", 0, &other), 0);
+	assert_int_equal(report_begin(r, intern_tables(in), "x"), 0);
+	sample(r, 2, 7, 1, b);
+	assert_int_equal(report_end(r), 0);
+	assert_false(report_hides_native(r));
+	assert_int_equal(report_begin(r, intern_tables(in), "y"), 0);
+	sample(r, 3, 7, 4, kernel, c, c, b);
+	sample(r, 4, 7, 3, b, c, b);
+	sample(r, 5, 7, 2, other, root);
+	assert_int_equal(report_end(r), 0);
+	rows = report_rows(r, REPORT_SORT_SELF, &cnt);
+	assert_int_equal(report_hides_native(r), !shown);
+	assert_int_equal(cnt, shown ? 4 : 2);
+	assert_row(rows, cnt, "b", 10, shown ? 6 : 9, 9);
+	assert_row(rows, cnt, "<native thread x>", LINE_NONE, shown ? 0 : 5, 5);
+	if (shown) {
+		assert_row(rows, cnt, "c", LINE_NONE, 5, 5);	/* of libbar.so */
+		assert_memory_equal(find(rows, cnt, "c", LINE_NONE)->file.data, "[libbar.so]", 11);
+		assert_int_equal(find(rows, cnt, "c", LINE_NONE)->kind, FRAME_NATIVE);
+	}
+	report_free(r);
+	intern_free(in);
+}
+
+static void test_native(void **state)
+{
+	check_native(false);
+	check_native(true);
+}
+
 /* By function, a row has the first line, even if another recording does not know it. */
 static void test_first_line(void **state)
 {
@@ -287,6 +332,7 @@ int main(void)
 		cmocka_unit_test(test_by_process),  cmocka_unit_test(test_by_thread),
 		cmocka_unit_test(test_nothing),	    cmocka_unit_test(test_thread_map),
 		cmocka_unit_test(test_detail),	    cmocka_unit_test(test_no_function),
+		cmocka_unit_test(test_native),
 		cmocka_unit_test(test_first_line),
 	};
 

@@ -7,6 +7,7 @@
 
 #include "bpf/abi.h"
 #include "formats/formats.h"
+#include "model/native_library.h"
 #include "tests/unit/export_test.h"
 
 static struct json_doc *finish(struct export_test *t)
@@ -47,6 +48,48 @@ static void assert_marker(struct json_doc *o, size_t i, const char *want)
 	snprintf(path, sizeof(path), "shared.stringArray.%d", (int)values[0]);
 	snprintf(got, sizeof(got), "%.40s %g-%g", json_chars(o, path), values[1], values[2]);
 	assert_string_equal(got, want);
+}
+
+static void assert_text(struct json_doc *o, const char *path, const char *want)
+{
+	assert_string_equal(json_chars(o, path), want);
+}
+
+/* Libraries, the resources that are in them, and categories of our own. */
+static void test_libraries(void **state)
+{
+	static const uint8_t build_id[20] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16,
+					      17, 18, 19, 20 };
+	struct export_test t = { .meta = { .interval_us = 1000 } };
+	struct json_doc *o;
+	uint32_t f[5];
+
+	export_open(&t, &sink_gecko);
+	assert_int_equal(intern_synthetic(t.in, FRAME_KERNEL, "<kernel read>", &f[0]), 0);
+	assert_int_equal(intern_native(t.in, "libz.so.1", NULL, "crc32", 0, &f[1]), 0);
+	assert_int_equal(intern_native(t.in, "libfoo.so", "src/foo.c", "foo", 12, &f[2]), 0);
+	assert_int_equal(intern_native(t.in, "libfoo.so", NULL, "bar", 0, &f[3]), 0);
+	f[4] = export_frame(&t, "/x/a.py", "main", 3);
+	assert_int_equal(native_library_add(t.in, "libfoo.so", "/lib/libfoo.so", build_id, 20), 0);
+	export_begin(&t);
+	export_event(&t, 7, 1000, 1, 5, f);
+	o = finish(&t);
+	assert_text(o, "libs.0.name", "libz.so.1");
+	assert_text(o, "libs.0.breakpadId", "");
+	assert_text(o, "libs.1.path", "/lib/libfoo.so");
+	assert_text(o, "libs.1.codeId", "0102030405060708090a0b0c0d0e0f1011121314");
+	assert_text(o, "libs.1.breakpadId", "0403020106050807090A0B0C0D0E0F100");
+	assert_text(o, "meta.categories.9.name", "Kernel");
+	/* The tables are from the root: main, bar, foo, crc32, <kernel read>. */
+	assert_int_equal((int)json_number(o, "threads.0.frameTable.category.0"), 1);
+	assert_int_equal((int)json_number(o, "threads.0.frameTable.category.1"), 2);
+	assert_int_equal((int)json_number(o, "threads.0.frameTable.category.3"), 2);
+	assert_int_equal((int)json_number(o, "threads.0.frameTable.category.4"), 9);
+	assert_int_equal((int)json_number(o, "threads.0.resourceTable.lib.1"), 1);
+	assert_int_equal((int)json_number(o, "threads.0.resourceTable.lib.2"), 1);
+	assert_int_equal((int)json_number(o, "threads.0.resourceTable.lib.3"), 0);
+	assert_int_equal((int)json_number(o, "threads.0.funcTable.lineNumber.2"), 12);
+	free(o);
 }
 
 static void test_markers(void **state)
@@ -194,7 +237,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_memory),
-		cmocka_unit_test(test_calls), cmocka_unit_test(test_markers),
+		cmocka_unit_test(test_calls), cmocka_unit_test(test_libraries), cmocka_unit_test(test_markers),
 		cmocka_unit_test(test_markers_end), cmocka_unit_test(test_weights),
 		cmocka_unit_test(test_hostile_names), cmocka_unit_test(test_tree),
 	};

@@ -6,6 +6,7 @@
 #include <zlib.h>
 
 #include "formats/formats.h"
+#include "model/native_library.h"
 #include "tests/unit/export_test.h"
 #include "user/formats/pprof/profile.pb-c.h"
 
@@ -152,6 +153,43 @@ static void test_names(void **state)
 	done(p);
 }
 
+/* A library is a mapping, with its path and build id if they are known. */
+static void test_libraries(void **state)
+{
+	static const uint8_t build_id[] = { 0x0a, 0xff };
+	struct export_test t = { 0 };
+	Tachbpf__PprofProfile *p;
+	uint32_t f[4];
+
+	export_open(&t, &sink_pprof);
+	assert_int_equal(intern_native(t.in, "libz.so.1", NULL, "crc32", 0, &f[0]), 0);
+	assert_int_equal(intern_native(t.in, "libfoo.so", "src/foo.cc", "foo<int>", 12, &f[1]), 0);
+	assert_int_equal(intern_native(t.in, "libfoo.so", "src/bar.cc", "bar", 3, &f[2]), 0);
+	f[3] = export_frame(&t, "/x/a.py", "main", 3);
+	export_begin(&t);
+	export_event(&t, 7, 1, 1, 4, f);
+	/* A recorder may know it late. */
+	assert_int_equal(native_library_add(t.in, "libfoo.so", "/lib/libfoo.so", build_id, 2), 0);
+	p = finish(&t);
+	assert_int_equal(p->n_mapping, 3);
+	assert_string_equal(string_at(p, p->mapping[1]->filename), "libz.so.1");
+	assert_string_equal(string_at(p, p->mapping[1]->build_id), "");
+	assert_string_equal(string_at(p, p->mapping[2]->filename), "/lib/libfoo.so");
+	assert_string_equal(string_at(p, p->mapping[2]->build_id), "0aff");
+	assert_true(p->mapping[2]->has_functions && p->mapping[2]->has_filenames);
+	assert_int_equal(p->location[0]->mapping_id, 2);
+	assert_int_equal(p->location[1]->mapping_id, 3);
+	assert_int_equal(p->location[2]->mapping_id, 3);
+	assert_int_equal(p->location[3]->mapping_id, 1);
+	assert_int_equal(p->location[1]->line[0]->line, 12);
+	assert_string_equal(string_at(p, p->function[0]->name), "crc32");
+	assert_string_equal(string_at(p, p->function[0]->filename), "[libz.so.1]");
+	assert_string_equal(string_at(p, p->function[1]->name), "foo<int>");
+	assert_string_equal(string_at(p, p->function[1]->filename), "src/foo.cc");
+	assert_int_equal(p->function[1]->system_name, 0);
+	done(p);
+}
+
 /* The file says once what all its values are. */
 static void test_mixed_units(void **state)
 {
@@ -185,6 +223,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_calls), cmocka_unit_test(test_units),
 		cmocka_unit_test(test_hostile_names), cmocka_unit_test(test_names),
+		cmocka_unit_test(test_libraries),
 		cmocka_unit_test(test_mixed_units), cmocka_unit_test(test_nothing),
 	};
 

@@ -10,6 +10,7 @@
 
 #include "formats/formats.h"
 #include "formats/tach/recover.h"
+#include "model/native_library.h"
 #include "formats/tach/tach_journal.h"
 
 #define THREADS 5
@@ -409,6 +410,43 @@ static void test_cost(void **state)
 	files_close(&f);
 }
 
+/* What is known of libraries is in the journal, too. */
+static void test_libraries(void **state)
+{
+	static const uint8_t build_id[] = { 0xab };
+	const struct profile_meta meta = { .start_us = 1000, .interval_us = 10 };
+	struct intern *in = intern_new();
+	struct native_library *list;
+	struct sink_args args;
+	struct recovery *r;
+	struct sink *sink;
+	struct files f;
+	char why[256];
+	uint32_t id;
+
+	files_make(&f);
+	args = (struct sink_args){ .fd = f.file, .journal_fd = f.journal };
+	sink = sink_tach.open(&args);
+	assert_int_equal(sink->ops->begin(sink, &meta, intern_tables(in)), 0);
+	assert_int_equal(native_library_add(in, "libfoo.so", "/lib/libfoo.so", build_id, 1), 0);
+	assert_int_equal(intern_native(in, "libfoo.so", NULL, "foo", 0, &id), 0);
+	assert_int_equal(sink->ops->event(sink, &(struct event){ .time_us = 2000, .thread_id = 1,
+				.nframes = 1, .frames = &id, .weight = 1 }), 0);
+	assert_int_equal(sink->ops->flush(sink), 0);
+	r = recover_open(f.file_path, f.journal_path, why, sizeof(why));
+	assert_non_null(r);
+	assert_int_equal(recover_tables(r)->frames[id].kind, FRAME_NATIVE);
+	assert_int_equal(native_libraries(recover_tables(r), &list), 1);
+	assert_int_equal(list[0].build_id_bytes, 1);
+	assert_int_equal(list[0].build_id[0], 0xab);
+	free(list);
+	recover_free(r);
+	assert_int_equal(sink->ops->end(sink, NULL), 0);
+	sink->ops->close(sink);
+	intern_free(in);
+	files_close(&f);
+}
+
 /* A journal on a full disk is no error, and goes on when there is room again. */
 static void test_journal_that_fails(void **state)
 {
@@ -544,6 +582,7 @@ int main(void)
 		cmocka_unit_test(test_lost_writes),
 		cmocka_unit_test(test_damaged_journal),
 		cmocka_unit_test(test_cost),
+		cmocka_unit_test(test_libraries),
 		cmocka_unit_test(test_journal_that_fails),
 		cmocka_unit_test(test_cut),
 		cmocka_unit_test(test_flipped),

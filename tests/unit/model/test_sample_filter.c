@@ -158,7 +158,8 @@ static void test_hostile_names(void **state)
 	struct string_ref strings[] = { { "a\0b", 3 }, { "end", 2 }, { big, 1 << 20 }, { "", 0 } };
 	struct frame frames[] = { { .func = 0, .file = 3 }, { .func = 1, .file = 3 },
 				  { .func = 2, .file = 3 } };
-	const struct profile_tables t = { frames, strings, 3, 4 };
+	const struct profile_tables t = { .frames = frames, .strings = strings, .frame_cnt = 3,
+					  .string_cnt = 4 };
 	static const struct {
 		const char *re;
 		uint32_t frame;

@@ -86,6 +86,24 @@ class Windows(unittest.TestCase):
         self.assertEqual({(p["time"], p["duration"], p["period"]) for p in profiles
                           if p["type"] != OFF_CPU_TYPE}, {(BEGIN_NS, 15 * SECOND, 1)})
 
+    def test_libraries(self):
+        """Machine code is in mappings of its library's path and build id, as far as they are known."""
+        request, = self.requests("native")
+        (_, profiles), = request.resources
+        stack, = {s for p in profiles for s, _, _ in p["samples"]}
+        self.assertEqual(stack, (("crc32_z", "src/crc32.c", 7, "native"), ("foo", "", 0, "native"),
+                                 ("<module>", "/srv/shop/main.py", 7, "cpython")))
+        self.assertEqual(request.mappings, {
+            "crc32_z": ("/lib/libz.so.1", {"process.executable.build_id.gnu": "c0de"}),
+            "foo": ("libfoo.so", {})})
+        p = Pprof(self.top / "native-0-cpu.pprof")
+        self.assertEqual(p.samples, [([("crc32_z", "", "src/crc32.c", 7),
+                                       ("foo", "", "[libfoo.so]", 0),
+                                       ("shop.main.<module>", "<module>", "/srv/shop/main.py", 7)],
+                                      [1, 1000], {})])
+        self.assertEqual(p.mappings, {1: "python", 2: "/lib/libz.so.1", 3: "libfoo.so"})
+        self.assertEqual(p.build_ids, {1: "", 2: "c0de", 3: ""})
+
     def test_totals(self):
         for name in ("small", "whole", "requests", "pieces", "small_cut", "bounded"):
             with self.subTest(name):

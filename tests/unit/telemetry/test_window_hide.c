@@ -12,6 +12,7 @@
 
 #include "base/util.h"
 #include "model/intern.h"
+#include "model/native_library.h"
 #include "tests/unit/telemetry/window_data.h"
 
 static struct window *window;
@@ -69,6 +70,33 @@ static void test_directories(void **state)
 		hide(false, true);
 		assert_string_equal(shown(frame), whole);
 	}
+}
+
+/* The directories of a source, too, and of libraries; the library's name stays. */
+static void test_libraries(void **state)
+{
+	const struct profile_tables *t;
+	bool found = false;
+	uint32_t id, i;
+
+	assert_int_equal(intern_native(process.in, "libfoo.so", "/secret/foo.c", "f", 3, &id), 0);
+	assert_int_equal(native_library_add(process.in, "libfoo.so", "/secret/lib/libfoo.so", NULL,
+					    0), 0);
+	hide(false, false);
+	assert_string_equal(shown(id), "[libfoo.so] /secret/foo.c:f");
+	hide(true, false);
+	assert_string_equal(shown(id), "[libfoo.so] foo.c:f");
+	t = window_names_tables(window_names(window));
+	for (i = 0; i < t->string_cnt; i++) {
+		struct native_library l;
+
+		assert_null(memmem(t->strings[i].data, t->strings[i].len, "secret", 6));
+		if (native_library_parse(&t->strings[i], &l)) {
+			found = true;
+			assert_int_equal(l.path.len, strlen("libfoo.so"));
+		}
+	}
+	assert_true(found);
 }
 
 static void test_exceptions(void **state)
@@ -131,6 +159,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_directories),
+		cmocka_unit_test(test_libraries),
 		cmocka_unit_test(test_exceptions),
 		cmocka_unit_test(test_forgotten),
 	};

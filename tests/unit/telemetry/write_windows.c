@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/native_library.h"
 #include "telemetry/otlp.h"
 #include "telemetry/window_pprof.h"
 #include "tests/unit/telemetry/window_data.h"
@@ -188,6 +189,24 @@ static void write_small(const char *dir)
 	fake_process_free(&p);
 }
 
+/* Machine code of two libraries, of which one is known. */
+static void write_native(const char *dir)
+{
+	static const uint8_t build_id[] = { 0xc0, 0xde };
+	struct window *w = new_window(&window_limits_default);
+	struct fake_process p = fake_process();
+	uint32_t f[3];
+
+	must(!native_library_add(p.in, "libz.so.1", "/lib/libz.so.1", build_id, 2));
+	must(!intern_native(p.in, "libz.so.1", "src/crc32.c", "crc32_z", 7, &f[0]));
+	must(!intern_native(p.in, "libfoo.so", NULL, "foo", 0, &f[1]));
+	f[2] = python_frame(&p, "/srv/shop/main.py", "<module>", 7);
+	add_stack(w, &p, 0, WINDOW_CPU, f, 3, 1, 1000);
+	write_window(w, dir, "native", 1 << 20, emit);
+	window_free(w);
+	fake_process_free(&p);
+}
+
 static void fill(struct window *w, uint32_t stacks, uint32_t depth)
 {
 	struct fake_process p = fake_process();
@@ -262,6 +281,7 @@ int main(int argc, char **argv)
 {
 	must(argc == 2);
 	write_small(argv[1]);
+	write_native(argv[1]);
 	write_large(argv[1]);
 	write_hostile(argv[1]);
 	write_bounded(argv[1]);

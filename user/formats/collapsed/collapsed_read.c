@@ -4,10 +4,11 @@
  * docs/format-collapsed.md.
  *
  * The first elements of a line may name its process and thread, in CPython's form and ours
- * ("process:12 app;tid:34;..."). Frames are "file:func:line" or "func (file:line)"; anything else
- * is a name. Lines are read several times: once to collect all names and counts, and once for each
- * profile (process) that is delivered. Memory grows with what is distinct, and with how often a
- * line belongs to another process than the line before it, but not with the number of lines.
+ * ("process:12 app;tid:34;..."). Frames are "file:func:line", "func (file:line)" or, in machine
+ * code, "func ([library])"; anything else is a name. Lines are read several times: once to collect
+ * all names and counts, and once for each profile (process) that is delivered. Memory grows with
+ * what is distinct, and with how often a line belongs to another process than the line before it,
+ * but not with the number of lines.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -21,6 +22,7 @@
 #include "formats/read_error.h"
 #include "formats/read_stack.h"
 #include "formats/thread_clocks.h"
+#include "model/frame_names.h"
 #include "model/intern.h"
 #include "model/reader.h"
 
@@ -121,6 +123,33 @@ static bool probe(const struct input *in)
 	return false;
 }
 
+/* Parse "func ([library])" or "func ([library] source:line)", a frame of machine code. */
+static bool parse_native(const struct string_ref *s, struct string_ref *file,
+			 struct string_ref *func, int32_t *line)
+{
+	const char *at = s->data, *mid = NULL, *next, *colon, *end = s->data + s->len - 1;
+	uint64_t number;
+
+	if (!s->len || *end != ')')
+		return false;
+	/* Names of C++ have brackets, too. */
+	while ((next = memmem(at, (size_t)(end - at), " ([", 3))) {
+		mid = next;
+		at = next + 1;
+	}
+	if (!mid || mid == s->data)
+		return false;
+	*func = (struct string_ref){ s->data, (uint32_t)(mid - s->data) };
+	*file = (struct string_ref){ mid + 2, (uint32_t)(end - mid - 2) };
+	colon = memrchr(file->data, ':', file->len);
+	if (end[-1] != ']' && colon && parse_decimal(colon + 1, end - colon - 1, &number) &&
+	    number <= INT32_MAX) {
+		file->len = (uint32_t)(colon - file->data);
+		*line = (int32_t)number;
+	}
+	return frame_kind_of_names(file, func, *line) == FRAME_NATIVE;
+}
+
 /* Parse "file:func:line" or "func (file:line)". false: neither. */
 static bool parse_place(const struct string_ref *s, struct string_ref *file,
 			struct string_ref *func, int32_t *line)
@@ -162,7 +191,7 @@ static int intern_label(struct collapsed_reader *c, const struct string_ref *s, 
 		*frame = ((uint32_t *)(void *)c->frame_of.data)[id];
 		return 0;
 	}
-	if (!parse_place(s, &file, &func, &line)) {
+	if (!parse_native(s, &file, &func, &line) && !parse_place(s, &file, &func, &line)) {
 		file = (struct string_ref){ SYNTHETIC_FILE, strlen(SYNTHETIC_FILE) };
 		func = *s;
 		line = LINE_NONE;

@@ -331,6 +331,8 @@ static int gecko_end(struct sink *s, const struct profile_stats *stats)
 	u64map_free(g->by_tid);
 	memset(g->by_tid, 0, sizeof(*g->by_tid));
 	g->last = NULL;
+	if (!g->err)
+		g->err = stacks_libraries(g->stacks);
 	stacks_end(g->stacks);
 	return g->err;
 }

@@ -7,6 +7,7 @@
 #define TACHBPF_GECKO_H
 
 #include "base/pairs.h"
+#include "model/native_library.h"
 #include "model/sink.h"
 #include "model/spool.h"
 #include "model/stacks.h"
@@ -86,6 +87,7 @@ struct gecko_tables {
 						 * func */
 	struct intern *resources;		/* files: strings of u32 */
 	struct buf func_lines;			/* i32 for each function */
+	struct native_index libraries;		/* numbered as "libs" of the file */
 	struct writer *w;
 };
 

@@ -13,9 +13,11 @@
 #include <string.h>
 
 #include "model/intern.h"
+#include "model/native_frame.h"
 
 #define CATEGORY_PYTHON 1
 #define CATEGORY_NATIVE 2
+#define CATEGORY_KERNEL 9
 #define RESOURCE_LIBRARY 1
 
 static bool is_python(struct string_ref file)
@@ -142,8 +144,13 @@ static const struct frame *node_frame(struct gecko_tables *x, uint32_t i)
 	return &x->t->frames[x->th->nodes.list[i].a];
 }
 
+/* Of code: as CPython's by its file, but for what only we have. */
 static int category_of(const struct gecko_tables *x, const struct frame *f)
 {
+	if (f->kind == FRAME_KERNEL)
+		return CATEGORY_KERNEL;
+	if (native_index_of(&x->libraries, f))
+		return CATEGORY_NATIVE;
 	return is_python(x->t->strings[f->file]) ? CATEGORY_PYTHON : CATEGORY_NATIVE;
 }
 
@@ -262,7 +269,9 @@ static const struct frame *func_at(struct gecko_tables *x, uint32_t i)
 
 static bool func_is_python(struct gecko_tables *x, uint32_t i)
 {
-	return is_python(x->t->strings[func_at(x, i)->file]);
+	return !native_index_of(&x->libraries, func_at(x, i)) &&
+	       func_at(x, i)->kind != FRAME_KERNEL &&
+	       is_python(x->t->strings[func_at(x, i)->file]);
 }
 
 static int func_name(struct gecko_tables *x, uint32_t i)
@@ -287,6 +296,10 @@ static int func_resource(struct gecko_tables *x, uint32_t i)
 
 static int func_file(struct gecko_tables *x, uint32_t i)
 {
+	struct string_ref source = native_source(&x->t->strings[func_at(x, i)->file]);
+
+	if (source.len && native_index_of(&x->libraries, func_at(x, i)))
+		return gecko_put_string(x, source);
 	if (func_is_python(x, i))
 		return gecko_put_string(x, path_base(x->t->strings[func_at(x, i)->file]));
 	writer_text(x->w, "null");
@@ -295,9 +308,11 @@ static int func_file(struct gecko_tables *x, uint32_t i)
 
 static int func_line(struct gecko_tables *x, uint32_t i)
 {
-	bool known = func_is_python(x, i) && frame_kind_has_file(func_at(x, i)->kind);
+	const struct frame *f = func_at(x, i);
+	int32_t line = ((int32_t *)(void *)x->func_lines.data)[i];
 
-	put_or_null(x->w, known, ((int32_t *)(void *)x->func_lines.data)[i]);
+	put_or_null(x->w, native_index_of(&x->libraries, f) ? line > 0 :
+		    func_is_python(x, i) && f->kind == FRAME_PYTHON, line);
 	return 0;
 }
 
@@ -323,9 +338,26 @@ static int put_func_table(struct gecko_tables *x)
 	return err;
 }
 
+static uint32_t resource_library(const struct gecko_tables *x, uint32_t i)
+{
+	return x->libraries.of_file[value_of(x->resources, i)];
+}
+
 static int resource_name(struct gecko_tables *x, uint32_t i)
 {
+	uint32_t library = resource_library(x, i);
+
+	if (library)
+		return gecko_put_string(x, x->libraries.list[library - 1].name);
 	return gecko_put_string(x, path_base(x->t->strings[value_of(x->resources, i)]));
+}
+
+static int resource_lib(struct gecko_tables *x, uint32_t i)
+{
+	uint32_t library = resource_library(x, i);
+
+	put_or_null(x->w, library, (int64_t)library - 1);
+	return 0;
 }
 
 static int put_resource_table(struct gecko_tables *x)
@@ -336,8 +368,9 @@ static int put_resource_table(struct gecko_tables *x)
 
 	snprintf(type, sizeof(type), "%d", RESOURCE_LIBRARY);
 	writer_text(x->w, ",\"resourceTable\":{");
-	gecko_put_same(x->w, "lib", "null", cnt);
-	err = put_column(x, "name", cnt, resource_name);
+	err = put_column(x, "lib", cnt, resource_lib);
+	if (!err)
+		err = put_column(x, "name", cnt, resource_name);
 	gecko_put_same(x->w, "host", "null", cnt);
 	gecko_put_same(x->w, "type", type, cnt);
 	gecko_put_length(x->w, cnt);

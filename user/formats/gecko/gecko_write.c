@@ -226,7 +226,58 @@ static void put_interval(struct gecko *g, struct writer *w)
 	writer_text(w, text);
 }
 
-static void put_meta(struct gecko *g, struct writer *w)
+/* A debugger's id of a file, as Breakpad makes it of a build id: its first 16 bytes as a GUID. */
+static void breakpad_id(const struct native_library *l, char out[NATIVE_BUILD_ID_TEXT])
+{
+	static const uint8_t order[16] = { 3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15 };
+	uint8_t id[NATIVE_BUILD_ID_MAX] = { 0 };
+	size_t i;
+
+	memcpy(id, l->build_id, l->build_id_bytes);
+	for (i = 0; i < ARRAY_SIZE(order); i++)
+		snprintf(out + 2 * i, 3, "%02X", id[order[i]]);
+	snprintf(out + 2 * i, 2, "0");
+}
+
+static void put_library(struct writer *w, const struct native_library *l)
+{
+	const struct string_ref path = l->path.len ? l->path : l->name;
+	char text[NATIVE_BUILD_ID_TEXT];
+	struct json j;
+
+	json_start_in(&j, w);
+	json_object(&j, NULL);
+	json_string(&j, "arch", "");
+	json_string_n(&j, "name", l->name.data, l->name.len);
+	json_string_n(&j, "path", path.data, path.len);
+	json_string_n(&j, "debugName", l->name.data, l->name.len);
+	json_string_n(&j, "debugPath", path.data, path.len);
+	breakpad_id(l, text);
+	json_string(&j, "breakpadId", l->build_id_bytes ? text : "");
+	json_string(&j, "codeId", l->build_id_bytes ? native_build_id_text(l, text) : NULL);
+	json_object_end(&j);
+}
+
+static bool has_kernel(const struct profile_tables *t)
+{
+	uint32_t i;
+
+	for (i = 0; i < t->frame_cnt && t->frames[i].kind != FRAME_KERNEL; i++)
+		;
+	return i < t->frame_cnt;
+}
+
+static void put_category(struct writer *w, bool first, const char *name, const char *color)
+{
+	char text[128];
+
+	snprintf(text, sizeof(text),
+		 "%s{\"name\":\"%s\",\"color\":\"%s\",\"subcategories\":[\"Other\"]}",
+		 first ? "" : ",", name, color);
+	writer_text(w, text);
+}
+
+static void put_meta(struct gecko *g, const struct native_index *libraries, struct writer *w)
 {
 	uint32_t cnt = stacks_process_cnt(g->stacks);
 	const struct profile_meta *m = cnt ? &stacks_process(g->stacks, 0)->meta : NULL;
@@ -250,12 +301,11 @@ static void put_meta(struct gecko *g, struct writer *w)
 	writer_text(w, text);
 	json_string_in(w, string_of(m && m->platform ? m->platform : "Linux"));
 	writer_text(w, ",\"processType\":0,\"categories\":[");
-	for (i = 0; i < ARRAY_SIZE(categories); i++) {
-		snprintf(text, sizeof(text),
-			 "%s{\"name\":\"%s\",\"color\":\"%s\",\"subcategories\":[\"Other\"]}",
-			 i ? "," : "", categories[i].name, categories[i].color);
-		writer_text(w, text);
-	}
+	for (i = 0; i < ARRAY_SIZE(categories); i++)
+		put_category(w, !i, categories[i].name, categories[i].color);
+	/* CPython has none. */
+	if (has_kernel(stacks_tables(g->stacks)))
+		put_category(w, false, "Kernel", "brown");
 	snprintf(text, sizeof(text), "%ld,\"logicalCPUs\":%ld", cpus, cpus);
 	writer_text(w, "],\"stackwalk\":0,\"toolkit\":\"\",\"version\":32,"
 		       "\"preprocessedProfileVersion\":57,\"appBuildID\":\"\",\"physicalCPUs\":");
@@ -263,7 +313,12 @@ static void put_meta(struct gecko *g, struct writer *w)
 	writer_text(w, ",\"CPUName\":\"\",\"product\":\"Python\",\"symbolicated\":true,"
 		       "\"markerSchema\":[],\"importedFrom\":\"tachbpf " TACHBPF_VERSION "\","
 		       "\"extensions\":{\"id\":[],\"name\":[],\"baseURL\":[],\"length\":0}},"
-		       "\"libs\":[],\n\"threads\":[");
+		       "\"libs\":[");
+	for (i = 0; i < libraries->cnt; i++) {
+		writer_text(w, i ? ",\n" : "");
+		put_library(w, &libraries->list[i]);
+	}
+	writer_text(w, "],\n\"threads\":[");
 }
 
 static void put_strings(struct writer *w, struct intern *strings)
@@ -287,10 +342,10 @@ int gecko_write(struct gecko *g)
 	uint32_t i, id;
 	int err = -ENOMEM;
 
-	if (!x.strings || !x.w)
+	if (!x.strings || !x.w || native_index_make(&x.libraries, x.t))
 		goto out;
 	err = intern_string(x.strings, "(root)", strlen("(root)"), &id);
-	put_meta(g, x.w);
+	put_meta(g, &x.libraries, x.w);
 	for (i = 0; !err && i < gecko_thread_cnt(g); i++) {
 		writer_text(x.w, i ? ",\n" : "\n");
 		x.th = gecko_thread_at(g, i);
@@ -300,6 +355,7 @@ int gecko_write(struct gecko *g)
 	if (!err)
 		err = writer_flush(x.w);
 out:
+	native_index_free(&x.libraries);
 	intern_free(x.strings);
 	free(x.w);
 	return err;

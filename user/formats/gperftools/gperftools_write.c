@@ -21,6 +21,7 @@
 #include "formats/formats.h"
 #include "formats/qualify.h"
 #include "model/aggregate.h"
+#include "model/native_frame.h"
 #include "model/thread_names.h"
 #include "base/writer.h"
 
@@ -241,8 +242,12 @@ static int put_label(struct gperf *g, uint32_t label)
 	char *name = NULL;
 	int err = func && path ? 0 : -ENOMEM;
 
-	if (!err && !frame_kind_has_file(f->kind)) {
+	if (!err && !frame_has_file(f->kind, &g->t->strings[f->file])) {
 		put_label_line(g, label, func, NULL);
+	} else if (!err && f->kind == FRAME_NATIVE) {
+		/* Go wants a line in any case; the others do not know line 0. */
+		put_label_line(g, label, func, g->flavour == FLAVOUR_GO ||
+			       stacks_line(g->a->stacks, label) ? path : NULL);
 	} else if (!err) {
 		err = qualify_name(g->names, f->file, path, func, &name);
 		if (!err)

@@ -188,7 +188,8 @@ static void count_self(struct heat *h, const struct stack_tree_view *v)
 		const struct stack_share *g = &v->shares[i];
 
 		node = g->node;
-		while (node && frame_is_detail(h->tables, v->nodes[node].frame))
+		while (node && frame_is_detail(h->tables, v->nodes[node].frame,
+					       SELF_OF_PYTHON))
 			node = v->nodes[node].parent;
 		if (!node)
 			continue;

@@ -27,7 +27,9 @@ static const struct frame *allocator(const struct mlyze_file *f, uint32_t stack)
 	const struct profile_tables *t = mlyze_tables(f);
 	struct mlyze_stack s = mlyze_stack(f, stack);
 
-	return s.frame_cnt ? &t->frames[s.frames[self_frame(t, s.frames, s.frame_cnt)]] : NULL;
+	if (!s.frame_cnt)
+		return NULL;
+	return &t->frames[s.frames[self_frame(t, s.frames, s.frame_cnt, SELF_OF_PYTHON)]];
 }
 
 const struct frame *mlyze_row_frame(const struct mlyze_file *f, const struct mlyze_row *row)

@@ -18,6 +18,8 @@
 #include "formats/qualify.h"
 #include "model/aggregate.h"
 #include "model/intern.h"
+#include "model/native_frame.h"
+#include "model/native_library.h"
 #include "model/profile_names.h"
 #include "model/thread_names.h"
 #include "user/formats/pprof/profile.pb-c.h"
@@ -34,6 +36,7 @@ struct pprof {
 	const struct profile_tables *t;
 	struct intern *names;	/* the string table; each string with its NUL */
 	struct qualifier *qualifier;
+	struct native_index libraries;
 	struct buf message;
 	z_stream zip;
 	uint64_t written;	/* bytes of the file */
@@ -205,23 +208,40 @@ static int put_head(struct pprof *p)
 	return err;
 }
 
-/* Write one mapping, so that every location is in a mapping. */
-static int put_mapping(struct pprof *p)
+static int put_mapping(struct pprof *p, uint64_t id, struct string_ref file, const char *build_id)
 {
 	Tachbpf__PprofMapping map = TACHBPF__PPROF_MAPPING__INIT, *maps = &map;
 	profile_msg msg = TACHBPF__PPROF_PROFILE__INIT;
-	const struct profile_meta *m = NULL;
-	int err;
+	int err = add_string(p, file, &map.filename);
 
-	if (stacks_process_cnt(p->a->stacks) == 1)
-		m = &stacks_process(p->a->stacks, 0)->meta;
-	err = add_text(p, m && m->comm && *m->comm ? m->comm : "python", &map.filename);
-	map.id = 1;
+	if (!err)
+		err = add_text(p, build_id, &map.build_id);
+	map.id = id;
 	/* pprof must not try to symbolize. */
 	map.has_functions = map.has_filenames = map.has_line_numbers = true;
 	msg.mapping = &maps;
 	msg.n_mapping = 1;
 	return err ? err : emit(p, &msg);
+}
+
+/* One mapping for all that is no machine code of a library, the first, and one for each library. */
+static int put_mappings(struct pprof *p)
+{
+	const struct profile_meta *m = NULL;
+	char build_id[NATIVE_BUILD_ID_TEXT];
+	uint32_t i;
+	int err;
+
+	if (stacks_process_cnt(p->a->stacks) == 1)
+		m = &stacks_process(p->a->stacks, 0)->meta;
+	err = put_mapping(p, 1, string_of(m && m->comm && *m->comm ? m->comm : "python"), "");
+	for (i = 0; !err && i < p->libraries.cnt; i++) {
+		const struct native_library *l = &p->libraries.list[i];
+
+		err = put_mapping(p, i + 2, l->path.len ? l->path : l->name,
+				  native_build_id_text(l, build_id));
+	}
+	return err;
 }
 
 static const char *string_at(const struct pprof *p, int64_t id)
@@ -231,15 +251,23 @@ static const char *string_at(const struct pprof *p, int64_t id)
 
 /*
  * pprof adds up functions by name: the name is qualified, the plain one becomes the system
- * name. If both were the same, pprof would demangle them; so "<GC>" has no system name.
+ * name. If both were the same, pprof would demangle them; so "<GC>" and functions in machine
+ * code have no system name. The file of the latter is their source or, if that is unknown, the
+ * library.
  */
 static int set_names(struct pprof *p, const struct frame *f, Tachbpf__PprofFunction *func)
 {
+	struct string_ref file = p->t->strings[f->file], source;
 	char *name = NULL;
 	int err;
 
-	if (!frame_kind_has_file(f->kind))
-		return add_string(p, p->t->strings[f->func], &func->name);
+	if (f->kind != FRAME_PYTHON) {
+		err = add_string(p, p->t->strings[f->func], &func->name);
+		source = native_source(&file);
+		if (!err && frame_has_file(f->kind, &file))
+			err = add_string(p, source.len ? source : file, &func->filename);
+		return err;
+	}
 	err = add_string(p, p->t->strings[f->func], &func->system_name);
 	if (!err)
 		err = add_string(p, p->t->strings[f->file], &func->filename);
@@ -275,7 +303,7 @@ static int put_location(struct pprof *p, uint32_t label, uint64_t function)
 	line.function_id = function;
 	line.line = stacks_line(p->a->stacks, label);
 	loc.id = (uint64_t)label + 1;
-	loc.mapping_id = 1;
+	loc.mapping_id = native_index_of(&p->libraries, &p->t->frames[label]) + 1;
 	loc.line = &lines;
 	loc.n_line = 1;
 	msg.location = &locs;
@@ -405,7 +433,7 @@ static int put_profile(struct pprof *p)
 	int err = put_head(p);
 
 	if (!err)
-		err = put_mapping(p);
+		err = put_mappings(p);
 	if (!err)
 		err = put_locations(p);
 	for (i = 0; !err && i < cnt; i++) {
@@ -430,7 +458,7 @@ static int pprof_write(struct aggregate *a)
 	p->t = stacks_tables(a->stacks);
 	p->names = intern_new();
 	p->qualifier = qualifier_new();
-	if (!p->names || !p->qualifier ||
+	if (!p->names || !p->qualifier || native_index_make(&p->libraries, p->t) ||
 	    deflateInit2(&p->zip, GZIP_LEVEL, Z_DEFLATED, GZIP_WINDOW, 8,
 			 Z_DEFAULT_STRATEGY) != Z_OK)
 		goto out;
@@ -440,6 +468,7 @@ out:
 	buf_free(&p->message);
 	intern_free(p->names);
 	qualifier_free(p->qualifier);
+	native_index_free(&p->libraries);
 	free(p);
 	return err;
 }
@@ -451,6 +480,7 @@ static const struct aggregate_format pprof_format = {
 	.by_thread = true,
 	.one_unit = true,
 	.by_status = true,
+	.libraries = true,
 	.frame_bytes = 1,	/* they are compressed */
 	.write = pprof_write,
 };

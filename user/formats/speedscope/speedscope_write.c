@@ -24,6 +24,7 @@
 #include "base/u64map.h"
 #include "bpf/abi.h"
 #include "formats/formats.h"
+#include "model/native_frame.h"
 #include "model/spool.h"
 #include "model/stacks.h"
 #include "model/thread_names.h"
@@ -346,7 +347,7 @@ static void put_frame(struct speedscope *s, struct writer *w, uint32_t label)
 	json_start_in(&j, w);
 	json_object(&j, NULL);
 	json_string_n(&j, "name", t->strings[f->func].data, t->strings[f->func].len);
-	if (frame_kind_has_file(f->kind))
+	if (frame_has_file(f->kind, &t->strings[f->file]))
 		json_string_n(&j, "file", t->strings[f->file].data, t->strings[f->file].len);
 	if (stacks_line(s->stacks, label))
 		json_uint(&j, "line", stacks_line(s->stacks, label));

@@ -464,6 +464,7 @@ static int read_some(struct source *s)
 int merge_samples(struct merge *m, int (*on_event)(void *ctx, const struct event *ev), void *ctx)
 {
 	int err = make_heap(m);
+	size_t i;
 
 	m->on_event = on_event;
 	m->ctx = ctx;
@@ -474,6 +475,8 @@ int merge_samples(struct merge *m, int (*on_event)(void *ctx, const struct event
 		if (m->heap_cnt)
 			sift_down(m, 0);
 	}
+	for (i = 0; !err && i < m->source_cnt; i++)
+		err = remap_libraries(m->sources[i]->remap);
 	return err;
 }
 

@@ -26,6 +26,7 @@
 #include "formats/tach/tach_format.h"
 #include "formats/tach/tach_journal.h"
 #include "formats/tach/tach_tables.h"
+#include "model/native_library.h"
 #include "host/regular.h"
 
 /* The tables grow by so many entries at a time. */
@@ -43,6 +44,7 @@ struct recovery {
 	bool live;
 	struct tach_info info;
 	struct profile_tables tables;
+	struct buf libraries;		/* u32: tables.libraries */
 	struct frame *frames;
 	struct string_ref *strings;
 	uint64_t samples_end;		/* offset in the file */
@@ -474,11 +476,15 @@ struct recovery *recover_open(const char *path, const char *journal, char *why, 
 	r->why = why;
 	r->why_size = why_size;
 	err = open_recovery(r, path, journal);
+	if (!err)
+		err = native_libraries_find(&r->tables, &r->libraries);
 	if (err) {
 		recover_free(r);
 		errno = -err;
 		return NULL;
 	}
+	r->tables.libraries = (const uint32_t *)(const void *)r->libraries.data;
+	r->tables.library_cnt = (uint32_t)(r->libraries.len / sizeof(uint32_t));
 	r->why = NULL;
 	return r;
 }
@@ -488,6 +494,7 @@ void recover_free(struct recovery *r)
 	if (!r)
 		return;
 	forget_tables(r);
+	buf_free(&r->libraries);
 	unmap(&r->file);
 	unmap(&r->journal);
 	tach_reader_free(r->whole);

@@ -25,6 +25,7 @@
 #include "formats/tach/tach_format.h"
 #include "formats/tach/tach_tables.h"
 #include "host/regular.h"
+#include "model/native_library.h"
 
 struct tach_reader {
 	const uint8_t *map;
@@ -34,6 +35,7 @@ struct tach_reader {
 	struct profile_tables tables;
 	struct frame *frames;
 	struct string_ref *strings;
+	struct buf libraries;	/* u32: tables.libraries */
 	char *why;		/* only during tach_reader_open() */
 	size_t why_size;
 };
@@ -311,13 +313,21 @@ struct tach_reader *tach_reader_open(const char *path, char *why, size_t why_siz
 		errno = -err;
 		return NULL;
 	}
-	r->why = NULL;
 	r->tables = (struct profile_tables){
 		.frames = r->frames,
 		.strings = r->strings,
 		.frame_cnt = r->info.frame_cnt,
 		.string_cnt = r->info.string_cnt,
 	};
+	if (native_libraries_find(&r->tables, &r->libraries)) {
+		no_memory(r);
+		tach_reader_free(r);
+		errno = ENOMEM;
+		return NULL;
+	}
+	r->tables.libraries = (const uint32_t *)(const void *)r->libraries.data;
+	r->tables.library_cnt = (uint32_t)(r->libraries.len / sizeof(uint32_t));
+	r->why = NULL;
 	return r;
 }
 
@@ -326,6 +336,7 @@ void tach_reader_free(struct tach_reader *r)
 	if (!r)
 		return;
 	free_tables(r);
+	buf_free(&r->libraries);
 	if (r->map)
 		munmap((void *)r->map, r->size);
 	free(r);

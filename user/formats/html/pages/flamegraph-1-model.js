@@ -55,20 +55,31 @@ class Model {
 }
 
 /* How the names of details of the function below begin: user/model/self_frame.c. */
-const DETAILS = /^<(GC>|native>|blocked in |exception |kernel |waiting for )/;
+const DETAILS =
+	/^<(GC>|native>|blocked in |exception |kernel |waiting for |unwound no further)/;
+
+/* What a frame is, as its names tell: user/model/frame_names.c. */
+function kindOf(file, func, line) {
+	if (/^\[[^\]/]+\]( .|$)/.test(file) && (!line || file.at(-1) !== ']')) return 'native';
+	if (file !== '~' || line) return 'python';
+	if (func.startsWith('<kernel ')) return 'kernel';
+	return func.startsWith('<native>') || func.startsWith('0x') ? 'native' : 'synthetic';
+}
 
 /*
  * A call tree in one detail: by line as it is in the data, or by function, with
- * the nodes that differ in lines only merged. Its shape never changes; weights
- * are set for every selection. a and b: before and after in a comparison, else
- * a is all.
+ * the nodes that differ in lines only merged; pythonOnly: without frames of
+ * machine code and of the kernel, whose weight is their caller's. Its shape
+ * never changes; weights are set for every selection. a and b: before and after
+ * in a comparison, else a is all.
  */
 class Tree {
-	constructor(model, byFunction) {
+	constructor(model, byFunction, pythonOnly) {
 		this.model = model;
 		this.byFunction = byFunction;
+		this.pythonOnly = pythonOnly;
 		this.makeLabels();
-		if (byFunction) this.merge();
+		if (byFunction || pythonOnly) this.merge();
 		else
 			Object.assign(this, {
 				cnt: model.nodeCnt,
@@ -114,6 +125,9 @@ class Tree {
 		this.labelIsDetail = this.labelFile.map(
 			(file, l) => m.str(file) === '~' && DETAILS.test(m.str(this.labelFunc[l])),
 		);
+		this.labelKind = this.labelFile.map((file, l) =>
+			kindOf(m.str(file), m.str(this.labelFunc[l]), this.labelLine[l]),
+		);
 	}
 
 	/* map: the node of this tree that each node of the data became. */
@@ -131,6 +145,11 @@ class Tree {
 		for (let i = 1; i < m.nodeCnt; i++) {
 			const p = this.map[m.parent[i]],
 				l = this.labelOf[m.frame[i]];
+
+			if (this.pythonOnly && /native|kernel/.test(this.labelKind[l])) {
+				this.map[i] = p;
+				continue;
+			}
 			let at = (Math.imul(p, 0x9e3779b1) ^ Math.imul(l, 0x85ebca77)) >>> 0;
 
 			at = (at ^ (at >>> 15)) & mask;

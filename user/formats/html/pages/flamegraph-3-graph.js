@@ -24,8 +24,9 @@ class Graph {
 	constructor(model) {
 		this.model = model;
 		this.unit = unitOf(model.meta);
-		this.trees = [null, null];
+		this.trees = [null, null, null, null];
 		this.byFunction = true;
+		this.pythonOnly = false;
 		this.inverted = false;
 		this.threads = new Uint8Array(model.threadCnt).fill(1);
 		this.need = this.avoid = 0; /* status bits */
@@ -45,9 +46,13 @@ class Graph {
 
 	/* After a change of detail or selection. Where the view was zoomed to is found again. */
 	reweigh() {
-		const which = this.byFunction ? 0 : 1;
+		const which = (this.byFunction ? 0 : 1) + (this.pythonOnly ? 2 : 0);
 
-		this.tree = this.trees[which] ??= new Tree(this.model, this.byFunction);
+		this.tree = this.trees[which] ??= new Tree(
+			this.model,
+			this.byFunction,
+			this.pythonOnly,
+		);
 		this.tree.weigh(
 			(thread, status) =>
 				this.threads[thread] &&
@@ -153,9 +158,12 @@ class Graph {
 		let c = this.colours.get(label);
 
 		if (c) return c;
-		const dark = theme.dark;
+		const dark = theme.dark,
+			kind = label < 0 ? 'synthetic' : this.tree.labelKind[label];
 
-		if (label < 0 || this.fileName(label) === '~') {
+		if (this.colourBy === 'kind' && kind !== 'synthetic') {
+			c = this.kindColour(kind, this.name(label));
+		} else if (label < 0 || this.fileName(label) === '~') {
 			c = dark ? oklch(0.4, 0.012, 260) : oklch(0.88, 0.01, 260);
 		} else {
 			/* Functions of one file differ a little in lightness, so that neighbours part. */
@@ -168,6 +176,14 @@ class Graph {
 		}
 		this.colours.set(label, c);
 		return c;
+	}
+
+	/* Python yellow, machine code blue, the kernel red, as in the Firefox Profiler. */
+	kindColour(kind, name) {
+		const hue = { python: 90, native: 250, kernel: 25 }[kind];
+		const shift = ((hashText(name) % 100) / 100 - 0.5) * 0.05;
+
+		return theme.dark ? oklch(0.46 + shift, 0.085, hue) : oklch(0.83 + shift, 0.085, hue);
 	}
 
 	/* -1 (only before) to 1 (only after); what chance explains is pale when samples are counted. */

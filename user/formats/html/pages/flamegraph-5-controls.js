@@ -239,6 +239,12 @@ function viewControls(graph) {
 		graph.colours.clear();
 		graph.reweigh();
 	};
+	const pythonOnly = () => {
+		if ($('python-button').hidden) return;
+		graph.pythonOnly = !graph.pythonOnly;
+		$('python-button').setAttribute('aria-pressed', graph.pythonOnly);
+		graph.reweigh();
+	};
 	const table = () => {
 		$('side').hidden = !$('side').hidden;
 		$('table-button').setAttribute('aria-pressed', !$('side').hidden);
@@ -250,6 +256,7 @@ function viewControls(graph) {
 	$('bottom-up').addEventListener('click', () => invert(true));
 	$('functions').addEventListener('click', () => detail(true));
 	$('lines').addEventListener('click', () => detail(false));
+	$('python-button').addEventListener('click', pythonOnly);
 	$('table-button').addEventListener('click', table);
 	$('threads-button').addEventListener('click', () => openThreads($('threads').hidden));
 	$('colour').addEventListener('change', (e) => {
@@ -257,6 +264,7 @@ function viewControls(graph) {
 		graph.colours.clear();
 		graph.paint();
 		graph.showTable();
+		showLegend(graph);
 	});
 	$('width-of').addEventListener('change', (e) => {
 		graph.widthOf = e.target.value;
@@ -281,6 +289,7 @@ function viewControls(graph) {
 	return {
 		invert: () => invert(!graph.inverted),
 		detail: () => detail(!graph.byFunction),
+		pythonOnly,
 		table,
 	};
 }
@@ -358,6 +367,7 @@ function keyboard(graph, view, help) {
 		},
 		i: view.invert,
 		l: view.detail,
+		p: view.pythonOnly,
 		t: view.table,
 		d: () => theme.toggle(),
 		'?': help,
@@ -438,7 +448,34 @@ function showMeta(graph) {
 	$('colour-control').hidden = graph.diff;
 }
 
+/* What there is besides Python: then frames have the colour of their kind. */
+function kindControls(graph) {
+	const kinds = new Set(graph.tree.labelKind);
+
+	if (!kinds.has('native') && !kinds.has('kernel')) return;
+	$('python-button').hidden = false;
+	graph.colourBy = $('colour').value = 'kind';
+	graph.colours.clear();
+}
+
+function showKinds(graph) {
+	const names = { python: 'Python', native: 'machine code', kernel: 'kernel' };
+	const swatches = Object.entries(names).map(([kind, name]) => {
+		const swatch = el('span', { className: 'swatch' });
+
+		swatch.style.background = graph.kindColour(kind, '');
+		return el('span', null, swatch, name);
+	});
+
+	$('legend').replaceChildren(...swatches);
+}
+
 function showLegend(graph) {
+	if (!graph.diff && graph.colourBy === 'kind') {
+		showKinds(graph);
+		return;
+	}
+	$('legend').replaceChildren();
 	if (!graph.diff) return;
 	const ramp = el('span', { className: 'ramp' });
 	const steps = [-1, -0.5, -0.1, 0, 0.1, 0.5, 1].map((c) => graph.changeColour(c));
@@ -458,6 +495,7 @@ start((reader) => {
 	const view = viewControls(graph);
 
 	graph.reweigh();
+	kindControls(graph);
 	showMeta(graph);
 	showLegend(graph);
 	mouse(graph);
