@@ -19,6 +19,7 @@ void other_frames_init(struct other_frames *o, struct intern *in, const struct k
 {
 	*o = (struct other_frames){ .in = in, .kernel = kernel };
 	memset(o->ids, 0xff, sizeof(o->ids));
+	memset(o->ends, 0xff, sizeof(o->ends));
 }
 
 int other_frame(struct other_frames *o, enum other_frame which, uint32_t *id)
@@ -49,6 +50,34 @@ int other_frame_of_kernel(struct other_frames *o, uint64_t addr, uint32_t *id)
 
 	snprintf(text, sizeof(text), "<kernel %s>", name ? name : "?");
 	return intern_synthetic(o->in, FRAME_KERNEL, text, id);
+}
+
+int other_frame_of_end(struct other_frames *o, enum native_end end, uint32_t *id)
+{
+	static const char *const causes[NATIVE_END_CNT] = {
+		[NATIVE_WHOLE] = "the first function",
+		[NATIVE_DEPTH] = "too deep",
+		[NATIVE_NO_REGS] = "no registers",
+		[NATIVE_NO_MAPPINGS] = "mappings not known",
+		[NATIVE_NO_MAPPING] = "not in a mapped file",
+		[NATIVE_JIT] = "JIT code",
+		[NATIVE_NO_TABLE] = "table not ready",
+		[NATIVE_NO_ROW] = "no unwind table",
+		[NATIVE_UNSUPPORTED] = "unsupported rule",
+		[NATIVE_UNREADABLE] = "stack unreadable",
+		[NATIVE_NO_PROGRESS] = "no progress",
+		[NATIVE_TIME] = "time limit",
+	};
+	char text[64];
+	int err = 0;
+
+	if (o->ends[end] == UINT32_MAX) {
+		snprintf(text, sizeof(text), "<unwound no further: %s>", causes[end]);
+		err = intern_synthetic(o->in, FRAME_SYNTHETIC, text, &o->ends[end]);
+	}
+	if (!err)
+		*id = o->ends[end];
+	return err;
 }
 
 int other_frame_of_call(struct other_frames *o, uint16_t sysno, uint32_t *id)

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "bpf/abi.h"
+#include "bpf/abi_native.h"
 
 struct intern;
 struct kallsyms;
@@ -25,6 +26,7 @@ struct other_frames {
 	struct intern *in;
 	const struct kallsyms *kernel;	/* NULL: names of kernel functions are not known */
 	uint32_t ids[OTHER_FRAME_CNT];	/* UINT32_MAX: not made yet */
+	uint32_t ends[NATIVE_END_CNT];	/* as ids */
 	uint32_t exceptions;		/* types that have a frame */
 	uint32_t native_names;		/* of native threads that have a frame */
 };
@@ -36,6 +38,8 @@ void other_frames_init(struct other_frames *o, struct intern *in, const struct k
 int other_frame(struct other_frames *o, enum other_frame which, uint32_t *id);
 /* "<kernel NAME>" */
 int other_frame_of_kernel(struct other_frames *o, uint64_t addr, uint32_t *id);
+/* "<unwound no further: CAUSE>"; not of NATIVE_WHOLE. */
+int other_frame_of_end(struct other_frames *o, enum native_end end, uint32_t *id);
 /* "<blocked in NAME>", of a system call. */
 int other_frame_of_call(struct other_frames *o, uint16_t sysno, uint32_t *id);
 /* "<exception NAME>"; beyond 1,000 types of a process "<exception ?>". type may have any bytes. */

@@ -9,6 +9,7 @@
 #define TACHBPF_PROCESS_H
 
 #include "bpf/abi.h"
+#include "bpf/abi_native.h"
 #include "cpython/image.h"
 #include "host/identity.h"
 #include "host/proc.h"
@@ -18,6 +19,7 @@
 #include "resolve/waits.h"
 
 struct kallsyms;
+struct native;
 struct observer;
 struct process;
 
@@ -30,6 +32,10 @@ struct process_stats {
 	uint64_t unresolved;	/* frames that are <unresolved> */
 	uint64_t native;	/* frames of machine code, which are all called <native> */
 	uint64_t frames;	/* all frames */
+	uint64_t native_frames;	/* frames of machine code that have their own names: RAW_NATIVE */
+	uint64_t native_unnamed;	/* ... that have no name */
+	uint64_t native_ends[NATIVE_END_CNT];	/* how walks of machine code ended */
+	uint64_t merge_uncertain;	/* ... that did not fit their Python stack */
 	uint64_t native_thread;	/* samples with the frame <native thread NAME> */
 	uint64_t no_frames;	/* samples with the frame <no Python frame> */
 	uint64_t code_cnt;	/* code objects with names */
@@ -66,6 +72,8 @@ struct process_args {
 	struct wait_rules waits;	/* interval_ns 0: the mode has no waits */
 	bool wait_frames, runnable_frames;	/* see record_mode.h */
 	const struct kallsyms *kernel;	/* names of the kernel's functions; NULL: not known */
+	struct native *native;	/* what machine code is called; NULL: there is no RAW_NATIVE */
+	bool native_full;	/* show the interpreter's functions and those before it, too */
 };
 
 /* Returns NULL with errno. Does not call the observer. */
@@ -87,6 +95,9 @@ void *process_observed(const struct process *p);
  */
 int process_extra(struct process *p, const struct raw_extra *x, size_t len);
 
+/* Take the machine code of a thread's next record, which has the same time. 0 or -EBADMSG. */
+int process_native(struct process *p, const struct raw_native *raw, size_t len);
+
 /*
  * Take a sample, a record of len bytes. 0; -EBADMSG; or the observer's -errno: then the event
  * counts as lost (LOSS_WRITE).
@@ -94,8 +105,8 @@ int process_extra(struct process *p, const struct raw_extra *x, size_t len);
 int process_sample(struct process *p, const struct raw_sample *raw, size_t len);
 
 /*
- * Take a tick in a thread without a Python stack: an event with one frame, "<native thread NAME>"
- * or "<no Python frame>". Errors as process_sample().
+ * Take a tick in a thread without a Python stack: an event with the frame "<native thread NAME>" or
+ * "<no Python frame>", and, further inside, its machine code. Errors as process_sample().
  */
 int process_no_stack(struct process *p, const struct raw_no_stack *raw);
 
@@ -124,10 +135,13 @@ const struct thread_names *process_thread_names(const struct process *p);
 int process_code(struct process *p, const struct raw_code *raw, size_t len);
 
 /*
- * Read the names of frames that are <unresolved> because there was no time for them. To be
+ * Read the names of frames that are <unresolved> because there was no time for them, and take those
+ * of machine code that native_poll() has brought. To be
  * called once a second, and before the process ends.
  */
 void process_retry_names(struct process *p);
+/* Will native_settle() and process_retry_names() bring more names? */
+bool process_waits_for_names(const struct process *p);
 
 /*
  * When user space wrote the process' entry to py_procs (time_ns), and when the inspection before

@@ -22,6 +22,7 @@ void threads_init(struct threads *l, pid_t tgid, uint64_t keep_ns, thread_gone_f
 static void free_thread(struct thread *t)
 {
 	free(t->trace);
+	free(t->native);
 	free(t);
 }
 
@@ -116,6 +117,7 @@ struct thread *threads_add(struct threads *l, uint32_t tid, uint32_t interp_id)
 	t->known = t->nkernel = 0;
 	t->exception = UINT32_MAX;
 	t->trace = NULL;
+	t->native = NULL;
 	t->ended_ns = t->extra.h.time_ns = t->extra.nkernel = t->trace_len = 0;
 	t->extra.exception[0] = 0;
 	if (lru_add(&l->lru, &t->lru, LRU_OWNER_ROOT)) {

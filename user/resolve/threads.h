@@ -17,11 +17,23 @@
 
 #include "base/lru.h"
 #include "bpf/abi.h"
+#include "model/event.h"
 
-/* Of one process; a record takes 5.4 KiB, and 640 bytes if its thread had a thread context. */
+/*
+ * Of one process; a record takes 5.4 KiB, 640 bytes if its thread had a thread context, and 1 KiB
+ * if it had frames of machine code.
+ */
 #define THREADS_MAX 8192
 /* As long as there are no more, nobody looks which of them live. */
 #define THREADS_FEW 64
+
+/* Where the frames of machine code of a thread's last record stand among its Python frames. */
+#define NATIVE_STACK_PYTHON UINT32_MAX	/* in place of an id: the next Python frame */
+struct native_stack {
+	uint32_t cnt;		/* 0: the record had none */
+	uint32_t frames;	/* of machine code */
+	uint32_t ids[EVENT_MAX_FRAMES + 1];	/* innermost first */
+};
 
 /* The last stack of one (thread, interpreter), right-aligned. */
 struct thread {
@@ -33,6 +45,7 @@ struct thread {
 	uint32_t nkernel;
 	uint32_t kernel[RAW_KERNEL_FRAMES];	/* kernel frames, innermost first */
 	uint64_t ended_ns;	/* when it was found to have ended (CLOCK_MONOTONIC); 0: not yet */
+	struct native_stack *native;	/* its own; NULL: it never had one */
 	struct raw_extra extra;	/* belongs to the record with the same time */
 	struct raw_trace *trace;	/* its own; NULL: it never had a context */
 	uint32_t trace_len;	/* valid bytes of the last record's context; 0: it has none */

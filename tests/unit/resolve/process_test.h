@@ -17,7 +17,7 @@ static struct memory_observer observer;
 static struct process *p;
 static struct raw_sample raw;
 
-static struct process_args more_args;	/* unit, waits, frames of waits, kernel, py: for begin() */
+static struct process_args more_args;	/* unit, waits, kernel, py, native ...: for begin() */
 
 static inline void begin(void)
 {
@@ -28,6 +28,7 @@ static inline void begin(void)
 		.waits = more_args.waits, .wait_frames = more_args.wait_frames,
 		.runnable_frames = more_args.runnable_frames, .kernel = more_args.kernel,
 		.py = more_args.py,
+		.native = more_args.native, .native_full = more_args.native_full,
 	};
 
 	fake_codes_in_self(&fake, CODES);

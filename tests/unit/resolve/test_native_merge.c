@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * test_native_merge.c - where Python frames stand among those of machine code.
+ *
+ * C frames are written as a text, innermost first: c is a function like any other, e an eval frame,
+ * p plumbing, s what is before the first Python frame. A result has the numbers of C frames, P for
+ * a Python frame, and X where the walk ended.
+ */
+#include "tests/unit/tach_test.h"
+
+#include "native/native.h"
+#include "resolve/native_merge.h"
+
+#define SP 0x7ffd00001000ull
+#define FRAME_BYTES 0x40u
+#define NOWHERE (-1)		/* the entry's address is not known */
+#define SURE .uncertain = false
+#define BEYOND 1000		/* it is further out than all frames that were walked */
+
+struct entry {
+	int frame;		/* the C frame that it lies in */
+	uint32_t frames;
+};
+
+struct stack_case {
+	const char *native;
+	enum native_end end;
+	uint32_t python;
+	const char *folded, *full;
+	bool uncertain;
+	bool cut;		/* the Python stack is not whole */
+	uint32_t nentries;
+	struct entry entries[4];
+};
+
+static uint8_t class_of(char c)
+{
+	return c == 'e' ? NATIVE_EVAL : c == 'p' ? NATIVE_PLUMBING : c == 's' ? NATIVE_START :
+	       NATIVE_CODE;
+}
+
+static char *text_of(const struct native_merge *m, char out[4096])
+{
+	size_t len = 0;
+	uint32_t i;
+
+	out[0] = '\0';
+	for (i = 0; i < m->cnt; i++) {
+		uint16_t item = m->items[i];
+
+		len += (size_t)snprintf(out + len, 4096 - len, i ? " " : "");
+		if (item == NATIVE_MERGE_PYTHON || item == NATIVE_MERGE_END)
+			len += (size_t)snprintf(out + len, 4096 - len,
+						item == NATIVE_MERGE_END ? "X" : "P");
+		else
+			len += (size_t)snprintf(out + len, 4096 - len, "%u", item);
+	}
+	return out;
+}
+
+static void check(const struct stack_case *c, bool without_entries)
+{
+	struct raw_native raw = {
+		.sp = SP, .end = (uint8_t)c->end, .nframes = (uint16_t)strlen(c->native),
+		.nentries = (uint16_t)c->nentries,
+	};
+	uint8_t classes[RAW_NATIVE_FRAMES];
+	struct native_merge_in in = {
+		.raw = &raw, .classes = classes, .python = c->python, .python_whole = !c->cut,
+		.without_entries = without_entries,
+	};
+	struct native_merge out;
+	char text[4096];
+	uint32_t i;
+
+	for (i = 0; i < raw.nframes; i++) {
+		classes[i] = class_of(c->native[i]);
+		raw.frames[i].below = (i + 1) * FRAME_BYTES;
+	}
+	for (i = 0; i < c->nentries; i++) {
+		int frame = c->entries[i].frame;
+
+		raw.entries[i].frames = c->entries[i].frames;
+		raw.entries[i].at = frame == NOWHERE ? 0 :
+				    SP + (uint64_t)frame * FRAME_BYTES + FRAME_BYTES / 2;
+	}
+	native_merge(&in, &out);
+	assert_string_equal(text_of(&out, text), c->folded);
+	assert_int_equal(out.uncertain, c->uncertain);
+	in.full = true;
+	native_merge(&in, &out);
+	assert_string_equal(text_of(&out, text), c->full);
+	assert_int_equal(out.uncertain, c->uncertain);
+}
+
+/* A handler's frames are on another stack (sigaltstack), farther away than `below` can say. */
+static void test_another_stack(void **state)
+{
+	static const uint64_t away[] = { 0x7ffe00001000, 0x123450000, -0x7ffe00001000ull, -0x5000ull };
+	static const uint8_t classes[] = { NATIVE_CODE, NATIVE_CODE, NATIVE_EVAL, NATIVE_CODE,
+					   NATIVE_CODE, NATIVE_START };
+	struct native_merge_in in = { .classes = classes, .python = 3, .python_whole = true };
+	struct raw_native raw = { .sp = SP, .end = NATIVE_WHOLE, .nframes = 6, .nentries = 2 };
+	struct native_merge out;
+	char text[4096];
+	size_t i, j;
+
+	(void)state;
+	in.raw = &raw;
+	for (i = 0; i < ARRAY_SIZE(away); i++) {
+		for (j = 0; j < raw.nframes; j++)
+			raw.frames[j].below = (uint32_t)((j + 1) * FRAME_BYTES + (j > 0 ? away[i] : 0));
+		raw.entries[0] = (struct raw_entry){ .at = SP + away[i] + 2 * FRAME_BYTES + 8, .frames = 1 };
+		/* Nobody knows the name of this one. */
+		raw.entries[1] = (struct raw_entry){ .at = SP + away[i] + 4 * FRAME_BYTES + 8, .frames = 3 };
+		native_merge(&in, &out);
+		assert_string_equal(text_of(&out, text), "0 1 P 3 P P");
+		assert_false(out.uncertain);
+	}
+}
+
+/* Up to 3.10: an eval frame for each Python frame. */
+static void test_without_entries(void **state)
+{
+	static const struct stack_case cases[] = {
+		/* A C function, called by a function that a function called; sort() called that. */
+		{ "cpepecpess", NATIVE_WHOLE, 3, "0 P P 5 P", "0 1 P 2 3 P 4 5 6 P 7 8 9", SURE },
+		/* Python's own instructions */
+		{ "es", NATIVE_WHOLE, 1, "P", "P 0 1", SURE },
+		/* The innermost eval frame has not linked its Python frame yet. */
+		{ "epepes", NATIVE_WHOLE, 2, "P P", "0 1 P 2 3 P 4 5", SURE },
+		{ "cepcpes", NATIVE_WHOLE, 1, "0 3 P", "0 1 2 3 4 P 5 6", SURE },
+		/* ... or has none any more: _Py_CheckFunctionResult() */
+		{ "ccpepces", NATIVE_WHOLE, 1, "0 1 5 P", "0 1 2 3 4 5 P 6 7", SURE },
+		/* ... but here it has: it calls much. Further out is another greenlet. */
+		{ "ccccepces", NATIVE_WHOLE, 1, "0 1 2 3 P", "0 1 2 3 P 4 5 6 7 8",
+		  .uncertain = true },
+		{ "cepepes", NATIVE_WHOLE, 1, "0 P", "0 P 1 2 3 4 5 6", .uncertain = true },
+		/* Machine code that nobody can unwind, called by Python */
+		{ "cc", NATIVE_JIT, 2, "0 1 X P P", "0 1 X P P", SURE },
+		{ "cepc", NATIVE_NO_ROW, 2, "0 P 3 X P", "0 P 1 2 3 X P", SURE },
+		/* ... and one that calls Python: folded with what is outside */
+		{ "cepc", NATIVE_JIT, 1, "0 P", "0 P 1 2 3 X", SURE },
+		{ "", NATIVE_NO_MAPPINGS, 2, "X P P", "X P P", SURE },
+		/* The stack is deeper: nobody knows whether an eval frame has no Python frame. */
+		{ "epe", NATIVE_DEPTH, 2, "P P", "P 0 1 P 2 X", SURE },
+		/* Too few eval frames */
+		{ "ces", NATIVE_WHOLE, 3, "0 P P P", "0 P 1 2 P P", .uncertain = true },
+		{ "ccc", NATIVE_WHOLE, 2, "0 1 2 P P", "0 1 2 P P", .uncertain = true },
+		/* The Python stack was cut: the outermost ones are missing. */
+		{ "cepepes", NATIVE_WHOLE, 2, "0 P P", "0 P 1 2 P 3 4 5 6", .cut = true },
+		{ "epepes", NATIVE_WHOLE, 2, "P P", "P 0 1 P 2 3 4 5", .cut = true },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++)
+		check(&cases[i], true);
+}
+
+/* 3.11: Python calls Python in the same eval frame; the _PyCFrame lies in it. */
+static void test_3_11(void **state)
+{
+	static const struct stack_case cases[] = {
+		{ "cpepcpes", NATIVE_WHOLE, 5, "0 P P P 4 P P", "0 1 P P P 2 3 4 5 P P 6 7",
+		  .nentries = 2, .entries = { { 2, 3 }, { 6, 5 } } },
+		/* Only the innermost address is known, or none. */
+		{ "cpepcpes", NATIVE_WHOLE, 5, "0 P P P 4 P P", "0 1 P P P 2 3 4 5 P P 6 7",
+		  .nentries = 2, .entries = { { 2, 3 }, { NOWHERE, 5 } } },
+		{ "cpepcpes", NATIVE_WHOLE, 5, "0 P P P 4 P P", "0 1 P P P 2 3 4 5 P P 6 7",
+		  .nentries = 2, .entries = { { NOWHERE, 3 }, { NOWHERE, 5 } } },
+		/* A new eval frame that is not linked yet */
+		{ "epcpes", NATIVE_WHOLE, 2, "2 P P", "0 1 2 3 P P 4 5",
+		  .nentries = 1, .entries = { { 4, 2 } } },
+		{ "epcpes", NATIVE_WHOLE, 2, "2 P P", "0 1 2 3 P P 4 5",
+		  .nentries = 1, .entries = { { NOWHERE, 2 } } },
+		/* Two more than entries, of which nobody knows */
+		{ "epepes", NATIVE_WHOLE, 1, "P", "P 0 1 2 3 4 5", .uncertain = true,
+		  .nentries = 1, .entries = { { NOWHERE, 1 } } },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++)
+		check(&cases[i], false);
+}
+
+/* From 3.12 on the shim lies in the eval frame. */
+static void test_shims(void **state)
+{
+	static const struct stack_case cases[] = {
+		/* key of sort(), called through ctypes' callback */
+		{ "epccpess", NATIVE_WHOLE, 4, "P P 2 3 P P", "P P 0 1 2 3 4 P P 5 6 7",
+		  .nentries = 2, .entries = { { 0, 2 }, { 5, 4 } } },
+		/* sum() of a generator: gen_send_ex() is plumbing */
+		{ "epcpes", NATIVE_WHOLE, 2, "P 2 P", "P 0 1 2 3 P 4 5",
+		  .nentries = 2, .entries = { { 0, 1 }, { 4, 2 } } },
+		/* The shim is linked, its first Python frame is not. */
+		{ "epcpes", NATIVE_WHOLE, 1, "2 P", "0 1 2 3 P 4 5",
+		  .nentries = 2, .entries = { { 0, 0 }, { 4, 1 } } },
+		/* Not even the shim is. */
+		{ "epcpes", NATIVE_WHOLE, 1, "2 P", "0 1 2 3 P 4 5",
+		  .nentries = 1, .entries = { { 4, 1 } } },
+		/* Nobody knows the interpreter's functions. */
+		{ "ccccc", NATIVE_WHOLE, 3, "0 P P P", "0 P P P 1 2 3 4",
+		  .nentries = 1, .entries = { { 1, 3 } } },
+		/* A tail-calling interpreter: the instruction's function is plumbing. */
+		{ "cpes", NATIVE_WHOLE, 1, "0 P", "0 1 P 2 3",
+		  .nentries = 1, .entries = { { 2, 1 } } },
+		/* A sub-interpreter: the other one's Python frames are not in the sample. */
+		{ "cepcpes", NATIVE_WHOLE, 1, "0 P", "0 P 1 2 3 4 5 6",
+		  .nentries = 1, .entries = { { 1, 1 } } },
+		/* The walk ended before an eval frame. */
+		{ "cepc", NATIVE_JIT, 4, "0 P 3 X P P P", "0 P 1 2 3 X P P P",
+		  .nentries = 2, .entries = { { 1, 1 }, { BEYOND, 4 } } },
+		{ "cc", NATIVE_UNREADABLE, 4, "0 1 X P P P P", "0 1 X P P P P",
+		  .nentries = 2, .entries = { { 3, 1 }, { BEYOND, 4 } } },
+		/* ... at the thread's first function: its Python is on another stack. */
+		{ "ccs", NATIVE_WHOLE, 2, "0 1 P P", "0 1 2 P P", .uncertain = true,
+		  .nentries = 1, .entries = { { BEYOND, 2 } } },
+		/* The Python stack was cut before its second shim. */
+		{ "cepcpes", NATIVE_WHOLE, 5, "0 P P 3 P P P", "0 P P 1 2 3 4 P P P 5 6",
+		  .cut = true, .nentries = 1, .entries = { { 1, 2 } } },
+		/* ... or its entries are missing for no reason. */
+		{ "cepcpes", NATIVE_WHOLE, 5, "0 P P 3 P P P", "0 P P 1 2 3 4 P P P 5 6",
+		  .uncertain = true, .nentries = 1, .entries = { { 1, 2 } } },
+		{ "cepcpes", NATIVE_WHOLE, 2, "0 P P", "0 P P 1 2 3 4 5 6", .uncertain = true },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++)
+		check(&cases[i], false);
+}
+
+/* Without Python frames nothing is folded. */
+static void test_no_python(void **state)
+{
+	static const struct stack_case cases[] = {
+		{ "cpes", NATIVE_WHOLE, 0, "0 1 2 3", "0 1 2 3", SURE },
+		{ "cc", NATIVE_NO_TABLE, 0, "0 1 X", "0 1 X", SURE },
+		{ "", NATIVE_NO_REGS, 0, "X", "X", SURE },
+		{ "", NATIVE_WHOLE, 0, "", "", SURE },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		check(&cases[i], true);
+		check(&cases[i], false);
+	}
+}
+
+/* Entries that cannot be: out of order, twice in a frame, more than there are frames. */
+static void test_hostile_entries(void **state)
+{
+	static const struct stack_case cases[] = {
+		{ "cepes", NATIVE_WHOLE, 2, "0 P P", "0 1 2 P P 3 4", .uncertain = true,
+		  .nentries = 2, .entries = { { 3, 2 }, { 1, 1 } } },
+		{ "cepes", NATIVE_WHOLE, 2, "0 P P", "0 P 1 2 3 4 P", .uncertain = true,
+		  .nentries = 2, .entries = { { 1, 1 }, { 1, 2 } } },
+		{ "cepes", NATIVE_WHOLE, 2, "0 P P", "0 P P 1 2 3 4", .uncertain = true,
+		  .nentries = 2, .entries = { { 1, 9 }, { 3, 4000000000u } } },
+		{ "cepes", NATIVE_JIT, 3, "0 P P X P", "0 P P 1 2 3 4 X P", .uncertain = true,
+		  .nentries = 3, .entries = { { 1, 2 }, { 3, 1 }, { 3, 3 } } },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++)
+		check(&cases[i], false);
+}
+
+/* Whatever comes in: each Python frame once, C frames in their order, one end at most. */
+static void test_any_input(void **state)
+{
+	static const char kinds[] = "cpeecs";
+	uint64_t seed = 42;
+	struct native_merge out;
+	struct raw_native raw;
+	uint8_t classes[RAW_NATIVE_FRAMES];
+	uint32_t round, i;
+
+	for (round = 0; round < 200000; round++) {
+		uint32_t n = (uint32_t)(rnd(&seed) % (round % 16 ? 8 : RAW_NATIVE_FRAMES + 1));
+		struct native_merge_in in = {
+			.raw = &raw, .classes = classes,
+			.python = (uint32_t)(rnd(&seed) % (round % 16 ? 6 : ABI_MAX_FRAMES + 1)),
+			.python_whole = rnd(&seed) % 2, .without_entries = rnd(&seed) % 3 == 0,
+			.full = rnd(&seed) % 2,
+		};
+		uint32_t python = 0, native = 0, ends = 0, next = 0;
+
+		raw.sp = rnd(&seed) % 4 ? SP : rnd(&seed);
+		raw.end = (uint8_t)(rnd(&seed) % NATIVE_END_CNT);
+		raw.nframes = (uint16_t)n;
+		raw.nentries = (uint16_t)(rnd(&seed) % (round % 16 ? 4 : RAW_NATIVE_ENTRIES + 1));
+		for (i = 0; i < n; i++) {
+			classes[i] = class_of(kinds[rnd(&seed) % 6]);
+			raw.frames[i].below = rnd(&seed) % 32 ? (i + 1) * FRAME_BYTES :
+					      (uint32_t)rnd(&seed);
+		}
+		for (i = 0; i < raw.nentries; i++) {
+			raw.entries[i].at = rnd(&seed) % 4 ? raw.sp + rnd(&seed) % (n * 64 + 64) :
+					    rnd(&seed) % 2 ? rnd(&seed) : 0;
+			raw.entries[i].frames = (uint32_t)(rnd(&seed) % 8 ? rnd(&seed) % 8 :
+							   rnd(&seed));
+		}
+		native_merge(&in, &out);
+		assert_in_range(out.cnt, 0, NATIVE_MERGE_MAX);
+		for (i = 0; i < out.cnt; i++) {
+			uint32_t item = out.items[i];
+
+			python += item == NATIVE_MERGE_PYTHON;
+			ends += item == NATIVE_MERGE_END;
+			if (item == NATIVE_MERGE_PYTHON || item == NATIVE_MERGE_END)
+				continue;
+			assert_true(item >= next && item < n && !ends);
+			assert_true(in.full || !in.python || classes[item] == NATIVE_CODE);
+			next = item + 1;
+			native++;
+		}
+		assert_int_equal(python, in.python);
+		assert_true(ends <= (raw.end != NATIVE_WHOLE));
+		if (in.full || !in.python) {
+			assert_int_equal(native, n);
+			assert_int_equal(ends, raw.end != NATIVE_WHOLE);
+		}
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_without_entries),
+		cmocka_unit_test(test_3_11),
+		cmocka_unit_test(test_shims),
+		cmocka_unit_test(test_no_python),
+		cmocka_unit_test(test_hostile_entries),
+		cmocka_unit_test(test_another_stack),
+		cmocka_unit_test(test_any_input),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* process_event.c - makes an event of a thread's stack. See process_parts.h. */
+#include <string.h>
+
+#include "model/trace_context.h"
+#include "resolve/process_parts.h"
+
+/* Flags that add a synthetic frame. */
+#define RAW_SYNTHETIC_FLAGS \
+	(RAW_TRUNCATED | RAW_UNREADABLE | RAW_GC | RAW_BROKEN_END | RAW_SWITCHING)
+
+/* The stack so far; python: frames of ev that it has. */
+struct layout {
+	const struct event *ev;
+	uint32_t *out, n;
+	uint32_t python, gc_at, gc;
+};
+
+/* The next Python frame, with <GC> before it if collection began there. */
+static void put_python(struct layout *l)
+{
+	if (l->python == l->gc_at)
+		l->out[l->n++] = l->gc;
+	l->out[l->n++] = l->ev->frames[l->python++];
+}
+
+/* All frames but the root: one more than fit at most, and one for <GC>. */
+static void lay_out(struct layout *l, const struct native_stack *native)
+{
+	uint32_t i;
+
+	for (i = 0; native && i < native->cnt && l->n <= EVENT_MAX_FRAMES; i++)
+		if (native->ids[i] != NATIVE_STACK_PYTHON)
+			l->out[l->n++] = native->ids[i];
+		else if (l->python < l->ev->nframes)
+			put_python(l);
+	while (l->python < l->ev->nframes && l->n <= EVENT_MAX_FRAMES)
+		put_python(l);
+}
+
+/*
+ * Add machine code (native may be NULL) and the frames that raw->flags ask for: <GC> where
+ * collection began, and as the root <unreadable frame>, <switching> or <truncated>, which replaces
+ * the outermost frame if there is no room. The stack is copied to out.
+ */
+static int add_synthetic(struct process *p, const struct raw_head *raw,
+			 const struct native_stack *native, struct event *ev, uint32_t *out)
+{
+	struct layout l = { .ev = ev, .out = out, .gc_at = UINT32_MAX };
+	uint32_t root = UINT32_MAX;
+	int err = 0;
+
+	if (raw->flags & RAW_UNREADABLE) {
+		p->stats.unreadable += process_samples_in(p, ev);
+		err = other_frame(&p->others, FRAME_OF_UNREADABLE, &root);
+	} else if (raw->flags & RAW_SWITCHING) {
+		p->stats.switching += process_samples_in(p, ev);
+		err = other_frame(&p->others, FRAME_OF_SWITCHING, &root);
+	}
+	if (!err && raw->flags & RAW_GC) {
+		l.gc_at = raw->gc_at;
+		err = other_frame(&p->others, FRAME_OF_GC, &l.gc);
+	}
+	lay_out(&l, native);
+	if (raw->flags & (RAW_TRUNCATED | RAW_BROKEN_END) ||
+	    l.n + (root != UINT32_MAX) > EVENT_MAX_FRAMES) {
+		p->stats.truncated += process_samples_in(p, ev);
+		if (!err && root == UINT32_MAX)
+			err = other_frame(&p->others, FRAME_OF_TRUNCATED, &root);
+	}
+	if (root != UINT32_MAX) {
+		if (l.n >= EVENT_MAX_FRAMES)
+			l.n = EVENT_MAX_FRAMES - 1;
+		out[l.n++] = root;
+	}
+	ev->frames = out;
+	ev->nframes = l.n;
+	return err;
+}
+
+/* The frame that says what a thread waits for, its innermost one. *leaf UINT32_MAX: none. */
+static int wait_leaf(struct process *p, const struct wait_stretch *w, uint32_t *leaf)
+{
+	*leaf = UINT32_MAX;
+	if (w->kind == WAIT_CPU && p->args.runnable_frames)
+		return other_frame(&p->others, FRAME_OF_WAIT_FOR_CPU, leaf);
+	if (w->kind == WAIT_GIL && p->args.wait_frames)
+		return other_frame(&p->others, FRAME_OF_WAIT_FOR_GIL, leaf);
+	if (w->kind == WAIT_BLOCKED && p->args.wait_frames)
+		return other_frame_of_call(&p->others, w->head->h.sysno, leaf);
+	return 0;
+}
+
+/*
+ * Add the frames that are further inside than all of the process' functions: the kernel's, what the
+ * thread waits for, the exception. If there is no room, frames at the root are dropped.
+ */
+static int add_inner(struct process *p, const struct thread *t, const struct wait_stretch *wait,
+		     struct event *ev, uint32_t *out)
+{
+	/* If this wait was not walked, kernel stack and exception in t are of an earlier record. */
+	bool known = !(ev->status & STATUS_UNKNOWN);
+	uint32_t inner[RAW_KERNEL_FRAMES + 2], n = 0, outer, leaf = UINT32_MAX;
+	int err = wait ? wait_leaf(p, wait, &leaf) : 0;
+
+	if (err)
+		return err;
+	if (known && (!wait || wait->kind != WAIT_CPU)) {
+		memcpy(inner, t->kernel, t->nkernel * sizeof(*inner));
+		n = t->nkernel;
+	}
+	if (leaf != UINT32_MAX)
+		inner[n++] = leaf;
+	if (known && t->exception != UINT32_MAX)
+		inner[n++] = t->exception;
+	if (!n)
+		return 0;
+	outer = ev->nframes < EVENT_MAX_FRAMES - n ? ev->nframes : EVENT_MAX_FRAMES - n;
+	memmove(out + n, ev->frames, outer * sizeof(*out));
+	memcpy(out, inner, n * sizeof(*out));
+	ev->frames = out;
+	ev->nframes = outer + n;
+	return 0;
+}
+
+/* Copy the stack without trampolines to out, which may be the stack itself. */
+static void drop_trampolines(const struct process *p, struct event *ev, uint32_t *out)
+{
+	uint32_t trampoline = symbolizer_trampoline(p->sym), n = 0, i;
+
+	if (trampoline == UINT32_MAX)
+		return;
+	for (i = 0; i < ev->nframes; i++)
+		if (ev->frames[i] != trampoline)
+			out[n++] = ev->frames[i];
+	ev->frames = out;
+	ev->nframes = n;
+}
+
+/*
+ * The context of t's last record, in *out; NULL: it has none. A wait that was not walked is of
+ * another time than that record.
+ */
+static const struct trace_context *trace_of(const struct thread *t, const struct event *ev,
+					    struct trace_context *out)
+{
+	bool known = t->trace_len && !(ev->status & STATUS_UNKNOWN);
+
+	return known && trace_context_parse(t->trace, t->trace_len, out) ? out : NULL;
+}
+
+/* The machine code of t's last record; NULL: it has none. As in trace_of(). */
+static const struct native_stack *native_of(const struct thread *t, const struct event *ev)
+{
+	bool known = t->native && t->native->cnt && !(ev->status & STATUS_UNKNOWN);
+
+	return known ? t->native : NULL;
+}
+
+int process_emit(struct process *p, const struct thread *t, const struct raw_head *raw,
+		uint64_t weight, const struct wait_stretch *wait)
+{
+	uint32_t with_synthetic[EVENT_MAX_FRAMES + 2];
+	struct event ev = {
+		.time_us = (wait ? wait->time_ns : raw->h.time_ns) / US_NS,
+		.thread_id = raw->tid,
+		.interp_id = raw->interp_id,
+		.nframes = raw->nframes,
+		.frames = t->ids + ABI_MAX_FRAMES - raw->nframes,
+		.weight = weight,
+		.tick_ns = wait || raw->h.kind != RAW_SAMPLE ? 0 : raw_tick_ns(&raw->h),
+		.status = raw->status,
+	};
+	const struct native_stack *native = native_of(t, &ev);
+	struct trace_context trace;
+	int err = 0;
+
+	if (native || raw->flags & RAW_SYNTHETIC_FLAGS)
+		err = add_synthetic(p, raw, native, &ev, with_synthetic);
+	if (!err && (wait || t->nkernel || t->exception != UINT32_MAX))
+		err = add_inner(p, t, wait, &ev, with_synthetic);
+	if (err)
+		return err;
+	drop_trampolines(p, &ev, with_synthetic);
+	ev.trace = trace_of(t, &ev, &trace);
+	p->stats.native_frames += native ? native->frames * process_samples_in(p, &ev) : 0;
+	p->stats.frames += ev.nframes * process_samples_in(p, &ev);
+	return process_deliver(p, &ev);
+}

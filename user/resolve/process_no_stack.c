@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* process_no_stack.c - ticks in threads that have no Python stack. See process.h. */
+#include <string.h>
+
+#include "resolve/process_parts.h"
+
+/* A main thread that runs Python has no state before the interpreter begins and after it ends. */
+static bool runs_python(struct process *p, uint32_t tid)
+{
+	return tid == (uint32_t)p->args.tgid && (threads_find(&p->threads, tid, 0) ||
+						 (p->args.py.exe && !p->stats.threads));
+}
+
+static int take_no_stack(struct process *p, const struct raw_no_stack *raw)
+{
+	bool is_native = raw->end == CNT_NATIVE_THREAD && !runs_python(p, raw->tid);
+	uint64_t *cnt = is_native ? &p->stats.native_thread : &p->stats.no_frames;
+	char comm[COMM_BYTES + 1] = "";
+	const struct raw_head head = { .h = raw->h, .tid = raw->tid, .cpu = raw->cpu };
+	struct native_stack native;
+	uint32_t *root;
+	struct event ev = {
+		.time_us = raw->h.time_ns / US_NS,
+		.thread_id = raw->tid,
+		.interp_id = raw->interp_id,
+		.frames = native.ids,
+		.weight = 1,
+		.tick_ns = raw_tick_ns(&raw->h),
+		.status = raw->status,
+	};
+	int err = p->waits ? waits_no_stack(p->waits, raw->tid, raw->h.time_ns) : 0;
+
+	memcpy(comm, raw->comm, COMM_BYTES);
+	/* The process' comm is no name of a thread's own: Python may have given it one. */
+	if (raw->tid != (uint32_t)p->args.tgid && strcmp(comm, p->comm))
+		process_rename(p, raw->tid, comm);
+	if (!err)
+		err = process_take_native(p, &head, true, &native);
+	if (err)
+		return err;
+	ev.nframes = native.cnt < EVENT_MAX_FRAMES ? native.cnt + 1 : EVENT_MAX_FRAMES;
+	root = &native.ids[ev.nframes - 1];
+	err = is_native ? other_frame_of_native_thread(&p->others, comm, root) :
+			  other_frame(&p->others, FRAME_OF_NO_PYTHON, root);
+	if (!err) {
+		p->stats.frames += ev.nframes;
+		p->stats.native_frames += native.frames;
+		err = process_deliver(p, &ev);
+	}
+	*cnt += !err;
+	return err;
+}
+
+int process_no_stack(struct process *p, const struct raw_no_stack *raw)
+{
+	return process_without_memory(p, raw->tid, take_no_stack(p, raw));
+}

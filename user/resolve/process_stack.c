@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * process_stack.c - takes a record's stack and keeps it with its thread. See process_parts.h.
+ *
+ * Most frames of a stack are those of the thread's last sample. So the last stack is kept
+ * right-aligned (the root at the array's end), a new one is compared with it from the root, and
+ * only frames that differ are resolved.
+ */
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "resolve/process_parts.h"
+
+struct thread *process_thread(struct process *p, uint32_t tid, uint32_t interp_id)
+{
+	struct thread *t = threads_find(&p->threads, tid, interp_id);
+
+	if (t)
+		return t;
+	t = threads_add(&p->threads, tid, interp_id);
+	if (t) {
+		p->stats.threads++;
+		process_names_of_thread(p, tid);
+	}
+	return t;
+}
+
+/* How many frames at the root are the same as in the last stack. */
+static uint32_t shared_frames(const struct thread *t, const struct raw_frame *frames, uint32_t n)
+{
+	const struct raw_frame *a = t->raw + ABI_MAX_FRAMES, *b = frames + n;
+	uint32_t most = t->known < n ? t->known : n, i = 0;
+
+	while (i + 8 <= most && !memcmp(a - i - 8, b - i - 8, 8 * sizeof(*a)))
+		i += 8;
+	while (i < most && !memcmp(a - i - 1, b - i - 1, sizeof(*a)))
+		i++;
+	return i;
+}
+
+/* 0, -ENOMEM, or -EBADMSG: the BPF side sends no frame of this kind. */
+static int resolve_frame(struct process *p, const struct raw_frame *raw, uint32_t *id)
+{
+	switch (raw_frame_kind(raw)) {
+	case FRAME_PYTHON:
+		return symbolizer_frame(p->sym, raw, id);
+	case FRAME_NATIVE:
+		p->stats.native++;
+		return other_frame(&p->others, FRAME_OF_NATIVE, id);
+	case FRAME_KERNEL:
+		return other_frame_of_kernel(&p->others, raw->code, id);
+	default:
+		return -EBADMSG;
+	}
+}
+
+/*
+ * Fill t with the sample's stack. t->known ends before a frame that could not be resolved, so
+ * that this frame is counted in each sample; and before a frame without a fingerprint, because
+ * its address may have another code object in the next sample.
+ */
+static int resolve_stack(struct process *p, struct thread *t, const struct raw_sample *raw)
+{
+	uint32_t n = raw->nframes, i, fresh = n - shared_frames(t, raw->frames, n);
+	const struct symbolizer_stats *stats = symbolizer_stats(p->sym);
+	struct raw_frame *frames = t->raw + ABI_MAX_FRAMES - n;
+	uint32_t *ids = t->ids + ABI_MAX_FRAMES - n;
+	int err;
+
+	memcpy(frames, raw->frames, fresh * sizeof(*frames));
+	t->known = n;
+	for (i = 0; i < fresh; i++) {
+		uint64_t unresolved = stats->unresolved;
+
+		err = resolve_frame(p, &raw->frames[i], &ids[i]);
+		if (err) {
+			t->known = 0;
+			return err;
+		}
+		if (stats->unresolved != unresolved || !raw->frames[i].id)
+			t->known = n - i - 1;
+	}
+	return 0;
+}
+
+int process_extra(struct process *p, const struct raw_extra *x, size_t len)
+{
+	struct thread *t;
+
+	if (len < offsetof(struct raw_extra, kernel) || x->nkernel > RAW_KERNEL_FRAMES ||
+	    len < offsetof(struct raw_extra, kernel) + x->nkernel * sizeof(x->kernel[0]))
+		return -EBADMSG;
+	t = process_thread(p, x->tid, x->interp_id);
+	if (!t)
+		return process_without_memory(p, x->tid, -ENOMEM);
+	memcpy(&t->extra, x,
+	       offsetof(struct raw_extra, kernel) + x->nkernel * sizeof(x->kernel[0]));
+	return 0;
+}
+
+/*
+ * Set t's exception and kernel stack to those of the RAW_EXTRA of this record, or to none. A tick
+ * has no frames of the scheduler to leave out: they are what it has interrupted.
+ */
+static int take_extra(struct process *p, struct thread *t, const struct raw_sample *raw)
+{
+	bool tick = raw->h.kind == RAW_SAMPLE;
+	const struct raw_extra *x = &t->extra;
+	uint32_t i;
+	int err = 0;
+
+	t->nkernel = 0;
+	t->exception = UINT32_MAX;
+	if (x->h.time_ns != raw->h.time_ns)
+		return 0;
+	if (x->exception[0])
+		err = other_frame_of_exception(&p->others, x->exception, &t->exception);
+	i = !p->args.kernel ? x->nkernel : tick ? 0 : other_frames_first_of_kernel(&p->others, x);
+	for (; !err && i < x->nkernel; i++) {
+		err = other_frame_of_kernel(&p->others, x->kernel[i], &t->kernel[t->nkernel]);
+		t->nkernel += !err;
+	}
+	return err;
+}
+
+/* Keep the context behind the record's stack for the thread's events, or that it has none. */
+static int take_trace(struct thread *t, const struct raw_sample *raw, size_t len)
+{
+	size_t at = raw_sample_bytes(raw->nframes, raw->flags);
+
+	return thread_set_trace(t, (const uint8_t *)raw + at,
+				raw->flags & RAW_TRACED ? len - at : 0);
+}
+
+/* Set t's machine code to that of this record, or to none. */
+static int take_native(struct process *p, struct thread *t, const struct raw_head *raw)
+{
+	const uint8_t cut = RAW_TRUNCATED | RAW_UNREADABLE | RAW_BROKEN_END | RAW_SWITCHING;
+
+	if (p->native && !t->native)
+		t->native = malloc(sizeof(*t->native));
+	if (!t->native)
+		return p->native ? -ENOMEM : 0;
+	return process_take_native(p, raw, !(raw->flags & cut), t->native);
+}
+
+int process_take_stack(struct process *p, const struct raw_sample *raw, size_t len,
+		       struct thread **t)
+{
+	int err;
+
+	if (len < offsetof(struct raw_sample, frames) || raw->nframes > ABI_MAX_FRAMES ||
+	    len < raw_sample_bytes(raw->nframes, raw->flags) || !raw_sample_weight(raw))
+		return -EBADMSG;
+	*t = process_thread(p, raw->tid, raw->interp_id);
+	if (!*t)
+		return -ENOMEM;
+	err = resolve_stack(p, *t, raw);
+	if (!err)
+		err = take_trace(*t, raw, len);
+	if (!err)
+		err = take_extra(p, *t, raw);
+	return err ? err : take_native(p, *t, (const struct raw_head *)raw);
+}
