@@ -41,6 +41,9 @@ static void put_capture(const struct agent *a, struct agent_metrics *m)
 	m->processes_seen = c.processes_seen;
 	m->processes = c.processes_live;
 	m->processes_pending = c.processes_pending;
+	m->has_native = a->config->native != AGENT_NATIVE_OFF;
+	m->native = t.native;
+	m->native_counts = c.native;
 }
 
 static void put_windows(const struct agent *a, struct agent_metrics *m)

@@ -26,7 +26,8 @@ static struct tach_exporter_args tach_args(const struct agent_files *f,
 		.dir = t->dir, .rotate_time_ns = t->rotate_time_ns,
 		.rotate_size_bytes = t->rotate_size_bytes, .keep = t->keep,
 		.rate_hz = c->rate_hz, .mode = f->args.mode,
-		.features = FEATURE_ALL_THREADS | FEATURE_GC,
+		.features = FEATURE_ALL_THREADS | FEATURE_GC |
+			    (c->native != AGENT_NATIVE_OFF ? FEATURE_NATIVE : 0),
 		.counts = f->args.counts, .ctx = f->args.ctx,
 	};
 }

@@ -19,10 +19,11 @@
 #include "doctor/precheck.h"
 #include "doctor/workers_start.h"
 #include "host/identity.h"
+#include "host/kallsyms.h"
 #include "resolve/process.h"
 
 static const struct worker_kind *const agent_workers[] = {
-	CAPTURE_WORKERS, &sender_kind, &metrics_server_kind,
+	CAPTURE_WORKERS, &sender_kind, &metrics_server_kind, CAPTURE_NATIVE_WORKERS,
 };
 
 static uint64_t clock_ns(clockid_t clock)
@@ -105,6 +106,15 @@ static int open_ctl(struct agent *a)
 	return a->ctl ? 0 : -errno;
 }
 
+/* Without the kernel's names its functions are left out. */
+static void read_kernel_names(struct agent *a)
+{
+	a->kernel = kallsyms_read("/proc/kallsyms");
+	if (!a->kernel)
+		log_info("the kernel's functions are left out: /proc/kallsyms %s", errno == EPERM ?
+			 "hides its addresses" : strerror(errno));
+}
+
 static int open_capture(struct agent *a)
 {
 	static const enum sampler_event events[] = {
@@ -120,8 +130,14 @@ static int open_capture(struct agent *a)
 		.event = events[a->config->event], .sent_codes = SENT_SLOTS,
 		.identities = a->identities, .observer = agent_windows_observer(a->windows),
 		.proc_filter = agent_filter(a), .filter_may_change = true,
+		.native = a->config->native != AGENT_NATIVE_OFF,
+		.native_full = a->config->native == AGENT_NATIVE_FULL,
+		.native_lines = a->config->native == AGENT_NATIVE_LINES,
 	};
 
+	if (args.native)
+		read_kernel_names(a);
+	args.kernel = a->kernel;
 	a->capture = capture_new(&args);
 	return a->capture ? 0 : -errno;
 }
@@ -170,6 +186,7 @@ static uint64_t host_number(void)
 
 int agent_start(struct agent *a)
 {
+	size_t kinds = ARRAY_SIZE(agent_workers);
 	int err = precheck_record(false);
 
 	if (err)
@@ -178,7 +195,9 @@ int agent_start(struct agent *a)
 	a->reload_ok = true;
 	notify_begin(&a->notify);
 	output_keep_roots();	/* under sudo, too: the agent belongs to the host */
-	a->workers = !workers_start(agent_workers, ARRAY_SIZE(agent_workers));
+	if (a->config->native == AGENT_NATIVE_OFF)
+		kinds -= CAPTURE_NATIVE_WORKER_CNT;	/* the last ones */
+	a->workers = !workers_start(agent_workers, kinds);
 	agent_signals_catch();
 	a->identities = identities_new(inspector_names);
 	err = a->identities ? open_parts(a) : -ENOMEM;
@@ -205,6 +224,7 @@ void agent_free(struct agent *a)
 	agent_windows_free(a->windows);
 	agent_pythons_free(a->pythons);
 	identities_free(a->identities);
+	kallsyms_free(a->kernel);
 	proc_filter_free(&a->filters[0]);
 	proc_filter_free(&a->filters[1]);
 	notify_end(&a->notify);

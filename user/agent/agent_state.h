@@ -39,6 +39,7 @@ struct agent {
 	struct proc_filter filters[2];		/* a reload makes the other one */
 	int filter;				/* which is in force */
 	struct identities *identities;
+	struct kallsyms *kernel;		/* names of the kernel's functions; NULL: none */
 	struct agent_windows *windows;
 	struct agent_exports *exports;
 	struct agent_files *files;

@@ -5,6 +5,7 @@
 
 #include "agent/agent_state.h"
 #include "config/config.h"
+#include "base/arith.h"
 #include "base/json.h"
 #include "base/util.h"
 #include "capture/capture.h"
@@ -43,6 +44,17 @@ static void put_exporter_text(const struct agent *a, size_t i, FILE *f)
 	fputc('\n', f);
 }
 
+static void put_native_text(const struct status *s, FILE *f)
+{
+	const struct native_sums *n = &s->totals.native;
+	uint64_t stacks = native_sums_stacks(n), cut = native_sums_cut(n);
+
+	fprintf(f, "machine code: %llu frames, %.1f %% without a symbol; %.1f %% of the stacks "
+		"unwound in part; %u tables, %llu KiB\n", (unsigned long long)n->frames,
+		percent(n->unnamed, n->frames), percent(cut, stacks), s->capture.native.tables,
+		(unsigned long long)s->capture.native.memory_bytes / 1024);
+}
+
 static void put_text(struct agent *a, const struct status *s, FILE *f)
 {
 	const struct spool_dir *spool = delivery_spool(agent_exports_delivery(a->exports));
@@ -53,6 +65,8 @@ static void put_text(struct agent *a, const struct status *s, FILE *f)
 		s->services, s->capture.processes_seen);
 	fprintf(f, "samples: %llu, %llu lost\n",
 		(unsigned long long)(s->totals.samples), (unsigned long long)s->totals.lost_total);
+	if (a->config->native != AGENT_NATIVE_OFF)
+		put_native_text(s, f);
 	fprintf(f, "windows: %llu of %g s\n", (unsigned long long)s->windows.finished,
 		a->config->window_ns / 1e9);
 	for (i = 0; i < agent_exports_cnt(a->exports); i++)
@@ -106,6 +120,8 @@ static void put_json(struct agent *a, const struct status *s, FILE *f)
 	for (i = 0; i < LOSS_CNT; i++)
 		json_uint(&j, loss_names[i].key, s->totals.lost[i]);
 	json_object_end(&j);
+	if (a->config->native != AGENT_NATIVE_OFF)
+		native_json(&j, &s->totals.native, &s->capture);
 	json_uint(&j, "windows", s->windows.finished);
 	json_double(&j, "window_s", a->config->window_ns / 1e9);
 	json_array(&j, "exporters");

@@ -141,6 +141,11 @@ static const char *next_value(struct parser *p, const struct cli_option *opt)
 	return *++p->argv;
 }
 
+bool cli_value_is_optional(const struct cli_option *opt)
+{
+	return opt->arg && opt->arg[0] == '[';
+}
+
 static int parse_long(struct parser *p)
 {
 	const char *name = p->argv[0] + 2;
@@ -156,7 +161,7 @@ static int parse_long(struct parser *p)
 	}
 	if (value)
 		return opt->set(p->target, opt, value + 1);
-	if (opt->arg) {
+	if (opt->arg && !cli_value_is_optional(opt)) {
 		value = next_value(p, opt);
 		if (!value)
 			return -EINVAL;
@@ -231,7 +236,7 @@ static void print_option(const struct cli_option *opt, FILE *out)
 			      fprintf(out, "      --%s", opt->name);
 
 	if (opt->arg)
-		n += fprintf(out, " %s", opt->arg);
+		n += fprintf(out, "%s%s", cli_value_is_optional(opt) ? "" : " ", opt->arg);
 	if (n > HELP_COLUMN - 2)
 		n = fprintf(out, "\n") - 1;
 	fprintf(out, "%*s", HELP_COLUMN - n, "");

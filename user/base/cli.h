@@ -7,17 +7,19 @@
 #ifndef TACHBPF_CLI_H
 #define TACHBPF_CLI_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
 struct cli_option {
 	char letter;		/* 0: long form only */
 	const char *name;	/* without the dashes */
-	const char *arg;	/* name of the value in --help; NULL: there is no value */
+	const char *arg;	/* name of the value in --help; NULL: there is no value; "[=NAME]":
+				 * it can be left out, and stands behind = */
 	const char *group;	/* heading in --help; options of a group are neighbours */
 	const char *help;	/* lines are broken where they are full; NULL: an old name, not in
 				 * --help */
-	/* Apply value (NULL if arg is). 0, or -errno after having logged why. */
+	/* Apply value; NULL: there is none. 0, or -errno after having logged why. */
 	int (*set)(void *target, const struct cli_option *opt, const char *value);
 	size_t off;		/* for set: offset in target */
 	const void *data;	/* for set: what is allowed */
@@ -44,6 +46,9 @@ struct cli_command {
  * reason has been logged in one line.
  */
 int cli_parse(const struct cli_command *cmd, char **argv, void *target);
+
+/* Can the option's value be left out? */
+bool cli_value_is_optional(const struct cli_option *opt);
 
 /* The parts of --help: usage and what the command does; the options, by group; examples. */
 void cli_print_usage(const struct cli_command *cmd, FILE *out);

@@ -23,6 +23,7 @@
 #include "capture/capture_filter.h"
 #include "capture/capture_inspect.h"
 #include "capture/capture_losses.h"
+#include "capture/capture_native.h"
 #include "capture/capture_records.h"
 #include "capture/capture_state.h"
 #include "capture/capture_thin.h"
@@ -34,6 +35,7 @@
 #include "host/identity.h"
 #include "host/reader.h"
 #include "host/remote_mem.h"
+#include "native/native.h"
 #include "resolve/observer.h"
 #include "tachbpf.skel.h"
 #include "target/discover.h"
@@ -189,7 +191,9 @@ static int load(struct capture *s)
 		bpf_map__set_max_entries(s->skel->maps.burst_procs, 1);
 	bpf_map__set_max_entries(s->skel->maps.sent_codes, s->args.sent_codes);
 	capture_losses_configure(s);
-	err = capture_filter_configure(s);
+	err = capture_native_configure(s);
+	if (!err)
+		err = capture_filter_configure(s);
 	if (!err)
 		err = size_ring(s);
 	if (err)
@@ -211,7 +215,12 @@ static int load(struct capture *s)
 	if (err)
 		return err;
 	s->ring = ring_buffer__new(bpf_map__fd(s->skel->maps.events), take_record, s, NULL);
-	return s->ring ? capture_wake_for(s, sampler_timer(s->sampler)) : -errno;
+	err = s->ring ? capture_wake_for(s, sampler_timer(s->sampler)) : -errno;
+	if (!err)
+		err = capture_native_start(s);
+	if (err || !s->life.machine.native)
+		return err;
+	return capture_wake_for(s, native_fd(s->life.machine.native));
 }
 
 struct capture *capture_new(const struct capture_args *args)
@@ -242,8 +251,9 @@ void capture_free(struct capture *s)
 	sampler_free(s->sampler);
 	ring_buffer__free(s->ring);
 	capture_losses_free(s);
-	tachbpf_bpf__destroy(s->skel);
 	lifecycle_free(&s->life);
+	capture_native_free(s);
+	tachbpf_bpf__destroy(s->skel);
 	exe_cache_free(s->exes);
 	discovery_free(s->discovery);
 	counters_free(&s->counters);
@@ -263,6 +273,7 @@ int capture_start(struct capture *s)
 		log_error("cannot list the processes in /proc: %s", strerror(-err));
 		return err;
 	}
+	capture_native_prepare(s);
 	if (s->args.observer->ops->start)
 		s->args.observer->ops->start(s->args.observer, now_ns());
 	s->startup_cpu_s = cpu_time_s();
@@ -288,6 +299,7 @@ int capture_poll(struct capture *s, int timeout_ms)
 	sampler_vary(s->sampler);
 	lifecycle_fail(&s->life, take_records(s, now_ns() + TAKE_MS * MS_NS));
 	capture_inspect_due(s);
+	capture_native_poll(s);
 	return s->life.err;
 }
 
@@ -398,6 +410,7 @@ int capture_stop(struct capture *s)
 	if (ops->stop)
 		ops->stop(s->args.observer, missed_pct(s));
 	remote_mem_grant(NAMES_AT_STOP_NS);
+	native_life_stop(&s->life.machine);
 	while ((t = lifecycle_next_profiled(&s->life, &pos)))
 		lifecycle_step(&s->life, t, PROC_EV_ENDED, NULL);
 	return s->life.err;
@@ -425,6 +438,7 @@ void capture_counts(struct capture *s, struct capture_counts *out)
 		.sent_codes = s->args.sent_codes,
 		.hardware_cycles = sampler_is_hardware(s->sampler),
 	};
+	capture_native_counts(s, &out->native);
 	if (s->args.self_time)
 		counters_read_cost(&out->cost, bpf_map__fd(s->skel->maps.sample_times));
 }

@@ -30,6 +30,9 @@ struct capture_args {
 	bool opcodes;			/* frames get the opcode of their instruction */
 	bool native_threads;		/* ticks in threads without a Python stack are events, too */
 	bool self_time;			/* measure how long samples take */
+	bool native;			/* stacks get the frames of machine code */
+	bool native_full;		/* of these, the interpreter's own, too */
+	bool native_lines;		/* they have lines, and inlined functions */
 	bool trace_context;		/* events have their thread's context: capture_trace.h */
 	bool bursts;			/* capture_thin() may be called */
 	bool no_sample_limit;		/* no walk is cut off by the time limit */

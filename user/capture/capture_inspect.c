@@ -52,6 +52,8 @@ void capture_process_args(const struct capture *s, struct process_args *args)
 	args->unit = s->mode->unit;
 	args->opcodes = s->args.opcodes;
 	args->kernel = s->args.kernel;
+	args->native = s->life.machine.native;
+	args->native_full = s->args.native_full;
 	args->wait_frames = s->mode->wait_frames;
 	args->runnable_frames = s->mode->runnable_frames;
 	if (s->mode->waits)
@@ -288,6 +290,8 @@ static void inspect_timed(struct capture *s, struct tracked *t)
 	struct finding f;
 
 	find(s, t, &f);
+	if (files != t->files)
+		native_life_stale(&s->life.machine, t->process);
 	inspect_done(&t->schedule, now_ns(), cpu_ns() - begin, files != t->files);
 	take_finding(s, t, inspected_ns, &f);
 }

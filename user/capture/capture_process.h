@@ -10,11 +10,15 @@
 
 #include "capture/offcpu_scan.h"
 #include "host/reader.h"
+#include "native/native.h"
 #include "target/inspector.h"
 #include "target/parser.h"
 
 /* The kinds of workers (worker.h) that a capture can have, for the keeper's list. */
 #define CAPTURE_WORKERS &reader_kind, &inspector_kind, &parser_kind, &offcpu_scan_walker
+/* With --native these, too, behind all others: without it the keeper has not their rights. */
+#define CAPTURE_NATIVE_WORKERS &native_opener_kind, &native_cache_kind
+#define CAPTURE_NATIVE_WORKER_CNT 2
 
 /*
  * To be called between capture_new() and capture_start(). Raises the limit of open files (two a

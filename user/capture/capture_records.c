@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/util.h"
+#include "bpf/abi_native.h"
 #include "capture/capture_filter.h"
 #include "capture/capture_inspect.h"
 #include "capture/capture_losses.h"
@@ -70,6 +71,7 @@ static void take_changed(struct capture *s, const struct raw_tick *tick)
 
 	if (!t)
 		return;
+	native_life_stale(&s->life.machine, t->process);
 	inspect_changed(&t->schedule);
 	capture_inspect_if_due(s, t);
 }
@@ -131,6 +133,15 @@ static void take_extra(struct capture *s, const struct raw_extra *x, size_t len)
 
 	if (t)
 		lifecycle_fail(&s->life, process_extra(t->process, x, len));
+}
+
+/* As take_extra(). */
+static void take_native(struct capture *s, const struct raw_native *raw, size_t len)
+{
+	struct tracked *t = profiled(s, &raw->h);
+
+	if (t)
+		lifecycle_fail(&s->life, process_native(t->process, raw, len));
 }
 
 /* Renames arrive in their order: the last name stays. */
@@ -197,7 +208,7 @@ static void take_fork(struct capture *s, const struct raw_lifecycle *ev)
 	};
 	child_identity(s, ev, parent, &args.identity);
 	capture_process_args(s, &args);
-	t = lifecycle_admit(&s->life, &(struct step){ .args = &args });
+	t = lifecycle_admit(&s->life, &(struct step){ .args = &args, .parent = ev->parent_tgid });
 	if (t)
 		capture_filter_judge_admitted(s, t, ev->h.time_ns);
 }
@@ -372,6 +383,10 @@ void capture_take(struct capture *s, const void *data, size_t len)
 	case RAW_EXTRA:
 		if (len >= offsetof(struct raw_extra, kernel))
 			take_extra(s, data, len);
+		break;
+	case RAW_NATIVE:
+		if (len >= offsetof(struct raw_native, frames))
+			take_native(s, data, len);
 		break;
 	case RAW_NO_STACK:
 		if (len >= sizeof(struct raw_no_stack))

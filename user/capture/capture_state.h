@@ -3,7 +3,8 @@
  * capture_state.h - struct capture, for the files of this room only.
  *
  * A file calls only later ones of this list: capture.c, capture_set_filter.c, capture_wait.c,
- * capture_records.c, capture_inspect.c, capture_filter.c, capture_losses.c, lifecycle.c.
+ * capture_records.c, capture_inspect.c, capture_filter.c, capture_losses.c, capture_native.c,
+ * lifecycle.c.
  */
 #ifndef TACHBPF_CAPTURE_STATE_H
 #define TACHBPF_CAPTURE_STATE_H
@@ -11,6 +12,7 @@
 #include "capture/capture.h"
 #include "capture/counters.h"
 #include "capture/lifecycle.h"
+#include "capture/native_maps.h"
 #include "recording/capture_counts.h"
 
 struct capture {
@@ -25,6 +27,7 @@ struct capture {
 	uint64_t filter_changed_ns;	/* records from before this time are judged again; 0: none,
 					 * UINT64_MAX: all, while the conditions change */
 	struct lifecycle life;		/* the processes; its err ends the capture */
+	struct map_set native_maps;	/* with --native */
 	struct counters counters;	/* as of the last read_counters() */
 	struct loss_reader *losses;	/* NULL: there are no BPF programs, in a test */
 	void *loss_tables;		/* what it reads */

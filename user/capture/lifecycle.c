@@ -274,7 +274,7 @@ static void end_process(struct lifecycle *l, struct tracked *t, uint64_t end_ns)
 	lru_remove(&l->places, &t->place);
 	l->live_cnt--;
 	lifecycle_fail(l, process_emit_open_waits(p, until));
-	process_retry_names(p);
+	native_life_end(&l->machine, p);
 	if (l->observer->ops->end)
 		lifecycle_fail(l, l->observer->ops->end(l->observer, p, end_ns));
 	process_free(p);
@@ -295,6 +295,7 @@ static void begin_process(struct lifecycle *l, struct tracked *t, const struct s
 	lifecycle_fail(l, lru_add(&l->places, &t->place, args.identity.uid));
 	if (step->inspected_ns)
 		process_set_admitted(t->process, step->inspected_ns, now_ns());
+	lifecycle_fail(l, native_life_begin(&l->machine, t->process, step->parent));
 	l->begun_cnt++;
 	l->live_cnt++;
 	if (l->observer->ops->begin)

@@ -20,6 +20,7 @@
 #include "base/lru.h"
 #include "base/u64map.h"
 #include "bpf/abi.h"
+#include "capture/native_life.h"
 #include "resolve/process.h"
 #include "target/inspect_schedule.h"
 
@@ -84,12 +85,14 @@ struct step {
 	uint64_t inspected_ns;	/* FOUND: when the inspection began (CLOCK_MONOTONIC) */
 	uint64_t end_ns;	/* when the process ended (CLOCK_MONOTONIC); 0: now */
 	uint8_t unselected;	/* EXCLUDED, DISMISSED: UNSELECTED_* bits */
+	pid_t parent;		/* ADMITTED at a fork: the process that forked it; otherwise 0 */
 };
 
-/* Zero-initialise; then set table and observer, which outlive it. */
+/* Zero-initialise; then set table and observer, and with --native machine.native. */
 struct lifecycle {
 	struct bpf_map *table;		/* py_procs */
 	struct observer *observer;
+	struct native_life machine;	/* machine code of the profiled processes */
 	struct u64map tracked;		/* tgid -> struct tracked */
 	uint32_t unseen_after;		/* for proc_table_remove_unseen() */
 	struct lru places;		/* the processes that are profiled, by their users */

@@ -21,6 +21,7 @@
 const volatile bool cfg_gc = true;
 const volatile unsigned char cfg_need_status = 0;
 const volatile bool cfg_trace_context = false;
+const volatile bool cfg_native = false;
 const volatile unsigned int cfg_sent_slots = OFFCPU_SCAN_SENT_SLOTS;
 const volatile unsigned int cfg_wakeup_bytes = 0;
 const volatile unsigned int cfg_codes_bytes = 0xffffffff;

@@ -98,6 +98,8 @@ static void bash_value(enum command_id command, const struct cli_option *opt)
 	if (!opt->arg)
 		return;
 	print_bash_case(command, opt);
+	if (cli_value_is_optional(opt))
+		fputs("if [[ $assigned ]]; then ", stdout);
 	if (has_words(command, opt)) {
 		fputs("COMPREPLY=($(compgen -W '", stdout);
 		print_words(command, opt);
@@ -107,7 +109,7 @@ static void bash_value(enum command_id command, const struct cli_option *opt)
 	} else {
 		fputs("COMPREPLY=()", stdout);
 	}
-	fputs("; return ;;\n", stdout);
+	fputs(cli_value_is_optional(opt) ? "; return; fi ;;\n" : "; return ;;\n", stdout);
 }
 
 /* With sed -E: the options in what `tachbpf agent --help` prints, and what each does. */
@@ -136,7 +138,7 @@ static void print_bash(void)
 	fputs("# bash completion for tachbpf; made by: tachbpf completion bash\n"
 	      "_tachbpf() {\n"
 	      "\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}\n"
-	      "\tlocal command=record options= i word commands='", stdout);
+	      "\tlocal command=record options= assigned= i word commands='", stdout);
 	print_commands();
 	fputs("'\n"
 	      "\tfor ((i = 1; i < COMP_CWORD; i++)); do\n"
@@ -147,8 +149,9 @@ static void print_bash(void)
 	      "\tdone\n"
 	      "\t# bash cuts --option=value into three words.\n"
 	      "\tif [[ $cur == = ]]; then\n"
-	      "\t\tcur=\n"
+	      "\t\tcur= assigned=1\n"
 	      "\telif [[ $prev == = ]]; then\n"
+	      "\t\tassigned=1\n"
 	      "\t\tprev=${COMP_WORDS[COMP_CWORD-2]}\n"
 	      "\tfi\n"
 	      "\tif [[ \" $commands \" == *\" ${COMP_WORDS[1]} \"* ]] && ((COMP_CWORD > 1)); then\n"
@@ -205,12 +208,12 @@ static void zsh_option(enum command_id command, const struct cli_option *opt)
 	if (opt->letter)
 		printf("'*'{-%c,--%s}", opt->letter, opt->name);
 	else
-		printf("'*'--%s", opt->name);
+		printf("'*'--%s%s", opt->name, cli_value_is_optional(opt) ? "=-" : "");
 	fputs("'[", stdout);
 	print_help_text(opt->help, true);
 	fputs("]", stdout);
 	if (opt->arg) {
-		fputs(": :", stdout);
+		fputs(cli_value_is_optional(opt) ? ":: :" : ": :", stdout);
 		if (has_words(command, opt)) {
 			putchar('(');
 			option_words(command, opt, print_word, &cnt);
@@ -302,7 +305,7 @@ static void fish_option(enum command_id command, const struct cli_option *opt)
 	if (opt->letter)
 		printf(" -s %c", opt->letter);
 	if (opt->arg && has_words(command, opt)) {
-		fputs(" -x -a '", stdout);
+		fputs(cli_value_is_optional(opt) ? " -f -a '" : " -x -a '", stdout);
 		print_words(command, opt);
 		putchar('\'');
 	} else if (opt->arg) {

@@ -55,6 +55,8 @@ static int convert_with(struct convert *c, const struct profile_file *file, stru
 	err = c->out.sink->ops->begin(c->out.sink, &meta, tables);
 	if (!err)
 		err = profile_set_run(c->set, file, r, on_event, c);
+	if (!err && c->remap)
+		err = remap_libraries(c->remap);
 	if (!err)
 		err = c->out.sink->ops->end(c->out.sink, &stats);
 	if (!err)

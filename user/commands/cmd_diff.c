@@ -22,6 +22,7 @@
 #include "commands/profile_set.h"
 #include "formats/html/flamegraph.h"
 #include "formats/readers.h"
+#include "model/native_frame.h"
 #include "model/profile_names.h"
 
 /* Columns of the numbers in front of the names, with their gaps. */
@@ -116,10 +117,11 @@ static void json_row(struct json *j, const struct diff_row *row)
 {
 	json_object(j, NULL);
 	json_string_n(j, "function", row->func.data, row->func.len);
-	if (frame_kind_has_file(row->kind))
+	if (frame_has_file(row->kind, &row->file))
 		json_string_n(j, "file", row->file.data, row->file.len);
 	else
 		json_null(j, "file");
+	json_string(j, "kind", profile_frame_kind_name(row->kind));
 	if (row->line > 0)
 		json_int(j, "line", row->line);
 	else
@@ -181,7 +183,7 @@ static char *place_of(const struct diff_row *row)
 {
 	char *file, *place = NULL;
 
-	if (!frame_kind_has_file(row->kind))
+	if (!frame_has_file(row->kind, &row->file))
 		return strdup("");
 	file = text_escape(row->file.data, row->file.len);
 	if (!file || row->line <= 0)
@@ -339,6 +341,8 @@ static int read_side(struct side *s, const struct diff_options *opts, size_t i)
 		s->graph = flamegraph_new();
 	else
 		s->report = report_new(REPORT_BY_FUNCTION);
+	if (s->report && opts->native)
+		report_show_native(s->report);
 	if (s->report && opts->detail)
 		report_show_detail(s->report);
 	if (!s->report && !s->graph)

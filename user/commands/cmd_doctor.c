@@ -31,7 +31,7 @@ struct diagnosis {
 	int features[FEATURE_CNT];
 	struct trial trial;
 	struct census census;
-	struct process_rights processes[COMMAND_WORKERS + 2];
+	struct process_rights processes[COMMAND_WORKERS + PROCESS_RIGHTS_BESIDES];
 	size_t process_cnt;
 	unsigned int problems;
 };

@@ -15,6 +15,7 @@
 #include "base/json.h"
 #include "base/output.h"
 #include "base/util.h"
+#include "commands/info_frames.h"
 #include "commands/info_other.h"
 #include "commands/info_threads.h"
 #include "commands/info_verify.h"
@@ -154,14 +155,18 @@ static void json_identity(struct json *j, const struct profile_file *file)
 	json_string(j, "unit", file->process.unit);
 }
 
-static void json_file(struct json *j, const struct profile_file *file,
-		      const struct tach_info *info, const struct info_threads *t)
+static int json_file(struct json *j, const struct profile_file *file,
+		     const struct tach_info *info, const struct profile_tables *tables,
+		     const struct info_threads *t)
 {
+	int err;
+
 	json_object(j, NULL);
 	json_identity(j, file);
 	json_string(j, "format", "tach");
 	json_header(j, info);
 	json_bool(j, "jit", has_jit(file));
+	err = info_frames_json(j, tables);
 	json_members(j, t);
 	info_threads_json(j, t, file->process.thread_names);
 	if (file->session) {
@@ -172,6 +177,7 @@ static void json_file(struct json *j, const struct profile_file *file,
 		json_null(j, "lost_threads");
 	}
 	json_object_end(j);
+	return err;
 }
 
 static void json_recordings(struct json *j, const struct profile_set *set)
@@ -279,16 +285,18 @@ static void print_identity(const struct profile_file *file)
 		print_text("unit", file->process.unit);
 }
 
-static void print_file(const struct run *run, const struct profile_file *file,
-		       const struct tach_info *info)
+static int print_file(const struct run *run, const struct profile_file *file,
+		      const struct tach_info *info, const struct profile_tables *tables)
 {
 	const struct info_threads *t = &run->threads;
+	int err;
 
 	print_identity(file);
 	if (t->process_cnt)
 		printf("  %-12s %zu in this file; report --by process lists them\n", "processes",
 		       t->process_cnt);
 	print_header(info);
+	err = info_frames_print(tables, run->limit);
 	if (has_jit(file))
 		print_text("jit", "runs CPython's JIT: lines are where a trace was entered, "
 			   "called or left");
@@ -299,6 +307,7 @@ static void print_file(const struct run *run, const struct profile_file *file,
 	}
 	info_threads_print(t, file->process.thread_names, run->limit);
 	printf("\n");
+	return err;
 }
 
 static void print_recordings(const struct profile_set *set)
@@ -377,10 +386,10 @@ static int show_file(void *ctx, const struct profile_file *file, struct reader *
 	if (!info)
 		show_other(run, file, r);
 	else if (run->as_json)
-		json_file(&run->json, file, info, t);
+		err = json_file(&run->json, file, info, reader_tables(r), t);
 	else
-		print_file(run, file, info);
-	return 0;
+		err = print_file(run, file, info, reader_tables(r));
+	return err;
 }
 
 static int show_set(struct run *run)

@@ -326,7 +326,7 @@ int ps_run(const struct ps_options *opts)
 		identities_free(ids);
 		return EXIT_FAILURE;
 	}
-	if (!command_workers_start()) {
+	if (!command_workers_start(false)) {
 		if (privileges_drop_all())
 			log_debug("privileges are kept");
 		reader_reads_proc();

@@ -53,7 +53,7 @@ struct record {
 	uint64_t start_ns, next_housekeep_ns, next_status_ns;
 	bool status_line;
 	bool workers;			/* they have the rights that we give up */
-	struct kallsyms *kernel;	/* NULL: without --kernel */
+	struct kallsyms *kernel;	/* of --kernel and --native; NULL: none */
 	struct opener opener;		/* of --open */
 };
 
@@ -111,7 +111,8 @@ static int open_recording(struct record *r)
 	args.by_pid = o->pid_cnt && o->proc_filter.children != CHILDREN_YES;
 	args.mode = &record_modes[o->mode];
 	args.features = FEATURE_ALL_THREADS | (o->capture.gc ? FEATURE_GC : 0) |
-			(o->capture.opcodes ? FEATURE_OPCODES : 0);
+			(o->capture.opcodes ? FEATURE_OPCODES : 0) |
+			(o->capture.native ? FEATURE_NATIVE : 0);
 	args.selection = selection ? selection : "";
 	r->recording = recording_new(&args);
 	free(selection);
@@ -123,14 +124,24 @@ static bool has_conditions(const struct record_options *o)
 	return o->proc_filter.cnt || o->proc_filter.min_age_s > 0;
 }
 
-/* --kernel: read the names of the kernel's functions. 0, or -errno after logging. */
+/*
+ * Read the names of the kernel's functions: --kernel cannot do without them, --native can. 0, or
+ * -errno after logging.
+ */
 static int read_kernel_names(struct record *r)
 {
-	if (!r->opts->kernel)
+	bool native = r->opts->capture.native;
+
+	if (!r->opts->kernel && !native)
 		return 0;
 	r->kernel = kallsyms_read("/proc/kallsyms");
 	if (r->kernel)
 		return 0;
+	if (!r->opts->kernel) {
+		log_info("the kernel's functions are left out: /proc/kallsyms %s (`tachbpf doctor` "
+			 "says more)", errno == EPERM ? "hides its addresses" : strerror(errno));
+		return 0;
+	}
 	if (errno == EPERM)
 		log_error("--kernel: /proc/kallsyms hides its addresses: set the sysctl "
 			  "kernel.kptr_restrict to 1 or 0, and run as root (CAP_SYSLOG)");
@@ -369,7 +380,7 @@ static int record(struct record *r)
 	if (!err && r->opts->open)
 		opener_start(&r->opener);
 	if (!err)
-		r->workers = !command_workers_start();
+		r->workers = !command_workers_start(r->opts->capture.native);
 	record_signals_catch(r->opts->command);	/* after the opener, which gets the defaults */
 	if (!err)
 		choose_owner(r->opts);

@@ -95,6 +95,8 @@ static int write_samples(struct job *j, struct writer *w, char *why)
 		err = w->sink->ops->begin(w->sink, &recover_info(j->r)->meta, intern_tables(in));
 	if (!err)
 		err = recover_samples(j->r, on_write, w, why, WHY_BYTES);
+	if (!err)
+		err = remap_libraries(w->remap);
 	/* No statistics: the duration and the missed ticks are unknown. */
 	if (!err)
 		err = w->sink->ops->end(w->sink, NULL);

@@ -19,12 +19,17 @@
 #include "commands/options.h"
 #include "commands/report_read.h"
 #include "commands/show_losses.h"
+#include "model/native_frame.h"
 #include "model/profile_names.h"
 #include "model/thread_names.h"
 
 /* Columns of the numbers; the widest column of names where no terminal limits it. */
 #define NUMBER_COLUMNS 28
 #define ALIGN_COLUMNS 60
+
+/* Below a table of Python functions, if the profile has others. */
+#define NATIVE_FOOT                                                                                \
+	"Self is with the machine code that a Python function called; --native lists its functions."
 
 struct run {
 	const struct report_options *opts;
@@ -62,10 +67,11 @@ static void json_row(struct json *j, const struct run *run, const struct report_
 	json_object(j, NULL);
 	if (by_code(run)) {
 		json_string_n(j, "function", row->func.data, row->func.len);
-		if (frame_kind_has_file(row->kind))
+		if (frame_has_file(row->kind, &row->file))
 			json_string_n(j, "file", row->file.data, row->file.len);
 		else
 			json_null(j, "file");
+		json_string(j, "kind", profile_frame_kind_name(row->kind));
 		if (row->line > 0)
 			json_int(j, "line", row->line);
 		else
@@ -336,6 +342,10 @@ static int print_table(const struct run *run, const struct report_row *rows, siz
 		if (cnt)
 			print_lines(run, lines, cnt);
 		limit_print_more("", all, cnt);
+		if (report_hides_native(run->read.report)) {
+			printf("\n");
+			text_wrap(stdout, NATIVE_FOOT, 0, text_terminal_width(stdout));
+		}
 		losses_print_foot(run->read.profiles, run->read.profile_cnt, run->opts->limit,
 				  run->opts->by == REPORT_BY_THREAD);
 	}
@@ -372,7 +382,8 @@ int report_run(const struct report_options *opts)
 
 	if (opts->by == REPORT_BY_GIL)
 		return gil_run(&(struct gil_options){ opts->input, opts->limit, opts->json });
-	err = report_read(&run.read, opts->by, opts->detail, &opts->input, 0);
+	err = report_read(&run.read, opts->by, opts->detail ? ROWS_OF_FRAMES :
+			  opts->native ? ROWS_OF_FUNCTIONS : ROWS_OF_PYTHON, &opts->input, 0);
 	if (!err)
 		err = print(&run);
 	if (!err)

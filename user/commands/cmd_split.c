@@ -235,6 +235,8 @@ static int close_piece(struct split *s, struct piece *p, int err)
 {
 	struct profile_stats stats;
 
+	if (p->sink && !err)
+		err = remap_libraries(p->remap);
 	if (p->sink && !err) {
 		piece_stats(s, p, &stats);
 		err = p->sink->ops->end(p->sink, &stats);

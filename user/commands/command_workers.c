@@ -5,9 +5,12 @@
 #include "capture/capture_process.h"
 #include "doctor/workers_start.h"
 
-const struct worker_kind *const command_workers[COMMAND_WORKERS] = { CAPTURE_WORKERS };
+const struct worker_kind *const command_workers[COMMAND_WORKERS] = {
+	CAPTURE_WORKERS, CAPTURE_NATIVE_WORKERS,
+};
 
-int command_workers_start(void)
+int command_workers_start(bool native)
 {
-	return workers_start(command_workers, COMMAND_WORKERS);
+	return workers_start(command_workers, native ? COMMAND_WORKERS :
+			     COMMAND_WORKERS - CAPTURE_NATIVE_WORKER_CNT);
 }

@@ -9,6 +9,7 @@
 #include "base/arith.h"
 #include "base/json.h"
 #include "commands/gil_show.h"
+#include "model/native_frame.h"
 #include "model/profile_names.h"
 
 static void json_place(struct json *j, const char *key, const struct gil_section *s, uint32_t place)
@@ -19,7 +20,7 @@ static void json_place(struct json *j, const char *key, const struct gil_section
 
 	json_object(j, key);
 	json_string_n(j, "function", func->data, func->len);
-	if (frame_kind_has_file(f->kind))
+	if (frame_has_file(f->kind, &t->strings[f->file]))
 		json_string_n(j, "file", file->data, file->len);
 	else
 		json_null(j, "file");

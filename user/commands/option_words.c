@@ -27,6 +27,9 @@ void option_words(enum command_id command, const struct cli_option *opt,
 	} else if (opt->set == opt_mode) {
 		for (i = 0; i < RECORD_MODE_CNT; i++)
 			each(ctx, record_modes[i].name);
+	} else if (opt->set == opt_native) {
+		for (i = 0; options_native[i]; i++)
+			each(ctx, options_native[i]);
 	} else if (opt->set == opt_status) {
 		for (i = 0; statuses[i]; i++)
 			each(ctx, statuses[i]);

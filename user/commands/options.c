@@ -88,11 +88,6 @@ static int check_record(struct options *o)
 		r->all = true;
 		selected = 1;
 	}
-	if (selected == 1 && r->kernel && !record_modes[r->mode].waits) {
-		log_error("--kernel shows where threads wait: give a mode that records waiting, "
-			  "such as -m offcpu or -m wall");
-		return -EINVAL;
-	}
 	if (selected == 1 && r->open && !r->html) {
 		log_error("--open shows what --html writes: give --html FILE, too");
 		return -EINVAL;
@@ -190,6 +185,8 @@ static int check_report(struct options *o)
 		bad = "--by gil is sorted by waits: leave --sort out";
 	else if (r->detail && r->by != REPORT_BY_FUNCTION && r->by != REPORT_BY_LINE)
 		bad = "--detail is for rows of functions and lines: leave it out, or --by";
+	else if (r->native && r->by != REPORT_BY_FUNCTION && r->by != REPORT_BY_LINE)
+		bad = "--native is for rows of functions and lines: leave it out, or --by";
 	if (!bad)
 		return 0;
 	log_error("%s", bad);
@@ -247,6 +244,8 @@ static int check_diff(struct options *o)
 		bad = "--json is for the table: leave it out, or --format and -o";
 	else if (d->format && d->detail)
 		bad = "--detail is for the table, the page has all frames: leave it out";
+	else if (d->format && d->native)
+		bad = "--native is for the table, the page has all frames: leave it out";
 	if (!bad)
 		return 0;
 	log_error("%s", bad);

@@ -38,7 +38,7 @@ struct record_options {
 	struct proc_filter proc_filter;	/* --container, --exclude-..., --children, --min-age */
 	char **command;			/* -- CMD ARGS...; NULL: none; not owned */
 	uint32_t rate_hz;		/* -r; 0: default for the selection */
-	bool kernel;			/* --kernel */
+	bool kernel;			/* --kernel; --native is in capture */
 	double duration_s;		/* -d; 0: until interrupted */
 	bool kill;			/* --kill: the command ends with the recording */
 	bool json;			/* --json: the summary as JSON on stdout */
@@ -91,6 +91,7 @@ struct report_options {
 	enum report_by by;		/* --by */
 	enum report_sort sort;		/* --sort */
 	uint32_t limit;			/* --limit; 0: all rows */
+	bool native;			/* --native */
 	bool detail;			/* --detail */
 	bool json;			/* --json */
 };
@@ -132,6 +133,7 @@ struct diff_options {
 	struct input_options input;
 	enum diff_sort sort;		/* --sort */
 	uint32_t limit;			/* --limit; 0: all rows */
+	bool native;			/* --native */
 	bool detail;			/* --detail */
 	bool json;			/* --json */
 	bool force;			/* --force: also what differs in mode or unit */

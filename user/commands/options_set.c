@@ -246,6 +246,30 @@ int opt_pids(void *target, const struct cli_option *opt, const char *value)
 	}
 }
 
+const char *const options_native[] = { "full", "lines", NULL };
+
+/* --native alone, or with one or more of the words, separated by commas. */
+int opt_native(void *target, const struct cli_option *opt, const char *value)
+{
+	struct capture_args *args = &((struct options *)target)->record.capture;
+	bool *const members[] = { &args->native_full, &args->native_lines };
+	size_t len, i;
+
+	args->native = true;
+	for (; value; value = value[len] ? value + len + 1 : NULL) {
+		len = strcspn(value, ",");
+		for (i = 0; options_native[i]; i++)
+			if (strlen(options_native[i]) == len &&
+			    !memcmp(options_native[i], value, len))
+				break;
+		if (!options_native[i])
+			return bad_value(opt, value, "give --native alone, or =full, =lines or "
+						     "=full,lines");
+		*members[i] = true;
+	}
+	return 0;
+}
+
 int opt_select(void *target, const struct cli_option *opt, const char *value)
 {
 	const struct select_option *which = opt->data;

@@ -52,6 +52,7 @@ int opt_every(void *target, const struct cli_option *opt, const char *value);
 int opt_format(void *target, const struct cli_option *opt, const char *value);
 
 /* These know the member that they set. */
+int opt_native(void *target, const struct cli_option *opt, const char *value);
 int opt_pids(void *target, const struct cli_option *opt, const char *value);
 int opt_thread(void *target, const struct cli_option *opt, const char *value);
 int opt_process(void *target, const struct cli_option *opt, const char *value);
@@ -68,6 +69,8 @@ int opt_files_word(void *target, char *word);
 int opt_no_word(void *target, char *word);
 int opt_shell_word(void *target, char *word);
 
+/* The words that opt_native() takes, NULL-terminated. */
+extern const char *const options_native[];
 /* The words that opt_shell_word() takes, by enum shell from SHELL_BASH on. */
 extern const char *const options_shells[];
 

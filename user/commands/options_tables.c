@@ -142,7 +142,12 @@ static const struct cli_option record_table[] = {
 	  "leave out CPU time of threads that run no Python", opt_no,
 	  AT(record.capture.native_threads), NULL },
 	{ 0, "kernel", NULL, "How to record",
-	  "also record where in the kernel threads wait", opt_flag, AT(record.kernel), NULL },
+	  "also the kernel's functions: where threads work in\nit, and where they wait",
+	  opt_flag, AT(record.kernel), NULL },
+	{ 0, "native", "[=HOW]", "How to record",
+	  "also functions of C and other machine code, and the\nkernel's; "
+	  "HOW: full (the interpreter's own, too),\nlines (and inlined functions)",
+	  opt_native, 0, NULL },
 	{ 'r', "rate", "RATE", "How to record",
 	  "samples per second and CPU: 99, 999, 10khz\n(default: 99 with -a, 999 otherwise)",
 	  opt_rate, AT(record.rate_hz), NULL },
@@ -242,8 +247,10 @@ static const struct cli_option info_table[] = {
 	GENERAL_OPTIONS,
 };
 
-#define DETAIL_OPTION(command)                                                                    \
-	{ 0, "detail", NULL, "Rows", "rows also for what is no Python function: <GC>,\n"           \
+#define FRAME_OPTIONS(command)                                                                    \
+	{ 0, "native", NULL, "Rows", "rows also for functions in machine code (C, C++, Rust,\n"   \
+	  "...): they have the self then", opt_flag, AT(command.native), NULL },                   \
+	{ 0, "detail", NULL, "Rows", "rows also for what is no function: <GC>,\n"                  \
 	  "<blocked in read>, ...: they have the self then", opt_flag, AT(command.detail), NULL }
 
 static const struct cli_option report_table[] = {
@@ -255,7 +262,7 @@ static const struct cli_option report_table[] = {
 	  AT(report.sort), sorts },
 	{ 0, "limit", "N", "Rows", "this many rows, 0 for all (default: 20)", opt_limit,
 	  AT(report.limit), NULL },
-	DETAIL_OPTION(report),
+	FRAME_OPTIONS(report),
 	FILTER_OPTIONS,
 	{ 0, "json", NULL, "Output", "as JSON", opt_flag, AT(report.json), NULL },
 	GENERAL_OPTIONS,
@@ -323,7 +330,7 @@ static const struct cli_option diff_table[] = {
 	  "name or file", opt_choice, AT(diff.sort), diff_sorts },
 	{ 0, "limit", "N", "Rows", "this many rows, 0 for all (default: 20)", opt_limit,
 	  AT(diff.limit), NULL },
-	DETAIL_OPTION(diff),
+	FRAME_OPTIONS(diff),
 	FILTER_OPTIONS,
 	{ 0, "force", NULL, "Comparison", "compare also different modes or units", opt_flag,
 	  AT(diff.force), NULL },

@@ -165,7 +165,7 @@ static int find_profiles(const struct recording_paths *p, struct input_options *
 static bool print_hot(struct input_options input, enum report_by by)
 {
 	struct report_read r;
-	int err = report_read(&r, by, false, &input, HOT_EVENTS);
+	int err = report_read(&r, by, ROWS_OF_PYTHON, &input, HOT_EVENTS);
 	bool any = err == -EFBIG || (!err && report_sample_cnt(r.report));
 
 	if (err == -EFBIG && by == REPORT_BY_FUNCTION)

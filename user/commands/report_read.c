@@ -11,6 +11,7 @@
 #include "base/util.h"
 #include "commands/options.h"
 #include "formats/readers.h"
+#include "model/native_frame.h"
 #include "model/profile_names.h"
 
 #define EVENTS_PER_PROFILE 1000		/* which take as long as opening a file */
@@ -173,7 +174,7 @@ static int add_profile(void *ctx, const struct profile_file *file, struct reader
 	return err;
 }
 
-int report_read(struct report_read *r, enum report_by by, bool detail,
+int report_read(struct report_read *r, enum report_by by, enum report_rows_of rows,
 		const struct input_options *input, uint64_t limit)
 {
 	int err;
@@ -183,7 +184,9 @@ int report_read(struct report_read *r, enum report_by by, bool detail,
 		return -EIO;
 	r->set.filter = &input->filter;
 	r->report = report_new(by);
-	if (r->report && detail)
+	if (r->report && rows == ROWS_OF_FUNCTIONS)
+		report_show_native(r->report);
+	if (r->report && rows == ROWS_OF_FRAMES)
 		report_show_detail(r->report);
 	err = r->report ? profile_set_each(&r->set, add_profile, r) : -ENOMEM;
 	return err || r->profile_cnt ? err : -EIO;	/* logged for each */
@@ -202,7 +205,7 @@ char *report_place(const struct report_row *row)
 {
 	char *file, *place = NULL;
 
-	if (!frame_kind_has_file(row->kind))
+	if (!frame_has_file(row->kind, &row->file))
 		return strdup("");
 	file = text_escape(row->file.data, row->file.len);
 	if (!file || row->line <= 0)

@@ -41,14 +41,20 @@ struct report_read {
 	bool spare_row;				/* the file's own row is not used so far */
 };
 
+enum report_rows_of {
+	ROWS_OF_PYTHON,		/* Python functions                                             */
+	ROWS_OF_FUNCTIONS,	/* functions of any language: report_show_native()              */
+	ROWS_OF_FRAMES,		/* all: report_show_detail()                                    */
+};
+
 /*
- * Read everything. detail: as report_show_detail(). limit: at most so many events, where opening a
+ * Read everything. rows: which frames have rows. limit: at most so many events, where opening a
  * file counts as some; 0: all.
  * Returns 0; -EIO if no profile could be read, which was logged; -EFBIG: there is more than limit;
  * -ENOMEM. Damage was logged, and is in r->set.failed. The caller calls report_read_free() in any
  * case.
  */
-int report_read(struct report_read *r, enum report_by by, bool detail,
+int report_read(struct report_read *r, enum report_by by, enum report_rows_of rows,
 		const struct input_options *input, uint64_t limit);
 void report_read_free(struct report_read *r);
 

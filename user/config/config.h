@@ -54,6 +54,7 @@ enum agent_mode {
 enum agent_paths { AGENT_PATHS_FULL, AGENT_PATHS_BASE };
 enum agent_compression { AGENT_COMPRESSION_NONE, AGENT_COMPRESSION_GZIP };
 enum agent_protocol { AGENT_HTTP_PROTOBUF };
+enum agent_native { AGENT_NATIVE_OFF, AGENT_NATIVE_ON, AGENT_NATIVE_FULL, AGENT_NATIVE_LINES };
 enum agent_event { AGENT_EVENT_AUTO, AGENT_EVENT_CYCLES, AGENT_EVENT_CLOCK };
 
 /* How a server is talked to. Of all strings in this file: "" stands for "not given", never NULL. */
@@ -98,6 +99,7 @@ struct agent_config {
 	enum agent_event event;
 	double probability;		/* > 0, <= 1 */
 	bool native_threads;
+	enum agent_native native;
 	bool trace_context;
 	enum log_level log_level;
 	struct agent_map labels;

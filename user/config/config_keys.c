@@ -32,6 +32,10 @@ static const struct config_word events[] = {
 	{ "auto", AGENT_EVENT_AUTO }, { "cycles", AGENT_EVENT_CYCLES },
 	{ "cpu-clock", AGENT_EVENT_CLOCK }, { 0 }
 };
+static const struct config_word natives[] = {
+	{ "off", AGENT_NATIVE_OFF }, { "on", AGENT_NATIVE_ON }, { "full", AGENT_NATIVE_FULL },
+	{ "lines", AGENT_NATIVE_LINES }, { 0 }
+};
 static const struct config_word levels[] = {
 	{ "error", LOG_QUIET }, { "info", LOG_NORMAL }, { "debug", LOG_VERBOSE },
 	{ "trace", LOG_DEBUG }, { 0 }
@@ -45,6 +49,7 @@ static const struct config_word compressions[] = {
 static const struct config_word protocols[] = { { "http/protobuf", AGENT_HTTP_PROTOBUF }, { 0 } };
 _Static_assert(sizeof(enum agent_event) == sizeof(int) && sizeof(enum log_level) == sizeof(int) &&
 	       sizeof(enum agent_paths) == sizeof(int) &&
+	       sizeof(enum agent_native) == sizeof(int) &&
 	       sizeof(enum agent_protocol) == sizeof(int) &&
 	       sizeof(enum agent_compression) == sizeof(int), "config_choice writes an int");
 
@@ -164,6 +169,9 @@ const struct config_key agent_keys[] = {
 	{ "native_threads", "native-threads", .type = &config_boolean, AT(native_threads),
 	  .preset = "true", .restart = true, SAMPLING, .help = "CPU time of threads that run no "
 	  "Python" },
+	{ "native", "native", .type = &config_choice, AT(native), .preset = "off",
+	  .words = natives, .restart = true, SAMPLING, .help = "functions of C and other machine "
+	  "code, and the kernel's; full: the interpreter's own, too" },
 	{ "trace_context", "trace-context", .type = &config_boolean, AT(trace_context),
 	  .restart = true, SAMPLING, .help = "link samples to the trace and span that their "
 	  "thread works on" },

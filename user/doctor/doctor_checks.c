@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +22,7 @@
 #include "base/text.h"
 #include "base/util.h"
 #include "doctor/bpf_features.h"
+#include "doctor/doctor_native.h"
 #include "doctor/precheck.h"
 #include "doctor/worker_calls.h"
 #include "host/containers.h"
@@ -41,25 +41,6 @@
 
 /* The inode of the host's cgroup namespace (include/linux/proc_ns.h, PROC_CGROUP_INIT_INO) */
 #define FIRST_CGROUP_NS 0xeffffffbu
-
-void finding_set(struct finding *f, enum verdict verdict, const char *fmt, ...)
-{
-	va_list ap;
-
-	f->verdict = verdict;
-	va_start(ap, fmt);
-	vsnprintf(f->text, sizeof(f->text), fmt, ap);
-	va_end(ap);
-}
-
-void finding_fix(struct finding *f, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(f->fix, sizeof(f->fix), fmt, ap);
-	va_end(ap);
-}
 
 /* Read a file's first line, without its newline. 0 or -errno. */
 static int read_line(const char *path, char *out, size_t size)
@@ -472,5 +453,9 @@ const struct doctor_check doctor_checks[] = {
 	{ "machine", "open files", check_nofile, 0, 0, NULL },
 	{ "machine", "cgroups", check_cgroup, 0, 0, NULL },
 	{ "machine", "names of containers", check_names, 0, 0, NULL },
+	{ "--native", "helper", doctor_native_helper, 0, 0, NULL },
+	{ "--native", "mapped files", doctor_native_mapped_files, 0, 0, NULL },
+	{ "--native", "kernel's functions", doctor_native_kernel, 0, 0, NULL },
+	{ "--native", "tables on disk", doctor_native_tables, 0, 0, NULL },
 };
 const size_t doctor_check_cnt = ARRAY_SIZE(doctor_checks);

@@ -31,6 +31,13 @@ size_t process_rights(const struct worker_kind *const kinds[], size_t cnt,
 	for (i = 0; i < cnt; i++)
 		add(out, max, &n, (struct process_rights){
 			kinds[i]->name, kinds[i]->does, kinds[i]->jail->caps, filter });
+	/* The executable tachbpf-elf, which is no worker. */
+	add(out, max, &n, (struct process_rights){
+		"tachbpf-tables", "--native: makes unwind tables of libraries; opens nothing", 0,
+		filter });
+	add(out, max, &n, (struct process_rights){
+		"tachbpf-names", "--native: names functions of libraries; opens nothing", 0,
+		filter });
 	return n;
 }
 

@@ -21,8 +21,9 @@ struct process_rights {
 
 /*
  * What each process of a recording has: the program itself, the keeper of these kinds, a worker
- * of each kind. Fills out, at most max of them; returns how many.
+ * of each kind, the two helpers of --native. Fills out, at most max of them; returns how many.
  */
+#define PROCESS_RIGHTS_BESIDES 4	/* rows beside the kinds' */
 size_t process_rights(const struct worker_kind *const kinds[], size_t cnt,
 		      struct process_rights *out, size_t max);
 

@@ -89,6 +89,37 @@ static const struct family of_spool[] = {
 		      "Requests that a full or broken disk did not take."),
 };
 
+/* Of machine code. */
+static const struct family of_native[] = {
+	COUNTER("native_frames", FIELD_U64, native.frames, "Frames of machine code in samples."),
+	COUNTER("native_unnamed_frames", FIELD_U64, native.unnamed,
+		"Of these, frames without a symbol."),
+	COUNTER("native_uncertain_stacks", FIELD_U64, native.uncertain,
+		"Stacks whose Python frames did not match the interpreter's calls."),
+	GAUGE("native_files", FIELD_U32, native_counts.files,
+	      "Files with code that profiled processes have mapped."),
+	COUNTER("native_tables", FIELD_U32, native_counts.tables,
+		"Unwind tables that were loaded, of libraries and executables."),
+	COUNTER("native_tables_cached", FIELD_U32, native_counts.tables_cached,
+		"Of these, tables that were found on disk."),
+	COUNTER("native_tables_failed", FIELD_U32, native_counts.tables_failed,
+		"Files of which no table could be made."),
+	COUNTER("native_tables_evicted", FIELD_U32, native_counts.tables_evicted,
+		"Tables that gave way to others."),
+	GAUGE("native_memory_bytes", FIELD_U64, native_counts.memory_bytes,
+	      "Kernel memory of tables and mappings."),
+	COUNTER("native_names", FIELD_U64, native_counts.names,
+		"Addresses that were looked up in symbol tables."),
+	COUNTER("native_names_unknown", FIELD_U64, native_counts.names_unknown,
+		"Of these, addresses of which the file says nothing at all."),
+	COUNTER("native_files_stuck", FIELD_U64, native_counts.stuck,
+		"Files that did not answer when they were opened."),
+	COUNTER("native_processes_cut", FIELD_U32, native_counts.processes_cut,
+		"Processes with more mappings than are unwound."),
+	COUNTER("native_helper_restarts", FIELD_U64, native_counts.helper_restarts,
+		"Times that the helper tachbpf-elf ended and was started again."),
+};
+
 /* Of each exporter with a queue. */
 #define OF_COUNTS(name, member, help)                                                              \
 	{ PREFIX "exporter_" name, METRIC_COUNTER, FIELD_U64,                                      \
@@ -220,6 +251,19 @@ static void put_losses(const struct agent_metrics *m, struct metrics_text *t)
 			      m->window_others[i]);
 }
 
+static void put_native(const struct agent_metrics *m, struct metrics_text *t)
+{
+	size_t i;
+
+	metrics_family(t, PREFIX "native_stacks", METRIC_COUNTER,
+		       "Stacks of machine code, by the end of their walk; whole: it reached the "
+		       "thread's first function.");
+	for (i = 0; i < NATIVE_END_CNT; i++)
+		metrics_count(t, &(struct metric_label){ "end", native_end_names[i].key }, 1,
+			      m->native.ends[i]);
+	put_all(t, of_native, ARRAY_SIZE(of_native), m);
+}
+
 static void put_cost(const struct agent_metrics *m, struct metrics_text *t)
 {
 	static const char *const parts[AGENT_PARTS] = {
@@ -338,6 +382,8 @@ void agent_metrics_render(const struct agent_metrics *m, struct metrics_text *t)
 	put_all(t, plain, ARRAY_SIZE(plain), m);
 	put_exporters(m, t);
 	put_files(m, t);
+	if (m->has_native)
+		put_native(m, t);
 	if (m->has_spool)
 		put_all(t, of_spool, ARRAY_SIZE(of_spool), m);
 }

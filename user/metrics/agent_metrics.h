@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "delivery/delivery.h"
+#include "native/native.h"
 #include "recording/totals.h"
 #include "telemetry/metrics_text.h"
 #include "telemetry/window.h"
@@ -55,6 +56,11 @@ struct agent_metrics {
 	uint32_t processes, processes_pending;	/* now */
 	uint32_t rate_hz, rate_configured_hz;	/* in force; wanted */
 	double probability;		/* 1: every window */
+
+	/* machine code */
+	bool has_native;		/* false: nothing of it is shown */
+	struct native_sums native;	/* must not go backwards either */
+	struct native_counts native_counts;
 
 	/* cost */
 	uint64_t cpu_ns[AGENT_PARTS];

@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "native/native.h"
+
 /* The ticks of one CPU. */
 struct cpu_ticks {
 	int cpu;
@@ -44,6 +46,7 @@ struct capture_counts {
 	uint64_t containers_beyond;	/* containers that are not kept: too many */
 	struct sample_cost cost;	/* cnt 0: not measured */
 	struct offcpu_scan_counts scan;
+	struct native_counts native;	/* all 0 without --native */
 	uint32_t processes_seen;	/* processes profiled so far */
 	uint32_t processes_live;	/* processes profiled now */
 	uint32_t processes_pending;	/* processes that may soon become Python */

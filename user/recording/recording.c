@@ -3,6 +3,7 @@
  * recording.c - creates, fills and finishes the files of a recording. See recording.h.
  */
 #include "base/arith.h"
+#include "recording/native_sums.h"
 #include "recording/recording_rows.h"
 
 #include <errno.h>
@@ -396,6 +397,7 @@ static void own_stats(const struct observed *o, struct process_stats *s)
 	s->process_reads = since(s->process_reads, b->process_reads);
 	s->waits.waits = since(s->waits.waits, b->waits.waits);
 	s->waits.repaired = since(s->waits.repaired, b->waits.repaired);
+	native_stats_since(s, b);
 	s->waits.guessed = since(s->waits.guessed, b->waits.guessed);
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/json.h"
 #include "base/util.h"
+#include "recording/native_sums.h"
 #include "recording/session_json.h"
 #include "recording/totals.h"
 
@@ -280,6 +281,8 @@ static void json_row(void *ctx, const struct row *row)
 	json_uint(j, "unreadable", s->unreadable);
 	json_uint(j, "switching", s->switching);
 	json_uint(j, "unresolved", s->unresolved);
+	if (w->r->args.features & FEATURE_NATIVE)
+		native_json_process(j, s);
 	json_row_losses(j, row);
 	if (row->err)
 		json_string(j, "error", strerror(-row->err));
@@ -416,6 +419,8 @@ void recording_write_json(const struct recording *r, const struct capture_counts
 	json_uint(&j, "code_records", c->bpf[CNT_CODE]);
 	json_uint(&j, "code_records_deferred", c->bpf[CNT_CODE_LOST]);
 	json_code_cache(&j, c, &t);
+	if (r->args.features & FEATURE_NATIVE)
+		native_json(&j, &t.native, c);
 	json_ticks(&j, c);
 	json_switches(&j, r, c, &t);
 	json_cost(&j, c);

@@ -95,6 +95,11 @@ void shared_profile_pour_free(struct shared_profile_pour *p)
 	free(p);
 }
 
+int shared_profile_pour_end(struct shared_profile_pour *p)
+{
+	return remap_libraries(p->remap);
+}
+
 /* In a stack without room the process' frame replaces the outermost frame. */
 int shared_profile_pour_event(void *ctx, const struct event *ev)
 {

@@ -47,5 +47,7 @@ struct shared_profile_pour *shared_profile_pour_new(const struct profile_tables 
 void shared_profile_pour_free(struct shared_profile_pour *p);
 /* Copy one event: for memory_sink_replay(), with the pour as ctx. 0 or -errno. */
 int shared_profile_pour_event(void *ctx, const struct event *ev);
+/* All its events were written. 0 or -ENOMEM. */
+int shared_profile_pour_end(struct shared_profile_pour *p);
 
 #endif

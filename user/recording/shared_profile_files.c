@@ -14,6 +14,7 @@
 
 #include "base/util.h"
 #include "model/memory_sink.h"
+#include "recording/native_sums.h"
 #include "recording/profile_file.h"
 #include "recording/recording_rows.h"
 
@@ -320,6 +321,7 @@ static void add_stats(struct process_stats *sum, const struct process_stats *s)
 	sum->process_reads += s->process_reads;
 	sum->threads += s->threads;
 	sum->jit |= s->jit;
+	native_stats_add(sum, s);
 	for (cause = 0; cause < LOSS_CNT; cause++)
 		sum->lost[cause] += s->lost[cause];
 }
@@ -335,6 +337,8 @@ static int pour(struct recording *r, struct group *g, struct row *row,
 	pour = shared_profile_pour_new(process_tables(p), g->in, g->file.sink, row->tgid, row->comm,
 				       row->identity.container);
 	err = pour ? memory_sink_replay(held, shared_profile_pour_event, pour) : -ENOMEM;
+	if (!err)
+		err = shared_profile_pour_end(pour);
 	shared_profile_pour_free(pour);
 	return err ? err : add_member(g, row);
 }

@@ -11,29 +11,15 @@
 #include "base/arith.h"
 #include "base/text.h"
 #include "base/util.h"
+#include "recording/native_sums.h"
+#include "recording/summary_lines.h"
 #include "recording/totals.h"
 
-#define NAME_COLUMNS 18
-#define COUNT_COLUMNS 12
+#define NAME_COLUMNS SUMMARY_NAME_COLUMNS
+#define COUNT_COLUMNS SUMMARY_COUNT_COLUMNS
 #define LOSERS 5	/* processes whose losses are shown */
 #define OUTSIDE_PCT 1	/* less CPU time outside Python is not worth a line */
 #define SHOWN_PATHS 4	/* a program that executes others has many files */
-
-/* of: what 100 % are, and perhaps more; NULL: there is no share. */
-static void print_count(FILE *out, const char *name, uint64_t cnt, double share, const char *of)
-{
-	fprintf(out, "  %-*s %*llu", NAME_COLUMNS, name, COUNT_COLUMNS, (unsigned long long)cnt);
-	if (of)
-		fprintf(out, "  %7.3f %% of %s", share, of);
-	fprintf(out, "\n");
-}
-
-/* As above, but with a remark instead of a share. */
-static void print_remark(FILE *out, const char *name, uint64_t cnt, const char *remark)
-{
-	fprintf(out, "  %-*s %*llu  %s\n", NAME_COLUMNS, name, COUNT_COLUMNS,
-		(unsigned long long)cnt, remark);
-}
 
 /* A process that has lost something, or processes that share a file. */
 struct loser {
@@ -144,16 +130,14 @@ static void print_losses(const struct recording *r, const struct capture_counts 
 	uint64_t missed = c->bpf[CNT_MISSED], came = c->bpf[CNT_SAMPLE] + c->bpf[CNT_NO_STACK];
 	int i;
 
-	print_count(out, "lost", t->lost_total, percent(t->lost_total, t->samples + t->lost_total),
-		    "what was sampled");
+	summary_share(out, "lost", t->lost_total, t->samples + t->lost_total, "what was sampled");
 	for (i = 0; i < LOSS_CNT; i++)
 		if (t->lost[i])
-			fprintf(out, "    %*llu  %s\n", COUNT_COLUMNS,
-				(unsigned long long)t->lost[i], loss_names[i].text);
+			summary_cause(out, t->lost[i], loss_names[i].text);
 	print_losers(r, t, out);
 	if (missed)
-		print_count(out, "missed ticks", missed, percent(missed, missed + came),
-			    "the ticks that were due");
+		summary_share(out, "missed ticks", missed, missed + came,
+			      "the ticks that were due");
 }
 
 static void print_stacks(const struct totals *t, FILE *out)
@@ -161,15 +145,11 @@ static void print_stacks(const struct totals *t, FILE *out)
 	/* These are counted before samples are written. */
 	uint64_t samples = t->samples + t->lost[LOSS_WRITE] + t->lost[LOSS_NO_FILE];
 
-	print_count(out, "truncated stacks", t->truncated, percent(t->truncated, samples),
-		    "the samples");
-	print_count(out, "unreadable stacks", t->unreadable, percent(t->unreadable, samples),
-		    "the samples");
+	summary_share(out, "truncated stacks", t->truncated, samples, "the samples");
+	summary_share(out, "unreadable stacks", t->unreadable, samples, "the samples");
 	if (t->switching)
-		print_count(out, "switching stacks", t->switching, percent(t->switching, samples),
-			    "the samples");
-	print_count(out, "unresolved frames", t->unresolved, percent(t->unresolved, t->frames),
-		    "the frames");
+		summary_share(out, "switching stacks", t->switching, samples, "the samples");
+	summary_share(out, "unresolved frames", t->unresolved, t->frames, "the frames");
 }
 
 /* What had no Python stack: samples, or with --no-native-threads ticks that are in no file. */
@@ -177,13 +157,13 @@ static void print_outside(const struct capture_counts *c, FILE *out)
 {
 	uint64_t sent = c->bpf[CNT_NO_STACK];
 	uint64_t cnt = sent ? sent : c->bpf[CNT_NATIVE_THREAD] + c->bpf[CNT_NO_FRAMES];
-	double share = percent(cnt, c->bpf[CNT_SAMPLE] + c->bpf[CNT_UNWANTED] + cnt);
+	uint64_t all = c->bpf[CNT_SAMPLE] + c->bpf[CNT_UNWANTED] + cnt;
 
-	if (share >= OUTSIDE_PCT)
-		print_count(out, "without a stack", cnt, share,
-			    sent ? "the CPU time of these processes was outside Python" :
-				   "the CPU time of these processes was outside Python, and is "
-				   "not in the files");
+	if (percent(cnt, all) >= OUTSIDE_PCT)
+		summary_share(out, "without a stack", cnt, all,
+			      sent ? "the CPU time of these processes was outside Python" :
+				     "the CPU time of these processes was outside Python, and is "
+				     "not in the files");
 }
 
 static void print_lost_processes(const struct recording *r, FILE *out)
@@ -192,7 +172,7 @@ static void print_lost_processes(const struct recording *r, FILE *out)
 
 	snprintf(remark, sizeof(remark), "whose profiles could not be written: %s%s",
 		 strerror(-r->lost_err), recording_lost_remedy(r->lost_err));
-	print_remark(out, "lost processes", r->lost_cnt, remark);
+	summary_remark(out, "lost processes", r->lost_cnt, remark);
 }
 
 /*
@@ -206,8 +186,8 @@ static void print_repeated(const struct capture_counts *c, const struct totals *
 	uint64_t overwritten = t->repeated < evicted ? t->repeated : evicted;
 
 	if (overwritten > codes / 10)
-		print_count(out, "names sent again", overwritten, percent(overwritten, codes),
-			    "all; give more --sent-codes");
+		summary_share(out, "names sent again", overwritten, codes,
+			      "all; give more --sent-codes");
 }
 
 static void print_remarks(const struct recording *r, const struct capture_counts *c,
@@ -215,16 +195,16 @@ static void print_remarks(const struct recording *r, const struct capture_counts
 {
 	print_repeated(c, t, out);
 	if (c->unidentified)
-		print_remark(out, "unidentified ticks", c->unidentified,
-			     "of processes that were gone too early");
+		summary_remark(out, "unidentified ticks", c->unidentified,
+			       "of processes that were gone too early");
 	if (c->files_stuck)
-		print_remark(out, "files that hang", c->files_stuck,
-			     "processes with a file that did not answer");
+		summary_remark(out, "files that hang", c->files_stuck,
+			       "processes with a file that did not answer");
 	if (r->lost_cnt)
 		print_lost_processes(r, out);
 	if (r->refusal_cnt)
-		print_remark(out, "refused Pythons", r->refusal_cnt + r->refusals_more,
-			     "cannot be profiled");
+		summary_remark(out, "refused Pythons", r->refusal_cnt + r->refusals_more,
+			       "cannot be profiled");
 }
 
 /* --self-time */
@@ -275,10 +255,12 @@ void recording_print(const struct recording *r, const struct capture_counts *c, 
 	fprintf(out, ": %zu %s, %zu %s, %.1f s at %u Hz\n", r->file_cnt,
 		text_plural(r->file_cnt, "file", "files"), rows,
 		text_plural(rows, "process", "processes"), t.elapsed_s, r->args.rate_hz);
-	print_count(out, "samples", t.samples, 0, NULL);
+	summary_count(out, "samples", t.samples);
 	print_losses(r, c, &t, out);
 	print_stacks(&t, out);
 	print_outside(c, out);
+	if (r->args.features & FEATURE_NATIVE)
+		native_print(&t.native, c, t.frames, out);
 	print_remarks(r, c, &t, out);
 	print_cost(&c->cost, out);
 	fprintf(out, "  %-*s %*s  %7.3f %% of one CPU\n", NAME_COLUMNS, "tachbpf itself",

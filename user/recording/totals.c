@@ -21,6 +21,7 @@ void totals_add(struct totals *t, const struct process_stats *s, bool no_file)
 	for (i = 0; i < LOSS_CNT; i++)
 		t->named[i] += row_lost(s, i, no_file);
 	t->repeated += s->code_repeated;
+	native_sums_add(&t->native, s);
 	t->waits.waits += s->waits.waits;
 	t->waits.repaired += s->waits.repaired;
 	t->waits.guessed += s->waits.guessed;

@@ -7,12 +7,14 @@
 
 #include <stdint.h>
 
+#include "recording/native_sums.h"
 #include "recording/recording_rows.h"
 
 struct totals {
 	uint64_t samples, frames, truncated, unreadable, switching, unresolved;
 	uint64_t repeated;		/* records of code objects that had names already */
 	struct wait_stats waits;
+	struct native_sums native;	/* all 0 without --native */
 	double cpu_s, elapsed_s;	/* the profiler's CPU time; the recording's duration */
 	uint64_t lost[LOSS_CNT], lost_total;
 	uint64_t named[LOSS_CNT];	/* of lost, those of the processes that were added */

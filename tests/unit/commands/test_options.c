@@ -234,6 +234,11 @@ static void test_files(void **state)
 	assert_true(o.report.detail);
 	assert_int_equal(parse("diff a b --detail"), 0);
 	assert_true(o.diff.detail);
+	assert_false(o.diff.native);
+	assert_int_equal(parse("diff a b --native"), 0);
+	assert_true(o.diff.native);
+	assert_int_equal(parse("report a --native --by line"), 0);
+	assert_true(o.report.native);
 	assert_int_equal(parse("report a --by thread --sort=file --limit 0 -- -b"), 0);
 	assert_int_equal(o.report.limit, 0);
 	assert_int_equal(o.report.by, REPORT_BY_THREAD);
@@ -384,6 +389,33 @@ static void test_suffixes(void)
 	}
 }
 
+static void test_native(void **state)
+{
+	static const char *const bad[] = { "-a --native=", "-a --native=ful", "-a --native=fulll",
+					   "-a --native=full,", "-a --native=,lines",
+					   "-a --native=full,all", "-a --native full",
+					   "report --native=lines a" };
+	const struct capture_args *args = &o.record.capture;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(bad); i++)
+		assert_int_equal(parse(bad[i]), -EINVAL);
+	assert_int_equal(parse("-a"), 0);
+	assert_false(args->native || args->native_full || args->native_lines);
+	assert_int_equal(parse("-a --native"), 0);
+	assert_true(args->native && !args->native_full && !args->native_lines);
+	assert_int_equal(parse("-m gil --native=lines -p 1"), 0);
+	assert_true(args->native && !args->native_full && args->native_lines);
+	assert_int_equal(parse("-m exception --native=full,lines -- python3 --native"), 0);
+	assert_true(args->native && args->native_full && args->native_lines);
+	/* The words add up, and the command's own are not ours. */
+	assert_int_equal(parse("-m wall --native=full --native -- full"), 0);
+	assert_true(args->native && args->native_full && !args->native_lines);
+	/* In each mode. */
+	assert_int_equal(parse("-a --kernel"), 0);
+	assert_true(o.record.kernel && o.record.mode == RECORD_CPU);
+}
+
 static void test_writers(void **state)
 {
 	assert_int_equal(parse("convert a b -o x.tach --layout draft2 --compression none"), 0);
@@ -431,7 +463,7 @@ int main(void)
 		cmocka_unit_test(test_agent_takes_all_words), cmocka_unit_test(test_diff_options),
 		cmocka_unit_test(test_rates),	cmocka_unit_test(test_durations),
 		cmocka_unit_test(test_record),	cmocka_unit_test(test_place),
-		cmocka_unit_test(test_pids),
+		cmocka_unit_test(test_native), cmocka_unit_test(test_pids),
 		cmocka_unit_test(test_command), cmocka_unit_test(test_files),
 		cmocka_unit_test(test_show),	cmocka_unit_test(test_conditions),
 		cmocka_unit_test(test_usage_errors),

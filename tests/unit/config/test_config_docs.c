@@ -57,8 +57,8 @@ static void test_the_table(void **state)
 /* Every key away from its default. */
 static const char everything[] =
 	"rate: 1000\nwindow: 1500ms\nmodes: [cpu, offcpu, gil, exception]\nmin_wait: 250us\n"
-	"event: cycles\nprobability: 0.125\nnative_threads: no\ntrace_context: true\n"
-	"log_level: debug\n"
+	"event: cycles\nprobability: 0.125\nnative_threads: no\nnative: full\n"
+	"trace_context: true\nlog_level: debug\n"
 	"labels: {a: 'x: \"y\" # \\z', b: \"\\u00e4\\U0001F40D\", c: ''}\n"
 	"service_rules:\n- {name: 'a: b', match: {exe: '*', comm: \"it's\"}}\n"
 	"- {name: '{pod}', match: {command: '* -m x'}}\n"

@@ -21,6 +21,7 @@ static void test_nothing_is_the_defaults(void **state)
 		assert_true(c->probability == 1);
 		assert_false(c->trace_context);
 		assert_true(c->native_threads);
+		assert_int_equal(c->native, AGENT_NATIVE_OFF);
 		assert_false(c->privacy.command_line);
 		assert_int_equal(c->privacy.paths, AGENT_PATHS_FULL);
 		assert_false(agent_config_has_otlp(c));
@@ -42,7 +43,7 @@ static void test_all_kinds_of_values(void **state)
 {
 	struct agent_config *c = accepted(
 		"rate: 99\nwindow: 1.5m\nmodes: [cpu, gil]\nprobability: 0.1\ntrace_context: yes\n"
-		"event: cpu-clock\nlog_level: error\n"
+		"event: cpu-clock\nlog_level: error\nnative: on\n"
 		"labels:\n  team: web\n  port: 8080\n  'a/c': \"\"\n"
 		"privacy: {command_line: no, paths: base}\n"
 		"spool:\n  size: 1GiB\n  dir: \"/srv/a b\"\n"
@@ -57,6 +58,7 @@ static void test_all_kinds_of_values(void **state)
 	assert_int_equal(c->modes, AGENT_CPU | AGENT_GIL);
 	assert_true(c->probability == 0.1 && c->trace_context);
 	assert_int_equal(c->event, AGENT_EVENT_CLOCK);
+	assert_int_equal(c->native, AGENT_NATIVE_ON);
 	assert_int_equal(c->log_level, LOG_QUIET);
 	assert_int_equal(c->labels.cnt, 3);
 	assert_string_equal(c->labels.pairs[1].name, "port");

@@ -76,6 +76,8 @@ static void render(struct metrics_text *t)
 		.budget_ratio = 0.005, .cost_ratio = 0.0013, .window_ns = 15000000000,
 		.exporters = exporters, .exporter_cnt = ARRAY_SIZE(exporters),
 		.files = files, .file_cnt = ARRAY_SIZE(files),
+		.has_native = true, .native = { .frames = 5, .ends = { 3, [NATIVE_JIT] = 2 } },
+		.native_counts = { .tables = 7, .memory_bytes = 1 << 20 },
 		.has_spool = true, .spool_bytes = 4096, .spool_limit_bytes = 256 << 20,
 	};
 

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* native_life.c - see native_life.h. */
+#include "capture/native_life.h"
+
+#include "base/util.h"
+#include "host/identity.h"
+#include "native/native.h"
+#include "resolve/process.h"
+
+#define MS_NS 1000000ull
+#define SECOND_NS 1000000000ull
+#define WAIT_OF_PROCESS_MS 100
+#define WAIT_A_SECOND_MS 200
+#define WAIT_AT_STOP_MS 2000
+
+int native_life_begin(struct native_life *l, const struct process *p, pid_t parent)
+{
+	if (!l->native)
+		return 0;
+	return native_begin(l->native, process_tgid(p), process_start_ns(p),
+			    process_identity(p)->uid, parent);
+}
+
+void native_life_stale(struct native_life *l, const struct process *p)
+{
+	if (l->native && p)
+		native_stale(l->native, process_tgid(p));
+}
+
+/* How long may be waited now? */
+static int wait_ms(struct native_life *l, uint64_t now)
+{
+	uint64_t left;
+
+	if (now - l->second_ns >= SECOND_NS) {
+		l->second_ns = now;
+		l->waited_ns = 0;
+	}
+	if (l->stopped || l->waited_ns >= WAIT_A_SECOND_MS * MS_NS)
+		return 0;
+	left = WAIT_A_SECOND_MS - l->waited_ns / MS_NS;
+	return left < WAIT_OF_PROCESS_MS ? (int)left : WAIT_OF_PROCESS_MS;
+}
+
+static void wait_for_names(struct native_life *l)
+{
+	uint64_t begin = now_ns();
+	int ms = wait_ms(l, begin);
+
+	if (!ms)
+		return;
+	native_settle(l->native, ms);
+	l->waited_ns += now_ns() - begin;
+}
+
+void native_life_end(struct native_life *l, struct process *p)
+{
+	if (l->native && process_waits_for_names(p))
+		wait_for_names(l);
+	process_retry_names(p);
+	if (l->native)
+		native_end(l->native, process_tgid(p));
+}
+
+void native_life_stop(struct native_life *l)
+{
+	if (l->native)
+		native_settle(l->native, WAIT_AT_STOP_MS);
+	l->stopped = true;
+}
