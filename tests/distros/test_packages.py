@@ -6,7 +6,8 @@ from systems import BUSY, commit
 
 ONLY = ("debian-12", "debian-13")
 RPM_FILES = {
-    "/usr/bin/tachbpf", "/usr/share/man/man1/tachbpf.1",
+    "/usr/bin/tachbpf", "/usr/libexec/tachbpf", "/usr/libexec/tachbpf/tachbpf-elf",
+    "/usr/share/man/man1/tachbpf.1",
     "/usr/share/bash-completion/completions/tachbpf", "/usr/share/zsh/site-functions/_tachbpf",
     "/usr/share/fish/vendor_completions.d/tachbpf.fish", "/usr/lib/systemd/system/tachbpf.service",
     "/etc/default/tachbpf", "/usr/share/licenses/tachbpf/LICENSE",
@@ -37,7 +38,7 @@ tachbpf agent --version
 tachbpf -a -r 999 -d 1 -q -o /tmp/first
 tachbpf report /tmp/first >/dev/null
 for file in /usr/share/man/man1/tachbpf.1.gz /usr/share/bash-completion/completions/tachbpf \
-	    /usr/share/zsh/vendor-completions/_tachbpf /etc/default/tachbpf \
+	    /usr/share/zsh/vendor-completions/_tachbpf /etc/default/tachbpf /usr/libexec/tachbpf/tachbpf-elf \
 	    /usr/share/fish/vendor_completions.d/tachbpf.fish \
 	    /usr/bin/tachbpf-agent /usr/share/man/man8/tachbpf-agent.8.gz; do
 	dpkg -S $file

@@ -80,7 +80,7 @@ def content(path):
 
 
 def command_in(path, to):
-    """The one executable of a wheel, unpacked."""
+    """The command of a wheel, unpacked."""
     (entry, data), = [v for name, v in content(path).items() if name.endswith("/scripts/tachbpf")]
     assert stat.S_IMODE(entry.external_attr >> 16) == 0o755
     to.write_bytes(data)
@@ -95,7 +95,7 @@ def as_auditwheel(path, program):
     tags = {line[5:] for name, (_, data) in files.items() if name.endswith(".dist-info/WHEEL")
             for line in data.decode().splitlines() if line.startswith("Tag: ")}
     assert tags == {tag.format(elf.machine(program)) for tag in TAGS}
-    assert [n.split("/")[-2] for n, (_, data) in files.items() if data[:4] == b"\x7fELF"] == ["scripts"]
+    assert {n.split("/")[-2] for n, (_, data) in files.items() if data[:4] == b"\x7fELF"} == {"scripts"}
     return tags
 
 

@@ -72,6 +72,7 @@ def job(row):
     """What goes into a guest below /job."""
     pythons = [*row.pythons, *(":".join(b) for b in row.beside)]
     files = {"tachbpf": (binary().read_bytes(), 0o755),
+             "tachbpf-elf": (binary().with_name("tachbpf-elf").read_bytes(), 0o755),
              "start": (START.format(pythons[0], " ".join(pythons)).encode(), 0o755),
              "job.py": ((HERE / "job.py").read_bytes(), 0o644),
              **{name: ((LIB / name).read_bytes(), 0o644) for name in SHARED}}

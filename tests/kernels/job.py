@@ -185,6 +185,20 @@ def waiting(pythons):
                 read=read_back(out))
 
 
+def native(pythons):
+    """--native: what a function of Python calls in a library."""
+    out = SCRATCH + "/native.tach"
+    with Target(pythons[0], SCRATCH, "squeeze=5", name="native") as target:
+        argv = ["-p", target.pid, "--native", *CLOCK, "--json", "-o", out]
+        with Recording(argv) as recording:
+            recording.wait_recording(timeout=90)
+            target.go()
+            truth = target.wait_done()
+            target.leave()
+            done = ended(recording.wait())
+    return dict(done, truth={"phases": truth["phases"]}, read=read_back(out))
+
+
 def cycles(pythons):
     """-e cycles: the hardware's counter, where there is one."""
     out = SCRATCH + "/cycles.tach"
@@ -217,7 +231,7 @@ def kernel_log():
     return lines
 
 
-STEPS = (doctor, command, one_pid, everything, chosen, waiting, cycles)
+STEPS = (doctor, command, one_pid, everything, chosen, waiting, native, cycles)
 
 
 def do(step, pythons):

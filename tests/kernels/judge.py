@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass, field
 
+import native_frames
 import noise
 from profiles import MAX_FRAMES, TRUNCATED, fraction, leaf_is
 from target import Truth
@@ -25,7 +26,7 @@ GROWTH = 1.20           # of the instructions that the verifier looked at
 MAY_LOSE = {"late_discovery": 100}
 # Of the summary's ticks: all others are ways a tick can end.
 NO_ENDS = ("delivered", "missed", "expected", "source", "without_stack", "received", "cpus")
-STEPS = ("doctor", "command", "one_pid", "everything", "chosen", "waiting", "cycles")
+STEPS = ("doctor", "command", "one_pid", "everything", "chosen", "waiting", "native", "cycles")
 # The kernel's, of things that are wrong; emulation under load does make it complain of time.
 WRONG = re.compile(r"WARNING:|BUG:|Oops|general protection|KASAN|deadlock|refcount_t")
 SLOW = re.compile(r"soft lockup|clocksource|hrtimer: interrupt took|rcu")
@@ -237,6 +238,27 @@ def judge_waiting(v, facts, result, profiles):
                 Counter(f.func for s in blocked for f in s.frames).most_common(20))
 
 
+def judge_native(v, facts, result, profiles):
+    """By the second half the tables are there; zlib takes nearly all of the function's time."""
+    if not check_run(v, "native", facts):
+        return
+    squeezing = [s for s in profiles["native.tach"].phase(Truth(facts["truth"]), "squeeze")
+                 if any(f.func == "squeeze" for f in s.frames)]
+    late = squeezing[len(squeezing) // 2:]
+    v.check("native", "the second half has samples", len(late) >= 200, len(late))
+    inside = [s for s in late if any(native_frames.kind(f) == native_frames.NATIVE and
+                                     native_frames.library(f).startswith("libz.so")
+                                     for f in s.frames)]
+    names = Counter(f"{f.func} {f.file}" for s in late for f in s.frames)
+    v.check("native", "zlib's functions are there", len(inside) >= 0.8 * len(late),
+            (len(inside), len(late), names.most_common(20)))
+    v.check("native", "they stand above the function of Python that called them", all(
+        s.frames[-1].func == "<module>" and [native_frames.kind(f) for f in s.frames].index(
+            native_frames.PYTHON) > 0 for s in inside), names.most_common(20))
+    cut = Counter(c for s in late for c in native_frames.causes(s))
+    v.check("native", "nearly all are whole", cut.total() <= 0.05 * len(late), cut)
+
+
 def judge_cycles(v, facts, result, profiles):
     """How many come is the emulator's affair; of what they tell, nothing is."""
     if result["machine"] not in CYCLES:
@@ -260,7 +282,7 @@ def judge_cycles(v, facts, result, profiles):
 
 JUDGES = {"doctor": judge_doctor, "command": judge_command, "one_pid": judge_one_pid,
           "everything": judge_everything, "chosen": judge_chosen,
-          "waiting": judge_waiting,
+          "waiting": judge_waiting, "native": judge_native,
           "cycles": judge_cycles}
 
 

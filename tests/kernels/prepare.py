@@ -205,7 +205,7 @@ def build_tree(arch, suite_name, wanted, scratch, tree):
 
 def build_root(arch, row, scratch, fresh):
     tree = scratch / "tree"
-    build_tree(arch, row.suite, [*row.pythons, "coreutils", "dash"], scratch, tree)
+    build_tree(arch, row.suite, [*row.pythons, *row.helper, "coreutils", "dash"], scratch, tree)
     for suite_name, python in row.beside:
         build_tree(arch, suite_name, [python], scratch, tree / "beside" / suite_name)
     kib = int(subprocess.run(["du", "-sk", tree], capture_output=True, text=True, timeout=60,

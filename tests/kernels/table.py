@@ -25,6 +25,7 @@ class Kernel:
 class Root:
     suite: str
     pythons: tuple      # the first runs the job; each is profiled
+    helper: tuple       # libraries of tachbpf-elf
     beside: tuple = ()  # (suite, Python): of other suites, each in a root of its own
 
 
@@ -48,8 +49,11 @@ KERNELS = (
     Kernel("sid", "sid", "sid", False),
 )
 
+HELPER = ("libdw1", "libelf1", "liblzma5", "libseccomp2", "libxxhash0", "zlib1g")
+HELPER_T64 = ("libdw1t64", "libelf1t64", *HELPER[2:])
+
 ROOTS = {r.suite: r for r in (
-    Root("bookworm", ("python3.11",), (("bullseye", "python3.9"),)),
-    Root("trixie", ("python3.13",)),
-    Root("sid", ("python3.15", "python3.14", "python3.13"), (("bookworm", "python3.11"),)),
+    Root("bookworm", ("python3.11",), HELPER, (("bullseye", "python3.9"),)),
+    Root("trixie", ("python3.13",), HELPER_T64),
+    Root("sid", ("python3.15", "python3.14", "python3.13"), HELPER_T64, (("bookworm", "python3.11"),)),
 )}

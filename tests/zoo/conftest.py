@@ -9,6 +9,7 @@ import install
 from interp import cache
 from interp.roots import in_root
 from programs import DEBIAN, PROGRAMS
+from pypi import PyPI, path_of
 from zoo import Place
 
 # A root is entered at its top.
@@ -18,7 +19,7 @@ pytest_plugins = ("grouping", "present", "shared_fixtures", "evidence", "countin
 
 
 def debian(program):
-    root = install.path_of(install.Debian(program.python, DEBIAN[program.python]))
+    root = path_of(install.Debian(program.python, DEBIAN[program.python]))
     show = ["dpkg-query", "--show", "--showformat", "${Package} ${Version}, "]
     versions = subprocess.run(in_root(str(root), *show, *program.packages.split(), "python3"),
                               capture_output=True, text=True, check=True).stdout
@@ -27,7 +28,7 @@ def debian(program):
 
 def pypi(program, interpreter):
     packages = tuple(program.packages.split())
-    target = packages and install.path_of(install.PyPI(program.name, interpreter, packages))
+    target = packages and path_of(PyPI(program.name, interpreter, packages))
 
     def command(*words):
         if words[0] != "python":

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Puts what programs need into $TACHBPF_CACHE: PyPI's packages for one Python, or a Debian root.
+"""Debian roots with what programs need, in $TACHBPF_CACHE (PyPI's packages: lib/pypi.py).
 
-Each is made once, and again when what it is to hold changes. Knows nothing of what is run there.
+Each is made once, and again when its packages change. Knows nothing of what is run there.
 """
 import os
-import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,30 +12,6 @@ from interp.roots import DPKG, LEFTOVERS, in_root
 
 # No service is started while its package is configured.
 POLICY = "#!/bin/sh\nexit 101\n"
-
-
-@dataclass(frozen=True)
-class PyPI:
-    """Packages for one interpreter, in a directory of their own."""
-    program: str
-    interpreter: object
-    packages: tuple
-
-    @property
-    def name(self):
-        return f"zoo-{re.sub('[^a-z0-9]+', '-', self.program.lower())}-{self.interpreter.name}"
-
-    what = "PyPI's packages"
-
-    def recipe(self):
-        return " ".join([*map(str, self.interpreter.version), *self.packages])
-
-    def make(self, workshop):
-        done = workshop.path("done")
-        workshop.run(*self.interpreter.command(
-            "-m", "pip", "install", "--quiet", "--prefer-binary", "--disable-pip-version-check",
-            "--target", done, *self.packages), cwd="/")
-        return done
 
 
 @dataclass(frozen=True)
@@ -66,9 +41,3 @@ class Debian:
         for leftover in LEFTOVERS:
             workshop.run("rm", "-rf", "--one-file-system", f"{root}/{leftover}")
         return root
-
-
-def path_of(thing):
-    """The directory of a thing, made now if it is missing. cache.Failed."""
-    cache.prepare(thing, cache.Jobs(1))
-    return Path(cache.path_of(thing.name))

@@ -104,6 +104,28 @@ def test_three_capabilities_are_enough(root, for_anyone):
     assert verdict(found, "CAP_SYS_ADMIN")["verdict"] == "note"
 
 
+def test_what_native_needs(root, for_anyone, monkeypatch):
+    found = doctor()
+    for name in ("helper", "mapped files", "kernel's functions", "tables on disk"):
+        assert verdict(found, name)["verdict"] == "ok", verdict(found, name)
+    # it is not beside that program, and it is no problem that it is missing
+    monkeypatch.setenv("TACHBPF_ELF", "/nonexistent/tachbpf-elf")
+    found = doctor(program=for_anyone)
+    assert verdict(found, "helper")["verdict"] == "off" and verdict(found, "helper")["fix"]
+    found = doctor(nobody(), status=1, program=for_anyone)
+    assert "CAP_CHECKPOINT_RESTORE" in verdict(found, "mapped files")["fix"]
+    assert "kptr_restrict" in verdict(found, "kernel's functions")["fix"]
+
+
+def test_a_helper_that_others_can_change_is_not_started(root, for_anyone, scratch, monkeypatch):
+    helper = scratch / "elf-of-all"
+    helper.write_text("#!/bin/sh\n")
+    helper.chmod(0o777)
+    monkeypatch.setenv("TACHBPF_ELF", str(helper))
+    found = verdict(doctor(program=for_anyone), "helper")
+    assert found["verdict"] == "off" and "others can change" in found["text"]
+
+
 def test_another_pid_namespace(root):
     found = doctor(["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"], status=1)
     assert verdict(found, "PID namespace")["verdict"] == "problem"

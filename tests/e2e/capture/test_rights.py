@@ -23,6 +23,7 @@ BURN = "while True: pass"
 BITS = {"CAP_DAC_READ_SEARCH": 2, "CAP_SYS_PTRACE": 19, "CAP_SYS_ADMIN": 21, "CAP_PERFMON": 38,
         "CAP_BPF": 39, "CAP_CHECKPOINT_RESTORE": 40}
 LASTING = {"tachbpf", "tachbpf-keeper", "tachbpf-reader", "tachbpf-inspect", "tachbpf-parser"}
+OF_NATIVE = {"tachbpf-opener", "tachbpf-cache", "tachbpf-tables", "tachbpf-names"}
 NOBODY, SOMEBODY = 65534, 54321
 # Not nobody, for whose files workers wait in other tests (test_fuse.py): each user may block two.
 ORDINARY = 54323
@@ -44,12 +45,12 @@ def by_name(pid):
     return found
 
 
-def when_all_are_there(pid):
+def when_all_are_there(pid, more=frozenset()):
     """Each is in its jail: it was forked with its parent's rights, and gave up what it does not need."""
     end = time.monotonic() + TIMEOUT
     while True:
         found = by_name(pid)
-        if LASTING <= set(found) and all(f["NoNewPrivs"] == "1" for f in found.values()):
+        if LASTING | more <= set(found) and all(f["NoNewPrivs"] == "1" for f in found.values()):
             return found
         assert time.monotonic() < end, sorted(found)
         time.sleep(0.01)
@@ -71,22 +72,25 @@ def expect_table(found, rows):
         assert its["Seccomp"] == ("2" if rows[name]["filter"] else "0"), name
 
 
-@pytest.mark.parametrize("options", [["-a"], ["-a", "-m", "wall"]], ids=["cpu", "wall"])
+@pytest.mark.parametrize("options", [["-a"], ["-a", "-m", "wall"], ["-a", "--native"]],
+                         ids=["cpu", "wall", "native"])
 def test_each_process_has_what_doctor_says(scratch, out, python, options):
     with Target(python, scratch, "shares=600") as target, \
             Recording([*options, "-o", out / "x", "--json"]) as recording:
         recording.wait_recording()
         target.go()
-        found = when_all_are_there(recording.process.pid)
+        found = when_all_are_there(recording.process.pid, OF_NATIVE if "--native" in options else set())
         succeeded(recording.stop())
     rows = table()
-    assert set(rows) == LASTING | {"tachbpf-walker"}
+    assert set(rows) == LASTING | {"tachbpf-walker"} | OF_NATIVE
+    assert OF_NATIVE.isdisjoint(found) == ("--native" not in options)
     assert [n for n, row in rows.items() if not row["filter"]] == ["tachbpf"]
     expect_table(found, rows)
-    # files are looked at with nobody's rights beside the capabilities, not with root's
+    # files are looked at with nobody's rights beside the capabilities, not with root's: only our own
+    # files are written with these
     for name, its in found.items():
         uids = its["Uid"].split()
-        assert uids == ["0", "0", "0", "0" if name == "tachbpf" else str(NOBODY)]
+        assert uids == ["0", "0", "0", "0" if name in ("tachbpf", "tachbpf-cache") else str(NOBODY)], name
         assert name == "tachbpf" or its.get("Groups", "").split() == []
 
 

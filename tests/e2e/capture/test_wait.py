@@ -278,11 +278,6 @@ def test_where_in_the_kernel_it_waits(python, scratch, out, oracle, mode):
         assert stacks[False] <= noise.few_bound(len(samples), 0.02), stacks
 
 
-def test_kernel_needs_a_mode_that_is_about_waiting(root, out):
-    done = tachbpf("-a", "-d", "1", "--kernel", "-o", out / "x")
-    assert done.returncode == 2 and "-m offcpu" in done.stderr
-
-
 @pytest.mark.truth
 def test_min_wait_leaves_out_short_ones(python, scratch, out, oracle):
     truth, _, profile = record(python, scratch, out, oracle, "offcpu", "nap", "poll", seconds=2,

@@ -168,6 +168,17 @@ def test_value_after_an_equals_sign(shell, shell_home):
 
 
 @SHELLS
+def test_a_value_that_can_be_left_out(shell, shell_home):
+    assert "full" not in shell("--native", "")
+    assert {"--native"} <= {word.rstrip("=") for word in shell("--nat")}
+
+
+@pytest.mark.parametrize("shell", [bash, fish], ids=["bash", "fish"])
+def test_a_value_that_was_not_left_out(shell, shell_home):
+    assert shell("--native=") == {"full", "lines"}
+
+
+@SHELLS
 def test_files(shell, shell_home):
     assert {"first.tach", "second.tach"} <= shell("report", "")
     assert {"first.tach"} <= shell("convert", "-o", "f")

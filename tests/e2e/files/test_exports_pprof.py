@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """The exports that Go's pprof and google-pprof read, against CPython's answers."""
 import collections
-import fcntl
 import json
 import os
 import re
@@ -14,9 +13,8 @@ import pytest
 from captures import (GOLDEN, RELEASE, call_statistics, drop, drop_line, said, samples_of,
                       status_text, word)
 from command import good, refused, run
-from interp.cache import path_of
+from go_pprof import go_pprof
 from pprof_decode import Pprof
-from processes import TIMEOUT
 
 
 # ---- pprof ----
@@ -71,23 +69,6 @@ def test_pprof_names_tell_modules_apart(export):
         names[name].add(file)
     assert all(len(files) == 1 for files in names.values())
     assert len([n for n in names if n.endswith(".<module>")]) > 1
-
-
-def go_pprof(*argv):
-    """go tool pprof. Go builds it at its first use, which takes a minute of CPU time."""
-    go = shutil.which("go") or "/usr/local/go/bin/go"
-    if not os.access(go, os.X_OK):
-        pytest.skip("no Go toolchain: go tool pprof cannot run")
-    home = path_of("go")
-    os.makedirs(home, exist_ok=True)
-    env = {**os.environ, "PPROF_TMPDIR": home, "HOME": home, "GOCACHE": home + "/cache",
-           "GOFLAGS": "-mod=mod"}
-    with open(home + ".lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)        # one worker builds it, not each
-        done = subprocess.run([go, "tool", "pprof", *map(str, argv)], capture_output=True,
-                              text=True, timeout=TIMEOUT, env=env)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
 
 
 # What is in angle brackets is C++ to both programs: some names have square ones for them.

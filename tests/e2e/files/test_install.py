@@ -22,6 +22,7 @@ AGENT_FILES = {
 }
 FILES = {
     "usr/local/bin/tachbpf": 0o755,
+    "usr/local/libexec/tachbpf/tachbpf-elf": 0o755,
     "usr/local/share/man/man1/tachbpf.1": 0o644,
     "usr/local/share/bash-completion/completions/tachbpf": 0o644,
     "usr/local/share/zsh/site-functions/_tachbpf": 0o644,
@@ -88,10 +89,16 @@ def test_without_the_agent(make):
     assert installed(make("install", "AGENT=0")) == FILES
 
 
+def test_without_native(make):
+    """NATIVE=0: the helper is not installed."""
+    files = installed(make("install", "NATIVE=0"))
+    assert files == {path: mode for path, mode in (FILES | AGENT_FILES).items() if "libexec" not in path}
+
+
 def test_the_prefix_of_packages(make):
     destdir = make("install", "PREFIX=/usr", "ZSH_DIR=/usr/share/zsh/vendor-completions")
     files = installed(destdir)
-    assert {"usr/bin/tachbpf", "usr/lib/systemd/system/tachbpf.service", CONFIG,
+    assert {"usr/bin/tachbpf", "usr/libexec/tachbpf/tachbpf-elf", "usr/lib/systemd/system/tachbpf.service", CONFIG,
             "usr/share/zsh/vendor-completions/_tachbpf"} <= set(files)
     assert not [path for path in files if path.startswith("usr/local") or path == UNIT]
 

@@ -35,6 +35,7 @@ class Request:
         for number, entries in tables.items():
             assert entries[0] == b"", f"entry 0 of table {number} is not the zero value"
         self.used = defaultdict(set)
+        self.mappings = {}      # function -> (file, attributes) of what it is in
         self.strings = [s.decode() for s in tables[5]]
         self.tables = {n: [message(e) for e in entries] for n, entries in tables.items() if n != 5}
         self.resources = [self.resource(message(r)) for r in top[1]]
@@ -96,6 +97,10 @@ class Request:
         m = self.entry(2, index)
         line = message(m[3][0])
         function = self.entry(3, one(line, 1))
+        if 1 in m:
+            mapping = self.entry(1, one(m, 1))
+            of = [self.attribute(i) for a in mapping.get(5, []) for i in packed(a)]
+            self.mappings[self.string(one(function, 1))] = (self.string(one(mapping, 4)), dict(of))
         kind = [self.attribute(i) for a in m.get(4, []) for i in packed(a)]
         assert all(key == "profile.frame.type" for key, _ in kind)
         return (self.string(one(function, 1)), self.string(one(function, 3)), one(line, 2),

@@ -73,6 +73,7 @@ class Pprof:
         self.default_type = self.strings[one(m, 14)]
         self.comments = [self.strings[i] for c in m.get(13, []) for i in packed(c)]
         self.mappings = {one(x, 1): self.strings[one(x, 5)] for x in map(message, m[3])}
+        self.build_ids = {one(x, 1): self.strings[one(x, 6)] for x in map(message, m[3])}
         self.functions = {one(x, 1): (self.strings[one(x, 2)], self.strings[one(x, 3)],
                                       self.strings[one(x, 4)])
                           for x in map(message, m.get(5, []))}

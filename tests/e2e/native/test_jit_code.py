@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Code that a program has made: named by its perf map, and what is outside of it is said to be unknown."""
+import contextlib
+import os
+import subprocess
+
+import pytest
+
+import native_frames
+from interp import cache
+from native_frames import NATIVE, PYTHON
+from paths import TARGETS
+from present import BY_NAME, absent, need
+from processes import kill, use_cpu
+from pypi import PyPI, path_of
+from recording import Recording, succeeded
+from summary import files
+
+RATE = 999
+JIT = "JIT code"
+
+
+@contextlib.contextmanager
+def running(argv):
+    process = subprocess.Popen(argv, stdout=subprocess.PIPE, text=True, start_new_session=True)
+    try:
+        assert process.stdout.readline() == "ready\n"
+        yield process
+    finally:
+        kill(process)
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(f"/tmp/perf-{process.pid}.map")
+
+
+def recorded(argv, out, oracle, function, *options):
+    """The samples that have a function of Python's, of a program at work for a while."""
+    with running(argv) as process, Recording(
+            ["-p", process.pid, "-r", RATE, "-o", out / "rec", "--json", *options]) as recording:
+        recording.wait_recording()
+        use_cpu(process.pid, 1.5)
+        summary = succeeded(recording.stop()).summary
+    profile, = oracle.load(*(f["path"] for f in files(summary) if f["pid"] == process.pid))
+    samples = [s for s in profile.samples if any(f.func == function for f in s.frames)]
+    return samples[len(samples) // 2:]          # by then, tables and names are there
+
+
+def python_names(sample):
+    return [f.func for f in sample.frames if native_frames.kind(f) == PYTHON]
+
+
+@pytest.mark.parametrize("named", (True, False), ids=("map", "no-map"))
+def test_code_in_no_file_ends_the_machine_codes_part(named, python, scratch, out, oracle):
+    argv = python.command(TARGETS / "jit_code.py", 600, *["map"] * named)
+    samples = recorded(argv, out, oracle, "burn_below_code", "--native=full")
+    assert len(samples) > 100
+    for sample in samples:
+        assert python_names(sample) == ["burn_below_code", "call_code", "main", "<module>"]
+        assert native_frames.causes(sample) == [JIT], sample
+        mark = next(i for i, f in enumerate(sample.frames) if native_frames.cause(f))
+        code = sample.frames[mark - 1]
+        assert native_frames.kind(code) == NATIVE and native_frames.library(code) == "JIT"
+        assert (code.func == "made_up_code") == named, code
+        assert "call_code" in [f.func for f in sample.frames[mark:]]
+        assert "burn_below_code" in [f.func for f in sample.frames[:mark]]
+
+
+HOT = """
+import sys
+sys.path[:0] = [{targets!r}]
+def innermost(n):
+    t = 0
+    for i in range(n):
+        t += i & 7
+    return t
+def outermost():
+    while True:
+        innermost(5000)
+print("ready", flush=True)
+outermost()
+"""
+
+
+@pytest.mark.parametrize("name", ("pyenv-3.12.1", "pyenv-3.13.0", "sid-3.14", "sid-3.15"))
+def test_pythons_own_trampolines_have_names(name, scratch, out, oracle):
+    """python -X perf: each Python function is called through code of its own."""
+    argv = need(name).command("-X", "perf", "-c", HOT.format(targets=str(scratch / "targets")))
+    samples = recorded(argv, out, oracle, "innermost", "--native=full")
+    assert len(samples) > 100
+    names = {n for s in samples for n in native_frames.natives(s)}
+    assert any(n.startswith("py::innermost:") for n in names), sorted(names)
+    for sample in samples:
+        assert python_names(sample) == ["innermost", "outermost", "<module>"]
+        assert set(native_frames.causes(sample)) <= {JIT}, sample
+
+
+def test_numba(out, root, scratch, oracle):
+    if "pyenv-3.12.1" not in BY_NAME:
+        absent("pyenv-3.12.1 is not installed")
+    interpreter = BY_NAME["pyenv-3.12.1"]
+    try:
+        packages = path_of(PyPI("Numba", interpreter, ("numba==0.62.1",)))
+    except (cache.Failed, OSError, subprocess.SubprocessError) as error:
+        absent(f"numba cannot be had: {error}")
+    argv = interpreter.command("-B", TARGETS / "libraries.py", "numba", packages)
+    samples = recorded(argv, out, oracle, "loop", "--native")
+    inside = [s for s in samples if JIT in native_frames.causes(s)]
+    assert len(inside) > 0.9 * len(samples) > 100
+    assert all(python_names(s)[-3:] == ["loop", "main", "<module>"] for s in inside)
+    # what is made of Python's numbers and back is libpython's, called from code in no file
+    innermost = [next(f for f in s.frames if native_frames.kind(f) == NATIVE) for s in inside]
+    assert sum(native_frames.library(f) == "JIT" for f in innermost) > 0.9 * len(inside)
