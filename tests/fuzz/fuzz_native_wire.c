@@ -26,14 +26,12 @@ static void read_maps(const struct elf_message *m, const void *bytes)
 
 static void read_names(const struct elf_message *m, const void *bytes)
 {
-	struct native_name_pool pool = { .texts = intern_new() };
+	struct native_name_pool pool = { .names = 0 };
 	struct native_names names = { .cnt = 0 };
 	struct native_name out;
 	uint64_t addr;
 	uint32_t i;
 
-	if (!pool.texts)
-		abort();
 	for (addr = 0; addr < 8; addr++)
 		native_names_ask(&names, &pool, addr);
 	native_names_take(&names, &pool, "lib.so", m, bytes);
@@ -42,8 +40,9 @@ static void read_names(const struct elf_message *m, const void *bytes)
 			for (i = 0; i < out.cnt; i++)
 				if (!out.functions[i].name)
 					abort();
-	native_names_free(&names);
-	intern_free(pool.texts);
+	native_names_free(&names, &pool);
+	if (pool.bytes)
+		abort();
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -74,9 +74,8 @@ static int set_up(struct native *n, const struct native_args *args)
 		return -errno;
 	n->memory = native_memory_new(args->maps.add_slab, args->maps.ctx,
 				      args->memory_bytes ? args->memory_bytes : MEMORY_BYTES);
-	n->names.texts = intern_new();
 	n->cache_dir = args->cache ? strdup(args->cache) : NULL;
-	return n->memory && n->names.texts && (n->cache_dir || !args->cache) ? 0 : -ENOMEM;
+	return n->memory && (n->cache_dir || !args->cache) ? 0 : -ENOMEM;
 }
 
 struct native *native_new(const struct native_args *args)
@@ -115,8 +114,6 @@ void native_free(struct native *n)
 	processes_free(n);
 	files_free(n);
 	texts_forget(&n->texts);
-	if (n->names.texts)
-		intern_free(n->names.texts);
 	native_memory_free(n->memory);
 	free(n->opener.worker.stuck);
 	free(n->cache.worker.stuck);
@@ -289,6 +286,8 @@ void native_poll(struct native *n)
 	n->now = until - POLL_NS;
 	n->more = false;
 	texts_forget(&n->texts);
+	if (n->names.full)
+		files_forget_names(n);
 	native_memory_settle(n->memory, n->now);
 	take_answers(n, until);
 	parties_start(n);

@@ -97,11 +97,11 @@ struct file *files_replace(struct native *n, struct file *old)
 	return f;
 }
 
-static void file_free(struct file *f)
+static void file_free(struct native *n, struct file *f)
 {
 	if (f->memfd >= 0)
 		close(f->memfd);
-	native_names_free(&f->names);
+	native_names_free(&f->names, &n->names);
 	free(f->wanted);
 	free(f->classes);
 	free((void *)f->info.path);
@@ -113,9 +113,48 @@ void files_free(struct native *n)
 	size_t i;
 
 	for (i = 0; i < n->file_cnt; i++)
-		file_free(n->files[i]);
+		file_free(n, n->files[i]);
 	free(n->files);
 	u64map_free(&n->by_inode);
+}
+
+/* ---- what nobody needs ---- */
+
+/* Does nobody have it mapped, and does nobody work at its names? */
+static bool is_idle(const struct native *n, const struct file *f)
+{
+	bool gone = f->kind == FILE_PERF_MAP ? f->ended : f->kind == FILE_MAPPED && !f->refs;
+
+	return gone && !f->wanted_cnt && !f->opening && !f->queued &&
+	       n->helpers[ELF_ROLE_NAMES].file != f;
+}
+
+void files_forget_names(struct native *n)
+{
+	size_t i;
+
+	n->names.full = false;
+	for (i = 0; i < n->file_cnt; i++)
+		if (is_idle(n, n->files[i]))
+			native_names_free(&n->files[i]->names, &n->names);
+}
+
+struct file *files_idle_perf_map(struct native *n)
+{
+	struct file *f;
+	size_t i;
+
+	for (i = 0; i < n->file_cnt; i++) {
+		f = n->files[i];
+		if (f->kind != FILE_PERF_MAP || !is_idle(n, f))
+			continue;
+		native_names_free(&f->names, &n->names);
+		f->ended = f->at_names = f->no_names = false;
+		f->passed_ns = f->again_ns = 0;
+		f->strikes = f->failures = f->missing = 0;
+		return f;
+	}
+	return NULL;
 }
 
 /* ---- queues ---- */

@@ -20,6 +20,13 @@ struct file *files_find(const struct native *n, uint32_t number);
 /* Another file has this one's inode now: a new file takes its place. NULL: there is no room. */
 struct file *files_replace(struct native *n, struct file *old);
 void files_free(struct native *n);
+/*
+ * There was no room for a name: forget those of files that nobody has mapped, and of perf maps whose
+ * process has ended.
+ */
+void files_forget_names(struct native *n);
+/* The perf map of a process that has ended, to be used for another one; NULL: there is none. */
+struct file *files_idle_perf_map(struct native *n);
 
 /* Queues are first in, first out; a file is in each of them once. */
 void file_push(struct native *n, enum file_queue queue, struct file *f);

@@ -75,7 +75,9 @@ static struct file *perf_map_of(struct native *n, struct process *p)
 {
 	if (p->perf_map)
 		return p->perf_map;
-	p->perf_map = files_add(n, FILE_PERF_MAP, "JIT");
+	p->perf_map = files_idle_perf_map(n);
+	if (!p->perf_map)
+		p->perf_map = files_add(n, FILE_PERF_MAP, "JIT");
 	if (p->perf_map)
 		p->perf_map->place = (struct elf_place){
 			.tgid = (uint32_t)p->tgid, .uid = p->uid, .start_ns = p->start_ns,

@@ -289,6 +289,10 @@ static void free_process(struct native *n, struct process *p)
 {
 	stop_waiting(n, p);
 	list_put(n, p->list);
+	if (p->perf_map) {	/* what is still wanted of it has nobody who asked */
+		p->perf_map->ended = true;
+		helper_tell(n, ELF_ROLE_NAMES, HELPER_FORGET, p->perf_map->number);
+	}
 	free(p);
 }
 

@@ -10,6 +10,9 @@
 
 #include "base/util.h"
 
+/* What an address takes, and a text beside its characters: about, with their hash tables. */
+#define ENTRY_BYTES 80
+#define TEXT_BYTES 48
 #define FUNCTIONS_MAX ARRAY_SIZE(((struct native_name *)NULL)->functions)
 
 struct native_name_line {
@@ -57,9 +60,15 @@ static struct native_name_entry *add(struct native_names *n, uint64_t addr)
 	return &n->entries[n->cnt++];
 }
 
+static void take_bytes(struct native_names *names, struct native_name_pool *pool, uint64_t bytes)
+{
+	names->bytes += bytes;
+	pool->bytes += bytes;
+}
+
 static bool is_full(const struct native_names *n, const struct native_name_pool *pool)
 {
-	return n->cnt >= NATIVE_NAMES_OF_FILE || pool->names >= NATIVE_NAMES_MAX;
+	return n->cnt >= NATIVE_NAMES_OF_FILE || pool->bytes >= NATIVE_NAMES_BYTES_MAX;
 }
 
 enum native_name_state native_names_get(const struct native_names *names,
@@ -85,11 +94,13 @@ int native_names_ask(struct native_names *names, struct native_name_pool *pool, 
 
 	if (!e && is_full(names, pool)) {
 		pool->unknown++;
+		pool->full = true;
 		return -ENOSPC;
 	}
 	if (!e) {
 		e = add(names, addr);
 		pool->names += !!e;
+		take_bytes(names, pool, e ? ENTRY_BYTES : 0);
 	}
 	if (!e)
 		return -ENOMEM;
@@ -131,26 +142,34 @@ static bool next_name(const uint8_t *data, uint32_t bytes, uint32_t *at, struct 
 	       (!t->source || !t->source[t->n.source_bytes - 1]);
 }
 
-/* The text once for all that have it; NULL: out of memory. */
-static const char *shared(struct native_name_pool *pool, const char *text)
+/* The text once for all addresses that have it; NULL: out of memory. */
+static const char *shared(struct native_names *names, struct native_name_pool *pool,
+			  const char *text)
 {
-	uint32_t id;
+	uint32_t id, before;
 
-	if (intern_string(pool->texts, text, strlen(text) + 1, &id))
+	if (!names->texts)
+		names->texts = intern_new();
+	if (!names->texts)
 		return NULL;
-	return intern_tables(pool->texts)->strings[id].data;
+	before = intern_tables(names->texts)->string_cnt;
+	if (intern_string(names->texts, text, strlen(text) + 1, &id))
+		return NULL;
+	if (intern_tables(names->texts)->string_cnt != before)
+		take_bytes(names, pool, strlen(text) + TEXT_BYTES);
+	return intern_tables(names->texts)->strings[id].data;
 }
 
-static const char *function_name(struct native_name_pool *pool, const char *library,
-				 const struct texts *t)
+static const char *function_name(struct native_names *names, struct native_name_pool *pool,
+				 const char *library, const struct texts *t)
 {
 	char text[512];
 
 	if (*t->name)
-		return shared(pool, t->name);
+		return shared(names, pool, t->name);
 	snprintf(text, sizeof(text), "%.450s+0x%" PRIx64, library,
 		 t->n.start ? t->n.start : t->n.addr);
-	return shared(pool, text);
+	return shared(names, pool, text);
 }
 
 static int add_line(struct native_names *names, struct native_name_pool *pool,
@@ -163,8 +182,8 @@ static int add_line(struct native_names *names, struct native_name_pool *pool,
 	if (!lines)
 		return -ENOMEM;
 	names->lines = lines;
-	f.name = function_name(pool, library, t);
-	f.source = t->source ? shared(pool, t->source) : NULL;
+	f.name = function_name(names, pool, library, t);
+	f.source = t->source ? shared(names, pool, t->source) : NULL;
 	if (!f.name || (t->source && !f.source))
 		return -ENOMEM;
 	lines[names->line_cnt++].function = f;
@@ -200,8 +219,11 @@ int native_names_take(struct native_names *names, struct native_name_pool *pool,
 	return 0;
 }
 
-void native_names_free(struct native_names *names)
+void native_names_free(struct native_names *names, struct native_name_pool *pool)
 {
+	pool->bytes -= names->bytes;
+	if (names->texts)
+		intern_free(names->texts);
 	hash_index_free(&names->index);
 	free(names->entries);
 	free(names->lines);

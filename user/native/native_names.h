@@ -12,15 +12,19 @@
 #include "native/native_wire.h"
 
 #define NATIVE_NAMES_OF_FILE 200000u
-#define NATIVE_NAMES_MAX 1000000u
+/* Of the names of all files: some 500,000. A helper can say long names. */
+#define NATIVE_NAMES_BYTES_MAX (48u << 20)
 
 /* Of all files. */
 struct native_name_pool {
-	struct intern *texts;
-	uint64_t names, unknown;	/* addresses; those without a name, or without a place */
+	uint64_t names, unknown;	/* addresses so far; those without a name, or a place */
+	uint64_t bytes;			/* that the names take now */
+	bool full;			/* there was no room for a name */
 };
 
 struct native_names {
+	struct intern *texts;		/* NULL: none yet */
+	uint64_t bytes;			/* of pool.bytes */
 	struct hash_index index;	/* of entries, by address */
 	struct native_name_entry *entries;
 	size_t cnt, cap;
@@ -50,6 +54,7 @@ void native_names_give_up(struct native_names *names, uint64_t addr, bool known)
  */
 int native_names_take(struct native_names *names, struct native_name_pool *pool,
 		      const char *library, const struct elf_message *m, const void *data);
-void native_names_free(struct native_names *names);
+/* Forget all names: those that are asked for, too. */
+void native_names_free(struct native_names *names, struct native_name_pool *pool);
 
 #endif

@@ -54,6 +54,7 @@ struct file {
 	uint32_t open_flags;	/* OPEN_FOR_TABLES ... */
 	bool confirmed;		/* what is mapped is that file, not another one with its inode */
 	uint32_t refs;		/* lists that have it; 0: nobody has it mapped */
+	bool ended;		/* a perf map: its process has ended */
 	uint32_t strikes;	/* helpers that have ended at it */
 	uint32_t failures;	/* in a row, to open it */
 	struct file *next[QUEUES];

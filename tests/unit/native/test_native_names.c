@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "native/native_names.h"
@@ -21,15 +22,15 @@ static uint8_t data[ELF_WIRE_BYTES];
 static int set_up(void **state)
 {
 	names = (struct native_names){ 0 };
-	pool = (struct native_name_pool){ .texts = intern_new() };
+	pool = (struct native_name_pool){ 0 };
 	m = (struct elf_message){ .kind = NAMES };
-	return pool.texts ? 0 : -1;
+	return 0;
 }
 
 static int tear_down(void **state)
 {
-	native_names_free(&names);
-	intern_free(pool.texts);
+	native_names_free(&names, &pool);
+	assert_int_equal(pool.bytes, 0);
 	return 0;
 }
 
@@ -152,7 +153,7 @@ static void test_false_lengths(void **state)
 		assert_int_equal(take(), -EBADMSG);
 	for (i = 0; i < whole; i++)
 		for (byte = 1; byte; byte <<= 1) {
-			native_names_free(&names);
+			native_names_free(&names, &pool);
 			native_names_ask(&names, &pool, 16);
 			data[i] ^= byte;
 			err = take();
@@ -172,6 +173,29 @@ static void test_the_bound_of_a_file(void **state)
 	assert_int_equal(get(i + 1, &a), NAME_FULL);
 	assert_int_equal(get(i, &a), NAME_ASKED);
 	assert_int_equal(pool.unknown, 1);
+}
+
+/* Of all files; a file that nobody needs gives its room back. */
+static void test_the_bound_of_all(void **state)
+{
+	char name[512];
+	struct native_name a;
+	uint64_t i = 0;
+
+	while (!native_names_ask(&names, &pool, ++i)) {
+		snprintf(name, sizeof(name), "%0511llu", (unsigned long long)i);
+		m.bytes = m.cnt = 0;
+		say((struct elf_name){ .addr = i, .start = i }, name, NULL);
+		assert_int_equal(take(), 0);
+	}
+	assert_in_range(i, NATIVE_NAMES_BYTES_MAX / 1024, NATIVE_NAMES_BYTES_MAX / 512);
+	assert_in_range(pool.bytes, NATIVE_NAMES_BYTES_MAX, NATIVE_NAMES_BYTES_MAX + 1024);
+	assert_true(pool.full);
+	assert_int_equal(get(i, &a), NAME_FULL);
+	assert_int_equal(get(i - 1, &a), NAME_KNOWN);
+	native_names_free(&names, &pool);
+	assert_int_equal(pool.bytes, 0);
+	assert_int_equal(native_names_ask(&names, &pool, i), 0);
 }
 
 static void test_giving_up(void **state)
@@ -219,6 +243,7 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(test_false_lengths, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_the_bound_of_a_file, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_the_bound_of_all, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_giving_up, set_up, tear_down),
 		cmocka_unit_test(test_patterns_fit_a_message),
 	};
