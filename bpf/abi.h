@@ -58,6 +58,13 @@ enum py_tstate_how {
 	PY_TSTATE_TLS_DESC = 6,		/* through a TLS descriptor: shared libpython, arm64 */
 };
 
+/* How the BPF side reads what the interpreter has counted of its collections. */
+enum py_gc_stats_how {
+	PY_GC_STATS_NONE = 0,	/* unknown where                                     */
+	PY_GC_STATS_ARRAY = 1,	/* three struct gc_generation_stats           (to 3.14) */
+	PY_GC_STATS_RINGS = 2,	/* a pointer to struct gc_stats                  (3.15) */
+};
+
 /* Offsets in bytes. user/cpython fills them in. They are u16 unless CPython needs more. */
 struct py_layout {
 	/* PyThreadState; all below ABI_TS_BYTES - 8 */
@@ -126,9 +133,30 @@ struct py_layout {
 	abi_u32 interp_gil;	/* pointer to the GIL (3.12+); 0: see py_proc.gil     */
 	abi_u16 gil_cond;	/* offset of the locks in the GIL's struct             */
 	abi_u16 gil_locks;	/* size of the locks in bytes; 0: unknown             */
-	abi_u32 pad;
+	/* The interpreter's own counters of collections, with --mode mem. */
+	abi_u32 interp_gc_stats;	/* ABI_NO_OFF32: see py_proc.gc_stats            */
+	abi_u8 gc_stats_how;	/* enum py_gc_stats_how */
+	abi_u8 gc_young_items;	/* PY_GC_STATS_RINGS: items of the youngest generation's ring */
+	abi_u8 gc_old_items;	/* ... of each of the other two                      */
+	abi_u8 pad[5];
 };
-_Static_assert(sizeof(struct py_layout) == 128, "py_layout has no hidden padding");
+_Static_assert(sizeof(struct py_layout) == 136, "py_layout has no hidden padding");
+
+/*
+ * Size of a ring of struct gc_generation_stats, and of 3.15's struct gc_stats: three rings, each
+ * with the index of its last item behind it, and the number of updates (v3.15.0,
+ * Include/internal/pycore_interp_structs.h).
+ */
+#define GC_ITEM_BYTES 64
+static inline abi_u64 gc_ring_bytes(abi_u64 items)
+{
+	return items * GC_ITEM_BYTES + 8;
+}
+
+static inline abi_u64 gc_rings_bytes(abi_u64 young_items, abi_u64 old_items)
+{
+	return gc_ring_bytes(young_items) + 2 * gc_ring_bytes(old_items) + 8;
+}
 
 /* Bit of PyThreadState._status: the state is bound to its thread, attached or detached (3.12+). */
 #define TS_BOUND_GILSTATE (1u << 3)
@@ -182,6 +210,7 @@ struct py_proc {
 	abi_u64 current;	/* PY_GIL_RT_CURRENT: the pointer to the state that holds the GIL */
 	abi_u64 main_id;	/* the main thread's pthread_t (3.8 to 3.13)         */
 	abi_u64 collecting;	/* an int that is not 0 during a collection (up to 3.8) */
+	abi_u64 gc_stats;	/* counters of collections (up to 3.8)               */
 	abi_u64 gil;		/* the interpreters' common GIL (3.7 to 3.11); 3.6: its locks */
 	abi_u64 none;		/* &_Py_NoneStruct, or PY_NONE_NOWHERE               */
 	abi_u64 epoch;		/* as interp_epoch, but all interpreters share it (3.12) */
@@ -211,7 +240,7 @@ struct py_proc {
 	struct thread_ctx_place trace;	/* zero: its threads publish no context */
 	struct py_layout l;
 };
-_Static_assert(sizeof(struct py_proc) == 328, "py_proc has no hidden padding");
+_Static_assert(sizeof(struct py_proc) == 344, "py_proc has no hidden padding");
 
 #define EUID_NEVER 0xffffffffu
 
@@ -287,6 +316,7 @@ static inline void py_proc_relocate(struct py_proc *p, const struct py_proc *fil
 	p->current = file->current ? file->current + bias : 0;
 	p->main_id = file->main_id ? file->main_id + bias : 0;
 	p->collecting = file->collecting ? file->collecting + bias : 0;
+	p->gc_stats = file->gc_stats ? file->gc_stats + bias : 0;
 	p->gil = file->gil ? file->gil + bias : 0;
 	p->none = file->none && file->none != PY_NONE_NOWHERE ? file->none + bias : file->none;
 	p->epoch = file->epoch ? file->epoch + bias : 0;
@@ -434,6 +464,17 @@ enum raw_kind {
 	 * space merges its frames into that record's stack.
 	 */
 	RAW_NATIVE = 15,
+	/*
+	 * abi_memory.h. struct raw_sample: memory that a process got. User space keeps the address
+	 * with the stack.
+	 */
+	RAW_ALLOC = 16,
+	/* struct raw_free: a block was freed. */
+	RAW_FREE = 17,
+	/* struct raw_moved: pages get another address. */
+	RAW_MOVED = 18,
+	/* struct raw_gc: garbage was collected. */
+	RAW_GC_DONE = 19,
 };
 
 /* RAW_SWITCH_OUT: why the thread left its CPU. */
@@ -477,7 +518,7 @@ enum raw_sample_flags {
 	RAW_BROKEN_END = 8,	/* the chain of frames ended without its last shim   */
 	RAW_NOT_WALKED = 16,	/* RAW_SWITCH_OUT without a stack: no budget, or the thread state
 				 * was unreadable or uncertain                       */
-	RAW_WEIGHED = 32,	/* RAW_SAMPLE: the weight follows the frames; without it: 1 */
+	RAW_WEIGHED = 32,	/* RAW_ALLOC: a struct raw_memory follows the frames      */
 	RAW_TRACED = 64,	/* a struct raw_trace follows, as the record's last part */
 	RAW_SWITCHING = 128,	/* greenlet switches: the frames in the record are valid, and
 				 * there may be others between and outside them       */
@@ -538,7 +579,17 @@ struct raw_head {
 	abi_u16 gc_at;		/* RAW_GC: index of the frame that <GC> is inserted before */
 };
 
-/* RAW_SAMPLE, RAW_SWITCH_OUT: the fields of struct raw_head at the same offsets, and frames. */
+/* RAW_ALLOC: what the process got. It follows the frames. */
+struct raw_memory {
+	abi_u64 addr;
+	abi_u64 bytes;		/* of the block; ALLOC_PAGE: of a base page */
+	abi_u64 weight;		/* bytes that it stands for; ALLOC_PAGE: if it is a base page */
+};
+
+/*
+ * RAW_SAMPLE, RAW_SWITCH_OUT, RAW_ALLOC: the fields of struct raw_head at the same offsets, and
+ * frames.
+ */
 struct raw_sample {
 	struct raw_header h;
 	abi_u32 tid;
@@ -549,14 +600,14 @@ struct raw_sample {
 	abi_u16 cpu;
 	abi_u16 gc_at;
 	struct raw_frame frames[ABI_MAX_FRAMES];	/* innermost first; nframes sent */
-	abi_u64 weight_room;	/* so that a weight also fits after ABI_MAX_FRAMES frames, */
+	struct raw_memory memory_room;	/* so that one also fits after ABI_MAX_FRAMES frames, */
 	struct raw_trace trace_room;	/* and a struct raw_trace */
 };
 _Static_assert(sizeof(struct raw_header) == 24, "raw_header has no hidden padding");
 _Static_assert(sizeof(struct raw_frame) == 16, "raw_frame has no hidden padding");
 _Static_assert(sizeof(struct raw_head) == 40, "raw_head has no hidden padding");
-_Static_assert(sizeof(struct raw_sample) == 40 + 16 * ABI_MAX_FRAMES + 8 +
-	       sizeof(struct raw_trace), "raw_sample is packed");
+_Static_assert(sizeof(struct raw_sample) == 40 + 16 * ABI_MAX_FRAMES +
+	       sizeof(struct raw_memory) + sizeof(struct raw_trace), "raw_sample is packed");
 
 /*
  * The time in nanoseconds that a tick's RAW_SAMPLE stands for: so many nominal periods of its CPU
@@ -569,20 +620,20 @@ static inline abi_u32 raw_tick_ns(const struct raw_header *h)
 	return ns < 0xffffffff ? (abi_u32)ns : 0xffffffff;
 }
 
-/* Size in bytes of a RAW_SAMPLE or RAW_SWITCH_OUT, without a struct raw_trace, which comes next. */
+/*
+ * Size in bytes of a RAW_SAMPLE, RAW_SWITCH_OUT or RAW_ALLOC, without a struct raw_trace, which
+ * comes next.
+ */
 static inline abi_u64 raw_sample_bytes(abi_u16 nframes, abi_u8 flags)
 {
 	return sizeof(struct raw_head) + nframes * sizeof(struct raw_frame) +
-	       (flags & RAW_WEIGHED ? sizeof(abi_u64) : 0);
+	       (flags & RAW_WEIGHED ? sizeof(struct raw_memory) : 0);
 }
 
-/*
- * The weight of a RAW_SAMPLE in the unit of the mode: 1 (a tick), or a number of bytes of
- * memory. raw must be whole. A RAW_SWITCH_OUT gets its weight from its RAW_SWITCH_IN.
- */
-static inline abi_u64 raw_sample_weight(const struct raw_sample *raw)
+/* What follows the frames of a record that has RAW_WEIGHED. raw must be whole. */
+static inline const struct raw_memory *raw_sample_memory(const struct raw_sample *raw)
 {
-	return raw->flags & RAW_WEIGHED ? *(const abi_u64 *)(raw->frames + raw->nframes) : 1;
+	return (const struct raw_memory *)(raw->frames + raw->nframes);
 }
 
 /*
@@ -815,6 +866,11 @@ enum counter {
 	CNT_WAIT_NOT_WALKED,	/* ... and its stack is the last one: no budget was left */
 	CNT_WAIT_SLOT_TAKEN,	/* waits without a wake-up time: slot overwritten    */
 	CNT_NO_STACK,		/* ticks without a Python stack of which a RAW_NO_STACK was sent */
+	CNT_FAULT,		/* page faults that a perf event has chosen (--mode mem)      */
+	CNT_FAULT_OTHER,	/* ... of processes that are not recorded                    */
+	CNT_FAULT_NOT_WALKED,	/* ... without a stack: no budget was left                   */
+	CNT_ALLOC,		/* RAW_ALLOC that were sent                                  */
+	CNT_GC_DONE,		/* RAW_GC_DONE that were sent                                */
 	/*
 	 * From here on: losses, which struct loss_table has by process and thread, too. User
 	 * space has their names in resolve/losses.c.
@@ -829,6 +885,9 @@ enum counter {
 	CNT_SWITCH_IN_LOST,	/* a RAW_SWITCH_IN or RAW_THREAD_EXIT: ring buffer full */
 	CNT_EXTRA_LOST,		/* a RAW_EXTRA; its stack may have been sent         */
 	CNT_NATIVE_LOST,	/* a RAW_NATIVE; the same                            */
+	CNT_ALLOC_LOST,		/* a RAW_ALLOC: ring buffer full                     */
+	CNT_FREE_LOST,		/* a RAW_FREE or RAW_MOVED: ring buffer full         */
+	CNT_BLOCK_LOST,		/* a block: no room in live_blocks or heap_calls     */
 	CNT_LIFECYCLE_LOST,	/* a RAW_EXEC, RAW_FORK or RAW_EXIT: ring buffer full */
 	CNT_PROCS_FULL,		/* a process did not fit into py_procs               */
 	CNT_MAX,

@@ -18,6 +18,7 @@
  */
 extern const volatile bool cfg_all;	/* every process, not only those in py_procs and watched */
 extern const volatile bool cfg_gc;	/* report whether a thread collects garbage             */
+extern const volatile bool cfg_gc_stats; /* ticks look for collections: see_collections()  */
 extern const volatile unsigned int cfg_period_ns; /* mean period of the ticks; 0: unknown        */
 extern const volatile unsigned int cfg_sent_slots; /* slots in the table of code
 						    * objects that were sent */
@@ -42,6 +43,7 @@ extern const volatile bool cfg_trace_context; /* send the contexts that threads 
 extern const volatile bool cfg_kernel_stacks; /* send the kernel's stack: of blocked threads, and
 					     * of ticks that interrupted the kernel */
 extern const volatile bool cfg_native;	/* walk and send the machine code's frames, too */
+extern const volatile unsigned int cfg_page_bytes; /* size of a base page */
 extern const volatile unsigned int cfg_wait_slots; /* slots in wait_slots, a power of two      */
 
 /* 1: user space wants no samples now. There are no ticks then, and no switch-outs are sent. */

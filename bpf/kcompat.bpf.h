@@ -73,6 +73,25 @@ static __always_inline u64 interrupted_user_sp(const struct bpf_perf_event_data 
 }
 
 /*
+ * The end of the context: the event's period and, of a page fault, its address. They follow 21
+ * words of registers (x86-64), or 34.
+ */
+#ifdef __TARGET_ARCH_x86
+#define EVENT_WORDS 21
+#else
+#define EVENT_WORDS 34
+#endif
+static __always_inline u64 event_period(const struct bpf_perf_event_data *ctx)
+{
+	return ((const u64 *)ctx)[EVENT_WORDS];
+}
+
+static __always_inline u64 event_addr(const struct bpf_perf_event_data *ctx)
+{
+	return ((const u64 *)ctx)[EVENT_WORDS + 1];
+}
+
+/*
  * The registers that a task had when it entered the kernel. bpf_task_pt_regs() exists since
  * 5.15 (dd6e10fbd9fb). Without it the registers are read from the end of the kernel stack. No
  * field has the stack's size: it is 16 KiB with pages of 4 KiB (THREAD_SIZE), unless KASAN
@@ -219,9 +238,45 @@ static __always_inline void user_call_of(struct task_struct *task, struct user_c
 /* include/uapi/asm-generic/unistd.h, arch/x86/entry/syscalls/syscall_64.tbl */
 #ifdef __TARGET_ARCH_arm64
 #define NR_FUTEX 98
+#define NR_MREMAP 216
 #else
 #define NR_FUTEX 202
+#define NR_MREMAP 25
 #endif
+
+/* The arguments of mremap(). */
+struct mremap_call {
+	u64 addr, bytes, new_bytes;
+};
+
+/* False: the current thread is not in mremap(). Reads registers as current_entry_regs(). */
+static __always_inline bool current_mremap(struct mremap_call *c)
+{
+	struct task_struct *task;
+	struct pt_regs *regs;
+
+	if (HAVE_TASK_PT_REGS) {
+		regs = (struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
+	} else {
+		task = (struct task_struct *)bpf_get_current_task();
+		regs = (struct pt_regs *)((u64)BPF_CORE_READ(task, stack) + THREAD_BYTES -
+					  bpf_core_type_size(struct pt_regs));
+	}
+#ifdef __TARGET_ARCH_arm64
+	if (BPF_CORE_READ(regs, syscallno) != NR_MREMAP)
+		return false;
+	c->addr = BPF_CORE_READ(regs, orig_x0);
+	c->bytes = BPF_CORE_READ(regs, regs[1]);
+	c->new_bytes = BPF_CORE_READ(regs, regs[2]);
+#else
+	if (BPF_CORE_READ(regs, orig_ax) != NR_MREMAP)
+		return false;
+	c->addr = BPF_CORE_READ(regs, di);
+	c->bytes = BPF_CORE_READ(regs, si);
+	c->new_bytes = BPF_CORE_READ(regs, dx);
+#endif
+	return true;
+}
 
 /* Address of the futex that the call waits for, or 0 (include/uapi/linux/futex.h). */
 static __always_inline u64 futex_waited_for(const struct user_call *c)

@@ -9,6 +9,7 @@ char _license[] SEC("license") = "Dual BSD/GPL";
 
 const volatile bool cfg_all = false;
 const volatile bool cfg_gc = true;
+const volatile bool cfg_gc_stats = false;
 const volatile unsigned int cfg_period_ns = 0;
 const volatile unsigned int cfg_sent_slots = SENT_SLOTS;
 const volatile unsigned int cfg_wakeup_bytes = 0;
@@ -29,6 +30,7 @@ const volatile bool cfg_exceptions = false;
 const volatile bool cfg_kernel_stacks = false;
 const volatile bool cfg_native = false;
 const volatile bool cfg_trace_context = false;
+const volatile unsigned int cfg_page_bytes = 4096;
 const volatile unsigned int cfg_wait_slots = WAIT_SLOTS;
 
 volatile unsigned int capture_paused = 0;

@@ -5,6 +5,7 @@
  * Walks the thread if its process is admitted, and sends the sample. Runs in interrupt or NMI
  * context, so it inserts and deletes no entry of a hash map, and only changes values in place.
  */
+#include "collections.bpf.h"
 #include "losses.bpf.h"
 #include "native_walk.bpf.h"
 #include "pyextra.bpf.h"
@@ -189,27 +190,6 @@ __weak __noinline int send_no_stack(u64 end)
 	return 0;
 }
 
-/* Is it a thread of a Python process that has no Python stack? Else the walk has failed. */
-static __always_inline bool is_without_stack(enum counter end)
-{
-	return end == CNT_NATIVE_THREAD || end == CNT_NO_FRAMES || end == CNT_NOT_READY;
-}
-
-/* Walk the machine code of the interrupted thread. Was the kernel interrupted? */
-static __always_inline bool walk_interrupted(const struct bpf_perf_event_data *ctx)
-{
-	struct native_scratch *ns = native_scratch();
-	bool kernel;
-
-	if (!ns)
-		return false;
-	kernel = !interrupted_user_regs(ctx, &ns->regs);
-	if (kernel)
-		current_entry_regs(&ns->regs);
-	native_walk();
-	return kernel;
-}
-
 /* There is no sample, the walk has ended with `end`. Returns how the tick ends. */
 static __always_inline enum counter end_without_sample(const struct bpf_perf_event_data *ctx,
 						       enum counter end)
@@ -276,22 +256,29 @@ static __always_inline enum counter sample_process(struct bpf_perf_event_data *c
 
 /*
  * A tick that only discovers: also whether this thread runs a state that was swapped in by hand,
- * which it mostly does with the GIL, and so seldom at a switch-out: see running_tstate().
+ * which it mostly does with the GIL, and so seldom at a switch-out: see running_tstate(). With
+ * cfg_gc_stats it looks for collections.
  */
-static __always_inline void discover_by_hand(struct py_proc *p, u64 sp)
+static __always_inline void discover_only(struct py_proc *p, u64 sp)
 {
-	u64 tp = thread_pointer(), ts;
+	bool by_hand = p->l.gil_how == PY_GIL_RT_CURRENT && !p->by_hand;
+	u64 tp = thread_pointer(), ts, is = 0, period = 0;
 	struct scratch *s;
 	u32 zero = 0;
 
-	if (p->l.gil_how != PY_GIL_RT_CURRENT || p->by_hand)
+	if (!by_hand && !cfg_gc_stats)
 		return;
 	s = bpf_map_lookup_elem(&scratches, &zero);
 	if (!s || s->busy)
 		return;
 	s->l = p->l;
 	start_clock(s, bpf_ktime_get_ns());
-	read_tstate(s, p, tp, self_of(p, tp), sp, &ts);
+	if (read_tstate(s, p, tp, self_of(p, tp), sp, &ts) == CNT_SAMPLE) {
+		is = ts_u64(s, p->l.ts_interp);
+		period = has_gil(s, p, ts) ? cfg_period_ns : 0;
+	}
+	if (cfg_gc_stats)
+		see_collections(is, period);
 }
 
 /* A tick in a selected process that has an entry. Returns how the tick ends. */
@@ -309,7 +296,7 @@ static __always_inline enum counter sample_known(struct bpf_perf_event_data *ctx
 			return found ? report_unknown(tgid) : CNT_NOT_READY;
 	}
 	if (!cfg_ticks) {
-		discover_by_hand(p, sp);
+		discover_only(p, sp);
 		return CNT_UNWANTED;
 	}
 	return sample_process(ctx, p, pid_tgid, start_ns, sp);

@@ -7,6 +7,7 @@
  * and deletes no entry of a hash map. The thread that leaves is still the current one, so its
  * memory can be read. A switch between threads of other processes costs two look-ups.
  */
+#include "budget.bpf.h"
 #include "losses.bpf.h"
 #include "native_walk.bpf.h"
 #include "pyextra.bpf.h"
@@ -15,30 +16,6 @@
 #include "pyunwind.bpf.h"
 #include "proc_filter.bpf.h"
 #include "wait_slots.bpf.h"
-
-/*
- * The budget: a CPU may spend one eighth of its time on walks at switch-outs, and can save up
- * BUDGET_MAX_NS. Without budget the RAW_SWITCH_OUT has no stack.
- */
-#define BUDGET_SHARE 8
-#define BUDGET_MAX_NS 5000000
-
-/* Add the time since the last call to the budget. Is some left? */
-static __always_inline bool has_budget(struct scratch *s, u64 now)
-{
-	u64 since = now - s->budget_at_ns;
-
-	s->budget_ns += since < BUDGET_SHARE * BUDGET_MAX_NS ? since / BUDGET_SHARE : BUDGET_MAX_NS;
-	s->budget_at_ns = now;
-	if (s->budget_ns > BUDGET_MAX_NS)
-		s->budget_ns = BUDGET_MAX_NS;
-	return s->budget_ns > 0;
-}
-
-static __always_inline void spend_budget(struct scratch *s, u64 ns)
-{
-	s->budget_ns -= ns < BUDGET_MAX_NS ? ns : BUDGET_MAX_NS;
-}
 
 /* on_switch()'s counter for the result of a walk, which is one of a tick's counters. */
 static __always_inline enum counter wait_counter(enum counter end)

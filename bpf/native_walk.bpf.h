@@ -341,6 +341,21 @@ __weak __noinline int native_walk(void)
 	return 0;
 }
 
+/* Walk the machine code of the interrupted thread. Was the kernel interrupted? */
+static __always_inline bool walk_interrupted(const struct bpf_perf_event_data *ctx)
+{
+	struct native_scratch *ns = native_scratch();
+	bool kernel;
+
+	if (!ns)
+		return false;
+	kernel = !interrupted_user_regs(ctx, &ns->regs);
+	if (kernel)
+		current_entry_regs(&ns->regs);
+	native_walk();
+	return kernel;
+}
+
 int send_native(u32 sampled);
 /*
  * Send a RAW_NATIVE with what native_walk() has found, for the record whose header is in s->sample.

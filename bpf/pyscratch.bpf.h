@@ -8,6 +8,7 @@
 #ifndef TACHBPF_PYSCRATCH_H
 #define TACHBPF_PYSCRATCH_H
 
+#include "abi_memory.h"
 #include "common.bpf.h"
 
 /*
@@ -145,6 +146,12 @@ struct last_tick {
 	u64 time_ns;
 };
 
+/* The event of page faults of this CPU. */
+struct fault_event {
+	u64 period;	/* at the last fault that it chose */
+	u64 count;	/* faults that those stand for that it has chosen */
+};
+
 /* At most so many new code objects are sent with one sample; a later sample sends the others. */
 #define MAX_NEW_CODES 128
 #define CODES_A_CALL 16
@@ -178,11 +185,12 @@ struct scratch {
 	u64 stalled_ns;		/* total time of this sample's stalls */
 	u64 stalls;
 	struct last_tick last_tick;
-	s64 budget_ns;		/* for walks at switch-outs; may be negative */
+	s64 budget_ns;		/* for walks at switch-outs or page faults; may be negative */
 	u64 budget_at_ns;	/* when time was last added to the budget */
 	u32 busy;		/* 1: on_switch() uses this memory, and a non-maskable tick
 				 * that interrupts it must not */
 	u32 pad3;
+	struct fault_event fault_event;
 	struct walk walk;
 	struct list_walk list;
 	u64 gil_holder;		/* PY_GIL_RT_CURRENT: the thread state that holds the GIL */

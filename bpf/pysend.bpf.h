@@ -18,14 +18,12 @@ static __always_inline u64 wakeup_flags(void)
 }
 
 /*
- * Complete the record and send it; count its flags. Its header, stack and status must be filled in.
- * p: the process' entry; NULL: without its thread's context. Returns CNT_SAMPLE or CNT_RING_FULL.
+ * Complete the record but for what follows its frames, and count its flags. Its header, stack and
+ * status must be filled in. Returns its size in bytes so far.
  */
-static __always_inline enum counter send_sample(struct raw_sample *sample,
-						const struct py_proc *p, u64 pid_tgid)
+static __always_inline u64 complete_sample(struct raw_sample *sample, u64 pid_tgid)
 {
 	u32 n = sample->nframes;
-	u64 size;
 
 	sample->tid = (u32)pid_tgid;
 	sample->cpu = bpf_get_smp_processor_id();
@@ -39,9 +37,18 @@ static __always_inline enum counter send_sample(struct raw_sample *sample,
 		count(CNT_SWITCHING);
 	if (n > ABI_MAX_FRAMES)
 		n = ABI_MAX_FRAMES;
-	size = offsetof(struct raw_sample, frames) + n * sizeof(struct raw_frame);
+	return offsetof(struct raw_sample, frames) + n * sizeof(struct raw_frame);
+}
+
+/*
+ * Send the first size bytes of the record. p: the process' entry; NULL: without its thread's
+ * context. Returns CNT_SAMPLE or CNT_RING_FULL.
+ */
+static __always_inline enum counter output_sample(struct raw_sample *sample, u64 size,
+						  const struct py_proc *p)
+{
 	barrier_var(size);
-	if (size > offsetof(struct raw_sample, weight_room))
+	if (size > offsetof(struct raw_sample, trace_room))
 		return CNT_RING_FULL;
 	if (cfg_trace_context && p && p->trace.how && !(sample->flags & RAW_NOT_WALKED))
 		size += add_trace(sample, size, p);
@@ -50,6 +57,16 @@ static __always_inline enum counter send_sample(struct raw_sample *sample,
 		return CNT_RING_FULL;
 	return bpf_ringbuf_output(&events, sample, size, wakeup_flags()) ? CNT_RING_FULL :
 									   CNT_SAMPLE;
+}
+
+/*
+ * Complete the record and send it; count its flags. Its header, stack and status must be filled in.
+ * p: the process' entry; NULL: without its thread's context. Returns CNT_SAMPLE or CNT_RING_FULL.
+ */
+static __always_inline enum counter send_sample(struct raw_sample *sample,
+						const struct py_proc *p, u64 pid_tgid)
+{
+	return output_sample(sample, complete_sample(sample, pid_tgid), p);
 }
 
 #endif

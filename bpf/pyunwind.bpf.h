@@ -665,4 +665,10 @@ static __always_inline enum counter unwind_python(struct scratch *s, struct py_p
 	return w->n || out->flags & (RAW_UNREADABLE | RAW_SWITCHING) ? CNT_SAMPLE : CNT_NO_FRAMES;
 }
 
+/* The walk has ended so: has the thread no Python stack? Else the walk has failed. */
+static __always_inline bool is_without_stack(enum counter end)
+{
+	return end == CNT_NATIVE_THREAD || end == CNT_NO_FRAMES || end == CNT_NOT_READY;
+}
+
 #endif

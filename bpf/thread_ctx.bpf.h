@@ -118,7 +118,7 @@ static __always_inline u64 add_trace(struct raw_sample *sample, u64 size, const 
 	if (!slot || read_user(&addr, 8, slot) || !addr)
 		return 0;
 	barrier_var(size);
-	if (size > offsetof(struct raw_sample, weight_room))
+	if (size > offsetof(struct raw_sample, trace_room))
 		return 0;
 	bytes = read_trace((struct raw_trace *)((u8 *)sample + size), addr);
 	if (bytes)

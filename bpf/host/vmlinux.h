@@ -139,9 +139,13 @@ struct task_struct {
 /* The kernel's headers for user space have another struct pt_regs. */
 #define pt_regs host_pt_regs
 struct pt_regs {
-	unsigned long bp, di, si, orig_ax, ip, cs, sp;	/* x86 */
+	unsigned long bp, dx, di, si, orig_ax, ip, cs, sp;	/* x86 */
 	u64 regs[31], pc, pstate, orig_x0;		/* arm64 */
 	s32 syscallno;
+};
+
+struct vm_unmapped_area_info {
+	unsigned long flags, length;
 };
 
 struct seq_file;

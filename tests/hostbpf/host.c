@@ -186,6 +186,12 @@ long bpf_probe_read_user_str(void *dst, u32 size, const void *addr)
 	return size;
 }
 
+long bpf_perf_prog_read_value(void *ctx, struct bpf_perf_event_value *buf, u32 size)
+{
+	*buf = (struct bpf_perf_event_value){ .counter = host.event_count };
+	return 0;
+}
+
 long bpf_get_stack(void *ctx, void *buf, u32 size, u64 flags)
 {
 	u32 want = host.kernel_frames * sizeof(host.kernel_stack[0]);

@@ -29,8 +29,9 @@ struct host {
 	struct kernfs_node kn, kn_v1;
 	struct pid pid;
 	struct {
-		u64 r[17], cs, flags, sp, ss;
-	} regs;			/* of the interrupted thread, as on x86-64 */
+		u64 r[17], cs, flags, sp, ss, period, addr;
+	} regs;			/* of the interrupted thread, as on x86-64; and what an event has */
+	u64 event_count;	/* what the kernel has counted of the event */
 	u64 kernel_stack[8];	/* kernel_frames of them */
 	u32 kernel_frames;
 	struct pt_regs user_regs;	/* of the thread that leaves its CPU */
@@ -91,6 +92,8 @@ const void *host_record(u8 kind, int *i, size_t *len);
 
 /* The programs of bpf/. Each returns 0. */
 int on_cpu_tick(struct bpf_perf_event_data *ctx);
+int on_page_fault(struct bpf_perf_event_data *ctx);
+int host_on_unmapped_area(unsigned long addr, struct vm_unmapped_area_info *info);
 int host_on_exec(struct task_struct *p, pid_t old_pid, struct linux_binprm *bprm);
 int host_on_fork(struct task_struct *parent, struct task_struct *child);
 int host_on_exit(struct task_struct *p);

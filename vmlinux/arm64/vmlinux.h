@@ -48,6 +48,12 @@ enum bpf_func_id {
 	BPF_FUNC_task_pt_regs = 175,
 };
 
+struct bpf_perf_event_value {
+	__u64 counter;
+	__u64 enabled;
+	__u64 running;
+};
+
 #ifndef BPF_NO_PRESERVE_ACCESS_INDEX
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 #endif
@@ -130,6 +136,12 @@ struct thread_struct {
 	struct {
 		unsigned long tp_value;
 	} uw;
+};
+
+/* include/linux/mm.h */
+struct vm_unmapped_area_info {
+	unsigned long flags;
+	unsigned long length;
 };
 
 struct upid {

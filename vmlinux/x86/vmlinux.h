@@ -48,6 +48,12 @@ enum bpf_func_id {
 	BPF_FUNC_task_pt_regs = 175,
 };
 
+struct bpf_perf_event_value {
+	__u64 counter;
+	__u64 enabled;
+	__u64 running;
+};
+
 #ifndef BPF_NO_PRESERVE_ACCESS_INDEX
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 #endif
@@ -130,6 +136,12 @@ struct thread_struct {
 	unsigned long fsbase;
 };
 
+/* include/linux/mm.h */
+struct vm_unmapped_area_info {
+	unsigned long flags;
+	unsigned long length;
+};
+
 struct upid {
 	int nr;
 	struct pid_namespace *ns;
@@ -167,6 +179,7 @@ struct task_struct {
 
 struct pt_regs {
 	unsigned long bp;
+	unsigned long dx;
 	unsigned long di;
 	unsigned long si;
 	unsigned long orig_ax;

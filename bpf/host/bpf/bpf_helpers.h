@@ -41,6 +41,7 @@ int host_map_delete(const struct host_map_def *def, const void *key);
 
 long bpf_probe_read_user(void *dst, u32 size, const void *addr);
 long bpf_probe_read_user_str(void *dst, u32 size, const void *addr);
+long bpf_perf_prog_read_value(void *ctx, struct bpf_perf_event_value *buf, u32 size);
 long bpf_get_stack(void *ctx, void *buf, u32 size, u64 flags);
 long bpf_probe_read_kernel(void *dst, u32 size, const void *addr);
 long bpf_ringbuf_output(void *ring, void *data, u64 size, u64 flags);

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * budget.bpf.h - how much of its time a CPU may spend on walks that a program can cause as often as
+ * it likes: at switch-outs and page faults.
+ *
+ * A CPU may spend one eighth of its time on them, and can save up BUDGET_MAX_NS. Without budget a
+ * record has no stack.
+ */
+#ifndef TACHBPF_BUDGET_H
+#define TACHBPF_BUDGET_H
+
+#include "pyscratch.bpf.h"
+
+#define BUDGET_SHARE 8
+#define BUDGET_MAX_NS 5000000
+
+/* Add the time since the last call to the budget. Is some left? */
+static __always_inline bool has_budget(struct scratch *s, u64 now)
+{
+	u64 since = now - s->budget_at_ns;
+
+	s->budget_ns += since < BUDGET_SHARE * BUDGET_MAX_NS ? since / BUDGET_SHARE : BUDGET_MAX_NS;
+	s->budget_at_ns = now;
+	if (s->budget_ns > BUDGET_MAX_NS)
+		s->budget_ns = BUDGET_MAX_NS;
+	return s->budget_ns > 0;
+}
+
+/* The debt is limited, too: what nobody can avoid must not keep walks away for long. */
+static __always_inline void spend_budget(struct scratch *s, u64 ns)
+{
+	s->budget_ns -= ns < BUDGET_MAX_NS ? ns : BUDGET_MAX_NS;
+	if (s->budget_ns < -BUDGET_MAX_NS)
+		s->budget_ns = -BUDGET_MAX_NS;
+}
+
+#endif

@@ -1,0 +1,436 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * heap.bpf.c - probes of one process' allocator (--allocations): sends each block with the Python
+ * stack that asked for it, and its free.
+ *
+ * User space probes the functions in the files that the process has mapped (user/heap). The kernel
+ * runs the programs for that process only, in its own context, so they may insert and delete
+ * entries of hash maps. A program that the scheduler interrupts keeps its CPU's struct scratch
+ * (`busy`); who finds it busy sends no stack.
+ *
+ * Allocators call themselves: realloc() calls malloc(), and malloc() mmap(). Only the outermost
+ * call
+ * of a thread counts. It is known by its stack pointer, so that a call which never returns does not
+ * hide later ones.
+ *
+ * A block is given away between the free inside of realloc() and its return. So the old block
+ * leaves live_blocks when realloc() is entered, and its RAW_FREE has that time, though it is sent
+ * later: user space frees no block that is younger.
+ */
+#include "abi_heap.h"
+#include "memory.bpf.h"
+
+#define MAP_PRIVATE_ANONYMOUS 0x22	/* include/uapi/asm-generic/mman-common.h */
+#define MAP_TYPES 0x2f			/* MAP_TYPE and MAP_ANONYMOUS */
+#define PROT_WRITE 2
+/*
+ * What is called from an allocator has its stack so close below, or at the same place (a jump at
+ * the
+ * function's end), and comes so soon: a call that never returns hides no others for longer.
+ */
+#define NESTED_BYTES (256 * 1024)
+#define NESTED_NS 10000000000ull
+/* include/linux/err.h, MAX_ERRNO */
+#define IS_ERROR(rc) ((rc) > -4096ull)
+
+/* Smaller blocks are not recorded. */
+const volatile unsigned long long cfg_min_block = 512;
+/* 1: only count calls, to know what it would cost. */
+volatile unsigned int heap_counting = 0;
+
+/* The stack pointer after the return, above that at the entry; the arguments and the result. */
+#ifdef __TARGET_ARCH_arm64
+#define RETURN_BYTES 0
+#define ARG(ctx, n) (((const u64 *)(ctx))[n])
+#define STACK(ctx) (((const u64 *)(ctx))[31])	/* struct user_pt_regs, sp */
+#define RESULT(ctx) ARG(ctx, 0)
+#else
+/* arch/x86/include/asm/ptrace.h, struct pt_regs: r10, r9, r8, ax, cx, dx, si, di: 7 to 14 */
+#define RETURN_BYTES 8
+#define X86_ARG(n) ((n) == 0 ? 14 : (n) == 1 ? 13 : (n) == 2 ? 12 : (n) == 3 ? 11 : 9)
+#define ARG(ctx, n) (((const u64 *)(ctx))[X86_ARG(n)])
+#define STACK(ctx) (((const u64 *)(ctx))[19])
+#define RESULT(ctx) (((const u64 *)(ctx))[10])
+#endif
+
+enum heap_call_kind {
+	CALL_BLOCK = 1,		/* returns a block; frees `old`, if that has bytes */
+	CALL_BLOCK_AT,		/* writes the block's address to `at`, and returns 0 */
+	CALL_MAP,		/* returns a mapping; unmaps `old`, if that has bytes */
+};
+
+/* The outermost call that a thread is in. */
+struct heap_call {
+	u64 sp;			/* its stack pointer after the return */
+	u64 entered_ns;
+	u64 bytes;		/* that were asked for */
+	u64 old, old_bytes;	/* realloc(), mremap(): of a block that is recorded; 0: it is not */
+	u64 at;
+	u32 kind;
+	u32 pad;
+};
+
+/* tid -> the call that the thread is in */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, HEAP_THREADS);	/* user space sets 1 without --allocations */
+	__type(key, u32);
+	__type(value, struct heap_call);
+} heap_calls SEC(".maps");
+
+/* address, of a mapping with bit 0 -> bytes: what was sent and is not freed */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, HEAP_BLOCKS);	/* as above */
+	__type(key, u64);
+	__type(value, u64);
+} live_blocks SEC(".maps");
+#define MAPPING 1ull
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct heap_counts);
+} heap_counts SEC(".maps");
+
+/* Is a block of this size recorded? A mapping has whole pages. */
+static __always_inline bool is_wanted(const struct heap_call *c)
+{
+	u64 page = cfg_page_bytes - 1;
+
+	if (c->kind == CALL_MAP)
+		return c->bytes && ((c->bytes + page) & ~page) >= cfg_min_block;
+	return c->bytes >= cfg_min_block;
+}
+
+/* Count a call. Is that all? */
+static __always_inline bool only_counts(bool returns, bool kept)
+{
+	u32 zero = 0;
+	struct heap_counts *c = bpf_map_lookup_elem(&heap_counts, &zero);
+
+	if (c) {
+		c->entries++;
+		c->returns += returns;
+		c->kept += kept;
+	}
+	return heap_counting || capture_paused;
+}
+
+static __always_inline void lose(enum counter which)
+{
+	u64 pid_tgid = bpf_get_current_pid_tgid();
+
+	count_loss(which, pid_tgid >> 32, (u32)pid_tgid, current_start_ns());
+}
+
+/* What a multiplication that overflows asks for, nobody gets. */
+static __always_inline u64 product(u64 a, u64 b)
+{
+	u64 large = a > b ? a : b, small = a > b ? b : a;
+
+	return small >> 32 || (large >> 32) * small >> 32 ? ~0ull : a * b;
+}
+
+/* The call that the thread is in, if one with this stack pointer is inside of it. */
+static __always_inline struct heap_call *call_around(u64 sp)
+{
+	u32 tid = (u32)bpf_get_current_pid_tgid();
+	struct heap_call *c = bpf_map_lookup_elem(&heap_calls, &tid);
+
+	if (!c || c->sp < sp || c->sp - sp >= NESTED_BYTES)
+		return NULL;
+	return bpf_ktime_get_ns() - c->entered_ns < NESTED_NS ? c : NULL;
+}
+
+/* ---- records ---- */
+
+/* Send a RAW_ALLOC without a stack, if this CPU's struct scratch is in use. */
+static __always_inline int send_bare(const struct raw_header *h, const struct raw_memory *m)
+{
+	struct {
+		struct raw_head head;
+		struct raw_memory memory;
+	} *r = bpf_ringbuf_reserve(&events, sizeof(*r), 0);
+
+	if (!r)
+		return -1;
+	__builtin_memset(r, 0, sizeof(*r));
+	r->head.h = *h;
+	r->head.h.sysno = CNT_BUSY;
+	r->head.tid = (u32)bpf_get_current_pid_tgid();
+	r->head.cpu = bpf_get_smp_processor_id();
+	r->head.status = STATUS_UNKNOWN;
+	r->head.flags = RAW_WEIGHED | RAW_NOT_WALKED;
+	r->memory = *m;
+	bpf_ringbuf_submit(r, wakeup_flags());
+	return 0;
+}
+
+/* Walk the current thread. The header of s->sample must be filled in. As unwind_python(). */
+static __always_inline enum counter walk_caller(struct scratch *s, struct py_proc *p, u64 sp)
+{
+	struct native_scratch *ns;
+	enum counter end;
+
+	start_clock(s, s->sample.h.time_ns);
+	end = unwind_python(s, p, sp, NULL);
+	ns = cfg_native && (end == CNT_SAMPLE || is_without_stack(end)) ? native_scratch() : NULL;
+	if (ns) {
+		current_entry_regs(&ns->regs);
+		native_walk();
+	}
+	if (end == CNT_SAMPLE)
+		send_new_codes(s, p, &s->sample.h);
+	if (ns)
+		send_native(end == CNT_SAMPLE);
+	return end;
+}
+
+int send_block(u64 addr, u64 bytes, u64 sp, u32 why);
+/*
+ * Send a RAW_ALLOC of the current thread, whose stack pointer is sp. Returns 0, or -1: it is
+ * lost, or
+ * the process is not recorded. With external linkage, as the verifier checks it only once then.
+ */
+__weak __noinline int send_block(u64 addr, u64 bytes, u64 sp, u32 why)
+{
+	u64 pid_tgid = bpf_get_current_pid_tgid(), start_ns = current_start_ns();
+	struct raw_memory m = { .addr = addr, .bytes = bytes, .weight = bytes };
+	u32 tgid = pid_tgid >> 32, zero = 0;
+	struct raw_header h = {
+		.kind = RAW_ALLOC,
+		.why = why,
+		.tgid = tgid,
+		.time_ns = bpf_ktime_get_ns(),
+		.start_ns = start_ns,
+	};
+	struct scratch *s;
+	struct py_proc *p;
+	enum counter end;
+
+	p = bpf_map_lookup_elem(&py_procs, &tgid);
+	s = bpf_map_lookup_elem(&scratches, &zero);
+	if (!p || !s || !is_recorded(p, tgid, start_ns))
+		return -1;
+	if (s->busy) {
+		end = send_bare(&h, &m) ? CNT_ALLOC_LOST : CNT_ALLOC;
+	} else {
+		s->busy = 1;
+		s->sample.h = h;
+		end = walk_caller(s, p, sp);
+		end = send_alloc(s, p, pid_tgid, end, &m);
+		s->busy = 0;
+	}
+	count_end(end);
+	return end == CNT_ALLOC ? 0 : -1;
+}
+
+static __always_inline void send_free(u64 addr, u64 bytes, enum raw_alloc_why why, u64 time_ns)
+{
+	u64 pid_tgid = bpf_get_current_pid_tgid();
+	struct raw_free *r = bpf_ringbuf_reserve(&events, sizeof(*r), 0);
+
+	if (!r) {
+		lose(CNT_FREE_LOST);
+		return;
+	}
+	*r = (struct raw_free){
+		.h = {
+			.kind = RAW_FREE,
+			.why = why,
+			.tgid = pid_tgid >> 32,
+			.time_ns = time_ns,
+			.start_ns = current_start_ns(),
+		},
+		.tid = (u32)pid_tgid,
+		.addr = addr,
+		.bytes = bytes,
+	};
+	bpf_ringbuf_submit(r, wakeup_flags());
+}
+
+/* ---- calls that give memory ---- */
+
+/* The thread enters a function. Inside of another one, it does not count. */
+static __always_inline int enter(void *ctx, struct heap_call *c)
+{
+	u32 tid = (u32)bpf_get_current_pid_tgid();
+	u64 sp = STACK(ctx);
+
+	if (only_counts(true, is_wanted(c)) || call_around(sp))
+		return 0;
+	c->sp = sp + RETURN_BYTES;
+	c->entered_ns = bpf_ktime_get_ns();
+	if (c->old) {
+		u64 key = c->old | (c->kind == CALL_MAP ? MAPPING : 0);
+		u64 *bytes = bpf_map_lookup_elem(&live_blocks, &key);
+
+		c->old_bytes = bytes ? *bytes : 0;
+		if (bytes)
+			bpf_map_delete_elem(&live_blocks, &key);
+	}
+	if (bpf_map_update_elem(&heap_calls, &tid, c, BPF_ANY))
+		lose(CNT_BLOCK_LOST);
+	return 0;
+}
+
+/* The thread got memory. */
+static __always_inline void take_block(u64 addr, u64 bytes, u64 sp, enum raw_alloc_why why)
+{
+	u64 key = addr | (why == ALLOC_MAP ? MAPPING : 0);
+
+	if (bpf_map_update_elem(&live_blocks, &key, &bytes, BPF_ANY)) {
+		lose(CNT_BLOCK_LOST);
+		return;
+	}
+	if (send_block(addr, bytes, sp, why))
+		bpf_map_delete_elem(&live_blocks, &key);
+}
+
+/* The address that a function has returned; 0: it failed. */
+static __always_inline u64 result_of(void *ctx, const struct heap_call *c)
+{
+	u64 rc = RESULT(ctx), addr = 0;
+
+	if (c->kind == CALL_BLOCK)
+		return rc;
+	if (c->kind == CALL_MAP)
+		return IS_ERROR(rc) ? 0 : rc;
+	if (!(u32)rc)
+		bpf_probe_read_user(&addr, sizeof(addr), (const void *)c->at);
+	return addr;
+}
+
+SEC("?uprobe")
+int on_heap_return(void *ctx)
+{
+	u32 tid = (u32)bpf_get_current_pid_tgid();
+	struct heap_call *found = bpf_map_lookup_elem(&heap_calls, &tid), c;
+	enum raw_alloc_why why;
+	u64 addr, key;
+
+	if (!found || found->sp != STACK(ctx))
+		return 0;
+	c = *found;
+	bpf_map_delete_elem(&heap_calls, &tid);
+	why = c.kind == CALL_MAP ? ALLOC_MAP : ALLOC_BLOCK;
+	addr = result_of(ctx, &c);
+	/* realloc(p, 0) frees p, and may return nothing for that. */
+	if (c.old_bytes && !addr && c.bytes) {
+		key = c.old | (why == ALLOC_MAP ? MAPPING : 0);
+		bpf_map_update_elem(&live_blocks, &key, &c.old_bytes, BPF_ANY);
+		return 0;
+	}
+	if (c.old_bytes)
+		send_free(c.old, why == ALLOC_MAP ? c.old_bytes : 0, why, c.entered_ns);
+	/* mremap() of a file, or of what was there before: not what was given to it. */
+	if (why == ALLOC_MAP && c.old && !c.old_bytes)
+		return 0;
+	if (addr && is_wanted(&c))
+		take_block(addr, c.bytes, c.sp, why);
+	return 0;
+}
+
+/* malloc, valloc, pvalloc, operator new: the first argument is the size. */
+SEC("?uprobe")
+int on_malloc(void *ctx)
+{
+	struct heap_call c = { .kind = CALL_BLOCK, .bytes = ARG(ctx, 0) };
+
+	return enter(ctx, &c);
+}
+
+SEC("?uprobe")
+int on_calloc(void *ctx)
+{
+	struct heap_call c = { .kind = CALL_BLOCK, .bytes = product(ARG(ctx, 0), ARG(ctx, 1)) };
+
+	return enter(ctx, &c);
+}
+
+SEC("?uprobe")
+int on_realloc(void *ctx)
+{
+	struct heap_call c = { .kind = CALL_BLOCK, .old = ARG(ctx, 0), .bytes = ARG(ctx, 1) };
+
+	return enter(ctx, &c);
+}
+
+SEC("?uprobe")
+int on_reallocarray(void *ctx)
+{
+	struct heap_call c = { .kind = CALL_BLOCK, .old = ARG(ctx, 0),
+			       .bytes = product(ARG(ctx, 1), ARG(ctx, 2)) };
+
+	return enter(ctx, &c);
+}
+
+/* aligned_alloc, memalign: the second argument is the size. */
+SEC("?uprobe")
+int on_aligned_alloc(void *ctx)
+{
+	struct heap_call c = { .kind = CALL_BLOCK, .bytes = ARG(ctx, 1) };
+
+	return enter(ctx, &c);
+}
+
+SEC("?uprobe")
+int on_posix_memalign(void *ctx)
+{
+	struct heap_call c = { .kind = CALL_BLOCK_AT, .at = ARG(ctx, 0), .bytes = ARG(ctx, 2) };
+
+	return enter(ctx, &c);
+}
+
+/*
+ * Of mmap(), only what is memory of its own and may be written: not files, not addresses that are
+ * only reserved. The call counts as one all the same.
+ */
+SEC("?uprobe")
+int on_mmap(void *ctx)
+{
+	bool memory = (ARG(ctx, 3) & MAP_TYPES) == MAP_PRIVATE_ANONYMOUS &&
+		      ARG(ctx, 2) & PROT_WRITE;
+	struct heap_call c = { .kind = CALL_MAP, .bytes = memory ? ARG(ctx, 1) : 0 };
+
+	return enter(ctx, &c);
+}
+
+SEC("?uprobe")
+int on_mremap(void *ctx)
+{
+	struct heap_call c = { .kind = CALL_MAP, .old = ARG(ctx, 0), .bytes = ARG(ctx, 2) };
+
+	return enter(ctx, &c);
+}
+
+/* ---- calls that take memory back ---- */
+
+SEC("?uprobe")
+int on_free(void *ctx)
+{
+	u64 addr = ARG(ctx, 0), *bytes;
+
+	if (only_counts(false, false))
+		return 0;
+	bytes = bpf_map_lookup_elem(&live_blocks, &addr);
+	if (!bytes)
+		return 0;
+	bpf_map_delete_elem(&live_blocks, &addr);
+	send_free(addr, 0, ALLOC_BLOCK, bpf_ktime_get_ns());
+	return 0;
+}
+
+SEC("?uprobe")
+int on_munmap(void *ctx)
+{
+	u64 addr = ARG(ctx, 0), bytes = ARG(ctx, 1), key = addr | MAPPING;
+
+	if (only_counts(false, false) || call_around(STACK(ctx)))
+		return 0;
+	bpf_map_delete_elem(&live_blocks, &key);
+	send_free(addr, bytes, ALLOC_MAP, bpf_ktime_get_ns());
+	return 0;
+}
