@@ -101,6 +101,8 @@ static const struct field {
 	FIELD(str_compact_bytes, OBJECT, NO_POS, NO_POS, 744),
 	FIELD(gc_collecting, GC_INT, 576, 656, 760),
 	FIELD(gc_frame, GC_INT, NO_POS, NO_POS, 768),
+	FIELD(gc_stats_bytes, GC_INT, NO_POS, NO_POS, 776),
+	FIELD(gc_stats, GC_INT, NO_POS, NO_POS, 784),
 };
 
 static const uint16_t sizes[3] = { 584, 760, 888 };

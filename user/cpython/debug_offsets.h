@@ -35,7 +35,7 @@ struct debug_offsets {
 	uint64_t co_tlbc;
 	uint64_t bytes_size, bytes_data;
 	uint64_t str_state, str_length, str_ascii_bytes, str_compact_bytes;
-	uint64_t gc_collecting, gc_frame;
+	uint64_t gc_collecting, gc_frame, gc_stats_bytes, gc_stats;
 };
 
 /* Size in bytes of the struct in 3.minor; 0: 3.minor has none that is known. */

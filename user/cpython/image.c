@@ -306,19 +306,23 @@ static void find_gil_statics(struct reader *r)
 /*
  * 3.6 has static variables in place of _PyRuntime. Their symbols are local, and stripping
  * removes them, but two exported functions refer to those that are indispensable (x86-64).
- * Without the others, garbage collections are not detected.
+ * Without the others, garbage collections are not detected, or not counted.
  */
 static int find_statics(struct reader *r)
 {
-	static const char *const names[] = { "interp_head", "autoTLSkey", "collecting" };
+	static const char *const names[] = { "interp_head", "autoTLSkey", "collecting",
+					     "generation_stats" };
 	struct cpython_image *img = r->img;
-	struct elf_symbol vars[3] = { { 0 } }, current;
+	struct elf_symbol vars[ARRAY_SIZE(names)] = { { 0 } }, current;
 	uint64_t decoded;
 
-	elf_file_symtab(&r->f, names, vars, 3);
+	elf_file_symtab(&r->f, names, vars, ARRAY_SIZE(names));
 	img->interps_vaddr = vars[0].value;
 	img->tss_vaddr = vars[1].value;
 	img->collecting_vaddr = vars[2].value;
+	img->gc_stats_vaddr = vars[3].value;
+	if (!img->gc_stats_vaddr)
+		img->layout.gc_stats_how = PY_GC_STATS_NONE;
 	if (!img->interps_vaddr && !runtime_decode(&r->f, RUNTIME_INTERP_HEAD, &decoded))
 		img->interps_vaddr = decoded;
 	if (!img->tss_vaddr && !runtime_decode(&r->f, RUNTIME_TLS_KEY, &decoded))
@@ -349,6 +353,7 @@ static int find_addresses(struct reader *r)
 	img->interps_vaddr = in_runtime(img, img->rt.interp_head);
 	img->current_vaddr = in_runtime(img, img->rt.gil);
 	img->collecting_vaddr = in_runtime(img, img->rt.collecting);
+	img->gc_stats_vaddr = in_runtime(img, img->rt.gc_stats);
 	img->main_id_vaddr = in_runtime(img, img->rt.main_thread);
 	img->gil_vaddr = in_runtime(img, img->rt.ceval_gil);
 	img->tss_vaddr = in_runtime(img, img->rt.tss_key);

@@ -43,6 +43,7 @@ struct py_runtime_layout {
 	uint16_t collecting;
 	uint16_t main_thread;	/* the main thread's pthread_t */
 	uint16_t ceval_gil;	/* the GIL (3.7 to 3.11) */
+	uint16_t gc_stats;	/* counters of collections (3.7, 3.8) */
 };
 
 struct cpython_image {
@@ -56,6 +57,7 @@ struct cpython_image {
 	uint64_t runtime_vaddr;		/* this and the following: see struct py_proc */
 	uint64_t tss_vaddr, interps_vaddr, current_vaddr, collecting_vaddr, main_id_vaddr;
 	uint64_t none_vaddr;		/* &_Py_NoneStruct; 0: not found */
+	uint64_t gc_stats_vaddr;	/* see struct py_proc; 0: not found, or in each interpreter */
 	uint64_t gil_vaddr;		/* see struct py_proc; 0: each interpreter has a pointer */
 	uint64_t epoch_vaddr;		/* see struct py_proc; 0: there is none, or not found */
 	uint8_t tstate_how;		/* enum py_tstate_how */

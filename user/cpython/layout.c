@@ -229,6 +229,32 @@ static const struct undocumented {
 	},
 };
 
+/*
+ * Where the counters of collections are. Up to 3.14 they are a struct gc_generation_stats[3] right
+ * before `collecting`, in free-threaded builds, too (v3.13.0, Include/internal/pycore_gc.h;
+ * v3.14.0, pycore_interp_structs.h). 3.15 has a pointer to a struct gc_stats, with rings of the
+ * last collections, whose lengths its size tells (v3.15.0, pycore_interp_structs.h).
+ */
+#define GC_STATS_BYTES (3 * 24)
+
+static void find_gc_stats(struct py_layout *l, const struct debug_offsets *d, unsigned int minor)
+{
+	uint8_t young = d->free_threaded ? 1 : 11, old = d->free_threaded ? 1 : 3;
+
+	l->interp_gc_stats = ABI_NO_OFF32;
+	if (minor < 15 && d->gc_collecting >= GC_STATS_BYTES) {
+		l->gc_stats_how = PY_GC_STATS_ARRAY;
+		l->interp_gc_stats = d->interp_gc + d->gc_collecting - GC_STATS_BYTES;
+		return;
+	}
+	if (minor < 15 || d->gc_stats_bytes != gc_rings_bytes(young, old))
+		return;
+	l->gc_stats_how = PY_GC_STATS_RINGS;
+	l->gc_young_items = young;
+	l->gc_old_items = old;
+	l->interp_gc_stats = d->interp_gc + d->gc_stats;
+}
+
 static const char *moved_anchor(const struct debug_offsets *d, const struct undocumented *u)
 {
 	if (d->ts_thread_id != u->anchor_thread_id)
@@ -328,6 +354,7 @@ int layout_from_debug_offsets(struct cpython_image *img, unsigned int minor,
 		.fr_tlbc_index = d->fr_tlbc_index ? d->fr_tlbc_index : ABI_NO_OFF,
 		.co_tlbc = d->co_tlbc ? d->co_tlbc : ABI_NO_OFF,
 	};
+	find_gc_stats(&img->layout, d, minor);
 	img->layout.interp_gil = d->interp_gil;
 	img->layout.gil_cond = d->free_threaded ? 40 : 32;
 	img->layout.ts_gil_requested = d->ts_gil_requested;
@@ -338,6 +365,7 @@ int layout_from_debug_offsets(struct cpython_image *img, unsigned int minor,
 		.interp_head = d->rt_interp_head, .tss_key = ABI_NO_OFF,
 		.gil = ABI_NO_OFF, .collecting = ABI_NO_OFF,
 		.main_thread = d->rt_finalizing + 48, .ceval_gil = ABI_NO_OFF,
+		.gc_stats = ABI_NO_OFF,
 	};
 	if (u->tss_key_behind_finalizing != ABI_NO_OFF)
 		img->rt.tss_key = d->rt_finalizing + u->tss_key_behind_finalizing;

@@ -343,6 +343,7 @@ void py_proc_of_image(const struct cpython_image *img, struct py_proc *p)
 		.interps = img->interps_vaddr,
 		.current = img->current_vaddr,
 		.collecting = img->collecting_vaddr,
+		.gc_stats = img->gc_stats_vaddr,
 		.gil = img->gil_vaddr,
 		.main_id = img->main_id_vaddr,
 		.none = img->none_vaddr,
@@ -368,6 +369,7 @@ static void move_runtime(struct py_proc *p, uint64_t to)
 	p->interps += p->interps ? by : 0;
 	p->current += p->current ? by : 0;
 	p->collecting += p->collecting ? by : 0;
+	p->gc_stats += p->gc_stats ? by : 0;
 	p->main_id += p->main_id ? by : 0;
 }
 

@@ -8,13 +8,15 @@
 
 #include "base/util.h"
 #include "cpython/libc.h"
+#include "elf/elf_functions.h"
 #include "elf/elf_link.h"
 #include "host/container_files.h"
 #include "host/otel_signs.h"
 #include "host/reader.h"
 
 /*
- * It must answer in so many turns; in more while it waits for a CPU or a disk, or computes. Both are
+ * It must answer in so many turns; in more while it waits for a CPU or a disk, or computes. Both
+ * are
  * shorter than the inspector's client waits for the inspector: then the inspector lives on.
  */
 #define TURN_MS 50
@@ -22,7 +24,7 @@
 #define SLOW_TURNS 30
 /* Many calls can be short, and take long together. */
 #define BRIEF_NS 5000000ull
-enum function { IMAGE, MEM, SELF_BELOW, DESCRIBE, LIBRARY, CONTAINER, THREAD_CTX };
+enum function { IMAGE, MEM, SELF_BELOW, DESCRIBE, LIBRARY, CONTAINER, THREAD_CTX, FUNCTIONS };
 
 struct shared {
 	union {
@@ -47,6 +49,11 @@ struct shared {
 			struct container c;
 		} container;
 		struct elf_tls tls;
+		struct {
+			uint32_t cnt;
+			char names[PARSER_FUNCTIONS_MAX][PARSER_FUNCTION_BYTES];
+			uint64_t offsets[PARSER_FUNCTIONS_MAX];
+		} functions;
 	};
 };
 
@@ -136,10 +143,28 @@ static int thread_ctx(void *shared, const int *fds)
 	return err;
 }
 
+/* The names are our own, and may be overwritten by nobody but this worker. */
+static int find_functions(void *shared, const int *fds)
+{
+	const char *names[PARSER_FUNCTIONS_MAX];
+	struct shared *s = shared;
+	struct elf_file f;
+	uint32_t i;
+	int err = elf_file_open(&f, fds[0]);
+
+	if (!err && s->functions.cnt > PARSER_FUNCTIONS_MAX)
+		err = -E2BIG;
+	for (i = 0; !err && i < s->functions.cnt; i++)
+		names[i] = s->functions.names[i];
+	if (!err)
+		err = elf_functions_find(&f, names, s->functions.offsets, s->functions.cnt);
+	return err;
+}
+
 static const worker_fn functions[] = {
 	[IMAGE] = image, [MEM] = mem, [SELF_BELOW] = self_below, [DESCRIBE] = describe,
 	[LIBRARY] = library, [CONTAINER] = container,
-	[THREAD_CTX] = thread_ctx,
+	[THREAD_CTX] = thread_ctx, [FUNCTIONS] = find_functions,
 };
 static const char *const calls[] = { "pread64", "read", "fstat", "newfstatat", NULL };
 static const struct jail jail = { .calls = calls, .memory_bytes = 128u << 20 };
@@ -325,6 +350,23 @@ int parser_thread_ctx(int fd, struct elf_tls *out)
 		err = call(THREAD_CTX, fd, -1);
 	if (s && !err)
 		*out = s->tls;
+	return err;
+}
+
+int parser_functions(int fd, const char *const *names, uint64_t *offsets, uint32_t cnt)
+{
+	int err;
+	struct shared *s = ready(&err);
+	uint32_t i;
+
+	if (!s || cnt > PARSER_FUNCTIONS_MAX)
+		return s ? -E2BIG : err;
+	s->functions.cnt = cnt;
+	for (i = 0; i < cnt; i++)
+		snprintf(s->functions.names[i], PARSER_FUNCTION_BYTES, "%s", names[i]);
+	err = call(FUNCTIONS, fd, -1);
+	if (!err)
+		memcpy(offsets, s->functions.offsets, cnt * sizeof(*offsets));
 	return err;
 }
 

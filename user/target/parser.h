@@ -73,6 +73,14 @@ bool parser_container(enum container_file what, int fd, struct container *c);
 /* Find the variable OTEL_THREAD_CTX_SYMBOL: elf_tls_find(). */
 int parser_thread_ctx(int fd, struct elf_tls *out);
 
+/*
+ * Find functions: elf_functions_find(). Of names longer than PARSER_FUNCTION_BYTES none is
+ * found.
+ */
+#define PARSER_FUNCTIONS_MAX 64
+#define PARSER_FUNCTION_BYTES 48
+int parser_functions(int fd, const char *const *names, uint64_t *offsets, uint32_t cnt);
+
 /* End it. The next call starts another, if it is our own. */
 void parser_end(void);
 

@@ -324,12 +324,15 @@ pid_t keeper_pid(void)
 static void ask_keeper(const struct worker_kind *kind, struct started *out)
 {
 	uint32_t index = 0;
+	int err;
 
 	while (index < keeper.kind_cnt && keeper.kinds[index] != kind)
 		index++;
-	out->err = worker_send(keeper.fd, &index, sizeof(index), NULL, 0);
-	if (!out->err)
-		out->err = worker_receive(keeper.fd, out, STARTED_BYTES, out->fds, FDS_MAX, 0);
+	err = worker_send(keeper.fd, &index, sizeof(index), NULL, 0);
+	if (!err)
+		err = worker_receive(keeper.fd, out, STARTED_BYTES, out->fds, FDS_MAX, 0);
+	if (err)
+		out->err = err;	/* else it is the keeper's */
 }
 
 int worker_map(struct worker *w, int memory)
