@@ -207,6 +207,12 @@ static DIR *list_dir(int fd)
 	return d;
 }
 
+/* Also what a killed recording of memory has left: x.mlyze.events. */
+static bool is_profile_suffix(const char *dot)
+{
+	return !strcmp(dot, OUTPUT_SUFFIX) || !strcmp(dot, ".mlyze") || !strcmp(dot, ".events");
+}
+
 /* Refuse a directory that has a recording. 0, or -EEXIST after logging it. */
 static int refuse_recording(int fd, const char *path)
 {
@@ -220,7 +226,7 @@ static int refuse_recording(int fd, const char *path)
 	while (!err && (e = readdir(d))) {
 		const char *dot = strrchr(e->d_name, '.');
 
-		if (!strcmp(e->d_name, "session.json") || (dot && !strcmp(dot, ".tach")))
+		if (!strcmp(e->d_name, "session.json") || (dot && is_profile_suffix(dot)))
 			err = -EEXIST;
 	}
 	closedir(d);
@@ -539,7 +545,7 @@ int output_flush_stdout(void)
 }
 
 void output_file_name(char out[OUTPUT_NAME_MAX], uint32_t tgid, const char *comm,
-		      unsigned int seq)
+		      unsigned int seq, const char *suffix)
 {
 	size_t len = strlen(comm), i, n, o;
 	char safe[COMM_BYTES + 1];
@@ -558,9 +564,10 @@ void output_file_name(char out[OUTPUT_NAME_MAX], uint32_t tgid, const char *comm
 	}
 	safe[o] = '\0';
 	if (seq)
-		snprintf(out, OUTPUT_NAME_MAX, "%u-%s.%u.tach", tgid, o ? safe : "_", seq);
+		snprintf(out, OUTPUT_NAME_MAX, "%u-%s.%u%s", tgid, o ? safe : "_", seq,
+			 suffix);
 	else
-		snprintf(out, OUTPUT_NAME_MAX, "%u-%s.tach", tgid, o ? safe : "_");
+		snprintf(out, OUTPUT_NAME_MAX, "%u-%s%s", tgid, o ? safe : "_", suffix);
 }
 
 void output_default_name(char out[OUTPUT_NAME_MAX])

@@ -121,12 +121,15 @@ bool output_same_file(const char *a, const char *b);
  */
 int output_flush_stdout(void);
 
+/* What profiles' names end with. */
+#define OUTPUT_SUFFIX ".tach"
+
 /*
- * "<tgid>-<comm>.tach" as one component of a path, without special characters. seq > 0
- * distinguishes later profiles with the same name: "<tgid>-<comm>.<seq>.tach".
+ * "<tgid>-<comm><suffix>" as one component of a path, without special characters. seq > 0
+ * distinguishes later profiles with the same name: "<tgid>-<comm>.<seq><suffix>".
  */
 void output_file_name(char out[OUTPUT_NAME_MAX], uint32_t tgid, const char *comm,
-		      unsigned int seq);
+		      unsigned int seq, const char *suffix);
 
 /* "tachbpf-<host>-<UTC time>" */
 void output_default_name(char out[OUTPUT_NAME_MAX]);

@@ -20,9 +20,12 @@
 #include <unistd.h>
 
 #include "base/util.h"
+#include "capture/capture_faults.h"
 #include "capture/capture_filter.h"
+#include "capture/capture_heap.h"
 #include "capture/capture_inspect.h"
 #include "capture/capture_losses.h"
+#include "capture/capture_memory.h"
 #include "capture/capture_native.h"
 #include "capture/capture_records.h"
 #include "capture/capture_state.h"
@@ -32,6 +35,7 @@
 #include "capture/offcpu_scan.h"
 #include "capture/proc_table.h"
 #include "capture/sampler.h"
+#include "capture/skeleton.h"
 #include "host/identity.h"
 #include "host/reader.h"
 #include "host/remote_mem.h"
@@ -53,6 +57,8 @@
 #define CLOCK_READ_RECORDS 32
 /* How long a batch may wait that is too small to wake us (cfg_wakeup_bytes), if nobody says. */
 #define BATCH_MS 100
+/* The same while a program begins that must be probed. */
+#define HURRY_MS 10
 /* Records are taken for so long, before others have their turn. */
 #define TAKE_MS 100
 /* CPUs that have gone online or offline are looked for so often: it costs some files of /sys. */
@@ -63,6 +69,7 @@
  */
 #define RING_SAMPLE_BYTES 1600
 #define RING_LATE_S 2
+#define FAULT_RATE 10000
 #define RING_BYTES_MIN (4 * 1024 * 1024)
 #define RING_BYTES_MAX (64 * 1024 * 1024)
 
@@ -151,7 +158,9 @@ int capture_wake_for(struct capture *s, int fd)
 /* To be called when all other maps have their sizes. 0, or -ENOMEM after logging. */
 static int size_ring(struct capture *s)
 {
-	uint32_t bytes = ring_bytes(libbpf_num_possible_cpus(), s->args.rate_hz);
+	/* Page faults come in bursts, whatever the rate of ticks is. */
+	uint32_t rate = s->mode->memory ? FAULT_RATE : s->args.rate_hz;
+	uint32_t bytes = ring_bytes(libbpf_num_possible_cpus(), rate);
 
 	bytes = memory_need_check(memory_need_maps(s->skel->obj), bytes, RING_BYTES_MIN);
 	if (!bytes)
@@ -166,13 +175,14 @@ static int load(struct capture *s)
 	struct sampler_args sampling = { s->args.rate_hz, s->args.event, s->args.cpu_list };
 	int err;
 
-	s->skel = tachbpf_bpf__open();
+	s->skel = skeleton_open();
 	if (!s->skel)
 		return -errno;
 	s->sampler = sampler_new(s->skel, &sampling);
 	if (!s->sampler)
 		return -errno;
 	capture_wait_configure(s);
+	capture_faults_configure(s);
 	s->skel->rodata->cfg_all = s->args.all;
 	s->skel->rodata->cfg_gc = s->args.gc;
 	s->skel->rodata->cfg_limit_ns = s->args.no_sample_limit ? 0 : SAMPLE_LIMIT_NS;
@@ -193,6 +203,8 @@ static int load(struct capture *s)
 	capture_losses_configure(s);
 	err = capture_native_configure(s);
 	if (!err)
+		err = capture_heap_configure(s);
+	if (!err)
 		err = capture_filter_configure(s);
 	if (!err)
 		err = size_ring(s);
@@ -212,10 +224,18 @@ static int load(struct capture *s)
 		return err;
 	}
 	err = sampler_open(s->sampler);
+	if (!err)
+		err = capture_faults_open(s);
+	if (!err)
+		err = capture_heap_prepare(s);
 	if (err)
 		return err;
 	s->ring = ring_buffer__new(bpf_map__fd(s->skel->maps.events), take_record, s, NULL);
 	err = s->ring ? capture_wake_for(s, sampler_timer(s->sampler)) : -errno;
+	if (!err)
+		err = capture_memory_start(s);
+	if (!err && s->memory)
+		err = capture_wake_for(s, capture_memory_fd(s));
 	if (!err)
 		err = capture_native_start(s);
 	if (err || !s->life.machine.native)
@@ -249,10 +269,13 @@ void capture_free(struct capture *s)
 	if (!s)
 		return;
 	sampler_free(s->sampler);
+	capture_faults_free(s);
 	ring_buffer__free(s->ring);
 	capture_losses_free(s);
+	capture_memory_free(s);
 	lifecycle_free(&s->life);
 	capture_native_free(s);
+	capture_heap_free(s);
 	tachbpf_bpf__destroy(s->skel);
 	exe_cache_free(s->exes);
 	discovery_free(s->discovery);
@@ -282,6 +305,8 @@ int capture_start(struct capture *s)
 	if (!err)
 		err = sampler_start(s->sampler);
 	if (!err)
+		err = capture_faults_start(s);
+	if (!err)
 		capture_wait_scan(s);
 	return err;
 }
@@ -289,7 +314,8 @@ int capture_start(struct capture *s)
 int capture_poll(struct capture *s, int timeout_ms)
 {
 	int batch = s->args.batch_ms ? s->args.batch_ms : BATCH_MS, n;
-	int limit = timeout_ms < batch ? timeout_ms : batch;
+	int soon = capture_heap_hurries(s) ? HURRY_MS : capture_memory_batch(s, batch);
+	int limit = timeout_ms < soon ? timeout_ms : soon;
 	uint64_t wait = lifecycle_wait_ns(&s->life, now_ns(), limit * MS_NS);
 	struct epoll_event ev;
 
@@ -297,9 +323,12 @@ int capture_poll(struct capture *s, int timeout_ms)
 	if (n < 0 && errno != EINTR)
 		return -errno;
 	sampler_vary(s->sampler);
+	capture_faults_vary(s);
 	lifecycle_fail(&s->life, take_records(s, now_ns() + TAKE_MS * MS_NS));
 	capture_inspect_due(s);
+	capture_memory_poll(s);
 	capture_native_poll(s);
+	capture_heap_poll(s);
 	return s->life.err;
 }
 
@@ -312,6 +341,7 @@ void capture_pause(struct capture *s, bool pause)
 {
 	capture_wait_pause(s, pause);
 	sampler_pause(s->sampler, pause);
+	capture_faults_pause(s, pause);
 }
 
 uint64_t capture_walk_ns(struct capture *s)
@@ -365,8 +395,10 @@ int capture_housekeep(struct capture *s)
 	struct tracked *t;
 	size_t pos = 0;
 
-	if (s->housekeeps % CPUS_S == 0)
+	if (s->housekeeps % CPUS_S == 0) {
 		sampler_refresh(s->sampler);
+		capture_faults_refresh(s);
+	}
 	capture_wait_scan(s);
 	capture_take_losses(s);
 	sweep(s);
@@ -403,12 +435,15 @@ int capture_stop(struct capture *s)
 	size_t pos = 0;
 
 	sampler_stop(s->sampler);
+	capture_faults_stop(s);
 	capture_wait_stop(s);
+	capture_heap_stop(s);
 	s->life.stop_ns = now_ns();
 	lifecycle_fail(&s->life, take_records(s, UINT64_MAX));
 	capture_take_losses(s);
 	if (ops->stop)
 		ops->stop(s->args.observer, missed_pct(s));
+	capture_memory_stop(s);
 	remote_mem_grant(NAMES_AT_STOP_NS);
 	native_life_stop(&s->life.machine);
 	while ((t = lifecycle_next_profiled(&s->life, &pos)))

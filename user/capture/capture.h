@@ -40,6 +40,12 @@ struct capture_args {
 	int batch_ms;			/* how long a sample may wait in the ring buffer; 0: 100 ms */
 	const struct record_mode_def *mode;	/* outlives the capture */
 	uint64_t min_wait_ns;		/* shorter waits are not recorded */
+	uint64_t every_bytes;		/* --mode mem: one page fault for so many; at least a
+					 * page */
+	double interval_s;		/* --mode mem: how often pages are looked at; 0: 1 s */
+	bool allocations;		/* every block of one process: capture_heap.h */
+	uint64_t min_block_bytes;	/* ... of so many bytes at least */
+	bool costly;			/* ... also if that takes much of a CPU (--force) */
 	const struct kallsyms *kernel;	/* names of the kernel's functions; NULL: kernel stacks are
 					 * not recorded. Outlives the capture */
 	enum sampler_event event;

@@ -5,6 +5,7 @@
  */
 #include <bpf/libbpf.h>
 
+#include "capture/capture_heap.h"
 #include "capture/capture_inspect.h"
 #include "capture/capture_state.h"
 #include "host/proc.h"
@@ -17,6 +18,7 @@ int capture_watch(struct capture *s, pid_t tgid, enum watch how)
 {
 	uint32_t key = tgid, value = how;
 
+	capture_heap_choose(s, tgid);
 	return bpf_map__update_elem(s->skel->maps.watched, &key, sizeof(key), &value, sizeof(value),
 				    BPF_ANY);
 }

@@ -14,6 +14,7 @@
 
 #include "base/util.h"
 #include "capture/capture_filter.h"
+#include "capture/capture_heap.h"
 #include "capture/capture_state.h"
 #include "capture/proc_table.h"
 #include "host/identity.h"
@@ -50,6 +51,7 @@ void capture_process_args(const struct capture *s, struct process_args *args)
 	args->entry = entry_of;
 	args->entry_ctx = s->life.table;
 	args->unit = s->mode->unit;
+	args->memory = s->mode->memory;
 	args->opcodes = s->args.opcodes;
 	args->kernel = s->args.kernel;
 	args->native = s->life.machine.native;
@@ -141,6 +143,7 @@ static int profile(struct capture *s, struct tracked *t, uint64_t inspected_ns, 
 		.comm = f->who.stat.comm,
 		.command = command,
 		.image = f->found.image,
+		.executed_here = t->executed,
 	};
 	struct step step = { .args = &args, .inspected_ns = inspected_ns };
 	uint64_t late = late_ticks(t);
@@ -359,6 +362,7 @@ int capture_add(struct capture *s, pid_t tgid)
 		log_error("there is no process %d", tgid);
 		return -ESRCH;
 	}
+	capture_heap_choose(s, tgid);
 	if (!capture_filter_meets(s, tgid))
 		return -EAGAIN;
 	t = lifecycle_ask(&s->life, tgid, 0);

@@ -7,7 +7,34 @@
 #include <sys/resource.h>
 
 #include "base/util.h"
+#include "capture/offcpu_scan.h"
+#include "heap/prober.h"
 #include "host/privileges.h"
+#include "host/reader.h"
+#include "memory/page_check.h"
+#include "native/native.h"
+#include "target/inspector.h"
+#include "target/parser.h"
+
+size_t capture_workers(unsigned int parts, const struct worker_kind *kinds[CAPTURE_WORKERS_MAX])
+{
+	static const struct {
+		unsigned int part;	/* 0: of every capture */
+		const struct worker_kind *kind;
+	} all[] = {
+		{ 0, &reader_kind }, { 0, &inspector_kind }, { 0, &parser_kind },
+		{ 0, &offcpu_scan_walker },
+		{ CAPTURE_NATIVE, &native_opener_kind }, { CAPTURE_NATIVE, &native_cache_kind },
+		{ CAPTURE_MEMORY, &page_check_kind }, { CAPTURE_BLOCKS, &heap_prober_kind },
+	};
+	size_t cnt = 0, i;
+
+	_Static_assert(ARRAY_SIZE(all) <= CAPTURE_WORKERS_MAX, "there is room for all");
+	for (i = 0; i < ARRAY_SIZE(all); i++)
+		if (!all[i].part || parts & all[i].part)
+			kinds[cnt++] = all[i].kind;
+	return cnt;
+}
 
 static void raise_file_limit(void)
 {

@@ -7,18 +7,24 @@
 #define TACHBPF_CAPTURE_PROCESS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
-#include "capture/offcpu_scan.h"
-#include "host/reader.h"
-#include "native/native.h"
-#include "target/inspector.h"
-#include "target/parser.h"
+struct worker_kind;
 
-/* The kinds of workers (worker.h) that a capture can have, for the keeper's list. */
-#define CAPTURE_WORKERS &reader_kind, &inspector_kind, &parser_kind, &offcpu_scan_walker
-/* With --native these, too, behind all others: without it the keeper has not their rights. */
-#define CAPTURE_NATIVE_WORKERS &native_opener_kind, &native_cache_kind
-#define CAPTURE_NATIVE_WORKER_CNT 2
+/* What not every capture does, and has workers of its own for. */
+enum capture_part {
+	CAPTURE_NATIVE = 1,	/* --native */
+	CAPTURE_MEMORY = 2,	/* --mode mem */
+	CAPTURE_BLOCKS = 4,	/* --allocations */
+};
+
+/*
+ * The kinds of workers (worker.h) that a capture with these parts (bits of enum capture_part) can
+ * have, for the keeper's list: without a part the keeper has not the rights of its workers. They are in
+ * the order of the parts. Returns how many.
+ */
+#define CAPTURE_WORKERS_MAX 10
+size_t capture_workers(unsigned int parts, const struct worker_kind *kinds[CAPTURE_WORKERS_MAX]);
 
 /*
  * To be called between capture_new() and capture_start(). Raises the limit of open files (two a

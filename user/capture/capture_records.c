@@ -10,6 +10,7 @@
 #include "base/util.h"
 #include "bpf/abi_native.h"
 #include "capture/capture_filter.h"
+#include "capture/capture_heap.h"
 #include "capture/capture_inspect.h"
 #include "capture/capture_losses.h"
 #include "capture/capture_state.h"
@@ -133,6 +134,43 @@ static void take_extra(struct capture *s, const struct raw_extra *x, size_t len)
 
 	if (t)
 		lifecycle_fail(&s->life, process_extra(t->process, x, len));
+}
+
+static void take_alloc(struct capture *s, const struct raw_sample *raw, size_t len)
+{
+	struct tracked *t = profiled(s, &raw->h);
+
+	s->received++;
+	if (t)
+		lifecycle_fail(&s->life, process_alloc(t->process, raw, len));
+	else
+		take_orphan(s, &raw->h);
+}
+
+/* If the process is not profiled, nothing is known of what it has freed or moved. */
+static void take_free(struct capture *s, const struct raw_free *raw)
+{
+	struct tracked *t = profiled(s, &raw->h);
+
+	if (t)
+		lifecycle_fail(&s->life, process_free_memory(t->process, raw));
+}
+
+static void take_moved(struct capture *s, const struct raw_moved *raw)
+{
+	struct tracked *t = profiled(s, &raw->h);
+
+	if (t)
+		lifecycle_fail(&s->life, process_moved(t->process, raw));
+}
+
+/* If the process is not profiled, the next record has these counters, too. */
+static void take_gc(struct capture *s, const struct raw_gc *raw)
+{
+	struct tracked *t = profiled(s, &raw->h);
+
+	if (t)
+		lifecycle_fail(&s->life, process_gc_done(t->process, raw));
 }
 
 /* As take_extra(). */
@@ -278,6 +316,7 @@ static bool take_admitted(struct capture *s, const struct raw_exec *ev)
 		.comm = comm,
 		.command = command,
 		.image = image,
+		.executed_here = true,
 	};
 	struct tracked *t;
 
@@ -306,6 +345,7 @@ static void take_exec(struct capture *s, const struct raw_exec *ev)
 	if (t && ev->h.time_ns < process_inspected_ns(t->process))
 		return;
 	capture_take_losses(s);
+	capture_heap_exec(s, ev->h.tgid);
 	t = lifecycle_find(&s->life, ev->h.tgid);
 	if (t)
 		lifecycle_step(&s->life, t, PROC_EV_EXEC,
@@ -320,8 +360,10 @@ static void take_exec(struct capture *s, const struct raw_exec *ev)
 	if (take_admitted(s, ev))
 		return;
 	t = known(s, &ev->h);
-	if (t)
-		capture_inspect_if_due(s, t);
+	if (!t)
+		return;
+	t->executed = true;
+	capture_inspect_if_due(s, t);
 }
 
 static void take_exit(struct capture *s, const struct raw_header *h)
@@ -387,6 +429,22 @@ void capture_take(struct capture *s, const void *data, size_t len)
 	case RAW_NATIVE:
 		if (len >= offsetof(struct raw_native, frames))
 			take_native(s, data, len);
+		break;
+	case RAW_ALLOC:
+		if (len >= offsetof(struct raw_sample, frames))
+			take_alloc(s, data, len);
+		break;
+	case RAW_FREE:
+		if (len >= sizeof(struct raw_free))
+			take_free(s, data);
+		break;
+	case RAW_MOVED:
+		if (len >= sizeof(struct raw_moved))
+			take_moved(s, data);
+		break;
+	case RAW_GC_DONE:
+		if (len >= sizeof(struct raw_gc))
+			take_gc(s, data);
 		break;
 	case RAW_NO_STACK:
 		if (len >= sizeof(struct raw_no_stack))

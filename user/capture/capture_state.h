@@ -4,7 +4,7 @@
  *
  * A file calls only later ones of this list: capture.c, capture_set_filter.c, capture_wait.c,
  * capture_records.c, capture_inspect.c, capture_filter.c, capture_losses.c, capture_native.c,
- * lifecycle.c.
+ * capture_heap.c, capture_memory.c, lifecycle.c.
  */
 #ifndef TACHBPF_CAPTURE_STATE_H
 #define TACHBPF_CAPTURE_STATE_H
@@ -21,6 +21,7 @@ struct capture {
 	struct tachbpf_bpf *skel;
 	struct ring_buffer *ring;
 	struct sampler *sampler;
+	struct fault_sampler *faults;	/* NULL: page faults are no events */
 	struct discovery *discovery;
 	struct exe_cache *exes;
 	struct proc_filter_eval *filter_eval;	/* NULL: there are no conditions, and never will be */
@@ -28,6 +29,8 @@ struct capture {
 					 * UINT64_MAX: all, while the conditions change */
 	struct lifecycle life;		/* the processes; its err ends the capture */
 	struct map_set native_maps;	/* with --native */
+	struct capture_heap *heap;	/* of --allocations; NULL: there are none */
+	struct capture_memory *memory;	/* NULL: without --mode mem */
 	struct counters counters;	/* as of the last read_counters() */
 	struct loss_reader *losses;	/* NULL: there are no BPF programs, in a test */
 	void *loss_tables;		/* what it reads */

@@ -29,12 +29,15 @@ void capture_wait_configure(struct capture *s)
 		bpf_program__set_autoattach(scheduler[i], false);
 	}
 	s->skel->rodata->cfg_ticks = s->mode->ticks;
+	s->skel->rodata->cfg_gc_stats = s->mode->memory;
 	s->skel->rodata->cfg_need_status = s->mode->need_status;
 	s->skel->rodata->cfg_runnable = s->mode->runnable;
 	s->skel->rodata->cfg_exceptions = s->mode->exceptions;
 	s->skel->rodata->cfg_kernel_stacks = s->args.kernel;
 	if (!s->mode->waits)
 		bpf_map__set_max_entries(s->skel->maps.wait_slots, 1);
+	if (!s->mode->memory)
+		bpf_map__set_max_entries(s->skel->maps.gc_slots, 1);
 }
 
 int capture_wait_start(struct capture *s)

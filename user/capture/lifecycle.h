@@ -71,6 +71,7 @@ struct tracked {
 	bool selected;			/* the user's conditions were checked and are met */
 	bool stuck;			/* a file of it did not answer, and that was said */
 	bool has_entry;			/* it has an entry in py_procs that others may need more */
+	bool executed;			/* the capture saw the exec of its program */
 	bool orphan;			/* the BPF side walks it, although it is not profiled */
 	uint64_t asked;			/* its RAW_UNKNOWN and orphans: ticks without an event */
 	uint64_t bpf_ticks;		/* py_proc.ticks at the last inspection */

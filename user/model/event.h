@@ -53,7 +53,8 @@ struct profile_tables {
 	uint32_t library_cnt;
 };
 
-/* Status bits: TACH's, see bpf/abi.h. */
+/* Status bits: TACH's, see bpf/abi.h; and one of memory, which TACH cannot hold. */
+#define STATUS_HELD 128		/* the event's bytes are still held */
 
 struct trace_context;
 
@@ -110,6 +111,7 @@ struct profile_meta {
 	uint64_t interval_us;
 	enum profile_mode mode;
 	enum profile_unit unit;
+	bool held_apart;	/* of memory: STATUS_HELD says which bytes are still held */
 	bool features_known;
 	uint32_t features;	/* FEATURE_* */
 	uint32_t tgid;		/* 0: unknown */

@@ -22,11 +22,19 @@ enum reader_value {
 	VALUE_ALLOCATED,	/* bytes allocated, freed or not */
 	VALUE_PEAK,		/* bytes live when they were most */
 	VALUE_SAMPLES,		/* time as samples, one for each interval */
+	VALUE_BOTH,		/* bytes allocated; those that are live have STATUS_HELD. Files that
+				 * have no allocations: their default */
 };
 
 struct reader_args {
 	const char *format;	/* --input-format NAME; NULL: found by the file's content */
 	enum reader_value value;
+	/*
+	 * Of memory: what is live just before this moment, instead of at the file's end; what comes
+	 * later is left out. In µs since the file's start or, if absolute, in its own clock.
+	 */
+	bool until_given, until_absolute;
+	uint64_t until_us;
 };
 
 /* Limit of reader_info.weight_sum: larger sums mean nothing, and could overflow. */

@@ -28,8 +28,11 @@ enum sink_group { GROUP_DEFAULT, GROUP_PROCESS, GROUP_THREAD, GROUP_CONTAINER };
 /* Returned by a sink that has already logged, in one line, what it cannot write. */
 #define SINK_REPORTED (-ENOTSUP)
 
-/* Which of these options a format supports (sink_ops.takes); it refuses the others. */
-enum sink_takes { SINK_TAKES_LINES = 1, SINK_TAKES_GROUP = 2 };
+/*
+ * Which of these options a format supports (sink_ops.takes); it refuses the others. HELD: it shows
+ * bytes that were allocated and those that are still held in one file (STATUS_HELD).
+ */
+enum sink_takes { SINK_TAKES_LINES = 1, SINK_TAKES_GROUP = 2, SINK_TAKES_HELD = 4 };
 /* ----------------------------------------------------------------------------------------- */
 
 struct sink_args {

@@ -17,6 +17,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "formats/mlyze/mlyze.h"
+#include "formats/mlyze/mlyze_stream.h"
 #include "formats/tach/tach_format.h"
 #include "formats/tach/tach_journal.h"
 #include "host/regular.h"
@@ -41,6 +43,30 @@ static void journal_name(const char *name, char out[OLD_NAME_BYTES])
 	snprintf(out, OLD_NAME_BYTES, ".%s" TACH_JOURNAL_SUFFIX, name);
 }
 
+/* Does the file begin so? */
+static bool begins_with(int dirfd, const char *name, const char *magic)
+{
+	int fd = open_regular(dirfd, name, RESOLVE_NO_SYMLINKS);
+	char begin[16];
+	bool same;
+
+	if (fd < 0)
+		return false;
+	same = read(fd, begin, strlen(magic)) == (ssize_t)strlen(magic) &&
+	       !memcmp(begin, magic, strlen(magic));
+	close(fd);
+	return same;
+}
+
+bool old_recording_is_names(int dirfd, const char *name)
+{
+	struct stat st;
+
+	return begins_with(dirfd, name, MLYZE_NAMES_MAGIC) ||
+	       (old_recording_is_regular(dirfd, name) && !fstatat(dirfd, name, &st, 0) &&
+		!st.st_size);
+}
+
 bool old_recording_is_profile(int dirfd, const char *name)
 {
 	int fd = open_regular(dirfd, name, RESOLVE_NO_SYMLINKS);
@@ -54,8 +80,15 @@ bool old_recording_is_profile(int dirfd, const char *name)
 		n = read(fd, &magic, sizeof(magic));
 	close(fd);
 	journal_name(name, journal);
-	return !n || (n == sizeof(magic) && (magic == TACH_MAGIC || magic == TACH_MAGIC_SWAPPED ||
-					     (!magic && old_recording_is_regular(dirfd, journal))));
+	if (!n || begins_with(dirfd, name, MLYZE_MAGIC))
+		return true;
+	return n == sizeof(magic) && (magic == TACH_MAGIC || magic == TACH_MAGIC_SWAPPED ||
+				      (!magic && old_recording_is_regular(dirfd, journal)));
+}
+
+static bool is_profile_name(const char *name)
+{
+	return ends_with(name, ".tach") || ends_with(name, MLYZE_SUFFIX);
 }
 
 /* A name that a recording's directory may have, and what has it. */
@@ -63,9 +96,13 @@ static bool is_entry(int dirfd, const char *name)
 {
 	if (!old_recording_is_regular(dirfd, name))
 		return false;
-	if (ends_with(name, ".tach"))
+	if (is_profile_name(name))
 		return old_recording_is_profile(dirfd, name);
+	if (ends_with(name, MLYZE_SUFFIX MLYZE_NAMES_SUFFIX))
+		return old_recording_is_names(dirfd, name);
 	return !strcmp(name, SESSION_FILE_NAME) || ends_with(name, ".tach" SESSION_BESIDE_SUFFIX) ||
+	       ends_with(name, MLYZE_SUFFIX SESSION_BESIDE_SUFFIX) ||
+	       ends_with(name, MLYZE_SUFFIX MLYZE_EVENTS_SUFFIX) ||
 	       ends_with(name, ".tach.damaged") ||
 	       (!strncmp(name, OUTPUT_TEMP_PREFIX, strlen(OUTPUT_TEMP_PREFIX)) &&
 		ends_with(name, ".tmp")) ||
@@ -116,7 +153,8 @@ bool old_recording_is_there(int parent, const char *name)
 	bool found = false;
 
 	while (d && !found && (e = readdir(d)))
-		found = ends_with(e->d_name, ".tach") || !strcmp(e->d_name, SESSION_FILE_NAME);
+		found = is_profile_name(e->d_name) || !strcmp(e->d_name, SESSION_FILE_NAME) ||
+			ends_with(e->d_name, MLYZE_SUFFIX MLYZE_EVENTS_SUFFIX);
 	if (d)
 		closedir(d);
 	return found;

@@ -3,8 +3,8 @@
  * old_recording.h - what an earlier recording has left in a directory: is it a recording's, and
  * removing it.
  *
- * Only what a recording has written counts and is ever removed: TACH files, session.json,
- * FILE.json, journals. No symbolic link is followed.
+ * Only what a recording has written counts and is ever removed: TACH and Memlyze files,
+ * session.json, FILE.json, journals. No symbolic link is followed.
  */
 #ifndef TACHBPF_OLD_RECORDING_H
 #define TACHBPF_OLD_RECORDING_H
@@ -18,8 +18,13 @@
 #define OLD_NAME_BYTES (OUTPUT_NAME_MAX + 32)
 
 bool old_recording_is_regular(int dirfd, const char *name);
-/* Is it a TACH file; an empty one; or one whose recording was killed, with its journal? */
+/*
+ * Is it a TACH or a Memlyze file; an empty one; or a TACH file whose recording was killed, with its
+ * journal?
+ */
 bool old_recording_is_profile(int dirfd, const char *name);
+/* Is it the journal of names of a Memlyze file? */
+bool old_recording_is_names(int dirfd, const char *name);
 /* Has the directory a recording, whatever else there is? */
 bool old_recording_is_there(int parent, const char *name);
 /*

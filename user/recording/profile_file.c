@@ -55,56 +55,13 @@ int profile_file_begin(struct profile_file *f, struct sink *sink,
 
 /* ---- the file ---- */
 
-/* The name of a file that the user named: "x.tach" for seq 0, then "x.1.tach" and so on. */
-static void name_named(const struct recording *r, unsigned int seq, char out[OUTPUT_NAME_MAX])
-{
-	const char *slash = strrchr(r->path, '/'), *base = slash ? slash + 1 : r->path;
-	size_t stem = strlen(base);
-
-	if (!seq) {
-		snprintf(out, OUTPUT_NAME_MAX, "%.*s", OUTPUT_NAME_MAX - 1, base);
-		return;
-	}
-	if (stem > 5 && !strcmp(base + stem - 5, ".tach"))
-		stem -= 5;
-	snprintf(out, OUTPUT_NAME_MAX, "%.*s.%u.tach",
-		 (int)(stem < OUTPUT_NAME_MAX - 24 ? stem : OUTPUT_NAME_MAX - 24), base, seq);
-}
-
-static bool is_there(const struct recording *r, const char *name)
-{
-	char path[PATH_MAX];
-	struct stat st;
-
-	/* Not access(2): under sudo, it would ask for root, who may not look into a user's home. */
-	return recording_beside(r, name, path) && !lstat(path, &st);
-}
-
-/* Is there a file of that name, or the FILE.json that it would get? */
-static bool is_taken(const struct recording *r, const char *name)
-{
-	char json[OUTPUT_NAME_MAX + sizeof(SESSION_BESIDE_SUFFIX)];
-
-	snprintf(json, sizeof(json), "%s" SESSION_BESIDE_SUFFIX, name);
-	return is_there(r, name) || is_there(r, json);
-}
-
-/*
- * Create the file that the user named. A second profile, after an exec of the process, is
- * "x.1.tach" beside "x.tach", so that neither the first one nor one of an earlier recording is
- * overwritten.
- */
+/* Create the file that the user named, or after an exec one beside it. */
 static int create_named(struct recording *r, struct row *row)
 {
-	unsigned int seq = recording_name_used(r, row->tgid);
 	char path[PATH_MAX];
 	int fd, err;
 
-	name_named(r, seq, row->file);
-	while (seq && is_taken(r, row->file)) {
-		seq = recording_name_used(r, row->tgid);
-		name_named(r, seq, row->file);
-	}
+	recording_name_row(r, row);
 	fd = recording_beside(r, row->file, path) ? output_create_path(path) : -errno;
 	err = fd >= 0 ? recording_add_named(r, row->file) : 0;
 	if (err) {
@@ -128,9 +85,7 @@ static int create_file(struct recording *r, struct row *row)
 	err = open_files_make_room(r);
 	if (err)
 		return err;
-	if (!row->file[0])
-		output_file_name(row->file, row->tgid, row->comm,
-				 recording_name_used(r, row->tgid));
+	recording_name_row(r, row);
 	return output_create_file(dir, row->file);
 }
 
@@ -173,22 +128,6 @@ static void close_journal(struct profile_file *f)
 
 /* ---- writing ---- */
 
-static void log_write_error(struct recording *r, const struct row *row, int err)
-{
-	const char *hint = "what was written before may be readable";
-	char path[PATH_MAX] = "";
-
-	if (!recording_error_is_new(r, err) && r->args.terse)
-		return;
-	if (err == -ENOSPC || err == -EDQUOT)
-		hint = "free some space or choose another place with -o; "
-		       "what was written before can be read";
-	if (row->named)
-		recording_beside(r, row->file, path);
-	log_error("cannot write %s%s%s: %s: %s", row->named ? path : r->dir_path,
-		  row->named ? "" : "/", row->named ? "" : row->file, strerror(-err), hint);
-}
-
 /* The profile could not even be begun: leave no empty file. Returns f->err. */
 static int undo_create(struct profile_file *f)
 {
@@ -197,7 +136,7 @@ static int undo_create(struct profile_file *f)
 
 	profile_file_abandon(f);
 	if (recording_judge_error(f->recording, f->row, f->err))
-		log_write_error(r, f->row, f->err);
+		recording_log_write_error(r, f->row, f->err);
 	if (f->row->named)	/* recording_discard() removes it */
 		return f->err;
 	if (recording_journal(r, f->row, place))
@@ -351,7 +290,7 @@ int profile_file_end(struct profile_file *f)
 		settle(f->row, kept);
 	err = recording_judge_error(f->recording, f->row, f->err);
 	if (err && f->row->file[0])	/* no name: its creation failed, which was logged */
-		log_write_error(f->recording, f->row, err);
+		recording_log_write_error(f->recording, f->row, err);
 	return err;
 }
 

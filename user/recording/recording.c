@@ -15,6 +15,7 @@
 #include "base/compress.h"
 #include "base/util.h"
 #include "model/memory_sink.h"
+#include "recording/memory_file.h"
 #include "recording/profile_file.h"
 #include "recording/totals.h"
 #include "resolve/process.h"
@@ -41,6 +42,7 @@
 struct observed {
 	struct process *process;
 	struct profile_file file;	/* its sink may be in memory (memory_sink.h) */
+	struct memory_file memory;	/* --mode mem: instead of file */
 	bool joined;			/* by recording_begin(): then these are known, too */
 	struct process_stats before;	/* what the process had counted by then */
 	struct losses_of_threads *lost_before;
@@ -51,6 +53,21 @@ struct observed {
 };
 
 static const struct observer_ops recording_ops;
+
+static uint64_t clock_ns(clockid_t clock)
+{
+	struct timespec ts;
+
+	clock_gettime(clock, &ts);
+	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
+}
+
+/* The time of day at which the recording begins. */
+static void note_time(struct recording *r)
+{
+	r->start_time = time(NULL);
+	r->utc_us = (clock_ns(CLOCK_REALTIME) - now_ns()) / 1000;
+}
 
 struct recording *recording_new(const struct recording_args *args)
 {
@@ -63,7 +80,7 @@ struct recording *recording_new(const struct recording_args *args)
 	r->args = *args;
 	r->dirfd = r->session.fd = -1;
 	r->start_ns = now_ns();
-	r->start_time = time(NULL);
+	note_time(r);
 	r->selection = strdup(args->selection);
 	if (args->compress)
 		r->compressor = compressor_new(COMPRESS_LEVEL_LIVE);
@@ -82,6 +99,7 @@ struct recording *recording_new(const struct recording_args *args)
 static void free_observed(struct observed *o)
 {
 	profile_file_abandon(&o->file);
+	memory_file_abandon(&o->memory);
 	free(o->lost_before);
 	free(o);
 }
@@ -99,6 +117,7 @@ void recording_free(struct recording *r)
 	recording_free_groups(r);
 	recording_free_rows(r);
 	free(r->refusals);
+	buf_free(&r->late_files);
 	free(r->selection);
 	u64map_free(&r->live);
 	compressor_free(r->compressor);
@@ -110,14 +129,6 @@ void recording_free(struct recording *r)
 struct observer *recording_observer(struct recording *r)
 {
 	return &r->observer;
-}
-
-static uint64_t clock_ns(clockid_t clock)
-{
-	struct timespec ts;
-
-	clock_gettime(clock, &ts);
-	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
 }
 
 /* How long the process had lived at end_ns (CLOCK_MONOTONIC); 0: until now. */
@@ -161,7 +172,7 @@ static void on_start(struct observer *observer, uint64_t start_ns)
 	size_t i;
 
 	r->start_ns = start_ns;
-	r->start_time = time(NULL);
+	note_time(r);
 	for (i = 0; i < r->row_cnt; i++)
 		r->rows[i]->begin_s = 0;	/* found before sampling began */
 }
@@ -210,17 +221,23 @@ static struct observed *observe(struct recording *r, struct process *p)
 	o->process = p;
 	o->since_ns = now_ns();
 	profile_file_init(&o->file, r, row, process_image(p), process_tgid(p), process_comm(p));
+	memory_file_init(&o->memory, r, row, p);
 	return o;
 }
 
 static int on_begin(struct observer *observer, struct process *p)
 {
-	struct observed *o = observe((struct recording *)observer, p);
+	struct recording *r = (struct recording *)observer;
+	struct observed *o = observe(r, p);
 
 	if (!o)
 		return -ENOMEM;
 	process_set_observed(p, o);
-	return o->file.row->named ? profile_file_create(&o->file, process_tables(p)) : 0;
+	if (!o->file.row->named)
+		return 0;
+	if (r->args.mode->memory)
+		return memory_file_create(&o->memory);
+	return profile_file_create(&o->file, process_tables(p));
 }
 
 struct observed *recording_begin(struct recording *r, struct process *p)
@@ -280,6 +297,18 @@ int recording_event(struct recording *r, struct observed *o, const struct event 
 	return err;
 }
 
+int recording_memory(struct recording *r, struct observed *o, const struct memory_event *ev)
+{
+	return recording_judge_error(r, o->file.row, memory_file_event(&o->memory, ev));
+}
+
+static int on_memory(struct observer *observer, struct process *p, const struct memory_event *ev)
+{
+	struct observed *o = process_observed(p);
+
+	return o ? recording_memory((struct recording *)observer, o, ev) : -ENOMEM;
+}
+
 static int write_held(void *ctx, const struct event *ev)
 {
 	struct observed *o = ctx;
@@ -317,6 +346,8 @@ static int flush(struct recording *r, struct observed *o)
 {
 	const struct sink *sink = o->file.sink;
 
+	if (r->args.mode->memory)
+		return memory_file_flush(&o->memory);
 	if (!memory_sink_is(sink))
 		return profile_file_flush(&o->file);
 	if (is_idle(r, o) && (now_ns() - o->since_ns >= IDLE_HELD_NS ||
@@ -353,12 +384,17 @@ static bool shares(const struct recording *r, const struct observed *o, uint64_t
 	       (!o->file.sink || memory_sink_is(o->file.sink));
 }
 
-static int end_file(struct recording *r, struct observed *o)
+static int end_file(struct recording *r, struct observed *o, bool exited)
 {
 	struct row *row = o->file.row;
 	int err;
 
 	row->names = thread_names_keep(process_thread_names(o->process));
+	if (r->args.mode->memory) {
+		err = memory_file_end(&o->memory, exited);
+		recording_row_ended(r, row);
+		return err;
+	}
 	if (memory_sink_is(o->file.sink))
 		recording_judge_error(r, row, promote(o));
 	err = profile_file_end(&o->file);
@@ -398,6 +434,9 @@ static void own_stats(const struct observed *o, struct process_stats *s)
 	s->waits.waits = since(s->waits.waits, b->waits.waits);
 	s->waits.repaired = since(s->waits.repaired, b->waits.repaired);
 	native_stats_since(s, b);
+	s->allocs = since(s->allocs, b->allocs);
+	s->alloc_bytes = since(s->alloc_bytes, b->alloc_bytes);
+	s->alloc_unwalked = since(s->alloc_unwalked, b->alloc_unwalked);
 	s->waits.guessed = since(s->waits.guessed, b->waits.guessed);
 }
 
@@ -408,12 +447,14 @@ int recording_end(struct recording *r, struct observed *o, uint64_t end_ns)
 	u64map_remove(&r->live, process_tgid(o->process));
 	own_stats(o, &o->file.row->stats);
 	o->file.row->stats.samples -= o->shared;	/* they count there */
+	if (r->args.mode->memory)
+		o->file.row->stats.samples = o->file.row->stats.allocs;
 	losses_add_since(&o->file.row->losses, process_thread_losses(o->process), o->lost_before);
 	o->file.row->end_s = recording_since_start(r);
-	if (shares(r, o, end_ns))
+	if (!r->args.mode->memory && shares(r, o, end_ns))
 		err = recording_merge(r, o->file.row, o->process, o->file.sink);
 	else
-		err = end_file(r, o);
+		err = end_file(r, o, end_ns);
 	free_observed(o);
 	return err;
 }
@@ -490,6 +531,7 @@ static const struct observer_ops recording_ops = {
 	.start = on_start,
 	.begin = on_begin,
 	.event = on_event,
+	.memory = on_memory,
 	.end = on_end,
 	.tick = on_tick,
 	.stop = on_stop,
@@ -500,8 +542,9 @@ static const struct observer_ops recording_ops = {
 
 int recording_finish(struct recording *r, const struct capture_counts *counts)
 {
-	int err = recording_end_groups(r), json_err;
+	int err = recording_end_groups(r), json_err = memory_files_join(r);
 
+	err = err ? err : json_err;
 	if (!recording_row_cnt(r) && !r->refusal_cnt) {
 		recording_discard(r);
 		return err;

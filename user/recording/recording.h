@@ -19,6 +19,13 @@
 
 struct recording;
 
+/* With --mode mem, what a reader should know of how it was recorded. */
+struct recording_memory {
+	bool exact;			/* --allocations */
+	uint64_t every_bytes, min_block_bytes;
+	uint64_t interval_us;		/* between two looks at all pages */
+};
+
 struct recording_args {
 	const char *output;	/* NULL: a default name */
 	enum place_kind place;	/* what output is */
@@ -30,6 +37,7 @@ struct recording_args {
 	uint32_t rate_hz;
 	const struct record_mode_def *mode;
 	uint32_t features;	/* FEATURE_* */
+	struct recording_memory memory;
 	const char *selection;	/* the user's options: "-a", "-p 12,13", "-- cmd"; copied */
 	bool terse;		/* of files with the same error, only the first is logged */
 };
@@ -63,6 +71,8 @@ struct observed;	/* a process in a recording */
 struct observed *recording_begin(struct recording *r, struct process *p);
 /* ev may differ from what p delivered: the samples in it are what the recording counts. */
 int recording_event(struct recording *r, struct observed *o, const struct event *ev);
+/* As the observer's memory(). */
+int recording_memory(struct recording *r, struct observed *o, const struct memory_event *ev);
 /* end_ns 0: the process may still live. */
 int recording_end(struct recording *r, struct observed *o, uint64_t end_ns);
 /* Of a recording that follows another one: take over remarks on processes that still live. */
@@ -107,7 +117,7 @@ size_t recording_process_cnt(const struct recording *r);
 /* What was recorded, and what was not: for messages at the end. */
 struct recording_result {
 	size_t processes, refused;	/* Pythons that were recorded, and that cannot be */
-	uint64_t samples, lost;
+	uint64_t samples, lost;		/* --mode mem: samples are allocations */
 	uint64_t lost_processes;	/* their profiles could not be written */
 	bool command_seen;		/* the command itself was a Python */
 };

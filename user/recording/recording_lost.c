@@ -82,3 +82,19 @@ int recording_judge_error(struct recording *r, struct row *row, int err)
 			 strerror(-err), recording_lost_remedy(err));
 	return 0;
 }
+
+void recording_log_write_error(struct recording *r, const struct row *row, int err)
+{
+	const char *hint = "what was written before may be readable";
+	char path[PATH_MAX] = "";
+
+	if (!recording_error_is_new(r, err) && r->args.terse)
+		return;
+	if (err == -ENOSPC || err == -EDQUOT)
+		hint = "free some space or choose another place with -o; "
+		       "what was written before can be read";
+	if (row->named)
+		recording_beside(r, row->file, path);
+	log_error("cannot write %s%s%s: %s: %s", row->named ? path : r->dir_path,
+		  row->named ? "" : "/", row->named ? "" : row->file, strerror(-err), hint);
+}

@@ -12,6 +12,8 @@
 
 #include "base/output.h"
 #include "base/u64map.h"
+#include "base/util.h"
+#include "recording/memory_sums.h"
 #include "recording/recording.h"
 #include "recording/replaced.h"
 #include "recording/shared_profile.h"
@@ -27,6 +29,7 @@ struct row {
 	char file[OUTPUT_NAME_MAX];	/* "": there is no file, because there is no sample */
 	double begin_s, end_s;		/* since the recording began */
 	struct process_stats stats;
+	struct memory_sums memory;	/* --mode mem */
 	int err;			/* of its file */
 	bool lost;			/* an error that concerns it alone was reported */
 	struct identity identity;	/* merged file: the container, if all members share it */
@@ -95,6 +98,7 @@ struct recording {
 	struct compressor *compressor;
 	uint64_t start_ns, end_ns;
 	time_t start_time;
+	uint64_t utc_us;		/* the time of day, less CLOCK_MONOTONIC, when it began */
 	double missed_pct;
 	/* Only recording_rows.c changes these: */
 	struct row **rows;		/* rows in memory, in order of discovery */
@@ -107,6 +111,7 @@ struct recording {
 	size_t file_cnt;
 	uint64_t bytes;			/* in the profiles' files, as of the last flush of each */
 	struct open_files open;
+	struct buf late_files;		/* memory_file.c */
 	struct u64map live;		/* tgid -> struct observed */
 	struct refusal *refusals;
 	size_t refusal_cnt, refusals_more;	/* refusals_more: those that are not kept */
@@ -131,6 +136,8 @@ struct recording {
  * err: the recording ends. 0 stays 0.
  */
 int recording_judge_error(struct recording *r, struct row *row, int err);
+/* Log that a row's file cannot be written; with terse only the first error of its kind. */
+void recording_log_write_error(struct recording *r, const struct row *row, int err);
 /* What the user can do about an error of one profile: "; ..." or "". */
 const char *recording_lost_remedy(int err);
 /* Returns true the first time for each kind of error. */
@@ -154,6 +161,17 @@ size_t recording_row_cnt(const struct recording *r);
 void recording_free_rows(struct recording *r);
 /* Returns a sequence number for a file's name: how many files have a name with this key. */
 unsigned int recording_name_used(struct recording *r, uint64_t key);
+
+/* ---- recording_names.c ---- */
+
+/* What the names of processes' files end with: ".tach" or ".mlyze". */
+const char *recording_suffix(const struct recording *r);
+/*
+ * Set row->file: "PID-COMM.tach", if it has no name yet; or of a process whose file the user named,
+ * that name. A second profile, after an exec, is "x.1.tach" beside "x.tach", so that neither the
+ * first one nor one of an earlier recording is overwritten.
+ */
+void recording_name_row(struct recording *r, struct row *row);
 
 /* ---- recording_place.c ---- */
 

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/util.h"
+#include "formats/mlyze/mlyze_stream.h"
 #include "formats/tach/tach_journal.h"
 #include "recording/old_recording.h"
 #include "recording/session_json.h"
@@ -21,7 +22,7 @@
 #define NAME_BYTES OLD_NAME_BYTES
 #define SHOWN_BYTES 512
 
-enum part { MAIN, JSON, JOURNAL, CHILDREN, PART_CNT };
+enum part { MAIN, JSON, JOURNAL, CHILDREN, NAMES, EVENTS, PART_CNT };
 
 /* What a part of the recording NAME is called, and what it is called aside. */
 static void part_name(const char *name, enum part part, char out[NAME_BYTES])
@@ -31,6 +32,7 @@ static void part_name(const char *name, enum part part, char out[NAME_BYTES])
 	} around[PART_CNT] = {
 		[MAIN] = { "", "" }, [JSON] = { "", SESSION_BESIDE_SUFFIX },
 		[JOURNAL] = { ".", TACH_JOURNAL_SUFFIX }, [CHILDREN] = { "", PLACE_DIR_SUFFIX },
+		[NAMES] = { "", MLYZE_NAMES_SUFFIX }, [EVENTS] = { "", MLYZE_EVENTS_SUFFIX },
 	};
 
 	snprintf(out, NAME_BYTES, "%s%s%s", around[part].before, name, around[part].after);
@@ -77,8 +79,10 @@ static int check_part(int parent, const char *name, enum part part, const struct
 		return check_dir(parent, name);
 	if (part == MAIN) {
 		is_ours = old_recording_is_profile(parent, name);
-	} else if (part == JOURNAL) {
+	} else if (part == JOURNAL || part == EVENTS) {
 		is_ours = old_recording_is_regular(parent, name);
+	} else if (part == NAMES) {
+		is_ours = old_recording_is_names(parent, name);
 	} else if (part == JSON && old_recording_is_regular(parent, name)) {
 		snprintf(file, sizeof(file), "%.*s",
 			 (int)(strlen(name) - strlen(SESSION_BESIDE_SUFFIX)), name);
@@ -118,7 +122,6 @@ static void find_obstacles(int parent, const char *name, enum place_kind kind,
 		part_name(name, i, part);
 		o->there[i] = !fstatat(parent, part, &o->st[i], AT_SYMLINK_NOFOLLOW);
 	}
-	part_name(name, CHILDREN, part);
 	old_file = o->there[MAIN] && S_ISREG(o->st[MAIN].st_mode);
 	if (o->there[MAIN])
 		o->in_the_way[MAIN] = kind == PLACE_DIR ?
@@ -126,6 +129,13 @@ static void find_obstacles(int parent, const char *name, enum place_kind kind,
 			!old_file || o->st[MAIN].st_size;
 	if (kind != PLACE_DIR)
 		o->in_the_way[JSON] = o->there[JSON];
+	/* Of a recording of memory that was killed. */
+	part_name(name, NAMES, part);
+	if (kind != PLACE_DIR && o->there[NAMES] && old_recording_is_names(parent, part)) {
+		o->in_the_way[NAMES] = true;
+		o->in_the_way[EVENTS] = o->there[EVENTS];
+	}
+	part_name(name, CHILDREN, part);
 	if (kind == PLACE_COMMAND && o->there[CHILDREN])
 		o->in_the_way[CHILDREN] = dir_is_full(parent, part, &o->st[CHILDREN]);
 	/* The rest of a file's recording goes with it. */

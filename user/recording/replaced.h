@@ -4,7 +4,7 @@
  * begin, or, with --force, the old one is kept aside until the new one is finished.
  *
  * Aside is ".NAME.replaced" in the same directory. Only what a recording has written is ever set
- * aside or removed: TACH files, session.json, FILE.json, journals.
+ * aside or removed: TACH and Memlyze files, session.json, FILE.json, journals.
  */
 #ifndef TACHBPF_REPLACED_H
 #define TACHBPF_REPLACED_H

@@ -283,6 +283,8 @@ static void json_row(void *ctx, const struct row *row)
 	json_uint(j, "unresolved", s->unresolved);
 	if (w->r->args.features & FEATURE_NATIVE)
 		native_json_process(j, s);
+	if (w->r->args.mode->memory)
+		memory_json_process(j, &row->memory);
 	json_row_losses(j, row);
 	if (row->err)
 		json_string(j, "error", strerror(-row->err));
@@ -421,6 +423,8 @@ void recording_write_json(const struct recording *r, const struct capture_counts
 	json_code_cache(&j, c, &t);
 	if (r->args.features & FEATURE_NATIVE)
 		native_json(&j, &t.native, c);
+	if (r->args.mode->memory)
+		memory_json(&j, &t.memory, &r->args.memory);
 	json_ticks(&j, c);
 	json_switches(&j, r, c, &t);
 	json_cost(&j, c);

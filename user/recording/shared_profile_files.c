@@ -145,7 +145,7 @@ static void name_file(struct recording *r, struct row *row)
 	char name[OUTPUT_NAME_MAX];
 
 	/* The name is "0-<comm>.tach" first. */
-	output_file_name(name, 0, row->comm, recording_name_used(r, key));
+	output_file_name(name, 0, row->comm, recording_name_used(r, key), OUTPUT_SUFFIX);
 	snprintf(row->file, sizeof(row->file), "merged%.*s", (int)(sizeof(row->file) - 7),
 		 name + 1);
 }

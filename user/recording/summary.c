@@ -252,13 +252,22 @@ void recording_print(const struct recording *r, const struct capture_counts *c, 
 
 	totals_sum(r, c, &t);
 	print_place(r, out);
-	fprintf(out, ": %zu %s, %zu %s, %.1f s at %u Hz\n", r->file_cnt,
+	fprintf(out, ": %zu %s, %zu %s, %.1f s", r->file_cnt,
 		text_plural(r->file_cnt, "file", "files"), rows,
-		text_plural(rows, "process", "processes"), t.elapsed_s, r->args.rate_hz);
-	summary_count(out, "samples", t.samples);
+		text_plural(rows, "process", "processes"), t.elapsed_s);
+	if (!r->args.mode->memory)
+		fprintf(out, " at %u Hz", r->args.rate_hz);
+	fprintf(out, "\n");
+	if (r->args.mode->memory) {
+		summary_count(out, "allocations", t.memory.allocs);
+		memory_print(&t.memory, out);
+	} else {
+		summary_count(out, "samples", t.samples);
+	}
 	print_losses(r, c, &t, out);
 	print_stacks(&t, out);
-	print_outside(c, out);
+	if (!r->args.mode->memory)
+		print_outside(c, out);
 	if (r->args.features & FEATURE_NATIVE)
 		native_print(&t.native, c, t.frames, out);
 	print_remarks(r, c, &t, out);

@@ -29,7 +29,10 @@ void totals_add(struct totals *t, const struct process_stats *s, bool no_file)
 
 static void add_row(void *ctx, const struct row *row)
 {
-	totals_add(ctx, &row->stats, row_has_no_file(row));
+	struct totals *t = ctx;
+
+	totals_add(t, &row->stats, row_has_no_file(row));
+	memory_sums_add(&t->memory, &row->memory);
 }
 
 /* A cause is counted by the BPF side for all processes, or by user space for each. */

@@ -13,6 +13,7 @@
 struct totals {
 	uint64_t samples, frames, truncated, unreadable, switching, unresolved;
 	uint64_t repeated;		/* records of code objects that had names already */
+	struct memory_sums memory;	/* all 0 without --mode mem */
 	struct wait_stats waits;
 	struct native_sums native;	/* all 0 without --native */
 	double cpu_s, elapsed_s;	/* the profiler's CPU time; the recording's duration */

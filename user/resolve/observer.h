@@ -17,6 +17,7 @@
 #include <sys/types.h>
 
 #include "model/event.h"
+#include "model/memory_event.h"
 
 struct observer;
 struct process;
@@ -39,6 +40,8 @@ struct observer_ops {
 	 * be written is no error: the observer counts what it did not keep.
 	 */
 	int (*event)(struct observer *o, struct process *p, const struct event *ev);
+	/* With --mode mem, instead of event(): what happened to p's memory. As event(). */
+	int (*memory)(struct observer *o, struct process *p, const struct memory_event *ev);
 	/*
 	 * No more events of p will come. The process ended at end_ns (CLOCK_MONOTONIC); 0: it may
 	 * still live.

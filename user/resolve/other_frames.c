@@ -33,6 +33,8 @@ int other_frame(struct other_frames *o, enum other_frame which, uint32_t *id)
 		[FRAME_OF_NO_PYTHON] = "<no Python frame>",
 		[FRAME_OF_WAIT_FOR_CPU] = "<waiting for a CPU>",
 		[FRAME_OF_WAIT_FOR_GIL] = "<waiting for the GIL>",
+		[FRAME_OF_NOT_WALKED] = "<not walked>",
+		[FRAME_OF_NOT_KEPT] = "<stacks not kept>",
 	};
 	enum frame_kind kind = which == FRAME_OF_NATIVE ? FRAME_NATIVE : FRAME_SYNTHETIC;
 	int err = o->ids[which] != UINT32_MAX ? 0 :

@@ -85,7 +85,8 @@ struct process *process_new(const struct process_args *args)
 		p->waits = waits_new(&args->waits, take_stretch, p);
 	if (p->in && args->native)
 		p->native = native_frames_new(args->native, p->in, args->tgid, args->identity.uid);
-	if (!p->sym || (args->waits.interval_ns && !p->waits) || (args->native && !p->native)) {
+	if (!p->sym || (args->waits.interval_ns && !p->waits) || (args->native && !p->native) ||
+	    process_memory_init(p)) {
 		process_free(p);
 		errno = ENOMEM;
 		return NULL;
@@ -103,9 +104,12 @@ void process_free(struct process *p)
 	thread_names_drop(p->given);
 	python_names_free(&p->python);
 	free(p->losses);
+	free(p->gc);
 	symbolizer_free(p->sym);
 	native_records_free(&p->native_records);
 	native_frames_free(p->native);
+	process_blocks_free(p);
+	process_memory_free(p);
 	intern_free(p->in);
 	if (p->args.image_release)
 		p->args.image_release(p->args.image);
@@ -136,7 +140,7 @@ static int take_sample(struct process *p, const struct raw_sample *raw, size_t l
 	if (err)
 		return err;
 	memcpy(&head, raw, sizeof(head));
-	return process_emit(p, t, &head, raw_sample_weight(raw), NULL);
+	return process_emit(p, t, &head, 1, NULL);
 }
 
 int process_sample(struct process *p, const struct raw_sample *raw, size_t len)

@@ -9,6 +9,7 @@
 #define TACHBPF_PROCESS_H
 
 #include "bpf/abi.h"
+#include "bpf/abi_memory.h"
 #include "bpf/abi_native.h"
 #include "cpython/image.h"
 #include "host/identity.h"
@@ -20,6 +21,7 @@
 
 struct kallsyms;
 struct native;
+struct page_answer;
 struct observer;
 struct process;
 
@@ -41,6 +43,11 @@ struct process_stats {
 	uint64_t code_cnt;	/* code objects with names */
 	uint64_t code_without_lines;	/* code objects with names, but no line table */
 	uint64_t code_repeated;	/* records of code objects that had names already */
+	uint64_t allocs, alloc_bytes;	/* MEMORY_ALLOC events, and their bytes */
+	uint64_t held_bytes;	/* of these, not freed */
+	uint64_t alloc_unwalked;	/* RAW_ALLOCs without a stack: no budget was left */
+	uint64_t stacks_not_kept;	/* ... whose stack is "<stacks not kept>" */
+	uint64_t unchecked_bytes;	/* of held_bytes, what could not be looked at */
 	uint64_t process_reads;	/* code objects read from the process, not from the ring buffer */
 	uint64_t lost[LOSS_CNT];	/* by enum loss_cause. LOSS_WRITE: events that the observer
 					 * could not take; LOSS_MEMORY: records without memory */
@@ -73,6 +80,9 @@ struct process_args {
 	bool wait_frames, runnable_frames;	/* see record_mode.h */
 	const struct kallsyms *kernel;	/* names of the kernel's functions; NULL: not known */
 	struct native *native;	/* what machine code is called; NULL: there is no RAW_NATIVE */
+	bool memory;		/* --mode mem: there are RAW_ALLOCs */
+	bool executed_here;	/* its program began during the capture: its interpreters' counters
+				 * were 0 then */
 	bool native_full;	/* show the interpreter's functions and those before it, too */
 };
 
@@ -103,6 +113,48 @@ int process_native(struct process *p, const struct raw_native *raw, size_t len);
  * counts as lost (LOSS_WRITE).
  */
 int process_sample(struct process *p, const struct raw_sample *raw, size_t len);
+
+/*
+ * --mode mem. Take a RAW_ALLOC: a page fault or a block; a RAW_FREE, RAW_MOVED,
+ * RAW_GC_DONE. The observer's memory() gets what comes of them. As
+ * process_sample().
+ */
+int process_alloc(struct process *p, const struct raw_sample *raw, size_t len);
+int process_free_memory(struct process *p, const struct raw_free *raw);
+int process_moved(struct process *p, const struct raw_moved *raw);
+/*
+ * Of a process that is older than the capture, an interpreter's first record has no collections:
+ * it is what the later ones are compared with.
+ */
+int process_gc_done(struct process *p, const struct raw_gc *raw);
+
+/*
+ * What must be asked about its pages (page_check.h): those without an answer, or the next of all,
+ * from *pos on. As page_book_ask(); 0 if it has none.
+ */
+size_t process_pages_ask(const struct process *p, bool all, uint64_t *pos, uint64_t *addrs,
+			 size_t max);
+/* Has it memory to be looked at, or were there faults since the last look at all? */
+bool process_pages_due(const struct process *p);
+/*
+ * Take an answer. The first one of all says what the process has before anything was seen: it
+ * should be asked at its begin. Of tag PAGES_LAST, the last of a look at all: the observer gets a
+ * MEMORY_CHECK.
+ */
+enum pages_tag { PAGES_NEW, PAGES_ALL, PAGES_LAST };
+int process_pages_take(struct process *p, const struct page_answer *answer);
+/* No more answers will come: pass on what was not answered yet. */
+int process_pages_end(struct process *p);
+/* How far whoever asks is with it; zero when the process begins. NULL: without --mode mem. */
+struct pages_round {
+	bool begun;		/* the first question was asked */
+	bool going;		/* a look at all goes on: pos is the next page's */
+	bool touched;		/* there were faults since this was cleared */
+	uint8_t idle;		/* looks one after the other before which there were none */
+	uint64_t pos;
+	uint64_t next_ns;	/* when the next one begins (CLOCK_MONOTONIC) */
+};
+struct pages_round *process_pages_round(struct process *p);
 
 /*
  * Take a tick in a thread without a Python stack: an event with the frame "<native thread NAME>" or

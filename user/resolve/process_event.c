@@ -157,33 +157,43 @@ static const struct native_stack *native_of(const struct thread *t, const struct
 	return known ? t->native : NULL;
 }
 
+int process_lay_out(struct process *p, const struct thread *t, const struct raw_head *raw,
+		    const struct wait_stretch *wait, struct event *ev, uint32_t out[EVENT_ROOM])
+{
+	const struct native_stack *native = native_of(t, ev);
+	int err = 0;
+
+	ev->nframes = raw->nframes;
+	ev->frames = t->ids + ABI_MAX_FRAMES - raw->nframes;
+	if (native || raw->flags & RAW_SYNTHETIC_FLAGS)
+		err = add_synthetic(p, raw, native, ev, out);
+	if (!err && (wait || t->nkernel || t->exception != UINT32_MAX))
+		err = add_inner(p, t, wait, ev, out);
+	if (err)
+		return err;
+	drop_trampolines(p, ev, out);
+	p->stats.native_frames += native ? native->frames * process_samples_in(p, ev) : 0;
+	p->stats.frames += ev->nframes * process_samples_in(p, ev);
+	return 0;
+}
+
 int process_emit(struct process *p, const struct thread *t, const struct raw_head *raw,
 		uint64_t weight, const struct wait_stretch *wait)
 {
-	uint32_t with_synthetic[EVENT_MAX_FRAMES + 2];
+	uint32_t frames[EVENT_ROOM];
 	struct event ev = {
 		.time_us = (wait ? wait->time_ns : raw->h.time_ns) / US_NS,
 		.thread_id = raw->tid,
 		.interp_id = raw->interp_id,
-		.nframes = raw->nframes,
-		.frames = t->ids + ABI_MAX_FRAMES - raw->nframes,
 		.weight = weight,
 		.tick_ns = wait || raw->h.kind != RAW_SAMPLE ? 0 : raw_tick_ns(&raw->h),
 		.status = raw->status,
 	};
-	const struct native_stack *native = native_of(t, &ev);
 	struct trace_context trace;
-	int err = 0;
+	int err = process_lay_out(p, t, raw, wait, &ev, frames);
 
-	if (native || raw->flags & RAW_SYNTHETIC_FLAGS)
-		err = add_synthetic(p, raw, native, &ev, with_synthetic);
-	if (!err && (wait || t->nkernel || t->exception != UINT32_MAX))
-		err = add_inner(p, t, wait, &ev, with_synthetic);
 	if (err)
 		return err;
-	drop_trampolines(p, &ev, with_synthetic);
 	ev.trace = trace_of(t, &ev, &trace);
-	p->stats.native_frames += native ? native->frames * process_samples_in(p, &ev) : 0;
-	p->stats.frames += ev.nframes * process_samples_in(p, &ev);
 	return process_deliver(p, &ev);
 }

@@ -11,14 +11,34 @@ static bool runs_python(struct process *p, uint32_t tid)
 						 (p->args.py.exe && !p->stats.threads));
 }
 
+int process_take_no_stack(struct process *p, const struct raw_head *head, uint32_t end,
+			  const char *comm, struct native_stack *out, uint32_t *nframes,
+			  uint64_t **counter)
+{
+	bool is_native = end == CNT_NATIVE_THREAD && !runs_python(p, head->tid);
+	int err = process_take_native(p, head, true, out);
+	uint32_t *root;
+
+	if (err)
+		return err;
+	*nframes = out->cnt < EVENT_MAX_FRAMES ? out->cnt + 1 : EVENT_MAX_FRAMES;
+	root = &out->ids[*nframes - 1];
+	err = is_native ? other_frame_of_native_thread(&p->others, comm, root) :
+			  other_frame(&p->others, FRAME_OF_NO_PYTHON, root);
+	if (err)
+		return err;
+	p->stats.frames += *nframes;
+	p->stats.native_frames += out->frames;
+	*counter = is_native ? &p->stats.native_thread : &p->stats.no_frames;
+	return 0;
+}
+
 static int take_no_stack(struct process *p, const struct raw_no_stack *raw)
 {
-	bool is_native = raw->end == CNT_NATIVE_THREAD && !runs_python(p, raw->tid);
-	uint64_t *cnt = is_native ? &p->stats.native_thread : &p->stats.no_frames;
 	char comm[COMM_BYTES + 1] = "";
 	const struct raw_head head = { .h = raw->h, .tid = raw->tid, .cpu = raw->cpu };
 	struct native_stack native;
-	uint32_t *root;
+	uint64_t *counter = NULL;
 	struct event ev = {
 		.time_us = raw->h.time_ns / US_NS,
 		.thread_id = raw->tid,
@@ -35,19 +55,12 @@ static int take_no_stack(struct process *p, const struct raw_no_stack *raw)
 	if (raw->tid != (uint32_t)p->args.tgid && strcmp(comm, p->comm))
 		process_rename(p, raw->tid, comm);
 	if (!err)
-		err = process_take_native(p, &head, true, &native);
-	if (err)
-		return err;
-	ev.nframes = native.cnt < EVENT_MAX_FRAMES ? native.cnt + 1 : EVENT_MAX_FRAMES;
-	root = &native.ids[ev.nframes - 1];
-	err = is_native ? other_frame_of_native_thread(&p->others, comm, root) :
-			  other_frame(&p->others, FRAME_OF_NO_PYTHON, root);
-	if (!err) {
-		p->stats.frames += ev.nframes;
-		p->stats.native_frames += native.frames;
+		err = process_take_no_stack(p, &head, raw->end, comm, &native, &ev.nframes,
+					    &counter);
+	if (!err)
 		err = process_deliver(p, &ev);
-	}
-	*cnt += !err;
+	if (!err)
+		++*counter;
 	return err;
 }
 

@@ -16,6 +16,8 @@
 #include "resolve/symbolize.h"
 #include "resolve/threads.h"
 
+struct memory_event;
+
 #define US_NS 1000
 
 struct process {
@@ -37,6 +39,9 @@ struct process {
 	struct jit_watch jit;
 	struct native_frames *native;	/* NULL: without machine code */
 	struct native_records native_records;
+	struct process_memory *memory;	/* NULL: without --mode mem */
+	struct process_blocks *blocks;	/* NULL: there was no record of a block */
+	struct gc_counters *gc;	/* process_gc.c's; NULL: none yet */
 	bool ended;		/* the observer has returned an error: the capture ends */
 };
 
@@ -73,10 +78,64 @@ int process_take_stack(struct process *p, const struct raw_sample *raw, size_t l
 int process_take_native(struct process *p, const struct raw_head *raw, bool python_whole,
 			struct native_stack *out);
 
+/* ---- process_no_stack.c ---- */
+
+/*
+ * The frames of a thread without a Python stack, in out->ids: the record's machine code, and the
+ * root "<native thread NAME>" or "<no Python frame>". end: the enum counter by which its walk
+ * ended. *counter: of the statistics, to be increased when that is an event. 0 or -ENOMEM.
+ */
+int process_take_no_stack(struct process *p, const struct raw_head *head, uint32_t end,
+			  const char *comm, struct native_stack *out, uint32_t *nframes,
+			  uint64_t **counter);
+
 /* ---- process_event.c ---- */
 
+/* Room for an event's frames while they are put together. */
+#define EVENT_ROOM (EVENT_MAX_FRAMES + 2)
+
+/*
+ * Set ev's frames to t's last stack with all frames that are no Python code: the same for a sample,
+ * a wait and for memory. ev has its status and weight. They lie in out, or in t. 0 or -ENOMEM.
+ */
+int process_lay_out(struct process *p, const struct thread *t, const struct raw_head *raw,
+		    const struct wait_stretch *wait, struct event *ev, uint32_t out[EVENT_ROOM]);
 /* Make an event of t's stack. weight: in the profile's unit. wait: NULL for a sample. */
 int process_emit(struct process *p, const struct thread *t, const struct raw_head *raw,
 		 uint64_t weight, const struct wait_stretch *wait);
+
+/* ---- process_memory.c; process_memory_stack.c ---- */
+
+/* 0 or -errno. Without --mode mem it stays NULL. */
+int process_memory_init(struct process *p);
+void process_memory_free(struct process *p);
+/* Take a RAW_ALLOC of a page. As process_alloc(). */
+int process_page(struct process *p, const struct raw_sample *raw, size_t len);
+/* A RAW_FREE of ALLOC_PAGE. As process_free_memory(). */
+int process_pages_unmapped(struct process *p, const struct raw_free *raw);
+
+/*
+ * The number of a record's stack, for struct memory_event: of a RAW_ALLOC, or of another record
+ * with the form of a struct raw_sample. Beyond STACKS_MAX stacks of a process, or STACK_BYTES_MAX
+ * of them, new ones have the number of the stack "<stacks not kept>". 0, -EBADMSG or -ENOMEM.
+ */
+#define STACKS_MAX (256u * 1024)
+#define STACK_BYTES_MAX (64u << 20)
+int process_memory_stack(struct process *p, const struct raw_sample *raw, size_t len,
+			 uint32_t *stack);
+/*
+ * Pass an event to the observer, and count it: change, time_us, addr, bytes, stack, thread_id and
+ * what the change needs are set; the frames are filled in here, and the time never goes back. 0 or
+ * the observer's -errno.
+ */
+int process_memory_emit(struct process *p, struct memory_event *ev);
+
+/* ---- process_blocks.c ---- */
+
+/* Take a RAW_ALLOC of a block or a mapping. As process_alloc(). */
+int process_block(struct process *p, const struct raw_sample *raw, size_t len);
+/* A RAW_FREE of one. As process_free_memory(). */
+int process_block_freed(struct process *p, const struct raw_free *raw);
+void process_blocks_free(struct process *p);
 
 #endif

@@ -152,7 +152,7 @@ int process_take_stack(struct process *p, const struct raw_sample *raw, size_t l
 	int err;
 
 	if (len < offsetof(struct raw_sample, frames) || raw->nframes > ABI_MAX_FRAMES ||
-	    len < raw_sample_bytes(raw->nframes, raw->flags) || !raw_sample_weight(raw))
+	    len < raw_sample_bytes(raw->nframes, raw->flags))
 		return -EBADMSG;
 	*t = process_thread(p, raw->tid, raw->interp_id);
 	if (!*t)

@@ -14,9 +14,13 @@
 #define TRIES 4
 /* Records of threads that began together come together. No tid is used again that soon. */
 #define FRESH_NS 100000000ull
-/* Reading takes one part of so many of the time, and there is a pause of at least PAUSE_NS. */
+/*
+ * Reading takes one part of so many of the time. The pause is at least PAUSE_NS, and at most
+ * PAUSE_NS_MAX: on a busy machine a read is slow because it waits for a CPU, which costs nothing.
+ */
 #define SHARE 100
 #define PAUSE_NS 20000000ull
+#define PAUSE_NS_MAX 1000000000ull
 
 void python_names_init(struct python_names *n, pid_t tgid, const struct python_threads_at *at,
 		       python_named_fn named, python_interps_fn interps, void *ctx)
@@ -65,6 +69,14 @@ static void keep(struct python_names *n, const struct python_threads *threads)
 		thread_names_set(n->found, threads->list[i].tid, threads->list[i].name);
 }
 
+/* How long no names are read after a read that took so many ns. */
+static uint64_t pause_ns(uint64_t took)
+{
+	if (took * SHARE < PAUSE_NS)
+		return PAUSE_NS;
+	return took < PAUSE_NS_MAX / SHARE ? took * SHARE : PAUSE_NS_MAX;
+}
+
 /* Read the names, if it is time to. Returns whether they were read. */
 static bool read_names(struct python_names *n)
 {
@@ -79,7 +91,7 @@ static bool read_names(struct python_names *n)
 		threads = NULL;
 	}
 	took = now_ns() - now;
-	n->next_ns = now + took + (took * SHARE > PAUSE_NS ? took * SHARE : PAUSE_NS);
+	n->next_ns = now + took + pause_ns(took);
 	if (!threads)
 		return false;
 	n->at.active = threads->active;

@@ -4,8 +4,9 @@
  *
  * The names are read when a thread is seen for the first time, of all threads at once; a thread
  * that threading does not have yet, or for which there was no time, is asked about again with the
- * next ones, and a few times more, once a second. Reading takes at most a hundredth of the time.
- * A thread that has ended by then has no name here. Later changes of a name are not seen.
+ * next ones, and a few times more, once a second. Reading takes a hundredth of the time; after a
+ * slow read, the next one comes a second later. A thread that has ended by then has no name here.
+ * Later changes of a name are not seen.
  */
 #ifndef TACHBPF_PYTHON_NAMES_H
 #define TACHBPF_PYTHON_NAMES_H

@@ -36,6 +36,9 @@ const struct record_mode_def record_modes[RECORD_MODE_CNT] = {
 		.name = "all", .header = MODE_ALL, .unit = UNIT_SAMPLES, .ticks = true,
 		.waits = true, .runnable = true, .runnable_frames = true,
 	},
+	[RECORD_MEM] = {	/* ticks discover processes, and see collections */
+		.name = "mem", .header = MODE_UNKNOWN, .unit = UNIT_BYTES, .memory = true,
+	},
 };
 
 uint64_t sampling_interval_us(uint32_t rate_hz)

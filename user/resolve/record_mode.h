@@ -12,7 +12,7 @@
 #include "model/event.h"
 
 enum record_mode {
-	RECORD_CPU, RECORD_WALL, RECORD_OFFCPU, RECORD_GIL, RECORD_EXCEPTION, RECORD_ALL,
+	RECORD_CPU, RECORD_WALL, RECORD_OFFCPU, RECORD_GIL, RECORD_EXCEPTION, RECORD_ALL, RECORD_MEM,
 	RECORD_MODE_CNT,
 };
 
@@ -25,6 +25,7 @@ struct record_mode_def {
 	bool runnable;		/* off-CPU time includes runnable threads */
 	bool wait_frames;	/* blocked threads get a frame: <blocked in read> */
 	bool runnable_frames;	/* runnable threads get a frame: <waiting for a CPU> */
+	bool memory;		/* page faults, or allocations, are events: MEMORY_* */
 	bool exceptions;	/* an exception's type is a frame: <exception ValueError> */
 	uint8_t need_status;	/* samples have at least one of these STATUS_*; 0: all samples */
 };

@@ -1,0 +1,387 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * capture_heap.c - see capture_heap.h.
+ *
+ * While functions are being probed, and while calls are counted, the BPF side records nothing
+ * (heap_counting): it must see a call's entry and its return, or neither.
+ */
+#include "capture/capture_heap.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "base/util.h"
+#include "bpf/abi_heap.h"
+#include "capture/capture_state.h"
+#include "heap/heap_cost.h"
+#include "heap/heap_functions.h"
+#include "heap/heap_price.h"
+#include "heap/prober.h"
+#include "tachbpf.skel.h"
+
+#define PROBES_MAX (2 * HEAP_FUNCTION_CNT * PROBER_FILES_MAX)
+#define MS_NS 1000000ull
+/*
+ * How often a process is looked at that has no allocator yet, and for how long. It is known to be
+ * Python then, but on a busy machine it may take seconds to load its libraries. With PROBER_WAIT_MS
+ * for the last look, and HEAP_COUNT_NS twice, there is a verdict within VERDICT_NS; the capture
+ * ends if there is none.
+ */
+#define SEEK_AGAIN_NS (20 * MS_NS)
+#define SEEK_NS (3000 * MS_NS)
+#define VERDICT_NS (8000 * MS_NS)
+_Static_assert(SEEK_NS + PROBER_WAIT_MS * MS_NS + 2 * HEAP_COUNT_NS <= VERDICT_NS, "time enough");
+
+enum heap_state {
+	HEAP_WAITS,		/* for a process, or until it is known to be Python */
+	HEAP_SEEKS,		/* it has mapped no allocator yet */
+	HEAP_COUNTS,
+	HEAP_RECORDS,
+	HEAP_ENDED,
+};
+
+struct capture_heap {
+	enum heap_state state;
+	pid_t tgid;			/* 0: none yet */
+	struct heap_prices prices;
+	struct bpf_link *links[PROBES_MAX];
+	unsigned int link_cnt;
+	uint64_t since_ns;		/* begin of this state */
+	uint64_t sought_ns;		/* when its allocator was looked for first */
+	uint64_t next_ns;		/* when to look again */
+	struct heap_counts before;	/* calls counted then */
+	bool again;			/* counts for the second time */
+	bool cost_said;
+};
+
+static struct bpf_program *program_of(struct tachbpf_bpf *skel, enum heap_shape shape, bool returns)
+{
+	struct bpf_program *const programs[HEAP_SHAPE_CNT] = {
+		[HEAP_MALLOC] = skel->progs.on_malloc,
+		[HEAP_CALLOC] = skel->progs.on_calloc,
+		[HEAP_REALLOC] = skel->progs.on_realloc,
+		[HEAP_REALLOCARRAY] = skel->progs.on_reallocarray,
+		[HEAP_ALIGNED_ALLOC] = skel->progs.on_aligned_alloc,
+		[HEAP_POSIX_MEMALIGN] = skel->progs.on_posix_memalign,
+		[HEAP_MMAP] = skel->progs.on_mmap,
+		[HEAP_MREMAP] = skel->progs.on_mremap,
+		[HEAP_FREE] = skel->progs.on_free,
+		[HEAP_MUNMAP] = skel->progs.on_munmap,
+	};
+
+	return returns ? skel->progs.on_heap_return : programs[shape];
+}
+
+int capture_heap_configure(struct capture *s)
+{
+	struct tachbpf_bpf *skel = s->skel;
+	bool on = s->args.allocations;
+	int i;
+
+	for (i = 0; i <= HEAP_SHAPE_CNT; i++) {
+		struct bpf_program *prog = program_of(skel, i % HEAP_SHAPE_CNT, i == HEAP_SHAPE_CNT);
+
+		bpf_program__set_autoload(prog, on);
+		bpf_program__set_autoattach(prog, false);
+	}
+	if (!on) {
+		bpf_map__set_max_entries(skel->maps.live_blocks, 1);
+		bpf_map__set_max_entries(skel->maps.heap_calls, 1);
+		return 0;
+	}
+	skel->rodata->cfg_min_block = s->args.min_block_bytes ? s->args.min_block_bytes : 1;
+	skel->bss->heap_counting = 1;
+	s->heap = calloc(1, sizeof(*s->heap));
+	return s->heap ? 0 : -ENOMEM;
+}
+
+/* ---- probes ---- */
+
+static void detach(void *ctx)
+{
+	struct capture *s = ctx;
+	struct capture_heap *h = s->heap;
+
+	s->skel->bss->heap_counting = 1;
+	while (h->link_cnt)
+		bpf_link__destroy(h->links[--h->link_cnt]);
+}
+
+/* The event is the link's, or closed. 0 or -errno. */
+static int attach(struct capture *s, enum heap_shape shape, bool returns, int event)
+{
+	struct capture_heap *h = s->heap;
+	struct bpf_link *link = NULL;
+	int err = -ENOSPC;
+
+	if (h->link_cnt < PROBES_MAX) {
+		link = bpf_program__attach_perf_event(program_of(s->skel, shape, returns), event);
+		err = link ? 0 : -errno;
+	}
+	if (link)
+		h->links[h->link_cnt++] = link;
+	else
+		close(event);
+	return err;
+}
+
+/* prober_take_fn */
+static int attach_function(void *ctx, unsigned int function, bool returns, int event)
+{
+	return attach(ctx, heap_functions[function].shape, returns, event);
+}
+
+/* heap_price_fns.attach */
+static int attach_own(void *ctx, bool returns, int event)
+{
+	return attach(ctx, HEAP_MALLOC, returns, event);
+}
+
+int capture_heap_prepare(struct capture *s)
+{
+	static const struct heap_price_fns fns = { .attach = attach_own, .detach = detach };
+	int err;
+
+	if (!s->heap)
+		return 0;
+	s->skel->bss->heap_counting = 0;
+	err = heap_prices_measure(&fns, s, &s->heap->prices);
+	s->skel->bss->heap_counting = 1;
+	if (err)
+		log_error("--allocations: cannot probe functions: %s%s", strerror(-err),
+			  err == -ENOENT || err == -ENODEV ?
+			  " (the kernel was built without CONFIG_UPROBE_EVENTS)" : "");
+	return err;
+}
+
+/* ---- what it costs ---- */
+
+static void read_counts(struct capture *s, struct heap_counts *sum)
+{
+	int cpus = libbpf_num_possible_cpus(), i;
+	struct heap_counts *rows = cpus > 0 ? calloc((size_t)cpus, sizeof(*rows)) : NULL;
+	uint32_t zero = 0;
+
+	*sum = (struct heap_counts){ 0 };
+	if (rows && !bpf_map_lookup_elem(bpf_map__fd(s->skel->maps.heap_counts), &zero, rows))
+		for (i = 0; i < cpus; i++) {
+			sum->entries += rows[i].entries;
+			sum->returns += rows[i].returns;
+			sum->kept += rows[i].kept;
+		}
+	free(rows);
+}
+
+/* What the calls since the begin of this state cost. */
+static struct heap_cost cost_since(struct capture *s, uint64_t now)
+{
+	const struct heap_counts *before = &s->heap->before;
+	struct heap_counts c;
+
+	read_counts(s, &c);
+	c.entries -= before->entries;
+	c.returns -= before->returns;
+	c.kept -= before->kept;
+	return heap_cost(&c, now - s->heap->since_ns, &s->heap->prices);
+}
+
+/* ---- states ---- */
+
+static void enter(struct capture *s, enum heap_state state)
+{
+	s->heap->state = state;
+	s->heap->since_ns = now_ns();
+	s->heap->next_ns = 0;
+	read_counts(s, &s->heap->before);
+}
+
+static void fail(struct capture *s, int err)
+{
+	detach(s);
+	enter(s, HEAP_ENDED);
+	lifecycle_fail(&s->life, err);
+}
+
+static void say_found(const struct capture *s, const struct prober_found *found)
+{
+	char text[4 * PROBER_NAME_BYTES];
+	uint32_t i;
+
+	for (i = 0; i < found->file_cnt; i++) {
+		escape_text(found->names[i], strlen(found->names[i]), text, sizeof(text));
+		log_info("--allocations: process %d has its allocator in %s", s->heap->tgid, text);
+	}
+	if (found->first_err)
+		log_warn("--allocations: not every function of the allocator could be probed: %s",
+			 strerror(-found->first_err));
+}
+
+/* Probe where functions are entered, or where they return. 0 or -errno. */
+static int probe(struct capture *s, bool returns)
+{
+	const struct tracked *t = lifecycle_find(&s->life, s->heap->tgid);
+	struct prober_found found;
+	int err = prober_probe(s->heap->tgid, t ? t->start_ns : 0, returns, attach_function, s,
+			       &found);
+
+	if (!err && !returns)
+		say_found(s, &found);
+	return err;
+}
+
+static void record(struct capture *s)
+{
+	int err = probe(s, true);
+
+	if (err == -ESRCH || err == -ENOENT) {	/* it has ended, or executes a program */
+		detach(s);
+		enter(s, HEAP_WAITS);
+	} else if (err) {
+		log_error("--allocations: cannot probe process %d: %s", s->heap->tgid,
+			  strerror(-err));
+		fail(s, err);
+	} else {
+		enter(s, HEAP_RECORDS);
+		s->skel->bss->heap_counting = 0;
+	}
+}
+
+static void seek(struct capture *s, uint64_t now)
+{
+	struct capture_heap *h = s->heap;
+	int err;
+
+	if (now < h->next_ns)
+		return;
+	h->next_ns = now + SEEK_AGAIN_NS;
+	err = probe(s, false);
+	if (!err && s->args.costly) {
+		record(s);
+	} else if (!err) {
+		enter(s, HEAP_COUNTS);
+	} else if (err == -ESRCH) {
+		enter(s, HEAP_WAITS);
+	} else if ((err != -ENOENT && err != -EBUSY) || now - h->since_ns > SEEK_NS) {
+		log_error("--allocations: no allocator was found in process %d: %s", h->tgid,
+			  err == -ENOENT ? "none of its files defines malloc() and free()" :
+			  err == -ETIMEDOUT ? "a file that it has mapped does not answer" :
+			  err == -EMFILE ? "too many open files: raise the limit (ulimit -n)" :
+			  strerror(-err));
+		fail(s, err);
+	}
+}
+
+/* There is neither a cost nor an error: other programs have had the CPUs for too long. */
+static void give_up(struct capture *s)
+{
+	log_error("--allocations: what it would cost process %d was not known after %.0f s: the "
+		  "machine is too busy; try again, or record it with --force, or without "
+		  "--allocations", s->heap->tgid, VERDICT_NS / 1e9);
+	fail(s, -ETIMEDOUT);
+}
+
+static void judge(struct capture *s, uint64_t now)
+{
+	struct heap_cost cost = cost_since(s, now);
+	enum heap_verdict verdict = heap_judge(&cost, now - s->heap->since_ns, s->heap->again);
+	char text[96];
+
+	if (verdict == HEAP_COUNT_ON) {
+		if (now - s->heap->sought_ns > VERDICT_NS)
+			give_up(s);
+		return;
+	}
+	if (verdict == HEAP_COUNT_AGAIN) {
+		enter(s, HEAP_COUNTS);
+		s->heap->again = true;
+		return;
+	}
+	heap_cost_text(&cost, text, sizeof(text));
+	s->heap->cost_said = true;
+	if (verdict == HEAP_CHEAP) {
+		record(s);
+		if (s->heap->state == HEAP_RECORDS)
+			log_info("--allocations: %s; blocks are recorded from now on", text);
+		return;
+	}
+	log_error("--allocations would cost process %d %s, more than %.0f %%: record it with "
+		  "--force, or without --allocations", s->heap->tgid, text, 100 * HEAP_COST_MAX);
+	fail(s, -EDQUOT);
+}
+
+/* With --force nothing was counted before. */
+static void say_cost(struct capture *s, uint64_t now)
+{
+	struct heap_cost cost;
+	char text[96];
+
+	if (s->heap->cost_said || now - s->heap->since_ns < HEAP_COUNT_NS)
+		return;
+	cost = cost_since(s, now);
+	heap_cost_text(&cost, text, sizeof(text));
+	s->heap->cost_said = true;
+	log_info("--allocations: %s", text);
+}
+
+void capture_heap_choose(struct capture *s, pid_t tgid)
+{
+	if (s->heap && !s->heap->tgid)
+		s->heap->tgid = tgid;
+}
+
+void capture_heap_exec(struct capture *s, pid_t tgid)
+{
+	if (!s->heap || s->heap->tgid != tgid || s->heap->state == HEAP_ENDED)
+		return;
+	detach(s);
+	enter(s, HEAP_WAITS);
+}
+
+void capture_heap_poll(struct capture *s)
+{
+	struct capture_heap *h = s->heap;
+	uint64_t now;
+
+	if (!h || !h->tgid || s->life.err)
+		return;
+	if (h->state == HEAP_WAITS && lifecycle_process(&s->life, h->tgid)) {
+		enter(s, HEAP_SEEKS);
+		h->sought_ns = h->since_ns;
+		h->again = false;
+	}
+	now = now_ns();	/* not before the state's begin */
+	if (h->state == HEAP_SEEKS)
+		seek(s, now);
+	else if (h->state == HEAP_COUNTS)
+		judge(s, now);
+	else if (h->state == HEAP_RECORDS)
+		say_cost(s, now);
+}
+
+bool capture_heap_hurries(const struct capture *s)
+{
+	return s->heap && s->heap->state <= HEAP_SEEKS;
+}
+
+void capture_heap_stop(struct capture *s)
+{
+	if (!s->heap)
+		return;
+	detach(s);
+	enter(s, HEAP_ENDED);
+}
+
+void capture_heap_free(struct capture *s)
+{
+	if (!s->heap)
+		return;
+	detach(s);
+	prober_end();
+	free(s->heap);
+	s->heap = NULL;
+}

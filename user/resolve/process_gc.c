@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * process_gc.c - collections of garbage, from the counters of a process' interpreters: the
+ * differences between one RAW_GC_DONE and the next.
+ *
+ * The counters are the target's memory, so they are checked: they only grow, and not without end.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/memory_event.h"
+#include "resolve/process_parts.h"
+
+/* So many interpreters of a process are followed. */
+#define GC_INTERPS_MAX 16
+/* No counter grows by more than this between two records, which are at most days apart. */
+#define GC_GROWTH_MAX (1ull << 40)
+#define GC_SECONDS_MAX 1e6
+#define S_US 1e6
+
+struct gc_interp {
+	uint32_t id;
+	struct raw_gc_generation last[RAW_GC_GENERATIONS];
+	double seconds[RAW_GC_GENERATIONS];
+};
+
+struct gc_counters {
+	uint32_t cnt;
+	struct gc_interp of[GC_INTERPS_MAX];
+};
+
+static double seconds_of(const struct raw_gc *raw, int generation)
+{
+	double v;
+
+	memcpy(&v, &raw->seconds[generation], sizeof(v));
+	return v;
+}
+
+static struct gc_interp *find(struct gc_counters *gc, uint32_t id)
+{
+	uint32_t i;
+
+	for (i = 0; i < gc->cnt; i++)
+		if (gc->of[i].id == id)
+			return &gc->of[i];
+	return NULL;
+}
+
+/* From now on these are the last counters. */
+static void keep(struct gc_interp *interp, const struct raw_gc *raw, int generation)
+{
+	interp->last[generation] = raw->generations[generation];
+	interp->seconds[generation] = seconds_of(raw, generation);
+}
+
+/*
+ * An interpreter's first counters. If the program began during the capture, they began at 0 then;
+ * otherwise nobody knows how much of them is older. NULL: there are too many interpreters.
+ */
+static struct gc_interp *first_seen(struct process *p, const struct raw_gc *raw)
+{
+	struct gc_interp *interp;
+	int i;
+
+	if (p->gc->cnt == GC_INTERPS_MAX)
+		return NULL;
+	interp = &p->gc->of[p->gc->cnt++];
+	*interp = (struct gc_interp){ .id = raw->interp_id };
+	for (i = 0; !p->args.executed_here && i < RAW_GC_GENERATIONS; i++)
+		keep(interp, raw, i);
+	return interp;
+}
+
+/* *growth is by how much the counter has grown. False: it went back, or makes no sense. */
+static bool grown(uint64_t before, uint64_t after, uint64_t *growth)
+{
+	*growth = after - before;
+	return after >= before && *growth <= GC_GROWTH_MAX;
+}
+
+/* What the interpreter says that the runs since the last counters took; 0: it does not say. */
+static uint64_t own_us(const struct gc_interp *interp, const struct raw_gc *raw, int generation)
+{
+	double s = seconds_of(raw, generation) - interp->seconds[generation];
+
+	if (!(s > 0 && s < GC_SECONDS_MAX))	/* also if it is no number */
+		return 0;
+	return s * S_US < 1 ? 1 : (uint64_t)(s * S_US);
+}
+
+/*
+ * The generation to which belongs what ticks saw: of those that were collected the oldest, which
+ * takes longest. -1: none was.
+ */
+static int seen_generation(const struct gc_interp *interp, const struct raw_gc *raw)
+{
+	int i = RAW_GC_GENERATIONS - 1;
+
+	while (i >= 0 && raw->generations[i].collections == interp->last[i].collections)
+		i--;
+	return i;
+}
+
+static int emit(struct process *p, const struct raw_gc *raw, const struct memory_collection *done)
+{
+	struct memory_event ev = {
+		.change = MEMORY_COLLECTION, .time_us = raw->h.time_ns / US_NS, .collection = *done,
+	};
+
+	return process_memory_emit(p, &ev);
+}
+
+/*
+ * What a generation's counters have grown by. `collected` is written after `collections`, and a
+ * tick can come between: what it missed is found with the next collection.
+ */
+static int take_generation(struct process *p, struct gc_interp *interp, const struct raw_gc *raw,
+			   int generation, uint64_t us)
+{
+	const struct raw_gc_generation *last = &interp->last[generation];
+	const struct raw_gc_generation *now = &raw->generations[generation];
+	struct memory_collection done = { .generation = generation };
+	bool sane = grown(last->collections, now->collections, &done.runs) &&
+		    grown(last->collected, now->collected, &done.collected) &&
+		    grown(last->uncollectable, now->uncollectable, &done.uncollectable);
+
+	if (sane && !done.runs)
+		return 0;
+	done.duration_us = own_us(interp, raw, generation);
+	if (!done.duration_us)
+		done.duration_us = us;
+	keep(interp, raw, generation);
+	if (sane)
+		return emit(p, raw, &done);
+	process_add_lost(p, raw->tid, LOSS_COLLECTIONS, 1);
+	return 0;
+}
+
+int process_gc_done(struct process *p, const struct raw_gc *raw)
+{
+	struct gc_interp *interp;
+	int i, err = 0, seen;
+
+	if (!p->memory)
+		return -EBADMSG;
+	if (!p->gc)
+		p->gc = calloc(1, sizeof(*p->gc));
+	if (!p->gc)
+		return process_without_memory(p, raw->tid, -ENOMEM);
+	interp = find(p->gc, raw->interp_id);
+	if (!interp)
+		interp = first_seen(p, raw);
+	if (!interp) {
+		process_add_lost(p, raw->tid, LOSS_COLLECTIONS, 1);
+		return 0;
+	}
+	seen = seen_generation(interp, raw);
+	for (i = 0; !err && i < RAW_GC_GENERATIONS; i++)
+		err = take_generation(p, interp, raw, i, i == seen ? raw->seen_ns / US_NS : 0);
+	return err;
+}
