@@ -137,6 +137,26 @@ static int by_b(const struct diff_row *a, const struct diff_row *b)
 	return descending(a->self_pct[1], b->self_pct[1]);
 }
 
+static int by_more(const struct diff_row *a, const struct diff_row *b)
+{
+	return descending(fabs(a->self_more), fabs(b->self_more));
+}
+
+static int by_total_more(const struct diff_row *a, const struct diff_row *b)
+{
+	return descending(fabs(a->total_more), fabs(b->total_more));
+}
+
+static int by_count_a(const struct diff_row *a, const struct diff_row *b)
+{
+	return descending((double)a->self[0], (double)b->self[0]);
+}
+
+static int by_count_b(const struct diff_row *a, const struct diff_row *b)
+{
+	return descending((double)a->self[1], (double)b->self[1]);
+}
+
 static int by_name(const struct diff_row *a, const struct diff_row *b)
 {
 	return compare_text(&a->func, &b->func);
@@ -150,13 +170,24 @@ static int by_file(const struct diff_row *a, const struct diff_row *b)
 typedef int (*row_compare)(const struct diff_row *a, const struct diff_row *b);
 
 /* The keys of each order, one after the other: file and name together are unique. */
-static const row_compare orders[][4] = {
-	[DIFF_SORT_DELTA] = { by_delta, by_total_delta, by_name, by_file },
-	[DIFF_SORT_TOTAL_DELTA] = { by_total_delta, by_delta, by_name, by_file },
-	[DIFF_SORT_A] = { by_a, by_delta, by_name, by_file },
-	[DIFF_SORT_B] = { by_b, by_delta, by_name, by_file },
-	[DIFF_SORT_NAME] = { by_name, by_file, by_delta, by_a },
-	[DIFF_SORT_FILE] = { by_file, by_name, by_delta, by_a },
+#define KEYS 4
+static const row_compare orders[][DIFF_SORT_FILE + 1][KEYS] = {
+	[DIFF_OF_SHARES] = {
+		[DIFF_SORT_DELTA] = { by_delta, by_total_delta, by_name, by_file },
+		[DIFF_SORT_TOTAL_DELTA] = { by_total_delta, by_delta, by_name, by_file },
+		[DIFF_SORT_A] = { by_a, by_delta, by_name, by_file },
+		[DIFF_SORT_B] = { by_b, by_delta, by_name, by_file },
+		[DIFF_SORT_NAME] = { by_name, by_file, by_delta, by_a },
+		[DIFF_SORT_FILE] = { by_file, by_name, by_delta, by_a },
+	},
+	[DIFF_OF_COUNTS] = {
+		[DIFF_SORT_DELTA] = { by_more, by_total_more, by_name, by_file },
+		[DIFF_SORT_TOTAL_DELTA] = { by_total_more, by_more, by_name, by_file },
+		[DIFF_SORT_A] = { by_count_a, by_more, by_name, by_file },
+		[DIFF_SORT_B] = { by_count_b, by_more, by_name, by_file },
+		[DIFF_SORT_NAME] = { by_name, by_file, by_more, by_count_a },
+		[DIFF_SORT_FILE] = { by_file, by_name, by_more, by_count_a },
+	},
 };
 
 static int compare_rows(const void *a, const void *b, void *order)
@@ -165,12 +196,21 @@ static int compare_rows(const void *a, const void *b, void *order)
 	size_t i;
 	int diff = 0;
 
-	for (i = 0; !diff && i < ARRAY_SIZE(orders[0]); i++)
+	for (i = 0; !diff && i < KEYS; i++)
 		diff = compare[i](a, b);
 	return diff;
 }
 
-struct diff_row *diff_rows(struct report *a, struct report *b, enum diff_sort sort, size_t *cnt)
+static void set_deltas(struct diff_row *row)
+{
+	row->self_delta = row->self_pct[1] - row->self_pct[0];
+	row->total_delta = row->total_pct[1] - row->total_pct[0];
+	row->self_more = (double)row->self[1] - (double)row->self[0];
+	row->total_more = (double)row->total[1] - (double)row->total[0];
+}
+
+struct diff_row *diff_rows(struct report *a, struct report *b, enum diff_sort sort,
+			   enum diff_of of, size_t *cnt)
 {
 	size_t a_cnt, b_cnt, i;
 	const struct report_row *a_rows = report_rows(a, REPORT_SORT_SELF, &a_cnt);
@@ -186,14 +226,12 @@ struct diff_row *diff_rows(struct report *a, struct report *b, enum diff_sort so
 	err = add_side(&j, a_rows, a_cnt, report_sample_cnt(a), 0);
 	if (!err)
 		err = add_side(&j, b_rows, b_cnt, report_sample_cnt(b), 1);
-	for (i = 0; !err && i < j.cnt; i++) {
-		j.rows[i].self_delta = j.rows[i].self_pct[1] - j.rows[i].self_pct[0];
-		j.rows[i].total_delta = j.rows[i].total_pct[1] - j.rows[i].total_pct[0];
-	}
+	for (i = 0; !err && i < j.cnt; i++)
+		set_deltas(&j.rows[i]);
 	if (!err)
 		add_noise(&j, a, b);
 	if (!err)
-		qsort_r(j.rows, j.cnt, sizeof(*j.rows), compare_rows, (void *)orders[sort]);
+		qsort_r(j.rows, j.cnt, sizeof(*j.rows), compare_rows, (void *)orders[of][sort]);
 out:
 	intern_free(j.names);
 	if (err) {

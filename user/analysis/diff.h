@@ -31,13 +31,18 @@ struct diff_row {
 	double self_pct[2], total_pct[2];
 	double self_delta, total_delta;	/* percentage points, B minus A */
 	double self_noise;		/* of self_delta, in percentage points */
+	double self_more, total_more;	/* B minus A, in the profiles' unit */
 };
+
+/* By what rows are compared when they are sorted: shares of all, or what they count. */
+enum diff_of { DIFF_OF_SHARES, DIFF_OF_COUNTS };
 
 /*
  * Compare two reports by function. Returns *cnt sorted rows, which the caller frees and which
  * are valid until report_free() of either report; NULL: out of memory.
  */
-struct diff_row *diff_rows(struct report *a, struct report *b, enum diff_sort sort, size_t *cnt);
+struct diff_row *diff_rows(struct report *a, struct report *b, enum diff_sort sort,
+			   enum diff_of of, size_t *cnt);
 
 /* Has its share of self grown by more than so many percentage points beyond its noise? */
 static inline bool diff_has_grown(const struct diff_row *row, double points)

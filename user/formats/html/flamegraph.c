@@ -322,6 +322,7 @@ static int sink_close(struct sink *sink)
 const struct sink_ops sink_flamegraph = {
 	.name = "flamegraph",
 	.help = "interactive flame graph, one HTML file",
+	.takes = SINK_TAKES_HELD,
 	.open = sink_open,
 	.begin = sink_begin,
 	.event = sink_event,

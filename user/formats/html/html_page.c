@@ -158,6 +158,8 @@ static int put_process(struct json *j, const struct html_process *p)
 	json_string(j, "mode", profile_mode_known(m->mode) ? profile_mode_name(m->mode) : NULL);
 	json_string(j, "unit", profile_unit_name(m->unit));
 	json_uint(j, "interval_us", m->interval_us);
+	if (m->held_apart)
+		json_bool(j, "held_apart", true);
 	if (m->features_known)
 		json_uint(j, "features", m->features);
 	json_uint(j, "side", p->side);

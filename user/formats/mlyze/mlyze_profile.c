@@ -9,10 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arith.h"
 #include "base/util.h"
 #include "formats/describe.h"
 #include "formats/formats.h"
 #include "formats/input.h"
+#include "formats/mlyze/mlyze_notes.h"
 #include "formats/mlyze/mlyze_stats.h"
 #include "formats/thread_clocks.h"
 #include "model/reader.h"
@@ -23,7 +25,9 @@
 struct mlyze_input {
 	struct reader reader;
 	struct mlyze_file *file;
+	struct mlyze_notes notes;
 	struct mlyze_stats stats;
+	uint64_t to_us;		/* the first time that does not count; 0: all do */
 	enum reader_value value;
 };
 
@@ -46,6 +50,23 @@ static void error_text(const struct mlyze_error *e, char *why, size_t why_size)
 			 mlyze_rule_name(e->rule), e->text);
 }
 
+/* What tachbpf's own marks say. Its times are those of the day. */
+static void fill_meta(const struct mlyze_input *m, struct profile_meta *meta)
+{
+	const struct mlyze_notes *n = &m->notes;
+
+	if (!n->recorded)
+		return;
+	meta->tgid = n->pid;
+	meta->comm = n->comm;
+	meta->container = n->container;
+	meta->python_major = n->python_major;
+	meta->python_minor = n->python_minor;
+	meta->python_micro = n->python_micro;
+	meta->thread_names = n->names;
+	meta->start_utc_ns = mul_capped(meta->start_us, 1000);
+}
+
 static void fill_info(struct mlyze_input *m)
 {
 	struct reader_info *info = &m->reader.info;
@@ -58,11 +79,13 @@ static void fill_info(struct mlyze_input *m)
 	info->meta.mode = MODE_UNKNOWN;
 	info->meta.start_us = mlyze_start_us(m->file);
 	info->meta.interval_us = NOMINAL_INTERVAL_US;
+	info->meta.held_apart = m->value == VALUE_BOTH;
+	fill_meta(m, &info->meta);
 	info->timed = true;
 	info->stats.known = true;
 	info->stats.duration_s = (m->stats.end_us - info->meta.start_us) / 1e6;
 	info->truncated_cnt = mlyze_deep_stack_cnt(m->file);
-	if (m->value == VALUE_ALLOCATED) {
+	if (m->value == VALUE_ALLOCATED || m->value == VALUE_BOTH) {
 		info->event_cnt = t->count;
 		info->weight_sum = t->allocated;
 	} else if (m->value == VALUE_PEAK) {
@@ -72,6 +95,22 @@ static void fill_info(struct mlyze_input *m)
 		info->event_cnt = t->live_count;
 		info->weight_sum = t->live;
 	}
+}
+
+/* Read all but the events that become the profile's. 0 or -errno. */
+static int read_all(struct mlyze_input *m, const struct reader_args *args)
+{
+	struct mlyze_stats_args range = { 0 };
+	int err;
+
+	m->value = args->value;
+	if (args->until_given)
+		range.to_us = args->until_absolute ? args->until_us :
+			      add_capped(mlyze_start_us(m->file), args->until_us);
+	range.to_us += args->until_given && !range.to_us;	/* 0 would be the end */
+	m->to_us = range.to_us;
+	err = mlyze_notes_read(m->file, &m->notes);
+	return err ? err : mlyze_stats_collect(m->file, &range, &m->stats);
 }
 
 static struct reader *open_mlyze(const struct input *in, const struct reader_args *args, char *why,
@@ -88,8 +127,7 @@ static struct reader *open_mlyze(const struct input *in, const struct reader_arg
 		error_text(&error, why, why_size);
 		goto fail;
 	}
-	m->value = args->value;
-	err = -mlyze_stats_collect(m->file, &m->stats);
+	err = -read_all(m, args);
 	if (!err && m->stats.damaged && !m->stats.event_cnt) {
 		error_text(&m->stats.error, why, why_size);
 		err = EBADMSG;
@@ -102,6 +140,7 @@ static struct reader *open_mlyze(const struct input *in, const struct reader_arg
 	return &m->reader;
 fail:
 	if (m) {
+		mlyze_notes_free(&m->notes);
 		mlyze_stats_free(&m->stats);
 		mlyze_free(m->file);
 	}
@@ -114,27 +153,24 @@ static void free_mlyze(struct reader *r)
 {
 	struct mlyze_input *m = to_mlyze(r);
 
+	mlyze_notes_free(&m->notes);
 	mlyze_stats_free(&m->stats);
 	mlyze_free(m->file);
 	free(m);
 }
 
-/* Does the allocation count? live NULL: all do. */
-static bool wanted(const struct mlyze_live *live, const struct mlyze_event *ev, uint64_t index)
+/* Is what this event allocated live? live NULL: nobody asks. */
+static bool is_live(const struct mlyze_live *live, const struct mlyze_event *ev, uint64_t index)
 {
-	const struct mlyze_block *b;
+	const struct mlyze_block *b = live ? mlyze_live_find(live, ev->addr) : NULL;
 
-	if (ev->type != MLYZE_ALLOC || !ev->size)
-		return false;
-	if (!live)
-		return true;
-	b = mlyze_live_find(live, ev->addr);
 	return b && b->index == index;
 }
 
 static int deliver(struct mlyze_input *m, const struct mlyze_live *live, reader_event_fn on_event,
 		   void *ctx)
 {
+	bool all = m->value == VALUE_ALLOCATED || m->value == VALUE_BOTH;
 	uint32_t frames[EVENT_MAX_FRAMES];
 	struct mlyze_error error;
 	struct mlyze_event alloc;
@@ -143,11 +179,17 @@ static int deliver(struct mlyze_input *m, const struct mlyze_live *live, reader_
 
 	mlyze_rewind(&c, m->file);
 	while (!err && mlyze_next(&c, &alloc, &error) > 0) {
-		struct event ev = { .time_us = alloc.time_us, .thread_id = alloc.thread,
-				    .frames = frames, .weight = alloc.size };
+		struct event ev = { .time_us = alloc.time_us, .frames = frames,
+				    .weight = alloc.size };
+		bool held = is_live(live, &alloc, c.index - 1);
 
-		if (!wanted(live, &alloc, c.index - 1))
+		if (m->to_us && alloc.time_us >= m->to_us)
+			break;
+		if (alloc.type != MLYZE_ALLOC || !alloc.size || (!all && !held))
 			continue;
+		if (m->value == VALUE_BOTH && held)
+			ev.status = STATUS_HELD;
+		ev.thread_id = mlyze_notes_tid(&m->notes, alloc.thread);
 		ev.nframes = mlyze_event_frames(m->file, alloc.stack, frames);
 		err = on_event(ctx, &ev);
 	}
@@ -167,7 +209,7 @@ static int run(struct reader *r, reader_event_fn on_event, void *ctx, char *why,
 	if (m->value != VALUE_ALLOCATED) {
 		live = mlyze_live_new();
 		err = live ? mlyze_live_replay(live, m->file, m->value == VALUE_PEAK ?
-					       m->stats.peak_events : UINT64_MAX) : -ENOMEM;
+					       m->stats.peak_events : m->stats.event_cnt) : -ENOMEM;
 	}
 	if (!err)
 		err = deliver(m, live, on_event, ctx);

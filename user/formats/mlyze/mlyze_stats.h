@@ -10,17 +10,35 @@
 
 #include "formats/mlyze/mlyze.h"
 
-/* For one stack, or for all. */
+/* For one row (as a rule a stack), or for all. */
 struct mlyze_sums {
 	uint64_t count;			/* allocations */
 	uint64_t allocated;		/* bytes */
-	uint64_t live_count, live;	/* not freed at the end */
-	uint64_t peak_count, peak;	/* live when the whole file has the most bytes live */
+	uint64_t before;		/* bytes live at the beginning of the range */
+	uint64_t live_count, live;	/* not freed at its end */
+	uint64_t peak_count, peak;	/* live when all rows have the most bytes live */
+};
+
+/*
+ * What is added up. All zero: the whole file, by stack. The functions are called for the events of
+ * the file in order, also for those before the range, whose blocks may still be live in it.
+ */
+struct mlyze_stats_args {
+	uint64_t from_us, to_us;	/* the range; to_us: the first time behind it; 0: the end */
+	/*
+	 * The row of an ALLOC: numbers are dense, and the same event always has the same. 0 or
+	 * -errno. NULL: its stack's index.
+	 */
+	int (*row_of)(void *ctx, const struct mlyze_event *alloc, uint32_t *row);
+	/* From this time on, so many bytes more, or less, are live. 0 or -errno. NULL: nothing. */
+	int (*changed)(void *ctx, uint32_t row, uint64_t time_us, uint64_t bytes, bool more);
+	void *ctx;
 };
 
 struct mlyze_stats {
 	struct mlyze_sums total;
-	struct mlyze_sums *stacks;	/* by stack index */
+	struct mlyze_sums *rows;	/* by row: row_cnt of them */
+	size_t row_cnt;
 	uint64_t event_cnt, free_cnt, gc_cnt, marker_cnt;
 	uint64_t freed;			/* bytes */
 	uint64_t gc_objects, gc_bytes;
@@ -29,13 +47,16 @@ struct mlyze_stats {
 	uint64_t lost_frees;		/* allocations at addresses that
 					 * were live: their free is missing */
 	uint64_t peak_us, peak_events;	/* time of the peak, and number of events up to it */
-	uint64_t end_us;
+	uint64_t start_us, end_us;	/* of the range; end_us at most the last event's time */
 	bool damaged;			/* only the events before the damage count; see error */
 	struct mlyze_error error;
 };
 
-/* 0, or -ENOMEM. Damage in the file is no error: see damaged. */
-int mlyze_stats_collect(const struct mlyze_file *f, struct mlyze_stats *stats);
+/*
+ * 0, -ENOMEM, or as args (NULL: defaults) returned. Damage in the file is no error: see damaged.
+ */
+int mlyze_stats_collect(const struct mlyze_file *f, const struct mlyze_stats_args *args,
+			struct mlyze_stats *stats);
 void mlyze_stats_free(struct mlyze_stats *stats);
 
 /* The allocations that are live, by address. */

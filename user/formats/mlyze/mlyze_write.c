@@ -5,7 +5,6 @@
  * Events go to a temporary file without a name, tables stay in memory; at the end header, metadata
  * and events are written. So fd may be a pipe, and memory only grows with what is distinct.
  */
-#include <endian.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,12 +13,10 @@
 
 #include "base/json.h"
 #include "base/util.h"
-#include "formats/mlyze/mlyze.h"
+#include "formats/mlyze/mlyze_encode.h"
 #include "model/intern.h"
 
 #define SPOOL_BYTES (64 * 1024)
-/* Type, varints, address, thread. */
-#define EVENT_MAX_BYTES (1 + 3 * VARINT_MAX + 8 + 2)
 
 struct mlyze_writer {
 	int fd;
@@ -114,33 +111,6 @@ int mlyze_add_stack(struct mlyze_writer *w, const struct mlyze_frame *frames, si
 
 /* ---- events ---- */
 
-static uint8_t *put_fixed(uint8_t *p, uint64_t v, size_t bytes)
-{
-	v = htole64(v);
-	memcpy(p, &v, bytes);
-	return p + bytes;
-}
-
-/* Where the event's own fields go. NULL: w->err, or -EINVAL, in *err. */
-static uint8_t *begin_event(struct mlyze_writer *w, enum mlyze_type type, uint64_t time_us,
-			    int *err)
-{
-	uint8_t *p;
-
-	*err = check(w);
-	if (!*err && time_us < w->time_us)
-		*err = -EINVAL;
-	if (!*err)
-		*err = fail(w, buf_reserve(&w->out, EVENT_MAX_BYTES));
-	if (*err)
-		return NULL;
-	p = w->out.data + w->out.len;
-	*p++ = type;
-	p = varint_put(p, time_us - w->time_us);
-	w->time_us = time_us;
-	return p;
-}
-
 static int flush(struct mlyze_writer *w)
 {
 	int err = write_all(fileno(w->spool), w->out.data, w->out.len);
@@ -149,54 +119,56 @@ static int flush(struct mlyze_writer *w)
 	return fail(w, err);
 }
 
-static int end_event(struct mlyze_writer *w, const uint8_t *p)
+static int put_event(struct mlyze_writer *w, const struct mlyze_event *ev)
 {
+	uint8_t *p;
+	int err = check(w);
+
+	if (!err && ev->time_us < w->time_us)
+		err = -EINVAL;
+	if (!err)
+		err = fail(w, buf_reserve(&w->out, MLYZE_EVENT_MAX_BYTES));
+	if (err)
+		return err;
+	p = mlyze_encode(w->out.data + w->out.len, ev, w->time_us);
 	w->out.len = p - w->out.data;
+	w->time_us = ev->time_us;
 	return w->out.len < SPOOL_BYTES ? 0 : flush(w);
 }
 
 int mlyze_put_alloc(struct mlyze_writer *w, uint64_t time_us, uint64_t addr, uint64_t size,
 		    uint32_t stack, uint16_t thread)
 {
-	uint8_t *p;
-	int err;
+	const struct mlyze_event ev = { .type = MLYZE_ALLOC, .time_us = time_us, .addr = addr,
+					.size = size, .stack = stack, .thread = thread };
 
 	if (stack >= intern_tables(w->stacks)->string_cnt)
 		return -EINVAL;
-	p = begin_event(w, MLYZE_ALLOC, time_us, &err);
-	if (!p)
-		return err;
-	p = put_fixed(p, addr, 8);
-	p = varint_put(p, size);
-	p = varint_put(p, stack);
-	return end_event(w, put_fixed(p, thread, 2));
+	return put_event(w, &ev);
 }
 
 int mlyze_put_free(struct mlyze_writer *w, uint64_t time_us, uint64_t addr)
 {
-	int err;
-	uint8_t *p = begin_event(w, MLYZE_FREE, time_us, &err);
+	const struct mlyze_event ev = { .type = MLYZE_FREE, .time_us = time_us, .addr = addr };
 
-	return p ? end_event(w, put_fixed(p, addr, 8)) : err;
+	return put_event(w, &ev);
 }
 
 int mlyze_put_gc(struct mlyze_writer *w, uint64_t time_us, uint64_t objects, uint64_t bytes)
 {
-	int err;
-	uint8_t *p = begin_event(w, MLYZE_GC, time_us, &err);
+	const struct mlyze_event ev = { .type = MLYZE_GC, .time_us = time_us, .objects = objects,
+					.bytes = bytes };
 
-	return p ? end_event(w, varint_put(varint_put(p, objects), bytes)) : err;
+	return put_event(w, &ev);
 }
 
 int mlyze_put_marker(struct mlyze_writer *w, uint64_t time_us, uint32_t function)
 {
-	uint8_t *p;
-	int err;
+	const struct mlyze_event ev = { .type = MLYZE_MARKER, .time_us = time_us, .name = function };
 
 	if (function >= intern_tables(w->functions)->string_cnt)
 		return -EINVAL;
-	p = begin_event(w, MLYZE_MARKER, time_us, &err);
-	return p ? end_event(w, varint_put(p, function)) : err;
+	return put_event(w, &ev);
 }
 
 /* ---- the end ---- */
@@ -254,14 +226,12 @@ static int write_metadata(const struct mlyze_writer *w, FILE *out)
 
 static int write_head(struct mlyze_writer *w, const char *metadata, size_t len)
 {
-	uint8_t header[MLYZE_HEADER_BYTES] = MLYZE_MAGIC;
+	uint8_t header[MLYZE_HEADER_BYTES];
 	int err;
 
 	if (len > UINT32_MAX)
 		return -EFBIG;
-	put_fixed(header + 4, MLYZE_VERSION, 4);
-	put_fixed(header + 8, w->start_us, 8);
-	put_fixed(header + 16, len, 4);
+	mlyze_encode_header(header, w->start_us, (uint32_t)len);
 	err = write_all(w->fd, header, sizeof(header));
 	return err ? err : write_all(w->fd, metadata, len);
 }

@@ -108,9 +108,14 @@ static int add_type(struct pprof *p, const char *type, const char *unit,
 	return err ? err : add_text(p, unit, &out->unit);
 }
 
-/* The value types by unit and, for samples, by clock. The first one is the number of events. */
+#define TYPES_MAX 4
+
+/* The value types by unit and, for samples, by clock: a number of events and its weight each. */
 struct value_types {
-	const char *count_type, *type, *unit;
+	const char *types[TYPES_MAX];
+	size_t cnt;
+	size_t shown;		/* the one that is shown at first */
+	const char *unit;	/* of the weights */
 };
 
 static struct value_types types_of(const struct profile_meta *meta)
@@ -121,9 +126,12 @@ static struct value_types types_of(const struct profile_meta *meta)
 	};
 	const char *clock = profile_mode_known(meta->mode) ? clocks[meta->mode] : "cpu";
 
+	if (meta->unit == UNIT_BYTES && meta->held_apart)
+		return (struct value_types){ { "alloc_objects", "alloc_space", "inuse_objects",
+					       "inuse_space" }, 4, 3, "bytes" };
 	if (meta->unit == UNIT_BYTES)
-		return (struct value_types){ "alloc_objects", "alloc_space", "bytes" };
-	return (struct value_types){ "samples", clock, "nanoseconds" };
+		return (struct value_types){ { "alloc_objects", "alloc_space" }, 2, 1, "bytes" };
+	return (struct value_types){ { "samples", clock }, 2, 1, "nanoseconds" };
 }
 
 static int64_t clamp(unsigned __int128 v)
@@ -174,19 +182,17 @@ static int put_head(struct pprof *p)
 	uint32_t i, cnt = stacks_process_cnt(p->a->stacks);
 	const struct profile_meta *m = cnt ? &stacks_process(p->a->stacks, 0)->meta : &none;
 	struct value_types names = types_of(m);
-	Tachbpf__PprofValueType count = TACHBPF__PPROF_VALUE_TYPE__INIT;
-	Tachbpf__PprofValueType value = TACHBPF__PPROF_VALUE_TYPE__INIT;
-	Tachbpf__PprofValueType *types[] = { &count, &value };
+	Tachbpf__PprofValueType list[TYPES_MAX], *types[TYPES_MAX];
 	profile_msg msg = TACHBPF__PPROF_PROFILE__INIT;
 	double duration = 0;
 	int64_t first;
 	int err = add_text(p, "", &first);	/* string 0 is empty */
 
-	if (!err)
-		err = add_type(p, names.count_type, "count",
-			       &count);
-	if (!err)
-		err = add_type(p, names.type, names.unit, &value);
+	for (i = 0; !err && i < names.cnt; i++) {
+		types[i] = &list[i];
+		tachbpf__pprof_value_type__init(types[i]);
+		err = add_type(p, names.types[i], i % 2 ? names.unit : "count", types[i]);
+	}
 	if (err)
 		return err;
 	for (i = 0; i < cnt; i++) {
@@ -195,9 +201,9 @@ static int put_head(struct pprof *p)
 			duration = aggregate_stats(p->a, i)->duration_s;
 	}
 	msg.sample_type = types;
-	msg.n_sample_type = ARRAY_SIZE(types);
-	msg.default_sample_type = value.type;
-	msg.period_type = &value;
+	msg.n_sample_type = names.cnt;
+	msg.default_sample_type = types[names.shown]->type;
+	msg.period_type = types[names.shown];
 	msg.period = m->unit == UNIT_SAMPLES ?
 			     clamp((unsigned __int128)m->interval_us * 1000) : 1;
 	msg.time_nanos = clamp(m->start_utc_ns);
@@ -334,12 +340,16 @@ static int put_locations(struct pprof *p)
 }
 
 static void set_values(const struct stack_view *v, const struct profile_meta *meta,
-		       int64_t values[2])
+		       int64_t values[TYPES_MAX])
 {
+	bool held = v->status & STATUS_HELD || !meta->held_apart;
+
 	values[0] = clamp(meta->unit == UNIT_SAMPLES ? v->weight : v->events);
 	values[1] = clamp(meta->unit == UNIT_SAMPLES ?
 				  (unsigned __int128)v->weight * meta->interval_us * 1000 :
 				  v->weight);
+	values[2] = held ? values[0] : 0;
+	values[3] = held ? values[1] : 0;
 }
 
 /* Add a label: a number if text is NULL. */
@@ -378,7 +388,7 @@ static int add_labels(struct pprof *p, const struct stack_view *v, Tachbpf__Ppro
 		err = add_label(p, l, n, "tid", NULL, g->thread_id);
 	if (!err && name)
 		err = add_label(p, l, n, "thread", name, 0);
-	if (!err)
+	if (!err && !meta->held_apart)
 		err = add_label(p, l, n, "status", profile_status_text(v->status, status), 0);
 	return err;
 }
@@ -390,7 +400,7 @@ static int put_sample(struct pprof *p, const struct stack_view *v)
 	Tachbpf__PprofLabel labels[LABEL_MAX], *label_ptrs[LABEL_MAX];
 	profile_msg msg = TACHBPF__PPROF_PROFILE__INIT;
 	uint64_t ids[EVENT_MAX_FRAMES];
-	int64_t values[2];
+	int64_t values[TYPES_MAX];
 	uint32_t i;
 	int err;
 
@@ -402,7 +412,7 @@ static int put_sample(struct pprof *p, const struct stack_view *v)
 	sample.location_id = ids;
 	sample.n_location_id = v->n;
 	sample.value = values;
-	sample.n_value = ARRAY_SIZE(values);
+	sample.n_value = types_of(&stacks_process(p->a->stacks, 0)->meta).cnt;
 	sample.label = label_ptrs;
 	err = add_labels(p, v, labels, &sample.n_label);
 	msg.sample = &samples;
@@ -493,7 +503,7 @@ static struct sink *pprof_open(const struct sink_args *args)
 const struct sink_ops sink_pprof = {
 	.name = "pprof",
 	.help = "profile.proto, gzipped: go tool pprof, Pyroscope, Polar Signals, ...",
-	.takes = SINK_TAKES_LINES | SINK_TAKES_GROUP,
+	.takes = SINK_TAKES_LINES | SINK_TAKES_GROUP | SINK_TAKES_HELD,
 	.binary = true,
 	.open = pprof_open,
 	AGGREGATE_CALLS,

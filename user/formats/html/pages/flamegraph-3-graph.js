@@ -9,6 +9,7 @@ const PROCESS_ROWS = 200; /* in the list of threads */
 const THREAD_ROWS = 20; /* of each process, until the user asks for more */
 const THREAD_ROWS_MORE = 1000;
 const MAIN_THREAD = 32;
+const HELD = 128; /* of memory: bytes that are still held */
 const REST = -2; /* a box that stands for several narrow frames */
 
 const STATUSES = [
@@ -29,10 +30,12 @@ class Graph {
 		this.pythonOnly = false;
 		this.inverted = false;
 		this.threads = new Uint8Array(model.threadCnt).fill(1);
-		this.need = this.avoid = 0; /* status bits */
+		this.held = model.meta.processes.some((p) => p.held_apart);
+		this.need = this.held ? HELD : 0; /* status bits */
+		this.avoid = 0;
 		this.colourBy = 'file';
 		this.widthOf = 'both';
-		this.shares = true; /* of a comparison: not counts */
+		this.shares = this.unit.name !== 'bytes'; /* of a comparison: not counts */
 		this.sort = { key: 'self', down: true };
 		this.matches = null;
 		this.diff = model.sides !== null;

@@ -245,6 +245,13 @@ function viewControls(graph) {
 		$('python-button').setAttribute('aria-pressed', graph.pythonOnly);
 		graph.reweigh();
 	};
+	const memory = (held) => {
+		if (!graph.held) return;
+		graph.need = held ? graph.need | HELD : graph.need & ~HELD;
+		press(held ? 'held' : 'touched', held ? 'touched' : 'held');
+		graph.reweigh();
+		showMeta(graph);
+	};
 	const table = () => {
 		$('side').hidden = !$('side').hidden;
 		$('table-button').setAttribute('aria-pressed', !$('side').hidden);
@@ -257,6 +264,8 @@ function viewControls(graph) {
 	$('functions').addEventListener('click', () => detail(true));
 	$('lines').addEventListener('click', () => detail(false));
 	$('python-button').addEventListener('click', pythonOnly);
+	$('held').addEventListener('click', () => memory(true));
+	$('touched').addEventListener('click', () => memory(false));
 	$('table-button').addEventListener('click', table);
 	$('threads-button').addEventListener('click', () => openThreads($('threads').hidden));
 	$('colour').addEventListener('change', (e) => {
@@ -290,6 +299,7 @@ function viewControls(graph) {
 		invert: () => invert(!graph.inverted),
 		detail: () => detail(!graph.byFunction),
 		pythonOnly,
+		memory: () => memory(!(graph.need & HELD)),
 		table,
 	};
 }
@@ -368,6 +378,7 @@ function keyboard(graph, view, help) {
 		i: view.invert,
 		l: view.detail,
 		p: view.pythonOnly,
+		m: view.memory,
 		t: view.table,
 		d: () => theme.toggle(),
 		'?': help,
@@ -446,6 +457,8 @@ function showMeta(graph) {
 	]);
 	$('diff-controls').hidden = !graph.diff;
 	$('colour-control').hidden = graph.diff;
+	$('held-controls').hidden = !graph.held;
+	$('scale').value = graph.shares ? 'shares' : 'counts';
 }
 
 /* What there is besides Python: then frames have the colour of their kind. */

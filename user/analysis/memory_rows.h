@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * memory_rows.h - who holds memory: the sums of .mlyze files by stack, function, file, line,
+ * process, container or thread.
+ *
+ * By function, file and line, bytes belong to the innermost Python function, which allocated them
+ * (model/self_frame.h). Rows of several files are joined if they have the same key. Memory grows
+ * with distinct keys and with the largest file, not with the number of files.
+ */
+#ifndef TACHBPF_MEMORY_ROWS_H
+#define TACHBPF_MEMORY_ROWS_H
+
+#include "formats/mlyze/mlyze_notes.h"
+#include "formats/mlyze/mlyze_stats.h"
+
+enum mem_by {
+	MEM_BY_STACK, MEM_BY_FILE, MEM_BY_FUNCTION, MEM_BY_LINE, MEM_BY_PROCESS, MEM_BY_CONTAINER,
+	MEM_BY_THREAD,
+};
+enum mem_sort {
+	MEM_SORT_LIVE, MEM_SORT_ALLOCATED, MEM_SORT_GROWING, MEM_SORT_PEAK, MEM_SORT_COUNT,
+};
+
+struct memory_row {
+	struct mlyze_sums sums;
+	int64_t held;		/* bytes: live at the end, less those live at the beginning if the
+				 * range does not begin with the file */
+	double growth;		/* of held, bytes per minute; see memory_series.h */
+	bool leaks;		/* it grew in each interval, in one file at least */
+	uint32_t key;		/* for memory_rows_key() */
+	uint64_t id;		/* in the rows of one file, by stack: the stack's id in it */
+};
+
+/* What a row is of. Strings have any bytes, and are valid as long as the rows; NULL: not known. */
+struct memory_key {
+	const uint32_t *frames;	/* by stack: of memory_rows_tables(), innermost first */
+	size_t frame_cnt;
+	const struct frame *own;	/* the frame that allocated, of which only the fields that
+					 * the rows are by have a value, and the lowest line; NULL:
+					 * by something else, or a stack without frames */
+	uint32_t pid;		/* by process and thread; 0: not known */
+	uint64_t tid;		/* by thread */
+	const char *comm, *thread, *container;
+};
+
+/* One file, and what is known of its process. */
+struct memory_source {
+	const struct mlyze_file *file;
+	const struct mlyze_notes *notes;
+	uint32_t pid;
+	const char *comm, *container;
+	const struct thread_names *names;
+};
+
+/* What of all files counts. */
+struct memory_scope {
+	enum mem_by by;
+	uint64_t from_us, to_us;	/* as in struct mlyze_stats_args, of this file */
+	uint32_t intervals;		/* for memory_row.leaks */
+};
+
+/* The rows of one file. */
+struct memory_list {
+	struct memory_row *rows;	/* cnt of them, each with an allocation or live bytes */
+	size_t cnt;
+	uint32_t intervals;		/* how many there were: memory_series_intervals() */
+	struct memory_row total;	/* of all of them; leaks and key mean nothing */
+};
+
+struct memory_rows;
+
+/* No rows. NULL: out of memory. Freed by memory_rows_free(). */
+struct memory_rows *memory_rows_new(enum mem_by by);
+void memory_rows_free(struct memory_rows *all);
+
+/*
+ * Add up one file: *stats, its sums as a whole, for mlyze_stats_free(); *list, its rows, for
+ * memory_list_free(); and join them to all. 0 or -ENOMEM.
+ */
+int memory_rows_add(struct memory_rows *all, const struct memory_source *source,
+		    const struct memory_scope *scope, struct mlyze_stats *stats,
+		    struct memory_list *list);
+void memory_list_free(struct memory_list *list);
+
+/* The rows of all files so far, for the caller to free; NULL: out of memory. */
+struct memory_row *memory_rows_list(const struct memory_rows *all, size_t *cnt);
+/* Sort rows, and leave only those that leak. Returns how many there are then. */
+size_t memory_rows_sort(struct memory_row *rows, size_t cnt, enum mem_sort sort, bool leaks);
+
+struct memory_key memory_rows_key(const struct memory_rows *all, uint32_t key);
+const struct profile_tables *memory_rows_tables(const struct memory_rows *all);
+
+#endif

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * mlyze_marks.h - what tachbpf says in MARKER events of .mlyze files that it has recorded. Other
+ * readers see names of markers, and nothing else.
+ *
+ * A marker's name is "tachbpf WORD key=value ..."; in values, bytes up to space, '%' and those from
+ * 127 on are %XX. Unknown words and keys are ignored. Numbers are decimal.
+ *
+ *   tachbpf recording mode=sampled|exact every=BYTES min=BYTES interval_us=N version=...   the first event
+ *   tachbpf process pid=N comm=... python=3.11.2 container=... command=...
+ *   tachbpf thread n=N tid=N name=...        n: the thread's number in ALLOC events; before its first
+ *   tachbpf check rss_anon=N swapped=N held=N unchecked=N      bytes: struct memory_check
+ *   tachbpf gc generation=N runs=N uncollectable=N duration_us=N    right before its GC event
+ *   tachbpf lost cause=KEY cnt=N             at the end: what is missing (losses.h)
+ *   tachbpf end exited=0|1                   the last event; without it, the recording was cut
+ */
+#ifndef TACHBPF_MLYZE_MARKS_H
+#define TACHBPF_MLYZE_MARKS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define MLYZE_MARK_KEYS 8
+#define MLYZE_MARK_VALUE 512
+
+enum mlyze_mark_word {
+	MARK_NONE = 0,		/* not one of ours */
+	MARK_RECORDING, MARK_PROCESS, MARK_THREAD, MARK_CHECK, MARK_GC, MARK_LOST, MARK_END,
+};
+
+struct mlyze_mark {
+	enum mlyze_mark_word word;
+	uint32_t cnt;
+	struct mlyze_mark_pair {
+		char key[24];
+		char value[MLYZE_MARK_VALUE];	/* unescaped; cut to size */
+	} pairs[MLYZE_MARK_KEYS];
+};
+
+/* Parse a marker's name, any bytes. word MARK_NONE: it is not ours, or damaged. */
+void mlyze_mark_parse(const char *name, size_t len, struct mlyze_mark *out);
+/* The value of a key; NULL: there is none. As a number: fallback if there is none. */
+const char *mlyze_mark_value(const struct mlyze_mark *m, const char *key);
+uint64_t mlyze_mark_number(const struct mlyze_mark *m, const char *key, uint64_t fallback);
+
+/* Write one: begin, then keys in any order. The text is cut at out's size, at a whole pair. */
+struct mlyze_mark_text {
+	char text[2048];
+	size_t len;
+};
+void mlyze_mark_begin(struct mlyze_mark_text *t, enum mlyze_mark_word word);
+void mlyze_mark_put(struct mlyze_mark_text *t, const char *key, const char *value);
+void mlyze_mark_put_number(struct mlyze_mark_text *t, const char *key, uint64_t value);
+
+#endif

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * mlyze_notes.h - what a .mlyze file that tachbpf recorded says of itself: all its marks
+ * (mlyze_marks.h), gathered. Of other files only their end is known.
+ */
+#ifndef TACHBPF_MLYZE_NOTES_H
+#define TACHBPF_MLYZE_NOTES_H
+
+#include "base/util.h"
+#include "formats/mlyze/mlyze.h"
+
+/* Bounds, because files are hostile. Of more checks, every second one is left out. */
+#define MLYZE_CHECKS_MAX (1u << 18)
+#define MLYZE_LOSSES_MAX 64
+#define MLYZE_GENERATIONS 4
+
+/* Bytes, as struct memory_check has them. */
+struct mlyze_check {
+	uint64_t time_us, rss_anon, swapped, held, unchecked;
+};
+
+struct mlyze_loss {
+	char cause[48];
+	uint64_t cnt;
+};
+
+struct mlyze_notes {
+	bool recorded;		/* by tachbpf; if not, the rest is empty */
+	bool exact;		/* every block of the allocator, not a sample of page faults */
+	uint64_t every_bytes, min_bytes, interval_us;
+	uint32_t pid;		/* 0: not said */
+	uint8_t python_major, python_minor, python_micro;	/* 0: not said */
+	char *comm, *container, *command;	/* NULL: not said; any bytes */
+	struct thread_names *names;	/* by tid; NULL: none */
+	uint64_t *tids;		/* by the number of a thread in ALLOCs, 0: not said; NULL: none */
+	struct buf checks;	/* struct mlyze_check, by time */
+	struct mlyze_loss losses[MLYZE_LOSSES_MAX];
+	size_t loss_cnt;
+	uint64_t runs[MLYZE_GENERATIONS];	/* collections; older ones count as the oldest */
+	uint64_t uncollectable, collecting_us;	/* objects; time of all collections */
+	uint64_t end_us;	/* of the last event; of every file */
+	bool ended, exited;	/* the recording came to its end; so did the process */
+};
+
+/* Read all marks. 0 or -ENOMEM. Freed by mlyze_notes_free(), which also frees after an error. */
+int mlyze_notes_read(const struct mlyze_file *f, struct mlyze_notes *notes);
+void mlyze_notes_free(struct mlyze_notes *notes);
+
+/* The checks, by time. */
+const struct mlyze_check *mlyze_notes_checks(const struct mlyze_notes *notes, size_t *cnt);
+/* The kernel's tid of a thread, by its number in ALLOCs; the number itself if it is not said. */
+uint64_t mlyze_notes_tid(const struct mlyze_notes *notes, uint16_t number);
+
+#endif
