@@ -36,17 +36,19 @@ LAYOUT = (
     "interp_gc_frame? interp_epoch?",
     "gil_how skip_owner? end_shim tss_flag foreign_ids",
     "interp_gil gil_cond ts_gil_requested",
+    "interp_gc_stats? gc_stats_how gc_young_items gc_old_items",
 )
 OBJECTS = (
     "bytes_size bytes_data str_length str_state str_ascii_data str_compact_data",
     "str_kind_mask str_kind_shift str_compact_bit str_ascii_bit",
     "interp_modules type_cached_keys",
 )
-RUNTIME = ("interp_head? tss_key? gil? collecting? main_thread? ceval_gil?",)
+RUNTIME = ("interp_head? tss_key? gil? collecting? main_thread? ceval_gil? gc_stats?",)
 # In the headers, but not in a row: said twice, or a matter of free-threaded builds.
 NOT_IN_A_ROW = {"minor", "layout_bytes_size", "layout_bytes_data", "str_data_pointer",
                 "gc_by_frame", "fo_frame"}
-GIL_HOW = {1: "PY_GIL_RT_CURRENT", 2: "PY_GIL_TS_MASK"}
+WORDS = {"gil_how": {1: "PY_GIL_RT_CURRENT", 2: "PY_GIL_TS_MASK"},
+         "gc_stats_how": {1: "PY_GC_STATS_ARRAY"}}
 
 
 def row_of(version):
@@ -82,8 +84,8 @@ def members(lines, numbers, prefix=""):
             value = numbers.pop(prefix + name, None)
             if value is None and optional:
                 cells.append(".%s = %s" % (name, no_offset(name)))
-            elif name == "gil_how":
-                cells.append(".%s = %s" % (name, GIL_HOW[value]))
+            elif name in WORDS:
+                cells.append(".%s = %s" % (name, WORDS[name][value]))
             elif value:
                 cells.append(".%s = %d" % (name, value))
         yield from wrapped(cells)

@@ -59,6 +59,7 @@ static void put_windows(const struct agent *a, struct agent_metrics *m)
 	m->window_bytes = w.bytes;
 	m->stacks = w.stacks;
 	m->links_beyond = w.links_beyond;
+	m->held_beyond = w.held_beyond;
 	m->services_beyond = agent_services_beyond(agent_windows_services(a->windows));
 	m->services = agent_services_cnt(agent_windows_services(a->windows));
 }

@@ -11,10 +11,11 @@ void agent_modes_record(uint32_t modes, struct record_mode_def *out)
 {
 	bool off_cpu = modes & AGENT_OFFCPU, gil = modes & AGENT_GIL;
 	bool exception = modes & AGENT_EXCEPTION;
+	uint32_t times = modes & ~(uint32_t)AGENT_MEMORY;
 
 	*out = (struct record_mode_def){
 		.name = "agent",
-		.header = modes == AGENT_CPU ? MODE_CPU : MODE_ALL,
+		.header = times == AGENT_CPU ? MODE_CPU : MODE_ALL,
 		.unit = UNIT_SAMPLES,
 		.ticks = modes & (AGENT_CPU | AGENT_GIL | AGENT_EXCEPTION),
 		.waits = off_cpu || gil || exception,
@@ -22,11 +23,12 @@ void agent_modes_record(uint32_t modes, struct record_mode_def *out)
 		.wait_frames = off_cpu,
 		.runnable_frames = off_cpu,
 		.exceptions = exception,
+		.memory = modes & AGENT_MEMORY,
 	};
 	/* Whoever wants no other time does not pay for it. */
-	if (modes == AGENT_GIL)
+	if (times == AGENT_GIL)
 		out->need_status = STATUS_HAS_GIL | STATUS_GIL_REQUESTED;
-	else if (modes == AGENT_EXCEPTION)
+	else if (times == AGENT_EXCEPTION)
 		out->need_status = STATUS_HAS_EXCEPTION;
 }
 

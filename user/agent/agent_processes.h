@@ -18,6 +18,7 @@
 #include "telemetry/process_ctx_watch.h"
 #include "telemetry/window.h"
 
+struct held;
 struct process;
 struct agent_processes;
 
@@ -31,6 +32,7 @@ struct agent_process {
 	struct process_ctx_watch watch;
 	struct thread_keys *keys;	/* what its threads publish (OTEP 4947); NULL: nothing */
 	void *metrics;			/* the agent's: struct python_process */
+	struct held *held;		/* what it holds of its memory; NULL: no memory event yet */
 	struct agent_process *prev, *next;
 };
 

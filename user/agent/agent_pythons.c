@@ -23,6 +23,7 @@ static unsigned int what_of(uint32_t modes)
 	unsigned int what = PYTHON_METRICS_GC;
 
 	agent_modes_record(modes, &mode);
+	modes &= ~(uint32_t)AGENT_MEMORY;
 	if (mode.ticks && !mode.need_status)
 		what |= PYTHON_METRICS_CPU;
 	if (mode.ticks && modes != AGENT_EXCEPTION)
@@ -33,6 +34,8 @@ static unsigned int what_of(uint32_t modes)
 		what |= PYTHON_METRICS_OFF_CPU;
 	if (mode.ticks && modes != AGENT_GIL)
 		what |= PYTHON_METRICS_EXCEPTIONS;
+	if (mode.memory)
+		what |= PYTHON_METRICS_MEMORY;
 	return what;
 }
 
@@ -102,6 +105,11 @@ static void view_event(void *ctx, struct agent_process *p, const struct event *e
 	python_metrics_event(p->metrics, ev, value_ns);
 }
 
+static void view_memory(void *ctx, struct agent_process *p, const struct memory_event *ev)
+{
+	python_metrics_memory(p->metrics, ev);
+}
+
 static void view_end(void *ctx, struct agent_process *p, uint64_t end_ns)
 {
 	if (!p->metrics)
@@ -120,7 +128,7 @@ static void view_tick(void *ctx)
 struct agent_viewer agent_pythons_viewer(struct agent_pythons *a)
 {
 	return (struct agent_viewer){
-		.event = view_event, .end = view_end, .tick = view_tick,
+		.event = view_event, .memory = view_memory, .end = view_end, .tick = view_tick,
 		.ctx = a,
 	};
 }

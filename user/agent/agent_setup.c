@@ -21,10 +21,8 @@
 #include "host/identity.h"
 #include "host/kallsyms.h"
 #include "resolve/process.h"
-
-static const struct worker_kind *const agent_workers[] = {
-	CAPTURE_WORKERS, &sender_kind, &metrics_server_kind, CAPTURE_NATIVE_WORKERS,
-};
+#include "target/inspector.h"
+#include "worker/worker.h"
 
 static uint64_t clock_ns(clockid_t clock)
 {
@@ -50,10 +48,11 @@ static void read_counts(void *ctx, struct capture_counts *out)
 static int open_files(struct agent *a)
 {
 	struct agent_files_args args = {
-		.config = a->config, .mode = &a->mode, .counts = read_counts, .ctx = a,
+		.config = a->config, .mode = &a->file_mode, .counts = read_counts, .ctx = a,
 	};
 
 	agent_modes_record(a->config->modes, &a->mode);
+	agent_modes_record(a->config->modes & ~(uint32_t)AGENT_MEMORY, &a->file_mode);
 	return agent_files_new(&a->files, &args);
 }
 
@@ -127,6 +126,8 @@ static int open_capture(struct agent *a)
 		.native_threads = a->config->native_threads,
 		.trace_context = a->config->trace_context, .rate_hz = a->config->rate_hz,
 		.mode = &a->mode, .min_wait_ns = a->config->min_wait_ns,
+		.every_bytes = a->mode.memory ? a->config->memory.every_bytes : 0,
+		.interval_s = (double)a->config->memory.interval_ns / 1e9,
 		.event = events[a->config->event], .sent_codes = SENT_SLOTS,
 		.identities = a->identities, .observer = agent_windows_observer(a->windows),
 		.proc_filter = agent_filter(a), .filter_may_change = true,
@@ -184,9 +185,20 @@ static uint64_t host_number(void)
 	return hash_bytes(id, strlen(id));
 }
 
+static int start_workers(const struct agent_config *c)
+{
+	/* The keeper needs them. */
+	static const struct worker_kind *kinds[CAPTURE_WORKERS_MAX + 2];
+	size_t cnt = capture_workers((c->native != AGENT_NATIVE_OFF ? CAPTURE_NATIVE : 0) |
+				     (c->modes & AGENT_MEMORY ? CAPTURE_MEMORY : 0), kinds);
+
+	kinds[cnt++] = &sender_kind;
+	kinds[cnt++] = &metrics_server_kind;
+	return workers_start(kinds, cnt);
+}
+
 int agent_start(struct agent *a)
 {
-	size_t kinds = ARRAY_SIZE(agent_workers);
 	int err = precheck_record(false);
 
 	if (err)
@@ -195,9 +207,7 @@ int agent_start(struct agent *a)
 	a->reload_ok = true;
 	notify_begin(&a->notify);
 	output_keep_roots();	/* under sudo, too: the agent belongs to the host */
-	if (a->config->native == AGENT_NATIVE_OFF)
-		kinds -= CAPTURE_NATIVE_WORKER_CNT;	/* the last ones */
-	a->workers = !workers_start(agent_workers, kinds);
+	a->workers = !start_workers(a->config);
 	agent_signals_catch();
 	a->identities = identities_new(inspector_names);
 	err = a->identities ? open_parts(a) : -ENOMEM;

@@ -36,6 +36,7 @@ struct agent {
 	struct agent_config *config;		/* in force */
 	struct service_config services;
 	struct record_mode_def mode;
+	struct record_mode_def file_mode;	/* of TACH files: without memory */
 	struct proc_filter filters[2];		/* a reload makes the other one */
 	int filter;				/* which is in force */
 	struct identities *identities;

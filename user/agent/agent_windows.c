@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "agent/agent_modes.h"
+#include "agent/held.h"
 #include "base/arith.h"
 #include "base/util.h"
 #include "resolve/process.h"
@@ -24,6 +25,7 @@ struct agent_windows {
 	struct agent_processes *processes;
 	struct window *window;
 	struct window_links *links;	/* NULL: without traces */
+	struct held_room held_room;
 	uint64_t mul, div;		/* of values, without the interval */
 	uint64_t begin_mono_ns;		/* when the window began, by the monotonic clock */
 	uint64_t remarks;
@@ -113,6 +115,51 @@ static int observe_event(struct observer *o, struct process *process, const stru
 	return 0;
 }
 
+/* Memory that a process got, added to the window. */
+static void add_memory(struct agent_windows *a, struct agent_process *p,
+		       const struct memory_event *m)
+{
+	const struct event ev = {
+		.time_us = m->time_us, .thread_id = m->thread_id, .frames = m->frames,
+		.nframes = m->nframes, .weight = m->bytes,
+	};
+	const struct window_place at = {
+		.service = p->service, .kind = WINDOW_ALLOC_SPACE, .samples = 1, .mul = 1, .div = 1,
+	};
+
+	window_add(a->window, p->map, &ev, &at);
+	a->counts.samples[WINDOW_ALLOC_SPACE]++;
+}
+
+static int observe_memory(struct observer *o, struct process *process,
+			  const struct memory_event *ev)
+{
+	struct agent_windows *a = of(o);
+	struct agent_process *p = process_observed(process);
+	size_t v;
+
+	if (!ready(a, p) || (!p->held && !(p->held = held_new(&a->held_room)))) {
+		a->counts.no_memory += ev->change == MEMORY_ALLOC;
+		return 0;
+	}
+	if (ev->change == MEMORY_ALLOC)
+		add_memory(a, p, ev);
+	held_take(p->held, ev);
+	for (v = 0; v < a->args.viewer_cnt; v++)
+		if (a->args.viewers[v].memory)
+			a->args.viewers[v].memory(a->args.viewers[v].ctx, p, ev);
+	return 0;
+}
+
+/* Of a process that has ended the kernel has freed all. One that we leave holds it still. */
+static void end_held(struct agent_windows *a, struct agent_process *p, uint64_t end_ns)
+{
+	if (p->held && !end_ns)
+		held_add(p->held, a->window, p->map, p->service);
+	held_free(p->held);
+	p->held = NULL;
+}
+
 static int observe_end(struct observer *o, struct process *process, uint64_t end_ns)
 {
 	struct agent_windows *a = of(o);
@@ -122,6 +169,8 @@ static int observe_end(struct observer *o, struct process *process, uint64_t end
 	for (i = 0; p && i < a->args.viewer_cnt; i++)
 		if (a->args.viewers[i].end)
 			a->args.viewers[i].end(a->args.viewers[i].ctx, p, end_ns);
+	if (p)
+		end_held(a, p, end_ns);
 	if (p)
 		agent_processes_end(a->processes, p);
 	return 0;
@@ -158,8 +207,8 @@ static bool observe_remark(struct observer *o, pid_t tgid, uint32_t uid, const c
 }
 
 static const struct observer_ops observer_ops = {
-	.begin = observe_begin, .event = observe_event, .end = observe_end,
-	.tick = observe_tick, .remark = observe_remark,
+	.begin = observe_begin, .event = observe_event, .memory = observe_memory,
+	.end = observe_end, .tick = observe_tick, .remark = observe_remark,
 };
 
 struct observer *agent_windows_observer(struct agent_windows *a)
@@ -183,6 +232,7 @@ struct agent_windows *agent_windows_new(const struct agent_windows_args *args)
 	a->args.mono_ns = args->mono_ns ? args->mono_ns : now_ns;
 	now = a->args.wall_ns();
 	a->mul = a->div = 1;
+	a->held_room.max = HELD_BYTES_MAX;
 	a->window = window_new(&window_limits_default, now, end_of(a, now));
 	a->begin_mono_ns = a->args.mono_ns();
 	a->services = agent_services_new(window_limits_default.services);
@@ -230,6 +280,17 @@ int agent_windows_left_ms(struct agent_windows *a)
 	return (int)((end - wall + NS_PER_MS - 1) / NS_PER_MS);
 }
 
+/* What is held is measured at the window's end. */
+static void add_held(struct agent_windows *a)
+{
+	struct agent_process *p;
+
+	a->counts.held_bytes = 0;
+	for (p = agent_processes_first(a->processes); p; p = p->next)
+		if (p->held)
+			a->counts.held_bytes += held_add(p->held, a->window, p->map, p->service);
+}
+
 const struct window *agent_windows_finish(struct agent_windows *a)
 {
 	uint64_t wall = a->args.wall_ns(), mono = a->args.mono_ns(), end = window_end_ns(a->window);
@@ -241,6 +302,7 @@ const struct window *agent_windows_finish(struct agent_windows *a)
 	} else if (wall < end) {
 		window_end_at(a->window, wall);
 	}
+	add_held(a);
 	a->counts.finished++;
 	a->counts.stacks = window_stack_cnt(a->window);
 	a->counts.bytes = window_bytes(a->window);
@@ -310,6 +372,7 @@ void agent_windows_counts(const struct agent_windows *a, struct agent_windows_co
 	enum window_other cause;
 
 	*out = a->counts;
+	out->held_beyond = a->held_room.beyond;
 	out->links_beyond = a->links ? window_links_beyond(a->links) : 0;
 	for (cause = 0; cause < WINDOW_OTHER_CNT; cause++)
 		out->others[cause] = window_others(a->window, cause);

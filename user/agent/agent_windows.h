@@ -25,6 +25,7 @@ struct agent_viewer {
 	/* value_ns: the time that the event stands for. */
 	void (*event)(void *ctx, struct agent_process *p, const struct event *ev,
 		      uint64_t value_ns);
+	void (*memory)(void *ctx, struct agent_process *p, const struct memory_event *ev);
 	void (*end)(void *ctx, struct agent_process *p, uint64_t end_ns);
 	void (*tick)(void *ctx);
 	void (*remark)(void *ctx, pid_t tgid, uint32_t uid, const char *comm, const char *text);
@@ -67,7 +68,8 @@ struct observer *agent_windows_observer(struct agent_windows *a);
 int agent_windows_left_ms(struct agent_windows *a);
 
 /*
- * The window ends now, and is returned for the caller to encode. Then agent_windows_next() begins
+ * The window ends now, and is returned for the caller to encode; what processes hold of their
+ * memory has been added to it, so this is called once a window. Then agent_windows_next() begins
  * another one, and forgets services that are gone. It begins where the last one ended, or now if
  * that is more than a second ago.
  */
@@ -99,6 +101,8 @@ struct agent_windows_counts {
 	uint64_t clock_jumps;		/* the wall clock went another way than the monotonic one */
 	uint64_t others[WINDOW_OTHER_CNT];
 	uint64_t links_beyond;		/* events whose trace found no room */
+	uint64_t held_beyond;		/* memory events whose stack found no room (held.h) */
+	uint64_t held_bytes;		/* of all processes, at the end of the last window */
 	size_t bytes;			/* of the window's tables, now */
 	uint32_t stacks;		/* of the last window */
 };

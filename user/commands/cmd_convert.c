@@ -108,7 +108,7 @@ static int convert_profile(void *ctx, const struct profile_file *file, struct re
 	if (c->ops->one_profile && c->done)
 		return refuse_several(c, c->done + 1, " or more");
 	if (c->ops == &sink_tach && meta->unit != UNIT_SAMPLES) {
-		log_error("'%s' counts %s, and TACH has samples only: choose another --format",
+		log_error("'%s' counts %s, and TACH cannot hold them: choose another --format",
 			  file->shown, profile_unit_name(meta->unit));
 		return -ECANCELED;
 	}
@@ -159,7 +159,7 @@ static int convert_set(struct convert *c)
 
 int convert_run(const struct convert_options *opts)
 {
-	struct reader_args args = opts->input.reader;
+	struct reader_args args = profile_out_reader(&opts->input, opts->export.format);
 	struct profile_set set;
 	struct convert c = { .opts = opts, .set = &set, .ops = opts->export.format };
 	int err;

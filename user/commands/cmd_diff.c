@@ -13,15 +13,15 @@
 #include <unistd.h>
 
 #include "analysis/diff.h"
+#include "base/bytes_text.h"
 #include "base/json.h"
 #include "base/output.h"
 #include "base/util.h"
+#include "commands/diff_side.h"
 #include "commands/limit.h"
 #include "commands/options.h"
 #include "commands/profile_out.h"
-#include "commands/profile_set.h"
 #include "formats/html/flamegraph.h"
-#include "formats/readers.h"
 #include "model/native_frame.h"
 #include "model/profile_names.h"
 
@@ -35,71 +35,6 @@ struct rows {
 	size_t cnt, all;	/* as many as --limit lets through; all */
 	size_t grown;		/* --fail-over: of all, those that grew by more */
 };
-
-/* One of the two sides, A or B. */
-struct side {
-	struct profile_set set;
-	struct report *report;		/* for a table or JSON, else NULL */
-	struct flamegraph *graph;	/* for a flame graph, else NULL */
-	enum profile_unit unit;
-	unsigned int modes;		/* bits 1 << mode of the profiles whose mode is known */
-	double longest_s;		/* of the longest profile; 0: unknown */
-	size_t profile_cnt;
-};
-
-static int graph_event(void *ctx, const struct event *ev)
-{
-	return flamegraph_event(ctx, ev);
-}
-
-static int add_to_graph(struct side *s, const struct profile_file *file, struct reader *r)
-{
-	char platform[PROFILE_PLATFORM_BYTES];
-	struct profile_meta meta = reader_info(r)->meta;
-	struct profile_stats stats = reader_info(r)->stats;
-	int err;
-
-	profile_file_context(file, &meta, &stats, platform);
-	err = flamegraph_begin(s->graph, &meta, reader_tables(r));
-	if (!err)
-		err = profile_set_run(&s->set, file, r, graph_event, s->graph);
-	return err ? err : flamegraph_end(s->graph, &stats);
-}
-
-static int add_to_report(struct side *s, const struct profile_file *file, struct reader *r)
-{
-	int err = report_begin(s->report, reader_tables(r), file->name);
-
-	if (!err)
-		err = profile_set_run(&s->set, file, r, report_event, s->report);
-	return err ? err : report_end(s->report);
-}
-
-static void note_mode(struct side *s, const struct profile_meta *meta)
-{
-	if (profile_mode_known(meta->mode))
-		s->modes |= 1u << meta->mode;
-}
-
-static int add_profile(void *ctx, const struct profile_file *file, struct reader *r)
-{
-	enum profile_unit unit = reader_info(r)->meta.unit;
-	struct side *s = ctx;
-	int err;
-
-	if (s->profile_cnt && s->unit != unit) {
-		log_error("'%s' counts %s and the files before it %s: leave one out", file->shown,
-			  profile_unit_name(unit), profile_unit_name(s->unit));
-		return -EIO;
-	}
-	s->unit = unit;
-	note_mode(s, &reader_info(r)->meta);
-	if (reader_info(r)->stats.known && reader_info(r)->stats.duration_s > s->longest_s)
-		s->longest_s = reader_info(r)->stats.duration_s;
-	err = s->graph ? add_to_graph(s, file, r) : add_to_report(s, file, r);
-	s->profile_cnt += !err;
-	return err;
-}
 
 /* ---- JSON ---- */
 
@@ -131,22 +66,12 @@ static void json_row(struct json *j, const struct diff_row *row)
 	json_double(j, "self_delta", row->self_delta);
 	json_double(j, "self_noise", row->self_noise);
 	json_double(j, "total_delta", row->total_delta);
+	json_double(j, "self_more", row->self_more);
+	json_double(j, "total_more", row->total_more);
 	json_object_end(j);
 }
 
-/* The side's mode, "mixed" if it has several; NULL: unknown. */
-static const char *mode_name(const struct side *s)
-{
-	enum profile_mode mode;
-
-	if (!s->modes)
-		return NULL;
-	for (mode = MODE_WALL; !(s->modes & 1u << mode); mode++)
-		;
-	return s->modes == 1u << mode ? profile_mode_name(mode) : "mixed";
-}
-
-static void print_json(const struct diff_options *opts, const struct side *sides,
+static void print_json(const struct diff_options *opts, const struct diff_side *sides,
 		       const struct rows *r)
 {
 	static const char *const keys[] = { "a", "b" };
@@ -157,9 +82,11 @@ static void print_json(const struct diff_options *opts, const struct side *sides
 	json_object(&j, NULL);
 	for (i = 0; i < 2; i++) {
 		json_object(&j, keys[i]);
-		json_string(&j, "path", opts->input.paths[i]);
+		json_string(&j, "path", sides[i].path);
+		if (sides[i].moment)
+			json_string(&j, "title", sides[i].title);
 		json_string(&j, "unit", profile_unit_name(sides[i].unit));
-		json_string(&j, "mode", mode_name(&sides[i]));
+		json_string(&j, "mode", diff_side_mode(&sides[i]));
 		json_uint(&j, "samples", report_sample_cnt(sides[i].report));
 		json_uint(&j, "profiles", sides[i].profile_cnt);
 		json_object_end(&j);
@@ -203,17 +130,44 @@ static void print_delta(double delta)
 	       colour == COLOUR_NONE ? "" : colour_off(stdout));
 }
 
-static int print_row(const struct diff_row *row, const struct text_column *names,
-		     const struct text_column *places)
+static void print_shares(const struct diff_row *row)
+{
+	printf("%6.2f %6.2f", row->self_pct[0], row->self_pct[1]);
+	print_delta(row->self_delta);
+	printf("  %6.2f %6.2f", row->total_pct[0], row->total_pct[1]);
+	print_delta(row->total_delta);
+	printf("  ");
+}
+
+/* As many columns as print_shares(). */
+static void print_bytes(const struct diff_row *row)
+{
+	const double numbers[] = { (double)row->self[0], (double)row->self[1], row->self_more,
+				   row->total_more };
+	char text[BYTES_TEXT_MAX];
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(numbers); i++) {
+		enum colour colour = i < 2 || !numbers[i] ? COLOUR_NONE :
+				     numbers[i] > 0 ? COLOUR_RED : COLOUR_GREEN;
+
+		printf("%s%s%10s%s", i ? " " : "", colour_on(stdout, colour),
+		       bytes_text(numbers[i], text),
+		       colour == COLOUR_NONE ? "" : colour_off(stdout));
+	}
+	printf("   ");
+}
+
+static int print_row(const struct diff_row *row, enum profile_unit unit,
+		     const struct text_column *names, const struct text_column *places)
 {
 	char *name = text_escape(row->func.data, row->func.len), *place = place_of(row);
 
 	if (name && place) {
-		printf("%6.2f %6.2f", row->self_pct[0], row->self_pct[1]);
-		print_delta(row->self_delta);
-		printf("  %6.2f %6.2f", row->total_pct[0], row->total_pct[1]);
-		print_delta(row->total_delta);
-		printf("  ");
+		if (unit == UNIT_BYTES)
+			print_bytes(row);
+		else
+			print_shares(row);
 		text_cell(stdout, names, name, *place);
 		text_cell(stdout, places, place, false);
 		printf("\n");
@@ -223,11 +177,11 @@ static int print_row(const struct diff_row *row, const struct text_column *names
 	return name && place ? 0 : -ENOMEM;
 }
 
-static int print_side(const struct side *s, char letter, const char *path)
+static int print_side(const struct diff_side *s, char letter)
 {
-	char *shown = text_escape(path, strlen(path)), *text = NULL;
+	char *shown = text_escape(s->title, strlen(s->title)), *text = NULL;
 	uint64_t total = report_sample_cnt(s->report);
-	const char *mode = mode_name(s);
+	const char *mode = diff_side_mode(s);
 	char seconds[32] = "";
 	int n = -1;
 
@@ -275,7 +229,7 @@ static int print_grown(const struct diff_options *opts, const struct rows *r)
 	return 0;
 }
 
-static int print_table(const struct diff_options *opts, const struct side *sides,
+static int print_table(const struct diff_options *opts, const struct diff_side *sides,
 		       const struct rows *r)
 {
 	struct text_column names = { .width = NAME_COLUMNS, .cut = CUT_RIGHT };
@@ -286,7 +240,7 @@ static int print_table(const struct diff_options *opts, const struct side *sides
 	/* A long name is cut on a terminal; elsewhere it moves the rest of its row. */
 	names.spill = !terminal;
 	for (i = 0; !err && i < 2; i++)
-		err = print_side(&sides[i], "AB"[i], opts->input.paths[i]);
+		err = print_side(&sides[i], "AB"[i]);
 	if (err)
 		return err;
 	if (terminal > NUMBER_COLUMNS + 20) {
@@ -295,11 +249,13 @@ static int print_table(const struct diff_options *opts, const struct side *sides
 	} else if (terminal) {
 		names.width = places.width = 10;
 	}
-	printf("\n%sself A      B   delta  totalA      B   delta  %-*s  "
-	       "file:line%s\n", colour_on(stdout, COLOUR_BOLD), (int)names.width, "function",
-	       colour_off(stdout));
+	printf("\n%s%s%-*s  file:line%s\n", colour_on(stdout, COLOUR_BOLD),
+	       diff_in_bytes(sides) ? "    self A          B       more total more   " :
+				 "self A      B   delta  totalA      B   delta  ",
+	       (int)names.width, "function", colour_off(stdout));
 	for (i = 0; !err && i < r->cnt; i++)
-		err = print_row(&r->list[i], &names, &places);
+		err = print_row(&r->list[i], diff_in_bytes(sides) ? UNIT_BYTES : UNIT_SAMPLES, &names,
+				&places);
 	if (!err)
 		limit_print_more("", r->all, r->cnt);
 	if (!err && opts->fail_over >= 0)
@@ -308,13 +264,14 @@ static int print_table(const struct diff_options *opts, const struct side *sides
 }
 
 /* *grown: --fail-over: how many functions grew by more. */
-static int print(const struct diff_options *opts, struct side *sides, size_t *grown)
+static int print(const struct diff_options *opts, struct diff_side *sides, size_t *grown)
 {
 	struct rows r = { 0 };
 	size_t i;
 	int err = 0;
 
-	r.list = diff_rows(sides[0].report, sides[1].report, opts->sort, &r.all);
+	r.list = diff_rows(sides[0].report, sides[1].report, opts->sort,
+			   diff_in_bytes(sides) ? DIFF_OF_COUNTS : DIFF_OF_SHARES, &r.all);
 	if (!r.list)
 		return -ENOMEM;
 	r.cnt = limit_rows(opts->limit, r.all);
@@ -329,30 +286,8 @@ static int print(const struct diff_options *opts, struct side *sides, size_t *gr
 	return err;
 }
 
-/* 0; -EIO: nothing could be read, and that was logged; -ENOMEM. */
-static int read_side(struct side *s, const struct diff_options *opts, size_t i)
-{
-	int err = profile_set_open(&s->set, &opts->input.paths[i], 1, &opts->input.reader);
-
-	if (err)
-		return -EIO;
-	s->set.filter = &opts->input.filter;
-	if (opts->format)
-		s->graph = flamegraph_new();
-	else
-		s->report = report_new(REPORT_BY_FUNCTION);
-	if (s->report && opts->native)
-		report_show_native(s->report);
-	if (s->report && opts->detail)
-		report_show_detail(s->report);
-	if (!s->report && !s->graph)
-		return -ENOMEM;
-	err = profile_set_each(&s->set, add_profile, s);
-	return err || s->profile_cnt ? err : -EIO;
-}
-
 /* Write the flame graph's page. 0; -EIO after logging. */
-static int write_page(const struct diff_options *opts, struct side *sides)
+static int write_page(const struct diff_options *opts, struct diff_side *sides)
 {
 	bool to_stdout = !strcmp(opts->output, "-");
 	struct output_file file = { .fd = STDOUT_FILENO };
@@ -360,8 +295,8 @@ static int write_page(const struct diff_options *opts, struct side *sides)
 
 	if (err)
 		return -EIO;
-	err = flamegraph_diff(file.fd, sides[0].graph, opts->input.paths[0], sides[1].graph,
-			      opts->input.paths[1]);
+	err = flamegraph_diff(file.fd, sides[0].graph, sides[0].title, sides[1].graph,
+			      sides[1].title);
 	if (err)
 		profile_out_complain(to_stdout ? "standard output" : opts->output, err);
 	if (to_stdout)
@@ -390,9 +325,9 @@ static int refuse(const struct diff_options *opts, const char *text, ...)
 }
 
 /* Can the sides be compared? 0; -EIO after logging why not. */
-static int check_sides(const struct diff_options *opts, const struct side *sides)
+static int check_sides(const struct diff_options *opts, const struct diff_side *sides)
 {
-	const struct side *a = &sides[0], *b = &sides[1];
+	const struct diff_side *a = &sides[0], *b = &sides[1];
 	size_t i;
 	int err = 0;
 
@@ -400,8 +335,8 @@ static int check_sides(const struct diff_options *opts, const struct side *sides
 		err = refuse(opts, "A counts %s and B %s", profile_unit_name(a->unit),
 			     profile_unit_name(b->unit));
 	if (!err && a->modes && b->modes && a->modes != b->modes)
-		err = refuse(opts, "A is of mode %s and B of mode %s", mode_name(a),
-			     mode_name(b));
+		err = refuse(opts, "A is of mode %s and B of mode %s", diff_side_mode(a),
+			     diff_side_mode(b));
 	for (i = 0; !err && opts->fail_over >= 0 && i < 2; i++) {
 		if (sides[i].unit == UNIT_SAMPLES && report_sample_cnt(sides[i].report))
 			continue;
@@ -421,14 +356,14 @@ static int check_sides(const struct diff_options *opts, const struct side *sides
 
 int diff_run(const struct diff_options *opts)
 {
-	struct side sides[2] = { 0 };
+	struct diff_side sides[2] = { 0 };
 	size_t grown = 0;
 	bool failed;
 	int err, i;
 
-	err = read_side(&sides[0], opts, 0);
+	err = diff_side_read(&sides[0], opts, 0);
 	if (!err)
-		err = read_side(&sides[1], opts, 1);
+		err = diff_side_read(&sides[1], opts, 1);
 	if (!err)
 		err = check_sides(opts, sides);
 	if (!err)
@@ -438,11 +373,8 @@ int diff_run(const struct diff_options *opts)
 	else if (err != -EIO)
 		log_error("cannot compare the profiles: %s", strerror(-err));
 	failed = sides[0].set.failed || sides[1].set.failed;
-	for (i = 0; i < 2; i++) {
-		report_free(sides[i].report);
-		flamegraph_free(sides[i].graph);
-		profile_set_free(&sides[i].set);
-	}
+	for (i = 0; i < 2; i++)
+		diff_side_free(&sides[i]);
 	if (err || failed)
 		return EXIT_FAILURE;
 	return grown ? EXIT_GROWN : EXIT_SUCCESS;

@@ -31,7 +31,7 @@ struct diagnosis {
 	int features[FEATURE_CNT];
 	struct trial trial;
 	struct census census;
-	struct process_rights processes[COMMAND_WORKERS + PROCESS_RIGHTS_BESIDES];
+	struct process_rights processes[CAPTURE_WORKERS_MAX + PROCESS_RIGHTS_BESIDES];
 	size_t process_cnt;
 	unsigned int problems;
 };
@@ -70,8 +70,9 @@ static void trial_finding(const struct trial *t, struct finding *f)
 
 static void diagnose(struct diagnosis *d)
 {
+	const struct worker_kind *kinds[CAPTURE_WORKERS_MAX];
 	struct finding trial = { 0 };
-	size_t i;
+	size_t i, cnts[PROCESS_KEEPERS];
 
 	for (i = 0; i < doctor_check_cnt && i < CHECKS_MAX; i++) {
 		doctor_checks[i].run(&doctor_checks[i], &d->checks[i]);
@@ -86,8 +87,10 @@ static void diagnose(struct diagnosis *d)
 	trial_finding(&d->trial, &trial);
 	d->problems += trial.verdict == VERDICT_BAD;
 	census_take(&d->census);
-	d->process_cnt = process_rights(command_workers, COMMAND_WORKERS, d->processes,
-					ARRAY_SIZE(d->processes));
+	cnts[0] = capture_workers(CAPTURE_NATIVE, kinds);
+	cnts[1] = capture_workers(CAPTURE_NATIVE | CAPTURE_MEMORY, kinds);
+	cnts[2] = capture_workers(CAPTURE_NATIVE | CAPTURE_MEMORY | CAPTURE_BLOCKS, kinds);
+	d->process_cnt = process_rights(kinds, cnts, d->processes, ARRAY_SIZE(d->processes));
 }
 
 /* ---- text ---- */

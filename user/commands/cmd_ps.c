@@ -262,16 +262,19 @@ static void print_rows(char *(*rows)[COLUMNS], size_t cnt)
 /* Print why processes cannot be profiled, and other remarks on them. */
 static void print_remarks(const struct listing *l, const struct pythons_counts *counts)
 {
-	char shown[4 * DISCOVERY_WHY_MAX];
+	char shown[4 * DISCOVERY_WHY_MAX], line[sizeof(shown) + 64];
 	size_t i;
 
 	for (i = 0; i < l->cnt; i++) {
 		const struct python *p = &l->list[i];
 		const char *text = p->profilable ? p->remark : p->why;
 
-		if (*text)
-			printf("%d%s: %s\n", p->tgid, p->profilable ? "" : " cannot be profiled",
-			       escape_text(text, strlen(text), shown, sizeof(shown)));
+		if (!*text)
+			continue;
+		snprintf(line, sizeof(line), "%d%s: %s", p->tgid,
+			 p->profilable ? "" : " cannot be profiled",
+			 escape_text(text, strlen(text), shown, sizeof(shown)));
+		text_wrap(stdout, line, 0, text_terminal_width(stdout));
 	}
 	if (counts->unreadable)
 		printf("%u %s could not be inspected%s%s\n", counts->unreadable,
@@ -326,7 +329,7 @@ int ps_run(const struct ps_options *opts)
 		identities_free(ids);
 		return EXIT_FAILURE;
 	}
-	if (!command_workers_start(false)) {
+	if (!command_workers_start(0)) {
 		if (privileges_drop_all())
 			log_debug("privileges are kept");
 		reader_reads_proc();

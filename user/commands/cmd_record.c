@@ -6,6 +6,7 @@
 #include "commands/cmd_record.h"
 
 #include <errno.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -110,6 +111,13 @@ static int open_recording(struct record *r)
 	args.rate_hz = r->rate_hz;
 	args.by_pid = o->pid_cnt && o->proc_filter.children != CHILDREN_YES;
 	args.mode = &record_modes[o->mode];
+	args.memory = (struct recording_memory){
+		.exact = o->capture.allocations,
+		.every_bytes = o->capture.every_bytes,
+		.min_block_bytes = o->capture.min_block_bytes,
+		.interval_us = (uint64_t)llround(1e6 * (o->capture.interval_s > 0 ?
+							o->capture.interval_s : 1)),
+	};
 	args.features = FEATURE_ALL_THREADS | (o->capture.gc ? FEATURE_GC : 0) |
 			(o->capture.opcodes ? FEATURE_OPCODES : 0) |
 			(o->capture.native ? FEATURE_NATIVE : 0);
@@ -368,6 +376,14 @@ static int interrupted(struct record *r)
 	return -EINTR;
 }
 
+/* Bits of enum capture_part. */
+static unsigned int parts_of(const struct record_options *o)
+{
+	return (o->capture.native ? CAPTURE_NATIVE : 0) |
+	       (record_modes[o->mode].memory ? CAPTURE_MEMORY : 0) |
+	       (o->capture.allocations ? CAPTURE_BLOCKS : 0);
+}
+
 static int record(struct record *r)
 {
 	int err = precheck_record(r->opts->ignore_kernel_bugs), end_err;
@@ -380,7 +396,7 @@ static int record(struct record *r)
 	if (!err && r->opts->open)
 		opener_start(&r->opener);
 	if (!err)
-		r->workers = !command_workers_start(r->opts->capture.native);
+		r->workers = !command_workers_start(parts_of(r->opts));
 	record_signals_catch(r->opts->command);	/* after the opener, which gets the defaults */
 	if (!err)
 		choose_owner(r->opts);
@@ -424,7 +440,8 @@ int record_run(const struct record_options *opts)
 	struct record r = { .opts = opts, .proc_filter = opts->proc_filter };
 	int err;
 
-	r.rate_hz = opts->rate_hz ? opts->rate_hz : opts->all ? RATE_ALL_HZ : RATE_ONE_HZ;
+	r.rate_hz = opts->rate_hz ? opts->rate_hz :
+		    opts->all || opts->mode == RECORD_MEM ? RATE_ALL_HZ : RATE_ONE_HZ;
 	r.status_line = isatty(STDERR_FILENO) && log_get_level() >= LOG_NORMAL;
 	err = record(&r);
 	if (err && !r.started)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * cmd_recover.c - tachbpf recover: writes what recover.c can read as a new file.
+ * cmd_recover.c - tachbpf recover: writes what recover.c can read as a new file. Of .mlyze files,
+ * recover_memory.c does that.
  *
  * The new file replaces the unfinished file of a recording, and the journal is removed. A file
  * that was damaged in another way is kept as NAME.damaged, because it may contain more.
@@ -23,7 +24,9 @@
 #include "base/util.h"
 #include "commands/options.h"
 #include "commands/profile_out.h"
+#include "commands/recover_memory.h"
 #include "formats/formats.h"
+#include "formats/mlyze/mlyze_stream.h"
 #include "formats/tach/recover.h"
 #include "formats/tach/tach_journal.h"
 #include "model/intern.h"
@@ -190,7 +193,7 @@ static int recover_whole(struct job *j)
 	return 0;
 }
 
-static int recover_file(const char *path, const struct recover_options *opts)
+static int recover_tach(const char *path, const struct recover_options *opts)
 {
 	struct job j = { .opts = opts, .path = path, .shown = text_escape(path, strlen(path)) };
 	char why[WHY_BYTES], shown[WHY_BYTES * 2];
@@ -221,11 +224,31 @@ out:
 	return err;
 }
 
+static int recover_file(const char *path, const struct recover_options *opts)
+{
+	return recover_memory_is(path) ? recover_memory(path, opts) : recover_tach(path, opts);
+}
+
+static bool ends_with(const char *name, const char *tail)
+{
+	size_t len = strlen(name), tail_len = strlen(tail);
+
+	return len > tail_len && !strcmp(name + len - tail_len, tail);
+}
+
 static int is_profile(const struct dirent *d)
 {
-	size_t len = strlen(d->d_name), tail = strlen(SUFFIX);
+	return *d->d_name != '.' &&
+	       (ends_with(d->d_name, SUFFIX) || ends_with(d->d_name, MLYZE_SUFFIX) ||
+		ends_with(d->d_name, MLYZE_SUFFIX MLYZE_NAMES_SUFFIX));
+}
 
-	return *d->d_name != '.' && len > tail && !strcmp(d->d_name + len - tail, SUFFIX);
+/* Has the entry just been recovered? A file and its journal are two entries, in this order. */
+static bool is_of_last(const char *name, const char *last)
+{
+	return last && ends_with(name, MLYZE_NAMES_SUFFIX) &&
+	       strlen(last) == strlen(name) - strlen(MLYZE_NAMES_SUFFIX) &&
+	       !strncmp(name, last, strlen(last));
 }
 
 /* Recover every profile in a directory, also after one that could not be recovered. */
@@ -247,18 +270,21 @@ static int recover_dir(const char *dir, const struct recover_options *opts)
 		return -EIO;
 	}
 	if (!cnt)
-		log_error("no .tach file in directory '%s': give one that tachbpf recorded into",
-			  shown);
+		log_error("no .tach file and no .mlyze file in directory '%s': give one that "
+			  "tachbpf recorded into", shown);
 	for (i = 0; i < cnt; i++) {
 		char *path;
 
+		if (is_of_last(entries[i]->d_name, i ? entries[i - 1]->d_name : NULL))
+			continue;
 		if (asprintf(&path, "%s/%s", dir, entries[i]->d_name) < 0)
 			path = NULL;
 		one = path ? recover_file(path, opts) : -ENOMEM;
 		err = err ? err : one;
 		free(path);
-		free(entries[i]);
 	}
+	for (i = 0; i < cnt; i++)
+		free(entries[i]);
 	free(entries);
 	return cnt ? err : -ENOENT;
 }

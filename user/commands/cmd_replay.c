@@ -81,8 +81,8 @@ static int replay_set(struct replay *re)
 int replay_run(const struct replay_options *opts)
 {
 	struct replay re = { .opts = opts, .export = opts->export };
-	int err = profile_set_open(&re.set, opts->input.paths, opts->input.path_cnt,
-				   &opts->input.reader);
+	struct reader_args args = profile_out_reader(&opts->input, opts->export.format);
+	int err = profile_set_open(&re.set, opts->input.paths, opts->input.path_cnt, &args);
 
 	if (!re.export.output)
 		re.export.output = "-";

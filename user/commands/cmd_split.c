@@ -105,7 +105,8 @@ static int nth_name(const struct split *s, const struct piece *p, uint32_t n,
 	char what[48] = "", again[16] = "";
 
 	if (p->of != s->file) {
-		output_file_name(name, p->of->process.tgid, p->of->process.comm, (int)n - 1);
+		output_file_name(name, p->of->process.tgid, p->of->process.comm, (int)n - 1,
+				 OUTPUT_SUFFIX);
 		return 0;
 	}
 	len = len < STEM_BYTES ? len : STEM_BYTES;

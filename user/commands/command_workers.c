@@ -2,15 +2,11 @@
 /* command_workers.c - see command_workers.h. */
 #include "commands/command_workers.h"
 
-#include "capture/capture_process.h"
 #include "doctor/workers_start.h"
 
-const struct worker_kind *const command_workers[COMMAND_WORKERS] = {
-	CAPTURE_WORKERS, CAPTURE_NATIVE_WORKERS,
-};
-
-int command_workers_start(bool native)
+int command_workers_start(unsigned int parts)
 {
-	return workers_start(command_workers, native ? COMMAND_WORKERS :
-			     COMMAND_WORKERS - CAPTURE_NATIVE_WORKER_CNT);
+	static const struct worker_kind *kinds[CAPTURE_WORKERS_MAX];	/* the keeper needs them */
+
+	return workers_start(kinds, capture_workers(parts, kinds));
 }

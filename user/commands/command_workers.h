@@ -3,23 +3,13 @@
 #ifndef TACHBPF_COMMAND_WORKERS_H
 #define TACHBPF_COMMAND_WORKERS_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
-#include "worker/worker.h"
+#include "capture/capture_process.h"
 
 /*
- * All kinds of workers that a recording can have: those of the keeper, and the inspector's own. The
- * last ones, CAPTURE_NATIVE_WORKERS, are there with --native only.
+ * Start the keeper of the workers that a capture with these parts (enum capture_part) can have, once.
+ * Without a keeper, which is logged, the program must keep its own rights: -errno. Once it has given
+ * them up: reader_reads_proc().
  */
-#define COMMAND_WORKERS 6
-extern const struct worker_kind *const command_workers[COMMAND_WORKERS];
-
-/*
- * Start the keeper of all kinds of workers; native: with those of --native. Without a keeper, which
- * is logged, the program must keep its own rights: -errno. Once it has given them up:
- * reader_reads_proc().
- */
-int command_workers_start(bool native);
+int command_workers_start(unsigned int parts);
 
 #endif

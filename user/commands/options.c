@@ -15,6 +15,7 @@
 #include "base/output.h"
 #include "base/text.h"
 #include "base/util.h"
+#include "commands/options_memory.h"
 #include "commands/options_set.h"
 #include "commands/options_tables.h"
 #include "formats/formats.h"
@@ -23,6 +24,7 @@
 #include "recording/session_json.h"
 
 #define ROWS 20			/* of a table */
+#define INTERVALS 6		/* of mem --leaks: chance alone has 1 of 64 grow in each */
 #define SPLIT_EVERY_US 10000000
 
 static int check_export(const struct export_options *e)
@@ -44,11 +46,12 @@ static int check_export(const struct export_options *e)
 static void choose_place(struct record_options *r)
 {
 	const char *output = r->recording.output;
-	size_t len = output ? strlen(output) : 0;
+	const char *ending = r->mode == RECORD_MEM ? ".mlyze" : ".tach";
+	size_t len = output ? strlen(output) : 0, n = strlen(ending);
 
 	if (r->pid_cnt == 1 && r->proc_filter.children != CHILDREN_YES)
 		r->recording.place = PLACE_FILE;
-	else if (r->command && len > 5 && !strcmp(output + len - 5, ".tach"))
+	else if (r->command && len > n && !strcmp(output + len - n, ending))
 		r->recording.place = PLACE_COMMAND;
 }
 
@@ -98,7 +101,7 @@ static int check_record(struct options *o)
 	}
 	if (selected == 1) {
 		choose_place(r);
-		return check_html(r);
+		return options_memory_check(r) ? -EINVAL : check_html(r);
 	}
 	if (selected)
 		log_error("-a, -p and -- COMMAND exclude each other: give only one of them");
@@ -152,9 +155,20 @@ static int choose_format(struct export_options *e)
 	return 0;
 }
 
+/* Memory that is live is what is live when the time that was selected ends. */
+static void set_until(struct input_options *input)
+{
+	const struct sample_filter_time *to = &input->filter.to;
+
+	input->reader.until_given = to->given;
+	input->reader.until_absolute = to->absolute;
+	input->reader.until_us = to->us;
+}
+
 /* For every command that reads files: there must be one. */
 static int check_input(struct options *o)
 {
+	set_until(&o->input);
 	if (o->input.path_cnt)
 		return 0;
 	log_error("no file: give .tach files or a recording's directory; see: tachbpf %s --help",
@@ -230,8 +244,10 @@ static int check_diff(struct options *o)
 
 	if (err)
 		return err;
-	if (d->input.path_cnt != 2) {
-		log_error("%zu %s to compare: give two files or recordings' directories",
+	if (d->input.path_cnt != 2 &&
+	    (d->input.path_cnt != 1 || !sample_filter_has_time(&d->input.filter))) {
+		log_error("%zu %s to compare: give two files or recordings' directories or, of "
+			  "memory, one with --from and --to",
 			  d->input.path_cnt,
 			  text_plural(d->input.path_cnt, "profile", "profiles"));
 		return -EINVAL;
@@ -246,6 +262,24 @@ static int check_diff(struct options *o)
 		bad = "--detail is for the table, the page has all frames: leave it out";
 	else if (d->format && d->native)
 		bad = "--native is for the table, the page has all frames: leave it out";
+	if (!bad)
+		return 0;
+	log_error("%s", bad);
+	return -EINVAL;
+}
+
+static int check_mem(struct options *o)
+{
+	const struct mem_options *m = &o->mem;
+	const char *bad = NULL;
+	int err = check_input(o);
+
+	if (err)
+		return err;
+	if (m->html && m->json)
+		bad = "--json is for the table: leave it out, or --html";
+	else if (m->html && (m->leaks || m->validate))
+		bad = "--html is a page of all stacks: leave it out, or --leaks and --validate";
 	if (!bad)
 		return 0;
 	log_error("%s", bad);
@@ -277,7 +311,7 @@ static int (*const checks[OPTIONS_COMMAND_CNT])(struct options *o) = {
 	[COMMAND_INFO] = check_input,
 	[COMMAND_REPORT] = check_report,
 	[COMMAND_REPLAY] = check_replay,
-	[COMMAND_MEM] = check_input,
+	[COMMAND_MEM] = check_mem,
 	[COMMAND_CONVERT] = check_convert,
 	[COMMAND_MERGE] = check_merge,
 	[COMMAND_SPLIT] = check_split,
@@ -309,6 +343,8 @@ static void set_defaults(struct options *o)
 		break;
 	case COMMAND_MEM:
 		o->mem.limit = ROWS;
+		o->mem.by = MEM_BY_FUNCTION;
+		o->mem.intervals = INTERVALS;
 		break;
 	case COMMAND_CONVERT:
 		o->convert.export.tach = tach;

@@ -12,11 +12,11 @@
 #include <sys/types.h>
 
 #include "analysis/diff.h"
+#include "analysis/memory_rows.h"
 #include "analysis/report.h"
 #include "base/colour.h"
 #include "capture/capture.h"
 #include "capture/sampler.h"
-#include "formats/mlyze/mlyze_rows.h"
 #include "model/reader.h"
 #include "model/sample_filter.h"
 #include "model/sink.h"
@@ -106,6 +106,9 @@ struct mem_options {
 	enum mem_by by;			/* --by */
 	enum mem_sort sort;		/* --sort */
 	uint32_t limit;			/* --limit; 0: all rows */
+	bool leaks;			/* --leaks: only rows that grew in each of ... */
+	uint32_t intervals;		/* ... so many intervals */
+	const char *html;		/* --html: a flame graph; NULL: none */
 	bool validate;			/* --validate */
 	bool json;			/* --json */
 };

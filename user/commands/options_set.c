@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/memory_series.h"
 #include "base/quantity.h"
 #include "base/util.h"
 #include "formats/formats.h"
@@ -267,6 +268,24 @@ int opt_native(void *target, const struct cli_option *opt, const char *value)
 						     "=full,lines");
 		*members[i] = true;
 	}
+	return 0;
+}
+
+#define INTERVALS_MAX 1000
+
+/* --leaks alone, or with a number of intervals. */
+int opt_leaks(void *target, const struct cli_option *opt, const char *value)
+{
+	struct mem_options *mem = &((struct options *)target)->mem;
+	uint64_t cnt;
+
+	mem->leaks = true;
+	if (!value)
+		return 0;
+	if (!parse_decimal(value, strlen(value), &cnt) || cnt < MEMORY_INTERVALS_MIN ||
+	    cnt > INTERVALS_MAX)
+		return bad_value(opt, value, "give a number of intervals, from 3 to 1000");
+	mem->intervals = (uint32_t)cnt;
 	return 0;
 }
 

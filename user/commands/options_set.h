@@ -53,6 +53,7 @@ int opt_format(void *target, const struct cli_option *opt, const char *value);
 
 /* These know the member that they set. */
 int opt_native(void *target, const struct cli_option *opt, const char *value);
+int opt_leaks(void *target, const struct cli_option *opt, const char *value);
 int opt_pids(void *target, const struct cli_option *opt, const char *value);
 int opt_thread(void *target, const struct cli_option *opt, const char *value);
 int opt_process(void *target, const struct cli_option *opt, const char *value);

@@ -9,6 +9,7 @@
 
 #include "base/util.h"
 #include "commands/options.h"
+#include "commands/options_memory.h"
 #include "commands/options_set.h"
 
 /* The names that perf uses. */
@@ -41,11 +42,14 @@ static const struct choice values[] = {
 	{ "samples", VALUE_SAMPLES }, { 0 }
 };
 static const struct choice mem_bys[] = {
-	{ "stack", MEM_BY_STACK }, { "file", MEM_BY_FILE }, { "function", MEM_BY_FUNCTION }, { 0 }
+	{ "stack", MEM_BY_STACK }, { "function", MEM_BY_FUNCTION }, { "line", MEM_BY_LINE },
+	{ "file", MEM_BY_FILE }, { "process", MEM_BY_PROCESS }, { "thread", MEM_BY_THREAD },
+	{ "container", MEM_BY_CONTAINER }, { 0 }
 };
 static const struct choice mem_sorts[] = {
-	{ "live", MEM_SORT_LIVE }, { "allocated", MEM_SORT_ALLOCATED }, { "peak", MEM_SORT_PEAK },
-	{ "count", MEM_SORT_COUNT }, { 0 }
+	{ "held", MEM_SORT_LIVE }, { "touched", MEM_SORT_ALLOCATED },
+	{ "growing", MEM_SORT_GROWING }, { "peak", MEM_SORT_PEAK }, { "count", MEM_SORT_COUNT },
+	{ "live", MEM_SORT_LIVE }, { "allocated", MEM_SORT_ALLOCATED }, { 0 }
 };
 static const struct choice splits[] = {
 	{ "process", SPLIT_BY_PROCESS }, { "thread", SPLIT_BY_THREAD }, { "time", SPLIT_BY_TIME },
@@ -133,8 +137,17 @@ static const struct cli_option record_table[] = {
 	  AT(record.proc_filter.children), children_no },
 	EXCLUSION_OPTIONS(record),
 	{ 'm', "mode", "MODE", "How to record",
-	  "which time: cpu (default), wall, offcpu, gil,\nexception or all",
+	  "which time: cpu (default), wall, offcpu, gil,\nexception or all; or mem: memory",
 	  opt_mode, AT(record.mode), NULL },
+	{ 0, "every", "BYTES", "How to record",
+	  "-m mem: one stack for so much new memory: 64K\n(default), 1M; a page (4096): each fault",
+	  opt_memory_every, 0, NULL },
+	{ 0, "interval", "TIME", "How to record",
+	  "-m mem: how often to look at what is still held:\n0.1s to 1h (default: 1s)",
+	  opt_memory_interval, 0, NULL },
+	{ 0, "allocations", "[=MIN_BYTES]", "How to record",
+	  "-m mem: exactly each block of one process' allocator,\nof 512 bytes (default) or more",
+	  opt_allocations, 0, NULL },
 	{ 0, "min-wait", "TIME", "How to record",
 	  "leave out shorter waits: 10ms, 500us, 1s", opt_min_wait,
 	  AT(record.capture.min_wait_ns), NULL },
@@ -165,7 +178,8 @@ static const struct cli_option record_table[] = {
 	  "directory; a file when one process is asked for,\nor with -- COMMAND when it ends in "
 	  ".tach\n(default: tachbpf-HOST-TIME)",
 	  opt_text, AT(record.recording.output), NULL },
-	{ 0, "force", NULL, "Output", "replace an earlier recording of that name", opt_flag,
+	{ 0, "force", NULL, "Output", "replace an earlier recording of that name;\n"
+	  "--allocations: also if it takes more than 10 % of a CPU", opt_flag,
 	  AT(record.recording.force), NULL },
 	{ 0, "html", "FILE", "Output", "also write a flame graph, when the recording has ended",
 	  opt_text, AT(record.html), NULL },
@@ -280,12 +294,21 @@ static const struct cli_option replay_table[] = {
 };
 
 static const struct cli_option mem_table[] = {
-	{ 0, "by", "KEY", "Rows", "stack (default), file or function", opt_choice, AT(mem.by),
-	  mem_bys },
-	{ 0, "sort", "KEY", "Rows", "live (default), allocated, peak or count", opt_choice,
-	  AT(mem.sort), mem_sorts },
+	{ 0, "by", "KEY", "Rows", "function (default), line, stack, file, process,\n"
+	  "thread or container", opt_choice, AT(mem.by), mem_bys },
+	{ 0, "sort", "KEY", "Rows", "held (default; or live), touched (or allocated),\n"
+	  "growing, peak or count", opt_choice, AT(mem.sort), mem_sorts },
+	{ 0, "leaks", "[=N]", "Rows", "only what grew in each of N intervals (default: 6)",
+	  opt_leaks, 0, NULL },
 	{ 0, "limit", "N", "Rows", "this many rows, 0 for all (default: 20)", opt_limit,
 	  AT(mem.limit), NULL },
+	{ 0, "from", "TIME", "Time", "from this time on: 1.5, 500ms, 2m after the start;\n"
+	  "@SECONDS: since 1970, in files that tachbpf recorded", opt_moment,
+	  AT(input.filter.from), NULL },
+	{ 0, "to", "TIME", "Time", "until just before this time", opt_moment,
+	  AT(input.filter.to), NULL },
+	{ 0, "html", "FILE", "Output", "a flame graph of all stacks instead of the table",
+	  opt_text, AT(mem.html), NULL },
 	{ 0, "validate", NULL, "Output", "only check the files against the format's rules",
 	  opt_flag, AT(mem.validate), NULL },
 	{ 0, "json", NULL, "Output", "as JSON", opt_flag, AT(mem.json), NULL },
@@ -386,6 +409,8 @@ static const char *const record_examples[] = {
 	"every Python process on this host, for 30 seconds",
 	"sudo tachbpf -r 999 -o app.tach -- python3 app.py",
 	"a program from its start to its end, 999 times a second",
+	"sudo tachbpf -m mem -p 1234 -d 10m -o app.mlyze",
+	"which code makes a process grow; then: tachbpf mem app.mlyze",
 	NULL
 };
 static const char *const info_synopsis[] = { "tachbpf info [OPTIONS] FILE|DIR...", NULL };
@@ -413,10 +438,12 @@ static const char *const replay_examples[] = {
 	NULL
 };
 
-static const char *const mem_synopsis[] = { "tachbpf mem [OPTIONS] FILE...", NULL };
+static const char *const mem_synopsis[] = { "tachbpf mem [OPTIONS] FILE|DIR...", NULL };
 static const char *const mem_examples[] = {
-	"tachbpf mem --sort peak --by function app.mlyze",
-	"the functions whose memory made the peak",
+	"tachbpf mem --by function 1234-app.mlyze",
+	"the functions that hold most memory, and how fast it grows",
+	"tachbpf mem --leaks tachbpf-host-20260101T120000Z",
+	"what grew all the time, in any process of the recording",
 	"tachbpf mem --validate app.mlyze",
 	"whether the file keeps all rules of its format",
 	NULL
@@ -448,12 +475,16 @@ static const char *const split_examples[] = {
 	"one file for every ten seconds",
 	NULL
 };
-static const char *const diff_synopsis[] = { "tachbpf diff [OPTIONS] A B", NULL };
+static const char *const diff_synopsis[] = {
+	"tachbpf diff [OPTIONS] A B", "tachbpf diff --from TIME [--to TIME] MEMORY", NULL
+};
 static const char *const diff_examples[] = {
 	"tachbpf diff before.tach after.tach",
 	"which functions take more, or less, of the time",
 	"tachbpf diff before.tach after.tach --format flamegraph -o diff.html",
 	"the same as a flame graph, coloured by the difference",
+	"tachbpf diff --from 10m --to 70m 1234-app.mlyze",
+	"what has grown in this hour: the memory that is held at its end, and at its beginning",
 	"tachbpf diff --fail-over 2 main.tach branch.tach",
 	"in a CI job: fails if a function takes 2 % more of all time than before",
 	NULL
@@ -511,7 +542,7 @@ const struct cli_command options_commands[OPTIONS_COMMAND_CNT] = {
 	[COMMAND_INFO] = FILE_COMMAND(info, "Show what profiles say about themselves."),
 	[COMMAND_REPORT] = FILE_COMMAND(report, "Show where the time went, as a table."),
 	[COMMAND_REPLAY] = FILE_COMMAND(replay, "Convert profiles to another format."),
-	[COMMAND_MEM] = FILE_COMMAND(mem, "Show where memory went, from Memlyze traces."),
+	[COMMAND_MEM] = FILE_COMMAND(mem, "Show who got memory and still holds it."),
 	[COMMAND_CONVERT] =
 		FILE_COMMAND(convert, "Write profiles anew: in another format, or less of them."),
 	[COMMAND_MERGE] = FILE_COMMAND(merge, "Join TACH files of one process into one."),

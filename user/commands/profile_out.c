@@ -84,6 +84,16 @@ static int open_sink(struct profile_out *out, const struct sink_ops *format, con
 	return profile_out_close(out, err);
 }
 
+struct reader_args profile_out_reader(const struct input_options *input,
+				      const struct sink_ops *format)
+{
+	struct reader_args args = input->reader;
+
+	if (args.value == VALUE_DEFAULT && format->takes & SINK_TAKES_HELD)
+		args.value = VALUE_BOTH;
+	return args;
+}
+
 int profile_out_open(struct profile_out *out, const struct sink_ops *format,
 		     const struct export_options *export, const struct input_options *input,
 		     bool many)

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 
 #include "base/output.h"
+#include "model/reader.h"
 #include "model/sink.h"
 
 struct export_options;
@@ -25,6 +26,13 @@ struct profile_out {
 	struct sink *sink;
 	uint64_t events;	/* profile_out_expect()'s */
 };
+
+/*
+ * How files are read for an export in this format: of memory both what was allocated and what is
+ * still held, if the format shows both and the user has not chosen one.
+ */
+struct reader_args profile_out_reader(const struct input_options *input,
+				      const struct sink_ops *format);
 
 /*
  * Open the output of an export in this format. many: several profiles will follow. 0, or -errno;

@@ -20,9 +20,25 @@
 #include "base/util.h"
 #include "formats/readers.h"
 #include "model/sample_filter.h"
+#include "model/thread_names.h"
 
-#define SUFFIX ".tach"
 #define WHY_BYTES 256
+
+/* Files of a recording: of samples, and of memory. */
+static const char *const suffixes[] = { ".tach", ".mlyze" };
+
+/* The length of a name without its suffix; 0: it has none of ours. */
+static size_t stem_of(const char *name)
+{
+	size_t len = strlen(name), tail, i;
+
+	for (i = 0; i < ARRAY_SIZE(suffixes); i++) {
+		tail = strlen(suffixes[i]);
+		if (len > tail && !strcmp(name + len - tail, suffixes[i]))
+			return len - tail;
+	}
+	return 0;
+}
 
 static char *escaped(const char *path)
 {
@@ -32,18 +48,18 @@ static char *escaped(const char *path)
 /* "12-app.tach" is process 12, "app". Other names have no meaning. */
 static void identity_from_name(struct profile_file *f)
 {
-	size_t len = strlen(f->name), tail = strlen(SUFFIX);
+	size_t stem = stem_of(f->name);
 	unsigned long tgid;
 	char *dash;
 
-	if (!isdigit((unsigned char)*f->name) || len < tail || strcmp(f->name + len - tail, SUFFIX))
+	if (!isdigit((unsigned char)*f->name) || !stem)
 		return;
 	errno = 0;
 	tgid = strtoul(f->name, &dash, 10);
-	if (errno || *dash != '-' || tgid > UINT32_MAX)
+	if (errno || *dash != '-' || tgid > UINT32_MAX || dash >= f->name + stem)
 		return;
 	f->process.tgid = (uint32_t)tgid;
-	f->comm = strndup(dash + 1, strlen(dash + 1) - tail);
+	f->comm = strndup(dash + 1, (size_t)(f->name + stem - (dash + 1)));
 	f->process.comm = f->comm;
 }
 
@@ -102,11 +118,9 @@ static int add_file(struct profile_set *set, char *path, int dirfd,
 	return 0;
 }
 
-static int is_tach(const struct dirent *d)
+static int is_profile(const struct dirent *d)
 {
-	size_t len = strlen(d->d_name), tail = strlen(SUFFIX);
-
-	return *d->d_name != '.' && len > tail && !strcmp(d->d_name + len - tail, SUFFIX);
+	return *d->d_name != '.' && stem_of(d->d_name);
 }
 
 /* The files of a directory in the order of their process ids. */
@@ -116,7 +130,7 @@ static int add_entries(struct profile_set *set, int dirfd, const struct profile_
 	struct stat st;
 	int cnt, i, err = 0;
 
-	cnt = scandirat(dirfd, ".", &entries, is_tach, versionsort);
+	cnt = scandirat(dirfd, ".", &entries, is_profile, versionsort);
 	if (cnt < 0)
 		return -errno;
 	for (i = 0; i < cnt; i++) {
@@ -169,8 +183,8 @@ static int add_dir(struct profile_set *set, int dirfd, const char *path, const c
 		return -ENOMEM;
 	err = add_entries(set, dirfd, dir);
 	if (!err && set->file_cnt == before) {
-		log_error("no .tach file in directory '%s': give one that tachbpf recorded into",
-			  shown);
+		log_error("no .tach file and no .mlyze file in directory '%s': give one that "
+			  "tachbpf recorded into", shown);
 		set->failed = true;
 	}
 	set->many = true;
@@ -269,6 +283,7 @@ void profile_set_free(struct profile_set *set)
 	for (i = 0; i < set->inner_cnt; i++) {
 		free(set->inner[i]->comm);
 		free(set->inner[i]->container);
+		thread_names_drop(set->inner[i]->names);
 		free(set->inner[i]);
 	}
 	free(set->inner);
@@ -300,6 +315,7 @@ struct profile_file *profile_set_inner(struct profile_set *set, const struct pro
 	if (!inner)
 		return NULL;
 	*inner = *file;
+	inner->names = NULL;
 	inner->process = (struct session_process){ .tgid = tgid };
 	inner->comm = comm ? strdup(comm) : NULL;
 	inner->process.comm = inner->comm;
@@ -311,6 +327,13 @@ struct profile_file *profile_set_inner(struct profile_set *set, const struct pro
 	return (comm && !inner->comm) || (container && !inner->container) ? NULL : inner;
 }
 
+/* Does the file's entry say all that the file itself says of its process? */
+static bool says_all(const struct session_process *p, const struct profile_meta *meta)
+{
+	return p->tgid == meta->tgid && (p->comm || !meta->comm) &&
+	       (p->container || !meta->container) && (p->thread_names || !meta->thread_names);
+}
+
 /*
  * The entry of the selected profile: a process that the file names counts more than the one
  * in the file's name. NULL: out of memory.
@@ -318,9 +341,18 @@ struct profile_file *profile_set_inner(struct profile_set *set, const struct pro
 static const struct profile_file *inner_file(struct profile_set *set, struct profile_file *file,
 					     const struct profile_meta *meta)
 {
-	if (!meta->tgid && !meta->comm)
+	struct profile_file *inner;
+
+	if ((!meta->tgid && !meta->comm) || (meta->tgid && says_all(&file->process, meta)))
 		return file;
-	return profile_set_inner(set, file, meta->tgid, meta->comm, meta->container);
+	inner = profile_set_inner(set, file, meta->tgid, meta->comm, meta->container);
+	if (!inner)
+		return NULL;
+	if (meta->tgid == file->process.tgid)
+		inner->process.command = file->process.command;
+	inner->names = thread_names_keep(meta->thread_names);
+	inner->process.thread_names = inner->names;
+	return inner;
 }
 
 /* The state of profile_set_each(). */
@@ -469,13 +501,15 @@ void profile_file_context(const struct profile_file *file, struct profile_meta *
 	meta->comm = file->process.comm;
 	meta->container = file->process.container;
 	meta->image = file->process.image;
-	meta->thread_names = file->process.thread_names;
+	if (file->process.thread_names)
+		meta->thread_names = file->process.thread_names;
 	if (!file->session)
 		return;
 	kernel = session_json_kernel(file->session);
 	snprintf(platform, PROFILE_PLATFORM_BYTES, "Linux %s", kernel ? kernel : "");
 	meta->platform = kernel ? platform : NULL;
-	meta->start_utc_ns = session_json_utc_ns(file->session, meta->start_us);
+	if (!meta->start_utc_ns)
+		meta->start_utc_ns = session_json_utc_ns(file->session, meta->start_us);
 	if (stats)
 		session_json_losses(file->session, profile_file_losses_of(file), add_loss, stats);
 }

@@ -34,6 +34,7 @@ struct profile_file {
 	struct session_process process;	/* from FILE.json or session.json, else from the name */
 	/* What process.comm and .container point to if they are not from session.json: */
 	char *comm, *container;
+	struct thread_names *names;	/* the owner of process.thread_names; NULL: another */
 	const struct session_json *session;	/* NULL: none */
 	bool beside;			/* session is FILE.json: of this file alone */
 };

@@ -59,6 +59,8 @@ static void explain_no_samples(const struct record_options *o, const struct reco
 	else if (o->mode == RECORD_CPU)
 		log_warn("no samples: %s slept or waited, or used too little CPU time for one; "
 			 "-m wall records waiting, too", who);
+	else if (mode->memory)
+		log_warn("no allocations: %s got no new memory", who);
 	else if (o->mode == RECORD_WALL || o->mode == RECORD_ALL)
 		log_warn("no samples: %s did not live long enough for one; a higher -r may help",
 			 who);

@@ -40,7 +40,8 @@ static bool has_profile(const char *path)
 	while (dir && !found && (e = readdir(dir))) {
 		const char *dot = strrchr(e->d_name, '.');
 
-		found = *e->d_name != '.' && dot && !strcmp(dot, ".tach");
+		found = *e->d_name != '.' && dot &&
+			(!strcmp(dot, ".tach") || !strcmp(dot, ".mlyze"));
 	}
 	if (dir)
 		closedir(dir);
@@ -116,6 +117,15 @@ static int process_texts(const struct report_read *r, const struct report_row *r
 	return *name && *place ? 0 : -ENOMEM;
 }
 
+/* By process, by function. */
+static const char *const headings[] = {
+	"Busiest processes (of all samples)", "Hottest functions (self, of all samples)",
+};
+static const char *const headings_memory[] = {
+	"Processes that hold most (of the memory that is held)",
+	"Functions that hold most (self, of the memory that is held)",
+};
+
 static int print_rows(struct report_read *r)
 {
 	bool functions = r->by == REPORT_BY_FUNCTION;
@@ -136,8 +146,8 @@ static int print_rows(struct report_read *r)
 	if (!err) {
 		size_t shown = i, width = name_width(names, shown);
 
-		print_heading(functions ? "Hottest functions (self, of all samples)" :
-					  "Busiest processes (of all samples)");
+		print_heading(r->unit == UNIT_BYTES ? headings_memory[functions] :
+						      headings[functions]);
 		for (i = 0; i < shown; i++)
 			print_row(percent(rows[i].self, report_sample_cnt(r->report)), names[i],
 				  width, places[i]);
@@ -185,7 +195,7 @@ static size_t without(const char *path, size_t len, const char *tail)
 										   len;
 }
 
-/* Where the flame graph could go: "rec.html" for rec/, rec.tach and rec.tach.d. */
+/* Where the flame graph could go: "rec.html" for rec/, rec.tach and rec.tach.d; or rec.mlyze. */
 static char *page_of(const char *path)
 {
 	size_t len = strlen(path);
@@ -194,6 +204,7 @@ static char *page_of(const char *path)
 	while (len > 1 && path[len - 1] == '/')
 		len--;
 	len = without(path, without(path, len, ".tach" PLACE_DIR_SUFFIX), ".tach");
+	len = without(path, without(path, len, ".mlyze" PLACE_DIR_SUFFIX), ".mlyze");
 	if (asprintf(&page, "%.*s.html", (int)len, path) < 0)
 		return NULL;
 	word = quoted(page);
@@ -224,7 +235,8 @@ static void print_next(const struct record_options *opts, const struct input_opt
 
 	if (page && !quote_paths(input, &words)) {
 		print_heading("Next");
-		fprintf(stderr, "  tachbpf report%s\n", (char *)words.data);
+		fprintf(stderr, "  tachbpf %s%s\n", record_modes[opts->mode].memory ? "mem" : "report",
+			(char *)words.data);
 		if (!opts->html)
 			fprintf(stderr, "  tachbpf replay%s --format flamegraph -o %s\n",
 				(char *)words.data, page);

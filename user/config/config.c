@@ -50,6 +50,9 @@ static void check_together(struct config_loading *l)
 
 	if (!c->modes)
 		complain_of(l, "modes", "modes is empty: name at least one, such as cpu");
+	if (c->modes & AGENT_MEMORY && c->probability < 1)
+		complain_of(l, "probability", "probability is for time: what is held of memory "
+			    "cannot be known from some windows; leave memory out of modes");
 	if (c->budget.min_rate_hz > c->rate_hz)
 		complain_of(l, "budget.min_rate", "budget.min_rate is more than rate");
 	if (c->retry.initial_ns > c->retry.max_ns)

@@ -49,6 +49,7 @@ struct agent_rules {
 /* As sample types; bits of agent_config.modes. */
 enum agent_mode {
 	AGENT_CPU = 1 << 0, AGENT_OFFCPU = 1 << 1, AGENT_GIL = 1 << 2, AGENT_EXCEPTION = 1 << 3,
+	AGENT_MEMORY = 1 << 4,
 };
 
 enum agent_paths { AGENT_PATHS_FULL, AGENT_PATHS_BASE };
@@ -96,6 +97,9 @@ struct agent_config {
 	uint64_t window_ns;
 	uint32_t modes;			/* enum agent_mode; at least one */
 	uint64_t min_wait_ns;
+	struct {
+		uint64_t every_bytes, interval_ns;	/* of AGENT_MEMORY */
+	} memory;
 	enum agent_event event;
 	double probability;		/* > 0, <= 1 */
 	bool native_threads;

@@ -26,7 +26,7 @@
 
 static const struct config_word modes[] = {
 	{ "cpu", AGENT_CPU }, { "offcpu", AGENT_OFFCPU }, { "gil", AGENT_GIL },
-	{ "exception", AGENT_EXCEPTION }, { 0 }
+	{ "exception", AGENT_EXCEPTION }, { "memory", AGENT_MEMORY }, { 0 }
 };
 static const struct config_word events[] = {
 	{ "auto", AGENT_EVENT_AUTO }, { "cycles", AGENT_EVENT_CYCLES },
@@ -158,9 +158,15 @@ const struct config_key agent_keys[] = {
 	  .min = SECOND, .max = HOUR, SAMPLING, .help = "how long one profile is" },
 	{ "modes", "modes", .type = &config_choices, AT(modes), .preset = "cpu", .words = modes,
 	  .restart = true, SAMPLING, .help = "which times: on a CPU, off it, waiting for the GIL, "
-	  "handling exceptions" },
+	  "handling exceptions; and memory" },
 	{ "min_wait", "min-wait", .type = &config_duration, AT(min_wait_ns), .max = HOUR,
 	  .preset = "0", .restart = true, SAMPLING, .help = "leave out shorter waits" },
+	{ "memory.every", "memory-every", .type = &config_size, AT(memory.every_bytes),
+	  .preset = "64KiB", .min = 64 * KIB, .max = GIB, .restart = true, SAMPLING,
+	  .help = "mode memory: one stack for so much new memory" },
+	{ "memory.interval", "memory-interval", .type = &config_duration, AT(memory.interval_ns),
+	  .preset = "5s", .min = SECOND, .max = HOUR, .restart = true, SAMPLING,
+	  .help = "mode memory: how often to look at what is still held" },
 	{ "event", "event", .type = &config_choice, AT(event), .preset = "auto", .words = events,
 	  .restart = true, SAMPLING, .help = "what ticks: hardware cycles, or the kernel's clock" },
 	{ "probability", "probability", .type = &config_number, AT(probability), .preset = "1",

@@ -59,12 +59,16 @@ static int probe_function(const struct feature *f)
 		     btf__find_by_name_kind(kernel_types, f->symbol, BTF_KIND_FUNC) > 0;
 }
 
-static int probe_typedef(const struct feature *f)
+int features_has_typedef(const char *name)
 {
 	int err = load_types();
 
-	return err ? err :
-		     btf__find_by_name_kind(kernel_types, f->symbol, BTF_KIND_TYPEDEF) > 0;
+	return err ? err : btf__find_by_name_kind(kernel_types, name, BTF_KIND_TYPEDEF) > 0;
+}
+
+static int probe_typedef(const struct feature *f)
+{
+	return features_has_typedef(f->symbol);
 }
 
 /* Is the map type in the kernel's enum and, if this process may create maps, can it be created? */

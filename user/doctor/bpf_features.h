@@ -51,6 +51,9 @@ extern const struct feature features[FEATURE_CNT];
  */
 int feature_probe(enum feature_id id);
 
+/* As feature_probe(): has the kernel's type information a typedef of this name? */
+int features_has_typedef(const char *name);
+
 /* Returns 0 if this process may use bpf(2), or -errno of creating the smallest possible map. */
 int features_bpf_usable(void);
 

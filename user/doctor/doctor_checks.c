@@ -22,6 +22,7 @@
 #include "base/text.h"
 #include "base/util.h"
 #include "doctor/bpf_features.h"
+#include "doctor/doctor_memory.h"
 #include "doctor/doctor_native.h"
 #include "doctor/precheck.h"
 #include "doctor/worker_calls.h"
@@ -453,6 +454,11 @@ const struct doctor_check doctor_checks[] = {
 	{ "machine", "open files", check_nofile, 0, 0, NULL },
 	{ "machine", "cgroups", check_cgroup, 0, 0, NULL },
 	{ "machine", "names of containers", check_names, 0, 0, NULL },
+	{ "--mode mem", "page faults", doctor_memory_faults, 0, 0, NULL },
+	{ "--mode mem", "pages", doctor_memory_pages, 0, 0, NULL },
+	{ "--mode mem", "moves of memory", doctor_memory_moves, 0, 0, NULL },
+	{ "--mode mem", "huge pages", doctor_memory_huge, 0, 0, NULL },
+	{ "--mode mem", "--allocations", doctor_memory_probes, 0, 0, NULL },
 	{ "--native", "helper", doctor_native_helper, 0, 0, NULL },
 	{ "--native", "mapped files", doctor_native_mapped_files, 0, 0, NULL },
 	{ "--native", "kernel's functions", doctor_native_kernel, 0, 0, NULL },

@@ -16,19 +16,26 @@ static void add(struct process_rights *out, size_t max, size_t *cnt, struct proc
 		out[(*cnt)++] = row;
 }
 
-size_t process_rights(const struct worker_kind *const kinds[], size_t cnt,
+size_t process_rights(const struct worker_kind *const kinds[], const size_t cnts[PROCESS_KEEPERS],
 		      struct process_rights *out, size_t max)
 {
+	static const struct {
+		const char *name, *does;
+	} keepers[PROCESS_KEEPERS] = {
+		{ KEEPER_NAME, "starts the others, does nothing else" },
+		{ KEEPER_NAME " --mode mem", "the same, in a recording of memory" },
+		{ KEEPER_NAME " --allocations", "the same, with --allocations" },
+	};
 	bool filter = !jail_filter_works();
 	size_t n = 0, i;
 
 	add(out, max, &n, (struct process_rights){
 		"tachbpf", "empties the ring buffer, writes files",
 		privileges_for_recording(precheck_caps()), false });
-	add(out, max, &n, (struct process_rights){
-		KEEPER_NAME, "starts the others, does nothing else", keeper_caps(kinds, cnt),
-		filter });
-	for (i = 0; i < cnt; i++)
+	for (i = 0; i < PROCESS_KEEPERS; i++)
+		add(out, max, &n, (struct process_rights){
+			keepers[i].name, keepers[i].does, keeper_caps(kinds, cnts[i]), filter });
+	for (i = 0; i < cnts[PROCESS_KEEPERS - 1]; i++)
 		add(out, max, &n, (struct process_rights){
 			kinds[i]->name, kinds[i]->does, kinds[i]->jail->caps, filter });
 	/* The executable tachbpf-elf, which is no worker. */

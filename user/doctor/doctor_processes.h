@@ -21,10 +21,13 @@ struct process_rights {
 
 /*
  * What each process of a recording has: the program itself, the keeper of these kinds, a worker
- * of each kind, the two helpers of --native. Fills out, at most max of them; returns how many.
+ * of each kind, the two helpers of --native. The keeper has a row for
+ * each of cnts: so many of the kinds it has in recordings of time, with --mode mem, and with
+ * --allocations, which are all. Fills out, at most max of them; returns how many.
  */
-#define PROCESS_RIGHTS_BESIDES 4	/* rows beside the kinds' */
-size_t process_rights(const struct worker_kind *const kinds[], size_t cnt,
+#define PROCESS_KEEPERS 3
+#define PROCESS_RIGHTS_BESIDES 6	/* rows beside the kinds' */
+size_t process_rights(const struct worker_kind *const kinds[], const size_t cnts[PROCESS_KEEPERS],
 		      struct process_rights *out, size_t max);
 
 /* Names of capabilities, separated by ", "; "none". Returns out. */

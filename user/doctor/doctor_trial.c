@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/util.h"
+#include "capture/skeleton.h"
 #include "doctor/doctor.h"
 #include "host/proc.h"
 #include "host/reader.h"
@@ -75,7 +76,7 @@ static uint64_t processed(const char *log)
 
 static struct tachbpf_bpf *open_programs(void)
 {
-	struct tachbpf_bpf *skel = tachbpf_bpf__open();
+	struct tachbpf_bpf *skel = skeleton_open();
 
 	if (!skel)
 		return NULL;
@@ -85,6 +86,10 @@ static struct tachbpf_bpf *open_programs(void)
 	bpf_program__set_autoload(skel->progs.on_switch, true);
 	bpf_program__set_autoload(skel->progs.on_wakeup, true);
 	bpf_program__set_autoload(skel->progs.on_task, true);
+	bpf_program__set_autoload(skel->progs.on_page_fault, true);
+	bpf_program__set_autoload(skel->progs.on_unmapped_area,
+				  libbpf_find_vmlinux_btf_id("vm_unmapped_area",
+							     BPF_TRACE_RAW_TP) > 0);
 	bpf_map__set_max_entries(skel->maps.events, RING_BYTES);
 	return skel;
 }

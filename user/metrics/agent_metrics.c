@@ -68,6 +68,8 @@ static const struct family plain[] = {
 		"Samples whose stack is larger than a request: they are at <other>."),
 	COUNTER("links_left_out", FIELD_U64, links_beyond,
 		"Events without their link to a trace: the window had too many spans."),
+	COUNTER("held_stacks_left_out", FIELD_U64, held_beyond,
+		"Memory that processes got without its stack: there were too many stacks."),
 	COUNTER("services_beyond", FIELD_U64, services_beyond,
 		"Times that a process found no room for its service: it is in \"other\"."),
 	COUNTER("metrics_texts", FIELD_U64, scrapes, "Times that these metrics were written."),
@@ -218,7 +220,8 @@ static void put_samples(const struct agent_metrics *m, struct metrics_text *t)
 {
 	static const char *const types[WINDOW_KIND_CNT] = {
 		[WINDOW_CPU] = "cpu", [WINDOW_OFF_CPU] = "offcpu", [WINDOW_GIL_WAIT] = "gil",
-		[WINDOW_EXCEPTION] = "exception",
+		[WINDOW_EXCEPTION] = "exception", [WINDOW_ALLOC_SPACE] = "alloc_space",
+		[WINDOW_INUSE_SPACE] = "inuse_space",
 	};
 	size_t i;
 

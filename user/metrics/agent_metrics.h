@@ -80,6 +80,7 @@ struct agent_metrics {
 	uint64_t encode_failures;	/* windows that could not be encoded; once an exporter */
 	uint64_t too_large_samples;	/* whose stack is larger than a request: at <other> */
 	uint64_t links_beyond;		/* events whose trace found no room */
+	uint64_t held_beyond;		/* memory events whose stack found no room */
 	uint64_t services_beyond;	/* processes that found no room for their service */
 
 	/* exporters */

@@ -118,6 +118,8 @@ static void start_again(struct metrics_server *s, uint64_t now)
 	s->started_ns = now;
 	s->asks = 0;
 	err = start_worker(s);
+	if (err == -EPIPE)	/* it has ended before start_worker() returned */
+		s->counts.lost++;
 	if (err)
 		log_warn("cannot start the process that serves metrics: %s; there are no metrics "
 			 "until it starts", strerror(-err));

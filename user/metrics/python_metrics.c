@@ -92,12 +92,22 @@ static struct python_service *service_of(struct python_metrics *m, const char *h
 	return s && !strcmp(s->name, name) ? s : &m->other;
 }
 
+/* What a process has joins the service's, or leaves it. */
+static void add_memory(struct python_service *s, const uint64_t memory[PYTHON_MEMORY], bool leaves)
+{
+	size_t i;
+
+	for (i = 0; i < PYTHON_MEMORY; i++)
+		s->memory[i] += leaves ? -memory[i] : memory[i];
+}
+
 static void join(struct python_process *p, struct python_service *s)
 {
 	p->service = s;
 	s->processes++;
 	s->by_version[p->version]++;
 	s->threads += p->threads;
+	add_memory(s, p->memory, false);
 }
 
 static void leave(struct python_process *p)
@@ -105,6 +115,7 @@ static void leave(struct python_process *p)
 	struct python_service *s = p->service;
 
 	s->threads -= p->threads;
+	add_memory(s, p->memory, true);
 	s->processes--;
 	s->by_version[p->version]--;
 	s->idle_since = p->all->now;
@@ -280,6 +291,33 @@ void python_metrics_event(struct python_process *p, const struct event *ev, uint
 	/* Garbage is collected by who holds the GIL. */
 	if (p->gc != NONE && has_frame(ev, p->gc))
 		counters[PYTHON_GC] += ns;
+}
+
+static void check_memory(struct python_process *p, const struct memory_check *check)
+{
+	add_memory(p->service, p->memory, true);
+	p->memory[PYTHON_HELD] = check->held;
+	p->memory[PYTHON_RSS_ANON] = check->rss_anon;
+	p->memory[PYTHON_SWAPPED] = check->swapped;
+	add_memory(p->service, p->memory, false);
+}
+
+void python_metrics_memory(struct python_process *p, const struct memory_event *ev)
+{
+	uint64_t *counters;
+
+	if (!p)
+		return;
+	counters = p->service->to->counters;
+	if (ev->change == MEMORY_ALLOC) {
+		counters[PYTHON_TOUCHED] += ev->bytes;
+	} else if (ev->change == MEMORY_COLLECTION) {
+		counters[PYTHON_COLLECTIONS] += ev->collection.runs;
+		counters[PYTHON_COLLECTED] += ev->collection.collected;
+		counters[PYTHON_UNCOLLECTABLE] += ev->collection.uncollectable;
+	} else if (ev->change == MEMORY_CHECK) {
+		check_memory(p, &ev->check);
+	}
 }
 
 /* ---- threads ---- */

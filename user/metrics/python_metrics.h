@@ -27,6 +27,7 @@
 #include <sys/types.h>
 
 #include "model/event.h"
+#include "model/memory_event.h"
 #include "telemetry/metrics_text.h"
 
 struct python_metrics;
@@ -40,7 +41,8 @@ enum python_metrics_what {
 	PYTHON_METRICS_OFF_CPU = 8,	/* all waits, with frames that say for what */
 	PYTHON_METRICS_EXCEPTIONS = 16,	/* those that handle an exception */
 	PYTHON_METRICS_GC = 32,		/* frames <GC> (capture_args.gc) */
-	PYTHON_METRICS_ALL = 63
+	PYTHON_METRICS_MEMORY = 64,	/* page faults; and collections */
+	PYTHON_METRICS_ALL = 127
 };
 
 /* rows: services with rows of their own; 0: all are "other". NULL with errno. */
@@ -71,6 +73,8 @@ void python_metrics_rename(struct python_process *p, const char *service);
  * not, with the GIL, waiting for it, in <GC>, with an exception. p NULL: nothing is done.
  */
 void python_metrics_event(struct python_process *p, const struct event *ev, uint64_t ns);
+/* What happened to its memory. p NULL: nothing is done. */
+void python_metrics_memory(struct python_process *p, const struct memory_event *ev);
 /* The process has ended; frees p, which may be NULL. */
 void python_metrics_end(struct python_process *p);
 

@@ -15,14 +15,18 @@
 /* Synthetic frames of a process that name a wait: there are fewer system calls that wait. */
 #define PYTHON_WAIT_FRAMES 64
 
-/* Nanoseconds but for PYTHON_STARTS and PYTHON_EXCEPTIONS. */
+/* Nanoseconds but for PYTHON_STARTS and PYTHON_EXCEPTIONS; the last ones are bytes and numbers. */
 enum python_counter {
 	PYTHON_CPU, PYTHON_GIL_ON_CPU, PYTHON_GIL_OFF_CPU, PYTHON_GIL_WAIT,
 	PYTHON_OFF_CPU,		/* and PYTHON_WAITS in all */
 	PYTHON_GC = PYTHON_OFF_CPU + PYTHON_WAITS, PYTHON_EXCEPTION_NS,
 	PYTHON_EXCEPTIONS, PYTHON_STARTS,
+	PYTHON_TOUCHED, PYTHON_COLLECTIONS, PYTHON_COLLECTED, PYTHON_UNCOLLECTABLE,
 	PYTHON_COUNTERS
 };
+
+/* Bytes that processes have now. */
+enum python_memory { PYTHON_HELD, PYTHON_RSS_ANON, PYTHON_SWAPPED, PYTHON_MEMORY };
 
 struct python_version {
 	uint8_t major, minor;
@@ -35,6 +39,7 @@ struct python_service {
 	uint64_t heat;			/* CPU of late: halved each minute */
 	uint64_t idle_since;		/* without processes (now_ns()) */
 	uint64_t threads;
+	uint64_t memory[PYTHON_MEMORY];
 	uint32_t processes;
 	uint32_t by_version[PYTHON_VERSIONS];	/* processes */
 	struct python_service *next, *before;
@@ -56,6 +61,7 @@ struct python_process {
 	pid_t tgid;
 	bool start_waits;		/* its start counts when its service is known */
 	uint32_t threads;		/* as counted last */
+	uint64_t memory[PYTHON_MEMORY];	/* as the last check had it */
 	struct python_process *next, *before;
 };
 

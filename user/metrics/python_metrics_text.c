@@ -36,6 +36,14 @@ static const struct counter_row rows[] = {
 	  .help = "Sampled time in which a thread handled or propagated an exception." },
 	{ "tachbpf_python_exception_samples", PYTHON_EXCEPTIONS, PYTHON_METRICS_EXCEPTIONS, false,
 	  .help = "Samples with an exception; not a number of exceptions." },
+	{ "tachbpf_python_memory_touched_bytes", PYTHON_TOUCHED, PYTHON_METRICS_MEMORY, false,
+	  .help = "New memory that processes touched, from sampled page faults." },
+	{ "tachbpf_python_gc_collections", PYTHON_COLLECTIONS, PYTHON_METRICS_MEMORY, false,
+	  .help = "Garbage collections, by the interpreters' own counters." },
+	{ "tachbpf_python_gc_collected_objects", PYTHON_COLLECTED, PYTHON_METRICS_MEMORY, false,
+	  .help = "Objects that they freed." },
+	{ "tachbpf_python_gc_uncollectable_objects", PYTHON_UNCOLLECTABLE, PYTHON_METRICS_MEMORY,
+	  false, .help = "Objects that they found to be garbage, and could not free." },
 	{ "tachbpf_python_starts", PYTHON_STARTS, 0, false,
 	  .help = "Python processes that have begun, forked ones included, while the agent "
 		  "ran." },
@@ -112,8 +120,38 @@ static void add_up_others(const struct python_metrics *m, struct python_service 
 			continue;
 		(*cnt)++;
 		sum->threads += s->threads;
+		for (i = 0; i < PYTHON_MEMORY; i++)
+			sum->memory[i] += s->memory[i];
 		for (i = 0; i < PYTHON_VERSIONS; i++)
 			sum->by_version[i] += s->by_version[i];
+	}
+}
+
+static void put_memory(const struct python_metrics *m, const struct python_service *others,
+		       struct metrics_text *t)
+{
+	static const struct {
+		const char *name, *help;
+	} families[PYTHON_MEMORY] = {
+		[PYTHON_HELD] = { "tachbpf_python_memory_held_bytes",
+			"What processes still hold of the memory that they touched since they "
+			"are profiled, from sampled page faults." },
+		[PYTHON_RSS_ANON] = { "tachbpf_python_memory_anonymous_bytes",
+			"Anonymous memory of these processes as the kernel counts it (RssAnon)." },
+		[PYTHON_SWAPPED] = { "tachbpf_python_memory_swapped_bytes",
+			"Their memory that is swapped out (VmSwap)." },
+	};
+	const struct python_service *s;
+	size_t i;
+
+	for (i = 0; i < PYTHON_MEMORY && m->what & PYTHON_METRICS_MEMORY; i++) {
+		metrics_family(t, families[i].name, METRIC_GAUGE, families[i].help);
+		EACH_ROW(m, s) {
+			const struct metric_label label = { "service", s->name };
+
+			metrics_count(t, &label, 1,
+				      s == &m->other ? others->memory[i] : s->memory[i]);
+		}
 	}
 }
 
@@ -136,6 +174,7 @@ static void put_gauges(const struct python_metrics *m, struct metrics_text *t)
 
 		metrics_count(t, &label, 1, s == &m->other ? others.threads : s->threads);
 	}
+	put_memory(m, &others, t);
 	metrics_family(t, "tachbpf_agent_services_in_other", METRIC_GAUGE,
 		       "Services without metrics of their own (metrics.services): their time is "
 		       "in service \"other\".");

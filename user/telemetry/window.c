@@ -29,6 +29,9 @@ const struct window_kind_names window_kinds[WINDOW_KIND_CNT] = {
 	[WINDOW_OFF_CPU] = { "off_cpu", "nanoseconds", false },
 	[WINDOW_GIL_WAIT] = { "gil_wait", "nanoseconds", false },
 	[WINDOW_EXCEPTION] = { "exception", "nanoseconds", false },
+	/* The names of Go's heap profiles, which tools know. */
+	[WINDOW_ALLOC_SPACE] = { "alloc_space", "bytes", false },
+	[WINDOW_INUSE_SPACE] = { "inuse_space", "bytes", false },
 };
 
 const struct window_limits window_limits_default = {

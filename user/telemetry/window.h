@@ -22,6 +22,8 @@ enum window_kind {
 	WINDOW_OFF_CPU,		/* time off the CPUs */
 	WINDOW_GIL_WAIT,	/* time of waiting for the GIL */
 	WINDOW_EXCEPTION,	/* time in which an exception was handled or propagated */
+	WINDOW_ALLOC_SPACE,	/* bytes of memory that were touched for the first time */
+	WINDOW_INUSE_SPACE,	/* bytes of it that are held at the window's end */
 	WINDOW_KIND_CNT
 };
 

@@ -286,14 +286,29 @@ static void put_value_type(struct pprof *p, uint32_t field, uint32_t type, uint3
 	proto_end(&p->out, begin);
 }
 
+/* type, unit: of the profile's values, which of memory are bytes and stand for themselves. */
+static void put_period(struct pprof *p, enum window_kind kind, uint32_t type, uint32_t unit)
+{
+	bool memory = kind == WINDOW_ALLOC_SPACE || kind == WINDOW_INUSE_SPACE;
+
+	if (memory)
+		type = put_text(p, "space");
+	else if (kind != WINDOW_CPU) {
+		type = put_text(p, window_kinds[WINDOW_CPU].type);
+		unit = put_text(p, window_kinds[WINDOW_CPU].unit);
+	}
+	put_value_type(p, PROFILE_PERIOD_TYPE, type, unit);
+	proto_number(&p->out, PROFILE_PERIOD, memory ? 1 : p->args->period_ns);
+}
+
 static void put_head(struct pprof *p, enum window_kind kind)
 {
 	uint64_t begin_ns = window_begin_ns(p->w), end_ns = window_end_ns(p->w);
-	uint32_t type, unit, cpu, ns;
+	uint32_t type, unit;
 
 	put_text(p, "");
-	cpu = type = put_text(p, window_kinds[kind].type);
-	ns = unit = put_text(p, window_kinds[kind].unit);
+	type = put_text(p, window_kinds[kind].type);
+	unit = put_text(p, window_kinds[kind].unit);
 	if (p->two)
 		put_value_type(p, PROFILE_SAMPLE_TYPE, put_text(p, "samples"),
 			       put_text(p, "count"));
@@ -301,12 +316,7 @@ static void put_head(struct pprof *p, enum window_kind kind)
 	proto_number(&p->out, PROFILE_DEFAULT_TYPE, type);
 	proto_number(&p->out, PROFILE_TIME, begin_ns);
 	proto_number(&p->out, PROFILE_DURATION, end_ns > begin_ns ? end_ns - begin_ns : 0);
-	if (kind != WINDOW_CPU) {
-		cpu = put_text(p, window_kinds[WINDOW_CPU].type);
-		ns = put_text(p, window_kinds[WINDOW_CPU].unit);
-	}
-	put_value_type(p, PROFILE_PERIOD_TYPE, cpu, ns);
-	proto_number(&p->out, PROFILE_PERIOD, p->args->period_ns);
+	put_period(p, kind, type, unit);
 	put_mapping(p, ++p->mapping_cnt, string_of("python"), "");
 }
 

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * diff_side.h - what tachbpf diff compares: two files or recordings or, of memory, one at two
+ * moments. Only for cmd_diff.c.
+ */
+#ifndef TACHBPF_DIFF_SIDE_H
+#define TACHBPF_DIFF_SIDE_H
+
+#include "analysis/diff.h"
+#include "commands/options.h"
+#include "commands/profile_set.h"
+#include "formats/html/flamegraph.h"
+
+#define DIFF_TITLE_BYTES 512
+
+/* One of the two sides, A or B. */
+struct diff_side {
+	const char *path;
+	char title[DIFF_TITLE_BYTES];	/* the path; of two moments of a file, which one */
+	struct reader_args reader;
+	struct sample_filter_options filter;	/* the options'; nothing to free */
+	bool moment;			/* of memory, what is held at a moment */
+	struct profile_set set;
+	struct report *report;		/* for a table or JSON, else NULL */
+	struct flamegraph *graph;	/* for a flame graph, else NULL */
+	enum profile_unit unit;
+	unsigned int modes;		/* bits 1 << mode of the profiles whose mode is known */
+	double longest_s;		/* of the longest profile; 0: unknown */
+	size_t profile_cnt;
+};
+
+/*
+ * Read side i, 0 or 1. 0; -EIO: nothing could be read, and that was logged; -ENOMEM. The caller
+ * calls diff_side_free() in any case.
+ */
+int diff_side_read(struct diff_side *s, const struct diff_options *opts, size_t i);
+void diff_side_free(struct diff_side *s);
+
+/* The side's mode, "mixed" if it has several; NULL: unknown. */
+const char *diff_side_mode(const struct diff_side *s);
+
+/* Are both sides memory? */
+static inline bool diff_in_bytes(const struct diff_side sides[2])
+{
+	return sides[0].unit == UNIT_BYTES && sides[1].unit == UNIT_BYTES;
+}
+
+#endif
