@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 # From the lowest room to the highest. main.c, agent_main.c and elf_main.c are above all of them.
-ROOMS = ("base", "model", "worker", "elf", "unwind", "elf_helper", "cpython", "host", "native", "formats", "target", "resolve", "telemetry",
+ROOMS = ("base", "model", "worker", "elf", "unwind", "elf_helper", "cpython", "host", "native", "memory", "formats", "target", "heap", "resolve", "telemetry",
          "delivery", "recording", "capture", "analysis", "doctor", "config", "metrics", "exporters", "agent",
          "commands")
 SKELETON = "tachbpf.skel.h"

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * capture_program.c - a capture whose rate or conditions change while it runs, for test_rate.py and
- * test_set_filter.py.
+ * capture_program.c - a capture whose rate or conditions change while it runs, for test_rate.py,
+ * test_set_filter.py and test_collections.py.
  *
- * capture_program RATE cpu|wall [PID...]: these, or all processes, whose conditions may change.
- * Then words on standard input, each with one line of JSON as answer: "rate N", "pause", "resume",
- * "thin N" (all but the first PID), "filter [KIND TEXT]...", "sums". It ends at the end of the
- * input.
+ * capture_program RATE cpu|wall|mem [PID...]: these (with mem their children, too), or all
+ * processes, whose conditions may change. Then words on standard input, each with one line of JSON
+ * as answer: "rate N", "pause", "resume", "thin N" (all but the first PID), "sums",
+ * "filter [KIND TEXT]...". It ends at the end of the input.
  */
 #include <errno.h>
 #include <poll.h>
@@ -31,6 +31,7 @@ struct sums {
 	pid_t tgid;
 	uint64_t ticks, tick_ns, waits;
 	unsigned int begun, ended;
+	struct memory_collection collections[3];	/* by generation; duration_us of all */
 };
 
 struct summing {
@@ -70,6 +71,32 @@ static int add_event(struct observer *o, struct process *p, const struct event *
 	return 0;
 }
 
+static int add_memory(struct observer *o, struct process *p, const struct memory_event *ev)
+{
+	struct sums *sums = sums_of((struct summing *)o, process_tgid(p));
+	struct memory_collection *sum;
+
+	if (!sums || ev->change != MEMORY_COLLECTION)
+		return 0;
+	sum = &sums->collections[ev->collection.generation];
+	sum->runs += ev->collection.runs;
+	sum->collected += ev->collection.collected;
+	sum->uncollectable += ev->collection.uncollectable;
+	sum->duration_us += ev->collection.duration_us;
+	return 0;
+}
+
+static void print_collections(const struct memory_collection sums[3])
+{
+	int i;
+
+	for (i = 0; i < 3; i++)
+		printf("%s[%llu, %llu, %llu, %llu]", i ? ", " : "",
+		       (unsigned long long)sums[i].runs, (unsigned long long)sums[i].collected,
+		       (unsigned long long)sums[i].uncollectable,
+		       (unsigned long long)sums[i].duration_us);
+}
+
 static int count_begin(struct observer *o, struct process *p)
 {
 	struct sums *sums = sums_of((struct summing *)o, process_tgid(p));
@@ -95,18 +122,22 @@ static void print_sums(struct summing *s, struct capture *c)
 
 	capture_counts(c, &counts);
 	printf("{\"rate\": %u, \"delivered\": %llu, \"missed\": %llu, \"lost\": %llu, "
-	       "\"unselected\": %llu, \"orphans\": %llu, \"filter_ms\": %.3f, "
+	       "\"unselected\": %llu, \"orphans\": %llu, \"gc_done\": %llu, \"filter_ms\": %.3f, "
 	       "\"processes\": {", capture_rate(c), (unsigned long long)counts.bpf[CNT_TICK],
 	       (unsigned long long)counts.bpf[CNT_MISSED],
 	       (unsigned long long)counts.bpf[CNT_RING_FULL],
 	       (unsigned long long)counts.bpf[CNT_UNSELECTED],
-	       (unsigned long long)counts.orphans, s->filter_ms);
-	for (i = 0; i < s->cnt; i++)
+	       (unsigned long long)counts.orphans,
+	       (unsigned long long)counts.bpf[CNT_GC_DONE], s->filter_ms);
+	for (i = 0; i < s->cnt; i++) {
 		printf("%s\"%d\": {\"ticks\": %llu, \"tick_ns\": %llu, \"waits\": %llu, "
-		       "\"begun\": %u, \"ended\": %u}",
+		       "\"begun\": %u, \"ended\": %u, \"collections\": [",
 		       i ? ", " : "", s->of[i].tgid, (unsigned long long)s->of[i].ticks,
 		       (unsigned long long)s->of[i].tick_ns, (unsigned long long)s->of[i].waits,
 		       s->of[i].begun, s->of[i].ended);
+		print_collections(s->of[i].collections);
+		printf("]}");
+	}
 	printf("}}\n");
 }
 
@@ -202,16 +233,34 @@ static int loop(struct summing *s, struct capture *c)
 	return err;
 }
 
+/* A process; with a mode that follows memory its children, too. 0 or -errno. */
+static int add(struct capture *c, const struct record_mode_def *mode, pid_t tgid)
+{
+	int err = capture_add(c, tgid);
+
+	return err || !mode->memory ? err : capture_add_children(c, tgid);
+}
+
+static const struct record_mode_def *mode_of(const char *word)
+{
+	int i;
+
+	for (i = 0; i < RECORD_MODE_CNT; i++)
+		if (!strcmp(record_modes[i].name, word))
+			return &record_modes[i];
+	return &record_modes[RECORD_CPU];
+}
+
 int main(int argc, char **argv)
 {
 	static const struct observer_ops ops = {
-		.begin = count_begin, .event = add_event, .end = count_end,
+		.begin = count_begin, .event = add_event, .memory = add_memory,
+		.end = count_end,
 	};
 	static struct summing summing = { .observer.ops = &ops };
 	struct capture_args args = {
 		.rate_hz = argc > 1 ? strtoul(argv[1], NULL, 10) : 0,
-		.mode = &record_modes[argc > 2 && !strcmp(argv[2], "wall") ? RECORD_WALL :
-									   RECORD_CPU],
+		.mode = mode_of(argc > 2 ? argv[2] : "cpu"), .every_bytes = 64 * 1024,
 		.bursts = argc > 3, .all = argc <= 3, .filter_may_change = argc <= 3,
 		.event = SAMPLER_CLOCK, .sent_codes = SENT_SLOTS, .min_wait_ns = 1,
 		.identities = identities_new(inspector_names), .observer = &summing.observer,
@@ -221,7 +270,7 @@ int main(int argc, char **argv)
 
 	summing.first = argc > 3 ? strtol(argv[3], NULL, 10) : 0;
 	for (i = 3; !err && i < argc; i++)
-		err = capture_add(c, strtol(argv[i], NULL, 10));
+		err = add(c, args.mode, strtol(argv[i], NULL, 10));
 	if (!err)
 		err = capture_start(c);
 	if (!err) {

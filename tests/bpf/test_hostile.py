@@ -107,12 +107,17 @@ def test_the_honest_process_loses_nothing(ordeal):
         ordeal.summary, ordeal.stolen), slices=ordeal.least.slices).low
     high = noise.count_bound(ordeal.most.cpu_s, RATE, slices=ordeal.most.slices).high
     assert max(1, low) <= row["samples"] <= high, (low, high, row)
-    assert not row["unreadable"] and not lost_once_known(row)
+    # The traps' deep stacks fill the ring buffer within a second in which the machine does not
+    # run the recorder: these losses are counted above, and none may be when it runs alone.
+    losses = lost_once_known(row)
+    losses.pop("ring_full", None)
+    assert not row["unreadable"] and not losses
 
 
 @pytest.mark.truth
 def test_the_profiler_keeps_up_with_the_traps(ordeal):
     row = ordeal.rows[ordeal.honest]
+    assert not lost_once_known(row)
     # the traps keep the profiler busy: a name may be missing in one sample
     assert row["unresolved"] <= 0.1 * row["samples"]
     assert ordeal.summary["lost"]["ring_full"] == 0

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * fuzz_elf.c - two hostile ELF files through the ELF reader and what the dynamic linker does with
- * them (elf.h, elf_link.h), as the parser's functions DESCRIBE and LIBRARY call them. Input: u32
- * length of the executable, the executable, the library.
+ * them (elf.h, elf_link.h, elf_functions.h), as the parser's functions DESCRIBE, LIBRARY and
+ * FUNCTIONS call them. Input: u32 length of the executable, the executable, the library.
  */
 #include <limits.h>
 #include <stdlib.h>
@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "cpython/libc.h"
+#include "elf/elf_functions.h"
 #include "elf/elf_link.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -28,6 +29,22 @@ static int file_of(int *fd, const uint8_t *data, size_t size)
 static void check_end(const char *s, size_t size)
 {
 	if (strnlen(s, size) == size)
+		abort();
+}
+
+/* As the parser does for --allocations: what is found lies in the file. */
+static void find_functions(const struct elf_file *f)
+{
+	static const char *const names[] = { "malloc", "free", "_PyRuntime", "Py_BytesMain" };
+	uint64_t offsets[4];
+	int err = elf_functions_find(f, names, offsets, 4), found = 0, i;
+
+	for (i = 0; i < 4; i++) {
+		if (offsets[i] >= f->size && offsets[i])
+			abort();
+		found += !!offsets[i];
+	}
+	if (!err && !found)
 		abort();
 }
 
@@ -61,6 +78,7 @@ static void read_one(const struct elf_file *f, int fd)
 	elf_link_runpath(f, path, sizeof(path));
 	check_end(path, sizeof(path));
 	libc_self_below(fd, &below);
+	find_functions(f);
 }
 
 static void read_both(const struct elf_file *exe, const struct elf_file *lib)

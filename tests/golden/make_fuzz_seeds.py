@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Makes the seeds of tests/fuzz/fuzz_image.c, fuzz_resolver.c, fuzz_elf.c, fuzz_maps.c,
-fuzz_container_files.c, fuzz_process_ctx.c, fuzz_service.c, fuzz_native_record.c and fuzz_native_walk.c.
+fuzz_container_files.c, fuzz_process_ctx.c, fuzz_service.c, fuzz_native_record.c, fuzz_native_walk.c and
+fuzz_page_book.c.
 
     tests/golden/make_fuzz_seeds.py tests/golden
 
@@ -11,6 +12,7 @@ elf: a program and the library that it needs. maps: lists as the kernel prints t
 file of each kind. process_ctx: payloads of process contexts. service: a command line and an environment.
 native_record: machine code that calls Python, with entries, without, and cut off.
 native_walk: a process with two files, and stacks.
+page_book: lives of pages, of huge pages, moves; a worker's reply.
 """
 import json
 import os
@@ -265,12 +267,31 @@ def native_walk():
     yield walk(at(0), {32: at(5), 48: STACK + 2048, 53: STACK + 1024, 54: at(2, 0), 256: 0, 257: at(6)})
 
 
+def page_book():
+    """Steps of fuzz_page_book.c: what, page (2 bytes), weight or frame, stack or kind, three more."""
+    touch, answer, huge, move, new, whole, end = range(7)
+
+    def steps(*rows):
+        return b"".join(struct.pack("<BH5B", *row, *([0] * (7 - len(row)))) for row in rows)
+    yield steps((touch, 16, 15, 1, 7), (touch, 17, 15, 2, 7), (new, 0), (answer, 16, 5, 1, 255, 1),
+                (answer, 17, 6, 5, 255, 1), (touch, 16, 15, 3, 7), (answer, 16, 9, 1, 255, 1), (whole, 0),
+                (answer, 16, 0, 0, 255, 1), (touch, 16, 15, 1, 7), (end, 0))
+    yield steps((touch, 5120, 15, 1, 7), (touch, 8192, 15, 2, 7), (huge, 5120, 200, 0, 2, 9, 21), (whole, 0),
+                (huge, 8192, 100, 0, 5, 3, 21), (huge, 5120, 200, 0, 1, 9, 21), (answer, 5632, 0, 0, 255, 1))
+    yield steps((touch, 64, 15, 1, 7), (answer, 64, 5, 1, 255, 1), (touch, 65, 15, 2, 7), (move, 64, 4, 0, 2),
+                (answer, 512, 5, 1, 255, 1), (touch, 64, 15, 3, 7), (answer, 64, 6, 1, 255, 1), (whole, 0),
+                (answer, 513, 0, 0, 255, 1), (end, 7), (touch, 90, 15, 1, 7))
+    states = b"".join(struct.pack("<QQBB3HII", 0, 7, kind, 0, 0, 0, 0, 0, 0) for kind in (0, 1))
+    yield struct.pack("<3QiIII", 9, 4096, 0, 0, len(states) // 32, 1, 0) + states
+
+
 def main(golden):
     seeds = {"fuzz_elf": list(elves()), "fuzz_maps": list(maps()),
              "fuzz_container_files": list(container_files()),
              "fuzz_process_ctx": list(process_ctx()), "fuzz_service": list(service()),
              "fuzz_native_record": list(native_records()),
              "fuzz_native_walk": list(native_walk()),
+             "fuzz_page_book": list(page_book()),
              "fuzz_image": list(images()), "fuzz_resolver": [
         resolver(11, ("/srv/spam.py", "eggs", "Spam.eggs")),
         resolver(12, ("/srv/\u6f22.py", "eggs", "\U0001f600.eggs")),

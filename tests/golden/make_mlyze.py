@@ -78,7 +78,8 @@ def sums(events):
     return answer, sets, stacks
 
 
-def make(name, start, events, stacks, files, functions, order=("stack_traces", "files", "functions")):
+def make(name, start, events, stacks, files, functions, order=("stack_traces", "files", "functions"),
+         pid=0, comm=None, tids=None):
     sections = {
         "stack_traces": {str(k): [{"file_id": f, "line": line, "func_id": g} for f, line, g in frames]
                          for k, frames in stacks.items()},
@@ -94,11 +95,60 @@ def make(name, start, events, stacks, files, functions, order=("stack_traces", "
             time, _, _, size, stack, thread = events[i]
             frames = [place(functions[g], files[f], line) for f, line, g in stacks[stack][::-1]]
             if size:
-                rows.append((thread, time, size, frames))
-        write(HERE / f"{name}.{value}.txt", [("bytes", 0, None, rows)])
+                rows.append(((tids or {}).get(thread, thread), time, size, frames))
+        write(HERE / f"{name}.{value}.txt", [("bytes", pid, comm, rows)])
+
+
+MIB = 1 << 20
+UTC = 1_700_000_000 * 10**6     # the recording's start
+
+
+class Marks:
+    """MARKER events, whose names are functions of the metadata."""
+
+    def __init__(self, functions):
+        self.functions = functions
+
+    def __call__(self, time, text):
+        at = max(self.functions) + 1
+        self.functions[at] = f"tachbpf {text}"
+        return time, MARKER, at
+
+
+def grown(seconds=60):
+    """
+    A recording as tachbpf makes it: leak() keeps 64 KiB more each second, cache() 1 MiB of its own, replaced
+    each second, start() 8 MiB from the first second on, early() 4 MiB until half time. Thread 1 leaks.
+    """
+    files = {0: "/srv/app.py", 1: "/srv/lib.py"}
+    functions = {0: "main", 1: "leak", 2: "cache", 3: "start", 4: "early"}
+    stacks = {0: [(0, 5, 0), (1, 10, 1)], 1: [(0, 6, 0), (1, 20, 2)], 2: [(0, 2, 0), (0, 30, 3)],
+              3: [(0, 3, 0), (1, 40, 4)]}
+    mark = Marks(functions)
+    events = [mark(UTC, "recording mode=sampled every=65536 min=0 interval_us=1000000 version=1"),
+              mark(UTC, "process pid=4242 comm=my%20app python=3.11.2 container=web command=python3%20app.py"),
+              mark(UTC, "thread n=0 tid=4242 name=main"), mark(UTC, "thread n=1 tid=4250 name=leaker-%C3%BC"),
+              mark(UTC, "check rss_anon=1000000 swapped=0 held=0 unchecked=0"),
+              (UTC + 1000, ALLOC, 0x10000000, 8 * MIB, 2, 0), (UTC + 2000, ALLOC, 0x20000000, 4 * MIB, 3, 0)]
+    for i in range(1, seconds + 1):
+        now = UTC + i * 10**6
+        events += [(now - 500000, ALLOC, 0x30000000 + i * 65536, 65536, 0, 1)]
+        if i > 1:
+            events += [(now - 400000, FREE, 0x40000000 + (i - 1) * MIB)]
+        events += [(now - 300000, ALLOC, 0x40000000 + i * MIB, MIB, 1, 0)]
+        if i == seconds // 2:
+            events += [(now - 200000, FREE, 0x20000000)]
+        held = 9 * MIB + i * 65536 + (4 * MIB if i < seconds // 2 else 0)
+        events += [mark(now, f"check rss_anon={1000000 + held + 100000} swapped=4096 held={held} unchecked=8192")]
+        if i % 20 == 0:
+            events += [mark(now, "gc generation=2 runs=1 uncollectable=3 duration_us=1500"), (now, GC, 100, 0)]
+    end = UTC + seconds * 10**6 + 5
+    events += [mark(end, "lost cause=allocs_ring_full cnt=7"), mark(end, "end exited=0")]
+    make("grown", UTC, events, stacks, files, functions, pid=4242, comm="my app", tids={0: 4242, 1: 4250})
 
 
 def main():
+    grown()
     files, functions = {0: "/path/to/file.py", 1: "/other.py"}, {0: "main", 1: "process_data", 2: "mark <me>"}
     stacks = {0: [(0, 42, 0), (1, 123, 1)], 1: [(0, 7, 0)], 2: []}
     events = [(1000, ALLOC, 0x10, 100, 0, 1), (1005, ALLOC, 0x20, 50, 1, 2), (1005, MARKER, 2),

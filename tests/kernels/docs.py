@@ -12,7 +12,8 @@ PAGE = HERE.parent.parent / "docs" / "kernels.md"
 BEGIN = "<!-- written by make check-kernels ALL=1 DOCS=1 -->\n"
 END = "<!-- end -->\n"
 STEPS = {"doctor": "`doctor`", "command": "`--`", "one_pid": "`-p`", "everything": "`-a`",
-         "chosen": "`--cgroup` ...", "waiting": "`-m offcpu --kernel`", "native": "`--native`"}
+         "chosen": "`--cgroup` ...", "waiting": "`-m offcpu --kernel`", "native": "`--native`",
+         "memory": "`-m mem`"}
 RESULTS = {True: "works", False: "**fails**", None: "not run"}
 
 

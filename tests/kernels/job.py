@@ -199,6 +199,22 @@ def native(pythons):
     return dict(done, truth={"phases": truth["phases"]}, read=read_back(out))
 
 
+def memory(pythons):
+    """-m mem: what functions hold, also what was moved."""
+    out = SCRATCH + "/memory.mlyze"
+    with Target(pythons[0], SCRATCH, name="memory", program="hoard.py") as target:
+        argv = ["-p", target.pid, "-m", "mem", *CLOCK, "--json", "-o", out]
+        with Recording(argv) as recording:
+            recording.wait_recording(timeout=90)
+            target.go()
+            target.expect("done", 240)
+            done = ended(recording.stop())
+    said = tachbpf("mem", "--json", "--limit", "0", out)
+    return dict(done, truth=json.loads(target.truth_path.read_text()),
+                rows=json.loads(said.stdout)["rows"] if not said.returncode else [],
+                read={"verify": said.returncode, "verify_says": said.stderr})
+
+
 def cycles(pythons):
     """-e cycles: the hardware's counter, where there is one."""
     out = SCRATCH + "/cycles.tach"
@@ -231,7 +247,7 @@ def kernel_log():
     return lines
 
 
-STEPS = (doctor, command, one_pid, everything, chosen, waiting, native, cycles)
+STEPS = (doctor, command, one_pid, everything, chosen, waiting, native, memory, cycles)
 
 
 def do(step, pythons):

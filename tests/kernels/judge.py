@@ -6,6 +6,7 @@ milliseconds: shares are compared with what the target measured, and ticks with 
 had, by the bounds of noise.py, both knowing how many ticks the recorder says it missed.
 """
 import json
+import os
 import re
 from collections import Counter
 from dataclasses import dataclass, field
@@ -26,7 +27,8 @@ GROWTH = 1.20           # of the instructions that the verifier looked at
 MAY_LOSE = {"late_discovery": 100}
 # Of the summary's ticks: all others are ways a tick can end.
 NO_ENDS = ("delivered", "missed", "expected", "source", "without_stack", "received", "cpus")
-STEPS = ("doctor", "command", "one_pid", "everything", "chosen", "waiting", "native", "cycles")
+STEPS = ("doctor", "command", "one_pid", "everything", "chosen", "waiting", "native", "memory",
+         "cycles")
 # The kernel's, of things that are wrong; emulation under load does make it complain of time.
 WRONG = re.compile(r"WARNING:|BUG:|Oops|general protection|KASAN|deadlock|refcount_t")
 SLOW = re.compile(r"soft lockup|clocksource|hrtimer: interrupt took|rcu")
@@ -259,6 +261,18 @@ def judge_native(v, facts, result, profiles):
     v.check("native", "nearly all are whole", cut.total() <= 0.05 * len(late), cut)
 
 
+def judge_memory(v, facts, result, profiles):
+    """Bytes by function: of so many pages one in so many has a stack. What is moved stays held."""
+    if not check_run(v, "memory", facts):
+        return
+    page, every = os.sysconf("SC_PAGESIZE"), facts["summary"]["memory"]["every_bytes"]
+    for name, size in facts["truth"].items():
+        held = sum(r["held"] for r in facts["rows"] if r["function"] == name)
+        chosen = noise.proportion_bound(size / page, page / every)
+        v.check("memory", f"{name} holds what it keeps",
+                held / size * page / every in chosen, f"{held} of {size}")
+
+
 def judge_cycles(v, facts, result, profiles):
     """How many come is the emulator's affair; of what they tell, nothing is."""
     if result["machine"] not in CYCLES:
@@ -283,7 +297,7 @@ def judge_cycles(v, facts, result, profiles):
 JUDGES = {"doctor": judge_doctor, "command": judge_command, "one_pid": judge_one_pid,
           "everything": judge_everything, "chosen": judge_chosen,
           "waiting": judge_waiting, "native": judge_native,
-          "cycles": judge_cycles}
+          "memory": judge_memory, "cycles": judge_cycles}
 
 
 def judge_budget(v, recorded):

@@ -117,6 +117,23 @@ def test_what_native_needs(root, for_anyone, monkeypatch):
     assert "kptr_restrict" in verdict(found, "kernel's functions")["fix"]
 
 
+def test_what_memory_needs(root, for_anyone):
+    names = ("page faults", "pages", "moves of memory", "huge pages", "--allocations")
+    found = doctor()
+    for name in names:
+        assert verdict(found, name)["group"] == "--mode mem"
+        assert verdict(found, name)["verdict"] == "ok", verdict(found, name)
+    # whether a page is another one is for CAP_SYS_ADMIN to see, and recording works without it
+    found = doctor(nobody("bpf", "perfmon", "sys_ptrace"), program=for_anyone)
+    assert verdict(found, "pages")["verdict"] == "off"
+    assert "CAP_SYS_ADMIN" in verdict(found, "pages")["fix"]
+    assert verdict(found, "page faults")["verdict"] == "ok"
+    # without any right
+    found = doctor(nobody(), status=1, program=for_anyone)
+    assert verdict(found, "page faults")["verdict"] == "off"
+    assert verdict(found, "--allocations")["verdict"] == "note"
+
+
 def test_a_helper_that_others_can_change_is_not_started(root, for_anyone, scratch, monkeypatch):
     helper = scratch / "elf-of-all"
     helper.write_text("#!/bin/sh\n")

@@ -24,6 +24,8 @@ BITS = {"CAP_DAC_READ_SEARCH": 2, "CAP_SYS_PTRACE": 19, "CAP_SYS_ADMIN": 21, "CA
         "CAP_BPF": 39, "CAP_CHECKPOINT_RESTORE": 40}
 LASTING = {"tachbpf", "tachbpf-keeper", "tachbpf-reader", "tachbpf-inspect", "tachbpf-parser"}
 OF_NATIVE = {"tachbpf-opener", "tachbpf-cache", "tachbpf-tables", "tachbpf-names"}
+KEEPER_OF_MEMORY = "tachbpf-keeper --mode mem"
+OF_MEMORY = {KEEPER_OF_MEMORY, "tachbpf-pages", "tachbpf-keeper --allocations", "tachbpf-prober"}
 NOBODY, SOMEBODY = 65534, 54321
 # Not nobody, for whose files workers wait in other tests (test_fuse.py): each user may block two.
 ORDINARY = 54323
@@ -46,11 +48,17 @@ def by_name(pid):
 
 
 def when_all_are_there(pid, more=frozenset()):
-    """Each is in its jail: it was forked with its parent's rights, and gave up what it does not need."""
+    """
+    Each is in its jail: it was forked with its parent's rights and filters, gives up the rights that it does not need,
+    and then adds a filter of its own.
+    """
     end = time.monotonic() + TIMEOUT
     while True:
         found = by_name(pid)
-        if LASTING | more <= set(found) and all(f["NoNewPrivs"] == "1" for f in found.values()):
+        filters = {its["Pid"]: int(its["Seccomp_filters"]) for its in found.values()}
+        if LASTING | more <= set(found) and all(
+                its["NoNewPrivs"] == "1" and (name == "tachbpf" or filters[its["Pid"]] > filters.get(its["PPid"], 0))
+                for name, its in found.items()):
             return found
         assert time.monotonic() < end, sorted(found)
         time.sleep(0.01)
@@ -72,18 +80,22 @@ def expect_table(found, rows):
         assert its["Seccomp"] == ("2" if rows[name]["filter"] else "0"), name
 
 
-@pytest.mark.parametrize("options", [["-a"], ["-a", "-m", "wall"], ["-a", "--native"]],
-                         ids=["cpu", "wall", "native"])
+@pytest.mark.parametrize("options", [["-a"], ["-a", "-m", "wall"], ["-a", "--native"], ["-a", "-m", "mem"]],
+                         ids=["cpu", "wall", "native", "mem"])
 def test_each_process_has_what_doctor_says(scratch, out, python, options):
     with Target(python, scratch, "shares=600") as target, \
             Recording([*options, "-o", out / "x", "--json"]) as recording:
         recording.wait_recording()
         target.go()
-        found = when_all_are_there(recording.process.pid, OF_NATIVE if "--native" in options else set())
+        found = when_all_are_there(recording.process.pid, OF_NATIVE if "--native" in options else
+                                   {"tachbpf-pages"} if "mem" in options else set())
         succeeded(recording.stop())
     rows = table()
-    assert set(rows) == LASTING | {"tachbpf-walker"} | OF_NATIVE
+    assert set(rows) == LASTING | {"tachbpf-walker"} | OF_NATIVE | OF_MEMORY
     assert OF_NATIVE.isdisjoint(found) == ("--native" not in options)
+    assert ("tachbpf-pages" in found) == ("mem" in options)
+    if "mem" in options:
+        rows["tachbpf-keeper"] = rows[KEEPER_OF_MEMORY]
     assert [n for n, row in rows.items() if not row["filter"]] == ["tachbpf"]
     expect_table(found, rows)
     # files are looked at with nobody's rights beside the capabilities, not with root's: only our own
@@ -140,7 +152,7 @@ def test_workers_may_open_what_the_hard_limit_allows(out):
 def test_text_of_doctor_names_them(root):
     text = succeeded(tachbpf("doctor")).stdout
     section = text.split("processes of a recording\n")[1].split("\nPythons that run")[0]
-    assert [line.split()[0] for line in section.splitlines()] == list(table())
+    assert [line.strip().split("  ")[0] for line in section.splitlines()] == list(table())
     assert "capabilities: none; system calls are filtered" in section
 
 

@@ -103,8 +103,8 @@ def test_a_target_that_exits_midway_is_kept_and_ends_the_recording(scratch, pyth
     # a second in its functions, and a little before
     assert profile.replayed == finished.summary["samples"]
     assert profile.replayed >= noise.least(1, 999, away(finished.summary))
-    # the rest is before Python begins and after it has ended
-    assert all(s.frames[-1].func == "<module>" for s in inside_python(profile.samples))
+    # the rest is before Python begins and after it has ended; threading._shutdown() comes between
+    assert {s.frames[-1].func for s in inside_python(profile.samples)} <= {"<module>", "_shutdown"}
     assert len(inside_python(profile.samples)) >= noise.least(1, 999, away(finished.summary))
 
 

@@ -23,6 +23,8 @@ RATE = 999
 BURN = "while True: pass"
 BRIEF = "sum(range(3000000))"
 POD = "0b4c8a3e-51d2-4f0e-9a86-7d1f3f0a2c55"
+# Of a stack's column: hostile programs of other tests may run beside, with long names.
+csv.field_size_limit(1 << 26)
 
 
 @contextlib.contextmanager
@@ -122,7 +124,9 @@ def test_gone_within_a_second_and_named(mixed):
         row, member = next((p, m) for p, m in everyone(summary) if m["pid"] in found)
         assert member["ns_pid"] == 1 and member["uid"] == 0
         assert row["container"]["image"] == IMAGE
-    assert not lost_of_short_lives(summary), summary["lost"]
+    # Other tests' hostile programs may run beside, outside of containers.
+    others = [p for p in summary["processes"] if not p["container"]]
+    assert not lost_of_short_lives(summary, others), summary["lost"]
 
 
 def test_root_frames_of_merged_files(mixed, oracle):

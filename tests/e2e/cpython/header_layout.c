@@ -163,6 +163,19 @@ static void runtime(void)
 #if !defined(Py_GIL_DISABLED) || PY_VERSION_HEX >= 0x030f0000
 	IS("interp_gc_collecting", gc.collecting);
 #endif
+	IS("interp_gc_stats", gc.generation_stats);
+#if PY_VERSION_HEX >= 0x030f0000
+	PRINT("gc_stats_how", 2);
+	PRINT("gc_young_items", GC_YOUNG_STATS_SIZE);
+	PRINT("gc_old_items", GC_OLD_STATS_SIZE);
+	_Static_assert(offsetof(struct gc_stats, update_seq) ==
+		       64 * (GC_YOUNG_STATS_SIZE + 2 * GC_OLD_STATS_SIZE) + 24, "rings");
+	_Static_assert(offsetof(struct gc_generation_stats, collections) == 16 &&
+		       offsetof(struct gc_generation_stats, duration) == 48 &&
+		       sizeof(struct gc_generation_stats) == 64, "an item");
+#else
+	PRINT("gc_stats_how", 1);
+#endif
 #ifdef Py_GIL_DISABLED
 	PRINT("gc_by_frame", 1);
 #else

@@ -96,9 +96,12 @@ static void runtime(void)
 #endif
 #if PY_VERSION_HEX >= 0x03090000
 	IS("interp_gc_collecting", gc.collecting);
+	IS("interp_gc_stats", gc.generation_stats);
 #elif PY_VERSION_HEX >= 0x03070000
+	RT("rt_gc_stats", gc.generation_stats);
 	RT("rt_collecting", gc.collecting);
 #endif
+	PRINT("gc_stats_how", 1);
 	PRINT("gc_by_frame", 0);
 	IS("interp_modules", modules);
 }

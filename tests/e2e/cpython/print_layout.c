@@ -22,13 +22,14 @@ static void print_layout(const struct cpython_image *img)
 	L(co_firstlineno); L(co_version); L(co_filename); L(co_name); L(co_qualname);
 	L(co_linetable); L(co_code); L(interp_id);
 	L(interp_next); L(interp_threads_head); L(interp_gc_collecting); L(interp_gc_frame);
-	L(interp_epoch);
+	L(interp_epoch); L(interp_gc_stats); L(gc_stats_how); L(gc_young_items); L(gc_old_items);
 	L(gil_how); L(skip_owner); L(end_shim); L(code_tag_mask);
 	L(fr_tlbc_index); L(co_tlbc); L(interp_threads_main); L(gc_by_frame);
 	PRINT("rt_interp_head", img->rt.interp_head);
 	PRINT("rt_tss_key", img->rt.tss_key);
 	PRINT("rt_gil", img->rt.gil);
 	PRINT("rt_collecting", img->rt.collecting);
+	PRINT("rt_gc_stats", img->rt.gc_stats);
 	PRINT("fr_base", img->layout.fr_base);
 	L(lasti_unit); L(tss_flag); L(ts_datastack); L(ts_cframe); L(ts_status);
 	L(foreign_ids); L(fr_is_entry); L(fr_object); L(fo_data);

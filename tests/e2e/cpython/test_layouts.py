@@ -58,12 +58,12 @@ def compare(want, got):
             wrong.append("%s: headers %d, layout.c %d" % (name, value, got[name]))
     # What the headers of this version do not have must be marked so.
     for name in ("cframe_frame", "co_version", "rt_gil", "rt_tss_key", "ts_gil",
-                 "fr_tlbc_index", "co_tlbc", "rt_collecting", "rt_main_thread", "fr_is_entry",
+                 "fr_tlbc_index", "co_tlbc", "rt_collecting", "rt_gc_stats", "rt_main_thread", "fr_is_entry",
                  "ts_cframe", "ts_status", "ts_exc_info", "fr_object", "fo_data"):
         if name not in want and got[name] != NO_OFF:
             wrong.append("%s: not in the headers, layout.c %d" % (name, got[name]))
-    for name in ("interp_epoch", "interp_gc_frame", "interp_gc_collecting", "interp_threads_main",
-                 "interp_id"):
+    for name in ("interp_epoch", "interp_gc_frame", "interp_gc_collecting", "interp_gc_stats",
+                 "interp_threads_main", "interp_id"):
         if name not in want and got[name] != NO_OFF32:
             wrong.append("%s: not in the headers, layout.c %d" % (name, got[name]))
     assert not wrong, "\n".join(wrong)

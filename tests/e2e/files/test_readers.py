@@ -147,7 +147,7 @@ SUMS = [("allocations", "count"), ("allocated_bytes", "allocated"), ("live_bytes
 @pytest.mark.parametrize("trace", TRACES, ids=ids(TRACES))
 def test_mem(trace):
     want = json.loads(trace.with_suffix(".sums.json").read_text())
-    got = json.loads(good("mem", "--json", "--limit", 0, trace))["files"][0]
+    got = json.loads(good("mem", "--json", "--limit", 0, "--by", "stack", trace))["files"][0]
     assert got["valid"] is True
     assert {key: got[key] for key in want["total"]} == want["total"]
     for row in got["rows"]:

@@ -18,7 +18,7 @@ from processes import TIMEOUT
 COMMANDS = ("record", "info", "report", "replay", "mem", "convert", "merge", "split", "diff", "gil",
             "recover", "doctor", "ps")
 CAPTURE = GOLDEN / "cpu_raw.bin"
-MEMORY = TESTS / "golden" / "mlyze" / "random.mlyze"
+MEMORY = TESTS / "golden" / "mlyze" / "grown.mlyze"
 
 
 # ---- help, and what was meant ----
@@ -93,7 +93,7 @@ def wide(tmp_path):
 @pytest.mark.parametrize("argv", [
     ["info"], ["report"], ["report", "--by", "line"], ["report", "--by", "process"],
     ["report", "--by", "thread"], ["report", "--by", "container"], ["gil"], ["diff"], ["mem"],
-    ["mem", "--by", "file"], ["mem", "--by", "function"], ["ps"], ["doctor"]], ids=" ".join)
+    ["mem", "--by", "file"], ["mem", "--by", "function"], ["mem", "--leaks"], ["ps"], ["doctor"]], ids=" ".join)
 def test_nothing_is_wider_than_80_columns(wide, monkeypatch, argv):
     monkeypatch.chdir(wide)
     paths = {"ps": [], "doctor": [], "mem": [MEMORY], "diff": [CAPTURE, CAPTURE]}.get(argv[0], ["."])

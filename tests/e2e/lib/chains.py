@@ -165,6 +165,11 @@ def is_ours(frame):
     return None
 
 
+def is_unanswered(frame):
+    """Code of the chains' module whose name did not come in time: the recorder waits, but not for ever."""
+    return native_frames.kind(frame) == NATIVE and frame.func == native_frames.library(frame) == "chains.so"
+
+
 def may_stand(frame, before):
     """Between two functions of a chain."""
     if before == NOTHING or native_frames.kind(frame) != NATIVE:
@@ -172,11 +177,16 @@ def may_stand(frame, before):
     return before == INTERPRETER or not native_frames.is_interpreter(frame)
 
 
-RIGHT, WRONG, CUT = "right", "wrong", "cut"
+RIGHT, WRONG, CUT, UNNAMED = "right", "wrong", "cut", "unnamed"
 
 
 def judge(stack, row):
-    """(verdict, why) of a stack, innermost first. CUT: right as far as the machine code goes."""
+    """(verdict, why) of a stack, innermost first. CUT: right as far as the machine code goes.
+
+    UNNAMED: nobody can judge it.
+    """
+    if any(map(is_unanswered, stack)):
+        return UNNAMED, None
     said = [i for i, f in enumerate(stack) if native_frames.cause(f)]
     if said:
         return judge_cut(stack, said[0], row)
@@ -226,8 +236,9 @@ class Judged:
                     self.cut_by[why] += 1
                 elif verdict == WRONG:
                     self.examples[chain.chain, why, sample.frames] += 1
-        self.points = sum(self.verdicts.values())
+        self.points = sum(self.verdicts.values()) - self.verdicts[UNNAMED]
         self.wrong, self.cut = self.verdicts[WRONG], self.verdicts[CUT]
+        self.unnamed = self.verdicts[UNNAMED]
 
     def report(self, number=4):
         lines = [f"{dict(self.verdicts)}, cut by {dict(self.cut_by)}"]

@@ -193,6 +193,11 @@ class Embedder:
         """How -> Swapped."""
         return {s.how: s for s in (Swapped(w[1:]) for w in self.said if w[0] == "swapped")}
 
+    def starved(self):
+        """Tid -> seconds for which by_hand.py's sleeps were too short: until a thread is asleep, it may
+        have to wait for a CPU, and the end of a sleep is a point in time."""
+        return {int(w[1]): int(w[2]) / 1e9 for w in self.said if w[0] == "starved"}
+
     def leave(self):
         self.process.stdin.close()
         assert self.process.wait(TIMEOUT) == 0

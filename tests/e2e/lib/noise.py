@@ -113,6 +113,27 @@ def most_bound(n, p, risk=RISK):
     return n * _farthest(n, p, 0.0, math.log(1 / risk))
 
 
+def bytes_bound(size, every, risk=RISK):
+    """How many bytes sampled page faults may find where there were so many, one fault for `every`.
+
+    Several clocks of a CPU count faults (user/capture/fault_period.h), with periods that are uniform within
+    JITTER; a sampled fault weighs its clock's period, all clocks together `every` on average. Where
+    others' faults come in between at will, it is a matter of chance which fault is sampled: a sum of
+    weights of at most (1 + JITTER) * every, whose variance is that of a Poisson count and the weights' own
+    (Bennett's inequality). Faults that follow one another are sampled more evenly.
+    """
+    most, variance = (1 + JITTER) * every, size * every * (1 + SPREAD ** 2)
+    if not size:
+        return Bound(0.0, 0.0)
+    near, far = 0.0, size + 4 * most * _nats(risk)
+    for _ in range(60):
+        off = (near + far) / 2
+        u = most * off / variance
+        enough = variance / most ** 2 * ((1 + u) * math.log1p(u) - u) > _nats(risk)
+        near, far = (near, off) if enough else (off, far)
+    return Bound(max(0.0, size - far), size + far)
+
+
 def samples_needed(p, risk=RISK):
     """Of so many samples at least one is in a function with the share p."""
     return math.ceil(math.log(risk) / math.log1p(-p)) if p < 1 else 1

@@ -34,6 +34,13 @@ def family(pid):
     return found
 
 
+def stat_of(pid):
+    """/proc/PID/stat; empty if the process has ended."""
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/stat").read_text()
+    return ""
+
+
 def cpu_s(pid):
     """CPU seconds a process has had, from the kernel's own exact count."""
     total = 0

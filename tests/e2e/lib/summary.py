@@ -18,12 +18,14 @@ def lost_once_known(summary):
     return {cause: n for cause, n in lost(summary).items() if cause != "late_discovery"}
 
 
-def lost_of_short_lives(summary):
+def lost_of_short_lives(summary, others=()):
     """Those, but for ticks in the copying of a page at its first write after a fork, when
     nobody can read it: of processes of 8 ms that were forked 0.03 % on average, 0.13 % at
-    worst; chance makes more of few samples."""
+    worst; chance makes more of few samples. others: rows of processes that may lose them."""
     losses = lost_once_known(summary)
-    if losses.get("thread_state_unreadable", 0) <= noise.few_bound(summary["samples"], 0.0013):
+    unreadable = losses.get("thread_state_unreadable", 0) - \
+        sum(row["lost"].get("thread_state_unreadable", 0) for row in others)
+    if unreadable <= noise.few_bound(summary["samples"], 0.0013):
         losses.pop("thread_state_unreadable", None)
     return losses
 

@@ -14,14 +14,16 @@ from processes import TIMEOUT, kill
 class Target:
     """A behaviour of targets/ running under one interpreter; use as a context manager."""
 
-    def __init__(self, interpreter, scratch, *plan, cpu=None, name="target", program="run.py"):
+    def __init__(self, interpreter, scratch, *plan, cpu=None, name="target", program="run.py",
+                 env=None):
         self.interpreter = interpreter
         self.truth_path = Path(scratch) / f"{name}-{interpreter.name}-{os.urandom(3).hex()}.json"
         argv = interpreter.command(Path(scratch) / "targets" / program, self.truth_path, *plan)
         if cpu is not None:
             argv = ["taskset", "-c", str(cpu), *argv]
         self.process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        text=True, start_new_session=True)
+                                        text=True, start_new_session=True,
+                                        env=dict(os.environ, **(env or {})))
         note(argv, pid=self.process.pid, files=[self.truth_path])
 
     def __enter__(self):

@@ -5,6 +5,7 @@ targets/chains plays chains of functions that make machine code's unwinding hard
 each leaf worked; lib/chains.py says what the stack of that time is.
 """
 import contextlib
+import time
 
 import pytest
 
@@ -12,7 +13,7 @@ import chains
 import native_frames
 import noise
 from present import covered
-from processes import TIMEOUT
+from processes import TIMEOUT, family, stat_of
 from recording import Recording, succeeded
 from summary import files
 from target import Target
@@ -32,8 +33,23 @@ UNTOLD = {"musl": chains.SIGNALS + "kqQt"}
 EVAL = "_PyEval_EvalFrameDefault"
 
 
+def wait_for_tables(pid):
+    """Until the recorder's helper has built the tables that the samples so far have asked for: it
+    sleeps whenever it is looked at. It has a low priority: on a busy machine it takes long."""
+    end, asleep = time.monotonic() + TIMEOUT, 0
+    while asleep < 20:
+        assert time.monotonic() < end, "tables are not ready"
+        states = [stat.rpartition(")")[2].split()[0] for stat in map(stat_of, family(pid))
+                  if "(tachbpf-tables)" in stat]
+        asleep = asleep + 1 if states == ["S"] else 0
+        time.sleep(0.1)
+
+
 def record(interpreters, scratch, out, option, played, work_ms=WORK_MS, more=()):
-    """One recording. Interpreter name -> its truth, and pid -> file."""
+    """One recording. Interpreter name -> its truth, and pid -> file. Tables are ready in the second
+    half of what is played."""
+    half = len(played) // 2
+    played = [*played[:half], "half", *played[half:]]
     with contextlib.ExitStack() as stack:
         targets = [stack.enter_context(Target(
             i, scratch, chains.build(i, scratch), work_ms, *played, name="chains",
@@ -43,6 +59,11 @@ def record(interpreters, scratch, out, option, played, work_ms=WORK_MS, more=())
             Recording(["-p", pids, "-r", str(RATE), "-o", out, "--json", "--no-sample-limit",
                        option, *more]))        # a stall of the machine cuts no stack
         recording.wait_recording()
+        for target in targets:
+            target.go()
+        for target in targets:
+            target.expect("half", TIMEOUT)
+        wait_for_tables(recording.process.pid)
         for target in targets:
             target.go()
         truths = {t.interpreter.name: t.wait_done(timeout=TIMEOUT) for t in targets}
@@ -107,7 +128,7 @@ def skip_outermost_of_musl(played, interpreter):
 @pytest.mark.truth
 def test_of_a_thousand_none_is_wrong(played, interpreter):
     seen = played.judged(interpreter)
-    assert seen.points >= MIN_POINTS and not seen.wrong, seen.report()
+    assert seen.points >= MIN_POINTS and not seen.wrong and not seen.unnamed, seen.report()
 
 
 def test_nearly_all_are_whole(played, interpreter):

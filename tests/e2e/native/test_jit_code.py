@@ -17,7 +17,7 @@ from recording import Recording, succeeded
 from summary import files
 
 RATE = 999
-JIT = "JIT code"
+JIT, TIME_LIMIT = "JIT code", "time limit"
 
 
 @contextlib.contextmanager
@@ -53,15 +53,20 @@ def test_code_in_no_file_ends_the_machine_codes_part(named, python, scratch, out
     argv = python.command(TARGETS / "jit_code.py", 600, *["map"] * named)
     samples = recorded(argv, out, oracle, "burn_below_code", "--native=full")
     assert len(samples) > 100
+    seen = 0
     for sample in samples:
         assert python_names(sample) == ["burn_below_code", "call_code", "main", "<module>"]
+        if native_frames.causes(sample) == [TIME_LIMIT]:    # the machine had other work in the midst of it
+            continue
         assert native_frames.causes(sample) == [JIT], sample
+        seen += 1
         mark = next(i for i, f in enumerate(sample.frames) if native_frames.cause(f))
         code = sample.frames[mark - 1]
         assert native_frames.kind(code) == NATIVE and native_frames.library(code) == "JIT"
         assert (code.func == "made_up_code") == named, code
         assert "call_code" in [f.func for f in sample.frames[mark:]]
         assert "burn_below_code" in [f.func for f in sample.frames[:mark]]
+    assert seen > len(samples) / 2
 
 
 HOT = """

@@ -278,3 +278,63 @@ def test_a_retry_needs_a_reason_and_is_counted(tmp_path, monkeypatch, capsys):
     judge, asked = failing(0)
     noise.retry_once("t", lambda: 5, judge, lambda r: "never asked")
     assert len((tmp_path / "tally").read_text().splitlines()) == 2
+
+
+# ---- bytes ----
+
+PAGES = 16                  # in a distance
+CLOCKS = 3
+
+
+class FaultClock:
+    """One of a CPU's: the model that noise.bytes_bound describes."""
+
+    def __init__(self, rnd):
+        self.rnd = rnd
+        self.change()
+        self.left = rnd.randint(1, self.period)
+
+    def change(self):
+        mean = CLOCKS * PAGES
+        self.period = self.left = self.rnd.randint(mean - mean // 4, mean + mean // 4)
+
+    def pass_by(self, faults):
+        """The weight of those of so many faults that it chooses, in distances."""
+        if faults < self.left:
+            self.left -= faults
+            return 0.0
+        chosen = 1 + (faults - self.left) // self.period
+        self.left = self.period - (faults - self.left) % self.period
+        return chosen * self.period / CLOCKS / PAGES
+
+
+def sampled_bytes(rnd, runs):
+    """What the clocks find of a function's faults, in distances; runs: (ours, others') in turn."""
+    clocks, found = [FaultClock(rnd) for _ in range(CLOCKS)], 0.0
+    for number, (ours, others) in enumerate(runs):
+        for clock in clocks:
+            if number % 50 == 49:
+                clock.change()
+                clock.left = rnd.randint(1, clock.period)
+            found += clock.pass_by(ours)
+            clock.pass_by(others)
+    return found
+
+
+@pytest.mark.parametrize("ours, others", [((1, 1), (1, 200)), ((1, 40), (1, 40)), ((256, 256), (1, 90)),
+                                          ((16, 16), (16, 16)), ((24, 24), (24, 24))])
+def test_bytes_that_are_sampled(ours, others):
+    """Others' faults come in between at will, or always as many; runs of one fault, of a MiB."""
+    rnd, alarms = random.Random(13), 0
+    for _ in range(RUNS):
+        runs = [(rnd.randint(*ours), rnd.randint(*others)) for _ in range(300)]
+        size = sum(run[0] for run in runs) / PAGES
+        alarms += sampled_bytes(rnd, runs) not in noise.bytes_bound(size, 1, RISK)
+    assert alarms <= allowed(RUNS)
+
+
+def test_bytes_within_five_percent_from_so_many_on():
+    """832 MiB at one in 64 KiB."""
+    bound = noise.bytes_bound(13000, 1)
+    assert bound.high < 1.05 * 13000 and bound.low > 0.95 * 13000
+    assert noise.bytes_bound(0, 1) == (0, 0)

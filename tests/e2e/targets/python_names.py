@@ -4,14 +4,14 @@
 "given" has a name from the program, and "both" tells the kernel another one; "late" starts when
 others have been sampled for long. "numbered" has threading's own name, and "comm" such a name and
 one that it tells the kernel. "renamed" has too many attributes for keys that objects share.
-All live on for some seconds: on a busy machine their names are asked for again once a second.
+All live on for some seconds: their names are asked for four times more, once a second.
 """
 import threading
 import time
 
 from truth import tid
 
-LIVE_ON = 3             # seconds
+LIVE_ON = 5             # seconds
 NAMES = {"given": "given-\u00e9\x1b[31m<b>", "both": "a name of more than 15 bytes",
          "late": "late"}
 

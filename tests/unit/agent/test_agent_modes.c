@@ -14,6 +14,7 @@
 #include "config/config.h"
 
 #define ALL (AGENT_CPU | AGENT_OFFCPU | AGENT_GIL | AGENT_EXCEPTION)
+#define EVERYTHING (ALL | AGENT_MEMORY)
 
 /* The sample types as letters: c, o, g, e. */
 static const char *kinds_of(uint32_t modes, uint8_t status)
@@ -65,22 +66,25 @@ static void test_record(void **state)
 	struct record_mode_def mode;
 	uint32_t modes;
 
-	for (modes = 1; modes <= ALL; modes++) {
-		bool waits = modes & ~(uint32_t)AGENT_CPU, off_cpu = modes & AGENT_OFFCPU;
+	for (modes = 1; modes <= EVERYTHING; modes++) {
+		/* Memory changes nothing of the times. */
+		uint32_t times = modes & ALL;
+		bool waits = times & ~(uint32_t)AGENT_CPU, off_cpu = times & AGENT_OFFCPU;
 
 		agent_modes_record(modes, &mode);
+		assert_int_equal(mode.memory, !!(modes & AGENT_MEMORY));
 		assert_string_equal(mode.name, "agent");
 		assert_int_equal(mode.unit, UNIT_SAMPLES);
-		assert_int_equal(mode.header, modes == AGENT_CPU ? MODE_CPU : MODE_ALL);
-		assert_int_equal(mode.ticks, modes != AGENT_OFFCPU);
+		assert_int_equal(mode.header, times == AGENT_CPU ? MODE_CPU : MODE_ALL);
+		assert_int_equal(mode.ticks, times && times != AGENT_OFFCPU);
 		assert_int_equal(mode.waits, waits);
 		assert_int_equal(mode.runnable, waits);
 		assert_int_equal(mode.wait_frames, off_cpu);
 		assert_int_equal(mode.runnable_frames, off_cpu);
 		assert_int_equal(mode.exceptions, !!(modes & AGENT_EXCEPTION));
 		assert_int_equal(mode.need_status,
-				 modes == AGENT_GIL ? STATUS_HAS_GIL | STATUS_GIL_REQUESTED :
-				 modes == AGENT_EXCEPTION ? STATUS_HAS_EXCEPTION : 0);
+				 times == AGENT_GIL ? STATUS_HAS_GIL | STATUS_GIL_REQUESTED :
+				 times == AGENT_EXCEPTION ? STATUS_HAS_EXCEPTION : 0);
 	}
 }
 

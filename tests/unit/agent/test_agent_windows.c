@@ -258,6 +258,65 @@ static void test_values(void **state)
 	agent_windows_free(a);
 }
 
+static void memory(struct agent_windows *a, struct process *p, enum memory_change change,
+		   uint32_t stack, uint64_t bytes)
+{
+	const struct memory_event ev = { .change = change, .stack = stack, .bytes = bytes };
+	struct observer *o = agent_windows_observer(a);
+
+	assert_int_equal(o->ops->memory(o, p, &ev), 0);
+}
+
+/* What was touched is of its window; what is held is of each one until it is gone. */
+static void test_memory(void **state)
+{
+	struct agent_windows *a = windows_of(AGENT_CPU | AGENT_MEMORY);
+	struct process *p = ended("web"), *q = ended("api");
+	struct agent_windows_counts counts;
+	const struct window *w;
+	struct observer *o;
+
+	begin(a, p);
+	begin(a, q);
+	event(a, p, STATUS_ON_CPU, 1, 7);
+	memory(a, p, MEMORY_ALLOC, 0, 65536);
+	memory(a, p, MEMORY_ALLOC, 0, 65536);
+	memory(a, q, MEMORY_ALLOC, 0, 4096);
+	memory(a, p, MEMORY_FREE, 0, 65536);
+	memory(a, p, MEMORY_CHECK, 0, 0);
+	w = agent_windows_finish(a);
+	assert_int_equal(value(w, 1, WINDOW_ALLOC_SPACE), 131072);
+	assert_int_equal(window_series(w, 1, WINDOW_ALLOC_SPACE)->samples, 2);
+	assert_int_equal(value(w, 1, WINDOW_INUSE_SPACE), 65536);
+	assert_int_equal(value(w, 2, WINDOW_INUSE_SPACE), 4096);
+	assert_int_equal(value(w, 1, WINDOW_CPU), 7);
+	agent_windows_counts(a, &counts);
+	assert_int_equal(counts.held_bytes, 65536 + 4096);
+	agent_windows_next(a);
+	/* Nothing happens: it is still held. */
+	w = agent_windows_finish(a);
+	assert_int_equal(value(w, 1, WINDOW_ALLOC_SPACE), 0);
+	assert_int_equal(value(w, 1, WINDOW_INUSE_SPACE), 65536);
+	agent_windows_next(a);
+	/* A process that ends holds nothing; what it touched is in the window. */
+	memory(a, p, MEMORY_ALLOC, 1, 8192);
+	end(a, p);
+	w = agent_windows_finish(a);
+	assert_int_equal(value(w, 1, WINDOW_ALLOC_SPACE), 8192);
+	assert_int_equal(value(w, 1, WINDOW_INUSE_SPACE), 0);
+	assert_int_equal(value(w, 2, WINDOW_INUSE_SPACE), 4096);
+	agent_windows_counts(a, &counts);
+	assert_int_equal(counts.samples[WINDOW_ALLOC_SPACE], 4);
+	assert_int_equal(counts.no_memory, 0);
+	agent_windows_next(a);
+	/* The agent ends: the process lives, and holds it in the last window, too. */
+	o = agent_windows_observer(a);
+	assert_int_equal(o->ops->end(o, q, 0), 0);
+	assert_int_equal(value(agent_windows_finish(a), 2, WINDOW_INUSE_SPACE), 4096);
+	process_free(q);
+	agent_windows_free(a);
+}
+
 /* The number of a service whose last process has ended stays for the window that it is in. */
 static void test_services(void **state)
 {
@@ -418,6 +477,7 @@ int main(void)
 		cmocka_unit_test(test_clock_jumps),
 		cmocka_unit_test(test_halt),
 		cmocka_unit_test(test_values),
+		cmocka_unit_test(test_memory),
 		cmocka_unit_test(test_services),
 		cmocka_unit_test(test_privacy),
 		cmocka_unit_test(test_viewers),

@@ -63,7 +63,8 @@ static struct diff_row *rows_of(struct sides *s, size_t *cnt)
 
 	for (i = 0; i < 2; i++)
 		assert_int_equal(report_end(s->reports[i]), 0);
-	rows = diff_rows(s->reports[0], s->reports[1], DIFF_SORT_NAME, cnt);
+	rows = diff_rows(s->reports[0], s->reports[1], DIFF_SORT_NAME,
+			 DIFF_OF_SHARES, cnt);
 	assert_non_null(rows);
 	return rows;
 }

@@ -425,12 +425,12 @@ static void test_names(void **state)
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
-		output_file_name(name, 12, cases[i].comm, cases[i].seq);
+		output_file_name(name, 12, cases[i].comm, cases[i].seq, OUTPUT_SUFFIX);
 		assert_string_equal(name, cases[i].name);
 	}
 	memset(longest, 'x', sizeof(longest) - 1);
 	longest[sizeof(longest) - 1] = '\0';
-	output_file_name(name, UINT32_MAX, longest, UINT32_MAX);
+	output_file_name(name, UINT32_MAX, longest, UINT32_MAX, OUTPUT_SUFFIX);
 	assert_true(strlen(name) < 100);
 	assert_string_equal(name + strlen(name) - 16, ".4294967295.tach");
 	output_default_name(name);

@@ -177,8 +177,8 @@ static void test_bad_values(void **state)
 		{ "window: 100ms", "a.yaml:1:9: bad window '100ms': give 1s to 1h" },
 		{ "window: 2 weeks", "a.yaml:1:9: bad window '2 weeks': give 1s to 1h" },
 		{ "probability: 0", "a.yaml:1:14: bad probability '0': give 0.0001 to 1" },
-		{ "modes: [cpu, wall]", "a.yaml:1:14: bad modes 'wall': give cpu, offcpu, gil or "
-		  "exception" },
+		{ "modes: [cpu, wall]", "a.yaml:1:14: bad modes 'wall': give cpu, offcpu, gil, "
+		  "exception or memory" },
 		{ "trace_context: maybe", "a.yaml:1:16: bad trace_context 'maybe': give true or "
 		  "false" },
 		{ "spool: {size: 1PiB}", "a.yaml:1:15: bad spool.size '1PiB': give 1MiB to 1TiB" },
@@ -206,6 +206,13 @@ static void test_bad_values(void **state)
 		  "'a\\x0ab': it has characters that are not printable UTF-8" },
 		{ "exporters: {otlp: {cert_file: /c}}", "a.yaml:1:31: exporters.otlp.cert_file "
 		  "needs exporters.otlp.key_file, too" },
+		{ "modes: [cpu, memory]\nprobability: 0.5",
+		  "a.yaml:2:14: probability is for time: what is held of memory cannot be known "
+		  "from some windows; leave memory out of modes" },
+		{ "memory: {every: 4KiB}", "a.yaml:1:17: bad memory.every '4KiB': give 64KiB to "
+		  "1GiB" },
+		{ "memory: {interval: 100ms}", "a.yaml:1:20: bad memory.interval '100ms': give 1s "
+		  "to 1h" },
 		{ "budget: {min_rate: 20}", "a.yaml:1:20: budget.min_rate is more than rate" },
 		{ "retry: {initial: 2m}", "a.yaml:1:18: retry.initial is more than retry.max" },
 	};

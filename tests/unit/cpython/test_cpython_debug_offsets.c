@@ -72,6 +72,9 @@ static void check_bounds(const struct cpython_image *img)
 	assert_true(l->interp_next < 1 << 20 && l->interp_threads_head < 1 << 20);
 	assert_true(l->interp_gc_collecting == ABI_NO_OFF32 ||
 		    l->interp_gc_collecting < (1 << 20) + 4096);
+	assert_int_equal(l->interp_gc_stats == ABI_NO_OFF32, l->gc_stats_how == PY_GC_STATS_NONE);
+	assert_true(l->interp_gc_stats == ABI_NO_OFF32 ||
+		    l->interp_gc_stats < (1 << 20) + 4096);
 	assert_true(l->fr_tlbc_index == ABI_NO_OFF || l->fr_tlbc_index + 4 <= l->fr_bytes);
 	assert_true(l->co_tlbc == ABI_NO_OFF || l->co_tlbc < 512);
 	assert_true(img->objects.str_compact_data <= 128 && img->objects.bytes_data <= 128);
@@ -140,11 +143,11 @@ static void test_free_threaded(void **state)
 	static const struct {
 		unsigned int minor;
 		uint16_t frame_bytes, tlbc_index, tlbc;
-		uint32_t epoch, kind_mask, ascii_bit, gc_collecting;
+		uint32_t epoch, kind_mask, ascii_bit, gc_collecting, gc_stats;
 	} want[] = {
-		{ 13, 72, ABI_NO_OFF, ABI_NO_OFF, 20092, 0x1c, 0x40, ABI_NO_OFF32 },
-		{ 14, 80, 72, 224, 8024, 0x700, 0x1000, ABI_NO_OFF32 },
-		{ 15, 80, 72, 224, 7952, 0x700, 0x1000, 7512 },
+		{ 13, 72, ABI_NO_OFF, ABI_NO_OFF, 20092, 0x1c, 0x40, ABI_NO_OFF32, 7528 },
+		{ 14, 80, 72, 224, 8024, 0x700, 0x1000, ABI_NO_OFF32, 7528 },
+		{ 15, 80, 72, 224, 7952, 0x700, 0x1000, 7512, 7504 },
 	};
 	struct cpython_image img;
 	size_t i;
@@ -158,6 +161,7 @@ static void test_free_threaded(void **state)
 		assert_int_equal(img.layout.co_tlbc, want[i].tlbc);
 		assert_int_equal(img.layout.interp_epoch, want[i].epoch);
 		assert_int_equal(img.layout.interp_gc_collecting, want[i].gc_collecting);
+		assert_int_equal(img.layout.interp_gc_stats, want[i].gc_stats);
 		assert_int_equal(img.layout.gc_by_frame, 1);
 		assert_int_equal(img.layout.co_version, 108);
 		/* attached, not ts->holds_gil */
@@ -168,6 +172,27 @@ static void test_free_threaded(void **state)
 		assert_int_equal(img.objects.str_ascii_bit, want[i].ascii_bit);
 		assert_int_equal(img.objects.str_compact_data, 72);
 	}
+}
+
+/* 3.15: the size of the counters says how they lie; with another one they are not read. */
+static void test_rings_of_collections(void **state)
+{
+	struct cpython_image img;
+
+	load_build(15, "");
+	assert_int_equal(read_layout(15, &img), 0);
+	assert_int_equal(img.layout.gc_stats_how, PY_GC_STATS_RINGS);
+	assert_int_equal(img.layout.interp_gc_stats, 7504);
+	assert_int_equal(img.layout.gc_young_items, 11);
+	assert_int_equal(img.layout.gc_old_items, 3);
+	put(776, 1120 + 64);
+	assert_int_equal(read_layout(15, &img), 0);
+	assert_int_equal(img.layout.gc_stats_how, PY_GC_STATS_NONE);
+	assert_int_equal(img.layout.interp_gc_stats, ABI_NO_OFF32);
+	load_build(15, "t");
+	assert_int_equal(read_layout(15, &img), 0);
+	assert_int_equal(img.layout.gc_young_items, 1);
+	assert_int_equal(img.layout.gc_old_items, 1);
 }
 
 /* A build with a GIL that says it has none, and the other way round. */
@@ -254,6 +279,7 @@ int main(void)
 		cmocka_unit_test(test_real),
 		cmocka_unit_test(test_epoch_by_both_sizes),
 		cmocka_unit_test(test_free_threaded),
+		cmocka_unit_test(test_rings_of_collections),
 		cmocka_unit_test(test_wrong_build),
 		cmocka_unit_test(test_wrong_minor),
 		cmocka_unit_test(test_hostile_words),

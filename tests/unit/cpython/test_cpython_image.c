@@ -164,6 +164,8 @@ static void test_statics_from_code(void **state)
 	assert_int_equal(img.tss_vaddr, FAKE_BASE + FAKE_GETTER + 16 + 0x1110);
 	assert_int_equal(img.current_vaddr, FAKE_BASE + FAKE_RUNTIME);
 	assert_int_equal(img.collecting_vaddr, 0);
+	assert_int_equal(img.gc_stats_vaddr, 0);
+	assert_int_equal(img.layout.gc_stats_how, PY_GC_STATS_NONE);
 	assert_int_equal(img.main_id_vaddr, 0);
 	assert_int_equal(img.layout.tss_flag, 0);
 	assert_int_equal(img.layout.interp_id, ABI_NO_OFF32);

@@ -24,6 +24,7 @@ static void test_micro_versions(void **state)
 		assert_int_equal(img.tss_vaddr, FAKE_BASE + FAKE_RUNTIME + micros[i].tss_key + 4);
 		assert_int_equal(img.collecting_vaddr,
 				 FAKE_BASE + FAKE_RUNTIME + micros[i].collecting);
+		assert_int_equal(img.gc_stats_vaddr, img.collecting_vaddr - 72);
 	}
 	strcpy(strings + 24, "x");
 	assert_int_equal(read_fake(&f, &img), -ENOTSUP);

@@ -202,7 +202,7 @@ static void test_round_trip(void **state)
 			assert_event(f, &ev, &t.events[n], &t);
 		}
 		assert_int_equal(mlyze_next(&c, &ev, &error), 0);
-		assert_int_equal(mlyze_stats_collect(f, &stats), 0);
+		assert_int_equal(mlyze_stats_collect(f, NULL, &stats), 0);
 		assert_false(stats.damaged);
 		assert_int_equal(stats.event_cnt, t.cnt);
 		mlyze_stats_free(&stats);
@@ -242,7 +242,7 @@ static enum mlyze_rule broken(const struct buf *b, size_t len, uint64_t *off)
 	memcpy(copy, b->data, len);
 	f = mlyze_open(copy, len, &error);
 	if (f) {
-		assert_int_equal(mlyze_stats_collect(f, &stats), 0);
+		assert_int_equal(mlyze_stats_collect(f, NULL, &stats), 0);
 		if (stats.damaged)
 			error = stats.error;
 		mlyze_stats_free(&stats);

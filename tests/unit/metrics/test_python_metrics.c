@@ -473,6 +473,73 @@ static void test_no_process(void **state)
 	cpu("other", "0");
 }
 
+static void memory(struct python_process *p, enum memory_change change, uint64_t bytes)
+{
+	const struct memory_event ev = { .change = change, .bytes = bytes };
+
+	python_metrics_memory(p, &ev);
+}
+
+static void checked(struct python_process *p, uint64_t rss_anon, uint64_t swapped, uint64_t held)
+{
+	const struct memory_event ev = {
+		.change = MEMORY_CHECK,
+		.check = { .rss_anon = rss_anon, .swapped = swapped, .held = held },
+	};
+
+	python_metrics_memory(p, &ev);
+}
+
+static void is(const char *family, const char *service, const char *expected)
+{
+	char sample[128];
+
+	snprintf(sample, sizeof(sample), "%s{service=\"%s\"}", family, service);
+	assert_string_equal(value(sample), expected);
+}
+
+/* Counters of what was touched and collected; gauges follow the processes. */
+static void test_memory(void **state)
+{
+	const struct memory_event collections = {
+		.change = MEMORY_COLLECTION,
+		.collection = { .runs = 3, .collected = 40, .uncollectable = 2 },
+	};
+	struct python_process *a, *b;
+
+	make(1, ALL);
+	a = begin("web", false);
+	b = begin("web", false);
+	memory(a, MEMORY_ALLOC, 65536);
+	memory(b, MEMORY_ALLOC, 4096);
+	memory(a, MEMORY_FREE, 65536);
+	python_metrics_memory(a, &collections);
+	checked(a, 1000, 10, 0);
+	checked(b, 500, 0, 4096);
+	checked(a, 2000, 20, 1);
+	is("tachbpf_python_memory_touched_bytes_total", "web", "69632");
+	is("tachbpf_python_gc_collections_total", "web", "3");
+	is("tachbpf_python_gc_collected_objects_total", "web", "40");
+	is("tachbpf_python_gc_uncollectable_objects_total", "web", "2");
+	is("tachbpf_python_memory_held_bytes", "web", "4097");
+	is("tachbpf_python_memory_anonymous_bytes", "web", "2500");
+	is("tachbpf_python_memory_swapped_bytes", "web", "20");
+	/* One leaves for a service without a row, the other one ends. */
+	python_metrics_rename(a, "api");
+	is("tachbpf_python_memory_anonymous_bytes", "web", "500");
+	is("tachbpf_python_memory_anonymous_bytes", "other", "2000");
+	python_metrics_end(b);
+	is("tachbpf_python_memory_held_bytes", "web", "0");
+	python_metrics_end(a);
+	is("tachbpf_python_memory_held_bytes", "other", "0");
+	python_metrics_memory(NULL, &collections);
+	/* Who records no memory has none of these. */
+	python_metrics_set_what(m, ALL & ~(unsigned int)PYTHON_METRICS_MEMORY);
+	assert_null(value("tachbpf_python_memory_held_bytes{service=\"web\"}"));
+	assert_null(value("tachbpf_python_memory_touched_bytes_total{service=\"web\"}"));
+	assert_null(value("tachbpf_python_gc_collections_total{service=\"web\"}"));
+}
+
 int main(void)
 {
 #define TEST(test) cmocka_unit_test_setup_teardown(test, NULL, end)
@@ -486,6 +553,7 @@ int main(void)
 		TEST(test_rows_change_hands),
 		TEST(test_rows_of_the_dead),
 		TEST(test_the_number_of_rows_changes),
+		TEST(test_memory),
 		TEST(test_threads),
 		TEST(test_tables_are_bounded),
 		TEST(test_no_process),

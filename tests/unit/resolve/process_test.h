@@ -27,8 +27,9 @@ static inline void begin(void)
 		.unit = more_args.unit,
 		.waits = more_args.waits, .wait_frames = more_args.wait_frames,
 		.runnable_frames = more_args.runnable_frames, .kernel = more_args.kernel,
-		.py = more_args.py,
+		.py = more_args.py, .executed_here = more_args.executed_here,
 		.native = more_args.native, .native_full = more_args.native_full,
+		.memory = more_args.memory,
 	};
 
 	fake_codes_in_self(&fake, CODES);

@@ -189,13 +189,6 @@ static void test_kinds(void **state)
 	kallsyms_free(k);
 }
 
-/* Give the record in raw this weight. */
-static void weigh(uint64_t weight)
-{
-	raw.flags |= RAW_WEIGHED;
-	memcpy(&raw.frames[raw.nframes], &weight, sizeof(weight));
-}
-
 /* A tick's event says what time it stands for; one of memory, or of a wait, says 0. */
 static void test_tick_time(void **state)
 {
@@ -217,48 +210,6 @@ static void test_tick_time(void **state)
 		assert_int_equal(take().tick_ns, ticks[i].ns);
 		assert_int_equal(take().weight, 1);
 	}
-	end();
-}
-
-/* An event has its record's weight, or 1; statistics count samples whatever the unit is. */
-static void test_weight(void **state)
-{
-	static const uint64_t weights[] = { 1, 4096, 0x123456789abcdefull };
-	uint32_t i, depth;
-
-	more_args = (struct process_args){ .unit = UNIT_BYTES };
-	begin();
-	stack(7, 3, 1);
-	assert_int_equal(take().weight, 1);
-	for (i = 0; i < ARRAY_SIZE(weights); i++) {
-		/* also with the deepest stack: the weight is behind the last frame */
-		for (depth = 0; depth <= ABI_MAX_FRAMES; depth += ABI_MAX_FRAMES / 4) {
-			struct event ev;
-
-			stack(7, depth, 1);
-			weigh(weights[i]);
-			ev = take();
-			assert_int_equal(ev.weight, weights[i]);
-			check_stack(&ev, depth, 1);
-		}
-	}
-	assert_int_equal(stats_now().samples, 16);
-	assert_int_equal(stats_now().frames, 3 + 3 * (64 + 128 + 192 + 256));
-	/* A record that is too short for its weight, and one with weight 0. */
-	stack(7, 3, 1);
-	weigh(5);
-	assert_int_equal(process_sample(p, &raw, raw_len() - 1), -EBADMSG);
-	weigh(0);
-	assert_int_equal(process_sample(p, &raw, raw_len()), -EBADMSG);
-	assert_int_equal(stats_now().samples, 16);
-	end();
-	memset(&more_args, 0, sizeof(more_args));
-	begin();
-	stack(7, 3, 1);
-	weigh(5);
-	assert_int_equal(take().weight, 5);
-	assert_int_equal(stats_now().samples, 5);
-	assert_int_equal(stats_now().frames, 15);
 	end();
 }
 
@@ -387,7 +338,6 @@ int main(void)
 		cmocka_unit_test(test_kinds),
 		cmocka_unit_test(test_nameless_kernel),
 		cmocka_unit_test(test_tick_time),
-		cmocka_unit_test(test_weight),
 		cmocka_unit_test(test_extra),
 		cmocka_unit_test(test_thread_names),
 	};

@@ -20,7 +20,7 @@
 static uint8_t *memory;		/* at FAKE_BASE */
 static struct fake_threads f;
 static struct python_names n;
-static unsigned int reads, calls;
+static unsigned int reads, calls, slow_us;
 static uint32_t last_tid;
 static char last_name[PYTHON_THREAD_BYTES];
 static bool last_given;
@@ -36,6 +36,7 @@ static void named(void *ctx, uint32_t tid, const char *name, bool given)
 static uint64_t interps(void *ctx)
 {
 	reads++;
+	usleep(slow_us);
 	return f.at.interps;
 }
 
@@ -68,7 +69,7 @@ static void thread_at_once(uint32_t tid)
 
 static int set_up(void **state)
 {
-	reads = calls = last_tid = 0;
+	reads = calls = last_tid = slow_us = 0;
 	fake_threads_make(&f, 11, false);
 	fake_thread(&f, 1000, "worker", FAKE_VALUES);
 	fake_thread(&f, 1001, "Thread-7", FAKE_DICT);
@@ -129,6 +130,25 @@ static void test_with_the_next(void **state)
 	assert_int_equal(n.again_cnt, 1);
 }
 
+/* However slow a read was, the next one is at most a second later. */
+static void test_a_slow_read(void **state)
+{
+	uint64_t before;
+
+	slow_us = 50000;
+	before = now_ns();
+	python_names_thread(&n, 1005);
+	assert_in_range(n.next_ns, before + 1000000000, now_ns() + 1000000000);
+	fake_thread(&f, 1005, "late", FAKE_DICT);
+	show();
+	slow_us = 0;
+	n.next_ns = 0;
+	before = now_ns();
+	python_names_retry(&n);
+	expect(1, 1005, "late", true);
+	assert_in_range(n.next_ns, before + 20000000, now_ns() + 1000000000);
+}
+
 /* What threading never has is not asked about for ever, nor more than there is room for. */
 static void test_never(void **state)
 {
@@ -171,6 +191,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_names, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_later, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_with_the_next, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_a_slow_read, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_never, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_not_known, set_up, tear_down),
 	};

@@ -11,7 +11,7 @@
 
 #include "resolve/record_mode.h"
 
-/* Ticks and waits are samples of a clock: their weights count samples. */
+/* Ticks and waits are samples of a clock: their weights count samples. Memory's count bytes. */
 static void test_units(void **state)
 {
 	int i;
@@ -19,8 +19,8 @@ static void test_units(void **state)
 	for (i = 0; i < RECORD_MODE_CNT; i++) {
 		const struct record_mode_def *m = &record_modes[i];
 
-		assert_true(m->ticks || m->waits);
-		assert_int_equal(m->unit, UNIT_SAMPLES);
+		assert_true(m->ticks || m->waits || m->memory);
+		assert_int_equal(m->unit, m->memory ? UNIT_BYTES : UNIT_SAMPLES);
 	}
 }
 
@@ -30,7 +30,10 @@ static void test_names(void **state)
 
 	for (i = 0; i < RECORD_MODE_CNT; i++) {
 		assert_non_null(record_modes[i].name);
-		assert_in_range(record_modes[i].header, MODE_WALL, MODE_EXCEPTION);
+		if (record_modes[i].memory)	/* it makes no TACH file */
+			assert_int_equal(record_modes[i].header, MODE_UNKNOWN);
+		else
+			assert_in_range(record_modes[i].header, MODE_WALL, MODE_EXCEPTION);
 		for (k = 0; k < i; k++)
 			assert_string_not_equal(record_modes[i].name, record_modes[k].name);
 	}

@@ -52,7 +52,8 @@ class Windows(unittest.TestCase):
         for line in (self.top / f"{name}.totals").read_text().splitlines():
             service, kind, value, samples = line.split()
             if pprof or kind != "cpu":
-                totals[f"service-{service}", (kind, "nanoseconds")] = int(value)
+                unit = "bytes" if kind.endswith("_space") else "nanoseconds"
+                totals[f"service-{service}", (kind, unit)] = int(value)
             if kind == "cpu":
                 totals[f"service-{service}", COUNT_TYPE] = int(samples if pprof else value)
         return totals
@@ -127,7 +128,7 @@ class Windows(unittest.TestCase):
                 self.assertLessEqual(request.unused().keys(), {5, 6})
                 self.assertLessEqual({request.strings[i] for i in request.unused().get(5, ())},
                                      {"samples", "count", "cpu", "off_cpu", "gil_wait",
-                                      "exception", "nanoseconds"})
+                                      "exception", "nanoseconds", "alloc_space", "inuse_space", "bytes"})
 
     def test_sizes(self):
         for name in ("requests", "hostile"):
@@ -177,7 +178,8 @@ class Windows(unittest.TestCase):
                 _, service, kind = path.stem.split("-")
                 p = Pprof(path)
                 self.assertEqual(p.default_type, kind)
-                self.assertEqual((p.period_type, p.period), (CPU_TYPE, 52631579))
+                self.assertEqual((p.period_type, p.period), (("space", "bytes"), 1)
+                                 if kind.endswith("_space") else (CPU_TYPE, 52631579))
                 for stack, values, labels in p.samples:
                     self.assertEqual(labels, {})
                     self.assertTrue(stack)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """play_chains.py TRUTH DIRECTORY WORK_MS CHAIN...: plays chains of chains.c, whose module is in DIRECTORY.
 
-Shakes hands as all targets do. Notes of each chain when its leaf worked, in which thread; the Python
-functions here are those that links call, and each goes on with the rest of the chain.
+Shakes hands as all targets do; at the CHAIN "half" it does so once more. Notes of each chain when its
+leaf worked, in which thread; the Python functions here are those that links call, and each goes on with
+the rest of the chain.
 """
 import gc
 import json
@@ -16,6 +17,7 @@ sys.path.insert(0, sys.argv[2])
 import chains  # noqa: E402
 
 step = chains.step
+HALF = "half"
 work_s = float(sys.argv[3]) / 1e3
 times = []                      # of a leaf in Python: its thread, start, end
 
@@ -154,6 +156,10 @@ def main():
     if not sys.stdin.readline():
         sys.exit("the test went away")
     for chain in sys.argv[4:]:
+        if chain == HALF:
+            print(HALF, flush=True)
+            sys.stdin.readline()
+            continue
         if not has_ctypes and ("c" in chain or "C" in chain):
             continue
         del times[:]

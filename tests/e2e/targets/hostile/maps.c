@@ -101,10 +101,12 @@ static uint64_t unanswered(void)
 	return answer_never(at, 16 * PAGE) ? (uintptr_t)at : none("userfaultfd");
 }
 
+/* Until nobody answers, nobody can read: a reader in between would leave a page of zeros. */
 void silence(void *at, size_t bytes)
 {
-	if (mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
-		 0) != MAP_FAILED && answer_never(at, bytes))
+	if (mmap(at, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
+		 0) != MAP_FAILED && answer_never(at, bytes) &&
+	    !mprotect(at, bytes, PROT_READ | PROT_WRITE))
 		return;
 	none("userfaultfd");
 	exit(3);

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * fuzz_page_book.c - any faults, moves and answers, in any order, into a page_book; and any bytes as
+ * a worker's reply. What the book says must be one story: nothing is gone that was not got.
+ *
+ * The input is a list of steps of STEP bytes: what, an address in pages, and three small numbers.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "memory/page_check_wire.h"
+
+#define STEP 8
+#define STEPS_MAX 4096
+#define PAGE 4096ull
+#define BLOCKS 8192
+
+enum { TOUCH, ANSWER, ANSWER_HUGE, MOVE, ASK_NEW, ASK_ALL, END, UNMAPPED, KINDS };
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static struct {
+	uint64_t name, bytes;
+	uint32_t stack;
+} blocks[BLOCKS];
+static size_t cnt;
+static uint64_t held;
+
+static int got(void *ctx, uint64_t addr, uint64_t bytes, const struct page_touch *touch)
+{
+	size_t i;
+
+	(void)ctx;
+	if (!bytes)
+		abort();
+	for (i = 0; i < cnt; i++)
+		if (blocks[i].name == addr)
+			abort();
+	if (cnt == BLOCKS)
+		return -1;	/* the rest of the input is left out */
+	blocks[cnt].name = addr;
+	blocks[cnt].bytes = bytes;
+	blocks[cnt++].stack = touch->stack;
+	held += bytes;
+	return 0;
+}
+
+static int gone(void *ctx, uint64_t addr, uint64_t bytes, uint32_t stack)
+{
+	size_t i = 0;
+
+	(void)ctx;
+	while (i < cnt && blocks[i].name != addr)
+		i++;
+	if (i == cnt || blocks[i].bytes != bytes || blocks[i].stack != stack)
+		abort();
+	blocks[i] = blocks[--cnt];
+	held -= bytes;
+	return 0;
+}
+
+static const struct page_book_fns fns = { got, gone };
+
+static int ask(struct page_book *b, bool all)
+{
+	uint64_t addrs[64], pos = 0, last = 0;
+	size_t n, i;
+
+	do {
+		n = page_book_ask(b, all, &pos, addrs, 64);
+		for (i = 0; i < n; i++) {
+			if (i && addrs[i] <= last)
+				abort();
+			last = addrs[i];
+		}
+	} while (all && pos != UINT64_MAX);
+	return 0;
+}
+
+static int step(struct page_book *b, const uint8_t *d, uint64_t now)
+{
+	uint64_t addr = (d[1] | (uint64_t)d[2] << 8) * PAGE;
+	struct page_touch t = { .addr = addr, .weight = (d[3] + 1) * PAGE, .time_ns = now,
+				.stack = d[4], .tid = d[5] };
+	struct page_state s = { .addr = addr, .frame = d[3], .kind = d[4] % (PAGE_OTHER + 1),
+				.huge_before = d[5], .huge_after = d[6],
+				.huge_bytes = 1u << (d[7] % 32) };
+	int err;
+
+	switch (d[0] % KINDS) {
+	case TOUCH:
+		err = page_book_touch(b, &t);
+		break;
+	case ANSWER:
+	case ANSWER_HUGE:
+		if (d[0] % KINDS == ANSWER_HUGE)
+			s.kind = PAGE_HUGE;
+		page_book_set_growth(b, (uint64_t)d[5] << 24);
+		err = page_book_take(b, &s, 1, d[6] & 1 ? now : now / 2);
+		break;
+	case MOVE:
+		err = page_book_move(b, addr, d[3] * PAGE, (d[4] | (uint64_t)d[5] << 8) * PAGE);
+		break;
+	case UNMAPPED:
+		err = page_book_unmapped(b, addr, d[3] * PAGE, d[6] & 1 ? now : now / 2);
+		break;
+	case END:
+		err = d[1] == 7 ? page_book_deny(b) : page_book_end(b);
+		break;
+	default:
+		err = ask(b, d[0] % KINDS == ASK_ALL);
+	}
+	return err;
+}
+
+static void read_reply(const uint8_t *data, size_t size)
+{
+	struct page_question *q = calloc(1, sizeof(*q));
+	struct page_reply *r = malloc(size ? size : 1);
+
+	if (!q || !r)
+		abort();
+	memcpy(r, data, size);
+	if (size >= sizeof(q->number))
+		q->number = r->number;
+	q->cnt = size > 40 ? data[40] : 0;
+	if (page_reply_ok(q, r, size) &&
+	    (size != page_reply_bytes(r) || r->cnt > PAGE_CHECK_MAX))
+		abort();
+	if (page_question_ok((const struct page_question *)(const void *)r, size) &&
+	    size < offsetof(struct page_question, addrs))
+		abort();
+	free(q);
+	free(r);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct page_book *b = page_book_new((uint32_t)PAGE, &fns, NULL);
+	size_t i, n = size / STEP < STEPS_MAX ? size / STEP : STEPS_MAX;
+	int err = 0;
+
+	if (!b)
+		abort();
+	cnt = 0;
+	held = 0;
+	for (i = 0; i < n && !err; i++) {
+		err = step(b, data + i * STEP, (i + 1) * 70000);
+		if (!err && page_book_held(b) != held)
+			abort();
+	}
+	page_book_free(b);
+	read_reply(data, size);
+	return 0;
+}

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * test_memory_rows.c - rows of two small files, by everything; what checks say of the kernel's
+ * count; moments of files with and without checks.
+ */
+#include "analysis/memory_moments.h"
+#include "analysis/memory_rows.h"
+#include "tests/unit/tach_test.h"
+
+#define START 1000000ull
+#define MINUTE 60000000ull
+
+struct file {
+	char path[PATH_BYTES];
+	int fd;
+	struct buf bytes;
+	struct mlyze_file *file;
+	struct mlyze_notes notes;
+};
+
+static uint32_t marker(struct mlyze_writer *w, const char *text)
+{
+	uint32_t id;
+
+	assert_int_equal(mlyze_add_function(w, text, strlen(text), &id), 0);
+	return id;
+}
+
+static void mark(struct mlyze_writer *w, uint64_t time_us, const char *text)
+{
+	assert_int_equal(mlyze_put_marker(w, time_us, marker(w, text)), 0);
+}
+
+/* A stack of main and one function. */
+static uint32_t stack_of(struct mlyze_writer *w, const char *function, int32_t line)
+{
+	struct mlyze_frame frames[2] = { { .line = 1 }, { .line = line } };
+	uint32_t id;
+
+	assert_int_equal(mlyze_add_file(w, "/a.py", 5, &frames[0].file), 0);
+	assert_int_equal(mlyze_add_file(w, "/b.py", 5, &frames[1].file), 0);
+	assert_int_equal(mlyze_add_function(w, "main", 4, &frames[0].func), 0);
+	assert_int_equal(mlyze_add_function(w, function, strlen(function), &frames[1].func), 0);
+	assert_int_equal(mlyze_add_stack(w, frames, 2, &id), 0);
+	return id;
+}
+
+/* f() at line 10 keeps 100 bytes a minute, at line 11 it gives back what it took. */
+static void write_events(struct mlyze_writer *w, bool recorded)
+{
+	uint32_t keeps = stack_of(w, "f", 11), gives = stack_of(w, "f", 10);
+	uint64_t i, t = START;
+	char text[128];
+
+	if (recorded) {
+		mark(w, t, "tachbpf recording mode=sampled every=65536");
+		mark(w, t, "tachbpf process pid=7 comm=app container=web");
+		mark(w, t, "tachbpf thread n=3 tid=70 name=worker");
+		mark(w, t, "tachbpf check rss_anon=1000000 swapped=0 held=0 unchecked=0");
+	}
+	for (i = 1; i <= 5; i++) {
+		t += MINUTE;
+		assert_int_equal(mlyze_put_alloc(w, t - 2, i * 16, 100, keeps, 3), 0);
+		assert_int_equal(mlyze_put_alloc(w, t - 2, 8, 50, gives, 4), 0);
+		assert_int_equal(mlyze_put_free(w, t - 1, 8), 0);
+		snprintf(text, sizeof(text), "tachbpf check rss_anon=%llu swapped=%d held=%llu "
+			 "unchecked=9", (unsigned long long)(1000000 + i * 100000), 5,
+			 (unsigned long long)i * 95000);
+		if (recorded)
+			mark(w, t, text);
+	}
+}
+
+static struct file file_new(bool recorded)
+{
+	struct file f = { .fd = -1 };
+	struct mlyze_error error;
+	struct mlyze_writer *w;
+
+	f.fd = memory_file(f.path);
+	w = mlyze_writer_new(f.fd, START);
+	assert_non_null(w);
+	write_events(w, recorded);
+	assert_int_equal(mlyze_finish(w), 0);
+	mlyze_writer_free(w);
+	f.bytes = file_bytes(f.path);
+	f.file = mlyze_open(f.bytes.data, f.bytes.len, &error);
+	assert_non_null(f.file);
+	assert_int_equal(mlyze_notes_read(f.file, &f.notes), 0);
+	return f;
+}
+
+static void file_free(struct file *f)
+{
+	mlyze_notes_free(&f->notes);
+	mlyze_free(f->file);
+	buf_free(&f->bytes);
+	close(f->fd);
+}
+
+/* Join a file to rows. Returns how many it has itself. */
+static size_t add(struct memory_rows *rows, const struct file *f, const struct memory_scope *scope,
+		  struct memory_list *list)
+{
+	struct memory_source src = { .file = f->file, .notes = &f->notes, .pid = f->notes.pid,
+				     .comm = f->notes.comm, .container = f->notes.container,
+				     .names = f->notes.names };
+	struct mlyze_stats stats;
+
+	assert_int_equal(memory_rows_add(rows, &src, scope, &stats, list), 0);
+	mlyze_stats_free(&stats);
+	return list->cnt;
+}
+
+static void test_by_everything(void **state)
+{
+	static const size_t wanted[] = {
+		[MEM_BY_STACK] = 2, [MEM_BY_FILE] = 1, [MEM_BY_FUNCTION] = 1, [MEM_BY_LINE] = 2,
+		[MEM_BY_PROCESS] = 1, [MEM_BY_CONTAINER] = 1, [MEM_BY_THREAD] = 2,
+	};
+	struct file a = file_new(true), b = file_new(false);
+	enum mem_by by;
+
+	(void)state;
+	for (by = MEM_BY_STACK; by <= MEM_BY_THREAD; by++) {
+		struct memory_scope scope = { .by = by, .intervals = 5 };
+		struct memory_rows *rows = memory_rows_new(by);
+		struct memory_list of_a, of_b;
+		struct memory_row *all;
+		bool code = by <= MEM_BY_LINE;
+		uint64_t held = 0;
+		size_t cnt, i;
+
+		assert_int_equal(add(rows, &a, &scope, &of_a), wanted[by]);
+		assert_int_equal(add(rows, &b, &scope, &of_b), wanted[by]);
+		assert_int_equal(of_a.intervals, 5);
+		assert_int_equal(of_a.total.held, 500);
+		all = memory_rows_list(rows, &cnt);
+		/* The same code in both files; but the second file's process is not known. */
+		assert_int_equal(cnt, code ? wanted[by] : 2 * wanted[by]);
+		for (i = 0; i < cnt; i++)
+			held += (uint64_t)all[i].held;
+		assert_int_equal(held, 1000);
+		free(all);
+		memory_list_free(&of_a);
+		memory_list_free(&of_b);
+		memory_rows_free(rows);
+	}
+	file_free(&a);
+	file_free(&b);
+}
+
+static void test_keys(void **state)
+{
+	struct file a = file_new(true);
+	struct memory_scope scope = { .by = MEM_BY_FUNCTION, .intervals = 5 };
+	struct memory_rows *rows = memory_rows_new(MEM_BY_FUNCTION);
+	struct memory_list list;
+	struct memory_key key;
+
+	(void)state;
+	add(rows, &a, &scope, &list);
+	key = memory_rows_key(rows, list.rows[0].key);
+	assert_int_equal(key.own->line, 10);	/* the lowest */
+	assert_int_equal(memory_rows_tables(rows)->strings[key.own->func].len, 1);
+	assert_int_equal(list.rows[0].sums.allocated, 750);
+	assert_true(list.rows[0].leaks);
+	assert_true(list.rows[0].growth > 99.9 && list.rows[0].growth < 100.1);
+	memory_list_free(&list);
+	memory_rows_free(rows);
+
+	rows = memory_rows_new(MEM_BY_THREAD);
+	add(rows, &a, &(struct memory_scope){ .by = MEM_BY_THREAD, .intervals = 5 }, &list);
+	assert_int_equal(memory_rows_sort(list.rows, list.cnt, MEM_SORT_LIVE, true), 1);
+	key = memory_rows_key(rows, list.rows[0].key);
+	assert_int_equal(key.tid, 70);
+	assert_string_equal(key.thread, "worker");
+	assert_string_equal(key.comm, "app");
+	assert_string_equal(key.container, "web");
+	assert_int_equal(key.pid, 7);
+	memory_list_free(&list);
+	memory_rows_free(rows);
+	file_free(&a);
+}
+
+/* From minute 2 to minute 4: two blocks more, and what was there before is not new. */
+static void test_range(void **state)
+{
+	struct file a = file_new(true);
+	struct memory_scope scope = { .by = MEM_BY_FUNCTION, .intervals = 3,
+				      .from_us = START + 2 * MINUTE,
+				      .to_us = START + 4 * MINUTE };
+	struct memory_rows *rows = memory_rows_new(MEM_BY_FUNCTION);
+	struct memory_list list;
+
+	(void)state;
+	add(rows, &a, &scope, &list);
+	assert_int_equal(list.total.held, 200);
+	assert_int_equal(list.total.sums.before, 200);
+	assert_int_equal(list.total.sums.live, 400);
+	assert_int_equal(list.total.sums.allocated, 300);
+	assert_int_equal(list.total.sums.peak, 450);
+	assert_int_equal(list.intervals, 0);
+	memory_list_free(&list);
+	memory_rows_free(rows);
+	file_free(&a);
+}
+
+static void test_what_the_kernel_counts(void **state)
+{
+	struct file a = file_new(true), b = file_new(false);
+	struct memory_grown g = memory_grown(&a.notes, START, UINT64_MAX);
+
+	(void)state;
+	assert_true(g.known && g.seconds == 300 && g.unchecked == 9);
+	assert_int_equal(g.resident, 500005);
+	assert_int_equal(g.held, 475000);
+	assert_true(memory_explained(&g) > 94.9 && memory_explained(&g) < 95.1);
+	g = memory_grown(&a.notes, START + MINUTE, START + MINUTE);
+	assert_false(g.known);
+	assert_true(memory_explained(&g) < 0);
+	assert_false(memory_grown(&b.notes, 0, UINT64_MAX).known);
+	file_free(&a);
+	file_free(&b);
+}
+
+static void test_moments(void **state)
+{
+	struct file a = file_new(true), b = file_new(false);
+	uint64_t *moments, end = START + 5 * MINUTE;
+	size_t cnt;
+
+	(void)state;
+	moments = memory_moments(&a.notes, START + 1, end, &cnt);
+	assert_int_equal(cnt, 5);
+	assert_int_equal(moments[0], START + MINUTE);
+	free(moments);
+	moments = memory_moments(&b.notes, START, end, &cnt);
+	assert_int_equal(cnt, MEMORY_MOMENTS);
+	assert_int_equal(moments[0], START);
+	assert_int_equal(moments[cnt - 1], end);
+	free(moments);
+	moments = memory_moments(&b.notes, 5, 5, &cnt);
+	assert_int_equal(cnt, 0);
+	free(moments);
+	file_free(&a);
+	file_free(&b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_by_everything), cmocka_unit_test(test_keys),
+		cmocka_unit_test(test_range), cmocka_unit_test(test_what_the_kernel_counts),
+		cmocka_unit_test(test_moments),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

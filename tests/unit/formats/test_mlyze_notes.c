@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* test_mlyze_notes.c - what marks say is gathered; what is damaged, foreign or too much is not. */
+#include "formats/mlyze/mlyze_notes.h"
+#include "model/thread_names.h"
+#include "tests/unit/tach_test.h"
+
+struct read {
+	int fd;
+	struct buf bytes;
+	struct mlyze_file *file;
+	struct mlyze_notes notes;
+};
+
+static struct read read_marks(const char *const *marks, size_t cnt, size_t times)
+{
+	struct read r = { .fd = -1 };
+	struct mlyze_error error;
+	struct mlyze_writer *w;
+	char path[PATH_BYTES];
+	uint32_t id;
+	size_t i;
+
+	r.fd = memory_file(path);
+	w = mlyze_writer_new(r.fd, 100);
+	assert_non_null(w);
+	for (i = 0; i < cnt * times; i++) {
+		assert_int_equal(mlyze_add_function(w, marks[i % cnt], strlen(marks[i % cnt]),
+						    &id), 0);
+		assert_int_equal(mlyze_put_marker(w, 100 + i, id), 0);
+	}
+	assert_int_equal(mlyze_finish(w), 0);
+	mlyze_writer_free(w);
+	r.bytes = file_bytes(path);
+	r.file = mlyze_open(r.bytes.data, r.bytes.len, &error);
+	assert_non_null(r.file);
+	assert_int_equal(mlyze_notes_read(r.file, &r.notes), 0);
+	return r;
+}
+
+static void read_free(struct read *r)
+{
+	mlyze_notes_free(&r->notes);
+	mlyze_free(r->file);
+	buf_free(&r->bytes);
+	close(r->fd);
+}
+
+static void test_all_marks(void **state)
+{
+	static const char *const marks[] = {
+		"tachbpf recording mode=exact every=0 min=512 interval_us=1000000 version=1",
+		"tachbpf process pid=12 comm=a%20b python=3.13.0 container=c command=x%20y",
+		"tachbpf thread n=65535 tid=13 name=w", "tachbpf thread n=65536 tid=14 name=no",
+		"tachbpf check rss_anon=10 swapped=2 held=3 unchecked=4",
+		"tachbpf gc generation=1 runs=5 uncollectable=6 duration_us=7",
+		"tachbpf gc generation=9 runs=1", "tachbpf lost cause=a_b cnt=3",
+		"tachbpf lost cause=a_b cnt=4", "tachbpf lost cause=A cnt=4",
+		"tachbpf end exited=1",
+	};
+	struct read r = read_marks(marks, ARRAY_SIZE(marks), 1);
+	const struct mlyze_notes *n = &r.notes;
+	const struct mlyze_check *checks;
+	size_t cnt;
+
+	(void)state;
+	assert_true(n->recorded && n->exact && n->ended && n->exited);
+	assert_int_equal(n->min_bytes, 512);
+	assert_int_equal(n->interval_us, 1000000);
+	assert_int_equal(n->pid, 12);
+	assert_string_equal(n->comm, "a b");
+	assert_string_equal(n->command, "x y");
+	assert_true(n->python_major == 3 && n->python_minor == 13 && !n->python_micro);
+	assert_int_equal(mlyze_notes_tid(n, 65535), 13);
+	assert_int_equal(mlyze_notes_tid(n, 5), 5);
+	assert_string_equal(thread_names_find(n->names, 13), "w");
+	assert_null(thread_names_find(n->names, 14));
+	checks = mlyze_notes_checks(n, &cnt);
+	assert_int_equal(cnt, 1);
+	assert_true(checks->time_us == 104 && checks->rss_anon == 10 && checks->swapped == 2 &&
+		    checks->held == 3 && checks->unchecked == 4);
+	assert_true(n->runs[1] == 5 && n->runs[MLYZE_GENERATIONS - 1] == 1);
+	assert_true(n->uncollectable == 6 && n->collecting_us == 7);
+	assert_int_equal(n->loss_cnt, 1);
+	assert_int_equal(n->losses[0].cnt, 7);
+	assert_int_equal(n->end_us, 110);
+	read_free(&r);
+}
+
+/* Without "tachbpf recording" nothing is ours. */
+static void test_of_others(void **state)
+{
+	static const char *const marks[] = {
+		"tachbpf process pid=12 comm=a", "tachbpf check held=3", "phase 2", "",
+	};
+	struct read r = read_marks(marks, ARRAY_SIZE(marks), 1);
+	size_t cnt;
+
+	(void)state;
+	assert_false(r.notes.recorded);
+	assert_int_equal(r.notes.pid, 0);
+	mlyze_notes_checks(&r.notes, &cnt);
+	assert_int_equal(cnt, 0);
+	assert_int_equal(r.notes.end_us, 103);
+	read_free(&r);
+}
+
+/* Of too many checks every second one is left out, and the last ones are there. */
+static void test_many_checks(void **state)
+{
+	static const char *const marks[] = { "tachbpf recording mode=sampled",
+					     "tachbpf check held=3" };
+	struct read r = read_marks(marks, ARRAY_SIZE(marks), 3 * MLYZE_CHECKS_MAX / 2);
+	const struct mlyze_check *checks;
+	size_t cnt, i;
+
+	(void)state;
+	checks = mlyze_notes_checks(&r.notes, &cnt);
+	assert_true(cnt <= MLYZE_CHECKS_MAX && cnt > MLYZE_CHECKS_MAX / 2);
+	for (i = 1; i < cnt; i++)
+		assert_true(checks[i].time_us > checks[i - 1].time_us);
+	assert_int_equal(checks[cnt - 1].time_us, r.notes.end_us);
+	read_free(&r);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_all_marks), cmocka_unit_test(test_of_others),
+		cmocka_unit_test(test_many_checks),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
