@@ -335,7 +335,7 @@ check-e2e: $(READY) ## profiles of a few real interpreters (root; JOBS=1, PYTEST
 	$(FORGET)
 	$(PYTESTS) e2e tests/e2e $(PYTESTFLAGS)
 
-check-bpf truth-bpf: $(O)/tests/bpf/capture_program $(O)/tests/bpf/native_program
+check-bpf truth-bpf: $(addprefix $(O)/tests/bpf/,capture_program fault_program heap_program native_program)
 check-bpf: $(READY) ## the BPF side's own counters (root; JOBS=1, PYTESTFLAGS="-k NAME")
 	$(FORGET)
 	$(PYTESTS) bpf tests/bpf $(PYTESTFLAGS)
@@ -385,6 +385,10 @@ soak-hostile: $(O)/tachbpf ## half an hour of everything that users can do to a 
 soak: $(O)/tachbpf interpreters ## ten minutes of everything at 10 kHz under stress (root)
 	TACHBPF=$(abspath $(O))/tachbpf $(PYTHON) tests/bench/soak.py $(BENCHFLAGS)
 
+.PHONY: bench-faults
+bench-faults: $(O)/tachbpf $(O)/tests/bpf/fault_program ## what page faults cost with --mode mem (root)
+	TACHBPF=$(abspath $(O))/tachbpf $(PYTHON) tests/bench/bench_faults.py $(BENCHFLAGS)
+
 .PHONY: bench-period
 bench-period: $(O)/tests/bench/period_change ## what it costs to change the clock's period (root)
 	$<
@@ -425,6 +429,10 @@ bench-native-merge: $(O)/tests/bench/bench_native_merge ## what machine code cos
 bench-native: $(O)/tachbpf $(ELF_PROGRAM) interpreters ## what frames of machine code cost, beside the peers (root; BENCHFLAGS="--only kernel --peer PROGRAM")
 	TACHBPF=$(abspath $(O))/tachbpf $(PYTHON) tests/bench/bench_native.py $(BENCHFLAGS)
 
+.PHONY: bench-memory
+bench-memory: $(O)/tachbpf interpreters ## what a recording of memory costs an allocation-heavy program, beside memray and tracemalloc (root)
+	TACHBPF=$(abspath $(O))/tachbpf $(PYTHON) tests/bench/bench_memory.py $(BENCHFLAGS)
+
 .PHONY: bench-processes
 bench-processes: $(O)/tachbpf ## what 100,000, 200,000 and 400,000 processes in a file cost each command
 	TACHBPF=$(abspath $(O))/tachbpf $(PYTHON) tests/bench/bench_processes.py $(BENCHFLAGS)
@@ -433,6 +441,9 @@ $(O)/tests/bench/%: tests/bench/%.c $(O)/libtachbpf.a
 	@mkdir -p $(@D)
 	$(E) CC $<
 	$(Q)$(CC) $(ALLFLAGS) -o $@ $< $(O)/libtachbpf.a $(LIBS)
+
+# It takes the records of page faults itself.
+$(O)/tests/bpf/fault_program: ALLFLAGS += -Wl,--wrap=capture_take
 
 $(O)/tests/bpf/%: tests/bpf/%.c $(O)/libtachbpf.a
 	@mkdir -p $(@D)
@@ -469,6 +480,8 @@ FUZZ_SEEDS_fuzz_collapsed = tests/golden/collapsed/*.folded tests/golden/native/
 FUZZ_SEEDS_fuzz_speedscope = tests/golden/speedscope/*.json
 FUZZ_SEEDS_fuzz_gperftools = tests/golden/gperftools/*.prof
 FUZZ_SEEDS_fuzz_mlyze = tests/golden/mlyze/*.mlyze
+FUZZ_SEEDS_fuzz_mlyze_join  = tests/golden/fuzz_mlyze_join/*.bin
+FUZZ_SEEDS_fuzz_mlyze_marks = tests/golden/fuzz_mlyze_marks/*.bin
 FUZZ_SEEDS_fuzz_recover     = tests/golden/fuzz_recover/*.bin
 FUZZ_SEEDS_fuzz_arm64       = tests/golden/fuzz_arm64/*.bin
 FUZZ_SEEDS_fuzz_image       = tests/golden/fuzz_image/*.bin
@@ -493,6 +506,7 @@ FUZZ_SEEDS_fuzz_sender      = tests/golden/fuzz_sender/*.bin
 FUZZ_SEEDS_fuzz_native_record = tests/golden/fuzz_native_record/*.bin
 FUZZ_SEEDS_fuzz_agent_metrics = tests/golden/fuzz_agent_metrics/*.bin
 FUZZ_SEEDS_fuzz_native_wire = tests/golden/fuzz_native_wire/*.bin
+FUZZ_SEEDS_fuzz_page_book   = tests/golden/fuzz_page_book/*.bin
 FUZZ_SEEDS_fuzz_unwind_build = $(O)/tests/fuzz/unwind_seed.so
 FUZZ_SEEDS_fuzz_native_walk = tests/golden/fuzz_native_walk/*.bin
 
