@@ -32,6 +32,11 @@ static int run_replay(const struct options *o)
 	return replay_run(&o->replay);
 }
 
+static int run_open(const struct options *o)
+{
+	return open_run(&o->replay);
+}
+
 static int run_mem(const struct options *o)
 {
 	return mem_run(&o->mem);
@@ -92,6 +97,7 @@ static int (*const run[])(const struct options *o) = {
 	[COMMAND_INFO] = run_info,
 	[COMMAND_REPORT] = run_report,
 	[COMMAND_REPLAY] = run_replay,
+	[COMMAND_OPEN] = run_open,
 	[COMMAND_MEM] = run_mem,
 	[COMMAND_CONVERT] = run_convert,
 	[COMMAND_MERGE] = run_merge,

@@ -25,6 +25,11 @@ struct agent_command_options;
 int info_run(const struct info_options *opts);
 int report_run(const struct report_options *opts);
 int replay_run(const struct replay_options *opts);
+/*
+ * As replay_run(), and shows the page in the browser. Without opts->export.output the page gets a
+ * directory that only the user can enter. EXIT_FAILURE also if the page could not be shown.
+ */
+int open_run(const struct replay_options *opts);
 int mem_run(const struct mem_options *opts);
 int convert_run(const struct convert_options *opts);
 int merge_run(const struct merge_options *opts);

@@ -311,6 +311,7 @@ static int (*const checks[OPTIONS_COMMAND_CNT])(struct options *o) = {
 	[COMMAND_INFO] = check_input,
 	[COMMAND_REPORT] = check_report,
 	[COMMAND_REPLAY] = check_replay,
+	[COMMAND_OPEN] = check_replay,
 	[COMMAND_MEM] = check_mem,
 	[COMMAND_CONVERT] = check_convert,
 	[COMMAND_MERGE] = check_merge,
@@ -340,6 +341,9 @@ static void set_defaults(struct options *o)
 		break;
 	case COMMAND_REPLAY:
 		o->replay.export.format = &sink_collapsed;
+		break;
+	case COMMAND_OPEN:
+		o->replay.export.format = &sink_flamegraph;
 		break;
 	case COMMAND_MEM:
 		o->mem.limit = ROWS;

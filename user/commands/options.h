@@ -174,8 +174,8 @@ struct agent_command_options {
 };
 
 enum command_id {
-	COMMAND_RECORD, COMMAND_INFO, COMMAND_REPORT, COMMAND_REPLAY, COMMAND_MEM,
-	COMMAND_CONVERT, COMMAND_MERGE, COMMAND_SPLIT, COMMAND_DIFF, COMMAND_GIL,
+	COMMAND_RECORD, COMMAND_INFO, COMMAND_REPORT, COMMAND_REPLAY, COMMAND_OPEN,
+	COMMAND_MEM, COMMAND_CONVERT, COMMAND_MERGE, COMMAND_SPLIT, COMMAND_DIFF, COMMAND_GIL,
 	COMMAND_RECOVER, COMMAND_DOCTOR, COMMAND_PS, COMMAND_AGENT, COMMAND_COMPLETION,
 };
 
@@ -193,7 +193,7 @@ struct options {
 		struct record_options record;
 		struct info_options info;
 		struct report_options report;
-		struct replay_options replay;
+		struct replay_options replay;	/* of open, too */
 		struct mem_options mem;
 		struct convert_options convert;
 		struct merge_options merge;

@@ -471,6 +471,8 @@ bool options_takes_format(enum command_id command, const struct sink_ops *ops)
 {
 	if (command == COMMAND_DIFF)
 		return ops == &sink_flamegraph;
+	if (command == COMMAND_OPEN)
+		return ops == &sink_flamegraph || ops == &sink_heatmap;
 	return command == COMMAND_CONVERT || ops != &sink_tach;
 }
 
@@ -495,6 +497,8 @@ int opt_format(void *target, const struct cli_option *opt, const char *value)
 	*format = sink_find(value);
 	if (*format && options_takes_format(o->command, *format))
 		return 0;
+	if (o->command == COMMAND_OPEN)
+		return bad_value(opt, value, "flamegraph or heatmap; replay writes others");
 	near = cli_nearest(value, strlen(value), format_name, NULL);
 	if (near && o->command != COMMAND_DIFF &&
 	    options_takes_format(o->command, sink_find(near))) {

@@ -293,6 +293,19 @@ static const struct cli_option replay_table[] = {
 	GENERAL_OPTIONS,
 };
 
+static const struct cli_option open_table[] = {
+	INPUT_OPTIONS,
+	FILTER_OPTIONS,
+	{ 0, "format", "FORMAT", "Output", "flamegraph (default) or heatmap", opt_format,
+	  AT(replay.export.format), NULL },
+	{ 'o', "output", "FILE", "Output",
+	  "write the page here (default: a private file\nbelow /tmp)", opt_text,
+	  AT(replay.export.output), NULL },
+	{ 0, "no-source", NULL, "Output", "heatmap: read no source files", opt_flag,
+	  AT(replay.export.no_source), NULL },
+	GENERAL_OPTIONS,
+};
+
 static const struct cli_option mem_table[] = {
 	{ 0, "by", "KEY", "Rows", "function (default), line, stack, file, process,\n"
 	  "thread or container", opt_choice, AT(mem.by), mem_bys },
@@ -430,6 +443,14 @@ static const char *const report_examples[] = {
 static const char *const replay_synopsis[] = {
 	"tachbpf replay [OPTIONS] FILE|DIR...", NULL
 };
+static const char *const open_synopsis[] = { "tachbpf open [OPTIONS] FILE|DIR...", NULL };
+static const char *const open_examples[] = {
+	"tachbpf open tachbpf-host-20260101T120000Z",
+	"a flame graph of all recorded processes, in the browser",
+	"tachbpf open --format heatmap 1234-app.tach",
+	"the source code of one process, with the samples of each line",
+	NULL
+};
 static const char *const replay_examples[] = {
 	"tachbpf replay --format collapsed -o app.folded 1234-app.tach",
 	"one line for each distinct stack, as flame graph tools read it",
@@ -542,6 +563,7 @@ const struct cli_command options_commands[OPTIONS_COMMAND_CNT] = {
 	[COMMAND_INFO] = FILE_COMMAND(info, "Show what profiles say about themselves."),
 	[COMMAND_REPORT] = FILE_COMMAND(report, "Show where the time went, as a table."),
 	[COMMAND_REPLAY] = FILE_COMMAND(replay, "Convert profiles to another format."),
+	[COMMAND_OPEN] = FILE_COMMAND(open, "Show profiles as a page in the browser."),
 	[COMMAND_MEM] = FILE_COMMAND(mem, "Show who got memory and still holds it."),
 	[COMMAND_CONVERT] =
 		FILE_COMMAND(convert, "Write profiles anew: in another format, or less of them."),

@@ -10,13 +10,11 @@ import subprocess
 
 import pytest
 
+from desktop import ENV, NOBODY, desktop, opened  # noqa: F401 (a fixture)
 from paths import binary
-from present import absent
 from processes import TIMEOUT
 from recording import Recording, succeeded, tachbpf
 from target import Target
-
-NOBODY = 65534
 
 
 @pytest.fixture
@@ -191,31 +189,8 @@ def test_html_that_cannot_be_written_is_refused_before_the_recording(busy, out):
     assert finished.returncode == 2 and "--html" in finished.stderr
 
 
-OPENER = """#!/bin/sh
-umask 0
-{ id -u; id -g; id -G; pwd; echo "$1"; head -c 15 "$1"; echo; grep ^Cap /proc/self/status; \
-  readlink /proc/self/fd/0 /proc/self/fd/1 /proc/self/fd/2; ls /proc/self/fd | wc -w; } > %(out)s/part
-env > %(out)s/env
-mv %(out)s/part %(out)s/opened
-"""
-
-
-@pytest.fixture
-def desktop(out):
-    """A prefix for the profiler: in its mount namespace, xdg-open is a script of ours."""
-    program = shutil.which("xdg-open", path="/usr/local/bin:/usr/bin:/bin")
-    if not program:
-        absent("no xdg-open: install Debian's package xdg-utils")
-    script = out / "xdg-open"
-    script.write_text(OPENER % {"out": out})
-    script.chmod(0o755)
-    out.chmod(0o777)
-    return ["unshare", "-m", "sh", "-c", f"mount --bind {script} {program} && exec \"$@\"", "sh"]
-
-
 def record_and_open(busy, out, desktop, **env):
-    env = {"SUDO_UID": str(NOBODY), "SUDO_GID": str(NOBODY), "DISPLAY": ":7", "WAYLAND_DISPLAY": "",
-           **env}
+    env = {**ENV, **env}
     with Recording(["-p", busy.pid, "-d", "0.5", "-o", out / "x.tach", "--html", out / "x.html", "--open"],
                    prefix=desktop, env=env) as recording:
         return succeeded(recording.wait())
@@ -226,10 +201,7 @@ def test_open_shows_it_as_the_user_behind_sudo(busy, out, desktop):
     finished = record_and_open(busy, out, desktop, SECRET="root's", LD_LIBRARY_PATH="/root/lib",
                                PATH=f"/root/bin:{os.environ['PATH']}", LANG="C.UTF-8")
     assert "cannot open" not in finished.stderr
-    # It was started before the profiler ended, and writes this at its end.
-    subprocess.run(["timeout", "30", "sh", "-c", f"until [ -e {out}/opened ]; do :; done"], check=True)
-    uid, gid, groups, where, path, begin, *caps, null0, null1, null2, fds = (
-        (out / "opened").read_text().split("\n")[:-1])
+    uid, gid, groups, where, path, begin, *caps, null0, null1, null2, fds = opened(out)
     assert (uid, gid, groups, where) == (str(NOBODY), str(NOBODY), str(NOBODY), "/")
     assert path == str(out / "x.html") and begin == "<!DOCTYPE html>"
     for line in caps:
