@@ -17,7 +17,7 @@ from paths import REPO, binary
 from processes import TIMEOUT
 
 COMMANDS = ("info", "report", "replay")
-READERS = (*COMMANDS, "convert", "split", "diff")         # of every format
+READERS = (*COMMANDS, "open", "convert", "split", "diff")         # of every format
 WRITERS = ("convert", "merge", "split", "diff", "recover")      # test_files_*.py
 
 
