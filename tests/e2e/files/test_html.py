@@ -239,6 +239,32 @@ def test_zoom_with_the_mouse(show):
     assert crumbs(page) == ["all"]
 
 
+CLIPBOARD = """Object.defineProperty(navigator, 'clipboard', { value: { writeText: async (text) => {
+    if (window.refused) throw new Error('refused');
+    window.copied = text; } } })"""
+
+
+@pytest.mark.parametrize("inverted", [False, True])
+def test_the_stack_of_a_frame_is_copied(show, inverted):
+    """Innermost first, in both directions; the page says whether the browser has done it."""
+    page = show(GOLDEN / "cpu_raw.bin")
+    page.run(f"({CLIPBOARD}, 0)")
+    page.key("y")
+    assert "no stack to copy" in page.text("#status").lower() and page.run("window.copied") is None
+    if inverted:
+        page.key("i")
+    chain = page.run("""(() => { const g = report.graph, v = g.view; let n = 0, names = [];
+        while (v.kids(n).length) { n = v.kids(n)[0]; names.push(g.name(v.label[n])); }
+        g.zoomTo(n); return names; })()""")
+    page.key("y")
+    lines = page.run("window.copied").split("\n")
+    assert [line.split(" (")[0] for line in lines] == (chain if inverted else chain[::-1])
+    assert len(lines) > 1 and f"{len(lines)} frames" in page.text("#status")
+    page.run("window.refused = true")
+    page.key("y")
+    assert "does not let" in page.text("#status")
+
+
 def test_keyboard(show):
     page = show(GOLDEN / "cpu_raw.bin")
     page.run("document.getElementById('canvas').focus()")

@@ -269,6 +269,13 @@ static void test_show(void **state)
 	assert_int_equal(o.show, SHOW_HELP);
 	assert_int_equal(parse("--version"), 0);
 	assert_int_equal(o.show, SHOW_VERSION);
+	assert_int_equal(parse("open a"), 0);
+	assert_int_equal(o.command, COMMAND_OPEN);
+	assert_ptr_equal(o.replay.export.format, &sink_flamegraph);
+	assert_null(o.replay.export.output);
+	assert_int_equal(parse("open a --format heatmap --no-source -o x.html"), 0);
+	assert_ptr_equal(o.replay.export.format, &sink_heatmap);
+	assert_true(o.replay.export.no_source);
 	assert_int_equal(parse("replay --format help"), 0);
 	assert_int_equal(o.show, SHOW_FORMATS);
 	/* Behind -- it is the program's. */
@@ -324,6 +331,7 @@ static void test_usage_errors(void **state)
 		"-a --layout old", "-a --compression gzip", "info", "report", "replay",
 		"info --by line a", "report --by x a", "report --sort x a", "report --limit x a",
 		"report --limit -1 a", "report --limit= a", "report --limit 4294967296 a",
+		"open", "open --format pprof a", "open --by thread a",
 		"replay --format nonsense a", "replay --format tach a", "replay --json a",
 		"replay --by cgroup a", "replay --by a", "replay --lines=1 a",
 		"replay --by thread --format jsonl a", "replay --lines a --format gecko",

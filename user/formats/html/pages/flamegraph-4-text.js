@@ -10,6 +10,16 @@ function ending(path, room) {
 	return `…${slash > 0 ? tail.slice(slash) : tail}`;
 }
 
+/* Put a text on the clipboard. Returns whether the browser has done it. */
+async function copyText(text) {
+	try {
+		await navigator.clipboard.writeText(text);
+		return true;
+	} catch {
+		return false;
+	}
+}
+
 Object.assign(Graph.prototype, {
 	weightText(n, whole) {
 		const time = this.unit.time(n);
@@ -18,11 +28,8 @@ Object.assign(Graph.prototype, {
 	},
 
 	showStatus() {
-		const node =
-			this.hover?.box.node >= 0
-				? this.hover.box.node
-				: (this.selected ?? this.zoom);
-		const { view } = this,
+		const node = this.current(),
+			{ view } = this,
 			label = view.label[node];
 		const where = label < 0 ? '' : this.where(label);
 		const total = this.diff
@@ -30,6 +37,36 @@ Object.assign(Graph.prototype, {
 			: `${this.unit.isSamples ? 'samples ' : ''}${this.weightText(view.a[node], view.a[0])}`;
 
 		$('status').value = `${this.name(label)}${where ? ` (${where})` : ''}: ${total}`;
+	},
+
+	/* The frame that the status line is about. */
+	current() {
+		return this.hover?.box.node >= 0
+			? this.hover.box.node
+			: (this.selected ?? this.zoom);
+	},
+
+	/* A line for each frame of the stack that ends at a node, the innermost first. */
+	stackText(node) {
+		const lines = [];
+
+		for (let n = node; n > 0; n = this.view.parent[n]) {
+			const where = this.where(this.view.label[n]);
+
+			lines.push(this.name(this.view.label[n]) + (where ? ` (${where})` : ''));
+		}
+		return (this.inverted ? lines.reverse() : lines).join('\n');
+	},
+
+	async copyStack() {
+		const text = this.stackText(this.current()),
+			cnt = text ? text.split('\n').length : 0;
+
+		$('status').value = !cnt
+			? 'No frame is chosen: there is no stack to copy'
+			: (await copyText(text))
+				? `Copied a stack of ${plural(cnt, 'frame')}`
+				: 'The browser does not let this page copy';
 	},
 
 	showCrumbs() {

@@ -380,6 +380,7 @@ function keyboard(graph, view, help) {
 		p: view.pythonOnly,
 		m: view.memory,
 		t: view.table,
+		y: () => graph.copyStack(),
 		d: () => theme.toggle(),
 		'?': help,
 	};
