@@ -17,6 +17,11 @@ static int run_record(const struct options *o)
 	return record_run(&o->record);
 }
 
+static int run_dump(const struct options *o)
+{
+	return dump_run(&o->record);
+}
+
 static int run_info(const struct options *o)
 {
 	return info_run(&o->info);
@@ -94,6 +99,7 @@ static int run_completion(const struct options *o)
 
 static int (*const run[])(const struct options *o) = {
 	[COMMAND_RECORD] = run_record,
+	[COMMAND_DUMP] = run_dump,
 	[COMMAND_INFO] = run_info,
 	[COMMAND_REPORT] = run_report,
 	[COMMAND_REPLAY] = run_replay,
@@ -115,6 +121,7 @@ static int (*const run[])(const struct options *o) = {
 static bool pages(const struct options *o)
 {
 	switch (o->command) {
+	case COMMAND_DUMP:
 	case COMMAND_INFO:
 	case COMMAND_REPORT:
 	case COMMAND_MEM:

@@ -111,6 +111,22 @@ static int check_record(struct options *o)
 	return -EINVAL;
 }
 
+static int check_dump(struct options *o)
+{
+	struct record_options *r = &o->record;
+
+	if (!r->pid_cnt && (r->proc_filter.cnt || r->proc_filter.min_age_s > 0))
+		r->all = true;
+	if (r->all != (r->pid_cnt > 0))
+		return 0;
+	if (r->all)
+		log_error("-a and process ids exclude each other: give only one of them");
+	else
+		log_error("nothing to look at: give a PID, -a, or a condition such as "
+			  "--container NAME; see: tachbpf dump --help");
+	return -EINVAL;
+}
+
 /* Has the file's name an ending, as in "x.txt"? */
 static bool has_ending(const char *path)
 {
@@ -308,6 +324,7 @@ static int check_recover(struct options *o)
 /* Checks of a command's options together; commands without a check need none. */
 static int (*const checks[OPTIONS_COMMAND_CNT])(struct options *o) = {
 	[COMMAND_RECORD] = check_record,
+	[COMMAND_DUMP] = check_dump,
 	[COMMAND_INFO] = check_input,
 	[COMMAND_REPORT] = check_report,
 	[COMMAND_REPLAY] = check_replay,
@@ -456,7 +473,7 @@ int options_parse(struct options *o, int argc, char **argv)
 
 void options_free(struct options *o)
 {
-	if (o->command == COMMAND_RECORD) {
+	if (o->command == COMMAND_RECORD || o->command == COMMAND_DUMP) {
 		free(o->record.pids);
 		proc_filter_free(&o->record.proc_filter);
 	} else if (o->command == COMMAND_PS) {

@@ -174,7 +174,7 @@ struct agent_command_options {
 };
 
 enum command_id {
-	COMMAND_RECORD, COMMAND_INFO, COMMAND_REPORT, COMMAND_REPLAY, COMMAND_OPEN,
+	COMMAND_RECORD, COMMAND_DUMP, COMMAND_INFO, COMMAND_REPORT, COMMAND_REPLAY, COMMAND_OPEN,
 	COMMAND_MEM, COMMAND_CONVERT, COMMAND_MERGE, COMMAND_SPLIT, COMMAND_DIFF, COMMAND_GIL,
 	COMMAND_RECOVER, COMMAND_DOCTOR, COMMAND_PS, COMMAND_AGENT, COMMAND_COMPLETION,
 };
@@ -190,7 +190,7 @@ struct options {
 	bool named;			/* the command's name was given; record may be left out */
 	union {				/* the command's own */
 		struct input_options input;	/* of any command that reads files */
-		struct record_options record;
+		struct record_options record;	/* of dump, too */
 		struct info_options info;
 		struct report_options report;
 		struct replay_options replay;	/* of open, too */

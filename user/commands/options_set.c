@@ -247,6 +247,13 @@ int opt_pids(void *target, const struct cli_option *opt, const char *value)
 	}
 }
 
+int opt_pid_word(void *target, char *word)
+{
+	static const struct cli_option pid = { .letter = 'p', .name = "pid" };
+
+	return opt_pids(target, &pid, word);
+}
+
 const char *const options_native[] = { "full", "lines", NULL };
 
 /* --native alone, or with one or more of the words, separated by commas. */

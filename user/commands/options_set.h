@@ -65,6 +65,8 @@ int opt_show(void *target, const struct cli_option *opt, const char *value);
 
 /* For words of the command line that are no options. */
 int opt_record_word(void *target, char *word);
+/* A process id, or several with commas, of dump. */
+int opt_pid_word(void *target, char *word);
 int opt_record_rest(void *target, char **words);
 int opt_files_word(void *target, char *word);
 int opt_no_word(void *target, char *word);

@@ -87,6 +87,7 @@ static const enum options_show show_help = SHOW_HELP, show_version = SHOW_VERSIO
 	{ 0, "value", "VALUE", "Input",                                                            \
 	  "of memory: live (default), allocated, peak; of\ntime: samples", opt_choice,             \
 	  AT(input.reader.value), values }
+#define SELECTION_OF_LOOK "Which processes (a PID, or one of these)"
 #define SELECTION "What to record (one of these, or -- COMMAND)"
 
 /* Conditions without -a, -p or -- COMMAND imply -a. */
@@ -250,6 +251,19 @@ static const struct cli_option record_table[] = {
 	  opt_bool, AT(PART.compress), compressions },                                             \
 	{ 0, "layout", "LAYOUT", RARE, "of TACH files: release (default), draft1 or draft2",       \
 	  opt_choice, AT(PART.layout), layouts }
+
+static const struct cli_option dump_table[] = {
+	{ 'a', "all", NULL, SELECTION_OF_LOOK, "every Python process on this host", opt_flag,
+	  AT(record.all), NULL },
+	{ 'p', "pid", "PID[,PID...]", SELECTION_OF_LOOK, "these processes, as PID alone", opt_pids, 0,
+	  NULL },
+	CONDITION_OPTIONS(record),
+	EXCLUSION_OPTIONS(record),
+	{ 0, "json", NULL, "Output", "as JSON", opt_flag, AT(record.json), NULL },
+	GENERAL_OPTIONS,
+	{ 0, "ignore-kernel-bugs", NULL, RARE, "also on a kernel that is known to freeze", opt_flag,
+	  AT(record.ignore_kernel_bugs), NULL },
+};
 
 static const struct cli_option info_table[] = {
 	INPUT_OPTIONS,
@@ -426,6 +440,16 @@ static const char *const record_examples[] = {
 	"which code makes a process grow; then: tachbpf mem app.mlyze",
 	NULL
 };
+static const char *const dump_synopsis[] = {
+	"tachbpf dump [OPTIONS] PID...", "tachbpf dump [OPTIONS] -a | --container NAME | ...", NULL
+};
+static const char *const dump_examples[] = {
+	"sudo tachbpf dump 1234",
+	"what every thread of a process that hangs is doing, without stopping it",
+	"sudo tachbpf dump --container checkout --json",
+	"all Python processes of one container, for programs",
+	NULL
+};
 static const char *const info_synopsis[] = { "tachbpf info [OPTIONS] FILE|DIR...", NULL };
 static const char *const info_examples[] = {
 	"tachbpf info 1234-app.tach",
@@ -560,6 +584,9 @@ const struct cli_command options_commands[OPTIONS_COMMAND_CNT] = {
 	[COMMAND_RECORD] = { "record", "Record Python processes into TACH files (the default).",
 			     record_synopsis, record_examples, record_table,
 			     ARRAY_SIZE(record_table), opt_record_word, opt_record_rest },
+	[COMMAND_DUMP] = { "dump", "Show what every thread is doing now, also in a process that hangs.",
+			   dump_synopsis, dump_examples, dump_table, ARRAY_SIZE(dump_table),
+			   opt_pid_word, NULL },
 	[COMMAND_INFO] = FILE_COMMAND(info, "Show what profiles say about themselves."),
 	[COMMAND_REPORT] = FILE_COMMAND(report, "Show where the time went, as a table."),
 	[COMMAND_REPLAY] = FILE_COMMAND(replay, "Convert profiles to another format."),

@@ -7,7 +7,7 @@
 
 #include "base/cli.h"
 
-#define OPTIONS_COMMAND_CNT 16
+#define OPTIONS_COMMAND_CNT 17
 
 extern const struct cli_command options_commands[OPTIONS_COMMAND_CNT];
 

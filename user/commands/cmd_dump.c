@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * cmd_dump.c - `tachbpf dump`: the stack of every thread of chosen processes, now.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/output.h"
+#include "base/util.h"
+#include "commands/command_workers.h"
+#include "commands/commands.h"
+#include "commands/dump_show.h"
+#include "commands/options.h"
+#include "doctor/precheck.h"
+#include "host/identity.h"
+#include "look/look.h"
+#include "target/inspector.h"
+#include "worker/worker.h"
+
+struct dump {
+	bool as_json;
+	size_t shown;
+	struct json json;
+};
+
+static int show(void *ctx, const struct look_process *p)
+{
+	struct dump *d = ctx;
+
+	if (d->as_json)
+		dump_json(&d->json, p);
+	else
+		dump_text(p, !d->shown);
+	d->shown++;
+	return 0;
+}
+
+static int exit_status(const struct record_options *opts, const struct look_counts *counts)
+{
+	if (counts->failed)
+		return EXIT_FAILURE;
+	if (counts->shown)
+		return EXIT_SUCCESS;
+	log_error("%s", opts->all ? "no Python process was found" :
+		  "the processes have ended, or none of them ran Python code");
+	return EXIT_NO_PYTHON;
+}
+
+static int dump(const struct record_options *opts, struct identities *ids,
+		struct look_counts *counts)
+{
+	struct proc_filter conditions = opts->proc_filter;
+	struct dump d = { .as_json = opts->json };
+	struct look_args args = {
+		.all = opts->all, .pids = opts->pids, .pid_cnt = opts->pid_cnt, .identities = ids,
+		.show = show, .ctx = &d,
+		.proc_filter = conditions.cnt || conditions.min_age_s > 0 ? &conditions : NULL,
+	};
+	int err;
+
+	args.workers = !command_workers_start(0);
+	if (d.as_json)
+		dump_json_begin(&d.json);
+	err = look_run(&args, counts);
+	if (d.as_json)
+		dump_json_end(&d.json, counts->failed);
+	return err;
+}
+
+int dump_run(const struct record_options *opts)
+{
+	struct identities *ids = identities_new(inspector_names);
+	struct look_counts counts = { 0 };
+	int err = ids ? precheck_record(opts->ignore_kernel_bugs) : -ENOMEM;
+
+	if (!err)
+		err = dump(opts, ids, &counts);
+	if (!err)
+		err = output_flush_stdout();
+	identities_free(ids);
+	keeper_end();
+	return err ? EXIT_FAILURE : exit_status(opts, &counts);
+}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* dump_json.c - the JSON of `tachbpf dump`. See dump_show.h. */
+#include <stdio.h>
+#include <string.h>
+
+#include "bpf/abi.h"
+#include "commands/dump_show.h"
+#include "cpython/image.h"
+#include "host/identity.h"
+#include "host/proc.h"
+#include "model/profile_names.h"
+#include "model/thread_names.h"
+#include "resolve/process.h"
+
+#define VERSION 1
+#define COMMAND_BYTES 1024
+
+static const char *const states[LOOK_STATE_CNT] = {
+	[LOOK_RUNNING] = "running", [LOOK_RUNNABLE] = "runnable", [LOOK_GIL] = "gil",
+	[LOOK_LOCK] = "lock", [LOOK_SLEEP] = "sleep", [LOOK_IO] = "io", [LOOK_OTHER] = "other",
+};
+
+static void write_ref(struct json *j, const char *key, const struct string_ref *s)
+{
+	json_string_n(j, key, s->data, s->len);
+}
+
+static void write_frame(struct json *j, const struct profile_tables *tables, uint32_t id)
+{
+	const struct frame *f = &tables->frames[id];
+
+	json_object(j, NULL);
+	write_ref(j, "function", &tables->strings[f->func]);
+	write_ref(j, "file", &tables->strings[f->file]);
+	if (f->line != LINE_NONE)
+		json_uint(j, "line", f->line);
+	else
+		json_null(j, "line");
+	json_string(j, "kind", profile_frame_kind_name(f->kind));
+	json_object_end(j);
+}
+
+static void write_thread(struct json *j, const struct look_process *p, const struct look_thread *t)
+{
+	uint32_t i;
+
+	json_object(j, NULL);
+	json_uint(j, "tid", t->tid);
+	json_string(j, "name", thread_names_find(process_thread_names(p->process), t->tid));
+	json_bool(j, "main", t->status & STATUS_MAIN_THREAD);
+	json_string(j, "state", states[t->state]);
+	json_bool(j, "holds_gil", t->status & STATUS_HAS_GIL);
+	json_string(j, "call", *t->call ? t->call : NULL);
+	if (t->fd >= 0)
+		json_uint(j, "fd", t->fd);
+	else
+		json_null(j, "fd");
+	json_string(j, "fd_path", *t->file ? t->file : NULL);
+	json_bool(j, "moved", t->moved);
+	json_array(j, "frames");
+	for (i = 0; i < t->nframes; i++)
+		write_frame(j, process_tables(p->process), t->frames[i]);
+	json_array_end(j);
+	json_object_end(j);
+}
+
+void dump_json_begin(struct json *j)
+{
+	json_start(j, stdout, true);
+	json_object(j, NULL);
+	json_uint(j, "version", VERSION);
+	json_array(j, "processes");
+}
+
+void dump_json(struct json *j, const struct look_process *p)
+{
+	const char *command = process_command(p->process);
+	pid_t tgid = process_tgid(p->process);
+	char text[COMMAND_BYTES];
+	size_t i;
+
+	if (!command && !proc_cmdline(tgid, text, sizeof(text)) && *text)
+		command = text;
+	json_object(j, NULL);
+	json_uint(j, "pid", tgid);
+	identity_json(j, process_identity(p->process), tgid);
+	container_json(j, process_identity(p->process)->container);
+	json_string(j, "python", process_image(p->process)->version);
+	json_string(j, "comm", process_comm(p->process));
+	json_string(j, "command", command);
+	json_bool(j, "ended", p->ended);
+	if (p->gil_holder)
+		json_uint(j, "gil_holder", p->gil_holder);
+	else
+		json_null(j, "gil_holder");
+	json_uint(j, "threads_without_stack", p->unseen);
+	json_bool(j, "threads_left_out", p->beyond != 0);
+	json_array(j, "threads");
+	for (i = 0; i < p->cnt; i++)
+		write_thread(j, p, &p->threads[i]);
+	json_array_end(j);
+	json_object_end(j);
+}
+
+void dump_json_end(struct json *j, size_t failed)
+{
+	json_array_end(j);
+	json_uint(j, "failed", failed);
+	json_object_end(j);
+	putchar('\n');
+}

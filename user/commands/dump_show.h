@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* dump_show.h - what `tachbpf dump` prints: text (dump_text.c), or JSON (dump_json.c). */
+#ifndef TACHBPF_DUMP_SHOW_H
+#define TACHBPF_DUMP_SHOW_H
+
+#include "base/json.h"
+#include "look/look.h"
+
+/* Print one process on stdout; first: no other was printed before. */
+void dump_text(const struct look_process *p, bool first);
+
+/* Write the document's begin, one process, its end. docs/dump.md describes the keys. */
+void dump_json_begin(struct json *j);
+void dump_json(struct json *j, const struct look_process *p);
+void dump_json_end(struct json *j, size_t failed);
+
+#endif

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* dump_text.c - the text of `tachbpf dump`. See dump_show.h. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/colour.h"
+#include "base/text.h"
+#include "base/util.h"
+#include "bpf/abi.h"
+#include "commands/dump_show.h"
+#include "cpython/image.h"
+#include "host/containers.h"
+#include "host/proc.h"
+#include "model/thread_names.h"
+#include "resolve/process.h"
+
+#define COMMAND_BYTES 1024
+#define SHOWN_BYTES (4 * COMMAND_BYTES)
+
+static void print_escaped(const char *text, size_t len)
+{
+	char shown[SHOWN_BYTES];
+
+	fputs(escape_text(text, len, shown, sizeof(shown)), stdout);
+}
+
+static void print_process(const struct look_process *p)
+{
+	const struct container *c = process_identity(p->process)->container;
+	const char *command = process_command(p->process);
+	char text[COMMAND_BYTES], label[CONTAINER_LABEL_BYTES];
+
+	if (!command && !proc_cmdline(process_tgid(p->process), text, sizeof(text)) && *text)
+		command = text;
+	if (!command)
+		command = process_comm(p->process);
+	printf("%sProcess %d: ", colour_on(stdout, COLOUR_BOLD), process_tgid(p->process));
+	print_escaped(command, strnlen(command, COMMAND_BYTES));
+	printf("%s\nPython %s", colour_off(stdout), process_image(p->process)->version);
+	if (c && container_is(c)) {
+		printf(", container ");
+		container_label(c, label);
+		print_escaped(label, strlen(label));
+	}
+	printf("\n");
+}
+
+/* ": waits for I/O: read, descriptor 3 (pipe:[4711])" */
+static void print_state(const struct look_process *p, const struct look_thread *t)
+{
+	printf(": %s", look_state_name(t->state));
+	if (t->state == LOOK_GIL && p->gil_holder)
+		printf(", which thread %" PRIu64 " holds", p->gil_holder);
+	else if (*t->call)
+		printf(" (%s", t->call);
+	if (t->fd >= 0)
+		printf(", descriptor %d", t->fd);
+	if (t->fd >= 0 && *t->file) {
+		printf(": ");
+		print_escaped(t->file, strlen(t->file));
+	}
+	if (*t->call)
+		printf(")");
+	if (t->status & STATUS_HAS_GIL)
+		printf(", holds the GIL");
+	if (t->moved)
+		printf(", moved meanwhile");
+}
+
+static void print_frame(const struct profile_tables *tables, uint32_t id)
+{
+	const struct frame *f = &tables->frames[id];
+	const struct string_ref *func = &tables->strings[f->func], *file = &tables->strings[f->file];
+
+	printf("    ");
+	print_escaped(func->data, func->len);
+	if (file->len != strlen(SYNTHETIC_FILE) || memcmp(file->data, SYNTHETIC_FILE, file->len)) {
+		printf(" (");
+		print_escaped(file->data, file->len);
+		if (f->line != LINE_NONE)
+			printf(":%d", f->line);
+		printf(")");
+	}
+	printf("\n");
+}
+
+static void print_thread(const struct look_process *p, const struct look_thread *t)
+{
+	const char *name = thread_names_find(process_thread_names(p->process), t->tid);
+	uint32_t i;
+
+	printf("\nThread %" PRIu64, t->tid);
+	if (name && *name) {
+		printf(" \"");
+		print_escaped(name, strlen(name));
+		printf("\"");
+	}
+	if (t->status & STATUS_MAIN_THREAD)
+		printf(" (main)");
+	print_state(p, t);
+	printf("\n");
+	for (i = 0; i < t->nframes; i++)
+		print_frame(process_tables(p->process), t->frames[i]);
+}
+
+void dump_text(const struct look_process *p, bool first)
+{
+	size_t i;
+
+	if (!first)
+		printf("\n");
+	print_process(p);
+	for (i = 0; i < p->cnt; i++)
+		print_thread(p, &p->threads[i]);
+	if (p->beyond)
+		printf("\nThreads beyond %d are left out.\n", LOOK_THREADS_MAX);
+	if (p->ended)
+		printf("\nThe process has ended.\n");
+	else if (p->unseen)
+		printf("\n%" PRIu32 " more %s no Python stack.\n", p->unseen,
+		       p->unseen == 1 ? "thread has" : "threads have");
+}

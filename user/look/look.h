@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * look.h - one look at Python processes: the last stack of each of their threads.
+ *
+ * A capture runs for some milliseconds. Its ticks see threads that run, its scan sees threads
+ * that sleep, and no process is stopped. What a thread waits for comes from its stack and from
+ * /proc/PID/task/TID/syscall.
+ */
+#ifndef TACHBPF_LOOK_LOOK_H
+#define TACHBPF_LOOK_LOOK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "look/look_thread.h"
+
+struct identities;
+struct process;
+struct proc_filter;
+
+/* Of one process; more threads are counted, and not kept. */
+#define LOOK_THREADS_MAX 16384
+
+/* One process and its threads, the main thread first, then by tid. */
+struct look_process {
+	const struct process *process;	/* its names, its tables */
+	const struct look_thread *threads;
+	size_t cnt;
+	uint64_t gil_holder;	/* the only thread that holds a GIL; 0: none, or several */
+	uint64_t beyond;	/* threads beyond LOOK_THREADS_MAX, or without memory for them */
+	uint32_t unseen;	/* threads of the process that have no Python stack, or were not seen */
+	bool ended;		/* the process has ended meanwhile */
+};
+
+struct look_args {
+	bool all;			/* every process on the host */
+	const pid_t *pids;		/* else these; pid_cnt of them */
+	size_t pid_cnt;
+	struct proc_filter *proc_filter;	/* conditions; NULL: none. Outlives the look */
+	struct identities *identities;	/* outlives the look */
+	bool workers;			/* there is a keeper: the rights of this process are given up */
+	/* Called once for each process. *p is valid during the call. 0, or -errno: ends the look. */
+	int (*show)(void *ctx, const struct look_process *p);
+	void *ctx;
+};
+
+struct look_counts {
+	size_t shown;		/* processes */
+	size_t failed;		/* of pids: not Python, gone, refused; each was logged */
+};
+
+/*
+ * Look at the processes, for 30 ms after they were found. Fills *counts. 0 or -errno, which was
+ * logged.
+ */
+int look_run(const struct look_args *args, struct look_counts *counts);
+
+#endif

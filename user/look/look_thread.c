@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* look_thread.c - see look_thread.h. */
+#include "look/look_thread.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/util.h"
+#include "bpf/abi.h"
+#include "host/proc.h"
+#include "host/syscall_name.h"
+#include "metrics/python_waits.h"
+
+#define BLOCKED "<blocked in "
+#define FD_MAX (1 << 30)
+
+const char *look_state_name(enum look_state state)
+{
+	static const char *const names[LOOK_STATE_CNT] = {
+		[LOOK_RUNNING] = "running", [LOOK_RUNNABLE] = "waits for a CPU",
+		[LOOK_GIL] = "waits for the GIL", [LOOK_LOCK] = "waits for a lock",
+		[LOOK_SLEEP] = "sleeps", [LOOK_IO] = "waits for I/O", [LOOK_OTHER] = "waits",
+	};
+
+	return names[state];
+}
+
+/* Calls whose first argument is a descriptor, sorted. */
+static const char *const fd_calls[] = {
+	"accept", "accept4", "connect", "copy_file_range", "epoll_pwait", "epoll_pwait2",
+	"epoll_wait", "fallocate", "fdatasync", "flock", "fsync", "ftruncate", "getdents64",
+	"ioctl", "pread64", "preadv", "preadv2", "pwrite64", "pwritev", "pwritev2", "read",
+	"readv", "recvfrom", "recvmmsg", "recvmsg", "sendmmsg", "sendmsg", "sendto", "splice",
+	"sync_file_range", "syncfs", "write", "writev",
+};
+
+static int by_name(const void *key, const void *item)
+{
+	return strcmp(key, *(const char *const *)item);
+}
+
+static bool takes_fd(const char *call)
+{
+	return bsearch(call, fd_calls, ARRAY_SIZE(fd_calls), sizeof(*fd_calls), by_name) != NULL;
+}
+
+/* The text between "<blocked in " and ">". */
+static void set_call(struct look_thread *t, const struct string_ref *frame)
+{
+	size_t before = strlen(BLOCKED), len;
+
+	if (frame->len <= before + 1 || memcmp(frame->data, BLOCKED, before))
+		return;
+	len = frame->len - before - 1;
+	if (len >= sizeof(t->call))
+		len = sizeof(t->call) - 1;
+	memcpy(t->call, frame->data + before, len);
+	t->call[len] = '\0';
+}
+
+/* Is this the frame of a wait? Then it sets the state. */
+static bool take_wait(struct look_thread *t, const struct string_ref *frame)
+{
+	static const enum look_state states[PYTHON_WAITS] = {
+		[PYTHON_WAIT_LOCK] = LOOK_LOCK, [PYTHON_WAIT_IO] = LOOK_IO,
+		[PYTHON_WAIT_SLEEP] = LOOK_SLEEP, [PYTHON_WAIT_RUNNABLE] = LOOK_RUNNABLE,
+		[PYTHON_WAIT_OTHER] = LOOK_OTHER,
+	};
+	static const char gil[] = "<waiting for the GIL>";
+	enum python_wait wait = python_wait_of(frame);
+
+	if (frame->len == strlen(gil) && !memcmp(frame->data, gil, frame->len)) {
+		t->state = LOOK_GIL;
+		return true;
+	}
+	if (wait == PYTHON_WAITS)
+		return false;
+	t->state = states[wait];
+	set_call(t, frame);
+	return true;
+}
+
+void look_thread_take(struct look_thread *t, const struct event *ev,
+		      const struct profile_tables *tables)
+{
+	const struct frame *top = ev->nframes ? &tables->frames[ev->frames[0]] : NULL;
+	bool wait;
+
+	t->tid = ev->thread_id;
+	t->time_us = ev->time_us;
+	t->status = ev->status;
+	t->state = ev->status & STATUS_ON_CPU ? LOOK_RUNNING : LOOK_OTHER;
+	t->moved = false;
+	t->fd = -1;
+	t->call[0] = t->file[0] = '\0';
+	wait = top && top->kind == FRAME_SYNTHETIC && take_wait(t, &tables->strings[top->func]);
+	t->frames = ev->frames + wait;
+	t->nframes = ev->nframes - wait;
+}
+
+int look_parse_syscall(const char *text, int *nr, uint64_t *first_arg)
+{
+	int parsed;
+
+	*first_arg = 0;
+	if (!strncmp(text, "running", 7))
+		return -EAGAIN;
+	parsed = sscanf(text, "%d %" SCNx64, nr, first_arg);
+	if (parsed < 1 || *nr < -1 || *nr > UINT16_MAX || (*nr >= 0 && parsed < 2))
+		return -EBADMSG;
+	if (*nr < 0)
+		*first_arg = 0;		/* what follows is the stack pointer */
+	return 0;
+}
+
+/* A select() or poll() without descriptors only waits for its timeout. */
+static bool is_pure_timeout(const char *call, uint64_t first_arg)
+{
+	return !first_arg && (!strcmp(call, "select") || !strcmp(call, "pselect6"));
+}
+
+static void find_file(struct look_thread *t, pid_t tgid, uint64_t fd)
+{
+	char name[32];
+
+	if (fd > FD_MAX)
+		return;
+	t->fd = (int)fd;
+	snprintf(name, sizeof(name), "fd/%d", t->fd);
+	if (proc_link(tgid, name, t->file, sizeof(t->file)) < 0)
+		t->file[0] = '\0';
+}
+
+void look_thread_detail(struct look_thread *t, pid_t tgid)
+{
+	char name[64], text[160], buf[SYSCALL_NAME_MAX];
+	uint64_t arg;
+	int nr, err;
+
+	if (!*t->call || !strcmp(t->call, "page fault"))
+		return;
+	snprintf(name, sizeof(name), "task/%" PRIu64 "/syscall", t->tid);
+	if (proc_read(tgid, name, text, sizeof(text)) < 0)
+		return;
+	err = look_parse_syscall(text, &nr, &arg);
+	if (err == -EBADMSG)
+		return;
+	t->moved = err || nr < 0 || strcmp(syscall_name((uint16_t)nr, buf), t->call) != 0;
+	if (t->moved)
+		return;
+	if (is_pure_timeout(t->call, arg))
+		t->state = LOOK_SLEEP;
+	else if (takes_fd(t->call))
+		find_file(t, tgid, arg);
+}

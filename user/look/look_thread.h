@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* look_thread.h - what one thread does: its stack, and what it waits for. */
+#ifndef TACHBPF_LOOK_LOOK_THREAD_H
+#define TACHBPF_LOOK_LOOK_THREAD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "model/event.h"
+
+enum look_state {
+	LOOK_RUNNING,	/* on a CPU */
+	LOOK_RUNNABLE,	/* waits for a CPU */
+	LOOK_GIL,	/* waits for the GIL */
+	LOOK_LOCK,
+	LOOK_SLEEP,
+	LOOK_IO,
+	LOOK_OTHER,	/* another system call */
+	LOOK_STATE_CNT,
+};
+
+/* Room for the name of a system call; for what a descriptor leads to, which is cut. */
+#define LOOK_CALL_BYTES 40
+#define LOOK_FILE_BYTES 256
+
+struct look_thread {
+	uint64_t tid;
+	uint64_t time_us;	/* of the stack: CLOCK_MONOTONIC */
+	enum look_state state;
+	uint8_t status;		/* STATUS_* of the stack */
+	bool moved;		/* it had left the call that it waited in when it was looked at again */
+	char call[LOOK_CALL_BYTES];	/* the system call that it waits in; "": none is known */
+	int fd;			/* of LOOK_IO: the descriptor; -1: none, or unknown */
+	char file[LOOK_FILE_BYTES];	/* what fd leads to, any bytes; "": unknown */
+	uint32_t nframes;
+	const uint32_t *frames;	/* ids in process_tables(), innermost first */
+};
+
+/* The word for a state: "running", "waits for the GIL", ... */
+const char *look_state_name(enum look_state state);
+
+/*
+ * Set the state and the call from an event. The frame that says what the thread waits for is none
+ * of the program: t->frames begins behind it. t->frames are the event's.
+ */
+void look_thread_take(struct look_thread *t, const struct event *ev,
+		      const struct profile_tables *tables);
+
+/*
+ * Parse the text of /proc/PID/task/TID/syscall: "0 0x3 0x7ff..." is read(3, ...). *nr: the
+ * system call; -1: the thread is in none. 0; -EAGAIN: the thread runs; -EBADMSG.
+ */
+int look_parse_syscall(const char *text, int *nr, uint64_t *first_arg);
+
+/*
+ * Find out which descriptor a thread that does I/O waits for, and correct what the call's
+ * arguments say: a select() without descriptors is a sleep. Reads /proc by proc.h.
+ */
+void look_thread_detail(struct look_thread *t, pid_t tgid);
+
+#endif
