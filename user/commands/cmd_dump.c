@@ -58,7 +58,7 @@ static int dump(const struct record_options *opts, struct identities *ids,
 	};
 	int err;
 
-	args.workers = !command_workers_start(0);
+	args.workers = !command_workers_start(COMMAND_LOOK);
 	if (d.as_json)
 		dump_json_begin(&d.json);
 	err = look_run(&args, counts);

@@ -5,6 +5,9 @@
 
 #include "capture/capture_process.h"
 
+/* A part of `parts` that no capture has: the worker of a look (look_worker.h). */
+#define COMMAND_LOOK 256
+
 /*
  * Start the keeper of the workers that a capture with these parts (enum capture_part) can have, once.
  * Without a keeper, which is logged, the program must keep its own rights: -errno. Once it has given

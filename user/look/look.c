@@ -11,6 +11,7 @@
 #include "capture/capture.h"
 #include "capture/capture_process.h"
 #include "host/proc.h"
+#include "look/look_worker.h"
 #include "resolve/observer.h"
 #include "resolve/process.h"
 
@@ -103,12 +104,12 @@ static struct look_thread *list_threads(const struct seen *seen, pid_t tgid)
 	size_t pos = 0, n = 0;
 	struct kept *k;
 
-	while (list && n < seen->cnt && (k = u64map_next(&seen->by_tid, &pos))) {
-		list[n] = k->thread;
-		look_thread_detail(&list[n++], tgid);
-	}
-	if (list)
+	while (list && n < seen->cnt && (k = u64map_next(&seen->by_tid, &pos)))
+		list[n++] = k->thread;
+	if (list) {
+		look_worker_details(list, n, tgid);
 		qsort(list, n, sizeof(*list), main_first);
+	}
 	return list;
 }
 
@@ -237,5 +238,6 @@ int look_run(const struct look_args *args, struct look_counts *counts)
 		return -errno;
 	err = look_at_all(&l);
 	capture_free(l.capture);
+	look_worker_end();
 	return err;
 }

@@ -55,7 +55,8 @@ int look_parse_syscall(const char *text, int *nr, uint64_t *first_arg);
 
 /*
  * Find out which descriptor a thread that does I/O waits for, and correct what the call's
- * arguments say: a select() without descriptors is a sleep. Reads /proc by proc.h.
+ * arguments say: a select() without descriptors is a sleep. Reads /proc; to be
+ * called in the worker (look_worker.h).
  */
 void look_thread_detail(struct look_thread *t, pid_t tgid);
 

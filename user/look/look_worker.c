@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* look_worker.c - see look_worker.h: the function of the worker, and the calls to it. */
+#include "look/look_worker.h"
+
+#include <linux/capability.h>
+#include <string.h>
+
+#include "base/util.h"
+#include "host/reader.h"
+
+/* How long to wait for an answer about a batch of threads: some 0.02 ms each. */
+#define ANSWER_MS 500
+#define BATCH 64
+
+struct shared {
+	int32_t tgid;
+	uint32_t cnt;
+	struct look_thread threads[BATCH];
+};
+
+static int details(void *shared, const int *fds)
+{
+	struct shared *s = shared;
+	uint32_t i;
+
+	for (i = 0; i < s->cnt && i < BATCH; i++)
+		look_thread_detail(&s->threads[i], s->tgid);
+	return 0;
+}
+
+static const worker_fn functions[] = { details };
+static const char *const calls[] = {
+	"open", "openat", "read", "readlink", "readlinkat", "fstat", "newfstatat", NULL,
+};
+static const struct jail jail = {
+	.caps = 1ull << CAP_SYS_PTRACE | 1ull << CAP_DAC_READ_SEARCH,
+	.calls = calls,
+	.memory_bytes = 64u << 20,
+};
+
+const struct worker_kind look_worker_kind = {
+	.name = "tachbpf-look",
+	.does = "reads which system calls threads wait in",
+	.jail = &jail,
+	.functions = functions,
+	.function_cnt = ARRAY_SIZE(functions),
+	.shared_bytes = sizeof(struct shared),
+	.owner = reader_owner,
+};
+
+static struct worker worker = { .kind = &look_worker_kind };
+
+/* Take an answer, whoever has written it. */
+static void take(struct look_thread *t, const struct look_thread *answer)
+{
+	t->moved = *(const volatile unsigned char *)&answer->moved & 1;
+	t->fd = answer->fd;
+	if (answer->state == LOOK_SLEEP)
+		t->state = LOOK_SLEEP;
+	memcpy(t->file, answer->file, sizeof(t->file));
+	t->file[sizeof(t->file) - 1] = '\0';
+}
+
+static void batch(struct look_thread *threads, uint32_t cnt, pid_t tgid)
+{
+	struct shared *s;
+	uint32_t i;
+	int err;
+
+	if (worker_ready(&worker, tgid))
+		return;
+	s = worker.shared;
+	s->tgid = tgid;
+	s->cnt = cnt;
+	memcpy(s->threads, threads, cnt * sizeof(*threads));
+	err = worker_call(&worker, 0, NULL, ANSWER_MS);
+	if (err)
+		worker_give_up(&worker, tgid, !worker_is_runnable(&worker));
+	for (i = 0; !err && i < cnt; i++)
+		take(&threads[i], &s->threads[i]);
+}
+
+void look_worker_details(struct look_thread *threads, size_t cnt, pid_t tgid)
+{
+	size_t done, n;
+
+	for (done = 0; done < cnt; done += n) {
+		n = cnt - done < BATCH ? cnt - done : BATCH;
+		batch(threads + done, (uint32_t)n, tgid);
+	}
+}
+
+void look_worker_end(void)
+{
+	worker_end(&worker);
+}
