@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "metrics/metrics_wire.h"
-#include "metrics/python_waits.h"
+#include "model/python_waits.h"
 #include "telemetry/metrics_text.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

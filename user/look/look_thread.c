@@ -12,7 +12,7 @@
 #include "bpf/abi.h"
 #include "host/proc.h"
 #include "host/syscall_name.h"
-#include "metrics/python_waits.h"
+#include "model/python_waits.h"
 
 #define BLOCKED "<blocked in "
 #define FD_MAX (1 << 30)

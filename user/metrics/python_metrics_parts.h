@@ -4,7 +4,7 @@
 #define TACHBPF_PYTHON_METRICS_PARTS_H
 
 #include "metrics/python_metrics.h"
-#include "metrics/python_waits.h"
+#include "model/python_waits.h"
 #include "base/u64map.h"
 
 #define PYTHON_OTHER "other"

@@ -245,6 +245,14 @@ static void test_files(void **state)
 	assert_int_equal(o.report.sort, REPORT_SORT_FILE);
 	assert_string_equal(o.input.paths[1], "-b");
 
+	assert_int_equal(parse("dump 12 34,56 -p 78 --json"), 0);
+	assert_int_equal(o.record.pid_cnt, 4);
+	assert_int_equal(o.record.pids[2], 56);
+	assert_true(o.record.json);
+	assert_false(o.record.all);
+	assert_int_equal(parse("dump --comm x"), 0);
+	assert_true(o.record.all);
+
 	assert_int_equal(parse("replay a"), 0);
 	assert_ptr_equal(o.replay.export.format, &sink_collapsed);
 	assert_null(o.replay.export.output);
@@ -331,6 +339,7 @@ static void test_usage_errors(void **state)
 		"-a --layout old", "-a --compression gzip", "info", "report", "replay",
 		"info --by line a", "report --by x a", "report --sort x a", "report --limit x a",
 		"report --limit -1 a", "report --limit= a", "report --limit 4294967296 a",
+		"dump", "dump x", "dump -a 1", "dump 1 -p", "dump 1 -m wall",
 		"open", "open --format pprof a", "open --by thread a",
 		"replay --format nonsense a", "replay --format tach a", "replay --json a",
 		"replay --by cgroup a", "replay --by a", "replay --lines=1 a",

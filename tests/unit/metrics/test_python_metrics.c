@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "metrics/python_metrics.h"
-#include "metrics/python_waits.h"
+#include "model/python_waits.h"
 #include "bpf/abi.h"
 #include "model/intern.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* python_waits.c - see python_waits.h. docs/agent-metrics.md has the table for users. */
-#include "metrics/python_waits.h"
+#include "model/python_waits.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

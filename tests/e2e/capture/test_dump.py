@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""`tachbpf dump`: what every thread of a process that hangs is doing."""
+import json
+import os
+import signal
+import subprocess
+import time
+
+import pytest
+
+from command import refused
+from recording import succeeded, tachbpf
+from processes import TIMEOUT
+from target import Target
+
+pytestmark = pytest.mark.interpreters("two")      # the others in the second tier
+
+STATES = {"lock": "lock", "pipe": "io", "socket": "io", "nap": "sleep", "poll": "io"}
+FUNCTIONS = {"lock": "wait_lock", "pipe": "wait_pipe", "socket": "wait_socket", "nap": "wait_nap", "poll": "wait_poll",
+             "compute": "compute"}
+
+
+def wait_until(condition, what):
+    end = time.monotonic() + TIMEOUT
+    while not condition():
+        assert time.monotonic() < end, f"not in time: {what}"
+        time.sleep(0.01)
+
+
+class Hung(Target):
+    """hung.py under an interpreter."""
+
+    def __init__(self, interpreter, scratch, *kinds):
+        super().__init__(interpreter, scratch, *kinds, name="hung", program="hung.py")
+
+    def __enter__(self):
+        super().__enter__()
+        self.truth = json.loads(self.truth_path.read_text())
+        self.kinds = {tid: kind for kind, tids in self.truth["tids"].items() for tid in tids}
+        return self
+
+    def asleep(self):
+        """Wait until each thread that will wait does."""
+        waiting = [t for t, kind in self.kinds.items() if kind != "compute"]
+        wait_until(lambda: all(state_of(self.pid, t) == "S" for t in waiting), "the threads wait")
+
+
+def state_of(pid, tid):
+    with open(f"/proc/{pid}/task/{tid}/stat") as f:
+        return f.read().rpartition(")")[2].split()[0]
+
+
+def dump(*argv):
+    return json.loads(succeeded(tachbpf("dump", "--json", *argv)).stdout)
+
+
+def functions(thread):
+    return [f["function"].rpartition(".")[2] for f in thread["frames"]]
+
+
+def by_tid(process):
+    return {t["tid"]: t for t in process["threads"]}
+
+
+def test_each_thread_that_hangs(interpreter, scratch):
+    with Hung(interpreter, scratch, *STATES) as hung:
+        hung.asleep()
+        said = dump(hung.pid)
+    process, = said["processes"]
+    threads = by_tid(process)
+    assert said["version"] == 1 and said["failed"] == 0
+    assert process["pid"] == hung.pid and not process["ended"] and not process["threads_left_out"]
+    assert set(threads) == {hung.truth["main"], *hung.kinds} and not process["threads_without_stack"]
+    assert threads[hung.truth["main"]]["main"] and threads[hung.truth["main"]]["fd"] == 0
+    for tid, kind in hung.kinds.items():
+        thread = threads[tid]
+        assert thread["state"] == STATES[kind], (kind, thread)
+        assert functions(thread)[0] == FUNCTIONS[kind], (kind, thread)
+        assert "begin" in functions(thread) and thread["name"] == kind and not thread["moved"]
+    fds = {kind: threads[tid]["fd"] for tid, kind in hung.kinds.items()}
+    assert fds == {"lock": None, "nap": None, "poll": None, "pipe": hung.truth["pipe"],
+                   "socket": hung.truth["socket"]}
+    paths = {kind: threads[tid]["fd_path"] for tid, kind in hung.kinds.items()}
+    assert paths["pipe"].startswith("pipe:[") and paths["socket"].startswith("socket:[")
+
+
+def test_threads_that_run(interpreter, scratch):
+    """Of threads that compute, each is on a CPU, or waits for one or for the GIL."""
+    with Hung(interpreter, scratch, "compute", "compute", "lock") as hung:
+        hung.asleep()
+        process, = dump(hung.pid)["processes"]
+    threads = by_tid(process)
+    for tid, kind in hung.kinds.items():
+        if kind == "compute":
+            assert threads[tid]["state"] in ("running", "runnable", "gil", "lock"), threads[tid]
+            assert "compute" in functions(threads[tid])
+        else:
+            assert threads[tid]["state"] == "lock"
+    holder = process["gil_holder"]
+    assert holder is None or hung.kinds[holder] == "compute"
+
+
+def test_the_text(interpreter, scratch):
+    with Hung(interpreter, scratch, "pipe", "nap") as hung:
+        hung.asleep()
+        text = succeeded(tachbpf("dump", str(hung.pid))).stdout
+    tids = hung.truth["tids"]
+    assert text.startswith(f"Process {hung.pid}: ") and f"\nPython {'.'.join(map(str, hung.interpreter.minor))}." in text
+    assert f"\nThread {hung.truth['main']} (main): waits for I/O (read, descriptor 0: pipe:[" in text or \
+        f"\nThread {hung.truth['main']} \"MainThread\" (main): waits for I/O (read, descriptor 0: pipe:[" in text
+    assert f"\nThread {tids['pipe'][0]} \"pipe\": waits for I/O (read, descriptor {hung.truth['pipe']}: pipe:[" in text
+    assert f"\nThread {tids['nap'][0]} \"nap\": sleeps (" in text
+    assert "\n    wait_nap (" in text and "hung.py:" in text
+    blocks = text.split("\n\n")
+    assert len(blocks) == 4, text       # the process, and three threads, the main thread first
+    assert "(main)" in blocks[1]
+
+
+@pytest.mark.interpreters("one")
+def test_a_thousand_threads(interpreter, scratch):
+    with Hung(interpreter, scratch, "many:1000") as hung:
+        hung.asleep()
+        process, = dump(hung.pid)["processes"]
+    threads = by_tid(process)
+    assert set(threads) == {hung.truth["main"], *hung.kinds}
+    for tid in hung.kinds:
+        assert threads[tid]["state"] == "lock" and functions(threads[tid])[0] == "wait_lock"
+
+
+@pytest.mark.interpreters("one")
+def test_a_stopped_process_is_seen_and_stays_stopped(interpreter, scratch):
+    with Hung(interpreter, scratch, "lock") as hung:
+        hung.asleep()
+        os.kill(hung.pid, signal.SIGSTOP)
+        wait_until(lambda: state_of(hung.pid, hung.pid) == "T", "it is stopped")
+        process, = dump(hung.pid)["processes"]
+        assert state_of(hung.pid, hung.pid) == "T"
+        os.kill(hung.pid, signal.SIGCONT)
+    assert set(by_tid(process)) == {hung.truth["main"], *hung.kinds}
+
+
+@pytest.mark.interpreters("one")
+def test_all_and_conditions(interpreter, scratch):
+    with Hung(interpreter, scratch, "lock") as one, Hung(interpreter, scratch, "nap") as two:
+        one.asleep(), two.asleep()
+        everything = {p["pid"]: p for p in dump("-a")["processes"]}
+        both = [p["pid"] for p in dump(one.pid, two.pid)["processes"]]
+        comm = everything[one.pid]["comm"]
+        chosen = {p["pid"] for p in dump("--comm", comm)["processes"]}
+        left = {p["pid"] for p in dump("--comm", comm, "--exclude-pid", two.pid)["processes"]}
+    assert {one.pid, two.pid} <= set(everything) and sorted(both) == sorted([one.pid, two.pid])
+    assert {one.pid, two.pid} <= chosen
+    assert one.pid in left and two.pid not in left
+    for hung in one, two:
+        assert len(everything[hung.pid]["threads"]) == 2
+
+
+@pytest.mark.interpreters("one")
+def test_what_cannot_be_looked_at(interpreter, scratch):
+    """The other processes are shown, and the exit status says that one was not."""
+    with Hung(interpreter, scratch, "lock") as hung, subprocess.Popen(["sleep", "1000"]) as other:
+        try:
+            done = tachbpf("dump", str(hung.pid), str(other.pid), "--json")
+            refused(done, f"process {other.pid}")
+            said = json.loads(done.stdout)
+            assert said["failed"] == 1 and [p["pid"] for p in said["processes"]] == [hung.pid]
+            refused(tachbpf("dump", str(other.pid)), f"process {other.pid}")
+        finally:
+            other.kill()
+    refused(tachbpf("dump", str(other.pid)), f"no process {other.pid}")
+    refused(tachbpf("dump", "-a", "--comm", "no such name"), "no Python process was found", status=3)
+
+
+def test_wrong_command_lines():
+    refused(tachbpf("dump"), "nothing to look at", status=2)
+    refused(tachbpf("dump", "-a", "1"), "exclude each other", status=2)
+    refused(tachbpf("dump", "x"), "--pid 'x'", status=2)

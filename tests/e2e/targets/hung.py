@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""hung.py TRUTH KIND...: threads that each wait for something that never comes.
+
+Says "ready" when all of them have begun, and writes {kind: tid} and the descriptors; leaves at the
+end of its input. Kinds: lock, pipe, socket, nap, poll, compute; "many:N" are N threads that wait
+for a lock. The main thread waits in read().
+"""
+import ctypes
+import json
+import os
+import select
+import socket
+import sys
+import threading
+import time
+
+LOCK = threading.Lock()
+PIPE, _PIPE_END = os.pipe()
+SOCKET, _SOCKET_END = socket.socketpair()
+LIBC = ctypes.CDLL(None)
+GETTID = {"x86_64": 186, "aarch64": 178}[os.uname().machine]
+STACK_BYTES = 128 * 1024
+
+
+def tid():
+    return LIBC.syscall(GETTID)
+
+
+def wait_lock():
+    LOCK.acquire()
+
+
+def wait_pipe():
+    os.read(PIPE, 1)
+
+
+def wait_socket():
+    SOCKET.recv(1)
+
+
+def wait_nap():
+    time.sleep(10000)
+
+
+def wait_poll():
+    poll = select.poll()
+    poll.register(PIPE, select.POLLIN)
+    poll.poll()
+
+
+def compute():
+    while True:
+        sum(range(100))
+
+
+WORK = {"lock": wait_lock, "pipe": wait_pipe, "socket": wait_socket, "nap": wait_nap, "poll": wait_poll,
+        "compute": compute}
+
+
+def begin(kind, tids, begun):
+    tids.setdefault(kind, []).append(tid())
+    begun.release()
+    WORK[kind]()
+
+
+def main():
+    truth, kinds = sys.argv[1], []
+    for kind in sys.argv[2:]:
+        name, _, many = kind.partition(":")
+        kinds += ["lock"] * int(many) if name == "many" else [name]
+    tids, begun = {}, threading.Semaphore(0)
+    LOCK.acquire()
+    threading.stack_size(STACK_BYTES)
+    for kind in kinds:
+        threading.Thread(target=begin, args=(kind, tids, begun), name=kind, daemon=True).start()
+    for _ in kinds:
+        begun.acquire()
+    with open(truth, "w") as f:
+        json.dump({"tids": tids, "main": tid(), "pipe": PIPE, "socket": SOCKET.fileno()}, f)
+    print("ready", flush=True)
+    os.read(0, 1)
+    os._exit(0)
+
+
+main()

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* test_look_thread.c - what a look says of a thread, from its event and from the kernel's text. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/select.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/util.h"
+#include "bpf/abi.h"
+#include "look/look_thread.h"
+
+static void test_syscall_text(void **state)
+{
+	uint64_t arg = 1;
+	int nr = 0;
+
+	assert_int_equal(look_parse_syscall("0 0x3 0x7f 0x1 0x0 0x0 0x0 0x7f 0x7f\n", &nr, &arg), 0);
+	assert_int_equal(nr, 0);
+	assert_int_equal(arg, 3);
+	assert_int_equal(look_parse_syscall("-1 0x7fff 0x7f\n", &nr, &arg), 0);
+	assert_int_equal(nr, -1);
+	assert_int_equal(arg, 0);
+	assert_int_equal(look_parse_syscall("running\n", &nr, &arg), -EAGAIN);
+	assert_int_equal(look_parse_syscall("", &nr, &arg), -EBADMSG);
+	assert_int_equal(look_parse_syscall("7", &nr, &arg), -EBADMSG);
+	assert_int_equal(look_parse_syscall("read 0x1", &nr, &arg), -EBADMSG);
+	assert_int_equal(look_parse_syscall("70000 0x1", &nr, &arg), -EBADMSG);
+	assert_int_equal(look_parse_syscall("-2 0x1", &nr, &arg), -EBADMSG);
+}
+
+/* A stack of one Python function, with a frame of this name on top. */
+static struct look_thread taken(const char *top, uint8_t kind, uint8_t status)
+{
+	static uint32_t ids[] = { 0, 1 };
+	struct string_ref strings[] = { string_of(top), string_of("work"), string_of("~") };
+	struct frame frames[] = { { .file = 2, .func = 0, .kind = kind },
+				  { .file = 2, .func = 1, .kind = FRAME_PYTHON } };
+	struct profile_tables tables = { .frames = frames, .strings = strings, .frame_cnt = 2,
+					 .string_cnt = 3 };
+	struct event ev = { .thread_id = 7, .nframes = 2, .frames = ids, .status = status };
+	struct look_thread t;
+
+	look_thread_take(&t, &ev, &tables);
+	return t;
+}
+
+static void assert_wait(const char *top, enum look_state state, const char *call)
+{
+	struct look_thread t = taken(top, FRAME_SYNTHETIC, 0);
+
+	assert_int_equal(t.state, state);
+	assert_string_equal(t.call, call);
+	assert_int_equal(t.nframes, 1);
+	assert_int_equal(*t.frames, 1);
+	assert_int_equal(t.fd, -1);
+}
+
+static void test_frames_of_waits(void **state)
+{
+	assert_wait("<waiting for the GIL>", LOOK_GIL, "");
+	assert_wait("<waiting for a CPU>", LOOK_RUNNABLE, "");
+	assert_wait("<blocked in futex>", LOOK_LOCK, "futex");
+	assert_wait("<blocked in clock_nanosleep>", LOOK_SLEEP, "clock_nanosleep");
+	assert_wait("<blocked in read>", LOOK_IO, "read");
+	assert_wait("<blocked in system call 999>", LOOK_OTHER, "system call 999");
+}
+
+/* A function that calls itself so is none of the kernel's. */
+static void test_other_frames_stay(void **state)
+{
+	struct look_thread t = taken("<GC>", FRAME_SYNTHETIC, STATUS_ON_CPU);
+
+	assert_int_equal(t.state, LOOK_RUNNING);
+	assert_int_equal(t.nframes, 2);
+	t = taken("<blocked in read>", FRAME_PYTHON, STATUS_ON_CPU);
+	assert_int_equal(t.state, LOOK_RUNNING);
+	assert_int_equal(t.nframes, 2);
+	assert_string_equal(t.call, "");
+}
+
+static void test_long_names_are_cut(void **state)
+{
+	char name[200] = "<blocked in ";
+	struct look_thread t;
+
+	memset(name + strlen(name), 'x', 150);
+	strcpy(name + 160, ">");
+	t = taken(name, FRAME_SYNTHETIC, 0);
+	assert_int_equal(strlen(t.call), LOOK_CALL_BYTES - 1);
+}
+
+/* ---- a thread of ours that waits ---- */
+
+struct waiter {
+	pid_t tid;
+	int pipe[2];
+	bool selects;
+	pthread_barrier_t begun;
+};
+
+static void *wait_for_byte(void *ctx)
+{
+	struct timeval tv = { .tv_sec = 30 };
+	struct waiter *w = ctx;
+	char byte;
+
+	w->tid = (pid_t)syscall(SYS_gettid);
+	pthread_barrier_wait(&w->begun);
+	if (w->selects)
+		while (syscall(SYS_pselect6, 0, NULL, NULL, NULL,
+			       &(struct timespec){ .tv_sec = tv.tv_sec }, NULL) < 0)
+			;
+	else if (read(w->pipe[0], &byte, 1) < 0)
+		w->tid = 0;
+	return NULL;
+}
+
+/* Look until the thread waits in the call; it was begun, so it will. */
+static struct look_thread look_until(pid_t tid, const char *call, enum look_state first)
+{
+	struct look_thread t;
+
+	do {
+		t = (struct look_thread){ .tid = tid, .state = first, .fd = -1 };
+		snprintf(t.call, sizeof(t.call), "%s", call);
+		usleep(1000);
+		look_thread_detail(&t, getpid());
+	} while (t.moved);
+	return t;
+}
+
+static void test_descriptor_of_a_read(void **state)
+{
+	struct waiter w = { 0 };
+	struct look_thread t;
+	pthread_t thread;
+
+	if (access("/proc/self/syscall", R_OK)) {
+		print_message("SKIP: this kernel has no /proc/PID/syscall\n");
+		skip();
+	}
+	assert_int_equal(pipe(w.pipe), 0);
+	pthread_barrier_init(&w.begun, NULL, 2);
+	assert_int_equal(pthread_create(&thread, NULL, wait_for_byte, &w), 0);
+	pthread_barrier_wait(&w.begun);
+	t = look_until(w.tid, "read", LOOK_IO);
+	assert_int_equal(t.fd, w.pipe[0]);
+	assert_memory_equal(t.file, "pipe:[", 6);
+	assert_int_equal(t.state, LOOK_IO);
+	t = (struct look_thread){ .tid = w.tid, .state = LOOK_IO, .call = "recvfrom", .fd = -1 };
+	look_thread_detail(&t, getpid());
+	assert_true(t.moved);
+	assert_int_equal(t.fd, -1);
+	assert_int_equal(write(w.pipe[1], "x", 1), 1);
+	pthread_join(thread, NULL);
+	close(w.pipe[0]);
+	close(w.pipe[1]);
+}
+
+static void test_a_select_of_nothing_is_a_sleep(void **state)
+{
+	struct waiter w = { .selects = true };
+	struct look_thread t;
+	pthread_t thread;
+
+	if (access("/proc/self/syscall", R_OK)) {
+		print_message("SKIP: this kernel has no /proc/PID/syscall\n");
+		skip();
+	}
+	pthread_barrier_init(&w.begun, NULL, 2);
+	assert_int_equal(pthread_create(&thread, NULL, wait_for_byte, &w), 0);
+	pthread_barrier_wait(&w.begun);
+	t = look_until(w.tid, "pselect6", LOOK_IO);
+	assert_int_equal(t.state, LOOK_SLEEP);
+	pthread_cancel(thread);
+	pthread_join(thread, NULL);
+}
+
+static void test_every_state_has_a_name(void **state)
+{
+	int i;
+
+	for (i = 0; i < LOOK_STATE_CNT; i++)
+		assert_true(strlen(look_state_name(i)) > 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_syscall_text),
+		cmocka_unit_test(test_frames_of_waits),
+		cmocka_unit_test(test_other_frames_stay),
+		cmocka_unit_test(test_long_names_are_cut),
+		cmocka_unit_test(test_descriptor_of_a_read),
+		cmocka_unit_test(test_a_select_of_nothing_is_a_sleep),
+		cmocka_unit_test(test_every_state_has_a_name),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
