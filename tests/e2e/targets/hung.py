@@ -5,7 +5,6 @@ Says "ready" when all of them have begun, and writes {kind: tid} and the descrip
 end of its input. Kinds: lock, pipe, socket, nap, poll, compute; "many:N" are N threads that wait
 for a lock. The main thread waits in read().
 """
-import ctypes
 import json
 import os
 import select
@@ -17,13 +16,14 @@ import time
 LOCK = threading.Lock()
 PIPE, _PIPE_END = os.pipe()
 SOCKET, _SOCKET_END = socket.socketpair()
-LIBC = ctypes.CDLL(None)
-GETTID = {"x86_64": 186, "aarch64": 178}[os.uname().machine]
 STACK_BYTES = 128 * 1024
 
 
 def tid():
-    return LIBC.syscall(GETTID)
+    """threading.get_native_id() exists since 3.8."""
+    if hasattr(threading, "get_native_id"):
+        return threading.get_native_id()
+    return int(os.readlink("/proc/thread-self").rpartition("/")[2])
 
 
 def wait_lock():
