@@ -52,7 +52,7 @@ def main():
     parser.add_argument("--runs", type=int, default=9)
     parser.add_argument("--interpreter", default="system-3.11")
     args = parser.parse_args()
-    interpreter = {i.name: i for i in interpreters.find()[0]}[args.interpreter]
+    interpreter = {i.name: i for i in interpreters.discover()}[args.interpreter]
     with tempfile.TemporaryDirectory() as scratch:
         spy = pyspy(Path(scratch))
         for threads in (1, 100, 1000):

@@ -3,9 +3,11 @@
  * cmd_dump.c - `tachbpf dump`: the stack of every thread of chosen processes, now.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/output.h"
+#include "base/text.h"
 #include "base/util.h"
 #include "commands/command_workers.h"
 #include "commands/commands.h"
@@ -19,19 +21,43 @@
 
 struct dump {
 	bool as_json;
+	uint32_t blocked_ms;	/* --blocked; 0: all threads */
 	size_t shown;
 	struct json json;
 };
 
-static int show(void *ctx, const struct look_process *p)
+static void print(struct dump *d, const struct look_process *p)
 {
-	struct dump *d = ctx;
-
 	if (d->as_json)
 		dump_json(&d->json, p);
 	else
 		dump_text(p, !d->shown);
 	d->shown++;
+}
+
+/* Print the threads that are blocked, if there are any. */
+static int print_blocked(struct dump *d, const struct look_process *p)
+{
+	struct look_thread *kept = calloc(p->cnt + 1, sizeof(*kept));
+	struct look_process blocked = *p;
+
+	if (!kept)
+		return -ENOMEM;
+	dump_keep_blocked(&blocked, d->blocked_ms, kept);
+	blocked.unseen = 0;
+	if (blocked.cnt)
+		print(d, &blocked);
+	free(kept);
+	return 0;
+}
+
+static int show(void *ctx, const struct look_process *p)
+{
+	struct dump *d = ctx;
+
+	if (d->blocked_ms)
+		return print_blocked(d, p);
+	print(d, p);
 	return 0;
 }
 
@@ -50,10 +76,10 @@ static int dump(const struct record_options *opts, struct identities *ids,
 		struct look_counts *counts)
 {
 	struct proc_filter conditions = opts->proc_filter;
-	struct dump d = { .as_json = opts->json };
+	struct dump d = { .as_json = opts->json, .blocked_ms = (uint32_t)(1e3 * opts->duration_s) };
 	struct look_args args = {
 		.all = opts->all, .pids = opts->pids, .pid_cnt = opts->pid_cnt, .identities = ids,
-		.show = show, .ctx = &d,
+		.watch_ms = d.blocked_ms, .show = show, .ctx = &d,
 		.proc_filter = conditions.cnt || conditions.min_age_s > 0 ? &conditions : NULL,
 	};
 	int err;
@@ -62,6 +88,9 @@ static int dump(const struct record_options *opts, struct identities *ids,
 	if (d.as_json)
 		dump_json_begin(&d.json);
 	err = look_run(&args, counts);
+	if (!err && counts->shown && !d.shown && !d.as_json)
+		printf("No thread was blocked for %g s, in %zu %s.\n", opts->duration_s, counts->shown,
+		       text_plural(counts->shown, "process", "processes"));
 	if (d.as_json)
 		dump_json_end(&d.json, counts->failed);
 	return err;

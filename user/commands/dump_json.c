@@ -57,6 +57,7 @@ static void write_thread(struct json *j, const struct look_process *p, const str
 		json_null(j, "fd");
 	json_string(j, "fd_path", *t->file ? t->file : NULL);
 	json_bool(j, "moved", t->moved);
+	json_double(j, "waited", (double)t->waited_us / 1e6);
 	json_array(j, "frames");
 	for (i = 0; i < t->nframes; i++)
 		write_frame(j, process_tables(p->process), t->frames[i]);

@@ -9,6 +9,12 @@
 /* Print one process on stdout; first: no other was printed before. */
 void dump_text(const struct look_process *p, bool first);
 
+/*
+ * With --blocked: leave out the threads that have not been blocked for nearly all of watch_ms. kept:
+ * room for all of p's threads. *p gets them.
+ */
+void dump_keep_blocked(struct look_process *p, uint32_t watch_ms, struct look_thread *kept);
+
 /* Write the document's begin, one process, its end. docs/dump.md describes the keys. */
 void dump_json_begin(struct json *j);
 void dump_json(struct json *j, const struct look_process *p);

@@ -105,6 +105,19 @@ static void print_thread(const struct look_process *p, const struct look_thread 
 		print_frame(process_tables(p->process), t->frames[i]);
 }
 
+void dump_keep_blocked(struct look_process *p, uint32_t watch_ms, struct look_thread *kept)
+{
+	/* A wait is seen in whole milliseconds, from when the scan found it. */
+	uint64_t least_us = watch_ms * 900ull;
+	size_t i, n = 0;
+
+	for (i = 0; i < p->cnt; i++)
+		if (!p->threads[i].advanced && p->threads[i].waited_us >= least_us)
+			kept[n++] = p->threads[i];
+	p->threads = kept;
+	p->cnt = n;
+}
+
 void dump_text(const struct look_process *p, bool first)
 {
 	size_t i;

@@ -26,6 +26,8 @@
 #define ROWS 20			/* of a table */
 #define INTERVALS 6		/* of mem --leaks: chance alone has 1 of 64 grow in each */
 #define SPLIT_EVERY_US 10000000
+#define BLOCKED_MIN_S 0.1
+#define BLOCKED_MAX_S 300
 
 static int check_export(const struct export_options *e)
 {
@@ -117,6 +119,10 @@ static int check_dump(struct options *o)
 
 	if (!r->pid_cnt && (r->proc_filter.cnt || r->proc_filter.min_age_s > 0))
 		r->all = true;
+	if (r->duration_s > BLOCKED_MAX_S || (r->duration_s > 0 && r->duration_s < BLOCKED_MIN_S)) {
+		log_error("--blocked: give a time from %g s to %d s", BLOCKED_MIN_S, BLOCKED_MAX_S);
+		return -EINVAL;
+	}
 	if (r->all != (r->pid_cnt > 0))
 		return 0;
 	if (r->all)

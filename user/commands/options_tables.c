@@ -259,6 +259,9 @@ static const struct cli_option dump_table[] = {
 	  NULL },
 	CONDITION_OPTIONS(record),
 	EXCLUSION_OPTIONS(record),
+	{ 0, "blocked", "TIME", "Which threads",
+	  "only those that do not run for so long: 5s; the look\ntakes as long", opt_duration,
+	  AT(record.duration_s), NULL },
 	{ 0, "json", NULL, "Output", "as JSON", opt_flag, AT(record.json), NULL },
 	GENERAL_OPTIONS,
 	{ 0, "ignore-kernel-bugs", NULL, RARE, "also on a kernel that is known to freeze", opt_flag,
@@ -448,6 +451,8 @@ static const char *const dump_examples[] = {
 	"what every thread of a process that hangs is doing, without stopping it",
 	"sudo tachbpf dump --container checkout --json",
 	"all Python processes of one container, for programs",
+	"sudo tachbpf dump -a --blocked 5s",
+	"every thread of this host that does not run for 5 seconds, and why",
 	NULL
 };
 static const char *const info_synopsis[] = { "tachbpf info [OPTIONS] FILE|DIR...", NULL };

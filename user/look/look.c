@@ -70,20 +70,37 @@ static struct kept *add_thread(struct seen *seen, uint64_t tid)
 	return k;
 }
 
+/* Take an event of a thread. k has the one before, if there was one. */
+static void take_event(struct kept *k, bool first, struct process *p, const struct event *ev)
+{
+	struct look_thread now;
+
+	look_thread_take(&now, ev, process_tables(p));
+	now.advanced = now.state == LOOK_RUNNING;
+	if (now.state != LOOK_RUNNING)
+		now.waited_us = ev->weight * sampling_interval_us(RATE_HZ);
+	if (!first) {
+		now.advanced |= k->thread.advanced || look_thread_advances(&k->thread, &now);
+		now.waited_us += k->thread.waited_us;
+	}
+	memcpy(k->frames, now.frames, now.nframes * sizeof(*k->frames));
+	k->thread = now;
+	k->thread.frames = k->frames;
+}
+
 static int event(struct observer *o, struct process *p, const struct event *ev)
 {
 	struct seen *seen = process_observed(p);
 	struct kept *k = u64map_get(&seen->by_tid, ev->thread_id);
+	bool first = !k;
 
-	if (!k)
+	if (first)
 		k = add_thread(seen, ev->thread_id);
 	if (!k) {
 		seen->beyond++;
 		return 0;
 	}
-	look_thread_take(&k->thread, ev, process_tables(p));
-	memcpy(k->frames, k->thread.frames, k->thread.nframes * sizeof(*k->frames));
-	k->thread.frames = k->frames;
+	take_event(k, first, p, ev);
 	return 0;
 }
 
@@ -202,7 +219,10 @@ static int poll_for(struct look *l, uint64_t ms, bool find)
 	return err;
 }
 
-/* Waits that began before the look are events only once they are emitted: capture_stop() does. */
+/*
+ * Waits are events once they are over, or in capture_stop(). There is no capture_housekeep(), which would
+ * emit them in parts: so a thread with two events began two waits.
+ */
 static int look_at_all(struct look *l)
 {
 	int err, stop_err;
@@ -216,7 +236,7 @@ static int look_at_all(struct look *l)
 		return err;
 	err = poll_for(l, FIND_MS, true);
 	if (!err)
-		err = poll_for(l, LOOK_MS, false);
+		err = poll_for(l, l->args->watch_ms ? l->args->watch_ms : LOOK_MS, false);
 	stop_err = capture_stop(l->capture);
 	return err ? err : stop_err;
 }

@@ -40,6 +40,7 @@ struct look_args {
 	size_t pid_cnt;
 	struct proc_filter *proc_filter;	/* conditions; NULL: none. Outlives the look */
 	struct identities *identities;	/* outlives the look */
+	uint32_t watch_ms;		/* look for so long; 0: 30 ms */
 	bool workers;			/* there is a keeper: the rights of this process are given up */
 	/* Called once for each process. *p is valid during the call. 0, or -errno: ends the look. */
 	int (*show)(void *ctx, const struct look_process *p);
@@ -52,7 +53,7 @@ struct look_counts {
 };
 
 /*
- * Look at the processes, for 30 ms after they were found. Fills *counts. 0 or -errno, which was
+ * Look at the processes, for watch_ms after they were found. Fills *counts. 0 or -errno, which was
  * logged.
  */
 int look_run(const struct look_args *args, struct look_counts *counts);

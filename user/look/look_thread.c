@@ -93,12 +93,20 @@ void look_thread_take(struct look_thread *t, const struct event *ev,
 	t->time_us = ev->time_us;
 	t->status = ev->status;
 	t->state = ev->status & STATUS_ON_CPU ? LOOK_RUNNING : LOOK_OTHER;
-	t->moved = false;
+	t->moved = t->advanced = false;
+	t->waited_us = 0;
 	t->fd = -1;
 	t->call[0] = t->file[0] = '\0';
 	wait = top && top->kind == FRAME_SYNTHETIC && take_wait(t, &tables->strings[top->func]);
 	t->frames = ev->frames + wait;
 	t->nframes = ev->nframes - wait;
+}
+
+bool look_thread_advances(const struct look_thread *before, const struct look_thread *now)
+{
+	return now->state != LOOK_GIL || before->state != LOOK_GIL ||
+	       now->nframes != before->nframes ||
+	       memcmp(now->frames, before->frames, now->nframes * sizeof(*now->frames)) != 0;
 }
 
 int look_parse_syscall(const char *text, int *nr, uint64_t *first_arg)

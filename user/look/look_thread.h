@@ -33,6 +33,8 @@ struct look_thread {
 	char call[LOOK_CALL_BYTES];	/* the system call that it waits in; "": none is known */
 	int fd;			/* of LOOK_IO: the descriptor; -1: none, or unknown */
 	char file[LOOK_FILE_BYTES];	/* what fd leads to, any bytes; "": unknown */
+	bool advanced;		/* during the look it ran, or came to another stack */
+	uint64_t waited_us;	/* of the look: how long it was seen waiting */
 	uint32_t nframes;
 	const uint32_t *frames;	/* ids in process_tables(), innermost first */
 };
@@ -46,6 +48,13 @@ const char *look_state_name(enum look_state state);
  */
 void look_thread_take(struct look_thread *t, const struct event *ev,
 		      const struct profile_tables *tables);
+
+/*
+ * Is this event of a thread one that shows that it has advanced since the one before, *before? Then it
+ * ran, has another stack, or began another wait. Waits for the GIL end every 5 ms and begin again: of
+ * these only the stack counts. Valid if no open waits were emitted between the two.
+ */
+bool look_thread_advances(const struct look_thread *before, const struct look_thread *now);
 
 /*
  * Parse the text of /proc/PID/task/TID/syscall: "0 0x3 0x7ff..." is read(3, ...). *nr: the

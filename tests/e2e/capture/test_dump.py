@@ -41,7 +41,7 @@ class Hung(Target):
 
     def asleep(self):
         """Wait until each thread that will wait does."""
-        waiting = [t for t, kind in self.kinds.items() if kind != "compute"]
+        waiting = [t for t, kind in self.kinds.items() if kind not in ("compute", "naps")]
         wait_until(lambda: all(state_of(self.pid, t) == "S" for t in waiting), "the threads wait")
 
 
@@ -153,6 +153,28 @@ def test_all_and_conditions(interpreter, scratch):
     assert one.pid in left and two.pid not in left
     for hung in one, two:
         assert len(everything[hung.pid]["threads"]) == 2
+
+
+def test_only_blocked_threads(interpreter, scratch):
+    """A thread that computes, and one that naps again and again, are not blocked."""
+    with Hung(interpreter, scratch, *STATES, "compute", "naps") as hung:
+        hung.asleep()
+        process, = dump(hung.pid, "--blocked", "1s")["processes"]
+    blocked = by_tid(process)
+    assert set(blocked) == {hung.truth["main"]} | {t for t, kind in hung.kinds.items() if kind in STATES}
+    assert all(0.9 <= t["waited"] for t in blocked.values())
+
+
+@pytest.mark.interpreters("one")
+def test_nothing_is_blocked(interpreter, scratch):
+    program = "import time\nprint('ready', flush=True)\nwhile True: time.sleep(0.02)"
+    with subprocess.Popen(interpreter.command("-c", program), stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout.readline() == "ready\n"
+            said = succeeded(tachbpf("dump", str(process.pid), "--blocked", "0.5")).stdout
+        finally:
+            process.kill()
+    assert said == "No thread was blocked for 0.5 s, in 1 process.\n"
 
 
 @pytest.mark.interpreters("one")

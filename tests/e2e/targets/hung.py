@@ -2,7 +2,7 @@
 """hung.py TRUTH KIND...: threads that each wait for something that never comes.
 
 Says "ready" when all of them have begun, and writes {kind: tid} and the descriptors; leaves at the
-end of its input. Kinds: lock, pipe, socket, nap, poll, compute; "many:N" are N threads that wait
+end of its input. Kinds: lock, pipe, socket, nap, poll, naps (short ones), compute; "many:N" are N threads that wait
 for a lock. The main thread waits in read().
 """
 import json
@@ -48,13 +48,18 @@ def wait_poll():
     poll.poll()
 
 
+def naps():
+    while True:
+        time.sleep(0.05)
+
+
 def compute():
     while True:
         sum(range(100))
 
 
 WORK = {"lock": wait_lock, "pipe": wait_pipe, "socket": wait_socket, "nap": wait_nap, "poll": wait_poll,
-        "compute": compute}
+        "naps": naps, "compute": compute}
 
 
 def begin(kind, tids, begun):

@@ -250,6 +250,8 @@ static void test_files(void **state)
 	assert_int_equal(o.record.pids[2], 56);
 	assert_true(o.record.json);
 	assert_false(o.record.all);
+	assert_int_equal(parse("dump -a --blocked 1m"), 0);
+	assert_float_equal(o.record.duration_s, 60, 0);
 	assert_int_equal(parse("dump --comm x"), 0);
 	assert_true(o.record.all);
 
@@ -339,7 +341,7 @@ static void test_usage_errors(void **state)
 		"-a --layout old", "-a --compression gzip", "info", "report", "replay",
 		"info --by line a", "report --by x a", "report --sort x a", "report --limit x a",
 		"report --limit -1 a", "report --limit= a", "report --limit 4294967296 a",
-		"dump", "dump x", "dump -a 1", "dump 1 -p", "dump 1 -m wall",
+		"dump", "dump x", "dump -a 1", "dump 1 -p", "dump 1 -m wall", "dump 1 --blocked 0", "dump 1 --blocked 10m", "dump -a --blocked 0.01",
 		"open", "open --format pprof a", "open --by thread a",
 		"replay --format nonsense a", "replay --format tach a", "replay --json a",
 		"replay --by cgroup a", "replay --by a", "replay --lines=1 a",

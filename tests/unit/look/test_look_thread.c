@@ -99,6 +99,24 @@ static void test_long_names_are_cut(void **state)
 	assert_int_equal(strlen(t.call), LOOK_CALL_BYTES - 1);
 }
 
+static void test_what_advances(void **state)
+{
+	static const uint32_t here[] = { 1, 2 }, there[] = { 1, 3 };
+	struct look_thread a = { .state = LOOK_GIL, .nframes = 2, .frames = here }, b = a;
+
+	assert_false(look_thread_advances(&a, &b));
+	b.frames = there;
+	assert_true(look_thread_advances(&a, &b));
+	b.frames = here;
+	b.nframes = 1;
+	assert_true(look_thread_advances(&a, &b));
+	b = a;
+	b.state = LOOK_RUNNING;
+	assert_true(look_thread_advances(&a, &b));
+	a.state = b.state = LOOK_SLEEP;		/* two waits, or there were one event */
+	assert_true(look_thread_advances(&a, &b));
+}
+
 /* ---- a thread of ours that waits ---- */
 
 struct waiter {
@@ -201,6 +219,7 @@ int main(void)
 		cmocka_unit_test(test_frames_of_waits),
 		cmocka_unit_test(test_other_frames_stay),
 		cmocka_unit_test(test_long_names_are_cut),
+		cmocka_unit_test(test_what_advances),
 		cmocka_unit_test(test_descriptor_of_a_read),
 		cmocka_unit_test(test_a_select_of_nothing_is_a_sleep),
 		cmocka_unit_test(test_every_state_has_a_name),
