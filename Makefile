@@ -389,6 +389,10 @@ soak: $(O)/tachbpf interpreters ## ten minutes of everything at 10 kHz under str
 bench-faults: $(O)/tachbpf $(O)/tests/bpf/fault_program ## what page faults cost with --mode mem (root)
 	TACHBPF=$(abspath $(O))/tachbpf $(PYTHON) tests/bench/bench_faults.py $(BENCHFLAGS)
 
+.PHONY: bench-top
+bench-top: $(O)/tachbpf ## what tachbpf top costs beside 500 Pythons (root; BENCHFLAGS="--pythons 100")
+	TACHBPF=$(abspath $(O))/tachbpf $(PYTHON) tests/bench/bench_top.py $(BENCHFLAGS)
+
 .PHONY: bench-dump
 bench-dump: $(O)/tachbpf interpreters ## how long tachbpf dump takes, beside py-spy dump (root)
 	TACHBPF=$(abspath $(O))/tachbpf $(PYTHON) tests/bench/bench_dump.py $(BENCHFLAGS)

@@ -17,6 +17,11 @@ static int run_record(const struct options *o)
 	return record_run(&o->record);
 }
 
+static int run_top(const struct options *o)
+{
+	return top_run(&o->top);
+}
+
 static int run_dump(const struct options *o)
 {
 	return dump_run(&o->record);
@@ -99,6 +104,7 @@ static int run_completion(const struct options *o)
 
 static int (*const run[])(const struct options *o) = {
 	[COMMAND_RECORD] = run_record,
+	[COMMAND_TOP] = run_top,
 	[COMMAND_DUMP] = run_dump,
 	[COMMAND_INFO] = run_info,
 	[COMMAND_REPORT] = run_report,

@@ -8,6 +8,7 @@
 #define TACHBPF_COMMANDS_H
 
 struct record_options;
+struct top_options;
 struct info_options;
 struct report_options;
 struct replay_options;
@@ -42,6 +43,7 @@ int recover_run(const struct recover_options *opts);
 /* These read no files. */
 /* The options of record that choose processes, and --json. */
 int doctor_run(const struct doctor_options *opts);
+int top_run(const struct top_options *opts);
 int dump_run(const struct record_options *opts);
 int ps_run(const struct ps_options *opts);
 int completion_run(const struct completion_options *opts);

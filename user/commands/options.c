@@ -27,6 +27,9 @@
 #define INTERVALS 6		/* of mem --leaks: chance alone has 1 of 64 grow in each */
 #define SPLIT_EVERY_US 10000000
 #define BLOCKED_MIN_S 0.1
+#define TOP_MIN_S 0.1
+#define TOP_MAX_S 3600
+#define TOP_S 2
 #define BLOCKED_MAX_S 300
 
 static int check_export(const struct export_options *e)
@@ -111,6 +114,22 @@ static int check_record(struct options *o)
 		log_error("nothing to record: give -a, a condition such as "
 			  "--container NAME, -p PID or -- COMMAND; see: tachbpf --help");
 	return -EINVAL;
+}
+
+static int check_top(struct options *o)
+{
+	struct record_options *r = &o->top.select;
+
+	if (r->all && r->pid_cnt) {
+		log_error("-a and -p exclude each other: give only one of them");
+		return -EINVAL;
+	}
+	if (o->top.interval_s < TOP_MIN_S || o->top.interval_s > TOP_MAX_S) {
+		log_error("--interval: give a time from %g s to %d s", TOP_MIN_S, TOP_MAX_S);
+		return -EINVAL;
+	}
+	r->all = !r->pid_cnt;
+	return 0;
 }
 
 static int check_dump(struct options *o)
@@ -330,6 +349,7 @@ static int check_recover(struct options *o)
 /* Checks of a command's options together; commands without a check need none. */
 static int (*const checks[OPTIONS_COMMAND_CNT])(struct options *o) = {
 	[COMMAND_RECORD] = check_record,
+	[COMMAND_TOP] = check_top,
 	[COMMAND_DUMP] = check_dump,
 	[COMMAND_INFO] = check_input,
 	[COMMAND_REPORT] = check_report,
@@ -355,6 +375,10 @@ static void set_defaults(struct options *o)
 		o->record.capture.native_threads = true;
 		o->record.capture.sent_codes = SENT_SLOTS;
 		o->record.recording.compress = true;
+		break;
+	case COMMAND_TOP:
+		o->top.interval_s = TOP_S;
+		o->top.limit = ROWS;
 		break;
 	case COMMAND_INFO:
 		o->info.limit = ROWS;
@@ -479,7 +503,8 @@ int options_parse(struct options *o, int argc, char **argv)
 
 void options_free(struct options *o)
 {
-	if (o->command == COMMAND_RECORD || o->command == COMMAND_DUMP) {
+	if (o->command == COMMAND_RECORD || o->command == COMMAND_TOP ||
+	    o->command == COMMAND_DUMP) {
 		free(o->record.pids);
 		proc_filter_free(&o->record.proc_filter);
 	} else if (o->command == COMMAND_PS) {

@@ -51,6 +51,16 @@ struct record_options {
 	struct recording_args recording;
 };
 
+/* Its first member is where record's options are, so the same setters set them. */
+struct top_options {
+	struct record_options select;	/* which processes, -r, --json */
+	double interval_s;		/* -i */
+	uint32_t count;			/* -n; 0: until interrupted */
+	uint32_t limit;			/* --limit; 0: all rows */
+	bool once;			/* --once */
+	bool batch;			/* -b */
+};
+
 /* Which files are read, and which of their samples: the first member of all that read files. */
 struct input_options {
 	char **paths;			/* path_cnt of them, at least one; strings not owned */
@@ -174,7 +184,7 @@ struct agent_command_options {
 };
 
 enum command_id {
-	COMMAND_RECORD, COMMAND_DUMP, COMMAND_INFO, COMMAND_REPORT, COMMAND_REPLAY, COMMAND_OPEN,
+	COMMAND_RECORD, COMMAND_TOP, COMMAND_DUMP, COMMAND_INFO, COMMAND_REPORT, COMMAND_REPLAY, COMMAND_OPEN,
 	COMMAND_MEM, COMMAND_CONVERT, COMMAND_MERGE, COMMAND_SPLIT, COMMAND_DIFF, COMMAND_GIL,
 	COMMAND_RECOVER, COMMAND_DOCTOR, COMMAND_PS, COMMAND_AGENT, COMMAND_COMPLETION,
 };
@@ -191,6 +201,7 @@ struct options {
 	union {				/* the command's own */
 		struct input_options input;	/* of any command that reads files */
 		struct record_options record;	/* of dump, too */
+		struct top_options top;
 		struct info_options info;
 		struct report_options report;
 		struct replay_options replay;	/* of open, too */

@@ -87,6 +87,7 @@ static const enum options_show show_help = SHOW_HELP, show_version = SHOW_VERSIO
 	{ 0, "value", "VALUE", "Input",                                                            \
 	  "of memory: live (default), allocated, peak; of\ntime: samples", opt_choice,             \
 	  AT(input.reader.value), values }
+#define SELECTION_OF_TOP "Which processes (PIDs, or one of these)"
 #define SELECTION_OF_LOOK "Which processes (a PID, or one of these)"
 #define SELECTION "What to record (one of these, or -- COMMAND)"
 
@@ -251,6 +252,31 @@ static const struct cli_option record_table[] = {
 	  opt_bool, AT(PART.compress), compressions },                                             \
 	{ 0, "layout", "LAYOUT", RARE, "of TACH files: release (default), draft1 or draft2",       \
 	  opt_choice, AT(PART.layout), layouts }
+
+static const struct cli_option top_table[] = {
+	{ 'a', "all", NULL, SELECTION_OF_TOP, "every Python process on this host (default)", opt_flag,
+	  AT(top.select.all), NULL },
+	{ 'p', "pid", "PID[,PID...]", SELECTION_OF_TOP, "these processes, as PID alone", opt_pids, 0,
+	  NULL },
+	CONDITION_OPTIONS(top.select),
+	EXCLUSION_OPTIONS(top.select),
+	{ 'r', "rate", "RATE", "How to look", "samples per second and CPU (default: 99)", opt_rate,
+	  AT(top.select.rate_hz), NULL },
+	{ 'i', "interval", "TIME", "How to look", "between two tables: 2s (default), 0.5, 1m",
+	  opt_duration, AT(top.interval_s), NULL },
+	{ 'n', "iterations", "N", "How to look", "end after so many tables", opt_limit, AT(top.count),
+	  NULL },
+	{ 0, "once", NULL, "How to look", "one table, as -b -n 1", opt_flag, AT(top.once), NULL },
+	{ 'b', "batch", NULL, "Output", "one table after the other, also on a terminal", opt_flag,
+	  AT(top.batch), NULL },
+	{ 0, "limit", "N", "Output", "this many processes, 0 for all (default: 20)", opt_limit,
+	  AT(top.limit), NULL },
+	{ 0, "json", NULL, "Output", "one line of JSON for each table", opt_flag,
+	  AT(top.select.json), NULL },
+	GENERAL_OPTIONS,
+	{ 0, "ignore-kernel-bugs", NULL, RARE, "also on a kernel that is known to freeze", opt_flag,
+	  AT(top.select.ignore_kernel_bugs), NULL },
+};
 
 static const struct cli_option dump_table[] = {
 	{ 'a', "all", NULL, SELECTION_OF_LOOK, "every Python process on this host", opt_flag,
@@ -443,6 +469,14 @@ static const char *const record_examples[] = {
 	"which code makes a process grow; then: tachbpf mem app.mlyze",
 	NULL
 };
+static const char *const top_synopsis[] = { "tachbpf top [OPTIONS] [PID...]", NULL };
+static const char *const top_examples[] = {
+	"sudo tachbpf top",
+	"the busiest Python processes of this host, anew every 2 seconds",
+	"sudo tachbpf top --once -i 10 --container checkout --json",
+	"ten seconds of one container, for programs",
+	NULL
+};
 static const char *const dump_synopsis[] = {
 	"tachbpf dump [OPTIONS] PID...", "tachbpf dump [OPTIONS] -a | --container NAME | ...", NULL
 };
@@ -589,6 +623,8 @@ const struct cli_command options_commands[OPTIONS_COMMAND_CNT] = {
 	[COMMAND_RECORD] = { "record", "Record Python processes into TACH files (the default).",
 			     record_synopsis, record_examples, record_table,
 			     ARRAY_SIZE(record_table), opt_record_word, opt_record_rest },
+	[COMMAND_TOP] = { "top", "Show the busiest Python processes, again and again.", top_synopsis,
+			  top_examples, top_table, ARRAY_SIZE(top_table), opt_pid_word, NULL },
 	[COMMAND_DUMP] = { "dump", "Show what every thread is doing now, also in a process that hangs.",
 			   dump_synopsis, dump_examples, dump_table, ARRAY_SIZE(dump_table),
 			   opt_pid_word, NULL },

@@ -7,7 +7,7 @@
 
 #include "base/cli.h"
 
-#define OPTIONS_COMMAND_CNT 17
+#define OPTIONS_COMMAND_CNT 18
 
 extern const struct cli_command options_commands[OPTIONS_COMMAND_CNT];
 

@@ -245,6 +245,18 @@ static void test_files(void **state)
 	assert_int_equal(o.report.sort, REPORT_SORT_FILE);
 	assert_string_equal(o.input.paths[1], "-b");
 
+	assert_int_equal(parse("top"), 0);
+	assert_true(o.top.select.all);
+	assert_float_equal(o.top.interval_s, 2, 0);
+	assert_int_equal(o.top.limit, 20);
+	assert_int_equal(parse("top 12 -b -i 0.5 -n 3 --limit 0 -r 999 --json"), 0);
+	assert_false(o.top.select.all);
+	assert_int_equal(o.top.select.pids[0], 12);
+	assert_int_equal(o.top.select.rate_hz, 999);
+	assert_true(o.top.batch && o.top.select.json && !o.top.once);
+	assert_int_equal(o.top.count, 3);
+	assert_int_equal(o.top.limit, 0);
+
 	assert_int_equal(parse("dump 12 34,56 -p 78 --json"), 0);
 	assert_int_equal(o.record.pid_cnt, 4);
 	assert_int_equal(o.record.pids[2], 56);
@@ -341,6 +353,7 @@ static void test_usage_errors(void **state)
 		"-a --layout old", "-a --compression gzip", "info", "report", "replay",
 		"info --by line a", "report --by x a", "report --sort x a", "report --limit x a",
 		"report --limit -1 a", "report --limit= a", "report --limit 4294967296 a",
+		"top x", "top -a 1", "top -i 0", "top -n x", "top -m wall", "top -o x",
 		"dump", "dump x", "dump -a 1", "dump 1 -p", "dump 1 -m wall", "dump 1 --blocked 0", "dump 1 --blocked 10m", "dump -a --blocked 0.01",
 		"open", "open --format pprof a", "open --by thread a",
 		"replay --format nonsense a", "replay --format tach a", "replay --json a",

@@ -1,0 +1,77 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""make bench-top: what a system-wide `tachbpf top` costs on a host with many Pythons.
+
+Each of them works a little, ten times a second. CPU: tachbpf's own, and what its BPF programs take (bpf_stats).
+"""
+import argparse
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "e2e" / "lib"))
+
+from bpf_objects import bpf_programs, bpf_stats  # noqa: E402
+from processes import cpu_s, kill  # noqa: E402
+
+TACHBPF = os.environ["TACHBPF"]
+WORK = "import time\nwhile True:\n    sum(range(2000))\n    time.sleep(0.1)"
+
+
+def rss_mib(pid):
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("VmRSS:"):
+            return int(line.split()[1]) / 1024
+    raise SystemExit("bench: tachbpf has ended")
+
+
+def run_ns():
+    """What the program of the ticks has taken."""
+    return sum(ns for _, ns in bpf_programs("on_cpu_tick").values())
+
+
+def next_table(top):
+    """The first line of the next table."""
+    while True:
+        line = top.stdout.readline()
+        if not line:
+            raise SystemExit("bench: tachbpf has ended")
+        if " CPU, " in line and " Hz, " in line:
+            return line.strip()
+
+
+def measure(top, seconds):
+    next_table(top)
+    begin, own, kernel = time.monotonic(), cpu_s(top.pid), run_ns()
+    while time.monotonic() - begin < seconds:
+        head = next_table(top)
+    took = time.monotonic() - begin
+    print(head)
+    print(f"tachbpf top: {100 * (cpu_s(top.pid) - own) / took:.2f} % of a CPU, its ticks "
+          f"{(run_ns() - kernel) / took / 1e7:.2f} %, RSS {rss_mib(top.pid):.1f} MiB")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--pythons", type=int, default=500)
+    parser.add_argument("--seconds", type=float, default=30)
+    args = parser.parse_args()
+    pythons = [subprocess.Popen([sys.executable, "-S", "-c", WORK], start_new_session=True)
+               for _ in range(args.pythons)]
+    try:
+        time.sleep(5)
+        with bpf_stats():
+            top = subprocess.Popen([TACHBPF, "top", "-b", "-i", "2", "--limit", "0"], text=True,
+                                   stdout=subprocess.PIPE, start_new_session=True)
+            pythons.append(top)
+            measure(top, args.seconds)
+    finally:
+        for process in pythons:
+            kill(process)
+
+
+main()

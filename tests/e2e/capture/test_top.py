@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""`tachbpf top`: what Python processes do, window by window."""
+import json
+import signal
+import subprocess
+import time
+
+import pytest
+
+from command import raw_terminal, refused
+from paths import binary
+from processes import TIMEOUT, kill
+from recording import succeeded, tachbpf
+
+pytestmark = pytest.mark.interpreters("two")
+
+# Two functions, one of which has three quarters of the time of its caller; a deep recursion counts once.
+PROGRAM = """
+import sys, time
+def fact(n):
+    return n * fact(n - 1) if n else 1
+def rest():
+    for _ in range(50): fact(30)
+def hot():
+    n = 0
+    while n < 400000: n += 1
+def work():
+    hot()
+    rest()
+print("ready", flush=True)
+while True: work()
+"""
+
+
+class Busy:
+    """The program under an interpreter, as a context manager."""
+
+    def __init__(self, interpreter, program=PROGRAM):
+        self.process = subprocess.Popen(interpreter.command("-c", program), stdout=subprocess.PIPE, text=True,
+                                        start_new_session=True)
+
+    def __enter__(self):
+        assert self.process.stdout.readline() == "ready\n"
+        return self.process.pid
+
+    def __exit__(self, *_):
+        kill(self.process)
+
+
+def windows(*argv):
+    return [json.loads(line) for line in succeeded(tachbpf("top", "--json", *argv)).stdout.splitlines()]
+
+
+def test_windows_of_a_process(interpreter):
+    with Busy(interpreter) as pid:
+        found = windows(pid, "-i", "0.5", "-n", "4", "-r", "999")
+    assert len(found) == 4
+    rows = []
+    for window in found:
+        row, = window["processes"]
+        assert window["version"] == 1 and window["rate_hz"] == 999 and window["pythons"] == 1
+        assert row["pid"] == pid and row["python"].startswith(".".join(map(str, interpreter.minor)))
+        assert {k: window[k] for k in ("samples", "cpu_s", "gil_s", "gc_s")} == \
+            {k: row[k] for k in ("samples", "cpu_s", "gil_s", "gc_s")}
+        assert 0 <= row["gil_s"] <= row["cpu_s"] and window["seconds"] >= 0.5
+        rows.append(row)
+    for before, after in zip(rows, rows[1:]):
+        for key in "samples", "cpu_s":
+            assert after["since_start"][key] - before["since_start"][key] == pytest.approx(after[key], rel=1e-6, abs=1e-9)
+    hottest = [r["hottest"] for r in rows if r["samples"]]
+    assert hottest and all(h["function"] == "hot" and 0 < h["self_s"] <= h["total_s"] for h in hottest)
+    assert all(h["self_s"] <= r["cpu_s"] * 1.000001 for h, r in zip(hottest, [r for r in rows if r["samples"]]))
+
+
+@pytest.mark.interpreters("one")
+def test_processes_come_and_go(interpreter):
+    """System-wide, one that ended in a window counts there, and is in no later one."""
+    with Busy(interpreter) as stays:
+        with Busy(interpreter) as goes:
+            process = subprocess.Popen([binary(), "top", "--json", "-i", "0.5", "--limit", "0"], text=True,
+                                       stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            try:
+                until(process, lambda w: {stays, goes} <= pids(w))
+            except BaseException:
+                kill(process)
+                raise
+        try:
+            ended = until(process, lambda w: goes not in pids(w))
+            assert stays in pids(ended) and ended["ended"] >= 1
+            with Busy(interpreter) as comes:
+                until(process, lambda w: comes in pids(w))
+            process.send_signal(signal.SIGINT)
+            assert process.wait(TIMEOUT) == 0, process.stderr.read()
+        finally:
+            kill(process)
+
+
+def pids(window):
+    return {p["pid"] for p in window["processes"]}
+
+
+def until(process, condition):
+    """The first window that meets it."""
+    end = time.monotonic() + TIMEOUT
+    while True:
+        line = process.stdout.readline()
+        assert line and time.monotonic() < end, "no such window came"
+        window = json.loads(line)
+        if condition(window):
+            return window
+
+
+@pytest.mark.interpreters("one")
+def test_the_table(interpreter):
+    with Busy(interpreter) as pid:
+        once = succeeded(tachbpf("top", "--once", "-i", "0.5", "-r", "999", str(pid))).stdout
+        two = succeeded(tachbpf("top", "-b", "-n", "2", "-i", "0.3", str(pid))).stdout
+    head, columns, row = once.splitlines()
+    assert " 1 Python, " in head and " 999 Hz, " in head and head.endswith(" lost")
+    assert columns.split()[:3] == ["pid", "name", "container"] and columns.endswith("hottest function")
+    assert int(row.split()[0]) == pid and " hot (<string>) " in row
+    assert two.count("hottest function") == 2 and "\033" not in two
+
+
+@pytest.mark.interpreters("one")
+@pytest.mark.parametrize("columns", [60, 80, 200])
+def test_on_a_terminal(interpreter, columns):
+    """Each table is drawn over the one before, in as many lines and columns as there are."""
+    with Busy(interpreter) as pid, Busy(interpreter), Busy(interpreter):
+        text = raw_terminal(columns, binary(), "top", "-n", "2", "-i", "0.5", "--color", "never", rows=6).decode()
+    tables = text.split("\033[H\033[2J")
+    assert len(tables) == 3 and not tables[0].strip(), text
+    for table in tables[1:]:
+        lines = table.replace("\r", "").rstrip("\n").split("\n")
+        assert all(len(line) <= columns for line in lines), lines
+        assert len(lines) <= 5 and lines[-1].endswith(" more"), lines
+    assert pid
+
+
+@pytest.mark.interpreters("one")
+def test_the_processes_end(interpreter):
+    """Then top ends, too, if they were named."""
+    with Busy(interpreter) as pid:
+        process = subprocess.Popen([binary(), "top", str(pid), "--json", "-i", "0.2"], text=True,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        try:
+            until(process, lambda w: pids(w) == {pid})
+        except BaseException:
+            kill(process)
+            raise
+    try:
+        assert process.wait(TIMEOUT) == 0, process.stderr.read()
+    finally:
+        kill(process)
+
+
+def test_wrong_command_lines():
+    refused(tachbpf("top", "-a", "1"), "exclude each other", status=2)
+    refused(tachbpf("top", "-i", "0.01"), "--interval", status=2)
+    refused(tachbpf("top", "x"), "--pid 'x'", status=2)

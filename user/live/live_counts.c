@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* live_counts.c - see live_counts.h. */
+#include "live/live_counts.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/u64map.h"
+#include "base/util.h"
+#include "bpf/abi.h"
+#include "model/self_frame.h"
+#include "resolve/losses.h"
+#include "resolve/observer.h"
+#include "resolve/process.h"
+
+/* Of one process: what process_observed() is. */
+struct counts {
+	struct process *process;
+	struct live_sums last, all;
+	uint32_t window;	/* of last */
+	uint32_t samples;	/* number of the present sample; 0: none yet */
+	struct live_function *functions;
+	uint32_t cnt, cap;
+	struct u64map by_name;	/* (file, func) -> index in functions, and 1 */
+	uint32_t *of_frame;	/* by frame id: the same index, and 1; 0: not looked up yet */
+	uint32_t frame_cap;
+};
+
+#define NO_FUNCTION UINT32_MAX	/* in of_frame: it is not counted */
+
+struct live {
+	struct observer observer;	/* first */
+	struct u64map processes;	/* of struct counts, by their address */
+	uint32_t window;
+	struct live_sums ended_last;	/* of processes that ended in the window */
+	size_t ended;
+	uint64_t ended_lost;
+};
+
+static void add(struct live_sums *to, const struct live_sums *more)
+{
+	to->cpu_ns += more->cpu_ns;
+	to->gil_ns += more->gil_ns;
+	to->gc_ns += more->gc_ns;
+	to->samples += more->samples;
+}
+
+/* ---- functions ---- */
+
+/* Make room for one more function. Returns false if there are too many, or no memory. */
+static bool has_room(struct counts *c)
+{
+	struct live_function *bigger;
+	uint32_t cap;
+
+	if (c->cnt < c->cap)
+		return true;
+	cap = c->cap ? 2 * c->cap : 32;
+	bigger = c->cnt < LIVE_FUNCTIONS_MAX ? reallocarray(c->functions, cap, sizeof(*bigger)) :
+					       NULL;
+	if (!bigger)
+		return false;
+	c->functions = bigger;
+	c->cap = cap;
+	return true;
+}
+
+/* The index of a frame's function, and 1; NO_FUNCTION: there is no room. */
+static uint32_t find_function(struct counts *c, const struct frame *f)
+{
+	uint64_t key = (uint64_t)f->file << 32 | f->func;
+	uintptr_t index = (uintptr_t)u64map_get(&c->by_name, key);
+
+	if (index)
+		return (uint32_t)index;
+	if (!has_room(c) || u64map_put(&c->by_name, key, (void *)(uintptr_t)(c->cnt + 1)))
+		return NO_FUNCTION;
+	c->functions[c->cnt++] = (struct live_function){ .file = f->file, .func = f->func };
+	return c->cnt;
+}
+
+/* Make of_frame at least as long as the table of frames. Returns false without memory. */
+static bool know_frames(struct counts *c, uint32_t frame_cnt)
+{
+	uint32_t *bigger, cap = c->frame_cap ? c->frame_cap : 64;
+
+	if (frame_cnt <= c->frame_cap)
+		return true;
+	while (cap < frame_cnt)
+		cap *= 2;
+	bigger = reallocarray(c->of_frame, cap, sizeof(*bigger));
+	if (!bigger)
+		return false;
+	memset(bigger + c->frame_cap, 0, (cap - c->frame_cap) * sizeof(*bigger));
+	c->of_frame = bigger;
+	c->frame_cap = cap;
+	return true;
+}
+
+/* NULL: this function is not counted. Its sums are those of the present window. */
+static struct live_function *function_of(struct counts *c, const struct profile_tables *t,
+					 uint32_t frame)
+{
+	struct live_function *f;
+
+	if (!c->of_frame[frame])
+		c->of_frame[frame] = find_function(c, &t->frames[frame]);
+	if (c->of_frame[frame] == NO_FUNCTION)
+		return NULL;
+	f = &c->functions[c->of_frame[frame] - 1];
+	if (f->window != c->window) {
+		f->window = c->window;
+		f->self_ns = f->total_ns = 0;
+	}
+	return f;
+}
+
+/* A function that calls itself counts once in its total. */
+static void count_stack(struct counts *c, const struct event *ev, uint64_t ns)
+{
+	const struct profile_tables *t = process_tables(c->process);
+	uint32_t self, i;
+
+	if (!ev->nframes || !know_frames(c, t->frame_cnt))
+		return;
+	self = self_frame(t, ev->frames, ev->nframes, SELF_OF_FUNCTIONS);
+	c->samples++;
+	for (i = self; i < ev->nframes; i++) {
+		struct live_function *f = function_of(c, t, ev->frames[i]);
+
+		if (!f)
+			continue;
+		if (i == self)
+			f->self_ns += ns;
+		if (f->sample != c->samples)
+			f->total_ns += ns;
+		f->sample = c->samples;
+	}
+}
+
+/* ---- the observer ---- */
+
+static bool in_collection(const struct profile_tables *t, const struct event *ev)
+{
+	static const char gc[] = "<GC>";
+	uint32_t i;
+
+	for (i = 0; i < ev->nframes; i++) {
+		const struct frame *f = &t->frames[ev->frames[i]];
+		const struct string_ref *name = &t->strings[f->func];
+
+		if (f->kind == FRAME_SYNTHETIC && name->len == strlen(gc) &&
+		    !memcmp(name->data, gc, name->len))
+			return true;
+	}
+	return false;
+}
+
+static void enter_window(struct counts *c, uint32_t window)
+{
+	if (c->window != window)
+		c->last = (struct live_sums){ 0 };
+	c->window = window;
+}
+
+static int begin(struct observer *o, struct process *p)
+{
+	struct live *l = (struct live *)o;
+	struct counts *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return -ENOMEM;
+	c->process = p;
+	c->window = l->window;
+	if (u64map_put(&l->processes, (uintptr_t)c, c)) {
+		free(c);
+		return -ENOMEM;
+	}
+	process_set_observed(p, c);
+	return 0;
+}
+
+static int event(struct observer *o, struct process *p, const struct event *ev)
+{
+	struct live *l = (struct live *)o;
+	struct counts *c = process_observed(p);
+	uint64_t ns = ev->weight * ev->tick_ns;
+	struct live_sums sums = { .samples = ev->weight };
+
+	if (!(ev->status & STATUS_ON_CPU))
+		return 0;
+	enter_window(c, l->window);
+	sums.cpu_ns = ns;
+	sums.gil_ns = ev->status & STATUS_HAS_GIL ? ns : 0;
+	sums.gc_ns = in_collection(process_tables(p), ev) ? ns : 0;
+	add(&c->last, &sums);
+	add(&c->all, &sums);
+	count_stack(c, ev, ns);
+	return 0;
+}
+
+static void counts_free(struct counts *c)
+{
+	free(c->functions);
+	free(c->of_frame);
+	u64map_free(&c->by_name);
+	free(c);
+}
+
+/* What was lost of a process, and how many of its threads are known. */
+static uint64_t lost_of(const struct process *p, uint32_t *threads)
+{
+	struct process_stats stats;
+	uint64_t lost = 0;
+	int i;
+
+	process_stats(p, &stats);
+	for (i = 0; i < LOSS_CNT; i++)
+		lost += stats.lost[i];
+	*threads = stats.threads;
+	return lost;
+}
+
+static int end(struct observer *o, struct process *p, uint64_t end_ns)
+{
+	struct live *l = (struct live *)o;
+	struct counts *c = process_observed(p);
+	uint32_t threads;
+
+	enter_window(c, l->window);
+	add(&l->ended_last, &c->last);
+	l->ended++;
+	l->ended_lost += lost_of(p, &threads);
+	u64map_remove(&l->processes, (uintptr_t)c);
+	process_set_observed(p, NULL);
+	counts_free(c);
+	return 0;
+}
+
+static const struct observer_ops live_ops = { .begin = begin, .event = event, .end = end };
+
+struct live *live_new(void)
+{
+	struct live *l = calloc(1, sizeof(*l));
+
+	if (l) {
+		l->observer.ops = &live_ops;
+		l->window = 1;		/* a function that is new has 0 */
+	}
+	return l;
+}
+
+void live_free(struct live *l)
+{
+	struct counts *c;
+	size_t pos = 0;
+
+	if (!l)
+		return;
+	while ((c = u64map_next(&l->processes, &pos)))
+		counts_free(c);
+	u64map_free(&l->processes);
+	free(l);
+}
+
+struct observer *live_observer(struct live *l)
+{
+	return &l->observer;
+}
+
+/* ---- what was counted ---- */
+
+void live_begin_window(struct live *l)
+{
+	l->window++;
+	l->ended = 0;
+	l->ended_last = (struct live_sums){ 0 };
+}
+
+void live_total(struct live *l, struct live_total *out)
+{
+	uint32_t threads;
+	struct counts *c;
+	size_t pos = 0;
+
+	*out = (struct live_total){ .last = l->ended_last, .ended = l->ended,
+				    .lost = l->ended_lost };
+	while ((c = u64map_next(&l->processes, &pos))) {
+		enter_window(c, l->window);
+		add(&out->last, &c->last);
+		out->lost += lost_of(c->process, &threads);
+		out->processes++;
+	}
+}
+
+static const struct live_function *hottest(const struct counts *c)
+{
+	const struct live_function *best = NULL;
+	uint32_t i;
+
+	for (i = 0; i < c->cnt; i++) {
+		const struct live_function *f = &c->functions[i];
+
+		if (f->window == c->window && f->self_ns && (!best || f->self_ns > best->self_ns))
+			best = f;
+	}
+	return best;
+}
+
+static int by_cpu(const void *a, const void *b)
+{
+	const struct live_process *x = a, *y = b;
+
+	if (x->last.cpu_ns != y->last.cpu_ns)
+		return x->last.cpu_ns < y->last.cpu_ns ? 1 : -1;
+	return process_tgid(x->process) - process_tgid(y->process);
+}
+
+struct live_process *live_list(struct live *l, size_t *cnt)
+{
+	struct live_process *list = calloc(l->processes.cnt + 1, sizeof(*list));
+	struct counts *c;
+	size_t pos = 0, n = 0;
+
+	*cnt = 0;
+	if (!list)
+		return NULL;
+	while ((c = u64map_next(&l->processes, &pos))) {
+		enter_window(c, l->window);
+		list[n] = (struct live_process){ .process = c->process, .last = c->last,
+						 .all = c->all, .hottest = hottest(c) };
+		list[n].lost = lost_of(c->process, &list[n].threads);
+		n++;
+	}
+	qsort(list, n, sizeof(*list), by_cpu);
+	*cnt = n;
+	return list;
+}
