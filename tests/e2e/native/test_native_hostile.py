@@ -106,7 +106,7 @@ def test_tables_that_lie(python, out, scratch, oracle):
     seen = record(python, out, scratch, oracle, "libraries", *paths)
     check_trap(seen)
     assert seen.summary["native"]["helper_restarts"] == 0, seen.summary["native"]
-    inside = [s for s in seen.profile.samples if "call_again" in native_frames.natives(s)]
+    inside = [s for s in seen.profile.samples if "call_it" in native_frames.natives(s)]
     assert inside and any(native_frames.causes(s) for s in inside)
 
 
