@@ -306,9 +306,15 @@ int capture_start(struct capture *s)
 		err = sampler_start(s->sampler);
 	if (!err)
 		err = capture_faults_start(s);
-	if (!err)
+	if (!err && !s->mode->scan_only)
 		capture_wait_scan(s);
 	return err;
+}
+
+void capture_scan(struct capture *s)
+{
+	if (s->mode->scan_only)
+		capture_wait_scan(s);
 }
 
 int capture_poll(struct capture *s, int timeout_ms)

@@ -137,6 +137,13 @@ uint32_t capture_rate(const struct capture *s);
 int capture_housekeep(struct capture *s);
 
 /*
+ * Walk the threads that are off-CPU, of processes that were found since the last scan; one that runs
+ * meanwhile is tried again twice. Only in a mode with scan_only; in other modes captures do it by
+ * themselves. counts.scan says what was found.
+ */
+void capture_scan(struct capture *s);
+
+/*
  * capture_poll() returns when this descriptor can be read, too. It may be closed at any time. 0 or
  * -errno.
  */

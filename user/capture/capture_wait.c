@@ -16,18 +16,23 @@
 #include "capture/proc_table.h"
 #include "tachbpf.skel.h"
 
+/* Of a scan that alone sees threads that are off-CPU: one that runs meanwhile is tried again. */
+#define SCAN_TRIES 3
+
 /* The scheduler programs are attached later, in capture_wait_start(). */
 void capture_wait_configure(struct capture *s)
 {
 	struct bpf_program *const scheduler[] = {
-		s->skel->progs.on_switch, s->skel->progs.on_wakeup, s->skel->progs.on_task,
+		s->skel->progs.on_switch, s->skel->progs.on_wakeup,
 	};
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(scheduler); i++) {
-		bpf_program__set_autoload(scheduler[i], s->mode->waits);
+		bpf_program__set_autoload(scheduler[i], s->mode->waits && !s->mode->scan_only);
 		bpf_program__set_autoattach(scheduler[i], false);
 	}
+	bpf_program__set_autoload(s->skel->progs.on_task, s->mode->waits);
+	bpf_program__set_autoattach(s->skel->progs.on_task, false);
 	s->skel->rodata->cfg_ticks = s->mode->ticks;
 	s->skel->rodata->cfg_gc_stats = s->mode->memory;
 	s->skel->rodata->cfg_need_status = s->mode->need_status;
@@ -47,6 +52,8 @@ int capture_wait_start(struct capture *s)
 	if (!s->mode->waits)
 		return 0;
 	offcpu_scan_prepare();
+	if (s->mode->scan_only)
+		return 0;
 	s->skel->links.on_wakeup = bpf_program__attach(s->skel->progs.on_wakeup);
 	if (s->skel->links.on_wakeup)
 		s->skel->links.on_switch = bpf_program__attach(s->skel->progs.on_switch);
@@ -90,7 +97,8 @@ void capture_wait_scan(struct capture *s)
 	if (!s->mode->waits || !s->scan_due || s->skel->bss->capture_paused)
 		return;
 	s->scan_due = false;
-	err = offcpu_scan_run(s->skel, was_found_since, take_scanned, s, &s->scan);
+	err = offcpu_scan_run(s->skel, s->mode->scan_only ? SCAN_TRIES : 1, was_found_since,
+			      take_scanned, s, &s->scan);
 	if (err)
 		log_debug("threads that sleep are seen when they wake up: %s", strerror(-err));
 	s->scanned_ns = begin_ns;

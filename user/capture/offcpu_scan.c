@@ -41,10 +41,17 @@ struct shared {
 	uint8_t out[OUT_BYTES];	/* for each thread: its index and a length (u64), its records */
 };
 
+/* One scan. */
 struct job {
-	struct raw_offcpu_scan *threads;	/* cnt threads to walk */
+	struct raw_offcpu_scan *threads;	/* as listed; choose() leaves cnt threads to walk */
 	size_t cnt;
-	struct py_proc *procs;		/* the process of each thread */
+	struct py_proc *procs;		/* the process of each thread to walk */
+	bool once;			/* there is one try: leave threads that were sent by on_switch() */
+	struct u64map done;		/* tids that need no other try, unless there is one */
+	offcpu_scan_proc_fn proc;
+	offcpu_scan_record_fn record;
+	void *ctx;
+	struct offcpu_scan_counts *counts;
 };
 
 /* The *cnt threads that the iterator reports; the caller frees them. NULL with errno. */
@@ -77,18 +84,34 @@ static struct raw_offcpu_scan *list_threads(struct tachbpf_bpf *skel, size_t *cn
 	return (struct raw_offcpu_scan *)b.data;
 }
 
+/* Is this thread, of a selected process, one that this try can walk? Counts those left to a later try. */
+static bool can_walk(struct job *job, const struct raw_offcpu_scan *a)
+{
+	if (job->once)
+		return a->why && !a->out_sent;
+	if (u64map_get(&job->done, a->tid))
+		return false;
+	job->counts->left++;
+	return a->why;
+}
+
 /* Keep the threads that are to be walked, and fill job->procs. 0 or -ENOMEM. */
-static int choose(struct job *job, offcpu_scan_proc_fn proc, void *ctx)
+static int choose(struct job *job)
 {
 	size_t i, kept = 0;
 
+	free(job->procs);
 	job->procs = calloc(job->cnt ? job->cnt : 1, sizeof(*job->procs));
 	if (!job->procs)
 		return -ENOMEM;
+	job->counts->left = 0;
 	for (i = 0; i < job->cnt; i++) {
 		const struct raw_offcpu_scan *a = &job->threads[i];
 
-		if (!a->why || a->out_sent || proc(ctx, a->tgid, a->start_ns, &job->procs[kept]))
+		if (job->once && !can_walk(job, a))
+			continue;
+		if (job->proc(job->ctx, a->tgid, a->start_ns, &job->procs[kept]) ||
+		    (!job->once && !can_walk(job, a)))
 			continue;
 		job->threads[kept++] = *a;
 	}
@@ -188,32 +211,48 @@ static bool stood_still(const struct u64map *later, const struct raw_offcpu_scan
 	return b && b->why && b->tgid == a->tgid && b->switches == a->switches;
 }
 
-static void hand_on_all(const struct job *job, const struct u64map *later,
-			offcpu_scan_record_fn record, void *ctx, struct offcpu_scan_counts *counts)
+/* What was walked of one thread, len bytes of records, is valid if it stood still. 0 or -ENOMEM. */
+static int take_walked(struct job *job, const struct u64map *later,
+		       const struct raw_offcpu_scan *a, uint8_t *records, size_t len)
+{
+	if (!stood_still(later, a)) {
+		job->counts->moved++;
+		return 0;
+	}
+	if (len) {
+		job->counts->threads++;
+		hand_on(records, len, job->record, job->ctx);
+	}
+	if (job->once)
+		return 0;
+	job->counts->left--;
+	return u64map_put(&job->done, a->tid, job);
+}
+
+static int take_all_walked(struct job *job, const struct u64map *later)
 {
 	struct shared *s = walker.shared;
 	size_t used = __atomic_load_n(&s->used, __ATOMIC_ACQUIRE), at = 0;
 	uint64_t head[2];
+	int err = 0;
 
-	while (used <= sizeof(s->out) && used - at >= sizeof(head)) {
+	while (!err && used <= sizeof(s->out) && used - at >= sizeof(head)) {
 		memcpy(head, s->out + at, sizeof(head));
 		at += sizeof(head);
 		if (head[0] >= job->cnt || head[1] > used - at)
 			break;
-		if (!stood_still(later, &job->threads[head[0]])) {
-			counts->moved++;
-		} else if (head[1]) {
-			counts->threads++;
-			hand_on(s->out + at, head[1], record, ctx);
-		}
+		err = take_walked(job, later, &job->threads[head[0]], s->out + at, head[1]);
 		at += head[1];
 	}
-	counts->lost += job->cnt - __atomic_load_n(&s->done, __ATOMIC_ACQUIRE);
+	job->counts->lost += job->cnt - __atomic_load_n(&s->done, __ATOMIC_ACQUIRE);
+	return err;
 }
 
-/* Walk the threads, and pass on what was found of those that have not run meanwhile. */
-static int walk_still(struct tachbpf_bpf *skel, const struct job *job,
-		      offcpu_scan_record_fn record, void *ctx, struct offcpu_scan_counts *counts)
+/*
+ * Walk the threads, and pass on what was found of those that have not run meanwhile. Then the job
+ * has the new list of all threads.
+ */
+static int walk_still(struct tachbpf_bpf *skel, struct job *job)
 {
 	size_t walked = job->cnt < THREADS_MAX ? job->cnt : THREADS_MAX, cnt = 0;
 	struct raw_offcpu_scan *again = NULL;
@@ -225,13 +264,13 @@ static int walk_still(struct tachbpf_bpf *skel, const struct job *job,
 		err = again ? put_all(&later, again, cnt) : -errno;
 	}
 	if (!err)
-		hand_on_all(job, &later, record, ctx, counts);
+		err = take_all_walked(job, &later);
 	if (walk_err == -ETIMEDOUT)
 		worker_give_up(&walker, 0, true);
-	else if (walker.pid)	/* scans are rare: give the memory back */
-		madvise(walker.shared, sizeof(struct shared), MADV_REMOVE);
 	u64map_free(&later);
-	free(again);
+	free(job->threads);
+	job->threads = again;
+	job->cnt = again ? cnt : 0;
 	return err;
 }
 
@@ -245,18 +284,25 @@ void offcpu_scan_end(void)
 	worker_end(&walker);
 }
 
-int offcpu_scan_run(struct tachbpf_bpf *skel, offcpu_scan_proc_fn proc,
+int offcpu_scan_run(struct tachbpf_bpf *skel, unsigned int tries, offcpu_scan_proc_fn proc,
 		    offcpu_scan_record_fn record, void *ctx, struct offcpu_scan_counts *counts)
 {
-	struct job job = { 0 };
+	struct job job = { .once = tries == 1, .proc = proc, .record = record, .ctx = ctx,
+			   .counts = counts };
 	int err;
 
 	job.threads = list_threads(skel, &job.cnt);
 	err = job.threads || !job.cnt ? 0 : -errno;
 	if (!err)
-		err = choose(&job, proc, ctx);
-	if (!err && job.cnt)
-		err = walk_still(skel, &job, record, ctx, counts);
+		err = choose(&job);
+	while (!err && job.cnt && tries--) {
+		err = walk_still(skel, &job);
+		if (!err && tries)
+			err = choose(&job);
+	}
+	if (walker.pid)	/* scans are rare: give the memory back */
+		madvise(walker.shared, sizeof(struct shared), MADV_REMOVE);
+	u64map_free(&job.done);
 	free(job.procs);
 	free(job.threads);
 	return err;

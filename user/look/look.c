@@ -15,7 +15,7 @@
 #include "resolve/observer.h"
 #include "resolve/process.h"
 
-/* How long ticks and switches are seen; a GIL changes hands within 5 ms. */
+/* How long ticks are seen. A thread that runs has one each millisecond. */
 #define LOOK_MS 30
 /* How long processes may take to be found and inspected. */
 #define FIND_MS 5000
@@ -23,16 +23,22 @@
 #define RATE_HZ 999
 
 /* All that a thread can do is seen, and each wait says what it is. */
-static const struct record_mode_def look_mode = {
-	.name = "look", .header = MODE_ALL, .unit = UNIT_SAMPLES, .ticks = true, .waits = true,
-	.runnable = true, .wait_frames = true, .runnable_frames = true,
-};
+#define LOOK_MODE .name = "look", .header = MODE_ALL, .unit = UNIT_SAMPLES, .waits = true, \
+	.runnable = true, .wait_frames = true, .runnable_frames = true
+/*
+ * Three ways to look. Programs that walk take the kernel's verifier 0.13 s each to load, so a look at
+ * threads that are all off-CPU has none of them: its scan walks in user space.
+ */
+static const struct record_mode_def asleep_mode = { LOOK_MODE, .scan_only = true };
+static const struct record_mode_def awake_mode = { LOOK_MODE, .scan_only = true, .ticks = true };
+static const struct record_mode_def watch_mode = { LOOK_MODE, .ticks = true };
 
 struct look {
 	struct observer observer;	/* first */
 	const struct look_args *args;
 	struct look_counts *counts;
 	struct capture *capture;
+	bool again;	/* this look was not enough: show nothing */
 };
 
 /* What is kept of a process until its end. */
@@ -181,7 +187,7 @@ static int end(struct observer *o, struct process *p, uint64_t end_ns)
 {
 	struct look *l = (struct look *)o;
 	struct seen *seen = process_observed(p);
-	int err = show(l, p, seen, end_ns != 0);
+	int err = l->again ? 0 : show(l, p, seen, end_ns != 0);
 
 	process_set_observed(p, NULL);
 	free_seen(seen);
@@ -219,15 +225,38 @@ static int poll_for(struct look *l, uint64_t ms, bool find)
 	return err;
 }
 
+/* Did the scan leave threads that ran all the time? */
+static bool some_ran(struct look *l)
+{
+	struct capture_counts c;
+
+	capture_counts(l->capture, &c);
+	return c.scan.left || c.scan.lost;
+}
+
+/* Look for as long as the mode needs. 0 or -errno. */
+static int watch(struct look *l, const struct record_mode_def *mode)
+{
+	int err = 0;
+
+	if (mode->ticks)
+		err = poll_for(l, l->args->watch_ms ? l->args->watch_ms : LOOK_MS, false);
+	if (!err)
+		capture_scan(l->capture);
+	l->again = !err && !mode->ticks && some_ran(l);
+	return err;
+}
+
 /*
  * Waits are events once they are over, or in capture_stop(). There is no capture_housekeep(), which would
  * emit them in parts: so a thread with two events began two waits.
  */
-static int look_at_all(struct look *l)
+static int look_at_all(struct look *l, const struct record_mode_def *mode)
 {
 	int err, stop_err;
 
 	capture_process_prepare(l->args->workers);
+	l->counts->failed = 0;
 	add_pids(l);
 	if (!l->args->all && l->counts->failed == l->args->pid_cnt)
 		return 0;
@@ -236,28 +265,41 @@ static int look_at_all(struct look *l)
 		return err;
 	err = poll_for(l, FIND_MS, true);
 	if (!err)
-		err = poll_for(l, l->args->watch_ms ? l->args->watch_ms : LOOK_MS, false);
+		err = watch(l, mode);
 	stop_err = capture_stop(l->capture);
 	return err ? err : stop_err;
+}
+
+/* One look by a capture of its own. 0 or -errno. */
+static int look_by(struct look *l, const struct record_mode_def *mode)
+{
+	const struct look_args *args = l->args;
+	struct capture_args capture = {
+		.all = args->all, .rate_hz = RATE_HZ, .batch_ms = 1, .mode = mode,
+		.proc_filter = args->proc_filter, .identities = args->identities,
+		.observer = &l->observer, .no_sample_limit = true, .sent_codes = SENT_SLOTS,
+		.gc = true, .native_threads = true,
+	};
+	int err;
+
+	l->again = false;
+	l->capture = capture_new(&capture);
+	if (!l->capture)
+		return -errno;
+	err = look_at_all(l, mode);
+	capture_free(l->capture);
+	return err;
 }
 
 int look_run(const struct look_args *args, struct look_counts *counts)
 {
 	struct look l = { .observer = { &look_ops }, .args = args, .counts = counts };
-	struct capture_args capture = {
-		.all = args->all, .rate_hz = RATE_HZ, .batch_ms = 1, .mode = &look_mode,
-		.proc_filter = args->proc_filter, .identities = args->identities,
-		.observer = &l.observer, .no_sample_limit = true, .sent_codes = SENT_SLOTS,
-		.gc = true, .native_threads = true,
-	};
 	int err;
 
 	*counts = (struct look_counts){ 0 };
-	l.capture = capture_new(&capture);
-	if (!l.capture)
-		return -errno;
-	err = look_at_all(&l);
-	capture_free(l.capture);
+	err = look_by(&l, args->watch_ms ? &watch_mode : &asleep_mode);
+	if (!err && l.again)
+		err = look_by(&l, &awake_mode);
 	look_worker_end();
 	return err;
 }

@@ -29,6 +29,7 @@ struct offcpu_scan_counts {
 	uint64_t threads;	/* threads whose stack was recorded */
 	uint64_t moved;		/* threads that ran during the scan: they have other records */
 	uint64_t lost;		/* threads that could not be walked in time */
+	uint64_t left;		/* of the last scan: threads that ran at each of its tries */
 };
 
 /* Counts for status line and summary. They only grow while the capture runs. */
