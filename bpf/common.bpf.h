@@ -34,6 +34,7 @@ extern const volatile struct filter_config cfg_filter; /* the user's conditions 
 
 /* What the mode requires; user/resolve/record_mode.h has the modes. */
 extern const volatile bool cfg_ticks;	/* ticks walk; without it they only discover processes */
+extern const volatile bool cfg_scan_only; /* on_switch() does not run: it needs no help of ticks  */
 extern const volatile unsigned char cfg_need_status; /* send only samples that have one of these
 						      * STATUS_* bits; 0: send all */
 extern const volatile bool cfg_native_threads; /* send ticks of threads without a Python stack */

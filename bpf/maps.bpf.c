@@ -23,6 +23,7 @@ const volatile unsigned long long cfg_hierarchies = 1;
  */
 const volatile struct filter_config cfg_filter SEC(".rodata.filter") = {};
 const volatile bool cfg_ticks = true;
+const volatile bool cfg_scan_only = false;
 const volatile unsigned char cfg_need_status = 0;
 const volatile bool cfg_native_threads = false;
 const volatile bool cfg_runnable = true;

@@ -266,7 +266,7 @@ static __always_inline void discover_only(struct py_proc *p, u64 sp)
 	struct scratch *s;
 	u32 zero = 0;
 
-	if (!by_hand && !cfg_gc_stats)
+	if (!cfg_gc_stats && (cfg_scan_only || !by_hand))
 		return;
 	s = bpf_map_lookup_elem(&scratches, &zero);
 	if (!s || s->busy)

@@ -34,6 +34,7 @@ void capture_wait_configure(struct capture *s)
 	bpf_program__set_autoload(s->skel->progs.on_task, s->mode->waits);
 	bpf_program__set_autoattach(s->skel->progs.on_task, false);
 	s->skel->rodata->cfg_ticks = s->mode->ticks;
+	s->skel->rodata->cfg_scan_only = s->mode->scan_only;
 	s->skel->rodata->cfg_gc_stats = s->mode->memory;
 	s->skel->rodata->cfg_need_status = s->mode->need_status;
 	s->skel->rodata->cfg_runnable = s->mode->runnable;

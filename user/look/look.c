@@ -19,8 +19,9 @@
 #define LOOK_MS 30
 /* How long processes may take to be found and inspected. */
 #define FIND_MS 5000
-/* Waits of a millisecond become events. */
+/* Waits of a millisecond become events; so each wait that the scan finds lasts longer. */
 #define RATE_HZ 999
+#define SCANNED_MS 3
 
 /* All that a thread can do is seen, and each wait says what it is. */
 #define LOOK_MODE .name = "look", .header = MODE_ALL, .unit = UNIT_SAMPLES, .waits = true, \
@@ -241,10 +242,11 @@ static int watch(struct look *l, const struct record_mode_def *mode)
 
 	if (mode->ticks)
 		err = poll_for(l, l->args->watch_ms ? l->args->watch_ms : LOOK_MS, false);
-	if (!err)
-		capture_scan(l->capture);
-	l->again = !err && !mode->ticks && some_ran(l);
-	return err;
+	if (err || !mode->scan_only)
+		return err;
+	capture_scan(l->capture);
+	l->again = !mode->ticks && some_ran(l);
+	return l->again ? 0 : poll_for(l, SCANNED_MS, false);
 }
 
 /*
