@@ -10,6 +10,7 @@
 #include "base/util.h"
 #include "bpf/abi.h"
 #include "model/self_frame.h"
+#include "model/stack_tree.h"
 #include "resolve/losses.h"
 #include "resolve/observer.h"
 #include "resolve/process.h"
@@ -18,6 +19,10 @@
 struct counts {
 	struct process *process;
 	struct live_sums last, all;
+	struct live_sums then[LIVE_RECENT_S];	/* `all` at the end of each of the last seconds */
+	struct stack_tree *stacks;	/* NULL: no event yet, or none are kept */
+	uint32_t nodes;		/* of them */
+	uint64_t beyond_ns;
 	uint32_t window;	/* of last */
 	uint32_t samples;	/* number of the present sample; 0: none yet */
 	struct live_function *functions;
@@ -33,6 +38,12 @@ struct live {
 	struct observer observer;	/* first */
 	struct u64map processes;	/* of struct counts, by their address */
 	uint32_t window;
+	bool keeps_stacks;
+	uint64_t wait_ns;
+	uint64_t start_ns;	/* of the capture */
+	uint32_t nodes;		/* of all processes' stacks */
+	uint32_t second;	/* seconds that have passed */
+	uint64_t then_ns[LIVE_RECENT_S];	/* when each ended */
 	struct live_sums ended_last;	/* of processes that ended in the window */
 	size_t ended;
 	uint64_t ended_lost;
@@ -43,6 +54,8 @@ static void add(struct live_sums *to, const struct live_sums *more)
 	to->cpu_ns += more->cpu_ns;
 	to->gil_ns += more->gil_ns;
 	to->gc_ns += more->gc_ns;
+	to->wait_ns += more->wait_ns;
+	to->gil_wait_ns += more->gil_wait_ns;
 	to->samples += more->samples;
 }
 
@@ -139,6 +152,41 @@ static void count_stack(struct counts *c, const struct event *ev, uint64_t ns)
 	}
 }
 
+/* ---- stacks ---- */
+
+/* The stacks of a process, which are made at its first event. NULL: none are kept, or no memory. */
+static struct stack_tree *stacks_of(const struct live *l, struct counts *c)
+{
+	if (c->stacks || !l->keeps_stacks)
+		return c->stacks;
+	c->stacks = stack_tree_new(DETAIL_LINE);
+	if (c->stacks && stack_tree_begin(c->stacks, process_tables(c->process))) {
+		stack_tree_free(c->stacks);
+		c->stacks = NULL;
+	}
+	return c->stacks;
+}
+
+/* Stacks that are known are added up without end; there is a limit for new ones. */
+static void keep_stack(struct live *l, struct counts *c, const struct event *ev, uint64_t ns)
+{
+	struct stack_tree *stacks = stacks_of(l, c);
+	struct event with_ns = *ev;
+	uint32_t nodes;
+
+	if (!stacks)
+		return;
+	with_ns.weight = ns;
+	if (c->nodes >= LIVE_NODES_MAX || l->nodes >= LIVE_ALL_NODES_MAX ||
+	    stack_tree_event(stacks, &with_ns)) {
+		c->beyond_ns += ns;
+		return;
+	}
+	nodes = stack_tree_view(stacks).node_cnt;
+	l->nodes += nodes - c->nodes;
+	c->nodes = nodes;
+}
+
 /* ---- the observer ---- */
 
 static bool in_collection(const struct profile_tables *t, const struct event *ev)
@@ -185,23 +233,29 @@ static int event(struct observer *o, struct process *p, const struct event *ev)
 {
 	struct live *l = (struct live *)o;
 	struct counts *c = process_observed(p);
-	uint64_t ns = ev->weight * ev->tick_ns;
-	struct live_sums sums = { .samples = ev->weight };
+	bool on_cpu = ev->status & STATUS_ON_CPU;
+	uint64_t ns = ev->weight * (ev->tick_ns ? ev->tick_ns : l->wait_ns);
+	struct live_sums sums = { .samples = on_cpu ? ev->weight : 0 };
 
-	if (!(ev->status & STATUS_ON_CPU))
-		return 0;
 	enter_window(c, l->window);
-	sums.cpu_ns = ns;
-	sums.gil_ns = ev->status & STATUS_HAS_GIL ? ns : 0;
-	sums.gc_ns = in_collection(process_tables(p), ev) ? ns : 0;
+	if (on_cpu) {
+		sums.cpu_ns = ns;
+		sums.gil_ns = ev->status & STATUS_HAS_GIL ? ns : 0;
+		sums.gc_ns = in_collection(process_tables(p), ev) ? ns : 0;
+		count_stack(c, ev, ns);
+	} else {
+		sums.wait_ns = ns;
+		sums.gil_wait_ns = ev->status & STATUS_GIL_REQUESTED ? ns : 0;
+	}
 	add(&c->last, &sums);
 	add(&c->all, &sums);
-	count_stack(c, ev, ns);
+	keep_stack(l, c, ev, ns);
 	return 0;
 }
 
 static void counts_free(struct counts *c)
 {
+	stack_tree_free(c->stacks);
 	free(c->functions);
 	free(c->of_frame);
 	u64map_free(&c->by_name);
@@ -233,19 +287,29 @@ static int end(struct observer *o, struct process *p, uint64_t end_ns)
 	l->ended++;
 	l->ended_lost += lost_of(p, &threads);
 	u64map_remove(&l->processes, (uintptr_t)c);
+	l->nodes -= c->nodes;
 	process_set_observed(p, NULL);
 	counts_free(c);
 	return 0;
 }
 
-static const struct observer_ops live_ops = { .begin = begin, .event = event, .end = end };
+static void start(struct observer *o, uint64_t now_ns)
+{
+	((struct live *)o)->start_ns = now_ns;
+}
 
-struct live *live_new(void)
+static const struct observer_ops live_ops = {
+	.start = start, .begin = begin, .event = event, .end = end,
+};
+
+struct live *live_new(bool stacks, uint64_t wait_ns)
 {
 	struct live *l = calloc(1, sizeof(*l));
 
 	if (l) {
 		l->observer.ops = &live_ops;
+		l->keeps_stacks = stacks;
+		l->wait_ns = wait_ns;
 		l->window = 1;		/* a function that is new has 0 */
 	}
 	return l;
@@ -270,6 +334,56 @@ struct observer *live_observer(struct live *l)
 }
 
 /* ---- what was counted ---- */
+
+/* Where then[] and then_ns[] have the oldest second. */
+static size_t oldest(const struct live *l)
+{
+	return (l->second + 1) % LIVE_RECENT_S;
+}
+
+void live_second(struct live *l, uint64_t now_ns)
+{
+	struct counts *c;
+	size_t pos = 0;
+
+	l->second++;
+	l->then_ns[l->second % LIVE_RECENT_S] = now_ns;
+	while ((c = u64map_next(&l->processes, &pos)))
+		c->then[l->second % LIVE_RECENT_S] = c->all;
+}
+
+uint64_t live_recent_ns(const struct live *l, uint64_t now_ns)
+{
+	uint64_t then = l->then_ns[oldest(l)];
+
+	return now_ns - (then ? then : l->start_ns);
+}
+
+/* What has been added since then. */
+static struct live_sums since(const struct live_sums *now, const struct live_sums *then)
+{
+	return (struct live_sums){
+		.cpu_ns = now->cpu_ns - then->cpu_ns, .gil_ns = now->gil_ns - then->gil_ns,
+		.gc_ns = now->gc_ns - then->gc_ns, .wait_ns = now->wait_ns - then->wait_ns,
+		.gil_wait_ns = now->gil_wait_ns - then->gil_wait_ns,
+		.samples = now->samples - then->samples,
+	};
+}
+
+const struct stack_tree *live_stacks(const struct live *l, pid_t tgid, uint64_t *beyond_ns)
+{
+	struct counts *c;
+	size_t pos = 0;
+
+	while ((c = u64map_next(&l->processes, &pos))) {
+		if (process_tgid(c->process) != tgid)
+			continue;
+		*beyond_ns = c->beyond_ns;
+		return c->stacks;
+	}
+	*beyond_ns = 0;
+	return NULL;
+}
 
 void live_begin_window(struct live *l)
 {
@@ -329,7 +443,9 @@ struct live_process *live_list(struct live *l, size_t *cnt)
 	while ((c = u64map_next(&l->processes, &pos))) {
 		enter_window(c, l->window);
 		list[n] = (struct live_process){ .process = c->process, .last = c->last,
-						 .all = c->all, .hottest = hottest(c) };
+						 .all = c->all, .hottest = hottest(c),
+						 .recent = since(&c->all,
+								 &c->then[oldest(l)]) };
 		list[n].lost = lost_of(c->process, &list[n].threads);
 		n++;
 	}

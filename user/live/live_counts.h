@@ -8,22 +8,33 @@
 #ifndef TACHBPF_LIVE_LIVE_COUNTS_H
 #define TACHBPF_LIVE_LIVE_COUNTS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct live;
 struct observer;
 struct process;
+struct stack_tree;
 
 /* Of one process; the time of more functions is in the process' sums only. */
 #define LIVE_FUNCTIONS_MAX 16384
+/* Nodes of the call tree of one process, and of all; some 100 bytes each. */
+#define LIVE_NODES_MAX 32768
+#define LIVE_ALL_NODES_MAX 131072
+
+/* How far back live_process.recent goes. */
+#define LIVE_RECENT_S 10
 
 /* Sums of time in ns, each that of samples. */
 struct live_sums {
 	uint64_t cpu_ns;	/* on a CPU */
 	uint64_t gil_ns;	/* ... with the GIL */
 	uint64_t gc_ns;		/* ... in a garbage collection */
-	uint64_t samples;
+	uint64_t wait_ns;	/* off-CPU: 0 in a mode without waits */
+	uint64_t gil_wait_ns;	/* ... waiting for the GIL */
+	uint64_t samples;	/* on a CPU */
 };
 
 /* A function of a process in a window; ids are those of process_tables(). */
@@ -38,6 +49,7 @@ struct live_function {
 struct live_process {
 	const struct process *process;
 	struct live_sums last, all;	/* the window, and since the start */
+	struct live_sums recent;	/* the last seconds: live_recent_ns() */
 	const struct live_function *hottest;	/* by self in the window; NULL: it had no sample */
 	uint64_t lost;			/* samples that were lost since the start */
 	uint32_t threads;		/* that had samples since the start and were not forgotten */
@@ -51,11 +63,26 @@ struct live_total {
 	uint64_t lost;		/* since the start, also by processes that have ended */
 };
 
-/* NULL with errno. */
-struct live *live_new(void);
+/*
+ * NULL with errno. stacks: keep the distinct stacks of each process, too: live_stacks(). wait_ns: the time that
+ * one sample of a wait stands for.
+ */
+struct live *live_new(bool stacks, uint64_t wait_ns);
 void live_free(struct live *l);
 /* To be given to capture_new(). It must live until capture_free(). */
 struct observer *live_observer(struct live *l);
+
+/* A second has passed; it is now now_ns (CLOCK_MONOTONIC). */
+void live_second(struct live *l, uint64_t now_ns);
+/* Of which time live_process.recent is: up to now_ns, LIVE_RECENT_S at most. In ns. */
+uint64_t live_recent_ns(const struct live *l, uint64_t now_ns);
+
+/*
+ * The distinct stacks of a process since the start, with ns as weights; valid until the capture is polled
+ * again. NULL: it has none, is not known, or live_new() was asked for none. *beyond_ns: time of stacks for
+ * which there was no room.
+ */
+const struct stack_tree *live_stacks(const struct live *l, pid_t tgid, uint64_t *beyond_ns);
 
 /* Begin the next window: the present counts are 0 again. */
 void live_begin_window(struct live *l);

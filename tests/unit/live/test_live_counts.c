@@ -25,7 +25,7 @@ static struct process *new_process(pid_t tgid)
 static void set_up(void)
 {
 	fake_codes_in_self(&fake, CODES);
-	live = live_new();
+	live = live_new(true, 1000);
 	assert_non_null(live);
 	ops = live_observer(live)->ops;
 	p = new_process(getpid());

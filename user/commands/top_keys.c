@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* top_keys.c - what the keys of `tachbpf top` do. See top_state.h. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/util.h"
+#include "capture/capture.h"
+#include "commands/top_session.h"
+#include "commands/top_state.h"
+#include "live/live_recent.h"
+#include "screen/keys.h"
+
+static const uint32_t rates[] = { 9, 19, 49, 99, 199, 499, 999, 1999 };
+
+/* Another view begins at its first row. */
+static void show_view(struct top_ui *ui, enum top_view view)
+{
+	ui->choice->view = view;
+	ui->cursor = ui->first = 0;
+	ui->follows = false;
+	ui->choice->filter[0] = '\0';
+}
+
+static const struct top_row *chosen(const struct top_ui *ui)
+{
+	return ui->cursor < ui->shown_cnt ? &ui->rows.rows[ui->shown[ui->cursor]] : NULL;
+}
+
+/* Enter: into a process; from a function to who calls it. */
+static void enter(struct top_ui *ui)
+{
+	const struct top_row *row = chosen(ui);
+
+	if (!row)
+		return;
+	if (ui->choice->view == VIEW_PROCESSES) {
+		ui->choice->entered = (pid_t)row->id;
+		live_recent_reset(ui->recent);
+		ui->paused = false;
+		show_view(ui, VIEW_FUNCTIONS);
+	} else if (row->function) {
+		ui->file = (uint32_t)(row->function >> 32);
+		ui->func = (uint32_t)row->function;
+		show_view(ui, VIEW_CALLERS);
+	}
+}
+
+/* Esc: a step back: the filter, the view, the process. */
+static void leave(struct top_ui *ui)
+{
+	if (*ui->choice->filter) {
+		ui->choice->filter[0] = '\0';
+	} else if (ui->choice->view == VIEW_CALLERS) {
+		show_view(ui, VIEW_FUNCTIONS);
+	} else if (ui->choice->view != VIEW_PROCESSES) {
+		ui->choice->entered = 0;
+		show_view(ui, VIEW_PROCESSES);
+	}
+}
+
+static void next_tab(struct top_ui *ui, int step)
+{
+	int tabs = VIEW_CNT - 1, tab = (int)ui->choice->view - 1;
+
+	if (ui->choice->view != VIEW_PROCESSES)
+		show_view(ui, (enum top_view)((tab + step + tabs) % tabs + 1));
+}
+
+static void next_mode(struct top_ui *ui)
+{
+	static const enum record_mode after[RECORD_MODE_CNT] = {
+		[RECORD_CPU] = RECORD_WALL, [RECORD_WALL] = RECORD_GIL, [RECORD_GIL] = RECORD_CPU,
+	};
+
+	ui->choice->mode = after[ui->choice->mode];
+	ui->restart = true;
+}
+
+static void change_rate(struct top_ui *ui, int step)
+{
+	uint32_t now = capture_rate(ui->session->capture), rate = now;
+	size_t i;
+	int err;
+
+	for (i = 0; i < ARRAY_SIZE(rates); i++)
+		if (step > 0 ? rates[i] > now && rate == now : rates[i] < now)
+			rate = rates[i];
+	err = rate == now ? 0 : capture_set_rate(ui->session->capture, rate);
+	if (err)
+		snprintf(ui->message, sizeof(ui->message), "the rate cannot be changed: %s",
+			 strerror(-err));
+	else
+		ui->choice->rate_hz = rate;
+}
+
+static void next_sort(struct top_ui *ui)
+{
+	unsigned int cnt, *sort = &ui->choice->sort[ui->choice->view];
+
+	top_sort_names(ui->choice->view, &cnt);
+	if (cnt)
+		*sort = (*sort + 1) % cnt;
+	ui->follows = false;
+	ui->cursor = 0;
+}
+
+/* A key while the filter is being typed. */
+static void type_filter(struct top_ui *ui, int key)
+{
+	char *filter = ui->choice->filter, bytes[4];
+	size_t len = strlen(filter), n;
+
+	if (key == KEY_ENTER || key == KEY_ESC) {
+		ui->choice->typing = false;
+		if (key == KEY_ESC)
+			*filter = '\0';
+	} else if (key == KEY_BACKSPACE) {
+		while (len && (filter[--len] & 0xc0) == 0x80)
+			;
+		filter[len] = '\0';
+	} else if (key >= ' ' && key < KEY_UP) {
+		n = keys_utf8(key, bytes);
+		if (len + n < TOP_FILTER_BYTES) {
+			memcpy(filter + len, bytes, n);
+			filter[len + n] = '\0';
+		}
+	}
+	ui->cursor = 0;
+	ui->follows = false;
+}
+
+/* Move by so many rows. */
+static void move(struct top_ui *ui, long by)
+{
+	size_t last = ui->shown_cnt ? ui->shown_cnt - 1 : 0;
+
+	if (by < 0)
+		ui->cursor = ui->cursor > (size_t)-by ? ui->cursor - (size_t)-by : 0;
+	else
+		ui->cursor = ui->cursor + (size_t)by < last ? ui->cursor + (size_t)by : last;
+	ui->follows = false;
+}
+
+/* Returns true if the key moves the cursor. */
+static bool moves(struct top_ui *ui, int key)
+{
+	long page = ui->height > 1 ? (long)ui->height - 1 : 1;
+
+	switch (key) {
+	case KEY_UP:
+	case 'k':
+		move(ui, -1);
+		return true;
+	case KEY_DOWN:
+	case 'j':
+		move(ui, 1);
+		return true;
+	case KEY_PAGE_UP:
+		move(ui, -page);
+		return true;
+	case KEY_PAGE_DOWN:
+		move(ui, page);
+		return true;
+	case KEY_HOME:
+		move(ui, -1000000000);
+		return true;
+	case KEY_END:
+		move(ui, 1000000000);
+		return true;
+	}
+	return false;
+}
+
+static void command(struct top_ui *ui, int key)
+{
+	struct top_choice *c = ui->choice;
+
+	switch (key) {
+	case 'q':
+		ui->quit = true;
+		break;
+	case KEY_ENTER:
+	case KEY_RIGHT:
+		enter(ui);
+		break;
+	case KEY_ESC:
+	case KEY_LEFT:
+	case KEY_BACKSPACE:
+		leave(ui);
+		break;
+	case KEY_TAB:
+		next_tab(ui, 1);
+		break;
+	case KEY_BACK_TAB:
+		next_tab(ui, -1);
+		break;
+	case 's':
+		next_sort(ui);
+		break;
+	case '/':
+		c->typing = true;
+		break;
+	case ' ':
+	case 'p':
+		ui->paused = !ui->paused;
+		break;
+	case 't':
+		c->since_start = !c->since_start;
+		break;
+	case 'l':
+		c->lines = !c->lines;
+		break;
+	case 'm':
+		next_mode(ui);
+		break;
+	case '+':
+	case '-':
+		change_rate(ui, key == '+' ? 1 : -1);
+		break;
+	case 'w':
+		top_write(ui);
+		break;
+	case '?':
+	case 'h':
+		c->help = true;
+		break;
+	}
+}
+
+void top_key(struct top_ui *ui, int key)
+{
+	ui->message[0] = '\0';
+	if (ui->choice->typing)
+		type_filter(ui, key);
+	else if (ui->choice->help)
+		ui->choice->help = false;
+	else if (!moves(ui, key))
+		command(ui, key);
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * top_state.h - the screen of `tachbpf top`: what the user has chosen, the rows of the present view, and
+ * who changes which of these.
+ */
+#ifndef TACHBPF_TOP_STATE_H
+#define TACHBPF_TOP_STATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "resolve/record_mode.h"
+
+struct canvas;
+struct live_recent;
+struct top_session;
+
+/* The list of processes, and the views of one of them in the order of their tabs. */
+enum top_view {
+	VIEW_PROCESSES, VIEW_FUNCTIONS, VIEW_THREADS, VIEW_CALLERS, VIEW_TREE, VIEW_GIL,
+	VIEW_CNT,
+};
+
+#define TOP_FILTER_BYTES 64
+/* Columns by which rows can be sorted. */
+#define TOP_VALUES 6
+
+/* What the user has chosen. Stays when the mode changes, in memory that the processes share. */
+struct top_choice {
+	enum record_mode mode;		/* cpu, wall or gil */
+	uint32_t rate_hz;
+	enum top_view view;
+	pid_t entered;			/* the process of the views; 0: none */
+	bool since_start;		/* else the last seconds */
+	bool lines;			/* functions apart by line */
+	bool help;
+	bool typing;			/* the filter */
+	char filter[TOP_FILTER_BYTES];	/* "": all rows */
+	unsigned int sort[VIEW_CNT];	/* which value, of each view */
+};
+
+/* One row of the present view. */
+struct top_row {
+	char *text;			/* printable; owned */
+	uint64_t id;			/* which row stays chosen: a pid, a function, a thread */
+	uint64_t function;		/* its file and function, as ids; 0: it is no function's */
+	double values[TOP_VALUES];	/* to sort by, the largest first */
+};
+
+struct top_rows {
+	struct top_row *rows;		/* cnt of them, all that the view has */
+	size_t cnt;
+	char title[512];		/* of the host or of the process; printable */
+	char columns[256];		/* headings */
+};
+
+/* The screen while it runs. */
+struct top_ui {
+	struct top_choice *choice;
+	struct top_session *session;
+	struct live_recent *recent;	/* of the process that was entered */
+	struct top_rows rows;
+	size_t *shown;			/* the rows that the filter leaves, in order; shown_cnt of them */
+	size_t shown_cnt;
+	size_t cursor, first;		/* in shown: the chosen row, and the first one on the screen */
+	bool follows;			/* the cursor stays on the row with this id */
+	uint64_t chosen;
+	size_t height;			/* rows that fit on the screen */
+	uint32_t file, func;		/* of VIEW_CALLERS */
+	bool paused, quit, restart;	/* restart: the mode has changed */
+	char message[256];		/* the last line; "": which keys there are */
+};
+
+/* The names of what a view can be sorted by; cnt of them, 0: it has an order of its own. */
+const char *const *top_sort_names(enum top_view view, unsigned int *cnt);
+
+/* Make ui->rows from what was counted. columns: how wide the screen is. 0 or -ENOMEM. */
+int top_rows_make(struct top_ui *ui, size_t columns);
+void top_rows_free(struct top_rows *r);
+
+/* Choose the rows that the filter leaves, sort them, and keep the cursor on its row. 0 or -ENOMEM. */
+int top_rows_choose(struct top_ui *ui);
+
+/* Do what a key means (screen/keys.h). */
+void top_key(struct top_ui *ui, int key);
+
+/* Write what was seen as a flame graph; ui->message says where it is, or why it is not. */
+void top_write(struct top_ui *ui);
+
+/* Draw everything. 0 or -errno. */
+int top_draw(struct top_ui *ui, struct canvas *c, size_t rows, size_t columns);
+
+#endif
