@@ -30,24 +30,6 @@ struct args {
 	struct top_choice *choice;
 };
 
-/* Take what was typed. Returns true if something was. */
-static bool take_keys(struct top_ui *ui, struct keys *keys, bool *pending)
-{
-	char bytes[KEYS_BYTES];
-	ssize_t n = read(STDIN_FILENO, bytes, sizeof(bytes));
-	bool any = false;
-	int key;
-
-	if (n > 0)
-		keys_add(keys, bytes, (size_t)n);
-	while ((key = keys_next(keys, n <= 0))) {
-		top_key(ui, key);
-		any = true;
-	}
-	*pending = keys->len;
-	return any;
-}
-
 static void keep_second(struct top_ui *ui)
 {
 	const struct stack_tree *stacks;
@@ -74,23 +56,40 @@ static int refresh(struct top_ui *ui, struct canvas *c, bool counts)
 	return err ? err : top_draw(ui, c, rows, columns);
 }
 
+/* Do what was typed; a key acts on what the one before has shown. */
+static int take_keys(struct top_ui *ui, struct canvas *c, struct keys *keys)
+{
+	char bytes[KEYS_BYTES];
+	ssize_t n = read(STDIN_FILENO, bytes, sizeof(bytes));
+	int key, err = 0;
+
+	if (n > 0)
+		keys_add(keys, bytes, (size_t)n);
+	while (!err && !ui->quit && !ui->restart && (key = keys_next(keys, n <= 0))) {
+		top_key(ui, key);
+		err = refresh(ui, c, !ui->paused);
+	}
+	return err;
+}
+
 static int loop(struct top_ui *ui, struct canvas *c, uint64_t interval)
 {
 	struct keys keys = { .len = 0 };
 	uint64_t shown_ns = 0;
-	bool second, pending = false, typed, due;
+	bool second, due;
 	int err = 0;
 
 	while (!err && !ui->quit && !ui->restart && !top_session_over(ui->session)) {
 		due = now_ns() - shown_ns >= interval && !ui->paused;
 		if (due)
 			shown_ns = now_ns();
-		err = top_session_poll(ui->session, pending ? ESC_MS : POLL_MS, &second);
+		err = top_session_poll(ui->session, keys.len ? ESC_MS : POLL_MS, &second);
 		if (!err && second && ui->choice->entered)
 			keep_second(ui);
-		typed = take_keys(ui, &keys, &pending);
-		if (!err && (typed || due || terminal_resized()))
+		if (!err && (due || terminal_resized()))
 			err = refresh(ui, c, !ui->paused);
+		if (!err)
+			err = take_keys(ui, c, &keys);
 	}
 	return err;
 }

@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""`tachbpf top` on a real terminal: keys, views, sizes, and that the terminal is as before at the end."""
+import os
+import re
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from paths import binary
+from processes import kill
+from tmux import Terminal
+
+pytestmark = pytest.mark.interpreters("one")
+
+# work() calls hot() and, for less time, rest(), which recurses; a second thread waits for the GIL.
+PROGRAM = """
+import sys, threading
+def fact(n):
+    return n * fact(n - 1) if n else 1
+def rest():
+    for _ in range(50): fact(30)
+def hot():
+    n = 0
+    while n < 400000: n += 1
+def work():
+    hot()
+    rest()
+def second():
+    while True: work()
+print("ready", flush=True)
+if sys.argv[1:] == ["threads"]:
+    threading.Thread(target=second, name="second", daemon=True).start()
+while True: work()
+"""
+
+
+class Busy:
+    def __init__(self, interpreter, *argv):
+        self.process = subprocess.Popen(interpreter.command("-c", PROGRAM, *argv), stdout=subprocess.PIPE, text=True,
+                                        start_new_session=True)
+
+    def __enter__(self):
+        assert self.process.stdout.readline() == "ready\n"
+        return self.process.pid
+
+    def __exit__(self, *_):
+        kill(self.process)
+
+
+def top(terminal, *argv):
+    terminal.run(binary(), "top", "-r", "999", "-i", "0.5", *argv)
+
+
+def children(pid):
+    return [int(p) for t in Path(f"/proc/{pid}/task").iterdir() for p in (t / "children").read_text().split()]
+
+
+def screen_processes(terminal):
+    """tachbpf's own process, and its child that has the screen."""
+    shell = int(terminal.query("pane_pid"))
+    own, = children(shell)
+    return own, children(own)[0]
+
+
+def row_of(screen, text):
+    return next((line for line in screen.splitlines() if text in line), None)
+
+
+def test_processes_and_into_one(interpreter):
+    with Busy(interpreter) as one, Busy(interpreter) as two, Terminal() as terminal:
+        top(terminal, one, two)
+        screen = terminal.until(lambda s: f" {one} " in s and f" {two} " in s and "hot (<string>)" in s)
+        lines = screen.splitlines()
+        assert re.match(r"2 Pythons  [\d.]+ % CPU  0 lost  cpu mode, 999 Hz, last \d+ s", lines[0]), lines[0]
+        assert lines[2].split()[:2] == ["pid", "name"] and "hottest function" in lines[2]
+        chosen = int(lines[3].split()[0])
+        terminal.keys("Enter")
+        screen = terminal.until(lambda s: "self %  total %  function" in s and "hot (<string>)" in s)
+        assert f" {chosen} (" in screen.splitlines()[0] and "functions  threads  callers  tree  GIL" in screen
+        names = [line.split()[2] for line in screen.splitlines()[3:6]]
+        assert names[0] == "hot" and "fact" in names, screen
+        terminal.keys("Escape")
+        terminal.until(lambda s: "hottest function" in s)
+        terminal.keys("q")
+        assert terminal.ended() == 0
+
+
+def test_views_of_a_process(interpreter):
+    with Busy(interpreter) as pid, Terminal() as terminal:
+        top(terminal, pid)
+        terminal.until(lambda s: f" {pid} " in s)
+        terminal.keys("Enter")
+        terminal.until(lambda s: "hot (<string>)" in s and "self %" in s)
+        terminal.keys("l")
+        lines = terminal.until(lambda s: re.search(r"hot \(<string>:(8|9)\)", s))
+        assert row_of(lines, "work (<string>:11)"), lines
+        terminal.keys("l")
+        terminal.until(lambda s: "hot (<string>)" in s)
+        terminal.keys("Tab")
+        screen = terminal.until(lambda s: "wants" in s and f"(tid {pid})" in s)
+        cpu, gil = map(float, row_of(screen, f"(tid {pid})").split()[:2])
+        assert 0 < gil <= cpu < 110
+        terminal.keys("Tab")
+        terminal.until(lambda s: "choose a function first" in s)
+        terminal.keys("Tab")
+        screen = terminal.until(lambda s: "total %  self %  call" in s and "hot (" in s)
+        tree = [re.sub(r"^ *[\d.]+ +[\d.]+  ", "", line) for line in screen.splitlines() if "<string>" in line]
+        assert tree[0].startswith("<module>") and tree[1].startswith(" work (") and tree[2].startswith("  hot ("), tree
+        terminal.keys("Tab")
+        screen = terminal.until(lambda s: "waits %  holds %" in s and "hot (" in s)
+        assert float(row_of(screen, "hot (").split()[1]) > 0
+        terminal.keys("BTab", "BTab", "BTab", "BTab", "Enter")
+        screen = terminal.until(lambda s: "called by  work (<string>)" in s)
+        assert row_of(screen, " hot (<string>)"), screen
+        terminal.keys("q")
+        assert terminal.ended() == 0
+
+
+def test_sort_filter_and_pause(interpreter):
+    with Busy(interpreter) as pid, Terminal() as terminal:
+        top(terminal, pid)
+        terminal.until(lambda s: f" {pid} " in s)
+        assert "by cpu" in terminal.screen()
+        terminal.keys("s")
+        terminal.until(lambda s: "by gil" in s)
+        terminal.text("/nothing of this name")
+        terminal.until(lambda s: "no row has this text" in s)
+        terminal.keys("Escape")
+        terminal.until(lambda s: f" {pid} " in s)
+        terminal.text(f"/{pid}")
+        terminal.keys("Enter")
+        terminal.until(lambda s: f"  /{pid}" in s and row_of(s, "hot (<string>)"))
+        terminal.keys("Escape", "Space")
+        paused = terminal.until(lambda s: "paused" in s)
+        assert [terminal.screen() for _ in range(40)] == [paused] * 40
+        terminal.keys("Space", "t")
+        terminal.until(lambda s: "since the start" in s and "paused" not in s)
+        terminal.keys("?")
+        terminal.until(lambda s: "any key: back" in s)
+        terminal.keys("x")
+        terminal.until(lambda s: "since the start" in s)
+        terminal.keys("q")
+        assert terminal.ended() == 0
+
+
+def test_mode_and_rate(interpreter):
+    """Another mode starts again, stays with the process, and shows who waits for the GIL."""
+    with Busy(interpreter, "threads") as pid, Terminal() as terminal:
+        top(terminal, pid)
+        terminal.until(lambda s: f" {pid} " in s)
+        terminal.keys("Enter", "Tab")
+        terminal.until(lambda s: "second (tid" in s and "cpu mode, 999 Hz" in s)
+        terminal.keys("-")
+        terminal.until(lambda s: "499 Hz" in s)
+        terminal.keys("m")
+        screen = terminal.until(lambda s: "wall mode, 499 Hz" in s and "second (tid" in s and
+                                float(row_of(s, "second (tid").split()[2]) > 10)
+        assert f" {pid} (" in screen.splitlines()[0]
+        terminal.keys("m")
+        terminal.until(lambda s: "gil mode, 499 Hz" in s and "second (tid" in s)
+        terminal.keys("q")
+        assert terminal.ended() == 0
+
+
+def test_a_flame_graph(interpreter, out):
+    with Busy(interpreter) as pid, Terminal(cwd=out) as terminal:
+        top(terminal, pid)
+        terminal.until(lambda s: f" {pid} " in s and "hot (" in s)
+        terminal.keys("w")
+        terminal.until(lambda s: "written: tachbpf-top-2" in s)
+        terminal.keys("Enter")
+        terminal.until(lambda s: "self %" in s and "hot (" in s)
+        terminal.keys("w")
+        screen = terminal.until(lambda s: f"written: tachbpf-top-{pid}-" in s)
+        terminal.keys("q")
+        assert terminal.ended() == 0
+    written = re.search(rf"written: (tachbpf-top-{pid}-\S+)", screen)[1]
+    names = sorted(p.name for p in Path(out).glob("tachbpf-top*"))
+    assert written in names and len(names) == 2
+    folded = subprocess.run([binary(), "export", "--format", "collapsed", Path(out) / written], capture_output=True,
+                            text=True)
+    assert folded.returncode != 0 or "hot" in folded.stdout
+    assert "<!doctype html>" in (Path(out) / written).read_text().lower()
+
+
+@pytest.mark.parametrize("size", [(60, 15), (80, 24), (200, 50), (20, 4)])
+def test_sizes(interpreter, size):
+    """No line is longer than the terminal, also after its size has changed."""
+    with Busy(interpreter) as pid, Terminal(*size) as terminal:
+        top(terminal, pid)
+        terminal.until(lambda s: "Python" in s.splitlines()[0] and str(pid) in s if size[1] > 4 else "1 Python" in s)
+        terminal.resize(size[0] + 30, size[1] + 10)
+        terminal.until(lambda s: str(pid) in s and len(s.splitlines()) >= size[1] + 9)
+        terminal.keys("Enter")
+        terminal.until(lambda s: "hot (" in s)
+        terminal.resize(*size)
+        terminal.until(lambda s: len(s.splitlines()) <= size[1] and s.startswith("python"))
+        terminal.keys("?")
+        terminal.until(lambda s: "any key: back" in s)
+        terminal.keys("x", "q")
+        assert terminal.ended() == 0
+
+
+@pytest.mark.parametrize("how", ["Ctrl-C", "SIGTERM", "SIGHUP", "SIGINT"])
+def test_the_terminal_is_as_before(interpreter, how):
+    with Busy(interpreter) as pid, Terminal() as terminal:
+        top(terminal, pid)
+        terminal.until(lambda s: f" {pid} " in s)
+        assert terminal.query("alternate_on") == "1" and terminal.query("cursor_flag") == "0"
+        if how == "Ctrl-C":
+            terminal.keys("C-c")
+        else:
+            os.kill(screen_processes(terminal)[0], getattr(signal, how))
+        assert terminal.ended() == 0
+
+
+@pytest.mark.parametrize("how", ["SIGSEGV", "SIGKILL"])
+def test_after_a_crash(interpreter, how):
+    with Busy(interpreter) as pid, Terminal() as terminal:
+        top(terminal, pid)
+        terminal.until(lambda s: f" {pid} " in s)
+        os.kill(screen_processes(terminal)[1], getattr(signal, how))
+        assert terminal.ended() == 1
+        assert f"ended by signal {getattr(signal, how).value}" in terminal.screen()
+
+
+def test_messages_come_at_the_end(interpreter):
+    """Not over the screen: what cannot be looked at is said when the terminal is back."""
+    with Terminal() as terminal:
+        terminal.run(binary(), "top", "999999999")
+        assert terminal.ended() != 0
+        assert "999999999" in terminal.screen().replace("top 999999999", "")
+
+
+def test_the_process_ends(interpreter):
+    with Terminal() as terminal:
+        with Busy(interpreter) as pid:
+            top(terminal, pid)
+            terminal.until(lambda s: f" {pid} " in s)
+        assert terminal.ended() == 0
