@@ -298,7 +298,7 @@ static char *row_of_threads(const struct seen *s, const struct live_rows *l,
 {
 	char label[THREAD_LABEL_BYTES];
 
-	thread_label(process_thread_names(s->process), row->thread_id, "thread", label);
+	thread_label(process_thread_names(s->process), row->thread_id, "thread ", label);
 	return text_of("%6.1f  %6.1f  %6.1f  %6.1f  %s", percent(row->cpu, s->span_ns),
 		       percent(row->holds, s->span_ns), percent(row->wants, s->span_ns),
 		       percent(row->total - row->cpu, s->span_ns), label);

@@ -61,7 +61,7 @@ static int take_keys(struct top_ui *ui, struct canvas *c, struct keys *keys)
 {
 	char bytes[KEYS_BYTES];
 	ssize_t n = read(STDIN_FILENO, bytes, sizeof(bytes));
-	int key, err = 0;
+	int key, err = terminal_has_gone() ? -EIO : 0;
 
 	if (n > 0)
 		keys_add(keys, bytes, (size_t)n);

@@ -19,6 +19,7 @@ struct canvas {
 	struct line *lines;
 	size_t rows, columns;
 	bool all;		/* nothing is on the terminal yet */
+	bool failed;		/* there was no memory for a text: draw everything the next time */
 };
 
 static const char *const style_on[] = {
@@ -93,12 +94,18 @@ static size_t fitting(const char *text, size_t room, size_t *width)
 }
 
 /* A line without memory for its text is shorter than it should be. */
-static void put(struct line *l, enum canvas_style style, const char *text, size_t len)
+static void put(struct canvas *c, struct line *l, enum canvas_style style, const char *text,
+		size_t len)
 {
-	if (*style_on[style])
-		buf_add(&l->now, style_on[style], strlen(style_on[style]));
+	const char *on = style_on[style];
+
+	if (buf_reserve(&l->now, strlen(on) + len + 4)) {
+		c->failed = true;
+		return;
+	}
+	buf_add(&l->now, on, strlen(on));
 	buf_add(&l->now, text, len);
-	if (*style_on[style])
+	if (*on)
 		buf_add(&l->now, "\033[0m", 4);
 }
 
@@ -113,7 +120,7 @@ void canvas_add(struct canvas *c, size_t row, enum canvas_style style, const cha
 	len = fitting(text, c->columns - l->width, &width);
 	if (!len)
 		return;
-	put(l, style, text, len);
+	put(c, l, style, text, len);
 	l->width += width;
 }
 
@@ -128,36 +135,39 @@ void canvas_fill(struct canvas *c, size_t row, enum canvas_style style)
 }
 
 /* The line is on the terminal from now on. */
-static void draw_line(struct buf *out, struct line *l, size_t row)
+static int draw_line(struct buf *out, struct line *l, size_t row)
 {
 	char move[32];
 	int n = snprintf(move, sizeof(move), "\033[%zu;1H", row + 1);
 	struct buf was = l->drawn;
 
+	if (buf_reserve(out, (size_t)n + l->now.len + 3))
+		return -ENOMEM;
 	buf_add(out, move, (size_t)n);
 	buf_add(out, l->now.data, l->now.len);
 	buf_add(out, "\033[K", 3);
 	l->drawn = l->now;
 	l->now = was;
+	return 0;
 }
 
 int canvas_draw(struct canvas *c, int fd)
 {
 	struct buf out = { 0 };
 	size_t i;
-	int err;
+	int err = c->all ? buf_add(&out, "\033[H\033[2J", 7) : 0;
 
-	if (c->all)
-		buf_add(&out, "\033[H\033[2J", 7);
-	for (i = 0; i < c->rows; i++) {
+	for (i = 0; !err && i < c->rows; i++) {
 		struct line *l = &c->lines[i];
 
 		if (c->all || l->now.len != l->drawn.len ||
 		    (l->now.len && memcmp(l->now.data, l->drawn.data, l->now.len) != 0))
-			draw_line(&out, l, i);
+			err = draw_line(&out, l, i);
 	}
-	c->all = false;
-	err = write_all(fd, out.data, out.len);
+	if (!err)
+		err = write_all(fd, out.data, out.len);
+	c->all = err || c->failed;
+	c->failed = false;
 	buf_free(&out);
 	return err;
 }

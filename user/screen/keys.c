@@ -85,18 +85,19 @@ static size_t utf8_bytes(unsigned char first)
 static int take_character(struct keys *k, bool *more)
 {
 	size_t n = utf8_bytes(k->bytes[0]), i;
-	int c = k->bytes[0];
+	static const int lowest[] = { 0, 0, 0x80, 0x800, 0x10000 };
+	int c = n > 1 ? k->bytes[0] & 0xff >> (n + 1) : k->bytes[0];
 
 	*more = n > k->len;
 	if (*more)
 		return KEY_NONE;
-	if (n > 1)
-		c &= 0xff >> (n + 1);
 	for (i = 1; i < n; i++) {
 		if ((k->bytes[i] & 0xc0) != 0x80)
-			n = 0;
+			break;
 		c = c << 6 | (k->bytes[i] & 0x3f);
 	}
+	if (!n || i < n || c < lowest[n] || c >= KEY_UP || (c >= 0xd800 && c < 0xe000))
+		n = 0;
 	drop(k, n ? n : 1);
 	return n ? c : KEY_NONE;
 }

@@ -3,6 +3,7 @@
 #include "screen/terminal.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,12 +21,25 @@
 #define ENTER "\033[?1049h\033[?25l\033[?7l\033[H\033[2J"
 #define LEAVE "\033[0m\033[?7h\033[?25h\033[?1049l"
 
+/* Signals that go to the child, and those of a crash. */
+static const int ends[] = { SIGINT, SIGTERM, SIGHUP };
+static const int crashes[] = { SIGQUIT, SIGILL, SIGABRT, SIGBUS, SIGFPE, SIGSEGV, SIGSYS };
+
 static volatile sig_atomic_t child, resized;
+static struct termios before;
 
 static void forward(int sig)
 {
 	if (child)
 		kill((pid_t)child, sig);
+}
+
+/* This process crashes: the terminal first. Both calls may be made in a signal handler. */
+static void on_crash(int sig)
+{
+	if (write(STDOUT_FILENO, LEAVE, strlen(LEAVE)) >= 0)
+		tcsetattr(STDIN_FILENO, TCSANOW, &before);
+	raise(sig);	/* SA_RESETHAND: now it ends this process */
 }
 
 static void on_resize(int sig)
@@ -50,6 +64,13 @@ void terminal_size(size_t *rows, size_t *columns)
 	*columns = known ? size.ws_col : 80;
 }
 
+bool terminal_has_gone(void)
+{
+	struct pollfd fd = { .fd = STDIN_FILENO };
+
+	return poll(&fd, 1, 0) > 0 && fd.revents & (POLLHUP | POLLERR | POLLNVAL);
+}
+
 bool terminal_resized(void)
 {
 	bool was = resized;
@@ -64,55 +85,83 @@ static void say(const char *sequence)
 		log_debug("the terminal has gone: %s", strerror(errno));
 }
 
-/* Keys come at once and are not shown; Ctrl-C stays a signal, Ctrl-Z and Ctrl-S do nothing. */
-static void make_raw(const struct termios *before)
+/* Keys come at once and are not shown; Ctrl-C stays a signal, Ctrl-Z, Ctrl-\\ and Ctrl-S do nothing. */
+static void make_raw(void)
 {
-	struct termios raw = *before;
+	struct termios raw = before;
 
 	raw.c_lflag &= ~(ICANON | ECHO | IEXTEN);
 	raw.c_iflag &= ~(IXON | ICRNL | INLCR);
 	raw.c_cc[VMIN] = 0;
 	raw.c_cc[VTIME] = 0;
 	raw.c_cc[VSUSP] = _POSIX_VDISABLE;
+	raw.c_cc[VQUIT] = _POSIX_VDISABLE;
 	tcsetattr(STDIN_FILENO, TCSAFLUSH, &raw);
 }
 
-static int run_child(int (*screen)(void *ctx), void *ctx, int messages)
+static int run_child(int (*screen)(void *ctx), void *ctx, int messages, pid_t parent,
+		     const sigset_t *mask)
 {
 	struct sigaction sa = { .sa_handler = on_resize };
 	int status;
+	size_t i;
 
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
-	child = 0;
-	signal(SIGINT, SIG_DFL);
-	signal(SIGTERM, SIG_DFL);
-	signal(SIGHUP, SIG_DFL);
+	if (getppid() != parent)
+		return EXIT_FAILURE;
+	for (i = 0; i < ARRAY_SIZE(ends); i++)
+		signal(ends[i], SIG_DFL);
+	for (i = 0; i < ARRAY_SIZE(crashes); i++)
+		signal(crashes[i], SIG_DFL);
 	sigaction(SIGWINCH, &sa, NULL);
 	dup2(messages, STDERR_FILENO);
+	sigprocmask(SIG_SETMASK, mask, NULL);
 	status = screen(ctx);
 	fflush(NULL);
 	return status;
 }
 
-/* How the child ended, as terminal_run() returns it. */
-static int wait_for(pid_t pid)
+/* How the child ended, as terminal_run() returns it. *sig: the signal that ended it; 0: none. */
+static int wait_for(pid_t pid, int *sig)
 {
 	int status;
 
+	*sig = 0;
 	while (waitpid(pid, &status, 0) < 0)
 		if (errno != EINTR)
 			return -errno;
 	if (WIFEXITED(status))
 		return WEXITSTATUS(status);
-	switch (WTERMSIG(status)) {
-	case SIGINT:
-	case SIGTERM:
-	case SIGHUP:
-		return -EINTR;
-	}
-	log_error("the screen was ended by signal %d (%s)", WTERMSIG(status),
-		  strsignal(WTERMSIG(status)));
-	return -EFAULT;
+	*sig = WTERMSIG(status);
+	return *sig == SIGINT || *sig == SIGTERM || *sig == SIGHUP ? -EINTR : -EFAULT;
+}
+
+/*
+ * One child, until it ends. A signal that comes before the child is there waits until it is. 0 to 125 or
+ * -errno.
+ */
+static int run_once(int (*screen)(void *ctx), void *ctx, int messages, int *sig)
+{
+	pid_t parent = getpid(), pid;
+	sigset_t block, mask;
+	size_t i;
+	int result;
+
+	sigemptyset(&block);
+	for (i = 0; i < ARRAY_SIZE(ends); i++)
+		sigaddset(&block, ends[i]);
+	sigprocmask(SIG_BLOCK, &block, &mask);
+	pid = fork();
+	if (!pid)
+		_exit(run_child(screen, ctx, messages, parent, &mask));
+	result = -errno;
+	child = pid > 0 ? pid : 0;
+	sigprocmask(SIG_SETMASK, &mask, NULL);
+	if (pid > 0)
+		result = wait_for(pid, sig);
+	sigprocmask(SIG_BLOCK, &block, NULL);
+	child = 0;
+	return result;
 }
 
 static void print_messages(int fd)
@@ -150,39 +199,52 @@ void terminal_last_message(char *out, size_t size)
 	snprintf(out, size, "%s", last ? last + 1 : text);
 }
 
+/* Set the handlers of signals that end, and of crashes. */
+static void catch_signals(void)
+{
+	struct sigaction end = { .sa_handler = forward };
+	struct sigaction crash = { .sa_handler = on_crash, .sa_flags = SA_RESETHAND | SA_NODEFER };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(ends); i++)
+		sigaction(ends[i], &end, NULL);
+	for (i = 0; i < ARRAY_SIZE(crashes); i++)
+		sigaction(crashes[i], &crash, NULL);
+}
+
+static void leave(void)
+{
+	size_t i;
+
+	say(LEAVE);
+	tcsetattr(STDIN_FILENO, TCSAFLUSH, &before);
+	for (i = 0; i < ARRAY_SIZE(crashes); i++)
+		signal(crashes[i], SIG_DFL);
+}
+
 int terminal_run(int (*screen)(void *ctx), void *ctx)
 {
-	struct sigaction sa = { .sa_handler = forward }, was[3];
-	const int signals[] = { SIGINT, SIGTERM, SIGHUP };
-	int messages = memfd_create("messages", MFD_CLOEXEC), result = 0;
-	struct termios before;
-	size_t i;
-	pid_t pid;
+	int messages = memfd_create("messages", MFD_CLOEXEC), result, sig = 0;
 
 	if (messages < 0 || tcgetattr(STDIN_FILENO, &before)) {
 		result = -errno;
 		log_error("cannot use the terminal: %s", strerror(-result));
+		if (messages >= 0)
+			close(messages);
 		return result;
 	}
 	fflush(NULL);
-	for (i = 0; i < ARRAY_SIZE(signals); i++)
-		sigaction(signals[i], &sa, &was[i]);
-	make_raw(&before);
+	catch_signals();
+	make_raw();
 	say(ENTER);
-	do {
-		pid = fork();
-		if (!pid)
-			_exit(run_child(screen, ctx, messages));
-		child = pid > 0 ? pid : 0;
-		result = pid > 0 ? wait_for(pid) : -errno;
-		child = 0;
-	} while (result == TERMINAL_AGAIN);
-	say(LEAVE);
-	tcsetattr(STDIN_FILENO, TCSAFLUSH, &before);
-	for (i = 0; i < ARRAY_SIZE(signals); i++)
-		sigaction(signals[i], &was[i], NULL);
-	if (pid < 0)
-		log_error("cannot begin the screen: %s", strerror(-result));
+	do
+		result = run_once(screen, ctx, messages, &sig);
+	while (result == TERMINAL_AGAIN);
+	leave();
 	print_messages(messages);
+	if (result == -EFAULT)
+		log_error("the screen was ended by signal %d (%s)", sig, strsignal(sig));
+	else if (result < 0 && result != -EINTR)
+		log_error("cannot begin the screen: %s", strerror(-result));
 	return result;
 }

@@ -18,7 +18,7 @@ bool terminal_is_there(void);
 void terminal_size(size_t *rows, size_t *columns);
 
 /*
- * Run screen(ctx) in a child. Its standard error is kept, and written when the terminal is as before; a
+ * Run screen(ctx) in a child, once in the life of a process. Its standard error is kept, and written when the terminal is as before; a
  * signal to this process goes to the child. Returns what screen() has returned, 0 to 125;
  * -EINTR: SIGINT, SIGTERM or SIGHUP ended the child; -EFAULT: another signal did, which was logged;
  * other -errno: the child could not run (logged). After TERMINAL_AGAIN screen(ctx) runs again, in another
@@ -26,6 +26,9 @@ void terminal_size(size_t *rows, size_t *columns);
  */
 #define TERMINAL_AGAIN 125
 int terminal_run(int (*screen)(void *ctx), void *ctx);
+
+/* In the child: has the terminal gone, so that no key will come? */
+bool terminal_has_gone(void);
 
 /* In the child: has the size changed since the last call? */
 bool terminal_resized(void);

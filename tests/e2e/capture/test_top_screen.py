@@ -99,8 +99,8 @@ def test_views_of_a_process(interpreter):
         terminal.keys("l")
         terminal.until(lambda s: "hot (<string>)" in s)
         terminal.keys("Tab")
-        screen = terminal.until(lambda s: "wants" in s and f"(tid {pid})" in s)
-        cpu, gil = map(float, row_of(screen, f"(tid {pid})").split()[:2])
+        screen = terminal.until(lambda s: "wants" in s and f"thread {pid}" in s)
+        cpu, gil = map(float, row_of(screen, f"thread {pid}").split()[:2])
         assert 0 < gil <= cpu < 110
         terminal.keys("Tab")
         terminal.until(lambda s: "choose a function first" in s)
@@ -217,13 +217,24 @@ def test_the_terminal_is_as_before(interpreter, how):
 
 
 @pytest.mark.parametrize("how", ["SIGSEGV", "SIGKILL"])
-def test_after_a_crash(interpreter, how):
+def test_after_a_crash_of_the_screen(interpreter, how):
     with Busy(interpreter) as pid, Terminal() as terminal:
         top(terminal, pid)
         terminal.until(lambda s: f" {pid} " in s)
         os.kill(screen_processes(terminal)[1], getattr(signal, how))
         assert terminal.ended() == 1
         assert f"ended by signal {getattr(signal, how).value}" in terminal.screen()
+
+
+@pytest.mark.parametrize("how", ["SIGSEGV", "SIGQUIT", "SIGABRT"])
+def test_after_a_crash_of_its_parent(interpreter, how):
+    with Busy(interpreter) as pid, Terminal() as terminal:
+        top(terminal, pid)
+        terminal.until(lambda s: f" {pid} " in s)
+        own, child = screen_processes(terminal)
+        os.kill(own, getattr(signal, how))
+        assert terminal.ended() == 128 + getattr(signal, how)
+        wait_until(lambda: not Path(f"/proc/{child}").exists(), "the screen ends with its parent")
 
 
 def test_messages_come_at_the_end(interpreter):

@@ -13,7 +13,7 @@ from processes import TIMEOUT
 class Terminal:
     """A context manager. rows and columns: its size."""
 
-    def __init__(self, columns=100, rows=24, cwd="/"):
+    def __init__(self, columns=120, rows=24, cwd="/"):
         if not shutil.which("tmux"):
             absent("no tmux")
         self.size, self.cwd = (columns, rows), cwd
@@ -24,7 +24,7 @@ class Terminal:
         self.env = {**env, "TMUX_TMPDIR": self.directory.name, "LC_ALL": "C.UTF-8", "PS1": "$ "}
         self.tmux("-f", "/dev/null", "new-session", "-d", "-x", self.size[0], "-y", self.size[1], "-c", self.cwd,
                   "sh")
-        self.until(lambda s: "$" in s)
+        self.until(str.strip)
         return self
 
     def __exit__(self, *_):
@@ -52,7 +52,7 @@ class Terminal:
         """A variable of the terminal: alternate_on, cursor_flag, ..."""
         return self.tmux("display-message", "-p", f"#{{{what}}}").strip()
 
-    def until(self, condition, seconds=TIMEOUT):
+    def until(self, condition, seconds=12):
         """The first screen that meets the condition."""
         end = time.monotonic() + seconds
         while True:
