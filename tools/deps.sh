@@ -78,6 +78,7 @@ if [ "${1:-build}" = check ]; then
 	have qemu-system-x86_64 || need qemu-system-x86
 	have qemu-system-aarch64 || need qemu-system-arm
 	have mke2fs || need e2fsprogs
+	have tmux || need tmux
 	have chromium || have chromium-browser || have google-chrome || need chromium
 	# containers, made without a network: 90 MB
 	have podman || need podman

@@ -267,7 +267,7 @@ static const struct cli_option top_table[] = {
 	{ 'n', "iterations", "N", "How to look", "end after so many tables", opt_limit, AT(top.count),
 	  NULL },
 	{ 0, "once", NULL, "How to look", "one table, as -b -n 1", opt_flag, AT(top.once), NULL },
-	{ 'b', "batch", NULL, "Output", "one table after the other, also on a terminal", opt_flag,
+	{ 'b', "batch", NULL, "Output", "tables one after the other, also on a terminal", opt_flag,
 	  AT(top.batch), NULL },
 	{ 0, "limit", "N", "Output", "this many processes, 0 for all (default: 20)", opt_limit,
 	  AT(top.limit), NULL },

@@ -34,9 +34,14 @@ static void forward(int sig)
 		kill((pid_t)child, sig);
 }
 
-/* This process crashes: the terminal first. Both calls may be made in a signal handler. */
+/*
+ * This process crashes: the terminal first, and before that the child, which would draw on it. All of these
+ * calls may be made in a signal handler.
+ */
 static void on_crash(int sig)
 {
+	if (child && !kill((pid_t)child, SIGKILL))
+		waitpid((pid_t)child, NULL, 0);
 	if (write(STDOUT_FILENO, LEAVE, strlen(LEAVE)) >= 0)
 		tcsetattr(STDIN_FILENO, TCSANOW, &before);
 	raise(sig);	/* SA_RESETHAND: now it ends this process */

@@ -234,7 +234,7 @@ def test_after_a_crash_of_its_parent(interpreter, how):
         own, child = screen_processes(terminal)
         os.kill(own, getattr(signal, how))
         assert terminal.ended() == 128 + getattr(signal, how)
-        wait_until(lambda: not Path(f"/proc/{child}").exists(), "the screen ends with its parent")
+        terminal.until(lambda _: not Path(f"/proc/{child}").exists())
 
 
 def test_messages_come_at_the_end(interpreter):

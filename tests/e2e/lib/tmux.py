@@ -52,7 +52,7 @@ class Terminal:
         """A variable of the terminal: alternate_on, cursor_flag, ..."""
         return self.tmux("display-message", "-p", f"#{{{what}}}").strip()
 
-    def until(self, condition, seconds=12):
+    def until(self, condition, seconds=TIMEOUT):
         """The first screen that meets the condition."""
         end = time.monotonic() + seconds
         while True:
