@@ -89,6 +89,7 @@ def measure_peers(seconds, scratch):
         print("py-spy: missing (pip could not install it)")
     if live:
         target = subprocess.Popen(live.command("-S", "-c", WORK), start_new_session=True)
+        time.sleep(2)
         try:
             measure_screen("profiling.sampling --live (one process, 99 Hz)", seconds, last_child,
                            *live.command("-m", "profiling.sampling", "attach", "--live", "-r", "99", last_child(target.pid)))

@@ -42,7 +42,7 @@ struct stack_tree {
 	struct buf nodes, threads, shares;	/* arrays of the structures */
 	struct hash_index node_index, thread_index, share_index;
 	uint32_t process_cnt;
-	struct recent *recent;
+	struct recent *recent[RECENT_CNT];	/* NULL: no thread has had it yet */
 	/* Of the profile that is being read: */
 	const struct profile_tables *tables;
 	struct id_map labels;	/* its frame ids -> ours */
@@ -172,8 +172,7 @@ struct stack_tree *stack_tree_new(enum stack_detail detail)
 	if (getrandom(&t->seed, sizeof(t->seed), 0) != sizeof(t->seed))
 		t->seed = now_ns();
 	t->names = intern_new();
-	t->recent = calloc(RECENT_CNT, sizeof(*t->recent));
-	if (t->names && t->recent && !buf_add(&t->nodes, &root, sizeof(root)))
+	if (t->names && !buf_add(&t->nodes, &root, sizeof(root)))
 		return t;
 	stack_tree_free(t);
 	errno = ENOMEM;
@@ -182,6 +181,8 @@ struct stack_tree *stack_tree_new(enum stack_detail detail)
 
 void stack_tree_free(struct stack_tree *t)
 {
+	size_t i;
+
 	if (!t)
 		return;
 	intern_free(t->names);
@@ -192,7 +193,8 @@ void stack_tree_free(struct stack_tree *t)
 	hash_index_free(&t->node_index);
 	hash_index_free(&t->thread_index);
 	hash_index_free(&t->share_index);
-	free(t->recent);
+	for (i = 0; i < RECENT_CNT; i++)
+		free(t->recent[i]);
 	id_map_free(&t->labels);
 	free(t);
 }
@@ -206,7 +208,8 @@ int stack_tree_begin(struct stack_tree *t, const struct profile_tables *tables)
 	t->tables = tables;
 	t->process_cnt++;
 	for (i = 0; i < RECENT_CNT; i++)
-		t->recent[i].valid = false;
+		if (t->recent[i])
+			t->recent[i]->valid = false;
 	return 0;
 }
 
@@ -326,13 +329,16 @@ static int walk(struct stack_tree *t, struct recent *r, const struct event *ev)
 
 int stack_tree_event(struct stack_tree *t, const struct event *ev)
 {
-	struct recent *r = &t->recent[hash_u64(ev->thread_id) % RECENT_CNT];
+	struct recent **place = &t->recent[hash_u64(ev->thread_id) % RECENT_CNT], *r;
 	struct stack_share *g;
 	int err;
 
 	if (!t->tables || ev->nframes > EVENT_MAX_FRAMES)
 		return -EINVAL;
-	err = recall(t, r, ev);
+	if (!*place)
+		*place = calloc(1, sizeof(**place));
+	r = *place;
+	err = r ? recall(t, r, ev) : -ENOMEM;
 	if (!err)
 		err = walk(t, r, ev);
 	if (err)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """A real terminal: a tmux server of its own, in which a shell runs. Keys go in, screens come out."""
 import os
+import shlex
 import shutil
 import subprocess
 import tempfile
@@ -64,7 +65,7 @@ class Terminal:
 
     def run(self, *argv):
         """Start a command; its exit status is shown behind it."""
-        self.text(" ".join(map(str, argv)) + "; echo status=$?")
+        self.text(shlex.join(map(str, argv)) + "; echo status=$?")
         self.keys("Enter")
 
     def ended(self):
