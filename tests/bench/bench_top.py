@@ -55,11 +55,13 @@ def children(pid):
     return [int(c) for t in Path(f"/proc/{pid}/task").iterdir() for c in (t / "children").read_text().split()]
 
 
-def last_child(pid):
-    """The last of a chain of children: what a shell, or a root of its own, has started."""
-    while below := children(pid):
-        pid = below[0]
-    return pid
+# In the mount namespace of the profiler, which finds no file of a process in another one.
+START_BOTH = f"""
+import os, subprocess, sys, time
+target = subprocess.Popen([sys.executable, "-S", "-c", {WORK!r}])
+time.sleep(2)
+os.execv(sys.executable, [sys.executable, "-m", "profiling.sampling", "attach", "--live", "-r", "99", str(target.pid)])
+"""
 
 
 def measure_screen(label, seconds, process_of, *argv):
@@ -79,22 +81,18 @@ def measure_screen(label, seconds, process_of, *argv):
 def measure_peers(seconds, scratch):
     spy = pyspy(Path(scratch))
     live = {i.name: i for i in interpreters.discover()}.get("sid-3.15")
-    if spy:
-        target = subprocess.Popen([sys.executable, "-S", "-c", WORK], start_new_session=True)
-        try:
-            measure_screen("py-spy top (one process, 100 Hz)", seconds, last_child, spy, "top", "--pid", target.pid)
-        finally:
-            kill(target)
-    else:
-        print("py-spy: missing (pip could not install it)")
+    target = subprocess.Popen([sys.executable, "-S", "-c", WORK], start_new_session=True)
+    try:
+        if spy:
+            measure_screen("py-spy top (one process, 100 Hz)", seconds, lambda shell: children(shell)[0], spy, "top",
+                           "--pid", target.pid)
+        else:
+            print("py-spy: missing (pip could not install it)")
+    finally:
+        kill(target)
     if live:
-        target = subprocess.Popen(live.command("-S", "-c", WORK), start_new_session=True)
-        time.sleep(2)
-        try:
-            measure_screen("profiling.sampling --live (one process, 99 Hz)", seconds, last_child,
-                           *live.command("-m", "profiling.sampling", "attach", "--live", "-r", "99", last_child(target.pid)))
-        finally:
-            kill(target)
+        measure_screen("profiling.sampling --live (one process, 99 Hz)", seconds, lambda shell: children(shell)[0],
+                       *live.command("-c", START_BOTH))
 
 
 def measure(top, seconds):

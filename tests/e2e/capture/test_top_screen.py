@@ -75,10 +75,12 @@ def test_processes_and_into_one(interpreter):
         lines = screen.splitlines()
         assert re.match(r"2 Pythons  [\d.]+ % CPU  0 lost  cpu mode, 999 Hz, last \d+ s", lines[0]), lines[0]
         assert lines[2].split()[:2] == ["pid", "name"] and "hottest function" in lines[2]
-        chosen = int(lines[3].split()[0])
+        terminal.text(f"/{one}")
+        terminal.keys("Enter")
+        terminal.until(lambda s: f"  /{one}" in s and f" {two} " not in s)
         terminal.keys("Enter")
         screen = terminal.until(lambda s: "self %  total %  function" in s and "hot (<string>)" in s)
-        assert f" {chosen} (" in screen.splitlines()[0] and "functions  threads  callers  tree  GIL" in screen
+        assert f" {one} (" in screen.splitlines()[0] and "functions  threads  callers  tree  GIL" in screen
         names = [line.split()[2] for line in screen.splitlines()[3:6]]
         assert names[0] == "hot" and "fact" in names, screen
         terminal.keys("Escape")
