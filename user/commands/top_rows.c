@@ -65,12 +65,31 @@ __attribute__((format(printf, 1, 2))) static char *text_of(const char *format, .
 
 /* ---- processes ---- */
 
+/* The name of a user. Valid until the next call. The last ones are remembered: each is read from a file. */
+static const char *user_text(uint32_t uid)
+{
+	static struct {
+		uint32_t uid;
+		char name[48];	/* "": free */
+	} known[16];
+	const struct passwd *user;
+	size_t i = uid % ARRAY_SIZE(known);
+
+	if (*known[i].name && known[i].uid == uid)
+		return known[i].name;
+	user = user_by_uid(uid);
+	known[i].uid = uid;
+	if (user && *user->pw_name)
+		snprintf(known[i].name, sizeof(known[i].name), "%s", user->pw_name);
+	else
+		snprintf(known[i].name, sizeof(known[i].name), "uid %" PRIu32, uid);
+	return known[i].name;
+}
+
 /* Where a process is: its container, else its unit, else its user. */
 static void where_text(const struct process *p, char out[CONTAINER_LABEL_BYTES])
 {
 	const struct identity *id = process_identity(p);
-	const struct passwd *user;
-
 	if (id->container && container_is(id->container)) {
 		container_label(id->container, out);
 	} else if (id->container && *id->container->unit) {
@@ -78,11 +97,7 @@ static void where_text(const struct process *p, char out[CONTAINER_LABEL_BYTES])
 	} else if (id->uid == IDENTITY_NO_UID) {
 		strcpy(out, "-");
 	} else {
-		user = user_by_uid(id->uid);
-		if (user)
-			snprintf(out, CONTAINER_LABEL_BYTES, "%s", user->pw_name);
-		else
-			snprintf(out, CONTAINER_LABEL_BYTES, "uid %" PRIu32, id->uid);
+		snprintf(out, CONTAINER_LABEL_BYTES, "%s", user_text(id->uid));
 	}
 }
 

@@ -79,7 +79,7 @@ def test_processes_and_into_one(interpreter):
         terminal.keys("Enter")
         terminal.until(lambda s: f"  /{one}" in s and f" {two} " not in s)
         terminal.keys("Enter")
-        screen = terminal.until(lambda s: "self %  total %  function" in s and "hot (<string>)" in s)
+        screen = terminal.until(lambda s: "self %  total %  function" in s and "hot (<string>)" in s and "fact (" in s)
         assert f" {one} (" in screen.splitlines()[0] and "functions  threads  callers  tree  GIL" in screen
         names = [line.split()[2] for line in screen.splitlines()[3:6]]
         assert names[0] == "hot" and "fact" in names, screen
