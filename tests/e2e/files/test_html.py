@@ -7,7 +7,9 @@ import base64
 import collections
 import os
 import re
+import time
 import zlib
+from xml.etree import ElementTree
 
 import pytest
 
@@ -20,6 +22,10 @@ from profiles import GIL_REQUESTED, HAS_EXCEPTION, HAS_GIL, MAIN_THREAD, ON_CPU,
 
 TABLE = """report.graph.tableRows().map(r => { const g = report.graph, t = g.tree, l = r.label;
     return [g.fileName(l), g.model.str(t.labelFunc[l]), t.labelLine[l], r.selfA, r.a]; })"""
+
+
+# What a browser loads: no address but the name of SVG, which the page writes into a file.
+LOADS = r"https?://(?!www\.w3\.org/2000/svg\")|@import|url\("
 
 
 def table(page, by_line=False):
@@ -41,7 +47,7 @@ def test_one_file_that_may_load_nothing(tmp_path):
         policy, = re.findall(r'Content-Security-Policy" content="([^"]+)"', text)
         assert policy.startswith("default-src 'none'; script-src 'sha256-")
         assert "unsafe" not in policy and "http" not in policy
-        assert not re.search(r"https?://|@import|url\(", text)
+        assert not re.search(LOADS, text)
         assert len(re.findall(r"<script", text)) == 2 and "@DATA@" not in text
 
 
@@ -401,6 +407,232 @@ def test_a_damaged_report_says_so(browser, tmp_path):
     page.close()
 
 
+# ---- whose code, groups, links, SVG ----
+
+LIBRARY = "/srv/app/.venv/lib/python3.12/site-packages/web/server.py"
+STANDARD = "/usr/lib64/python3.12/json/decoder.py"
+OWN = "/srv/app/main.py"
+LAYERS = [          # stack root first, samples
+    ([("<frozen runpy>", "_run", 1), (OWN, "main", 2), (LIBRARY, "serve", 3), (OWN, "handle", 4),
+      (STANDARD, "loads", 5)], 8),
+    ([("<frozen runpy>", "_run", 1), (OWN, "main", 2), (LIBRARY, "serve", 3), (OWN, "handle", 4)], 4),
+    ([("<frozen runpy>", "_run", 1), (OWN, "main", 2), (LIBRARY, "serve", 3), ("~", "<GC>", 0)], 2),
+    ([("<frozen runpy>", "_run", 1), (OWN, "main", 2), ("~", "<GC>", 0)], 1)]
+
+
+def layered(path, tids=(1,), times=1):
+    w = make_tach.Writer()
+    for tid in tids:
+        for stack, cnt in LAYERS:
+            at = w.stack(stack)
+            for _ in range(cnt * times):
+                w.add(at, tid=tid)
+    w.write(path)
+    return path
+
+
+def stacks_drawn(page):
+    return dict(page.run("""(() => { const g = report.graph, v = g.view, out = [];
+        (function walk(n, path) {
+            if (n) path = [...path, g.name(v.label[n])];
+            if (v.selfA[n]) out.push([path.join(';'), v.selfA[n]]);
+            for (const k of v.kids(n)) walk(k, path);
+        })(0, []); return out; })()"""))
+
+
+def test_my_code_only(show, tmp_path):
+    """What a package or the standard library does is its caller's; a detail goes with its function."""
+    page = show(layered(tmp_path / "7-app.tach"))
+    assert len(stacks_drawn(page)) == 4
+    page.key("c")
+    assert stacks_drawn(page) == {"main;handle": 12, "main": 2, "main;<GC>": 1}
+    assert total(page) == 15 and page.run("document.getElementById('own-button').ariaPressed") == "true"
+    page.key("l")
+    assert stacks_drawn(page) == {"main:2;handle:4": 12, "main:2": 2, "main:2;<GC>": 1}
+    page.click("#own-button")
+    assert len(stacks_drawn(page)) == 4
+    picture(page, "layers")
+
+
+def test_nothing_to_leave_out_is_not_offered(show, tmp_path):
+    w = make_tach.Writer()
+    w.add(w.stack([(OWN, "main", 2)]))
+    w.write(tmp_path / "7-app.tach")
+    page = show(tmp_path / "7-app.tach")
+    for name in ("own-button", "group-control", "python-button"):
+        assert page.run(f"document.getElementById('{name}').hidden")
+    page.key("c")
+    assert stacks_drawn(page) == {"main": 1}
+
+
+def choose(page, name, value):
+    page.run(f"""(s => {{ s.value = '{value}'; s.dispatchEvent(new Event('change')); }})(
+        document.getElementById('{name}'))""")
+
+
+def test_groups_by_process(show, tmp_path):
+    """Two processes of one name are one frame below the root; the table has functions only."""
+    for name, times in (("7-app", 1), ("8-app", 2), ("9-worker", 4)):
+        layered(tmp_path / f"{name}.tach", times=times)
+    page = show(*sorted(tmp_path.glob("*.tach")))
+    one = stacks_drawn(page)
+    rows = page.run("report.graph.tableRows().map(r => report.graph.name(r.label))")
+    options = "[...document.getElementById('group').options].filter(o => !o.hidden).map(o => o.value)"
+    assert page.run(options) == ["", "process"]     # no containers: nothing to choose
+    choose(page, "group", "process")
+    got = stacks_drawn(page)
+    assert {stack: n for stack, n in got.items() if stack.startswith("app;")} == {
+        f"app;{stack}": n * 3 // 7 for stack, n in one.items()}
+    assert {stack: n for stack, n in got.items() if stack.startswith("worker;")} == {
+        f"worker;{stack}": n * 4 // 7 for stack, n in one.items()}
+    assert sorted(page.run("report.graph.tableRows().map(r => report.graph.name(r.label))")) == sorted(rows)
+    page.click_at(*where(page, "worker"))
+    assert crumbs(page) == ["all", "worker"] and page.text("#scope") == "In worker"
+    page.key("c")
+    assert "worker;main;handle" in stacks_drawn(page)
+    page.key("i")
+    assert page.run("report.graph.view.a[0]") == 15 * 7
+    choose(page, "group", "")
+    page.key("c")
+    page.key("i")
+    assert stacks_drawn(page) == one
+    assert not page.faults
+
+
+def test_groups_by_container(show, tmp_path):
+    """With names from outside: they are only text."""
+    (tmp_path / "7-app.tach").write_bytes(layered(tmp_path / "x.tach").read_bytes())
+    (tmp_path / "8-app.tach").write_bytes((tmp_path / "x.tach").read_bytes())
+    page = show(tmp_path / "7-app.tach", tmp_path / "8-app.tach")
+    page.run("(report.graph.model.meta.processes[1].container = 'web<b>', 0)")
+    choose(page, "group", "container")
+    assert {s.split(";")[0] for s in stacks_drawn(page)} == {"host", "@web<b>"}
+
+
+def test_the_table_follows_the_zoom(show):
+    page = show(GOLDEN / "cpu_raw.bin")
+    stacks = [s for *_, s in samples("cpu_raw")]
+    assert page.run("document.getElementById('scope').hidden")
+    page.click_at(*where(page, "Thread.run"))
+    assert page.text("#scope") == "In Thread.run"
+    depth = [f[1] for f in next(s for s in stacks if any(f[1] == "Thread.run" for f in s))].index("Thread.run")
+    wanted = counted(s[depth:] for s in stacks if len(s) > depth and s[depth][1] == "Thread.run"
+                     and [f[:2] for f in s[:depth]] == [f[:2] for f in next(
+                         t for t in stacks if len(t) > depth and t[depth][1] == "Thread.run")[:depth]])
+    assert table(page) == wanted
+    assert page.run("document.querySelector('#side tbody td:nth-child(2)').textContent").startswith("100")
+    page.key("Escape")
+    assert table(page) == counted(stacks)
+    page.key("i")
+    page.click_at(*where(page, "garbage"))
+    assert table(page) == counted(s for s in stacks if s[-1][1] == "garbage")
+
+
+def test_search_names_only(show, tmp_path):
+    w = make_tach.Writer()
+    w.add(w.stack([("/srv/json/main.py", "main", 1)]))
+    w.add(w.stack([("/srv/app.py", "to_json", 1)]))
+    w.write(tmp_path / "7-app.tach")
+    page = show(tmp_path / "7-app.tach")
+    page.key("/")
+    page.type("json")
+    assert page.run("report.matched") == 2
+    page.click("#names-button")
+    assert page.run("report.matched") == 1
+    # a row of the table is one function of one file, also then
+    page.run("report.graph.find(report.graph.table[0].label)")
+    assert page.run("[report.matched, report.graph.namesOnly]") == [1, False]
+
+
+VIEW = """(g => [g.inverted, g.byFunction, g.ownOnly, g.namesOnly, g.groupBy, g.colourBy, g.need, g.avoid,
+    g.sort, [...g.threads], document.getElementById('search').value, g.pathOf(g.zoom).map(l => g.name(l)),
+    g.view.a[g.zoom], g.table.map(r => g.name(r.label)),
+    [...document.querySelectorAll('button[aria-pressed=true]')].map(b => b.id),
+    document.getElementById('threads-button').textContent])(report.graph)"""
+
+
+@pytest.mark.parametrize("inverted", [False, True])
+def test_a_link_carries_the_view(browser, tmp_path, inverted):
+    """Every part of it; it is the address, which another page of the same file reads."""
+    for name in ("7-app", "9-worker"):
+        layered(tmp_path / f"{name}.tach", tids=(1, 2, 3, 4, 5, 6, 7))
+    out = replay(tmp_path / "x.html", *sorted(tmp_path.glob("*.tach")))
+    page = browser.open(out)
+    first = page.run(VIEW)
+    assert page.run("location.hash") == ""
+    choose(page, "group", "process")
+    choose(page, "colour", "package")
+    for key in ["c", "l"] + ["i"] * inverted:
+        page.key(key)
+    page.run("""(report.graph.threads[2] = report.graph.threads[9] = 0,
+        report.graph.sort = { key: 'name', down: false }, report.graph.reweigh())""")
+    page.key("f")
+    page.key("/")
+    page.type("ma.n &#%")
+    page.key("Enter")
+    page.click_at(*where(page, "main:2" if not inverted else "handle:4"))
+    page.until("location.hash.includes('zoom=')")
+    wanted, address = page.run(VIEW), page.run("location.href")
+    assert wanted != first and "11 of 14" not in address
+    again = browser.open(address, wait=False)
+    again.until("window.report && report.ready")
+    assert again.run(VIEW) == wanted
+    # back to what it began with: the address has nothing to say
+    again.run("(location.hash = '#', 0)")
+    again.until("report.graph.zoom === 0 && !report.graph.ownOnly")
+    assert again.run(VIEW) == first
+    for p in (page, again):
+        assert not p.faults, p.faults
+        p.close()
+
+
+@pytest.mark.parametrize("text", [
+    "zoom=zz.zz", "threads=14.", "threads=9.AAA", "threads=x", "need=-1&avoid=999999", "group=nonsense",
+    "colour=__proto__", "search=(((", "sort=constructor", "%%%", "up=2&lines=0", "zoom=" + "a." * 20000,
+    "search=<img src=x onerror=window.hacked=1>", "held=1&python=1", "width=a&counts=1"])
+def test_a_damaged_link_harms_nothing(browser, tmp_path, text):
+    out = replay(tmp_path / "x.html", layered(tmp_path / "7-app.tach"))
+    page = browser.open(f"file://{out}#{text}", wait=False)
+    page.until("window.report && (report.ready || report.error)")
+    assert not page.run("report.error") and page.run("window.hacked") is None
+    assert page.run("report.graph.view.a[0]") in (0, 15)    # "need" may select nothing
+    assert not page.faults, page.faults
+    page.close()
+
+
+def test_a_picture_is_saved(browser, tmp_path):
+    """An SVG file with each frame that is drawn, its name, share and width; names are text in it."""
+    w = make_tach.Writer()
+    for i, name in enumerate(HOSTILE):
+        w.add(w.stack([("main.py", "main", 1), (HOSTILE[-i], name, 3)]))
+    w.write(tmp_path / "7-app.tach")
+    page = browser.open(replay(tmp_path / "x.html", tmp_path / "7-app.tach"))
+    saved = tmp_path / "saved"
+    saved.mkdir()
+    browser.call("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(saved),
+                 browserContextId=page.context)
+    page.key("s")
+    deadline = time.monotonic() + 30
+    while not list(saved.glob("*.svg")) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    file, = saved.glob("*.svg")
+    assert file.name == "app.svg"
+    root = ElementTree.parse(file).getroot()
+    space = "{http://www.w3.org/2000/svg}"
+    frames = [(g.find(space + "title").text, float(g.find(space + "rect").get("x")),
+               float(g.find(space + "rect").get("width"))) for g in root.iter(space + "g")
+              if g.find(space + "title") is not None]
+    drawn = page.run("report.graph.rows.flat().map(b => [report.graph.name(report.graph.view.label[b.node]), b.x, b.w])")
+    assert len(frames) == len(drawn) == len(HOSTILE) + 2
+    for (title, x, width), (name, at, wide) in zip(frames, drawn):
+        assert title.startswith(re.sub("[\ufffe\uffff]", "\ufffd", name)[:100])
+        assert x == pytest.approx(at, abs=0.01) and width == pytest.approx(wide, abs=0.85)
+    assert not list(root.iter(space + "script")) and not list(root.iter(space + "img"))
+    assert page.run("window.hacked") is None and not page.faults
+    assert "100.0%" in frames[0][0]
+    page.close()
+
+
 # ---- a hundred thousand stacks ----
 
 @pytest.fixture(scope="module")
@@ -450,7 +682,7 @@ def diff_page(tmp_path):
     assert not said
     assert os.listdir(tmp_path) == ["diff.html"]
     text = out.read_text()
-    assert not re.search(r"https?://|@import|url\(", text) and "default-src 'none'" in text
+    assert not re.search(LOADS, text) and "default-src 'none'" in text
     return out
 
 

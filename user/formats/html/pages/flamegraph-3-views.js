@@ -59,6 +59,11 @@ class BottomUp {
 		return (this.made[node] ??= this.make(node));
 	}
 
+	/* The nodes of the tree in which the stacks of a node end. */
+	ends(node) {
+		return this.leaf.subarray(this.start[node], this.end[node]);
+	}
+
 	add(node, label) {
 		this.label.push(label);
 		this.parent.push(node);

@@ -32,11 +32,18 @@ Object.assign(Graph.prototype, {
 			{ view } = this,
 			label = view.label[node];
 		const where = label < 0 ? '' : this.where(label);
-		const total = this.diff
-			? `before ${this.weightText(view.a[node], view.a[0])}, after ${this.weightText(view.b[node], view.b[0])}`
-			: `${this.unit.isSamples ? 'samples ' : ''}${this.weightText(view.a[node], view.a[0])}`;
 
-		$('status').value = `${this.name(label)}${where ? ` (${where})` : ''}: ${total}`;
+		$('status').value =
+			`${this.name(label)}${where ? ` (${where})` : ''}: ${this.sharesText(node)}`;
+	},
+
+	sharesText(node) {
+		const { view } = this,
+			a = this.weightText(view.a[node], view.a[0]);
+
+		return this.diff
+			? `before ${a}, after ${this.weightText(view.b[node], view.b[0])}`
+			: `${this.unit.isSamples ? 'samples ' : ''}${a}`;
 	},
 
 	/* The frame that the status line is about. */
@@ -218,12 +225,24 @@ Object.assign(Graph.prototype, {
 		return sign + this.unit.text(Math.abs(delta));
 	},
 
+	/* The functions in the zoomed frame: its share of the stacks, all that they call. */
+	functions() {
+		const { tree, view, zoom } = this;
+
+		if (!zoom) return tree.functions();
+		if (!this.inverted) return tree.functions(zoom);
+		const ends = new Uint8Array(tree.cnt);
+
+		view.ends(zoom).forEach((node) => (ends[node] = 1));
+		return tree.functions(0, ends);
+	},
+
 	tableRows() {
-		const f = this.tree.functions(),
+		const f = this.functions(),
 			rows = [];
 
 		for (let l = 0; l < this.tree.labelCnt; l++) {
-			if (!f.a[l] && !f.b[l]) continue;
+			if ((!f.a[l] && !f.b[l]) || this.tree.kind(l) === 'group') continue;
 			rows.push({
 				label: l,
 				selfA: f.selfA[l],
@@ -260,6 +279,8 @@ Object.assign(Graph.prototype, {
 		const shown = this.matches ? rows.filter((r) => this.matches[r.label]) : rows;
 
 		this.table = shown;
+		$('scope').hidden = !this.zoom;
+		$('scope').textContent = `In ${this.name(this.view.label[this.zoom])}`;
 		this.showHead();
 		$('side')
 			.querySelector('tbody')
@@ -309,6 +330,7 @@ Object.assign(Graph.prototype, {
 												: true,
 									};
 									this.showTable();
+									this.changed?.();
 								},
 							},
 							title +
@@ -325,7 +347,7 @@ Object.assign(Graph.prototype, {
 
 	tableRow(r) {
 		const where = this.where(r.label),
-			all = this.tree.a[0];
+			all = this.view.a[this.zoom];
 		const swatch = el('span', { className: 'swatch' });
 		const number = (n) =>
 			this.diff
@@ -370,10 +392,12 @@ Object.assign(Graph.prototype, {
 
 	/* Search for exactly this function; a second time: no more. */
 	find(label) {
+		this.namesOnly = false;
 		const exact = `^${this.searchText(label).replace(/[.*+?^${}()|[\]\\/]/g, '\\$&')}$`;
 
 		$('search').value = $('search').value === exact ? '' : exact;
 		this.search($('search').value);
+		showControls(this);
 		for (const tr of $('side').querySelectorAll('tbody tr'))
 			tr.removeAttribute('aria-current');
 		if (this.matches) {

@@ -5,12 +5,16 @@ const ROW = 20; /* CSS pixels */
 const MIN_WIDTH = 0.5; /* narrower frames are drawn together */
 const TEXT_MIN = 26;
 const TABLE_ROWS = 500;
+const TREES = 6; /* kept, because a change of detail is often taken back */
 const PROCESS_ROWS = 200; /* in the list of threads */
 const THREAD_ROWS = 20; /* of each process, until the user asks for more */
 const THREAD_ROWS_MORE = 1000;
 const MAIN_THREAD = 32;
 const HELD = 128; /* of memory: bytes that are still held */
 const REST = -2; /* a box that stands for several narrow frames */
+
+const FONTS =
+	'system-ui, -apple-system, "Segoe UI", "Helvetica Neue", "DejaVu Sans", sans-serif';
 
 const STATUSES = [
 	[1, 'GIL'],
@@ -25,9 +29,10 @@ class Graph {
 	constructor(model) {
 		this.model = model;
 		this.unit = unitOf(model.meta);
-		this.trees = [null, null, null, null];
+		this.trees = new Map(); /* by detail */
 		this.byFunction = true;
-		this.pythonOnly = false;
+		this.pythonOnly = this.ownOnly = this.namesOnly = false;
+		this.groupBy = '';
 		this.inverted = false;
 		this.threads = new Uint8Array(model.threadCnt).fill(1);
 		this.held = model.meta.processes.some((p) => p.held_apart);
@@ -45,17 +50,19 @@ class Graph {
 		this.ctx = this.canvas.getContext('2d');
 		this.hover = this.selected = null;
 		this.from = -1; /* narrow frames: see zoomTo() */
+		this.changed = null; /* called when a link would have to change */
 	}
 
 	/* After a change of detail or selection. Where the view was zoomed to is found again. */
 	reweigh() {
-		const which = (this.byFunction ? 0 : 1) + (this.pythonOnly ? 2 : 0);
+		const { byFunction, pythonOnly, ownOnly, groupBy, trees } = this,
+			which = `${byFunction} ${pythonOnly} ${ownOnly} ${groupBy}`;
 
-		this.tree = this.trees[which] ??= new Tree(
-			this.model,
-			this.byFunction,
-			this.pythonOnly,
-		);
+		this.tree =
+			trees.get(which) ||
+			new Tree(this.model, { byFunction, pythonOnly, ownOnly, groupBy });
+		if (trees.size >= TREES) trees.clear();
+		trees.set(which, this.tree);
 		this.tree.weigh(
 			(thread, status) =>
 				this.threads[thread] &&
@@ -122,7 +129,7 @@ class Graph {
 	name(label) {
 		if (label < 0) return this.inverted ? 'all, by innermost function' : 'all';
 		const t = this.tree,
-			name = this.model.str(t.labelFunc[label]) || '(no name)';
+			name = t.func(label) || '(no name)';
 
 		return this.byFunction || !t.labelLine[label]
 			? name
@@ -130,7 +137,7 @@ class Graph {
 	}
 
 	fileName(label) {
-		return label < 0 ? '' : this.model.str(this.tree.labelFile[label]);
+		return label < 0 ? '' : this.tree.file(label);
 	}
 
 	where(label) {
@@ -142,18 +149,19 @@ class Graph {
 
 	/* site-packages/NAME, the standard library, or the directory. */
 	packageOf(file) {
-		const third = /(?:site|dist)-packages\/([^/]+)/.exec(file);
+		const owner = ownerOf(file);
 
-		if (third) return third[1];
-		if (/\/lib\/python3[^/]*\/|^<frozen /.test(file)) return 'standard library';
-		return file.replace(/\/[^/]*$/, '');
+		if (owner === 'standard') return 'standard library';
+		return owner === 'package'
+			? /(?:site|dist)-packages\/([^/]*)/.exec(file)[1]
+			: file.replace(/\/[^/]*$/, '');
 	}
 
 	colourKey(label) {
 		const file = this.fileName(label);
 
 		if (this.colourBy === 'function')
-			return `${file}\n${this.model.str(this.tree.labelFunc[label])}`;
+			return `${file}\n${this.tree.func(label)}`;
 		return this.colourBy === 'package' ? this.packageOf(file) : file;
 	}
 
@@ -162,9 +170,9 @@ class Graph {
 
 		if (c) return c;
 		const dark = theme.dark,
-			kind = label < 0 ? 'synthetic' : this.tree.labelKind[label];
+			kind = label < 0 ? 'group' : this.tree.kind(label);
 
-		if (this.colourBy === 'kind' && kind !== 'synthetic') {
+		if (this.colourBy === 'kind' && !/synthetic|group/.test(kind)) {
 			c = this.kindColour(kind, this.name(label));
 		} else if (label < 0 || this.fileName(label) === '~') {
 			c = dark ? oklch(0.4, 0.012, 260) : oklch(0.88, 0.01, 260);
@@ -352,8 +360,7 @@ class Graph {
 		ctx.setTransform(ratio, 0, 0, ratio, 0, 0);
 		ctx.fillStyle = this.css.panel;
 		ctx.fillRect(0, 0, w, h);
-		ctx.font =
-			'12px system-ui, -apple-system, "Segoe UI", "Helvetica Neue", "DejaVu Sans", sans-serif';
+		ctx.font = `12px ${FONTS}`;
 		ctx.textBaseline = 'middle';
 		const top = scroller.scrollTop,
 			first = Math.max(0, Math.floor(top / ROW));
@@ -401,6 +408,14 @@ class Graph {
 	}
 
 	paintName(text, x, y, w, colour) {
+		const { ctx } = this;
+
+		ctx.fillStyle = colour;
+		ctx.fillText(this.cutName(text, w), x + 4, y + ROW / 2 + 0.5);
+	}
+
+	/* As much of a name as a box of this width has room for. */
+	cutName(text, w) {
 		const { ctx } = this,
 			room = w - 9;
 		let width = this.textWidths.get(text);
@@ -416,11 +431,9 @@ class Graph {
 
 			while (keep > 0 && ctx.measureText(text.slice(0, keep) + '…').width > room)
 				keep--;
-			if (keep < 1) return;
-			text = text.slice(0, keep) + '…';
+			return keep < 1 ? '' : text.slice(0, keep) + '…';
 		}
-		ctx.fillStyle = colour;
-		ctx.fillText(text, x + 4, y + ROW / 2 + 0.5);
+		return text;
 	}
 
 	outline(node, top, thickness) {
@@ -505,7 +518,11 @@ class Graph {
 		if (pattern) {
 			this.matches = new Uint8Array(this.tree.labelCnt);
 			for (let l = 0; l < this.tree.labelCnt; l++)
-				this.matches[l] = pattern.test(this.searchText(l)) ? 1 : 0;
+				this.matches[l] = pattern.test(
+					this.namesOnly ? this.tree.func(l) : this.searchText(l),
+				)
+					? 1
+					: 0;
 			const sum = this.tree.matched(this.matches);
 
 			$('matched').value = this.diff
@@ -514,12 +531,13 @@ class Graph {
 			report.matched = sum.a + sum.b;
 		}
 		this.paint();
+		this.changed?.();
 	}
 
 	/* "function (file:line)" */
 	searchText(label) {
 		const where = this.where(label),
-			name = this.model.str(this.tree.labelFunc[label]);
+			name = this.tree.func(label);
 
 		return where ? `${name} (${where})` : name;
 	}
@@ -536,8 +554,10 @@ class Graph {
 		this.layout();
 		$('scroller').scrollTop = Math.min($('scroller').scrollTop, this.zoomDepth() * ROW);
 		this.paint();
+		this.showTable();
 		this.showCrumbs();
 		this.showStatus();
+		this.changed?.();
 	}
 
 	move(key) {

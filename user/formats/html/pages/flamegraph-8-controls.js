@@ -24,11 +24,9 @@ function selectionControls(graph) {
 
 /* any → with → without → any */
 function statusButton(graph, bit, name) {
-	const state = el('span', { className: 'hidden' }, ': with or without');
 	const button = el(
 		'button',
 		{
-			'data-state': 'any',
 			'data-bit': bit,
 			title: `Samples with or without: ${name}`,
 			onclick: () => {
@@ -36,20 +34,28 @@ function statusButton(graph, bit, name) {
 					button.dataset.state
 				];
 
-				button.dataset.state = next;
-				state.className = next === 'any' ? 'hidden' : 'state';
-				state.textContent =
-					next === 'any' ? ': with or without' : `: ${next}`;
 				graph.need = (graph.need & ~bit) | (next === 'with' ? bit : 0);
 				graph.avoid = (graph.avoid & ~bit) | (next === 'without' ? bit : 0);
+				showStatusButton(graph, button);
 				graph.reweigh();
 			},
 		},
 		name,
-		state,
+		el('span', null),
 	);
 
+	showStatusButton(graph, button);
 	return button;
+}
+
+function showStatusButton(graph, button) {
+	const bit = +button.dataset.bit,
+		state = graph.need & bit ? 'with' : graph.avoid & bit ? 'without' : 'any',
+		text = button.lastElementChild;
+
+	button.dataset.state = state;
+	text.className = state === 'any' ? 'hidden' : 'state';
+	text.textContent = state === 'any' ? ': with or without' : `: ${state}`;
 }
 
 /* By thread: has it a sample as the main thread of its interpreter? */
@@ -85,7 +91,7 @@ function threadList(graph, weights) {
 		return (name ? `${printable(name)} (tid ${tid})` : `thread ${tid}`) + interp;
 	};
 
-	function refresh() {
+	function showBoxes() {
 		boxes.forEach(([box, threads]) => {
 			const on = threads.filter((t) => graph.threads[t]).length;
 
@@ -98,6 +104,10 @@ function threadList(graph, weights) {
 			on === model.threadCnt
 				? 'Threads'
 				: `Threads: ${count(on)} of ${count(model.threadCnt)}`;
+	}
+
+	function refresh() {
+		showBoxes();
 		graph.reweigh();
 	}
 
@@ -205,6 +215,7 @@ function threadList(graph, weights) {
 	});
 	build();
 	boxes.forEach(([box]) => (box.checked = true));
+	graph.showThreads = showBoxes;
 }
 
 function openThreads(open) {
@@ -221,83 +232,103 @@ function openThreads(open) {
 	}
 }
 
-function press(on, off) {
-	$(on).setAttribute('aria-pressed', 'true');
-	$(off).setAttribute('aria-pressed', 'false');
+/* The buttons show the state that the graph has. */
+function showControls(graph) {
+	const pressed = {
+		'top-down': !graph.inverted,
+		'bottom-up': graph.inverted,
+		functions: graph.byFunction,
+		lines: !graph.byFunction,
+		'names-button': graph.namesOnly,
+		'own-button': graph.ownOnly,
+		'python-button': graph.pythonOnly,
+		held: graph.need & HELD,
+		touched: !(graph.need & HELD),
+		'table-button': !$('side').hidden,
+	};
+
+	for (const [id, on] of Object.entries(pressed))
+		$(id).setAttribute('aria-pressed', on ? 'true' : 'false');
+	for (const button of $('statuses').children) showStatusButton(graph, button);
+	$('group').value = graph.groupBy;
+	$('colour').value = graph.colourBy;
+	$('width-of').value = graph.widthOf;
+	$('scale').value = graph.shares ? 'shares' : 'counts';
+	graph.showThreads();
 }
 
 function viewControls(graph) {
-	const invert = (inverted) => {
-		graph.inverted = inverted;
-		press(inverted ? 'bottom-up' : 'top-down', inverted ? 'top-down' : 'bottom-up');
-		$('scroller').scrollTop = 0;
-		graph.review();
-	};
-	const detail = (byFunction) => {
-		graph.byFunction = byFunction;
-		press(byFunction ? 'functions' : 'lines', byFunction ? 'lines' : 'functions');
+	/* Change the graph's state, then show it: reweigh, or only review. */
+	const set = (state, show = 'reweigh') => {
+		Object.assign(graph, state);
 		graph.colours.clear();
-		graph.reweigh();
+		showControls(graph);
+		graph[show]();
 	};
-	const pythonOnly = () => {
-		if ($('python-button').hidden) return;
-		graph.pythonOnly = !graph.pythonOnly;
-		$('python-button').setAttribute('aria-pressed', graph.pythonOnly);
-		graph.reweigh();
+	const invert = (inverted) => {
+		$('scroller').scrollTop = 0;
+		set({ inverted }, 'review');
 	};
+	const detail = (byFunction) => set({ byFunction });
+	const pythonOnly = () => $('python-button').hidden || set({ pythonOnly: !graph.pythonOnly });
+	const ownOnly = () => $('own-button').hidden || set({ ownOnly: !graph.ownOnly });
 	const memory = (held) => {
 		if (!graph.held) return;
-		graph.need = held ? graph.need | HELD : graph.need & ~HELD;
-		press(held ? 'held' : 'touched', held ? 'touched' : 'held');
-		graph.reweigh();
+		set({ need: held ? graph.need | HELD : graph.need & ~HELD });
 		showMeta(graph);
 	};
 	const table = () => {
 		$('side').hidden = !$('side').hidden;
-		$('table-button').setAttribute('aria-pressed', !$('side').hidden);
+		showControls(graph);
 		graph.showTable();
 		graph.layout();
 	};
-
-	$('top-down').addEventListener('click', () => invert(false));
-	$('bottom-up').addEventListener('click', () => invert(true));
-	$('functions').addEventListener('click', () => detail(true));
-	$('lines').addEventListener('click', () => detail(false));
-	$('python-button').addEventListener('click', pythonOnly);
-	$('held').addEventListener('click', () => memory(true));
-	$('touched').addEventListener('click', () => memory(false));
-	$('table-button').addEventListener('click', table);
-	$('threads-button').addEventListener('click', () => openThreads($('threads').hidden));
-	$('colour').addEventListener('change', (e) => {
-		graph.colourBy = e.target.value;
-		graph.colours.clear();
-		graph.paint();
+	const search = () => {
+		graph.search($('search').value);
 		graph.showTable();
-		showLegend(graph);
-	});
-	$('width-of').addEventListener('change', (e) => {
-		graph.widthOf = e.target.value;
-		graph.rewiden();
-	});
-	$('scale').addEventListener('change', (e) => {
-		graph.shares = e.target.value === 'shares';
-		graph.rewiden();
-	});
+	};
+	const namesOnly = () => {
+		graph.namesOnly = !graph.namesOnly;
+		showControls(graph);
+		search();
+	};
+	const clicks = {
+		'top-down': () => invert(false),
+		'bottom-up': () => invert(true),
+		functions: () => detail(true),
+		lines: () => detail(false),
+		'names-button': namesOnly,
+		'own-button': ownOnly,
+		'python-button': pythonOnly,
+		held: () => memory(true),
+		touched: () => memory(false),
+		'table-button': table,
+		'threads-button': () => openThreads($('threads').hidden),
+		'save-button': () => graph.saveSvg(),
+	};
+	const changes = {
+		colour: (colourBy) => {
+			set({ colourBy }, 'review');
+			showLegend(graph);
+		},
+		group: (groupBy) => set({ groupBy }),
+		'width-of': (widthOf) => set({ widthOf }, 'rewiden'),
+		scale: (scale) => set({ shares: scale === 'shares' }, 'rewiden'),
+	};
 	let waiting = 0;
 
+	for (const [id, f] of Object.entries(clicks)) $(id).addEventListener('click', () => f());
+	for (const [id, f] of Object.entries(changes))
+		$(id).addEventListener('change', (e) => f(e.target.value));
 	$('search').addEventListener('input', () => {
 		clearTimeout(waiting);
-		waiting = setTimeout(
-			() => {
-				graph.search($('search').value);
-				graph.showTable();
-			},
-			graph.tree.cnt > 50000 ? 150 : 0,
-		);
+		waiting = setTimeout(search, graph.tree.cnt > 50000 ? 150 : 0);
 	});
 	return {
 		invert: () => invert(!graph.inverted),
 		detail: () => detail(!graph.byFunction),
+		namesOnly,
+		ownOnly,
 		pythonOnly,
 		memory: () => memory(!(graph.need & HELD)),
 		table,
@@ -377,9 +408,12 @@ function keyboard(graph, view, help) {
 		},
 		i: view.invert,
 		l: view.detail,
+		f: view.namesOnly,
+		c: view.ownOnly,
 		p: view.pythonOnly,
 		m: view.memory,
 		t: view.table,
+		s: () => graph.saveSvg(),
 		y: () => graph.copyStack(),
 		d: () => theme.toggle(),
 		'?': help,
@@ -417,12 +451,12 @@ function canvasKey(graph, e) {
 
 /* Samples whose stack was cut: a frame <truncated> of no file. */
 function truncatedWeight(graph) {
-	const { tree, model } = graph,
+	const { tree } = graph,
 		matches = new Uint8Array(tree.labelCnt);
 
 	for (let l = 0; l < tree.labelCnt; l++)
 		matches[l] =
-			model.str(tree.labelFunc[l]) === '<truncated>' && graph.fileName(l) === '~'
+			tree.func(l) === '<truncated>' && graph.fileName(l) === '~'
 				? 1
 				: 0;
 	const sum = tree.matched(matches);
@@ -438,17 +472,20 @@ function sideNames(model) {
 	return ends[0] && ends[1] && ends[0] !== ends[1] ? ends : paths;
 }
 
+function titleOf(model) {
+	const { title, processes } = model.meta;
+
+	if (model.sides) return sideNames(model).join(' → ');
+	return title || (processes.length === 1 && processes[0].comm) || 'Flame graph';
+}
+
 function showMeta(graph) {
 	const { model, tree, unit } = graph,
 		truncated = truncatedWeight(graph);
 	const total = graph.diff
 		? `${unit.text(tree.a[0])} → ${unit.text(tree.b[0])}`
 		: unit.text(tree.a[0]);
-	const title = graph.diff
-		? sideNames(model).join(' → ')
-		: model.meta.title ||
-			(model.meta.processes.length === 1 && model.meta.processes[0].comm) ||
-			'Flame graph';
+	const title = titleOf(model);
 
 	$('title').textContent = printable(title);
 	document.title = `${printable(title)} – tachbpf`;
@@ -459,16 +496,21 @@ function showMeta(graph) {
 	$('diff-controls').hidden = !graph.diff;
 	$('colour-control').hidden = graph.diff;
 	$('held-controls').hidden = !graph.held;
-	$('scale').value = graph.shares ? 'shares' : 'counts';
 }
 
-/* What there is besides Python: then frames have the colour of their kind. */
-function kindControls(graph) {
-	const kinds = new Set(graph.tree.labelKind);
+/* What there is to leave out or to group by. With machine code, frames have the colour of their kind. */
+function contentControls(graph) {
+	const kinds = new Set(graph.tree.labelKind),
+		owners = new Set(graph.tree.labelOwner),
+		native = kinds.has('native') || kinds.has('kernel');
 
-	if (!kinds.has('native') && !kinds.has('kernel')) return;
-	$('python-button').hidden = false;
-	graph.colourBy = $('colour').value = 'kind';
+	$('own-button').hidden = !owners.has('own') || !(native || owners.has('package') || owners.has('standard'));
+	for (const option of $('group').options)
+		option.hidden =
+			option.value !== '' && processGroups(graph.model, option.value).names.length < 2;
+	$('group-control').hidden = [...$('group').options].every((o) => o.hidden || !o.value);
+	$('python-button').hidden = !native;
+	if (native) graph.colourBy = 'kind';
 	graph.colours.clear();
 }
 
@@ -503,13 +545,14 @@ start((reader) => {
 
 	if (innerWidth <= 800) {
 		$('side').hidden = true;
-		$('table-button').setAttribute('aria-pressed', 'false');
 	}
 	selectionControls(graph);
 	const view = viewControls(graph);
 
 	graph.reweigh();
-	kindControls(graph);
+	contentControls(graph);
+	showControls(graph);
+	startLink(graph);
 	showMeta(graph);
 	showLegend(graph);
 	mouse(graph);
