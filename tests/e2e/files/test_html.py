@@ -424,7 +424,7 @@ def layered(path, tids=(1,), times=1):
     w = make_tach.Writer()
     for tid in tids:
         for stack, cnt in LAYERS:
-            at = w.stack(stack)
+            at = w.stack(stack[::-1])
             for _ in range(cnt * times):
                 w.add(at, tid=tid)
     w.write(path)
@@ -520,7 +520,8 @@ def test_the_table_follows_the_zoom(show):
                      and [f[:2] for f in s[:depth]] == [f[:2] for f in next(
                          t for t in stacks if len(t) > depth and t[depth][1] == "Thread.run")[:depth]])
     assert table(page) == wanted
-    assert page.run("document.querySelector('#side tbody td:nth-child(2)').textContent").startswith("100")
+    shares = "[...document.querySelectorAll('#side tbody td:nth-child(2)')].map(d => d.firstChild.data)"
+    assert "100.0%" in page.run(shares)
     page.key("Escape")
     assert table(page) == counted(stacks)
     page.key("i")
@@ -604,7 +605,7 @@ def test_a_picture_is_saved(browser, tmp_path):
     """An SVG file with each frame that is drawn, its name, share and width; names are text in it."""
     w = make_tach.Writer()
     for i, name in enumerate(HOSTILE):
-        w.add(w.stack([("main.py", "main", 1), (HOSTILE[-i], name, 3)]))
+        w.add(w.stack([(HOSTILE[-i], name, 3), ("main.py", "main", 1)]))
     w.write(tmp_path / "7-app.tach")
     page = browser.open(replay(tmp_path / "x.html", tmp_path / "7-app.tach"))
     saved = tmp_path / "saved"
@@ -616,7 +617,7 @@ def test_a_picture_is_saved(browser, tmp_path):
     while not list(saved.glob("*.svg")) and time.monotonic() < deadline:
         time.sleep(0.05)
     file, = saved.glob("*.svg")
-    assert file.name == "app.svg"
+    assert file.name == "7-app.svg"
     root = ElementTree.parse(file).getroot()
     space = "{http://www.w3.org/2000/svg}"
     frames = [(g.find(space + "title").text, float(g.find(space + "rect").get("x")),

@@ -57,7 +57,8 @@ Object.assign(Graph.prototype, {
 
 	saveSvg() {
 		const url = URL.createObjectURL(new Blob([this.svg()], { type: 'image/svg+xml' })),
-			name = $('title').textContent.replace(/[^\w.-]+/g, '-').slice(0, 100);
+			title = $('title').textContent.replace(/\.(tach|bin)$/, ''),
+			name = title.replace(/[^\w.-]+/g, '-').slice(0, 100);
 
 		el('a', { href: url, download: `${name || 'flamegraph'}.svg` }).click();
 		setTimeout(() => URL.revokeObjectURL(url), 60000);
