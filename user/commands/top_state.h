@@ -65,7 +65,8 @@ struct top_ui {
 	size_t *shown;			/* the rows that the filter leaves, in order; shown_cnt of them */
 	size_t shown_cnt;
 	size_t cursor, first;		/* in shown: the chosen row, and the first one on the screen */
-	bool follows;			/* the cursor stays on the row with this id */
+	bool follows;			/* the cursor stays on the row with the id `chosen`; in the
+					 * first place it stays there, whichever row that is */
 	uint64_t chosen;
 	size_t height;			/* rows that fit on the screen */
 	uint32_t file, func;		/* of VIEW_CALLERS */

@@ -89,6 +89,30 @@ def test_processes_and_into_one(interpreter):
         assert terminal.ended() == 0
 
 
+def test_enter_goes_into_the_first_row_until_another_one_is_chosen(interpreter):
+    """Rows change places: a cursor that nobody has moved is on the first one, a moved one stays on its process."""
+    with Busy(interpreter) as one, Busy(interpreter) as two, Terminal() as terminal:
+        first = lambda pid: lambda s: s.count("<string>") and s.splitlines()[3].split()[:1] == [str(pid)]
+        os.kill(one, signal.SIGSTOP)
+        top(terminal, one, two)
+        terminal.until(first(two))
+        os.kill(two, signal.SIGSTOP)
+        os.kill(one, signal.SIGCONT)
+        terminal.until(first(one))
+        terminal.keys("Enter")
+        terminal.until(lambda s: f" {one} (" in s.splitlines()[0])
+        terminal.keys("Escape")
+        terminal.until(first(one))
+        terminal.keys("Down")
+        os.kill(one, signal.SIGSTOP)
+        os.kill(two, signal.SIGCONT)
+        terminal.until(first(two))
+        terminal.keys("Enter")
+        terminal.until(lambda s: f" {two} (" in s.splitlines()[0])
+        terminal.keys("q")
+        assert terminal.ended() == 0
+
+
 def test_views_of_a_process(interpreter):
     with Busy(interpreter) as pid, Terminal() as terminal:
         top(terminal, pid)

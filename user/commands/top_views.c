@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* top_views.c - the rows of the views of one process. See top_views.h. */
+#include "commands/top_views.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "base/util.h"
+#include "commands/top_session.h"
+#include "commands/top_state.h"
+#include "commands/top_text.h"
+#include "cpython/image.h"
+#include "live/live_counts.h"
+#include "live/live_recent.h"
+#include "live/live_rows.h"
+#include "model/thread_names.h"
+#include "resolve/process.h"
+
+#define TREE_MIN 200		/* calls below a 200th of the time are not in the tree */
+#define TREE_INDENT 40		/* deeper calls are not indented further */
+
+/* What a view of one process is made from. */
+struct seen {
+	struct live_weights w;
+	uint64_t *recent;	/* to be freed */
+	uint64_t *all;		/* to be freed */
+	uint64_t span_ns;	/* of which time it is */
+	const struct process *process;
+};
+
+static const struct live_process *find_process(const struct live_process *list, size_t cnt,
+					       pid_t tgid)
+{
+	size_t i;
+
+	for (i = 0; i < cnt; i++)
+		if (process_tgid(list[i].process) == tgid)
+			return &list[i];
+	return NULL;
+}
+
+static void title_of_process(struct top_ui *ui, const struct live_process *p, uint64_t span_ns)
+{
+	const struct live_sums *s = ui->choice->since_start ? &p->all : &p->recent;
+	char label[CONTAINER_LABEL_BYTES], what[96], *where, *comm;
+
+	top_where(p->process, label);
+	where = text_escape(label, strlen(label));
+	comm = text_escape(process_comm(p->process), strlen(process_comm(p->process)));
+	top_say_what(ui, span_ns, what, sizeof(what));
+	snprintf(ui->rows.title, sizeof(ui->rows.title),
+		 "%s %d (%.40s, %s)  %.1f %% CPU  GIL %.1f %%  GC %.1f %%  %" PRIu64 " lost  %s",
+		 comm ? comm : "?", process_tgid(p->process), where ? where : "?",
+		 process_image(p->process)->version, top_percent(s->cpu_ns, top_span(ui, now_ns())),
+		 top_percent(s->gil_ns, top_span(ui, now_ns())), top_percent(s->gc_ns, s->cpu_ns), p->lost,
+		 what);
+	free(where);
+	free(comm);
+}
+
+/* The stacks of the chosen process and what they weigh. Returns false if it has none, or no memory. */
+static bool see(struct top_ui *ui, const struct live_process *p, struct seen *out)
+{
+	uint64_t now = now_ns(), beyond;
+	const struct stack_tree *stacks = live_stacks(ui->session->live, ui->choice->entered,
+						      &beyond);
+	struct stack_tree_view v;
+	uint32_t i;
+
+	if (!stacks)
+		return false;
+	v = stack_tree_view(stacks);
+	*out = (struct seen){ .w.v = v, .process = p->process };
+	if (ui->choice->since_start) {
+		out->all = calloc(v.share_cnt + 1, sizeof(*out->all));
+		for (i = 0; out->all && i < v.share_cnt; i++)
+			out->all[i] = v.shares[i].weight;
+		out->w.weights = out->all;
+		out->span_ns = now - ui->session->start_ns;
+	} else {
+		if (!ui->recent->begun_ns)
+			live_recent_second(ui->recent, &v, now);
+		out->recent = live_recent_weights(ui->recent, &v);
+		out->w.weights = out->recent;
+		out->span_ns = live_recent_span(ui->recent, now);
+	}
+	return out->w.weights;
+}
+
+static void unsee(struct seen *s)
+{
+	free(s->recent);
+	free(s->all);
+}
+
+static uint64_t function_id(const struct live_row *row)
+{
+	return (uint64_t)row->file << 32 | row->func;
+}
+
+static char *row_of_functions(const struct seen *s, const struct live_rows *l,
+			      const struct live_row *row)
+{
+	char *function = top_function(s->w.v.tables, row->file, row->func, row->line);
+	char *text = top_text("%6.1f  %6.1f  %s", top_percent(row->self, l->total),
+			     top_percent(row->total, l->total), function ? function : "?");
+
+	free(function);
+	return text;
+}
+
+static char *row_of_threads(const struct seen *s, const struct live_rows *l,
+			    const struct live_row *row)
+{
+	char label[THREAD_LABEL_BYTES];
+
+	thread_label(process_thread_names(s->process), row->thread_id, "thread ", label);
+	return top_text("%6.1f  %6.1f  %6.1f  %6.1f  %s", top_percent(row->cpu, s->span_ns),
+		       top_percent(row->holds, s->span_ns), top_percent(row->wants, s->span_ns),
+		       top_percent(row->total - row->cpu, s->span_ns), label);
+}
+
+static char *row_of_callers(const struct seen *s, const struct live_rows *l,
+			    const struct live_row *row)
+{
+	static const char *const kinds[] = { "called by", "", "calls" };
+	char *function = top_function(s->w.v.tables, row->file, row->func, LINE_NONE);
+	char *text = top_text("%6.1f  %-9s  %s", top_percent(row->total, l->total), kinds[row->depth],
+			     function ? function : "?");
+
+	free(function);
+	return text;
+}
+
+static char *row_of_tree(const struct seen *s, const struct live_rows *l,
+			 const struct live_row *row)
+{
+	int indent = row->depth < TREE_INDENT ? (int)row->depth : TREE_INDENT;
+	char *function = top_function(s->w.v.tables, row->file, row->func, row->line);
+	char *text = top_text("%6.1f  %6.1f  %*s%s", top_percent(row->total, l->total),
+			     top_percent(row->self, l->total), indent, "", function ? function : "?");
+
+	free(function);
+	return text;
+}
+
+static char *row_of_gil(const struct seen *s, const struct live_rows *l, const struct live_row *row)
+{
+	char *function = top_function(s->w.v.tables, row->file, row->func, LINE_NONE);
+	char *text = top_text("%6.1f  %6.1f  %s", top_percent(row->wants, s->span_ns),
+			     top_percent(row->holds, s->span_ns), function ? function : "?");
+
+	free(function);
+	return text;
+}
+
+static const struct {
+	char *(*text)(const struct seen *s, const struct live_rows *l, const struct live_row *row);
+	const char *columns;
+} views[VIEW_CNT] = {
+	[VIEW_FUNCTIONS] = { row_of_functions, "self %  total %  function" },
+	[VIEW_THREADS] = { row_of_threads, " cpu %   gil %  wants   off %  thread" },
+	[VIEW_CALLERS] = { row_of_callers, "     %             function" },
+	[VIEW_TREE] = { row_of_tree, "total %  self %  call" },
+	[VIEW_GIL] = { row_of_gil, "waits %  holds %  function" },
+};
+
+static int list_rows(const struct top_ui *ui, const struct seen *s, struct live_rows *out)
+{
+	switch (ui->choice->view) {
+	case VIEW_THREADS:
+		return live_rows_threads(&s->w, out);
+	case VIEW_CALLERS:
+		return live_rows_callers(&s->w, ui->file, ui->func, out);
+	case VIEW_TREE: {
+		uint64_t total = 0;
+		uint32_t i;
+
+		for (i = 0; i < s->w.v.share_cnt; i++)
+			total += s->w.weights[i];
+		return live_rows_tree(&s->w, total / TREE_MIN, out);
+	}
+	default:
+		return live_rows_functions(&s->w, ui->choice->lines &&
+						  ui->choice->view == VIEW_FUNCTIONS, out);
+	}
+}
+
+static void fill_values(enum top_view view, const struct live_row *row, double values[TOP_VALUES])
+{
+	switch (view) {
+	case VIEW_THREADS:
+		values[0] = row->cpu;
+		values[1] = row->holds;
+		values[2] = row->wants;
+		values[3] = row->total - row->cpu;
+		break;
+	case VIEW_GIL:
+		values[0] = row->wants;
+		values[1] = row->holds;
+		break;
+	default:
+		values[0] = row->self;
+		values[1] = row->total;
+	}
+}
+
+static int take_rows(struct top_ui *ui, const struct seen *s, const struct live_rows *l)
+{
+	enum top_view view = ui->choice->view;
+	struct top_rows *r = &ui->rows;
+	size_t i;
+
+	r->rows = calloc(l->cnt + 1, sizeof(*r->rows));
+	for (i = 0; r->rows && i < l->cnt; i++) {
+		const struct live_row *row = &l->rows[i];
+		struct top_row *to = &r->rows[r->cnt];
+
+		if (view == VIEW_GIL && !row->wants && !row->holds)
+			continue;
+		to->text = views[view].text(s, l, row);
+		to->id = view == VIEW_THREADS ? row->thread_id :
+			 view == VIEW_TREE || ui->choice->lines ? i : function_id(row);
+		if (view == VIEW_CALLERS)
+			to->id = function_id(row) << 2 | row->depth;
+		to->function = view == VIEW_THREADS ? 0 : function_id(row);
+		fill_values(view, row, to->values);
+		r->cnt++;
+	}
+	return r->rows ? 0 : -ENOMEM;
+}
+
+int top_views_make(struct top_ui *ui)
+{
+	struct live_rows l = { .rows = NULL };
+	struct seen s = { .recent = NULL };
+	const struct live_process *p;
+	struct live_process *list;
+	size_t cnt;
+	int err = 0;
+
+	list = live_list(ui->session->live, &cnt);
+	if (!list)
+		return -ENOMEM;
+	p = find_process(list, cnt, ui->choice->entered);
+	snprintf(ui->rows.columns, sizeof(ui->rows.columns), "%s", views[ui->choice->view].columns);
+	if (!p) {
+		snprintf(ui->rows.title, sizeof(ui->rows.title), "process %d has ended, or has had no sample yet",
+			 ui->choice->entered);
+	} else if (see(ui, p, &s)) {
+		err = list_rows(ui, &s, &l);
+		if (!err)
+			err = take_rows(ui, &s, &l);
+	}
+	if (p)
+		title_of_process(ui, p, s.span_ns);
+	live_rows_free(&l);
+	unsee(&s);
+	free(list);
+	return err;
+}
