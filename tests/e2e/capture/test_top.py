@@ -7,44 +7,13 @@ import time
 
 import pytest
 
+from busy_program import Busy
 from command import raw_terminal, refused
 from paths import binary
 from processes import TIMEOUT, kill
 from recording import succeeded, tachbpf
 
 pytestmark = pytest.mark.interpreters("two")
-
-# Two functions, one of which has three quarters of the time of its caller; a deep recursion counts once.
-PROGRAM = """
-import sys, time
-def fact(n):
-    return n * fact(n - 1) if n else 1
-def rest():
-    for _ in range(50): fact(30)
-def hot():
-    n = 0
-    while n < 400000: n += 1
-def work():
-    hot()
-    rest()
-print("ready", flush=True)
-while True: work()
-"""
-
-
-class Busy:
-    """The program under an interpreter, as a context manager."""
-
-    def __init__(self, interpreter, program=PROGRAM):
-        self.process = subprocess.Popen(interpreter.command("-c", program), stdout=subprocess.PIPE, text=True,
-                                        start_new_session=True)
-
-    def __enter__(self):
-        assert self.process.stdout.readline() == "ready\n"
-        return self.process.pid
-
-    def __exit__(self, *_):
-        kill(self.process)
 
 
 def windows(*argv):

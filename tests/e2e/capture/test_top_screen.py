@@ -8,45 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from busy_program import Busy
 from paths import binary
-from processes import kill
 from tmux import Terminal
 
 pytestmark = pytest.mark.interpreters("one")
-
-# work() calls hot() and, for less time, rest(), which recurses; a second thread waits for the GIL.
-PROGRAM = """
-import sys, threading
-def fact(n):
-    return n * fact(n - 1) if n else 1
-def rest():
-    for _ in range(50): fact(30)
-def hot():
-    n = 0
-    while n < 400000: n += 1
-def work():
-    hot()
-    rest()
-def second():
-    while True: work()
-print("ready", flush=True)
-if sys.argv[1:] == ["threads"]:
-    threading.Thread(target=second, name="second", daemon=True).start()
-while True: work()
-"""
-
-
-class Busy:
-    def __init__(self, interpreter, *argv):
-        self.process = subprocess.Popen(interpreter.command("-c", PROGRAM, *argv), stdout=subprocess.PIPE, text=True,
-                                        start_new_session=True)
-
-    def __enter__(self):
-        assert self.process.stdout.readline() == "ready\n"
-        return self.process.pid
-
-    def __exit__(self, *_):
-        kill(self.process)
 
 
 def top(terminal, *argv):
